@@ -1,0 +1,232 @@
+// Package verdicts remembers what the services last decided about an address,
+// in words an operator understands, and logs a line when the decision changes.
+// It answers "why is my server not listed?".
+//
+// It decides nothing itself and keeps no packet content, no key and no secret.
+// Its memory is fixed: when the book is full, the address that was heard of
+// least recently makes room.
+package verdicts
+
+import (
+	"container/list"
+	"net/netip"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/rs/zerolog"
+	"golang.org/x/time/rate"
+)
+
+// Verdict is what a service decided about an address.
+type Verdict uint8
+
+// The verdicts. Their words appear in logs, on the status page and in the
+// admin API, so they say what happened and, where it helps, what to look at.
+const (
+	Heard Verdict = iota
+	UnknownGame
+	NoSecret
+	ChallengeSent
+	NoAnswer
+	WrongResponse
+	Banned
+	Limited
+	ListFull
+	TooManyHere
+	Malformed
+	Listed
+	Restored
+	Left
+	Expired
+	Restarted
+	Removed
+	Reachable
+	Unreachable
+)
+
+var words = [...]string{
+	Heard:         "heard",
+	UnknownGame:   "unknown game",
+	NoSecret:      "game without secret key",
+	ChallengeSent: "challenge sent",
+	NoAnswer:      "no answer to the challenge",
+	WrongResponse: "wrong response",
+	Banned:        "banned",
+	Limited:       "limited",
+	ListFull:      "list full",
+	TooManyHere:   "too many servers here",
+	Malformed:     "malformed heartbeat",
+	Listed:        "listed",
+	Restored:      "restored",
+	Left:          "left",
+	Expired:       "expired",
+	Restarted:     "restarted",
+	Removed:       "removed",
+	Reachable:     "reachable",
+	Unreachable:   "not reachable from a new address",
+}
+
+// String returns the verdict in words.
+func (v Verdict) String() string {
+	if int(v) < len(words) {
+		return words[v]
+	}
+	return "unknown"
+}
+
+// Limits of the book.
+const (
+	// DefaultCapacity is how many addresses the book remembers.
+	DefaultCapacity = 8192
+	// PerAddr is how many past verdicts it keeps for each of them.
+	PerAddr = 8
+
+	maxGame       = 64 // bytes of a game name that a stranger sent
+	linesASecond  = 50
+	linesAtOnce   = 500
+	reportDropped = time.Minute
+)
+
+// Entry is one remembered verdict.
+type Entry struct {
+	Service string
+	Addr    netip.AddrPort
+	Game    string
+	Verdict Verdict
+	First   time.Time // when the address got this verdict
+	Last    time.Time // when it was last confirmed
+	Times   int       // how often
+}
+
+// Book holds the last verdicts by address. It is safe for concurrent use.
+type Book struct {
+	log      zerolog.Logger
+	capacity int
+
+	mu         sync.Mutex // guards the fields below
+	pages      map[pageKey]*list.Element
+	recent     *list.List // of *page, most recent first
+	lines      *rate.Limiter
+	unsaid     int
+	lastUnsaid time.Time
+}
+
+type pageKey struct {
+	service string
+	addr    netip.AddrPort
+}
+
+type page struct {
+	key     pageKey
+	entries []Entry // oldest first, at most PerAddr
+}
+
+// NewBook returns an empty book that logs to log and remembers capacity
+// addresses (0: DefaultCapacity).
+func NewBook(log zerolog.Logger, capacity int) *Book {
+	if capacity <= 0 {
+		capacity = DefaultCapacity
+	}
+	return &Book{
+		log:      log,
+		capacity: capacity,
+		pages:    make(map[pageKey]*list.Element),
+		recent:   list.New(),
+		lines:    rate.NewLimiter(linesASecond, linesAtOnce),
+	}
+}
+
+// Note records a verdict and logs it if it is new for this address and game. A
+// nil book does nothing.
+func (b *Book) Note(service string, addr netip.AddrPort, game string, v Verdict) {
+	if b == nil {
+		return
+	}
+	now := time.Now()
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	p := b.page(pageKey{service, addr})
+	if n := len(p.entries); n > 0 {
+		last := &p.entries[n-1]
+		if last.Verdict == v && last.Game == clip(game) {
+			last.Last = now
+			last.Times++
+			return
+		}
+	}
+	e := Entry{service, addr, cloneClip(game), v, now, now, 1}
+	if len(p.entries) == PerAddr {
+		p.entries = slices.Delete(p.entries, 0, 1)
+	}
+	p.entries = append(p.entries, e)
+	b.say(e, now)
+}
+
+// page returns the page of a key, fresh or brought to the front. b.mu is held.
+func (b *Book) page(k pageKey) *page {
+	if el, ok := b.pages[k]; ok {
+		b.recent.MoveToFront(el)
+		return el.Value.(*page)
+	}
+	if len(b.pages) >= b.capacity {
+		oldest := b.recent.Back()
+		delete(b.pages, oldest.Value.(*page).key)
+		b.recent.Remove(oldest)
+	}
+	p := &page{key: k}
+	b.pages[k] = b.recent.PushFront(p)
+	return p
+}
+
+// say logs a verdict. A flood of strangers must not become a flood of lines, so
+// lines are rationed and what was left out is counted in the next one.
+func (b *Book) say(e Entry, now time.Time) {
+	if !b.lines.AllowN(now, 1) {
+		b.unsaid++
+		return
+	}
+	line := b.log.Info().Str("service", e.Service).Stringer("peer", e.Addr).Str("game", e.Game).Stringer("verdict", e.Verdict)
+	if b.unsaid > 0 && now.Sub(b.lastUnsaid) >= reportDropped {
+		line = line.Int("lines_left_out", b.unsaid)
+		b.unsaid, b.lastUnsaid = 0, now
+	}
+	line.Msg("verdict")
+}
+
+// Of returns what is remembered of an address, over all its ports and services,
+// oldest first.
+func (b *Book) Of(addr netip.Addr) []Entry {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	var out []Entry
+	for k, el := range b.pages {
+		if k.addr.Addr() == addr {
+			out = append(out, el.Value.(*page).entries...)
+		}
+	}
+	slices.SortFunc(out, func(x, y Entry) int { return x.First.Compare(y.First) })
+	return out
+}
+
+// Recent returns the latest verdict of up to n addresses, the newest first.
+func (b *Book) Recent(n int) []Entry {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	var out []Entry
+	for el := b.recent.Front(); el != nil && len(out) < n; el = el.Next() {
+		entries := el.Value.(*page).entries
+		out = append(out, entries[len(entries)-1])
+	}
+	return out
+}
+
+func clip(game string) string {
+	if len(game) > maxGame {
+		return game[:maxGame]
+	}
+	return game
+}
+
+// cloneClip copies, because the name may lie in a packet.
+func cloneClip(game string) string { return string([]byte(clip(game))) }

@@ -1,0 +1,102 @@
+package verdicts
+
+import (
+	"bytes"
+	"net/netip"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/rs/zerolog"
+)
+
+func port(p uint16) netip.AddrPort {
+	return netip.AddrPortFrom(netip.AddrFrom4([4]byte{192, 0, 2, 1}), p)
+}
+
+func TestOnlyAChangedVerdictIsLogged(t *testing.T) {
+	var out bytes.Buffer
+	b := NewBook(zerolog.New(&out), 0)
+	for range 3 {
+		b.Note("qr2", port(1), "gmtest", ChallengeSent)
+	}
+	b.Note("qr2", port(1), "gmtest", Listed)
+	b.Note("qr2", port(1), "other", Listed)
+	if got := strings.Count(out.String(), "\n"); got != 3 {
+		t.Fatalf("lines logged: got %d, want 3:\n%s", got, out.String())
+	}
+	for _, want := range []string{`"verdict":"challenge sent"`, `"verdict":"listed"`, `"peer":"192.0.2.1:1"`, `"game":"gmtest"`, `"service":"qr2"`} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("log lacks %s:\n%s", want, out.String())
+		}
+	}
+	entries := b.Of(port(1).Addr())
+	if len(entries) != 3 || entries[0].Times != 3 {
+		t.Errorf("Of: got %+v, want three entries, the first confirmed three times", entries)
+	}
+}
+
+func TestBookStaysWithinItsCapacity(t *testing.T) {
+	b := NewBook(zerolog.Nop(), 10)
+	for p := range uint16(25) {
+		b.Note("qr2", port(p+1), "gmtest", Heard)
+	}
+	if got := len(b.Of(port(1).Addr())); got != 10 {
+		t.Fatalf("entries: got %d, want 10", got)
+	}
+	if got := b.Recent(1)[0].Addr; got != port(25) {
+		t.Errorf("Recent(1): got %v, want %v", got, port(25))
+	}
+}
+
+func TestHistoryOfOneAddressIsBounded(t *testing.T) {
+	b := NewBook(zerolog.Nop(), 0)
+	for i := range 3 * PerAddr {
+		b.Note("qr2", port(1), "gmtest", Verdict(i%2))
+	}
+	if got := len(b.Of(port(1).Addr())); got != PerAddr {
+		t.Fatalf("entries: got %d, want %d", got, PerAddr)
+	}
+}
+
+func TestFloodOfVerdictsIsRationedAndCounted(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var out bytes.Buffer
+		b := NewBook(zerolog.New(&out), 0)
+		for p := range uint16(2 * linesAtOnce) {
+			b.Note("qr2", port(p+1), "gmtest", Heard)
+		}
+		if got := strings.Count(out.String(), "\n"); got != linesAtOnce {
+			t.Fatalf("lines at once: got %d, want %d", got, linesAtOnce)
+		}
+		time.Sleep(time.Second)
+		b.Note("qr2", port(1), "gmtest", Listed)
+		if !strings.Contains(out.String(), `"lines_left_out":500`) {
+			t.Errorf("the next line does not say how many were left out")
+		}
+	})
+}
+
+func TestLongGameNamesAreCut(t *testing.T) {
+	b := NewBook(zerolog.Nop(), 0)
+	b.Note("qr2", port(1), strings.Repeat("x", 1000), UnknownGame)
+	if got := len(b.Of(port(1).Addr())[0].Game); got != maxGame {
+		t.Errorf("stored name: got %d bytes, want %d", got, maxGame)
+	}
+}
+
+func TestNilBookIsSilent(t *testing.T) {
+	var b *Book
+	b.Note("qr2", port(1), "gmtest", Heard)
+}
+
+func BenchmarkNoteNewAddress(b *testing.B) {
+	book := NewBook(zerolog.Nop(), 0)
+	b.ReportAllocs()
+	var n uint32
+	for b.Loop() {
+		n++
+		book.Note("qr2", netip.AddrPortFrom(netip.AddrFrom4([4]byte{10, byte(n >> 16), byte(n >> 8), byte(n)}), 1), "gmtest", ChallengeSent)
+	}
+}

@@ -1,0 +1,133 @@
+package master
+
+import (
+	"strings"
+	"sync"
+	"weak"
+)
+
+// MaxNames is the largest number of field names in one report. A heartbeat of
+// 4,096 bytes cannot hold more pairs than that.
+const MaxNames = 2048
+
+// maxInterned bounds the table of shared name lists. A list that finds the
+// table full is used all the same, it is only not shared.
+const maxInterned = 8192
+
+// Names is an ordered list of field names. Servers of one game mostly report
+// the same names in the same order, so that one Names serves them all and a
+// record stores its values alone. A Names never changes.
+type Names struct {
+	reported []string
+	slots    []int16 // per reported name: its place among the kept ones, -1 if dropped
+	kept     []string
+	index    map[string]int16 // lower-case name -> slot
+}
+
+// newNames keeps the first of each name and drops empty and transient ones.
+func newNames(reported []string) *Names {
+	n := &Names{
+		reported: reported,
+		slots:    make([]int16, len(reported)),
+		index:    make(map[string]int16, len(reported)),
+	}
+	for i, name := range reported {
+		n.slots[i] = -1
+		if name == "" || name == transientName {
+			continue
+		}
+		folded := strings.ToLower(name)
+		if _, repeated := n.index[folded]; repeated {
+			continue
+		}
+		slot := int16(len(n.kept))
+		n.slots[i], n.index[folded] = slot, slot
+		n.kept = append(n.kept, name)
+	}
+	return n
+}
+
+// transientName is the one field that describes the report and not the server;
+// keeping it would make every second heartbeat look like a change.
+const transientName = "statechanged"
+
+// Len returns the number of kept names.
+func (n *Names) Len() int {
+	if n == nil {
+		return 0
+	}
+	return len(n.kept)
+}
+
+// Name returns the kept name in slot i, 0 <= i < Len().
+func (n *Names) Name(i int) string { return n.kept[i] }
+
+// Index returns the slot of a name without regard to ASCII case.
+func (n *Names) Index(name string) (int, bool) {
+	if n == nil {
+		return 0, false
+	}
+	slot, ok := n.index[strings.ToLower(name)]
+	return int(slot), ok
+}
+
+// Reported returns how many names were reported, dropped ones included.
+func (n *Names) Reported() int {
+	if n == nil {
+		return 0
+	}
+	return len(n.reported)
+}
+
+// ReportedName returns reported name i and the slot its value goes to; the slot
+// is -1 if the value is not kept.
+func (n *Names) ReportedName(i int) (name string, slot int) {
+	return n.reported[i], int(n.slots[i])
+}
+
+// weakNames does not keep a list of names alive.
+type weakNames = weak.Pointer[Names]
+
+// interner shares equal Names. It holds them weakly: a list that no record uses
+// any more is collected, and its place in the table is freed by sweep.
+type interner struct {
+	mu    sync.Mutex
+	table map[string]weakNames
+}
+
+// names returns the Names for a reported list of names. It copies the list.
+func (t *interner) names(reported []string) *Names {
+	id := strings.Join(reported, "\x00")
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if w, ok := t.table[id]; ok {
+		if n := w.Value(); n != nil {
+			return n
+		}
+	}
+	n := newNames(splitJoined(id, len(reported)))
+	if len(t.table) < maxInterned {
+		t.table[id] = weak.Make(n)
+	}
+	return n
+}
+
+// splitJoined cuts the joined text again, so that all names share its memory
+// and none of them holds on to a packet buffer.
+func splitJoined(joined string, n int) []string {
+	if n == 0 {
+		return nil
+	}
+	return strings.Split(joined, "\x00")
+}
+
+// sweep frees the places of lists that were collected.
+func (t *interner) sweep() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for id, w := range t.table {
+		if w.Value() == nil {
+			delete(t.table, id)
+		}
+	}
+}

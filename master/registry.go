@@ -1,0 +1,443 @@
+package master
+
+import (
+	"context"
+	"errors"
+	"iter"
+	"net/netip"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// Errors of the registry.
+var (
+	ErrFull        = errors.New("the list is full")
+	ErrTooManyHere = errors.New("too many servers on this address or network")
+	ErrTaken       = errors.New("another server is listed under this public address")
+	ErrNotListed   = errors.New("no such server")
+	ErrBusy        = errors.New("too many messages waiting for this server")
+)
+
+// Limits bound the list. Zero values mean the defaults.
+type Limits struct {
+	Servers int           // in all; default 200,000
+	PerAddr int           // per source address; default 256 (hosting companies run that many)
+	PerNet  int           // per /24 (IPv6: /64); default 4,096
+	Expire  time.Duration // silence after which a server leaves; default 75 s
+	Changes int           // how many changes the log holds; default 16,384
+}
+
+func (l Limits) withDefaults() Limits {
+	set := func(v *int, d int) {
+		if *v <= 0 {
+			*v = d
+		}
+	}
+	set(&l.Servers, 200_000)
+	set(&l.PerAddr, 256)
+	set(&l.PerNet, 4096)
+	set(&l.Changes, 16_384)
+	if l.Expire <= 0 {
+		l.Expire = 75 * time.Second
+	}
+	return l
+}
+
+// sweepEvery is how often Run looks for silent servers; a server stays in the
+// list for at most this much longer than its lifetime.
+const sweepEvery = 2 * time.Second
+
+// Registry is the list. All methods may be called at any time from any
+// goroutine; none of them blocks on anything but memory.
+type Registry struct {
+	limits Limits
+	names  interner
+
+	mu       sync.RWMutex // guards the fields below
+	bySource map[netip.AddrPort]*entry
+	byPublic map[netip.AddrPort]*entry // only servers whose public address is not their source
+	games    map[string]*gameIndex
+	perAddr  map[netip.Addr]int
+	perNet   map[netip.Prefix]int
+	log      changeLog
+}
+
+// entry is the registry's own handle of a server: the record may be replaced,
+// the entry stays.
+type entry struct {
+	server *Server // guarded by Registry.mu
+	seen   atomic.Int64
+	game   *gameIndex
+	at     int // place in game.entries
+}
+
+// gameIndex holds the servers of one game in no particular order.
+type gameIndex struct {
+	name    string
+	entries []*entry
+	changed uint64 // serial of the last change
+}
+
+// NewRegistry returns an empty list.
+func NewRegistry(lim Limits) *Registry {
+	lim = lim.withDefaults()
+	r := &Registry{
+		limits:   lim,
+		bySource: make(map[netip.AddrPort]*entry),
+		byPublic: make(map[netip.AddrPort]*entry),
+		games:    make(map[string]*gameIndex),
+		perAddr:  make(map[netip.Addr]int),
+		perNet:   make(map[netip.Prefix]int),
+	}
+	r.log.cap = lim.Changes
+	r.names.table = make(map[string]weakNames)
+	return r
+}
+
+// Names returns the shared Names for the names of a report. The slice is only
+// read during the call.
+func (r *Registry) Names(reported []string) *Names {
+	if len(reported) == 0 {
+		return nil
+	}
+	return r.names.names(reported)
+}
+
+// Put lists a server or replaces its record. The source holds one record: a
+// record with another instance or game in its place is removed first. First is
+// kept from the record before. ErrFull, ErrTooManyHere and ErrTaken leave the
+// list as it was.
+func (r *Registry) Put(s Server) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	e, ok := r.bySource[s.Key.Source]
+	if ok && e.server.Key == s.Key && e.server.Game == s.Game && e.server.Public == s.Public {
+		r.replace(e, s)
+		return nil
+	}
+	if !ok {
+		if err := r.room(s.Key.Source.Addr()); err != nil {
+			return err
+		}
+	}
+	if other, taken := r.byPublicLocked(s.Public); taken && other != e {
+		return ErrTaken
+	}
+	if ok {
+		r.remove(e)
+	}
+	r.add(s)
+	return nil
+}
+
+// room says whether another server may be listed from an address.
+func (r *Registry) room(a netip.Addr) error {
+	if len(r.bySource) >= r.limits.Servers {
+		return ErrFull
+	}
+	if r.perAddr[a] >= r.limits.PerAddr || r.perNet[network(a)] >= r.limits.PerNet {
+		return ErrTooManyHere
+	}
+	return nil
+}
+
+func network(a netip.Addr) netip.Prefix {
+	bits := 24
+	if !a.Is4() {
+		bits = 64
+	}
+	p, _ := a.Prefix(bits)
+	return p
+}
+
+func (r *Registry) add(s Server) {
+	g := r.games[s.Game]
+	if g == nil {
+		g = &gameIndex{name: s.Game}
+		r.games[s.Game] = g
+	}
+	s.Game = g.name
+	if s.First.IsZero() {
+		s.First = s.Seen
+	}
+	s.Serial = r.log.add(Added, &s)
+	g.changed = s.Serial
+	e := &entry{server: &s, game: g, at: len(g.entries)}
+	e.seen.Store(s.Seen.UnixNano())
+	g.entries = append(g.entries, e)
+	r.bySource[s.Key.Source] = e
+	if s.Public != s.Key.Source {
+		r.byPublic[s.Public] = e
+	}
+	r.perAddr[s.Key.Source.Addr()]++
+	r.perNet[network(s.Key.Source.Addr())]++
+}
+
+func (r *Registry) replace(e *entry, s Server) {
+	s.Game = e.game.name
+	s.First = e.server.First
+	s.Serial = r.log.add(Changed, &s)
+	e.game.changed = s.Serial
+	e.server = &s
+	e.seen.Store(s.Seen.UnixNano())
+}
+
+func (r *Registry) remove(e *entry) {
+	s, g := e.server, e.game
+	g.changed = r.log.add(Removed, s)
+	last := len(g.entries) - 1
+	g.entries[last].at = e.at
+	g.entries[e.at] = g.entries[last]
+	g.entries[last] = nil
+	g.entries = g.entries[:last]
+	if cap(g.entries) > 64 && last < cap(g.entries)/4 {
+		g.entries = slices.Clone(g.entries)
+	}
+	delete(r.bySource, s.Key.Source)
+	if s.Public != s.Key.Source {
+		delete(r.byPublic, s.Public)
+	}
+	decrement(r.perAddr, s.Key.Source.Addr())
+	decrement(r.perNet, network(s.Key.Source.Addr()))
+}
+
+func decrement[K comparable](m map[K]int, k K) {
+	if m[k]--; m[k] <= 0 {
+		delete(m, k)
+	}
+}
+
+// Touch notes that a server was heard. It reports false if the server is not
+// listed under this key, or is listed from the saved list alone.
+func (r *Registry) Touch(k Key, now time.Time) bool {
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	e, ok := r.bySource[k.Source]
+	if !ok || e.server.Key != k || e.server.Restored {
+		return false
+	}
+	e.seen.Store(now.UnixNano())
+	return true
+}
+
+// Remove takes a server off the list.
+func (r *Registry) Remove(k Key) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	e, ok := r.bySource[k.Source]
+	if !ok || e.server.Key != k {
+		return false
+	}
+	r.remove(e)
+	return true
+}
+
+// RemoveFunc takes every server off the list for which del reports true, and
+// returns their records. del must be quick: the list waits for it.
+func (r *Registry) RemoveFunc(del func(*Server) bool) []*Server {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	var gone []*entry
+	for _, e := range r.bySource {
+		if del(e.server) {
+			gone = append(gone, e)
+		}
+	}
+	out := make([]*Server, 0, len(gone))
+	for _, e := range gone {
+		out = append(out, e.server)
+		r.remove(e)
+	}
+	return out
+}
+
+// Report notes what a probe learned. It reports false if the server is not
+// listed any more.
+func (r *Registry) Report(k Key, f Findings) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	e, ok := r.bySource[k.Source]
+	if !ok || e.server.Key != k {
+		return false
+	}
+	if e.server.Findings == f {
+		return true
+	}
+	s := *e.server
+	s.Findings = f
+	s.Serial = r.log.add(Changed, &s)
+	e.game.changed = s.Serial
+	e.server = &s
+	return true
+}
+
+// Get returns the record under a key.
+func (r *Registry) Get(k Key) (*Server, bool) {
+	s, ok := r.At(k.Source)
+	if !ok || s.Key != k {
+		return nil, false
+	}
+	return s, true
+}
+
+// At returns the record of a source address, whatever its instance.
+func (r *Registry) At(source netip.AddrPort) (*Server, bool) {
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	e, ok := r.bySource[source]
+	if !ok {
+		return nil, false
+	}
+	return e.server, true
+}
+
+// Find returns the server that lists show under a public address.
+func (r *Registry) Find(public netip.AddrPort) (*Server, bool) {
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	e, ok := r.byPublicLocked(public)
+	if !ok {
+		return nil, false
+	}
+	return e.server, true
+}
+
+func (r *Registry) byPublicLocked(public netip.AddrPort) (*entry, bool) {
+	if e, ok := r.byPublic[public]; ok {
+		return e, true
+	}
+	if e, ok := r.bySource[public]; ok && e.server.Public == public {
+		return e, true
+	}
+	return nil, false
+}
+
+// List yields the servers of a game as they are listed now.
+func (r *Registry) List(game string) iter.Seq[*Server] {
+	return func(yield func(*Server) bool) {
+		list, _ := r.Snapshot(game, nil)
+		for _, s := range list {
+			if !yield(s) {
+				return
+			}
+		}
+	}
+}
+
+// Snapshot appends the servers of a game to buf and returns the serial of the
+// game's last change. A serial that has not moved means that nothing changed.
+func (r *Registry) Snapshot(game string, buf []*Server) ([]*Server, uint64) {
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	g := r.games[game]
+	if g == nil {
+		return buf, 0
+	}
+	buf = slices.Grow(buf, len(g.entries))
+	for _, e := range g.entries {
+		buf = append(buf, e.server)
+	}
+	return buf, g.changed
+}
+
+// Serial returns the serial of a game's last change, 0 if it never had any.
+func (r *Registry) Serial(game string) uint64 {
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	if g := r.games[game]; g != nil {
+		return g.changed
+	}
+	return 0
+}
+
+// Heard is a listed server and when it last gave a sign of life.
+type Heard struct {
+	*Server
+	Last time.Time
+}
+
+// All returns every listed server. The order is by game, else arbitrary.
+func (r *Registry) All() []Heard {
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	out := make([]Heard, 0, len(r.bySource))
+	for _, g := range r.games {
+		for _, e := range g.entries {
+			out = append(out, Heard{e.server, time.Unix(0, e.seen.Load())})
+		}
+	}
+	return out
+}
+
+// Counts returns the number of listed servers of every game that has any.
+func (r *Registry) Counts() map[string]int {
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	out := make(map[string]int, len(r.games))
+	for name, g := range r.games {
+		if len(g.entries) > 0 {
+			out[name] = len(g.entries)
+		}
+	}
+	return out
+}
+
+// Len returns the number of listed servers.
+func (r *Registry) Len() int {
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	return len(r.bySource)
+}
+
+// Run takes silent servers off the list until ctx ends; expired is told about
+// each of them, outside of all locks.
+func (r *Registry) Run(ctx context.Context, expired func(*Server)) error {
+	tick := time.NewTicker(sweepEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case now := <-tick.C:
+			for _, s := range r.expire(now) {
+				expired(s)
+			}
+			r.names.sweep()
+		}
+	}
+}
+
+// expire removes the servers that were silent for their lifetime. It looks for
+// them under the read lock, so that the intake never waits for a full scan.
+func (r *Registry) expire(now time.Time) []*Server {
+	var silent []Key
+	r.mu.RLock()
+	for _, g := range r.games {
+		for _, e := range g.entries {
+			if e.silent(now, r.limits.Expire) {
+				silent = append(silent, e.server.Key)
+			}
+		}
+	}
+	r.mu.RUnlock()
+
+	var out []*Server
+	for _, k := range silent {
+		r.mu.Lock()
+		if e, ok := r.bySource[k.Source]; ok && e.server.Key == k && e.silent(now, r.limits.Expire) {
+			out = append(out, e.server)
+			r.remove(e)
+		}
+		r.mu.Unlock()
+	}
+	return out
+}
+
+func (e *entry) silent(now time.Time, lifetime time.Duration) bool {
+	if e.server.Lifetime > 0 {
+		lifetime = e.server.Lifetime
+	}
+	return now.UnixNano()-e.seen.Load() >= int64(lifetime)
+}

@@ -1,0 +1,98 @@
+package master
+
+import (
+	"net/netip"
+	"time"
+)
+
+// Key says who is speaking: the source address of a server's packets and, for
+// QR2, the instance key that it chose when it started. A source holds at most
+// one record; a new instance on it replaces the old one.
+type Key struct {
+	Source   netip.AddrPort
+	Instance uint32
+}
+
+// Origin says how a server came into the list.
+type Origin uint8
+
+// The origins.
+const (
+	FromQR2 Origin = iota
+	FromQR1
+	FromZandronum
+	FromValve
+	FromLAN
+	Static
+)
+
+var originNames = [...]string{"qr2", "qr1", "zandronum", "valve", "lan", "static"}
+
+// String returns the origin's name as logs, JSON and the store spell it.
+func (o Origin) String() string {
+	if int(o) < len(originNames) {
+		return originNames[o]
+	}
+	return "unknown"
+}
+
+// ParseOrigin is the inverse of String.
+func ParseOrigin(name string) (Origin, bool) {
+	for i, n := range originNames {
+		if n == name {
+			return Origin(i), true
+		}
+	}
+	return 0, false
+}
+
+// Server is one listed server. It is never changed once it is listed: whoever
+// holds one may keep and read it for as long as he likes. An update is a new
+// value.
+type Server struct {
+	Key    Key
+	Game   string // lower case, from the catalogue
+	Origin Origin
+	Public netip.AddrPort // where it answers queries; this is what lists show
+	Via    netip.Addr     // our address that it talks to; zero if unknown
+	Local  []netip.AddrPort
+	NATNeg bool // it said that NAT negotiation reaches it
+
+	Findings Findings
+	Country  string // ISO 3166 alpha-2, upper case; empty if unknown
+	Region   string // continent group number of the old protocol; empty if unknown
+
+	Rules   Fields
+	Players Table
+	Teams   Table
+
+	Lifetime time.Duration // silence after which it leaves the list; 0: the registry's default
+	First    time.Time     // when it was listed
+	Seen     time.Time     // when this record was reported
+	Restored bool          // listed from the saved list, not heard from since the start
+	Serial   uint64        // grows with every change of the list; set by the registry
+}
+
+// Findings are what a probe learned about a server.
+type Findings struct {
+	Reachable bool // it answers a query from an address that it never talked to
+}
+
+// Field returns what the list knows under a name: the rules, and the country
+// and region that only the master may say (a server's own are never believed).
+func (s *Server) Field(name string) (string, bool) {
+	switch name {
+	case "country":
+		return s.Country, s.Country != ""
+	case "region":
+		return s.Region, s.Region != ""
+	}
+	return s.Rules.Get(name)
+}
+
+// Messenger carries a message from a browser to a listed server. QR2 implements
+// it; it never blocks. ErrNotListed: there is no such server or it cannot take
+// messages; ErrBusy: too many messages are on their way to it.
+type Messenger interface {
+	SendToServer(k Key, payload []byte) error
+}
