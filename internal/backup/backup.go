@@ -1,0 +1,179 @@
+// Package backup is the form of a backup: one file that holds everything a new
+// machine needs to go on.
+//
+// The file is a tar archive. Its first entry, manifest.json, names every other
+// entry with its size and SHA-256, so that a reader knows before it changes
+// anything whether the file is whole. The package knows no storage and decides
+// nothing about what belongs into a backup.
+package backup
+
+import (
+	"archive/tar"
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+)
+
+// Format is the number of the form written now. A reader refuses higher ones.
+const Format = 1
+
+// Limits of what is read.
+const (
+	MaxFiles    = 64
+	maxManifest = 64 << 10
+)
+
+const manifestName = "manifest.json"
+
+// Errors that callers decide by.
+var (
+	ErrNotBackup = errors.New("not a respawnd backup")
+	ErrNewer     = errors.New("written by a newer version of respawnd")
+	ErrDamaged   = errors.New("the backup is damaged")
+)
+
+// File is one file of a backup.
+type File struct {
+	Name   string `json:"name"` // without folder
+	Size   int64  `json:"size"`
+	SHA256 string `json:"sha256"`
+}
+
+// Manifest describes a backup.
+type Manifest struct {
+	Format  int       `json:"format"`
+	Version string    `json:"version"` // of the program that wrote it
+	Created time.Time `json:"created"`
+	Files   []File    `json:"files"`
+}
+
+// Write writes a backup of the files at paths, which must not change meanwhile.
+// Their names in the backup are the last elements of the paths.
+func Write(w io.Writer, version string, created time.Time, paths []string) error {
+	m := Manifest{Format: Format, Version: version, Created: created.UTC().Truncate(time.Second)}
+	if len(paths) > MaxFiles {
+		return fmt.Errorf("%d files, at most %d fit a backup", len(paths), MaxFiles)
+	}
+	for _, path := range paths {
+		f, err := describe(path)
+		if err != nil {
+			return err
+		}
+		m.Files = append(m.Files, f)
+	}
+	doc, err := json.MarshalIndent(m, "", "  ")
+	if err != nil {
+		return err
+	}
+	out := tar.NewWriter(w)
+	if err := entry(out, manifestName, int64(len(doc)), m.Created, bytes.NewReader(doc)); err != nil {
+		return err
+	}
+	for i, path := range paths {
+		if err := addFile(out, path, m.Files[i], m.Created); err != nil {
+			return err
+		}
+	}
+	return out.Close()
+}
+
+func describe(path string) (File, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return File{}, err
+	}
+	defer func() { _ = f.Close() }()
+	h := sha256.New()
+	n, err := io.Copy(h, f)
+	return File{filepath.Base(path), n, hex.EncodeToString(h.Sum(nil))}, err
+}
+
+func addFile(out *tar.Writer, path string, f File, created time.Time) error {
+	in, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = in.Close() }()
+	return entry(out, f.Name, f.Size, created, in)
+}
+
+func entry(out *tar.Writer, name string, size int64, created time.Time, body io.Reader) error {
+	h := &tar.Header{Name: name, Size: size, Mode: 0o600, ModTime: created, Typeflag: tar.TypeReg}
+	if err := out.WriteHeader(h); err != nil {
+		return err
+	}
+	_, err := io.CopyN(out, body, size)
+	return err
+}
+
+// Read unpacks a backup into the folder dir, which must exist, and checks every
+// file. After an error the folder may hold some of the files; the caller throws
+// it away. Only files that allow accepts are taken; another one makes the
+// backup unknown.
+func Read(r io.Reader, dir string, allow func(name string) bool) (Manifest, error) {
+	in := tar.NewReader(r)
+	m, err := readManifest(in)
+	if err != nil {
+		return m, err
+	}
+	for _, f := range m.Files {
+		if f.Name != filepath.Base(f.Name) || f.Name == manifestName || !allow(f.Name) {
+			return m, fmt.Errorf("%w: unknown file %q", ErrNotBackup, f.Name)
+		}
+		if err := readFile(in, dir, f); err != nil {
+			return m, err
+		}
+	}
+	if _, err := in.Next(); !errors.Is(err, io.EOF) {
+		return m, fmt.Errorf("%w: more files than the manifest names", ErrDamaged)
+	}
+	return m, nil
+}
+
+func readManifest(in *tar.Reader) (m Manifest, err error) {
+	h, err := in.Next()
+	if err != nil || h.Name != manifestName || h.Size > maxManifest {
+		return m, ErrNotBackup
+	}
+	if err := json.NewDecoder(io.LimitReader(in, maxManifest)).Decode(&m); err != nil {
+		return m, fmt.Errorf("%w: manifest: %w", ErrNotBackup, err)
+	}
+	switch {
+	case m.Format > Format:
+		return m, ErrNewer
+	case m.Format < 1 || len(m.Files) == 0 || len(m.Files) > MaxFiles:
+		return m, ErrNotBackup
+	}
+	return m, nil
+}
+
+func readFile(in *tar.Reader, dir string, f File) (err error) {
+	h, err := in.Next()
+	if err != nil || h.Name != f.Name || h.Size != f.Size || h.Typeflag != tar.TypeReg {
+		return fmt.Errorf("%w: %s is missing or cut", ErrDamaged, f.Name)
+	}
+	out, err := os.OpenFile(filepath.Join(dir, f.Name), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if errors.Is(err, fs.ErrExist) {
+		return fmt.Errorf("%w: %s twice", ErrDamaged, f.Name)
+	}
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, out.Close()) }()
+	hash := sha256.New()
+	if _, err := io.CopyN(io.MultiWriter(out, hash), in, f.Size); err != nil {
+		return fmt.Errorf("%w: %s: %w", ErrDamaged, f.Name, err)
+	}
+	if hex.EncodeToString(hash.Sum(nil)) != f.SHA256 {
+		return fmt.Errorf("%w: %s does not match its checksum", ErrDamaged, f.Name)
+	}
+	return out.Sync()
+}
