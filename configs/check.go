@@ -1,0 +1,47 @@
+package configs
+
+import (
+	"fmt"
+	"strings"
+)
+
+// checkCollisions reports each address that an earlier one has already taken.
+func (l *loader) checkCollisions() {
+	all := l.config.Listeners()
+	for i, b := range all {
+		for _, a := range all[:i] {
+			if collides(a, b) {
+				l.mistake(b.Key, b.Address, fmt.Sprintf("collides with %s, %q: only one of them can have this %s port",
+					a.Key, a.Address, strings.ToUpper(b.Network)), l.source[b.Key])
+				break
+			}
+		}
+	}
+}
+
+// warn notes what is allowed and yet rarely meant.
+func (l *loader) warn() {
+	c := l.config
+	note := func(format string, args ...any) { l.warnings = append(l.warnings, fmt.Sprintf(format, args...)) }
+	if host, _ := splitListen(c.Admin.Listen); c.Admin.Listen != "" && !host.IsLoopback() {
+		note("admin.listen: %s can be reached from other machines without encryption", c.Admin.Listen)
+	}
+	for _, p := range c.Net.Trusted {
+		if p.Bits() == 0 {
+			note("net.trusted: %s is everybody, no limit per address is in force", p)
+		}
+	}
+	for _, pair := range []struct {
+		small, large string
+		tooLarge     bool
+	}{
+		{"master.max_per_addr", "master.max_per_net", c.Master.MaxPerAddr > c.Master.MaxPerNet},
+		{"master.max_per_net", "master.max_servers", c.Master.MaxPerNet > c.Master.MaxServers},
+		{"serverbrowse.max_per_addr", "serverbrowse.max_conns", c.ServerBrowse.MaxPerAddr > c.ServerBrowse.MaxConns},
+		{"serverbrowse.keepalive", "serverbrowse.idle", c.ServerBrowse.KeepAlive >= c.ServerBrowse.Idle},
+	} {
+		if pair.tooLarge {
+			note("%s: not below %s, so it has no effect", pair.small, pair.large)
+		}
+	}
+}

@@ -1,0 +1,166 @@
+// Package configs is the configuration of respawnd: what can be set, the
+// defaults, and reading and checking what an operator wrote.
+//
+// The embedded default.yaml is the manual and the lowest layer. A file, the
+// environment and flags lie above it, in this order; the last one that sets a
+// key wins. Load reports all mistakes at once.
+//
+// The package knows keys, types and ranges. It does not know what a service
+// does with them or which services are built, opens no socket and no file but
+// the configuration, and never reads the environment of the process.
+//
+// A new key needs three things, and a test fails if one is missing: a field in
+// this file, a line in keys.go, and a commented line in default.yaml.
+package configs
+
+import (
+	_ "embed"
+	"net/netip"
+	"path/filepath"
+	"time"
+)
+
+//go:embed default.yaml
+var defaultYAML string
+
+// Games is the built-in catalogue of games, as YAML in the form of games.file.
+// Nobody writes to it.
+//
+//go:embed games.yaml
+var Games []byte
+
+// Default returns default.yaml: every key with its default and a comment that
+// explains it. The caller owns the slice.
+func Default() []byte { return []byte(defaultYAML) }
+
+// Config is a complete, checked configuration. Load makes it; nobody changes it
+// afterwards, so goroutines may share it. The meaning of each field is the
+// comment of its key in default.yaml.
+type Config struct {
+	DataDir      string // never empty
+	Log          Log
+	Net          Net
+	QR2          QR2
+	Master       Master
+	ServerBrowse ServerBrowse
+	LegacyList   Endpoint
+	GPCM         Endpoint
+	GPSP         Endpoint
+	NATNeg       NATNeg
+	ZanMaster    Endpoint
+	Web          Web
+	Admin        Admin
+	SSQ          Endpoint
+	ValveMaster  Endpoint
+	DNS          DNS
+	GStats       Endpoint
+	CDKey        Endpoint
+	Peerchat     Endpoint
+	WebServices  Endpoint
+	Games        Catalogue
+	GeoIP        GeoIP
+}
+
+// Endpoint is the configuration of a service that has nothing to set but its
+// address.
+type Endpoint struct {
+	Listen string // host:port for net.Listen; empty: the service is off
+}
+
+// Log is section log.
+type Log struct {
+	Level  string // trace, debug, info, warn or error
+	Format string // auto, console or json
+}
+
+// Net is section net.
+type Net struct {
+	Trusted []netip.Prefix // masked; limits per address do not apply to these
+}
+
+// QR2 is section qr2.
+type QR2 struct {
+	Listen             string
+	Sockets            int // sockets that share the address
+	Readers            int // goroutines per socket
+	ReadBuffer         int // bytes, per socket
+	MaxPending         int // hosts that have not answered their challenge
+	UnprovedRate       int // packets per second and address
+	UnprovedBurst      int // packets
+	StrictAvailability bool
+	Maintenance        bool
+	AddError           bool
+	Probe              bool
+	Expire             time.Duration
+}
+
+// Master is section master.
+type Master struct {
+	MaxServers int
+	MaxPerAddr int
+	MaxPerNet  int // per /24
+	SaveEvery  time.Duration
+	RestoreFor time.Duration // 0: restore nothing
+}
+
+// ServerBrowse is section serverbrowse.
+type ServerBrowse struct {
+	Listen        string
+	MaxConns      int
+	MaxPerAddr    int // connections
+	Rate          int // new connections per second and address
+	Burst         int // new connections
+	FirstByte     time.Duration
+	Idle          time.Duration
+	Write         time.Duration
+	KeepAlive     time.Duration
+	MaxFilter     int // bytes
+	Push          bool
+	MessageRate   int // messages per second and connection
+	MessageBurst  int // messages
+	LenientFilter bool
+}
+
+// NATNeg is section natneg.
+type NATNeg struct {
+	Listen      string
+	ExtraListen []string // further addresses; none of them is empty
+}
+
+// Web is section web.
+type Web struct {
+	Listen    string
+	PublicURL string // empty, or http(s)://host[:port][/path] without a final slash
+}
+
+// Admin is section admin.
+type Admin struct {
+	Listen    string
+	TokenFile string // as configured, may be empty: use Config.AdminTokenFile
+}
+
+// DNS is section dns.
+type DNS struct {
+	Enabled bool
+	Listen  string
+}
+
+// Catalogue is section games.
+type Catalogue struct {
+	File    string   // empty: built-in games only
+	Domains []string // lower case, without a final dot; at least one
+}
+
+// GeoIP is section geoip.
+type GeoIP struct {
+	File string // empty: no countries
+}
+
+// AdminTokenFile returns the path of the file that holds the token of the admin
+// API: admin.token_file, or admin.token in the data folder if that is empty.
+func (c *Config) AdminTokenFile() string {
+	if c.Admin.TokenFile != "" {
+		return c.Admin.TokenFile
+	}
+	return filepath.Join(c.DataDir, "admin.token")
+}

@@ -1,0 +1,61 @@
+package configs
+
+import (
+	"strconv"
+	"strings"
+)
+
+// KeyError is one mistake in the value or the name of a key.
+type KeyError struct {
+	Key     string // as in default.yaml, or as written if it is unknown
+	Value   string // what was given; may be empty
+	Problem string // what is wrong with it
+	Source  string // where it was given: file and line, variable or flag; may be empty
+}
+
+// Error returns the mistake in one line that starts with the key.
+func (e *KeyError) Error() string {
+	var b strings.Builder
+	b.WriteString(e.Key)
+	b.WriteString(": ")
+	if e.Value != "" {
+		b.WriteString(quote(e.Value))
+		b.WriteByte(' ')
+	}
+	b.WriteString(e.Problem)
+	if e.Source != "" {
+		b.WriteString(" (" + e.Source + ")")
+	}
+	return b.String()
+}
+
+// Errors is everything that is wrong with a configuration. Most of its errors
+// are a *KeyError; a file that cannot be read or is not YAML is another.
+type Errors struct {
+	list []error // never empty
+}
+
+// Error returns the messages, one per line.
+func (e *Errors) Error() string {
+	var b strings.Builder
+	for i, err := range e.list {
+		if i > 0 {
+			b.WriteByte('\n')
+		}
+		b.WriteString(err.Error())
+	}
+	return b.String()
+}
+
+// Unwrap returns the mistakes, at least one. The caller must not change the
+// slice.
+func (e *Errors) Unwrap() []error { return e.list }
+
+// quote returns s in quotes, cut to what fits into a line.
+func quote(s string) string {
+	const longest = 80
+	if len(s) > longest {
+		return strconv.Quote(s[:longest]) + "..."
+	}
+	return strconv.Quote(s)
+}

@@ -1,0 +1,157 @@
+package configs
+
+import (
+	"fmt"
+	"strings"
+	"time"
+)
+
+const (
+	kib = 1 << 10
+	mib = 1 << 20
+	gib = 1 << 30
+
+	// maxEntries is how many entries a list value may have.
+	maxEntries = 256
+)
+
+// key is one thing that can be set.
+type key struct {
+	name    string
+	allowed string // the range in words, as default.yaml states it; may be empty
+	list    bool   // several values
+
+	// set parses text and stores it in the field. For a list it is called once
+	// per entry and appends. After an error the field is unchanged.
+	set func(text string) error
+}
+
+// variable returns the name of the environment variable of k.
+func (k key) variable() string {
+	return EnvPrefix + strings.ToUpper(strings.ReplaceAll(k.name, ".", "_"))
+}
+
+// keys returns every key, bound to its field of c, in the order of default.yaml.
+func (c *Config) keys() []key {
+	const (
+		many  = 10_000_000 // limit of limits on servers and hosts
+		conns = 1_000_000  // limit of limits on connections and rates
+	)
+	return []key{
+		one("data_dir", &c.DataDir, parseDir),
+
+		choice("log.level", &c.Log.Level, "trace", "debug", "info", "warn", "error"),
+		choice("log.format", &c.Log.Format, "auto", "console", "json"),
+
+		several("net.trusted", &c.Net.Trusted, parsePrefix),
+
+		one("qr2.listen", &c.QR2.Listen, parseListen),
+		number("qr2.sockets", &c.QR2.Sockets, 1, 64),
+		number("qr2.readers", &c.QR2.Readers, 1, 64),
+		size("qr2.read_buffer", &c.QR2.ReadBuffer, 4*kib, gib),
+		number("qr2.max_pending", &c.QR2.MaxPending, 1, many),
+		number("qr2.unproved_rate", &c.QR2.UnprovedRate, 1, conns),
+		number("qr2.unproved_burst", &c.QR2.UnprovedBurst, 1, conns),
+		toggle("qr2.strict_availability", &c.QR2.StrictAvailability),
+		toggle("qr2.maintenance", &c.QR2.Maintenance),
+		toggle("qr2.adderror", &c.QR2.AddError),
+		toggle("qr2.probe", &c.QR2.Probe),
+		duration("qr2.expire", &c.QR2.Expire, 30*time.Second, time.Hour),
+
+		number("master.max_servers", &c.Master.MaxServers, 1, many),
+		number("master.max_per_addr", &c.Master.MaxPerAddr, 1, many),
+		number("master.max_per_net", &c.Master.MaxPerNet, 1, many),
+		duration("master.save_every", &c.Master.SaveEvery, time.Second, time.Hour),
+		duration("master.restore_for", &c.Master.RestoreFor, 0, time.Hour),
+
+		one("serverbrowse.listen", &c.ServerBrowse.Listen, parseListen),
+		number("serverbrowse.max_conns", &c.ServerBrowse.MaxConns, 1, conns),
+		number("serverbrowse.max_per_addr", &c.ServerBrowse.MaxPerAddr, 1, conns),
+		number("serverbrowse.rate", &c.ServerBrowse.Rate, 1, conns),
+		number("serverbrowse.burst", &c.ServerBrowse.Burst, 1, conns),
+		duration("serverbrowse.first_byte", &c.ServerBrowse.FirstByte, time.Second, 5*time.Minute),
+		duration("serverbrowse.idle", &c.ServerBrowse.Idle, 5*time.Second, 24*time.Hour),
+		duration("serverbrowse.write", &c.ServerBrowse.Write, time.Second, 5*time.Minute),
+		duration("serverbrowse.keepalive", &c.ServerBrowse.KeepAlive, 5*time.Second, time.Hour),
+		number("serverbrowse.max_filter", &c.ServerBrowse.MaxFilter, 16, 32768),
+		toggle("serverbrowse.push", &c.ServerBrowse.Push),
+		number("serverbrowse.message_rate", &c.ServerBrowse.MessageRate, 1, 10_000),
+		number("serverbrowse.message_burst", &c.ServerBrowse.MessageBurst, 1, 10_000),
+		toggle("serverbrowse.lenient_filter", &c.ServerBrowse.LenientFilter),
+
+		one("legacylist.listen", &c.LegacyList.Listen, parseListen),
+		one("gpcm.listen", &c.GPCM.Listen, parseListen),
+		one("gpsp.listen", &c.GPSP.Listen, parseListen),
+		one("natneg.listen", &c.NATNeg.Listen, parseListen),
+		several("natneg.extra_listen", &c.NATNeg.ExtraListen, parseExtraListen),
+		one("zanmaster.listen", &c.ZanMaster.Listen, parseListen),
+
+		one("web.listen", &c.Web.Listen, parseListen),
+		one("web.public_url", &c.Web.PublicURL, parsePublicURL),
+		one("admin.listen", &c.Admin.Listen, parseListen),
+		one("admin.token_file", &c.Admin.TokenFile, parseText),
+
+		one("ssq.listen", &c.SSQ.Listen, parseListen),
+		one("valvemaster.listen", &c.ValveMaster.Listen, parseListen),
+		toggle("dns.enabled", &c.DNS.Enabled),
+		one("dns.listen", &c.DNS.Listen, parseListen),
+		one("gstats.listen", &c.GStats.Listen, parseListen),
+		one("cdkey.listen", &c.CDKey.Listen, parseListen),
+		one("peerchat.listen", &c.Peerchat.Listen, parseListen),
+		one("webservices.listen", &c.WebServices.Listen, parseListen),
+
+		one("games.file", &c.Games.File, parseText),
+		several("games.domains", &c.Games.Domains, parseDomain),
+		one("geoip.file", &c.GeoIP.File, parseText),
+	}
+}
+
+func one[T any](name string, field *T, parse func(string) (T, error)) key {
+	return key{name: name, set: func(text string) error {
+		v, err := parse(text)
+		if err == nil {
+			*field = v
+		}
+		return err
+	}}
+}
+
+func several[T any](name string, field *[]T, parse func(string) (T, error)) key {
+	return key{name: name, list: true, set: func(text string) error {
+		v, err := parse(text)
+		if err == nil {
+			*field = append(*field, v)
+		}
+		return err
+	}}
+}
+
+func number(name string, field *int, low, high int) key {
+	k := one(name, field, func(text string) (int, error) { return parseNumber(text, low, high) })
+	k.allowed = fmt.Sprintf("%d to %d", low, high)
+	return k
+}
+
+func size(name string, field *int, low, high int) key {
+	k := one(name, field, func(text string) (int, error) { return parseSize(text, low, high) })
+	k.allowed = formatSize(low) + " to " + formatSize(high)
+	return k
+}
+
+func duration(name string, field *time.Duration, low, high time.Duration) key {
+	k := one(name, field, func(text string) (time.Duration, error) { return parseDuration(text, low, high) })
+	k.allowed = formatDuration(low) + " to " + formatDuration(high)
+	return k
+}
+
+func toggle(name string, field *bool) key {
+	k := one(name, field, parseToggle)
+	k.allowed = "true or false"
+	return k
+}
+
+func choice(name string, field *string, words ...string) key {
+	k := one(name, field, func(text string) (string, error) { return parseChoice(text, words) })
+	k.allowed = strings.Join(words, ", ")
+	return k
+}

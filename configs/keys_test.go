@@ -1,0 +1,283 @@
+package configs
+
+import (
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"go.yaml.in/yaml/v3"
+)
+
+func TestDefaultsAreValid(t *testing.T) {
+	c, warnings, err := Load(Options{})
+	if err != nil {
+		t.Fatalf("Load of nothing: %v", err)
+	}
+	if len(warnings) > 0 {
+		t.Errorf("Load of nothing warns: %q, want no warnings", warnings)
+	}
+	want := QR2{
+		Listen: ":27900", Sockets: 1, Readers: 1, ReadBuffer: 4 << 20, MaxPending: 8192,
+		UnprovedRate: 20, UnprovedBurst: 60, AddError: true, Probe: true, Expire: 75 * time.Second,
+	}
+	if diff := cmp.Diff(want, c.QR2); diff != "" {
+		t.Errorf("defaults of qr2, -want +got:\n%s", diff)
+	}
+	if got, want := c.AdminTokenFile(), "respawnd-data/admin.token"; strings.ReplaceAll(got, `\`, "/") != want {
+		t.Errorf("AdminTokenFile() = %q, want %q", got, want)
+	}
+	if got, want := c.Games.Domains, []string{"gamespy.com"}; !slices.Equal(got, want) {
+		t.Errorf("games.domains = %q, want %q", got, want)
+	}
+}
+
+func TestCallerMayChangeDefault(t *testing.T) {
+	clear(Default())
+	if !strings.Contains(string(Default()), "data_dir:") {
+		t.Error("Default() hands out its own memory")
+	}
+}
+
+func TestAdminTokenFileIsTakenAsConfigured(t *testing.T) {
+	c := load(t, Options{Flags: map[string]string{"admin.token_file": "/run/token"}})
+	if got := c.AdminTokenFile(); got != "/run/token" {
+		t.Errorf("AdminTokenFile() = %q, want /run/token", got)
+	}
+}
+
+// documented is a key of default.yaml and the comment above it.
+type documented struct{ name, comment string }
+
+func documentedKeys(t *testing.T) []documented {
+	t.Helper()
+	var document yaml.Node
+	if err := yaml.Unmarshal(Default(), &document); err != nil {
+		t.Fatal(err)
+	}
+	var all []documented
+	var walk func(prefix string, n *yaml.Node)
+	walk = func(prefix string, n *yaml.Node) {
+		for i := 0; i < len(n.Content); i += 2 {
+			k, v := n.Content[i], n.Content[i+1]
+			if k.HeadComment == "" {
+				t.Errorf("default.yaml: %s%s has no comment", prefix, k.Value)
+			}
+			if v.Kind == yaml.MappingNode {
+				walk(prefix+k.Value+".", v)
+				continue
+			}
+			comment := strings.Join(strings.Fields(strings.ReplaceAll(k.HeadComment, "#", " ")), " ")
+			all = append(all, documented{prefix + k.Value, comment})
+		}
+	}
+	walk("", document.Content[0])
+	return all
+}
+
+func TestDefaultFileHoldsEveryKeyWithComment(t *testing.T) {
+	docs, keys := documentedKeys(t), new(Config).keys()
+	var inFile, inCode []string
+	for _, d := range docs {
+		inFile = append(inFile, d.name)
+	}
+	for _, k := range keys {
+		inCode = append(inCode, k.name)
+	}
+	if diff := cmp.Diff(inCode, inFile); diff != "" {
+		t.Fatalf("keys of default.yaml differ from those of the code, -code +file:\n%s", diff)
+	}
+	for i, k := range keys {
+		if !strings.Contains(docs[i].comment, k.allowed) {
+			t.Errorf("default.yaml: comment of %s does not hold %q: %s", k.name, k.allowed, docs[i].comment)
+		}
+	}
+	for _, s := range Services() {
+		i := slices.Index(inFile, s.Key)
+		if i < 0 {
+			t.Fatalf("%s of service %s is not in default.yaml", s.Key, s.Name)
+		}
+		for _, want := range []string{strings.ToUpper(s.Network) + " address", fmt.Sprint(s.Port)} {
+			if s.Name != "web" && s.Name != "admin" && !strings.Contains(docs[i].comment, want) {
+				t.Errorf("default.yaml: comment of %s does not hold %q: %s", s.Key, want, docs[i].comment)
+			}
+		}
+	}
+}
+
+func TestLinesOfDefaultFileAreShort(t *testing.T) {
+	for i, line := range strings.Split(string(Default()), "\n") {
+		if len(line) > 80 {
+			t.Errorf("default.yaml:%d is %d characters long, want at most 80", i+1, len(line))
+		}
+	}
+}
+
+// change is a value other than the default for each key.
+func change(t *testing.T, name string) string {
+	t.Helper()
+	switch name {
+	case "data_dir", "admin.token_file", "games.file", "geoip.file":
+		return "/srv/elsewhere"
+	case "log.level":
+		return "debug"
+	case "log.format":
+		return "json"
+	case "net.trusted":
+		return "192.0.2.0/24"
+	case "web.public_url":
+		return "https://servers.example.org"
+	case "games.domains":
+		return "example.org"
+	case "qr2.read_buffer":
+		return "512KiB"
+	case "natneg.extra_listen":
+		return "127.0.0.1:4000"
+	}
+	for _, k := range new(Config).keys() {
+		switch {
+		case k.name != name:
+		case strings.HasSuffix(name, ".listen"):
+			return "127.0.0.1:4001"
+		case k.allowed == "true or false":
+			if leaves(load(t, Options{Flags: map[string]string{name: "true"}})) == leaves(load(t, Options{})) {
+				return "false"
+			}
+			return "true"
+		case strings.HasSuffix(k.allowed, "h") || strings.HasSuffix(k.allowed, "m"):
+			return "47s"
+		case k.allowed != "":
+			return "33"
+		}
+	}
+	t.Fatalf("no other value for %s: add it to this function", name)
+	return ""
+}
+
+// leaves returns the fields of a configuration, one per line.
+func leaves(c *Config) string {
+	var b strings.Builder
+	var walk func(path string, v reflect.Value)
+	walk = func(path string, v reflect.Value) {
+		if v.Kind() == reflect.Struct {
+			for i := range v.NumField() {
+				walk(path+"."+v.Type().Field(i).Name, v.Field(i))
+			}
+			return
+		}
+		fmt.Fprintf(&b, "%s = %v\n", path, v)
+	}
+	walk("", reflect.ValueOf(*c))
+	return b.String()
+}
+
+// changed returns the fields in which two configurations differ.
+func changed(a, b *Config) []string {
+	linesA, linesB := strings.Split(leaves(a), "\n"), strings.Split(leaves(b), "\n")
+	var fields []string
+	for i := range linesA {
+		if linesA[i] != linesB[i] {
+			field, _, _ := strings.Cut(linesA[i], " ")
+			fields = append(fields, field)
+		}
+	}
+	return fields
+}
+
+func TestEveryKeyIsSettableEverywhereAndSetsOneField(t *testing.T) {
+	base := load(t, Options{})
+	setBy := map[string]string{} // key by field
+	for _, k := range new(Config).keys() {
+		value := change(t, k.name)
+		inFile := fmt.Sprintf("%s: %q\n", k.name, value)
+		if section, rest, found := strings.Cut(k.name, "."); found {
+			inFile = fmt.Sprintf("%s:\n  %s: %q\n", section, rest, value)
+		}
+		ways := map[string]Options{
+			"file":         {File: write(t, "a.yaml", inFile)},
+			"file, dotted": {File: write(t, "a.yaml", fmt.Sprintf("%s: %q\n", k.name, value))},
+			"file, JSON":   {File: write(t, "a.json", fmt.Sprintf("{%q: %q}\n", k.name, value))},
+			"environment":  {Env: []string{k.variable() + "=" + value}},
+			"flag":         {Flags: map[string]string{k.name: value}},
+			"hyphen flag":  {Flags: map[string]string{strings.ReplaceAll(k.name, "_", "-"): value}},
+		}
+		for way, opt := range ways {
+			got := changed(base, load(t, opt))
+			if len(got) != 1 {
+				t.Errorf("%s=%s by %s changes the fields %q, want one", k.name, value, way, got)
+				continue
+			}
+			if other := setBy[got[0]]; other != "" && other != k.name {
+				t.Errorf("%s and %s both set the field %s", other, k.name, got[0])
+			}
+			setBy[got[0]] = k.name
+		}
+	}
+	if got, want := len(setBy), strings.Count(leaves(base), "\n"); got != want {
+		t.Errorf("%d of %d fields can be set, want all: %v", got, want, setBy)
+	}
+}
+
+func TestEveryKeyHasItsOwnVariable(t *testing.T) {
+	seen := map[string]string{}
+	for _, k := range new(Config).keys() {
+		if other, found := seen[k.variable()]; found {
+			t.Errorf("%s and %s share the variable %s", other, k.name, k.variable())
+		}
+		seen[k.variable()] = k.name
+	}
+	if got := seen["RESPAWND_SERVERBROWSE_MAX_PER_ADDR"]; got != "serverbrowse.max_per_addr" {
+		t.Errorf("RESPAWND_SERVERBROWSE_MAX_PER_ADDR is the key %q, want serverbrowse.max_per_addr", got)
+	}
+}
+
+func TestRangesHoldAtTheirEdges(t *testing.T) {
+	type edges struct{ below, low, high, above string }
+	const many, conns = "10000000", "1000000"
+	tests := map[string]edges{
+		"qr2.sockets":                {"0", "1", "64", "65"},
+		"qr2.readers":                {"0", "1", "64", "65"},
+		"qr2.read_buffer":            {"4095", "4KiB", "1GiB", "1073741825"},
+		"qr2.max_pending":            {"0", "1", many, "10000001"},
+		"qr2.unproved_rate":          {"0", "1", conns, "1000001"},
+		"qr2.unproved_burst":         {"0", "1", conns, "1000001"},
+		"qr2.expire":                 {"29.999s", "30s", "1h", "1h0m0.001s"},
+		"master.max_servers":         {"0", "1", many, "10000001"},
+		"master.max_per_addr":        {"0", "1", many, "10000001"},
+		"master.max_per_net":         {"0", "1", many, "10000001"},
+		"master.save_every":          {"999ms", "1s", "1h", "61m"},
+		"master.restore_for":         {"-1s", "0s", "1h", "61m"},
+		"serverbrowse.max_conns":     {"0", "1", conns, "1000001"},
+		"serverbrowse.max_per_addr":  {"0", "1", conns, "1000001"},
+		"serverbrowse.rate":          {"0", "1", conns, "1000001"},
+		"serverbrowse.burst":         {"0", "1", conns, "1000001"},
+		"serverbrowse.first_byte":    {"999ms", "1s", "5m", "301s"},
+		"serverbrowse.idle":          {"4.9s", "5s", "24h", "25h"},
+		"serverbrowse.write":         {"999ms", "1s", "5m", "301s"},
+		"serverbrowse.keepalive":     {"4.9s", "5s", "1h", "61m"},
+		"serverbrowse.max_filter":    {"15", "16", "32768", "32769"},
+		"serverbrowse.message_rate":  {"0", "1", "10000", "10001"},
+		"serverbrowse.message_burst": {"0", "1", "10000", "10001"},
+	}
+	for _, k := range new(Config).keys() {
+		e, found := tests[k.name]
+		if !found {
+			if strings.Contains(k.allowed, " to ") {
+				t.Errorf("no edges for %s in this test", k.name)
+			}
+			continue
+		}
+		for _, inside := range []string{e.low, e.high} {
+			load(t, Options{Flags: map[string]string{k.name: inside}})
+		}
+		for _, outside := range []string{e.below, e.above} {
+			err := refused(t, Options{Flags: map[string]string{k.name: outside}})
+			if got := err.Error(); !strings.HasPrefix(got, k.name+": ") || !strings.Contains(got, "out of range: "+k.allowed) {
+				t.Errorf("Load with %s=%s: %q, want the key and its range", k.name, outside, got)
+			}
+		}
+	}
+}

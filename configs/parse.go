@@ -1,0 +1,206 @@
+package configs
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// The functions in this file turn the text of one value into the value. Their
+// errors are the second half of a sentence that starts with the key.
+
+func parseText(text string) (string, error) {
+	if strings.ContainsRune(text, 0) {
+		return "", errors.New("holds a NUL character")
+	}
+	return text, nil
+}
+
+func parseDir(text string) (string, error) {
+	if strings.TrimSpace(text) == "" {
+		return "", errors.New("must not be empty")
+	}
+	return parseText(text)
+}
+
+func parseToggle(text string) (bool, error) {
+	switch strings.ToLower(strings.TrimSpace(text)) {
+	case "true", "yes", "on", "1":
+		return true, nil
+	case "false", "no", "off", "0":
+		return false, nil
+	}
+	return false, errors.New("is neither true nor false")
+}
+
+func parseChoice(text string, words []string) (string, error) {
+	word := strings.ToLower(strings.TrimSpace(text))
+	if slices.Contains(words, word) {
+		return word, nil
+	}
+	return "", fmt.Errorf("is not one of %s", strings.Join(words, ", "))
+}
+
+func parseNumber(text string, low, high int) (int, error) {
+	n, err := strconv.Atoi(strings.TrimSpace(text))
+	if err != nil && !errors.Is(err, strconv.ErrRange) {
+		return 0, fmt.Errorf("is not a whole number from %d to %d", low, high)
+	}
+	if err != nil || n < low || n > high {
+		return 0, fmt.Errorf("is out of range: %d to %d", low, high)
+	}
+	return n, nil
+}
+
+func parseSize(text string, low, high int) (int, error) {
+	text = strings.TrimSpace(text)
+	digits := strings.TrimRight(text, " bikmgBIKMG")
+	unit := 0
+	switch strings.ToLower(strings.TrimSpace(text[len(digits):])) {
+	case "", "b":
+		unit = 1
+	case "kib":
+		unit = kib
+	case "mib":
+		unit = mib
+	case "gib":
+		unit = gib
+	}
+	n, err := strconv.ParseUint(digits, 10, 64)
+	if unit == 0 {
+		err = strconv.ErrSyntax
+	}
+	if err != nil && !errors.Is(err, strconv.ErrRange) {
+		return 0, errors.New("is not a size: write bytes, or a whole number with KiB, MiB or GiB")
+	}
+	// Dividing, because multiplying could overflow.
+	if err != nil || n > uint64(high/unit) || int(n)*unit < low {
+		return 0, fmt.Errorf("is out of range: %s to %s", formatSize(low), formatSize(high))
+	}
+	return int(n) * unit, nil
+}
+
+func formatSize(n int) string {
+	switch {
+	case n == 0 || n%kib != 0:
+		return strconv.Itoa(n)
+	case n%mib != 0:
+		return strconv.Itoa(n/kib) + "KiB"
+	case n%gib != 0:
+		return strconv.Itoa(n/mib) + "MiB"
+	default:
+		return strconv.Itoa(n/gib) + "GiB"
+	}
+}
+
+func parseDuration(text string, low, high time.Duration) (time.Duration, error) {
+	text = strings.TrimSpace(text)
+	if n, err := strconv.ParseFloat(text, 64); err == nil && n != 0 {
+		return 0, errors.New("has no unit: write 500ms, 75s, 10m or 1h")
+	}
+	d, err := time.ParseDuration(text)
+	if err != nil {
+		return 0, errors.New("is not a duration: write 500ms, 75s, 10m or 1h")
+	}
+	if d < low || d > high {
+		return 0, fmt.Errorf("is out of range: %s to %s", formatDuration(low), formatDuration(high))
+	}
+	return d, nil
+}
+
+// formatDuration is Duration.String without idle zeros: 1h, not 1h0m0s.
+func formatDuration(d time.Duration) string {
+	s := d.String()
+	if strings.HasSuffix(s, "m0s") {
+		s = strings.TrimSuffix(s, "0s")
+	}
+	if strings.HasSuffix(s, "h0m") {
+		s = strings.TrimSuffix(s, "0m")
+	}
+	return s
+}
+
+// parseListen checks an address for net.Listen. Names other than localhost are
+// refused: a misspelt IP address must not become a name to look up.
+func parseListen(text string) (string, error) {
+	text = strings.TrimSpace(text)
+	if text == "" {
+		return "", nil
+	}
+	host, port, err := net.SplitHostPort(text)
+	if err != nil {
+		return "", errors.New("is not an address: write host:port, such as :27900, 127.0.0.1:27900 or [::1]:27900")
+	}
+	if _, err := strconv.ParseUint(port, 10, 16); err != nil {
+		return "", errors.New("has a bad port: it is a number from 0 to 65535")
+	}
+	if host == "" || host == "localhost" {
+		return text, nil
+	}
+	if _, err := netip.ParseAddr(host); err != nil {
+		return "", errors.New("has a bad host: it is an IP address, localhost, or nothing for all addresses")
+	}
+	return text, nil
+}
+
+func parseExtraListen(text string) (string, error) {
+	if strings.TrimSpace(text) == "" {
+		return "", errors.New("has an empty entry")
+	}
+	return parseListen(text)
+}
+
+func parsePrefix(text string) (netip.Prefix, error) {
+	text = strings.TrimSpace(text)
+	if a, err := netip.ParseAddr(text); err == nil && a.Zone() == "" {
+		a = a.Unmap()
+		return netip.PrefixFrom(a, a.BitLen()), nil
+	}
+	p, err := netip.ParsePrefix(text)
+	if err != nil || p.Addr().Is4In6() {
+		return netip.Prefix{}, errors.New("is not a network: write 192.0.2.0/24, 2001:db8::/32 or a single address")
+	}
+	return p.Masked(), nil
+}
+
+func parsePublicURL(text string) (string, error) {
+	text = strings.TrimSpace(text)
+	if text == "" {
+		return "", nil
+	}
+	u, err := url.Parse(text)
+	if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Hostname() == "" {
+		return "", errors.New("is not a web address: write https://servers.example.org")
+	}
+	if u.User != nil || u.RawQuery != "" || u.ForceQuery || u.Fragment != "" {
+		return "", errors.New("must hold no user, query or fragment")
+	}
+	return strings.TrimRight(u.String(), "/"), nil
+}
+
+// parseDomain checks a domain name and returns it in lower case without a final
+// dot.
+func parseDomain(text string) (string, error) {
+	name := strings.TrimSuffix(strings.ToLower(strings.TrimSpace(text)), ".")
+	if len(name) > 253 {
+		return "", errors.New("is too long for a domain name")
+	}
+	for label := range strings.SplitSeq(name, ".") {
+		if !isLabel(label) {
+			return "", errors.New("is not a domain name, such as gamespy.com")
+		}
+	}
+	return name, nil
+}
+
+func isLabel(s string) bool {
+	const letters = "abcdefghijklmnopqrstuvwxyz0123456789-"
+	return s != "" && len(s) <= 63 && s[0] != '-' && s[len(s)-1] != '-' &&
+		strings.Trim(s, letters) == ""
+}

@@ -1,0 +1,72 @@
+package configs
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"go.yaml.in/yaml/v3"
+)
+
+func TestSamplesLoad(t *testing.T) {
+	files, err := filepath.Glob("*.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"default.yaml", "lan.yaml", "zandronum-only.yaml", "community.yaml"} {
+		if !slices.Contains(files, want) {
+			t.Errorf("%s is missing", want)
+		}
+	}
+	for _, file := range files {
+		if file == "games.yaml" {
+			continue
+		}
+		if _, warnings, err := Load(Options{File: file}); err != nil || len(warnings) > 0 {
+			t.Errorf("Load of %s: warnings %q, error %v, want neither", file, warnings, err)
+		}
+	}
+}
+
+func TestDefaultFileAsOwnFileChangesNothing(t *testing.T) {
+	if got := changed(load(t, Options{}), load(t, Options{File: "default.yaml"})); got != nil {
+		t.Errorf("default.yaml as a file changes %q, want no change", got)
+	}
+}
+
+func TestZandronumSampleOpensNothingElse(t *testing.T) {
+	var got []string
+	for _, l := range load(t, Options{File: "zandronum-only.yaml"}).Listeners() {
+		got = append(got, l.Service)
+	}
+	if want := []string{"zanmaster", "web", "admin"}; !slices.Equal(got, want) {
+		t.Errorf("services of zandronum-only.yaml: %q, want %q", got, want)
+	}
+}
+
+func TestUnitStartsTheDaemonWithTheRightsItNeeds(t *testing.T) {
+	data, err := os.ReadFile("respawnd.service")
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := strings.Split(string(data), "\n")
+	for _, want := range []string{
+		"Type=simple", "DynamicUser=yes", "StateDirectory=respawnd", "Restart=on-failure", "NoNewPrivileges=yes",
+		"ExecStart=/usr/bin/respawnd serve --config /etc/respawnd/respawnd.yaml --data-dir %S/respawnd",
+		"ExecReload=/bin/kill -HUP $MAINPID", "AmbientCapabilities=CAP_NET_BIND_SERVICE",
+		"ProtectSystem=strict", "ProtectHome=yes", "PrivateTmp=yes",
+	} {
+		if !slices.Contains(lines, want) {
+			t.Errorf("respawnd.service has no line %q", want)
+		}
+	}
+}
+
+func TestGamesAreYAML(t *testing.T) {
+	var any any
+	if err := yaml.Unmarshal(Games, &any); err != nil || any == nil {
+		t.Errorf("games.yaml: %v, error %v, want a document", any, err)
+	}
+}

@@ -1,0 +1,264 @@
+// Package games is the catalogue of games: what a game is called, which secret
+// keys prove it, on which port its hosts answer, and which exceptions it needs.
+//
+// A catalogue is built from layers: the embedded list, the operator's file, the
+// overrides in the store. A later layer changes only the fields it states; see
+// [Game] for what counts as stated. The package also reads and writes the YAML
+// form of the list, imports the two lists that circulate in the community, and
+// knows the host names that the original clients resolve.
+//
+// It is not for live servers (package master), not for keeping overrides
+// (package storage), and it opens no file and no socket.
+package games
+
+import (
+	"slices"
+	"strings"
+)
+
+const (
+	// DefaultQueryPort is the query port of a game whose record names none.
+	DefaultQueryPort = 6500
+	// QueryChallenge is the backend flag of games whose hosts want a challenge
+	// before they answer a query.
+	QueryChallenge uint16 = 0x80
+)
+
+// The availability bits that clients look at. Gone wins over TemporarilyDown.
+const (
+	Gone            uint32 = 1
+	TemporarilyDown uint32 = 2
+)
+
+// Game is one record of a list or, as [Catalog.Lookup] returns it, one game of
+// the catalogue. It is a value that nobody changes: the slices of a game from the
+// catalogue are shared by all readers.
+//
+// In a layer the zero value of a field means "not stated": the layers below
+// decide. Given marks the fields that are stated although their value is zero.
+type Game struct {
+	// Name identifies the game: lower case, 1 to MaxNameLen characters of
+	// a-z, 0-9, '_' and '-'.
+	Name string
+	// Title is what people read, at most MaxTextLen bytes of UTF-8.
+	Title string
+	// Secrets are the secret keys. The first is the one to encrypt with, any of
+	// them may prove a host. Without a secret the game is listed but unusable.
+	// A layer that states secrets replaces the whole list.
+	Secrets []string
+	// ID is the numeric game id of the account and statistics services; 0: unknown.
+	ID int
+	// QueryPort is the port on which hosts answer queries unless they say
+	// otherwise. In the catalogue it is never 0.
+	QueryPort uint16
+	// BackendFlags go into the query challenge and the list header as they are.
+	BackendFlags uint16
+	// DisabledServices are the bits of the availability answer; see Availability.
+	DisabledServices uint32
+	// Maintenance is the operator's switch: the game answers "temporarily down".
+	Maintenance bool
+	// Rooms are the static group rooms. A layer that states rooms replaces them all.
+	Rooms []Room
+	// Policy holds the exceptions of this game. Layers merge it switch by switch.
+	Policy Policy
+	// Given marks fields that are stated although they are zero. It is empty in
+	// the catalogue.
+	Given Fields
+	// Source says where the record comes from; in the catalogue it names the
+	// topmost layer that has a record of the game.
+	Source Source
+}
+
+// Fields is a set of fields of a Game.
+type Fields uint8
+
+// The fields for which "stated and zero" differs from "not stated".
+const (
+	FieldSecrets Fields = 1 << iota
+	FieldID
+	FieldBackendFlags
+	FieldDisabledServices
+	FieldMaintenance
+	FieldRooms
+)
+
+// Room is a group room: a chat room of a game that exists without anybody in it.
+type Room struct {
+	// ID is unique over all games, and neither 0 nor 0xFFFFFFFF: lists carry it
+	// in the place of an address, and those two have a meaning there.
+	ID uint32
+	// Name is shown to players, 1 to MaxTextLen bytes.
+	Name string
+	// MaxWaiting is the room's capacity, 0 to MaxRoomCapacity; 0: not stated.
+	MaxWaiting int
+	// Fields are further keys of the room in the order in which they are listed.
+	Fields []Field
+}
+
+// Field is one key of a room with its value. Neither contains a backslash.
+type Field struct {
+	Key, Value string
+}
+
+// Policy holds the switches for games that need an exception. The zero value is
+// right for nearly every game.
+type Policy struct {
+	// StrictAvailability: On answers "gone" while the game has no secret, Off
+	// answers by the record alone, Inherit leaves it to the service's setting.
+	StrictAvailability Switch
+	// NoSecure: On is for QR1 games whose hosts never answer \secure\; an answer
+	// to a query proves their address instead. Inherit is Off.
+	NoSecure Switch
+	// StrictLegacyValidate: On lets only clients with a correct \validate\ answer
+	// read the old list without encryption, Off lets everybody, Inherit leaves it
+	// to the service's setting.
+	StrictLegacyValidate Switch
+}
+
+// Switch is a setting of one game that may leave the decision to a general one.
+type Switch uint8
+
+// The positions of a Switch.
+const (
+	Inherit Switch = iota
+	Off
+	On
+)
+
+// Or returns the position of the switch, or general if it is Inherit.
+func (s Switch) Or(general bool) bool {
+	if s == Inherit {
+		return general
+	}
+	return s == On
+}
+
+// String returns "inherit", "off" or "on".
+func (s Switch) String() string {
+	switch s {
+	case Off:
+		return "off"
+	case On:
+		return "on"
+	default:
+		return "inherit"
+	}
+}
+
+// Usable reports whether the game has a secret, without which no host can prove
+// itself and no list can be encrypted.
+func (g Game) Usable() bool { return len(g.Secrets) > 0 }
+
+// Secret returns the preferred secret, or "" if the game has none.
+func (g Game) Secret() string {
+	if len(g.Secrets) == 0 {
+		return ""
+	}
+	return g.Secrets[0]
+}
+
+// QueryChallenge reports whether hosts of the game want a challenge before they
+// answer a query.
+func (g Game) QueryChallenge() bool { return g.BackendFlags&QueryChallenge != 0 }
+
+// Availability returns the bits of the availability answer. strict is the
+// service's own setting, which the game's policy may overrule.
+func (g Game) Availability(strict bool) uint32 {
+	bits := g.DisabledServices
+	if g.Maintenance {
+		bits |= TemporarilyDown
+	}
+	if !g.Usable() && g.Policy.StrictAvailability.Or(strict) {
+		bits |= Gone
+	}
+	return bits
+}
+
+// states reports whether the record says something about field f, whose value is
+// zero or not.
+func (g Game) states(f Fields, nonZero bool) bool { return nonZero || g.Given&f != 0 }
+
+// overlay returns g with the fields that top states. It shares the slices of both.
+func (g Game) overlay(top Game) Game {
+	given := g.Given | top.Given
+	if top.Title != "" {
+		g.Title = top.Title
+	}
+	if top.states(FieldSecrets, len(top.Secrets) > 0) {
+		g.Secrets = top.Secrets
+	}
+	if top.states(FieldID, top.ID != 0) {
+		g.ID = top.ID
+	}
+	if top.QueryPort != 0 {
+		g.QueryPort = top.QueryPort
+	}
+	if top.states(FieldBackendFlags, top.BackendFlags != 0) {
+		g.BackendFlags = top.BackendFlags
+	}
+	if top.states(FieldDisabledServices, top.DisabledServices != 0) {
+		g.DisabledServices = top.DisabledServices
+	}
+	if top.states(FieldMaintenance, top.Maintenance) {
+		g.Maintenance = top.Maintenance
+	}
+	if top.states(FieldRooms, len(top.Rooms) > 0) {
+		g.Rooms = top.Rooms
+	}
+	g.Policy = g.Policy.overlay(top.Policy)
+	g.Source = top.Source
+	g.Given = given &^ g.nonZero()
+	return g
+}
+
+// nonZero returns the fields that need no mark in Given.
+func (g Game) nonZero() Fields {
+	var all Fields
+	mark := func(f Fields, set bool) {
+		if set {
+			all |= f
+		}
+	}
+	mark(FieldSecrets, len(g.Secrets) > 0)
+	mark(FieldID, g.ID != 0)
+	mark(FieldBackendFlags, g.BackendFlags != 0)
+	mark(FieldDisabledServices, g.DisabledServices != 0)
+	mark(FieldMaintenance, g.Maintenance)
+	mark(FieldRooms, len(g.Rooms) > 0)
+	return all
+}
+
+func (p Policy) overlay(top Policy) Policy {
+	return Policy{
+		StrictAvailability:   p.StrictAvailability.overlay(top.StrictAvailability),
+		NoSecure:             p.NoSecure.overlay(top.NoSecure),
+		StrictLegacyValidate: p.StrictLegacyValidate.overlay(top.StrictLegacyValidate),
+	}
+}
+
+func (s Switch) overlay(top Switch) Switch {
+	if top == Inherit {
+		return s
+	}
+	return top
+}
+
+// clone returns a copy that shares no slice with g.
+func (g Game) clone() Game {
+	g.Secrets = slices.Clone(g.Secrets)
+	g.Rooms = slices.Clone(g.Rooms)
+	for i := range g.Rooms {
+		g.Rooms[i].Fields = slices.Clone(g.Rooms[i].Fields)
+	}
+	return g
+}
+
+// foldName returns name in lower case; only ASCII letters change.
+func foldName(name string) string {
+	return strings.Map(func(r rune) rune {
+		if 'A' <= r && r <= 'Z' {
+			return r + ('a' - 'A')
+		}
+		return r
+	}, name)
+}

@@ -1,0 +1,229 @@
+package games
+
+import (
+	"encoding/json"
+	"errors"
+	"net/netip"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+func TestServerIndexMatchesClients(t *testing.T) {
+	data, err := os.ReadFile("testdata/ms_index.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var want map[string]string
+	if err := json.Unmarshal(data, &want); err != nil {
+		t.Fatal(err)
+	}
+	if len(want) != 21 {
+		t.Fatalf("%d known indexes, want 21", len(want))
+	}
+	for name, n := range map[string]int{
+		"gslive": 18, "ut": 5, "quake3": 14, "thps4ps2": 4, "ut3pc": 3, "nfshp2": 5, "sniperelpc": 17, "hl2": 14, "GMTest": 8, "": 0,
+	} {
+		want[name] = "ms" + strconv.Itoa(n)
+	}
+	for name, ms := range want {
+		if got := "ms" + strconv.Itoa(ServerIndex(name)); got != ms {
+			t.Errorf("ServerIndex(%q) is %s, want %s", name, got, ms)
+		}
+	}
+}
+
+func TestHostNamesOfAGame(t *testing.T) {
+	names, err := HostNames("GmTest", "GameSpy.com")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, n := range names {
+		got = append(got, n.Name)
+	}
+	want := strings.Fields(`
+		gmtest.available.gamespy.com gmtest.master.gamespy.com master.gamespy.com master0.gamespy.com gmtest.ms8.gamespy.com
+		gmtest.natneg1.gamespy.com gmtest.natneg2.gamespy.com gmtest.natneg3.gamespy.com
+		natneg1.gamespy.com natneg2.gamespy.com natneg3.gamespy.com
+		gpcm.gamespy.com gpsp.gamespy.com key.gamespy.com gmtest.gamestats.gamespy.com gamestats.gamespy.com
+		peerchat.gamespy.com motd.gamespy.com www.fileplanet.com
+		gmtest.auth.pubsvs.gamespy.com gmtest.sake.gamespy.com gmtest.comp.pubsvs.gamespy.com`)
+	if !slices.Equal(got, want) {
+		t.Errorf("HostNames(gmtest, gamespy.com) =\n%v, want\n%v", got, want)
+	}
+}
+
+func TestHostNamesOfOtherDomains(t *testing.T) {
+	tests := map[string]struct{ game, domain, want string }{
+		"replaced domain":               {"gmtest", "openspy.net", "gmtest.ms8.openspy.net"},
+		"key server of that domain":     {"gmtest", "openspy.net", "key.openspy.net"},
+		"key server fixed in the SDK":   {"gmtest", "openspy.net", "key.gamespy.com"},
+		"Nintendo list":                 {"mariokartwii", NintendoDomain, "mariokartwii.ms19.gs.nintendowifi.net"},
+		"Nintendo list, shorter domain": {"mariokartwii", NintendoDomain, "mariokartwii.ms19.nintendowifi.net"},
+		"Nintendo sign-in":              {"mariokartwii", NintendoDomain, "naswii.nintendowifi.net"},
+		"Nintendo NAT negotiation":      {"mariokartwii", NintendoDomain, "natneg3.gs.nintendowifi.net"},
+		"Nintendo storage":              {"mariokartwii", NintendoDomain, "secure.sake.gs.nintendowifi.net"},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			names, err := HostNames(tc.game, tc.domain)
+			if err != nil || !slices.ContainsFunc(names, func(n HostName) bool { return n.Name == tc.want }) {
+				t.Errorf("HostNames(%s, %s) = %v, %v; want %s among them", tc.game, tc.domain, names, err, tc.want)
+			}
+		})
+	}
+}
+
+func TestHostNamesAreDistinctAndGrouped(t *testing.T) {
+	for _, domain := range []string{DefaultDomain, NintendoDomain, "lan.example"} {
+		names, err := HostNames("gmtest", domain)
+		if err != nil {
+			t.Fatal(err)
+		}
+		seen := make(map[string]bool)
+		done := make(map[Service]bool)
+		for i, n := range names {
+			if seen[n.Name] {
+				t.Errorf("%s: %s is there twice", domain, n.Name)
+			}
+			seen[n.Name] = true
+			if i > 0 && names[i-1].Service != n.Service {
+				done[names[i-1].Service] = true
+			}
+			if done[n.Service] {
+				t.Errorf("%s: %s stands apart from its service", domain, n.Name)
+			}
+		}
+	}
+}
+
+func TestHostNamesRefusesWhatIsNoName(t *testing.T) {
+	for _, game := range []string{"", "a b", "a\nb", "a#", "a.b", "-a", strings.Repeat("a", MaxNameLen+1)} {
+		if names, err := HostNames(game, DefaultDomain); !errors.Is(err, ErrBadName) || names != nil {
+			t.Errorf("HostNames(%q) = %v, %v; want ErrBadName", game, names, err)
+		}
+	}
+	for _, domain := range []string{
+		"", "localhost", "a..b", ".a.b", "a.b.", "a b.c", "a.b\n1.2.3.4 c", "a_b.c", "-a.b", "a-.b", "é.com", "{g}.com",
+		strings.Repeat("a", 64) + ".com", strings.Repeat("a.", 95) + "b",
+	} {
+		if names, err := HostNames("gmtest", domain); !errors.Is(err, ErrBadDomain) || names != nil {
+			t.Errorf("HostNames(gmtest, %q) = %v, %v; want ErrBadDomain", domain, names, err)
+		}
+	}
+	longest := strings.Repeat("a.", 94) + "bc" // 190 bytes
+	names, err := HostNames(strings.Repeat("a", MaxNameLen), longest)
+	if err != nil {
+		t.Fatalf("HostNames with the longest domain: %v", err)
+	}
+	for _, n := range names {
+		if len(n.Name) > 253 {
+			t.Errorf("a name of %d bytes: %s", len(n.Name), n.Name)
+		}
+	}
+}
+
+func writeHosts(t *testing.T, game, ip string, domains ...string) string {
+	t.Helper()
+	var out strings.Builder
+	if err := WriteHosts(&out, game, netip.MustParseAddr(ip), domains); err != nil {
+		t.Fatalf("WriteHosts(%s, %s, %v): %v", game, ip, domains, err)
+	}
+	return out.String()
+}
+
+func TestWriteHostsIsAHostsFile(t *testing.T) {
+	out := writeHosts(t, "SWAT4", "192.0.2.7", DefaultDomain, "openspy.net")
+	seen := make(map[string]bool)
+	for line := range strings.Lines(out) {
+		if strings.HasPrefix(line, "#") {
+			continue
+		}
+		ip, name, ok := strings.Cut(strings.TrimSuffix(line, "\n"), " ")
+		if !ok || ip != "192.0.2.7" || strings.ContainsAny(name, " #\t\r") {
+			t.Errorf("not a line of a hosts file: %q", line)
+		}
+		if seen[name] {
+			t.Errorf("%s is there twice", name)
+		}
+		seen[name] = true
+	}
+	for _, domain := range []string{DefaultDomain, "openspy.net"} {
+		names, err := HostNames("swat4", domain)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, n := range names {
+			if !seen[n.Name] {
+				t.Errorf("%s is missing", n.Name)
+			}
+		}
+	}
+	if !seen["swat4.natneg1.gamespy.com"] || !seen["natneg1.gamespy.com"] {
+		t.Error("natneg1 must be there with and without the game")
+	}
+}
+
+func TestWriteHostsWarnsWhenADomainDoesNotFitIntoAnExecutable(t *testing.T) {
+	for domain, want := range map[string]bool{
+		"gamespy.com": false, "openspy.net": false, NintendoDomain: false, "gamespy.example": true, "a.b": true,
+	} {
+		if got := strings.Contains(writeHosts(t, "gmtest", "192.0.2.7", domain), "# warning: "+domain); got != want {
+			t.Errorf("%s: warning %v, want %v", domain, got, want)
+		}
+	}
+}
+
+func TestWriteHostsDefaults(t *testing.T) {
+	if got, want := writeHosts(t, "gmtest", "::ffff:192.0.2.7"), writeHosts(t, "gmtest", "192.0.2.7", DefaultDomain); got != want {
+		t.Errorf("without a domain and with a mapped address:\n%s\nwant\n%s", got, want)
+	}
+}
+
+func TestWriteHostsWritesNothingWhenItRefuses(t *testing.T) {
+	good := netip.MustParseAddr("192.0.2.7")
+	tests := map[string]struct {
+		game    string
+		ip      netip.Addr
+		domains []string
+		want    error
+	}{
+		"game":          {"a\n1.1.1.1 b", good, nil, ErrBadName},
+		"second domain": {"gmtest", good, []string{DefaultDomain, "x y"}, ErrBadDomain},
+		"no address":    {"gmtest", netip.Addr{}, nil, ErrBadAddress},
+		"unspecified":   {"gmtest", netip.IPv4Unspecified(), nil, ErrBadAddress},
+		"multicast":     {"gmtest", netip.MustParseAddr("224.0.0.1"), nil, ErrBadAddress},
+		"broadcast":     {"gmtest", netip.MustParseAddr("255.255.255.255"), nil, ErrBadAddress},
+		"IPv6":          {"gmtest", netip.MustParseAddr("2001:db8::1"), nil, ErrBadAddress},
+		"hostile zone":  {"gmtest", netip.MustParseAddr("fe80::1").WithZone("a\n1.1.1.1 b"), nil, ErrBadAddress},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			var out strings.Builder
+			if err := WriteHosts(&out, tc.game, tc.ip, tc.domains); !errors.Is(err, tc.want) || out.Len() > 0 {
+				t.Errorf("WriteHosts: %v, wrote %q; want %v", err, out.String(), tc.want)
+			}
+		})
+	}
+}
+
+func FuzzWriteHosts(f *testing.F) {
+	f.Add("gmtest", "gamespy.com")
+	f.Add("a\nb", "x y")
+	f.Add("dow_dc", NintendoDomain)
+	f.Fuzz(func(t *testing.T, game, domain string) {
+		var out strings.Builder
+		if err := WriteHosts(&out, game, netip.MustParseAddr("192.0.2.7"), []string{domain}); err != nil {
+			return
+		}
+		for line := range strings.Lines(out.String()) {
+			name, ok := strings.CutPrefix(line, "192.0.2.7 ")
+			if !strings.HasPrefix(line, "#") && (!ok || strings.ContainsAny(strings.TrimSuffix(name, "\n"), " \t\r\n#\\")) {
+				t.Errorf("WriteHosts(%q, %q) wrote the line %q", game, domain, line)
+			}
+		}
+	})
+}
