@@ -1,0 +1,180 @@
+// Package bans knows which addresses are banned right now. Hot paths ask it for
+// every packet and every connection.
+//
+// It is not the place where bans are kept (package storage) and it does not
+// decide what happens to a banned peer; each service does that.
+package bans
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/netip"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/respawnd/respawnd/storage"
+)
+
+// Table answers whether an address is banned. All methods may be called from
+// any number of goroutines.
+type Table struct {
+	store   storage.Bans
+	current atomic.Pointer[set] // what is in force; never nil, never changed in place
+
+	// changing is held through a change, also while the store writes: the
+	// order in which changes reach the store must be the order in which they
+	// come into force. Check never waits for it.
+	changing sync.Mutex
+
+	mu       sync.Mutex // guards onChange
+	onChange []func()
+}
+
+// New returns a table without bans. Load fills it from store.
+func New(store storage.Bans) *Table {
+	t := &Table{store: store}
+	t.current.Store(newSet(nil))
+	return t
+}
+
+// OnChange registers a function that is called after every change of what is in
+// force, by the goroutine that made the change. It is registered before serving
+// begins. It may call List and Check; it must not wait for another change.
+func (t *Table) OnChange(f func()) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.onChange = append(t.onChange, f)
+}
+
+// Load puts in force what the store holds, in place of what was in force. If
+// some bans are damaged, the rest is in force and the error matches
+// storage.ErrDamaged. After any other error nothing has changed.
+func (t *Table) Load(ctx context.Context) error {
+	var damaged []error
+	err := t.change(func([]storage.Ban) ([]storage.Ban, bool, error) {
+		var loaded []storage.Ban
+		for b, err := range t.store.Bans(ctx) {
+			switch {
+			case errors.Is(err, storage.ErrDamaged):
+				damaged = append(damaged, err)
+			case err != nil:
+				return nil, false, err
+			default:
+				loaded = append(loaded, b)
+			}
+		}
+		return loaded, true, nil
+	})
+	if err = errors.Join(append(damaged, err)...); err != nil {
+		return fmt.Errorf("load bans: %w", err)
+	}
+	return nil
+}
+
+// Add stores b, in place of one with the same prefix and scope, and puts it in
+// force at once. It refuses a ban of everybody with ErrEverybody.
+func (t *Table) Add(ctx context.Context, b storage.Ban) error {
+	b, err := b.Canonical()
+	if err != nil {
+		return err
+	}
+	if err := refuseEverybody(b.Prefix); err != nil {
+		return err
+	}
+	return t.change(func(old []storage.Ban) ([]storage.Ban, bool, error) {
+		if err := t.store.AddBan(ctx, b); err != nil {
+			return nil, false, err
+		}
+		rest := slices.DeleteFunc(old, func(o storage.Ban) bool { return o.Prefix == b.Prefix && o.Scope == b.Scope })
+		return append(rest, b), true, nil
+	})
+}
+
+// Remove lifts the ban of exactly that prefix and scope, or with
+// storage.EveryScope all bans of exactly that prefix, at once, and returns how
+// many there were.
+func (t *Table) Remove(ctx context.Context, prefix netip.Prefix, scope storage.Scope) (n int, err error) {
+	prefix, err = storage.CanonicalPrefix(prefix)
+	if err != nil {
+		return 0, err
+	}
+	err = t.change(func(old []storage.Ban) ([]storage.Ban, bool, error) {
+		if n, err = t.store.RemoveBan(ctx, prefix, scope); err != nil {
+			return nil, false, err
+		}
+		rest := slices.DeleteFunc(old, func(o storage.Ban) bool {
+			return o.Prefix == prefix && (scope == storage.EveryScope || o.Scope == scope)
+		})
+		return rest, n > 0, nil
+	})
+	return n, err
+}
+
+// Sweep removes the bans that are over at now from the store and from the table
+// and returns how many the store had. Check does not need it: a ban that is
+// over does not count.
+func (t *Table) Sweep(ctx context.Context, now time.Time) (n int, err error) {
+	err = t.change(func(old []storage.Ban) ([]storage.Ban, bool, error) {
+		if n, err = t.store.SweepBans(ctx, now); err != nil {
+			return nil, false, err
+		}
+		rest := slices.DeleteFunc(old, func(o storage.Ban) bool { return o.Expired(now) })
+		return rest, n > 0, nil
+	})
+	return n, err
+}
+
+// A step does a change in the store. It gets a copy of what is in force and
+// returns what shall be, and whether that is different.
+type step func(old []storage.Ban) (next []storage.Ban, changed bool, err error)
+
+// change applies s and tells those who want to know.
+func (t *Table) change(s step) error {
+	changed, err := t.apply(s)
+	if err != nil || !changed {
+		return err
+	}
+	t.mu.Lock()
+	callbacks := slices.Clone(t.onChange)
+	t.mu.Unlock()
+	for _, f := range callbacks {
+		f()
+	}
+	return nil
+}
+
+// apply runs one step at a time and puts its result in force.
+func (t *Table) apply(s step) (changed bool, err error) {
+	t.changing.Lock()
+	defer t.changing.Unlock()
+	next, changed, err := s(t.List())
+	if err != nil || !changed {
+		return false, err
+	}
+	t.current.Store(newSet(next))
+	return true, nil
+}
+
+// List returns all bans in the table, expired ones that were not swept yet too:
+// IPv4 first, then by address, length and scope. The slice is the caller's.
+func (t *Table) List() []storage.Ban {
+	return slices.Clone(t.current.Load().list)
+}
+
+// Check returns the ban that keeps a away from scope at now: among the bans of
+// that scope and of storage.ScopeAll that are not over, the one with the longest
+// prefix. It does not block and does not allocate.
+func (t *Table) Check(scope storage.Scope, a netip.Addr, now time.Time) (storage.Ban, bool) {
+	s := t.current.Load()
+	if len(s.list) == 0 { // most tables are empty
+		return storage.Ban{}, false
+	}
+	b := s.find(scope, a, now)
+	if b == nil {
+		return storage.Ban{}, false
+	}
+	return *b, true
+}

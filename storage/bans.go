@@ -1,0 +1,164 @@
+package storage
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"net/netip"
+	"time"
+)
+
+// Limits of a Ban.
+const (
+	MaxBanReason = 1024 // MaxBanReason is the longest reason in bytes.
+	MaxBanBy     = 128  // MaxBanBy is the longest author in bytes.
+)
+
+// Scope says what a ban keeps an address away from. The numbers are part of
+// stored keys and never change.
+type Scope uint8
+
+// The scopes.
+const (
+	EveryScope     Scope = 0 // EveryScope is no scope of a ban: RemoveBan takes it as "whatever the scope".
+	ScopeAll       Scope = 1 // ScopeAll is every service.
+	ScopeLists     Scope = 2 // ScopeLists is being listed and asking for lists.
+	ScopePresence  Scope = 3 // ScopePresence is accounts, sign-in and chat.
+	ScopeZandronum Scope = 4 // ScopeZandronum is the ban list that Zandronum servers receive.
+)
+
+// Scopes returns the scopes that a ban can have.
+func Scopes() []Scope {
+	return []Scope{ScopeAll, ScopeLists, ScopePresence, ScopeZandronum}
+}
+
+// String returns the word for s.
+func (s Scope) String() string {
+	switch s {
+	case EveryScope:
+		return "every"
+	case ScopeAll:
+		return "all"
+	case ScopeLists:
+		return "lists"
+	case ScopePresence:
+		return "presence"
+	case ScopeZandronum:
+		return "zandronum"
+	}
+	return fmt.Sprintf("scope(%d)", uint8(s))
+}
+
+// ParseScope is the inverse of Scope.String for the scopes that a ban can have.
+// The error names the words that are allowed and matches ErrInvalid.
+func ParseScope(word string) (Scope, error) {
+	for _, s := range Scopes() {
+		if s.String() == word {
+			return s, nil
+		}
+	}
+	return 0, invalid("ban scope %.40q is not one of %v", word, Scopes())
+}
+
+// MarshalText returns the word for s.
+func (s Scope) MarshalText() ([]byte, error) {
+	if err := s.check(); err != nil {
+		return nil, err
+	}
+	return []byte(s.String()), nil
+}
+
+// UnmarshalText is ParseScope.
+func (s *Scope) UnmarshalText(text []byte) error {
+	v, err := ParseScope(string(text))
+	if err != nil {
+		return err
+	}
+	*s = v
+	return nil
+}
+
+// check refuses what is not the scope of a ban.
+func (s Scope) check() error {
+	_, err := ParseScope(s.String())
+	return err
+}
+
+// Ban keeps a range of addresses away. The pair of Prefix and Scope is its key.
+type Ban struct {
+	Prefix  netip.Prefix `json:"prefix"` // as CanonicalPrefix makes it
+	Scope   Scope        `json:"scope"`
+	Reason  string       `json:"reason,omitzero"`
+	By      string       `json:"by,omitzero"` // who banned it
+	Added   time.Time    `json:"added,omitzero"`
+	Expires time.Time    `json:"expires,omitzero"` // zero: never
+}
+
+// Expired reports whether the ban is over at now. It is over from the instant
+// Expires on.
+func (b *Ban) Expired(now time.Time) bool {
+	return !b.Expires.IsZero() && !now.Before(b.Expires)
+}
+
+// Check reports whether b keeps the limits; the error matches ErrInvalid. The
+// prefix may still have a form that CanonicalPrefix changes.
+func (b *Ban) Check() error {
+	if _, err := CanonicalPrefix(b.Prefix); err != nil {
+		return err
+	}
+	if err := b.Scope.check(); err != nil {
+		return err
+	}
+	if err := checkText("ban reason", b.Reason, MaxBanReason); err != nil {
+		return err
+	}
+	return checkText("ban author", b.By, MaxBanBy)
+}
+
+// Canonical returns b as it is stored: checked, with its prefix as
+// CanonicalPrefix makes it and its times in UTC. The error matches ErrInvalid.
+func (b Ban) Canonical() (Ban, error) {
+	if err := b.Check(); err != nil {
+		return Ban{}, err
+	}
+	var err error
+	b.Prefix, err = CanonicalPrefix(b.Prefix)
+	b.Added, b.Expires = b.Added.Round(0).UTC(), b.Expires.Round(0).UTC()
+	return b, err
+}
+
+// CanonicalPrefix returns the one form in which a prefix is a key: masked, and
+// IPv4 written as IPv4 also when it came mapped into IPv6. The error matches
+// ErrInvalid: p is not valid, or it is a mapped prefix that is wider than IPv4.
+func CanonicalPrefix(p netip.Prefix) (netip.Prefix, error) {
+	const mapped = 96 // bits before the IPv4 part of a mapped address
+	switch {
+	case !p.IsValid():
+		return netip.Prefix{}, invalid("ban has no address")
+	case !p.Addr().Is4In6():
+		return p.Masked(), nil
+	case p.Bits() < mapped:
+		return netip.Prefix{}, invalid("ban %v is wider than IPv4", p)
+	}
+	return netip.PrefixFrom(p.Addr().Unmap(), p.Bits()-mapped).Masked(), nil
+}
+
+// Bans keeps the bans.
+type Bans interface {
+	// AddBan stores b with its prefix in canonical form, in place of one with
+	// the same prefix and scope.
+	AddBan(ctx context.Context, b Ban) error
+
+	// RemoveBan removes the ban of exactly that prefix and scope, or with
+	// EveryScope all bans of exactly that prefix, and returns how many there
+	// were. None is not an error.
+	RemoveBan(ctx context.Context, prefix netip.Prefix, scope Scope) (n int, err error)
+
+	// Bans yields all bans, expired ones too: IPv4 first, then by address,
+	// length and scope.
+	Bans(ctx context.Context) iter.Seq2[Ban, error]
+
+	// SweepBans removes the bans that are over at now and returns how many
+	// there were. A damaged ban is left alone.
+	SweepBans(ctx context.Context, now time.Time) (n int, err error)
+}

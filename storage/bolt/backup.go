@@ -1,0 +1,189 @@
+package bolt
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"runtime/debug"
+
+	"go.etcd.io/bbolt"
+
+	"github.com/respawnd/respawnd/storage"
+)
+
+// maxFindings is how many faults Verify tells about.
+const maxFindings = 10
+
+// Backup writes the whole file as it is at this moment to w, while the store is
+// in use, and returns the number of bytes. What it writes is a storage file. A
+// change that makes the file grow waits until Backup is done, so w should be a
+// local file, not a slow connection.
+func (s *Store) Backup(ctx context.Context, w io.Writer) (int64, error) {
+	if err := ctx.Err(); err != nil {
+		return 0, err
+	}
+	var n int64
+	// Not through s.view: writing reads the file, not the mapped pages, and a
+	// panic of w is not damage of ours.
+	err := s.db.View(func(tx *bbolt.Tx) (err error) {
+		n, err = tx.WriteTo(writerUntil{ctx, w})
+		return err
+	})
+	if err != nil && ctx.Err() != nil {
+		err = ctx.Err()
+	}
+	if err != nil {
+		return n, fmt.Errorf("backup of %s: %w", s.path, closedError(err))
+	}
+	return n, nil
+}
+
+// writerUntil is a writer that ends with its context.
+type writerUntil struct {
+	ctx context.Context
+	w   io.Writer
+}
+
+// Write writes p unless the context is over.
+func (u writerUntil) Write(p []byte) (int, error) {
+	if err := u.ctx.Err(); err != nil {
+		return 0, err
+	}
+	return u.w.Write(p)
+}
+
+// copyTo writes a backup to a file of mode 0600. The file is complete and on
+// disk before it has its name.
+func (s *Store) copyTo(ctx context.Context, path string) (err error) {
+	dir, err := os.OpenRoot(filepath.Dir(path))
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, dir.Close()) }()
+	name := filepath.Base(path)
+	f, err := dir.OpenFile(name+".tmp", os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = s.Backup(ctx, f)
+	if err == nil {
+		err = f.Sync()
+	}
+	if err = errors.Join(err, f.Close()); err != nil {
+		return errors.Join(err, dir.Remove(name+".tmp"))
+	}
+	return dir.Rename(name+".tmp", name)
+}
+
+// Verify reads the whole file at path without changing it and reports the first
+// faults that it finds: pages that are not what they must be, values that
+// cannot be read. nil means that Open will accept the file. The errors match
+// ErrInUse, ErrNotOurs, ErrNewer or storage.ErrDamaged.
+func Verify(path string) (err error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return err
+	}
+	if info.Size() == 0 {
+		return fmt.Errorf("storage file %s: %w", path, ErrNotOurs)
+	}
+	db, err := openFile(path, &bbolt.Options{ReadOnly: true, PreLoadFreelist: true})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, db.Close()) }()
+	defer catchDamage(path, &err)
+	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
+	err = db.View(func(tx *bbolt.Tx) error { return verify(tx, info.Size()) })
+	if isDamage(err) {
+		return damagedFile(path, err)
+	}
+	if err != nil {
+		return fmt.Errorf("storage file %s: %w", path, err)
+	}
+	return nil
+}
+
+// verify checks from the outside in: the length of the file, whose it is, that
+// every page can be reached, that the pages fit together, that the values can
+// be read.
+func verify(tx *bbolt.Tx, size int64) error {
+	if err := checkSize(tx, size); err != nil {
+		return err
+	}
+	found, err := readLayout(tx)
+	if err != nil {
+		return err
+	}
+	if found.empty {
+		return ErrNotOurs
+	}
+	present := len(migrations())
+	if err := found.checkNewer(present); err != nil {
+		return err
+	}
+	// tx.Check works in a goroutine of its own, where a fault would end the
+	// process. Touching every page here first makes it an error.
+	if err := tx.ForEach(func(_ []byte, b *bbolt.Bucket) error { return touch(b) }); err != nil {
+		return err
+	}
+	var faults []error
+	for err := range tx.Check() { // to the end, or its goroutine stays
+		if len(faults) < maxFindings {
+			faults = append(faults, fmt.Errorf("%w: %w", storage.ErrDamaged, err))
+		}
+	}
+	if len(faults) == 0 && found.schema == uint64(present) {
+		faults = verifyValues(tx)
+	}
+	return errors.Join(faults...)
+}
+
+// checkSize refuses a file that lost its end.
+func checkSize(tx *bbolt.Tx, size int64) error {
+	if size < tx.Size() {
+		return fmt.Errorf("%w: %d of %d bytes are there", storage.ErrDamaged, size, tx.Size())
+	}
+	return nil
+}
+
+// touch visits every key and value under b.
+func touch(b *bbolt.Bucket) error {
+	return b.ForEach(func(k, v []byte) error {
+		if v == nil {
+			return touch(b.Bucket(k))
+		}
+		checksum(v)
+		return nil
+	})
+}
+
+// verifyValues unseals every value.
+func verifyValues(tx *bbolt.Tx) (faults []error) {
+	for _, name := range []string{bucketServers, bucketGames, bucketRooms, bucketBans} {
+		b := tx.Bucket([]byte(name))
+		if b == nil { // files of a version that did not know this kind yet
+			continue
+		}
+		faults = verifyBucket(name, b, faults)
+	}
+	return faults
+}
+
+// verifyBucket unseals every value under b and returns faults with its own.
+func verifyBucket(name string, b *bbolt.Bucket, faults []error) []error {
+	c := b.Cursor()
+	for k, v := c.First(); k != nil && len(faults) < maxFindings; k, v = c.Next() {
+		if v == nil {
+			faults = verifyBucket(name, b.Bucket(k), faults)
+			continue
+		}
+		if _, err := unseal(v); err != nil {
+			faults = append(faults, fmt.Errorf("%s %q: %w", name, k, err))
+		}
+	}
+	return faults
+}

@@ -1,0 +1,230 @@
+// Package bolt is the storage engine for one machine: one file, no server.
+//
+// It keeps the contract of package storage and adds what only a file needs:
+// opening with a lock, upgrading, online backup, verification. It is not for
+// several nodes, and not for anything that may be lost: live lists, sessions
+// and pairings belong in memory.
+//
+// # File
+//
+// One bucket per kind of record and one per index:
+//
+//	bucket         key                                   value
+//	meta           "app"                                 "respawnd"
+//	               "schema"                              8 bytes, number of the layout
+//	               "room"                                4 bytes, id given out last
+//	servers        "head"                                list head: generation, chunks, time
+//	               generation (8 bytes)                  bucket: chunk number (8 bytes) -> chunk
+//	games          name                                  game
+//	rooms          id (4 bytes)                          room
+//	rooms_by_game  game, NUL, id (4 bytes)               empty
+//	bans           family, address, bits, scope          ban
+//
+// Numbers are big-endian, so that byte order is number order. How a value looks
+// is told in value.go. The sequence of a bucket gives the revisions.
+//
+// # Damage
+//
+// bbolt panics, or the process faults, when a page is not what it must be. Both
+// become errors that match [storage.ErrDamaged] and tell the operator to
+// restore a backup. After such an error in a change the store refuses further
+// changes; reading what is still readable goes on.
+package bolt
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"runtime/debug"
+	"sync/atomic"
+	"time"
+
+	"github.com/rs/zerolog"
+	"go.etcd.io/bbolt"
+	berrors "go.etcd.io/bbolt/errors"
+
+	"github.com/respawnd/respawnd/storage"
+)
+
+// DefaultTimeout is how long Open waits for the lock of the file.
+const DefaultTimeout = time.Second
+
+// Errors of Open and Verify.
+var (
+	// ErrInUse means that another process has the file open.
+	ErrInUse = errors.New("in use by another process; is the daemon running already?")
+	// ErrNotOurs means that the file is something else than a respawnd store.
+	ErrNotOurs = errors.New("not a respawnd storage file")
+	// ErrNewer means that a newer version of the program wrote the file.
+	ErrNewer = errors.New("written by a newer version of respawnd")
+)
+
+// Options change how a file is opened. The zero value is right for a daemon.
+type Options struct {
+	Timeout time.Duration  // how long to wait for the lock; 0: DefaultTimeout
+	NoSync  bool           // do not wait for the disk; for tests only, a crash destroys the file
+	Log     zerolog.Logger // upgrades and repairs
+}
+
+// Store is an open storage file. It implements [storage.Store].
+type Store struct {
+	path   string
+	db     *bbolt.DB
+	log    zerolog.Logger
+	broken atomic.Pointer[error] // why changes are refused; nil: they are not
+
+	saving chan struct{} // holds one token while a list is saved
+	list   savedList
+}
+
+var _ storage.Store = (*Store)(nil)
+
+// Open opens the file at path, creates it if it is missing, upgrades it if it
+// is older (a copy of the old file stays beside it) and removes what an
+// unfinished save of the server list left behind. The errors name the file and
+// match ErrInUse, ErrNotOurs, ErrNewer or storage.ErrDamaged where that is the
+// reason. After ErrDamaged the file may stay locked until the process ends.
+func Open(ctx context.Context, path string, opt Options) (*Store, error) {
+	return open(ctx, path, opt, migrations())
+}
+
+// open is Open with the upgrade steps as an argument.
+func open(ctx context.Context, path string, opt Options, steps []migration) (*Store, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	s := &Store{path: path, log: opt.Log, saving: make(chan struct{}, 1)}
+	var err error
+	s.db, err = openFile(path, &bbolt.Options{
+		Timeout: opt.Timeout, NoSync: opt.NoSync, FreelistType: bbolt.FreelistMapType,
+	})
+	if err != nil {
+		return nil, err
+	}
+	if err := s.prepare(ctx, steps); err != nil {
+		return nil, errors.Join(err, s.Close())
+	}
+	return s, nil
+}
+
+// prepare brings an open file to the present layout.
+func (s *Store) prepare(ctx context.Context, steps []migration) error {
+	if err := s.upgrade(ctx, steps); err != nil {
+		return err
+	}
+	if err := s.loadListHead(ctx); err != nil {
+		return err
+	}
+	return s.dropGenerations(ctx)
+}
+
+// Close waits for running steps and closes the file. If the store refuses
+// changes because of damage, the file stays locked until the process ends: the
+// step that broke may hold what closing would wait for.
+func (s *Store) Close() error {
+	if s.broken.Load() != nil {
+		return nil
+	}
+	return s.db.Close()
+}
+
+// view runs fn in a reading transaction. fn must copy whatever it keeps.
+func (s *Store) view(ctx context.Context, fn func(*bbolt.Tx) error) (err error) {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	defer catchDamage(s.path, &err)
+	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
+	return closedError(s.db.View(fn))
+}
+
+// update runs fn in a changing transaction, which is kept if fn returns nil and
+// durable when update returns nil.
+func (s *Store) update(ctx context.Context, fn func(*bbolt.Tx) error) (err error) {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if broken := s.broken.Load(); broken != nil {
+		return *broken
+	}
+	panicking := true
+	defer func() {
+		if panicking && err != nil {
+			s.broken.Store(&err)
+		}
+	}()
+	defer catchDamage(s.path, &err)
+	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
+	err = s.db.Update(func(tx *bbolt.Tx) error {
+		if err := ctx.Err(); err != nil { // waiting for the turn may have taken a while
+			return err
+		}
+		return fn(tx)
+	})
+	panicking = false
+	return closedError(err)
+}
+
+// closedError replaces bbolt's word for a closed file by the contract's.
+func closedError(err error) error {
+	if errors.Is(err, berrors.ErrDatabaseNotOpen) {
+		return storage.ErrClosed
+	}
+	return err
+}
+
+// catchDamage turns a panic into an error. It is deferred around everything
+// that touches pages, and around nothing that calls foreign code.
+func catchDamage(path string, err *error) {
+	if r := recover(); r != nil {
+		*err = damagedFile(path, r)
+	}
+}
+
+// isDamage reports whether err is about something stored.
+func isDamage(err error) bool { return errors.Is(err, storage.ErrDamaged) }
+
+// damagedFile is the error for a file that needs its operator.
+func damagedFile(path string, cause any) error {
+	return fmt.Errorf("storage file %s is %w (%v): stop the daemon and restore the last backup with \"respawnd restore\"",
+		path, storage.ErrDamaged, cause)
+}
+
+// openFile opens a bbolt file and explains what can go wrong.
+func openFile(path string, opt *bbolt.Options) (db *bbolt.DB, err error) {
+	if opt.Timeout <= 0 {
+		opt.Timeout = DefaultTimeout
+	}
+	defer catchDamage(path, &err)
+	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
+	db, err = bbolt.Open(path, 0o600, opt)
+	if err != nil {
+		return nil, explainOpen(path, err)
+	}
+	return db, nil
+}
+
+// explainOpen names the file and the reason.
+func explainOpen(path string, err error) error {
+	_, system := errors.AsType[*fs.PathError](err)
+	switch {
+	case errors.Is(err, berrors.ErrTimeout):
+		return fmt.Errorf("storage file %s: %w", path, ErrInUse)
+	case errors.Is(err, berrors.ErrInvalid), errors.Is(err, berrors.ErrVersionMismatch):
+		return fmt.Errorf("storage file %s: %w", path, ErrNotOurs)
+	case errors.Is(err, berrors.ErrChecksum):
+		return damagedFile(path, err)
+	case !system && tooSmall(path):
+		return fmt.Errorf("storage file %s: %w: too short", path, ErrNotOurs)
+	}
+	return fmt.Errorf("storage file %s: %w", path, err)
+}
+
+// tooSmall reports whether path is a file with something in it, but less than
+// the four pages that every bbolt file has.
+func tooSmall(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.Mode().IsRegular() && info.Size() > 0 && info.Size() < int64(4*os.Getpagesize())
+}

@@ -1,0 +1,129 @@
+package bolt
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"slices"
+
+	"go.etcd.io/bbolt"
+
+	"github.com/respawnd/respawnd/storage"
+)
+
+// An iteration reads a page in one transaction and yields it outside of any.
+const (
+	pageRecords = 256     // most records in a page
+	pageBytes   = 1 << 20 // a page ends after the record that passes this size
+)
+
+// item is one step of an iteration.
+type item[R any] struct {
+	record R
+	err    error
+}
+
+// iterate yields the records under the keys of bucket that begin with prefix,
+// in key order. read gets a key, its value and the transaction and returns a
+// record that shares no memory with them.
+func iterate[R any](ctx context.Context, s *Store, bucket string, prefix []byte,
+	read func(tx *bbolt.Tx, k, v []byte) (R, error),
+) iter.Seq2[R, error] {
+	return func(yield func(R, error) bool) {
+		from := prefix
+		for from != nil {
+			var items []item[R]
+			err := s.view(ctx, func(tx *bbolt.Tx) error {
+				items, from = readPage(tx, bucket, prefix, from, read)
+				return nil
+			})
+			if err != nil {
+				var zero R
+				yield(zero, err)
+				return
+			}
+			for _, it := range items {
+				if !yield(it.record, it.err) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// readPage reads one page from the key from on. next is where the following
+// page begins, nil if there is none.
+func readPage[R any](tx *bbolt.Tx, bucket string, prefix, from []byte,
+	read func(tx *bbolt.Tx, k, v []byte) (R, error),
+) (items []item[R], next []byte) {
+	size := 0
+	c := tx.Bucket([]byte(bucket)).Cursor()
+	for k, v := c.Seek(from); k != nil && bytes.HasPrefix(k, prefix); k, v = c.Next() {
+		if len(items) == pageRecords || size > pageBytes {
+			return items, slices.Clone(k)
+		}
+		record, err := read(tx, k, v)
+		if err != nil {
+			err = fmt.Errorf("%s %q: %w", bucket, k, err)
+		}
+		items = append(items, item[R]{record, err})
+		size += len(v)
+	}
+	return items, nil
+}
+
+// readRecord is the read function for a bucket that holds the records itself.
+func readRecord[R any](_ *bbolt.Tx, _, v []byte) (R, error) { return decode[R](v) }
+
+// get returns the record under a key, or ErrNotFound.
+func get[R any](tx *bbolt.Tx, bucket string, key []byte) (R, error) {
+	v := tx.Bucket([]byte(bucket)).Get(key)
+	if v == nil {
+		var zero R
+		return zero, storage.ErrNotFound
+	}
+	record, err := decode[R](v)
+	if err != nil {
+		return record, fmt.Errorf("%s %q: %w", bucket, key, err)
+	}
+	return record, nil
+}
+
+// put stores a record under a key.
+func put(tx *bbolt.Tx, bucket string, key []byte, record any) error {
+	value, err := encode(record)
+	if err != nil {
+		return err
+	}
+	return tx.Bucket([]byte(bucket)).Put(key, value)
+}
+
+// remove deletes a key and reports whether it was there.
+func remove(tx *bbolt.Tx, bucket string, key []byte) (bool, error) {
+	b := tx.Bucket([]byte(bucket))
+	if b.Get(key) == nil {
+		return false, nil
+	}
+	return true, b.Delete(key)
+}
+
+// nextRev returns the revision for a record that is about to be stored: given
+// is what the caller holds, found and err are what get found under its key. A
+// damaged record may be replaced by nobody, only deleted.
+func nextRev(tx *bbolt.Tx, bucket, index string, given, found storage.Rev, err error) (storage.Rev, error) {
+	missing := errors.Is(err, storage.ErrNotFound)
+	switch {
+	case err != nil && !missing:
+		return 0, err
+	case given == 0 && !missing:
+		return 0, &storage.TakenError{Index: index}
+	case given != 0 && missing:
+		return 0, storage.ErrNotFound
+	case given != 0 && given != found:
+		return 0, storage.ErrConflict
+	}
+	n, err := tx.Bucket([]byte(bucket)).NextSequence()
+	return storage.Rev(n), err
+}

@@ -1,0 +1,118 @@
+package bolt
+
+import (
+	"context"
+	"encoding/binary"
+	"fmt"
+	"iter"
+
+	"go.etcd.io/bbolt"
+
+	"github.com/respawnd/respawnd/storage"
+)
+
+// roomKey is the key of a room.
+func roomKey(id uint32) []byte { return binary.BigEndian.AppendUint32(nil, id) }
+
+// gamePrefix is what the index keys of all rooms of a game begin with. Names
+// have no control characters, so NUL ends one.
+func gamePrefix(game string) []byte { return append([]byte(game), 0) }
+
+// roomIndexKey is the key of a room in bucketRoomsByGame.
+func roomIndexKey(game string, id uint32) []byte { return append(gamePrefix(game), roomKey(id)...) }
+
+// PutRoom is described in [storage.Rooms].
+func (s *Store) PutRoom(ctx context.Context, r storage.Room) (storage.Room, error) {
+	if err := r.Check(); err != nil {
+		return storage.Room{}, err
+	}
+	var stored storage.Room
+	err := s.update(ctx, func(tx *bbolt.Tx) error {
+		next := r
+		if next.ID == 0 {
+			id, err := freeRoomID(tx)
+			if err != nil {
+				return err
+			}
+			next.ID = id
+		}
+		old, err := get[storage.Room](tx, bucketRooms, roomKey(next.ID))
+		if next.Rev, err = nextRev(tx, bucketRooms, storage.IndexRoomID, r.Rev, old.Rev, err); err != nil {
+			return err
+		}
+		if err := putRoom(tx, old, next); err != nil {
+			return err
+		}
+		stored, err = get[storage.Room](tx, bucketRooms, roomKey(next.ID))
+		return err
+	})
+	if err != nil {
+		return storage.Room{}, fmt.Errorf("room %d %q: %w", r.ID, r.Name, err)
+	}
+	return stored, nil
+}
+
+// putRoom stores next and moves its index entry; old is the zero Room if there
+// was none.
+func putRoom(tx *bbolt.Tx, old, next storage.Room) error {
+	byGame := tx.Bucket([]byte(bucketRoomsByGame))
+	if old.ID != 0 && old.Game != next.Game {
+		if err := byGame.Delete(roomIndexKey(old.Game, old.ID)); err != nil {
+			return err
+		}
+	}
+	if err := byGame.Put(roomIndexKey(next.Game, next.ID), []byte{}); err != nil {
+		return err
+	}
+	return put(tx, bucketRooms, roomKey(next.ID), next)
+}
+
+// freeRoomID gives out the id after the last one that it gave out, past those
+// that operators chose. So the id of a deleted room does not soon come back.
+func freeRoomID(tx *bbolt.Tx) (uint32, error) {
+	meta, rooms := tx.Bucket([]byte(bucketMeta)), tx.Bucket([]byte(bucketRooms))
+	var id uint32
+	if last := meta.Get([]byte(metaRoom)); len(last) == 4 {
+		id = binary.BigEndian.Uint32(last)
+	}
+	for {
+		id = id%storage.MaxRoomID + 1
+		if rooms.Get(roomKey(id)) == nil {
+			return id, meta.Put([]byte(metaRoom), roomKey(id))
+		}
+	}
+}
+
+// GetRoom is described in [storage.Rooms].
+func (s *Store) GetRoom(ctx context.Context, id uint32) (r storage.Room, err error) {
+	err = s.view(ctx, func(tx *bbolt.Tx) error {
+		r, err = get[storage.Room](tx, bucketRooms, roomKey(id))
+		return err
+	})
+	return r, err
+}
+
+// DeleteRoom is described in [storage.Rooms].
+func (s *Store) DeleteRoom(ctx context.Context, id uint32) error {
+	return s.update(ctx, func(tx *bbolt.Tx) error {
+		r, err := get[storage.Room](tx, bucketRooms, roomKey(id))
+		if err != nil {
+			return err
+		}
+		if _, err := remove(tx, bucketRoomsByGame, roomIndexKey(r.Game, id)); err != nil {
+			return err
+		}
+		_, err = remove(tx, bucketRooms, roomKey(id))
+		return err
+	})
+}
+
+// Rooms is described in [storage.Rooms].
+func (s *Store) Rooms(ctx context.Context, game string) iter.Seq2[storage.Room, error] {
+	if game == "" {
+		return iterate(ctx, s, bucketRooms, []byte{}, readRecord[storage.Room])
+	}
+	return iterate(ctx, s, bucketRoomsByGame, gamePrefix(game), func(tx *bbolt.Tx, k, _ []byte) (storage.Room, error) {
+		return get[storage.Room](tx, bucketRooms, k[len(k)-4:])
+	})
+}

@@ -1,0 +1,184 @@
+package bolt
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"encoding/json"
+	"fmt"
+	"hash/crc32"
+	"os"
+
+	"go.etcd.io/bbolt"
+
+	"github.com/respawnd/respawnd/storage"
+)
+
+// Names of buckets.
+const (
+	bucketMeta        = "meta"
+	bucketServers     = "servers"
+	bucketGames       = "games"
+	bucketRooms       = "rooms"
+	bucketRoomsByGame = "rooms_by_game"
+	bucketBans        = "bans"
+)
+
+// Keys in bucketMeta.
+const (
+	metaApp    = "app"
+	metaSchema = "schema"
+	metaRoom   = "room"
+)
+
+// appName is the value of metaApp.
+const appName = "respawnd"
+
+// buckets returns every bucket that a present file has. A new kind of record
+// adds its buckets here and needs no new schema number.
+func buckets() []string {
+	return []string{bucketMeta, bucketServers, bucketGames, bucketRooms, bucketRoomsByGame, bucketBans}
+}
+
+// A migration brings a file from one schema to the next, in one transaction. It
+// must not use the functions and types of the present schema, because those
+// will change.
+type migration func(tx *bbolt.Tx) error
+
+// migrations returns the steps in order: the first goes from schema 0 to 1. The
+// present schema is their number.
+func migrations() []migration {
+	return []migration{wrapValues}
+}
+
+// wrapValues goes from schema 0 to 1. Schema 0 had the bare JSON of a record as
+// value and kept no server list.
+func wrapValues(tx *bbolt.Tx) error {
+	for _, name := range []string{"games", "rooms", "bans"} {
+		b := tx.Bucket([]byte(name))
+		if b == nil {
+			continue
+		}
+		wrapped := make(map[string][]byte)
+		err := b.ForEach(func(k, v []byte) error {
+			if !json.Valid(v) {
+				return fmt.Errorf("%w: %s %q", storage.ErrDamaged, name, k)
+			}
+			value := append([]byte{1, 0, 0, 0, 0}, v...) // layout version, checksum, JSON
+			binary.BigEndian.PutUint32(value[1:], crc32.Checksum(v, crc32.MakeTable(crc32.Castagnoli)))
+			wrapped[string(k)] = value
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+		for k, v := range wrapped {
+			if err := b.Put([]byte(k), v); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// layout is what a look at a file's meta bucket tells.
+type layout struct {
+	empty  bool // nothing was ever written
+	schema uint64
+}
+
+// readLayout recognises our files.
+func readLayout(tx *bbolt.Tx) (layout, error) {
+	if k, _ := tx.Cursor().First(); k == nil {
+		return layout{empty: true}, nil
+	}
+	meta := tx.Bucket([]byte(bucketMeta))
+	if meta == nil || !bytes.Equal(meta.Get([]byte(metaApp)), []byte(appName)) {
+		return layout{}, ErrNotOurs
+	}
+	schema := meta.Get([]byte(metaSchema))
+	if len(schema) != 8 {
+		return layout{}, fmt.Errorf("%w: schema number", ErrNotOurs)
+	}
+	return layout{schema: binary.BigEndian.Uint64(schema)}, nil
+}
+
+// checkNewer refuses a schema that is above present.
+func (l layout) checkNewer(present int) error {
+	if l.schema > uint64(present) {
+		return fmt.Errorf("%w: schema %d, this version knows up to %d", ErrNewer, l.schema, present)
+	}
+	return nil
+}
+
+// upgrade recognises the file, saves a copy if it is older, runs the steps that
+// it lacks, one transaction each, and creates missing buckets. A file that is
+// refused is not changed.
+func (s *Store) upgrade(ctx context.Context, steps []migration) error {
+	info, err := os.Stat(s.path)
+	if err != nil {
+		return err
+	}
+	var old layout
+	err = s.view(ctx, func(tx *bbolt.Tx) (err error) {
+		if err := checkSize(tx, info.Size()); err != nil {
+			return damagedFile(s.path, err)
+		}
+		if old, err = readLayout(tx); err != nil {
+			return err
+		}
+		return old.checkNewer(len(steps))
+	})
+	if isDamage(err) {
+		return err // names the file already
+	}
+	if err != nil {
+		return fmt.Errorf("storage file %s: %w", s.path, err)
+	}
+	if !old.empty && old.schema < uint64(len(steps)) {
+		if err := s.migrate(ctx, old.schema, steps); err != nil {
+			return err
+		}
+	}
+	return s.update(ctx, func(tx *bbolt.Tx) error {
+		for _, name := range buckets() {
+			if _, err := tx.CreateBucketIfNotExists([]byte(name)); err != nil {
+				return err
+			}
+		}
+		if !old.empty {
+			return nil
+		}
+		if err := tx.Bucket([]byte(bucketMeta)).Put([]byte(metaApp), []byte(appName)); err != nil {
+			return err
+		}
+		return putSchema(tx, uint64(len(steps)))
+	})
+}
+
+// migrate runs the steps from schema on, after a copy of the file was saved.
+func (s *Store) migrate(ctx context.Context, schema uint64, steps []migration) error {
+	saved := fmt.Sprintf("%s.schema%d.bak", s.path, schema)
+	if err := s.copyTo(ctx, saved); err != nil {
+		return fmt.Errorf("storage file %s: copy before the upgrade: %w", s.path, err)
+	}
+	for ; schema < uint64(len(steps)); schema++ {
+		err := s.update(ctx, func(tx *bbolt.Tx) error {
+			if err := steps[schema](tx); err != nil {
+				return err
+			}
+			return putSchema(tx, schema+1)
+		})
+		if err != nil {
+			return fmt.Errorf("storage file %s: upgrade from schema %d (the old file is %s): %w",
+				s.path, schema, saved, err)
+		}
+		s.log.Info().Str("file", s.path).Uint64("schema", schema+1).Str("saved", saved).Msg("storage file upgraded")
+	}
+	return nil
+}
+
+// putSchema writes the schema number.
+func putSchema(tx *bbolt.Tx, schema uint64) error {
+	return tx.Bucket([]byte(bucketMeta)).Put([]byte(metaSchema), binary.BigEndian.AppendUint64(nil, schema))
+}

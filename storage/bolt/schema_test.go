@@ -1,0 +1,154 @@
+package bolt
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"go.etcd.io/bbolt"
+
+	"github.com/respawnd/respawnd/storage"
+)
+
+// oldFile returns a copy of the file of an older schema that is kept in
+// testdata (testdata/schema0.go made it).
+func oldFile(t *testing.T, name string) string {
+	t.Helper()
+	return copyFile(t, filepath.Join("testdata", name), filepath.Join(t.TempDir(), "respawnd.db"))
+}
+
+// readSchema returns the schema number in a closed file.
+func readSchema(t *testing.T, path string) (schema uint64) {
+	t.Helper()
+	db, err := bbolt.Open(path, 0o600, &bbolt.Options{ReadOnly: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = db.View(func(tx *bbolt.Tx) error {
+		found, err := readLayout(tx)
+		schema = found.schema
+		return err
+	})
+	if err = errors.Join(err, db.Close()); err != nil {
+		t.Fatal(err)
+	}
+	return schema
+}
+
+func TestSchema0IsUpgraded(t *testing.T) {
+	path := oldFile(t, "schema0.db")
+	if err := Verify(path); err != nil {
+		t.Errorf("Verify() of the old file = %v", err)
+	}
+	before, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := openAt(t, path)
+
+	g, err := s.GetGame(t.Context(), "gmtest")
+	if err != nil || string(g.Doc) != "name: gmtest\n" || g.Rev != 1 {
+		t.Errorf("GetGame() = %+v, %v", g, err)
+	}
+	if next, err := s.PutGame(t.Context(), g); err != nil || next.Rev <= g.Rev {
+		t.Errorf("PutGame() of an old game = %+v, %v", next, err)
+	}
+	r, err := s.GetRoom(t.Context(), 3)
+	if err != nil || r.Name != "Newcomers" || !slices.Equal(r.Fields, []storage.Field{{Name: "motd", Value: "hi"}}) {
+		t.Errorf("GetRoom() = %+v, %v", r, err)
+	}
+	var rooms, bans []string
+	for r, err := range s.Rooms(t.Context(), "gmtest") {
+		rooms = append(rooms, fmt.Sprint(r.ID, err))
+	}
+	for b, err := range s.Bans(t.Context()) {
+		bans = append(bans, fmt.Sprintf("%v %v %s %v", b.Prefix, b.Scope, b.Reason, err))
+	}
+	if got := fmt.Sprint(rooms, bans); got != "[3 <nil>] [192.0.2.0/24 lists flood <nil>]" {
+		t.Errorf("rooms and bans = %s", got)
+	}
+
+	saved, err := os.ReadFile(path + ".schema0.bak")
+	if err != nil {
+		t.Fatalf("no copy of the old file: %v", err)
+	}
+	if len(saved) > len(before) || readSchema(t, path+".schema0.bak") != 0 {
+		t.Errorf("the copy has %d bytes and schema %d, want the old file", len(saved), readSchema(t, path+".schema0.bak"))
+	}
+}
+
+// mark is a migration that leaves a trace, to see the order.
+func mark(name string) migration {
+	return func(tx *bbolt.Tx) error {
+		meta := tx.Bucket([]byte(bucketMeta))
+		return meta.Put([]byte("trace"), append(slices.Clone(meta.Get([]byte("trace"))), name...))
+	}
+}
+
+func TestMigrationsRunInOrderFromWhereTheFileIs(t *testing.T) {
+	path := oldFile(t, "schema0.db")
+	open2 := func(steps ...migration) (trace string, err error) {
+		s, err := open(t.Context(), path, testOptions(), steps)
+		if err != nil {
+			return "", err
+		}
+		err = s.view(t.Context(), func(tx *bbolt.Tx) error {
+			trace = string(tx.Bucket([]byte(bucketMeta)).Get([]byte("trace")))
+			return nil
+		})
+		return trace, errors.Join(err, s.Close())
+	}
+	if trace, err := open2(wrapValues, mark("a"), mark("b")); trace != "ab" || err != nil {
+		t.Errorf("first open: trace %q, %v, want ab", trace, err)
+	}
+	bad := func(*bbolt.Tx) error { return errors.New("no room") }
+	_, err := open2(wrapValues, mark("a"), mark("b"), mark("c"), bad)
+	if err == nil || !strings.Contains(err.Error(), "from schema 4") || !strings.Contains(err.Error(), path+".schema3.bak") {
+		t.Errorf("open with a step that fails = %v, want the step and where the copy is", err)
+	}
+	if schema := readSchema(t, path); schema != 4 {
+		t.Errorf("schema after a failed step = %d, want 4: the steps before it are done", schema)
+	}
+	if trace, err := open2(wrapValues, mark("a"), mark("b"), mark("c"), mark("d")); trace != "abcd" || err != nil {
+		t.Errorf("open after the failure: trace %q, %v, want abcd", trace, err)
+	}
+	if _, err := Open(t.Context(), path, testOptions()); !errors.Is(err, ErrNewer) {
+		t.Errorf("Open() of schema 5 = %v, want ErrNewer", err)
+	}
+}
+
+func TestNewerFileIsRefusedAndLeftAlone(t *testing.T) {
+	s := openLoose(t)
+	err := s.update(t.Context(), func(tx *bbolt.Tx) error { return putSchema(tx, 99) })
+	if err = errors.Join(err, s.Close()); err != nil {
+		t.Fatal(err)
+	}
+	before, err := os.ReadFile(s.path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, err := range map[string]error{
+		"Open":   func() error { _, err := Open(t.Context(), s.path, testOptions()); return err }(),
+		"Verify": Verify(s.path),
+	} {
+		if !errors.Is(err, ErrNewer) || !strings.Contains(fmt.Sprint(err), s.path) {
+			t.Errorf("%s() = %v, want ErrNewer with the path", name, err)
+		}
+	}
+	if after, err := os.ReadFile(s.path); err != nil || string(after) != string(before) {
+		t.Errorf("the file was changed (%v)", err)
+	}
+}
+
+func TestEveryOlderSchemaHasAFile(t *testing.T) {
+	for schema := range migrations() {
+		path := oldFile(t, fmt.Sprintf("schema%d.db", schema))
+		if got := readSchema(t, path); got != uint64(schema) {
+			t.Errorf("testdata/schema%d.db has schema %d", schema, got)
+		}
+	}
+}

@@ -1,0 +1,112 @@
+package bolt
+
+import (
+	"encoding/binary"
+	"encoding/json"
+	"fmt"
+	"hash/crc32"
+	"iter"
+
+	"github.com/respawnd/respawnd/storage"
+)
+
+// A value in the file:
+//
+//	offset size
+//	     0    1  version of this layout, 1
+//	     1    4  CRC-32C of the payload, big-endian
+//	     5    -  payload
+//
+// The payload is the JSON of one record, or a chunk of a server list: records,
+// each as its length (unsigned varint) and its JSON.
+const (
+	valueVersion = 1
+	valueHeader  = 5
+)
+
+// checksum is the CRC-32C of p. bbolt has no checksum on its pages.
+func checksum(p []byte) uint32 {
+	return crc32.Checksum(p, crc32.MakeTable(crc32.Castagnoli))
+}
+
+// sealInPlace completes a value whose first valueHeader bytes are still free.
+func sealInPlace(value []byte) []byte {
+	value[0] = valueVersion
+	binary.BigEndian.PutUint32(value[1:valueHeader], checksum(value[valueHeader:]))
+	return value
+}
+
+// unseal returns the payload of a value. It shares the memory of value.
+func unseal(value []byte) ([]byte, error) {
+	if len(value) < valueHeader {
+		return nil, fmt.Errorf("%w: %d bytes", storage.ErrDamaged, len(value))
+	}
+	if value[0] != valueVersion {
+		return nil, fmt.Errorf("%w: value version %d", storage.ErrDamaged, value[0])
+	}
+	payload := value[valueHeader:]
+	if binary.BigEndian.Uint32(value[1:valueHeader]) != checksum(payload) {
+		return nil, fmt.Errorf("%w: checksum differs", storage.ErrDamaged)
+	}
+	return payload, nil
+}
+
+// encode returns the value of one record.
+func encode(record any) ([]byte, error) {
+	payload, err := json.Marshal(record)
+	if err != nil {
+		return nil, err
+	}
+	return wrap(payload), nil
+}
+
+// wrap returns the value of a payload.
+func wrap(payload []byte) []byte {
+	value := make([]byte, valueHeader, valueHeader+len(payload))
+	return sealInPlace(append(value, payload...))
+}
+
+// decode returns the record of a value. It shares no memory with value.
+func decode[R any](value []byte) (R, error) {
+	var record R
+	payload, err := unseal(value)
+	if err != nil {
+		return record, err
+	}
+	return decodeJSON[R](payload)
+}
+
+// decodeJSON returns the record of a payload, or the zero record and an error.
+func decodeJSON[R any](payload []byte) (R, error) {
+	var record R
+	if err := json.Unmarshal(payload, &record); err != nil {
+		var zero R
+		return zero, fmt.Errorf("%w: %w", storage.ErrDamaged, err)
+	}
+	return record, nil
+}
+
+// appendToChunk appends the JSON of one record to a chunk.
+func appendToChunk(chunk, record []byte) []byte {
+	chunk = binary.AppendUvarint(chunk, uint64(len(record)))
+	return append(chunk, record...)
+}
+
+// chunkRecords yields the JSON of every record in a chunk's payload. The slices
+// share its memory. An error is the last item.
+func chunkRecords(payload []byte) iter.Seq2[[]byte, error] {
+	return func(yield func([]byte, error) bool) {
+		for len(payload) > 0 {
+			size, n := binary.Uvarint(payload)
+			if n <= 0 || size > uint64(len(payload)-n) {
+				yield(nil, fmt.Errorf("%w: record length", storage.ErrDamaged))
+				return
+			}
+			end := n + int(size)
+			if !yield(payload[n:end:end], nil) {
+				return
+			}
+			payload = payload[end:]
+		}
+	}
+}

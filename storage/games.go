@@ -1,0 +1,71 @@
+package storage
+
+import (
+	"context"
+	"iter"
+	"time"
+)
+
+// IndexGameName is the index of game names in a TakenError.
+const IndexGameName = "game.name"
+
+// Limits of a Game.
+const (
+	MaxGameName = 64       // MaxGameName is the longest name in bytes.
+	MaxGameDoc  = 64 << 10 // MaxGameDoc is the longest document in bytes.
+
+	MaxGamesAtOnce = 100 // MaxGamesAtOnce is how many games SetGames takes.
+)
+
+// Game is an operator's own description of a game. It goes over the one of the
+// embedded catalogue; what the document means is the catalogue's affair.
+type Game struct {
+	Name    string    `json:"name"`
+	Doc     []byte    `json:"doc,omitempty"` // YAML
+	Changed time.Time `json:"changed,omitzero"`
+	Rev     Rev       `json:"rev"`
+}
+
+// Check reports whether g keeps the limits; the error matches ErrInvalid.
+func (g *Game) Check() error {
+	if len(g.Doc) > MaxGameDoc {
+		return invalid("game document is longer than %d bytes", MaxGameDoc)
+	}
+	return checkName("game name", g.Name, MaxGameName)
+}
+
+// CheckGames reports whether the list of a SetGames keeps the limits; the error
+// matches ErrInvalid.
+func CheckGames(list []Game) error {
+	if len(list) > MaxGamesAtOnce {
+		return invalid("more than %d games at once", MaxGamesAtOnce)
+	}
+	for i := range list {
+		if err := list[i].Check(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Games keeps the operator's game descriptions, unique by name. Names are
+// compared byte by byte.
+type Games interface {
+	// PutGame stores g and returns it with its new Rev. With Rev 0 it creates:
+	// ErrTaken if the name exists. Otherwise it updates, only if g.Rev is
+	// current: ErrConflict if it is not, ErrNotFound if there is no such game.
+	PutGame(ctx context.Context, g Game) (Game, error)
+
+	// SetGames stores up to MaxGamesAtOnce games in one step, each in place of
+	// one of the same name, whatever its Rev.
+	SetGames(ctx context.Context, list []Game) error
+
+	// GetGame returns the game of that name or ErrNotFound.
+	GetGame(ctx context.Context, name string) (Game, error)
+
+	// DeleteGame removes the game of that name or answers ErrNotFound.
+	DeleteGame(ctx context.Context, name string) error
+
+	// Games yields all games in the order of their names.
+	Games(ctx context.Context) iter.Seq2[Game, error]
+}

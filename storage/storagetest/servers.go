@@ -1,0 +1,313 @@
+package storagetest
+
+import (
+	"context"
+	"errors"
+	"iter"
+	"net/netip"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/respawnd/respawnd/storage"
+)
+
+// server returns a full record of about one kilobyte; n makes it unlike others.
+func server(n int) storage.Server {
+	public := netip.AddrPortFrom(netip.AddrFrom4([4]byte{198, 51, byte(n >> 8), byte(n)}), uint16(1+n%65535))
+	return storage.Server{
+		Source:    public,
+		Via:       netip.MustParseAddr("2001:db8::1"),
+		Instance:  uint32(n),
+		Game:      "gmtest",
+		Origin:    "qr2",
+		Public:    public,
+		Local:     []netip.AddrPort{netip.MustParseAddrPort("192.168.1.2:7777"), netip.MustParseAddrPort("[fe80::1]:7777")},
+		NATNeg:    true,
+		Reachable: n%2 == 0,
+		Country:   "NZ",
+		Region:    "oceania",
+		Rules:     []byte("hostname\x00\xff\xfe r\xe9spawn\x00" + strings.Repeat("rule\x00value\x00", 50)),
+		Players:   []byte("alice\x0010\x00bob\x0020\x00"),
+		Teams:     []byte{0},
+		First:     moment(),
+		Seen:      moment().Add(time.Hour),
+	}
+}
+
+// save saves a list of which every record must be kept.
+func save(t *testing.T, s storage.Store, list []storage.Server) {
+	t.Helper()
+	n, err := s.SaveServers(t.Context(), slices.Values(list))
+	if err != nil || n != len(list) {
+		t.Fatalf("SaveServers(%d servers) = %d, %v", len(list), n, err)
+	}
+}
+
+// manyServers yields servers from first on: more than fits into one step of
+// any engine.
+func manyServers(first, count int) iter.Seq[storage.Server] {
+	return func(yield func(storage.Server) bool) {
+		for i := range count {
+			if !yield(server(first + i)) {
+				return
+			}
+		}
+	}
+}
+
+// instances returns the instance keys of a saved list.
+func instances(t *testing.T, s storage.Store) []uint32 {
+	t.Helper()
+	var got []uint32
+	for _, v := range collect(t, s.LoadServers(t.Context())) {
+		got = append(got, v.Instance)
+	}
+	return got
+}
+
+// count returns first, first+1 ... of n numbers.
+func count(first, n int) []uint32 {
+	var all []uint32
+	for i := range n {
+		all = append(all, uint32(first+i))
+	}
+	return all
+}
+
+func serverTests() map[string]func(*testing.T, storage.Store) {
+	return map[string]func(*testing.T, storage.Store){
+		"nothing was saved yet":                           testNoServers,
+		"records come back as they were, in order":        testServerRoundTrip,
+		"a new list replaces the old one":                 testServersReplace,
+		"an empty list replaces the old one":              testServersEmpty,
+		"records beyond the limits are left out":          testServerLimits,
+		"a cancelled save leaves the old list":            testServersCancelled,
+		"a reader sees the old list while one is saved":   testServersWhileSaving,
+		"a list that is replaced is read to its end":      testServersReplacedWhileReading,
+		"readers and savers at once never see a mixture":  testServersRace,
+		"the loop body of LoadServers may save":           testServersSaveInLoop,
+		"a LoadServers loop may be left early":            testServersLeaveLoop,
+		"a save that waits for another heeds its context": testServersWait,
+	}
+}
+
+func testNoServers(t *testing.T, s storage.Store) {
+	if got := collect(t, s.LoadServers(t.Context())); len(got) != 0 {
+		t.Errorf("LoadServers() = %v, want nothing", got)
+	}
+	if at, err := s.ServersSavedAt(t.Context()); !errors.Is(err, storage.ErrNotFound) {
+		t.Errorf("ServersSavedAt() = %v, %v, want ErrNotFound", at, err)
+	}
+}
+
+func testServerRoundTrip(t *testing.T, s storage.Store) {
+	list := []storage.Server{
+		server(3), server(1), server(2),
+		{Source: netip.MustParseAddrPort("[2001:db8::2%eth0]:1"), Game: "x"},
+	}
+	before := time.Now()
+	save(t, s, list)
+	got := collect(t, s.LoadServers(t.Context()))
+	differ(t, "servers", got, list)
+	if zone := got[0].First.Location(); zone != time.UTC {
+		t.Errorf("First is in %v, want UTC", zone)
+	}
+	if at, err := s.ServersSavedAt(t.Context()); err != nil || at.Before(before) || at.After(time.Now()) {
+		t.Errorf("ServersSavedAt() = %v, %v, want a time after %v", at, err, before)
+	}
+}
+
+func testServersReplace(t *testing.T, s storage.Store) {
+	for round := range 3 {
+		list := []storage.Server{server(10 * round), server(10*round + 1)}
+		save(t, s, list)
+		differ(t, "servers", collect(t, s.LoadServers(t.Context())), list)
+	}
+}
+
+func testServersEmpty(t *testing.T, s storage.Store) {
+	save(t, s, []storage.Server{server(1)})
+	save(t, s, nil)
+	if got := instances(t, s); len(got) != 0 {
+		t.Errorf("LoadServers() = %v, want nothing", got)
+	}
+	if _, err := s.ServersSavedAt(t.Context()); err != nil {
+		t.Errorf("ServersSavedAt() = %v", err)
+	}
+}
+
+func testServerLimits(t *testing.T, s storage.Store) {
+	edge := server(1)
+	edge.Rules = make([]byte, storage.MaxServerSections-2)
+	edge.Players, edge.Teams = []byte{1}, []byte{2}
+	edge.Game = strings.Repeat("g", storage.MaxServerWord)
+	edge.Local = slices.Repeat(edge.Local[:1], storage.MaxServerLocal)
+
+	broken := map[string]func(*storage.Server){
+		"sections":    func(v *storage.Server) { v.Teams = []byte{2, 3} },
+		"game":        func(v *storage.Server) { v.Game += "g" },
+		"no game":     func(v *storage.Server) { v.Game = "" },
+		"local":       func(v *storage.Server) { v.Local = append(v.Local, v.Public) },
+		"no source":   func(v *storage.Server) { v.Source = netip.AddrPort{} },
+		"not UTF-8":   func(v *storage.Server) { v.Region = "\xff" },
+		"control":     func(v *storage.Server) { v.Country = "N\x00" },
+		"long origin": func(v *storage.Server) { v.Origin = strings.Repeat("o", storage.MaxServerWord+1) },
+	}
+	list := []storage.Server{edge}
+	for name, spoil := range broken {
+		v := edge
+		v.Local = slices.Clone(v.Local)
+		spoil(&v)
+		if err := v.Check(); !errors.Is(err, storage.ErrInvalid) {
+			t.Errorf("%s: Check() = %v, want ErrInvalid", name, err)
+		}
+		list = append(list, v)
+	}
+	list = append(list, server(2))
+	n, err := s.SaveServers(t.Context(), slices.Values(list))
+	if n != 2 || err != nil {
+		t.Errorf("SaveServers() = %d, %v, want 2 saved", n, err)
+	}
+	differ(t, "servers", collect(t, s.LoadServers(t.Context())), []storage.Server{edge, server(2)})
+}
+
+func testServersCancelled(t *testing.T, s storage.Store) {
+	save(t, s, []storage.Server{server(1)})
+	ctx, cancel := context.WithCancel(t.Context())
+	_, err := s.SaveServers(ctx, func(yield func(storage.Server) bool) {
+		for v := range manyServers(100, 6000) {
+			if v.Instance == 6000 {
+				cancel()
+			}
+			if !yield(v) {
+				return
+			}
+		}
+	})
+	if !errors.Is(err, context.Canceled) {
+		t.Errorf("SaveServers() = %v, want context.Canceled", err)
+	}
+	differ(t, "instances", instances(t, s), []uint32{1})
+}
+
+func testServersWhileSaving(t *testing.T, s storage.Store) {
+	save(t, s, []storage.Server{server(1), server(2)})
+	n, err := s.SaveServers(t.Context(), func(yield func(storage.Server) bool) {
+		for v := range manyServers(100, 6000) {
+			if v.Instance%1000 == 0 {
+				differ(t, "instances in mid save", instances(t, s), []uint32{1, 2})
+			}
+			if !yield(v) {
+				return
+			}
+		}
+	})
+	if n != 6000 || err != nil {
+		t.Fatalf("SaveServers() = %d, %v", n, err)
+	}
+	differ(t, "instances", instances(t, s), count(100, 6000))
+}
+
+func testServersReplacedWhileReading(t *testing.T, s storage.Store) {
+	if _, err := s.SaveServers(t.Context(), manyServers(0, 2000)); err != nil {
+		t.Fatal(err)
+	}
+	next, stop := iter.Pull2(s.LoadServers(t.Context()))
+	defer stop()
+	got := []uint32{}
+	for v, err, ok := next(); ok; v, err, ok = next() {
+		if err != nil {
+			t.Fatalf("after %d records: %v", len(got), err)
+		}
+		if len(got) == 10 {
+			save(t, s, []storage.Server{server(7)})
+			save(t, s, []storage.Server{server(8)})
+		}
+		got = append(got, v.Instance)
+	}
+	differ(t, "the old list", got, count(0, 2000))
+	differ(t, "the new list", instances(t, s), []uint32{8})
+}
+
+func testServersRace(t *testing.T, s storage.Store) {
+	save(t, s, []storage.Server{server(0), server(1)})
+	errs := race(func(i int) error {
+		for range 5 {
+			if i%2 == 0 {
+				if _, err := s.SaveServers(t.Context(), manyServers(1000*i, 600+i)); err != nil {
+					return err
+				}
+				continue
+			}
+			if err := checkWhole(s.LoadServers(t.Context())); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err := errors.Join(errs...); err != nil {
+		t.Error(err)
+	}
+}
+
+// checkWhole checks that a list is one that testServersRace saves.
+func checkWhole(seq iter.Seq2[storage.Server, error]) error {
+	var got []uint32
+	for v, err := range seq {
+		if err != nil {
+			return err
+		}
+		got = append(got, v.Instance)
+	}
+	if len(got) == 0 {
+		return errors.New("the list is empty")
+	}
+	first, want := int(got[0]), 2
+	if len(got) > 2 {
+		want = 600 + first/1000
+	}
+	if !slices.Equal(got, count(first, want)) {
+		return errors.New("the list is a mixture")
+	}
+	return nil
+}
+
+func testServersSaveInLoop(t *testing.T, s storage.Store) {
+	save(t, s, []storage.Server{server(1), server(2)})
+	for v, err := range s.LoadServers(t.Context()) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		save(t, s, []storage.Server{server(int(v.Instance) + 10)})
+	}
+	differ(t, "instances", instances(t, s), []uint32{12})
+}
+
+func testServersLeaveLoop(t *testing.T, s storage.Store) {
+	save(t, s, []storage.Server{server(1), server(2)})
+	for _, err := range s.LoadServers(t.Context()) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		break
+	}
+	save(t, s, []storage.Server{server(3)})
+	differ(t, "instances", instances(t, s), []uint32{3})
+}
+
+func testServersWait(t *testing.T, s storage.Store) {
+	ctx, cancel := context.WithCancel(t.Context())
+	_, err := s.SaveServers(t.Context(), func(yield func(storage.Server) bool) {
+		cancel()
+		if _, err := s.SaveServers(ctx, manyServers(0, 1)); !errors.Is(err, context.Canceled) {
+			t.Errorf("the inner SaveServers() = %v, want context.Canceled", err)
+		}
+		yield(server(5))
+	})
+	if err != nil {
+		t.Fatalf("the outer SaveServers() = %v", err)
+	}
+	differ(t, "instances", instances(t, s), []uint32{5})
+}
