@@ -53,9 +53,9 @@ func (f Fields) All() iter.Seq2[string, string] {
 	}
 }
 
-// Same reports whether a freshly built block holds the same names and values.
+// same reports whether a freshly built block holds the same names and values.
 func (f Fields) same(names *Names, block []byte) bool {
-	return f.names == names && f.block == string(block)
+	return f.names.same(names) && f.block == string(block)
 }
 
 // Table is a list of players or teams: rows of values under common names. The
@@ -82,7 +82,7 @@ func (t Table) Value(row, column int) string {
 }
 
 func (t Table) same(names *Names, rows int, block []byte) bool {
-	return t.names == names && t.rows == rows && t.block == string(block)
+	return t.names.same(names) && t.rows == rows && t.block == string(block)
 }
 
 // blockValue returns value i of a block of n values.

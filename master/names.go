@@ -1,6 +1,7 @@
 package master
 
 import (
+	"slices"
 	"strings"
 	"sync"
 	"weak"
@@ -21,7 +22,7 @@ type Names struct {
 	reported []string
 	slots    []int16 // per reported name: its place among the kept ones, -1 if dropped
 	kept     []string
-	index    map[string]int16 // lower-case name -> slot
+	index    map[string]int16 // folded name -> slot
 }
 
 // newNames keeps the first of each name and drops empty and transient ones.
@@ -36,7 +37,7 @@ func newNames(reported []string) *Names {
 		if name == "" || name == transientName {
 			continue
 		}
-		folded := strings.ToLower(name)
+		folded := foldName(name)
 		if _, repeated := n.index[folded]; repeated {
 			continue
 		}
@@ -67,8 +68,37 @@ func (n *Names) Index(name string) (int, bool) {
 	if n == nil {
 		return 0, false
 	}
-	slot, ok := n.index[strings.ToLower(name)]
+	slot, ok := n.index[foldName(name)]
 	return int(slot), ok
+}
+
+// foldName returns a name in lower case. Only ASCII letters change: names come in
+// any encoding, and two that differ must stay apart.
+func foldName(name string) string {
+	if !strings.ContainsFunc(name, isUpper) {
+		return name
+	}
+	b := []byte(name)
+	for i, c := range b {
+		if 'A' <= c && c <= 'Z' {
+			b[i] = c + ('a' - 'A')
+		}
+	}
+	return string(b)
+}
+
+func isUpper(r rune) bool { return 'A' <= r && r <= 'Z' }
+
+// same reports whether both keep the same names in the same order. Equal lists
+// are mostly one list; they differ if names were dropped or could not be shared.
+func (n *Names) same(other *Names) bool {
+	if n == other {
+		return true
+	}
+	if n.Len() != other.Len() {
+		return false
+	}
+	return n.Len() == 0 || slices.Equal(n.kept, other.kept)
 }
 
 // Reported returns how many names were reported, dropped ones included.
@@ -100,13 +130,12 @@ func (t *interner) names(reported []string) *Names {
 	id := strings.Join(reported, "\x00")
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if w, ok := t.table[id]; ok {
-		if n := w.Value(); n != nil {
-			return n
-		}
+	w, placed := t.table[id]
+	if n := w.Value(); n != nil {
+		return n
 	}
 	n := newNames(splitJoined(id, len(reported)))
-	if len(t.table) < maxInterned {
+	if placed || len(t.table) < maxInterned {
 		t.table[id] = weak.Make(n)
 	}
 	return n

@@ -26,7 +26,9 @@ type Limits struct {
 	PerAddr int           // per source address; default 256 (hosting companies run that many)
 	PerNet  int           // per /24 (IPv6: /64); default 4,096
 	Expire  time.Duration // silence after which a server leaves; default 75 s
-	Changes int           // how many changes the log holds; default 16,384
+	Changes int           // how many changes the log holds; default 16,384; SetLimits leaves it
+	// Exempt tells which addresses PerAddr and PerNet do not bind; nil: none.
+	Exempt func(netip.Addr) bool
 }
 
 func (l Limits) withDefaults() Limits {
@@ -52,10 +54,11 @@ const sweepEvery = 2 * time.Second
 // Registry is the list. All methods may be called at any time from any
 // goroutine; none of them blocks on anything but memory.
 type Registry struct {
-	limits Limits
-	names  interner
+	names interner
+	start time.Time // signs of life are counted from here, so that setting the clock expires nobody
 
 	mu       sync.RWMutex // guards the fields below
+	limits   Limits
 	bySource map[netip.AddrPort]*entry
 	byPublic map[netip.AddrPort]*entry // only servers whose public address is not their source
 	games    map[string]*gameIndex
@@ -67,8 +70,8 @@ type Registry struct {
 // entry is the registry's own handle of a server: the record may be replaced,
 // the entry stays.
 type entry struct {
-	server *Server // guarded by Registry.mu
-	seen   atomic.Int64
+	server *Server      // guarded by Registry.mu
+	seen   atomic.Int64 // when it was last heard; see Registry.since
 	game   *gameIndex
 	at     int // place in game.entries
 }
@@ -84,6 +87,7 @@ type gameIndex struct {
 func NewRegistry(lim Limits) *Registry {
 	lim = lim.withDefaults()
 	r := &Registry{
+		start:    time.Now(),
 		limits:   lim,
 		bySource: make(map[netip.AddrPort]*entry),
 		byPublic: make(map[netip.AddrPort]*entry),
@@ -96,6 +100,13 @@ func NewRegistry(lim Limits) *Registry {
 	return r
 }
 
+// SetLimits changes the limits. Servers that are listed already stay.
+func (r *Registry) SetLimits(lim Limits) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.limits = lim.withDefaults()
+}
+
 // Names returns the shared Names for the names of a report. The slice is only
 // read during the call.
 func (r *Registry) Names(reported []string) *Names {
@@ -106,14 +117,14 @@ func (r *Registry) Names(reported []string) *Names {
 }
 
 // Put lists a server or replaces its record. The source holds one record: a
-// record with another instance or game in its place is removed first. First is
-// kept from the record before. ErrFull, ErrTooManyHere and ErrTaken leave the
-// list as it was.
+// record with another instance or game in its place is removed first; else First
+// and Findings are kept from the record before. ErrFull, ErrTooManyHere and
+// ErrTaken leave the list as it was.
 func (r *Registry) Put(s Server) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	e, ok := r.bySource[s.Key.Source]
-	if ok && e.server.Key == s.Key && e.server.Game == s.Game && e.server.Public == s.Public {
+	if ok && e.holds(&s) {
 		r.replace(e, s)
 		return nil
 	}
@@ -132,10 +143,33 @@ func (r *Registry) Put(s Server) error {
 	return nil
 }
 
+// Update replaces the record of a server that is still listed under its key,
+// game and public address, as Put does. It reports false if it is not: whoever
+// made the new record from the old one must not bring back a server that was
+// removed meanwhile.
+func (r *Registry) Update(s Server) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	e, ok := r.bySource[s.Key.Source]
+	if !ok || !e.holds(&s) {
+		return false
+	}
+	r.replace(e, s)
+	return true
+}
+
+// holds reports whether s is news of the server that e lists.
+func (e *entry) holds(s *Server) bool {
+	return e.server.Key == s.Key && e.server.Game == s.Game && e.server.Public == s.Public
+}
+
 // room says whether another server may be listed from an address.
 func (r *Registry) room(a netip.Addr) error {
 	if len(r.bySource) >= r.limits.Servers {
 		return ErrFull
+	}
+	if r.limits.Exempt != nil && r.limits.Exempt(a) {
+		return nil
 	}
 	if r.perAddr[a] >= r.limits.PerAddr || r.perNet[network(a)] >= r.limits.PerNet {
 		return ErrTooManyHere
@@ -165,7 +199,11 @@ func (r *Registry) add(s Server) {
 	s.Serial = r.log.add(Added, &s)
 	g.changed = s.Serial
 	e := &entry{server: &s, game: g, at: len(g.entries)}
-	e.seen.Store(s.Seen.UnixNano())
+	heard := s.Seen
+	if s.Restored {
+		heard = time.Now() // its time to be heard begins now
+	}
+	e.seen.Store(r.since(heard))
 	g.entries = append(g.entries, e)
 	r.bySource[s.Key.Source] = e
 	if s.Public != s.Key.Source {
@@ -177,11 +215,11 @@ func (r *Registry) add(s Server) {
 
 func (r *Registry) replace(e *entry, s Server) {
 	s.Game = e.game.name
-	s.First = e.server.First
+	s.First, s.Findings = e.server.First, e.server.Findings
 	s.Serial = r.log.add(Changed, &s)
 	e.game.changed = s.Serial
 	e.server = &s
-	e.seen.Store(s.Seen.UnixNano())
+	e.seen.Store(r.since(s.Seen))
 }
 
 func (r *Registry) remove(e *entry) {
@@ -218,7 +256,7 @@ func (r *Registry) Touch(k Key, now time.Time) bool {
 	if !ok || e.server.Key != k || e.server.Restored {
 		return false
 	}
-	e.seen.Store(now.UnixNano())
+	e.seen.Store(r.since(now))
 	return true
 }
 
@@ -365,7 +403,7 @@ func (r *Registry) All() []Heard {
 	out := make([]Heard, 0, len(r.bySource))
 	for _, g := range r.games {
 		for _, e := range g.entries {
-			out = append(out, Heard{e.server, time.Unix(0, e.seen.Load())})
+			out = append(out, Heard{e.server, r.start.Add(time.Duration(e.seen.Load()))})
 		}
 	}
 	return out
@@ -416,7 +454,7 @@ func (r *Registry) expire(now time.Time) []*Server {
 	r.mu.RLock()
 	for _, g := range r.games {
 		for _, e := range g.entries {
-			if e.silent(now, r.limits.Expire) {
+			if r.silent(e, now) {
 				silent = append(silent, e.server.Key)
 			}
 		}
@@ -426,7 +464,7 @@ func (r *Registry) expire(now time.Time) []*Server {
 	var out []*Server
 	for _, k := range silent {
 		r.mu.Lock()
-		if e, ok := r.bySource[k.Source]; ok && e.server.Key == k && e.silent(now, r.limits.Expire) {
+		if e, ok := r.bySource[k.Source]; ok && e.server.Key == k && r.silent(e, now) {
 			out = append(out, e.server)
 			r.remove(e)
 		}
@@ -435,9 +473,14 @@ func (r *Registry) expire(now time.Time) []*Server {
 	return out
 }
 
-func (e *entry) silent(now time.Time, lifetime time.Duration) bool {
+// silent reports whether a server was not heard for its lifetime. r.mu is held.
+func (r *Registry) silent(e *entry, now time.Time) bool {
+	lifetime := r.limits.Expire
 	if e.server.Lifetime > 0 {
 		lifetime = e.server.Lifetime
 	}
-	return now.UnixNano()-e.seen.Load() >= int64(lifetime)
+	return r.since(now)-e.seen.Load() >= int64(lifetime)
 }
+
+// since returns t as nanoseconds since the registry was made.
+func (r *Registry) since(t time.Time) int64 { return int64(t.Sub(r.start)) }

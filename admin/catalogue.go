@@ -1,0 +1,184 @@
+package admin
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/respawnd/respawnd/internal/games"
+	"github.com/respawnd/respawnd/storage"
+)
+
+// Catalogue fills a games.Catalog from its three layers: the embedded list, the
+// operator's file and the operator's own records in the store. It also holds
+// the group rooms of the store.
+type Catalogue struct {
+	Embedded []byte
+	Store    storage.Store
+
+	mu      sync.Mutex // one reload at a time; guards file
+	file    string
+	catalog games.Catalog
+	rooms   atomic.Pointer[map[string][]games.Room]
+}
+
+// Catalog returns the live catalogue.
+func (c *Catalogue) Catalog() *games.Catalog { return &c.catalog }
+
+// Rooms returns the group rooms that the operator added to a game. The slice is
+// shared.
+func (c *Catalogue) Rooms(game string) []games.Room {
+	if m := c.rooms.Load(); m != nil {
+		return (*m)[game]
+	}
+	return nil
+}
+
+// SetFile names the operator's file, "" for none. It is read by the next Reload.
+func (c *Catalogue) SetFile(path string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.file = path
+}
+
+// Reload reads all layers again. After an error everything is as it was.
+func (c *Catalogue) Reload(ctx context.Context) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	embedded, err := games.ParseYAML(bytes.NewReader(c.Embedded), games.Source{Origin: games.FromEmbedded})
+	if err != nil {
+		return fmt.Errorf("embedded games: %w", err)
+	}
+	file, err := readGamesFile(c.file)
+	if err != nil {
+		return err
+	}
+	stored, err := c.stored(ctx)
+	if err != nil {
+		return err
+	}
+	rooms, err := c.storedRooms(ctx)
+	if err != nil {
+		return err
+	}
+	if err := c.catalog.Replace(embedded, file, stored); err != nil {
+		return err
+	}
+	c.rooms.Store(&rooms)
+	return nil
+}
+
+// CheckGamesFile reads the operator's file as Reload would, over the embedded
+// list and without a store.
+func CheckGamesFile(embedded []byte, path string) error {
+	base, err := games.ParseYAML(bytes.NewReader(embedded), games.Source{Origin: games.FromEmbedded})
+	if err != nil {
+		return err
+	}
+	file, err := readGamesFile(path)
+	if err != nil {
+		return err
+	}
+	_, err = games.NewCatalog(base, file)
+	return err
+}
+
+func readGamesFile(path string) ([]games.Game, error) {
+	if path == "" {
+		return nil, nil
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, fmt.Errorf("games.file: %w", err)
+	}
+	defer func() { _ = f.Close() }()
+	list, err := games.ParseYAML(f, games.Source{Origin: games.FromFile, File: path})
+	if err != nil {
+		return nil, fmt.Errorf("games.file: %w", err)
+	}
+	return list, nil
+}
+
+func (c *Catalogue) stored(ctx context.Context) ([]games.Game, error) {
+	var out []games.Game
+	for g, err := range c.Store.Games(ctx) {
+		if err != nil {
+			return nil, fmt.Errorf("games in the store: %w", err)
+		}
+		list, err := games.ParseYAML(bytes.NewReader(g.Doc), games.Source{Origin: games.FromStore})
+		if err != nil {
+			return nil, fmt.Errorf("game %s in the store: %w", g.Name, err)
+		}
+		out = append(out, list...)
+	}
+	return out, nil
+}
+
+func (c *Catalogue) storedRooms(ctx context.Context) (map[string][]games.Room, error) {
+	out := make(map[string][]games.Room)
+	for r, err := range c.Store.Rooms(ctx, "") {
+		if err != nil {
+			return nil, fmt.Errorf("rooms in the store: %w", err)
+		}
+		room := games.Room{ID: r.ID, Name: r.Name, MaxWaiting: r.MaxWaiting}
+		for _, f := range r.Fields {
+			room.Fields = append(room.Fields, games.Field{Key: f.Name, Value: f.Value})
+		}
+		out[r.Game] = append(out[r.Game], room)
+	}
+	return out, nil
+}
+
+// put stores the operator's own records in place of earlier ones.
+func (c *Catalogue) put(ctx context.Context, list []games.Game) error {
+	now := time.Now()
+	for part := range slices.Chunk(list, storage.MaxGamesAtOnce) {
+		records := make([]storage.Game, len(part))
+		for i, g := range part {
+			records[i] = storage.Game{Name: g.Name, Doc: games.AppendYAML(nil, []games.Game{g}), Changed: now}
+		}
+		if err := c.Store.SetGames(ctx, records); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// try reports whether the catalogue would accept more records of the operator.
+func (c *Catalogue) try(ctx context.Context, list []games.Game) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	base, err := games.ParseYAML(bytes.NewReader(c.Embedded), games.Source{Origin: games.FromEmbedded})
+	if err != nil {
+		return err
+	}
+	file, err := readGamesFile(c.file)
+	if err != nil {
+		return err
+	}
+	stored, err := c.stored(ctx)
+	if err != nil {
+		return err
+	}
+	replaced := make(map[string]bool, len(list))
+	for _, g := range list {
+		replaced[g.Name] = true
+	}
+	top := append([]games.Game(nil), list...)
+	for _, g := range stored {
+		if !replaced[g.Name] {
+			top = append(top, g)
+		}
+	}
+	_, err = games.NewCatalog(base, file, top)
+	if invalid := (*games.InvalidError)(nil); errors.As(err, &invalid) {
+		return fmt.Errorf("%w: %w", ErrBadRequest, err)
+	}
+	return err
+}

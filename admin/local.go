@@ -1,0 +1,207 @@
+package admin
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"io"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/respawnd/respawnd/internal/backup"
+	"github.com/respawnd/respawnd/internal/bans"
+	"github.com/respawnd/respawnd/internal/games"
+	"github.com/respawnd/respawnd/internal/verdicts"
+	"github.com/respawnd/respawnd/master"
+	"github.com/respawnd/respawnd/storage"
+)
+
+// Store is a storage engine that can write a copy of itself while it is in use.
+type Store interface {
+	storage.Store
+	Backup(ctx context.Context, w io.Writer) (int64, error)
+}
+
+// Local carries out operations in this process.
+type Local struct {
+	Store     Store
+	Table     *bans.Table
+	Catalogue *Catalogue
+
+	DataDir string
+	// StoreName is the name of the store in a backup.
+	StoreName string
+	// Files are further files that belong into a backup.
+	Files   []string
+	Version string
+
+	// Registry and Verdicts are nil where no daemon runs.
+	Registry *master.Registry
+	Book     *verdicts.Book
+}
+
+var _ Operator = (*Local)(nil)
+
+// Bans implements Operator.
+func (l *Local) Bans(context.Context) ([]storage.Ban, error) { return l.Table.List(), nil }
+
+// AddBan implements Operator.
+func (l *Local) AddBan(ctx context.Context, b storage.Ban) error {
+	if b.Added.IsZero() {
+		b.Added = time.Now()
+	}
+	return l.Table.Add(ctx, b)
+}
+
+// RemoveBan implements Operator.
+func (l *Local) RemoveBan(ctx context.Context, p netip.Prefix, scope storage.Scope) (int, error) {
+	return l.Table.Remove(ctx, p, scope)
+}
+
+// Games implements Operator.
+func (l *Local) Games(context.Context) ([]games.Game, error) {
+	return l.Catalogue.Catalog().All(), nil
+}
+
+// PutGames implements Operator. Nothing is stored unless the catalogue accepts
+// all of the records.
+func (l *Local) PutGames(ctx context.Context, list []games.Game) error {
+	if err := l.Catalogue.try(ctx, list); err != nil {
+		return err
+	}
+	if err := l.Catalogue.put(ctx, list); err != nil {
+		return err
+	}
+	return l.Catalogue.Reload(ctx)
+}
+
+// DeleteGame implements Operator.
+func (l *Local) DeleteGame(ctx context.Context, name string) error {
+	if err := l.Store.DeleteGame(ctx, name); err != nil {
+		return fmt.Errorf("game %s: %w", name, err)
+	}
+	return l.Catalogue.Reload(ctx)
+}
+
+// Rooms implements Operator.
+func (l *Local) Rooms(ctx context.Context, game string) ([]storage.Room, error) {
+	var out []storage.Room
+	for r, err := range l.Store.Rooms(ctx, game) {
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, r)
+	}
+	return out, nil
+}
+
+// PutRoom implements Operator.
+func (l *Local) PutRoom(ctx context.Context, r storage.Room) (storage.Room, error) {
+	g, ok := l.Catalogue.Catalog().Lookup(r.Game)
+	if !ok {
+		return r, fmt.Errorf("%w: unknown game %q", ErrBadRequest, r.Game)
+	}
+	r.Game = g.Name
+	if other, of, taken := l.Catalogue.Catalog().Room(r.ID); r.ID != 0 && taken {
+		return r, fmt.Errorf("%w: room %d is %q of %s in the catalogue", ErrBadRequest, r.ID, other.Name, of.Name)
+	}
+	r, err := l.Store.PutRoom(ctx, r)
+	if err != nil {
+		return r, err
+	}
+	return r, l.Catalogue.Reload(ctx)
+}
+
+// DeleteRoom implements Operator.
+func (l *Local) DeleteRoom(ctx context.Context, id uint32) error {
+	if err := l.Store.DeleteRoom(ctx, id); err != nil {
+		return fmt.Errorf("room %d: %w", id, err)
+	}
+	return l.Catalogue.Reload(ctx)
+}
+
+// Servers implements Operator.
+func (l *Local) Servers(_ context.Context, game string) ([]Listed, error) {
+	if l.Registry == nil {
+		return nil, ErrNotRunning
+	}
+	out := []Listed{}
+	for _, h := range l.Registry.All() {
+		if game == "" || h.Game == game {
+			out = append(out, summary(h))
+		}
+	}
+	slices.SortFunc(out, func(a, b Listed) int {
+		return cmp.Or(strings.Compare(a.Game, b.Game), a.Address.Compare(b.Address))
+	})
+	return out, nil
+}
+
+func summary(h master.Heard) Listed {
+	rule := func(name string) string { v, _ := h.Rules.Get(name); return v }
+	return Listed{
+		Game: h.Game, Origin: h.Origin.String(), Address: h.Public, Source: h.Key.Source,
+		Name: rule("hostname"), Players: rule("numplayers"), MaxPlayers: rule("maxplayers"),
+		Reachable: h.Findings.Reachable, NATNeg: h.NATNeg, Restored: h.Restored,
+		First: h.First.UTC(), Last: h.Last.UTC(),
+	}
+}
+
+// recentVerdicts is how many addresses Verdicts tells about when none is asked
+// for.
+const recentVerdicts = 200
+
+// Verdicts implements Operator.
+func (l *Local) Verdicts(_ context.Context, addr netip.Addr) ([]Verdict, error) {
+	if l.Book == nil {
+		return nil, ErrNotRunning
+	}
+	var entries []verdicts.Entry
+	if addr.IsValid() {
+		entries = l.Book.Of(addr.Unmap())
+	} else {
+		entries = l.Book.Recent(recentVerdicts)
+	}
+	out := []Verdict{}
+	for _, e := range entries {
+		out = append(out, Verdict{e.Service, e.Addr, e.Game, e.Verdict.String(), e.First.UTC(), e.Last.UTC(), e.Times})
+	}
+	return out, nil
+}
+
+// Backup implements Operator. The store is copied into the data folder first,
+// so that a slow reader of the backup holds up nobody.
+func (l *Local) Backup(ctx context.Context, w io.Writer) (err error) {
+	dir, err := os.MkdirTemp(l.DataDir, "backup-")
+	if err != nil {
+		return err
+	}
+	defer func() { _ = os.RemoveAll(dir) }()
+	copied := filepath.Join(dir, l.StoreName)
+	if err := l.copyStore(ctx, copied); err != nil {
+		return err
+	}
+	paths := []string{copied}
+	for _, f := range l.Files {
+		if _, err := os.Stat(f); err == nil {
+			paths = append(paths, f)
+		}
+	}
+	return backup.Write(w, l.Version, time.Now(), paths)
+}
+
+func (l *Local) copyStore(ctx context.Context, path string) error {
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return err
+	}
+	if _, err := l.Store.Backup(ctx, f); err != nil {
+		_ = f.Close()
+		return err
+	}
+	return f.Close()
+}

@@ -1,0 +1,87 @@
+// Package admin is what operators do with the daemon: bans, games, rooms,
+// backups and a look inside. The same operations are served over HTTP
+// (/api/v1/ on the admin address), carried there by [Client] for the command
+// line, and done by [Local] on the store directly when no daemon runs.
+//
+// The address also answers /healthz, /readyz and /metrics, which need no token.
+// It is not the public web service and shows nothing to players.
+package admin
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/netip"
+	"time"
+
+	"github.com/respawnd/respawnd/internal/games"
+	"github.com/respawnd/respawnd/storage"
+)
+
+// Errors that callers decide by. Storage's errors pass through unchanged.
+var (
+	// ErrNotRunning means that only the running daemon can answer that.
+	ErrNotRunning = errors.New("the daemon is not running")
+	// ErrUnauthorized means that the token is wrong or missing.
+	ErrUnauthorized = errors.New("the admin token was not accepted")
+	// ErrBadRequest means that an argument was refused; the text says which.
+	ErrBadRequest = errors.New("refused")
+)
+
+// Operator does what an operator asks for.
+type Operator interface {
+	Bans(ctx context.Context) ([]storage.Ban, error)
+	// AddBan puts a ban in force at once.
+	AddBan(ctx context.Context, b storage.Ban) error
+	// RemoveBan lifts the bans of a prefix and returns how many there were.
+	RemoveBan(ctx context.Context, p netip.Prefix, scope storage.Scope) (int, error)
+
+	// Games returns the catalogue with everything in force.
+	Games(ctx context.Context) ([]games.Game, error)
+	// PutGames stores the operator's own records, each in place of an earlier
+	// one of the same game.
+	PutGames(ctx context.Context, list []games.Game) error
+	// DeleteGame removes the operator's own record; a built-in one stays.
+	DeleteGame(ctx context.Context, name string) error
+
+	Rooms(ctx context.Context, game string) ([]storage.Room, error)
+	// PutRoom stores a room and returns it with its id.
+	PutRoom(ctx context.Context, r storage.Room) (storage.Room, error)
+	DeleteRoom(ctx context.Context, id uint32) error
+
+	// Servers returns the live list.
+	Servers(ctx context.Context, game string) ([]Listed, error)
+	// Verdicts returns what the services last decided about an address, or
+	// about the addresses heard last if addr is zero.
+	Verdicts(ctx context.Context, addr netip.Addr) ([]Verdict, error)
+
+	// Backup writes everything that a new machine needs to go on.
+	Backup(ctx context.Context, w io.Writer) error
+}
+
+// Listed is one listed server, in short.
+type Listed struct {
+	Game       string         `json:"game"`
+	Origin     string         `json:"origin"`
+	Address    netip.AddrPort `json:"address"`
+	Source     netip.AddrPort `json:"source"`
+	Name       string         `json:"name"`
+	Players    string         `json:"players"`
+	MaxPlayers string         `json:"max_players"`
+	Reachable  bool           `json:"reachable"`
+	NATNeg     bool           `json:"nat_negotiation"`
+	Restored   bool           `json:"restored"`
+	First      time.Time      `json:"first_seen"`
+	Last       time.Time      `json:"last_seen"`
+}
+
+// Verdict is what a service decided about an address.
+type Verdict struct {
+	Service string         `json:"service"`
+	Address netip.AddrPort `json:"address"`
+	Game    string         `json:"game"`
+	Verdict string         `json:"verdict"`
+	First   time.Time      `json:"first"`
+	Last    time.Time      `json:"last"`
+	Times   int            `json:"times"`
+}

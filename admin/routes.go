@@ -1,0 +1,199 @@
+package admin
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/netip"
+	"strconv"
+
+	"github.com/respawnd/respawnd/internal/bans"
+	"github.com/respawnd/respawnd/internal/games"
+	"github.com/respawnd/respawnd/storage"
+)
+
+const yamlType = "application/yaml"
+
+var errNoSuchPath = errors.New("no such path")
+
+// routes registers the API.
+func (s *Server) routes(mux *http.ServeMux) {
+	mux.HandleFunc("/api/v1/", func(w http.ResponseWriter, _ *http.Request) {
+		writeError(w, http.StatusNotFound, errNoSuchPath)
+	})
+	mux.HandleFunc("GET /api/v1/status", func(w http.ResponseWriter, _ *http.Request) { writeJSON(w, http.StatusOK, s.opt.Status()) })
+	mux.HandleFunc("GET /api/v1/bans", s.getBans)
+	mux.HandleFunc("POST /api/v1/bans", s.postBan)
+	mux.HandleFunc("DELETE /api/v1/bans", s.deleteBans)
+	mux.HandleFunc("GET /api/v1/games", s.getGames)
+	mux.HandleFunc("PUT /api/v1/games", s.putGames)
+	mux.HandleFunc("DELETE /api/v1/games/{name}", s.deleteGame)
+	mux.HandleFunc("GET /api/v1/rooms", s.getRooms)
+	mux.HandleFunc("PUT /api/v1/rooms", s.putRoom)
+	mux.HandleFunc("DELETE /api/v1/rooms/{id}", s.deleteRoom)
+	mux.HandleFunc("GET /api/v1/servers", s.getServers)
+	mux.HandleFunc("GET /api/v1/verdicts", s.getVerdicts)
+	mux.HandleFunc("GET /api/v1/backup", s.getBackup)
+}
+
+// answer writes a value or the error that stands in its place.
+func answer[T any](s *Server, w http.ResponseWriter, r *http.Request, v T, err error) {
+	if err != nil {
+		s.fail(w, r, err)
+		return
+	}
+	writeJSON(w, http.StatusOK, v)
+}
+
+// body decodes a JSON body strictly.
+func body(r *http.Request, into any) error {
+	d := json.NewDecoder(r.Body)
+	d.DisallowUnknownFields()
+	if err := d.Decode(into); err != nil {
+		return fmt.Errorf("%w: %w", ErrBadRequest, err)
+	}
+	return nil
+}
+
+func (s *Server) getBans(w http.ResponseWriter, r *http.Request) {
+	list, err := s.opt.Operator.Bans(r.Context())
+	answer(s, w, r, list, err)
+}
+
+func (s *Server) postBan(w http.ResponseWriter, r *http.Request) {
+	var b storage.Ban
+	err := body(r, &b)
+	if err == nil {
+		err = s.opt.Operator.AddBan(r.Context(), b)
+		if errors.Is(err, bans.ErrEverybody) {
+			err = fmt.Errorf("%w: %w", ErrBadRequest, err)
+		}
+	}
+	answer(s, w, r, b, err)
+}
+
+// removed is the answer to a removal.
+type removed struct {
+	Removed int `json:"removed"`
+}
+
+func (s *Server) deleteBans(w http.ResponseWriter, r *http.Request) {
+	p, err := bans.ParsePrefix(r.URL.Query().Get("prefix"))
+	scope := storage.EveryScope
+	if text := r.URL.Query().Get("scope"); err == nil && text != "" {
+		scope, err = storage.ParseScope(text)
+	}
+	if err != nil {
+		s.fail(w, r, fmt.Errorf("%w: %w", ErrBadRequest, err))
+		return
+	}
+	n, err := s.opt.Operator.RemoveBan(r.Context(), p, scope)
+	answer(s, w, r, removed{n}, err)
+}
+
+// getGames answers in the YAML form, the one in which games are also put.
+func (s *Server) getGames(w http.ResponseWriter, r *http.Request) {
+	list, err := s.opt.Operator.Games(r.Context())
+	if err != nil {
+		s.fail(w, r, err)
+		return
+	}
+	w.Header().Set("Content-Type", yamlType)
+	w.Header().Set("Cache-Control", "no-store")
+	_, _ = w.Write(games.AppendYAML(nil, list)) // a client that went away is no news
+}
+
+func (s *Server) putGames(w http.ResponseWriter, r *http.Request) {
+	doc, err := io.ReadAll(r.Body)
+	if err != nil {
+		s.fail(w, r, fmt.Errorf("%w: %w", ErrBadRequest, err))
+		return
+	}
+	list, err := games.ParseYAML(bytes.NewReader(doc), games.Source{Origin: games.FromStore})
+	if err != nil {
+		s.fail(w, r, fmt.Errorf("%w: %w", ErrBadRequest, err))
+		return
+	}
+	err = s.opt.Operator.PutGames(r.Context(), list)
+	answer(s, w, r, struct {
+		Stored int `json:"stored"`
+	}{len(list)}, err)
+}
+
+func (s *Server) deleteGame(w http.ResponseWriter, r *http.Request) {
+	err := s.opt.Operator.DeleteGame(r.Context(), r.PathValue("name"))
+	answer(s, w, r, removed{1}, err)
+}
+
+func (s *Server) getRooms(w http.ResponseWriter, r *http.Request) {
+	list, err := s.opt.Operator.Rooms(r.Context(), r.URL.Query().Get("game"))
+	answer(s, w, r, list, err)
+}
+
+func (s *Server) putRoom(w http.ResponseWriter, r *http.Request) {
+	var room storage.Room
+	err := body(r, &room)
+	if err == nil {
+		room, err = s.opt.Operator.PutRoom(r.Context(), room)
+	}
+	answer(s, w, r, room, err)
+}
+
+func (s *Server) deleteRoom(w http.ResponseWriter, r *http.Request) {
+	id, err := strconv.ParseUint(r.PathValue("id"), 10, 32)
+	if err != nil {
+		err = fmt.Errorf("%w: %w", ErrBadRequest, err)
+	} else {
+		err = s.opt.Operator.DeleteRoom(r.Context(), uint32(id))
+	}
+	answer(s, w, r, removed{1}, err)
+}
+
+func (s *Server) getServers(w http.ResponseWriter, r *http.Request) {
+	list, err := s.opt.Operator.Servers(r.Context(), r.URL.Query().Get("game"))
+	answer(s, w, r, list, err)
+}
+
+func (s *Server) getVerdicts(w http.ResponseWriter, r *http.Request) {
+	var addr netip.Addr
+	if text := r.URL.Query().Get("addr"); text != "" {
+		var err error
+		if addr, err = netip.ParseAddr(text); err != nil {
+			s.fail(w, r, fmt.Errorf("%w: addr: %w", ErrBadRequest, err))
+			return
+		}
+	}
+	list, err := s.opt.Operator.Verdicts(r.Context(), addr)
+	answer(s, w, r, list, err)
+}
+
+func (s *Server) getBackup(w http.ResponseWriter, r *http.Request) {
+	out := &started{w: w}
+	w.Header().Set("Content-Type", "application/x-tar")
+	w.Header().Set("Cache-Control", "no-store")
+	err := s.opt.Operator.Backup(r.Context(), out)
+	switch {
+	case err == nil:
+	case !out.yes:
+		w.Header().Del("Content-Type")
+		s.fail(w, r, err)
+	default:
+		s.opt.Log.Error().Err(err).Msg("backup broke off")
+		panic(http.ErrAbortHandler) // the client must not take the rest for a whole file
+	}
+}
+
+// started knows whether anything was written, for then it is too late for an
+// error status.
+type started struct {
+	w   io.Writer
+	yes bool
+}
+
+func (s *started) Write(p []byte) (int, error) {
+	s.yes = true
+	return s.w.Write(p)
+}

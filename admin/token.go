@@ -1,0 +1,49 @@
+package admin
+
+import (
+	"bytes"
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+)
+
+// minToken is the shortest token that is accepted from a file, in characters.
+const minToken = 16
+
+// LoadToken reads the admin token from a file. Missing, it makes one of 256
+// random bits, readable by the owner alone.
+func LoadToken(path string) (token string, created bool, err error) {
+	token, err = ReadToken(path)
+	if !errors.Is(err, fs.ErrNotExist) {
+		return token, false, err
+	}
+	var random [32]byte
+	_, _ = rand.Read(random[:]) // never returns an error
+	token = hex.EncodeToString(random[:])
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return "", false, err
+	}
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return "", false, err
+	}
+	_, err = f.WriteString(token + "\n")
+	return token, true, errors.Join(err, f.Sync(), f.Close())
+}
+
+// ReadToken reads the admin token from a file.
+func ReadToken(path string) (string, error) {
+	b, err := os.ReadFile(path)
+	if err != nil {
+		return "", err
+	}
+	b = bytes.TrimSpace(b)
+	if len(b) < minToken {
+		return "", fmt.Errorf("%s: a token has at least %d characters; remove the file and start again to get a new one", path, minToken)
+	}
+	return string(b), nil
+}

@@ -1,0 +1,288 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/netip"
+	"os"
+	"os/signal"
+	"slices"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/rs/zerolog"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/respawnd/respawnd/admin"
+	"github.com/respawnd/respawnd/configs"
+	"github.com/respawnd/respawnd/internal/bans"
+	"github.com/respawnd/respawnd/internal/verdicts"
+	"github.com/respawnd/respawnd/master"
+	"github.com/respawnd/respawnd/qr2"
+	"github.com/respawnd/respawnd/storage"
+	"github.com/respawnd/respawnd/storage/bolt"
+)
+
+// daemon holds what the services share, and the services.
+type daemon struct {
+	cfg    *configs.Config
+	log    zerolog.Logger
+	reload func() (*configs.Config, []string, error)
+
+	store     *bolt.Store
+	bans      *bans.Table
+	catalogue *admin.Catalogue
+	geo       *geoIP
+	book      *verdicts.Book
+	registry  *master.Registry
+	metrics   *prometheus.Registry
+	operator  *admin.Local
+	token     string
+
+	intake   *qr2.Server
+	services []service
+	started  time.Time
+	serving  atomic.Bool
+	ran      bool // the list is worth saving
+
+	saveEvery atomic.Int64 // nanoseconds; a reload may change it
+}
+
+// storeWait is how long a starting daemon waits for the store: another one may
+// just be stopping.
+const storeWait = 2 * time.Second
+
+// banSweepEvery is how often bans that are over are removed from the store.
+const banSweepEvery = time.Hour
+
+// open gets everything ready and opens every socket. After an error the caller
+// closes the daemon.
+func (d *daemon) open(ctx context.Context) error {
+	d.started = time.Now()
+	var err error
+	if d.store, err = openStore(ctx, d.cfg, storeWait, d.log); err != nil {
+		return err
+	}
+	d.metrics = prometheus.NewRegistry()
+	d.metrics.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	d.book = verdicts.NewBook(d.log, 0)
+	d.bans = bans.New(d.store)
+	d.catalogue = &admin.Catalogue{Embedded: configs.Games, Store: d.store}
+	d.catalogue.SetFile(d.cfg.Games.File)
+	d.registry = master.NewRegistry(d.listLimits())
+	if err := d.loadState(ctx); err != nil {
+		return err
+	}
+	d.operator = &admin.Local{
+		Store: d.store, Table: d.bans, Catalogue: d.catalogue,
+		DataDir: d.cfg.DataDir, StoreName: storeName, Files: []string{d.cfg.AdminTokenFile()}, Version: version(),
+		Registry: d.registry, Book: d.book,
+	}
+	d.bans.OnChange(d.enforceBans)
+	return d.openServices(ctx)
+}
+
+// loadState reads what the store and the files next to it hold.
+func (d *daemon) loadState(ctx context.Context) error {
+	var errs []error
+	if err := d.bans.Load(ctx); err != nil {
+		errs = append(errs, fmt.Errorf("bans in the store: %w", err))
+	}
+	errs = append(errs, d.catalogue.Reload(ctx))
+	if d.cfg.GeoIP.File != "" {
+		geo, err := openGeoIP(d.cfg.GeoIP.File)
+		if err != nil {
+			errs = append(errs, err)
+		}
+		d.geo = geo
+	}
+	token, created, err := admin.LoadToken(d.cfg.AdminTokenFile())
+	if err != nil {
+		errs = append(errs, fmt.Errorf("admin.token_file: %w", err))
+	}
+	d.token = token
+	if created {
+		d.log.Info().Str("file", d.cfg.AdminTokenFile()).Msg("admin token made")
+	}
+	if err := errors.Join(errs...); err != nil {
+		return err
+	}
+	return d.restoreList(ctx)
+}
+
+func (d *daemon) listLimits() master.Limits {
+	return master.Limits{
+		Servers: d.cfg.Master.MaxServers,
+		PerAddr: d.cfg.Master.MaxPerAddr,
+		PerNet:  d.cfg.Master.MaxPerNet,
+		Expire:  d.cfg.QR2.Expire,
+		Exempt:  d.trusted(),
+	}
+}
+
+// trusted returns whether an address is in net.trusted.
+func (d *daemon) trusted() func(netip.Addr) bool {
+	nets := d.cfg.Net.Trusted
+	return func(a netip.Addr) bool {
+		return slices.ContainsFunc(nets, func(p netip.Prefix) bool { return p.Contains(a) })
+	}
+}
+
+// banned returns whether an address is banned from the lists.
+func (d *daemon) banned(a netip.Addr) bool {
+	_, yes := d.bans.Check(storage.ScopeLists, a, time.Now())
+	return yes
+}
+
+// enforceBans takes servers off the list that have been banned.
+func (d *daemon) enforceBans() {
+	gone := d.registry.RemoveFunc(func(s *master.Server) bool { return d.banned(s.Key.Source.Addr()) })
+	for _, s := range gone {
+		d.book.Note(s.Origin.String(), s.Key.Source, s.Game, verdicts.Banned)
+	}
+}
+
+// expired notes that a server was silent for too long.
+func (d *daemon) expired(s *master.Server) {
+	if s.Origin == master.FromQR2 && d.intake != nil {
+		d.intake.Expired(s)
+		return
+	}
+	d.book.Note(s.Origin.String(), s.Key.Source, s.Game, verdicts.Expired)
+}
+
+// run serves until ctx ends or a service fails; the first failure stops the
+// others.
+func (d *daemon) run(ctx context.Context) error {
+	d.ran = true
+	d.saveEvery.Store(int64(d.cfg.Master.SaveEvery))
+	g, ctx := errgroup.WithContext(ctx)
+	for _, s := range d.services {
+		g.Go(func() error {
+			if err := s.serve(ctx); err != nil {
+				return fmt.Errorf("%s: %w", s.key, err)
+			}
+			if ctx.Err() == nil {
+				return fmt.Errorf("%s: the service ended", s.key)
+			}
+			return nil
+		})
+	}
+	g.Go(func() error { return d.registry.Run(ctx, d.expired) })
+	g.Go(func() error { d.saveList(ctx); return nil })
+	g.Go(func() error { d.sweepBans(ctx); return nil })
+	g.Go(func() error { d.reloadOnSignal(ctx); return nil })
+	d.announce()
+	err := g.Wait()
+	d.serving.Store(false)
+	return err
+}
+
+// announce says what is served where, and then the one line that tools wait
+// for.
+func (d *daemon) announce() {
+	for _, s := range d.services {
+		d.log.Info().Str("service", s.name).Stringer("address", s.address).Msg("listening")
+	}
+	if keys := d.notBuilt(); len(keys) > 0 {
+		d.log.Info().Strs("keys", keys).Msg("these services are configured but not part of this version yet")
+	}
+	d.serving.Store(true)
+	d.log.Info().Str("version", version()).Str("data_dir", d.cfg.DataDir).Int("games", d.catalogue.Catalog().Len()).Msg("ready")
+}
+
+var errNotServing = errors.New("not serving")
+
+func (d *daemon) readiness() error {
+	if !d.serving.Load() {
+		return errNotServing
+	}
+	return nil
+}
+
+// close saves the list and closes what is open, the store last.
+func (d *daemon) close() error {
+	var errs []error
+	for _, s := range d.services {
+		if err := s.close(); err != nil {
+			errs = append(errs, fmt.Errorf("%s: %w", s.key, err))
+		}
+	}
+	if d.store != nil {
+		if d.ran {
+			ctx, cancel := context.WithTimeout(context.Background(), saveTimeout)
+			errs = append(errs, d.saveNow(ctx))
+			cancel()
+		}
+		errs = append(errs, d.store.Close())
+	}
+	if d.geo != nil {
+		errs = append(errs, d.geo.Close())
+	}
+	return errors.Join(errs...)
+}
+
+func (d *daemon) sweepBans(ctx context.Context) {
+	tick := time.NewTicker(banSweepEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case now := <-tick.C:
+			if n, err := d.bans.Sweep(ctx, now); err != nil {
+				d.log.Error().Err(err).Msg("bans that are over were not removed")
+			} else if n > 0 {
+				d.log.Info().Int("bans", n).Msg("removed bans that are over")
+			}
+		}
+	}
+}
+
+// reloadOnSignal reads games, bans and limits again on SIGHUP.
+func (d *daemon) reloadOnSignal(ctx context.Context) {
+	hup := make(chan os.Signal, 1)
+	signal.Notify(hup, syscall.SIGHUP)
+	defer signal.Stop(hup)
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-hup:
+			d.reloadNow(ctx)
+		}
+	}
+}
+
+// reloadNow takes over what may change while the daemon runs. A mistake leaves
+// everything as it was.
+func (d *daemon) reloadNow(ctx context.Context) {
+	cfg, _, err := d.reload()
+	if err != nil {
+		_ = report(d.log, err, "not reloaded")
+		return
+	}
+	d.catalogue.SetFile(cfg.Games.File)
+	if err := errors.Join(d.catalogue.Reload(ctx), d.bans.Load(ctx)); err != nil {
+		_ = report(d.log, err, "not reloaded")
+		return
+	}
+	d.cfg.QR2, d.cfg.Net = keepSockets(d.cfg.QR2, cfg.QR2), cfg.Net
+	d.cfg.Master = cfg.Master
+	d.saveEvery.Store(int64(cfg.Master.SaveEvery))
+	d.registry.SetLimits(d.listLimits())
+	if d.intake != nil {
+		d.intake.SetPolicy(d.qr2Policy())
+	}
+	d.log.Info().Int("games", d.catalogue.Catalog().Len()).Int("bans", len(d.bans.List())).Msg("reloaded games, bans and limits")
+}
+
+// keepSockets takes the new limits and keeps what only a restart can change.
+func keepSockets(old, now configs.QR2) configs.QR2 {
+	now.Listen, now.Sockets, now.Readers, now.ReadBuffer, now.Probe = old.Listen, old.Sockets, old.Readers, old.ReadBuffer, old.Probe
+	return now
+}

@@ -1,0 +1,39 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/rs/zerolog"
+
+	"github.com/respawnd/respawnd/configs"
+	"github.com/respawnd/respawnd/storage/bolt"
+)
+
+// storeName is the name of the store in the data folder and in a backup.
+const storeName = "respawnd.db"
+
+// tokenName is the name of the admin token in a backup.
+const tokenName = "admin.token"
+
+func storePath(cfg *configs.Config) string { return filepath.Join(cfg.DataDir, storeName) }
+
+// openStore makes the data folder if it is missing and opens the store in it.
+// Its errors name the key.
+func openStore(ctx context.Context, cfg *configs.Config, wait time.Duration, log zerolog.Logger) (*bolt.Store, error) {
+	if err := os.MkdirAll(cfg.DataDir, 0o700); err != nil {
+		return nil, fmt.Errorf("data_dir: %w", err)
+	}
+	store, err := bolt.Open(ctx, storePath(cfg), bolt.Options{Timeout: wait, Log: log})
+	if errors.Is(err, bolt.ErrInUse) {
+		return nil, fmt.Errorf("data_dir: %s is in use: %w", cfg.DataDir, err)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("data_dir: %w", err)
+	}
+	return store, nil
+}

@@ -1,0 +1,119 @@
+// Command respawnd is one daemon that brings the multiplayer of GameSpy-era
+// games back: it speaks the server side of their protocols. This package wires
+// the services together and is the command line; it holds no protocol.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/spf13/cobra"
+)
+
+// Exit codes.
+const (
+	exitFailure = 1
+	exitUsage   = 2
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	code := run(ctx, os.Args[1:], os.Environ(), os.Stdin, os.Stdout, os.Stderr)
+	stop()
+	os.Exit(code)
+}
+
+// program is what every subcommand needs of the world around it.
+type program struct {
+	env    []string
+	in     io.Reader
+	out    io.Writer
+	err    io.Writer
+	config string            // --config
+	flags  map[string]string // configuration keys that were given as flags
+}
+
+// usageError is a mistake on the command line itself.
+type usageError struct{ err error }
+
+func (e usageError) Error() string { return e.err.Error() }
+func (e usageError) Unwrap() error { return e.err }
+
+// reportedError was told already, where it happened.
+type reportedError struct{ err error }
+
+func (e reportedError) Error() string { return e.err.Error() }
+func (e reportedError) Unwrap() error { return e.err }
+
+// run carries out one command line and returns the exit code.
+func run(ctx context.Context, args, env []string, in io.Reader, out, errOut io.Writer) int {
+	p := &program{env: env, in: in, out: out, err: errOut, flags: make(map[string]string)}
+	root := p.rootCommand()
+	root.SetArgs(args)
+	root.SetOut(out)
+	root.SetErr(errOut)
+	err := root.ExecuteContext(ctx)
+	switch {
+	case err == nil:
+		return 0
+	case errors.As(err, new(reportedError)):
+		return exitFailure
+	case errors.As(err, new(usageError)):
+		_, _ = fmt.Fprintf(errOut, "respawnd: %v\nTry 'respawnd --help'.\n", err)
+		return exitUsage
+	default:
+		_, _ = fmt.Fprintf(errOut, "respawnd: %v\n", err)
+		return exitFailure
+	}
+}
+
+func (p *program) rootCommand() *cobra.Command {
+	root := &cobra.Command{
+		Use:           "respawnd",
+		Short:         "Brings the multiplayer of GameSpy-era games back",
+		SilenceErrors: true,
+		SilenceUsage:  true,
+		Args:          usage(cobra.NoArgs),
+		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
+	root.PersistentFlags().StringVar(&p.config, "config", "", "configuration file (YAML)")
+	p.keyFlag(root, "data-dir", "data_dir", "folder of everything that survives a restart")
+	p.keyFlag(root, "log-level", "log.level", "trace, debug, info, warn or error")
+	p.keyFlag(root, "log-format", "log.format", "auto, console or json")
+	root.AddCommand(
+		p.serveCommand(), p.checkCommand(), p.configCommand(), p.versionCommand(),
+		p.gameCommand(), p.banCommand(), p.serverCommand(), p.doctorCommand(),
+		p.hostsCommand(), p.backupCommand(), p.restoreCommand(),
+	)
+	return root
+}
+
+// keyFlag adds a flag that sets a configuration key.
+func (p *program) keyFlag(cmd *cobra.Command, name, key, help string) {
+	cmd.PersistentFlags().Func(name, help, func(value string) error {
+		p.flags[key] = value
+		return nil
+	})
+}
+
+// usage makes the complaints of an argument check usage errors.
+func usage(check cobra.PositionalArgs) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if err := check(cmd, args); err != nil {
+			return usageError{err}
+		}
+		return nil
+	}
+}
+
+// say prints a line on standard output.
+func (p *program) say(format string, args ...any) error {
+	_, err := fmt.Fprintf(p.out, format+"\n", args...)
+	return err
+}

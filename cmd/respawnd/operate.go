@@ -1,0 +1,325 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/rs/zerolog"
+	"github.com/spf13/cobra"
+
+	"github.com/respawnd/respawnd/admin"
+	"github.com/respawnd/respawnd/configs"
+	"github.com/respawnd/respawnd/internal/bans"
+	"github.com/respawnd/respawnd/storage"
+	"github.com/respawnd/respawnd/storage/bolt"
+)
+
+// probeStore is how long a command waits for the store before it takes it that
+// the daemon is running.
+const probeStore = 100 * time.Millisecond
+
+// operate runs f on the running daemon, or on the store if none runs.
+func (p *program) operate(ctx context.Context, f func(context.Context, admin.Operator) error) error {
+	cfg, _, err := p.load()
+	if err != nil {
+		return p.listMistakes(err)
+	}
+	op, closeStore, err := connect(ctx, cfg)
+	if err != nil {
+		return err
+	}
+	return errors.Join(f(ctx, op), closeStore())
+}
+
+// connect opens the store, or a way to the daemon that holds it.
+func connect(ctx context.Context, cfg *configs.Config) (admin.Operator, func() error, error) {
+	store, err := openStore(ctx, cfg, probeStore, zerolog.Nop())
+	if errors.Is(err, bolt.ErrInUse) {
+		op, err := remote(cfg)
+		return op, func() error { return nil }, err
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	op, err := local(ctx, cfg, store)
+	if err != nil {
+		return nil, nil, errors.Join(err, store.Close())
+	}
+	return op, store.Close, nil
+}
+
+// remote returns the running daemon.
+func remote(cfg *configs.Config) (admin.Operator, error) {
+	if cfg.Admin.Listen == "" {
+		return nil, errors.New("the daemon is running and its admin API is off: set admin.listen, or stop the daemon first")
+	}
+	token, err := admin.ReadToken(cfg.AdminTokenFile())
+	if err != nil {
+		return nil, fmt.Errorf("the daemon is running, but its token cannot be read: admin.token_file: %w", err)
+	}
+	return admin.NewClient(cfg.Admin.Listen, token)
+}
+
+// local returns the operations on the store itself.
+func local(ctx context.Context, cfg *configs.Config, store *bolt.Store) (*admin.Local, error) {
+	l := &admin.Local{
+		Store: store, Table: bans.New(store), Catalogue: &admin.Catalogue{Embedded: configs.Games, Store: store},
+		DataDir: cfg.DataDir, StoreName: storeName, Files: []string{cfg.AdminTokenFile()}, Version: version(),
+	}
+	l.Catalogue.SetFile(cfg.Games.File)
+	return l, errors.Join(l.Table.Load(ctx), l.Catalogue.Reload(ctx))
+}
+
+// table prints rows in columns.
+func (p *program) table(header string, rows [][]string) error {
+	w := tabwriter.NewWriter(p.out, 0, 4, 2, ' ', 0)
+	if _, err := fmt.Fprintln(w, strings.ToUpper(header)); err != nil {
+		return err
+	}
+	for _, row := range rows {
+		if _, err := fmt.Fprintln(w, strings.Join(row, "\t")); err != nil {
+			return err
+		}
+	}
+	return w.Flush()
+}
+
+// dash stands for an empty cell.
+func dash(s string) string {
+	if s == "" {
+		return "-"
+	}
+	return printable(s)
+}
+
+// printable keeps what a stranger sent from moving the cursor.
+func printable(s string) string {
+	return strings.Map(func(r rune) rune {
+		if r < ' ' || r == 0x7F || (r >= 0x80 && r < 0xA0) || r == 0x202E || (r >= 0x2066 && r <= 0x2069) {
+			return '?'
+		}
+		return r
+	}, strings.ToValidUTF8(s, "?"))
+}
+
+func stamp(t time.Time) string {
+	if t.IsZero() {
+		return "-"
+	}
+	return t.Local().Format(time.DateTime)
+}
+
+func (p *program) banCommand() *cobra.Command {
+	ban := &cobra.Command{Use: "ban", Short: "Keep addresses away", Args: usage(cobra.NoArgs),
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() }}
+	ban.AddCommand(p.banAdd(), p.banList(), p.banRemove())
+	return ban
+}
+
+func (p *program) banAdd() *cobra.Command {
+	var scope, reason string
+	var span time.Duration
+	cmd := &cobra.Command{
+		Use:   "add CIDR|IP",
+		Short: "Ban an address or a network, at once",
+		Args:  usage(cobra.ExactArgs(1)),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			prefix, err := bans.ParsePrefix(args[0])
+			if err != nil {
+				return fmt.Errorf("%s: %w", args[0], err)
+			}
+			sc, err := storage.ParseScope(scope)
+			if err != nil {
+				return usageError{fmt.Errorf("--scope: %w", err)}
+			}
+			b := storage.Ban{Prefix: prefix, Scope: sc, Reason: reason, By: "cli", Added: time.Now()}
+			if span < 0 {
+				return usageError{errors.New("--for: a ban cannot end before it begins")}
+			}
+			if span > 0 {
+				b.Expires = b.Added.Add(span)
+			}
+			return p.operate(cmd.Context(), func(ctx context.Context, op admin.Operator) error {
+				if err := op.AddBan(ctx, b); err != nil {
+					return err
+				}
+				return p.say("banned %s from %s until %s", prefix, sc, until(b.Expires))
+			})
+		},
+	}
+	cmd.Flags().StringVar(&scope, "scope", storage.ScopeAll.String(), "all, lists, presence or zandronum")
+	cmd.Flags().DurationVar(&span, "for", 0, "how long, such as 24h (default: for ever)")
+	cmd.Flags().StringVar(&reason, "reason", "", "why, for those who read the list later")
+	return cmd
+}
+
+func until(t time.Time) string {
+	if t.IsZero() {
+		return "further notice"
+	}
+	return stamp(t)
+}
+
+func (p *program) banList() *cobra.Command {
+	return &cobra.Command{
+		Use:   "list",
+		Short: "Show all bans",
+		Args:  usage(cobra.NoArgs),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return p.operate(cmd.Context(), func(ctx context.Context, op admin.Operator) error {
+				list, err := op.Bans(ctx)
+				if err != nil {
+					return err
+				}
+				var rows [][]string
+				for _, b := range list {
+					rows = append(rows, []string{b.Prefix.String(), b.Scope.String(), stamp(b.Added), until(b.Expires), dash(b.Reason)})
+				}
+				return p.table("address\tscope\tadded\tuntil\treason", rows)
+			})
+		},
+	}
+}
+
+func (p *program) banRemove() *cobra.Command {
+	var scope string
+	cmd := &cobra.Command{
+		Use:   "remove CIDR|IP",
+		Short: "Lift a ban",
+		Args:  usage(cobra.ExactArgs(1)),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			prefix, err := bans.ParsePrefix(args[0])
+			if err != nil {
+				return fmt.Errorf("%s: %w", args[0], err)
+			}
+			sc := storage.EveryScope
+			if scope != "" {
+				if sc, err = storage.ParseScope(scope); err != nil {
+					return usageError{fmt.Errorf("--scope: %w", err)}
+				}
+			}
+			return p.operate(cmd.Context(), func(ctx context.Context, op admin.Operator) error {
+				n, err := op.RemoveBan(ctx, prefix, sc)
+				if err != nil {
+					return err
+				}
+				if n == 0 {
+					return fmt.Errorf("%s is not banned", prefix)
+				}
+				return p.say("lifted %d bans of %s", n, prefix)
+			})
+		},
+	}
+	cmd.Flags().StringVar(&scope, "scope", "", "only the ban of this scope")
+	return cmd
+}
+
+func (p *program) serverCommand() *cobra.Command {
+	server := &cobra.Command{Use: "server", Short: "Look at the live server list", Args: usage(cobra.NoArgs),
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() }}
+	var game string
+	list := &cobra.Command{
+		Use:   "list",
+		Short: "Show the servers that are listed now",
+		Args:  usage(cobra.NoArgs),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return p.operate(cmd.Context(), func(ctx context.Context, op admin.Operator) error {
+				servers, err := op.Servers(ctx, game)
+				if err != nil {
+					return err
+				}
+				var rows [][]string
+				for _, s := range servers {
+					rows = append(rows, []string{
+						s.Game, s.Address.String(), dash(s.Name), dash(s.Players) + "/" + dash(s.MaxPlayers), how(s), stamp(s.Last),
+					})
+				}
+				return p.table("game\taddress\tname\tplayers\treached\theard", rows)
+			})
+		},
+	}
+	list.Flags().StringVar(&game, "game", "", "only servers of this game")
+	server.AddCommand(list)
+	return server
+}
+
+// how says how players get to a server.
+func how(s admin.Listed) string {
+	switch {
+	case s.Restored:
+		return "restored"
+	case s.Reachable:
+		return "directly"
+	case s.NATNeg:
+		return "natneg"
+	default:
+		return "unproved"
+	}
+}
+
+func (p *program) doctorCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "doctor [IP]",
+		Short: "Say what the running daemon last decided about an address, and why",
+		Args:  usage(cobra.MaximumNArgs(1)),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			var addr netip.Addr
+			if len(args) == 1 {
+				var err error
+				if addr, err = netip.ParseAddr(args[0]); err != nil {
+					return usageError{err}
+				}
+			}
+			return p.operate(cmd.Context(), func(ctx context.Context, op admin.Operator) error {
+				list, err := op.Verdicts(ctx, addr)
+				if err != nil {
+					return err
+				}
+				var rows [][]string
+				for _, v := range list {
+					rows = append(rows, []string{v.Service, v.Address.String(), dash(v.Game), v.Verdict, stamp(v.First), stamp(v.Last), fmt.Sprint(v.Times)})
+				}
+				return p.table("service\taddress\tgame\tverdict\tfirst\tlast\ttimes", rows)
+			})
+		},
+	}
+}
+
+func (p *program) backupCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "backup FILE",
+		Short: "Write everything that a new machine needs to go on into one file",
+		Args:  usage(cobra.ExactArgs(1)),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return p.operate(cmd.Context(), func(ctx context.Context, op admin.Operator) error {
+				return p.writeBackup(ctx, op, args[0])
+			})
+		},
+	}
+}
+
+// writeBackup writes beside the file first, so that an old backup is replaced
+// by a whole new one or not at all.
+func (p *program) writeBackup(ctx context.Context, op admin.Operator, path string) error {
+	f, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".part-") // mode 0600
+	if err != nil {
+		return err
+	}
+	defer func() { _ = os.Remove(f.Name()) }()
+	err = op.Backup(ctx, f)
+	info, statErr := f.Stat()
+	if err := errors.Join(err, statErr, f.Sync(), f.Close()); err != nil {
+		return fmt.Errorf("no backup written: %w", err)
+	}
+	if err := os.Rename(f.Name(), path); err != nil {
+		return err
+	}
+	return p.say("wrote %s (%d bytes); it holds secrets, keep it safe", path, info.Size())
+}

@@ -1,0 +1,99 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/rs/zerolog"
+	"github.com/spf13/cobra"
+
+	"github.com/respawnd/respawnd/configs"
+	"github.com/respawnd/respawnd/internal/backup"
+	"github.com/respawnd/respawnd/storage/bolt"
+)
+
+func (p *program) restoreCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "restore FILE",
+		Short: "Go on from a backup; the daemon must not run",
+		Args:  usage(cobra.ExactArgs(1)),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			cfg, _, err := p.load()
+			if err != nil {
+				return p.listMistakes(err)
+			}
+			return p.restore(cmd.Context(), cfg, args[0])
+		},
+	}
+}
+
+// restore checks the whole backup, then puts its files in place. What was there
+// is kept beside them.
+func (p *program) restore(ctx context.Context, cfg *configs.Config, path string) error {
+	in, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = in.Close() }()
+	if err := os.MkdirAll(cfg.DataDir, 0o700); err != nil {
+		return fmt.Errorf("data_dir: %w", err)
+	}
+	if err := notRunning(ctx, cfg); err != nil {
+		return err
+	}
+	dir, err := os.MkdirTemp(cfg.DataDir, "restore-")
+	if err != nil {
+		return err
+	}
+	defer func() { _ = os.RemoveAll(dir) }()
+	target := map[string]string{storeName: storePath(cfg), tokenName: cfg.AdminTokenFile()}
+	m, err := backup.Read(in, dir, func(name string) bool { return target[name] != "" || name == filepath.Base(cfg.AdminTokenFile()) })
+	if err != nil {
+		return fmt.Errorf("%s: nothing was changed: %w", path, err)
+	}
+	if err := bolt.Verify(filepath.Join(dir, storeName)); err != nil {
+		return fmt.Errorf("%s: nothing was changed: %w", path, err)
+	}
+	target[filepath.Base(cfg.AdminTokenFile())] = cfg.AdminTokenFile()
+	return p.putInPlace(dir, m, target)
+}
+
+// notRunning makes sure that no daemon uses the data folder. A store that
+// cannot be opened for another reason is just what a backup is for.
+func notRunning(ctx context.Context, cfg *configs.Config) error {
+	if _, err := os.Stat(storePath(cfg)); errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	store, err := openStore(ctx, cfg, probeStore, zerolog.Nop())
+	if errors.Is(err, bolt.ErrInUse) {
+		return fmt.Errorf("stop the daemon first: %w", err)
+	}
+	if store != nil {
+		return store.Close()
+	}
+	return nil
+}
+
+// putInPlace moves the checked files to where they belong.
+func (p *program) putInPlace(dir string, m backup.Manifest, target map[string]string) error {
+	suffix := ".before-restore-" + time.Now().Format("20060102-150405")
+	for _, f := range m.Files {
+		to := target[f.Name]
+		if err := os.MkdirAll(filepath.Dir(to), 0o700); err != nil {
+			return err
+		}
+		if err := os.Rename(to, to+suffix); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+		if err := os.Rename(filepath.Join(dir, f.Name), to); err != nil {
+			return err
+		}
+	}
+	return p.say("restored the backup of %s (respawnd %s); what was there is kept with the ending %s",
+		m.Created.Local().Format(time.DateTime), m.Version, suffix)
+}

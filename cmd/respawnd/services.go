@@ -1,0 +1,235 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"runtime"
+
+	"github.com/respawnd/respawnd/admin"
+	"github.com/respawnd/respawnd/configs"
+	"github.com/respawnd/respawnd/internal/netserve"
+	"github.com/respawnd/respawnd/master"
+	"github.com/respawnd/respawnd/master/serverbrowse"
+	"github.com/respawnd/respawnd/qr2"
+	"github.com/respawnd/respawnd/web"
+)
+
+// service is one that has its socket open.
+type service struct {
+	name    string
+	key     string
+	address fmt.Stringer
+	serve   func(context.Context) error
+	close   func() error
+}
+
+// opener opens the socket of a service and returns how to serve it.
+type opener func(d *daemon, ctx context.Context, l configs.Listener) (service, error)
+
+// built are the services of this version. Their order is the order of start.
+var built = []struct {
+	name string
+	open opener
+}{
+	{"qr2", (*daemon).openQR2},
+	{"serverbrowse", (*daemon).openServerBrowse},
+	{"web", (*daemon).openWeb},
+	{"admin", (*daemon).openAdmin},
+}
+
+// openServices opens every socket, or none: all failures are told at once, each
+// with its key.
+func (d *daemon) openServices(ctx context.Context) error {
+	listeners := make(map[string]configs.Listener)
+	for _, l := range d.cfg.Listeners() {
+		if _, ok := listeners[l.Service]; !ok {
+			listeners[l.Service] = l
+		}
+	}
+	var errs []error
+	for _, b := range built {
+		l, on := listeners[b.name]
+		if !on {
+			continue
+		}
+		s, err := b.open(d, ctx, l)
+		if err != nil {
+			errs = append(errs, fmt.Errorf("%s: %w", l.Key, err))
+			continue
+		}
+		s.name, s.key = b.name, l.Key
+		d.services = append(d.services, s)
+	}
+	return errors.Join(errs...)
+}
+
+// notBuilt returns the keys of services that are configured and not built.
+func (d *daemon) notBuilt() []string {
+	have := make(map[string]bool, len(built))
+	for _, b := range built {
+		have[b.name] = true
+	}
+	var keys []string
+	for _, l := range d.cfg.Listeners() {
+		if !have[l.Service] {
+			keys = append(keys, l.Key)
+		}
+	}
+	return keys
+}
+
+func (d *daemon) openQR2(ctx context.Context, l configs.Listener) (service, error) {
+	c := d.cfg.QR2
+	conn, err := netserve.ListenPackets(ctx, "udp4", l.Address, netserve.ListenOptions{Sockets: c.Sockets, ReadBuffer: c.ReadBuffer})
+	if err != nil {
+		return service{}, err
+	}
+	var probe *netserve.PacketConn
+	if c.Probe {
+		// Any port will do, but the same address: a host with several would
+		// otherwise be asked from one that it cannot reach.
+		address := netip.AddrPortFrom(conn.LocalAddr().Addr(), 0)
+		if probe, err = netserve.ListenPackets(ctx, "udp4", address.String(), netserve.ListenOptions{}); err != nil {
+			return service{}, errors.Join(fmt.Errorf("socket of the reachability probe: %w", err), conn.Close())
+		}
+	}
+	log := d.log.With().Str("service", "qr2").Logger()
+	metrics := netserve.NewMetrics(d.metrics, "qr2", qr2.DropReasons()...)
+	opt := qr2.Options{
+		Registry: d.registry, Games: d.catalogue.Catalog(), Verdicts: d.book, Banned: d.banned,
+		Policy:     d.qr2Policy(),
+		Packets:    netserve.PacketOptions{Readers: c.Readers, Log: log, Metrics: metrics},
+		Log:        log,
+		Metrics:    metrics,
+		Registerer: d.metrics,
+	}
+	if d.geo != nil {
+		opt.Locate = d.geo.locate
+	}
+	d.intake = qr2.New(opt)
+	return service{
+		address: conn.LocalAddr(),
+		serve:   func(ctx context.Context) error { return d.intake.Serve(ctx, conn, probe) },
+		close: func() error {
+			if probe != nil {
+				return errors.Join(conn.Close(), probe.Close())
+			}
+			return conn.Close()
+		},
+	}, nil
+}
+
+func (d *daemon) qr2Policy() qr2.Policy {
+	c := d.cfg.QR2
+	return qr2.Policy{
+		StrictAvailability: c.StrictAvailability,
+		Maintenance:        c.Maintenance,
+		Refuse:             c.AddError,
+		MaxPending:         c.MaxPending,
+		Unproved:           netserve.NewLimiter(netserve.LimiterOptions{Rate: float64(c.UnprovedRate), Burst: c.UnprovedBurst}),
+		Trusted:            d.trusted(),
+	}
+}
+
+// listen opens a TCP listener.
+func listen(ctx context.Context, network, address string) (net.Listener, error) {
+	var lc net.ListenConfig
+	return lc.Listen(ctx, network, address)
+}
+
+// closeOnce closes a listener that its service may have closed already.
+func closeOnce(ln net.Listener) func() error {
+	return func() error {
+		if err := ln.Close(); !errors.Is(err, net.ErrClosed) {
+			return err
+		}
+		return nil
+	}
+}
+
+func (d *daemon) openServerBrowse(ctx context.Context, l configs.Listener) (service, error) {
+	ln, err := listen(ctx, "tcp4", l.Address)
+	if err != nil {
+		return service{}, err
+	}
+	c := d.cfg.ServerBrowse
+	log := d.log.With().Str("service", "serverbrowse").Logger()
+	metrics := netserve.NewMetrics(d.metrics, "serverbrowse")
+	opt := serverbrowse.Options{
+		Registry: d.registry, Games: d.catalogue.Catalog(), Rooms: d.catalogue.Rooms, Banned: d.banned,
+		LenientFilter: c.LenientFilter, MaxFilter: c.MaxFilter, KeepAlive: c.KeepAlive,
+		MessageRate: float64(c.MessageRate), MessageBurst: c.MessageBurst, Push: c.Push,
+		Conn: netserve.ConnOptions{
+			MaxConns: c.MaxConns, MaxPerAddr: c.MaxPerAddr, Rate: float64(c.Rate), Burst: c.Burst,
+			FirstByte: c.FirstByte, Idle: c.Idle, Write: c.Write, Grace: grace,
+			Log: log, Metrics: metrics, Exempt: d.trusted(),
+		},
+		Log: log, Metrics: metrics, Registerer: d.metrics,
+	}
+	if d.intake != nil {
+		opt.Messenger = master.Messenger(d.intake)
+	}
+	s := serverbrowse.New(opt)
+	return service{
+		address: ln.Addr(),
+		serve:   func(ctx context.Context) error { return s.Serve(ctx, ln) },
+		close:   closeOnce(ln),
+	}, nil
+}
+
+func (d *daemon) openWeb(ctx context.Context, l configs.Listener) (service, error) {
+	ln, err := listen(ctx, "tcp", l.Address)
+	if err != nil {
+		return service{}, err
+	}
+	log := d.log.With().Str("service", "web").Logger()
+	s := web.New(web.Options{
+		Registry: d.registry, Games: d.catalogue.Catalog(), PublicURL: d.cfg.Web.PublicURL, Version: version(),
+		Log: log, Metrics: netserve.NewMetrics(d.metrics, "web"), Registerer: d.metrics,
+	})
+	return service{
+		address: ln.Addr(),
+		serve:   func(ctx context.Context) error { return s.Serve(ctx, ln) },
+		close:   closeOnce(ln),
+	}, nil
+}
+
+func (d *daemon) openAdmin(ctx context.Context, l configs.Listener) (service, error) {
+	ln, err := listen(ctx, "tcp", l.Address)
+	if err != nil {
+		return service{}, err
+	}
+	s := admin.New(admin.Options{
+		Operator: d.operator, Token: d.token, Ready: d.readiness, Status: d.status, Gatherer: d.metrics,
+		Log: d.log.With().Str("service", "admin").Logger(),
+	})
+	return service{
+		address: ln.Addr(),
+		serve:   func(ctx context.Context) error { return s.Serve(ctx, ln) },
+		close:   closeOnce(ln),
+	}, nil
+}
+
+// status is what the admin API tells about the daemon.
+type status struct {
+	Version  string            `json:"version"`
+	Go       string            `json:"go"`
+	Started  string            `json:"started"`
+	Services map[string]string `json:"services"`
+	Servers  map[string]int    `json:"servers"`
+	Bans     int               `json:"bans"`
+}
+
+func (d *daemon) status() any {
+	s := status{
+		Version: version(), Go: runtime.Version(), Started: d.started.UTC().Format(timeFormat),
+		Services: make(map[string]string), Servers: d.registry.Counts(), Bans: len(d.bans.List()),
+	}
+	for _, svc := range d.services {
+		s.Services[svc.name] = svc.address.String()
+	}
+	return s
+}

@@ -1,0 +1,119 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+
+	"github.com/spf13/cobra"
+	"go.yaml.in/yaml/v3"
+
+	"github.com/respawnd/respawnd/admin"
+	"github.com/respawnd/respawnd/configs"
+)
+
+// load reads the configuration as the flags and the environment say.
+func (p *program) load() (*configs.Config, []string, error) {
+	return configs.Load(configs.Options{File: p.config, Env: p.env, Flags: p.flags})
+}
+
+func (p *program) checkCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "check",
+		Short: "Check the configuration without starting anything",
+		Args:  usage(cobra.NoArgs),
+		RunE: func(*cobra.Command, []string) error {
+			cfg, warnings, err := p.load()
+			for _, w := range warnings {
+				_, _ = fmt.Fprintf(p.err, "warning: %s\n", w)
+			}
+			if err != nil {
+				return p.listMistakes(err)
+			}
+			if err := checkFiles(cfg); err != nil {
+				return p.listMistakes(err)
+			}
+			return p.say("the configuration is fine: %d services on, data in %s", len(cfg.Listeners()), cfg.DataDir)
+		},
+	}
+}
+
+// checkFiles looks into the files that the configuration names.
+func checkFiles(cfg *configs.Config) error {
+	var errs []error
+	if err := admin.CheckGamesFile(configs.Games, cfg.Games.File); err != nil {
+		errs = append(errs, err)
+	}
+	if cfg.GeoIP.File != "" {
+		db, err := openGeoIP(cfg.GeoIP.File)
+		if err != nil {
+			errs = append(errs, err)
+		} else {
+			errs = append(errs, db.Close())
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// mistakes returns the single errors of a joined one.
+func mistakes(err error) []error {
+	if joined, ok := errors.AsType[interface {
+		error
+		Unwrap() []error
+	}](err); ok {
+		var out []error
+		for _, e := range joined.Unwrap() {
+			out = append(out, mistakes(e)...)
+		}
+		return out
+	}
+	return []error{err}
+}
+
+// listMistakes prints one line per mistake.
+func (p *program) listMistakes(err error) error {
+	for _, e := range mistakes(err) {
+		_, _ = fmt.Fprintf(p.err, "respawnd: %v\n", e)
+	}
+	return reportedError{err}
+}
+
+func (p *program) configCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "config",
+		Short: "Print every setting with its default and what it means",
+		Args:  usage(cobra.NoArgs),
+		RunE: func(*cobra.Command, []string) error {
+			_, err := p.out.Write(configs.Default())
+			return err
+		},
+	}
+}
+
+// logFormat finds out how to log before, or although, the configuration cannot
+// be read: a program that reads our lines must be able to read that one too.
+func (p *program) logFormat() string {
+	if v, ok := p.flags["log.format"]; ok {
+		return v
+	}
+	format := ""
+	if p.config != "" {
+		if b, err := os.ReadFile(p.config); err == nil {
+			var doc struct {
+				Log struct {
+					Format string `yaml:"format"`
+				} `yaml:"log"`
+			}
+			if yaml.Unmarshal(b, &doc) == nil {
+				format = doc.Log.Format
+			}
+		}
+	}
+	const name = configs.EnvPrefix + "LOG_FORMAT="
+	for _, v := range p.env {
+		if len(v) >= len(name) && v[:len(name)] == name {
+			format = v[len(name):]
+		}
+	}
+	return format
+}

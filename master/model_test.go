@@ -1,0 +1,270 @@
+package master
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"net/netip"
+	"slices"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+)
+
+// naive is the list as one would write it for a dozen servers.
+type naive struct {
+	lim  Limits
+	list []naiveEntry
+}
+
+type naiveEntry struct {
+	Server
+	last time.Time
+}
+
+func (n *naive) find(f func(*naiveEntry) bool) int {
+	for i := range n.list {
+		if f(&n.list[i]) {
+			return i
+		}
+	}
+	return -1
+}
+
+func (n *naive) source(a netip.AddrPort) int {
+	return n.find(func(e *naiveEntry) bool { return e.Key.Source == a })
+}
+
+func (n *naive) key(k Key) int {
+	return n.find(func(e *naiveEntry) bool { return e.Key == k })
+}
+
+func (n *naive) put(s Server) error {
+	i := n.source(s.Key.Source)
+	taken := n.find(func(e *naiveEntry) bool { return e.Public == s.Public && e.Key.Source != s.Key.Source })
+	sameAddr, sameNet := 0, 0
+	for _, e := range n.list {
+		if e.Key.Source.Addr() == s.Key.Source.Addr() {
+			sameAddr++
+		}
+		if network(e.Key.Source.Addr()) == network(s.Key.Source.Addr()) {
+			sameNet++
+		}
+	}
+	switch {
+	case i < 0 && len(n.list) >= n.lim.Servers:
+		return ErrFull
+	case i < 0 && (sameAddr >= n.lim.PerAddr || sameNet >= n.lim.PerNet):
+		return ErrTooManyHere
+	case taken >= 0:
+		return ErrTaken
+	}
+	if s.First.IsZero() {
+		s.First = s.Seen
+	}
+	if i < 0 {
+		n.list = append(n.list, naiveEntry{s, s.Seen})
+		return nil
+	}
+	old := n.list[i]
+	if old.Key == s.Key && old.Game == s.Game && old.Public == s.Public {
+		s.First, s.Findings = old.First, old.Findings
+	}
+	n.list[i] = naiveEntry{s, s.Seen}
+	return nil
+}
+
+func (n *naive) silent(e *naiveEntry, now time.Time) bool {
+	lifetime := n.lim.Expire
+	if e.Lifetime > 0 {
+		lifetime = e.Lifetime
+	}
+	return now.Sub(e.last) >= lifetime
+}
+
+func (n *naive) drop(f func(*naiveEntry) bool) int {
+	before := len(n.list)
+	n.list = slices.DeleteFunc(n.list, func(e naiveEntry) bool { return f(&e) })
+	return before - len(n.list)
+}
+
+// mirror follows the list by its log of changes alone.
+type mirror struct {
+	serial uint64
+	listed map[Key]netip.AddrPort
+}
+
+func (m *mirror) follow(t *rapid.T, r *Registry) {
+	changes, now, ok := r.Changes("", m.serial, nil)
+	if !ok {
+		t.Fatalf("Changes since %d: the log does not reach back", m.serial)
+	}
+	for _, c := range changes {
+		m.serial++
+		if c.Serial != m.serial {
+			t.Fatalf("gap in the serials: got %d after %d", c.Serial, m.serial-1)
+		}
+		_, listed := m.listed[c.Key]
+		if listed == (c.Kind == Added) {
+			t.Fatalf("%v: %v is listed: %v", c.Kind, c.Key, listed)
+		}
+		if c.Kind == Removed {
+			delete(m.listed, c.Key)
+		} else {
+			m.listed[c.Key] = c.Public
+		}
+	}
+	if now != m.serial {
+		t.Fatalf("Changes end with %d, the last serial is %d", m.serial, now)
+	}
+}
+
+func TestListBehavesLikeANaiveOne(t *testing.T) {
+	games := []string{"one", "two"}
+	var addrs, publics []netip.AddrPort
+	for _, text := range []string{"10.0.0.1:1", "10.0.0.1:2", "10.0.0.1:3", "10.0.0.2:1", "10.0.0.3:1", "10.0.1.1:1", "[2001:db8::1]:1"} {
+		addrs = append(addrs, addrPort(text))
+	}
+	publics = append(slices.Clone(addrs), addrPort("192.0.2.1:1"), addrPort("192.0.2.2:1"))
+
+	rapid.Check(t, func(t *rapid.T) {
+		lim := Limits{Servers: 5, PerAddr: 2, PerNet: 3, Expire: time.Minute, Changes: 1 << 12}
+		r, model := NewRegistry(lim), &naive{lim: lim}
+		now := start
+		reader := mirror{listed: make(map[Key]netip.AddrPort)}
+		key := func(t *rapid.T) Key {
+			return Key{rapid.SampledFrom(addrs).Draw(t, "source"), rapid.Uint32Range(1, 2).Draw(t, "instance")}
+		}
+		t.Repeat(map[string]func(*rapid.T){
+			"put": func(t *rapid.T) {
+				k := key(t)
+				s := Server{Key: k, Game: rapid.SampledFrom(games).Draw(t, "game"), Public: k.Source, Seen: now}
+				if rapid.IntRange(0, 3).Draw(t, "elsewhere") == 0 {
+					s.Public = rapid.SampledFrom(publics).Draw(t, "public")
+				}
+				s.Lifetime = rapid.SampledFrom([]time.Duration{0, 0, 10 * time.Second, 5 * time.Minute}).Draw(t, "lifetime")
+				got, want := r.Put(s), model.put(s)
+				if !errors.Is(got, want) {
+					t.Fatalf("Put(%v at %v): got %v, want %v", s.Key, s.Public, got, want)
+				}
+			},
+			"update": func(t *rapid.T) {
+				s := Server{Key: key(t), Game: rapid.SampledFrom(games).Draw(t, "game"), Seen: now}
+				s.Public = s.Key.Source
+				i := model.key(s.Key)
+				want := i >= 0 && model.list[i].Game == s.Game && model.list[i].Public == s.Public
+				if got := r.Update(s); got != want {
+					t.Fatalf("Update(%v): got %v, want %v", s.Key, got, want)
+				}
+				if want {
+					_ = model.put(s)
+				}
+			},
+			"touch": func(t *rapid.T) {
+				k := key(t)
+				i := model.key(k)
+				want := i >= 0
+				if want {
+					model.list[i].last = now
+				}
+				if got := r.Touch(k, now); got != want {
+					t.Fatalf("Touch(%v): got %v, want %v", k, got, want)
+				}
+			},
+			"remove": func(t *rapid.T) {
+				k := key(t)
+				want := model.drop(func(e *naiveEntry) bool { return e.Key == k }) > 0
+				if got := r.Remove(k); got != want {
+					t.Fatalf("Remove(%v): got %v, want %v", k, got, want)
+				}
+			},
+			"removeFunc": func(t *rapid.T) {
+				game := rapid.SampledFrom(games).Draw(t, "game")
+				want := model.drop(func(e *naiveEntry) bool { return e.Game == game })
+				if got := r.RemoveFunc(func(s *Server) bool { return s.Game == game }); len(got) != want {
+					t.Fatalf("RemoveFunc(%s): took %d, want %d", game, len(got), want)
+				}
+			},
+			"report": func(t *rapid.T) {
+				k, f := key(t), Findings{Reachable: rapid.Bool().Draw(t, "reachable")}
+				i := model.key(k)
+				if i >= 0 {
+					model.list[i].Findings = f
+				}
+				if got := r.Report(k, f); got != (i >= 0) {
+					t.Fatalf("Report(%v): got %v, want %v", k, got, i >= 0)
+				}
+			},
+			"wait": func(t *rapid.T) {
+				now = now.Add(time.Duration(rapid.IntRange(1, 40).Draw(t, "seconds")) * time.Second)
+				want := model.drop(func(e *naiveEntry) bool { return model.silent(e, now) })
+				if got := r.expire(now); len(got) != want {
+					t.Fatalf("expire: took %d, want %d", len(got), want)
+				}
+			},
+			"": func(t *rapid.T) {
+				compare(t, r, model, games, publics)
+				reader.follow(t, r)
+				want := make(map[Key]netip.AddrPort)
+				for _, e := range model.list {
+					want[e.Key] = e.Public
+				}
+				if !maps.Equal(reader.listed, want) {
+					t.Fatalf("who follows the changes sees %v, want %v", reader.listed, want)
+				}
+			},
+		})
+	})
+}
+
+// compare checks everything that the list can be asked.
+func compare(t *rapid.T, r *Registry, model *naive, games []string, publics []netip.AddrPort) {
+	if r.Len() != len(model.list) {
+		t.Fatalf("Len: got %d, want %d", r.Len(), len(model.list))
+	}
+	counts := make(map[string]int)
+	for _, e := range model.list {
+		counts[e.Game]++
+		got, ok := r.Get(e.Key)
+		if !ok || describe(got) != describe(&e.Server) {
+			t.Fatalf("Get(%v): got %v, want %v", e.Key, describe(got), describe(&e.Server))
+		}
+		if at, ok := r.At(e.Key.Source); !ok || at != got {
+			t.Fatalf("At(%v): got %v, want the same record", e.Key.Source, at)
+		}
+	}
+	if got := r.Counts(); !maps.Equal(got, counts) {
+		t.Fatalf("Counts: got %v, want %v", got, counts)
+	}
+	for _, game := range games {
+		snap, serial := r.Snapshot(game, nil)
+		if len(snap) != counts[game] || serial != r.Serial(game) {
+			t.Fatalf("Snapshot(%s): %d servers with serial %d, want %d with %d", game, len(snap), serial, counts[game], r.Serial(game))
+		}
+		for _, s := range snap {
+			if model.key(s.Key) < 0 || s.Game != game || s.Serial > serial {
+				t.Fatalf("Snapshot(%s) has %v with serial %d", game, describe(s), s.Serial)
+			}
+		}
+	}
+	for _, public := range publics {
+		i := model.find(func(e *naiveEntry) bool { return e.Public == public })
+		got, ok := r.Find(public)
+		if ok != (i >= 0) || ok && got.Key != model.list[i].Key {
+			t.Fatalf("Find(%v): got %v %v", public, describe(got), ok)
+		}
+	}
+	for _, h := range r.All() {
+		if i := model.key(h.Key); i < 0 || !h.Last.Equal(model.list[i].last) {
+			t.Fatalf("%v last heard: got %v", h.Key, h.Last)
+		}
+	}
+}
+
+func describe(s *Server) string {
+	if s == nil {
+		return "nothing"
+	}
+	return fmt.Sprint(s.Key, s.Game, s.Public, s.Findings, s.Lifetime, s.Restored, s.First.Unix(), s.Seen.Unix())
+}

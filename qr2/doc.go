@@ -1,0 +1,78 @@
+// Package qr2 takes in what game servers report: QR2 heartbeats over UDP
+// (port 27900), and beside them the availability check that every game makes
+// before it starts. It verifies each server and puts it into the list of
+// package master; it answers no lists.
+//
+// # Who speaks
+//
+// A host is a game server. Packets from a host begin with the packet kind, ours
+// begin with FE FD:
+//
+//	host -> master   kind(1) instance key(4) body
+//	master -> host   FE FD kind(1) key(4) body         (at most 255 bytes)
+//
+// The instance key is chosen by the host when it starts, and all its packets
+// carry it. A host is known by its source address, port and instance key.
+//
+//	kind  from   name               body
+//	0x00  us     query              which keys are wanted; we ask for all: FF FF FF
+//	0x00  host   query reply        the key of the query is repeated
+//	0x01  us     challenge          text, NUL
+//	0x01  host   response           base64 text, NUL
+//	0x03  host   heartbeat          see below
+//	0x04  us     refusal            code(1), text, NUL
+//	0x05  host   echo reply         ignored
+//	0x06  us     client message     message key(4), data of at most 244 bytes
+//	0x07  host   message receipt    message key(4)
+//	0x08  host   keepalive          nothing
+//	0x08  us     keepalive reply    nothing
+//	0x09  any    availability       four bytes, game name, NUL
+//	0x09  us     availability       FE FD 09, 32 bits big-endian: 1 gone, 2 down for now
+//	0x09  host   address check      answers a prequery of our reachability probe
+//	0x0A  us     registered         nothing
+//
+// # Heartbeat
+//
+// After the header come three sections: rules as name and value pairs, each
+// NUL-terminated, up to an empty name; then players and teams, each as a 16-bit
+// big-endian number of rows, column names up to an empty one, and the values
+// row by row. A value may be empty, so two NULs in a row end nothing. A host
+// whose report does not fit 1,400 bytes leaves players and teams out, counts
+// and all; a host that shuts down sends its own rules alone.
+//
+// The rule statechanged says why the heartbeat comes: absent, periodic; 1, the
+// game changed; 2, the host shuts down; 3, it starts or has not heard us yet.
+//
+// # Registration
+//
+// Nothing is listed on a heartbeat alone, because its source address may be
+// forged. The report is kept and the host is sent a challenge,
+//
+//	6 random characters, 2 hex digits of options, 8 of its address, 4 of its port
+//
+// which it enciphers with the secret key of its game. Whoever answers has
+// proved that it receives what is sent to its address and that it knows the
+// key; its first report is then listed, and it is told so with 0x0A. A host
+// stops repeating itself as soon as it hears anything from us, so a lost
+// challenge is ours to repeat: every second, five times at the most, and only
+// while the unproved address has sent us more bytes than it got.
+//
+// The same source with another instance key is a host that was restarted. It
+// replaces the old record only once it has answered its own challenge. Only the
+// holder of the instance key at that address can change or remove a record.
+//
+// After a restart of the daemon the saved list is shown for a while. A restored
+// server is challenged on its first packet, whatever that is.
+//
+// # Messages
+//
+// A browser that wants to join a host behind a NAT has us carry a message to
+// it (0x06). It is repeated with growing gaps until the receipt comes. The host
+// remembers the last ten message keys and delivers each once.
+//
+// # Reachability
+//
+// Browsers query a host directly only if the list says that it answers packets
+// from strangers. We learn that by querying it from a second socket that it has
+// never talked to.
+package qr2

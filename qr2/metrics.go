@@ -1,0 +1,54 @@
+package qr2
+
+import "github.com/prometheus/client_golang/prometheus"
+
+// metrics are the counters of this package. They are resolved once, so that
+// counting a packet costs one addition.
+type metrics struct {
+	received struct {
+		heartbeat, keepalive, available prometheus.Counter
+	}
+	messages struct {
+		sent, delivered, lost, refused prometheus.Counter
+	}
+	probes struct {
+		sent, reachable, silent prometheus.Counter
+	}
+	registered, challenges, refusals, writeErrors prometheus.Counter
+}
+
+func newMetrics(reg prometheus.Registerer) *metrics {
+	m := &metrics{}
+	vec := func(name, help, label string) *prometheus.CounterVec {
+		v := prometheus.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, []string{label})
+		if reg != nil {
+			reg.MustRegister(v)
+		}
+		return v
+	}
+	one := func(name, help string) prometheus.Counter {
+		c := prometheus.NewCounter(prometheus.CounterOpts{Name: name, Help: help})
+		if reg != nil {
+			reg.MustRegister(c)
+		}
+		return c
+	}
+	received := vec("respawnd_qr2_received_total", "Packets taken from game servers and games, by kind.", "kind")
+	m.received.heartbeat = received.WithLabelValues("heartbeat")
+	m.received.keepalive = received.WithLabelValues("keepalive")
+	m.received.available = received.WithLabelValues("available")
+	messages := vec("respawnd_qr2_messages_total", "Client messages to game servers: copies sent, delivered, given up, refused.", "result")
+	m.messages.sent = messages.WithLabelValues("sent")
+	m.messages.delivered = messages.WithLabelValues("delivered")
+	m.messages.lost = messages.WithLabelValues("lost")
+	m.messages.refused = messages.WithLabelValues("refused")
+	probes := vec("respawnd_qr2_probes_total", "Reachability probes: queries sent, servers that answered, servers that did not.", "result")
+	m.probes.sent = probes.WithLabelValues("sent")
+	m.probes.reachable = probes.WithLabelValues("reachable")
+	m.probes.silent = probes.WithLabelValues("silent")
+	m.registered = one("respawnd_qr2_registrations_total", "Servers that answered their challenge and were listed.")
+	m.challenges = one("respawnd_qr2_challenges_total", "Challenge packets sent, repeated ones included.")
+	m.refusals = one("respawnd_qr2_refusals_total", "Refusals sent to game servers.")
+	m.writeErrors = one("respawnd_qr2_write_errors_total", "Packets that the system did not take.")
+	return m
+}

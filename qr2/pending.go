@@ -1,0 +1,306 @@
+package qr2
+
+import (
+	"bytes"
+	"container/list"
+	"crypto/rand"
+	"net/netip"
+	"time"
+
+	"github.com/respawnd/respawnd/internal/games"
+	"github.com/respawnd/respawnd/internal/netserve"
+	"github.com/respawnd/respawnd/internal/verdicts"
+	"github.com/respawnd/respawnd/master"
+)
+
+// Bounds of a verification.
+const (
+	challengeEvery = time.Second      // between two copies of one challenge
+	maxChallenges  = 5                // copies of one challenge
+	pendingLife    = 30 * time.Second // from the last heartbeat until it is forgotten
+	maxWrong       = 3                // wrong answers until it is forgotten
+	maxPendingAddr = 256              // verifications at a time per address
+
+	randomLength = 6 // random characters in a challenge
+	// challengeSize is the size of every challenge packet.
+	challengeSize = replyHeader + randomLength + 14 + 1
+)
+
+// Texts that a refused host is sent. Some games show them to their user.
+const (
+	textUnknownGame = "Unknown game"
+	textNoSecret    = "Game has no key here"
+	textBanned      = "Banned"
+	textWrong       = "Invalid challenge response"
+	textFull        = "Master server is full"
+	textTooMany     = "Too many servers on this address"
+	textMalformed   = "Malformed heartbeat"
+)
+
+func refusalSize(text string) int { return replyHeader + 1 + len(text) + 1 }
+
+// pending is a host that has not answered its challenge yet.
+type pending struct {
+	key       master.Key
+	via       netip.Addr // our address that it talks to
+	game      games.Game
+	packet    []byte // its last heartbeat; nil if a restored server sent a keepalive
+	challenge string
+	sent      int // copies of the challenge
+	wrong     int // wrong answers
+	in, out   int // bytes from and to its address
+	next      time.Time
+	expires   time.Time
+	place     *list.Element
+}
+
+// spend reports whether n more bytes may be sent to the unproved address, and
+// counts them. The very first challenge is allowed even to a shorter heartbeat:
+// nobody could register otherwise.
+func (v *pending) spend(n int) bool {
+	if v.out+n > v.in && (v.out > 0 || n > challengeSize) {
+		return false
+	}
+	v.out += n
+	return true
+}
+
+// pendingTable holds the hosts that are being verified; Server.mu guards it.
+type pendingTable struct {
+	hosts  map[master.Key]*pending
+	byAddr map[netip.Addr]int
+	order  *list.List // of *pending, the one that waited longest in front
+}
+
+func newPendingTable() pendingTable {
+	return pendingTable{
+		hosts:  make(map[master.Key]*pending),
+		byAddr: make(map[netip.Addr]int),
+		order:  list.New(),
+	}
+}
+
+func (t *pendingTable) get(k master.Key) *pending { return t.hosts[k] }
+
+// add makes room for a new host among at most limit. It returns nil if its
+// address has too many already.
+func (t *pendingTable) add(k master.Key, limit int) *pending {
+	a := k.Source.Addr()
+	if t.byAddr[a] >= maxPendingAddr {
+		return nil
+	}
+	for len(t.hosts) >= limit {
+		t.remove(t.order.Front().Value.(*pending).key)
+	}
+	v := &pending{key: k}
+	v.place = t.order.PushBack(v)
+	t.hosts[k] = v
+	t.byAddr[a]++
+	return v
+}
+
+func (t *pendingTable) remove(k master.Key) {
+	v, ok := t.hosts[k]
+	if !ok {
+		return
+	}
+	delete(t.hosts, k)
+	t.order.Remove(v.place)
+	if t.byAddr[k.Source.Addr()]--; t.byAddr[k.Source.Addr()] == 0 {
+		delete(t.byAddr, k.Source.Addr())
+	}
+}
+
+// introduce takes a heartbeat of a host that is not listed under this key.
+func (s *Server) introduce(w netserve.PacketWriter, p netserve.Packet, key master.Key) string {
+	f, err := peek(p.Data)
+	if f.state == stateLeaving && err == nil {
+		return s.farewell(key)
+	}
+	if !s.mayIntroduce(key) {
+		s.note(key.Source, string(f.game), verdicts.Limited)
+		return dropLimited
+	}
+	if err != nil {
+		s.note(key.Source, "", verdicts.Malformed)
+		return dropMalformed
+	}
+	if s.banned(key.Source.Addr()) {
+		s.note(key.Source, string(f.game), verdicts.Banned)
+		return s.turnAway(w, p, key.Instance, textBanned, dropBanned)
+	}
+	g, ok := s.opt.Games.LookupBytes(f.game)
+	if !ok {
+		s.note(key.Source, string(f.game), verdicts.UnknownGame)
+		return s.turnAway(w, p, key.Instance, textUnknownGame, dropUnknownGame)
+	}
+	if !g.Usable() {
+		s.note(key.Source, g.Name, verdicts.NoSecret)
+		return s.turnAway(w, p, key.Instance, textNoSecret, dropNoSecret)
+	}
+	return s.challenge(w, p, key, g, bytes.Clone(p.Data))
+}
+
+// mayIntroduce keeps strangers to their rate. A host that is listed, or was
+// when the list was saved, is no stranger.
+func (s *Server) mayIntroduce(key master.Key) bool {
+	if srv, ok := s.list.At(key.Source); ok && srv.Key == key {
+		return true
+	}
+	return s.policy.Load().allow(key.Source.Addr(), time.Now())
+}
+
+func (s *Server) banned(a netip.Addr) bool { return s.opt.Banned != nil && s.opt.Banned(a) }
+
+// farewell takes the last heartbeat of a host that is restored or pending.
+func (s *Server) farewell(key master.Key) string {
+	if srv, ok := s.list.At(key.Source); ok && srv.Key == key {
+		s.leave(key, srv.Game)
+		return ""
+	}
+	s.mu.Lock()
+	known := s.pending.get(key) != nil
+	s.pending.remove(key)
+	s.mu.Unlock()
+	if !known {
+		return dropUnlisted
+	}
+	return ""
+}
+
+// restoredKeepalive takes a keepalive of a host that is not listed, or listed
+// from the saved list alone. The latter is challenged at once: it knew its
+// instance key, and its next heartbeat may be a minute away.
+func (s *Server) restoredKeepalive(w netserve.PacketWriter, p netserve.Packet, key master.Key) string {
+	srv, ok := s.list.At(key.Source)
+	if !ok || srv.Key != key || !srv.Restored {
+		return dropUnlisted
+	}
+	g, ok := s.opt.Games.Lookup(srv.Game)
+	if !ok || !g.Usable() {
+		return dropUnknownGame
+	}
+	return s.challenge(w, p, key, g, nil)
+}
+
+// challenge starts or goes on with a verification. packet is kept.
+func (s *Server) challenge(w netserve.PacketWriter, p netserve.Packet, key master.Key, g games.Game, packet []byte) string {
+	now := time.Now()
+	s.mu.Lock()
+	v := s.pending.get(key)
+	fresh := v == nil
+	if fresh {
+		v = s.pending.add(key, s.policy.Load().MaxPending)
+	}
+	if v == nil {
+		s.mu.Unlock()
+		s.note(key.Source, g.Name, verdicts.Limited)
+		return dropPending
+	}
+	if v.challenge == "" || v.game.Name != g.Name {
+		v.challenge = newChallenge(g, key.Source)
+	}
+	if packet != nil {
+		v.packet = packet
+	}
+	v.game, v.via, v.expires = g, p.To, now.Add(pendingLife)
+	v.in += len(p.Data)
+	text, send := v.challenge, v.spend(challengeSize)
+	if send {
+		v.sent++
+	}
+	v.next = now.Add(challengeEvery)
+	s.mu.Unlock()
+
+	if fresh {
+		s.note(key.Source, g.Name, verdicts.Heard)
+	}
+	if !send {
+		return dropNoBudget
+	}
+	var buf [challengeSize]byte
+	s.send(w, p, appendChallenge(buf[:0], key.Instance, text))
+	s.metrics.challenges.Inc()
+	s.note(key.Source, g.Name, verdicts.ChallengeSent)
+	return ""
+}
+
+// letters are what the random part of a challenge is made of. 64 of them would
+// waste no randomness, but these are the ones that hosts have always been sent.
+const letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
+
+// newChallenge returns a challenge that nobody can guess.
+func newChallenge(g games.Game, host netip.AddrPort) string {
+	var random [8]byte
+	_, _ = rand.Read(random[:]) // never returns an error
+	var n uint64
+	for _, b := range random {
+		n = n<<8 | uint64(b)
+	}
+	var text [randomLength]byte
+	for i := range text {
+		text[i] = letters[n%uint64(len(letters))]
+		n /= uint64(len(letters))
+	}
+	var options byte
+	if g.QueryChallenge() {
+		options = byte(games.QueryChallenge)
+	}
+	var buf [challengeSize]byte
+	return string(appendChallengeText(buf[:0], text[:], options, host))
+}
+
+// turnAway refuses an unproved host, in no more bytes than it sent.
+func (s *Server) turnAway(w netserve.PacketWriter, p netserve.Packet, instance uint32, text, reason string) string {
+	if refusalSize(text) <= len(p.Data) {
+		s.refuse(w, p, instance, text)
+	}
+	return reason
+}
+
+func (s *Server) refuse(w netserve.PacketWriter, p netserve.Packet, instance uint32, text string) {
+	if !s.policy.Load().Refuse {
+		return
+	}
+	var buf [64]byte
+	s.send(w, p, appendRefusal(buf[:0], instance, refusedGeneral, text))
+	s.metrics.refusals.Inc()
+}
+
+// again is a challenge that is due once more.
+type again struct {
+	key  master.Key
+	via  netip.Addr
+	text string
+}
+
+// repeatChallenges sends the challenges that are due and forgets the hosts that
+// did not answer.
+func (s *Server) repeatChallenges(w netserve.PacketWriter, now time.Time) {
+	var due []again
+	var gone []*pending
+	s.mu.Lock()
+	for k, v := range s.pending.hosts {
+		switch {
+		case now.After(v.expires):
+			gone = append(gone, v)
+			s.pending.remove(k)
+		case v.sent < maxChallenges && !now.Before(v.next):
+			v.next = now.Add(challengeEvery)
+			if v.spend(challengeSize) {
+				v.sent++
+				due = append(due, again{k, v.via, v.challenge})
+			}
+		}
+	}
+	s.mu.Unlock()
+
+	for _, v := range gone {
+		s.note(v.key.Source, v.game.Name, verdicts.NoAnswer)
+	}
+	var buf [challengeSize]byte
+	for _, a := range due {
+		s.write(w, a.via, a.key.Source, appendChallenge(buf[:0], a.key.Instance, a.text))
+		s.metrics.challenges.Inc()
+	}
+}

@@ -1,0 +1,507 @@
+package qr2
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"net/netip"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/rs/zerolog"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/respawnd/respawnd/internal/games"
+	"github.com/respawnd/respawnd/internal/gamespy"
+	"github.com/respawnd/respawnd/internal/netserve"
+	"github.com/respawnd/respawnd/internal/verdicts"
+	"github.com/respawnd/respawnd/master"
+)
+
+// service is the name under which verdicts are noted.
+const service = "qr2"
+
+// Options configure a Server. Registry and Games are required.
+type Options struct {
+	Registry *master.Registry
+	Games    *games.Catalog
+	Verdicts *verdicts.Book // nil: none are noted
+
+	// Banned tells whether an address may list servers; nil: nobody is banned.
+	Banned func(netip.Addr) bool
+	// Locate returns the country (ISO 3166 alpha-2) and region of an address,
+	// empty if unknown; nil: unknown. It is called once per registration and
+	// must not block.
+	Locate func(netip.Addr) (country, region string)
+
+	Policy // replaced by SetPolicy
+
+	Packets    netserve.PacketOptions
+	Log        zerolog.Logger
+	Metrics    *netserve.Metrics
+	Registerer prometheus.Registerer // nil: the metrics of this package are not registered
+}
+
+// Policy is what an operator may change while the Server runs.
+type Policy struct {
+	// StrictAvailability answers "gone" for games that are not in the
+	// catalogue, instead of "available".
+	StrictAvailability bool
+	// Maintenance answers "down for now" for every game.
+	Maintenance bool
+	// Refuse tells hosts why they are not listed.
+	Refuse bool
+	// MaxPending bounds the hosts that are being verified; 0: 8,192. When it is
+	// reached, the one that waited longest makes room.
+	MaxPending int
+	// Unproved bounds what is taken from addresses that have proved nothing;
+	// nil: no bound.
+	Unproved *netserve.Limiter
+	// Trusted tells which addresses Unproved does not bind; nil: none.
+	Trusted func(netip.Addr) bool
+}
+
+func (p *Policy) withDefaults() *Policy {
+	q := *p
+	if q.MaxPending <= 0 {
+		q.MaxPending = DefaultMaxPending
+	}
+	return &q
+}
+
+// allow takes one packet from the allowance of an address that has proved
+// nothing.
+func (p *Policy) allow(a netip.Addr, now time.Time) bool {
+	return p.Unproved.Allow(a, now) || (p.Trusted != nil && p.Trusted(a))
+}
+
+// Server is the intake. It implements netserve.PacketHandler and
+// master.Messenger.
+type Server struct {
+	opt     Options
+	list    *master.Registry
+	policy  atomic.Pointer[Policy]
+	parsers sync.Pool
+	metrics *metrics
+	conn    netserve.PacketWriter
+
+	mu       sync.Mutex // guards the fields below
+	pending  pendingTable
+	messages messageTable
+	probes   probeQueue
+}
+
+// DefaultMaxPending is the default of Options.MaxPending.
+const DefaultMaxPending = 8192
+
+// New returns a Server. Nothing runs until Serve is called.
+func New(opt Options) *Server {
+	s := &Server{
+		opt:      opt,
+		list:     opt.Registry,
+		metrics:  newMetrics(opt.Registerer),
+		pending:  newPendingTable(),
+		messages: newMessageTable(),
+		probes:   newProbeQueue(),
+	}
+	s.SetPolicy(opt.Policy)
+	s.parsers.New = func() any { return &parser{registry: opt.Registry} }
+	return s
+}
+
+// SetPolicy replaces the policy from the next packet on.
+func (s *Server) SetPolicy(p Policy) { s.policy.Store(p.withDefaults()) }
+
+// tickEvery is how often challenges, messages and probes are looked at.
+const tickEvery = 100 * time.Millisecond
+
+// Serve takes packets from conn until ctx ends. probe is a second socket, on
+// any port, from which reachability is probed; nil: hosts are not probed. Both
+// stay open and belong to the caller.
+func (s *Server) Serve(ctx context.Context, conn, probe *netserve.PacketConn) error {
+	s.mu.Lock()
+	s.conn = conn
+	s.mu.Unlock()
+	g, ctx := errgroup.WithContext(ctx)
+	g.Go(func() error { return netserve.ServePackets(ctx, conn, s, s.opt.Packets) })
+	if probe != nil {
+		g.Go(func() error {
+			opt := netserve.PacketOptions{Log: s.opt.Packets.Log, Metrics: s.opt.Packets.Metrics}
+			return netserve.ServePackets(ctx, probe, probeHandler{s}, opt)
+		})
+	}
+	g.Go(func() error { s.tick(ctx, conn, probe); return nil })
+	return g.Wait()
+}
+
+// tick repeats what was not answered.
+func (s *Server) tick(ctx context.Context, conn, probe *netserve.PacketConn) {
+	t := time.NewTicker(tickEvery)
+	defer t.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case now := <-t.C:
+			s.repeatChallenges(conn, now)
+			s.repeatMessages(conn, now)
+			if probe != nil {
+				s.probe(probe, now)
+			}
+		}
+	}
+}
+
+// The reasons for which packets are dropped.
+const (
+	dropEmpty        = "empty"
+	dropOversized    = "oversized"
+	dropShort        = "short"
+	dropForeign      = "foreign"
+	dropTextProtocol = "text_protocol"
+	dropCDKey        = "cdkey"
+	dropOurs         = "master_packet"
+	dropUnknownKind  = "unknown_kind"
+	dropUnlisted     = "unlisted"
+	dropMalformed    = "malformed"
+	dropLimited      = "limited"
+	dropBanned       = "banned"
+	dropUnknownGame  = "unknown_game"
+	dropNoSecret     = "no_secret"
+	dropWrong        = "wrong_response"
+	dropUnexpected   = "unexpected"
+	dropPending      = "too_many_pending"
+	dropFull         = "list_full"
+	dropNoBudget     = "no_budget"
+)
+
+// DropReasons lists the reasons that Options.Metrics counts drops under.
+func DropReasons() []string {
+	return []string{
+		dropEmpty, dropOversized, dropShort, dropForeign, dropTextProtocol, dropCDKey, dropOurs, dropUnknownKind,
+		dropUnlisted, dropMalformed, dropLimited, dropBanned, dropUnknownGame, dropNoSecret, dropWrong,
+		dropUnexpected, dropPending, dropFull, dropNoBudget,
+	}
+}
+
+// ServePacket handles one datagram. It touches memory only.
+func (s *Server) ServePacket(w netserve.PacketWriter, p netserve.Packet) {
+	if reason := s.handle(w, p); reason != "" {
+		s.opt.Metrics.Drop(reason)
+	}
+}
+
+// handle returns why the packet was dropped, "" if it was not.
+func (s *Server) handle(w netserve.PacketWriter, p netserve.Packet) (dropped string) {
+	b := p.Data
+	switch {
+	case len(b) == 0:
+		return dropEmpty
+	case len(b) > MaxPacket:
+		return dropOversized
+	case !p.From.Addr().Is4() || p.From.Port() == 0:
+		return dropForeign
+	case b[0] == '\\':
+		return dropTextProtocol
+	case b[0] == ';':
+		return dropCDKey
+	case b[0] == 0xFE:
+		return dropOurs
+	case b[0] > byte(KindRegistered):
+		return dropForeign
+	case len(b) < header:
+		return dropShort
+	}
+	key := master.Key{Source: p.From, Instance: binary.BigEndian.Uint32(b[1:])}
+	switch Kind(b[0]) {
+	case KindKeepalive:
+		return s.keepalive(w, p, key)
+	case KindHeartbeat:
+		return s.heartbeat(w, p, key)
+	case KindChallenge:
+		return s.response(w, p, key)
+	case KindReceipt:
+		return s.receipt(p, key)
+	case KindAvailable:
+		return s.available(w, p)
+	case KindQuery, KindEcho, KindRefusal, KindEchoReply, KindMessage, KindRegistered:
+		return dropUnexpected
+	default:
+		return dropUnknownKind
+	}
+}
+
+// keepalive notes a sign of life. A stranger's says nothing that we could use
+// and is not answered; its next heartbeat comes within a minute.
+func (s *Server) keepalive(w netserve.PacketWriter, p netserve.Packet, key master.Key) string {
+	if !s.list.Touch(key, time.Now()) {
+		return s.restoredKeepalive(w, p, key)
+	}
+	s.metrics.received.keepalive.Inc()
+	var buf [replyHeader]byte
+	s.send(w, p, appendHeader(buf[:0], KindKeepalive, key.Instance))
+	return ""
+}
+
+// heartbeat refreshes a listed server or starts the verification of a new one.
+func (s *Server) heartbeat(w netserve.PacketWriter, p netserve.Packet, key master.Key) string {
+	s.metrics.received.heartbeat.Inc()
+	if old, ok := s.list.At(key.Source); ok && old.Key == key && !old.Restored {
+		if done, dropped := s.refresh(w, p, old); done {
+			return dropped
+		}
+	}
+	return s.introduce(w, p, key)
+}
+
+// refresh takes a heartbeat of a listed server. done is false if it has to be
+// verified anew.
+func (s *Server) refresh(w netserve.PacketWriter, p netserve.Packet, old *master.Server) (done bool, dropped string) {
+	now := time.Now()
+	ps := s.parsers.Get().(*parser)
+	defer s.parsers.Put(ps)
+	if err := ps.parse(p.Data, old); err != nil {
+		s.list.Touch(old.Key, now)
+		s.note(old.Key.Source, old.Game, verdicts.Malformed)
+		return true, dropMalformed
+	}
+	if string(ps.fixed.game) != old.Game {
+		if g, ok := s.opt.Games.LookupBytes(ps.fixed.game); !ok || g.Name != old.Game {
+			return false, ""
+		}
+	}
+	switch ps.fixed.state {
+	case stateLeaving:
+		s.leave(old.Key, old.Game)
+		return true, ""
+	case stateStarting:
+		// It has not heard us yet, or has lost its state: it is challenged
+		// again, but it stays listed meanwhile.
+		s.update(ps, old, p.To, now)
+		return false, ""
+	case statePeriodic, stateChanged:
+	}
+	s.update(ps, old, p.To, now)
+	return true, ""
+}
+
+// update replaces the record if the report says something new.
+func (s *Server) update(ps *parser, old *master.Server, via netip.Addr, now time.Time) {
+	local := ps.fixed.local(old.Local)
+	if ps.report.Same(old) && old.NATNeg == ps.fixed.natNeg && sameSlice(local, old.Local) && old.Via == via {
+		s.list.Touch(old.Key, now)
+		return
+	}
+	next := *old
+	next.Via, next.NATNeg, next.Local, next.Seen = via, ps.fixed.natNeg, local, now
+	err := ps.report.Into(&next)
+	if err == nil {
+		err = s.list.Put(next)
+	}
+	if err != nil {
+		s.opt.Log.Debug().Stringer("peer", old.Key.Source).Err(err).Msg("update not taken")
+	}
+}
+
+func sameSlice(a, b []netip.AddrPort) bool {
+	return len(a) == len(b) && (len(a) == 0 || &a[0] == &b[0])
+}
+
+// leave takes a server off the list at its own wish.
+func (s *Server) leave(key master.Key, game string) {
+	if s.list.Remove(key) {
+		s.note(key.Source, game, verdicts.Left)
+	}
+	s.mu.Lock()
+	s.pending.remove(key)
+	s.messages.forget(key)
+	s.mu.Unlock()
+}
+
+// available answers the check that games make at their start. The answer is
+// never longer than the question.
+func (s *Server) available(w netserve.PacketWriter, p netserve.Packet) string {
+	name, ok := parseAvailable(p.Data)
+	if !ok {
+		return dropMalformed
+	}
+	if !s.policy.Load().allow(p.From.Addr(), time.Now()) {
+		return dropLimited
+	}
+	s.metrics.received.available.Inc()
+	var buf [replyHeader]byte
+	s.send(w, p, appendAvailable(buf[:0], s.disabled(name)))
+	return ""
+}
+
+func (s *Server) disabled(name []byte) uint32 {
+	policy := s.policy.Load()
+	g, known := s.opt.Games.LookupBytes(name)
+	if known {
+		if bits := g.Availability(policy.StrictAvailability); bits != 0 {
+			return bits
+		}
+	}
+	switch {
+	case !known && policy.StrictAvailability:
+		return games.Gone
+	case policy.Maintenance:
+		return games.TemporarilyDown
+	default:
+		return 0
+	}
+}
+
+// send answers a packet from the address that it was sent to.
+func (s *Server) send(w netserve.PacketWriter, p netserve.Packet, reply []byte) {
+	s.write(w, p.To, p.From, reply)
+}
+
+func (s *Server) write(w netserve.PacketWriter, from netip.Addr, to netip.AddrPort, b []byte) {
+	if err := w.WritePacket(b, from, to); err != nil {
+		s.metrics.writeErrors.Inc()
+		s.opt.Log.Debug().Stringer("peer", to).Err(err).Msg("packet not sent")
+	}
+}
+
+func (s *Server) note(a netip.AddrPort, game string, v verdicts.Verdict) {
+	s.opt.Verdicts.Note(service, a, game, v)
+}
+
+// Expired notes that the registry dropped a silent server. The owner of the
+// registry calls it.
+func (s *Server) Expired(srv *master.Server) {
+	s.note(srv.Key.Source, srv.Game, verdicts.Expired)
+	s.mu.Lock()
+	s.messages.forget(srv.Key)
+	s.mu.Unlock()
+}
+
+// verified lists a host that has answered its challenge.
+func (s *Server) verified(v *pending, now time.Time) error {
+	srv, err := s.record(v, now)
+	if err != nil {
+		return err
+	}
+	return s.list.Put(srv)
+}
+
+// record makes the record of a host from the report that it was challenged for.
+// A restored server that was challenged on a keepalive keeps its saved report.
+func (s *Server) record(v *pending, now time.Time) (master.Server, error) {
+	old, listed := s.list.At(v.key.Source)
+	if v.packet == nil {
+		if !listed || old.Key != v.key {
+			return master.Server{}, master.ErrNotListed
+		}
+		srv := *old
+		srv.Restored, srv.Seen, srv.Via, srv.Lifetime = false, now, v.via, 0
+		return srv, nil
+	}
+	ps := s.parsers.Get().(*parser)
+	defer s.parsers.Put(ps)
+	if !listed {
+		old = nil
+	}
+	if err := ps.parse(v.packet, old); err != nil {
+		return master.Server{}, err
+	}
+	srv := master.Server{
+		Key:    v.key,
+		Game:   v.game.Name,
+		Origin: master.FromQR2,
+		Public: v.key.Source,
+		Via:    v.via,
+		NATNeg: ps.fixed.natNeg,
+		Local:  ps.fixed.local(nil),
+		Seen:   now,
+	}
+	if listed && old.Key == v.key && old.Game == srv.Game {
+		srv.Findings, srv.First = old.Findings, old.First
+	}
+	if s.opt.Locate != nil {
+		srv.Country, srv.Region = s.opt.Locate(v.key.Source.Addr())
+	}
+	return srv, ps.report.Into(&srv)
+}
+
+// response checks the answer to a challenge.
+func (s *Server) response(w netserve.PacketWriter, p netserve.Packet, key master.Key) string {
+	now := time.Now()
+	s.mu.Lock()
+	v := s.pending.get(key)
+	if v == nil {
+		s.mu.Unlock()
+		return s.repeatedResponse(w, p, key)
+	}
+	v.in += len(p.Data)
+	right := gamespy.CheckAny(v.game.Secrets, v.challenge, p.Data[header:])
+	if right {
+		s.pending.remove(key) // used once
+	} else if v.wrong++; v.wrong >= maxWrong {
+		s.pending.remove(key)
+	}
+	tell := v.spend(refusalSize(textWrong))
+	s.mu.Unlock()
+
+	if !right {
+		s.note(key.Source, v.game.Name, verdicts.WrongResponse)
+		if tell {
+			s.refuse(w, p, key.Instance, textWrong)
+		}
+		return dropWrong
+	}
+	return s.welcome(w, p, v, now)
+}
+
+// repeatedResponse tells a listed server once more that it is listed: the
+// first word of it may have been lost.
+func (s *Server) repeatedResponse(w netserve.PacketWriter, p netserve.Packet, key master.Key) string {
+	if srv, ok := s.list.At(key.Source); !ok || srv.Key != key || srv.Restored || len(p.Data) < replyHeader {
+		return dropUnexpected
+	}
+	var buf [replyHeader]byte
+	s.send(w, p, appendHeader(buf[:0], KindRegistered, key.Instance))
+	return ""
+}
+
+// welcome lists a verified host and tells it so, or why not.
+func (s *Server) welcome(w netserve.PacketWriter, p netserve.Packet, v *pending, now time.Time) string {
+	if s.banned(v.key.Source.Addr()) {
+		s.note(v.key.Source, v.game.Name, verdicts.Banned)
+		s.refuse(w, p, v.key.Instance, textBanned)
+		return dropBanned
+	}
+	old, known := s.list.At(v.key.Source)
+	if err := s.verified(v, now); err != nil {
+		return s.unwelcome(w, p, v, err)
+	}
+	s.metrics.registered.Inc()
+	var buf [replyHeader]byte
+	s.send(w, p, appendHeader(buf[:0], KindRegistered, v.key.Instance))
+	if known && old.Key != v.key {
+		s.note(v.key.Source, v.game.Name, verdicts.Restarted)
+	}
+	s.note(v.key.Source, v.game.Name, verdicts.Listed)
+	s.mu.Lock()
+	s.probes.add(v.key, v.via, v.game.QueryChallenge(), now)
+	s.mu.Unlock()
+	return ""
+}
+
+// unwelcome tells a verified host why it is not listed. Its address is proved,
+// so the answer may be longer than the question.
+func (s *Server) unwelcome(w netserve.PacketWriter, p netserve.Packet, v *pending, err error) string {
+	verdict, text, reason := verdicts.Malformed, textMalformed, dropMalformed
+	switch {
+	case errors.Is(err, master.ErrFull):
+		verdict, text, reason = verdicts.ListFull, textFull, dropFull
+	case errors.Is(err, master.ErrTooManyHere), errors.Is(err, master.ErrTaken):
+		verdict, text, reason = verdicts.TooManyHere, textTooMany, dropFull
+	}
+	s.note(v.key.Source, v.game.Name, verdict)
+	s.refuse(w, p, v.key.Instance, text)
+	return reason
+}
