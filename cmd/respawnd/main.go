@@ -89,7 +89,7 @@ func (p *program) rootCommand() *cobra.Command {
 	root.AddCommand(
 		p.serveCommand(), p.checkCommand(), p.configCommand(), p.versionCommand(),
 		p.gameCommand(), p.banCommand(), p.serverCommand(), p.doctorCommand(),
-		p.hostsCommand(), p.backupCommand(), p.restoreCommand(),
+		p.hostsCommand(), p.backupCommand(), p.restoreCommand(), p.selftestCommand(),
 	)
 	return root
 }

@@ -157,7 +157,7 @@ func (d *daemon) openServerBrowse(ctx context.Context, l configs.Listener) (serv
 	}
 	c := d.cfg.ServerBrowse
 	log := d.log.With().Str("service", "serverbrowse").Logger()
-	metrics := netserve.NewMetrics(d.metrics, "serverbrowse")
+	metrics := netserve.NewMetrics(d.metrics, "serverbrowse", serverbrowse.DropReasons()...)
 	opt := serverbrowse.Options{
 		Registry: d.registry, Games: d.catalogue.Catalog(), Rooms: d.catalogue.Rooms, Banned: d.banned,
 		LenientFilter: c.LenientFilter, MaxFilter: c.MaxFilter, KeepAlive: c.KeepAlive,

@@ -1,0 +1,268 @@
+package filter
+
+import (
+	"strings"
+)
+
+const blanks = " \t\r\n\v\f"
+
+type tokenKind uint8
+
+const (
+	tokenEnd tokenKind = iota
+	tokenField
+	tokenNumber
+	tokenText
+	tokenNull
+	tokenOpen
+	tokenClose
+	tokenNot      // not, !
+	tokenLike     // like
+	tokenIs       // is
+	tokenOperator // one that stands between two operands
+)
+
+// token is one word, number, text or sign of a filter.
+type token struct {
+	kind   tokenKind
+	op     opcode // of a tokenOperator
+	offset int
+	text   string // what a tokenText says; for all others the source
+}
+
+// shown returns the token as an error message names it: never what a client put
+// between quotes, and never much of it.
+func (t token) shown() string {
+	const most = 32
+	switch {
+	case t.kind == tokenEnd:
+		return "the end"
+	case t.kind == tokenText:
+		return "the text"
+	case len(t.text) > most:
+		return t.text[:most] + "..."
+	}
+	return t.text
+}
+
+// lexer cuts a filter into tokens.
+type lexer struct {
+	text string
+	at   int
+}
+
+// next returns the next token, a tokenEnd at the end of the text.
+func (l *lexer) next() (token, error) {
+	for l.at < len(l.text) && strings.IndexByte(blanks, l.text[l.at]) >= 0 {
+		l.at++
+	}
+	rest := l.text[l.at:]
+	if rest == "" {
+		return token{kind: tokenEnd, offset: l.at}, nil
+	}
+	if mark, _ := quoteAt(rest); mark != notQuote {
+		return l.quoted()
+	}
+	switch c := rest[0]; {
+	case isDigit(c):
+		return l.number()
+	case isLetter(c):
+		return l.word(), nil
+	}
+	kind, op, width := signAt(rest)
+	if width == 0 {
+		return token{}, &SyntaxError{l.at, "unexpected character"}
+	}
+	return l.take(kind, op, width), nil
+}
+
+// take returns the next width bytes as a token.
+func (l *lexer) take(kind tokenKind, op opcode, width int) token {
+	t := token{kind: kind, op: op, offset: l.at, text: l.text[l.at : l.at+width]}
+	l.at += width
+	return t
+}
+
+func (l *lexer) word() token {
+	rest := l.text[l.at:]
+	width := 1
+	for width < len(rest) && isWord(rest[width]) {
+		width++
+	}
+	kind, op := keyword(rest[:width])
+	return l.take(kind, op, width)
+}
+
+func keyword(word string) (tokenKind, opcode) {
+	const longest = len("null")
+	if len(word) > longest {
+		return tokenField, 0
+	}
+	switch strings.ToLower(word) {
+	case "and":
+		return tokenOperator, opAnd
+	case "or":
+		return tokenOperator, opOr
+	case "not":
+		return tokenNot, 0
+	case "like":
+		return tokenLike, 0
+	case "is":
+		return tokenIs, 0
+	case "null":
+		return tokenNull, 0
+	}
+	return tokenField, 0
+}
+
+// number takes digits with an optional fraction. An f behind it, as in a float
+// of C, is dropped.
+func (l *lexer) number() (token, error) {
+	rest := l.text[l.at:]
+	width := digits(rest)
+	if width < len(rest) && rest[width] == '.' {
+		fraction := digits(rest[width+1:])
+		if fraction == 0 {
+			return token{}, &SyntaxError{l.at + width, "expected digits after the point"}
+		}
+		width += 1 + fraction
+	}
+	t := l.take(tokenNumber, 0, width)
+	rest = rest[width:]
+	if rest != "" && fold(rest[0]) == 'f' && (len(rest) == 1 || !isWord(rest[1])) {
+		l.at++
+	}
+	return t, nil
+}
+
+// signAt returns the operator or parenthesis text starts with; width 0: none.
+func signAt(text string) (kind tokenKind, op opcode, width int) {
+	if len(text) > 1 {
+		switch text[:2] {
+		case "||":
+			return tokenOperator, opOr, 2
+		case "&&":
+			return tokenOperator, opAnd, 2
+		case "==":
+			return tokenOperator, opEqual, 2
+		case "!=", "<>":
+			return tokenOperator, opNotEqual, 2
+		case "<=":
+			return tokenOperator, opLessEqual, 2
+		case ">=":
+			return tokenOperator, opGreaterEqual, 2
+		case "<<":
+			return tokenOperator, opShiftLeft, 2
+		case ">>":
+			return tokenOperator, opShiftRight, 2
+		}
+	}
+	switch text[0] {
+	case '(':
+		return tokenOpen, 0, 1
+	case ')':
+		return tokenClose, 0, 1
+	case '!':
+		return tokenNot, 0, 1
+	case '=':
+		return tokenOperator, opEqual, 1
+	case '<':
+		return tokenOperator, opLess, 1
+	case '>':
+		return tokenOperator, opGreater, 1
+	case '&':
+		return tokenOperator, opBitAnd, 1
+	case '|':
+		return tokenOperator, opBitOr, 1
+	case '^':
+		return tokenOperator, opBitXor, 1
+	case '+':
+		return tokenOperator, opAdd, 1
+	case '-':
+		return tokenOperator, opSubtract, 1
+	case '*':
+		return tokenOperator, opMultiply, 1
+	case '/':
+		return tokenOperator, opDivide, 1
+	case '%':
+		return tokenOperator, opRemainder, 1
+	}
+	return 0, 0, 0
+}
+
+// quote is a kind of quotation mark. A text ends at the kind it began with.
+type quote uint8
+
+const (
+	notQuote quote = iota
+	singleQuote
+	doubleQuote
+	singleCurlyByte // Windows-1252
+	doubleCurlyByte
+	singleCurlyRune // UTF-8
+	doubleCurlyRune
+)
+
+// quoteAt returns the quotation mark text starts with and its width in bytes.
+func quoteAt(text string) (mark quote, width int) {
+	switch text[0] {
+	case '\'':
+		return singleQuote, 1
+	case '"':
+		return doubleQuote, 1
+	case 0x91, 0x92:
+		return singleCurlyByte, 1
+	case 0x93, 0x94:
+		return doubleCurlyByte, 1
+	}
+	if len(text) < 3 || text[:2] != "\xe2\x80" {
+		return notQuote, 0
+	}
+	switch last := text[2]; {
+	case last >= 0x98 && last <= 0x9b:
+		return singleCurlyRune, 3
+	case last == 0x9c || last == 0x9d:
+		return doubleCurlyRune, 3
+	}
+	return notQuote, 0
+}
+
+// quoted takes a text between quotes.
+func (l *lexer) quoted() (token, error) {
+	offset := l.at
+	opening, width := quoteAt(l.text[l.at:])
+	var unquoted strings.Builder // what lies before each doubled quote, and one of it
+	from := l.at + width
+	for at := from; at < len(l.text); {
+		mark, width := quoteAt(l.text[at:])
+		switch {
+		case mark != opening:
+			at++
+		case strings.HasPrefix(l.text[at+width:], l.text[at:at+width]):
+			unquoted.WriteString(l.text[from : at+width])
+			at += 2 * width
+			from = at
+		default:
+			l.at = at + width
+			content := l.text[from:at]
+			if unquoted.Len() > 0 {
+				content = unquoted.String() + content
+			}
+			return token{kind: tokenText, offset: offset, text: content}, nil
+		}
+	}
+	return token{}, &SyntaxError{offset, "missing closing quote"}
+}
+
+func isDigit(c byte) bool  { return c >= '0' && c <= '9' }
+func isLetter(c byte) bool { return c == '_' || fold(c) >= 'a' && fold(c) <= 'z' }
+func isWord(c byte) bool   { return isLetter(c) || isDigit(c) || c == '.' }
+
+// digits returns how many decimal digits text starts with.
+func digits(text string) int {
+	n := 0
+	for n < len(text) && isDigit(text[n]) {
+		n++
+	}
+	return n
+}

@@ -1,0 +1,2 @@
+// Package serverbrowse answers server browsers.
+package serverbrowse

@@ -1,0 +1,211 @@
+package serverbrowse
+
+import (
+	"context"
+	"hash/maphash"
+	"sync"
+	"time"
+
+	"github.com/respawnd/respawnd/master"
+)
+
+// Bounds of updates.
+const (
+	// coalesce is how long changes are collected before they are sent.
+	coalesce = 100 * time.Millisecond
+	// maxOutbox is how many batches may wait for a slow client.
+	maxOutbox = 256
+	// maxFollowed is how many different lists are followed; who asks for one
+	// more gets the list and no updates.
+	maxFollowed = 512
+	// maxTracked is how many servers are remembered over all followed lists.
+	maxTracked = 2 << 20
+)
+
+// subscriber is a client that is kept informed.
+type subscriber struct {
+	out  chan []byte // batches of whole messages, shared: only read
+	slow func()      // called once, when out is full; must not block
+}
+
+// follow is a list that is kept up to date on the screens of its subscribers.
+// They have all been told the same, so every change is encoded once for all.
+type follow struct {
+	slot *slot
+	// had is what every subscriber has: the packed address of each server and
+	// the hash of what was pushed about it last, 0 if it came with the list.
+	had   map[uint64]uint64
+	since uint64 // the change up to which had is right
+	subs  map[*subscriber]struct{}
+	// joined are those who have another list than had says. The next round
+	// brings them level.
+	joined  []joiner
+	counted int // of had in feed.tracked
+}
+
+// joiner is a subscriber who was sent a view that is right up to since.
+type joiner struct {
+	sub   *subscriber
+	view  *view
+	since uint64
+}
+
+// feed keeps subscribers informed: one goroutine reads the registry's changes
+// for all of them. Its work grows with the number of changes and of different
+// lists, not with the number of clients or servers.
+type feed struct {
+	reg     *master.Registry
+	views   *views
+	metrics *metrics
+	seed    maphash.Seed
+	poke    chan struct{} // capacity 1: somebody joined
+
+	mu       sync.Mutex // guards the fields below and all follows
+	followed map[*slot]*follow
+	tracked  int
+	round    round
+}
+
+func newFeed(reg *master.Registry, v *views, m *metrics) *feed {
+	return &feed{
+		reg:      reg,
+		views:    v,
+		metrics:  m,
+		seed:     maphash.MakeSeed(),
+		poke:     make(chan struct{}, 1),
+		followed: make(map[*slot]*follow),
+	}
+}
+
+// join returns a view and subscribes a client to what changes after it. ok is
+// false if there are too many; the view alone is to be sent then.
+func (f *feed) join(at *slot, sub *subscriber) (v *view, ok bool, err error) {
+	before := lastChange(f.reg)
+	v, err = f.views.view(at)
+	if err != nil {
+		return nil, false, err
+	}
+	since := v.changes
+	if f.reg.Serial(at.key.game) == v.serial {
+		since = max(since, before) // nothing of the game has changed since then
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	to := f.followed[at]
+	switch {
+	case to == nil:
+		if to = f.follow(at, v, since); to == nil {
+			return v, false, nil
+		}
+		to.subs[sub] = struct{}{}
+	case v.serial <= to.since && to.since <= since:
+		to.subs[sub] = struct{}{} // the game did not change between the two
+	default:
+		to.joined = append(to.joined, joiner{sub, v, since})
+	}
+	f.metrics.audience.Inc()
+	select {
+	case f.poke <- struct{}{}:
+	default:
+	}
+	return v, true, nil
+}
+
+// follow starts to follow a list; nil if there are too many.
+func (f *feed) follow(at *slot, v *view, since uint64) *follow {
+	if len(f.followed) >= maxFollowed || f.tracked+v.entries() > maxTracked {
+		return nil
+	}
+	to := &follow{
+		slot:  at,
+		had:   make(map[uint64]uint64, v.entries()),
+		since: since,
+		subs:  make(map[*subscriber]struct{}),
+	}
+	v.addresses(at.key.port, func(a uint64) { to.had[a] = 0 })
+	f.followed[at] = to
+	f.count(to)
+	return to
+}
+
+func (f *feed) count(to *follow) {
+	f.tracked += len(to.had) - to.counted
+	to.counted = len(to.had)
+}
+
+// leave ends a subscription; it may have ended already.
+func (f *feed) leave(at *slot, sub *subscriber) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	to := f.followed[at]
+	if to == nil {
+		return
+	}
+	f.drop(to, sub)
+	if len(to.subs)+len(to.joined) == 0 {
+		delete(f.followed, at)
+		f.tracked -= to.counted
+	}
+}
+
+func (f *feed) drop(to *follow, sub *subscriber) {
+	if _, ok := to.subs[sub]; ok {
+		delete(to.subs, sub)
+		f.metrics.audience.Dec()
+		return
+	}
+	for i := range to.joined {
+		if to.joined[i].sub == sub {
+			to.joined = append(to.joined[:i], to.joined[i+1:]...)
+			f.metrics.audience.Dec()
+			return
+		}
+	}
+}
+
+// run sends updates until ctx ends.
+func (f *feed) run(ctx context.Context) {
+	wait := time.NewTimer(coalesce)
+	defer wait.Stop()
+	for {
+		var moved <-chan struct{}
+		if since, some := f.oldest(); some {
+			moved = f.reg.Changed(since)
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-f.poke:
+			continue
+		case <-moved:
+		}
+		wait.Reset(coalesce)
+		select {
+		case <-ctx.Done():
+			return
+		case <-wait.C:
+		}
+		f.update()
+	}
+}
+
+// oldest returns the change up to which all followed lists are right.
+func (f *feed) oldest() (since uint64, some bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, to := range f.followed {
+		if !some || to.since < since {
+			since, some = to.since, true
+		}
+	}
+	return since, some
+}
+
+// update brings all followed lists up to date.
+func (f *feed) update() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, to := range f.followed {
+		f.updateOne(to)
+	}
+}

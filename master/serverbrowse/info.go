@@ -1,0 +1,106 @@
+package serverbrowse
+
+import (
+	"net/netip"
+	"strings"
+
+	"github.com/respawnd/respawnd/master"
+)
+
+// appendInfo appends everything that is known of a server: its rules, country
+// and region, then teams and players, as far as they fit one message. What does
+// not fit is left out, players from the end. port is the default query port of
+// the connection.
+func appendInfo(dst []byte, s *master.Server, port uint16) []byte {
+	flags, local := serverFlags(s, port)
+	start := len(dst)
+	dst = beginPush(dst, PushServer)
+	dst = appendEntryHead(dst, flags|FlagRules, s.Public, local, netip.Addr{})
+	limit := start + maxMessage - 1 // the NUL behind the last rule
+	for name, value := range s.Rules.All() {
+		if !mastersOwn(name) {
+			dst = appendRule(dst, limit, name, value)
+		}
+	}
+	if s.Country != "" {
+		dst = appendRule(dst, limit, "country", s.Country)
+	}
+	if s.Region != "" {
+		dst = appendRule(dst, limit, "region", s.Region)
+	}
+	dst = appendTable(dst, limit, s.Teams)
+	dst = appendTable(dst, limit, s.Players)
+	return endPush(append(dst, 0), start)
+}
+
+// mastersOwn tells whether a name is one that only the master may fill.
+func mastersOwn(name string) bool {
+	return strings.EqualFold(name, "country") || strings.EqualFold(name, "region")
+}
+
+// appendRule appends a name and its value unless dst would grow over limit.
+func appendRule(dst []byte, limit int, name, value string) []byte {
+	if name == "" || name[0] == 0 || len(dst)+len(name)+len(value)+2 > limit {
+		return dst
+	}
+	return appendText(appendText(dst, name), value)
+}
+
+// appendTable appends the rows of a table, each value under the name of its
+// column with the number of its row, until the first row that does not fit.
+func appendTable(dst []byte, limit int, t master.Table) []byte {
+	for r := range t.Rows() {
+		whole := len(dst)
+		for c := range t.Columns() {
+			name := t.Names().Name(c)
+			if name == "" || strings.IndexByte(name, 0) >= 0 {
+				continue
+			}
+			dst = appendIndexed(dst, name, r)
+			dst = appendText(dst, t.Value(r, c))
+			if len(dst) > limit {
+				return dst[:whole]
+			}
+		}
+	}
+	return dst
+}
+
+// appendUnknown appends the answer about a server that is not listed: an entry
+// without data, upon which the client reports that the update did not work.
+// Without an answer it would wait for ever.
+func appendUnknown(dst []byte, asked netip.AddrPort, port uint16) []byte {
+	var flags Flag
+	if asked.Port() != port {
+		flags = FlagPort
+	}
+	start := len(dst)
+	dst = beginPush(dst, PushServer)
+	dst = appendEntryHead(dst, flags, asked, netip.AddrPort{}, netip.Addr{})
+	return endPush(dst, start)
+}
+
+// appendPushServer appends a server with bare values, as pushes carry them.
+func appendPushServer(dst []byte, s *master.Server, port uint16, slots []int16, scratch *[]string) []byte {
+	flags, local := serverFlags(s, port)
+	if len(slots) > 0 {
+		flags |= FlagValues
+	}
+	start := len(dst)
+	dst = beginPush(dst, PushServer)
+	dst = appendEntryHead(dst, flags, s.Public, local, netip.Addr{})
+	values := (*scratch)[:0]
+	size := len(dst) - start
+	for _, slot := range slots {
+		v := columnValue(s, slot)
+		values = append(values, v)
+		size += len(v) + 1
+	}
+	trim(values, size-maxMessage)
+	for _, v := range values {
+		dst = appendText(dst, v)
+	}
+	clear(values)
+	*scratch = values
+	return endPush(dst, start)
+}

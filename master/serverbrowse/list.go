@@ -1,0 +1,160 @@
+package serverbrowse
+
+import (
+	"errors"
+	"net/netip"
+	"strings"
+
+	"github.com/respawnd/respawnd/internal/games"
+	"github.com/respawnd/respawnd/master/filter"
+)
+
+// refusal is why a list is not sent: what the client is told and how it is
+// counted.
+type refusal struct{ text, result string }
+
+// Error implements error.
+func (r *refusal) Error() string { return r.text }
+
+// list answers a list request. The first one of a connection sets up the
+// cipher with the secret of the asking game; later ones go on with it.
+func (x *session) list(r *ListRequest) error {
+	if !x.lists.Allow() {
+		return endedRate
+	}
+	x.unsubscribe()
+	queried, known := x.server.opt.Games.Lookup(r.For)
+	var plain []byte
+	if !x.ready {
+		from, ok := x.server.opt.Games.Lookup(r.From)
+		switch {
+		case !ok:
+			return endedGame
+		case from.Secret() == "":
+			return endedSecret
+		}
+		// The flags tell the browser how to query the hosts that it finds.
+		flags := from.BackendFlags
+		if known {
+			flags = queried.BackendFlags
+		}
+		plain = x.out.open(from.Secret(), r.Challenge, flags)
+		x.ready = true
+	}
+	client := x.conn.Peer().Addr()
+	if r.Has(AlternateIP) {
+		client = r.Source
+	}
+	err := x.answer(r, plain, client, queried, known)
+	if no, ok := errors.AsType[*refusal](err); ok {
+		x.server.metrics.list(no.result)
+		x.port = errorPort
+		return x.out.send(plain, appendError(nil, client, no.text))
+	}
+	return err
+}
+
+// answer sends the list, or nothing if it returns a *refusal.
+func (x *session) answer(r *ListRequest, plain []byte, client netip.Addr, queried games.Game, known bool) error {
+	if !known {
+		return &refusal{"unknown game", listNoGame}
+	}
+	x.game, x.port = queried.Name, queried.QueryPort
+	if x.port == 0 || x.port == errorPort {
+		x.port = games.DefaultQueryPort
+	}
+	header := appendFixedHeader(nil, client, x.port)
+	if r.Has(NoServerList) {
+		x.server.metrics.list(listHeader)
+		return x.out.send(plain, header)
+	}
+	at, err := x.server.slotFor(r, x.game, x.port)
+	if err != nil {
+		return err
+	}
+	if r.Has(PushUpdates) && x.server.opt.Push && !r.Has(SendGroups) {
+		return x.listAndPush(r, plain, header, at)
+	}
+	v, err := x.server.views.view(at)
+	if err != nil {
+		return refused(err)
+	}
+	return x.sendView(r, plain, header, v, nil)
+}
+
+// refused turns what a view says into what the client is told.
+func refused(err error) error {
+	switch {
+	case errors.Is(err, errTooExpensive):
+		return &refusal{err.Error(), listExpensive}
+	case errors.Is(err, errBusy):
+		return &refusal{err.Error(), listBusy}
+	}
+	return err
+}
+
+// sendView sends a list, cut to the number of servers that the client wants,
+// and what follows it.
+func (x *session) sendView(r *ListRequest, plain, header []byte, v *view, after []byte) error {
+	if err := x.server.views.begin(v); err != nil {
+		return refused(err)
+	}
+	defer x.server.views.end(v)
+	n := v.entries()
+	if r.Has(LimitResults) && r.Max > 0 {
+		n = int(min(uint64(n), uint64(r.Max)))
+	}
+	result := listSent
+	if r.Has(SendGroups) {
+		result = listRooms
+	}
+	x.server.metrics.list(result)
+	x.server.metrics.entries.Add(float64(n))
+	return x.out.send(plain, header, v.cut(n), []byte(listEnd), after)
+}
+
+// slotFor finds the place of the view that a request asks for.
+func (s *Server) slotFor(r *ListRequest, game string, port uint16) (*slot, error) {
+	names, ok := fieldNames(r.Fields)
+	if !ok {
+		return nil, &refusal{"too many fields", listBadFields}
+	}
+	rooms := r.Has(SendGroups)
+	if rooms && len(names) == 0 {
+		names = roomFields[:]
+	}
+	f, err := s.compile(r.Filter, game)
+	if err != nil {
+		return nil, err
+	}
+	key := viewKey{
+		game:   game,
+		port:   port,
+		filter: f.String(),
+		fields: strings.Join(names, `\`),
+		all:    !rooms && r.Has(FieldsForAll),
+		rooms:  rooms,
+	}
+	return s.views.slot(key, names, f), nil
+}
+
+// compile reads a filter. One with a mistake is ignored or refused, as the
+// options say; one that is too long is always refused.
+func (s *Server) compile(text, game string) (*filter.Filter, error) {
+	if len(text) > s.opt.MaxFilter {
+		return nil, &refusal{"filter too long", listBadFilter}
+	}
+	f, err := filter.Compile(text)
+	if err == nil {
+		return f, nil
+	}
+	if !s.opt.LenientFilter {
+		return nil, &refusal{err.Error(), listBadFilter}
+	}
+	s.metrics.ignored.Inc()
+	if s.warnings.first(text) {
+		s.opt.Log.Warn().Err(err).Str("game", game).Str("filter", text).
+			Msg("filter ignored: it is not understood")
+	}
+	return new(filter.Filter), nil
+}

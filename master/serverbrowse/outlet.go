@@ -1,0 +1,88 @@
+package serverbrowse
+
+import (
+	"crypto/rand"
+	"io"
+	"sync"
+
+	"github.com/respawnd/respawnd/internal/gamespy"
+)
+
+// chunkSize is how much of a list is enciphered at a time. A connection never
+// holds more of a list than this.
+const chunkSize = 32 << 10
+
+// Sizes of the random parts of the crypt header.
+const (
+	cryptRandom    = 8
+	cryptChallenge = 25
+)
+
+// chunks hands out the buffers in which lists are enciphered.
+type chunks struct{ pool sync.Pool }
+
+func (c *chunks) get() *[chunkSize]byte {
+	if b, ok := c.pool.Get().(*[chunkSize]byte); ok {
+		return b
+	}
+	return new([chunkSize]byte)
+}
+
+// outlet is the master's side of a connection. Everything goes through one
+// cipher, so what is enciphered first must leave first: one lock covers both.
+type outlet struct {
+	w      io.Writer
+	chunks *chunks
+
+	mu     sync.Mutex // held during a send; guards the fields below
+	cipher gamespy.Cipher
+	err    error // of the write that went wrong: after it the client cannot follow
+}
+
+// open makes up the server's part of the key and returns the crypt header,
+// which must be sent before anything else.
+func (o *outlet) open(secret string, client [challengeSize]byte, backendFlags uint16) []byte {
+	var random [cryptRandom + cryptChallenge]byte
+	_, _ = rand.Read(random[:]) // never fails
+	noise, challenge := random[:cryptRandom], random[cryptRandom:]
+	key := gamespy.BrowseKey(secret, client, challenge)
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.cipher = gamespy.NewCipher(key[:])
+	return gamespy.AppendCryptHeader(nil, backendFlags, noise, challenge)
+}
+
+// send writes plain as it is, at most half a chunk, and then the parts through
+// the cipher. It blocks until all is written or a write goes wrong; nothing of
+// another send comes between. The parts are only read.
+func (o *outlet) send(plain []byte, parts ...[]byte) error {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	buf := o.chunks.get()
+	defer o.chunks.pool.Put(buf)
+	have := copy(buf[:chunkSize/2], plain)
+	for _, part := range parts {
+		for len(part) > 0 {
+			n := min(len(part), chunkSize-have)
+			o.cipher.Encrypt(buf[have:have+n], part[:n])
+			have, part = have+n, part[n:]
+			if have == chunkSize {
+				o.write(buf[:])
+				have = 0
+			}
+			if o.err != nil {
+				return o.err
+			}
+		}
+	}
+	if have > 0 {
+		o.write(buf[:have])
+	}
+	return o.err
+}
+
+func (o *outlet) write(p []byte) {
+	if o.err == nil {
+		_, o.err = o.w.Write(p)
+	}
+}

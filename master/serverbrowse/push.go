@@ -1,0 +1,74 @@
+package serverbrowse
+
+import (
+	"sync"
+)
+
+// listAndPush sends a list and keeps the client informed of what changes after
+// it. The key list of the updates follows the list at once: all keys are texts,
+// whatever types this list could use.
+func (x *session) listAndPush(r *ListRequest, plain, header []byte, at *slot) error {
+	keys := make([]Key, 0, len(at.names))
+	for _, name := range at.names {
+		keys = append(keys, Key{KeyString, name})
+	}
+	announce, fits := appendPushKeys(nil, keys)
+	if !fits {
+		v, err := x.server.views.view(at)
+		if err != nil {
+			return refused(err)
+		}
+		return x.sendView(r, plain, header, v, nil)
+	}
+	sub := &subscriber{out: make(chan []byte, maxOutbox), slow: sync.OnceFunc(func() {
+		x.server.opt.Metrics.Drop(string(endedSlow))
+		_ = x.conn.Close()
+	})}
+	v, subscribed, err := x.server.feed.join(at, sub)
+	if err != nil {
+		return refused(err)
+	}
+	if err := x.sendView(r, plain, header, v, announce); err != nil {
+		if subscribed {
+			x.server.feed.leave(at, sub)
+		}
+		return err
+	}
+	if subscribed {
+		x.subscribe(at, sub)
+	}
+	return nil
+}
+
+// subscribe starts the goroutine that writes updates.
+func (x *session) subscribe(at *slot, sub *subscriber) {
+	quit := make(chan struct{})
+	x.leave = func() {
+		x.server.feed.leave(at, sub)
+		close(quit)
+	}
+	x.push.Go(func() {
+		for {
+			select {
+			case <-quit:
+				return
+			case batch := <-sub.out:
+				if x.out.send(nil, batch) != nil {
+					_ = x.conn.Close() // wakes the reader
+					return
+				}
+			}
+		}
+	})
+}
+
+// unsubscribe ends the updates, if there are any, and waits for their
+// goroutine.
+func (x *session) unsubscribe() {
+	if x.leave == nil {
+		return
+	}
+	x.leave()
+	x.push.Wait()
+	x.leave = nil
+}

@@ -1,0 +1,303 @@
+package serverbrowse
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"net/netip"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/prometheus/client_golang/prometheus"
+	"pgregory.net/rapid"
+
+	"github.com/respawnd/respawnd/internal/netserve"
+	"github.com/respawnd/respawnd/master"
+)
+
+// subscribe asks for a list with updates and reads the key list behind it.
+func (b *browser) subscribe(change func(*ListRequest)) Reply {
+	b.t.Helper()
+	reply := b.ask(request(func(r *ListRequest) {
+		r.Options = PushUpdates
+		if change != nil {
+			change(r)
+		}
+	}))
+	if p := b.next(); p.Kind != PushKeys || len(p.Keys) != len(reply.Keys) {
+		b.t.Fatalf("after the list: %+v, want its key list", p)
+	}
+	return reply
+}
+
+func TestUpdatesFollowTheFilter(t *testing.T) {
+	f := start(t, nil)
+	rules := func(players string) []string { return []string{"hostname", "Alpha", "numplayers", players} }
+	put(t, f.reg, "gmtest", "192.0.2.1:6500", rules("5"), nil)
+	put(t, f.reg, "gmtest", "192.0.2.2:6500", rules("0"), nil)
+	b := f.connect(t)
+	if got := b.subscribe(func(r *ListRequest) { r.Filter = "numplayers>0" }); len(got.Entries) != 1 {
+		t.Fatalf("list %+v, want one server", got)
+	}
+	want := func(kind PushKind, address string, values ...string) {
+		t.Helper()
+		p := b.next()
+		got := p.Address
+		if p.Kind == PushServer {
+			got = p.Entry.Public
+		}
+		if p.Kind != kind || got.String() != address || !cmp.Equal(values, p.Entry.Values) {
+			t.Fatalf("got %+v, want kind %d about %s %q", p, kind, address, values)
+		}
+	}
+	put(t, f.reg, "gmtest", "192.0.2.1:6500", rules("6"), nil)
+	want(PushServer, "192.0.2.1:6500", "Alpha", "6")
+	put(t, f.reg, "gmtest", "192.0.2.2:6500", rules("1"), nil) // begins to match
+	want(PushServer, "192.0.2.2:6500", "Alpha", "1")
+	put(t, f.reg, "gmtest", "192.0.2.1:6500", rules("0"), nil) // matches no longer
+	want(PushDelete, "192.0.2.1:6500")
+	put(t, f.reg, "gmtest", "192.0.2.3:6500", rules("0"), nil) // never matched
+	put(t, f.reg, "other", "192.0.2.4:6500", rules("9"), nil)  // another game
+	f.reg.Remove(master.Key{Source: netip.MustParseAddrPort("192.0.2.3:6500"), Instance: 1})
+	f.reg.Remove(master.Key{Source: netip.MustParseAddrPort("192.0.2.2:6500"), Instance: 1})
+	want(PushDelete, "192.0.2.2:6500")
+	put(t, f.reg, "gmtest", "192.0.2.5:7000", rules("7"), func(s *master.Server) { s.Findings.Reachable = true })
+	p := b.next()
+	if p.Entry.Flags != FlagReachable|FlagValues|FlagPort || p.Entry.Public.String() != "192.0.2.5:7000" {
+		t.Errorf("reachable server pushed as %+v", p.Entry)
+	}
+}
+
+func TestChangeThatDoesNotShowIsNotPushed(t *testing.T) {
+	f := start(t, nil)
+	put(t, f.reg, "gmtest", "192.0.2.1:6500", []string{"hostname", "Alpha", "mapname", "a"}, nil)
+	b := f.connect(t)
+	b.subscribe(func(r *ListRequest) { r.Fields = `\hostname` })
+	put(t, f.reg, "gmtest", "192.0.2.1:6500", []string{"hostname", "Alpha2", "mapname", "b"}, nil)
+	b.next()
+	put(t, f.reg, "gmtest", "192.0.2.1:6500", []string{"hostname", "Alpha2", "mapname", "c"}, nil)
+	put(t, f.reg, "gmtest", "192.0.2.2:6500", []string{"hostname", "Beta"}, nil)
+	if p := b.next(); p.Entry.Public.String() != "192.0.2.2:6500" {
+		t.Errorf("pushed %+v, want the new server alone", p)
+	}
+}
+
+func TestSecondListReplacesTheSubscription(t *testing.T) {
+	f := start(t, nil)
+	b := f.connect(t)
+	b.subscribe(nil)
+	b.subscribe(func(r *ListRequest) { r.Fields = `\mapname` })
+	put(t, f.reg, "gmtest", "192.0.2.1:6500", []string{"hostname", "Alpha", "mapname", "a"}, nil)
+	if p := b.next(); !cmp.Equal(p.Entry.Values, []string{"a"}) {
+		t.Errorf("pushed %+v, want the fields of the second list", p)
+	}
+	b.ask(request(nil)) // and a list without updates ends it
+	put(t, f.reg, "gmtest", "192.0.2.2:6500", []string{"mapname", "b"}, nil)
+	b.write(AppendInfoRequest(nil, netip.MustParseAddrPort("192.0.2.9:1")))
+	if p := b.next(); p.Entry.Public.String() != "192.0.2.9:1" {
+		t.Errorf("pushed %+v after the subscription ended", p)
+	}
+	if n := valueOf(t, f.srv.metrics.audience); n != 0 {
+		t.Errorf("%v subscribers, want none", n)
+	}
+}
+
+func TestUpdatesCanBeSwitchedOff(t *testing.T) {
+	f := start(t, func(o *Options) { o.Push = false })
+	b := f.connect(t)
+	b.ask(request(func(r *ListRequest) { r.Options = PushUpdates }))
+	b.write(AppendInfoRequest(nil, netip.MustParseAddrPort("192.0.2.9:1")))
+	if p := b.next(); p.Kind != PushServer {
+		t.Errorf("after the list: %+v, want the answer alone", p)
+	}
+}
+
+func TestRoomsAreNotFollowed(t *testing.T) {
+	f := start(t, nil)
+	b := f.connect(t)
+	b.ask(request(func(r *ListRequest) { r.Options = PushUpdates | SendGroups }))
+	b.write(AppendInfoRequest(nil, netip.MustParseAddrPort("192.0.2.9:1")))
+	if p := b.next(); p.Kind != PushServer {
+		t.Errorf("after the rooms: %+v, want the answer alone", p)
+	}
+}
+
+func TestSlowSubscriberIsClosed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		reg := prometheus.NewRegistry()
+		m := netserve.NewMetrics(reg, "serverbrowse")
+		f := startPipe(t, func(o *Options) { o.Metrics, o.Conn.Write = m, time.Hour })
+		b := f.connect(t)
+		b.subscribe(nil)
+		for i := range maxOutbox + 2 {
+			put(t, f.reg, "gmtest", "192.0.2.1:6500", []string{"hostname", fmt.Sprint(i)}, nil)
+			time.Sleep(2 * coalesce)
+		}
+		synctest.Wait()
+		if _, err := b.conn.Write([]byte{0}); err == nil {
+			t.Error("connection still open with a full queue")
+		}
+		wantDropped(t, reg, endedSlow)
+		if n := valueOf(t, f.srv.metrics.audience); n != 0 {
+			t.Errorf("%v subscribers, want none", n)
+		}
+	})
+}
+
+func TestFollowedListsAreBounded(t *testing.T) {
+	reg := newTestRegistry()
+	put(t, reg, "gmtest", "192.0.2.1:6500", []string{"hostname", "Alpha"}, nil)
+	s := New(Options{Registry: reg, Games: testGames(t)})
+	joined := 0
+	for i := range maxFollowed + 10 {
+		r := request(func(r *ListRequest) { r.Fields = fmt.Sprintf(`\f%d`, i) })
+		at, err := s.slotFor(&r, "gmtest", 6500)
+		if err != nil {
+			t.Fatal(err)
+		}
+		v, ok, err := s.feed.join(at, &subscriber{})
+		if err != nil || v.entries() != 1 {
+			t.Fatalf("join: %v, %v", v, err)
+		}
+		if ok {
+			joined++
+		}
+	}
+	if joined != maxFollowed || s.feed.tracked != maxFollowed {
+		t.Errorf("%d lists with %d servers followed, want %d of each", joined, s.feed.tracked, maxFollowed)
+	}
+}
+
+// screen is what a browser shows.
+type screen struct {
+	t    *rapid.T
+	at   *slot
+	sub  *subscriber
+	rows map[string]string
+}
+
+// read applies what is queued. Adding a server that is there already without a
+// change of it, or deleting one that is not, is an error.
+func (s *screen) read() {
+	for {
+		select {
+		case batch := <-s.sub.out:
+			d := newClearDecoder(bytes.NewReader(batch))
+			d.port, d.keys = 6500, []Key{{KeyString, "hostname"}}
+			for {
+				p, err := d.Push()
+				if errors.Is(err, io.ErrUnexpectedEOF) {
+					break
+				}
+				if err != nil {
+					s.t.Fatal(err)
+				}
+				if p.Kind == PushDelete {
+					if _, ok := s.rows[p.Address.String()]; !ok {
+						s.t.Errorf("deleted %v, which is not on the screen", p.Address)
+					}
+					delete(s.rows, p.Address.String())
+					continue
+				}
+				s.rows[p.Entry.Public.String()] = p.Entry.Values[0]
+			}
+		default:
+			return
+		}
+	}
+}
+
+// TestScreensAgreeWithTheList joins and leaves while servers come, change and
+// go, and compares every screen with the list after every update. The log of
+// changes is short, so that it does not always reach back.
+func TestScreensAgreeWithTheList(t *testing.T) {
+	games := testGames(t)
+	rapid.Check(t, func(t *rapid.T) {
+		reg := master.NewRegistry(master.Limits{Changes: 8})
+		s := New(Options{Registry: reg, Games: games})
+		r := request(func(r *ListRequest) { r.Fields, r.Filter = `\hostname`, "shown=1" })
+		var screens []*screen
+		check := func() {
+			s.feed.update()
+			want := make(map[string]string)
+			for server := range reg.List("gmtest") {
+				if shown, _ := server.Rules.Get("shown"); shown == "1" {
+					want[server.Public.String()], _ = server.Rules.Get("hostname")
+				}
+			}
+			for i, sc := range screens {
+				sc.read()
+				if !maps.Equal(want, sc.rows) {
+					t.Fatalf("screen %d shows %v, want %v", i, sc.rows, want)
+				}
+			}
+		}
+		address := rapid.Custom(func(t *rapid.T) netip.AddrPort {
+			return netip.AddrPortFrom(netip.AddrFrom4([4]byte{192, 0, 2, rapid.Byte().Draw(t, "host") % 6}), 6500)
+		})
+		t.Repeat(map[string]func(*rapid.T){
+			"put": func(t *rapid.T) {
+				a := address.Draw(t, "address")
+				game := rapid.SampledFrom([]string{"gmtest", "gmtest", "gmtest", "other"}).Draw(t, "game")
+				srv := master.Server{Key: master.Key{Source: a, Instance: rapid.Uint32Range(1, 2).Draw(t, "instance")}, Game: game, Public: a}
+				var rep master.Report
+				report(reg, &rep, []string{
+					"hostname", rapid.SampledFrom([]string{"a", "b", "c"}).Draw(t, "hostname"),
+					"shown", rapid.SampledFrom([]string{"0", "1", "1"}).Draw(t, "shown"),
+				})
+				if err := rep.Into(&srv); err != nil {
+					t.Fatal(err)
+				}
+				if err := reg.Put(srv); err != nil {
+					t.Fatal(err)
+				}
+			},
+			"remove": func(t *rapid.T) {
+				if s, ok := reg.Find(address.Draw(t, "address")); ok {
+					reg.Remove(s.Key)
+				}
+			},
+			"join": func(t *rapid.T) {
+				at, err := s.slotFor(&r, "gmtest", 6500)
+				if err != nil {
+					t.Fatal(err)
+				}
+				sc := &screen{t: t, at: at, rows: make(map[string]string)}
+				sc.sub = &subscriber{out: make(chan []byte, 1000), slow: func() { t.Error("queue full") }}
+				v, ok, err := s.feed.join(at, sc.sub)
+				if err != nil || !ok {
+					t.Fatal(ok, err)
+				}
+				b := appendFixedHeader(nil, netip.IPv4Unspecified(), 6500)
+				reply, err := newClearDecoder(bytes.NewReader(append(b, v.clear...))).Reply(0)
+				if err != nil {
+					t.Fatal(err)
+				}
+				for _, e := range reply.Entries {
+					sc.rows[e.Public.String()] = e.Values[0]
+				}
+				screens = append(screens, sc)
+			},
+			"leave": func(t *rapid.T) {
+				if len(screens) == 0 {
+					t.Skip("nobody there")
+				}
+				i := rapid.IntRange(0, len(screens)-1).Draw(t, "screen")
+				s.feed.leave(screens[i].at, screens[i].sub)
+				screens = append(screens[:i], screens[i+1:]...)
+			},
+			"update": func(*rapid.T) { check() },
+		})
+		check()
+		for _, sc := range screens {
+			s.feed.leave(sc.at, sc.sub)
+		}
+		if len(s.feed.followed) != 0 || s.feed.tracked != 0 {
+			t.Fatalf("%d lists with %d servers followed after all have left", len(s.feed.followed), s.feed.tracked)
+		}
+	})
+}

@@ -1,0 +1,229 @@
+package serverbrowse
+
+import (
+	"hash/maphash"
+
+	"github.com/respawnd/respawnd/master"
+	"github.com/respawnd/respawnd/master/filter"
+)
+
+// outcome is what a server that changed has become for one list.
+type outcome struct {
+	address uint64
+	serial  uint64 // of its last change
+	record  uint64 // serial of its record; 0 if it is not on the list
+	push    []byte // the message that shows it; nil if it is not on the list
+	hash    uint64 // of push
+}
+
+// round is the memory of one update, kept for the next one.
+type round struct {
+	changes  []master.Change
+	last     map[uint64]uint64 // packed address -> serial of its last change
+	order    []uint64          // the addresses in the order of their first change
+	outcomes []outcome
+	messages []byte
+	present  map[uint64]struct{}
+	snapshot []*master.Server
+	wanted   columns
+	asked    columns
+	row      row
+	values   []string
+}
+
+// updateOne brings one list up to date.
+func (f *feed) updateOne(to *follow) {
+	now := f.collect(to)
+	f.judge(to)
+	f.deliver(to.subs, f.news(to))
+	for len(to.joined) > 0 {
+		f.level(to)
+	}
+	to.since = now
+	f.count(to)
+}
+
+// collect gathers what has changed since the oldest of the subscribers was up
+// to date, each server once, and returns the last change seen.
+func (f *feed) collect(to *follow) (now uint64) {
+	r := &f.round
+	if r.last == nil {
+		r.last, r.present = make(map[uint64]uint64), make(map[uint64]struct{})
+	}
+	clear(r.last)
+	r.order = r.order[:0]
+	oldest := to.since
+	for _, j := range to.joined {
+		oldest = min(oldest, j.since)
+	}
+	var ok bool
+	r.changes, now, ok = f.reg.Changes(to.slot.key.game, oldest, r.changes[:0])
+	if !ok {
+		f.collectAll(to, now)
+		return now
+	}
+	for i := range r.changes {
+		if c := &r.changes[i]; listable(c.Public) {
+			r.note(pack(c.Public), c.Serial)
+		}
+	}
+	clear(r.changes)
+	return now
+}
+
+// collectAll takes every server for changed: the log does not reach back to
+// what the subscribers have.
+func (f *feed) collectAll(to *follow, now uint64) {
+	r := &f.round
+	r.snapshot, _ = f.reg.Snapshot(to.slot.key.game, r.snapshot[:0])
+	for _, s := range r.snapshot {
+		if listable(s.Public) {
+			r.note(pack(s.Public), now)
+		}
+	}
+	clear(r.snapshot)
+	for a := range to.had {
+		r.note(a, now)
+	}
+	for _, j := range to.joined {
+		j.view.addresses(to.slot.key.port, func(a uint64) { r.note(a, now) })
+	}
+}
+
+func (r *round) note(address, serial uint64) {
+	if _, again := r.last[address]; !again {
+		r.order = append(r.order, address)
+	}
+	r.last[address] = serial
+}
+
+// judge finds out what has become of the servers that changed, and encodes
+// those that are on the list. When the filter runs out of steps the rest of the
+// servers stay on the screens as they are.
+func (f *feed) judge(to *follow) {
+	r := &f.round
+	r.outcomes, r.messages = r.outcomes[:0], r.messages[:0]
+	r.wanted.reset(to.slot.names)
+	r.asked.reset(to.slot.filter.Names())
+	budget := filter.Budget{Steps: filterSteps + filterStepsPerServer*len(r.order)}
+	for _, a := range r.order {
+		o := outcome{address: a, serial: r.last[a]}
+		s, ok := f.reg.Find(unpack(a))
+		matches := ok && s.Game == to.slot.key.game && r.matches(to.slot.filter, s, &budget)
+		if budget.Exhausted() {
+			break
+		}
+		if matches {
+			start := len(r.messages)
+			slots := r.wanted.of(s.Rules.Names())
+			r.messages = appendPushServer(r.messages, s, to.slot.key.port, slots, &r.values)
+			o.record, o.push = s.Serial, r.messages[start:len(r.messages):len(r.messages)]
+			o.hash = max(1, maphash.Bytes(f.seed, o.push))
+		}
+		r.outcomes = append(r.outcomes, o)
+	}
+	r.row = row{}
+	r.wanted.reset(nil)
+	r.asked.reset(nil)
+}
+
+func (r *round) matches(f *filter.Filter, s *master.Server, budget *filter.Budget) bool {
+	if f.Trivial() {
+		return true
+	}
+	r.row.server, r.row.slots = s, r.asked.of(s.Rules.Names())
+	return f.Match(&r.row, budget)
+}
+
+// news returns what those who have had are to be told, and brings had up to
+// date.
+func (f *feed) news(to *follow) (b batch) {
+	for i := range f.round.outcomes {
+		o := &f.round.outcomes[i]
+		hash, has := to.had[o.address]
+		switch {
+		case o.serial <= to.since:
+		case o.push == nil && has:
+			delete(to.had, o.address)
+			b.gone(o.address)
+		case o.push == nil, has && hash == o.hash, has && o.record <= to.since:
+		default:
+			to.had[o.address] = o.hash
+			b.shown(o.push)
+		}
+	}
+	return b
+}
+
+// level brings those who were sent the same view as the first joiner to where
+// all others are.
+func (f *feed) level(to *follow) {
+	v, since := to.joined[0].view, to.joined[0].since
+	level := make(map[*subscriber]struct{})
+	rest := to.joined[:0]
+	for _, j := range to.joined {
+		if j.view != v {
+			rest = append(rest, j)
+			continue
+		}
+		level[j.sub] = struct{}{}
+		to.subs[j.sub] = struct{}{}
+		since = max(since, j.since) // all are right: nothing changed in between
+	}
+	clear(to.joined[len(rest):])
+	to.joined = rest
+
+	r := &f.round
+	clear(r.present)
+	v.addresses(to.slot.key.port, func(a uint64) {
+		if _, ok := r.last[a]; ok {
+			r.present[a] = struct{}{}
+		}
+	})
+	var b batch
+	for i := range r.outcomes {
+		o := &r.outcomes[i]
+		_, has := r.present[o.address]
+		switch {
+		case o.serial <= since:
+		case o.push == nil && has:
+			b.gone(o.address)
+		case o.push == nil, has && o.record <= since:
+		default:
+			b.shown(o.push)
+		}
+	}
+	f.deliver(level, b)
+}
+
+// batch is what some subscribers are told in one update.
+type batch struct {
+	bytes            []byte
+	servers, deletes int
+}
+
+func (b *batch) shown(push []byte) {
+	b.bytes = append(b.bytes, push...)
+	b.servers++
+}
+
+func (b *batch) gone(address uint64) {
+	b.bytes = appendDelete(b.bytes, unpack(address))
+	b.deletes++
+}
+
+// deliver queues a batch for subscribers. One whose queue is full is told so
+// and gets nothing more; its session ends the subscription.
+func (f *feed) deliver(subs map[*subscriber]struct{}, b batch) {
+	if len(b.bytes) == 0 {
+		return
+	}
+	for sub := range subs {
+		select {
+		case sub.out <- b.bytes:
+			f.metrics.pushed(b.servers, b.deletes)
+		default:
+			sub.slow()
+		}
+	}
+}

@@ -1,0 +1,262 @@
+package serverbrowse
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net"
+	"net/netip"
+	"os"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/rs/zerolog"
+	"golang.org/x/time/rate"
+
+	"github.com/respawnd/respawnd/internal/netserve"
+	"github.com/respawnd/respawnd/master"
+)
+
+// Bounds of a connection.
+const (
+	// firstMessage is how long a browser may take for its first message.
+	firstMessage = 15 * time.Second
+	// maxMissed is how many keepalives may stay without an answer.
+	maxMissed = 2
+	// closeGrace is how long a write under way may take when the service stops.
+	closeGrace = time.Second
+	// Lists per second on one connection, and at once. The original client asks
+	// once per connection.
+	listRate  = 2
+	listBurst = 10
+)
+
+// ended is why the master closes a connection; it is counted under this name.
+type ended string
+
+// Error implements error.
+func (e ended) Error() string { return string(e) }
+
+// The reasons.
+const (
+	endedBanned  ended = "banned"
+	endedFraming ended = "bad_length"
+	endedBad     ended = "bad_message"
+	endedOrder   ended = "no_list_first"
+	endedGame    ended = "unknown_game"
+	endedSecret  ended = "no_secret"
+	endedFirst   ended = "first_message_timeout"
+	endedGone    ended = "keepalive_timeout"
+	endedRate    ended = "list_rate"
+	endedSlow    ended = "slow_push"
+)
+
+// DropReasons are the reasons under which the service counts what it drops, for
+// netserve.NewMetrics.
+func DropReasons() []string {
+	return []string{
+		string(endedBanned), string(endedFraming), string(endedBad), string(endedOrder), string(endedGame),
+		string(endedSecret), string(endedFirst), string(endedGone), string(endedRate), string(endedSlow),
+	}
+}
+
+// session is one connection. Its goroutine reads and answers; a second one
+// writes updates if the client asked for them.
+type session struct {
+	server *Server
+	conn   *netserve.Conn
+	frames frameReader
+	out    outlet
+	log    zerolog.Logger
+
+	ready    bool   // the cipher is set up
+	game     string // the game that the last list request was for
+	port     uint16 // its default query port, as the client was told
+	missed   int    // keepalives without an answer
+	lists    *rate.Limiter
+	messages *rate.Limiter
+
+	leave func()         // ends the updates; nil: there are none
+	push  sync.WaitGroup // the goroutine that writes them
+}
+
+// ServeConn implements netserve.ConnHandler. It returns when the client has
+// gone, has to go, or ctx ends.
+func (s *Server) ServeConn(ctx context.Context, c *netserve.Conn) {
+	if s.opt.Banned != nil && s.opt.Banned(c.Peer().Addr()) {
+		s.opt.Metrics.Drop(string(endedBanned))
+		return
+	}
+	x := &session{
+		server:   s,
+		conn:     c,
+		frames:   frameReader{r: c},
+		out:      outlet{w: c, chunks: &s.chunks},
+		log:      s.opt.Log.With().Stringer("peer", c.Peer()).Logger(),
+		lists:    rate.NewLimiter(listRate, listBurst),
+		messages: rate.NewLimiter(rate.Limit(s.opt.MessageRate), s.opt.MessageBurst),
+	}
+	c.SetIdle((maxMissed + 2) * s.opt.KeepAlive) // the session's own deadlines come first
+	stop := context.AfterFunc(ctx, func() {
+		now := time.Now()
+		_ = c.SetReadDeadline(now)
+		_ = c.SetWriteDeadline(now.Add(closeGrace))
+	})
+	defer stop()
+	err := x.run(ctx)
+	_ = c.Close() // a write of the other goroutine ends
+	x.unsubscribe()
+	if reason, ok := errors.AsType[ended](err); ok {
+		s.opt.Metrics.Drop(string(reason))
+	}
+	x.log.Debug().Err(err).Msg("connection ended")
+}
+
+// run reads and answers messages. The error says why it ended.
+func (x *session) run(ctx context.Context) error {
+	for {
+		kind, body, err := x.next(ctx)
+		if err != nil {
+			return err
+		}
+		x.server.metrics.request(kind)
+		if err := x.handle(kind, body); err != nil {
+			return err
+		}
+	}
+}
+
+// next returns the next message. While the client is quiet it sends keepalives.
+func (x *session) next(ctx context.Context) (Kind, []byte, error) {
+	for {
+		wait := x.server.opt.KeepAlive
+		if !x.ready {
+			wait = firstMessage
+		}
+		kind, body, err := x.read(ctx, time.Now().Add(wait))
+		switch {
+		case err == nil:
+			x.missed = 0
+			return kind, body, nil
+		case ctx.Err() != nil || errors.Is(err, io.EOF) || isGone(err):
+			return 0, nil, err
+		case errors.Is(err, errLength):
+			return 0, nil, endedFraming
+		case !errors.Is(err, os.ErrDeadlineExceeded):
+			return 0, nil, err
+		case !x.ready:
+			return 0, nil, endedFirst
+		case x.missed == maxMissed:
+			return 0, nil, endedGone
+		}
+		x.missed++
+		if err := x.out.send(nil, appendKeepalive(nil)); err != nil {
+			return 0, nil, err
+		}
+	}
+}
+
+// read returns the next message if it is complete by the given time.
+func (x *session) read(ctx context.Context, by time.Time) (Kind, []byte, error) {
+	if err := x.conn.SetReadDeadline(by); err != nil {
+		return 0, nil, err
+	}
+	if err := ctx.Err(); err != nil { // it may have ended before the deadline was set
+		return 0, nil, err
+	}
+	return x.frames.next()
+}
+
+// isGone tells whether the client or the service has closed the connection.
+func isGone(err error) bool {
+	return errors.Is(err, net.ErrClosed) || errors.Is(err, io.ErrClosedPipe) || errors.Is(err, syscall.ECONNRESET)
+}
+
+// handle answers one message. An error ends the connection.
+func (x *session) handle(kind Kind, body []byte) error {
+	if kind == KindList {
+		r, err := parseListRequest(body)
+		if err != nil {
+			return endedBad
+		}
+		return x.list(&r)
+	}
+	if !x.ready {
+		return endedOrder // there is no key to answer with
+	}
+	switch kind {
+	case KindInfo:
+		return x.info(body)
+	case KindMessage:
+		return x.message(body)
+	case KindPlayerSearch:
+		return x.search(body)
+	default: // keepalives have done their work, maps are never known
+		return nil
+	}
+}
+
+// info answers the question for everything about a server.
+func (x *session) info(body []byte) error {
+	asked, _, err := parseAddress(body)
+	if err != nil {
+		return endedBad
+	}
+	s, ok := x.server.opt.Registry.Find(asked)
+	if !ok {
+		return x.out.send(nil, appendUnknown(nil, asked, x.port))
+	}
+	return x.out.send(nil, appendInfo(nil, s, x.port))
+}
+
+// message passes bytes on to a listed server. The browser hears nothing of it.
+func (x *session) message(body []byte) error {
+	asked, data, err := parseAddress(body)
+	if err != nil {
+		return endedBad
+	}
+	result := x.relay(asked, data)
+	x.server.metrics.message(result)
+	if result != messageSent {
+		x.log.Debug().Stringer("server", asked).Int("len", len(data)).Str("result", result).
+			Msg("message for a server dropped")
+	}
+	return nil
+}
+
+func (x *session) relay(to netip.AddrPort, data []byte) (result string) {
+	if len(data) == 0 || len(data) > maxRelay {
+		return messageSize
+	}
+	if !x.messages.Allow() {
+		return messageRate
+	}
+	s, ok := x.server.opt.Registry.Find(to)
+	if !ok || x.server.opt.Messenger == nil {
+		return messageUnknown
+	}
+	err := x.server.opt.Messenger.SendToServer(s.Key, data)
+	switch {
+	case err == nil:
+		return messageSent
+	case errors.Is(err, master.ErrNotListed):
+		return messageUnknown
+	case errors.Is(err, master.ErrBusy):
+		return messageBusy
+	}
+	return messageError
+}
+
+// search answers a player search; one too many is answered with nothing found.
+func (x *session) search(body []byte) error {
+	q, err := parsePlayerSearch(body)
+	if err != nil {
+		return endedBad
+	}
+	var found []FoundPlayer
+	if x.messages.Allow() {
+		found = search(x.server.opt.Registry, x.game, q)
+	}
+	return x.out.send(nil, appendFound(nil, found))
+}

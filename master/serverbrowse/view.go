@@ -1,0 +1,413 @@
+package serverbrowse
+
+import (
+	"encoding/binary"
+	"errors"
+	"net/netip"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/respawnd/respawnd/master"
+	"github.com/respawnd/respawnd/master/filter"
+)
+
+// A filter may take this many steps for one list, so that nobody can keep a
+// processor busy with one line of text. Filters of real games take a few dozen
+// steps per server.
+const (
+	filterSteps          = 2_000_000
+	filterStepsPerServer = 400
+)
+
+// How long a list may be used after its game changed: twenty times as long as
+// it took to build, so that building lists never takes more than a twentieth of
+// a processor per view, and never longer than maxHold. A short list on a quiet
+// master is therefore built anew for nearly every request, and a server that
+// has just registered is seen at once.
+const (
+	maxHold   = 100 * time.Millisecond
+	holdTimes = 20
+)
+
+// errTooExpensive is the refusal of a filter that ran out of steps.
+var errTooExpensive = errors.New("filter too expensive")
+
+// viewKey is what lists have in common that can be shared.
+type viewKey struct {
+	game   string
+	port   uint16 // the game's default query port
+	filter string // canonical text
+	fields string // canonical list
+	all    bool   // fields for directly reachable servers too
+	rooms  bool   // rooms in place of servers
+}
+
+// view is a list as it was at one moment. Its content never changes; any number
+// of connections send from it at the same time.
+type view struct {
+	clear   []byte   // key list, popular values, entries, end marker
+	first   uint32   // where the entries begin
+	ends    []uint32 // where each of them ends
+	serial  uint64   // of the game's last change that it shows
+	changes uint64   // of the list's last change before it was built
+	built   time.Time
+	took    time.Duration
+	sending atomic.Int32 // how many connections it is being sent on
+}
+
+// entries returns the number of entries.
+func (v *view) entries() int { return len(v.ends) }
+
+// cut returns the bytes of the first n entries and all that is before them, n
+// <= entries(). The end marker is not part of it.
+func (v *view) cut(n int) []byte {
+	if n == 0 {
+		return v.clear[:v.first]
+	}
+	return v.clear[:v.ends[n-1]]
+}
+
+// hold is how long the view may be used after the game changed.
+func (v *view) hold() time.Duration { return min(maxHold, holdTimes*v.took) }
+
+// addresses calls yield with the packed address of every entry.
+func (v *view) addresses(port uint16, yield func(packed uint64)) {
+	at := v.first
+	for _, end := range v.ends {
+		e := v.clear[at:end]
+		p := port
+		if Flag(e[0])&FlagPort != 0 {
+			p = binary.BigEndian.Uint16(e[5:])
+		}
+		yield(uint64(binary.BigEndian.Uint32(e[1:]))<<16 | uint64(p))
+		at = end
+	}
+}
+
+// pack makes a map key of an IPv4 address and port that holds no pointer.
+func pack(a netip.AddrPort) uint64 {
+	b := a.Addr().As4()
+	return uint64(binary.BigEndian.Uint32(b[:]))<<16 | uint64(a.Port())
+}
+
+// unpack is the inverse of pack.
+func unpack(p uint64) netip.AddrPort {
+	var b [4]byte
+	binary.BigEndian.PutUint32(b[:], uint32(p>>16))
+	return netip.AddrPortFrom(netip.AddrFrom4(b), uint16(p))
+}
+
+// listable tells whether a list has room for an address: it must be IPv4 and
+// not the one that ends the list.
+func listable(a netip.AddrPort) bool {
+	return a.Addr().Is4() && a.Addr() != unlistable
+}
+
+// serverFlags returns the flags that an entry begins with and the private
+// address that belongs to them. port is the game's default query port.
+func serverFlags(s *master.Server, port uint16) (flags Flag, local netip.AddrPort) {
+	if s.Public.Port() != port {
+		flags |= FlagPort
+	}
+	if len(s.Local) > 0 && s.Local[0].Addr().Is4() {
+		local = s.Local[0]
+		flags |= FlagLocal
+		if local.Port() != port && local.Port() != 0 {
+			flags |= FlagLocalPort
+		}
+	}
+	switch {
+	case s.Findings.Reachable:
+		flags |= FlagReachable
+	case s.NATNeg:
+		flags |= FlagNATNeg
+	}
+	return flags, local
+}
+
+// column is what is known about one column while a list is built.
+type column struct {
+	number bool   // every value so far is a canonical number; else text
+	max    uint32 // largest number
+	last   uint32 // number of the text before
+	seen   int    // texts counted, and how many of them were new
+	fresh  int
+	unique bool // hardly any text repeats: they are not counted any more
+}
+
+// A column is unique when, after this many texts, more than three quarters of
+// them occurred once. Host names are like that.
+const uniqueAfter = 256
+
+// uncounted stands for a text that has no number.
+const uncounted = ^uint32(0)
+
+// builder builds views. It keeps its memory from one to the next and is used by
+// one goroutine at a time.
+type builder struct {
+	key    viewKey
+	wanted columns // the columns of the list
+	asked  columns // the columns that the filter looks at
+	row    row
+
+	snapshot []*master.Server
+	listed   []*master.Server
+	rows     []*master.Server // those of listed whose values are sent
+	columns  []column
+	cells    []uint32 // row by row: the number, or the number of the text in table
+	table    valueTable
+	keys     []Key
+	out      []byte
+	ends     []uint32
+}
+
+// builders hands out builders.
+type builders struct{ pool sync.Pool }
+
+func (p *builders) get() *builder {
+	if b, ok := p.pool.Get().(*builder); ok {
+		return b
+	}
+	return new(builder)
+}
+
+// put takes a builder back; it holds on to no record.
+func (p *builders) put(b *builder) {
+	clear(b.snapshot)
+	clear(b.listed)
+	clear(b.rows)
+	b.snapshot, b.listed, b.rows = b.snapshot[:0], b.listed[:0], b.rows[:0]
+	b.row = row{}
+	b.wanted.reset(nil)
+	b.asked.reset(nil)
+	b.table.reset()
+	p.pool.Put(b)
+}
+
+// build makes the list of the servers of a game as it is now.
+func (b *builder) build(reg *master.Registry, key viewKey, names []string, f *filter.Filter) (*view, error) {
+	start := time.Now()
+	b.key = key
+	b.wanted.reset(names)
+	b.asked.reset(f.Names())
+	changes := lastChange(reg)
+	var serial uint64
+	b.snapshot, serial = reg.Snapshot(key.game, b.snapshot[:0])
+	if err := b.choose(f); err != nil {
+		return nil, err
+	}
+	b.encode()
+	v := &view{
+		clear:   append(make([]byte, 0, len(b.out)), b.out...),
+		first:   b.ends[0],
+		ends:    append(make([]uint32, 0, len(b.ends)-1), b.ends[1:]...),
+		serial:  serial,
+		changes: max(serial, changes),
+		built:   start,
+	}
+	v.took = time.Since(start)
+	return v, nil
+}
+
+// lastChange returns the serial of the last change of all games.
+func lastChange(reg *master.Registry) uint64 {
+	_, now, _ := reg.Changes("", ^uint64(0), nil)
+	return now
+}
+
+// choose finds the servers that the filter lets pass and learns their values.
+func (b *builder) choose(f *filter.Filter) error {
+	b.listed, b.rows, b.cells = b.listed[:0], b.rows[:0], b.cells[:0]
+	b.columns = b.columns[:0]
+	for range b.wanted.names {
+		b.columns = append(b.columns, column{number: true, last: uncounted})
+	}
+	b.table.reset()
+	budget := filter.Budget{Steps: filterSteps + filterStepsPerServer*len(b.snapshot)}
+	for _, s := range b.snapshot {
+		if !listable(s.Public) {
+			continue
+		}
+		if !f.Trivial() {
+			b.row.server, b.row.slots = s, b.asked.of(s.Rules.Names())
+			if !f.Match(&b.row, &budget) {
+				if budget.Exhausted() {
+					return errTooExpensive
+				}
+				continue
+			}
+		}
+		b.listed = append(b.listed, s)
+		if b.sendsValues(s) {
+			b.learn(s)
+		}
+	}
+	b.table.choose()
+	return nil
+}
+
+// sendsValues tells whether an entry carries its values: the browser asks
+// reachable servers itself.
+func (b *builder) sendsValues(s *master.Server) bool {
+	return len(b.wanted.names) > 0 && (b.key.all || !s.Findings.Reachable)
+}
+
+// learn adds a row to the statistics of the columns.
+func (b *builder) learn(s *master.Server) {
+	slots := b.wanted.of(s.Rules.Names())
+	for i := range b.columns {
+		c := &b.columns[i]
+		v := columnValue(s, slots[i])
+		if c.number {
+			if n, ok := canonical(v); ok {
+				c.max = max(c.max, n)
+				b.cells = append(b.cells, n)
+				continue
+			}
+			b.recount(i)
+		}
+		b.cells = append(b.cells, b.count(c, v))
+	}
+	b.rows = append(b.rows, s)
+}
+
+// count counts a text of a column and returns its number.
+func (b *builder) count(c *column, v string) uint32 {
+	if c.last != uncounted && b.table.texts[c.last] == v {
+		b.table.counts[c.last]++
+		c.seen++
+		return c.last
+	}
+	if c.unique {
+		return uncounted
+	}
+	n, fresh := b.table.add(v)
+	c.last = n
+	c.seen++
+	if fresh {
+		c.fresh++
+	}
+	c.unique = c.seen >= uniqueAfter && 4*c.fresh > 3*c.seen
+	return n
+}
+
+// recount turns a column that looked like numbers into one of texts.
+func (b *builder) recount(i int) {
+	c := &b.columns[i]
+	c.number = false
+	for r, s := range b.rows {
+		slots := b.wanted.of(s.Rules.Names())
+		b.cells[r*len(b.columns)+i] = b.count(c, columnValue(s, slots[i]))
+	}
+}
+
+// encode writes the list into b.out and where its parts end into b.ends; the
+// first of these is where the entries begin.
+func (b *builder) encode() {
+	b.keys = b.keys[:0]
+	for i, name := range b.wanted.names {
+		b.keys = append(b.keys, Key{b.columns[i].keyType(len(b.rows)), name})
+	}
+	b.out = appendKeys(b.out[:0], b.keys)
+	b.out = appendPopular(b.out, b.table.popular)
+	b.ends = append(b.ends[:0], uint32(len(b.out)))
+	cells := b.cells
+	for _, s := range b.listed {
+		flags, local := serverFlags(s, b.key.port)
+		var row []uint32
+		if b.sendsValues(s) {
+			flags |= FlagValues
+			row, cells = cells[:len(b.keys)], cells[len(b.keys):]
+		}
+		start := len(b.out)
+		b.out = appendEntryHead(b.out, flags, s.Public, local, netip.Addr{})
+		head := len(b.out)
+		b.out = b.appendRow(b.out, s, row)
+		if len(b.out)-start > maxElement {
+			b.out = b.appendTrimmed(b.out[:head], s, row, maxElement-(head-start))
+		}
+		b.ends = append(b.ends, uint32(len(b.out)))
+	}
+	b.out = append(b.out, listEnd...)
+}
+
+// keyType is the shortest type that all values of a column allow.
+func (c *column) keyType(rows int) KeyType {
+	switch {
+	case !c.number || rows == 0:
+		return KeyString
+	case c.max <= 0xFF:
+		return KeyByte
+	}
+	return KeyShort
+}
+
+// appendRow appends the values of a server, given their cells.
+func (b *builder) appendRow(dst []byte, s *master.Server, cells []uint32) []byte {
+	for i, n := range cells {
+		switch t := b.keys[i].Type; {
+		case t != KeyString:
+			dst = appendNumber(dst, t, n)
+		case n == uncounted:
+			dst = appendLiteral(dst, columnValue(s, b.wanted.of(s.Rules.Names())[i]))
+		case b.table.indices[n] != literal:
+			dst = append(dst, b.table.indices[n])
+		default:
+			dst = appendLiteral(dst, b.table.texts[n])
+		}
+	}
+	return dst
+}
+
+// appendTrimmed is appendRow for a row that does not fit: the longest texts lose
+// what is too much. room is always enough for a row of empty texts.
+func (b *builder) appendTrimmed(dst []byte, s *master.Server, cells []uint32, room int) []byte {
+	slots := b.wanted.of(s.Rules.Names())
+	texts := make([]string, len(cells))
+	size := 0
+	for i, n := range cells {
+		switch {
+		case b.keys[i].Type == KeyByte:
+			size++
+		case b.keys[i].Type == KeyShort:
+			size += 2
+		case n != uncounted && b.table.indices[n] != literal:
+			size++
+		default:
+			texts[i] = columnValue(s, slots[i])
+			size += len(texts[i]) + 2
+		}
+	}
+	trim(texts, size-room)
+	for i, n := range cells {
+		switch t := b.keys[i].Type; {
+		case t != KeyString:
+			dst = appendNumber(dst, t, n)
+		case n != uncounted && b.table.indices[n] != literal:
+			dst = append(dst, b.table.indices[n])
+		default:
+			dst = appendLiteral(dst, texts[i])
+		}
+	}
+	return dst
+}
+
+// trim cuts excess bytes from the longest texts.
+func trim(texts []string, excess int) {
+	for excess > 0 {
+		longest := 0
+		for i, t := range texts {
+			if len(t) > len(texts[longest]) {
+				longest = i
+			}
+		}
+		t := texts[longest]
+		if len(t) == 0 {
+			return
+		}
+		keep := max(0, len(t)-excess)
+		texts[longest] = t[:keep]
+		excess -= len(t) - keep
+	}
+}

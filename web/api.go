@@ -1,0 +1,210 @@
+package web
+
+import (
+	"bytes"
+	"encoding/json"
+	"hash/maphash"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// headRoom is kept free in front of a list for what is known only behind it: at
+// least the length of its first line with two numbers in it.
+const headRoom = 96
+
+// sampleRows is after how many rows the size of a list is estimated.
+const sampleRows = 32
+
+// serveServers answers /api/v1/servers.
+func (s *Server) serveServers(w http.ResponseWriter, r *http.Request) {
+	p, err := parseListParams(r.URL.RawQuery)
+	if err != nil {
+		s.refuse(w, err)
+		return
+	}
+	serial := s.lister.gameSerial(p.game) // before the list is read: the list may be newer, never older
+	list := s.lister.now()
+	if s.notModified(w, r, s.etag(serial, list.titles, p)) {
+		return
+	}
+	s.send(w, r, jsonType, s.answer(list, p, func() []byte { return encodeList(list, p, maxAnswer) }))
+}
+
+// encodeList writes the answer to p. It stops behind the server with which it
+// exceeds most bytes.
+func encodeList(list *snapshot, p listParams, most int) []byte {
+	rows := list.choose(p.game, p.query)
+	total := len(rows)
+	if p.cursor {
+		i, found := slices.BinarySearchFunc(rows, p.after.row(), compareRows)
+		if found {
+			i++
+		}
+		rows = rows[i:]
+	}
+	page := rows[:min(len(rows), p.limit)]
+
+	e := newEncoder(make([]byte, headRoom, 4096))
+	n := 0
+	for n < len(page) && len(e.buf) < most {
+		if n > 0 {
+			e.buf = append(e.buf, ',')
+		}
+		if n == sampleRows {
+			perRow := (len(e.buf) - headRoom) / n
+			e.buf = slices.Grow(e.buf, min(perRow*(len(page)-n)*9/8, most)+headRoom)
+		}
+		e.appendServer(page[n], p.full)
+		n++
+	}
+	e.buf = append(e.buf, ']')
+	if n > 0 && n < len(rows) {
+		e.buf = append(e.buf, `,"next":"`...)
+		e.buf = append(e.buf, placeOf(page[n-1]).cursor()...)
+		e.buf = append(e.buf, '"')
+	}
+	e.buf = append(e.buf, "}\n"...)
+	return prepend(e.buf, `{"count":`+strconv.Itoa(n)+`,"total":`+strconv.Itoa(total)+`,"servers":[`)
+}
+
+// prepend writes head into the end of the room that was left for it.
+func prepend(buf []byte, head string) []byte {
+	start := headRoom - len(head)
+	copy(buf[start:], head)
+	return buf[start:]
+}
+
+// serverQuestion is the question for one server.
+type serverQuestion struct{ id string }
+
+// serveServer answers /api/v1/servers/{id}.
+func (s *Server) serveServer(w http.ResponseWriter, r *http.Request) {
+	if _, err := parseParams(r.URL.RawQuery); err != nil {
+		s.refuse(w, err)
+		return
+	}
+	id := r.PathValue("id")
+	origin, public, ok := parseID(id)
+	if !ok {
+		s.notFoundJSON(w)
+		return
+	}
+	server, ok := s.lister.registry.Find(public)
+	if !ok || server.Origin != origin {
+		s.notFoundJSON(w)
+		return
+	}
+	list := s.lister.now()
+	i := slices.IndexFunc(list.rows, func(r *row) bool { return r.Public == public })
+	if i < 0 { // it left in between
+		s.notFoundJSON(w)
+		return
+	}
+	found := list.rows[i]
+	if s.notModified(w, r, s.etag(found.Serial, list.titles, serverQuestion{id})) {
+		return
+	}
+	s.send(w, r, jsonType, s.answer(list, serverQuestion{id}, func() []byte {
+		e := newEncoder(nil)
+		e.appendServer(found, true)
+		return append(e.buf, '\n')
+	}))
+}
+
+// gameJSON is a game as /api/v1/games shows it. It has no other fields of the
+// catalogue on purpose: those are for the operator, and some are secret.
+type gameJSON struct {
+	Name        string `json:"name"`
+	Title       string `json:"title"`
+	ID          int    `json:"id"`
+	QueryPort   uint16 `json:"query_port"`
+	Servers     int    `json:"servers"`
+	Players     int    `json:"players"`
+	Maintenance bool   `json:"maintenance"`
+}
+
+// gamesQuestion is the question for the catalogue.
+type gamesQuestion struct{ active bool }
+
+// serveGames answers /api/v1/games.
+func (s *Server) serveGames(w http.ResponseWriter, r *http.Request) {
+	p, err := parseParams(r.URL.RawQuery, "active")
+	if err != nil {
+		s.refuse(w, err)
+		return
+	}
+	active, err := p.flag("active")
+	if err != nil {
+		s.refuse(w, err)
+		return
+	}
+	list := s.lister.now()
+	a := s.answer(list, gamesQuestion{active}, func() []byte { return s.encodeGames(list, active) })
+	if s.notModified(w, r, contentTag(a.body)) {
+		return
+	}
+	s.send(w, r, jsonType, a)
+}
+
+// encodeGames writes the catalogue, sorted by name.
+func (s *Server) encodeGames(list *snapshot, active bool) []byte {
+	out := []gameJSON{}
+	for _, g := range s.lister.catalog.All() {
+		listed := list.game(g.Name)
+		if active && listed.servers() == 0 {
+			continue
+		}
+		title := cleanText(g.Title)
+		if title == "" {
+			title = g.Name
+		}
+		out = append(out, gameJSON{
+			Name: g.Name, Title: title, ID: g.ID, QueryPort: g.QueryPort,
+			Servers: listed.servers(), Players: listed.players, Maintenance: g.Maintenance,
+		})
+	}
+	var b bytes.Buffer
+	if err := json.NewEncoder(&b).Encode(out); err != nil {
+		panic(err) // strings, numbers and booleans always have a JSON form
+	}
+	return b.Bytes()
+}
+
+// etag returns the weak tag of an answer: the list at a serial, seen through a
+// question. Another run of the daemon gives other tags.
+func (s *Server) etag(serial, titles uint64, question any) string {
+	h := maphash.Comparable(s.lister.seed, tagged{serial, titles, question})
+	return `W/"` + strconv.FormatUint(serial, 16) + "-" + strconv.FormatUint(h, 16) + `"`
+}
+
+type tagged struct {
+	serial, titles uint64
+	question       any
+}
+
+// notModified sets the tag of the answer and sends 304 if the client has it.
+func (s *Server) notModified(w http.ResponseWriter, r *http.Request, tag string) bool {
+	w.Header().Set("ETag", tag)
+	if !tagMatches(r.Header.Values("If-None-Match"), tag) {
+		return false
+	}
+	w.WriteHeader(http.StatusNotModified)
+	return true
+}
+
+// tagMatches compares the tags that a client has, as If-None-Match lists them,
+// with ours; weak and strong forms of a tag are the same here.
+func tagMatches(have []string, tag string) bool {
+	tag = strings.TrimPrefix(tag, "W/")
+	for _, line := range have {
+		for one := range strings.SplitSeq(line, ",") {
+			one = strings.TrimSpace(one)
+			if one == "*" || strings.TrimPrefix(one, "W/") == tag {
+				return true
+			}
+		}
+	}
+	return false
+}

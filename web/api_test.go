@@ -1,0 +1,569 @@
+package web
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/respawnd/respawnd/internal/games"
+	"github.com/respawnd/respawnd/master"
+)
+
+func TestServerIsShownInFull(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFixture(t)
+		start := time.Now().UTC()
+		key := f.put(listed{
+			rules: []string{
+				"localip0", "192.168.1.5", "LocalPort", "6500", "publicip", "16777343", "publicport", "6500", "natneg", "1",
+				"hostname", `The "Inn" \ <b>`, "hostport", "7777", "mapname", "DM-Deck", "gametype", "dm",
+				"numplayers", "3", "maxplayers", "16", "password", "1", "motd", "über",
+			},
+			players: [][]string{{"player_", "score_"}, {"Zoë", "12"}, {`"x"`, "-1"}},
+			teams:   [][]string{{"team_t"}, {"Red"}},
+			change: func(s *master.Server) {
+				s.NATNeg, s.Country, s.Region = true, "NZ", "7"
+				s.Findings.Reachable = true
+				s.Via = netip.MustParseAddr("10.1.2.3")
+				s.Local = []netip.AddrPort{netip.MustParseAddrPort("192.168.1.5:6500")}
+			},
+		})
+		time.Sleep(20 * time.Second)
+		f.registry.Touch(key, time.Now())
+
+		port := 7777
+		want := serverJSON{
+			ID: "qr2-192.0.2.1-6500", Game: "gmtest", Title: "Test <game>", Origin: "qr2", Name: `The "Inn" \ <b>`,
+			Address: "192.0.2.1:6500", Host: "192.0.2.1", Port: 6500, GamePort: &port, Map: "DM-Deck", Type: "dm",
+			Players: 3, MaxPlayers: 16, Password: true, Country: "NZ", Region: "7", Reachable: true, NATNeg: true,
+			First: start.Format(time.RFC3339), Last: start.Add(20 * time.Second).Format(time.RFC3339),
+			Rules: map[string]string{
+				"natneg": "1", "hostname": `The "Inn" \ <b>`, "hostport": "7777", "mapname": "DM-Deck", "gametype": "dm",
+				"numplayers": "3", "maxplayers": "16", "password": "1", "motd": "über",
+			},
+		}
+		if diff := cmp.Diff(listJSON{Count: 1, Total: 1, Servers: []serverJSON{want}}, f.list("/api/v1/servers")); diff != "" {
+			t.Errorf("list (-want +got):\n%s", diff)
+		}
+		want.PlayerList = []map[string]string{{"player_": "Zoë", "score_": "12"}, {"player_": `"x"`, "score_": "-1"}}
+		want.TeamList = []map[string]string{{"team_t": "Red"}}
+		if diff := cmp.Diff([]serverJSON{want}, f.list("/api/v1/servers?full=1").Servers); diff != "" {
+			t.Errorf("full list (-want +got):\n%s", diff)
+		}
+		w := f.get("/api/v1/servers/" + want.ID)
+		if diff := cmp.Diff(want, decode[serverJSON](t, w.Body)); diff != "" {
+			t.Errorf("single server (-want +got):\n%s", diff)
+		}
+	})
+}
+
+func TestNothingOfTheInsideIsShown(t *testing.T) {
+	f := newFixture(t)
+	key := f.put(listed{
+		rules: []string{"localip0", "172.16.9.9", "LOCALIP4", "172.16.9.8", "localport", "6511", "publicip", "-1062729387", "publicport", "6512", "hostname", "h"},
+		change: func(s *master.Server) {
+			s.Key.Source = netip.MustParseAddrPort("203.0.113.77:40001")
+			s.Via = netip.MustParseAddr("10.1.2.3")
+			s.Local = []netip.AddrPort{netip.MustParseAddrPort("172.16.9.9:6511")}
+		},
+	})
+	private := []string{
+		"172.16.9", "6511", "1062729387", "6512", "203.0.113.77", "40001", "10.1.2.3", fmt.Sprint(key.Instance), "localip", "publicip",
+		secretOne, secretTwo,
+	}
+	for _, g := range f.catalog.All() {
+		private = append(private, g.Secrets...)
+	}
+	for _, target := range []string{
+		"/", "/?game=gmtest", "/api/v1/servers?full=1", "/api/v1/servers/qr2-192.0.2.1-6500", "/api/v1/games", "/api/v1/games?active=1",
+	} {
+		w := f.get(target)
+		if w.Code != http.StatusOK {
+			t.Errorf("GET %s: got %d, want 200", target, w.Code)
+		}
+		all := strings.ToLower(w.Body.String() + fmt.Sprint(w.Header()))
+		for _, p := range private {
+			if strings.Contains(all, strings.ToLower(p)) {
+				t.Errorf("GET %s shows %q", target, p)
+			}
+		}
+	}
+}
+
+func TestEmptyListIsAnArray(t *testing.T) {
+	f := newFixture(t)
+	if got, want := f.get("/api/v1/servers").Body.String(), `{"count":0,"total":0,"servers":[]}`+"\n"; got != want {
+		t.Errorf("empty list: got %q, want %q", got, want)
+	}
+	if got, want := f.get("/api/v1/games?active=1").Body.String(), "[]\n"; got != want {
+		t.Errorf("no active games: got %q, want %q", got, want)
+	}
+}
+
+func TestOddNumbersAreNotBelieved(t *testing.T) {
+	tests := map[string]struct {
+		rules        []string
+		rows         int
+		players, max int
+		port         int
+		password     bool
+	}{
+		"nothing said":          {},
+		"players from the list": {rows: 2, players: 2},
+		"negative":              {rules: []string{"numplayers", "-3", "maxplayers", "-1", "hostport", "-1"}, rows: 1, players: 1},
+		"largest":               {rules: []string{"numplayers", "9999", "maxplayers", "9999", "hostport", "65535"}, players: 9999, max: 9999, port: 65535},
+		"too large":             {rules: []string{"numplayers", "10000", "maxplayers", "10000", "hostport", "65536"}},
+		"no numbers":            {rules: []string{"numplayers", "x", "maxplayers", "", "hostport", "port"}},
+		"zero port":             {rules: []string{"hostport", "0"}},
+		"password as a word":    {rules: []string{"password", "True"}, password: true},
+		"no password":           {rules: []string{"password", "0"}},
+		"password is nonsense":  {rules: []string{"password", "geheim"}},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			f := newFixture(t)
+			table := [][]string{{"player_"}}
+			for range tc.rows {
+				table = append(table, []string{"p"})
+			}
+			f.put(listed{rules: tc.rules, players: table})
+			s := f.list("/api/v1/servers").Servers[0]
+			port := 0
+			if s.GamePort != nil {
+				port = *s.GamePort
+			}
+			got := fmt.Sprint(s.Players, s.MaxPlayers, port, s.Password)
+			if want := fmt.Sprint(tc.players, tc.max, tc.port, tc.password); got != want {
+				t.Errorf("players, max_players, game_port, password: got %s, want %s", got, want)
+			}
+		})
+	}
+}
+
+func TestListOrderAndFilters(t *testing.T) {
+	f := newFixture(t)
+	add := func(addr, game, players, name, area string) {
+		f.put(listed{addr: addr, game: game, rules: []string{"hostname", name, "mapname", area, "numplayers", players}})
+	}
+	add("192.0.2.9:1", "gmtest", "5", "Alpha", "deck")
+	add("192.0.2.1:2", "gmtest", "5", "Beta", "DECK16")
+	add("192.0.2.1:1", "gmtest", "5", "ÄPFEL", "hall")
+	add("192.0.2.3:1", "gmtest", "20", "100% real", "hall")
+	add("192.0.2.4:1", "gmother", "1", "deckhand", "hall")
+	add("[2001:db8::1]:9", "gmother", "1", "six", "hall")
+	tests := map[string]struct {
+		query string
+		want  string
+	}{
+		"all":              {"", "192.0.2.4:1 [2001:db8::1]:9 192.0.2.3:1 192.0.2.1:1 192.0.2.1:2 192.0.2.9:1"},
+		"game":             {"game=gmother", "192.0.2.4:1 [2001:db8::1]:9"},
+		"game, upper case": {"game=GMother", "192.0.2.4:1 [2001:db8::1]:9"},
+		"empty game":       {"game=&limit=1", "192.0.2.4:1"},
+		"unknown game":     {"game=nosuch", ""},
+		"text":             {"q=DeCk", "192.0.2.4:1 192.0.2.1:2 192.0.2.9:1"},
+		"text in a game":   {"q=deck&game=gmtest", "192.0.2.1:2 192.0.2.9:1"},
+		"text, not ASCII":  {"q=%C3%A4pf", "192.0.2.1:1"},
+		"text, percent":    {"q=0%25", "192.0.2.3:1"},
+		"text, plus":       {"q=0%25+r", "192.0.2.3:1"},
+		"no such text":     {"q=zzz", ""},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			if got := addresses(f.list("/api/v1/servers?" + tc.query)); got != tc.want {
+				t.Errorf("GET ?%s: got %q, want %q", tc.query, got, tc.want)
+			}
+		})
+	}
+}
+
+func TestWrongParametersAreNamed(t *testing.T) {
+	f := newFixture(t)
+	f.put(listed{})
+	tests := map[string]struct{ target, names string }{
+		"unknown":              {"/api/v1/servers?colour=red", "colour"},
+		"unknown, hostile":     {"/api/v1/servers?%1b%5b31m%e2%80%ae=1", "[31m"},
+		"twice":                {"/api/v1/servers?limit=1&limit=2", "limit"},
+		"limit zero":           {"/api/v1/servers?limit=0", "limit"},
+		"limit too large":      {"/api/v1/servers?limit=10001", "limit"},
+		"limit no number":      {"/api/v1/servers?limit=many", "limit"},
+		"limit empty":          {"/api/v1/servers?limit=", "limit"},
+		"game no name":         {"/api/v1/servers?game=a%20b", "game"},
+		"game too long":        {"/api/v1/servers?game=" + strings.Repeat("g", games.MaxNameLen+1), "game"},
+		"text too long":        {"/api/v1/servers?q=" + strings.Repeat("q", MaxQuery+1), "q"},
+		"text not UTF-8":       {"/api/v1/servers?q=%ff", "q"},
+		"full":                 {"/api/v1/servers?full=yes", "full"},
+		"cursor no base64":     {"/api/v1/servers?cursor=!!", "cursor"},
+		"cursor too long":      {"/api/v1/servers?cursor=" + strings.Repeat("A", maxCursor+1), "cursor"},
+		"cursor empty":         {"/api/v1/servers?cursor=", "cursor"},
+		"broken escape":        {"/api/v1/servers?q=%zz", "query"},
+		"semicolon":            {"/api/v1/servers?a=1;b=2", "query"},
+		"games: active":        {"/api/v1/games?active=2", "active"},
+		"games: unknown":       {"/api/v1/games?game=gmtest", "game"},
+		"one server: anything": {"/api/v1/servers/qr2-192.0.2.1-6500?full=1", "full"},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			w := f.get(tc.target)
+			text := errorText(t, w)
+			if w.Code != http.StatusBadRequest || !strings.HasPrefix(text, tc.names+": ") {
+				t.Errorf("GET %s: got %d %q, want 400 and %q in front", tc.target, w.Code, text, tc.names)
+			}
+			if tag := w.Header().Get("ETag"); tag != "" {
+				t.Errorf("GET %s: a refusal has the tag %s", tc.target, tag)
+			}
+		})
+	}
+	for _, good := range []string{
+		"limit=1", "limit=10000", "q=" + strings.Repeat("q", MaxQuery), "game=" + strings.Repeat("g", games.MaxNameLen), "full=0", "q=", "",
+	} {
+		if w := f.get("/api/v1/servers?" + good); w.Code != http.StatusOK {
+			t.Errorf("GET ?%s: got %d %s, want 200", good, w.Code, w.Body)
+		}
+	}
+}
+
+func TestCursorWalksTheWholeList(t *testing.T) {
+	f := newFixture(t)
+	const n = 25
+	for i := range n {
+		f.put(listed{
+			addr: fmt.Sprintf("192.0.2.%d:6500", i), game: []string{"gmtest", "gmother"}[i%2],
+			rules: []string{"numplayers", fmt.Sprint(i % 3)},
+		})
+	}
+	whole := addresses(f.list("/api/v1/servers"))
+	for _, limit := range []int{1, 7, 24, 25, 26} {
+		var got []string
+		target, pages := fmt.Sprintf("/api/v1/servers?limit=%d", limit), 0
+		for next := ""; ; pages++ {
+			l := f.list(target + next)
+			if l.Total != n {
+				t.Errorf("limit %d: total %d, want %d", limit, l.Total, n)
+			}
+			got = append(got, addresses(l))
+			if l.Next == "" {
+				break
+			}
+			next = "&cursor=" + url.QueryEscape(l.Next)
+		}
+		if walked := strings.Join(got, " "); walked != whole {
+			t.Errorf("limit %d: got %q, want %q", limit, walked, whole)
+		}
+		if want := (n - 1) / limit; pages != want {
+			t.Errorf("limit %d: %d further pages, want %d", limit, pages, want)
+		}
+	}
+}
+
+func TestCursorSurvivesTheServerItStandsFor(t *testing.T) {
+	f := newFixture(t)
+	f.put(listed{addr: "192.0.2.1:1"})
+	key := f.put(listed{addr: "192.0.2.2:1"})
+	f.put(listed{addr: "192.0.2.3:1"})
+	next := f.list("/api/v1/servers?limit=2").Next
+	f.registry.Remove(key)
+	if got, want := addresses(f.list("/api/v1/servers?cursor="+next)), "192.0.2.3:1"; got != want {
+		t.Errorf("after the server of the cursor left: got %q, want %q", got, want)
+	}
+}
+
+func TestDefaultLimit(t *testing.T) {
+	f := newFixture(t)
+	f.fill(DefaultLimit)
+	if l := f.list("/api/v1/servers"); l.Count != DefaultLimit || l.Next != "" {
+		t.Errorf("%d servers: got %d and next %q, want all and none", DefaultLimit, l.Count, l.Next)
+	}
+	f.put(listed{addr: "198.51.100.1:1"})
+	if l := f.list("/api/v1/servers"); l.Count != DefaultLimit || l.Total != DefaultLimit+1 || l.Next == "" {
+		t.Errorf("one more: got %d of %d, next %q, want %d of %d and a cursor", l.Count, l.Total, l.Next, DefaultLimit, DefaultLimit+1)
+	}
+}
+
+func TestLargeAnswerIsCutBetweenServers(t *testing.T) {
+	f := newFixture(t)
+	f.fill(100)
+	list := f.server.lister.now()
+	p := listParams{limit: MaxLimit}
+	seen := 0
+	for range 100 {
+		l := decode[listJSON](t, strings.NewReader(string(encodeList(list, p, 2000))))
+		if l.Count == 0 || l.Count != len(l.Servers) || l.Total != 100 {
+			t.Fatalf("a part of the list has %d servers, says %d of %d", len(l.Servers), l.Count, l.Total)
+		}
+		seen += l.Count
+		if l.Next == "" {
+			break
+		}
+		var ok bool
+		if p.after, ok = parseCursor(l.Next); !ok {
+			t.Fatalf("parseCursor(%q) refuses what the list gave", l.Next)
+		}
+		p.cursor = true
+	}
+	if seen != 100 {
+		t.Errorf("the parts have %d servers, want 100", seen)
+	}
+}
+
+func TestTagFollowsTheList(t *testing.T) {
+	f := newFixture(t)
+	key := f.put(listed{rules: []string{"hostname", "one"}})
+	all, mine, other := "/api/v1/servers", "/api/v1/servers?game=gmtest", "/api/v1/servers?game=gmother"
+	single := "/api/v1/servers/qr2-192.0.2.1-6500"
+	tag := func(target string) string { return f.get(target).Header().Get("ETag") }
+	before := map[string]string{}
+	for _, target := range []string{all, mine, other, single, all + "?limit=5", all + "?full=1"} {
+		got := tag(target)
+		for t2, have := range before {
+			if have == got {
+				t.Errorf("%s and %s have the same tag %s", target, t2, got)
+			}
+		}
+		before[target] = got
+		w := f.get(target, "If-None-Match", got)
+		if w.Code != http.StatusNotModified || w.Body.Len() != 0 || w.Header().Get("ETag") != got {
+			t.Errorf("GET %s with its tag: got %d, %d bytes, tag %q; want 304, none, %q", target, w.Code, w.Body.Len(), w.Header().Get("ETag"), got)
+		}
+	}
+
+	f.registry.Touch(key, time.Now())
+	if got := tag(all); got != before[all] {
+		t.Errorf("tag changed from %s to %s although the server was only heard again", before[all], got)
+	}
+	f.put(listed{rules: []string{"hostname", "two"}})
+	for _, target := range []string{all, mine, single} {
+		w := f.get(target, "If-None-Match", before[target])
+		if w.Code != http.StatusOK || !strings.Contains(w.Body.String(), "two") {
+			t.Errorf("GET %s with the tag of an older list: got %d, want 200 with the change", target, w.Code)
+		}
+	}
+	if w := f.get(other, "If-None-Match", before[other]); w.Code != http.StatusNotModified {
+		t.Errorf("GET %s after a change of another game: got %d, want 304", other, w.Code)
+	}
+	changed := tag(all)
+	f.registry.Remove(key)
+	if w := f.get(all, "If-None-Match", changed); w.Code != http.StatusOK || strings.Contains(w.Body.String(), "two") {
+		t.Errorf("GET %s after the server left: got %d, want 200 without it", all, w.Code)
+	}
+	if w := f.get(single); w.Code != http.StatusNotFound {
+		t.Errorf("GET %s after the server left: got %d, want 404", single, w.Code)
+	}
+}
+
+func TestTagOfAnotherRunDoesNotMatch(t *testing.T) {
+	one, two := newFixture(t), newFixture(t)
+	one.put(listed{})
+	two.put(listed{})
+	tag := one.get("/api/v1/servers").Header().Get("ETag")
+	if w := two.get("/api/v1/servers", "If-None-Match", tag); w.Code != http.StatusOK {
+		t.Errorf("tag of another run with the same serial: got %d, want 200", w.Code)
+	}
+}
+
+func TestTagForms(t *testing.T) {
+	const tag = `W/"12-ab"`
+	tests := map[string]struct {
+		have []string
+		want bool
+	}{
+		"none":           {nil, false},
+		"the same":       {[]string{tag}, true},
+		"strong":         {[]string{`"12-ab"`}, true},
+		"in a list":      {[]string{`"x", W/"12-ab" ,"y"`}, true},
+		"on second line": {[]string{`"x"`, tag}, true},
+		"any":            {[]string{"*"}, true},
+		"another":        {[]string{`W/"12-ac"`}, false},
+		"bare":           {[]string{"12-ab"}, false},
+		"empty":          {[]string{""}, false},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			if got := tagMatches(tc.have, tag); got != tc.want {
+				t.Errorf("tagMatches(%q): got %v, want %v", tc.have, got, tc.want)
+			}
+		})
+	}
+}
+
+func TestTitleChangesShowWithinASecond(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFixture(t)
+		f.put(listed{})
+		tag := f.get("/api/v1/servers").Header().Get("ETag")
+		if err := f.catalog.Replace([]games.Game{{Name: "gmtest", Title: "New title"}}); err != nil {
+			t.Fatalf("Replace: %v", err)
+		}
+		time.Sleep(maxAge)
+		w := f.get("/api/v1/servers", "If-None-Match", tag)
+		if w.Code != http.StatusOK || !strings.Contains(w.Body.String(), "New title") {
+			t.Errorf("after the title changed: got %d %s, want 200 with it", w.Code, w.Body)
+		}
+	})
+}
+
+func TestSingleServer(t *testing.T) {
+	f := newFixture(t)
+	f.put(listed{addr: "[2001:db8::1]:6500"})
+	f.put(listed{addr: "192.0.2.7:6500", change: func(s *master.Server) { s.Origin = master.FromZandronum }})
+	tests := map[string]struct {
+		id   string
+		want int
+	}{
+		"IPv6":                {"qr2-2001:db8::1-6500", 200},
+		"another origin":      {"zandronum-192.0.2.7-6500", 200},
+		"wrong origin":        {"qr2-192.0.2.7-6500", 404},
+		"unknown origin":      {"nosuch-192.0.2.7-6500", 404},
+		"wrong port":          {"zandronum-192.0.2.7-6501", 404},
+		"port too large":      {"zandronum-192.0.2.7-72036", 404},
+		"no address":          {"qr2--6500", 404},
+		"no port":             {"qr2-192.0.2.7", 404},
+		"just text":           {"hello", 404},
+		"deeper":              {"qr2-2001:db8::1-6500/x", 404},
+		"nothing":             {"", 404},
+		"escaped, terminal":   {"%1b%5b31m", 404},
+		"address in brackets": {"qr2-[2001:db8::1]-6500", 404},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			w := f.get("/api/v1/servers/" + tc.id)
+			if w.Code != tc.want {
+				t.Errorf("GET %q: got %d, want %d", tc.id, w.Code, tc.want)
+			}
+			if tc.want == http.StatusNotFound {
+				if errorText(t, w) == "" {
+					t.Errorf("GET %q: the error has no text", tc.id)
+				}
+				return
+			}
+			if got := decode[serverJSON](t, w.Body).ID; got != tc.id {
+				t.Errorf("GET %q: got the server %q", tc.id, got)
+			}
+		})
+	}
+}
+
+func TestGamesAreCounted(t *testing.T) {
+	f := newFixture(t)
+	f.put(listed{addr: "192.0.2.1:1", rules: []string{"numplayers", "3"}})
+	f.put(listed{addr: "192.0.2.2:1", rules: []string{"numplayers", "4"}})
+	want := []gameJSON{
+		{Name: "gmother", Title: "Other game", QueryPort: games.DefaultQueryPort, Maintenance: true},
+		{Name: "gmquiet", Title: "gmquiet", QueryPort: games.DefaultQueryPort},
+		{Name: "gmtest", Title: "Test <game>", ID: 7, QueryPort: 25000, Servers: 2, Players: 7},
+	}
+	w := f.get("/api/v1/games")
+	if diff := cmp.Diff(want, decode[[]gameJSON](t, w.Body)); diff != "" {
+		t.Errorf("games (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff(want[2:], decode[[]gameJSON](t, f.get("/api/v1/games?active=1").Body)); diff != "" {
+		t.Errorf("active games (-want +got):\n%s", diff)
+	}
+	tag := w.Header().Get("ETag")
+	if w := f.get("/api/v1/games", "If-None-Match", tag); w.Code != http.StatusNotModified {
+		t.Errorf("games with their tag: got %d, want 304", w.Code)
+	}
+	f.put(listed{addr: "192.0.2.3:1"})
+	if w := f.get("/api/v1/games", "If-None-Match", tag); w.Code != http.StatusOK {
+		t.Errorf("games with an older tag: got %d, want 200", w.Code)
+	}
+}
+
+// hostileTexts are things that strangers call their servers.
+func hostileTexts() []string {
+	return []string{
+		"", " ", "<script>alert(1)</script>", `"><img src=x onerror=alert(1)>`, "{{.Secret}}", "</table></body>",
+		"\x1b[31mred\x1b]0;title\x07", "a\x00b\r\nSet-Cookie: x=1", "\u202eevil\u202c", "\u2066x\u2069\u200e\u200f\u061c",
+		"zero\u200bwidth\u200d\ufeff", "soft\u00adhyphen", "line\u2028sep\u2029", "\xff\xfe\xfd", "M\xfcnchen", "\xc3\xbcber \x80\x9f",
+		"\xed\xa0\x80", "\xf4\x90\x80\x80", "caf\u00e9 \U0001F3AE 日本 العربية", `\" \\ \u0000`, "\U000E0041tag", "z\u0300\u0300\u0300\u0300",
+		strings.Repeat("long ", 300), "\u3164", "\u0085\u009b31m", "'; DROP TABLE servers; --", "\x7f",
+	}
+}
+
+func TestHostileTextsComeOutAsCleanJSON(t *testing.T) {
+	f := newFixture(t)
+	for i, text := range hostileTexts() {
+		f.put(listed{
+			addr: fmt.Sprintf("192.0.2.%d:6500", i),
+			rules: []string{
+				"hostname", text, "mapname", text, "gametype", text, "numplayers", text, "hostport", text, "password", text,
+				"k" + text, text, "k" + text + "\u200b", "again",
+			},
+			players: [][]string{{"player_", text}, {text, text}},
+		})
+	}
+	w := f.get("/api/v1/servers?full=1")
+	body := w.Body.Bytes()
+	if !json.Valid(body) {
+		t.Fatalf("the list is not JSON: %q", body)
+	}
+	checkNothingHidden(t, strings.TrimSuffix(string(body), "\n"))
+	checkNoKeyTwice(t, body)
+	for i, s := range decode[listJSON](t, w.Body).Servers {
+		var n int
+		if _, err := fmt.Sscanf(s.Host, "192.0.2.%d", &n); err != nil {
+			t.Fatalf("host %q: %v", s.Host, err)
+		}
+		want := cleanText(hostileTexts()[n])
+		if s.Name != want || s.Map != want || s.Type != want || s.Rules["hostname"] != want || s.PlayerList[0]["player_"] != want {
+			t.Errorf("server %d: got %q, %q, %q, %q, %q; want %q", i, s.Name, s.Map, s.Type, s.Rules["hostname"], s.PlayerList[0]["player_"], want)
+		}
+	}
+}
+
+// checkNothingHidden fails on characters that must not leave this package.
+func checkNothingHidden(t *testing.T, s string) {
+	t.Helper()
+	for i, r := range s {
+		if isHidden(r) || r == '\ufffd' {
+			t.Errorf("offset %d has %U, in %q", i, r, s[max(0, i-20):min(len(s), i+20)])
+			return
+		}
+	}
+}
+
+// checkNoKeyTwice fails if an object has a key twice, which decoders take for the
+// last one or for an error.
+func checkNoKeyTwice(t *testing.T, body []byte) {
+	t.Helper()
+	d := json.NewDecoder(strings.NewReader(string(body)))
+	var stack []map[string]bool // nil for arrays
+	key := true                 // the next string in an object is a key
+	for {
+		token, err := d.Token()
+		if err != nil {
+			return
+		}
+		switch v := token.(type) {
+		case json.Delim:
+			switch v {
+			case '{':
+				stack = append(stack, map[string]bool{})
+				key = true
+			case '[':
+				stack = append(stack, nil)
+			default:
+				stack = stack[:len(stack)-1]
+				key = true
+			}
+			continue
+		case string:
+			if top := stack[len(stack)-1]; top != nil && key {
+				if top[v] {
+					t.Errorf("an object has the key %q twice", v)
+				}
+				top[v] = true
+				key = false
+				continue
+			}
+		}
+		key = true
+	}
+}

@@ -1,0 +1,201 @@
+package web
+
+import (
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/respawnd/respawnd/master"
+)
+
+// encoder writes servers as JSON. It belongs to one answer: it remembers the
+// names of rules and columns, which most servers of a game have in common, in
+// the form in which they are written.
+type encoder struct {
+	buf  []byte
+	keys map[*master.Names][]string // quoted, with the colon; "" for what is left out
+}
+
+func newEncoder(buf []byte) *encoder {
+	return &encoder{buf: buf, keys: make(map[*master.Names][]string)}
+}
+
+// appendServer writes one server:
+//
+//	id               "qr2-192.0.2.1-6500": origin, address, query port
+//	game, title      name in the catalogue, and what people call it
+//	origin           how it came into the list: qr2, qr1, zandronum, ...
+//	name             its rule hostname
+//	address          host and query port; host and port are its parts
+//	game_port        its rule hostport, left out if it is no port
+//	map, type        its rules mapname and gametype
+//	players          its rule numplayers, or the length of its list of players
+//	max_players      its rule maxplayers; 0 if unknown
+//	password         whether its rule password says so
+//	country, region  of its address; "" if unknown
+//	reachable        whether it answered somebody it never talked to
+//	nat_negotiation  whether it can be reached through NAT negotiation
+//	first_seen       when it came into the list, RFC 3339, UTC
+//	last_seen        when it was heard last
+//	rules            names and values as strings
+//	player_list      with full: one object of strings per player
+//	team_list        with full: one object of strings per team
+func (e *encoder) appendServer(r *row, full bool) {
+	b := append(e.buf, `{"id":"`...)
+	b = appendID(b, r.Server)
+	b = append(b, `","game":`...)
+	b = appendString(b, r.Game)
+	b = append(b, `,"title":`...)
+	b = appendString(b, r.title)
+	b = append(b, `,"origin":"`...)
+	b = append(b, r.Origin.String()...)
+	b = append(b, `","name":`...)
+	b = appendString(b, r.name)
+	b = append(b, `,"address":"`...)
+	b = r.Public.AppendTo(b)
+	b = append(b, `","host":"`...)
+	b = r.Public.Addr().AppendTo(b)
+	b = append(b, `","port":`...)
+	b = strconv.AppendUint(b, uint64(r.Public.Port()), 10)
+	if port := r.gamePort(); port != 0 {
+		b = append(b, `,"game_port":`...)
+		b = strconv.AppendUint(b, uint64(port), 10)
+	}
+	b = append(b, `,"map":`...)
+	b = appendString(b, r.area)
+	b = append(b, `,"type":`...)
+	b = appendString(b, r.rule(r.slots.kind))
+	b = append(b, `,"players":`...)
+	b = strconv.AppendInt(b, int64(r.players), 10)
+	b = append(b, `,"max_players":`...)
+	b = strconv.AppendInt(b, int64(r.maxPlayers), 10)
+	b = append(b, `,"password":`...)
+	b = strconv.AppendBool(b, r.password())
+	b = append(b, `,"country":`...)
+	b = appendString(b, r.Country)
+	b = append(b, `,"region":`...)
+	b = appendString(b, r.Region)
+	b = append(b, `,"reachable":`...)
+	b = strconv.AppendBool(b, r.Findings.Reachable)
+	b = append(b, `,"nat_negotiation":`...)
+	b = strconv.AppendBool(b, r.NATNeg)
+	b = append(b, `,"first_seen":"`...)
+	b = r.First.UTC().AppendFormat(b, time.RFC3339)
+	b = append(b, `","last_seen":"`...)
+	b = r.Last.UTC().AppendFormat(b, time.RFC3339)
+	b = append(b, `","rules":`...)
+	e.buf = b
+	e.appendRules(r.Rules)
+	if full {
+		e.buf = append(e.buf, `,"player_list":`...)
+		e.appendTable(r.Players)
+		e.buf = append(e.buf, `,"team_list":`...)
+		e.appendTable(r.Teams)
+	}
+	e.buf = append(e.buf, '}')
+}
+
+// appendRules writes an object of strings.
+func (e *encoder) appendRules(f master.Fields) {
+	keys := e.keysOf(f.Names())
+	b := append(e.buf, '{')
+	first := true
+	for i, key := range keys {
+		if key == "" {
+			continue
+		}
+		if !first {
+			b = append(b, ',')
+		}
+		first = false
+		b = append(b, key...)
+		b = appendString(b, f.Value(i))
+	}
+	e.buf = append(b, '}')
+}
+
+// appendTable writes an array of objects of strings.
+func (e *encoder) appendTable(t master.Table) {
+	keys := e.keysOf(t.Names())
+	b := append(e.buf, '[')
+	for i := range t.Rows() {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = append(b, '{')
+		first := true
+		for k, key := range keys {
+			if key == "" {
+				continue
+			}
+			if !first {
+				b = append(b, ',')
+			}
+			first = false
+			b = append(b, key...)
+			b = appendString(b, t.Value(i, k))
+		}
+		b = append(b, '}')
+	}
+	e.buf = append(b, ']')
+}
+
+// keysOf returns the keys for names. Names that are private, that nothing is
+// left of, or that became equal to an earlier one have none.
+func (e *encoder) keysOf(names *master.Names) []string {
+	if keys, ok := e.keys[names]; ok {
+		return keys
+	}
+	keys := make([]string, names.Len())
+	seen := make(map[string]bool, len(keys))
+	for i := range keys {
+		name := cleanText(names.Name(i))
+		if name == "" || seen[name] || isPrivate(name) {
+			continue
+		}
+		seen[name] = true
+		keys[i] = string(append(appendString(nil, name), ':'))
+	}
+	e.keys[names] = keys
+	return keys
+}
+
+// isPrivate reports whether a rule tells about the network behind the server.
+func isPrivate(name string) bool {
+	name = strings.ToLower(name)
+	return strings.HasPrefix(name, "localip") || name == "localport" || name == "publicip" || name == "publicport"
+}
+
+// appendString appends s, cleaned, as a JSON string.
+func appendString(dst []byte, s string) []byte {
+	dst = append(dst, '"')
+	if isSimple(s) {
+		dst = append(dst, s...)
+	} else {
+		dst = appendEscaped(dst, cleanText(s))
+	}
+	return append(dst, '"')
+}
+
+// isSimple reports whether s needs neither cleaning nor escapes.
+func isSimple(s string) bool {
+	for i := range len(s) {
+		if c := s[i]; c < ' ' || c > '~' || c == '"' || c == '\\' {
+			return false
+		}
+	}
+	return true
+}
+
+// appendEscaped appends text that was cleaned, so that only two characters have
+// to be escaped.
+func appendEscaped(dst []byte, s string) []byte {
+	for _, r := range s {
+		if r == '"' || r == '\\' {
+			dst = append(dst, '\\')
+		}
+		dst = utf8.AppendRune(dst, r)
+	}
+	return dst
+}

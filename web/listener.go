@@ -1,0 +1,102 @@
+package web
+
+import (
+	"errors"
+	"net"
+	"net/netip"
+	"sync"
+
+	"github.com/respawnd/respawnd/internal/netserve"
+)
+
+// limitListener bounds the connections of a listener, in all and per address.
+// One too many is closed at once; it is the visitor who should come back, not
+// everybody else who should wait.
+type limitListener struct {
+	net.Listener
+	max, perAddr int
+	metrics      *netserve.Metrics
+
+	mu    sync.Mutex // guards the fields below
+	total int
+	from  map[netip.Addr]int // open connections by counted address
+}
+
+func newLimitListener(ln net.Listener, most, perAddr int, m *netserve.Metrics) *limitListener {
+	return &limitListener{Listener: ln, max: most, perAddr: perAddr, metrics: m, from: make(map[netip.Addr]int)}
+}
+
+// Accept returns the next connection that is within the bounds.
+func (l *limitListener) Accept() (net.Conn, error) {
+	for {
+		c, err := l.Listener.Accept()
+		if err != nil {
+			if !errors.Is(err, net.ErrClosed) {
+				l.metrics.Drop(dropAccept)
+			}
+			return nil, err
+		}
+		addr := countedAddr(c.RemoteAddr())
+		if reason := l.enter(addr); reason != "" {
+			l.metrics.Drop(reason)
+			_ = c.Close()
+			continue
+		}
+		return &limitConn{Conn: c, leave: sync.OnceFunc(func() { l.leave(addr) })}, nil
+	}
+}
+
+// enter counts a connection or returns the reason why it is one too many.
+func (l *limitListener) enter(a netip.Addr) (refused string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	switch {
+	case l.total >= l.max:
+		return dropFull
+	case l.from[a] >= l.perAddr:
+		return dropPerAddr
+	}
+	l.total++
+	l.from[a]++
+	return ""
+}
+
+func (l *limitListener) leave(a netip.Addr) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.total--
+	if l.from[a]--; l.from[a] <= 0 {
+		delete(l.from, a)
+	}
+}
+
+// limitConn tells its listener once that it is closed.
+type limitConn struct {
+	net.Conn
+	leave func()
+}
+
+// Close closes the connection.
+func (c *limitConn) Close() error {
+	defer c.leave()
+	return c.Conn.Close()
+}
+
+// countedAddr returns the address that connections of a peer are counted under:
+// the IPv4 address, or the first of the IPv6 /64, which one subscriber has for
+// himself. All peers without an IP address are one.
+func countedAddr(peer net.Addr) netip.Addr {
+	tcp, ok := peer.(*net.TCPAddr)
+	if !ok {
+		return netip.Addr{}
+	}
+	a := tcp.AddrPort().Addr().Unmap()
+	if !a.Is6() {
+		return a
+	}
+	p, err := a.WithZone("").Prefix(netserve.DefaultPrefix6)
+	if err != nil {
+		return a
+	}
+	return p.Addr()
+}

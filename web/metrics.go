@@ -1,0 +1,72 @@
+package web
+
+import (
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+// Reasons under which Options.Metrics counts what is refused.
+const (
+	dropFull    = "full"         // more connections than Options.MaxConns
+	dropPerAddr = "per_address"  // more connections from one address than Options.MaxPerAddr
+	dropAccept  = "accept_error" // the system could not hand over a connection
+	dropMethod  = "method"       // neither GET nor HEAD
+	dropParam   = "parameter"    // a parameter that is unknown or wrong
+	dropBusy    = "busy"         // too much is being sent already
+	dropPanic   = "panic"        // the handler had a bug; the request is lost
+)
+
+// DropReasons returns the reasons under which the service counts what it
+// refuses, for netserve.NewMetrics.
+func DropReasons() []string {
+	return []string{dropFull, dropPerAddr, dropAccept, dropMethod, dropParam, dropBusy, dropPanic}
+}
+
+// codeClasses are the values of the label "code"; status/100 is the index.
+var codeClasses = [...]string{"other", "1xx", "2xx", "3xx", "4xx", "5xx"}
+
+// metrics are the counters of this package.
+type metrics struct {
+	requests *prometheus.CounterVec
+	duration *prometheus.HistogramVec
+	panics   prometheus.Counter
+	built    prometheus.Counter
+	shared   prometheus.Counter
+}
+
+func newMetrics(reg prometheus.Registerer) *metrics {
+	m := &metrics{
+		requests: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "respawnd_web_requests_total", Help: "Requests answered, by path and class of status code.",
+		}, []string{"path", "code"}),
+		duration: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Name: "respawnd_web_request_duration_seconds", Help: "Time from the header of a request to its last byte handed over, by path.",
+			Buckets: []float64{.0005, .001, .0025, .005, .01, .025, .05, .1, .25, 1, 5, 30},
+		}, []string{"path"}),
+		panics: prometheus.NewCounter(prometheus.CounterOpts{
+			Name: "respawnd_web_panics_total", Help: "Panics contained in handlers.",
+		}),
+		built: prometheus.NewCounter(prometheus.CounterOpts{
+			Name: "respawnd_web_answers_built_total", Help: "Answers that had to be written anew.",
+		}),
+		shared: prometheus.NewCounter(prometheus.CounterOpts{
+			Name: "respawnd_web_answers_shared_total", Help: "Answers that an earlier request had left ready.",
+		}),
+	}
+	if reg != nil {
+		reg.MustRegister(m.requests, m.duration, m.panics, m.built, m.shared)
+	}
+	return m
+}
+
+// answered counts one request. path is the pattern of a route, not what the
+// client asked for.
+func (m *metrics) answered(path string, status int, took time.Duration) {
+	class := codeClasses[0]
+	if i := status / 100; i > 0 && i < len(codeClasses) {
+		class = codeClasses[i]
+	}
+	m.requests.WithLabelValues(path, class).Inc()
+	m.duration.WithLabelValues(path).Observe(took.Seconds())
+}

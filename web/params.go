@@ -1,0 +1,224 @@
+package web
+
+import (
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"net/netip"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/respawnd/respawnd/internal/games"
+	"github.com/respawnd/respawnd/master"
+)
+
+// Bounds of the parameters of a list.
+const (
+	// DefaultLimit and MaxLimit are how many servers an answer has if the request
+	// does not say, and at most.
+	DefaultLimit = 1000
+	MaxLimit     = 10_000
+	// MaxQuery is the length in bytes of the longest text to search for.
+	MaxQuery = 128
+	// maxCursor is the length of the longest cursor that can be one.
+	maxCursor = 256
+	// maxPage keeps page numbers within reason.
+	maxPage = 1 << 20
+)
+
+// listParams are the parameters of /api/v1/servers. They are comparable: equal
+// ones ask for the same answer.
+type listParams struct {
+	game   string
+	query  string
+	limit  int
+	after  place // the zero place: from the start
+	full   bool
+	cursor bool // after is set
+}
+
+// paramError says which parameter is wrong and what it should be. It may be
+// shown to whoever sent it.
+type paramError struct {
+	name, text string
+}
+
+func (e *paramError) Error() string { return e.name + ": " + e.text }
+
+func badParam(name, format string, args ...any) error {
+	return &paramError{name, fmt.Sprintf(format, args...)}
+}
+
+// params are the parameters of a request, each present at most once.
+type params map[string]string
+
+// parseParams reads a query that may have the known parameters and no others.
+func parseParams(query string, known ...string) (params, error) {
+	values, err := url.ParseQuery(query)
+	if err != nil {
+		return nil, badParam("query", "not a list of parameters")
+	}
+	p := make(params, len(values))
+	for name, v := range values {
+		switch {
+		case !slices.Contains(known, name):
+			return nil, badParam(displayText(name, 40), "unknown parameter; known are: %s", orNone(known))
+		case len(v) > 1:
+			return nil, badParam(name, "more than once")
+		}
+		p[name] = v[0]
+	}
+	return p, nil
+}
+
+func orNone(list []string) string {
+	if len(list) == 0 {
+		return "none"
+	}
+	return strings.Join(list, ", ")
+}
+
+// flag reads a parameter that is 0 or 1; missing means 0.
+func (p params) flag(name string) (bool, error) {
+	switch v, ok := p[name]; {
+	case !ok || v == "0":
+		return false, nil
+	case v == "1":
+		return true, nil
+	}
+	return false, badParam(name, "must be 0 or 1")
+}
+
+// game reads the name of a game; missing or empty means all.
+func (p params) game() (string, error) {
+	name := strings.ToLower(p["game"])
+	if name != "" && !games.ValidName(name) {
+		return "", badParam("game", "not the name of a game")
+	}
+	return name, nil
+}
+
+// query reads a text to search for.
+func (p params) query() (string, error) {
+	q := p["q"]
+	switch {
+	case len(q) > MaxQuery:
+		return "", badParam("q", "longer than %d bytes", MaxQuery)
+	case !utf8.ValidString(q):
+		return "", badParam("q", "not UTF-8")
+	}
+	return strings.ToLower(q), nil
+}
+
+// number reads a number from 1 to most; missing means none.
+func (p params) number(name string, none, most int) (int, error) {
+	v, ok := p[name]
+	if !ok {
+		return none, nil
+	}
+	n, err := strconv.Atoi(v)
+	if err != nil || n < 1 || n > most {
+		return 0, badParam(name, "must be a number from 1 to %d", most)
+	}
+	return n, nil
+}
+
+// parseListParams reads the parameters of /api/v1/servers.
+func parseListParams(query string) (l listParams, err error) {
+	p, err := parseParams(query, "game", "q", "limit", "cursor", "full")
+	if err != nil {
+		return l, err
+	}
+	var errs [4]error
+	l.game, errs[0] = p.game()
+	l.query, errs[1] = p.query()
+	l.limit, errs[2] = p.number("limit", DefaultLimit, MaxLimit)
+	l.full, errs[3] = p.flag("full")
+	if err := errors.Join(errs[:]...); err != nil {
+		return l, err
+	}
+	if text, ok := p["cursor"]; ok {
+		if l.after, ok = parseCursor(text); !ok {
+			return l, badParam("cursor", "not one that an answer had")
+		}
+		l.cursor = true
+	}
+	return l, nil
+}
+
+// place is a place in the order of the list, whether a server is there or not.
+// So a cursor stays good while servers come and go.
+type place struct {
+	game    string
+	players int
+	public  netip.AddrPort
+}
+
+func placeOf(r *row) place { return place{r.Game, r.players, r.Public} }
+
+// row returns a row that compareRows puts at the place.
+func (p place) row() *row {
+	return &row{Heard: master.Heard{Server: &master.Server{Game: p.game, Public: p.public}}, players: p.players}
+}
+
+// cursor returns the place as "next" shows it.
+func (p place) cursor() string {
+	text := p.game + "~" + strconv.Itoa(p.players) + "~" + p.public.String()
+	return base64.RawURLEncoding.EncodeToString([]byte(text))
+}
+
+// parseCursor is the inverse of cursor.
+func parseCursor(text string) (p place, ok bool) {
+	if len(text) > maxCursor {
+		return p, false
+	}
+	plain, err := base64.RawURLEncoding.DecodeString(text)
+	if err != nil {
+		return p, false
+	}
+	parts := strings.SplitN(string(plain), "~", 3)
+	if len(parts) != 3 {
+		return p, false
+	}
+	players, err := strconv.Atoi(parts[1])
+	if err != nil || players < 0 || players > maxStated {
+		return p, false
+	}
+	public, err := netip.ParseAddrPort(parts[2])
+	if err != nil || !games.ValidName(parts[0]) {
+		return p, false
+	}
+	return place{parts[0], players, public}, true
+}
+
+// appendID appends the id of a server: origin, address and query port. It stays
+// the same for as long as the server is found there, restarts included.
+func appendID(dst []byte, s *master.Server) []byte {
+	dst = append(dst, s.Origin.String()...)
+	dst = append(dst, '-')
+	dst = s.Public.Addr().AppendTo(dst)
+	dst = append(dst, '-')
+	return strconv.AppendUint(dst, uint64(s.Public.Port()), 10)
+}
+
+// parseID is the inverse of appendID.
+func parseID(id string) (origin master.Origin, public netip.AddrPort, ok bool) {
+	name, rest, _ := strings.Cut(id, "-")
+	origin, ok = master.ParseOrigin(name)
+	i := strings.LastIndexByte(rest, '-')
+	if !ok || i < 0 {
+		return 0, public, false
+	}
+	addr, err := netip.ParseAddr(rest[:i])
+	if err != nil {
+		return 0, public, false
+	}
+	port, err := strconv.ParseUint(rest[i+1:], 10, 16)
+	if err != nil {
+		return 0, public, false
+	}
+	return origin, netip.AddrPortFrom(addr, uint16(port)), true
+}

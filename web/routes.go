@@ -1,0 +1,212 @@
+package web
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"runtime/debug"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Content types.
+const (
+	jsonType = "application/json; charset=utf-8"
+	htmlType = "text/html; charset=utf-8"
+	cssType  = "text/css; charset=utf-8"
+)
+
+// policy lets the pages use our style sheet and forms and nothing else.
+const policy = "default-src 'none'; style-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+
+const (
+	apiPrefix = "/api/"
+	stylePath = "/assets/style.css"
+	otherPath = "other" // label for what has no route
+)
+
+// routes returns the multiplexer. The patterns are labels of metrics, too.
+func (s *Server) routes() *http.ServeMux {
+	mux := http.NewServeMux()
+	mux.HandleFunc("/{$}", s.servePage)
+	mux.HandleFunc(stylePath, s.serveStyle)
+	mux.HandleFunc("/api/v1/servers", s.serveServers)
+	mux.HandleFunc("/api/v1/servers/{id}", s.serveServer)
+	mux.HandleFunc("/api/v1/games", s.serveGames)
+	mux.HandleFunc("/", s.notFound)
+	return mux
+}
+
+// wrap puts what all requests have in common around the routes: headers, allowed
+// methods, contained panics, counting.
+func (s *Server) wrap(routes http.Handler) http.Handler {
+	return http.HandlerFunc(func(raw http.ResponseWriter, r *http.Request) {
+		began := time.Now()
+		w := &recorder{ResponseWriter: raw}
+		defer func() {
+			s.metrics.answered(label(r.Pattern), w.status, time.Since(began))
+		}()
+		defer s.contain(w)
+		setHeaders(w.Header(), r.URL.Path)
+		if r.Method != http.MethodGet && r.Method != http.MethodHead {
+			s.opt.Metrics.Drop(dropMethod)
+			w.Header().Set("Allow", "GET, HEAD")
+			s.fail(w, r, http.StatusMethodNotAllowed, "only GET and HEAD are allowed")
+			return
+		}
+		routes.ServeHTTP(w, r)
+	})
+}
+
+// label returns the metric label for the pattern of the route that was taken.
+func label(pattern string) string {
+	switch pattern {
+	case "", "/":
+		return otherPath
+	case "/{$}":
+		return "/"
+	}
+	return pattern
+}
+
+func setHeaders(h http.Header, path string) {
+	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("Referrer-Policy", "no-referrer")
+	h.Set("Content-Security-Policy", policy)
+	h.Set("Cross-Origin-Opener-Policy", "same-origin")
+	h.Set("Cache-Control", "no-cache")
+	if strings.HasPrefix(path, apiPrefix) {
+		h.Set("Access-Control-Allow-Origin", "*")
+		h.Set("Access-Control-Expose-Headers", "ETag")
+	}
+}
+
+// recorder remembers the status of an answer.
+type recorder struct {
+	http.ResponseWriter
+	status int // 0: nothing sent yet
+}
+
+// WriteHeader notes the status.
+func (w *recorder) WriteHeader(status int) {
+	if w.status == 0 {
+		w.status = status
+	}
+	w.ResponseWriter.WriteHeader(status)
+}
+
+// Write notes that an answer without a status is 200.
+func (w *recorder) Write(p []byte) (int, error) {
+	if w.status == 0 {
+		w.status = http.StatusOK
+	}
+	return w.ResponseWriter.Write(p)
+}
+
+// Unwrap is for http.ResponseController.
+func (w *recorder) Unwrap() http.ResponseWriter { return w.ResponseWriter }
+
+// contain must be deferred around the routes. A panic costs its request: it is
+// counted and logged, and the client gets 500, or a broken connection if a part
+// of the answer is on its way.
+func (s *Server) contain(w *recorder) {
+	v := recover()
+	if v == nil {
+		return
+	}
+	if err, ok := v.(error); ok && errors.Is(err, http.ErrAbortHandler) {
+		panic(v) // the way to give up a connection, not a mistake
+	}
+	s.metrics.panics.Inc()
+	s.opt.Metrics.Drop(dropPanic)
+	if s.mayLogPanic() {
+		s.opt.Log.Error().Interface("panic", v).Bytes("stack", debug.Stack()).Msg("handler panicked")
+	}
+	if w.status != 0 {
+		panic(http.ErrAbortHandler)
+	}
+	http.Error(w, "internal error", http.StatusInternalServerError)
+}
+
+// mayLogPanic keeps a request that panics again and again from filling the log.
+func (s *Server) mayLogPanic() bool {
+	now := time.Now().UnixNano()
+	last := s.panicLogged.Load()
+	return now-last >= int64(panicAgain) && s.panicLogged.CompareAndSwap(last, now)
+}
+
+// send sends an answer of 200.
+func (s *Server) send(w http.ResponseWriter, r *http.Request, contentType string, a *answer) {
+	if !s.outbox.add(a) {
+		s.opt.Metrics.Drop(dropBusy)
+		w.Header().Del("ETag")
+		w.Header().Set("Retry-After", "1")
+		s.fail(w, r, http.StatusServiceUnavailable, "too much is being sent, try again")
+		return
+	}
+	defer s.outbox.done(a)
+	w.Header().Set("Content-Type", contentType)
+	w.Header().Set("Content-Length", strconv.Itoa(len(a.body)))
+	w.WriteHeader(http.StatusOK)
+	if r.Method != http.MethodHead {
+		_, _ = w.Write(a.body) // the client is gone; nobody is left to tell
+	}
+}
+
+// refuse answers a bad parameter of the API.
+func (s *Server) refuse(w http.ResponseWriter, err error) {
+	s.opt.Metrics.Drop(dropParam)
+	failJSON(w, http.StatusBadRequest, err.Error())
+}
+
+// notFound answers every path that has no route.
+func (s *Server) notFound(w http.ResponseWriter, r *http.Request) {
+	s.fail(w, r, http.StatusNotFound, "there is nothing here")
+}
+
+func (s *Server) notFoundJSON(w http.ResponseWriter) {
+	failJSON(w, http.StatusNotFound, "no such server")
+}
+
+// fail answers with an error, as JSON under /api/ and as a page elsewhere.
+func (s *Server) fail(w http.ResponseWriter, r *http.Request, status int, text string) {
+	if strings.HasPrefix(r.URL.Path, apiPrefix) {
+		failJSON(w, status, text)
+		return
+	}
+	body := s.pages.failure(status, text)
+	w.Header().Set("Content-Type", htmlType)
+	w.Header().Set("Content-Length", strconv.Itoa(len(body)))
+	w.WriteHeader(status)
+	_, _ = w.Write(body)
+}
+
+func failJSON(w http.ResponseWriter, status int, text string) {
+	body, err := json.Marshal(map[string]string{"error": text})
+	if err != nil {
+		panic(err) // a string always has a JSON form
+	}
+	w.Header().Set("Content-Type", jsonType)
+	w.Header().Set("Content-Length", strconv.Itoa(len(body)+1))
+	w.WriteHeader(status)
+	_, _ = w.Write(append(body, '\n'))
+}
+
+// serveStyle answers with the style sheet. Pages name it with its hash, so that
+// browsers may keep it.
+func (s *Server) serveStyle(w http.ResponseWriter, r *http.Request) {
+	w.Header().Set("Cache-Control", "public, max-age=86400")
+	if s.notModified(w, r, s.pages.styleTag) {
+		return
+	}
+	s.send(w, r, cssType, s.pages.style)
+}
+
+// contentTag returns a strong tag for a body.
+func contentTag(body []byte) string {
+	sum := sha256.Sum256(body)
+	return `"` + hex.EncodeToString(sum[:8]) + `"`
+}

@@ -1,0 +1,171 @@
+package web
+
+import (
+	"context"
+	"fmt"
+	"hash/maphash"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/rs/zerolog"
+
+	"github.com/respawnd/respawnd/internal/games"
+	"github.com/respawnd/respawnd/internal/netserve"
+	"github.com/respawnd/respawnd/master"
+)
+
+// Bounds of connections and requests.
+const (
+	// DefaultMaxConns is how many connections are served at a time.
+	DefaultMaxConns = 1024
+
+	maxHeader     = 16 << 10 // bytes of a request's header
+	headerTimeout = 5 * time.Second
+	readTimeout   = 10 * time.Second
+	writeTimeout  = 30 * time.Second // of a whole answer
+	idleTimeout   = 60 * time.Second
+	grace         = 2 * time.Second // for answers under way when the service stops
+)
+
+const (
+	panicAgain   = time.Minute // least time between two log lines about panics
+	maxServerLog = 512         // bytes of what net/http says that are logged
+)
+
+// Options is what the service works with.
+type Options struct {
+	Registry *master.Registry
+	Games    *games.Catalog
+
+	// PublicURL is where visitors find the pages, without a slash at the end; a
+	// path in it is put in front of links. Empty: at the root of any host.
+	PublicURL string
+	// Version is shown at the foot of the pages; may be empty.
+	Version string
+
+	// MaxConns bounds the connections in all; 0: DefaultMaxConns.
+	MaxConns int
+	// MaxPerAddr bounds the connections from one IPv4 address or IPv6 /64; 0: a
+	// quarter of MaxConns. A proxy in front is one address.
+	MaxPerAddr int
+
+	Log        zerolog.Logger
+	Metrics    *netserve.Metrics     // counts what is refused; nil: not counted
+	Registerer prometheus.Registerer // for the metrics of this package; nil: not registered
+}
+
+func (o Options) withDefaults() Options {
+	if o.MaxConns <= 0 {
+		o.MaxConns = DefaultMaxConns
+	}
+	if o.MaxPerAddr <= 0 {
+		o.MaxPerAddr = max(o.MaxConns/4, 1)
+	}
+	return o
+}
+
+// Server answers requests for pages and JSON. All methods may be called
+// concurrently.
+type Server struct {
+	opt     Options
+	metrics *metrics
+	lister  *lister
+	pages   *pages
+	handler http.Handler
+
+	building    chan struct{} // one token per answer that is being written
+	outbox      outbox
+	panicLogged atomic.Int64 // Unix nanoseconds
+}
+
+// New returns a service that is not serving yet. It panics if the registerer has
+// other metrics of the same names.
+func New(opt Options) *Server {
+	opt = opt.withDefaults()
+	s := &Server{
+		opt:      opt,
+		metrics:  newMetrics(opt.Registerer),
+		lister:   &lister{registry: opt.Registry, catalog: opt.Games, seed: maphash.MakeSeed()},
+		pages:    newPages(basePath(opt.PublicURL), opt.Version),
+		building: make(chan struct{}, maxBuilding),
+	}
+	s.handler = s.wrap(s.routes())
+	return s
+}
+
+// basePath returns the path of a URL without a slash at the end; "" if the URL
+// cannot be read.
+func basePath(public string) string {
+	u, err := url.Parse(public)
+	if err != nil {
+		return ""
+	}
+	return strings.TrimRight(u.EscapedPath(), "/")
+}
+
+// Handler returns the handler of all paths, for a server of another owner. The
+// bounds on connections and the time-outs are those of Serve alone.
+func (s *Server) Handler() http.Handler { return s.handler }
+
+// Serve answers requests on ln until ctx ends. Then it gives the answers under
+// way two seconds, closes what is left and returns nil. An error that ends it
+// before is returned. It closes ln in any case.
+func (s *Server) Serve(ctx context.Context, ln net.Listener) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	hs := &http.Server{
+		Handler:           s.handler,
+		ReadHeaderTimeout: headerTimeout,
+		ReadTimeout:       readTimeout,
+		WriteTimeout:      writeTimeout,
+		IdleTimeout:       idleTimeout,
+		MaxHeaderBytes:    maxHeader,
+		ErrorLog:          slog.NewLogLogger(serverLog{s.opt.Log}, slog.LevelDebug),
+		// Answers under way outlive ctx by the grace.
+		BaseContext: func(net.Listener) context.Context { return context.WithoutCancel(ctx) },
+	}
+	var stopping sync.WaitGroup
+	stopping.Go(func() {
+		<-ctx.Done()
+		late, stop := context.WithTimeout(context.WithoutCancel(ctx), grace)
+		defer stop()
+		if hs.Shutdown(late) != nil {
+			_ = hs.Close()
+		}
+	})
+	err := hs.Serve(newLimitListener(ln, s.opt.MaxConns, s.opt.MaxPerAddr, s.opt.Metrics))
+	ended := ctx.Err() != nil
+	cancel()
+	stopping.Wait()
+	if ended {
+		return nil
+	}
+	return fmt.Errorf("serve pages on %s: %w", ln.Addr(), err)
+}
+
+// serverLog takes what net/http has to say, which is nearly always about
+// something that a stranger did.
+type serverLog struct{ log zerolog.Logger }
+
+// Enabled implements slog.Handler.
+func (l serverLog) Enabled(context.Context, slog.Level) bool { return true }
+
+// Handle implements slog.Handler.
+func (l serverLog) Handle(_ context.Context, r slog.Record) error {
+	text := r.Message
+	l.log.Debug().Str("text", text[:min(len(text), maxServerLog)]).Msg("trouble with a connection")
+	return nil
+}
+
+// WithAttrs implements slog.Handler.
+func (l serverLog) WithAttrs([]slog.Attr) slog.Handler { return l }
+
+// WithGroup implements slog.Handler.
+func (l serverLog) WithGroup(string) slog.Handler { return l }
