@@ -1,0 +1,34 @@
+# What a developer types. .ci/run does the same on a fresh machine.
+
+GO   ?= go
+LINT  = $(GO) tool -modfile=tools/go.mod golangci-lint
+FUZZ ?= 20s
+
+.PHONY: build test race lint fmt fuzz bench check clean
+
+build: ## build ./respawnd
+	CGO_ENABLED=0 $(GO) build -trimpath -o respawnd ./cmd/respawnd
+
+test: ## the tests, as in the README
+	$(GO) test ./...
+
+race: ## the tests with the race detector (needs a C compiler)
+	$(GO) test -race ./...
+
+lint: ## the linter, in the version that tools/go.mod names
+	$(LINT) run ./...
+
+fmt: ## format
+	$(LINT) fmt ./...
+
+fuzz: ## every fuzz target for FUZZ
+	FUZZ=$(FUZZ) ./.ci/fuzz
+
+bench: ## the benchmarks
+	$(GO) test -run '^$$' -bench . -benchmem ./...
+
+check: ## all of what the CI runs
+	bash .ci/run
+
+clean:
+	rm -f respawnd respawnd.exe
