@@ -1,0 +1,196 @@
+package netserve
+
+import (
+	"errors"
+	"net"
+	"net/netip"
+	"os"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// Conn is a connection with its bounds: the time to its first byte, the time
+// between reads, the time that a write may take, and perhaps its lifetime. When
+// one of these is passed the call returns an error that is
+// os.ErrDeadlineExceeded, the reason is counted and the connection is closed.
+// Conn implements net.Conn; like it, it may be used by several goroutines.
+type Conn struct {
+	raw         net.Conn
+	peer, local netip.AddrPort
+	metrics     *Metrics
+
+	firstByteBy time.Time
+	endBy       time.Time // zero: no end
+	maxIdle     time.Duration
+	maxWrite    time.Duration
+	idle        atomic.Int64 // nanoseconds; between reads
+
+	heard    atomic.Bool // a byte has come
+	expired  atomic.Bool // a bound was passed and counted
+	reading  deadline
+	writing  deadline
+	oneWrite chan struct{} // full during a Write: each has its own time
+}
+
+var _ net.Conn = (*Conn)(nil)
+
+// newConn wraps raw; opt has its defaults filled in.
+func newConn(raw net.Conn, now time.Time, opt *ConnOptions) *Conn {
+	c := &Conn{
+		raw:         raw,
+		peer:        addrPortOf(raw.RemoteAddr()),
+		local:       addrPortOf(raw.LocalAddr()),
+		metrics:     opt.Metrics,
+		firstByteBy: now.Add(opt.FirstByte),
+		maxIdle:     opt.Idle,
+		maxWrite:    opt.Write,
+		reading:     deadline{set: raw.SetReadDeadline},
+		writing:     deadline{set: raw.SetWriteDeadline},
+		oneWrite:    make(chan struct{}, 1),
+	}
+	c.idle.Store(int64(opt.Idle))
+	if opt.MaxLifetime > 0 {
+		c.endBy = now.Add(opt.MaxLifetime)
+	}
+	return c
+}
+
+// Peer returns the address of the other side, IPv4 addresses unmapped.
+func (c *Conn) Peer() netip.AddrPort { return c.peer }
+
+// Local returns the own address of the connection, IPv4 addresses unmapped.
+func (c *Conn) Local() netip.AddrPort { return c.local }
+
+// RemoteAddr implements net.Conn; see Peer.
+func (c *Conn) RemoteAddr() net.Addr { return c.raw.RemoteAddr() }
+
+// LocalAddr implements net.Conn; see Local.
+func (c *Conn) LocalAddr() net.Addr { return c.raw.LocalAddr() }
+
+// SetIdle bounds the time that each later Read waits. Zero or less restores
+// ConnOptions.Idle. The wait for the first byte of the connection is bounded by
+// ConnOptions.FirstByte whatever is set here.
+func (c *Conn) SetIdle(d time.Duration) {
+	c.idle.Store(int64(orDefault(d, c.maxIdle)))
+}
+
+// Read reads what has come. It waits at most until the connection's first-byte
+// time or, later, for its idle time.
+func (c *Conn) Read(p []byte) (int, error) {
+	now := time.Now()
+	by, reason := c.firstByteBy, dropFirstByte
+	if c.heard.Load() {
+		by, reason = now.Add(time.Duration(c.idle.Load())), dropIdle
+	}
+	by, reason = c.withinLife(by, reason)
+	if err := c.reading.arm(by); err != nil {
+		return 0, err
+	}
+	n, err := c.raw.Read(p)
+	if n > 0 {
+		c.heard.Store(true)
+		c.metrics.read(n)
+	}
+	c.check(err, &c.reading, reason)
+	return n, err
+}
+
+// Write writes all of p. It must be done within ConnOptions.Write, or the peer
+// is a slow reader and the connection is closed. A Write waits for one that is
+// under way.
+func (c *Conn) Write(p []byte) (int, error) {
+	c.oneWrite <- struct{}{}
+	defer func() { <-c.oneWrite }()
+	by, reason := c.withinLife(time.Now().Add(c.maxWrite), dropSlowReader)
+	if err := c.writing.arm(by); err != nil {
+		return 0, err
+	}
+	n, err := c.raw.Write(p)
+	if n > 0 {
+		c.metrics.wrote(n)
+	}
+	c.check(err, &c.writing, reason)
+	return n, err
+}
+
+// withinLife returns the earlier of by and the end of the connection's life.
+func (c *Conn) withinLife(by time.Time, reason string) (time.Time, string) {
+	if !c.endBy.IsZero() && c.endBy.Before(by) {
+		return c.endBy, dropLifetime
+	}
+	return by, reason
+}
+
+// check closes the connection if err says that one of its bounds was passed. A
+// deadline that the handler set itself closes nothing.
+func (c *Conn) check(err error, d *deadline, reason string) {
+	if !errors.Is(err, os.ErrDeadlineExceeded) || d.isOwn() {
+		return
+	}
+	if c.expired.CompareAndSwap(false, true) {
+		c.metrics.Drop(reason)
+	}
+	_ = c.Close()
+}
+
+// Close closes the connection; reads and writes under way end.
+func (c *Conn) Close() error { return c.raw.Close() }
+
+// SetReadDeadline sets a time after which reads fail, also those under way, in
+// addition to the bounds of the connection: the earlier one counts. Passing it
+// does not close the connection. A zero t removes it.
+func (c *Conn) SetReadDeadline(t time.Time) error { return c.reading.limit(t) }
+
+// SetWriteDeadline is SetReadDeadline for writes.
+func (c *Conn) SetWriteDeadline(t time.Time) error { return c.writing.limit(t) }
+
+// SetDeadline is SetReadDeadline and SetWriteDeadline.
+func (c *Conn) SetDeadline(t time.Time) error {
+	return errors.Join(c.SetReadDeadline(t), c.SetWriteDeadline(t))
+}
+
+// deadline joins the bound of the connection and the deadline of its handler
+// for one direction: the earlier one is in force.
+type deadline struct {
+	set func(time.Time) error
+
+	mu    sync.Mutex
+	bound time.Time // zero: no call was made yet
+	own   time.Time // set by the handler; zero: none
+}
+
+// arm puts the bound of a new call in force.
+func (d *deadline) arm(bound time.Time) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.bound = bound
+	return d.apply()
+}
+
+// limit puts the handler's deadline in force.
+func (d *deadline) limit(own time.Time) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.own = own
+	return d.apply()
+}
+
+func (d *deadline) apply() error {
+	t := d.bound
+	if d.ownFirst() {
+		t = d.own
+	}
+	return d.set(t)
+}
+
+// isOwn tells whether the deadline in force is the handler's.
+func (d *deadline) isOwn() bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.ownFirst()
+}
+
+func (d *deadline) ownFirst() bool {
+	return !d.own.IsZero() && (d.bound.IsZero() || d.own.Before(d.bound))
+}

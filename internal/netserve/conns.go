@@ -1,0 +1,208 @@
+package netserve
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"net/netip"
+	"sync"
+	"time"
+
+	"github.com/rs/zerolog"
+)
+
+// Defaults of ConnOptions.
+const (
+	DefaultMaxConns   = 8192
+	DefaultMaxPerAddr = 32
+	DefaultConnRate   = 10.0 // new connections per second and address
+	DefaultConnBurst  = 40
+	DefaultFirstByte  = 10 * time.Second
+	DefaultIdle       = 2 * time.Minute
+	DefaultWrite      = 30 * time.Second
+	DefaultGrace      = 5 * time.Second
+)
+
+// Pauses after accept errors that follow each other: they usually mean that
+// something has run out, which takes time to come back.
+const (
+	acceptPauseFirst = 5 * time.Millisecond
+	acceptPauseMost  = time.Second
+)
+
+// ConnHandler handles connections. ServeConn is called in a goroutine of its
+// own, may block, and the connection is closed when it returns. ctx ends when
+// the service stops: the handler then has ConnOptions.Grace to say what it has
+// to say and return. One that waits in Read can be woken by then:
+//
+//	stop := context.AfterFunc(ctx, func() { _ = c.SetReadDeadline(time.Now()) })
+//	defer stop()
+//
+// A panic in it is contained: it costs that connection, is counted and logged.
+type ConnHandler interface {
+	ServeConn(ctx context.Context, c *Conn)
+}
+
+// ConnOptions are the bounds of a service's connections. The zero value has the
+// defaults throughout. "Address" is an IPv4 address or an IPv6 /64.
+type ConnOptions struct {
+	MaxConns   int     // connections at a time; 0: DefaultMaxConns
+	MaxPerAddr int     // connections at a time per address; 0: DefaultMaxPerAddr, negative: no bound but MaxConns
+	Rate       float64 // new connections per second and address; 0: DefaultConnRate, negative: no bound
+	Burst      int     // new connections at once per address after a rest; 0: DefaultConnBurst
+
+	FirstByte   time.Duration // from accept to the first byte; 0: DefaultFirstByte
+	Idle        time.Duration // wait of a later Read; 0: DefaultIdle; see Conn.SetIdle
+	Write       time.Duration // whole of one Write; 0: DefaultWrite
+	MaxLifetime time.Duration // from accept; reads and writes end then; 0: no bound
+	Grace       time.Duration // from the end of the context until connections are closed; 0: DefaultGrace, negative: none
+
+	Log     zerolog.Logger
+	Metrics *Metrics // nil: nothing is counted
+	// Exempt tells which addresses MaxPerAddr and Rate do not bind; nil: none.
+	// It must not block: it runs in the accept loop.
+	Exempt func(netip.Addr) bool
+}
+
+func (o ConnOptions) withDefaults() ConnOptions {
+	o.MaxConns = orDefault(o.MaxConns, DefaultMaxConns)
+	switch {
+	case o.MaxPerAddr == 0:
+		o.MaxPerAddr = DefaultMaxPerAddr
+	case o.MaxPerAddr < 0:
+		o.MaxPerAddr = o.MaxConns
+	}
+	if o.Rate == 0 {
+		o.Rate = DefaultConnRate
+	}
+	o.Burst = orDefault(o.Burst, DefaultConnBurst)
+	o.FirstByte = orDefault(o.FirstByte, DefaultFirstByte)
+	o.Idle = orDefault(o.Idle, DefaultIdle)
+	o.Write = orDefault(o.Write, DefaultWrite)
+	if o.Grace == 0 {
+		o.Grace = DefaultGrace
+	}
+	return o
+}
+
+// ServeConns accepts connections from ln and has h serve each, until ctx ends.
+// Then it stops accepting, gives the handlers their grace, closes what is left,
+// waits for all handlers and returns nil. Accept errors that pass by themselves
+// are counted and waited out; an error of ln itself ends it in the same way and
+// is returned. It closes ln in any case.
+func ServeConns(ctx context.Context, ln net.Listener, h ConnHandler, opt ConnOptions) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	opt = opt.withDefaults()
+	s := &connServer{
+		handler: h,
+		opt:     opt,
+		panics:  newPanicLog(opt.Log, opt.Metrics),
+		gate:    newGate(opt),
+		open:    make(map[*Conn]struct{}),
+	}
+
+	var closer sync.WaitGroup
+	closer.Go(func() {
+		<-ctx.Done()
+		_ = ln.Close() // wakes Accept
+	})
+	err := s.accept(ctx, ln)
+	cancel()
+	closer.Wait()
+	s.finish()
+	return err
+}
+
+// connServer is one run of ServeConns.
+type connServer struct {
+	handler ConnHandler
+	opt     ConnOptions
+	panics  *panicLog
+	gate    *gate
+	serving sync.WaitGroup // one per handler goroutine
+
+	mu   sync.Mutex
+	open map[*Conn]struct{}
+}
+
+// accept accepts connections until ctx ends (nil) or ln is broken.
+func (s *connServer) accept(ctx context.Context, ln net.Listener) error {
+	pause := backoff{first: acceptPauseFirst, most: acceptPauseMost}
+	errLog := throttledLog{log: s.opt.Log}
+	for {
+		raw, err := ln.Accept()
+		switch {
+		case err == nil && ctx.Err() != nil:
+			_ = raw.Close()
+			return nil
+		case err == nil:
+			pause.reset()
+			s.admit(ctx, raw)
+		case ctx.Err() != nil:
+			return nil
+		case !isTransient(err):
+			return fmt.Errorf("serve connections on %s: %w", ln.Addr(), err)
+		default:
+			s.opt.Metrics.Drop(dropAccept)
+			errLog.warn(time.Now(), err, "accepting connections has trouble")
+			if !pause.wait(ctx) {
+				return nil
+			}
+		}
+	}
+}
+
+// admit starts serving raw or closes it at once.
+func (s *connServer) admit(ctx context.Context, raw net.Conn) {
+	now := time.Now()
+	c := newConn(raw, now, &s.opt)
+	if reason := s.gate.enter(c.peer.Addr(), now); reason != "" {
+		_ = raw.Close()
+		s.opt.Metrics.refused(reason)
+		s.opt.Log.Debug().Stringer("peer", c.peer).Str("reason", reason).Msg("connection refused")
+		return
+	}
+	s.mu.Lock()
+	s.open[c] = struct{}{}
+	s.mu.Unlock()
+	s.opt.Metrics.opened()
+	s.serving.Go(func() {
+		defer s.release(c)
+		defer s.panics.contain("connection")
+		s.handler.ServeConn(ctx, c)
+	})
+}
+
+// release ends what admit began.
+func (s *connServer) release(c *Conn) {
+	_ = c.Close()
+	s.mu.Lock()
+	delete(s.open, c)
+	s.mu.Unlock()
+	s.gate.leave(c.peer.Addr())
+	s.opt.Metrics.closed()
+}
+
+// finish waits for the handlers and closes, after their grace, the connections
+// that are left.
+func (s *connServer) finish() {
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		s.serving.Wait()
+	}()
+	grace := time.NewTimer(max(s.opt.Grace, 0))
+	defer grace.Stop()
+	select {
+	case <-done:
+		return
+	case <-grace.C:
+	}
+	s.mu.Lock()
+	for c := range s.open {
+		_ = c.Close()
+	}
+	s.mu.Unlock()
+	<-done
+}

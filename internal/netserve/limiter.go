@@ -1,0 +1,150 @@
+package netserve
+
+import (
+	"encoding/binary"
+	"hash/maphash"
+	"math/bits"
+	"net/netip"
+	"sync"
+	"time"
+)
+
+// Defaults and bounds of LimiterOptions.
+const (
+	// DefaultLimiterSlots is the number of sources remembered: about 1 MiB of memory.
+	DefaultLimiterSlots = 1 << 16
+	// MaxLimiterSlots is the most sources a Limiter may remember.
+	MaxLimiterSlots = 1 << 24
+	// DefaultPrefix4 and DefaultPrefix6 are the prefix lengths that count as one source.
+	DefaultPrefix4 = 32
+	DefaultPrefix6 = 64
+)
+
+// LimiterOptions says what a Limiter allows.
+type LimiterOptions struct {
+	// Rate is how many events per second each source has in the long run;
+	// 0 or less: everything is allowed.
+	Rate float64
+	// Burst is how many events a source has at once after a rest; 0 means one
+	// second's worth, at least 1.
+	Burst int
+	// Slots is how many sources are remembered, rounded up to a power of two;
+	// 0 means DefaultLimiterSlots, at most MaxLimiterSlots.
+	Slots int
+	// Prefix4 and Prefix6 are the lengths in bits of the address prefixes that
+	// count as one source; 0 means DefaultPrefix4 and DefaultPrefix6.
+	Prefix4, Prefix6 int
+}
+
+// setSlots is the number of slots that share a lock and compete for room.
+const setSlots = 8
+
+// Limiter bounds the rate of events per source prefix with token buckets in a
+// table of fixed size. Where it has no room for a new source, the source whose
+// bucket is fullest (the one that rested longest) is forgotten; a forgotten
+// source starts with a full bucket. Places in the table come from a hash with a
+// random key, so nobody can choose whom to push out. It is safe for concurrent use.
+//
+// A bucket is kept as one number: the time at which it will be full again. An
+// event moves that time on by one interval and is allowed as long as the time
+// stays within the burst ahead of now.
+type Limiter struct {
+	interval int64 // nanoseconds per event; 0: no limit
+	ahead    int64 // how far ahead of now "full again" may be before an event
+	seed     maphash.Seed
+	start    time.Time // times in the table are nanoseconds since then
+	mask4    uint64    // over the last 64 bits of the mapped address
+	hi6, lo6 uint64
+	sets     []limiterSet // a power of two
+}
+
+type limiterSet struct {
+	mu    sync.Mutex
+	slots [setSlots]limiterSlot
+}
+
+type limiterSlot struct {
+	source uint64 // keyed hash of the prefix; 0: free
+	full   int64  // when the bucket is full again
+}
+
+// NewLimiter returns a Limiter with all buckets full. Its memory, 17 bytes per
+// slot, is allocated here and does not grow.
+func NewLimiter(opt LimiterOptions) *Limiter {
+	if !(opt.Rate > 0) { // not a number is no limit either
+		return &Limiter{}
+	}
+	const longest = float64(24 * time.Hour) // per event, and for a burst below
+	interval := int64(max(min(float64(time.Second)/opt.Rate, longest), 1))
+	burst := opt.Burst
+	if burst < 1 {
+		burst = int(max(min(opt.Rate, 1<<20), 1))
+	}
+	slots := min(orDefault(opt.Slots, DefaultLimiterSlots), MaxLimiterSlots)
+	sets := 1 << bits.Len(uint((slots+setSlots-1)/setSlots-1))
+	p4 := min(orDefault(opt.Prefix4, DefaultPrefix4), 32)
+	p6 := min(orDefault(opt.Prefix6, DefaultPrefix6), 128)
+	return &Limiter{
+		interval: interval,
+		ahead:    int64(min(float64(burst-1)*float64(interval), 1<<30*float64(time.Second))),
+		seed:     maphash.MakeSeed(),
+		start:    time.Now(),
+		mask4:    ^uint64(0) << (32 - p4),
+		hi6:      ^uint64(0) << max(64-p6, 0),
+		lo6:      ^uint64(0) << min(128-p6, 64),
+		sets:     make([]limiterSet, sets),
+	}
+}
+
+// Allow takes one event from the bucket of a's prefix and tells whether there
+// was one. IPv4-mapped addresses count as IPv4; zero addresses are one source.
+// now should come from time.Now. A nil Limiter allows everything.
+func (l *Limiter) Allow(a netip.Addr, now time.Time) bool {
+	if l == nil || l.interval == 0 {
+		return true
+	}
+	t := int64(now.Sub(l.start))
+	source := l.source(a)
+	set := &l.sets[source&uint64(len(l.sets)-1)]
+
+	set.mu.Lock()
+	defer set.mu.Unlock()
+	s := set.find(source)
+	if s.source != source {
+		*s = limiterSlot{source: source, full: t}
+	}
+	if s.full > t+l.ahead {
+		return false
+	}
+	s.full = max(s.full, t) + l.interval
+	return true
+}
+
+// find returns the slot of source, else the one to give to it.
+func (s *limiterSet) find(source uint64) *limiterSlot {
+	victim := &s.slots[0]
+	for i := range s.slots {
+		slot := &s.slots[i]
+		if slot.source == source {
+			return slot
+		}
+		if victim.source != 0 && (slot.source == 0 || slot.full < victim.full) {
+			victim = slot
+		}
+	}
+	return victim
+}
+
+// source returns the keyed hash of a's prefix, never 0.
+func (l *Limiter) source(a netip.Addr) uint64 {
+	b := a.As16()
+	hi, lo := binary.BigEndian.Uint64(b[:8]), binary.BigEndian.Uint64(b[8:])
+	if a.Is4() || a.Is4In6() {
+		lo &= l.mask4
+	} else {
+		hi, lo = hi&l.hi6, lo&l.lo6
+	}
+	binary.BigEndian.PutUint64(b[:8], hi)
+	binary.BigEndian.PutUint64(b[8:], lo)
+	return max(maphash.Bytes(l.seed, b[:]), 1)
+}

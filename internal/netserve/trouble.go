@@ -1,0 +1,127 @@
+package netserve
+
+import (
+	"context"
+	"fmt"
+	"runtime"
+	"runtime/debug"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/rs/zerolog"
+)
+
+// backoff is the pause after errors that follow each other. It belongs to one
+// goroutine.
+type backoff struct {
+	free        int // errors in a row without a pause
+	first, most time.Duration
+
+	errors int
+	pause  time.Duration
+}
+
+// wait counts an error and pauses if there were too many in a row. It returns
+// false if ctx has ended.
+func (b *backoff) wait(ctx context.Context) bool {
+	b.errors++
+	if b.errors <= b.free {
+		return ctx.Err() == nil
+	}
+	b.pause = min(max(2*b.pause, b.first), b.most)
+	t := time.NewTimer(b.pause)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// reset forgets the errors: something worked.
+func (b *backoff) reset() { b.errors, b.pause = 0, 0 }
+
+// throttle is the least time between two log lines about one kind of trouble.
+const throttle = time.Minute
+
+// throttledLog logs one kind of trouble at most once per throttle and says how
+// often it happened. It belongs to one goroutine.
+type throttledLog struct {
+	log   zerolog.Logger
+	last  time.Time
+	count int
+}
+
+func (t *throttledLog) warn(now time.Time, err error, msg string) {
+	t.count++
+	if !t.last.IsZero() && now.Sub(t.last) < throttle {
+		return
+	}
+	t.log.Warn().Err(err).Int("times", t.count).Msg(msg)
+	t.last, t.count = now, 0
+}
+
+// Bounds of what is logged about panics.
+const (
+	panicPlaces  = 64        // distinct places that are remembered; more are only counted
+	panicAgain   = time.Hour // a place is logged again after this
+	panicTextMax = 256       // bytes of the panic's own text
+)
+
+// panicLog contains panics of handlers: it counts all of them and logs each
+// place in the code once per panicAgain. It may be used concurrently.
+type panicLog struct {
+	log     zerolog.Logger
+	metrics *Metrics
+
+	mu   sync.Mutex
+	seen map[string]time.Time
+}
+
+func newPanicLog(log zerolog.Logger, m *Metrics) *panicLog {
+	return &panicLog{log: log, metrics: m, seen: make(map[string]time.Time)}
+}
+
+// contain must be deferred directly around the call of a handler; what names
+// the thing that is lost.
+func (l *panicLog) contain(what string) {
+	v := recover()
+	if v == nil {
+		return
+	}
+	l.metrics.panicked()
+	place := panicPlace()
+	if !l.isNews(place, time.Now()) {
+		return
+	}
+	text := fmt.Sprint(v)
+	l.log.Error().Str("lost", what).Str("panic", text[:min(len(text), panicTextMax)]).
+		Str("place", place).Bytes("stack", debug.Stack()).Msg("handler panicked")
+}
+
+// isNews tells whether a panic at place is to be logged now.
+func (l *panicLog) isNews(place string, now time.Time) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	last, known := l.seen[place]
+	if known && now.Sub(last) < panicAgain || !known && len(l.seen) >= panicPlaces {
+		return false
+	}
+	l.seen[place] = now
+	return true
+}
+
+// panicPlace returns function and line of the code that panicked. It is called
+// from a function that is deferred directly.
+func panicPlace() string {
+	pcs := make([]uintptr, 32)
+	frames := runtime.CallersFrames(pcs[:runtime.Callers(3, pcs)]) // from the runtime's panic on
+	for {
+		f, more := frames.Next()
+		if !strings.HasPrefix(f.Function, "runtime.") || !more {
+			return fmt.Sprintf("%s:%d", f.Function, f.Line)
+		}
+	}
+}
