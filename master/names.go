@@ -134,20 +134,15 @@ func (t *interner) names(reported []string) *Names {
 	if n := w.Value(); n != nil {
 		return n
 	}
-	n := newNames(splitJoined(id, len(reported)))
+	own := strings.Split(id, "\x00") // all names share its memory, none holds on to a packet
+	if len(own) != len(reported) {
+		return newNames(slices.Clone(reported)) // a name with a NUL cannot be told from two
+	}
+	n := newNames(own)
 	if placed || len(t.table) < maxInterned {
 		t.table[id] = weak.Make(n)
 	}
 	return n
-}
-
-// splitJoined cuts the joined text again, so that all names share its memory
-// and none of them holds on to a packet buffer.
-func splitJoined(joined string, n int) []string {
-	if n == 0 {
-		return nil
-	}
-	return strings.Split(joined, "\x00")
 }
 
 // sweep frees the places of lists that were collected.

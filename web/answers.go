@@ -1,6 +1,7 @@
 package web
 
 import (
+	"runtime"
 	"sync"
 )
 
@@ -15,9 +16,11 @@ const (
 	// maxSending is how many bytes of answers may be on their way to slow
 	// visitors. An answer that many share counts once.
 	maxSending = 192 << 20
-	// maxBuilding is how many answers may be written at the same time.
-	maxBuilding = 4
 )
+
+// maxBuilding returns how many answers may be written at the same time: on half
+// of the processors, so that visitors cannot take the machine from the games.
+func maxBuilding() int { return max(runtime.GOMAXPROCS(0)/2, 1) }
 
 // answer is a finished body. It never changes.
 type answer struct {
@@ -73,7 +76,7 @@ func (a *answers) settle(question any, p *promise) {
 
 // answer returns the answer to a question about a snapshot: the one that is
 // there or what write returns. Identical questions are answered together. It
-// waits while maxBuilding others are being written.
+// waits while as many others as maxBuilding says are being written.
 func (s *Server) answer(list *snapshot, question any, write func() []byte) *answer {
 	p, shared := list.answers.find(question)
 	if shared {

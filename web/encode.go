@@ -1,10 +1,10 @@
 package web
 
 import (
+	"bytes"
 	"strconv"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"github.com/respawnd/respawnd/master"
 )
@@ -172,8 +172,12 @@ func appendString(dst []byte, s string) []byte {
 	dst = append(dst, '"')
 	if isSimple(s) {
 		dst = append(dst, s...)
-	} else {
-		dst = appendEscaped(dst, cleanText(s))
+		return append(dst, '"')
+	}
+	start := len(dst)
+	dst = appendClean(dst, s)
+	if clean := dst[start:]; bytes.ContainsAny(clean, `"\`) {
+		dst = appendEscaped(dst[:start], string(clean))
 	}
 	return append(dst, '"')
 }
@@ -191,11 +195,11 @@ func isSimple(s string) bool {
 // appendEscaped appends text that was cleaned, so that only two characters have
 // to be escaped.
 func appendEscaped(dst []byte, s string) []byte {
-	for _, r := range s {
-		if r == '"' || r == '\\' {
+	for i := range len(s) {
+		if s[i] == '"' || s[i] == '\\' {
 			dst = append(dst, '\\')
 		}
-		dst = utf8.AppendRune(dst, r)
+		dst = append(dst, s[i])
 	}
 	return dst
 }

@@ -2,8 +2,10 @@ package web
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
@@ -194,7 +196,7 @@ func decode[T any](t testing.TB, body io.Reader) (v T) {
 	if err := d.Decode(&v); err != nil {
 		t.Fatalf("decoding the answer: %v", err)
 	}
-	if _, err := d.Token(); err != io.EOF { //nolint:errorlint // Token returns the bare io.EOF
+	if _, err := d.Token(); !errors.Is(err, io.EOF) {
 		t.Fatalf("the answer has something behind its value (%v)", err)
 	}
 	return v
@@ -232,3 +234,32 @@ func errorText(t testing.TB, w *httptest.ResponseRecorder) string {
 }
 
 func addr(s string) netip.AddrPort { return netip.MustParseAddrPort(s) }
+
+// count returns the value of a counter; label names and values follow its name.
+// One that does not exist is 0.
+func (f *fixture) count(name string, labels ...string) float64 {
+	f.t.Helper()
+	families, err := f.gauges.Gather()
+	if err != nil {
+		f.t.Fatalf("Gather: %v", err)
+	}
+	want := make(map[string]string)
+	for i := 0; i < len(labels); i += 2 {
+		want[labels[i]] = labels[i+1]
+	}
+	for _, family := range families {
+		if family.GetName() != name {
+			continue
+		}
+		for _, m := range family.GetMetric() {
+			have := make(map[string]string)
+			for _, l := range m.GetLabel() {
+				have[l.GetName()] = l.GetValue()
+			}
+			if maps.Equal(have, want) {
+				return m.GetCounter().GetValue()
+			}
+		}
+	}
+	return 0
+}

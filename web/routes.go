@@ -1,10 +1,12 @@
 package web
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net/http"
 	"runtime/debug"
 	"strconv"
@@ -49,7 +51,7 @@ func (s *Server) wrap(routes http.Handler) http.Handler {
 		defer func() {
 			s.metrics.answered(label(r.Pattern), w.status, time.Since(began))
 		}()
-		defer s.contain(w)
+		defer s.contain(w, r)
 		setHeaders(w.Header(), r.URL.Path)
 		if r.Method != http.MethodGet && r.Method != http.MethodHead {
 			s.opt.Metrics.Drop(dropMethod)
@@ -112,7 +114,7 @@ func (w *recorder) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 // contain must be deferred around the routes. A panic costs its request: it is
 // counted and logged, and the client gets 500, or a broken connection if a part
 // of the answer is on its way.
-func (s *Server) contain(w *recorder) {
+func (s *Server) contain(w *recorder, r *http.Request) {
 	v := recover()
 	if v == nil {
 		return
@@ -123,12 +125,18 @@ func (s *Server) contain(w *recorder) {
 	s.metrics.panics.Inc()
 	s.opt.Metrics.Drop(dropPanic)
 	if s.mayLogPanic() {
-		s.opt.Log.Error().Interface("panic", v).Bytes("stack", debug.Stack()).Msg("handler panicked")
+		text := fmt.Sprint(v)
+		s.opt.Log.Error().Str("panic", text[:min(len(text), maxServerLog)]).Str("path", label(r.Pattern)).Bytes("stack", debug.Stack()).Msg("handler panicked")
 	}
 	if w.status != 0 {
 		panic(http.ErrAbortHandler)
 	}
-	http.Error(w, "internal error", http.StatusInternalServerError)
+	w.Header().Del("ETag")
+	if strings.HasPrefix(r.URL.Path, apiPrefix) {
+		failJSON(w, http.StatusInternalServerError, "internal error")
+		return
+	}
+	http.Error(w, "internal error", http.StatusInternalServerError) // no template, which may be to blame
 }
 
 // mayLogPanic keeps a request that panics again and again from filling the log.
@@ -152,7 +160,7 @@ func (s *Server) send(w http.ResponseWriter, r *http.Request, contentType string
 	w.Header().Set("Content-Length", strconv.Itoa(len(a.body)))
 	w.WriteHeader(http.StatusOK)
 	if r.Method != http.MethodHead {
-		_, _ = w.Write(a.body) // the client is gone; nobody is left to tell
+		_, _ = bytes.NewReader(a.body).WriteTo(w) // if it fails, the client is gone: nobody is left to tell
 	}
 }
 

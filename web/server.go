@@ -94,7 +94,7 @@ func New(opt Options) *Server {
 		metrics:  newMetrics(opt.Registerer),
 		lister:   &lister{registry: opt.Registry, catalog: opt.Games, seed: maphash.MakeSeed()},
 		pages:    newPages(basePath(opt.PublicURL), opt.Version),
-		building: make(chan struct{}, maxBuilding),
+		building: make(chan struct{}, maxBuilding()),
 	}
 	s.handler = s.wrap(s.routes())
 	return s

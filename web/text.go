@@ -39,8 +39,11 @@ func appendClean(dst []byte, s string) []byte {
 		return dst
 	}
 	for i := range len(s) {
-		if r := rune(s[i]); !isHidden(r) {
-			dst = utf8.AppendRune(dst, r)
+		switch c := s[i]; {
+		case c >= ' ' && c <= '~':
+			dst = append(dst, c)
+		case !isHidden(rune(c)):
+			dst = utf8.AppendRune(dst, rune(c))
 		}
 	}
 	return dst

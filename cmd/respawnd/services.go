@@ -188,7 +188,7 @@ func (d *daemon) openWeb(ctx context.Context, l configs.Listener) (service, erro
 	log := d.log.With().Str("service", "web").Logger()
 	s := web.New(web.Options{
 		Registry: d.registry, Games: d.catalogue.Catalog(), PublicURL: d.cfg.Web.PublicURL, Version: version(),
-		Log: log, Metrics: netserve.NewMetrics(d.metrics, "web"), Registerer: d.metrics,
+		Log: log, Metrics: netserve.NewMetrics(d.metrics, "web", web.DropReasons()...), Registerer: d.metrics,
 	})
 	return service{
 		address: ln.Addr(),
