@@ -3,6 +3,7 @@ package serverbrowse
 import (
 	"io"
 	"net/netip"
+	"strconv"
 	"testing"
 
 	"github.com/respawnd/respawnd/internal/gamespy"
@@ -76,5 +77,35 @@ func BenchmarkEncodeInfo(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		buf = appendInfo(buf[:0], s, 6500)
+	}
+}
+
+// BenchmarkUpdate50000 is one changed server among many, and one list that a
+// thousand clients follow.
+func BenchmarkUpdate50000(b *testing.B) {
+	reg := manyServers(b, 50_000)
+	s := New(Options{Registry: reg, Games: testGames(b)})
+	r := request(nil)
+	at, err := s.slotFor(&r, "gmtest", 6500)
+	if err != nil {
+		b.Fatal(err)
+	}
+	var subs []*subscriber
+	for range 1000 {
+		sub := &subscriber{out: make(chan []byte, maxOutbox), slow: func() { b.Error("queue full") }}
+		if _, ok, err := s.feed.join(at, sub); err != nil || !ok {
+			b.Fatal(ok, err)
+		}
+		subs = append(subs, sub)
+	}
+	n := 0
+	b.ReportAllocs()
+	for b.Loop() {
+		n++
+		put(b, reg, "gmtest", "20.0.0.0:6500", []string{"hostname", strconv.Itoa(n), "numplayers", "1"}, nil)
+		s.feed.update()
+		for _, sub := range subs {
+			<-sub.out
+		}
 	}
 }

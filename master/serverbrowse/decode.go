@@ -20,6 +20,7 @@ const maxDecoded = 1 << 20
 var (
 	errTooMany = errors.New("more entries than a list can have")
 	errNoKeys  = errors.New("values without a key list")
+	errKeyType = errors.New("key of an unknown type")
 	errIndex   = errors.New("index of a popular value that does not exist")
 	errElement = errors.New("element does not fit the client")
 )
@@ -76,7 +77,7 @@ type Decoder struct {
 
 // NewDecoder reads the crypt header from r, a connection on which a ListRequest
 // with this challenge was sent, and returns the decoder of what follows.
-func NewDecoder(r io.Reader, secret string, challenge [challengeSize]byte) (*Decoder, error) {
+func NewDecoder(r io.Reader, secret string, challenge [8]byte) (*Decoder, error) {
 	br := bufio.NewReader(r)
 	var head []byte
 	for {
@@ -162,6 +163,9 @@ func (d *Decoder) keyList() []Key {
 	for range n {
 		d.element()
 		k := Key{KeyType(d.u8()), d.text()}
+		if k.Type > KeyShort {
+			d.fail(errKeyType)
+		}
 		if d.err != nil {
 			return nil
 		}

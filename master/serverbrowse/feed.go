@@ -32,13 +32,13 @@ type subscriber struct {
 // They have all been told the same, so every change is encoded once for all.
 type follow struct {
 	slot *slot
-	// had is what every subscriber has: the packed address of each server and
+	// had is what every one of subs has: the packed address of each server and
 	// the hash of what was pushed about it last, 0 if it came with the list.
 	had   map[uint64]uint64
-	since uint64 // the change up to which had is right
+	since uint64 // the change up to which had is right; it may be ahead of that
 	subs  map[*subscriber]struct{}
-	// joined are those who have another list than had says. The next round
-	// brings them level.
+	// joined are those who came later and have what their own view says. The
+	// next round brings them level.
 	joined  []joiner
 	counted int // of had in feed.tracked
 }
@@ -92,15 +92,12 @@ func (f *feed) join(at *slot, sub *subscriber) (v *view, ok bool, err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	to := f.followed[at]
-	switch {
-	case to == nil:
+	if to == nil {
 		if to = f.follow(at, v, since); to == nil {
 			return v, false, nil
 		}
 		to.subs[sub] = struct{}{}
-	case v.serial <= to.since && to.since <= since:
-		to.subs[sub] = struct{}{} // the game did not change between the two
-	default:
+	} else {
 		to.joined = append(to.joined, joiner{sub, v, since})
 	}
 	f.metrics.audience.Inc()

@@ -2,6 +2,7 @@ package serverbrowse
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"net/netip"
@@ -19,7 +20,7 @@ import (
 
 const testSecret = "HA6zkS"
 
-var testChallenge = [challengeSize]byte([]byte("gOFezpUs"))
+var testChallenge = [8]byte([]byte("gOFezpUs"))
 
 // testGames are the games of the tests.
 func testGames(t testing.TB) *games.Catalog {
@@ -148,7 +149,7 @@ func serve(t testing.TB, ln net.Listener, change func(*Options)) *fixture {
 		LenientFilter: true,
 		Push:          true,
 		Log:           zerolog.Nop(),
-		Conn:          netserve.ConnOptions{Rate: -1, Log: zerolog.Nop()},
+		Conn:          netserve.ConnOptions{Rate: -1},
 	}
 	if change != nil {
 		change(&opt)
@@ -282,7 +283,7 @@ func (b *browser) wantClosed() {
 }
 
 func isTimeout(err error) bool {
-	ne, ok := err.(net.Error) //nolint:errorlint // the test's own connection wraps nothing
+	ne, ok := errors.AsType[net.Error](err)
 	return ok && ne.Timeout()
 }
 

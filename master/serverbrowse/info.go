@@ -4,6 +4,7 @@ import (
 	"net/netip"
 	"strings"
 
+	"github.com/respawnd/respawnd/internal/gamespy"
 	"github.com/respawnd/respawnd/master"
 )
 
@@ -43,7 +44,7 @@ func appendRule(dst []byte, limit int, name, value string) []byte {
 	if name == "" || name[0] == 0 || len(dst)+len(name)+len(value)+2 > limit {
 		return dst
 	}
-	return appendText(appendText(dst, name), value)
+	return gamespy.AppendString(gamespy.AppendString(dst, name), value)
 }
 
 // appendTable appends the rows of a table, each value under the name of its
@@ -57,7 +58,7 @@ func appendTable(dst []byte, limit int, t master.Table) []byte {
 				continue
 			}
 			dst = appendIndexed(dst, name, r)
-			dst = appendText(dst, t.Value(r, c))
+			dst = gamespy.AppendString(dst, t.Value(r, c))
 			if len(dst) > limit {
 				return dst[:whole]
 			}
@@ -98,7 +99,7 @@ func appendPushServer(dst []byte, s *master.Server, port uint16, slots []int16, 
 	}
 	trim(values, size-maxMessage)
 	for _, v := range values {
-		dst = appendText(dst, v)
+		dst = gamespy.AppendString(dst, v)
 	}
 	clear(values)
 	*scratch = values

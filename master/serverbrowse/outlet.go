@@ -41,7 +41,7 @@ type outlet struct {
 
 // open makes up the server's part of the key and returns the crypt header,
 // which must be sent before anything else.
-func (o *outlet) open(secret string, client [challengeSize]byte, backendFlags uint16) []byte {
+func (o *outlet) open(secret string, client [8]byte, backendFlags uint16) []byte {
 	var random [cryptRandom + cryptChallenge]byte
 	_, _ = rand.Read(random[:]) // never fails
 	noise, challenge := random[:cryptRandom], random[cryptRandom:]

@@ -7,6 +7,7 @@ import (
 	"io"
 	"maps"
 	"net/netip"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -130,7 +131,10 @@ func TestSlowSubscriberIsClosed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		reg := prometheus.NewRegistry()
 		m := netserve.NewMetrics(reg, "serverbrowse")
-		f := startPipe(t, func(o *Options) { o.Metrics, o.Conn.Write = m, time.Hour })
+		f := startPipe(t, func(o *Options) {
+			// A keepalive would wait for the write under way, which synctest cannot see.
+			o.Metrics, o.Conn.Write, o.KeepAlive = m, time.Hour, time.Hour
+		})
 		b := f.connect(t)
 		b.subscribe(nil)
 		for i := range maxOutbox + 2 {
@@ -239,26 +243,36 @@ func TestScreensAgreeWithTheList(t *testing.T) {
 		address := rapid.Custom(func(t *rapid.T) netip.AddrPort {
 			return netip.AddrPortFrom(netip.AddrFrom4([4]byte{192, 0, 2, rapid.Byte().Draw(t, "host") % 6}), 6500)
 		})
+		put := func(t *rapid.T) {
+			a := address.Draw(t, "address")
+			game := rapid.SampledFrom([]string{"gmtest", "gmtest", "gmtest", "other"}).Draw(t, "game")
+			srv := master.Server{Key: master.Key{Source: a, Instance: rapid.Uint32Range(1, 2).Draw(t, "instance")}, Game: game, Public: a}
+			var rep master.Report
+			report(reg, &rep, []string{
+				"hostname", rapid.SampledFrom([]string{"a", "b", "c"}).Draw(t, "hostname"),
+				"shown", rapid.SampledFrom([]string{"0", "1", "1"}).Draw(t, "shown"),
+			})
+			if err := rep.Into(&srv); err != nil {
+				t.Fatal(err)
+			}
+			if err := reg.Put(srv); err != nil {
+				t.Fatal(err)
+			}
+		}
+		remove := func(t *rapid.T) {
+			if s, ok := reg.Find(address.Draw(t, "address")); ok {
+				reg.Remove(s.Key)
+			}
+		}
 		t.Repeat(map[string]func(*rapid.T){
-			"put": func(t *rapid.T) {
-				a := address.Draw(t, "address")
-				game := rapid.SampledFrom([]string{"gmtest", "gmtest", "gmtest", "other"}).Draw(t, "game")
-				srv := master.Server{Key: master.Key{Source: a, Instance: rapid.Uint32Range(1, 2).Draw(t, "instance")}, Game: game, Public: a}
-				var rep master.Report
-				report(reg, &rep, []string{
-					"hostname", rapid.SampledFrom([]string{"a", "b", "c"}).Draw(t, "hostname"),
-					"shown", rapid.SampledFrom([]string{"0", "1", "1"}).Draw(t, "shown"),
-				})
-				if err := rep.Into(&srv); err != nil {
-					t.Fatal(err)
-				}
-				if err := reg.Put(srv); err != nil {
-					t.Fatal(err)
-				}
-			},
-			"remove": func(t *rapid.T) {
-				if s, ok := reg.Find(address.Draw(t, "address")); ok {
-					reg.Remove(s.Key)
+			"put":    put,
+			"remove": remove,
+			// A server changes while an update is under way.
+			"race": func(t *rapid.T) {
+				for _, to := range s.feed.followed {
+					now := s.feed.collect(to)
+					rapid.SampledFrom([]func(*rapid.T){put, remove}).Draw(t, "meanwhile")(t)
+					s.feed.tell(to, now)
 				}
 			},
 			"join": func(t *rapid.T) {
@@ -300,4 +314,43 @@ func TestScreensAgreeWithTheList(t *testing.T) {
 			t.Fatalf("%d lists with %d servers followed after all have left", len(s.feed.followed), s.feed.tracked)
 		}
 	})
+}
+
+func TestRefusedListIsNotFollowed(t *testing.T) {
+	f := start(t, nil)
+	for i := range 50 {
+		put(t, f.reg, "gmtest", fmt.Sprintf("192.0.2.%d:6500", i), []string{"hostname", strings.Repeat("a", 2000)}, nil)
+	}
+	b := f.connect(t)
+	for range 2 { // the second time it is known to be too expensive
+		if got := b.ask(request(func(r *ListRequest) { r.Options, r.Filter = PushUpdates, expensive })); got.Error == "" {
+			t.Errorf("reply %+v, want an error", got)
+		}
+	}
+	f.srv.views.sending.Store(maxSendingBytes)
+	if got := b.ask(request(func(r *ListRequest) { r.Options = PushUpdates })); got.Error != errorPrefix+errBusy.Error() {
+		t.Errorf("reply %+v, want that the server is busy", got)
+	}
+	if n := valueOf(t, f.srv.metrics.audience); n != 0 {
+		t.Errorf("%v subscribers, want none", n)
+	}
+}
+
+func TestKeyListThatDoesNotFitAMessageIsNotPushed(t *testing.T) {
+	var fields strings.Builder
+	for i := range maxFields {
+		fmt.Fprintf(&fields, `\%014d`, i)
+	}
+	for extra, fits := range map[int]bool{0: true, 12: true, 13: false} {
+		f := start(t, nil)
+		b := f.connect(t)
+		ask := func(r *ListRequest) { r.Options, r.Fields = PushUpdates, fields.String()+strings.Repeat("x", extra) }
+		if got := b.ask(request(ask)); len(got.Keys) != maxFields {
+			t.Fatalf("%d keys, want %d", len(got.Keys), maxFields)
+		}
+		b.write(AppendInfoRequest(nil, netip.MustParseAddrPort("192.0.2.9:1")))
+		if p := b.next(); (p.Kind == PushKeys) != fits {
+			t.Errorf("%d bytes more: kind %d follows, key list: want %v", extra, p.Kind, fits)
+		}
+	}
 }

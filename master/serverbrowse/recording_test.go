@@ -72,7 +72,7 @@ func loadRecordings(t testing.TB) recordings {
 	return r
 }
 
-func (r *recording) challenge() [challengeSize]byte { return [challengeSize]byte(r.Request.Chal) }
+func (r *recording) challenge() [8]byte { return [8]byte(r.Request.Chal) }
 
 var compareAddrs = cmp.Options{cmpopts.EquateComparable(netip.Addr{}, netip.AddrPort{}), cmpopts.EquateEmpty()}
 
@@ -143,6 +143,7 @@ func reappend(kind Kind, body []byte) ([]byte, error) {
 		return p.AppendTo(nil)
 	case KindKeepalive:
 		return endPush(append(beginPush(nil, PushKeepalive), body...), 0), nil
+	default:
 	}
 	a, rest, err := parseAddress(body)
 	if err != nil {
@@ -155,8 +156,9 @@ func reappend(kind Kind, body []byte) ([]byte, error) {
 		return AppendMapLoopRequest(nil, a), nil
 	case KindMessage:
 		return AppendMessage(nil, a, rest)
+	default:
+		return nil, fmt.Errorf("kind %v", kind)
 	}
-	return nil, fmt.Errorf("kind %v", kind)
 }
 
 func TestRecordedStreamsDecipher(t *testing.T) {
@@ -309,7 +311,7 @@ func encodeReply(r Reply, o Option) []byte {
 	b := appendFixedHeader(nil, r.Client, r.Port)
 	switch {
 	case r.Port == errorPort:
-		return appendText(b, r.Error)
+		return gamespy.AppendString(b, r.Error)
 	case o&NoServerList != 0:
 		return b
 	}
@@ -338,7 +340,7 @@ func encodeRules(b []byte, e Entry) []byte {
 		return b
 	}
 	for _, r := range e.Rules {
-		b = appendText(appendText(b, r.Name), r.Value)
+		b = gamespy.AppendString(gamespy.AppendString(b, r.Name), r.Value)
 	}
 	return append(b, 0)
 }
@@ -356,7 +358,7 @@ func encodePush(p Push, keys []Key) []byte {
 			if n, ok := canonical(v); ok && keys[i].Type != KeyString {
 				b = appendNumber(b, keys[i].Type, n)
 			} else {
-				b = appendText(b, v)
+				b = gamespy.AppendString(b, v)
 			}
 		}
 		return endPush(encodeRules(b, e), 0)
@@ -372,4 +374,51 @@ func encodePush(p Push, keys []Key) []byte {
 		}
 	}
 	return endPush(append(beginPush(nil, p.Kind), p.Body...), 0)
+}
+
+// TestRecordedClientsAreServed plays what the clients sent to the service.
+func TestRecordedClientsAreServed(t *testing.T) {
+	f := start(t, func(o *Options) { o.Messenger = &messenger{} })
+	for i := range 4 {
+		public := fmt.Sprintf("192.0.2.%d:%d", 10+i, 6500+i)
+		putPlayers(t, f.reg, "gmtest", public, []string{"hostname", public, "numplayers", "5", "gametype", "arena"}, []string{"Joe"}, nil)
+	}
+	for name, rec := range loadRecordings(t).Scenarios {
+		t.Run(name, func(t *testing.T) {
+			c, err := f.dial()
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { _ = c.Close() })
+			if _, err := c.Write(slices.Concat(toSlices(rec.Client)...)); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := c.Write(AppendInfoRequest(nil, netip.MustParseAddrPort("192.0.2.99:1"))); err != nil {
+				t.Fatal(err)
+			}
+			d, err := NewDecoder(c, testSecret, rec.challenge())
+			if err != nil {
+				t.Fatal(err)
+			}
+			o := rec.Request.Options
+			reply, err := d.Reply(o)
+			if err != nil {
+				t.Fatal(err)
+			}
+			want := map[Option]int{NoServerList: 0, SendGroups: 2}
+			if n, special := want[o&(NoServerList|SendGroups)]; special && len(reply.Entries) != n ||
+				!special && rec.Request.Filter != "foo=1" && len(reply.Entries) != 4 {
+				t.Errorf("%d entries", len(reply.Entries))
+			}
+			for {
+				p, err := d.Push()
+				if err != nil {
+					t.Fatal(err)
+				}
+				if p.Kind == PushServer && p.Entry.Public.Port() == 1 {
+					return // everything before it has been answered
+				}
+			}
+		})
+	}
 }

@@ -4,6 +4,8 @@ import (
 	"encoding/binary"
 	"net/netip"
 	"strconv"
+
+	"github.com/respawnd/respawnd/internal/gamespy"
 )
 
 // PushKind is the kind byte of a message from the master after the list.
@@ -36,7 +38,7 @@ func appendFixedHeader(dst []byte, client netip.Addr, port uint16) []byte {
 // the wire: an empty one would leave the client with a byte too many.
 func appendError(dst []byte, client netip.Addr, text string) []byte {
 	dst = appendFixedHeader(dst, client, errorPort)
-	return appendText(append(dst, errorPrefix...), text)
+	return gamespy.AppendString(append(dst, errorPrefix...), text)
 }
 
 // appendKeys appends a key list: the number of keys, then each one's type and
@@ -44,7 +46,7 @@ func appendError(dst []byte, client netip.Addr, text string) []byte {
 func appendKeys(dst []byte, keys []Key) []byte {
 	dst = append(dst, byte(len(keys)))
 	for _, k := range keys {
-		dst = appendText(append(dst, byte(k.Type)), k.Name)
+		dst = gamespy.AppendString(append(dst, byte(k.Type)), k.Name)
 	}
 	return dst
 }
@@ -53,7 +55,7 @@ func appendKeys(dst []byte, keys []Key) []byte {
 func appendPopular(dst []byte, values []string) []byte {
 	dst = append(dst, byte(len(values)))
 	for _, v := range values {
-		dst = appendText(dst, v)
+		dst = gamespy.AppendString(dst, v)
 	}
 	return dst
 }
@@ -89,7 +91,7 @@ func appendEntryHead(dst []byte, flags Flag, public, local netip.AddrPort, icmp 
 // appendLiteral appends a string value of a list that has no place in the table
 // of popular values.
 func appendLiteral(dst []byte, value string) []byte {
-	return appendText(append(dst, literal), value)
+	return gamespy.AppendString(append(dst, literal), value)
 }
 
 // appendNumber appends a number under a key that is not a string.
@@ -199,9 +201,9 @@ func appendFound(dst []byte, found []FoundPlayer) []byte {
 			start, count = len(dst), 0
 			open()
 		}
-		dst = appendAddrPort(appendText(dst, p.Name), p.Server)
+		dst = appendAddrPort(gamespy.AppendString(dst, p.Name), p.Server)
 		dst = binary.BigEndian.AppendUint32(dst, p.Seen)
-		dst = appendText(dst, p.Game)
+		dst = gamespy.AppendString(dst, p.Game)
 		count++
 	}
 	shut(1)
@@ -220,7 +222,7 @@ func appendMapLoop(dst []byte, server netip.AddrPort, changes uint32, maps []str
 	dst = binary.BigEndian.AppendUint32(dst, changes)
 	dst = append(dst, byte(len(maps)))
 	for _, m := range maps {
-		dst = appendText(dst, m)
+		dst = gamespy.AppendString(dst, m)
 	}
 	return endPush(dst, start)
 }

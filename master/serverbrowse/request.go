@@ -6,6 +6,8 @@ import (
 	"net/netip"
 	"slices"
 	"strings"
+
+	"github.com/respawnd/respawnd/internal/gamespy"
 )
 
 // Kind is the kind byte of a message from a browser.
@@ -54,7 +56,7 @@ type ListRequest struct {
 	GameVersion uint32
 	For         string
 	From        string
-	Challenge   [challengeSize]byte
+	Challenge   [8]byte
 	Filter      string
 	Fields      string // as sent: `\hostname\mapname`
 	Options     Option
@@ -76,7 +78,7 @@ func parseListRequest(body []byte) (ListRequest, error) {
 		For:         c.text(),
 		From:        c.text(),
 	}
-	copy(r.Challenge[:], c.take(challengeSize))
+	copy(r.Challenge[:], c.take(len(r.Challenge)))
 	r.Filter = c.text()
 	r.Fields = c.text()
 	r.Options = Option(c.u32())
@@ -100,11 +102,11 @@ func (r *ListRequest) AppendTo(dst []byte) ([]byte, error) {
 	start := len(dst)
 	b := append(dst, 0, 0, byte(KindList), r.Protocol, r.Encoding)
 	b = binary.LittleEndian.AppendUint32(b, r.GameVersion)
-	b = appendText(b, r.For)
-	b = appendText(b, r.From)
+	b = gamespy.AppendString(b, r.For)
+	b = gamespy.AppendString(b, r.From)
 	b = append(b, r.Challenge[:]...)
-	b = appendText(b, r.Filter)
-	b = appendText(b, r.Fields)
+	b = gamespy.AppendString(b, r.Filter)
+	b = gamespy.AppendString(b, r.Fields)
 	b = binary.BigEndian.AppendUint32(b, uint32(r.Options))
 	if r.Has(AlternateIP) {
 		b = appendIP(b, r.Source)
@@ -214,7 +216,7 @@ func (p *PlayerSearch) AppendTo(dst []byte) ([]byte, error) {
 	b := append(dst, 0, 0, byte(KindPlayerSearch))
 	b = binary.BigEndian.AppendUint32(b, uint32(p.Options))
 	b = binary.BigEndian.AppendUint32(b, p.Max)
-	return seal(dst, appendText(b, p.Name), start)
+	return seal(dst, gamespy.AppendString(b, p.Name), start)
 }
 
 // frameReader cuts the stream of a browser into messages, however they were

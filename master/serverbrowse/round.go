@@ -10,7 +10,6 @@ import (
 // outcome is what a server that changed has become for one list.
 type outcome struct {
 	address uint64
-	serial  uint64 // of its last change
 	record  uint64 // serial of its record; 0 if it is not on the list
 	push    []byte // the message that shows it; nil if it is not on the list
 	hash    uint64 // of push
@@ -19,11 +18,10 @@ type outcome struct {
 // round is the memory of one update, kept for the next one.
 type round struct {
 	changes  []master.Change
-	last     map[uint64]uint64 // packed address -> serial of its last change
-	order    []uint64          // the addresses in the order of their first change
+	changed  map[uint64]bool // packed addresses; true: on the view of the joiner in hand
+	order    []uint64        // the same in the order of their first change
 	outcomes []outcome
 	messages []byte
-	present  map[uint64]struct{}
 	snapshot []*master.Server
 	wanted   columns
 	asked    columns
@@ -32,8 +30,12 @@ type round struct {
 }
 
 // updateOne brings one list up to date.
-func (f *feed) updateOne(to *follow) {
-	now := f.collect(to)
+func (f *feed) updateOne(to *follow) { f.tell(to, f.collect(to)) }
+
+// tell brings the subscribers to where the servers that collect found are now.
+// That may be further than the last change seen: the next round then finds that
+// all have been told already.
+func (f *feed) tell(to *follow, now uint64) {
 	f.judge(to)
 	f.deliver(to.subs, f.news(to))
 	for len(to.joined) > 0 {
@@ -47,10 +49,10 @@ func (f *feed) updateOne(to *follow) {
 // to date, each server once, and returns the last change seen.
 func (f *feed) collect(to *follow) (now uint64) {
 	r := &f.round
-	if r.last == nil {
-		r.last, r.present = make(map[uint64]uint64), make(map[uint64]struct{})
+	if r.changed == nil {
+		r.changed = make(map[uint64]bool)
 	}
-	clear(r.last)
+	clear(r.changed)
 	r.order = r.order[:0]
 	oldest := to.since
 	for _, j := range to.joined {
@@ -59,12 +61,12 @@ func (f *feed) collect(to *follow) (now uint64) {
 	var ok bool
 	r.changes, now, ok = f.reg.Changes(to.slot.key.game, oldest, r.changes[:0])
 	if !ok {
-		f.collectAll(to, now)
+		f.collectAll(to)
 		return now
 	}
 	for i := range r.changes {
 		if c := &r.changes[i]; listable(c.Public) {
-			r.note(pack(c.Public), c.Serial)
+			r.note(pack(c.Public))
 		}
 	}
 	clear(r.changes)
@@ -73,28 +75,28 @@ func (f *feed) collect(to *follow) (now uint64) {
 
 // collectAll takes every server for changed: the log does not reach back to
 // what the subscribers have.
-func (f *feed) collectAll(to *follow, now uint64) {
+func (f *feed) collectAll(to *follow) {
 	r := &f.round
 	r.snapshot, _ = f.reg.Snapshot(to.slot.key.game, r.snapshot[:0])
 	for _, s := range r.snapshot {
 		if listable(s.Public) {
-			r.note(pack(s.Public), now)
+			r.note(pack(s.Public))
 		}
 	}
 	clear(r.snapshot)
 	for a := range to.had {
-		r.note(a, now)
+		r.note(a)
 	}
 	for _, j := range to.joined {
-		j.view.addresses(to.slot.key.port, func(a uint64) { r.note(a, now) })
+		j.view.addresses(to.slot.key.port, r.note)
 	}
 }
 
-func (r *round) note(address, serial uint64) {
-	if _, again := r.last[address]; !again {
+func (r *round) note(address uint64) {
+	if _, again := r.changed[address]; !again {
 		r.order = append(r.order, address)
+		r.changed[address] = false
 	}
-	r.last[address] = serial
 }
 
 // judge finds out what has become of the servers that changed, and encodes
@@ -107,7 +109,7 @@ func (f *feed) judge(to *follow) {
 	r.asked.reset(to.slot.filter.Names())
 	budget := filter.Budget{Steps: filterSteps + filterStepsPerServer*len(r.order)}
 	for _, a := range r.order {
-		o := outcome{address: a, serial: r.last[a]}
+		o := outcome{address: a}
 		s, ok := f.reg.Find(unpack(a))
 		matches := ok && s.Game == to.slot.key.game && r.matches(to.slot.filter, s, &budget)
 		if budget.Exhausted() {
@@ -142,7 +144,6 @@ func (f *feed) news(to *follow) (b batch) {
 		o := &f.round.outcomes[i]
 		hash, has := to.had[o.address]
 		switch {
-		case o.serial <= to.since:
 		case o.push == nil && has:
 			delete(to.had, o.address)
 			b.gone(o.address)
@@ -174,18 +175,19 @@ func (f *feed) level(to *follow) {
 	to.joined = rest
 
 	r := &f.round
-	clear(r.present)
+	for _, a := range r.order {
+		r.changed[a] = false
+	}
 	v.addresses(to.slot.key.port, func(a uint64) {
-		if _, ok := r.last[a]; ok {
-			r.present[a] = struct{}{}
+		if _, ok := r.changed[a]; ok {
+			r.changed[a] = true
 		}
 	})
 	var b batch
 	for i := range r.outcomes {
 		o := &r.outcomes[i]
-		_, has := r.present[o.address]
+		has := r.changed[o.address]
 		switch {
-		case o.serial <= since:
 		case o.push == nil && has:
 			b.gone(o.address)
 		case o.push == nil, has && o.record <= since:

@@ -4,6 +4,7 @@ import (
 	"context"
 	"net"
 	"net/netip"
+	"runtime"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -50,7 +51,7 @@ type Options struct {
 	MessageBurst  int           // and at once; 0: DefaultMessageBurst
 	Push          bool          // keep clients that ask for it informed; else they get the list alone
 
-	Conn       netserve.ConnOptions
+	Conn       netserve.ConnOptions // its Metrics and Log are taken from here
 	Log        zerolog.Logger
 	Metrics    *netserve.Metrics     // what is dropped is counted here; nil: nowhere
 	Registerer prometheus.Registerer // for the service's own metrics; nil: none
@@ -69,6 +70,7 @@ func (o Options) withDefaults() Options {
 	if o.MessageBurst <= 0 {
 		o.MessageBurst = DefaultMessageBurst
 	}
+	o.Conn.Metrics, o.Conn.Log = o.Metrics, o.Log
 	return o
 }
 
@@ -93,6 +95,7 @@ func New(opt Options) *Server {
 		metrics:  s.metrics,
 		max:      maxViews,
 		maxBytes: maxViewBytes,
+		turns:    make(chan struct{}, max(1, runtime.GOMAXPROCS(0)-1)),
 		slots:    make(map[viewKey]*slot),
 	}
 	s.feed = newFeed(opt.Registry, &s.views, s.metrics)

@@ -1,14 +1,12 @@
 package serverbrowse
 
 import (
+	"bytes"
 	"context"
 	"errors"
-	"io"
-	"net"
 	"net/netip"
 	"os"
 	"sync"
-	"syscall"
 	"time"
 
 	"github.com/rs/zerolog"
@@ -105,11 +103,11 @@ func (s *Server) ServeConn(ctx context.Context, c *netserve.Conn) {
 	})
 	defer stop()
 	err := x.run(ctx)
-	_ = c.Close() // a write of the other goroutine ends
-	x.unsubscribe()
 	if reason, ok := errors.AsType[ended](err); ok {
 		s.opt.Metrics.Drop(string(reason))
 	}
+	_ = c.Close() // a write of the other goroutine ends
+	x.unsubscribe()
 	x.log.Debug().Err(err).Msg("connection ended")
 }
 
@@ -139,12 +137,10 @@ func (x *session) next(ctx context.Context) (Kind, []byte, error) {
 		case err == nil:
 			x.missed = 0
 			return kind, body, nil
-		case ctx.Err() != nil || errors.Is(err, io.EOF) || isGone(err):
-			return 0, nil, err
 		case errors.Is(err, errLength):
 			return 0, nil, endedFraming
-		case !errors.Is(err, os.ErrDeadlineExceeded):
-			return 0, nil, err
+		case ctx.Err() != nil || !errors.Is(err, os.ErrDeadlineExceeded):
+			return 0, nil, err // the client has gone, or the service ends
 		case !x.ready:
 			return 0, nil, endedFirst
 		case x.missed == maxMissed:
@@ -166,11 +162,6 @@ func (x *session) read(ctx context.Context, by time.Time) (Kind, []byte, error) 
 		return 0, nil, err
 	}
 	return x.frames.next()
-}
-
-// isGone tells whether the client or the service has closed the connection.
-func isGone(err error) bool {
-	return errors.Is(err, net.ErrClosed) || errors.Is(err, io.ErrClosedPipe) || errors.Is(err, syscall.ECONNRESET)
 }
 
 // handle answers one message. An error ends the connection.
@@ -236,7 +227,7 @@ func (x *session) relay(to netip.AddrPort, data []byte) (result string) {
 	if !ok || x.server.opt.Messenger == nil {
 		return messageUnknown
 	}
-	err := x.server.opt.Messenger.SendToServer(s.Key, data)
+	err := x.server.opt.Messenger.SendToServer(s.Key, bytes.Clone(data))
 	switch {
 	case err == nil:
 		return messageSent

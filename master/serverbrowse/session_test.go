@@ -339,8 +339,14 @@ func TestInfoHasEverything(t *testing.T) {
 		Flags:  FlagRules,
 		Public: netip.MustParseAddrPort("192.0.2.10:6500"),
 		Rules: []Rule{
-			{"hostname", "Full"}, {"mapname", ""}, {"country", "DE"}, {"team_t0", "Red"},
-			{"player_0", "Joe"}, {"score_0", "7"}, {"player_1", "Ann"}, {"score_1", "7"},
+			{"hostname", "Full"},
+			{"mapname", ""},
+			{"country", "DE"},
+			{"team_t0", "Red"},
+			{"player_0", "Joe"},
+			{"score_0", "7"},
+			{"player_1", "Ann"},
+			{"score_1", "7"},
 		},
 	}
 	if d := cmp.Diff(want, got, compareAddrs); d != "" {
@@ -520,13 +526,13 @@ func TestClientThatNeverReadsIsClosed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		reg := prometheus.NewRegistry()
 		m := netserve.NewMetrics(reg, "serverbrowse")
-		f := startPipe(t, func(o *Options) { o.Conn.Metrics, o.Conn.Write, o.Metrics = m, 30*time.Second, m })
+		f := startPipe(t, func(o *Options) { o.Conn.Write, o.Metrics = 30*time.Second, m })
 		fill(t, f.reg, 10)
 		c, err := f.dial()
 		if err != nil {
 			t.Fatal(err)
 		}
-		defer c.Close() //nolint:errcheck // it is closed already
+		t.Cleanup(func() { _ = c.Close() })
 		msg, _ := request1().AppendTo(nil)
 		if _, err := c.Write(msg); err != nil {
 			t.Fatal(err)
@@ -543,7 +549,7 @@ func TestQuietClientIsAskedAndThenDropped(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		reg := prometheus.NewRegistry()
 		m := netserve.NewMetrics(reg, "serverbrowse")
-		f := startPipe(t, func(o *Options) { o.KeepAlive, o.Metrics, o.Conn.Metrics = 30*time.Second, m, m })
+		f := startPipe(t, func(o *Options) { o.KeepAlive, o.Metrics = 30*time.Second, m })
 		b := f.connect(t)
 		b.ask(request(nil))
 		begin := time.Now()
@@ -619,5 +625,41 @@ func TestFrameLengthAtItsLimits(t *testing.T) {
 				t.Errorf("message of %d bytes: %v, %d bytes, %v; want %v", n, kind, len(body), err, want)
 			}
 		}
+	}
+}
+
+func TestPlayerSearchIsBounded(t *testing.T) {
+	reg := newTestRegistry()
+	players := make([]string, maxFound+1)
+	for i := range players {
+		players[i] = "Joe"
+	}
+	putPlayers(t, reg, "gmtest", "192.0.2.1:6500", nil, players, nil)
+	for most, want := range map[uint32]int{0: maxFound, 1: 1, maxFound: maxFound, maxFound + 1: maxFound, 0xFFFFFFFF: maxFound} {
+		if got := len(search(reg, "gmtest", PlayerSearch{Name: "joe", Max: most})); got != want {
+			t.Errorf("at most %d: %d found, want %d", most, got, want)
+		}
+	}
+}
+
+func TestRoomsAreBounded(t *testing.T) {
+	s := New(Options{Registry: newTestRegistry(), Games: testGames(t), Rooms: func(string) []games.Room {
+		rooms := make([]games.Room, 2*maxRooms)
+		for i := range rooms {
+			rooms[i].ID = uint32(i)
+		}
+		return rooms
+	}})
+	if got := len(s.roomsOf("gmtest")); got != maxRooms {
+		t.Errorf("%d rooms, want %d", got, maxRooms)
+	}
+}
+
+func TestLongestFilterIsRead(t *testing.T) {
+	f := start(t, func(o *Options) { o.LenientFilter = false })
+	fill(t, f.reg, 1)
+	got := f.connect(t).ask(request(func(r *ListRequest) { r.Filter = "1=1" + strings.Repeat(" ", 1021) }))
+	if len(got.Entries) != 1 {
+		t.Errorf("reply %+v, want one server", got)
 	}
 }

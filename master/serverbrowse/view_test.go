@@ -85,11 +85,11 @@ func TestRepeatedValuesGetAnIndex(t *testing.T) {
 	reg := newTestRegistry()
 	for i := range 600 {
 		put(t, reg, "gmtest", fmt.Sprintf("192.0.%d.%d:6500", i/256, i%256), []string{
-			"hostname", fmt.Sprintf("unique %d", i), "mapname", fmt.Sprintf("map %d", i%300), "mod", "",
+			"hostname", fmt.Sprintf("unique %d", i), "mapname", fmt.Sprintf("map %d", i%150), "mode", fmt.Sprintf("mode %d", i%150), "mod", "",
 			"long", strings.Repeat("z", 300), "once", fmt.Sprint("v", i),
 		}, nil)
 	}
-	v, err := testView(t, reg, `\hostname\mapname\mod\long\once`, "", false)
+	v, err := testView(t, reg, `\hostname\mapname\mode\mod\long\once`, "", false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -104,7 +104,7 @@ func TestRepeatedValuesGetAnIndex(t *testing.T) {
 		t.Error("a value of 300 bytes has an index")
 	}
 	for i, e := range r.Entries {
-		want := []string{fmt.Sprintf("unique %d", i), fmt.Sprintf("map %d", i%300), "", strings.Repeat("z", 300), fmt.Sprint("v", i)}
+		want := []string{fmt.Sprintf("unique %d", i), fmt.Sprintf("map %d", i%150), fmt.Sprintf("mode %d", i%150), "", strings.Repeat("z", 300), fmt.Sprint("v", i)}
 		if d := cmp.Diff(want, e.Values); d != "" {
 			t.Fatalf("values of server %d (-want +got):\n%s", i, d)
 		}

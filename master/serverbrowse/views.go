@@ -49,6 +49,9 @@ type views struct {
 	metrics  *metrics
 	max      int
 	maxBytes int
+	// turns has a place for every build at a time: one processor is left to
+	// those who take servers in.
+	turns chan struct{}
 
 	sending atomic.Int64 // bytes of the views that are being sent
 
@@ -125,6 +128,8 @@ func (v *views) build(s *slot) (*view, error) {
 	if s.key.rooms {
 		return v.rooms(s)
 	}
+	v.turns <- struct{}{}
+	defer func() { <-v.turns }()
 	b := v.builders.get()
 	defer v.builders.put(b)
 	return b.build(v.reg, s.key, s.names, s.filter)

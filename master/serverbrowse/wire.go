@@ -4,7 +4,6 @@ import (
 	"encoding/binary"
 	"errors"
 	"net/netip"
-	"strings"
 )
 
 // Limits of the wire. What lies outside of them is refused and counted.
@@ -18,8 +17,6 @@ const (
 	// 255 bytes, 11 of which are the envelope.
 	maxRelay = 244
 
-	// challengeSize is the size of the client's challenge.
-	challengeSize = 8
 	// errorPort in the fixed header says that an error text follows.
 	errorPort = 0xFFFF
 	// literal in front of a value says that its text follows.
@@ -159,16 +156,6 @@ func (c *cursor) text() string {
 	}
 	c.fail(errText)
 	return ""
-}
-
-// appendText appends a text and its NUL. A text with a NUL inside would shift
-// everything behind it, so it ends there.
-func appendText(dst []byte, s string) []byte {
-	if i := strings.IndexByte(s, 0); i >= 0 {
-		s = s[:i]
-	}
-	dst = append(dst, s...)
-	return append(dst, 0)
 }
 
 // appendIP appends the four bytes of an address; zeros if it is not IPv4.
