@@ -62,6 +62,10 @@ type ConnOptions struct {
 	// Exempt tells which addresses MaxPerAddr and Rate do not bind; nil: none.
 	// It must not block: it runs in the accept loop.
 	Exempt func(netip.Addr) bool
+	// Gate, if it is not nil, decides on new connections in place of MaxConns,
+	// MaxPerAddr, Rate, Burst and Exempt. Its limits can be changed while the
+	// service runs. It belongs to one service.
+	Gate *Gate
 }
 
 func (o ConnOptions) withDefaults() ConnOptions {
@@ -98,8 +102,11 @@ func ServeConns(ctx context.Context, ln net.Listener, h ConnHandler, opt ConnOpt
 		handler: h,
 		opt:     opt,
 		panics:  newPanicLog(opt.Log, opt.Metrics),
-		gate:    newGate(opt),
+		gate:    opt.Gate,
 		open:    make(map[*Conn]struct{}),
+	}
+	if s.gate == nil {
+		s.gate = NewGate(opt)
 	}
 
 	var closer sync.WaitGroup
@@ -119,7 +126,7 @@ type connServer struct {
 	handler ConnHandler
 	opt     ConnOptions
 	panics  *panicLog
-	gate    *gate
+	gate    *Gate
 	serving sync.WaitGroup // one per handler goroutine
 
 	mu   sync.Mutex

@@ -171,7 +171,7 @@ func TestEndedConnectionGivesItsPlaceBack(t *testing.T) {
 }
 
 func TestGateForgetsAddressesWithoutConnections(t *testing.T) {
-	g, now := newGate(ConnOptions{}.withDefaults()), time.Now()
+	g, now := NewGate(ConnOptions{}), time.Now()
 	for i := range 1000 {
 		if reason := g.enter(numbered(i), now); reason != "" {
 			t.Fatalf("enter %v = %q, want admitted", numbered(i), reason)
@@ -335,4 +335,23 @@ func TestBrokenListenerEndsServeConns(t *testing.T) {
 			t.Errorf("ServeConns = %v, want %v", err, broken)
 		}
 	})
+}
+
+func TestLimitsOfAGateMayChangeWhileItCounts(t *testing.T) {
+	g, now := NewGate(ConnOptions{MaxConns: 1}), time.Now()
+	a := netip.MustParseAddr("192.0.2.1")
+	if got := g.enter(a, now); got != "" {
+		t.Fatalf("first connection: refused as %q", got)
+	}
+	if got := g.enter(a, now); got != refusedFull {
+		t.Fatalf("second of one: got %q, want %q", got, refusedFull)
+	}
+	g.SetLimits(ConnOptions{MaxConns: 2, MaxPerAddr: 1})
+	if got := g.enter(a, now); got != refusedPerAddr {
+		t.Errorf("second of one per address: got %q, want %q", got, refusedPerAddr)
+	}
+	g.SetLimits(ConnOptions{MaxConns: 2})
+	if got := g.enter(a, now); got != "" {
+		t.Errorf("second of two: refused as %q", got)
+	}
 }

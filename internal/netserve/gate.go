@@ -6,36 +6,43 @@ import (
 	"time"
 )
 
-// gate counts the connections of a service and decides on new ones. It may be
-// used concurrently. Its memory is bounded by the number of connections.
-type gate struct {
+// Gate counts the connections of a service and decides on new ones. It may be
+// used concurrently, and its limits may be changed at any time. Its memory is
+// bounded by the number of connections.
+type Gate struct {
+	mu                   sync.Mutex // guards the fields below
 	maxConns, maxPerAddr int
 	exempt               func(netip.Addr) bool
 	rate                 *Limiter
-
-	mu      sync.Mutex
-	total   int
-	perAddr map[netip.Addr]int // by counted address
+	total                int
+	perAddr              map[netip.Addr]int // by counted address
 }
 
-// newGate returns the gate for opt, which has its defaults filled in.
-func newGate(opt ConnOptions) *gate {
-	return &gate{
-		maxConns:   opt.MaxConns,
-		maxPerAddr: opt.MaxPerAddr,
-		exempt:     opt.Exempt,
-		rate:       NewLimiter(LimiterOptions{Rate: opt.Rate, Burst: opt.Burst}),
-		perAddr:    make(map[netip.Addr]int),
-	}
+// NewGate returns the gate for MaxConns, MaxPerAddr, Rate, Burst and Exempt of
+// opt; see ConnOptions.Gate.
+func NewGate(opt ConnOptions) *Gate {
+	g := &Gate{perAddr: make(map[netip.Addr]int)}
+	g.SetLimits(opt)
+	return g
+}
+
+// SetLimits changes what NewGate was given. Connections that are open stay, and
+// every address starts with a whole burst.
+func (g *Gate) SetLimits(opt ConnOptions) {
+	opt = opt.withDefaults()
+	rate := NewLimiter(LimiterOptions{Rate: opt.Rate, Burst: opt.Burst})
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.maxConns, g.maxPerAddr, g.exempt, g.rate = opt.MaxConns, opt.MaxPerAddr, opt.Exempt, rate
 }
 
 // enter admits a connection from a or returns the reason why not. Every
 // admitted one must leave.
-func (g *gate) enter(a netip.Addr, now time.Time) (refused string) {
-	exempt := g.exempt != nil && g.exempt(a)
+func (g *Gate) enter(a netip.Addr, now time.Time) (refused string) {
 	key := countedAddr(a)
 	g.mu.Lock()
 	defer g.mu.Unlock()
+	exempt := g.exempt != nil && g.exempt(a)
 	switch {
 	case g.total >= g.maxConns:
 		return refusedFull
@@ -50,7 +57,7 @@ func (g *gate) enter(a netip.Addr, now time.Time) (refused string) {
 }
 
 // leave takes an admitted connection from a out of the count.
-func (g *gate) leave(a netip.Addr) {
+func (g *Gate) leave(a netip.Addr) {
 	key := countedAddr(a)
 	g.mu.Lock()
 	defer g.mu.Unlock()

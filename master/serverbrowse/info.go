@@ -81,12 +81,15 @@ func appendUnknown(dst []byte, asked netip.AddrPort, port uint16) []byte {
 	return endPush(dst, start)
 }
 
-// appendPushServer appends a server with bare values, as pushes carry them.
+// appendPushServer appends a server with bare values, as pushes carry them. To
+// a client that asked for no fields it carries everything instead: an update
+// without data would be reported as one that did not work.
 func appendPushServer(dst []byte, s *master.Server, port uint16, slots []int16, scratch *[]string) []byte {
-	flags, local := serverFlags(s, port)
-	if len(slots) > 0 {
-		flags |= FlagValues
+	if len(slots) == 0 {
+		return appendInfo(dst, s, port)
 	}
+	flags, local := serverFlags(s, port)
+	flags |= FlagValues
 	start := len(dst)
 	dst = beginPush(dst, PushServer)
 	dst = appendEntryHead(dst, flags, s.Public, local, netip.Addr{})
