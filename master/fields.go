@@ -99,15 +99,6 @@ func blockEnd(block string, i int) int {
 	return int(block[2*i]) | int(block[2*i+1])<<8
 }
 
-// appendBlock appends the block of the given values, whose ends were collected
-// while they were written one behind the other.
-func appendBlock(dst []byte, ends []uint16, values []byte) []byte {
-	for _, end := range ends {
-		dst = binary.LittleEndian.AppendUint16(dst, end)
-	}
-	return append(dst, values...)
-}
-
 // A Report collects what a server says about itself and becomes its record
 // without work in between: one Report is reused by one reader for all packets.
 // It is not safe for concurrent use. Fill it section by section, in the order
@@ -120,7 +111,7 @@ type Report struct {
 type section struct {
 	names  *Names
 	rows   int
-	ends   []uint16
+	ends   []byte // as they lie in the block: two bytes each
 	values []byte
 	full   bool
 }
@@ -136,7 +127,7 @@ func (s *section) add(value []byte) {
 		return
 	}
 	s.values = append(s.values, value...)
-	s.ends = append(s.ends, uint16(len(s.values)))
+	s.ends = binary.LittleEndian.AppendUint16(s.ends, uint16(len(s.values)))
 }
 
 // Reset empties the report and keeps its memory.
@@ -181,7 +172,7 @@ func (r *Report) Same(s *Server) bool {
 // one allocation.
 func (r *Report) Into(s *Server) error {
 	for _, sec := range []*section{&r.rules, &r.players, &r.teams} {
-		if sec.full || sec.rows > math.MaxUint16 || len(sec.ends) != sec.want(sec == &r.rules) {
+		if sec.full || sec.rows > math.MaxUint16 || len(sec.ends)/2 != sec.want(sec == &r.rules) {
 			return ErrTooBig
 		}
 	}
@@ -204,11 +195,11 @@ func (s *section) want(rules bool) int {
 
 // blocks lays the three sections out behind each other in r.block.
 func (r *Report) blocks() (rules, players, teams []byte) {
-	b := appendBlock(r.block[:0], r.rules.ends, r.rules.values)
+	b := append(append(r.block[:0], r.rules.ends...), r.rules.values...)
 	i := len(b)
-	b = appendBlock(b, r.players.ends, r.players.values)
+	b = append(append(b, r.players.ends...), r.players.values...)
 	j := len(b)
-	b = appendBlock(b, r.teams.ends, r.teams.values)
+	b = append(append(b, r.teams.ends...), r.teams.values...)
 	r.block = b
 	return b[:i], b[i:j], b[j:]
 }

@@ -101,7 +101,7 @@ func TestSizeOfAReportIsBounded(t *testing.T) {
 		"rules of 65,535 bytes":           {func(p *Report) { p.Rule(big); p.SetRules(one) }, nil},
 		"and an empty value":              {func(p *Report) { p.Rule(big); p.Rule(nil); p.SetRules(two) }, nil},
 		"one byte more":                   {func(p *Report) { p.Rule(big); p.Rule([]byte("x")); p.SetRules(two) }, ErrTooBig},
-		"one value of 65,536":             {func(p *Report) { p.Rule(append(big[:len(big):len(big)], 'x')); p.SetRules(one) }, ErrTooBig},
+		"one value of 65,536":             {func(p *Report) { p.Rule(append(slices.Clip(big), 'x')); p.SetRules(one) }, ErrTooBig},
 		"players of 65,535 bytes":         {func(p *Report) { p.Player(big); p.SetPlayers(one, 1) }, nil},
 		"players of more":                 {func(p *Report) { p.Player(big); p.Player(big); p.SetPlayers(one, 2) }, ErrTooBig},
 		"teams of 65,535 bytes":           {func(p *Report) { p.Team(big); p.SetTeams(one, 1) }, nil},

@@ -137,8 +137,7 @@ func TestFullTableOfNamesOnlyStopsSharing(t *testing.T) {
 	if !rep.Same(&s) {
 		t.Error("the same report under equal names counts as a change")
 	}
-	runtime.KeepAlive(hold)
-	hold = nil
+	runtime.KeepAlive(hold) // up to here; from here on they can be collected
 	collect(t, r, 0)
 	late := r.Names([]string{"late"})
 	if r.Names([]string{"late"}) != late {

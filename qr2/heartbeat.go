@@ -5,7 +5,9 @@ import (
 	"encoding/binary"
 	"errors"
 	"net/netip"
+	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/respawnd/respawnd/master"
 )
@@ -20,6 +22,10 @@ var (
 // maxLocal is how many local addresses a host reports.
 const maxLocal = 5
 
+// stateName is the one rule that describes the heartbeat and not the server. It
+// comes and goes, so it is left out of the names that a server reports.
+const stateName = "statechanged"
+
 // state is the value of the rule statechanged.
 type state byte
 
@@ -30,36 +36,44 @@ const (
 	stateStarting state = 3
 )
 
-// fixed are the rules that mean something to us. The slices lie in the packet.
+// fixed are the rules that mean something to us. The slices lie in the packet;
+// those of rules that did not come are nil.
 type fixed struct {
 	game      []byte
 	state     state
 	natNeg    bool
 	localIP   [maxLocal][]byte
-	localIPs  int
 	localPort []byte
+
+	hasState, hasNATNeg bool
 }
 
 // note remembers a rule if it is one of the fixed ones. The first value counts.
 func (f *fixed) note(name, value []byte) {
 	switch string(name) {
 	case "gamename":
-		if f.game == nil {
-			f.game = value
-		}
+		first(&f.game, value)
 	case "natneg":
-		f.natNeg = len(value) == 1 && value[0] == '1'
-	case "statechanged":
-		if len(value) == 1 && value[0] >= '0' && value[0] <= '3' {
-			f.state = state(value[0] - '0')
+		if !f.hasNATNeg {
+			f.hasNATNeg, f.natNeg = true, len(value) == 1 && value[0] == '1'
+		}
+	case stateName:
+		if !f.hasState {
+			f.hasState = true
+			if len(value) == 1 && value[0] >= '0' && value[0] <= '3' {
+				f.state = state(value[0] - '0')
+			}
 		}
 	case "localport":
-		f.localPort = value
+		first(&f.localPort, value)
 	case "localip0", "localip1", "localip2", "localip3", "localip4":
-		if f.localIPs < maxLocal {
-			f.localIP[f.localIPs] = value
-			f.localIPs++
-		}
+		first(&f.localIP[name[len(name)-1]-'0'], value)
+	}
+}
+
+func first(slot *[]byte, value []byte) {
+	if *slot == nil {
+		*slot = value
 	}
 }
 
@@ -72,21 +86,16 @@ func (f *fixed) local(old []netip.AddrPort) []netip.AddrPort {
 	}
 	var found [maxLocal]netip.AddrPort
 	n := 0
-	for _, text := range f.localIP[:f.localIPs] {
+	for _, text := range f.localIP {
 		if a, ok := parseIPv4(text); ok {
 			found[n] = netip.AddrPortFrom(a, uint16(port))
 			n++
 		}
 	}
-	if n == len(old) && [maxLocal]netip.AddrPort(found) == padded(old) {
+	if slices.Equal(found[:n], old) {
 		return old
 	}
 	return append([]netip.AddrPort(nil), found[:n]...)
-}
-
-func padded(list []netip.AddrPort) (out [maxLocal]netip.AddrPort) {
-	copy(out[:], list)
-	return out
 }
 
 // parseIPv4 reads a dotted quad without allocating.
@@ -183,11 +192,8 @@ func (p *parser) parse(packet []byte, old *master.Server) error {
 	if len(p.fixed.game) == 0 {
 		return errNoGame
 	}
-	if !whole {
-		return nil
-	}
-	if rest, whole = p.table(rest, players, teams, false); whole {
-		p.table(rest, players, teams, true)
+	if whole {
+		p.tables(rest, players, teams)
 	}
 	return nil
 }
@@ -206,12 +212,15 @@ func (p *parser) rules(b []byte, hint *master.Names) (rest []byte, whole bool, e
 		if !ok {
 			break
 		}
+		b = next
+		p.fixed.note(name, value)
+		if string(name) == stateName {
+			continue
+		}
 		if len(p.names) == master.MaxNames {
 			return nil, false, errTooMuch
 		}
-		p.fixed.note(name, value)
 		p.names, p.values = append(p.names, string(name)), append(p.values, value)
-		b = next
 	}
 	names := p.registry.Names(p.names)
 	for i, value := range p.values {
@@ -231,10 +240,12 @@ func (p *parser) rules(b []byte, hint *master.Names) (rest []byte, whole bool, e
 func (p *parser) expectedRules(b []byte, names *master.Names) (rest []byte, ok bool) {
 	for i := range names.Reported() {
 		name, slot := names.ReportedName(i)
-		n := len(name)
-		if len(b) < n+2 || b[n] != 0 || string(b[:n]) != name || n == 0 {
-			return nil, false
+		if !begins(b, name) {
+			if b = p.skipState(b); !begins(b, name) {
+				return nil, false
+			}
 		}
+		n := len(name)
 		j := bytes.IndexByte(b[n+1:], 0)
 		if j < 0 {
 			return nil, false
@@ -246,6 +257,7 @@ func (p *parser) expectedRules(b []byte, names *master.Names) (rest []byte, ok b
 		}
 		b = b[n+j+2:]
 	}
+	b = p.skipState(b)
 	if names == nil || len(b) == 0 || b[0] != 0 {
 		return nil, false
 	}
@@ -253,88 +265,134 @@ func (p *parser) expectedRules(b []byte, names *master.Names) (rest []byte, ok b
 	return b[1:], true
 }
 
-// table reads one table: players first, then teams. A table whose columns all
-// end in _t is one of teams wherever it stands. whole is false if there is no
-// table or the packet was cut in it; the table is left out then.
-func (p *parser) table(b []byte, players, teams *master.Names, second bool) (rest []byte, whole bool) {
-	if len(b) < 2 {
-		return nil, false
+// begins reports whether b begins with a name, which is not empty, and its NUL.
+func begins(b []byte, name string) bool {
+	n := len(name)
+	return n > 0 && len(b) > n && b[n] == 0 && string(b[:n]) == name
+}
+
+// skipState reads the rule statechanged if b begins with it.
+func (p *parser) skipState(b []byte) []byte {
+	for len(b) > 0 && b[0] == stateName[0] && bytes.HasPrefix(b, []byte(stateName+"\x00")) {
+		name, value, rest, ok := cutPair(b)
+		if !ok {
+			break
+		}
+		p.fixed.note(name, value)
+		b = rest
 	}
-	rows := int(binary.BigEndian.Uint16(b))
-	b = b[2:]
-	names, isTeams, b, ok := p.columns(b, players, teams, second)
+	return b
+}
+
+// tables reads players, then teams. If all columns of the first table end in
+// _t, it is the one of the teams.
+func (p *parser) tables(b []byte, players, teams *master.Names) {
+	t, ok := p.table(b, players)
 	if !ok {
-		return nil, false
+		return
 	}
-	columns := names.Reported()
-	if columns == 0 {
-		return b, true
+	swapped := t.ofTeams()
+	if swapped {
+		b = t.each(p.report.Team)
+		p.report.SetTeams(t.names, t.rows)
+		t, ok = p.table(b, players)
+	} else {
+		b = t.each(p.report.Player)
+		p.report.SetPlayers(t.names, t.rows)
+		t, ok = p.table(b, teams)
 	}
-	if rows*columns > len(b) || !complete(b, rows*columns) {
-		return nil, false // not even a NUL for each value
+	switch {
+	case !ok, swapped && t.ofTeams():
+	case swapped:
+		t.each(p.report.Player)
+		p.report.SetPlayers(t.names, t.rows)
+	default:
+		t.each(p.report.Team)
+		p.report.SetTeams(t.names, t.rows)
 	}
-	add, set := p.report.Player, p.report.SetPlayers
-	if isTeams {
-		add, set = p.report.Team, p.report.SetTeams
+}
+
+// tableText is a table as it lies in a packet.
+type tableText struct {
+	names  *master.Names // nil: it has no columns
+	rows   int
+	values []byte // rows times names.Reported() of them, and what follows
+}
+
+// ofTeams reports whether there are columns and all their names end in _t.
+func (t *tableText) ofTeams() bool {
+	for i := range t.names.Reported() {
+		if name, _ := t.names.ReportedName(i); !strings.HasSuffix(name, "_t") {
+			return false
+		}
 	}
-	for range rows {
-		for c := range columns {
+	return t.names != nil
+}
+
+// each hands out the values that are kept and returns what follows the table.
+func (t *tableText) each(add func([]byte)) (rest []byte) {
+	b := t.values
+	for range t.rows {
+		for column := range t.names.Reported() {
 			end := bytes.IndexByte(b, 0)
-			if _, slot := names.ReportedName(c); slot >= 0 {
+			if _, slot := t.names.ReportedName(column); slot >= 0 {
 				add(b[:end])
 			}
 			b = b[end+1:]
 		}
 	}
-	set(names, rows)
-	return b, true
+	return b
 }
 
-// complete reports whether b holds n NUL-terminated values.
-func complete(b []byte, n int) bool {
-	if n == 0 {
-		return true
+// table reads the head of a table. ok is false if there is none or the packet
+// was cut in it: the table is left out then.
+func (p *parser) table(b []byte, hint *master.Names) (t tableText, ok bool) {
+	if len(b) < 2 {
+		return t, false
 	}
-	return bytes.Count(b, []byte{0}) >= n
+	rows := int(binary.BigEndian.Uint16(b))
+	names, b, ok := p.columns(b[2:], hint)
+	if !ok {
+		return t, false
+	}
+	if names == nil {
+		rows = 0
+	}
+	if bytes.Count(b, []byte{0}) < rows*names.Reported() {
+		return t, false
+	}
+	return tableText{names, rows, b}, true
 }
 
-// columns reads the column names of a table.
-func (p *parser) columns(b []byte, players, teams *master.Names, second bool) (names *master.Names, isTeams bool, rest []byte, ok bool) {
-	hint := players
-	if second {
-		hint = teams
-	}
+// columns reads the column names of a table, which are probably those of hint.
+func (p *parser) columns(b []byte, hint *master.Names) (names *master.Names, rest []byte, ok bool) {
 	if rest, ok := expectedColumns(b, hint); ok {
-		return hint, second, rest, true
+		return hint, rest, true
 	}
 	p.names = p.names[:0]
-	teamColumns := 0
 	for {
 		name, next, ok := cutText(b)
-		if !ok || len(p.names) == master.MaxNames {
-			return nil, false, nil, false
+		if !ok {
+			return nil, nil, false
 		}
 		b = next
 		if len(name) == 0 {
-			break
+			return p.registry.Names(p.names), b, true
 		}
-		if bytes.HasSuffix(name, []byte("_t")) {
-			teamColumns++
+		if len(p.names) == master.MaxNames {
+			return nil, nil, false
 		}
 		p.names = append(p.names, string(name))
 	}
-	isTeams = second || (len(p.names) > 0 && teamColumns == len(p.names))
-	return p.registry.Names(p.names), isTeams, b, true
 }
 
 func expectedColumns(b []byte, names *master.Names) (rest []byte, ok bool) {
 	for i := range names.Reported() {
 		name, _ := names.ReportedName(i)
-		n := len(name)
-		if len(b) <= n || b[n] != 0 || string(b[:n]) != name {
+		if !begins(b, name) {
 			return nil, false
 		}
-		b = b[n+1:]
+		b = b[len(name)+1:]
 	}
 	if names == nil || len(b) == 0 || b[0] != 0 {
 		return nil, false

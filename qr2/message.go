@@ -2,6 +2,7 @@ package qr2
 
 import (
 	"bytes"
+	"crypto/rand"
 	"encoding/binary"
 	"errors"
 	"math"
@@ -50,8 +51,12 @@ type messageTable struct {
 	perHost map[master.Key]int
 }
 
+// newMessageTable returns an empty table. Keys start anywhere: hosts remember
+// those that they were sent before the daemon was restarted.
 func newMessageTable() messageTable {
-	return messageTable{waiting: make(map[messageID]*message), perHost: make(map[master.Key]int)}
+	var first [4]byte
+	_, _ = rand.Read(first[:]) // never returns an error
+	return messageTable{last: binary.BigEndian.Uint32(first[:]), waiting: make(map[messageID]*message), perHost: make(map[master.Key]int)}
 }
 
 // nextKey returns a fresh message key. A host's memory of keys starts out

@@ -29,7 +29,7 @@ const (
 // Texts that a refused host is sent. Some games show them to their user.
 const (
 	textUnknownGame = "Unknown game"
-	textNoSecret    = "Game has no key here"
+	textNoKey       = "Game has no key here"
 	textBanned      = "Banned"
 	textWrong       = "Invalid challenge response"
 	textFull        = "Master server is full"
@@ -48,35 +48,43 @@ type pending struct {
 	challenge string
 	sent      int // copies of the challenge
 	wrong     int // wrong answers
-	in, out   int // bytes from and to its address
+	*budget       // shared by all instance keys of its source
 	next      time.Time
 	expires   time.Time
 	place     *list.Element
 }
 
+// budget is what a source that has proved nothing has sent and was sent.
+type budget struct {
+	hosts   int // pending ones
+	in, out int // bytes
+}
+
 // spend reports whether n more bytes may be sent to the unproved address, and
 // counts them. The very first challenge is allowed even to a shorter heartbeat:
 // nobody could register otherwise.
-func (v *pending) spend(n int) bool {
-	if v.out+n > v.in && (v.out > 0 || n > challengeSize) {
+func (b *budget) spend(n int) bool {
+	if b.out+n > b.in && (b.out > 0 || n > challengeSize) {
 		return false
 	}
-	v.out += n
+	b.out += n
 	return true
 }
 
 // pendingTable holds the hosts that are being verified; Server.mu guards it.
 type pendingTable struct {
-	hosts  map[master.Key]*pending
-	byAddr map[netip.Addr]int
-	order  *list.List // of *pending, the one that waited longest in front
+	hosts    map[master.Key]*pending
+	byAddr   map[netip.Addr]int
+	bySource map[netip.AddrPort]*budget
+	order    *list.List // of *pending, the one that waited longest in front
 }
 
 func newPendingTable() pendingTable {
 	return pendingTable{
-		hosts:  make(map[master.Key]*pending),
-		byAddr: make(map[netip.Addr]int),
-		order:  list.New(),
+		hosts:    make(map[master.Key]*pending),
+		byAddr:   make(map[netip.Addr]int),
+		bySource: make(map[netip.AddrPort]*budget),
+		order:    list.New(),
 	}
 }
 
@@ -92,7 +100,13 @@ func (t *pendingTable) add(k master.Key, limit int) *pending {
 	for len(t.hosts) >= limit {
 		t.remove(t.order.Front().Value.(*pending).key)
 	}
-	v := &pending{key: k}
+	b := t.bySource[k.Source]
+	if b == nil {
+		b = &budget{}
+		t.bySource[k.Source] = b
+	}
+	b.hosts++
+	v := &pending{key: k, budget: b}
 	v.place = t.order.PushBack(v)
 	t.hosts[k] = v
 	t.byAddr[a]++
@@ -106,6 +120,9 @@ func (t *pendingTable) remove(k master.Key) {
 	}
 	delete(t.hosts, k)
 	t.order.Remove(v.place)
+	if v.hosts--; v.hosts == 0 {
+		delete(t.bySource, k.Source)
+	}
 	if t.byAddr[k.Source.Addr()]--; t.byAddr[k.Source.Addr()] == 0 {
 		delete(t.byAddr, k.Source.Addr())
 	}
@@ -136,7 +153,7 @@ func (s *Server) introduce(w netserve.PacketWriter, p netserve.Packet, key maste
 	}
 	if !g.Usable() {
 		s.note(key.Source, g.Name, verdicts.NoSecret)
-		return s.turnAway(w, p, key.Instance, textNoSecret, dropNoSecret)
+		return s.turnAway(w, p, key.Instance, textNoKey, dropNoSecret)
 	}
 	return s.challenge(w, p, key, g, bytes.Clone(p.Data))
 }

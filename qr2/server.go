@@ -83,7 +83,8 @@ type Server struct {
 	opt     Options
 	list    *master.Registry
 	policy  atomic.Pointer[Policy]
-	parsers sync.Pool
+	parsers sync.Pool // of *parser
+	replies sync.Pool // of *[replyHeader]byte
 	metrics *metrics
 	conn    netserve.PacketWriter
 
@@ -108,6 +109,7 @@ func New(opt Options) *Server {
 	}
 	s.SetPolicy(opt.Policy)
 	s.parsers.New = func() any { return &parser{registry: opt.Registry} }
+	s.replies.New = func() any { return new([replyHeader]byte) }
 	return s
 }
 
@@ -240,8 +242,7 @@ func (s *Server) keepalive(w netserve.PacketWriter, p netserve.Packet, key maste
 		return s.restoredKeepalive(w, p, key)
 	}
 	s.metrics.received.keepalive.Inc()
-	var buf [replyHeader]byte
-	s.send(w, p, appendHeader(buf[:0], KindKeepalive, key.Instance))
+	s.reply(w, p, KindKeepalive, key.Instance)
 	return ""
 }
 
@@ -296,13 +297,11 @@ func (s *Server) update(ps *parser, old *master.Server, via netip.Addr, now time
 	}
 	next := *old
 	next.Via, next.NATNeg, next.Local, next.Seen = via, ps.fixed.natNeg, local, now
-	err := ps.report.Into(&next)
-	if err == nil {
-		err = s.list.Put(next)
-	}
-	if err != nil {
+	if err := ps.report.Into(&next); err != nil {
 		s.opt.Log.Debug().Stringer("peer", old.Key.Source).Err(err).Msg("update not taken")
+		return
 	}
+	s.list.Update(next) // unless it was removed meanwhile
 }
 
 func sameSlice(a, b []netip.AddrPort) bool {
@@ -354,6 +353,13 @@ func (s *Server) disabled(name []byte) uint32 {
 	}
 }
 
+// reply answers a packet with one that has no body.
+func (s *Server) reply(w netserve.PacketWriter, p netserve.Packet, k Kind, instance uint32) {
+	buf := s.replies.Get().(*[replyHeader]byte)
+	s.send(w, p, appendHeader(buf[:0], k, instance))
+	s.replies.Put(buf)
+}
+
 // send answers a packet from the address that it was sent to.
 func (s *Server) send(w netserve.PacketWriter, p netserve.Packet, reply []byte) {
 	s.write(w, p.To, p.From, reply)
@@ -389,16 +395,19 @@ func (s *Server) verified(v *pending, now time.Time) error {
 }
 
 // record makes the record of a host from the report that it was challenged for.
-// A restored server that was challenged on a keepalive keeps its saved report.
+// A server that is listed already keeps its record: if it is restored and was
+// challenged on a keepalive there is no other, else its reports were taken.
 func (s *Server) record(v *pending, now time.Time) (master.Server, error) {
 	old, listed := s.list.At(v.key.Source)
-	if v.packet == nil {
-		if !listed || old.Key != v.key {
-			return master.Server{}, master.ErrNotListed
-		}
+	own := listed && old.Key == v.key && old.Game == v.game.Name
+	if own && (v.packet == nil || !old.Restored) {
+		// The record is as new as the packet, or newer.
 		srv := *old
 		srv.Restored, srv.Seen, srv.Via, srv.Lifetime = false, now, v.via, 0
 		return srv, nil
+	}
+	if v.packet == nil {
+		return master.Server{}, master.ErrNotListed
 	}
 	ps := s.parsers.Get().(*parser)
 	defer s.parsers.Put(ps)
@@ -418,13 +427,11 @@ func (s *Server) record(v *pending, now time.Time) (master.Server, error) {
 		Local:  ps.fixed.local(nil),
 		Seen:   now,
 	}
-	if listed && old.Key == v.key && old.Game == srv.Game {
-		srv.Findings, srv.First = old.Findings, old.First
-	}
 	if s.opt.Locate != nil {
 		srv.Country, srv.Region = s.opt.Locate(v.key.Source.Addr())
 	}
-	return srv, ps.report.Into(&srv)
+	err := ps.report.Into(&srv)
+	return srv, err
 }
 
 // response checks the answer to a challenge.
@@ -443,7 +450,7 @@ func (s *Server) response(w netserve.PacketWriter, p netserve.Packet, key master
 	} else if v.wrong++; v.wrong >= maxWrong {
 		s.pending.remove(key)
 	}
-	tell := v.spend(refusalSize(textWrong))
+	tell := !right && s.opt.Refuse && v.spend(refusalSize(textWrong))
 	s.mu.Unlock()
 
 	if !right {
@@ -462,40 +469,51 @@ func (s *Server) repeatedResponse(w netserve.PacketWriter, p netserve.Packet, ke
 	if srv, ok := s.list.At(key.Source); !ok || srv.Key != key || srv.Restored || len(p.Data) < replyHeader {
 		return dropUnexpected
 	}
-	var buf [replyHeader]byte
-	s.send(w, p, appendHeader(buf[:0], KindRegistered, key.Instance))
+	s.reply(w, p, KindRegistered, key.Instance)
 	return ""
 }
 
 // welcome lists a verified host and tells it so, or why not.
 func (s *Server) welcome(w netserve.PacketWriter, p netserve.Packet, v *pending, now time.Time) string {
 	if s.banned(v.key.Source.Addr()) {
-		s.note(v.key.Source, v.game.Name, verdicts.Banned)
-		s.refuse(w, p, v.key.Instance, textBanned)
-		return dropBanned
+		return s.unwelcome(w, p, v, errBanned)
 	}
 	old, known := s.list.At(v.key.Source)
 	if err := s.verified(v, now); err != nil {
 		return s.unwelcome(w, p, v, err)
 	}
+	if s.banned(v.key.Source.Addr()) { // since the first look
+		s.list.Remove(v.key)
+		return s.unwelcome(w, p, v, errBanned)
+	}
 	s.metrics.registered.Inc()
-	var buf [replyHeader]byte
-	s.send(w, p, appendHeader(buf[:0], KindRegistered, v.key.Instance))
-	if known && old.Key != v.key {
+	s.reply(w, p, KindRegistered, v.key.Instance)
+	restarted := known && old.Key != v.key
+	if restarted {
 		s.note(v.key.Source, v.game.Name, verdicts.Restarted)
 	}
 	s.note(v.key.Source, v.game.Name, verdicts.Listed)
 	s.mu.Lock()
+	if restarted {
+		s.messages.forget(old.Key)
+	}
 	s.probes.add(v.key, v.via, v.game.QueryChallenge(), now)
 	s.mu.Unlock()
 	return ""
 }
+
+// errBanned is why a verified host on a banned address is not listed.
+var errBanned = errors.New("banned")
 
 // unwelcome tells a verified host why it is not listed. Its address is proved,
 // so the answer may be longer than the question.
 func (s *Server) unwelcome(w netserve.PacketWriter, p netserve.Packet, v *pending, err error) string {
 	verdict, text, reason := verdicts.Malformed, textMalformed, dropMalformed
 	switch {
+	case errors.Is(err, master.ErrNotListed):
+		return dropUnlisted // a restored server that expired; its next heartbeat is welcome
+	case errors.Is(err, errBanned):
+		verdict, text, reason = verdicts.Banned, textBanned, dropBanned
 	case errors.Is(err, master.ErrFull):
 		verdict, text, reason = verdicts.ListFull, textFull, dropFull
 	case errors.Is(err, master.ErrTooManyHere), errors.Is(err, master.ErrTaken):

@@ -1,0 +1,206 @@
+package qr2
+
+import (
+	"encoding/binary"
+	"net/netip"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/respawnd/respawnd/internal/netserve"
+	"github.com/respawnd/respawnd/master"
+)
+
+// probed lets the ticker run until the host is asked and returns the question.
+func (h *host) probed(t *testing.T) []byte {
+	t.Helper()
+	h.in.pass(tickEvery)
+	for _, p := range h.in.probe.take() {
+		if p.to == h.addr {
+			return p.data
+		}
+	}
+	t.Fatalf("%v was not asked", h.addr)
+	return nil
+}
+
+// tell hands an answer to the second socket and reports whether it was taken.
+func (h *host) tell(from *host, data []byte) bool {
+	return h.in.probeReply(netserve.Packet{Data: data, From: from.addr, To: masterAddr})
+}
+
+func (h *host) reachable() bool {
+	srv, ok := h.in.list.Get(h.key())
+	return ok && srv.Findings.Reachable
+}
+
+func number(question []byte) uint32 { return binary.BigEndian.Uint32(question[3:]) }
+
+func reply(k Kind, number uint32, body string) []byte {
+	return append(binary.BigEndian.AppendUint32([]byte{byte(k)}, number), body...)
+}
+
+func TestHostThatAnswersTheProbeIsReachable(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		in := newIntake(t, nil)
+		h := in.host("192.0.2.1:6500")
+		h.register()
+		q := h.probed(t)
+		if want := append(appendHeader(nil, KindQuery, number(q)), 0xFF, 0xFF, 0xFF); string(q) != string(want) {
+			t.Errorf("question: got %x, want %x", q, want)
+		}
+		if h.reachable() {
+			t.Error("reachable before it answered")
+		}
+		if !h.tell(h, reply(KindQuery, number(q), "hostname\x00x\x00\x00")) || !h.reachable() {
+			t.Error("not reachable after its answer")
+		}
+		if got := in.verdict(h.addr); got != "reachable" {
+			t.Errorf("verdict: got %q", got)
+		}
+		if h.tell(h, reply(KindQuery, number(q), "")) {
+			t.Error("a second answer is taken")
+		}
+		if err := in.handle(in.w, netserve.Packet{Data: h.heartbeat("hostname", "new"), From: h.addr, To: masterAddr}); err != "" || !h.reachable() {
+			t.Error("a heartbeat took the finding back")
+		}
+	})
+}
+
+func TestAnswersThatProveNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		in := newIntake(t, nil)
+		h, other := in.host("192.0.2.1:6500"), in.host("192.0.2.1:6501")
+		h.register()
+		q := h.probed(t)
+		for name, tt := range map[string]struct {
+			from *host
+			data []byte
+		}{
+			"another source":  {other, reply(KindQuery, number(q), "")},
+			"a wrong number":  {h, reply(KindQuery, number(q)+1, "")},
+			"another kind":    {h, reply(KindKeepalive, number(q), "")},
+			"half an answer":  {h, reply(KindQuery, number(q), "")[:4]},
+			"nothing":         {h, nil},
+			"a plain refusal": {h, []byte("\xff\xff\xff\xffdisconnect")},
+		} {
+			if h.tell(tt.from, tt.data) || h.reachable() {
+				t.Errorf("%s counts as an answer", name)
+			}
+		}
+		if !h.tell(h, reply(KindQuery, number(q), "")) {
+			t.Error("the right answer is not taken after wrong ones")
+		}
+	})
+}
+
+func TestSilentHostIsAskedThreeTimes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		in := newIntake(t, nil)
+		h := in.host("192.0.2.1:6500")
+		h.register()
+		in.list.Report(h.key(), master.Findings{Reachable: true})
+		asked := 0
+		for range 100 {
+			in.pass(tickEvery)
+			asked += len(in.probe.take())
+		}
+		if asked != probeTries {
+			t.Errorf("asked %d times, want %d", asked, probeTries)
+		}
+		if h.reachable() {
+			t.Error("still reachable")
+		}
+		if got := in.verdict(h.addr); got != "not reachable from a new address" {
+			t.Errorf("verdict: got %q", got)
+		}
+		if len(in.probes.asked)+len(in.probes.queued)+len(in.probes.fifo) != 0 {
+			t.Error("it is still in the queue")
+		}
+	})
+}
+
+func TestHostsThatWantAnAddressCheckAreAskedForIt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		in := newIntake(t, nil)
+		h := in.host("192.0.2.1:6500")
+		h.game = "prequery"
+		h.register()
+		q := h.probed(t)
+		if want := appendHeader(nil, KindAvailable, number(q)); string(q) != string(want) {
+			t.Errorf("question: got %x, want %x", q, want)
+		}
+		if !h.tell(h, reply(KindAvailable, number(q), "-1002570049\x00")) || !h.reachable() {
+			t.Error("not reachable after its answer")
+		}
+	})
+}
+
+func TestEveryHostIsAskedAgainAfterAWhile(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		in := newIntake(t, nil)
+		h := in.host("192.0.2.1:6500")
+		h.register()
+		restored := *h.restarted(3).saved(t, "192.0.2.2:6500")
+		foreign := restored
+		foreign.Key.Source, foreign.Origin, foreign.Restored = in.host("192.0.2.3:6500").addr, master.FromZandronum, false
+		foreign.Public = foreign.Key.Source
+		for _, s := range []master.Server{restored, foreign} {
+			if err := in.list.Put(s); err != nil {
+				t.Fatal(err)
+			}
+		}
+		q := h.probed(t)
+		h.tell(h, reply(KindQuery, number(q), ""))
+		in.pass(probeAgain - time.Second)
+		if got := in.probe.take(); len(got) != 0 {
+			t.Fatalf("asked again too early: %+v", got)
+		}
+		in.pass(2 * time.Second)
+		got := in.probe.take()
+		if len(got) != 1 || got[0].to != h.addr {
+			t.Fatalf("asked %+v, want the verified QR2 host alone", got)
+		}
+		if number(got[0].data) == number(q) {
+			t.Error("the same number again")
+		}
+		in.pass(10 * time.Second) // it fell silent
+		if h.reachable() {
+			t.Error("still reachable")
+		}
+	})
+}
+
+// saved returns a record as the saved list has it.
+func (h *host) saved(t *testing.T, addr string) *master.Server {
+	t.Helper()
+	s := master.Server{Key: h.key(), Game: "gmtest", Restored: true, Lifetime: time.Hour}
+	s.Key.Source = h.in.host(addr).addr
+	s.Public = s.Key.Source
+	return &s
+}
+
+func TestProbesPerTickAndWaitingAreBounded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		in := newIntake(t, nil)
+		h := in.host("192.0.2.1:6500")
+		for i := range uint32(3 * probeAtOnce) {
+			k := h.restarted(i).key()
+			k.Source = in.host("192.0.2.1:1").addr
+			in.probes.add(k, masterAddr, false, time.Now()) // the same source: once
+		}
+		if len(in.probes.fifo) != 1 {
+			t.Fatalf("%d entries for one source, want 1", len(in.probes.fifo))
+		}
+		in.probes = newProbeQueue()
+		for port := range uint16(3 * probeAtOnce) {
+			k := h.key()
+			k.Source = netip.AddrPortFrom(h.addr.Addr(), 1000+port)
+			in.probes.add(k, masterAddr, false, time.Now())
+		}
+		in.pass(tickEvery)
+		if got := len(in.probe.take()); got != probeAtOnce {
+			t.Errorf("probes in one tick: got %d, want %d", got, probeAtOnce)
+		}
+	})
+}
