@@ -40,22 +40,32 @@ func (c *Catalogue) Rooms(game string) []games.Room {
 	return nil
 }
 
-// SetFile names the operator's file, "" for none. It is read by the next Reload.
-func (c *Catalogue) SetFile(path string) {
+// Load reads all layers. file is the operator's file, "" for none; Reload reads
+// the same one again. After an error everything is as it was.
+func (c *Catalogue) Load(ctx context.Context, file string) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.file = path
+	if err := c.read(ctx, file); err != nil {
+		return err
+	}
+	c.file = file
+	return nil
 }
 
 // Reload reads all layers again. After an error everything is as it was.
 func (c *Catalogue) Reload(ctx context.Context) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	return c.read(ctx, c.file)
+}
+
+// read fills the catalogue. c.mu is held.
+func (c *Catalogue) read(ctx context.Context, path string) error {
 	embedded, err := games.ParseYAML(bytes.NewReader(c.Embedded), games.Source{Origin: games.FromEmbedded})
 	if err != nil {
 		return fmt.Errorf("embedded games: %w", err)
 	}
-	file, err := readGamesFile(c.file)
+	file, err := readGamesFile(path)
 	if err != nil {
 		return err
 	}
@@ -138,12 +148,15 @@ func (c *Catalogue) storedRooms(ctx context.Context) (map[string][]games.Room, e
 // put stores the operator's own records in place of earlier ones.
 func (c *Catalogue) put(ctx context.Context, list []games.Game) error {
 	now := time.Now()
-	for part := range slices.Chunk(list, storage.MaxGamesAtOnce) {
-		records := make([]storage.Game, len(part))
-		for i, g := range part {
-			records[i] = storage.Game{Name: g.Name, Doc: games.AppendYAML(nil, []games.Game{g}), Changed: now}
+	records := make([]storage.Game, len(list))
+	for i, g := range list {
+		records[i] = storage.Game{Name: g.Name, Doc: games.AppendYAML(nil, []games.Game{g}), Changed: now}
+		if err := records[i].Check(); err != nil {
+			return err
 		}
-		if err := c.Store.SetGames(ctx, records); err != nil {
+	}
+	for part := range slices.Chunk(records, storage.MaxGamesAtOnce) {
+		if err := c.Store.SetGames(ctx, part); err != nil {
 			return err
 		}
 	}
@@ -180,5 +193,27 @@ func (c *Catalogue) try(ctx context.Context, list []games.Game) error {
 	if invalid := (*games.InvalidError)(nil); errors.As(err, &invalid) {
 		return fmt.Errorf("%w: %w", ErrBadRequest, err)
 	}
-	return err
+	if err != nil {
+		return err
+	}
+	return c.tryRooms(ctx, list)
+}
+
+// tryRooms refuses records with the number of a room that was added to a game.
+func (c *Catalogue) tryRooms(ctx context.Context, list []games.Game) error {
+	added := make(map[uint32]string)
+	for r, err := range c.Store.Rooms(ctx, "") {
+		if err != nil {
+			return fmt.Errorf("rooms in the store: %w", err)
+		}
+		added[r.ID] = r.Game
+	}
+	for _, g := range list {
+		for _, r := range g.Rooms {
+			if game, taken := added[r.ID]; taken {
+				return fmt.Errorf("%w: %s: room %d was added to %s", ErrBadRequest, g.Name, r.ID, game)
+			}
+		}
+	}
+	return nil
 }

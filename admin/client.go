@@ -43,7 +43,9 @@ func NewClient(listen, token string) (*Client, error) {
 	if a, err := netip.ParseAddr(host); host == "" || (err == nil && a.IsUnspecified()) {
 		host = "127.0.0.1"
 	}
-	return &Client{base: "http://" + net.JoinHostPort(host, port), token: token, http: &http.Client{}}, nil
+	// No proxy: it would get the token.
+	direct := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
+	return &Client{base: "http://" + net.JoinHostPort(host, port), token: token, http: direct}, nil
 }
 
 // call makes a request and decodes the JSON answer into out, unless out is nil.

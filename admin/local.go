@@ -3,8 +3,10 @@ package admin
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"net/netip"
 	"os"
 	"path/filepath"
@@ -35,8 +37,9 @@ type Local struct {
 	DataDir string
 	// StoreName is the name of the store in a backup.
 	StoreName string
-	// Files are further files that belong into a backup.
-	Files   []string
+	// Files are the paths of further files that belong into a backup, by their
+	// names in it. One that does not exist is left out.
+	Files   map[string]string
 	Version string
 
 	// Registry and Verdicts are nil where no daemon runs.
@@ -47,7 +50,9 @@ type Local struct {
 var _ Operator = (*Local)(nil)
 
 // Bans implements Operator.
-func (l *Local) Bans(context.Context) ([]storage.Ban, error) { return l.Table.List(), nil }
+func (l *Local) Bans(context.Context) ([]storage.Ban, error) {
+	return append([]storage.Ban{}, l.Table.List()...), nil // never null as JSON
+}
 
 // AddBan implements Operator.
 func (l *Local) AddBan(ctx context.Context, b storage.Ban) error {
@@ -89,7 +94,7 @@ func (l *Local) DeleteGame(ctx context.Context, name string) error {
 
 // Rooms implements Operator.
 func (l *Local) Rooms(ctx context.Context, game string) ([]storage.Room, error) {
-	var out []storage.Room
+	out := []storage.Room{}
 	for r, err := range l.Store.Rooms(ctx, game) {
 		if err != nil {
 			return nil, err
@@ -109,11 +114,28 @@ func (l *Local) PutRoom(ctx context.Context, r storage.Room) (storage.Room, erro
 	if other, of, taken := l.Catalogue.Catalog().Room(r.ID); r.ID != 0 && taken {
 		return r, fmt.Errorf("%w: room %d is %q of %s in the catalogue", ErrBadRequest, r.ID, other.Name, of.Name)
 	}
-	r, err := l.Store.PutRoom(ctx, r)
+	r, err := l.storeRoom(ctx, r)
 	if err != nil {
 		return r, err
 	}
 	return r, l.Catalogue.Reload(ctx)
+}
+
+// storeRoom stores a room. The store gives out numbers and does not know those of
+// the catalogue, so a number that is taken there is passed over.
+func (l *Local) storeRoom(ctx context.Context, r storage.Room) (storage.Room, error) {
+	for {
+		stored, err := l.Store.PutRoom(ctx, r)
+		if err != nil || r.ID != 0 {
+			return stored, err
+		}
+		if _, _, taken := l.Catalogue.Catalog().Room(stored.ID); !taken {
+			return stored, nil
+		}
+		if err := l.Store.DeleteRoom(ctx, stored.ID); err != nil {
+			return r, err
+		}
+	}
 }
 
 // DeleteRoom implements Operator.
@@ -186,10 +208,19 @@ func (l *Local) Backup(ctx context.Context, w io.Writer) (err error) {
 		return err
 	}
 	paths := []string{copied}
-	for _, f := range l.Files {
-		if _, err := os.Stat(f); err == nil {
-			paths = append(paths, f)
+	for name, path := range l.Files {
+		b, err := os.ReadFile(path)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
 		}
+		named := filepath.Join(dir, name)
+		if err == nil {
+			err = os.WriteFile(named, b, 0o600)
+		}
+		if err != nil {
+			return err
+		}
+		paths = append(paths, named)
 	}
 	return backup.Write(w, l.Version, time.Now(), paths)
 }

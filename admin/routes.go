@@ -55,6 +55,9 @@ func body(r *http.Request, into any) error {
 	if err := d.Decode(into); err != nil {
 		return fmt.Errorf("%w: %w", ErrBadRequest, err)
 	}
+	if _, err := d.Token(); !errors.Is(err, io.EOF) {
+		return fmt.Errorf("%w: more than one value", ErrBadRequest)
+	}
 	return nil
 }
 

@@ -6,6 +6,7 @@ import (
 	"crypto/subtle"
 	"encoding/json"
 	"errors"
+	"log/slog"
 	"net"
 	"net/http"
 	"strings"
@@ -18,10 +19,10 @@ import (
 	"github.com/respawnd/respawnd/storage"
 )
 
-// Options configure a Server. Operator and Token are required.
+// Options configure a Server. All but Ready and Log are required.
 type Options struct {
 	Operator Operator
-	Token    string
+	Token    string // empty: nobody is let in
 	// Ready returns what is not ready yet, nil when the daemon serves.
 	Ready func() error
 	// Status is shown under /api/v1/status; it must be encodable as JSON.
@@ -60,7 +61,7 @@ func (s *Server) Serve(ctx context.Context, ln net.Listener) error {
 		IdleTimeout:       idleTimeout,
 		MaxHeaderBytes:    maxHeader,
 		BaseContext:       func(net.Listener) context.Context { return ctx },
-		ErrorLog:          nil,
+		ErrorLog:          slog.NewLogLogger(zerolog.NewSlogHandler(s.opt.Log), slog.LevelWarn),
 	}
 	stopped := make(chan struct{})
 	stop := context.AfterFunc(ctx, func() {
@@ -90,8 +91,15 @@ func (s *Server) Handler() http.Handler {
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { writeText(w, http.StatusOK, "ok\n") })
 	mux.HandleFunc("GET /readyz", s.ready)
 	mux.Handle("GET /metrics", promhttp.HandlerFor(s.opt.Gatherer, promhttp.HandlerOpts{}))
-	mux.Handle("/api/v1/", s.authorized(api))
-	return mux
+	guarded := s.authorized(api)
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		// Before the mux: it answers odd paths with a redirect of its own.
+		if strings.HasPrefix(r.URL.Path, "/api/v1/") {
+			guarded.ServeHTTP(w, r)
+			return
+		}
+		mux.ServeHTTP(w, r)
+	})
 }
 
 func (s *Server) ready(w http.ResponseWriter, _ *http.Request) {
@@ -117,7 +125,7 @@ func (s *Server) authorized(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		scheme, given, _ := strings.Cut(r.Header.Get("Authorization"), " ")
 		sum := sha256.Sum256([]byte(strings.TrimSpace(given)))
-		if !strings.EqualFold(scheme, "Bearer") || subtle.ConstantTimeCompare(sum[:], s.token[:]) != 1 {
+		if s.opt.Token == "" || !strings.EqualFold(scheme, "Bearer") || subtle.ConstantTimeCompare(sum[:], s.token[:]) != 1 {
 			w.Header().Set("WWW-Authenticate", `Bearer realm="respawnd"`)
 			writeError(w, http.StatusUnauthorized, ErrUnauthorized)
 			return

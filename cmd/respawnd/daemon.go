@@ -20,6 +20,7 @@ import (
 	"github.com/respawnd/respawnd/admin"
 	"github.com/respawnd/respawnd/configs"
 	"github.com/respawnd/respawnd/internal/bans"
+	"github.com/respawnd/respawnd/internal/netserve"
 	"github.com/respawnd/respawnd/internal/verdicts"
 	"github.com/respawnd/respawnd/master"
 	"github.com/respawnd/respawnd/qr2"
@@ -43,11 +44,12 @@ type daemon struct {
 	operator  *admin.Local
 	token     string
 
-	intake   *qr2.Server
-	services []service
-	started  time.Time
-	serving  atomic.Bool
-	ran      bool // the list is worth saving
+	intake     *qr2.Server    // nil if the service is off
+	browseGate *netserve.Gate // nil if the service is off
+	services   []service
+	started    time.Time
+	serving    atomic.Bool
+	ran        bool // the list is worth saving
 
 	saveEvery atomic.Int64 // nanoseconds; a reload may change it
 }
@@ -72,14 +74,13 @@ func (d *daemon) open(ctx context.Context) error {
 	d.book = verdicts.NewBook(d.log, 0)
 	d.bans = bans.New(d.store)
 	d.catalogue = &admin.Catalogue{Embedded: configs.Games, Store: d.store}
-	d.catalogue.SetFile(d.cfg.Games.File)
 	d.registry = master.NewRegistry(d.listLimits())
 	if err := d.loadState(ctx); err != nil {
 		return err
 	}
 	d.operator = &admin.Local{
 		Store: d.store, Table: d.bans, Catalogue: d.catalogue,
-		DataDir: d.cfg.DataDir, StoreName: storeName, Files: []string{d.cfg.AdminTokenFile()}, Version: version(),
+		DataDir: d.cfg.DataDir, StoreName: storeName, Files: map[string]string{tokenName: d.cfg.AdminTokenFile()}, Version: version(),
 		Registry: d.registry, Book: d.book,
 	}
 	d.bans.OnChange(d.enforceBans)
@@ -92,7 +93,7 @@ func (d *daemon) loadState(ctx context.Context) error {
 	if err := d.bans.Load(ctx); err != nil {
 		errs = append(errs, fmt.Errorf("bans in the store: %w", err))
 	}
-	errs = append(errs, d.catalogue.Reload(ctx))
+	errs = append(errs, d.catalogue.Load(ctx, d.cfg.Games.File))
 	if d.cfg.GeoIP.File != "" {
 		geo, err := openGeoIP(d.cfg.GeoIP.File)
 		if err != nil {
@@ -160,6 +161,9 @@ func (d *daemon) expired(s *master.Server) {
 func (d *daemon) run(ctx context.Context) error {
 	d.ran = true
 	d.saveEvery.Store(int64(d.cfg.Master.SaveEvery))
+	hup := make(chan os.Signal, 1)
+	signal.Notify(hup, syscall.SIGHUP) // before anybody is told that we are ready
+	defer signal.Stop(hup)
 	g, ctx := errgroup.WithContext(ctx)
 	for _, s := range d.services {
 		g.Go(func() error {
@@ -175,7 +179,7 @@ func (d *daemon) run(ctx context.Context) error {
 	g.Go(func() error { return d.registry.Run(ctx, d.expired) })
 	g.Go(func() error { d.saveList(ctx); return nil })
 	g.Go(func() error { d.sweepBans(ctx); return nil })
-	g.Go(func() error { d.reloadOnSignal(ctx); return nil })
+	g.Go(func() error { d.reloadOn(ctx, hup); return nil })
 	d.announce()
 	err := g.Wait()
 	d.serving.Store(false)
@@ -243,11 +247,8 @@ func (d *daemon) sweepBans(ctx context.Context) {
 	}
 }
 
-// reloadOnSignal reads games, bans and limits again on SIGHUP.
-func (d *daemon) reloadOnSignal(ctx context.Context) {
-	hup := make(chan os.Signal, 1)
-	signal.Notify(hup, syscall.SIGHUP)
-	defer signal.Stop(hup)
+// reloadOn reads games, bans and limits again on each signal.
+func (d *daemon) reloadOn(ctx context.Context, hup <-chan os.Signal) {
 	for {
 		select {
 		case <-ctx.Done():
@@ -266,17 +267,20 @@ func (d *daemon) reloadNow(ctx context.Context) {
 		_ = report(d.log, err, "not reloaded")
 		return
 	}
-	d.catalogue.SetFile(cfg.Games.File)
-	if err := errors.Join(d.catalogue.Reload(ctx), d.bans.Load(ctx)); err != nil {
+	if err := errors.Join(d.catalogue.Load(ctx, cfg.Games.File), d.bans.Load(ctx)); err != nil {
 		_ = report(d.log, err, "not reloaded")
 		return
 	}
 	d.cfg.QR2, d.cfg.Net = keepSockets(d.cfg.QR2, cfg.QR2), cfg.Net
 	d.cfg.Master = cfg.Master
+	d.cfg.ServerBrowse = cfg.ServerBrowse
 	d.saveEvery.Store(int64(cfg.Master.SaveEvery))
 	d.registry.SetLimits(d.listLimits())
 	if d.intake != nil {
 		d.intake.SetPolicy(d.qr2Policy())
+	}
+	if d.browseGate != nil {
+		d.browseGate.SetLimits(d.browseLimits())
 	}
 	d.log.Info().Int("games", d.catalogue.Catalog().Len()).Int("bans", len(d.bans.List())).Msg("reloaded games, bans and limits")
 }

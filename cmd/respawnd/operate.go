@@ -10,6 +10,7 @@ import (
 	"strings"
 	"text/tabwriter"
 	"time"
+	"unicode"
 
 	"github.com/rs/zerolog"
 	"github.com/spf13/cobra"
@@ -71,10 +72,9 @@ func remote(cfg *configs.Config) (admin.Operator, error) {
 func local(ctx context.Context, cfg *configs.Config, store *bolt.Store) (*admin.Local, error) {
 	l := &admin.Local{
 		Store: store, Table: bans.New(store), Catalogue: &admin.Catalogue{Embedded: configs.Games, Store: store},
-		DataDir: cfg.DataDir, StoreName: storeName, Files: []string{cfg.AdminTokenFile()}, Version: version(),
+		DataDir: cfg.DataDir, StoreName: storeName, Files: map[string]string{tokenName: cfg.AdminTokenFile()}, Version: version(),
 	}
-	l.Catalogue.SetFile(cfg.Games.File)
-	return l, errors.Join(l.Table.Load(ctx), l.Catalogue.Reload(ctx))
+	return l, errors.Join(l.Table.Load(ctx), l.Catalogue.Load(ctx, cfg.Games.File))
 }
 
 // table prints rows in columns.
@@ -102,7 +102,10 @@ func dash(s string) string {
 // printable keeps what a stranger sent from moving the cursor.
 func printable(s string) string {
 	return strings.Map(func(r rune) rune {
-		if r < ' ' || r == 0x7F || (r >= 0x80 && r < 0xA0) || r == 0x202E || (r >= 0x2066 && r <= 0x2069) {
+		switch {
+		case unicode.IsControl(r), r == 0x2028, r == 0x2029: // line ends
+			return '?'
+		case unicode.Is(unicode.Bidi_Control, r): // they change how the rest of the line is shown
 			return '?'
 		}
 		return r

@@ -52,14 +52,13 @@ func (p *program) restore(ctx context.Context, cfg *configs.Config, path string)
 	}
 	defer func() { _ = os.RemoveAll(dir) }()
 	target := map[string]string{storeName: storePath(cfg), tokenName: cfg.AdminTokenFile()}
-	m, err := backup.Read(in, dir, func(name string) bool { return target[name] != "" || name == filepath.Base(cfg.AdminTokenFile()) })
+	m, err := backup.Read(in, dir, func(name string) bool { return target[name] != "" })
 	if err != nil {
 		return fmt.Errorf("%s: nothing was changed: %w", path, err)
 	}
 	if err := bolt.Verify(filepath.Join(dir, storeName)); err != nil {
 		return fmt.Errorf("%s: nothing was changed: %w", path, err)
 	}
-	target[filepath.Base(cfg.AdminTokenFile())] = cfg.AdminTokenFile()
 	return p.putInPlace(dir, m, target)
 }
 

@@ -186,7 +186,7 @@ func (t *selfTest) browse(ctx context.Context, o serverbrowse.Option, filter str
 	if err != nil {
 		return nil, nil, err
 	}
-	if err := conn.SetDeadline(time.Now().Add(stepTimeout)); err == nil {
+	if err = conn.SetDeadline(time.Now().Add(stepTimeout)); err == nil {
 		_, err = conn.Write(b)
 	}
 	if err != nil {

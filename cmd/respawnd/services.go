@@ -158,14 +158,13 @@ func (d *daemon) openServerBrowse(ctx context.Context, l configs.Listener) (serv
 	c := d.cfg.ServerBrowse
 	log := d.log.With().Str("service", "serverbrowse").Logger()
 	metrics := netserve.NewMetrics(d.metrics, "serverbrowse", serverbrowse.DropReasons()...)
+	d.browseGate = netserve.NewGate(d.browseLimits())
 	opt := serverbrowse.Options{
 		Registry: d.registry, Games: d.catalogue.Catalog(), Rooms: d.catalogue.Rooms, Banned: d.banned,
 		LenientFilter: c.LenientFilter, MaxFilter: c.MaxFilter, KeepAlive: c.KeepAlive,
 		MessageRate: float64(c.MessageRate), MessageBurst: c.MessageBurst, Push: c.Push,
 		Conn: netserve.ConnOptions{
-			MaxConns: c.MaxConns, MaxPerAddr: c.MaxPerAddr, Rate: float64(c.Rate), Burst: c.Burst,
-			FirstByte: c.FirstByte, Idle: c.Idle, Write: c.Write, Grace: grace,
-			Log: log, Metrics: metrics, Exempt: d.trusted(),
+			Gate: d.browseGate, FirstByte: c.FirstByte, Idle: c.Idle, Write: c.Write, Grace: grace,
 		},
 		Log: log, Metrics: metrics, Registerer: d.metrics,
 	}
@@ -178,6 +177,13 @@ func (d *daemon) openServerBrowse(ctx context.Context, l configs.Listener) (serv
 		serve:   func(ctx context.Context) error { return s.Serve(ctx, ln) },
 		close:   closeOnce(ln),
 	}, nil
+}
+
+func (d *daemon) browseLimits() netserve.ConnOptions {
+	c := d.cfg.ServerBrowse
+	return netserve.ConnOptions{
+		MaxConns: c.MaxConns, MaxPerAddr: c.MaxPerAddr, Rate: float64(c.Rate), Burst: c.Burst, Exempt: d.trusted(),
+	}
 }
 
 func (d *daemon) openWeb(ctx context.Context, l configs.Listener) (service, error) {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strings"
 
 	"github.com/spf13/cobra"
 	"go.yaml.in/yaml/v3"
@@ -55,19 +56,26 @@ func checkFiles(cfg *configs.Config) error {
 	return errors.Join(errs...)
 }
 
-// mistakes returns the single errors of a joined one.
+// mistakes returns the single errors of a joined one. An error that adds words
+// to those that it wraps stays whole.
 func mistakes(err error) []error {
-	if joined, ok := errors.AsType[interface {
+	joined, ok := errors.AsType[interface {
 		error
 		Unwrap() []error
-	}](err); ok {
-		var out []error
-		for _, e := range joined.Unwrap() {
-			out = append(out, mistakes(e)...)
-		}
-		return out
+	}](err)
+	if !ok {
+		return []error{err}
 	}
-	return []error{err}
+	var texts []string
+	var out []error
+	for _, e := range joined.Unwrap() {
+		texts = append(texts, e.Error())
+		out = append(out, mistakes(e)...)
+	}
+	if err.Error() != strings.Join(texts, "\n") {
+		return []error{err}
+	}
+	return out
 }
 
 // listMistakes prints one line per mistake.

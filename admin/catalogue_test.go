@@ -1,0 +1,161 @@
+package admin
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/respawnd/respawnd/internal/games"
+	"github.com/respawnd/respawnd/storage"
+)
+
+func write(t testing.TB, text string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "games.yaml")
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// store puts a document under a name, without any check of the catalogue.
+func store(t testing.TB, l *Local, name, doc string) {
+	t.Helper()
+	if err := l.Store.SetGames(t.Context(), []storage.Game{{Name: name, Doc: []byte(doc)}}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestUpperLayersChangeWhatTheyState(t *testing.T) {
+	l := newLocal(t)
+	store(t, l, "gmtest", "games: [{name: gmtest, title: From the store}]")
+	file := write(t, "games: [{name: gmtest, title: From the file, id: 70}, {name: filed, secret: aB3dE6}]")
+	if err := l.Catalogue.Load(t.Context(), file); err != nil {
+		t.Fatal(err)
+	}
+	g, _ := l.Catalogue.Catalog().Lookup("gmtest")
+	if g.Title != "From the store" || g.ID != 70 || g.Secret() != "HA6zkS" || g.Source.Origin != games.FromStore {
+		t.Errorf("game of three layers: %+v", g)
+	}
+	if g, ok := l.Catalogue.Catalog().Lookup("filed"); !ok || g.Source.Origin != games.FromFile {
+		t.Errorf("game of the file: %+v, %v", g, ok)
+	}
+}
+
+func TestFailedReloadKeepsTheOldState(t *testing.T) {
+	for name, spoil := range map[string]func(t *testing.T, l *Local) string{
+		"file is missing": func(t *testing.T, _ *Local) string { return filepath.Join(t.TempDir(), "none") },
+		"file is no YAML": func(t *testing.T, _ *Local) string { return write(t, "games: [") },
+		"file is wrong":   func(t *testing.T, _ *Local) string { return write(t, "games: [{name: new}, {name: 'a b'}]") },
+		"file clashes": func(t *testing.T, _ *Local) string {
+			return write(t, "games: [{name: new, rooms: [{id: 1, name: x}]}]")
+		},
+		"store is wrong":    func(t *testing.T, l *Local) string { store(t, l, "x", "games: [{name: 'a b'}]"); return "" },
+		"store is no YAML":  func(t *testing.T, l *Local) string { store(t, l, "x", "]"); return "" },
+		"embedded is wrong": func(_ *testing.T, l *Local) string { l.Catalogue.Embedded = []byte("games: [{}]"); return "" },
+	} {
+		t.Run(name, func(t *testing.T) {
+			l := newLocal(t)
+			ctx := t.Context()
+			good := write(t, "games: [{name: good}]")
+			if err := l.Catalogue.Load(ctx, good); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := l.PutRoom(ctx, storage.Room{Game: "gmtest", Name: "Lobby"}); err != nil {
+				t.Fatal(err)
+			}
+			old := len(l.Catalogue.Rooms("gmtest"))
+			if _, err := l.Store.PutRoom(ctx, storage.Room{Game: "gmtest", Name: "Not in force yet"}); err != nil {
+				t.Fatal(err)
+			}
+			if err := l.Catalogue.Load(ctx, spoil(t, l)); err == nil {
+				t.Fatal("Load returned nil")
+			}
+			if _, ok := l.Catalogue.Catalog().Lookup("good"); !ok || l.Catalogue.Catalog().Len() != 4 {
+				t.Errorf("%d games after a reload that failed, want the old 4", l.Catalogue.Catalog().Len())
+			}
+			if n := len(l.Catalogue.Rooms("gmtest")); n != old {
+				t.Errorf("%d rooms after a reload that failed, want the old %d", n, old)
+			}
+			if l.Catalogue.file != good {
+				t.Errorf("the next reload reads %q, want the old %q", l.Catalogue.file, good)
+			}
+		})
+	}
+}
+
+func TestReloadThatIsBrokenOffKeepsTheOldState(t *testing.T) {
+	l := newLocal(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := l.Catalogue.Reload(ctx); !errors.Is(err, context.Canceled) {
+		t.Errorf("Reload: %v, want context.Canceled", err)
+	}
+	if n := l.Catalogue.Catalog().Len(); n != 3 {
+		t.Errorf("%d games, want the old 3", n)
+	}
+}
+
+func TestGamesFileIsCheckedOverTheEmbeddedList(t *testing.T) {
+	for name, tc := range map[string]struct{ text, part string }{
+		"good":   {"games: [{name: good}]", ""},
+		"wrong":  {"games: [{name: 'a b'}]", "a b"},
+		"clash":  {"games: [{name: new, rooms: [{id: 1, name: x}]}]", "1"},
+		"syntax": {"games: [", "games.file"},
+	} {
+		err := CheckGamesFile([]byte(embedded), write(t, tc.text))
+		if (err == nil) != (tc.part == "") || (err != nil && !strings.Contains(err.Error(), tc.part)) {
+			t.Errorf("%s: CheckGamesFile: %v, want %q in it", name, err, tc.part)
+		}
+	}
+	if err := CheckGamesFile([]byte(embedded), ""); err != nil {
+		t.Errorf("CheckGamesFile of no file: %v", err)
+	}
+}
+
+func TestTokenIsMadeOnce(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "sub", "admin.token")
+	token, created, err := LoadToken(path)
+	if err != nil || !created || len(token) != 64 {
+		t.Fatalf("LoadToken: %d characters, created %v, %v; want 64 new ones", len(token), created, err)
+	}
+	info, err := os.Stat(path)
+	if err != nil || (runtime.GOOS != "windows" && info.Mode().Perm() != 0o600) {
+		t.Errorf("token file: %v, %v; want mode 0600", info, err)
+	}
+	again, created, err := LoadToken(path)
+	if err != nil || created || again != token {
+		t.Errorf("second LoadToken: the same %v, created %v, %v", again == token, created, err)
+	}
+	other, _, err := LoadToken(filepath.Join(t.TempDir(), "admin.token"))
+	if err != nil || other == token {
+		t.Errorf("another token: the same %v, %v", other == token, err)
+	}
+}
+
+func TestShortTokensAreRefused(t *testing.T) {
+	for text, ok := range map[string]bool{
+		"": false, "\n": false, strings.Repeat("x", minToken-1): false, " " + strings.Repeat("x", minToken-1) + "\n": false,
+		strings.Repeat("x", minToken): true, " " + strings.Repeat("x", minToken) + " \r\n": true,
+	} {
+		path := write(t, text)
+		token, created, err := LoadToken(path)
+		if created || (err == nil) != ok || (ok && token != strings.TrimSpace(text)) {
+			t.Errorf("LoadToken of %q: %q, created %v, %v; want accepted: %v", text, token, created, err, ok)
+		}
+		if err != nil && !strings.Contains(err.Error(), path) {
+			t.Errorf("LoadToken of %q: %v, want the path in it", text, err)
+		}
+		if left, _ := os.ReadFile(path); string(left) != text {
+			t.Errorf("LoadToken of %q left %q in the file", text, left)
+		}
+	}
+	if _, err := ReadToken(filepath.Join(t.TempDir(), "none")); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("ReadToken of no file: %v, want ErrNotExist", err)
+	}
+}

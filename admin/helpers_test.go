@@ -1,0 +1,107 @@
+package admin
+
+import (
+	"bytes"
+	"net/http/httptest"
+	"net/netip"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/rs/zerolog"
+
+	"github.com/respawnd/respawnd/internal/bans"
+	"github.com/respawnd/respawnd/internal/verdicts"
+	"github.com/respawnd/respawnd/master"
+	"github.com/respawnd/respawnd/storage/bolt"
+)
+
+const testToken = "0123456789abcdef0123456789abcdef"
+
+// embedded stands for the built-in catalogue.
+const embedded = `games:
+  - name: gmtest
+    title: Test
+    secret: HA6zkS
+    id: 7
+    port: 6500
+  - name: nokey
+    title: No key
+  - name: rooms
+    secret: aB3dE6
+    backend_flags: 0x80
+    rooms: [{id: 1, name: One, max_waiting: 50, fields: {roomType: "1"}}, {id: 2, name: Two}]
+`
+
+// newLocal returns the operations on a fresh store, as the daemon has them.
+func newLocal(t testing.TB) *Local {
+	t.Helper()
+	dir := t.TempDir()
+	store, err := bolt.Open(t.Context(), filepath.Join(dir, "test.db"), bolt.Options{NoSync: true, Log: zerolog.Nop()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := store.Close(); err != nil {
+			t.Errorf("Close: %v", err)
+		}
+	})
+	l := &Local{
+		Store: store, Table: bans.New(store), Catalogue: &Catalogue{Embedded: []byte(embedded), Store: store},
+		DataDir: dir, StoreName: "test.db", Version: "test",
+		Registry: master.NewRegistry(master.Limits{}), Book: verdicts.NewBook(zerolog.Nop(), 0),
+	}
+	if err := l.Catalogue.Load(t.Context(), ""); err != nil {
+		t.Fatal(err)
+	}
+	return l
+}
+
+// options are those of a server for an operator.
+func options(op Operator, log *bytes.Buffer) Options {
+	o := Options{
+		Operator: op, Token: testToken, Gatherer: prometheus.NewRegistry(), Log: zerolog.Nop(),
+		Status: func() any { return map[string]int{"answer": 42} },
+	}
+	if log != nil {
+		o.Log = zerolog.New(log)
+	}
+	return o
+}
+
+// serve serves an operator over HTTP and returns a client with the token.
+func serve(t testing.TB, op Operator, token string) *Client {
+	t.Helper()
+	s := httptest.NewServer(New(options(op, nil)).Handler())
+	t.Cleanup(s.Close)
+	c, err := NewClient(strings.TrimPrefix(s.URL, "http://"), token)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// put lists a server.
+func put(t testing.TB, l *Local, game, public string, rules ...string) {
+	t.Helper()
+	a := netip.MustParseAddrPort(public)
+	s := master.Server{
+		Key: master.Key{Source: a, Instance: 1}, Game: game, Public: a, Seen: time.Now(), NATNeg: true,
+		Findings: master.Findings{Reachable: true},
+	}
+	var names []string
+	var report master.Report
+	for i := 0; i+1 < len(rules); i += 2 {
+		names = append(names, rules[i])
+		report.Rule([]byte(rules[i+1]))
+	}
+	report.SetRules(l.Registry.Names(names))
+	if err := report.Into(&s); err != nil {
+		t.Fatal(err)
+	}
+	if err := l.Registry.Put(s); err != nil {
+		t.Fatal(err)
+	}
+}

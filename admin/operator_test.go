@@ -1,0 +1,309 @@
+package admin
+
+import (
+	"bytes"
+	"errors"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/respawnd/respawnd/internal/backup"
+	"github.com/respawnd/respawnd/internal/bans"
+	"github.com/respawnd/respawnd/internal/games"
+	"github.com/respawnd/respawnd/internal/verdicts"
+	"github.com/respawnd/respawnd/storage"
+)
+
+// forBoth runs a test on the operations themselves and through the client.
+func forBoth(t *testing.T, test func(t *testing.T, l *Local, op Operator)) {
+	t.Helper()
+	t.Run("local", func(t *testing.T) { l := newLocal(t); test(t, l, l) })
+	t.Run("client", func(t *testing.T) { l := newLocal(t); test(t, l, serve(t, l, testToken)) })
+}
+
+var compareAddrs = cmpopts.EquateComparable(netip.Addr{}, netip.AddrPort{}, netip.Prefix{})
+
+func TestBansComeAndGo(t *testing.T) {
+	forBoth(t, func(t *testing.T, l *Local, op Operator) {
+		ctx := t.Context()
+		changes := 0
+		l.Table.OnChange(func() { changes++ })
+		added := time.Now().UTC().Truncate(time.Second)
+		one := storage.Ban{
+			Prefix: netip.MustParsePrefix("192.0.2.0/24"), Scope: storage.ScopeLists, Reason: "because", By: "me",
+			Added: added, Expires: added.Add(24 * time.Hour),
+		}
+		two := storage.Ban{Prefix: netip.MustParsePrefix("2001:db8::/32"), Scope: storage.ScopeAll, Added: added}
+		three := storage.Ban{Prefix: netip.MustParsePrefix("192.0.2.0/24"), Scope: storage.ScopePresence, Added: added}
+		for _, b := range []storage.Ban{two, one, three} {
+			if err := op.AddBan(ctx, b); err != nil {
+				t.Fatalf("AddBan(%v): %v", b.Prefix, err)
+			}
+		}
+		list, err := op.Bans(ctx)
+		if diff := cmp.Diff([]storage.Ban{one, three, two}, list, compareAddrs); err != nil || diff != "" {
+			t.Errorf("Bans: %v (-want +got):\n%s", err, diff)
+		}
+		if _, yes := l.Table.Check(storage.ScopeLists, netip.MustParseAddr("192.0.2.200"), time.Now()); !yes {
+			t.Error("the ban is not in force")
+		}
+		if n, err := op.RemoveBan(ctx, one.Prefix, storage.ScopePresence); n != 1 || err != nil {
+			t.Errorf("RemoveBan of one scope = %d, %v; want 1", n, err)
+		}
+		if n, err := op.RemoveBan(ctx, one.Prefix, storage.EveryScope); n != 1 || err != nil {
+			t.Errorf("RemoveBan = %d, %v; want 1", n, err)
+		}
+		if n, err := op.RemoveBan(ctx, one.Prefix, storage.EveryScope); n != 0 || err != nil {
+			t.Errorf("second RemoveBan = %d, %v; want 0", n, err)
+		}
+		if changes != 5 {
+			t.Errorf("%d changes were told, want 5", changes)
+		}
+		err = op.AddBan(ctx, storage.Ban{Prefix: netip.MustParsePrefix("10.0.0.1/32"), Scope: storage.ScopeAll})
+		list, _ = op.Bans(ctx)
+		if err != nil || len(list) != 2 || list[0].Added.IsZero() {
+			t.Errorf("a ban without time: %v, %+v; want the time of now", err, list)
+		}
+	})
+}
+
+func TestGamesComeAndGo(t *testing.T) {
+	forBoth(t, func(t *testing.T, l *Local, op Operator) {
+		ctx := t.Context()
+		before, err := op.Games(ctx)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(l.Catalogue.Catalog().All(), before, cmpopts.IgnoreFields(games.Game{}, "Source", "Given")); diff != "" {
+			t.Errorf("Games (-want +got):\n%s", diff)
+		}
+		list := []games.Game{
+			{
+				Name: "ours", Title: "Ours", Secrets: []string{"first1", "second"}, ID: 99, QueryPort: 7777, BackendFlags: 5,
+				Rooms: []games.Room{{ID: 9, Name: "Nine", MaxWaiting: 3, Fields: []games.Field{{Key: "k", Value: "v"}}}},
+			},
+			{Name: "gmtest", Maintenance: true, Given: games.FieldMaintenance},
+		}
+		if err := op.PutGames(ctx, list); err != nil {
+			t.Fatal(err)
+		}
+		ours, ok := l.Catalogue.Catalog().Lookup("ours")
+		if diff := cmp.Diff(list[0], ours, cmpopts.IgnoreFields(games.Game{}, "Source", "Given")); !ok || diff != "" {
+			t.Errorf("stored game (-want +got):\n%s", diff)
+		}
+		if g, _ := l.Catalogue.Catalog().Lookup("gmtest"); !g.Maintenance || g.Secret() != "HA6zkS" || g.Source.Origin != games.FromStore {
+			t.Errorf("built-in game with a change: %+v", g)
+		}
+		for _, name := range []string{"ours", "gmtest"} {
+			if err := op.DeleteGame(ctx, name); err != nil {
+				t.Errorf("DeleteGame(%s): %v", name, err)
+			}
+		}
+		after, err := op.Games(ctx)
+		if diff := cmp.Diff(before, after); err != nil || diff != "" {
+			t.Errorf("Games after all were taken back: %v (-before +after):\n%s", err, diff)
+		}
+	})
+}
+
+func TestRoomsComeAndGo(t *testing.T) {
+	forBoth(t, func(t *testing.T, l *Local, op Operator) {
+		ctx := t.Context()
+		room := storage.Room{ID: 4711, Game: "GMTEST", Name: "Lobby", MaxWaiting: 50, Fields: []storage.Field{{Name: "a", Value: "b"}}}
+		stored, err := op.PutRoom(ctx, room)
+		if err != nil {
+			t.Fatal(err)
+		}
+		room.Game, room.Rev = "gmtest", stored.Rev
+		if diff := cmp.Diff(room, stored); diff != "" || stored.Rev == 0 {
+			t.Errorf("PutRoom (-want +got):\n%s", diff)
+		}
+		want := []games.Room{{ID: 4711, Name: "Lobby", MaxWaiting: 50, Fields: []games.Field{{Key: "a", Value: "b"}}}}
+		if diff := cmp.Diff(want, l.Catalogue.Rooms("gmtest")); diff != "" {
+			t.Errorf("rooms in force (-want +got):\n%s", diff)
+		}
+		for game, n := range map[string]int{"": 1, "gmtest": 1, "rooms": 0} {
+			if list, err := op.Rooms(ctx, game); err != nil || len(list) != n {
+				t.Errorf("Rooms(%q) = %d rooms, %v; want %d", game, len(list), err, n)
+			}
+		}
+		if err := op.DeleteRoom(ctx, 4711); err != nil || len(l.Catalogue.Rooms("gmtest")) != 0 {
+			t.Errorf("DeleteRoom: %v, %d rooms are left", err, len(l.Catalogue.Rooms("gmtest")))
+		}
+		for range 3 {
+			if r, err := op.PutRoom(ctx, storage.Room{Game: "gmtest", Name: "Any"}); err != nil || r.ID == 0 || r.ID == 1 || r.ID == 2 {
+				t.Errorf("PutRoom without number: %d, %v; want one that the catalogue leaves free", r.ID, err)
+			}
+		}
+	})
+}
+
+func TestServersAndVerdictsAreShown(t *testing.T) {
+	forBoth(t, func(t *testing.T, l *Local, op Operator) {
+		ctx := t.Context()
+		put(t, l, "rooms", "192.0.2.9:6500", "hostname", "R")
+		put(t, l, "gmtest", "192.0.2.2:6500", "hostname", "B\x1b", "numplayers", "1", "maxplayers", "8")
+		put(t, l, "gmtest", "192.0.2.1:6500", "hostname", "A")
+		list, err := op.Servers(ctx, "")
+		if err != nil || len(list) != 3 {
+			t.Fatalf("Servers: %d, %v; want 3", len(list), err)
+		}
+		var order []string
+		for _, s := range list {
+			order = append(order, s.Game+" "+s.Address.String())
+		}
+		if !slices.IsSorted(order) {
+			t.Errorf("servers come in the order %q", order)
+		}
+		b := list[1]
+		if b.Name != "B\x1b" || b.Players != "1" || b.MaxPlayers != "8" || !b.Reachable || !b.NATNeg || b.Restored || b.Origin != "qr2" || b.Last.IsZero() {
+			t.Errorf("server %+v", b)
+		}
+		for game, n := range map[string]int{"gmtest": 2, "rooms": 1, "none": 0} {
+			if list, err := op.Servers(ctx, game); err != nil || len(list) != n {
+				t.Errorf("Servers(%q) = %d, %v; want %d", game, len(list), err, n)
+			}
+		}
+
+		peer := netip.MustParseAddrPort("192.0.2.1:6500")
+		l.Book.Note("qr2", peer, "gmtest", verdicts.ChallengeSent)
+		l.Book.Note("qr2", peer, "gmtest", verdicts.Listed)
+		l.Book.Note("qr2", netip.MustParseAddrPort("192.0.2.7:1"), "x", verdicts.UnknownGame)
+		for addr, want := range map[netip.Addr][]string{
+			peer.Addr():                             {"challenge sent", "listed"},
+			netip.MustParseAddr("::ffff:192.0.2.1"): {"challenge sent", "listed"},
+			netip.MustParseAddr("192.0.2.99"):       nil,
+			{}:                                      {"unknown game", "listed"},
+		} {
+			list, err := op.Verdicts(ctx, addr)
+			var got []string
+			for _, v := range list {
+				got = append(got, v.Verdict)
+			}
+			if diff := cmp.Diff(want, got); err != nil || diff != "" {
+				t.Errorf("Verdicts(%v): %v (-want +got):\n%s", addr, err, diff)
+			}
+		}
+	})
+}
+
+// Callers decide by the kind of an error, wherever the operation was done.
+func TestErrorsKeepTheirKind(t *testing.T) {
+	forBoth(t, func(t *testing.T, l *Local, op Operator) {
+		ctx := t.Context()
+		kept, err := op.PutRoom(ctx, storage.Room{ID: 50, Game: "gmtest", Name: "Kept"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		stale := kept
+		kept.Name = "Renamed"
+		if _, err := op.PutRoom(ctx, kept); err != nil {
+			t.Fatal(err)
+		}
+		everybody := storage.Ban{Prefix: netip.MustParsePrefix("0.0.0.0/0"), Scope: storage.ScopeAll}
+		tests := map[string]struct {
+			got  error
+			want []error // any of them
+			text string
+		}{
+			"game that is not ours": {op.DeleteGame(ctx, "gmtest"), []error{storage.ErrNotFound}, "gmtest"},
+			"no such game":          {op.DeleteGame(ctx, "no/such game?"), []error{storage.ErrNotFound}, "no/such game?"},
+			"no such room":          {op.DeleteRoom(ctx, 999), []error{storage.ErrNotFound}, "999"},
+			"bad name":              {op.PutGames(ctx, []games.Game{{Name: "bad name"}}), []error{ErrBadRequest}, "bad name"},
+			"same game twice":       {op.PutGames(ctx, []games.Game{{Name: "twice"}, {Name: "twice"}}), []error{ErrBadRequest}, "twice"},
+			"room of the catalogue in a game": {
+				op.PutGames(ctx, []games.Game{{Name: "ours", Rooms: []games.Room{{ID: 1, Name: "Clash"}}}}), []error{ErrBadRequest}, "1",
+			},
+			"room that was added in a game": {
+				op.PutGames(ctx, []games.Game{{Name: "ours", Rooms: []games.Room{{ID: 50, Name: "Clash"}}}}), []error{ErrBadRequest}, "50",
+			},
+			"room of an unknown game": {second(op.PutRoom(ctx, storage.Room{Game: "none", Name: "X"})), []error{ErrBadRequest}, "none"},
+			"number of the catalogue": {second(op.PutRoom(ctx, storage.Room{ID: 1, Game: "gmtest", Name: "X"})), []error{ErrBadRequest}, "rooms"},
+			"number that is taken":    {second(op.PutRoom(ctx, storage.Room{ID: 50, Game: "gmtest", Name: "X"})), []error{storage.ErrTaken, storage.ErrConflict}, "50"},
+			"room changed by others":  {second(op.PutRoom(ctx, stale)), []error{storage.ErrConflict}, "50"},
+			"room without name":       {second(op.PutRoom(ctx, storage.Room{Game: "gmtest"})), []error{ErrBadRequest, storage.ErrInvalid}, "name"},
+			"ban of everybody":        {op.AddBan(ctx, everybody), []error{ErrBadRequest, bans.ErrEverybody}, "everybody"},
+			"ban without scope":       {op.AddBan(ctx, storage.Ban{Prefix: netip.MustParsePrefix("10.0.0.0/8")}), []error{ErrBadRequest, storage.ErrInvalid}, ""},
+			"ban with a long reason":  {op.AddBan(ctx, storage.Ban{Prefix: netip.MustParsePrefix("10.0.0.0/8"), Scope: storage.ScopeAll, Reason: strings.Repeat("x", storage.MaxBanReason+1)}), []error{ErrBadRequest, storage.ErrInvalid}, "reason"},
+		}
+		for name, tc := range tests {
+			if !slices.ContainsFunc(tc.want, func(want error) bool { return errors.Is(tc.got, want) }) || !strings.Contains(tc.got.Error(), tc.text) {
+				t.Errorf("%s: error %v, want one of %v with %q in it", name, tc.got, tc.want, tc.text)
+			}
+		}
+		if list, _ := op.Bans(ctx); len(list) != 0 {
+			t.Errorf("bans that were refused are in force: %+v", list)
+		}
+	})
+}
+
+func second(_ storage.Room, err error) error { return err }
+
+// One bad record keeps all of them out, however long the list is.
+func TestBadRecordIsRefusedWithAllOthers(t *testing.T) {
+	forBoth(t, func(t *testing.T, l *Local, op Operator) {
+		big := games.Game{Name: "big"} // its document is more than a record of the store holds
+		for i := range games.MaxRooms {
+			big.Rooms = append(big.Rooms, games.Room{ID: uint32(1000 + i), Name: strings.Repeat("r", games.MaxTextLen)})
+		}
+		for name, bad := range map[string]games.Game{"not a secret": {Name: "bad", Secrets: []string{"x"}}, "too big": big} {
+			list := make([]games.Game, 0, storage.MaxGamesAtOnce+2)
+			for i := range storage.MaxGamesAtOnce + 1 {
+				list = append(list, games.Game{Name: "g" + strings.Repeat("x", i%20) + string(rune('a'+i/20)), Secrets: []string{"abcdef"}})
+			}
+			if err := op.PutGames(t.Context(), append(list, bad)); err == nil {
+				t.Errorf("%s: PutGames took the list", name)
+			}
+			if err := l.Catalogue.Reload(t.Context()); err != nil {
+				t.Errorf("%s: Reload: %v", name, err)
+			}
+			if n := l.Catalogue.Catalog().Len(); n != 3 {
+				t.Errorf("%s: %d games are known after a list that was refused, want 3", name, n)
+			}
+		}
+	})
+}
+
+func TestWithoutADaemonThereIsNoLiveList(t *testing.T) {
+	l := newLocal(t)
+	l.Registry, l.Book = nil, nil
+	if _, err := l.Servers(t.Context(), ""); !errors.Is(err, ErrNotRunning) {
+		t.Errorf("Servers: %v, want ErrNotRunning", err)
+	}
+	if _, err := l.Verdicts(t.Context(), netip.Addr{}); !errors.Is(err, ErrNotRunning) {
+		t.Errorf("Verdicts: %v, want ErrNotRunning", err)
+	}
+}
+
+func TestBackupHoldsStoreAndFiles(t *testing.T) {
+	forBoth(t, func(t *testing.T, l *Local, op Operator) {
+		token := filepath.Join(t.TempDir(), "token of another name")
+		if err := os.WriteFile(token, []byte("secret"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		l.Files = map[string]string{"admin.token": token, "missing": token + ".none"}
+		var b bytes.Buffer
+		if err := op.Backup(t.Context(), &b); err != nil {
+			t.Fatal(err)
+		}
+		dir := t.TempDir()
+		m, err := backup.Read(&b, dir, func(string) bool { return true })
+		if err != nil || len(m.Files) != 2 || m.Version != "test" {
+			t.Fatalf("backup %+v, %v; want 2 files of version test", m, err)
+		}
+		if got, err := os.ReadFile(filepath.Join(dir, "admin.token")); err != nil || string(got) != "secret" {
+			t.Errorf("token in the backup: %q, %v", got, err)
+		}
+		left, err := os.ReadDir(l.DataDir)
+		if err != nil || len(left) != 1 {
+			t.Errorf("the data folder holds %v, %v; want the store alone", left, err)
+		}
+	})
+}

@@ -1,0 +1,360 @@
+package admin
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/netip"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/respawnd/respawnd/storage"
+)
+
+func request(t testing.TB, h http.Handler, method, path, auth, body string) *httptest.ResponseRecorder {
+	t.Helper()
+	r := httptest.NewRequestWithContext(t.Context(), method, path, strings.NewReader(body))
+	if auth != "" {
+		r.Header.Set("Authorization", auth)
+	}
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, r)
+	return w
+}
+
+func TestTokenIsWanted(t *testing.T) {
+	h := New(options(newLocal(t), nil)).Handler()
+	tests := map[string]struct {
+		auth string
+		want int
+	}{
+		"right":              {"Bearer " + testToken, 200},
+		"scheme in lower":    {"bearer " + testToken, 200},
+		"scheme in capitals": {"BEARER " + testToken, 200},
+		"more blanks":        {"Bearer   " + testToken, 200},
+		"none":               {"", 401},
+		"scheme alone":       {"Bearer", 401},
+		"empty":              {"Bearer ", 401},
+		"wrong":              {"Bearer " + strings.Repeat("x", len(testToken)), 401},
+		"longer":             {"Bearer " + testToken + "0", 401},
+		"shorter":            {"Bearer " + testToken[1:], 401},
+		"other scheme":       {"Basic " + testToken, 401},
+		"token alone":        {testToken, 401},
+		"capitals":           {"Bearer " + strings.ToUpper(testToken), 401},
+	}
+	for name, tc := range tests {
+		for path, found := range map[string]int{"/api/v1/status": 200, "/api/v1/none": 404, "/api/v1/": 404} {
+			want := tc.want
+			if want == 200 {
+				want = found
+			}
+			w := request(t, h, http.MethodGet, path, tc.auth, "")
+			if w.Code != want {
+				t.Errorf("%s: GET %s: status %d, want %d", name, path, w.Code, want)
+			}
+			if w.Code == 401 && w.Header().Get("WWW-Authenticate") == "" {
+				t.Errorf("%s: GET %s: 401 without WWW-Authenticate", name, path)
+			}
+			if w.Code != 200 {
+				var p problem
+				if err := json.Unmarshal(w.Body.Bytes(), &p); err != nil || p.Error == "" {
+					t.Errorf("%s: GET %s: body %q, want an error as JSON", name, path, w.Body)
+				}
+			}
+		}
+	}
+}
+
+func TestEmptyTokenLetsNobodyIn(t *testing.T) {
+	opt := options(newLocal(t), nil)
+	opt.Token = ""
+	h := New(opt).Handler()
+	for _, auth := range []string{"", "Bearer", "Bearer ", "Bearer x"} {
+		if w := request(t, h, http.MethodGet, "/api/v1/status", auth, ""); w.Code != 401 {
+			t.Errorf("authorization %q for an empty token: status %d, want 401", auth, w.Code)
+		}
+	}
+}
+
+// The time that a comparison takes must tell nothing, so the function that lets
+// people in compares in constant time and in no other way.
+func TestTokensAreComparedInConstantTime(t *testing.T) {
+	f, err := parser.ParseFile(token.NewFileSet(), "server.go", nil, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	calls := map[string]int{}
+	for _, d := range f.Decls {
+		fn, ok := d.(*ast.FuncDecl)
+		if !ok || fn.Name.Name != "authorized" {
+			continue
+		}
+		ast.Inspect(fn, func(n ast.Node) bool {
+			if s, ok := n.(*ast.SelectorExpr); ok {
+				calls[s.Sel.Name]++
+			}
+			return true
+		})
+	}
+	if calls["ConstantTimeCompare"] != 1 || calls["Token"] > 1 || calls["Equal"] > 0 {
+		t.Errorf("authorized uses %v, want one ConstantTimeCompare", calls)
+	}
+}
+
+func TestRequestsOfTheApi(t *testing.T) {
+	tests := map[string]struct {
+		method, path, body string
+		want               int
+		text               string
+	}{
+		"bans, none":            {"GET", "/api/v1/bans", "", 200, "[]"},
+		"rooms, none":           {"GET", "/api/v1/rooms", "", 200, "[]"},
+		"servers, none":         {"GET", "/api/v1/servers", "", 200, "[]"},
+		"verdicts, none":        {"GET", "/api/v1/verdicts", "", 200, "[]"},
+		"status":                {"GET", "/api/v1/status", "", 200, "42"},
+		"ban":                   {"POST", "/api/v1/bans", `{"prefix":"192.0.2.0/24","scope":"lists"}`, 200, "192.0.2.0/24"},
+		"ban with unknown key":  {"POST", "/api/v1/bans", `{"prefix":"192.0.2.0/24","scope":"lists","why":"x"}`, 400, "why"},
+		"ban, not JSON":         {"POST", "/api/v1/bans", `prefix=1`, 400, ""},
+		"ban, no body":          {"POST", "/api/v1/bans", ``, 400, ""},
+		"ban, two of them":      {"POST", "/api/v1/bans", `{"prefix":"192.0.2.0/24","scope":"lists"}{}`, 400, ""},
+		"ban, bad scope":        {"POST", "/api/v1/bans", `{"prefix":"192.0.2.0/24","scope":"none"}`, 400, "none"},
+		"ban of everybody":      {"POST", "/api/v1/bans", `{"prefix":"0.0.0.0/0","scope":"all"}`, 400, "everybody"},
+		"unban, no prefix":      {"DELETE", "/api/v1/bans", "", 400, ""},
+		"unban, bad prefix":     {"DELETE", "/api/v1/bans?prefix=x", "", 400, "x"},
+		"unban, bad scope":      {"DELETE", "/api/v1/bans?prefix=10.0.0.1&scope=x", "", 400, "x"},
+		"unban, nothing":        {"DELETE", "/api/v1/bans?prefix=10.0.0.1&scope=all", "", 200, `"removed":0`},
+		"games":                 {"GET", "/api/v1/games", "", 200, "gmtest"},
+		"games, not YAML":       {"PUT", "/api/v1/games", "\x00", 400, ""},
+		"games, bad":            {"PUT", "/api/v1/games", "games: [{name: 'a b'}]", 400, "a b"},
+		"games, good":           {"PUT", "/api/v1/games", "games: [{name: good}]", 200, `"stored":1`},
+		"game of the catalogue": {"DELETE", "/api/v1/games/gmtest", "", 404, "gmtest"},
+		"room":                  {"PUT", "/api/v1/rooms", `{"game":"gmtest","name":"Lobby","id":77}`, 200, `"id":77`},
+		"room, bad":             {"PUT", "/api/v1/rooms", `{"game":"gmtest"}`, 400, ""},
+		"room, no number":       {"DELETE", "/api/v1/rooms/x", "", 400, ""},
+		"room, high number":     {"DELETE", "/api/v1/rooms/4294967296", "", 400, ""},
+		"room, none":            {"DELETE", "/api/v1/rooms/5", "", 404, "5"},
+		"verdicts, bad address": {"GET", "/api/v1/verdicts?addr=x", "", 400, "x"},
+		"wrong method":          {"PATCH", "/api/v1/bans", "", 404, ""},
+		"path of nothing":       {"GET", "/api/v1/banss", "", 404, "no such path"},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			h := New(options(newLocal(t), nil)).Handler()
+			w := request(t, h, tc.method, tc.path, "Bearer "+testToken, tc.body)
+			if w.Code != tc.want || !strings.Contains(w.Body.String(), tc.text) {
+				t.Errorf("%s %s: status %d, want %d with %q in: %s", tc.method, tc.path, w.Code, tc.want, tc.text, w.Body)
+			}
+			if w.Header().Get("Cache-Control") != "no-store" {
+				t.Errorf("%s %s may be cached", tc.method, tc.path)
+			}
+		})
+	}
+}
+
+func TestBodiesAreBounded(t *testing.T) {
+	l := newLocal(t)
+	h := New(options(l, nil)).Handler()
+	ban := `{"prefix":"192.0.2.0/24","scope":"lists"}`
+	for n, want := range map[int]int{maxBody: 200, maxBody + 1: 400} {
+		doc := strings.Repeat(" ", n-len(ban)) + ban
+		if w := request(t, h, http.MethodPost, "/api/v1/bans", "Bearer "+testToken, doc); w.Code != want {
+			t.Errorf("POST of %d bytes: status %d, want %d: %.200s", n, w.Code, want, w.Body)
+		}
+	}
+}
+
+func TestReadyzTellsWhatIsMissing(t *testing.T) {
+	opt := options(newLocal(t), nil)
+	missing := errors.New("no list yet")
+	opt.Ready = func() error { return missing }
+	h := New(opt).Handler()
+	if w := request(t, h, http.MethodGet, "/readyz", "", ""); w.Code != 503 || !strings.Contains(w.Body.String(), "no list yet") {
+		t.Errorf("GET /readyz: status %d, %q; want 503 and the reason", w.Code, w.Body)
+	}
+	if w := request(t, h, http.MethodGet, "/healthz", "", ""); w.Code != 200 {
+		t.Errorf("GET /healthz: status %d, want 200", w.Code)
+	}
+	missing = nil
+	if w := request(t, h, http.MethodGet, "/readyz", "", ""); w.Code != 200 {
+		t.Errorf("GET /readyz: status %d, want 200", w.Code)
+	}
+	for _, path := range []string{"/", "/api", "/metricsx"} {
+		if w := request(t, h, http.MethodGet, path, "", ""); w.Code != 404 {
+			t.Errorf("GET %s: status %d, want 404", path, w.Code)
+		}
+	}
+}
+
+// fake is an operator whose backups and lists of bans go wrong.
+type fake struct {
+	Operator
+	backup func(w io.Writer) error
+}
+
+func (f fake) Backup(_ context.Context, w io.Writer) error { return f.backup(w) }
+func (fake) Bans(context.Context) ([]storage.Ban, error)   { panic("a bug") }
+
+var errDisk = errors.New("disk on fire")
+
+func TestBackupThatBreaksOffIsAnErrorForTheClient(t *testing.T) {
+	piece := bytes.Repeat([]byte("x"), 64<<10)
+	tests := map[string]func(w io.Writer) error{
+		"before anything": func(io.Writer) error { return errDisk },
+		"after one byte":  func(w io.Writer) error { _, _ = w.Write(piece[:1]); return errDisk },
+		"in the middle":   func(w io.Writer) error { _, _ = w.Write(piece); _, _ = w.Write(piece); return errDisk },
+	}
+	for name, broken := range tests {
+		var got bytes.Buffer
+		if err := serve(t, fake{backup: broken}, testToken).Backup(t.Context(), &got); err == nil {
+			t.Errorf("%s: Backup returned nil after %d bytes, want an error", name, got.Len())
+		}
+	}
+	var got bytes.Buffer
+	whole := func(w io.Writer) error { _, err := w.Write(piece); return err }
+	if err := serve(t, fake{backup: whole}, testToken).Backup(t.Context(), &got); err != nil || !bytes.Equal(got.Bytes(), piece) {
+		t.Errorf("Backup: %d bytes, %v; want %d", got.Len(), err, len(piece))
+	}
+}
+
+// lockedBuffer takes log lines of several goroutines.
+type lockedBuffer struct {
+	mu sync.Mutex // guards b
+	b  bytes.Buffer
+}
+
+func (l *lockedBuffer) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.Write(p)
+}
+
+// What net/http has to say goes where everything else goes.
+func TestBugInAHandlerIsALineOfTheLog(t *testing.T) {
+	var log lockedBuffer
+	opt := options(fake{}, nil)
+	opt.Log = opt.Log.Output(&log).Level(0)
+	ln, err := new(net.ListenConfig).Listen(t.Context(), "tcp4", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	served := make(chan error, 1)
+	go func() { served <- New(opt).Serve(ctx, ln) }()
+	c, err := NewClient(ln.Addr().String(), testToken)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.Bans(t.Context()); err == nil {
+		t.Error("Bans of an operator that panics returned no error")
+	}
+	cancel()
+	if err := <-served; err != nil {
+		t.Errorf("Serve: %v", err)
+	}
+	log.mu.Lock()
+	defer log.mu.Unlock()
+	if text := log.b.String(); !strings.Contains(text, "a bug") {
+		t.Errorf("the log says nothing of the panic: %q", text)
+	}
+	for line := range bytes.Lines(log.b.Bytes()) {
+		var e struct{ Level, Message string }
+		if err := json.Unmarshal(line, &e); err != nil || e.Level == "" || e.Message == "" {
+			t.Errorf("line %q of the log, want JSON with level and message", line)
+		}
+	}
+}
+
+func TestServeEndsWithItsContext(t *testing.T) {
+	ln, err := new(net.ListenConfig).Listen(t.Context(), "tcp4", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := New(options(newLocal(t), nil)).Serve(ctx, ln); err != nil {
+		t.Errorf("Serve: %v, want nil", err)
+	}
+	broken, err := new(net.ListenConfig).Listen(t.Context(), "tcp4", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = broken.Close()
+	if err := New(options(newLocal(t), nil)).Serve(t.Context(), broken); err == nil {
+		t.Error("Serve on a closed listener returned nil")
+	}
+}
+
+func TestWrongTokenIsToldAsSuch(t *testing.T) {
+	c := serve(t, newLocal(t), "not the token of this daemon")
+	list, err := c.Games(t.Context())
+	if !errors.Is(err, ErrUnauthorized) || list != nil {
+		t.Errorf("Games with a wrong token: %v, want ErrUnauthorized", err)
+	}
+	if err := c.Backup(t.Context(), io.Discard); !errors.Is(err, ErrUnauthorized) {
+		t.Errorf("Backup with a wrong token: %v, want ErrUnauthorized", err)
+	}
+	ban := storage.Ban{Prefix: netip.MustParsePrefix("192.0.2.0/24"), Scope: storage.ScopeAll}
+	if err := c.AddBan(t.Context(), ban); !errors.Is(err, ErrUnauthorized) {
+		t.Errorf("AddBan with a wrong token: %v, want ErrUnauthorized", err)
+	}
+}
+
+func TestClientFindsTheDaemon(t *testing.T) {
+	for listen, want := range map[string]string{
+		":8081":            "http://127.0.0.1:8081",
+		"0.0.0.0:8081":     "http://127.0.0.1:8081",
+		"[::]:8081":        "http://127.0.0.1:8081",
+		"[::1]:8081":       "http://[::1]:8081",
+		"localhost:8081":   "http://localhost:8081",
+		"192.0.2.1:8081":   "http://192.0.2.1:8081",
+		"127.0.0.1":        "",
+		"127.0.0.1:1:8081": "",
+	} {
+		c, err := NewClient(listen, testToken)
+		if want == "" {
+			if err == nil || !strings.Contains(err.Error(), "admin.listen") {
+				t.Errorf("NewClient(%q): %v, want an error that names admin.listen", listen, err)
+			}
+			continue
+		}
+		if err != nil || c.base != want {
+			t.Errorf("NewClient(%q) asks %q, %v; want %q", listen, c.base, err, want)
+		}
+	}
+}
+
+// The token is for the daemon alone: no proxy of the environment gets it.
+func TestClientUsesNoProxy(t *testing.T) {
+	c, err := NewClient("192.0.2.1:8081", testToken)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tr, ok := c.http.Transport.(*http.Transport)
+	if !ok || tr.Proxy != nil {
+		t.Errorf("the client's transport is %T, want one without proxies", c.http.Transport)
+	}
+}
+
+func TestSilentDaemonIsToldAsSuch(t *testing.T) {
+	ln, err := new(net.ListenConfig).Listen(t.Context(), "tcp4", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = ln.Close()
+	c, err := NewClient(ln.Addr().String(), testToken)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.Verdicts(t.Context(), netip.Addr{}); err == nil || !strings.Contains(err.Error(), "admin.listen") || strings.Contains(err.Error(), testToken) {
+		t.Errorf("Verdicts without a daemon: %v, want an error that names admin.listen", err)
+	}
+}

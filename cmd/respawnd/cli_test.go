@@ -1,0 +1,146 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/respawnd/respawnd/configs"
+)
+
+func writeAt(path, text string) error { return os.WriteFile(path, []byte(text), 0o600) }
+
+func TestCheckSaysSomethingAlsoWhenAllIsWell(t *testing.T) {
+	t.Parallel()
+	dir := filepath.Join(t.TempDir(), "data")
+	if out := cli(t, nil, "check", "--data-dir", dir); strings.Count(out, "\n") != 1 || !strings.Contains(out, "fine") {
+		t.Errorf("check printed %q, want one line", out)
+	}
+	if _, err := os.Stat(dir); err == nil {
+		t.Error("check made the data folder")
+	}
+	sample := filepath.Join("..", "..", "configs", "lan.yaml")
+	cli(t, nil, "check", "--config", sample)
+}
+
+func TestCheckLooksIntoTheFilesToo(t *testing.T) {
+	t.Parallel()
+	games := writeFile(t, "games.yaml", "games:\n  - name: ok\n  - name: 'not ok'\n")
+	file := writeFile(t, "own.yaml", fmt.Sprintf("games:\n  file: '%s'\ngeoip:\n  file: '%s.mmdb'\n", games, games))
+	refused(t, exitFailure, nil, []string{"check", "--config", file}, "games.file", "not ok", "geoip.file")
+	wrong := writeFile(t, "wrong.yaml", "web:\n  lisen: ''\n")
+	refused(t, exitFailure, nil, []string{"check", "--config", wrong}, "web.lisen", "web.listen")
+}
+
+func TestConfigPrintsTheDefaults(t *testing.T) {
+	t.Parallel()
+	out := cli(t, nil, "config")
+	if !bytes.Equal([]byte(out), configs.Default()) {
+		t.Error("config does not print the defaults")
+	}
+	var doc map[string]any
+	if err := yaml.Unmarshal([]byte(out), &doc); err != nil || doc["qr2"] == nil {
+		t.Errorf("what config prints, read as YAML: %v, %v", doc["qr2"], err)
+	}
+	cli(t, nil, "check", "--config", writeFile(t, "printed.yaml", out))
+}
+
+func TestVersionNamesTheRelease(t *testing.T) {
+	t.Parallel()
+	out := cli(t, nil, "version")
+	for _, part := range []string{"respawnd " + release, runtime.Version(), runtime.GOOS} {
+		if !strings.Contains(out, part) {
+			t.Errorf("version printed %q, want %q in it", out, part)
+		}
+	}
+}
+
+func TestHostsPrintsWhatTheGoldenFilesSay(t *testing.T) {
+	t.Parallel()
+	for _, game := range []string{"gmtest", "swat4"} {
+		out := cli(t, nil, "hosts", "--game", game, "--ip", "192.0.2.10")
+		golden := filepath.Join("testdata", "hosts-"+game+".txt")
+		if want := readFile(t, golden); out != want {
+			t.Errorf("hosts --game %s differs from %s:\n%s", game, golden, out)
+		}
+		lines := 0
+		for line := range strings.Lines(out) {
+			if strings.HasPrefix(line, "#") || strings.TrimSpace(line) == "" {
+				continue
+			}
+			lines++
+			words := strings.Fields(line)
+			if len(words) != 2 || !strings.HasSuffix(line, "\n") {
+				t.Errorf("line %q, want an address and a name", line)
+				continue
+			}
+			if a, err := netip.ParseAddr(words[0]); err != nil || a.String() != "192.0.2.10" {
+				t.Errorf("line %q, want it to begin with 192.0.2.10", line)
+			}
+		}
+		if lines < 5 {
+			t.Errorf("hosts --game %s printed %d names", game, lines)
+		}
+	}
+}
+
+func TestHostsRefusesWhatNoHostsFileTakes(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		code int
+		args []string
+	}{
+		"not an address": {exitUsage, []string{"--game", "swat4", "--ip", "here"}},
+		"IPv6":           {exitFailure, []string{"--game", "swat4", "--ip", "2001:db8::1"}},
+		"everybody":      {exitFailure, []string{"--game", "swat4", "--ip", "0.0.0.0"}},
+		"not a name":     {exitFailure, []string{"--game", "swat 4", "--ip", "192.0.2.1"}},
+	} {
+		if code, out, _ := command(t, nil, append([]string{"hosts"}, tc.args...)...); code != tc.code || out != "" {
+			t.Errorf("%s: exit code %d, want %d; printed %q", name, code, tc.code, out)
+		}
+	}
+}
+
+func TestHostsUsesTheConfiguredDomains(t *testing.T) {
+	t.Parallel()
+	out := cli(t, []string{variable("games.domains", "example.org,gamespy.com")}, "hosts", "--game", "SWAT4", "--ip", "192.0.2.1")
+	for _, name := range []string{"swat4.master.example.org", "swat4.master.gamespy.com"} {
+		if !strings.Contains(out, name+"\n") {
+			t.Errorf("hosts lacks %s:\n%s", name, out)
+		}
+	}
+}
+
+func TestMistakesKeepWhatIsSaidAboutThem(t *testing.T) {
+	t.Parallel()
+	a, b, c := errors.New("a"), errors.New("b"), errors.New("c")
+	for name, tc := range map[string]struct {
+		err  error
+		want []string
+	}{
+		"one":              {a, []string{"a"}},
+		"joined":           {errors.Join(a, b), []string{"a", "b"}},
+		"joined twice":     {errors.Join(a, errors.Join(b, c)), []string{"a", "b", "c"}},
+		"with a prefix":    {fmt.Errorf("key: %w", errors.Join(a, b)), []string{"key: a\nb"}},
+		"prefix in a join": {errors.Join(c, fmt.Errorf("key: %w", errors.Join(a, b))), []string{"c", "key: a\nb"}},
+		"two in one":       {fmt.Errorf("%w: %w", a, b), []string{"a: b"}},
+		"deep":             {fmt.Errorf("key: %w", fmt.Errorf("%w: %w", a, b)), []string{"key: a: b"}},
+	} {
+		var got []string
+		for _, e := range mistakes(tc.err) {
+			got = append(got, e.Error())
+		}
+		if !slices.Equal(got, tc.want) {
+			t.Errorf("%s: mistakes(%q) = %q, want %q", name, tc.err, got, tc.want)
+		}
+	}
+}

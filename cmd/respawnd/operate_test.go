@@ -1,0 +1,359 @@
+package main
+
+import (
+	"fmt"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/respawnd/respawnd/internal/gamespy"
+	"github.com/respawnd/respawnd/master/serverbrowse"
+	"github.com/respawnd/respawnd/qr2"
+)
+
+func TestBanTakesServersOffAtOnce(t *testing.T) {
+	t.Parallel()
+	d := start(t, t.TempDir())
+	h := register(t, d, "hostname", "Banned soon")
+	b := browse(t, d)
+	b.ask(serverbrowse.PushUpdates, "", `\hostname`)
+	d.cli("ban", "add", "127.0.0.1", "--scope", "lists", "--reason", "test", "--for", "24h")
+	if out := d.cli("server", "list"); strings.Contains(out, h.address().String()) {
+		t.Errorf("server list still shows the banned server:\n%s", out)
+	}
+	if p := b.nextOf(serverbrowse.PushDelete); p.Address != h.address() {
+		t.Errorf("the update takes %v away, want %v", p.Address, h.address())
+	}
+	n := d.log.len()
+	h.heartbeat("3")
+	h.expect(qr2.KindRefusal)
+	banned := browse(t, d)
+	banned.write([]byte{0, 3, 3})
+	banned.wantClosed()
+	out := d.cli("ban", "list")
+	for _, part := range []string{"127.0.0.1/32", "lists", "test"} {
+		if !strings.Contains(out, part) {
+			t.Errorf("ban list lacks %q:\n%s", part, out)
+		}
+	}
+	if out := d.cli("doctor", "127.0.0.1"); !strings.Contains(out, h.address().String()) || !strings.Contains(out, "banned") {
+		t.Errorf("doctor does not say that %v is banned:\n%s", h.address(), out)
+	}
+	d.cli("ban", "remove", "127.0.0.1")
+	h.heartbeat("3")
+	h.prove()
+	d.waitFor("the server back on the list", n, verdictOn(h.address(), "listed"))
+	wantListed(t, d, h)
+	refused(t, exitFailure, d.cliEnv(), []string{"ban", "remove", "127.0.0.1"}, "127.0.0.1", "not banned")
+	d.stop()
+}
+
+func TestBanOfAnotherScopeLeavesTheListAlone(t *testing.T) {
+	t.Parallel()
+	d := start(t, t.TempDir())
+	h := register(t, d, "hostname", "Stays")
+	d.cli("ban", "add", "127.0.0.0/8", "--scope", "presence")
+	d.cli("ban", "add", "192.0.2.0/24")
+	wantListed(t, d, h)
+	d.stop()
+}
+
+func TestGameThatIsAddedIsKnownAtOnce(t *testing.T) {
+	t.Parallel()
+	d := start(t, t.TempDir())
+	d.cli("game", "add", "ourgame", "--title", "Our game", "--secret", "Zz9Yy8", "--port", "7777")
+	h := newHost(t, d.address["qr2"])
+	body := gamespy.AppendEnd(gamespy.AppendPair(gamespy.AppendPair(nil, "gamename", "ourgame"), "hostname", "X"))
+	h.send(qr2.KindHeartbeat, append(body, 0, 0, 0, 0, 0, 0))
+	challenge, _, _ := gamespy.CutString(h.expect(qr2.KindChallenge))
+	h.send(qr2.KindChallenge, append([]byte(gamespy.Response("Zz9Yy8", string(challenge))), 0))
+	h.expect(qr2.KindRegistered)
+	if out := d.cli("server", "list", "--game", "ourgame"); !strings.Contains(out, h.address().String()) {
+		t.Errorf("server list --game ourgame lacks %v:\n%s", h.address(), out)
+	}
+	if out := d.cli("game", "show", "OURGAME"); !strings.Contains(out, "Zz9Yy8") || !strings.Contains(out, "7777") {
+		t.Errorf("game show: %s", out)
+	}
+	d.stop()
+}
+
+func TestRoomThatIsAddedIsListed(t *testing.T) {
+	t.Parallel()
+	d := start(t, t.TempDir())
+	out := d.cli("game", "room", "add", testGame, "The lobby", "--id", "4711", "--max", "50")
+	if !strings.Contains(out, "4711") {
+		t.Errorf("game room add printed %q, want the number of the room", out)
+	}
+	r := browse(t, d).ask(serverbrowse.SendGroups, "", `\hostname`)
+	if len(r.Entries) != 1 || r.Entries[0].Public.Addr() != netip.AddrFrom4([4]byte{0, 0, 0x12, 0x67}) ||
+		!slices.Contains(r.Entries[0].Values, "The lobby") {
+		t.Errorf("rooms %+v, want number 4711 called The lobby", r.Entries)
+	}
+	d.stop()
+}
+
+// On the store alone and through the daemon, commands must do the same.
+func TestCommandsWorkWithAndWithoutDaemon(t *testing.T) {
+	t.Parallel()
+	tests := map[string]func(t *testing.T) []string{
+		"daemon": func(t *testing.T) []string {
+			d := start(t, t.TempDir())
+			t.Cleanup(d.stop)
+			return d.cliEnv()
+		},
+		"store": func(t *testing.T) []string { return testEnv(t.TempDir()) },
+	}
+	for name, environment := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			checkCommands(t, environment(t))
+		})
+	}
+}
+
+func checkCommands(t *testing.T, env []string) {
+	t.Helper()
+	ourYAML := writeFile(t, "ours.yaml", "games:\n  - name: fromyaml\n    title: From YAML\n    secret: aB3dE6\n    rooms: [{id: 9, name: Built in}]\n")
+	gslist := writeFile(t, "gslist.cfg", fmt.Sprintf("%-54s%-19s%-6s\n", "From gslist", "fromgslist", "bC4eF7"))
+	tsv := writeFile(t, "game_list.tsv", "From TSV\tfromtsv\t77\tcD5fG8\t\t\n")
+	mixed := writeFile(t, "mixed.tsv", "Good\tgoodone\t78\tcD5fG9\t\t\nBad\tbad name!\t79\tcD5fG9\t\t\n")
+	steps := []struct {
+		args []string
+		want []string // parts of what is printed
+		not  []string
+	}{
+		{args: []string{"ban", "list"}, want: []string{"ADDRESS"}, not: []string{"192.0.2"}},
+		{args: []string{"ban", "add", "192.0.2.7"}, want: []string{"192.0.2.7/32", "all", "further notice"}},
+		{args: []string{"ban", "add", "192.0.2.77/24", "--scope", "zandronum"}, want: []string{"192.0.2.0/24", "zandronum"}},
+		{args: []string{"ban", "add", "2001:db8::/32", "--for", "24h", "--reason", "why not"}, want: []string{"until"}, not: []string{"further notice"}},
+		{args: []string{"ban", "list"}, want: []string{"192.0.2.7/32", "192.0.2.0/24", "2001:db8::/32", "why not"}},
+		{args: []string{"ban", "remove", "192.0.2.0/24"}, want: []string{"1"}},
+		{args: []string{"ban", "list"}, want: []string{"192.0.2.7/32"}, not: []string{"192.0.2.0/24"}},
+		{args: []string{"game", "list"}, want: []string{testGame}},
+		{args: []string{"game", "show", testGame}, want: []string{"HA6zkS"}},
+		{args: []string{"game", "add", "added", "--secret", "dE6gH9", "--title", "Added"}, want: []string{"added"}},
+		{args: []string{"game", "show", "added"}, want: []string{"dE6gH9", "Added"}},
+		{args: []string{"game", "add", testGame, "--maintenance"}},
+		{args: []string{"game", "show", testGame}, want: []string{"HA6zkS", "maintenance"}},
+		{args: []string{"game", "remove", testGame}},
+		{args: []string{"game", "show", testGame}, want: []string{"HA6zkS"}, not: []string{"maintenance"}},
+		{args: []string{"game", "import", ourYAML}, want: []string{"1 games"}},
+		{args: []string{"game", "import", gslist}, want: []string{"1 games"}},
+		{args: []string{"game", "import", tsv}, want: []string{"1 games"}},
+		{args: []string{"game", "list"}, want: []string{"fromyaml", "fromgslist", "fromtsv", "added"}},
+		{args: []string{"game", "show", "fromtsv"}, want: []string{"77", "cD5fG8"}},
+		{args: []string{"game", "room", "add", testGame, "Lobby", "--id", "4711"}, want: []string{"4711"}},
+		{args: []string{"game", "room", "list", testGame}, want: []string{"4711", "Lobby"}},
+		{args: []string{"game", "room", "list", "swat4"}, not: []string{"4711"}},
+		{args: []string{"game", "room", "remove", "4711"}},
+		{args: []string{"game", "room", "list"}, not: []string{"4711"}},
+		{args: []string{"game", "room", "add", "added", "Second"}, want: []string{"added"}},
+	}
+	for _, s := range steps {
+		out := cli(t, env, s.args...)
+		for _, part := range s.want {
+			if !strings.Contains(out, part) {
+				t.Errorf("respawnd %s lacks %q:\n%.2000s", strings.Join(s.args, " "), part, out)
+			}
+		}
+		for _, part := range s.not {
+			if strings.Contains(out, part) {
+				t.Errorf("respawnd %s shows %q:\n%.2000s", strings.Join(s.args, " "), part, out)
+			}
+		}
+	}
+	code, out, errOut := command(t, env, "game", "import", mixed)
+	if code != 0 || !strings.Contains(out, "1 games") || !strings.Contains(errOut, "refused: ") {
+		t.Errorf("game import of a list with a bad row: exit code %d, %q, %q", code, out, errOut)
+	}
+	for _, mistake := range []struct {
+		code  int
+		args  []string
+		parts []string
+	}{
+		{exitUsage, []string{"ban", "add"}, []string{"arg"}},
+		{exitUsage, []string{"ban", "add", "192.0.2.1", "--scope", "nowhere"}, []string{"--scope", "nowhere"}},
+		{exitUsage, []string{"ban", "add", "192.0.2.1", "--for", "-1h"}, []string{"--for"}},
+		{exitUsage, []string{"ban", "add", "192.0.2.1", "--for", "soon"}, []string{"soon"}},
+		{exitFailure, []string{"ban", "add", "192.0.2"}, []string{"192.0.2"}},
+		{exitFailure, []string{"ban", "add", "0.0.0.0/0"}, []string{"everybody"}},
+		{exitFailure, []string{"ban", "add", "::/0"}, []string{"everybody"}},
+		{exitFailure, []string{"game", "show", "nosuchgame"}, []string{"nosuchgame"}},
+		{exitFailure, []string{"game", "add", "bad name", "--secret", "dE6gH9"}, []string{"bad name"}},
+		{exitFailure, []string{"game", "add", "badsecret", "--secret", "x"}, []string{"badsecret"}},
+		{exitFailure, []string{"game", "remove", "nosuchgame"}, []string{"nosuchgame", "not found"}},
+		{exitFailure, []string{"game", "import", filepath.Join(t.TempDir(), "none.cfg")}, []string{"none.cfg"}},
+		{exitFailure, []string{"game", "room", "add", "nosuchgame", "Lobby"}, []string{"nosuchgame"}},
+		{exitFailure, []string{"game", "room", "add", testGame, "Lobby", "--id", "9"}, []string{"9", "fromyaml"}},
+		{exitFailure, []string{"game", "room", "remove", "4711"}, []string{"4711", "not found"}},
+		{exitUsage, []string{"game", "room", "remove", "first"}, []string{"first"}},
+		{exitUsage, []string{"doctor", "nowhere"}, []string{"nowhere"}},
+		{exitUsage, []string{"no-such-command"}, []string{"no-such-command", "--help"}},
+		{exitUsage, []string{"ban", "list", "--no-such-flag"}, []string{"--no-such-flag"}},
+	} {
+		refused(t, mistake.code, env, mistake.args, mistake.parts...)
+	}
+}
+
+func TestOnlyTheDaemonKnowsTheLiveList(t *testing.T) {
+	t.Parallel()
+	env := testEnv(t.TempDir())
+	refused(t, exitFailure, env, []string{"server", "list"}, "not running")
+	refused(t, exitFailure, env, []string{"doctor"}, "not running")
+}
+
+func TestDaemonWithoutAdminApiCannotBeOperated(t *testing.T) {
+	t.Parallel()
+	d := startWithout(t, testEnv(t.TempDir(), variable("admin.listen", "")))
+	refused(t, exitFailure, d.env, []string{"ban", "list"}, "admin.listen")
+	d.stop()
+}
+
+// Whoever uses the free numbers must not meet a room of the catalogue.
+func TestRoomGetsANumberThatTheCatalogueLeavesFree(t *testing.T) {
+	t.Parallel()
+	env := testEnv(t.TempDir())
+	cli(t, env, "game", "import", writeFile(t, "rooms.yaml",
+		"games:\n  - name: ours\n    secret: aB3dE6\n    rooms: [{id: 1, name: One}, {id: 2, name: Two}]\n"))
+	for range 3 {
+		cli(t, env, "game", "room", "add", testGame, "Lobby")
+	}
+	out := cli(t, env, "game", "room", "list")
+	for line := range strings.Lines(out) {
+		if id := strings.Fields(line)[0]; id == "1" || id == "2" {
+			t.Errorf("a room got number %s, which the catalogue has:\n%s", id, out)
+		}
+	}
+}
+
+// What a stranger calls a server must not reach the terminal as it is.
+func TestPrintableKeepsTheCursorWhereItIs(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct{ in, want string }{
+		"text":           {"Grüße, 世界", "Grüße, 世界"},
+		"escape":         {"a\x1b[2Jb", "a?[2Jb"},
+		"line end, tab":  {"a\r\n\tb", "a???b"},
+		"C1":             {"a\u009bb", "a?b"},
+		"not UTF-8":      {"a\xffb", "a?b"},
+		"direction":      {"a\u202eb\u202db\u202ab", "a?b?b?b"},
+		"isolates":       {"a\u2066b\u2069", "a?b?"},
+		"line separator": {"a\u2028b\u2029c", "a?b?c"},
+	} {
+		if got := printable(tc.in); got != tc.want {
+			t.Errorf("%s: printable(%q) = %q, want %q", name, tc.in, got, tc.want)
+		}
+	}
+}
+
+func TestBackupGoesOnElsewhere(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	file := filepath.Join(t.TempDir(), "copy.tar")
+	d := start(t, dir)
+	d.cli("ban", "add", "192.0.2.0/24", "--reason", "kept")
+	d.cli("game", "add", "keptgame", "--secret", "dE6gH9")
+	d.cli("game", "room", "add", testGame, "Kept room")
+	d.cli("backup", file)
+	if info, err := os.Stat(file); err != nil || (runtime.GOOS != "windows" && info.Mode().Perm() != 0o600) {
+		t.Errorf("backup file: %v, %v; want mode 0600", info, err)
+	}
+	if left := names(t, filepath.Dir(file)); len(left) != 1 {
+		t.Errorf("beside the backup lies %q", left)
+	}
+	refused(t, exitFailure, d.cliEnv(), []string{"restore", file}, "stop the daemon")
+	d.cli("ban", "add", "198.51.100.1")
+	d.stop()
+	if left := names(t, dir); slices.ContainsFunc(left, func(n string) bool { return strings.HasPrefix(n, "backup-") || strings.HasPrefix(n, "restore-") }) {
+		t.Errorf("the data folder holds leftovers: %q", left)
+	}
+
+	other := filepath.Join(t.TempDir(), "new", "data")
+	cli(t, testEnv(other), "restore", file)
+	if a, b := readFile(t, filepath.Join(dir, "admin.token")), readFile(t, filepath.Join(other, "admin.token")); a != b {
+		t.Error("the restored token is another one")
+	}
+	e := start(t, other)
+	for args, part := range map[string]string{"ban list": "kept", "game list": "keptgame", "game room list": "Kept room"} {
+		if out := e.cli(strings.Fields(args)...); !strings.Contains(out, part) {
+			t.Errorf("after the restore, %s lacks %q:\n%.1000s", args, part, out)
+		}
+	}
+	if out := e.cli("ban", "list"); strings.Contains(out, "198.51.100.1") {
+		t.Errorf("the restored bans have one that is younger than the backup:\n%s", out)
+	}
+	e.stop()
+
+	// Over what is there: that is kept.
+	cli(t, testEnv(dir), "restore", file)
+	if out := cli(t, testEnv(dir), "ban", "list"); strings.Contains(out, "198.51.100.1") || !strings.Contains(out, "kept") {
+		t.Errorf("bans after a restore over newer ones:\n%s", out)
+	}
+	if left := names(t, dir); !slices.ContainsFunc(left, func(n string) bool { return strings.HasPrefix(n, storeName+".before-restore-") }) {
+		t.Errorf("the old store was not kept: %q", left)
+	}
+}
+
+func TestBackupWithTheTokenElsewhereIsRestored(t *testing.T) {
+	t.Parallel()
+	token := writeFile(t, "secret.txt", "0123456789abcdef0123\n")
+	file := filepath.Join(t.TempDir(), "copy.tar")
+	cli(t, testEnv(t.TempDir(), variable("admin.token_file", token)), "backup", file)
+	dir := t.TempDir()
+	cli(t, testEnv(dir), "restore", file)
+	if got, want := readFile(t, filepath.Join(dir, "admin.token")), readFile(t, token); got != want {
+		t.Errorf("restored token %q, want %q", got, want)
+	}
+}
+
+func TestDamagedBackupChangesNothing(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	env := testEnv(dir)
+	file := filepath.Join(t.TempDir(), "copy.tar")
+	cli(t, env, "ban", "add", "192.0.2.1")
+	cli(t, env, "backup", file)
+	whole := readFile(t, file)
+	before := cli(t, env, "ban", "list")
+	for name, text := range map[string]string{
+		"cut": whole[:len(whole)/2], "empty": "", "flipped": flip(whole, len(whole)/2), "not a backup": strings.Repeat("x", 4096),
+	} {
+		refused(t, exitFailure, env, []string{"restore", writeFile(t, "bad.tar", text)}, "nothing was changed")
+		if now := cli(t, env, "ban", "list"); now != before {
+			t.Errorf("%s: the bans were\n%sand are\n%s", name, before, now)
+		}
+	}
+	refused(t, exitFailure, env, []string{"restore", filepath.Join(t.TempDir(), "none.tar")}, "none.tar")
+	if left := names(t, dir); len(left) != 1 {
+		t.Errorf("the data folder holds %q, want the store alone", left)
+	}
+}
+
+func flip(s string, at int) string {
+	b := []byte(s)
+	b[at] ^= 0x55
+	return string(b)
+}
+
+func TestSelftestPlaysAgainstTheDaemon(t *testing.T) {
+	t.Parallel()
+	d := start(t, t.TempDir())
+	env := append(d.cliEnv(), variable("qr2.listen", d.address["qr2"].String()), variable("serverbrowse.listen", d.address["serverbrowse"].String()))
+	out := cli(t, env, "selftest")
+	if strings.Count(out, " ok\n") < 3 || strings.Contains(out, "FAILED") {
+		t.Errorf("selftest printed\n%s", out)
+	}
+	d.waitFor("the farewell of the test server", 0, func(e entry) bool {
+		return e.text("message") == "verdict" && e.text("verdict") == "left"
+	})
+	wantListed(t, d)
+
+	d.cli("ban", "add", "127.0.0.1")
+	if code, out, _ := command(t, env, "selftest"); code != exitFailure || strings.Count(out, "FAILED") < 3 {
+		t.Errorf("selftest while we are banned: exit code %d, want %d\n%s", code, exitFailure, out)
+	}
+	d.stop()
+}

@@ -1,0 +1,123 @@
+package main
+
+import (
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/respawnd/respawnd/internal/verdicts"
+)
+
+func readme(t *testing.T) string {
+	t.Helper()
+	return readFile(t, filepath.Join("..", "..", "README.md"))
+}
+
+var (
+	fenced = regexp.MustCompile("(?s)```sh\n(.*?)```")
+	inline = regexp.MustCompile("`(respawnd [^`]+)`")
+)
+
+// readmeCommands returns the command lines of the README: those in fences, and
+// those in the text that call respawnd.
+func readmeCommands(t *testing.T) (lines []string) {
+	t.Helper()
+	text := readme(t)
+	for _, block := range fenced.FindAllStringSubmatch(text, -1) {
+		for line := range strings.Lines(block[1]) {
+			lines = append(lines, strings.TrimSpace(line))
+		}
+	}
+	for _, m := range inline.FindAllStringSubmatch(fenced.ReplaceAllString(text, ""), -1) {
+		lines = append(lines, m[1])
+	}
+	if len(lines) < 10 {
+		t.Fatalf("%d command lines in the README", len(lines))
+	}
+	return lines
+}
+
+func TestReadmeStartsAndTestsAsWeDo(t *testing.T) {
+	t.Parallel()
+	lines := readmeCommands(t)
+	for _, want := range []string{"go run ./cmd/respawnd serve", "go test ./...", "go build -o respawnd ./cmd/respawnd"} {
+		if !slices.Contains(lines, want) {
+			t.Errorf("no line of the README is %q", want)
+		}
+	}
+}
+
+func TestReadmeCommandsAreUnderstood(t *testing.T) {
+	t.Parallel()
+	for _, line := range readmeCommands(t) {
+		words, ok := shellWords(line)
+		if !ok {
+			t.Errorf("%s: a quote is not closed", line)
+			continue
+		}
+		switch {
+		case words[0] == "respawnd":
+			words = words[1:]
+		case len(words) > 2 && words[0] == "go" && words[1] == "run":
+			words = words[3:]
+		default:
+			continue
+		}
+		p := &program{flags: make(map[string]string)}
+		cmd, rest, err := p.rootCommand().Find(words)
+		if err != nil {
+			t.Errorf("%s: %v", line, err)
+			continue
+		}
+		if err := cmd.ParseFlags(rest); err != nil {
+			t.Errorf("%s: %v", line, err)
+			continue
+		}
+		if args := cmd.Flags().Args(); len(args) > 0 || cmd.HasSubCommands() {
+			if err := cmd.ValidateArgs(args); err != nil || cmd.HasSubCommands() {
+				t.Errorf("%s: %s does not take the arguments %q: %v", line, cmd.CommandPath(), args, err)
+			}
+		}
+	}
+}
+
+// shellWords splits a command line at spaces outside of double quotes.
+func shellWords(line string) (words []string, ok bool) {
+	for i, part := range strings.Split(line, `"`) {
+		if i%2 == 1 {
+			words = append(words, part)
+		} else {
+			words = append(words, strings.Fields(part)...)
+		}
+	}
+	return words, strings.Count(line, `"`)%2 == 0 && len(words) > 0
+}
+
+func TestReadmeExplainsEveryVerdict(t *testing.T) {
+	t.Parallel()
+	text := readme(t)
+	for v := verdicts.Heard; v.String() != "unknown"; v++ {
+		word, _, _ := strings.Cut(v.String(), " (")
+		if !strings.Contains(text, word) {
+			t.Errorf("the README does not explain the verdict %q", v)
+		}
+	}
+}
+
+func TestHelpOfEveryCommandIsASentence(t *testing.T) {
+	t.Parallel()
+	p := &program{flags: make(map[string]string)}
+	cmds := p.rootCommand().Commands()
+	for len(cmds) > 0 {
+		c := cmds[0]
+		cmds = append(cmds[1:], c.Commands()...)
+		if c.Short == "" || strings.HasSuffix(c.Short, ".") || c.Short[:1] != strings.ToUpper(c.Short[:1]) {
+			t.Errorf("%s: help text %q, want a phrase with a capital and no full stop", c.CommandPath(), c.Short)
+		}
+		if c.Args == nil {
+			t.Errorf("%s does not check its arguments", c.CommandPath())
+		}
+	}
+}

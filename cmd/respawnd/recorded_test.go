@@ -1,0 +1,216 @@
+package main
+
+import (
+	"bytes"
+	"encoding/hex"
+	"encoding/json"
+	"maps"
+	"net/netip"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/respawnd/respawnd/master/serverbrowse"
+	"github.com/respawnd/respawnd/qr2"
+)
+
+type hexBytes []byte
+
+func (h *hexBytes) UnmarshalText(p []byte) (err error) {
+	*h, err = hex.DecodeString(string(p))
+	return err
+}
+
+// recorded is what programs with the original client library sent.
+type recorded struct {
+	Browsers map[string]struct {
+		Challenge      hexBytes
+		Options        serverbrowse.Option
+		Filter, Fields string
+		Messages       []hexBytes
+	}
+	Hosts map[string][]hexBytes // packets of game servers
+}
+
+func loadRecorded(t *testing.T) recorded {
+	t.Helper()
+	var r recorded
+	if err := json.Unmarshal([]byte(readFile(t, filepath.Join("testdata", "recorded.json"))), &r); err != nil {
+		t.Fatal(err)
+	}
+	if len(r.Browsers) != 25 || len(r.Hosts) != 8 {
+		t.Fatalf("%d browsers and %d hosts are recorded, want 25 and 8", len(r.Browsers), len(r.Hosts))
+	}
+	return r
+}
+
+// recordedServer is the address in recorded messages about one server.
+var recordedServer = []byte{192, 0, 2, 10, 0x19, 0x64}
+
+// aimAt puts another address into a recorded message.
+func aimAt(msg []byte, a netip.AddrPort) []byte {
+	ip := a.Addr().As4()
+	return bytes.Replace(msg, recordedServer, append(ip[:], byte(a.Port()>>8), byte(a.Port())), 1)
+}
+
+func TestRecordedBrowsersAreAnswered(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	cli(t, testEnv(dir), "game", "room", "add", testGame, "The lobby", "--id", "4711")
+	d := start(t, dir, variable("serverbrowse.rate", "1000"), variable("serverbrowse.burst", "1000"))
+	arena := register(t, d, "hostname", "Arena", "gametype", "arena", "numplayers", "4", "maxplayers", "8", "hostport", "25000")
+	empty := register(t, d, "hostname", "Empty", "gametype", "arena", "numplayers", "0", "maxplayers", "8", "hostport", "25001")
+	ctf := newHost(t, d.address["qr2"], "hostname", "Flags", "gametype", "ctf", "numplayers", "2", "maxplayers", "8", "hostport", "25002")
+	ctf.players = []string{"Joe", "Jane"}
+	ctf.register()
+	all := []*host{arena, empty, ctf}
+	want := map[string][]*host{ // what does not list all of them
+		"filt": {arena}, "push": {arena, ctf}, "error": {}, "error2": {}, "error3": {},
+	}
+	for name, rec := range loadRecorded(t).Browsers {
+		messages := make([][]byte, len(rec.Messages))
+		for i, m := range rec.Messages {
+			messages[i] = aimAt(m, ctf.address())
+		}
+		for how, segments := range map[string][][]byte{
+			"message by message": messages,
+			"in one segment":     {bytes.Join(messages, nil)},
+			"byte by byte":       slices.Collect(slices.Chunk(bytes.Join(messages, nil), 1)),
+		} {
+			t.Run(name+" "+how, func(t *testing.T) {
+				relayed := len(ctf.messages)
+				ctf.t = t
+				b := browse(t, d)
+				defer func() { _ = b.conn.Close() }()
+				b.challenge = [8]byte(rec.Challenge)
+				for _, s := range segments {
+					b.write(s)
+				}
+				r := b.reply(rec.Options)
+				client := netip.MustParseAddr("127.0.0.1")
+				if rec.Options&serverbrowse.AlternateIP != 0 {
+					client = netip.MustParseAddr("10.1.2.3")
+				}
+				if r.Error != "" || r.Client != client || r.Port != 6500 {
+					t.Errorf("reply for %v with port %d and error %q, want %v and 6500", r.Client, r.Port, r.Error, client)
+				}
+				hosts, some := want[name]
+				if !some {
+					hosts = all
+				}
+				checkRecordedReply(t, r, rec.Options, rec.Fields, hosts)
+				switch name {
+				case "aux", "auxsrv":
+					if p := b.next(); p.Kind != serverbrowse.PushServer || p.Entry.Public != ctf.address() || len(p.Entry.Rules) == 0 {
+						t.Errorf("answer to the question for a server: %+v, want the rules of %v", p, ctf.address())
+					}
+				case "msg", "cookie":
+					ctf.expect(qr2.KindMessage)
+					msg := messages[1]
+					if got := ctf.messages[relayed]; !bytes.Equal(got, msg[9:]) {
+						t.Errorf("the host got %x, want %x", got, msg[9:])
+					}
+				case "psearch":
+					if p := b.next(); p.Kind != serverbrowse.PushPlayers || !p.Final {
+						t.Errorf("answer to a player search: %+v", p)
+					}
+				}
+			})
+		}
+	}
+	d.stop()
+}
+
+func checkRecordedReply(t *testing.T, r serverbrowse.Reply, o serverbrowse.Option, fields string, want []*host) {
+	t.Helper()
+	switch {
+	case o&serverbrowse.NoServerList != 0:
+		if len(r.Keys)+len(r.Entries) > 0 {
+			t.Errorf("a list with %d servers came, none was asked for", len(r.Entries))
+		}
+		return
+	case o&serverbrowse.SendGroups != 0:
+		if len(r.Entries) != 1 || !slices.Contains(r.Entries[0].Values, "The lobby") {
+			t.Errorf("rooms %+v, want the lobby", r.Entries)
+		}
+		return
+	}
+	var keys []string
+	for _, k := range r.Keys {
+		keys = append(keys, k.Name)
+	}
+	if diff := cmp.Diff(strings.Split(strings.TrimPrefix(fields, `\`), `\`), keys); diff != "" {
+		t.Errorf("keys (-want +got):\n%s", diff)
+	}
+	rules := func(h *host, name string) string {
+		for pair := range slices.Chunk(h.rules, 2) {
+			if pair[0] == name {
+				return pair[1]
+			}
+		}
+		return ""
+	}
+	wanted := make(map[string]map[string]string)
+	for _, h := range want {
+		row := make(map[string]string)
+		for _, k := range keys {
+			row[k] = rules(h, k)
+		}
+		wanted[h.address().String()] = row
+	}
+	if diff := cmp.Diff(wanted, rowsOf(r)); diff != "" {
+		t.Errorf("servers (-want +got):\n%s", diff)
+	}
+}
+
+func TestRecordedHostsAreListed(t *testing.T) {
+	t.Parallel()
+	d := start(t, t.TempDir())
+	all := loadRecorded(t).Hosts
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		packets := all[name]
+		t.Run(name, func(t *testing.T) {
+			h := newHost(t, d.address["qr2"])
+			h.key = keyOf(packets[0])
+			h.raw(packets[0])
+			if name == "available_0" {
+				if kind, _ := h.read(); kind != qr2.KindAvailable {
+					t.Errorf("answer of kind %d, want %d", kind, qr2.KindAvailable)
+				}
+				return
+			}
+			h.prove()
+			row := list(t, d, "", `\hostname\mapname\gravity`)[h.address().String()]
+			if diff := cmp.Diff(map[string]string{"hostname": "Test Server", "mapname": "gmtmap1", "gravity": "800"}, row); diff != "" {
+				t.Errorf("listed (-want +got):\n%s", diff)
+			}
+			last := len(packets) - 1
+			for _, p := range packets[1:last] {
+				h.raw(p)
+				switch {
+				case qr2.Kind(p[0]) == qr2.KindKeepalive:
+					h.expect(qr2.KindKeepalive)
+				case bytes.Contains(p, []byte("statechanged\x003\x00")): // it has not heard us: once more
+					h.prove()
+				}
+			}
+			h.send(qr2.KindKeepalive, nil)
+			h.expect(qr2.KindKeepalive)
+			if list(t, d, "", `\hostname`)[h.address().String()] == nil {
+				t.Error("it is not listed after all its packets but the last")
+			}
+			n := d.log.len()
+			h.raw(packets[last])
+			d.waitFor("the farewell", n, verdictOn(h.address(), "left"))
+		})
+	}
+	wantListed(t, d)
+	d.stop()
+}
+
+func keyOf(p []byte) uint32 {
+	return uint32(p[1])<<24 | uint32(p[2])<<16 | uint32(p[3])<<8 | uint32(p[4])
+}

@@ -1,0 +1,408 @@
+package archtest
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/respawnd/respawnd/configs"
+)
+
+const module = "github.com/respawnd/respawnd"
+
+// root is the folder of the module; tests run in their package's folder.
+var root = filepath.Join("..", "..")
+
+// ranks orders the packages: one may import only those of a lower rank. A new
+// package gets a line here.
+var ranks = map[string]int{
+	"configs":            0,
+	"internal/backup":    0,
+	"internal/gamespy":   0,
+	"internal/netserve":  0,
+	"internal/zandronum": 0,
+
+	"internal/games":    1,
+	"internal/verdicts": 1,
+	"master":            1,
+	"master/filter":     1,
+	"storage":           1,
+
+	"internal/accounts":   2,
+	"internal/bans":       2,
+	"internal/presence":   2,
+	"storage/bolt":        2,
+	"storage/storagetest": 2,
+
+	"admin":               3,
+	"gpcm":                3,
+	"gpsp":                3,
+	"master/legacylist":   3,
+	"master/serverbrowse": 3,
+	"natneg":              3,
+	"qr2":                 3,
+	"web":                 3,
+	"zanmaster":           3,
+
+	"cmd/respawnd":      4,
+	"natneg/natnegtest": 4, // for tests
+
+	"internal/archtest": outside,
+}
+
+// outside is the rank of packages that take no part: they are checked for
+// nothing but their own rules.
+const outside = -1
+
+// list returns what `go list -json` says about all packages of the module.
+var list = sync.OnceValues(func() ([]listed, error) {
+	cmd := exec.Command("go", "list", "-json=ImportPath,Name,Imports,Dir,GoFiles", "./...")
+	cmd.Dir = root
+	cmd.Stderr = os.Stderr
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
+	if err := cmd.Start(); err != nil {
+		return nil, err
+	}
+	var all []listed
+	for d := json.NewDecoder(out); ; {
+		var p listed
+		if err := d.Decode(&p); errors.Is(err, io.EOF) {
+			return all, cmd.Wait()
+		} else if err != nil {
+			return nil, errors.Join(err, cmd.Wait())
+		}
+		all = append(all, p)
+	}
+})
+
+type listed struct {
+	ImportPath, Name, Dir string
+	Imports, GoFiles      []string
+}
+
+// short returns the path of a package inside the module.
+func short(importPath string) string { return strings.TrimPrefix(importPath, module+"/") }
+
+func packages(t *testing.T) []listed {
+	t.Helper()
+	all, err := list()
+	if err != nil {
+		t.Fatalf("go list: %v", err)
+	}
+	if len(all) < 10 {
+		t.Fatalf("go list found %d packages", len(all))
+	}
+	return all
+}
+
+func TestEveryPackageHasARank(t *testing.T) {
+	for _, p := range packages(t) {
+		if _, ok := ranks[short(p.ImportPath)]; !ok {
+			t.Errorf("package %s is missing in the table of ranks", short(p.ImportPath))
+		}
+	}
+}
+
+func TestPackagesImportOnlyLowerRanks(t *testing.T) {
+	for _, p := range packages(t) {
+		for _, wrong := range wrongArrows(short(p.ImportPath), p.Imports) {
+			t.Error(wrong)
+		}
+	}
+}
+
+// wrongArrows returns what is wrong with the imports of a package.
+func wrongArrows(from string, imports []string) (wrong []string) {
+	own, ok := ranks[from]
+	if !ok || own == outside {
+		return nil
+	}
+	for _, path := range imports {
+		to, ours := strings.CutPrefix(path, module+"/")
+		if !ours {
+			continue
+		}
+		switch rank, known := ranks[to]; {
+		case !known:
+			wrong = append(wrong, fmt.Sprintf("%s imports %s, which has no rank", from, to))
+		case rank == outside:
+			wrong = append(wrong, fmt.Sprintf("%s imports %s, which nobody may import", from, to))
+		case rank >= own:
+			wrong = append(wrong, fmt.Sprintf("%s (rank %d) imports %s (rank %d), want a lower rank", from, own, to, rank))
+		case to == "configs" && from != "cmd/respawnd":
+			wrong = append(wrong, fmt.Sprintf("%s imports configs, which only cmd/respawnd may", from))
+		}
+	}
+	return wrong
+}
+
+func TestWrongArrowsAreFound(t *testing.T) {
+	for name, tc := range map[string]struct {
+		from, to string
+		wrong    bool
+	}{
+		"down":               {"qr2", "master", false},
+		"from the top":       {"cmd/respawnd", "configs", false},
+		"standard library":   {"master", "net/netip", false},
+		"same rank":          {"qr2", "master/serverbrowse", true},
+		"up":                 {"master", "qr2", true},
+		"settings":           {"qr2", "configs", true},
+		"without rank":       {"qr2", "nowhere", true},
+		"tests of the shape": {"qr2", "internal/archtest", true},
+	} {
+		to := module + "/" + tc.to
+		if tc.to == "net/netip" {
+			to = tc.to
+		}
+		if got := wrongArrows(tc.from, []string{to}); (len(got) > 0) != tc.wrong {
+			t.Errorf("%s: wrongArrows(%s, %s) = %q, want wrong: %v", name, tc.from, to, got, tc.wrong)
+		}
+	}
+}
+
+// forbidden are package names that say nothing.
+var forbidden = []string{"util", "utils", "common", "helper", "helpers", "types", "interfaces", "misc", "base", "lib", "shared", "models"}
+
+func TestPackageNamesSaySomething(t *testing.T) {
+	for _, p := range packages(t) {
+		for part := range strings.SplitSeq(short(p.ImportPath), "/") {
+			if slices.Contains(forbidden, part) || slices.Contains(forbidden, p.Name) {
+				t.Errorf("package %s: the name %s says nothing", short(p.ImportPath), part)
+			}
+			if part != strings.ToLower(part) || strings.ContainsAny(part, "_-") {
+				t.Errorf("package %s: want one word in lower case", short(p.ImportPath))
+			}
+		}
+	}
+}
+
+func TestPackagesSayWhatTheyAreForAndWhatNot(t *testing.T) {
+	for _, p := range packages(t) {
+		comment := packageComment(t, p)
+		start := "Package " + p.Name + " "
+		if p.Name == "main" {
+			start = "Command " + path.Base(p.ImportPath) + " "
+		}
+		if len(p.GoFiles) > 0 && !strings.HasPrefix(comment, start) {
+			t.Errorf("package %s: the comment begins %.40q, want %q", short(p.ImportPath), comment, start)
+		}
+		if rank, ok := ranks[short(p.ImportPath)]; ok && rank != outside && !saysNot.MatchString(comment) {
+			t.Errorf("package %s: the comment does not say what it is not for", short(p.ImportPath))
+		}
+	}
+}
+
+var saysNot = regexp.MustCompile(`(?i)\b(not|no|nothing|never|neither|nor|none|only|alone)\b`)
+
+// packageComment returns the comments above the package clauses.
+func packageComment(t *testing.T, p listed) string {
+	t.Helper()
+	var comments []string
+	for _, name := range p.GoFiles {
+		f, err := parser.ParseFile(token.NewFileSet(), filepath.Join(p.Dir, name), nil, parser.PackageClauseOnly|parser.ParseComments)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if f.Doc != nil {
+			comments = append(comments, f.Doc.Text())
+		}
+	}
+	if len(comments) > 1 {
+		t.Errorf("package %s has %d package comments", short(p.ImportPath), len(comments))
+	}
+	return strings.Join(comments, "\n")
+}
+
+// sourceFiles yields the files that belong to the project, as paths from root.
+func sourceFiles(t *testing.T, visit func(name string, content []byte)) {
+	t.Helper()
+	seen := 0
+	err := filepath.WalkDir(root, func(file string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		name, err := filepath.Rel(root, file)
+		if err != nil {
+			return err
+		}
+		name = filepath.ToSlash(name)
+		if d.IsDir() {
+			if name == ".git" || name == "dist" || name == "respawnd-data" {
+				return filepath.SkipDir
+			}
+			return nil
+		}
+		if !d.Type().IsRegular() || name == "respawnd" || name == "respawnd.exe" || strings.HasSuffix(name, ".test") || strings.HasSuffix(name, ".prof") {
+			return nil // see .gitignore
+		}
+		content, err := os.ReadFile(file)
+		if err != nil {
+			return err
+		}
+		seen++
+		visit(name, content)
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if seen < 50 {
+		t.Fatalf("%d files found", seen)
+	}
+}
+
+// maxLines is the length at which a file has more than one subject.
+const maxLines = 800
+
+func TestFilesAreShort(t *testing.T) {
+	sourceFiles(t, func(name string, content []byte) {
+		if lines := strings.Count(string(content), "\n"); strings.HasSuffix(name, ".go") && lines > maxLines {
+			t.Errorf("%s has %d lines, want at most %d", name, lines, maxLines)
+		}
+	})
+}
+
+// foreign is what only those who wrote the project could understand.
+var foreign = []*regexp.Regexp{
+	regexp.MustCompile(`/work/` + `(shared|main)`),
+	regexp.MustCompile(`\.\./` + `shared`),
+	regexp.MustCompile(`(?i)\bissues? ` + `#?[0-9]`),
+	regexp.MustCompile(`/tmp/` + `brief`),
+	regexp.MustCompile(`(?i)\bthe ` + `brief\b`),
+	regexp.MustCompile(`(?i)design` + `\.md`),
+}
+
+func TestFilesSpeakOfTheProjectAlone(t *testing.T) {
+	sourceFiles(t, func(name string, content []byte) {
+		for _, re := range foreign {
+			if found := re.Find(content); found != nil {
+				t.Errorf("%s mentions %q", name, found)
+			}
+		}
+	})
+}
+
+// No goroutine, no state: what a package has in it when it is imported is fixed.
+func TestNoInitFunctions(t *testing.T) {
+	sourceFiles(t, func(name string, content []byte) {
+		if !strings.HasSuffix(name, ".go") {
+			return
+		}
+		f, err := parser.ParseFile(token.NewFileSet(), name, content, parser.SkipObjectResolution)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, decl := range f.Decls {
+			if fn, ok := decl.(*ast.FuncDecl); ok && fn.Recv == nil && fn.Name.Name == "init" {
+				t.Errorf("%s has an init function", name)
+			}
+		}
+	})
+}
+
+// row is a line of the table of services in the README.
+type row struct{ Service, Port, State string }
+
+func TestReadmeTellsWhichServicesAreBuilt(t *testing.T) {
+	readme, err := os.ReadFile(filepath.Join(root, "README.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	built := builtServices(t)
+	var want []row
+	for _, s := range configs.Services() {
+		r := row{s.Name, strings.ToUpper(s.Network) + " " + strconv.Itoa(int(s.Port)), "planned"}
+		if slices.Contains(built, s.Name) {
+			r.State = "built"
+		}
+		want = append(want, r)
+	}
+	got := serviceTable(string(readme))
+	for i := range got {
+		if got[i].State != "built" { // any other word says that it is not there yet
+			got[i].State = "planned"
+		}
+	}
+	byName := func(a, b row) int { return strings.Compare(a.Service, b.Service) }
+	slices.SortFunc(want, byName)
+	slices.SortFunc(got, byName)
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("services in README.md (-want +got):\n%s", diff)
+	}
+}
+
+var portCell = regexp.MustCompile(`^(UDP|TCP) [0-9]+$`)
+
+// serviceTable returns the rows whose second cell is a port. Names may be in
+// backquotes.
+func serviceTable(text string) (rows []row) {
+	for line := range strings.Lines(text) {
+		cells := strings.Split(strings.TrimSpace(line), "|")
+		if len(cells) < 5 {
+			continue
+		}
+		for i := range cells {
+			cells[i] = strings.Trim(strings.TrimSpace(cells[i]), "`*")
+		}
+		if portCell.MatchString(cells[2]) {
+			rows = append(rows, row{cells[1], cells[2], cells[3]})
+		}
+	}
+	return rows
+}
+
+// builtServices reads the names of the services that cmd/respawnd starts out of
+// the table in its source.
+func builtServices(t *testing.T) (names []string) {
+	t.Helper()
+	f, err := parser.ParseFile(token.NewFileSet(), filepath.Join(root, "cmd", "respawnd", "services.go"), nil, parser.SkipObjectResolution)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ast.Inspect(f, func(n ast.Node) bool {
+		spec, ok := n.(*ast.ValueSpec)
+		if !ok || spec.Names[0].Name != "built" || len(spec.Values) != 1 {
+			return true
+		}
+		table, ok := spec.Values[0].(*ast.CompositeLit)
+		if !ok {
+			return true
+		}
+		for _, e := range table.Elts {
+			entry, ok := e.(*ast.CompositeLit)
+			if !ok || len(entry.Elts) == 0 {
+				continue
+			}
+			if lit, ok := entry.Elts[0].(*ast.BasicLit); ok {
+				if name, err := strconv.Unquote(lit.Value); err == nil {
+					names = append(names, name)
+				}
+			}
+		}
+		return false
+	})
+	if len(names) == 0 {
+		t.Fatal("no table of built services in cmd/respawnd/services.go")
+	}
+	return names
+}
