@@ -77,10 +77,31 @@ func (c *Catalogue) read(ctx context.Context, path string) error {
 	if err != nil {
 		return err
 	}
+	if err := checkRooms(rooms, embedded, file, stored); err != nil {
+		return err
+	}
 	if err := c.catalog.Replace(embedded, file, stored); err != nil {
 		return err
 	}
 	c.rooms.Store(&rooms)
+	return nil
+}
+
+// checkRooms refuses a catalogue that has a number of a room in the store. The
+// store gives out numbers that are free when it does; a file may take one later.
+func checkRooms(rooms map[string][]games.Room, layers ...[]games.Game) error {
+	catalog, err := games.NewCatalog(layers...)
+	if err != nil {
+		return err
+	}
+	for game, list := range rooms {
+		for _, r := range list {
+			if other, of, taken := catalog.Room(r.ID); taken {
+				return fmt.Errorf("room %d is %q of %s in the list of games and %q of %s in the store: give one of them another number",
+					r.ID, other.Name, of.Name, r.Name, game)
+			}
+		}
+	}
 	return nil
 }
 

@@ -179,8 +179,8 @@ func (d *daemon) run(ctx context.Context) error {
 	g.Go(func() error { return d.registry.Run(ctx, d.expired) })
 	g.Go(func() error { d.saveList(ctx); return nil })
 	g.Go(func() error { d.sweepBans(ctx); return nil })
+	d.announce() // before anything can change the configuration
 	g.Go(func() error { d.reloadOn(ctx, hup); return nil })
-	d.announce()
 	err := g.Wait()
 	d.serving.Store(false)
 	return err

@@ -17,8 +17,10 @@ import (
 )
 
 func (p *program) gameCommand() *cobra.Command {
-	game := &cobra.Command{Use: "game", Short: "Look at the catalogue of games and add to it", Args: usage(cobra.NoArgs),
-		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() }}
+	game := &cobra.Command{
+		Use: "game", Short: "Look at the catalogue of games and add to it", Args: usage(cobra.NoArgs),
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
 	game.AddCommand(p.gameList(), p.gameShow(), p.gameAdd(), p.gameRemove(), p.gameImport(), p.roomCommand())
 	return game
 }
@@ -174,8 +176,10 @@ func (p *program) addImported(ctx context.Context, op admin.Operator, list []gam
 }
 
 func (p *program) roomCommand() *cobra.Command {
-	room := &cobra.Command{Use: "room", Short: "Group rooms in which players of a game meet", Args: usage(cobra.NoArgs),
-		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() }}
+	room := &cobra.Command{
+		Use: "room", Short: "Group rooms in which players of a game meet", Args: usage(cobra.NoArgs),
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
 	room.AddCommand(p.roomAdd(), p.roomList(), p.roomRemove())
 	return room
 }

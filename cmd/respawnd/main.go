@@ -57,19 +57,30 @@ func run(ctx context.Context, args, env []string, in io.Reader, out, errOut io.W
 	root.SetArgs(args)
 	root.SetOut(out)
 	root.SetErr(errOut)
-	err := root.ExecuteContext(ctx)
+	cmd, err := root.ExecuteContextC(ctx)
 	switch {
 	case err == nil:
 		return 0
 	case errors.As(err, new(reportedError)):
 		return exitFailure
+	case cmd.Name() == serveName && p.logFormat() == formatJSON:
+		// Whoever starts the daemon for a program reads its lines with one.
+		log := newLogger(errOut, "", formatJSON)
+		log.Error().Err(err).Msg("not started")
+		return exitCode(err)
 	case errors.As(err, new(usageError)):
 		_, _ = fmt.Fprintf(errOut, "respawnd: %v\nTry 'respawnd --help'.\n", err)
-		return exitUsage
 	default:
 		_, _ = fmt.Fprintf(errOut, "respawnd: %v\n", err)
-		return exitFailure
 	}
+	return exitCode(err)
+}
+
+func exitCode(err error) int {
+	if errors.As(err, new(usageError)) {
+		return exitUsage
+	}
+	return exitFailure
 }
 
 func (p *program) rootCommand() *cobra.Command {

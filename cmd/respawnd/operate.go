@@ -32,7 +32,7 @@ func (p *program) operate(ctx context.Context, f func(context.Context, admin.Ope
 	if err != nil {
 		return p.listMistakes(err)
 	}
-	op, closeStore, err := connect(ctx, cfg)
+	op, closeStore, err := p.connect(ctx, cfg)
 	if err != nil {
 		return err
 	}
@@ -40,7 +40,7 @@ func (p *program) operate(ctx context.Context, f func(context.Context, admin.Ope
 }
 
 // connect opens the store, or a way to the daemon that holds it.
-func connect(ctx context.Context, cfg *configs.Config) (admin.Operator, func() error, error) {
+func (p *program) connect(ctx context.Context, cfg *configs.Config) (admin.Operator, func() error, error) {
 	store, err := openStore(ctx, cfg, probeStore, zerolog.Nop())
 	if errors.Is(err, bolt.ErrInUse) {
 		op, err := remote(cfg)
@@ -49,7 +49,7 @@ func connect(ctx context.Context, cfg *configs.Config) (admin.Operator, func() e
 	if err != nil {
 		return nil, nil, err
 	}
-	op, err := local(ctx, cfg, store)
+	op, err := p.local(ctx, cfg, store)
 	if err != nil {
 		return nil, nil, errors.Join(err, store.Close())
 	}
@@ -68,13 +68,19 @@ func remote(cfg *configs.Config) (admin.Operator, error) {
 	return admin.NewClient(cfg.Admin.Listen, token)
 }
 
-// local returns the operations on the store itself.
-func local(ctx context.Context, cfg *configs.Config, store *bolt.Store) (*admin.Local, error) {
+// local returns the operations on the store itself. A mistake in games.file is
+// told and passed over: it must not keep anybody from lifting a ban.
+func (p *program) local(ctx context.Context, cfg *configs.Config, store *bolt.Store) (*admin.Local, error) {
 	l := &admin.Local{
 		Store: store, Table: bans.New(store), Catalogue: &admin.Catalogue{Embedded: configs.Games, Store: store},
 		DataDir: cfg.DataDir, StoreName: storeName, Files: map[string]string{tokenName: cfg.AdminTokenFile()}, Version: version(),
 	}
-	return l, errors.Join(l.Table.Load(ctx), l.Catalogue.Load(ctx, cfg.Games.File))
+	err := l.Catalogue.Load(ctx, cfg.Games.File)
+	if err != nil && cfg.Games.File != "" {
+		_, _ = fmt.Fprintf(p.err, "warning: going on without games.file: %v\n", err)
+		err = l.Catalogue.Load(ctx, "")
+	}
+	return l, errors.Join(l.Table.Load(ctx), err)
 }
 
 // table prints rows in columns.
@@ -120,8 +126,10 @@ func stamp(t time.Time) string {
 }
 
 func (p *program) banCommand() *cobra.Command {
-	ban := &cobra.Command{Use: "ban", Short: "Keep addresses away", Args: usage(cobra.NoArgs),
-		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() }}
+	ban := &cobra.Command{
+		Use: "ban", Short: "Keep addresses away", Args: usage(cobra.NoArgs),
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
 	ban.AddCommand(p.banAdd(), p.banList(), p.banRemove())
 	return ban
 }
@@ -225,8 +233,10 @@ func (p *program) banRemove() *cobra.Command {
 }
 
 func (p *program) serverCommand() *cobra.Command {
-	server := &cobra.Command{Use: "server", Short: "Look at the live server list", Args: usage(cobra.NoArgs),
-		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() }}
+	server := &cobra.Command{
+		Use: "server", Short: "Look at the live server list", Args: usage(cobra.NoArgs),
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
 	var game string
 	list := &cobra.Command{
 		Use:   "list",

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -78,21 +79,43 @@ func notRunning(ctx context.Context, cfg *configs.Config) error {
 	return nil
 }
 
-// putInPlace moves the checked files to where they belong.
+// putInPlace puts the checked files where they belong: first copies beside all
+// of the targets, which may lie on other file systems, then the renames.
 func (p *program) putInPlace(dir string, m backup.Manifest, target map[string]string) error {
 	suffix := ".before-restore-" + time.Now().Format("20060102-150405")
+	const fresh = ".restored"
+	for _, f := range m.Files {
+		if err := copyFile(filepath.Join(dir, f.Name), target[f.Name]+fresh); err != nil {
+			return fmt.Errorf("nothing was changed: %w", err)
+		}
+	}
 	for _, f := range m.Files {
 		to := target[f.Name]
-		if err := os.MkdirAll(filepath.Dir(to), 0o700); err != nil {
-			return err
-		}
 		if err := os.Rename(to, to+suffix); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}
-		if err := os.Rename(filepath.Join(dir, f.Name), to); err != nil {
+		if err := os.Rename(to+fresh, to); err != nil {
 			return err
 		}
 	}
 	return p.say("restored the backup of %s (respawnd %s); what was there is kept with the ending %s",
 		m.Created.Local().Format(time.DateTime), m.Version, suffix)
+}
+
+// copyFile copies a file that only its owner may read, and waits for the disk.
+func copyFile(from, to string) (err error) {
+	if err := os.MkdirAll(filepath.Dir(to), 0o700); err != nil {
+		return err
+	}
+	in, err := os.Open(from)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = in.Close() }()
+	out, err := os.OpenFile(to, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(out, in)
+	return errors.Join(err, out.Sync(), out.Close())
 }

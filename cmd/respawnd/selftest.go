@@ -136,8 +136,12 @@ func (t *selfTest) register(ctx context.Context) error {
 
 func (t *selfTest) rules(state string) []qr2.Rule {
 	return []qr2.Rule{
-		{Name: "natneg", Value: "1"}, {Name: "statechanged", Value: state}, {Name: "gamename", Value: testGame},
-		{Name: "hostname", Value: t.name}, {Name: "numplayers", Value: "0"}, {Name: "maxplayers", Value: "8"},
+		{Name: "natneg", Value: "1"},
+		{Name: "statechanged", Value: state},
+		{Name: "gamename", Value: testGame},
+		{Name: "hostname", Value: t.name},
+		{Name: "numplayers", Value: "0"},
+		{Name: "maxplayers", Value: "8"},
 	}
 }
 

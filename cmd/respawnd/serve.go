@@ -8,9 +8,11 @@ import (
 	"github.com/spf13/cobra"
 )
 
+const serveName = "serve"
+
 func (p *program) serveCommand() *cobra.Command {
 	return &cobra.Command{
-		Use:   "serve",
+		Use:   serveName,
 		Short: "Run the daemon in the foreground",
 		Args:  usage(cobra.NoArgs),
 		RunE:  func(cmd *cobra.Command, _ []string) error { return p.serve(cmd.Context()) },

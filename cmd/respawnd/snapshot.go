@@ -19,7 +19,7 @@ const timeFormat = time.RFC3339
 const grace = time.Second
 
 // saveTimeout bounds a save of the list, the last one included.
-const saveTimeout = 3 * time.Second
+const saveTimeout = 2 * time.Second
 
 // saveList saves the list from time to time.
 func (d *daemon) saveList(ctx context.Context) {
