@@ -26,7 +26,8 @@ func (p *program) serve(ctx context.Context) error {
 	if err != nil {
 		return report(newLogger(p.err, "", p.logFormat()), err, "configuration refused")
 	}
-	log := newLogger(p.err, cfg.Log.Level, cfg.Log.Format)
+	log, flush := newQueuedLogger(p.err, cfg.Log.Level, cfg.Log.Format)
+	defer flush()
 	for _, w := range warnings {
 		log.Warn().Str("warning", w).Msg("configuration")
 	}

@@ -97,6 +97,9 @@ func (d *daemon) openQR2(ctx context.Context, l configs.Listener) (service, erro
 		}
 	}
 	log := d.log.With().Str("service", "qr2").Logger()
+	if got, _ := conn.Buffers(); got > 0 && got < c.ReadBuffer {
+		log.Info().Int("wanted", c.ReadBuffer).Int("granted", got).Msg("the system caps the receive buffer (net.core.rmem_max on Linux); bursts may lose packets")
+	}
 	metrics := netserve.NewMetrics(d.metrics, "qr2", qr2.DropReasons()...)
 	opt := qr2.Options{
 		Registry: d.registry, Games: d.catalogue.Catalog(), Verdicts: d.book, Banned: d.banned,
