@@ -22,7 +22,7 @@ func parseFile(name string) (*yaml.Node, error) {
 	case ".toml", ".ini", ".xml", ".hcl", ".properties", ".env":
 		return nil, fmt.Errorf("%s: %s files are not understood, write YAML (.yaml)", name, ext)
 	}
-	f, err := os.Open(name) //nolint:gosec // the operator names the file
+	f, err := os.Open(name)
 	if err != nil {
 		return nil, fmt.Errorf("configuration file: %w", err)
 	}

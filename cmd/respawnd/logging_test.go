@@ -34,7 +34,7 @@ func TestAReaderOfTheLogThatIsStuckHoldsUpNobody(t *testing.T) {
 	flush()
 
 	written, lost := 0, 0
-	for _, b := range bytes.Split(bytes.TrimSpace(w.out.Bytes()), []byte("\n")) {
+	for b := range bytes.SplitSeq(bytes.TrimSpace(w.out.Bytes()), []byte("\n")) {
 		var line struct {
 			Message string
 			Lines   int
