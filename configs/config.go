@@ -125,6 +125,12 @@ type ServerBrowse struct {
 type NATNeg struct {
 	Listen      string
 	ExtraListen []string // further addresses; none of them is empty
+	MaxOpen     int      // cookies
+	MaxPerAddr  int      // cookies
+	Rate        int      // packets per second and address
+	Burst       int      // packets
+
+	AssumeUnrestricted bool
 }
 
 // Web is section web.

@@ -258,7 +258,11 @@ func TestRangesHoldAtTheirEdges(t *testing.T) {
 		"serverbrowse.idle":          {"4.9s", "5s", "24h", "25h"},
 		"serverbrowse.write":         {"999ms", "1s", "5m", "301s"},
 		"serverbrowse.keepalive":     {"4.9s", "5s", "1h", "61m"},
-		"serverbrowse.max_filter":    {"15", "16", "32768", "32769"},
+		"serverbrowse.max_filter":    {"15", "16", "1024", "1025"},
+		"natneg.max_open":            {"0", "1", "10000000", "10000001"},
+		"natneg.max_per_addr":        {"0", "1", "10000000", "10000001"},
+		"natneg.rate":                {"0", "1", "1000000", "1000001"},
+		"natneg.burst":               {"0", "1", "1000000", "1000001"},
 		"serverbrowse.message_rate":  {"0", "1", "10000", "10001"},
 		"serverbrowse.message_burst": {"0", "1", "10000", "10001"},
 	}

@@ -23,6 +23,7 @@ import (
 	"github.com/respawnd/respawnd/internal/netserve"
 	"github.com/respawnd/respawnd/internal/verdicts"
 	"github.com/respawnd/respawnd/master"
+	"github.com/respawnd/respawnd/natneg"
 	"github.com/respawnd/respawnd/qr2"
 	"github.com/respawnd/respawnd/storage"
 	"github.com/respawnd/respawnd/storage/bolt"
@@ -46,6 +47,7 @@ type daemon struct {
 
 	intake     *qr2.Server    // nil if the service is off
 	browseGate *netserve.Gate // nil if the service is off
+	negotiator *natneg.Server // nil if the service is off
 	services   []service
 	started    time.Time
 	serving    atomic.Bool
@@ -136,6 +138,12 @@ func (d *daemon) trusted() func(netip.Addr) bool {
 // banned returns whether an address is banned from the lists.
 func (d *daemon) banned(a netip.Addr) bool {
 	_, yes := d.bans.Check(storage.ScopeLists, a, time.Now())
+	return yes
+}
+
+// bannedFromAll returns whether an address is banned from every service.
+func (d *daemon) bannedFromAll(a netip.Addr) bool {
+	_, yes := d.bans.Check(storage.ScopeAll, a, time.Now())
 	return yes
 }
 
@@ -273,11 +281,14 @@ func (d *daemon) reloadNow(ctx context.Context) {
 	}
 	d.cfg.QR2, d.cfg.Net = keepSockets(d.cfg.QR2, cfg.QR2), cfg.Net
 	d.cfg.Master = cfg.Master
-	d.cfg.ServerBrowse = cfg.ServerBrowse
+	d.cfg.ServerBrowse, d.cfg.NATNeg = cfg.ServerBrowse, cfg.NATNeg
 	d.saveEvery.Store(int64(cfg.Master.SaveEvery))
 	d.registry.SetLimits(d.listLimits())
 	if d.intake != nil {
 		d.intake.SetPolicy(d.qr2Policy())
+	}
+	if d.negotiator != nil {
+		d.negotiator.SetPolicy(d.natnegPolicy())
 	}
 	if d.browseGate != nil {
 		d.browseGate.SetLimits(d.browseLimits())

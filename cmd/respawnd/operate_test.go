@@ -341,9 +341,12 @@ func flip(s string, at int) string {
 func TestSelftestPlaysAgainstTheDaemon(t *testing.T) {
 	t.Parallel()
 	d := start(t, t.TempDir())
-	env := append(d.cliEnv(), variable("qr2.listen", d.address["qr2"].String()), variable("serverbrowse.listen", d.address["serverbrowse"].String()))
+	env := d.cliEnv()
+	for _, b := range built {
+		env = append(env, variable(b.name+".listen", d.address[b.name].String()))
+	}
 	out := cli(t, env, "selftest")
-	if strings.Count(out, " ok\n") < 3 || strings.Contains(out, "FAILED") {
+	if strings.Count(out, " ok\n") < 4 || strings.Contains(out, "FAILED") {
 		t.Errorf("selftest printed\n%s", out)
 	}
 	d.waitFor("the farewell of the test server", 0, func(e entry) bool {

@@ -1,0 +1,150 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"math/rand/v2"
+	"net/netip"
+	"runtime"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/respawnd/respawnd/master/serverbrowse"
+	"github.com/respawnd/respawnd/natneg/natnegtest"
+	"github.com/respawnd/respawnd/qr2"
+)
+
+// natnegMagic is what a client message with a cookie begins with.
+var natnegMagic = []byte{0xFD, 0xFC, 0x1E, 0x66, 0x6A, 0xB2}
+
+// quietLoopback returns an address of this machine that nobody else uses, so
+// that every port of it is free.
+func quietLoopback(t *testing.T) netip.Addr {
+	t.Helper()
+	if runtime.GOOS != "linux" {
+		t.Skip("only Linux has all of 127.0.0.0/8 on its loopback interface")
+	}
+	n := rand.Uint32()
+	return netip.AddrFrom4([4]byte{127, 64 + byte(n>>24)%128, byte(n >> 16), 1 + byte(n>>8)%250})
+}
+
+// hiddenHost is a game server behind a NAT.
+type hiddenHost struct {
+	t      *testing.T
+	socket natnegtest.Socket
+	master netip.AddrPort
+	got    chan []byte
+}
+
+func newHiddenHost(t *testing.T, behind *natnegtest.NAT, inside, master netip.AddrPort) *hiddenHost {
+	t.Helper()
+	h := &hiddenHost{t: t, master: master, got: make(chan []byte, 64)}
+	s, err := behind.Open(inside, func(p []byte, _ netip.AddrPort) {
+		select {
+		case h.got <- bytes.Clone(p):
+		default: // the test has failed by then
+		}
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	h.socket = s
+	return h
+}
+
+// await returns the next packet of a kind.
+func (h *hiddenHost) await(ctx context.Context, kind qr2.Kind) qr2.Reply {
+	h.t.Helper()
+	for {
+		select {
+		case p := <-h.got:
+			if r, ok := qr2.ParseReply(p); ok && r.Kind == kind {
+				return r
+			}
+		case <-ctx.Done():
+			h.t.Fatalf("the host waits for a packet of kind %d: %v", kind, ctx.Err())
+		}
+	}
+}
+
+// register has the host listed.
+func (h *hiddenHost) register(ctx context.Context, instance uint32) {
+	h.t.Helper()
+	rules := []qr2.Rule{{Name: "natneg", Value: "1"}, {Name: "gamename", Value: testGame}, {Name: "hostname", Value: "hidden"}}
+	h.socket.Send(qr2.AppendHeartbeat(nil, instance, rules...), h.master)
+	h.socket.Send(qr2.AppendResponse(nil, instance, testSecret, h.await(ctx, qr2.KindChallenge).Body), h.master)
+	h.await(ctx, qr2.KindRegistered)
+}
+
+// TestPlayersBehindNATsMeetThroughTheWholeDaemon goes the way of a player who
+// joins a game: the list, a message with a cookie through the master to the
+// host, and the negotiation, with a NAT of its own in front of either side.
+func TestPlayersBehindNATsMeetThroughTheWholeDaemon(t *testing.T) {
+	t.Parallel()
+	for name, joining := range map[string]natnegtest.Kind{
+		"port restricted": natnegtest.PortRestricted,
+		"symmetric":       natnegtest.Symmetric,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			extra := netip.AddrPortFrom(quietLoopback(t), 27901)
+			d := start(t, t.TempDir(), variable("natneg.extra_listen", extra.String()))
+			ctx, cancel := context.WithTimeout(t.Context(), hang)
+			defer cancel()
+
+			hostNAT := &natnegtest.NAT{Kind: natnegtest.PortRestricted, Outside: natnegtest.System{}, Public: quietLoopback(t)}
+			playerNAT := &natnegtest.NAT{
+				Kind: joining, Outside: natnegtest.System{}, Public: quietLoopback(t), Port: natnegtest.Steps(40000, 1),
+			}
+			t.Cleanup(hostNAT.Close)
+			t.Cleanup(playerNAT.Close)
+			h := newHiddenHost(t, hostNAT, netip.MustParseAddrPort("10.0.1.5:6500"), d.address["qr2"])
+			h.register(ctx, 0x11223344)
+
+			b := browse(t, d)
+			reply := b.ask(serverbrowse.FieldsForAll, "hostname='hidden'", `\hostname`)
+			if len(reply.Entries) != 1 || reply.Entries[0].Flags&serverbrowse.FlagNATNeg == 0 {
+				t.Fatalf("list: got %+v, want the one host, to be reached by negotiation", reply.Entries)
+			}
+			cookie := rand.Uint32()
+			sent := binary.BigEndian.AppendUint32(bytes.Clone(natnegMagic), cookie)
+			message, err := serverbrowse.AppendMessage(nil, reply.Entries[0].Public, sent)
+			if err != nil {
+				t.Fatal(err)
+			}
+			b.write(message)
+			m := h.await(ctx, qr2.KindMessage)
+			h.socket.Send(qr2.AppendReceipt(nil, 0x11223344, m.Body), h.master)
+			if len(m.Body) < 4 || !bytes.Equal(m.Body[4:], sent) {
+				t.Fatalf("the host got %x, want the message %x", m.Body, sent)
+			}
+
+			servers := [3]netip.AddrPort{d.address["natneg"], extra, d.address["natneg"]}
+			players := [2]natnegtest.Player{
+				{Net: playerNAT, Local: netip.MustParseAddrPort("10.0.2.5:5000")},
+				{Net: hostNAT, Local: netip.MustParseAddrPort("10.0.1.5:5000")},
+			}
+			var results [2]natnegtest.Result
+			var wg sync.WaitGroup
+			for i := range players {
+				p := &players[i]
+				p.Servers, p.Cookie, p.Index, p.Name, p.Linger = servers, cookie, byte(i), testGame, time.Second
+				wg.Go(func() {
+					var err error
+					if results[i], err = p.Run(ctx); err != nil {
+						t.Error(err)
+					}
+				})
+			}
+			wg.Wait()
+			for i, r := range results {
+				if r.End != natnegtest.Connected || !r.Confirmed {
+					t.Errorf("player %d: got %v, report confirmed: %v\n%s", i, r.End, r.Confirmed, d.log)
+				}
+			}
+			d.stop()
+		})
+	}
+}

@@ -1,0 +1,188 @@
+package natneg
+
+import (
+	"encoding/binary"
+	"net/netip"
+)
+
+// endpoint is an IPv4 address and port in six bytes; a hundred thousand open
+// cookies hold eight of them each.
+type endpoint struct {
+	ip   [4]byte
+	port uint16
+}
+
+func endpointOf(a netip.AddrPort) endpoint { return endpoint{a.Addr().As4(), a.Port()} }
+
+func (e endpoint) addrPort() netip.AddrPort {
+	return netip.AddrPortFrom(netip.AddrFrom4(e.ip), e.port)
+}
+
+func (e endpoint) known() bool { return e.port != 0 && e.ip != [4]byte{} }
+
+// via says where a packet reached us: the socket, and the local address if the
+// system tells it. What is sent back has to leave from there.
+type via struct {
+	ip     [4]byte
+	socket uint8
+}
+
+// shared is the address range of carrier NATs, RFC 6598.
+var shared = netip.PrefixFrom(netip.AddrFrom4([4]byte{100, 64, 0, 0}), 10)
+
+// private tells whether ip has a meaning in the client's own network alone.
+func private(ip [4]byte) bool {
+	a := netip.AddrFrom4(ip)
+	return a.IsPrivate() || a.IsLoopback() || a.IsLinkLocalUnicast() || shared.Contains(a)
+}
+
+func sameNet24(a, b [4]byte) bool { return [3]byte(a[:3]) == [3]byte(b[:3]) }
+
+// natKind is what a client's NAT does with its ports, as far as two clients
+// that want to meet care.
+type natKind uint8
+
+const (
+	natUnknown   natKind = iota
+	natOpen              // no NAT: the public address is the client's own
+	natCone              // one port, whoever the client talks to
+	natSymmetric         // another port for each partner
+
+	natKinds = 4
+)
+
+// String returns the word for logs and metrics.
+func (k natKind) String() string {
+	return [natKinds]string{"unknown", "open", "cone", "symmetric"}[k]
+}
+
+// kindOfReport translates the NAT type of a report.
+func kindOfReport(t byte) natKind {
+	switch t {
+	case reportOpen, reportFirewall:
+		return natOpen
+	case reportFullCone, reportRestricted, reportPortRestricted:
+		return natCone
+	case reportSymmetric:
+		return natSymmetric
+	default:
+		return natUnknown
+	}
+}
+
+// maxStep is the largest distance of two ports that counts as a step.
+const maxStep = 20
+
+// seen returns the public ports of the negotiation socket towards different
+// addresses of ours, in the order in which the client used them.
+func (s *side) seen(into *[3]uint16) []uint16 {
+	out := into[:0]
+	for t := PortNN1; t <= PortNN3; t++ {
+		if s.ports[t] == 0 {
+			continue
+		}
+		again := false
+		for before := PortNN1; before < t; before++ {
+			again = again || (s.ports[before] != 0 && s.via[before] == s.via[t])
+		}
+		if !again {
+			out = append(out, s.ports[t])
+		}
+	}
+	return out
+}
+
+// nat returns what the inits, or else the report, tell of the client's NAT.
+func (s *side) nat() natKind {
+	if s.local.known() && s.local.ip == s.ip {
+		return natOpen
+	}
+	var buf [3]uint16
+	p := s.seen(&buf)
+	if len(p) < 2 {
+		return s.reportedNAT
+	}
+	for _, port := range p[1:] {
+		if port != p[0] {
+			return natSymmetric
+		}
+	}
+	return natCone
+}
+
+// public returns where the client's game socket is seen, or its negotiation
+// socket if the game has none.
+func (s *side) public() endpoint {
+	if s.gamePort {
+		return endpoint{s.ip, s.ports[PortGame]}
+	}
+	return endpoint{s.ip, s.ports[PortNN1]}
+}
+
+// expected returns where the client will be met: its public address, or, behind
+// a NAT that goes from port to port in steps, the next one.
+func (s *side) expected() endpoint {
+	at := s.public()
+	var buf [3]uint16
+	preserved := s.local.port != 0 && s.local.port == at.port
+	if port, ok := nextPort(s.seen(&buf), preserved); ok {
+		at.port = port
+	}
+	return at
+}
+
+// nextPort continues the ports that a NAT gave out one after the other. preserved
+// says that it began with the client's own port; the steps begin behind that one.
+func nextPort(p []uint16, preserved bool) (port uint16, ok bool) {
+	if len(p) < 2 {
+		return 0, false
+	}
+	last := int(p[len(p)-1])
+	step := last - int(p[len(p)-2])
+	steady := step != 0 && -maxStep <= step && step <= maxStep
+	if len(p) == 2 {
+		if !steady && preserved && step != 0 {
+			step, steady = 1, true
+		}
+	} else {
+		steady = steady && (preserved || int(p[1])-int(p[0]) == step)
+	}
+	next := last + step
+	if !steady || next <= 0 || next > 0xFFFF {
+		return 0, false
+	}
+	return uint16(next), true
+}
+
+// remote returns the address to give to `to` (which has the index) for its
+// partner p.
+func remote(to, p *side, index int) endpoint {
+	if to.ip != p.ip || private(p.ip) {
+		return p.expected()
+	}
+	// Both are behind one public address.
+	here, there := to.local, p.local
+	if !here.known() || !there.known() || !private(here.ip) || !private(there.ip) {
+		return p.public()
+	}
+	if here.ip != there.ip && sameNet24(here.ip, there.ip) {
+		return there
+	}
+	// One network with several parts, or a carrier's NAT with a network of its
+	// own behind each of two customers: try both ways, one is enough.
+	if index == 0 {
+		return there
+	}
+	return p.public()
+}
+
+// usable tells whether an answer to a may be sent: it is not one of those that
+// no client has.
+func usable(a netip.AddrPort) bool {
+	ip := a.Addr()
+	if !ip.Is4() || a.Port() == 0 || ip.IsMulticast() || ip.IsUnspecified() {
+		return false
+	}
+	octets := ip.As4()
+	return binary.BigEndian.Uint32(octets[:]) != 0xFFFFFFFF && octets[0] != 0
+}

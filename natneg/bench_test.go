@@ -1,0 +1,114 @@
+package natneg
+
+import (
+	"encoding/binary"
+	"net/netip"
+	"testing"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/respawnd/respawnd/internal/netserve"
+)
+
+// silence sends packets nowhere.
+type silence struct{}
+
+func (silence) WritePacket([]byte, netip.Addr, netip.AddrPort) error { return nil }
+
+func packetFrom(from netip.AddrPort, data []byte) netserve.Packet {
+	return netserve.Packet{Data: data, From: from, To: serverAddr}
+}
+
+// quiet is a server that is measured: with metrics, without a log.
+func quiet() *Server {
+	return New(Options{
+		Registerer: prometheus.NewRegistry(),
+		Policy:     Policy{MaxPerAddr: 1 << 16},
+	})
+}
+
+// BenchmarkInit handles inits that open a cookie each, among many open ones.
+func BenchmarkInit(b *testing.B) {
+	s := quiet()
+	p := initPacket(0, 0, PortNN1)
+	i := uint32(0)
+	next := func() {
+		i++
+		binary.BigEndian.PutUint32(p[8:], i)
+		from := netip.AddrPortFrom(netip.AddrFrom4([4]byte{20, byte(i >> 16), byte(i >> 8), byte(i)}), 5000)
+		s.ServePacket(silence{}, packetFrom(from, p))
+	}
+	for range DefaultMaxOpen {
+		next()
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		next()
+	}
+}
+
+// BenchmarkInitAgain handles the repeated inits of one client.
+func BenchmarkInitAgain(b *testing.B) {
+	s := quiet()
+	p := packetFrom(netip.MustParseAddrPort(alice), initPacket(77, 0, PortNN1))
+	b.ReportAllocs()
+	for b.Loop() {
+		s.ServePacket(silence{}, p)
+	}
+}
+
+// BenchmarkPair handles a whole negotiation: 10 datagrams come in and 10 go out.
+// One operation is a pair.
+func BenchmarkPair(b *testing.B) {
+	s := quiet()
+	clients := [2]netip.AddrPort{netip.MustParseAddrPort(alice), netip.MustParseAddrPort(bob)}
+	packets := pairPackets()
+	cookie := uint32(0)
+	b.ReportAllocs()
+	for b.Loop() {
+		cookie++
+		for _, p := range packets {
+			binary.BigEndian.PutUint32(p.data[8:], cookie)
+			s.ServePacket(silence{}, packetFrom(clients[p.index], p.data))
+		}
+	}
+	if n := s.Open(); n != 0 {
+		b.Errorf("%d cookies are open", n)
+	}
+}
+
+// pairPacket is a packet that one of two clients sends.
+type pairPacket struct {
+	index byte
+	data  []byte
+}
+
+// pairPackets returns what two clients of version 3 send in a negotiation.
+func pairPackets() []pairPacket {
+	var out []pairPacket
+	for index := range byte(2) {
+		for _, t := range []PortType{PortNN1, PortNN2, PortNN3} {
+			out = append(out, pairPacket{index, initPacket(77, index, t)})
+		}
+	}
+	for index := range byte(2) {
+		out = append(out, pairPacket{index, connectAckPacket(77, index)})
+	}
+	for index := range byte(2) {
+		out = append(out, pairPacket{index, reportPacket(77, index, 1)})
+	}
+	return out
+}
+
+// BenchmarkTick looks for what is due among many open cookies.
+func BenchmarkTick(b *testing.B) {
+	st := &station{Server: quiet(), t: b, post: &post{}}
+	fillCookies(st, DefaultMaxOpen)
+	e := effects{}
+	now := st.start
+	b.ReportAllocs()
+	for b.Loop() {
+		now = now.Add(wheelStep)
+		st.advance(now, &e)
+	}
+}

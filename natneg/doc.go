@@ -1,0 +1,97 @@
+// Package natneg introduces two players behind NATs to each other, so that
+// their games talk directly: NAT negotiation over UDP (port 27901). It also
+// answers the tests by which a client finds out what kind of NAT it is behind.
+//
+// It carries no game traffic, and it does not bring the cookie to the host: the
+// list and the host's intake do that (packages master/serverbrowse and qr2).
+//
+// # Packets
+//
+// All numbers are big-endian unless said otherwise. Every packet begins with
+//
+//	FD FC 1E 66 6A B2   version(1)   type(1)   cookie(4)
+//
+// and goes on as follows.
+//
+//	type  from    name            body
+//	0x00  client  init            port type(1) index(1) game port(1) local address(4) local port(2) game name, NUL
+//	0x01  us      init receipt    port type(1) index(1) game port(1), 6 bytes without meaning
+//	0x02  us      NAT test        port type(1), 8 bytes of the request
+//	0x03  client  test receipt    the NAT test; ignored
+//	0x04  -       state update    never used; ignored
+//	0x05  us      connect         address(4) port(2) got data(1) finished(1)
+//	0x06  client  connect receipt port type(1), meaningless; index(1), 7 bytes of rubbish
+//	0x07  client  ping            as connect; from client to client, never to us
+//	0x08  -       backup test     never used; ignored, as is its receipt 0x09
+//	0x0A  client  address check   port type(1), 60 bytes
+//	0x0B  us      address reply   3 bytes of the check, address(4) port(2) as we see them
+//	0x0C  client  NAT test wanted port type(1), 60 bytes
+//	0x0D  client  report          port type(1) index(1) result(1) NAT type(4) mapping(4) game name(50)
+//	0x0E  us      report receipt  9 bytes of the report, the result cleared
+//	0x0F  client  queue           index(1) state(1) client id(4)
+//	0x10  us      queue reply     index(1) state(1) client id(4)
+//
+// Versions 1 to 4 occur. In version 1 an init ends behind the game port byte, and
+// receipts are as short. Reports and NAT tests came with version 3, queueing
+// with version 4. NAT type and mapping of a report are in the byte order of
+// the client. We answer with the version of the request; longer packets than
+// these are accepted, and no answer is longer than its request.
+//
+// # Negotiation
+//
+// The two clients agree on a random cookie; the joining one has index 0, the
+// host index 1. Each sends inits from up to two sockets: its game's own (port
+// type 0, if the game port byte says that there is one) and one for the
+// negotiation (port type 1 to natneg1, 2 to natneg2, 3 to natneg3). Each init
+// is confirmed at once, and every time. The local port is only in the inits of
+// port types 2 and 3.
+//
+// A client is complete when all the inits of its version have come, and ready
+// when at least the ones that matter have and a little more than a second has
+// passed. When both are ready, each is sent the other's address (connect) to
+// where its init of port type 1 came from: only there is its NAT known to let
+// us in. A connect is repeated with growing gaps, all within eight seconds,
+// until it is confirmed; the clients act on the first one that they get.
+//
+// They then ping each other. A client that is pinged turns to where the ping came
+// from, so one right address of the two is enough. In the end both report how
+// it went, from version 3 on; a report is always confirmed, because clients wait
+// for that.
+//
+// Someone whose partner does not come is told after 25 seconds (finished 1), and
+// someone whose inits stopped half-way soon after they did (finished 2).
+// A client that starts again with the same cookie opens a new round, for which
+// its partner has to start again too.
+//
+// # Which address
+//
+// The address of a client is where its game socket is seen, or its negotiation
+// socket if the game has none. Inits that reach different addresses of ours
+// show what the NAT does with its ports: a steady step from one to the next is
+// continued, because the partner will be met on the next port. Two clients with
+// the same public address are given their local addresses where these look like
+// one network; where that is not sure, only the joining client is.
+//
+// # NAT tests
+//
+// A client asks for three tests at natneg1 (port types 1, 2) and natneg2
+// (3) and sends four address checks. The answer to test 2 has to come from an
+// address that it never wrote to, and the one to test 3 from another port of an
+// address that it did write to. What cannot be tested honestly is not answered:
+// the client then takes its NAT for the stricter kind. Our addresses count in
+// the order in which they were handed in: natneg1, natneg2, natneg3. With one
+// address test 3 is answered from the second socket and test 2 is not answered;
+// with two, natneg3 is natneg1; with three everything is answered.
+//
+// # What strangers can do
+//
+// The cookie is the only secret of the protocol, and source addresses can be
+// forged. The first public address that is heard with a cookie and an index
+// keeps that place, another one gets its receipt and nothing else. An
+// address that would be its own partner is not introduced to itself. To one that
+// sent n packets with a cookie at most 3n connects are sent, and never more than
+// ten. Packets are limited by source before all that.
+// Receipts and reports count only from where the inits came. Open cookies are
+// bounded in all and by address; where there is no room, the oldest
+// one without a partner goes.
+package natneg

@@ -1,0 +1,36 @@
+package natneg
+
+import (
+	"net/netip"
+	"time"
+
+	"github.com/respawnd/respawnd/internal/netserve"
+)
+
+// Attach gives a Server sockets of a test, without Serve. The second address is
+// that of the second socket; an invalid one: none.
+func (s *Server) Attach(open []netserve.PacketWriter, at []netip.AddrPort, second netserve.PacketWriter, secondAt netip.AddrPort) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.sockets = &doors{}
+	for i, w := range open {
+		s.sockets.open = append(s.sockets.open, door{w, at[i]})
+	}
+	if secondAt.IsValid() {
+		s.sockets.second = door{second, secondAt}
+	}
+}
+
+// Deliver hands a packet to a Server as one of its sockets does.
+func (s *Server) Deliver(socket uint8, w netserve.PacketWriter, p netserve.Packet) string {
+	return s.handle(socket, w, p)
+}
+
+// Tick lets a Server do what is due.
+func (s *Server) Tick() { s.advance(time.Now(), &effects{}) }
+
+// Open returns the number of open cookies.
+func (s *Server) Open() int { return int(s.open()) }
+
+// WheelStep is the time between two ticks.
+const WheelStep = wheelStep

@@ -1,0 +1,281 @@
+package natneg
+
+import (
+	"errors"
+	"hash/maphash"
+	"net/netip"
+	"time"
+
+	"github.com/respawnd/respawnd/internal/netserve"
+)
+
+// The reasons for which packets are dropped.
+const (
+	dropShort        = "short"
+	dropForeign      = "foreign"
+	dropVersion      = "version"
+	dropSource       = "source"
+	dropBanned       = "banned"
+	dropLimited      = "limited"
+	dropUnused       = "unused_type"
+	dropOurs         = "server_packet"
+	dropUnknownType  = "unknown_type"
+	dropMalformed    = "malformed"
+	dropIndex        = "index"
+	dropUnexpected   = "unexpected"
+	dropOtherAddress = "other_address"
+	dropItself       = "own_partner"
+	dropCookieFull   = "cookie_full"
+	dropTooMany      = "too_many_here"
+	dropUntestable   = "untestable"
+)
+
+// DropReasons lists the reasons that Options.Metrics counts drops under.
+func DropReasons() []string {
+	return []string{
+		dropShort, dropForeign, dropVersion, dropSource, dropBanned, dropLimited, dropUnused, dropOurs,
+		dropUnknownType, dropMalformed, dropIndex, dropUnexpected, dropOtherAddress, dropItself,
+		dropCookieFull, dropTooMany, dropUntestable,
+	}
+}
+
+// ServePacket handles one datagram that came to the main socket. It touches
+// memory only.
+func (s *Server) ServePacket(w netserve.PacketWriter, p netserve.Packet) { s.serve(0, w, p) }
+
+func (s *Server) serve(socket uint8, w netserve.PacketWriter, p netserve.Packet) {
+	if reason := s.handle(socket, w, p); reason != "" {
+		s.opt.Metrics.Drop(reason)
+	}
+}
+
+// request is a packet from a client, and what it takes to answer it.
+type request struct {
+	Header
+	netserve.Packet
+	body    []byte
+	socket  uint8
+	w       netserve.PacketWriter
+	now     time.Time
+	scratch *scratch
+}
+
+// scratch is memory for the answers to one packet.
+type scratch struct {
+	effects effects
+	answer  [maxAnswer]byte
+}
+
+// reply begins an answer of a type.
+func (r *request) reply(t Type) []byte {
+	return Header{r.Version, t, r.Cookie}.AppendTo(r.scratch.answer[:0])
+}
+
+// via returns where the request came in.
+func (r *request) via() via {
+	v := via{socket: r.socket}
+	if r.To.Is4() {
+		v.ip = r.To.As4()
+	}
+	return v
+}
+
+// handle returns why the packet was dropped, "" if it was not.
+func (s *Server) handle(socket uint8, w netserve.PacketWriter, p netserve.Packet) (dropped string) {
+	h, body, err := ParseHeader(p.Data)
+	switch {
+	case errors.Is(err, ErrShort):
+		return dropShort
+	case errors.Is(err, ErrVersion):
+		return dropVersion
+	case err != nil:
+		return dropForeign
+	case !usable(p.From):
+		return dropSource
+	case s.opt.Banned != nil && s.opt.Banned(p.From.Addr()):
+		return dropBanned
+	}
+	r := request{Header: h, Packet: p, body: body, socket: socket, w: w, now: time.Now()}
+	if !s.policy.Load().allow(p.From.Addr(), r.now) {
+		return dropLimited
+	}
+	r.scratch = s.scratch.Get().(*scratch)
+	defer s.scratch.Put(r.scratch)
+	switch h.Type {
+	case TypeInit:
+		return s.init(&r)
+	case TypeConnectAck:
+		return s.connectAck(&r)
+	case TypeReport:
+		return s.report(&r)
+	case TypeAddressCheck:
+		return s.addressCheck(&r)
+	case TypeNATTest:
+		return s.natTest(&r)
+	case TypeQueue:
+		return s.queue(&r)
+	case TypeTestAck, TypeStateUpdate, TypePing, TypeBackupTest, TypeBackupAck:
+		return dropUnused
+	case TypeInitAck, TypeTest, TypeConnect, TypeAddressReply, TypeReportAck, TypeQueueAck:
+		return dropOurs
+	default:
+		return dropUnknownType
+	}
+}
+
+// init confirms an init, always, and hands it to its negotiation. A receipt
+// tells nothing, not even that the cookie is known.
+func (s *Server) init(r *request) string {
+	in, ok := ParseInit(r.Version, r.body)
+	switch {
+	case !ok || in.PortType >= portTypes:
+		return dropMalformed
+	case in.Index > 1:
+		return dropIndex
+	}
+	s.metrics.received.init.Inc()
+	dropped, ours := s.take(r, &in)
+	if ours == nil {
+		return dropped
+	}
+	ack := Ack{PortType: in.PortType, Index: in.Index, Rest: [7]byte{boolByte(in.GamePort)}}
+	s.answer(r, ack.AppendTo(r.reply(TypeInitAck), r.Version))
+	s.carryOut(ours, &r.scratch.effects, r)
+	return dropped
+}
+
+// take hands an init to its negotiation. It returns why the init was ignored,
+// and our sockets, or nil if there is no room for it and it is not confirmed.
+func (s *Server) take(r *request, in *Init) (dropped string, ours *doors) {
+	name := s.nameHash(in.Game)
+	e := &r.scratch.effects
+	e.reset()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	n := s.table.find(r.Cookie, name)
+	if n == nil {
+		if n, dropped = s.begin(r, in, name); n == nil {
+			return dropped, nil
+		}
+	}
+	if dropped = n.init(r.now.Sub(s.start), r.Version, endpointOf(r.From), r.via(), in, e); dropped == "" {
+		s.table.changed(n)
+	}
+	return dropped, s.sockets
+}
+
+// begin opens a negotiation. s.mu is held.
+func (s *Server) begin(r *request, in *Init, name uint64) (n *negotiation, refused string) {
+	policy := s.policy.Load()
+	from := r.From.Addr().As4()
+	evicted := s.table.evicted
+	if refused = s.table.mayOpen(r.Cookie, from, policy.MaxOpen, policy.MaxPerAddr); refused != "" {
+		return nil, refused
+	}
+	s.metrics.evicted.Add(float64(s.table.evicted - evicted))
+	n = &negotiation{cookie: r.Cookie, name: name, opened: r.now.Sub(s.start)}
+	if s.opt.Games != nil {
+		if g, ok := s.opt.Games.LookupBytes(in.Game); ok {
+			n.game = g.Name
+		}
+	}
+	s.table.open(n, from)
+	return n, ""
+}
+
+// maxName is how much of a game name counts, in bytes.
+const maxName = 64
+
+// nameHash returns a keyed hash of a game name, in which case does not count.
+func (s *Server) nameHash(name []byte) uint64 {
+	var lower [maxName]byte
+	name = name[:min(len(name), maxName)]
+	for i, c := range name {
+		if 'A' <= c && c <= 'Z' {
+			c += 'a' - 'A'
+		}
+		lower[i] = c
+	}
+	return maphash.Bytes(s.seed, lower[:len(name)])
+}
+
+// connectAck takes the receipt of a connect.
+func (s *Server) connectAck(r *request) string {
+	a, ok := ParseAck(1, r.body) // the rest is rubbish in every version
+	switch {
+	case !ok:
+		return dropMalformed
+	case a.Index > 1:
+		return dropIndex
+	}
+	s.metrics.received.connectAck.Inc()
+	from := endpointOf(r.From)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	n := s.table.findClient(r.Cookie, a.Index, from)
+	if n == nil || !n.ack(r.now.Sub(s.start), from, a.Index) {
+		return dropUnexpected
+	}
+	s.table.changed(n)
+	return ""
+}
+
+// report confirms a report, always: clients wait for that before they tell the
+// game how it went.
+func (s *Server) report(r *request) string {
+	rep, ok := ParseReport(r.body)
+	if !ok {
+		return dropMalformed
+	}
+	s.metrics.received.report.Inc()
+	ack := ReportAck(r.body[:longBody])
+	ack[2] = 0 // the result
+	s.answer(r, ack.AppendTo(r.reply(TypeReportAck)))
+	if rep.Index > 1 {
+		return dropIndex
+	}
+
+	known := s.takeReport(r, &rep)
+	s.carryOut(&doors{}, &r.scratch.effects, r)
+	if !known {
+		return dropUnexpected
+	}
+	return ""
+}
+
+// takeReport hands a report to its negotiation. It returns whether there is one.
+func (s *Server) takeReport(r *request, rep *Report) bool {
+	from := endpointOf(r.From)
+	e := &r.scratch.effects
+	e.reset()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	n := s.table.findClient(r.Cookie, rep.Index, from)
+	if n == nil || !n.report(r.now.Sub(s.start), from, rep, e) {
+		return false
+	}
+	s.table.changed(n)
+	return true
+}
+
+// queue tells a client that waits to be queued for a busy host to go on.
+func (s *Server) queue(r *request) string {
+	q, ok := ParseQueue(r.body)
+	if !ok {
+		return dropMalformed
+	}
+	s.metrics.received.queue.Inc()
+	q.State = queueReady
+	s.answer(r, q.AppendTo(r.reply(TypeQueueAck)))
+	return ""
+}
+
+// answer sends a packet to where the request came from, from where it came to.
+func (s *Server) answer(r *request, b []byte) { s.write(r.w, r.To, r.From, b) }
+
+func (s *Server) write(w netserve.PacketWriter, from netip.Addr, to netip.AddrPort, b []byte) {
+	if err := w.WritePacket(b, from, to); err != nil {
+		s.metrics.writeErrors.Inc()
+		s.opt.Log.Debug().Stringer("peer", to).Err(err).Msg("packet not sent")
+	}
+}

@@ -1,0 +1,267 @@
+//go:build linux && netns
+
+package natneg_test
+
+// With real NATs: the kernel's, in network namespaces. It needs root and the
+// programs ip and nft:
+//
+//	go test -tags netns -run Kernel ./natneg
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/netip"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/respawnd/respawnd/internal/netserve"
+	"github.com/respawnd/respawnd/natneg"
+	"github.com/respawnd/respawnd/natneg/natnegtest"
+)
+
+// childRole tells a copy of the test program what to be in its namespace, and
+// childFile where to leave its result.
+const (
+	childRole = "NATNEG_TEST_ROLE"
+	childFile = "NATNEG_TEST_FILE"
+)
+
+// The addresses of the server; it routes between the two NATs too.
+var kernelServers = [3]string{"198.51.100.1", "198.51.100.2", "198.51.100.3"}
+
+// wall drops what comes unasked, as routers do. Without it the kernel remembers a
+// packet that came too early, and gives the answer to it another port.
+const wall = `
+	chain wall { type filter hook input priority 0; iifname "ext" ct state new drop; }`
+
+// kernelNATs are nft rules by kind. A masquerade keeps the port where it can,
+// which makes it port restricted.
+var kernelNATs = map[natnegtest.Kind]string{
+	natnegtest.PortRestricted: wall + `
+	chain out { type nat hook postrouting priority 100; oifname "ext" masquerade; }`,
+	natnegtest.Symmetric: wall + `
+	chain out { type nat hook postrouting priority 100; oifname "ext" masquerade fully-random; }`,
+	natnegtest.FullCone: `
+	chain out { type nat hook postrouting priority 100; oifname "ext" masquerade; }
+	chain back { type nat hook prerouting priority -100; iifname "ext" dnat to 192.168.1.5; }`,
+}
+
+func TestPlayersBehindKernelNATsMeet(t *testing.T) {
+	if os.Getuid() != 0 {
+		t.Skip("making network namespaces needs root")
+	}
+	for _, program := range []string{"ip", "nft"} {
+		if _, err := exec.LookPath(program); err != nil {
+			t.Skipf("kernel NATs are set up with %s: %v", program, err)
+		}
+	}
+	tests := map[string]struct {
+		client, host natnegtest.Kind
+		want         natnegtest.End
+	}{
+		"port restricted, port restricted": {natnegtest.PortRestricted, natnegtest.PortRestricted, natnegtest.Connected},
+		"symmetric, full cone":             {natnegtest.Symmetric, natnegtest.FullCone, natnegtest.Connected},
+		"symmetric, port restricted":       {natnegtest.Symmetric, natnegtest.PortRestricted, natnegtest.PingTimeout},
+		"symmetric, symmetric":             {natnegtest.Symmetric, natnegtest.Symmetric, natnegtest.PingTimeout},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			w := newKernelWorld(t, tc.client, tc.host)
+			results := make([]natnegtest.Result, 2)
+			var wg sync.WaitGroup
+			for i := range results {
+				wg.Go(func() { results[i] = w.play(i) })
+			}
+			wg.Wait()
+			for i, r := range results {
+				if r.End != tc.want || !r.Confirmed {
+					t.Errorf("player %d: got %v, report confirmed %v; want %v", i, r.End, r.Confirmed, tc.want)
+				}
+			}
+		})
+	}
+}
+
+// kernelWorld is a server, two NATs and a player behind each, in namespaces.
+type kernelWorld struct {
+	t      *testing.T
+	prefix string
+	dir    string
+}
+
+func newKernelWorld(t *testing.T, kinds ...natnegtest.Kind) *kernelWorld {
+	t.Helper()
+	w := &kernelWorld{t, fmt.Sprintf("natneg%d", os.Getpid()), t.TempDir()}
+	w.add("server")
+	for _, a := range kernelServers {
+		w.in("server", "ip", "address", "add", a+"/32", "dev", "lo")
+	}
+	w.in("server", "sysctl", "-qw", "net.ipv4.ip_forward=1")
+	for i, kind := range kinds {
+		nat, home := fmt.Sprint("nat", i), fmt.Sprint("home", i)
+		w.add(nat)
+		w.add(home)
+		up, out := fmt.Sprintf("203.0.113.%d", 4*i+1), fmt.Sprintf("203.0.113.%d", 4*i+2)
+		w.run("ip", "link", "add", fmt.Sprint("down", i), "netns", w.name("server"), "type", "veth", "peer", "name", "ext", "netns", w.name(nat))
+		w.run("ip", "link", "add", "int", "netns", w.name(nat), "type", "veth", "peer", "name", "eth", "netns", w.name(home))
+		w.address("server", fmt.Sprint("down", i), up+"/30")
+		w.address(nat, "ext", out+"/30")
+		w.address(nat, "int", "192.168.1.1/24")
+		w.address(home, "eth", "192.168.1.5/24")
+		w.in(nat, "ip", "route", "add", "default", "via", up)
+		w.in(home, "ip", "route", "add", "default", "via", "192.168.1.1")
+		w.in(nat, "sysctl", "-qw", "net.ipv4.ip_forward=1")
+		w.in(nat, "nft", "table ip world {\n"+kernelNATs[kind]+"\n}")
+	}
+	w.serve()
+	return w
+}
+
+func (w *kernelWorld) name(space string) string { return w.prefix + space }
+
+func (w *kernelWorld) add(space string) {
+	w.t.Helper()
+	w.run("ip", "netns", "add", w.name(space))
+	w.t.Cleanup(func() { w.run("ip", "netns", "delete", w.name(space)) })
+	w.in(space, "ip", "link", "set", "lo", "up")
+}
+
+func (w *kernelWorld) address(space, device, a string) {
+	w.t.Helper()
+	w.in(space, "ip", "address", "add", a, "dev", device)
+	w.in(space, "ip", "link", "set", device, "up")
+}
+
+func (w *kernelWorld) in(space string, args ...string) {
+	w.t.Helper()
+	w.run("ip", append([]string{"netns", "exec", w.name(space)}, args...)...)
+}
+
+func (w *kernelWorld) run(program string, args ...string) {
+	w.t.Helper()
+	if out, err := exec.CommandContext(context.Background(), program, args...).CombinedOutput(); err != nil {
+		w.t.Fatalf("%s %s: %v\n%s", program, strings.Join(args, " "), err, out)
+	}
+}
+
+// child returns a copy of the test program in a namespace.
+func (w *kernelWorld) child(space, role, file string) *exec.Cmd {
+	cmd := exec.CommandContext(w.t.Context(), "ip", "netns", "exec", w.name(space), os.Args[0], "-test.run", "^TestKernelChild$")
+	cmd.Env = append(os.Environ(), childRole+"="+role, childFile+"="+file)
+	return cmd
+}
+
+// serve starts the server. It ends when its standard input does.
+func (w *kernelWorld) serve() {
+	w.t.Helper()
+	cmd := w.child("server", "server", "")
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		w.t.Fatal(err)
+	}
+	lines := bufio.NewScanner(out)
+	if !lines.Scan() || lines.Text() != "ready" {
+		w.t.Fatalf("the server said %q", lines.Text())
+	}
+	w.t.Cleanup(func() {
+		_ = in.Close()
+		for lines.Scan() {
+		}
+		_ = cmd.Wait() // ended by the end of the test's context, perhaps
+	})
+}
+
+// play runs a player, 0 the client, 1 the host.
+func (w *kernelWorld) play(i int) natnegtest.Result {
+	file := filepath.Join(w.dir, fmt.Sprint("player", i))
+	if out, err := w.child(fmt.Sprint("home", i), fmt.Sprint(i), file).CombinedOutput(); err != nil {
+		w.t.Errorf("player %d: %v\n%s", i, err, out)
+		return natnegtest.Result{End: natnegtest.Stopped}
+	}
+	var r natnegtest.Result
+	data, err := os.ReadFile(file)
+	if err == nil {
+		err = json.Unmarshal(data, &r)
+	}
+	if err != nil {
+		w.t.Errorf("player %d: %v", i, err)
+	}
+	return r
+}
+
+// TestKernelChild is what a copy of the test program does in its namespace.
+func TestKernelChild(t *testing.T) {
+	switch role := os.Getenv(childRole); role {
+	case "":
+		t.Skip("it is part of TestPlayersBehindKernelNATsMeet")
+	case "server":
+		kernelServer(t)
+	default:
+		kernelPlayer(t, role[0]-'0')
+	}
+}
+
+func kernelServer(t *testing.T) {
+	open := func(a string) *netserve.PacketConn {
+		c, err := netserve.ListenPackets(t.Context(), "udp4", a, netserve.ListenOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = c.Close() })
+		return c
+	}
+	sockets := natneg.Sockets{Second: open(kernelServers[0] + ":0")}
+	for i, a := range kernelServers {
+		c := open(a + ":27901")
+		if i == 0 {
+			sockets.Main = c
+		} else {
+			sockets.Extra = append(sockets.Extra, c)
+		}
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	go func() {
+		_, _ = bufio.NewReader(os.Stdin).ReadByte()
+		stop()
+	}()
+	_, _ = fmt.Fprintln(os.Stdout, "ready")
+	if err := natneg.New(natneg.Options{}).Serve(ctx, sockets); err != nil {
+		t.Error(err)
+	}
+}
+
+func kernelPlayer(t *testing.T, index byte) {
+	home := netip.MustParseAddr("192.168.1.5")
+	p := &natnegtest.Player{
+		Net: natnegtest.System{}, Local: netip.AddrPortFrom(home, 5000), Game: netip.AddrPortFrom(home, 6500),
+		Cookie: 0x12345678, Index: index, Name: "gmtest", Linger: time.Second,
+	}
+	for i, a := range kernelServers {
+		p.Servers[i] = netip.AddrPortFrom(netip.MustParseAddr(a), 27901)
+	}
+	r, err := p.Run(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	data, err := json.Marshal(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(os.Getenv(childFile), data, 0o600); err != nil {
+		t.Fatal(err)
+	}
+}

@@ -1,0 +1,80 @@
+package natneg
+
+import (
+	"sync"
+
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+// maxGameLabels is how many games have a label of their own in the metrics. The
+// rest, and games that are not in the catalogue, are "other".
+const maxGameLabels = 200
+
+const otherGames = "other"
+
+// metrics are the counters of this package. Those on the way of a packet are
+// resolved once.
+type metrics struct {
+	received struct {
+		init, connectAck, report, natTest, addressCheck, queue prometheus.Counter
+	}
+	connects, evicted, writeErrors prometheus.Counter
+
+	ended *prometheus.CounterVec
+	mu    sync.Mutex
+	games map[string]bool // that have a label
+}
+
+func newMetrics(reg prometheus.Registerer, open func() float64) *metrics {
+	m := &metrics{games: make(map[string]bool)}
+	one := func(name, help string) prometheus.Counter {
+		c := prometheus.NewCounter(prometheus.CounterOpts{Name: name, Help: help})
+		if reg != nil {
+			reg.MustRegister(c)
+		}
+		return c
+	}
+	received := prometheus.NewCounterVec(prometheus.CounterOpts{
+		Name: "respawnd_natneg_received_total", Help: "Packets taken from clients, by kind.",
+	}, []string{"kind"})
+	m.ended = prometheus.NewCounterVec(prometheus.CounterOpts{
+		Name: "respawnd_natneg_negotiations_total",
+		Help: "Negotiations that ended, by game, pair of NATs and result.",
+	}, []string{"game", "nats", "result"})
+	size := prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+		Name: "respawnd_natneg_open_cookies", Help: "Negotiations that are open.",
+	}, open)
+	if reg != nil {
+		reg.MustRegister(received, m.ended, size)
+	}
+	m.received.init = received.WithLabelValues("init")
+	m.received.connectAck = received.WithLabelValues("connect_receipt")
+	m.received.report = received.WithLabelValues("report")
+	m.received.natTest = received.WithLabelValues("nat_test")
+	m.received.addressCheck = received.WithLabelValues("address_check")
+	m.received.queue = received.WithLabelValues("queue")
+	m.connects = one("respawnd_natneg_connects_total", "Connects sent, repeated ones and refusals included.")
+	m.evicted = one("respawnd_natneg_evicted_total", "Negotiations dropped to make room for new ones.")
+	m.writeErrors = one("respawnd_natneg_write_errors_total", "Packets that the system did not take.")
+	return m
+}
+
+// note counts the end of a negotiation.
+func (m *metrics) note(o *outcome) {
+	m.ended.WithLabelValues(m.label(o.game), o.pair(), o.result.label()).Inc()
+}
+
+func (m *metrics) label(game string) string {
+	if game == "" {
+		return otherGames
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if !m.games[game] {
+		if len(m.games) >= maxGameLabels {
+			return otherGames
+		}
+		m.games[game] = true
+	}
+	return game
+}

@@ -1,0 +1,332 @@
+package natnegtest
+
+import (
+	"context"
+	"fmt"
+	"net/netip"
+	"time"
+
+	"github.com/respawnd/respawnd/natneg"
+)
+
+// The times of the original client.
+const (
+	initEvery   = 500 * time.Millisecond
+	initSends   = 12
+	partnerWait = 60 * time.Second
+	pingEvery   = 700 * time.Millisecond
+	pingSends   = 9
+	reportEvery = 500 * time.Millisecond
+	reportSends = 6
+)
+
+// Player is a client that negotiates once, as the original one of version 4
+// does. The fields are set before Run.
+type Player struct {
+	Net     Net
+	Local   netip.AddrPort    // of its negotiation socket
+	Game    netip.AddrPort    // of the socket of its game; zero: it has none
+	Servers [3]netip.AddrPort // natneg1, natneg2, natneg3
+	Cookie  uint32
+	Index   byte
+	Name    string // of the game
+	Version byte   // 1 to 4; 0: 4
+	// Linger is how long it goes on answering its partner when it is done.
+	Linger time.Duration
+}
+
+// End is how a negotiation ended for a player.
+type End int
+
+// The ends.
+const (
+	Connected   End = iota
+	NoPartner       // nobody came, by our word or by its own clock
+	InitTimeout     // its inits were not confirmed, or we said that they stopped
+	PingTimeout     // it got an address, but nobody answered there
+	Stopped         // the context ended
+)
+
+// String returns the name of the end.
+func (e End) String() string {
+	return [...]string{"connected", "no partner", "init timeout", "ping timeout", "stopped"}[e]
+}
+
+// Result is what a player ends up with.
+type Result struct {
+	End       End
+	Told      netip.AddrPort // the address in the first connect
+	Remote    netip.AddrPort // where its partner really is, if connected
+	Connects  int            // that came
+	Confirmed bool           // its report was
+}
+
+// datagram is one that came to a player.
+type datagram struct {
+	data []byte
+	from netip.AddrPort
+	game bool // to the socket of the game
+}
+
+// negotiator is a Player at work.
+type negotiator struct {
+	*Player
+	sock, gameSock Socket // the same if the game has none
+	unacked        map[natneg.PortType]bool
+	result         Result
+	paired, heard  bool // got an address; heard its partner
+	answered       bool // its partner heard it
+	over           bool
+}
+
+// Run negotiates until the end, or until ctx ends.
+func (p *Player) Run(ctx context.Context) (Result, error) {
+	in := make(chan datagram, 256)
+	open := func(at netip.AddrPort, game bool) (Socket, error) {
+		return p.Net.Open(at, func(data []byte, from netip.AddrPort) {
+			select {
+			case in <- datagram{append([]byte(nil), data...), from, game}:
+			default: // lost
+			}
+		})
+	}
+	sock, err := open(p.Local, false)
+	if err != nil {
+		return Result{}, fmt.Errorf("negotiation socket: %w", err)
+	}
+	defer sock.Close()
+	n := &negotiator{Player: p, sock: sock, gameSock: sock, unacked: make(map[natneg.PortType]bool)}
+	if p.Game.IsValid() {
+		if n.gameSock, err = open(p.Game, true); err != nil {
+			return Result{}, fmt.Errorf("game socket: %w", err)
+		}
+		defer n.gameSock.Close()
+	}
+	n.run(ctx, in)
+	return n.result, nil
+}
+
+// run is the life of a negotiation: inits, wait, pings, report.
+func (n *negotiator) run(ctx context.Context, in <-chan datagram) {
+	for _, t := range n.portTypes() {
+		n.unacked[t] = true
+	}
+	tries := 0
+	n.result.End = InitTimeout
+	n.until(ctx, in, initEvery, func() bool {
+		if n.paired || n.over || len(n.unacked) == 0 || tries == initSends {
+			return true
+		}
+		tries++
+		for _, t := range n.portTypes() {
+			if n.unacked[t] {
+				n.sendInit(t)
+			}
+		}
+		return false
+	})
+	if len(n.unacked) == 0 && !n.paired && !n.over {
+		n.result.End = NoPartner
+		waited := false
+		n.until(ctx, in, partnerWait, func() bool {
+			done := n.paired || n.over || waited
+			waited = true
+			return done
+		})
+	}
+	if !n.paired || ctx.Err() != nil {
+		n.stopped(ctx)
+		return
+	}
+	n.result.End = PingTimeout
+	tries = 0
+	n.until(ctx, in, pingEvery, func() bool {
+		if n.met() || tries == pingSends {
+			return true
+		}
+		tries++
+		n.ping()
+		return false
+	})
+	if n.met() {
+		n.result.End = Connected
+	}
+	if n.version() >= 3 {
+		tries = 0
+		n.until(ctx, in, reportEvery, func() bool {
+			if n.result.Confirmed || tries == reportSends {
+				return true
+			}
+			tries++
+			n.report()
+			return false
+		})
+	}
+	if n.Linger > 0 {
+		lingered := false
+		n.until(ctx, in, n.Linger, func() bool {
+			done := lingered
+			lingered = true
+			return done
+		})
+	}
+	n.stopped(ctx)
+}
+
+func (n *negotiator) stopped(ctx context.Context) {
+	if ctx.Err() != nil {
+		n.result.End = Stopped
+	}
+}
+
+// until calls step at once, after each datagram that changed something and after
+// each pause, until it returns true or ctx ends. Between the pauses step is
+// called only to see whether it is done, so it must be so before it sends.
+func (n *negotiator) until(ctx context.Context, in <-chan datagram, pause time.Duration, step func() bool) {
+	done := step()
+	t := time.NewTicker(pause)
+	defer t.Stop()
+	for !done {
+		select {
+		case <-ctx.Done():
+			return
+		case <-t.C:
+			done = step()
+		case d := <-in:
+			if n.take(d) {
+				done = step()
+			}
+		}
+	}
+}
+
+// take handles a datagram. It returns whether a stage has ended by it.
+func (n *negotiator) take(d datagram) bool {
+	h, body, err := natneg.ParseHeader(d.data)
+	if err != nil || h.Cookie != n.Cookie {
+		return false
+	}
+	switch h.Type { //nolint:exhaustive // a client knows no others
+	case natneg.TypeInitAck:
+		a, ok := natneg.ParseAck(h.Version, body)
+		if ok {
+			delete(n.unacked, a.PortType)
+		}
+		return ok && len(n.unacked) == 0 && !n.paired
+	case natneg.TypeConnect:
+		c, ok := natneg.ParseConnect(body)
+		return ok && n.connect(c, d.from)
+	case natneg.TypePing:
+		c, ok := natneg.ParseConnect(body)
+		return ok && n.pinged(c, d.from)
+	case natneg.TypeReportAck:
+		n.result.Confirmed = true
+		return true
+	}
+	return false
+}
+
+// connect takes our word. Only the first one counts, every one is confirmed.
+func (n *negotiator) connect(c natneg.Connect, from netip.AddrPort) bool {
+	n.result.Connects++
+	switch c.Finished {
+	case natneg.FinishedNoOne:
+		n.over, n.result.End = true, NoPartner
+		return true
+	case natneg.FinishedHalfWay:
+		n.over, n.result.End = true, InitTimeout
+		return true
+	}
+	b := n.header(natneg.TypeConnectAck)
+	ack := natneg.Ack{PortType: 0x20, Index: n.Index, Rest: [7]byte{0, 0, 0x20, 0x20, 0x20, 0x20, 0x20}}
+	n.sock.Send(ack.AppendTo(b, n.version()), from)
+	if n.paired {
+		return false
+	}
+	n.paired = true
+	n.result.Told = c.Remote
+	if !n.result.Remote.IsValid() {
+		n.result.Remote = c.Remote
+	}
+	return true
+}
+
+// pinged hears the partner, turns to where it really is and answers.
+func (n *negotiator) pinged(c natneg.Connect, from netip.AddrPort) bool {
+	n.result.Remote = from
+	was := n.met()
+	n.heard = true
+	n.answered = n.answered || c.GotData == 1
+	if n.paired && c.Finished == 0 {
+		n.ping()
+	}
+	return n.met() && !was
+}
+
+// met tells whether each of the two has heard the other.
+func (n *negotiator) met() bool { return n.heard && n.answered }
+
+func (n *negotiator) ping() {
+	c := natneg.Connect{Remote: n.result.Remote}
+	if n.heard {
+		c.GotData = 1
+	}
+	if n.met() {
+		c.Finished = 1
+	}
+	n.gameSock.Send(c.AppendTo(n.header(natneg.TypePing)), n.result.Remote)
+}
+
+func (n *negotiator) report() {
+	r := natneg.Report{Index: n.Index, NATType: [4]byte{6}}
+	if n.result.End == Connected {
+		r.Result = 1
+	}
+	copy(r.Game[:], n.Name)
+	n.sock.Send(r.AppendTo(n.header(natneg.TypeReport)), n.Servers[0])
+}
+
+func (n *negotiator) sendInit(t natneg.PortType) {
+	i := natneg.Init{
+		PortType: t, Index: n.Index, GamePort: n.Game.IsValid(), Game: []byte(n.Name),
+		Local: netip.AddrPortFrom(n.Local.Addr(), 0),
+	}
+	sock, to := n.sock, n.Servers[0]
+	switch t {
+	case natneg.PortGame:
+		sock = n.gameSock
+	case natneg.PortNN1:
+	case natneg.PortNN2, natneg.PortNN3:
+		to = n.Servers[t-1]
+		i.Local = n.gameSock.Addr()
+	}
+	sock.Send(i.AppendTo(n.header(natneg.TypeInit), n.version()), to)
+}
+
+func (n *negotiator) header(t natneg.Type) []byte {
+	return natneg.Header{Version: n.version(), Type: t, Cookie: n.Cookie}.AppendTo(nil)
+}
+
+func (n *negotiator) version() byte {
+	if n.Version == 0 {
+		return 4
+	}
+	return n.Version
+}
+
+// portTypes returns the port types of which the player sends inits.
+func (n *negotiator) portTypes() []natneg.PortType {
+	all := []natneg.PortType{natneg.PortGame, natneg.PortNN1, natneg.PortNN2, natneg.PortNN3}
+	last := natneg.PortNN3
+	switch n.version() {
+	case 1:
+		last = natneg.PortNN1
+	case 2:
+		last = natneg.PortNN2
+	}
+	first := natneg.PortNN1
+	if n.Game.IsValid() {
+		first = natneg.PortGame
+	}
+	return all[first : last+1]
+}

@@ -1,0 +1,138 @@
+package natneg
+
+import (
+	"time"
+
+	"github.com/rs/zerolog"
+	"golang.org/x/time/rate"
+)
+
+// result is how a negotiation ended.
+type result uint8
+
+const (
+	resultConnected  result = iota // both report success, or one does and the other nothing
+	resultOneSided                 // one reports success, the other failure
+	resultGaveUp                   // who reports, reports failure
+	resultSilent                   // both confirmed their connect, none reported; usual before version 3
+	resultUnanswered               // a connect was never confirmed
+	resultNoPartner                // one came, the other did not
+	resultHalfWay                  // the inits of one stopped before all that matter had come
+
+	results = 7
+)
+
+// label returns the value for metrics.
+func (r result) label() string {
+	return [results]string{
+		"connected", "one_sided", "gave_up", "no_report", "unanswered", "no_partner", "half_way",
+	}[r]
+}
+
+// outcome is a negotiation that has ended.
+type outcome struct {
+	game    string // name in the catalogue, or empty
+	result  result
+	nats    [2]natKind
+	clients [2]endpoint // as seen; zero: never came
+	took    time.Duration
+}
+
+// words says how it ended in words for the operator.
+func (o *outcome) words() string {
+	switch o.result {
+	case resultConnected:
+		return "connected"
+	case resultOneSided:
+		return "connected on one side only: " + o.pair()
+	case resultGaveUp:
+		return "gave up: " + o.pair()
+	case resultSilent:
+		return "introduced, no report came"
+	case resultUnanswered:
+		return "introduced, not confirmed by both"
+	case resultNoPartner:
+		return "partner never came"
+	case resultHalfWay:
+		return "packets of one stopped half-way"
+	default:
+		return "unknown"
+	}
+}
+
+// pair names the kinds of the two NATs, the lower kind first.
+func (o *outcome) pair() string {
+	a, b := o.nats[0], o.nats[1]
+	return min(a, b).String() + " x " + max(a, b).String()
+}
+
+// result returns how it stands now.
+func (n *negotiation) result() result {
+	a, b := &n.sides[0], &n.sides[1]
+	if n.phase != phasePaired {
+		if (a.present() && !a.needed()) || (b.present() && !b.needed()) {
+			return resultHalfWay
+		}
+		return resultNoPartner
+	}
+	success := a.report == reportSuccess || b.report == reportSuccess
+	failure := a.report == reportFailure || b.report == reportFailure
+	switch {
+	case success && failure:
+		return resultOneSided
+	case success:
+		return resultConnected
+	case failure:
+		return resultGaveUp
+	case a.acked && b.acked:
+		return resultSilent
+	default:
+		return resultUnanswered
+	}
+}
+
+// end adds the outcome to the effects.
+func (n *negotiation) end(now time.Duration, r result, e *effects) {
+	o := outcome{game: n.game, result: r, took: now - n.opened}
+	for i := range n.sides {
+		s := &n.sides[i]
+		if s.present() {
+			o.nats[i], o.clients[i] = s.nat(), s.public()
+		}
+	}
+	e.ended = append(e.ended, o)
+}
+
+// Outcomes that are logged at level info: strangers must not fill the log. The
+// others are logged at level debug, and all are in the metrics.
+const (
+	logRate  = 10 // lines per second
+	logBurst = 100
+)
+
+// journal logs how negotiations ended.
+type journal struct {
+	log   zerolog.Logger
+	lines *rate.Limiter
+}
+
+func newJournal(log zerolog.Logger) journal {
+	return journal{log, rate.NewLimiter(logRate, logBurst)}
+}
+
+func (j *journal) note(o *outcome) {
+	level := zerolog.DebugLevel
+	if j.lines.Allow() {
+		level = zerolog.InfoLevel
+	}
+	line := j.log.WithLevel(level)
+	if o.game != "" {
+		line = line.Str("game", o.game)
+	}
+	for i, field := range [...]string{"client", "host"} {
+		if o.clients[i].known() {
+			line = line.Stringer(field, o.clients[i].addrPort())
+		}
+	}
+	line.Dur("took", o.took).Str("result", o.words()).Msg("negotiation finished")
+}

@@ -1,0 +1,228 @@
+package natneg
+
+import (
+	"context"
+	"errors"
+	"hash/maphash"
+	"net/netip"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/rs/zerolog"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/respawnd/respawnd/internal/games"
+	"github.com/respawnd/respawnd/internal/netserve"
+)
+
+// Options configure a Server. The zero value works.
+type Options struct {
+	// Games names the games for metrics and log; nil: all are "other".
+	Games *games.Catalog
+	// Banned tells whether an address is ignored; nil: none is.
+	Banned func(netip.Addr) bool
+
+	Policy // replaced by SetPolicy
+
+	Packets    netserve.PacketOptions
+	Log        zerolog.Logger
+	Metrics    *netserve.Metrics
+	Registerer prometheus.Registerer // nil: the metrics of this package are not registered
+}
+
+// Policy is what an operator may change while the Server runs.
+type Policy struct {
+	// MaxOpen bounds the open cookies; 0: 100,000. When it is reached, the
+	// oldest one without a partner makes room.
+	MaxOpen int
+	// MaxPerAddr bounds the open cookies that one address brought; 0: 512. More
+	// are not answered.
+	MaxPerAddr int
+	// AssumeUnrestricted answers NAT test 2 where it cannot be answered
+	// honestly. Clients then end the test at once instead of after 10 seconds,
+	// and most of them take their NAT for more open than it is.
+	AssumeUnrestricted bool
+	// Unproved bounds the packets that are taken from an address; nil: no bound.
+	// A household of 16 players sends 64 packets at once.
+	Unproved *netserve.Limiter
+	// Trusted tells which addresses Unproved does not bind; nil: none.
+	Trusted func(netip.Addr) bool
+}
+
+func (p *Policy) withDefaults() *Policy {
+	q := *p
+	if q.MaxOpen <= 0 {
+		q.MaxOpen = DefaultMaxOpen
+	}
+	if q.MaxPerAddr <= 0 {
+		q.MaxPerAddr = DefaultMaxPerAddr
+	}
+	return &q
+}
+
+func (p *Policy) allow(a netip.Addr, now time.Time) bool {
+	return p.Unproved.Allow(a, now) || (p.Trusted != nil && p.Trusted(a))
+}
+
+// Sockets are what a Server receives and sends on. They stay open and belong to
+// the caller.
+type Sockets struct {
+	// Main is natneg1, and natneg2 and natneg3 where there is no extra one. It
+	// is required.
+	Main *netserve.PacketConn
+	// Second is on the same address as Main, or on all, and on any other port.
+	// NAT test 3 is answered from it; nil: the test is not answered.
+	Second *netserve.PacketConn
+	// Extra are further addresses, natneg2 and natneg3 first; at most 255.
+	Extra []*netserve.PacketConn
+}
+
+// MaxExtra is the most extra sockets that Serve takes.
+const MaxExtra = 255
+
+// ErrTooManySockets is returned by Serve for more than MaxExtra extra sockets.
+var ErrTooManySockets = errors.New("more than 255 extra sockets")
+
+// Server introduces clients to each other. It implements
+// netserve.PacketHandler.
+type Server struct {
+	opt     Options
+	policy  atomic.Pointer[Policy]
+	metrics *metrics
+	journal journal
+	seed    maphash.Seed
+	start   time.Time // the times of the table count from here
+	scratch sync.Pool // of *scratch
+
+	mu      sync.Mutex // guards the fields below
+	table   *table
+	sockets *doors
+}
+
+// New returns a Server. Nothing runs until Serve is called.
+func New(opt Options) *Server {
+	s := &Server{
+		opt:     opt,
+		journal: newJournal(opt.Log),
+		seed:    maphash.MakeSeed(),
+		start:   time.Now(),
+		table:   newTable(),
+		sockets: &doors{},
+	}
+	s.scratch.New = func() any { return new(scratch) }
+	s.metrics = newMetrics(opt.Registerer, s.open)
+	s.SetPolicy(opt.Policy)
+	return s
+}
+
+// SetPolicy replaces the policy from the next packet on.
+func (s *Server) SetPolicy(p Policy) { s.policy.Store(p.withDefaults()) }
+
+// open returns the number of open cookies.
+func (s *Server) open() float64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return float64(s.table.count)
+}
+
+// Serve takes packets from the sockets until ctx ends; it then returns nil. It
+// may be called once.
+func (s *Server) Serve(ctx context.Context, sockets Sockets) error {
+	if len(sockets.Extra) > MaxExtra {
+		return ErrTooManySockets
+	}
+	d := openDoors(sockets)
+	s.mu.Lock()
+	s.sockets = d
+	s.mu.Unlock()
+
+	g, ctx := errgroup.WithContext(ctx)
+	for i, conn := range append([]*netserve.PacketConn{sockets.Main}, sockets.Extra...) {
+		g.Go(func() error { return netserve.ServePackets(ctx, conn, doorHandler{s, uint8(i)}, s.opt.Packets) })
+	}
+	if sockets.Second != nil {
+		g.Go(func() error { return netserve.ServePackets(ctx, sockets.Second, deaf{s}, s.opt.Packets) })
+	}
+	g.Go(func() error { s.turn(ctx); return nil })
+	return g.Wait()
+}
+
+// turn lets time pass for the table.
+func (s *Server) turn(ctx context.Context) {
+	t := time.NewTicker(wheelStep)
+	defer t.Stop()
+	var e effects
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case now := <-t.C:
+			s.advance(now, &e)
+		}
+	}
+}
+
+// advance does what is due. e is memory to be used again.
+func (s *Server) advance(now time.Time, e *effects) {
+	e.reset()
+	s.carryOut(s.due(now, e), e, nil)
+}
+
+// due collects what is due, and returns our sockets.
+func (s *Server) due(now time.Time, e *effects) *doors {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.table.advance(now.Sub(s.start), e)
+	return s.sockets
+}
+
+// carryOut sends and notes what an event asked for. What leaves from the socket
+// of the request that was the event needs no door.
+func (s *Server) carryOut(d *doors, e *effects, r *request) {
+	for i := range e.sends {
+		p := &e.sends[i]
+		w := d.writer(p.via.socket)
+		if w == nil && r != nil && r.socket == p.via.socket {
+			w = r.w
+		}
+		if w != nil {
+			s.write(w, localAddr(p.via.ip), p.to.addrPort(), p.data[:p.size])
+		}
+	}
+	if len(e.sends) > 0 {
+		s.metrics.connects.Add(float64(len(e.sends)))
+	}
+	for i := range e.ended {
+		s.metrics.note(&e.ended[i])
+		s.journal.note(&e.ended[i])
+	}
+}
+
+// localAddr turns the address of a via back into one for a PacketWriter.
+func localAddr(ip [4]byte) netip.Addr {
+	if ip == [4]byte{} {
+		return netip.Addr{}
+	}
+	return netip.AddrFrom4(ip)
+}
+
+// doorHandler takes what comes to one of the sockets.
+type doorHandler struct {
+	s      *Server
+	socket uint8
+}
+
+// ServePacket implements netserve.PacketHandler.
+func (h doorHandler) ServePacket(w netserve.PacketWriter, p netserve.Packet) {
+	h.s.serve(h.socket, w, p)
+}
+
+// deaf takes what comes to the second socket: nothing should.
+type deaf struct{ s *Server }
+
+// ServePacket implements netserve.PacketHandler.
+func (h deaf) ServePacket(netserve.PacketWriter, netserve.Packet) {
+	h.s.opt.Metrics.Drop(dropUnexpected)
+}
