@@ -47,7 +47,7 @@ type Config struct {
 	GPCM         Endpoint
 	GPSP         Endpoint
 	NATNeg       NATNeg
-	ZanMaster    Endpoint
+	ZanMaster    ZanMaster
 	Web          Web
 	Admin        Admin
 	SSQ          Endpoint
@@ -119,6 +119,40 @@ type ServerBrowse struct {
 	MessageRate   int // messages per second and connection
 	MessageBurst  int // messages
 	LenientFilter bool
+}
+
+// ZanMaster is section zanmaster.
+type ZanMaster struct {
+	Listen            string
+	Sockets           int
+	Readers           int           // goroutines per socket
+	ReadBuffer        int           // bytes, per socket
+	BanFiles          string        // as configured, may be empty: use Config.ZandronumBanFiles
+	BanFilesPoll      time.Duration // 0: never
+	NotEnforcing      string        // hide, show or mark
+	ServersPerAddress int           // 0: no bound
+	Timeout           time.Duration
+	MaxPending        int // servers that have not verified their address
+	UnprovedRate      int // verifications per second and address
+	UnprovedBurst     int // verifications
+	OldList           bool
+	ListWindow        time.Duration // 0: none
+	ListsPerNet       int           // per /24 and 10 s; 0: no bound
+	ListsTotal        int           // per 10 s; 0: no bound
+	AdvertiseAs       netip.Addr    // zero: off
+	AllowServers      []netip.Prefix
+	AllowLaunchers    []netip.Prefix
+	Query             bool
+	QueryEvery        time.Duration
+}
+
+// ZandronumBanFiles returns the folder of the ban files of Zandronum's master:
+// zanmaster.ban_files, or the data folder if that is empty.
+func (c *Config) ZandronumBanFiles() string {
+	if c.ZanMaster.BanFiles != "" {
+		return c.ZanMaster.BanFiles
+	}
+	return c.DataDir
 }
 
 // NATNeg is section natneg.

@@ -2,6 +2,7 @@ package configs
 
 import (
 	"fmt"
+	"net/netip"
 	"reflect"
 	"slices"
 	"strings"
@@ -120,19 +121,25 @@ func TestLinesOfDefaultFileAreShort(t *testing.T) {
 func change(t *testing.T, name string) string {
 	t.Helper()
 	switch name {
-	case "data_dir", "admin.token_file", "games.file", "geoip.file":
+	case "data_dir", "admin.token_file", "games.file", "geoip.file", "zanmaster.ban_files":
 		return "/srv/elsewhere"
 	case "log.level":
 		return "debug"
 	case "log.format":
 		return "json"
-	case "net.trusted":
+	case "net.trusted", "zanmaster.allow_servers", "zanmaster.allow_launchers":
 		return "192.0.2.0/24"
 	case "web.public_url":
 		return "https://servers.example.org"
 	case "games.domains":
 		return "example.org"
-	case "qr2.read_buffer":
+	case "zanmaster.not_enforcing":
+		return "mark"
+	case "zanmaster.advertise_as":
+		return "192.0.2.9"
+	case "zanmaster.timeout", "zanmaster.query_every":
+		return "99s"
+	case "qr2.read_buffer", "zanmaster.read_buffer":
 		return "512KiB"
 	case "natneg.extra_listen":
 		return "127.0.0.1:4000"
@@ -162,7 +169,7 @@ func leaves(c *Config) string {
 	var b strings.Builder
 	var walk func(path string, v reflect.Value)
 	walk = func(path string, v reflect.Value) {
-		if v.Kind() == reflect.Struct {
+		if v.Kind() == reflect.Struct && v.Type() != reflect.TypeFor[netip.Addr]() {
 			for i := range v.NumField() {
 				walk(path+"."+v.Type().Field(i).Name, v.Field(i))
 			}
@@ -238,33 +245,46 @@ func TestRangesHoldAtTheirEdges(t *testing.T) {
 	type edges struct{ below, low, high, above string }
 	const many, conns = "10000000", "1000000"
 	tests := map[string]edges{
-		"qr2.sockets":                {"0", "1", "64", "65"},
-		"qr2.readers":                {"0", "1", "64", "65"},
-		"qr2.read_buffer":            {"4095", "4KiB", "1GiB", "1073741825"},
-		"qr2.max_pending":            {"0", "1", many, "10000001"},
-		"qr2.unproved_rate":          {"0", "1", conns, "1000001"},
-		"qr2.unproved_burst":         {"0", "1", conns, "1000001"},
-		"qr2.expire":                 {"29.999s", "30s", "1h", "1h0m0.001s"},
-		"master.max_servers":         {"0", "1", many, "10000001"},
-		"master.max_per_addr":        {"0", "1", many, "10000001"},
-		"master.max_per_net":         {"0", "1", many, "10000001"},
-		"master.save_every":          {"999ms", "1s", "1h", "61m"},
-		"master.restore_for":         {"-1s", "0s", "1h", "61m"},
-		"serverbrowse.max_conns":     {"0", "1", conns, "1000001"},
-		"serverbrowse.max_per_addr":  {"0", "1", conns, "1000001"},
-		"serverbrowse.rate":          {"0", "1", conns, "1000001"},
-		"serverbrowse.burst":         {"0", "1", conns, "1000001"},
-		"serverbrowse.first_byte":    {"999ms", "1s", "5m", "301s"},
-		"serverbrowse.idle":          {"4.9s", "5s", "24h", "25h"},
-		"serverbrowse.write":         {"999ms", "1s", "5m", "301s"},
-		"serverbrowse.keepalive":     {"4.9s", "5s", "1h", "61m"},
-		"serverbrowse.max_filter":    {"15", "16", "1024", "1025"},
-		"natneg.max_open":            {"0", "1", "10000000", "10000001"},
-		"natneg.max_per_addr":        {"0", "1", "10000000", "10000001"},
-		"natneg.rate":                {"0", "1", "1000000", "1000001"},
-		"natneg.burst":               {"0", "1", "1000000", "1000001"},
-		"serverbrowse.message_rate":  {"0", "1", "10000", "10001"},
-		"serverbrowse.message_burst": {"0", "1", "10000", "10001"},
+		"qr2.sockets":                   {"0", "1", "64", "65"},
+		"qr2.readers":                   {"0", "1", "64", "65"},
+		"qr2.read_buffer":               {"4095", "4KiB", "1GiB", "1073741825"},
+		"qr2.max_pending":               {"0", "1", many, "10000001"},
+		"qr2.unproved_rate":             {"0", "1", conns, "1000001"},
+		"qr2.unproved_burst":            {"0", "1", conns, "1000001"},
+		"qr2.expire":                    {"29.999s", "30s", "1h", "1h0m0.001s"},
+		"master.max_servers":            {"0", "1", many, "10000001"},
+		"master.max_per_addr":           {"0", "1", many, "10000001"},
+		"master.max_per_net":            {"0", "1", many, "10000001"},
+		"master.save_every":             {"999ms", "1s", "1h", "61m"},
+		"master.restore_for":            {"-1s", "0s", "1h", "61m"},
+		"serverbrowse.max_conns":        {"0", "1", conns, "1000001"},
+		"serverbrowse.max_per_addr":     {"0", "1", conns, "1000001"},
+		"serverbrowse.rate":             {"0", "1", conns, "1000001"},
+		"serverbrowse.burst":            {"0", "1", conns, "1000001"},
+		"serverbrowse.first_byte":       {"999ms", "1s", "5m", "301s"},
+		"serverbrowse.idle":             {"4.9s", "5s", "24h", "25h"},
+		"serverbrowse.write":            {"999ms", "1s", "5m", "301s"},
+		"serverbrowse.keepalive":        {"4.9s", "5s", "1h", "61m"},
+		"serverbrowse.max_filter":       {"15", "16", "1024", "1025"},
+		"zanmaster.sockets":             {"0", "1", "64", "65"},
+		"zanmaster.readers":             {"0", "1", "64", "65"},
+		"zanmaster.read_buffer":         {"4095", "4KiB", "1GiB", "1073741825"},
+		"zanmaster.ban_files_poll":      {"-1s", "0s", "1h", "61m"},
+		"zanmaster.servers_per_address": {"-1", "0", "65535", "65536"},
+		"zanmaster.timeout":             {"60s", "61s", "10m", "601s"},
+		"zanmaster.max_pending":         {"0", "1", many, "10000001"},
+		"zanmaster.unproved_rate":       {"0", "1", conns, "1000001"},
+		"zanmaster.unproved_burst":      {"0", "1", conns, "1000001"},
+		"zanmaster.list_window":         {"-1s", "0s", "10m", "601s"},
+		"zanmaster.lists_per_net":       {"-1", "0", many, "10000001"},
+		"zanmaster.lists_total":         {"-1", "0", many, "10000001"},
+		"zanmaster.query_every":         {"59s", "1m", "1h", "61m"},
+		"natneg.max_open":               {"0", "1", "10000000", "10000001"},
+		"natneg.max_per_addr":           {"0", "1", "10000000", "10000001"},
+		"natneg.rate":                   {"0", "1", "1000000", "1000001"},
+		"natneg.burst":                  {"0", "1", "1000000", "1000001"},
+		"serverbrowse.message_rate":     {"0", "1", "10000", "10001"},
+		"serverbrowse.message_burst":    {"0", "1", "10000", "10001"},
 	}
 	for _, k := range new(Config).keys() {
 		e, found := tests[k.name]

@@ -204,3 +204,16 @@ func isLabel(s string) bool {
 	return s != "" && len(s) <= 63 && s[0] != '-' && s[len(s)-1] != '-' &&
 		strings.Trim(s, letters) == ""
 }
+
+// parseAdvertised reads the IPv4 address that stands for private ones; an empty
+// text switches that off.
+func parseAdvertised(text string) (netip.Addr, error) {
+	if strings.TrimSpace(text) == "" {
+		return netip.Addr{}, nil
+	}
+	a, err := netip.ParseAddr(strings.TrimSpace(text))
+	if err != nil || !a.Unmap().Is4() || a.IsUnspecified() || a.IsMulticast() {
+		return netip.Addr{}, errors.New("is not the IPv4 address of a machine")
+	}
+	return a.Unmap(), nil
+}

@@ -27,6 +27,7 @@ import (
 	"github.com/respawnd/respawnd/qr2"
 	"github.com/respawnd/respawnd/storage"
 	"github.com/respawnd/respawnd/storage/bolt"
+	"github.com/respawnd/respawnd/zanmaster"
 )
 
 // daemon holds what the services share, and the services.
@@ -48,10 +49,12 @@ type daemon struct {
 	intake     *qr2.Server    // nil if the service is off
 	browseGate *netserve.Gate // nil if the service is off
 	negotiator *natneg.Server // nil if the service is off
-	services   []service
-	started    time.Time
-	serving    atomic.Bool
-	ran        bool // the list is worth saving
+
+	zan      atomic.Pointer[zanmaster.Server] // nil if the service is off
+	services []service
+	started  time.Time
+	serving  atomic.Bool
+	ran      bool // the list is worth saving
 
 	saveEvery atomic.Int64 // nanoseconds; a reload may change it
 }
@@ -123,7 +126,16 @@ func (d *daemon) listLimits() master.Limits {
 		PerAddr: d.cfg.Master.MaxPerAddr,
 		PerNet:  d.cfg.Master.MaxPerNet,
 		Expire:  d.cfg.QR2.Expire,
-		Exempt:  d.trusted(),
+		Exempt:  d.exempt(),
+	}
+}
+
+// exempt returns whether the list's limits per address do not bind an address.
+func (d *daemon) exempt() func(netip.Addr) bool {
+	trusted := d.trusted()
+	return func(a netip.Addr) bool {
+		zan := d.zan.Load()
+		return trusted(a) || (zan != nil && zan.MultiServer(a))
 	}
 }
 
@@ -136,20 +148,28 @@ func (d *daemon) trusted() func(netip.Addr) bool {
 }
 
 // banned returns whether an address is banned from the lists.
-func (d *daemon) banned(a netip.Addr) bool {
-	_, yes := d.bans.Check(storage.ScopeLists, a, time.Now())
+func (d *daemon) banned(a netip.Addr) bool { return d.bannedFrom(storage.ScopeLists, a) }
+
+// bannedFromAll returns whether an address is banned from every service.
+func (d *daemon) bannedFromAll(a netip.Addr) bool { return d.bannedFrom(storage.ScopeAll, a) }
+
+func (d *daemon) bannedFrom(scope storage.Scope, a netip.Addr) bool {
+	_, yes := d.bans.Check(scope, a, time.Now())
 	return yes
 }
 
-// bannedFromAll returns whether an address is banned from every service.
-func (d *daemon) bannedFromAll(a netip.Addr) bool {
-	_, yes := d.bans.Check(storage.ScopeAll, a, time.Now())
-	return yes
+// bannedServer returns whether servers of an origin may not be listed from an
+// address.
+func (d *daemon) bannedServer(origin master.Origin, a netip.Addr) bool {
+	if origin == master.FromZandronum {
+		return d.bannedFrom(storage.ScopeZandronum, a)
+	}
+	return d.banned(a)
 }
 
 // enforceBans takes servers off the list that have been banned.
 func (d *daemon) enforceBans() {
-	gone := d.registry.RemoveFunc(func(s *master.Server) bool { return d.banned(s.Key.Source.Addr()) })
+	gone := d.registry.RemoveFunc(func(s *master.Server) bool { return d.bannedServer(s.Origin, s.Key.Source.Addr()) })
 	for _, s := range gone {
 		d.book.Note(s.Origin.String(), s.Key.Source, s.Game, verdicts.Banned)
 	}
@@ -157,6 +177,10 @@ func (d *daemon) enforceBans() {
 
 // expired notes that a server was silent for too long.
 func (d *daemon) expired(s *master.Server) {
+	if zan := d.zan.Load(); s.Origin == master.FromZandronum && zan != nil {
+		zan.Expired(s)
+		return
+	}
 	if s.Origin == master.FromQR2 && d.intake != nil {
 		d.intake.Expired(s)
 		return
@@ -281,7 +305,7 @@ func (d *daemon) reloadNow(ctx context.Context) {
 	}
 	d.cfg.QR2, d.cfg.Net = keepSockets(d.cfg.QR2, cfg.QR2), cfg.Net
 	d.cfg.Master = cfg.Master
-	d.cfg.ServerBrowse, d.cfg.NATNeg = cfg.ServerBrowse, cfg.NATNeg
+	d.cfg.ServerBrowse, d.cfg.NATNeg, d.cfg.ZanMaster = cfg.ServerBrowse, cfg.NATNeg, cfg.ZanMaster
 	d.saveEvery.Store(int64(cfg.Master.SaveEvery))
 	d.registry.SetLimits(d.listLimits())
 	if d.intake != nil {
@@ -290,6 +314,7 @@ func (d *daemon) reloadNow(ctx context.Context) {
 	if d.negotiator != nil {
 		d.negotiator.SetPolicy(d.natnegPolicy())
 	}
+	d.reloadZanMaster()
 	if d.browseGate != nil {
 		d.browseGate.SetLimits(d.browseLimits())
 	}

@@ -37,6 +37,7 @@ var built = []struct {
 	{"qr2", (*daemon).openQR2},
 	{"serverbrowse", (*daemon).openServerBrowse},
 	{"natneg", (*daemon).openNATNeg},
+	{"zanmaster", (*daemon).openZanMaster},
 	{"web", (*daemon).openWeb},
 	{"admin", (*daemon).openAdmin},
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/respawnd/respawnd/admin"
 	"github.com/respawnd/respawnd/configs"
+	"github.com/respawnd/respawnd/zanmaster"
 )
 
 // load reads the configuration as the flags and the environment say.
@@ -43,6 +44,9 @@ func (p *program) checkCommand() *cobra.Command {
 func checkFiles(cfg *configs.Config) error {
 	var errs []error
 	if err := admin.CheckGamesFile(configs.Games, cfg.Games.File); err != nil {
+		errs = append(errs, err)
+	}
+	if err := zanmaster.CheckFiles(cfg.ZandronumBanFiles()); err != nil {
 		errs = append(errs, err)
 	}
 	if cfg.GeoIP.File != "" {

@@ -83,11 +83,11 @@ func (d *daemon) restoreList(ctx context.Context) error {
 			d.log.Warn().Err(err).Msg("part of the saved server list cannot be read")
 			continue
 		}
-		if now.Sub(rec.Seen) > window || now.Before(rec.Seen.Add(-window)) || d.banned(rec.Source.Addr()) {
+		if now.Sub(rec.Seen) > window || now.Before(rec.Seen.Add(-window)) {
 			continue
 		}
 		s, ok := d.unpack(rec)
-		if !ok {
+		if !ok || d.bannedServer(s.Origin, rec.Source.Addr()) {
 			continue
 		}
 		s.Seen, s.Lifetime, s.Restored = rec.Seen, window, true

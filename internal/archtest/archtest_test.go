@@ -60,6 +60,7 @@ var ranks = map[string]int{
 	"qr2":                 3,
 	"web":                 3,
 	"zanmaster":           3,
+	"probe/zandronum":     3,
 
 	"cmd/respawnd":      4,
 	"natneg/natnegtest": 4, // for tests

@@ -43,6 +43,10 @@ const (
 	Removed
 	Reachable
 	Unreachable
+	Hidden
+	Outdated
+	Blocked
+	NotAllowed
 )
 
 var words = [...]string{
@@ -65,6 +69,10 @@ var words = [...]string{
 	Removed:       "removed",
 	Reachable:     "reachable",
 	Unreachable:   "not reachable from a new address",
+	Hidden:        "hidden: does not enforce the ban list",
+	Outdated:      "server too old",
+	Blocked:       "blocked from hosting",
+	NotAllowed:    "not on the allow list",
 }
 
 // String returns the verdict in words.

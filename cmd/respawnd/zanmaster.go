@@ -1,0 +1,114 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/netip"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/respawnd/respawnd/configs"
+	"github.com/respawnd/respawnd/internal/netserve"
+	probezan "github.com/respawnd/respawnd/probe/zandronum"
+	"github.com/respawnd/respawnd/zanmaster"
+)
+
+// openZanMaster opens Zandronum's master, and the socket from which it asks the
+// servers for what they play.
+func (d *daemon) openZanMaster(ctx context.Context, l configs.Listener) (service, error) {
+	c := d.cfg.ZanMaster
+	conn, err := netserve.ListenPackets(ctx, "udp4", l.Address, netserve.ListenOptions{Sockets: c.Sockets, ReadBuffer: c.ReadBuffer})
+	if err != nil {
+		return service{}, err
+	}
+	log := d.log.With().Str("service", "zanmaster").Logger()
+	metrics := netserve.NewMetrics(d.metrics, "zanmaster", zanmaster.DropReasons()...)
+	opt := zanmaster.Options{
+		Registry: d.registry, Bans: d.bans, Verdicts: d.book,
+		Files: d.cfg.ZandronumBanFiles(), Poll: unlessZero(c.BanFilesPoll), Policy: d.zanPolicy(),
+		Packets: netserve.PacketOptions{Readers: c.Readers, Log: log, Metrics: metrics},
+		Log:     log, Metrics: metrics, Registerer: d.metrics,
+	}
+	if d.geo != nil {
+		opt.Locate = d.geo.locate
+	}
+	zan := zanmaster.New(opt)
+	d.zan.Store(zan)
+	s := service{
+		address: conn.LocalAddr(),
+		serve:   func(ctx context.Context) error { return zan.Serve(ctx, conn) },
+		close:   conn.Close,
+	}
+	if !c.Query {
+		return s, nil
+	}
+	address := netip.AddrPortFrom(conn.LocalAddr().Addr(), 0)
+	asking, err := netserve.ListenPackets(ctx, "udp4", address.String(), netserve.ListenOptions{})
+	if err != nil {
+		return service{}, errors.Join(fmt.Errorf("socket of the queries: %w", err), conn.Close())
+	}
+	asked := netserve.NewMetrics(d.metrics, "zanprobe", probezan.DropReasons()...)
+	prober := probezan.New(probezan.Options{
+		Registry: d.registry, Every: c.QueryEvery,
+		Packets: netserve.PacketOptions{Log: log, Metrics: asked}, Log: log, Metrics: asked, Registerer: d.metrics,
+	})
+	s.serve = func(ctx context.Context) error {
+		g, ctx := errgroup.WithContext(ctx)
+		g.Go(func() error { return zan.Serve(ctx, conn) })
+		g.Go(func() error { return prober.Serve(ctx, asking) })
+		return g.Wait()
+	}
+	s.close = func() error { return errors.Join(conn.Close(), asking.Close()) }
+	return s, nil
+}
+
+// unlessZero makes "off" of the zero that switches something off in the
+// configuration; in options zero is the default.
+func unlessZero[T int | time.Duration](v T) T {
+	if v == 0 {
+		return -1
+	}
+	return v
+}
+
+func (d *daemon) zanPolicy() zanmaster.Policy {
+	c := d.cfg.ZanMaster
+	visibility, _ := zanmaster.ParseVisibility(c.NotEnforcing) // the configuration allows no other word
+	return zanmaster.Policy{
+		NotEnforcing:   visibility,
+		ServersPerAddr: unlessZero(c.ServersPerAddress),
+		Timeout:        c.Timeout,
+		MaxPending:     c.MaxPending,
+		NoOldList:      !c.OldList,
+		ListWindow:     unlessZero(c.ListWindow),
+		ListsPerNet:    unlessZero(c.ListsPerNet),
+		ListsTotal:     c.ListsTotal,
+		AdvertiseAs:    c.AdvertiseAs,
+		AllowServers:   c.AllowServers,
+		AllowLaunchers: c.AllowLaunchers,
+		Unproved:       netserve.NewLimiter(netserve.LimiterOptions{Rate: float64(c.UnprovedRate), Burst: c.UnprovedBurst}),
+		Trusted:        d.trusted(),
+	}
+}
+
+// reloadZanMaster takes over the policy and reads the ban files. Lines that
+// cannot be read are told; the others are in force.
+func (d *daemon) reloadZanMaster() {
+	zan := d.zan.Load()
+	if zan == nil {
+		return
+	}
+	zan.SetPolicy(d.zanPolicy())
+	for _, err := range mistakesOf(zan.Reload()) {
+		d.log.Warn().Err(err).Msg("line of a ban file not understood")
+	}
+}
+
+func mistakesOf(err error) []error {
+	if err == nil {
+		return nil
+	}
+	return mistakes(err)
+}

@@ -1,0 +1,183 @@
+package zandronum
+
+// Flags say what a launcher asks and what a game server answers.
+type Flags uint32
+
+// The fields that a launcher can ask for, in the order in which they are sent.
+const (
+	FlagName Flags = 1 << iota
+	FlagURL
+	FlagEmail
+	FlagMap
+	FlagMaxClients
+	FlagMaxPlayers
+	FlagPWADs
+	FlagMode
+	FlagGameName
+	FlagIWAD
+	FlagForcePassword
+	FlagForceJoinPassword
+	FlagSkill
+	FlagBotSkill
+	FlagOldDMFlags
+	_
+	FlagLimits
+	FlagTeamDamage
+	FlagOldTeamScores
+	FlagNumPlayers
+	FlagPlayers
+	FlagTeams
+	FlagTeamNames
+	FlagTeamColors
+	FlagTeamScores
+	FlagTesting
+	FlagDataMD5
+	FlagDMFlags
+	FlagSecurity
+	FlagOptionalWADs
+	FlagDEH
+	FlagExtended
+
+	// AllFlags is every field that there is.
+	AllFlags Flags = 0xFFFF7FFF
+
+	flagsOfTeams = FlagTeams | FlagTeamNames | FlagTeamColors | FlagTeamScores | FlagOldTeamScores
+)
+
+// Flags2 are further flags, with FlagExtended.
+type Flags2 uint32
+
+// The further fields, in the order in which they are sent.
+const (
+	Flag2PWADHashes Flags2 = 1 << iota
+	Flag2Country
+	Flag2ModeName
+	Flag2ModeShortName
+	Flag2VoiceChat
+
+	// AllFlags2 is every further field that there is.
+	AllFlags2 Flags2 = 0x1F
+)
+
+// segmented asks for an answer in pieces.
+const segmented byte = 2
+
+// Query is what a launcher asks a game server.
+type Query struct {
+	Flags     Flags
+	Time      uint32 // comes back in the answer
+	Flags2    Flags2 // sent with FlagExtended
+	Segmented bool   // the answer may come in pieces
+}
+
+// AppendQuery appends a whole query.
+func AppendQuery(dst []byte, q Query) []byte {
+	dst = appendUint32(dst, uint32(KindQuery))
+	dst = appendUint32(dst, uint32(q.Flags))
+	dst = appendUint32(dst, q.Time)
+	if q.Flags&FlagExtended != 0 {
+		dst = appendUint32(dst, uint32(q.Flags2))
+	}
+	if q.Segmented {
+		dst = append(dst, segmented)
+	}
+	return dst
+}
+
+// ParseQuery reads what follows KindQuery, as game servers do: further flags
+// that are asked for and not stated are all of them.
+func ParseQuery(body []byte) Query {
+	r := reader{b: body}
+	q := Query{Flags: Flags(r.uint32()), Time: r.uint32()}
+	if q.Flags&FlagExtended != 0 {
+		q.Flags2 = Flags2(r.uint32())
+	}
+	q.Segmented = r.byte() == segmented
+	return q
+}
+
+// AppendDenial appends the answer of a server that does not tell: KindTooSoon
+// or KindBanned.
+func AppendDenial(dst []byte, k Kind, time uint32) []byte {
+	return appendUint32(appendUint32(dst, uint32(k)), time)
+}
+
+// ParseDenial reads the time that follows KindTooSoon or KindBanned.
+func ParseDenial(body []byte) (time uint32, ok bool) {
+	r := reader{b: body}
+	time = r.uint32()
+	return time, !r.short
+}
+
+// MaxInfo is the size of the largest answer of a game server in bytes, before
+// it is coded: the size of its sender's buffer.
+const MaxInfo = 8192
+
+// Segment is a piece of an answer.
+//
+//	byte   number, from 0
+//	byte   count
+//	short  offset of the piece
+//	short  its size
+//	short  size of the whole
+//	-      the piece
+type Segment struct {
+	Number, Count byte
+	Offset, Total uint16
+	Piece         []byte
+}
+
+// AppendSegment appends a whole message.
+func AppendSegment(dst []byte, s Segment) []byte {
+	dst = append(appendUint32(dst, uint32(KindSegment)), s.Number, s.Count)
+	dst = appendUint16(dst, s.Offset)
+	dst = appendUint16(dst, uint16(len(s.Piece)))
+	dst = appendUint16(dst, s.Total)
+	return append(dst, s.Piece...)
+}
+
+// ParseSegment reads what follows KindSegment. The piece is part of body.
+func ParseSegment(body []byte) (Segment, error) {
+	r := reader{b: body}
+	s := Segment{Number: r.byte(), Count: r.byte(), Offset: r.uint16()}
+	size := int(r.uint16())
+	s.Total = r.uint16()
+	s.Piece = r.take(size)
+	switch {
+	case r.short, s.Number >= s.Count, size == 0, s.Total > MaxInfo, int(s.Offset)+size > int(s.Total):
+		return Segment{}, ErrMalformed
+	}
+	return s, nil
+}
+
+// Assembly puts the pieces of one answer together. The zero value is empty.
+type Assembly struct {
+	whole []byte
+	have  [256]bool
+	left  int // pieces that have not come
+}
+
+// Add takes a piece and returns the whole when the last one has come, nil
+// before that. Pieces may come in any order and more than once; one that does
+// not belong with the others is an error and changes nothing.
+func (a *Assembly) Add(s Segment) ([]byte, error) {
+	if a.whole == nil {
+		a.whole = make([]byte, s.Total)
+		a.left = int(s.Count)
+		for i := int(s.Count); i < len(a.have); i++ {
+			a.have[i] = true // so that a later piece with another count is refused
+		}
+	}
+	if int(s.Total) != len(a.whole) || int(s.Offset)+len(s.Piece) > len(a.whole) {
+		return nil, ErrMalformed
+	}
+	if a.have[s.Number] {
+		return nil, nil
+	}
+	a.have[s.Number] = true
+	copy(a.whole[s.Offset:], s.Piece)
+	if a.left--; a.left > 0 {
+		return nil, nil
+	}
+	return a.whole, nil
+}

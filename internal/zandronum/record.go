@@ -1,0 +1,15 @@
+package zandronum
+
+// Game is the name of the game in the catalogue and in the list of servers.
+const Game = "zandronum"
+
+// Rules that the master writes into the record of a server. Whoever adds what
+// the server says about itself keeps them.
+const (
+	// RuleEnforces is "1" if the server says that it enforces the ban list.
+	RuleEnforces = "enforcesbanlist"
+	// RuleRevision is the revision that the server announced.
+	RuleRevision = "revision"
+	// RuleWarning is a text for the readers of the list.
+	RuleWarning = "warning"
+)

@@ -1,0 +1,142 @@
+package zanmaster
+
+import (
+	"errors"
+	"net/netip"
+	"slices"
+	"time"
+
+	"github.com/respawnd/respawnd/internal/zandronum"
+	"github.com/respawnd/respawnd/storage"
+)
+
+// access is what files and store say about addresses. It never changes.
+type access struct {
+	banned, exempt, blocked, multi *ruleSet
+
+	list    zandronum.BanList // for game servers
+	version uint64            // grows when list changes
+	next    time.Time         // when the first ban in it will be over; zero: never
+}
+
+// banned reports whether an address may neither ask nor be listed.
+func (s *Server) banned(a netip.Addr, now time.Time) bool {
+	acc := s.access.Load()
+	yes := acc.banned.has(a, now)
+	if !yes && s.opt.Bans != nil {
+		_, yes = s.opt.Bans.Check(storage.ScopeZandronum, a, now)
+	}
+	return yes && !acc.exempt.has(a, now)
+}
+
+// blocked reports whether an address may not be listed.
+func (s *Server) blocked(a netip.Addr, now time.Time) bool {
+	acc := s.access.Load()
+	return acc.blocked.has(a, now) && !acc.exempt.has(a, now)
+}
+
+// MultiServer reports whether the file multiserver_whitelist.txt lets an
+// address have any number of servers. It does not block; the registry's own
+// limits should exempt such addresses too.
+func (s *Server) MultiServer(a netip.Addr) bool {
+	return a.Is4() && s.access.Load().multi.has(a, time.Now())
+}
+
+// Reload reads the ban files again and puts them in force. Lines that are wrong
+// are left out, and the error names them with file and line; a file that cannot
+// be read leaves its rules as they were.
+func (s *Server) Reload() error {
+	s.reading.Lock()
+	var errs []error
+	for _, f := range s.files() {
+		errs = append(errs, f.read())
+	}
+	acc := s.changeAccess(time.Now())
+	s.reading.Unlock()
+	if s.opt.Files != "" {
+		s.opt.Log.Info().Int("bans", acc.banned.len()).Int("exemptions", acc.exempt.len()).
+			Int("blocks", acc.blocked.len()).Int("multi_server", acc.multi.len()).Msg("ban files read")
+	}
+	s.enforce()
+	return errors.Join(errs...)
+}
+
+func (s *Server) files() [4]*ruleFile {
+	return [...]*ruleFile{s.banFile, s.exemptFile, s.blockFile, s.multiFile}
+}
+
+// filesChanged reports whether any file looks different.
+func (s *Server) filesChanged() bool {
+	s.reading.Lock()
+	defer s.reading.Unlock()
+	files := s.files()
+	return slices.ContainsFunc(files[:], (*ruleFile).changed)
+}
+
+// bansChanged takes over a change of the store's bans, or of what is over.
+func (s *Server) bansChanged() {
+	s.reading.Lock()
+	s.changeAccess(time.Now())
+	s.reading.Unlock()
+	s.enforce()
+}
+
+// changeAccess makes what is in force anew. Server.reading is held.
+func (s *Server) changeAccess(now time.Time) *access {
+	old := s.access.Load()
+	acc := &access{
+		banned: s.banFile.set, exempt: s.exemptFile.set, blocked: s.blockFile.set, multi: s.multiFile.set,
+	}
+	acc.list.Bans, acc.next = acc.banned.texts(nil, now)
+	acc.list.Bans, acc.next = s.storeTexts(acc.list.Bans, acc.next, now)
+	var next time.Time
+	acc.list.Exempt, next = acc.exempt.texts(nil, now)
+	acc.next = earlier(acc.next, next)
+	acc.list.Bans, acc.list.Exempt = unique(acc.list.Bans), unique(acc.list.Exempt)
+	if acc.list.Len() > maxBanItems {
+		s.opt.Log.Warn().Int("most", maxBanItems).Msg("ban list too long for game servers: its end is not sent to them")
+		acc.list.Exempt = acc.list.Exempt[:min(len(acc.list.Exempt), maxBanItems)]
+		acc.list.Bans = acc.list.Bans[:min(len(acc.list.Bans), maxBanItems-len(acc.list.Exempt))]
+	}
+	if old != nil {
+		acc.version = old.version
+		if !slices.Equal(old.list.Bans, acc.list.Bans) || !slices.Equal(old.list.Exempt, acc.list.Exempt) {
+			acc.version++
+		}
+	}
+	s.access.Store(acc)
+	return acc
+}
+
+// maxBanItems is how many items fit all parts of a list, with the longest
+// addresses and verification strings.
+const maxBanItems = zandronum.MaxBanParts * ((zandronum.MaxBanPart - 4 - maxVerification) / (1 + 15 + 1))
+
+// storeTexts appends the bans of the store that concern Zandronum.
+func (s *Server) storeTexts(list []string, next, now time.Time) ([]string, time.Time) {
+	if s.opt.Bans == nil {
+		return list, next
+	}
+	for _, b := range s.opt.Bans.List() {
+		concerns := b.Scope == storage.ScopeZandronum || b.Scope == storage.ScopeAll
+		if !concerns || !b.Prefix.Addr().Is4() || b.Expired(now) {
+			continue
+		}
+		if len(list) > maxBanItems {
+			break
+		}
+		next = earlier(next, b.Expires)
+		list = prefixPattern(b.Prefix).appendTexts(list)
+	}
+	return list, next
+}
+
+// unique drops texts that came before.
+func unique(texts []string) []string {
+	seen := make(map[string]bool, len(texts))
+	return slices.DeleteFunc(texts, func(t string) bool {
+		again := seen[t]
+		seen[t] = true
+		return again
+	})
+}

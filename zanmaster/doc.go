@@ -1,0 +1,72 @@
+// Package zanmaster is the master server of Zandronum (UDP port 15300): game
+// servers register with it and take its ban list, launchers ask it for the list
+// of servers. It puts the servers into the list of package master, and it
+// answers launchers from there.
+//
+// It does not ask servers what they play; package probe/zandronum does. The
+// forms of the messages and the code around them are described in package
+// internal/zandronum.
+//
+// # Registration
+//
+// A server announces itself with a challenge: a verification string that it
+// made up when it started, whether it enforces the ban list, and its revision.
+// It sends the same message every 30 seconds as its heartbeat and never says
+// goodbye.
+//
+//	server                                master
+//	5660020 string, enforces, revision ->
+//	                                   <- 206 string, number
+//	5660029 string, number             ->                       listed
+//	                                   <- 207 string, part, items
+//	5660030 string                     ->
+//	5660020 ...                        ->                       heartbeat, not answered
+//
+// The number cannot be guessed, so whoever sends it back receives what is sent
+// to his address. It stays the same while the server repeats its challenge, as
+// the request may have been lost; four wrong numbers end the attempt. The
+// request is not longer than the challenge, so a forged challenge does not make
+// us a weapon.
+//
+// A known address with another verification string is a server that was
+// restarted. It is verified at once, and until it has been, its old entry stays
+// in the list. Who is silent for longer than Policy.Timeout leaves.
+//
+// An address may have ten servers, those that are being verified included,
+// unless multiserver_whitelist.txt or Policy.Trusted names it.
+//
+// # Launchers
+//
+// A launcher's request is 7 bytes and its list may be 31 packets, so lists are
+// what a forger would like to have sent. After a list its address waits ten
+// seconds. Who asks earlier is told so once and then not answered for three
+// seconds. Besides there are budgets for each /24 and, if the operator wants it,
+// for all. What nobody understands silences its source, address and port, for
+// ten seconds. None of that concerns game servers, which may well share an
+// address with launchers.
+//
+// The list is sorted by "address:port" as text and coded once per change; all
+// answers are sent from the same bytes, from the address that was asked.
+// Packets hold at most 1,026 bytes before coding. An address with more than 255
+// servers has several blocks. More than 31 packets are not sent, because a
+// launcher that is widely used cannot count further.
+//
+// # Ban lists
+//
+// Four files in the form of the original master and the bans of the store of
+// scope zandronum and all are in force together. Files are read at the start, when they
+// change, and on Reload. A line is
+//
+//	a.b.c.d [<mm/dd/yyyy hh:mm>] [:comment]
+//
+// with "*" for any octet, or a.b.c.d/n, or a.b.c.d-e.f.g.h. The expiry is local
+// time. Lines that start with // or # are comments.
+//
+// Every verified server is sent the bans and exemptions, because it is the one
+// that turns players away. It knows addresses with "*" alone, so a prefix that
+// ends within an octet is sent as up to 128 of them. The list goes in parts of
+// at most 1,024 bytes, ten milliseconds apart, and anew whenever it changes; it
+// has no increments. Servers older than revision 2907 take it in one message. A
+// server that does not send its receipt gets the list again after 11, 22, 44 ...
+// seconds, at most every quarter of an hour.
+package zanmaster

@@ -1,0 +1,206 @@
+package zanmaster
+
+import (
+	"net/netip"
+	"sync"
+	"time"
+
+	"github.com/respawnd/respawnd/internal/netserve"
+	"github.com/respawnd/respawnd/internal/zandronum"
+)
+
+// The waits of the original count whole seconds of its clock, which makes them
+// inexact: a launcher that waits ten seconds is always served. So ours are a
+// little shorter, or longer.
+const (
+	windowGrace  = 100 * time.Millisecond
+	silence      = 3100 * time.Millisecond // after an answer "too soon"
+	garbageWait  = 10*time.Second - windowGrace
+	budgetWindow = 10 * time.Second
+
+	mostAddrs   = 1 << 17 // addresses that are remembered
+	mostGarbage = 1 << 13
+)
+
+// gate bounds what launchers get: a list is hundreds of times longer than its
+// request, whose source may be forged. Nothing in it concerns game servers.
+type gate struct {
+	mu sync.Mutex // guards the fields below
+
+	window  time.Duration           // 0: addresses do not wait
+	served  *recent[uint32]         // addresses that got a list, or are refused anyway
+	silent  *recent[uint32]         // addresses that asked too soon
+	noise   *recent[netip.AddrPort] // sources of what nobody understands
+	perNet  int                     // lists for a /24; negative: any number
+	nets    *recent[uint32]
+	ofNet   map[uint32]int // lists for those in nets
+	total   int            // lists for all; 0: any number
+	ofAll   int
+	allFrom time.Duration
+}
+
+func newGate() *gate {
+	g := &gate{
+		served: newRecent[uint32](0, mostAddrs),
+		silent: newRecent[uint32](silence, mostAddrs),
+		noise:  newRecent[netip.AddrPort](garbageWait, mostGarbage),
+		nets:   newRecent[uint32](budgetWindow, mostAddrs),
+		ofNet:  make(map[uint32]int),
+	}
+	g.nets.gone = func(net uint32) { delete(g.ofNet, net) }
+	return g
+}
+
+func (g *gate) setPolicy(p *Policy) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.window, g.perNet, g.total = max(p.ListWindow, 0), p.ListsPerNet, p.ListsTotal
+	g.served.life = max(g.window-windowGrace, g.window/2)
+}
+
+// garbage silences a source for a while. Its address alone is not enough: one
+// forged packet would keep everybody behind it from the list.
+func (g *gate) garbage(a netip.AddrPort, now time.Duration) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.noise.add(a, now)
+}
+
+// refused makes an address wait for its next list as if it had got one.
+func (g *gate) refused(a netip.Addr, now time.Duration) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.window > 0 {
+		g.served.add(number(a), now)
+	}
+}
+
+// The decisions of the gate.
+type decision uint8
+
+const (
+	admit   decision = iota
+	tooSoon          // say so
+	keepSilent
+)
+
+// knock decides about a request before its content counts. An address that asks
+// too soon is told so once.
+func (g *gate) knock(a netip.AddrPort, now time.Duration) decision {
+	key := number(a.Addr())
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	switch {
+	case g.noise.has(a, now), g.silent.has(key, now):
+		return keepSilent
+	case g.window > 0 && g.served.has(key, now):
+		g.silent.add(key, now)
+		return tooSoon
+	default:
+		return admit
+	}
+}
+
+// spend takes a list from the budgets and reports whether they allow it. free
+// addresses wait for nothing and use up only the total.
+func (g *gate) spend(a netip.Addr, free bool, now time.Duration) bool {
+	key := number(a)
+	net := key >> 8
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if now-g.allFrom >= budgetWindow {
+		g.allFrom, g.ofAll = now, 0
+	}
+	if g.total > 0 && g.ofAll >= g.total {
+		return false
+	}
+	if !free && g.perNet >= 0 {
+		g.nets.add(net, now)
+		if g.ofNet[net] >= g.perNet {
+			return false
+		}
+		g.ofNet[net]++
+	}
+	g.ofAll++
+	if !free && g.window > 0 {
+		g.served.add(key, now)
+	}
+	return true
+}
+
+// admits decides about a request and answers it if it is refused. wrong means
+// that its version is.
+func (s *Server) admits(w netserve.PacketWriter, p netserve.Packet, wrong bool, now time.Time) (dropped string) {
+	policy := s.policy.Load()
+	a, at := p.From.Addr(), s.since(now)
+	free := policy.trusts(a)
+	if !free {
+		switch s.gate.knock(p.From, at) {
+		case keepSilent:
+			return dropSilenced
+		case tooSoon:
+			return s.refuse(w, p, zandronum.AnswerTooSoon, dropTooSoon)
+		case admit:
+		}
+	}
+	switch {
+	case !covers(policy.AllowLaunchers, a):
+		return s.refuse(w, p, zandronum.AnswerBanned, dropNotAllowed)
+	case wrong:
+		return s.refuse(w, p, zandronum.AnswerWrongVersion, dropVersion)
+	case !s.gate.spend(a, free, at):
+		return s.refuse(w, p, zandronum.AnswerTooSoon, dropNoBudget)
+	default:
+		return ""
+	}
+}
+
+func (s *Server) refuse(w netserve.PacketWriter, p netserve.Packet, a zandronum.Answer, reason string) string {
+	switch a {
+	case zandronum.AnswerTooSoon:
+		s.metrics.answers.tooSoon.Inc()
+	case zandronum.AnswerBanned:
+		s.metrics.answers.banned.Inc()
+	case zandronum.AnswerWrongVersion:
+		s.metrics.answers.wrongVersion.Inc()
+	default:
+	}
+	s.answer(w, p, a)
+	return reason
+}
+
+// launcher answers a request for the list.
+func (s *Server) launcher(w netserve.PacketWriter, p netserve.Packet, version uint16, now time.Time) string {
+	if dropped := s.admits(w, p, version != zandronum.ListVersion, now); dropped != "" {
+		return dropped
+	}
+	s.metrics.answers.list.Inc()
+	for _, b := range s.lists(now).packets {
+		s.write(w, p.To, p.From, b)
+	}
+	return ""
+}
+
+// oldLauncher answers a request for the old form of the list.
+func (s *Server) oldLauncher(w netserve.PacketWriter, p netserve.Packet, now time.Time) string {
+	if s.policy.Load().NoOldList {
+		return dropOldList
+	}
+	if dropped := s.admits(w, p, false, now); dropped != "" {
+		return dropped
+	}
+	s.metrics.answers.oldList.Inc()
+	s.write(w, p.To, p.From, s.lists(now).oldForm())
+	return ""
+}
+
+// lists returns the list as it is now.
+func (s *Server) lists(now time.Time) *lists {
+	l, left := s.lister.current(now)
+	if left > 0 {
+		s.metrics.capped.Inc()
+		s.opt.Log.Warn().Int("servers", l.servers).Int("left_out", left).Int("packets", zandronum.MaxListPackets).
+			Msg("list too long for launchers: its end is not sent")
+	}
+	return l
+}

@@ -1,0 +1,196 @@
+package zanmaster
+
+import (
+	"math"
+	"net/netip"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/respawnd/respawnd/internal/zandronum"
+	"github.com/respawnd/respawnd/master"
+)
+
+// cappedEvery is how often it is told that a list was too long.
+const cappedEvery = time.Minute
+
+// lists is the list in the forms in which it is sent. It never changes; the
+// bytes are shared by all who are sent them.
+type lists struct {
+	serial  uint64   // of the last change of the game in the registry
+	packets [][]byte // coded
+	servers int
+	blocks  []zandronum.Block
+
+	old     sync.Once
+	oldData []byte
+}
+
+// oldForm returns the old form, coded.
+func (l *lists) oldForm() []byte {
+	l.old.Do(func() {
+		message, _ := zandronum.OldList(l.blocks)
+		l.oldData = zandronum.Encode(nil, message)
+	})
+	return l.oldData
+}
+
+// entry is a server in the order of the list: by its address as text.
+type entry struct {
+	text string
+	addr netip.AddrPort
+}
+
+func compareEntries(a, b entry) int { return strings.Compare(a.text, b.text) }
+
+// manyChanges is from how many changes on everything is read anew.
+const manyChanges = 64
+
+// lister follows the registry and keeps the list coded.
+type lister struct {
+	registry *master.Registry
+	now      atomic.Pointer[lists]
+
+	mu      sync.Mutex // guards the fields below
+	read    bool       // entries are those of serial seen
+	seen    uint64     // serial up to which changes are known
+	entries []entry    // sorted
+	byKey   map[master.Key]entry
+	buf     []master.Change
+	hide    bool // servers that do not enforce the ban list
+	told    time.Time
+}
+
+func newLister(r *master.Registry) lister {
+	return lister{registry: r, byKey: make(map[master.Key]entry)}
+}
+
+func (l *lister) setPolicy(p *Policy) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.hide, l.read = p.NotEnforcing == Hide, false
+	l.now.Store(nil)
+}
+
+// current returns the list as it is now. left is the number of servers that had
+// no room in it, if it is time to tell.
+func (l *lister) current(now time.Time) (list *lists, left int) {
+	serial := l.registry.Serial(zandronum.Game)
+	if list = l.now.Load(); list != nil && list.serial == serial {
+		return list, 0
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	serial = l.registry.Serial(zandronum.Game)
+	changed := l.follow()
+	if list = l.now.Load(); list != nil && !changed {
+		if list.serial != serial { // something that is not in the list changed
+			list = &lists{serial: serial, packets: list.packets, servers: list.servers, blocks: list.blocks}
+			l.now.Store(list)
+		}
+		return list, 0
+	}
+	list, left = l.build(serial)
+	l.now.Store(list)
+	if left > 0 && (l.told.IsZero() || now.Sub(l.told) >= cappedEvery) {
+		l.told = now
+		return list, left
+	}
+	return list, 0
+}
+
+// follow takes over what changed and reports whether the list is another one.
+func (l *lister) follow() (changed bool) {
+	if l.read {
+		var ok bool
+		var seen uint64
+		if l.buf, seen, ok = l.registry.Changes(zandronum.Game, l.seen, l.buf[:0]); ok && len(l.buf) < manyChanges {
+			l.seen = seen
+			for i := range l.buf {
+				changed = l.take(l.buf[i].Key) || changed
+			}
+			return changed
+		}
+	}
+	l.readAll()
+	return true
+}
+
+// readAll reads the whole list. The serial is asked for first: what happens
+// meanwhile is then a change that is looked at again.
+func (l *lister) readAll() {
+	_, l.seen, _ = l.registry.Changes(zandronum.Game, math.MaxUint64, nil) // no changes, the serial alone
+	l.entries, l.read = l.entries[:0], true
+	clear(l.byKey)
+	for srv := range l.registry.List(zandronum.Game) {
+		if e, ok := l.entryOf(srv); ok {
+			l.byKey[srv.Key] = e
+			l.entries = append(l.entries, e)
+		}
+	}
+	slices.SortFunc(l.entries, compareEntries)
+}
+
+// take looks at a server that changed and reports whether that concerns the list.
+func (l *lister) take(key master.Key) bool {
+	old, had := l.byKey[key]
+	var e entry
+	srv, has := l.registry.Get(key)
+	if has {
+		e, has = l.entryOf(srv)
+	}
+	if has == had && (!has || e.addr == old.addr) {
+		return false
+	}
+	if had {
+		delete(l.byKey, key)
+		if i, found := slices.BinarySearchFunc(l.entries, old, compareEntries); found {
+			l.entries = slices.Delete(l.entries, i, i+1)
+		}
+	}
+	if has {
+		l.byKey[key] = e
+		i, _ := slices.BinarySearchFunc(l.entries, e, compareEntries)
+		l.entries = slices.Insert(l.entries, i, e)
+	}
+	return true
+}
+
+// entryOf returns the entry of a server; ok is false if launchers do not see it.
+func (l *lister) entryOf(srv *master.Server) (e entry, ok bool) {
+	if srv.Game != zandronum.Game || !srv.Public.Addr().Is4() {
+		return e, false
+	}
+	if srv.Origin != master.FromZandronum && srv.Origin != master.Static {
+		return e, false
+	}
+	// Whoever is known is in the registry only if it may be seen. Of a restored
+	// server there is nothing but its record.
+	if enforces, _ := srv.Rules.Get(zandronum.RuleEnforces); l.hide && srv.Restored && enforces == "0" {
+		return e, false
+	}
+	return entry{srv.Public.String(), srv.Public}, true
+}
+
+// build codes the list and returns how many servers had no room.
+func (l *lister) build(serial uint64) (list *lists, left int) {
+	list = &lists{serial: serial, servers: len(l.entries)}
+	ports := make([]uint16, 0, len(l.entries)) // shared by all blocks
+	for _, e := range l.entries {
+		ports = append(ports, e.addr.Port())
+		if n := len(list.blocks); n > 0 && list.blocks[n-1].Addr == e.addr.Addr() {
+			b := &list.blocks[n-1]
+			b.Ports = b.Ports[:len(b.Ports)+1]
+			continue
+		}
+		list.blocks = append(list.blocks, zandronum.Block{Addr: e.addr.Addr(), Ports: ports[len(ports)-1:]})
+	}
+	messages, left := zandronum.ListPackets(list.blocks)
+	list.packets = make([][]byte, len(messages))
+	for i, m := range messages {
+		list.packets[i] = zandronum.Encode(make([]byte, 0, len(m)+1), m)
+	}
+	return list, left
+}

@@ -1,0 +1,368 @@
+package zanmaster
+
+import (
+	"errors"
+	"net/netip"
+	"strconv"
+	"time"
+
+	"github.com/respawnd/respawnd/internal/netserve"
+	"github.com/respawnd/respawnd/internal/verdicts"
+	"github.com/respawnd/respawnd/internal/zandronum"
+	"github.com/respawnd/respawnd/master"
+)
+
+// challenge takes the message with which a server announces itself, which is
+// its heartbeat too.
+func (s *Server) challenge(w netserve.PacketWriter, p netserve.Packet, c zandronum.Challenge, now time.Time) string {
+	if s.heartbeat(p, c, now) {
+		s.metrics.received.heartbeat.Inc()
+		return ""
+	}
+	s.metrics.received.challenge.Inc()
+	if refused := s.refusal(p.From.Addr(), now); refused != "" {
+		verdict := verdicts.Blocked
+		if refused == dropNotAllowed {
+			verdict = verdicts.NotAllowed
+		}
+		s.note(p.From, verdict)
+		s.gate.refused(p.From.Addr(), s.since(now))
+		s.answer(w, p, zandronum.AnswerBanned)
+		s.metrics.answers.banned.Inc()
+		return refused
+	}
+	if c.Outdated() {
+		s.note(p.From, verdicts.Outdated)
+		s.gate.refused(p.From.Addr(), s.since(now))
+		return dropOutdated
+	}
+	if len(c.Verification) > maxVerification {
+		s.note(p.From, verdicts.Malformed)
+		return dropMalformed
+	}
+	return s.introduce(w, p, c, now)
+}
+
+// refusal returns why an address that is not banned may not be listed, "" if it
+// may.
+func (s *Server) refusal(a netip.Addr, now time.Time) string {
+	switch {
+	case s.blocked(a, now):
+		return dropBlocked
+	case !covers(s.policy.Load().AllowServers, a):
+		return dropNotAllowed
+	default:
+		return ""
+	}
+}
+
+// heartbeat takes the sign of life of a known server. It reports false if this
+// is none: the server is not known, was restarted, or was taken off the list.
+func (s *Server) heartbeat(p netserve.Packet, c zandronum.Challenge, now time.Time) bool {
+	var n notes
+	defer func() { s.noteAll(n) }()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	h := s.hosts.known[p.From]
+	if h == nil || !c.Complete || !sameVerification(h.verification, c.Verification) {
+		return false
+	}
+	if h.listed && !s.list.Touch(h.key(), now) {
+		s.hosts.removeHost(h.addr)
+		return false
+	}
+	h.seen, h.via = now, p.To
+	if h.enforces != c.Enforces || (!h.listed && s.policy.Load().shows(h.enforces)) {
+		h.enforces = c.Enforces
+		s.place(h, &n)
+	}
+	return true
+}
+
+// introduce starts the verification of a server, or goes on with it. One that
+// is listed already stays so meanwhile.
+func (s *Server) introduce(w netserve.PacketWriter, p netserve.Packet, c zandronum.Challenge, now time.Time) string {
+	policy := s.policy.Load()
+	a := p.From.Addr()
+	free := policy.trusts(a) || s.access.Load().multi.has(a, now)
+	if !free && !policy.Unproved.Allow(a, now) {
+		s.note(p.From, verdicts.Limited)
+		return dropLimited
+	}
+	limit := policy.ServersPerAddr
+	if free {
+		limit = -1
+	}
+	v, drop := s.pend(p, c, limit, policy.MaxPending, now)
+	if drop != "" {
+		if drop == dropTooMany {
+			s.note(p.From, verdicts.TooManyHere)
+		}
+		return drop
+	}
+	var buf [maxVerification + 8]byte
+	s.send(w, p.To, p.From, zandronum.AppendVerificationRequest(buf[:0], v))
+	s.metrics.requests.Inc()
+	s.note(p.From, verdicts.ChallengeSent)
+	return ""
+}
+
+// pend notes a server that has to verify its address and returns what it is
+// asked, or why it is not.
+func (s *Server) pend(p netserve.Packet, c zandronum.Challenge, limit, most int, now time.Time) (q zandronum.Verification, dropped string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.hosts.room(p.From, limit, now) {
+		return q, dropTooMany
+	}
+	v := s.hosts.pending[p.From]
+	if v == nil {
+		v = &pending{addr: p.From}
+		v.take(c, p.To, now)
+		s.hosts.addPending(v, most)
+	} else {
+		v.take(c, p.To, now)
+		s.hosts.order.MoveToBack(v.place)
+	}
+	q = zandronum.Verification{Verification: []byte(v.verification), Number: v.number}
+	v.in += len(p.Data)
+	// The answer repeats the question but for its first bytes, so it is seldom
+	// longer; its size before coding is its greatest.
+	if !v.spend(len(v.verification) + 7) {
+		return q, dropNoBudget
+	}
+	return q, ""
+}
+
+// verification takes a server's answer and lists it.
+func (s *Server) verification(w netserve.PacketWriter, p netserve.Packet, body []byte, now time.Time) string {
+	s.metrics.received.verification.Inc()
+	got, ok := zandronum.ParseVerification(body)
+	if !ok {
+		return dropMalformed
+	}
+	h, first, drop := s.verify(p, got, now)
+	if drop != "" {
+		return drop
+	}
+	s.metrics.registered.Inc()
+	if h.listed {
+		s.note(p.From, verdicts.Listed)
+	} else {
+		s.note(p.From, verdicts.Hidden)
+	}
+	s.metrics.bans.sent.Inc()
+	s.writeBans(w, first)
+	if !h.push.whole {
+		s.hurry()
+	}
+	return ""
+}
+
+// verify checks an answer, makes the server a known one, and returns a copy of
+// it with the first part of its ban list.
+func (s *Server) verify(p netserve.Packet, got zandronum.Verification, now time.Time) (h host, first banPacket, dropped string) {
+	var said notes
+	defer func() { s.noteAll(said) }()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	v := s.hosts.pending[p.From]
+	if v == nil {
+		return h, first, dropUnexpected
+	}
+	if !sameVerification(v.verification, got.Verification) {
+		return h, first, dropWrong
+	}
+	if got.Number != v.number {
+		if v.wrong++; v.wrong >= maxWrong {
+			s.hosts.removePending(p.From)
+		}
+		said.add(p.From, verdicts.WrongResponse)
+		return h, first, dropWrong
+	}
+	s.hosts.removePending(p.From) // used once
+	n := &host{
+		addr: p.From, via: p.To, verification: v.verification, enforces: v.enforces, revision: v.revision, first: now, seen: now,
+	}
+	if old := s.hosts.known[p.From]; old != nil {
+		n.first, n.listed = old.first, old.listed
+		said.add(p.From, verdicts.Restarted)
+	} else if len(s.hosts.known) >= maxHosts {
+		said.add(p.From, verdicts.ListFull)
+		return h, first, dropFull
+	}
+	if drop := s.place(n, &said); drop != "" {
+		return h, first, drop
+	}
+	s.hosts.addHost(n)
+	first, _ = n.push.next(n, s.access.Load(), now)
+	return *n, first, ""
+}
+
+func (h *host) key() master.Key { return master.Key{Source: h.addr} }
+
+// place puts a known server into the list or takes it out, as the policy wants,
+// and returns why it could not be listed. Server.mu is held.
+func (s *Server) place(h *host, n *notes) (dropped string) {
+	policy := s.policy.Load()
+	if !policy.shows(h.enforces) {
+		if h.listed {
+			s.list.Remove(h.key())
+			h.listed = false
+			n.add(h.addr, verdicts.Hidden)
+		}
+		return ""
+	}
+	srv, err := s.record(h, policy)
+	if err == nil {
+		err = s.list.Put(srv)
+	}
+	h.listed = err == nil
+	switch {
+	case err == nil:
+		return ""
+	case errors.Is(err, master.ErrFull):
+		n.add(h.addr, verdicts.ListFull)
+		return dropFull
+	case errors.Is(err, master.ErrTooManyHere):
+		n.add(h.addr, verdicts.TooManyHere)
+		return dropTooMany
+	default:
+		s.opt.Log.Debug().Stringer("peer", h.addr).Err(err).Msg("server not listed")
+		n.add(h.addr, verdicts.Limited)
+		return dropFull
+	}
+}
+
+// spare is how much longer than here a server may be silent in the registry:
+// whoever is known leaves through expire.
+const spare = 10 * time.Second
+
+// record makes the record of a server, with what was found out about it before.
+func (s *Server) record(h *host, policy *Policy) (master.Server, error) {
+	srv := master.Server{
+		Key: h.key(), Game: zandronum.Game, Origin: master.FromZandronum,
+		Public: policy.public(h.addr), Via: h.via, Seen: h.seen, First: h.first, Lifetime: policy.Timeout + spare,
+	}
+	old, known := s.list.At(h.addr)
+	known = known && old.Key == srv.Key && old.Game == srv.Game && old.Origin == srv.Origin
+	names := []string{zandronum.RuleEnforces, zandronum.RuleRevision}
+	values := []string{"0", strconv.FormatUint(uint64(h.revision), 10)}
+	if h.enforces {
+		values[0] = "1"
+	} else if policy.NotEnforcing == Mark {
+		names, values = append(names, zandronum.RuleWarning), append(values, "does not enforce the ban list")
+	}
+	if known {
+		for name, value := range old.Rules.All() {
+			if name != zandronum.RuleEnforces && name != zandronum.RuleRevision && name != zandronum.RuleWarning {
+				names, values = append(names, name), append(values, value)
+			}
+		}
+		srv.Findings, srv.First, srv.Country, srv.Region = old.Findings, old.First, old.Country, old.Region
+	} else if s.opt.Locate != nil {
+		srv.Country, srv.Region = s.opt.Locate(h.addr.Addr())
+	}
+	var report master.Report
+	kept := s.list.Names(names)
+	for i, value := range values {
+		if _, slot := kept.ReportedName(i); slot >= 0 {
+			report.Rule([]byte(value))
+		}
+	}
+	report.SetRules(kept)
+	err := report.Into(&srv)
+	if known {
+		srv.Players, srv.Teams = old.Players, old.Teams
+	}
+	return srv, err
+}
+
+// expire forgets who was silent for too long.
+func (s *Server) expire(now time.Time) {
+	timeout := s.policy.Load().Timeout
+	var n notes
+	defer func() { s.noteAll(n) }()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for a, h := range s.hosts.known {
+		if now.Sub(h.seen) < timeout {
+			continue
+		}
+		s.hosts.removeHost(a)
+		if h.listed {
+			s.list.Remove(h.key())
+		}
+		n.add(a, verdicts.Expired)
+	}
+	for e := s.hosts.order.Front(); e != nil; e = s.hosts.order.Front() {
+		v := e.Value.(*pending)
+		if now.Before(v.expires) {
+			break
+		}
+		s.hosts.removePending(v.addr)
+		n.add(v.addr, verdicts.NoAnswer)
+	}
+}
+
+// Expired notes that the registry dropped a silent server. The owner of the
+// registry calls it.
+func (s *Server) Expired(srv *master.Server) { s.note(srv.Key.Source, verdicts.Expired) }
+
+// enforce applies bans and policy to the servers that are known already.
+func (s *Server) enforce() {
+	now := time.Now()
+	refuses := func(a netip.Addr) bool { return a.Is4() && (s.banned(a, now) || s.refusal(a, now) != "") }
+	for _, srv := range s.list.RemoveFunc(func(srv *master.Server) bool {
+		return srv.Origin == master.FromZandronum && refuses(srv.Key.Source.Addr())
+	}) {
+		s.note(srv.Key.Source, verdicts.Banned)
+	}
+	policy, version := s.policy.Load(), s.access.Load().version
+	var n notes
+	s.mu.Lock()
+	for a, h := range s.hosts.known {
+		switch {
+		case refuses(a.Addr()):
+			s.hosts.removeHost(a)
+		case s.misplaced(h, policy):
+			s.place(h, &n)
+		}
+		if s.hosts.known[a] != nil && h.push.has != version {
+			s.hosts.behind[a] = h
+		}
+	}
+	for a := range s.hosts.pending {
+		if refuses(a.Addr()) {
+			s.hosts.removePending(a)
+		}
+	}
+	s.mu.Unlock()
+	s.noteAll(n)
+	s.hurry()
+}
+
+// misplaced reports whether the list does not show a server as the policy wants.
+func (s *Server) misplaced(h *host, policy *Policy) bool {
+	if !h.listed || !policy.shows(h.enforces) {
+		return h.listed != policy.shows(h.enforces)
+	}
+	srv, ok := s.list.Get(h.key())
+	if !ok {
+		return false // its next heartbeat finds out
+	}
+	_, warned := srv.Rules.Get(zandronum.RuleWarning)
+	return srv.Public != policy.public(h.addr) || warned != (policy.NotEnforcing == Mark && !h.enforces)
+}
+
+// receipt notes that a ban list has come.
+func (s *Server) receipt(from netip.AddrPort, verification []byte) string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	h := s.hosts.known[from]
+	if h == nil || !sameVerification(h.verification, verification) || !h.push.received() {
+		return dropUnexpected
+	}
+	s.metrics.bans.received.Inc()
+	return ""
+}

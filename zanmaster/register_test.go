@@ -1,0 +1,524 @@
+package zanmaster
+
+import (
+	"encoding/hex"
+	"fmt"
+	"net/netip"
+	"runtime"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/respawnd/respawnd/internal/netserve"
+	"github.com/respawnd/respawnd/internal/zandronum"
+	"github.com/respawnd/respawnd/master"
+)
+
+func TestServerIsListedOnceItVerified(t *testing.T) {
+	z := newZan(t, nil)
+	g := z.server("192.0.2.1:10666")
+	number := g.challenged()
+	z.wantList("203.0.113.1:1")
+	if g.listed() || z.verdict(g.addr) != "challenge sent" {
+		t.Errorf("after the challenge: listed %t, verdict %q", g.listed(), z.verdict(g.addr))
+	}
+	if dropped := g.verify(number); dropped != "" {
+		t.Fatalf("verification: dropped: %s", dropped)
+	}
+	packets := z.w.take()
+	if len(packets) != 1 || hex.EncodeToString(packets[0].message) != "cf"+hex.EncodeToString([]byte(hexString))+"000003" {
+		t.Errorf("after the verification: got %+v, want one empty ban list", packets)
+	}
+	z.wantList("203.0.113.2:1", "192.0.2.1:10666")
+	srv, ok := z.opt.Registry.At(g.addr)
+	if !ok || srv.Game != zandronum.Game || srv.Origin != master.FromZandronum || srv.Public != g.addr || srv.Via != masterAddr {
+		t.Errorf("record: got %+v", srv)
+	}
+	if dropped := g.announce(); dropped != "" || len(z.w.take()) != 0 {
+		t.Errorf("heartbeat: dropped %q, or answered", dropped)
+	}
+	if z.verdict(g.addr) != "listed" {
+		t.Errorf("verdict: got %q, want listed", z.verdict(g.addr))
+	}
+}
+
+func TestLostVerificationRequestIsRepeated(t *testing.T) {
+	z := newZan(t, nil)
+	g := z.server("192.0.2.1:10666")
+	first := g.challenged()
+	if second := g.challenged(); second != first {
+		t.Errorf("second request: number %d, want %d as in the first", second, first)
+	}
+	if dropped := g.verify(first); dropped != "" {
+		t.Errorf("verification: dropped: %s", dropped)
+	}
+}
+
+func TestVerificationMustBeRight(t *testing.T) {
+	tests := map[string]struct {
+		change func(g *server, number *uint32)
+		want   string
+	}{
+		"number":       {func(_ *server, n *uint32) { *n++ }, dropWrong},
+		"string":       {func(g *server, _ *uint32) { g.verification = "nope" }, dropWrong},
+		"empty string": {func(g *server, _ *uint32) { g.verification = "" }, dropWrong},
+		"port":         {func(g *server, _ *uint32) { g.addr = netip.AddrPortFrom(g.addr.Addr(), 10667) }, dropUnexpected},
+		"address":      {func(g *server, _ *uint32) { g.addr = netip.MustParseAddrPort("192.0.2.2:10666") }, dropUnexpected},
+		"case only":    {func(g *server, _ *uint32) { g.verification = "0123456789abcdef0123456789ABCDEF" }, ""},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			z := newZan(t, nil)
+			g := z.server("192.0.2.1:10666")
+			number := g.challenged()
+			tc.change(g, &number)
+			if got := g.verify(number); got != tc.want {
+				t.Errorf("verification with another %s: dropped %q, want %q", name, got, tc.want)
+			}
+			if want := tc.want == ""; (z.opt.Registry.Len() == 1) != want {
+				t.Errorf("verification with another %s: %d servers listed", name, z.opt.Registry.Len())
+			}
+		})
+	}
+}
+
+func TestVerificationIsUsedOnce(t *testing.T) {
+	z := newZan(t, nil)
+	g := z.server("192.0.2.1:10666")
+	number := g.challenged()
+	g.verify(number)
+	if got := g.verify(number); got != dropUnexpected {
+		t.Errorf("second verification: dropped %q, want %q", got, dropUnexpected)
+	}
+}
+
+func TestGuessingEndsAVerification(t *testing.T) {
+	z := newZan(t, nil)
+	g := z.server("192.0.2.1:10666")
+	number := g.challenged()
+	for i := range uint32(maxWrong) {
+		if got := g.verify(number + 1 + i); got != dropWrong {
+			t.Fatalf("guess %d: dropped %q, want %q", i, got, dropWrong)
+		}
+	}
+	if got := g.verify(number); got != dropUnexpected {
+		t.Errorf("right number after %d guesses: dropped %q, want %q", maxWrong, got, dropUnexpected)
+	}
+	if again := g.challenged(); again == number {
+		t.Errorf("number after guesses: got %d again", again)
+	}
+}
+
+func TestNumbersCannotBeForeseen(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) { // in a bubble the clock stands still
+		z := newZan(t, func(o *Options) { o.ServersPerAddr = -1 })
+		seen := make(map[uint32]bool)
+		for i := range 200 {
+			seen[z.server(fmt.Sprintf("192.0.2.%d:10666", i)).challenged()] = true
+		}
+		if len(seen) < 199 {
+			t.Errorf("%d different numbers for 200 servers of one instant", len(seen))
+		}
+	})
+}
+
+func TestRestartedServerIsVerifiedAtOnceAndStaysListed(t *testing.T) {
+	z := newZan(t, nil)
+	old := z.server("192.0.2.1:10666")
+	old.register()
+	old.acknowledge()
+	next := z.server("192.0.2.1:10666")
+	next.verification = another
+	number := next.challenged()
+	z.wantList("203.0.113.1:1", "192.0.2.1:10666")
+	if dropped := old.announce(); dropped != "" {
+		t.Errorf("heartbeat of the old process: dropped: %s", dropped)
+	}
+	if dropped := next.verify(number); dropped != "" {
+		t.Fatalf("verification of the new process: dropped: %s", dropped)
+	}
+	if parts := banLists(t, z.w.take(), next.addr); len(parts) != 1 || string(parts[0].Verification) != another {
+		t.Errorf("ban list for the new process: got %+v", parts)
+	}
+	if dropped := next.announce(); dropped != "" || len(z.w.take()) != 0 {
+		t.Errorf("heartbeat of the new process: dropped %q, or answered", dropped)
+	}
+	z.wantList("203.0.113.2:1", "192.0.2.1:10666")
+}
+
+func TestForgedRestartChangesNothing(t *testing.T) {
+	z := newZan(t, nil)
+	g := z.server("192.0.2.1:10666")
+	g.register()
+	forged := z.server("192.0.2.1:10666")
+	forged.verification = "OTHER"
+	for range 20 {
+		forged.announce()
+	}
+	if dropped := g.announce(); dropped != "" {
+		t.Errorf("heartbeat after forged ones: dropped: %s", dropped)
+	}
+	z.wantList("203.0.113.1:1", "192.0.2.1:10666")
+}
+
+func TestSilentServerLeaves(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		z := newZan(t, nil)
+		a, b := z.server("192.0.2.1:10666"), z.server("192.0.2.2:10666")
+		a.register()
+		b.register()
+		// a heartbeat is lost every now and then
+		z.pass(60 * time.Second)
+		if dropped := a.announce(); dropped != "" || !b.listed() {
+			t.Errorf("after 60 s: heartbeat dropped %q, silent server listed %t", dropped, b.listed())
+		}
+		z.pass(12 * time.Second)
+		if !a.listed() || b.listed() {
+			t.Errorf("after 72 s: server with a heartbeat listed %t, silent one %t", a.listed(), b.listed())
+		}
+		if z.verdict(b.addr) != "expired" {
+			t.Errorf("verdict on the silent one: got %q", z.verdict(b.addr))
+		}
+		z.wantList("203.0.113.1:1", "192.0.2.1:10666")
+	})
+}
+
+func TestUnansweredVerificationIsForgotten(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		z := newZan(t, nil)
+		g := z.server("192.0.2.1:10666")
+		number := g.challenged()
+		z.pass(62 * time.Second)
+		if got := g.verify(number); got != dropUnexpected {
+			t.Errorf("verification after 62 s: dropped %q, want %q", got, dropUnexpected)
+		}
+		if z.verdict(g.addr) != "no answer to the challenge" {
+			t.Errorf("verdict: got %q", z.verdict(g.addr))
+		}
+	})
+}
+
+func TestServersPerAddress(t *testing.T) {
+	z := newZan(t, nil)
+	for i := range 13 {
+		g := z.server(fmt.Sprintf("192.0.2.1:%d", 10666+i))
+		want := ""
+		if i >= 10 {
+			want = dropTooMany
+		}
+		if got := g.announce(); got != want {
+			t.Errorf("challenge %d of one address: dropped %q, want %q", i+1, got, want)
+		}
+	}
+	z.w.take()
+	if z.server("192.0.2.2:10666").register(); z.opt.Registry.Len() != 1 {
+		t.Error("another address cannot register")
+	}
+	// Listed ones count like those that are being verified.
+	z = newZan(t, nil)
+	for i := range 10 {
+		z.server(fmt.Sprintf("192.0.2.1:%d", 10666+i)).register()
+	}
+	g := z.server("192.0.2.1:10700")
+	if got := g.announce(); got != dropTooMany || z.verdict(g.addr) != "too many servers here" {
+		t.Errorf("server 11: dropped %q, verdict %q", got, z.verdict(g.addr))
+	}
+	restarted := z.server("192.0.2.1:10666")
+	restarted.verification = another
+	restarted.register()
+	if z.opt.Registry.Len() != 10 {
+		t.Errorf("%d servers listed, want 10", z.opt.Registry.Len())
+	}
+}
+
+func TestStalePendingMakesRoom(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		z := newZan(t, nil)
+		for i := range 10 {
+			z.server(fmt.Sprintf("192.0.2.1:%d", 20000+i)).announce() // forged, and never answered
+		}
+		g := z.server("192.0.2.1:10666")
+		if got := g.announce(); got != dropTooMany {
+			t.Errorf("challenge behind ten others: dropped %q, want %q", got, dropTooMany)
+		}
+		time.Sleep(pendingStale)
+		g.register()
+	})
+}
+
+func TestPolicyOfServersPerAddress(t *testing.T) {
+	z := newZan(t, func(o *Options) {
+		o.ServersPerAddr = 2
+		o.Trusted = func(a netip.Addr) bool { return a == netip.MustParseAddr("192.0.2.9") }
+	})
+	for i := range 20 {
+		z.server(fmt.Sprintf("192.0.2.9:%d", 10666+i)).register()
+	}
+	z.server("192.0.2.1:1").register()
+	z.server("192.0.2.1:2").register()
+	if got := z.server("192.0.2.1:3").announce(); got != dropTooMany {
+		t.Errorf("third server: dropped %q, want %q", got, dropTooMany)
+	}
+}
+
+func TestOldRevisions(t *testing.T) {
+	text := hex.EncodeToString([]byte(hexString)) + "00"
+	tests := map[string]struct {
+		challenge string
+		dropped   string
+		banList   string // how the answer to the verification begins
+	}{
+		"last in one message": {"745d5600" + text + "01" + "5a0b0000", "", "cd" + text + "00000000"},
+		"first in parts":      {"745d5600" + text + "01" + "5b0b0000", "", "cf" + text + "0003"},
+		"short revision":      {"745d5600" + text + "01" + "f00a", "", "cd" + text + "00000000"},
+		"no revision":         {"745d5600" + text + "01", "", "cd" + text + "00000000"},
+		"no string":           {"745d5600" + "00" + "01" + "f00a0000", "", "cd0000000000000000"},
+		"98d":                 {"745d5600" + text + "01" + "cd0b0000", dropOutdated, ""},
+		"no enforce byte":     {"745d5600" + text, dropOutdated, ""},
+		"the long alone":      {"745d5600", dropOutdated, ""},
+		"string too long":     {"745d5600" + text[:2] + text[:64] + text + "01" + "f00a0000", dropMalformed, ""},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			z := newZan(t, nil)
+			from := netip.MustParseAddrPort("192.0.2.1:10666")
+			message, err := hex.DecodeString(tc.challenge)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := z.send(from, message); got != tc.dropped {
+				t.Fatalf("challenge: dropped %q, want %q", got, tc.dropped)
+			}
+			packets := z.w.take()
+			if tc.dropped != "" {
+				if len(packets) != 0 {
+					t.Errorf("challenge was answered: %+v", packets)
+				}
+				answer, _ := z.ask("192.0.2.1:5")
+				if want := map[string]zandronum.Answer{dropOutdated: zandronum.AnswerTooSoon, dropMalformed: zandronum.AnswerList}[tc.dropped]; answer != want {
+					t.Errorf("list request from there: answer %d, want %d", answer, want)
+				}
+				return
+			}
+			v, ok := zandronum.ParseVerificationRequest(packets[0].message)
+			if !ok {
+				t.Fatalf("answer to the challenge: %x", packets[0].message)
+			}
+			z.send(from, zandronum.AppendVerification(nil, v))
+			got := z.w.take()
+			if len(got) != 1 || !bytesPrefix(got[0].message, tc.banList) {
+				t.Errorf("ban list: got %x, want %s...", got[0].message, tc.banList)
+			}
+		})
+	}
+}
+
+func bytesPrefix(b []byte, prefix string) bool {
+	s := hex.EncodeToString(b)
+	return len(s) >= len(prefix) && s[:len(prefix)] == prefix
+}
+
+func TestServersThatDoNotEnforce(t *testing.T) {
+	tests := map[Visibility]struct {
+		list    []string
+		warning bool
+	}{
+		Hide: {[]string{"192.0.2.1:10666"}, false},
+		Show: {[]string{"192.0.2.1:10666", "192.0.2.2:10666"}, false},
+		Mark: {[]string{"192.0.2.1:10666", "192.0.2.2:10666"}, true},
+	}
+	check := func(t *testing.T, z *zan, launcher string, v Visibility) {
+		t.Helper()
+		z.wantList(launcher, tests[v].list...)
+		srv, ok := z.opt.Registry.At(netip.MustParseAddrPort("192.0.2.2:10666"))
+		if ok != (v != Hide) {
+			t.Errorf("%v: record there: %t", v, ok)
+		}
+		if ok {
+			if _, warned := srv.Rules.Get(zandronum.RuleWarning); warned != tests[v].warning {
+				t.Errorf("%v: warning %t, want %t", v, warned, tests[v].warning)
+			}
+		}
+	}
+	for v := range tests {
+		t.Run(v.String(), func(t *testing.T) {
+			z := newZan(t, func(o *Options) { o.NotEnforcing = v })
+			z.server("192.0.2.1:10666").register()
+			g := z.server("192.0.2.2:10666")
+			g.enforces = false
+			g.register()
+			check(t, z, "203.0.113.1:1", v)
+			if hosts := z.Hosts(); len(hosts) != 2 || hosts[1].Listed != (v != Hide) {
+				t.Errorf("Hosts: got %+v", hosts)
+			}
+			for i, other := range []Visibility{Show, Hide, Mark, Show, Mark, Hide} {
+				z.SetPolicy(Policy{NotEnforcing: other})
+				check(t, z, fmt.Sprintf("203.0.113.%d:1", 10+i), other)
+			}
+			// The server changes its mind.
+			g.enforces = true
+			g.announce()
+			z.wantList("203.0.113.2:1", tests[Show].list...)
+			g.enforces = false
+			g.announce()
+			z.wantList("203.0.113.3:1", tests[Hide].list...)
+		})
+	}
+}
+
+func TestAdvertiseAs(t *testing.T) {
+	z := newZan(t, func(o *Options) { o.AdvertiseAs = netip.MustParseAddr("203.0.113.80") })
+	for _, a := range []string{"192.168.1.5:10666", "127.0.0.1:10667", "10.0.0.5:10668", "192.0.2.1:10666"} {
+		z.server(a).register()
+	}
+	z.wantList("203.0.113.1:1", "192.0.2.1:10666", "203.0.113.80:10666", "203.0.113.80:10667", "203.0.113.80:10668")
+	z.SetPolicy(Policy{})
+	z.wantList("203.0.113.2:1", "10.0.0.5:10668", "127.0.0.1:10667", "192.0.2.1:10666", "192.168.1.5:10666")
+}
+
+func TestAllowLists(t *testing.T) {
+	z := newZan(t, func(o *Options) {
+		o.AllowServers = []netip.Prefix{netip.MustParsePrefix("192.0.2.0/24")}
+		o.AllowLaunchers = []netip.Prefix{netip.MustParsePrefix("203.0.113.0/24"), netip.MustParsePrefix("198.51.100.7/32")}
+	})
+	z.server("192.0.2.1:10666").register()
+	stranger := z.server("198.51.100.8:10666")
+	if got := stranger.announce(); got != dropNotAllowed {
+		t.Errorf("challenge of a server that is not allowed: dropped %q, want %q", got, dropNotAllowed)
+	}
+	z.wantList("203.0.113.1:1", "192.0.2.1:10666")
+	if answer, _ := z.ask("198.51.100.9:1"); answer != zandronum.AnswerBanned {
+		t.Errorf("launcher that is not allowed: answer %d, want %d", answer, zandronum.AnswerBanned)
+	}
+	z.SetPolicy(Policy{AllowServers: []netip.Prefix{netip.MustParsePrefix("198.51.100.0/24")}})
+	z.wantList("203.0.113.2:1")
+	stranger.register()
+	z.wantList("203.0.113.3:1", "198.51.100.8:10666")
+}
+
+func TestServerTakenOffTheListByTheOperatorComesBackVerified(t *testing.T) {
+	z := newZan(t, nil)
+	g := z.server("192.0.2.1:10666")
+	g.register()
+	z.opt.Registry.Remove(master.Key{Source: g.addr})
+	z.wantList("203.0.113.1:1")
+	g.register()
+	z.wantList("203.0.113.2:1", "192.0.2.1:10666")
+}
+
+func TestRestoredServersAreListedUntilTheyAreHeard(t *testing.T) {
+	z := newZan(t, nil)
+	g := z.server("192.0.2.1:10666")
+	g.register()
+	saved, _ := z.opt.Registry.At(g.addr)
+	z = newZan(t, nil)
+	srv := *saved
+	srv.Restored = true
+	if err := z.opt.Registry.Put(srv); err != nil {
+		t.Fatal(err)
+	}
+	z.wantList("203.0.113.1:1", "192.0.2.1:10666")
+	g.z = z
+	g.register()
+	if got, _ := z.opt.Registry.At(g.addr); got.Restored {
+		t.Error("record is still restored after the registration")
+	}
+	z.wantList("203.0.113.2:1", "192.0.2.1:10666")
+}
+
+func TestFullRegistryRefuses(t *testing.T) {
+	z := newZan(t, func(o *Options) { o.Registry = master.NewRegistry(master.Limits{Servers: 1}) })
+	z.server("192.0.2.1:10666").register()
+	g := z.server("192.0.2.2:10666")
+	if got := g.verify(g.challenged()); got != dropFull || z.verdict(g.addr) != "list full" {
+		t.Errorf("second server in a list of one: dropped %q, verdict %q", got, z.verdict(g.addr))
+	}
+}
+
+// Unverified challenges from a hundred thousand sources cost nothing that stays.
+func TestFloodOfChallenges(t *testing.T) {
+	z := newZan(t, nil)
+	z.server("192.0.2.1:10666").register()
+	flood := func(from, to int) {
+		g := z.server("10.0.0.0:10666")
+		for i := from; i < to; i++ {
+			g.addr = netip.AddrPortFrom(netip.AddrFrom4([4]byte{10, byte(i >> 16), byte(i >> 8), byte(i)}), 10666)
+			z.handle(nowhere{}, netserve.Packet{Data: zandronum.Encode(nil, g.announcement()), From: g.addr, To: masterAddr})
+		}
+	}
+	memory := func() uint64 {
+		runtime.GC()
+		var m runtime.MemStats
+		runtime.ReadMemStats(&m)
+		return m.HeapAlloc
+	}
+	flood(0, 20_000)
+	before := memory()
+	flood(20_000, 120_000)
+	if after := memory(); after > before+before/4+1<<20 {
+		t.Errorf("memory: %d bytes after 20,000 challenges, %d after 100,000 more", before, after)
+	}
+	if n := len(z.hosts.pending); n != DefaultMaxPending {
+		t.Errorf("%d servers are being verified, want %d", n, DefaultMaxPending)
+	}
+	if n := len(z.hosts.byAddr); n != DefaultMaxPending+1 {
+		t.Errorf("%d addresses are counted, want %d", n, DefaultMaxPending+1)
+	}
+	z.wantList("203.0.113.1:1", "192.0.2.1:10666")
+}
+
+func TestUnprovedBound(t *testing.T) {
+	z := newZan(t, func(o *Options) {
+		o.ServersPerAddr = -1
+		o.Unproved = netserve.NewLimiter(netserve.LimiterOptions{Rate: 1, Burst: 3})
+	})
+	var got []string
+	for i := range 5 {
+		got = append(got, z.server(fmt.Sprintf("192.0.2.1:%d", 1000+i)).announce())
+	}
+	if want := []string{"", "", "", dropLimited, dropLimited}; !slices.Equal(got, want) {
+		t.Errorf("five challenges with three allowed: dropped %q, want %q", got, want)
+	}
+}
+
+// A victim whose address is forged gets no more bytes than the forger sends.
+func TestChallengesDoNotAmplify(t *testing.T) {
+	z := newZan(t, nil)
+	in, out := 0, 0
+	for i := range 1000 {
+		g := z.server(fmt.Sprintf("192.0.2.1:%d", 10666+i%40))
+		switch i % 3 {
+		case 1:
+			g.verification = ""
+		case 2:
+			g.verification = "OTHER"
+		}
+		b := zandronum.Encode(nil, g.announcement())
+		in += len(b)
+		z.handle(z.w, netserve.Packet{Data: b, From: g.addr, To: masterAddr})
+	}
+	for _, p := range z.w.take() {
+		out += p.size
+	}
+	if out > in {
+		t.Errorf("%d bytes in, %d out to an address that proved nothing", in, out)
+	}
+}
+
+func TestRestoredServersThatDoNotEnforceAreHidden(t *testing.T) {
+	shown := newZan(t, func(o *Options) { o.NotEnforcing = Show })
+	g := shown.server("192.0.2.1:10666")
+	g.enforces = false
+	g.register()
+	saved, _ := shown.opt.Registry.At(g.addr)
+	srv := *saved
+	srv.Restored = true
+	z := newZan(t, nil)
+	if err := z.opt.Registry.Put(srv); err != nil {
+		t.Fatal(err)
+	}
+	z.wantList("203.0.113.1:1")
+	z.SetPolicy(Policy{NotEnforcing: Show})
+	z.wantList("203.0.113.2:1", "192.0.2.1:10666")
+}

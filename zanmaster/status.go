@@ -1,0 +1,31 @@
+package zanmaster
+
+import (
+	"net/netip"
+	"slices"
+	"time"
+)
+
+// Host is a game server that has verified its address, for the operator.
+type Host struct {
+	Addr        netip.AddrPort
+	Revision    uint32
+	Enforces    bool // the ban list, as it says
+	Listed      bool
+	First, Seen time.Time
+	BanList     bool // it has acknowledged the ban list that is in force
+}
+
+// Hosts returns the servers that have verified their address, hidden ones
+// included, ordered by address.
+func (s *Server) Hosts() []Host {
+	version := s.access.Load().version
+	s.mu.Lock()
+	list := make([]Host, 0, len(s.hosts.known))
+	for _, h := range s.hosts.known {
+		list = append(list, Host{h.addr, h.revision, h.enforces, h.listed, h.first, h.seen, h.push.has == version})
+	}
+	s.mu.Unlock()
+	slices.SortFunc(list, func(a, b Host) int { return a.Addr.Compare(b.Addr) })
+	return list
+}
