@@ -41,6 +41,8 @@ type Store interface {
 	Games
 	Rooms
 	Bans
+	Accounts
+	Buddies
 
 	// Close ends the use of the store. Steps that have begun are finished;
 	// later calls answer ErrClosed. Closing twice is not an error.
@@ -65,6 +67,13 @@ var (
 	ErrInvalid = errors.New("invalid record")
 	// ErrDamaged means that something stored cannot be read any more.
 	ErrDamaged = errors.New("damaged")
+	// ErrFull means that something has as many entries as it may have.
+	ErrFull = errors.New("full")
+	// ErrLast means that the last one of its kind cannot be removed.
+	ErrLast = errors.New("the last one")
+	// ErrDeleted means that no record has that id any more, but one had. It
+	// matches ErrNotFound too.
+	ErrDeleted = fmt.Errorf("deleted: %w", ErrNotFound)
 	// ErrClosed means that the store is closed.
 	ErrClosed = errors.New("store is closed")
 )

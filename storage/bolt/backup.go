@@ -163,7 +163,9 @@ func touch(b *bbolt.Bucket) error {
 
 // verifyValues unseals every value.
 func verifyValues(tx *bbolt.Tx) (faults []error) {
-	for _, name := range []string{bucketServers, bucketGames, bucketRooms, bucketBans} {
+	for _, name := range []string{
+		bucketServers, bucketGames, bucketRooms, bucketBans, bucketUsers, bucketProfiles, bucketRequests, bucketMailboxes,
+	} {
 		b := tx.Bucket([]byte(name))
 		if b == nil { // files of a version that did not know this kind yet
 			continue

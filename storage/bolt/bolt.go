@@ -19,7 +19,22 @@
 //	rooms          id (4 bytes)                          room
 //	rooms_by_game  game, NUL, id (4 bytes)               empty
 //	bans           family, address, bits, scope          ban
+//	users          id (4 bytes)                          user
+//	users_by_email partner (4 bytes), folded e-mail      user id
+//	profiles       id (4 bytes)                          profile
+//	nicks          user id, folded nick                  profile id
+//	uniquenicks    namespace (4 bytes), key              profile id
+//	cdkeys         game, NUL, digest                     profile id
+//	found_by       index (1 byte), folded value, NUL, id empty
+//	buddies        owner, buddy (ids)                    empty
+//	buddy_of       buddy, owner                          empty
+//	blocks         owner, other                          empty
+//	blocked_by     other, owner                          empty
+//	requests       to, from                              request
+//	requests_from  from, to                              empty
+//	mailboxes      to                                    messages that wait
 //
+// "meta" also has "user" and "profile", 4 bytes: the ids given out last.
 // Numbers are big-endian, so that byte order is number order. How a value looks
 // is told in value.go. The sequence of a bucket gives the revisions.
 //
@@ -29,6 +44,12 @@
 // become errors that match [storage.ErrDamaged] and tell the operator to
 // restore a backup. After such an error in a change the store refuses further
 // changes; reading what is still readable goes on.
+//
+// # Writing
+//
+// Accounts and buddies change in groups (group.go): one goroutine, owned by the
+// Store, runs all steps that wait in one transaction. Everything else has a
+// transaction of its own.
 package bolt
 
 import (
@@ -77,6 +98,9 @@ type Store struct {
 
 	saving chan struct{} // holds one token while a list is saved
 	list   savedList
+
+	group     *group // changes of accounts and buddies; nil until the file is prepared
+	relations relations
 }
 
 var _ storage.Store = (*Store)(nil)
@@ -106,6 +130,8 @@ func open(ctx context.Context, path string, opt Options, steps []migration) (*St
 	if err := s.prepare(ctx, steps); err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
+	s.group = newGroup()
+	go s.writeGroups() // Close waits for it
 	return s, nil
 }
 
@@ -124,6 +150,10 @@ func (s *Store) prepare(ctx context.Context, steps []migration) error {
 // changes because of damage, the file stays locked until the process ends: the
 // step that broke may hold what closing would wait for.
 func (s *Store) Close() error {
+	if s.group != nil {
+		s.group.close()
+	}
+	s.relations.close()
 	if s.broken.Load() != nil {
 		return nil
 	}

@@ -31,8 +31,15 @@ type item[R any] struct {
 func iterate[R any](ctx context.Context, s *Store, bucket string, prefix []byte,
 	read func(tx *bbolt.Tx, k, v []byte) (R, error),
 ) iter.Seq2[R, error] {
+	return iterateFrom(ctx, s, bucket, prefix, prefix, read)
+}
+
+// iterateFrom is iterate from the key first on.
+func iterateFrom[R any](ctx context.Context, s *Store, bucket string, prefix, first []byte,
+	read func(tx *bbolt.Tx, k, v []byte) (R, error),
+) iter.Seq2[R, error] {
 	return func(yield func(R, error) bool) {
-		from := prefix
+		from := first
 		for from != nil {
 			var items []item[R]
 			err := s.view(ctx, func(tx *bbolt.Tx) error {

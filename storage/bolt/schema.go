@@ -22,22 +22,45 @@ const (
 	bucketRooms       = "rooms"
 	bucketRoomsByGame = "rooms_by_game"
 	bucketBans        = "bans"
+
+	bucketUsers        = "users"
+	bucketUsersByEmail = "users_by_email"
+	bucketProfiles     = "profiles"
+	bucketNicks        = "nicks"
+	bucketUniqueNicks  = "uniquenicks"
+	bucketCDKeys       = "cdkeys"
+	bucketFoundBy      = "found_by"
+
+	bucketBuddies      = "buddies"
+	bucketBuddyOf      = "buddy_of"
+	bucketBlocks       = "blocks"
+	bucketBlockedBy    = "blocked_by"
+	bucketRequests     = "requests"
+	bucketRequestsFrom = "requests_from"
+	bucketMailboxes    = "mailboxes"
 )
 
 // Keys in bucketMeta.
 const (
-	metaApp    = "app"
-	metaSchema = "schema"
-	metaRoom   = "room"
+	metaApp     = "app"
+	metaSchema  = "schema"
+	metaRoom    = "room"
+	metaUser    = "user"
+	metaProfile = "profile"
 )
 
 // appName is the value of metaApp.
 const appName = "respawnd"
 
 // buckets returns every bucket that a present file has. A new kind of record
-// adds its buckets here and needs no new schema number.
+// adds its buckets here. It needs a new schema number only if an older program
+// must not touch the file any more.
 func buckets() []string {
-	return []string{bucketMeta, bucketServers, bucketGames, bucketRooms, bucketRoomsByGame, bucketBans}
+	return []string{
+		bucketMeta, bucketServers, bucketGames, bucketRooms, bucketRoomsByGame, bucketBans,
+		bucketUsers, bucketUsersByEmail, bucketProfiles, bucketNicks, bucketUniqueNicks, bucketCDKeys, bucketFoundBy,
+		bucketBuddies, bucketBuddyOf, bucketBlocks, bucketBlockedBy, bucketRequests, bucketRequestsFrom, bucketMailboxes,
+	}
 }
 
 // A migration brings a file from one schema to the next, in one transaction. It
@@ -48,7 +71,7 @@ type migration func(tx *bbolt.Tx) error
 // migrations returns the steps in order: the first goes from schema 0 to 1. The
 // present schema is their number.
 func migrations() []migration {
-	return []migration{wrapValues}
+	return []migration{wrapValues, addAccounts}
 }
 
 // wrapValues goes from schema 0 to 1. Schema 0 had the bare JSON of a record as
@@ -76,6 +99,21 @@ func wrapValues(tx *bbolt.Tx) error {
 			if err := b.Put([]byte(k), v); err != nil {
 				return err
 			}
+		}
+	}
+	return nil
+}
+
+// addAccounts goes from schema 1 to 2. Schema 1 had no accounts and no buddies.
+// A program that does not know them must not run on the file: its backups would
+// lack the sealing key.
+func addAccounts(tx *bbolt.Tx) error {
+	for _, name := range []string{
+		"users", "users_by_email", "profiles", "nicks", "uniquenicks", "cdkeys", "found_by",
+		"buddies", "buddy_of", "blocks", "blocked_by", "requests", "requests_from", "mailboxes",
+	} {
+		if _, err := tx.CreateBucketIfNotExists([]byte(name)); err != nil {
+			return err
 		}
 	}
 	return nil

@@ -15,7 +15,7 @@ import (
 )
 
 // oldFile returns a copy of the file of an older schema that is kept in
-// testdata (testdata/schema0.go made it).
+// testdata (the programs beside them made them).
 func oldFile(t *testing.T, name string) string {
 	t.Helper()
 	return copyFile(t, filepath.Join("testdata", name), filepath.Join(t.TempDir(), "respawnd.db"))
@@ -39,8 +39,14 @@ func readSchema(t *testing.T, path string) (schema uint64) {
 	return schema
 }
 
-func TestSchema0IsUpgraded(t *testing.T) {
-	path := oldFile(t, "schema0.db")
+func TestOlderFilesAreUpgraded(t *testing.T) {
+	for schema := range migrations() {
+		t.Run(fmt.Sprintf("schema %d", schema), func(t *testing.T) { testUpgrade(t, schema) })
+	}
+}
+
+func testUpgrade(t *testing.T, schema int) {
+	path := oldFile(t, fmt.Sprintf("schema%d.db", schema))
 	if err := Verify(path); err != nil {
 		t.Errorf("Verify() of the old file = %v", err)
 	}
@@ -72,12 +78,18 @@ func TestSchema0IsUpgraded(t *testing.T) {
 		t.Errorf("rooms and bans = %s", got)
 	}
 
-	saved, err := os.ReadFile(path + ".schema0.bak")
+	u, p, err := s.CreateUser(t.Context(), storage.User{Email: "a@b.c"}, storage.Profile{Nick: "A"})
+	if err != nil || u.ID != 1 || p.ID != 1 {
+		t.Errorf("CreateUser() in an upgraded file = %+v, %+v, %v", u, p, err)
+	}
+
+	backup := fmt.Sprintf("%s.schema%d.bak", path, schema)
+	saved, err := os.ReadFile(backup)
 	if err != nil {
 		t.Fatalf("no copy of the old file: %v", err)
 	}
-	if len(saved) > len(before) || readSchema(t, path+".schema0.bak") != 0 {
-		t.Errorf("the copy has %d bytes and schema %d, want the old file", len(saved), readSchema(t, path+".schema0.bak"))
+	if got := readSchema(t, backup); len(saved) > len(before) || got != uint64(schema) {
+		t.Errorf("the copy has %d bytes and schema %d, want the old file", len(saved), got)
 	}
 }
 

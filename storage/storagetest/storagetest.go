@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"iter"
+	"maps"
 	"net/netip"
 	"sync"
 	"testing"
@@ -32,11 +33,14 @@ type Reopener interface {
 func Run(t *testing.T, open func(t *testing.T) storage.Store) {
 	t.Helper()
 	groups := map[string]map[string]func(*testing.T, storage.Store){
-		"Servers": serverTests(),
-		"Games":   gameTests(),
-		"Rooms":   roomTests(),
-		"Bans":    banTests(),
-		"Store":   storeTests(),
+		"Servers":  serverTests(),
+		"Games":    gameTests(),
+		"Rooms":    roomTests(),
+		"Bans":     banTests(),
+		"Users":    userTests(),
+		"Profiles": profileTests(),
+		"Buddies":  buddyTests(),
+		"Store":    storeTests(),
 	}
 	for name, tests := range groups {
 		t.Run(name, func(t *testing.T) {
@@ -54,6 +58,7 @@ func storeTests() map[string]func(*testing.T, storage.Store) {
 		"a cancelled context stops every method":  testCancelled,
 		"everything is there after opening again": testReopen,
 		"a model agrees after any history":        testModel,
+		"a model of accounts agrees as well":      testAccountModel,
 	}
 }
 
@@ -86,8 +91,63 @@ func calls(s storage.Store) map[string]func(context.Context) error {
 	}
 }
 
+// accountCalls is every method of accounts and buddies that calls lacks.
+func accountCalls(s storage.Store) map[string]func(context.Context) error {
+	request := storage.Request{From: 77, To: 78, Signature: signature, Sent: moment()}
+	message := storage.Message{From: 77, Kind: storage.MessageText, Sent: moment()}
+	return map[string]func(context.Context) error{
+		"CreateUser": func(ctx context.Context) error {
+			_, _, err := s.CreateUser(ctx, user("late@b.c"), profile("Late"))
+			return err
+		},
+		"GetUser":     func(ctx context.Context) error { _, err := s.GetUser(ctx, 77); return err },
+		"UserByEmail": func(ctx context.Context) error { _, err := s.UserByEmail(ctx, 0, "late@b.c"); return err },
+		"UpdateUser":  func(ctx context.Context) error { _, err := s.UpdateUser(ctx, user("late@b.c")); return err },
+		"DeleteUser":  func(ctx context.Context) error { return s.DeleteUser(ctx, 77) },
+		"Users":       func(ctx context.Context) error { return firstError(s.Users(ctx, 0)) },
+		"CreateProfile": func(ctx context.Context) error {
+			_, err := s.CreateProfile(ctx, profile("Late"))
+			return err
+		},
+		"GetProfile":    func(ctx context.Context) error { _, err := s.GetProfile(ctx, 77); return err },
+		"ProfilesOf":    func(ctx context.Context) error { _, err := s.ProfilesOf(ctx, 77); return err },
+		"ProfileByNick": func(ctx context.Context) error { _, err := s.ProfileByNick(ctx, 77, "Late"); return err },
+		"ProfileByUniqueNick": func(ctx context.Context) error {
+			_, err := s.ProfileByUniqueNick(ctx, 1, "late")
+			return err
+		},
+		"ProfileByCDKey": func(ctx context.Context) error { _, err := s.ProfileByCDKey(ctx, "gmtest", "d"); return err },
+		"FindProfiles":   func(ctx context.Context) error { return firstError(s.FindProfiles(ctx, storage.ByNick, "Late")) },
+		"FindProfiles of nothing": func(ctx context.Context) error {
+			return firstError(s.FindProfiles(ctx, storage.ByNick, ""))
+		},
+		"UpdateProfile": func(ctx context.Context) error { _, err := s.UpdateProfile(ctx, profile("Late")); return err },
+		"DeleteProfile": func(ctx context.Context) error { return s.DeleteProfile(ctx, 77) },
+		"AddBuddy":      func(ctx context.Context) error { return s.AddBuddy(ctx, 77, 78) },
+		"RemoveBuddy":   func(ctx context.Context) error { return s.RemoveBuddy(ctx, 77, 78) },
+		"BuddiesOf":     func(ctx context.Context) error { return firstError(s.BuddiesOf(ctx, 77)) },
+		"HaveAsBuddy":   func(ctx context.Context) error { return firstError(s.HaveAsBuddy(ctx, 77)) },
+		"Watched":       func(ctx context.Context) error { return firstError(s.Watched(ctx, 77)) },
+		"Watchers":      func(ctx context.Context) error { return firstError(s.Watchers(ctx, 77)) },
+		"Relation":      func(ctx context.Context) error { _, err := s.Relation(ctx, 77, 78); return err },
+		"AddBlock":      func(ctx context.Context) error { return s.AddBlock(ctx, 77, 78) },
+		"RemoveBlock":   func(ctx context.Context) error { return s.RemoveBlock(ctx, 77, 78) },
+		"BlocksOf":      func(ctx context.Context) error { return firstError(s.BlocksOf(ctx, 77)) },
+		"Ask":           func(ctx context.Context) error { return s.Ask(ctx, request) },
+		"Request":       func(ctx context.Context) error { _, err := s.Request(ctx, 77, 78); return err },
+		"Requests":      func(ctx context.Context) error { return firstError(s.Requests(ctx, 77)) },
+		"Accept":        func(ctx context.Context) error { return s.Accept(ctx, 77, 78, signature, moment()) },
+		"Withdraw":      func(ctx context.Context) error { return s.Withdraw(ctx, 77, 78) },
+		"SweepRequests": func(ctx context.Context) error { _, err := s.SweepRequests(ctx, moment()); return err },
+		"Leave":         func(ctx context.Context) error { return s.Leave(ctx, 77, message) },
+		"Collect":       func(ctx context.Context) error { _, err := s.Collect(ctx, 77, moment()); return err },
+		"SweepMessages": func(ctx context.Context) error { _, err := s.SweepMessages(ctx, moment()); return err },
+	}
+}
+
 func testClosed(t *testing.T, s storage.Store) {
 	all := calls(s)
+	maps.Copy(all, accountCalls(s))
 	for range 2 {
 		if err := s.Close(); err != nil {
 			t.Fatalf("Close() = %v", err)
@@ -103,13 +163,18 @@ func testClosed(t *testing.T, s storage.Store) {
 func testCancelled(t *testing.T, s storage.Store) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	for name, call := range calls(s) {
+	all := calls(s)
+	maps.Copy(all, accountCalls(s))
+	for name, call := range all {
 		if err := call(ctx); !errors.Is(err, context.Canceled) {
 			t.Errorf("%s with a cancelled context = %v, want context.Canceled", name, err)
 		}
 	}
 	if got := collect(t, s.Games(t.Context())); len(got) != 0 {
 		t.Errorf("a cancelled PutGame stored %v", got)
+	}
+	if got := collect(t, s.Users(t.Context(), 0)); len(got) != 0 {
+		t.Errorf("a cancelled CreateUser stored %v", got)
 	}
 }
 
@@ -128,6 +193,12 @@ func testReopen(t *testing.T, s storage.Store) {
 	r := putRoom(t, s, room("gmtest", "Newcomers"))
 	b := ban("192.0.2.0/24", storage.ScopeLists)
 	addBan(t, s, b)
+	u, p := createUser(t, s, user("a@b.c"), profile("A"))
+	_, other := createUser(t, s, user("b@b.c"), profile("B"))
+	addBuddy(t, s, p.ID, other.ID)
+	asked := ask(t, s, other.ID, p.ID, moment())
+	message := storage.Message{From: other.ID, Kind: storage.MessageText, Text: "hi", Sent: moment()}
+	leave(t, s, p.ID, message)
 
 	s = again.Reopen(t)
 	differ(t, "servers", collect(t, s.LoadServers(t.Context())), servers)
@@ -137,6 +208,14 @@ func testReopen(t *testing.T, s storage.Store) {
 	differ(t, "games", collect(t, s.Games(t.Context())), []storage.Game{g})
 	differ(t, "rooms", collect(t, s.Rooms(t.Context(), "gmtest")), []storage.Room{r})
 	differ(t, "bans", collect(t, s.Bans(t.Context())), []storage.Ban{b})
+	differ(t, "user", must(s.UserByEmail(t.Context(), 0, u.Email))(t), u)
+	differ(t, "profile", must(s.GetProfile(t.Context(), p.ID))(t), p)
+	differ(t, "buddies", collect(t, s.BuddiesOf(t.Context(), p.ID)), []storage.ProfileID{other.ID})
+	differ(t, "requests", collect(t, s.Requests(t.Context(), p.ID)), []storage.Request{asked})
+	differ(t, "messages", must(s.Collect(t.Context(), p.ID, moment()))(t), []storage.Message{message})
+	if next, _ := createUser(t, s, user("c@b.c"), profile("C")); next.ID <= u.ID {
+		t.Errorf("CreateUser() gave out id %d after %d", next.ID, u.ID)
+	}
 	if next := putRoom(t, s, room("gmtest", "Old hands")); next.ID == r.ID {
 		t.Errorf("PutRoom() gave out id %d again", r.ID)
 	}

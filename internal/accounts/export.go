@@ -1,0 +1,194 @@
+package accounts
+
+import (
+	"context"
+	"crypto/md5"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"iter"
+	"time"
+
+	"github.com/respawnd/respawnd/storage"
+)
+
+// Account is one account as it leaves or enters: with everything that hangs on
+// it but CD keys, open requests and messages.
+type Account struct {
+	ID       storage.UserID     `json:"id,omitzero"` // 0: a new one
+	Partner  int                `json:"partner,omitzero"`
+	Email    string             `json:"email"`
+	MD5      string             `json:"password_md5,omitzero"` // hex; as good as the password itself
+	Password string             `json:"password,omitzero"`     // instead of MD5
+	Ban      storage.AccountBan `json:"ban,omitzero"`
+	Created  time.Time          `json:"created,omitzero"`
+	Profiles []AccountProfile   `json:"profiles"`
+}
+
+// AccountProfile is one profile of an Account.
+type AccountProfile struct {
+	Profile storage.Profile     `json:"profile"`
+	Buddies []storage.ProfileID `json:"buddies,omitempty"`
+	Blocks  []storage.ProfileID `json:"blocks,omitempty"`
+}
+
+// Export yields all accounts in the order of ids, with what is needed to log in
+// only if secrets is true: whoever reads that can log in as anybody. An account
+// that cannot be read is an item with an error, the rest follows; any error
+// that does not match storage.ErrDamaged or ErrUnsealable is the last item.
+func (s *Service) Export(ctx context.Context, secrets bool) iter.Seq2[Account, error] {
+	return func(yield func(Account, error) bool) {
+		for u, err := range s.store.Users(ctx, 0) {
+			var a Account
+			if err == nil {
+				a, err = s.export(ctx, &u, secrets)
+			}
+			if errors.Is(err, storage.ErrNotFound) {
+				continue // deleted meanwhile
+			}
+			goesOn := err == nil || errors.Is(err, storage.ErrDamaged) || errors.Is(err, ErrUnsealable)
+			if !yield(a, err) || !goesOn {
+				return
+			}
+		}
+	}
+}
+
+// export returns one account.
+func (s *Service) export(ctx context.Context, u *storage.User, secrets bool) (Account, error) {
+	a := Account{ID: u.ID, Partner: u.Partner, Email: u.Email, Ban: u.Ban, Created: u.Created}
+	if secrets {
+		var err error
+		if a.MD5, err = s.secret(u); err != nil {
+			return Account{}, err
+		}
+	}
+	profiles, err := s.store.ProfilesOf(ctx, u.ID)
+	if err != nil {
+		return Account{}, err
+	}
+	for _, p := range profiles {
+		out := AccountProfile{Profile: p}
+		out.Profile.CDKeys = nil // digests of another key file are worth nothing
+		if out.Buddies, err = ids(s.store.BuddiesOf(ctx, p.ID)); err != nil {
+			return Account{}, err
+		}
+		if out.Blocks, err = ids(s.store.BlocksOf(ctx, p.ID)); err != nil {
+			return Account{}, err
+		}
+		a.Profiles = append(a.Profiles, out)
+	}
+	return a, nil
+}
+
+func ids(seq iter.Seq2[storage.ProfileID, error]) (all []storage.ProfileID, err error) {
+	for id, err := range seq {
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, id)
+	}
+	return all, nil
+}
+
+// Import stores one account and returns it with its ids; those of the account
+// are kept. It does not touch an account that is there: ErrEmailTaken, or an
+// error that matches storage.ErrTaken for an id. Nicks that are against our
+// rules are let through, other servers had other rules. Buddies and blocks are
+// left to ImportBuddies. An account without password can get one later.
+func (s *Service) Import(ctx context.Context, a Account) (Account, error) {
+	if len(a.Profiles) == 0 || len(a.Profiles) > storage.MaxProfiles {
+		return Account{}, ErrBadProfile
+	}
+	u, err := s.importUser(&a)
+	if err != nil {
+		return Account{}, err
+	}
+	s.sealing.RLock()
+	defer s.sealing.RUnlock()
+	if err := s.importPassword(&u, &a); err != nil {
+		return Account{}, err
+	}
+	u, first, err := s.store.CreateUser(ctx, u, a.Profiles[0].Profile)
+	if err != nil {
+		return Account{}, fmt.Errorf("import: %w", refuseTaken(err))
+	}
+	a.ID, a.Profiles[0].Profile = u.ID, first
+	for i := range a.Profiles[1:] {
+		p := &a.Profiles[i+1].Profile
+		p.User = u.ID
+		if *p, err = s.store.CreateProfile(ctx, *p); err != nil {
+			return a, fmt.Errorf("import of user %d: %w", u.ID, errors.Join(refuseTaken(err), s.store.DeleteUser(ctx, u.ID)))
+		}
+	}
+	a.MD5, a.Password = "", ""
+	return a, nil
+}
+
+// importUser checks an account and returns its user, without the password. It
+// replaces the profiles of a by what is to be stored.
+func (s *Service) importUser(a *Account) (storage.User, error) {
+	if err := checkEmail(a.Email); err != nil {
+		return storage.User{}, err
+	}
+	profiles := make([]AccountProfile, len(a.Profiles))
+	copy(profiles, a.Profiles)
+	for i := range profiles {
+		p := &profiles[i].Profile
+		p.CDKeys, p.Rev = nil, 0
+		nicks := make([]storage.UniqueNick, 0, len(p.UniqueNicks))
+		for _, n := range p.UniqueNicks {
+			nicks = append(nicks, s.uniqueNick(n.Namespace, n.Nick))
+		}
+		p.UniqueNicks = nicks
+	}
+	a.Profiles = profiles
+	return storage.User{ID: a.ID, Partner: a.Partner, Email: a.Email, Ban: a.Ban, Created: a.Created}, nil
+}
+
+// importPassword seals the password of an account into u.
+func (s *Service) importPassword(u *storage.User, a *Account) error {
+	switch {
+	case a.Password != "":
+		if err := checkPassword(a.Password); err != nil {
+			return err
+		}
+		s.setPassword(u, a.Password)
+	case a.MD5 != "":
+		sum, err := hex.DecodeString(a.MD5)
+		if err != nil || len(sum) != md5.Size {
+			return ErrBadPassword
+		}
+		u.Secret = s.keys.Load().seal(kindDigest, u, sum)
+	}
+	return nil
+}
+
+// ImportBuddies adds the buddies and blocks of an account that Import has
+// stored, after all accounts of the import. Profiles that are not there and
+// pairs that are there already are passed over.
+func (s *Service) ImportBuddies(ctx context.Context, a Account) error {
+	for _, p := range a.Profiles {
+		for _, id := range p.Buddies {
+			if err := passOver(s.store.AddBuddy(ctx, p.Profile.ID, id)); err != nil {
+				return err
+			}
+		}
+		for _, id := range p.Blocks {
+			if err := passOver(s.store.AddBlock(ctx, p.Profile.ID, id)); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// passOver drops the errors that ImportBuddies has no use for.
+func passOver(err error) error {
+	for _, harmless := range []error{storage.ErrNotFound, storage.ErrTaken, storage.ErrFull, storage.ErrInvalid} {
+		if errors.Is(err, harmless) {
+			return nil
+		}
+	}
+	return err
+}

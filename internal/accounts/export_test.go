@@ -1,0 +1,139 @@
+package accounts
+
+import (
+	"encoding/json"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/respawnd/respawnd/storage"
+)
+
+func TestExportAndImport(t *testing.T) {
+	from, to := open(t, Options{}), open(t, Options{})
+	a := register(t, from, alice())
+	second, err := from.NewProfile(t.Context(), a.User, "M\xfcller")
+	if err != nil {
+		t.Fatal(err)
+	}
+	bob := alice()
+	bob.Email, bob.UniqueNick, bob.Password = "b@b.c", "Bob", "other"
+	b := register(t, from, bob)
+	for _, err := range []error{
+		from.store.AddBuddy(t.Context(), a.ID, b.ID), from.store.AddBuddy(t.Context(), b.ID, second.ID),
+		from.store.AddBlock(t.Context(), second.ID, a.ID), from.RegisterCDKey(t.Context(), a.ID, "gmtest", "ABCD"),
+		from.store.DeleteProfile(t.Context(), register(t, from, func() Registration {
+			r := alice()
+			r.Nick, r.UniqueNick = "Gone", ""
+			return r
+		}()).ID),
+	} {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	var all []Account
+	for a, err := range from.Export(t.Context(), true) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, err := json.Marshal(a) // as it goes through a file
+		if err != nil {
+			t.Fatal(err)
+		}
+		var back Account
+		if err := json.Unmarshal(text, &back); err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, back)
+	}
+	for _, a := range all {
+		if _, err := to.Import(t.Context(), a); err != nil {
+			t.Fatalf("Import() = %v", err)
+		}
+	}
+	for range 2 {
+		for _, a := range all {
+			if err := to.ImportBuddies(t.Context(), a); err != nil {
+				t.Fatalf("ImportBuddies() = %v", err)
+			}
+		}
+	}
+	var again []Account
+	for a, err := range to.Export(t.Context(), true) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		again = append(again, a)
+	}
+	if diff := cmp.Diff(all, again, cmpopts.IgnoreFields(storage.Profile{}, "Rev"), cmpopts.EquateEmpty()); diff != "" || len(all) != 2 {
+		t.Errorf("after export and import (-want +got):\n%s", diff)
+	}
+	wantLogin(t, to, "an imported account", byNick("AliceU", "rosebud"))
+	wantLogin(t, to, "a nick that is not UTF-8", prove(Proof{User: "M\xfcller@alice@example.com"}, "rosebud"))
+	if next := register(t, to, func() Registration { r := alice(); r.Email, r.UniqueNick = "c@b.c", ""; return r }()); next.ID <= b.ID {
+		t.Errorf("profile %d came after the imported %d", next.ID, b.ID)
+	}
+	_, err = to.Import(t.Context(), all[0])
+	if !errors.Is(err, storage.ErrTaken) && !errors.Is(err, ErrEmailTaken) {
+		t.Errorf("the second Import() = %v, want a refusal", err)
+	}
+	for a, err := range from.Export(t.Context(), false) {
+		if err != nil || a.MD5 != "" || a.Password != "" {
+			t.Errorf("Export() without secrets has one of user %d (%v)", a.ID, err)
+		}
+	}
+}
+
+func TestImportFromOtherServers(t *testing.T) {
+	s := open(t, Options{})
+	profiles := func(nick string) []AccountProfile {
+		return []AccountProfile{{Profile: storage.Profile{Nick: nick, UniqueNicks: []storage.UniqueNick{{Namespace: 1, Nick: nick}}}}}
+	}
+	for name, a := range map[string]Account{
+		"with the password":   {Email: "a@b.c", Password: "rosebud", Profiles: profiles("Plain")},
+		"with its digest":     {Email: "b@b.c", MD5: strings.ToUpper(secretOf("rosebud")), Profiles: profiles("Digest")},
+		"against our rules":   {Email: "c@b.c", Password: "rosebud", Profiles: profiles("id")},
+		"without a password":  {Email: "d@b.c", Profiles: profiles("Nothing")},
+		"several profiles":    {Email: "e@b.c", Password: "rosebud", Profiles: append(profiles("One"), profiles("Two")...)},
+		"ids of its own":      {ID: 70, Email: "f@b.c", Password: "rosebud", Profiles: profiles("Seventy")},
+		"another partnercode": {Email: "a@b.c", Partner: 10, Password: "rosebud", Profiles: profiles("Partner")},
+	} {
+		got, err := s.Import(t.Context(), a)
+		if err != nil || got.ID == 0 || got.Profiles[0].Profile.ID == 0 || got.Password != "" || got.MD5 != "" {
+			t.Errorf("%s: Import() = %+v, %v", name, got, err)
+			continue
+		}
+		p := prove(Proof{UniqueNick: a.Profiles[0].Profile.Nick, Namespace: 1, Partner: a.Partner}, "rosebud")
+		if a.Password == "" && a.MD5 == "" {
+			_, err := s.CheckProof(t.Context(), p)
+			wantRefusal(t, "a login without password", err, ErrBadPassword)
+			if err := s.ChangePassword(t.Context(), got.ID, "rosebud"); err != nil {
+				t.Fatal(err)
+			}
+		}
+		wantLogin(t, s, name, p)
+	}
+	for name, tt := range map[string]struct {
+		a    Account
+		want error
+	}{
+		"no e-mail":       {Account{Email: "x", Profiles: profiles("X1")}, ErrBadEmail},
+		"no profile":      {Account{Email: "x@b.c"}, ErrBadProfile},
+		"bad digest":      {Account{Email: "x@b.c", MD5: "12", Profiles: profiles("X1")}, ErrBadPassword},
+		"taken nick":      {Account{Email: "x@b.c", Profiles: profiles("plain")}, ErrUniqueNickTaken},
+		"bad profile":     {Account{Email: "x@b.c", Profiles: profiles("")}, storage.ErrInvalid},
+		"same nick twice": {Account{Email: "x@b.c", Profiles: append(profiles("X1"), profiles("X1")...)}, ErrNickTaken},
+		"negative number": {Account{Email: "x@b.c", Partner: -1, Profiles: profiles("X1")}, storage.ErrInvalid},
+	} {
+		if _, err := s.Import(t.Context(), tt.a); !errors.Is(err, tt.want) {
+			t.Errorf("%s: Import() = %v, want %v", name, err, tt.want)
+		}
+		if _, err := s.store.UserByEmail(t.Context(), 0, "x@b.c"); !errors.Is(err, storage.ErrNotFound) {
+			t.Errorf("%s: a refused import left an account (%v)", name, err)
+		}
+	}
+}

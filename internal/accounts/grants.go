@@ -1,0 +1,201 @@
+package accounts
+
+import (
+	"container/list"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/hex"
+	"errors"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/respawnd/respawnd/storage"
+)
+
+const (
+	// DefaultTicketLife is how long a login ticket is good.
+	DefaultTicketLife = 48 * time.Hour
+	// TicketLen is the length of a login ticket: what clients have room for.
+	TicketLen = 24
+	// DefaultTokenLife is how long an auth token is good.
+	DefaultTokenLife = 10 * time.Minute
+	// MaxTokenLife is the longest that an auth token can be good.
+	MaxTokenLife = 48 * time.Hour
+
+	maxTokens  = 100_000
+	maxTickets = 200_000
+)
+
+// A grant lets somebody in as a profile.
+type grant struct {
+	profile   storage.ProfileID
+	challenge string
+	expires   time.Time
+	once      bool
+}
+
+// grants are the tokens or tickets that are out, in memory: they end with the
+// process. When there are too many, the oldest ends early. They are kept by
+// their digest, so that looking one up tells nothing of it.
+type grants struct {
+	max int
+
+	mu   sync.Mutex // guards the fields below
+	all  map[[sha256.Size]byte]*list.Element
+	ages *list.List // of granted, oldest first
+}
+
+type granted struct {
+	key [sha256.Size]byte
+	grant
+}
+
+func newGrants(most int) *grants {
+	return &grants{max: most, all: make(map[[sha256.Size]byte]*list.Element), ages: list.New()}
+}
+
+// add lets the holder of value in.
+func (g *grants) add(value string, v grant, now time.Time) {
+	key := sha256.Sum256([]byte(value))
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if e := g.all[key]; e != nil {
+		g.remove(e)
+	}
+	for e := g.ages.Front(); e != nil && (len(g.all) >= g.max || !now.Before(e.Value.(*granted).expires)); e = g.ages.Front() {
+		g.remove(e)
+	}
+	g.all[key] = g.ages.PushBack(&granted{key, v})
+}
+
+func (g *grants) remove(e *list.Element) {
+	delete(g.all, e.Value.(*granted).key)
+	g.ages.Remove(e)
+}
+
+// Reasons of find.
+var (
+	errNoGrant      = errors.New("no such grant")
+	errGrantExpired = errors.New("grant expired")
+)
+
+// find returns what value grants: errNoGrant or errGrantExpired if nothing.
+func (g *grants) find(value string, now time.Time) (grant, error) {
+	key := sha256.Sum256([]byte(value))
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	e := g.all[key]
+	if e == nil {
+		return grant{}, errNoGrant
+	}
+	v := e.Value.(*granted).grant
+	if !now.Before(v.expires) {
+		return grant{}, errGrantExpired
+	}
+	return v, nil
+}
+
+// use ends a grant that is good once. false: somebody else was faster.
+func (g *grants) use(value string) bool {
+	key := sha256.Sum256([]byte(value))
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	e := g.all[key]
+	if e == nil {
+		return false
+	}
+	if e.Value.(*granted).once {
+		g.remove(e)
+	}
+	return true
+}
+
+// revoke ends all grants of a profile.
+func (g *grants) revoke(profile storage.ProfileID) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	for e := g.ages.Front(); e != nil; {
+		next := e.Next()
+		if e.Value.(*granted).profile == profile {
+			g.remove(e)
+		}
+		e = next
+	}
+}
+
+// Token lets somebody in whom another service has checked: its holder logs in
+// as Profile without a password and proves that it was given the Challenge too.
+type Token struct {
+	Value     string
+	Challenge string
+	Profile   storage.ProfileID
+	Expires   time.Time
+}
+
+// IssueToken returns a new auth token for a profile. life of 0 is
+// DefaultTokenLife, more than MaxTokenLife is cut. With once the first login
+// uses it up. It is for services of ours that have checked who asks. Tokens end
+// with the process.
+func (s *Service) IssueToken(profile storage.ProfileID, life time.Duration, once bool) Token {
+	if life <= 0 {
+		life = DefaultTokenLife
+	}
+	now := time.Now()
+	t := Token{Value: randomText(), Challenge: randomText(), Profile: profile, Expires: now.Add(min(life, MaxTokenLife))}
+	s.tokens.add(t.Value, grant{profile, t.Challenge, t.Expires, once}, now)
+	return t
+}
+
+// randomText returns 24 random bytes in a form that needs no escapes.
+func randomText() string {
+	var b [24]byte
+	_, _ = rand.Read(b[:]) // never fails
+	return base64.RawURLEncoding.EncodeToString(b[:])
+}
+
+// IssueTicket returns a new login ticket for a profile: TicketLen characters
+// that need no escapes. One login uses it up; CheckTicket does not. Tickets end
+// with the process.
+func (s *Service) IssueTicket(profile storage.ProfileID) string {
+	var b [16]byte
+	_, _ = rand.Read(b[:]) // never fails
+	ticket := strings.NewReplacer("+", "[", "/", "]", "=", "_").Replace(base64.StdEncoding.EncodeToString(b[:]))
+	now := time.Now()
+	s.tickets.add(ticket, grant{profile: profile, expires: now.Add(s.opt.TicketLife), once: true}, now)
+	return ticket
+}
+
+// CheckTicket returns whose login ticket that is: ErrBadTicket,
+// ErrExpiredTicket.
+func (s *Service) CheckTicket(ticket string) (storage.ProfileID, error) {
+	g, err := s.tickets.find(ticket, time.Now())
+	return g.profile, refuseTicket(err)
+}
+
+// refuseTicket makes a refusal of a ticket that grants nothing.
+func refuseTicket(err error) error {
+	switch {
+	case errors.Is(err, errNoGrant):
+		return ErrBadTicket
+	case errors.Is(err, errGrantExpired):
+		return ErrExpiredTicket
+	}
+	return err
+}
+
+// RevokeGrants ends all tokens and tickets of a profile.
+func (s *Service) RevokeGrants(profile storage.ProfileID) {
+	s.tokens.revoke(profile)
+	s.tickets.revoke(profile)
+}
+
+// NewSignature returns a signature for a buddy request or a profile:
+// storage.SignatureLen random hex digits. Random is enough, because the store
+// keeps the signature with the request and compares it there.
+func NewSignature() string {
+	var b [storage.SignatureLen / 2]byte
+	_, _ = rand.Read(b[:]) // never fails
+	return hex.EncodeToString(b[:])
+}

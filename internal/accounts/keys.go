@@ -1,0 +1,200 @@
+package accounts
+
+import (
+	"crypto/aes"
+	"crypto/cipher"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+)
+
+// Errors of the key file.
+var (
+	// ErrNoKey means that the key file is missing although accounts were
+	// sealed with it.
+	ErrNoKey = errors.New("the sealing key is missing, the accounts cannot be opened without it")
+	// ErrKeyFile means that the key file is not what it must be.
+	ErrKeyFile = errors.New("not a sealing key file")
+	// ErrKeyExposed means that others than the owner may read the key file.
+	ErrKeyExposed = errors.New("the sealing key is readable by others; set its mode to 0600")
+	// ErrUnsealable means that a sealed value was sealed with another key, for
+	// another account, or is damaged.
+	ErrUnsealable = errors.New("sealed value does not open")
+)
+
+const (
+	keyFormat   = 1
+	keyLen      = 32 // AES-256
+	maxKeyFile  = 64 << 10
+	maxKeys     = 64
+	keyFileMode = 0o600
+)
+
+// keyFile is the key file: JSON, outside the store. Values say which key sealed
+// them, so that two keys can be in use while one replaces the other.
+type keyFile struct {
+	Format int         `json:"format"`
+	Active uint32      `json:"active"` // what seals
+	Keys   []sealedKey `json:"keys"`   // what opens
+	Digest []byte      `json:"digest"` // for digests of CD keys; stays when the others change
+}
+
+type sealedKey struct {
+	ID  uint32 `json:"id"`
+	Key []byte `json:"key"`
+}
+
+// keyring is a key file ready for use. It is not changed once in
+// use.
+type keyring struct {
+	file  keyFile
+	aeads map[uint32]cipher.AEAD
+}
+
+func newKeyring(f keyFile) (*keyring, error) {
+	if f.Format != keyFormat || len(f.Keys) == 0 || len(f.Keys) > maxKeys || len(f.Digest) != keyLen {
+		return nil, ErrKeyFile
+	}
+	r := &keyring{file: f, aeads: make(map[uint32]cipher.AEAD, len(f.Keys))}
+	for _, k := range f.Keys {
+		if len(k.Key) != keyLen || r.aeads[k.ID] != nil {
+			return nil, ErrKeyFile
+		}
+		block, err := aes.NewCipher(k.Key)
+		if err != nil {
+			return nil, err
+		}
+		if r.aeads[k.ID], err = cipher.NewGCM(block); err != nil {
+			return nil, err
+		}
+	}
+	if r.aeads[f.Active] == nil {
+		return nil, ErrKeyFile
+	}
+	return r, nil
+}
+
+// randomKey returns a new key.
+func randomKey() []byte {
+	key := make([]byte, keyLen)
+	_, _ = rand.Read(key) // never fails
+	return key
+}
+
+// firstKeys returns the keyring of a store without accounts.
+func firstKeys() (*keyring, error) {
+	return newKeyring(keyFile{
+		Format: keyFormat, Active: 1, Keys: []sealedKey{{1, randomKey()}}, Digest: randomKey(),
+	})
+}
+
+// withNewKey returns a keyring that seals with a new key and opens with the
+// old ones too.
+func (r *keyring) withNewKey() (*keyring, error) {
+	f := r.file
+	f.Keys = slices.Clone(f.Keys)
+	f.Active = slices.MaxFunc(f.Keys, func(a, b sealedKey) int { return int(a.ID) - int(b.ID) }).ID + 1
+	f.Keys = append(f.Keys, sealedKey{f.Active, randomKey()})
+	return newKeyring(f)
+}
+
+// activeOnly returns a keyring without the old keys.
+func (r *keyring) activeOnly() (*keyring, error) {
+	f := r.file
+	f.Keys = slices.DeleteFunc(slices.Clone(f.Keys), func(k sealedKey) bool { return k.ID != f.Active })
+	return newKeyring(f)
+}
+
+// alsoOpens makes r open what old opens, though its file has no such key any
+// more: a login may have read an account just before it was sealed again.
+func (r *keyring) alsoOpens(old *keyring) {
+	for id, aead := range old.aeads {
+		if r.aeads[id] == nil {
+			r.aeads[id] = aead
+		}
+	}
+}
+
+// readKeys reads a key file. A missing one answers fs.ErrNotExist.
+func readKeys(path string) (*keyring, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, err
+	}
+	if runtime.GOOS != "windows" && info.Mode().Perm()&0o077 != 0 {
+		return nil, fmt.Errorf("%s: %w", path, ErrKeyExposed)
+	}
+	if info.Size() > maxKeyFile {
+		return nil, fmt.Errorf("%s: %w", path, ErrKeyFile)
+	}
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	var f keyFile
+	if json.Unmarshal(text, &f) != nil { // its error would quote the file
+		return nil, fmt.Errorf("%s: %w", path, ErrKeyFile)
+	}
+	r, err := newKeyring(f)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return r, nil
+}
+
+// write puts the key file in place: complete and on disk before it has its
+// name. With fresh it refuses to replace one.
+func (r *keyring) write(path string, fresh bool) (err error) {
+	text, err := json.Marshal(r.file)
+	if err != nil {
+		return err
+	}
+	dir, err := os.OpenRoot(filepath.Dir(path))
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, dir.Close()) }()
+	name := filepath.Base(path)
+	tmp := name + ".tmp"
+	if err := dir.Remove(tmp); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	f, err := dir.OpenFile(tmp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, keyFileMode)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(append(text, '\n'))
+	if err == nil {
+		err = f.Sync()
+	}
+	if err = errors.Join(err, f.Close()); err != nil {
+		return errors.Join(err, dir.Remove(tmp))
+	}
+	if fresh {
+		if _, err := dir.Stat(name); err == nil {
+			return errors.Join(fs.ErrExist, dir.Remove(tmp))
+		}
+	}
+	if err := dir.Rename(tmp, name); err != nil {
+		return err
+	}
+	return syncDir(dir)
+}
+
+// syncDir makes the names in a folder durable, where the system can do that.
+func syncDir(dir *os.Root) error {
+	if runtime.GOOS == "windows" {
+		return nil
+	}
+	d, err := dir.Open(".")
+	if err != nil {
+		return err
+	}
+	return errors.Join(d.Sync(), d.Close())
+}

@@ -1,0 +1,394 @@
+package accounts
+
+import (
+	"bytes"
+	"context"
+	"crypto/md5"
+	"encoding/base64"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/rs/zerolog"
+
+	"github.com/respawnd/respawnd/internal/gamespy"
+	"github.com/respawnd/respawnd/storage"
+)
+
+func TestKeyFileIsPrivateAndOutlivesTheService(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "account.key")
+	store := openStore(t, filepath.Join(dir, "respawnd.db"))
+	register(t, openOver(t, store, Options{KeyFile: path}), alice())
+	info, err := os.Stat(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if mode := info.Mode().Perm(); runtime.GOOS != "windows" && mode != 0o600 {
+		t.Errorf("mode = %v, want 0600", mode)
+	}
+	wantLogin(t, openOver(t, store, Options{KeyFile: path}), "after opening again", byNick("AliceU", "rosebud"))
+	names, err := filepath.Glob(filepath.Join(dir, "*"))
+	if err != nil || len(names) != 2 {
+		t.Errorf("files = %v, %v, want the store and the key", names, err)
+	}
+}
+
+func TestKeyFileProblems(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "account.key")
+	store := openStore(t, filepath.Join(dir, "respawnd.db"))
+	register(t, openOver(t, store, Options{KeyFile: path}), alice())
+	good, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Remove(path); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Open(t.Context(), store, Options{KeyFile: path}); !errors.Is(err, ErrNoKey) {
+		t.Errorf("Open() without the key of a store with accounts = %v, want ErrNoKey", err)
+	}
+	if _, err := os.Stat(path); !errors.Is(err, os.ErrNotExist) {
+		t.Error("a new key file was made for a store with accounts")
+	}
+	for name, content := range map[string]string{
+		"empty": "", "text": "hello", "half": string(good[:len(good)/2]), "no keys": `{"format":1,"active":1,"digest":"AAAA"}`,
+		"newer":        strings.Replace(string(good), `"format":1`, `"format":2`, 1),
+		"no active":    strings.Replace(string(good), `"active":1`, `"active":7`, 1),
+		"huge":         strings.Repeat(" ", maxKeyFile+1),
+		"short digest": strings.Replace(string(good), `"digest":"`, `"digest":"AAAA","x":"`, 1),
+	} {
+		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		_, err := Open(t.Context(), store, Options{KeyFile: path})
+		if !errors.Is(err, ErrKeyFile) || !strings.Contains(err.Error(), path) {
+			t.Errorf("%s: Open() = %v, want ErrKeyFile with the path", name, err)
+		}
+	}
+	if err := os.WriteFile(path, good, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if runtime.GOOS != "windows" {
+		if err := os.Chmod(path, 0o640); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := Open(t.Context(), store, Options{KeyFile: path}); !errors.Is(err, ErrKeyExposed) {
+			t.Errorf("Open() of a key that others may read = %v, want ErrKeyExposed", err)
+		}
+	}
+}
+
+func TestAnotherKeyOpensNothing(t *testing.T) {
+	dir := t.TempDir()
+	store := openStore(t, filepath.Join(dir, "respawnd.db"))
+	register(t, openOver(t, store, Options{KeyFile: filepath.Join(dir, "a.key")}), alice())
+	open(t, Options{KeyFile: filepath.Join(dir, "b.key")}) // of another store
+	s := openOver(t, store, Options{KeyFile: filepath.Join(dir, "b.key")})
+	if _, err := s.CheckProof(t.Context(), byNick("AliceU", "rosebud")); !errors.Is(err, ErrUnsealable) {
+		t.Errorf("CheckProof() with another key = %v, want ErrUnsealable", err)
+	}
+}
+
+func TestSealIsBoundToItsAccount(t *testing.T) {
+	keys, err := firstKeys()
+	if err != nil {
+		t.Fatal(err)
+	}
+	u := storage.User{Partner: 1, Email: "A@b.c"}
+	sealed := keys.seal(kindDigest, &u, []byte("secret"))
+	if got, err := keys.open(kindDigest, &storage.User{Partner: 1, Email: "a@B.C"}, sealed); err != nil || string(got) != "secret" {
+		t.Errorf("open() = %q, %v", got, err)
+	}
+	flipped := bytes.Clone(sealed)
+	flipped[len(flipped)-1] ^= 1
+	tests := map[string]struct {
+		kind   string
+		u      storage.User
+		sealed []byte
+	}{
+		"another e-mail":  {kindDigest, storage.User{Partner: 1, Email: "b@b.c"}, sealed},
+		"another partner": {kindDigest, storage.User{Email: "a@b.c"}, sealed},
+		"another kind":    {kindPassword, u, sealed},
+		"a changed bit":   {kindDigest, u, flipped},
+		"nothing":         {kindDigest, u, nil},
+		"a header":        {kindDigest, u, sealed[:sealHeader+nonceLen]},
+		"another version": {kindDigest, u, append([]byte{2}, sealed[1:]...)},
+		"another key":     {kindDigest, u, append([]byte{1, 0, 0, 0, 9}, sealed[5:]...)},
+	}
+	for name, tt := range tests {
+		if got, err := keys.open(tt.kind, &tt.u, tt.sealed); !errors.Is(err, ErrUnsealable) {
+			t.Errorf("%s: open() = %q, %v, want ErrUnsealable", name, got, err)
+		}
+	}
+	if again := keys.seal(kindDigest, &u, []byte("secret")); bytes.Equal(again, sealed) {
+		t.Error("the same secret was sealed the same twice")
+	}
+}
+
+func FuzzOpenSealed(f *testing.F) {
+	keys, err := firstKeys()
+	if err != nil {
+		f.Fatal(err)
+	}
+	u := storage.User{Email: "a@b.c"}
+	sealed := keys.seal(kindDigest, &u, []byte("secret"))
+	f.Add(sealed)
+	f.Add(sealed[:17])
+	f.Add([]byte{1, 0, 0, 0, 1})
+	f.Fuzz(func(t *testing.T, p []byte) {
+		if got, err := keys.open(kindDigest, &u, p); err == nil && !bytes.Equal(p, sealed) {
+			t.Errorf("open(%x) = %q", p, got)
+		}
+	})
+}
+
+// spellings returns every way in which a password may lie about.
+func spellings(password string) map[string]string {
+	sum := md5.Sum([]byte(password))
+	lower := hex.EncodeToString(sum[:])
+	all := map[string]string{
+		"password": password, "raw md5": string(sum[:]), "md5": lower, "upper md5": strings.ToUpper(lower),
+		"encoded for the wire": gamespy.EncodePassword(password),
+	}
+	for name, text := range map[string]string{"password": password, "raw md5": string(sum[:]), "md5": lower} {
+		all[name+" in base64"] = strings.TrimRight(base64.StdEncoding.EncodeToString([]byte(text)), "=")
+		all[name+" in base64 for URLs"] = strings.TrimRight(base64.URLEncoding.EncodeToString([]byte(text)), "=")
+		all[name+" in hex"] = hex.EncodeToString([]byte(text))
+		// Inside a longer text base64 looks different at its beginning and end.
+		for shift := range 3 {
+			inside := base64.StdEncoding.EncodeToString([]byte(strings.Repeat("x", shift) + text + "x"))
+			all[fmt.Sprintf("%s in base64, shifted by %d", name, shift)] = inside[4 : len(inside)-4]
+		}
+	}
+	return all
+}
+
+func TestNoSecretLiesAbout(t *testing.T) {
+	dir := t.TempDir()
+	var logged bytes.Buffer
+	opt := Options{KeyFile: filepath.Join(dir, "account.key"), KeepPasswords: true, Log: zerolog.New(&logged)}
+	store := openStore(t, filepath.Join(dir, "respawnd.db"))
+	s := openOver(t, store, opt)
+	passwords := []string{"correct horse battery", "another rosebud 4711", "Tr0ub4dor&3"}
+	p := register(t, s, func() Registration { r := alice(); r.Password = passwords[0]; return r }())
+	var said []string
+	for _, err := range []error{
+		s.RegisterCDKey(t.Context(), p.ID, "gmtest", "SECRETCDKEY12345"),
+		s.ChangePassword(t.Context(), p.User, passwords[1]),
+		func() error { _, err := s.RotateKey(t.Context()); return err }(),
+		s.ChangeEmail(t.Context(), p.User, "new@example.com"),
+	} {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	_, err := s.CheckProof(t.Context(), byNick("AliceU", passwords[2]))
+	said = append(said, fmt.Sprint(err))
+	_, err = s.Register(t.Context(), Registration{Email: "new@example.com", Nick: "x", Password: passwords[2]})
+	said = append(said, fmt.Sprint(err))
+	wantLogin(t, s, "the right password", byNick("AliceU", passwords[1]))
+
+	files, err := filepath.Glob(filepath.Join(dir, "*"))
+	if err != nil || len(files) < 2 {
+		t.Fatal(files, err)
+	}
+	contents := map[string][]byte{"log": logged.Bytes(), "errors": []byte(strings.Join(said, "\n"))}
+	for _, path := range files {
+		if contents[path], err = os.ReadFile(path); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for where, content := range contents {
+		for _, password := range passwords {
+			for how, text := range spellings(password) {
+				if bytes.Contains(content, []byte(text)) {
+					t.Errorf("%s holds the %s", where, how)
+				}
+			}
+		}
+		if bytes.Contains(bytes.ToUpper(content), []byte("SECRETCDKEY12345")) {
+			t.Errorf("%s holds the CD key", where)
+		}
+	}
+	if logged.Len() == 0 {
+		t.Error("nothing was logged at all")
+	}
+}
+
+func TestRotateKey(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "account.key")
+	store := openStore(t, filepath.Join(dir, "respawnd.db"))
+	s := openOver(t, store, Options{KeyFile: path, KeepPasswords: true})
+	const n = 20
+	for i := range n {
+		r := alice()
+		r.Email, r.UniqueNick = fmt.Sprintf("%d@b.c", i), fmt.Sprint("Name", i)
+		register(t, s, r)
+	}
+	if _, err := s.Import(t.Context(), Account{Email: "none@b.c", Profiles: []AccountProfile{{Profile: storage.Profile{Nick: "N"}}}}); err != nil {
+		t.Fatal(err)
+	}
+	before, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for round := range 2 {
+		if got, err := s.RotateKey(t.Context()); got != n || err != nil {
+			t.Fatalf("RotateKey() = %d, %v, want %d", got, err, n)
+		}
+		fresh := openOver(t, store, Options{KeyFile: path})
+		if keys := fresh.keys.Load().file.Keys; len(keys) != 1 || keys[0].ID != uint32(round+2) {
+			t.Errorf("round %d: the file has %d keys, the first is %d", round, len(keys), keys[0].ID)
+		}
+		for i := range n {
+			wantLogin(t, s, "in the running service", byNick(fmt.Sprint("Name", i), "rosebud"))
+			wantLogin(t, fresh, "in a new one", byNick(fmt.Sprint("Name", i), "rosebud"))
+		}
+	}
+	if err := os.WriteFile(path, before, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	old := openOver(t, store, Options{KeyFile: path})
+	if _, err := old.CheckProof(t.Context(), byNick("Name1", "rosebud")); !errors.Is(err, ErrUnsealable) {
+		t.Errorf("CheckProof() with the key from before = %v, want ErrUnsealable", err)
+	}
+}
+
+// failing is a store whose UpdateUser fails from the n-th call on.
+type failing struct {
+	Store
+	left int
+}
+
+var errDisk = errors.New("disk on fire")
+
+func (f *failing) UpdateUser(ctx context.Context, u storage.User) (storage.User, error) {
+	if f.left--; f.left < 0 {
+		return storage.User{}, errDisk
+	}
+	return f.Store.UpdateUser(ctx, u)
+}
+
+func TestRotationThatBreaksOffIsFinishedByTheNext(t *testing.T) {
+	const n = 5
+	for broken := range n + 1 {
+		dir := t.TempDir()
+		path := filepath.Join(dir, "account.key")
+		store := openStore(t, filepath.Join(dir, "respawnd.db"))
+		first := openOver(t, store, Options{KeyFile: path})
+		for i := range n {
+			r := alice()
+			r.Email, r.UniqueNick = fmt.Sprintf("%d@b.c", i), fmt.Sprint("Name", i)
+			register(t, first, r)
+		}
+		s := openOver(t, &failing{store, broken}, Options{KeyFile: path})
+		_, err := s.RotateKey(t.Context())
+		if broken < n && !errors.Is(err, errDisk) {
+			t.Errorf("RotateKey() that breaks off after %d = %v", broken, err)
+		}
+		// As after a crash: only the files are left.
+		after := openOver(t, store, Options{KeyFile: path})
+		for i := range n {
+			wantLogin(t, after, fmt.Sprintf("account %d after %d", i, broken), byNick(fmt.Sprint("Name", i), "rosebud"))
+		}
+		if _, err := after.RotateKey(t.Context()); err != nil {
+			t.Errorf("the next RotateKey() = %v", err)
+		}
+		last := openOver(t, store, Options{KeyFile: path})
+		if keys := last.keys.Load().file.Keys; len(keys) != 1 {
+			t.Errorf("%d keys are in the file at the end, want 1", len(keys))
+		}
+		for i := range n {
+			wantLogin(t, last, "at the end", byNick(fmt.Sprint("Name", i), "rosebud"))
+		}
+	}
+}
+
+func TestAccountThatDoesNotOpenKeepsItsKey(t *testing.T) {
+	s := open(t, Options{})
+	p := register(t, s, alice())
+	bob := alice()
+	bob.Email, bob.UniqueNick = "b@b.c", "Bob"
+	register(t, s, bob)
+	u, err := s.store.GetUser(t.Context(), p.User)
+	if err != nil {
+		t.Fatal(err)
+	}
+	u.Secret[len(u.Secret)-1] ^= 1
+	if _, err := s.store.UpdateUser(t.Context(), u); err != nil {
+		t.Fatal(err)
+	}
+	n, err := s.RotateKey(t.Context())
+	if n != 1 || !errors.Is(err, ErrUnsealable) || !strings.Contains(err.Error(), "user 1") {
+		t.Errorf("RotateKey() = %d, %v, want 1 and ErrUnsealable of user 1", n, err)
+	}
+	if keys := s.keys.Load().file.Keys; len(keys) != 2 {
+		t.Errorf("%d keys are left, want both", len(keys))
+	}
+	wantLogin(t, s, "the other account", byNick("Bob", "rosebud"))
+}
+
+func TestRotationWhileEverythingGoesOn(t *testing.T) {
+	s := open(t, Options{})
+	const workers = 6
+	for i := range workers {
+		r := alice()
+		r.Email, r.UniqueNick = fmt.Sprintf("%d@b.c", i), fmt.Sprint("Name", i)
+		register(t, s, r)
+	}
+	stop := make(chan struct{})
+	var wg sync.WaitGroup
+	for i := range workers {
+		wg.Go(func() {
+			nick, password := fmt.Sprint("Name", i), "rosebud"
+			prof, err := s.ProfileByUniqueNick(t.Context(), 1, nick)
+			if err != nil {
+				t.Error(err)
+			}
+			for n := range 50 {
+				select {
+				case <-stop:
+					return
+				default:
+				}
+				wantLogin(t, s, "during a rotation", byNick(nick, password))
+				password = fmt.Sprint("password ", n)
+				if err := s.ChangePassword(t.Context(), prof.User, password); err != nil {
+					t.Errorf("ChangePassword() during a rotation = %v", err)
+				}
+				r := alice()
+				r.Email, r.UniqueNick = fmt.Sprintf("%d-%d@b.c", i, n), ""
+				register(t, s, r)
+			}
+		})
+	}
+	for range 5 {
+		if _, err := s.RotateKey(t.Context()); err != nil {
+			t.Errorf("RotateKey() = %v", err)
+		}
+	}
+	close(stop)
+	wg.Wait()
+	// Only what is in the file counts for the next process.
+	fresh := openOver(t, s.store, s.opt)
+	for u, err := range s.store.Users(t.Context(), 0) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := fresh.secret(&u); err != nil {
+			t.Errorf("user %d: %v", u.ID, err)
+		}
+	}
+	if err := s.WhileKeyStays(func() error { return errDisk }); !errors.Is(err, errDisk) {
+		t.Errorf("WhileKeyStays() = %v, want what f returned", err)
+	}
+}

@@ -1,0 +1,134 @@
+package accounts
+
+import (
+	"context"
+	"crypto/md5"
+	"crypto/subtle"
+	"errors"
+	"fmt"
+	"net/netip"
+	"time"
+
+	"github.com/respawnd/respawnd/storage"
+)
+
+// Credentials are an e-mail and a password as somebody sent them.
+type Credentials struct {
+	Partner  int
+	Email    string
+	Password string
+	From     netip.Addr // failures are counted by it
+}
+
+// CheckPassword returns the account with that e-mail if that is its password.
+// Refusals: ErrThrottled, ErrBanned, ErrBadEmail, ErrBadPassword.
+func (s *Service) CheckPassword(ctx context.Context, c Credentials) (storage.UserID, error) {
+	u, err := s.checkPassword(ctx, c)
+	s.metrics.login(err)
+	return u.ID, err
+}
+
+func (s *Service) checkPassword(ctx context.Context, c Credentials) (storage.User, error) {
+	now := time.Now()
+	if s.throttle.refuses(c.From, 0, now) {
+		return storage.User{}, ErrThrottled
+	}
+	u, err := s.store.UserByEmail(ctx, c.Partner, c.Email)
+	if errors.Is(err, storage.ErrNotFound) {
+		s.throttle.failed(c.From, 0, now)
+		_ = samePassword(NewSignature(), c.Password)
+		return storage.User{}, ErrBadEmail
+	}
+	if err != nil {
+		return storage.User{}, err
+	}
+	if s.throttle.refuses(c.From, u.ID, now) {
+		return storage.User{}, ErrThrottled
+	}
+	secret, err := s.secret(&u)
+	if err != nil {
+		return storage.User{}, err
+	}
+	if secret == "" || !samePassword(secret, c.Password) {
+		s.throttle.failed(c.From, u.ID, now)
+		return storage.User{}, ErrBadPassword
+	}
+	if u.Ban.In(now) {
+		return storage.User{}, ErrBanned
+	}
+	s.throttle.succeeded(c.From, u.ID)
+	return u, nil
+}
+
+// samePassword compares a password with a secret in constant time.
+func samePassword(secret, password string) bool {
+	return subtle.ConstantTimeCompare([]byte(secretOf(password)), []byte(secret)) == 1
+}
+
+// setPassword seals a password into u. The caller holds sealing for reading.
+func (s *Service) setPassword(u *storage.User, password string) {
+	keys := s.keys.Load()
+	sum := md5.Sum([]byte(password))
+	u.Secret, u.Password = keys.seal(kindDigest, u, sum[:]), nil
+	if s.opt.KeepPasswords {
+		u.Password = keys.seal(kindPassword, u, []byte(password))
+	}
+}
+
+// ChangePassword gives an account another password. The caller has made sure
+// that the owner or the operator asks. Refusals: ErrBadPassword.
+func (s *Service) ChangePassword(ctx context.Context, id storage.UserID, password string) error {
+	if err := checkPassword(password); err != nil {
+		return err
+	}
+	s.sealing.RLock()
+	defer s.sealing.RUnlock()
+	err := s.editUser(ctx, id, func(u *storage.User) error {
+		s.setPassword(u, password)
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("change password: %w", err)
+	}
+	s.log.Info().Uint32("user", uint32(id)).Msg("password changed")
+	return nil
+}
+
+// ErrNotKept means that the password itself of an account is not kept.
+var ErrNotKept = errors.New("the password itself is not kept")
+
+// Password returns the password itself of an account, or ErrNotKept. It is for
+// services whose protocol cannot do without.
+func (s *Service) Password(ctx context.Context, id storage.UserID) (string, error) {
+	u, err := s.store.GetUser(ctx, id)
+	if err != nil {
+		return "", err
+	}
+	if len(u.Password) == 0 {
+		return "", ErrNotKept
+	}
+	password, err := s.keys.Load().open(kindPassword, &u, u.Password)
+	if err != nil {
+		return "", fmt.Errorf("password of user %d: %w", id, err)
+	}
+	return string(password), nil
+}
+
+// ChangeEmail gives an account another e-mail. Refusals: ErrBadEmail,
+// ErrEmailTaken.
+func (s *Service) ChangeEmail(ctx context.Context, id storage.UserID, email string) error {
+	if err := checkEmail(email); err != nil {
+		return err
+	}
+	s.sealing.RLock()
+	defer s.sealing.RUnlock()
+	return s.editUser(ctx, id, func(u *storage.User) error {
+		next := *u
+		next.Email = email
+		if err := s.keys.Load().reseal(u, &next); err != nil { // the e-mail is part of the seal
+			return fmt.Errorf("password of user %d: %w", id, err)
+		}
+		*u = next
+		return nil
+	})
+}

@@ -1,0 +1,95 @@
+package accounts
+
+import (
+	"fmt"
+
+	"github.com/respawnd/respawnd/storage"
+)
+
+// Refusal is why the service did not do what it was asked for: something to
+// tell the player. Any other error is a fault of ours. A refusal says nothing
+// of what was sent.
+type Refusal uint8
+
+// The refusals.
+const (
+	ErrMalformed          Refusal = iota + 1 // ErrMalformed: the request makes no sense.
+	ErrThrottled                             // ErrThrottled: too many failures from there; later perhaps.
+	ErrBanned                                // ErrBanned: the account is banned.
+	ErrBadEmail                              // ErrBadEmail: no account has that e-mail, or it cannot be one.
+	ErrBadPassword                           // ErrBadPassword: wrong, or it cannot be one.
+	ErrBadProfile                            // ErrBadProfile: the account has no such nick.
+	ErrProfileDeleted                        // ErrProfileDeleted: the profile is gone.
+	ErrBadUniqueNick                         // ErrBadUniqueNick: nobody has that unique nick in that namespace.
+	ErrBadToken                              // ErrBadToken: no such token, or not any more.
+	ErrBadTicket                             // ErrBadTicket: no such login ticket.
+	ErrExpiredTicket                         // ErrExpiredTicket: the login ticket is too old.
+	ErrBadNick                               // ErrBadNick: the nick is against the rules.
+	ErrNickTaken                             // ErrNickTaken: the account has that nick already; see NickTakenError.
+	ErrNoOldNick                             // ErrNoOldNick: the account has no nick to be replaced.
+	ErrUniqueNickIllegal                     // ErrUniqueNickIllegal: the unique nick is against the rules.
+	ErrUniqueNickReserved                    // ErrUniqueNickReserved: the unique nick is a reserved word.
+	ErrUniqueNickTaken                       // ErrUniqueNickTaken: another profile has that unique nick.
+	ErrBadNamespace                          // ErrBadNamespace: the namespace has no unique nicks.
+	ErrEmailTaken                            // ErrEmailTaken: another account has that e-mail.
+	ErrBadField                              // ErrBadField: a value of a profile is against the rules.
+	ErrTooMany                               // ErrTooMany: the account has as many profiles, or the profile as many names, as it may have.
+	ErrLastProfile                           // ErrLastProfile: the only profile of an account cannot be deleted.
+	ErrBadCDKey                              // ErrBadCDKey: it cannot be a CD key.
+	ErrCDKeySet                              // ErrCDKeySet: the profile has another CD key for that game.
+	ErrCDKeyTaken                            // ErrCDKeyTaken: another profile has that CD key.
+)
+
+// Error says it in words that may be shown to a player.
+func (r Refusal) Error() string {
+	if text, ok := refusalTexts(r); ok {
+		return text
+	}
+	return fmt.Sprintf("refused (%d)", uint8(r))
+}
+
+// refusalTexts returns the words for r.
+func refusalTexts(r Refusal) (string, bool) {
+	texts := [...]string{
+		ErrMalformed:          "the request is malformed",
+		ErrThrottled:          "too many failed attempts, try again later",
+		ErrBanned:             "the account is banned",
+		ErrBadEmail:           "the e-mail is not known or not valid",
+		ErrBadPassword:        "the password is wrong or not valid",
+		ErrBadProfile:         "the account has no such profile",
+		ErrProfileDeleted:     "the profile was deleted",
+		ErrBadUniqueNick:      "the unique nick is not known",
+		ErrBadToken:           "the token is not valid",
+		ErrBadTicket:          "the login ticket is not valid",
+		ErrExpiredTicket:      "the login ticket is expired",
+		ErrBadNick:            "the nick is not allowed",
+		ErrNickTaken:          "the account has a profile with that nick",
+		ErrNoOldNick:          "the account has no profile with the nick to be replaced",
+		ErrUniqueNickIllegal:  "the unique nick is not allowed",
+		ErrUniqueNickReserved: "the unique nick is reserved",
+		ErrUniqueNickTaken:    "the unique nick is taken",
+		ErrBadNamespace:       "the namespace has no unique nicks",
+		ErrEmailTaken:         "the e-mail is taken",
+		ErrBadField:           "a value is not allowed",
+		ErrTooMany:            "there are too many already",
+		ErrLastProfile:        "the only profile of an account cannot be deleted",
+		ErrBadCDKey:           "the CD key is not valid",
+		ErrCDKeySet:           "the profile has another CD key",
+		ErrCDKeyTaken:         "the CD key belongs to another profile",
+	}
+	if int(r) < len(texts) && texts[r] != "" {
+		return texts[r], true
+	}
+	return "", false
+}
+
+// NickTakenError is ErrNickTaken with the profile that has the nick.
+type NickTakenError struct {
+	Profile storage.ProfileID
+}
+
+// Error says what ErrNickTaken says.
+func (e *NickTakenError) Error() string { return ErrNickTaken.Error() }
+
+// Unwrap returns ErrNickTaken.
+func (e *NickTakenError) Unwrap() error { return ErrNickTaken }

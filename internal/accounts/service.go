@@ -1,0 +1,212 @@
+package accounts
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/rs/zerolog"
+
+	"github.com/respawnd/respawnd/storage"
+)
+
+// Store is what the service needs of a storage engine.
+type Store interface {
+	storage.Accounts
+	storage.Buddies
+}
+
+// Options change a Service. Only KeyFile must be given.
+type Options struct {
+	// KeyFile is the path of the sealing key. It lies outside the store.
+	KeyFile string
+	// KeepPasswords also keeps the password itself, sealed. Some services
+	// cannot do without it; it only helps for passwords set from then on.
+	KeepPasswords bool
+	// Reserved are words that no unique nick may be, beside the key words of
+	// the protocol.
+	Reserved []string
+	// Rule says what holds for the unique nicks of a namespace. nil:
+	// DefaultRule. Changing it does not change the nicks that there are.
+	Rule func(namespace int) NamespaceRule
+
+	Failures        int           // failed logins forgiven to one account and address; 0: DefaultFailures
+	AddressFailures int           // failed logins forgiven to one address; 0: DefaultAddressFailures
+	FailureWindow   time.Duration // how long it takes to forget them all; 0: DefaultFailureWindow
+	TicketLife      time.Duration // how long a login ticket is good; 0: DefaultTicketLife
+
+	Registerer prometheus.Registerer
+	Log        zerolog.Logger
+}
+
+// Service is the rules of accounts over a store. All methods may be called from
+// any number of goroutines. Their errors are a Refusal, to be told, or a fault,
+// to be logged; neither holds anything secret.
+type Service struct {
+	store    Store
+	opt      Options
+	names    *names
+	throttle *throttle
+	tokens   *grants
+	tickets  *grants
+	metrics  *metrics
+	log      zerolog.Logger
+
+	keys atomic.Pointer[keyring] // never nil
+
+	// sealing is held for reading from sealing something until it is stored,
+	// and for writing while the active key changes: what is stored later was
+	// sealed with the new one.
+	sealing sync.RWMutex
+	// rotating is held while the key file may change.
+	rotating sync.Mutex
+}
+
+// Open returns the service. It reads the key file, or creates it if the store
+// has no accounts yet. The errors match ErrNoKey, ErrKeyFile or ErrKeyExposed
+// where that is the reason.
+func Open(ctx context.Context, store Store, opt Options) (*Service, error) {
+	keys, err := readKeys(opt.KeyFile)
+	if errors.Is(err, fs.ErrNotExist) {
+		keys, err = createKeys(ctx, store, opt.KeyFile)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("sealing key: %w", err)
+	}
+	opt.fill()
+	s := &Service{
+		store: store, opt: opt, log: opt.Log,
+		names:    newNames(opt.Reserved, opt.Rule),
+		throttle: newThrottle(opt.Failures, opt.AddressFailures, opt.FailureWindow),
+		tokens:   newGrants(maxTokens),
+		tickets:  newGrants(maxTickets),
+		metrics:  newMetrics(opt.Registerer),
+	}
+	s.keys.Store(keys)
+	return s, nil
+}
+
+// fill puts the defaults in.
+func (o *Options) fill() {
+	if o.Rule == nil {
+		o.Rule = DefaultRule
+	}
+	if o.Failures <= 0 {
+		o.Failures = DefaultFailures
+	}
+	if o.AddressFailures <= 0 {
+		o.AddressFailures = DefaultAddressFailures
+	}
+	if o.FailureWindow <= 0 {
+		o.FailureWindow = DefaultFailureWindow
+	}
+	if o.TicketLife <= 0 {
+		o.TicketLife = DefaultTicketLife
+	}
+}
+
+// createKeys makes the key file of a store without accounts.
+func createKeys(ctx context.Context, store Store, path string) (*keyring, error) {
+	for _, err := range store.Users(ctx, 0) {
+		if err != nil && !errors.Is(err, storage.ErrDamaged) {
+			return nil, err
+		}
+		return nil, fmt.Errorf("%s: %w", path, ErrNoKey)
+	}
+	keys, err := firstKeys()
+	if err != nil {
+		return nil, err
+	}
+	if err := keys.write(path, true); err != nil {
+		return nil, err
+	}
+	return keys, nil
+}
+
+// maxTries is how often a change is tried again because somebody else changed
+// the same record.
+const maxTries = 16
+
+// editUser reads a user, edits it and stores it. The edit runs again if somebody
+// else was faster; it may return errUnchanged. The caller holds sealing for
+// reading if the edit seals.
+func (s *Service) editUser(ctx context.Context, id storage.UserID, edit func(*storage.User) error) error {
+	for range maxTries {
+		u, err := s.store.GetUser(ctx, id)
+		if err != nil {
+			return err
+		}
+		if err := edit(&u); err != nil {
+			return unlessUnchanged(err)
+		}
+		_, err = s.store.UpdateUser(ctx, u)
+		if !errors.Is(err, storage.ErrConflict) {
+			return refuseTaken(err)
+		}
+	}
+	return fmt.Errorf("user %d: %w", id, storage.ErrConflict)
+}
+
+// editProfile is editUser for a profile, and returns it as it is then.
+func (s *Service) editProfile(ctx context.Context, id storage.ProfileID, edit func(*storage.Profile) error,
+) (storage.Profile, error) {
+	for range maxTries {
+		p, err := s.store.GetProfile(ctx, id)
+		if err != nil {
+			return storage.Profile{}, refuseMissing(err)
+		}
+		if err := edit(&p); err != nil {
+			return p, unlessUnchanged(err)
+		}
+		p, err = s.store.UpdateProfile(ctx, p)
+		if !errors.Is(err, storage.ErrConflict) {
+			return p, refuseTaken(err)
+		}
+	}
+	return storage.Profile{}, fmt.Errorf("profile %d: %w", id, storage.ErrConflict)
+}
+
+// errUnchanged ends an edit that has nothing to change.
+var errUnchanged = errors.New("nothing changed")
+
+func unlessUnchanged(err error) error {
+	if errors.Is(err, errUnchanged) {
+		return nil
+	}
+	return err
+}
+
+// refuseMissing makes a refusal of a profile that is not there.
+func refuseMissing(err error) error {
+	switch {
+	case errors.Is(err, storage.ErrDeleted):
+		return ErrProfileDeleted
+	case errors.Is(err, storage.ErrNotFound):
+		return ErrBadProfile
+	}
+	return err
+}
+
+// refuseTaken makes a refusal of a unique key that is taken.
+func refuseTaken(err error) error {
+	taken, ok := errors.AsType[*storage.TakenError](err)
+	if !ok {
+		return err
+	}
+	switch taken.Index {
+	case storage.IndexUserEmail:
+		return ErrEmailTaken
+	case storage.IndexNick:
+		return ErrNickTaken
+	case storage.IndexUniqueNick:
+		return ErrUniqueNickTaken
+	case storage.IndexCDKey:
+		return ErrCDKeyTaken
+	}
+	return err
+}

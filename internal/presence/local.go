@@ -1,0 +1,307 @@
+package presence
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/rs/zerolog"
+
+	"github.com/respawnd/respawnd/storage"
+)
+
+const (
+	// DefaultMaxSessions is how many sessions may be signed in unless Options
+	// say otherwise.
+	DefaultMaxSessions = 100_000
+	// MaxInvitable is the highest number of products one profile can be
+	// invited to.
+	MaxInvitable = 32
+)
+
+// Options change a Local. The zero value is right for tests.
+type Options struct {
+	MaxSessions int // 0: DefaultMaxSessions
+	Registerer  prometheus.Registerer
+	Log         zerolog.Logger
+}
+
+// Local is the hub of a single node.
+type Local struct {
+	store   Watchers
+	max     int
+	metrics *metrics
+	log     zerolog.Logger
+
+	announcing [256]sync.Mutex // by profile; held while the watchers of a profile are told; comes before mu
+
+	mu       sync.RWMutex // guards the fields below
+	count    int
+	profiles map[storage.ProfileID]*person
+	users    map[storage.UserID][]Session
+}
+
+// person is a profile that is signed in. mu of the hub guards it.
+type person struct {
+	sessions  []Session // oldest first, never empty
+	status    Status
+	invitable []int
+	told      Status // what the watchers heard last
+	everTold  bool
+}
+
+var _ Hub = (*Local)(nil)
+
+// New returns a hub in which nobody is signed in.
+func New(store Watchers, opt Options) *Local {
+	if opt.MaxSessions <= 0 {
+		opt.MaxSessions = DefaultMaxSessions
+	}
+	l := &Local{
+		store: store, max: opt.MaxSessions, log: opt.Log,
+		profiles: make(map[storage.ProfileID]*person),
+		users:    make(map[storage.UserID][]Session),
+	}
+	l.metrics = newMetrics(opt.Registerer, l)
+	return l
+}
+
+// SignIn implements Hub.
+func (l *Local) SignIn(ctx context.Context, s Session, p Policy, st Status) ([]Session, error) {
+	displaced, gone, err := l.enter(s, p, st)
+	if err != nil {
+		return nil, err
+	}
+	for _, old := range displaced {
+		old.Kick(ErrDisplaced)
+	}
+	l.metrics.displaced.Add(float64(len(displaced)))
+	for _, id := range gone { // other profiles of the same user
+		l.announceGone(ctx, id)
+	}
+	if err := l.announce(ctx, s.Profile()); err != nil {
+		return displaced, fmt.Errorf("tell watchers of profile %d: %w", s.Profile(), err)
+	}
+	return displaced, nil
+}
+
+// enter adds s in place of those that it displaces. gone are the other profiles
+// that are not signed in any more.
+func (l *Local) enter(s Session, p Policy, st Status) (displaced []Session, gone []storage.ProfileID, err error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if slices.Contains(l.users[s.User()], s) {
+		return nil, nil, ErrSignedIn
+	}
+	displaced = l.displacedBy(s, p)
+	if l.count-len(displaced) >= l.max {
+		return nil, nil, ErrFull
+	}
+	was := l.profiles[s.Profile()]
+	for _, old := range displaced {
+		l.drop(old)
+		if id := old.Profile(); id != s.Profile() && l.profiles[id] == nil && !slices.Contains(gone, id) {
+			gone = append(gone, id)
+		}
+	}
+	person := l.person(s.Profile(), was)
+	person.sessions = append(person.sessions, s)
+	person.status, person.invitable = st, nil
+	l.users[s.User()] = append(l.users[s.User()], s)
+	l.count++
+	return displaced, gone, nil
+}
+
+// person returns the entry of a profile. A new one goes on where was, the entry
+// before a take-over, ended, so that watchers do not notice.
+func (l *Local) person(id storage.ProfileID, was *person) *person {
+	if p := l.profiles[id]; p != nil {
+		return p
+	}
+	p := new(person)
+	if was != nil {
+		p.told, p.everTold = was.told, was.everTold
+	}
+	l.profiles[id] = p
+	return p
+}
+
+// displacedBy returns the sessions that s displaces.
+func (l *Local) displacedBy(s Session, p Policy) []Session {
+	switch p {
+	case KickUser:
+		return slices.Clone(l.users[s.User()])
+	case KickProfile:
+		if was := l.profiles[s.Profile()]; was != nil {
+			return slices.Clone(was.sessions)
+		}
+	case Allow:
+	}
+	return nil
+}
+
+// drop removes a session and reports whether it was there.
+func (l *Local) drop(s Session) bool {
+	p := l.profiles[s.Profile()]
+	if p == nil {
+		return false
+	}
+	i := slices.Index(p.sessions, s)
+	if i < 0 {
+		return false
+	}
+	p.sessions = slices.Delete(p.sessions, i, i+1)
+	if len(p.sessions) == 0 {
+		delete(l.profiles, s.Profile())
+	}
+	l.users[s.User()] = slices.DeleteFunc(l.users[s.User()], func(o Session) bool { return o == s })
+	if len(l.users[s.User()]) == 0 {
+		delete(l.users, s.User())
+	}
+	l.count--
+	return true
+}
+
+// SignOut implements Hub.
+func (l *Local) SignOut(ctx context.Context, s Session) {
+	l.mu.Lock()
+	was := l.drop(s)
+	last := l.profiles[s.Profile()] == nil
+	l.mu.Unlock()
+	if was && last {
+		l.announceGone(ctx, s.Profile())
+	}
+}
+
+// SetStatus implements Hub.
+func (l *Local) SetStatus(ctx context.Context, s Session, st Status) error {
+	err := l.change(s, func(p *person) { p.status = st })
+	if err != nil {
+		return err
+	}
+	if err := l.announce(ctx, s.Profile()); err != nil {
+		return fmt.Errorf("tell watchers of profile %d: %w", s.Profile(), err)
+	}
+	return nil
+}
+
+// SetInvitable implements Hub.
+func (l *Local) SetInvitable(_ context.Context, s Session, products []int) error {
+	products = slices.Clone(products[:min(len(products), MaxInvitable)])
+	return l.change(s, func(p *person) { p.invitable = products })
+}
+
+// change runs f on the profile of a session that is signed in.
+func (l *Local) change(s Session, f func(*person)) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	p := l.profiles[s.Profile()]
+	if p == nil || !slices.Contains(p.sessions, s) {
+		return ErrNotSignedIn
+	}
+	f(p)
+	return nil
+}
+
+// Status implements Hub.
+func (l *Local) Status(_ context.Context, id storage.ProfileID) (Status, bool) {
+	l.mu.RLock()
+	defer l.mu.RUnlock()
+	p := l.profiles[id]
+	if p == nil {
+		return Status{}, false
+	}
+	return p.status, true
+}
+
+// Send implements Hub.
+func (l *Local) Send(ctx context.Context, to storage.ProfileID, e Event) (bool, error) {
+	if err := ctx.Err(); err != nil {
+		return false, err
+	}
+	return l.deliver(to, e), nil
+}
+
+// deliver hands an event to all sessions of a profile and reports whether one
+// of them took it.
+func (l *Local) deliver(to storage.ProfileID, e Event) (delivered bool) {
+	l.mu.RLock()
+	defer l.mu.RUnlock()
+	p := l.profiles[to]
+	if p == nil {
+		return false
+	}
+	for _, s := range p.sessions {
+		delivered = l.hand(s, e) || delivered
+	}
+	return delivered
+}
+
+// hand delivers an event to one session and counts it.
+func (l *Local) hand(s Session, e Event) bool {
+	if !s.Deliver(e) {
+		l.metrics.refused.Inc()
+		return false
+	}
+	l.metrics.delivered.Inc()
+	return true
+}
+
+// CheckKey implements Hub.
+func (l *Local) CheckKey(_ context.Context, id storage.ProfileID, key int32) bool {
+	l.mu.RLock()
+	defer l.mu.RUnlock()
+	p := l.profiles[id]
+	return p != nil && key > 0 && slices.ContainsFunc(p.sessions, func(s Session) bool { return equalKeys(s.Key(), key) })
+}
+
+// Match implements Hub.
+func (l *Local) Match(_ context.Context, product, limit int) []Present {
+	l.mu.RLock()
+	defer l.mu.RUnlock()
+	var found []Present
+	for id, p := range l.profiles {
+		if p.status.State != Offline && (p.status.Product == product || slices.Contains(p.invitable, product)) {
+			found = append(found, Present{id, p.status})
+		}
+	}
+	slices.SortFunc(found, func(a, b Present) int { return cmp.Compare(a.Profile, b.Profile) })
+	return found[:max(0, min(len(found), limit))]
+}
+
+// KickUser implements Hub.
+func (l *Local) KickUser(_ context.Context, id storage.UserID, reason error) int {
+	l.mu.RLock()
+	sessions := slices.Clone(l.users[id])
+	l.mu.RUnlock()
+	return kick(sessions, reason)
+}
+
+// KickProfile implements Hub.
+func (l *Local) KickProfile(_ context.Context, id storage.ProfileID, reason error) int {
+	l.mu.RLock()
+	var sessions []Session
+	if p := l.profiles[id]; p != nil {
+		sessions = slices.Clone(p.sessions)
+	}
+	l.mu.RUnlock()
+	return kick(sessions, reason)
+}
+
+// kick ends sessions and returns how many there were.
+func kick(sessions []Session, reason error) int {
+	for _, s := range sessions {
+		s.Kick(reason)
+	}
+	return len(sessions)
+}
+
+// Count returns the number of sessions.
+func (l *Local) Count() int {
+	l.mu.RLock()
+	defer l.mu.RUnlock()
+	return l.count
+}

@@ -1,0 +1,297 @@
+package bolt
+
+import (
+	"context"
+	"errors"
+	"runtime"
+	"slices"
+	"sync"
+
+	"go.etcd.io/bbolt"
+
+	"github.com/respawnd/respawnd/storage"
+)
+
+// maxGroup is the highest number of steps in one transaction.
+const maxGroup = 512
+
+// A group is the queue of steps that wait for the disk. One goroutine takes
+// what is there, runs it in one transaction and answers everybody when that is
+// durable; what comes meanwhile is the next group. So a step that comes alone
+// costs one transaction and waits for nobody, and under load the many share
+// the cost of one fsync.
+//
+// A step that fails takes nothing of the others with it. If it had not written
+// anything yet, it is answered like the others. If it had, the transaction is
+// rolled back, the others run again, and it runs again alone.
+type group struct {
+	mu      sync.Mutex // guards the fields below
+	queue   []*step
+	stopped bool
+
+	wake    chan struct{} // holds a token when the queue may have something
+	stop    sync.Once
+	stopCh  chan struct{} // closed by close
+	endedCh chan struct{} // closed when the goroutine is gone
+}
+
+// A step is a change that waits for its turn.
+type step struct {
+	ctx  context.Context // of the call that waits
+	fn   func(*change) error
+	err  error      // set before done
+	done chan error // gets the answer; has room for it
+
+	touched []pair // whose relation the step changed
+}
+
+// A change is a transaction as one step sees it. Steps write through its
+// methods and nowhere else, so that a group knows which step wrote.
+type change struct {
+	*bbolt.Tx
+	wrote   bool
+	touched []pair // whose relation changed
+}
+
+// touch notes that the relation of two profiles changes.
+func (c *change) touch(one, other storage.ProfileID) {
+	p, _ := newPair(one, other)
+	c.touched = append(c.touched, p)
+}
+
+// put stores a record under a key.
+func (c *change) put(bucket string, key []byte, record any) error {
+	value, err := encode(record)
+	if err != nil {
+		return err
+	}
+	return c.putRaw(bucket, key, value)
+}
+
+// putRaw stores a value of an index.
+func (c *change) putRaw(bucket string, key, value []byte) error {
+	c.wrote = true
+	return c.Bucket([]byte(bucket)).Put(key, value)
+}
+
+// delete removes a key, which may be missing.
+func (c *change) delete(bucket string, key []byte) error {
+	c.wrote = true
+	return c.Bucket([]byte(bucket)).Delete(key)
+}
+
+// nextRev returns a revision for a record of the bucket.
+func (c *change) nextRev(bucket string) (storage.Rev, error) {
+	c.wrote = true
+	n, err := c.Bucket([]byte(bucket)).NextSequence()
+	return storage.Rev(n), err
+}
+
+// newGroup returns a group whose run has not begun.
+func newGroup() *group {
+	return &group{
+		wake:    make(chan struct{}, 1),
+		stopCh:  make(chan struct{}),
+		endedCh: make(chan struct{}),
+	}
+}
+
+// change runs fn as a step of a group. What fn did is durable when change
+// returns nil, and undone when it returns an error. fn may run more than once;
+// it must reset what it hands out. ctx counts until the step begins.
+func (s *Store) change(ctx context.Context, fn func(*change) error) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	st := &step{ctx: ctx, fn: fn, done: make(chan error, 1)}
+	if !s.group.add(st) {
+		return storage.ErrClosed
+	}
+	select {
+	case err := <-st.done:
+		return err
+	case <-ctx.Done():
+		if s.group.withdraw(st) {
+			return ctx.Err()
+		}
+		return <-st.done // it has begun
+	}
+}
+
+// add queues a step unless the group is closed.
+func (g *group) add(st *step) bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.stopped {
+		return false
+	}
+	g.queue = append(g.queue, st)
+	select {
+	case g.wake <- struct{}{}:
+	default:
+	}
+	return true
+}
+
+// withdraw takes a step out of the queue and reports whether it was there.
+func (g *group) withdraw(st *step) bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	i := slices.Index(g.queue, st)
+	if i < 0 {
+		return false
+	}
+	g.queue = slices.Delete(g.queue, i, i+1)
+	return true
+}
+
+// take empties the queue, up to maxGroup steps.
+func (g *group) take() []*step {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	n := min(len(g.queue), maxGroup)
+	taken := g.queue[:n:n]
+	g.queue = g.queue[n:]
+	if len(g.queue) == 0 {
+		g.queue = nil
+	}
+	return taken
+}
+
+// waiting returns the length of the queue.
+func (g *group) waiting() int {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return len(g.queue)
+}
+
+// isStopped reports whether close was called.
+func (g *group) isStopped() bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.stopped
+}
+
+// settle gives those who were just answered, and others who are about to ask,
+// the processor for as long as that makes the queue grow. Without it, the one
+// who comes first after a group would be a group of his own, and the many
+// would wait for his fsync.
+func (g *group) settle() {
+	for n := g.waiting(); n < maxGroup; {
+		runtime.Gosched()
+		grown := g.waiting()
+		if grown <= n {
+			return
+		}
+		n = grown
+	}
+}
+
+// close ends the goroutine and waits for it. The group that is on its way is
+// finished, whoever waits behind it hears ErrClosed.
+func (g *group) close() {
+	g.mu.Lock()
+	g.stopped = true
+	g.mu.Unlock()
+	g.stop.Do(func() { close(g.stopCh) })
+	<-g.endedCh
+}
+
+// writeGroups is the goroutine of the group. Open starts it, Close waits for
+// it.
+func (s *Store) writeGroups() {
+	defer close(s.group.endedCh)
+	for {
+		select {
+		case <-s.group.stopCh:
+			s.refuseRest()
+			return
+		case <-s.group.wake:
+		}
+		for {
+			s.group.settle()
+			steps := s.group.take()
+			if len(steps) == 0 {
+				break
+			}
+			s.runGroup(steps)
+		}
+	}
+}
+
+// refuseRest answers everybody in the queue of a closed group.
+func (s *Store) refuseRest() {
+	for steps := s.group.take(); len(steps) > 0; steps = s.group.take() {
+		for _, st := range steps {
+			st.done <- storage.ErrClosed
+		}
+	}
+}
+
+// runGroup runs the steps and answers each.
+func (s *Store) runGroup(steps []*step) {
+	var alone []*step
+	for len(steps) > 0 {
+		failed, err := s.tryGroup(steps)
+		if failed < 0 {
+			for _, st := range steps {
+				if err != nil {
+					st.err = err
+				}
+				st.done <- st.err
+			}
+			break
+		}
+		alone = append(alone, steps[failed])
+		steps = slices.Delete(slices.Clone(steps), failed, failed+1)
+	}
+	for _, st := range alone {
+		_, err := s.tryGroup([]*step{st})
+		st.done <- err
+	}
+}
+
+// errUndo rolls a group back.
+var errUndo = errors.New("a step failed after it had written")
+
+// tryGroup runs the steps in one transaction. failed is the index of a step
+// for whose sake everything was rolled back, or -1; then err is about the
+// transaction, and the err of each step about that step. The error of a step
+// that is alone in its group is err. Nobody is answered yet.
+func (s *Store) tryGroup(steps []*step) (failed int, err error) {
+	failed = -1
+	err = s.update(context.Background(), func(tx *bbolt.Tx) error {
+		idle := true
+		for i, st := range steps {
+			c := &change{Tx: tx}
+			if st.err = st.ctx.Err(); st.err == nil {
+				st.err = st.fn(c)
+			}
+			st.touched = c.touched
+			switch {
+			case st.err != nil && len(steps) == 1:
+				return st.err
+			case st.err != nil && c.wrote:
+				failed = i
+				return errUndo
+			case c.wrote:
+				idle = false
+			}
+		}
+		if idle {
+			return errIdle
+		}
+		return nil
+	})
+	if errors.Is(err, errIdle) {
+		err = nil
+	}
+	for _, st := range steps {
+		s.relations.forget(st.touched)
+	}
+	return failed, err
+}
+
+// errIdle ends the transaction of a group that changed nothing without a trip
+// to the disk.
+var errIdle = errors.New("no step wrote")

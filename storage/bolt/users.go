@@ -1,0 +1,241 @@
+package bolt
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"iter"
+
+	"go.etcd.io/bbolt"
+
+	"github.com/respawnd/respawnd/storage"
+)
+
+// idKey is the key of a user or a profile, and the value of an index.
+func idKey[ID storage.UserID | storage.ProfileID](id ID) []byte {
+	return binary.BigEndian.AppendUint32(nil, uint32(id))
+}
+
+// emailKey is the key of a user in bucketUsersByEmail.
+func emailKey(partner int, email string) []byte {
+	return append(binary.BigEndian.AppendUint32(nil, uint32(partner)), storage.Fold(email)...)
+}
+
+// lookup returns the id that an index has under a key, or ErrNotFound.
+func lookup[ID storage.UserID | storage.ProfileID](tx *bbolt.Tx, bucket string, key []byte) (ID, error) {
+	v := tx.Bucket([]byte(bucket)).Get(key)
+	if v == nil {
+		return 0, storage.ErrNotFound
+	}
+	if len(v) != 4 {
+		return 0, fmt.Errorf("%s %q: %w", bucket, key, storage.ErrDamaged)
+	}
+	return ID(binary.BigEndian.Uint32(v)), nil
+}
+
+// getByID returns the record of a user or profile, ErrDeleted if there was one
+// and ErrNotFound if there never was. last is where the id given out last is.
+func getByID[R any, ID storage.UserID | storage.ProfileID](tx *bbolt.Tx, bucket, last string, id ID) (R, error) {
+	record, err := get[R](tx, bucket, idKey(id))
+	if errors.Is(err, storage.ErrNotFound) && id != 0 && uint32(id) <= lastID(tx, last) {
+		err = storage.ErrDeleted
+	}
+	return record, err
+}
+
+func getUser(tx *bbolt.Tx, id storage.UserID) (storage.User, error) {
+	return getByID[storage.User](tx, bucketUsers, metaUser, id)
+}
+
+func getProfile(tx *bbolt.Tx, id storage.ProfileID) (storage.Profile, error) {
+	return getByID[storage.Profile](tx, bucketProfiles, metaProfile, id)
+}
+
+// lastID returns the id that was given out last, 0 if none was.
+func lastID(tx *bbolt.Tx, name string) uint32 {
+	if v := tx.Bucket([]byte(bucketMeta)).Get([]byte(name)); len(v) == 4 {
+		return binary.BigEndian.Uint32(v)
+	}
+	return 0
+}
+
+// pickID returns the id for a new record: the one that the caller wants if it
+// is free, or the next one if that is 0.
+func pickID(tx *bbolt.Tx, bucket, last, index string, want uint32) (uint32, error) {
+	if want == 0 {
+		id := lastID(tx, last) + 1
+		if id > storage.MaxAccountID {
+			return 0, fmt.Errorf("ids of %s: %w", bucket, storage.ErrFull)
+		}
+		return id, nil
+	}
+	if tx.Bucket([]byte(bucket)).Get(binary.BigEndian.AppendUint32(nil, want)) != nil {
+		return 0, &storage.TakenError{Index: index}
+	}
+	return want, nil
+}
+
+// usedID remembers that an id was given out.
+func (c *change) usedID(name string, id uint32) error {
+	if id <= lastID(c.Tx, name) {
+		return nil
+	}
+	return c.putRaw(bucketMeta, []byte(name), binary.BigEndian.AppendUint32(nil, id))
+}
+
+// CreateUser is described in [storage.Accounts].
+func (s *Store) CreateUser(ctx context.Context, u storage.User, first storage.Profile,
+) (storage.User, storage.Profile, error) {
+	u, err := u.Canonical()
+	if err != nil {
+		return storage.User{}, storage.Profile{}, err
+	}
+	first.User = u.ID
+	first, err = first.Canonical()
+	if err != nil {
+		return storage.User{}, storage.Profile{}, err
+	}
+	var user storage.User
+	var profile storage.Profile
+	err = s.change(ctx, func(c *change) (err error) {
+		user, profile = u, first
+		id, err := pickID(c.Tx, bucketUsers, metaUser, storage.IndexUserID, uint32(u.ID))
+		if err != nil {
+			return err
+		}
+		user.ID, profile.User = storage.UserID(id), storage.UserID(id)
+		if err := checkEmail(c.Tx, user); err != nil {
+			return err
+		}
+		if err := prepareProfile(c.Tx, &profile); err != nil {
+			return err
+		}
+		if user.Rev, err = c.nextRev(bucketUsers); err != nil {
+			return err
+		}
+		if err := c.usedID(metaUser, id); err != nil {
+			return err
+		}
+		if err := c.putUser(storage.User{}, user); err != nil {
+			return err
+		}
+		return c.createProfile(&profile)
+	})
+	if err != nil {
+		return storage.User{}, storage.Profile{}, fmt.Errorf("create user: %w", err)
+	}
+	return user, profile, nil
+}
+
+// checkEmail refuses an e-mail that another user has.
+func checkEmail(tx *bbolt.Tx, u storage.User) error {
+	id, err := lookup[storage.UserID](tx, bucketUsersByEmail, emailKey(u.Partner, u.Email))
+	switch {
+	case errors.Is(err, storage.ErrNotFound):
+		return nil
+	case err != nil:
+		return err
+	case id != u.ID:
+		return &storage.TakenError{Index: storage.IndexUserEmail}
+	}
+	return nil
+}
+
+// putUser stores next and moves its index entry; old is the zero User if there
+// was none.
+func (c *change) putUser(old, next storage.User) error {
+	was, is := emailKey(old.Partner, old.Email), emailKey(next.Partner, next.Email)
+	if old.ID != 0 && string(was) != string(is) {
+		if err := c.delete(bucketUsersByEmail, was); err != nil {
+			return err
+		}
+	}
+	if err := c.putRaw(bucketUsersByEmail, is, idKey(next.ID)); err != nil {
+		return err
+	}
+	return c.put(bucketUsers, idKey(next.ID), next)
+}
+
+// GetUser is described in [storage.Accounts].
+func (s *Store) GetUser(ctx context.Context, id storage.UserID) (u storage.User, err error) {
+	err = s.view(ctx, func(tx *bbolt.Tx) error {
+		u, err = getUser(tx, id)
+		return err
+	})
+	return u, err
+}
+
+// UserByEmail is described in [storage.Accounts].
+func (s *Store) UserByEmail(ctx context.Context, partner int, email string) (u storage.User, err error) {
+	if len(email) > storage.MaxEmail {
+		return u, storage.ErrNotFound
+	}
+	err = s.view(ctx, func(tx *bbolt.Tx) error {
+		id, err := lookup[storage.UserID](tx, bucketUsersByEmail, emailKey(partner, email))
+		if err != nil {
+			return err
+		}
+		u, err = getUser(tx, id)
+		return err
+	})
+	return u, err
+}
+
+// UpdateUser is described in [storage.Accounts].
+func (s *Store) UpdateUser(ctx context.Context, u storage.User) (storage.User, error) {
+	u, err := u.Canonical()
+	if err != nil {
+		return storage.User{}, err
+	}
+	var next storage.User
+	err = s.change(ctx, func(c *change) error {
+		next = u
+		old, err := getUser(c.Tx, u.ID)
+		switch {
+		case err != nil:
+			return err
+		case old.Rev != u.Rev:
+			return storage.ErrConflict
+		}
+		if err := checkEmail(c.Tx, next); err != nil {
+			return err
+		}
+		if next.Rev, err = c.nextRev(bucketUsers); err != nil {
+			return err
+		}
+		return c.putUser(old, next)
+	})
+	if err != nil {
+		return storage.User{}, fmt.Errorf("user %d: %w", u.ID, err)
+	}
+	return next, nil
+}
+
+// DeleteUser is described in [storage.Accounts].
+func (s *Store) DeleteUser(ctx context.Context, id storage.UserID) error {
+	return s.change(ctx, func(c *change) error {
+		u, err := getUser(c.Tx, id)
+		if err != nil {
+			return err
+		}
+		profiles, err := profilesOf(c.Tx, id)
+		if err != nil {
+			return err
+		}
+		for _, p := range profiles {
+			if err := c.dropProfile(p); err != nil {
+				return err
+			}
+		}
+		if err := c.delete(bucketUsersByEmail, emailKey(u.Partner, u.Email)); err != nil {
+			return err
+		}
+		return c.delete(bucketUsers, idKey(id))
+	})
+}
+
+// Users is described in [storage.Accounts].
+func (s *Store) Users(ctx context.Context, after storage.UserID) iter.Seq2[storage.User, error] {
+	return iterateFrom(ctx, s, bucketUsers, []byte{}, idKey(min(after, storage.MaxAccountID)+1), readRecord[storage.User])
+}

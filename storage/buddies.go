@@ -1,0 +1,245 @@
+package storage
+
+import (
+	"context"
+	"encoding/json"
+	"iter"
+	"strings"
+	"time"
+)
+
+// Indexes of buddies in a TakenError.
+const (
+	IndexBuddy = "buddy" // IndexBuddy is the buddies of one profile.
+	IndexBlock = "block" // IndexBlock is the blocks of one profile.
+)
+
+// Limits of what hangs on a profile.
+const (
+	MaxBuddies      = 1000     // MaxBuddies is the highest number of buddies of one profile.
+	MaxBlocks       = 1000     // MaxBlocks is the highest number of profiles that one blocks.
+	MaxRequestsTo   = 500      // MaxRequestsTo is the highest number of open requests to one profile.
+	MaxRequestsFrom = 200      // MaxRequestsFrom is the highest number of open requests from one profile.
+	MaxReason       = 1024     // MaxReason is the longest reason of a request in bytes.
+	SignatureLen    = 32       // SignatureLen is the length of a signature in bytes.
+	MaxMessageText  = 4000     // MaxMessageText is the longest text of a message in bytes.
+	MaxMessages     = 100      // MaxMessages is the highest number of messages that wait for one profile.
+	MaxMessageBytes = 64 << 10 // MaxMessageBytes is the highest total of their texts in bytes.
+	MaxMessagesFrom = 20       // MaxMessagesFrom is the highest number of those from one sender.
+)
+
+// How long things wait for somebody.
+const (
+	RequestLife = 90 * 24 * time.Hour // RequestLife is how long a request stays open.
+	MessageLife = 90 * 24 * time.Hour // MessageLife is how long a message waits.
+)
+
+// Request asks a profile whether it may be a buddy of another.
+type Request struct {
+	From      ProfileID `json:"from"`
+	To        ProfileID `json:"to"`
+	Reason    string    `json:"reason,omitzero"` // without NUL
+	Signature string    `json:"signature"`       // who accepts has to present it
+	Sent      time.Time `json:"sent"`            // expires RequestLife later
+}
+
+// Expired reports whether the request is over at now: RequestLife after Sent.
+func (r *Request) Expired(now time.Time) bool { return !now.Before(r.Sent.Add(RequestLife)) }
+
+// Check reports whether r keeps the limits; the error matches ErrInvalid.
+func (r *Request) Check() error {
+	if r.From == r.To {
+		return invalid("request to oneself")
+	}
+	if len(r.Signature) != SignatureLen {
+		return invalid("signature does not have %d bytes", SignatureLen)
+	}
+	if err := checkWord("signature", r.Signature, SignatureLen); err != nil {
+		return err
+	}
+	return checkBlob("reason", r.Reason, MaxReason)
+}
+
+// MessageKind says what a message is. The numbers are stored and never change.
+type MessageKind uint8
+
+// The kinds of messages that wait for somebody.
+const (
+	MessageText       MessageKind = 1 // MessageText is what a player wrote.
+	MessageAuthorized MessageKind = 4 // MessageAuthorized says that the sender accepted a request.
+	MessageRevoked    MessageKind = 6 // MessageRevoked says that the sender took itself off the list.
+)
+
+// Message waits for a profile that was not signed in.
+type Message struct {
+	From ProfileID   `json:"from"`
+	Kind MessageKind `json:"kind"`
+	Text string      `json:"text,omitzero"` // without NUL
+	Sent time.Time   `json:"sent"`          // expires MessageLife later
+}
+
+// Expired reports whether the message is over at now: MessageLife after Sent.
+func (m *Message) Expired(now time.Time) bool { return !now.Before(m.Sent.Add(MessageLife)) }
+
+// Check reports whether m keeps the limits; the error matches ErrInvalid.
+func (m *Message) Check() error {
+	switch m.Kind {
+	case MessageText, MessageAuthorized, MessageRevoked:
+	default:
+		return invalid("message kind %d is none that waits", m.Kind)
+	}
+	return checkBlob("message", m.Text, MaxMessageText)
+}
+
+// Relation is how two profiles, one and other, stand to each other.
+type Relation struct {
+	Buddy     bool // one has other as buddy
+	BuddyOf   bool // other has one as buddy
+	Blocks    bool // one blocks other
+	BlockedBy bool // other blocks one
+}
+
+// Blocked reports whether one of the two blocks the other.
+func (r Relation) Blocked() bool { return r.Blocks || r.BlockedBy }
+
+// Buddies keeps who has whom as buddy, who blocks whom, open requests and
+// messages that wait. The relation has a direction: that one has another as
+// buddy says nothing of the other way round. What would hang on a profile that
+// does not exist answers ErrNotFound, and oneself is nobody's buddy: ErrInvalid.
+type Buddies interface {
+	// AddBuddy puts buddy on the list of owner and removes the open request,
+	// if there is one. ErrTaken if it is there already, ErrFull if the list
+	// has MaxBuddies.
+	AddBuddy(ctx context.Context, owner, buddy ProfileID) error
+
+	// RemoveBuddy takes buddy off the list of owner, ErrNotFound if it is not
+	// on it.
+	RemoveBuddy(ctx context.Context, owner, buddy ProfileID) error
+
+	// BuddiesOf yields the list of owner in the order of ids.
+	BuddiesOf(ctx context.Context, owner ProfileID) iter.Seq2[ProfileID, error]
+
+	// HaveAsBuddy yields who has buddy on the list, in the order of ids.
+	HaveAsBuddy(ctx context.Context, buddy ProfileID) iter.Seq2[ProfileID, error]
+
+	// Watched is BuddiesOf without those between whom and owner there is a
+	// block in either direction: whose status owner may see.
+	Watched(ctx context.Context, owner ProfileID) iter.Seq2[ProfileID, error]
+
+	// Watchers is HaveAsBuddy without those between whom and id there is a
+	// block in either direction: who may see the status of id.
+	Watchers(ctx context.Context, id ProfileID) iter.Seq2[ProfileID, error]
+
+	// Relation returns how the two stand to each other.
+	Relation(ctx context.Context, one, other ProfileID) (Relation, error)
+
+	// AddBlock makes owner block other. ErrTaken if it does already, ErrFull
+	// if it blocks MaxBlocks. Buddies and requests stay as they are.
+	AddBlock(ctx context.Context, owner, other ProfileID) error
+
+	// RemoveBlock lifts the block, ErrNotFound if there is none.
+	RemoveBlock(ctx context.Context, owner, other ProfileID) error
+
+	// BlocksOf yields whom owner blocks in the order of ids.
+	BlocksOf(ctx context.Context, owner ProfileID) iter.Seq2[ProfileID, error]
+
+	// Ask stores an open request in place of an older one between the same
+	// two. ErrTaken if r.To is a buddy of r.From already, ErrFull if one of
+	// the two has as many requests as it may have.
+	Ask(ctx context.Context, r Request) error
+
+	// Request returns the open request between the two, expired or not, or
+	// ErrNotFound.
+	Request(ctx context.Context, from, to ProfileID) (Request, error)
+
+	// Requests yields the open requests to a profile, expired ones too, in the
+	// order of the ids of who asks.
+	Requests(ctx context.Context, to ProfileID) iter.Seq2[Request, error]
+
+	// Accept closes the open request and makes to a buddy of from, in one
+	// step. ErrNotFound if there is no such request, if it is expired at now
+	// or if it has another signature; ErrFull if from has MaxBuddies.
+	Accept(ctx context.Context, from, to ProfileID, signature string, now time.Time) error
+
+	// Withdraw closes the open request without making anybody a buddy, or
+	// answers ErrNotFound.
+	Withdraw(ctx context.Context, from, to ProfileID) error
+
+	// SweepRequests removes the requests that are expired at now and returns
+	// how many there were. It works in many small steps; after an error some
+	// may be gone. A damaged request is left alone.
+	SweepRequests(ctx context.Context, now time.Time) (n int, err error)
+
+	// Leave puts a message behind those that wait for a profile. ErrFull if
+	// one of the limits is reached; messages that are expired at m.Sent do not
+	// count and are dropped.
+	Leave(ctx context.Context, to ProfileID, m Message) error
+
+	// Collect returns the messages that wait for a profile in the order in
+	// which they were left, and removes them, in one step. Those that are
+	// expired at now are removed only. None is not an error.
+	Collect(ctx context.Context, to ProfileID, now time.Time) ([]Message, error)
+
+	// SweepMessages removes the messages that are expired at now and returns
+	// how many there were, in the way of SweepRequests.
+	SweepMessages(ctx context.Context, now time.Time) (n int, err error)
+}
+
+// checkBlob refuses text that is too long or has a NUL.
+func checkBlob(what, s string, limit int) error {
+	if len(s) > limit {
+		return invalid("%s is longer than %d bytes", what, limit)
+	}
+	if strings.IndexByte(s, 0) >= 0 {
+		return invalid("%s has a NUL", what)
+	}
+	return nil
+}
+
+type plainRequest Request
+
+// MarshalJSON writes a reason that is not UTF-8 like the texts of a Profile.
+func (r Request) MarshalJSON() ([]byte, error) {
+	raw := widen([]*string{&r.Reason})
+	return json.Marshal(struct {
+		plainRequest
+		Raw bool `json:"raw,omitzero"`
+	}{plainRequest(r), raw})
+}
+
+// UnmarshalJSON is the inverse of MarshalJSON.
+func (r *Request) UnmarshalJSON(b []byte) error {
+	var v struct {
+		plainRequest
+		Raw bool `json:"raw"`
+	}
+	if err := json.Unmarshal(b, &v); err != nil {
+		return err
+	}
+	*r = Request(v.plainRequest)
+	return narrow(v.Raw, []*string{&r.Reason})
+}
+
+type plainMessage Message
+
+// MarshalJSON writes a text that is not UTF-8 like the texts of a Profile.
+func (m Message) MarshalJSON() ([]byte, error) {
+	raw := widen([]*string{&m.Text})
+	return json.Marshal(struct {
+		plainMessage
+		Raw bool `json:"raw,omitzero"`
+	}{plainMessage(m), raw})
+}
+
+// UnmarshalJSON is the inverse of MarshalJSON.
+func (m *Message) UnmarshalJSON(b []byte) error {
+	var v struct {
+		plainMessage
+		Raw bool `json:"raw"`
+	}
+	if err := json.Unmarshal(b, &v); err != nil {
+		return err
+	}
+	*m = Message(v.plainMessage)
+	return narrow(v.Raw, []*string{&m.Text})
+}

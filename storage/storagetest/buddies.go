@@ -1,0 +1,590 @@
+package storagetest
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/respawnd/respawnd/storage"
+)
+
+func addBuddy(t *testing.T, s storage.Store, owner, buddy storage.ProfileID) {
+	t.Helper()
+	if err := s.AddBuddy(t.Context(), owner, buddy); err != nil {
+		t.Fatalf("AddBuddy(%d, %d) = %v", owner, buddy, err)
+	}
+}
+
+const signature = "0123456789abcdef0123456789abcdef"
+
+func ask(t *testing.T, s storage.Store, from, to storage.ProfileID, sent time.Time) storage.Request {
+	t.Helper()
+	r := storage.Request{From: from, To: to, Reason: "pl\xe4y?", Signature: signature, Sent: sent}
+	if err := s.Ask(t.Context(), r); err != nil {
+		t.Fatalf("Ask(%+v) = %v", r, err)
+	}
+	return r
+}
+
+func leave(t *testing.T, s storage.Store, to storage.ProfileID, m storage.Message) {
+	t.Helper()
+	if err := s.Leave(t.Context(), to, m); err != nil {
+		t.Fatalf("Leave(%d, %+v) = %v", to, m, err)
+	}
+}
+
+func buddyTests() map[string]func(*testing.T, storage.Store) {
+	return map[string]func(*testing.T, storage.Store){
+		"a buddy has a direction":             testBuddyDirection,
+		"lists are in order and paged":        testBuddyPages,
+		"strangers and oneself are refused":   testBuddyStrangers,
+		"a list is full at its limit":         testBuddyFull,
+		"blocks hide in both directions":      testBlocks,
+		"blocks hide anywhere in a long list": testBlocksInPages,
+		"a relation is never out of date":     testRelationRace,
+		"one of many adds a buddy":            testBuddyRace,
+		"adding while deleting leaves no end": testBuddyDeleteRace,
+		"a request is accepted once":          testRequestLife,
+		"a request needs its signature":       testRequestSignature,
+		"a request expires":                   testRequestExpiry,
+		"requests are replaced and withdrawn": testRequestReplace,
+		"requests are limited":                testRequestFull,
+		"records beyond limits are refused":   testBuddyLimits,
+		"one of many accepts":                 testRequestRace,
+		"messages are delivered once":         testMessageOnce,
+		"messages are limited":                testMessageFull,
+		"messages expire":                     testMessageExpiry,
+		"many leave and collect at once":      testMessageRace,
+		"a loop over buddies may remove them": testBuddyRemoveInLoop,
+	}
+}
+
+func testBuddyDirection(t *testing.T, s storage.Store) {
+	p := people(t, s, 3)
+	a, b := p[0].ID, p[1].ID
+	addBuddy(t, s, a, b)
+	wantTaken(t, "AddBuddy() again", s.AddBuddy(t.Context(), a, b), storage.IndexBuddy)
+	differ(t, "buddies of a", collect(t, s.BuddiesOf(t.Context(), a)), []storage.ProfileID{b})
+	differ(t, "buddies of b", collect(t, s.BuddiesOf(t.Context(), b)), nil)
+	differ(t, "who has b", collect(t, s.HaveAsBuddy(t.Context(), b)), []storage.ProfileID{a})
+	differ(t, "who has a", collect(t, s.HaveAsBuddy(t.Context(), a)), nil)
+	differ(t, "a to b", must(s.Relation(t.Context(), a, b))(t), storage.Relation{Buddy: true})
+	differ(t, "b to a", must(s.Relation(t.Context(), b, a))(t), storage.Relation{BuddyOf: true})
+	if err := s.RemoveBuddy(t.Context(), b, a); !errors.Is(err, storage.ErrNotFound) {
+		t.Errorf("RemoveBuddy() of the other direction = %v, want ErrNotFound", err)
+	}
+	if err := s.RemoveBuddy(t.Context(), a, b); err != nil {
+		t.Errorf("RemoveBuddy() = %v", err)
+	}
+	differ(t, "who has b", collect(t, s.HaveAsBuddy(t.Context(), b)), nil)
+	if err := s.RemoveBuddy(t.Context(), a, b); !errors.Is(err, storage.ErrNotFound) {
+		t.Errorf("second RemoveBuddy() = %v, want ErrNotFound", err)
+	}
+}
+
+func testBuddyPages(t *testing.T, s storage.Store) {
+	p := people(t, s, 600) // more than a page of any engine
+	var others []storage.ProfileID
+	for i := len(p) - 1; i > 0; i-- {
+		addBuddy(t, s, p[0].ID, p[i].ID)
+		addBuddy(t, s, p[i].ID, p[0].ID)
+	}
+	for _, other := range p[1:] {
+		others = append(others, other.ID)
+	}
+	for name, got := range map[string][]storage.ProfileID{
+		"BuddiesOf":   collect(t, s.BuddiesOf(t.Context(), p[0].ID)),
+		"HaveAsBuddy": collect(t, s.HaveAsBuddy(t.Context(), p[0].ID)),
+		"Watched":     collect(t, s.Watched(t.Context(), p[0].ID)),
+		"Watchers":    collect(t, s.Watchers(t.Context(), p[0].ID)),
+	} {
+		differ(t, name, got, others)
+	}
+	for _, err := range s.Watched(t.Context(), p[0].ID) {
+		if err != nil {
+			t.Error(err)
+		}
+		break // may be left early
+	}
+}
+
+func testBuddyStrangers(t *testing.T, s storage.Store) {
+	a := people(t, s, 1)[0].ID
+	for name, pair := range map[string][2]storage.ProfileID{"to": {a, a + 9}, "from": {a + 9, a}, "nobody": {a, 0}} {
+		r := storage.Request{From: pair[0], To: pair[1], Signature: signature, Sent: moment()}
+		for what, err := range map[string]error{
+			"AddBuddy": s.AddBuddy(t.Context(), pair[0], pair[1]),
+			"AddBlock": s.AddBlock(t.Context(), pair[0], pair[1]),
+			"Ask":      s.Ask(t.Context(), r),
+		} {
+			if !errors.Is(err, storage.ErrNotFound) {
+				t.Errorf("%s(%s) = %v, want ErrNotFound", what, name, err)
+			}
+		}
+	}
+	for what, err := range map[string]error{
+		"AddBuddy": s.AddBuddy(t.Context(), a, a),
+		"AddBlock": s.AddBlock(t.Context(), a, a),
+		"Ask":      s.Ask(t.Context(), storage.Request{From: a, To: a, Signature: signature, Sent: moment()}),
+	} {
+		if !errors.Is(err, storage.ErrInvalid) {
+			t.Errorf("%s(oneself) = %v, want ErrInvalid", what, err)
+		}
+	}
+	m := storage.Message{From: a, Kind: storage.MessageText, Sent: moment()}
+	if err := s.Leave(t.Context(), a+9, m); !errors.Is(err, storage.ErrNotFound) {
+		t.Errorf("Leave() to nobody = %v, want ErrNotFound", err)
+	}
+}
+
+func testBuddyFull(t *testing.T, s storage.Store) {
+	p := people(t, s, storage.MaxBuddies+2)
+	me, more := p[0].ID, p[len(p)-1].ID
+	for _, other := range p[1 : len(p)-1] {
+		addBuddy(t, s, me, other.ID)
+		if err := s.AddBlock(t.Context(), me, other.ID); err != nil {
+			t.Fatal(err)
+		}
+	}
+	ask(t, s, me, more, moment())
+	for what, err := range map[string]error{
+		"AddBuddy": s.AddBuddy(t.Context(), me, more),
+		"AddBlock": s.AddBlock(t.Context(), me, more),
+		"Accept":   s.Accept(t.Context(), me, more, signature, moment()),
+	} {
+		if !errors.Is(err, storage.ErrFull) {
+			t.Errorf("%s beyond the limit = %v, want ErrFull", what, err)
+		}
+	}
+	if err := s.RemoveBuddy(t.Context(), me, p[1].ID); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Accept(t.Context(), me, more, signature, moment()); err != nil {
+		t.Errorf("Accept() with room again = %v", err)
+	}
+}
+
+func testBlocks(t *testing.T, s storage.Store) {
+	p := people(t, s, 4)
+	me, blocked, blocker, friend := p[0].ID, p[1].ID, p[2].ID, p[3].ID
+	for _, other := range []storage.ProfileID{blocked, blocker, friend} {
+		addBuddy(t, s, me, other)
+		addBuddy(t, s, other, me)
+	}
+	for _, pair := range [][2]storage.ProfileID{{me, blocked}, {blocker, me}} {
+		if err := s.AddBlock(t.Context(), pair[0], pair[1]); err != nil {
+			t.Fatalf("AddBlock() = %v", err)
+		}
+	}
+	wantTaken(t, "AddBlock() again", s.AddBlock(t.Context(), me, blocked), storage.IndexBlock)
+	differ(t, "whom I see", collect(t, s.Watched(t.Context(), me)), []storage.ProfileID{friend})
+	differ(t, "who sees me", collect(t, s.Watchers(t.Context(), me)), []storage.ProfileID{friend})
+	differ(t, "whom I block", collect(t, s.BlocksOf(t.Context(), me)), []storage.ProfileID{blocked})
+	differ(t, "my list", collect(t, s.BuddiesOf(t.Context(), me)), []storage.ProfileID{blocked, blocker, friend})
+	to := must(s.Relation(t.Context(), me, blocked))(t)
+	differ(t, "me to blocked", to, storage.Relation{Buddy: true, BuddyOf: true, Blocks: true})
+	from := must(s.Relation(t.Context(), me, blocker))(t)
+	differ(t, "me to blocker", from, storage.Relation{Buddy: true, BuddyOf: true, BlockedBy: true})
+	if !to.Blocked() || !from.Blocked() {
+		t.Error("Blocked() = false for a block")
+	}
+	if err := s.RemoveBlock(t.Context(), me, blocked); err != nil {
+		t.Errorf("RemoveBlock() = %v", err)
+	}
+	if err := s.RemoveBlock(t.Context(), me, blocker); !errors.Is(err, storage.ErrNotFound) {
+		t.Errorf("RemoveBlock() of the other's block = %v, want ErrNotFound", err)
+	}
+	differ(t, "whom I see now", collect(t, s.Watched(t.Context(), me)), []storage.ProfileID{blocked, friend})
+}
+
+func testBlocksInPages(t *testing.T, s storage.Store) {
+	p := people(t, s, 700)
+	me := p[350].ID // blocks come from and go to lower and higher ids
+	var want []storage.ProfileID
+	for i, other := range p {
+		if other.ID == me {
+			continue
+		}
+		addBuddy(t, s, me, other.ID)
+		addBuddy(t, s, other.ID, me)
+		pair := [2]storage.ProfileID{me, other.ID}
+		switch i % 7 {
+		case 3:
+			pair = [2]storage.ProfileID{other.ID, me}
+			fallthrough
+		case 0, 5:
+			if err := s.AddBlock(t.Context(), pair[0], pair[1]); err != nil {
+				t.Fatal(err)
+			}
+		default:
+			want = append(want, other.ID)
+		}
+	}
+	differ(t, "whom I see", collect(t, s.Watched(t.Context(), me)), want)
+	differ(t, "who sees me", collect(t, s.Watchers(t.Context(), me)), want)
+}
+
+// testRelationRace lets each racer change a pair of its own and look at it, and
+// at the others' meanwhile.
+func testRelationRace(t *testing.T, s storage.Store) {
+	p := people(t, s, 2*racers)
+	one := func(i int) storage.ProfileID { return p[2*i%len(p)].ID }
+	other := func(i int) storage.ProfileID { return p[(2*i+1)%len(p)].ID }
+	errs := race(func(i int) error {
+		for n := range 20 {
+			a, b := one(i), other(i)
+			changes := []func() error{
+				func() error { return s.AddBuddy(t.Context(), a, b) }, func() error { return s.AddBlock(t.Context(), b, a) },
+				func() error { return s.RemoveBuddy(t.Context(), a, b) }, func() error { return s.RemoveBlock(t.Context(), b, a) },
+			}
+			want := []storage.Relation{{Buddy: true}, {Buddy: true, BlockedBy: true}, {BlockedBy: true}, {}}[n%4]
+			if err := changes[n%4](); err != nil {
+				return err
+			}
+			if got, err := s.Relation(t.Context(), a, b); err != nil || got != want {
+				return fmt.Errorf("Relation() after change %d = %+v, %w, want %+v", n, got, err, want)
+			}
+			for k := range racers {
+				if _, err := s.Relation(t.Context(), other(k), one(k)); err != nil {
+					return err
+				}
+			}
+		}
+		return nil
+	})
+	if err := errors.Join(errs...); err != nil {
+		t.Error(err)
+	}
+}
+
+func testBuddyRace(t *testing.T, s storage.Store) {
+	p := people(t, s, 2)
+	oneWon(t, race(func(int) error { return s.AddBuddy(t.Context(), p[0].ID, p[1].ID) }), storage.ErrTaken)
+	oneWon(t, race(func(int) error { return s.RemoveBuddy(t.Context(), p[0].ID, p[1].ID) }), storage.ErrNotFound)
+}
+
+func testBuddyDeleteRace(t *testing.T, s storage.Store) {
+	for round := range 5 {
+		u, gone := createUser(t, s, user(fmt.Sprintf("gone%d@b.c", round)), storage.Profile{Nick: "Gone"})
+		var friends []storage.ProfileID
+		for i := range racers {
+			_, p := createUser(t, s, user(fmt.Sprintf("f%d-%d@b.c", round, i)), storage.Profile{Nick: "F"})
+			friends = append(friends, p.ID)
+		}
+		race(func(i int) error {
+			if i == racers/2 {
+				return s.DeleteUser(t.Context(), u.ID)
+			}
+			return s.AddBuddy(t.Context(), friends[i], gone.ID)
+		})
+		for _, id := range friends {
+			if got := collect(t, s.BuddiesOf(t.Context(), id)); len(got) != 0 {
+				t.Errorf("round %d: profile %d has the deleted %v as buddy", round, id, got)
+			}
+		}
+	}
+}
+
+func testRequestLife(t *testing.T, s storage.Store) {
+	p := people(t, s, 3)
+	a, b := p[0].ID, p[1].ID
+	want := ask(t, s, a, b, moment())
+	differ(t, "Request", must(s.Request(t.Context(), a, b))(t), want)
+	differ(t, "Requests", collect(t, s.Requests(t.Context(), b)), []storage.Request{want})
+	differ(t, "Requests to who asked", collect(t, s.Requests(t.Context(), a)), nil)
+	if err := s.Accept(t.Context(), a, b, signature, moment()); err != nil {
+		t.Fatalf("Accept() = %v", err)
+	}
+	differ(t, "a to b", must(s.Relation(t.Context(), a, b))(t), storage.Relation{Buddy: true})
+	if err := s.Accept(t.Context(), a, b, signature, moment()); !errors.Is(err, storage.ErrNotFound) {
+		t.Errorf("second Accept() = %v, want ErrNotFound", err)
+	}
+	wantTaken(t, "Ask() of a buddy", s.Ask(t.Context(), want), storage.IndexBuddy)
+	ask(t, s, b, a, moment())
+	addBuddy(t, s, b, a) // closes the request
+	if _, err := s.Request(t.Context(), b, a); !errors.Is(err, storage.ErrNotFound) {
+		t.Errorf("Request() after AddBuddy = %v, want ErrNotFound", err)
+	}
+}
+
+func testRequestSignature(t *testing.T, s storage.Store) {
+	p := people(t, s, 3)
+	a, b, c := p[0].ID, p[1].ID, p[2].ID
+	ask(t, s, a, b, moment())
+	for name, err := range map[string]error{
+		"another signature": s.Accept(t.Context(), a, b, strings.Repeat("0", 32), moment()),
+		"a part":            s.Accept(t.Context(), a, b, signature[:31], moment()),
+		"nothing":           s.Accept(t.Context(), a, b, "", moment()),
+		"somebody else":     s.Accept(t.Context(), a, c, signature, moment()),
+		"the other way":     s.Accept(t.Context(), b, a, signature, moment()),
+	} {
+		if !errors.Is(err, storage.ErrNotFound) {
+			t.Errorf("Accept() with %s = %v, want ErrNotFound", name, err)
+		}
+	}
+	differ(t, "buddies of a", collect(t, s.BuddiesOf(t.Context(), a)), nil)
+	if err := s.Accept(t.Context(), a, b, signature, moment()); err != nil {
+		t.Errorf("Accept() after all = %v", err)
+	}
+}
+
+func testRequestExpiry(t *testing.T, s storage.Store) {
+	p := people(t, s, 4)
+	end := moment().Add(storage.RequestLife)
+	for i := range 3 {
+		ask(t, s, p[i].ID, p[3].ID, moment().Add(time.Duration(i-1))) // one ns early, at the instant, one ns late
+	}
+	if err := s.Accept(t.Context(), p[1].ID, p[3].ID, signature, end); !errors.Is(err, storage.ErrNotFound) {
+		t.Errorf("Accept() at the end = %v, want ErrNotFound", err)
+	}
+	if err := s.Accept(t.Context(), p[1].ID, p[3].ID, signature, end.Add(-1)); err != nil {
+		t.Errorf("Accept() before the end = %v", err)
+	}
+	for _, want := range []int{1, 0} {
+		if n, err := s.SweepRequests(t.Context(), end); n != want || err != nil {
+			t.Errorf("SweepRequests() = %d, %v, want %d", n, err, want)
+		}
+	}
+	left := collect(t, s.Requests(t.Context(), p[3].ID))
+	if len(left) != 1 || left[0].From != p[2].ID || left[0].Expired(end) {
+		t.Errorf("Requests() after the sweep = %+v, want the late one", left)
+	}
+	if err := s.RemoveBuddy(t.Context(), p[1].ID, p[3].ID); err != nil {
+		t.Errorf("the accepted one: %v", err)
+	}
+}
+
+func testRequestReplace(t *testing.T, s storage.Store) {
+	p := people(t, s, 2)
+	a, b := p[0].ID, p[1].ID
+	ask(t, s, a, b, moment())
+	again := storage.Request{From: a, To: b, Signature: strings.Repeat("f", 32), Sent: moment().Add(time.Hour)}
+	if err := s.Ask(t.Context(), again); err != nil {
+		t.Fatalf("second Ask() = %v", err)
+	}
+	differ(t, "Requests", collect(t, s.Requests(t.Context(), b)), []storage.Request{again})
+	if err := s.Withdraw(t.Context(), a, b); err != nil {
+		t.Errorf("Withdraw() = %v", err)
+	}
+	if err := s.Withdraw(t.Context(), a, b); !errors.Is(err, storage.ErrNotFound) {
+		t.Errorf("second Withdraw() = %v, want ErrNotFound", err)
+	}
+	differ(t, "a to b", must(s.Relation(t.Context(), a, b))(t), storage.Relation{})
+}
+
+func testRequestFull(t *testing.T, s storage.Store) {
+	p := people(t, s, storage.MaxRequestsTo+2)
+	me, to := p[0].ID, p[1:]
+	for i := range storage.MaxRequestsFrom {
+		ask(t, s, me, to[i].ID, moment())
+	}
+	over := storage.Request{From: me, To: to[storage.MaxRequestsFrom].ID, Signature: signature, Sent: moment()}
+	if err := s.Ask(t.Context(), over); !errors.Is(err, storage.ErrFull) {
+		t.Errorf("Ask() beyond the limit of who asks = %v, want ErrFull", err)
+	}
+	ask(t, s, me, to[0].ID, moment()) // one that is there may be renewed
+	for i := range storage.MaxRequestsTo {
+		ask(t, s, to[i].ID, me, moment())
+	}
+	over = storage.Request{From: to[storage.MaxRequestsTo].ID, To: me, Signature: signature, Sent: moment()}
+	if err := s.Ask(t.Context(), over); !errors.Is(err, storage.ErrFull) {
+		t.Errorf("Ask() beyond the limit of who is asked = %v, want ErrFull", err)
+	}
+	if n, err := s.SweepRequests(t.Context(), moment().Add(storage.RequestLife)); n != 700 || err != nil {
+		t.Errorf("SweepRequests() = %d, %v, want 700", n, err)
+	}
+	ask(t, s, to[storage.MaxRequestsTo].ID, me, moment())
+}
+
+func testBuddyLimits(t *testing.T, s storage.Store) {
+	p := people(t, s, 2)
+	edge := storage.Request{From: p[0].ID, To: p[1].ID, Reason: strings.Repeat("\xff", storage.MaxReason), Signature: signature, Sent: moment()}
+	for name, spoil := range map[string]func(*storage.Request){
+		"long reason":     func(r *storage.Request) { r.Reason += "r" },
+		"NUL":             func(r *storage.Request) { r.Reason = "\x00" },
+		"short signature": func(r *storage.Request) { r.Signature = r.Signature[1:] },
+		"space":           func(r *storage.Request) { r.Signature = " " + r.Signature[1:] },
+	} {
+		r := edge
+		spoil(&r)
+		if err := s.Ask(t.Context(), r); !errors.Is(err, storage.ErrInvalid) {
+			t.Errorf("%s: Ask() = %v, want ErrInvalid", name, err)
+		}
+	}
+	if err := s.Ask(t.Context(), edge); err != nil {
+		t.Errorf("Ask() at the limits = %v", err)
+	}
+	m := storage.Message{From: p[0].ID, Kind: storage.MessageText, Text: strings.Repeat("\xff", storage.MaxMessageText), Sent: moment()}
+	for name, spoil := range map[string]func(*storage.Message){
+		"long text": func(m *storage.Message) { m.Text += "t" },
+		"NUL":       func(m *storage.Message) { m.Text = "\x00" },
+		"kind":      func(m *storage.Message) { m.Kind = 5 },
+	} {
+		bad := m
+		spoil(&bad)
+		if err := s.Leave(t.Context(), p[1].ID, bad); !errors.Is(err, storage.ErrInvalid) {
+			t.Errorf("%s: Leave() = %v, want ErrInvalid", name, err)
+		}
+	}
+	leave(t, s, p[1].ID, m)
+	differ(t, "the longest message", must(s.Collect(t.Context(), p[1].ID, moment()))(t), []storage.Message{m})
+}
+
+func testRequestRace(t *testing.T, s storage.Store) {
+	p := people(t, s, 2)
+	ask(t, s, p[0].ID, p[1].ID, moment())
+	oneWon(t, race(func(int) error {
+		return s.Accept(t.Context(), p[0].ID, p[1].ID, signature, moment())
+	}), storage.ErrNotFound)
+	differ(t, "buddies", collect(t, s.BuddiesOf(t.Context(), p[0].ID)), []storage.ProfileID{p[1].ID})
+}
+
+func testMessageOnce(t *testing.T, s storage.Store) {
+	p := people(t, s, 3)
+	if got, err := s.Collect(t.Context(), p[0].ID, moment()); got != nil || err != nil {
+		t.Errorf("Collect() of nothing = %v, %v", got, err)
+	}
+	want := []storage.Message{
+		{From: p[1].ID, Kind: storage.MessageText, Text: "b\xe4r\n<1>", Sent: moment()},
+		{From: p[2].ID, Kind: storage.MessageAuthorized, Sent: moment().Add(-time.Hour)},
+		{From: p[1].ID, Kind: storage.MessageText, Text: "b\u00e4r", Sent: moment()},
+		{From: p[1].ID, Kind: storage.MessageRevoked, Sent: moment()},
+	}
+	for _, m := range want {
+		leave(t, s, p[0].ID, m)
+	}
+	leave(t, s, p[1].ID, storage.Message{From: p[0].ID, Kind: storage.MessageText, Text: "other box", Sent: moment()})
+	got := must(s.Collect(t.Context(), p[0].ID, moment()))(t)
+	differ(t, "messages", got, want)
+	if zone := got[0].Sent.Location(); zone != time.UTC {
+		t.Errorf("Sent is in %v, want UTC", zone)
+	}
+	if got := must(s.Collect(t.Context(), p[0].ID, moment()))(t); got != nil {
+		t.Errorf("second Collect() = %v, want nothing", got)
+	}
+	if got := must(s.Collect(t.Context(), p[1].ID, moment()))(t); len(got) != 1 {
+		t.Errorf("the other's messages = %v, want 1", got)
+	}
+}
+
+func testMessageFull(t *testing.T, s storage.Store) {
+	p := people(t, s, 10)
+	to := p[0].ID
+	left := func(from, size int) error {
+		m := storage.Message{From: p[from].ID, Kind: storage.MessageText, Text: strings.Repeat("x", size), Sent: moment()}
+		return s.Leave(t.Context(), to, m)
+	}
+	for from := 1; from <= 5; from++ {
+		for range storage.MaxMessagesFrom {
+			if err := left(from, 1); err != nil {
+				t.Fatalf("Leave() within the limits = %v", err)
+			}
+		}
+		if err := left(from, 1); !errors.Is(err, storage.ErrFull) {
+			t.Errorf("Leave() beyond the limit of a sender = %v, want ErrFull", err)
+		}
+	}
+	if err := left(6, 1); !errors.Is(err, storage.ErrFull) {
+		t.Errorf("Leave() beyond the number = %v, want ErrFull", err)
+	}
+	if got := must(s.Collect(t.Context(), to, moment()))(t); len(got) != storage.MaxMessages {
+		t.Errorf("Collect() has %d, want %d", len(got), storage.MaxMessages)
+	}
+	total := 0
+	for total+storage.MaxMessageText <= storage.MaxMessageBytes {
+		if err := left(1+total/storage.MaxMessageText%9, storage.MaxMessageText); err != nil {
+			t.Fatalf("Leave() within the limits = %v", err)
+		}
+		total += storage.MaxMessageText
+	}
+	if err := left(1, storage.MaxMessageBytes-total+1); !errors.Is(err, storage.ErrFull) {
+		t.Errorf("Leave() beyond the bytes = %v, want ErrFull", err)
+	}
+	if err := left(1, storage.MaxMessageBytes-total); err != nil {
+		t.Errorf("Leave() up to the last byte = %v", err)
+	}
+}
+
+func testMessageExpiry(t *testing.T, s storage.Store) {
+	p := people(t, s, 4)
+	old := func(age time.Duration) storage.Message {
+		return storage.Message{From: p[3].ID, Kind: storage.MessageText, Text: age.String(), Sent: moment().Add(-age)}
+	}
+	for _, to := range p[:3] {
+		leave(t, s, to.ID, old(storage.MessageLife))
+	}
+	leave(t, s, p[0].ID, old(0)) // drops the old one
+	leave(t, s, p[1].ID, old(storage.MessageLife-1))
+	if got := must(s.Collect(t.Context(), p[1].ID, moment()))(t); len(got) != 1 || got[0].Sent.Equal(old(storage.MessageLife).Sent) {
+		t.Errorf("Collect() = %+v, want the one that is not expired", got)
+	}
+	leave(t, s, p[1].ID, old(storage.MessageLife))
+	leave(t, s, p[1].ID, old(storage.MessageLife-1))
+	for _, want := range []int{2, 0} {
+		if n, err := s.SweepMessages(t.Context(), moment()); n != want || err != nil {
+			t.Errorf("SweepMessages() = %d, %v, want %d", n, err, want)
+		}
+	}
+	for i, want := range []int{1, 1, 0} {
+		if got := must(s.Collect(t.Context(), p[i].ID, moment().Add(-time.Hour)))(t); len(got) != want {
+			t.Errorf("profile %d: Collect() = %+v, want %d", i, got, want)
+		}
+	}
+}
+
+func testMessageRace(t *testing.T, s storage.Store) {
+	p := people(t, s, racers+1)
+	to := p[racers].ID
+	got := make([][]storage.Message, racers)
+	errs := race(func(i int) (err error) {
+		for n := range 5 {
+			m := storage.Message{From: p[i].ID, Kind: storage.MessageText, Text: fmt.Sprint(n), Sent: moment()}
+			if err := s.Leave(t.Context(), to, m); err != nil {
+				return err
+			}
+			if i%4 == 0 {
+				some, err := s.Collect(t.Context(), to, moment())
+				if err != nil {
+					return err
+				}
+				got[i] = append(got[i], some...)
+			}
+		}
+		return nil
+	})
+	if err := errors.Join(errs...); err != nil {
+		t.Fatal(err)
+	}
+	seen := map[string]int{}
+	for _, some := range append(got, must(s.Collect(t.Context(), to, moment()))(t)) {
+		for _, m := range some {
+			seen[fmt.Sprint(m.From, m.Text)]++
+		}
+	}
+	for key, n := range seen {
+		if n != 1 {
+			t.Errorf("message %s was delivered %d times", key, n)
+		}
+	}
+	if len(seen) != 5*racers {
+		t.Errorf("%d messages were delivered, want %d", len(seen), 5*racers)
+	}
+}
+
+func testBuddyRemoveInLoop(t *testing.T, s storage.Store) {
+	p := people(t, s, 300)
+	for _, other := range p[1:] {
+		addBuddy(t, s, p[0].ID, other.ID)
+	}
+	for id, err := range s.BuddiesOf(t.Context(), p[0].ID) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := s.RemoveBuddy(t.Context(), p[0].ID, id); err != nil {
+			t.Fatal(err)
+		}
+	}
+	differ(t, "buddies", collect(t, s.BuddiesOf(t.Context(), p[0].ID)), nil)
+}

@@ -1,0 +1,377 @@
+package storagetest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/respawnd/respawnd/storage"
+)
+
+// background is the context of calls that do not test contexts and have no
+// *testing.T.
+func background() context.Context { return context.Background() }
+
+// profile returns a profile with something in every field. It is not UTF-8.
+func profile(nick string) storage.Profile {
+	return storage.Profile{
+		Nick: nick,
+		UniqueNicks: []storage.UniqueNick{
+			{Namespace: 1, Nick: nick, Key: storage.Fold(nick)},
+			{Namespace: 15, Nick: nick + "\xe9", Key: storage.Fold(nick) + "\xe9"},
+		},
+		CDKeys:    []storage.CDKey{{Game: "gmtest", Digest: "key-of-" + nick, Added: moment()}},
+		FirstName: "J\xf6rg", LastName: "M\u00fcller", Homepage: "http://x.y/?a=<b>", Zip: "90210", Country: "US",
+		Place: "US|CA|L.A.", AIM: "aim", ICQ: -12345, Birthday: storage.Birthday(29, 2, 1980), Sex: storage.SexFemale,
+		PublicMask: math.MaxUint32, Picture: 1, Occupation: 2, Industry: 3, Income: 4, Married: 5, Children: 6,
+		Interests: math.MaxInt32, Ownership: math.MinInt32, Connection: 9, Created: moment(),
+	}
+}
+
+func profileTests() map[string]func(*testing.T, storage.Store) {
+	return map[string]func(*testing.T, storage.Store){
+		"create, read, update, delete":           testProfileLife,
+		"nicks are unique in each user":          testProfileNick,
+		"unique nicks are unique in a namespace": testProfileUniqueNick,
+		"CD keys are unique in a game":           testProfileCDKey,
+		"revisions are checked":                  testProfileRev,
+		"profiles are found by names and number": testProfileFind,
+		"what an update removes is free again":   testProfileFree,
+		"the last profile stays":                 testProfileLast,
+		"a user has so many profiles":            testProfileMany,
+		"a deleted profile takes its things":     testProfileDelete,
+		"records beyond the limits are refused":  testProfileLimits,
+		"one of many wins a unique nick":         testProfileRace,
+		"one of many deleters leaves the last":   testProfileLastRace,
+		"a refused update changes nothing":       testProfileRefused,
+	}
+}
+
+func createProfile(t *testing.T, s storage.Store, p storage.Profile) storage.Profile {
+	t.Helper()
+	stored, err := s.CreateProfile(t.Context(), p)
+	if err != nil {
+		t.Fatalf("CreateProfile(%+v) = %v", p, err)
+	}
+	return stored
+}
+
+func testProfileLife(t *testing.T, s storage.Store) {
+	u, _ := createUser(t, s, user("a@b.c"), storage.Profile{Nick: "First"})
+	want := profile("Al\xffice")
+	want.UniqueNicks, want.CDKeys, want.User = profile("Alice").UniqueNicks, profile("Alice").CDKeys, u.ID
+	got := createProfile(t, s, want)
+	want.ID, want.Rev = got.ID, got.Rev
+	differ(t, "CreateProfile", got, want)
+	got.UniqueNicks[0].Nick, got.CDKeys[0].Digest = "mine", "mine" // what came out is the caller's
+	read := must(s.GetProfile(t.Context(), want.ID))(t)
+	differ(t, "GetProfile", read, want)
+	if read.Created.Location() != time.UTC || read.CDKeys[0].Added.Location() != time.UTC {
+		t.Errorf("times are not in UTC: %+v", read)
+	}
+	read.Nick, read.FirstName = "Alicia", "J\u00f6rg"
+	updated := must(s.UpdateProfile(t.Context(), read))(t)
+	if updated.Rev <= read.Rev {
+		t.Errorf("UpdateProfile() gave revision %d after %d", updated.Rev, read.Rev)
+	}
+	list := must(s.ProfilesOf(t.Context(), u.ID))(t)
+	if len(list) != 2 || list[0].Nick != "Alicia" || list[1].Nick != "First" {
+		t.Errorf("ProfilesOf() = %+v, want Alicia and First", list)
+	}
+	if err := s.DeleteProfile(t.Context(), want.ID); err != nil {
+		t.Fatalf("DeleteProfile() = %v", err)
+	}
+	wantGone(t, s, want.ID)
+	if err := s.DeleteProfile(t.Context(), want.ID); !errors.Is(err, storage.ErrDeleted) {
+		t.Errorf("second DeleteProfile() = %v, want ErrDeleted", err)
+	}
+	if _, err := s.CreateProfile(t.Context(), storage.Profile{User: u.ID + 9, Nick: "A"}); !errors.Is(err, storage.ErrNotFound) {
+		t.Errorf("CreateProfile() of nobody = %v, want ErrNotFound", err)
+	}
+}
+
+func testProfileNick(t *testing.T, s storage.Store) {
+	u, first := createUser(t, s, user("a@b.c"), storage.Profile{Nick: "Nick"})
+	_, err := s.CreateProfile(t.Context(), storage.Profile{User: u.ID, Nick: "nICK"})
+	wantTaken(t, "CreateProfile() with the same nick", err, storage.IndexNick)
+	other := createProfile(t, s, storage.Profile{User: u.ID, Nick: "Nick2"})
+	other.Nick = "NICK"
+	_, err = s.UpdateProfile(t.Context(), other)
+	wantTaken(t, "UpdateProfile() with the same nick", err, storage.IndexNick)
+	createUser(t, s, user("b@b.c"), storage.Profile{Nick: "Nick"}) // another user may
+	if got, err := s.ProfileByNick(t.Context(), u.ID, "NICK"); err != nil || got.ID != first.ID {
+		t.Errorf("ProfileByNick() = %+v, %v, want profile %d", got, err, first.ID)
+	}
+	for name, nick := range map[string]string{"part": "Nic", "empty": "", "long": strings.Repeat("n", 100_000)} {
+		if _, err := s.ProfileByNick(t.Context(), u.ID, nick); !errors.Is(err, storage.ErrNotFound) {
+			t.Errorf("ProfileByNick(%s) = %v, want ErrNotFound", name, err)
+		}
+	}
+}
+
+func testProfileUniqueNick(t *testing.T, s storage.Store) {
+	_, a := createUser(t, s, user("a@b.c"), storage.Profile{Nick: "A", UniqueNicks: []storage.UniqueNick{{Namespace: 1, Nick: "%Joe%", Key: "joe"}}})
+	_, b := createUser(t, s, user("b@b.c"), storage.Profile{Nick: "A", UniqueNicks: []storage.UniqueNick{{Namespace: 2, Nick: "Joe", Key: "joe"}}})
+	b.UniqueNicks = append(b.UniqueNicks, storage.UniqueNick{Namespace: 1, Nick: "JOE", Key: "joe"})
+	_, err := s.UpdateProfile(t.Context(), b)
+	wantTaken(t, "UpdateProfile() with a taken unique nick", err, storage.IndexUniqueNick)
+	for namespace, want := range map[int]storage.ProfileID{1: a.ID, 2: b.ID} {
+		if got, err := s.ProfileByUniqueNick(t.Context(), namespace, "joe"); err != nil || got.ID != want {
+			t.Errorf("ProfileByUniqueNick(%d) = %+v, %v, want profile %d", namespace, got, err, want)
+		}
+	}
+	a.UniqueNicks[0].Nick = "Joe" // its own key is not taken
+	if _, err := s.UpdateProfile(t.Context(), a); err != nil {
+		t.Errorf("UpdateProfile() with its own key = %v", err)
+	}
+	if got := a.UniqueNickIn(1) + a.UniqueNickIn(7); got != "Joe" {
+		t.Errorf("UniqueNickIn() = %q, want Joe and nothing", got)
+	}
+}
+
+func testProfileCDKey(t *testing.T, s storage.Store) {
+	key := func(game string) []storage.CDKey { return []storage.CDKey{{Game: game, Digest: "d", Added: moment()}} }
+	_, a := createUser(t, s, user("a@b.c"), storage.Profile{Nick: "A", CDKeys: key("gmtest")})
+	_, _, err := s.CreateUser(t.Context(), user("b@b.c"), storage.Profile{Nick: "A", CDKeys: key("gmtest")})
+	wantTaken(t, "CreateUser() with a taken CD key", err, storage.IndexCDKey)
+	_, b := createUser(t, s, user("b@b.c"), storage.Profile{Nick: "A", CDKeys: key("other")})
+	for game, want := range map[string]storage.ProfileID{"gmtest": a.ID, "other": b.ID} {
+		if got, err := s.ProfileByCDKey(t.Context(), game, "d"); err != nil || got.ID != want {
+			t.Errorf("ProfileByCDKey(%s) = %+v, %v, want profile %d", game, got, err, want)
+		}
+	}
+	if _, err := s.ProfileByCDKey(t.Context(), "gmtes", "td"); !errors.Is(err, storage.ErrNotFound) {
+		t.Errorf("ProfileByCDKey() of an unknown key = %v, want ErrNotFound", err)
+	}
+}
+
+func testProfileRev(t *testing.T, s storage.Store) {
+	_, p := createUser(t, s, user("a@b.c"), profile("A"))
+	if _, err := s.UpdateProfile(t.Context(), p); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.UpdateProfile(t.Context(), p); !errors.Is(err, storage.ErrConflict) {
+		t.Errorf("UpdateProfile() with an old Rev = %v, want ErrConflict", err)
+	}
+	stolen := must(s.GetProfile(t.Context(), p.ID))(t)
+	stolen.User++
+	if _, err := s.UpdateProfile(t.Context(), stolen); !errors.Is(err, storage.ErrInvalid) {
+		t.Errorf("UpdateProfile() with another user = %v, want ErrInvalid", err)
+	}
+	p.ID += 100
+	if _, err := s.UpdateProfile(t.Context(), p); !errors.Is(err, storage.ErrNotFound) {
+		t.Errorf("UpdateProfile() of an unknown profile = %v, want ErrNotFound", err)
+	}
+}
+
+func testProfileFind(t *testing.T, s storage.Store) {
+	for i := range 600 { // more than a page of any engine
+		p := storage.Profile{Nick: fmt.Sprint("Joe", i%2), FirstName: "Jo", LastName: fmt.Sprint("L", i), ICQ: int32(i % 3)}
+		createUser(t, s, user(fmt.Sprintf("%d@b.c", i)), p)
+	}
+	tests := map[string]struct {
+		by    storage.ProfileIndex
+		value string
+		want  int
+	}{
+		"nick":                  {storage.ByNick, "JOE1", 300},
+		"first name":            {storage.ByFirstName, "jo", 600},
+		"last name":             {storage.ByLastName, "l599", 1},
+		"number":                {storage.ByICQ, "2", 200},
+		"number not stated":     {storage.ByICQ, "0", 0},
+		"beginning only":        {storage.ByNick, "joe", 0},
+		"empty":                 {storage.ByNick, "", 0},
+		"nobody":                {storage.ByLastName, "M", 0},
+		"no such index":         {99, "jo", 0},
+		"NUL":                   {storage.ByFirstName, "jo\x00", 0},
+		"longer than any value": {storage.ByFirstName, strings.Repeat("j", 100_000), 0},
+	}
+	for name, tt := range tests {
+		got := collect(t, s.FindProfiles(t.Context(), tt.by, tt.value))
+		for i := 1; i < len(got); i++ {
+			if got[i-1].ID >= got[i].ID {
+				t.Fatalf("%s: profile %d before %d", name, got[i-1].ID, got[i].ID)
+			}
+		}
+		if len(got) != tt.want {
+			t.Errorf("%s: %d profiles, want %d", name, len(got), tt.want)
+		}
+	}
+}
+
+func testProfileFree(t *testing.T, s storage.Store) {
+	_, p := createUser(t, s, user("a@b.c"), profile("A"))
+	p.Nick, p.UniqueNicks, p.CDKeys, p.FirstName, p.LastName, p.ICQ = "B", nil, nil, "", "", 0
+	must(s.UpdateProfile(t.Context(), p))(t)
+	createUser(t, s, user("b@b.c"), profile("A"))
+	if n := len(collect(t, s.FindProfiles(t.Context(), storage.ByNick, "a"))); n != 1 {
+		t.Errorf("%d profiles with the old nick, want the new one's only", n)
+	}
+	createProfile(t, s, storage.Profile{User: p.User, Nick: "A"})
+}
+
+func testProfileLast(t *testing.T, s storage.Store) {
+	u, p := createUser(t, s, user("a@b.c"), profile("A"))
+	if err := s.DeleteProfile(t.Context(), p.ID); !errors.Is(err, storage.ErrLast) {
+		t.Errorf("DeleteProfile() of the only one = %v, want ErrLast", err)
+	}
+	createProfile(t, s, storage.Profile{User: u.ID, Nick: "B"})
+	if err := s.DeleteProfile(t.Context(), p.ID); err != nil {
+		t.Errorf("DeleteProfile() of one of two = %v", err)
+	}
+}
+
+func testProfileMany(t *testing.T, s storage.Store) {
+	u, _ := createUser(t, s, user("a@b.c"), storage.Profile{Nick: "0"})
+	for i := 1; i < storage.MaxProfiles; i++ {
+		createProfile(t, s, storage.Profile{User: u.ID, Nick: fmt.Sprint(i)})
+	}
+	if _, err := s.CreateProfile(t.Context(), storage.Profile{User: u.ID, Nick: "more"}); !errors.Is(err, storage.ErrFull) {
+		t.Errorf("CreateProfile() beyond the limit = %v, want ErrFull", err)
+	}
+	if list := must(s.ProfilesOf(t.Context(), u.ID))(t); len(list) != storage.MaxProfiles {
+		t.Errorf("ProfilesOf() has %d, want %d", len(list), storage.MaxProfiles)
+	}
+}
+
+func testProfileDelete(t *testing.T, s storage.Store) {
+	all := people(t, s, 2)
+	rich := profile("Rich")
+	rich.User = all[0].User
+	p := createProfile(t, s, rich)
+	tangle(t, s, p.ID, all[1].ID)
+	addBuddy(t, s, all[1].ID, all[0].ID)
+	if err := s.DeleteProfile(t.Context(), p.ID); err != nil {
+		t.Fatal(err)
+	}
+	wantGone(t, s, p.ID)
+	differ(t, "buddies of the friend", collect(t, s.BuddiesOf(t.Context(), all[1].ID)), []storage.ProfileID{all[0].ID})
+	rich.Nick = "Rich2"
+	createProfile(t, s, rich) // unique nicks and CD keys are free again
+}
+
+func testProfileLimits(t *testing.T, s storage.Store) {
+	fill := func(n int) string { return strings.Repeat("\xe4", n) }
+	edge := storage.Profile{
+		Nick: fill(storage.MaxNick), FirstName: fill(storage.MaxPersonName), LastName: fill(storage.MaxPersonName),
+		Homepage: fill(storage.MaxHomepage), Zip: fill(storage.MaxZip), Country: fill(storage.MaxCountry),
+		Place: fill(storage.MaxPlace), AIM: fill(storage.MaxAIM), Birthday: storage.Birthday(6, 6, 2079),
+	}
+	for i := range storage.MaxUniqueNicks {
+		word := fill(storage.MaxUniqueNick)
+		edge.UniqueNicks = append(edge.UniqueNicks, storage.UniqueNick{Namespace: i + 1, Nick: word, Key: word})
+	}
+	for i := range storage.MaxCDKeys {
+		digest := strings.Repeat("d", storage.MaxCDKeyDigest)
+		edge.CDKeys = append(edge.CDKeys, storage.CDKey{Game: fmt.Sprint(i), Digest: digest})
+	}
+	_, edge = createUser(t, s, user("a@b.c"), edge)
+	differ(t, "the largest profile", must(s.GetProfile(t.Context(), edge.ID))(t), edge)
+	tests := map[string]func(*storage.Profile){
+		"no nick":         func(p *storage.Profile) { p.Nick = "" },
+		"long nick":       func(p *storage.Profile) { p.Nick += "n" },
+		"NUL":             func(p *storage.Profile) { p.Nick = "a\x00" },
+		"backslash":       func(p *storage.Profile) { p.Homepage = `a\b` },
+		"newline":         func(p *storage.Profile) { p.Place = "a\nb" },
+		"long first name": func(p *storage.Profile) { p.FirstName += "n" },
+		"long last name":  func(p *storage.Profile) { p.LastName += "n" },
+		"long home page":  func(p *storage.Profile) { p.Homepage += "n" },
+		"long zip":        func(p *storage.Profile) { p.Zip += "n" },
+		"long country":    func(p *storage.Profile) { p.Country += "n" },
+		"long place":      func(p *storage.Profile) { p.Place += "n" },
+		"long AIM":        func(p *storage.Profile) { p.AIM += "n" },
+		"sex":             func(p *storage.Profile) { p.Sex = 3 },
+		"30 February":     func(p *storage.Profile) { p.Birthday = storage.Birthday(30, 2, 1980) },
+		"month 13":        func(p *storage.Profile) { p.Birthday = storage.Birthday(1, 13, 1980) },
+		"1899":            func(p *storage.Profile) { p.Birthday = storage.Birthday(31, 12, 1899) },
+		"7 June 2079":     func(p *storage.Profile) { p.Birthday = storage.Birthday(7, 6, 2079) },
+		"many unique nicks": func(p *storage.Profile) {
+			p.UniqueNicks = append(p.UniqueNicks, storage.UniqueNick{Namespace: 99, Nick: "n", Key: "n"})
+		},
+		"namespace 0": func(p *storage.Profile) { p.UniqueNicks = []storage.UniqueNick{{Nick: "n", Key: "n"}} },
+		"namespace twice": func(p *storage.Profile) {
+			p.UniqueNicks = []storage.UniqueNick{{Namespace: 1, Nick: "n", Key: "n"}, {Namespace: 1, Nick: "m", Key: "m"}}
+		},
+		"no key": func(p *storage.Profile) { p.UniqueNicks = []storage.UniqueNick{{Namespace: 1, Nick: "n"}} },
+		"long unique": func(p *storage.Profile) {
+			p.UniqueNicks = []storage.UniqueNick{{Namespace: 1, Nick: strings.Repeat("n", 21), Key: "n"}}
+		},
+		"many CD keys": func(p *storage.Profile) { p.CDKeys = append(p.CDKeys, storage.CDKey{Game: "g", Digest: "d"}) },
+		"CD key of no": func(p *storage.Profile) { p.CDKeys = []storage.CDKey{{Digest: "d"}} },
+		"no digest":    func(p *storage.Profile) { p.CDKeys = []storage.CDKey{{Game: "g"}} },
+		"two of one game": func(p *storage.Profile) {
+			p.CDKeys = []storage.CDKey{{Game: "g", Digest: "d"}, {Game: "g", Digest: "e"}}
+		},
+	}
+	for name, spoil := range tests {
+		p := must(s.GetProfile(t.Context(), edge.ID))(t)
+		spoil(&p)
+		if _, err := s.UpdateProfile(t.Context(), p); !errors.Is(err, storage.ErrInvalid) {
+			t.Errorf("%s: UpdateProfile() = %v, want ErrInvalid", name, err)
+		}
+		p.ID = 0
+		if _, err := s.CreateProfile(t.Context(), p); !errors.Is(err, storage.ErrInvalid) {
+			t.Errorf("%s: CreateProfile() = %v, want ErrInvalid", name, err)
+		}
+	}
+}
+
+func testProfileRace(t *testing.T, s storage.Store) {
+	all := people(t, s, racers)
+	errs := race(func(i int) error {
+		mine := all[i]
+		mine.UniqueNicks = []storage.UniqueNick{{Namespace: 1, Nick: "Joe", Key: "joe"}}
+		_, err := s.UpdateProfile(t.Context(), mine)
+		return err
+	})
+	oneWon(t, errs, storage.ErrTaken)
+	winner := must(s.ProfileByUniqueNick(t.Context(), 1, "joe"))(t)
+	for i, p := range all {
+		got := must(s.GetProfile(t.Context(), p.ID))(t)
+		if has := got.UniqueNickIn(1) != ""; has != (errs[i] == nil) || has != (p.ID == winner.ID) {
+			t.Errorf("profile %d has the nick: %v, its error is %v, the index has %d", p.ID, has, errs[i], winner.ID)
+		}
+	}
+}
+
+func testProfileLastRace(t *testing.T, s storage.Store) {
+	u, first := createUser(t, s, user("a@b.c"), storage.Profile{Nick: "0"})
+	ids := []storage.ProfileID{first.ID}
+	for i := 1; i < racers; i++ {
+		ids = append(ids, createProfile(t, s, storage.Profile{User: u.ID, Nick: fmt.Sprint(i)}).ID)
+	}
+	errs := race(func(i int) error { return s.DeleteProfile(t.Context(), ids[i]) })
+	left := must(s.ProfilesOf(t.Context(), u.ID))(t)
+	refused := 0
+	for _, err := range errs {
+		if errors.Is(err, storage.ErrLast) {
+			refused++
+		} else if err != nil {
+			t.Errorf("DeleteProfile() = %v", err)
+		}
+	}
+	if len(left) != 1 || refused != 1 {
+		t.Errorf("%d profiles are left and %d deletions were refused, want 1 and 1", len(left), refused)
+	}
+}
+
+func testProfileRefused(t *testing.T, s storage.Store) {
+	_, a := createUser(t, s, user("a@b.c"), profile("A"))
+	_, b := createUser(t, s, user("b@b.c"), profile("B"))
+	want := b
+	b.Nick, b.FirstName = "New", "New"
+	b.UniqueNicks = append([]storage.UniqueNick{{Namespace: 7, Nick: "free", Key: "free"}}, a.UniqueNicks[0])
+	_, err := s.UpdateProfile(t.Context(), b)
+	wantTaken(t, "UpdateProfile()", err, storage.IndexUniqueNick)
+	differ(t, "the profile", must(s.GetProfile(t.Context(), b.ID))(t), want)
+	if _, err := s.ProfileByUniqueNick(t.Context(), 7, "free"); !errors.Is(err, storage.ErrNotFound) {
+		t.Errorf("ProfileByUniqueNick() after the refusal = %v, want ErrNotFound", err)
+	}
+	if n := len(collect(t, s.FindProfiles(t.Context(), storage.ByNick, "new"))); n != 0 {
+		t.Errorf("%d profiles have the refused nick", n)
+	}
+}

@@ -1,0 +1,428 @@
+package storagetest
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/respawnd/respawnd/storage"
+)
+
+func user(email string) storage.User {
+	return storage.User{
+		Email: email, Secret: []byte{0, 1, 0xff}, Password: []byte{2},
+		Ban:     storage.AccountBan{Added: moment(), Expires: moment().Add(time.Hour), Reason: "spam", By: "admin"},
+		Created: moment(),
+	}
+}
+
+func createUser(t tester, s storage.Store, u storage.User, p storage.Profile) (storage.User, storage.Profile) {
+	t.Helper()
+	user, first, err := s.CreateUser(background(), u, p)
+	if err != nil {
+		t.Fatalf("CreateUser(%+v, %+v) = %v", u, p, err)
+	}
+	return user, first
+}
+
+// people creates n users with one profile each and returns the profiles.
+func people(t tester, s storage.Store, n int) []storage.Profile {
+	t.Helper()
+	all := make([]storage.Profile, n)
+	for i := range all {
+		_, all[i] = createUser(t, s, user(fmt.Sprintf("p%d@example.com", i)), storage.Profile{Nick: fmt.Sprintf("P%d", i)})
+	}
+	return all
+}
+
+func userTests() map[string]func(*testing.T, storage.Store) {
+	return map[string]func(*testing.T, storage.Store){
+		"create, read, update, delete":                 testUserLife,
+		"e-mails are unique in each partner code":      testUserEmail,
+		"an e-mail can change, and is free then":       testUserEmailChange,
+		"revisions are checked":                        testUserRev,
+		"ids are never used again":                     testUserIDs,
+		"an import keeps its ids":                      testUserImport,
+		"a refused user leaves nothing behind":         testUserRefused,
+		"users are listed from any id on":              testUserList,
+		"records beyond the limits are refused":        testUserLimits,
+		"a deleted user takes everything along":        testUserDelete,
+		"one of many creators wins an e-mail":          testUserRace,
+		"creators at once get different ids":           testUserIDRace,
+		"one of many writers wins a revision":          testUserRevRace,
+		"creating and deleting at once stays coherent": testUserChurn,
+	}
+}
+
+func testUserLife(t *testing.T, s storage.Store) {
+	want := user("Alice@Example.com")
+	got, p := createUser(t, s, want, profile("Alice"))
+	if got.ID == 0 || got.Rev == 0 || p.ID == 0 || p.Rev == 0 || p.User != got.ID {
+		t.Fatalf("CreateUser() = %+v, %+v, want ids and revisions", got, p)
+	}
+	want.ID, want.Rev = got.ID, got.Rev
+	differ(t, "CreateUser", got, want)
+	got.Secret[0] = 9 // what came out is the caller's
+	read, err := s.GetUser(t.Context(), want.ID)
+	if err != nil {
+		t.Fatalf("GetUser() = %v", err)
+	}
+	differ(t, "GetUser", read, want)
+	if zone := read.Created.Location(); zone != time.UTC {
+		t.Errorf("Created is in %v, want UTC", zone)
+	}
+	read.Secret, read.Ban = []byte("new"), storage.AccountBan{}
+	updated, err := s.UpdateUser(t.Context(), read)
+	if err != nil || updated.Rev <= read.Rev || string(updated.Secret) != "new" {
+		t.Errorf("UpdateUser(%+v) = %+v, %v", read, updated, err)
+	}
+	if byEmail, err := s.UserByEmail(t.Context(), 0, "aLICE@example.COM"); err != nil || byEmail.Rev != updated.Rev {
+		t.Errorf("UserByEmail() = %+v, %v, want %+v", byEmail, err, updated)
+	}
+	if err := s.DeleteUser(t.Context(), want.ID); err != nil {
+		t.Errorf("DeleteUser() = %v", err)
+	}
+	if _, err := s.GetUser(t.Context(), want.ID); !errors.Is(err, storage.ErrDeleted) || !errors.Is(err, storage.ErrNotFound) {
+		t.Errorf("GetUser() after DeleteUser = %v, want ErrDeleted", err)
+	}
+	if _, err := s.UserByEmail(t.Context(), 0, "alice@example.com"); !errors.Is(err, storage.ErrNotFound) {
+		t.Errorf("UserByEmail() after DeleteUser = %v, want ErrNotFound", err)
+	}
+	if err := s.DeleteUser(t.Context(), want.ID); !errors.Is(err, storage.ErrDeleted) {
+		t.Errorf("second DeleteUser() = %v, want ErrDeleted", err)
+	}
+	if _, err := s.GetUser(t.Context(), want.ID+1); !errors.Is(err, storage.ErrNotFound) || errors.Is(err, storage.ErrDeleted) {
+		t.Errorf("GetUser() of an id that never was = %v, want plain ErrNotFound", err)
+	}
+}
+
+func testUserEmail(t *testing.T, s storage.Store) {
+	createUser(t, s, user("a@b.c"), profile("A"))
+	_, _, err := s.CreateUser(t.Context(), user("A@B.C"), profile("B"))
+	wantTaken(t, "CreateUser() with the same e-mail", err, storage.IndexUserEmail)
+	other := user("a@b.c")
+	other.Partner = 10
+	second, _ := createUser(t, s, other, profile("B"))
+	if got, err := s.UserByEmail(t.Context(), 10, "a@b.c"); err != nil || got.ID != second.ID {
+		t.Errorf("UserByEmail(10) = %+v, %v, want user %d", got, err, second.ID)
+	}
+	for name, email := range map[string]string{"another": "x@b.c", "empty": "", "long": strings.Repeat("a", 100_000)} {
+		if _, err := s.UserByEmail(t.Context(), 0, email); !errors.Is(err, storage.ErrNotFound) {
+			t.Errorf("UserByEmail(%s) = %v, want ErrNotFound", name, err)
+		}
+	}
+}
+
+func testUserEmailChange(t *testing.T, s storage.Store) {
+	u, _ := createUser(t, s, user("a@b.c"), profile("A"))
+	createUser(t, s, user("taken@b.c"), profile("B"))
+	u.Email = "TAKEN@b.c"
+	_, err := s.UpdateUser(t.Context(), u)
+	wantTaken(t, "UpdateUser() to the e-mail of another", err, storage.IndexUserEmail)
+	for _, email := range []string{"A@B.C", "new@b.c"} {
+		u.Email = email
+		if u, err = s.UpdateUser(t.Context(), u); err != nil {
+			t.Fatalf("UpdateUser() to %s = %v", email, err)
+		}
+		if got, err := s.UserByEmail(t.Context(), 0, email); err != nil || got.Email != email {
+			t.Errorf("UserByEmail(%s) = %+v, %v", email, got, err)
+		}
+	}
+	createUser(t, s, user("a@b.c"), profile("C")) // free again
+}
+
+func testUserRev(t *testing.T, s storage.Store) {
+	u, _ := createUser(t, s, user("a@b.c"), profile("A"))
+	if _, err := s.UpdateUser(t.Context(), u); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.UpdateUser(t.Context(), u); !errors.Is(err, storage.ErrConflict) {
+		t.Errorf("UpdateUser() with an old Rev = %v, want ErrConflict", err)
+	}
+	u.ID += 100
+	if _, err := s.UpdateUser(t.Context(), u); !errors.Is(err, storage.ErrNotFound) {
+		t.Errorf("UpdateUser() of an unknown user = %v, want ErrNotFound", err)
+	}
+}
+
+func testUserIDs(t *testing.T, s storage.Store) {
+	u, p := createUser(t, s, user("a@b.c"), profile("A"))
+	extra, err := s.CreateProfile(t.Context(), storage.Profile{User: u.ID, Nick: "B"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(s.DeleteProfile(t.Context(), extra.ID), s.DeleteUser(t.Context(), u.ID)); err != nil {
+		t.Fatal(err)
+	}
+	u2, p2 := createUser(t, s, user("a@b.c"), profile("A"))
+	if u2.ID <= u.ID || p2.ID <= p.ID || p2.ID <= extra.ID {
+		t.Errorf("ids %d, %d came after %d, %d, %d, want new ones", u2.ID, p2.ID, u.ID, p.ID, extra.ID)
+	}
+	if _, err := s.GetProfile(t.Context(), p.ID); !errors.Is(err, storage.ErrDeleted) {
+		t.Errorf("GetProfile() of a deleted one = %v, want ErrDeleted", err)
+	}
+}
+
+func testUserImport(t *testing.T, s storage.Store) {
+	u, p := user("a@b.c"), profile("A")
+	u.ID, p.ID = 500, 700
+	u, p = createUser(t, s, u, p)
+	if u.ID != 500 || p.ID != 700 || p.User != 500 {
+		t.Errorf("CreateUser() with ids = %d, %d of %d", u.ID, p.ID, p.User)
+	}
+	again := user("b@b.c")
+	again.ID = 500
+	_, _, err := s.CreateUser(t.Context(), again, storage.Profile{Nick: "A"})
+	wantTaken(t, "CreateUser() with an id that exists", err, storage.IndexUserID)
+	_, _, err = s.CreateUser(t.Context(), user("b@b.c"), storage.Profile{Nick: "A", ID: 700})
+	wantTaken(t, "CreateUser() with a profile id that exists", err, storage.IndexProfileID)
+	u, p = createUser(t, s, user("b@b.c"), storage.Profile{Nick: "A"})
+	if u.ID != 501 || p.ID != 701 {
+		t.Errorf("ids after an import = %d, %d, want 501, 701", u.ID, p.ID)
+	}
+}
+
+func testUserRefused(t *testing.T, s storage.Store) {
+	createUser(t, s, user("a@b.c"), profile("A"))
+	_, _, err := s.CreateUser(t.Context(), user("new@b.c"), profile("A")) // its unique nick is taken
+	wantTaken(t, "CreateUser()", err, storage.IndexUniqueNick)
+	if _, err := s.UserByEmail(t.Context(), 0, "new@b.c"); !errors.Is(err, storage.ErrNotFound) {
+		t.Errorf("UserByEmail() after a refusal = %v, want ErrNotFound", err)
+	}
+	if n := len(collect(t, s.Users(t.Context(), 0))); n != 1 {
+		t.Errorf("%d users after a refusal, want 1", n)
+	}
+	if n := len(collect(t, s.FindProfiles(t.Context(), storage.ByNick, "A"))); n != 1 {
+		t.Errorf("%d profiles found after a refusal, want 1", n)
+	}
+}
+
+func testUserList(t *testing.T, s storage.Store) {
+	const n = 600 // more than a page of any engine
+	people(t, s, n)
+	for _, after := range []storage.UserID{0, 1, 299, n - 1, n, storage.MaxAccountID, 1<<32 - 1} {
+		var got []storage.UserID
+		for _, u := range collect(t, s.Users(t.Context(), after)) {
+			got = append(got, u.ID)
+		}
+		var want []storage.UserID
+		for id := uint64(after) + 1; id <= n; id++ {
+			want = append(want, storage.UserID(id))
+		}
+		differ(t, fmt.Sprintf("users after %d", after), got, want)
+	}
+	for u, err := range s.Users(t.Context(), 0) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := s.DeleteUser(t.Context(), u.ID); err != nil {
+			t.Fatalf("DeleteUser() in the loop = %v", err)
+		}
+	}
+	if left := collect(t, s.Users(t.Context(), 0)); len(left) != 0 {
+		t.Errorf("%d users left", len(left))
+	}
+}
+
+func testUserLimits(t *testing.T, s storage.Store) {
+	edge := user(strings.Repeat("e", storage.MaxEmail))
+	edge.Partner = storage.MaxAccountID
+	edge.Secret, edge.Password = make([]byte, storage.MaxSealed), make([]byte, storage.MaxSealed)
+	edge.Ban.Reason = strings.Repeat("r", storage.MaxBanReason)
+	edge, _ = createUser(t, s, edge, profile("A"))
+	tests := map[string]func(*storage.User){
+		"no e-mail":        func(u *storage.User) { u.Email = "" },
+		"long e-mail":      func(u *storage.User) { u.Email += "e" },
+		"space":            func(u *storage.User) { u.Email = "a b@c.d" },
+		"backslash":        func(u *storage.User) { u.Email = `a\b@c.d` },
+		"not ASCII":        func(u *storage.User) { u.Email = "ä@c.d" },
+		"negative partner": func(u *storage.User) { u.Partner = -1 },
+		"huge partner":     func(u *storage.User) { u.Partner = storage.MaxAccountID + 1 },
+		"huge id":          func(u *storage.User) { u.ID = storage.MaxAccountID + 1 },
+		"long secret":      func(u *storage.User) { u.Secret = append(u.Secret, 0) },
+		"long password":    func(u *storage.User) { u.Password = append(u.Password, 0) },
+		"long reason":      func(u *storage.User) { u.Ban.Reason += "r" },
+	}
+	for name, spoil := range tests {
+		u := edge
+		spoil(&u)
+		if _, _, err := s.CreateUser(t.Context(), u, profile("B")); !errors.Is(err, storage.ErrInvalid) {
+			t.Errorf("%s: CreateUser() = %v, want ErrInvalid", name, err)
+		}
+		if _, err := s.UpdateUser(t.Context(), u); !errors.Is(err, storage.ErrInvalid) {
+			t.Errorf("%s: UpdateUser() = %v, want ErrInvalid", name, err)
+		}
+	}
+}
+
+func testUserDelete(t *testing.T, s storage.Store) {
+	all := people(t, s, 3)
+	gone, friend := all[0].ID, all[1].ID
+	rich := profile("Rich")
+	rich.User = all[0].User
+	second, err := s.CreateProfile(t.Context(), rich)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, id := range []storage.ProfileID{gone, second.ID} {
+		tangle(t, s, id, friend)
+	}
+	addBuddy(t, s, friend, all[2].ID)
+	if err := s.DeleteUser(t.Context(), all[0].User); err != nil {
+		t.Fatalf("DeleteUser() = %v", err)
+	}
+	for _, id := range []storage.ProfileID{gone, second.ID} {
+		wantGone(t, s, id)
+	}
+	differ(t, "buddies of the friend", collect(t, s.BuddiesOf(t.Context(), friend)), []storage.ProfileID{all[2].ID})
+	if _, err := s.ProfileByUniqueNick(t.Context(), 1, "rich"); !errors.Is(err, storage.ErrNotFound) {
+		t.Errorf("ProfileByUniqueNick() of a deleted user = %v, want ErrNotFound", err)
+	}
+	if got, err := s.ProfilesOf(t.Context(), all[0].User); err != nil || len(got) != 0 {
+		t.Errorf("ProfilesOf() of a deleted user = %v, %v, want none", got, err)
+	}
+	createUser(t, s, user("p0@example.com"), profile("Rich")) // all of it is free again
+}
+
+// tangle makes everything hang on a profile that can.
+func tangle(t *testing.T, s storage.Store, id, other storage.ProfileID) {
+	t.Helper()
+	addBuddy(t, s, id, other)
+	addBuddy(t, s, other, id)
+	for _, pair := range [][2]storage.ProfileID{{id, other}, {other, id}} {
+		if err := s.AddBlock(t.Context(), pair[0], pair[1]); err != nil {
+			t.Fatal(err)
+		}
+	}
+	third := people2(t, s, id)
+	for _, pair := range [][2]storage.ProfileID{{id, third}, {third, id}} {
+		ask(t, s, pair[0], pair[1], moment())
+	}
+	leave(t, s, id, storage.Message{From: other, Kind: storage.MessageText, Text: "hi", Sent: moment()})
+}
+
+// people2 creates one more user, named after a profile.
+func people2(t *testing.T, s storage.Store, id storage.ProfileID) storage.ProfileID {
+	t.Helper()
+	_, p := createUser(t, s, user(fmt.Sprintf("third%d@example.com", id)), storage.Profile{Nick: "Third"})
+	return p.ID
+}
+
+// wantGone checks that nothing hangs on a profile that does not exist.
+func wantGone(t *testing.T, s storage.Store, id storage.ProfileID) {
+	t.Helper()
+	if _, err := s.GetProfile(t.Context(), id); !errors.Is(err, storage.ErrDeleted) {
+		t.Errorf("GetProfile(%d) = %v, want ErrDeleted", id, err)
+	}
+	for name, seq := range map[string]func() int{
+		"BuddiesOf":   func() int { return len(collect(t, s.BuddiesOf(t.Context(), id))) },
+		"HaveAsBuddy": func() int { return len(collect(t, s.HaveAsBuddy(t.Context(), id))) },
+		"BlocksOf":    func() int { return len(collect(t, s.BlocksOf(t.Context(), id))) },
+		"Requests":    func() int { return len(collect(t, s.Requests(t.Context(), id))) },
+	} {
+		if n := seq(); n != 0 {
+			t.Errorf("%s(%d) has %d after the deletion", name, id, n)
+		}
+	}
+	if got, err := s.Collect(t.Context(), id, moment()); len(got) != 0 || err != nil {
+		t.Errorf("Collect(%d) = %v, %v after the deletion", id, got, err)
+	}
+	for _, p := range collect(t, s.Users(t.Context(), 0)) {
+		for _, q := range must(s.ProfilesOf(t.Context(), p.ID))(t) {
+			r := must(s.Relation(t.Context(), q.ID, id))(t)
+			if r != (storage.Relation{}) {
+				t.Errorf("Relation(%d, %d) = %+v after the deletion", q.ID, id, r)
+			}
+			if _, err := s.Request(t.Context(), id, q.ID); !errors.Is(err, storage.ErrNotFound) {
+				t.Errorf("Request(%d, %d) = %v after the deletion", id, q.ID, err)
+			}
+		}
+	}
+}
+
+// must returns a function that fails the test on err and returns v otherwise.
+func must[V any](v V, err error) func(tester) V {
+	return func(t tester) V {
+		t.Helper()
+		if err != nil {
+			t.Fatalf("%v", err)
+		}
+		return v
+	}
+}
+
+func testUserRace(t *testing.T, s storage.Store) {
+	errs := race(func(i int) error {
+		_, _, err := s.CreateUser(t.Context(), user("a@b.c"), storage.Profile{Nick: fmt.Sprint("N", i)})
+		return err
+	})
+	oneWon(t, errs, storage.ErrTaken)
+	u, err := s.UserByEmail(t.Context(), 0, "a@b.c")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, err := s.ProfilesOf(t.Context(), u.ID); err != nil || len(got) != 1 {
+		t.Errorf("the winner has profiles %v, %v, want 1", got, err)
+	}
+}
+
+func testUserIDRace(t *testing.T, s storage.Store) {
+	ids := make([]storage.ProfileID, racers)
+	errs := race(func(i int) error {
+		_, p, err := s.CreateUser(t.Context(), user(fmt.Sprintf("%d@b.c", i)), profile(fmt.Sprint("Name", i)))
+		ids[i] = p.ID
+		return err
+	})
+	if err := errors.Join(errs...); err != nil {
+		t.Fatal(err)
+	}
+	seen := map[storage.ProfileID]bool{}
+	for i, id := range ids {
+		got, err := s.GetProfile(t.Context(), id)
+		if seen[id] || err != nil || got.Nick != fmt.Sprint("Name", i) {
+			t.Errorf("racer %d got id %d, where %+v is (%v)", i, id, got, err)
+		}
+		seen[id] = true
+	}
+}
+
+func testUserRevRace(t *testing.T, s storage.Store) {
+	u, _ := createUser(t, s, user("a@b.c"), profile("A"))
+	errs := race(func(i int) error {
+		mine := u
+		mine.Secret = []byte{byte(i)}
+		_, err := s.UpdateUser(t.Context(), mine)
+		return err
+	})
+	oneWon(t, errs, storage.ErrConflict)
+}
+
+func testUserChurn(t *testing.T, s storage.Store) {
+	friend := people(t, s, 1)[0]
+	errs := race(func(i int) error {
+		for range 10 {
+			u, p, err := s.CreateUser(t.Context(), user(fmt.Sprintf("churn%d@b.c", i%4)), profile(fmt.Sprint("Churn", i%4)))
+			if errors.Is(err, storage.ErrTaken) {
+				continue
+			}
+			if err != nil {
+				return err
+			}
+			if err := errors.Join(s.AddBuddy(t.Context(), friend.ID, p.ID), s.DeleteUser(t.Context(), u.ID)); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err := errors.Join(errs...); err != nil {
+		t.Fatal(err)
+	}
+	if got := collect(t, s.BuddiesOf(t.Context(), friend.ID)); len(got) != 0 {
+		t.Errorf("buddies left: %v", got)
+	}
+	if got := collect(t, s.Users(t.Context(), 0)); len(got) != 1 {
+		t.Errorf("%d users left, want 1", len(got))
+	}
+}

@@ -1,0 +1,162 @@
+package storage
+
+import (
+	"context"
+	"iter"
+	"math"
+	"slices"
+	"time"
+)
+
+// Indexes of accounts in a TakenError.
+const (
+	IndexUserID     = "user.id"            // IndexUserID is the index of user ids.
+	IndexUserEmail  = "user.email"         // IndexUserEmail is the index of e-mails, one for each partner code.
+	IndexProfileID  = "profile.id"         // IndexProfileID is the index of profile ids.
+	IndexNick       = "profile.nick"       // IndexNick is the index of nicks, one for each user.
+	IndexUniqueNick = "profile.uniquenick" // IndexUniqueNick is the index of unique nicks, one for each namespace.
+	IndexCDKey      = "profile.cdkey"      // IndexCDKey is the index of CD keys, one for each game.
+)
+
+// Limits of a User.
+const (
+	MaxAccountID = math.MaxInt32 // MaxAccountID is the highest id of a user or profile: clients read ids as signed numbers.
+	MaxEmail     = 50            // MaxEmail is the longest e-mail in bytes.
+	MaxSealed    = 256           // MaxSealed is the longest sealed value in bytes.
+	MaxProfiles  = 32            // MaxProfiles is the highest number of profiles of one user.
+)
+
+// UserID identifies a user. It is never 0 once stored and never given out again.
+type UserID uint32
+
+// User is one account: who can sign in, and with what.
+type User struct {
+	ID      UserID `json:"id"`
+	Partner int    `json:"partner,omitzero"` // partner code; accounts of different partners have nothing to do with each other
+	Email   string `json:"email"`            // as it was written; unique under its partner without regard to case
+
+	// Secret and Password are opaque to the store: somebody else sealed them.
+	Secret   []byte `json:"secret,omitempty"`   // sealed digest of the password
+	Password []byte `json:"password,omitempty"` // sealed password itself, nil unless it is kept
+
+	Ban     AccountBan `json:"ban,omitzero"`
+	Created time.Time  `json:"created,omitzero"`
+	Rev     Rev        `json:"rev"`
+}
+
+// AccountBan keeps a user out. The zero value does not.
+type AccountBan struct {
+	Added   time.Time `json:"added,omitzero"`   // zero: not banned
+	Expires time.Time `json:"expires,omitzero"` // zero: never
+	Reason  string    `json:"reason,omitzero"`  // at most MaxBanReason bytes
+	By      string    `json:"by,omitzero"`      // at most MaxBanBy bytes
+}
+
+// In reports whether the ban is in force at now. It is over from the instant
+// Expires on.
+func (b AccountBan) In(now time.Time) bool {
+	return !b.Added.IsZero() && (b.Expires.IsZero() || now.Before(b.Expires))
+}
+
+// Check reports whether u keeps the limits; the error matches ErrInvalid.
+func (u *User) Check() error {
+	if u.ID > MaxAccountID {
+		return invalid("user id is over %d", MaxAccountID)
+	}
+	if err := checkNumber("partner code", u.Partner); err != nil {
+		return err
+	}
+	if u.Email == "" {
+		return invalid("e-mail is empty")
+	}
+	if err := checkWord("e-mail", u.Email, MaxEmail); err != nil {
+		return err
+	}
+	if len(u.Secret) > MaxSealed || len(u.Password) > MaxSealed {
+		return invalid("sealed value is longer than %d bytes", MaxSealed)
+	}
+	if err := checkText("ban reason", u.Ban.Reason, MaxBanReason); err != nil {
+		return err
+	}
+	return checkText("ban author", u.Ban.By, MaxBanBy)
+}
+
+// Canonical returns u as it is stored: checked, with times in UTC, sharing no
+// memory with u. The error matches ErrInvalid.
+func (u User) Canonical() (User, error) {
+	if err := u.Check(); err != nil {
+		return User{}, err
+	}
+	u.Secret, u.Password = slices.Clone(u.Secret), slices.Clone(u.Password)
+	u.Created = u.Created.Round(0).UTC()
+	u.Ban.Added, u.Ban.Expires = u.Ban.Added.Round(0).UTC(), u.Ban.Expires.Round(0).UTC()
+	return u, nil
+}
+
+// Accounts keeps users and their profiles. An id that was given out is never
+// given out again; whoever asks for one that is gone hears ErrDeleted.
+type Accounts interface {
+	// CreateUser stores a user with its first profile and returns both with
+	// their ids and revisions. The User of first is ignored. An id of 0 is
+	// replaced by a new one; any other is for imports and is kept, ErrTaken if
+	// it exists. ErrTaken also if one of the unique keys is taken.
+	CreateUser(ctx context.Context, u User, first Profile) (User, Profile, error)
+
+	// GetUser returns the user or ErrNotFound.
+	GetUser(ctx context.Context, id UserID) (User, error)
+
+	// UserByEmail returns the user of that partner code with that e-mail, in
+	// any case of letters, or ErrNotFound.
+	UserByEmail(ctx context.Context, partner int, email string) (User, error)
+
+	// UpdateUser stores u if u.Rev is current and returns it with its new Rev:
+	// ErrConflict if it is not, ErrNotFound if there is no such user, ErrTaken
+	// if the new e-mail is taken.
+	UpdateUser(ctx context.Context, u User) (User, error)
+
+	// DeleteUser removes the user with everything that DeleteProfile removes
+	// of each of its profiles, or answers ErrNotFound.
+	DeleteUser(ctx context.Context, id UserID) error
+
+	// Users yields the users with an id above after in the order of ids.
+	Users(ctx context.Context, after UserID) iter.Seq2[User, error]
+
+	// CreateProfile stores a further profile of p.User and returns it with its
+	// id and revision. ErrNotFound if there is no such user, ErrFull if it has
+	// MaxProfiles. Ids and unique keys are as in CreateUser.
+	CreateProfile(ctx context.Context, p Profile) (Profile, error)
+
+	// GetProfile returns the profile or ErrNotFound.
+	GetProfile(ctx context.Context, id ProfileID) (Profile, error)
+
+	// ProfilesOf returns the profiles of a user in the order of their nicks,
+	// none if there is no such user.
+	ProfilesOf(ctx context.Context, user UserID) ([]Profile, error)
+
+	// ProfileByNick returns the user's profile with that nick, in any case of
+	// letters, or ErrNotFound.
+	ProfileByNick(ctx context.Context, user UserID, nick string) (Profile, error)
+
+	// ProfileByUniqueNick returns the profile that has a unique nick with that
+	// key in the namespace, or ErrNotFound. The key is not folded here.
+	ProfileByUniqueNick(ctx context.Context, namespace int, key string) (Profile, error)
+
+	// ProfileByCDKey returns the profile to which the CD key is registered or
+	// ErrNotFound.
+	ProfileByCDKey(ctx context.Context, game, digest string) (Profile, error)
+
+	// FindProfiles yields the profiles whose value in the index is that value,
+	// in any case of letters, in the order of ids. An empty value finds none.
+	FindProfiles(ctx context.Context, by ProfileIndex, value string) iter.Seq2[Profile, error]
+
+	// UpdateProfile stores p if p.Rev is current and returns it with its new
+	// Rev: ErrConflict if it is not, ErrNotFound if there is no such profile,
+	// ErrTaken if a unique key is taken. A profile never changes its user.
+	UpdateProfile(ctx context.Context, p Profile) (Profile, error)
+
+	// DeleteProfile removes the profile with its unique keys, its buddies and
+	// those who have it as buddy, its blocks and those who block it, requests
+	// from and to it, and its messages. ErrNotFound if there is none, ErrLast
+	// if its user has no other.
+	DeleteProfile(ctx context.Context, id ProfileID) error
+}
