@@ -49,7 +49,8 @@ func newLocal(t testing.TB) *Local {
 		}
 	})
 	l := &Local{
-		Store: store, Table: bans.New(store), Catalogue: &Catalogue{Embedded: []byte(embedded), Store: store},
+		OpenAccounts: opener(store, filepath.Join(dir, "account.key")),
+		Store:        store, Table: bans.New(store), Catalogue: &Catalogue{Embedded: []byte(embedded), Store: store},
 		DataDir: dir, StoreName: "test.db", Version: "test",
 		Registry: master.NewRegistry(master.Limits{}), Book: verdicts.NewBook(zerolog.Nop(), 0),
 	}

@@ -14,6 +14,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/respawnd/respawnd/internal/accounts"
 	"github.com/respawnd/respawnd/internal/backup"
 	"github.com/respawnd/respawnd/internal/bans"
 	"github.com/respawnd/respawnd/internal/games"
@@ -42,9 +43,13 @@ type Local struct {
 	Files   map[string]string
 	Version string
 
-	// Registry and Verdicts are nil where no daemon runs.
+	// OpenAccounts returns the rules of accounts. It may be called often.
+	OpenAccounts func(context.Context) (*accounts.Service, error)
+
+	// Registry, Book and Sessions are nil where no daemon runs.
 	Registry *master.Registry
 	Book     *verdicts.Book
+	Sessions Sessions
 }
 
 var _ Operator = (*Local)(nil)
@@ -203,24 +208,13 @@ func (l *Local) Backup(ctx context.Context, w io.Writer) (err error) {
 		return err
 	}
 	defer func() { _ = os.RemoveAll(dir) }()
-	copied := filepath.Join(dir, l.StoreName)
-	if err := l.copyStore(ctx, copied); err != nil {
+	var paths []string
+	err = l.whileKeyStays(ctx, func() (err error) {
+		paths, err = l.collect(ctx, dir)
 		return err
-	}
-	paths := []string{copied}
-	for name, path := range l.Files {
-		b, err := os.ReadFile(path)
-		if errors.Is(err, fs.ErrNotExist) {
-			continue
-		}
-		named := filepath.Join(dir, name)
-		if err == nil {
-			err = os.WriteFile(named, b, 0o600)
-		}
-		if err != nil {
-			return err
-		}
-		paths = append(paths, named)
+	})
+	if err != nil {
+		return err
 	}
 	return backup.Write(w, l.Version, time.Now(), paths)
 }
@@ -235,4 +229,41 @@ func (l *Local) copyStore(ctx context.Context, path string) error {
 		return err
 	}
 	return f.Close()
+}
+
+// whileKeyStays runs f while nobody changes the key that seals passwords. Where
+// no daemon runs the store is ours alone, and the key with it.
+func (l *Local) whileKeyStays(ctx context.Context, f func() error) error {
+	if l.Registry == nil || l.OpenAccounts == nil {
+		return f()
+	}
+	service, err := l.OpenAccounts(ctx)
+	if err != nil {
+		return err
+	}
+	return service.WhileKeyStays(f)
+}
+
+// collect copies what belongs into a backup to dir and returns the paths.
+func (l *Local) collect(ctx context.Context, dir string) ([]string, error) {
+	copied := filepath.Join(dir, l.StoreName)
+	if err := l.copyStore(ctx, copied); err != nil {
+		return nil, err
+	}
+	paths := []string{copied}
+	for name, path := range l.Files {
+		b, err := os.ReadFile(path)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		named := filepath.Join(dir, name)
+		if err == nil {
+			err = os.WriteFile(named, b, 0o600)
+		}
+		if err != nil {
+			return nil, err
+		}
+		paths = append(paths, named)
+	}
+	return paths, nil
 }

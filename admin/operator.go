@@ -1,5 +1,5 @@
 // Package admin is what operators do with the daemon: bans, games, rooms,
-// backups and a look inside. The same operations are served over HTTP
+// accounts, backups and a look inside. The same operations are served over HTTP
 // (/api/v1/ on the admin address), carried there by [Client] for the command
 // line, and done by [Local] on the store directly when no daemon runs.
 //
@@ -57,6 +57,8 @@ type Operator interface {
 
 	// Backup writes everything that a new machine needs to go on.
 	Backup(ctx context.Context, w io.Writer) error
+
+	AccountOperator
 }
 
 // Listed is one listed server, in short.

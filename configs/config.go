@@ -44,8 +44,9 @@ type Config struct {
 	Master       Master
 	ServerBrowse ServerBrowse
 	LegacyList   Endpoint
-	GPCM         Endpoint
-	GPSP         Endpoint
+	Accounts     Accounts
+	GPCM         GPCM
+	GPSP         GPSP
 	NATNeg       NATNeg
 	ZanMaster    ZanMaster
 	Web          Web
@@ -119,6 +120,53 @@ type ServerBrowse struct {
 	MessageRate   int // messages per second and connection
 	MessageBurst  int // messages
 	LenientFilter bool
+}
+
+// Accounts is section accounts.
+type Accounts struct {
+	KeyFile       string // as configured, may be empty: use Config.AccountKeyFile
+	KeepPasswords bool
+}
+
+// AccountKeyFile returns the path of the key that seals what must stay secret
+// of accounts: accounts.key_file, or account.key in the data folder.
+func (c *Config) AccountKeyFile() string {
+	if c.Accounts.KeyFile != "" {
+		return c.Accounts.KeyFile
+	}
+	return filepath.Join(c.DataDir, "account.key")
+}
+
+// GPCM is section gpcm.
+type GPCM struct {
+	Listen          string
+	MaxConns        int
+	MaxPerAddr      int // connections
+	Rate            int // new connections per second and address
+	Burst           int // new connections
+	LoginTime       time.Duration
+	KeepAlive       time.Duration
+	Write           time.Duration
+	TicketRenewal   time.Duration
+	Registrations   int    // per minute and address; 0: no bound
+	SecondLogin     string // profile, user or allow
+	AutoAccept      bool
+	SymmetricDelete bool
+	NoUserID        bool
+}
+
+// GPSP is section gpsp.
+type GPSP struct {
+	Listen        string
+	MaxConns      int
+	MaxPerAddr    int // connections
+	Rate          int // new connections per second and address
+	Burst         int // new connections
+	Idle          time.Duration
+	Write         time.Duration
+	Lookups       int // per minute and address; 0: no bound
+	Registrations int // per minute and address; 0: no bound
+	Private       bool
 }
 
 // ZanMaster is section zanmaster.

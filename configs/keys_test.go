@@ -121,7 +121,7 @@ func TestLinesOfDefaultFileAreShort(t *testing.T) {
 func change(t *testing.T, name string) string {
 	t.Helper()
 	switch name {
-	case "data_dir", "admin.token_file", "games.file", "geoip.file", "zanmaster.ban_files":
+	case "data_dir", "admin.token_file", "games.file", "geoip.file", "zanmaster.ban_files", "accounts.key_file":
 		return "/srv/elsewhere"
 	case "log.level":
 		return "debug"
@@ -137,7 +137,11 @@ func change(t *testing.T, name string) string {
 		return "mark"
 	case "zanmaster.advertise_as":
 		return "192.0.2.9"
-	case "zanmaster.timeout", "zanmaster.query_every":
+	case "gpcm.keepalive":
+		return "47s"
+	case "gpcm.second_login":
+		return "allow"
+	case "zanmaster.timeout", "zanmaster.query_every", "gpcm.ticket_renewal":
 		return "99s"
 	case "qr2.read_buffer", "zanmaster.read_buffer":
 		return "512KiB"
@@ -266,6 +270,23 @@ func TestRangesHoldAtTheirEdges(t *testing.T) {
 		"serverbrowse.write":            {"999ms", "1s", "5m", "301s"},
 		"serverbrowse.keepalive":        {"4.9s", "5s", "1h", "61m"},
 		"serverbrowse.max_filter":       {"15", "16", "1024", "1025"},
+		"gpcm.max_conns":                {"0", "1", conns, "1000001"},
+		"gpcm.max_per_addr":             {"0", "1", conns, "1000001"},
+		"gpcm.rate":                     {"0", "1", conns, "1000001"},
+		"gpcm.burst":                    {"0", "1", conns, "1000001"},
+		"gpcm.login_time":               {"4.9s", "5s", "10m", "601s"},
+		"gpcm.keepalive":                {"4.9s", "5s", "115s", "116s"},
+		"gpcm.write":                    {"999ms", "1s", "10m", "601s"},
+		"gpcm.ticket_renewal":           {"59s", "1m", "47h", "48h"},
+		"gpcm.registrations":            {"-1", "0", conns, "1000001"},
+		"gpsp.max_conns":                {"0", "1", conns, "1000001"},
+		"gpsp.max_per_addr":             {"0", "1", conns, "1000001"},
+		"gpsp.rate":                     {"0", "1", conns, "1000001"},
+		"gpsp.burst":                    {"0", "1", conns, "1000001"},
+		"gpsp.idle":                     {"4.9s", "5s", "10m", "601s"},
+		"gpsp.write":                    {"999ms", "1s", "10m", "601s"},
+		"gpsp.lookups":                  {"-1", "0", conns, "1000001"},
+		"gpsp.registrations":            {"-1", "0", conns, "1000001"},
 		"zanmaster.sockets":             {"0", "1", "64", "65"},
 		"zanmaster.readers":             {"0", "1", "64", "65"},
 		"zanmaster.read_buffer":         {"4095", "4KiB", "1GiB", "1073741825"},

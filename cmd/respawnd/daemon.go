@@ -19,8 +19,12 @@ import (
 
 	"github.com/respawnd/respawnd/admin"
 	"github.com/respawnd/respawnd/configs"
+	"github.com/respawnd/respawnd/gpcm"
+	"github.com/respawnd/respawnd/gpsp"
+	"github.com/respawnd/respawnd/internal/accounts"
 	"github.com/respawnd/respawnd/internal/bans"
 	"github.com/respawnd/respawnd/internal/netserve"
+	"github.com/respawnd/respawnd/internal/presence"
 	"github.com/respawnd/respawnd/internal/verdicts"
 	"github.com/respawnd/respawnd/master"
 	"github.com/respawnd/respawnd/natneg"
@@ -42,6 +46,7 @@ type daemon struct {
 	geo       *geoIP
 	book      *verdicts.Book
 	registry  *master.Registry
+	accounts  *accounts.Service
 	metrics   *prometheus.Registry
 	operator  *admin.Local
 	token     string
@@ -50,7 +55,14 @@ type daemon struct {
 	browseGate *netserve.Gate // nil if the service is off
 	negotiator *natneg.Server // nil if the service is off
 
-	zan      atomic.Pointer[zanmaster.Server] // nil if the service is off
+	zan atomic.Pointer[zanmaster.Server] // nil if the service is off
+
+	hub      *presence.Local
+	gpcm     *gpcm.Server   // nil if the service is off
+	gpcmGate *netserve.Gate // likewise
+	gpsp     *gpsp.Server   // nil if the service is off
+	gpspGate *netserve.Gate // likewise
+
 	services []service
 	started  time.Time
 	serving  atomic.Bool
@@ -83,10 +95,14 @@ func (d *daemon) open(ctx context.Context) error {
 	if err := d.loadState(ctx); err != nil {
 		return err
 	}
+	d.hub = presence.New(d.store, presence.Options{
+		MaxSessions: d.cfg.GPCM.MaxConns, Registerer: d.metrics, Log: d.log.With().Str("service", "presence").Logger(),
+	})
 	d.operator = &admin.Local{
 		Store: d.store, Table: d.bans, Catalogue: d.catalogue,
-		DataDir: d.cfg.DataDir, StoreName: storeName, Files: map[string]string{tokenName: d.cfg.AdminTokenFile()}, Version: version(),
+		DataDir: d.cfg.DataDir, StoreName: storeName, Files: secretFiles(d.cfg), Version: version(),
 		Registry: d.registry, Book: d.book,
+		OpenAccounts: func(context.Context) (*accounts.Service, error) { return d.accounts, nil }, Sessions: d.hub,
 	}
 	d.bans.OnChange(d.enforceBans)
 	return d.openServices(ctx)
@@ -113,6 +129,9 @@ func (d *daemon) loadState(ctx context.Context) error {
 	d.token = token
 	if created {
 		d.log.Info().Str("file", d.cfg.AdminTokenFile()).Msg("admin token made")
+	}
+	if d.accounts, err = openAccounts(ctx, d.cfg, d.store, d.metrics, d.log); err != nil {
+		errs = append(errs, err)
 	}
 	if err := errors.Join(errs...); err != nil {
 		return err
@@ -314,6 +333,8 @@ func (d *daemon) reloadNow(ctx context.Context) {
 	if d.negotiator != nil {
 		d.negotiator.SetPolicy(d.natnegPolicy())
 	}
+	d.cfg.GPCM, d.cfg.GPSP = cfg.GPCM, cfg.GPSP
+	d.reloadPresence()
 	d.reloadZanMaster()
 	if d.browseGate != nil {
 		d.browseGate.SetLimits(d.browseLimits())

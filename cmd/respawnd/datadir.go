@@ -17,8 +17,16 @@ import (
 // storeName is the name of the store in the data folder and in a backup.
 const storeName = "respawnd.db"
 
-// tokenName is the name of the admin token in a backup.
-const tokenName = "admin.token"
+// Names of the files in a backup, beside the store.
+const (
+	tokenName = "admin.token"
+	keyName   = "account.key"
+)
+
+// secretFiles returns where the files of a backup lie, the store aside.
+func secretFiles(cfg *configs.Config) map[string]string {
+	return map[string]string{tokenName: cfg.AdminTokenFile(), keyName: cfg.AccountKeyFile()}
+}
 
 func storePath(cfg *configs.Config) string { return filepath.Join(cfg.DataDir, storeName) }
 

@@ -99,7 +99,7 @@ func (p *program) rootCommand() *cobra.Command {
 	p.keyFlag(root, "log-format", "log.format", "auto, console or json")
 	root.AddCommand(
 		p.serveCommand(), p.checkCommand(), p.configCommand(), p.versionCommand(),
-		p.gameCommand(), p.banCommand(), p.serverCommand(), p.doctorCommand(),
+		p.gameCommand(), p.banCommand(), p.accountCommand(), p.serverCommand(), p.doctorCommand(),
 		p.hostsCommand(), p.backupCommand(), p.restoreCommand(), p.selftestCommand(),
 	)
 	return root

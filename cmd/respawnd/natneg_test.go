@@ -89,7 +89,7 @@ func TestPlayersBehindNATsMeetThroughTheWholeDaemon(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			extra := netip.AddrPortFrom(quietLoopback(t), 27901)
+			extra := netip.AddrPortFrom(quietLoopback(t), uint16(20000+rand.IntN(10000)))
 			d := start(t, t.TempDir(), variable("natneg.extra_listen", extra.String()))
 			ctx, cancel := context.WithTimeout(t.Context(), hang)
 			defer cancel()

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net/netip"
 	"os"
 	"path/filepath"
@@ -73,7 +74,8 @@ func remote(cfg *configs.Config) (admin.Operator, error) {
 func (p *program) local(ctx context.Context, cfg *configs.Config, store *bolt.Store) (*admin.Local, error) {
 	l := &admin.Local{
 		Store: store, Table: bans.New(store), Catalogue: &admin.Catalogue{Embedded: configs.Games, Store: store},
-		DataDir: cfg.DataDir, StoreName: storeName, Files: map[string]string{tokenName: cfg.AdminTokenFile()}, Version: version(),
+		DataDir: cfg.DataDir, StoreName: storeName, Files: secretFiles(cfg), Version: version(),
+		OpenAccounts: accountsWhenWanted(cfg, store),
 	}
 	err := l.Catalogue.Load(ctx, cfg.Games.File)
 	if err != nil && cfg.Games.File != "" {
@@ -318,21 +320,26 @@ func (p *program) backupCommand() *cobra.Command {
 	}
 }
 
-// writeBackup writes beside the file first, so that an old backup is replaced
-// by a whole new one or not at all.
 func (p *program) writeBackup(ctx context.Context, op admin.Operator, path string) error {
-	f, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".part-") // mode 0600
+	size, err := replaceFile(path, func(w io.Writer) error { return op.Backup(ctx, w) })
 	if err != nil {
-		return err
-	}
-	defer func() { _ = os.Remove(f.Name()) }()
-	err = op.Backup(ctx, f)
-	info, statErr := f.Stat()
-	if err := errors.Join(err, statErr, f.Sync(), f.Close()); err != nil {
 		return fmt.Errorf("no backup written: %w", err)
 	}
-	if err := os.Rename(f.Name(), path); err != nil {
-		return err
+	return p.say("wrote %s (%d bytes); it holds secrets, keep it safe", path, size)
+}
+
+// replaceFile writes beside the file first, so that an old one is replaced by a
+// whole new one, which only its owner may read, or not at all.
+func replaceFile(path string, write func(io.Writer) error) (size int64, err error) {
+	f, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".part-") // mode 0600
+	if err != nil {
+		return 0, err
 	}
-	return p.say("wrote %s (%d bytes); it holds secrets, keep it safe", path, info.Size())
+	defer func() { _ = os.Remove(f.Name()) }()
+	err = write(f)
+	info, statErr := f.Stat()
+	if err := errors.Join(err, statErr, f.Sync(), f.Close()); err != nil {
+		return 0, err
+	}
+	return info.Size(), os.Rename(f.Name(), path)
 }

@@ -52,7 +52,8 @@ func (p *program) restore(ctx context.Context, cfg *configs.Config, path string)
 		return err
 	}
 	defer func() { _ = os.RemoveAll(dir) }()
-	target := map[string]string{storeName: storePath(cfg), tokenName: cfg.AdminTokenFile()}
+	target := secretFiles(cfg)
+	target[storeName] = storePath(cfg)
 	m, err := backup.Read(in, dir, func(name string) bool { return target[name] != "" })
 	if err != nil {
 		return fmt.Errorf("%s: nothing was changed: %w", path, err)

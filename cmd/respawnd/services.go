@@ -36,6 +36,8 @@ var built = []struct {
 }{
 	{"qr2", (*daemon).openQR2},
 	{"serverbrowse", (*daemon).openServerBrowse},
+	{"gpcm", (*daemon).openGPCM},
+	{"gpsp", (*daemon).openGPSP},
 	{"natneg", (*daemon).openNATNeg},
 	{"zanmaster", (*daemon).openZanMaster},
 	{"web", (*daemon).openWeb},

@@ -49,6 +49,8 @@ func TestOverrideChangesOnlyWhatItStates(t *testing.T) {
 		"disabled":                {Game{DisabledServices: 2}, func(g *Game) { g.DisabledServices = 2 }},
 		"rooms replace":           {Game{Rooms: []Room{{ID: 2, Name: "B"}}}, func(g *Game) { g.Rooms = []Room{{ID: 2, Name: "B"}} }},
 		"one switch":              {Game{Policy: Policy{NoSecure: Off}}, func(g *Game) { g.Policy.NoSecure = Off }},
+		"second login":            {Game{Policy: Policy{SecondLogin: KickUser}}, func(g *Game) { g.Policy.SecondLogin = KickUser }},
+		"a switch of presence":    {Game{Policy: Policy{AutoAccept: On}}, func(g *Game) { g.Policy.AutoAccept = On }},
 		"another switch":          {Game{Policy: Policy{StrictLegacyValidate: On}}, func(g *Game) { g.Policy.StrictLegacyValidate = On }},
 		"secrets given as none":   {Game{Given: FieldSecrets}, func(g *Game) { g.Secrets = nil }},
 		"id given as 0":           {Game{Given: FieldID}, func(g *Game) { g.ID = 0 }},

@@ -113,6 +113,37 @@ type Policy struct {
 	// read the old list without encryption, Off lets everybody, Inherit leaves it
 	// to the service's setting.
 	StrictLegacyValidate Switch
+
+	// SecondLogin says whom a login of a player displaces who is signed in
+	// already; empty leaves it to the service's setting.
+	SecondLogin SecondLogin
+	// AutoAccept: On makes buddies of two players who have asked each other,
+	// without anybody's answer. Games with friend codes need it.
+	AutoAccept Switch
+	// SymmetricDelete: On makes who removes a buddy disappear from the list of
+	// that buddy too.
+	SymmetricDelete Switch
+	// NoUserID: On reports the user id as 0 at login. Some games of handhelds
+	// want that.
+	NoUserID Switch
+}
+
+// SecondLogin says what happens when a player signs in a second time.
+type SecondLogin string
+
+// The second logins.
+const (
+	KickProfile SecondLogin = "profile" // the session of the same profile ends
+	KickUser    SecondLogin = "user"    // the sessions of all profiles of the account end
+	AllowSecond SecondLogin = "allow"   // both go on
+)
+
+// Or returns l, or general if l leaves it open.
+func (l SecondLogin) Or(general SecondLogin) SecondLogin {
+	if l == "" {
+		return general
+	}
+	return l
 }
 
 // Switch is a setting of one game that may leave the decision to a general one.
@@ -233,6 +264,10 @@ func (p Policy) overlay(top Policy) Policy {
 		StrictAvailability:   p.StrictAvailability.overlay(top.StrictAvailability),
 		NoSecure:             p.NoSecure.overlay(top.NoSecure),
 		StrictLegacyValidate: p.StrictLegacyValidate.overlay(top.StrictLegacyValidate),
+		SecondLogin:          top.SecondLogin.Or(p.SecondLogin),
+		AutoAccept:           p.AutoAccept.overlay(top.AutoAccept),
+		SymmetricDelete:      p.SymmetricDelete.overlay(top.SymmetricDelete),
+		NoUserID:             p.NoUserID.overlay(top.NoUserID),
 	}
 }
 

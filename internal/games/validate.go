@@ -72,8 +72,13 @@ func (g Game) check(p *problems) bool {
 		bad("the id must be 0 to %d", MaxID)
 	}
 	checkRooms(g.Rooms, bad)
-	if p := g.Policy; max(p.StrictAvailability, p.NoSecure, p.StrictLegacyValidate) > On {
+	if p := g.Policy; max(p.StrictAvailability, p.NoSecure, p.StrictLegacyValidate, p.AutoAccept, p.SymmetricDelete, p.NoUserID) > On {
 		bad("the policy has a switch that is neither inherit, off nor on")
+	}
+	switch g.Policy.SecondLogin {
+	case "", KickProfile, KickUser, AllowSecond:
+	default:
+		bad("the policy's second_login must be profile, user or allow")
 	}
 	return p.total == before
 }

@@ -37,7 +37,8 @@ var (
 //	    disabled_services: 2
 //	    maintenance: off
 //	    rooms: [{id: 7, name: Lobby, max_waiting: 50, fields: {roomType: "1"}}]
-//	    policy: {strict_availability: on, no_secure: on, strict_legacy_validate: on}
+//	    policy: {strict_availability: on, no_secure: on, strict_legacy_validate: on,
+//	      second_login: user, auto_accept: on, symmetric_delete: on, no_user_id: on}
 //
 // A key that is missing, or has nothing behind the colon, is not stated; see [Game].
 // Anchors, merge keys, unknown keys and keys that occur twice are refused.
@@ -251,6 +252,14 @@ func (y *yamlReader) policy(n *yaml.Node) (p Policy) {
 			p.NoSecure = y.position(k, v)
 		case "strict_legacy_validate":
 			p.StrictLegacyValidate = y.position(k, v)
+		case "second_login":
+			p.SecondLogin = SecondLogin(y.text(k, v))
+		case "auto_accept":
+			p.AutoAccept = y.position(k, v)
+		case "symmetric_delete":
+			p.SymmetricDelete = y.position(k, v)
+		case "no_user_id":
+			p.NoUserID = y.position(k, v)
 		default:
 			y.bad(k, "policy: unknown key %q", shorten(key))
 		}

@@ -246,6 +246,7 @@ func TestWriteYAMLIsReadBack(t *testing.T) {
 			{ID: 0xFFFFFFFE, Name: "~"},
 		}},
 		{Name: "policy", Policy: Policy{StrictAvailability: On, NoSecure: Off, StrictLegacyValidate: On}},
+		{Name: "presence", Policy: Policy{SecondLogin: AllowSecond, AutoAccept: On, SymmetricDelete: Off, NoUserID: On}},
 	}
 	var buf bytes.Buffer
 	if err := WriteYAML(&buf, want); err != nil {

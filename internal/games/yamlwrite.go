@@ -109,11 +109,18 @@ func appendPolicy(b []byte, p Policy) []byte {
 		{"strict_availability", p.StrictAvailability},
 		{"no_secure", p.NoSecure},
 		{"strict_legacy_validate", p.StrictLegacyValidate},
+		{"auto_accept", p.AutoAccept},
+		{"symmetric_delete", p.SymmetricDelete},
+		{"no_user_id", p.NoUserID},
 	} {
 		if s.position == Inherit {
 			continue
 		}
 		b = append(b, sep+s.key+": "+s.position.String()...)
+		sep = ", "
+	}
+	if p.SecondLogin != "" {
+		b = append(b, sep+"second_login: "+string(p.SecondLogin)...)
 		sep = ", "
 	}
 	if sep == ", " {

@@ -105,9 +105,9 @@
 //
 // Requests for the same game, filter and fields share a view: the finished bytes
 // of the list. A view is built when it is wanted and the game has changed, but
-// not again within twenty times the time that building it took, and at most 100
-// milliseconds: a short list is as good as current, a long one costs at most a
-// twentieth of a processor. Connections encipher a view in pieces, so a slow
+// not again for a tenth of a millisecond per server of the game beyond the first
+// hundred, and at most 100 milliseconds: a short list is always current, a long
+// one is built at most ten times a second. Connections encipher a view in pieces, so a slow
 // reader holds no copy of it. See view and views.
 //
 // Updates come from one goroutine that follows the log of the registry and works

@@ -20,14 +20,15 @@ const (
 	filterStepsPerServer = 400
 )
 
-// How long a list may be used after its game changed: twenty times as long as
-// it took to build, so that building lists never takes more than a twentieth of
-// a processor per view, and never longer than maxHold. A short list on a quiet
-// master is therefore built anew for nearly every request, and a server that
-// has just registered is seen at once.
+// How long a list may be used after its game changed: longer for a long list,
+// so that building lists never takes more than a few thousandths of a processor
+// per view, and never longer than maxHold. A short list is built anew after
+// every change, which costs less than sending it, so a server that has just
+// registered is seen at once.
 const (
-	maxHold   = 100 * time.Millisecond
-	holdTimes = 20
+	maxHold       = 100 * time.Millisecond
+	holdPerServer = 100 * time.Microsecond // for each one beyond shortList
+	shortList     = 100                    // servers of the game, listed or not
 )
 
 // errTooExpensive is the refusal of a filter that ran out of steps.
@@ -53,6 +54,7 @@ type view struct {
 	changes uint64   // of the list's last change before it was built
 	built   time.Time
 	took    time.Duration
+	servers int          // of the game, those that the filter kept out included
 	sending atomic.Int32 // how many connections it is being sent on
 }
 
@@ -69,7 +71,9 @@ func (v *view) cut(n int) []byte {
 }
 
 // hold is how long the view may be used after the game changed.
-func (v *view) hold() time.Duration { return min(maxHold, holdTimes*v.took) }
+func (v *view) hold() time.Duration {
+	return min(maxHold, holdPerServer*time.Duration(max(0, v.servers-shortList)))
+}
 
 // addresses calls yield with the packed address of every entry.
 func (v *view) addresses(port uint16, yield func(packed uint64)) {
@@ -206,7 +210,7 @@ func (b *builder) build(reg *master.Registry, key viewKey, names []string, f *fi
 		changes: max(serial, changes),
 		built:   start,
 	}
-	v.took = time.Since(start)
+	v.took, v.servers = time.Since(start), len(b.snapshot)
 	return v, nil
 }
 

@@ -274,12 +274,12 @@ func TestViewIsSharedUntilTheGameChanges(t *testing.T) {
 	})
 }
 
-func TestHoldFollowsTheTimeToBuild(t *testing.T) {
-	for took, want := range map[time.Duration]time.Duration{
-		0: 0, time.Millisecond: 20 * time.Millisecond, 5 * time.Millisecond: maxHold, time.Second: maxHold,
+func TestHoldGrowsWithTheNumberOfServers(t *testing.T) {
+	for servers, want := range map[int]time.Duration{
+		0: 0, shortList: 0, 110: time.Millisecond, 1099: maxHold - 100*time.Microsecond, 1100: maxHold, 50_000: maxHold,
 	} {
-		if got := (&view{took: took}).hold(); got != want {
-			t.Errorf("hold after a build of %v: %v, want %v", took, got, want)
+		if got := (&view{servers: servers}).hold(); got != want {
+			t.Errorf("hold of %d servers: %v, want %v", servers, got, want)
 		}
 	}
 }

@@ -1,0 +1,431 @@
+package admin
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	"github.com/rs/zerolog"
+
+	"github.com/respawnd/respawnd/internal/accounts"
+	"github.com/respawnd/respawnd/internal/presence"
+	"github.com/respawnd/respawnd/storage"
+)
+
+// opener opens the rules of accounts when they are first wanted.
+func opener(store accounts.Store, keyFile string) func(context.Context) (*accounts.Service, error) {
+	var once sync.Once
+	var s *accounts.Service
+	var err error
+	return func(ctx context.Context) (*accounts.Service, error) {
+		once.Do(func() { s, err = accounts.Open(ctx, store, accounts.Options{KeyFile: keyFile, Log: zerolog.Nop()}) })
+		return s, err
+	}
+}
+
+// kicks are the sessions that were ended.
+type kicks map[storage.UserID]error
+
+func (k kicks) KickUser(_ context.Context, id storage.UserID, reason error) int {
+	k[id] = reason
+	return 1
+}
+
+func bob(change func(*NewAccount)) NewAccount {
+	a := NewAccount{Namespace: 1, Email: "Bob@example.com", Nick: "Bob", UniqueNick: "BobU", Password: "hunter2!"}
+	if change != nil {
+		change(&a)
+	}
+	return a
+}
+
+func create(t *testing.T, op Operator, a NewAccount) storage.Profile {
+	t.Helper()
+	p, err := op.CreateAccount(t.Context(), a)
+	if err != nil {
+		t.Fatalf("CreateAccount(%s, %s): %v", a.Email, a.Nick, err)
+	}
+	return p
+}
+
+// logsIn reports what became of a password.
+func logsIn(t *testing.T, l *Local, email, password string) error {
+	t.Helper()
+	s, err := l.OpenAccounts(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = s.CheckPassword(t.Context(), accounts.Credentials{Email: email, Password: password})
+	return err
+}
+
+func TestAccountIsCreatedAndFound(t *testing.T) {
+	forBoth(t, func(t *testing.T, l *Local, op Operator) {
+		first := create(t, op, bob(nil))
+		second := create(t, op, bob(func(a *NewAccount) { a.Nick, a.UniqueNick = "J\u00fcrgen", "" }))
+		other := create(t, op, bob(func(a *NewAccount) { a.Partner, a.Namespace, a.Password = 10, 15, "other" }))
+		if first.User != second.User || other.User == first.User || first.UniqueNickIn(1) != "BobU" {
+			t.Errorf("created %+v, %+v, %+v", first, second, other)
+		}
+		if err := l.Store.AddBuddy(t.Context(), first.ID, other.ID); err != nil {
+			t.Fatal(err)
+		}
+		if err := l.Store.AddBlock(t.Context(), second.ID, other.ID); err != nil {
+			t.Fatal(err)
+		}
+		want := accounts.Account{ID: first.User, Email: "Bob@example.com", Profiles: []accounts.AccountProfile{
+			{Profile: first, Buddies: []storage.ProfileID{other.ID}}, {Profile: second, Blocks: []storage.ProfileID{other.ID}},
+		}}
+		for name, ref := range map[string]AccountRef{
+			"id":          {ID: first.User},
+			"e-mail":      {Email: "bob@EXAMPLE.com"},
+			"unique nick": {UniqueNick: "bobu", Namespace: 1},
+			"id first":    {ID: first.User, Email: "nobody@example.com"},
+		} {
+			got, err := op.FindAccount(t.Context(), ref)
+			if diff := cmp.Diff(want, got, cmpopts.IgnoreFields(accounts.Account{}, "Created")); err != nil || diff != "" || got.Created.IsZero() {
+				t.Errorf("FindAccount by %s: %v (-want +got):\n%s", name, err, diff)
+			}
+		}
+		if got, err := op.FindAccount(t.Context(), AccountRef{Email: "bob@example.com", Partner: 10}); got.ID != other.User || err != nil {
+			t.Errorf("FindAccount with partner 10 = %d, %v; want %d", got.ID, err, other.User)
+		}
+		for name, ref := range map[string]AccountRef{
+			"nothing": {}, "id": {ID: 4711}, "e-mail": {Email: "x@example.com"}, "unique nick": {UniqueNick: "BobU", Namespace: 2},
+			"partner": {Email: "bob@example.com", Partner: 11},
+		} {
+			if _, err := op.FindAccount(t.Context(), ref); !errors.Is(err, storage.ErrNotFound) {
+				t.Errorf("FindAccount by unknown %s: %v, want ErrNotFound", name, err)
+			}
+		}
+	})
+}
+
+func TestAccountsThatBreakARuleAreRefused(t *testing.T) {
+	forBoth(t, func(t *testing.T, _ *Local, op Operator) {
+		create(t, op, bob(nil))
+		for name, change := range map[string]func(*NewAccount){
+			"same nick":        func(*NewAccount) {},
+			"wrong password":   func(a *NewAccount) { a.Nick, a.Password = "B2", "guess" },
+			"no e-mail":        func(a *NewAccount) { a.Email = "bob" },
+			"no password":      func(a *NewAccount) { a.Email, a.Password = "b@example.com", "" },
+			"unique nick used": func(a *NewAccount) { a.Email = "b@example.com" },
+			"negative partner": func(a *NewAccount) { a.Email, a.UniqueNick, a.Partner = "b@example.com", "", -1 },
+		} {
+			_, err := op.CreateAccount(t.Context(), bob(change))
+			if !errors.Is(err, ErrBadRequest) || strings.Contains(err.Error(), "guess") {
+				t.Errorf("%s: %v, want ErrBadRequest", name, err)
+			}
+		}
+	})
+}
+
+func TestAccountsAreListedInPages(t *testing.T) {
+	forBoth(t, func(t *testing.T, _ *Local, op Operator) {
+		for i := range 7 {
+			create(t, op, NewAccount{Namespace: 1, Email: fmt.Sprintf("p%d@example.com", i), Nick: "Someone", UniqueNick: fmt.Sprintf("Un%dique", i), Password: "p"})
+		}
+		emails := func(q AccountQuery) (out []string, next storage.UserID) {
+			t.Helper()
+			page, err := op.ListAccounts(t.Context(), q)
+			if err != nil || page.LeftOut != 0 {
+				t.Fatalf("ListAccounts(%+v): %v, %d left out", q, err, page.LeftOut)
+			}
+			for _, a := range page.Accounts {
+				out = append(out, a.Email[:2])
+			}
+			return out, page.Next
+		}
+		one, next := emails(AccountQuery{Limit: 3})
+		two, next2 := emails(AccountQuery{Limit: 3, After: next})
+		three, last := emails(AccountQuery{Limit: 3, After: next2})
+		if diff := cmp.Diff([]string{"p0", "p1", "p2", "p3", "p4", "p5", "p6"}, slices.Concat(one, two, three)); diff != "" || last != 0 {
+			t.Errorf("three pages, next %d (-want +got):\n%s", last, diff)
+		}
+		for match, want := range map[string][]string{
+			"": {"p0", "p1", "p2", "p3", "p4", "p5", "p6"}, "SOME": {"p0", "p1", "p2", "p3", "p4", "p5", "p6"},
+			"un3IQ": {"p3"}, "P4@": {"p4"}, "nobody": nil,
+		} {
+			if got, next := emails(AccountQuery{Match: match}); !slices.Equal(got, want) || next != 0 {
+				t.Errorf("accounts that match %q: %q, next %d; want %q", match, got, next, want)
+			}
+		}
+	})
+}
+
+func TestPasswordIsChangedAndSessionsEnd(t *testing.T) {
+	forBoth(t, func(t *testing.T, l *Local, op Operator) {
+		ended := kicks{}
+		l.Sessions = ended
+		p := create(t, op, bob(nil))
+		s, err := l.OpenAccounts(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		ticket := s.IssueTicket(p.ID)
+		if err := op.SetPassword(t.Context(), p.User, "new one"); err != nil {
+			t.Fatalf("SetPassword: %v", err)
+		}
+		if err := logsIn(t, l, "bob@example.com", "new one"); err != nil {
+			t.Errorf("the new password: %v", err)
+		}
+		if err := logsIn(t, l, "bob@example.com", "hunter2!"); !errors.Is(err, accounts.ErrBadPassword) {
+			t.Errorf("the old password: %v, want ErrBadPassword", err)
+		}
+		if _, err := s.CheckTicket(ticket); err == nil {
+			t.Error("a ticket from before is still good")
+		}
+		if !errors.Is(ended[p.User], presence.ErrDisplaced) {
+			t.Errorf("sessions ended: %v", ended)
+		}
+		if err := op.SetPassword(t.Context(), p.User, strings.Repeat("x", 31)); !errors.Is(err, ErrBadRequest) {
+			t.Errorf("a password that is too long: %v, want ErrBadRequest", err)
+		}
+		if err := op.SetPassword(t.Context(), 4711, "x"); !errors.Is(err, storage.ErrNotFound) {
+			t.Errorf("password of nobody: %v, want ErrNotFound", err)
+		}
+	})
+}
+
+func TestAccountIsBannedAndLetInAgain(t *testing.T) {
+	forBoth(t, func(t *testing.T, l *Local, op Operator) {
+		ended := kicks{}
+		l.Sessions = ended
+		p := create(t, op, bob(nil))
+		until := time.Now().Add(time.Hour).UTC().Truncate(time.Second)
+		if err := op.BanAccount(t.Context(), p.User, storage.AccountBan{Expires: until, Reason: "cheats", By: "me"}); err != nil {
+			t.Fatalf("BanAccount: %v", err)
+		}
+		a, err := op.FindAccount(t.Context(), AccountRef{ID: p.User})
+		if err != nil || !a.Ban.Expires.Equal(until) || a.Ban.Reason != "cheats" || a.Ban.By != "me" || a.Ban.Added.IsZero() {
+			t.Errorf("ban = %+v, %v", a.Ban, err)
+		}
+		if err := logsIn(t, l, "bob@example.com", "hunter2!"); !errors.Is(err, accounts.ErrBanned) {
+			t.Errorf("login while banned: %v, want ErrBanned", err)
+		}
+		if !errors.Is(ended[p.User], presence.ErrBanned) {
+			t.Errorf("sessions ended: %v", ended)
+		}
+		for range 2 {
+			if err := op.UnbanAccount(t.Context(), p.User); err != nil {
+				t.Errorf("UnbanAccount: %v", err)
+			}
+		}
+		if err := logsIn(t, l, "bob@example.com", "hunter2!"); err != nil {
+			t.Errorf("login afterwards: %v", err)
+		}
+		for name, err := range map[string]error{
+			"ban":   op.BanAccount(t.Context(), 4711, storage.AccountBan{}),
+			"unban": op.UnbanAccount(t.Context(), 4711),
+		} {
+			if !errors.Is(err, storage.ErrNotFound) {
+				t.Errorf("%s of nobody: %v, want ErrNotFound", name, err)
+			}
+		}
+		if err := op.BanAccount(t.Context(), p.User, storage.AccountBan{Reason: strings.Repeat("x", 2000)}); err == nil {
+			t.Error("a reason that is too long was taken")
+		}
+	})
+}
+
+func TestAccountIsDeleted(t *testing.T) {
+	forBoth(t, func(t *testing.T, l *Local, op Operator) {
+		ended := kicks{}
+		l.Sessions = ended
+		p := create(t, op, bob(nil))
+		if err := op.DeleteAccount(t.Context(), p.User); err != nil {
+			t.Fatalf("DeleteAccount: %v", err)
+		}
+		if _, err := op.FindAccount(t.Context(), AccountRef{UniqueNick: "BobU", Namespace: 1}); !errors.Is(err, storage.ErrNotFound) {
+			t.Errorf("FindAccount afterwards: %v, want ErrNotFound", err)
+		}
+		if !errors.Is(ended[p.User], presence.ErrDeleted) {
+			t.Errorf("sessions ended: %v", ended)
+		}
+		if err := op.DeleteAccount(t.Context(), p.User); !errors.Is(err, storage.ErrNotFound) {
+			t.Errorf("second DeleteAccount: %v, want ErrNotFound", err)
+		}
+	})
+}
+
+// decode reads an export.
+func decode(t *testing.T, b []byte) (list []accounts.Account) {
+	t.Helper()
+	for d := json.NewDecoder(bytes.NewReader(b)); ; {
+		var a accounts.Account
+		if err := d.Decode(&a); errors.Is(err, io.EOF) {
+			return list
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		list = append(list, a)
+	}
+}
+
+func TestAccountsMoveToAnotherServer(t *testing.T) {
+	forBoth(t, func(t *testing.T, l *Local, op Operator) {
+		one := create(t, op, bob(nil))
+		two := create(t, op, bob(func(a *NewAccount) { a.Email, a.UniqueNick = "c@example.com", "" }))
+		for owner, buddy := range map[storage.ProfileID]storage.ProfileID{one.ID: two.ID, two.ID: one.ID} {
+			if err := l.Store.AddBuddy(t.Context(), owner, buddy); err != nil {
+				t.Fatal(err)
+			}
+		}
+		var plain, secret bytes.Buffer
+		if n, err := op.ExportAccounts(t.Context(), &plain, false); n != 0 || err != nil {
+			t.Fatalf("ExportAccounts: %d left out, %v", n, err)
+		}
+		if n, err := op.ExportAccounts(t.Context(), &secret, true); n != 0 || err != nil {
+			t.Fatalf("ExportAccounts with secrets: %d left out, %v", n, err)
+		}
+		if list := decode(t, plain.Bytes()); len(list) != 2 || list[0].MD5 != "" || strings.Contains(plain.String(), "password") {
+			t.Errorf("export without secrets:\n%s", plain.String())
+		}
+		list := decode(t, secret.Bytes())
+		for name, to := range map[string]Operator{"local": newLocal(t), "client": serve(t, newLocal(t), testToken)} {
+			out, err := to.ImportAccounts(t.Context(), list)
+			if err != nil || len(out) != 2 || out[0].User != one.User || out[1].Profiles[0] != two.ID || out[0].Error != "" {
+				t.Fatalf("%s: ImportAccounts = %+v, %v", name, out, err)
+			}
+			if err := to.ImportBuddies(t.Context(), list); err != nil {
+				t.Fatalf("%s: ImportBuddies: %v", name, err)
+			}
+			a, err := to.FindAccount(t.Context(), AccountRef{Email: "bob@example.com"})
+			if err != nil || len(a.Profiles) != 1 || !slices.Equal(a.Profiles[0].Buddies, []storage.ProfileID{two.ID}) {
+				t.Errorf("%s: imported %+v, %v", name, a, err)
+			}
+			if _, err := to.CreateAccount(t.Context(), bob(func(a *NewAccount) { a.Nick, a.UniqueNick = "B2", "" })); err != nil {
+				t.Errorf("%s: the password did not move: %v", name, err)
+			}
+			bad := list[1]
+			bad.ID, bad.Email = 0, "no e-mail"
+			out, err = to.ImportAccounts(t.Context(), []accounts.Account{list[0], bad})
+			if err != nil || len(out) != 2 || out[0].Error == "" || out[1].Error == "" {
+				t.Errorf("%s: second import = %+v, %v; want both refused", name, out, err)
+			}
+		}
+	})
+}
+
+func TestImportIsSentInParts(t *testing.T) {
+	long := func(n int) accounts.Account {
+		return accounts.Account{Profiles: []accounts.AccountProfile{{Profile: storage.Profile{Nick: strings.Repeat("x", n)}}}}
+	}
+	big := long(maxImport / 2)
+	for name, tc := range map[string]struct {
+		list []accounts.Account
+		want []int
+	}{
+		"nothing": {nil, nil},
+		"small":   {make([]accounts.Account, MaxAccountPage+1), []int{MaxAccountPage, 1}},
+		"large":   {[]accounts.Account{big, {}, big, big, {}}, []int{2, 1, 2}},
+		"huge":    {[]accounts.Account{long(2 * maxImport), {}}, []int{1, 1}},
+	} {
+		var got []int
+		if err := inParts(tc.list, func(part []accounts.Account) error { got = append(got, len(part)); return nil }); err != nil {
+			t.Fatal(err)
+		}
+		if !slices.Equal(got, tc.want) {
+			t.Errorf("%s: parts of %v, want %v", name, got, tc.want)
+		}
+	}
+	broken := errors.New("broken")
+	if err := inParts(make([]accounts.Account, 2*MaxAccountPage), func([]accounts.Account) error { return broken }); !errors.Is(err, broken) {
+		t.Errorf("a part that fails: %v", err)
+	}
+}
+
+func TestKeyIsRotated(t *testing.T) {
+	forBoth(t, func(t *testing.T, l *Local, op Operator) {
+		create(t, op, bob(nil))
+		if n, err := op.RotateAccountKey(t.Context()); n != 1 || err != nil {
+			t.Errorf("RotateAccountKey = %d, %v; want 1", n, err)
+		}
+		if err := logsIn(t, l, "bob@example.com", "hunter2!"); err != nil {
+			t.Errorf("login afterwards: %v", err)
+		}
+	})
+}
+
+func TestWithoutAccountsEverythingSaysSo(t *testing.T) {
+	l := newLocal(t)
+	l.OpenAccounts = nil
+	for name, op := range map[string]Operator{"local": l, "client": serve(t, l, testToken)} {
+		ctx := t.Context()
+		_, create := op.CreateAccount(ctx, bob(nil))
+		_, imported := op.ImportAccounts(ctx, []accounts.Account{{}})
+		_, exported := op.ExportAccounts(ctx, io.Discard, false)
+		for what, err := range map[string]error{
+			"create": create, "import": imported, "export": exported,
+			"ban": op.BanAccount(ctx, 1, storage.AccountBan{}), "password": op.SetPassword(ctx, 1, "x"),
+		} {
+			if err == nil || err.Error() != errNoAccounts.Error() {
+				t.Errorf("%s, %s: %v, want %v", name, what, err, errNoAccounts)
+			}
+		}
+	}
+}
+
+func TestMistakesInAccountRequestsAreTold(t *testing.T) {
+	l := newLocal(t)
+	var log bytes.Buffer
+	h := New(options(l, &log)).Handler()
+	for request, body := range map[string]string{
+		"POST /api/v1/accounts":                       `{"password": "sesame", "passwort": "sesame"}`,
+		"POST /api/v1/accounts?":                      `{"password": ["sesame"]}`,
+		"PUT /api/v1/accounts/1/password":             `"sesame"`,
+		"PUT /api/v1/accounts/0/password":             `{"password": "sesame"}`,
+		"PUT /api/v1/accounts/x/ban":                  `{}`,
+		"PUT /api/v1/accounts/1/ban":                  `[]`,
+		"DELETE /api/v1/accounts/-1":                  ``,
+		"DELETE /api/v1/accounts/99999999999/ban":     ``,
+		"GET /api/v1/accounts?limit=-1":               ``,
+		"GET /api/v1/account?id=one":                  ``,
+		"GET /api/v1/accounts/export?secrets=perhaps": ``,
+		"POST /api/v1/accounts/import":                `{"accounts": [{"password_md5": 1}]}`,
+		"POST /api/v1/accounts/import/buddies":        `{"accounts": 1}`,
+	} {
+		method, path, _ := strings.Cut(request, " ")
+		r := httptest.NewRequestWithContext(t.Context(), method, path, strings.NewReader(body))
+		r.Header.Set("Authorization", "Bearer "+testToken)
+		w := httptest.NewRecorder()
+		h.ServeHTTP(w, r)
+		if w.Code != http.StatusBadRequest || strings.Contains(w.Body.String(), "sesame") {
+			t.Errorf("%s %s: %d %s, want 400", request, body, w.Code, w.Body)
+		}
+	}
+	if strings.Contains(log.String(), "sesame") {
+		t.Errorf("the log has a password in it:\n%s", &log)
+	}
+}
+
+// An export that breaks off must not look like a whole one.
+func TestBrokenExportIsNoExport(t *testing.T) {
+	c := serve(t, &breaksOff{newLocal(t)}, testToken)
+	var out bytes.Buffer
+	if _, err := c.ExportAccounts(t.Context(), &out, false); !errors.Is(err, errExportCut) || out.Len() == 0 {
+		t.Errorf("ExportAccounts: %v after %d bytes, want %v", err, out.Len(), errExportCut)
+	}
+}
+
+// breaksOff is an operator whose exports fail in the middle.
+type breaksOff struct{ *Local }
+
+func (b *breaksOff) ExportAccounts(_ context.Context, w io.Writer, _ bool) (int, error) {
+	if _, err := w.Write(bytes.Repeat([]byte("{}\n"), 64<<10)); err != nil {
+		return 0, err
+	}
+	return 0, errors.New("the disk is on fire")
+}

@@ -1,0 +1,396 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/rs/zerolog"
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+
+	"github.com/respawnd/respawnd/admin"
+	"github.com/respawnd/respawnd/configs"
+	"github.com/respawnd/respawnd/internal/accounts"
+	"github.com/respawnd/respawnd/storage"
+)
+
+// openAccounts opens the rules of accounts. reg may be nil.
+func openAccounts(ctx context.Context, cfg *configs.Config, store accounts.Store, reg prometheus.Registerer, log zerolog.Logger,
+) (*accounts.Service, error) {
+	s, err := accounts.Open(ctx, store, accounts.Options{
+		KeyFile: cfg.AccountKeyFile(), KeepPasswords: cfg.Accounts.KeepPasswords,
+		Registerer: reg, Log: log.With().Str("service", "accounts").Logger(),
+	})
+	if err != nil {
+		return nil, fmt.Errorf("accounts.key_file: %w", err)
+	}
+	return s, nil
+}
+
+// accountsWhenWanted opens the rules of accounts when a command first wants
+// them: what has nothing to do with accounts needs no key.
+func accountsWhenWanted(cfg *configs.Config, store accounts.Store) func(context.Context) (*accounts.Service, error) {
+	var mu sync.Mutex // guards s
+	var s *accounts.Service
+	return func(ctx context.Context) (*accounts.Service, error) {
+		mu.Lock()
+		defer mu.Unlock()
+		if s != nil {
+			return s, nil
+		}
+		var err error
+		s, err = openAccounts(ctx, cfg, store, nil, zerolog.Nop())
+		return s, err
+	}
+}
+
+// accountFlags say which account is meant.
+type accountFlags struct{ partner, namespace int }
+
+func (p *program) accountCommand() *cobra.Command {
+	account := &cobra.Command{
+		Use: "account", Short: "Create accounts of players and look after them", Args: usage(cobra.NoArgs),
+		Long: "Create accounts of players and look after them.\n\n" +
+			"An account is named by its e-mail, by a unique nick or by its number. Passwords\n" +
+			"are only read from standard input, never from arguments.",
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	f := new(accountFlags)
+	account.PersistentFlags().IntVar(&f.partner, "partner", 0, "partner code; 0 for nearly every game")
+	account.PersistentFlags().IntVar(&f.namespace, "namespace", 1, "namespace of unique nicks; 1 for nearly every game")
+	account.AddCommand(
+		p.accountCreate(f), p.accountList(), p.accountShow(f), p.accountPasswd(f), p.accountBan(f), p.accountUnban(f),
+		p.accountDelete(f), p.accountExport(), p.accountImport(), p.accountRotateKey(),
+	)
+	return account
+}
+
+// find returns the account that an argument names.
+func (f *accountFlags) find(ctx context.Context, op admin.Operator, name string) (accounts.Account, error) {
+	ref := admin.AccountRef{Partner: f.partner, Namespace: f.namespace}
+	id, err := strconv.ParseUint(name, 10, 31)
+	switch {
+	case err == nil && id > 0:
+		ref.ID = storage.UserID(id)
+	case strings.Contains(name, "@"):
+		ref.Email = name
+	default:
+		ref.UniqueNick = name
+	}
+	a, err := op.FindAccount(ctx, ref)
+	if errors.Is(err, storage.ErrNotFound) {
+		return a, fmt.Errorf("%s: no such account: %w", name, err)
+	}
+	return a, err
+}
+
+// onAccount returns a command that does something with one account.
+func (p *program) onAccount(f *accountFlags, use, short string,
+	do func(ctx context.Context, op admin.Operator, a accounts.Account) error,
+) *cobra.Command {
+	return &cobra.Command{
+		Use:   use + " EMAIL|UNIQUENICK|ID",
+		Short: short,
+		Args:  usage(cobra.ExactArgs(1)),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return p.operate(cmd.Context(), func(ctx context.Context, op admin.Operator) error {
+				a, err := f.find(ctx, op, args[0])
+				if err != nil {
+					return err
+				}
+				return do(ctx, op, a)
+			})
+		},
+	}
+}
+
+// passwordFlag adds --password-stdin to a command.
+func passwordFlag(cmd *cobra.Command) *bool {
+	return cmd.Flags().Bool("password-stdin", false, "read the password from standard input")
+}
+
+// maxPasswordLine is how much is read for a password, in bytes. It is far more
+// than a password may have.
+const maxPasswordLine = 1024
+
+var errNoPassword = errors.New("no password: give --password-stdin and the password on standard input")
+
+// readPassword reads a password from standard input, or asks for it if that is
+// a terminal.
+func (p *program) readPassword(stdin bool) (string, error) {
+	if f, ok := p.in.(*os.File); ok && !stdin && term.IsTerminal(int(f.Fd())) {
+		return p.askPassword(f)
+	}
+	if !stdin {
+		return "", usageError{errNoPassword}
+	}
+	b, err := io.ReadAll(io.LimitReader(p.in, maxPasswordLine+1))
+	if err != nil {
+		return "", fmt.Errorf("read the password: %w", err)
+	}
+	if len(b) > maxPasswordLine {
+		return "", errors.New("the password on standard input is too long")
+	}
+	line, rest, _ := strings.Cut(string(b), "\n")
+	line = strings.TrimSuffix(line, "\r")
+	if line == "" || strings.TrimSpace(rest) != "" {
+		return "", errors.New("standard input must be the password, on one line")
+	}
+	return line, nil
+}
+
+// askPassword asks for a password twice without showing it.
+func (p *program) askPassword(f *os.File) (string, error) {
+	var typed [2]string
+	for i, prompt := range []string{"Password: ", "Again: "} {
+		if _, err := fmt.Fprint(p.err, prompt); err != nil {
+			return "", err
+		}
+		b, err := term.ReadPassword(int(f.Fd()))
+		_, _ = fmt.Fprintln(p.err) // the line end was not shown either
+		if err != nil {
+			return "", fmt.Errorf("read the password: %w", err)
+		}
+		typed[i] = string(b)
+	}
+	if typed[0] != typed[1] {
+		return "", errors.New("the two passwords are not the same")
+	}
+	return typed[0], nil
+}
+
+func (p *program) accountCreate(f *accountFlags) *cobra.Command {
+	var a admin.NewAccount
+	cmd := &cobra.Command{
+		Use:   "create --email E --nick N [--uniquenick U] --password-stdin",
+		Short: "Create an account, or a further profile of one",
+		Args:  usage(cobra.NoArgs),
+	}
+	cmd.Flags().StringVar(&a.Email, "email", "", "e-mail to sign in with; nothing is sent to it")
+	cmd.Flags().StringVar(&a.Nick, "nick", "", "nick of the profile")
+	cmd.Flags().StringVar(&a.UniqueNick, "uniquenick", "", "unique nick of the profile; most games sign in with it")
+	stdin := passwordFlag(cmd)
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		a.Partner, a.Namespace = f.partner, f.namespace
+		if a.Email == "" || a.Nick == "" {
+			return usageError{errors.New("--email and --nick are needed")}
+		}
+		if a.UniqueNick != "" && a.Namespace == 0 {
+			return usageError{errors.New("--uniquenick: namespace 0 has no unique nicks")}
+		}
+		var err error
+		if a.Password, err = p.readPassword(*stdin); err != nil {
+			return err
+		}
+		return p.operate(cmd.Context(), func(ctx context.Context, op admin.Operator) error {
+			made, err := op.CreateAccount(ctx, a)
+			if err != nil {
+				return err
+			}
+			return p.say("created profile %d (%s) of account %d (%s)", made.ID, printable(made.Nick), made.User, a.Email)
+		})
+	}
+	return cmd
+}
+
+func (p *program) accountList() *cobra.Command {
+	var match string
+	cmd := &cobra.Command{
+		Use:   "list",
+		Short: "Show all accounts",
+		Args:  usage(cobra.NoArgs),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return p.operate(cmd.Context(), func(ctx context.Context, op admin.Operator) error {
+				return p.listAccounts(ctx, op, match)
+			})
+		},
+	}
+	cmd.Flags().StringVar(&match, "match", "", "only those with this in their e-mail, nick or unique nick")
+	return cmd
+}
+
+func (p *program) listAccounts(ctx context.Context, op admin.Operator, match string) error {
+	var rows [][]string
+	leftOut := 0
+	for q := (admin.AccountQuery{Match: match}); ; {
+		page, err := op.ListAccounts(ctx, q)
+		if err != nil {
+			return err
+		}
+		for i := range page.Accounts {
+			a := &page.Accounts[i]
+			rows = append(rows, []string{
+				strconv.Itoa(int(a.ID)), strconv.Itoa(a.Partner), a.Email, dash(nicks(a)), stamp(a.Created), banned(a.Ban),
+			})
+		}
+		leftOut += page.LeftOut
+		if q.After = page.Next; q.After == 0 {
+			break
+		}
+	}
+	if err := p.table("id\tpartner\te-mail\tnicks\tcreated\tbanned", rows); err != nil {
+		return err
+	}
+	return someLeftOut(leftOut)
+}
+
+// someLeftOut is the error of a command that could not read all accounts.
+func someLeftOut(n int) error {
+	if n > 0 {
+		return fmt.Errorf("%d accounts are damaged and left out", n)
+	}
+	return nil
+}
+
+// nicks returns the nicks of an account, each with its unique nicks.
+func nicks(a *accounts.Account) string {
+	var out []string
+	for i := range a.Profiles {
+		p := &a.Profiles[i].Profile
+		words := []string{p.Nick}
+		for _, n := range p.UniqueNicks {
+			words = append(words, fmt.Sprintf("(%s in %d)", n.Nick, n.Namespace))
+		}
+		out = append(out, strings.Join(words, " "))
+	}
+	return strings.Join(out, ", ")
+}
+
+// banned says until when an account is banned, "-" if it is not.
+func banned(b storage.AccountBan) string {
+	if !b.In(time.Now()) {
+		return "-"
+	}
+	return "until " + until(b.Expires)
+}
+
+func (p *program) accountShow(f *accountFlags) *cobra.Command {
+	return p.onAccount(f, "show", "Show an account with its profiles", func(_ context.Context, _ admin.Operator, a accounts.Account) error {
+		ban := banned(a.Ban)
+		if ban != "-" && a.Ban.Reason != "" {
+			ban += " (" + printable(a.Ban.Reason) + ")"
+		}
+		rows := [][]string{
+			{"account", strconv.Itoa(int(a.ID))},
+			{"e-mail", a.Email},
+			{"partner", strconv.Itoa(a.Partner)},
+			{"created", stamp(a.Created)},
+			{"banned", ban},
+		}
+		for i := range a.Profiles {
+			rows = append(rows, profileRows(&a.Profiles[i])...)
+		}
+		return p.table("what\tvalue", rows)
+	})
+}
+
+// profileRows are the lines about one profile.
+func profileRows(p *accounts.AccountProfile) [][]string {
+	rows := [][]string{
+		{"profile", strconv.Itoa(int(p.Profile.ID))}, {"  nick", dash(p.Profile.Nick)}, {"  created", stamp(p.Profile.Created)},
+	}
+	for _, n := range p.Profile.UniqueNicks {
+		rows = append(rows, []string{"  unique nick", fmt.Sprintf("%s in namespace %d", n.Nick, n.Namespace)})
+	}
+	for _, k := range p.Profile.CDKeys {
+		rows = append(rows, []string{"  CD key", fmt.Sprintf("of %s since %s", printable(k.Game), stamp(k.Added))})
+	}
+	for _, f := range []struct{ name, value string }{
+		{"first name", p.Profile.FirstName}, {"last name", p.Profile.LastName}, {"place", p.Profile.Place}, {"country", p.Profile.Country},
+	} {
+		if f.value != "" {
+			rows = append(rows, []string{"  " + f.name, printable(f.value)})
+		}
+	}
+	return append(rows, []string{"  buddies", idList(p.Buddies)}, []string{"  blocks", idList(p.Blocks)})
+}
+
+func idList(ids []storage.ProfileID) string {
+	out := make([]string, 0, len(ids))
+	for _, id := range ids {
+		out = append(out, strconv.Itoa(int(id)))
+	}
+	return dash(strings.Join(out, " "))
+}
+
+func (p *program) accountPasswd(f *accountFlags) *cobra.Command {
+	password := ""
+	cmd := p.onAccount(f, "passwd", "Change the password of an account; its sessions end",
+		func(ctx context.Context, op admin.Operator, a accounts.Account) error {
+			if err := op.SetPassword(ctx, a.ID, password); err != nil {
+				return err
+			}
+			return p.say("changed the password of account %d (%s)", a.ID, a.Email)
+		})
+	stdin := passwordFlag(cmd)
+	cmd.PreRunE = func(*cobra.Command, []string) (err error) { // nobody waits for the store while somebody types
+		password, err = p.readPassword(*stdin)
+		return err
+	}
+	return cmd
+}
+
+func (p *program) accountBan(f *accountFlags) *cobra.Command {
+	var span time.Duration
+	var reason string
+	cmd := p.onAccount(f, "ban", "Keep an account out, at once", func(ctx context.Context, op admin.Operator, a accounts.Account) error {
+		if span < 0 {
+			return usageError{errors.New("--for: a ban cannot end before it begins")}
+		}
+		b := storage.AccountBan{Reason: reason, By: "cli"}
+		if span > 0 {
+			b.Expires = time.Now().Add(span)
+		}
+		if err := op.BanAccount(ctx, a.ID, b); err != nil {
+			return err
+		}
+		return p.say("banned account %d (%s) until %s", a.ID, a.Email, until(b.Expires))
+	})
+	cmd.Flags().DurationVar(&span, "for", 0, "how long, such as 24h (default: for ever)")
+	cmd.Flags().StringVar(&reason, "reason", "", "why, for those who read the list later")
+	return cmd
+}
+
+func (p *program) accountUnban(f *accountFlags) *cobra.Command {
+	return p.onAccount(f, "unban", "Let an account in again", func(ctx context.Context, op admin.Operator, a accounts.Account) error {
+		if err := op.UnbanAccount(ctx, a.ID); err != nil {
+			return err
+		}
+		return p.say("account %d (%s) is not banned", a.ID, a.Email)
+	})
+}
+
+func (p *program) accountDelete(f *accountFlags) *cobra.Command {
+	return p.onAccount(f, "delete", "Delete an account with everything that hangs on it, for good",
+		func(ctx context.Context, op admin.Operator, a accounts.Account) error {
+			if err := op.DeleteAccount(ctx, a.ID); err != nil {
+				return err
+			}
+			return p.say("deleted account %d (%s)", a.ID, a.Email)
+		})
+}
+
+func (p *program) accountRotateKey() *cobra.Command {
+	return &cobra.Command{
+		Use:   "rotate-key",
+		Short: "Seal all passwords with a new key",
+		Args:  usage(cobra.NoArgs),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return p.operate(cmd.Context(), func(ctx context.Context, op admin.Operator) error {
+				n, err := op.RotateAccountKey(ctx)
+				if err != nil {
+					return err
+				}
+				return p.say("sealed %d accounts with a new key; backups from before hold the old one", n)
+			})
+		},
+	}
+}

@@ -1,0 +1,205 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+)
+
+// typing runs a command with text on standard input.
+func typing(t testing.TB, env []string, in string, args ...string) (code int, out, errOut string) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), hang)
+	defer cancel()
+	var o, e bytes.Buffer
+	code = run(ctx, args, env, strings.NewReader(in), &o, &e)
+	return code, o.String(), e.String()
+}
+
+// typed is typing for a command that must succeed.
+func typed(t testing.TB, env []string, in string, args ...string) string {
+	t.Helper()
+	code, out, errOut := typing(t, env, in, args...)
+	if code != 0 || errOut != "" {
+		t.Fatalf("respawnd %s: exit code %d\n%s%s", strings.Join(args, " "), code, out, errOut)
+	}
+	return out
+}
+
+// wantIn fails unless all parts are in text.
+func wantIn(t testing.TB, text string, parts ...string) {
+	t.Helper()
+	for _, p := range parts {
+		if !strings.Contains(text, p) {
+			t.Errorf("%q is missing in:\n%s", p, text)
+		}
+	}
+}
+
+// On the store alone and through the daemon, commands must do the same.
+func TestAccountCommandsWorkWithAndWithoutDaemon(t *testing.T) {
+	t.Parallel()
+	t.Run("daemon", func(t *testing.T) {
+		t.Parallel()
+		d := start(t, t.TempDir())
+		checkAccounts(t, d.cliEnv())
+		d.stop()
+		for _, secret := range []string{"hunter2!", "another one"} {
+			if strings.Contains(d.log.String(), secret) {
+				t.Errorf("the log of the daemon has a password in it:\n%s", d.log)
+			}
+		}
+	})
+	t.Run("store", func(t *testing.T) {
+		t.Parallel()
+		checkAccounts(t, testEnv(t.TempDir()))
+	})
+}
+
+func checkAccounts(t *testing.T, env []string) {
+	t.Helper()
+	create := []string{"account", "create", "--email", "Bob@example.com", "--nick", "Bob", "--uniquenick", "BobU", "--password-stdin"}
+	wantIn(t, typed(t, env, "hunter2!\n", create...), "profile 1 (Bob)", "account 1 (Bob@example.com)")
+	code, _, errOut := typing(t, env, "hunter2!\n", create...)
+	if code != exitFailure {
+		t.Errorf("the same account again: exit code %d, want %d", code, exitFailure)
+	}
+	wantIn(t, errOut, "has a profile with that nick")
+
+	typed(t, env, "hunter2!", "account", "create", "--email", "bob@example.com", "--nick", "Second", "--password-stdin")
+	wantIn(t, typed(t, env, "ign\r\n", "account", "create", "--email", "bob@example.com", "--nick", "Ign", "--partner", "10",
+		"--namespace", "15", "--uniquenick", "BobI", "--password-stdin"), "account 2")
+	out := cli(t, env, "account", "list")
+	wantIn(t, out, "Bob@example.com", "Bob (BobU in 1), Second", "Ign (BobI in 15)")
+	if strings.Contains(cli(t, env, "account", "list", "--match", "bobi"), "BobU") {
+		t.Error("list --match shows what does not match")
+	}
+	for _, name := range []string{"bob@EXAMPLE.com", "bobu", "1"} {
+		wantIn(t, cli(t, env, "account", "show", name), "Bob@example.com", "BobU in namespace 1", "Second")
+	}
+	for _, args := range [][]string{{"bob@example.com", "--partner", "10"}, {"BobI", "--namespace", "15"}, {"2"}} {
+		wantIn(t, cli(t, env, append([]string{"account", "show"}, args...)...), "BobI in namespace 15")
+	}
+	refused(t, exitFailure, env, []string{"account", "show", "nobody@example.com"}, "nobody@example.com", "no such account")
+
+	wantIn(t, typed(t, env, "another one\n", "account", "passwd", "BobU", "--password-stdin"), "account 1")
+	if code, _, _ := typing(t, env, "hunter2!\n", "account", "create", "--email", "bob@example.com", "--nick", "Third", "--password-stdin"); code != exitFailure {
+		t.Errorf("a profile with the old password: exit code %d, want %d", code, exitFailure)
+	}
+	typed(t, env, "another one\n", "account", "create", "--email", "bob@example.com", "--nick", "Third", "--password-stdin")
+
+	wantIn(t, cli(t, env, "account", "ban", "BobU", "--for", "24h", "--reason", "because"), "account 1")
+	wantIn(t, cli(t, env, "account", "show", "1"), "until", "because")
+	cli(t, env, "account", "unban", "1")
+	if strings.Contains(cli(t, env, "account", "show", "1"), "because") {
+		t.Error("the account is still banned")
+	}
+
+	file := filepath.Join(t.TempDir(), "accounts.jsonl")
+	wantIn(t, cli(t, env, "account", "export", file), file)
+	if text := readFile(t, file); strings.Count(text, "\n") != 2 || strings.Contains(text, "password") {
+		t.Errorf("export without passwords:\n%s", text)
+	}
+	wantIn(t, cli(t, env, "account", "export", file, "--with-passwords"), "secret")
+	wantIn(t, readFile(t, file), "password_md5")
+	if info, err := os.Stat(file); err != nil || runtime.GOOS != "windows" && info.Mode().Perm() != 0o600 {
+		t.Errorf("mode of the export: %v, %v; want 0600", info.Mode(), err)
+	}
+	if got := cli(t, env, "account", "export", "-", "--with-passwords"); got != readFile(t, file) {
+		t.Errorf("export to standard output differs:\n%s", got)
+	}
+	wantIn(t, cli(t, env, "account", "rotate-key"), "2 accounts")
+	wantIn(t, cli(t, env, "account", "delete", "BobU"), "account 1")
+	code, out, errOut = typing(t, env, readFile(t, file), "account", "import", "-")
+	if code != exitFailure {
+		t.Errorf("import of one that is there: exit code %d, want %d", code, exitFailure)
+	}
+	wantIn(t, out+errOut, "imported 1", "refused 1", "bob@example.com") // the deleted one is back
+	wantIn(t, cli(t, env, "account", "show", "1"), "BobU in namespace 1")
+
+	other := testEnv(t.TempDir())
+	wantIn(t, cli(t, other, "account", "import", file), "imported 2")
+	typed(t, other, "another one\n", "account", "create", "--email", "bob@example.com", "--nick", "Moved", "--password-stdin")
+	wantIn(t, cli(t, other, "account", "show", "1"), "BobU in namespace 1", "Third", "Moved")
+}
+
+func TestBuddiesAreImportedAfterAllAccounts(t *testing.T) {
+	t.Parallel()
+	env := testEnv(t.TempDir())
+	file := writeFile(t, "accounts.jsonl", `
+{"email":"a@example.com","password":"a","profiles":[{"profile":{"id":10,"nick":"A"},"buddies":[20,30],"blocks":[20]}]}
+{"email":"b@example.com","profiles":[{"profile":{"id":20,"nick":"B"},"buddies":[10]}]}
+`)
+	wantIn(t, cli(t, env, "account", "import", file), "imported 2", "refused 0")
+	lines := strings.Fields(cli(t, env, "account", "show", "a@example.com"))
+	wantIn(t, strings.Join(lines, " "), "buddies 20", "blocks 20")
+	wantIn(t, cli(t, env, "account", "show", "b@example.com"), "10")
+}
+
+func TestAccountMistakesAreTold(t *testing.T) {
+	t.Parallel()
+	env := testEnv(t.TempDir())
+	create := func(more ...string) []string {
+		return append([]string{"account", "create", "--email", "a@example.com", "--nick", "A"}, more...)
+	}
+	for name, tc := range map[string]struct {
+		in   string
+		args []string
+		code int
+		want string
+	}{
+		"no password":            {"secret\n", create(), exitUsage, "--password-stdin"},
+		"empty password":         {"\n", create("--password-stdin"), exitFailure, "one line"},
+		"nothing on input":       {"", create("--password-stdin"), exitFailure, "one line"},
+		"two lines":              {"secret\nmore\n", create("--password-stdin"), exitFailure, "one line"},
+		"endless password":       {strings.Repeat("secret", 1000), create("--password-stdin"), exitFailure, "too long"},
+		"long password":          {strings.Repeat("secret", 6), create("--password-stdin"), exitFailure, "password"},
+		"password as argument":   {"", create("--password", "secret"), exitUsage, "unknown flag"},
+		"password as word":       {"", create("--password-stdin", "secret"), exitUsage, "unknown command"},
+		"no nick":                {"secret", []string{"account", "create", "--email", "a@example.com", "--password-stdin"}, exitUsage, "--nick"},
+		"unique nick without ns": {"secret", create("--uniquenick", "AU", "--namespace", "0", "--password-stdin"), exitUsage, "--uniquenick"},
+		"reserved":               {"secret", create("--uniquenick", "sesskey", "--password-stdin"), exitFailure, "reserved"},
+		"passwd without":         {"secret", []string{"account", "passwd", "a@example.com"}, exitUsage, "--password-stdin"},
+		"nobody":                 {"", []string{"account", "delete", "a@example.com"}, exitFailure, "no such account"},
+		"ban into the past":      {"", []string{"account", "ban", "1", "--for", "-1h"}, exitFailure, "no such account"},
+		"import of no file":      {"", []string{"account", "import", filepath.Join(t.TempDir(), "none")}, exitFailure, "none"},
+		"import of a bad line":   {`{"email":"a@example.com","profiles":[],"passwort":"x"}`, []string{"account", "import", "-"}, exitFailure, "account 1"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			code, out, errOut := typing(t, env, tc.in, tc.args...)
+			if code != tc.code || out != "" || !strings.Contains(errOut, tc.want) {
+				t.Errorf("exit code %d, want %d; printed %q; message lacks %q:\n%s", code, tc.code, out, tc.want, errOut)
+			}
+			if strings.Contains(errOut, "secretsecret") {
+				t.Errorf("the message has the password in it:\n%s", errOut)
+			}
+		})
+	}
+}
+
+// What has nothing to do with accounts must work although their key is lost.
+func TestLostKeyKeepsOtherCommandsGoing(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	env := testEnv(dir)
+	typed(t, env, "secret", "account", "create", "--email", "a@example.com", "--nick", "A", "--password-stdin")
+	if err := os.Remove(filepath.Join(dir, keyName)); err != nil {
+		t.Fatal(err)
+	}
+	cli(t, env, "ban", "add", "192.0.2.1")
+	wantIn(t, cli(t, env, "account", "list"), "a@example.com")
+	code, _, errOut := typing(t, env, "secret", "account", "passwd", "a@example.com", "--password-stdin")
+	if code != exitFailure {
+		t.Errorf("passwd: exit code %d, want %d", code, exitFailure)
+	}
+	wantIn(t, errOut, keyName, "key is missing")
+	code, _, errOut = command(t, env, "serve")
+	if code != exitFailure {
+		t.Errorf("serve: exit code %d, want %d", code, exitFailure)
+	}
+	wantIn(t, errOut, keyName)
+}

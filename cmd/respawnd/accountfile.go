@@ -1,0 +1,143 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"github.com/respawnd/respawnd/admin"
+	"github.com/respawnd/respawnd/internal/accounts"
+	"github.com/respawnd/respawnd/storage"
+)
+
+func (p *program) accountExport() *cobra.Command {
+	var secrets bool
+	cmd := &cobra.Command{
+		Use:   "export FILE",
+		Short: "Write all accounts, one line of JSON each; - is standard output",
+		Args:  usage(cobra.ExactArgs(1)),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return p.operate(cmd.Context(), func(ctx context.Context, op admin.Operator) error {
+				return p.exportAccounts(ctx, op, args[0], secrets)
+			})
+		},
+	}
+	cmd.Flags().BoolVar(&secrets, "with-passwords", false, "also write what is needed to sign in: whoever reads the file can")
+	return cmd
+}
+
+func (p *program) exportAccounts(ctx context.Context, op admin.Operator, path string, secrets bool) error {
+	leftOut := 0
+	write := func(w io.Writer) (err error) {
+		leftOut, err = op.ExportAccounts(ctx, w, secrets)
+		return err
+	}
+	if path == "-" {
+		err := write(p.out)
+		return errors.Join(err, someLeftOut(leftOut))
+	}
+	size, err := replaceFile(path, write)
+	if err != nil {
+		return fmt.Errorf("no export written: %w", err)
+	}
+	note := ""
+	if secrets {
+		note = "; it holds secrets, keep it safe"
+	}
+	return errors.Join(p.say("wrote %s (%d bytes)%s", path, size, note), someLeftOut(leftOut))
+}
+
+func (p *program) accountImport() *cobra.Command {
+	return &cobra.Command{
+		Use:   "import FILE",
+		Short: "Add the accounts of an export; those that are there already stay as they are",
+		Args:  usage(cobra.ExactArgs(1)),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			in := p.in
+			if args[0] != "-" {
+				f, err := os.Open(args[0])
+				if err != nil {
+					return err
+				}
+				defer func() { _ = f.Close() }()
+				in = f
+			}
+			return p.operate(cmd.Context(), func(ctx context.Context, op admin.Operator) error {
+				return p.importAccounts(ctx, op, in)
+			})
+		},
+	}
+}
+
+// importAccounts stores accounts as it reads them. Buddies come last, because
+// they may be of accounts further down.
+func (p *program) importAccounts(ctx context.Context, op admin.Operator, in io.Reader) error {
+	var later, batch []accounts.Account // later: only what ImportBuddies needs
+	stored, refused := 0, 0
+	flush := func() error {
+		results, err := op.ImportAccounts(ctx, batch)
+		if err != nil {
+			return err
+		}
+		for i, r := range results {
+			if r.Error != "" {
+				refused++
+				_, _ = fmt.Fprintf(p.err, "%s: %s\n", printable(batch[i].Email), r.Error)
+				continue
+			}
+			stored++
+			later = append(later, withBuddies(batch[i], r.Profiles)...)
+		}
+		batch = batch[:0]
+		return nil
+	}
+	decoder := json.NewDecoder(in)
+	decoder.DisallowUnknownFields()
+	for {
+		var a accounts.Account
+		err := decoder.Decode(&a)
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			return fmt.Errorf("account %d of the file, after %d that were stored: %w", stored+refused+len(batch)+1, stored, err)
+		}
+		if batch = append(batch, a); len(batch) == admin.MaxAccountPage {
+			if err := flush(); err != nil {
+				return err
+			}
+		}
+	}
+	if err := flush(); err != nil {
+		return err
+	}
+	if err := op.ImportBuddies(ctx, later); err != nil {
+		return err
+	}
+	if err := p.say("imported %d accounts, refused %d", stored, refused); err != nil || refused == 0 {
+		return err
+	}
+	return reportedError{errors.New("accounts were refused")}
+}
+
+// withBuddies returns the account with its buddies, under the ids that it has
+// now, and without the rest; nothing if it has none.
+func withBuddies(a accounts.Account, ids []storage.ProfileID) []accounts.Account {
+	out := accounts.Account{ID: a.ID, Email: a.Email}
+	for i, p := range a.Profiles {
+		if i < len(ids) && len(p.Buddies)+len(p.Blocks) > 0 {
+			out.Profiles = append(out.Profiles, accounts.AccountProfile{
+				Profile: storage.Profile{ID: ids[i]}, Buddies: p.Buddies, Blocks: p.Blocks,
+			})
+		}
+	}
+	if out.Profiles == nil {
+		return nil
+	}
+	return []accounts.Account{out}
+}

@@ -1,0 +1,111 @@
+package main
+
+import (
+	"context"
+	"net/netip"
+
+	"github.com/respawnd/respawnd/configs"
+	"github.com/respawnd/respawnd/gpcm"
+	"github.com/respawnd/respawnd/gpsp"
+	"github.com/respawnd/respawnd/internal/games"
+	"github.com/respawnd/respawnd/internal/netserve"
+	"github.com/respawnd/respawnd/internal/presence"
+	"github.com/respawnd/respawnd/storage"
+)
+
+// bannedFromPresence returns whether an address is kept from signing in.
+func (d *daemon) bannedFromPresence(a netip.Addr) bool { return d.bannedFrom(storage.ScopePresence, a) }
+
+func (d *daemon) openGPCM(ctx context.Context, l configs.Listener) (service, error) {
+	ln, err := listen(ctx, "tcp4", l.Address)
+	if err != nil {
+		return service{}, err
+	}
+	c := d.cfg.GPCM
+	d.gpcmGate = netserve.NewGate(d.gpcmLimits())
+	log := d.log.With().Str("service", "gpcm").Logger()
+	d.gpcm = gpcm.New(gpcm.Options{
+		Store: d.store, Accounts: d.accounts, Hub: d.hub, Banned: d.bannedFromPresence, Policy: d.gpcmPolicy(),
+		LoginTime: c.LoginTime, KeepAlive: c.KeepAlive, TicketRenewal: c.TicketRenewal,
+		Conn: netserve.ConnOptions{Gate: d.gpcmGate, MaxConns: c.MaxConns, Write: c.Write, Grace: grace},
+		Log:  log, Metrics: netserve.NewMetrics(d.metrics, "gpcm", gpcm.DropReasons()...), Registerer: d.metrics,
+	})
+	return service{
+		address: ln.Addr(),
+		serve:   func(ctx context.Context) error { return d.gpcm.Serve(ctx, ln) },
+		close:   closeOnce(ln),
+	}, nil
+}
+
+func (d *daemon) gpcmLimits() netserve.ConnOptions {
+	c := d.cfg.GPCM
+	return netserve.ConnOptions{
+		MaxConns: c.MaxConns, MaxPerAddr: c.MaxPerAddr, Rate: float64(c.Rate), Burst: c.Burst, Exempt: d.trusted(),
+	}
+}
+
+func (d *daemon) gpcmPolicy() gpcm.Policy {
+	c, catalog := d.cfg.GPCM, d.catalogue.Catalog()
+	second := map[games.SecondLogin]presence.Policy{
+		games.KickProfile: presence.KickProfile, games.KickUser: presence.KickUser, games.AllowSecond: presence.Allow,
+	}
+	return gpcm.Policy{
+		Registrations: unlessZero(c.Registrations),
+		Trusted:       d.trusted(),
+		Rule: func(game string) gpcm.Rule {
+			g, _ := catalog.Lookup(game) // an unknown game has no policy of its own
+			return gpcm.Rule{
+				SecondLogin:     second[g.Policy.SecondLogin.Or(games.SecondLogin(c.SecondLogin))],
+				AutoAccept:      g.Policy.AutoAccept.Or(c.AutoAccept),
+				SymmetricDelete: g.Policy.SymmetricDelete.Or(c.SymmetricDelete),
+				NoUserID:        g.Policy.NoUserID.Or(c.NoUserID),
+			}
+		},
+	}
+}
+
+func (d *daemon) openGPSP(ctx context.Context, l configs.Listener) (service, error) {
+	ln, err := listen(ctx, "tcp4", l.Address)
+	if err != nil {
+		return service{}, err
+	}
+	c := d.cfg.GPSP
+	d.gpspGate = netserve.NewGate(d.gpspLimits())
+	log := d.log.With().Str("service", "gpsp").Logger()
+	d.gpsp = gpsp.New(gpsp.Options{
+		Store: d.store, Accounts: d.accounts, Hub: d.hub, Banned: d.bannedFromPresence, Policy: d.gpspPolicy(), Idle: c.Idle,
+		Conn: netserve.ConnOptions{Gate: d.gpspGate, Write: c.Write, Grace: grace},
+		Log:  log, Metrics: netserve.NewMetrics(d.metrics, "gpsp", gpsp.DropReasons()...), Registerer: d.metrics,
+	})
+	return service{
+		address: ln.Addr(),
+		serve:   func(ctx context.Context) error { return d.gpsp.Serve(ctx, ln) },
+		close:   closeOnce(ln),
+	}, nil
+}
+
+func (d *daemon) gpspLimits() netserve.ConnOptions {
+	c := d.cfg.GPSP
+	return netserve.ConnOptions{
+		MaxConns: c.MaxConns, MaxPerAddr: c.MaxPerAddr, Rate: float64(c.Rate), Burst: c.Burst, Exempt: d.trusted(),
+	}
+}
+
+func (d *daemon) gpspPolicy() gpsp.Policy {
+	c := d.cfg.GPSP
+	return gpsp.Policy{
+		Lookups: unlessZero(c.Lookups), Registrations: unlessZero(c.Registrations), Trusted: d.trusted(), Private: c.Private,
+	}
+}
+
+// reloadPresence takes over the limits of both services.
+func (d *daemon) reloadPresence() {
+	if d.gpcm != nil {
+		d.gpcmGate.SetLimits(d.gpcmLimits())
+		d.gpcm.SetPolicy(d.gpcmPolicy())
+	}
+	if d.gpsp != nil {
+		d.gpspGate.SetLimits(d.gpspLimits())
+		d.gpsp.SetPolicy(d.gpspPolicy())
+	}
+}

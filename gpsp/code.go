@@ -1,0 +1,82 @@
+package gpsp
+
+import (
+	"errors"
+
+	"github.com/respawnd/respawnd/internal/accounts"
+)
+
+// code is an error code of the protocol.
+type code int
+
+// The codes that the service sends.
+const (
+	codeParse          code = 1
+	codeNotLoggedIn    code = 2
+	codeBadSession     code = 3
+	codeDatabase       code = 4
+	codeNewUser        code = 512
+	codeNewUserNick    code = 513
+	codeNewUserPass    code = 514
+	codeNewUserIllegal code = 515
+	codeNewUserTaken   code = 516
+	codeSearch         code = 3328
+	codeCheck          code = 3584
+	codeCheckEmail     code = 3585
+	codeCheckNick      code = 3586
+	codeCheckPass      code = 3587
+)
+
+// refusal is why a request is not fulfilled, for the client to hear.
+type refusal struct {
+	code code
+	text string
+}
+
+// Error implements error.
+func (r *refusal) Error() string { return r.text }
+
+// The refusals that do not depend on the request.
+func errMalformed() error { return &refusal{codeParse, "the request is malformed"} }
+
+func errNotLoggedIn() error {
+	return &refusal{codeNotLoggedIn, "you must be logged in for that"}
+}
+func errBadSession() error { return &refusal{codeBadSession, "the session key is not valid"} }
+
+// newUserCode returns the code for the reply to newuser.
+func newUserCode(err error) code {
+	r, ok := errors.AsType[accounts.Refusal](err)
+	if !ok {
+		return codeNewUser
+	}
+	switch r {
+	case accounts.ErrBadNick, accounts.ErrNickTaken:
+		return codeNewUserNick
+	case accounts.ErrBadPassword:
+		return codeNewUserPass
+	case accounts.ErrUniqueNickIllegal, accounts.ErrUniqueNickReserved:
+		return codeNewUserIllegal
+	case accounts.ErrUniqueNickTaken:
+		return codeNewUserTaken
+	default:
+		return codeNewUser
+	}
+}
+
+// checkCode returns the code for the reply to check. In private an e-mail that
+// is not known looks like a wrong password.
+func checkCode(err error, private bool) code {
+	r, ok := errors.AsType[accounts.Refusal](err)
+	switch {
+	case !ok:
+		return codeCheck
+	case r == accounts.ErrBadEmail && private, r == accounts.ErrBadPassword:
+		return codeCheckPass
+	case r == accounts.ErrBadEmail:
+		return codeCheckEmail
+	case r == accounts.ErrBadProfile:
+		return codeCheckNick
+	}
+	return codeCheck
+}

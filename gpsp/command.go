@@ -1,0 +1,86 @@
+package gpsp
+
+import (
+	"context"
+	"errors"
+	"time"
+)
+
+// command is one row of the table of commands.
+type command struct {
+	name  string
+	quota quota
+	// serve writes the reply. A *refusal is for the client to hear, any other
+	// error is a fault of ours.
+	serve func(*Server, context.Context, *request, *reply) error
+	// key and first are of commands whose reply has the code in it: under
+	// which key, and the code for what has none of its own. Such a command
+	// refuses with codes that fit.
+	key   string
+	first code
+}
+
+// commands returns the table. A command without serve is not answered.
+func commands() []command {
+	return []command{
+		{name: "valid", quota: lookup, serve: (*Server).valid},
+		{name: "nicks", quota: lookup, serve: (*Server).nicks},
+		{name: "check", quota: lookup, serve: (*Server).check, key: "cur", first: codeCheck},
+		{name: "newuser", quota: registration, serve: (*Server).newUser, key: "nur", first: codeNewUser},
+		{name: "search", quota: lookup, serve: (*Server).search},
+		{name: "searchunique", quota: lookup, serve: (*Server).searchUnique},
+		{name: "uniquesearch", quota: lookup, serve: (*Server).suggest},
+		{name: "pmatch", quota: lookup, serve: (*Server).match},
+		{name: "others", quota: lookup, serve: (*Server).others},
+		{name: "otherslist", quota: lookup, serve: (*Server).othersList},
+		{name: "profilelist", quota: lookup, serve: (*Server).profileList},
+		{name: "ka"},
+	}
+}
+
+// commandsByName returns the table by folded names.
+func commandsByName() map[string]command {
+	table := make(map[string]command)
+	for _, c := range commands() {
+		table[c.name] = c
+	}
+	return table
+}
+
+// maxWork is how long a request may take. It also bounds one that goes on while
+// the service stops.
+const maxWork = 20 * time.Second
+
+// perform carries out a command and writes the reply, which may be an error.
+func (s *Server) perform(ctx context.Context, c *command, r *request, w *reply) (result string, err error) {
+	if !r.policy.allows(c.quota, r.from, time.Now()) {
+		c.refuse(w, &refusal{codeSearch, "too many requests, try again in a minute"})
+		return resultLimited, nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, maxWork)
+	defer cancel()
+	err = c.serve(s, ctx, r, w)
+	if err == nil {
+		return resultAnswered, nil
+	}
+	if why, ok := errors.AsType[*refusal](err); ok {
+		c.refuse(w, why)
+		return resultRefused, nil
+	}
+	c.refuse(w, &refusal{codeDatabase, "the request cannot be answered now"})
+	return resultError, err
+}
+
+// refuse writes a refusal in the form that the command has for it.
+func (c *command) refuse(w *reply, why *refusal) {
+	if c.key == "" {
+		w.failure(why.code, why.text)
+		return
+	}
+	w.b = w.b[:0]
+	if why.code > c.first && why.code < c.first+256 { // one of its own codes
+		w.number(c.key, int64(why.code))
+		return
+	}
+	w.number(c.key, int64(c.first))
+}

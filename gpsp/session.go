@@ -1,0 +1,189 @@
+package gpsp
+
+import (
+	"context"
+	"errors"
+	"os"
+	"slices"
+	"time"
+
+	"github.com/rs/zerolog"
+
+	"github.com/respawnd/respawnd/internal/gamespy"
+	"github.com/respawnd/respawnd/internal/netserve"
+	"github.com/respawnd/respawnd/storage"
+)
+
+// Bounds of a connection.
+const (
+	// readSize is how much is read at once at least, in bytes.
+	readSize = 512
+	// lingerTime and lingerBytes bound what is read from a client that has to
+	// go while it is still sending: closing at once would take the answer from
+	// it.
+	lingerTime  = time.Second
+	lingerBytes = 256 << 10
+)
+
+// ended is why the service closes a connection, or drops a request; it is
+// counted under this name.
+type ended string
+
+// Error implements error.
+func (e ended) Error() string { return string(e) }
+
+// The reasons.
+const (
+	endedBanned    ended = "banned"
+	endedTooLong   ended = "too_long"
+	endedMalformed ended = "malformed"
+	endedUnknown   ended = "unknown_command"
+	endedIdle      ended = "request_timeout"
+
+	droppedQuota ended = "quota" // the connection goes on
+)
+
+// DropReasons are the reasons under which the service counts what it drops, for
+// netserve.NewMetrics.
+func DropReasons() []string {
+	return []string{
+		string(endedBanned), string(endedTooLong), string(endedMalformed), string(endedUnknown), string(endedIdle),
+		string(droppedQuota),
+	}
+}
+
+// session is one connection. It belongs to one goroutine.
+type session struct {
+	server *Server
+	conn   *netserve.Conn
+	log    zerolog.Logger
+	in     []byte // what was read and not yet used, at most MaxMessage and one read
+	out    reply
+}
+
+// ServeConn implements netserve.ConnHandler. It returns when the client has
+// gone, has to go, or ctx ends; a request that has come is still answered then.
+func (s *Server) ServeConn(ctx context.Context, c *netserve.Conn) {
+	if s.opt.Banned != nil && s.opt.Banned(c.Peer().Addr()) {
+		s.opt.Metrics.Drop(string(endedBanned))
+		return
+	}
+	x := &session{server: s, conn: c, log: s.opt.Log.With().Stringer("peer", c.Peer()).Logger()}
+	stop := context.AfterFunc(ctx, func() { _ = c.SetReadDeadline(time.Now()) })
+	defer stop()
+	x.log.Debug().Err(x.run(ctx)).Msg("connection ended")
+}
+
+// run reads and answers requests. The error says why it ended.
+func (x *session) run(ctx context.Context) error {
+	for {
+		m, err := x.next(ctx)
+		if err == nil {
+			err = x.handle(ctx, m)
+		}
+		if err != nil {
+			return x.part(err)
+		}
+	}
+}
+
+// next returns the next request.
+func (x *session) next(ctx context.Context) (gamespy.Message, error) {
+	if err := x.conn.SetReadDeadline(time.Now().Add(x.server.opt.Idle)); err != nil {
+		return gamespy.Message{}, err
+	}
+	if err := ctx.Err(); err != nil { // it may have ended before the deadline was set
+		return gamespy.Message{}, err
+	}
+	for {
+		if text, rest, ok := gamespy.CutFinal(x.in); ok {
+			m, err := gamespy.ParseMessage(text)
+			x.in = x.in[:copy(x.in, rest)] // m shares nothing with it
+			if err != nil {
+				err = endedMalformed
+			}
+			return m, err
+		}
+		if len(x.in) >= gamespy.MaxMessage {
+			return gamespy.Message{}, endedTooLong
+		}
+		x.in = slices.Grow(x.in, readSize)
+		n, err := x.conn.Read(x.in[len(x.in):cap(x.in)])
+		x.in = x.in[:len(x.in)+n]
+		switch {
+		case n > 0 || err == nil:
+		case errors.Is(err, os.ErrDeadlineExceeded) && ctx.Err() == nil:
+			return gamespy.Message{}, endedIdle
+		default:
+			return gamespy.Message{}, err
+		}
+	}
+}
+
+// handle answers one request. An error ends the connection.
+func (x *session) handle(ctx context.Context, m gamespy.Message) error {
+	c, known := x.server.commands[storage.Fold(m.Name())]
+	if !known {
+		return endedUnknown
+	}
+	result := resultAnswered
+	if c.serve != nil {
+		var err error
+		r := &request{Message: m, from: x.conn.Peer().Addr(), policy: x.server.policy.Load()}
+		x.out.b = x.out.b[:0]
+		result, err = x.server.perform(context.WithoutCancel(ctx), &c, r, &x.out)
+		if err != nil {
+			x.log.Error().Str("command", c.name).Err(err).Msg("request not carried out")
+		}
+	}
+	x.server.metrics.request(c.name, result)
+	x.log.Debug().Str("command", c.name).Str("result", result).Msg("request")
+	if result == resultLimited {
+		x.server.opt.Metrics.Drop(string(droppedQuota))
+	}
+	if c.serve == nil {
+		return nil
+	}
+	_, err := x.conn.Write(x.out.end())
+	return err
+}
+
+// part counts why the service ends the connection and tells the client, if it is
+// the service that does.
+func (x *session) part(err error) error {
+	reason, ok := errors.AsType[ended](err)
+	if !ok {
+		return err
+	}
+	x.server.opt.Metrics.Drop(string(reason))
+	text := ""
+	switch reason {
+	case endedTooLong:
+		text = "the request is too long"
+	case endedMalformed:
+		text = "the request is malformed"
+	case endedUnknown:
+		text = "unknown command"
+	default:
+		return err
+	}
+	x.out.failure(codeParse, text)
+	if _, werr := x.conn.Write(x.out.end()); werr == nil && reason == endedTooLong {
+		x.linger()
+	}
+	return err
+}
+
+// linger reads and forgets what the client is still sending.
+func (x *session) linger() {
+	if x.conn.SetReadDeadline(time.Now().Add(lingerTime)) != nil {
+		return
+	}
+	for total := 0; total < lingerBytes; {
+		n, err := x.conn.Read(x.in[:cap(x.in)])
+		if err != nil {
+			return
+		}
+		total += n
+	}
+}
