@@ -1,0 +1,233 @@
+package gpcm
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/respawnd/respawnd/internal/accounts"
+	"github.com/respawnd/respawnd/internal/presence"
+	"github.com/respawnd/respawnd/storage"
+)
+
+// addBuddy is the command of that name: the client asks another to be its
+// buddy.
+func (x *session) addBuddy(ctx context.Context, r *request) error {
+	to := r.profile("newprofileid")
+	if to == 0 || to == x.profile {
+		return refuse(codeAddBuddyNew)
+	}
+	relation, err := x.server.opt.Store.Relation(ctx, x.profile, to)
+	switch {
+	case err != nil:
+		return err
+	case relation.Buddy:
+		return refuse(codeAddBuddyAlready)
+	case relation.Blocks:
+		return refuse(codeAddBuddyBlocked)
+	case relation.BlockedBy:
+		return droppedBlocked // the other notices nothing, and neither does the client
+	}
+	if x.rule.AutoAccept {
+		if done, err := x.acceptMutual(ctx, to); done || err != nil {
+			return err
+		}
+	}
+	q := storage.Request{
+		From: x.profile, To: to, Reason: requestReason(r.text("reason")),
+		Signature: accounts.NewSignature(), Sent: time.Now(),
+	}
+	err = x.server.opt.Store.Ask(ctx, q)
+	switch {
+	case errors.Is(err, storage.ErrNotFound):
+		return refuse(codeAddBuddyNew)
+	case errors.Is(err, storage.ErrTaken):
+		return refuse(codeAddBuddyAlready)
+	case errors.Is(err, storage.ErrFull):
+		return &refusal{code: codeAddBuddy, text: "There are too many open requests."}
+	case err != nil:
+		return err
+	}
+	if st, there := x.server.opt.Hub.Status(ctx, to); !there || st.Quiet&quietLists != 0 {
+		return nil // it waits in the store
+	}
+	_, err = x.server.opt.Hub.Send(ctx, to, presence.BuddyRequest{
+		From: q.From, Reason: q.Reason, Signature: q.Signature, Sent: q.Sent,
+	})
+	return err
+}
+
+// acceptMutual makes buddies of the client and somebody who has asked it
+// already. Not done: there is no such request.
+func (x *session) acceptMutual(ctx context.Context, other storage.ProfileID) (done bool, err error) {
+	store, now := x.server.opt.Store, time.Now()
+	q, err := store.Request(ctx, other, x.profile)
+	if errors.Is(err, storage.ErrNotFound) || err == nil && q.Expired(now) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	err = store.AddBuddy(ctx, x.profile, other)
+	if errors.Is(err, storage.ErrFull) {
+		return true, &refusal{code: codeAddBuddy, text: "The list is full."}
+	}
+	if err != nil && !errors.Is(err, storage.ErrTaken) {
+		return true, err
+	}
+	err = store.Accept(ctx, other, x.profile, q.Signature, now)
+	x.server.relationsChanged()
+	if err != nil && !errors.Is(err, storage.ErrNotFound) && !errors.Is(err, storage.ErrFull) {
+		return true, err
+	}
+	if err == nil {
+		if err := x.server.authorized(ctx, other, x.profile); err != nil {
+			return true, err
+		}
+	}
+	return true, x.server.authorized(ctx, x.profile, other)
+}
+
+// authAdd is the command of that name: the client accepts a request.
+func (x *session) authAdd(ctx context.Context, r *request) error {
+	from := r.profile("fromprofileid")
+	if from == 0 || from == x.profile {
+		return refuse(codeAuthAddFrom)
+	}
+	relation, err := x.server.opt.Store.Relation(ctx, x.profile, from)
+	switch {
+	case err != nil:
+		return err
+	case relation.Blocks:
+		return refuse(codeAuthAddBlocked)
+	case relation.BlockedBy:
+		return droppedBlocked
+	}
+	err = x.server.opt.Store.Accept(ctx, from, x.profile, r.text("sig"), time.Now())
+	switch {
+	case errors.Is(err, storage.ErrNotFound):
+		if _, err := x.server.opt.Store.GetProfile(ctx, from); errors.Is(err, storage.ErrNotFound) {
+			return refuse(codeAuthAddFrom)
+		}
+		return refuse(codeAuthAddSignature)
+	case errors.Is(err, storage.ErrFull):
+		return &refusal{code: codeAuthAdd, text: "The list of that profile is full."}
+	case err != nil:
+		return err
+	}
+	x.server.relationsChanged()
+	return x.server.authorized(ctx, from, x.profile)
+}
+
+// authorized tells a profile that another accepted its request, and what that
+// one does.
+func (s *Server) authorized(ctx context.Context, to, by storage.ProfileID) error {
+	if err := s.notify(ctx, to, presence.BuddyAuthorized{From: by, Sent: time.Now()}); err != nil {
+		return err
+	}
+	s.opt.Hub.Show(ctx, to, by)
+	return nil
+}
+
+// delBuddy is the command of that name: the client takes somebody off its list.
+func (x *session) delBuddy(ctx context.Context, r *request) error {
+	other := r.profile("delprofileid")
+	if other == 0 {
+		return refuse(codeDelBuddyNot)
+	}
+	err := x.server.opt.Store.RemoveBuddy(ctx, x.profile, other)
+	switch {
+	case missing(err):
+		return refuse(codeDelBuddyNot)
+	case err != nil:
+		return err
+	}
+	x.server.relationsChanged()
+	if !x.rule.SymmetricDelete {
+		return nil
+	}
+	if err := x.leaveList(ctx, other); !missing(err) {
+		return err
+	}
+	return nil
+}
+
+// revoke is the command of that name: the client takes itself off the list of
+// somebody.
+func (x *session) revoke(ctx context.Context, r *request) error {
+	other := r.profile("profileid")
+	if other == 0 {
+		return refuse(codeRevokeNot)
+	}
+	err := x.leaveList(ctx, other)
+	if missing(err) {
+		return refuse(codeRevokeNot)
+	}
+	return err
+}
+
+// leaveList takes the client off the list of somebody and tells them.
+func (x *session) leaveList(ctx context.Context, other storage.ProfileID) error {
+	if err := x.server.opt.Store.RemoveBuddy(ctx, other, x.profile); err != nil {
+		return err
+	}
+	x.server.relationsChanged()
+	return x.server.notify(ctx, other, presence.BuddyRevoked{From: x.profile, Sent: time.Now()})
+}
+
+// missing reports whether there is no such entry, or cannot be one.
+func missing(err error) bool {
+	return errors.Is(err, storage.ErrNotFound) || errors.Is(err, storage.ErrInvalid)
+}
+
+// addBlock is the command of that name.
+func (x *session) addBlock(ctx context.Context, r *request) error {
+	other := r.profile("profileid")
+	if other == 0 || other == x.profile {
+		return &refusal{code: codeAddBlock, text: "There is no such profile."}
+	}
+	err := x.server.opt.Store.AddBlock(ctx, x.profile, other)
+	switch {
+	case errors.Is(err, storage.ErrTaken):
+		return refuse(codeAddBlockAlready)
+	case errors.Is(err, storage.ErrFull):
+		return &refusal{code: codeAddBlock, text: "The list is full."}
+	case missing(err):
+		return &refusal{code: codeAddBlock, text: "There is no such profile."}
+	case err != nil:
+		return err
+	}
+	x.server.relationsChanged()
+	relation, err := x.server.opt.Store.Relation(ctx, x.profile, other)
+	if err == nil && relation.BuddyOf {
+		x.server.opt.Hub.Hide(ctx, other, x.profile)
+	}
+	return err // the client itself takes no status of whom it blocks
+}
+
+// removeBlock is the command of that name.
+func (x *session) removeBlock(ctx context.Context, r *request) error {
+	other := r.profile("profileid")
+	if other == 0 {
+		return refuse(codeRemoveBlockNot)
+	}
+	err := x.server.opt.Store.RemoveBlock(ctx, x.profile, other)
+	switch {
+	case missing(err):
+		return refuse(codeRemoveBlockNot)
+	case err != nil:
+		return err
+	}
+	x.server.relationsChanged()
+	relation, err := x.server.opt.Store.Relation(ctx, x.profile, other)
+	if err != nil || relation.BlockedBy {
+		return err
+	}
+	if relation.BuddyOf {
+		x.server.opt.Hub.Show(ctx, other, x.profile)
+	}
+	if relation.Buddy {
+		x.server.opt.Hub.Show(ctx, x.profile, other)
+	}
+	return nil
+}

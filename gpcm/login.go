@@ -1,0 +1,306 @@
+package gpcm
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"iter"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/respawnd/respawnd/internal/accounts"
+	"github.com/respawnd/respawnd/internal/gamespy"
+	"github.com/respawnd/respawnd/internal/presence"
+	"github.com/respawnd/respawnd/storage"
+)
+
+const (
+	// defaultNamespace is that of clients which do not tell.
+	defaultNamespace = 1
+	// unregistered tells a game that its player has no unique nick.
+	unregistered = "@unregistered"
+	// textOnline is what a player does of whom nothing else is known.
+	textOnline = "Online"
+)
+
+// login is the command of that name.
+func (x *session) login(ctx context.Context, r *request) error {
+	n := numbers{r: r}
+	proof := accounts.Proof{
+		Token:           r.text("authtoken"),
+		Ticket:          r.text("lt"),
+		UniqueNick:      r.text("uniquenick"),
+		User:            r.text("user"),
+		Partner:         int(n.number("partnerid", 0, 0, storage.MaxAccountID)),
+		Namespace:       int(n.number("namespaceid", defaultNamespace, 0, storage.MaxAccountID)),
+		ServerChallenge: x.challenge,
+		ClientChallenge: r.text("challenge"),
+		Response:        r.text("response"),
+		Profile:         r.profile("profileid"),
+		From:            x.conn.Peer().Addr(),
+	}
+	status := presence.Status{
+		State: presence.Online, Text: textOnline,
+		Product: int(n.number("productid", 0, 0, math.MaxInt32)),
+		Quiet:   n.bits("quiet"),
+	}
+	revision := int(n.number("sdkrevision", 0, 0, math.MaxInt32))
+	if n.bad {
+		return refuse(codeParse)
+	}
+	l, err := x.server.opt.Accounts.CheckProof(ctx, proof)
+	if err != nil {
+		return err
+	}
+	game := strings.Clone(r.text("gamename"))
+	x.who = who{
+		user: l.User, profile: l.Profile.ID, key: newSessionKey(), revision: revision,
+		namespace: proof.Namespace, game: game, rule: x.server.policy.Load().rule(game),
+	}
+	return x.signIn(ctx, r, &l, status)
+}
+
+// newSessionKey returns a random number above 0.
+func newSessionKey() int32 {
+	for {
+		var b [4]byte
+		_, _ = rand.Read(b[:]) // never fails
+		if key := int32(binary.BigEndian.Uint32(b[:]) & math.MaxInt32); key > 0 {
+			return key
+		}
+	}
+}
+
+// signIn makes the session known, answers the login and sends what has waited.
+func (x *session) signIn(ctx context.Context, r *request, l *accounts.Login, status presence.Status) error {
+	buddies, blocks, err := x.lists(ctx)
+	if err != nil {
+		return err
+	}
+	if err := x.conn.SetReadDeadline(time.Time{}); err != nil {
+		return err
+	}
+	_, err = x.server.opt.Hub.SignIn(ctx, x, x.rule.SecondLogin, status)
+	switch {
+	case errors.Is(err, presence.ErrFull):
+		return &refusal{code: codeLogin, text: "The server is full."}
+	case err != nil:
+		x.server.opt.Log.Error().Err(err).Uint32("profile", uint32(x.profile)).Msg("buddies not told of a login")
+	}
+	x.signedIn, x.status = true, status
+	x.debug(nil).Str("game", x.game).Int("revision", x.revision).Msg("signed in")
+	if _, err := x.conn.Write(x.welcome(r, l, buddies, blocks)); err != nil {
+		return errGone
+	}
+	x.startWriting()
+	if err := x.catchUp(ctx); err != nil {
+		return err
+	}
+	return x.lookAround(ctx, buddies)
+}
+
+// lists returns the buddies of the client and whom it blocks.
+func (x *session) lists(ctx context.Context) (buddies, blocks []storage.ProfileID, err error) {
+	if buddies, err = collect(x.server.opt.Store.BuddiesOf(ctx, x.profile)); err != nil {
+		return nil, nil, fmt.Errorf("buddies: %w", err)
+	}
+	if blocks, err = collect(x.server.opt.Store.BlocksOf(ctx, x.profile)); err != nil {
+		return nil, nil, fmt.Errorf("blocks: %w", err)
+	}
+	return buddies, blocks, nil
+}
+
+// collect returns what a sequence yields, or its first error.
+func collect[T any](all iter.Seq2[T, error]) ([]T, error) {
+	var list []T
+	for v, err := range all {
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, v)
+	}
+	return list, nil
+}
+
+// welcome returns the answer to a login, the lists before it.
+func (x *session) welcome(r *request, l *accounts.Login, buddies, blocks []storage.ProfileID) []byte {
+	var b []byte
+	if x.revision&knowsLists != 0 {
+		b = appendList(b, "bdy", buddies)
+		b = appendList(b, "blk", blocks)
+	}
+	user := l.User
+	if x.rule.NoUserID {
+		user = 0
+	}
+	b = appendPair(b, "lc", "2")
+	b = appendNumber(b, "sesskey", x.key)
+	b = appendPair(b, "proof", l.Proof)
+	b = appendNumber(b, "userid", user)
+	b = appendNumber(b, "profileid", x.profile)
+	switch {
+	case l.UniqueNick != "":
+		b = appendText(b, "uniquenick", l.UniqueNick)
+	case x.namespace > 0:
+		b = appendPair(b, "uniquenick", unregistered)
+	}
+	b = appendPair(b, "lt", x.server.opt.Accounts.IssueTicket(x.profile))
+	return appendReplyEnd(b, r)
+}
+
+// appendList appends a list of ids. Clients allocate by the number.
+func appendList(b []byte, name string, ids []storage.ProfileID) []byte {
+	b = appendNumber(b, name, len(ids))
+	b = appendPair(b, "list", "")
+	for i, id := range ids {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = strconv.AppendUint(b, uint64(id), 10)
+	}
+	return appendFinal(b)
+}
+
+// catchUp sends the requests and messages that wait for the client, unless it
+// wants to be left alone.
+func (x *session) catchUp(ctx context.Context) error {
+	if x.status.Quiet&quietLists == 0 {
+		if err := x.showRequests(ctx, time.Time{}); err != nil {
+			return err
+		}
+	}
+	return x.showMessages(ctx)
+}
+
+// showMessages sends the messages that wait for the client and are not held.
+func (x *session) showMessages(ctx context.Context) error {
+	const all = quietMessages | quietLists
+	if x.status.Quiet&all == all {
+		return nil
+	}
+	return x.server.deliverStored(ctx, x.profile, func(e presence.Event) bool {
+		return !held(e, x.status.Quiet) && x.give(e)
+	})
+}
+
+// give queues an event for the client and waits for room before. It reports
+// whether the session goes on.
+func (x *session) give(e presence.Event) bool {
+	x.out.roomy(x.kicked)
+	select {
+	case <-x.kicked:
+		return false
+	default:
+		x.out.push(item{event: e})
+		return true
+	}
+}
+
+// showRequests sends the open requests to the client that were made since then.
+func (x *session) showRequests(ctx context.Context, since time.Time) error {
+	requests, err := collect(x.server.opt.Store.Requests(ctx, x.profile))
+	if err != nil {
+		return fmt.Errorf("requests: %w", err)
+	}
+	now := time.Now()
+	for _, q := range requests {
+		if q.Expired(now) || q.Sent.Before(since) {
+			continue
+		}
+		relation, err := x.server.opt.Store.Relation(ctx, x.profile, q.From)
+		if err != nil {
+			return fmt.Errorf("relation: %w", err)
+		}
+		if !relation.Blocked() && !x.give(presence.BuddyRequest{
+			From: q.From, Reason: q.Reason, Signature: q.Signature, Sent: q.Sent,
+		}) {
+			break
+		}
+	}
+	return nil
+}
+
+// lookAround tells the client what its buddies do. One that was not sent its
+// list learns it from that, and so hears of all.
+func (x *session) lookAround(ctx context.Context, buddies []storage.ProfileID) error {
+	hub := x.server.opt.Hub
+	watched, err := collect(x.server.opt.Store.Watched(ctx, x.profile))
+	if err != nil {
+		return fmt.Errorf("watched: %w", err)
+	}
+	for _, id := range buddies {
+		if _, visible := slices.BinarySearch(watched, id); !visible {
+			if x.revision&knowsLists == 0 && !x.give(presence.StatusChanged{From: id}) {
+				break
+			}
+			continue
+		}
+		if x.revision&knowsLists != 0 {
+			if _, there := hub.Status(ctx, id); !there {
+				continue
+			}
+		}
+		x.out.roomy(x.kicked)
+		if !hub.Tell(ctx, x, id) {
+			break
+		}
+	}
+	return nil
+}
+
+// newUser is the command newuser.
+func (x *session) newUser(ctx context.Context, r *request) error {
+	from := x.conn.Peer().Addr()
+	if !x.server.policy.Load().mayRegister(from, time.Now()) {
+		x.drop(droppedRate)
+		return &refusal{code: codeNewUser, text: "Too many registrations, try again in a minute."}
+	}
+	n := numbers{r: r}
+	registration := accounts.Registration{
+		Partner:    int(n.number("partnerid", 0, 0, storage.MaxAccountID)),
+		Namespace:  int(n.number("namespaceid", defaultNamespace, 0, storage.MaxAccountID)),
+		Email:      r.text("email"),
+		Nick:       r.text("nick"),
+		UniqueNick: r.text("uniquenick"),
+		From:       from,
+	}
+	var ok bool
+	registration.Password, _, ok = password(r)
+	if n.bad || !ok {
+		return refuse(codeParse)
+	}
+	p, err := x.server.opt.Accounts.Register(ctx, registration)
+	if err != nil {
+		return err
+	}
+	b := appendPair(nil, "nur", "")
+	b = appendNumber(b, "userid", p.User)
+	b = appendNumber(b, "profileid", p.ID)
+	if _, err := x.conn.Write(appendReplyEnd(b, r)); err != nil {
+		return errGone
+	}
+	x.early = 0
+	return x.conn.SetReadDeadline(time.Now().Add(x.server.opt.LoginTime))
+}
+
+// password returns the password of a request: clients have used four keys for
+// it. given: there is one; ok: it can be read.
+func password(r *request) (plain string, given, ok bool) {
+	for _, key := range []string{"passenc", "passwordenc"} {
+		if encoded, given := r.Get(key); given {
+			plain, err := gamespy.DecodePassword(encoded)
+			return plain, true, err == nil
+		}
+	}
+	for _, key := range []string{"pass", "password"} {
+		if plain, given := r.Get(key); given {
+			return plain, true, true
+		}
+	}
+	return "", false, false
+}

@@ -1,0 +1,219 @@
+package gpcm
+
+import (
+	"context"
+	"errors"
+	"math"
+	"strings"
+	"time"
+
+	"github.com/respawnd/respawnd/internal/presence"
+	"github.com/respawnd/respawnd/storage"
+)
+
+// message is the command bm.
+func (x *session) message(ctx context.Context, r *request) error {
+	kind, _ := r.number("bm", 0, 0, math.MaxInt32)
+	quiet := uint32(quietUTMs)
+	switch presence.MessageKind(kind) {
+	case presence.Text:
+		quiet = quietMessages
+	case presence.UTM, presence.Ping, presence.Pong:
+	case kindExtended:
+		return refuse(codeMessageExtended)
+	default:
+		x.drop(droppedKind)
+		return refuse(codeMessage)
+	}
+	to, now := r.profile("t"), time.Now()
+	if to == 0 {
+		return refuse(codeMessageNotBuddy)
+	}
+	relation, err := x.relation(ctx, to, now)
+	switch {
+	case err != nil:
+		return err
+	case !relation.Buddy && !relation.BuddyOf:
+		x.server.metrics.message(messageRefused)
+		return refuse(codeMessageNotBuddy)
+	case relation.Blocked():
+		x.server.metrics.message(messageBlocked)
+		return droppedBlocked // the sender notices nothing
+	}
+	m := presence.Message{
+		From: x.profile, Kind: presence.MessageKind(kind),
+		Text: carry(r.tail, storage.MaxMessageText), Sent: now,
+	}
+	st, there := x.server.opt.Hub.Status(ctx, to)
+	if there && st.Quiet&quiet == 0 {
+		return x.pass(ctx, to, m)
+	}
+	if m.Kind != presence.Text {
+		x.server.metrics.message(messageOffline)
+		return refuse(codeMessageOffline)
+	}
+	return x.store(ctx, to, m)
+}
+
+// pass sends a message to somebody who is signed in.
+func (x *session) pass(ctx context.Context, to storage.ProfileID, m presence.Message) error {
+	delivered, err := x.server.opt.Hub.Send(ctx, to, m)
+	switch {
+	case err != nil:
+		return err
+	case delivered:
+		x.server.metrics.message(messageSent)
+		return nil
+	}
+	if _, there := x.server.opt.Hub.Status(ctx, to); there { // but cannot take more
+		x.server.metrics.message(messageRefused)
+		return refuse(codeMessage)
+	}
+	if m.Kind != presence.Text {
+		x.server.metrics.message(messageOffline)
+		return refuse(codeMessageOffline)
+	}
+	return x.store(ctx, to, m)
+}
+
+// store leaves a message for somebody who is not there.
+func (x *session) store(ctx context.Context, to storage.ProfileID, m presence.Message) error {
+	kept, _ := stored(m)
+	err := x.server.leave(ctx, to, kept)
+	switch {
+	case errors.Is(err, storage.ErrFull):
+		x.server.metrics.message(messageRefused)
+		return &refusal{code: codeMessage, text: "Too many messages wait for that player."}
+	case errors.Is(err, storage.ErrNotFound):
+		return refuse(codeMessageNotBuddy)
+	case err != nil:
+		return err
+	}
+	x.server.metrics.message(messageStored)
+	return nil
+}
+
+// stored returns an event as a message that waits. Not ok: it is none that
+// does.
+func stored(e presence.Event) (m storage.Message, ok bool) {
+	switch e := e.(type) {
+	case presence.Message:
+		if e.Kind == presence.Text {
+			return storage.Message{From: e.From, Kind: storage.MessageText, Text: e.Text, Sent: e.Sent}, true
+		}
+	case presence.BuddyAuthorized:
+		return storage.Message{From: e.From, Kind: storage.MessageAuthorized, Sent: e.Sent}, true
+	case presence.BuddyRevoked:
+		return storage.Message{From: e.From, Kind: storage.MessageRevoked, Sent: e.Sent}, true
+	}
+	return storage.Message{}, false
+}
+
+// restored is the inverse of stored.
+func restored(m *storage.Message) presence.Event {
+	switch m.Kind {
+	case storage.MessageAuthorized:
+		return presence.BuddyAuthorized{From: m.From, Sent: m.Sent}
+	case storage.MessageRevoked:
+		return presence.BuddyRevoked{From: m.From, Sent: m.Sent}
+	default:
+		return presence.Message{From: m.From, Kind: presence.Text, Text: m.Text, Sent: m.Sent}
+	}
+}
+
+// notify tells a profile of a change of its list, at once or when it is back.
+func (s *Server) notify(ctx context.Context, to storage.ProfileID, e presence.Event) error {
+	if st, there := s.opt.Hub.Status(ctx, to); there && !held(e, st.Quiet) {
+		if delivered, err := s.opt.Hub.Send(ctx, to, e); delivered || err != nil {
+			return err
+		}
+	}
+	m, ok := stored(e)
+	if !ok {
+		return nil
+	}
+	err := s.leave(ctx, to, m)
+	if errors.Is(err, storage.ErrFull) || errors.Is(err, storage.ErrNotFound) {
+		return nil // the list itself is right
+	}
+	return err
+}
+
+// held reports whether somebody with those flags wants an event later.
+func held(e presence.Event, quiet uint32) bool {
+	switch e := e.(type) {
+	case presence.Message:
+		return e.Kind == presence.Text && quiet&quietMessages != 0
+	case presence.BuddyRequest, presence.BuddyAuthorized, presence.BuddyRevoked:
+		return quiet&quietLists != 0
+	}
+	return false
+}
+
+// leave stores a message. If its receiver has come meanwhile it is delivered.
+func (s *Server) leave(ctx context.Context, to storage.ProfileID, m storage.Message) error {
+	if err := s.opt.Store.Leave(ctx, to, m); err != nil {
+		return err
+	}
+	st, there := s.opt.Hub.Status(ctx, to)
+	if !there || held(restored(&m), st.Quiet) {
+		return nil
+	}
+	return s.deliverStored(ctx, to, func(e presence.Event) bool {
+		if held(e, st.Quiet) {
+			return false
+		}
+		delivered, err := s.opt.Hub.Send(ctx, to, e)
+		return delivered && err == nil
+	})
+}
+
+// deliverStored takes what waits for a profile out of the store and hands it to
+// give. What give does not take goes back.
+func (s *Server) deliverStored(ctx context.Context, to storage.ProfileID, give func(presence.Event) bool) error {
+	messages, err := s.opt.Store.Collect(ctx, to, time.Now())
+	if err != nil {
+		return err
+	}
+	for i := range messages {
+		m := &messages[i]
+		e := restored(m)
+		if m.Kind == storage.MessageRevoked && s.buddyAgain(ctx, to, m.From) {
+			continue
+		}
+		if give(e) {
+			continue
+		}
+		if err := s.opt.Store.Leave(ctx, to, *m); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// buddyAgain reports whether somebody is on a list; a client that hears of an
+// old revocation would take it off.
+func (s *Server) buddyAgain(ctx context.Context, owner, buddy storage.ProfileID) bool {
+	relation, err := s.opt.Store.Relation(ctx, owner, buddy)
+	return err == nil && relation.Buddy
+}
+
+// invite is the command pinvite. Anybody may be invited who is there.
+func (x *session) invite(ctx context.Context, r *request) error {
+	to := r.profile("profileid")
+	product, ok := r.number("productid", -1, 0, math.MaxInt32)
+	if to == 0 || !ok || product < 0 {
+		return droppedValue
+	}
+	relation, err := x.relation(ctx, to, time.Now())
+	if err != nil {
+		return err
+	}
+	if relation.Blocked() {
+		return droppedBlocked
+	}
+	_, err = x.server.opt.Hub.Send(ctx, to, presence.Invite{
+		From: x.profile, Product: int(product), Location: strings.Clone(carry(r.tail, maxLocation)),
+	})
+	return err
+}

@@ -1,0 +1,226 @@
+package gpcm
+
+import (
+	"sync"
+
+	"github.com/respawnd/respawnd/internal/presence"
+)
+
+// Bounds of what waits for one client.
+const (
+	maxQueue       = 1024      // items
+	maxQueueBytes  = 256 << 10 // rough size of their texts
+	itemOverhead   = 64        // what an item counts beside its texts
+	coalesceFrom   = 32        // waiting items from which on older statuses are looked for
+	keepItems      = 16        // room for items that an idle session keeps
+	maxWriteBuffer = 32 << 10  // bytes handed to the socket at once, roughly
+)
+
+// item is something that waits to be written: an event, or bytes that are
+// finished.
+type item struct {
+	event presence.Event // nil: line
+	line  []byte
+}
+
+// weight returns what an item counts.
+func (i item) weight() int {
+	w := itemOverhead + len(i.line)
+	switch e := i.event.(type) {
+	case presence.Message:
+		w += len(e.Text)
+	case presence.BuddyRequest:
+		w += len(e.Reason)
+	case presence.StatusChanged:
+		w += len(e.Status.Text) + len(e.Status.Location)
+		if r := e.Status.Rich; r != nil {
+			w += len(r.Text) + len(r.GameType) + len(r.GameVariant) + len(r.GameMap)
+		}
+	case presence.Invite:
+		w += len(e.Location)
+	}
+	return w
+}
+
+// about returns the profile that an event is about, 0 if none.
+func about(e presence.Event) (id uint32, status bool) {
+	switch e := e.(type) {
+	case presence.StatusChanged:
+		return uint32(e.From), true
+	case presence.BuddyRequest:
+		return uint32(e.From), false
+	case presence.BuddyAuthorized:
+		return uint32(e.From), false
+	case presence.BuddyRevoked:
+		return uint32(e.From), false
+	}
+	return 0, false
+}
+
+// taken says what became of an event.
+type taken uint8
+
+const (
+	takenYes  taken = iota
+	takenBusy       // there is no room for an event of that kind; the session goes on
+	takenFull       // there is no room at all
+	takenOver       // the session is over
+)
+
+// outbox is the queue between those who have something for a client and the
+// goroutine that writes to it.
+type outbox struct {
+	wake    chan struct{} // a token: there is something, or it is closed
+	drained chan struct{} // a token: the writer took what there was
+
+	mu     sync.Mutex // guards the fields below
+	items  []item
+	weight int
+	closed bool
+	last   []byte // what is written last
+}
+
+func newOutbox() outbox {
+	return outbox{wake: make(chan struct{}, 1), drained: make(chan struct{}, 1)}
+}
+
+// signal puts a token into c unless there is one.
+func signal(c chan<- struct{}) {
+	select {
+	case c <- struct{}{}:
+	default:
+	}
+}
+
+// offer queues an event of somebody else. It never waits.
+func (o *outbox) offer(e presence.Event) taken {
+	next := item{event: e}
+	weight := next.weight()
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.closed {
+		return takenOver
+	}
+	if o.replace(next, weight) {
+		return takenYes
+	}
+	if o.fuller(1, weight) {
+		return takenFull
+	}
+	switch e.(type) {
+	case presence.Message, presence.Invite, presence.BuddyRequest:
+		if o.fuller(2, weight) {
+			return takenBusy
+		}
+	}
+	o.add(next, weight)
+	return takenYes
+}
+
+// fuller reports whether with one more item more than 1/part of the room is
+// taken.
+func (o *outbox) fuller(part, weight int) bool {
+	return len(o.items) >= maxQueue/part || o.weight+weight > maxQueueBytes/part
+}
+
+// replace puts a status in the place of an older one of the same profile, unless
+// something that changes the list came in between.
+func (o *outbox) replace(next item, weight int) bool {
+	id, status := about(next.event)
+	if !status || len(o.items) < coalesceFrom {
+		return false
+	}
+	for i := len(o.items) - 1; i >= 0; i-- {
+		other, olderStatus := about(o.items[i].event)
+		if other != id {
+			continue
+		}
+		if !olderStatus {
+			return false
+		}
+		o.weight += weight - o.items[i].weight()
+		o.items[i] = next
+		return true
+	}
+	return false
+}
+
+func (o *outbox) add(next item, weight int) {
+	o.items = append(o.items, next)
+	o.weight += weight
+	signal(o.wake)
+}
+
+// push queues something for the client who asked for it. It always has room:
+// whoever calls it calls roomy first.
+func (o *outbox) push(next item) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if !o.closed {
+		o.add(next, next.weight())
+	}
+}
+
+// roomy waits until the queue is at most half full, or done ends.
+func (o *outbox) roomy(done <-chan struct{}) {
+	for o.half() {
+		select {
+		case <-o.drained:
+		case <-done:
+			return
+		}
+	}
+}
+
+func (o *outbox) half() bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return !o.closed && o.fuller(2, 0)
+}
+
+// take hands over everything that waits and keeps spare for what comes. When
+// closed is true there will be nothing more, and last is to be written.
+func (o *outbox) take(spare []item) (items []item, last []byte, closed bool) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	items, o.items, o.weight = o.items, spare, 0
+	signal(o.drained)
+	return items, o.last, o.closed
+}
+
+// close ends the queue. What waits is still written, and last after it.
+func (o *outbox) close(last []byte) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.closed {
+		return
+	}
+	o.closed, o.last = true, last
+	signal(o.wake)
+}
+
+// buffers hands out the memory in which messages are written.
+type buffers struct{ pool sync.Pool }
+
+func (b *buffers) get() *[]byte {
+	if p, ok := b.pool.Get().(*[]byte); ok {
+		return p
+	}
+	return new([]byte)
+}
+
+func (b *buffers) put(p *[]byte) {
+	if cap(*p) <= 2*maxWriteBuffer {
+		*p = (*p)[:0]
+		b.pool.Put(p)
+	}
+}
+
+// recycle returns items as spare room, without what was in it.
+func recycle(items []item) []item {
+	if cap(items) > keepItems {
+		return nil
+	}
+	clear(items)
+	return items[:0]
+}

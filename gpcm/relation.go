@@ -1,0 +1,49 @@
+package gpcm
+
+import (
+	"context"
+	"time"
+
+	"github.com/respawnd/respawnd/storage"
+)
+
+// Those who send messages send many to the same few.
+const (
+	maxKnown  = 4
+	knownLife = 5 * time.Second // changes by others than this service count after that time
+)
+
+// knownRelations are the relations of a client that were asked for last.
+type knownRelations struct {
+	entries [maxKnown]knownRelation
+	next    int
+}
+
+type knownRelation struct {
+	to       storage.ProfileID // 0: none
+	relation storage.Relation
+	version  uint64
+	read     time.Time
+}
+
+// relation returns how the client stands to another profile. It need not read
+// the store for one that it read a moment ago, unless somebody has changed
+// buddies or blocks since.
+func (x *session) relation(ctx context.Context, to storage.ProfileID, now time.Time) (storage.Relation, error) {
+	version := x.server.relations.Load()
+	for i := range x.known.entries {
+		if e := &x.known.entries[i]; e.to == to && e.version == version && now.Sub(e.read) < knownLife {
+			return e.relation, nil
+		}
+	}
+	relation, err := x.server.opt.Store.Relation(ctx, x.profile, to)
+	if err != nil {
+		return relation, err
+	}
+	x.known.entries[x.known.next] = knownRelation{to, relation, version, now}
+	x.known.next = (x.known.next + 1) % maxKnown
+	return relation, nil
+}
+
+// relationsChanged makes sessions read relations anew.
+func (s *Server) relationsChanged() { s.relations.Add(1) }

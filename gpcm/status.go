@@ -1,0 +1,126 @@
+package gpcm
+
+import (
+	"context"
+	"errors"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/respawnd/respawnd/internal/presence"
+)
+
+// What a player does not want to be bothered with.
+const (
+	quietMessages = 1
+	quietUTMs     = 2
+	quietLists    = 4 // requests, authorisations, revocations
+)
+
+// maxState is the highest state of a status. The clients' library knows 0 to 5,
+// games go on counting.
+const maxState = 255
+
+// setStatus is the command status.
+func (x *session) setStatus(ctx context.Context, r *request) error {
+	state, ok := r.number("status", -1, 0, maxState)
+	if !ok || state < 0 {
+		return refuse(codeStatus)
+	}
+	next := x.status
+	next.State, next.Rich = presence.State(state), nil
+	next.Text = carry(r.text("statstring"), maxStatusText)
+	next.Location = carry(r.text("locstring"), maxStatusText)
+	return x.change(ctx, next)
+}
+
+// setRichStatus is the command statusinfo.
+func (x *session) setRichStatus(ctx context.Context, r *request) error {
+	n := numbers{r: r}
+	state := n.number("state", -1, 0, maxState)
+	rich := presence.Rich{
+		HostIP:      n.bits("hostip"),
+		PrivateIP:   n.bits("hprivip"),
+		QueryPort:   int(n.number("qport", 0, 0, math.MaxUint16)),
+		HostPort:    int(n.number("hport", 0, 0, math.MaxUint16)),
+		Flags:       n.bits("sessflags"),
+		Text:        carry(r.text("richstatus"), maxStatusText),
+		GameType:    carry(r.text("gametype"), maxGameText),
+		GameVariant: carry(r.text("gamevariant"), maxGameText),
+		GameMap:     carry(r.text("gamemapname"), maxGameText),
+	}
+	if n.bad || state < 0 {
+		return refuse(codeStatus)
+	}
+	next := x.status
+	next.State, next.Rich = presence.State(state), &rich
+	next.Text, next.Location = rich.Text, ""
+	return x.change(ctx, next)
+}
+
+// change makes a status that of the client.
+func (x *session) change(ctx context.Context, next presence.Status) error {
+	next.Text, next.Location = strings.Clone(next.Text), strings.Clone(next.Location)
+	if next.Rich != nil {
+		r := *next.Rich
+		for _, s := range []*string{&r.Text, &r.GameType, &r.GameVariant, &r.GameMap} {
+			*s = strings.Clone(*s) // what was read is larger
+		}
+		next.Rich = &r
+	}
+	err := x.server.opt.Hub.SetStatus(ctx, x, next)
+	if errors.Is(err, presence.ErrNotSignedIn) {
+		return nil // displaced; the end is on its way
+	}
+	x.status = next
+	return err
+}
+
+// setQuiet is the command quiet. What was held back comes when it is cleared.
+func (x *session) setQuiet(ctx context.Context, r *request) error {
+	flags, ok := r.bits("quiet")
+	if !ok {
+		x.drop(droppedValue)
+		return nil
+	}
+	was, since := x.status.Quiet, x.quietSince
+	if was&quietLists == 0 && flags&quietLists != 0 {
+		x.quietSince = time.Now()
+	}
+	next := x.status
+	next.Quiet = flags
+	if err := x.change(ctx, next); err != nil {
+		return err
+	}
+	if was&quietLists != 0 && flags&quietLists == 0 {
+		if err := x.showRequests(ctx, since); err != nil {
+			return err
+		}
+	}
+	if was&^flags&(quietMessages|quietLists) != 0 {
+		return x.showMessages(ctx)
+	}
+	return nil
+}
+
+// inviteTo is the command inviteto: the products that the client can be invited
+// to.
+func (x *session) inviteTo(ctx context.Context, r *request) error {
+	var products []int
+	for word := range strings.SplitSeq(r.text("products"), ",") {
+		n, err := strconv.ParseInt(word, 10, 32)
+		if err != nil || n < 0 || slices.Contains(products, int(n)) {
+			continue
+		}
+		if products = append(products, int(n)); len(products) == presence.MaxInvitable {
+			break
+		}
+	}
+	err := x.server.opt.Hub.SetInvitable(ctx, x, products)
+	if errors.Is(err, presence.ErrNotSignedIn) {
+		return nil
+	}
+	return err
+}
