@@ -1,0 +1,101 @@
+package master
+
+import (
+	"sync"
+	"sync/atomic"
+)
+
+// content is what a server says about itself. All records that say the same
+// share one. It either comes from a [Report], or as text that is read when
+// somebody asks for a value: most reports are replaced by the next one before
+// anybody does.
+//
+// The text is kept after it was read. It tells without reading whether the next
+// report says anything new.
+type content struct {
+	read     atomic.Pointer[values] // nil until the text was read
+	text     string
+	source   *Source // reads text
+	expected Shape   // names of the last report of the server that was read
+}
+
+// into makes c what a record says.
+func (c *content) into(s *Server) {
+	s.Rules = Fields{c}
+	s.Players = Table{content: c}
+	s.Teams = Table{content: c, teams: true}
+}
+
+// values returns what the server says, read from the text if nobody has yet.
+// Two that ask at the same time may both read it; all are given the same.
+func (c *content) values() *values {
+	if v := c.read.Load(); v != nil {
+		return v
+	}
+	c.read.CompareAndSwap(nil, c.source.values(c.text, c.expected))
+	return c.read.Load()
+}
+
+// shape returns the names that the next report will probably have.
+func (c *content) shape() Shape {
+	if c == nil {
+		return Shape{}
+	}
+	if v := c.read.Load(); v != nil {
+		return Shape{v.rules.names, v.players.names, v.teams.names}
+	}
+	return c.expected
+}
+
+// Shape is the names of the three sections of a report. Each may be nil.
+type Shape struct{ Rules, Players, Teams *Names }
+
+// Decoder reads reports of one protocol. It is called by whoever is the first
+// to read a record, from any goroutine, and not more than a few times per text.
+type Decoder interface {
+	// Decode fills an empty report from a text. expected are the names that the
+	// server reported before; a guess that saves work. Text that makes no sense
+	// is left out of the report. Decode may call Registry.Names and must not call
+	// other methods of the registry.
+	Decode(text string, expected Shape, into *Report)
+}
+
+// Source makes records from reports that are read later. It may be used
+// concurrently.
+type Source struct {
+	decoder Decoder
+	reports sync.Pool // of *Report
+}
+
+// NewSource returns a Source whose texts d reads.
+func NewSource(d Decoder) *Source {
+	return &Source{decoder: d, reports: sync.Pool{New: func() any { return new(Report) }}}
+}
+
+// Same reports whether the record was made from this very text. A record that
+// was made otherwise, and may say the same, is not the same.
+func (src *Source) Same(s *Server, text []byte) bool {
+	c := s.Rules.content
+	return c != nil && c.source == src && c.text == string(text)
+}
+
+// Into puts a text into a record that is not listed yet; what the record said
+// before, or the one that it is a copy of, is replaced. The text is copied. Its
+// length is for the caller to bound: it is kept for as long as the record is.
+func (src *Source) Into(s *Server, text []byte) {
+	c := &content{text: string(text), source: src, expected: s.Rules.content.shape()}
+	c.into(s)
+}
+
+// values reads a text.
+func (src *Source) values(text string, expected Shape) *values {
+	r := src.reports.Get().(*Report)
+	defer src.reports.Put(r)
+	r.Reset()
+	src.decoder.Decode(text, expected, r)
+	v, err := r.values()
+	if err != nil {
+		return &values{} // the decoder must not fill it so; there is nobody left to tell
+	}
+	return v
+}
