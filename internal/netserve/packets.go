@@ -33,8 +33,11 @@ type Packet struct {
 	To netip.Addr
 }
 
-// PacketWriter sends datagrams from a socket. It may be used concurrently, and
-// also after the call in which a handler got it, until the socket is closed.
+// PacketWriter sends datagrams from a socket. That of a PacketConn may be used
+// concurrently until the socket is closed. That which a handler is given belongs
+// to the call: short datagrams may leave a moment after it, together with those
+// of other calls and in their order, and if the system then does not take one,
+// that is counted as a drop and not returned.
 type PacketWriter interface {
 	// WritePacket sends data to `to`, leaving from the local address `from`.
 	// With a zero `from` the system chooses; `from` matters only on a socket that
@@ -44,7 +47,7 @@ type PacketWriter interface {
 	WritePacket(data []byte, from netip.Addr, to netip.AddrPort) error
 }
 
-// PacketHandler handles datagrams. ServePacket must not keep p.Data and must
+// PacketHandler handles datagrams. ServePacket must not keep w or p.Data and must
 // not block: nothing else is read from that reader meanwhile. It is called
 // concurrently when there is more than one socket or reader. A panic in it is
 // contained: it costs that packet, is counted and logged.
@@ -110,11 +113,13 @@ type packetReader struct {
 
 // run reads until ctx ends (nil) or the socket is broken.
 func (r *packetReader) run(ctx context.Context) error {
-	buf := make([]byte, packetBuffer)
-	oob := make([]byte, controlSpace)
+	b, err := newBatch(r.sock)
+	if err != nil {
+		return fmt.Errorf("serve packets on %s: %w", r.sock.conn.local, err)
+	}
 	pause := backoff{free: readErrorsFree, first: readPauseFirst, most: readPauseMost}
 	for {
-		n, from, to, err := r.sock.read(buf, oob)
+		n, err := b.fill()
 		if err != nil {
 			if ctx.Err() != nil {
 				return nil
@@ -130,12 +135,16 @@ func (r *packetReader) run(ctx context.Context) error {
 			continue
 		}
 		pause.reset()
-		r.metrics.received(n)
-		r.serve(Packet{Data: buf[:n], From: from, To: to})
+		for i := range n {
+			p := b.packet(i)
+			r.metrics.received(len(p.Data))
+			r.serve(b, p)
+		}
+		b.flush()
 	}
 }
 
-func (r *packetReader) serve(p Packet) {
+func (r *packetReader) serve(w PacketWriter, p Packet) {
 	defer r.panics.contain("packet")
-	r.handler.ServePacket(r.sock, p)
+	r.handler.ServePacket(w, p)
 }
