@@ -88,6 +88,7 @@ type Server struct {
 	replies sync.Pool // of *[replyHeader]byte
 	metrics *metrics
 	conn    netserve.PacketWriter
+	clock   atomic.Pointer[time.Time] // the last tick; nil while Serve does not run
 
 	mu       sync.Mutex // guards the fields below
 	pending  pendingTable
@@ -144,11 +145,15 @@ func (s *Server) Serve(ctx context.Context, conn, probe *netserve.PacketConn) er
 func (s *Server) tick(ctx context.Context, conn, probe *netserve.PacketConn) {
 	t := time.NewTicker(tickEvery)
 	defer t.Stop()
+	begin := time.Now()
+	s.clock.Store(&begin)
+	defer s.clock.Store(nil)
 	for {
 		select {
 		case <-ctx.Done():
 			return
 		case now := <-t.C:
+			s.clock.Store(&now)
 			s.repeatChallenges(conn, now)
 			s.repeatMessages(conn, now)
 			if probe != nil {
@@ -156,6 +161,15 @@ func (s *Server) tick(ctx context.Context, conn, probe *netserve.PacketConn) {
 			}
 		}
 	}
+}
+
+// lately is a time within the last tick or so: near enough to say when a listed
+// server was heard, and cheaper than the time itself.
+func (s *Server) lately() time.Time {
+	if t := s.clock.Load(); t != nil {
+		return *t
+	}
+	return time.Now()
 }
 
 // The reasons for which packets are dropped.
@@ -240,7 +254,7 @@ func (s *Server) handle(w netserve.PacketWriter, p netserve.Packet) (dropped str
 // keepalive notes a sign of life. A stranger's says nothing that we could use
 // and is not answered; its next heartbeat comes within a minute.
 func (s *Server) keepalive(w netserve.PacketWriter, p netserve.Packet, key master.Key) string {
-	if !s.list.Touch(key, time.Now()) {
+	if !s.list.Touch(key, s.lately()) {
 		return s.restoredKeepalive(w, p, key)
 	}
 	s.metrics.received.keepalive.Inc()
@@ -262,7 +276,7 @@ func (s *Server) heartbeat(w netserve.PacketWriter, p netserve.Packet, key maste
 // refresh takes a heartbeat of a listed server. done is false if it has to be
 // verified anew.
 func (s *Server) refresh(w netserve.PacketWriter, p netserve.Packet, old *master.Server) (done bool, dropped string) {
-	now := time.Now()
+	now := s.lately()
 	f, err := peek(p.Data)
 	if err != nil {
 		s.list.Touch(old.Key, now)
