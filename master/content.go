@@ -1,6 +1,7 @@
 package master
 
 import (
+	"hash/maphash"
 	"sync"
 	"sync/atomic"
 )
@@ -10,12 +11,14 @@ import (
 // somebody asks for a value: most reports are replaced by the next one before
 // anybody does.
 //
-// The text is kept after it was read. It tells without reading whether the next
-// report says anything new.
+// Whether the next report says anything new is seen from a digest of the text:
+// with many servers the last text of this one has long left the processor's
+// caches, and to fetch it would cost more than all the rest.
 type content struct {
 	read     atomic.Pointer[values] // nil until the text was read
-	text     string
-	source   *Source // reads text
+	text     string                 // kept after that: whoever is reading it needs no lock
+	digest   uint64                 // of text
+	source   *Source                // reads text
 	expected Shape   // names of the last report of the server that was read
 }
 
@@ -64,26 +67,37 @@ type Decoder interface {
 // concurrently.
 type Source struct {
 	decoder Decoder
-	reports sync.Pool // of *Report
+	seed    maphash.Seed // secret, so that nobody can make two texts look the same
+	reports sync.Pool    // of *Report
 }
 
 // NewSource returns a Source whose texts d reads.
 func NewSource(d Decoder) *Source {
-	return &Source{decoder: d, reports: sync.Pool{New: func() any { return new(Report) }}}
+	return &Source{decoder: d, seed: maphash.MakeSeed(), reports: sync.Pool{New: func() any { return new(Report) }}}
 }
 
+// Text is a report as it came, in the caller's memory.
+type Text struct {
+	bytes  []byte
+	digest uint64
+}
+
+// Text returns a text that Same and Into take. It does not copy b.
+func (src *Source) Text(b []byte) Text { return Text{b, maphash.Bytes(src.seed, b)} }
+
 // Same reports whether the record was made from this very text. A record that
-// was made otherwise, and may say the same, is not the same.
-func (src *Source) Same(s *Server, text []byte) bool {
+// was made otherwise, and may say the same, is not the same. Texts are told
+// apart by 64 bits of a keyed hash.
+func (src *Source) Same(s *Server, t Text) bool {
 	c := s.Rules.content
-	return c != nil && c.source == src && c.text == string(text)
+	return c != nil && c.source == src && c.digest == t.digest && len(c.text) == len(t.bytes)
 }
 
 // Into puts a text into a record that is not listed yet; what the record said
 // before, or the one that it is a copy of, is replaced. The text is copied. Its
 // length is for the caller to bound: it is kept for as long as the record is.
-func (src *Source) Into(s *Server, text []byte) {
-	c := &content{text: string(text), source: src, expected: s.Rules.content.shape()}
+func (src *Source) Into(s *Server, t Text) {
+	c := &content{text: string(t.bytes), digest: t.digest, source: src, expected: s.Rules.content.shape()}
 	c.into(s)
 }
 

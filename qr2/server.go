@@ -305,20 +305,22 @@ func (s *Server) refresh(w netserve.PacketWriter, p netserve.Packet, old *master
 
 // update replaces the record if the report says something new.
 func (s *Server) update(f *fixed, p netserve.Packet, old *master.Server, now time.Time) {
-	text := p.Data[header:]
+	sections := p.Data[header:]
 	if f.hasState {
 		buf := s.texts.Get().(*[]byte)
 		defer s.texts.Put(buf)
-		*buf = appendStateless((*buf)[:0], text)
-		text = *buf
+		*buf = appendStateless((*buf)[:0], sections)
+		sections = *buf
 	}
+	text := s.source.Text(sections)
 	if old.Via == p.To && s.source.Same(old, text) {
 		s.list.Touch(old.Key, now)
 		return
 	}
-	next := *old
+	next := new(master.Server)
+	*next = *old
 	next.Via, next.NATNeg, next.Local, next.Seen = p.To, f.natNeg, f.local(old.Local), now
-	s.source.Into(&next, text)
+	s.source.Into(next, text)
 	s.list.Update(next) // unless it was removed meanwhile
 }
 
@@ -443,7 +445,7 @@ func (s *Server) record(v *pending, now time.Time) (master.Server, error) {
 	if s.opt.Locate != nil {
 		srv.Country, srv.Region = s.opt.Locate(v.key.Source.Addr())
 	}
-	s.source.Into(&srv, appendStateless(nil, v.packet[header:]))
+	s.source.Into(&srv, s.source.Text(appendStateless(nil, v.packet[header:])))
 	return srv, nil
 }
 

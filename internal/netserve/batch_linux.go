@@ -120,6 +120,11 @@ func (b *batch) receive(fd uintptr) bool {
 	switch errno {
 	case 0:
 		b.got = n
+		size := 0
+		for i := range n {
+			size += int(b.in[i].len)
+		}
+		b.sock.conn.metrics.Load().received(n, size)
 	case unix.EAGAIN:
 		return false
 	default:
@@ -234,9 +239,11 @@ func (b *batch) transmit(fd uintptr) bool {
 		n, errno := mmsg(unix.SYS_SENDMMSG, fd, b.out[b.done:b.waiting])
 		switch errno {
 		case 0:
-			for _, size := range b.sizes[b.done : b.done+n] {
-				m.sent(size)
+			size := 0
+			for _, s := range b.sizes[b.done : b.done+n] {
+				size += s
 			}
+			m.sent(n, size)
 			b.done += n
 		case unix.EAGAIN:
 			return false

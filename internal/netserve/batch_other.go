@@ -23,6 +23,7 @@ func (b *batch) fill() (int, error) {
 	if err != nil {
 		return 0, err
 	}
+	b.sock.conn.metrics.Load().received(1, n)
 	b.last = Packet{Data: b.buf[:n], From: from, To: to}
 	return 1, nil
 }

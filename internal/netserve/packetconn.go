@@ -41,7 +41,7 @@ type ListenOptions struct {
 type PacketConn struct {
 	local   netip.AddrPort
 	sockets []*socket
-	metrics atomic.Pointer[Metrics] // set by ServePackets; counts every send
+	metrics atomic.Pointer[Metrics] // set by ServePackets; counts all datagrams
 }
 
 // ListenPackets opens UDP sockets on address. Network is "udp4" for protocols
@@ -188,7 +188,7 @@ func (s *socket) WritePacket(data []byte, from netip.Addr, to netip.AddrPort) er
 		m.Drop(dropWriteError)
 		return err
 	}
-	m.sent(len(data))
+	m.sent(1, len(data))
 	return nil
 }
 

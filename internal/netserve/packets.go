@@ -136,9 +136,7 @@ func (r *packetReader) run(ctx context.Context) error {
 		}
 		pause.reset()
 		for i := range n {
-			p := b.packet(i)
-			r.metrics.received(len(p.Data))
-			r.serve(b, p)
+			r.serve(b, b.packet(i))
 		}
 		b.flush()
 	}
