@@ -16,10 +16,12 @@ import (
 // caches, and to fetch it would cost more than all the rest.
 type content struct {
 	read     atomic.Pointer[values] // nil until the text was read
-	text     string                 // kept after that: whoever is reading it needs no lock
-	digest   uint64                 // of text
-	source   *Source                // reads text
-	expected Shape   // names of the last report of the server that was read
+	source   *Source                // reads the text
+	digest   uint64                 // of the text
+	expected Shape                  // names of the last report of the server that was read
+
+	mu   sync.Mutex // held while the text is read
+	text string     // guarded by mu; empty once it was read
 }
 
 // into makes c what a record says.
@@ -30,13 +32,23 @@ func (c *content) into(s *Server) {
 }
 
 // values returns what the server says, read from the text if nobody has yet.
-// Two that ask at the same time may both read it; all are given the same.
 func (c *content) values() *values {
 	if v := c.read.Load(); v != nil {
 		return v
 	}
-	c.read.CompareAndSwap(nil, c.source.values(c.text, c.expected))
-	return c.read.Load()
+	return c.readText()
+}
+
+func (c *content) readText() *values {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if v := c.read.Load(); v != nil {
+		return v
+	}
+	v := c.source.values(c.text, c.expected)
+	c.text = "" // its memory is free for other reports
+	c.read.Store(v)
+	return v
 }
 
 // shape returns the names that the next report will probably have.
@@ -54,7 +66,7 @@ func (c *content) shape() Shape {
 type Shape struct{ Rules, Players, Teams *Names }
 
 // Decoder reads reports of one protocol. It is called by whoever is the first
-// to read a record, from any goroutine, and not more than a few times per text.
+// to read a record, from any goroutine, and once per text.
 type Decoder interface {
 	// Decode fills an empty report from a text. expected are the names that the
 	// server reported before; a guess that saves work. Text that makes no sense
@@ -90,12 +102,12 @@ func (src *Source) Text(b []byte) Text { return Text{b, maphash.Bytes(src.seed, 
 // apart by 64 bits of a keyed hash.
 func (src *Source) Same(s *Server, t Text) bool {
 	c := s.Rules.content
-	return c != nil && c.source == src && c.digest == t.digest && len(c.text) == len(t.bytes)
+	return c != nil && c.source == src && c.digest == t.digest
 }
 
 // Into puts a text into a record that is not listed yet; what the record said
 // before, or the one that it is a copy of, is replaced. The text is copied. Its
-// length is for the caller to bound: it is kept for as long as the record is.
+// length is for the caller to bound: it is kept until it is read.
 func (src *Source) Into(s *Server, t Text) {
 	c := &content{text: string(t.bytes), digest: t.digest, source: src, expected: s.Rules.content.shape()}
 	c.into(s)

@@ -24,7 +24,7 @@ const (
 // Packet is one received datagram. Data is only valid during the call.
 type Packet struct {
 	Data []byte         // 0 to 65,507 bytes
-	From netip.AddrPort // sender, IPv4 addresses unmapped
+	From netip.AddrPort // sender, IPv4 addresses unmapped; an IPv6 zone is a number on Linux
 	// To is the local address that it was sent to; zero if the platform does
 	// not say (wildcard sockets on systems other than Linux and macOS) or if no
 	// answer can leave from it (multicast). For a broadcast on Linux it is the
@@ -43,7 +43,7 @@ type PacketWriter interface {
 	// With a zero `from` the system chooses; `from` matters only on a socket that
 	// is bound to a wildcard address, and there only on Linux and macOS (on others,
 	// Windows included, the system always chooses: bind to the address itself on a
-	// host with several). data is not kept. It waits while the send buffer is full.
+	// host with several). data is not kept after the call. It waits while the send buffer is full.
 	WritePacket(data []byte, from netip.Addr, to netip.AddrPort) error
 }
 
