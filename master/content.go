@@ -109,8 +109,26 @@ func (src *Source) Same(s *Server, t Text) bool {
 // before, or the one that it is a copy of, is replaced. The text is copied. Its
 // length is for the caller to bound: it is kept until it is read.
 func (src *Source) Into(s *Server, t Text) {
-	c := &content{text: string(t.bytes), digest: t.digest, source: src, expected: s.Rules.content.shape()}
+	c := &content{}
+	src.fill(c, s, t)
 	c.into(s)
+}
+
+// Next returns a copy of a record, not listed yet, into which it has put a text
+// as Into does. Record and content share one piece of memory.
+func (src *Source) Next(old *Server, t Text) *Server {
+	next := &struct {
+		Server
+		content
+	}{Server: *old}
+	src.fill(&next.content, old, t)
+	next.into(&next.Server)
+	return &next.Server
+}
+
+func (src *Source) fill(c *content, old *Server, t Text) {
+	c.source, c.digest, c.text = src, t.digest, string(t.bytes)
+	c.expected = old.Rules.content.shape()
 }
 
 // values reads a text.

@@ -115,12 +115,15 @@ func TestNamesThatWereReadLastAreExpected(t *testing.T) {
 	into(src, &s, "hostname,a")
 	names := s.Rules.Names()
 	into(src, &s, "hostname,b")
-	into(src, &s, "hostname,c")
-	if got, _ := s.Rules.Get("hostname"); got != "c" || d.hint.Load() != names {
+	next := src.Next(&s, src.Text([]byte("hostname,c")))
+	if got, _ := s.Rules.Get("hostname"); got != "b" {
+		t.Errorf("the record that was copied: got %q, want b", got)
+	}
+	if got, _ := next.Rules.Get("hostname"); got != "c" || d.hint.Load() != names {
 		t.Errorf("got %q and the expected names %p, want c and %p", got, d.hint.Load(), names)
 	}
-	if n := d.calls.Load(); n != 2 {
-		t.Errorf("read %d times, want 2", n)
+	if n := d.calls.Load(); n != 3 {
+		t.Errorf("read %d times, want 3", n)
 	}
 }
 

@@ -19,7 +19,7 @@ func TestAllocationsOfListedServers(t *testing.T) {
 			count(p.Data, f.at)
 			f.ServePacket(silence{}, p)
 			i++
-		}, 3},
+		}, 2},
 	} {
 		if got := testing.AllocsPerRun(1000, tt.run); got > tt.want {
 			t.Errorf("%s: %v allocations, want at most %v", name, got, tt.want)

@@ -101,8 +101,7 @@ func fleets(b *testing.B, run func(b *testing.B, f *fleet)) {
 }
 
 // BenchmarkHeartbeatListed is the report of a listed server that changed since
-// the last one: three allocations: the record, what
-// it says, and the text of that.
+// the last one: two allocations, the record and its text.
 func BenchmarkHeartbeatListed(b *testing.B) {
 	fleets(b, func(b *testing.B, f *fleet) {
 		i := 0

@@ -317,10 +317,8 @@ func (s *Server) update(f *fixed, p netserve.Packet, old *master.Server, now tim
 		s.list.Touch(old.Key, now)
 		return
 	}
-	next := new(master.Server)
-	*next = *old
+	next := s.source.Next(old, text)
 	next.Via, next.NATNeg, next.Local, next.Seen = p.To, f.natNeg, f.local(old.Local), now
-	s.source.Into(next, text)
 	s.list.Update(next) // unless it was removed meanwhile
 }
 
