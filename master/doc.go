@@ -7,6 +7,11 @@
 // [Server], a record that never changes once it is listed: an update is a new
 // record in its place.
 //
+// Far more reports come in than are ever looked at. An intake may therefore put
+// the text of a report into a record ([Source]); it is read once, by the first
+// who asks for a rule, a player or a team. Nobody else notices: [Fields] and
+// [Table] are the same for records made from values ([Report]) and from text.
+//
 // Readers that must follow the list do not get a queue each. The registry keeps
 // one bounded log of changes ([Registry.Changes]); a reader asks for what came
 // after the serial it saw last and, when it has been away too long, is told to

@@ -12,91 +12,123 @@ import (
 var ErrTooBig = errors.New("report too big")
 
 // Fields are the rules of a server: names and values in the order in which it
-// reported them. The zero value is empty. Fields never change.
-//
-// The values lie in one string behind a table of their ends:
-//
-//	offset  size
-//	     0  2*n   end of value i, counted from the first value, little-endian
-//	   2*n  -     the values, one behind the other
-type Fields struct {
-	names *Names
-	block string
-}
+// reported them. The zero value is empty. Fields never change, and may be read
+// by any number of goroutines.
+type Fields struct{ content *content }
 
 // Len returns the number of fields.
-func (f Fields) Len() int { return f.names.Len() }
+func (f Fields) Len() int { return f.Names().Len() }
 
 // Names returns the shared list of names; nil if there are no fields.
-func (f Fields) Names() *Names { return f.names }
+func (f Fields) Names() *Names {
+	if f.content == nil {
+		return nil
+	}
+	return f.content.values().rules.names
+}
 
 // Value returns the value in slot i, 0 <= i < Len().
-func (f Fields) Value(i int) string { return blockValue(f.block, f.names.Len(), i) }
+func (f Fields) Value(i int) string { return f.content.values().rules.value(i) }
 
 // Get returns the value of a name, without regard to case.
 func (f Fields) Get(name string) (string, bool) {
-	i, ok := f.names.Index(name)
+	if f.content == nil {
+		return "", false
+	}
+	rules := &f.content.values().rules
+	i, ok := rules.names.Index(name)
 	if !ok {
 		return "", false
 	}
-	return f.Value(i), true
+	return rules.value(i), true
 }
 
 // All yields names and values in their order.
 func (f Fields) All() iter.Seq2[string, string] {
 	return func(yield func(string, string) bool) {
-		for i := range f.Len() {
-			if !yield(f.names.Name(i), f.Value(i)) {
+		names := f.Names()
+		for i := range names.Len() {
+			if !yield(names.Name(i), f.Value(i)) {
 				return
 			}
 		}
 	}
 }
 
-// same reports whether a freshly built block holds the same names and values.
-func (f Fields) same(names *Names, block []byte) bool {
-	return f.names.same(names) && f.block == string(block)
+// block returns the values, none for the zero Fields.
+func (f Fields) block() block {
+	if f.content == nil {
+		return block{}
+	}
+	return f.content.values().rules
 }
 
 // Table is a list of players or teams: rows of values under common names. The
-// zero value is an empty table. A Table never changes.
+// zero value is an empty table. A Table never changes, and may be read by any
+// number of goroutines.
 type Table struct {
-	names *Names
-	rows  int
-	block string
+	content *content
+	teams   bool // else it is the one of the players
+}
+
+func (t Table) block() *block {
+	switch {
+	case t.content == nil:
+		return &block{}
+	case t.teams:
+		return &t.content.values().teams
+	default:
+		return &t.content.values().players
+	}
 }
 
 // Rows returns the number of rows.
-func (t Table) Rows() int { return t.rows }
+func (t Table) Rows() int { return t.block().rows }
 
 // Names returns the shared list of column names; nil if there are none.
-func (t Table) Names() *Names { return t.names }
+func (t Table) Names() *Names { return t.block().names }
 
 // Columns returns the number of columns.
-func (t Table) Columns() int { return t.names.Len() }
+func (t Table) Columns() int { return t.Names().Len() }
 
 // Value returns the value in a row and column.
 func (t Table) Value(row, column int) string {
-	columns := t.names.Len()
-	return blockValue(t.block, t.rows*columns, row*columns+column)
+	b := t.block()
+	return b.value(row*b.names.Len() + column)
 }
 
-func (t Table) same(names *Names, rows int, block []byte) bool {
-	return t.names.same(names) && t.rows == rows && t.block == string(block)
+// values are what a server says about itself, ready to be read.
+type values struct{ rules, players, teams block }
+
+// block is a section of a report. Its values lie in one string behind a table
+// of their ends:
+//
+//	offset  size
+//	     0  2*n   end of value i, counted from the first value, little-endian
+//	   2*n  -     the values, one behind the other
+type block struct {
+	names *Names
+	rows  int // of a table
+	n     int // number of values
+	text  string
 }
 
-// blockValue returns value i of a block of n values.
-func blockValue(block string, n, i int) string {
-	values := block[2*n:]
+// value returns value i.
+func (b *block) value(i int) string {
 	start := 0
 	if i > 0 {
-		start = blockEnd(block, i-1)
+		start = b.end(i - 1)
 	}
-	return values[start:blockEnd(block, i)]
+	return b.text[2*b.n:][start:b.end(i)]
 }
 
-func blockEnd(block string, i int) int {
-	return int(block[2*i]) | int(block[2*i+1])<<8
+func (b *block) end(i int) int {
+	return int(b.text[2*i]) | int(b.text[2*i+1])<<8
+}
+
+// same reports whether a freshly built section holds the same names and values.
+func (b *block) same(s *section, text []byte) bool {
+	return b.names.same(s.names) && b.rows == s.rows && b.text == string(text)
 }
 
 // A Report collects what a server says about itself and becomes its record
@@ -163,26 +195,44 @@ func (r *Report) SetTeams(names *Names, rows int) {
 // Same reports whether the record already says what the report says.
 func (r *Report) Same(s *Server) bool {
 	rules, players, teams := r.blocks()
-	return s.Rules.same(r.rules.names, rules) &&
-		s.Players.same(r.players.names, r.players.rows, players) &&
-		s.Teams.same(r.teams.names, r.teams.rows, teams)
+	old := s.Rules.block()
+	return old.same(&r.rules, rules) &&
+		s.Players.block().same(&r.players, players) &&
+		s.Teams.block().same(&r.teams, teams)
 }
 
 // Into writes the report into a record that is not listed yet. All values share
 // one allocation.
 func (r *Report) Into(s *Server) error {
+	v, err := r.values()
+	if err != nil {
+		return err
+	}
+	c := &content{}
+	c.read.Store(v)
+	c.into(s)
+	return nil
+}
+
+// values returns what the report says.
+func (r *Report) values() (*values, error) {
 	for _, sec := range []*section{&r.rules, &r.players, &r.teams} {
 		if sec.full || sec.rows > math.MaxUint16 || len(sec.ends)/2 != sec.want(sec == &r.rules) {
-			return ErrTooBig
+			return nil, ErrTooBig
 		}
 	}
 	rules, players, _ := r.blocks()
 	shared := string(r.block)
 	a, b := len(rules), len(rules)+len(players)
-	s.Rules = Fields{names: r.rules.names, block: shared[:a]}
-	s.Players = Table{names: r.players.names, rows: r.players.rows, block: shared[a:b]}
-	s.Teams = Table{names: r.teams.names, rows: r.teams.rows, block: shared[b:]}
-	return nil
+	return &values{
+		rules:   r.rules.block(shared[:a]),
+		players: r.players.block(shared[a:b]),
+		teams:   r.teams.block(shared[b:]),
+	}, nil
+}
+
+func (s *section) block(text string) block {
+	return block{names: s.names, rows: s.rows, n: len(s.ends) / 2, text: text}
 }
 
 // want is the number of values that the names ask for.

@@ -154,7 +154,7 @@ func TestListBehavesLikeANaiveOne(t *testing.T) {
 				s.Public = s.Key.Source
 				i := model.key(s.Key)
 				want := i >= 0 && model.list[i].Game == s.Game && model.list[i].Public == s.Public
-				if got := r.Update(s); got != want {
+				if got := r.Update(&s); got != want {
 					t.Fatalf("Update(%v): got %v, want %v", s.Key, got, want)
 				}
 				if want {

@@ -34,7 +34,7 @@ func TestWritersAndReadersAtOnce(t *testing.T) {
 				}
 				r.Touch(s.Key, time.Now())
 				r.Report(s.Key, Findings{Reachable: i%2 == 0})
-				r.Update(s)
+				r.Update(&s)
 				if i%5 == 0 {
 					r.Remove(s.Key)
 				}

@@ -125,7 +125,7 @@ func (r *Registry) Put(s Server) error {
 	defer r.mu.Unlock()
 	e, ok := r.bySource[s.Key.Source]
 	if ok && e.holds(&s) {
-		r.replace(e, s)
+		r.replace(e, &s)
 		return nil
 	}
 	if !ok {
@@ -146,12 +146,12 @@ func (r *Registry) Put(s Server) error {
 // Update replaces the record of a server that is still listed under its key,
 // game and public address, as Put does. It reports false if it is not: whoever
 // made the new record from the old one must not bring back a server that was
-// removed meanwhile.
-func (r *Registry) Update(s Server) bool {
+// removed meanwhile. The record belongs to the list from now on.
+func (r *Registry) Update(s *Server) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	e, ok := r.bySource[s.Key.Source]
-	if !ok || !e.holds(&s) {
+	if !ok || !e.holds(s) {
 		return false
 	}
 	r.replace(e, s)
@@ -213,12 +213,12 @@ func (r *Registry) add(s Server) {
 	r.perNet[network(s.Key.Source.Addr())]++
 }
 
-func (r *Registry) replace(e *entry, s Server) {
+func (r *Registry) replace(e *entry, s *Server) {
 	s.Game = e.game.name
 	s.First, s.Findings = e.server.First, e.server.Findings
-	s.Serial = r.log.add(Changed, &s)
+	s.Serial = r.log.add(Changed, s)
 	e.game.changed = s.Serial
-	e.server = &s
+	e.server = s
 	e.seen.Store(r.since(s.Seen))
 }
 

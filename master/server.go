@@ -51,16 +51,18 @@ func ParseOrigin(name string) (Origin, bool) {
 // value.
 type Server struct {
 	Key    Key
-	Game   string // lower case, from the catalogue
-	Origin Origin
+	Game   string         // lower case, from the catalogue
 	Public netip.AddrPort // where it answers queries; this is what lists show
 	Via    netip.Addr     // our address that it talks to; zero if unknown
 	Local  []netip.AddrPort
-	NATNeg bool // it said that NAT negotiation reaches it
 
+	Origin   Origin
+	NATNeg   bool // it said that NAT negotiation reaches it
+	Restored bool // listed from the saved list, not heard from since the start
 	Findings Findings
-	Country  string // ISO 3166 alpha-2, upper case; empty if unknown
-	Region   string // continent group number of the old protocol; empty if unknown
+
+	Country string // ISO 3166 alpha-2, upper case; empty if unknown
+	Region  string // continent group number of the old protocol; empty if unknown
 
 	Rules   Fields
 	Players Table
@@ -69,7 +71,6 @@ type Server struct {
 	Lifetime time.Duration // silence after which it leaves the list; 0: the registry's default
 	First    time.Time     // when it was listed
 	Seen     time.Time     // when this record was reported
-	Restored bool          // listed from the saved list, not heard from since the start
 	Serial   uint64        // grows with every change of the list; set by the registry
 }
 

@@ -70,19 +70,17 @@ func newFleet(t testing.TB, n int, addr func(i int) netip.AddrPort, via netip.Ad
 		Verdicts: verdicts.NewBook(zerolog.Nop(), 0),
 		Metrics:  netserve.NewMetrics(nil, "qr2", DropReasons()...),
 	})}
-	p := &parser{registry: f.list}
 	for i := range n {
 		h := host{instance: uint32(i), game: "gmtest", addr: addr(i)}
 		b := busyHeartbeat(h.instance, h.game)
 		f.at = bytes.Index(b, []byte(counterMark))
 		srv := master.Server{Key: h.key(), Game: h.game, Public: h.addr, Via: via, NATNeg: true, Seen: time.Now()}
-		if err := p.parse(b, nil); err != nil {
+		fixed, err := peek(b)
+		if err != nil {
 			t.Fatal(err)
 		}
-		srv.Local = p.fixed.local(nil)
-		if err := p.report.Into(&srv); err != nil {
-			t.Fatal(err)
-		}
+		srv.Local = fixed.local(nil)
+		f.source.Into(&srv, f.source.Text(b[header:]))
 		if err := f.list.Put(srv); err != nil {
 			t.Fatal(err)
 		}
@@ -103,7 +101,7 @@ func fleets(b *testing.B, run func(b *testing.B, f *fleet)) {
 }
 
 // BenchmarkHeartbeatListed is the report of a listed server that changed since
-// the last one: two allocations, the record and its values.
+// the last one: two allocations, the record and its text.
 func BenchmarkHeartbeatListed(b *testing.B) {
 	fleets(b, func(b *testing.B, f *fleet) {
 		i := 0

@@ -167,14 +167,11 @@ func tableOf(t master.Table) [][]string {
 }
 
 // record parses a heartbeat into a record.
-func recordOf(t testing.TB, p *parser, b []byte, hint *master.Server) master.Server {
+func recordOf(t testing.TB, list *master.Registry, b []byte, hint *master.Server) master.Server {
 	t.Helper()
-	if err := p.parse(b, hint); err != nil {
-		t.Fatalf("parse(%q): %v", b, err)
-	}
-	var s master.Server
-	if err := p.report.Into(&s); err != nil {
-		t.Fatalf("parse(%q): %v", b, err)
+	s, _, err := read(list, b, hint)
+	if err != nil {
+		t.Fatalf("read(%q): %v", b, err)
 	}
 	return s
 }
@@ -193,8 +190,8 @@ func TestHeartbeatsSayWhatTheirHostsAnswer(t *testing.T) {
 		}
 		compared++
 		want := readReply(replies[i][header:])
-		p := &parser{registry: master.NewRegistry(master.Limits{})}
-		s := recordOf(t, p, c.ofKind(t, "host", KindHeartbeat)[0], nil)
+		list := master.NewRegistry(master.Limits{})
+		s := recordOf(t, list, c.ofKind(t, "host", KindHeartbeat)[0], nil)
 		for name, value := range want.rules {
 			if got, ok := s.Rules.Get(name); !ok || got != value {
 				t.Errorf("%s: rule %s: got %q %v, want %q", c.Name, name, got, ok, value)
@@ -228,9 +225,9 @@ func TestRecordedHeartbeatIsParsed(t *testing.T) {
 			adderror = c
 		}
 	}
-	p := &parser{registry: master.NewRegistry(master.Limits{})}
+	list := master.NewRegistry(master.Limits{})
 	beats := normal.ofKind(t, "host", KindHeartbeat)
-	s := recordOf(t, p, beats[1], nil)
+	s := recordOf(t, list, beats[1], nil)
 	wantRules := []string{
 		"localip0=127.0.0.1", "localport=11111", "natneg=1", "gamename=gmtest", "publicip=16777343", "publicport=11111",
 		"hostname=Test Server", "gamever=2.00", "hostport=25000", "mapname=gmtmap1", "gametype=arena", "numplayers=4",
@@ -257,17 +254,20 @@ func TestRecordedHeartbeatIsParsed(t *testing.T) {
 	if diff := cmp.Diff(wantTeams, tableOf(s.Teams)); diff != "" {
 		t.Errorf("teams (-want +got):\n%s", diff)
 	}
-	if p.fixed.state != stateChanged || !p.fixed.natNeg || string(p.fixed.game) != "gmtest" {
-		t.Errorf("state %d, natneg %v, game %q; want 1, true, gmtest", p.fixed.state, p.fixed.natNeg, p.fixed.game)
+	f, err := peek(beats[1])
+	if err != nil {
+		t.Fatal(err)
 	}
-	if got := fmt.Sprint(p.fixed.local(nil)); got != "[127.0.0.1:11111]" {
+	if f.state != stateChanged || !f.natNeg || string(f.game) != "gmtest" {
+		t.Errorf("state %d, natneg %v, game %q; want 1, true, gmtest", f.state, f.natNeg, f.game)
+	}
+	if got := fmt.Sprint(f.local(nil)); got != "[127.0.0.1:11111]" {
 		t.Errorf("local addresses: got %s, want [127.0.0.1:11111]", got)
 	}
-	_ = recordOf(t, p, beats[3], nil)
-	if p.fixed.state != stateLeaving {
-		t.Errorf("state of the last heartbeat: got %d, want %d", p.fixed.state, stateLeaving)
+	if state := peekState(t, beats[3]); state != stateLeaving {
+		t.Errorf("state of the last heartbeat: got %d, want %d", state, stateLeaving)
 	}
-	s = recordOf(t, p, adderror.ofKind(t, "host", KindHeartbeat)[0], nil)
+	s = recordOf(t, list, adderror.ofKind(t, "host", KindHeartbeat)[0], nil)
 	if value, ok := s.Rules.Get("unknown"); !ok || value != "" || s.Players.Columns() != 5 || s.Players.Rows() != 0 {
 		t.Errorf("a host with a key that has no name: rule %q %v, %d columns, %d rows", value, ok, s.Players.Columns(), s.Players.Rows())
 	}
@@ -385,7 +385,6 @@ func TestRecordedScenariosReplay(t *testing.T) {
 func (p *player) replay(c capture) {
 	t := p.t
 	t.Helper()
-	parser := &parser{registry: p.d.list}
 	var lastKey uint32
 	for i, r := range c.Packets {
 		b := r.bytes(t)
@@ -408,7 +407,7 @@ func (p *player) replay(c capture) {
 				t.Fatalf("packet %d, a heartbeat with state %d: listed %v", i, state, ok)
 			}
 			if ok {
-				p.compare(srv, recordOf(t, parser, b, nil))
+				p.compare(srv, recordOf(t, p.d.list, b, nil))
 			}
 		case KindKeepalive:
 			p.send(b)

@@ -40,6 +40,13 @@
 // whose report does not fit 1,400 bytes leaves players and teams out, counts
 // and all; a host that shuts down sends its own rules alone.
 //
+// Most heartbeats of a listed server are replaced by the next one before anybody
+// looks at them. Only the fixed rules are read when one comes (the host's own
+// addresses, natneg, statechanged, gamename). They come before all others, but
+// nothing relies on that: every name is looked at. The sections are kept as text
+// without the rule statechanged. If the text is that of the last heartbeat,
+// nothing is new; else package master has it parsed when it is asked for.
+//
 // The rule statechanged says why the heartbeat comes: absent, periodic; 1, the
 // game changed; 2, the host shuts down; 3, it starts or has not heard us yet.
 //

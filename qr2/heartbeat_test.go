@@ -49,21 +49,15 @@ type view struct {
 	Local          string
 }
 
-// viewOf reads a heartbeat with the parser under test.
-func viewOf(p *parser, b []byte, hint *master.Server) (view, error) {
-	if err := p.parse(b, hint); err != nil {
+// viewOf reads a heartbeat with the code under test.
+func viewOf(list *master.Registry, b []byte, hint *master.Server) (view, error) {
+	s, f, err := read(list, b, hint)
+	if err != nil {
 		return view{}, err
-	}
-	var s master.Server
-	if err := p.report.Into(&s); err != nil {
-		return view{}, fmt.Errorf("report: %w", err)
-	}
-	if !p.report.Same(&s) {
-		return view{}, errors.New("the record is not the same as its report")
 	}
 	return view{
 		pairs(s.Rules), tableOf(s.Players), tableOf(s.Teams),
-		string(p.fixed.game), p.fixed.state, p.fixed.natNeg, fmt.Sprint(p.fixed.local(nil)),
+		string(f.game), f.state, f.natNeg, fmt.Sprint(f.local(nil)),
 	}, nil
 }
 
@@ -294,15 +288,15 @@ func TestOddHeartbeats(t *testing.T) {
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			p := &parser{registry: master.NewRegistry(master.Limits{})}
-			got, err := viewOf(p, tt.packet, nil)
+			list := master.NewRegistry(master.Limits{})
+			got, err := viewOf(list, tt.packet, nil)
 			if err != nil {
 				t.Fatalf("parse(%q): %v", tt.packet, err)
 			}
 			if diff := cmp.Diff(tt.want, got); diff != "" {
 				t.Errorf("parse(%q) (-want +got):\n%s", tt.packet, diff)
 			}
-			checkHints(t, p, tt.packet)
+			checkHints(t, list, tt.packet)
 		})
 	}
 }
@@ -331,10 +325,6 @@ func TestHeartbeatsThatAreRefused(t *testing.T) {
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			p := &parser{registry: master.NewRegistry(master.Limits{})}
-			if err := p.parse(tt.packet, nil); !errors.Is(err, tt.want) {
-				t.Errorf("parse: got %v, want %v", err, tt.want)
-			}
 			if _, err := peek(tt.packet); !errors.Is(err, tt.want) {
 				t.Errorf("peek: got %v, want %v", err, tt.want)
 			}
@@ -361,23 +351,23 @@ func TestStateComesAndGoesWithoutANewRecord(t *testing.T) {
 }
 
 // checkHints parses a packet with hints that fit, fit in part and do not fit.
-func checkHints(t *testing.T, p *parser, packet []byte) {
+func checkHints(t *testing.T, list *master.Registry, packet []byte) {
 	t.Helper()
-	want, wantErr := viewOf(p, packet, nil)
+	want, wantErr := viewOf(list, packet, nil)
 	hints := []*master.Server{{}}
 	if wantErr == nil {
-		own := recordOf(t, p, packet, nil)
+		own := recordOf(t, list, packet, nil)
 		hints = append(hints, &own, &master.Server{Rules: own.Rules}, &master.Server{Players: own.Teams, Teams: own.Players})
 	}
 	for _, b := range [][]byte{
 		table(table(rules(beat(), "a", "b"), 1, []string{"player_"}, "Joe"), 0, []string{"team_t"}),
 		table(rules(beat(), "statechanged", "1"), 0, []string{"player_", "score_"}),
 	} {
-		foreign := recordOf(t, p, b, nil)
+		foreign := recordOf(t, list, b, nil)
 		hints = append(hints, &foreign)
 	}
 	for i, hint := range hints {
-		got, err := viewOf(p, packet, hint)
+		got, err := viewOf(list, packet, hint)
 		if fmt.Sprint(err) != fmt.Sprint(wantErr) {
 			t.Fatalf("parse(%q) with hint %d: got error %v, without %v", packet, i, err, wantErr)
 		}
@@ -396,12 +386,12 @@ func FuzzParseHeartbeat(f *testing.F) {
 	f.Add(table(table(rules(beat(), "a", "", "A", "x", "statechanged", "1"), 1, []string{"team_t"}, "Red"), 2, []string{"player_", "player_"}, "1", "2", "3", "4"))
 	f.Add(table(rules(beat()), 65535, []string{"player_"}))
 	f.Add(table(table(rules(beat()), 65535, nil), 1, []string{"statechanged"}, "x"))
-	p := &parser{registry: master.NewRegistry(master.Limits{})}
+	list := master.NewRegistry(master.Limits{})
 	f.Fuzz(func(t *testing.T, b []byte) {
 		if len(b) < header || len(b) > MaxPacket {
 			return
 		}
-		got, err := viewOf(p, b, nil)
+		got, err := viewOf(list, b, nil)
 		want, wantErr := plainView(b)
 		if fmt.Sprint(err) != fmt.Sprint(wantErr) {
 			t.Fatalf("parse(%q): got error %v, want %v", b, err, wantErr)
@@ -409,7 +399,7 @@ func FuzzParseHeartbeat(f *testing.F) {
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Fatalf("parse(%q) (-want +got):\n%s", b, diff)
 		}
-		checkHints(t, p, b)
+		checkHints(t, list, b)
 		if q, err := peek(b); err == nil && (string(q.game) != want.Game || q.state != want.State || q.natNeg != want.NATNeg) {
 			t.Errorf("peek(%q): got %q %d %v, want %q %d %v", b, q.game, q.state, q.natNeg, want.Game, want.State, want.NATNeg)
 		}

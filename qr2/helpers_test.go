@@ -3,6 +3,8 @@ package qr2
 import (
 	"bytes"
 	"encoding/binary"
+	"errors"
+	"fmt"
 	"net/netip"
 	"slices"
 	"strings"
@@ -149,6 +151,28 @@ func (h *host) restarted(instance uint32) *host {
 }
 
 func (h *host) key() master.Key { return master.Key{Source: h.addr, Instance: h.instance} }
+
+// read makes a record of a heartbeat as it is made when somebody reads one,
+// expecting the names of hint, and also returns the rules that mean something to us.
+func read(list *master.Registry, b []byte, hint *master.Server) (s master.Server, f fixed, err error) {
+	f, err = peek(b)
+	if err != nil {
+		return s, f, err
+	}
+	var expected master.Shape
+	if hint != nil {
+		expected = master.Shape{Rules: hint.Rules.Names(), Players: hint.Players.Names(), Teams: hint.Teams.Names()}
+	}
+	var report master.Report
+	newDecoder(list).Decode(string(appendStateless(nil, b[header:])), expected, &report)
+	if err := report.Into(&s); err != nil {
+		return s, f, fmt.Errorf("report: %w", err)
+	}
+	if !report.Same(&s) {
+		return s, f, errors.New("the record is not the same as its report")
+	}
+	return s, f, nil
+}
 
 // packet starts a packet of the host.
 func (h *host) packet(k Kind, body ...string) []byte {

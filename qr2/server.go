@@ -83,10 +83,12 @@ type Server struct {
 	opt     Options
 	list    *master.Registry
 	policy  atomic.Pointer[Policy]
-	parsers sync.Pool // of *parser
+	source  *master.Source
+	texts   sync.Pool // of *[]byte, for reports without the rule statechanged
 	replies sync.Pool // of *[replyHeader]byte
 	metrics *metrics
 	conn    netserve.PacketWriter
+	clock   atomic.Pointer[time.Time] // the last tick; nil while Serve does not run
 
 	mu       sync.Mutex // guards the fields below
 	pending  pendingTable
@@ -108,7 +110,8 @@ func New(opt Options) *Server {
 		probes:   newProbeQueue(),
 	}
 	s.SetPolicy(opt.Policy)
-	s.parsers.New = func() any { return &parser{registry: opt.Registry} }
+	s.source = master.NewSource(newDecoder(opt.Registry))
+	s.texts.New = func() any { return new([]byte) }
 	s.replies.New = func() any { return new([replyHeader]byte) }
 	return s
 }
@@ -142,11 +145,15 @@ func (s *Server) Serve(ctx context.Context, conn, probe *netserve.PacketConn) er
 func (s *Server) tick(ctx context.Context, conn, probe *netserve.PacketConn) {
 	t := time.NewTicker(tickEvery)
 	defer t.Stop()
+	begin := time.Now()
+	s.clock.Store(&begin)
+	defer s.clock.Store(nil)
 	for {
 		select {
 		case <-ctx.Done():
 			return
 		case now := <-t.C:
+			s.clock.Store(&now)
 			s.repeatChallenges(conn, now)
 			s.repeatMessages(conn, now)
 			if probe != nil {
@@ -154,6 +161,15 @@ func (s *Server) tick(ctx context.Context, conn, probe *netserve.PacketConn) {
 			}
 		}
 	}
+}
+
+// lately is a time within the last tick or so: near enough to say when a listed
+// server was heard, and cheaper than the time itself.
+func (s *Server) lately() time.Time {
+	if t := s.clock.Load(); t != nil {
+		return *t
+	}
+	return time.Now()
 }
 
 // The reasons for which packets are dropped.
@@ -238,7 +254,7 @@ func (s *Server) handle(w netserve.PacketWriter, p netserve.Packet) (dropped str
 // keepalive notes a sign of life. A stranger's says nothing that we could use
 // and is not answered; its next heartbeat comes within a minute.
 func (s *Server) keepalive(w netserve.PacketWriter, p netserve.Packet, key master.Key) string {
-	if !s.list.Touch(key, time.Now()) {
+	if !s.list.Touch(key, s.lately()) {
 		return s.restoredKeepalive(w, p, key)
 	}
 	s.metrics.received.keepalive.Inc()
@@ -260,52 +276,50 @@ func (s *Server) heartbeat(w netserve.PacketWriter, p netserve.Packet, key maste
 // refresh takes a heartbeat of a listed server. done is false if it has to be
 // verified anew.
 func (s *Server) refresh(w netserve.PacketWriter, p netserve.Packet, old *master.Server) (done bool, dropped string) {
-	now := time.Now()
-	ps := s.parsers.Get().(*parser)
-	defer s.parsers.Put(ps)
-	if err := ps.parse(p.Data, old); err != nil {
+	now := s.lately()
+	f, err := peek(p.Data)
+	if err != nil {
 		s.list.Touch(old.Key, now)
 		s.note(old.Key.Source, old.Game, verdicts.Malformed)
 		return true, dropMalformed
 	}
-	if string(ps.fixed.game) != old.Game {
-		if g, ok := s.opt.Games.LookupBytes(ps.fixed.game); !ok || g.Name != old.Game {
+	if string(f.game) != old.Game {
+		if g, ok := s.opt.Games.LookupBytes(f.game); !ok || g.Name != old.Game {
 			return false, ""
 		}
 	}
-	switch ps.fixed.state {
+	switch f.state {
 	case stateLeaving:
 		s.leave(old.Key, old.Game)
 		return true, ""
 	case stateStarting:
 		// It has not heard us yet, or has lost its state: it is challenged
 		// again, but it stays listed meanwhile.
-		s.update(ps, old, p.To, now)
+		s.update(&f, p, old, now)
 		return false, ""
 	case statePeriodic, stateChanged:
 	}
-	s.update(ps, old, p.To, now)
+	s.update(&f, p, old, now)
 	return true, ""
 }
 
 // update replaces the record if the report says something new.
-func (s *Server) update(ps *parser, old *master.Server, via netip.Addr, now time.Time) {
-	local := ps.fixed.local(old.Local)
-	if ps.report.Same(old) && old.NATNeg == ps.fixed.natNeg && sameSlice(local, old.Local) && old.Via == via {
+func (s *Server) update(f *fixed, p netserve.Packet, old *master.Server, now time.Time) {
+	sections := p.Data[header:]
+	if f.hasState {
+		buf := s.texts.Get().(*[]byte)
+		defer s.texts.Put(buf)
+		*buf = appendStateless((*buf)[:0], sections)
+		sections = *buf
+	}
+	text := s.source.Text(sections)
+	if old.Via == p.To && s.source.Same(old, text) {
 		s.list.Touch(old.Key, now)
 		return
 	}
-	next := *old
-	next.Via, next.NATNeg, next.Local, next.Seen = via, ps.fixed.natNeg, local, now
-	if err := ps.report.Into(&next); err != nil {
-		s.opt.Log.Debug().Stringer("peer", old.Key.Source).Err(err).Msg("update not taken")
-		return
-	}
+	next := s.source.Next(old, text)
+	next.Via, next.NATNeg, next.Local, next.Seen = p.To, f.natNeg, f.local(old.Local), now
 	s.list.Update(next) // unless it was removed meanwhile
-}
-
-func sameSlice(a, b []netip.AddrPort) bool {
-	return len(a) == len(b) && (len(a) == 0 || &a[0] == &b[0])
 }
 
 // leave takes a server off the list at its own wish.
@@ -409,12 +423,8 @@ func (s *Server) record(v *pending, now time.Time) (master.Server, error) {
 	if v.packet == nil {
 		return master.Server{}, master.ErrNotListed
 	}
-	ps := s.parsers.Get().(*parser)
-	defer s.parsers.Put(ps)
-	if !listed {
-		old = nil
-	}
-	if err := ps.parse(v.packet, old); err != nil {
+	f, err := peek(v.packet)
+	if err != nil {
 		return master.Server{}, err
 	}
 	srv := master.Server{
@@ -423,15 +433,18 @@ func (s *Server) record(v *pending, now time.Time) (master.Server, error) {
 		Origin: master.FromQR2,
 		Public: v.key.Source,
 		Via:    v.via,
-		NATNeg: ps.fixed.natNeg,
-		Local:  ps.fixed.local(nil),
+		NATNeg: f.natNeg,
+		Local:  f.local(nil),
 		Seen:   now,
+	}
+	if listed {
+		srv.Rules = old.Rules // its names will probably come again
 	}
 	if s.opt.Locate != nil {
 		srv.Country, srv.Region = s.opt.Locate(v.key.Source.Addr())
 	}
-	err := ps.report.Into(&srv)
-	return srv, err
+	s.source.Into(&srv, s.source.Text(appendStateless(nil, v.packet[header:])))
+	return srv, nil
 }
 
 // response checks the answer to a challenge.

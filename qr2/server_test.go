@@ -559,11 +559,12 @@ func TestServerThatIsRemovedStaysRemoved(t *testing.T) {
 	old := h.register("hostname", "a")
 	// The list loses the server between the look at the record and the update.
 	in.list.Remove(h.key())
-	p := &parser{registry: in.list}
-	if err := p.parse(h.heartbeat("hostname", "b"), old); err != nil {
+	p := netserve.Packet{Data: h.heartbeat("hostname", "b"), From: h.addr, To: masterAddr}
+	f, err := peek(p.Data)
+	if err != nil {
 		t.Fatal(err)
 	}
-	in.update(p, old, masterAddr, time.Now())
+	in.update(&f, p, old, time.Now())
 	if h.listed() {
 		t.Error("an update brought a removed server back")
 	}

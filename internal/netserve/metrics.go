@@ -138,16 +138,16 @@ func (m *Metrics) learn(reason string) prometheus.Counter {
 	return c
 }
 
-func (m *Metrics) received(bytes int) {
+func (m *Metrics) received(packets, bytes int) {
 	if m != nil {
-		m.packetsIn.Inc()
+		m.packetsIn.Add(float64(packets))
 		m.bytesIn.Add(float64(bytes))
 	}
 }
 
-func (m *Metrics) sent(bytes int) {
+func (m *Metrics) sent(packets, bytes int) {
 	if m != nil {
-		m.packetsOut.Inc()
+		m.packetsOut.Add(float64(packets))
 		m.bytesOut.Add(float64(bytes))
 	}
 }

@@ -10,9 +10,9 @@ import (
 func TestServicesShareOneRegistry(t *testing.T) {
 	reg := prometheus.NewRegistry()
 	a, b := NewMetrics(reg, "a", "known"), NewMetrics(reg, "b")
-	a.received(10)
-	b.received(1)
-	b.received(2)
+	a.received(1, 10)
+	b.received(1, 1)
+	b.received(1, 2)
 	a.Drop("known")
 	b.Drop("new")
 	b.Drop("new")
@@ -74,8 +74,8 @@ func TestCountingDoesNotAllocate(t *testing.T) {
 	m.Drop("reason")
 	if got := testing.AllocsPerRun(100, func() {
 		m.Drop("reason")
-		m.received(1000)
-		m.sent(7)
+		m.received(1, 1000)
+		m.sent(1, 7)
 	}); got != 0 {
 		t.Errorf("counting allocates %v times, want 0", got)
 	}
@@ -84,8 +84,8 @@ func TestCountingDoesNotAllocate(t *testing.T) {
 func TestNilMetricsCountNothing(t *testing.T) {
 	var m *Metrics
 	m.Drop("reason")
-	m.received(1)
-	m.sent(1)
+	m.received(1, 1)
+	m.sent(1, 1)
 	m.read(1)
 	m.wrote(1)
 	m.panicked()

@@ -3,6 +3,8 @@
 // bounds that do not depend on a protocol (rates, connection counts, time-outs)
 // and contains what goes wrong in one packet or one connection.
 //
+// Where the system can (Linux), datagrams are read and answered in batches.
+//
 // It knows no protocol: it does not look into what it carries, does not frame
 // streams and does not decide who is trusted. Sockets are opened before a
 // service starts and handed in; the two Serve functions end when their context

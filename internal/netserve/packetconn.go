@@ -41,7 +41,7 @@ type ListenOptions struct {
 type PacketConn struct {
 	local   netip.AddrPort
 	sockets []*socket
-	metrics atomic.Pointer[Metrics] // set by ServePackets; counts every send
+	metrics atomic.Pointer[Metrics] // set by ServePackets; counts all datagrams
 }
 
 // ListenPackets opens UDP sockets on address. Network is "udp4" for protocols
@@ -158,22 +158,6 @@ const (
 	control6              // in6_pktinfo, IPv4 addresses mapped
 )
 
-// read reads one datagram into buf; oob is space for control messages. An
-// address that the socket is bound to is not asked for: to is then that one.
-func (s *socket) read(buf, oob []byte) (n int, from netip.AddrPort, to netip.Addr, err error) {
-	if s.control == noControl {
-		n, from, err = s.udp.ReadFromUDPAddrPort(buf)
-		if local := s.conn.local.Addr(); !local.IsUnspecified() {
-			to = local
-		}
-	} else {
-		var oobn int
-		n, oobn, _, from, err = s.udp.ReadMsgUDPAddrPort(buf, oob)
-		to = parseDestination(oob[:oobn])
-	}
-	return n, netip.AddrPortFrom(from.Addr().Unmap(), from.Port()), to, err
-}
-
 // WritePacket implements PacketWriter.
 func (s *socket) WritePacket(data []byte, from netip.Addr, to netip.AddrPort) error {
 	var err error
@@ -188,7 +172,7 @@ func (s *socket) WritePacket(data []byte, from netip.Addr, to netip.AddrPort) er
 		m.Drop(dropWriteError)
 		return err
 	}
-	m.sent(len(data))
+	m.sent(1, len(data))
 	return nil
 }
 

@@ -24,7 +24,7 @@ const (
 // Packet is one received datagram. Data is only valid during the call.
 type Packet struct {
 	Data []byte         // 0 to 65,507 bytes
-	From netip.AddrPort // sender, IPv4 addresses unmapped
+	From netip.AddrPort // sender, IPv4 addresses unmapped; an IPv6 zone is a number on Linux
 	// To is the local address that it was sent to; zero if the platform does
 	// not say (wildcard sockets on systems other than Linux and macOS) or if no
 	// answer can leave from it (multicast). For a broadcast on Linux it is the
@@ -33,18 +33,21 @@ type Packet struct {
 	To netip.Addr
 }
 
-// PacketWriter sends datagrams from a socket. It may be used concurrently, and
-// also after the call in which a handler got it, until the socket is closed.
+// PacketWriter sends datagrams from a socket. That of a PacketConn may be used
+// concurrently until the socket is closed. That which a handler is given belongs
+// to the call: short datagrams may leave a moment after it, together with those
+// of other calls and in their order, and if the system then does not take one,
+// that is counted as a drop and not returned.
 type PacketWriter interface {
 	// WritePacket sends data to `to`, leaving from the local address `from`.
 	// With a zero `from` the system chooses; `from` matters only on a socket that
 	// is bound to a wildcard address, and there only on Linux and macOS (on others,
 	// Windows included, the system always chooses: bind to the address itself on a
-	// host with several). data is not kept. It waits while the send buffer is full.
+	// host with several). data is not kept after the call. It waits while the send buffer is full.
 	WritePacket(data []byte, from netip.Addr, to netip.AddrPort) error
 }
 
-// PacketHandler handles datagrams. ServePacket must not keep p.Data and must
+// PacketHandler handles datagrams. ServePacket must not keep w or p.Data and must
 // not block: nothing else is read from that reader meanwhile. It is called
 // concurrently when there is more than one socket or reader. A panic in it is
 // contained: it costs that packet, is counted and logged.
@@ -110,11 +113,13 @@ type packetReader struct {
 
 // run reads until ctx ends (nil) or the socket is broken.
 func (r *packetReader) run(ctx context.Context) error {
-	buf := make([]byte, packetBuffer)
-	oob := make([]byte, controlSpace)
+	b, err := newBatch(r.sock)
+	if err != nil {
+		return fmt.Errorf("serve packets on %s: %w", r.sock.conn.local, err)
+	}
 	pause := backoff{free: readErrorsFree, first: readPauseFirst, most: readPauseMost}
 	for {
-		n, from, to, err := r.sock.read(buf, oob)
+		n, err := b.fill()
 		if err != nil {
 			if ctx.Err() != nil {
 				return nil
@@ -130,12 +135,14 @@ func (r *packetReader) run(ctx context.Context) error {
 			continue
 		}
 		pause.reset()
-		r.metrics.received(n)
-		r.serve(Packet{Data: buf[:n], From: from, To: to})
+		for i := range n {
+			r.serve(b, b.packet(i))
+		}
+		b.flush()
 	}
 }
 
-func (r *packetReader) serve(p Packet) {
+func (r *packetReader) serve(w PacketWriter, p Packet) {
 	defer r.panics.contain("packet")
-	r.handler.ServePacket(r.sock, p)
+	r.handler.ServePacket(w, p)
 }

@@ -1,0 +1,145 @@
+package master
+
+import (
+	"hash/maphash"
+	"sync"
+	"sync/atomic"
+)
+
+// content is what a server says about itself. All records that say the same
+// share one. It either comes from a [Report], or as text that is read when
+// somebody asks for a value: most reports are replaced by the next one before
+// anybody does.
+//
+// Whether the next report says anything new is seen from a digest of the text:
+// with many servers the last text of this one has long left the processor's
+// caches, and to fetch it would cost more than all the rest.
+type content struct {
+	read     atomic.Pointer[values] // nil until the text was read
+	source   *Source                // reads the text
+	digest   uint64                 // of the text
+	expected Shape                  // names of the last report of the server that was read
+
+	mu   sync.Mutex // held while the text is read
+	text string     // guarded by mu; empty once it was read
+}
+
+// into makes c what a record says.
+func (c *content) into(s *Server) {
+	s.Rules = Fields{c}
+	s.Players = Table{content: c}
+	s.Teams = Table{content: c, teams: true}
+}
+
+// values returns what the server says, read from the text if nobody has yet.
+func (c *content) values() *values {
+	if v := c.read.Load(); v != nil {
+		return v
+	}
+	return c.readText()
+}
+
+func (c *content) readText() *values {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if v := c.read.Load(); v != nil {
+		return v
+	}
+	v := c.source.values(c.text, c.expected)
+	c.text = "" // its memory is free for other reports
+	c.read.Store(v)
+	return v
+}
+
+// shape returns the names that the next report will probably have.
+func (c *content) shape() Shape {
+	if c == nil {
+		return Shape{}
+	}
+	if v := c.read.Load(); v != nil {
+		return Shape{v.rules.names, v.players.names, v.teams.names}
+	}
+	return c.expected
+}
+
+// Shape is the names of the three sections of a report. Each may be nil.
+type Shape struct{ Rules, Players, Teams *Names }
+
+// Decoder reads reports of one protocol. It is called by whoever is the first
+// to read a record, from any goroutine, and once per text.
+type Decoder interface {
+	// Decode fills an empty report from a text. expected are the names that the
+	// server reported before; a guess that saves work. Text that makes no sense
+	// is left out of the report. Decode may call Registry.Names and must not call
+	// other methods of the registry.
+	Decode(text string, expected Shape, into *Report)
+}
+
+// Source makes records from reports that are read later. It may be used
+// concurrently.
+type Source struct {
+	decoder Decoder
+	seed    maphash.Seed // secret, so that nobody can make two texts look the same
+	reports sync.Pool    // of *Report
+}
+
+// NewSource returns a Source whose texts d reads.
+func NewSource(d Decoder) *Source {
+	return &Source{decoder: d, seed: maphash.MakeSeed(), reports: sync.Pool{New: func() any { return new(Report) }}}
+}
+
+// Text is a report as it came, in the caller's memory.
+type Text struct {
+	bytes  []byte
+	digest uint64
+}
+
+// Text returns a text that Same and Into take. It does not copy b.
+func (src *Source) Text(b []byte) Text { return Text{b, maphash.Bytes(src.seed, b)} }
+
+// Same reports whether the record was made from this very text. A record that
+// was made otherwise, and may say the same, is not the same. Texts are told
+// apart by 64 bits of a keyed hash.
+func (src *Source) Same(s *Server, t Text) bool {
+	c := s.Rules.content
+	return c != nil && c.source == src && c.digest == t.digest
+}
+
+// Into puts a text into a record that is not listed yet; what the record said
+// before, or the one that it is a copy of, is replaced. The text is copied. Its
+// length is for the caller to bound: it is kept until it is read.
+func (src *Source) Into(s *Server, t Text) {
+	c := &content{}
+	src.fill(c, s, t)
+	c.into(s)
+}
+
+// Next returns a copy of a record, not listed yet, into which it has put a text
+// as Into does. Record and content share one piece of memory.
+func (src *Source) Next(old *Server, t Text) *Server {
+	next := &struct {
+		Server
+		content
+	}{Server: *old}
+	src.fill(&next.content, old, t)
+	next.into(&next.Server)
+	return &next.Server
+}
+
+func (src *Source) fill(c *content, old *Server, t Text) {
+	c.source, c.digest, c.text = src, t.digest, string(t.bytes)
+	c.expected = old.Rules.content.shape()
+}
+
+// values reads a text.
+func (src *Source) values(text string, expected Shape) *values {
+	r := src.reports.Get().(*Report)
+	defer src.reports.Put(r)
+	r.Reset()
+	src.decoder.Decode(text, expected, r)
+	v, err := r.values()
+	if err != nil {
+		return &values{} // the decoder must not fill it so; there is nobody left to tell
+	}
+	return v
+}
