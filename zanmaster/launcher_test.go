@@ -156,7 +156,7 @@ func TestListIsCodedOncePerChange(t *testing.T) {
 	srv, _ := z.opt.Registry.At(g.addr)
 	next := *srv
 	next.Country = "FI"
-	z.opt.Registry.Update(next)
+	z.opt.Registry.Update(&next)
 	if again := z.lists(now); &again.packets[0][0] != &first.packets[0][0] {
 		t.Error("list is coded again although it says the same")
 	}

@@ -241,5 +241,5 @@ func (p *Prober) learn(key master.Key, info *wire.Info) {
 		p.opt.Log.Debug().Stringer("peer", key.Source).Err(err).Msg("answer not taken")
 		return
 	}
-	p.opt.Registry.Update(next)
+	p.opt.Registry.Update(&next)
 }
