@@ -7,9 +7,10 @@ import (
 	"weak"
 )
 
-// MaxNames is the largest number of field names in one report. A heartbeat of
-// 4,096 bytes cannot hold more pairs than that.
-const MaxNames = 2048
+// MaxNames is the largest number of field names in one report. Hosts know at
+// most 254 kinds of field; names that nobody else reports cost about a hundred
+// bytes each.
+const MaxNames = 512
 
 // maxInterned bounds the table of shared name lists. A list that finds the
 // table full is used all the same, it is only not shared.

