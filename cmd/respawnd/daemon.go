@@ -47,6 +47,7 @@ type daemon struct {
 
 	intake     *qr2.Server    // nil if the service is off
 	browseGate *netserve.Gate // nil if the service is off
+	legacyGate *netserve.Gate // nil if the service is off
 	negotiator *natneg.Server // nil if the service is off
 	services   []service
 	started    time.Time
@@ -281,7 +282,7 @@ func (d *daemon) reloadNow(ctx context.Context) {
 	}
 	d.cfg.QR2, d.cfg.Net = keepSockets(d.cfg.QR2, cfg.QR2), cfg.Net
 	d.cfg.Master = cfg.Master
-	d.cfg.ServerBrowse, d.cfg.NATNeg = cfg.ServerBrowse, cfg.NATNeg
+	d.cfg.ServerBrowse, d.cfg.LegacyList, d.cfg.NATNeg = cfg.ServerBrowse, cfg.LegacyList, cfg.NATNeg
 	d.saveEvery.Store(int64(cfg.Master.SaveEvery))
 	d.registry.SetLimits(d.listLimits())
 	if d.intake != nil {
@@ -292,6 +293,9 @@ func (d *daemon) reloadNow(ctx context.Context) {
 	}
 	if d.browseGate != nil {
 		d.browseGate.SetLimits(d.browseLimits())
+	}
+	if d.legacyGate != nil {
+		d.legacyGate.SetLimits(d.legacyLimits())
 	}
 	d.log.Info().Int("games", d.catalogue.Catalog().Len()).Int("bans", len(d.bans.List())).Msg("reloaded games, bans and limits")
 }
