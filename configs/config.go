@@ -43,7 +43,7 @@ type Config struct {
 	QR2          QR2
 	Master       Master
 	ServerBrowse ServerBrowse
-	LegacyList   Endpoint
+	LegacyList   LegacyList
 	Accounts     Accounts
 	GPCM         GPCM
 	GPSP         GPSP
@@ -120,6 +120,17 @@ type ServerBrowse struct {
 	MessageRate   int // messages per second and connection
 	MessageBurst  int // messages
 	LenientFilter bool
+}
+
+// LegacyList is section legacylist.
+type LegacyList struct {
+	Listen         string
+	MaxConns       int
+	MaxPerAddr     int // connections
+	Rate           int // new connections per second and address
+	Burst          int // new connections
+	StrictValidate bool
+	LenientFilter  bool
 }
 
 // Accounts is section accounts.

@@ -80,6 +80,13 @@ func (c *Config) keys() []key {
 		toggle("serverbrowse.lenient_filter", &c.ServerBrowse.LenientFilter),
 
 		one("legacylist.listen", &c.LegacyList.Listen, parseListen),
+		number("legacylist.max_conns", &c.LegacyList.MaxConns, 1, conns),
+		number("legacylist.max_per_addr", &c.LegacyList.MaxPerAddr, 1, conns),
+		number("legacylist.rate", &c.LegacyList.Rate, 1, conns),
+		number("legacylist.burst", &c.LegacyList.Burst, 1, conns),
+		toggle("legacylist.strict_validate", &c.LegacyList.StrictValidate),
+		toggle("legacylist.lenient_filter", &c.LegacyList.LenientFilter),
+
 		one("accounts.key_file", &c.Accounts.KeyFile, parseText),
 		toggle("accounts.keep_passwords", &c.Accounts.KeepPasswords),
 

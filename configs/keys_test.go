@@ -306,6 +306,10 @@ func TestRangesHoldAtTheirEdges(t *testing.T) {
 		"natneg.burst":                  {"0", "1", "1000000", "1000001"},
 		"serverbrowse.message_rate":     {"0", "1", "10000", "10001"},
 		"serverbrowse.message_burst":    {"0", "1", "10000", "10001"},
+		"legacylist.max_conns":          {"0", "1", conns, "1000001"},
+		"legacylist.max_per_addr":       {"0", "1", conns, "1000001"},
+		"legacylist.rate":               {"0", "1", conns, "1000001"},
+		"legacylist.burst":              {"0", "1", conns, "1000001"},
 	}
 	for _, k := range new(Config).keys() {
 		e, found := tests[k.name]

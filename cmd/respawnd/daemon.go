@@ -53,6 +53,7 @@ type daemon struct {
 
 	intake     *qr2.Server    // nil if the service is off
 	browseGate *netserve.Gate // nil if the service is off
+	legacyGate *netserve.Gate // nil if the service is off
 	negotiator *natneg.Server // nil if the service is off
 
 	zan atomic.Pointer[zanmaster.Server] // nil if the service is off
@@ -324,7 +325,8 @@ func (d *daemon) reloadNow(ctx context.Context) {
 	}
 	d.cfg.QR2, d.cfg.Net = keepSockets(d.cfg.QR2, cfg.QR2), cfg.Net
 	d.cfg.Master = cfg.Master
-	d.cfg.ServerBrowse, d.cfg.NATNeg, d.cfg.ZanMaster = cfg.ServerBrowse, cfg.NATNeg, cfg.ZanMaster
+	d.cfg.ServerBrowse, d.cfg.LegacyList = cfg.ServerBrowse, cfg.LegacyList
+	d.cfg.NATNeg, d.cfg.ZanMaster = cfg.NATNeg, cfg.ZanMaster
 	d.saveEvery.Store(int64(cfg.Master.SaveEvery))
 	d.registry.SetLimits(d.listLimits())
 	if d.intake != nil {
@@ -338,6 +340,9 @@ func (d *daemon) reloadNow(ctx context.Context) {
 	d.reloadZanMaster()
 	if d.browseGate != nil {
 		d.browseGate.SetLimits(d.browseLimits())
+	}
+	if d.legacyGate != nil {
+		d.legacyGate.SetLimits(d.legacyLimits())
 	}
 	d.log.Info().Int("games", d.catalogue.Catalog().Len()).Int("bans", len(d.bans.List())).Msg("reloaded games, bans and limits")
 }

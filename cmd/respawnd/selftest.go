@@ -54,6 +54,7 @@ func (p *program) selftest(ctx context.Context, cfg *configs.Config) error {
 	}{
 		{"qr2", cfg.QR2.Listen != "", t.register},
 		{"serverbrowse list", cfg.QR2.Listen != "" && cfg.ServerBrowse.Listen != "", t.list},
+		{"legacylist list", cfg.QR2.Listen != "" && cfg.LegacyList.Listen != "", t.legacyList},
 		{"natneg", cfg.NATNeg.Listen != "", t.negotiate},
 		{"serverbrowse message", cfg.QR2.Listen != "" && cfg.ServerBrowse.Listen != "", t.message},
 	} {

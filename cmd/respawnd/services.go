@@ -36,6 +36,7 @@ var built = []struct {
 }{
 	{"qr2", (*daemon).openQR2},
 	{"serverbrowse", (*daemon).openServerBrowse},
+	{"legacylist", (*daemon).openLegacyList},
 	{"gpcm", (*daemon).openGPCM},
 	{"gpsp", (*daemon).openGPSP},
 	{"natneg", (*daemon).openNATNeg},

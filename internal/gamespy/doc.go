@@ -12,6 +12,10 @@
 // byte that went through it: [Cipher]. The plain bytes before it carry the
 // server's half of the key: [AppendCryptHeader], [BrowseKey].
 //
+// Old lists. The list protocol before that one knows two further encryptions,
+// and an answer to its greeting for each: [Enctype1], [TreeCipher],
+// [AppendValidate], [CheckValidate].
+//
 // Backslash text. The oldest formats and the presence services write
 //
 //	\key\value\key\value\final\

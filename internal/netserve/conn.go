@@ -137,6 +137,17 @@ func (c *Conn) check(err error, d *deadline, reason string) {
 // Close closes the connection; reads and writes under way end.
 func (c *Conn) Close() error { return c.raw.Close() }
 
+// CloseWrite ends the own direction: the peer reads what was written and then
+// the end, and can still be read from. A connection of another kind than TCP
+// may not be able to; the error is then errors.ErrUnsupported.
+func (c *Conn) CloseWrite() error {
+	half, ok := c.raw.(interface{ CloseWrite() error })
+	if !ok {
+		return errors.ErrUnsupported
+	}
+	return half.CloseWrite()
+}
+
 // SetReadDeadline sets a time after which reads fail, also those under way, in
 // addition to the bounds of the connection: the earlier one counts. Passing it
 // does not close the connection. A zero t removes it.

@@ -211,3 +211,50 @@ func TestConnWithoutIPAddressesHasZeroOnes(t *testing.T) {
 		t.Errorf("RemoteAddr, LocalAddr = %v, %v, want those of the connection", c.RemoteAddr(), c.LocalAddr())
 	}
 }
+
+func TestCloseWriteEndsOneDirection(t *testing.T) {
+	ln, err := new(net.ListenConfig).Listen(t.Context(), "tcp4", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = ln.Close() }()
+	far, err := new(net.Dialer).DialContext(t.Context(), "tcp4", ln.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = far.Close() }()
+	raw, err := ln.Accept()
+	if err != nil {
+		t.Fatal(err)
+	}
+	opt := ConnOptions{}.withDefaults()
+	c := newConn(raw, time.Now(), &opt)
+	defer func() { _ = c.Close() }()
+	if _, err := c.Write([]byte("last words")); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.CloseWrite(); err != nil {
+		t.Fatalf("CloseWrite: %v", err)
+	}
+	if got, err := io.ReadAll(far); string(got) != "last words" || err != nil {
+		t.Errorf("the peer read %q, %v, want all that was written and the end", got, err)
+	}
+	if _, err := far.Write([]byte("x")); err != nil {
+		t.Fatal(err)
+	}
+	var b [1]byte
+	if n, err := c.Read(b[:]); n != 1 || err != nil {
+		t.Errorf("Read after CloseWrite = %d, %v, want 1, nil", n, err)
+	}
+}
+
+func TestCloseWriteOfAConnectionThatCannot(t *testing.T) {
+	near, far := net.Pipe()
+	defer func() { _ = far.Close() }()
+	opt := ConnOptions{}.withDefaults()
+	c := newConn(near, time.Now(), &opt)
+	defer func() { _ = c.Close() }()
+	if err := c.CloseWrite(); !errors.Is(err, errors.ErrUnsupported) {
+		t.Errorf("CloseWrite = %v, want %v", err, errors.ErrUnsupported)
+	}
+}

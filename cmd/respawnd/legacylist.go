@@ -1,0 +1,38 @@
+package main
+
+import (
+	"context"
+
+	"github.com/respawnd/respawnd/configs"
+	"github.com/respawnd/respawnd/internal/netserve"
+	"github.com/respawnd/respawnd/master/legacylist"
+)
+
+func (d *daemon) openLegacyList(ctx context.Context, l configs.Listener) (service, error) {
+	ln, err := listen(ctx, "tcp4", l.Address)
+	if err != nil {
+		return service{}, err
+	}
+	c := d.cfg.LegacyList
+	d.legacyGate = netserve.NewGate(d.legacyLimits())
+	s := legacylist.New(legacylist.Options{
+		Registry: d.registry, Games: d.catalogue.Catalog(), Rooms: d.catalogue.Rooms, Banned: d.banned,
+		StrictValidate: c.StrictValidate, LenientFilter: c.LenientFilter,
+		Conn:       netserve.ConnOptions{Gate: d.legacyGate, Grace: grace},
+		Log:        d.log.With().Str("service", "legacylist").Logger(),
+		Metrics:    netserve.NewMetrics(d.metrics, "legacylist", legacylist.DropReasons()...),
+		Registerer: d.metrics,
+	})
+	return service{
+		address: ln.Addr(),
+		serve:   func(ctx context.Context) error { return s.Serve(ctx, ln) },
+		close:   closeOnce(ln),
+	}, nil
+}
+
+func (d *daemon) legacyLimits() netserve.ConnOptions {
+	c := d.cfg.LegacyList
+	return netserve.ConnOptions{
+		MaxConns: c.MaxConns, MaxPerAddr: c.MaxPerAddr, Rate: float64(c.Rate), Burst: c.Burst, Exempt: d.trusted(),
+	}
+}

@@ -1,0 +1,145 @@
+package legacylist
+
+import (
+	"encoding/binary"
+	"net/netip"
+	"strings"
+
+	"github.com/respawnd/respawnd/internal/gamespy"
+	"github.com/respawnd/respawnd/master"
+	"github.com/respawnd/respawnd/master/filter"
+)
+
+// A filter may take this many steps for one list, so that nobody can keep a
+// processor busy with one line of text. Filters of real games take a few dozen
+// steps per server.
+const (
+	filterSteps          = 2_000_000
+	filterStepsPerServer = 400
+)
+
+// infoFields are the columns of a table of servers. The first one is the
+// address; the others are what hosts of the time report of themselves.
+var infoFields = [...]string{
+	"ip", "hostname", "gamever", "location", "hostport", "mapname", "gametype", "gamemode", "numplayers", "maxplayers", "password",
+}
+
+// serverRow is a server as a filter sees it.
+type serverRow struct {
+	server *master.Server
+	names  []string // of the filter
+}
+
+// Field implements filter.Row.
+func (r *serverRow) Field(i int) (string, bool) { return r.server.Field(r.names[i]) }
+
+// buildServers makes the list of the servers of a game as it is now, of whatever
+// origin.
+func buildServers(reg *master.Registry, key viewKey, f *filter.Filter) (*view, error) {
+	servers, serial := reg.Snapshot(key.game, nil)
+	v := &view{serial: serial}
+	row := serverRow{names: f.Names()}
+	budget := filter.Budget{Steps: filterSteps + filterStepsPerServer*len(servers)}
+	var appendServer func([]byte, *master.Server) []byte
+	switch key.mode {
+	case Compact:
+		v.text = make([]byte, 0, compactSize*len(servers)+len(gamespy.Final))
+		appendServer = appendCompact
+	case Info:
+		v.text = appendFieldNames(nil, infoFields[:])
+		appendServer = appendInfo
+	default:
+		appendServer = appendPlain
+	}
+	for _, s := range servers {
+		if !listable(s.Public) {
+			continue
+		}
+		if !f.Trivial() {
+			row.server = s
+			if !f.Match(&row, &budget) {
+				if budget.Exhausted() {
+					return nil, endedExpensive
+				}
+				continue
+			}
+		}
+		v.text = appendServer(v.text, s)
+		v.rows++
+	}
+	v.finish()
+	return v, nil
+}
+
+// finish ends the text. A table without rows is the end mark alone.
+func (v *view) finish() {
+	if v.rows == 0 {
+		v.text = v.text[:0]
+	}
+	v.text = append(v.text, gamespy.Final...)
+}
+
+// compactSize is the size of a server in a compact list.
+const compactSize = 6
+
+// listable tells whether a list has room for an address: it must be IPv4, and
+// in a compact list it must not read as the end mark.
+func listable(a netip.AddrPort) bool {
+	if !a.Addr().Is4() {
+		return false
+	}
+	b := packed(a)
+	return string(b[:]) != gamespy.Final[:compactSize]
+}
+
+func packed(a netip.AddrPort) (b [compactSize]byte) {
+	ip := a.Addr().As4()
+	copy(b[:], ip[:])
+	binary.BigEndian.PutUint16(b[len(ip):], a.Port())
+	return b
+}
+
+func appendCompact(dst []byte, s *master.Server) []byte {
+	b := packed(s.Public)
+	return append(dst, b[:]...)
+}
+
+func appendPlain(dst []byte, s *master.Server) []byte {
+	return s.Public.AppendTo(append(dst, `\ip\`...))
+}
+
+func appendInfo(dst []byte, s *master.Server) []byte {
+	dst = s.Public.AppendTo(append(dst, '\\'))
+	for _, name := range infoFields[1:] {
+		value, _ := s.Field(name)
+		dst = appendValue(dst, value)
+	}
+	return dst
+}
+
+// appendFieldNames appends the head of a table.
+func appendFieldNames(dst []byte, names []string) []byte {
+	dst = appendNumber(append(dst, `\fieldcount`...), len(names))
+	for _, name := range names {
+		dst = append(append(dst, '\\'), name...)
+	}
+	return dst
+}
+
+// appendValue appends a value of a table. There is no way to write a backslash
+// in it, and one that is the word of the end mark would end the list of
+// everybody.
+func appendValue(dst []byte, value string) []byte {
+	dst = append(dst, '\\')
+	if strings.EqualFold(value, "final") {
+		return append(append(dst, value...), '.')
+	}
+	start := len(dst)
+	dst = append(dst, value...)
+	for i := start; i < len(dst); i++ {
+		if dst[i] == '\\' || dst[i] == 0 {
+			dst[i] = '.'
+		}
+	}
+	return dst
+}

@@ -1,0 +1,139 @@
+package legacylist
+
+import (
+	"encoding/binary"
+	"errors"
+	"net/netip"
+	"strconv"
+	"strings"
+
+	"github.com/respawnd/respawnd/internal/gamespy"
+)
+
+// greeting is what the master says first. The challenge follows, and nothing
+// else.
+const (
+	greeting     = `\basic\\secure\`
+	challengeLen = 6
+)
+
+// GreetingLen is the size of the greeting in bytes.
+const GreetingLen = len(greeting) + challengeLen
+
+// Errors of a client.
+var (
+	ErrGreeting = errors.New("legacylist: not a greeting")
+	ErrList     = errors.New("legacylist: not a list of servers")
+	ErrRefused  = errors.New("legacylist: the master refused")
+)
+
+// ParseGreeting returns the challenge in the first [GreetingLen] bytes of the
+// master.
+func ParseGreeting(b []byte) (challenge string, err error) {
+	challenge, ok := strings.CutPrefix(string(b), greeting)
+	if !ok || len(challenge) != challengeLen {
+		return "", ErrGreeting
+	}
+	return challenge, nil
+}
+
+// Request is what a client asks for.
+type Request struct {
+	Engine  string // the client's own game
+	Secret  string // of Engine
+	Enctype int    // 0 to 2
+	Mode    Mode
+	Game    string // whose servers are wanted
+	Filter  string // empty: all of them
+}
+
+// AppendTo appends the two messages that answer a greeting, and returns the
+// longer slice. The error is gamespy.ErrUnwritable.
+func (r Request) AppendTo(dst []byte, challenge string) ([]byte, error) {
+	var hello, list gamespy.Message
+	hello.Add("gamename", r.Engine)
+	hello.Add("gamever", "2")
+	hello.Add("location", "0")
+	hello.Add("validate", string(gamespy.AppendValidate(nil, r.Enctype, r.Secret, challenge)))
+	hello.Add("enctype", strconv.Itoa(r.Enctype))
+	list.Add("list", string(r.Mode))
+	list.Add("gamename", r.Game)
+	if r.Filter != "" {
+		list.Add("where", r.Filter)
+	}
+	out, err := hello.AppendTo(dst)
+	if err == nil {
+		out, err = list.AppendTo(append(out, gamespy.Final+`\queryid\1.1\`...))
+	}
+	if err != nil {
+		return dst, err
+	}
+	return append(out, gamespy.Final...), nil
+}
+
+// Decode returns the list in stream, which is all that the master sent after the
+// request, as it was before encryption. The error is [ErrRefused] or
+// gamespy.ErrListHeader. A refusal at enctype 0 looks like an empty list.
+func (r Request) Decode(challenge string, stream []byte) ([]byte, error) {
+	if strings.HasPrefix(string(stream), `\fatal\`) {
+		return nil, ErrRefused
+	}
+	switch r.Enctype {
+	case 1:
+		return gamespy.DecodeEnctype1(challenge, stream)
+	case 2:
+		key, list, err := gamespy.ParseEnctype2Header(stream, r.Secret)
+		if err != nil {
+			return nil, err
+		}
+		tree := gamespy.NewTreeCipher(key)
+		out := make([]byte, len(list))
+		tree.XOR(out, list)
+		return out, nil
+	}
+	return stream, nil
+}
+
+// ParseCompact reads a decoded list of mode [Compact]. The end mark may be
+// missing. The error is [ErrList].
+func ParseCompact(list []byte) ([]netip.AddrPort, error) {
+	var out []netip.AddrPort
+	for ; len(list) > 0 && string(list) != gamespy.Final; list = list[compactSize:] {
+		if len(list) < compactSize {
+			return nil, ErrList
+		}
+		ip := netip.AddrFrom4([4]byte(list))
+		out = append(out, netip.AddrPortFrom(ip, binary.BigEndian.Uint16(list[4:])))
+	}
+	return out, nil
+}
+
+// ParsePlain reads a list of mode [Plain]. The error is [ErrList].
+func ParsePlain(list []byte) ([]netip.AddrPort, error) {
+	text, ok := strings.CutSuffix(string(list), gamespy.Final)
+	if !ok {
+		return nil, ErrList
+	}
+	var out []netip.AddrPort
+	for text != "" {
+		if text, ok = strings.CutPrefix(text, `\ip\`); !ok {
+			return nil, ErrList
+		}
+		end := strings.IndexByte(text, '\\')
+		if end < 0 {
+			end = len(text)
+		}
+		a, err := netip.ParseAddrPort(text[:end])
+		if err != nil {
+			return nil, ErrList
+		}
+		out = append(out, a)
+		text = text[end:]
+	}
+	return out, nil
+}
+
+// appendNumber appends a value that is a number.
+func appendNumber(dst []byte, n int) []byte {
+	return strconv.AppendInt(append(dst, '\\'), int64(n), 10)
+}

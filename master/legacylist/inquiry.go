@@ -1,0 +1,99 @@
+package legacylist
+
+import (
+	"strings"
+)
+
+// Mode is the form of a list.
+type Mode string
+
+// The modes. A client that names any other one gets Plain.
+const (
+	Plain   Mode = ""       // addresses as text
+	Compact Mode = "cmp"    // addresses as 6 bytes each
+	Info    Mode = "info2"  // a table of servers
+	Groups  Mode = "groups" // a table of rooms
+)
+
+func parseMode(s string) Mode {
+	switch m := Mode(strings.ToLower(s)); m {
+	case Compact, Info, Groups:
+		return m
+	default:
+		return Plain
+	}
+}
+
+// unreal is the game whose first version introduces itself and asks for nothing.
+const unreal = "unreal"
+
+// inquiry is what a client has said so far. One message may carry all of it, or
+// several may.
+type inquiry struct {
+	introduced bool // it named its own game
+	engine     string
+	validate   string
+	enctype    string // as sent; empty if it was not
+
+	listed bool // it asked for a list
+	mode   Mode
+	game   string // the game that it wants servers of; empty: engine
+	filter string
+}
+
+// wanted returns the game whose servers are asked for, in lower case.
+func (r *inquiry) wanted() string {
+	if r.game == "" {
+		return r.engine
+	}
+	return r.game
+}
+
+// take reads one message. Its fields have a meaning of their own each, in
+// whatever order they come, but that gamename means the wanted game once a list
+// was asked for. Fields that it does not know are passed over.
+func (r *inquiry) take(text string) {
+	_, rest, _ := strings.Cut(text, `\`)
+	for rest != "" {
+		var key string
+		key, rest, _ = strings.Cut(rest, `\`)
+		key = strings.ToLower(strings.Trim(key, blanks))
+		if key == "" || key == "basic" {
+			continue // a backslash too many, or a key without a value
+		}
+		value, after, _ := strings.Cut(rest, `\`)
+		if key == "list" && isKey(value) {
+			value, after = "", rest // the mode was left out
+		}
+		rest = after
+		r.set(key, strings.Trim(value, blanks))
+	}
+}
+
+// blanks are what clients put around their messages.
+const blanks = "\r\n "
+
+// isKey tells a key from a mode that was left out.
+func isKey(s string) bool {
+	return strings.EqualFold(s, "gamename") || strings.EqualFold(s, "where")
+}
+
+func (r *inquiry) set(key, value string) {
+	switch key {
+	case "gamename":
+		value = strings.ToLower(value)
+		if r.listed {
+			r.game = value
+		} else {
+			r.engine, r.introduced = value, true
+		}
+	case "validate":
+		r.validate = value
+	case "enctype":
+		r.enctype = value
+	case "list":
+		r.listed, r.mode = true, parseMode(value)
+	case "where":
+		r.filter = value
+	}
+}

@@ -1,0 +1,146 @@
+package legacylist
+
+import (
+	"crypto/rand"
+	"strconv"
+	"sync"
+
+	"github.com/respawnd/respawnd/internal/games"
+	"github.com/respawnd/respawnd/internal/gamespy"
+	"github.com/respawnd/respawnd/master/filter"
+)
+
+// chunkSize is how much of a list is encoded and written at a time. A
+// connection never holds more of a list than this.
+const chunkSize = 32 << 10
+
+// chunks hands out the buffers in which lists are encoded.
+type chunks struct{ pool sync.Pool }
+
+func (c *chunks) get() *[chunkSize]byte {
+	if b, ok := c.pool.Get().(*[chunkSize]byte); ok {
+		return b
+	}
+	return new([chunkSize]byte)
+}
+
+// maxEnctype is the highest enctype there is.
+const maxEnctype = 2
+
+// enctypeOf reads the enctype of a request. Clients older than the field do not
+// send it.
+func enctypeOf(text string) (int, bool) {
+	if text == "" {
+		return 0, true
+	}
+	n, err := strconv.Atoi(text)
+	return n, err == nil && n >= 0 && n <= maxEnctype
+}
+
+// list answers a request. The error is an ended or comes from the connection.
+func (x *session) list(r *inquiry) error {
+	enctype, ok := enctypeOf(r.enctype)
+	if !ok {
+		return endedEnctype
+	}
+	x.server.metrics.client(enctype)
+	game, known := x.server.opt.Games.Lookup(r.wanted())
+	secret, err := x.validate(r, enctype, game)
+	if err != nil {
+		return err
+	}
+	if !known {
+		x.server.metrics.list(listUnknown)
+		return x.send(emptyView, r.mode, enctype, secret)
+	}
+	v, err := x.server.view(game, r)
+	if err != nil {
+		return err
+	}
+	if err := x.server.views.begin(v); err != nil {
+		return err
+	}
+	defer x.server.views.end(v)
+	x.server.metrics.sent(v)
+	return x.send(v, r.mode, enctype, secret)
+}
+
+// validate checks the answer to the greeting and returns the secret that it was
+// made with. A wrong answer is forgiven to clients that read the list as it is,
+// unless the wanted game forbids it: tools send any text. Without the right
+// secret the others could not read the list.
+func (x *session) validate(r *inquiry, enctype int, wanted games.Game) (secret string, err error) {
+	own, _ := x.server.opt.Games.Lookup(r.engine)
+	secret, ok := gamespy.CheckValidate(enctype, own.Secrets, x.challenge, []byte(r.validate))
+	x.server.metrics.validation(ok)
+	switch {
+	case ok || enctype == 0 && !wanted.Policy.StrictLegacyValidate.Or(x.server.opt.StrictValidate):
+		return secret, nil
+	case !own.Usable():
+		return "", endedSecret
+	}
+	return "", endedValidation
+}
+
+// send writes a list in the form of the enctype.
+func (x *session) send(v *view, mode Mode, enctype int, secret string) error {
+	switch enctype {
+	case 1:
+		list := v.list(mode == Compact)
+		var noise [gamespy.Enctype1Noise]byte
+		_, _ = rand.Read(noise[:]) // never returns an error
+		e, header := gamespy.NewEnctype1(x.challenge, len(list), &noise)
+		return x.encode(header, list, e.Encode)
+	case 2:
+		var key [gamespy.Enctype2Key]byte
+		_, _ = rand.Read(key[:])
+		tree := gamespy.NewTreeCipher(key[:])
+		return x.encode(gamespy.AppendEnctype2Header(nil, secret, key[:]), v.list(false), tree.XOR)
+	}
+	for list := v.list(false); len(list) > 0; {
+		n := min(len(list), chunkSize)
+		if _, err := x.out.Write(list[:n]); err != nil {
+			return err
+		}
+		list = list[n:]
+	}
+	return nil
+}
+
+// encode writes header and, run through scramble piece by piece, list.
+func (x *session) encode(header, list []byte, scramble func(dst, src []byte)) error {
+	buf := x.server.chunks.get()
+	defer x.server.chunks.pool.Put(buf)
+	have := copy(buf[:], header)
+	for {
+		n := min(len(list), chunkSize-have)
+		scramble(buf[have:have+n], list[:n])
+		if _, err := x.out.Write(buf[:have+n]); err != nil {
+			return err
+		}
+		list, have = list[n:], 0
+		if len(list) == 0 {
+			return nil
+		}
+	}
+}
+
+// compile reads a filter. One with a mistake is ignored or refused, as the
+// options say; one that is too long is always refused.
+func (s *Server) compile(text, game string) (*filter.Filter, error) {
+	if len(text) > filter.MaxLength {
+		return nil, endedFilter
+	}
+	f, err := filter.Compile(text)
+	if err == nil {
+		return f, nil
+	}
+	if !s.opt.LenientFilter {
+		return nil, endedFilter
+	}
+	s.metrics.ignored.Inc()
+	s.warn.Do(func() {
+		s.opt.Log.Warn().Err(err).Str("game", game).Str("filter", text).Msg("filter ignored: it is not understood")
+	})
+	return new(filter.Filter), nil
+}
