@@ -1,6 +1,7 @@
 package storagetest
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"iter"
@@ -170,7 +171,11 @@ func testServerLimits(t *testing.T, s storage.Store) {
 	if n != 2 || err != nil {
 		t.Errorf("SaveServers() = %d, %v, want 2 saved", n, err)
 	}
-	differ(t, "servers", collect(t, s.LoadServers(t.Context())), []storage.Server{edge, server(2)})
+	got := collect(t, s.LoadServers(t.Context()))
+	if len(got) == 2 && bytes.Equal(got[0].Rules, edge.Rules) { // comparing them byte by byte takes seconds
+		got[0].Rules, edge.Rules = nil, nil
+	}
+	differ(t, "servers", got, []storage.Server{edge, server(2)})
 }
 
 func testServersCancelled(t *testing.T, s storage.Store) {

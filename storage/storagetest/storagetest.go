@@ -45,7 +45,10 @@ func Run(t *testing.T, open func(t *testing.T) storage.Store) {
 	for name, tests := range groups {
 		t.Run(name, func(t *testing.T) {
 			for name, test := range tests {
-				t.Run(name, func(t *testing.T) { test(t, open(t)) })
+				t.Run(name, func(t *testing.T) {
+					t.Parallel()
+					test(t, open(t))
+				})
 			}
 		})
 	}
