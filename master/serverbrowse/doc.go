@@ -92,8 +92,8 @@
 // data; the client would wait for ever without one.
 //
 // A message for a server is passed on if the server is listed, within the rate
-// of the connection. The browser hears nothing of it. Map loops are not known
-// to any server of ours, so the question gets no answer.
+// of the connection. The browser hears nothing of it. The question for maps is
+// answered with the rules mapname and nextmap; when the map changes is not known.
 //
 // With PushUpdates the list is followed by a key list of texts and then, as
 // things change, by a server entry for every server that came or changed and a

@@ -183,7 +183,9 @@ func (x *session) handle(kind Kind, body []byte) error {
 		return x.message(body)
 	case KindPlayerSearch:
 		return x.search(body)
-	default: // keepalives have done their work, maps are never known
+	case KindMapLoop:
+		return x.mapLoop(body)
+	default: // keepalives have done their work
 		return nil
 	}
 }
@@ -200,6 +202,30 @@ func (x *session) info(body []byte) error {
 	}
 	return x.out.send(nil, appendInfo(nil, s, x.port))
 }
+
+// mapLoop tells what a server plays now and, if it says so, next. When the map
+// changes is not known. The client waits for no answer about a server that is
+// not listed.
+func (x *session) mapLoop(body []byte) error {
+	asked, _, err := parseAddress(body)
+	if err != nil {
+		return endedBad
+	}
+	s, ok := x.server.opt.Registry.Find(asked)
+	if !ok {
+		return nil
+	}
+	var maps []string
+	for _, rule := range []string{"mapname", "nextmap"} {
+		if name, _ := s.Rules.Get(rule); name != "" {
+			maps = append(maps, name[:min(len(name), maxMapName)])
+		}
+	}
+	return x.out.send(nil, appendMapLoop(nil, asked, 0, maps))
+}
+
+// maxMapName is how much of the name of a map is told, in bytes.
+const maxMapName = 255
 
 // message passes bytes on to a listed server. The browser hears nothing of it.
 func (x *session) message(body []byte) error {

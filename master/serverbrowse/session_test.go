@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/netip"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -115,6 +116,20 @@ func TestNoServerListIsTheHeaderAlone(t *testing.T) {
 	}
 	if p := b.next(); p.Kind != PushServer || p.Entry.Flags&FlagRules == 0 {
 		t.Errorf("answer %+v, want the rules of the server", p)
+	}
+}
+
+func TestMapLoopTellsTheMapAndTheNext(t *testing.T) {
+	f := start(t, nil)
+	put(t, f.reg, "gmtest", "192.0.2.60:6500", []string{"mapname", "dm1", "nextmap", "dm2"}, nil)
+	b := f.connect(t)
+	b.ask(request(func(r *ListRequest) { r.Options = NoServerList }))
+	unknown := netip.MustParseAddrPort("192.0.2.61:6500")
+	asked := netip.MustParseAddrPort("192.0.2.60:6500")
+	b.write(AppendMapLoopRequest(AppendMapLoopRequest(nil, unknown), asked))
+	p := b.next()
+	if p.Kind != PushMapLoop || p.Address != asked || !slices.Equal(p.Maps, []string{"dm1", "dm2"}) {
+		t.Errorf("answer %+v, want the two maps of %v", p, asked)
 	}
 }
 
