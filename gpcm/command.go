@@ -80,7 +80,7 @@ func commands() map[string]*command {
 		{name: "pinvite", tail: "location", fail: codeMessage, change: true, run: (*session).invite},
 		{name: "inviteto", run: (*session).inviteTo},
 
-		{name: "getprofile", fail: codeGetProfile, run: (*session).getProfile},
+		{name: "getprofile", fail: codeGetProfile, pace: paceMessage, run: (*session).getProfile},
 		{name: "updatepro", fail: codeUpdatePro, codes: updateProCode, change: true, run: (*session).updateProfile},
 		{name: "updateui", fail: codeUpdateUI, codes: updateUICode, change: true, run: (*session).updateUser},
 		{

@@ -97,8 +97,9 @@
 //
 // # Delivery
 //
-// A session has a goroutine that reads and carries out, and one that writes
-// from a bounded queue. Nobody waits for somebody else's queue. A newer status
+// A session has a goroutine that reads and carries out, and, while there is
+// something, one that writes from a bounded queue. Nobody waits for somebody
+// else's queue. A newer status
 // of a profile takes the place of one that still waits. Messages are refused
 // when the queue is half full, so that a sender cannot drown a receiver;
 // anything else that finds it full ends the session. Answers wait, at the cost

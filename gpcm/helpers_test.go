@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/md5"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"net"
 	"net/netip"
@@ -326,7 +327,7 @@ func (p *peer) wantEnd() {
 	if err == nil {
 		p.t.Fatalf("received %q, want the end", m)
 	}
-	if ne, ok := err.(net.Error); ok && ne.Timeout() {
+	if ne, ok := errors.AsType[net.Error](err); ok && ne.Timeout() {
 		p.t.Fatal("the connection is still open")
 	}
 }

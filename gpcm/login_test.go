@@ -122,8 +122,10 @@ func TestLoginForms(t *testing.T) {
 		"ticket, partner":            {who: `\lt\` + other, partner: 10, user: other, answer: "10@@"},
 		"ticket as password":         {who: `\lt\` + ours, secret: ours, user: ours},
 		"response in capitals":       {who: `\uniquenick\AnnU`, secret: testPassword, user: "AnnU", response: strings.ToUpper},
-		"response with a tail": {who: `\uniquenick\AnnU`, secret: testPassword, user: "AnnU",
-			response: func(s string) string { return s + "xxgarbage" }},
+		"response with a tail": {
+			who: `\uniquenick\AnnU`, secret: testPassword, user: "AnnU",
+			response: func(s string) string { return s + "xxgarbage" },
+		},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -12,7 +12,7 @@ const (
 	maxQueueBytes  = 256 << 10 // rough size of their texts
 	itemOverhead   = 64        // what an item counts beside its texts
 	coalesceFrom   = 32        // waiting items from which on older statuses are looked for
-	keepItems      = 16        // room for items that an idle session keeps
+	keepItems      = 4         // room for items that an idle session keeps
 	maxWriteBuffer = 32 << 10  // bytes handed to the socket at once, roughly
 )
 
@@ -68,20 +68,22 @@ const (
 )
 
 // outbox is the queue between those who have something for a client and the
-// goroutine that writes to it.
+// goroutine that writes to it. That goroutine only exists while there is
+// something: thousands of clients are idle at a time.
 type outbox struct {
-	wake    chan struct{} // a token: there is something, or it is closed
 	drained chan struct{} // a token: the writer took what there was
 
-	mu     sync.Mutex // guards the fields below
-	items  []item
-	weight int
-	closed bool
-	last   []byte // what is written last
+	mu      sync.Mutex // guards the fields below
+	start   func()     // starts the writer; nil: not yet, what comes waits
+	writing bool       // the writer is there
+	items   []item
+	weight  int
+	closed  bool
+	last    []byte // what is written last
 }
 
 func newOutbox() outbox {
-	return outbox{wake: make(chan struct{}, 1), drained: make(chan struct{}, 1)}
+	return outbox{drained: make(chan struct{}, 1)}
 }
 
 // signal puts a token into c unless there is one.
@@ -148,7 +150,25 @@ func (o *outbox) replace(next item, weight int) bool {
 func (o *outbox) add(next item, weight int) {
 	o.items = append(o.items, next)
 	o.weight += weight
-	signal(o.wake)
+	o.work()
+}
+
+// work starts the writer if there is something for it. The lock is held, so
+// that after close nobody starts it.
+func (o *outbox) work() {
+	if o.start != nil && !o.writing && (len(o.items) > 0 || o.last != nil) {
+		o.writing = true
+		o.start()
+	}
+}
+
+// open lets the writer begin; start is called each time when there is something
+// to write and nobody who does, with a lock held.
+func (o *outbox) open(start func()) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.start = start
+	o.work()
 }
 
 // push queues something for the client who asked for it. It always has room:
@@ -178,14 +198,23 @@ func (o *outbox) half() bool {
 	return !o.closed && o.fuller(2, 0)
 }
 
-// take hands over everything that waits and keeps spare for what comes. When
-// closed is true there will be nothing more, and last is to be written.
-func (o *outbox) take(spare []item) (items []item, last []byte, closed bool) {
+// take hands over everything that waits, and what is to be written last if the
+// box is closed, and keeps spare for what comes. Not more: there is nothing, and
+// the writer that asked has to go.
+func (o *outbox) take(spare []item) (items []item, last []byte, more bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	items, o.items, o.weight = o.items, spare, 0
 	signal(o.drained)
-	return items, o.last, o.closed
+	if len(o.items) == 0 && o.last == nil {
+		o.writing = false
+		if cap(o.items) == 0 {
+			o.items = spare
+		}
+		return nil, nil, false
+	}
+	items, o.items, o.weight = o.items, spare, 0
+	last, o.last = o.last, nil
+	return items, last, true
 }
 
 // close ends the queue. What waits is still written, and last after it.
@@ -196,7 +225,7 @@ func (o *outbox) close(last []byte) {
 		return
 	}
 	o.closed, o.last = true, last
-	signal(o.wake)
+	o.work()
 }
 
 // buffers hands out the memory in which messages are written.

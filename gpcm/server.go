@@ -78,7 +78,7 @@ type Options struct {
 	Policy // replaced by SetPolicy
 
 	LoginTime     time.Duration // 0: DefaultLoginTime
-	KeepAlive     time.Duration // 0: DefaultKeepAlive; clients give up at nothing, but keep it under 2 minutes
+	KeepAlive     time.Duration // 0: DefaultKeepAlive; over 2 minutes clients send theirs
 	TicketRenewal time.Duration // 0: DefaultTicketRenewal; keep it under the life of tickets
 
 	// Conn bounds the connections. Its Metrics, Log, FirstByte and Idle are

@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
-	"io"
 	"os"
 	"sync"
 	"time"
@@ -12,7 +11,6 @@ import (
 	"github.com/rs/zerolog"
 	"golang.org/x/time/rate"
 
-	"github.com/respawnd/respawnd/internal/gamespy"
 	"github.com/respawnd/respawnd/internal/netserve"
 	"github.com/respawnd/respawnd/internal/presence"
 	"github.com/respawnd/respawnd/storage"
@@ -98,8 +96,8 @@ var (
 )
 
 // session is one connection. Its goroutine reads and carries out; once it is
-// signed in a second one writes what is in the outbox. Only what presence calls
-// is called from others.
+// signed in a second one, which comes and goes, writes what is in the outbox.
+// Only what presence calls is called from others.
 type session struct {
 	server    *Server
 	conn      *netserve.Conn
@@ -116,8 +114,9 @@ type session struct {
 	changes    *rate.Limiter
 
 	out     outbox
+	silence *time.Timer // nil: the writer may not begin
 	writer  sync.WaitGroup
-	writing bool             // the writer was started
+	failed  bool             // of the writer: the client takes nothing any more
 	unsent  []presence.Event // of the writer, for after its end
 	renewed time.Time        // of the writer: when the client got its ticket
 
@@ -167,34 +166,49 @@ func (x *session) Kick(reason error) {
 	x.kickOnce.Do(func() {
 		x.reason = reason
 		close(x.kicked)
-		_ = x.conn.SetReadDeadline(time.Now()) // its goroutine does the rest
+		x.wake() // its goroutine does the rest
 	})
 }
 
 // ServeConn implements netserve.ConnHandler. It returns when the client has
 // gone, has to go, or ctx ends.
 func (s *Server) ServeConn(ctx context.Context, c *netserve.Conn) {
-	x := &session{
-		server:    s,
-		conn:      c,
-		challenge: s.newChallenge(),
-		out:       newOutbox(),
-		kicked:    make(chan struct{}),
-	}
 	if s.banned(c.Peer().Addr()) {
-		x.drop(endedBanned)
-		_, _ = c.Write(appendError(nil, bannedAddress(), loginRequest()))
+		s.refuseConn(c)
 		return
 	}
-	stop := context.AfterFunc(ctx, func() { _ = c.SetReadDeadline(time.Now()) })
+	x := s.newSession(c)
+	defer x.release(ctx)
+	stop := context.AfterFunc(ctx, x.wake)
 	defer stop()
-	err := x.run(ctx)
-	if why, ok := errors.AsType[ended](err); ok {
-		x.drop(why)
-	}
-	x.finish(ctx, err)
-	x.debug(err).Msg("connection ended")
+	x.finish(ctx, x.run(ctx))
 }
+
+// release makes sure, also after a panic, that nothing is left of the session.
+func (x *session) release(ctx context.Context) {
+	_ = x.conn.Close()
+	if x.signedIn {
+		x.server.opt.Hub.SignOut(ctx, x)
+	}
+	x.stopWriting(nil)
+}
+
+// newSession returns the session of a connection that has just begun.
+func (s *Server) newSession(c *netserve.Conn) *session {
+	return &session{
+		server: s, conn: c, challenge: s.newChallenge(), out: newOutbox(), kicked: make(chan struct{}),
+	}
+}
+
+// refuseConn turns somebody away.
+func (s *Server) refuseConn(c *netserve.Conn) {
+	s.opt.Metrics.Drop(string(endedBanned))
+	banned := &refusal{code: codeLogin, text: "You are banned."}
+	_, _ = c.Write(appendError(nil, banned, loginRequest()))
+}
+
+// wake makes the goroutine of the session look around.
+func (x *session) wake() { _ = x.conn.SetReadDeadline(time.Now()) }
 
 // debug returns a line of the log about the connection.
 func (x *session) debug(err error) *zerolog.Event {
@@ -207,8 +221,6 @@ func (x *session) drop(why ended) { x.server.opt.Metrics.Drop(string(why)) }
 // loginRequest stands for what a client waits for that has not signed in: the
 // id is always the same.
 func loginRequest() *request { return &request{id: loginID, hasID: true} }
-
-func bannedAddress() *refusal { return &refusal{code: codeLogin, text: "You are banned."} }
 
 // randomLetters returns n random capitals.
 func randomLetters(n int) string {
@@ -223,12 +235,7 @@ func randomLetters(n int) string {
 // run greets the client and carries out its commands. The error says why that
 // ended.
 func (x *session) run(ctx context.Context) error {
-	hello := appendPair(nil, "lc", "1")
-	hello = appendPair(hello, "challenge", x.challenge)
-	if _, err := x.conn.Write(appendReplyEnd(hello, loginRequest())); err != nil {
-		return err
-	}
-	if err := x.conn.SetReadDeadline(time.Now().Add(x.server.opt.LoginTime)); err != nil {
+	if err := x.greet(); err != nil {
 		return err
 	}
 	for {
@@ -242,23 +249,44 @@ func (x *session) run(ctx context.Context) error {
 	}
 }
 
+// greet sends the challenge. From then on the client has to sign in.
+func (x *session) greet() error {
+	hello := appendPair(nil, "lc", "1")
+	hello = appendPair(hello, "challenge", x.challenge)
+	if _, err := x.conn.Write(appendReplyEnd(hello, loginRequest())); err != nil {
+		return err
+	}
+	return x.conn.SetReadDeadline(time.Now().Add(x.server.opt.LoginTime))
+}
+
 // next returns the next message, which is valid until the next call.
 func (x *session) next(ctx context.Context) ([]byte, error) {
-	x.out.roomy(x.kicked)
-	if err := x.over(ctx); err != nil {
+	if err := x.ready(ctx); err != nil {
 		return nil, err
 	}
 	body, err := x.in.next(x.conn)
+	return body, x.checkRead(ctx, err)
+}
+
+// ready waits until the client has taken most of what it was sent and returns
+// why nothing more is to be read.
+func (x *session) ready(ctx context.Context) error {
+	x.out.roomy(x.kicked)
+	return x.over(ctx)
+}
+
+// checkRead returns what an error of a read means.
+func (x *session) checkRead(ctx context.Context, err error) error {
 	if over := x.over(ctx); over != nil {
-		return nil, over
+		return over
 	}
 	switch {
 	case err == nil && x.server.banned(x.conn.Peer().Addr()):
-		return nil, endedBanned
+		return endedBanned
 	case errors.Is(err, os.ErrDeadlineExceeded) && !x.signedIn:
-		return nil, endedTimeout
+		return endedTimeout
 	}
-	return body, err
+	return err
 }
 
 // over returns why nothing more is to be done for the client, nil if there is.
@@ -276,6 +304,10 @@ func (x *session) over(ctx context.Context) error {
 
 // finish tells the others that the session is over and the client why.
 func (x *session) finish(ctx context.Context, err error) {
+	defer func() { x.debug(err).Msg("connection ended") }()
+	if why, ok := errors.AsType[ended](err); ok {
+		x.drop(why)
+	}
 	if x.signedIn {
 		x.server.opt.Hub.SignOut(ctx, x)
 	}
@@ -284,15 +316,10 @@ func (x *session) finish(ctx context.Context, err error) {
 		_ = x.conn.Close() // what waits is too much for it
 	}
 	_ = x.conn.SetWriteDeadline(time.Now().Add(closeGrace))
-	if x.writing {
-		x.out.close(last)
-		x.writer.Wait()
-	} else {
-		x.abandon()
-		if last != nil {
-			_, _ = x.conn.Write(last)
-		}
+	if x.silence == nil && last != nil { // nothing is in the way
+		_, _ = x.conn.Write(last)
 	}
+	x.stopWriting(last)
 	x.handOn(ctx)
 	if last != nil || errors.Is(err, errDeleted) {
 		x.linger()
@@ -361,162 +388,4 @@ func (x *session) linger() {
 		}
 		read += n
 	}
-}
-
-// startWriting starts the goroutine that writes.
-func (x *session) startWriting() {
-	x.writing, x.renewed = true, time.Now()
-	x.writer.Go(x.write)
-}
-
-// write writes what is in the outbox until it is closed or the client is gone.
-func (x *session) write() {
-	silence := time.NewTimer(x.server.opt.KeepAlive)
-	defer silence.Stop()
-	var spare []item
-	for {
-		items, last, closed := x.out.take(spare)
-		if err := x.send(items, last); err != nil {
-			x.Kick(err)
-			x.abandon()
-			return
-		}
-		if closed {
-			return
-		}
-		if len(items) > 0 {
-			silence.Reset(x.server.opt.KeepAlive)
-		}
-		spare = recycle(items)
-		select {
-		case <-x.out.wake:
-		case <-silence.C:
-			x.breakSilence()
-			silence.Reset(x.server.opt.KeepAlive)
-		}
-	}
-}
-
-// breakSilence gives the client something to hear.
-func (x *session) breakSilence() {
-	if x.server.banned(x.conn.Peer().Addr()) {
-		x.Kick(endedBanned)
-		return
-	}
-	x.out.push(item{line: appendFinal(appendPair(nil, "ka", ""))})
-}
-
-// send writes items, and last after them. What an error kept from being written
-// is in unsent then.
-func (x *session) send(items []item, last []byte) error {
-	buf := x.server.buffers.get()
-	defer x.server.buffers.put(buf)
-	if now := time.Now(); len(items) > 0 && now.Sub(x.renewed) >= x.server.opt.TicketRenewal {
-		x.renewed = now
-		x.server.metrics.renewed.Inc()
-		*buf = appendEvent(*buf, presence.Ticket{Value: x.server.opt.Accounts.IssueTicket(x.profile)}, x.revision)
-	}
-	for i, next := range items {
-		if next.event == nil {
-			*buf = append(*buf, next.line...)
-		} else {
-			*buf = appendEvent(*buf, next.event, x.revision)
-		}
-		if len(*buf) >= maxWriteBuffer {
-			if _, err := x.conn.Write(*buf); err != nil {
-				x.keepUnsent(items[i+1:])
-				return err
-			}
-			*buf = (*buf)[:0]
-		}
-	}
-	*buf = append(*buf, last...)
-	if len(*buf) == 0 {
-		return nil
-	}
-	_, err := x.conn.Write(*buf)
-	return err
-}
-
-// abandon closes the outbox and keeps what is in it.
-func (x *session) abandon() {
-	x.out.close(nil)
-	items, _, _ := x.out.take(nil)
-	x.keepUnsent(items)
-}
-
-// keepUnsent keeps the events that somebody else counts on.
-func (x *session) keepUnsent(items []item) {
-	for _, i := range items {
-		if i.event != nil {
-			x.unsent = append(x.unsent, i.event)
-		}
-	}
-}
-
-// handOn puts into the store what did not reach the client.
-func (x *session) handOn(ctx context.Context) {
-	if len(x.unsent) == 0 {
-		return
-	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeGrace)
-	defer cancel()
-	for _, e := range x.unsent {
-		m, ok := stored(e)
-		if !ok {
-			continue
-		}
-		if err := x.server.leave(ctx, x.profile, m); err != nil {
-			x.debug(err).Msg("undelivered message lost")
-		}
-	}
-}
-
-// inbox is what a client sent and nobody has read.
-type inbox struct {
-	buf      []byte
-	from, to int // what of buf is unread
-}
-
-// Sizes of the memory of an inbox, in bytes.
-const (
-	firstInbox = 512
-	keepInbox  = 2048 // more is given back when it is empty
-)
-
-// next returns the next message without its end, reading more if it must. It is
-// valid until the next call.
-func (i *inbox) next(r io.Reader) ([]byte, error) {
-	for {
-		if body, rest, ok := gamespy.CutFinal(i.buf[i.from:i.to]); ok {
-			i.from = i.to - len(rest)
-			return body, nil
-		}
-		if i.to-i.from >= gamespy.MaxMessage {
-			return nil, endedTooLong
-		}
-		i.makeRoom()
-		n, err := r.Read(i.buf[i.to:])
-		i.to += n
-		if n == 0 && err != nil {
-			return nil, err
-		}
-	}
-}
-
-// makeRoom makes room for at least one byte behind what is unread.
-func (i *inbox) makeRoom() {
-	unread := i.buf[i.from:i.to]
-	switch {
-	case len(unread) == 0 && (i.buf == nil || len(i.buf) > keepInbox):
-		i.buf = make([]byte, firstInbox)
-	case i.from == 0 && i.to == len(i.buf):
-		i.buf = append(i.buf, make([]byte, len(i.buf))...)
-		return
-	case i.to == len(i.buf) || len(unread) == 0:
-		copy(i.buf, unread)
-	default:
-		return
-	}
-	i.from, i.to = 0, len(unread)
 }
