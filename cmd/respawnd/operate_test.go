@@ -13,6 +13,7 @@ import (
 	"github.com/respawnd/respawnd/internal/gamespy"
 	"github.com/respawnd/respawnd/master/serverbrowse"
 	"github.com/respawnd/respawnd/qr2"
+	"github.com/respawnd/respawnd/zanmaster"
 )
 
 func TestBanTakesServersOffAtOnce(t *testing.T) {
@@ -306,6 +307,25 @@ func TestBackupWithTheTokenElsewhereIsRestored(t *testing.T) {
 	cli(t, testEnv(dir), "restore", file)
 	if got, want := readFile(t, filepath.Join(dir, "admin.token")), readFile(t, token); got != want {
 		t.Errorf("restored token %q, want %q", got, want)
+	}
+}
+
+func TestBackupHoldsTheBanFiles(t *testing.T) {
+	t.Parallel()
+	dir, folder, fresh := t.TempDir(), t.TempDir(), t.TempDir()
+	env := testEnv(dir, variable("zanmaster.ban_files", folder))
+	for _, name := range zanmaster.FileNames() {
+		if err := writeAt(filepath.Join(folder, name), "192.0.2.1:"+name+"\n"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	file := filepath.Join(t.TempDir(), "backup.tar")
+	cli(t, env, "backup", file)
+	cli(t, testEnv(fresh), "restore", file)
+	for _, name := range zanmaster.FileNames() {
+		if got, want := readFile(t, filepath.Join(fresh, name)), "192.0.2.1:"+name+"\n"; got != want {
+			t.Errorf("%s after the restore: %q, want %q", name, got, want)
+		}
 	}
 }
 

@@ -360,3 +360,120 @@ func TestZandronumSampleServes(t *testing.T) {
 	}
 	d.stop()
 }
+
+func TestZandronumBanIsOverInTime(t *testing.T) {
+	t.Parallel()
+	d := startZan(t, t.TempDir(), noWindow)
+	h, goes := newZanHost(t, d, quietLoopback(t), nil), newZanHost(t, d, quietLoopback(t), nil)
+	h.register()
+	goes.register()
+	d.cli("ban", "add", goes.address().Addr().String(), "--scope", "zandronum", "--for", "1s")
+	if bans, _ := h.banList(); bans.Len() != 1 {
+		t.Errorf("ban list: got %+v, want one ban", bans)
+	}
+	if bans, _ := h.banList(); bans.Len() != 0 {
+		t.Errorf("ban list after the ban: got %+v, want none", bans)
+	}
+	goes.register()
+	d.stop()
+}
+
+func TestZandronumLongBanList(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	var text strings.Builder
+	for i := range 5000 {
+		fmt.Fprintf(&text, "10.%d.%d.%d\n", i>>12, i>>6&63, i&63)
+	}
+	if err := writeAt(filepath.Join(dir, zanmaster.BanFile), text.String()); err != nil {
+		t.Fatal(err)
+	}
+	d := startZan(t, dir, noWindow)
+	h := newZanHost(t, d, home, nil)
+	if bans := h.register(); len(bans.Bans) != 5000 || bans.Bans[4999] != "10.1.14.7" {
+		t.Errorf("ban list: got %d bans, want 5000", len(bans.Bans))
+	}
+	wantZanList(t, newZanPeer(t, d, home, nil), h)
+	d.stop()
+}
+
+func TestZandronumServersOfOneAddress(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		file  string
+		taken int
+	}{
+		"by default":                   {"", zanmaster.DefaultServersPerAddr},
+		"in multiserver_whitelist.txt": {home.String() + "\n", 2*zanmaster.DefaultServersPerAddr + 5},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dir := t.TempDir()
+			if err := writeAt(filepath.Join(dir, zanmaster.MultiServerFile), tc.file); err != nil {
+				t.Fatal(err)
+			}
+			d := startZan(t, dir, noWindow, variable("master.max_per_addr", "20"))
+			var hosts []*zanHost
+			for range tc.taken {
+				h := newZanHost(t, d, home, nil)
+				h.register()
+				hosts = append(hosts, h)
+			}
+			if tc.file == "" {
+				more := newZanHost(t, d, home, nil)
+				more.announce()
+				d.waitFor("the verdict", 0, verdictOn(more.address(), "too many"))
+			}
+			wantZanList(t, newZanPeer(t, d, home, nil), hosts...)
+			d.stop()
+		})
+	}
+}
+
+// A second self-test comes before its address may have the list again.
+func TestZandronumSelftestTwice(t *testing.T) {
+	t.Parallel()
+	d := startZan(t, t.TempDir())
+	env := append(testEnv(t.TempDir()), variable("zanmaster.listen", d.address["zanmaster"].String()))
+	for _, b := range built {
+		if b.name != "zanmaster" {
+			env = append(env, variable(b.name+".listen", ""))
+		}
+	}
+	for i, want := range []string{"ok", "ok, but the list was not looked at"} {
+		out := cli(t, env, "selftest")
+		if line := lineWith(out, "zanmaster"); !strings.HasPrefix(strings.TrimSpace(strings.TrimPrefix(line, "zanmaster")), want) {
+			t.Errorf("self-test %d, want %q:\n%s", i+1, want, out)
+		}
+		eventually(t, "the farewell of the test server", func() bool { return len(zanRecords(t, d)) == 0 })
+	}
+	d.cli("ban", "add", home.String(), "--scope", "zandronum")
+	if code, out, _ := command(t, env, "selftest"); code != exitFailure || !strings.Contains(lineWith(out, "zanmaster"), "FAILED: refused") {
+		t.Errorf("selftest while we are banned: exit code %d, want %d\n%s", code, exitFailure, out)
+	}
+	d.stop()
+}
+
+func TestZandronumServerThatWasBannedMeanwhileIsNotRestored(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	d := startZan(t, dir)
+	stays, goes := newZanHost(t, d, quietLoopback(t), nil), newZanHost(t, d, quietLoopback(t), nil)
+	stays.register()
+	goes.register()
+	d.stop()
+	cli(t, testEnv(dir), "ban", "add", goes.address().Addr().String(), "--scope", "zandronum")
+	e := startZan(t, dir)
+	wantZanList(t, newZanPeer(t, e, home, nil), stays)
+	if _, ok := zanRecords(t, e)[goes.address().String()]; ok {
+		t.Error("the public JSON has the banned server")
+	}
+	e.stop()
+
+	// Nor by a daemon that runs no such master.
+	f := startWithout(t, testEnv(dir, variable("zanmaster.listen", "")))
+	if records := zanRecords(t, f); len(records) != 1 {
+		t.Errorf("servers that were restored without the master: %v, want one", records)
+	}
+	f.stop()
+}
