@@ -103,7 +103,7 @@ func (d *daemon) open(ctx context.Context) error {
 	})
 	d.operator = &admin.Local{
 		Store: d.store, Table: d.bans, Catalogue: d.catalogue,
-		DataDir: d.cfg.DataDir, StoreName: storeName, Files: secretFiles(d.cfg), Version: version(),
+		DataDir: d.cfg.DataDir, StoreName: storeName, Files: backupFiles(d.cfg), Version: version(),
 		Registry: d.registry, Book: d.book,
 		OpenAccounts: func(context.Context) (*accounts.Service, error) { return d.accounts, nil }, Sessions: d.hub,
 	}

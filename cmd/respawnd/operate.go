@@ -74,7 +74,7 @@ func remote(cfg *configs.Config) (admin.Operator, error) {
 func (p *program) local(ctx context.Context, cfg *configs.Config, store *bolt.Store) (*admin.Local, error) {
 	l := &admin.Local{
 		Store: store, Table: bans.New(store), Catalogue: &admin.Catalogue{Embedded: configs.Games, Store: store},
-		DataDir: cfg.DataDir, StoreName: storeName, Files: secretFiles(cfg), Version: version(),
+		DataDir: cfg.DataDir, StoreName: storeName, Files: backupFiles(cfg), Version: version(),
 		OpenAccounts: accountsWhenWanted(cfg, store),
 	}
 	err := l.Catalogue.Load(ctx, cfg.Games.File)
