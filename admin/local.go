@@ -34,6 +34,9 @@ type Local struct {
 	Store     Store
 	Table     *bans.Table
 	Catalogue *Catalogue
+	// Unlisted returns servers that a service knows and hides, each with the
+	// reason; nil: there are none.
+	Unlisted func() []Listed
 
 	DataDir string
 	// StoreName is the name of the store in a backup.
@@ -160,6 +163,13 @@ func (l *Local) Servers(_ context.Context, game string) ([]Listed, error) {
 	for _, h := range l.Registry.All() {
 		if game == "" || h.Game == game {
 			out = append(out, summary(h))
+		}
+	}
+	if l.Unlisted != nil {
+		for _, h := range l.Unlisted() {
+			if game == "" || h.Game == game {
+				out = append(out, h)
+			}
 		}
 	}
 	slices.SortFunc(out, func(a, b Listed) int {

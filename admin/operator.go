@@ -49,7 +49,8 @@ type Operator interface {
 	PutRoom(ctx context.Context, r storage.Room) (storage.Room, error)
 	DeleteRoom(ctx context.Context, id uint32) error
 
-	// Servers returns the live list.
+	// Servers returns the live list, and the servers that are kept out of it
+	// although they proved themselves.
 	Servers(ctx context.Context, game string) ([]Listed, error)
 	// Verdicts returns what the services last decided about an address, or
 	// about the addresses heard last if addr is zero.
@@ -73,6 +74,7 @@ type Listed struct {
 	Reachable  bool           `json:"reachable"`
 	NATNeg     bool           `json:"nat_negotiation"`
 	Restored   bool           `json:"restored"`
+	Hidden     string         `json:"hidden,omitempty"` // why nobody but the operator sees it; empty: it is in the list
 	First      time.Time      `json:"first_seen"`
 	Last       time.Time      `json:"last_seen"`
 }

@@ -195,6 +195,25 @@ func TestServersAndVerdictsAreShown(t *testing.T) {
 }
 
 // Callers decide by the kind of an error, wherever the operation was done.
+func TestHiddenServersAreShownToTheOperator(t *testing.T) {
+	forBoth(t, func(t *testing.T, l *Local, op Operator) {
+		put(t, l, "gmtest", "192.0.2.1:6500")
+		hidden := netip.MustParseAddrPort("192.0.2.2:10666")
+		l.Unlisted = func() []Listed { return []Listed{{Game: "zandronum", Address: hidden, Hidden: "why not"}} }
+		for game, n := range map[string]int{"": 2, "gmtest": 1, "zandronum": 1, "none": 0} {
+			list, err := op.Servers(t.Context(), game)
+			if err != nil || len(list) != n {
+				t.Errorf("Servers(%q) = %d, %v; want %d", game, len(list), err, n)
+			}
+			for _, s := range list {
+				if (s.Hidden == "why not") != (s.Address == hidden) {
+					t.Errorf("Servers(%q): %+v", game, s)
+				}
+			}
+		}
+	})
+}
+
 func TestErrorsKeepTheirKind(t *testing.T) {
 	forBoth(t, func(t *testing.T, l *Local, op Operator) {
 		ctx := t.Context()

@@ -20,6 +20,9 @@ const (
 	MultiServerFile = "multiserver_whitelist.txt" // may have any number of servers
 )
 
+// FileNames returns the names of all of them.
+func FileNames() []string { return []string{BanFile, ExemptFile, BlockFile, MultiServerFile} }
+
 const (
 	maxFile     = 16 << 20 // bytes
 	maxProblems = 20       // bad lines of one file that are named
@@ -95,7 +98,7 @@ func (f *ruleFile) read() error {
 // is wrong with them, every bad line with file and line.
 func CheckFiles(dir string) error {
 	var errs []error
-	for _, name := range []string{BanFile, ExemptFile, BlockFile, MultiServerFile} {
+	for _, name := range FileNames() {
 		errs = append(errs, newRuleFile(dir, name).read())
 	}
 	return errors.Join(errs...)

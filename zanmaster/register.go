@@ -21,11 +21,7 @@ func (s *Server) challenge(w netserve.PacketWriter, p netserve.Packet, c zandron
 	}
 	s.metrics.received.challenge.Inc()
 	if refused := s.refusal(p.From.Addr(), now); refused != "" {
-		verdict := verdicts.Blocked
-		if refused == dropNotAllowed {
-			verdict = verdicts.NotAllowed
-		}
-		s.note(p.From, verdict)
+		s.note(p.From, verdictOn(refused))
 		s.gate.refused(p.From.Addr(), s.since(now))
 		s.answer(w, p, zandronum.AnswerBanned)
 		s.metrics.answers.banned.Inc()
@@ -53,6 +49,18 @@ func (s *Server) refusal(a netip.Addr, now time.Time) string {
 		return dropNotAllowed
 	default:
 		return ""
+	}
+}
+
+// verdictOn returns the verdict for a reason of refusal.
+func verdictOn(reason string) verdicts.Verdict {
+	switch reason {
+	case dropBlocked:
+		return verdicts.Blocked
+	case dropNotAllowed:
+		return verdicts.NotAllowed
+	default:
+		return verdicts.Banned
 	}
 }
 
@@ -312,19 +320,32 @@ func (s *Server) Expired(srv *master.Server) { s.note(srv.Key.Source, verdicts.E
 // enforce applies bans and policy to the servers that are known already.
 func (s *Server) enforce() {
 	now := time.Now()
-	refuses := func(a netip.Addr) bool { return a.Is4() && (s.banned(a, now) || s.refusal(a, now) != "") }
+	reason := func(a netip.Addr) string {
+		switch {
+		case !a.Is4():
+			return ""
+		case s.banned(a, now):
+			return dropBanned
+		default:
+			return s.refusal(a, now)
+		}
+	}
+	var n notes
 	for _, srv := range s.list.RemoveFunc(func(srv *master.Server) bool {
-		return srv.Origin == master.FromZandronum && refuses(srv.Key.Source.Addr())
+		return srv.Origin == master.FromZandronum && reason(srv.Key.Source.Addr()) != ""
 	}) {
-		s.note(srv.Key.Source, verdicts.Banned)
+		n.add(srv.Key.Source, verdictOn(reason(srv.Key.Source.Addr())))
 	}
 	policy, version := s.policy.Load(), s.access.Load().version
-	var n notes
 	s.mu.Lock()
 	for a, h := range s.hosts.known {
+		refused := reason(a.Addr())
 		switch {
-		case refuses(a.Addr()):
+		case refused != "":
 			s.hosts.removeHost(a)
+			if !h.listed {
+				n.add(a, verdictOn(refused))
+			}
 		case s.misplaced(h, policy):
 			s.place(h, &n)
 		}
@@ -333,7 +354,7 @@ func (s *Server) enforce() {
 		}
 	}
 	for a := range s.hosts.pending {
-		if refuses(a.Addr()) {
+		if reason(a.Addr()) != "" {
 			s.hosts.removePending(a)
 		}
 	}

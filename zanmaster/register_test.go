@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/respawnd/respawnd/internal/netserve"
+	"github.com/respawnd/respawnd/internal/verdicts"
 	"github.com/respawnd/respawnd/internal/zandronum"
 	"github.com/respawnd/respawnd/master"
 )
@@ -521,4 +522,41 @@ func TestRestoredServersThatDoNotEnforceAreHidden(t *testing.T) {
 	z.wantList("203.0.113.1:1")
 	z.SetPolicy(Policy{NotEnforcing: Show})
 	z.wantList("203.0.113.2:1", "192.0.2.1:10666")
+}
+
+// Who is taken off is told the reason that applies, hidden servers too.
+func TestVerdictOnServersThatAreTakenOff(t *testing.T) {
+	for name, tc := range map[string]struct {
+		file string
+		want verdicts.Verdict
+	}{
+		"banned":          {BanFile, verdicts.Banned},
+		"blocked":         {BlockFile, verdicts.Blocked},
+		"not on the list": {"", verdicts.NotAllowed},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			z := newZan(t, func(o *Options) { o.Files = dir })
+			listed, hidden := z.server("203.0.113.1:10666"), z.server("203.0.113.1:10667")
+			hidden.enforces = false
+			listed.register()
+			hidden.register()
+			if tc.file != "" {
+				write(t, dir, tc.file, "203.0.113.1\n")
+				if err := z.Reload(); err != nil {
+					t.Fatal(err)
+				}
+			} else {
+				z.SetPolicy(Policy{AllowServers: []netip.Prefix{netip.MustParsePrefix("192.0.2.0/24")}})
+			}
+			for _, g := range []*server{listed, hidden} {
+				if got := z.verdict(g.addr); got != tc.want.String() {
+					t.Errorf("verdict on %v: got %q, want %q", g.addr, got, tc.want)
+				}
+			}
+			if n := len(z.Hosts()); n > 0 {
+				t.Errorf("%d servers are still known", n)
+			}
+		})
+	}
 }

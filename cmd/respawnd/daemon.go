@@ -56,7 +56,8 @@ type daemon struct {
 	legacyGate *netserve.Gate // nil if the service is off
 	negotiator *natneg.Server // nil if the service is off
 
-	zan atomic.Pointer[zanmaster.Server] // nil if the service is off
+	zan   atomic.Pointer[zanmaster.Server] // nil if the service is off, or not open yet
+	zanOn bool                             // the service is on
 
 	hub      *presence.Local
 	gpcm     *gpcm.Server   // nil if the service is off
@@ -83,6 +84,7 @@ const banSweepEvery = time.Hour
 // closes the daemon.
 func (d *daemon) open(ctx context.Context) error {
 	d.started = time.Now()
+	d.zanOn = d.cfg.ZanMaster.Listen != ""
 	var err error
 	if d.store, err = openStore(ctx, d.cfg, storeWait, d.log); err != nil {
 		return err
@@ -101,7 +103,7 @@ func (d *daemon) open(ctx context.Context) error {
 	})
 	d.operator = &admin.Local{
 		Store: d.store, Table: d.bans, Catalogue: d.catalogue,
-		DataDir: d.cfg.DataDir, StoreName: storeName, Files: secretFiles(d.cfg), Version: version(),
+		DataDir: d.cfg.DataDir, StoreName: storeName, Files: backupFiles(d.cfg), Version: version(),
 		Registry: d.registry, Book: d.book,
 		OpenAccounts: func(context.Context) (*accounts.Service, error) { return d.accounts, nil }, Sessions: d.hub,
 	}
@@ -179,10 +181,10 @@ func (d *daemon) bannedFrom(scope storage.Scope, a netip.Addr) bool {
 }
 
 // bannedServer returns whether servers of an origin may not be listed from an
-// address.
+// address. Zandronum's master sees to its own servers: it knows who is exempt.
 func (d *daemon) bannedServer(origin master.Origin, a netip.Addr) bool {
 	if origin == master.FromZandronum {
-		return d.bannedFrom(storage.ScopeZandronum, a)
+		return !d.zanOn && d.bannedFrom(storage.ScopeZandronum, a)
 	}
 	return d.banned(a)
 }

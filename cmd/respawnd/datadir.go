@@ -12,6 +12,7 @@ import (
 
 	"github.com/respawnd/respawnd/configs"
 	"github.com/respawnd/respawnd/storage/bolt"
+	"github.com/respawnd/respawnd/zanmaster"
 )
 
 // storeName is the name of the store in the data folder and in a backup.
@@ -23,9 +24,13 @@ const (
 	keyName   = "account.key"
 )
 
-// secretFiles returns where the files of a backup lie, the store aside.
-func secretFiles(cfg *configs.Config) map[string]string {
-	return map[string]string{tokenName: cfg.AdminTokenFile(), keyName: cfg.AccountKeyFile()}
+// backupFiles returns where the files of a backup lie, the store aside.
+func backupFiles(cfg *configs.Config) map[string]string {
+	files := map[string]string{tokenName: cfg.AdminTokenFile(), keyName: cfg.AccountKeyFile()}
+	for _, name := range zanmaster.FileNames() {
+		files[name] = filepath.Join(cfg.ZandronumBanFiles(), name)
+	}
+	return files
 }
 
 func storePath(cfg *configs.Config) string { return filepath.Join(cfg.DataDir, storeName) }

@@ -74,7 +74,7 @@ func remote(cfg *configs.Config) (admin.Operator, error) {
 func (p *program) local(ctx context.Context, cfg *configs.Config, store *bolt.Store) (*admin.Local, error) {
 	l := &admin.Local{
 		Store: store, Table: bans.New(store), Catalogue: &admin.Catalogue{Embedded: configs.Games, Store: store},
-		DataDir: cfg.DataDir, StoreName: storeName, Files: secretFiles(cfg), Version: version(),
+		DataDir: cfg.DataDir, StoreName: storeName, Files: backupFiles(cfg), Version: version(),
 		OpenAccounts: accountsWhenWanted(cfg, store),
 	}
 	err := l.Catalogue.Load(ctx, cfg.Games.File)
@@ -242,7 +242,7 @@ func (p *program) serverCommand() *cobra.Command {
 	var game string
 	list := &cobra.Command{
 		Use:   "list",
-		Short: "Show the servers that are listed now",
+		Short: "Show the servers that are listed now, and those that are hidden",
 		Args:  usage(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return p.operate(cmd.Context(), func(ctx context.Context, op admin.Operator) error {
@@ -268,6 +268,8 @@ func (p *program) serverCommand() *cobra.Command {
 // how says how players get to a server.
 func how(s admin.Listed) string {
 	switch {
+	case s.Hidden != "":
+		return printable(s.Hidden)
 	case s.Restored:
 		return "restored"
 	case s.Reachable:

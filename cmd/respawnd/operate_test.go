@@ -13,6 +13,7 @@ import (
 	"github.com/respawnd/respawnd/internal/gamespy"
 	"github.com/respawnd/respawnd/master/serverbrowse"
 	"github.com/respawnd/respawnd/qr2"
+	"github.com/respawnd/respawnd/zanmaster"
 )
 
 func TestBanTakesServersOffAtOnce(t *testing.T) {
@@ -309,6 +310,25 @@ func TestBackupWithTheTokenElsewhereIsRestored(t *testing.T) {
 	}
 }
 
+func TestBackupHoldsTheBanFiles(t *testing.T) {
+	t.Parallel()
+	dir, folder, fresh := t.TempDir(), t.TempDir(), t.TempDir()
+	env := testEnv(dir, variable("zanmaster.ban_files", folder))
+	for _, name := range zanmaster.FileNames() {
+		if err := writeAt(filepath.Join(folder, name), "192.0.2.1:"+name+"\n"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	file := filepath.Join(t.TempDir(), "backup.tar")
+	cli(t, env, "backup", file)
+	cli(t, testEnv(fresh), "restore", file)
+	for _, name := range zanmaster.FileNames() {
+		if got, want := readFile(t, filepath.Join(fresh, name)), "192.0.2.1:"+name+"\n"; got != want {
+			t.Errorf("%s after the restore: %q, want %q", name, got, want)
+		}
+	}
+}
+
 func TestDamagedBackupChangesNothing(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -346,7 +366,7 @@ func TestSelftestPlaysAgainstTheDaemon(t *testing.T) {
 		env = append(env, variable(b.name+".listen", d.address[b.name].String()))
 	}
 	out := cli(t, env, "selftest")
-	if strings.Count(out, " ok\n") != 5 || strings.Contains(out, "FAILED") {
+	if strings.Count(out, " ok\n") != 6 || strings.Contains(out, "FAILED") {
 		t.Errorf("selftest printed\n%s", out)
 	}
 	d.waitFor("the farewell of the test server", 0, func(e entry) bool {

@@ -52,7 +52,7 @@ func (p *program) restore(ctx context.Context, cfg *configs.Config, path string)
 		return err
 	}
 	defer func() { _ = os.RemoveAll(dir) }()
-	target := secretFiles(cfg)
+	target := backupFiles(cfg)
 	target[storeName] = storePath(cfg)
 	m, err := backup.Read(in, dir, func(name string) bool { return target[name] != "" })
 	if err != nil {

@@ -56,13 +56,19 @@ func (p *program) selftest(ctx context.Context, cfg *configs.Config) error {
 		{"serverbrowse list", cfg.QR2.Listen != "" && cfg.ServerBrowse.Listen != "", t.list},
 		{"legacylist list", cfg.QR2.Listen != "" && cfg.LegacyList.Listen != "", t.legacyList},
 		{"natneg", cfg.NATNeg.Listen != "", t.negotiate},
+		{"zanmaster", cfg.ZanMaster.Listen != "", t.zanmaster},
 		{"serverbrowse message", cfg.QR2.Listen != "" && cfg.ServerBrowse.Listen != "", t.message},
 	} {
 		if !step.on {
 			continue
 		}
 		result := "ok"
-		if err := step.run(ctx); err != nil {
+		t.remark = ""
+		err := step.run(ctx)
+		if t.remark != "" {
+			result += ", but " + t.remark
+		}
+		if err != nil {
 			failed++
 			result = "FAILED: " + err.Error()
 		}
@@ -83,6 +89,7 @@ type selfTest struct {
 	secret   string
 	instance uint32
 	host     *net.UDPConn
+	remark   string // of a step that passed
 }
 
 // dialable turns a listen address into one that can be reached from here.

@@ -9,8 +9,12 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/respawnd/respawnd/admin"
 	"github.com/respawnd/respawnd/configs"
 	"github.com/respawnd/respawnd/internal/netserve"
+	"github.com/respawnd/respawnd/internal/verdicts"
+	"github.com/respawnd/respawnd/internal/zandronum"
+	"github.com/respawnd/respawnd/master"
 	probezan "github.com/respawnd/respawnd/probe/zandronum"
 	"github.com/respawnd/respawnd/zanmaster"
 )
@@ -36,6 +40,7 @@ func (d *daemon) openZanMaster(ctx context.Context, l configs.Listener) (service
 	}
 	zan := zanmaster.New(opt)
 	d.zan.Store(zan)
+	d.operator.Unlisted = func() []admin.Listed { return hiddenServers(zan) }
 	s := service{
 		address: conn.LocalAddr(),
 		serve:   func(ctx context.Context) error { return zan.Serve(ctx, conn) },
@@ -62,6 +67,25 @@ func (d *daemon) openZanMaster(ctx context.Context, l configs.Listener) (service
 	}
 	s.close = func() error { return errors.Join(conn.Close(), asking.Close()) }
 	return s, nil
+}
+
+// hiddenServers returns the servers that verified their address and are in no
+// list.
+func hiddenServers(zan *zanmaster.Server) (list []admin.Listed) {
+	for _, h := range zan.Hosts() {
+		if h.Listed {
+			continue
+		}
+		reason := verdicts.Hidden
+		if h.Enforces {
+			reason = verdicts.ListFull
+		}
+		list = append(list, admin.Listed{
+			Game: zandronum.Game, Origin: master.FromZandronum.String(), Address: h.Addr, Source: h.Addr,
+			Hidden: reason.String(), First: h.First.UTC(), Last: h.Seen.UTC(),
+		})
+	}
+	return list
 }
 
 // unlessZero makes "off" of the zero that switches something off in the

@@ -58,6 +58,14 @@ func plain(text string) string {
 	return b.String()
 }
 
+// Describe returns a record with what a server said about itself, in the words
+// that the Prober uses in the list: rules, players and teams, and nothing else.
+func Describe(info *wire.Info) (master.Server, error) {
+	var srv master.Server
+	err := describe(master.NewRegistry(master.Limits{}), &srv, info).Into(&srv)
+	return srv, err
+}
+
 // describe writes an answer as the report of a server. The rules of the master
 // are kept; those that web pages and tools know from other games have the same
 // names as there.

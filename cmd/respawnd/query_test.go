@@ -1,0 +1,91 @@
+package main
+
+import (
+	"encoding/json"
+	"net"
+	"strings"
+	"testing"
+
+	"github.com/respawnd/respawnd/internal/zandronum"
+)
+
+// zanTeller is a game server that answers queries and knows no master.
+func zanTeller(t *testing.T, tell func(zandronum.Query) [][]byte) string {
+	t.Helper()
+	return newZanPeer(t, &running{}, home, tell).address().String()
+}
+
+func TestQueryZandronum(t *testing.T) {
+	t.Parallel()
+	for name, size := range map[string]int{"in one message": 0, "in pieces": 90} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			info := zanInfo("Colours \x1c[Gold]and\x1cc bells\a\u009b\u202e")
+			address := zanTeller(t, tells(info, size))
+			out := cli(t, nil, "query", "zandronum", address)
+			for _, want := range []string{"Colours and bells??", "MAP01", "Capture the Flag", "one.wad;two.pk3", "PLAYER", "Ann", "Bob[2J", "TEAM", "#ff0000"} {
+				if !strings.Contains(out, want) {
+					t.Errorf("query lacks %q:\n%s", want, out)
+				}
+			}
+			if i := strings.IndexFunc(out, func(r rune) bool { return r < ' ' && r != '\n' || r == 0x9b || r == 0x202e }); i >= 0 {
+				t.Errorf("query prints what moves the cursor: %.20q", out[i:])
+			}
+			var got struct {
+				Protocol, Address string
+				Rules             map[string]string
+				Players           []map[string]string `json:"player_list"`
+				Teams             []map[string]string `json:"team_list"`
+			}
+			out = cli(t, nil, "query", "zandronum", address, "--json")
+			if err := json.Unmarshal([]byte(out), &got); err != nil {
+				t.Fatalf("query --json: %v:\n%s", err, out)
+			}
+			if got.Protocol != "zandronum" || got.Address != address || got.Rules["hostname"] != "Colours and bells??" ||
+				got.Rules["numplayers"] != "2" || len(got.Players) != 2 || got.Players[1]["score_"] != "-2" ||
+				len(got.Teams) != 2 || got.Teams[0]["team_t"] != "Blue" {
+				t.Errorf("query --json: %+v", got)
+			}
+		})
+	}
+}
+
+func TestQueryOfAServerWithoutPlayers(t *testing.T) {
+	t.Parallel()
+	info := zanInfo("Empty")
+	info.Players, info.NumPlayers, info.TeamNames, info.TeamColors, info.TeamScores, info.Teams = nil, 0, nil, nil, nil, 0
+	address := zanTeller(t, tells(info, 0))
+	if out := cli(t, nil, "query", "zandronum", address); strings.Contains(out, "PLAYER") || strings.Contains(out, "TEAM\t") {
+		t.Errorf("query shows tables that are empty:\n%s", out)
+	}
+	if out := cli(t, nil, "query", "zandronum", address, "--json"); !strings.Contains(out, `"player_list": []`) {
+		t.Errorf("query --json, want an empty list of players:\n%s", out)
+	}
+}
+
+func TestQueryTellsWhyThereIsNoAnswer(t *testing.T) {
+	t.Parallel()
+	deny := func(k zandronum.Kind) func(zandronum.Query) [][]byte {
+		return func(q zandronum.Query) [][]byte { return [][]byte{zandronum.AppendDenial(nil, k, q.Time)} }
+	}
+	silent := zanTeller(t, nil)
+	for name, tc := range map[string]struct {
+		code  int
+		args  []string
+		parts []string
+	}{
+		"silence":         {exitFailure, []string{"zandronum", silent, "--timeout", "50ms"}, []string{"no answer", silent, "50ms"}},
+		"too soon":        {exitFailure, []string{"zandronum", zanTeller(t, deny(zandronum.KindTooSoon))}, []string{"too soon"}},
+		"banned":          {exitFailure, []string{"zandronum", zanTeller(t, deny(zandronum.KindBanned))}, []string{"banned"}},
+		"no such host":    {exitFailure, []string{"zandronum", net.JoinHostPort("192.0.2.1.", "70000")}, []string{"70000"}},
+		"other protocol":  {exitUsage, []string{"quake9", silent}, []string{"quake9", "known: zandronum", "--help"}},
+		"without a port":  {exitUsage, []string{"zandronum", "127.0.0.1"}, []string{"port"}},
+		"no time at all":  {exitUsage, []string{"zandronum", silent, "--timeout", "0s"}, []string{"--timeout"}},
+		"without address": {exitUsage, []string{"zandronum"}, []string{"arg"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			refused(t, tc.code, nil, append([]string{"query"}, tc.args...), tc.parts...)
+		})
+	}
+}
