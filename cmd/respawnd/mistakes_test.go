@@ -37,3 +37,10 @@ func TestARoomNumberInTheFileAndInTheStoreIsRefused(t *testing.T) {
 	env := testEnv(dir, variable("games.file", file))
 	refused(t, exitFailure, env, []string{"serve", "--log-format", "json"}, "room 77", "Mine", "Theirs")
 }
+
+func TestAFolderOfBanFilesThatIsNotThereIsRefused(t *testing.T) {
+	t.Parallel()
+	env := testEnv(t.TempDir(), variable("zanmaster.ban_files", "/no/such/folder"))
+	refused(t, exitFailure, env, []string{"check"}, "zanmaster.ban_files", "/no/such/folder")
+	refused(t, exitFailure, env, []string{"serve"}, "zanmaster.ban_files", "/no/such/folder")
+}

@@ -46,6 +46,9 @@ func checkFiles(cfg *configs.Config) error {
 	if err := admin.CheckGamesFile(configs.Games, cfg.Games.File); err != nil {
 		errs = append(errs, err)
 	}
+	if err := checkBanFolder(cfg); err != nil {
+		errs = append(errs, err)
+	}
 	if err := zanmaster.CheckFiles(cfg.ZandronumBanFiles()); err != nil {
 		errs = append(errs, err)
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/netip"
+	"os"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -23,6 +24,9 @@ import (
 // servers for what they play.
 func (d *daemon) openZanMaster(ctx context.Context, l configs.Listener) (service, error) {
 	c := d.cfg.ZanMaster
+	if err := checkBanFolder(d.cfg); err != nil {
+		return service{}, err
+	}
 	conn, err := netserve.ListenPackets(ctx, "udp4", l.Address, netserve.ListenOptions{Sockets: c.Sockets, ReadBuffer: c.ReadBuffer})
 	if err != nil {
 		return service{}, err
@@ -135,4 +139,20 @@ func mistakesOf(err error) []error {
 		return nil
 	}
 	return mistakes(err)
+}
+
+// checkBanFolder refuses a folder of ban files that was given and is not there:
+// a ban list that is silently empty helps nobody.
+func checkBanFolder(cfg *configs.Config) error {
+	if cfg.ZanMaster.BanFiles == "" {
+		return nil
+	}
+	info, err := os.Stat(cfg.ZanMaster.BanFiles)
+	if err == nil && !info.IsDir() {
+		err = errors.New("is not a folder")
+	}
+	if err != nil {
+		return fmt.Errorf("zanmaster.ban_files: %w", err)
+	}
+	return nil
 }
