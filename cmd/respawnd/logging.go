@@ -1,12 +1,13 @@
 package main
 
 import (
+	"bytes"
 	"io"
 	"os"
+	"sync/atomic"
 	"time"
 
 	"github.com/rs/zerolog"
-	"github.com/rs/zerolog/diode"
 	"golang.org/x/term"
 )
 
@@ -47,26 +48,72 @@ const (
 // a queue, and those that find it full are lost and counted in a line of their
 // own. flush writes what waits and ends the log.
 func newQueuedLogger(w io.Writer, level, format string) (log zerolog.Logger, flush func()) {
-	out := writerOnly{formatted(w, format)}
-	direct := logTo(out, level)
-	queue := diode.NewWriter(out, logQueue, 0, func(lost int) {
-		direct.Warn().Int("lines", lost).Msg("log lines lost: nobody reads them fast enough")
-	})
-	return logTo(queue, level), func() {
-		done := make(chan struct{})
-		go func() {
-			defer close(done)
-			_ = queue.Close()
-		}()
+	out := formatted(w, format)
+	q := &lineQueue{out: out, direct: logTo(out, level), lines: make(chan []byte, logQueue), stop: make(chan struct{}), ended: make(chan struct{})}
+	go q.run()
+	return logTo(q, level), q.close
+}
+
+// lineQueue carries lines to a writer that may be slow.
+type lineQueue struct {
+	out    io.Writer
+	direct zerolog.Logger // writes to out; only run uses it
+	lines  chan []byte
+	lost   atomic.Int64
+	stop   chan struct{}
+	ended  chan struct{}
+}
+
+// Write queues a copy of a line, or counts it as lost.
+func (q *lineQueue) Write(line []byte) (int, error) {
+	select {
+	case q.lines <- bytes.Clone(line):
+	default:
+		q.lost.Add(1)
+	}
+	return len(line), nil
+}
+
+// run writes lines until close was called and the queue is empty.
+func (q *lineQueue) run() {
+	defer close(q.ended)
+	for {
 		select {
-		case <-done:
-		case <-time.After(logFlushTime): // a reader that is stuck must not keep the daemon
+		case line := <-q.lines:
+			q.write(line)
+		case <-q.stop:
+			for {
+				select {
+				case line := <-q.lines:
+					q.write(line)
+				default:
+					q.tellLost()
+					return
+				}
+			}
 		}
 	}
 }
 
-// writerOnly keeps the queue from closing what it writes to.
-type writerOnly struct{ io.Writer }
+func (q *lineQueue) write(line []byte) {
+	q.tellLost()
+	_, _ = q.out.Write(line) // there is nowhere to complain
+}
+
+func (q *lineQueue) tellLost() {
+	if n := q.lost.Swap(0); n > 0 {
+		q.direct.Warn().Int64("lines", n).Msg("log lines lost: nobody reads them fast enough")
+	}
+}
+
+// close waits for the queue to be written, but not for a reader that is stuck.
+func (q *lineQueue) close() {
+	close(q.stop)
+	select {
+	case <-q.ended:
+	case <-time.After(logFlushTime):
+	}
+}
 
 func isConsole(w io.Writer, format string) bool {
 	return format == formatConsole || (format != formatJSON && isTerminal(w))
