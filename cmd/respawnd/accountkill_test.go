@@ -24,7 +24,7 @@ import (
 // found anywhere in the data folder.
 const stormPassword = "Kx7-storm-Passwd"
 
-// ask sends one request of account search and returns the answer up to its end.
+// askSearch sends one request of account search and returns the answer up to its end.
 func askSearch(ctx context.Context, at netip.AddrPort, request string) (string, error) {
 	c, err := new(net.Dialer).DialContext(ctx, "tcp4", at.String())
 	if err != nil {
@@ -49,12 +49,16 @@ func askSearch(ctx context.Context, at netip.AddrPort, request string) (string, 
 	return string(answer), nil
 }
 
-// newUser creates an account as a game does.
-func newUser(ctx context.Context, at netip.AddrPort, name string) (acknowledged bool) {
+// newUser creates an account as a game does and returns the id of its profile,
+// "" if that was not acknowledged.
+func newUser(ctx context.Context, at netip.AddrPort, name string) (id string) {
 	answer, err := askSearch(ctx, at, fmt.Sprintf(
 		`\newuser\\nick\%s\email\%s@example.com\passenc\%s\productID\1\namespaceid\1\uniquenick\%s\partnerid\0\gamename\gmtest\final\`,
 		name, name, gamespy.EncodePassword(stormPassword), name))
-	return err == nil && strings.HasPrefix(answer, `\nur\0\pid\`)
+	if err != nil || !strings.HasPrefix(answer, `\nur\0\pid\`) {
+		return ""
+	}
+	return field(answer, "pid")
 }
 
 // wantAccount fails unless the account is there and takes its password.
@@ -90,7 +94,7 @@ func TestAcknowledgedAccountsSurviveAKill(t *testing.T) {
 			storm.Go(func() {
 				for n := first; ; n++ {
 					name := fmt.Sprint("storm", n)
-					if !newUser(t.Context(), c.address["gpsp"], name) {
+					if newUser(t.Context(), c.address["gpsp"], name) == "" {
 						return
 					}
 					acks <- name

@@ -1,0 +1,223 @@
+package main
+
+import (
+	"context"
+	"crypto/md5"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/respawnd/respawnd/internal/gamespy"
+)
+
+// errUnexpected is another message than the one that had to come. Any other
+// error of a player says that the connection has ended.
+var errUnexpected = errors.New("unexpected message")
+
+// player is a game that signs in to the presence service.
+type player struct {
+	conn      net.Conn
+	unread    []byte
+	challenge string   // of the server
+	key       string   // of the session
+	id        string   // of the profile
+	buddies   []string // ids, as sent at the sign-in
+}
+
+// meet connects to the presence service and reads the greeting.
+func meet(ctx context.Context, at netip.AddrPort) (*player, error) {
+	c, err := new(net.Dialer).DialContext(ctx, "tcp4", at.String())
+	if err != nil {
+		return nil, err
+	}
+	p := &player{conn: c}
+	hello, err := p.expect(`\lc\1\challenge\`)
+	if err != nil {
+		return nil, errors.Join(err, c.Close())
+	}
+	p.challenge = field(hello, "challenge")
+	return p, nil
+}
+
+// knock sends a login: by is the key that says who it is, uniquenick or user.
+func (p *player) knock(by, who, password string) error {
+	const challenge = "abcdefghijklmnopqrstuvwxyz012345"
+	secret := md5hex(password)
+	return p.send(fmt.Sprintf(
+		`\login\\challenge\%s\%s\%s\partnerid\0\response\%s\port\0\productid\11\gamename\%s\namespaceid\1\sdkrevision\11\id\1\final\`,
+		challenge, by, who, md5hex(secret+strings.Repeat(" ", 48)+who+challenge+p.challenge+secret), testGame))
+}
+
+// enter logs in and reads the answer.
+func (p *player) enter(by, who, password string) error {
+	if err := p.knock(by, who, password); err != nil {
+		return err
+	}
+	buddies, err := p.expect(`\bdy\`)
+	if err != nil {
+		return err
+	}
+	if list := field(buddies, "list"); list != "" {
+		p.buddies = strings.Split(list, ",")
+	}
+	if _, err := p.expect(`\blk\`); err != nil {
+		return err
+	}
+	answer, err := p.expect(`\lc\2\`)
+	p.key, p.id = field(answer, "sesskey"), field(answer, "profileid")
+	return err
+}
+
+// send writes a message. $K in it stands for the session key.
+func (p *player) send(text string) error {
+	if err := p.conn.SetWriteDeadline(time.Now().Add(hang)); err != nil {
+		return err
+	}
+	_, err := p.conn.Write([]byte(strings.ReplaceAll(text, "$K", p.key)))
+	return err
+}
+
+// next returns the next message with its end.
+func (p *player) next() (string, error) {
+	if err := p.conn.SetReadDeadline(time.Now().Add(hang)); err != nil {
+		return "", err
+	}
+	buf := make([]byte, 4096)
+	for {
+		if body, rest, ok := gamespy.CutFinal(p.unread); ok {
+			p.unread = rest
+			return string(body) + gamespy.Final, nil
+		}
+		n, err := p.conn.Read(buf)
+		if err != nil {
+			return "", err
+		}
+		p.unread = append(p.unread, buf[:n]...)
+	}
+}
+
+// expect returns the next message, which must begin like that.
+func (p *player) expect(head string) (string, error) {
+	m, err := p.next()
+	if err == nil && !strings.HasPrefix(m, head) {
+		err = fmt.Errorf("%w: %q, want %q", errUnexpected, m, head)
+	}
+	return m, err
+}
+
+// caughtUp waits until everything that the player has sent is carried out, and
+// returns what came meanwhile. Commands of one session are carried out in their
+// order, so it sends one that has an answer of its own.
+func (p *player) caughtUp() (heard []string, err error) {
+	const id = `\id\999\final\`
+	if err := p.send(`\getprofile\\sesskey\$K\profileid\2147483647` + id); err != nil {
+		return nil, err
+	}
+	for {
+		m, err := p.next()
+		if err != nil || strings.HasSuffix(m, id) {
+			return heard, err
+		}
+		heard = append(heard, m)
+	}
+}
+
+// leave logs out and waits for the server to close the connection, which it
+// does when the player is signed out.
+func (p *player) leave() error {
+	if err := p.send(`\logout\\sesskey\$K\final\`); err != nil {
+		return err
+	}
+	return p.ended()
+}
+
+// ended reads up to the end of the connection.
+func (p *player) ended() error {
+	for {
+		_, err := p.next()
+		if ne, ok := errors.AsType[net.Error](err); ok && ne.Timeout() {
+			return fmt.Errorf("the connection is still open: %w", err)
+		}
+		if err != nil {
+			return p.conn.Close()
+		}
+	}
+}
+
+// field returns the value of a key in the way clients look for it.
+func field(message, key string) string {
+	_, rest, _ := strings.Cut(message, `\`+key+`\`)
+	v, _, _ := strings.Cut(rest, `\`)
+	return v
+}
+
+func md5hex(s string) string {
+	sum := md5.Sum([]byte(s))
+	return hex.EncodeToString(sum[:])
+}
+
+// seat is a player in a test that fails when something goes wrong.
+type seat struct {
+	*player
+	t testing.TB
+}
+
+// greeted returns a player who has read the greeting.
+func greeted(t testing.TB, d *running) seat {
+	t.Helper()
+	p, err := meet(t.Context(), d.address["gpcm"])
+	if err != nil {
+		t.Fatalf("connect to gpcm: %v", err)
+	}
+	t.Cleanup(func() { _ = p.conn.Close() })
+	return seat{p, t}
+}
+
+// signedIn returns a player who has logged in.
+func signedIn(t testing.TB, d *running, by, who string) seat {
+	t.Helper()
+	s := greeted(t, d)
+	if err := s.enter(by, who, stormPassword); err != nil {
+		t.Fatalf("login with %s %s: %v", by, who, err)
+	}
+	return s
+}
+
+func (s seat) say(format string, args ...any) {
+	s.t.Helper()
+	text := fmt.Sprintf(format, args...) + gamespy.Final
+	if err := s.send(text); err != nil {
+		s.t.Fatalf("send %q: %v", text, err)
+	}
+}
+
+// hears returns the next message, which must begin like that.
+func (s seat) hears(format string, args ...any) string {
+	s.t.Helper()
+	m, err := s.expect(fmt.Sprintf(format, args...))
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return m
+}
+
+// hearsNothing fails if there is something that was not read.
+func (s seat) hearsNothing() {
+	s.t.Helper()
+	if heard, err := s.caughtUp(); err != nil || len(heard) > 0 {
+		s.t.Fatalf("heard %q, %v; want nothing", heard, err)
+	}
+}
+
+// isOut fails unless the server closes the connection.
+func (s seat) isOut() {
+	s.t.Helper()
+	if err := s.ended(); err != nil {
+		s.t.Fatal(err)
+	}
+}

@@ -1,0 +1,239 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"net/netip"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/respawnd/respawnd/internal/gamespy"
+)
+
+// friend is somebody whom a captain of the storm asks to be its buddy and then
+// leaves messages for. The fields say what was acknowledged, and belong to the
+// goroutine that reads the acknowledgements.
+type friend struct {
+	name, id string
+	captain  string   // name
+	accepted bool     // else: only asked
+	left     []string // messages that wait
+	visited  bool     // since the storm: nothing more is left for it
+}
+
+// ack says that something which was done for a friend is acknowledged.
+type ack struct {
+	friend *friend
+	note   func(*friend)
+}
+
+// An open request, a buddy or a message that was acknowledged is there after a
+// crash, once, whenever that comes.
+//
+// The protocol has no answer to the commands that make them. But the commands
+// of a session are carried out in their order. So what counts as acknowledged
+// is a command on whose connection a later one was answered, and the first one
+// was not refused.
+func TestAcknowledgedBuddiesAndMessagesSurviveAKill(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	file := writeFile(t, "storm.yaml", "net:\n  trusted: [127.0.0.0/8]\n") // quotas are not what is tested
+	captains := []string{"Captain0", "Captain1", "Captain2", "Captain3"}
+	for _, name := range captains {
+		typed(t, testEnv(dir), stormPassword, "account", "create", "--email", name+"@example.com",
+			"--nick", name, "--uniquenick", name, "--password-stdin")
+	}
+	friends := make(map[string]*friend)
+	const rounds = 4
+	for round := range rounds {
+		c := startChild(t, dir, "--config", file)
+		checkFriends(t, c, captains, friends, round)
+		acks := make(chan ack)
+		var storm sync.WaitGroup
+		for i, captain := range captains {
+			storm.Go(func() {
+				err := makeFriends(t.Context(), c.address, captain, fmt.Sprintf("f%dx%dx", round, i), acks)
+				if errors.Is(err, errUnexpected) {
+					t.Errorf("storm: %v", err)
+				}
+			})
+		}
+		go func() { storm.Wait(); close(acks) }()
+		left := 10 + rand.IntN(60)
+		for a := range acks {
+			friends[a.friend.name] = a.friend
+			a.note(a.friend)
+			if left--; left == 0 {
+				_ = c.process.Kill() // others are under way
+			}
+		}
+		if left > 0 {
+			t.Errorf("storm %d ended by itself:\n%s", round, c.log)
+		}
+		c.kill()
+	}
+	c := startChild(t, dir, "--config", file)
+	checkFriends(t, c, captains, friends, rounds)
+	checkFriends(t, c, captains, friends, rounds) // what was delivered does not come again
+	c.kill()
+	wantNoPassword(t, dir)
+}
+
+// makeFriends has a captain make one friend after the other until the daemon is
+// gone. The error is why it ended.
+func makeFriends(ctx context.Context, at map[string]netip.AddrPort, captain, prefix string, acks chan<- ack) error {
+	p, err := enter(ctx, at["gpcm"], captain)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = p.conn.Close() }()
+	for n := 0; ; n++ {
+		f := &friend{name: fmt.Sprint(prefix, n), captain: captain}
+		if f.id = newUser(ctx, at["gpsp"], f.name); f.id == "" {
+			return errors.New("no account")
+		}
+		if err := p.carriesOut(`\addbuddy\\sesskey\$K\newprofileid\` + f.id + `\reason\storm`); err != nil {
+			return err
+		}
+		acks <- ack{f, func(*friend) {}}
+		if err := f.accept(ctx, at["gpcm"], acks); err != nil {
+			return err
+		}
+		for i := range 3 {
+			text := fmt.Sprint("message ", i, " for ", f.name)
+			if err := p.carriesOut(`\bm\1\sesskey\$K\t\` + f.id + `\msg\` + text); err != nil {
+				return err
+			}
+			acks <- ack{f, func(f *friend) { f.left = append(f.left, text) }}
+		}
+	}
+}
+
+// accept has the friend sign in, agree to what it is asked, and go.
+func (f *friend) accept(ctx context.Context, at netip.AddrPort, acks chan<- ack) error {
+	p, err := enter(ctx, at, f.name)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = p.conn.Close() }()
+	request, err := p.expect(`\bm\2\f\`)
+	if err != nil {
+		return err
+	}
+	_, signature, _ := strings.Cut(strings.TrimSuffix(request, gamespy.Final), "|signed|")
+	if err := p.carriesOut(`\authadd\\sesskey\$K\fromprofileid\` + field(request, "f") + `\sig\` + signature); err != nil {
+		return err
+	}
+	acks <- ack{f, func(f *friend) { f.accepted = true }}
+	return p.leave()
+}
+
+// enter connects and logs in by unique nick with the password of the storm.
+func enter(ctx context.Context, at netip.AddrPort, uniqueNick string) (*player, error) {
+	p, err := meet(ctx, at)
+	if err != nil {
+		return nil, err
+	}
+	if err := p.enter("uniquenick", uniqueNick, stormPassword); err != nil {
+		return nil, errors.Join(err, p.conn.Close())
+	}
+	return p, nil
+}
+
+// carriesOut sends a command and waits until it is acknowledged.
+func (p *player) carriesOut(command string) error {
+	if err := p.send(command + gamespy.Final); err != nil {
+		return err
+	}
+	heard, err := p.caughtUp()
+	if err != nil {
+		return err
+	}
+	for _, m := range heard {
+		if strings.HasPrefix(m, `\error\`) {
+			return fmt.Errorf("%w: %s was answered with %s", errUnexpected, command, m)
+		}
+	}
+	return nil
+}
+
+// visit signs somebody in and out and returns its buddies and what it heard.
+func visit(t *testing.T, c *child, name string) (buddies, heard []string) {
+	t.Helper()
+	p, err := enter(t.Context(), c.address["gpcm"], name)
+	if err != nil {
+		t.Fatalf("login of %s: %v", name, err)
+	}
+	if heard, err = p.caughtUp(); err != nil {
+		t.Fatalf("%s waits for what it is sent: %v", name, err)
+	}
+	if err := p.leave(); err != nil {
+		t.Fatalf("logout of %s: %v", name, err)
+	}
+	return p.buddies, heard
+}
+
+// checkFriends fails unless everything that was acknowledged is there once.
+// Afterwards no messages wait.
+func checkFriends(t *testing.T, c *child, captains []string, friends map[string]*friend, round int) {
+	t.Helper()
+	lists := make(map[string][]string)
+	for _, name := range captains {
+		lists[name], _ = visit(t, c, name)
+	}
+	for _, name := range slices.Sorted(maps.Keys(friends)) {
+		f := friends[name]
+		_, heard := visit(t, c, name)
+		listed, requests := count(lists[f.captain], f.id), 0
+		var texts []string
+		for _, m := range heard {
+			switch {
+			case strings.HasPrefix(m, `\bm\2\`):
+				requests++
+			case strings.HasPrefix(m, `\bm\1\`):
+				texts = append(texts, field(m, "msg"))
+			}
+		}
+		// Whether a request is open or agreed to is not settled before the
+		// agreement is acknowledged, but it is one of the two.
+		if listed+requests != 1 || f.accepted && listed != 1 {
+			t.Errorf("after kill %d %s has %s as buddy %d times, who is asked %d times; accepted: %v",
+				round, f.captain, name, listed, requests, f.accepted)
+		}
+		f.accepted = listed == 1
+		f.checkMessages(t, texts, round)
+	}
+}
+
+// checkMessages fails unless what waited was delivered once and in its order.
+// One more, which was under way, may have come as well.
+func (f *friend) checkMessages(t *testing.T, texts []string, round int) {
+	t.Helper()
+	for _, text := range texts {
+		if n := count(texts, text); n != 1 {
+			t.Errorf("after kill %d %s gets %q %d times", round, f.name, text, n)
+		}
+	}
+	if len(texts) < len(f.left) || !slices.Equal(texts[:len(f.left)], f.left) {
+		t.Errorf("after kill %d %s gets %q, although %q were acknowledged", round, f.name, texts, f.left)
+	}
+	if f.visited && len(texts) > 0 {
+		t.Errorf("after kill %d %s gets %q, which was delivered before", round, f.name, texts)
+	}
+	f.left, f.visited = nil, true
+}
+
+// count returns how often s is in list.
+func count(list []string, s string) (n int) {
+	for _, other := range list {
+		if other == s {
+			n++
+		}
+	}
+	return n
+}
