@@ -56,6 +56,7 @@ func (p *program) selftest(ctx context.Context, cfg *configs.Config) error {
 		{"serverbrowse list", cfg.QR2.Listen != "" && cfg.ServerBrowse.Listen != "", t.list},
 		{"legacylist list", cfg.QR2.Listen != "" && cfg.LegacyList.Listen != "", t.legacyList},
 		{"natneg", cfg.NATNeg.Listen != "", t.negotiate},
+		{"presence", cfg.GPCM.Listen != "" && cfg.GPSP.Listen != "", t.presence},
 		{"serverbrowse message", cfg.QR2.Listen != "" && cfg.ServerBrowse.Listen != "", t.message},
 	} {
 		if !step.on {
