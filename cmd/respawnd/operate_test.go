@@ -366,16 +366,19 @@ func TestSelftestPlaysAgainstTheDaemon(t *testing.T) {
 		env = append(env, variable(b.name+".listen", d.address[b.name].String()))
 	}
 	out := cli(t, env, "selftest")
-	if strings.Count(out, " ok\n") != 6 || strings.Contains(out, "FAILED") {
+	if strings.Count(out, " ok\n") != 7 || strings.Contains(out, "FAILED") {
 		t.Errorf("selftest printed\n%s", out)
 	}
 	d.waitFor("the farewell of the test server", 0, func(e entry) bool {
 		return e.text("message") == "verdict" && e.text("verdict") == "left"
 	})
 	wantListed(t, d)
+	if out := d.cli("account", "list"); strings.Contains(out, "selftest") {
+		t.Errorf("selftest left an account behind:\n%s", out)
+	}
 
 	d.cli("ban", "add", "127.0.0.1")
-	if code, out, _ := command(t, env, "selftest"); code != exitFailure || strings.Count(out, "FAILED") < 4 {
+	if code, out, _ := command(t, env, "selftest"); code != exitFailure || strings.Count(out, "FAILED") < 5 {
 		t.Errorf("selftest while we are banned: exit code %d, want %d\n%s", code, exitFailure, out)
 	}
 	d.stop()
