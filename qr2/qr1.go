@@ -200,7 +200,9 @@ func (t *textIntake) again(w netserve.PacketWriter, p netserve.Packet, key maste
 	switch soon := h.asked.Add(askGap); {
 	case h.waiting:
 	case now.Before(soon):
-		t.table.schedule(h, soon)
+		if soon.Before(h.due) {
+			t.table.schedule(h, soon)
+		}
 	default:
 		out = t.startRound(h, now, out)
 	}

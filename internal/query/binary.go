@@ -144,6 +144,13 @@ func (s *splitAnswer) status() (Status, error) {
 	return r.st, nil
 }
 
+// The kinds of sections of a split answer.
+const (
+	sectionRules   = 0
+	sectionPlayers = 1
+	sectionTeams   = 2
+)
+
 // splitReader reads the sections of a split answer. A value that was cut at the
 // end of a packet comes again in the next one, so later values win.
 type splitReader struct {
@@ -156,11 +163,11 @@ func (r *splitReader) sections(b []byte) {
 	for len(b) > 0 {
 		kind := b[0]
 		switch b = b[1:]; kind {
-		case 0:
+		case sectionRules:
 			b = r.rules(b)
-		case 1:
+		case sectionPlayers:
 			b = columns(b, &r.players)
-		case 2:
+		case sectionTeams:
 			b = columns(b, &r.teams)
 		default:
 			return
@@ -169,23 +176,30 @@ func (r *splitReader) sections(b []byte) {
 }
 
 // rules reads pairs up to an empty name. rest is nil if the packet was cut in
-// them.
+// them. Original servers leave the end out behind an empty value, so that the
+// kind of the next section stands where a name would.
 func (r *splitReader) rules(b []byte) (rest []byte) {
-	pairs := gamespy.Pairs(b)
-	for pairs.Next() {
-		name := string(pairs.Key())
-		i, known := r.index[name]
+	for {
+		if len(b) > 0 && (b[0] == sectionPlayers || b[0] == sectionTeams) {
+			return b
+		}
+		name, after, ok := gamespy.CutString(b)
+		if !ok || len(name) == 0 {
+			return after
+		}
+		value, after, ok := gamespy.CutString(after)
+		if !ok {
+			return nil
+		}
+		b = after
+		i, known := r.index[string(name)]
 		if !known {
 			i = len(r.st.Rules)
-			r.index[name] = i
-			r.st.Rules = append(r.st.Rules, Field{Name: name})
+			r.index[string(name)] = i
+			r.st.Rules = append(r.st.Rules, Field{Name: string(name)})
 		}
-		r.st.Rules[i].Value = string(pairs.Value())
+		r.st.Rules[i].Value = string(value)
 	}
-	if rest, whole := pairs.Rest(); whole {
-		return rest
-	}
-	return nil
 }
 
 // columns reads columns up to an empty name: name, first row, values up to an
@@ -205,12 +219,20 @@ func columns(b []byte, t *tableBuilder) (rest []byte) {
 			if !ok {
 				return nil
 			}
-			if b = after; len(value) == 0 {
+			if b = after; len(value) == 0 && endsColumn(b) {
 				break
 			}
-			if row < MaxRows {
+			if row < MaxRows && len(value) > 0 {
 				t.set(string(name), row, string(value))
 			}
 		}
 	}
+}
+
+// endsColumn reports whether the values end at an empty string in front of b.
+// An empty value looks the same; but behind the end comes the name of a column,
+// and those end in _ or _t, or nothing more.
+func endsColumn(b []byte) bool {
+	next, _, ok := gamespy.CutString(b)
+	return !ok || len(next) == 0 || bytes.HasSuffix(next, []byte("_")) || bytes.HasSuffix(next, []byte("_t"))
 }

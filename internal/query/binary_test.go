@@ -257,12 +257,12 @@ func TestRecordedSplitAnswer(t *testing.T) {
 	}
 	for i, row := range st.Players.Rows {
 		for c, value := range row {
-			if value == "" {
-				t.Errorf("player %d has no %s", i, st.Players.Columns[c])
+			if column := st.Players.Columns[c]; (value == "") != (i == 1 && column == "time_") {
+				t.Errorf("player %d: %s = %q", i, column, value)
 			}
 		}
 	}
-	if got, _ := st.Get("gamename"); got != "gmtest" {
-		t.Errorf("gamename %q", got)
+	if got, _ := st.Get("numplayers"); got != "40" || st.Teams.Rows[1][0] != "Blue" {
+		t.Errorf("numplayers %q, teams %+v", got, st.Teams)
 	}
 }
