@@ -156,6 +156,9 @@ func (t *textIntake) heartbeat(w netserve.PacketWriter, p netserve.Packet) strin
 	if h.port != 0 {
 		key.Source = netip.AddrPortFrom(p.From.Addr(), h.port)
 	}
+	if !query.Askable(key.Source) {
+		return dropForeign
+	}
 	if srv, ok := t.s.list.At(key.Source); ok && !srv.Restored {
 		switch {
 		case srv.Origin == master.FromQR2:
