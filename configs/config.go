@@ -48,6 +48,7 @@ type Config struct {
 	GPSP         Endpoint
 	NATNeg       NATNeg
 	ZanMaster    Endpoint
+	LAN          LAN
 	Web          Web
 	Admin        Admin
 	SSQ          Endpoint
@@ -131,6 +132,12 @@ type NATNeg struct {
 	Burst       int      // packets
 
 	AssumeUnrestricted bool
+}
+
+// LAN is section lan.
+type LAN struct {
+	Discover bool
+	Every    time.Duration
 }
 
 // Web is section web.

@@ -91,6 +91,9 @@ func (c *Config) keys() []key {
 		toggle("natneg.assume_unrestricted", &c.NATNeg.AssumeUnrestricted),
 		one("zanmaster.listen", &c.ZanMaster.Listen, parseListen),
 
+		toggle("lan.discover", &c.LAN.Discover),
+		duration("lan.every", &c.LAN.Every, 5*time.Second, time.Hour),
+
 		one("web.listen", &c.Web.Listen, parseListen),
 		one("web.public_url", &c.Web.PublicURL, parsePublicURL),
 		one("admin.listen", &c.Admin.Listen, parseListen),

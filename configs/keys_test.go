@@ -245,6 +245,7 @@ func TestRangesHoldAtTheirEdges(t *testing.T) {
 		"qr2.unproved_rate":          {"0", "1", conns, "1000001"},
 		"qr2.unproved_burst":         {"0", "1", conns, "1000001"},
 		"qr2.expire":                 {"29.999s", "30s", "1h", "1h0m0.001s"},
+		"lan.every":                  {"4.9s", "5s", "1h", "61m"},
 		"master.max_servers":         {"0", "1", many, "10000001"},
 		"master.max_per_addr":        {"0", "1", many, "10000001"},
 		"master.max_per_net":         {"0", "1", many, "10000001"},

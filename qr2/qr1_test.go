@@ -240,7 +240,7 @@ func TestTextHeartbeatsThatAreRefused(t *testing.T) {
 func TestFurtherKeysOfTheFirstHeartbeatAreKept(t *testing.T) {
 	in := newIntake(t, nil)
 	h := in.textServer("192.0.2.1:26900")
-	h.beat(`\gametype\other\clan\Wolves\statechanged\1`)
+	h.beat(`\gametype\second\clan\Wolves\statechanged\1`)
 	h.serve(h.addr)
 	if got := h.rule("clan"); got != "Wolves" {
 		t.Errorf("clan = %q, want Wolves", got)
@@ -456,8 +456,8 @@ func TestHostThatMayLeaveIsAskedAndStaysIfItAnswers(t *testing.T) {
 		"2, answers":            {`\statechanged\2`, true, true},
 		"change, silent":        {`\statechanged\1`, false, true},
 		"plain, silent":         {``, false, true},
-		"another game, silent":  {`\gamename\other`, false, true}, // the first name counts
-		"another game, answers": {`\statechanged\2\gamename\other`, true, true},
+		"another game, silent":  {`\gamename\prequery`, false, true}, // the first name counts
+		"another game, answers": {`\statechanged\2\gamename\prequery`, true, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

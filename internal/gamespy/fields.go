@@ -21,14 +21,15 @@ func ScanFields(b []byte) FieldScanner {
 
 // Next moves to the next field and reports whether there is one.
 func (s *FieldScanner) Next() bool {
+	backslash := []byte{'\\'}
 	for len(s.rest) > 0 {
-		key, rest := cutBackslash(s.rest)
+		key, rest, _ := bytes.Cut(s.rest, backslash)
 		s.key = bytes.Trim(key, keyTrim)
 		if s.rest = rest; len(s.key) == 0 {
 			continue
 		}
-		s.behindKey = s.rest
-		s.value, s.rest = cutBackslash(s.rest)
+		s.behindKey = rest
+		s.value, s.rest, _ = bytes.Cut(rest, backslash)
 		return true
 	}
 	s.key, s.value = nil, nil
@@ -45,14 +46,6 @@ func (s *FieldScanner) Value() []byte { return s.value }
 // value is the next key. It may be called once after Next.
 func (s *FieldScanner) DropValue() {
 	s.value, s.rest = nil, s.behindKey
-}
-
-// cutBackslash cuts b at its first backslash; bytes.Cut, without its slices.
-func cutBackslash(b []byte) (before, after []byte) {
-	if i := bytes.IndexByte(b, '\\'); i >= 0 {
-		return b[:i], b[i+1:]
-	}
-	return b, nil
 }
 
 // IsKey reports whether a key is name, which is in lower case, without regard

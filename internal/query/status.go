@@ -117,7 +117,7 @@ func cutRow(name string) (column string, row int, ok bool) {
 	if digits == "" || (digits[0] == '0' && len(digits) > 1) {
 		return "", 0, false
 	}
-	if len(column) < 2 || !(strings.HasSuffix(column, "_") || strings.HasSuffix(column, "_t")) {
+	if len(column) < 2 || (!strings.HasSuffix(column, "_") && !strings.HasSuffix(column, "_t")) {
 		return "", 0, false
 	}
 	for _, c := range digits {

@@ -100,8 +100,10 @@ var (
 func TestRecordedAnswersOfManyPackets(t *testing.T) {
 	st := assemble(t, numberedAnswer...)
 	want := [][]string{
-		{"Rikki<CPL>", "0", "155", "", ""}, {"Nico^Elite", "0", "127", "", ""},
-		{"P", "", "", "1", ""}, {"xXx", "", "", "", "1"},
+		{"Rikki<CPL>", "0", "155", "", ""},
+		{"Nico^Elite", "0", "127", "", ""},
+		{"P", "", "", "1", ""},
+		{"xXx", "", "", "", "1"},
 	}
 	if diff := cmp.Diff(want, st.Players.Rows); diff != "" {
 		t.Errorf("numbered answer, players (-want +got):\n%s", diff)
