@@ -49,6 +49,7 @@ type Config struct {
 	GPSP         GPSP
 	NATNeg       NATNeg
 	ZanMaster    ZanMaster
+	LAN          LAN
 	Web          Web
 	Admin        Admin
 	SSQ          Endpoint
@@ -224,6 +225,12 @@ type NATNeg struct {
 	Burst       int      // packets
 
 	AssumeUnrestricted bool
+}
+
+// LAN is section lan.
+type LAN struct {
+	Discover bool
+	Every    time.Duration
 }
 
 // Web is section web.

@@ -145,6 +145,9 @@ func (c *Config) keys() []key {
 		toggle("zanmaster.query", &c.ZanMaster.Query),
 		duration("zanmaster.query_every", &c.ZanMaster.QueryEvery, time.Minute, time.Hour),
 
+		toggle("lan.discover", &c.LAN.Discover),
+		duration("lan.every", &c.LAN.Every, 5*time.Second, time.Hour),
+
 		one("web.listen", &c.Web.Listen, parseListen),
 		one("web.public_url", &c.Web.PublicURL, parsePublicURL),
 		one("admin.listen", &c.Admin.Listen, parseListen),

@@ -310,6 +310,7 @@ func TestRangesHoldAtTheirEdges(t *testing.T) {
 		"legacylist.max_per_addr":       {"0", "1", conns, "1000001"},
 		"legacylist.rate":               {"0", "1", conns, "1000001"},
 		"legacylist.burst":              {"0", "1", conns, "1000001"},
+		"lan.every":                     {"4.9s", "5s", "1h", "61m"},
 	}
 	for _, k := range new(Config).keys() {
 		e, found := tests[k.name]

@@ -36,6 +36,14 @@ func TestDefaultFileAsOwnFileChangesNothing(t *testing.T) {
 	}
 }
 
+func TestOnlyTheLANSampleSearches(t *testing.T) {
+	for file, want := range map[string]bool{"": false, "lan.yaml": true, "community.yaml": false, "zandronum-only.yaml": false} {
+		if got := load(t, Options{File: file}).LAN.Discover; got != want {
+			t.Errorf("lan.discover of %q is %v, want %v", file, got, want)
+		}
+	}
+}
+
 func TestZandronumSampleOpensNothingElse(t *testing.T) {
 	var got []string
 	for _, l := range load(t, Options{File: "zandronum-only.yaml"}).Listeners() {

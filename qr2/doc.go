@@ -1,7 +1,8 @@
 // Package qr2 takes in what game servers report: QR2 heartbeats over UDP
-// (port 27900), and beside them the availability check that every game makes
-// before it starts. It verifies each server and puts it into the list of
-// package master; it answers no lists.
+// (port 27900), the text heartbeats of the protocol before it (QR1) on the same
+// port, and beside them the availability check that every game makes before it
+// starts. It verifies each server and puts it into the list of package master;
+// it answers no lists.
 //
 // # Who speaks
 //
@@ -82,4 +83,45 @@
 // Browsers query a host directly only if the list says that it answers packets
 // from strangers. We learn that by querying it from a second socket that it has
 // never talked to.
+//
+// # The text protocol
+//
+// Packets that begin with a backslash are of the older protocol, whose fields
+// are \key\value without lengths:
+//
+//	host    \heartbeat\PORT\gamename\NAME[\statechanged\[N]] and further fields
+//	us      \status\\secure\CHALLENGE     to that port, and to the source of the heartbeat
+//	host    its rules and players, \validate\PROOF, in one or more packets
+//	any     \echo\TEXT                    sent back as it is, once a second and address
+//
+// A heartbeat says next to nothing, and there is no instance key: a host is
+// known by its address and the port on which it answers queries, and lists show
+// it under these. So the heartbeat only makes us ask, and the answer does the
+// rest: what it says becomes the record, its proof, made with the game's secret
+// key from six letters that nobody can guess, shows that it comes from there.
+// Fields of the heartbeat that say more are kept behind those of the answer. Package
+// internal/query puts answers together.
+//
+// A listed host is asked again every 60 to 120 seconds, and soon after each
+// heartbeat, every time with a new challenge: without the right proof nothing
+// that claims to come from it is believed. Some hosts give their proof and their
+// status never in one answer. They are asked for each in turn when they
+// register; later their status is believed while an answer is due from their
+// address. After ten minutes without an answer a host leaves the list.
+//
+// The end of a host, statechanged 2, looks like a change in some games and can
+// be forged by anybody. The host is asked, and leaves if it does not answer
+// three times. The same is done when another game reports from its address.
+//
+// Games whose hosts never answer \secure\ (games.Policy.NoSecure) prove their
+// address with \echo\ and eight letters instead. A host that does not answer
+// that either could be forged packet by packet, so it is listed only on networks
+// that the operator trusts.
+//
+// An address that has proved nothing is sent no more bytes than came from it,
+// over all its ports, but for one query of 22 bytes per verification: a host is
+// asked at two ports, and its heartbeat may be shorter than both questions.
+// Servers of the saved list are asked three times without a heartbeat. They
+// proved their address before, and their next heartbeat may be five minutes
+// away. No \error\ is ever sent: some hosts answer it, without end.
 package qr2

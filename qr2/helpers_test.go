@@ -38,6 +38,7 @@ func catalogue(t testing.TB) *games.Catalog {
 		{Name: "nosecret"},
 		{Name: "gone", Secrets: []string{secret}, DisabledServices: games.Gone},
 		{Name: "down", Secrets: []string{secret}, DisabledServices: games.TemporarilyDown},
+		{Name: "silent", Policy: games.Policy{NoSecure: games.On}},
 		{Name: "both", Secrets: []string{secret}, DisabledServices: games.Gone | games.TemporarilyDown},
 	})
 	if err != nil {
@@ -127,6 +128,7 @@ func (in *intake) pass(d time.Duration) {
 		in.repeatChallenges(in.w, time.Now())
 		in.repeatMessages(in.w, time.Now())
 		in.Server.probe(in.probe, time.Now())
+		in.text.tick(in.w, in.probe, time.Now())
 	}
 }
 

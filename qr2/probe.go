@@ -140,6 +140,9 @@ func (h probeHandler) ServePacket(_ netserve.PacketWriter, p netserve.Packet) {
 }
 
 func (s *Server) probeReply(p netserve.Packet) bool {
+	if len(p.Data) > 0 && p.Data[0] == '\\' {
+		return s.text.probeReply(p)
+	}
 	if len(p.Data) < header {
 		return false
 	}

@@ -89,6 +89,7 @@ type Server struct {
 	metrics *metrics
 	conn    netserve.PacketWriter
 	clock   atomic.Pointer[time.Time] // the last tick; nil while Serve does not run
+	text    *textIntake
 
 	mu       sync.Mutex // guards the fields below
 	pending  pendingTable
@@ -112,6 +113,7 @@ func New(opt Options) *Server {
 	s.SetPolicy(opt.Policy)
 	s.source = master.NewSource(newDecoder(opt.Registry))
 	s.texts.New = func() any { return new([]byte) }
+	s.text = newTextIntake(s)
 	s.replies.New = func() any { return new([replyHeader]byte) }
 	return s
 }
@@ -158,6 +160,9 @@ func (s *Server) tick(ctx context.Context, conn, probe *netserve.PacketConn) {
 			s.repeatMessages(conn, now)
 			if probe != nil {
 				s.probe(probe, now)
+				s.text.tick(conn, probe, now)
+			} else {
+				s.text.tick(conn, nil, now)
 			}
 		}
 	}
@@ -174,31 +179,30 @@ func (s *Server) lately() time.Time {
 
 // The reasons for which packets are dropped.
 const (
-	dropEmpty        = "empty"
-	dropOversized    = "oversized"
-	dropShort        = "short"
-	dropForeign      = "foreign"
-	dropTextProtocol = "text_protocol"
-	dropCDKey        = "cdkey"
-	dropOurs         = "master_packet"
-	dropUnknownKind  = "unknown_kind"
-	dropUnlisted     = "unlisted"
-	dropMalformed    = "malformed"
-	dropLimited      = "limited"
-	dropBanned       = "banned"
-	dropUnknownGame  = "unknown_game"
-	dropNoSecret     = "no_secret"
-	dropWrong        = "wrong_response"
-	dropUnexpected   = "unexpected"
-	dropPending      = "too_many_pending"
-	dropFull         = "list_full"
-	dropNoBudget     = "no_budget"
+	dropEmpty       = "empty"
+	dropOversized   = "oversized"
+	dropShort       = "short"
+	dropForeign     = "foreign"
+	dropCDKey       = "cdkey"
+	dropOurs        = "master_packet"
+	dropUnknownKind = "unknown_kind"
+	dropUnlisted    = "unlisted"
+	dropMalformed   = "malformed"
+	dropLimited     = "limited"
+	dropBanned      = "banned"
+	dropUnknownGame = "unknown_game"
+	dropNoSecret    = "no_secret"
+	dropWrong       = "wrong_response"
+	dropUnexpected  = "unexpected"
+	dropPending     = "too_many_pending"
+	dropFull        = "list_full"
+	dropNoBudget    = "no_budget"
 )
 
 // DropReasons lists the reasons that Options.Metrics counts drops under.
 func DropReasons() []string {
 	return []string{
-		dropEmpty, dropOversized, dropShort, dropForeign, dropTextProtocol, dropCDKey, dropOurs, dropUnknownKind,
+		dropEmpty, dropOversized, dropShort, dropForeign, dropCDKey, dropOurs, dropUnknownKind,
 		dropUnlisted, dropMalformed, dropLimited, dropBanned, dropUnknownGame, dropNoSecret, dropWrong,
 		dropUnexpected, dropPending, dropFull, dropNoBudget,
 	}
@@ -222,7 +226,7 @@ func (s *Server) handle(w netserve.PacketWriter, p netserve.Packet) (dropped str
 	case !p.From.Addr().Is4() || p.From.Port() == 0:
 		return dropForeign
 	case b[0] == '\\':
-		return dropTextProtocol
+		return s.text.handle(w, p)
 	case b[0] == ';':
 		return dropCDKey
 	case b[0] == 0xFE:

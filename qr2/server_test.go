@@ -25,7 +25,9 @@ func TestPacketsThatAreDropped(t *testing.T) {
 	}{
 		"nothing":                {nil, "192.0.2.1:1", dropEmpty},
 		"too long":               {make([]byte, MaxPacket+1), "192.0.2.1:1", dropOversized},
-		"old text protocol":      {[]byte(`\heartbeat\6500\`), "192.0.2.1:1", dropTextProtocol},
+		"text without game":      {[]byte(`\heartbeat\6500\`), "192.0.2.1:1", dropMalformed},
+		"text without fields":    {[]byte(`\\\`), "192.0.2.1:1", dropMalformed},
+		"unasked text":           {[]byte(`\hostname\x\final\\queryid\1.1`), "192.0.2.1:1", dropUnexpected},
 		"CD key text":            {[]byte(";auth"), "192.0.2.1:1", dropCDKey},
 		"a packet of ours":       {h.reply(KindKeepalive), "192.0.2.1:1", dropOurs},
 		"Quake":                  {[]byte("\xff\xff\xff\xffinfo"), "192.0.2.1:1", dropForeign},

@@ -68,6 +68,14 @@ func (d *daemon) openServices(ctx context.Context) error {
 		s.name, s.key = b.name, l.Key
 		d.services = append(d.services, s)
 	}
+	if d.cfg.LAN.Discover {
+		s, err := d.openLAN(ctx)
+		if err != nil {
+			errs = append(errs, fmt.Errorf("lan.discover: %w", err))
+		} else {
+			d.services = append(d.services, s)
+		}
+	}
 	return errors.Join(errs...)
 }
 

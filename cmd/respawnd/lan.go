@@ -1,0 +1,81 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"net"
+	"net/netip"
+	"slices"
+	"strconv"
+
+	"github.com/respawnd/respawnd/internal/netserve"
+	"github.com/respawnd/respawnd/lan"
+)
+
+// openLAN opens the socket of the search on local networks: any port of the host
+// that game servers report to. The one on which servers of Zandronum announce
+// themselves may be taken by a launcher; the search goes on without it.
+func (d *daemon) openLAN(ctx context.Context) (service, error) {
+	host := ""
+	if d.cfg.QR2.Listen != "" {
+		host, _, _ = net.SplitHostPort(d.cfg.QR2.Listen) // checked when it was loaded
+	}
+	conn, err := netserve.ListenPackets(ctx, "udp4", net.JoinHostPort(host, "0"), netserve.ListenOptions{})
+	if err != nil {
+		return service{}, err
+	}
+	log := d.log.With().Str("service", "lan").Logger()
+	zandronum, err := netserve.ListenPackets(ctx, "udp4", net.JoinHostPort(host, strconv.Itoa(lan.ZandronumPort)), netserve.ListenOptions{})
+	if err != nil {
+		log.Warn().Err(err).Msg("announcements of Zandronum servers are not heard")
+	}
+	finder := lan.New(lan.Options{
+		Registry: d.registry, Games: d.catalogue.Catalog(), Verdicts: d.book, Every: d.cfg.LAN.Every,
+		Banned: d.banned, Own: d.ownPorts(),
+		Log: log, Metrics: netserve.NewMetrics(d.metrics, "lan", lan.DropReasons()...), Registerer: d.metrics,
+	})
+	return service{
+		name: "lan", key: "lan.discover", address: conn.LocalAddr(),
+		serve: func(ctx context.Context) error { return finder.Serve(ctx, conn, zandronum) },
+		close: func() error {
+			if zandronum != nil {
+				return errors.Join(conn.Close(), zandronum.Close())
+			}
+			return conn.Close()
+		},
+	}, nil
+}
+
+// ownPorts returns whether an address is one that this daemon listens on. Game
+// servers on the same machine have other ports.
+func (d *daemon) ownPorts() func(netip.AddrPort) bool {
+	var own []netip.AddrPort
+	for _, s := range d.services {
+		if a, err := netip.ParseAddrPort(s.address.String()); err == nil {
+			own = append(own, a)
+		}
+	}
+	mine := machineAddrs()
+	return func(a netip.AddrPort) bool {
+		return slices.ContainsFunc(own, func(o netip.AddrPort) bool {
+			if o.Port() != a.Port() {
+				return false
+			}
+			return o.Addr().Unmap() == a.Addr() || (o.Addr().IsUnspecified() && slices.Contains(mine, a.Addr()))
+		})
+	}
+}
+
+// machineAddrs returns the addresses of this machine.
+func machineAddrs() (out []netip.Addr) {
+	addrs, err := net.InterfaceAddrs()
+	if err != nil {
+		return nil
+	}
+	for _, a := range addrs {
+		if p, err := netip.ParsePrefix(a.String()); err == nil {
+			out = append(out, p.Addr().Unmap())
+		}
+	}
+	return out
+}

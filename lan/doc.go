@@ -1,0 +1,22 @@
+// Package lan finds game servers on the networks of this machine that never
+// heard of a master: it asks everybody there, as the LAN browsers of the games
+// do, and lists who answers (origin lan).
+//
+// Every round it sends two questions, the text query \status\ and the binary
+// query FE FD 00 (see package internal/query), to the broadcast address of every
+// network, on the query port of every game of the catalogue and the two ports
+// behind it: servers take the next one if theirs is in use. Packets are spaced
+// out; a round never sends more than 100 a second.
+//
+// Only answers from an address of those networks and one of those ports count.
+// The answer must name a game of the catalogue. A found server stays listed for
+// three rounds without an answer. One that reports by itself, in whatever
+// protocol, keeps its own record.
+//
+// Servers of Zandronum announce themselves on UDP port 15101. They are heard,
+// and their addresses handed on ([Options.Heard]); what they say is for others.
+//
+// It is off unless the operator switches it on: on a network of strangers nobody
+// wants these packets. It asks nobody outside the networks of this machine, and
+// it is not how registered servers are kept up to date (qr2).
+package lan

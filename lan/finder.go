@@ -1,0 +1,339 @@
+package lan
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/binary"
+	"net/netip"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/rs/zerolog"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/respawnd/respawnd/internal/games"
+	"github.com/respawnd/respawnd/internal/netserve"
+	"github.com/respawnd/respawnd/internal/query"
+	"github.com/respawnd/respawnd/internal/verdicts"
+	"github.com/respawnd/respawnd/master"
+)
+
+// service is the name under which verdicts are noted.
+const service = "lan"
+
+// ZandronumPort is the UDP port on which servers of Zandronum announce
+// themselves.
+const ZandronumPort = 15101
+
+// Bounds of a round.
+const (
+	// DefaultEvery is how often a round begins.
+	DefaultEvery = 30 * time.Second
+
+	span       = 3                     // ports per game: its own and the next ones
+	maxPorts   = 256                   // in all
+	sendGap    = 10 * time.Millisecond // between two packets: 100 a second
+	maxAnswers = 256                   // text answers that are not whole yet
+	maxPacket  = 4096
+	answerRate = 20 // packets per second taken from one address
+	answerBuf  = 60
+	rounds     = 3 // without an answer, until a server leaves the list
+)
+
+// instance marks the records of found servers, so that a report of the server
+// itself, which has another one, replaces the record as a whole.
+const instance = 0x4C414E00
+
+// Options configure a Finder. Registry and Games are required.
+type Options struct {
+	Registry *master.Registry
+	Games    *games.Catalog
+	Verdicts *verdicts.Book // nil: none are noted
+
+	Every    time.Duration             // 0: DefaultEvery
+	Networks func() ([]Network, error) // nil: those of this machine
+	Banned   func(netip.Addr) bool     // nil: nobody is banned
+	// Own tells which addresses are those of this daemon; nil: none.
+	Own func(netip.AddrPort) bool
+	// Heard is told who announced a Zandronum server; nil: nobody is told. It
+	// must not block.
+	Heard func(netip.AddrPort)
+
+	Log        zerolog.Logger
+	Metrics    *netserve.Metrics
+	Registerer prometheus.Registerer // nil: the metrics of this package are not registered
+}
+
+// Finder looks for servers. It implements netserve.PacketHandler.
+type Finder struct {
+	opt     Options
+	limit   *netserve.Limiter
+	metrics *metrics
+
+	mu       sync.Mutex // guards the fields below
+	networks []Network
+	ports    []uint16 // sorted
+	keys     [2]uint32
+	answers  map[netip.AddrPort]*query.Assembly
+}
+
+// New returns a Finder. It asks nobody until Serve runs.
+func New(opt Options) *Finder {
+	if opt.Every <= 0 {
+		opt.Every = DefaultEvery
+	}
+	if opt.Networks == nil {
+		opt.Networks = Networks
+	}
+	return &Finder{
+		opt:     opt,
+		limit:   netserve.NewLimiter(netserve.LimiterOptions{Rate: answerRate, Burst: answerBuf, Slots: 4096}),
+		metrics: newMetrics(opt.Registerer),
+		answers: make(map[netip.AddrPort]*query.Assembly),
+	}
+}
+
+// Serve asks and listens over conn until ctx ends. zandronum is a socket on
+// ZandronumPort; nil: announcements are not heard. If conn is bound to an
+// address, only the network of that address is searched. The sockets stay open
+// and belong to the caller.
+func (f *Finder) Serve(ctx context.Context, conn, zandronum *netserve.PacketConn) error {
+	g, ctx := errgroup.WithContext(ctx)
+	opt := netserve.PacketOptions{Log: f.opt.Log, Metrics: f.opt.Metrics}
+	g.Go(func() error { return netserve.ServePackets(ctx, conn, f, opt) })
+	if zandronum != nil {
+		g.Go(func() error { return netserve.ServePackets(ctx, zandronum, announcements{f}, opt) })
+	}
+	g.Go(func() error { f.search(ctx, conn, conn.LocalAddr().Addr()); return nil })
+	return g.Wait()
+}
+
+// search sends round after round until ctx ends.
+func (f *Finder) search(ctx context.Context, w netserve.PacketWriter, local netip.Addr) {
+	gap := time.NewTicker(sendGap)
+	defer gap.Stop()
+	for {
+		next := time.NewTimer(f.opt.Every)
+		for _, q := range f.round(local) {
+			select {
+			case <-ctx.Done():
+				next.Stop()
+				return
+			case <-gap.C:
+				f.send(w, q)
+			}
+		}
+		select {
+		case <-ctx.Done():
+			next.Stop()
+			return
+		case <-next.C:
+		}
+	}
+}
+
+// question is a packet and where it goes.
+type question struct {
+	to   netip.AddrPort
+	data []byte
+}
+
+func (f *Finder) send(w netserve.PacketWriter, q question) {
+	f.metrics.sent.Inc()
+	if err := w.WritePacket(q.data, netip.Addr{}, q.to); err != nil {
+		f.opt.Log.Debug().Stringer("peer", q.to).Err(err).Msg("question not sent")
+	}
+}
+
+// round begins a round and returns its questions.
+func (f *Finder) round(local netip.Addr) (out []question) {
+	networks, err := f.opt.Networks()
+	if err != nil {
+		f.opt.Log.Warn().Err(err).Msg("the networks of this machine cannot be listed")
+		return nil
+	}
+	if local.IsValid() && !local.IsUnspecified() {
+		networks = slices.DeleteFunc(slices.Clone(networks), func(n Network) bool { return !n.Prefix.Contains(local) })
+	}
+	networks = networks[:min(len(networks), maxNetworks)]
+	ports := f.catalogPorts()
+	var key [4]byte
+	_, _ = rand.Read(key[:]) // never returns an error
+	f.mu.Lock()
+	f.networks, f.ports = networks, ports
+	f.keys = [2]uint32{binary.BigEndian.Uint32(key[:]), f.keys[0]}
+	clear(f.answers)
+	binaryQuery := query.AppendQuery(nil, f.keys[0], 0, false)
+	f.mu.Unlock()
+	text := query.NewExchange(query.Text, 0).Question()
+	for _, n := range networks {
+		for _, port := range ports {
+			to := netip.AddrPortFrom(n.Broadcast, port)
+			out = append(out, question{to, text}, question{to, binaryQuery})
+		}
+	}
+	return out
+}
+
+// catalogPorts returns the ports on which servers of known games answer.
+func (f *Finder) catalogPorts() []uint16 {
+	var ports []uint16
+	for _, g := range f.opt.Games.All() {
+		for i := range span {
+			if p := int(g.QueryPort) + i; p > 0 && p <= 65535 {
+				ports = append(ports, uint16(p))
+			}
+		}
+	}
+	slices.Sort(ports)
+	ports = slices.Compact(ports)
+	return ports[:min(len(ports), maxPorts)]
+}
+
+// The reasons for which packets are dropped.
+const (
+	dropStranger = "stranger" // from an address or port that was not asked
+	dropOwn      = "own"
+	dropBanned   = "banned"
+	dropLimited  = "limited"
+	dropUseless  = "useless"
+	dropNoGame   = "unknown_game"
+	dropFull     = "list_full"
+)
+
+// DropReasons lists the reasons that Options.Metrics counts drops under.
+func DropReasons() []string {
+	return []string{dropStranger, dropOwn, dropBanned, dropLimited, dropUseless, dropNoGame, dropFull}
+}
+
+// ServePacket takes a packet of an answer.
+func (f *Finder) ServePacket(_ netserve.PacketWriter, p netserve.Packet) {
+	if reason := f.take(p, time.Now()); reason != "" {
+		f.opt.Metrics.Drop(reason)
+	}
+}
+
+// take returns why a packet was dropped, "" if it was not.
+func (f *Finder) take(p netserve.Packet, now time.Time) string {
+	if reason := f.refuse(p.From, now, true); reason != "" {
+		return reason
+	}
+	if len(p.Data) > maxPacket {
+		return dropUseless
+	}
+	st, whole, err := f.read(p)
+	switch {
+	case err != nil:
+		return dropUseless
+	case !whole:
+		return ""
+	}
+	return f.found(p, &st, now)
+}
+
+// refuse returns why nothing is taken from an address, "" if something is.
+// asked: it must be one of those that were asked.
+func (f *Finder) refuse(a netip.AddrPort, now time.Time, asked bool) string {
+	f.mu.Lock()
+	near := slices.ContainsFunc(f.networks, func(n Network) bool { return n.Prefix.Contains(a.Addr()) && n.Broadcast != a.Addr() })
+	if _, ok := slices.BinarySearch(f.ports, a.Port()); asked && !ok {
+		near = false
+	}
+	f.mu.Unlock()
+	switch {
+	case !near || !query.Askable(a):
+		return dropStranger
+	case f.opt.Own != nil && f.opt.Own(a):
+		return dropOwn
+	case !f.limit.Allow(a.Addr(), now):
+		return dropLimited
+	case f.opt.Banned != nil && f.opt.Banned(a.Addr()):
+		return dropBanned
+	default:
+		return ""
+	}
+}
+
+// read reads a packet of an answer.
+func (f *Finder) read(p netserve.Packet) (st query.Status, whole bool, err error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if len(p.Data) > 0 && p.Data[0] == '\\' {
+		a := f.answers[p.From]
+		if a == nil {
+			if len(f.answers) >= maxAnswers {
+				return st, false, query.ErrTooMuch
+			}
+			a = new(query.Assembly)
+			f.answers[p.From] = a
+		}
+		if whole, err = a.Add(p.Data); whole {
+			delete(f.answers, p.From)
+			st, err = a.Status()
+		}
+		return st, whole, err
+	}
+	_, key, body, ok := query.CutAnswer(p.Data)
+	if !ok || key == 0 || !slices.Contains(f.keys[:], key) {
+		return st, false, query.ErrForeign
+	}
+	st, err = query.ParseAnswer(body)
+	return st, true, err
+}
+
+// found lists a server that answered, or notes that it is still there.
+func (f *Finder) found(p netserve.Packet, st *query.Status, now time.Time) string {
+	name, _ := st.Get("gamename")
+	g, ok := f.opt.Games.Lookup(name)
+	if !ok {
+		return dropNoGame
+	}
+	f.metrics.answered.Inc()
+	old, known := f.opt.Registry.Find(p.From)
+	if known && old.Origin != master.FromLAN {
+		return "" // it reports by itself
+	}
+	srv := master.Server{
+		Key: master.Key{Source: p.From, Instance: instance}, Game: g.Name, Origin: master.FromLAN, Public: p.From, Via: p.To,
+		Findings: master.Findings{Reachable: true}, Lifetime: rounds*f.opt.Every + f.opt.Every/2, Seen: now,
+	}
+	var report master.Report
+	st.Report(f.opt.Registry, &report)
+	same := known && old.Key == srv.Key && old.Game == g.Name && !old.Restored
+	if same && report.Same(old) {
+		f.opt.Registry.Touch(srv.Key, now)
+		return ""
+	}
+	if err := report.Into(&srv); err != nil {
+		return dropUseless
+	}
+	if same {
+		f.opt.Registry.Update(&srv) // unless it reported by itself meanwhile
+		return ""
+	}
+	if err := f.opt.Registry.Put(srv); err != nil {
+		f.opt.Verdicts.Note(service, p.From, g.Name, verdicts.ListFull)
+		return dropFull
+	}
+	f.metrics.found.Inc()
+	f.opt.Verdicts.Note(service, p.From, g.Name, verdicts.Listed)
+	return ""
+}
+
+// announcements hears servers of Zandronum.
+type announcements struct{ f *Finder }
+
+// ServePacket hands on who announced itself.
+func (h announcements) ServePacket(_ netserve.PacketWriter, p netserve.Packet) {
+	if reason := h.f.refuse(p.From, time.Now(), false); reason != "" {
+		h.f.opt.Metrics.Drop(reason)
+		return
+	}
+	h.f.metrics.announced.Inc()
+	h.f.opt.Verdicts.Note(service, p.From, "zandronum", verdicts.Heard)
+	if h.f.opt.Heard != nil {
+		h.f.opt.Heard(p.From)
+	}
+}

@@ -1,0 +1,339 @@
+package qr2
+
+import (
+	"net/netip"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/respawnd/respawnd/internal/gamespy"
+	"github.com/respawnd/respawnd/internal/netserve"
+	"github.com/respawnd/respawnd/internal/query"
+	"github.com/respawnd/respawnd/internal/verdicts"
+	"github.com/respawnd/respawnd/master"
+)
+
+// textService is the name under which verdicts on hosts of the text protocol
+// are noted.
+const textService = "qr1"
+
+// textIntake takes in the text protocol, which came before QR2 and shares its
+// port.
+type textIntake struct {
+	s       *Server
+	metrics *textMetrics
+	echoes  *netserve.Limiter
+	table   textTable
+}
+
+// The echo is bounded more tightly than other packets: two masters that echo
+// each other's packets would never stop.
+const (
+	echoRate  = 1 // per second and address
+	echoBurst = 5
+	echoSlots = 4096
+)
+
+func newTextIntake(s *Server) *textIntake {
+	return &textIntake{
+		s:       s,
+		metrics: newTextMetrics(s.opt.Registerer),
+		echoes:  netserve.NewLimiter(netserve.LimiterOptions{Rate: echoRate, Burst: echoBurst, Slots: echoSlots}),
+		table:   newTextTable(),
+	}
+}
+
+// handle takes a packet that begins with a backslash and returns why it was
+// dropped, "" if it was not.
+func (t *textIntake) handle(w netserve.PacketWriter, p netserve.Packet) (dropped string) {
+	fields := gamespy.ScanFields(p.Data)
+	if !fields.Next() {
+		return dropMalformed
+	}
+	switch {
+	case gamespy.IsKey(fields.Key(), "heartbeat"):
+		return t.heartbeat(w, p)
+	case gamespy.IsKey(fields.Key(), "echo"):
+		if t.echoed(w, p, fields.Value()) {
+			return ""
+		}
+		return t.echo(w, p)
+	default:
+		return t.answer(w, p)
+	}
+}
+
+// echo sends a packet back to whom it came from, byte for byte, so that it is
+// of no use to reach others with.
+func (t *textIntake) echo(w netserve.PacketWriter, p netserve.Packet) string {
+	if !t.echoes.Allow(p.From.Addr(), time.Now()) || !t.s.policy.Load().allow(p.From.Addr(), time.Now()) {
+		return dropLimited
+	}
+	t.s.send(w, p, p.Data)
+	return ""
+}
+
+// textHeartbeat is what a heartbeat says. The slices lie in the packet.
+type textHeartbeat struct {
+	game    []byte
+	port    uint16 // on which the host answers queries; 0: the source port
+	leaving bool   // perhaps: some games mean a change
+	extra   int    // number of further fields
+}
+
+// readTextHeartbeat reads \heartbeat\PORT\gamename\NAME and what follows it. It
+// does not allocate.
+func readTextHeartbeat(packet []byte) (h textHeartbeat, err error) {
+	for s := gamespy.ScanFields(packet); s.Next(); {
+		key, value := s.Key(), s.Value()
+		switch {
+		case gamespy.IsKey(key, "heartbeat"):
+			if h.port == 0 {
+				h.port = parsePort(value)
+			}
+		case gamespy.IsKey(key, "gamename"):
+			first(&h.game, value)
+		case gamespy.IsKey(key, stateName):
+			// 1 is a change. 2, no value and anything else may mean the end.
+			h.leaving = string(value) != "0" && string(value) != "1" && string(value) != "3"
+		case gamespy.IsKey(key, "final"), gamespy.IsKey(key, "queryid"):
+		default:
+			if h.extra++; h.extra > master.MaxNames {
+				return h, errTooMuch
+			}
+		}
+	}
+	if len(h.game) == 0 {
+		return h, errNoGame
+	}
+	return h, nil
+}
+
+// parsePort reads a decimal port; 0 if it is none.
+func parsePort(b []byte) uint16 {
+	n := 0
+	for _, c := range b {
+		if c < '0' || c > '9' || n > 65535 {
+			return 0
+		}
+		n = n*10 + int(c-'0')
+	}
+	if n > 65535 {
+		return 0
+	}
+	return uint16(n)
+}
+
+// maxExtra is how many further fields of a heartbeat are kept.
+const maxExtra = 64
+
+// furtherFields returns the fields of a heartbeat that say something about the
+// server.
+func furtherFields(packet []byte) (extra []query.Field) {
+	for s := gamespy.ScanFields(packet); s.Next() && len(extra) < maxExtra; {
+		switch name := strings.ToLower(string(s.Key())); name {
+		case "heartbeat", stateName, "final", "queryid":
+		default:
+			extra = append(extra, query.Field{Name: string(s.Key()), Value: string(s.Value())})
+		}
+	}
+	return extra
+}
+
+// heartbeat has a host queried: at once if it is new or was not asked lately,
+// else soon. The heartbeat itself proves nothing and keeps nobody listed, for
+// its source address may be forged; the answer does both.
+func (t *textIntake) heartbeat(w netserve.PacketWriter, p netserve.Packet) string {
+	t.metrics.heartbeats.Inc()
+	h, err := readTextHeartbeat(p.Data)
+	if err != nil {
+		if t.s.policy.Load().allow(p.From.Addr(), time.Now()) {
+			t.noteText(p.From, "", verdicts.Malformed)
+		}
+		return dropMalformed
+	}
+	key := master.Key{Source: p.From}
+	if h.port != 0 {
+		key.Source = netip.AddrPortFrom(p.From.Addr(), h.port)
+	}
+	if !query.Askable(key.Source) {
+		return dropForeign
+	}
+	if srv, ok := t.s.list.At(key.Source); ok && !srv.Restored {
+		switch {
+		case srv.Origin == master.FromQR2:
+			return dropUnexpected // it speaks the newer protocol too, which says more
+		case srv.Origin == master.FromQR1 && srv.Key == key:
+			// Another game on this address is believed once the listed one is
+			// silent: anybody could have forged this packet.
+			if t.again(w, p, key, h.leaving || !t.sameGame(h.game, srv.Game)) {
+				return ""
+			}
+		}
+	}
+	return t.introduce(w, p, key, h)
+}
+
+// sameGame reports whether a host says that it plays the game that it is listed
+// under.
+func (t *textIntake) sameGame(said []byte, game string) bool {
+	if string(said) == game {
+		return true
+	}
+	g, ok := t.s.opt.Games.LookupBytes(said)
+	return ok && g.Name == game
+}
+
+// again has a listed host queried. known is false if nothing is known of it.
+func (t *textIntake) again(w netserve.PacketWriter, p netserve.Packet, key master.Key, leaving bool) (known bool) {
+	now := time.Now()
+	t.table.mu.Lock()
+	h := t.table.hosts[key.Source]
+	if h == nil || !h.listed {
+		t.table.mu.Unlock()
+		return false
+	}
+	h.via = p.To
+	if h.source != p.From {
+		t.table.unask(h.source, h)
+		h.source = p.From
+	}
+	h.leaving = h.leaving || leaving
+	var out []textQuery
+	switch soon := h.asked.Add(askGap); {
+	case h.waiting:
+	case now.Before(soon):
+		if soon.Before(h.due) {
+			t.table.schedule(h, soon)
+		}
+	default:
+		out = t.startRound(h, now, out)
+	}
+	t.table.mu.Unlock()
+	t.sendQueries(w, out)
+	return true
+}
+
+// introduce starts the verification of a host, or goes on with it.
+func (t *textIntake) introduce(w netserve.PacketWriter, p netserve.Packet, key master.Key, h textHeartbeat) string {
+	policy, now := t.s.policy.Load(), time.Now()
+	if !policy.allow(p.From.Addr(), now) {
+		t.noteText(key.Source, string(h.game), verdicts.Limited)
+		return dropLimited
+	}
+	if t.s.banned(p.From.Addr()) {
+		t.noteText(key.Source, string(h.game), verdicts.Banned)
+		return dropBanned
+	}
+	g, ok := t.s.opt.Games.LookupBytes(h.game)
+	if !ok {
+		t.noteText(key.Source, string(h.game), verdicts.UnknownGame)
+		return dropUnknownGame
+	}
+	if !g.Usable() && !g.Policy.NoSecure.Or(false) {
+		t.noteText(key.Source, g.Name, verdicts.NoSecret)
+		return dropNoSecret
+	}
+
+	t.table.mu.Lock()
+	host, fresh := t.table.pend(key, policy.MaxPending)
+	if host == nil {
+		t.table.mu.Unlock()
+		t.noteText(key.Source, g.Name, verdicts.Limited)
+		return dropPending
+	}
+	if fresh || host.game.Name != g.Name {
+		host.game, host.extra, host.token = g, furtherFields(p.Data), ""
+	}
+	if host.source != p.From {
+		t.table.unask(host.source, host)
+		host.source = p.From
+	}
+	host.via, host.expires = p.To, now.Add(textPendingLife)
+	host.in += len(p.Data)
+	host.tries, host.saved = 0, false
+	out := t.verify(host, now, nil)
+	t.table.mu.Unlock()
+
+	if fresh {
+		t.noteText(key.Source, g.Name, verdicts.Heard)
+	}
+	if len(out) == 0 {
+		return dropNoBudget
+	}
+	t.sendQueries(w, out)
+	t.noteText(key.Source, g.Name, verdicts.ChallengeSent)
+	return ""
+}
+
+func (t *textIntake) noteText(a netip.AddrPort, game string, v verdicts.Verdict) {
+	t.s.opt.Verdicts.Note(textService, a, game, v)
+}
+
+// The two questions of the text protocol, and what proves that they arrived.
+const (
+	askStatus = `\status\`
+	askSecure = `\secure\`
+	askEcho   = `\echo\`
+
+	// secureLength is the length of a challenge. Hosts of some engines use no
+	// more than this many characters of a longer one.
+	secureLength = 6
+	echoLength   = 8
+	// textQuerySize is the size of the first query, for all games.
+	textQuerySize = len(askStatus) + len(askSecure) + secureLength
+)
+
+// newToken returns a challenge or echo text that nobody can guess.
+func newToken(noSecure bool) string {
+	length := secureLength
+	if noSecure {
+		length = echoLength
+	}
+	return randomLetters(length)
+}
+
+// appendTextQuery appends the query for everything, with the proof that the
+// host's game can give.
+func appendTextQuery(b []byte, noSecure bool, token string) []byte {
+	b = append(b, askStatus...)
+	if noSecure {
+		b = append(b, askEcho...)
+	} else {
+		b = append(b, askSecure...)
+	}
+	return append(b, token...)
+}
+
+// trusted reports whether an address is the operator's own.
+func (t *textIntake) trusted(a netip.Addr) bool {
+	trusted := t.s.policy.Load().Trusted
+	return trusted != nil && trusted(a)
+}
+
+// AppendTextHeartbeat appends a heartbeat of the text protocol: the port on
+// which the host answers queries, its game, and further rules. Backslashes and
+// NULs in names and values become dots.
+func AppendTextHeartbeat(b []byte, port uint16, game string, rules ...Rule) []byte {
+	b = append(b, `\heartbeat\`...)
+	b = strconv.AppendUint(b, uint64(port), 10)
+	b = appendTextField(b, "gamename", game)
+	for _, r := range rules {
+		b = appendTextField(b, r.Name, r.Value)
+	}
+	return b
+}
+
+func appendTextField(b []byte, name, value string) []byte {
+	for _, text := range [2]string{name, value} {
+		b = append(b, '\\')
+		for i := range len(text) {
+			if c := text[i]; c == '\\' || c == 0 {
+				b = append(b, '.')
+			} else {
+				b = append(b, c)
+			}
+		}
+	}
+	return b
+}

@@ -1,0 +1,753 @@
+package qr2
+
+import (
+	"bytes"
+	"fmt"
+	"net/netip"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/respawnd/respawnd/internal/gamespy"
+	"github.com/respawnd/respawnd/internal/netserve"
+	"github.com/respawnd/respawnd/internal/verdicts"
+	"github.com/respawnd/respawnd/master"
+)
+
+// sampleStatus is a recorded answer without its proof.
+const sampleStatus = `\gamename\gmtest\gamever\2.00\location\1\hostname\GameMaster Arena Server\hostport\25000\mapname\gmtmap1` +
+	`\gametype\arena\numplayers\1\maxplayers\32\gamemode\openplaying\timelimit\40\fraglimit\0\teamplay\1\rankedserver\1` +
+	`\player_0\Joe Player\frags_0\25\deaths_0\6\skill_0\272\ping_0\119\team_0\`
+
+// textServer is a game server of the text protocol.
+type textServer struct {
+	in     *intake
+	addr   netip.AddrPort // where it answers queries
+	source netip.AddrPort // where its heartbeats come from
+	game   string
+	secret string
+	status string // what it tells, without the proof
+	query  int    // number of its last answer
+
+	noStatus bool // it answers \secure\ and leaves out the status
+	noProof  bool // it never answers \secure\ with \status\
+	noEcho   bool
+}
+
+func (in *intake) textServer(addr string) *textServer {
+	a := netip.MustParseAddrPort(addr)
+	return &textServer{in: in, addr: a, source: a, game: "gmtest", secret: secret, status: sampleStatus}
+}
+
+func (h *textServer) key() master.Key { return master.Key{Source: h.addr} }
+
+func (h *textServer) heartbeat(more string) []byte {
+	return fmt.Appendf(nil, `\heartbeat\%d\gamename\%s%s`, h.addr.Port(), h.game, more)
+}
+
+// say hands a packet to the service as if it came from an address.
+func (h *textServer) say(from netip.AddrPort, packet []byte) string {
+	return h.in.handle(h.in.w, netserve.Packet{Data: packet, From: from, To: masterAddr})
+}
+
+// beat sends a heartbeat.
+func (h *textServer) beat(more string) string { return h.say(h.source, h.heartbeat(more)) }
+
+// reply returns the answer to a query of ours.
+func (h *textServer) reply(q []byte) []byte {
+	var b []byte
+	s := gamespy.ScanFields(q)
+	for s.Next() {
+		switch string(s.Key()) {
+		case "status":
+			if !h.noStatus || len(q) == len(askStatus) {
+				b = append(b, h.status...)
+			}
+		case "secure":
+			if !h.noProof || len(q) < 20 {
+				b = append(append(b, `\validate\`...), gamespy.Response(h.secret, string(s.Value()))...)
+			}
+		case "echo":
+			if !h.noEcho {
+				b = append(append(b, `\echo\`...), s.Value()...)
+			}
+		}
+	}
+	h.query++
+	return fmt.Appendf(b, `\final\\queryid\%d.1`, h.query)
+}
+
+// serve answers what was asked of it at an address, and returns how many
+// queries came.
+func (h *textServer) serve(at netip.AddrPort) (queries int) {
+	for _, p := range h.in.w.take() {
+		if p.to == at {
+			queries++
+			h.say(at, h.reply(p.data))
+		}
+	}
+	return queries
+}
+
+// register goes through a whole registration.
+func (h *textServer) register() *master.Server {
+	h.in.t.Helper()
+	if dropped := h.beat(""); dropped != "" {
+		h.in.t.Fatalf("heartbeat of %v: dropped: %s", h.addr, dropped)
+	}
+	h.serve(h.addr)
+	srv, ok := h.in.list.Get(h.key())
+	if !ok {
+		h.in.t.Fatalf("%v is not listed after its answer", h.addr)
+	}
+	return srv
+}
+
+func (h *textServer) listed() bool {
+	_, ok := h.in.list.Get(h.key())
+	return ok
+}
+
+func (h *textServer) rule(name string) string {
+	srv, ok := h.in.list.Get(h.key())
+	if !ok {
+		return "not listed"
+	}
+	v, _ := srv.Rules.Get(name)
+	return v
+}
+
+// pass lets time go by while the server answers.
+func (h *textServer) pass(d time.Duration) (queries int) {
+	for end := time.Now().Add(d); time.Now().Before(end); {
+		h.in.pass(time.Second)
+		queries += h.serve(h.addr)
+	}
+	return queries
+}
+
+func TestTextHeartbeatIsAskedAtOnceAndListedAfterItsProof(t *testing.T) {
+	in := newIntake(t, func(o *Options) {
+		o.Locate = func(netip.Addr) (string, string) { return "DE", "2" }
+	})
+	h := in.textServer("192.0.2.1:26900")
+	if dropped := h.beat(""); dropped != "" {
+		t.Fatalf("heartbeat: dropped: %s", dropped)
+	}
+	if h.listed() {
+		t.Fatal("listed on a heartbeat alone")
+	}
+	out := in.w.take()
+	if len(out) != 1 || out[0].to != h.addr || out[0].from != masterAddr || !bytes.HasPrefix(out[0].data, []byte(`\status\\secure\`)) {
+		t.Fatalf("a heartbeat was answered with %+v, want one query", out)
+	}
+	if n := len(out[0].data); n != textQuerySize {
+		t.Errorf("the query has %d bytes, want %d", n, textQuerySize)
+	}
+	if dropped := h.say(h.addr, h.reply(out[0].data)); dropped != "" {
+		t.Fatalf("answer: dropped: %s", dropped)
+	}
+	srv, ok := in.list.Get(h.key())
+	if !ok {
+		t.Fatal("not listed after its proof")
+	}
+	if srv.Origin != master.FromQR1 || srv.Public != h.addr || srv.Via != masterAddr || srv.Lifetime != textLifetime || srv.Country != "DE" {
+		t.Errorf("record: %+v", srv)
+	}
+	if v, _ := srv.Rules.Get("hostname"); v != "GameMaster Arena Server" || srv.Rules.Len() != 14 {
+		t.Errorf("rules: hostname %q and %d in all, want 14", v, srv.Rules.Len())
+	}
+	for _, private := range []string{"validate", "queryid", "final"} {
+		if _, ok := srv.Rules.Get(private); ok {
+			t.Errorf("%s is listed as a rule", private)
+		}
+	}
+	if srv.Players.Rows() != 1 || srv.Players.Columns() != 6 || srv.Players.Names().Name(0) != "player_" || srv.Players.Value(0, 0) != "Joe Player" {
+		t.Errorf("players: %+v", srv.Players)
+	}
+	if got := in.verdict(h.addr); got != "listed" {
+		t.Errorf("verdict: got %q, want listed", got)
+	}
+}
+
+func TestEverySpellingOfAHeartbeatIsTaken(t *testing.T) {
+	for name, packet := range map[string]string{
+		"plain":             `\heartbeat\26900\gamename\gmtest`,
+		"with NUL":          "\\heartbeat\\26900\\gamename\\gmtest\x00",
+		"change":            `\heartbeat\26900\gamename\gmtest\statechanged\1`,
+		"change, no value":  `\heartbeat\26900\gamename\gmtest\statechanged\`,
+		"change, cut":       `\heartbeat\26900\gamename\gmtest\statechanged`,
+		"upper case":        `\HEARTBEAT\26900\GameName\GMTEST`,
+		"other order":       `\heartbeat\26900\mapname\x\gamename\gmtest`,
+		"final":             `\heartbeat\26900\gamename\gmtest\final\`,
+		"no port":           `\heartbeat\\gamename\gmtest`,
+		"port 0":            `\heartbeat\0\gamename\gmtest`,
+		"port of no number": `\heartbeat\abc\gamename\gmtest`,
+		"port too large":    `\heartbeat\65536\gamename\gmtest`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			in := newIntake(t, nil)
+			h := in.textServer("192.0.2.1:26900")
+			if dropped := h.say(h.addr, []byte(packet)); dropped != "" {
+				t.Fatalf("dropped: %s", dropped)
+			}
+			h.serve(h.addr)
+			if !h.listed() {
+				t.Error("not listed")
+			}
+		})
+	}
+}
+
+func TestTextHeartbeatsThatAreRefused(t *testing.T) {
+	for name, tc := range map[string]struct {
+		packet, dropped, verdict string
+		change                   func(*Options)
+	}{
+		"no game":      {`\heartbeat\26900`, dropMalformed, "malformed heartbeat", nil},
+		"empty game":   {`\heartbeat\26900\gamename\`, dropMalformed, "malformed heartbeat", nil},
+		"unknown game": {`\heartbeat\26900\gamename\nobody`, dropUnknownGame, "unknown game", nil},
+		"no secret":    {`\heartbeat\26900\gamename\nosecret`, dropNoSecret, "game without secret key", nil},
+		"banned": {`\heartbeat\26900\gamename\gmtest`, dropBanned, "banned", func(o *Options) {
+			o.Banned = func(netip.Addr) bool { return true }
+		}},
+		"limited": {`\heartbeat\26900\gamename\gmtest`, dropLimited, "limited", func(o *Options) {
+			o.Unproved = netserve.NewLimiter(netserve.LimiterOptions{Rate: 1e-9, Burst: 1})
+			o.Unproved.Allow(netip.MustParseAddr("192.0.2.1"), time.Now())
+		}},
+		"too many fields": {`\heartbeat\26900\gamename\gmtest` + strings.Repeat(`\a\`, master.MaxNames+1), dropMalformed, "malformed heartbeat", nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			in := newIntake(t, tc.change)
+			h := in.textServer("192.0.2.1:26900")
+			if got := h.say(h.addr, []byte(tc.packet)); got != tc.dropped {
+				t.Errorf("dropped: %q, want %q", got, tc.dropped)
+			}
+			if got := in.verdict(h.addr); got != tc.verdict {
+				t.Errorf("verdict: %q, want %q", got, tc.verdict)
+			}
+			if out := in.w.take(); len(out) != 0 {
+				t.Errorf("answered with %+v", out)
+			}
+		})
+	}
+}
+
+func TestFurtherKeysOfTheFirstHeartbeatAreKept(t *testing.T) {
+	in := newIntake(t, nil)
+	h := in.textServer("192.0.2.1:26900")
+	h.beat(`\gametype\second\clan\Wolves\statechanged\1`)
+	h.serve(h.addr)
+	if got := h.rule("clan"); got != "Wolves" {
+		t.Errorf("clan = %q, want Wolves", got)
+	}
+	if got := h.rule("gametype"); got != "arena" {
+		t.Errorf("gametype = %q, want that of the answer", got)
+	}
+	if got := h.rule(stateName); got != "" {
+		t.Errorf("%s is listed as %q", stateName, got)
+	}
+}
+
+func TestEveryKnownKeyOfAGameProves(t *testing.T) {
+	for _, key := range []string{"oldkey", longSecret} {
+		in := newIntake(t, nil)
+		h := in.textServer("192.0.2.1:26900")
+		h.game, h.secret = "other", key
+		h.register()
+	}
+}
+
+func TestHostWithAnotherQueryPortIsAskedAtBothAddresses(t *testing.T) {
+	for name, at := range map[string]string{"query port answers": "192.0.2.1:26900", "heartbeat port answers": "192.0.2.1:5000"} {
+		t.Run(name, func(t *testing.T) {
+			in := newIntake(t, nil)
+			h := in.textServer("192.0.2.1:26900")
+			h.source = netip.MustParseAddrPort("192.0.2.1:5000")
+			h.beat("")
+			out := in.w.take()
+			var to []string
+			for _, p := range out {
+				to = append(to, p.to.String())
+			}
+			if diff := cmp.Diff([]string{"192.0.2.1:26900", "192.0.2.1:5000"}, to); diff != "" {
+				t.Fatalf("asked at (-want +got):\n%s", diff)
+			}
+			if dropped := h.say(netip.MustParseAddrPort(at), h.reply(out[0].data)); dropped != "" {
+				t.Fatalf("answer: dropped: %s", dropped)
+			}
+			if srv, ok := in.list.Get(h.key()); !ok || srv.Public != h.addr {
+				t.Errorf("listed %v, want it under its query port", srv)
+			}
+		})
+	}
+}
+
+func TestProofThatComesApartFromTheStatus(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for name, change := range map[string]func(*textServer){
+			"only one of two questions": func(h *textServer) { h.noStatus = true },
+			"no proof with the status":  func(h *textServer) { h.noProof = true },
+		} {
+			in := newIntake(t, nil)
+			h := in.textServer("192.0.2.1:26900")
+			change(h)
+			h.beat("")
+			h.serve(h.addr) // status or proof
+			h.serve(h.addr) // the proof alone
+			if !h.listed() {
+				t.Fatalf("%s: not listed", name)
+			}
+			h.serve(h.addr) // the status
+			if got := h.rule("mapname"); got != "gmtmap1" {
+				t.Errorf("%s: mapname = %q after the status", name, got)
+			}
+			h.status = strings.Replace(h.status, "gmtmap1", "gmtmap2", 1)
+			h.pass(pollMost + time.Second)
+			if got := h.rule("mapname"); got != "gmtmap2" {
+				t.Errorf("%s: mapname = %q after the next poll", name, got)
+			}
+		}
+	})
+}
+
+func TestGameThatNeverAnswersSecureProvesItsAddressByAnEcho(t *testing.T) {
+	for name, tc := range map[string]struct {
+		change func(*textServer)
+		trust  bool
+		listed bool
+	}{
+		"echo":                      {nil, false, true},
+		"no echo":                   {func(h *textServer) { h.noEcho = true }, false, false},
+		"no echo, trusted network":  {func(h *textServer) { h.noEcho = true }, true, true},
+		"guessed echo":              {func(h *textServer) { h.noEcho, h.status = true, h.status+`\echo\AAAAAAAA` }, false, false},
+		"guessed echo, trusted":     {func(h *textServer) { h.noEcho, h.status = true, h.status+`\echo\AAAAAAAA` }, true, false},
+		"proof of a secret instead": {func(h *textServer) { h.noEcho, h.status = true, h.status+`\validate\AAAAAAAA` }, false, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			in := newIntake(t, func(o *Options) { o.Trusted = func(netip.Addr) bool { return tc.trust } })
+			h := in.textServer("192.0.2.1:26900")
+			h.game = "silent"
+			if tc.change != nil {
+				tc.change(h)
+			}
+			h.beat("")
+			h.serve(h.addr)
+			if h.listed() != tc.listed {
+				t.Errorf("listed: %v, want %v", h.listed(), tc.listed)
+			}
+		})
+	}
+}
+
+func TestEchoInAPacketOfItsOwnProves(t *testing.T) {
+	in := newIntake(t, nil)
+	h := in.textServer("192.0.2.1:26900")
+	h.game = "silent"
+	h.beat("")
+	q := in.w.take()[0].data
+	token := q[bytes.LastIndexByte(q, '\\')+1:]
+	if dropped := h.say(h.addr, append([]byte(`\echo\`), token...)); dropped != "" || !h.listed() {
+		t.Fatalf("echo: dropped %q, listed %v", dropped, h.listed())
+	}
+	h.noEcho = true
+	if h.serve(h.addr); h.rule("mapname") != "gmtmap1" {
+		t.Errorf("mapname = %q after the status", h.rule("mapname"))
+	}
+}
+
+func TestWrongProofIsNotListed(t *testing.T) {
+	in := newIntake(t, nil)
+	h := in.textServer("192.0.2.1:26900")
+	h.secret = "wrong1"
+	for range maxWrong {
+		h.beat("")
+		h.serve(h.addr)
+	}
+	if h.listed() || len(in.text.table.hosts) != 0 {
+		t.Errorf("listed %v, %d hosts remembered after %d wrong proofs", h.listed(), len(in.text.table.hosts), maxWrong)
+	}
+	if got := in.verdict(h.addr); got != "wrong response" {
+		t.Errorf("verdict: %q", got)
+	}
+}
+
+func TestAnswerFromAnotherAddressIsIgnored(t *testing.T) {
+	in := newIntake(t, nil)
+	h := in.textServer("192.0.2.1:26900")
+	h.beat("")
+	right := h.reply(in.w.take()[0].data)
+	for _, from := range []string{"192.0.2.2:26900", "192.0.2.1:26901"} {
+		if got := h.say(netip.MustParseAddrPort(from), right); got != dropUnexpected || h.listed() {
+			t.Errorf("answer from %s: dropped %q, listed %v", from, got, h.listed())
+		}
+	}
+}
+
+func TestHostThatNeverAnswersIsForgotten(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		in := newIntake(t, nil)
+		h := in.textServer("192.0.2.1:26900")
+		h.beat("")
+		in.pass(textPendingLife + time.Second)
+		if n := len(in.text.table.hosts) + len(in.text.table.byAddr) + len(in.text.table.queue) + len(in.text.table.waits); n != 0 {
+			t.Errorf("%d things remembered of it", n)
+		}
+		if got := in.verdict(h.addr); got != "no answer to the challenge" {
+			t.Errorf("verdict: %q", got)
+		}
+	})
+}
+
+func TestListedHostIsPolledAndItsChangesAreTaken(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		in := newIntake(t, nil)
+		h := in.textServer("192.0.2.1:26900")
+		h.register()
+		h.status = strings.Replace(h.status, `\numplayers\1`, `\numplayers\7`, 1)
+		if n := h.pass(pollMost + time.Second); n < 1 || n > 3 {
+			t.Errorf("%d polls in %v, want 1 to 3", n, pollMost)
+		}
+		if got := h.rule("numplayers"); got != "7" {
+			t.Errorf("numplayers = %q, want 7", got)
+		}
+		if n := h.pass(10 * time.Minute); n < 5 || n > 10 {
+			t.Errorf("%d polls in 10 minutes, want 5 to 10", n)
+		}
+		if last := in.list.All()[0].Last; time.Since(last) > pollMost+askGap {
+			t.Errorf("last heard %v ago", time.Since(last))
+		}
+	})
+}
+
+func TestForgedNewsOfAListedHostIsIgnored(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		in := newIntake(t, nil)
+		h := in.textServer("192.0.2.1:26900")
+		h.register()
+		in.pass(askGap + time.Second) // it is asked, and does not answer
+		for _, forged := range []string{
+			`\hostname\Forged\final\\queryid\9.1`,
+			`\hostname\Forged\validate\AAAAAAAA\final\\queryid\10.1`,
+		} {
+			if got := h.say(h.addr, []byte(forged)); got != dropWrong {
+				t.Errorf("forged answer: dropped %q, want %q", got, dropWrong)
+			}
+		}
+		if got := h.rule("hostname"); got == "Forged" {
+			t.Error("a forged answer was taken")
+		}
+	})
+}
+
+func TestHostThatMayLeaveIsAskedAndStaysIfItAnswers(t *testing.T) {
+	for name, tc := range map[string]struct {
+		more   string
+		answer bool
+		listed bool
+	}{
+		"2, silent":             {`\statechanged\2`, false, false},
+		"no value, silent":      {`\statechanged\`, false, false},
+		"cut, silent":           {`\statechanged`, false, false},
+		"2, answers":            {`\statechanged\2`, true, true},
+		"change, silent":        {`\statechanged\1`, false, true},
+		"plain, silent":         {``, false, true},
+		"another game, silent":  {`\gamename\prequery`, false, true}, // the first name counts
+		"another game, answers": {`\statechanged\2\gamename\prequery`, true, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				in := newIntake(t, nil)
+				h := in.textServer("192.0.2.1:26900")
+				h.register()
+				in.pass(askGap + time.Second)
+				h.serve(h.addr)
+				in.pass(askGap)
+				h.beat(tc.more)
+				if tc.answer {
+					h.pass(20 * time.Second)
+				} else {
+					in.pass(20 * time.Second)
+				}
+				if h.listed() != tc.listed {
+					t.Errorf("listed: %v, want %v", h.listed(), tc.listed)
+				}
+				if want := map[bool]string{true: "listed", false: "left"}[tc.listed]; in.verdict(h.addr) != want {
+					t.Errorf("verdict: %q, want %q", in.verdict(h.addr), want)
+				}
+			})
+		})
+	}
+}
+
+func TestForgedHeartbeatOfAnotherGameDoesNotUnlist(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		in := newIntake(t, nil)
+		h := in.textServer("192.0.2.1:26900")
+		h.register()
+		for range 10 {
+			if got := h.say(h.source, []byte(`\heartbeat\26900\gamename\other`)); got != "" {
+				t.Errorf("dropped: %s", got)
+			}
+			h.pass(3 * time.Second)
+		}
+		if srv, ok := in.list.Get(h.key()); !ok || srv.Game != "gmtest" {
+			t.Errorf("listed: %v", srv)
+		}
+		// The real one is believed once the listed one is silent.
+		h.say(h.source, []byte(`\heartbeat\26900\gamename\other`))
+		in.pass(30 * time.Second)
+		in.w.take()
+		h.game, h.secret = "other", longSecret
+		h.register()
+	})
+}
+
+func TestHeartbeatsOfAListedHostDoNotMultiplyQueries(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		in := newIntake(t, nil)
+		h := in.textServer("192.0.2.1:26900")
+		h.register()
+		n := 0
+		for range 60 {
+			h.beat(`\statechanged\1`)
+			n += h.pass(time.Second)
+		}
+		if n > 6 {
+			t.Errorf("%d queries for 60 heartbeats in a minute, want at most 6", n)
+		}
+	})
+}
+
+func TestSilentHostExpiresAfterItsLifetime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		in := newIntake(t, nil)
+		h := in.textServer("192.0.2.1:26900")
+		h.register()
+		expired := make(chan struct{})
+		go func() {
+			defer close(expired)
+			_ = in.list.Run(t.Context(), func(*master.Server) {})
+		}()
+		in.pass(textLifetime - 10*time.Second)
+		if !h.listed() {
+			t.Error("left the list before its lifetime")
+		}
+		h.beat("") // keeps nobody listed
+		in.pass(20 * time.Second)
+		if h.listed() {
+			t.Error("still listed after its lifetime")
+		}
+		in.pass(pollMost)
+		if n := len(in.text.table.hosts); n > 1 {
+			t.Errorf("%d hosts remembered", n)
+		}
+	})
+}
+
+func TestServerOfTheSavedListIsAskedAtTheStart(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		in := newIntake(t, nil)
+		h := in.textServer("192.0.2.1:26900")
+		srv := master.Server{
+			Key: h.key(), Game: "gmtest", Origin: master.FromQR1, Public: h.addr, Via: masterAddr,
+			Restored: true, Lifetime: 90 * time.Second, Seen: time.Now(),
+		}
+		if err := in.list.Put(srv); err != nil {
+			t.Fatal(err)
+		}
+		in.pass(time.Second)
+		if n := h.serve(h.addr); n == 0 {
+			t.Fatal("not asked")
+		}
+		if got, ok := in.list.Get(h.key()); !ok || got.Restored || got.Lifetime != textLifetime || h.rule("mapname") != "gmtmap1" {
+			t.Errorf("record after the answer: %+v", got)
+		}
+	})
+}
+
+func TestSavedServerThatIsSilentIsAskedAFewTimes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		in := newIntake(t, nil)
+		h := in.textServer("192.0.2.1:26900")
+		_ = in.list.Put(master.Server{Key: h.key(), Game: "gmtest", Origin: master.FromQR1, Public: h.addr, Restored: true, Seen: time.Now()})
+		in.pass(2 * textPendingLife)
+		if n := len(in.w.take()); n != maxAsks {
+			t.Errorf("asked %d times, want %d", n, maxAsks)
+		}
+		if len(in.text.table.hosts) != 0 {
+			t.Error("still remembered")
+		}
+	})
+}
+
+func TestNewerProtocolKeepsItsRecord(t *testing.T) {
+	in := newIntake(t, nil)
+	in.host("192.0.2.1:6500").register("hostname", "New")
+	h := in.textServer("192.0.2.1:6500")
+	if got := h.beat(""); got != dropUnexpected {
+		t.Errorf("text heartbeat of a listed QR2 server: dropped %q", got)
+	}
+	// It registers while a verification is under way.
+	in2 := newIntake(t, nil)
+	h = in2.textServer("192.0.2.1:6500")
+	h.beat("")
+	q := in2.w.take()[0].data
+	n := in2.host("192.0.2.1:6500")
+	n.register("hostname", "New")
+	h.say(h.addr, h.reply(q))
+	if srv, ok := in2.list.Get(n.key()); !ok || srv.Origin != master.FromQR2 {
+		t.Errorf("the record is %+v, want that of QR2", srv)
+	}
+}
+
+func TestServerFoundOnTheNetworkIsReplacedByItsOwnReport(t *testing.T) {
+	in := newIntake(t, nil)
+	h := in.textServer("192.0.2.1:26900")
+	_ = in.list.Put(master.Server{Key: h.key(), Game: "gmtest", Origin: master.FromLAN, Public: h.addr, Seen: time.Now()})
+	if srv := h.register(); srv.Origin != master.FromQR1 || in.list.Len() != 1 {
+		t.Errorf("origin %v and %d servers, want qr1 and 1", srv.Origin, in.list.Len())
+	}
+}
+
+func TestEchoIsSentBackByteForByteAndSeldom(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		in := newIntake(t, nil)
+		from := netip.MustParseAddrPort("192.0.2.1:4000")
+		packet := []byte(`\echo\hello\more\x`)
+		answered := 0
+		for range 20 {
+			in.handle(in.w, netserve.Packet{Data: packet, From: from, To: masterAddr})
+			for _, p := range in.w.take() {
+				if answered++; !bytes.Equal(p.data, packet) || p.to != from || p.from != masterAddr {
+					t.Errorf("answered with %q to %v", p.data, p.to)
+				}
+			}
+		}
+		if answered != echoBurst {
+			t.Errorf("%d of 20 echoes answered, want %d", answered, echoBurst)
+		}
+	})
+}
+
+func TestTextHostsAreBounded(t *testing.T) {
+	in := newIntake(t, func(o *Options) { o.MaxPending = 10 })
+	for i := range 100 {
+		h := in.textServer("192.0.2.1:26900")
+		h.addr = netip.AddrPortFrom(netip.AddrFrom4([4]byte{10, 0, 0, byte(i)}), 26900)
+		h.source = h.addr
+		h.beat("")
+	}
+	tb := &in.text.table
+	if len(tb.hosts) != 10 || len(tb.pending) != 10 || len(tb.byAddr) != 10 || len(tb.queue) != 10 || len(tb.waits) != 10 {
+		t.Errorf("%d hosts, %d pending, %d budgets, %d queued, %d asked; want 10 of each",
+			len(tb.hosts), len(tb.pending), len(tb.byAddr), len(tb.queue), len(tb.waits))
+	}
+	in = newIntake(t, nil)
+	for i := range maxPendingAddr + 1 {
+		h := in.textServer(fmt.Sprintf("192.0.2.1:%d", 1000+i))
+		got := h.beat("")
+		if want := map[bool]string{true: dropPending, false: ""}[i == maxPendingAddr]; got != want {
+			t.Fatalf("host %d of an address: dropped %q, want %q", i+1, got, want)
+		}
+	}
+}
+
+func TestEndlessPacketsOfAnAnswerAreBounded(t *testing.T) {
+	in := newIntake(t, nil)
+	h := in.textServer("192.0.2.1:26900")
+	h.beat("")
+	big := strings.Repeat("x", 1300)
+	for i := range 1000 {
+		h.say(h.addr, fmt.Appendf(nil, `\k%d\%s\queryid\1.%d`, i, big, i+1))
+	}
+	tb := &in.text.table
+	if host := tb.hosts[h.addr]; host.answer.Size() > 32<<10 || tb.held != host.answer.Size() {
+		t.Errorf("%d bytes held, %d counted", host.answer.Size(), tb.held)
+	}
+	tb.held = maxHeld
+	if got := h.say(h.addr, []byte(`\a\b\queryid\2.1`)); got != dropNoBudget {
+		t.Errorf("with all memory in use: dropped %q", got)
+	}
+}
+
+func TestTextServerIsAskedFromASecondSocket(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		in := newIntake(t, nil)
+		h := in.textServer("192.0.2.1:26900")
+		h.register()
+		h.pass(askGap + time.Second)
+		out := in.probe.take()
+		if len(out) != 1 || out[0].to != h.addr || string(out[0].data) != `\basic\` {
+			t.Fatalf("from the second socket: %+v", out)
+		}
+		handler := probeHandler{in.Server}
+		handler.ServePacket(in.probe, netserve.Packet{Data: []byte(`\gamename\gmtest\final\\queryid\1.1`), From: netip.MustParseAddrPort("192.0.2.9:1"), To: masterAddr})
+		if srv, _ := in.list.Get(h.key()); srv.Findings.Reachable {
+			t.Error("reachable after the answer of another")
+		}
+		handler.ServePacket(in.probe, netserve.Packet{Data: []byte(`\gamename\gmtest\final\\queryid\1.1`), From: h.addr, To: masterAddr})
+		if srv, _ := in.list.Get(h.key()); !srv.Findings.Reachable {
+			t.Error("not reachable after its answer")
+		}
+		// It is silent later.
+		h.pass(probeAgain + 5*pollMost)
+		if srv, _ := in.list.Get(h.key()); srv.Findings.Reachable {
+			t.Error("still reachable after its silence")
+		}
+		if got := in.verdict(h.addr); got != verdicts.Unreachable.String() {
+			t.Errorf("verdict: %q", got)
+		}
+	})
+}
+
+func TestBudgetOfTextHostsHoldsOverAllPortsOfAnAddress(t *testing.T) {
+	in := newIntake(t, nil)
+	sent := 0
+	for i := range 50 {
+		h := in.textServer(fmt.Sprintf("192.0.2.1:%d", 1000+i))
+		h.source = netip.MustParseAddrPort("192.0.2.1:999")
+		b := h.heartbeat("")
+		sent += len(b)
+		h.say(h.source, b)
+	}
+	got := 0
+	for _, p := range in.w.take() {
+		got += len(p.data)
+	}
+	if got > sent+textQuerySize {
+		t.Errorf("%d bytes sent to an address that sent %d", got, sent)
+	}
+}
+
+func TestAppendTextHeartbeatIsRead(t *testing.T) {
+	b := AppendTextHeartbeat(nil, 7778, "gmtest", Rule{`a\b`, "c\x00\\d"})
+	h, err := readTextHeartbeat(b)
+	if err != nil || h.port != 7778 || string(h.game) != "gmtest" || h.extra != 1 {
+		t.Errorf("readTextHeartbeat(%q) = %+v, %v", b, h, err)
+	}
+	if got := furtherFields(b); len(got) != 2 || got[1].Name != "a.b" || got[1].Value != "c..d" {
+		t.Errorf("furtherFields(%q) = %+v", b, got)
+	}
+}
+
+func TestTokensDiffer(t *testing.T) {
+	seen := map[string]bool{}
+	for range 1000 {
+		a := newToken(false)
+		if len(a) != secureLength || seen[a] || strings.Trim(a, letters) != "" {
+			t.Fatalf("token %q", a)
+		}
+		seen[a] = true
+	}
+	if got := newToken(true); len(got) != echoLength {
+		t.Errorf("token %q has %d letters, want %d", got, len(got), echoLength)
+	}
+	if !slices.Contains(DropReasons(), dropUnexpected) {
+		t.Error("reasons are incomplete")
+	}
+}

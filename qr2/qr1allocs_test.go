@@ -1,0 +1,13 @@
+//go:build !race
+
+package qr2
+
+import "testing"
+
+func TestTextHeartbeatOfAListedServerDoesNotAllocate(t *testing.T) {
+	s, packets := newTextFleet(t, 100)
+	i := 0
+	if got := testing.AllocsPerRun(1000, func() { s.ServePacket(silence{}, packets[i%100]); i++ }); got != 0 {
+		t.Errorf("%v allocations, want 0", got)
+	}
+}

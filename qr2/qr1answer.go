@@ -1,0 +1,294 @@
+package qr2
+
+import (
+	"crypto/subtle"
+	"errors"
+	"net/netip"
+	"time"
+
+	"github.com/respawnd/respawnd/internal/gamespy"
+	"github.com/respawnd/respawnd/internal/netserve"
+	"github.com/respawnd/respawnd/internal/query"
+	"github.com/respawnd/respawnd/internal/verdicts"
+	"github.com/respawnd/respawnd/master"
+)
+
+// asked is what of a host is needed to judge its answer. The host may change
+// once the table is unlocked.
+type asked struct {
+	host   *textHost
+	from   netip.AddrPort
+	token  string
+	listed bool
+	apart  bool
+}
+
+// answer takes a packet of an answer. Nobody but those who were asked is
+// listened to.
+func (t *textIntake) answer(w netserve.PacketWriter, p netserve.Packet) string {
+	now := time.Now()
+	t.table.mu.Lock()
+	h := t.table.waits[p.From]
+	if h == nil {
+		t.table.mu.Unlock()
+		return dropUnexpected
+	}
+	if !h.listed {
+		h.in += len(p.Data)
+	}
+	whole, dropped := t.table.add(h, p.Data)
+	if !whole {
+		t.table.mu.Unlock()
+		return dropped
+	}
+	st, err := h.answer.Status()
+	t.table.dropAnswer(h)
+	a := asked{host: h, from: p.From, token: h.token, listed: h.listed, apart: h.apart}
+	t.table.mu.Unlock()
+	if err != nil {
+		return dropMalformed
+	}
+	if a.listed {
+		return t.news(a, &st, now)
+	}
+	return t.proof(w, a, &st, now)
+}
+
+// add adds a packet to the answer of a host and keeps the account of all.
+func (t *textTable) add(h *textHost, packet []byte) (whole bool, dropped string) {
+	if t.held+len(packet) > maxHeld {
+		return false, dropNoBudget
+	}
+	whole, err := h.answer.Add(packet)
+	t.held += h.answer.Size() - h.held
+	h.held = h.answer.Size()
+	if err != nil {
+		return false, dropMalformed
+	}
+	return whole, ""
+}
+
+// proved reports whether an answer could only come from the host that was asked.
+// given is false if it has no proof at all, right or wrong.
+func (t *textIntake) proved(a *asked, st *query.Status) (right, given bool) {
+	if a.token == "" {
+		return false, false
+	}
+	if a.host.game.Policy.NoSecure.Or(false) {
+		return subtle.ConstantTimeCompare([]byte(st.Echo), []byte(a.token)) == 1, st.Echo != ""
+	}
+	return gamespy.CheckAny(a.host.game.Secrets, a.token, []byte(st.Validate)), st.Validate != ""
+}
+
+// proof judges the answer of a host that is being verified.
+func (t *textIntake) proof(w netserve.PacketWriter, a asked, st *query.Status, now time.Time) string {
+	right, given := t.proved(&a, st)
+	switch {
+	case right:
+		return t.admit(w, a, st, st.Empty(), now)
+	case given:
+		return t.wrongProof(a)
+	case !a.host.game.Policy.NoSecure.Or(false):
+		return t.askApart(w, a, now)
+	case t.trusted(a.from.Addr()):
+		// The operator vouches for this network, and the game has no proof to give.
+		return t.admit(w, a, st, true, now)
+	default:
+		return dropWrong
+	}
+}
+
+// wrongProof counts a wrong answer; after some of them the host is forgotten.
+func (t *textIntake) wrongProof(a asked) string {
+	t.table.mu.Lock()
+	h := a.host
+	if h.wrong++; h.wrong >= maxWrong && t.table.pending[h.key.Source] == h {
+		t.table.remove(h)
+	}
+	t.table.mu.Unlock()
+	t.noteText(h.key.Source, h.game.Name, verdicts.WrongResponse)
+	return dropWrong
+}
+
+// askApart asks a host for its proof alone: it told its status and left out the
+// proof.
+func (t *textIntake) askApart(w netserve.PacketWriter, a asked, now time.Time) string {
+	var out []textQuery
+	t.table.mu.Lock()
+	if h := a.host; t.table.pending[h.key.Source] == h && !h.alone && now.Before(h.expires) {
+		h.alone = true
+		out = t.verify(h, now, out)
+	}
+	t.table.mu.Unlock()
+	t.sendQueries(w, out)
+	if len(out) == 0 {
+		return dropWrong
+	}
+	return ""
+}
+
+// echoed takes the answer to an echo of ours that came in a packet of its own.
+func (t *textIntake) echoed(w netserve.PacketWriter, p netserve.Packet, text []byte) bool {
+	t.table.mu.Lock()
+	h := t.table.waits[p.From]
+	ours := h != nil && h.token != "" && h.game.Policy.NoSecure.Or(false) &&
+		subtle.ConstantTimeCompare(text, []byte(h.token)) == 1
+	if !ours {
+		t.table.mu.Unlock()
+		return false
+	}
+	a := asked{host: h, from: p.From, token: h.token, listed: h.listed}
+	if !h.listed {
+		h.in += len(p.Data)
+	}
+	t.table.mu.Unlock()
+	if !a.listed {
+		_ = t.admit(w, a, &query.Status{}, true, time.Now())
+	}
+	return true
+}
+
+// admit lists a host that has proved itself. apart: its proof came without its
+// status, so it is asked for that at once.
+func (t *textIntake) admit(w netserve.PacketWriter, a asked, st *query.Status, apart bool, now time.Time) string {
+	h := a.host
+	t.table.mu.Lock()
+	if t.table.hosts[h.key.Source] != h || h.listed {
+		t.table.mu.Unlock()
+		return dropUnexpected
+	}
+	via, extra := h.via, h.extra
+	t.table.mu.Unlock()
+
+	if t.s.banned(h.key.Source.Addr()) {
+		return t.turnedAway(h, errBanned)
+	}
+	if err := t.listText(h, st, via, extra, now); err != nil {
+		return t.turnedAway(h, err)
+	}
+	if t.s.banned(h.key.Source.Addr()) { // since the first look
+		t.s.list.Remove(h.key)
+		return t.turnedAway(h, errBanned)
+	}
+	t.s.metrics.registered.Inc()
+	t.metrics.registered.Inc()
+	t.noteText(h.key.Source, h.game.Name, verdicts.Listed)
+
+	var out []textQuery
+	t.table.mu.Lock()
+	if t.table.hosts[h.key.Source] == h {
+		t.table.settle(h)
+		t.table.endRound(h)
+		h.listed, h.saved, h.apart, h.home, h.wrong = true, false, apart, a.from, 0
+		if st.Empty() {
+			out = t.startRound(h, now, out)
+		} else {
+			t.table.schedule(h, now.Add(askGap)) // the first look from the second socket
+		}
+	}
+	t.table.mu.Unlock()
+	t.sendQueries(w, out)
+	return ""
+}
+
+// errSpeaksQR2 is why a verified host is not listed a second time.
+var errSpeaksQR2 = errors.New("listed through the newer protocol")
+
+// listText puts a verified host into the list. One that was found on the local
+// network under its address is replaced.
+func (t *textIntake) listText(h *textHost, st *query.Status, via netip.Addr, extra []query.Field, now time.Time) error {
+	if old, ok := t.s.list.At(h.key.Source); ok && old.Origin == master.FromQR2 && !old.Restored {
+		return errSpeaksQR2
+	}
+	srv := master.Server{
+		Key: h.key, Game: h.game.Name, Origin: master.FromQR1, Public: h.key.Source, Via: via,
+		Lifetime: textLifetime, Seen: now,
+		Findings: master.Findings{Reachable: h.source != h.key.Source},
+	}
+	if t.s.opt.Locate != nil {
+		srv.Country, srv.Region = t.s.opt.Locate(h.key.Source.Addr())
+	}
+	full := *st
+	full.Rules = append(full.Rules, extra...) // of a name that comes twice the first counts
+	var report master.Report
+	full.Report(t.s.list, &report)
+	if err := report.Into(&srv); err != nil {
+		return err
+	}
+	return t.s.list.Put(srv)
+}
+
+// turnedAway forgets a host that proved itself and cannot be listed.
+func (t *textIntake) turnedAway(h *textHost, err error) string {
+	verdict, reason := verdicts.Malformed, dropMalformed
+	switch {
+	case errors.Is(err, errSpeaksQR2):
+		verdict, reason = verdicts.Listed, dropUnexpected
+	case errors.Is(err, errBanned):
+		verdict, reason = verdicts.Banned, dropBanned
+	case errors.Is(err, master.ErrFull):
+		verdict, reason = verdicts.ListFull, dropFull
+	case errors.Is(err, master.ErrTooManyHere), errors.Is(err, master.ErrTaken):
+		verdict, reason = verdicts.TooManyHere, dropFull
+	}
+	t.table.mu.Lock()
+	if t.table.hosts[h.key.Source] == h {
+		t.table.remove(h)
+	}
+	t.table.mu.Unlock()
+	t.noteText(h.key.Source, h.game.Name, verdict)
+	return reason
+}
+
+// news takes the answer of a listed host. It needs the proof again, unless the
+// host never gives both in one answer.
+func (t *textIntake) news(a asked, st *query.Status, now time.Time) string {
+	h := a.host
+	if !a.apart {
+		if right, _ := t.proved(&a, st); !right {
+			t.metrics.foreign.Inc()
+			return dropWrong
+		}
+	}
+	if st.Empty() {
+		return dropMalformed
+	}
+	t.table.mu.Lock()
+	current := t.table.hosts[h.key.Source] == h && h.waiting && h.token == a.token
+	if current {
+		t.table.endRound(h)
+		h.leaving = false
+		t.table.schedule(h, nextPoll(now))
+	}
+	via, extra := h.via, h.extra
+	t.table.mu.Unlock()
+	if !current {
+		return dropUnexpected
+	}
+	t.metrics.answered.Inc()
+	t.renew(h, st, via, extra, now)
+	return ""
+}
+
+// renew replaces the record of a listed host if its answer says something new.
+func (t *textIntake) renew(h *textHost, st *query.Status, via netip.Addr, extra []query.Field, now time.Time) {
+	old, ok := t.s.list.Get(h.key)
+	if !ok || old.Origin != master.FromQR1 {
+		return
+	}
+	full := *st
+	full.Rules = append(full.Rules, extra...)
+	var report master.Report
+	full.Report(t.s.list, &report)
+	if report.Same(old) && old.Via == via {
+		t.s.list.Touch(h.key, now)
+		return
+	}
+	next := *old
+	next.Via, next.Seen = via, now
+	if err := report.Into(&next); err != nil {
+		t.s.opt.Log.Debug().Stringer("peer", h.key.Source).Err(err).Msg("update not taken")
+		return
+	}
+	t.s.list.Update(&next) // unless it was removed meanwhile
+}

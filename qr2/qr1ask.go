@@ -1,0 +1,265 @@
+package qr2
+
+import (
+	"container/heap"
+	"math/rand/v2"
+	"net/netip"
+	"time"
+
+	"github.com/respawnd/respawnd/internal/netserve"
+	"github.com/respawnd/respawnd/internal/verdicts"
+	"github.com/respawnd/respawnd/master"
+)
+
+// Times and bounds of queries.
+const (
+	askGap          = 10 * time.Second // between two rounds of one host
+	askAgain        = 3 * time.Second  // between two packets of a round
+	maxAsks         = 3                // packets of a round, per address
+	pollLeast       = 60 * time.Second // between two rounds, with nothing heard
+	pollMost        = 120 * time.Second
+	textPendingLife = 75 * time.Second // hosts repeat their heartbeat every 30 s
+	textLifetime    = 10 * time.Minute // without an answer, until it leaves the list
+	maxTextAtOnce   = 250              // hosts looked at per tick: 2,500 a second
+	adoptGap        = 2 * time.Millisecond
+)
+
+// textQuery is a packet to be sent once the table is unlocked.
+type textQuery struct {
+	via  netip.Addr
+	to   netip.AddrPort
+	data []byte
+}
+
+func (t *textIntake) sendQueries(w netserve.PacketWriter, out []textQuery) {
+	for _, q := range out {
+		t.s.write(w, q.via, q.to, q.data)
+		t.metrics.queries.Inc()
+	}
+}
+
+// verify asks an unproved host for its proof, at its query port and, if that is
+// another one, where its heartbeat came from: some games answer at one of them
+// alone. The table is locked.
+func (t *textIntake) verify(h *textHost, now time.Time, out []textQuery) []textQuery {
+	noSecure := h.game.Policy.NoSecure.Or(false)
+	if h.token == "" {
+		h.token = newToken(noSecure)
+	}
+	var data []byte
+	if h.alone {
+		data = append(append(data, askSecure...), h.token...)
+	} else {
+		data = appendTextQuery(data, noSecure, h.token)
+	}
+	for i, to := range [2]netip.AddrPort{h.key.Source, h.source} {
+		if i == 1 && to == h.key.Source {
+			break
+		}
+		if h.saved || h.spend(len(data)) {
+			if t.table.wait(to, h) {
+				out = append(out, textQuery{h.via, to, data})
+			}
+		}
+	}
+	h.tries++
+	h.asked = now
+	if next := now.Add(askAgain); h.tries < maxAsks && next.Before(h.expires) {
+		t.table.schedule(h, next)
+	} else {
+		t.table.schedule(h, h.expires)
+	}
+	return out
+}
+
+// startRound asks a listed host how it is. The table is locked.
+func (t *textIntake) startRound(h *textHost, now time.Time, out []textQuery) []textQuery {
+	t.table.endRound(h)
+	h.waiting = true
+	if !h.apart {
+		h.token = newToken(h.game.Policy.NoSecure.Or(false))
+	}
+	return t.askListed(h, now, out)
+}
+
+// askListed sends a packet of a round, in turn to the address that proved itself
+// and to the other one. The table is locked.
+func (t *textIntake) askListed(h *textHost, now time.Time, out []textQuery) []textQuery {
+	to := h.home
+	if h.tries%2 == 1 {
+		if to = h.source; to == h.home {
+			to = h.key.Source
+		}
+	}
+	data := []byte(askStatus)
+	if !h.apart {
+		data = appendTextQuery(nil, h.game.Policy.NoSecure.Or(false), h.token)
+	}
+	if t.table.wait(to, h) {
+		out = append(out, textQuery{h.via, to, data})
+	}
+	h.tries++
+	h.asked = now
+	t.table.schedule(h, now.Add(askAgain))
+	return out
+}
+
+// tick asks the hosts that are due and gives up those that never answered.
+// probe may be nil.
+func (t *textIntake) tick(w, probe netserve.PacketWriter, now time.Time) {
+	t.adopt(now)
+	var out, probes []textQuery
+	var gone []*textHost
+	var hidden []master.Key
+	t.table.mu.Lock()
+	for range maxTextAtOnce {
+		if len(t.table.queue) == 0 || t.table.queue[0].due.After(now) {
+			break
+		}
+		h := t.table.queue[0]
+		switch {
+		case !h.listed && now.Before(h.expires):
+			out = t.verify(h, now, out)
+		case !h.listed:
+			t.table.remove(h)
+			gone = append(gone, h)
+		case !t.stillListed(h):
+			t.table.remove(h)
+		case !h.waiting:
+			out = t.startRound(h, now, out)
+			if probe != nil {
+				probes = h.reach.ask(h, now, probes)
+				if h.reach.silent == probeTries+1 {
+					hidden = append(hidden, h.key)
+				}
+			}
+		case h.tries < maxAsks:
+			out = t.askListed(h, now, out)
+		case h.leaving:
+			t.metrics.silent.Inc()
+			t.table.remove(h)
+			gone = append(gone, h)
+		default:
+			t.metrics.silent.Inc()
+			t.table.endRound(h)
+			t.table.schedule(h, nextPoll(now))
+		}
+	}
+	t.table.mu.Unlock()
+
+	for _, h := range gone {
+		t.gone(h)
+	}
+	for _, k := range hidden {
+		t.reachable(k, false)
+	}
+	t.sendQueries(w, out)
+	t.sendQueries(probe, probes)
+}
+
+func nextPoll(now time.Time) time.Time {
+	return now.Add(pollLeast + rand.N(pollMost-pollLeast)) //nolint:gosec // it only spreads the load
+}
+
+// stillListed reports whether the list still has a host: its record may have
+// expired, or been removed by others.
+func (t *textIntake) stillListed(h *textHost) bool {
+	srv, ok := t.s.list.Get(h.key)
+	return ok && srv.Origin == master.FromQR1 && srv.Game == h.game.Name
+}
+
+// gone notes that a host did not answer: one that was being verified, or one
+// whose heartbeat may have been its last. The table does not have it any more.
+func (t *textIntake) gone(h *textHost) {
+	if !h.listed {
+		if !h.saved {
+			t.noteText(h.key.Source, h.game.Name, verdicts.NoAnswer)
+		}
+		return
+	}
+	if srv, ok := t.s.list.Get(h.key); ok && srv.Origin == master.FromQR1 && t.s.list.Remove(h.key) {
+		t.noteText(h.key.Source, h.game.Name, verdicts.Left)
+	}
+}
+
+// adopt has the servers of the saved list verified, once: their next heartbeat
+// may be five minutes away, and by then they would have left the list. Their
+// addresses were proved before.
+func (t *textIntake) adopt(now time.Time) {
+	t.table.mu.Lock()
+	done := t.table.adopted
+	t.table.adopted = true
+	t.table.mu.Unlock()
+	if done {
+		return
+	}
+	n := 0
+	for _, srv := range t.s.list.All() {
+		if srv.Origin != master.FromQR1 || !srv.Restored {
+			continue
+		}
+		g, ok := t.s.opt.Games.Lookup(srv.Game)
+		if !ok || (!g.Usable() && !g.Policy.NoSecure.Or(false)) {
+			continue
+		}
+		t.table.mu.Lock()
+		if t.table.hosts[srv.Key.Source] == nil {
+			h := &textHost{key: srv.Key, source: srv.Key.Source, via: srv.Via, game: g, saved: true, textBudget: &textBudget{hosts: 1}}
+			h.due = now.Add(time.Duration(n) * adoptGap)
+			h.expires = h.due.Add(textPendingLife)
+			t.table.hosts[h.key.Source] = h
+			heap.Push(&t.table.queue, h)
+			n++
+		}
+		t.table.mu.Unlock()
+	}
+}
+
+// textReach is what is known about whether a host answers a port of ours that
+// it never talked to.
+type textReach struct {
+	asked    time.Time
+	silent   int  // packets since the last answer
+	answered bool // the last packet was answered
+}
+
+// ask appends a query for the second socket if one is due.
+func (r *textReach) ask(h *textHost, now time.Time, out []textQuery) []textQuery {
+	if r.answered && now.Sub(r.asked) < probeAgain {
+		return out
+	}
+	r.asked, r.answered = now, false
+	r.silent = min(r.silent+1, probeTries+2)
+	return append(out, textQuery{h.via, h.key.Source, []byte(`\basic\`)})
+}
+
+// probeReply takes a text packet that came to the second socket.
+func (t *textIntake) probeReply(p netserve.Packet) bool {
+	t.table.mu.Lock()
+	h := t.table.hosts[p.From]
+	ok := h != nil && h.listed && !h.reach.answered && h.reach.silent > 0
+	if ok {
+		h.reach.answered, h.reach.silent = true, 0
+	}
+	t.table.mu.Unlock()
+	if ok {
+		t.reachable(h.key, true)
+	}
+	return ok
+}
+
+// reachable notes what the second socket learned.
+func (t *textIntake) reachable(k master.Key, yes bool) {
+	srv, ok := t.s.list.Get(k)
+	if !ok || srv.Origin != master.FromQR1 {
+		return
+	}
+	f := srv.Findings
+	f.Reachable = yes
+	t.s.list.Report(k, f)
+	v := verdicts.Unreachable
+	if yes {
+		v = verdicts.Reachable
+	}
+	t.noteText(k.Source, srv.Game, v)
+}

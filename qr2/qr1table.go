@@ -1,0 +1,221 @@
+package qr2
+
+import (
+	"container/heap"
+	"crypto/rand"
+	"encoding/binary"
+	"net/netip"
+	"sync"
+	"time"
+
+	"github.com/respawnd/respawnd/internal/games"
+	"github.com/respawnd/respawnd/internal/query"
+	"github.com/respawnd/respawnd/master"
+)
+
+// textHost is a host of the text protocol that is being verified or listed.
+type textHost struct {
+	key    master.Key     // its address and query port, which is also what lists show
+	source netip.AddrPort // of its last heartbeat; often the same
+	via    netip.Addr     // our address that it talks to
+	game   games.Game
+	extra  []query.Field // of its first heartbeat, for what its answers leave out
+	saved  bool          // listed from the saved list; its address was proved before
+
+	listed  bool
+	waiting bool           // listed, and an answer is due
+	apart   bool           // it does not prove itself and tell its status in one answer
+	alone   bool           // verifying: the proof is asked for without the status
+	leaving bool           // its heartbeat may have been the last
+	home    netip.AddrPort // the address that proved itself, key.Source or source
+	token   string         // challenge or echo text of this round; "": none yet
+	tries   int            // packets of this round
+	wrong   int            // wrong proofs
+	asked   time.Time      // when it was last asked
+	expires time.Time      // when an unproved host is forgotten
+	answer  query.Assembly
+	held    int // bytes of answer, as counted in textTable.held
+
+	reach textReach
+
+	*textBudget
+	due   time.Time // when something has to be done
+	place int       // in textTable.queue
+}
+
+// textBudget is what an address that has proved nothing has sent and was sent.
+// It belongs to the address and not to a port: the query port is what a packet
+// says, and whoever forges packets could name many.
+type textBudget struct {
+	hosts   int // pending ones
+	in, out int // bytes
+}
+
+// spend reports whether n more bytes may be sent to the unproved address, and
+// counts them. One query more than it paid for is allowed: a host is asked at
+// two addresses, and its heartbeat may be shorter than both queries.
+func (b *textBudget) spend(n int) bool {
+	if b.out+n > b.in+textQuerySize {
+		return false
+	}
+	b.out += n
+	return true
+}
+
+// textTable holds the hosts of the text protocol.
+type textTable struct {
+	mu      sync.Mutex                   // guards the fields below and the hosts
+	hosts   map[netip.AddrPort]*textHost // by key.Source
+	pending map[netip.AddrPort]*textHost // those of hosts that are not listed
+	waits   map[netip.AddrPort]*textHost // by address that was asked
+	byAddr  map[netip.Addr]*textBudget   // of pending hosts
+	queue   textQueue                    // all of hosts, by due
+	held    int                          // bytes of answers that are not whole yet
+	adopted bool                         // the saved list was looked at
+}
+
+// maxHeld bounds the answers that are not whole yet, over all hosts.
+const maxHeld = 32 << 20
+
+func newTextTable() textTable {
+	return textTable{
+		hosts:   make(map[netip.AddrPort]*textHost),
+		pending: make(map[netip.AddrPort]*textHost),
+		waits:   make(map[netip.AddrPort]*textHost),
+		byAddr:  make(map[netip.Addr]*textBudget),
+	}
+}
+
+// pend returns the host of a key that is being verified, made if it is missing.
+// One that was listed and is introduced anew starts again. It returns nil if the address has
+// too many; when the table is full, any other one makes room.
+func (t *textTable) pend(k master.Key, limit int) (h *textHost, fresh bool) {
+	if h := t.pending[k.Source]; h != nil {
+		return h, false
+	}
+	if h := t.hosts[k.Source]; h != nil && !h.listed {
+		return h, false // of the saved list
+	}
+	b := t.byAddr[k.Source.Addr()]
+	if b != nil && b.hosts >= maxPendingAddr {
+		return nil, false
+	}
+	for len(t.pending) >= limit {
+		for _, other := range t.pending {
+			t.remove(other)
+			break
+		}
+	}
+	if old := t.hosts[k.Source]; old != nil {
+		t.remove(old)
+	}
+	if b = t.byAddr[k.Source.Addr()]; b == nil {
+		b = &textBudget{}
+		t.byAddr[k.Source.Addr()] = b
+	}
+	b.hosts++
+	h = &textHost{key: k, source: k.Source, textBudget: b}
+	t.hosts[k.Source], t.pending[k.Source] = h, h
+	heap.Push(&t.queue, h)
+	return h, true
+}
+
+// settle takes a host out of the pending ones: it is listed.
+func (t *textTable) settle(h *textHost) {
+	if t.pending[h.key.Source] != h {
+		return
+	}
+	delete(t.pending, h.key.Source)
+	if h.hosts--; h.hosts == 0 {
+		delete(t.byAddr, h.key.Source.Addr())
+	}
+	h.textBudget = nil
+}
+
+func (t *textTable) remove(h *textHost) {
+	t.settle(h)
+	t.endRound(h)
+	if t.hosts[h.key.Source] == h {
+		delete(t.hosts, h.key.Source)
+		heap.Remove(&t.queue, h.place)
+	}
+}
+
+// schedule sets when a host is looked at next.
+func (t *textTable) schedule(h *textHost, due time.Time) {
+	h.due = due
+	heap.Fix(&t.queue, h.place)
+}
+
+// wait notes that an answer of a host may come from an address. The address of
+// another host stays that one's.
+func (t *textTable) wait(a netip.AddrPort, h *textHost) bool {
+	if a != h.key.Source {
+		if other := t.waits[a]; other != nil && other != h && other.key.Source == a {
+			return false
+		}
+	}
+	t.waits[a] = h
+	return true
+}
+
+// unask forgets that an answer of a host may come from an address.
+func (t *textTable) unask(a netip.AddrPort, h *textHost) {
+	if t.waits[a] == h {
+		delete(t.waits, a)
+	}
+}
+
+// endRound forgets what was asked and what came of the answer.
+func (t *textTable) endRound(h *textHost) {
+	t.unask(h.key.Source, h)
+	t.unask(h.source, h)
+	t.dropAnswer(h)
+	h.waiting, h.tries, h.token = false, 0, ""
+}
+
+// dropAnswer forgets the packets of an answer.
+func (t *textTable) dropAnswer(h *textHost) {
+	t.held -= h.held
+	h.held = 0
+	h.answer.Reset()
+}
+
+// textQueue is a heap of hosts by the time at which something has to be done.
+type textQueue []*textHost
+
+func (q textQueue) Len() int           { return len(q) }
+func (q textQueue) Less(i, j int) bool { return q[i].due.Before(q[j].due) }
+func (q textQueue) Swap(i, j int) {
+	q[i], q[j] = q[j], q[i]
+	q[i].place, q[j].place = i, j
+}
+
+// Push implements heap.Interface.
+func (q *textQueue) Push(x any) {
+	h := x.(*textHost)
+	h.place = len(*q)
+	*q = append(*q, h)
+}
+
+// Pop implements heap.Interface.
+func (q *textQueue) Pop() any {
+	last := len(*q) - 1
+	h := (*q)[last]
+	(*q)[last] = nil
+	*q = (*q)[:last]
+	return h
+}
+
+// randomLetters returns n letters and digits that nobody can guess, n <= 8.
+func randomLetters(n int) string {
+	var random [8]byte
+	_, _ = rand.Read(random[:]) // never returns an error
+	v := binary.BigEndian.Uint64(random[:])
+	var text [8]byte
+	for i := range n {
+		text[i] = letters[v%uint64(len(letters))]
+		v /= uint64(len(letters))
+	}
+	return string(text[:n])
+}
