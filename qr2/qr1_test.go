@@ -490,7 +490,7 @@ func TestForgedHeartbeatOfAnotherGameDoesNotUnlist(t *testing.T) {
 		h := in.textServer("192.0.2.1:26900")
 		h.register()
 		for range 10 {
-			if got := h.say(h.source, []byte(`\heartbeat\26900\gamename\other`)); got != "" {
+			if got := h.say(h.source, AppendTextHeartbeat(nil, 26900, "other")); got != "" {
 				t.Errorf("dropped: %s", got)
 			}
 			h.pass(3 * time.Second)
@@ -499,7 +499,7 @@ func TestForgedHeartbeatOfAnotherGameDoesNotUnlist(t *testing.T) {
 			t.Errorf("listed: %v", srv)
 		}
 		// The real one is believed once the listed one is silent.
-		h.say(h.source, []byte(`\heartbeat\26900\gamename\other`))
+		h.say(h.source, AppendTextHeartbeat(nil, 26900, "other"))
 		in.pass(30 * time.Second)
 		in.w.take()
 		h.game, h.secret = "other", longSecret

@@ -43,7 +43,7 @@ func (l *textLedger) check(t *testing.T) {
 var textScript = []string{
 	`\heartbeat\PORT\gamename\gmtest`,
 	`\heartbeat\PORT\gamename\gmtest\statechanged\2`,
-	`\heartbeat\PORT\gamename\other\statechanged\`,
+	`\heartbeat\PORT\gamename\prequery\statechanged\`,
 	`\heartbeat\PORT\gamename\silent`,
 	`\heartbeat\PORT\gamename\nobody`,
 	`\heartbeat\PORT\gamename\gmtest\hostname\a name\country\XX`,
