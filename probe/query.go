@@ -60,7 +60,8 @@ func Query(ctx context.Context, conn Conn, target netip.AddrPort, kind Kind) (St
 	if !query.Askable(target) {
 		return Status{}, ErrForbidden
 	}
-	ctx, cancel := context.WithTimeoutCause(ctx, Timeout, ErrNoAnswer)
+	end := time.Now().Add(Timeout)
+	ctx, cancel := context.WithDeadlineCause(ctx, end, ErrNoAnswer)
 	defer cancel()
 	stop := context.AfterFunc(ctx, func() { _ = conn.SetReadDeadline(time.Unix(1, 0)) })
 	defer stop()
@@ -82,6 +83,9 @@ func Query(ctx context.Context, conn Conn, target netip.AddrPort, kind Kind) (St
 		n, from, err := conn.ReadFromUDPAddrPort(buf)
 		switch {
 		case err != nil && isTimeout(err):
+			if !time.Now().Before(end) {
+				return Status{}, ErrNoAnswer
+			}
 			ask = true
 			continue
 		case err != nil:
