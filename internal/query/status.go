@@ -183,15 +183,16 @@ func (b *tableBuilder) table() Table {
 }
 
 // Report writes the answer into a report, which is reset first. Names are shared
-// through reg.
+// through reg. Rules beyond master.MaxNames are left out.
 func (s *Status) Report(reg *master.Registry, r *master.Report) {
 	r.Reset()
-	list := make([]string, len(s.Rules))
-	for i, f := range s.Rules {
+	rules := s.Rules[:min(len(s.Rules), master.MaxNames)]
+	list := make([]string, len(rules))
+	for i, f := range rules {
 		list[i] = f.Name
 	}
 	names := reg.Names(list)
-	for i, f := range s.Rules {
+	for i, f := range rules {
 		if _, slot := names.ReportedName(i); slot >= 0 {
 			r.Rule([]byte(f.Value))
 		}

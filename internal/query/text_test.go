@@ -212,6 +212,19 @@ func TestStatusBecomesARecord(t *testing.T) {
 	}
 }
 
+func TestRecordsTakeNoMoreRulesThanTheListAllows(t *testing.T) {
+	var st Status
+	for i := range master.MaxNames + 1 {
+		st.Rules = append(st.Rules, Field{fmt.Sprintf("k%d", i), "v"})
+	}
+	var r master.Report
+	st.Report(master.NewRegistry(master.Limits{}), &r)
+	var srv master.Server
+	if err := r.Into(&srv); err != nil || srv.Rules.Len() != master.MaxNames {
+		t.Errorf("%d rules, error %v; want %d", srv.Rules.Len(), err, master.MaxNames)
+	}
+}
+
 func FuzzAssembly(f *testing.F) {
 	f.Add([]byte(sample))
 	f.Add([]byte(strings.Join(numberedAnswer, "\n")))
