@@ -1,6 +1,6 @@
 //go:build ignore
 
-// This program makes schema1.db, a file as schema 1 wrote it: values with a
+// Command schema1 makes schema1.db, a file as schema 1 wrote it: values with a
 // version and a checksum, no accounts. Run it in this directory with
 // "go run schema1.go".
 package main
