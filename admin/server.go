@@ -105,7 +105,7 @@ func (s *Server) Serve(ctx context.Context, ln net.Listener) error {
 // the token; pages want a session.
 func (s *Server) Handler() http.Handler {
 	api := http.NewServeMux()
-	s.routes(api)
+	s.register(api)
 	pages := http.NewServeMux()
 	s.pages(pages)
 	mux := http.NewServeMux()
@@ -213,6 +213,8 @@ func (s *Server) classify(r *http.Request, err error) int {
 		return http.StatusConflict
 	case errors.Is(err, ErrBadRequest), errors.Is(err, storage.ErrInvalid):
 		return http.StatusBadRequest
+	case errors.Is(err, ErrNotRunning):
+		return http.StatusServiceUnavailable
 	}
 	s.opt.Log.Error().Str("path", r.URL.Path).Err(err).Msg("admin request not carried out")
 	return http.StatusInternalServerError
