@@ -28,6 +28,7 @@ import (
 	"github.com/respawnd/respawnd/internal/verdicts"
 	"github.com/respawnd/respawnd/master"
 	"github.com/respawnd/respawnd/natneg"
+	"github.com/respawnd/respawnd/probe"
 	"github.com/respawnd/respawnd/qr2"
 	"github.com/respawnd/respawnd/storage"
 	"github.com/respawnd/respawnd/storage/bolt"
@@ -64,6 +65,10 @@ type daemon struct {
 	gpcmGate *netserve.Gate // likewise
 	gpsp     *gpsp.Server   // nil if the service is off
 	gpspGate *netserve.Gate // likewise
+
+	prober  *probe.Prober
+	statics *probe.Statics
+	own     func(netip.AddrPort) bool // addresses that services listen on; nil until all are open
 
 	services []service
 	started  time.Time
@@ -108,6 +113,7 @@ func (d *daemon) open(ctx context.Context) error {
 		OpenAccounts: func(context.Context) (*accounts.Service, error) { return d.accounts, nil }, Sessions: d.hub,
 	}
 	d.bans.OnChange(d.enforceBans)
+	d.makeProber()
 	return d.openServices(ctx)
 }
 
@@ -338,6 +344,9 @@ func (d *daemon) reloadNow(ctx context.Context) {
 		d.negotiator.SetPolicy(d.natnegPolicy())
 	}
 	d.cfg.GPCM, d.cfg.GPSP = cfg.GPCM, cfg.GPSP
+	d.cfg.Probe, d.cfg.Servers = cfg.Probe, cfg.Servers
+	d.prober.SetLimits(d.probeLimits())
+	d.setStatics()
 	d.reloadPresence()
 	d.reloadZanMaster()
 	if d.browseGate != nil {
