@@ -9,7 +9,6 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"github.com/respawnd/respawnd/configs"
 	"github.com/respawnd/respawnd/internal/netserve"
 	"github.com/respawnd/respawnd/master"
 	"github.com/respawnd/respawnd/probe"
@@ -42,7 +41,9 @@ func (d *daemon) openProbe(ctx context.Context) (service, error) {
 	return service{
 		name: "probe", key: "probe", address: conn.LocalAddr(),
 		serve: func(ctx context.Context) error {
-			d.setStatics()
+			if err := d.takeServers(ctx); err != nil {
+				return err
+			}
 			d.watchRestored()
 			g, ctx := errgroup.WithContext(ctx)
 			g.Go(func() error { return d.prober.Serve(ctx, conn) })
@@ -81,23 +82,6 @@ func (d *daemon) probeLimits() probe.Limits {
 		l.Zandronum = d.cfg.ZanMaster.QueryEvery
 	}
 	return l
-}
-
-// setStatics has the servers asked that an operator named.
-func (d *daemon) setStatics() {
-	d.statics.Set(namedServers(d.cfg.Servers.Static))
-}
-
-func namedServers(list []configs.StaticServer) []probe.Named {
-	named := make([]probe.Named, 0, len(list))
-	for _, s := range list {
-		protocol, err := probe.ParseProtocol(s.Protocol)
-		if err != nil {
-			continue // the configuration allows no other words
-		}
-		named = append(named, probe.Named{Protocol: protocol, Address: s.Address})
-	}
-	return named
 }
 
 // watchRestored has the restored servers asked whose masters will not hear of
