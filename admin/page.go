@@ -242,6 +242,10 @@ func (s *Server) pages(mux *http.ServeMux) {
 		}))
 	}
 	change := map[string]changer{
+		"POST /servers/add":              s.serverAddForm,
+		"POST /servers/remove":           s.serverRemoveForm,
+		"POST /servers/hide":             s.serverHideForm,
+		"POST /servers/unhide":           s.serverUnhideForm,
 		"POST /sessions/kick":            s.kickForm,
 		"POST /accounts":                 s.accountCreateForm,
 		"POST /accounts/{id}/password":   s.accountPasswordForm,

@@ -1,6 +1,7 @@
 package admin
 
 import (
+	"context"
 	"fmt"
 	"net/http"
 	"net/netip"
@@ -232,6 +233,41 @@ func TestRoomsThroughTheForms(t *testing.T) {
 	b.wantDone(t, b.post("/rooms/remove", "id", fmt.Sprint(rooms[0].ID)), "is gone")
 	wantRefused(t, "removing again", b.post("/rooms/remove", "id", fmt.Sprint(rooms[0].ID)), http.StatusNotFound, "")
 	wantRefused(t, "odd number", b.post("/rooms/remove", "id", "x"), http.StatusBadRequest, "id")
+}
+
+func TestServersThroughTheForms(t *testing.T) {
+	x := newSite(t, func(o *Options) { o.Protocols = []string{"a2s", "gs1"} })
+	at := netip.MustParseAddrPort("192.0.2.1:7777")
+	x.l.ServersChanged = func(ctx context.Context) error {
+		kept, err := x.l.KeptServers(ctx)
+		for _, a := range x.l.Registry.HiddenAddresses() {
+			x.l.Registry.Unhide(a)
+		}
+		for _, h := range kept.Hidden {
+			x.l.Registry.Hide(h.Address)
+		}
+		return err
+	}
+	b := x.operator(t)
+	put(t, x.l, "gmtest", at.String(), "hostname", "First")
+	p := b.wantDone(t, b.post("/servers/hide", "address", at.String(), "reason", "fake players"), "192.0.2.1:7777 is hidden")
+	if len(x.l.Registry.All()) != 0 || !strings.Contains(p.body, "fake players") || !strings.Contains(p.body, "hidden:") {
+		t.Errorf("after hiding %d servers are listed:\n%s", len(x.l.Registry.All()), p.body)
+	}
+	b.wantDone(t, b.post("/servers/unhide", "address", at.String()), "not hidden any more")
+	if len(x.l.Registry.All()) != 1 {
+		t.Error("the server does not come back")
+	}
+	b.wantDone(t, b.post("/servers/remove", "address", at.String()), "is off the list")
+	p = b.wantDone(t, b.post("/servers/add", "address", "a.example:27015", "protocol", "a2s", "game", "CStrike"), "a.example:27015 is asked from now on")
+	if !strings.Contains(p.body, "<code>a.example:27015</code>") || !strings.Contains(p.body, "cstrike") || !strings.Contains(p.body, "<option>gs1</option>") {
+		t.Errorf("the page lacks the added server:\n%s", p.body)
+	}
+	b.wantDone(t, b.post("/servers/remove", "address", "a.example:27015"), "a.example:27015 is forgotten")
+	wantRefused(t, "removing again", b.post("/servers/remove", "address", "a.example:27015"), http.StatusNotFound, "")
+	wantRefused(t, "no address", b.post("/servers/add", "address", "", "protocol", "a2s"), http.StatusBadRequest, "")
+	wantRefused(t, "hiding no address", b.post("/servers/hide", "address", "a.example:1"), http.StatusBadRequest, "192.0.2.1:27015")
+	wantRefused(t, "not hidden", b.post("/servers/unhide", "address", at.String()), http.StatusNotFound, "")
 }
 
 func TestPlayersAreSignedOutThroughTheForm(t *testing.T) {

@@ -7,7 +7,6 @@ import (
 	"maps"
 	"net/http"
 	"net/netip"
-	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -71,40 +70,6 @@ func (s *Server) overviewPage(r *http.Request) (view, error) {
 	page, err := op.AuditLog(ctx, AuditQuery{Limit: overviewChanges})
 	v.Audit = page.Entries
 	return view{"overview", "Overview", v}, err
-}
-
-// serversView is what the page of servers shows.
-type serversView struct {
-	Game, Query string
-	Rows        []Listed
-	Found       int
-	Next        string // link; empty: there is no further page
-}
-
-func (s *Server) serversPage(r *http.Request) (view, error) {
-	q := r.URL.Query()
-	v := serversView{Game: strings.TrimSpace(q.Get("game")), Query: strings.TrimSpace(q.Get("q"))}
-	from := 0
-	if err := numbers(q, map[string]*int{"from": &from}); err != nil {
-		return view{}, err
-	}
-	list, err := s.opt.Operator.Servers(r.Context(), v.Game)
-	if err != nil {
-		return view{}, err
-	}
-	if v.Query != "" {
-		part := storage.Fold(v.Query)
-		list = slices.DeleteFunc(list, func(l Listed) bool {
-			return !strings.Contains(storage.Fold(l.Name), part) && !strings.Contains(l.Address.String(), part) && !strings.Contains(l.Source.String(), part)
-		})
-	}
-	v.Found = len(list)
-	from = min(from, len(list))
-	v.Rows = list[from:min(from+pageRows, len(list))]
-	if from+pageRows < len(list) {
-		v.Next = "/servers?" + url.Values{"game": {v.Game}, "q": {v.Query}, "from": {strconv.Itoa(from + pageRows)}}.Encode()
-	}
-	return view{"servers", "Servers", v}, nil
 }
 
 // sessionsView is what the page of players shows.

@@ -54,7 +54,7 @@ func (s *Server) routes() []Route {
 		{"GET", "/api/v1/log", "the last lines of the log: ?level=, ?limit=", s.getLog},
 		{"GET", "/api/v1/log/stream", "new lines of the log as server-sent events: ?level=", s.streamLog},
 		{"GET", "/api/v1/backup", "everything that a new machine needs, as a tar file", s.getBackup},
-	}, s.accountRoutes())
+	}, s.serverRoutes(), s.accountRoutes())
 }
 
 // register registers the API.

@@ -28,6 +28,8 @@ type Options struct {
 	// localhost and IP addresses, in lower case.
 	Names   []string
 	Version string // shown on the pages
+	// Protocols are the words for those in which an added server can be asked.
+	Protocols []string
 	// Ready returns what is not ready yet, nil when the daemon serves.
 	Ready  func() error
 	Status func() Status
@@ -209,7 +211,7 @@ func (s *Server) classify(r *http.Request, err error) int {
 	switch {
 	case errors.Is(err, storage.ErrNotFound):
 		return http.StatusNotFound
-	case errors.Is(err, storage.ErrTaken), errors.Is(err, storage.ErrConflict):
+	case errors.Is(err, storage.ErrTaken), errors.Is(err, storage.ErrConflict), errors.Is(err, storage.ErrFull):
 		return http.StatusConflict
 	case errors.Is(err, ErrBadRequest), errors.Is(err, storage.ErrInvalid):
 		return http.StatusBadRequest

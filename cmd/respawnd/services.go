@@ -76,6 +76,13 @@ func (d *daemon) openServices(ctx context.Context) error {
 			d.services = append(d.services, s)
 		}
 	}
+	s, err := d.openProbe(ctx)
+	if err != nil {
+		errs = append(errs, fmt.Errorf("probe: %w", err))
+	} else {
+		d.services = append(d.services, s)
+	}
+	d.own = d.ownAddresses()
 	return errors.Join(errs...)
 }
 
@@ -225,7 +232,7 @@ func (d *daemon) openAdmin(ctx context.Context, l configs.Listener) (service, er
 		return service{}, err
 	}
 	s := admin.New(admin.Options{
-		Operator: d.operator, Token: d.token, Names: d.cfg.Admin.Names, Version: version(),
+		Operator: d.operator, Token: d.token, Names: d.cfg.Admin.Names, Version: version(), Protocols: protocolNames(),
 		Ready: d.readiness, Status: d.status, Tail: d.tail, Gatherer: d.metrics, Registerer: d.metrics,
 		Log: d.log.With().Str("service", "admin").Logger(),
 	})
