@@ -165,6 +165,33 @@ func TestAccountsAreSearchedAndPaged(t *testing.T) {
 	wantRefused(t, "odd page", b.get("/accounts?after=x"), http.StatusBadRequest, "after")
 }
 
+func TestLongListsArePaged(t *testing.T) {
+	x := newSite(t, nil)
+	b := x.operator(t)
+	for i := range pageRows + 1 {
+		a := netip.AddrFrom4([4]byte{10, 0, byte(i / 256), byte(i)})
+		ban := storage.Ban{Prefix: netip.PrefixFrom(a, 32), Scope: storage.ScopeAll, Added: time.Unix(int64(i), 0)}
+		if err := x.l.AddBan(t.Context(), ban); err != nil {
+			t.Fatal(err)
+		}
+		put(t, x.l, "gmtest", netip.AddrPortFrom(a, 7777).String())
+	}
+	for path, want := range map[string]struct {
+		rows int
+		next string
+	}{
+		"/bans": {pageRows, "/bans?from=200"}, "/bans?from=200": {1, ""}, "/bans?from=999": {0, ""},
+		"/servers?game=gmtest": {pageRows, "/servers?from=200&amp;game=gmtest"}, "/servers?from=200&game=gmtest": {1, ""},
+	} {
+		p := b.get(path)
+		rows := strings.Count(p.body, `<tr><th scope="row">`)
+		if rows != want.rows || strings.Contains(p.body, `rel="next"`) != (want.next != "") || !strings.Contains(p.body, want.next) {
+			t.Errorf("GET %s: %d rows, want %d and the link %q", path, rows, want.rows, want.next)
+		}
+	}
+	wantRefused(t, "odd page", b.get("/bans?from=x"), http.StatusBadRequest, "from")
+}
+
 func TestGamesThroughTheForms(t *testing.T) {
 	x := newSite(t, nil)
 	b := x.operator(t)

@@ -4,9 +4,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/netip"
-	"net/url"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -32,10 +30,6 @@ type serverRow struct {
 func (s *Server) serversPage(r *http.Request) (view, error) {
 	q := r.URL.Query()
 	v := serversView{Game: strings.TrimSpace(q.Get("game")), Query: strings.TrimSpace(q.Get("q")), Protocols: s.opt.Protocols}
-	from := 0
-	if err := numbers(q, map[string]*int{"from": &from}); err != nil {
-		return view{}, err
-	}
 	list, err := s.opt.Operator.Servers(r.Context(), v.Game)
 	if err != nil {
 		return view{}, err
@@ -54,12 +48,11 @@ func (s *Server) serversPage(r *http.Request) (view, error) {
 		hidden[h.Address] = true
 	}
 	v.Found = len(list)
-	from = min(from, len(list))
-	for _, l := range list[from:min(from+pageRows, len(list))] {
-		v.Rows = append(v.Rows, serverRow{l, hidden[l.Address]})
+	if list, v.Next, err = onePage(r, list); err != nil {
+		return view{}, err
 	}
-	if from+pageRows < len(list) {
-		v.Next = "/servers?" + url.Values{"game": {v.Game}, "q": {v.Query}, "from": {strconv.Itoa(from + pageRows)}}.Encode()
+	for _, l := range list {
+		v.Rows = append(v.Rows, serverRow{l, hidden[l.Address]})
 	}
 	return view{"servers", "Servers", v}, nil
 }
