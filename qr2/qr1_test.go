@@ -176,18 +176,19 @@ func TestTextHeartbeatIsAskedAtOnceAndListedAfterItsProof(t *testing.T) {
 
 func TestEverySpellingOfAHeartbeatIsTaken(t *testing.T) {
 	for name, packet := range map[string]string{
-		"plain":             `\heartbeat\26900\gamename\gmtest`,
-		"with NUL":          "\\heartbeat\\26900\\gamename\\gmtest\x00",
-		"change":            `\heartbeat\26900\gamename\gmtest\statechanged\1`,
-		"change, no value":  `\heartbeat\26900\gamename\gmtest\statechanged\`,
-		"change, cut":       `\heartbeat\26900\gamename\gmtest\statechanged`,
-		"upper case":        `\HEARTBEAT\26900\GameName\GMTEST`,
-		"other order":       `\heartbeat\26900\mapname\x\gamename\gmtest`,
-		"final":             `\heartbeat\26900\gamename\gmtest\final\`,
-		"no port":           `\heartbeat\\gamename\gmtest`,
-		"port 0":            `\heartbeat\0\gamename\gmtest`,
-		"port of no number": `\heartbeat\abc\gamename\gmtest`,
-		"port too large":    `\heartbeat\65536\gamename\gmtest`,
+		"plain":              `\heartbeat\26900\gamename\gmtest`,
+		"with NUL":           "\\heartbeat\\26900\\gamename\\gmtest\x00",
+		"change":             `\heartbeat\26900\gamename\gmtest\statechanged\1`,
+		"change, no value":   `\heartbeat\26900\gamename\gmtest\statechanged\`,
+		"change, cut":        `\heartbeat\26900\gamename\gmtest\statechanged`,
+		"last of a stranger": `\heartbeat\26900\gamename\gmtest\statechanged\2`,
+		"upper case":         `\HEARTBEAT\26900\GameName\GMTEST`,
+		"other order":        `\heartbeat\26900\mapname\x\gamename\gmtest`,
+		"final":              `\heartbeat\26900\gamename\gmtest\final\`,
+		"no port":            `\heartbeat\\gamename\gmtest`,
+		"port 0":             `\heartbeat\0\gamename\gmtest`,
+		"port of no number":  `\heartbeat\abc\gamename\gmtest`,
+		"port too large":     `\heartbeat\65536\gamename\gmtest`,
 	} {
 		t.Run(name, func(t *testing.T) {
 			in := newIntake(t, nil)
@@ -632,6 +633,55 @@ func TestEchoIsSentBackByteForByteAndSeldom(t *testing.T) {
 			t.Errorf("%d of 20 echoes answered, want %d", answered, echoBurst)
 		}
 	})
+}
+
+// TestAddressThatSendsEverythingBackIsNotListed is about a port that repeats
+// what it hears, our own included: its echo would prove it.
+func TestAddressThatSendsEverythingBackIsNotListed(t *testing.T) {
+	for _, game := range []string{"silent", "gmtest"} {
+		in := newIntake(t, func(o *Options) { o.Trusted = func(netip.Addr) bool { return true } })
+		h := in.textServer("192.0.2.1:7")
+		h.game = game
+		h.beat("")
+		for range 10 { // what is sent back may be answered a few times, and not for ever
+			for _, p := range in.w.take() {
+				h.say(p.to, p.data)
+			}
+		}
+		if h.listed() || len(in.w.take()) != 0 {
+			t.Errorf("%s: listed %v, or it is asked on and on", game, h.listed())
+		}
+	}
+}
+
+func TestOwnAddressIsNotAsked(t *testing.T) {
+	own := netip.MustParseAddrPort("192.0.2.1:27900")
+	in := newIntake(t, func(o *Options) { o.Own = func(a netip.AddrPort) bool { return a == own } })
+	h := in.textServer(own.String())
+	for _, source := range []string{"192.0.2.1:27900", "192.0.2.1:4000"} {
+		h.source = netip.MustParseAddrPort(source)
+		if got := h.beat(""); got != dropForeign || len(in.w.take()) != 0 {
+			t.Errorf("heartbeat from %s: dropped %q, want %q and nothing asked", source, got, dropForeign)
+		}
+	}
+}
+
+// TestQueriesToTheMasterAreNotAnswered keeps it from being used to reach others:
+// it has no status to tell.
+func TestQueriesToTheMasterAreNotAnswered(t *testing.T) {
+	for _, packet := range []string{`\status\`, `\basic\\info\`, `\secure\ABCDEF`, `\status\\secure\ABCDEF`, `\status\\echo\hello`, `\rules\\echo\hello`, `\`, `\\`} {
+		in := newIntake(t, nil)
+		h := in.textServer("192.0.2.1:26900")
+		if got := h.say(h.addr, []byte(packet)); got == "" {
+			t.Errorf("%s: not counted as dropped", packet)
+		}
+		// Nor does it take them for the answer of a host that it asked.
+		h.register()
+		h.say(h.addr, []byte(packet))
+		if out := in.w.take(); len(out) != 0 || h.rule("hostname") != "GameMaster Arena Server" {
+			t.Errorf("%s: answered with %+v, hostname %q", packet, out, h.rule("hostname"))
+		}
+	}
 }
 
 func TestTextHostsAreBounded(t *testing.T) {

@@ -67,6 +67,7 @@ type daemon struct {
 	gpspGate *netserve.Gate // likewise
 
 	services []service
+	own      func(netip.AddrPort) bool // whether one of services listens there; set before they serve
 	started  time.Time
 	serving  atomic.Bool
 	ran      bool // the list is worth saving
