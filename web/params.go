@@ -185,7 +185,7 @@ func parseCursor(text string) (p place, ok bool) {
 		return p, false
 	}
 	players, err := strconv.Atoi(parts[1])
-	if err != nil || players < 0 || players > maxStated {
+	if err != nil || players < 0 || players > master.MaxPopulation {
 		return p, false
 	}
 	public, err := netip.ParseAddrPort(parts[2])

@@ -20,9 +20,6 @@ import (
 // times at which servers were last heard move on.
 const maxAge = time.Second
 
-// maxStated is the largest number of players that a server is believed to have.
-const maxStated = 9999
-
 // snapshot is the list as it was at one moment, in the order in which it is
 // given out, with the answers that were written from it. Only the answers change.
 type snapshot struct {
@@ -58,7 +55,7 @@ type row struct {
 // slots are the places of the rules that have a meaning here, for all servers
 // that report the same names. -1: not reported.
 type slots struct {
-	host, area, kind, players, max, password, port int
+	host, area, kind, max, password, port int
 }
 
 func newSlots(names *master.Names) *slots {
@@ -70,8 +67,7 @@ func newSlots(names *master.Names) *slots {
 	}
 	return &slots{
 		host: find("hostname"), area: find("mapname"), kind: find("gametype"),
-		players: find("numplayers"), max: find("maxplayers"),
-		password: find("password"), port: find("hostport"),
+		max: find("maxplayers"), password: find("password"), port: find("hostport"),
 	}
 }
 
@@ -81,13 +77,6 @@ func (r *row) rule(slot int) string {
 		return ""
 	}
 	return r.Rules.Value(slot)
-}
-
-// stated returns the number in a slot; ok is false if there is none that could
-// be a number of players.
-func (r *row) stated(slot int) (n int, ok bool) {
-	n, err := strconv.Atoi(strings.TrimSpace(r.rule(slot)))
-	return n, err == nil && n >= 0 && n <= maxStated
 }
 
 // gamePort returns the port that players connect to, 0 if the server names none.
@@ -204,14 +193,8 @@ func (r *row) fill(h master.Heard, sl *slots) {
 	r.Heard, r.slots = h, sl
 	r.name = clean.Text(r.rule(sl.host))
 	r.area = clean.Text(r.rule(sl.area))
-	if n, ok := r.stated(sl.max); ok {
-		r.maxPlayers = n
-	}
-	if n, ok := r.stated(sl.players); ok {
-		r.players = n
-	} else {
-		r.players = min(r.Players.Rows(), maxStated)
-	}
+	r.players = h.Population()
+	r.maxPlayers, _ = master.ParsePopulation(r.rule(sl.max))
 }
 
 // group finds the games among the sorted rows and gives the rows their titles.
