@@ -37,10 +37,10 @@ func (s *Server) serveServers(w http.ResponseWriter, r *http.Request) {
 // encodeList writes the answer to p. It stops behind the server with which it
 // exceeds most bytes.
 func encodeList(list *snapshot, p listParams, most int) []byte {
-	rows := list.choose(p.game, p.query)
+	rows := list.choose(p.game, p.query, p.order)
 	total := len(rows)
 	if p.cursor {
-		i, found := slices.BinarySearchFunc(rows, p.after.row(), compareRows)
+		i, found := slices.BinarySearchFunc(rows, p.after, func(r *row, to place) int { return comparePlaces(placeOf(p.order, r), to) })
 		if found {
 			i++
 		}
@@ -64,7 +64,7 @@ func encodeList(list *snapshot, p listParams, most int) []byte {
 	e.buf = append(e.buf, ']')
 	if n > 0 && n < len(rows) {
 		e.buf = append(e.buf, `,"next":"`...)
-		e.buf = append(e.buf, placeOf(page[n-1]).cursor()...)
+		e.buf = append(e.buf, placeOf(p.order, page[n-1]).cursor()...)
 		e.buf = append(e.buf, '"')
 	}
 	e.buf = append(e.buf, "}\n"...)

@@ -147,11 +147,7 @@ type rowView struct {
 
 // listPage writes the page.
 func (s *Server) listPage(list *snapshot, p pageParams) []byte {
-	rows := list.choose(p.game, p.query)
-	if p.game == "" {
-		rows = slices.Clone(rows)
-		slices.SortStableFunc(rows, comparePlayers)
-	}
+	rows := list.choose(p.game, p.query, byPlayers)
 	page := min(p.page, max((len(rows)+PageRows-1)/PageRows, 1))
 	from := (page - 1) * PageRows
 	to := min(from+PageRows, len(rows))

@@ -1,7 +1,6 @@
 package web
 
 import (
-	"cmp"
 	"hash/maphash"
 	"math"
 	"slices"
@@ -21,7 +20,7 @@ import (
 const maxAge = time.Second
 
 // snapshot is the list as it was at one moment, in the order in which it is
-// given out, with the answers that were written from it. Only the answers change.
+// given out, with the answers that were written from it. Only orders and answers change.
 type snapshot struct {
 	serial  uint64    // of the registry; the rows are at least this new
 	begun   time.Time // when reading the registry began
@@ -30,6 +29,7 @@ type snapshot struct {
 	games   []listedGame
 	players int // in all
 
+	orders  orders
 	answers answers
 }
 
@@ -102,22 +102,6 @@ func (r *row) password() bool {
 // matches reports whether the name or the map has the text, which is in lower case.
 func (r *row) matches(lower string) bool {
 	return strings.Contains(strings.ToLower(r.name), lower) || strings.Contains(strings.ToLower(r.area), lower)
-}
-
-// compareRows is the order of the list.
-func compareRows(a, b *row) int {
-	if c := strings.Compare(a.Game, b.Game); c != 0 {
-		return c
-	}
-	return comparePlayers(a, b)
-}
-
-// comparePlayers is the order within a game.
-func comparePlayers(a, b *row) int {
-	if c := cmp.Compare(b.players, a.players); c != 0 {
-		return c
-	}
-	return a.Public.Compare(b.Public)
 }
 
 // lister hands out snapshots. It keeps the last one.
@@ -235,20 +219,20 @@ func (s *snapshot) game(name string) listedGame {
 }
 
 // choose returns the rows of a game (all, if game is empty) with a text in their
-// name or map, in order. The slice may be the snapshot's own.
-func (s *snapshot) choose(game, text string) []*row {
-	rows := s.rows
-	if game != "" {
+// name or map, in an order. The slice may be the snapshot's own.
+func (s *snapshot) choose(game, text string, o order) []*row {
+	rows := s.inOrder(o)
+	if o == byGame && game != "" {
 		g := s.game(game)
-		rows = rows[g.from:g.to]
+		rows, game = rows[g.from:g.to], ""
 	}
-	if text == "" {
+	if game == "" && text == "" {
 		return rows
 	}
 	text = strings.ToLower(text)
 	var found []*row
 	for _, r := range rows {
-		if r.matches(text) {
+		if (game == "" || r.Game == game) && (text == "" || r.matches(text)) {
 			found = append(found, r)
 		}
 	}
