@@ -31,7 +31,7 @@ func (s *Server) serveServers(w http.ResponseWriter, r *http.Request) {
 	if s.notModified(w, r, s.etag(serial, list.titles, p)) {
 		return
 	}
-	s.send(w, r, jsonType, s.answer(list, p, func() []byte { return encodeList(list, p, maxAnswer) }))
+	s.reply(w, r, jsonType, list, p, func() []byte { return encodeList(list, p, maxAnswer) })
 }
 
 // encodeList writes the answer to p. It stops behind the server with which it
@@ -108,11 +108,11 @@ func (s *Server) serveServer(w http.ResponseWriter, r *http.Request) {
 	if s.notModified(w, r, s.etag(found.Serial, list.titles, serverQuestion{id})) {
 		return
 	}
-	s.send(w, r, jsonType, s.answer(list, serverQuestion{id}, func() []byte {
+	s.reply(w, r, jsonType, list, serverQuestion{id}, func() []byte {
 		e := newEncoder(nil)
 		e.appendServer(found, true)
 		return append(e.buf, '\n')
-	}))
+	})
 }
 
 // gameJSON is a game as /api/v1/games shows it. It has no other fields of the
@@ -143,11 +143,7 @@ func (s *Server) serveGames(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	list := s.lister.now()
-	a := s.answer(list, gamesQuestion{active}, func() []byte { return s.encodeGames(list, active) })
-	if s.notModified(w, r, contentTag(a.body)) {
-		return
-	}
-	s.send(w, r, jsonType, a)
+	s.replyTagged(w, r, jsonType, list, gamesQuestion{active}, func() []byte { return s.encodeGames(list, active) })
 }
 
 // encodeGames writes the catalogue, sorted by name.

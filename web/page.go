@@ -112,7 +112,7 @@ func parsePageParams(query string) pageParams {
 func (s *Server) servePage(w http.ResponseWriter, r *http.Request) {
 	p := parsePageParams(r.URL.RawQuery)
 	list := s.lister.now()
-	s.send(w, r, htmlType, s.answer(list, p, func() []byte { return s.listPage(list, p) }))
+	s.reply(w, r, htmlType, list, p, func() []byte { return s.listPage(list, p) })
 }
 
 // listView is what the template of the list shows.
