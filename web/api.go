@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/respawnd/respawnd/internal/clean"
 )
 
 // headRoom is kept free in front of a list for what is known only behind it: at
@@ -29,16 +31,16 @@ func (s *Server) serveServers(w http.ResponseWriter, r *http.Request) {
 	if s.notModified(w, r, s.etag(serial, list.titles, p)) {
 		return
 	}
-	s.send(w, r, jsonType, s.answer(list, p, func() []byte { return encodeList(list, p, maxAnswer) }))
+	s.reply(w, r, jsonType, list, p, func() []byte { return encodeList(list, p, maxAnswer) })
 }
 
 // encodeList writes the answer to p. It stops behind the server with which it
 // exceeds most bytes.
 func encodeList(list *snapshot, p listParams, most int) []byte {
-	rows := list.choose(p.game, p.query)
+	rows := list.choose(p.game, p.query, p.order)
 	total := len(rows)
 	if p.cursor {
-		i, found := slices.BinarySearchFunc(rows, p.after.row(), compareRows)
+		i, found := slices.BinarySearchFunc(rows, p.after, func(r *row, to place) int { return comparePlaces(placeOf(p.order, r), to) })
 		if found {
 			i++
 		}
@@ -62,7 +64,7 @@ func encodeList(list *snapshot, p listParams, most int) []byte {
 	e.buf = append(e.buf, ']')
 	if n > 0 && n < len(rows) {
 		e.buf = append(e.buf, `,"next":"`...)
-		e.buf = append(e.buf, placeOf(page[n-1]).cursor()...)
+		e.buf = append(e.buf, placeOf(p.order, page[n-1]).cursor()...)
 		e.buf = append(e.buf, '"')
 	}
 	e.buf = append(e.buf, "}\n"...)
@@ -106,11 +108,11 @@ func (s *Server) serveServer(w http.ResponseWriter, r *http.Request) {
 	if s.notModified(w, r, s.etag(found.Serial, list.titles, serverQuestion{id})) {
 		return
 	}
-	s.send(w, r, jsonType, s.answer(list, serverQuestion{id}, func() []byte {
+	s.reply(w, r, jsonType, list, serverQuestion{id}, func() []byte {
 		e := newEncoder(nil)
 		e.appendServer(found, true)
 		return append(e.buf, '\n')
-	}))
+	})
 }
 
 // gameJSON is a game as /api/v1/games shows it. It has no other fields of the
@@ -141,11 +143,7 @@ func (s *Server) serveGames(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	list := s.lister.now()
-	a := s.answer(list, gamesQuestion{active}, func() []byte { return s.encodeGames(list, active) })
-	if s.notModified(w, r, contentTag(a.body)) {
-		return
-	}
-	s.send(w, r, jsonType, a)
+	s.replyTagged(w, r, jsonType, list, gamesQuestion{active}, func() []byte { return s.encodeGames(list, active) })
 }
 
 // encodeGames writes the catalogue, sorted by name.
@@ -156,7 +154,7 @@ func (s *Server) encodeGames(list *snapshot, active bool) []byte {
 		if active && listed.servers() == 0 {
 			continue
 		}
-		title := cleanText(g.Title)
+		title := clean.Text(g.Title)
 		if title == "" {
 			title = g.Name
 		}

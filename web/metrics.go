@@ -11,6 +11,7 @@ const (
 	dropFull    = "full"         // more connections than Options.MaxConns
 	dropPerAddr = "per_address"  // more connections from one address than Options.MaxPerAddr
 	dropAccept  = "accept_error" // the system could not hand over a connection
+	dropRate    = "rate"         // more requests from one address than Policy.Rate
 	dropMethod  = "method"       // neither GET nor HEAD
 	dropParam   = "parameter"    // a parameter that is unknown or wrong
 	dropBusy    = "busy"         // too much is being sent already
@@ -20,7 +21,7 @@ const (
 // DropReasons returns the reasons under which the service counts what it
 // refuses, for netserve.NewMetrics.
 func DropReasons() []string {
-	return []string{dropFull, dropPerAddr, dropAccept, dropMethod, dropParam, dropBusy, dropPanic}
+	return []string{dropFull, dropPerAddr, dropAccept, dropRate, dropMethod, dropParam, dropBusy, dropPanic}
 }
 
 // codeClasses are the values of the label "code"; status/100 is the index.

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"net/netip"
 	"net/url"
 	"strings"
 	"sync"
@@ -24,7 +25,7 @@ import (
 // Bounds of connections and requests.
 const (
 	// DefaultMaxConns is how many connections are served at a time.
-	DefaultMaxConns = 1024
+	DefaultMaxConns = 8192
 
 	maxHeader     = 16 << 10 // bytes of a request's header
 	headerTimeout = 5 * time.Second
@@ -53,8 +54,10 @@ type Options struct {
 	// MaxConns bounds the connections in all; 0: DefaultMaxConns.
 	MaxConns int
 	// MaxPerAddr bounds the connections from one IPv4 address or IPv6 /64; 0: a
-	// quarter of MaxConns. A proxy in front is one address.
+	// quarter of MaxConns. Trusted proxies are not bound by it.
 	MaxPerAddr int
+	// Policy is what SetPolicy changes later.
+	Policy Policy
 
 	Log        zerolog.Logger
 	Metrics    *netserve.Metrics     // counts what is refused; nil: not counted
@@ -79,6 +82,7 @@ type Server struct {
 	lister  *lister
 	pages   *pages
 	handler http.Handler
+	policy  atomic.Pointer[policy]
 
 	building    chan struct{} // one token per answer that is being written
 	outbox      outbox
@@ -96,7 +100,8 @@ func New(opt Options) *Server {
 		pages:    newPages(basePath(opt.PublicURL), opt.Version),
 		building: make(chan struct{}, maxBuilding()),
 	}
-	s.handler = s.wrap(s.routes())
+	s.SetPolicy(opt.Policy)
+	s.handler = s.wrap(s.mux())
 	return s
 }
 
@@ -140,7 +145,7 @@ func (s *Server) Serve(ctx context.Context, ln net.Listener) error {
 			_ = hs.Close()
 		}
 	})
-	err := hs.Serve(newLimitListener(ln, s.opt.MaxConns, s.opt.MaxPerAddr, s.opt.Metrics))
+	err := hs.Serve(newLimitListener(ln, s.opt.MaxConns, s.opt.MaxPerAddr, s.unbound, s.opt.Metrics))
 	ended := ctx.Err() != nil
 	cancel()
 	stopping.Wait()
@@ -148,6 +153,12 @@ func (s *Server) Serve(ctx context.Context, ln net.Listener) error {
 		return nil
 	}
 	return fmt.Errorf("serve pages on %s: %w", ln.Addr(), err)
+}
+
+// unbound reports whether connections of a peer are not counted against it.
+func (s *Server) unbound(peer netip.Addr) bool {
+	p := s.policy.Load()
+	return p.proxy(peer) || p.exempt(peer)
 }
 
 // serverLog takes what net/http has to say, which is nearly always about

@@ -35,6 +35,7 @@ var root = filepath.Join("..", "..")
 var ranks = map[string]int{
 	"configs":            0,
 	"internal/backup":    0,
+	"internal/clean":     0,
 	"internal/gamespy":   0,
 	"internal/netnstest": 0, // for tests
 	"internal/netserve":  0,
