@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/netip"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -64,12 +65,21 @@ should be there, its packets do not arrive here, or come from another address:
   - does the game find this machine by name? respawnd hosts --game GAME --ip ADDRESS
   - does a firewall on the way let UDP through (27900; Zandronum: 15300)?`, addr)
 	}
-	for _, v := range list {
+	for i, v := range list {
+		if superseded(list[i+1:], v) {
+			v.Advice = ""
+		}
 		if err := p.tellVerdict(v); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// superseded reports whether one of the later verdicts is the same service's on
+// the same address.
+func superseded(later []admin.Verdict, v admin.Verdict) bool {
+	return slices.ContainsFunc(later, func(l admin.Verdict) bool { return l.Service == v.Service && l.Address == v.Address })
 }
 
 // tellPresent prints the servers and the bans of an address.
@@ -96,7 +106,7 @@ func (p *program) tellPresent(ctx context.Context, op admin.Operator, addr netip
 	}
 	for _, b := range bans {
 		if b.Prefix.Contains(addr) && inForce(b, time.Now()) {
-			if err := p.say("now: banned from %s as part of %s until %s (%s)", b.Scope, b.Prefix, until(b.Expires), dash(b.Reason)); err != nil {
+			if err := p.say("now: a ban of %s covers it: scope %s, until %s, reason %s", b.Prefix, b.Scope, until(b.Expires), dash(b.Reason)); err != nil {
 				return err
 			}
 		}
@@ -106,7 +116,7 @@ func (p *program) tellPresent(ctx context.Context, op admin.Operator, addr netip
 
 func inForce(b storage.Ban, now time.Time) bool { return b.Expires.IsZero() || now.Before(b.Expires) }
 
-// tellVerdict prints one verdict in words.
+// tellVerdict prints one verdict in words, with its advice if it has any.
 func (p *program) tellVerdict(v admin.Verdict) error {
 	game := ""
 	if v.Game != "" {
