@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/respawnd/respawnd/internal/clean"
 )
 
 // headRoom is kept free in front of a list for what is known only behind it: at
@@ -156,7 +158,7 @@ func (s *Server) encodeGames(list *snapshot, active bool) []byte {
 		if active && listed.servers() == 0 {
 			continue
 		}
-		title := cleanText(g.Title)
+		title := clean.Text(g.Title)
 		if title == "" {
 			title = g.Name
 		}

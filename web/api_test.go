@@ -13,6 +13,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/respawnd/respawnd/internal/clean"
 	"github.com/respawnd/respawnd/internal/games"
 	"github.com/respawnd/respawnd/master"
 )
@@ -512,7 +513,7 @@ func TestHostileTextsComeOutAsCleanJSON(t *testing.T) {
 		if _, err := fmt.Sscanf(s.Host, "192.0.2.%d", &n); err != nil {
 			t.Fatalf("host %q: %v", s.Host, err)
 		}
-		want := cleanText(hostileTexts()[n])
+		want := clean.Text(hostileTexts()[n])
 		if s.Name != want || s.Map != want || s.Type != want || s.Rules["hostname"] != want || s.PlayerList[0]["player_"] != want {
 			t.Errorf("server %d: got %q, %q, %q, %q, %q; want %q", i, s.Name, s.Map, s.Type, s.Rules["hostname"], s.PlayerList[0]["player_"], want)
 		}
@@ -523,7 +524,7 @@ func TestHostileTextsComeOutAsCleanJSON(t *testing.T) {
 func checkNothingHidden(t *testing.T, s string) {
 	t.Helper()
 	for i, r := range s {
-		if isHidden(r) || r == '\ufffd' {
+		if clean.IsHidden(r) || r == '\ufffd' {
 			t.Errorf("offset %d has %U, in %q", i, r, s[max(0, i-20):min(len(s), i+20)])
 			return
 		}

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/respawnd/respawnd/internal/clean"
 	"github.com/respawnd/respawnd/internal/games"
 	"github.com/respawnd/respawnd/master"
 )
@@ -65,7 +66,7 @@ func parseParams(query string, known ...string) (params, error) {
 	for name, v := range values {
 		switch {
 		case !slices.Contains(known, name):
-			return nil, badParam(displayText(name, 40), "unknown parameter; known are: %s", orNone(known))
+			return nil, badParam(clean.Line(name, 40), "unknown parameter; known are: %s", orNone(known))
 		case len(v) > 1:
 			return nil, badParam(name, "more than once")
 		}

@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/respawnd/respawnd/internal/clean"
 	"github.com/respawnd/respawnd/internal/games"
 	"github.com/respawnd/respawnd/master"
 )
@@ -201,8 +202,8 @@ func (l *lister) build() *snapshot {
 // fill reads what a server says about itself.
 func (r *row) fill(h master.Heard, sl *slots) {
 	r.Heard, r.slots = h, sl
-	r.name = cleanText(r.rule(sl.host))
-	r.area = cleanText(r.rule(sl.area))
+	r.name = clean.Text(r.rule(sl.host))
+	r.area = clean.Text(r.rule(sl.area))
 	if n, ok := r.stated(sl.max); ok {
 		r.maxPlayers = n
 	}
@@ -236,7 +237,7 @@ func (l *lister) group(s *snapshot) {
 // title returns what people call a game.
 func (l *lister) title(name string) string {
 	if g, ok := l.catalog.Lookup(name); ok && g.Title != "" {
-		return cleanText(g.Title)
+		return clean.Text(g.Title)
 	}
 	return name
 }

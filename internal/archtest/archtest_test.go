@@ -35,6 +35,7 @@ var root = filepath.Join("..", "..")
 var ranks = map[string]int{
 	"configs":            0,
 	"internal/backup":    0,
+	"internal/clean":     0,
 	"internal/gamespy":   0,
 	"internal/netserve":  0,
 	"internal/zandronum": 0,
