@@ -61,8 +61,8 @@ type Registry struct {
 	limits   Limits
 	bySource map[netip.AddrPort]*entry
 	byPublic map[netip.AddrPort]*entry // only servers whose public address is not their source
-	games    map[string]*gameIndex // only games that have servers
-	emptied  uint64                // serial of the change that last emptied a game
+	games    map[string]*gameIndex     // only games that have servers
+	emptied  uint64                    // serial of the change that last emptied a game
 	hide     map[netip.AddrPort]struct{}
 	hidden   gameIndex // the servers of hide, whatever their game
 	perAddr  map[netip.Addr]int
