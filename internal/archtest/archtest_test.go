@@ -34,6 +34,7 @@ var root = filepath.Join("..", "..")
 // package gets a line here.
 var ranks = map[string]int{
 	"configs":            0,
+	"internal/a2s":       0,
 	"internal/backup":    0,
 	"internal/clean":     0,
 	"internal/gamespy":   0,
