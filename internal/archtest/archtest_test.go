@@ -37,6 +37,7 @@ var ranks = map[string]int{
 	"internal/backup":    0,
 	"internal/gamespy":   0,
 	"internal/netserve":  0,
+	"internal/ssq":       0,
 	"internal/zandronum": 0,
 
 	"internal/games":    1,
