@@ -40,6 +40,7 @@ var ranks = map[string]int{
 	"internal/gamespy":   0,
 	"internal/netnstest": 0, // for tests
 	"internal/netserve":  0,
+	"internal/ssq":       0,
 	"internal/zandronum": 0,
 
 	"internal/games":    1,
