@@ -1,15 +1,11 @@
 package web
 
 import (
-	"bytes"
-	"encoding/json"
 	"hash/maphash"
 	"net/http"
 	"slices"
 	"strconv"
 	"strings"
-
-	"github.com/respawnd/respawnd/internal/clean"
 )
 
 // headRoom is kept free in front of a list for what is known only behind it: at
@@ -113,61 +109,6 @@ func (s *Server) serveServer(w http.ResponseWriter, r *http.Request) {
 		e.appendServer(found, true)
 		return append(e.buf, '\n')
 	})
-}
-
-// gameJSON is a game as /api/v1/games shows it. It has no other fields of the
-// catalogue on purpose: those are for the operator, and some are secret.
-type gameJSON struct {
-	Name        string `json:"name"`
-	Title       string `json:"title"`
-	ID          int    `json:"id"`
-	QueryPort   uint16 `json:"query_port"`
-	Servers     int    `json:"servers"`
-	Players     int    `json:"players"`
-	Maintenance bool   `json:"maintenance"`
-}
-
-// gamesQuestion is the question for the catalogue.
-type gamesQuestion struct{ active bool }
-
-// serveGames answers /api/v1/games.
-func (s *Server) serveGames(w http.ResponseWriter, r *http.Request) {
-	p, err := parseParams(r.URL.RawQuery, "active")
-	if err != nil {
-		s.refuse(w, err)
-		return
-	}
-	active, err := p.flag("active")
-	if err != nil {
-		s.refuse(w, err)
-		return
-	}
-	list := s.lister.now()
-	s.replyTagged(w, r, jsonType, list, gamesQuestion{active}, func() []byte { return s.encodeGames(list, active) })
-}
-
-// encodeGames writes the catalogue, sorted by name.
-func (s *Server) encodeGames(list *snapshot, active bool) []byte {
-	out := []gameJSON{}
-	for _, g := range s.lister.catalog.All() {
-		listed := list.game(g.Name)
-		if active && listed.servers() == 0 {
-			continue
-		}
-		title := clean.Text(g.Title)
-		if title == "" {
-			title = g.Name
-		}
-		out = append(out, gameJSON{
-			Name: g.Name, Title: title, ID: g.ID, QueryPort: g.QueryPort,
-			Servers: listed.servers(), Players: listed.players, Maintenance: g.Maintenance,
-		})
-	}
-	var b bytes.Buffer
-	if err := json.NewEncoder(&b).Encode(out); err != nil {
-		panic(err) // strings, numbers and booleans always have a JSON form
-	}
-	return b.Bytes()
 }
 
 // etag returns the weak tag of an answer: the list at a serial, seen through a

@@ -5,7 +5,6 @@ import (
 	"testing"
 
 	"github.com/respawnd/respawnd/internal/clean"
-	"github.com/respawnd/respawnd/master"
 )
 
 func FuzzAppendString(f *testing.F) {
@@ -55,7 +54,7 @@ func FuzzServerID(f *testing.F) {
 		if !ok {
 			return
 		}
-		o, p, ok := parseID(string(appendID(nil, &master.Server{Origin: origin, Public: public})))
+		o, p, ok := parseID(string(appendID(nil, origin, public)))
 		if !ok || o != origin || p != public {
 			t.Errorf("parseID(%q): %v %v, but the id of that reads %v %v %v", id, origin, public, o, p, ok)
 		}

@@ -162,12 +162,12 @@ func parseListParams(query string) (l listParams, err error) {
 
 // appendID appends the id of a server: origin, address and query port. It stays
 // the same for as long as the server is found there, restarts included.
-func appendID(dst []byte, s *master.Server) []byte {
-	dst = append(dst, s.Origin.String()...)
+func appendID(dst []byte, origin master.Origin, public netip.AddrPort) []byte {
+	dst = append(dst, origin.String()...)
 	dst = append(dst, '-')
-	dst = s.Public.Addr().AppendTo(dst)
+	dst = public.Addr().AppendTo(dst)
 	dst = append(dst, '-')
-	return strconv.AppendUint(dst, uint64(s.Public.Port()), 10)
+	return strconv.AppendUint(dst, uint64(public.Port()), 10)
 }
 
 // parseID is the inverse of appendID.

@@ -43,7 +43,11 @@ func (s *Server) routes() []route {
 		{stylePath, s.serveStyle},
 		{"/api/v1/servers", s.serveServers},
 		{"/api/v1/servers/{id}", s.serveServer},
+		{"/api/v1/servers/{id}/history", s.serveHistory},
 		{"/api/v1/games", s.serveGames},
+		{"/api/v1/games/{name}", s.serveGame},
+		{"/api/v1/stats", s.serveStats},
+		{"/api/v1/events", s.serveEvents},
 	}
 }
 
