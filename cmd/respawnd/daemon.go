@@ -353,6 +353,7 @@ func (d *daemon) reloadNow(ctx context.Context) {
 		d.negotiator.SetPolicy(d.natnegPolicy())
 	}
 	d.cfg.GPCM, d.cfg.GPSP = cfg.GPCM, cfg.GPSP
+	d.store.LimitAudit(cfg.Admin.AuditEntries)
 	d.reloadPresence()
 	d.reloadZanMaster()
 	if d.browseGate != nil {
