@@ -30,8 +30,10 @@ type DayZMod struct {
 //	byte    signatures
 //	byte    size of a signature, then the signature
 //
-// More follows, which is not read. Arma 3 puts a block of its own in the same
-// place; its versions are others.
+// More follows, which is not read. The maker of the game describes such a block
+// for Arma 3 alone, whose versions and fields are others; what stands here is what
+// servers of DayZ send. So nothing is guessed: a block that does not fit is no
+// block, and its rules stay as they came.
 type DayZ struct {
 	Version, Flags uint8
 	DLC            uint16

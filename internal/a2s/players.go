@@ -5,6 +5,9 @@ import (
 	"slices"
 )
 
+// MaxPlayers is the most players of an answer: a byte counts them.
+const MaxPlayers = 255
+
 // Player is one player of a server.
 type Player struct {
 	Index   uint8 // servers number them from 0, or do not
@@ -49,8 +52,8 @@ const (
 	shipSize    = 8  // of deaths and money
 )
 
-// AppendPlayers appends a whole KindPlayers: Count, List and, with Ship, deaths
-// and money. List holds at most 255.
+// AppendPlayers appends a whole KindPlayers: Count, List, which holds at most
+// MaxPlayers, and, with Ship, deaths and money.
 func AppendPlayers(dst []byte, p Players) []byte {
 	dst = append(appendHeader(dst, KindPlayers), p.Count)
 	for i := range p.List {
@@ -99,7 +102,7 @@ func ParsePlayers(body []byte, app App) (Players, error) {
 		p.readShip(&r)
 	}
 	hides := app == AppCSGO || app == 0
-	p.Withheld = hides && len(p.List) == 1 && p.List[0].Index == 0 && p.List[0].Name == withheldName
+	p.Withheld = hides && len(p.List) == 1 && p.List[0].Name == withheldName
 	return p, nil
 }
 

@@ -148,8 +148,8 @@ func TestServersThatHideTheirPlayers(t *testing.T) {
 }
 
 func TestAsManyPlayersAsAByteCounts(t *testing.T) {
-	want := Players{Count: 255}
-	for i := range 255 {
+	want := Players{Count: MaxPlayers}
+	for i := range MaxPlayers {
 		want.List = append(want.List, Player{Index: uint8(i), Name: fmt.Sprint("p", i), Score: int32(-i)})
 	}
 	got, err := ParsePlayers(append(AppendPlayers(nil, want), "more"...)[headerSize+1:], 0)
