@@ -31,6 +31,7 @@ import (
 	"github.com/respawnd/respawnd/qr2"
 	"github.com/respawnd/respawnd/storage"
 	"github.com/respawnd/respawnd/storage/bolt"
+	"github.com/respawnd/respawnd/web"
 	"github.com/respawnd/respawnd/zanmaster"
 )
 
@@ -56,6 +57,7 @@ type daemon struct {
 	browseGate *netserve.Gate // nil if the service is off
 	legacyGate *netserve.Gate // nil if the service is off
 	negotiator *natneg.Server // nil if the service is off
+	web        *web.Server    // nil if the service is off
 
 	zan   atomic.Pointer[zanmaster.Server] // nil if the service is off, or not open yet
 	zanOn bool                             // the service is on
@@ -351,6 +353,10 @@ func (d *daemon) reloadNow(ctx context.Context) {
 	}
 	if d.negotiator != nil {
 		d.negotiator.SetPolicy(d.natnegPolicy())
+	}
+	if d.web != nil {
+		d.cfg.Web = cfg.Web
+		d.web.SetPolicy(d.webPolicy())
 	}
 	d.cfg.GPCM, d.cfg.GPSP = cfg.GPCM, cfg.GPSP
 	d.store.LimitAudit(cfg.Admin.AuditEntries)
