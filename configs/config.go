@@ -241,8 +241,11 @@ type Web struct {
 
 // Admin is section admin.
 type Admin struct {
-	Listen    string
-	TokenFile string // as configured, may be empty: use Config.AdminTokenFile
+	Listen       string
+	TokenFile    string   // as configured, may be empty: use Config.AdminTokenFile
+	Names        []string // lower case, without a final dot
+	AuditEntries int
+	LogLines     int
 }
 
 // DNS is section dns.

@@ -152,6 +152,9 @@ func (c *Config) keys() []key {
 		one("web.public_url", &c.Web.PublicURL, parsePublicURL),
 		one("admin.listen", &c.Admin.Listen, parseListen),
 		one("admin.token_file", &c.Admin.TokenFile, parseText),
+		several("admin.names", &c.Admin.Names, parseDomain),
+		number("admin.audit_entries", &c.Admin.AuditEntries, 100, 1_000_000),
+		number("admin.log_lines", &c.Admin.LogLines, 10, 100_000),
 
 		one("ssq.listen", &c.SSQ.Listen, parseListen),
 		one("valvemaster.listen", &c.ValveMaster.Listen, parseListen),

@@ -131,7 +131,7 @@ func change(t *testing.T, name string) string {
 		return "192.0.2.0/24"
 	case "web.public_url":
 		return "https://servers.example.org"
-	case "games.domains":
+	case "games.domains", "admin.names":
 		return "example.org"
 	case "zanmaster.not_enforcing":
 		return "mark"
@@ -145,6 +145,8 @@ func change(t *testing.T, name string) string {
 		return "99s"
 	case "qr2.read_buffer", "zanmaster.read_buffer":
 		return "512KiB"
+	case "admin.audit_entries":
+		return "333"
 	case "natneg.extra_listen":
 		return "127.0.0.1:4000"
 	}
@@ -310,6 +312,8 @@ func TestRangesHoldAtTheirEdges(t *testing.T) {
 		"legacylist.max_per_addr":       {"0", "1", conns, "1000001"},
 		"legacylist.rate":               {"0", "1", conns, "1000001"},
 		"legacylist.burst":              {"0", "1", conns, "1000001"},
+		"admin.audit_entries":           {"99", "100", "1000000", "1000001"},
+		"admin.log_lines":               {"9", "10", "100000", "100001"},
 		"lan.every":                     {"4.9s", "5s", "1h", "61m"},
 	}
 	for _, k := range new(Config).keys() {

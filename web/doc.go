@@ -36,7 +36,7 @@
 //
 // Names, maps and rules come from strangers. Text that is valid UTF-8 is kept,
 // any other is read as Latin-1; characters that are invisible or change how the
-// text around them is shown are dropped. See cleanText.
+// text around them is shown are dropped. See package clean.
 //
 // It is not the admin interface (package admin), it keeps no history, and TLS
 // and compression are for a proxy in front of it.

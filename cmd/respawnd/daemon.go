@@ -39,6 +39,7 @@ type daemon struct {
 	cfg    *configs.Config
 	log    zerolog.Logger
 	reload func() (*configs.Config, []string, error)
+	notify notifier
 
 	store     *bolt.Store
 	bans      *bans.Table
@@ -66,6 +67,7 @@ type daemon struct {
 	gpspGate *netserve.Gate // likewise
 
 	services []service
+	own      func(netip.AddrPort) bool // whether one of services listens there; set before they serve
 	started  time.Time
 	serving  atomic.Bool
 	ran      bool // the list is worth saving
@@ -251,6 +253,15 @@ func (d *daemon) announce() {
 	}
 	d.serving.Store(true)
 	d.log.Info().Str("version", version()).Str("data_dir", d.cfg.DataDir).Int("games", d.catalogue.Catalog().Len()).Msg("ready")
+	d.tell(notifyReady, "serving")
+}
+
+// tell tells the service manager; one that cannot be told is the operator's
+// business, not a reason to stop.
+func (d *daemon) tell(state, status string) {
+	if err := d.notify.tell(state, status); err != nil {
+		d.log.Warn().Err(err).Msg("the service manager was not told")
+	}
 }
 
 var errNotServing = errors.New("not serving")
@@ -301,14 +312,18 @@ func (d *daemon) sweepBans(ctx context.Context) {
 	}
 }
 
-// reloadOn reads games, bans and limits again on each signal.
+// reloadOn reads games, bans and limits again on each signal, and tells the
+// service manager of it and of the end.
 func (d *daemon) reloadOn(ctx context.Context, hup <-chan os.Signal) {
 	for {
 		select {
 		case <-ctx.Done():
+			d.tell(notifyStopping, "stopping")
 			return
 		case <-hup:
+			d.tell(notifyReloading, "reloading")
 			d.reloadNow(ctx)
+			d.tell(notifyReady, "serving")
 		}
 	}
 }
@@ -338,6 +353,7 @@ func (d *daemon) reloadNow(ctx context.Context) {
 		d.negotiator.SetPolicy(d.natnegPolicy())
 	}
 	d.cfg.GPCM, d.cfg.GPSP = cfg.GPCM, cfg.GPSP
+	d.store.LimitAudit(cfg.Admin.AuditEntries)
 	d.reloadPresence()
 	d.reloadZanMaster()
 	if d.browseGate != nil {

@@ -68,6 +68,7 @@ func (d *daemon) openServices(ctx context.Context) error {
 		s.name, s.key = b.name, l.Key
 		d.services = append(d.services, s)
 	}
+	d.own = d.ownPorts()
 	if d.cfg.LAN.Discover {
 		s, err := d.openLAN(ctx)
 		if err != nil {
@@ -116,6 +117,7 @@ func (d *daemon) openQR2(ctx context.Context, l configs.Listener) (service, erro
 	metrics := netserve.NewMetrics(d.metrics, "qr2", qr2.DropReasons()...)
 	opt := qr2.Options{
 		Registry: d.registry, Games: d.catalogue.Catalog(), Verdicts: d.book, Banned: d.banned,
+		Own:        func(a netip.AddrPort) bool { return d.own(a) },
 		Policy:     d.qr2Policy(),
 		Packets:    netserve.PacketOptions{Readers: c.Readers, Log: log, Metrics: metrics},
 		Log:        log,
