@@ -308,8 +308,8 @@ func (p *parser) comparison() (Comparison, error) {
 }
 
 // AppendTo appends the query as ParseQuery reads it. Names must be words: one
-// byte or more, none of them white space, a quote, a comma, an operator or a
-// control character. No bound is checked.
+// byte or more, none of them white space, a quote, a comma, an operator, a
+// parenthesis or a control character. No bound is checked.
 func (q *Query) AppendTo(b []byte) []byte {
 	b = append(b, strings.ToUpper(q.Verb.String())...)
 	switch q.Verb {
