@@ -127,7 +127,7 @@ func (e *Exchange) Answer() Table { return e.answer }
 
 // Columns returns the columns of the answer to a query, as far as the query
 // says; nil if it does not.
-func (q *Query) Columns() []string {
+func (q Query) Columns() []string {
 	switch q.Verb {
 	case Select:
 		return q.Fields
