@@ -237,6 +237,15 @@ type LAN struct {
 type Web struct {
 	Listen    string
 	PublicURL string // empty, or http(s)://host[:port][/path] without a final slash
+
+	MaxConns       int
+	MaxPerAddr     int            // connections
+	Rate           int            // requests per second and address; 0: no bound
+	Burst          int            // requests
+	TrustedProxies []netip.Prefix // masked
+
+	MaxStreams        int
+	MaxStreamsPerAddr int
 }
 
 // Admin is section admin.

@@ -127,7 +127,7 @@ func change(t *testing.T, name string) string {
 		return "debug"
 	case "log.format":
 		return "json"
-	case "net.trusted", "zanmaster.allow_servers", "zanmaster.allow_launchers":
+	case "net.trusted", "web.trusted_proxies", "zanmaster.allow_servers", "zanmaster.allow_launchers":
 		return "192.0.2.0/24"
 	case "ssq.password":
 		return "correct-horse"
@@ -321,6 +321,12 @@ func TestRangesHoldAtTheirEdges(t *testing.T) {
 		"ssq.bytes_per_addr":            {"4095", "4KiB", "1GiB", "1073741825"},
 		"ssq.bytes_per_net":             {"4095", "4KiB", "1GiB", "1073741825"},
 		"lan.every":                     {"4.9s", "5s", "1h", "61m"},
+		"web.max_conns":                 {"0", "1", conns, "1000001"},
+		"web.max_per_addr":              {"0", "1", conns, "1000001"},
+		"web.rate":                      {"-1", "0", conns, "1000001"},
+		"web.burst":                     {"0", "1", conns, "1000001"},
+		"web.max_streams":               {"0", "1", conns, "1000001"},
+		"web.max_streams_per_addr":      {"0", "1", conns, "1000001"},
 	}
 	for _, k := range new(Config).keys() {
 		e, found := tests[k.name]

@@ -99,9 +99,11 @@ type Server struct {
 	lister  *lister
 	feed    *feed
 	history *history.Book
-	pages   *pages
-	handler http.Handler
-	policy  atomic.Pointer[policy]
+	// description is the document for programs.
+	description fixed
+	pages       *pages
+	handler     http.Handler
+	policy      atomic.Pointer[policy]
 
 	building    chan struct{} // one token per answer that is being written
 	outbox      outbox
@@ -114,13 +116,15 @@ func New(opt Options) *Server {
 	opt = opt.withDefaults()
 	list := &lister{registry: opt.Registry, catalog: opt.Games, seed: maphash.MakeSeed()}
 	s := &Server{
-		opt:      opt,
-		started:  opt.Started,
-		lister:   list,
-		feed:     newFeed(list),
-		history:  opt.History,
-		pages:    newPages(basePath(opt.PublicURL), opt.Version),
-		building: make(chan struct{}, maxBuilding()),
+		opt:     opt,
+		started: opt.Started,
+		lister:  list,
+		feed:    newFeed(list),
+		history: opt.History,
+
+		description: newFixed(openAPI),
+		pages:       newPages(basePath(opt.PublicURL), opt.Version),
+		building:    make(chan struct{}, maxBuilding()),
 	}
 	s.metrics = newMetrics(opt.Registerer, s.feed.len, func() int { n, _ := s.history.Len(); return n })
 	s.SetPolicy(opt.Policy)

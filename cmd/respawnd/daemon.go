@@ -32,6 +32,7 @@ import (
 	"github.com/respawnd/respawnd/ssq"
 	"github.com/respawnd/respawnd/storage"
 	"github.com/respawnd/respawnd/storage/bolt"
+	"github.com/respawnd/respawnd/web"
 	"github.com/respawnd/respawnd/zanmaster"
 )
 
@@ -58,6 +59,7 @@ type daemon struct {
 	legacyGate *netserve.Gate // nil if the service is off
 	negotiator *natneg.Server // nil if the service is off
 	ssq        *ssq.Server    // nil if the service is off
+	web        *web.Server    // nil if the service is off
 
 	zan   atomic.Pointer[zanmaster.Server] // nil if the service is off, or not open yet
 	zanOn bool                             // the service is on
@@ -356,6 +358,10 @@ func (d *daemon) reloadNow(ctx context.Context) {
 	}
 	if d.ssq != nil {
 		d.ssq.SetPolicy(d.ssqPolicy())
+	}
+	if d.web != nil {
+		d.cfg.Web = cfg.Web
+		d.web.SetPolicy(d.webPolicy())
 	}
 	d.cfg.GPCM, d.cfg.GPSP = cfg.GPCM, cfg.GPSP
 	d.store.LimitAudit(cfg.Admin.AuditEntries)

@@ -180,13 +180,6 @@ func TestToolsAskForWhatTheListKnows(t *testing.T) {
 			t.Errorf("a password or token is in the log:\n%s", log)
 		}
 	})
-	t.Run("hidden servers", func(t *testing.T) {
-		tool.t = t
-		d.cli("server", "hide", here)
-		if got := tool.ask("SELECT hostip WHERE hostip = " + here); len(got.Rows) != 0 {
-			t.Errorf("a hidden server shows: %+v", got)
-		}
-	})
 	t.Run("refusals", func(t *testing.T) {
 		tool.t = t
 		if _, err := tool.try("SELECT port WHERE nowhere = 1"); !errors.Is(err, wire.ErrRefused) || !strings.Contains(err.Error(), "nowhere") {
