@@ -52,7 +52,7 @@ type Config struct {
 	LAN          LAN
 	Web          Web
 	Admin        Admin
-	SSQ          Endpoint
+	SSQ          SSQ
 	ValveMaster  Endpoint
 	DNS          DNS
 	GStats       Endpoint
@@ -255,6 +255,14 @@ type Admin struct {
 	Names        []string // lower case, without a final dot
 	AuditEntries int
 	LogLines     int
+}
+
+// SSQ is section ssq.
+type SSQ struct {
+	Listen       string
+	Password     string // for private columns; empty: nobody sees them
+	BytesPerAddr int    // bytes per second
+	BytesPerNet  int    // bytes per second, per /24
 }
 
 // DNS is section dns.

@@ -20,6 +20,7 @@ type key struct {
 	name    string
 	allowed string // the range in words, as default.yaml states it; may be empty
 	list    bool   // several values
+	secret  bool   // the value is not repeated in messages
 
 	// set parses text and stores it in the field. For a list it is called once
 	// per entry and appends. After an error the field is unchanged.
@@ -165,6 +166,9 @@ func (c *Config) keys() []key {
 		number("admin.log_lines", &c.Admin.LogLines, 10, 100_000),
 
 		one("ssq.listen", &c.SSQ.Listen, parseListen),
+		secret("ssq.password", &c.SSQ.Password, parsePassword),
+		size("ssq.bytes_per_addr", &c.SSQ.BytesPerAddr, 4*kib, gib),
+		size("ssq.bytes_per_net", &c.SSQ.BytesPerNet, 4*kib, gib),
 		one("valvemaster.listen", &c.ValveMaster.Listen, parseListen),
 		toggle("dns.enabled", &c.DNS.Enabled),
 		one("dns.listen", &c.DNS.Listen, parseListen),
@@ -187,6 +191,13 @@ func one[T any](name string, field *T, parse func(string) (T, error)) key {
 		}
 		return err
 	}}
+}
+
+// secret is one for values that only the operator may see.
+func secret[T any](name string, field *T, parse func(string) (T, error)) key {
+	k := one(name, field, parse)
+	k.secret = true
+	return k
 }
 
 func several[T any](name string, field *[]T, parse func(string) (T, error)) key {

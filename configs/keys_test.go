@@ -129,6 +129,8 @@ func change(t *testing.T, name string) string {
 		return "json"
 	case "net.trusted", "web.trusted_proxies", "zanmaster.allow_servers", "zanmaster.allow_launchers":
 		return "192.0.2.0/24"
+	case "ssq.password":
+		return "correct-horse"
 	case "web.public_url":
 		return "https://servers.example.org"
 	case "games.domains", "admin.names":
@@ -145,6 +147,8 @@ func change(t *testing.T, name string) string {
 		return "99s"
 	case "qr2.read_buffer", "zanmaster.read_buffer":
 		return "512KiB"
+	case "ssq.bytes_per_addr", "ssq.bytes_per_net":
+		return "33KiB"
 	case "admin.audit_entries":
 		return "333"
 	case "natneg.extra_listen":
@@ -314,6 +318,8 @@ func TestRangesHoldAtTheirEdges(t *testing.T) {
 		"legacylist.burst":              {"0", "1", conns, "1000001"},
 		"admin.audit_entries":           {"99", "100", "1000000", "1000001"},
 		"admin.log_lines":               {"9", "10", "100000", "100001"},
+		"ssq.bytes_per_addr":            {"4095", "4KiB", "1GiB", "1073741825"},
+		"ssq.bytes_per_net":             {"4095", "4KiB", "1GiB", "1073741825"},
 		"lan.every":                     {"4.9s", "5s", "1h", "61m"},
 		"web.max_conns":                 {"0", "1", conns, "1000001"},
 		"web.max_per_addr":              {"0", "1", conns, "1000001"},
@@ -338,6 +344,21 @@ func TestRangesHoldAtTheirEdges(t *testing.T) {
 			if got := err.Error(); !strings.HasPrefix(got, k.name+": ") || !strings.Contains(got, "out of range: "+k.allowed) {
 				t.Errorf("Load with %s=%s: %q, want the key and its range", k.name, outside, got)
 			}
+		}
+	}
+}
+
+func TestPasswordsAreCheckedAndNotRepeated(t *testing.T) {
+	const name = "ssq.password"
+	for _, good := range []string{"", "12345678", "p@ss=word!", strings.Repeat("x", 128)} {
+		if got := load(t, Options{Flags: map[string]string{name: good}}).SSQ.Password; got != good {
+			t.Errorf("password %q is read as %q", good, got)
+		}
+	}
+	for _, bad := range []string{"secret7", "secret word", `secret"word`, "secret'word", `secret\word`, "secretwörd", strings.Repeat("secret", 22)} {
+		err := refused(t, Options{Flags: map[string]string{name: bad}})
+		if got := err.Error(); !strings.HasPrefix(got, name+": ") || strings.Contains(got, "secret") {
+			t.Errorf("Load with the password %q: %q, want the key and not the password", bad, got)
 		}
 	}
 }

@@ -22,6 +22,26 @@ func parseText(text string) (string, error) {
 	return text, nil
 }
 
+// Lengths of passwords in the configuration, in characters.
+const (
+	minPassword = 8
+	maxPassword = 128
+)
+
+// parsePassword takes what can be sent in one word of a line. Its errors do not
+// repeat the text.
+func parsePassword(text string) (string, error) {
+	switch {
+	case text == "":
+		return "", nil
+	case strings.ContainsFunc(text, func(r rune) bool { return r <= ' ' || r > '~' || r == '"' || r == '\'' || r == '\\' }):
+		return "", errors.New("holds a blank, a quote, a backslash or a character that is not ASCII")
+	case len(text) < minPassword || len(text) > maxPassword:
+		return "", fmt.Errorf("is not %d to %d characters long", minPassword, maxPassword)
+	}
+	return text, nil
+}
+
 func parseDir(text string) (string, error) {
 	if strings.TrimSpace(text) == "" {
 		return "", errors.New("must not be empty")

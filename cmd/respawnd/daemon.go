@@ -29,6 +29,7 @@ import (
 	"github.com/respawnd/respawnd/master"
 	"github.com/respawnd/respawnd/natneg"
 	"github.com/respawnd/respawnd/qr2"
+	"github.com/respawnd/respawnd/ssq"
 	"github.com/respawnd/respawnd/storage"
 	"github.com/respawnd/respawnd/storage/bolt"
 	"github.com/respawnd/respawnd/web"
@@ -57,6 +58,7 @@ type daemon struct {
 	browseGate *netserve.Gate // nil if the service is off
 	legacyGate *netserve.Gate // nil if the service is off
 	negotiator *natneg.Server // nil if the service is off
+	ssq        *ssq.Server    // nil if the service is off
 	web        *web.Server    // nil if the service is off
 
 	zan   atomic.Pointer[zanmaster.Server] // nil if the service is off, or not open yet
@@ -345,7 +347,7 @@ func (d *daemon) reloadNow(ctx context.Context) {
 	d.cfg.QR2, d.cfg.Net = keepSockets(d.cfg.QR2, cfg.QR2), cfg.Net
 	d.cfg.Master = cfg.Master
 	d.cfg.ServerBrowse, d.cfg.LegacyList = cfg.ServerBrowse, cfg.LegacyList
-	d.cfg.NATNeg, d.cfg.ZanMaster = cfg.NATNeg, cfg.ZanMaster
+	d.cfg.NATNeg, d.cfg.ZanMaster, d.cfg.SSQ = cfg.NATNeg, cfg.ZanMaster, cfg.SSQ
 	d.saveEvery.Store(int64(cfg.Master.SaveEvery))
 	d.registry.SetLimits(d.listLimits())
 	if d.intake != nil {
@@ -353,6 +355,9 @@ func (d *daemon) reloadNow(ctx context.Context) {
 	}
 	if d.negotiator != nil {
 		d.negotiator.SetPolicy(d.natnegPolicy())
+	}
+	if d.ssq != nil {
+		d.ssq.SetPolicy(d.ssqPolicy())
 	}
 	if d.web != nil {
 		d.cfg.Web = cfg.Web
