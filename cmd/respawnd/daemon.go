@@ -23,6 +23,7 @@ import (
 	"github.com/respawnd/respawnd/gpsp"
 	"github.com/respawnd/respawnd/internal/accounts"
 	"github.com/respawnd/respawnd/internal/bans"
+	"github.com/respawnd/respawnd/internal/logtail"
 	"github.com/respawnd/respawnd/internal/netserve"
 	"github.com/respawnd/respawnd/internal/presence"
 	"github.com/respawnd/respawnd/internal/verdicts"
@@ -40,6 +41,7 @@ import (
 type daemon struct {
 	cfg    *configs.Config
 	log    zerolog.Logger
+	tail   *logtail.Ring // its last lines
 	reload func() (*configs.Config, []string, error)
 	notify notifier
 

@@ -210,7 +210,8 @@ func (d *daemon) openAdmin(ctx context.Context, l configs.Listener) (service, er
 		return service{}, err
 	}
 	s := admin.New(admin.Options{
-		Operator: d.operator, Token: d.token, Ready: d.readiness, Status: d.status, Gatherer: d.metrics,
+		Operator: d.operator, Token: d.token, Names: d.cfg.Admin.Names, Version: version(),
+		Ready: d.readiness, Status: d.status, Tail: d.tail, Gatherer: d.metrics, Registerer: d.metrics,
 		Log: d.log.With().Str("service", "admin").Logger(),
 	})
 	return service{
@@ -221,19 +222,10 @@ func (d *daemon) openAdmin(ctx context.Context, l configs.Listener) (service, er
 }
 
 // status is what the admin API tells about the daemon.
-type status struct {
-	Version  string            `json:"version"`
-	Go       string            `json:"go"`
-	Started  string            `json:"started"`
-	Services map[string]string `json:"services"`
-	Servers  map[string]int    `json:"servers"`
-	Bans     int               `json:"bans"`
-}
-
-func (d *daemon) status() any {
-	s := status{
+func (d *daemon) status() admin.Status {
+	s := admin.Status{
 		Version: version(), Go: runtime.Version(), Started: d.started.UTC().Format(timeFormat),
-		Services: make(map[string]string), Servers: d.registry.Counts(), Bans: len(d.bans.List()),
+		Services: make(map[string]string), Servers: d.registry.Counts(), Bans: len(d.bans.List()), Sessions: d.hub.Count(),
 	}
 	for _, svc := range d.services {
 		s.Services[svc.name] = svc.address.String()

@@ -39,6 +39,7 @@ var ranks = map[string]int{
 	"internal/clean":     0,
 	"internal/gamespy":   0,
 	"internal/netnstest": 0, // for tests
+	"internal/logtail":   0,
 	"internal/netserve":  0,
 	"internal/ssq":       0,
 	"internal/zandronum": 0,
