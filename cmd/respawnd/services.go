@@ -68,7 +68,6 @@ func (d *daemon) openServices(ctx context.Context) error {
 		s.name, s.key = b.name, l.Key
 		d.services = append(d.services, s)
 	}
-	d.own = d.ownPorts()
 	if d.cfg.LAN.Discover {
 		s, err := d.openLAN(ctx)
 		if err != nil {
@@ -77,6 +76,13 @@ func (d *daemon) openServices(ctx context.Context) error {
 			d.services = append(d.services, s)
 		}
 	}
+	s, err := d.openProbe(ctx)
+	if err != nil {
+		errs = append(errs, fmt.Errorf("probe: %w", err))
+	} else {
+		d.services = append(d.services, s)
+	}
+	d.own = d.ownAddresses()
 	return errors.Join(errs...)
 }
 
@@ -117,7 +123,7 @@ func (d *daemon) openQR2(ctx context.Context, l configs.Listener) (service, erro
 	metrics := netserve.NewMetrics(d.metrics, "qr2", qr2.DropReasons()...)
 	opt := qr2.Options{
 		Registry: d.registry, Games: d.catalogue.Catalog(), Verdicts: d.book, Banned: d.banned,
-		Own:        func(a netip.AddrPort) bool { return d.own(a) },
+		Own:        d.isOwn,
 		Policy:     d.qr2Policy(),
 		Packets:    netserve.PacketOptions{Readers: c.Readers, Log: log, Metrics: metrics},
 		Log:        log,

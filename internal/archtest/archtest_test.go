@@ -66,11 +66,11 @@ var ranks = map[string]int{
 	"master/serverbrowse": 3,
 	"natneg":              3,
 	"probe":               3,
+	"probe/probetest":     3, // for tests
 	"qr2":                 3,
 	"ssq":                 3,
 	"web":                 3,
 	"zanmaster":           3,
-	"probe/zandronum":     3,
 
 	"cmd/respawnd":      4,
 	"natneg/natnegtest": 4, // for tests
