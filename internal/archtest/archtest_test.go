@@ -61,6 +61,7 @@ var ranks = map[string]int{
 	"natneg":              3,
 	"probe":               3,
 	"qr2":                 3,
+	"valvemaster":         3,
 	"web":                 3,
 	"zanmaster":           3,
 	"probe/zandronum":     3,
