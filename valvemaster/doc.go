@@ -17,7 +17,7 @@
 //	'q' [FF [nonce, 4 bytes]]          ->
 //	                                   <- 's' 0A challenge [nonce]
 //	'0' 0A \key\value...\key\value 0A  ->                          watched
-//	'b' 0A                             ->
+//	'b' 0A [\challenge\...]            ->
 //
 //	browser                               master
 //	'1' region "0.0.0.0:0" 00 filter 00 ->
@@ -47,9 +47,10 @@
 // Policy.Timeout is no longer watched and leaves; who stops to answer A2S
 // leaves as Targets has it.
 //
-// The good-bye carries no challenge, so anybody could forge it, and it is counted
-// and believed in nothing: a server that has really stopped does not answer A2S
-// any more and leaves for that.
+// The good-bye of engines carries no challenge, so anybody could forge it, and it
+// is counted and believed in nothing: a server that has really stopped does not
+// answer A2S any more and leaves for that. One that carries a challenge like a
+// heartbeat, which is an addition of ours, takes its server off at once.
 //
 // # Lists
 //

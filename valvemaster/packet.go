@@ -119,8 +119,40 @@ func (c Challenge) AppendTo(b []byte) []byte {
 	return b
 }
 
-// AppendGoodbye appends the message of a server that stops.
-func AppendGoodbye(b []byte) []byte { return append(b, byte(KindGoodbye), '\n') }
+// Goodbye is what a server sends when it stops.
+//
+//	offset size
+//	     0    2  'b' 0A
+//	     2    -  \challenge\ and a challenge; engines send none
+type Goodbye struct {
+	Challenge    uint32
+	HasChallenge bool
+}
+
+var challengeKey = []byte(`\challenge\`)
+
+// ParseGoodbye reads what follows the kind.
+func ParseGoodbye(body []byte) (Goodbye, error) {
+	rest := bytes.Trim(body, "\n\x00")
+	if len(rest) == 0 {
+		return Goodbye{}, nil
+	}
+	text, has := bytes.CutPrefix(rest, challengeKey)
+	c, ok := parseChallenge(text)
+	if !has || !ok {
+		return Goodbye{}, errMalformed
+	}
+	return Goodbye{c, true}, nil
+}
+
+// AppendTo appends the message.
+func (g Goodbye) AppendTo(b []byte) []byte {
+	b = append(b, byte(KindGoodbye), '\n')
+	if g.HasChallenge {
+		b = appendDecimal(append(b, challengeKey...), g.Challenge)
+	}
+	return b
+}
 
 // ListRequest asks for a page of the list.
 //

@@ -129,6 +129,28 @@ func TestHeartbeat(t *testing.T) {
 	}
 }
 
+func TestGoodbye(t *testing.T) {
+	for packet, want := range map[string]Goodbye{
+		"b":                          {},
+		"b\n":                        {},
+		"b\n\x00":                    {},
+		"b\n\\challenge\\4294967295": {0xFFFFFFFF, true},
+	} {
+		got, err := ParseGoodbye(bodyOf(t, []byte(packet), KindGoodbye))
+		if got != want || err != nil {
+			t.Errorf("ParseGoodbye(%q) = %+v, %v, want %+v", packet, got, err, want)
+		}
+		if again, err := ParseGoodbye(bodyOf(t, got.AppendTo(nil), KindGoodbye)); again != got || err != nil {
+			t.Errorf("good-bye %+v became %+v, %v", got, again, err)
+		}
+	}
+	for _, packet := range []string{"bye", "b\n\\challenge\\", "b\n\\challenge\\x", "b\n\\map\\x"} {
+		if got, err := ParseGoodbye([]byte(packet[1:])); err == nil {
+			t.Errorf("ParseGoodbye(%q) = %+v, want an error", packet, got)
+		}
+	}
+}
+
 func TestListRequest(t *testing.T) {
 	for name, tc := range map[string]struct {
 		packet string
@@ -215,6 +237,11 @@ func FuzzMessages(f *testing.F) {
 		if r, err := ParseChallengeRequest(body); err == nil {
 			if again, err := ParseChallengeRequest(r.AppendTo(nil)[1:]); err != nil || again != r {
 				t.Errorf("challenge request %+v became %+v, %v", r, again, err)
+			}
+		}
+		if g, err := ParseGoodbye(body); err == nil {
+			if again, err := ParseGoodbye(g.AppendTo(nil)[1:]); err != nil || again != g {
+				t.Errorf("good-bye %+v became %+v, %v", g, again, err)
 			}
 		}
 		if r, err := ParseListRequest(body); err == nil {

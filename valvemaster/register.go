@@ -86,12 +86,8 @@ func (s *Server) take(a netip.AddrPort, hb Heartbeat, now time.Time) (first bool
 	if h != nil {
 		taken = h.taken
 	}
-	if !s.tokens.valid(a, taken, hb.Challenge, at) {
-		// Guesses are rationed like everything that proves nothing.
-		if !policy.trusts(a.Addr()) && !policy.Unproved.Allow(a.Addr(), now) {
-			return false, dropLimited
-		}
-		return false, dropWrong
+	if dropped = s.prove(a, taken, hb.Challenge, policy, now); dropped != "" {
+		return false, dropped
 	}
 	if first = h == nil; first {
 		limit := policy.ServersPerAddr
@@ -112,6 +108,48 @@ func (s *Server) take(a netip.AddrPort, hb Heartbeat, now time.Time) (first bool
 	h.seen, h.region = at, hb.Region
 	h.taken++
 	return first, ""
+}
+
+// prove returns why a challenge is not accepted, "" if it is. Guesses are
+// rationed like everything that proves nothing.
+func (s *Server) prove(a netip.AddrPort, taken, challenge uint32, policy *rules, now time.Time) (dropped string) {
+	switch {
+	case s.tokens.valid(a, taken, challenge, s.since(now)):
+		return ""
+	case !policy.trusts(a.Addr()) && !policy.Unproved.Allow(a.Addr(), now):
+		return dropLimited
+	default:
+		return dropWrong
+	}
+}
+
+// goodbye forgets a server that proves that it is the one who leaves. See
+// "Servers" in doc.go.
+func (s *Server) goodbye(p netserve.Packet, body []byte, now time.Time) (dropped string) {
+	g, err := ParseGoodbye(body)
+	switch {
+	case err != nil:
+		return dropMalformed
+	case !g.HasChallenge:
+		return dropGoodbye
+	}
+	if dropped = s.leave(p.From, g.Challenge, now); dropped == "" {
+		s.note(p.From, verdicts.Left)
+	}
+	return dropped
+}
+
+func (s *Server) leave(a netip.AddrPort, challenge uint32, now time.Time) (dropped string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	h := s.hosts.bySource[a]
+	if h == nil {
+		return dropGoodbye
+	}
+	if dropped = s.prove(a, h.taken, challenge, s.rules.Load(), now); dropped == "" {
+		s.forget(h)
+	}
+	return dropped
 }
 
 // verdictOn returns the verdict for a reason.

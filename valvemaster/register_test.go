@@ -129,12 +129,35 @@ func TestServerWithoutHeartbeatsLeaves(t *testing.T) {
 func TestGoodbyeTakesNobodyOff(t *testing.T) {
 	v := newValve(t, nil)
 	a := v.register("192.0.2.1:27015", someRules)
-	if dropped := v.send(a, AppendGoodbye(nil)); dropped != dropGoodbye {
-		t.Errorf("good-bye: dropped %q, want it counted", dropped)
+	for name, tc := range map[string]struct {
+		from string
+		g    Goodbye
+		want string
+	}{
+		"without a challenge":       {a.String(), Goodbye{}, dropGoodbye},
+		"with a guess":              {a.String(), Goodbye{1, true}, dropWrong},
+		"of somebody else":          {"192.0.2.2:27015", Goodbye{v.challengeFor(a), true}, dropGoodbye},
+		"with somebody else's":      {a.String(), Goodbye{v.challengeFor(netip.MustParseAddrPort("192.0.2.2:27015")), true}, dropWrong},
+		"with the last heartbeat's": {a.String(), Goodbye{v.tokens.token(a, 0, 0), true}, dropWrong},
+	} {
+		if got := v.send(netip.MustParseAddrPort(tc.from), tc.g.AppendTo(nil)); got != tc.want {
+			t.Errorf("good-bye %s: dropped %q, want %q", name, got, tc.want)
+		}
 	}
 	v.tick(time.Now())
 	if all, _ := v.walk("203.0.113.1:1", AnyRegion, ""); len(all) != 1 || v.countHosts() != 1 {
 		t.Errorf("list after a good-bye that anybody can forge: %v", all)
+	}
+}
+
+func TestGoodbyeWithAChallengeTakesItsServerOff(t *testing.T) {
+	v := newValve(t, nil)
+	a := v.register("192.0.2.1:27015", someRules)
+	if dropped := v.send(a, Goodbye{v.challengeFor(a), true}.AppendTo(nil)); dropped != "" {
+		t.Errorf("good-bye: dropped %q", dropped)
+	}
+	if all, _ := v.walk("203.0.113.1:1", AnyRegion, ""); len(all) != 0 || v.countHosts() != 0 || v.verdict(a) != "left" {
+		t.Errorf("list %v, %d hosts, verdict %q", all, v.countHosts(), v.verdict(a))
 	}
 }
 
@@ -245,7 +268,7 @@ func TestFloodOfForgedQuestionsCostsNoMemory(t *testing.T) {
 		a := netip.AddrPortFrom(netip.AddrFrom4([4]byte{11, byte(rand.Uint32()), byte(rand.Uint32()), byte(rand.Uint32())}), 27015)
 		v.send(a, ChallengeRequest{}.AppendTo(nil))
 		v.send(a, beat(t, Heartbeat{Challenge: rand.Uint32()}))
-		v.send(a, AppendGoodbye(nil))
+		v.send(a, Goodbye{}.AppendTo(nil))
 		v.send(a, ListRequest{AnyRegion, Start, nil}.AppendTo(nil))
 		v.w.take()
 	}

@@ -175,7 +175,7 @@ func (s *Server) handle(w netserve.PacketWriter, p netserve.Packet) (dropped str
 		return s.heartbeat(p, body, now)
 	case KindGoodbye:
 		s.metrics.received.goodbye.Inc()
-		return dropGoodbye // see "Servers" in doc.go
+		return s.goodbye(p, body, now)
 	case KindListRequest:
 		s.metrics.received.list.Inc()
 		return s.listRequest(w, p, body, now)
