@@ -55,7 +55,7 @@ type Config struct {
 	Web          Web
 	Admin        Admin
 	SSQ          SSQ
-	ValveMaster  Endpoint
+	ValveMaster  ValveMaster
 	DNS          DNS
 	GStats       Endpoint
 	CDKey        Endpoint
@@ -206,6 +206,20 @@ type ZanMaster struct {
 	AllowLaunchers    []netip.Prefix
 	Query             bool
 	QueryEvery        time.Duration
+}
+
+// ValveMaster is section valvemaster.
+type ValveMaster struct {
+	Listen            string
+	Sockets           int
+	Readers           int // goroutines per socket
+	ReadBuffer        int // bytes, per socket
+	ServersPerAddress int // 0: no bound
+	Timeout           time.Duration
+	UnprovedRate      int // answers per second and address
+	UnprovedBurst     int // answers
+	PagesPerAddress   int // per 10 s; 0: no bound
+	PagesPerNet       int // per /24 and 10 s; 0: no bound
 }
 
 // ZandronumBanFiles returns the folder of the ban files of Zandronum's master:

@@ -69,6 +69,7 @@ var ranks = map[string]int{
 	"probe/probetest":     3, // for tests
 	"qr2":                 3,
 	"ssq":                 3,
+	"valvemaster":         3,
 	"web":                 3,
 	"zanmaster":           3,
 
