@@ -127,7 +127,7 @@ func change(t *testing.T, name string) string {
 		return "debug"
 	case "log.format":
 		return "json"
-	case "net.trusted", "zanmaster.allow_servers", "zanmaster.allow_launchers":
+	case "net.trusted", "zanmaster.allow_servers", "zanmaster.allow_launchers", "dns.allow":
 		return "192.0.2.0/24"
 	case "web.public_url":
 		return "https://servers.example.org"
@@ -135,7 +135,9 @@ func change(t *testing.T, name string) string {
 		return "example.org"
 	case "zanmaster.not_enforcing":
 		return "mark"
-	case "zanmaster.advertise_as":
+	case "dns.upstreams":
+		return "192.0.2.53"
+	case "zanmaster.advertise_as", "dns.address":
 		return "192.0.2.9"
 	case "gpcm.keepalive":
 		return "47s"
@@ -310,6 +312,9 @@ func TestRangesHoldAtTheirEdges(t *testing.T) {
 		"legacylist.max_per_addr":       {"0", "1", conns, "1000001"},
 		"legacylist.rate":               {"0", "1", conns, "1000001"},
 		"legacylist.burst":              {"0", "1", conns, "1000001"},
+		"dns.rate":                      {"0", "1", conns, "1000001"},
+		"dns.burst":                     {"0", "1", conns, "1000001"},
+		"dns.max_forwards":              {"0", "1", "10000", "10001"},
 		"lan.every":                     {"4.9s", "5s", "1h", "61m"},
 	}
 	for _, k := range new(Config).keys() {

@@ -43,6 +43,7 @@ var built = []struct {
 	{"zanmaster", (*daemon).openZanMaster},
 	{"web", (*daemon).openWeb},
 	{"admin", (*daemon).openAdmin},
+	{"dns", (*daemon).openDNS},
 }
 
 // openServices opens every socket, or none: all failures are told at once, each

@@ -36,6 +36,7 @@ var ranks = map[string]int{
 	"configs":            0,
 	"internal/backup":    0,
 	"internal/gamespy":   0,
+	"internal/hostnet":   0,
 	"internal/netnstest": 0, // for tests
 	"internal/netserve":  0,
 	"internal/zandronum": 0,
@@ -54,6 +55,7 @@ var ranks = map[string]int{
 	"storage/storagetest": 2,
 
 	"admin":               3,
+	"dnsserver":           3,
 	"gpcm":                3,
 	"gpsp":                3,
 	"lan":                 3,
