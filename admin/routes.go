@@ -30,13 +30,19 @@ func (s *Server) routes(mux *http.ServeMux) {
 	mux.HandleFunc("DELETE /api/v1/bans", s.deleteBans)
 	mux.HandleFunc("GET /api/v1/games", s.getGames)
 	mux.HandleFunc("PUT /api/v1/games", s.putGames)
+	mux.HandleFunc("GET /api/v1/games/{name}", s.getGame)
 	mux.HandleFunc("DELETE /api/v1/games/{name}", s.deleteGame)
+	mux.HandleFunc("PUT /api/v1/games/{name}/maintenance", s.putMaintenance)
 	mux.HandleFunc("GET /api/v1/rooms", s.getRooms)
 	mux.HandleFunc("PUT /api/v1/rooms", s.putRoom)
 	mux.HandleFunc("DELETE /api/v1/rooms/{id}", s.deleteRoom)
 	mux.HandleFunc("GET /api/v1/servers", s.getServers)
 	mux.HandleFunc("GET /api/v1/verdicts", s.getVerdicts)
 	mux.HandleFunc("GET /api/v1/backup", s.getBackup)
+	mux.HandleFunc("GET /api/v1/sessions", s.getSessions)
+	mux.HandleFunc("DELETE /api/v1/sessions/{id}", s.deleteSession)
+	mux.HandleFunc("GET /api/v1/messages", s.getMessages)
+	mux.HandleFunc("GET /api/v1/audit", s.getAudit)
 	s.accountRoutes(mux)
 }
 
@@ -105,8 +111,13 @@ func (s *Server) getGames(w http.ResponseWriter, r *http.Request) {
 		s.fail(w, r, err)
 		return
 	}
+	writeGames(w, list)
+}
+
+func writeGames(w http.ResponseWriter, list []games.Game) {
 	w.Header().Set("Content-Type", yamlType)
 	w.Header().Set("Cache-Control", "no-store")
+	w.Header().Set("X-Content-Type-Options", "nosniff")
 	_, _ = w.Write(games.AppendYAML(nil, list)) // a client that went away is no news
 }
 

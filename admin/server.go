@@ -131,7 +131,7 @@ func (s *Server) authorized(next http.Handler) http.Handler {
 			return
 		}
 		r.Body = http.MaxBytesReader(w, r.Body, maxBody)
-		next.ServeHTTP(w, r)
+		next.ServeHTTP(w, r.WithContext(WithActor(r.Context(), apiActor(r))))
 	})
 }
 

@@ -237,12 +237,24 @@ type LAN struct {
 type Web struct {
 	Listen    string
 	PublicURL string // empty, or http(s)://host[:port][/path] without a final slash
+
+	MaxConns       int
+	MaxPerAddr     int            // connections
+	Rate           int            // requests per second and address; 0: no bound
+	Burst          int            // requests
+	TrustedProxies []netip.Prefix // masked
+
+	MaxStreams        int
+	MaxStreamsPerAddr int
 }
 
 // Admin is section admin.
 type Admin struct {
-	Listen    string
-	TokenFile string // as configured, may be empty: use Config.AdminTokenFile
+	Listen       string
+	TokenFile    string   // as configured, may be empty: use Config.AdminTokenFile
+	Names        []string // lower case, without a final dot
+	AuditEntries int
+	LogLines     int
 }
 
 // DNS is section dns.

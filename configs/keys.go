@@ -150,8 +150,19 @@ func (c *Config) keys() []key {
 
 		one("web.listen", &c.Web.Listen, parseListen),
 		one("web.public_url", &c.Web.PublicURL, parsePublicURL),
+		number("web.max_conns", &c.Web.MaxConns, 1, conns),
+		number("web.max_per_addr", &c.Web.MaxPerAddr, 1, conns),
+		number("web.rate", &c.Web.Rate, 0, conns),
+		number("web.burst", &c.Web.Burst, 1, conns),
+		several("web.trusted_proxies", &c.Web.TrustedProxies, parsePrefix),
+		number("web.max_streams", &c.Web.MaxStreams, 1, conns),
+		number("web.max_streams_per_addr", &c.Web.MaxStreamsPerAddr, 1, conns),
+
 		one("admin.listen", &c.Admin.Listen, parseListen),
 		one("admin.token_file", &c.Admin.TokenFile, parseText),
+		several("admin.names", &c.Admin.Names, parseDomain),
+		number("admin.audit_entries", &c.Admin.AuditEntries, 100, 1_000_000),
+		number("admin.log_lines", &c.Admin.LogLines, 10, 100_000),
 
 		one("ssq.listen", &c.SSQ.Listen, parseListen),
 		one("valvemaster.listen", &c.ValveMaster.Listen, parseListen),

@@ -127,11 +127,11 @@ func change(t *testing.T, name string) string {
 		return "debug"
 	case "log.format":
 		return "json"
-	case "net.trusted", "zanmaster.allow_servers", "zanmaster.allow_launchers", "dns.allow":
+	case "net.trusted", "web.trusted_proxies", "zanmaster.allow_servers", "zanmaster.allow_launchers", "dns.allow":
 		return "192.0.2.0/24"
 	case "web.public_url":
 		return "https://servers.example.org"
-	case "games.domains":
+	case "games.domains", "admin.names":
 		return "example.org"
 	case "zanmaster.not_enforcing":
 		return "mark"
@@ -147,6 +147,8 @@ func change(t *testing.T, name string) string {
 		return "99s"
 	case "qr2.read_buffer", "zanmaster.read_buffer":
 		return "512KiB"
+	case "admin.audit_entries":
+		return "333"
 	case "natneg.extra_listen":
 		return "127.0.0.1:4000"
 	}
@@ -315,7 +317,15 @@ func TestRangesHoldAtTheirEdges(t *testing.T) {
 		"dns.rate":                      {"0", "1", conns, "1000001"},
 		"dns.burst":                     {"0", "1", conns, "1000001"},
 		"dns.max_forwards":              {"0", "1", "10000", "10001"},
+		"admin.audit_entries":           {"99", "100", "1000000", "1000001"},
+		"admin.log_lines":               {"9", "10", "100000", "100001"},
 		"lan.every":                     {"4.9s", "5s", "1h", "61m"},
+		"web.max_conns":                 {"0", "1", conns, "1000001"},
+		"web.max_per_addr":              {"0", "1", conns, "1000001"},
+		"web.rate":                      {"-1", "0", conns, "1000001"},
+		"web.burst":                     {"0", "1", conns, "1000001"},
+		"web.max_streams":               {"0", "1", conns, "1000001"},
+		"web.max_streams_per_addr":      {"0", "1", conns, "1000001"},
 	}
 	for _, k := range new(Config).keys() {
 		e, found := tests[k.name]

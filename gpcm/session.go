@@ -135,6 +135,7 @@ type who struct {
 	revision  int
 	namespace int
 	game      string
+	since     time.Time
 	rule      Rule
 }
 
@@ -146,6 +147,11 @@ func (x *session) User() storage.UserID { return x.user }
 
 // Key implements presence.Session.
 func (x *session) Key() int32 { return x.key }
+
+// Client implements presence.Session.
+func (x *session) Client() presence.Client {
+	return presence.Client{Peer: x.conn.Peer(), Game: x.game, Since: x.since}
+}
 
 // Deliver implements presence.Session.
 func (x *session) Deliver(e presence.Event) bool {
@@ -354,6 +360,8 @@ func (x *session) lastWords(err error) []byte {
 		return why(codeForced, "The account is banned.")
 	case errors.Is(err, presence.ErrDeleted):
 		return why(codeForced, "The profile was deleted.")
+	case errors.Is(err, presence.ErrKicked):
+		return why(codeForced, "You were signed out by the operator.")
 	case errors.Is(err, errShutdown):
 		return why(codeGeneral, "The server is going down.")
 	}

@@ -32,6 +32,7 @@ import (
 	"github.com/respawnd/respawnd/qr2"
 	"github.com/respawnd/respawnd/storage"
 	"github.com/respawnd/respawnd/storage/bolt"
+	"github.com/respawnd/respawnd/web"
 	"github.com/respawnd/respawnd/zanmaster"
 )
 
@@ -40,6 +41,7 @@ type daemon struct {
 	cfg    *configs.Config
 	log    zerolog.Logger
 	reload func() (*configs.Config, []string, error)
+	notify notifier
 
 	store     *bolt.Store
 	bans      *bans.Table
@@ -56,6 +58,7 @@ type daemon struct {
 	browseGate *netserve.Gate // nil if the service is off
 	legacyGate *netserve.Gate // nil if the service is off
 	negotiator *natneg.Server // nil if the service is off
+	web        *web.Server    // nil if the service is off
 
 	zan   atomic.Pointer[zanmaster.Server] // nil if the service is off, or not open yet
 	zanOn bool                             // the service is on
@@ -258,6 +261,15 @@ func (d *daemon) announce() {
 	}
 	d.serving.Store(true)
 	d.log.Info().Str("version", version()).Str("data_dir", d.cfg.DataDir).Int("games", d.catalogue.Catalog().Len()).Msg("ready")
+	d.tell(notifyReady, "serving")
+}
+
+// tell tells the service manager; one that cannot be told is the operator's
+// business, not a reason to stop.
+func (d *daemon) tell(state, status string) {
+	if err := d.notify.tell(state, status); err != nil {
+		d.log.Warn().Err(err).Msg("the service manager was not told")
+	}
 }
 
 var errNotServing = errors.New("not serving")
@@ -308,14 +320,18 @@ func (d *daemon) sweepBans(ctx context.Context) {
 	}
 }
 
-// reloadOn reads games, bans and limits again on each signal.
+// reloadOn reads games, bans and limits again on each signal, and tells the
+// service manager of it and of the end.
 func (d *daemon) reloadOn(ctx context.Context, hup <-chan os.Signal) {
 	for {
 		select {
 		case <-ctx.Done():
+			d.tell(notifyStopping, "stopping")
 			return
 		case <-hup:
+			d.tell(notifyReloading, "reloading")
 			d.reloadNow(ctx)
+			d.tell(notifyReady, "serving")
 		}
 	}
 }
@@ -348,7 +364,12 @@ func (d *daemon) reloadNow(ctx context.Context) {
 	if d.dns != nil {
 		d.dns.SetPolicy(d.dnsPolicy())
 	}
+	if d.web != nil {
+		d.cfg.Web = cfg.Web
+		d.web.SetPolicy(d.webPolicy())
+	}
 	d.cfg.GPCM, d.cfg.GPSP = cfg.GPCM, cfg.GPSP
+	d.store.LimitAudit(cfg.Admin.AuditEntries)
 	d.reloadPresence()
 	d.reloadZanMaster()
 	if d.browseGate != nil {

@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/netip"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 
@@ -82,11 +83,9 @@ func TestDNSAsksUpstreamsForOtherNames(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	served := make(chan error, 1)
-	go func() {
-		served <- netserve.ServePackets(t.Context(), conn, nameServer{"192.0.2.80"}, netserve.PacketOptions{})
-	}()
-	t.Cleanup(func() { _ = conn.Close(); _ = <-served })
+	var serving sync.WaitGroup
+	serving.Go(func() { _ = netserve.ServePackets(t.Context(), conn, nameServer{"192.0.2.80"}, netserve.PacketOptions{}) })
+	t.Cleanup(func() { _ = conn.Close(); serving.Wait() })
 	d := start(t, t.TempDir(), variable("dns.upstreams", conn.LocalAddr().String()))
 	for name, want := range map[string]string{"example.org": "192.0.2.80", "gpcm.gamespy.com": "127.0.0.1"} {
 		for _, network := range []string{"udp4", "tcp4"} {

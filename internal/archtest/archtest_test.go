@@ -34,11 +34,14 @@ var root = filepath.Join("..", "..")
 // package gets a line here.
 var ranks = map[string]int{
 	"configs":            0,
+	"internal/a2s":       0,
 	"internal/backup":    0,
+	"internal/clean":     0,
 	"internal/gamespy":   0,
 	"internal/hostnet":   0,
 	"internal/netnstest": 0, // for tests
 	"internal/netserve":  0,
+	"internal/ssq":       0,
 	"internal/zandronum": 0,
 
 	"internal/games":    1,
@@ -49,6 +52,7 @@ var ranks = map[string]int{
 
 	"internal/accounts":   2,
 	"internal/bans":       2,
+	"internal/history":    2,
 	"internal/presence":   2,
 	"internal/query":      2,
 	"storage/bolt":        2,
