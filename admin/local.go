@@ -243,7 +243,12 @@ func (l *Local) Verdicts(_ context.Context, addr netip.Addr) ([]Verdict, error) 
 	}
 	out := []Verdict{}
 	for _, e := range entries {
-		out = append(out, Verdict{e.Service, e.Addr, e.Game, e.Verdict.String(), e.First.UTC(), e.Last.UTC(), e.Times})
+		x := e.Explain()
+		out = append(out, Verdict{
+			Service: e.Service, Address: e.Addr, Game: e.Game, Verdict: e.Verdict.String(),
+			What: x.What, Cause: x.Cause, Advice: x.Advice,
+			First: e.First.UTC(), Last: e.Last.UTC(), Times: e.Times,
+		})
 	}
 	return out, nil
 }

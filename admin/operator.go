@@ -95,6 +95,9 @@ type Verdict struct {
 	Address netip.AddrPort `json:"address"`
 	Game    string         `json:"game"`
 	Verdict string         `json:"verdict"`
+	What    string         `json:"what"`             // what came from the address
+	Cause   string         `json:"cause"`            // the verdict in words
+	Advice  string         `json:"advice,omitempty"` // what to do about it
 	First   time.Time      `json:"first"`
 	Last    time.Time      `json:"last"`
 	Times   int            `json:"times"`

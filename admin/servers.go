@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/netip"
+	"strings"
 	"time"
 
 	"github.com/respawnd/respawnd/internal/verdicts"
@@ -78,7 +79,7 @@ func (l *Local) AddServer(ctx context.Context, a storage.AddedServer) error {
 	if a.Added.IsZero() {
 		a.Added = time.Now()
 	}
-	if err := l.Store.AddServer(noted(ctx, actServerAdd, a.Address, serverDetail(&a)), a); err != nil {
+	if err := l.Store.AddServer(noted(ctx, actServerAdd, a.Address, strings.TrimSpace(a.Protocol+" "+a.Game)), a); err != nil {
 		return err
 	}
 	return l.serversChanged(ctx)
@@ -98,15 +99,12 @@ func (l *Local) RemoveServer(ctx context.Context, address string) (r Removal, er
 	if live {
 		_, r.Listed = l.Registry.Find(at)
 	}
-	switch err = l.Store.RemoveAddedServer(noted(ctx, actServerRemove, address, "added"), address); {
+	switch err = l.Store.RemoveAddedServer(noted(ctx, actServerRemove, address, "forgotten"), address); {
 	case err == nil:
 		r.Forgotten = true
 		err = l.serversChanged(ctx)
 	case errors.Is(err, storage.ErrNotFound):
 		err = nil
-	}
-	if live && err == nil && r.Listed && !r.Forgotten { // no change of the store, but one of what everybody sees
-		_, err = l.Store.AddAudit(ctx, entry(ctx, actServerRemove, address, "listed"))
 	}
 	if live && err == nil {
 		for _, s := range l.Registry.RemoveFunc(func(s *master.Server) bool { return s.Public == at }) {
@@ -114,7 +112,11 @@ func (l *Local) RemoveServer(ctx context.Context, address string) (r Removal, er
 			l.Book.Note(s.Origin.String(), s.Key.Source, s.Game, verdicts.Removed)
 		}
 	}
-	if err == nil && !r.Forgotten && !r.Listed {
+	switch {
+	case err != nil || r.Forgotten:
+	case r.Listed:
+		_, err = l.Store.AddAudit(ctx, entry(ctx, actServerRemove, address, "taken off the list"))
+	default:
 		err = fmt.Errorf("server %s: %w", address, storage.ErrNotFound)
 	}
 	return r, err
@@ -137,14 +139,6 @@ func (l *Local) UnhideServer(ctx context.Context, address netip.AddrPort) error 
 		return fmt.Errorf("server %v: %w", address, err)
 	}
 	return l.serversChanged(ctx)
-}
-
-// serverDetail says the rest of an added server.
-func serverDetail(a *storage.AddedServer) string {
-	if a.Game == "" {
-		return a.Protocol
-	}
-	return a.Protocol + ", " + a.Game
 }
 
 // serversChanged has the daemon take over what the store holds now.

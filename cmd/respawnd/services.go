@@ -14,7 +14,6 @@ import (
 	"github.com/respawnd/respawnd/master"
 	"github.com/respawnd/respawnd/master/serverbrowse"
 	"github.com/respawnd/respawnd/qr2"
-	"github.com/respawnd/respawnd/web"
 )
 
 // service is one that has its socket open.
@@ -41,8 +40,10 @@ var built = []struct {
 	{"gpsp", (*daemon).openGPSP},
 	{"natneg", (*daemon).openNATNeg},
 	{"zanmaster", (*daemon).openZanMaster},
+	{"ssq", (*daemon).openSSQ},
 	{"web", (*daemon).openWeb},
 	{"admin", (*daemon).openAdmin},
+	{"dns", (*daemon).openDNS},
 }
 
 // openServices opens every socket, or none: all failures are told at once, each
@@ -123,6 +124,7 @@ func (d *daemon) openQR2(ctx context.Context, l configs.Listener) (service, erro
 	metrics := netserve.NewMetrics(d.metrics, "qr2", qr2.DropReasons()...)
 	opt := qr2.Options{
 		Registry: d.registry, Games: d.catalogue.Catalog(), Verdicts: d.book, Banned: d.banned,
+		Own:        d.isOwn,
 		Policy:     d.qr2Policy(),
 		Packets:    netserve.PacketOptions{Readers: c.Readers, Log: log, Metrics: metrics},
 		Log:        log,
@@ -207,23 +209,6 @@ func (d *daemon) browseLimits() netserve.ConnOptions {
 	return netserve.ConnOptions{
 		MaxConns: c.MaxConns, MaxPerAddr: c.MaxPerAddr, Rate: float64(c.Rate), Burst: c.Burst, Exempt: d.trusted(),
 	}
-}
-
-func (d *daemon) openWeb(ctx context.Context, l configs.Listener) (service, error) {
-	ln, err := listen(ctx, "tcp", l.Address)
-	if err != nil {
-		return service{}, err
-	}
-	log := d.log.With().Str("service", "web").Logger()
-	s := web.New(web.Options{
-		Registry: d.registry, Games: d.catalogue.Catalog(), PublicURL: d.cfg.Web.PublicURL, Version: version(),
-		Log: log, Metrics: netserve.NewMetrics(d.metrics, "web", web.DropReasons()...), Registerer: d.metrics,
-	})
-	return service{
-		address: ln.Addr(),
-		serve:   func(ctx context.Context) error { return s.Serve(ctx, ln) },
-		close:   closeOnce(ln),
-	}, nil
 }
 
 func (d *daemon) openAdmin(ctx context.Context, l configs.Listener) (service, error) {
