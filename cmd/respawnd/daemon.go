@@ -23,11 +23,13 @@ import (
 	"github.com/respawnd/respawnd/gpsp"
 	"github.com/respawnd/respawnd/internal/accounts"
 	"github.com/respawnd/respawnd/internal/bans"
+	"github.com/respawnd/respawnd/internal/logtail"
 	"github.com/respawnd/respawnd/internal/netserve"
 	"github.com/respawnd/respawnd/internal/presence"
 	"github.com/respawnd/respawnd/internal/verdicts"
 	"github.com/respawnd/respawnd/master"
 	"github.com/respawnd/respawnd/natneg"
+	"github.com/respawnd/respawnd/probe"
 	"github.com/respawnd/respawnd/qr2"
 	"github.com/respawnd/respawnd/ssq"
 	"github.com/respawnd/respawnd/storage"
@@ -40,6 +42,7 @@ import (
 type daemon struct {
 	cfg    *configs.Config
 	log    zerolog.Logger
+	tail   *logtail.Ring // its last lines
 	reload func() (*configs.Config, []string, error)
 	notify notifier
 
@@ -70,8 +73,11 @@ type daemon struct {
 	gpsp     *gpsp.Server   // nil if the service is off
 	gpspGate *netserve.Gate // likewise
 
+	prober  *probe.Prober
+	statics *probe.Statics
+	own     func(netip.AddrPort) bool // addresses that services listen on; nil until all are open
+
 	services []service
-	own      func(netip.AddrPort) bool // whether one of services listens there; set before they serve
 	started  time.Time
 	serving  atomic.Bool
 	ran      bool // the list is worth saving
@@ -114,6 +120,7 @@ func (d *daemon) open(ctx context.Context) error {
 		OpenAccounts: func(context.Context) (*accounts.Service, error) { return d.accounts, nil }, Sessions: d.hub,
 	}
 	d.bans.OnChange(d.enforceBans)
+	d.makeProber()
 	return d.openServices(ctx)
 }
 
@@ -365,6 +372,9 @@ func (d *daemon) reloadNow(ctx context.Context) {
 	}
 	d.cfg.GPCM, d.cfg.GPSP = cfg.GPCM, cfg.GPSP
 	d.store.LimitAudit(cfg.Admin.AuditEntries)
+	d.cfg.Probe, d.cfg.Servers = cfg.Probe, cfg.Servers
+	d.prober.SetLimits(d.probeLimits())
+	d.setStatics()
 	d.reloadPresence()
 	d.reloadZanMaster()
 	if d.browseGate != nil {
