@@ -309,8 +309,14 @@ type SSQ struct {
 
 // DNS is section dns.
 type DNS struct {
-	Enabled bool
-	Listen  string
+	Enabled     bool
+	Listen      string
+	Address     netip.Addr // zero: the one that the client asked
+	Upstreams   []netip.AddrPort
+	Allow       []netip.Prefix
+	Rate        int // questions per second and address
+	Burst       int // questions
+	MaxForwards int // questions to upstreams under way
 }
 
 // Catalogue is section games.

@@ -127,7 +127,7 @@ func change(t *testing.T, name string) string {
 		return "debug"
 	case "log.format":
 		return "json"
-	case "net.trusted", "web.trusted_proxies", "zanmaster.allow_servers", "zanmaster.allow_launchers":
+	case "net.trusted", "web.trusted_proxies", "zanmaster.allow_servers", "zanmaster.allow_launchers", "dns.allow":
 		return "192.0.2.0/24"
 	case "ssq.password":
 		return "correct-horse"
@@ -139,7 +139,9 @@ func change(t *testing.T, name string) string {
 		return "example.org"
 	case "zanmaster.not_enforcing":
 		return "mark"
-	case "zanmaster.advertise_as":
+	case "dns.upstreams":
+		return "192.0.2.53"
+	case "zanmaster.advertise_as", "dns.address":
 		return "192.0.2.9"
 	case "gpcm.keepalive":
 		return "47s"
@@ -344,6 +346,9 @@ func TestRangesHoldAtTheirEdges(t *testing.T) {
 		"valvemaster.unproved_burst":      {"0", "1", conns, "1000001"},
 		"valvemaster.pages_per_address":   {"-1", "0", many, "10000001"},
 		"valvemaster.pages_per_net":       {"-1", "0", many, "10000001"},
+		"dns.rate":                        {"0", "1", conns, "1000001"},
+		"dns.burst":                       {"0", "1", conns, "1000001"},
+		"dns.max_forwards":                {"0", "1", "10000", "10001"},
 	}
 	for _, k := range new(Config).keys() {
 		e, found := tests[k.name]

@@ -269,8 +269,26 @@ func isLabel(s string) bool {
 		strings.Trim(s, letters) == ""
 }
 
-// parseAdvertised reads the IPv4 address that stands for private ones; an empty
-// text switches that off.
+// parseUpstream reads the address of a DNS server; the port may be missing.
+func parseUpstream(text string) (netip.AddrPort, error) {
+	const usual = 53
+	text = strings.TrimSpace(text)
+	a, err := netip.ParseAddrPort(text)
+	if err != nil {
+		var ip netip.Addr
+		if ip, err = netip.ParseAddr(text); err == nil {
+			a = netip.AddrPortFrom(ip, usual)
+		}
+	}
+	a = netip.AddrPortFrom(a.Addr().Unmap(), a.Port())
+	if err != nil || a.Port() == 0 || a.Addr().IsUnspecified() || a.Addr().IsMulticast() {
+		return netip.AddrPort{}, errors.New("is not the address of a DNS server: write 192.168.1.1 or 192.168.1.1:53")
+	}
+	return a, nil
+}
+
+// parseAdvertised reads the IPv4 address that clients are given in place of another one;
+// an empty text switches that off.
 func parseAdvertised(text string) (netip.Addr, error) {
 	if strings.TrimSpace(text) == "" {
 		return netip.Addr{}, nil

@@ -19,6 +19,7 @@ import (
 
 	"github.com/respawnd/respawnd/admin"
 	"github.com/respawnd/respawnd/configs"
+	"github.com/respawnd/respawnd/dnsserver"
 	"github.com/respawnd/respawnd/gpcm"
 	"github.com/respawnd/respawnd/gpsp"
 	"github.com/respawnd/respawnd/internal/accounts"
@@ -67,6 +68,8 @@ type daemon struct {
 	zan   atomic.Pointer[zanmaster.Server] // nil if the service is off, or not open yet
 	zanOn bool                             // the service is on
 
+	dns *dnsserver.Server // nil if the service is off
+
 	hub      *presence.Local
 	gpcm     *gpcm.Server   // nil if the service is off
 	gpcmGate *netserve.Gate // likewise
@@ -97,7 +100,10 @@ const banSweepEvery = time.Hour
 func (d *daemon) open(ctx context.Context) error {
 	d.started = time.Now()
 	d.zanOn = d.cfg.ZanMaster.Listen != ""
-	var err error
+	err := checkDNS(d.cfg)
+	if err != nil {
+		return err
+	}
 	if d.store, err = openStore(ctx, d.cfg, storeWait, d.log); err != nil {
 		return err
 	}
@@ -354,7 +360,7 @@ func (d *daemon) reloadNow(ctx context.Context) {
 	d.cfg.QR2, d.cfg.Net = keepSockets(d.cfg.QR2, cfg.QR2), cfg.Net
 	d.cfg.Master = cfg.Master
 	d.cfg.ServerBrowse, d.cfg.LegacyList = cfg.ServerBrowse, cfg.LegacyList
-	d.cfg.NATNeg, d.cfg.ZanMaster, d.cfg.SSQ = cfg.NATNeg, cfg.ZanMaster, cfg.SSQ
+	d.cfg.NATNeg, d.cfg.ZanMaster, d.cfg.SSQ, d.cfg.DNS = cfg.NATNeg, cfg.ZanMaster, cfg.SSQ, cfg.DNS
 	d.saveEvery.Store(int64(cfg.Master.SaveEvery))
 	d.registry.SetLimits(d.listLimits())
 	if d.intake != nil {
@@ -365,6 +371,9 @@ func (d *daemon) reloadNow(ctx context.Context) {
 	}
 	if d.ssq != nil {
 		d.ssq.SetPolicy(d.ssqPolicy())
+	}
+	if d.dns != nil {
+		d.dns.SetPolicy(d.dnsPolicy())
 	}
 	if d.web != nil {
 		d.cfg.Web = cfg.Web

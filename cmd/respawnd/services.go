@@ -43,6 +43,7 @@ var built = []struct {
 	{"ssq", (*daemon).openSSQ},
 	{"web", (*daemon).openWeb},
 	{"admin", (*daemon).openAdmin},
+	{"dns", (*daemon).openDNS},
 }
 
 // openServices opens every socket, or none: all failures are told at once, each

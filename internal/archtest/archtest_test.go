@@ -38,6 +38,7 @@ var ranks = map[string]int{
 	"internal/backup":    0,
 	"internal/clean":     0,
 	"internal/gamespy":   0,
+	"internal/hostnet":   0,
 	"internal/netnstest": 0, // for tests
 	"internal/logtail":   0,
 	"internal/netserve":  0,
@@ -59,6 +60,7 @@ var ranks = map[string]int{
 	"storage/storagetest": 2,
 
 	"admin":               3,
+	"dnsserver":           3,
 	"gpcm":                3,
 	"gpsp":                3,
 	"lan":                 3,
