@@ -286,8 +286,14 @@ func (r *request) spend(n int) bool {
 	return r.trusted || (r.policy.perAddr.spend(r.from(), n, r.now) && r.policy.perNet.spend(r.from(), n, r.now))
 }
 
+// usesList reports whether the list is read for a query.
+func usesList(v wire.Verb) bool { return v == wire.Select || v == wire.Procedure || v == wire.Columns }
+
 // answer answers a query from an address that is proved.
 func (s *Server) answer(r *request) string {
+	if usesList(r.query.Verb) && !r.spend(searchWork(s.opt.Registry.Len(), len(r.query.Where))) {
+		return s.busy(r) // before anything is done for it
+	}
 	buf := s.buffers.Get().(*buffer)
 	defer s.buffers.Put(buf)
 	b := buf.answer[:0]
@@ -303,18 +309,14 @@ func (s *Server) answer(r *request) string {
 		t := wire.Table{Columns: wire.VersionColumns(), Rows: [][]string{{"1", "list", s.program()}}}
 		b = t.AppendTo(b)
 	case wire.Columns:
-		snap := s.lister.now()
-		if !r.spend(len(snap.rows)) {
-			return s.busy(r)
-		}
-		b = s.columnList(b, snap, r.query.Long)
+		b = s.columnList(b, s.lister.now(), r.query.Long)
 	default:
 		snap := s.lister.now()
 		p, err := s.newPlan(&r.query, snap, s.keys.authorizes(r.query.Identified, r.from(), r.policy.digest, r.now), r.now)
 		if err != nil {
 			return s.correct(r, err)
 		}
-		if !r.spend(p.work(snap)) {
+		if !r.spend(p.moreWork(snap)) {
 			return s.busy(r)
 		}
 		b, buf.rows = s.run(b, buf.rows, p, snap)
