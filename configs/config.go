@@ -52,6 +52,7 @@ type Config struct {
 	LAN          LAN
 	Web          Web
 	Admin        Admin
+	Webhooks     []Webhook
 	SSQ          Endpoint
 	ValveMaster  Endpoint
 	DNS          DNS

@@ -20,6 +20,7 @@ type key struct {
 	name    string
 	allowed string // the range in words, as default.yaml states it; may be empty
 	list    bool   // several values
+	nested  bool   // one value, which is YAML and may hold secrets: messages do not show it
 
 	// set parses text and stores it in the field. For a list it is called once
 	// per entry and appends. After an error the field is unchanged.
@@ -160,6 +161,7 @@ func (c *Config) keys() []key {
 
 		one("admin.listen", &c.Admin.Listen, parseListen),
 		one("admin.token_file", &c.Admin.TokenFile, parseText),
+		nested("webhooks", &c.Webhooks, parseWebhooks),
 
 		one("ssq.listen", &c.SSQ.Listen, parseListen),
 		one("valvemaster.listen", &c.ValveMaster.Listen, parseListen),
@@ -184,6 +186,12 @@ func one[T any](name string, field *T, parse func(string) (T, error)) key {
 		}
 		return err
 	}}
+}
+
+func nested[T any](name string, field *T, parse func(string) (T, error)) key {
+	k := one(name, field, parse)
+	k.nested = true
+	return k
 }
 
 func several[T any](name string, field *[]T, parse func(string) (T, error)) key {

@@ -137,6 +137,8 @@ func change(t *testing.T, name string) string {
 		return "mark"
 	case "zanmaster.advertise_as":
 		return "192.0.2.9"
+	case "webhooks":
+		return "[{name: a, url: 'https://example.org/x', secret: 0123456789abcdef}]"
 	case "gpcm.keepalive":
 		return "47s"
 	case "gpcm.second_login":
