@@ -56,6 +56,48 @@ func (r *receiver) RoundTrip(req *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
+// answers sets what is answered from now on.
+func (r *receiver) answers(answer func(n int) *http.Response) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.answer = answer
+}
+
+// taken is what a receiver got so far.
+type taken struct {
+	requests []*http.Request
+	bodies   []string
+	at       []time.Time
+}
+
+// wait lets time pass and returns what came since the last call of told.
+func (f *fixture) wait(d time.Duration) taken {
+	time.Sleep(d)
+	synctest.Wait()
+	f.to.mu.Lock()
+	defer f.to.mu.Unlock()
+	return taken{f.to.got, f.to.bodies, f.to.at}
+}
+
+// book is a log that may be read while it is written.
+type book struct {
+	mu   sync.Mutex // guards text
+	text strings.Builder
+}
+
+// Write implements io.Writer.
+func (b *book) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.text.Write(p)
+}
+
+func (b *book) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.text.String()
+}
+
 func status(code int) *http.Response { return &http.Response{StatusCode: code} }
 
 // fixture is a dispatcher in a bubble whose hooks all lead to one receiver.
@@ -64,7 +106,7 @@ type fixture struct {
 	registry *master.Registry
 	bans     []storage.Ban // changed while nothing runs
 	gauges   *prometheus.Registry
-	log      strings.Builder
+	log      book
 	to       *receiver
 	d        *Dispatcher
 	stop     func()
@@ -128,12 +170,8 @@ func (f *fixture) put(l listing) master.Key {
 // name, or kind and prefix.
 func (f *fixture) told(wait time.Duration) string {
 	f.t.Helper()
-	time.Sleep(wait)
-	synctest.Wait()
-	f.to.mu.Lock()
-	defer f.to.mu.Unlock()
 	var out []string
-	for _, body := range f.to.bodies {
+	for _, body := range f.wait(wait).bodies {
 		var d struct {
 			Events []struct {
 				Type   string
@@ -148,6 +186,8 @@ func (f *fixture) told(wait time.Duration) string {
 			out = append(out, strings.TrimSpace(e.Type+" "+e.Server.Name+e.Ban.Prefix))
 		}
 	}
+	f.to.mu.Lock()
+	defer f.to.mu.Unlock()
 	f.to.got, f.to.bodies, f.to.at = nil, nil, nil
 	return strings.Join(out, ", ")
 }

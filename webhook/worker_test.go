@@ -14,17 +14,16 @@ func TestFailedRequestIsTriedAgain(t *testing.T) {
 	for name, first := range map[string]*http.Response{"error of the network": nil, "500": status(500), "503": status(503), "429": status(429)} {
 		t.Run(name, func(t *testing.T) {
 			watching(t, plain(), func(f *fixture) {
-				f.to.answer = func(n int) *http.Response {
+				f.to.answers(func(n int) *http.Response {
 					if n < 2 {
 						return first
 					}
 					return status(200)
-				}
+				})
 				f.put(listing{port: 1, name: "One"})
-				time.Sleep(time.Minute)
-				to := f.to
-				if len(to.got) != 3 {
-					t.Fatalf("%d attempts, want 3", len(to.got))
+				to := f.wait(time.Minute)
+				if len(to.requests) != 3 {
+					t.Fatalf("%d attempts, want 3", len(to.requests))
 				}
 				if to.bodies[0] != to.bodies[1] || to.bodies[1] != to.bodies[2] {
 					t.Error("the attempts have different bodies")
@@ -34,7 +33,7 @@ func TestFailedRequestIsTriedAgain(t *testing.T) {
 						t.Errorf("pause %d: %v, want %v and up to a quarter more", i+1, got, want)
 					}
 				}
-				if a, b := to.got[0].Header.Get(HeaderTimestamp), to.got[2].Header.Get(HeaderTimestamp); a == b {
+				if a, b := to.requests[0].Header.Get(HeaderTimestamp), to.requests[2].Header.Get(HeaderTimestamp); a == b {
 					t.Error("all attempts are signed with one time")
 				}
 			})
@@ -44,16 +43,16 @@ func TestFailedRequestIsTriedAgain(t *testing.T) {
 
 func TestReceiverMayAskForMoreTime(t *testing.T) {
 	watching(t, plain(), func(f *fixture) {
-		f.to.answer = func(n int) *http.Response {
+		f.to.answers(func(n int) *http.Response {
 			if n == 0 {
 				return &http.Response{StatusCode: 429, Header: http.Header{"Retry-After": {"17.5"}}}
 			}
 			return status(204)
-		}
+		})
 		f.put(listing{port: 1})
-		time.Sleep(time.Minute)
-		if len(f.to.at) != 2 || f.to.at[1].Sub(f.to.at[0]) != 17500*time.Millisecond {
-			t.Errorf("attempts at %v, want two with 17.5 s between them", f.to.at)
+		at := f.wait(time.Minute).at
+		if len(at) != 2 || at[1].Sub(at[0]) != 17500*time.Millisecond {
+			t.Errorf("attempts at %v, want two with 17.5 s between them", at)
 		}
 	})
 	for text, want := range map[string]time.Duration{
@@ -69,17 +68,17 @@ func TestHopelessRequestIsGivenUp(t *testing.T) {
 	for code, attempts := range map[int]int{301: 1, 400: 1, 401: 1, 404: 1, 410: 1, 500: maxAttempts} {
 		t.Run(fmt.Sprint(code), func(t *testing.T) {
 			watching(t, plain(), func(f *fixture) {
-				f.to.answer = func(int) *http.Response { return status(code) }
+				f.to.answers(func(int) *http.Response { return status(code) })
 				f.put(listing{port: 1})
-				time.Sleep(30 * time.Minute)
-				if len(f.to.got) != attempts || f.dropped(dropUndelivered) != 1 {
-					t.Errorf("%d attempts, %v events counted as lost; want %d and 1", len(f.to.got), f.dropped(dropUndelivered), attempts)
+				got := len(f.wait(30 * time.Minute).requests)
+				if got != attempts || f.dropped(dropUndelivered) != 1 {
+					t.Errorf("%d attempts, %v events counted as lost; want %d and 1", got, f.dropped(dropUndelivered), attempts)
 				}
 				log := f.log.String()
 				if !strings.Contains(log, "gave up") || !strings.Contains(log, `"hook":"bot"`) || strings.Contains(log, "hidden-token") || strings.Contains(log, secret) {
 					t.Errorf("the log is %q, want the hook and no secret", log)
 				}
-				f.to.answer = nil
+				f.to.answers(nil)
 				f.told(0)
 				f.put(listing{port: 2, name: "Next"})
 				f.expect(soon, "server.up Next")
@@ -93,8 +92,7 @@ func TestManyEventsAreFewRequests(t *testing.T) {
 		for i := range 50 {
 			f.put(listing{port: uint16(i + 1), name: "x"})
 		}
-		time.Sleep(soon)
-		if got := len(f.to.got); got != 3 {
+		if got := len(f.wait(soon).requests); got != 3 {
 			t.Errorf("50 events with %d at a time: %d requests, want 3", maxEvents, got)
 		}
 		if got := strings.Count(f.told(0), "server.up"); got != 50 {
@@ -123,7 +121,7 @@ func TestQueueIsBounded(t *testing.T) {
 
 func TestStopIsQuickAndCountsWhatIsLost(t *testing.T) {
 	watching(t, plain(), func(f *fixture) {
-		f.to.answer = func(int) *http.Response { return status(500) }
+		f.to.answers(func(int) *http.Response { return status(500) })
 		for i := range 30 {
 			f.put(listing{port: uint16(i + 1)})
 		}
