@@ -49,8 +49,13 @@ func TestDiscordSaysASentencePerEvent(t *testing.T) {
 	until := time.Date(2030, 1, 2, 3, 4, 0, 0, time.UTC)
 	ban := describeBan(storage.Ban{Prefix: netip.MustParsePrefix("192.0.2.0/24"), Scope: storage.ScopeLists, Reason: "fakes", Expires: until})
 	body, told := encodeDiscord([]Event{
-		{Kind: ServerUp, Server: s}, {Kind: ServerDown, Server: s}, {Kind: PlayersHigh, Server: s}, {Kind: PlayersLow, Server: s},
-		{Kind: BanAdded, Ban: ban}, {Kind: BanRemoved, Ban: ban}, {Kind: Test},
+		{Kind: ServerUp, Server: s},
+		{Kind: ServerDown, Server: s},
+		{Kind: PlayersHigh, Server: s},
+		{Kind: PlayersLow, Server: s},
+		{Kind: BanAdded, Ban: ban},
+		{Kind: BanRemoved, Ban: ban},
+		{Kind: Test},
 	})
 	const it = "**Inn** (Test game) at `192.0.2.1:6500`, 3/16 players, map deck"
 	want := strings.Join([]string{

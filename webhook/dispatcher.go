@@ -91,7 +91,7 @@ func (d *Dispatcher) queued() (n int) {
 }
 
 // collect is how long changes of the list are collected before they are looked at.
-const collect = time.Second
+const collect = 500 * time.Millisecond
 
 // Run watches and tells until ctx ends. What waits then is lost, counted and
 // logged. While there are no hooks nothing is watched.

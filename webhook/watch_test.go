@@ -113,7 +113,7 @@ func TestHookGetsWhatItWants(t *testing.T) {
 				f.expect(0, "")
 				f.put(listing{port: 2, game: "gmother", name: "Two"})
 				f.bans = []storage.Ban{{Prefix: netip.MustParsePrefix("198.51.100.0/24"), Scope: storage.ScopeAll}}
-				time.Sleep(1100 * time.Millisecond)
+				time.Sleep(collect + collect/2)
 				f.d.BansChanged()
 				f.expect(soon, tc.want)
 			})
@@ -185,7 +185,7 @@ func TestHooksMayChangeWhileRunning(t *testing.T) {
 func TestHookThatStaysKeepsItsQueue(t *testing.T) {
 	watching(t, plain(), func(f *fixture) {
 		f.put(listing{port: 1, name: "One"})
-		time.Sleep(1100 * time.Millisecond) // queued, not sent yet
+		time.Sleep(collect + collect/2) // queued, not sent yet
 		f.d.SetHooks(plain())
 		f.expect(soon, "server.up One")
 	})

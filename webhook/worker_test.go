@@ -29,8 +29,8 @@ func TestFailedRequestIsTriedAgain(t *testing.T) {
 					t.Error("the attempts have different bodies")
 				}
 				for i, want := range []time.Duration{firstWait, firstWait * waitFactor} {
-					if got := to.at[i+1].Sub(to.at[i]); got < want || got >= want*5/4 {
-						t.Errorf("pause %d: %v, want %v and up to a quarter more", i+1, got, want)
+					if got := to.at[i+1].Sub(to.at[i]); got != want {
+						t.Errorf("pause %d: %v, want %v", i+1, got, want)
 					}
 				}
 				if a, b := to.requests[0].Header.Get(HeaderTimestamp), to.requests[2].Header.Get(HeaderTimestamp); a == b {
