@@ -38,6 +38,7 @@ func (s *Server) routes(mux *http.ServeMux) {
 	mux.HandleFunc("GET /api/v1/verdicts", s.getVerdicts)
 	mux.HandleFunc("GET /api/v1/backup", s.getBackup)
 	s.accountRoutes(mux)
+	s.serverRoutes(mux)
 }
 
 // answer writes a value or the error that stands in its place.

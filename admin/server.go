@@ -158,7 +158,7 @@ func (s *Server) fail(w http.ResponseWriter, r *http.Request, err error) {
 	switch {
 	case errors.Is(err, storage.ErrNotFound):
 		code = http.StatusNotFound
-	case errors.Is(err, storage.ErrTaken), errors.Is(err, storage.ErrConflict):
+	case errors.Is(err, storage.ErrTaken), errors.Is(err, storage.ErrConflict), errors.Is(err, storage.ErrFull):
 		code = http.StatusConflict
 	case errors.Is(err, ErrBadRequest), errors.Is(err, storage.ErrInvalid):
 		code = http.StatusBadRequest

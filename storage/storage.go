@@ -41,6 +41,7 @@ type Store interface {
 	Games
 	Rooms
 	Bans
+	Listings
 	Accounts
 	Buddies
 

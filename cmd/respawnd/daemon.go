@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/signal"
 	"slices"
+	"sync"
 	"sync/atomic"
 	"syscall"
 	"time"
@@ -28,6 +29,7 @@ import (
 	"github.com/respawnd/respawnd/internal/verdicts"
 	"github.com/respawnd/respawnd/master"
 	"github.com/respawnd/respawnd/natneg"
+	"github.com/respawnd/respawnd/probe"
 	"github.com/respawnd/respawnd/qr2"
 	"github.com/respawnd/respawnd/storage"
 	"github.com/respawnd/respawnd/storage/bolt"
@@ -65,6 +67,13 @@ type daemon struct {
 	gpsp     *gpsp.Server   // nil if the service is off
 	gpspGate *netserve.Gate // likewise
 
+	prober  *probe.Prober
+	statics *probe.Statics
+	// configured is servers.static as it was read last.
+	configured atomic.Pointer[configs.Servers]
+	own        func(netip.AddrPort) bool // addresses that services listen on; nil until all are open
+
+	listings sync.Mutex // held while the store's word on single servers is taken over
 	services []service
 	started  time.Time
 	serving  atomic.Bool
@@ -84,6 +93,7 @@ const banSweepEvery = time.Hour
 // closes the daemon.
 func (d *daemon) open(ctx context.Context) error {
 	d.started = time.Now()
+	d.configured.Store(&d.cfg.Servers)
 	d.zanOn = d.cfg.ZanMaster.Listen != ""
 	var err error
 	if d.store, err = openStore(ctx, d.cfg, storeWait, d.log); err != nil {
@@ -106,8 +116,11 @@ func (d *daemon) open(ctx context.Context) error {
 		DataDir: d.cfg.DataDir, StoreName: storeName, Files: backupFiles(d.cfg), Version: version(),
 		Registry: d.registry, Book: d.book,
 		OpenAccounts: func(context.Context) (*accounts.Service, error) { return d.accounts, nil }, Sessions: d.hub,
+		StaticServers: func() []storage.AddedServer { return staticServers(d.configured.Load()) }, CheckAdded: d.checkAdded,
+		ServersChanged: d.takeServers,
 	}
 	d.bans.OnChange(d.enforceBans)
+	d.makeProber()
 	return d.openServices(ctx)
 }
 
@@ -137,6 +150,9 @@ func (d *daemon) loadState(ctx context.Context) error {
 		errs = append(errs, err)
 	}
 	if err := errors.Join(errs...); err != nil {
+		return err
+	}
+	if err := d.hideServers(ctx); err != nil {
 		return err
 	}
 	return d.restoreList(ctx)
@@ -338,6 +354,12 @@ func (d *daemon) reloadNow(ctx context.Context) {
 		d.negotiator.SetPolicy(d.natnegPolicy())
 	}
 	d.cfg.GPCM, d.cfg.GPSP = cfg.GPCM, cfg.GPSP
+	d.cfg.Probe = cfg.Probe
+	d.prober.SetLimits(d.probeLimits())
+	d.configured.Store(&cfg.Servers)
+	if err := d.takeServers(ctx); err != nil {
+		d.log.Error().Err(err).Msg("the servers that an operator added or hid cannot be read")
+	}
 	d.reloadPresence()
 	d.reloadZanMaster()
 	if d.browseGate != nil {

@@ -50,6 +50,7 @@ const (
 	Outdated
 	Blocked
 	NotAllowed
+	Concealed
 )
 
 var words = [...]string{
@@ -79,6 +80,7 @@ var words = [...]string{
 	Outdated:      "server too old",
 	Blocked:       "blocked from hosting",
 	NotAllowed:    "not on the allow list",
+	Concealed:     "hidden by an operator",
 }
 
 // String returns the verdict in words.
