@@ -33,6 +33,7 @@ import (
 	"github.com/respawnd/respawnd/qr2"
 	"github.com/respawnd/respawnd/storage"
 	"github.com/respawnd/respawnd/storage/bolt"
+	"github.com/respawnd/respawnd/valvemaster"
 	"github.com/respawnd/respawnd/zanmaster"
 )
 
@@ -60,6 +61,8 @@ type daemon struct {
 
 	zan   atomic.Pointer[zanmaster.Server] // nil if the service is off, or not open yet
 	zanOn bool                             // the service is on
+
+	valve *valvemaster.Server // nil if the service is off
 
 	hub      *presence.Local
 	gpcm     *gpcm.Server   // nil if the service is off
@@ -344,7 +347,7 @@ func (d *daemon) reloadNow(ctx context.Context) {
 	d.cfg.QR2, d.cfg.Net = keepSockets(d.cfg.QR2, cfg.QR2), cfg.Net
 	d.cfg.Master = cfg.Master
 	d.cfg.ServerBrowse, d.cfg.LegacyList = cfg.ServerBrowse, cfg.LegacyList
-	d.cfg.NATNeg, d.cfg.ZanMaster = cfg.NATNeg, cfg.ZanMaster
+	d.cfg.NATNeg, d.cfg.ZanMaster, d.cfg.ValveMaster = cfg.NATNeg, cfg.ZanMaster, cfg.ValveMaster
 	d.saveEvery.Store(int64(cfg.Master.SaveEvery))
 	d.registry.SetLimits(d.listLimits())
 	if d.intake != nil {
@@ -362,6 +365,9 @@ func (d *daemon) reloadNow(ctx context.Context) {
 	}
 	d.reloadPresence()
 	d.reloadZanMaster()
+	if d.valve != nil {
+		d.valve.SetPolicy(d.valvePolicy())
+	}
 	if d.browseGate != nil {
 		d.browseGate.SetLimits(d.browseLimits())
 	}

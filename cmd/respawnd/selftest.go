@@ -57,6 +57,7 @@ func (p *program) selftest(ctx context.Context, cfg *configs.Config) error {
 		{"legacylist list", cfg.QR2.Listen != "" && cfg.LegacyList.Listen != "", t.legacyList},
 		{"natneg", cfg.NATNeg.Listen != "", t.negotiate},
 		{"zanmaster", cfg.ZanMaster.Listen != "", t.zanmaster},
+		{"valvemaster", cfg.ValveMaster.Listen != "", t.valveMaster},
 		{"presence", cfg.GPCM.Listen != "" && cfg.GPSP.Listen != "", t.presence},
 		{"serverbrowse message", cfg.QR2.Listen != "" && cfg.ServerBrowse.Listen != "", t.message},
 	} {

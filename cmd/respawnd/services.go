@@ -41,6 +41,7 @@ var built = []struct {
 	{"gpsp", (*daemon).openGPSP},
 	{"natneg", (*daemon).openNATNeg},
 	{"zanmaster", (*daemon).openZanMaster},
+	{"valvemaster", (*daemon).openValveMaster},
 	{"web", (*daemon).openWeb},
 	{"admin", (*daemon).openAdmin},
 }
