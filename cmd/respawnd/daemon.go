@@ -76,7 +76,8 @@ type daemon struct {
 	configured atomic.Pointer[configs.Servers]
 	own        func(netip.AddrPort) bool // addresses that services listen on; nil until all are open
 
-	listings sync.Mutex // held while the store's word on single servers is taken over
+	listings sync.Mutex              // held while the store's word on single servers is taken over
+	unlisted []func() []admin.Listed // servers that services know and do not list
 	services []service
 	started  time.Time
 	serving  atomic.Bool
@@ -118,6 +119,7 @@ func (d *daemon) open(ctx context.Context) error {
 		Store: d.store, Table: d.bans, Catalogue: d.catalogue,
 		DataDir: d.cfg.DataDir, StoreName: storeName, Files: backupFiles(d.cfg), Version: version(),
 		Registry: d.registry, Book: d.book,
+		Unlisted:     d.unlistedServers,
 		OpenAccounts: func(context.Context) (*accounts.Service, error) { return d.accounts, nil }, Sessions: d.hub,
 		StaticServers: func() []storage.AddedServer { return staticServers(d.configured.Load()) }, CheckAdded: d.checkAdded,
 		ServersChanged: d.takeServers,
@@ -125,6 +127,14 @@ func (d *daemon) open(ctx context.Context) error {
 	d.bans.OnChange(d.enforceBans)
 	d.makeProber()
 	return d.openServices(ctx)
+}
+
+// unlistedServers returns the servers that services know and do not list.
+func (d *daemon) unlistedServers() (list []admin.Listed) {
+	for _, of := range d.unlisted {
+		list = append(list, of()...)
+	}
+	return list
 }
 
 // loadState reads what the store and the files next to it hold.

@@ -4,8 +4,10 @@ import (
 	"context"
 	"net/netip"
 
+	"github.com/respawnd/respawnd/admin"
 	"github.com/respawnd/respawnd/configs"
 	"github.com/respawnd/respawnd/internal/netserve"
+	"github.com/respawnd/respawnd/internal/verdicts"
 	"github.com/respawnd/respawnd/master"
 	"github.com/respawnd/respawnd/probe"
 	"github.com/respawnd/respawnd/valvemaster"
@@ -26,11 +28,24 @@ func (d *daemon) openValveMaster(ctx context.Context, l configs.Listener) (servi
 		Packets: netserve.PacketOptions{Readers: c.Readers, Log: log, Metrics: metrics},
 		Log:     log, Metrics: metrics, Registerer: d.metrics,
 	})
+	d.unlisted = append(d.unlisted, func() []admin.Listed { return waitingServers(d.valve) })
 	return service{
 		address: conn.LocalAddr(),
 		serve:   func(ctx context.Context) error { return d.valve.Serve(ctx, conn) },
 		close:   conn.Close,
 	}, nil
+}
+
+// waitingServers returns the servers that send heartbeats and do not answer A2S.
+// Which game they have nobody knows.
+func waitingServers(valve *valvemaster.Server) (list []admin.Listed) {
+	for _, w := range valve.Waiting() {
+		list = append(list, admin.Listed{
+			Origin: master.FromValve.String(), Address: w.Addr, Source: w.Addr,
+			Hidden: verdicts.Unanswered.String(), First: w.First.UTC(), Last: w.Seen.UTC(),
+		})
+	}
+	return list
 }
 
 // valveTargets has servers that sent heartbeats asked over A2S.

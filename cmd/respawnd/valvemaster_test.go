@@ -190,6 +190,9 @@ func TestValveServerIsListedOnceItAnswers(t *testing.T) {
 	if out := d.cli("doctor", deaf.address().Addr().String()); !strings.Contains(out, "heartbeat taken, asked over A2S") {
 		t.Errorf("doctor does not tell about the server that answers nothing:\n%s", out)
 	}
+	if line := lineWith(d.cli("server", "list"), deaf.address().String()); !strings.Contains(line, "no answer to A2S queries") {
+		t.Errorf("server list says %q about it", line)
+	}
 	// A good-bye that anybody can forge, and one that proves itself.
 	h.send(valvemaster.Goodbye{}.AppendTo(nil))
 	h.challenge() // comes behind it
