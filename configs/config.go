@@ -54,7 +54,7 @@ type Config struct {
 	Servers      Servers
 	Web          Web
 	Admin        Admin
-	SSQ          Endpoint
+	SSQ          SSQ
 	ValveMaster  ValveMaster
 	DNS          DNS
 	GStats       Endpoint
@@ -279,18 +279,44 @@ func StaticProtocols() []string { return []string{"gs1", "gs3", "a2s", "zandronu
 type Web struct {
 	Listen    string
 	PublicURL string // empty, or http(s)://host[:port][/path] without a final slash
+
+	MaxConns       int
+	MaxPerAddr     int            // connections
+	Rate           int            // requests per second and address; 0: no bound
+	Burst          int            // requests
+	TrustedProxies []netip.Prefix // masked
+
+	MaxStreams        int
+	MaxStreamsPerAddr int
 }
 
 // Admin is section admin.
 type Admin struct {
-	Listen    string
-	TokenFile string // as configured, may be empty: use Config.AdminTokenFile
+	Listen       string
+	TokenFile    string   // as configured, may be empty: use Config.AdminTokenFile
+	Names        []string // lower case, without a final dot
+	AuditEntries int
+	LogLines     int
+}
+
+// SSQ is section ssq.
+type SSQ struct {
+	Listen       string
+	Password     string // for private columns; empty: nobody sees them
+	BytesPerAddr int    // bytes per second
+	BytesPerNet  int    // bytes per second, per /24
 }
 
 // DNS is section dns.
 type DNS struct {
-	Enabled bool
-	Listen  string
+	Enabled     bool
+	Listen      string
+	Address     netip.Addr // zero: the one that the client asked
+	Upstreams   []netip.AddrPort
+	Allow       []netip.Prefix
+	Rate        int // questions per second and address
+	Burst       int // questions
+	MaxForwards int // questions to upstreams under way
 }
 
 // Catalogue is section games.

@@ -60,7 +60,7 @@ func (r *Registry) reenter(e *entry) {
 func (r *Registry) Hidden() []Heard {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
-	return r.heard(&r.hidden, nil)
+	return r.allHeard(&r.hidden, nil)
 }
 
 // HiddenAddresses returns the addresses that are hidden, in no particular order,

@@ -20,10 +20,12 @@ import (
 
 	"github.com/respawnd/respawnd/admin"
 	"github.com/respawnd/respawnd/configs"
+	"github.com/respawnd/respawnd/dnsserver"
 	"github.com/respawnd/respawnd/gpcm"
 	"github.com/respawnd/respawnd/gpsp"
 	"github.com/respawnd/respawnd/internal/accounts"
 	"github.com/respawnd/respawnd/internal/bans"
+	"github.com/respawnd/respawnd/internal/logtail"
 	"github.com/respawnd/respawnd/internal/netserve"
 	"github.com/respawnd/respawnd/internal/presence"
 	"github.com/respawnd/respawnd/internal/verdicts"
@@ -31,9 +33,11 @@ import (
 	"github.com/respawnd/respawnd/natneg"
 	"github.com/respawnd/respawnd/probe"
 	"github.com/respawnd/respawnd/qr2"
+	"github.com/respawnd/respawnd/ssq"
 	"github.com/respawnd/respawnd/storage"
 	"github.com/respawnd/respawnd/storage/bolt"
 	"github.com/respawnd/respawnd/valvemaster"
+	"github.com/respawnd/respawnd/web"
 	"github.com/respawnd/respawnd/zanmaster"
 )
 
@@ -41,7 +45,9 @@ import (
 type daemon struct {
 	cfg    *configs.Config
 	log    zerolog.Logger
+	tail   *logtail.Ring // its last lines
 	reload func() (*configs.Config, []string, error)
+	notify notifier
 
 	store     *bolt.Store
 	bans      *bans.Table
@@ -58,11 +64,14 @@ type daemon struct {
 	browseGate *netserve.Gate // nil if the service is off
 	legacyGate *netserve.Gate // nil if the service is off
 	negotiator *natneg.Server // nil if the service is off
+	ssq        *ssq.Server    // nil if the service is off
+	web        *web.Server    // nil if the service is off
 
 	zan   atomic.Pointer[zanmaster.Server] // nil if the service is off, or not open yet
 	zanOn bool                             // the service is on
 
 	valve *valvemaster.Server // nil if the service is off
+	dns   *dnsserver.Server   // nil if the service is off
 
 	hub      *presence.Local
 	gpcm     *gpcm.Server   // nil if the service is off
@@ -99,7 +108,10 @@ func (d *daemon) open(ctx context.Context) error {
 	d.started = time.Now()
 	d.configured.Store(&d.cfg.Servers)
 	d.zanOn = d.cfg.ZanMaster.Listen != ""
-	var err error
+	err := checkDNS(d.cfg)
+	if err != nil {
+		return err
+	}
 	if d.store, err = openStore(ctx, d.cfg, storeWait, d.log); err != nil {
 		return err
 	}
@@ -280,6 +292,15 @@ func (d *daemon) announce() {
 	}
 	d.serving.Store(true)
 	d.log.Info().Str("version", version()).Str("data_dir", d.cfg.DataDir).Int("games", d.catalogue.Catalog().Len()).Msg("ready")
+	d.tell(notifyReady, "serving")
+}
+
+// tell tells the service manager; one that cannot be told is the operator's
+// business, not a reason to stop.
+func (d *daemon) tell(state, status string) {
+	if err := d.notify.tell(state, status); err != nil {
+		d.log.Warn().Err(err).Msg("the service manager was not told")
+	}
 }
 
 var errNotServing = errors.New("not serving")
@@ -330,14 +351,18 @@ func (d *daemon) sweepBans(ctx context.Context) {
 	}
 }
 
-// reloadOn reads games, bans and limits again on each signal.
+// reloadOn reads games, bans and limits again on each signal, and tells the
+// service manager of it and of the end.
 func (d *daemon) reloadOn(ctx context.Context, hup <-chan os.Signal) {
 	for {
 		select {
 		case <-ctx.Done():
+			d.tell(notifyStopping, "stopping")
 			return
 		case <-hup:
+			d.tell(notifyReloading, "reloading")
 			d.reloadNow(ctx)
+			d.tell(notifyReady, "serving")
 		}
 	}
 }
@@ -357,7 +382,8 @@ func (d *daemon) reloadNow(ctx context.Context) {
 	d.cfg.QR2, d.cfg.Net = keepSockets(d.cfg.QR2, cfg.QR2), cfg.Net
 	d.cfg.Master = cfg.Master
 	d.cfg.ServerBrowse, d.cfg.LegacyList = cfg.ServerBrowse, cfg.LegacyList
-	d.cfg.NATNeg, d.cfg.ZanMaster, d.cfg.ValveMaster = cfg.NATNeg, cfg.ZanMaster, cfg.ValveMaster
+	d.cfg.NATNeg, d.cfg.ZanMaster, d.cfg.SSQ, d.cfg.DNS = cfg.NATNeg, cfg.ZanMaster, cfg.SSQ, cfg.DNS
+	d.cfg.ValveMaster = cfg.ValveMaster
 	d.saveEvery.Store(int64(cfg.Master.SaveEvery))
 	d.registry.SetLimits(d.listLimits())
 	if d.intake != nil {
@@ -366,7 +392,18 @@ func (d *daemon) reloadNow(ctx context.Context) {
 	if d.negotiator != nil {
 		d.negotiator.SetPolicy(d.natnegPolicy())
 	}
+	if d.ssq != nil {
+		d.ssq.SetPolicy(d.ssqPolicy())
+	}
+	if d.dns != nil {
+		d.dns.SetPolicy(d.dnsPolicy())
+	}
+	if d.web != nil {
+		d.cfg.Web = cfg.Web
+		d.web.SetPolicy(d.webPolicy())
+	}
 	d.cfg.GPCM, d.cfg.GPSP = cfg.GPCM, cfg.GPSP
+	d.store.LimitAudit(cfg.Admin.AuditEntries)
 	d.cfg.Probe = cfg.Probe
 	d.prober.SetLimits(d.probeLimits())
 	d.configured.Store(&cfg.Servers)

@@ -41,6 +41,8 @@ const (
 	bucketRequests     = "requests"
 	bucketRequestsFrom = "requests_from"
 	bucketMailboxes    = "mailboxes"
+
+	bucketAudit = "audit"
 )
 
 // Keys in bucketMeta.
@@ -64,6 +66,7 @@ func buckets() []string {
 		bucketAddedServers, bucketHiddenServers,
 		bucketUsers, bucketUsersByEmail, bucketProfiles, bucketNicks, bucketUniqueNicks, bucketCDKeys, bucketFoundBy,
 		bucketBuddies, bucketBuddyOf, bucketBlocks, bucketBlockedBy, bucketRequests, bucketRequestsFrom, bucketMailboxes,
+		bucketAudit,
 	}
 }
 
@@ -75,7 +78,7 @@ type migration func(tx *bbolt.Tx) error
 // migrations returns the steps in order: the first goes from schema 0 to 1. The
 // present schema is their number.
 func migrations() []migration {
-	return []migration{wrapValues, addAccounts}
+	return []migration{wrapValues, addAccounts, addAudit}
 }
 
 // wrapValues goes from schema 0 to 1. Schema 0 had the bare JSON of a record as
@@ -121,6 +124,13 @@ func addAccounts(tx *bbolt.Tx) error {
 		}
 	}
 	return nil
+}
+
+// addAudit goes from schema 2 to 3. Schema 2 had no audit log. A program that
+// does not know it must not run on the file: its changes would leave no trace.
+func addAudit(tx *bbolt.Tx) error {
+	_, err := tx.CreateBucketIfNotExists([]byte("audit"))
+	return err
 }
 
 // layout is what a look at a file's meta bucket tells.
