@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/netip"
+	"strings"
 	"time"
 
 	"github.com/respawnd/respawnd/internal/verdicts"
@@ -78,7 +79,7 @@ func (l *Local) AddServer(ctx context.Context, a storage.AddedServer) error {
 	if a.Added.IsZero() {
 		a.Added = time.Now()
 	}
-	if err := l.Store.AddServer(ctx, a); err != nil {
+	if err := l.Store.AddServer(noted(ctx, actServerAdd, a.Address, strings.TrimSpace(a.Protocol+" "+a.Game)), a); err != nil {
 		return err
 	}
 	return l.serversChanged(ctx)
@@ -98,7 +99,7 @@ func (l *Local) RemoveServer(ctx context.Context, address string) (r Removal, er
 	if live {
 		_, r.Listed = l.Registry.Find(at)
 	}
-	switch err = l.Store.RemoveAddedServer(ctx, address); {
+	switch err = l.Store.RemoveAddedServer(noted(ctx, actServerRemove, address, "forgotten"), address); {
 	case err == nil:
 		r.Forgotten = true
 		err = l.serversChanged(ctx)
@@ -111,7 +112,11 @@ func (l *Local) RemoveServer(ctx context.Context, address string) (r Removal, er
 			l.Book.Note(s.Origin.String(), s.Key.Source, s.Game, verdicts.Removed)
 		}
 	}
-	if err == nil && !r.Forgotten && !r.Listed {
+	switch {
+	case err != nil || r.Forgotten:
+	case r.Listed:
+		_, err = l.Store.AddAudit(ctx, entry(ctx, actServerRemove, address, "taken off the list"))
+	default:
 		err = fmt.Errorf("server %s: %w", address, storage.ErrNotFound)
 	}
 	return r, err
@@ -122,7 +127,7 @@ func (l *Local) HideServer(ctx context.Context, h storage.HiddenServer) error {
 	if h.Added.IsZero() {
 		h.Added = time.Now()
 	}
-	if err := l.Store.HideServer(ctx, h); err != nil {
+	if err := l.Store.HideServer(noted(ctx, actServerHide, h.Address.String(), h.Reason), h); err != nil {
 		return err
 	}
 	return l.serversChanged(ctx)
@@ -130,7 +135,7 @@ func (l *Local) HideServer(ctx context.Context, h storage.HiddenServer) error {
 
 // UnhideServer implements ServerOperator.
 func (l *Local) UnhideServer(ctx context.Context, address netip.AddrPort) error {
-	if err := l.Store.UnhideServer(ctx, address); err != nil {
+	if err := l.Store.UnhideServer(noted(ctx, actServerUnhide, address.String(), ""), address); err != nil {
 		return fmt.Errorf("server %v: %w", address, err)
 	}
 	return l.serversChanged(ctx)

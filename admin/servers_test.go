@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/netip"
+	"slices"
 	"testing"
 	"time"
 
@@ -56,6 +57,20 @@ func TestServersAreAddedHiddenAndForgotten(t *testing.T) {
 		}
 		if changes != 4 {
 			t.Errorf("told of %d changes, want 4", changes)
+		}
+		var actions []string
+		for e, err := range l.Store.AuditLog(ctx, 0) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			actions = append(actions, e.Action+" "+e.Subject+" "+e.Detail)
+		}
+		slices.Sort(actions)
+		if diff := cmp.Diff([]string{
+			"server.add a.example:27015 a2s cstrike", "server.hide 192.0.2.1:6500 fake",
+			"server.remove a.example:27015 forgotten", "server.unhide 192.0.2.1:6500 ",
+		}, actions); diff != "" {
+			t.Errorf("audit log (-want +got):\n%s", diff)
 		}
 		for what, err := range map[string]error{
 			"RemoveServer": func() error { _, err := op.RemoveServer(ctx, a.Address); return err }(), "UnhideServer": op.UnhideServer(ctx, h.Address),

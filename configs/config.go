@@ -273,7 +273,7 @@ type StaticServer struct {
 func (s StaticServer) String() string { return s.Protocol + " " + s.Address }
 
 // StaticProtocols returns the protocols in which a game server can be asked.
-func StaticProtocols() []string { return []string{"gs1", "gs3", "a2s", "zandronum"} }
+func StaticProtocols() []string { return []string{"gs1", "gs3", "a2s", "ssq", "zandronum"} }
 
 // Web is section web.
 type Web struct {
