@@ -76,6 +76,7 @@ type Operator interface {
 	Backup(ctx context.Context, w io.Writer) error
 
 	AccountOperator
+	ServerOperator
 }
 
 // Listed is one listed server, in short.

@@ -47,6 +47,7 @@ func (s *Server) routes(mux *http.ServeMux) {
 	mux.HandleFunc("GET /api/v1/messages", s.getMessages)
 	mux.HandleFunc("GET /api/v1/audit", s.getAudit)
 	s.accountRoutes(mux)
+	s.serverRoutes(mux)
 }
 
 // answer writes a value or the error that stands in its place.

@@ -209,7 +209,7 @@ func (s *Server) classify(r *http.Request, err error) int {
 	switch {
 	case errors.Is(err, storage.ErrNotFound):
 		return http.StatusNotFound
-	case errors.Is(err, storage.ErrTaken), errors.Is(err, storage.ErrConflict):
+	case errors.Is(err, storage.ErrTaken), errors.Is(err, storage.ErrConflict), errors.Is(err, storage.ErrFull):
 		return http.StatusConflict
 	case errors.Is(err, ErrBadRequest), errors.Is(err, storage.ErrInvalid):
 		return http.StatusBadRequest

@@ -11,8 +11,10 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/respawnd/respawnd/internal/a2s"
+	"github.com/respawnd/respawnd/internal/ssq"
 	"github.com/respawnd/respawnd/internal/zandronum"
 )
 
@@ -50,8 +52,8 @@ func Arena(game string) *Game {
 // called by one goroutine at a time.
 type Talk func(question []byte) [][]byte
 
-// Speaks returns how the game answers in a protocol: gs1, gs3, a2s or zandronum.
-// The game must not change meanwhile. It panics for other words.
+// Speaks returns how the game answers in a protocol: gs1, gs3, a2s, ssq or
+// zandronum. The game must not change meanwhile. It panics for other words.
 func (g *Game) Speaks(protocol string) Talk {
 	switch protocol {
 	case "gs1":
@@ -60,6 +62,8 @@ func (g *Game) Speaks(protocol string) Talk {
 		return g.gs3
 	case "a2s":
 		return g.a2s
+	case "ssq":
+		return g.ssq
 	case "zandronum":
 		return g.zandronum
 	default:
@@ -190,6 +194,63 @@ func (g *Game) a2sRules() [][]byte {
 		parts[i], parts[j] = parts[j], parts[i]
 	}
 	return parts
+}
+
+// ssq answers a SELECT of columns of info or players, and SP rules. The first
+// answer is the token that the client must repeat.
+func (g *Game) ssq(question []byte) (packets [][]byte) {
+	h, body, err := ssq.ParseHeader(question)
+	if err != nil {
+		return nil
+	}
+	q, err := ssq.ParseQuery(body)
+	if err != nil {
+		return nil
+	}
+	answer, err := ssq.Split(h.ID, g.ssqTable(&q).AppendTo(nil))
+	if err != nil {
+		return nil
+	}
+	for p := range answer {
+		packets = append(packets, append([]byte(nil), p...))
+	}
+	return packets
+}
+
+func (g *Game) ssqTable(q *ssq.Query) ssq.Table {
+	const token = "mytoken"
+	if q.Token != token {
+		return ssq.Table{Columns: []string{ssq.TokenColumn}, Rows: [][]string{{token}}}
+	}
+	var rows []map[string]string
+	fields := q.Columns()
+	switch {
+	case q.Name == "rules":
+		for _, r := range g.Rules {
+			rows = append(rows, map[string]string{"rulename": r[0], "rulevalue": r[1]})
+		}
+	case len(fields) > 0 && fields[0] == "playername":
+		for _, p := range g.Players {
+			rows = append(rows, map[string]string{
+				"playername": p.Name, "frags": strconv.Itoa(p.Score), "playerping": "50",
+				"playertime": string(ssq.AppendDuration(nil, time.Duration(p.Seconds)*time.Second)),
+			})
+		}
+	default:
+		rows = []map[string]string{{
+			"hostname": g.Name, "map": g.Map, "game": g.Game, "hostip": "192.0.2.1:6500",
+			"numplayers": strconv.Itoa(len(g.Players)), "maxplayers": strconv.Itoa(g.MaxPlayers),
+		}}
+	}
+	t := ssq.Table{Columns: fields}
+	for _, r := range rows {
+		var row []string
+		for _, f := range fields {
+			row = append(row, r[f])
+		}
+		t.Rows = append(t.Rows, row)
+	}
+	return t
 }
 
 // zandronum answers the launcher query in one message.

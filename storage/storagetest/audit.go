@@ -98,6 +98,12 @@ func changes(t *testing.T, s storage.Store) []func(context.Context) error {
 			}
 			return err
 		},
+		func(ctx context.Context) error { return s.AddServer(ctx, added("a.example:27015")) },
+		func(ctx context.Context) error { return s.RemoveAddedServer(ctx, "a.example:27015") },
+		func(ctx context.Context) error { return s.HideServer(ctx, hidden("192.0.2.1:6500")) },
+		func(ctx context.Context) error {
+			return s.UnhideServer(ctx, netip.MustParseAddrPort("192.0.2.1:6500"))
+		},
 		func(ctx context.Context) (err error) {
 			u, p, err = s.CreateUser(ctx, user("a@b.c"), profile("A"))
 			return err
