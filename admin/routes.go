@@ -24,7 +24,7 @@ func (s *Server) routes(mux *http.ServeMux) {
 	mux.HandleFunc("/api/v1/", func(w http.ResponseWriter, _ *http.Request) {
 		writeError(w, http.StatusNotFound, errNoSuchPath)
 	})
-	mux.HandleFunc("GET /api/v1/status", func(w http.ResponseWriter, _ *http.Request) { writeJSON(w, http.StatusOK, s.opt.Status()) })
+	mux.HandleFunc("GET /api/v1/status", s.getStatus)
 	mux.HandleFunc("GET /api/v1/bans", s.getBans)
 	mux.HandleFunc("POST /api/v1/bans", s.postBan)
 	mux.HandleFunc("DELETE /api/v1/bans", s.deleteBans)
@@ -38,6 +38,9 @@ func (s *Server) routes(mux *http.ServeMux) {
 	mux.HandleFunc("DELETE /api/v1/rooms/{id}", s.deleteRoom)
 	mux.HandleFunc("GET /api/v1/servers", s.getServers)
 	mux.HandleFunc("GET /api/v1/verdicts", s.getVerdicts)
+	mux.HandleFunc("GET /api/v1/verdicts/summary", s.getVerdictSummary)
+	mux.HandleFunc("GET /api/v1/log", s.getLog)
+	mux.HandleFunc("GET /api/v1/log/stream", s.streamLog)
 	mux.HandleFunc("GET /api/v1/backup", s.getBackup)
 	mux.HandleFunc("GET /api/v1/sessions", s.getSessions)
 	mux.HandleFunc("DELETE /api/v1/sessions/{id}", s.deleteSession)
@@ -204,11 +207,12 @@ func (s *Server) getBackup(w http.ResponseWriter, r *http.Request) {
 // started knows whether anything was written, for then it is too late for an
 // error status.
 type started struct {
-	w   io.Writer
+	w   http.ResponseWriter
 	yes bool
 }
 
 func (s *started) Write(p []byte) (int, error) {
 	s.yes = true
+	patience(s.w)
 	return s.w.Write(p)
 }

@@ -20,6 +20,7 @@ type key struct {
 	name    string
 	allowed string // the range in words, as default.yaml states it; may be empty
 	list    bool   // several values
+	secret  bool   // the value is not repeated in messages
 
 	// set parses text and stores it in the field. For a list it is called once
 	// per entry and appends. After an error the field is unchanged.
@@ -148,6 +149,12 @@ func (c *Config) keys() []key {
 		toggle("lan.discover", &c.LAN.Discover),
 		duration("lan.every", &c.LAN.Every, 5*time.Second, time.Hour),
 
+		duration("probe.every", &c.Probe.Every, 10*time.Second, time.Hour),
+		number("probe.rate", &c.Probe.Rate, 1, 10_000),
+		number("probe.max_servers", &c.Probe.MaxServers, 1, many),
+		number("probe.max_games", &c.Probe.MaxGames, 1, conns),
+		several("servers.static", &c.Servers.Static, parseStatic),
+
 		one("web.listen", &c.Web.Listen, parseListen),
 		one("web.public_url", &c.Web.PublicURL, parsePublicURL),
 		number("web.max_conns", &c.Web.MaxConns, 1, conns),
@@ -165,7 +172,19 @@ func (c *Config) keys() []key {
 		number("admin.log_lines", &c.Admin.LogLines, 10, 100_000),
 
 		one("ssq.listen", &c.SSQ.Listen, parseListen),
+		secret("ssq.password", &c.SSQ.Password, parsePassword),
+		size("ssq.bytes_per_addr", &c.SSQ.BytesPerAddr, 4*kib, gib),
+		size("ssq.bytes_per_net", &c.SSQ.BytesPerNet, 4*kib, gib),
 		one("valvemaster.listen", &c.ValveMaster.Listen, parseListen),
+		number("valvemaster.sockets", &c.ValveMaster.Sockets, 1, 64),
+		number("valvemaster.readers", &c.ValveMaster.Readers, 1, 64),
+		size("valvemaster.read_buffer", &c.ValveMaster.ReadBuffer, 4*kib, gib),
+		number("valvemaster.servers_per_address", &c.ValveMaster.ServersPerAddress, 0, 65535),
+		duration("valvemaster.timeout", &c.ValveMaster.Timeout, 6*time.Minute, 24*time.Hour),
+		number("valvemaster.unproved_rate", &c.ValveMaster.UnprovedRate, 1, conns),
+		number("valvemaster.unproved_burst", &c.ValveMaster.UnprovedBurst, 1, conns),
+		number("valvemaster.pages_per_address", &c.ValveMaster.PagesPerAddress, 0, many),
+		number("valvemaster.pages_per_net", &c.ValveMaster.PagesPerNet, 0, many),
 		toggle("dns.enabled", &c.DNS.Enabled),
 		one("dns.listen", &c.DNS.Listen, parseListen),
 		one("dns.address", &c.DNS.Address, parseAdvertised),
@@ -193,6 +212,13 @@ func one[T any](name string, field *T, parse func(string) (T, error)) key {
 		}
 		return err
 	}}
+}
+
+// secret is one for values that only the operator may see.
+func secret[T any](name string, field *T, parse func(string) (T, error)) key {
+	k := one(name, field, parse)
+	k.secret = true
+	return k
 }
 
 func several[T any](name string, field *[]T, parse func(string) (T, error)) key {

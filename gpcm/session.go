@@ -119,6 +119,7 @@ type session struct {
 	failed  bool             // of the writer: the client takes nothing any more
 	unsent  []presence.Event // of the writer, for after its end
 	renewed time.Time        // of the writer: when the client got its ticket
+	shown   shownRequests    // of the writer
 
 	kickOnce sync.Once
 	kicked   chan struct{} // closed by the first Kick

@@ -84,7 +84,7 @@ func isAskable(name string) bool {
 		return false
 	}
 	for i := range len(name) {
-		if c := name[i]; c <= ' ' || c == 0x7F || strings.IndexByte(`,=!<>"'\`, c) >= 0 {
+		if c := name[i]; c <= ' ' || c == 0x7F || strings.IndexByte(`,=!<>()"'\`, c) >= 0 {
 			return false
 		}
 	}

@@ -286,7 +286,8 @@ func (c *cursor) connected() (seconds float64, known bool) {
 }
 
 // reportedColumn returns the column of what servers report under a name of their
-// own; ok is false for a name that is none of such a column.
+// own; ok is false for a name that is none of such a column. The column is for
+// one answer: it remembers where it has found the name.
 func reportedColumn(name string) (col column, ok bool) {
 	if own, found := strings.CutPrefix(name, playerPrefix); found && own != "" {
 		return column{
@@ -304,9 +305,16 @@ func reportedColumn(name string) (col column, ok bool) {
 	if !found || own == "" || name == wire.ErrorColumn || name == wire.TokenColumn {
 		return column{}, false
 	}
+	var names *master.Names // of the server before; most report the same
+	slot := -1
 	return column{
 		name: name, table: infoTable, kind: mixedKind, about: "rule of the server",
-		text: func(c *cursor) string { v, _ := c.row.Rules.Get(own); return v },
+		text: func(c *cursor) string {
+			if n := c.row.Rules.Names(); n != names {
+				names, slot = n, slotOf(n, own)
+			}
+			return c.row.rule(slot)
+		},
 	}, true
 }
 

@@ -1,6 +1,8 @@
 package ssq
 
 import (
+	"cmp"
+	"encoding/binary"
 	"math"
 	"slices"
 	"strconv"
@@ -24,7 +26,6 @@ const (
 // row is a listed server with what is read of it more than once.
 type row struct {
 	master.Heard
-	order      uint64 // of the address, if it is IPv4
 	names      *infoSlots
 	players    int
 	maxPlayers int
@@ -67,10 +68,6 @@ func (r *row) stated(slot int) (n int, ok bool) {
 
 func (r *row) fill(h master.Heard, names *infoSlots) {
 	r.Heard, r.names = h, names
-	if a := h.Public.Addr(); a.Is4() {
-		b := a.As4()
-		r.order = uint64(b[0])<<40 | uint64(b[1])<<32 | uint64(b[2])<<24 | uint64(b[3])<<16 | uint64(h.Public.Port())
-	}
 	if n, ok := r.stated(names.max); ok {
 		r.maxPlayers = n
 	}
@@ -81,20 +78,28 @@ func (r *row) fill(h master.Heard, names *infoSlots) {
 	}
 }
 
-// compareRows is the order of all answers: by the address that lists show. It
-// does not depend on what servers say, so that a client can go on where an
-// answer ended.
-func compareRows(a, b row) int {
-	switch {
-	case a.order < b.order:
-		return -1
-	case a.order > b.order:
-		return 1
-	case a.order != 0:
-		return 0
-	default:
-		return a.Public.Compare(b.Public)
+// place is where a server stands in the order of all answers: by the address that
+// lists show. It does not depend on what servers say, so that a client can go on
+// where an answer ended.
+type place struct {
+	number uint64 // of an IPv4 address and port, 0 for others
+	heard  *master.Heard
+}
+
+func placeOf(h *master.Heard) place {
+	p := place{heard: h}
+	if a := h.Public.Addr(); a.Is4() {
+		b := a.As4()
+		p.number = uint64(binary.BigEndian.Uint32(b[:]))<<16 | uint64(h.Public.Port())
 	}
+	return p
+}
+
+func comparePlaces(a, b place) int {
+	if a.number == 0 || b.number == 0 {
+		return a.heard.Public.Compare(b.heard.Public)
+	}
+	return cmp.Compare(a.number, b.number)
 }
 
 // snapshot is the list as it was at one moment. It never changes.
@@ -146,19 +151,23 @@ func (l *lister) serial() uint64 {
 func (l *lister) build() *snapshot {
 	s := &snapshot{begun: time.Now(), serial: l.serial()}
 	heard := l.registry.All()
+	places := make([]place, len(heard))
+	for i := range heard {
+		places[i] = placeOf(&heard[i])
+	}
+	slices.SortFunc(places, comparePlaces)
 	s.rows = make([]row, len(heard))
 	known := make(map[*master.Names]*infoSlots)
-	for i, h := range heard {
-		names := h.Rules.Names()
+	for i, p := range places {
+		names := p.heard.Rules.Names()
 		slots := known[names]
 		if slots == nil {
 			slots = newInfoSlots(names)
 			known[names] = slots
 			s.rules = append(s.rules, names)
 		}
-		s.rows[i].fill(h, slots)
+		s.rows[i].fill(*p.heard, slots)
 	}
-	slices.SortFunc(s.rows, compareRows)
 	s.players = sync.OnceValue(func() []*master.Names { return distinct(s.rows, func(r *row) master.Table { return r.Players }) })
 	s.teams = sync.OnceValue(func() []*master.Names { return distinct(s.rows, func(r *row) master.Table { return r.Teams }) })
 	return s

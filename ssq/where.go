@@ -72,14 +72,29 @@ func parseAddress(text string) (netip.AddrPort, bool) {
 // parseNumber reads a decimal number as servers report it.
 func parseNumber(text string) (float64, bool) {
 	text = strings.TrimSpace(text)
-	if n, err := strconv.ParseInt(text, 10, 64); err == nil {
-		return float64(n), true
+	digits := strings.TrimPrefix(text, "-")
+	if digits == "" {
+		return 0, false
 	}
-	if text == "" || strings.Trim(text, "+-.0123456789") != "" {
-		return 0, false // neither hexadecimal nor infinite
+	whole, n := len(digits) <= 15, 0 // what a float64 holds exactly
+	for i := range len(digits) {
+		switch c := digits[i]; {
+		case c >= '0' && c <= '9':
+			n = n*10 + int(c-'0')
+		case c == '.' || (c == '+' && len(digits) == len(text)):
+			whole = false
+		default:
+			return 0, false // neither hexadecimal, infinite nor in powers of ten
+		}
 	}
-	n, err := strconv.ParseFloat(text, 64)
-	return n, err == nil && !math.IsInf(n, 0)
+	if !whole {
+		f, err := strconv.ParseFloat(text, 64)
+		return f, err == nil && !math.IsInf(f, 0)
+	}
+	if len(digits) < len(text) {
+		n = -n
+	}
+	return float64(n), true
 }
 
 // matches reports whether the row that the cursor is at satisfies the tests:

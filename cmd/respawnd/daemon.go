@@ -24,12 +24,15 @@ import (
 	"github.com/respawnd/respawnd/gpsp"
 	"github.com/respawnd/respawnd/internal/accounts"
 	"github.com/respawnd/respawnd/internal/bans"
+	"github.com/respawnd/respawnd/internal/logtail"
 	"github.com/respawnd/respawnd/internal/netserve"
 	"github.com/respawnd/respawnd/internal/presence"
 	"github.com/respawnd/respawnd/internal/verdicts"
 	"github.com/respawnd/respawnd/master"
 	"github.com/respawnd/respawnd/natneg"
+	"github.com/respawnd/respawnd/probe"
 	"github.com/respawnd/respawnd/qr2"
+	"github.com/respawnd/respawnd/ssq"
 	"github.com/respawnd/respawnd/storage"
 	"github.com/respawnd/respawnd/storage/bolt"
 	"github.com/respawnd/respawnd/web"
@@ -40,7 +43,8 @@ import (
 type daemon struct {
 	cfg     *configs.Config
 	log     zerolog.Logger
-	console bool // the log is for a person at the screen
+	tail    *logtail.Ring // its last lines
+	console bool          // the log is for a person at the screen
 	reload  func() (*configs.Config, []string, error)
 	notify  notifier
 
@@ -59,6 +63,7 @@ type daemon struct {
 	browseGate *netserve.Gate // nil if the service is off
 	legacyGate *netserve.Gate // nil if the service is off
 	negotiator *natneg.Server // nil if the service is off
+	ssq        *ssq.Server    // nil if the service is off
 	web        *web.Server    // nil if the service is off
 
 	zan   atomic.Pointer[zanmaster.Server] // nil if the service is off, or not open yet
@@ -72,8 +77,11 @@ type daemon struct {
 	gpsp     *gpsp.Server   // nil if the service is off
 	gpspGate *netserve.Gate // likewise
 
+	prober  *probe.Prober
+	statics *probe.Statics
+	own     func(netip.AddrPort) bool // addresses that services listen on; nil until all are open
+
 	services []service
-	own      func(netip.AddrPort) bool // whether one of services listens there; set before they serve
 	started  time.Time
 	serving  atomic.Bool
 	ran      bool // the list is worth saving
@@ -119,6 +127,7 @@ func (d *daemon) open(ctx context.Context) error {
 		OpenAccounts: func(context.Context) (*accounts.Service, error) { return d.accounts, nil }, Sessions: d.hub,
 	}
 	d.bans.OnChange(d.enforceBans)
+	d.makeProber()
 	return d.openServices(ctx)
 }
 
@@ -353,8 +362,7 @@ func (d *daemon) reloadNow(ctx context.Context) {
 	d.cfg.QR2, d.cfg.Net = keepSockets(d.cfg.QR2, cfg.QR2), cfg.Net
 	d.cfg.Master = cfg.Master
 	d.cfg.ServerBrowse, d.cfg.LegacyList = cfg.ServerBrowse, cfg.LegacyList
-	d.cfg.NATNeg, d.cfg.ZanMaster = cfg.NATNeg, cfg.ZanMaster
-	d.cfg.DNS = cfg.DNS
+	d.cfg.NATNeg, d.cfg.ZanMaster, d.cfg.SSQ, d.cfg.DNS = cfg.NATNeg, cfg.ZanMaster, cfg.SSQ, cfg.DNS
 	d.saveEvery.Store(int64(cfg.Master.SaveEvery))
 	d.registry.SetLimits(d.listLimits())
 	if d.intake != nil {
@@ -362,6 +370,9 @@ func (d *daemon) reloadNow(ctx context.Context) {
 	}
 	if d.negotiator != nil {
 		d.negotiator.SetPolicy(d.natnegPolicy())
+	}
+	if d.ssq != nil {
+		d.ssq.SetPolicy(d.ssqPolicy())
 	}
 	if d.dns != nil {
 		d.dns.SetPolicy(d.dnsPolicy())
@@ -372,6 +383,9 @@ func (d *daemon) reloadNow(ctx context.Context) {
 	}
 	d.cfg.GPCM, d.cfg.GPSP = cfg.GPCM, cfg.GPSP
 	d.store.LimitAudit(cfg.Admin.AuditEntries)
+	d.cfg.Probe, d.cfg.Servers = cfg.Probe, cfg.Servers
+	d.prober.SetLimits(d.probeLimits())
+	d.setStatics()
 	d.reloadPresence()
 	d.reloadZanMaster()
 	if d.browseGate != nil {

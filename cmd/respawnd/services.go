@@ -40,6 +40,7 @@ var built = []struct {
 	{"gpsp", (*daemon).openGPSP},
 	{"natneg", (*daemon).openNATNeg},
 	{"zanmaster", (*daemon).openZanMaster},
+	{"ssq", (*daemon).openSSQ},
 	{"web", (*daemon).openWeb},
 	{"admin", (*daemon).openAdmin},
 	{"dns", (*daemon).openDNS},
@@ -68,7 +69,6 @@ func (d *daemon) openServices(ctx context.Context) error {
 		s.name, s.key = b.name, l.Key
 		d.services = append(d.services, s)
 	}
-	d.own = d.ownPorts()
 	if d.cfg.LAN.Discover {
 		s, err := d.openLAN(ctx)
 		if err != nil {
@@ -77,6 +77,13 @@ func (d *daemon) openServices(ctx context.Context) error {
 			d.services = append(d.services, s)
 		}
 	}
+	s, err := d.openProbe(ctx)
+	if err != nil {
+		errs = append(errs, fmt.Errorf("probe: %w", err))
+	} else {
+		d.services = append(d.services, s)
+	}
+	d.own = d.ownAddresses()
 	return errors.Join(errs...)
 }
 
@@ -117,7 +124,7 @@ func (d *daemon) openQR2(ctx context.Context, l configs.Listener) (service, erro
 	metrics := netserve.NewMetrics(d.metrics, "qr2", qr2.DropReasons()...)
 	opt := qr2.Options{
 		Registry: d.registry, Games: d.catalogue.Catalog(), Verdicts: d.book, Banned: d.banned,
-		Own:        func(a netip.AddrPort) bool { return d.own(a) },
+		Own:        d.isOwn,
 		Policy:     d.qr2Policy(),
 		Packets:    netserve.PacketOptions{Readers: c.Readers, Log: log, Metrics: metrics},
 		Log:        log,
@@ -210,7 +217,8 @@ func (d *daemon) openAdmin(ctx context.Context, l configs.Listener) (service, er
 		return service{}, err
 	}
 	s := admin.New(admin.Options{
-		Operator: d.operator, Token: d.token, Ready: d.readiness, Status: d.status, Gatherer: d.metrics,
+		Operator: d.operator, Token: d.token, Names: d.cfg.Admin.Names, Version: version(),
+		Ready: d.readiness, Status: d.status, Tail: d.tail, Gatherer: d.metrics, Registerer: d.metrics,
 		Log: d.log.With().Str("service", "admin").Logger(),
 	})
 	return service{
@@ -221,19 +229,10 @@ func (d *daemon) openAdmin(ctx context.Context, l configs.Listener) (service, er
 }
 
 // status is what the admin API tells about the daemon.
-type status struct {
-	Version  string            `json:"version"`
-	Go       string            `json:"go"`
-	Started  string            `json:"started"`
-	Services map[string]string `json:"services"`
-	Servers  map[string]int    `json:"servers"`
-	Bans     int               `json:"bans"`
-}
-
-func (d *daemon) status() any {
-	s := status{
+func (d *daemon) status() admin.Status {
+	s := admin.Status{
 		Version: version(), Go: runtime.Version(), Started: d.started.UTC().Format(timeFormat),
-		Services: make(map[string]string), Servers: d.registry.Counts(), Bans: len(d.bans.List()),
+		Services: make(map[string]string), Servers: d.registry.Counts(), Bans: len(d.bans.List()), Sessions: d.hub.Count(),
 	}
 	for _, svc := range d.services {
 		s.Services[svc.name] = svc.address.String()

@@ -40,6 +40,7 @@ var ranks = map[string]int{
 	"internal/gamespy":   0,
 	"internal/hostnet":   0,
 	"internal/netnstest": 0, // for tests
+	"internal/logtail":   0,
 	"internal/netserve":  0,
 	"internal/ssq":       0,
 	"internal/zandronum": 0,
@@ -67,10 +68,12 @@ var ranks = map[string]int{
 	"master/serverbrowse": 3,
 	"natneg":              3,
 	"probe":               3,
+	"probe/probetest":     3, // for tests
 	"qr2":                 3,
+	"ssq":                 3,
+	"valvemaster":         3,
 	"web":                 3,
 	"zanmaster":           3,
-	"probe/zandronum":     3,
 
 	"cmd/respawnd":      4,
 	"natneg/natnegtest": 4, // for tests

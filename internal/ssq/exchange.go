@@ -95,6 +95,9 @@ func (e *Exchange) Take(packet []byte) (Step, error) {
 // read takes a whole answer.
 func (e *Exchange) read(t Table) (Step, error) {
 	switch {
+	case isOnly(&t, TokenColumn) && len(t.Rows[0][0]) > MaxWord:
+		e.parts = Assembly{}
+		return Wait, ErrMalformed
 	case isOnly(&t, TokenColumn):
 		if e.tokens++; e.tokens > maxTokens {
 			e.over = true
@@ -124,7 +127,7 @@ func (e *Exchange) Answer() Table { return e.answer }
 
 // Columns returns the columns of the answer to a query, as far as the query
 // says; nil if it does not.
-func (q *Query) Columns() []string {
+func (q Query) Columns() []string {
 	switch q.Verb {
 	case Select:
 		return q.Fields

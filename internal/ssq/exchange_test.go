@@ -157,3 +157,12 @@ func TestAnswersThatFitNoSequenceAreNotSplit(t *testing.T) {
 		t.Errorf("an empty answer is %x, want one header", got)
 	}
 }
+
+func TestExchangeRepeatsNoLongTokens(t *testing.T) {
+	for n, want := range map[int]Step{MaxWord: Ask, MaxWord + 1: Wait} {
+		e := NewExchange(Query{Verb: Version}, 1)
+		if step, err := e.Take(reply(t, 1, "x-token\x00\n\x00"+strings.Repeat("a", n)+"\x00\n\x00")[0]); step != want || (err == nil) != (want == Ask) {
+			t.Errorf("Take(token of %d bytes) = %v, %v; want %v", n, step, err, want)
+		}
+	}
+}

@@ -15,8 +15,8 @@ const (
 	tokenOp
 )
 
-// token is a part of a query. A word ends at white space, a quote, a comma or
-// an operator.
+// token is a part of a query. A word ends at white space, a quote, a comma, an
+// operator or a parenthesis.
 type token struct {
 	kind tokenKind
 	text string // of a quoted one without quotes and escapes
@@ -46,7 +46,7 @@ type lexer struct{ rest string }
 func isSpace(c byte) bool { return c == ' ' || c == '\t' || c == '\r' || c == '\n' }
 
 // endsWord reports whether a word ends in front of a byte.
-func endsWord(c byte) bool { return isSpace(c) || strings.IndexByte(`,=!<>"'`, c) >= 0 }
+func endsWord(c byte) bool { return isSpace(c) || strings.IndexByte(`,=!<>()"'`, c) >= 0 }
 
 func (l *lexer) skipSpace() {
 	for l.rest != "" && isSpace(l.rest[0]) {
@@ -73,6 +73,8 @@ func (l *lexer) next() (token, error) {
 			}
 		}
 		return token{}, syntax("want != and not !")
+	case '(', ')':
+		return token{}, syntax("there are no parentheses")
 	default:
 		return l.word(endsWord)
 	}

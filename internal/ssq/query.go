@@ -308,9 +308,9 @@ func (p *parser) comparison() (Comparison, error) {
 }
 
 // AppendTo appends the query as ParseQuery reads it. Names must be words: one
-// byte or more, none of them white space, a quote, a comma, an operator or a
-// control character. No bound is checked.
-func (q *Query) AppendTo(b []byte) []byte {
+// byte or more, none of them white space, a quote, a comma, an operator, a
+// parenthesis or a control character. No bound is checked.
+func (q Query) AppendTo(b []byte) []byte {
 	b = append(b, strings.ToUpper(q.Verb.String())...)
 	switch q.Verb {
 	case Select:
@@ -340,7 +340,7 @@ func (q *Query) AppendTo(b []byte) []byte {
 	return q.appendClauses(b)
 }
 
-func (q *Query) appendClauses(b []byte) []byte {
+func (q Query) appendClauses(b []byte) []byte {
 	if q.Identified != "" {
 		b = appendValue(append(b, " IDENTIFIED "...), q.Identified)
 	}

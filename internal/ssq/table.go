@@ -111,7 +111,7 @@ func AppendHeader(b []byte, form HeaderForm, asked []string, there []bool) []byt
 
 // AppendTo appends the table with a normal header; the null row if it has no
 // columns.
-func (t *Table) AppendTo(b []byte) []byte {
+func (t Table) AppendTo(b []byte) []byte {
 	for _, name := range t.Columns {
 		b = AppendCell(b, name)
 	}
@@ -245,7 +245,7 @@ func unescape(cell string) string {
 
 // Cell returns a cell of a row by the name of its column, "" if there is none.
 // Names are told apart without regard to the case of ASCII letters.
-func (t *Table) Cell(row int, column string) string {
+func (t Table) Cell(row int, column string) string {
 	i := slices.IndexFunc(t.Columns, func(c string) bool { return fold(c) == fold(column) })
 	if i < 0 || row < 0 || row >= len(t.Rows) {
 		return ""
