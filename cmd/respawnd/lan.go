@@ -4,10 +4,13 @@ import (
 	"context"
 	"errors"
 	"net"
+	"net/netip"
 	"strconv"
 
 	"github.com/respawnd/respawnd/internal/netserve"
 	"github.com/respawnd/respawnd/lan"
+	"github.com/respawnd/respawnd/master"
+	"github.com/respawnd/respawnd/probe"
 )
 
 // openLAN opens the socket of the search on local networks: any port of the host
@@ -30,6 +33,9 @@ func (d *daemon) openLAN(ctx context.Context) (service, error) {
 	finder := lan.New(lan.Options{
 		Registry: d.registry, Games: d.catalogue.Catalog(), Verdicts: d.book, Every: d.cfg.LAN.Every,
 		Banned: d.banned, Own: d.isOwn,
+		Found: func(a netip.AddrPort) bool {
+			return d.prober.Watch(probe.Target{Address: a, Protocol: probe.A2S, Origin: master.FromLAN}) == nil
+		},
 		Log: log, Metrics: netserve.NewMetrics(d.metrics, "lan", lan.DropReasons()...), Registerer: d.metrics,
 	})
 	return service{

@@ -24,6 +24,7 @@ import (
 
 	"github.com/respawnd/respawnd/internal/gamespy"
 	"github.com/respawnd/respawnd/internal/netnstest"
+	"github.com/respawnd/respawnd/probe/probetest"
 )
 
 // TestServersOnTheNetworksAreFoundByBroadcast has a machine with two cards run
@@ -88,7 +89,7 @@ func TestNetworkChild(t *testing.T) {
 	case "hall":
 		ownServers(t, map[uint16]string{6500: "binary hall", 7779: "text hall"})
 	case "attic":
-		ownServers(t, map[uint16]string{6501: "binary attic"})
+		ownServers(t, map[uint16]string{6501: "binary attic", 27016: "a2s attic"})
 	}
 }
 
@@ -96,7 +97,7 @@ func TestNetworkChild(t *testing.T) {
 func searchNetworks(t *testing.T) {
 	d := start(t, t.TempDir(), variable("qr2.listen", "0.0.0.0:0"), variable("lan.discover", "true"), variable("lan.every", "5s"))
 	want := map[string]string{
-		"10.77.0.10:6500": "binary hall", "10.77.0.10:7779": "text hall", "10.77.1.11:6501": "binary attic",
+		"10.77.0.10:6500": "binary hall", "10.77.0.10:7779": "text hall", "10.77.1.11:6501": "binary attic", "10.77.1.11:27016": "a2s attic",
 	}
 	for a := range want {
 		d.waitFor("the discovery of "+a, 0, verdictOn(netip.MustParseAddrPort(a), "listed"))
@@ -121,7 +122,7 @@ func searchNetworks(t *testing.T) {
 }
 
 // ownServers runs game servers by port until standard input ends. Those whose
-// name begins with text speak the older protocol.
+// name begins with text speak the older protocol, those with a2s that.
 func ownServers(t *testing.T, servers map[uint16]string) {
 	var serving sync.WaitGroup
 	var conns []net.PacketConn
@@ -148,6 +149,12 @@ func ownServer(conn net.PacketConn, name string) {
 		n, from, err := conn.ReadFrom(buf)
 		if err != nil {
 			return
+		}
+		if strings.HasPrefix(name, "a2s") {
+			for _, p := range (&probetest.Game{Name: name, Game: "cstrike", Map: "de_dust"}).Speaks("a2s")(buf[:n]) {
+				_, _ = conn.WriteTo(p, from)
+			}
+			continue
 		}
 		var answer []byte
 		text := strings.HasPrefix(name, "text")
