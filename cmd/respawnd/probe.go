@@ -10,7 +10,6 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/respawnd/respawnd/internal/netserve"
-	"github.com/respawnd/respawnd/master"
 	"github.com/respawnd/respawnd/probe"
 )
 
@@ -47,7 +46,6 @@ func (d *daemon) openProbe(ctx context.Context) (service, error) {
 				}
 				return err
 			}
-			d.watchRestored()
 			g, ctx := errgroup.WithContext(ctx)
 			g.Go(func() error { return d.prober.Serve(ctx, conn) })
 			g.Go(func() error { d.statics.Run(ctx); return nil })
@@ -85,16 +83,6 @@ func (d *daemon) probeLimits() probe.Limits {
 		l.Zandronum = d.cfg.ZanMaster.QueryEvery
 	}
 	return l
-}
-
-// watchRestored has the restored servers asked whose masters will not hear of
-// them for minutes.
-func (d *daemon) watchRestored() {
-	for _, h := range d.registry.All() {
-		if h.Restored && h.Origin == master.FromValve {
-			_ = d.prober.Watch(probe.Target{Address: h.Public, Protocol: probe.A2S, Origin: h.Origin}) // refusals are counted
-		}
-	}
 }
 
 // ownAddresses returns whether an address is one that this daemon listens on.

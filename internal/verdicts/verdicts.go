@@ -43,13 +43,13 @@ const (
 	Removed
 	Reachable
 	Unreachable
+	Asked
+	Unanswered
+	NeverAsked
 	Hidden
 	Outdated
 	Blocked
 	NotAllowed
-	Asked
-	Unanswered
-	NeverAsked
 	Concealed
 )
 
@@ -73,13 +73,13 @@ var words = [...]string{
 	Removed:       "removed",
 	Reachable:     "reachable",
 	Unreachable:   "not reachable from a new address",
+	Asked:         "heartbeat taken, asked over A2S",
+	Unanswered:    "no answer to A2S queries",
+	NeverAsked:    "not asked: no room, or an address that is never asked",
 	Hidden:        "hidden: does not enforce the ban list",
 	Outdated:      "server too old",
 	Blocked:       "blocked from hosting",
 	NotAllowed:    "not on the allow list",
-	Asked:         "heartbeat taken, asked over A2S",
-	Unanswered:    "no answer to A2S queries",
-	NeverAsked:    "not asked: no room, or an address that is never asked",
 	Concealed:     "hidden by an operator",
 }
 
