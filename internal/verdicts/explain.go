@@ -125,6 +125,11 @@ func reasons(v Verdict) Explanation {
 			Cause: "the server was started again, or another one took over its address; its old entry is gone",
 			Good:  true,
 		}
+	case Concealed:
+		return Explanation{
+			Cause:  "an operator keeps the server out of the list",
+			Advice: "Ask the operator.",
+		}
 	case Removed:
 		return Explanation{
 			Cause:  "an operator took the server off the list",
