@@ -54,6 +54,7 @@ type Config struct {
 	Servers      Servers
 	Web          Web
 	Admin        Admin
+	Webhooks     []Webhook
 	SSQ          SSQ
 	ValveMaster  ValveMaster
 	DNS          DNS

@@ -20,6 +20,7 @@ type key struct {
 	name    string
 	allowed string // the range in words, as default.yaml states it; may be empty
 	list    bool   // several values
+	nested  bool   // one value, which is YAML
 	secret  bool   // the value is not repeated in messages
 
 	// set parses text and stores it in the field. For a list it is called once
@@ -170,6 +171,7 @@ func (c *Config) keys() []key {
 		several("admin.names", &c.Admin.Names, parseDomain),
 		number("admin.audit_entries", &c.Admin.AuditEntries, 100, 1_000_000),
 		number("admin.log_lines", &c.Admin.LogLines, 10, 100_000),
+		nested("webhooks", &c.Webhooks, parseWebhooks),
 
 		one("ssq.listen", &c.SSQ.Listen, parseListen),
 		secret("ssq.password", &c.SSQ.Password, parsePassword),
@@ -218,6 +220,13 @@ func one[T any](name string, field *T, parse func(string) (T, error)) key {
 func secret[T any](name string, field *T, parse func(string) (T, error)) key {
 	k := one(name, field, parse)
 	k.secret = true
+	return k
+}
+
+// nested is secret for a value that is YAML itself: parts of it may be secrets.
+func nested[T any](name string, field *T, parse func(string) (T, error)) key {
+	k := secret(name, field, parse)
+	k.nested = true
 	return k
 }
 

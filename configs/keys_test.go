@@ -143,6 +143,8 @@ func change(t *testing.T, name string) string {
 		return "192.0.2.53"
 	case "zanmaster.advertise_as", "dns.address":
 		return "192.0.2.9"
+	case "webhooks":
+		return "[{name: a, url: 'https://example.org/x', secret: 0123456789abcdef}]"
 	case "gpcm.keepalive":
 		return "47s"
 	case "gpcm.second_login":

@@ -38,6 +38,7 @@ import (
 	"github.com/respawnd/respawnd/storage/bolt"
 	"github.com/respawnd/respawnd/valvemaster"
 	"github.com/respawnd/respawnd/web"
+	"github.com/respawnd/respawnd/webhook"
 	"github.com/respawnd/respawnd/zanmaster"
 )
 
@@ -66,6 +67,7 @@ type daemon struct {
 	negotiator *natneg.Server // nil if the service is off
 	ssq        *ssq.Server    // nil if the service is off
 	web        *web.Server    // nil if the service is off
+	webhooks   *webhook.Dispatcher
 
 	zan   atomic.Pointer[zanmaster.Server] // nil if the service is off, or not open yet
 	zanOn bool                             // the service is on
@@ -137,6 +139,9 @@ func (d *daemon) open(ctx context.Context) error {
 		ServersChanged: d.takeServers,
 	}
 	d.bans.OnChange(d.enforceBans)
+	if err := d.openWebhooks(); err != nil {
+		return err
+	}
 	d.makeProber()
 	return d.openServices(ctx)
 }
@@ -274,6 +279,7 @@ func (d *daemon) run(ctx context.Context) error {
 	g.Go(func() error { return d.registry.Run(ctx, d.expired) })
 	g.Go(func() error { d.saveList(ctx); return nil })
 	g.Go(func() error { d.sweepBans(ctx); return nil })
+	g.Go(func() error { return d.webhooks.Run(ctx) })
 	d.announce() // before anything can change the configuration
 	g.Go(func() error { d.reloadOn(ctx, hup); return nil })
 	err := g.Wait()
@@ -375,7 +381,8 @@ func (d *daemon) reloadNow(ctx context.Context) {
 		_ = report(d.log, err, "not reloaded")
 		return
 	}
-	if err := errors.Join(d.catalogue.Load(ctx, cfg.Games.File), d.bans.Load(ctx)); err != nil {
+	hooks, err := webhooks(cfg)
+	if err := errors.Join(err, d.catalogue.Load(ctx, cfg.Games.File), d.bans.Load(ctx)); err != nil {
 		_ = report(d.log, err, "not reloaded")
 		return
 	}
@@ -385,6 +392,7 @@ func (d *daemon) reloadNow(ctx context.Context) {
 	d.cfg.NATNeg, d.cfg.ZanMaster, d.cfg.SSQ, d.cfg.DNS = cfg.NATNeg, cfg.ZanMaster, cfg.SSQ, cfg.DNS
 	d.cfg.ValveMaster = cfg.ValveMaster
 	d.saveEvery.Store(int64(cfg.Master.SaveEvery))
+	d.webhooks.SetHooks(hooks)
 	d.registry.SetLimits(d.listLimits())
 	if d.intake != nil {
 		d.intake.SetPolicy(d.qr2Policy())
