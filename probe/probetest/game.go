@@ -88,7 +88,8 @@ func (g *Game) rules() [][2]string {
 	}, g.Rules...)
 }
 
-// gs1 answers \status\ and its sections in two packets, the last one first.
+// gs1 answers \status\ and its sections in two packets. Games call the points of
+// a player score_ or frags_; here are both.
 func (g *Game) gs1(question []byte) [][]byte {
 	if len(question) == 0 || question[0] != '\\' {
 		return nil
@@ -99,16 +100,17 @@ func (g *Game) gs1(question []byte) [][]byte {
 	}
 	first.WriteString(`\queryid\7.1`)
 	for i, p := range g.Players {
-		fmt.Fprintf(&last, `\player_%d\%s\score_%d\%d\time_%d\%d`, i, p.Name, i, p.Score, i, p.Seconds/60)
+		fmt.Fprintf(&last, `\player_%d\%s\score_%d\%d\frags_%d\%d\time_%d\%d`, i, p.Name, i, p.Score, i, p.Score, i, p.Seconds/60)
 	}
 	last.WriteString(`\final\\queryid\7.2`)
-	return [][]byte{[]byte(last.String()), []byte(first.String())}
+	return [][]byte{[]byte(first.String()), []byte(last.String())}
 }
 
 // gs3Challenge is what the server wants repeated.
 const gs3Challenge = -1234567
 
-// gs3 answers the binary query once it carries the challenge.
+// gs3 answers the query for an answer in packets, once it carries the challenge
+// or, as servers did at first, without one.
 func (g *Game) gs3(question []byte) [][]byte {
 	if len(question) < 7 || question[0] != 0xFE || question[1] != 0xFD {
 		return nil
@@ -118,7 +120,10 @@ func (g *Game) gs3(question []byte) [][]byte {
 	switch {
 	case question[2] == 0x09:
 		return [][]byte{append(append([]byte{0x09}, key...), fmt.Sprintf("%d\x00", challenge)...)}
-	case question[2] != 0x00 || len(question) < 14 || binary.BigEndian.Uint32(question[7:]) != uint32(challenge):
+	case question[2] != 0x00:
+		return nil
+	case string(question[7:]) == "\xFF\xFF\xFF\x01":
+	case len(question) != 15 || binary.BigEndian.Uint32(question[7:]) != uint32(challenge):
 		return nil
 	}
 	header := append(append([]byte{0x00}, key...), "splitnum\x00"...)
