@@ -25,9 +25,10 @@ const (
 const contentPolicy = "default-src 'none'; style-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 
 const (
-	apiPrefix = "/api/"
-	stylePath = "/assets/style.css"
-	otherPath = "other" // label for what has no route
+	apiPrefix  = "/api/"
+	stylePath  = "/assets/style.css"
+	eventsPath = "/api/v1/events"
+	otherPath  = "other" // label for what has no route
 )
 
 // route is a path with its handler. The pattern is a label of metrics, too.
@@ -47,7 +48,7 @@ func (s *Server) routes() []route {
 		{"/api/v1/games", s.serveGames},
 		{"/api/v1/games/{name}", s.serveGame},
 		{"/api/v1/stats", s.serveStats},
-		{"/api/v1/events", s.serveEvents},
+		{eventsPath, s.serveEvents},
 		{"/api/v1/openapi.json", s.serveOpenAPI},
 	}
 }
