@@ -177,11 +177,6 @@ func reasons(v Verdict) Explanation {
 			Cause:  "the server is not asked what it plays: there is no room for more, or its address is one that is never asked",
 			Advice: "A server must report from the port that it answers on, 1024 or above. The operator can raise probe.max_servers.",
 		}
-	case Concealed:
-		return Explanation{
-			Cause:  "an operator hides this server from the list",
-			Advice: "Ask the operator, who finds it in `respawnd server list --kept`.",
-		}
 	}
 	return Explanation{Cause: "nothing more is known"}
 }
