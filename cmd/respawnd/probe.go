@@ -41,6 +41,9 @@ func (d *daemon) openProbe(ctx context.Context) (service, error) {
 		name: "probe", key: "probe", address: conn.LocalAddr(),
 		serve: func(ctx context.Context) error {
 			if err := d.takeServers(ctx); err != nil {
+				if ctx.Err() != nil {
+					return nil //nolint:nilerr // it was stopped before it began
+				}
 				return err
 			}
 			g, ctx := errgroup.WithContext(ctx)
