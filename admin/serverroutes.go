@@ -16,13 +16,15 @@ const (
 	hiddenPath = "/api/v1/servers/hidden"
 )
 
-// serverRoutes registers the part of the API that is about single game servers.
-func (s *Server) serverRoutes(mux *http.ServeMux) {
-	mux.HandleFunc("GET "+keptPath, s.getKept)
-	mux.HandleFunc("PUT "+addedPath, s.putAdded)
-	mux.HandleFunc("DELETE "+addedPath, s.deleteAdded)
-	mux.HandleFunc("PUT "+hiddenPath, s.putHidden)
-	mux.HandleFunc("DELETE "+hiddenPath, s.deleteHidden)
+// serverRoutes returns the part of the API that is about single game servers.
+func (s *Server) serverRoutes() []Route {
+	return []Route{
+		{"GET", keptPath, "servers that were added or hidden, here or in the configuration", s.getKept},
+		{"PUT", addedPath, "have a server asked and listed: address, protocol, game, by", s.putAdded},
+		{"DELETE", addedPath, "forget an added server and take it off the list: ?address=", s.deleteAdded},
+		{"PUT", hiddenPath, "keep a server out of what the list shows: address, reason, by", s.putHidden},
+		{"DELETE", hiddenPath, "show a hidden server again: ?address=", s.deleteHidden},
+	}
 }
 
 func (s *Server) getKept(w http.ResponseWriter, r *http.Request) {

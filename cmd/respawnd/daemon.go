@@ -44,11 +44,12 @@ import (
 
 // daemon holds what the services share, and the services.
 type daemon struct {
-	cfg    *configs.Config
-	log    zerolog.Logger
-	tail   *logtail.Ring // its last lines
-	reload func() (*configs.Config, []string, error)
-	notify notifier
+	cfg     *configs.Config
+	log     zerolog.Logger
+	tail    *logtail.Ring // its last lines
+	console bool          // the log is for a person at the screen
+	reload  func() (*configs.Config, []string, error)
+	notify  notifier
 
 	store     *bolt.Store
 	bans      *bans.Table
@@ -299,6 +300,7 @@ func (d *daemon) announce() {
 	d.serving.Store(true)
 	d.log.Info().Str("version", version()).Str("data_dir", d.cfg.DataDir).Int("games", d.catalogue.Catalog().Len()).Msg("ready")
 	d.tell(notifyReady, "serving")
+	d.tellGuests()
 }
 
 // tell tells the service manager; one that cannot be told is the operator's

@@ -148,11 +148,12 @@ func testAuditOfNothing(t *testing.T, s storage.Store) {
 			_, err := s.RemoveBan(ctx, netip.MustParsePrefix("192.0.2.0/24"), storage.EveryScope)
 			return err
 		},
-		"SweepBans of none":     func() error { _, err := s.SweepBans(ctx, moment()); return err },
-		"PutGame of a taken":    func() error { _, err := s.PutGame(ctx, game("there")); return err },
-		"DeleteGame of none":    func() error { return s.DeleteGame(ctx, "none") },
-		"DeleteRoom of none":    func() error { return s.DeleteRoom(ctx, 4) },
-		"CreateUser of a taken": func() error { _, _, err := s.CreateUser(ctx, user("a@b.c"), profile("B")); return err },
+		"SweepBans of none":         func() error { _, err := s.SweepBans(ctx, moment()); return err },
+		"PutGame of a taken":        func() error { _, err := s.PutGame(ctx, game("there")); return err },
+		"DeleteGame of none":        func() error { return s.DeleteGame(ctx, "none") },
+		"RemoveAddedServer of none": func() error { return s.RemoveAddedServer(ctx, "none.example:1") },
+		"DeleteRoom of none":        func() error { return s.DeleteRoom(ctx, 4) },
+		"CreateUser of a taken":     func() error { _, _, err := s.CreateUser(ctx, user("a@b.c"), profile("B")); return err },
 		"CreateUser with an invalid profile": func() error {
 			_, _, err := s.CreateUser(ctx, user("b@b.c"), profile(""))
 			return err
