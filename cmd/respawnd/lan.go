@@ -33,6 +33,9 @@ func (d *daemon) openLAN(ctx context.Context) (service, error) {
 	finder := lan.New(lan.Options{
 		Registry: d.registry, Games: d.catalogue.Catalog(), Verdicts: d.book, Every: d.cfg.LAN.Every,
 		Banned: d.banned, Own: d.isOwn, Heard: d.watchZandronum,
+		Found: func(a netip.AddrPort) bool {
+			return d.prober.Watch(probe.Target{Address: a, Protocol: probe.A2S, Origin: master.FromLAN}) == nil
+		},
 		Log: log, Metrics: netserve.NewMetrics(d.metrics, "lan", lan.DropReasons()...), Registerer: d.metrics,
 	})
 	return service{

@@ -128,7 +128,7 @@ func TestNetworkChild(t *testing.T) {
 	case "hall":
 		ownServers(t, map[uint16]string{6500: "binary hall", 7779: "text hall", 10666: "zandronum hall"})
 	case "attic":
-		ownServers(t, map[uint16]string{6501: "binary attic"})
+		ownServers(t, map[uint16]string{6501: "binary attic", 27016: "a2s attic"})
 	default:
 		master, _ := strings.CutPrefix(role, "guest of ")
 		beGuest(t, netip.MustParseAddr(master))
@@ -140,6 +140,7 @@ func searchNetworks(t *testing.T) {
 	d := start(t, t.TempDir(), variable("qr2.listen", "0.0.0.0:0"), variable("lan.discover", "true"), variable("lan.every", "5s"))
 	want := map[string]string{
 		"10.77.0.10:6500": "binary hall", "10.77.0.10:7779": "text hall", "10.77.1.11:6501": "binary attic",
+		"10.77.1.11:27016": "a2s attic",
 		"10.77.0.10:10666": "zandronum hall",
 	}
 	for a := range want {
@@ -273,6 +274,11 @@ func ownServer(conn net.PacketConn, name string) {
 		var answer []byte
 		kind, _, _ := strings.Cut(name, " ")
 		switch {
+		case kind == "a2s":
+			game := probetest.Game{Name: name, Game: "cstrike", Map: "de_dust"}
+			if packets := game.Speaks(kind)(buf[:n]); len(packets) > 0 {
+				answer = packets[0]
+			}
 		case kind == "zandronum":
 			game := probetest.Arena(zandronum.Game)
 			game.Name = name
