@@ -157,6 +157,11 @@ func reasons(v Verdict) Explanation {
 			Cause:  "this is a private list, and the address is not on its allow list",
 			Advice: "Ask the operator to add it to zanmaster.allow_servers.",
 		}
+	case Concealed:
+		return Explanation{
+			Cause:  "an operator keeps the server out of the list; its reports are taken all the same",
+			Advice: "Ask the operator, who shows it again with: respawnd server unhide ADDRESS.",
+		}
 	case Asked:
 		return Explanation{
 			Cause: "the server's heartbeat was taken, and the server is being asked what it plays (A2S)",
