@@ -19,22 +19,38 @@ const (
 	jsonType = "application/json; charset=utf-8"
 	htmlType = "text/html; charset=utf-8"
 	cssType  = "text/css; charset=utf-8"
+	textType = "text/plain; charset=utf-8"
+	svgType  = "image/svg+xml"
+
+	scriptType = "text/javascript; charset=utf-8"
 )
 
-// policy lets the pages use our style sheet and forms and nothing else.
-const policy = "default-src 'none'; style-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+// contentPolicy lets the pages use our own files, forms and events and nothing
+// else.
+const contentPolicy = "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; connect-src 'self'; " +
+	"form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 
 const (
 	apiPrefix = "/api/"
 	stylePath = "/assets/style.css"
+	livePath  = "/assets/live.js"
+	iconPath  = "/assets/icon.svg"
 	otherPath = "other" // label for what has no route
 )
 
 // routes returns the multiplexer. The patterns are labels of metrics, too.
 func (s *Server) routes() *http.ServeMux {
 	mux := http.NewServeMux()
-	mux.HandleFunc("/{$}", s.servePage)
-	mux.HandleFunc(stylePath, s.serveStyle)
+	mux.HandleFunc("/{$}", s.serveHome)
+	mux.HandleFunc("/servers", s.serveList)
+	mux.HandleFunc("/servers/{id}", s.serveServerPage)
+	mux.HandleFunc("/games", s.serveCatalogue)
+	mux.HandleFunc("/games/{name}", s.serveGame)
+	mux.HandleFunc("/games/{name}/hosts.txt", s.serveHosts)
+	mux.HandleFunc("/why", s.serveWhy)
+	mux.HandleFunc(stylePath, s.serveAsset(s.pages.style))
+	mux.HandleFunc(livePath, s.serveAsset(s.pages.live))
+	mux.HandleFunc(iconPath, s.serveAsset(s.pages.icon))
 	mux.HandleFunc("/api/v1/servers", s.serveServers)
 	mux.HandleFunc("/api/v1/servers/{id}", s.serveServer)
 	mux.HandleFunc("/api/v1/games", s.serveGames)
@@ -77,7 +93,7 @@ func label(pattern string) string {
 func setHeaders(h http.Header, path string) {
 	h.Set("X-Content-Type-Options", "nosniff")
 	h.Set("Referrer-Policy", "no-referrer")
-	h.Set("Content-Security-Policy", policy)
+	h.Set("Content-Security-Policy", contentPolicy)
 	h.Set("Cross-Origin-Opener-Policy", "same-origin")
 	h.Set("Cache-Control", "no-cache")
 	if strings.HasPrefix(path, apiPrefix) {
@@ -201,16 +217,6 @@ func failJSON(w http.ResponseWriter, status int, text string) {
 	w.Header().Set("Content-Length", strconv.Itoa(len(body)+1))
 	w.WriteHeader(status)
 	_, _ = w.Write(append(body, '\n'))
-}
-
-// serveStyle answers with the style sheet. Pages name it with its hash, so that
-// browsers may keep it.
-func (s *Server) serveStyle(w http.ResponseWriter, r *http.Request) {
-	w.Header().Set("Cache-Control", "public, max-age=86400")
-	if s.notModified(w, r, s.pages.styleTag) {
-		return
-	}
-	s.send(w, r, cssType, s.pages.style)
 }
 
 // contentTag returns a strong tag for a body.

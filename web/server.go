@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"net/netip"
 	"net/url"
 	"strings"
 	"sync"
@@ -47,6 +48,19 @@ type Options struct {
 	// PublicURL is where visitors find the pages, without a slash at the end; a
 	// path in it is put in front of links. Empty: at the root of any host.
 	PublicURL string
+	// GameAddress is the IPv4 address that pages tell games to use. Zero: that of
+	// PublicURL's host, else the one that the visitor reached.
+	GameAddress netip.Addr
+	// Lookup finds the addresses of PublicURL's host; nil: nobody does.
+	Lookup func(ctx context.Context, host string) ([]netip.Addr, error)
+	// Domains are those that games look names up under; none: games.DefaultDomain.
+	Domains []string
+	// Services returns what the daemon runs; nil: not shown.
+	Services func() []Service
+	// Prober asks the server of a page about itself; nil: nobody is asked.
+	Prober Prober
+	// Diagnosis is what the page about the visitor's own address tells.
+	Diagnosis Diagnosis
 	// Version is shown at the foot of the pages; may be empty.
 	Version string
 
@@ -78,6 +92,7 @@ type Server struct {
 	metrics *metrics
 	lister  *lister
 	pages   *pages
+	own     *ownAddress
 	handler http.Handler
 
 	building    chan struct{} // one token per answer that is being written
@@ -94,6 +109,7 @@ func New(opt Options) *Server {
 		metrics:  newMetrics(opt.Registerer),
 		lister:   &lister{registry: opt.Registry, catalog: opt.Games, seed: maphash.MakeSeed()},
 		pages:    newPages(basePath(opt.PublicURL), opt.Version),
+		own:      newOwnAddress(opt.PublicURL, opt.Lookup),
 		building: make(chan struct{}, maxBuilding()),
 	}
 	s.handler = s.wrap(s.routes())

@@ -14,7 +14,6 @@ import (
 	"github.com/respawnd/respawnd/master"
 	"github.com/respawnd/respawnd/master/serverbrowse"
 	"github.com/respawnd/respawnd/qr2"
-	"github.com/respawnd/respawnd/web"
 )
 
 // service is one that has its socket open.
@@ -200,23 +199,6 @@ func (d *daemon) browseLimits() netserve.ConnOptions {
 	return netserve.ConnOptions{
 		MaxConns: c.MaxConns, MaxPerAddr: c.MaxPerAddr, Rate: float64(c.Rate), Burst: c.Burst, Exempt: d.trusted(),
 	}
-}
-
-func (d *daemon) openWeb(ctx context.Context, l configs.Listener) (service, error) {
-	ln, err := listen(ctx, "tcp", l.Address)
-	if err != nil {
-		return service{}, err
-	}
-	log := d.log.With().Str("service", "web").Logger()
-	s := web.New(web.Options{
-		Registry: d.registry, Games: d.catalogue.Catalog(), PublicURL: d.cfg.Web.PublicURL, Version: version(),
-		Log: log, Metrics: netserve.NewMetrics(d.metrics, "web", web.DropReasons()...), Registerer: d.metrics,
-	})
-	return service{
-		address: ln.Addr(),
-		serve:   func(ctx context.Context) error { return s.Serve(ctx, ln) },
-		close:   closeOnce(ln),
-	}, nil
 }
 
 func (d *daemon) openAdmin(ctx context.Context, l configs.Listener) (service, error) {
