@@ -396,6 +396,22 @@ type Heard struct {
 	Last time.Time
 }
 
+// FindHeard is Find with the time at which the server was heard last.
+func (r *Registry) FindHeard(public netip.AddrPort) (Heard, bool) {
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	e, ok := r.byPublicLocked(public)
+	if !ok {
+		return Heard{}, false
+	}
+	return r.heard(e), true
+}
+
+// heard returns the record of an entry. r.mu is held.
+func (r *Registry) heard(e *entry) Heard {
+	return Heard{e.server, r.start.Add(time.Duration(e.seen.Load()))}
+}
+
 // All returns every listed server. The order is by game, else arbitrary.
 func (r *Registry) All() []Heard {
 	r.mu.RLock()
@@ -403,7 +419,7 @@ func (r *Registry) All() []Heard {
 	out := make([]Heard, 0, len(r.bySource))
 	for _, g := range r.games {
 		for _, e := range g.entries {
-			out = append(out, Heard{e.server, r.start.Add(time.Duration(e.seen.Load()))})
+			out = append(out, r.heard(e))
 		}
 	}
 	return out

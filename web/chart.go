@@ -5,6 +5,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/respawnd/respawnd/internal/history"
 )
 
 // The chart of a server's players: 24 hours, drawn by the server so that it needs
@@ -22,6 +24,21 @@ const (
 type chartPoint struct {
 	at      time.Time
 	players int
+}
+
+// chart draws the history of a server; nil if there is none.
+func (s *Server) chart(r *row, now time.Time) *historyView {
+	series, ok := s.history.Of(r.historyKey())
+	if !ok {
+		return nil
+	}
+	var points []chartPoint
+	for i, n := range series.Players {
+		if n != history.Away {
+			points = append(points, chartPoint{series.First.Add(time.Duration(i) * history.Interval), n})
+		}
+	}
+	return draw(points, history.Interval+history.Interval/2, now)
 }
 
 // historyView is what the template of the chart shows.

@@ -5,7 +5,6 @@ import (
 	"testing"
 
 	"github.com/respawnd/respawnd/internal/clean"
-	"github.com/respawnd/respawnd/master"
 )
 
 func FuzzAppendString(f *testing.F) {
@@ -22,7 +21,8 @@ func FuzzAppendString(f *testing.F) {
 
 func FuzzParameters(f *testing.F) {
 	for _, s := range []string{
-		"", "game=gmtest", "q=x&limit=10&full=1", "cursor=" + place{"gmtest", 3, addr("192.0.2.1:1")}.cursor(), "a=1;b", "%", "limit=-1",
+		"", "game=gmtest", "q=x&limit=10&full=1", "cursor=" + place{game: "gmtest", players: 3, public: addr("192.0.2.1:1")}.cursor(),
+		"sort=name&cursor=" + place{order: byName, name: "a~b", public: addr("192.0.2.1:1")}.cursor(), "a=1;b", "%", "limit=-1",
 	} {
 		f.Add(s)
 	}
@@ -54,7 +54,7 @@ func FuzzServerID(f *testing.F) {
 		if !ok {
 			return
 		}
-		o, p, ok := parseID(string(appendID(nil, &master.Server{Origin: origin, Public: public})))
+		o, p, ok := parseID(string(appendID(nil, origin, public)))
 		if !ok || o != origin || p != public {
 			t.Errorf("parseID(%q): %v %v, but the id of that reads %v %v %v", id, origin, public, o, p, ok)
 		}

@@ -75,8 +75,8 @@ type namesView struct {
 	Names   []string
 }
 
-// serveGame answers /games/{name}.
-func (s *Server) serveGame(w http.ResponseWriter, r *http.Request) {
+// serveGamePage answers /games/{name}.
+func (s *Server) serveGamePage(w http.ResponseWriter, r *http.Request) {
 	g, ok := s.lister.catalog.Lookup(r.PathValue("name"))
 	if !ok {
 		s.fail(w, r, http.StatusNotFound, "no game of that name is known here")
@@ -99,7 +99,7 @@ func (s *Server) serveGame(w http.ResponseWriter, r *http.Request) {
 	v.BadAddress, v.Given = !ok, given != ""
 	if ok && a.IsValid() {
 		v.Address = a.String()
-		v.Hosts = string(s.hosts(g.Name, a))
+		v.Hosts = string(s.hostsFile(g.Name, a))
 		v.Download = s.pages.gameURL(g.Name) + "/hosts.txt"
 		if given != "" {
 			v.Download += "?ip=" + v.Address
@@ -119,8 +119,8 @@ func (s *Server) hostsAddress(r *http.Request, given string) (a netip.Addr, ok b
 	return a.Unmap(), err == nil && usableForGames(a.Unmap())
 }
 
-// hosts returns lines for a hosts file, nothing if there can be none.
-func (s *Server) hosts(game string, a netip.Addr) []byte {
+// hostsFile returns lines for a hosts file, nothing if there can be none.
+func (s *Server) hostsFile(game string, a netip.Addr) []byte {
 	var b bytes.Buffer
 	if err := games.WriteHosts(&b, game, a, s.opt.Domains); err != nil {
 		s.opt.Log.Error().Err(err).Str("game", game).Msg("no lines for a hosts file")
@@ -129,29 +129,16 @@ func (s *Server) hosts(game string, a netip.Addr) []byte {
 	return b.Bytes()
 }
 
-// namesOf returns the names that a game resolves, by service.
+// namesOf returns the names that a game looks up, by service.
 func (s *Server) namesOf(game string) []namesView {
-	domains := s.opt.Domains
-	if len(domains) == 0 {
-		domains = []string{games.DefaultDomain}
-	}
 	var out []namesView
-	for _, d := range domains {
-		names, err := games.HostNames(game, d)
-		if err != nil {
-			s.opt.Log.Error().Err(err).Str("game", game).Msg("no host names")
-			continue
+	for _, h := range s.hosts(game) {
+		i := slices.IndexFunc(out, func(v namesView) bool { return v.Service == h.Service })
+		if i < 0 {
+			i = len(out)
+			out = append(out, namesView{Service: h.Service})
 		}
-		for _, n := range names {
-			i := slices.IndexFunc(out, func(v namesView) bool { return v.Service == string(n.Service) })
-			if i < 0 {
-				i = len(out)
-				out = append(out, namesView{Service: string(n.Service)})
-			}
-			if !slices.Contains(out[i].Names, n.Name) {
-				out[i].Names = append(out[i].Names, n.Name)
-			}
-		}
+		out[i].Names = append(out[i].Names, h.Name)
 	}
 	return out
 }
@@ -172,7 +159,7 @@ func (s *Server) serveHosts(w http.ResponseWriter, r *http.Request) {
 	head := "# " + clean.Line(s.lister.title(g.Name), maxGameText) + " through respawnd at " + a.String() + "\n" +
 		"# Add these lines to /etc/hosts, on Windows to C:\\Windows\\System32\\drivers\\etc\\hosts\n"
 	// Windows' editor of that time and its resolver take both ends of lines.
-	body := strings.ReplaceAll(head+string(s.hosts(g.Name, a)), "\n", "\r\n")
+	body := strings.ReplaceAll(head+string(s.hostsFile(g.Name, a)), "\n", "\r\n")
 	w.Header().Set("Content-Disposition", mime.FormatMediaType("attachment", map[string]string{"filename": "hosts-" + g.Name + ".txt"}))
 	s.send(w, r, textType, &answer{body: []byte(body)})
 }

@@ -132,9 +132,14 @@ func (p pageParams) wants(r *row) bool {
 	return (!p.peopled || r.players > 0) && (!p.open || !r.password())
 }
 
-// choosePage returns the rows of all pages, in order.
+// choosePage returns the rows of all pages, in order. The slice may be the
+// snapshot's own.
 func (s *snapshot) choosePage(p pageParams) []*row {
-	rows := s.choose(p.game, p.query)
+	o := byPlayers
+	if p.game != "" {
+		o = byGame // of one game, most players first
+	}
+	rows := s.choose(p.game, p.query, o)
 	if p.peopled || p.open {
 		kept := make([]*row, 0, len(rows))
 		for _, r := range rows {
@@ -144,7 +149,7 @@ func (s *snapshot) choosePage(p pageParams) []*row {
 		}
 		rows = kept
 	}
-	if p.game == "" || p.order != (tableOrder{}) {
+	if p.order != (tableOrder{}) {
 		rows = slices.Clone(rows)
 		slices.SortStableFunc(rows, p.order.compare)
 	}
@@ -155,7 +160,7 @@ func (s *snapshot) choosePage(p pageParams) []*row {
 func (s *Server) serveList(w http.ResponseWriter, r *http.Request) {
 	p := parsePageParams(r.URL.RawQuery)
 	list := s.lister.now()
-	s.send(w, r, htmlType, s.answer(list, p, func() []byte { return s.listPage(list, p) }))
+	s.reply(w, r, htmlType, list, p, func() []byte { return s.listPage(list, p) })
 }
 
 // listView is what the template of the list shows.
@@ -352,7 +357,7 @@ func (p *pages) listURL(to pageParams, page int) string {
 
 // serverURL returns the address of the page of a server.
 func (p *pages) serverURL(s *master.Server) string {
-	return p.base + "/servers/" + url.PathEscape(string(appendID(nil, s)))
+	return p.base + "/servers/" + url.PathEscape(string(appendID(nil, s.Origin, s.Public)))
 }
 
 // gameURL returns the address of the page of a game.

@@ -70,7 +70,7 @@ func (s *Server) serveServerPage(w http.ResponseWriter, r *http.Request) {
 		frame: s.pages.liveFrame("", placeServers), rowView: s.rowViews([]*row{found}, list.begun)[0],
 		Type: displayText(found.rule(found.slots.kind), maxAreaText), Origin: originText(found.Origin),
 		Last: agoText(time.Since(found.Last)), JSON: s.pages.base + "/api/v1/servers/" + id,
-		History: s.history(found),
+		History: s.chart(found, time.Now()),
 	}
 	v.Count = found.players
 	if v.Title = v.Name; v.Title == "" {
@@ -160,8 +160,8 @@ func (v *serverPage) showStatus(st *query.Status) {
 	v.Players = statusTable("Players", &st.Players)
 	v.Teams = statusTable("Teams", &st.Teams)
 	number := func(name string, to *int) {
-		value, ok := st.Get(name)
-		if n, err := strconv.Atoi(strings.TrimSpace(value)); ok && err == nil && n >= 0 && n <= maxStated {
+		value, _ := st.Get(name)
+		if n, ok := master.ParsePopulation(value); ok {
 			*to = n
 		}
 	}

@@ -55,7 +55,7 @@ func (s *Server) serveWhy(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Cache-Control", "no-store")
 	from := s.visitor(r)
 	v := whyPage{frame: s.pages.frame("Why is my server not listed?", placeWhy), Address: from.String(), IPv6: from.Is6()}
-	v.Proxied = r.Header.Get("X-Forwarded-For") != "" && isNearby(from)
+	v.Proxied = r.Header.Get("X-Forwarded-For") != "" && isNear(from)
 	if s.opt.Diagnosis.Banned != nil {
 		v.Banned = s.opt.Diagnosis.Banned(from)
 	}
@@ -76,10 +76,6 @@ func (s *Server) serveWhy(w http.ResponseWriter, r *http.Request) {
 	}
 	s.sendPage(w, r, "why", v)
 }
-
-// isNearby reports whether an address is one that a proxy in front of us may
-// have.
-func isNearby(a netip.Addr) bool { return a.IsLoopback() || a.IsPrivate() || a.IsLinkLocalUnicast() }
 
 // stories sorts verdicts by service and port, the port with the newest one first.
 func stories(entries []verdicts.Entry, now time.Time) []story {

@@ -1,7 +1,6 @@
 package web
 
 import (
-	"encoding/base64"
 	"errors"
 	"fmt"
 	"net/netip"
@@ -35,10 +34,11 @@ const (
 type listParams struct {
 	game   string
 	query  string
+	order  order
 	limit  int
 	after  place // the zero place: from the start
 	full   bool
-	cursor bool // after is set
+	cursor bool // after is set, in the same order
 }
 
 // paramError says which parameter is wrong and what it should be. It may be
@@ -114,6 +114,15 @@ func (p params) query() (string, error) {
 	return strings.ToLower(q), nil
 }
 
+// order reads the parameter sort.
+func (p params) order() (order, error) {
+	o, ok := parseOrder(p["sort"])
+	if !ok {
+		return 0, badParam("sort", "must be one of: %s", strings.Join(orderNames(), ", "))
+	}
+	return o, nil
+}
+
 // number reads a number from 1 to most; missing means none.
 func (p params) number(name string, none, most int) (int, error) {
 	v, ok := p[name]
@@ -129,80 +138,36 @@ func (p params) number(name string, none, most int) (int, error) {
 
 // parseListParams reads the parameters of /api/v1/servers.
 func parseListParams(query string) (l listParams, err error) {
-	p, err := parseParams(query, "game", "q", "limit", "cursor", "full")
+	p, err := parseParams(query, "game", "q", "sort", "limit", "cursor", "full")
 	if err != nil {
 		return l, err
 	}
-	var errs [4]error
+	var errs [5]error
 	l.game, errs[0] = p.game()
 	l.query, errs[1] = p.query()
 	l.limit, errs[2] = p.number("limit", DefaultLimit, MaxLimit)
 	l.full, errs[3] = p.flag("full")
+	l.order, errs[4] = p.order()
 	if err := errors.Join(errs[:]...); err != nil {
 		return l, err
 	}
 	if text, ok := p["cursor"]; ok {
-		if l.after, ok = parseCursor(text); !ok {
-			return l, badParam("cursor", "not one that an answer had")
+		if l.after, ok = parseCursor(text); !ok || l.after.order != l.order {
+			return l, badParam("cursor", "not one that an answer with this sort had")
 		}
 		l.cursor = true
 	}
 	return l, nil
 }
 
-// place is a place in the order of the list, whether a server is there or not.
-// So a cursor stays good while servers come and go.
-type place struct {
-	game    string
-	players int
-	public  netip.AddrPort
-}
-
-func placeOf(r *row) place { return place{r.Game, r.players, r.Public} }
-
-// row returns a row that compareRows puts at the place.
-func (p place) row() *row {
-	return &row{Heard: master.Heard{Server: &master.Server{Game: p.game, Public: p.public}}, players: p.players}
-}
-
-// cursor returns the place as "next" shows it.
-func (p place) cursor() string {
-	text := p.game + "~" + strconv.Itoa(p.players) + "~" + p.public.String()
-	return base64.RawURLEncoding.EncodeToString([]byte(text))
-}
-
-// parseCursor is the inverse of cursor.
-func parseCursor(text string) (p place, ok bool) {
-	if len(text) > maxCursor {
-		return p, false
-	}
-	plain, err := base64.RawURLEncoding.DecodeString(text)
-	if err != nil {
-		return p, false
-	}
-	parts := strings.SplitN(string(plain), "~", 3)
-	if len(parts) != 3 {
-		return p, false
-	}
-	players, err := strconv.Atoi(parts[1])
-	if err != nil || players < 0 || players > maxStated {
-		return p, false
-	}
-	public, err := netip.ParseAddrPort(parts[2])
-	if err != nil || !games.ValidName(parts[0]) {
-		return p, false
-	}
-	return place{parts[0], players, public}, true
-}
-
 // appendID appends the id of a server: origin, address and query port. It stays
 // the same for as long as the server is found there, restarts included.
-func appendID(dst []byte, s *master.Server) []byte {
-	dst = append(dst, s.Origin.String()...)
+func appendID(dst []byte, origin master.Origin, public netip.AddrPort) []byte {
+	dst = append(dst, origin.String()...)
 	dst = append(dst, '-')
-	dst = s.Public.Addr().AppendTo(dst)
+	dst = public.Addr().AppendTo(dst)
 	dst = append(dst, '-')
-	return strconv.AppendUint(dst, uint64(s.Public.Port()), 10)
+	return strconv.AppendUint(dst, uint64(public.Port()), 10)
 }
 
 // parseID is the inverse of appendID.
