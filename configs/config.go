@@ -237,6 +237,11 @@ type LAN struct {
 type Web struct {
 	Listen    string
 	PublicURL string // empty, or http(s)://host[:port][/path] without a final slash
+
+	GameAddress   netip.Addr // IPv4; zero: found out
+	Accounts      bool
+	Forms         int // per minute and address; 0: no bound
+	Registrations int // per minute and address; 0: no bound
 }
 
 // Admin is section admin.

@@ -150,6 +150,10 @@ func (c *Config) keys() []key {
 
 		one("web.listen", &c.Web.Listen, parseListen),
 		one("web.public_url", &c.Web.PublicURL, parsePublicURL),
+		one("web.game_address", &c.Web.GameAddress, parseAdvertised),
+		toggle("web.accounts", &c.Web.Accounts),
+		number("web.forms", &c.Web.Forms, 0, conns),
+		number("web.registrations", &c.Web.Registrations, 0, conns),
 		one("admin.listen", &c.Admin.Listen, parseListen),
 		one("admin.token_file", &c.Admin.TokenFile, parseText),
 

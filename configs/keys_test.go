@@ -135,7 +135,7 @@ func change(t *testing.T, name string) string {
 		return "example.org"
 	case "zanmaster.not_enforcing":
 		return "mark"
-	case "zanmaster.advertise_as":
+	case "zanmaster.advertise_as", "web.game_address":
 		return "192.0.2.9"
 	case "gpcm.keepalive":
 		return "47s"
@@ -287,6 +287,8 @@ func TestRangesHoldAtTheirEdges(t *testing.T) {
 		"gpsp.write":                    {"999ms", "1s", "10m", "601s"},
 		"gpsp.lookups":                  {"-1", "0", conns, "1000001"},
 		"gpsp.registrations":            {"-1", "0", conns, "1000001"},
+		"web.forms":                     {"-1", "0", conns, "1000001"},
+		"web.registrations":             {"-1", "0", conns, "1000001"},
 		"zanmaster.sockets":             {"0", "1", "64", "65"},
 		"zanmaster.readers":             {"0", "1", "64", "65"},
 		"zanmaster.read_buffer":         {"4095", "4KiB", "1GiB", "1073741825"},

@@ -148,8 +148,8 @@ func number(f float64) string { return strconv.FormatFloat(f, 'f', 1, 64) }
 // hourTable says the same in words, the latest hour first.
 func hourTable(points []chartPoint, now time.Time) []hourView {
 	var out []hourView
-	for from := now.Truncate(time.Hour); from.After(now.Add(-chartSpan)); from = from.Add(-time.Hour) {
-		to := from.Add(time.Hour)
+	for to := now.Truncate(time.Hour).Add(time.Hour); to.After(now.Add(-chartSpan)); to = to.Add(-time.Hour) {
+		from := to.Add(-time.Hour)
 		h := hourView{From: from.UTC().Format("15:04"), To: to.UTC().Format("15:04")}
 		for _, p := range points {
 			if !p.at.Before(from) && p.at.Before(to) {

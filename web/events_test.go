@@ -320,7 +320,7 @@ func TestWrongParametersOfEvents(t *testing.T) {
 			t.Errorf("GET %s: got %d, want 400", target, w.Code)
 		}
 	}
-	if w := f.do(http.MethodHead, "/api/v1/events?game=" + strings.Repeat("g", games.MaxNameLen)); w.Code != http.StatusOK || w.Body.Len() != 0 {
+	if w := f.do(http.MethodHead, "/api/v1/events?game="+strings.Repeat("g", games.MaxNameLen)); w.Code != http.StatusOK || w.Body.Len() != 0 {
 		t.Errorf("HEAD of events: got %d with %d bytes, want 200 with none", w.Code, w.Body.Len())
 	}
 }

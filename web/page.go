@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/respawnd/respawnd/internal/clean"
@@ -27,7 +28,7 @@ var files embed.FS
 // pages are the templates and what they all show.
 type pages struct {
 	base, version string
-	accounts      bool // there is something behind the link to accounts
+	accounts      atomic.Bool // there is something behind the link to accounts
 	named         map[string]*template.Template
 	style         asset
 	live          asset
@@ -36,7 +37,7 @@ type pages struct {
 
 // pageNames are the templates that fill the frame.
 func pageNames() []string {
-	return []string{"home", "list", "server", "games", "game", "why", "message"}
+	return []string{"home", "list", "server", "games", "game", "why", "message", "login", "register", "account"}
 }
 
 // newPages reads the embedded files. A mistake in them is found by any test.
@@ -96,7 +97,7 @@ const (
 
 func (p *pages) frame(title, place string) frame {
 	return frame{
-		Base: p.base, Style: p.style.url, Icon: p.icon.url, Version: p.version, Title: title, Place: place, Accounts: p.accounts,
+		Base: p.base, Style: p.style.url, Icon: p.icon.url, Version: p.version, Title: title, Place: place, Accounts: p.accounts.Load(),
 	}
 }
 

@@ -54,6 +54,17 @@ func (s *Server) routes() []route {
 		{"/games/{name}", s.serveGamePage},
 		{"/games/{name}/hosts.txt", s.serveHosts},
 		{"/why", s.serveWhy},
+		{accountPrefix, s.account((*visit).serveAccount)},
+		{"/account/login", s.account((*visit).serveLogin)},
+		{"/account/logout", s.account((*visit).serveLogout)},
+		{"/account/register", s.account((*visit).serveRegister)},
+		{"/account/password", s.change("password", changePassword)},
+		{"/account/email", s.change("email", changeEmail)},
+		{"/account/profile", s.change("nick", addProfile)},
+		{"/account/nick", s.change("renamed", renameProfile)},
+		{"/account/uniquenick", s.change("uniquenick", changeUniqueNick)},
+		{"/account/drop", s.change("dropped", dropProfile)},
+		{"/account/delete", s.account((*visit).serveDelete)},
 		{stylePath, s.serveAsset(s.pages.style)},
 		{livePath, s.serveAsset(s.pages.live)},
 		{iconPath, s.serveAsset(s.pages.icon)},
@@ -95,6 +106,8 @@ func (s *Server) wrap(routes http.Handler) http.Handler {
 			s.fail(w, r, http.StatusTooManyRequests, "too many requests from your address, try again")
 		case isPreflight(r):
 			allowCrossOrigin(w)
+		case r.Method == http.MethodPost && s.takesForms(r.URL.Path):
+			routes.ServeHTTP(w, r)
 		case r.Method != http.MethodGet && r.Method != http.MethodHead:
 			s.opt.Metrics.Drop(dropMethod)
 			w.Header().Set("Allow", "GET, HEAD")
@@ -103,6 +116,11 @@ func (s *Server) wrap(routes http.Handler) http.Handler {
 			routes.ServeHTTP(w, r)
 		}
 	})
+}
+
+// takesForms reports whether a path may be behind a form that changes something.
+func (s *Server) takesForms(path string) bool {
+	return s.accountsOn() && strings.HasPrefix(path, accountPrefix+"/")
 }
 
 // mayAsk reports whether a request is within the rate of its visitor.

@@ -69,6 +69,8 @@ type Options struct {
 	Prober Prober
 	// Diagnosis is what the page about the visitor's own address tells.
 	Diagnosis Diagnosis
+	// Accounts is what players look after their accounts with.
+	Accounts Accounts
 	// Version is shown at the foot of the pages; may be empty.
 	Version string
 
@@ -112,6 +114,7 @@ type Server struct {
 	history *history.Book
 	pages   *pages
 	own     *ownAddress
+	keeper  *keeper
 	handler http.Handler
 	policy  atomic.Pointer[policy]
 
@@ -132,10 +135,11 @@ func New(opt Options) *Server {
 		feed:     newFeed(list),
 		history:  opt.History,
 		pages:    newPages(basePath(opt.PublicURL), opt.Version),
+		keeper:   newKeeper(opt.Accounts, opt.PublicURL),
 		own:      newOwnAddress(opt.PublicURL, opt.Lookup),
 		building: make(chan struct{}, maxBuilding()),
 	}
-	s.metrics = newMetrics(opt.Registerer, s.feed.len, func() int { n, _ := s.history.Len(); return n })
+	s.metrics = newMetrics(opt.Registerer, s.feed.len, func() int { n, _ := s.history.Len(); return n }, s.keeper.sessions.len)
 	s.SetPolicy(opt.Policy)
 	s.handler = s.wrap(s.mux())
 	return s

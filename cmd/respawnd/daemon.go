@@ -31,6 +31,7 @@ import (
 	"github.com/respawnd/respawnd/qr2"
 	"github.com/respawnd/respawnd/storage"
 	"github.com/respawnd/respawnd/storage/bolt"
+	"github.com/respawnd/respawnd/web"
 	"github.com/respawnd/respawnd/zanmaster"
 )
 
@@ -64,6 +65,7 @@ type daemon struct {
 	gpcmGate *netserve.Gate // likewise
 	gpsp     *gpsp.Server   // nil if the service is off
 	gpspGate *netserve.Gate // likewise
+	web      *web.Server    // nil if the service is off
 
 	services []service
 	started  time.Time
@@ -339,6 +341,10 @@ func (d *daemon) reloadNow(ctx context.Context) {
 	}
 	d.cfg.GPCM, d.cfg.GPSP = cfg.GPCM, cfg.GPSP
 	d.reloadPresence()
+	d.cfg.Web = keepWeb(d.cfg.Web, cfg.Web)
+	if d.web != nil {
+		d.web.SetPolicy(d.webPolicy())
+	}
 	d.reloadZanMaster()
 	if d.browseGate != nil {
 		d.browseGate.SetLimits(d.browseLimits())
@@ -352,5 +358,11 @@ func (d *daemon) reloadNow(ctx context.Context) {
 // keepSockets takes the new limits and keeps what only a restart can change.
 func keepSockets(old, now configs.QR2) configs.QR2 {
 	now.Listen, now.Sockets, now.Readers, now.ReadBuffer, now.Probe = old.Listen, old.Sockets, old.Readers, old.ReadBuffer, old.Probe
+	return now
+}
+
+// keepWeb is keepSockets for the pages.
+func keepWeb(old, now configs.Web) configs.Web {
+	now.Listen, now.PublicURL, now.GameAddress = old.Listen, old.PublicURL, old.GameAddress
 	return now
 }

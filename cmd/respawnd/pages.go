@@ -19,20 +19,29 @@ func (d *daemon) openWeb(ctx context.Context, l configs.Listener) (service, erro
 		return service{}, err
 	}
 	log := d.log.With().Str("service", "web").Logger()
-	s := web.New(web.Options{
+	d.web = web.New(web.Options{
 		Registry: d.registry, Games: d.catalogue.Catalog(), PublicURL: d.cfg.Web.PublicURL, Version: version(),
 		Domains: d.cfg.Games.Domains, Services: d.publicServices,
 		Lookup: func(ctx context.Context, host string) ([]netip.Addr, error) {
 			return net.DefaultResolver.LookupNetIP(ctx, "ip4", host)
 		},
+		GameAddress: d.cfg.Web.GameAddress, Policy: d.webPolicy(), Started: d.started,
+		Accounts:  web.Accounts{Service: d.accounts, Store: d.store, Sessions: d.hub, Banned: d.bannedFromPresence},
 		Diagnosis: web.Diagnosis{Verdicts: d.book, Banned: d.bannedWords},
 		Log:       log, Metrics: netserve.NewMetrics(d.metrics, "web", web.DropReasons()...), Registerer: d.metrics,
 	})
 	return service{
 		address: ln.Addr(),
-		serve:   func(ctx context.Context) error { return s.Serve(ctx, ln) },
+		serve:   func(ctx context.Context) error { return d.web.Serve(ctx, ln) },
 		close:   closeOnce(ln),
 	}, nil
+}
+
+func (d *daemon) webPolicy() web.Policy {
+	c := d.cfg.Web
+	return web.Policy{
+		Accounts: c.Accounts, Forms: c.Forms, Registrations: c.Registrations, Private: d.cfg.GPSP.Private, Exempt: d.trusted(),
+	}
 }
 
 // serviceWords says what a service is for, to players; "" if it is none of their
