@@ -52,6 +52,7 @@ type Config struct {
 	LAN          LAN
 	Web          Web
 	Admin        Admin
+	Webhooks     []Webhook
 	SSQ          Endpoint
 	ValveMaster  Endpoint
 	DNS          DNS
@@ -242,6 +243,15 @@ type Web struct {
 	Accounts      bool
 	Forms         int // per minute and address; 0: no bound
 	Registrations int // per minute and address; 0: no bound
+
+	MaxConns       int
+	MaxPerAddr     int            // connections
+	Rate           int            // requests per second and address; 0: no bound
+	Burst          int            // requests
+	TrustedProxies []netip.Prefix // masked
+
+	MaxStreams        int
+	MaxStreamsPerAddr int
 }
 
 // Admin is section admin.

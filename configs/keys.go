@@ -20,6 +20,7 @@ type key struct {
 	name    string
 	allowed string // the range in words, as default.yaml states it; may be empty
 	list    bool   // several values
+	nested  bool   // one value, which is YAML and may hold secrets: messages do not show it
 
 	// set parses text and stores it in the field. For a list it is called once
 	// per entry and appends. After an error the field is unchanged.
@@ -154,8 +155,17 @@ func (c *Config) keys() []key {
 		toggle("web.accounts", &c.Web.Accounts),
 		number("web.forms", &c.Web.Forms, 0, conns),
 		number("web.registrations", &c.Web.Registrations, 0, conns),
+		number("web.max_conns", &c.Web.MaxConns, 1, conns),
+		number("web.max_per_addr", &c.Web.MaxPerAddr, 1, conns),
+		number("web.rate", &c.Web.Rate, 0, conns),
+		number("web.burst", &c.Web.Burst, 1, conns),
+		several("web.trusted_proxies", &c.Web.TrustedProxies, parsePrefix),
+		number("web.max_streams", &c.Web.MaxStreams, 1, conns),
+		number("web.max_streams_per_addr", &c.Web.MaxStreamsPerAddr, 1, conns),
+
 		one("admin.listen", &c.Admin.Listen, parseListen),
 		one("admin.token_file", &c.Admin.TokenFile, parseText),
+		nested("webhooks", &c.Webhooks, parseWebhooks),
 
 		one("ssq.listen", &c.SSQ.Listen, parseListen),
 		one("valvemaster.listen", &c.ValveMaster.Listen, parseListen),
@@ -180,6 +190,12 @@ func one[T any](name string, field *T, parse func(string) (T, error)) key {
 		}
 		return err
 	}}
+}
+
+func nested[T any](name string, field *T, parse func(string) (T, error)) key {
+	k := one(name, field, parse)
+	k.nested = true
+	return k
 }
 
 func several[T any](name string, field *[]T, parse func(string) (T, error)) key {

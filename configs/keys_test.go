@@ -127,7 +127,7 @@ func change(t *testing.T, name string) string {
 		return "debug"
 	case "log.format":
 		return "json"
-	case "net.trusted", "zanmaster.allow_servers", "zanmaster.allow_launchers":
+	case "net.trusted", "web.trusted_proxies", "zanmaster.allow_servers", "zanmaster.allow_launchers":
 		return "192.0.2.0/24"
 	case "web.public_url":
 		return "https://servers.example.org"
@@ -137,6 +137,8 @@ func change(t *testing.T, name string) string {
 		return "mark"
 	case "zanmaster.advertise_as", "web.game_address":
 		return "192.0.2.9"
+	case "webhooks":
+		return "[{name: a, url: 'https://example.org/x', secret: 0123456789abcdef}]"
 	case "gpcm.keepalive":
 		return "47s"
 	case "gpcm.second_login":
@@ -313,6 +315,12 @@ func TestRangesHoldAtTheirEdges(t *testing.T) {
 		"legacylist.rate":               {"0", "1", conns, "1000001"},
 		"legacylist.burst":              {"0", "1", conns, "1000001"},
 		"lan.every":                     {"4.9s", "5s", "1h", "61m"},
+		"web.max_conns":                 {"0", "1", conns, "1000001"},
+		"web.max_per_addr":              {"0", "1", conns, "1000001"},
+		"web.rate":                      {"-1", "0", conns, "1000001"},
+		"web.burst":                     {"0", "1", conns, "1000001"},
+		"web.max_streams":               {"0", "1", conns, "1000001"},
+		"web.max_streams_per_addr":      {"0", "1", conns, "1000001"},
 	}
 	for _, k := range new(Config).keys() {
 		e, found := tests[k.name]

@@ -211,7 +211,11 @@ func (l *loader) decode() {
 			continue
 		}
 		for _, text := range values {
-			if err := k.set(text); err != nil {
+			err := k.set(text)
+			if k.nested {
+				text = ""
+			}
+			if err != nil {
 				l.mistake(k.name, text, err.Error(), l.source[k.name])
 			}
 		}

@@ -292,7 +292,9 @@ func TestSessionEndsWhenTheAccountChangesElsewhere(t *testing.T) {
 		"password": func(f *accountFixture, id storage.UserID) error {
 			return f.service.ChangePassword(f.t.Context(), id, "other")
 		},
-		"ban":      func(f *accountFixture, id storage.UserID) error { return f.service.Ban(f.t.Context(), id, time.Time{}, "", "") },
+		"ban": func(f *accountFixture, id storage.UserID) error {
+			return f.service.Ban(f.t.Context(), id, time.Time{}, "", "")
+		},
 		"deletion": func(f *accountFixture, id storage.UserID) error { return f.service.DeleteUser(f.t.Context(), id) },
 	}
 	for name, change := range tests {

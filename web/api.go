@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/respawnd/respawnd/master"
 )
 
 // headRoom is kept free in front of a list for what is known only behind it: at
@@ -84,7 +86,7 @@ func (s *Server) serveServer(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	id := r.PathValue("id")
-	origin, public, ok := parseID(id)
+	origin, public, ok := master.ParseID(id)
 	if !ok {
 		s.notFoundJSON(w)
 		return

@@ -44,7 +44,7 @@ func newEncoder(buf []byte) *encoder {
 //	team_list        with full: one object of strings per team
 func (e *encoder) appendServer(r *row, full bool) {
 	b := append(e.buf, `{"id":"`...)
-	b = appendID(b, r.Origin, r.Public)
+	b = master.AppendID(b, r.Origin, r.Public)
 	b = append(b, `","game":`...)
 	b = appendString(b, r.Game)
 	b = append(b, `,"title":`...)

@@ -326,7 +326,7 @@ func (l *lister) row(w who, known map[*master.Names]*slots) (*row, bool) {
 // appendRemoved writes what is left to say about a server that left.
 func (e *encoder) appendRemoved(w who) {
 	b := append(e.buf, `{"id":"`...)
-	b = appendID(b, w.origin, w.public)
+	b = master.AppendID(b, w.origin, w.public)
 	b = append(b, `","game":`...)
 	b = appendString(b, w.game)
 	b = append(b, `,"address":"`...)

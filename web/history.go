@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/respawnd/respawnd/internal/history"
+
+	"github.com/respawnd/respawnd/master"
 )
 
 // sample writes the numbers of players into the history until ctx ends.
@@ -43,7 +45,7 @@ func (s *Server) serveHistory(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	id := r.PathValue("id")
-	origin, public, ok := parseID(id)
+	origin, public, ok := master.ParseID(id)
 	if !ok {
 		s.notFoundJSON(w)
 		return
@@ -53,7 +55,7 @@ func (s *Server) serveHistory(w http.ResponseWriter, r *http.Request) {
 		s.notFoundJSON(w)
 		return
 	}
-	body := appendSeries(nil, string(appendID(nil, origin, public)), series)
+	body := appendSeries(nil, string(master.AppendID(nil, origin, public)), series)
 	if !s.notModified(w, r, "W/"+contentTag(body)) {
 		s.send(w, r, jsonType, &answer{body: body})
 	}

@@ -357,7 +357,7 @@ func (p *pages) listURL(to pageParams, page int) string {
 
 // serverURL returns the address of the page of a server.
 func (p *pages) serverURL(s *master.Server) string {
-	return p.base + "/servers/" + url.PathEscape(string(appendID(nil, s.Origin, s.Public)))
+	return p.base + "/servers/" + url.PathEscape(s.ID())
 }
 
 // gameURL returns the address of the page of a game.

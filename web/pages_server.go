@@ -91,7 +91,7 @@ func (s *Server) serveServerPage(w http.ResponseWriter, r *http.Request) {
 
 // findRow returns the listed server with an id.
 func (s *Server) findRow(id string) (*row, *snapshot, bool) {
-	origin, public, ok := parseID(id)
+	origin, public, ok := master.ParseID(id)
 	if !ok {
 		return nil, nil, false
 	}

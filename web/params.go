@@ -3,7 +3,6 @@ package web
 import (
 	"errors"
 	"fmt"
-	"net/netip"
 	"net/url"
 	"slices"
 	"strconv"
@@ -12,7 +11,6 @@ import (
 
 	"github.com/respawnd/respawnd/internal/clean"
 	"github.com/respawnd/respawnd/internal/games"
-	"github.com/respawnd/respawnd/master"
 )
 
 // Bounds of the parameters of a list.
@@ -158,33 +156,4 @@ func parseListParams(query string) (l listParams, err error) {
 		l.cursor = true
 	}
 	return l, nil
-}
-
-// appendID appends the id of a server: origin, address and query port. It stays
-// the same for as long as the server is found there, restarts included.
-func appendID(dst []byte, origin master.Origin, public netip.AddrPort) []byte {
-	dst = append(dst, origin.String()...)
-	dst = append(dst, '-')
-	dst = public.Addr().AppendTo(dst)
-	dst = append(dst, '-')
-	return strconv.AppendUint(dst, uint64(public.Port()), 10)
-}
-
-// parseID is the inverse of appendID.
-func parseID(id string) (origin master.Origin, public netip.AddrPort, ok bool) {
-	name, rest, _ := strings.Cut(id, "-")
-	origin, ok = master.ParseOrigin(name)
-	i := strings.LastIndexByte(rest, '-')
-	if !ok || i < 0 {
-		return 0, public, false
-	}
-	addr, err := netip.ParseAddr(rest[:i])
-	if err != nil {
-		return 0, public, false
-	}
-	port, err := strconv.ParseUint(rest[i+1:], 10, 16)
-	if err != nil {
-		return 0, public, false
-	}
-	return origin, netip.AddrPortFrom(addr, uint16(port)), true
 }

@@ -75,6 +75,7 @@ func (s *Server) routes() []route {
 		{"/api/v1/games/{name}", s.serveGame},
 		{"/api/v1/stats", s.serveStats},
 		{"/api/v1/events", s.serveEvents},
+		{"/api/v1/openapi.json", s.serveOpenAPI},
 	}
 }
 

@@ -112,11 +112,13 @@ type Server struct {
 	lister  *lister
 	feed    *feed
 	history *history.Book
-	pages   *pages
-	own     *ownAddress
-	keeper  *keeper
-	handler http.Handler
-	policy  atomic.Pointer[policy]
+	// description is the document for programs.
+	description fixed
+	pages       *pages
+	own         *ownAddress
+	keeper      *keeper
+	handler     http.Handler
+	policy      atomic.Pointer[policy]
 
 	building    chan struct{} // one token per answer that is being written
 	outbox      outbox
@@ -129,15 +131,17 @@ func New(opt Options) *Server {
 	opt = opt.withDefaults()
 	list := &lister{registry: opt.Registry, catalog: opt.Games, seed: maphash.MakeSeed()}
 	s := &Server{
-		opt:      opt,
-		started:  opt.Started,
-		lister:   list,
-		feed:     newFeed(list),
-		history:  opt.History,
-		pages:    newPages(basePath(opt.PublicURL), opt.Version),
-		keeper:   newKeeper(opt.Accounts, opt.PublicURL),
-		own:      newOwnAddress(opt.PublicURL, opt.Lookup),
-		building: make(chan struct{}, maxBuilding()),
+		opt:     opt,
+		started: opt.Started,
+		lister:  list,
+		feed:    newFeed(list),
+		history: opt.History,
+
+		description: newFixed(openAPI),
+		pages:       newPages(basePath(opt.PublicURL), opt.Version),
+		keeper:      newKeeper(opt.Accounts, opt.PublicURL),
+		own:         newOwnAddress(opt.PublicURL, opt.Lookup),
+		building:    make(chan struct{}, maxBuilding()),
 	}
 	s.metrics = newMetrics(opt.Registerer, s.feed.len, func() int { n, _ := s.history.Len(); return n }, s.keeper.sessions.len)
 	s.SetPolicy(opt.Policy)

@@ -32,6 +32,7 @@ import (
 	"github.com/respawnd/respawnd/storage"
 	"github.com/respawnd/respawnd/storage/bolt"
 	"github.com/respawnd/respawnd/web"
+	"github.com/respawnd/respawnd/webhook"
 	"github.com/respawnd/respawnd/zanmaster"
 )
 
@@ -56,6 +57,7 @@ type daemon struct {
 	browseGate *netserve.Gate // nil if the service is off
 	legacyGate *netserve.Gate // nil if the service is off
 	negotiator *natneg.Server // nil if the service is off
+	webhooks   *webhook.Dispatcher
 
 	zan   atomic.Pointer[zanmaster.Server] // nil if the service is off, or not open yet
 	zanOn bool                             // the service is on
@@ -110,6 +112,9 @@ func (d *daemon) open(ctx context.Context) error {
 		OpenAccounts: func(context.Context) (*accounts.Service, error) { return d.accounts, nil }, Sessions: d.hub,
 	}
 	d.bans.OnChange(d.enforceBans)
+	if err := d.openWebhooks(); err != nil {
+		return err
+	}
 	return d.openServices(ctx)
 }
 
@@ -235,6 +240,7 @@ func (d *daemon) run(ctx context.Context) error {
 	g.Go(func() error { return d.registry.Run(ctx, d.expired) })
 	g.Go(func() error { d.saveList(ctx); return nil })
 	g.Go(func() error { d.sweepBans(ctx); return nil })
+	g.Go(func() error { return d.webhooks.Run(ctx) })
 	d.announce() // before anything can change the configuration
 	g.Go(func() error { d.reloadOn(ctx, hup); return nil })
 	err := g.Wait()
@@ -323,7 +329,8 @@ func (d *daemon) reloadNow(ctx context.Context) {
 		_ = report(d.log, err, "not reloaded")
 		return
 	}
-	if err := errors.Join(d.catalogue.Load(ctx, cfg.Games.File), d.bans.Load(ctx)); err != nil {
+	hooks, err := webhooks(cfg)
+	if err := errors.Join(err, d.catalogue.Load(ctx, cfg.Games.File), d.bans.Load(ctx)); err != nil {
 		_ = report(d.log, err, "not reloaded")
 		return
 	}
@@ -332,6 +339,7 @@ func (d *daemon) reloadNow(ctx context.Context) {
 	d.cfg.ServerBrowse, d.cfg.LegacyList = cfg.ServerBrowse, cfg.LegacyList
 	d.cfg.NATNeg, d.cfg.ZanMaster = cfg.NATNeg, cfg.ZanMaster
 	d.saveEvery.Store(int64(cfg.Master.SaveEvery))
+	d.webhooks.SetHooks(hooks)
 	d.registry.SetLimits(d.listLimits())
 	if d.intake != nil {
 		d.intake.SetPolicy(d.qr2Policy())
@@ -341,7 +349,7 @@ func (d *daemon) reloadNow(ctx context.Context) {
 	}
 	d.cfg.GPCM, d.cfg.GPSP = cfg.GPCM, cfg.GPSP
 	d.reloadPresence()
-	d.cfg.Web = keepWeb(d.cfg.Web, cfg.Web)
+	d.cfg.Web = cfg.Web
 	if d.web != nil {
 		d.web.SetPolicy(d.webPolicy())
 	}
@@ -358,11 +366,5 @@ func (d *daemon) reloadNow(ctx context.Context) {
 // keepSockets takes the new limits and keeps what only a restart can change.
 func keepSockets(old, now configs.QR2) configs.QR2 {
 	now.Listen, now.Sockets, now.Readers, now.ReadBuffer, now.Probe = old.Listen, old.Sockets, old.Readers, old.ReadBuffer, old.Probe
-	return now
-}
-
-// keepWeb is keepSockets for the pages.
-func keepWeb(old, now configs.Web) configs.Web {
-	now.Listen, now.PublicURL, now.GameAddress = old.Listen, old.PublicURL, old.GameAddress
 	return now
 }

@@ -7,41 +7,19 @@ import (
 	"net/netip"
 	"time"
 
-	"github.com/respawnd/respawnd/configs"
-	"github.com/respawnd/respawnd/internal/netserve"
 	"github.com/respawnd/respawnd/storage"
 	"github.com/respawnd/respawnd/web"
 )
 
-func (d *daemon) openWeb(ctx context.Context, l configs.Listener) (service, error) {
-	ln, err := listen(ctx, "tcp", l.Address)
-	if err != nil {
-		return service{}, err
+// pageOptions adds what the pages need beside the list.
+func (d *daemon) pageOptions(opt *web.Options) {
+	opt.GameAddress = d.cfg.Web.GameAddress
+	opt.Lookup = func(ctx context.Context, host string) ([]netip.Addr, error) {
+		return net.DefaultResolver.LookupNetIP(ctx, "ip4", host)
 	}
-	log := d.log.With().Str("service", "web").Logger()
-	d.web = web.New(web.Options{
-		Registry: d.registry, Games: d.catalogue.Catalog(), PublicURL: d.cfg.Web.PublicURL, Version: version(),
-		Domains: d.cfg.Games.Domains, Services: d.publicServices,
-		Lookup: func(ctx context.Context, host string) ([]netip.Addr, error) {
-			return net.DefaultResolver.LookupNetIP(ctx, "ip4", host)
-		},
-		GameAddress: d.cfg.Web.GameAddress, Policy: d.webPolicy(), Started: d.started,
-		Accounts:  web.Accounts{Service: d.accounts, Store: d.store, Sessions: d.hub, Banned: d.bannedFromPresence},
-		Diagnosis: web.Diagnosis{Verdicts: d.book, Banned: d.bannedWords},
-		Log:       log, Metrics: netserve.NewMetrics(d.metrics, "web", web.DropReasons()...), Registerer: d.metrics,
-	})
-	return service{
-		address: ln.Addr(),
-		serve:   func(ctx context.Context) error { return d.web.Serve(ctx, ln) },
-		close:   closeOnce(ln),
-	}, nil
-}
-
-func (d *daemon) webPolicy() web.Policy {
-	c := d.cfg.Web
-	return web.Policy{
-		Accounts: c.Accounts, Forms: c.Forms, Registrations: c.Registrations, Private: d.cfg.GPSP.Private, Exempt: d.trusted(),
-	}
+	opt.Services = d.publicServices
+	opt.Diagnosis = web.Diagnosis{Verdicts: d.book, Banned: d.bannedWords}
+	opt.Accounts = web.Accounts{Service: d.accounts, Store: d.store, Sessions: d.hub, Banned: d.bannedFromPresence}
 }
 
 // serviceWords says what a service is for, to players; "" if it is none of their

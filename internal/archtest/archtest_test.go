@@ -64,6 +64,7 @@ var ranks = map[string]int{
 	"probe":               3,
 	"qr2":                 3,
 	"web":                 3,
+	"webhook":             3,
 	"zanmaster":           3,
 	"probe/zandronum":     3,
 
