@@ -50,6 +50,8 @@ type Config struct {
 	NATNeg       NATNeg
 	ZanMaster    ZanMaster
 	LAN          LAN
+	Probe        Probe
+	Servers      Servers
 	Web          Web
 	Admin        Admin
 	Webhooks     []Webhook
@@ -233,6 +235,32 @@ type LAN struct {
 	Discover bool
 	Every    time.Duration
 }
+
+// Probe is section probe.
+type Probe struct {
+	Every      time.Duration
+	Rate       int // servers per second
+	MaxServers int // that nobody but themselves or the search named
+	MaxGames   int // that are not in the catalogue
+}
+
+// Servers is section servers.
+type Servers struct {
+	Static []StaticServer
+}
+
+// StaticServer is a game server that is asked and listed because an operator
+// named it.
+type StaticServer struct {
+	Protocol string // one of StaticProtocols
+	Address  string // host:port; the host may be a name
+}
+
+// String returns the server as servers.static spells it.
+func (s StaticServer) String() string { return s.Protocol + " " + s.Address }
+
+// StaticProtocols returns the protocols in which a game server can be asked.
+func StaticProtocols() []string { return []string{"gs1", "gs3", "a2s", "zandronum"} }
 
 // Web is section web.
 type Web struct {

@@ -149,6 +149,12 @@ func (c *Config) keys() []key {
 		toggle("lan.discover", &c.LAN.Discover),
 		duration("lan.every", &c.LAN.Every, 5*time.Second, time.Hour),
 
+		duration("probe.every", &c.Probe.Every, 10*time.Second, time.Hour),
+		number("probe.rate", &c.Probe.Rate, 1, 10_000),
+		number("probe.max_servers", &c.Probe.MaxServers, 1, many),
+		number("probe.max_games", &c.Probe.MaxGames, 1, conns),
+		several("servers.static", &c.Servers.Static, parseStatic),
+
 		one("web.listen", &c.Web.Listen, parseListen),
 		one("web.public_url", &c.Web.PublicURL, parsePublicURL),
 		one("web.game_address", &c.Web.GameAddress, parseAdvertised),

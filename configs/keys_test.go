@@ -131,6 +131,8 @@ func change(t *testing.T, name string) string {
 		return "192.0.2.0/24"
 	case "web.public_url":
 		return "https://servers.example.org"
+	case "servers.static":
+		return "a2s 192.0.2.1:27015"
 	case "games.domains":
 		return "example.org"
 	case "zanmaster.not_enforcing":
@@ -321,6 +323,10 @@ func TestRangesHoldAtTheirEdges(t *testing.T) {
 		"web.burst":                     {"0", "1", conns, "1000001"},
 		"web.max_streams":               {"0", "1", conns, "1000001"},
 		"web.max_streams_per_addr":      {"0", "1", conns, "1000001"},
+		"probe.every":                   {"9.9s", "10s", "1h", "61m"},
+		"probe.rate":                    {"0", "1", "10000", "10001"},
+		"probe.max_servers":             {"0", "1", many, "10000001"},
+		"probe.max_games":               {"0", "1", conns, "1000001"},
 	}
 	for _, k := range new(Config).keys() {
 		e, found := tests[k.name]

@@ -156,6 +156,50 @@ func parseExtraListen(text string) (string, error) {
 	return parseListen(text)
 }
 
+// parseStatic reads a protocol and an address.
+func parseStatic(text string) (StaticServer, error) {
+	words := strings.Fields(text)
+	if len(words) != 2 {
+		return StaticServer{}, errors.New("is not a server: write a protocol and host:port, such as a2s 192.0.2.1:27015")
+	}
+	if !slices.Contains(StaticProtocols(), words[0]) {
+		return StaticServer{}, fmt.Errorf("has a protocol that is not one of %s", strings.Join(StaticProtocols(), ", "))
+	}
+	address, err := ParseServerAddress(words[1])
+	if err != nil {
+		return StaticServer{}, err
+	}
+	return StaticServer{words[0], address}, nil
+}
+
+// lowestServerPort is the lowest port of a game server: those below belong to
+// services of the system.
+const lowestServerPort = 1024
+
+// ParseServerAddress checks the host:port of a game server, an IPv4 address or a
+// name, and returns it in lower case. The error is the second half of a sentence
+// that starts with the address.
+func ParseServerAddress(text string) (string, error) {
+	host, port, err := net.SplitHostPort(text)
+	if err != nil {
+		return "", errors.New("has no address: write host:port, such as 192.0.2.1:27015")
+	}
+	if n, err := strconv.ParseUint(port, 10, 16); err != nil || n < lowestServerPort {
+		return "", fmt.Errorf("has a bad port: it is a number from %d to 65535", lowestServerPort)
+	}
+	if a, err := netip.ParseAddr(host); err == nil {
+		if a = a.Unmap(); !a.Is4() || a.IsMulticast() || a.As4()[0] == 0 || a.As4()[0] >= 240 {
+			return "", errors.New("has a bad host: it is the IPv4 address of a machine, or a name")
+		}
+		return net.JoinHostPort(a.String(), port), nil
+	}
+	name, err := parseDomain(host)
+	if err != nil || strings.Trim(name, "0123456789.") == "" {
+		return "", errors.New("has a bad host: it is the IPv4 address of a machine, or a name")
+	}
+	return net.JoinHostPort(name, port), nil
+}
+
 func parsePrefix(text string) (netip.Prefix, error) {
 	text = strings.TrimSpace(text)
 	if a, err := netip.ParseAddr(text); err == nil && a.Zone() == "" {

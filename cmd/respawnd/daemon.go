@@ -28,6 +28,7 @@ import (
 	"github.com/respawnd/respawnd/internal/verdicts"
 	"github.com/respawnd/respawnd/master"
 	"github.com/respawnd/respawnd/natneg"
+	"github.com/respawnd/respawnd/probe"
 	"github.com/respawnd/respawnd/qr2"
 	"github.com/respawnd/respawnd/storage"
 	"github.com/respawnd/respawnd/storage/bolt"
@@ -68,6 +69,10 @@ type daemon struct {
 	gpsp     *gpsp.Server   // nil if the service is off
 	gpspGate *netserve.Gate // likewise
 	web      *web.Server    // nil if the service is off
+
+	prober  *probe.Prober
+	statics *probe.Statics
+	own     func(netip.AddrPort) bool // addresses that services listen on; nil until all are open
 
 	services []service
 	started  time.Time
@@ -112,6 +117,7 @@ func (d *daemon) open(ctx context.Context) error {
 		OpenAccounts: func(context.Context) (*accounts.Service, error) { return d.accounts, nil }, Sessions: d.hub,
 	}
 	d.bans.OnChange(d.enforceBans)
+	d.makeProber()
 	if err := d.openWebhooks(); err != nil {
 		return err
 	}
@@ -348,6 +354,9 @@ func (d *daemon) reloadNow(ctx context.Context) {
 		d.negotiator.SetPolicy(d.natnegPolicy())
 	}
 	d.cfg.GPCM, d.cfg.GPSP = cfg.GPCM, cfg.GPSP
+	d.cfg.Probe, d.cfg.Servers = cfg.Probe, cfg.Servers
+	d.prober.SetLimits(d.probeLimits())
+	d.setStatics()
 	d.reloadPresence()
 	d.cfg.Web = cfg.Web
 	if d.web != nil {

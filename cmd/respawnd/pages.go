@@ -17,7 +17,7 @@ func (d *daemon) pageOptions(opt *web.Options) {
 	opt.Lookup = func(ctx context.Context, host string) ([]netip.Addr, error) {
 		return net.DefaultResolver.LookupNetIP(ctx, "ip4", host)
 	}
-	opt.Services = d.publicServices
+	opt.Services, opt.Prober = d.publicServices, d.prober
 	opt.Diagnosis = web.Diagnosis{Verdicts: d.book, Banned: d.bannedWords}
 	opt.Accounts = web.Accounts{Service: d.accounts, Store: d.store, Sessions: d.hub, Banned: d.bannedFromPresence}
 }

@@ -75,6 +75,13 @@ func (d *daemon) openServices(ctx context.Context) error {
 			d.services = append(d.services, s)
 		}
 	}
+	s, err := d.openProbe(ctx)
+	if err != nil {
+		errs = append(errs, fmt.Errorf("probe: %w", err))
+	} else {
+		d.services = append(d.services, s)
+	}
+	d.own = d.ownAddresses()
 	return errors.Join(errs...)
 }
 

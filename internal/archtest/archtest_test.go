@@ -34,6 +34,7 @@ var root = filepath.Join("..", "..")
 // package gets a line here.
 var ranks = map[string]int{
 	"configs":            0,
+	"internal/a2s":       0,
 	"internal/backup":    0,
 	"internal/clean":     0,
 	"internal/gamespy":   0,
@@ -62,11 +63,11 @@ var ranks = map[string]int{
 	"master/serverbrowse": 3,
 	"natneg":              3,
 	"probe":               3,
+	"probe/probetest":     3, // for tests
 	"qr2":                 3,
 	"web":                 3,
 	"webhook":             3,
 	"zanmaster":           3,
-	"probe/zandronum":     3,
 
 	"cmd/respawnd":      4,
 	"natneg/natnegtest": 4, // for tests

@@ -1,35 +1,35 @@
-package zandronum
+package probe
 
 import (
 	"strconv"
 	"strings"
 
+	"github.com/respawnd/respawnd/internal/query"
 	wire "github.com/respawnd/respawnd/internal/zandronum"
-	"github.com/respawnd/respawnd/master"
 )
 
-// sheet collects rules in their order.
-type sheet struct {
-	names, values []string
+// zandronumSheet collects rules, or the cells of a row, in their order.
+type zandronumSheet []query.Field
+
+func (s *zandronumSheet) add(name, value string) {
+	*s = append(*s, query.Field{Name: name, Value: value})
 }
 
-func (s *sheet) add(name, value string) {
-	s.names, s.values = append(s.names, name), append(s.values, value)
-}
+func (s *zandronumSheet) text(name, value string) { s.add(name, plain(value)) }
 
-func (s *sheet) text(name, value string) { s.add(name, plain(value)) }
+func (s *zandronumSheet) number(name string, v int) { s.add(name, strconv.Itoa(v)) }
 
-func (s *sheet) number(name string, v int) { s.add(name, strconv.Itoa(v)) }
+func (s *zandronumSheet) bool(name string, v bool) { s.add(name, digit(v)) }
 
-func (s *sheet) bool(name string, v bool) {
+// digit writes what is on or off as rules do.
+func digit(v bool) string {
 	if v {
-		s.add(name, "1")
-	} else {
-		s.add(name, "0")
+		return "1"
 	}
+	return "0"
 }
 
-func (s *sheet) list(name string, values []string) {
+func (s *zandronumSheet) list(name string, values []string) {
 	clean := make([]string, len(values))
 	for i, v := range values {
 		clean[i] = plain(v)
@@ -58,42 +58,18 @@ func plain(text string) string {
 	return b.String()
 }
 
-// Describe returns a record with what a server said about itself, in the words
-// that the Prober uses in the list: rules, players and teams, and nothing else.
-func Describe(info *wire.Info) (master.Server, error) {
-	var srv master.Server
-	err := describe(master.NewRegistry(master.Limits{}), &srv, info).Into(&srv)
-	return srv, err
-}
-
-// describe writes an answer as the report of a server. The rules of the master
-// are kept; those that web pages and tools know from other games have the same
-// names as there.
-func describe(r *master.Registry, old *master.Server, i *wire.Info) *master.Report {
-	var s sheet
-	for _, name := range []string{wire.RuleEnforces, wire.RuleRevision, wire.RuleWarning} {
-		if value, ok := old.Rules.Get(name); ok {
-			s.add(name, value)
-		}
-	}
+// describeZandronum puts an answer into rules, players and teams. What web pages
+// and tools know from other games has the same names as there.
+func describeZandronum(i *wire.Info) query.Status {
+	var s zandronumSheet
 	s.basics(i)
 	s.play(i)
 	s.files(i)
-	report := &master.Report{}
-	kept := r.Names(s.names)
-	for n, value := range s.values {
-		if _, slot := kept.ReportedName(n); slot >= 0 {
-			report.Rule([]byte(value))
-		}
-	}
-	report.SetRules(kept)
-	addPlayers(r, report, i)
-	addTeams(r, report, i)
-	return report
+	return query.Status{Rules: s, Players: zandronumPlayers(i), Teams: zandronumTeams(i)}
 }
 
 // basics are what every list shows.
-func (s *sheet) basics(i *wire.Info) {
+func (s *zandronumSheet) basics(i *wire.Info) {
 	s.text("hostname", i.Name)
 	s.text("gamever", i.Version)
 	s.text("mapname", i.Map)
@@ -125,7 +101,7 @@ func (s *sheet) basics(i *wire.Info) {
 }
 
 // play is how the game is played.
-func (s *sheet) play(i *wire.Info) {
+func (s *zandronumSheet) play(i *wire.Info) {
 	s.text("modeshort", i.ModeShortName)
 	s.number("mode", int(i.Mode))
 	s.bool("instagib", i.Instagib)
@@ -154,7 +130,7 @@ func (s *sheet) play(i *wire.Info) {
 }
 
 // files are what a player needs to join.
-func (s *sheet) files(i *wire.Info) {
+func (s *zandronumSheet) files(i *wire.Info) {
 	s.text("basegame", i.GameName)
 	s.text("iwad", i.IWAD)
 	s.list("pwads", i.PWADs)
@@ -172,45 +148,38 @@ func (s *sheet) files(i *wire.Info) {
 	}
 }
 
-func addPlayers(r *master.Registry, report *master.Report, i *wire.Info) {
+func zandronumPlayers(i *wire.Info) query.Table {
 	if len(i.Players) == 0 {
-		return
+		return query.Table{}
 	}
-	report.SetPlayers(r.Names([]string{"player_", "score_", "ping_", "team_", "time_", "bot_", "spectator_"}), len(i.Players))
+	t := query.Table{Columns: []string{"player_", "score_", "ping_", "team_", "time_", "bot_", "spectator_"}}
 	for _, p := range i.Players {
 		team := ""
 		if p.Team != wire.NoTeam {
 			team = strconv.Itoa(int(p.Team))
 		}
-		row := sheet{}
-		row.text("", p.Name)
-		row.number("", int(p.Score))
-		row.number("", int(p.Ping))
-		row.add("", team)
-		row.number("", int(p.Minutes))
-		row.bool("", p.Bot)
-		row.bool("", p.Spectator)
-		for _, value := range row.values {
-			report.Player([]byte(value))
-		}
+		t.Rows = append(t.Rows, []string{
+			plain(p.Name), strconv.Itoa(int(p.Score)), strconv.Itoa(int(p.Ping)), team, strconv.Itoa(int(p.Minutes)),
+			digit(p.Bot), digit(p.Spectator),
+		})
 	}
+	return t
 }
 
-func addTeams(r *master.Registry, report *master.Report, i *wire.Info) {
+func zandronumTeams(i *wire.Info) query.Table {
 	if len(i.TeamNames) == 0 {
-		return
+		return query.Table{}
 	}
-	report.SetTeams(r.Names([]string{"team_t", "score_t", "color_t"}), len(i.TeamNames))
+	t := query.Table{Columns: []string{"team_t", "score_t", "color_t"}}
 	for n, name := range i.TeamNames {
-		row := [3]string{plain(name)}
+		row := []string{plain(name), "", ""}
 		if n < len(i.TeamScores) {
 			row[1] = strconv.Itoa(int(i.TeamScores[n]))
 		}
 		if n < len(i.TeamColors) {
 			row[2] = "#" + strconv.FormatUint(uint64(i.TeamColors[n]&0xFFFFFF)|1<<24, 16)[1:]
 		}
-		for _, value := range row {
-			report.Team([]byte(value))
-		}
+		t.Rows = append(t.Rows, row)
 	}
+	return t
 }

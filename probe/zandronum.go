@@ -1,52 +1,58 @@
-package zandronum
+package probe
 
 import (
-	"context"
+	"crypto/rand"
+	"encoding/binary"
 	"errors"
-	"fmt"
-	"net"
 	"time"
 
+	"github.com/respawnd/respawnd/internal/query"
 	wire "github.com/respawnd/respawnd/internal/zandronum"
 )
 
-// Errors of a server that answers and does not tell.
-var (
-	ErrTooSoon = errors.New("the server was asked too soon after another query from here")
-	ErrBanned  = errors.New("the server says that this address is banned")
-)
+// ZandronumLeast is the least time between two queries to a server of Zandronum.
+const ZandronumLeast = time.Minute
 
-// Ask asks one server, HOST:PORT, and waits for its answer until ctx ends. It is
-// for tools; it keeps to no schedule.
-func Ask(ctx context.Context, address string) (*wire.Info, error) {
-	var d net.Dialer
-	conn, err := d.DialContext(ctx, "udp4", address)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = conn.Close() }()
-	stop := context.AfterFunc(ctx, func() { _ = conn.SetReadDeadline(time.Unix(1, 0)) })
-	defer stop()
-	q := query(newTime())
-	if _, err := conn.Write(wire.Encode(nil, wire.AppendQuery(nil, q))); err != nil {
-		return nil, err
-	}
-	a := answer{time: q.Time}
-	buf := make([]byte, 1<<16)
-	for {
-		n, err := conn.Read(buf)
-		if ctx.Err() != nil {
-			return nil, fmt.Errorf("ask %s: %w", address, ctx.Err())
-		}
-		if err != nil {
-			return nil, err
-		}
-		info, err := a.take(wire.Decode(nil, buf[:n], wire.MaxInfo+16))
-		if info != nil || errors.Is(err, ErrTooSoon) || errors.Is(err, ErrBanned) {
-			return info, err
-		}
-	}
+// zandronumTalk asks a server of Zandronum for everything at once.
+type zandronumTalk struct {
+	answer answer
+	info   *wire.Info
 }
+
+func newZandronumTalk() *zandronumTalk {
+	var b [4]byte
+	_, _ = rand.Read(b[:]) // never returns an error
+	return &zandronumTalk{answer: answer{time: binary.LittleEndian.Uint32(b[:])}}
+}
+
+// question asks for everything. A server that knows no segments ignores that
+// they are wanted.
+func (t *zandronumTalk) question() []byte {
+	q := wire.Query{Flags: wire.AllFlags, Time: t.answer.time, Flags2: wire.AllFlags2, Segmented: true}
+	return wire.Encode(nil, wire.AppendQuery(nil, q))
+}
+
+func (t *zandronumTalk) stage() int { return 0 }
+
+func (t *zandronumTalk) take(packet []byte) (query.Step, error) {
+	info, err := t.answer.take(wire.Decode(nil, packet, wire.MaxInfo+16))
+	switch {
+	case denies(err):
+		return query.Done, err
+	case err != nil || info == nil:
+		return query.Wait, err
+	}
+	t.info = info
+	return query.Done, nil
+}
+
+func (t *zandronumTalk) silence() query.Step { return query.Wait }
+
+func (t *zandronumTalk) status() query.Status { return describeZandronum(t.info) }
+
+func (t *zandronumTalk) partial() bool { return false }
+
+func (t *zandronumTalk) held() bool { return false }
 
 // errForged means that a message answers another query than ours.
 var errForged = errors.New("answer to another query")
