@@ -86,7 +86,7 @@ func (k *keeper) setCookie(w http.ResponseWriter, name, value string) {
 	if value == "" {
 		age = -1
 	}
-	http.SetCookie(w, &http.Cookie{
+	http.SetCookie(w, &http.Cookie{ //nolint:gosec // without HTTPS a Secure cookie would not come back
 		Name: k.cookieName(name), Value: value, Path: "/", MaxAge: age,
 		Secure: k.secure, HttpOnly: true, SameSite: http.SameSiteStrictMode,
 	})

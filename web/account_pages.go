@@ -225,7 +225,7 @@ func number31(text string, none int) (int, bool) {
 		return none, true
 	}
 	n, err := strconv.ParseUint(text, 10, 31)
-	return int(n), err == nil //nolint:gosec // 31 bits fit
+	return int(n), err == nil
 }
 
 // serveAccount answers /account.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"crypto/sha256"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -236,7 +237,7 @@ func TestAccountFromFirstToLast(t *testing.T) {
 	if _, err := f.store.GetUser(t.Context(), user); err == nil {
 		t.Error("the account is still there")
 	}
-	if n := len(f.hub.users); n != 1 || f.hub.reasons[len(f.hub.reasons)-1] != presence.ErrDeleted {
+	if n := len(f.hub.users); n != 1 || !errors.Is(f.hub.reasons[len(f.hub.reasons)-1], presence.ErrDeleted) {
 		t.Errorf("sessions ended: %+v, want those of the deleted account", f.hub)
 	}
 	wantDone(t, "the account after the deletion", b.get("/account"), "/account/login")
@@ -279,7 +280,7 @@ func TestPasswordChangeEndsEverythingElse(t *testing.T) {
 		t.Errorf("the browser that changed it: got %d, want its account", w.Code)
 	}
 	wantDone(t, "the other browser", other.get("/account"), "/account/login")
-	if len(f.hub.users) != 1 || f.hub.users[0] != p.User || f.hub.reasons[0] != presence.ErrDisplaced {
+	if len(f.hub.users) != 1 || f.hub.users[0] != p.User || !errors.Is(f.hub.reasons[0], presence.ErrDisplaced) {
 		t.Errorf("sessions of games ended: %+v, want those of the account", f.hub)
 	}
 	if _, err := f.service.CheckTicket(ticket); err == nil {

@@ -490,50 +490,55 @@ func TestPagesAreFitForEverybody(t *testing.T) {
 		pages[target] = f.get(target).Body.String()
 	}
 	for target, page := range pages {
-		doc := parse(t, page)
-		for a, want := range map[atom.Atom]int{atom.H1: 1, atom.Main: 1, atom.Header: 1, atom.Footer: 1} {
-			if got := len(all(doc, a)); got != want {
-				t.Errorf("%s: %d elements %s, want %d", target, got, a, want)
+		t.Run(target, func(t *testing.T) { checkFit(t, parse(t, page)) })
+	}
+}
+
+func checkFit(t *testing.T, doc *nethtml.Node) {
+	t.Helper()
+	for a, want := range map[atom.Atom]int{atom.H1: 1, atom.Main: 1, atom.Header: 1, atom.Footer: 1} {
+		if got := len(all(doc, a)); got != want {
+			t.Errorf("%d elements %s, want %d", got, a, want)
+		}
+	}
+	if titles := all(all(doc, atom.Head)[0], atom.Title); len(titles) != 1 || text(titles[0]) == "" {
+		t.Errorf("%d titles, want one with text", len(titles))
+	}
+	ids, labels := map[string]bool{}, map[string]bool{}
+	for n := range doc.Descendants() {
+		id := attribute(n, "id")
+		if id != "" && ids[id] {
+			t.Errorf("two elements have the id %s", id)
+		}
+		ids[id] = true
+		if n.DataAtom == atom.Label {
+			labels[attribute(n, "for")] = true
+		}
+	}
+	for _, n := range append(all(doc, atom.Input), all(doc, atom.Select)...) {
+		if attribute(n, "type") != "hidden" && !labels[attribute(n, "id")] {
+			t.Errorf("field %s has no label", attribute(n, "name"))
+		}
+	}
+	for _, n := range all(doc, atom.Table) {
+		if len(all(n, atom.Caption)) != 1 {
+			t.Error("a table has no caption")
+		}
+	}
+	for _, n := range all(doc, atom.A) {
+		if text(n) == "" || attribute(n, "href") == "" {
+			t.Error("a link leads nowhere or has no text")
+		}
+	}
+	for n := range doc.Descendants() {
+		for _, name := range []string{"aria-labelledby", "aria-describedby"} {
+			if to := attribute(n, name); to != "" && !ids[to] {
+				t.Errorf("%s of %s names %s, which is not there", name, n.Data, to)
 			}
 		}
-		if titles := all(all(doc, atom.Head)[0], atom.Title); len(titles) != 1 || text(titles[0]) == "" {
-			t.Errorf("%s: %d titles, want one with text", target, len(titles))
-		}
-		ids, labels := map[string]bool{}, map[string]bool{}
-		for n := range doc.Descendants() {
-			id := attribute(n, "id")
-			if id != "" && ids[id] {
-				t.Errorf("%s: two elements have the id %s", target, id)
-			}
-			ids[id] = true
-			if n.DataAtom == atom.Label {
-				labels[attribute(n, "for")] = true
-			}
-		}
-		for n := range doc.Descendants() {
-			switch n.DataAtom {
-			case atom.Input, atom.Select:
-				if attribute(n, "type") != "hidden" && !labels[attribute(n, "id")] {
-					t.Errorf("%s: field %s has no label", target, attribute(n, "name"))
-				}
-			case atom.Table:
-				if len(all(n, atom.Caption)) != 1 {
-					t.Errorf("%s: a table has no caption", target)
-				}
-			case atom.A:
-				if text(n) == "" || attribute(n, "href") == "" {
-					t.Errorf("%s: a link leads nowhere or has no text", target)
-				}
-			}
-			for _, name := range []string{"aria-labelledby", "aria-describedby"} {
-				if to := attribute(n, name); to != "" && !ids[to] {
-					t.Errorf("%s: %s of %s names %s, which is not there", target, name, n.Data, to)
-				}
-			}
-			for _, a := range n.Attr {
-				if a.Key == "style" || strings.HasPrefix(a.Key, "on") || a.Key == "tabindex" && a.Val != "0" && a.Val != "-1" {
-					t.Errorf("%s: %s has %s=%q", target, n.Data, a.Key, a.Val)
-				}
+		for _, a := range n.Attr {
+			if a.Key == "style" || strings.HasPrefix(a.Key, "on") || a.Key == "tabindex" && a.Val != "0" && a.Val != "-1" {
+				t.Errorf("%s has %s=%q", n.Data, a.Key, a.Val)
 			}
 		}
 	}
