@@ -4,7 +4,7 @@ GO   ?= go
 LINT  = $(GO) tool -modfile=tools/go.mod golangci-lint
 FUZZ ?= 20s
 
-.PHONY: build test race lint fmt fuzz bench check clean
+.PHONY: build test race lint fmt fuzz bench packages check clean
 
 build: ## build ./respawnd
 	CGO_ENABLED=0 $(GO) build -trimpath -o respawnd ./cmd/respawnd
@@ -27,8 +27,11 @@ fuzz: ## every fuzz target for FUZZ
 bench: ## the benchmarks
 	$(GO) test -run '^$$' -bench . -benchmem ./...
 
+packages: ## archives and Debian packages in dist/
+	packaging/build
+
 check: ## all of what the CI runs
 	bash .ci/run
 
 clean:
-	rm -f respawnd respawnd.exe
+	rm -rf respawnd respawnd.exe dist

@@ -55,8 +55,8 @@ type Config struct {
 	Web          Web
 	Admin        Admin
 	Webhooks     []Webhook
-	SSQ          Endpoint
-	ValveMaster  Endpoint
+	SSQ          SSQ
+	ValveMaster  ValveMaster
 	DNS          DNS
 	GStats       Endpoint
 	CDKey        Endpoint
@@ -209,6 +209,20 @@ type ZanMaster struct {
 	QueryEvery        time.Duration
 }
 
+// ValveMaster is section valvemaster.
+type ValveMaster struct {
+	Listen            string
+	Sockets           int
+	Readers           int // goroutines per socket
+	ReadBuffer        int // bytes, per socket
+	ServersPerAddress int // 0: no bound
+	Timeout           time.Duration
+	UnprovedRate      int // answers per second and address
+	UnprovedBurst     int // answers
+	PagesPerAddress   int // per 10 s; 0: no bound
+	PagesPerNet       int // per /24 and 10 s; 0: no bound
+}
+
 // ZandronumBanFiles returns the folder of the ban files of Zandronum's master:
 // zanmaster.ban_files, or the data folder if that is empty.
 func (c *Config) ZandronumBanFiles() string {
@@ -284,14 +298,31 @@ type Web struct {
 
 // Admin is section admin.
 type Admin struct {
-	Listen    string
-	TokenFile string // as configured, may be empty: use Config.AdminTokenFile
+	Listen       string
+	TokenFile    string   // as configured, may be empty: use Config.AdminTokenFile
+	Names        []string // lower case, without a final dot
+	AuditEntries int
+	LogLines     int
+}
+
+// SSQ is section ssq.
+type SSQ struct {
+	Listen       string
+	Password     string // for private columns; empty: nobody sees them
+	BytesPerAddr int    // bytes per second
+	BytesPerNet  int    // bytes per second, per /24
 }
 
 // DNS is section dns.
 type DNS struct {
-	Enabled bool
-	Listen  string
+	Enabled     bool
+	Listen      string
+	Address     netip.Addr // zero: the one that the client asked
+	Upstreams   []netip.AddrPort
+	Allow       []netip.Prefix
+	Rate        int // questions per second and address
+	Burst       int // questions
+	MaxForwards int // questions to upstreams under way
 }
 
 // Catalogue is section games.

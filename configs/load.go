@@ -84,6 +84,9 @@ func newLoader() (*loader, error) {
 }
 
 func (l *loader) mistake(name, value, problem, source string) {
+	if l.known[name].secret {
+		value = ""
+	}
 	l.fail(&KeyError{Key: name, Value: value, Problem: problem, Source: source})
 }
 
@@ -211,11 +214,7 @@ func (l *loader) decode() {
 			continue
 		}
 		for _, text := range values {
-			err := k.set(text)
-			if k.nested {
-				text = ""
-			}
-			if err != nil {
+			if err := k.set(text); err != nil {
 				l.mistake(k.name, text, err.Error(), l.source[k.name])
 			}
 		}

@@ -22,6 +22,26 @@ func parseText(text string) (string, error) {
 	return text, nil
 }
 
+// Lengths of passwords in the configuration, in characters.
+const (
+	minPassword = 8
+	maxPassword = 128
+)
+
+// parsePassword takes what can be sent in one word of a line. Its errors do not
+// repeat the text.
+func parsePassword(text string) (string, error) {
+	switch {
+	case text == "":
+		return "", nil
+	case strings.ContainsFunc(text, func(r rune) bool { return r <= ' ' || r > '~' || r == '"' || r == '\'' || r == '\\' }):
+		return "", errors.New("holds a blank, a quote, a backslash or a character that is not ASCII")
+	case len(text) < minPassword || len(text) > maxPassword:
+		return "", fmt.Errorf("is not %d to %d characters long", minPassword, maxPassword)
+	}
+	return text, nil
+}
+
 func parseDir(text string) (string, error) {
 	if strings.TrimSpace(text) == "" {
 		return "", errors.New("must not be empty")
@@ -249,8 +269,26 @@ func isLabel(s string) bool {
 		strings.Trim(s, letters) == ""
 }
 
-// parseAdvertised reads the IPv4 address that stands for private ones; an empty
-// text switches that off.
+// parseUpstream reads the address of a DNS server; the port may be missing.
+func parseUpstream(text string) (netip.AddrPort, error) {
+	const usual = 53
+	text = strings.TrimSpace(text)
+	a, err := netip.ParseAddrPort(text)
+	if err != nil {
+		var ip netip.Addr
+		if ip, err = netip.ParseAddr(text); err == nil {
+			a = netip.AddrPortFrom(ip, usual)
+		}
+	}
+	a = netip.AddrPortFrom(a.Addr().Unmap(), a.Port())
+	if err != nil || a.Port() == 0 || a.Addr().IsUnspecified() || a.Addr().IsMulticast() {
+		return netip.AddrPort{}, errors.New("is not the address of a DNS server: write 192.168.1.1 or 192.168.1.1:53")
+	}
+	return a, nil
+}
+
+// parseAdvertised reads the IPv4 address that clients are given in place of another one;
+// an empty text switches that off.
 func parseAdvertised(text string) (netip.Addr, error) {
 	if strings.TrimSpace(text) == "" {
 		return netip.Addr{}, nil

@@ -61,7 +61,7 @@ func TestUnitStartsTheDaemonWithTheRightsItNeeds(t *testing.T) {
 	}
 	lines := strings.Split(string(data), "\n")
 	for _, want := range []string{
-		"Type=simple", "DynamicUser=yes", "StateDirectory=respawnd", "Restart=on-failure", "NoNewPrivileges=yes",
+		"Type=notify", "DynamicUser=yes", "StateDirectory=respawnd", "Restart=on-failure", "NoNewPrivileges=yes",
 		"ExecStart=/usr/bin/respawnd serve --config /etc/respawnd/respawnd.yaml --data-dir %S/respawnd",
 		"ExecReload=/bin/kill -HUP $MAINPID", "AmbientCapabilities=CAP_NET_BIND_SERVICE",
 		"ProtectSystem=strict", "ProtectHome=yes", "PrivateTmp=yes",

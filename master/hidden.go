@@ -56,7 +56,7 @@ func (r *Registry) reenter(e *entry) {
 func (r *Registry) Hidden() []Heard {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
-	return r.appendHeard(&r.hidden, nil)
+	return r.allHeard(&r.hidden, nil)
 }
 
 // Listed returns the record under a key as Get does, but not of a hidden server.

@@ -437,7 +437,7 @@ func (r *Registry) FindHeard(public netip.AddrPort) (Heard, bool) {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
 	e, ok := r.byPublicLocked(public)
-	if !ok {
+	if !ok || e.game == &r.hidden {
 		return Heard{}, false
 	}
 	return r.heard(e), true
@@ -454,13 +454,13 @@ func (r *Registry) All() []Heard {
 	defer r.mu.RUnlock()
 	out := make([]Heard, 0, len(r.bySource)-len(r.hidden.entries))
 	for _, g := range r.games {
-		out = r.appendHeard(g, out)
+		out = r.allHeard(g, out)
 	}
 	return out
 }
 
-// appendHeard appends the servers of an index. r.mu is held.
-func (r *Registry) appendHeard(g *gameIndex, out []Heard) []Heard {
+// allHeard appends the servers of an index. r.mu is held.
+func (r *Registry) allHeard(g *gameIndex, out []Heard) []Heard {
 	for _, e := range g.entries {
 		out = append(out, r.heard(e))
 	}

@@ -54,8 +54,8 @@
 // list, removed with its id, game and address. What happens to one server within
 // feedPause is one event. The id of an event is the run of the daemon and the
 // serial of the change; a client that gives it back as Last-Event-ID goes on
-// behind it. Where the change log does not reach back, or the id is of another run,
-// the first event is reset: the list has to be read anew. The events of all streams
+// behind it. Where more than maxCatchUp changes lie between, or the id is of another
+// run, the first event is reset: the list has to be read anew. The events of all streams
 // are written once. There is a bound of streams in all and for each address, and a
 // client that takes nothing for streamWrite is cut.
 //

@@ -3,7 +3,6 @@ package webhook
 import (
 	"context"
 	"errors"
-	"fmt"
 	"net"
 	"net/netip"
 	"slices"
@@ -26,13 +25,13 @@ func dialer(allow []netip.Prefix) *net.Dialer {
 		ControlContext: func(_ context.Context, _, address string, _ syscall.RawConn) error {
 			ap, err := netip.ParseAddrPort(address)
 			if err != nil {
-				return fmt.Errorf("%s: %w", address, ErrPrivate)
+				return ErrPrivate
 			}
 			a := ap.Addr().WithZone("").Unmap()
 			if isPublic(a) || slices.ContainsFunc(allow, func(p netip.Prefix) bool { return p.Contains(a) }) {
 				return nil
 			}
-			return fmt.Errorf("%s: %w", a, ErrPrivate)
+			return ErrPrivate // the dialer says the address
 		},
 	}
 }

@@ -2,6 +2,7 @@ package webhook
 
 import (
 	"context"
+	"net/http"
 	"slices"
 	"sync"
 	"time"
@@ -36,8 +37,9 @@ type Options struct {
 type Dispatcher struct {
 	opt     Options
 	metrics *metrics
-	bans    chan struct{} // has one token if the bans may have changed
-	changed chan struct{} // has one token if the hooks did
+	bans    chan struct{}     // has one token if the bans may have changed
+	changed chan struct{}     // has one token if the hooks did
+	through http.RoundTripper // in place of the network; nil: the network
 
 	mu      sync.Mutex // guards the fields below
 	hooks   []Hook
@@ -89,7 +91,7 @@ func (d *Dispatcher) queued() (n int) {
 }
 
 // collect is how long changes of the list are collected before they are looked at.
-const collect = time.Second
+const collect = 500 * time.Millisecond
 
 // Run watches and tells until ctx ends. What waits then is lost, counted and
 // logged. While there are no hooks nothing is watched.
@@ -164,8 +166,12 @@ func (d *Dispatcher) employ(ctx context.Context, running *sync.WaitGroup, seen *
 // hire returns the worker for a hook, which keeps a copy of it.
 func (d *Dispatcher) hire(h *Hook) *worker {
 	own := *h
+	to := newSender(&own, d.opt.Version)
+	if d.through != nil {
+		to.client.Transport = d.through
+	}
 	return &worker{
-		sender: newSender(&own, d.opt.Version), metrics: d.metrics,
+		sender: to, metrics: d.metrics,
 		log:    d.opt.Log.With().Str("hook", own.Name).Logger(),
 		events: make(chan Event, queueLen), high: make(map[who]bool),
 	}

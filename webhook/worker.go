@@ -3,7 +3,6 @@ package webhook
 import (
 	"context"
 	"errors"
-	"math/rand/v2"
 	"time"
 
 	"github.com/rs/zerolog"
@@ -16,7 +15,7 @@ const (
 	// maxEvents is how many events one request tells.
 	maxEvents = 20
 	// gather is how long events are collected for one request.
-	gather = 2 * time.Second
+	gather = time.Second
 
 	// maxAttempts is how often a request is made. Before the next attempt there is
 	// a pause of firstWait, which grows by waitFactor each time, up to maxWait; or
@@ -125,7 +124,7 @@ func (w *worker) deliver(ctx context.Context, r request, events int) (over bool)
 		if e, ok := errors.AsType[*StatusError](err); ok {
 			asked = e.After
 		}
-		pause(ctx, max(asked, wait+rand.N(wait/4)))
+		pause(ctx, max(asked, wait))
 		wait = min(wait*waitFactor, maxWait)
 	}
 }

@@ -19,10 +19,12 @@ import (
 
 	"github.com/respawnd/respawnd/admin"
 	"github.com/respawnd/respawnd/configs"
+	"github.com/respawnd/respawnd/dnsserver"
 	"github.com/respawnd/respawnd/gpcm"
 	"github.com/respawnd/respawnd/gpsp"
 	"github.com/respawnd/respawnd/internal/accounts"
 	"github.com/respawnd/respawnd/internal/bans"
+	"github.com/respawnd/respawnd/internal/logtail"
 	"github.com/respawnd/respawnd/internal/netserve"
 	"github.com/respawnd/respawnd/internal/presence"
 	"github.com/respawnd/respawnd/internal/verdicts"
@@ -30,6 +32,7 @@ import (
 	"github.com/respawnd/respawnd/natneg"
 	"github.com/respawnd/respawnd/probe"
 	"github.com/respawnd/respawnd/qr2"
+	"github.com/respawnd/respawnd/ssq"
 	"github.com/respawnd/respawnd/storage"
 	"github.com/respawnd/respawnd/storage/bolt"
 	"github.com/respawnd/respawnd/web"
@@ -41,7 +44,9 @@ import (
 type daemon struct {
 	cfg    *configs.Config
 	log    zerolog.Logger
+	tail   *logtail.Ring // its last lines
 	reload func() (*configs.Config, []string, error)
+	notify notifier
 
 	store     *bolt.Store
 	bans      *bans.Table
@@ -58,10 +63,13 @@ type daemon struct {
 	browseGate *netserve.Gate // nil if the service is off
 	legacyGate *netserve.Gate // nil if the service is off
 	negotiator *natneg.Server // nil if the service is off
+	ssq        *ssq.Server    // nil if the service is off
 	webhooks   *webhook.Dispatcher
 
 	zan   atomic.Pointer[zanmaster.Server] // nil if the service is off, or not open yet
 	zanOn bool                             // the service is on
+
+	dns *dnsserver.Server // nil if the service is off
 
 	hub      *presence.Local
 	gpcm     *gpcm.Server   // nil if the service is off
@@ -94,7 +102,10 @@ const banSweepEvery = time.Hour
 func (d *daemon) open(ctx context.Context) error {
 	d.started = time.Now()
 	d.zanOn = d.cfg.ZanMaster.Listen != ""
-	var err error
+	err := checkDNS(d.cfg)
+	if err != nil {
+		return err
+	}
 	if d.store, err = openStore(ctx, d.cfg, storeWait, d.log); err != nil {
 		return err
 	}
@@ -117,10 +128,10 @@ func (d *daemon) open(ctx context.Context) error {
 		OpenAccounts: func(context.Context) (*accounts.Service, error) { return d.accounts, nil }, Sessions: d.hub,
 	}
 	d.bans.OnChange(d.enforceBans)
-	d.makeProber()
 	if err := d.openWebhooks(); err != nil {
 		return err
 	}
+	d.makeProber()
 	return d.openServices(ctx)
 }
 
@@ -265,6 +276,15 @@ func (d *daemon) announce() {
 	}
 	d.serving.Store(true)
 	d.log.Info().Str("version", version()).Str("data_dir", d.cfg.DataDir).Int("games", d.catalogue.Catalog().Len()).Msg("ready")
+	d.tell(notifyReady, "serving")
+}
+
+// tell tells the service manager; one that cannot be told is the operator's
+// business, not a reason to stop.
+func (d *daemon) tell(state, status string) {
+	if err := d.notify.tell(state, status); err != nil {
+		d.log.Warn().Err(err).Msg("the service manager was not told")
+	}
 }
 
 var errNotServing = errors.New("not serving")
@@ -315,14 +335,18 @@ func (d *daemon) sweepBans(ctx context.Context) {
 	}
 }
 
-// reloadOn reads games, bans and limits again on each signal.
+// reloadOn reads games, bans and limits again on each signal, and tells the
+// service manager of it and of the end.
 func (d *daemon) reloadOn(ctx context.Context, hup <-chan os.Signal) {
 	for {
 		select {
 		case <-ctx.Done():
+			d.tell(notifyStopping, "stopping")
 			return
 		case <-hup:
+			d.tell(notifyReloading, "reloading")
 			d.reloadNow(ctx)
+			d.tell(notifyReady, "serving")
 		}
 	}
 }
@@ -343,7 +367,7 @@ func (d *daemon) reloadNow(ctx context.Context) {
 	d.cfg.QR2, d.cfg.Net = keepSockets(d.cfg.QR2, cfg.QR2), cfg.Net
 	d.cfg.Master = cfg.Master
 	d.cfg.ServerBrowse, d.cfg.LegacyList = cfg.ServerBrowse, cfg.LegacyList
-	d.cfg.NATNeg, d.cfg.ZanMaster = cfg.NATNeg, cfg.ZanMaster
+	d.cfg.NATNeg, d.cfg.ZanMaster, d.cfg.SSQ, d.cfg.DNS = cfg.NATNeg, cfg.ZanMaster, cfg.SSQ, cfg.DNS
 	d.saveEvery.Store(int64(cfg.Master.SaveEvery))
 	d.webhooks.SetHooks(hooks)
 	d.registry.SetLimits(d.listLimits())
@@ -353,7 +377,14 @@ func (d *daemon) reloadNow(ctx context.Context) {
 	if d.negotiator != nil {
 		d.negotiator.SetPolicy(d.natnegPolicy())
 	}
+	if d.ssq != nil {
+		d.ssq.SetPolicy(d.ssqPolicy())
+	}
+	if d.dns != nil {
+		d.dns.SetPolicy(d.dnsPolicy())
+	}
 	d.cfg.GPCM, d.cfg.GPSP = cfg.GPCM, cfg.GPSP
+	d.store.LimitAudit(cfg.Admin.AuditEntries)
 	d.cfg.Probe, d.cfg.Servers = cfg.Probe, cfg.Servers
 	d.prober.SetLimits(d.probeLimits())
 	d.setStatics()

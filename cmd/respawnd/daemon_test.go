@@ -169,7 +169,7 @@ func TestServiceWithoutAddressIsOff(t *testing.T) {
 
 func TestServicesThatAreNotBuiltAreNamedInOneLine(t *testing.T) {
 	t.Parallel()
-	d := start(t, t.TempDir(), variable("valvemaster.listen", "127.0.0.1:0"), variable("dns.enabled", "false"))
+	d := start(t, t.TempDir(), variable("valvemaster.listen", "127.0.0.1:0"))
 	lines, _ := d.log.since(0)
 	var found []any
 	for _, e := range lines {

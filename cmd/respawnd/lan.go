@@ -29,7 +29,7 @@ func (d *daemon) openLAN(ctx context.Context) (service, error) {
 	}
 	finder := lan.New(lan.Options{
 		Registry: d.registry, Games: d.catalogue.Catalog(), Verdicts: d.book, Every: d.cfg.LAN.Every,
-		Banned: d.banned, Own: d.ownAddresses(),
+		Banned: d.banned, Own: d.isOwn,
 		Log: log, Metrics: netserve.NewMetrics(d.metrics, "lan", lan.DropReasons()...), Registerer: d.metrics,
 	})
 	return service{

@@ -22,6 +22,10 @@ const (
 )
 
 func main() {
+	// Shown on Windows to who double-clicks the program itself, until a key is
+	// pressed.
+	cobra.MousetrapHelpText = "respawnd is started from a terminal.\n\nFor a LAN party, double-click lan-party.cmd beside it.\n"
+	cobra.MousetrapDisplayDuration = 0
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	code := run(ctx, os.Args[1:], os.Environ(), os.Stdin, os.Stdout, os.Stderr)
 	stop()
@@ -101,7 +105,7 @@ func (p *program) rootCommand() *cobra.Command {
 		p.serveCommand(), p.checkCommand(), p.configCommand(), p.versionCommand(),
 		p.gameCommand(), p.banCommand(), p.accountCommand(), p.serverCommand(), p.doctorCommand(),
 		p.hostsCommand(), p.backupCommand(), p.restoreCommand(), p.selftestCommand(),
-		p.queryCommand(), p.webhookCommand(),
+		p.queryCommand(), p.auditCommand(), p.webhookCommand(),
 	)
 	return root
 }

@@ -36,7 +36,7 @@ func (p *program) operate(ctx context.Context, f func(context.Context, admin.Ope
 	if err != nil {
 		return err
 	}
-	return errors.Join(f(ctx, op), closeStore())
+	return errors.Join(f(admin.WithActor(ctx, actor()), op), closeStore())
 }
 
 // connect opens the store, or a way to the daemon that holds it.

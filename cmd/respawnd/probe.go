@@ -21,7 +21,7 @@ func (d *daemon) makeProber() {
 	log := d.log.With().Str("service", "probe").Logger()
 	opt := probe.Options{
 		Registry: d.registry, Games: d.catalogue.Catalog(), Verdicts: d.book, Limits: d.probeLimits(),
-		Own: func(a netip.AddrPort) bool { return d.own != nil && d.own(a) }, Banned: d.banned,
+		Own: d.isOwn, Banned: d.banned,
 		Log: log, Metrics: netserve.NewMetrics(d.metrics, "probe", probe.DropReasons()...), Registerer: d.metrics,
 	}
 	if d.geo != nil {
@@ -129,6 +129,10 @@ func (d *daemon) ownAddresses() func(netip.AddrPort) bool {
 		})
 	}
 }
+
+// isOwn reports whether a service of this daemon listens on an address. Before
+// all sockets are open it does not know, and nobody asks.
+func (d *daemon) isOwn(a netip.AddrPort) bool { return d.own != nil && d.own(a) }
 
 // machineAddrs returns the addresses of this machine.
 func machineAddrs() (out []netip.Addr) {

@@ -40,8 +40,10 @@ var built = []struct {
 	{"gpsp", (*daemon).openGPSP},
 	{"natneg", (*daemon).openNATNeg},
 	{"zanmaster", (*daemon).openZanMaster},
+	{"ssq", (*daemon).openSSQ},
 	{"web", (*daemon).openWeb},
 	{"admin", (*daemon).openAdmin},
+	{"dns", (*daemon).openDNS},
 }
 
 // openServices opens every socket, or none: all failures are told at once, each
@@ -122,6 +124,7 @@ func (d *daemon) openQR2(ctx context.Context, l configs.Listener) (service, erro
 	metrics := netserve.NewMetrics(d.metrics, "qr2", qr2.DropReasons()...)
 	opt := qr2.Options{
 		Registry: d.registry, Games: d.catalogue.Catalog(), Verdicts: d.book, Banned: d.banned,
+		Own:        d.isOwn,
 		Policy:     d.qr2Policy(),
 		Packets:    netserve.PacketOptions{Readers: c.Readers, Log: log, Metrics: metrics},
 		Log:        log,
@@ -214,7 +217,8 @@ func (d *daemon) openAdmin(ctx context.Context, l configs.Listener) (service, er
 		return service{}, err
 	}
 	s := admin.New(admin.Options{
-		Operator: d.operator, Token: d.token, Ready: d.readiness, Status: d.status, Gatherer: d.metrics,
+		Operator: d.operator, Token: d.token, Names: d.cfg.Admin.Names, Version: version(),
+		Ready: d.readiness, Status: d.status, Tail: d.tail, Gatherer: d.metrics, Registerer: d.metrics,
 		Log: d.log.With().Str("service", "admin").Logger(),
 	})
 	return service{
@@ -225,19 +229,10 @@ func (d *daemon) openAdmin(ctx context.Context, l configs.Listener) (service, er
 }
 
 // status is what the admin API tells about the daemon.
-type status struct {
-	Version  string            `json:"version"`
-	Go       string            `json:"go"`
-	Started  string            `json:"started"`
-	Services map[string]string `json:"services"`
-	Servers  map[string]int    `json:"servers"`
-	Bans     int               `json:"bans"`
-}
-
-func (d *daemon) status() any {
-	s := status{
+func (d *daemon) status() admin.Status {
+	s := admin.Status{
 		Version: version(), Go: runtime.Version(), Started: d.started.UTC().Format(timeFormat),
-		Services: make(map[string]string), Servers: d.registry.Counts(), Bans: len(d.bans.List()),
+		Services: make(map[string]string), Servers: d.registry.Counts(), Bans: len(d.bans.List()), Sessions: d.hub.Count(),
 	}
 	for _, svc := range d.services {
 		s.Services[svc.name] = svc.address.String()

@@ -140,7 +140,7 @@ func (p *program) webhookList() *cobra.Command {
 				if h.High > 0 {
 					players = fmt.Sprintf("%d, again at %d", h.High, h.Low)
 				}
-				rows = append(rows, []string{h.Name, w.Format, hostOf(h.URL), all(w.Events), all(h.Games), players})
+				rows = append(rows, []string{h.Name, w.Format, hostOf(h.URL), orAll(w.Events), orAll(h.Games), players})
 			}
 			return p.table("name\tformat\thost\tevents\tgames\tplayers", rows)
 		},
@@ -156,7 +156,7 @@ func hostOf(text string) string {
 	return dash(u.Host)
 }
 
-func all(list []string) string {
+func orAll(list []string) string {
 	if len(list) == 0 {
 		return "all"
 	}

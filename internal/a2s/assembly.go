@@ -165,12 +165,11 @@ func (b *begun) add(part []byte, format Format) {
 // begin forgets all parts.
 func (b *begun) begin() { *b = begun{id: b.id} }
 
-// put places a part by its number. ok is false if it does not fit the others.
+// put places a part, which can be one of the format, by its number. ok is false
+// if it does not fit the others.
 func (b *begun) put(part []byte) (ok bool) {
-	number, count, ok := b.format.place(part)
+	number, count, _ := b.format.place(part)
 	switch {
-	case !ok:
-		return false
 	case b.held == 0:
 		b.parts = make([][]byte, count)
 	case count != len(b.parts):

@@ -20,7 +20,7 @@
 //
 //	client -> server  T  "Source Engine Query", NUL, [challenge]   Request
 //	server -> client  I  the server                                Info
-//	server -> client  m  the server, before 2004                   OldInfo
+//	server -> client  m  the server, as older games say it         OldInfo
 //	client -> server  U  challenge or -1                           Request
 //	server -> client  D  its players                               Players
 //	client -> server  V  challenge or -1                           Request
@@ -56,4 +56,12 @@
 // and bytes that are left over mean nothing. Counts are not believed: no more is
 // read than is there, and no memory is taken for what is not. A time that is not
 // a number becomes 0, so that all values can be written as JSON.
+//
+// # Bounds
+//
+// A message has at most MaxMessage bytes, compressed or not, in at most
+// MaxPackets packets, and parts of MaxAtOnce messages are held; it says at most
+// MaxPlayers players or MaxRules rules. A server may answer a question with
+// MaxChallenges challenges. Reading a compressed message takes 400 KB for a
+// moment, whatever its sender claims.
 package a2s

@@ -65,7 +65,7 @@ type Exchange struct {
 func NewExchange(request Kind, known Known) *Exchange {
 	e := &Exchange{request: request, known: known, challenge: NoChallenge}
 	e.parts.Sizeless = Sizeless(known.App, known.Protocol)
-	if known.Challenge != 0 {
+	if known.Challenge != 0 && request != ChallengeRequest {
 		e.challenge = known.Challenge
 	}
 	e.getting = e.canGet() && e.challenge == NoChallenge
@@ -85,7 +85,7 @@ func (e *Exchange) canGet() bool {
 
 // Question returns the packet to send now, and to repeat if nothing comes.
 func (e *Exchange) Question() []byte {
-	if e.getting {
+	if e.getting || e.request == ChallengeRequest {
 		return AppendRequest(nil, Request{Kind: ChallengeRequest, Challenge: NoChallenge})
 	}
 	return AppendRequest(nil, Request{Kind: e.request, Challenge: e.challenge})
@@ -147,8 +147,10 @@ func (e *Exchange) takeAnswer(m Message) (err error) {
 	case m.Kind == KindPing && e.request == PingRequest:
 		a.Ping = ParsePing(m.Body)
 	case m.Kind == KindChallenge && e.request == ChallengeRequest:
-		e.challenge, err = ParseChallenge(m.Body)
-		e.given = err == nil
+		var c uint32
+		if c, err = ParseChallenge(m.Body); err == nil {
+			e.challenge, e.given = c, true
+		}
 	default:
 		err = ErrForeign
 	}

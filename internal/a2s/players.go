@@ -1,6 +1,12 @@
 package a2s
 
-import "math"
+import (
+	"math"
+	"slices"
+)
+
+// MaxPlayers is the most players of an answer: a byte counts them.
+const MaxPlayers = 255
 
 // Player is one player of a server.
 type Player struct {
@@ -41,10 +47,13 @@ type Players struct {
 // withheldName is the name of the entry of servers that hide their players.
 const withheldName = "Max Players"
 
-const shipSize = 8 // bytes of deaths and money
+const (
+	leastPlayer = 10 // bytes of a player without a name
+	shipSize    = 8  // of deaths and money
+)
 
-// AppendPlayers appends a whole KindPlayers: Count, List and, with Ship, deaths
-// and money. List holds at most 255.
+// AppendPlayers appends a whole KindPlayers: Count, List, which holds at most
+// MaxPlayers, and, with Ship, deaths and money.
 func AppendPlayers(dst []byte, p Players) []byte {
 	dst = append(appendHeader(dst, KindPlayers), p.Count)
 	for i := range p.List {
@@ -66,12 +75,17 @@ func AppendPlayers(dst []byte, p Players) []byte {
 // if the game is not known. It reads as many players as are stated and there;
 // bytes that are left over mean nothing. A time that is no number becomes 0. The
 // error is ErrMalformed, if not even the count is there.
+//
+// Nothing in a message of The Ship says where the deaths begin: it is where as
+// many bytes are left as they need. If such a message was cut, what comes out may
+// be wrong.
 func ParsePlayers(body []byte, app App) (Players, error) {
 	if len(body) == 0 {
 		return Players{}, ErrMalformed
 	}
 	r := reader{s: string(body)}
 	p := Players{Count: r.byte()}
+	p.List = slices.Grow(p.List, min(int(p.Count), len(r.s)/leastPlayer))
 	for len(p.List) < int(p.Count) && r.s != "" {
 		if app == AppTheShip && len(p.List) > 0 && len(r.s) == len(p.List)*shipSize {
 			break // connecting players are counted and not here
@@ -88,7 +102,7 @@ func ParsePlayers(body []byte, app App) (Players, error) {
 		p.readShip(&r)
 	}
 	hides := app == AppCSGO || app == 0
-	p.Withheld = hides && len(p.List) == 1 && p.List[0].Index == 0 && p.List[0].Name == withheldName
+	p.Withheld = hides && len(p.List) == 1 && p.List[0].Name == withheldName
 	return p, nil
 }
 

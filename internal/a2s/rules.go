@@ -1,7 +1,11 @@
 package a2s
 
+import "slices"
+
 // MaxRules is the most rules of an answer.
 const MaxRules = 2048
+
+const leastRule = 2 // bytes of a rule without name and value
 
 // Rule is a setting of a server. Both parts are bytes as they were sent: text as
 // a rule, but some games put binary data there.
@@ -39,6 +43,7 @@ func ParseRules(body []byte) (Rules, error) {
 	}
 	r := reader{s: string(body)}
 	rules := Rules{Count: r.uint16()}
+	rules.List = slices.Grow(rules.List, min(int(rules.Count), len(r.s)/leastRule, MaxRules))
 	for len(rules.List) < int(rules.Count) {
 		one := Rule{Name: r.text(), Value: r.text()}
 		if r.short {

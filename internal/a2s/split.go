@@ -74,7 +74,7 @@ func (s Splitter) Split(message []byte) ([][]byte, error) {
 	if s.Format == GoldSource {
 		most = maxGoldSource
 	}
-	if count == 0 || count > most || size > 0xFFFF {
+	if count == 0 || count > most || size >= 0xFFFF { // which would look like a -1
 		return nil, ErrUnsplittable
 	}
 	packets := make([][]byte, count)

@@ -38,7 +38,11 @@ var ranks = map[string]int{
 	"internal/backup":    0,
 	"internal/clean":     0,
 	"internal/gamespy":   0,
+	"internal/hostnet":   0,
+	"internal/netnstest": 0, // for tests
+	"internal/logtail":   0,
 	"internal/netserve":  0,
+	"internal/ssq":       0,
 	"internal/zandronum": 0,
 
 	"internal/games":    1,
@@ -56,6 +60,7 @@ var ranks = map[string]int{
 	"storage/storagetest": 2,
 
 	"admin":               3,
+	"dnsserver":           3,
 	"gpcm":                3,
 	"gpsp":                3,
 	"lan":                 3,
@@ -65,6 +70,8 @@ var ranks = map[string]int{
 	"probe":               3,
 	"probe/probetest":     3, // for tests
 	"qr2":                 3,
+	"ssq":                 3,
+	"valvemaster":         3,
 	"web":                 3,
 	"webhook":             3,
 	"zanmaster":           3,

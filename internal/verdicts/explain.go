@@ -90,7 +90,7 @@ func reasons(v Verdict) Explanation {
 	case Limited:
 		return Explanation{
 			Cause:  "too many packets came from this address before it proved itself, or too many servers are waiting at once",
-			Advice: "Stop what else sends from this address and wait a minute. The operator can raise qr2.unproved_rate or add the network to net.trusted.",
+			Advice: "Stop what else sends from this address and wait a minute. The operator can raise unproved_rate of that service or add the network to net.trusted.",
 		}
 	case ListFull:
 		return Explanation{
@@ -161,6 +161,21 @@ func reasons(v Verdict) Explanation {
 		return Explanation{
 			Cause:  "this is a private list, and the address is not on its allow list",
 			Advice: "Ask the operator to add it to zanmaster.allow_servers.",
+		}
+	case Asked:
+		return Explanation{
+			Cause: "the server's heartbeat was taken, and the server is being asked what it plays (A2S)",
+			Good:  true,
+		}
+	case Unanswered:
+		return Explanation{
+			Cause:  "the server's heartbeats arrive, but it does not answer A2S queries: its query port is filtered or rewritten",
+			Advice: "Allow UDP to the server's query port in its firewall, and forward it in the router, to the same number.",
+		}
+	case NeverAsked:
+		return Explanation{
+			Cause:  "the server is not asked what it plays: there is no room for more, or its address is one that is never asked",
+			Advice: "A server must report from the port that it answers on, 1024 or above. The operator can raise probe.max_servers.",
 		}
 	}
 	return Explanation{Cause: "nothing more is known"}

@@ -1,0 +1,69 @@
+//go:build !windows
+
+package main
+
+import (
+	"net"
+	"path/filepath"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// manager stands in for the service manager. Its socket has a name without its
+// folder: with it, the name can be too long for the system.
+func manager(t *testing.T) (name string, next func() string) {
+	t.Helper()
+	if _, err := builtProgram(); err != nil { // before the folder changes
+		t.Fatal(err)
+	}
+	t.Chdir(t.TempDir())
+	name = "notify"
+	conn, err := net.ListenUnixgram("unixgram", &net.UnixAddr{Name: name, Net: "unixgram"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = conn.Close() })
+	return name, func() string {
+		t.Helper()
+		if err := conn.SetReadDeadline(time.Now().Add(hang)); err != nil {
+			t.Fatal(err)
+		}
+		buf := make([]byte, 4096)
+		n, err := conn.Read(buf)
+		if err != nil {
+			t.Fatalf("the service manager was told nothing: %v", err)
+		}
+		return string(buf[:n])
+	}
+}
+
+func TestServiceManagerIsToldOfStartReloadAndStop(t *testing.T) {
+	name, next := manager(t)
+	t.Setenv("NOTIFY_SOCKET", name)
+	c := startChild(t, t.TempDir())
+	if got, want := next(), "READY=1\nSTATUS=serving\n"; got != want {
+		t.Errorf("told at the start: %q, want %q", got, want)
+	}
+	c.signal(syscall.SIGHUP)
+	for _, want := range []string{"RELOADING=1\nSTATUS=reloading\n", "READY=1\nSTATUS=serving\n"} {
+		if got := next(); got != want {
+			t.Errorf("told at a reload: %q, want %q", got, want)
+		}
+	}
+	c.signal(syscall.SIGTERM)
+	if got, want := next(), "STOPPING=1\nSTATUS=stopping\n"; got != want {
+		t.Errorf("told at the stop: %q, want %q", got, want)
+	}
+	c.end()
+}
+
+func TestServiceManagerThatIsGoneStopsNothing(t *testing.T) {
+	t.Setenv("NOTIFY_SOCKET", filepath.Join(t.TempDir(), "nobody"))
+	c := startChild(t, t.TempDir())
+	c.log.wait(t, "that nobody was told", 0, c.ended, message("the service manager was not told"))
+	c.signal(syscall.SIGTERM)
+	if state := c.end(); state.ExitCode() != 0 {
+		t.Errorf("the process ended with %v, want exit code 0", state)
+	}
+}
