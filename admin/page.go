@@ -44,15 +44,15 @@ type asset struct {
 func loadAssets() *assets {
 	a := &assets{byName: make(map[string]asset)}
 	all := sha256.New()
-	for name, kind := range map[string]string{"admin.css": "text/css; charset=utf-8", "admin.js": "text/javascript; charset=utf-8"} {
-		body, err := files.ReadFile("assets/" + name)
+	for _, f := range []struct{ name, kind string }{
+		{"admin.css", "text/css; charset=utf-8"}, {"admin.js", "text/javascript; charset=utf-8"}, {"icon.svg", "image/svg+xml"},
+	} {
+		body, err := files.ReadFile("assets/" + f.name)
 		if err != nil {
 			panic(err) // any test finds it
 		}
-		a.byName[name] = asset{kind, body}
-	}
-	for _, name := range []string{"admin.css", "admin.js"} {
-		_, _ = all.Write(a.byName[name].body) // never returns an error
+		a.byName[f.name] = asset{f.kind, body}
+		_, _ = all.Write(body) // never returns an error
 	}
 	a.version = hex.EncodeToString(all.Sum(nil)[:8])
 	return a
@@ -242,6 +242,10 @@ func (s *Server) pages(mux *http.ServeMux) {
 		}))
 	}
 	change := map[string]changer{
+		"POST /servers/add":              s.serverAddForm,
+		"POST /servers/remove":           s.serverRemoveForm,
+		"POST /servers/hide":             s.serverHideForm,
+		"POST /servers/unhide":           s.serverUnhideForm,
 		"POST /sessions/kick":            s.kickForm,
 		"POST /accounts":                 s.accountCreateForm,
 		"POST /accounts/{id}/password":   s.accountPasswordForm,

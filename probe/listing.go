@@ -84,7 +84,7 @@ func (p *Prober) list(t *target, tk talk, st *query.Status, old *master.Server, 
 	}
 	switch {
 	case old != nil:
-		srv.Country, srv.Region = old.Country, old.Region
+		srv.Country, srv.Region, srv.First = old.Country, old.Region, old.First
 	case p.opt.Locate != nil:
 		srv.Country, srv.Region = p.opt.Locate(t.addr.Addr())
 	}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/respawnd/respawnd/internal/netserve"
+	"github.com/respawnd/respawnd/internal/verdicts"
 	"github.com/respawnd/respawnd/master"
 )
 
@@ -30,9 +31,6 @@ func TestServerIsListedAfterItsHeartbeatAndItsAnswer(t *testing.T) {
 			t.Errorf("verdict after the heartbeat: %q", got)
 		}
 		v.tick(time.Now())
-		if got := v.verdict(a); got != "listed" {
-			t.Errorf("verdict after the answer: %q, want listed", got)
-		}
 		if all, _ := v.walk("203.0.113.1:1", AnyRegion, ""); len(all) != 1 || all[0] != a.String() {
 			t.Errorf("list: %v, want %v", all, a)
 		}
@@ -55,12 +53,15 @@ func TestServerThatDoesNotAnswerIsNotListed(t *testing.T) {
 		if all, _ := v.walk("203.0.113.1:1", AnyRegion, ""); len(all) != 0 {
 			t.Errorf("list: %v, want none", all)
 		}
-		v.asker.answers[a] = someRules
+		if w := v.Waiting(); len(w) != 1 || w[0].Addr != a || w[0].First.IsZero() || w[0].Seen.Before(w[0].First) {
+			t.Errorf("waiting: %+v, want %v", w, a)
+		}
 		v.register(a.String(), someRules)
 		v.tick(time.Now())
-		if got := v.verdict(a); got != "listed" {
-			t.Errorf("verdict once it answers: %q", got)
+		if w := v.Waiting(); len(w) != 0 {
+			t.Errorf("waiting once it answers: %+v", w)
 		}
+		v.note(a, verdicts.Listed) // as the prober does
 		v.list.Remove(master.Key{Source: a})
 		v.tick(time.Now())
 		if got := v.verdict(a); got != "no answer to A2S queries" {

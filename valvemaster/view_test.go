@@ -39,9 +39,13 @@ func TestViewFollowsTheList(t *testing.T) {
 	for round := range 3000 {
 		for range random.IntN(4) {
 			a := address()
-			switch random.IntN(5) {
+			switch random.IntN(7) {
 			case 0:
 				v.list.Remove(master.Key{Source: a})
+			case 5:
+				v.list.Hide(a)
+			case 6:
+				v.list.Unhide(a)
 			case 1: // under another public address, which may be taken
 				srv := master.Server{Key: master.Key{Source: a}, Public: address(), Game: "tf", Origin: master.FromValve, Seen: time.Now()}
 				_ = v.list.Put(srv)

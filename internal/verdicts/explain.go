@@ -135,6 +135,11 @@ func reasons(v Verdict) Explanation {
 			Cause:  "an operator took the server off the list",
 			Advice: "Ask the operator.",
 		}
+	case Concealed:
+		return Explanation{
+			Cause:  "an operator keeps the server out of what the list shows",
+			Advice: "Ask the operator, who can show it again: respawnd server unhide ADDRESS.",
+		}
 	case Reachable:
 		return Explanation{Cause: "the server answers players that it never talked to", Good: true}
 	case Unreachable:
