@@ -19,14 +19,22 @@ const (
 	jsonType = "application/json; charset=utf-8"
 	htmlType = "text/html; charset=utf-8"
 	cssType  = "text/css; charset=utf-8"
+	textType = "text/plain; charset=utf-8"
+	svgType  = "image/svg+xml"
+
+	scriptType = "text/javascript; charset=utf-8"
 )
 
-// contentPolicy lets the pages use our style sheet and forms and nothing else.
-const contentPolicy = "default-src 'none'; style-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+// contentPolicy lets the pages use our own files, forms and events and nothing
+// else.
+const contentPolicy = "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; connect-src 'self'; " +
+	"form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 
 const (
 	apiPrefix  = "/api/"
 	stylePath  = "/assets/style.css"
+	livePath   = "/assets/live.js"
+	iconPath   = "/assets/icon.svg"
 	eventsPath = "/api/v1/events"
 	otherPath  = "other" // label for what has no route
 )
@@ -40,8 +48,27 @@ type route struct {
 // routes returns every path that is served.
 func (s *Server) routes() []route {
 	return []route{
-		{"/{$}", s.servePage},
-		{stylePath, s.serveStyle},
+		{"/{$}", s.serveHome},
+		{"/servers", s.serveList},
+		{"/servers/{id}", s.serveServerPage},
+		{"/games", s.serveCatalogue},
+		{"/games/{name}", s.serveGamePage},
+		{"/games/{name}/hosts.txt", s.serveHosts},
+		{"/why", s.serveWhy},
+		{accountPrefix, s.account((*visit).serveAccount)},
+		{"/account/login", s.account((*visit).serveLogin)},
+		{"/account/logout", s.account((*visit).serveLogout)},
+		{"/account/register", s.account((*visit).serveRegister)},
+		{"/account/password", s.change("password", changePassword)},
+		{"/account/email", s.change("email", changeEmail)},
+		{"/account/profile", s.change("nick", addProfile)},
+		{"/account/nick", s.change("renamed", renameProfile)},
+		{"/account/uniquenick", s.change("uniquenick", changeUniqueNick)},
+		{"/account/drop", s.change("dropped", dropProfile)},
+		{"/account/delete", s.account((*visit).serveDelete)},
+		{stylePath, s.serveAsset(s.pages.style)},
+		{livePath, s.serveAsset(s.pages.live)},
+		{iconPath, s.serveAsset(s.pages.icon)},
 		{"/api/v1/servers", s.serveServers},
 		{"/api/v1/servers/{id}", s.serveServer},
 		{"/api/v1/servers/{id}/history", s.serveHistory},
@@ -81,6 +108,8 @@ func (s *Server) wrap(routes http.Handler) http.Handler {
 			s.fail(w, r, http.StatusTooManyRequests, "too many requests from your address, try again")
 		case isPreflight(r):
 			allowCrossOrigin(w)
+		case r.Method == http.MethodPost && s.takesForms(r.URL.Path):
+			routes.ServeHTTP(w, r)
 		case r.Method != http.MethodGet && r.Method != http.MethodHead:
 			s.opt.Metrics.Drop(dropMethod)
 			w.Header().Set("Allow", "GET, HEAD")
@@ -89,6 +118,11 @@ func (s *Server) wrap(routes http.Handler) http.Handler {
 			routes.ServeHTTP(w, r)
 		}
 	})
+}
+
+// takesForms reports whether a path may be behind a form that changes something.
+func (s *Server) takesForms(path string) bool {
+	return s.accountsOn() && strings.HasPrefix(path, accountPrefix+"/")
 }
 
 // mayAsk reports whether a request is within the rate of its visitor.
@@ -253,16 +287,6 @@ func failJSON(w http.ResponseWriter, status int, text string) {
 	w.Header().Set("Content-Length", strconv.Itoa(len(body)+1))
 	w.WriteHeader(status)
 	_, _ = w.Write(append(body, '\n'))
-}
-
-// serveStyle answers with the style sheet. Pages name it with its hash, so that
-// browsers may keep it.
-func (s *Server) serveStyle(w http.ResponseWriter, r *http.Request) {
-	w.Header().Set("Cache-Control", "public, max-age=86400")
-	if s.notModified(w, r, s.pages.styleTag) {
-		return
-	}
-	s.send(w, r, cssType, s.pages.style)
 }
 
 // contentTag returns a strong tag for a body.
