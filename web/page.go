@@ -126,9 +126,27 @@ func (p *pages) failure(status int, text string) []byte {
 	}{p.frame(http.StatusText(status), ""), status, text})
 }
 
-// sendPage sends a page that was made for this visitor alone.
+// framed is the question for a page: its frame may change while the list stays.
+type framed struct {
+	accounts bool
+	question any
+}
+
+// replyPage sends a page that visitors with the same question share.
+func (s *Server) replyPage(w http.ResponseWriter, r *http.Request, list *snapshot, question any, write func() []byte) {
+	s.reply(w, r, htmlType, list, framed{s.pages.accounts.Load(), question}, write)
+}
+
+// sendPage sends a page that is made for this visitor alone. It waits while as
+// many others are being written as maxBuilding says.
 func (s *Server) sendPage(w http.ResponseWriter, r *http.Request, name string, data any) {
-	s.send(w, r, htmlType, &answer{body: s.pages.render(name, data)})
+	s.send(w, r, htmlType, &answer{body: s.renderInTurn(name, data)})
+}
+
+func (s *Server) renderInTurn(name string, data any) []byte {
+	s.building <- struct{}{}
+	defer func() { <-s.building }()
+	return s.pages.render(name, data)
 }
 
 // ageText returns a duration in its largest whole unit.

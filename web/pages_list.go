@@ -160,7 +160,7 @@ func (s *snapshot) choosePage(p pageParams) []*row {
 func (s *Server) serveList(w http.ResponseWriter, r *http.Request) {
 	p := parsePageParams(r.URL.RawQuery)
 	list := s.lister.now()
-	s.reply(w, r, htmlType, list, p, func() []byte { return s.listPage(list, p) })
+	s.replyPage(w, r, list, p, func() []byte { return s.listPage(list, p) })
 }
 
 // listView is what the template of the list shows.
