@@ -5,6 +5,7 @@ import (
 	"embed"
 	"html/template"
 	"net/http"
+	"net/url"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -82,6 +83,7 @@ func (s *Server) serveAsset(a asset) http.HandlerFunc {
 type frame struct {
 	Base, Style, Icon, Version, Title string
 	Script                            string // empty: the page does not renew itself
+	Events                            string // what tells that it has to
 	Place                             string // which entry of the navigation the page belongs to
 	Accounts                          bool
 }
@@ -101,10 +103,14 @@ func (p *pages) frame(title, place string) frame {
 	}
 }
 
-// liveFrame is frame for a page that renews itself where scripts run.
-func (p *pages) liveFrame(title, place string) frame {
+// liveFrame is frame for a page that renews itself, where scripts run, when the
+// list of a game changes; game may be empty, for all.
+func (p *pages) liveFrame(title, place, game string) frame {
 	f := p.frame(title, place)
-	f.Script = p.live.url
+	f.Script, f.Events = p.live.url, p.base+eventsPath
+	if game != "" {
+		f.Events += "?game=" + url.QueryEscape(game)
+	}
 	return f
 }
 

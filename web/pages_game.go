@@ -105,7 +105,7 @@ func (s *Server) gamePage(list *snapshot, q gamePageQuestion) []byte {
 	rows := list.choosePage(pageParams{game: q.name})
 	listed := list.game(q.name)
 	v := gamePage{
-		frame: s.pages.liveFrame(displayText(s.lister.title(q.name), maxGameText), placeGames),
+		frame: s.pages.liveFrame(displayText(s.lister.title(q.name), maxGameText), placeGames, q.name),
 		Name:  q.name, Maintenance: q.off, Usable: q.usable, Servers: listed.servers(), Players: listed.players,
 		Table: s.table(rows[:min(len(rows), PageRows)], list.begun, false, unsorted), Zandronum: q.name == zandronum.Game,
 		BadAddress: q.bad, Given: q.given, Names: s.namesOf(q.name),

@@ -54,7 +54,7 @@ type homeQuestion struct{ address string }
 func (s *Server) homePage(list *snapshot, address string) []byte {
 	rows := list.choosePage(pageParams{})
 	v := homeView{
-		frame:   s.pages.liveFrame("Game servers", placeHome),
+		frame:   s.pages.liveFrame("Game servers", placeHome, ""),
 		Servers: len(list.rows), Players: list.players, Games: s.gameViews(list, pageParams{}),
 		Table: s.table(rows[:min(len(rows), homeRows)], list.begun, true, unsorted), Choices: s.choices(), Address: address,
 	}

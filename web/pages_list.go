@@ -239,7 +239,7 @@ func (s *Server) listPage(list *snapshot, p pageParams) []byte {
 	to := min(from+PageRows, len(rows))
 
 	v := listView{
-		frame: s.pages.liveFrame("Servers", placeServers), Games: s.gameViews(list, p),
+		frame: s.pages.liveFrame("Servers", placeServers, p.game), Games: s.gameViews(list, p),
 		Servers: len(list.rows), Found: len(rows), Query: p.query, Narrow: p.narrow(),
 		Peopled: p.peopled, Open: p.open,
 	}

@@ -35,7 +35,9 @@ const (
 	stylePath = "/assets/style.css"
 	livePath  = "/assets/live.js"
 	iconPath  = "/assets/icon.svg"
-	otherPath = "other" // label for what has no route
+
+	eventsPath = "/api/v1/events"
+	otherPath  = "other" // label for what has no route
 )
 
 // route is a path with its handler. The pattern is a label of metrics, too.
@@ -74,7 +76,7 @@ func (s *Server) routes() []route {
 		{"/api/v1/games", s.serveGames},
 		{"/api/v1/games/{name}", s.serveGame},
 		{"/api/v1/stats", s.serveStats},
-		{"/api/v1/events", s.serveEvents},
+		{eventsPath, s.serveEvents},
 		{"/api/v1/openapi.json", s.serveOpenAPI},
 	}
 }
