@@ -11,8 +11,8 @@ import (
 
 // Limits of what an operator says about single game servers.
 const (
-	MaxAddedServers  = 4096 // MaxAddedServers is how many servers may be added.
-	MaxHiddenServers = 4096 // MaxHiddenServers is how many may be hidden.
+	MaxAddedServers  = 1024 // MaxAddedServers is how many servers may be added.
+	MaxHiddenServers = 1024 // MaxHiddenServers is how many may be hidden.
 
 	MaxServerAddress = 300  // MaxServerAddress is the longest host:port in bytes.
 	MaxHiddenReason  = 1024 // MaxHiddenReason is the longest reason in bytes.

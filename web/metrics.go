@@ -95,5 +95,7 @@ func (m *metrics) answered(path string, status int, took time.Duration) {
 		class = codeClasses[i]
 	}
 	m.requests.WithLabelValues(path, class).Inc()
-	m.duration.WithLabelValues(path).Observe(took.Seconds())
+	if path != eventsPath { // a stream lasts as long as its client likes
+		m.duration.WithLabelValues(path).Observe(took.Seconds())
+	}
 }

@@ -31,11 +31,10 @@ const contentPolicy = "default-src 'none'; style-src 'self'; script-src 'self'; 
 	"form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 
 const (
-	apiPrefix = "/api/"
-	stylePath = "/assets/style.css"
-	livePath  = "/assets/live.js"
-	iconPath  = "/assets/icon.svg"
-
+	apiPrefix  = "/api/"
+	stylePath  = "/assets/style.css"
+	livePath   = "/assets/live.js"
+	iconPath   = "/assets/icon.svg"
 	eventsPath = "/api/v1/events"
 	otherPath  = "other" // label for what has no route
 )
