@@ -55,13 +55,29 @@ func BenchmarkServersJSON10000(b *testing.B) {
 	})
 }
 
-func BenchmarkPage500(b *testing.B) {
+// BenchmarkPages writes each page anew, out of 10,000 servers.
+func BenchmarkPages(b *testing.B) {
 	f := newFixture(b)
 	f.fillReal(10_000)
-	list := f.server.lister.build()
-	b.ReportAllocs()
-	for b.Loop() {
-		f.server.listPage(list, pageParams{page: 1})
+	list := f.server.lister.now()
+	list.inOrder(byPlayers)
+	b.Run("list", func(b *testing.B) {
+		b.ReportAllocs()
+		for b.Loop() {
+			f.server.listPage(list, pageParams{page: 1})
+		}
+	})
+	for name, target := range map[string]string{
+		"home": "/", "server": "/servers/qr2-10.0.0.7-6500", "game": "/games/gmtest?ip=192.0.2.1", "games": "/games", "why": "/why",
+	} {
+		b.Run(name, func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				if w := f.get(target); w.Code != http.StatusOK {
+					b.Fatalf("GET %s: got %d", target, w.Code)
+				}
+			}
+		})
 	}
 }
 

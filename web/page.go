@@ -5,6 +5,7 @@ import (
 	"embed"
 	"html/template"
 	"net/http"
+	"net/url"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -82,6 +83,7 @@ func (s *Server) serveAsset(a asset) http.HandlerFunc {
 type frame struct {
 	Base, Style, Icon, Version, Title string
 	Script                            string // empty: the page does not renew itself
+	Events                            string // what tells that it has to
 	Place                             string // which entry of the navigation the page belongs to
 	Accounts                          bool
 }
@@ -101,10 +103,14 @@ func (p *pages) frame(title, place string) frame {
 	}
 }
 
-// liveFrame is frame for a page that renews itself where scripts run.
-func (p *pages) liveFrame(title, place string) frame {
+// liveFrame is frame for a page that renews itself, where scripts run, when the
+// list of a game changes; game may be empty, for all.
+func (p *pages) liveFrame(title, place, game string) frame {
 	f := p.frame(title, place)
-	f.Script = p.live.url
+	f.Script, f.Events = p.live.url, p.base+eventsPath
+	if game != "" {
+		f.Events += "?game=" + url.QueryEscape(game)
+	}
 	return f
 }
 
@@ -126,9 +132,27 @@ func (p *pages) failure(status int, text string) []byte {
 	}{p.frame(http.StatusText(status), ""), status, text})
 }
 
-// sendPage sends a page that was made for this visitor alone.
+// framed is the question for a page: its frame may change while the list stays.
+type framed struct {
+	accounts bool
+	question any
+}
+
+// replyPage sends a page that visitors with the same question share.
+func (s *Server) replyPage(w http.ResponseWriter, r *http.Request, list *snapshot, question any, write func() []byte) {
+	s.reply(w, r, htmlType, list, framed{s.pages.accounts.Load(), question}, write)
+}
+
+// sendPage sends a page that is made for this visitor alone. It waits while as
+// many others are being written as maxBuilding says.
 func (s *Server) sendPage(w http.ResponseWriter, r *http.Request, name string, data any) {
-	s.send(w, r, htmlType, &answer{body: s.pages.render(name, data)})
+	s.send(w, r, htmlType, &answer{body: s.renderInTurn(name, data)})
+}
+
+func (s *Server) renderInTurn(name string, data any) []byte {
+	s.building <- struct{}{}
+	defer func() { <-s.building }()
+	return s.pages.render(name, data)
 }
 
 // ageText returns a duration in its largest whole unit.

@@ -82,30 +82,46 @@ func (s *Server) serveGamePage(w http.ResponseWriter, r *http.Request) {
 		s.fail(w, r, http.StatusNotFound, "no game of that name is known here")
 		return
 	}
-	list := s.lister.now()
-	rows := list.choosePage(pageParams{game: g.Name})
-	listed := list.game(g.Name)
-	v := gamePage{
-		frame: s.pages.liveFrame(displayText(s.lister.title(g.Name), maxGameText), placeGames),
-		Name:  g.Name, Maintenance: g.Maintenance, Usable: g.Usable(), Servers: listed.servers(), Players: listed.players,
-		Table: s.table(rows[:min(len(rows), PageRows)], list.begun, false, unsorted), Zandronum: g.Name == zandronum.Game,
-		Names: s.namesOf(g.Name),
-	}
-	if len(rows) > PageRows {
-		v.More = s.pages.listURL(pageParams{game: g.Name}, 1)
-	}
 	given := strings.TrimSpace(r.URL.Query().Get("ip"))
 	a, ok := s.hostsAddress(r, given)
-	v.BadAddress, v.Given = !ok, given != ""
-	if ok && a.IsValid() {
-		v.Address = a.String()
-		v.Hosts = string(s.hostsFile(g.Name, a))
-		v.Download = s.pages.gameURL(g.Name) + "/hosts.txt"
-		if given != "" {
+	q := gamePageQuestion{name: g.Name, given: given != "", bad: !ok, off: g.Maintenance, usable: g.Usable()}
+	if ok {
+		q.address = a
+	}
+	list := s.lister.now()
+	s.replyPage(w, r, list, q, func() []byte { return s.gamePage(list, q) })
+}
+
+// gamePageQuestion is the question for the page of a game.
+type gamePageQuestion struct {
+	name        string
+	address     netip.Addr // for the hosts file; zero if unknown
+	given, bad  bool       // the visitor gave an address; it cannot be one
+	off, usable bool
+}
+
+// gamePage writes the page.
+func (s *Server) gamePage(list *snapshot, q gamePageQuestion) []byte {
+	rows := list.choosePage(pageParams{game: q.name})
+	listed := list.game(q.name)
+	v := gamePage{
+		frame: s.pages.liveFrame(displayText(s.lister.title(q.name), maxGameText), placeGames, q.name),
+		Name:  q.name, Maintenance: q.off, Usable: q.usable, Servers: listed.servers(), Players: listed.players,
+		Table: s.table(rows[:min(len(rows), PageRows)], list.begun, false, unsorted), Zandronum: q.name == zandronum.Game,
+		BadAddress: q.bad, Given: q.given, Names: s.namesOf(q.name),
+	}
+	if len(rows) > PageRows {
+		v.More = s.pages.listURL(pageParams{game: q.name}, 1)
+	}
+	if q.address.IsValid() {
+		v.Address = q.address.String()
+		v.Hosts = string(s.hostsFile(q.name, q.address))
+		v.Download = s.pages.gameURL(q.name) + "/hosts.txt"
+		if q.given {
 			v.Download += "?ip=" + v.Address
 		}
 	}
-	s.sendPage(w, r, "game", v)
+	return s.pages.render("game", v)
 }
 
 // hostsAddress returns the address for the lines of a hosts file: the one that

@@ -38,21 +38,31 @@ func (s *Server) serveHome(w http.ResponseWriter, r *http.Request) {
 		http.Redirect(w, r, s.pages.listURL(p, p.page), http.StatusSeeOther)
 		return
 	}
+	address := ""
+	if a := s.gameAddress(r); a.IsValid() {
+		address = a.String()
+	}
 	list := s.lister.now()
+	s.replyPage(w, r, list, homeQuestion{address}, func() []byte { return s.homePage(list, address) })
+}
+
+// homeQuestion is the question for the first page: visitors who reach us at the
+// same address get the same.
+type homeQuestion struct{ address string }
+
+// homePage writes the page.
+func (s *Server) homePage(list *snapshot, address string) []byte {
 	rows := list.choosePage(pageParams{})
 	v := homeView{
-		frame:   s.pages.liveFrame("Game servers", placeHome),
+		frame:   s.pages.liveFrame("Game servers", placeHome, ""),
 		Servers: len(list.rows), Players: list.players, Games: s.gameViews(list, pageParams{}),
-		Table: s.table(rows[:min(len(rows), homeRows)], list.begun, true, unsorted), Choices: s.choices(),
+		Table: s.table(rows[:min(len(rows), homeRows)], list.begun, true, unsorted), Choices: s.choices(), Address: address,
 	}
 	if s.opt.Services != nil {
 		v.Services = s.opt.Services()
 	}
 	v.DNS = slices.ContainsFunc(v.Services, func(svc Service) bool { return svc.Name == "dns" })
-	if a := s.gameAddress(r); a.IsValid() {
-		v.Address = a.String()
-	}
-	s.sendPage(w, r, "home", v)
+	return s.pages.render("home", v)
 }
 
 // choices returns all games by title.

@@ -160,7 +160,7 @@ func (s *snapshot) choosePage(p pageParams) []*row {
 func (s *Server) serveList(w http.ResponseWriter, r *http.Request) {
 	p := parsePageParams(r.URL.RawQuery)
 	list := s.lister.now()
-	s.reply(w, r, htmlType, list, p, func() []byte { return s.listPage(list, p) })
+	s.replyPage(w, r, list, p, func() []byte { return s.listPage(list, p) })
 }
 
 // listView is what the template of the list shows.
@@ -239,7 +239,7 @@ func (s *Server) listPage(list *snapshot, p pageParams) []byte {
 	to := min(from+PageRows, len(rows))
 
 	v := listView{
-		frame: s.pages.liveFrame("Servers", placeServers), Games: s.gameViews(list, p),
+		frame: s.pages.liveFrame("Servers", placeServers, p.game), Games: s.gameViews(list, p),
 		Servers: len(list.rows), Found: len(rows), Query: p.query, Narrow: p.narrow(),
 		Peopled: p.peopled, Open: p.open,
 	}

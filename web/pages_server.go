@@ -67,7 +67,7 @@ func (s *Server) serveServerPage(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	v := serverPage{
-		frame: s.pages.liveFrame("", placeServers), rowView: s.rowViews([]*row{found}, list.begun)[0],
+		frame: s.pages.liveFrame("", placeServers, found.Game), rowView: s.rowViews([]*row{found}, list.begun)[0],
 		Type: displayText(found.rule(found.slots.kind), maxAreaText), Origin: originText(found.Origin),
 		Last: agoText(time.Since(found.Last)), JSON: s.pages.base + "/api/v1/servers/" + id,
 		History: s.chart(found, time.Now()),

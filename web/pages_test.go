@@ -284,6 +284,23 @@ func TestHostsFileIsADownload(t *testing.T) {
 	}
 }
 
+func TestPagesFollowTheEventsOfTheirGame(t *testing.T) {
+	f := newFixture(t, func(o *Options) { o.PublicURL = "https://example.org/sub" })
+	f.put(listed{})
+	for target, want := range map[string]string{
+		"/": "", "/servers": "", "/servers?game=gmtest": "?game=gmtest", serverPath: "?game=gmtest", "/games/gmother": "?game=gmother",
+	} {
+		page := f.page(target)
+		wantParts(t, target, page, `data-events="/sub/api/v1/events`+want+`"`, `<script src="/sub/assets/live.js?v=`, "data-live=")
+		if w := f.do(http.MethodHead, eventsPath+want); w.Code != http.StatusOK {
+			t.Errorf("HEAD of the events of %s: got %d", target, w.Code)
+		}
+	}
+	for _, target := range []string{"/games", "/why", "/nothing"} {
+		wantNoParts(t, target, f.get(target).Body.String(), "<script", "data-events")
+	}
+}
+
 func TestGamesCanBeSearched(t *testing.T) {
 	f := newFixture(t)
 	f.put(listed{game: "gmother"})
