@@ -94,11 +94,6 @@ type Imported struct {
 	Error    string              `json:"error,omitzero"`     // "": it is stored
 }
 
-// Sessions are the players who are signed in; a presence.Hub is one.
-type Sessions interface {
-	KickUser(ctx context.Context, id storage.UserID, reason error) int
-}
-
 // errNoAccounts is returned where Local has no OpenAccounts.
 var errNoAccounts = errors.New("accounts are not served here")
 
@@ -127,6 +122,23 @@ func refused(err error) error {
 	return err
 }
 
+// notedAccount is noted for a change of an account. It is named by its first
+// nick, not by its e-mail: a deleted account's address should not live on here.
+func (l *Local) notedAccount(ctx context.Context, action string, id storage.UserID, detail string) context.Context {
+	nick := ""
+	if list, err := l.Store.ProfilesOf(ctx, id); err == nil && len(list) > 0 {
+		nick = list[0].Nick
+	}
+	return notedID(ctx, action, uint32(id), nick, detail)
+}
+
+func accountsText(n int) string {
+	if n == 1 {
+		return "1 account"
+	}
+	return fmt.Sprintf("%d accounts", n)
+}
+
 // kick ends the sessions of an account.
 func (l *Local) kick(ctx context.Context, id storage.UserID, reason error) {
 	if l.Sessions != nil {
@@ -137,7 +149,7 @@ func (l *Local) kick(ctx context.Context, id storage.UserID, reason error) {
 // CreateAccount implements AccountOperator.
 func (l *Local) CreateAccount(ctx context.Context, a NewAccount) (p storage.Profile, err error) {
 	err = l.withAccounts(ctx, func(s *accounts.Service) error {
-		p, err = s.Register(ctx, accounts.Registration{
+		p, err = s.Register(noted(ctx, actAccountCreate, a.Nick, ""), accounts.Registration{
 			Partner: a.Partner, Namespace: a.Namespace, Email: a.Email, Nick: a.Nick, UniqueNick: a.UniqueNick, Password: a.Password,
 		})
 		return err
@@ -262,7 +274,7 @@ func (l *Local) user(ctx context.Context, ref AccountRef) (u storage.User, err e
 // SetPassword implements AccountOperator.
 func (l *Local) SetPassword(ctx context.Context, id storage.UserID, password string) error {
 	return l.withAccounts(ctx, func(s *accounts.Service) error {
-		if err := s.ChangePassword(ctx, id, password); err != nil {
+		if err := s.ChangePassword(l.notedAccount(ctx, actAccountPassword, id, ""), id, password); err != nil {
 			return err
 		}
 		l.kick(ctx, id, presence.ErrDisplaced)
@@ -277,6 +289,7 @@ func (l *Local) SetPassword(ctx context.Context, id storage.UserID, password str
 // BanAccount implements AccountOperator.
 func (l *Local) BanAccount(ctx context.Context, id storage.UserID, b storage.AccountBan) error {
 	return l.withAccounts(ctx, func(s *accounts.Service) error {
+		ctx := l.notedAccount(ctx, actAccountBan, id, banDetail(b.Expires, b.Reason))
 		err := s.Ban(ctx, id, b.Expires, b.Reason, b.By)
 		if err == nil {
 			l.kick(ctx, id, presence.ErrBanned)
@@ -287,13 +300,13 @@ func (l *Local) BanAccount(ctx context.Context, id storage.UserID, b storage.Acc
 
 // UnbanAccount implements AccountOperator.
 func (l *Local) UnbanAccount(ctx context.Context, id storage.UserID) error {
-	return l.withAccounts(ctx, func(s *accounts.Service) error { return s.Unban(ctx, id) })
+	return l.withAccounts(ctx, func(s *accounts.Service) error { return s.Unban(l.notedAccount(ctx, actAccountUnban, id, ""), id) })
 }
 
 // DeleteAccount implements AccountOperator.
 func (l *Local) DeleteAccount(ctx context.Context, id storage.UserID) error {
 	return l.withAccounts(ctx, func(s *accounts.Service) error {
-		err := s.DeleteUser(ctx, id)
+		err := s.DeleteUser(l.notedAccount(ctx, actAccountDelete, id, ""), id)
 		if err == nil {
 			l.kick(ctx, id, presence.ErrDeleted)
 		}
@@ -306,6 +319,11 @@ func (l *Local) ExportAccounts(ctx context.Context, w io.Writer, secrets bool) (
 	s, err := l.accounts(ctx)
 	if err != nil {
 		return 0, err
+	}
+	if secrets { // no change, but whoever has the file can log in as anybody
+		if _, err := l.Store.AddAudit(ctx, entry(ctx, actAccountExport, "all accounts", "with secrets")); err != nil {
+			return 0, err
+		}
 	}
 	out := json.NewEncoder(w)
 	for a, err := range s.Export(ctx, secrets) {
@@ -327,6 +345,9 @@ func (l *Local) ExportAccounts(ctx context.Context, w io.Writer, secrets bool) (
 func (l *Local) ImportAccounts(ctx context.Context, list []accounts.Account) ([]Imported, error) {
 	s, err := l.accounts(ctx)
 	if err != nil {
+		return nil, err
+	}
+	if _, err := l.Store.AddAudit(ctx, entry(ctx, actAccountImport, accountsText(len(list)), "")); err != nil {
 		return nil, err
 	}
 	out := make([]Imported, 0, len(list))
@@ -357,6 +378,9 @@ func aboutOne(err error) bool {
 // ImportBuddies implements AccountOperator.
 func (l *Local) ImportBuddies(ctx context.Context, list []accounts.Account) error {
 	return l.withAccounts(ctx, func(s *accounts.Service) error {
+		if _, err := l.Store.AddAudit(ctx, entry(ctx, actBuddyImport, accountsText(len(list)), "")); err != nil {
+			return err
+		}
 		for _, a := range list {
 			if err := s.ImportBuddies(ctx, a); err != nil {
 				return fmt.Errorf("buddies of %s: %w", a.Email, err)
@@ -369,6 +393,9 @@ func (l *Local) ImportBuddies(ctx context.Context, list []accounts.Account) erro
 // RotateAccountKey implements AccountOperator.
 func (l *Local) RotateAccountKey(ctx context.Context) (n int, err error) {
 	err = l.withAccounts(ctx, func(s *accounts.Service) error {
+		if _, err := l.Store.AddAudit(ctx, entry(ctx, actAccountKey, "all accounts", "")); err != nil {
+			return err
+		}
 		n, err = s.RotateKey(ctx)
 		return err
 	})

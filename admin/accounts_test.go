@@ -38,6 +38,10 @@ func opener(store accounts.Store, keyFile string) func(context.Context) (*accoun
 // kicks are the sessions that were ended.
 type kicks map[storage.UserID]error
 
+func (kicks) KickProfile(context.Context, storage.ProfileID, error) int         { return 0 }
+func (kicks) List(storage.ProfileID, int) (list []presence.SignedIn, more bool) { return nil, false }
+func (k kicks) Count() int                                                      { return 0 }
+
 func (k kicks) KickUser(_ context.Context, id storage.UserID, reason error) int {
 	k[id] = reason
 	return 1

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -167,7 +168,7 @@ func (c *Catalogue) storedRooms(ctx context.Context) (map[string][]games.Room, e
 }
 
 // put stores the operator's own records in place of earlier ones.
-func (c *Catalogue) put(ctx context.Context, list []games.Game) error {
+func (c *Catalogue) put(ctx context.Context, list []games.Game, action, detail string) error {
 	now := time.Now()
 	records := make([]storage.Game, len(list))
 	for i, g := range list {
@@ -177,7 +178,11 @@ func (c *Catalogue) put(ctx context.Context, list []games.Game) error {
 		}
 	}
 	for part := range slices.Chunk(records, storage.MaxGamesAtOnce) {
-		if err := c.Store.SetGames(ctx, part); err != nil {
+		names := make([]string, len(part))
+		for i := range part {
+			names[i] = part[i].Name
+		}
+		if err := c.Store.SetGames(noted(ctx, action, strings.Join(names, " "), detail), part); err != nil {
 			return err
 		}
 	}

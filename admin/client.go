@@ -78,6 +78,10 @@ func (c *Client) do(ctx context.Context, method, path string, payload io.Reader)
 		return nil, err
 	}
 	req.Header.Set("Authorization", "Bearer "+c.token)
+	req.Header.Set(viaHeader, string(storage.ViaCommand))
+	if a, ok := ctx.Value(actorKey{}).(Actor); ok && a.By != "" {
+		req.Header.Set(byHeader, url.QueryEscape(a.By))
+	}
 	resp, err := c.http.Do(req)
 	if err != nil {
 		return nil, fmt.Errorf("the running daemon does not answer on admin.listen: %w", err)

@@ -13,12 +13,16 @@ import (
 	"github.com/rs/zerolog"
 
 	"github.com/respawnd/respawnd/internal/bans"
+	"github.com/respawnd/respawnd/internal/logtail"
 	"github.com/respawnd/respawnd/internal/verdicts"
 	"github.com/respawnd/respawnd/master"
 	"github.com/respawnd/respawnd/storage/bolt"
 )
 
 const testToken = "0123456789abcdef0123456789abcdef"
+
+// testHost is the host of requests.
+const testHost = "127.0.0.1:8081"
 
 // embedded stands for the built-in catalogue.
 const embedded = `games:
@@ -63,8 +67,8 @@ func newLocal(t testing.TB) *Local {
 // options are those of a server for an operator.
 func options(op Operator, log *bytes.Buffer) Options {
 	o := Options{
-		Operator: op, Token: testToken, Gatherer: prometheus.NewRegistry(), Log: zerolog.Nop(),
-		Status: func() any { return map[string]int{"answer": 42} },
+		Operator: op, Token: testToken, Gatherer: prometheus.NewRegistry(), Log: zerolog.Nop(), Tail: logtail.New(100),
+		Status: func() Status { return Status{Version: "42", Services: map[string]string{"qr2": "127.0.0.1:27900"}} },
 	}
 	if log != nil {
 		o.Log = zerolog.New(log)

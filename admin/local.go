@@ -67,12 +67,29 @@ func (l *Local) AddBan(ctx context.Context, b storage.Ban) error {
 	if b.Added.IsZero() {
 		b.Added = time.Now()
 	}
-	return l.Table.Add(ctx, b)
+	return l.Table.Add(noted(ctx, actBanAdd, banText(b.Prefix, b.Scope), banDetail(b.Expires, b.Reason)), b)
 }
 
 // RemoveBan implements Operator.
 func (l *Local) RemoveBan(ctx context.Context, p netip.Prefix, scope storage.Scope) (int, error) {
-	return l.Table.Remove(ctx, p, scope)
+	return l.Table.Remove(noted(ctx, actBanRemove, banText(p, scope), ""), p, scope)
+}
+
+// banText names a ban in the audit log.
+func banText(p netip.Prefix, scope storage.Scope) string {
+	return p.String() + " (" + scope.String() + ")"
+}
+
+// banDetail says the rest of a ban.
+func banDetail(expires time.Time, reason string) string {
+	until := "for good"
+	if !expires.IsZero() {
+		until = "until " + expires.UTC().Format(time.RFC3339)
+	}
+	if reason == "" {
+		return until
+	}
+	return until + ": " + reason
 }
 
 // Games implements Operator.
@@ -83,10 +100,15 @@ func (l *Local) Games(context.Context) ([]games.Game, error) {
 // PutGames implements Operator. Nothing is stored unless the catalogue accepts
 // all of the records.
 func (l *Local) PutGames(ctx context.Context, list []games.Game) error {
+	return l.putGames(ctx, list, actGamePut, "")
+}
+
+// putGames is PutGames under the name of an action.
+func (l *Local) putGames(ctx context.Context, list []games.Game, action, detail string) error {
 	if err := l.Catalogue.try(ctx, list); err != nil {
 		return err
 	}
-	if err := l.Catalogue.put(ctx, list); err != nil {
+	if err := l.Catalogue.put(ctx, list, action, detail); err != nil {
 		return err
 	}
 	return l.Catalogue.Reload(ctx)
@@ -94,7 +116,7 @@ func (l *Local) PutGames(ctx context.Context, list []games.Game) error {
 
 // DeleteGame implements Operator.
 func (l *Local) DeleteGame(ctx context.Context, name string) error {
-	if err := l.Store.DeleteGame(ctx, name); err != nil {
+	if err := l.Store.DeleteGame(noted(ctx, actGameRemove, name, ""), name); err != nil {
 		return fmt.Errorf("game %s: %w", name, err)
 	}
 	return l.Catalogue.Reload(ctx)
@@ -133,13 +155,14 @@ func (l *Local) PutRoom(ctx context.Context, r storage.Room) (storage.Room, erro
 // the catalogue, so a number that is taken there is passed over.
 func (l *Local) storeRoom(ctx context.Context, r storage.Room) (storage.Room, error) {
 	for {
-		stored, err := l.Store.PutRoom(ctx, r)
+		stored, err := l.Store.PutRoom(notedID(ctx, actRoomPut, r.ID, r.Name, "of "+r.Game), r)
 		if err != nil || r.ID != 0 {
 			return stored, err
 		}
 		if _, _, taken := l.Catalogue.Catalog().Room(stored.ID); !taken {
 			return stored, nil
 		}
+		ctx := notedID(ctx, actRoomRemove, stored.ID, stored.Name, "the number is taken by the catalogue")
 		if err := l.Store.DeleteRoom(ctx, stored.ID); err != nil {
 			return r, err
 		}
@@ -148,7 +171,11 @@ func (l *Local) storeRoom(ctx context.Context, r storage.Room) (storage.Room, er
 
 // DeleteRoom implements Operator.
 func (l *Local) DeleteRoom(ctx context.Context, id uint32) error {
-	if err := l.Store.DeleteRoom(ctx, id); err != nil {
+	r, err := l.Store.GetRoom(ctx, id)
+	if err != nil && !errors.Is(err, storage.ErrDamaged) { // what cannot be read can still be removed
+		return fmt.Errorf("room %d: %w", id, err)
+	}
+	if err := l.Store.DeleteRoom(notedID(ctx, actRoomRemove, id, r.Name, "of "+r.Game), id); err != nil {
 		return fmt.Errorf("room %d: %w", id, err)
 	}
 	return l.Catalogue.Reload(ctx)
@@ -205,7 +232,12 @@ func (l *Local) Verdicts(_ context.Context, addr netip.Addr) ([]Verdict, error) 
 	}
 	out := []Verdict{}
 	for _, e := range entries {
-		out = append(out, Verdict{e.Service, e.Addr, e.Game, e.Verdict.String(), e.First.UTC(), e.Last.UTC(), e.Times})
+		x := e.Explain()
+		out = append(out, Verdict{
+			Service: e.Service, Address: e.Addr, Game: e.Game, Verdict: e.Verdict.String(),
+			What: x.What, Cause: x.Cause, Advice: x.Advice,
+			First: e.First.UTC(), Last: e.Last.UTC(), Times: e.Times,
+		})
 	}
 	return out, nil
 }

@@ -43,6 +43,11 @@ type Operator interface {
 	PutGames(ctx context.Context, list []games.Game) error
 	// DeleteGame removes the operator's own record; a built-in one stays.
 	DeleteGame(ctx context.Context, name string) error
+	// OwnGame returns the operator's own record of a game.
+	OwnGame(ctx context.Context, name string) (games.Game, error)
+	// SetMaintenance makes a game answer "down for now", or not any more, and
+	// leaves the rest of the operator's record as it is.
+	SetMaintenance(ctx context.Context, name string, on bool) error
 
 	Rooms(ctx context.Context, game string) ([]storage.Room, error)
 	// PutRoom stores a room and returns it with its id.
@@ -55,6 +60,17 @@ type Operator interface {
 	// Verdicts returns what the services last decided about an address, or
 	// about the addresses heard last if addr is zero.
 	Verdicts(ctx context.Context, addr netip.Addr) ([]Verdict, error)
+
+	// SignedIn returns a page of the players who are signed in, those with
+	// profiles above after. limit 0: MaxSessionPage.
+	SignedIn(ctx context.Context, after storage.ProfileID, limit int) (SessionPage, error)
+	// Kick ends the sessions of a profile and returns how many there were.
+	Kick(ctx context.Context, id storage.ProfileID) (int, error)
+	// Waiting counts the messages for players who were offline.
+	Waiting(ctx context.Context) (Waiting, error)
+
+	// AuditLog returns a page of what operators changed.
+	AuditLog(ctx context.Context, q AuditQuery) (AuditPage, error)
 
 	// Backup writes everything that a new machine needs to go on.
 	Backup(ctx context.Context, w io.Writer) error
@@ -85,6 +101,9 @@ type Verdict struct {
 	Address netip.AddrPort `json:"address"`
 	Game    string         `json:"game"`
 	Verdict string         `json:"verdict"`
+	What    string         `json:"what"`             // what came from the address
+	Cause   string         `json:"cause"`            // the verdict in words
+	Advice  string         `json:"advice,omitempty"` // what to do about it
 	First   time.Time      `json:"first"`
 	Last    time.Time      `json:"last"`
 	Times   int            `json:"times"`

@@ -24,19 +24,28 @@ func (s *Server) routes(mux *http.ServeMux) {
 	mux.HandleFunc("/api/v1/", func(w http.ResponseWriter, _ *http.Request) {
 		writeError(w, http.StatusNotFound, errNoSuchPath)
 	})
-	mux.HandleFunc("GET /api/v1/status", func(w http.ResponseWriter, _ *http.Request) { writeJSON(w, http.StatusOK, s.opt.Status()) })
+	mux.HandleFunc("GET /api/v1/status", s.getStatus)
 	mux.HandleFunc("GET /api/v1/bans", s.getBans)
 	mux.HandleFunc("POST /api/v1/bans", s.postBan)
 	mux.HandleFunc("DELETE /api/v1/bans", s.deleteBans)
 	mux.HandleFunc("GET /api/v1/games", s.getGames)
 	mux.HandleFunc("PUT /api/v1/games", s.putGames)
+	mux.HandleFunc("GET /api/v1/games/{name}", s.getGame)
 	mux.HandleFunc("DELETE /api/v1/games/{name}", s.deleteGame)
+	mux.HandleFunc("PUT /api/v1/games/{name}/maintenance", s.putMaintenance)
 	mux.HandleFunc("GET /api/v1/rooms", s.getRooms)
 	mux.HandleFunc("PUT /api/v1/rooms", s.putRoom)
 	mux.HandleFunc("DELETE /api/v1/rooms/{id}", s.deleteRoom)
 	mux.HandleFunc("GET /api/v1/servers", s.getServers)
 	mux.HandleFunc("GET /api/v1/verdicts", s.getVerdicts)
+	mux.HandleFunc("GET /api/v1/verdicts/summary", s.getVerdictSummary)
+	mux.HandleFunc("GET /api/v1/log", s.getLog)
+	mux.HandleFunc("GET /api/v1/log/stream", s.streamLog)
 	mux.HandleFunc("GET /api/v1/backup", s.getBackup)
+	mux.HandleFunc("GET /api/v1/sessions", s.getSessions)
+	mux.HandleFunc("DELETE /api/v1/sessions/{id}", s.deleteSession)
+	mux.HandleFunc("GET /api/v1/messages", s.getMessages)
+	mux.HandleFunc("GET /api/v1/audit", s.getAudit)
 	s.accountRoutes(mux)
 }
 
@@ -105,8 +114,13 @@ func (s *Server) getGames(w http.ResponseWriter, r *http.Request) {
 		s.fail(w, r, err)
 		return
 	}
+	writeGames(w, list)
+}
+
+func writeGames(w http.ResponseWriter, list []games.Game) {
 	w.Header().Set("Content-Type", yamlType)
 	w.Header().Set("Cache-Control", "no-store")
+	w.Header().Set("X-Content-Type-Options", "nosniff")
 	_, _ = w.Write(games.AppendYAML(nil, list)) // a client that went away is no news
 }
 
@@ -193,11 +207,12 @@ func (s *Server) getBackup(w http.ResponseWriter, r *http.Request) {
 // started knows whether anything was written, for then it is too late for an
 // error status.
 type started struct {
-	w   io.Writer
+	w   http.ResponseWriter
 	yes bool
 }
 
 func (s *started) Write(p []byte) (int, error) {
 	s.yes = true
+	patience(s.w)
 	return s.w.Write(p)
 }

@@ -3,9 +3,9 @@ package admin
 import (
 	"context"
 	"crypto/sha256"
-	"crypto/subtle"
 	"encoding/json"
 	"errors"
+	"html/template"
 	"log/slog"
 	"net"
 	"net/http"
@@ -16,30 +16,49 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 	"github.com/rs/zerolog"
 
+	"github.com/respawnd/respawnd/internal/logtail"
 	"github.com/respawnd/respawnd/storage"
 )
 
-// Options configure a Server. All but Ready and Log are required.
+// Options configure a Server. Operator, Status, Tail and Gatherer are required.
 type Options struct {
 	Operator Operator
 	Token    string // empty: nobody is let in
+	// Names are the host names under which the page may be opened, beside
+	// localhost and IP addresses, in lower case.
+	Names   []string
+	Version string // shown on the pages
 	// Ready returns what is not ready yet, nil when the daemon serves.
-	Ready func() error
-	// Status is shown under /api/v1/status; it must be encodable as JSON.
-	Status   func() any
-	Gatherer prometheus.Gatherer
-	Log      zerolog.Logger
+	Ready  func() error
+	Status func() Status
+	// Tail has the last lines of the log.
+	Tail       *logtail.Ring
+	Gatherer   prometheus.Gatherer
+	Registerer prometheus.Registerer // nil: nothing is counted
+	Log        zerolog.Logger
 }
 
 // Server answers on the admin address.
 type Server struct {
-	opt   Options
-	token [sha256.Size]byte
+	opt       Options
+	token     [sha256.Size]byte
+	templates map[string]*template.Template
+	assets    *assets
+	sessions  *pageSessions
+	forms     *loginForms
+	logins    *logins
+	metrics   *metrics
+	streams   chan struct{} // holds a token for each reader of the log
 }
 
 // New returns a Server.
 func New(opt Options) *Server {
-	return &Server{opt: opt, token: sha256.Sum256([]byte(opt.Token))}
+	s := &Server{
+		opt: opt, token: sha256.Sum256([]byte(opt.Token)), templates: loadTemplates(), assets: loadAssets(),
+		sessions: newPageSessions(), forms: newLoginForms(), logins: newLogins(), streams: make(chan struct{}, maxStreams),
+	}
+	s.metrics = newMetrics(opt.Registerer, s.sessions.len)
+	return s
 }
 
 // Bounds of the HTTP service.
@@ -72,7 +91,7 @@ func (s *Server) Serve(ctx context.Context, ln net.Listener) error {
 			_ = srv.Close()
 		}
 	})
-	err := srv.Serve(ln)
+	err := srv.Serve(&boundedListener{Listener: ln, metrics: s.metrics})
 	if !stop() {
 		<-stopped
 	}
@@ -83,16 +102,20 @@ func (s *Server) Serve(ctx context.Context, ln net.Listener) error {
 }
 
 // Handler returns the routes. Everything under /api/v1/, known or not, wants
-// the token.
+// the token; pages want a session.
 func (s *Server) Handler() http.Handler {
 	api := http.NewServeMux()
 	s.routes(api)
+	pages := http.NewServeMux()
+	s.pages(pages)
 	mux := http.NewServeMux()
+	mux.Handle("/", s.guarded(pages))
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { writeText(w, http.StatusOK, "ok\n") })
 	mux.HandleFunc("GET /readyz", s.ready)
 	mux.Handle("GET /metrics", promhttp.HandlerFor(s.opt.Gatherer, promhttp.HandlerOpts{}))
 	guarded := s.authorized(api)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		patience(w)
 		// Before the mux: it answers odd paths with a redirect of its own.
 		if strings.HasPrefix(r.URL.Path, "/api/v1/") {
 			guarded.ServeHTTP(w, r)
@@ -124,14 +147,38 @@ func writeText(w http.ResponseWriter, code int, text string) {
 func (s *Server) authorized(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		scheme, given, _ := strings.Cut(r.Header.Get("Authorization"), " ")
-		sum := sha256.Sum256([]byte(strings.TrimSpace(given)))
-		if s.opt.Token == "" || !strings.EqualFold(scheme, "Bearer") || subtle.ConstantTimeCompare(sum[:], s.token[:]) != 1 {
+		right := s.rightToken(strings.TrimSpace(given)) && strings.EqualFold(scheme, "Bearer")
+		inQuery := s.tokenInQuery(r)
+		if !right || inQuery {
+			err, reason := ErrUnauthorized, refusedToken
+			if inQuery {
+				err, reason = errTokenInQuery, refusedQuery
+			}
+			s.metrics.refuse(reason)
 			w.Header().Set("WWW-Authenticate", `Bearer realm="respawnd"`)
-			writeError(w, http.StatusUnauthorized, ErrUnauthorized)
+			writeError(w, http.StatusUnauthorized, err)
 			return
 		}
 		r.Body = http.MaxBytesReader(w, r.Body, maxBody)
-		next.ServeHTTP(w, r)
+		next.ServeHTTP(w, r.WithContext(WithActor(r.Context(), apiActor(r))))
+	})
+}
+
+// guarded keeps foreign sites, and tokens in addresses, away from the pages.
+func (s *Server) guarded(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		pageHeaders(w.Header())
+		switch {
+		case s.tokenInQuery(r):
+			s.metrics.refuse(refusedQuery)
+			writeText(w, http.StatusBadRequest, errTokenInQuery.Error()+"\n")
+		case !s.knownHost(r):
+			s.metrics.refuse(refusedHost)
+			writeText(w, http.StatusMisdirectedRequest,
+				"this page is not known under that host name; use an IP address or localhost, or add the name to admin.names\n")
+		default:
+			next.ServeHTTP(w, r)
+		}
 	})
 }
 
@@ -154,16 +201,19 @@ func writeError(w http.ResponseWriter, code int, err error) {
 
 // fail answers an error with the status that fits it.
 func (s *Server) fail(w http.ResponseWriter, r *http.Request, err error) {
-	code := http.StatusInternalServerError
+	writeError(w, s.classify(r, err), err)
+}
+
+// classify returns the status that fits an error, and logs what is our fault.
+func (s *Server) classify(r *http.Request, err error) int {
 	switch {
 	case errors.Is(err, storage.ErrNotFound):
-		code = http.StatusNotFound
+		return http.StatusNotFound
 	case errors.Is(err, storage.ErrTaken), errors.Is(err, storage.ErrConflict):
-		code = http.StatusConflict
+		return http.StatusConflict
 	case errors.Is(err, ErrBadRequest), errors.Is(err, storage.ErrInvalid):
-		code = http.StatusBadRequest
-	default:
-		s.opt.Log.Error().Str("path", r.URL.Path).Err(err).Msg("admin request not carried out")
+		return http.StatusBadRequest
 	}
-	writeError(w, code, err)
+	s.opt.Log.Error().Str("path", r.URL.Path).Err(err).Msg("admin request not carried out")
+	return http.StatusInternalServerError
 }

@@ -31,6 +31,11 @@ func (l *loader) warn() {
 			note("net.trusted: %s is everybody, no limit per address is in force", p)
 		}
 	}
+	for _, p := range c.Web.TrustedProxies {
+		if p.Bits() == 0 {
+			note("web.trusted_proxies: %s is everybody, so every visitor may say that he has another address", p)
+		}
+	}
 	for _, pair := range []struct {
 		small, large string
 		tooLarge     bool
@@ -38,6 +43,8 @@ func (l *loader) warn() {
 		{"master.max_per_addr", "master.max_per_net", c.Master.MaxPerAddr > c.Master.MaxPerNet},
 		{"master.max_per_net", "master.max_servers", c.Master.MaxPerNet > c.Master.MaxServers},
 		{"serverbrowse.max_per_addr", "serverbrowse.max_conns", c.ServerBrowse.MaxPerAddr > c.ServerBrowse.MaxConns},
+		{"web.max_per_addr", "web.max_conns", c.Web.MaxPerAddr > c.Web.MaxConns},
+		{"web.max_streams_per_addr", "web.max_streams", c.Web.MaxStreamsPerAddr > c.Web.MaxStreams},
 		{"serverbrowse.keepalive", "serverbrowse.idle", c.ServerBrowse.KeepAlive >= c.ServerBrowse.Idle},
 	} {
 		if pair.tooLarge {

@@ -50,10 +50,12 @@ type Config struct {
 	NATNeg       NATNeg
 	ZanMaster    ZanMaster
 	LAN          LAN
+	Probe        Probe
+	Servers      Servers
 	Web          Web
 	Admin        Admin
-	SSQ          Endpoint
-	ValveMaster  Endpoint
+	SSQ          SSQ
+	ValveMaster  ValveMaster
 	DNS          DNS
 	GStats       Endpoint
 	CDKey        Endpoint
@@ -206,6 +208,20 @@ type ZanMaster struct {
 	QueryEvery        time.Duration
 }
 
+// ValveMaster is section valvemaster.
+type ValveMaster struct {
+	Listen            string
+	Sockets           int
+	Readers           int // goroutines per socket
+	ReadBuffer        int // bytes, per socket
+	ServersPerAddress int // 0: no bound
+	Timeout           time.Duration
+	UnprovedRate      int // answers per second and address
+	UnprovedBurst     int // answers
+	PagesPerAddress   int // per 10 s; 0: no bound
+	PagesPerNet       int // per /24 and 10 s; 0: no bound
+}
+
 // ZandronumBanFiles returns the folder of the ban files of Zandronum's master:
 // zanmaster.ban_files, or the data folder if that is empty.
 func (c *Config) ZandronumBanFiles() string {
@@ -233,22 +249,74 @@ type LAN struct {
 	Every    time.Duration
 }
 
+// Probe is section probe.
+type Probe struct {
+	Every      time.Duration
+	Rate       int // servers per second
+	MaxServers int // that nobody but themselves or the search named
+	MaxGames   int // that are not in the catalogue
+}
+
+// Servers is section servers.
+type Servers struct {
+	Static []StaticServer
+}
+
+// StaticServer is a game server that is asked and listed because an operator
+// named it.
+type StaticServer struct {
+	Protocol string // one of StaticProtocols
+	Address  string // host:port; the host may be a name
+}
+
+// String returns the server as servers.static spells it.
+func (s StaticServer) String() string { return s.Protocol + " " + s.Address }
+
+// StaticProtocols returns the protocols in which a game server can be asked.
+func StaticProtocols() []string { return []string{"gs1", "gs3", "a2s", "zandronum"} }
+
 // Web is section web.
 type Web struct {
 	Listen    string
 	PublicURL string // empty, or http(s)://host[:port][/path] without a final slash
+
+	MaxConns       int
+	MaxPerAddr     int            // connections
+	Rate           int            // requests per second and address; 0: no bound
+	Burst          int            // requests
+	TrustedProxies []netip.Prefix // masked
+
+	MaxStreams        int
+	MaxStreamsPerAddr int
 }
 
 // Admin is section admin.
 type Admin struct {
-	Listen    string
-	TokenFile string // as configured, may be empty: use Config.AdminTokenFile
+	Listen       string
+	TokenFile    string   // as configured, may be empty: use Config.AdminTokenFile
+	Names        []string // lower case, without a final dot
+	AuditEntries int
+	LogLines     int
+}
+
+// SSQ is section ssq.
+type SSQ struct {
+	Listen       string
+	Password     string // for private columns; empty: nobody sees them
+	BytesPerAddr int    // bytes per second
+	BytesPerNet  int    // bytes per second, per /24
 }
 
 // DNS is section dns.
 type DNS struct {
-	Enabled bool
-	Listen  string
+	Enabled     bool
+	Listen      string
+	Address     netip.Addr // zero: the one that the client asked
+	Upstreams   []netip.AddrPort
+	Allow       []netip.Prefix
+	Rate        int // questions per second and address
+	Burst       int // questions
+	MaxForwards int // questions to upstreams under way
 }
 
 // Catalogue is section games.

@@ -127,15 +127,21 @@ func change(t *testing.T, name string) string {
 		return "debug"
 	case "log.format":
 		return "json"
-	case "net.trusted", "zanmaster.allow_servers", "zanmaster.allow_launchers":
+	case "net.trusted", "web.trusted_proxies", "zanmaster.allow_servers", "zanmaster.allow_launchers", "dns.allow":
 		return "192.0.2.0/24"
+	case "ssq.password":
+		return "correct-horse"
 	case "web.public_url":
 		return "https://servers.example.org"
-	case "games.domains":
+	case "servers.static":
+		return "a2s 192.0.2.1:27015"
+	case "games.domains", "admin.names":
 		return "example.org"
 	case "zanmaster.not_enforcing":
 		return "mark"
-	case "zanmaster.advertise_as":
+	case "dns.upstreams":
+		return "192.0.2.53"
+	case "zanmaster.advertise_as", "dns.address":
 		return "192.0.2.9"
 	case "gpcm.keepalive":
 		return "47s"
@@ -143,8 +149,14 @@ func change(t *testing.T, name string) string {
 		return "allow"
 	case "zanmaster.timeout", "zanmaster.query_every", "gpcm.ticket_renewal":
 		return "99s"
-	case "qr2.read_buffer", "zanmaster.read_buffer":
+	case "valvemaster.timeout":
+		return "7m"
+	case "qr2.read_buffer", "zanmaster.read_buffer", "valvemaster.read_buffer":
 		return "512KiB"
+	case "ssq.bytes_per_addr", "ssq.bytes_per_net":
+		return "33KiB"
+	case "admin.audit_entries":
+		return "333"
 	case "natneg.extra_listen":
 		return "127.0.0.1:4000"
 	}
@@ -249,68 +261,94 @@ func TestRangesHoldAtTheirEdges(t *testing.T) {
 	type edges struct{ below, low, high, above string }
 	const many, conns = "10000000", "1000000"
 	tests := map[string]edges{
-		"qr2.sockets":                   {"0", "1", "64", "65"},
-		"qr2.readers":                   {"0", "1", "64", "65"},
-		"qr2.read_buffer":               {"4095", "4KiB", "1GiB", "1073741825"},
-		"qr2.max_pending":               {"0", "1", many, "10000001"},
-		"qr2.unproved_rate":             {"0", "1", conns, "1000001"},
-		"qr2.unproved_burst":            {"0", "1", conns, "1000001"},
-		"qr2.expire":                    {"29.999s", "30s", "1h", "1h0m0.001s"},
-		"master.max_servers":            {"0", "1", many, "10000001"},
-		"master.max_per_addr":           {"0", "1", many, "10000001"},
-		"master.max_per_net":            {"0", "1", many, "10000001"},
-		"master.save_every":             {"999ms", "1s", "1h", "61m"},
-		"master.restore_for":            {"-1s", "0s", "1h", "61m"},
-		"serverbrowse.max_conns":        {"0", "1", conns, "1000001"},
-		"serverbrowse.max_per_addr":     {"0", "1", conns, "1000001"},
-		"serverbrowse.rate":             {"0", "1", conns, "1000001"},
-		"serverbrowse.burst":            {"0", "1", conns, "1000001"},
-		"serverbrowse.first_byte":       {"999ms", "1s", "5m", "301s"},
-		"serverbrowse.idle":             {"4.9s", "5s", "24h", "25h"},
-		"serverbrowse.write":            {"999ms", "1s", "5m", "301s"},
-		"serverbrowse.keepalive":        {"4.9s", "5s", "1h", "61m"},
-		"serverbrowse.max_filter":       {"15", "16", "1024", "1025"},
-		"gpcm.max_conns":                {"0", "1", conns, "1000001"},
-		"gpcm.max_per_addr":             {"0", "1", conns, "1000001"},
-		"gpcm.rate":                     {"0", "1", conns, "1000001"},
-		"gpcm.burst":                    {"0", "1", conns, "1000001"},
-		"gpcm.login_time":               {"4.9s", "5s", "10m", "601s"},
-		"gpcm.keepalive":                {"4.9s", "5s", "115s", "116s"},
-		"gpcm.write":                    {"999ms", "1s", "10m", "601s"},
-		"gpcm.ticket_renewal":           {"59s", "1m", "47h", "48h"},
-		"gpcm.registrations":            {"-1", "0", conns, "1000001"},
-		"gpsp.max_conns":                {"0", "1", conns, "1000001"},
-		"gpsp.max_per_addr":             {"0", "1", conns, "1000001"},
-		"gpsp.rate":                     {"0", "1", conns, "1000001"},
-		"gpsp.burst":                    {"0", "1", conns, "1000001"},
-		"gpsp.idle":                     {"4.9s", "5s", "10m", "601s"},
-		"gpsp.write":                    {"999ms", "1s", "10m", "601s"},
-		"gpsp.lookups":                  {"-1", "0", conns, "1000001"},
-		"gpsp.registrations":            {"-1", "0", conns, "1000001"},
-		"zanmaster.sockets":             {"0", "1", "64", "65"},
-		"zanmaster.readers":             {"0", "1", "64", "65"},
-		"zanmaster.read_buffer":         {"4095", "4KiB", "1GiB", "1073741825"},
-		"zanmaster.ban_files_poll":      {"-1s", "0s", "1h", "61m"},
-		"zanmaster.servers_per_address": {"-1", "0", "65535", "65536"},
-		"zanmaster.timeout":             {"60s", "61s", "10m", "601s"},
-		"zanmaster.max_pending":         {"0", "1", many, "10000001"},
-		"zanmaster.unproved_rate":       {"0", "1", conns, "1000001"},
-		"zanmaster.unproved_burst":      {"0", "1", conns, "1000001"},
-		"zanmaster.list_window":         {"-1s", "0s", "10m", "601s"},
-		"zanmaster.lists_per_net":       {"-1", "0", many, "10000001"},
-		"zanmaster.lists_total":         {"-1", "0", many, "10000001"},
-		"zanmaster.query_every":         {"59s", "1m", "1h", "61m"},
-		"natneg.max_open":               {"0", "1", "10000000", "10000001"},
-		"natneg.max_per_addr":           {"0", "1", "10000000", "10000001"},
-		"natneg.rate":                   {"0", "1", "1000000", "1000001"},
-		"natneg.burst":                  {"0", "1", "1000000", "1000001"},
-		"serverbrowse.message_rate":     {"0", "1", "10000", "10001"},
-		"serverbrowse.message_burst":    {"0", "1", "10000", "10001"},
-		"legacylist.max_conns":          {"0", "1", conns, "1000001"},
-		"legacylist.max_per_addr":       {"0", "1", conns, "1000001"},
-		"legacylist.rate":               {"0", "1", conns, "1000001"},
-		"legacylist.burst":              {"0", "1", conns, "1000001"},
-		"lan.every":                     {"4.9s", "5s", "1h", "61m"},
+		"qr2.sockets":                     {"0", "1", "64", "65"},
+		"qr2.readers":                     {"0", "1", "64", "65"},
+		"qr2.read_buffer":                 {"4095", "4KiB", "1GiB", "1073741825"},
+		"qr2.max_pending":                 {"0", "1", many, "10000001"},
+		"qr2.unproved_rate":               {"0", "1", conns, "1000001"},
+		"qr2.unproved_burst":              {"0", "1", conns, "1000001"},
+		"qr2.expire":                      {"29.999s", "30s", "1h", "1h0m0.001s"},
+		"master.max_servers":              {"0", "1", many, "10000001"},
+		"master.max_per_addr":             {"0", "1", many, "10000001"},
+		"master.max_per_net":              {"0", "1", many, "10000001"},
+		"master.save_every":               {"999ms", "1s", "1h", "61m"},
+		"master.restore_for":              {"-1s", "0s", "1h", "61m"},
+		"serverbrowse.max_conns":          {"0", "1", conns, "1000001"},
+		"serverbrowse.max_per_addr":       {"0", "1", conns, "1000001"},
+		"serverbrowse.rate":               {"0", "1", conns, "1000001"},
+		"serverbrowse.burst":              {"0", "1", conns, "1000001"},
+		"serverbrowse.first_byte":         {"999ms", "1s", "5m", "301s"},
+		"serverbrowse.idle":               {"4.9s", "5s", "24h", "25h"},
+		"serverbrowse.write":              {"999ms", "1s", "5m", "301s"},
+		"serverbrowse.keepalive":          {"4.9s", "5s", "1h", "61m"},
+		"serverbrowse.max_filter":         {"15", "16", "1024", "1025"},
+		"gpcm.max_conns":                  {"0", "1", conns, "1000001"},
+		"gpcm.max_per_addr":               {"0", "1", conns, "1000001"},
+		"gpcm.rate":                       {"0", "1", conns, "1000001"},
+		"gpcm.burst":                      {"0", "1", conns, "1000001"},
+		"gpcm.login_time":                 {"4.9s", "5s", "10m", "601s"},
+		"gpcm.keepalive":                  {"4.9s", "5s", "115s", "116s"},
+		"gpcm.write":                      {"999ms", "1s", "10m", "601s"},
+		"gpcm.ticket_renewal":             {"59s", "1m", "47h", "48h"},
+		"gpcm.registrations":              {"-1", "0", conns, "1000001"},
+		"gpsp.max_conns":                  {"0", "1", conns, "1000001"},
+		"gpsp.max_per_addr":               {"0", "1", conns, "1000001"},
+		"gpsp.rate":                       {"0", "1", conns, "1000001"},
+		"gpsp.burst":                      {"0", "1", conns, "1000001"},
+		"gpsp.idle":                       {"4.9s", "5s", "10m", "601s"},
+		"gpsp.write":                      {"999ms", "1s", "10m", "601s"},
+		"gpsp.lookups":                    {"-1", "0", conns, "1000001"},
+		"gpsp.registrations":              {"-1", "0", conns, "1000001"},
+		"zanmaster.sockets":               {"0", "1", "64", "65"},
+		"zanmaster.readers":               {"0", "1", "64", "65"},
+		"zanmaster.read_buffer":           {"4095", "4KiB", "1GiB", "1073741825"},
+		"zanmaster.ban_files_poll":        {"-1s", "0s", "1h", "61m"},
+		"zanmaster.servers_per_address":   {"-1", "0", "65535", "65536"},
+		"zanmaster.timeout":               {"60s", "61s", "10m", "601s"},
+		"zanmaster.max_pending":           {"0", "1", many, "10000001"},
+		"zanmaster.unproved_rate":         {"0", "1", conns, "1000001"},
+		"zanmaster.unproved_burst":        {"0", "1", conns, "1000001"},
+		"zanmaster.list_window":           {"-1s", "0s", "10m", "601s"},
+		"zanmaster.lists_per_net":         {"-1", "0", many, "10000001"},
+		"zanmaster.lists_total":           {"-1", "0", many, "10000001"},
+		"zanmaster.query_every":           {"59s", "1m", "1h", "61m"},
+		"natneg.max_open":                 {"0", "1", "10000000", "10000001"},
+		"natneg.max_per_addr":             {"0", "1", "10000000", "10000001"},
+		"natneg.rate":                     {"0", "1", "1000000", "1000001"},
+		"natneg.burst":                    {"0", "1", "1000000", "1000001"},
+		"serverbrowse.message_rate":       {"0", "1", "10000", "10001"},
+		"serverbrowse.message_burst":      {"0", "1", "10000", "10001"},
+		"legacylist.max_conns":            {"0", "1", conns, "1000001"},
+		"legacylist.max_per_addr":         {"0", "1", conns, "1000001"},
+		"legacylist.rate":                 {"0", "1", conns, "1000001"},
+		"legacylist.burst":                {"0", "1", conns, "1000001"},
+		"admin.audit_entries":             {"99", "100", "1000000", "1000001"},
+		"admin.log_lines":                 {"9", "10", "100000", "100001"},
+		"ssq.bytes_per_addr":              {"4095", "4KiB", "1GiB", "1073741825"},
+		"ssq.bytes_per_net":               {"4095", "4KiB", "1GiB", "1073741825"},
+		"lan.every":                       {"4.9s", "5s", "1h", "61m"},
+		"web.max_conns":                   {"0", "1", conns, "1000001"},
+		"web.max_per_addr":                {"0", "1", conns, "1000001"},
+		"web.rate":                        {"-1", "0", conns, "1000001"},
+		"web.burst":                       {"0", "1", conns, "1000001"},
+		"web.max_streams":                 {"0", "1", conns, "1000001"},
+		"web.max_streams_per_addr":        {"0", "1", conns, "1000001"},
+		"probe.every":                     {"9.9s", "10s", "1h", "61m"},
+		"probe.rate":                      {"0", "1", "10000", "10001"},
+		"probe.max_servers":               {"0", "1", many, "10000001"},
+		"probe.max_games":                 {"0", "1", conns, "1000001"},
+		"valvemaster.sockets":             {"0", "1", "64", "65"},
+		"valvemaster.readers":             {"0", "1", "64", "65"},
+		"valvemaster.read_buffer":         {"4095", "4KiB", "1GiB", "1073741825"},
+		"valvemaster.servers_per_address": {"-1", "0", "65535", "65536"},
+		"valvemaster.timeout":             {"359s", "6m", "24h", "86401s"},
+		"valvemaster.unproved_rate":       {"0", "1", conns, "1000001"},
+		"valvemaster.unproved_burst":      {"0", "1", conns, "1000001"},
+		"valvemaster.pages_per_address":   {"-1", "0", many, "10000001"},
+		"valvemaster.pages_per_net":       {"-1", "0", many, "10000001"},
+		"dns.rate":                        {"0", "1", conns, "1000001"},
+		"dns.burst":                       {"0", "1", conns, "1000001"},
+		"dns.max_forwards":                {"0", "1", "10000", "10001"},
 	}
 	for _, k := range new(Config).keys() {
 		e, found := tests[k.name]
@@ -328,6 +366,21 @@ func TestRangesHoldAtTheirEdges(t *testing.T) {
 			if got := err.Error(); !strings.HasPrefix(got, k.name+": ") || !strings.Contains(got, "out of range: "+k.allowed) {
 				t.Errorf("Load with %s=%s: %q, want the key and its range", k.name, outside, got)
 			}
+		}
+	}
+}
+
+func TestPasswordsAreCheckedAndNotRepeated(t *testing.T) {
+	const name = "ssq.password"
+	for _, good := range []string{"", "12345678", "p@ss=word!", strings.Repeat("x", 128)} {
+		if got := load(t, Options{Flags: map[string]string{name: good}}).SSQ.Password; got != good {
+			t.Errorf("password %q is read as %q", good, got)
+		}
+	}
+	for _, bad := range []string{"secret7", "secret word", `secret"word`, "secret'word", `secret\word`, "secretwörd", strings.Repeat("secret", 22)} {
+		err := refused(t, Options{Flags: map[string]string{name: bad}})
+		if got := err.Error(); !strings.HasPrefix(got, name+": ") || strings.Contains(got, "secret") {
+			t.Errorf("Load with the password %q: %q, want the key and not the password", bad, got)
 		}
 	}
 }

@@ -93,7 +93,7 @@ func (c *Config) addresses() map[string]string {
 // wildcard of either family takes the port on all addresses. Port 0 is a free
 // port and never collides.
 func collides(a, b Listener) bool {
-	if a.Network != b.Network {
+	if a.Network != b.Network && a.Service != "dns" && b.Service != "dns" { // which listens on both
 		return false
 	}
 	hostA, portA := splitListen(a.Address)

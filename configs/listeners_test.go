@@ -98,6 +98,7 @@ func TestCollisionsNameBothKeys(t *testing.T) {
 		"UDP and TCP":               {map[string]string{"qr2.listen": ":28910"}, [2]string{}},
 		"free ports":                {map[string]string{"gpsp.listen": "127.0.0.1:0", "gpcm.listen": "127.0.0.1:0"}, [2]string{}},
 		"with a service that is on": {map[string]string{"dns.enabled": "true", "dns.listen": ":27900"}, [2]string{"dns.listen", "qr2.listen"}},
+		"DNS over TCP":              {map[string]string{"dns.enabled": "true", "dns.listen": "127.0.0.1:8080"}, [2]string{"dns.listen", "web.listen"}},
 		"with a service that is off": {
 			map[string]string{"dns.listen": ":27900"}, [2]string{},
 		},

@@ -84,6 +84,9 @@ func newLoader() (*loader, error) {
 }
 
 func (l *loader) mistake(name, value, problem, source string) {
+	if l.known[name].secret {
+		value = ""
+	}
 	l.fail(&KeyError{Key: name, Value: value, Problem: problem, Source: source})
 }
 

@@ -22,6 +22,26 @@ func parseText(text string) (string, error) {
 	return text, nil
 }
 
+// Lengths of passwords in the configuration, in characters.
+const (
+	minPassword = 8
+	maxPassword = 128
+)
+
+// parsePassword takes what can be sent in one word of a line. Its errors do not
+// repeat the text.
+func parsePassword(text string) (string, error) {
+	switch {
+	case text == "":
+		return "", nil
+	case strings.ContainsFunc(text, func(r rune) bool { return r <= ' ' || r > '~' || r == '"' || r == '\'' || r == '\\' }):
+		return "", errors.New("holds a blank, a quote, a backslash or a character that is not ASCII")
+	case len(text) < minPassword || len(text) > maxPassword:
+		return "", fmt.Errorf("is not %d to %d characters long", minPassword, maxPassword)
+	}
+	return text, nil
+}
+
 func parseDir(text string) (string, error) {
 	if strings.TrimSpace(text) == "" {
 		return "", errors.New("must not be empty")
@@ -156,6 +176,50 @@ func parseExtraListen(text string) (string, error) {
 	return parseListen(text)
 }
 
+// parseStatic reads a protocol and an address.
+func parseStatic(text string) (StaticServer, error) {
+	words := strings.Fields(text)
+	if len(words) != 2 {
+		return StaticServer{}, errors.New("is not a server: write a protocol and host:port, such as a2s 192.0.2.1:27015")
+	}
+	if !slices.Contains(StaticProtocols(), words[0]) {
+		return StaticServer{}, fmt.Errorf("has a protocol that is not one of %s", strings.Join(StaticProtocols(), ", "))
+	}
+	address, err := ParseServerAddress(words[1])
+	if err != nil {
+		return StaticServer{}, err
+	}
+	return StaticServer{words[0], address}, nil
+}
+
+// lowestServerPort is the lowest port of a game server: those below belong to
+// services of the system.
+const lowestServerPort = 1024
+
+// ParseServerAddress checks the host:port of a game server, an IPv4 address or a
+// name, and returns it in lower case. The error is the second half of a sentence
+// that starts with the address.
+func ParseServerAddress(text string) (string, error) {
+	host, port, err := net.SplitHostPort(text)
+	if err != nil {
+		return "", errors.New("has no address: write host:port, such as 192.0.2.1:27015")
+	}
+	if n, err := strconv.ParseUint(port, 10, 16); err != nil || n < lowestServerPort {
+		return "", fmt.Errorf("has a bad port: it is a number from %d to 65535", lowestServerPort)
+	}
+	if a, err := netip.ParseAddr(host); err == nil {
+		if a = a.Unmap(); !a.Is4() || a.IsMulticast() || a.As4()[0] == 0 || a.As4()[0] >= 240 {
+			return "", errors.New("has a bad host: it is the IPv4 address of a machine, or a name")
+		}
+		return net.JoinHostPort(a.String(), port), nil
+	}
+	name, err := parseDomain(host)
+	if err != nil || strings.Trim(name, "0123456789.") == "" {
+		return "", errors.New("has a bad host: it is the IPv4 address of a machine, or a name")
+	}
+	return net.JoinHostPort(name, port), nil
+}
+
 func parsePrefix(text string) (netip.Prefix, error) {
 	text = strings.TrimSpace(text)
 	if a, err := netip.ParseAddr(text); err == nil && a.Zone() == "" {
@@ -205,8 +269,26 @@ func isLabel(s string) bool {
 		strings.Trim(s, letters) == ""
 }
 
-// parseAdvertised reads the IPv4 address that stands for private ones; an empty
-// text switches that off.
+// parseUpstream reads the address of a DNS server; the port may be missing.
+func parseUpstream(text string) (netip.AddrPort, error) {
+	const usual = 53
+	text = strings.TrimSpace(text)
+	a, err := netip.ParseAddrPort(text)
+	if err != nil {
+		var ip netip.Addr
+		if ip, err = netip.ParseAddr(text); err == nil {
+			a = netip.AddrPortFrom(ip, usual)
+		}
+	}
+	a = netip.AddrPortFrom(a.Addr().Unmap(), a.Port())
+	if err != nil || a.Port() == 0 || a.Addr().IsUnspecified() || a.Addr().IsMulticast() {
+		return netip.AddrPort{}, errors.New("is not the address of a DNS server: write 192.168.1.1 or 192.168.1.1:53")
+	}
+	return a, nil
+}
+
+// parseAdvertised reads the IPv4 address that clients are given in place of another one;
+// an empty text switches that off.
 func parseAdvertised(text string) (netip.Addr, error) {
 	if strings.TrimSpace(text) == "" {
 		return netip.Addr{}, nil

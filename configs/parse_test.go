@@ -1,6 +1,7 @@
 package configs
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -107,6 +108,14 @@ func TestBadValuesAreExplained(t *testing.T) {
 		"domain with long label":     {"games.domains", strings.Repeat("a", 64) + ".com", "not a domain name"},
 		"domain with longest label":  {"games.domains", strings.Repeat("a", 63) + ".com", ""},
 		"domain too long":            {"games.domains", strings.Repeat("ab.", 84) + "com", "too long"},
+		"DNS server by name":         {"dns.upstreams", "dns.example.org", "not the address of a DNS server"},
+		"DNS server on port 0":       {"dns.upstreams", "192.0.2.1:0", "not the address of a DNS server"},
+		"DNS server of everybody":    {"dns.upstreams", "0.0.0.0", "not the address of a DNS server"},
+		"DNS server of a group":      {"dns.upstreams", "224.0.0.251:5353", "not the address of a DNS server"},
+		"second DNS server bad":      {"dns.upstreams", "192.0.2.1,nonsense", "not the address of a DNS server"},
+		"DNS server with port":       {"dns.upstreams", "192.0.2.1:5353", ""},
+		"DNS server of IPv6":         {"dns.upstreams", "[2001:db8::1]:53, 2001:db8::2", ""},
+		"address for DNS of a group": {"dns.address", "224.0.0.1", "not the IPv4 address of a machine"},
 		"page address":               {"web.public_url", "servers.example.org", "not a web address"},
 		"page address of a file":     {"web.public_url", "file:///etc", "not a web address"},
 		"page address without host":  {"web.public_url", "http://:80/", "not a web address"},
@@ -135,12 +144,14 @@ func TestValuesAreNormalised(t *testing.T) {
 		"net.trusted":    "10.1.2.3/8,::ffff:192.0.2.1",
 		"web.public_url": "https://a.example/list/",
 		"log.level":      "Debug",
+		"dns.upstreams":  "192.0.2.1, ::ffff:192.0.2.2, [2001:db8::1]:5353",
 	}})
 	for _, test := range []struct{ what, got, want string }{
 		{"games.domains", strings.Join(c.Games.Domains, " "), "gamespy.com example.org"},
 		{"net.trusted", c.Net.Trusted[0].String() + " " + c.Net.Trusted[1].String(), "10.0.0.0/8 192.0.2.1/32"},
 		{"web.public_url", c.Web.PublicURL, "https://a.example/list"},
 		{"log.level", c.Log.Level, "debug"},
+		{"dns.upstreams", fmt.Sprint(c.DNS.Upstreams), "[192.0.2.1:53 192.0.2.2:53 [2001:db8::1]:5353]"},
 	} {
 		if test.got != test.want {
 			t.Errorf("%s = %q, want %q", test.what, test.got, test.want)

@@ -60,7 +60,7 @@ func (x *session) login(ctx context.Context, r *request) error {
 	game := strings.Clone(r.text("gamename"))
 	x.who = who{
 		user: l.User, profile: l.Profile.ID, key: newSessionKey(), revision: revision,
-		namespace: proof.Namespace, game: game, rule: x.server.policy.Load().rule(game),
+		namespace: proof.Namespace, game: game, since: time.Now(), rule: x.server.policy.Load().rule(game),
 	}
 	return x.signIn(ctx, r, &l, status)
 }

@@ -577,3 +577,27 @@ func TestBannedAccountIsKicked(t *testing.T) {
 	p.wantError(codeForced)
 	p.wantEnd()
 }
+
+// A request that is made while its receiver signs in is in the store when that
+// is read, and is sent to the new session as well.
+func TestRequestThatComesBothWaysIsShownOnce(t *testing.T) {
+	f := start(t, nil)
+	alice, bob := f.register("alice"), f.register("bob")
+	p := f.signIn(bob, 63)
+	ask := func(signature string) {
+		t.Helper()
+		if ok, err := f.hub.Send(t.Context(), bob.ID, presence.BuddyRequest{From: alice.ID, Reason: "hi", Signature: signature, Sent: time.Now()}); !ok || err != nil {
+			t.Fatalf("Send: %v, error %v", ok, err)
+		}
+	}
+	first, second := accounts.NewSignature(), accounts.NewSignature()
+	ask(first)
+	ask(first)
+	ask(second)
+	for _, want := range []string{first, second} {
+		if m := p.want(`\bm\2\`); !strings.Contains(m, want) {
+			t.Errorf("received %q, want the request with the signature %s", m, want)
+		}
+	}
+	p.wantNothing()
+}

@@ -119,6 +119,7 @@ type session struct {
 	failed  bool             // of the writer: the client takes nothing any more
 	unsent  []presence.Event // of the writer, for after its end
 	renewed time.Time        // of the writer: when the client got its ticket
+	shown   shownRequests    // of the writer
 
 	kickOnce sync.Once
 	kicked   chan struct{} // closed by the first Kick
@@ -135,6 +136,7 @@ type who struct {
 	revision  int
 	namespace int
 	game      string
+	since     time.Time
 	rule      Rule
 }
 
@@ -146,6 +148,11 @@ func (x *session) User() storage.UserID { return x.user }
 
 // Key implements presence.Session.
 func (x *session) Key() int32 { return x.key }
+
+// Client implements presence.Session.
+func (x *session) Client() presence.Client {
+	return presence.Client{Peer: x.conn.Peer(), Game: x.game, Since: x.since}
+}
 
 // Deliver implements presence.Session.
 func (x *session) Deliver(e presence.Event) bool {
@@ -354,6 +361,8 @@ func (x *session) lastWords(err error) []byte {
 		return why(codeForced, "The account is banned.")
 	case errors.Is(err, presence.ErrDeleted):
 		return why(codeForced, "The profile was deleted.")
+	case errors.Is(err, presence.ErrKicked):
+		return why(codeForced, "You were signed out by the operator.")
 	case errors.Is(err, errShutdown):
 		return why(codeGeneral, "The server is going down.")
 	}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/respawnd/respawnd/internal/presence"
+	"github.com/respawnd/respawnd/storage"
 )
 
 // startWriting lets the goroutine that writes begin when there is something.
@@ -75,10 +76,15 @@ func (x *session) send(items []item, last []byte) error {
 		*buf = appendEvent(*buf, presence.Ticket{Value: x.server.opt.Accounts.IssueTicket(x.profile)}, x.revision)
 	}
 	for i, next := range items {
-		if next.event == nil {
+		switch e := next.event.(type) {
+		case nil:
 			*buf = append(*buf, next.line...)
-		} else {
-			*buf = appendEvent(*buf, next.event, x.revision)
+		case presence.BuddyRequest:
+			if x.shown.add(e.Signature) {
+				*buf = appendEvent(*buf, e, x.revision)
+			}
+		default:
+			*buf = appendEvent(*buf, e, x.revision)
 		}
 		if len(*buf) >= maxWriteBuffer {
 			if _, err := x.conn.Write(*buf); err != nil {
@@ -94,6 +100,26 @@ func (x *session) send(items []item, last []byte) error {
 	}
 	_, err := x.conn.Write(*buf)
 	return err
+}
+
+// shownRequests are the signatures of the requests that a client was sent. One
+// that is made while the stored ones are read comes both ways.
+type shownRequests map[string]struct{}
+
+// maxShown bounds shownRequests, at what may be stored for one profile. Then it
+// begins anew; the worst is a request that is shown twice.
+const maxShown = storage.MaxRequestsTo
+
+// add notes a signature and reports whether it is new.
+func (s *shownRequests) add(signature string) bool {
+	if _, known := (*s)[signature]; known {
+		return false
+	}
+	if *s == nil || len(*s) == maxShown {
+		*s = make(shownRequests)
+	}
+	(*s)[signature] = struct{}{}
+	return true
 }
 
 // keepUnsent keeps the events that somebody else counts on.

@@ -225,6 +225,7 @@ func (p *player) User() storage.UserID       { return p.user }
 func (p *player) Key() int32                 { return p.key }
 func (*player) Deliver(presence.Event) bool  { return true }
 func (*player) Kick(error)                   {}
+func (*player) Client() presence.Client      { return presence.Client{} }
 
 // signIn signs a profile in.
 func (f *fixture) signIn(t testing.TB, id storage.ProfileID, key int32, st presence.Status) {

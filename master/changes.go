@@ -30,6 +30,7 @@ type Change struct {
 	Serial uint64
 	Kind   ChangeKind
 	Game   string
+	Origin Origin
 	Key    Key
 	Public netip.AddrPort
 }
@@ -45,7 +46,7 @@ type changeLog struct {
 
 func (l *changeLog) add(kind ChangeKind, s *Server) uint64 {
 	l.serial++
-	c := Change{l.serial, kind, s.Game, s.Key, s.Public}
+	c := Change{l.serial, kind, s.Game, s.Origin, s.Key, s.Public}
 	if len(l.ring) < l.cap {
 		l.ring = append(l.ring, c)
 	} else {

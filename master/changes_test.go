@@ -8,6 +8,7 @@ import (
 func TestChangesAreToldInOrderWithoutGaps(t *testing.T) {
 	r := NewRegistry(Limits{})
 	one, two := at("one", source(1), 1), at("two", source(2), 1)
+	one.Origin = FromZandronum
 	mustPut(t, r, one)
 	mustPut(t, r, two)
 	mustPut(t, r, one)
@@ -24,7 +25,7 @@ func TestChangesAreToldInOrderWithoutGaps(t *testing.T) {
 			t.Errorf("change %d: got serial %d %v, want %d %v", i, c.Serial, c.Kind, i+1, want[i])
 		}
 	}
-	if last := all[4]; last.Game != "one" || last.Key != one.Key || last.Public != one.Public {
+	if last := all[4]; last.Game != "one" || last.Key != one.Key || last.Public != one.Public || last.Origin != one.Origin {
 		t.Errorf("last change: got %+v, want the removal of %v", last, one.Key)
 	}
 	ofTwo, now, ok := r.Changes("two", 2, all[:0])

@@ -16,6 +16,7 @@ import (
 type naive struct {
 	lim  Limits
 	list []naiveEntry
+	hide map[netip.AddrPort]bool // by public address
 }
 
 type naiveEntry struct {
@@ -130,7 +131,7 @@ func TestListBehavesLikeANaiveOne(t *testing.T) {
 
 	rapid.Check(t, func(t *rapid.T) {
 		lim := Limits{Servers: 5, PerAddr: 2, PerNet: 3, Expire: time.Minute, Changes: 1 << 12}
-		r, model := NewRegistry(lim), &naive{lim: lim}
+		r, model := NewRegistry(lim), &naive{lim: lim, hide: make(map[netip.AddrPort]bool)}
 		now := start
 		reader := mirror{listed: make(map[Key]netip.AddrPort)}
 		key := func(t *rapid.T) Key {
@@ -160,6 +161,14 @@ func TestListBehavesLikeANaiveOne(t *testing.T) {
 				if want {
 					_ = model.put(s)
 				}
+			},
+			"hide or unhide": func(t *rapid.T) {
+				public := rapid.SampledFrom(publics).Draw(t, "public")
+				hidden := model.hide[public]
+				if hidden && !r.Unhide(public) || !hidden && !r.Hide(public) {
+					t.Fatalf("Hide or Unhide(%v): got false, it was hidden: %v", public, hidden)
+				}
+				model.hide[public] = !hidden
 			},
 			"touch": func(t *rapid.T) {
 				k := key(t)
@@ -208,7 +217,9 @@ func TestListBehavesLikeANaiveOne(t *testing.T) {
 				reader.follow(t, r)
 				want := make(map[Key]netip.AddrPort)
 				for _, e := range model.list {
-					want[e.Key] = e.Public
+					if !model.hide[e.Public] {
+						want[e.Key] = e.Public
+					}
 				}
 				if !maps.Equal(reader.listed, want) {
 					t.Fatalf("who follows the changes sees %v, want %v", reader.listed, want)
@@ -225,7 +236,9 @@ func compare(t *rapid.T, r *Registry, model *naive, games []string, publics []ne
 	}
 	counts := make(map[string]int)
 	for _, e := range model.list {
-		counts[e.Game]++
+		if !model.hide[e.Public] {
+			counts[e.Game]++
+		}
 		got, ok := r.Get(e.Key)
 		if !ok || describe(got) != describe(&e.Server) {
 			t.Fatalf("Get(%v): got %v, want %v", e.Key, describe(got), describe(&e.Server))
@@ -243,19 +256,19 @@ func compare(t *rapid.T, r *Registry, model *naive, games []string, publics []ne
 			t.Fatalf("Snapshot(%s): %d servers with serial %d, want %d with %d", game, len(snap), serial, counts[game], r.Serial(game))
 		}
 		for _, s := range snap {
-			if model.key(s.Key) < 0 || s.Game != game || s.Serial > serial {
+			if model.key(s.Key) < 0 || model.hide[s.Public] || s.Game != game || s.Serial > serial {
 				t.Fatalf("Snapshot(%s) has %v with serial %d", game, describe(s), s.Serial)
 			}
 		}
 	}
 	for _, public := range publics {
-		i := model.find(func(e *naiveEntry) bool { return e.Public == public })
+		i := model.find(func(e *naiveEntry) bool { return e.Public == public && !model.hide[public] })
 		got, ok := r.Find(public)
 		if ok != (i >= 0) || ok && got.Key != model.list[i].Key {
 			t.Fatalf("Find(%v): got %v %v", public, describe(got), ok)
 		}
 	}
-	for _, h := range r.All() {
+	for _, h := range append(r.All(), r.Hidden()...) {
 		if i := model.key(h.Key); i < 0 || !h.Last.Equal(model.list[i].last) {
 			t.Fatalf("%v last heard: got %v", h.Key, h.Last)
 		}

@@ -61,7 +61,10 @@ type Registry struct {
 	limits   Limits
 	bySource map[netip.AddrPort]*entry
 	byPublic map[netip.AddrPort]*entry // only servers whose public address is not their source
-	games    map[string]*gameIndex
+	games    map[string]*gameIndex     // only games that have servers
+	emptied  uint64                    // serial of the change that last emptied a game
+	hide     map[netip.AddrPort]struct{}
+	hidden   gameIndex // the servers of hide, whatever their game
 	perAddr  map[netip.Addr]int
 	perNet   map[netip.Prefix]int
 	log      changeLog
@@ -92,6 +95,7 @@ func NewRegistry(lim Limits) *Registry {
 		bySource: make(map[netip.AddrPort]*entry),
 		byPublic: make(map[netip.AddrPort]*entry),
 		games:    make(map[string]*gameIndex),
+		hide:     make(map[netip.AddrPort]struct{}),
 		perAddr:  make(map[netip.Addr]int),
 		perNet:   make(map[netip.Prefix]int),
 	}
@@ -187,24 +191,16 @@ func network(a netip.Addr) netip.Prefix {
 }
 
 func (r *Registry) add(s Server) {
-	g := r.games[s.Game]
-	if g == nil {
-		g = &gameIndex{name: s.Game}
-		r.games[s.Game] = g
-	}
-	s.Game = g.name
 	if s.First.IsZero() {
 		s.First = s.Seen
 	}
-	s.Serial = r.log.add(Added, &s)
-	g.changed = s.Serial
-	e := &entry{server: &s, game: g, at: len(g.entries)}
+	e := &entry{server: &s}
 	heard := s.Seen
 	if s.Restored {
 		heard = time.Now() // its time to be heard begins now
 	}
 	e.seen.Store(r.since(heard))
-	g.entries = append(g.entries, e)
+	r.enter(e)
 	r.bySource[s.Key.Source] = e
 	if s.Public != s.Key.Source {
 		r.byPublic[s.Public] = e
@@ -213,18 +209,27 @@ func (r *Registry) add(s Server) {
 	r.perNet[network(s.Key.Source.Addr())]++
 }
 
-func (r *Registry) replace(e *entry, s *Server) {
-	s.Game = e.game.name
-	s.First, s.Findings = e.server.First, e.server.Findings
-	s.Serial = r.log.add(Changed, s)
-	e.game.changed = s.Serial
-	e.server = s
-	e.seen.Store(r.since(s.Seen))
+// enter puts an entry into the index of its game, or among the hidden ones. Its
+// record is not listed yet.
+func (r *Registry) enter(e *entry) {
+	s := e.server
+	e.game = &r.hidden
+	if _, hide := r.hide[s.Public]; !hide {
+		if e.game = r.games[s.Game]; e.game == nil {
+			e.game = &gameIndex{name: s.Game}
+			r.games[s.Game] = e.game
+		}
+	}
+	r.changed(Added, e, s)
+	e.at = len(e.game.entries)
+	e.game.entries = append(e.game.entries, e)
 }
 
-func (r *Registry) remove(e *entry) {
-	s, g := e.server, e.game
-	g.changed = r.log.add(Removed, s)
+// leave takes an entry out of its index. The record of a game whose last server
+// left is forgotten.
+func (r *Registry) leave(e *entry) {
+	g := e.game
+	r.changed(Removed, e, nil)
 	last := len(g.entries) - 1
 	g.entries[last].at = e.at
 	g.entries[e.at] = g.entries[last]
@@ -233,6 +238,35 @@ func (r *Registry) remove(e *entry) {
 	if cap(g.entries) > 64 && last < cap(g.entries)/4 {
 		g.entries = slices.Clone(g.entries)
 	}
+	if last == 0 && g != &r.hidden {
+		delete(r.games, g.name)
+		r.emptied = g.changed
+	}
+}
+
+// changed notes a change of what the list shows. next is the new record, which
+// is not listed yet; nil if there is none.
+func (r *Registry) changed(kind ChangeKind, e *entry, next *Server) {
+	if e.game == &r.hidden {
+		return
+	}
+	serial := r.log.add(kind, e.server)
+	e.game.changed = serial
+	if next != nil {
+		next.Game, next.Serial = e.game.name, serial
+	}
+}
+
+func (r *Registry) replace(e *entry, s *Server) {
+	s.First, s.Findings = e.server.First, e.server.Findings
+	r.changed(Changed, e, s)
+	e.server = s
+	e.seen.Store(r.since(s.Seen))
+}
+
+func (r *Registry) remove(e *entry) {
+	s := e.server
+	r.leave(e)
 	delete(r.bySource, s.Key.Source)
 	if s.Public != s.Key.Source {
 		delete(r.byPublic, s.Public)
@@ -305,13 +339,12 @@ func (r *Registry) Report(k Key, f Findings) bool {
 	}
 	s := *e.server
 	s.Findings = f
-	s.Serial = r.log.add(Changed, &s)
-	e.game.changed = s.Serial
+	r.changed(Changed, e, &s)
 	e.server = &s
 	return true
 }
 
-// Get returns the record under a key.
+// Get returns the record under a key, of a hidden server too.
 func (r *Registry) Get(k Key) (*Server, bool) {
 	s, ok := r.At(k.Source)
 	if !ok || s.Key != k {
@@ -320,7 +353,8 @@ func (r *Registry) Get(k Key) (*Server, bool) {
 	return s, true
 }
 
-// At returns the record of a source address, whatever its instance.
+// At returns the record of a source address, whatever its instance, of a hidden
+// server too.
 func (r *Registry) At(source netip.AddrPort) (*Server, bool) {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
@@ -336,7 +370,7 @@ func (r *Registry) Find(public netip.AddrPort) (*Server, bool) {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
 	e, ok := r.byPublicLocked(public)
-	if !ok {
+	if !ok || e.game == &r.hidden {
 		return nil, false
 	}
 	return e.server, true
@@ -371,7 +405,7 @@ func (r *Registry) Snapshot(game string, buf []*Server) ([]*Server, uint64) {
 	defer r.mu.RUnlock()
 	g := r.games[game]
 	if g == nil {
-		return buf, 0
+		return buf, r.emptied
 	}
 	buf = slices.Grow(buf, len(g.entries))
 	for _, e := range g.entries {
@@ -380,14 +414,16 @@ func (r *Registry) Snapshot(game string, buf []*Server) ([]*Server, uint64) {
 	return buf, g.changed
 }
 
-// Serial returns the serial of a game's last change, 0 if it never had any.
+// Serial returns the serial of a game's last change. A game without servers is
+// not remembered: its serial is at least that of its last change, and 0 if no
+// game ever lost its last server.
 func (r *Registry) Serial(game string) uint64 {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
 	if g := r.games[game]; g != nil {
 		return g.changed
 	}
-	return 0
+	return r.emptied
 }
 
 // Heard is a listed server and when it last gave a sign of life.
@@ -396,15 +432,37 @@ type Heard struct {
 	Last time.Time
 }
 
+// FindHeard is Find with the time at which the server was heard last.
+func (r *Registry) FindHeard(public netip.AddrPort) (Heard, bool) {
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	e, ok := r.byPublicLocked(public)
+	if !ok || e.game == &r.hidden {
+		return Heard{}, false
+	}
+	return r.heard(e), true
+}
+
+// heard returns the record of an entry. r.mu is held.
+func (r *Registry) heard(e *entry) Heard {
+	return Heard{e.server, r.start.Add(time.Duration(e.seen.Load()))}
+}
+
 // All returns every listed server. The order is by game, else arbitrary.
 func (r *Registry) All() []Heard {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
-	out := make([]Heard, 0, len(r.bySource))
+	out := make([]Heard, 0, len(r.bySource)-len(r.hidden.entries))
 	for _, g := range r.games {
-		for _, e := range g.entries {
-			out = append(out, Heard{e.server, r.start.Add(time.Duration(e.seen.Load()))})
-		}
+		out = r.allHeard(g, out)
+	}
+	return out
+}
+
+// allHeard appends the servers of an index. r.mu is held.
+func (r *Registry) allHeard(g *gameIndex, out []Heard) []Heard {
+	for _, e := range g.entries {
+		out = append(out, r.heard(e))
 	}
 	return out
 }
@@ -415,14 +473,12 @@ func (r *Registry) Counts() map[string]int {
 	defer r.mu.RUnlock()
 	out := make(map[string]int, len(r.games))
 	for name, g := range r.games {
-		if len(g.entries) > 0 {
-			out[name] = len(g.entries)
-		}
+		out[name] = len(g.entries)
 	}
 	return out
 }
 
-// Len returns the number of listed servers.
+// Len returns the number of listed servers, hidden ones included.
 func (r *Registry) Len() int {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
@@ -454,12 +510,9 @@ func (r *Registry) expire(now time.Time) []*Server {
 	var silent []Key
 	r.mu.RLock()
 	for _, g := range r.games {
-		for _, e := range g.entries {
-			if r.silent(e, now) {
-				silent = append(silent, e.server.Key)
-			}
-		}
+		silent = r.silentOf(g, now, silent)
 	}
+	silent = r.silentOf(&r.hidden, now, silent)
 	r.mu.RUnlock()
 
 	var out []*Server
@@ -470,6 +523,17 @@ func (r *Registry) expire(now time.Time) []*Server {
 			r.remove(e)
 		}
 		r.mu.Unlock()
+	}
+	return out
+}
+
+// silentOf appends the servers of an index that were silent for their lifetime.
+// r.mu is held.
+func (r *Registry) silentOf(g *gameIndex, now time.Time, out []Key) []Key {
+	for _, e := range g.entries {
+		if r.silent(e, now) {
+			out = append(out, e.server.Key)
+		}
 	}
 	return out
 }

@@ -2,6 +2,8 @@ package master
 
 import (
 	"net/netip"
+	"strconv"
+	"strings"
 	"time"
 )
 
@@ -89,6 +91,30 @@ func (s *Server) Field(name string) (string, bool) {
 		return s.Region, s.Region != ""
 	}
 	return s.Rules.Get(name)
+}
+
+// MaxPopulation is the largest number of players that a server is believed to
+// have.
+const MaxPopulation = 9999
+
+// Population returns how many players the server has: its rule numplayers, or the
+// length of its list of players if that is no number from 0 to MaxPopulation.
+func (s *Server) Population() int {
+	text, _ := s.Rules.Get("numplayers")
+	if n, ok := ParsePopulation(text); ok {
+		return n
+	}
+	return min(s.Players.Rows(), MaxPopulation)
+}
+
+// ParsePopulation reads a number of players as a server reports it; ok is false
+// if it is no number from 0 to MaxPopulation.
+func ParsePopulation(text string) (n int, ok bool) {
+	n, err := strconv.Atoi(strings.TrimSpace(text))
+	if err != nil || n < 0 || n > MaxPopulation {
+		return 0, false
+	}
+	return n, true
 }
 
 // Messenger carries a message from a browser to a listed server. QR2 implements

@@ -3,7 +3,7 @@
 package natneg_test
 
 // With real NATs: the kernel's, in network namespaces. It needs root and the
-// programs ip and nft:
+// programs ip, nft and sysctl:
 //
 //	go test -tags netns -run Kernel ./natneg
 
@@ -16,22 +16,18 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strings"
 	"sync"
 	"testing"
 	"time"
 
+	"github.com/respawnd/respawnd/internal/netnstest"
 	"github.com/respawnd/respawnd/internal/netserve"
 	"github.com/respawnd/respawnd/natneg"
 	"github.com/respawnd/respawnd/natneg/natnegtest"
 )
 
-// childRole tells a copy of the test program what to be in its namespace, and
-// childFile where to leave its result.
-const (
-	childRole = "NATNEG_TEST_ROLE"
-	childFile = "NATNEG_TEST_FILE"
-)
+// childFile tells a copy of the test program where to leave its result.
+const childFile = "NATNEG_TEST_FILE"
 
 // The addresses of the server; it routes between the two NATs too.
 var kernelServers = [3]string{"198.51.100.1", "198.51.100.2", "198.51.100.3"}
@@ -54,14 +50,6 @@ var kernelNATs = map[natnegtest.Kind]string{
 }
 
 func TestPlayersBehindKernelNATsMeet(t *testing.T) {
-	if os.Getuid() != 0 {
-		t.Skip("making network namespaces needs root")
-	}
-	for _, program := range []string{"ip", "nft"} {
-		if _, err := exec.LookPath(program); err != nil {
-			t.Skipf("kernel NATs are set up with %s: %v", program, err)
-		}
-	}
 	tests := map[string]struct {
 		client, host natnegtest.Kind
 		want         natnegtest.End
@@ -91,71 +79,42 @@ func TestPlayersBehindKernelNATsMeet(t *testing.T) {
 
 // kernelWorld is a server, two NATs and a player behind each, in namespaces.
 type kernelWorld struct {
-	t      *testing.T
-	prefix string
-	dir    string
+	*netnstest.World
+	t   *testing.T
+	dir string
 }
 
 func newKernelWorld(t *testing.T, kinds ...natnegtest.Kind) *kernelWorld {
 	t.Helper()
-	w := &kernelWorld{t, fmt.Sprintf("natneg%d", os.Getpid()), t.TempDir()}
-	w.add("server")
+	w := &kernelWorld{netnstest.New(t, "nft", "sysctl"), t, t.TempDir()}
+	w.Add("server")
 	for _, a := range kernelServers {
-		w.in("server", "ip", "address", "add", a+"/32", "dev", "lo")
+		w.In("server", "ip", "address", "add", a+"/32", "dev", "lo")
 	}
-	w.in("server", "sysctl", "-qw", "net.ipv4.ip_forward=1")
+	w.In("server", "sysctl", "-qw", "net.ipv4.ip_forward=1")
 	for i, kind := range kinds {
 		nat, home := fmt.Sprint("nat", i), fmt.Sprint("home", i)
-		w.add(nat)
-		w.add(home)
+		w.Add(nat)
+		w.Add(home)
 		up, out := fmt.Sprintf("203.0.113.%d", 4*i+1), fmt.Sprintf("203.0.113.%d", 4*i+2)
-		w.run("ip", "link", "add", fmt.Sprint("down", i), "netns", w.name("server"), "type", "veth", "peer", "name", "ext", "netns", w.name(nat))
-		w.run("ip", "link", "add", "int", "netns", w.name(nat), "type", "veth", "peer", "name", "eth", "netns", w.name(home))
-		w.address("server", fmt.Sprint("down", i), up+"/30")
-		w.address(nat, "ext", out+"/30")
-		w.address(nat, "int", "192.168.1.1/24")
-		w.address(home, "eth", "192.168.1.5/24")
-		w.in(nat, "ip", "route", "add", "default", "via", up)
-		w.in(home, "ip", "route", "add", "default", "via", "192.168.1.1")
-		w.in(nat, "sysctl", "-qw", "net.ipv4.ip_forward=1")
-		w.in(nat, "nft", "table ip world {\n"+kernelNATs[kind]+"\n}")
+		w.Link("server", fmt.Sprint("down", i), nat, "ext")
+		w.Link(nat, "int", home, "eth")
+		w.Address("server", fmt.Sprint("down", i), up+"/30")
+		w.Address(nat, "ext", out+"/30")
+		w.Address(nat, "int", "192.168.1.1/24")
+		w.Address(home, "eth", "192.168.1.5/24")
+		w.In(nat, "ip", "route", "add", "default", "via", up)
+		w.In(home, "ip", "route", "add", "default", "via", "192.168.1.1")
+		w.In(nat, "sysctl", "-qw", "net.ipv4.ip_forward=1")
+		w.In(nat, "nft", "table ip world {\n"+kernelNATs[kind]+"\n}")
 	}
 	w.serve()
 	return w
 }
 
-func (w *kernelWorld) name(space string) string { return w.prefix + space }
-
-func (w *kernelWorld) add(space string) {
-	w.t.Helper()
-	w.run("ip", "netns", "add", w.name(space))
-	w.t.Cleanup(func() { w.run("ip", "netns", "delete", w.name(space)) })
-	w.in(space, "ip", "link", "set", "lo", "up")
-}
-
-func (w *kernelWorld) address(space, device, a string) {
-	w.t.Helper()
-	w.in(space, "ip", "address", "add", a, "dev", device)
-	w.in(space, "ip", "link", "set", device, "up")
-}
-
-func (w *kernelWorld) in(space string, args ...string) {
-	w.t.Helper()
-	w.run("ip", append([]string{"netns", "exec", w.name(space)}, args...)...)
-}
-
-func (w *kernelWorld) run(program string, args ...string) {
-	w.t.Helper()
-	if out, err := exec.CommandContext(context.Background(), program, args...).CombinedOutput(); err != nil {
-		w.t.Fatalf("%s %s: %v\n%s", program, strings.Join(args, " "), err, out)
-	}
-}
-
 // child returns a copy of the test program in a namespace.
 func (w *kernelWorld) child(space, role, file string) *exec.Cmd {
-	cmd := exec.CommandContext(w.t.Context(), "ip", "netns", "exec", w.name(space), os.Args[0], "-test.run", "^TestKernelChild$")
-	cmd.Env = append(os.Environ(), childRole+"="+role, childFile+"="+file)
-	return cmd
+	return w.Child(space, "TestKernelChild", role, childFile+"="+file)
 }
 
 // serve starts the server. It ends when its standard input does.
@@ -174,8 +133,10 @@ func (w *kernelWorld) serve() {
 		w.t.Fatal(err)
 	}
 	lines := bufio.NewScanner(out)
-	if !lines.Scan() || lines.Text() != "ready" {
-		w.t.Fatalf("the server said %q", lines.Text())
+	for lines.Text() != "ready" {
+		if !lines.Scan() {
+			w.t.Fatal("the server ended before it was ready")
+		}
 	}
 	w.t.Cleanup(func() {
 		_ = in.Close()
@@ -205,7 +166,7 @@ func (w *kernelWorld) play(i int) natnegtest.Result {
 
 // TestKernelChild is what a copy of the test program does in its namespace.
 func TestKernelChild(t *testing.T) {
-	switch role := os.Getenv(childRole); role {
+	switch role := os.Getenv(netnstest.Role); role {
 	case "":
 		t.Skip("it is part of TestPlayersBehindKernelNATsMeet")
 	case "server":

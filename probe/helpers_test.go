@@ -1,88 +1,194 @@
 package probe
 
 import (
-	"encoding/binary"
-	"errors"
-	"net"
 	"net/netip"
+	"slices"
 	"sync"
 	"testing"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/rs/zerolog"
+
 	"github.com/respawnd/respawnd/internal/games"
-	"github.com/respawnd/respawnd/internal/gamespy"
+	"github.com/respawnd/respawnd/internal/netserve"
+	"github.com/respawnd/respawnd/internal/verdicts"
 	"github.com/respawnd/respawnd/master"
+	"github.com/respawnd/respawnd/probe/probetest"
 )
 
-// answerTo returns what a server sends for a question. It speaks everything.
-func answerTo(q []byte) [][]byte {
-	pairs := gamespy.AppendEnd(gamespy.AppendPair(nil, "hostname", "binary"))
-	switch {
-	case len(q) > 0 && q[0] == '\\':
-		return [][]byte{[]byte(`\mapname\harbour\final\\queryid\3.2`), []byte(`\hostname\text\queryid\3.1`)}
-	case len(q) < 7 || q[0] != 0xFE:
-		return nil
-	case q[2] == 0x09:
-		return [][]byte{append(append([]byte{0x09}, q[3:7]...), "-5\x00"...)}
-	case len(q) == 15 && binary.BigEndian.Uint32(q[7:]) != 0xFFFFFFFB:
-		return nil // wrong challenge
-	case q[len(q)-1] == 1:
-		b := append(append([]byte{0x00}, q[3:7]...), "splitnum\x00\x80\x00hostname\x00split\x00\x00"...)
-		return [][]byte{b}
-	default:
-		return [][]byte{append(append([]byte{0x00}, q[3:7]...), pairs...)}
-	}
+// there is where most tests have a server.
+var there = netip.MustParseAddrPort("192.0.2.1:6500")
+
+// world has game servers on made-up addresses, for a prober without sockets. It
+// is the wire: what the prober sends is answered at once, when the test says so.
+type world struct {
+	t   testing.TB
+	p   *Prober
+	reg *master.Registry
+
+	metrics *prometheus.Registry
+
+	mu      sync.Mutex // guards the fields below
+	servers map[netip.AddrPort]probetest.Talk
+	wire    []netserve.Packet // From is where it goes, To where it comes from
+	asked   map[netip.AddrPort]int
+	times   map[netip.AddrPort][]time.Time
 }
 
-// server answers on the loopback address until the test ends.
-func server(t *testing.T, answer func(q []byte) [][]byte) netip.AddrPort {
+func (w *world) WritePacket(data []byte, from netip.Addr, to netip.AddrPort) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.wire = append(w.wire, netserve.Packet{Data: slices.Clone(data), From: to, To: from})
+	w.asked[to]++
+	w.times[to] = append(w.times[to], time.Now())
+	return nil
+}
+
+// newWorld makes a prober that serves in a world without servers. Call it in a
+// synctest bubble.
+func newWorld(t testing.TB, change func(*Options)) *world {
 	t.Helper()
-	c := listen(t)
-	var done sync.WaitGroup
-	done.Go(func() {
-		buf := make([]byte, 2048)
-		for {
-			n, from, err := c.ReadFromUDPAddrPort(buf)
-			if errors.Is(err, net.ErrClosed) {
-				return
-			}
-			for _, p := range answer(buf[:n]) {
-				_, _ = c.WriteToUDPAddrPort(p, from)
-			}
-		}
+	catalogue, err := games.NewCatalog([]games.Game{
+		{Name: "plain", Secrets: []string{"secret"}},
+		{Name: "guarded", Secrets: []string{"secret"}, BackendFlags: games.QueryChallenge},
+		{Name: "zandronum"},
 	})
-	t.Cleanup(func() { _ = c.Close(); done.Wait() })
-	return address(c)
-}
-
-func listen(t *testing.T) *net.UDPConn {
-	t.Helper()
-	c, err := net.ListenUDP("udp4", net.UDPAddrFromAddrPort(netip.MustParseAddrPort("127.0.0.1:0")))
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = c.Close() })
-	return c
-}
-
-func address(c *net.UDPConn) netip.AddrPort {
-	a := c.LocalAddr().(*net.UDPAddr).AddrPort()
-	return netip.AddrPortFrom(a.Addr().Unmap(), a.Port())
-}
-
-// list returns a registry and a catalogue with the servers listed.
-func list(t *testing.T, servers ...master.Server) (*master.Registry, *games.Catalog) {
-	t.Helper()
-	c, err := games.NewCatalog([]games.Game{{Name: "plain", Secrets: []string{"secret"}}, {Name: "guarded", Secrets: []string{"secret"}, BackendFlags: games.QueryChallenge}})
-	if err != nil {
-		t.Fatal(err)
+	metrics := prometheus.NewRegistry()
+	opt := Options{
+		Registry: master.NewRegistry(master.Limits{}), Games: catalogue, Verdicts: verdicts.NewBook(zerolog.Nop(), 0),
+		Registerer: metrics, Metrics: netserve.NewMetrics(nil, "probe", DropReasons()...),
 	}
-	r := master.NewRegistry(master.Limits{})
-	for _, s := range servers {
-		s.Key.Source, s.Seen = s.Public, time.Now()
-		if err := r.Put(s); err != nil {
-			t.Fatal(err)
+	if change != nil {
+		change(&opt)
+	}
+	w := &world{
+		t: t, metrics: metrics, p: New(opt), reg: opt.Registry, servers: make(map[netip.AddrPort]probetest.Talk),
+		asked: make(map[netip.AddrPort]int), times: make(map[netip.AddrPort][]time.Time),
+	}
+	w.p.start(w)
+	return w
+}
+
+// says has a server at an address answer so; nil: it falls silent.
+func (w *world) says(at netip.AddrPort, talk probetest.Talk) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.servers[at] = talk
+}
+
+// deliver has all questions answered, and the questions that follow from that.
+func (w *world) deliver() {
+	for {
+		w.mu.Lock()
+		out := w.wire
+		w.wire = nil
+		w.mu.Unlock()
+		if len(out) == 0 {
+			return
+		}
+		for _, q := range out {
+			w.mu.Lock()
+			talk := w.servers[q.From]
+			w.mu.Unlock()
+			if talk == nil {
+				continue
+			}
+			for _, a := range talk(q.Data) {
+				w.p.ServePacket(w, netserve.Packet{Data: a, From: q.From})
+			}
 		}
 	}
-	return r, c
+}
+
+// pass lets time pass.
+func (w *world) pass(d time.Duration) {
+	for end := time.Now().Add(d); time.Now().Before(end); {
+		time.Sleep(tickEvery)
+		w.p.tick(time.Now())
+		w.deliver()
+	}
+}
+
+// count returns how many packets were sent to an address since the last call.
+func (w *world) count(at netip.AddrPort) int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	n := w.asked[at]
+	w.asked[at] = 0
+	return n
+}
+
+// watch has a server watched, which must be allowed.
+func (w *world) watch(at netip.AddrPort, p Protocol, o master.Origin) {
+	w.t.Helper()
+	if err := w.p.Watch(Target{Address: at, Protocol: p, Origin: o}); err != nil {
+		w.t.Fatalf("Watch(%v, %v, %v): %v", at, p, o, err)
+	}
+}
+
+// listed returns what the list shows at an address.
+func (w *world) listed(at netip.AddrPort) (*master.Server, bool) { return w.reg.Find(at) }
+
+// rule returns a rule of the server at an address, "" if there is none.
+func (w *world) rule(at netip.AddrPort, name string) string {
+	srv, ok := w.reg.Find(at)
+	if !ok {
+		return ""
+	}
+	value, _ := srv.Rules.Get(name)
+	return value
+}
+
+// refused returns how many servers were refused for a reason.
+func (w *world) refused(reason string) float64 {
+	return w.counted("respawnd_probe_refused_total", reason)
+}
+
+// counted returns the value of a metric with these labels, in their order.
+func (w *world) counted(name string, labels ...string) float64 {
+	w.t.Helper()
+	families, err := w.metrics.Gather()
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	for _, f := range families {
+		for _, m := range f.GetMetric() {
+			var have []string
+			for _, l := range m.GetLabel() {
+				have = append(have, l.GetValue())
+			}
+			if f.GetName() == name && slices.Equal(have, labels) {
+				return m.GetCounter().GetValue() + m.GetGauge().GetValue()
+			}
+		}
+	}
+	return 0
+}
+
+// put lists a server that reports by itself.
+func (w *world) put(srv master.Server) {
+	w.t.Helper()
+	if !srv.Key.Source.IsValid() {
+		srv.Key.Source = srv.Public
+	}
+	srv.Seen = time.Now()
+	if err := w.reg.Put(srv); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// rows returns the values of a table.
+func rows(t master.Table) (out [][]string) {
+	for r := range t.Rows() {
+		var row []string
+		for c := range t.Columns() {
+			row = append(row, t.Value(r, c))
+		}
+		out = append(out, row)
+	}
+	return out
 }

@@ -2,17 +2,66 @@ package probe
 
 import "github.com/prometheus/client_golang/prometheus"
 
+// Labels of the metrics.
+const (
+	resultAnswered = "answered"
+	resultDenied   = "denied"
+	resultSilent   = "silent"
+	resultTooMuch  = "too_much"
+
+	refusedAddress = "address"      // never asked
+	refusedFull    = "full"         // too many are watched
+	refusedHost    = "per_address"  // too many are watched there
+	refusedBusy    = "busy"         // too many questions
+	refusedGame    = "game"         // it names none, or one too many
+	refusedList    = "list"         // the list has no room
+	refusedElse    = "listed_by_it" // it reports by itself
+)
+
 // metrics are the counters of this package.
 type metrics struct {
-	sent, answered, silent, refused prometheus.Counter
+	sent     prometheus.Counter
+	visits   *prometheus.CounterVec // by protocol and result
+	refusals *prometheus.CounterVec // by reason
 }
 
-func newMetrics(reg prometheus.Registerer) *metrics {
-	v := prometheus.NewCounterVec(prometheus.CounterOpts{
-		Name: "respawnd_probe_questions_total", Help: "Questions to listed servers: packets sent, answered, given up, refused because of too many.",
-	}, []string{"result"})
-	if reg != nil {
-		reg.MustRegister(v)
+// newMetrics makes the counters. counts returns how many servers are watched.
+func newMetrics(reg prometheus.Registerer, counts func() (static, watched, followed, visits int)) *metrics {
+	m := &metrics{
+		sent: prometheus.NewCounter(prometheus.CounterOpts{
+			Name: "respawnd_probe_packets_sent_total", Help: "Packets sent to game servers to ask them.",
+		}),
+		visits: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "respawnd_probe_visits_total", Help: "Visits to game servers, by protocol and by how they ended.",
+		}, []string{"protocol", "result"}),
+		refusals: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "respawnd_probe_refused_total", Help: "Servers that were not watched, asked or listed, by reason.",
+		}, []string{"reason"}),
 	}
-	return &metrics{v.WithLabelValues("sent"), v.WithLabelValues("answered"), v.WithLabelValues("silent"), v.WithLabelValues("refused")}
+	if reg != nil {
+		reg.MustRegister(m.sent, m.visits, m.refusals, &targetCollector{counts, prometheus.NewDesc(
+			"respawnd_probe_targets", "Servers that are visited, by who wants it: an operator, other origins, Zandronum's master; and visits under way.",
+			[]string{"kind"}, nil,
+		)})
+	}
+	return m
+}
+
+func (m *metrics) refused(reason string) { m.refusals.WithLabelValues(reason).Inc() }
+
+// targetCollector reads the table of targets when it is asked.
+type targetCollector struct {
+	counts func() (static, watched, followed, visits int)
+	desc   *prometheus.Desc
+}
+
+// Describe implements prometheus.Collector.
+func (c *targetCollector) Describe(out chan<- *prometheus.Desc) { out <- c.desc }
+
+// Collect implements prometheus.Collector.
+func (c *targetCollector) Collect(out chan<- prometheus.Metric) {
+	static, watched, followed, visits := c.counts()
+	for kind, n := range map[string]int{"static": static, "watched": watched, "zandronum": followed, "under_way": visits} {
+		out <- prometheus.MustNewConstMetric(c.desc, prometheus.GaugeValue, float64(n), kind)
+	}
 }

@@ -3,7 +3,7 @@ package probe
 import (
 	"context"
 	"errors"
-	"math/rand/v2"
+	"math"
 	"net/netip"
 	"sync"
 	"time"
@@ -16,25 +16,46 @@ import (
 	"github.com/respawnd/respawnd/internal/games"
 	"github.com/respawnd/respawnd/internal/netserve"
 	"github.com/respawnd/respawnd/internal/query"
+	"github.com/respawnd/respawnd/internal/verdicts"
 	"github.com/respawnd/respawnd/master"
 )
 
 // Defaults and bounds of a Prober.
 const (
-	// DefaultRate is how many servers are asked per second.
-	DefaultRate = 50
-	// DefaultOpen is how many questions may be under way.
-	DefaultOpen = 256
+	// DefaultEvery is how often a watched server is visited.
+	DefaultEvery = time.Minute
+	// DefaultRulesEvery is how often what changes rarely is asked for.
+	DefaultRulesEvery = 5 * time.Minute
+	// DefaultRate is how many visits begin per second.
+	DefaultRate = 200
+	// DefaultOpen is how many visits may be under way.
+	DefaultOpen = 1024
+	// DefaultTargets is how many servers may be watched, static ones not counted.
+	DefaultTargets = 50_000
+	// DefaultPerAddr is how many of them may be at one address.
+	DefaultPerAddr = 256
+	// DefaultGames is how many games that are not in the catalogue servers may
+	// name.
+	DefaultGames = 1024
 
-	fresh     = 10 * time.Second // for how long an answer is handed out again
-	maxFresh  = 1024             // answers kept
-	tickEvery = 100 * time.Millisecond
+	leastEvery  = 10 * time.Second // between two visits to a server, whoever wants them
+	mostEvery   = 30 * time.Minute // between two visits to a server that does not answer
+	maxSilent   = 3                // visits without an answer, until a server counts as gone
+	perHost     = 8                // visits under way to one host
+	hostPause   = 250 * time.Millisecond
+	maxFollowed = 1 << 16 // servers of Zandronum that are asked
+	followEvery = time.Second
+	tickEvery   = 50 * time.Millisecond
+	fresh       = 10 * time.Second // for how long an answer is handed out again
 )
 
 // Errors of a Prober.
 var (
 	// ErrBusy is returned while too many questions are asked.
 	ErrBusy = errors.New("probe: too many questions")
+	// ErrFull is returned while too many servers are watched, in all or at one
+	// address.
+	ErrFull = errors.New("probe: too many servers are watched")
 	// ErrUnknownProtocol is returned for servers that speak none of the protocols
 	// of this package.
 	ErrUnknownProtocol = errors.New("probe: this server speaks another protocol")
@@ -42,70 +63,115 @@ var (
 	ErrNotServing = errors.New("probe: not running")
 )
 
+// Limits are what may change while a Prober runs. Zero values mean the defaults.
+type Limits struct {
+	Every      time.Duration // between two visits to a watched server
+	RulesEvery time.Duration // between two questions for what changes rarely
+	Rate       float64       // visits per second
+	Open       int           // visits under way
+	Targets    int           // servers that are watched, static ones not counted
+	PerAddr    int           // of them at one address
+	Games      int           // that are not in the catalogue
+	// Exempt tells which addresses PerAddr does not bind; nil: none.
+	Exempt func(netip.Addr) bool
+	// Zandronum is the time between two visits to a server that Zandronum's
+	// master lists, at least ZandronumLeast; 0: those are not visited.
+	Zandronum time.Duration
+}
+
+func (l Limits) withDefaults() Limits {
+	set := func(v *int, d int) {
+		if *v <= 0 {
+			*v = d
+		}
+	}
+	set(&l.Open, DefaultOpen)
+	set(&l.Targets, DefaultTargets)
+	set(&l.PerAddr, DefaultPerAddr)
+	set(&l.Games, DefaultGames)
+	if l.Every <= 0 {
+		l.Every = DefaultEvery
+	}
+	if l.RulesEvery <= 0 {
+		l.RulesEvery = DefaultRulesEvery
+	}
+	if l.Rate <= 0 {
+		l.Rate = DefaultRate
+	}
+	if l.Zandronum > 0 {
+		l.Zandronum = max(l.Zandronum, ZandronumLeast)
+	}
+	return l
+}
+
 // Options configure a Prober. Registry and Games are required.
 type Options struct {
 	Registry *master.Registry
 	Games    *games.Catalog
+	Verdicts *verdicts.Book // nil: none are noted
+	Limits   Limits
+
 	// Own tells which addresses are those of this daemon; nil: none.
 	Own func(netip.AddrPort) bool
-
-	Rate float64 // servers per second; 0: DefaultRate
-	Open int     // questions under way; 0: DefaultOpen
+	// Banned tells which addresses may not be listed, which are not asked then;
+	// nil: nobody is banned.
+	Banned func(netip.Addr) bool
+	// Locate returns country and region of an address; nil: nobody knows.
+	Locate func(netip.Addr) (country, region string)
 
 	Log        zerolog.Logger
 	Metrics    *netserve.Metrics
 	Registerer prometheus.Registerer // nil: the metrics of this package are not registered
 }
 
-// Prober asks listed servers for many callers. It implements
-// netserve.PacketHandler.
+// Prober asks servers. It implements netserve.PacketHandler for the answers. All
+// methods may be called at any time from any goroutine.
 type Prober struct {
 	opt     Options
-	limit   *rate.Limiter
 	metrics *metrics
 
-	mu      sync.Mutex // guards the fields below and the questions
-	conn    netserve.PacketWriter
-	open    map[netip.AddrPort]*question
-	answers map[netip.AddrPort]answer
+	mu       sync.Mutex // guards the fields below, the targets and the visits
+	limits   Limits
+	rate     *rate.Limiter
+	conn     netserve.PacketWriter // nil: nothing is asked
+	table    table
+	games    map[string]int // servers listed by us, of games that are not in the catalogue
+	kept     answers
+	followed uint64 // serial of Zandronum's list when it was read last
+	lookAt   time.Time
+	out      []packet // to be sent once the lock is released; empty whenever nobody holds it
 }
 
-// question is one that is under way. Several callers may wait for it.
-type question struct {
-	target  netip.AddrPort
-	kinds   []Kind // tried in turn
-	ex      *query.Exchange
-	tries   int
-	packets int
-	next    time.Time // when it is asked again
-	end     time.Time
+// unread is no serial of a list.
+const unread = math.MaxUint64
 
-	done   chan struct{} // closed once the fields below are set
-	status Status
-	err    error
-}
-
-type answer struct {
-	status Status
-	at     time.Time
+// packet is one that is to be sent.
+type packet struct {
+	from netip.Addr
+	to   netip.AddrPort
+	data []byte
 }
 
 // New returns a Prober. It asks nobody until Serve runs.
 func New(opt Options) *Prober {
-	if opt.Rate <= 0 {
-		opt.Rate = DefaultRate
-	}
-	if opt.Open <= 0 {
-		opt.Open = DefaultOpen
-	}
-	return &Prober{
-		opt: opt, limit: rate.NewLimiter(rate.Limit(opt.Rate), max(int(opt.Rate), 1)), metrics: newMetrics(opt.Registerer),
-		open: make(map[netip.AddrPort]*question), answers: make(map[netip.AddrPort]answer),
-	}
+	p := &Prober{opt: opt, table: newTable(), games: make(map[string]int), kept: newAnswers()}
+	p.metrics = newMetrics(opt.Registerer, p.counts)
+	p.SetLimits(opt.Limits)
+	return p
 }
 
-// Serve asks and listens over conn until ctx ends. conn stays open and belongs
-// to the caller.
+// SetLimits changes the limits. Servers that are watched already stay.
+func (p *Prober) SetLimits(l Limits) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.limits = l.withDefaults()
+	// What may begin at once is little, so that visits are spread over a second.
+	p.rate = rate.NewLimiter(rate.Limit(p.limits.Rate), max(int(p.limits.Rate/10), 1))
+	p.followed = unread
+}
+
+// Serve asks and listens over conn until ctx ends. conn is any socket of its own
+// and stays open; a server that answers there can be reached by strangers.
 func (p *Prober) Serve(ctx context.Context, conn *netserve.PacketConn) error {
 	p.start(conn)
 	defer p.stop()
@@ -134,204 +200,136 @@ func (p *Prober) start(w netserve.PacketWriter) {
 	p.conn = w
 }
 
-// stop ends all questions.
+// stop ends all visits.
 func (p *Prober) stop() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.conn = nil
-	for _, q := range p.open {
-		p.finish(q, Status{}, ErrNotServing)
+	for _, t := range p.table.targets {
+		if t.visit != nil {
+			p.table.end(t)
+			t.wait.finish(query.Status{}, ErrNotServing)
+			t.wait = nil
+		}
 	}
 }
 
-// Status returns what the listed server with a public address says about
-// itself, at most 10 seconds ago. It waits for the answer, at most Timeout, or
-// until ctx ends. The caller must not change the slices of the status. The error
-// is master.ErrNotListed, ErrForbidden, ErrUnknownProtocol, ErrBusy,
-// ErrNotServing, ErrNoAnswer, ErrTooMuch or that of ctx.
-func (p *Prober) Status(ctx context.Context, public netip.AddrPort) (Status, error) {
-	srv, ok := p.opt.Registry.Find(public)
+// Watch has a server visited until Unwatch, or, unless its origin is static,
+// until it was silent for three visits. A repeated call renews the wish; a server
+// that was silent is then visited again soon, but not within ten seconds.
+// The error is ErrForbidden for an address that is never asked, or ErrFull.
+func (p *Prober) Watch(w Target) error {
+	i, ok := claimant(w.Origin)
+	if !ok || w.Protocol.String() == "unknown" || !p.may(w.Address) {
+		p.metrics.refused(refusedAddress)
+		return ErrForbidden
+	}
+	now := time.Now()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	t := p.table.targets[w.Address]
+	if w.Origin != master.Static && (t == nil || !t.weak()) {
+		if err := p.room(w.Address.Addr()); err != nil {
+			return err
+		}
+	}
+	if t == nil {
+		t = p.table.get(w.Address, now)
+	}
+	p.table.set(t, i, claim{w.Protocol, w.Game, w.Via})
+	if t.visit == nil {
+		p.soon(t, now)
+	}
+	return nil
+}
+
+// soon makes a target due as if it had answered the last time. p.mu is held.
+func (p *Prober) soon(t *target, now time.Time) {
+	due := now
+	if !t.asked.IsZero() {
+		wait := p.every(t)
+		if t.silent > 0 && t.listed == "" {
+			wait = t.protocol().least()
+		}
+		if after := t.asked.Add(wait); after.After(now) {
+			due = after
+		}
+	}
+	if due.Before(t.due) {
+		p.table.queue.at(t, due)
+	}
+}
+
+// room says whether another server of a host may be watched. p.mu is held.
+func (p *Prober) room(host netip.Addr) error {
+	if p.table.watched >= p.limits.Targets {
+		p.metrics.refused(refusedFull)
+		return ErrFull
+	}
+	if p.table.perAddr[host] >= p.limits.PerAddr && (p.limits.Exempt == nil || !p.limits.Exempt(host)) {
+		p.metrics.refused(refusedHost)
+		return ErrFull
+	}
+	return nil
+}
+
+// may reports whether an address may be asked at all.
+func (p *Prober) may(a netip.AddrPort) bool {
+	return askable(a) && (p.opt.Own == nil || !p.opt.Own(a))
+}
+
+// Unwatch lifts the wish of an origin to have a server watched. If nobody else
+// wants it, it leaves the list at once. It reports false if there was no such
+// wish.
+func (p *Prober) Unwatch(a netip.AddrPort, o master.Origin) bool {
+	i, ok := claimant(o)
 	if !ok {
-		return Status{}, master.ErrNotListed
+		return false
 	}
-	if !query.Askable(public) || (p.opt.Own != nil && p.opt.Own(public)) {
-		return Status{}, ErrForbidden
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	t := p.table.targets[a]
+	if t == nil || t.claims[i].protocol == 0 {
+		return false
 	}
-	kinds := p.kinds(srv)
-	if kinds == nil {
-		return Status{}, ErrUnknownProtocol
+	p.table.set(t, i, claim{})
+	if !t.wanted() {
+		p.unlist(t, verdicts.Left)
 	}
-	q, st, err := p.join(srv, kinds, time.Now())
-	if q == nil {
-		return st, err
-	}
-	select {
-	case <-q.done:
-		return q.status, q.err
-	case <-ctx.Done():
-		return Status{}, ctx.Err()
-	}
+	return true
 }
 
-// kinds returns in which protocols a server is asked, nil if it speaks none of
-// them.
-func (p *Prober) kinds(srv *master.Server) []Kind {
-	switch srv.Origin {
-	case master.FromQR1:
-		return []Kind{Text}
-	case master.FromQR2:
-		if g, _ := p.opt.Games.Lookup(srv.Game); g.QueryChallenge() {
-			return []Kind{BinaryChallenged}
-		}
-		return []Kind{Binary}
-	case master.FromLAN, master.Static:
-		return []Kind{Binary, Text}
-	case master.FromZandronum, master.FromValve:
-		return nil
-	default:
+// Watched returns the servers that an origin wants watched, in no particular
+// order.
+func (p *Prober) Watched(o master.Origin) []Target {
+	i, ok := claimant(o)
+	if !ok {
 		return nil
 	}
-}
-
-// join returns the question about a server that is under way, made if there is
-// none. It returns no question if there is an answer already, or none can be
-// asked.
-func (p *Prober) join(srv *master.Server, kinds []Kind, now time.Time) (*question, Status, error) {
 	p.mu.Lock()
-	if a, ok := p.answers[srv.Public]; ok && now.Sub(a.at) < fresh {
-		p.mu.Unlock()
-		return nil, a.status, nil
-	}
-	if q := p.open[srv.Public]; q != nil {
-		p.mu.Unlock()
-		return q, Status{}, nil
-	}
-	if p.conn == nil {
-		p.mu.Unlock()
-		return nil, Status{}, ErrNotServing
-	}
-	if len(p.open) >= p.opt.Open || !p.limit.AllowN(now, 1) {
-		p.mu.Unlock()
-		p.metrics.refused.Inc()
-		return nil, Status{}, ErrBusy
-	}
-	// The socket is not that of the intake, so the system chooses the address that
-	// the question leaves from.
-	q := &question{target: srv.Public, kinds: kinds, end: now.Add(Timeout), done: make(chan struct{})}
-	p.open[q.target] = q
-	w, packet := p.conn, q.ask(now)
-	p.mu.Unlock()
-	p.send(w, q.target, packet)
-	return q, Status{}, nil
-}
-
-// ask starts the question anew, in the next of its protocols. p.mu is held.
-func (q *question) ask(now time.Time) []byte {
-	if len(q.kinds) > 1 || q.ex == nil {
-		q.ex = query.NewExchange(q.kinds[q.tries%len(q.kinds)], rand.Uint32()) //nolint:gosec // it only tells answers apart; the address is checked
-	}
-	q.tries++
-	q.next = now.Add(askAgain)
-	return q.ex.Question()
-}
-
-// finish hands out the end of a question. p.mu is held.
-func (p *Prober) finish(q *question, st Status, err error) {
-	q.status, q.err = st, err
-	delete(p.open, q.target)
-	close(q.done)
-	if err != nil {
-		p.metrics.silent.Inc()
-		return
-	}
-	p.metrics.answered.Inc()
-	for a := range p.answers {
-		if len(p.answers) < maxFresh {
-			break
+	defer p.mu.Unlock()
+	var out []Target
+	for _, t := range p.table.targets {
+		if c := t.claims[i]; c.protocol != 0 {
+			out = append(out, Target{t.addr, c.protocol, c.game, o, c.via})
 		}
-		delete(p.answers, a)
 	}
-	p.answers[q.target] = answer{st, time.Now()}
+	return out
 }
 
-// tick asks again where nothing came, and ends what took too long.
-func (p *Prober) tick(now time.Time) {
-	type packet struct {
-		to   netip.AddrPort
-		data []byte
-	}
-	var out []packet
+// counts returns how many servers are watched, by why.
+func (p *Prober) counts() (static, watched, followed, visits int) {
 	p.mu.Lock()
-	w := p.conn
-	for _, q := range p.open {
-		switch {
-		case !now.Before(q.end):
-			p.finish(q, Status{}, ErrNoAnswer)
-		case !now.Before(q.next):
-			out = append(out, packet{q.target, q.ask(now)})
-		}
-	}
-	for a, old := range p.answers {
-		if now.Sub(old.at) >= fresh {
-			delete(p.answers, a)
-		}
-	}
-	p.mu.Unlock()
+	defer p.mu.Unlock()
+	return p.table.static, p.table.watched, p.table.followed, p.table.visits
+}
+
+// send sends what was put out. p.mu is not held.
+func (p *Prober) send(w netserve.PacketWriter, out []packet) {
 	for _, o := range out {
-		p.send(w, o.to, o.data)
-	}
-}
-
-func (p *Prober) send(w netserve.PacketWriter, to netip.AddrPort, packet []byte) {
-	p.metrics.sent.Inc()
-	if err := w.WritePacket(packet, netip.Addr{}, to); err != nil {
-		p.opt.Log.Debug().Stringer("peer", to).Err(err).Msg("question not sent")
-	}
-}
-
-// The reasons for which packets are dropped.
-const (
-	dropUnexpected = "unexpected"
-	dropUseless    = "useless"
-	dropTooMuch    = "too_much"
-)
-
-// DropReasons lists the reasons that Options.Metrics counts drops under.
-func DropReasons() []string { return []string{dropUnexpected, dropUseless, dropTooMuch} }
-
-// ServePacket takes a packet of an answer. Nobody but those who were asked is
-// listened to.
-func (p *Prober) ServePacket(w netserve.PacketWriter, packet netserve.Packet) {
-	p.mu.Lock()
-	q := p.open[packet.From]
-	if q == nil {
-		p.mu.Unlock()
-		p.opt.Metrics.Drop(dropUnexpected)
-		return
-	}
-	if q.packets++; q.packets > maxPackets || len(packet.Data) > maxPacket {
-		p.finish(q, Status{}, ErrTooMuch)
-		p.mu.Unlock()
-		p.opt.Metrics.Drop(dropTooMuch)
-		return
-	}
-	step, err := q.ex.Take(packet.Data)
-	var next []byte
-	switch step {
-	case query.Done:
-		if err == nil {
-			p.finish(q, q.ex.Status(), nil)
+		p.metrics.sent.Inc()
+		if err := w.WritePacket(o.data, o.from, o.to); err != nil {
+			p.opt.Log.Debug().Stringer("peer", o.to).Err(err).Msg("question not sent")
 		}
-	case query.Ask:
-		q.next = time.Now().Add(askAgain)
-		next = q.ex.Question()
-	case query.Wait:
-	}
-	p.mu.Unlock()
-	if err != nil {
-		p.opt.Metrics.Drop(dropUseless)
-	}
-	if next != nil {
-		p.send(w, packet.From, next)
 	}
 }

@@ -116,7 +116,8 @@
 // Games whose hosts never answer \secure\ (games.Policy.NoSecure) prove their
 // address with \echo\ and eight letters instead. A host that does not answer
 // that either could be forged packet by packet, so it is listed only on networks
-// that the operator trusts.
+// that the operator trusts. A packet that only repeats our question proves
+// nothing, and no port of this daemon is ever asked.
 //
 // An address that has proved nothing is sent no more bytes than came from it,
 // over all its ports, but for one query of 22 bytes per verification: a host is

@@ -216,6 +216,9 @@ func (t *textIntake) again(w netserve.PacketWriter, p netserve.Packet, key maste
 
 // introduce starts the verification of a host, or goes on with it.
 func (t *textIntake) introduce(w netserve.PacketWriter, p netserve.Packet, key master.Key, h textHeartbeat) string {
+	if own := t.s.opt.Own; own != nil && (own(key.Source) || own(p.From)) {
+		return dropForeign
+	}
 	policy, now := t.s.policy.Load(), time.Now()
 	if !policy.allow(p.From.Addr(), now) {
 		t.noteText(key.Source, string(h.game), verdicts.Limited)

@@ -176,18 +176,19 @@ func TestTextHeartbeatIsAskedAtOnceAndListedAfterItsProof(t *testing.T) {
 
 func TestEverySpellingOfAHeartbeatIsTaken(t *testing.T) {
 	for name, packet := range map[string]string{
-		"plain":             `\heartbeat\26900\gamename\gmtest`,
-		"with NUL":          "\\heartbeat\\26900\\gamename\\gmtest\x00",
-		"change":            `\heartbeat\26900\gamename\gmtest\statechanged\1`,
-		"change, no value":  `\heartbeat\26900\gamename\gmtest\statechanged\`,
-		"change, cut":       `\heartbeat\26900\gamename\gmtest\statechanged`,
-		"upper case":        `\HEARTBEAT\26900\GameName\GMTEST`,
-		"other order":       `\heartbeat\26900\mapname\x\gamename\gmtest`,
-		"final":             `\heartbeat\26900\gamename\gmtest\final\`,
-		"no port":           `\heartbeat\\gamename\gmtest`,
-		"port 0":            `\heartbeat\0\gamename\gmtest`,
-		"port of no number": `\heartbeat\abc\gamename\gmtest`,
-		"port too large":    `\heartbeat\65536\gamename\gmtest`,
+		"plain":              `\heartbeat\26900\gamename\gmtest`,
+		"with NUL":           "\\heartbeat\\26900\\gamename\\gmtest\x00",
+		"change":             `\heartbeat\26900\gamename\gmtest\statechanged\1`,
+		"change, no value":   `\heartbeat\26900\gamename\gmtest\statechanged\`,
+		"change, cut":        `\heartbeat\26900\gamename\gmtest\statechanged`,
+		"last of a stranger": `\heartbeat\26900\gamename\gmtest\statechanged\2`,
+		"upper case":         `\HEARTBEAT\26900\GameName\GMTEST`,
+		"other order":        `\heartbeat\26900\mapname\x\gamename\gmtest`,
+		"final":              `\heartbeat\26900\gamename\gmtest\final\`,
+		"no port":            `\heartbeat\\gamename\gmtest`,
+		"port 0":             `\heartbeat\0\gamename\gmtest`,
+		"port of no number":  `\heartbeat\abc\gamename\gmtest`,
+		"port too large":     `\heartbeat\65536\gamename\gmtest`,
 	} {
 		t.Run(name, func(t *testing.T) {
 			in := newIntake(t, nil)
@@ -403,217 +404,6 @@ func TestHostThatNeverAnswersIsForgotten(t *testing.T) {
 	})
 }
 
-func TestListedHostIsPolledAndItsChangesAreTaken(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		in := newIntake(t, nil)
-		h := in.textServer("192.0.2.1:26900")
-		h.register()
-		h.status = strings.Replace(h.status, `\numplayers\1`, `\numplayers\7`, 1)
-		if n := h.pass(pollMost + time.Second); n < 1 || n > 3 {
-			t.Errorf("%d polls in %v, want 1 to 3", n, pollMost)
-		}
-		if got := h.rule("numplayers"); got != "7" {
-			t.Errorf("numplayers = %q, want 7", got)
-		}
-		if n := h.pass(10 * time.Minute); n < 5 || n > 10 {
-			t.Errorf("%d polls in 10 minutes, want 5 to 10", n)
-		}
-		if last := in.list.All()[0].Last; time.Since(last) > pollMost+askGap {
-			t.Errorf("last heard %v ago", time.Since(last))
-		}
-	})
-}
-
-func TestForgedNewsOfAListedHostIsIgnored(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		in := newIntake(t, nil)
-		h := in.textServer("192.0.2.1:26900")
-		h.register()
-		in.pass(askGap + time.Second) // it is asked, and does not answer
-		for _, forged := range []string{
-			`\hostname\Forged\final\\queryid\9.1`,
-			`\hostname\Forged\validate\AAAAAAAA\final\\queryid\10.1`,
-		} {
-			if got := h.say(h.addr, []byte(forged)); got != dropWrong {
-				t.Errorf("forged answer: dropped %q, want %q", got, dropWrong)
-			}
-		}
-		if got := h.rule("hostname"); got == "Forged" {
-			t.Error("a forged answer was taken")
-		}
-	})
-}
-
-func TestHostThatMayLeaveIsAskedAndStaysIfItAnswers(t *testing.T) {
-	for name, tc := range map[string]struct {
-		more   string
-		answer bool
-		listed bool
-	}{
-		"2, silent":             {`\statechanged\2`, false, false},
-		"no value, silent":      {`\statechanged\`, false, false},
-		"cut, silent":           {`\statechanged`, false, false},
-		"2, answers":            {`\statechanged\2`, true, true},
-		"change, silent":        {`\statechanged\1`, false, true},
-		"plain, silent":         {``, false, true},
-		"another game, silent":  {`\gamename\prequery`, false, true}, // the first name counts
-		"another game, answers": {`\statechanged\2\gamename\prequery`, true, true},
-	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				in := newIntake(t, nil)
-				h := in.textServer("192.0.2.1:26900")
-				h.register()
-				in.pass(askGap + time.Second)
-				h.serve(h.addr)
-				in.pass(askGap)
-				h.beat(tc.more)
-				if tc.answer {
-					h.pass(20 * time.Second)
-				} else {
-					in.pass(20 * time.Second)
-				}
-				if h.listed() != tc.listed {
-					t.Errorf("listed: %v, want %v", h.listed(), tc.listed)
-				}
-				if want := map[bool]string{true: "listed", false: "left"}[tc.listed]; in.verdict(h.addr) != want {
-					t.Errorf("verdict: %q, want %q", in.verdict(h.addr), want)
-				}
-			})
-		})
-	}
-}
-
-func TestForgedHeartbeatOfAnotherGameDoesNotUnlist(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		in := newIntake(t, nil)
-		h := in.textServer("192.0.2.1:26900")
-		h.register()
-		for range 10 {
-			if got := h.say(h.source, AppendTextHeartbeat(nil, 26900, "other")); got != "" {
-				t.Errorf("dropped: %s", got)
-			}
-			h.pass(3 * time.Second)
-		}
-		if srv, ok := in.list.Get(h.key()); !ok || srv.Game != "gmtest" {
-			t.Errorf("listed: %v", srv)
-		}
-		// The real one is believed once the listed one is silent.
-		h.say(h.source, AppendTextHeartbeat(nil, 26900, "other"))
-		in.pass(30 * time.Second)
-		in.w.take()
-		h.game, h.secret = "other", longSecret
-		h.register()
-	})
-}
-
-func TestHeartbeatsOfAListedHostDoNotMultiplyQueries(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		in := newIntake(t, nil)
-		h := in.textServer("192.0.2.1:26900")
-		h.register()
-		n := 0
-		for range 60 {
-			h.beat(`\statechanged\1`)
-			n += h.pass(time.Second)
-		}
-		if n > 6 {
-			t.Errorf("%d queries for 60 heartbeats in a minute, want at most 6", n)
-		}
-	})
-}
-
-func TestSilentHostExpiresAfterItsLifetime(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		in := newIntake(t, nil)
-		h := in.textServer("192.0.2.1:26900")
-		h.register()
-		expired := make(chan struct{})
-		go func() {
-			defer close(expired)
-			_ = in.list.Run(t.Context(), func(*master.Server) {})
-		}()
-		in.pass(textLifetime - 10*time.Second)
-		if !h.listed() {
-			t.Error("left the list before its lifetime")
-		}
-		h.beat("") // keeps nobody listed
-		in.pass(20 * time.Second)
-		if h.listed() {
-			t.Error("still listed after its lifetime")
-		}
-		in.pass(pollMost)
-		if n := len(in.text.table.hosts); n > 1 {
-			t.Errorf("%d hosts remembered", n)
-		}
-	})
-}
-
-func TestServerOfTheSavedListIsAskedAtTheStart(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		in := newIntake(t, nil)
-		h := in.textServer("192.0.2.1:26900")
-		srv := master.Server{
-			Key: h.key(), Game: "gmtest", Origin: master.FromQR1, Public: h.addr, Via: masterAddr,
-			Restored: true, Lifetime: 90 * time.Second, Seen: time.Now(),
-		}
-		if err := in.list.Put(srv); err != nil {
-			t.Fatal(err)
-		}
-		in.pass(time.Second)
-		if n := h.serve(h.addr); n == 0 {
-			t.Fatal("not asked")
-		}
-		if got, ok := in.list.Get(h.key()); !ok || got.Restored || got.Lifetime != textLifetime || h.rule("mapname") != "gmtmap1" {
-			t.Errorf("record after the answer: %+v", got)
-		}
-	})
-}
-
-func TestSavedServerThatIsSilentIsAskedAFewTimes(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		in := newIntake(t, nil)
-		h := in.textServer("192.0.2.1:26900")
-		_ = in.list.Put(master.Server{Key: h.key(), Game: "gmtest", Origin: master.FromQR1, Public: h.addr, Restored: true, Seen: time.Now()})
-		in.pass(2 * textPendingLife)
-		if n := len(in.w.take()); n != maxAsks {
-			t.Errorf("asked %d times, want %d", n, maxAsks)
-		}
-		if len(in.text.table.hosts) != 0 {
-			t.Error("still remembered")
-		}
-	})
-}
-
-func TestNewerProtocolKeepsItsRecord(t *testing.T) {
-	in := newIntake(t, nil)
-	in.host("192.0.2.1:6500").register("hostname", "New")
-	h := in.textServer("192.0.2.1:6500")
-	if got := h.beat(""); got != dropUnexpected {
-		t.Errorf("text heartbeat of a listed QR2 server: dropped %q", got)
-	}
-	// It registers while a verification is under way.
-	in2 := newIntake(t, nil)
-	h = in2.textServer("192.0.2.1:6500")
-	h.beat("")
-	q := in2.w.take()[0].data
-	n := in2.host("192.0.2.1:6500")
-	n.register("hostname", "New")
-	h.say(h.addr, h.reply(q))
-	if srv, ok := in2.list.Get(n.key()); !ok || srv.Origin != master.FromQR2 {
-		t.Errorf("the record is %+v, want that of QR2", srv)
-	}
-}
-
-func TestServerFoundOnTheNetworkIsReplacedByItsOwnReport(t *testing.T) {
-	in := newIntake(t, nil)
-	h := in.textServer("192.0.2.1:26900")
-	_ = in.list.Put(master.Server{Key: h.key(), Game: "gmtest", Origin: master.FromLAN, Public: h.addr, Seen: time.Now()})
-	if srv := h.register(); srv.Origin != master.FromQR1 || in.list.Len() != 1 {
-		t.Errorf("origin %v and %d servers, want qr1 and 1", srv.Origin, in.list.Len())
-	}
-}
-
 func TestEchoIsSentBackByteForByteAndSeldom(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		in := newIntake(t, nil)
@@ -632,6 +422,55 @@ func TestEchoIsSentBackByteForByteAndSeldom(t *testing.T) {
 			t.Errorf("%d of 20 echoes answered, want %d", answered, echoBurst)
 		}
 	})
+}
+
+// TestAddressThatSendsEverythingBackIsNotListed is about a port that repeats
+// what it hears, our own included: its echo would prove it.
+func TestAddressThatSendsEverythingBackIsNotListed(t *testing.T) {
+	for _, game := range []string{"silent", "gmtest"} {
+		in := newIntake(t, func(o *Options) { o.Trusted = func(netip.Addr) bool { return true } })
+		h := in.textServer("192.0.2.1:7")
+		h.game = game
+		h.beat("")
+		for range 10 { // what is sent back may be answered a few times, and not for ever
+			for _, p := range in.w.take() {
+				h.say(p.to, p.data)
+			}
+		}
+		if h.listed() || len(in.w.take()) != 0 {
+			t.Errorf("%s: listed %v, or it is asked on and on", game, h.listed())
+		}
+	}
+}
+
+func TestOwnAddressIsNotAsked(t *testing.T) {
+	own := netip.MustParseAddrPort("192.0.2.1:27900")
+	in := newIntake(t, func(o *Options) { o.Own = func(a netip.AddrPort) bool { return a == own } })
+	h := in.textServer(own.String())
+	for _, source := range []string{"192.0.2.1:27900", "192.0.2.1:4000"} {
+		h.source = netip.MustParseAddrPort(source)
+		if got := h.beat(""); got != dropForeign || len(in.w.take()) != 0 {
+			t.Errorf("heartbeat from %s: dropped %q, want %q and nothing asked", source, got, dropForeign)
+		}
+	}
+}
+
+// TestQueriesToTheMasterAreNotAnswered keeps it from being used to reach others:
+// it has no status to tell.
+func TestQueriesToTheMasterAreNotAnswered(t *testing.T) {
+	for _, packet := range []string{`\status\`, `\basic\\info\`, `\secure\ABCDEF`, `\status\\secure\ABCDEF`, `\status\\echo\hello`, `\rules\\echo\hello`, `\`, `\\`} {
+		in := newIntake(t, nil)
+		h := in.textServer("192.0.2.1:26900")
+		if got := h.say(h.addr, []byte(packet)); got == "" {
+			t.Errorf("%s: not counted as dropped", packet)
+		}
+		// Nor does it take them for the answer of a host that it asked.
+		h.register()
+		h.say(h.addr, []byte(packet))
+		if out := in.w.take(); len(out) != 0 || h.rule("hostname") != "GameMaster Arena Server" {
+			t.Errorf("%s: answered with %+v, hostname %q", packet, out, h.rule("hostname"))
+		}
+	}
 }
 
 func TestTextHostsAreBounded(t *testing.T) {

@@ -1,6 +1,7 @@
 package qr2
 
 import (
+	"bytes"
 	"crypto/subtle"
 	"errors"
 	"net/netip"
@@ -35,6 +36,11 @@ func (t *textIntake) answer(w netserve.PacketWriter, p netserve.Packet) string {
 	}
 	if !h.listed {
 		h.in += len(p.Data)
+	}
+	var query [textQuerySize + echoLength]byte
+	if bytes.Equal(p.Data, h.appendQuery(query[:0])) {
+		t.table.mu.Unlock()
+		return dropForeign // whoever is there sends back what it hears
 	}
 	whole, dropped := t.table.add(h, p.Data)
 	if !whole {

@@ -42,16 +42,10 @@ func (t *textIntake) sendQueries(w netserve.PacketWriter, out []textQuery) {
 // another one, where its heartbeat came from: some games answer at one of them
 // alone. The table is locked.
 func (t *textIntake) verify(h *textHost, now time.Time, out []textQuery) []textQuery {
-	noSecure := h.game.Policy.NoSecure.Or(false)
 	if h.token == "" {
-		h.token = newToken(noSecure)
+		h.token = newToken(h.game.Policy.NoSecure.Or(false))
 	}
-	var data []byte
-	if h.alone {
-		data = append(append(data, askSecure...), h.token...)
-	} else {
-		data = appendTextQuery(data, noSecure, h.token)
-	}
+	data := h.appendQuery(nil)
 	for i, to := range [2]netip.AddrPort{h.key.Source, h.source} {
 		if i == 1 && to == h.key.Source {
 			break
@@ -91,17 +85,25 @@ func (t *textIntake) askListed(h *textHost, now time.Time, out []textQuery) []te
 			to = h.key.Source
 		}
 	}
-	data := []byte(askStatus)
-	if !h.apart {
-		data = appendTextQuery(nil, h.game.Policy.NoSecure.Or(false), h.token)
-	}
 	if t.table.wait(to, h) {
-		out = append(out, textQuery{h.via, to, data})
+		out = append(out, textQuery{h.via, to, h.appendQuery(nil)})
 	}
 	h.tries++
 	h.asked = now
 	t.table.schedule(h, now.Add(askAgain))
 	return out
+}
+
+// appendQuery appends what a host is asked in this round.
+func (h *textHost) appendQuery(b []byte) []byte {
+	switch {
+	case h.token == "":
+		return append(b, askStatus...)
+	case h.alone && !h.listed:
+		return append(append(b, askSecure...), h.token...)
+	default:
+		return appendTextQuery(b, h.game.Policy.NoSecure.Or(false), h.token)
+	}
 }
 
 // tick asks the hosts that are due and gives up those that never answered.

@@ -31,6 +31,9 @@ type Options struct {
 
 	// Banned tells whether an address may list servers; nil: nobody is banned.
 	Banned func(netip.Addr) bool
+	// Own tells which addresses are those of this daemon, which are never asked;
+	// nil: none.
+	Own func(netip.AddrPort) bool
 	// Locate returns the country (ISO 3166 alpha-2) and region of an address,
 	// empty if unknown; nil: unknown. It is called once per registration and
 	// must not block.

@@ -180,6 +180,10 @@ type Buddies interface {
 	// expired at now are removed only. None is not an error.
 	Collect(ctx context.Context, to ProfileID, now time.Time) ([]Message, error)
 
+	// CountMessages returns how many messages wait, and for how many profiles.
+	// What nobody collected counts until it is swept; a damaged mailbox does not.
+	CountMessages(ctx context.Context) (messages, profiles int, err error)
+
 	// SweepMessages removes the messages that are expired at now and returns
 	// how many there were, in the way of SweepRequests.
 	SweepMessages(ctx context.Context, now time.Time) (n int, err error)

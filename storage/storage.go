@@ -24,6 +24,9 @@
 // that cannot be read is an item with an error that matches [ErrDamaged], and
 // the iteration goes on; any other error is the last item.
 //
+// A change whose context carries an [AuditEntry] stores the entry in the same
+// atomic step, see [WithAudit].
+//
 // Each kind of record has one file here: its type, its limits, its checks and
 // its part of the contract.
 package storage
@@ -43,6 +46,7 @@ type Store interface {
 	Bans
 	Accounts
 	Buddies
+	Audit
 
 	// Close ends the use of the store. Steps that have begun are finished;
 	// later calls answer ErrClosed. Closing twice is not an error.

@@ -1,13 +1,13 @@
 package web
 
 import (
-	"bytes"
-	"encoding/json"
 	"hash/maphash"
 	"net/http"
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/respawnd/respawnd/master"
 )
 
 // headRoom is kept free in front of a list for what is known only behind it: at
@@ -29,16 +29,16 @@ func (s *Server) serveServers(w http.ResponseWriter, r *http.Request) {
 	if s.notModified(w, r, s.etag(serial, list.titles, p)) {
 		return
 	}
-	s.send(w, r, jsonType, s.answer(list, p, func() []byte { return encodeList(list, p, maxAnswer) }))
+	s.reply(w, r, jsonType, list, p, func() []byte { return encodeList(list, p, maxAnswer) })
 }
 
 // encodeList writes the answer to p. It stops behind the server with which it
 // exceeds most bytes.
 func encodeList(list *snapshot, p listParams, most int) []byte {
-	rows := list.choose(p.game, p.query)
+	rows := list.choose(p.game, p.query, p.order)
 	total := len(rows)
 	if p.cursor {
-		i, found := slices.BinarySearchFunc(rows, p.after.row(), compareRows)
+		i, found := slices.BinarySearchFunc(rows, p.after, func(r *row, to place) int { return comparePlaces(placeOf(p.order, r), to) })
 		if found {
 			i++
 		}
@@ -62,7 +62,7 @@ func encodeList(list *snapshot, p listParams, most int) []byte {
 	e.buf = append(e.buf, ']')
 	if n > 0 && n < len(rows) {
 		e.buf = append(e.buf, `,"next":"`...)
-		e.buf = append(e.buf, placeOf(page[n-1]).cursor()...)
+		e.buf = append(e.buf, placeOf(p.order, page[n-1]).cursor()...)
 		e.buf = append(e.buf, '"')
 	}
 	e.buf = append(e.buf, "}\n"...)
@@ -86,7 +86,7 @@ func (s *Server) serveServer(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	id := r.PathValue("id")
-	origin, public, ok := parseID(id)
+	origin, public, ok := master.ParseID(id)
 	if !ok {
 		s.notFoundJSON(w)
 		return
@@ -106,70 +106,11 @@ func (s *Server) serveServer(w http.ResponseWriter, r *http.Request) {
 	if s.notModified(w, r, s.etag(found.Serial, list.titles, serverQuestion{id})) {
 		return
 	}
-	s.send(w, r, jsonType, s.answer(list, serverQuestion{id}, func() []byte {
+	s.reply(w, r, jsonType, list, serverQuestion{id}, func() []byte {
 		e := newEncoder(nil)
 		e.appendServer(found, true)
 		return append(e.buf, '\n')
-	}))
-}
-
-// gameJSON is a game as /api/v1/games shows it. It has no other fields of the
-// catalogue on purpose: those are for the operator, and some are secret.
-type gameJSON struct {
-	Name        string `json:"name"`
-	Title       string `json:"title"`
-	ID          int    `json:"id"`
-	QueryPort   uint16 `json:"query_port"`
-	Servers     int    `json:"servers"`
-	Players     int    `json:"players"`
-	Maintenance bool   `json:"maintenance"`
-}
-
-// gamesQuestion is the question for the catalogue.
-type gamesQuestion struct{ active bool }
-
-// serveGames answers /api/v1/games.
-func (s *Server) serveGames(w http.ResponseWriter, r *http.Request) {
-	p, err := parseParams(r.URL.RawQuery, "active")
-	if err != nil {
-		s.refuse(w, err)
-		return
-	}
-	active, err := p.flag("active")
-	if err != nil {
-		s.refuse(w, err)
-		return
-	}
-	list := s.lister.now()
-	a := s.answer(list, gamesQuestion{active}, func() []byte { return s.encodeGames(list, active) })
-	if s.notModified(w, r, contentTag(a.body)) {
-		return
-	}
-	s.send(w, r, jsonType, a)
-}
-
-// encodeGames writes the catalogue, sorted by name.
-func (s *Server) encodeGames(list *snapshot, active bool) []byte {
-	out := []gameJSON{}
-	for _, g := range s.lister.catalog.All() {
-		listed := list.game(g.Name)
-		if active && listed.servers() == 0 {
-			continue
-		}
-		title := cleanText(g.Title)
-		if title == "" {
-			title = g.Name
-		}
-		out = append(out, gameJSON{
-			Name: g.Name, Title: title, ID: g.ID, QueryPort: g.QueryPort,
-			Servers: listed.servers(), Players: listed.players, Maintenance: g.Maintenance,
-		})
-	}
-	var b bytes.Buffer
-	if err := json.NewEncoder(&b).Encode(out); err != nil {
-		panic(err) // strings, numbers and booleans always have a JSON form
-	}
-	return b.Bytes()
+	})
 }
 
 // etag returns the weak tag of an answer: the list at a serial, seen through a

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"net/http"
 	"net/netip"
-	"net/url"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -13,6 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/respawnd/respawnd/internal/clean"
 	"github.com/respawnd/respawnd/internal/games"
 	"github.com/respawnd/respawnd/master"
 )
@@ -200,6 +200,8 @@ func TestWrongParametersAreNamed(t *testing.T) {
 		"text too long":        {"/api/v1/servers?q=" + strings.Repeat("q", MaxQuery+1), "q"},
 		"text not UTF-8":       {"/api/v1/servers?q=%ff", "q"},
 		"full":                 {"/api/v1/servers?full=yes", "full"},
+		"sort":                 {"/api/v1/servers?sort=colour", "sort"},
+		"cursor of other sort": {"/api/v1/servers?sort=name&cursor=" + place{game: "gmtest", public: addr("192.0.2.1:1")}.cursor(), "cursor"},
 		"cursor no base64":     {"/api/v1/servers?cursor=!!", "cursor"},
 		"cursor too long":      {"/api/v1/servers?cursor=" + strings.Repeat("A", maxCursor+1), "cursor"},
 		"cursor empty":         {"/api/v1/servers?cursor=", "cursor"},
@@ -226,39 +228,6 @@ func TestWrongParametersAreNamed(t *testing.T) {
 	} {
 		if w := f.get("/api/v1/servers?" + good); w.Code != http.StatusOK {
 			t.Errorf("GET ?%s: got %d %s, want 200", good, w.Code, w.Body)
-		}
-	}
-}
-
-func TestCursorWalksTheWholeList(t *testing.T) {
-	f := newFixture(t)
-	const n = 25
-	for i := range n {
-		f.put(listed{
-			addr: fmt.Sprintf("192.0.2.%d:6500", i), game: []string{"gmtest", "gmother"}[i%2],
-			rules: []string{"numplayers", fmt.Sprint(i % 3)},
-		})
-	}
-	whole := addresses(f.list("/api/v1/servers"))
-	for _, limit := range []int{1, 7, 24, 25, 26} {
-		var got []string
-		target, pages := fmt.Sprintf("/api/v1/servers?limit=%d", limit), 0
-		for next := ""; ; pages++ {
-			l := f.list(target + next)
-			if l.Total != n {
-				t.Errorf("limit %d: total %d, want %d", limit, l.Total, n)
-			}
-			got = append(got, addresses(l))
-			if l.Next == "" {
-				break
-			}
-			next = "&cursor=" + url.QueryEscape(l.Next)
-		}
-		if walked := strings.Join(got, " "); walked != whole {
-			t.Errorf("limit %d: got %q, want %q", limit, walked, whole)
-		}
-		if want := (n - 1) / limit; pages != want {
-			t.Errorf("limit %d: %d further pages, want %d", limit, pages, want)
 		}
 	}
 }
@@ -512,7 +481,7 @@ func TestHostileTextsComeOutAsCleanJSON(t *testing.T) {
 		if _, err := fmt.Sscanf(s.Host, "192.0.2.%d", &n); err != nil {
 			t.Fatalf("host %q: %v", s.Host, err)
 		}
-		want := cleanText(hostileTexts()[n])
+		want := clean.Text(hostileTexts()[n])
 		if s.Name != want || s.Map != want || s.Type != want || s.Rules["hostname"] != want || s.PlayerList[0]["player_"] != want {
 			t.Errorf("server %d: got %q, %q, %q, %q, %q; want %q", i, s.Name, s.Map, s.Type, s.Rules["hostname"], s.PlayerList[0]["player_"], want)
 		}
@@ -523,7 +492,7 @@ func TestHostileTextsComeOutAsCleanJSON(t *testing.T) {
 func checkNothingHidden(t *testing.T, s string) {
 	t.Helper()
 	for i, r := range s {
-		if isHidden(r) || r == '\ufffd' {
+		if clean.IsHidden(r) || r == '\ufffd' {
 			t.Errorf("offset %d has %U, in %q", i, r, s[max(0, i-20):min(len(s), i+20)])
 			return
 		}

@@ -48,7 +48,7 @@ func BenchmarkServersJSON10000(b *testing.B) {
 	b.Run("search", func(b *testing.B) {
 		b.ReportAllocs()
 		for b.Loop() {
-			list.choose("", "no such text")
+			list.choose("", "no such text", byGame)
 		}
 	})
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/respawnd/respawnd/internal/clean"
 	"github.com/respawnd/respawnd/master"
 )
 
@@ -43,7 +44,7 @@ func newEncoder(buf []byte) *encoder {
 //	team_list        with full: one object of strings per team
 func (e *encoder) appendServer(r *row, full bool) {
 	b := append(e.buf, `{"id":"`...)
-	b = appendID(b, r.Server)
+	b = master.AppendID(b, r.Origin, r.Public)
 	b = append(b, `","game":`...)
 	b = appendString(b, r.Game)
 	b = append(b, `,"title":`...)
@@ -150,7 +151,7 @@ func (e *encoder) keysOf(names *master.Names) []string {
 	keys := make([]string, names.Len())
 	seen := make(map[string]bool, len(keys))
 	for i := range keys {
-		name := cleanText(names.Name(i))
+		name := clean.Text(names.Name(i))
 		if name == "" || seen[name] || isPrivate(name) {
 			continue
 		}
@@ -175,9 +176,9 @@ func appendString(dst []byte, s string) []byte {
 		return append(dst, '"')
 	}
 	start := len(dst)
-	dst = appendClean(dst, s)
-	if clean := dst[start:]; bytes.ContainsAny(clean, `"\`) {
-		dst = appendEscaped(dst[:start], string(clean))
+	dst = clean.Append(dst, s)
+	if text := dst[start:]; bytes.ContainsAny(text, `"\`) {
+		dst = appendEscaped(dst[:start], string(text))
 	}
 	return append(dst, '"')
 }

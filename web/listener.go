@@ -15,6 +15,7 @@ import (
 type limitListener struct {
 	net.Listener
 	max, perAddr int
+	exempt       func(netip.Addr) bool // perAddr does not apply to these
 	metrics      *netserve.Metrics
 
 	mu    sync.Mutex // guards the fields below
@@ -22,8 +23,8 @@ type limitListener struct {
 	from  map[netip.Addr]int // open connections by counted address
 }
 
-func newLimitListener(ln net.Listener, most, perAddr int, m *netserve.Metrics) *limitListener {
-	return &limitListener{Listener: ln, max: most, perAddr: perAddr, metrics: m, from: make(map[netip.Addr]int)}
+func newLimitListener(ln net.Listener, most, perAddr int, exempt func(netip.Addr) bool, m *netserve.Metrics) *limitListener {
+	return &limitListener{Listener: ln, max: most, perAddr: perAddr, exempt: exempt, metrics: m, from: make(map[netip.Addr]int)}
 }
 
 // Accept returns the next connection that is within the bounds.
@@ -36,7 +37,7 @@ func (l *limitListener) Accept() (net.Conn, error) {
 			}
 			return nil, err
 		}
-		addr := countedAddr(c.RemoteAddr())
+		addr := peerAddr(c.RemoteAddr())
 		if reason := l.enter(addr); reason != "" {
 			l.metrics.Drop(reason)
 			_ = c.Close()
@@ -47,13 +48,14 @@ func (l *limitListener) Accept() (net.Conn, error) {
 }
 
 // enter counts a connection or returns the reason why it is one too many.
-func (l *limitListener) enter(a netip.Addr) (refused string) {
+func (l *limitListener) enter(peer netip.Addr) (refused string) {
+	a, exempt := counted(peer), l.exempt(peer)
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	switch {
 	case l.total >= l.max:
 		return dropFull
-	case l.from[a] >= l.perAddr:
+	case l.from[a] >= l.perAddr && !exempt:
 		return dropPerAddr
 	}
 	l.total++
@@ -61,7 +63,8 @@ func (l *limitListener) enter(a netip.Addr) (refused string) {
 	return ""
 }
 
-func (l *limitListener) leave(a netip.Addr) {
+func (l *limitListener) leave(peer netip.Addr) {
+	a := counted(peer)
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.total--
@@ -80,23 +83,4 @@ type limitConn struct {
 func (c *limitConn) Close() error {
 	defer c.leave()
 	return c.Conn.Close()
-}
-
-// countedAddr returns the address that connections of a peer are counted under:
-// the IPv4 address, or the first of the IPv6 /64, which one subscriber has for
-// himself. All peers without an IP address are one.
-func countedAddr(peer net.Addr) netip.Addr {
-	tcp, ok := peer.(*net.TCPAddr)
-	if !ok {
-		return netip.Addr{}
-	}
-	a := tcp.AddrPort().Addr().Unmap()
-	if !a.Is6() {
-		return a
-	}
-	p, err := a.WithZone("").Prefix(netserve.DefaultPrefix6)
-	if err != nil {
-		return a
-	}
-	return p.Addr()
 }

@@ -11,16 +11,23 @@ const (
 	dropFull    = "full"         // more connections than Options.MaxConns
 	dropPerAddr = "per_address"  // more connections from one address than Options.MaxPerAddr
 	dropAccept  = "accept_error" // the system could not hand over a connection
+	dropRate    = "rate"         // more requests from one address than Policy.Rate
 	dropMethod  = "method"       // neither GET nor HEAD
 	dropParam   = "parameter"    // a parameter that is unknown or wrong
 	dropBusy    = "busy"         // too much is being sent already
-	dropPanic   = "panic"        // the handler had a bug; the request is lost
+	// Event streams: more than Policy.MaxStreams, more from one address than
+	// Policy.MaxStreamsPerAddr, a client that did not read for streamWrite.
+	dropStreams        = "streams_full"
+	dropStreamsPerAddr = "streams_per_address"
+	dropSlowStream     = "stream_slow"
+
+	dropPanic = "panic" // the handler had a bug; the request is lost
 )
 
 // DropReasons returns the reasons under which the service counts what it
 // refuses, for netserve.NewMetrics.
 func DropReasons() []string {
-	return []string{dropFull, dropPerAddr, dropAccept, dropMethod, dropParam, dropBusy, dropPanic}
+	return []string{dropFull, dropPerAddr, dropAccept, dropRate, dropMethod, dropParam, dropBusy, dropPanic, dropStreams, dropStreamsPerAddr, dropSlowStream}
 }
 
 // codeClasses are the values of the label "code"; status/100 is the index.
@@ -35,7 +42,9 @@ type metrics struct {
 	shared   prometheus.Counter
 }
 
-func newMetrics(reg prometheus.Registerer) *metrics {
+// newMetrics returns the counters. streams and remembered are asked when somebody
+// reads the metrics.
+func newMetrics(reg prometheus.Registerer, streams, remembered func() int) *metrics {
 	m := &metrics{
 		requests: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "respawnd_web_requests_total", Help: "Requests answered, by path and class of status code.",
@@ -55,9 +64,15 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 		}),
 	}
 	if reg != nil {
-		reg.MustRegister(m.requests, m.duration, m.panics, m.built, m.shared)
+		reg.MustRegister(m.requests, m.duration, m.panics, m.built, m.shared,
+			gauge("respawnd_web_event_streams", "Event streams that are open.", streams),
+			gauge("respawnd_web_history_servers", "Servers whose numbers of players are remembered.", remembered))
 	}
 	return m
+}
+
+func gauge(name, help string, value func() int) prometheus.GaugeFunc {
+	return prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help}, func() float64 { return float64(value()) })
 }
 
 // answered counts one request. path is the pattern of a route, not what the

@@ -10,6 +10,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/respawnd/respawnd/internal/clean"
 )
 
 // PageRows is how many servers a page has at most.
@@ -98,7 +100,7 @@ func parsePageParams(query string) pageParams {
 		out.game = game
 	}
 	if q, err := p.query(); err == nil {
-		out.query = strings.TrimSpace(cleanText(q))
+		out.query = strings.TrimSpace(clean.Text(q))
 	}
 	if n, err := p.number("page", 1, maxPage); err == nil {
 		out.page = n
@@ -110,7 +112,7 @@ func parsePageParams(query string) pageParams {
 func (s *Server) servePage(w http.ResponseWriter, r *http.Request) {
 	p := parsePageParams(r.URL.RawQuery)
 	list := s.lister.now()
-	s.send(w, r, htmlType, s.answer(list, p, func() []byte { return s.listPage(list, p) }))
+	s.reply(w, r, htmlType, list, p, func() []byte { return s.listPage(list, p) })
 }
 
 // listView is what the template of the list shows.
@@ -145,11 +147,7 @@ type rowView struct {
 
 // listPage writes the page.
 func (s *Server) listPage(list *snapshot, p pageParams) []byte {
-	rows := list.choose(p.game, p.query)
-	if p.game == "" {
-		rows = slices.Clone(rows)
-		slices.SortStableFunc(rows, comparePlayers)
-	}
+	rows := list.choose(p.game, p.query, byPlayers)
 	page := min(p.page, max((len(rows)+PageRows-1)/PageRows, 1))
 	from := (page - 1) * PageRows
 	to := min(from+PageRows, len(rows))
@@ -160,7 +158,7 @@ func (s *Server) listPage(list *snapshot, p pageParams) []byte {
 		Found: len(rows), Game: p.game, Query: p.query,
 	}
 	if p.game != "" {
-		v.GameTitle = displayText(s.lister.title(p.game), maxGameText)
+		v.GameTitle = clean.Line(s.lister.title(p.game), maxGameText)
 		v.Title = v.GameTitle + " servers"
 	}
 	if to > from {
@@ -190,7 +188,7 @@ func (s *Server) gameViews(list *snapshot, p pageParams) []gameView {
 	out := make([]gameView, 0, len(listed))
 	for _, g := range listed {
 		out = append(out, gameView{
-			Name: g.name, Title: displayText(g.title, maxGameText), Servers: g.servers(), Players: g.players,
+			Name: g.name, Title: clean.Line(g.title, maxGameText), Servers: g.servers(), Players: g.players,
 			Link: s.pages.link(pageParams{game: g.name, page: 1}), Selected: g.name == p.game,
 		})
 	}
@@ -199,8 +197,8 @@ func (s *Server) gameViews(list *snapshot, p pageParams) []gameView {
 
 func viewRow(r *row, now time.Time) rowView {
 	return rowView{
-		Name: displayText(r.name, maxNameText), Game: displayText(r.title, maxGameText), Map: displayText(r.area, maxAreaText),
-		Country: displayText(r.Country, maxAreaText), Address: r.Public.String(),
+		Name: clean.Line(r.name, maxNameText), Game: clean.Line(r.title, maxGameText), Map: clean.Line(r.area, maxAreaText),
+		Country: clean.Line(r.Country, maxAreaText), Address: r.Public.String(),
 		Players: r.players, MaxPlayers: r.maxPlayers,
 		Password: r.password(), Reachable: r.Findings.Reachable,
 		Age: ageText(now.Sub(r.First)),

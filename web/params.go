@@ -1,18 +1,16 @@
 package web
 
 import (
-	"encoding/base64"
 	"errors"
 	"fmt"
-	"net/netip"
 	"net/url"
 	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
 
+	"github.com/respawnd/respawnd/internal/clean"
 	"github.com/respawnd/respawnd/internal/games"
-	"github.com/respawnd/respawnd/master"
 )
 
 // Bounds of the parameters of a list.
@@ -34,10 +32,11 @@ const (
 type listParams struct {
 	game   string
 	query  string
+	order  order
 	limit  int
 	after  place // the zero place: from the start
 	full   bool
-	cursor bool // after is set
+	cursor bool // after is set, in the same order
 }
 
 // paramError says which parameter is wrong and what it should be. It may be
@@ -65,7 +64,7 @@ func parseParams(query string, known ...string) (params, error) {
 	for name, v := range values {
 		switch {
 		case !slices.Contains(known, name):
-			return nil, badParam(displayText(name, 40), "unknown parameter; known are: %s", orNone(known))
+			return nil, badParam(clean.Line(name, 40), "unknown parameter; known are: %s", orNone(known))
 		case len(v) > 1:
 			return nil, badParam(name, "more than once")
 		}
@@ -113,6 +112,15 @@ func (p params) query() (string, error) {
 	return strings.ToLower(q), nil
 }
 
+// order reads the parameter sort.
+func (p params) order() (order, error) {
+	o, ok := parseOrder(p["sort"])
+	if !ok {
+		return 0, badParam("sort", "must be one of: %s", strings.Join(orderNames(), ", "))
+	}
+	return o, nil
+}
+
 // number reads a number from 1 to most; missing means none.
 func (p params) number(name string, none, most int) (int, error) {
 	v, ok := p[name]
@@ -128,97 +136,24 @@ func (p params) number(name string, none, most int) (int, error) {
 
 // parseListParams reads the parameters of /api/v1/servers.
 func parseListParams(query string) (l listParams, err error) {
-	p, err := parseParams(query, "game", "q", "limit", "cursor", "full")
+	p, err := parseParams(query, "game", "q", "sort", "limit", "cursor", "full")
 	if err != nil {
 		return l, err
 	}
-	var errs [4]error
+	var errs [5]error
 	l.game, errs[0] = p.game()
 	l.query, errs[1] = p.query()
 	l.limit, errs[2] = p.number("limit", DefaultLimit, MaxLimit)
 	l.full, errs[3] = p.flag("full")
+	l.order, errs[4] = p.order()
 	if err := errors.Join(errs[:]...); err != nil {
 		return l, err
 	}
 	if text, ok := p["cursor"]; ok {
-		if l.after, ok = parseCursor(text); !ok {
-			return l, badParam("cursor", "not one that an answer had")
+		if l.after, ok = parseCursor(text); !ok || l.after.order != l.order {
+			return l, badParam("cursor", "not one that an answer with this sort had")
 		}
 		l.cursor = true
 	}
 	return l, nil
-}
-
-// place is a place in the order of the list, whether a server is there or not.
-// So a cursor stays good while servers come and go.
-type place struct {
-	game    string
-	players int
-	public  netip.AddrPort
-}
-
-func placeOf(r *row) place { return place{r.Game, r.players, r.Public} }
-
-// row returns a row that compareRows puts at the place.
-func (p place) row() *row {
-	return &row{Heard: master.Heard{Server: &master.Server{Game: p.game, Public: p.public}}, players: p.players}
-}
-
-// cursor returns the place as "next" shows it.
-func (p place) cursor() string {
-	text := p.game + "~" + strconv.Itoa(p.players) + "~" + p.public.String()
-	return base64.RawURLEncoding.EncodeToString([]byte(text))
-}
-
-// parseCursor is the inverse of cursor.
-func parseCursor(text string) (p place, ok bool) {
-	if len(text) > maxCursor {
-		return p, false
-	}
-	plain, err := base64.RawURLEncoding.DecodeString(text)
-	if err != nil {
-		return p, false
-	}
-	parts := strings.SplitN(string(plain), "~", 3)
-	if len(parts) != 3 {
-		return p, false
-	}
-	players, err := strconv.Atoi(parts[1])
-	if err != nil || players < 0 || players > maxStated {
-		return p, false
-	}
-	public, err := netip.ParseAddrPort(parts[2])
-	if err != nil || !games.ValidName(parts[0]) {
-		return p, false
-	}
-	return place{parts[0], players, public}, true
-}
-
-// appendID appends the id of a server: origin, address and query port. It stays
-// the same for as long as the server is found there, restarts included.
-func appendID(dst []byte, s *master.Server) []byte {
-	dst = append(dst, s.Origin.String()...)
-	dst = append(dst, '-')
-	dst = s.Public.Addr().AppendTo(dst)
-	dst = append(dst, '-')
-	return strconv.AppendUint(dst, uint64(s.Public.Port()), 10)
-}
-
-// parseID is the inverse of appendID.
-func parseID(id string) (origin master.Origin, public netip.AddrPort, ok bool) {
-	name, rest, _ := strings.Cut(id, "-")
-	origin, ok = master.ParseOrigin(name)
-	i := strings.LastIndexByte(rest, '-')
-	if !ok || i < 0 {
-		return 0, public, false
-	}
-	addr, err := netip.ParseAddr(rest[:i])
-	if err != nil {
-		return 0, public, false
-	}
-	port, err := strconv.ParseUint(rest[i+1:], 10, 16)
-	if err != nil {
-		return 0, public, false
-	}
-	return origin, netip.AddrPortFrom(addr, uint16(port)), true
 }

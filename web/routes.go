@@ -21,8 +21,8 @@ const (
 	cssType  = "text/css; charset=utf-8"
 )
 
-// policy lets the pages use our style sheet and forms and nothing else.
-const policy = "default-src 'none'; style-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+// contentPolicy lets the pages use our style sheet and forms and nothing else.
+const contentPolicy = "default-src 'none'; style-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 
 const (
 	apiPrefix = "/api/"
@@ -30,20 +30,40 @@ const (
 	otherPath = "other" // label for what has no route
 )
 
-// routes returns the multiplexer. The patterns are labels of metrics, too.
-func (s *Server) routes() *http.ServeMux {
+// route is a path with its handler. The pattern is a label of metrics, too.
+type route struct {
+	pattern string
+	serve   http.HandlerFunc
+}
+
+// routes returns every path that is served.
+func (s *Server) routes() []route {
+	return []route{
+		{"/{$}", s.servePage},
+		{stylePath, s.serveStyle},
+		{"/api/v1/servers", s.serveServers},
+		{"/api/v1/servers/{id}", s.serveServer},
+		{"/api/v1/servers/{id}/history", s.serveHistory},
+		{"/api/v1/games", s.serveGames},
+		{"/api/v1/games/{name}", s.serveGame},
+		{"/api/v1/stats", s.serveStats},
+		{"/api/v1/events", s.serveEvents},
+		{"/api/v1/openapi.json", s.serveOpenAPI},
+	}
+}
+
+// mux returns the multiplexer.
+func (s *Server) mux() *http.ServeMux {
 	mux := http.NewServeMux()
-	mux.HandleFunc("/{$}", s.servePage)
-	mux.HandleFunc(stylePath, s.serveStyle)
-	mux.HandleFunc("/api/v1/servers", s.serveServers)
-	mux.HandleFunc("/api/v1/servers/{id}", s.serveServer)
-	mux.HandleFunc("/api/v1/games", s.serveGames)
+	for _, r := range s.routes() {
+		mux.HandleFunc(r.pattern, r.serve)
+	}
 	mux.HandleFunc("/", s.notFound)
 	return mux
 }
 
-// wrap puts what all requests have in common around the routes: headers, allowed
-// methods, contained panics, counting.
+// wrap puts what all requests have in common around the routes: headers, bounds,
+// allowed methods, contained panics, counting.
 func (s *Server) wrap(routes http.Handler) http.Handler {
 	return http.HandlerFunc(func(raw http.ResponseWriter, r *http.Request) {
 		began := time.Now()
@@ -53,14 +73,43 @@ func (s *Server) wrap(routes http.Handler) http.Handler {
 		}()
 		defer s.contain(w, r)
 		setHeaders(w.Header(), r.URL.Path)
-		if r.Method != http.MethodGet && r.Method != http.MethodHead {
+		switch {
+		case !s.mayAsk(r, began):
+			s.opt.Metrics.Drop(dropRate)
+			w.Header().Set("Retry-After", "1")
+			s.fail(w, r, http.StatusTooManyRequests, "too many requests from your address, try again")
+		case isPreflight(r):
+			allowCrossOrigin(w)
+		case r.Method != http.MethodGet && r.Method != http.MethodHead:
 			s.opt.Metrics.Drop(dropMethod)
 			w.Header().Set("Allow", "GET, HEAD")
 			s.fail(w, r, http.StatusMethodNotAllowed, "only GET and HEAD are allowed")
-			return
+		default:
+			routes.ServeHTTP(w, r)
 		}
-		routes.ServeHTTP(w, r)
 	})
+}
+
+// mayAsk reports whether a request is within the rate of its visitor.
+func (s *Server) mayAsk(r *http.Request, now time.Time) bool {
+	p, from := s.policy.Load(), s.visitor(r)
+	return p.exempt(from) || p.requests.Allow(from, now)
+}
+
+// isPreflight reports whether a browser asks what a script of another origin may
+// send to the API.
+func isPreflight(r *http.Request) bool {
+	return r.Method == http.MethodOptions && r.Header.Get("Access-Control-Request-Method") != "" && strings.HasPrefix(r.URL.Path, apiPrefix)
+}
+
+// allowCrossOrigin answers a preflight: reading, with the headers that the API
+// knows.
+func allowCrossOrigin(w http.ResponseWriter) {
+	h := w.Header()
+	h.Set("Access-Control-Allow-Methods", "GET, HEAD")
+	h.Set("Access-Control-Allow-Headers", "If-None-Match, Last-Event-ID")
+	h.Set("Access-Control-Max-Age", "86400")
+	w.WriteHeader(http.StatusNoContent)
 }
 
 // label returns the metric label for the pattern of the route that was taken.
@@ -77,12 +126,12 @@ func label(pattern string) string {
 func setHeaders(h http.Header, path string) {
 	h.Set("X-Content-Type-Options", "nosniff")
 	h.Set("Referrer-Policy", "no-referrer")
-	h.Set("Content-Security-Policy", policy)
+	h.Set("Content-Security-Policy", contentPolicy)
 	h.Set("Cross-Origin-Opener-Policy", "same-origin")
 	h.Set("Cache-Control", "no-cache")
 	if strings.HasPrefix(path, apiPrefix) {
 		h.Set("Access-Control-Allow-Origin", "*")
-		h.Set("Access-Control-Expose-Headers", "ETag")
+		h.Set("Access-Control-Expose-Headers", "ETag, Retry-After")
 	}
 }
 
@@ -132,6 +181,7 @@ func (s *Server) contain(w *recorder, r *http.Request) {
 		panic(http.ErrAbortHandler)
 	}
 	w.Header().Del("ETag")
+	w.Header().Del("Content-Encoding")
 	if strings.HasPrefix(r.URL.Path, apiPrefix) {
 		failJSON(w, http.StatusInternalServerError, "internal error")
 		return
@@ -151,6 +201,7 @@ func (s *Server) send(w http.ResponseWriter, r *http.Request, contentType string
 	if !s.outbox.add(a) {
 		s.opt.Metrics.Drop(dropBusy)
 		w.Header().Del("ETag")
+		w.Header().Del("Content-Encoding")
 		w.Header().Set("Retry-After", "1")
 		s.fail(w, r, http.StatusServiceUnavailable, "too much is being sent, try again")
 		return

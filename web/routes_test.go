@@ -45,7 +45,7 @@ func TestHeadersOfEveryAnswer(t *testing.T) {
 			}
 			h := w.Header()
 			for name, want := range map[string]string{
-				"X-Content-Type-Options": "nosniff", "Referrer-Policy": "no-referrer", "Content-Security-Policy": policy, "Set-Cookie": "",
+				"X-Content-Type-Options": "nosniff", "Referrer-Policy": "no-referrer", "Content-Security-Policy": contentPolicy, "Set-Cookie": "",
 			} {
 				if got := h.Get(name); got != want {
 					t.Errorf("%s %s: %s is %q, want %q", method, target, name, got, want)

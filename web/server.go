@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"net/netip"
 	"net/url"
 	"strings"
 	"sync"
@@ -17,6 +18,7 @@ import (
 	"github.com/rs/zerolog"
 
 	"github.com/respawnd/respawnd/internal/games"
+	"github.com/respawnd/respawnd/internal/history"
 	"github.com/respawnd/respawnd/internal/netserve"
 	"github.com/respawnd/respawnd/master"
 )
@@ -24,7 +26,7 @@ import (
 // Bounds of connections and requests.
 const (
 	// DefaultMaxConns is how many connections are served at a time.
-	DefaultMaxConns = 1024
+	DefaultMaxConns = 8192
 
 	maxHeader     = 16 << 10 // bytes of a request's header
 	headerTimeout = 5 * time.Second
@@ -44,6 +46,15 @@ type Options struct {
 	Registry *master.Registry
 	Games    *games.Catalog
 
+	// Domains are those under which clients of games look for us; for the names in
+	// /api/v1/games/{name}.
+	Domains []string
+	// History gets a sample of all numbers of players every history.Interval while
+	// Serve runs; nil: one of our own.
+	History *history.Book
+	// Started is when the daemon started; zero: now.
+	Started time.Time
+
 	// PublicURL is where visitors find the pages, without a slash at the end; a
 	// path in it is put in front of links. Empty: at the root of any host.
 	PublicURL string
@@ -53,8 +64,10 @@ type Options struct {
 	// MaxConns bounds the connections in all; 0: DefaultMaxConns.
 	MaxConns int
 	// MaxPerAddr bounds the connections from one IPv4 address or IPv6 /64; 0: a
-	// quarter of MaxConns. A proxy in front is one address.
+	// quarter of MaxConns. Trusted proxies are not bound by it.
 	MaxPerAddr int
+	// Policy is what SetPolicy changes later.
+	Policy Policy
 
 	Log        zerolog.Logger
 	Metrics    *netserve.Metrics     // counts what is refused; nil: not counted
@@ -68,6 +81,12 @@ func (o Options) withDefaults() Options {
 	if o.MaxPerAddr <= 0 {
 		o.MaxPerAddr = max(o.MaxConns/4, 1)
 	}
+	if o.Started.IsZero() {
+		o.Started = time.Now()
+	}
+	if o.History == nil {
+		o.History = history.NewBook()
+	}
 	return o
 }
 
@@ -76,9 +95,15 @@ func (o Options) withDefaults() Options {
 type Server struct {
 	opt     Options
 	metrics *metrics
+	started time.Time
 	lister  *lister
-	pages   *pages
-	handler http.Handler
+	feed    *feed
+	history *history.Book
+	// description is the document for programs.
+	description fixed
+	pages       *pages
+	handler     http.Handler
+	policy      atomic.Pointer[policy]
 
 	building    chan struct{} // one token per answer that is being written
 	outbox      outbox
@@ -89,14 +114,21 @@ type Server struct {
 // other metrics of the same names.
 func New(opt Options) *Server {
 	opt = opt.withDefaults()
+	list := &lister{registry: opt.Registry, catalog: opt.Games, seed: maphash.MakeSeed()}
 	s := &Server{
-		opt:      opt,
-		metrics:  newMetrics(opt.Registerer),
-		lister:   &lister{registry: opt.Registry, catalog: opt.Games, seed: maphash.MakeSeed()},
-		pages:    newPages(basePath(opt.PublicURL), opt.Version),
-		building: make(chan struct{}, maxBuilding()),
+		opt:     opt,
+		started: opt.Started,
+		lister:  list,
+		feed:    newFeed(list),
+		history: opt.History,
+
+		description: newFixed(openAPI),
+		pages:       newPages(basePath(opt.PublicURL), opt.Version),
+		building:    make(chan struct{}, maxBuilding()),
 	}
-	s.handler = s.wrap(s.routes())
+	s.metrics = newMetrics(opt.Registerer, s.feed.len, func() int { n, _ := s.history.Len(); return n })
+	s.SetPolicy(opt.Policy)
+	s.handler = s.wrap(s.mux())
 	return s
 }
 
@@ -114,9 +146,10 @@ func basePath(public string) string {
 // bounds on connections and the time-outs are those of Serve alone.
 func (s *Server) Handler() http.Handler { return s.handler }
 
-// Serve answers requests on ln until ctx ends. Then it gives the answers under
+// Serve answers requests on ln until ctx ends; it is called once. Then it gives the answers under
 // way two seconds, closes what is left and returns nil. An error that ends it
-// before is returned. It closes ln in any case.
+// before is returned. It closes ln in any case. Events come, and the history is
+// written, only while Serve runs.
 func (s *Server) Serve(ctx context.Context, ln net.Listener) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -132,6 +165,8 @@ func (s *Server) Serve(ctx context.Context, ln net.Listener) error {
 		BaseContext: func(net.Listener) context.Context { return context.WithoutCancel(ctx) },
 	}
 	var stopping sync.WaitGroup
+	stopping.Go(func() { s.feed.run(ctx) })
+	stopping.Go(func() { s.sample(ctx) })
 	stopping.Go(func() {
 		<-ctx.Done()
 		late, stop := context.WithTimeout(context.WithoutCancel(ctx), grace)
@@ -140,7 +175,7 @@ func (s *Server) Serve(ctx context.Context, ln net.Listener) error {
 			_ = hs.Close()
 		}
 	})
-	err := hs.Serve(newLimitListener(ln, s.opt.MaxConns, s.opt.MaxPerAddr, s.opt.Metrics))
+	err := hs.Serve(newLimitListener(ln, s.opt.MaxConns, s.opt.MaxPerAddr, s.unbound, s.opt.Metrics))
 	ended := ctx.Err() != nil
 	cancel()
 	stopping.Wait()
@@ -148,6 +183,12 @@ func (s *Server) Serve(ctx context.Context, ln net.Listener) error {
 		return nil
 	}
 	return fmt.Errorf("serve pages on %s: %w", ln.Addr(), err)
+}
+
+// unbound reports whether connections of a peer are not counted against it.
+func (s *Server) unbound(peer netip.Addr) bool {
+	p := s.policy.Load()
+	return p.proxy(peer) || p.exempt(peer)
 }
 
 // serverLog takes what net/http has to say, which is nearly always about

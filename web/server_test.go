@@ -7,6 +7,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/netip"
 	"strings"
 	"sync"
 	"testing"
@@ -199,18 +200,18 @@ func TestCountedAddress(t *testing.T) {
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
-			if got := countedAddr(tc.peer).String(); got != tc.want {
-				t.Errorf("countedAddr(%v): got %s, want %s", tc.peer, got, tc.want)
+			if got := counted(peerAddr(tc.peer)).String(); got != tc.want {
+				t.Errorf("counted(%v): got %s, want %s", tc.peer, got, tc.want)
 			}
 		})
 	}
 }
 
 func TestConnectionLeavesOnce(t *testing.T) {
-	l := newLimitListener(nil, 2, 2, nil)
+	l := newLimitListener(nil, 2, 2, func(netip.Addr) bool { return false }, nil)
 	a, b := net.Pipe()
 	defer func() { _ = b.Close() }()
-	addr := countedAddr(a.RemoteAddr())
+	addr := peerAddr(a.RemoteAddr())
 	for i, want := range []string{"", "", dropFull} {
 		if got := l.enter(addr); got != want {
 			t.Fatalf("connection %d of two allowed: got %q, want %q", i+1, got, want)

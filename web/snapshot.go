@@ -1,7 +1,6 @@
 package web
 
 import (
-	"cmp"
 	"hash/maphash"
 	"math"
 	"slices"
@@ -11,6 +10,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/respawnd/respawnd/internal/clean"
 	"github.com/respawnd/respawnd/internal/games"
 	"github.com/respawnd/respawnd/master"
 )
@@ -19,11 +19,8 @@ import (
 // times at which servers were last heard move on.
 const maxAge = time.Second
 
-// maxStated is the largest number of players that a server is believed to have.
-const maxStated = 9999
-
 // snapshot is the list as it was at one moment, in the order in which it is
-// given out, with the answers that were written from it. Only the answers change.
+// given out, with the answers that were written from it. Only orders and answers change.
 type snapshot struct {
 	serial  uint64    // of the registry; the rows are at least this new
 	begun   time.Time // when reading the registry began
@@ -32,6 +29,7 @@ type snapshot struct {
 	games   []listedGame
 	players int // in all
 
+	orders  orders
 	answers answers
 }
 
@@ -57,7 +55,7 @@ type row struct {
 // slots are the places of the rules that have a meaning here, for all servers
 // that report the same names. -1: not reported.
 type slots struct {
-	host, area, kind, players, max, password, port int
+	host, area, kind, max, password, port int
 }
 
 func newSlots(names *master.Names) *slots {
@@ -69,8 +67,7 @@ func newSlots(names *master.Names) *slots {
 	}
 	return &slots{
 		host: find("hostname"), area: find("mapname"), kind: find("gametype"),
-		players: find("numplayers"), max: find("maxplayers"),
-		password: find("password"), port: find("hostport"),
+		max: find("maxplayers"), password: find("password"), port: find("hostport"),
 	}
 }
 
@@ -80,13 +77,6 @@ func (r *row) rule(slot int) string {
 		return ""
 	}
 	return r.Rules.Value(slot)
-}
-
-// stated returns the number in a slot; ok is false if there is none that could
-// be a number of players.
-func (r *row) stated(slot int) (n int, ok bool) {
-	n, err := strconv.Atoi(strings.TrimSpace(r.rule(slot)))
-	return n, err == nil && n >= 0 && n <= maxStated
 }
 
 // gamePort returns the port that players connect to, 0 if the server names none.
@@ -112,22 +102,6 @@ func (r *row) password() bool {
 // matches reports whether the name or the map has the text, which is in lower case.
 func (r *row) matches(lower string) bool {
 	return strings.Contains(strings.ToLower(r.name), lower) || strings.Contains(strings.ToLower(r.area), lower)
-}
-
-// compareRows is the order of the list.
-func compareRows(a, b *row) int {
-	if c := strings.Compare(a.Game, b.Game); c != 0 {
-		return c
-	}
-	return comparePlayers(a, b)
-}
-
-// comparePlayers is the order within a game.
-func comparePlayers(a, b *row) int {
-	if c := cmp.Compare(b.players, a.players); c != 0 {
-		return c
-	}
-	return a.Public.Compare(b.Public)
 }
 
 // lister hands out snapshots. It keeps the last one.
@@ -201,16 +175,10 @@ func (l *lister) build() *snapshot {
 // fill reads what a server says about itself.
 func (r *row) fill(h master.Heard, sl *slots) {
 	r.Heard, r.slots = h, sl
-	r.name = cleanText(r.rule(sl.host))
-	r.area = cleanText(r.rule(sl.area))
-	if n, ok := r.stated(sl.max); ok {
-		r.maxPlayers = n
-	}
-	if n, ok := r.stated(sl.players); ok {
-		r.players = n
-	} else {
-		r.players = min(r.Players.Rows(), maxStated)
-	}
+	r.name = clean.Text(r.rule(sl.host))
+	r.area = clean.Text(r.rule(sl.area))
+	r.players = h.Population()
+	r.maxPlayers, _ = master.ParsePopulation(r.rule(sl.max))
 }
 
 // group finds the games among the sorted rows and gives the rows their titles.
@@ -236,7 +204,7 @@ func (l *lister) group(s *snapshot) {
 // title returns what people call a game.
 func (l *lister) title(name string) string {
 	if g, ok := l.catalog.Lookup(name); ok && g.Title != "" {
-		return cleanText(g.Title)
+		return clean.Text(g.Title)
 	}
 	return name
 }
@@ -251,20 +219,20 @@ func (s *snapshot) game(name string) listedGame {
 }
 
 // choose returns the rows of a game (all, if game is empty) with a text in their
-// name or map, in order. The slice may be the snapshot's own.
-func (s *snapshot) choose(game, text string) []*row {
-	rows := s.rows
-	if game != "" {
+// name or map, in an order. The slice may be the snapshot's own.
+func (s *snapshot) choose(game, text string, o order) []*row {
+	rows := s.inOrder(o)
+	if o == byGame && game != "" {
 		g := s.game(game)
-		rows = rows[g.from:g.to]
+		rows, game = rows[g.from:g.to], ""
 	}
-	if text == "" {
+	if game == "" && text == "" {
 		return rows
 	}
 	text = strings.ToLower(text)
 	var found []*row
 	for _, r := range rows {
-		if r.matches(text) {
+		if (game == "" || r.Game == game) && (text == "" || r.matches(text)) {
 			found = append(found, r)
 		}
 	}

@@ -137,7 +137,7 @@ func (l *lister) readAll() {
 func (l *lister) take(key master.Key) bool {
 	old, had := l.byKey[key]
 	var e entry
-	srv, has := l.registry.Get(key)
+	srv, has := l.registry.Listed(key)
 	if has {
 		e, has = l.entryOf(srv)
 	}

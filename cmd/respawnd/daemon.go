@@ -19,18 +19,23 @@ import (
 
 	"github.com/respawnd/respawnd/admin"
 	"github.com/respawnd/respawnd/configs"
+	"github.com/respawnd/respawnd/dnsserver"
 	"github.com/respawnd/respawnd/gpcm"
 	"github.com/respawnd/respawnd/gpsp"
 	"github.com/respawnd/respawnd/internal/accounts"
 	"github.com/respawnd/respawnd/internal/bans"
+	"github.com/respawnd/respawnd/internal/logtail"
 	"github.com/respawnd/respawnd/internal/netserve"
 	"github.com/respawnd/respawnd/internal/presence"
 	"github.com/respawnd/respawnd/internal/verdicts"
 	"github.com/respawnd/respawnd/master"
 	"github.com/respawnd/respawnd/natneg"
+	"github.com/respawnd/respawnd/probe"
 	"github.com/respawnd/respawnd/qr2"
+	"github.com/respawnd/respawnd/ssq"
 	"github.com/respawnd/respawnd/storage"
 	"github.com/respawnd/respawnd/storage/bolt"
+	"github.com/respawnd/respawnd/web"
 	"github.com/respawnd/respawnd/zanmaster"
 )
 
@@ -38,6 +43,7 @@ import (
 type daemon struct {
 	cfg    *configs.Config
 	log    zerolog.Logger
+	tail   *logtail.Ring // its last lines
 	reload func() (*configs.Config, []string, error)
 	notify notifier
 
@@ -56,15 +62,23 @@ type daemon struct {
 	browseGate *netserve.Gate // nil if the service is off
 	legacyGate *netserve.Gate // nil if the service is off
 	negotiator *natneg.Server // nil if the service is off
+	ssq        *ssq.Server    // nil if the service is off
+	web        *web.Server    // nil if the service is off
 
 	zan   atomic.Pointer[zanmaster.Server] // nil if the service is off, or not open yet
 	zanOn bool                             // the service is on
+
+	dns *dnsserver.Server // nil if the service is off
 
 	hub      *presence.Local
 	gpcm     *gpcm.Server   // nil if the service is off
 	gpcmGate *netserve.Gate // likewise
 	gpsp     *gpsp.Server   // nil if the service is off
 	gpspGate *netserve.Gate // likewise
+
+	prober  *probe.Prober
+	statics *probe.Statics
+	own     func(netip.AddrPort) bool // addresses that services listen on; nil until all are open
 
 	services []service
 	started  time.Time
@@ -86,7 +100,10 @@ const banSweepEvery = time.Hour
 func (d *daemon) open(ctx context.Context) error {
 	d.started = time.Now()
 	d.zanOn = d.cfg.ZanMaster.Listen != ""
-	var err error
+	err := checkDNS(d.cfg)
+	if err != nil {
+		return err
+	}
 	if d.store, err = openStore(ctx, d.cfg, storeWait, d.log); err != nil {
 		return err
 	}
@@ -109,6 +126,7 @@ func (d *daemon) open(ctx context.Context) error {
 		OpenAccounts: func(context.Context) (*accounts.Service, error) { return d.accounts, nil }, Sessions: d.hub,
 	}
 	d.bans.OnChange(d.enforceBans)
+	d.makeProber()
 	return d.openServices(ctx)
 }
 
@@ -342,7 +360,7 @@ func (d *daemon) reloadNow(ctx context.Context) {
 	d.cfg.QR2, d.cfg.Net = keepSockets(d.cfg.QR2, cfg.QR2), cfg.Net
 	d.cfg.Master = cfg.Master
 	d.cfg.ServerBrowse, d.cfg.LegacyList = cfg.ServerBrowse, cfg.LegacyList
-	d.cfg.NATNeg, d.cfg.ZanMaster = cfg.NATNeg, cfg.ZanMaster
+	d.cfg.NATNeg, d.cfg.ZanMaster, d.cfg.SSQ, d.cfg.DNS = cfg.NATNeg, cfg.ZanMaster, cfg.SSQ, cfg.DNS
 	d.saveEvery.Store(int64(cfg.Master.SaveEvery))
 	d.registry.SetLimits(d.listLimits())
 	if d.intake != nil {
@@ -351,7 +369,21 @@ func (d *daemon) reloadNow(ctx context.Context) {
 	if d.negotiator != nil {
 		d.negotiator.SetPolicy(d.natnegPolicy())
 	}
+	if d.ssq != nil {
+		d.ssq.SetPolicy(d.ssqPolicy())
+	}
+	if d.dns != nil {
+		d.dns.SetPolicy(d.dnsPolicy())
+	}
+	if d.web != nil {
+		d.cfg.Web = cfg.Web
+		d.web.SetPolicy(d.webPolicy())
+	}
 	d.cfg.GPCM, d.cfg.GPSP = cfg.GPCM, cfg.GPSP
+	d.store.LimitAudit(cfg.Admin.AuditEntries)
+	d.cfg.Probe, d.cfg.Servers = cfg.Probe, cfg.Servers
+	d.prober.SetLimits(d.probeLimits())
+	d.setStatics()
 	d.reloadPresence()
 	d.reloadZanMaster()
 	if d.browseGate != nil {

@@ -48,5 +48,6 @@ func openStore(ctx context.Context, cfg *configs.Config, wait time.Duration, log
 	if err != nil {
 		return nil, fmt.Errorf("data_dir: %w", err)
 	}
+	store.LimitAudit(cfg.Admin.AuditEntries)
 	return store, nil
 }

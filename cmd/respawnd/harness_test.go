@@ -153,7 +153,7 @@ func variable(key, value string) string {
 // testEnv puts every service on a free port of the loopback address. Probes are
 // off: they change a server at a moment that a test does not choose.
 func testEnv(dir string, more ...string) []string {
-	env := []string{variable("data_dir", dir), variable("log.format", "json"), variable("qr2.probe", "false")}
+	env := []string{variable("data_dir", dir), variable("log.format", "json"), variable("qr2.probe", "false"), variable("dns.enabled", "true")}
 	for _, s := range configs.Services() {
 		env = append(env, variable(s.Key, "127.0.0.1:0"))
 	}

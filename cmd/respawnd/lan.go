@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"net"
-	"net/netip"
-	"slices"
 	"strconv"
 
 	"github.com/respawnd/respawnd/internal/netserve"
@@ -31,7 +29,7 @@ func (d *daemon) openLAN(ctx context.Context) (service, error) {
 	}
 	finder := lan.New(lan.Options{
 		Registry: d.registry, Games: d.catalogue.Catalog(), Verdicts: d.book, Every: d.cfg.LAN.Every,
-		Banned: d.banned, Own: d.ownPorts(),
+		Banned: d.banned, Own: d.isOwn,
 		Log: log, Metrics: netserve.NewMetrics(d.metrics, "lan", lan.DropReasons()...), Registerer: d.metrics,
 	})
 	return service{
@@ -44,38 +42,4 @@ func (d *daemon) openLAN(ctx context.Context) (service, error) {
 			return conn.Close()
 		},
 	}, nil
-}
-
-// ownPorts returns whether an address is one that this daemon listens on. Game
-// servers on the same machine have other ports.
-func (d *daemon) ownPorts() func(netip.AddrPort) bool {
-	var own []netip.AddrPort
-	for _, s := range d.services {
-		if a, err := netip.ParseAddrPort(s.address.String()); err == nil {
-			own = append(own, a)
-		}
-	}
-	mine := machineAddrs()
-	return func(a netip.AddrPort) bool {
-		return slices.ContainsFunc(own, func(o netip.AddrPort) bool {
-			if o.Port() != a.Port() {
-				return false
-			}
-			return o.Addr().Unmap() == a.Addr() || (o.Addr().IsUnspecified() && slices.Contains(mine, a.Addr()))
-		})
-	}
-}
-
-// machineAddrs returns the addresses of this machine.
-func machineAddrs() (out []netip.Addr) {
-	addrs, err := net.InterfaceAddrs()
-	if err != nil {
-		return nil
-	}
-	for _, a := range addrs {
-		if p, err := netip.ParsePrefix(a.String()); err == nil {
-			out = append(out, p.Addr().Unmap())
-		}
-	}
-	return out
 }

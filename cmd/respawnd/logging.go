@@ -46,9 +46,10 @@ const (
 
 // newQueuedLogger returns a log that never makes a packet wait: lines go through
 // a queue, and those that find it full are lost and counted in a line of their
-// own. flush writes what waits and ends the log.
-func newQueuedLogger(w io.Writer, level, format string) (log zerolog.Logger, flush func()) {
-	out := formatted(w, format)
+// own. tail gets every line before w does; it must not block. flush writes what
+// waits and ends the log.
+func newQueuedLogger(w, tail io.Writer, level, format string) (log zerolog.Logger, flush func()) {
+	out := io.MultiWriter(tail, formatted(w, format))
 	q := &lineQueue{out: out, direct: logTo(out, level), lines: make(chan []byte, logQueue), stop: make(chan struct{}), ended: make(chan struct{})}
 	go q.run()
 	return logTo(q, level), q.close

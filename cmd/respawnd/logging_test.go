@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"io"
 	"sync"
 	"testing"
 )
@@ -25,7 +26,7 @@ func (s *stuck) Write(p []byte) (int, error) {
 func TestAReaderOfTheLogThatIsStuckHoldsUpNobody(t *testing.T) {
 	t.Parallel()
 	w := &stuck{release: make(chan struct{})}
-	log, flush := newQueuedLogger(w, "info", formatJSON)
+	log, flush := newQueuedLogger(w, io.Discard, "info", formatJSON)
 	const lines = 3 * logQueue
 	for i := range lines { // would never end if a line waited for its reader
 		log.Info().Int("i", i).Msg("line")
@@ -56,7 +57,7 @@ func TestAReaderOfTheLogThatIsStuckHoldsUpNobody(t *testing.T) {
 func TestEveryLineIsWrittenBeforeTheEnd(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer
-	log, flush := newQueuedLogger(&out, "info", formatJSON)
+	log, flush := newQueuedLogger(&out, io.Discard, "info", formatJSON)
 	for i := range 1000 {
 		log.Info().Int("i", i).Msg("line")
 	}

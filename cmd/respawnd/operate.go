@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net/netip"
 	"os"
 	"path/filepath"
 	"strings"
@@ -37,7 +36,7 @@ func (p *program) operate(ctx context.Context, f func(context.Context, admin.Ope
 	if err != nil {
 		return err
 	}
-	return errors.Join(f(ctx, op), closeStore())
+	return errors.Join(f(admin.WithActor(ctx, actor()), op), closeStore())
 }
 
 // connect opens the store, or a way to the daemon that holds it.
@@ -278,34 +277,6 @@ func how(s admin.Listed) string {
 		return "natneg"
 	default:
 		return "unproved"
-	}
-}
-
-func (p *program) doctorCommand() *cobra.Command {
-	return &cobra.Command{
-		Use:   "doctor [IP]",
-		Short: "Say what the running daemon last decided about an address, and why",
-		Args:  usage(cobra.MaximumNArgs(1)),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			var addr netip.Addr
-			if len(args) == 1 {
-				var err error
-				if addr, err = netip.ParseAddr(args[0]); err != nil {
-					return usageError{err}
-				}
-			}
-			return p.operate(cmd.Context(), func(ctx context.Context, op admin.Operator) error {
-				list, err := op.Verdicts(ctx, addr)
-				if err != nil {
-					return err
-				}
-				var rows [][]string
-				for _, v := range list {
-					rows = append(rows, []string{v.Service, v.Address.String(), dash(v.Game), v.Verdict, stamp(v.First), stamp(v.Last), fmt.Sprint(v.Times)})
-				}
-				return p.table("service\taddress\tgame\tverdict\tfirst\tlast\ttimes", rows)
-			})
-		},
 	}
 }
 

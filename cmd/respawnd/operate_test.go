@@ -366,7 +366,7 @@ func TestSelftestPlaysAgainstTheDaemon(t *testing.T) {
 		env = append(env, variable(b.name+".listen", d.address[b.name].String()))
 	}
 	out := cli(t, env, "selftest")
-	if strings.Count(out, " ok\n") != 7 || strings.Contains(out, "FAILED") {
+	if strings.Count(out, " ok\n") != 8 || strings.Contains(out, "FAILED") {
 		t.Errorf("selftest printed\n%s", out)
 	}
 	d.waitFor("the farewell of the test server", 0, func(e entry) bool {

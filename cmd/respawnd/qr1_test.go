@@ -73,6 +73,24 @@ func TestWrongProofOfTheOlderProtocolIsNotListed(t *testing.T) {
 	d.stop()
 }
 
+func TestHeartbeatThatNamesAPortOfTheDaemonIsNotAsked(t *testing.T) {
+	t.Parallel()
+	d := start(t, t.TempDir())
+	h := newHost(t, d.address["qr2"])
+	for _, service := range []string{"qr2", "natneg", "web"} {
+		h.raw(fmt.Appendf(nil, `\heartbeat\%d\gamename\quake2`, d.address[service].Port()))
+	}
+	h.textBeat("")
+	h.textQuery() // the heartbeats before it were taken by now
+	if got := metric(t, d, `respawnd_dropped_total{reason="foreign",service="qr2"}`); got != "3" {
+		t.Errorf("%s heartbeats dropped, want 3", got)
+	}
+	if got := metric(t, d, `respawnd_qr1_queries_total{result="sent"}`); got != "1" {
+		t.Errorf("%s queries sent, want 1", got)
+	}
+	d.stop()
+}
+
 func TestHostOfTheOlderProtocolIsAskedAfterARestart(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net"
 	"net/netip"
 	"os"
@@ -14,6 +15,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/respawnd/respawnd/internal/gamespy"
 	"github.com/respawnd/respawnd/master/legacylist"
 )
 
@@ -60,14 +62,15 @@ func askQstat(t *testing.T, d *running, game string) map[string]shown {
 	return all
 }
 
-// answerStatus has a registered host answer the queries of the oldest browsers
-// until the test ends.
-func (h *host) answerStatus(reply string) {
+// answerText has a host answer text queries as game servers do, until the test
+// ends: the status in as many packets as there are parts, the last one first,
+// and the proof in the last one.
+func (h *host) answerText(parts ...string) {
 	h.t.Helper()
 	var answering sync.WaitGroup
 	answering.Go(func() {
 		var buf [2048]byte
-		for {
+		for query := 1; ; query++ {
 			n, from, err := h.conn.ReadFromUDPAddrPort(buf[:])
 			if errors.Is(err, net.ErrClosed) {
 				return
@@ -76,11 +79,10 @@ func (h *host) answerStatus(reply string) {
 				h.t.Errorf("host %v: %v", h.address(), err)
 				return
 			}
-			if !bytes.HasPrefix(buf[:n], []byte(`\status\`)) {
-				continue // the master has questions too
-			}
-			if _, err := h.conn.WriteToUDPAddrPort([]byte(reply), from); err != nil && !errors.Is(err, net.ErrClosed) {
-				h.t.Errorf("host %v: %v", h.address(), err)
+			for _, p := range textAnswer(buf[:n], query, parts) {
+				if _, err := h.conn.WriteToUDPAddrPort(p, from); err != nil && !errors.Is(err, net.ErrClosed) {
+					h.t.Errorf("host %v: %v", h.address(), err)
+				}
 			}
 		}
 	})
@@ -90,7 +92,40 @@ func (h *host) answerStatus(reply string) {
 	})
 }
 
-func TestQstatShowsRegisteredServers(t *testing.T) {
+// textAnswer returns the packets that answer a text query, none if it is not
+// one.
+func textAnswer(packet []byte, query int, parts []string) (out [][]byte) {
+	if !bytes.HasPrefix(packet, []byte(`\`)) {
+		return nil // of the newer protocol
+	}
+	var answer []string
+	proof := ""
+	for s := gamespy.ScanFields(packet); s.Next(); {
+		switch string(s.Key()) {
+		case "status":
+			answer = parts
+		case "secure":
+			proof = `\validate\` + gamespy.Response(testSecret, string(s.Value()))
+		}
+	}
+	if answer == nil && proof == "" {
+		return nil
+	}
+	for i, part := range answer[:max(len(answer)-1, 0)] {
+		out = append(out, fmt.Appendf(nil, `%s\queryid\%d.%d`, part, query, i+1))
+	}
+	last := proof
+	if len(answer) > 0 {
+		last = answer[len(answer)-1] + proof
+	}
+	out = append(out, fmt.Appendf(nil, `%s\final\\queryid\%d.%d`, last, query, len(out)+1))
+	slices.Reverse(out)
+	return out
+}
+
+// TestQstatShowsServersOfBothProtocols has a server of each register, and both
+// answer the text queries of an old browser, as the servers of its time do.
+func TestQstatShowsServersOfBothProtocols(t *testing.T) {
 	qstat(t)
 	t.Parallel()
 	d := start(t, t.TempDir())
@@ -98,16 +133,25 @@ func TestQstatShowsRegisteredServers(t *testing.T) {
 	if got := askQstat(t, d, testGame); len(got) != 1 || got[master].Servers != 0 || got[master].Status != "online" {
 		t.Errorf("before any server registered: %+v, want a master with 0 servers", got)
 	}
-	want := make(map[string]shown)
-	for _, name := range []string{"Arena", "Flags"} {
-		h := register(t, d, "hostname", name, "numplayers", "2", "maxplayers", "8", "hostport", "25000")
-		h.answerStatus(`\gamename\gmtest\gamever\2.00\location\1\hostname\` + name +
-			`\hostport\25000\mapname\gmtmap1\gametype\arena\numplayers\2\maxplayers\8\gamemode\openplaying\final\\queryid\1.1`)
-		want[h.address().String()] = shown{
-			Protocol: "gps", Address: h.address().String(), Status: "online", Name: name, Map: "gmtmap1", NumPlayers: 2, MaxPlayers: 8,
-		}
+	newer := register(t, d, "hostname", "Arena", "numplayers", "2", "maxplayers", "8", "hostport", "25000")
+	newer.answerText(`\gamename\gmtest\gamever\2.00\location\1\hostname\Arena\hostport\25000\mapname\gmtmap1` +
+		`\gametype\arena\numplayers\2\maxplayers\8\gamemode\openplaying`)
+	older := newHost(t, d.address["qr2"])
+	older.answerText(
+		`\gamename\gmtest\gamever\1.00\location\1\hostname\Flags\hostport\7777\mapname\harbour\gametype\ctf\numplayers\1\maxplayers\16`,
+		`\gamemode\openplaying\player_0\Ann\frags_0\3\ping_0\40\team_0\0`,
+	)
+	older.textBeat("")
+	d.waitFor("the registration", 0, verdictOn(older.address(), "listed"))
+	want := map[string]shown{
+		newer.address().String(): {Protocol: "gps", Status: "online", Name: "Arena", Map: "gmtmap1", NumPlayers: 2, MaxPlayers: 8},
+		older.address().String(): {Protocol: "gps", Status: "online", Name: "Flags", Map: "harbour", NumPlayers: 1, MaxPlayers: 16},
+		master:                   {Protocol: "gsm", Status: "online", Servers: 2},
 	}
-	want[master] = shown{Protocol: "gsm", Address: master, Status: "online", Servers: len(want)}
+	for a, s := range want {
+		s.Address = a
+		want[a] = s
+	}
 	if diff := cmp.Diff(want, askQstat(t, d, "GmTest")); diff != "" {
 		t.Errorf("servers that qstat shows (-want +got):\n%s", diff)
 	}

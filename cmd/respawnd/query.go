@@ -6,47 +6,15 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
-	"github.com/respawnd/respawnd/master"
-	probezan "github.com/respawnd/respawnd/probe/zandronum"
+	"github.com/respawnd/respawnd/internal/query"
+	"github.com/respawnd/respawnd/probe"
 )
-
-// queryTimeout is how long a server has to answer, unless --timeout says
-// otherwise.
-const queryTimeout = 3 * time.Second
-
-// asker asks one server until ctx ends and returns its rules, players and teams.
-type asker func(ctx context.Context, address string) (master.Server, error)
-
-// askerFor returns how to ask in a protocol.
-func askerFor(protocol string) (asker, error) {
-	known := []struct {
-		protocol string
-		ask      asker
-	}{
-		{"zandronum", askZandronum},
-	}
-	var words []string
-	for _, k := range known {
-		if k.protocol == protocol {
-			return k.ask, nil
-		}
-		words = append(words, k.protocol)
-	}
-	return nil, usageError{fmt.Errorf("%q is no protocol that can be asked in; known: %s", printable(protocol), strings.Join(words, ", "))}
-}
-
-func askZandronum(ctx context.Context, address string) (master.Server, error) {
-	info, err := probezan.Ask(ctx, address)
-	if err != nil {
-		return master.Server{}, err
-	}
-	return probezan.Describe(info)
-}
 
 func (p *program) queryCommand() *cobra.Command {
 	var asJSON bool
@@ -54,12 +22,12 @@ func (p *program) queryCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "query PROTOCOL HOST:PORT",
 		Short: "Ask a game server what it plays and who plays there",
-		Long:  "Ask a game server what it plays and who plays there.\n\nProtocols: zandronum.",
+		Long:  "Ask a game server what it plays and who plays there.\n\nProtocols: " + protocolWords() + ".",
 		Args:  usage(cobra.ExactArgs(2)),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			ask, err := askerFor(args[0])
+			protocol, err := probe.ParseProtocol(args[0])
 			if err != nil {
-				return err
+				return usageError{err}
 			}
 			if _, _, err := net.SplitHostPort(args[1]); err != nil {
 				return usageError{err}
@@ -69,17 +37,17 @@ func (p *program) queryCommand() *cobra.Command {
 			}
 			ctx, cancel := context.WithTimeout(cmd.Context(), timeout)
 			defer cancel()
-			srv, err := ask(ctx, args[1])
+			st, err := askOnce(ctx, protocol, args[1])
 			switch {
-			case errors.Is(err, context.DeadlineExceeded):
+			case errors.Is(err, context.DeadlineExceeded), errors.Is(err, probe.ErrNoAnswer):
 				return fmt.Errorf("no answer from %s within %v: nobody is there, it speaks another protocol, or a firewall is between", args[1], timeout)
 			case err != nil:
 				return fmt.Errorf("%s: %w", args[1], err)
 			}
 			if asJSON {
-				return p.queryJSON(args[0], args[1], &srv)
+				return p.queryJSON(args[0], args[1], &st)
 			}
-			return p.queryTables(&srv)
+			return p.queryTables(&st)
 		},
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object")
@@ -87,48 +55,59 @@ func (p *program) queryCommand() *cobra.Command {
 	return cmd
 }
 
+// protocolWords returns the protocols that can be asked in, for people.
+func protocolWords() string {
+	var words []string
+	for _, p := range probe.Protocols() {
+		words = append(words, p.String())
+	}
+	return strings.Join(words, ", ")
+}
+
 // queryTables prints rules, players and teams for people.
-func (p *program) queryTables(srv *master.Server) error {
+func (p *program) queryTables(st *probe.Status) error {
 	var rules [][]string
-	for name, value := range srv.Rules.All() {
-		rules = append(rules, []string{printable(name), dash(value)})
+	for _, f := range st.Rules {
+		rules = append(rules, []string{printable(f.Name), dash(f.Value)})
 	}
 	if err := p.table("rule\tvalue", rules); err != nil {
 		return err
 	}
-	for _, t := range []master.Table{srv.Players, srv.Teams} {
-		if t.Rows() == 0 {
+	for _, t := range []query.Table{st.Players, st.Teams} {
+		if len(t.Rows) == 0 {
 			continue
 		}
 		if err := p.say(""); err != nil {
 			return err
 		}
 		var rows [][]string
-		for _, row := range cells(t) {
+		for _, row := range t.Rows {
+			cells := make([]string, len(row))
 			for i := range row {
-				row[i] = dash(row[i])
+				cells[i] = dash(row[i])
 			}
-			rows = append(rows, row)
+			rows = append(rows, cells)
 		}
-		if err := p.table(strings.Join(columns(t), "\t"), rows); err != nil {
+		if err := p.table(strings.Join(columnTitles(t), "\t"), rows); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// queryJSON prints them for programs, under the names of /api/v1/servers.
-func (p *program) queryJSON(protocol, address string, srv *master.Server) error {
+// queryJSON prints them for programs, under the names of /api/v1/servers. Of
+// rules with the same name the first counts, as in the list.
+func (p *program) queryJSON(protocol, address string, st *probe.Status) error {
 	rules := make(map[string]string)
-	for name, value := range srv.Rules.All() {
-		rules[printable(name)] = printable(value)
+	for _, f := range slices.Backward(st.Rules) {
+		rules[printable(f.Name)] = printable(f.Value)
 	}
-	objects := func(t master.Table) []map[string]string {
-		list := make([]map[string]string, 0, t.Rows())
-		for _, row := range cells(t) {
+	objects := func(t query.Table) []map[string]string {
+		list := make([]map[string]string, 0, len(t.Rows))
+		for _, row := range t.Rows {
 			o := make(map[string]string, len(row))
 			for i := range row {
-				o[printable(t.Names().Name(i))] = printable(row[i])
+				o[printable(t.Columns[i])] = printable(row[i])
 			}
 			list = append(list, o)
 		}
@@ -143,27 +122,15 @@ func (p *program) queryJSON(protocol, address string, srv *master.Server) error 
 		Rules    map[string]string   `json:"rules"`
 		Players  []map[string]string `json:"player_list"`
 		Teams    []map[string]string `json:"team_list"`
-	}{protocol, address, rules, objects(srv.Players), objects(srv.Teams)})
+	}{protocol, address, rules, objects(st.Players), objects(st.Teams)})
 }
 
-// columns returns the names of the columns for people: without the endings that
-// mark them as such in the protocols.
-func columns(t master.Table) []string {
+// columnTitles returns the names of the columns for people: without the endings
+// that mark them as such in the protocols.
+func columnTitles(t query.Table) []string {
 	var names []string
-	for i := range t.Columns() {
-		name := t.Names().Name(i)
+	for _, name := range t.Columns {
 		names = append(names, printable(strings.TrimSuffix(strings.TrimSuffix(name, "_t"), "_")))
 	}
 	return names
-}
-
-// cells returns the rows of a table.
-func cells(t master.Table) [][]string {
-	rows := make([][]string, t.Rows())
-	for r := range rows {
-		for c := range t.Columns() {
-			rows[r] = append(rows[r], t.Value(r, c))
-		}
-	}
-	return rows
 }

@@ -78,7 +78,7 @@ func TestQueryTellsWhyThereIsNoAnswer(t *testing.T) {
 		"too soon":        {exitFailure, []string{"zandronum", zanTeller(t, deny(zandronum.KindTooSoon))}, []string{"too soon"}},
 		"banned":          {exitFailure, []string{"zandronum", zanTeller(t, deny(zandronum.KindBanned))}, []string{"banned"}},
 		"no such host":    {exitFailure, []string{"zandronum", net.JoinHostPort("192.0.2.1.", "70000")}, []string{"70000"}},
-		"other protocol":  {exitUsage, []string{"quake9", silent}, []string{"quake9", "known: zandronum", "--help"}},
+		"other protocol":  {exitUsage, []string{"quake9", silent}, []string{"quake9", "known: gs1, gs3, a2s, zandronum", "--help"}},
 		"without a port":  {exitUsage, []string{"zandronum", "127.0.0.1"}, []string{"port"}},
 		"no time at all":  {exitUsage, []string{"zandronum", silent, "--timeout", "0s"}, []string{"--timeout"}},
 		"without address": {exitUsage, []string{"zandronum"}, []string{"arg"}},

@@ -55,8 +55,10 @@ func (p *program) selftest(ctx context.Context, cfg *configs.Config) error {
 		{"qr2", cfg.QR2.Listen != "", t.register},
 		{"serverbrowse list", cfg.QR2.Listen != "" && cfg.ServerBrowse.Listen != "", t.list},
 		{"legacylist list", cfg.QR2.Listen != "" && cfg.LegacyList.Listen != "", t.legacyList},
+		{"ssq", cfg.QR2.Listen != "" && cfg.SSQ.Listen != "", t.standardQuery},
 		{"natneg", cfg.NATNeg.Listen != "", t.negotiate},
 		{"zanmaster", cfg.ZanMaster.Listen != "", t.zanmaster},
+		{"dns", cfg.DNS.Enabled && cfg.DNS.Listen != "", t.resolve},
 		{"presence", cfg.GPCM.Listen != "" && cfg.GPSP.Listen != "", t.presence},
 		{"serverbrowse message", cfg.QR2.Listen != "" && cfg.ServerBrowse.Listen != "", t.message},
 	} {

@@ -6,6 +6,8 @@ import (
 
 	"github.com/rs/zerolog"
 	"github.com/spf13/cobra"
+
+	"github.com/respawnd/respawnd/internal/logtail"
 )
 
 const serveName = "serve"
@@ -26,12 +28,13 @@ func (p *program) serve(ctx context.Context) error {
 	if err != nil {
 		return report(newLogger(p.err, "", p.logFormat()), err, "configuration refused")
 	}
-	log, flush := newQueuedLogger(p.err, cfg.Log.Level, cfg.Log.Format)
+	tail := logtail.New(cfg.Admin.LogLines)
+	log, flush := newQueuedLogger(p.err, tail, cfg.Log.Level, cfg.Log.Format)
 	defer flush()
 	for _, w := range warnings {
 		log.Warn().Str("warning", w).Msg("configuration")
 	}
-	d := &daemon{cfg: cfg, log: log, reload: p.load, notify: newNotifier(p.env)}
+	d := &daemon{cfg: cfg, log: log, tail: tail, reload: p.load, notify: newNotifier(p.env)}
 	if err := d.open(ctx); err != nil {
 		return report(log, errors.Join(err, d.close()), "not started")
 	}

@@ -14,7 +14,6 @@ import (
 	"github.com/respawnd/respawnd/master"
 	"github.com/respawnd/respawnd/master/serverbrowse"
 	"github.com/respawnd/respawnd/qr2"
-	"github.com/respawnd/respawnd/web"
 )
 
 // service is one that has its socket open.
@@ -41,8 +40,10 @@ var built = []struct {
 	{"gpsp", (*daemon).openGPSP},
 	{"natneg", (*daemon).openNATNeg},
 	{"zanmaster", (*daemon).openZanMaster},
+	{"ssq", (*daemon).openSSQ},
 	{"web", (*daemon).openWeb},
 	{"admin", (*daemon).openAdmin},
+	{"dns", (*daemon).openDNS},
 }
 
 // openServices opens every socket, or none: all failures are told at once, each
@@ -76,6 +77,13 @@ func (d *daemon) openServices(ctx context.Context) error {
 			d.services = append(d.services, s)
 		}
 	}
+	s, err := d.openProbe(ctx)
+	if err != nil {
+		errs = append(errs, fmt.Errorf("probe: %w", err))
+	} else {
+		d.services = append(d.services, s)
+	}
+	d.own = d.ownAddresses()
 	return errors.Join(errs...)
 }
 
@@ -116,6 +124,7 @@ func (d *daemon) openQR2(ctx context.Context, l configs.Listener) (service, erro
 	metrics := netserve.NewMetrics(d.metrics, "qr2", qr2.DropReasons()...)
 	opt := qr2.Options{
 		Registry: d.registry, Games: d.catalogue.Catalog(), Verdicts: d.book, Banned: d.banned,
+		Own:        d.isOwn,
 		Policy:     d.qr2Policy(),
 		Packets:    netserve.PacketOptions{Readers: c.Readers, Log: log, Metrics: metrics},
 		Log:        log,
@@ -202,30 +211,14 @@ func (d *daemon) browseLimits() netserve.ConnOptions {
 	}
 }
 
-func (d *daemon) openWeb(ctx context.Context, l configs.Listener) (service, error) {
-	ln, err := listen(ctx, "tcp", l.Address)
-	if err != nil {
-		return service{}, err
-	}
-	log := d.log.With().Str("service", "web").Logger()
-	s := web.New(web.Options{
-		Registry: d.registry, Games: d.catalogue.Catalog(), PublicURL: d.cfg.Web.PublicURL, Version: version(),
-		Log: log, Metrics: netserve.NewMetrics(d.metrics, "web", web.DropReasons()...), Registerer: d.metrics,
-	})
-	return service{
-		address: ln.Addr(),
-		serve:   func(ctx context.Context) error { return s.Serve(ctx, ln) },
-		close:   closeOnce(ln),
-	}, nil
-}
-
 func (d *daemon) openAdmin(ctx context.Context, l configs.Listener) (service, error) {
 	ln, err := listen(ctx, "tcp", l.Address)
 	if err != nil {
 		return service{}, err
 	}
 	s := admin.New(admin.Options{
-		Operator: d.operator, Token: d.token, Ready: d.readiness, Status: d.status, Gatherer: d.metrics,
+		Operator: d.operator, Token: d.token, Names: d.cfg.Admin.Names, Version: version(),
+		Ready: d.readiness, Status: d.status, Tail: d.tail, Gatherer: d.metrics, Registerer: d.metrics,
 		Log: d.log.With().Str("service", "admin").Logger(),
 	})
 	return service{
@@ -236,19 +229,10 @@ func (d *daemon) openAdmin(ctx context.Context, l configs.Listener) (service, er
 }
 
 // status is what the admin API tells about the daemon.
-type status struct {
-	Version  string            `json:"version"`
-	Go       string            `json:"go"`
-	Started  string            `json:"started"`
-	Services map[string]string `json:"services"`
-	Servers  map[string]int    `json:"servers"`
-	Bans     int               `json:"bans"`
-}
-
-func (d *daemon) status() any {
-	s := status{
+func (d *daemon) status() admin.Status {
+	s := admin.Status{
 		Version: version(), Go: runtime.Version(), Started: d.started.UTC().Format(timeFormat),
-		Services: make(map[string]string), Servers: d.registry.Counts(), Bans: len(d.bans.List()),
+		Services: make(map[string]string), Servers: d.registry.Counts(), Bans: len(d.bans.List()), Sessions: d.hub.Count(),
 	}
 	for _, svc := range d.services {
 		s.Services[svc.name] = svc.address.String()

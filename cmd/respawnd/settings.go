@@ -40,9 +40,10 @@ func (p *program) checkCommand() *cobra.Command {
 	}
 }
 
-// checkFiles looks into the files that the configuration names.
+// checkFiles looks into the files that the configuration names, and at what it
+// says of this machine.
 func checkFiles(cfg *configs.Config) error {
-	var errs []error
+	errs := []error{checkDNS(cfg)}
 	if err := admin.CheckGamesFile(configs.Games, cfg.Games.File); err != nil {
 		errs = append(errs, err)
 	}

@@ -4,11 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/netip"
 	"os"
 	"time"
-
-	"golang.org/x/sync/errgroup"
 
 	"github.com/respawnd/respawnd/admin"
 	"github.com/respawnd/respawnd/configs"
@@ -16,12 +13,11 @@ import (
 	"github.com/respawnd/respawnd/internal/verdicts"
 	"github.com/respawnd/respawnd/internal/zandronum"
 	"github.com/respawnd/respawnd/master"
-	probezan "github.com/respawnd/respawnd/probe/zandronum"
 	"github.com/respawnd/respawnd/zanmaster"
 )
 
-// openZanMaster opens Zandronum's master, and the socket from which it asks the
-// servers for what they play.
+// openZanMaster opens Zandronum's master. The prober asks its servers for what
+// they play.
 func (d *daemon) openZanMaster(ctx context.Context, l configs.Listener) (service, error) {
 	c := d.cfg.ZanMaster
 	if err := checkBanFolder(d.cfg); err != nil {
@@ -45,32 +41,11 @@ func (d *daemon) openZanMaster(ctx context.Context, l configs.Listener) (service
 	zan := zanmaster.New(opt)
 	d.zan.Store(zan)
 	d.operator.Unlisted = func() []admin.Listed { return hiddenServers(zan) }
-	s := service{
+	return service{
 		address: conn.LocalAddr(),
 		serve:   func(ctx context.Context) error { return zan.Serve(ctx, conn) },
 		close:   conn.Close,
-	}
-	if !c.Query {
-		return s, nil
-	}
-	address := netip.AddrPortFrom(conn.LocalAddr().Addr(), 0)
-	asking, err := netserve.ListenPackets(ctx, "udp4", address.String(), netserve.ListenOptions{})
-	if err != nil {
-		return service{}, errors.Join(fmt.Errorf("socket of the queries: %w", err), conn.Close())
-	}
-	asked := netserve.NewMetrics(d.metrics, "zanprobe", probezan.DropReasons()...)
-	prober := probezan.New(probezan.Options{
-		Registry: d.registry, Every: c.QueryEvery,
-		Packets: netserve.PacketOptions{Log: log, Metrics: asked}, Log: log, Metrics: asked, Registerer: d.metrics,
-	})
-	s.serve = func(ctx context.Context) error {
-		g, ctx := errgroup.WithContext(ctx)
-		g.Go(func() error { return zan.Serve(ctx, conn) })
-		g.Go(func() error { return prober.Serve(ctx, asking) })
-		return g.Wait()
-	}
-	s.close = func() error { return errors.Join(conn.Close(), asking.Close()) }
-	return s, nil
+	}, nil
 }
 
 // hiddenServers returns the servers that verified their address and are in no

@@ -349,8 +349,8 @@ func TestZandronumSampleServes(t *testing.T) {
 		env = append(env, variable(name+".listen", "127.0.0.1:0"))
 	}
 	d := startWithout(t, env, "--config", sample)
-	if len(d.address) != 3 {
-		t.Errorf("%s opens %v, want zanmaster, web and admin", sample, d.address)
+	if len(d.address) != 4 || !d.address["probe"].IsValid() {
+		t.Errorf("%s opens %v, want zanmaster, web, admin and the socket of the queries", sample, d.address)
 	}
 	h := newZanHost(t, d, home, nil)
 	h.register()

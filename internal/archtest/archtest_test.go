@@ -34,9 +34,15 @@ var root = filepath.Join("..", "..")
 // package gets a line here.
 var ranks = map[string]int{
 	"configs":            0,
+	"internal/a2s":       0,
 	"internal/backup":    0,
+	"internal/clean":     0,
 	"internal/gamespy":   0,
+	"internal/hostnet":   0,
+	"internal/netnstest": 0, // for tests
+	"internal/logtail":   0,
 	"internal/netserve":  0,
+	"internal/ssq":       0,
 	"internal/zandronum": 0,
 
 	"internal/games":    1,
@@ -47,12 +53,14 @@ var ranks = map[string]int{
 
 	"internal/accounts":   2,
 	"internal/bans":       2,
+	"internal/history":    2,
 	"internal/presence":   2,
 	"internal/query":      2,
 	"storage/bolt":        2,
 	"storage/storagetest": 2,
 
 	"admin":               3,
+	"dnsserver":           3,
 	"gpcm":                3,
 	"gpsp":                3,
 	"lan":                 3,
@@ -60,10 +68,12 @@ var ranks = map[string]int{
 	"master/serverbrowse": 3,
 	"natneg":              3,
 	"probe":               3,
+	"probe/probetest":     3, // for tests
 	"qr2":                 3,
+	"ssq":                 3,
+	"valvemaster":         3,
 	"web":                 3,
 	"zanmaster":           3,
-	"probe/zandronum":     3,
 
 	"cmd/respawnd":      4,
 	"natneg/natnegtest": 4, // for tests

@@ -99,9 +99,17 @@ func NewLimiter(opt LimiterOptions) *Limiter {
 // Allow takes one event from the bucket of a's prefix and tells whether there
 // was one. IPv4-mapped addresses count as IPv4; zero addresses are one source.
 // now should come from time.Now. A nil Limiter allows everything.
-func (l *Limiter) Allow(a netip.Addr, now time.Time) bool {
-	if l == nil || l.interval == 0 {
+func (l *Limiter) Allow(a netip.Addr, now time.Time) bool { return l.AllowN(a, 1, now) }
+
+// AllowN takes n events at once, or none. More than the burst are never allowed;
+// none, or fewer, always are.
+func (l *Limiter) AllowN(a netip.Addr, n int, now time.Time) bool {
+	if l == nil || l.interval == 0 || n <= 0 {
 		return true
+	}
+	cost := int64(n) * l.interval
+	if int64(n) > (1<<62)/l.interval {
+		return false
 	}
 	t := int64(now.Sub(l.start))
 	source := l.source(a)
@@ -113,10 +121,11 @@ func (l *Limiter) Allow(a netip.Addr, now time.Time) bool {
 	if s.source != source {
 		*s = limiterSlot{source: source, full: t}
 	}
-	if s.full > t+l.ahead {
+	full := max(s.full, t) + cost
+	if full > t+l.ahead+l.interval {
 		return false
 	}
-	s.full = max(s.full, t) + l.interval
+	s.full = full
 	return true
 }
 

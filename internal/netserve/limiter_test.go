@@ -46,6 +46,38 @@ func TestLimiterAllowsBurstThenRate(t *testing.T) {
 	}
 }
 
+func TestLimiterTakesManyEventsOrNone(t *testing.T) {
+	l := NewLimiter(LimiterOptions{Rate: 100, Burst: 1000})
+	a, now := netip.MustParseAddr("192.0.2.1"), time.Now()
+	for _, step := range []struct {
+		after time.Duration
+		n     int
+		want  bool
+	}{
+		{0, 1001, false},
+		{0, math.MaxInt, false},
+		{0, 0, true},
+		{0, -1, true},
+		{0, 1000, true},
+		{0, 1, false},
+		{time.Second, 101, false},
+		{0, 100, true},
+		{0, 1, false},
+		{time.Hour, 999, true},
+		{0, 2, false},
+		{0, 1, true},
+	} {
+		now = now.Add(step.after)
+		if got := l.AllowN(a, step.n, now); got != step.want {
+			t.Errorf("%v later AllowN(%d) = %v, want %v", step.after, step.n, got, step.want)
+		}
+	}
+	var none *Limiter
+	if !none.AllowN(a, math.MaxInt, now) || !NewLimiter(LimiterOptions{}).AllowN(a, math.MaxInt, now) {
+		t.Error("no limit is a limit")
+	}
+}
+
 func TestLimiterOptionsAtTheirEdges(t *testing.T) {
 	a := netip.MustParseAddr("192.0.2.1")
 	for name, tc := range map[string]struct {

@@ -18,6 +18,7 @@ func (q *queue) Profile() storage.ProfileID { return q.profile }
 func (q *queue) User() storage.UserID       { return storage.UserID(q.profile) }
 func (q *queue) Key() int32                 { return 1 }
 func (q *queue) Kick(error)                 {}
+func (q *queue) Client() Client             { return Client{} }
 
 func (q *queue) Deliver(e Event) bool {
 	select {

@@ -26,6 +26,7 @@ type peer struct {
 func (p *peer) Profile() storage.ProfileID { return p.profile }
 func (p *peer) User() storage.UserID       { return p.user }
 func (p *peer) Key() int32                 { return p.key }
+func (p *peer) Client() Client             { return Client{Game: "gmtest"} }
 
 func (p *peer) Deliver(e Event) bool {
 	p.mu.Lock()

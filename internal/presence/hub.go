@@ -22,6 +22,8 @@ var (
 	ErrBanned = errors.New("account banned")
 	// ErrDeleted is the reason for a session whose account was deleted.
 	ErrDeleted = errors.New("account deleted")
+	// ErrKicked is the reason for a session that an operator ended.
+	ErrKicked = errors.New("ended by the operator")
 )
 
 // Session is one connection of a player. It must be comparable, such as a
@@ -35,6 +37,9 @@ type Session interface {
 	// Key is the session key, which other services of the protocol accept as
 	// proof of who asks. It is above 0 and never changes.
 	Key() int32
+
+	// Client returns who is at the other end. It never changes.
+	Client() Client
 
 	// Deliver puts e into the session's queue and never blocks. false means
 	// that the queue is full or closed; the owner of a session whose queue is

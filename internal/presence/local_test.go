@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"slices"
 	"sync"
 	"testing"
 
@@ -435,6 +436,45 @@ func TestLastStatusWins(t *testing.T) {
 			if got := last[id]; !got.Equal(want) {
 				t.Errorf("watcher %d heard of %d last %+v, want %+v", p.profile, id, got, want)
 			}
+		}
+	}
+}
+
+func TestSessionsAreListedInTheOrderOfProfiles(t *testing.T) {
+	w := newWorld(t, 4)
+	if list, more := w.Local.List(0, 10); len(list) != 0 || more {
+		t.Errorf("List() of nobody = %v, %v", list, more)
+	}
+	for _, id := range []storage.ProfileID{3, 1, 4, 3} {
+		s := &peer{profile: id, user: storage.UserID(id), key: int32(id), room: -1}
+		if _, err := w.Local.SignIn(t.Context(), s, Allow, Status{State: Playing, Text: "dm1"}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	tests := map[string]struct {
+		after storage.ProfileID
+		limit int
+		want  []storage.ProfileID
+		more  bool
+	}{
+		"all":                            {0, 10, []storage.ProfileID{1, 3, 3, 4}, false},
+		"just all":                       {0, 4, []storage.ProfileID{1, 3, 3, 4}, false},
+		"a page":                         {0, 1, []storage.ProfileID{1}, true},
+		"a page that ends inside of one": {0, 2, []storage.ProfileID{1, 3, 3}, true},
+		"the next":                       {3, 2, []storage.ProfileID{4}, false},
+		"behind all":                     {4, 2, nil, false},
+	}
+	for name, tc := range tests {
+		list, more := w.Local.List(tc.after, tc.limit)
+		var got []storage.ProfileID
+		for _, s := range list {
+			got = append(got, s.Profile)
+			if s.Status.Text != "dm1" || s.Client.Game != "gmtest" || s.User != storage.UserID(s.Profile) {
+				t.Errorf("%s: List() has %+v", name, s)
+			}
+		}
+		if !slices.Equal(got, tc.want) || more != tc.more {
+			t.Errorf("%s: List(%d, %d) = %v, %v, want %v, %v", name, tc.after, tc.limit, got, more, tc.want, tc.more)
 		}
 	}
 }

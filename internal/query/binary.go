@@ -3,6 +3,7 @@ package query
 import (
 	"bytes"
 	"encoding/binary"
+	"slices"
 	"strconv"
 
 	"github.com/respawnd/respawnd/internal/gamespy"
@@ -129,6 +130,11 @@ func (s *splitAnswer) add(body []byte) (whole bool, err error) {
 		}
 	}
 	return s.count > 0, nil
+}
+
+// begun reports whether a packet is there.
+func (s *splitAnswer) begun() bool {
+	return slices.ContainsFunc(s.parts[:], func(p []byte) bool { return p != nil })
 }
 
 // status reads all packets in their order.

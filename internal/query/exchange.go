@@ -140,5 +140,11 @@ func (e *Exchange) takeBinary(packet []byte) (whole bool, err error) {
 	}
 }
 
+// Begun reports whether the server answered something that belongs to this
+// exchange.
+func (e *Exchange) Begun() bool {
+	return e.step == Done || e.challenged || e.text.Size() > 0 || e.split.begun()
+}
+
 // Status returns the answer; it is empty before Take said Done.
 func (e *Exchange) Status() Status { return e.status }

@@ -1,6 +1,7 @@
 package query
 
 import (
+	"math"
 	"slices"
 	"strings"
 
@@ -182,11 +183,15 @@ func (b *tableBuilder) table() Table {
 	return t
 }
 
+// maxValues is how many bytes of values a section of a record holds.
+const maxValues = math.MaxUint16
+
 // Report writes the answer into a report, which is reset first. Names are shared
-// through reg. Rules beyond master.MaxNames are left out.
+// through reg. Rules beyond master.MaxNames are left out, and so are rules and
+// rows whose values do not fit a record beside those in front of them.
 func (s *Status) Report(reg *master.Registry, r *master.Report) {
 	r.Reset()
-	rules := s.Rules[:min(len(s.Rules), master.MaxNames)]
+	rules := s.fitting()
 	list := make([]string, len(rules))
 	for i, f := range rules {
 		list[i] = f.Name
@@ -204,11 +209,41 @@ func (s *Status) Report(reg *master.Registry, r *master.Report) {
 	r.SetTeams(teams, rows)
 }
 
+// fitting returns the rules that fit a record.
+func (s *Status) fitting() []Field {
+	room, all := maxValues, true
+	for _, f := range s.Rules {
+		if room -= len(f.Value); room < 0 {
+			all = false
+			break
+		}
+	}
+	if all {
+		return s.Rules[:min(len(s.Rules), master.MaxNames)]
+	}
+	var rules []Field
+	room = maxValues
+	for _, f := range s.Rules[:min(len(s.Rules), master.MaxNames)] {
+		if len(f.Value) <= room {
+			rules = append(rules, f)
+			room -= len(f.Value)
+		}
+	}
+	return rules
+}
+
 func (t *Table) report(reg *master.Registry, add func([]byte)) (names *master.Names, rows int) {
 	if names = reg.Names(t.Columns); names.Len() == 0 {
 		return nil, 0
 	}
-	for _, row := range t.Rows {
+	room := maxValues
+	for n, row := range t.Rows {
+		for _, value := range row {
+			room -= len(value)
+		}
+		if room < 0 || n == MaxRows {
+			return names, n
+		}
 		for i, value := range row {
 			if _, slot := names.ReportedName(i); slot >= 0 {
 				add([]byte(value))

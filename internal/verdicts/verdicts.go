@@ -47,6 +47,9 @@ const (
 	Outdated
 	Blocked
 	NotAllowed
+	Asked
+	Unanswered
+	NeverAsked
 )
 
 var words = [...]string{
@@ -73,6 +76,9 @@ var words = [...]string{
 	Outdated:      "server too old",
 	Blocked:       "blocked from hosting",
 	NotAllowed:    "not on the allow list",
+	Asked:         "heartbeat taken, asked over A2S",
+	Unanswered:    "no answer to A2S queries",
+	NeverAsked:    "not asked: no room, or an address that is never asked",
 }
 
 // String returns the verdict in words.

@@ -57,6 +57,9 @@ func (s *Store) RemoveBan(ctx context.Context, prefix netip.Prefix, scope storag
 				removed++
 			}
 		}
+		if removed == 0 {
+			return errIdle
+		}
 		return nil
 	})
 	if err != nil {
@@ -89,6 +92,9 @@ func (s *Store) SweepBans(ctx context.Context, now time.Time) (int, error) {
 			if err := b.Delete(k); err != nil {
 				return err
 			}
+		}
+		if len(over) == 0 {
+			return errIdle
 		}
 		return nil
 	})

@@ -33,6 +33,7 @@
 //	requests       to, from                              request
 //	requests_from  from, to                              empty
 //	mailboxes      to                                    messages that wait
+//	audit          number (8 bytes)                      entry of the audit log
 //
 // "meta" also has "user" and "profile", 4 bytes: the ids given out last.
 // Numbers are big-endian, so that byte order is number order. How a value looks
@@ -101,6 +102,8 @@ type Store struct {
 
 	group     *group // changes of accounts and buddies; nil until the file is prepared
 	relations relations
+
+	maxAudit atomic.Int64 // entries
 }
 
 var _ storage.Store = (*Store)(nil)
@@ -120,6 +123,7 @@ func open(ctx context.Context, path string, opt Options, steps []migration) (*St
 		return nil, err
 	}
 	s := &Store{path: path, log: opt.Log, saving: make(chan struct{}, 1)}
+	s.maxAudit.Store(storage.DefaultAuditEntries)
 	var err error
 	s.db, err = openFile(path, &bbolt.Options{
 		Timeout: opt.Timeout, NoSync: opt.NoSync, FreelistType: bbolt.FreelistMapType,
@@ -171,7 +175,8 @@ func (s *Store) view(ctx context.Context, fn func(*bbolt.Tx) error) (err error) 
 }
 
 // update runs fn in a changing transaction, which is kept if fn returns nil and
-// durable when update returns nil.
+// durable when update returns nil. It has the audit entry of ctx. fn returns
+// errIdle if there was nothing to change.
 func (s *Store) update(ctx context.Context, fn func(*bbolt.Tx) error) (err error) {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -191,9 +196,15 @@ func (s *Store) update(ctx context.Context, fn func(*bbolt.Tx) error) (err error
 		if err := ctx.Err(); err != nil { // waiting for the turn may have taken a while
 			return err
 		}
-		return fn(tx)
+		if err := fn(tx); err != nil {
+			return err
+		}
+		return s.note(ctx, tx)
 	})
 	panicking = false
+	if errors.Is(err, errIdle) {
+		return nil
+	}
 	return closedError(err)
 }
 

@@ -267,6 +267,9 @@ func (s *Store) tryGroup(steps []*step) (failed int, err error) {
 			if st.err = st.ctx.Err(); st.err == nil {
 				st.err = st.fn(c)
 			}
+			if st.err == nil && c.wrote {
+				st.err = s.note(st.ctx, tx)
+			}
 			st.touched = c.touched
 			switch {
 			case st.err != nil && len(steps) == 1:
@@ -283,15 +286,11 @@ func (s *Store) tryGroup(steps []*step) (failed int, err error) {
 		}
 		return nil
 	})
-	if errors.Is(err, errIdle) {
-		err = nil
-	}
 	for _, st := range steps {
 		s.relations.forget(st.touched)
 	}
 	return failed, err
 }
 
-// errIdle ends the transaction of a group that changed nothing without a trip
-// to the disk.
-var errIdle = errors.New("no step wrote")
+// errIdle ends a transaction that changed nothing without a trip to the disk.
+var errIdle = errors.New("nothing was written")

@@ -99,6 +99,21 @@ func (s *Store) Collect(ctx context.Context, to storage.ProfileID, now time.Time
 	return box.Messages, nil
 }
 
+// CountMessages is described in [storage.Buddies].
+func (s *Store) CountMessages(ctx context.Context) (messages, profiles int, err error) {
+	for box, err := range iterate(ctx, s, bucketMailboxes, []byte{}, readRecord[mailbox]) {
+		switch {
+		case isDamage(err):
+		case err != nil:
+			return 0, 0, fmt.Errorf("count messages: %w", err)
+		default:
+			messages += len(box.Messages)
+			profiles++
+		}
+	}
+	return messages, profiles, nil
+}
+
 // SweepMessages is described in [storage.Buddies].
 func (s *Store) SweepMessages(ctx context.Context, now time.Time) (int, error) {
 	type found struct {

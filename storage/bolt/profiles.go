@@ -140,6 +140,8 @@ func (s *Store) CreateProfile(ctx context.Context, p storage.Profile) (storage.P
 		return storage.Profile{}, err
 	}
 	var next storage.Profile
+	ctx, about := withMade(ctx)
+	*about = uint32(p.User)
 	err = s.change(ctx, func(c *change) error {
 		next = p
 		if _, err := getUser(c.Tx, p.User); err != nil {

@@ -27,6 +27,7 @@ func (s *Store) PutRoom(ctx context.Context, r storage.Room) (storage.Room, erro
 		return storage.Room{}, err
 	}
 	var stored storage.Room
+	ctx, made := withMade(ctx)
 	err := s.update(ctx, func(tx *bbolt.Tx) error {
 		next := r
 		if next.ID == 0 {
@@ -36,6 +37,7 @@ func (s *Store) PutRoom(ctx context.Context, r storage.Room) (storage.Room, erro
 			}
 			next.ID = id
 		}
+		*made = next.ID
 		old, err := get[storage.Room](tx, bucketRooms, roomKey(next.ID))
 		if next.Rev, err = nextRev(tx, bucketRooms, storage.IndexRoomID, r.Rev, old.Rev, err); err != nil {
 			return err

@@ -38,6 +38,8 @@ const (
 	bucketRequests     = "requests"
 	bucketRequestsFrom = "requests_from"
 	bucketMailboxes    = "mailboxes"
+
+	bucketAudit = "audit"
 )
 
 // Keys in bucketMeta.
@@ -60,6 +62,7 @@ func buckets() []string {
 		bucketMeta, bucketServers, bucketGames, bucketRooms, bucketRoomsByGame, bucketBans,
 		bucketUsers, bucketUsersByEmail, bucketProfiles, bucketNicks, bucketUniqueNicks, bucketCDKeys, bucketFoundBy,
 		bucketBuddies, bucketBuddyOf, bucketBlocks, bucketBlockedBy, bucketRequests, bucketRequestsFrom, bucketMailboxes,
+		bucketAudit,
 	}
 }
 
@@ -71,7 +74,7 @@ type migration func(tx *bbolt.Tx) error
 // migrations returns the steps in order: the first goes from schema 0 to 1. The
 // present schema is their number.
 func migrations() []migration {
-	return []migration{wrapValues, addAccounts}
+	return []migration{wrapValues, addAccounts, addAudit}
 }
 
 // wrapValues goes from schema 0 to 1. Schema 0 had the bare JSON of a record as
@@ -117,6 +120,13 @@ func addAccounts(tx *bbolt.Tx) error {
 		}
 	}
 	return nil
+}
+
+// addAudit goes from schema 2 to 3. Schema 2 had no audit log. A program that
+// does not know it must not run on the file: its changes would leave no trace.
+func addAudit(tx *bbolt.Tx) error {
+	_, err := tx.CreateBucketIfNotExists([]byte("audit"))
+	return err
 }
 
 // layout is what a look at a file's meta bucket tells.

@@ -82,6 +82,9 @@ func testUpgrade(t *testing.T, schema int) {
 	if err != nil || u.ID != 1 || p.ID != 1 {
 		t.Errorf("CreateUser() in an upgraded file = %+v, %+v, %v", u, p, err)
 	}
+	if e, err := s.AddAudit(t.Context(), storage.AuditEntry{Action: "test"}); err != nil || e.Seq != 1 {
+		t.Errorf("AddAudit() in an upgraded file = %+v, %v", e, err)
+	}
 
 	backup := fmt.Sprintf("%s.schema%d.bak", path, schema)
 	saved, err := os.ReadFile(backup)

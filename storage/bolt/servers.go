@@ -74,6 +74,7 @@ func (s *Store) SaveServers(ctx context.Context, servers iter.Seq[storage.Server
 	case <-ctx.Done():
 		return 0, ctx.Err()
 	}
+	ctx = storage.WithoutAudit(ctx) // many steps, and no operator's change
 	n, err := s.saveServers(ctx, servers)
 	// Either the old generation or the unfinished one is of no more use. What
 	// cannot be removed now is removed by the next save or the next Open.

@@ -98,6 +98,7 @@ func (s *Store) CreateUser(ctx context.Context, u storage.User, first storage.Pr
 	}
 	var user storage.User
 	var profile storage.Profile
+	ctx, made := withMade(ctx)
 	err = s.change(ctx, func(c *change) (err error) {
 		user, profile = u, first
 		id, err := pickID(c.Tx, bucketUsers, metaUser, storage.IndexUserID, uint32(u.ID))
@@ -105,6 +106,7 @@ func (s *Store) CreateUser(ctx context.Context, u storage.User, first storage.Pr
 			return err
 		}
 		user.ID, profile.User = storage.UserID(id), storage.UserID(id)
+		*made = id
 		if err := checkEmail(c.Tx, user); err != nil {
 			return err
 		}

@@ -40,6 +40,7 @@ func Run(t *testing.T, open func(t *testing.T) storage.Store) {
 		"Users":    userTests(),
 		"Profiles": profileTests(),
 		"Buddies":  buddyTests(),
+		"Audit":    auditTests(),
 		"Store":    storeTests(),
 	}
 	for name, tests := range groups {
@@ -144,6 +145,9 @@ func accountCalls(s storage.Store) map[string]func(context.Context) error {
 		"SweepRequests": func(ctx context.Context) error { _, err := s.SweepRequests(ctx, moment()); return err },
 		"Leave":         func(ctx context.Context) error { return s.Leave(ctx, 77, message) },
 		"Collect":       func(ctx context.Context) error { _, err := s.Collect(ctx, 77, moment()); return err },
+		"CountMessages": func(ctx context.Context) error { _, _, err := s.CountMessages(ctx); return err },
+		"AddAudit":      func(ctx context.Context) error { _, err := s.AddAudit(ctx, entry("late")); return err },
+		"AuditLog":      func(ctx context.Context) error { return firstError(s.AuditLog(ctx, 0)) },
 		"SweepMessages": func(ctx context.Context) error { _, err := s.SweepMessages(ctx, moment()); return err },
 	}
 }
@@ -202,6 +206,7 @@ func testReopen(t *testing.T, s storage.Store) {
 	asked := ask(t, s, other.ID, p.ID, moment())
 	message := storage.Message{From: other.ID, Kind: storage.MessageText, Text: "hi", Sent: moment()}
 	leave(t, s, p.ID, message)
+	noted := addAudit(t, s, entry("before"))
 
 	s = again.Reopen(t)
 	differ(t, "servers", collect(t, s.LoadServers(t.Context())), servers)
@@ -216,6 +221,10 @@ func testReopen(t *testing.T, s storage.Store) {
 	differ(t, "buddies", collect(t, s.BuddiesOf(t.Context(), p.ID)), []storage.ProfileID{other.ID})
 	differ(t, "requests", collect(t, s.Requests(t.Context(), p.ID)), []storage.Request{asked})
 	differ(t, "messages", must(s.Collect(t.Context(), p.ID, moment()))(t), []storage.Message{message})
+	differ(t, "audit log", collect(t, s.AuditLog(t.Context(), 0)), []storage.AuditEntry{noted})
+	if next := addAudit(t, s, entry("after")); next.Seq != noted.Seq+1 {
+		t.Errorf("AddAudit() gave out number %d after %d", next.Seq, noted.Seq)
+	}
 	if next, _ := createUser(t, s, user("c@b.c"), profile("C")); next.ID <= u.ID {
 		t.Errorf("CreateUser() gave out id %d after %d", next.ID, u.ID)
 	}

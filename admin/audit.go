@@ -1,0 +1,87 @@
+package admin
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strconv"
+
+	"github.com/respawnd/respawnd/storage"
+)
+
+// Sizes of a page of the audit log, in entries.
+const (
+	MaxAuditPage     = 500 // MaxAuditPage is the largest one.
+	defaultAuditPage = 100
+)
+
+// AuditQuery selects entries of the audit log.
+type AuditQuery struct {
+	Before uint64 // numbers below that; 0: from the newest
+	Limit  int    // how many; 0: 100, at most MaxAuditPage
+}
+
+// AuditPage is a part of the audit log, newest first.
+type AuditPage struct {
+	Entries []storage.AuditEntry `json:"entries"`
+	Next    uint64               `json:"next,omitzero"`     // Before for the next page; 0: there is none
+	LeftOut int                  `json:"left_out,omitzero"` // entries that could not be read
+}
+
+// AuditLog implements Operator.
+func (l *Local) AuditLog(ctx context.Context, q AuditQuery) (AuditPage, error) {
+	if q.Limit <= 0 {
+		q.Limit = defaultAuditPage
+	}
+	q.Limit = min(q.Limit, MaxAuditPage)
+	page := AuditPage{Entries: []storage.AuditEntry{}} // never null as JSON
+	for e, err := range l.Store.AuditLog(ctx, q.Before) {
+		switch {
+		case errors.Is(err, storage.ErrDamaged):
+			page.LeftOut++
+			continue
+		case err != nil:
+			return AuditPage{}, err
+		}
+		if len(page.Entries) == q.Limit { // one more than asked for: there is another page
+			page.Next = page.Entries[q.Limit-1].Seq
+			break
+		}
+		page.Entries = append(page.Entries, e)
+	}
+	return page, nil
+}
+
+// AuditLog implements Operator.
+func (c *Client) AuditLog(ctx context.Context, q AuditQuery) (page AuditPage, err error) {
+	v := url.Values{}
+	if q.Before > 0 {
+		v.Set("before", strconv.FormatUint(q.Before, 10))
+	}
+	if q.Limit > 0 {
+		v.Set("limit", strconv.Itoa(q.Limit))
+	}
+	err = c.call(ctx, http.MethodGet, "/api/v1/audit?"+v.Encode(), nil, &page)
+	return page, err
+}
+
+// auditQuery reads the parameters of a page of the audit log.
+func auditQuery(v url.Values) (q AuditQuery, err error) {
+	if text := v.Get("before"); text != "" {
+		if q.Before, err = strconv.ParseUint(text, 10, 64); err != nil {
+			return q, fmt.Errorf("%w: before is not a number", ErrBadRequest)
+		}
+	}
+	return q, numbers(v, map[string]*int{"limit": &q.Limit})
+}
+
+func (s *Server) getAudit(w http.ResponseWriter, r *http.Request) {
+	q, err := auditQuery(r.URL.Query())
+	var page AuditPage
+	if err == nil {
+		page, err = s.opt.Operator.AuditLog(r.Context(), q)
+	}
+	answer(s, w, r, page, err)
+}

@@ -1,0 +1,314 @@
+package admin
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"net/netip"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/respawnd/respawnd/internal/accounts"
+	"github.com/respawnd/respawnd/internal/games"
+	"github.com/respawnd/respawnd/internal/presence"
+	"github.com/respawnd/respawnd/storage"
+)
+
+// auditLines returns the audit log as one line per entry, oldest first.
+func auditLines(t *testing.T, op Operator) []string {
+	t.Helper()
+	page, err := op.AuditLog(t.Context(), AuditQuery{Limit: MaxAuditPage})
+	if err != nil {
+		t.Fatalf("AuditLog: %v", err)
+	}
+	var out []string
+	for _, e := range page.Entries {
+		out = append([]string{fmt.Sprintf("%s %d %q %q", e.Action, e.ID, e.Subject, e.Detail)}, out...)
+	}
+	return out
+}
+
+func TestEveryChangeOfAnOperatorIsInTheAuditLog(t *testing.T) {
+	forBoth(t, func(t *testing.T, l *Local, op Operator) {
+		ctx := t.Context()
+		prefix := netip.MustParsePrefix("192.0.2.0/24")
+		until := time.Now().Add(time.Hour).UTC().Truncate(time.Second)
+		do := func(what string, err error) {
+			t.Helper()
+			if err != nil {
+				t.Fatalf("%s: %v", what, err)
+			}
+		}
+		do("AddBan", op.AddBan(ctx, storage.Ban{Prefix: prefix, Scope: storage.ScopeLists, Reason: "flood", Expires: until}))
+		_, err := op.RemoveBan(ctx, prefix, storage.EveryScope)
+		do("RemoveBan", err)
+		_, err = op.RemoveBan(ctx, prefix, storage.EveryScope) // none left: no entry
+		do("RemoveBan again", err)
+		do("PutGames", op.PutGames(ctx, []games.Game{{Name: "one", Secrets: []string{"SeCreT"}}, {Name: "two"}}))
+		do("SetMaintenance", op.SetMaintenance(ctx, "one", true))
+		do("DeleteGame", op.DeleteGame(ctx, "two"))
+		room, err := op.PutRoom(ctx, storage.Room{ID: 77, Game: "one", Name: "Lobby"})
+		do("PutRoom", err)
+		do("DeleteRoom", op.DeleteRoom(ctx, room.ID))
+		p := create(t, op, bob(nil))
+		do("SetPassword", op.SetPassword(ctx, p.User, "another secret"))
+		do("BanAccount", op.BanAccount(ctx, p.User, storage.AccountBan{Reason: "cheats"}))
+		do("UnbanAccount", op.UnbanAccount(ctx, p.User))
+		do("UnbanAccount again", op.UnbanAccount(ctx, p.User)) // not banned: no entry
+		do("DeleteAccount", op.DeleteAccount(ctx, p.User))
+		_, err = op.ImportAccounts(ctx, []accounts.Account{{
+			Email: "a@b.c", Password: "imported1", Profiles: []accounts.AccountProfile{{Profile: storage.Profile{Nick: "A"}}},
+		}})
+		do("ImportAccounts", err)
+		_, err = op.RotateAccountKey(ctx)
+		do("RotateAccountKey", err)
+
+		want := []string{
+			`ban.add 0 "192.0.2.0/24 (lists)" "until ` + until.Format(time.RFC3339) + `: flood"`,
+			`ban.remove 0 "192.0.2.0/24 (every)" ""`,
+			`game.put 0 "one two" ""`,
+			`game.maintenance 0 "one" "on"`,
+			`game.remove 0 "two" ""`,
+			fmt.Sprintf(`room.put %d "Lobby" "of one"`, room.ID),
+			fmt.Sprintf(`room.remove %d "Lobby" "of one"`, room.ID),
+			fmt.Sprintf(`account.create %d "Bob" ""`, p.User),
+			fmt.Sprintf(`account.password %d "Bob" ""`, p.User),
+			fmt.Sprintf(`account.ban %d "Bob" "for good: cheats"`, p.User),
+			fmt.Sprintf(`account.unban %d "Bob" ""`, p.User),
+			fmt.Sprintf(`account.delete %d "Bob" ""`, p.User),
+			`account.import 0 "1 account" ""`,
+			`account.rotate_key 0 "all accounts" ""`,
+		}
+		got := auditLines(t, op)
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("audit log (-want +got):\n%s", diff)
+		}
+		for _, secret := range []string{"SeCreT", "hunter2!", "another secret", "imported1", "bob@example.com", "Bob@example.com"} {
+			if strings.Contains(strings.Join(got, "\n"), secret) {
+				t.Errorf("the audit log has %q", secret)
+			}
+		}
+	})
+}
+
+func TestRefusedChangesLeaveNoEntry(t *testing.T) {
+	forBoth(t, func(t *testing.T, _ *Local, op Operator) {
+		for name, err := range map[string]error{
+			"ban of everybody":     op.AddBan(t.Context(), storage.Ban{Prefix: netip.MustParsePrefix("0.0.0.0/0"), Scope: storage.ScopeAll}),
+			"unknown game removed": op.DeleteGame(t.Context(), "none"),
+			"unknown maintenance":  op.SetMaintenance(t.Context(), "none", true),
+			"unknown room removed": op.DeleteRoom(t.Context(), 99),
+			"unknown account":      op.DeleteAccount(t.Context(), 99),
+			"kick of nobody":       func() error { _, err := op.Kick(t.Context(), 99); return err }(),
+		} {
+			if err == nil {
+				t.Errorf("%s was taken", name)
+			}
+		}
+		if got := auditLines(t, op); len(got) > 0 {
+			t.Errorf("audit log = %q, want nothing", got)
+		}
+	})
+}
+
+func TestAuditTellsWhoItWas(t *testing.T) {
+	l := newLocal(t)
+	c := serve(t, l, testToken)
+	h := New(options(l, nil)).Handler()
+	b := storage.Ban{Prefix: netip.MustParsePrefix("192.0.2.1/32"), Scope: storage.ScopeAll}
+
+	if err := l.AddBan(t.Context(), b); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.AddBan(WithActor(t.Context(), Actor{By: "Änne %"}), b); err != nil {
+		t.Fatal(err)
+	}
+	r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/api/v1/bans", strings.NewReader(`{"prefix":"192.0.2.1/32","scope":"all"}`))
+	r.Header.Set("Authorization", "Bearer "+testToken)
+	r.Header.Set("X-Forwarded-For", "203.0.113.9") // anybody can say that
+	r.RemoteAddr = "[::ffff:198.51.100.7]:4444"
+	w := httptest.NewRecorder()
+	if h.ServeHTTP(w, r); w.Code != http.StatusOK {
+		t.Fatalf("POST /api/v1/bans: %d %s", w.Code, w.Body)
+	}
+	page, err := l.AuditLog(t.Context(), AuditQuery{})
+	if err != nil || len(page.Entries) != 3 {
+		t.Fatalf("AuditLog() = %+v, %v", page, err)
+	}
+	for i, want := range []Actor{
+		{storage.ViaAPI, "", netip.MustParseAddr("198.51.100.7")},
+		{storage.ViaCommand, "Änne %", netip.MustParseAddr("127.0.0.1")},
+		{storage.ViaCommand, "", netip.Addr{}},
+	} {
+		e := page.Entries[i]
+		if got := (Actor{e.Via, e.By, e.From}); got != want {
+			t.Errorf("entry %d: who = %+v, want %+v", i, got, want)
+		}
+	}
+}
+
+func TestAuditLogIsReadInPages(t *testing.T) {
+	forBoth(t, func(t *testing.T, l *Local, op Operator) {
+		for i := range 250 {
+			if _, err := l.Store.AddAudit(t.Context(), storage.AuditEntry{Action: "test", ID: uint32(i)}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		var sizes []int
+		q := AuditQuery{}
+		for next := uint64(251); ; {
+			page, err := op.AuditLog(t.Context(), q)
+			if err != nil {
+				t.Fatal(err)
+			}
+			sizes = append(sizes, len(page.Entries))
+			for _, e := range page.Entries {
+				if next--; e.Seq != next {
+					t.Fatalf("entry %d follows %d", e.Seq, next+1)
+				}
+			}
+			if q.Before = page.Next; page.Next == 0 {
+				break
+			}
+		}
+		if diff := cmp.Diff([]int{100, 100, 50}, sizes); diff != "" {
+			t.Errorf("sizes of pages (-want +got):\n%s", diff)
+		}
+		for limit, want := range map[int]int{0: 100, 1: 1, 250: 250, MaxAuditPage + 1: 250} {
+			page, err := op.AuditLog(t.Context(), AuditQuery{Limit: limit})
+			if err != nil || len(page.Entries) != want {
+				t.Errorf("AuditLog(limit %d) has %d entries, %v, want %d", limit, len(page.Entries), err, want)
+			}
+			if more := page.Next != 0; more != (want < 250) {
+				t.Errorf("AuditLog(limit %d): next page from %d", limit, page.Next)
+			}
+		}
+	})
+}
+
+func TestAuditQueryIsChecked(t *testing.T) {
+	h := New(options(newLocal(t), nil)).Handler()
+	for _, query := range []string{"before=x", "before=-1", "limit=x", "limit=-1", "before=99999999999999999999999"} {
+		if w := request(t, h, http.MethodGet, "/api/v1/audit?"+query, "Bearer "+testToken, ""); w.Code != http.StatusBadRequest {
+			t.Errorf("GET /api/v1/audit?%s: %d %s", query, w.Code, w.Body)
+		}
+	}
+}
+
+// hub is presence with sessions made by hand.
+type hub struct {
+	list   []presence.SignedIn
+	kicked []storage.ProfileID
+}
+
+func (*hub) KickUser(context.Context, storage.UserID, error) int { return 0 }
+func (h *hub) KickProfile(_ context.Context, id storage.ProfileID, _ error) int {
+	n := 0
+	for _, s := range h.list {
+		if s.Profile == id {
+			n++
+		}
+	}
+	if n > 0 {
+		h.kicked = append(h.kicked, id)
+	}
+	return n
+}
+func (h *hub) Count() int { return len(h.list) }
+func (h *hub) List(after storage.ProfileID, limit int) (list []presence.SignedIn, more bool) {
+	for _, s := range h.list {
+		if s.Profile <= after {
+			continue
+		}
+		if len(list) == limit {
+			return list, true
+		}
+		list = append(list, s)
+	}
+	return list, false
+}
+
+func TestSessionsAreShownAndEnded(t *testing.T) {
+	forBoth(t, func(t *testing.T, l *Local, op Operator) {
+		if _, err := op.SignedIn(t.Context(), 0, 0); err == nil {
+			t.Error("SignedIn() without a daemon: no error")
+		}
+		p := create(t, op, bob(nil))
+		since := time.Now().UTC().Truncate(time.Second)
+		peer := netip.MustParseAddrPort("192.0.2.1:4000")
+		h := &hub{list: []presence.SignedIn{
+			{Profile: p.ID, User: p.User, Status: presence.Status{State: presence.Playing, Text: "dm1"}, Client: presence.Client{Peer: peer, Game: "gmtest", Since: since}},
+			{Profile: 4711, User: 4711}, // deleted meanwhile
+		}}
+		l.Sessions = h
+		page, err := op.SignedIn(t.Context(), 0, 0)
+		if err != nil || len(page.Sessions) != 2 || page.Total != 2 || page.Next != 0 {
+			t.Fatalf("SignedIn() = %+v, %v", page, err)
+		}
+		want := Session{
+			Profile: p.ID, Account: p.User, Nick: "Bob", UniqueNick: "BobU", Address: peer, Game: "gmtest",
+			State: "playing", Text: "dm1", Since: since,
+		}
+		if page.Sessions[0] != want {
+			t.Errorf("SignedIn() has %+v, want %+v", page.Sessions[0], want)
+		}
+		if page, err = op.SignedIn(t.Context(), 0, 1); err != nil || len(page.Sessions) != 1 || page.Next != p.ID {
+			t.Errorf("SignedIn(limit 1) = %+v, %v", page, err)
+		}
+		if n, err := op.Kick(t.Context(), p.ID); n != 1 || err != nil || len(h.kicked) != 1 {
+			t.Errorf("Kick() = %d, %v, kicked %v", n, err, h.kicked)
+		}
+		if _, err := op.Kick(t.Context(), 99); !errors.Is(err, storage.ErrNotFound) {
+			t.Errorf("Kick() of nobody = %v, want ErrNotFound", err)
+		}
+		got := auditLines(t, op)
+		if want := fmt.Sprintf(`session.kick %d "profile %d" "Bob"`, p.User, p.ID); len(got) != 2 || got[1] != want {
+			t.Errorf("audit log = %q, want %q at the end", got, want)
+		}
+	})
+}
+
+func TestMaintenanceLeavesTheRestOfARecord(t *testing.T) {
+	forBoth(t, func(t *testing.T, l *Local, op Operator) {
+		if err := op.PutGames(t.Context(), []games.Game{{Name: "gmtest", Title: "Mine", QueryPort: 7000}}); err != nil {
+			t.Fatal(err)
+		}
+		for _, on := range []bool{true, false} {
+			if err := op.SetMaintenance(t.Context(), "GMTest", on); err != nil {
+				t.Fatal(err)
+			}
+			g, _ := l.Catalogue.Catalog().Lookup("gmtest")
+			if g.Maintenance != on || g.Title != "Mine" || g.QueryPort != 7000 || g.Secret() != "HA6zkS" {
+				t.Errorf("after SetMaintenance(%v) the game is %+v", on, g)
+			}
+			own, err := op.OwnGame(t.Context(), "gmtest")
+			if err != nil || own.Title != "Mine" || len(own.Secrets) != 0 || own.Maintenance != on {
+				t.Errorf("after SetMaintenance(%v) the operator's record is %+v, %v", on, own, err)
+			}
+		}
+		if err := op.SetMaintenance(t.Context(), "nokey", true); err != nil {
+			t.Errorf("SetMaintenance() of a built-in game: %v", err)
+		}
+		if _, err := op.OwnGame(t.Context(), "rooms"); !errors.Is(err, storage.ErrNotFound) {
+			t.Errorf("OwnGame() of a built-in game = %v, want ErrNotFound", err)
+		}
+	})
+}
+
+func TestWaitingMessagesAreCounted(t *testing.T) {
+	forBoth(t, func(t *testing.T, l *Local, op Operator) {
+		p := create(t, op, bob(nil))
+		m := storage.Message{From: p.ID, Kind: storage.MessageText, Text: "hi", Sent: time.Now()}
+		if err := l.Store.Leave(t.Context(), p.ID, m); err != nil {
+			t.Fatal(err)
+		}
+		if w, err := op.Waiting(t.Context()); err != nil || w != (Waiting{1, 1}) {
+			t.Errorf("Waiting() = %+v, %v", w, err)
+		}
+	})
+}

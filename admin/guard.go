@@ -1,0 +1,127 @@
+package admin
+
+import (
+	"errors"
+	"net"
+	"net/http"
+	"net/netip"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+)
+
+// maxConns is how many connections the service has at a time; one more is closed.
+const maxConns = 512
+
+// writeTimeout is how long a client may take to read an answer, or the next part
+// of one that has no bound.
+const writeTimeout = 30 * time.Second
+
+// boundedListener closes connections above maxConns at once.
+type boundedListener struct {
+	net.Listener
+	metrics *metrics
+
+	mu   sync.Mutex // guards open
+	open int
+}
+
+// Accept returns the next connection within the bound.
+func (l *boundedListener) Accept() (net.Conn, error) {
+	for {
+		c, err := l.Listener.Accept()
+		if err != nil {
+			return nil, err
+		}
+		if l.enter() {
+			return &boundedConn{Conn: c, leave: sync.OnceFunc(l.leave)}, nil
+		}
+		l.metrics.refuse(refusedConnections)
+		_ = c.Close()
+	}
+}
+
+func (l *boundedListener) enter() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.open >= maxConns {
+		return false
+	}
+	l.open++
+	return true
+}
+
+func (l *boundedListener) leave() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.open--
+}
+
+// boundedConn tells its listener once that it is closed.
+type boundedConn struct {
+	net.Conn
+	leave func()
+}
+
+// Close closes the connection.
+func (c *boundedConn) Close() error {
+	defer c.leave()
+	return c.Conn.Close()
+}
+
+// patience gives the client writeTimeout from now on to read.
+func patience(w http.ResponseWriter) {
+	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(writeTimeout)) // test writers have none
+}
+
+// errTokenInQuery is what a request with a token in its address is told.
+var errTokenInQuery = errors.New("a token does not belong into the address: addresses end up in logs and histories. " +
+	"Send it as \"Authorization: Bearer TOKEN\", and make a new one now: stop the daemon, remove its token file, start it")
+
+// tokenInQuery reports whether somebody put a token into the address: our own
+// under any name, or anything under a name that tokens go by.
+func (s *Server) tokenInQuery(r *http.Request) bool {
+	if r.URL.RawQuery == "" {
+		return false
+	}
+	for name, values := range r.URL.Query() {
+		switch strings.ToLower(name) {
+		case "token", "access_token", "admin_token", "auth", "authorization", "bearer", "api_key", "apikey":
+			return true
+		}
+		if slices.ContainsFunc(values, s.rightToken) {
+			return true
+		}
+	}
+	return false
+}
+
+// knownHost reports whether the page may be opened under the host that a request
+// names: an IP address, a name of this machine, or one of Options.Names. Any
+// other may be a foreign site whose name was made to lead here, so that its
+// scripts would pass for ours.
+func (s *Server) knownHost(r *http.Request) bool {
+	host := r.Host
+	if name, _, err := net.SplitHostPort(host); err == nil {
+		host = name
+	}
+	if _, err := netip.ParseAddr(strings.Trim(host, "[]")); err == nil {
+		return true
+	}
+	host = strings.ToLower(strings.TrimSuffix(host, "."))
+	return host == "localhost" || slices.Contains(s.opt.Names, host)
+}
+
+// pageHeaders are those of every page. Nothing is loaded from elsewhere, no
+// script runs that is not ours, nobody shows a page inside of his.
+func pageHeaders(h http.Header) {
+	h.Set("Content-Security-Policy", "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; "+
+		"img-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'")
+	h.Set("X-Frame-Options", "DENY")
+	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("Referrer-Policy", "same-origin")
+	h.Set("Cross-Origin-Opener-Policy", "same-origin")
+	h.Set("Cross-Origin-Resource-Policy", "same-origin")
+	h.Set("Cache-Control", "no-store")
+}

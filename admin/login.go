@@ -1,0 +1,119 @@
+package admin
+
+import (
+	"crypto/sha256"
+	"crypto/subtle"
+	"net/http"
+	"strings"
+	"time"
+
+	"golang.org/x/time/rate"
+
+	"github.com/respawnd/respawnd/internal/netserve"
+	"github.com/respawnd/respawnd/storage"
+)
+
+// How often somebody may try to log in to the page. Who knows the token can use
+// the API whatever happens here.
+const (
+	loginEvery      = 10 * time.Second // per address, in the long run
+	loginBurst      = 10               // per address
+	loginSlots      = 1 << 12          // addresses that are remembered
+	wrongEvery      = time.Second      // wrong ones in all
+	wrongBurst      = 60
+	retryAfterLogin = "10" // seconds
+)
+
+// logins bounds attempts to log in.
+type logins struct {
+	perAddr *netserve.Limiter
+	wrong   *rate.Limiter
+}
+
+func newLogins() *logins {
+	return &logins{
+		perAddr: netserve.NewLimiter(netserve.LimiterOptions{
+			Rate: float64(time.Second) / float64(loginEvery), Burst: loginBurst, Slots: loginSlots,
+		}),
+		wrong: rate.NewLimiter(rate.Every(wrongEvery), wrongBurst),
+	}
+}
+
+// rightToken compares in a time that does not depend on what was sent.
+func (s *Server) rightToken(given string) bool {
+	sum := sha256.Sum256([]byte(given))
+	return s.opt.Token != "" && subtle.ConstantTimeCompare(sum[:], s.token[:]) == 1
+}
+
+// loginView is what the login page shows.
+type loginView struct {
+	Form, By, Problem string
+}
+
+// getLogin shows the form.
+func (s *Server) getLogin(w http.ResponseWriter, r *http.Request) {
+	if s.sessions.find(r, time.Now()) != nil {
+		http.Redirect(w, r, "/", http.StatusSeeOther)
+		return
+	}
+	s.showLogin(w, r, http.StatusOK, loginView{})
+}
+
+// showLogin writes the form, with a cookie that ties it to this browser.
+func (s *Server) showLogin(w http.ResponseWriter, r *http.Request, code int, v loginView) {
+	cookie := randomText()
+	if c, err := r.Cookie(loginCookie); err == nil && len(c.Value) == len(cookie) {
+		cookie = c.Value // another tab may have the form open
+	}
+	setCookie(w, r, loginCookie, cookie, loginFormLife)
+	v.Form = s.forms.value(cookie)
+	s.write(w, code, view{name: "login", title: "Log in", data: v}, nil)
+}
+
+// postLogin opens a session for who knows the token.
+func (s *Server) postLogin(w http.ResponseWriter, r *http.Request) {
+	by := strings.TrimSpace(r.PostFormValue("by"))
+	v := loginView{By: by}
+	now := time.Now()
+	switch {
+	case !s.forms.check(r, r.PostFormValue(formField)):
+		s.metrics.refuse(refusedForgery)
+		v.Problem = "That form was too old, or your browser does not keep cookies. Please try again."
+		s.showLogin(w, r, http.StatusForbidden, v)
+	case !s.logins.perAddr.Allow(peerOf(r), now) || s.logins.wrong.TokensAt(now) < 1:
+		s.metrics.logins.WithLabelValues(loginThrottled).Inc()
+		w.Header().Set("Retry-After", retryAfterLogin)
+		v.Problem = "Too many attempts. Wait a little and try again."
+		s.showLogin(w, r, http.StatusTooManyRequests, v)
+	case !s.rightToken(strings.TrimSpace(r.PostFormValue("token"))):
+		s.logins.wrong.AllowN(now, 1)
+		s.metrics.logins.WithLabelValues(loginWrong).Inc()
+		s.opt.Log.Warn().Stringer("peer", peerOf(r)).Msg("login to the admin page with a wrong token")
+		v.Problem = "That is not the token. It is in the file admin.token in the data folder."
+		s.showLogin(w, r, http.StatusForbidden, v)
+	default:
+		s.logIn(w, r, by, now)
+	}
+}
+
+// logIn opens a session with an id of its own, whatever cookie came.
+func (s *Server) logIn(w http.ResponseWriter, r *http.Request, by string, now time.Time) {
+	if old := s.sessions.find(r, now); old != nil {
+		s.sessions.end(old)
+	}
+	by = storage.AuditEntry{By: by}.Canonical().By
+	_, cookie := s.sessions.start(by, now)
+	s.metrics.logins.WithLabelValues(loginDone).Inc()
+	s.opt.Log.Info().Stringer("peer", peerOf(r)).Str("by", by).Msg("operator logged in to the admin page")
+	setCookie(w, r, sessionCookie, cookie, sessionLife)
+	setCookie(w, r, loginCookie, "", 0)
+	http.Redirect(w, r, "/", http.StatusSeeOther)
+}
+
+// postLogout ends the session.
+func (s *Server) postLogout(w http.ResponseWriter, r *http.Request, v *visit) {
+	s.sessions.end(v.session)
+	s.opt.Log.Info().Stringer("peer", peerOf(r)).Str("by", v.session.by).Msg("operator logged out of the admin page")
+	setCookie(w, r, sessionCookie, "", 0)
+	http.Redirect(w, r, "/login", http.StatusSeeOther)
+}

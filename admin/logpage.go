@@ -1,0 +1,262 @@
+package admin
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/rs/zerolog"
+
+	"github.com/respawnd/respawnd/internal/logtail"
+)
+
+// Bounds of watching the log.
+const (
+	maxStreams    = 16                     // readers at a time
+	streamLines   = 200                    // lines in one go
+	streamPause   = 250 * time.Millisecond // between two goes, so that a flood of lines is not one of packets
+	streamSilence = 15 * time.Second       // after which a comment says that we are still there
+	defaultLines  = 200                    // lines that are shown unless told otherwise
+	maxLines      = 1000                   // and at most
+)
+
+// levelWords are the levels that lines can be filtered by, lowest first.
+var levelWords = []string{"trace", "debug", "info", "warn", "error"}
+
+// logQuery says which lines are wanted.
+type logQuery struct {
+	Limit int
+	Level zerolog.Level
+}
+
+// parseLogQuery reads the parameters of the log.
+func parseLogQuery(v url.Values) (q logQuery, err error) {
+	if err := numbers(v, map[string]*int{"limit": &q.Limit}); err != nil {
+		return q, err
+	}
+	if q.Limit == 0 {
+		q.Limit = defaultLines
+	}
+	q.Limit = min(q.Limit, maxLines)
+	q.Level = zerolog.TraceLevel
+	if word := v.Get("level"); word != "" {
+		if !slices.Contains(levelWords, word) {
+			return q, fmt.Errorf("%w: level is not one of %s", ErrBadRequest, strings.Join(levelWords, ", "))
+		}
+		q.Level, _ = zerolog.ParseLevel(word) // it is one of the words
+	}
+	return q, nil
+}
+
+// apiLine is a line of the log in the API.
+type apiLine struct {
+	Seq  uint64          `json:"seq"`
+	Line json.RawMessage `json:"line"`          // as it was logged
+	Cut  bool            `json:"cut,omitempty"` // it was too long; line is its beginning as a string
+}
+
+func newAPILine(l logtail.Line) any {
+	if !json.Valid(l.Text) {
+		text, _ := json.Marshal(string(l.Text)) // a string always can be
+		return apiLine{l.Seq, text, true}
+	}
+	return apiLine{l.Seq, l.Text, false}
+}
+
+func (s *Server) getLog(w http.ResponseWriter, r *http.Request) {
+	q, err := parseLogQuery(r.URL.Query())
+	lines := []any{} // never null as JSON
+	if err == nil {
+		for _, l := range s.opt.Tail.Last(q.Limit, q.Level) {
+			lines = append(lines, newAPILine(l))
+		}
+	}
+	answer(s, w, r, struct {
+		Lines []any `json:"lines"`
+	}{lines}, err)
+}
+
+// streamLog answers with lines as they come.
+func (s *Server) streamLog(w http.ResponseWriter, r *http.Request) {
+	q, err := parseLogQuery(r.URL.Query())
+	if err != nil {
+		s.fail(w, r, err)
+		return
+	}
+	if err := s.stream(w, r, q, newAPILine, func() bool { return true }); err != nil {
+		writeError(w, http.StatusServiceUnavailable, err)
+	}
+}
+
+// streamPage is streamLog for the page, with lines made ready to be shown. It
+// ends with the session.
+func (s *Server) streamPage(w http.ResponseWriter, r *http.Request, v *visit) {
+	q, err := parseLogQuery(r.URL.Query())
+	if err != nil {
+		s.showError(w, r, err, v)
+		return
+	}
+	err = s.stream(w, r, q, func(l logtail.Line) any { return newLogLine(l) },
+		func() bool { return s.sessions.alive(v.session, time.Now()) })
+	if err != nil {
+		s.showProblem(w, http.StatusServiceUnavailable, err.Error(), v)
+	}
+}
+
+// errStreams is returned when too many watch the log already.
+var errStreams = fmt.Errorf("%d readers watch the log already", maxStreams)
+
+// stream sends lines as server-sent events until the client goes, the daemon
+// stops or allowed says no. A client that reads too slowly misses lines and is
+// told how many; one that does not read at all is cut off after writeTimeout.
+func (s *Server) stream(w http.ResponseWriter, r *http.Request, q logQuery, encode func(logtail.Line) any, allowed func() bool) error {
+	select {
+	case s.streams <- struct{}{}:
+		defer func() { <-s.streams }()
+	default:
+		s.metrics.refuse(refusedStreams)
+		w.Header().Set("Retry-After", retryAfterLogin)
+		return errStreams
+	}
+	s.metrics.streams.Inc()
+	defer s.metrics.streams.Dec()
+
+	h := w.Header()
+	h.Set("Content-Type", "text/event-stream")
+	h.Set("Cache-Control", "no-store")
+	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("X-Accel-Buffering", "no") // proxies must pass lines on
+	seq := s.opt.Tail.Newest()
+	if last := r.Header.Get("Last-Event-ID"); last != "" { // a reader that was cut off goes on
+		var n uint64
+		if _, err := fmt.Sscan(last, &n); err == nil && n < seq {
+			seq = n
+		}
+	}
+	send := func(b []byte) error {
+		patience(w)
+		if _, err := w.Write(b); err != nil {
+			return err
+		}
+		return http.NewResponseController(w).Flush()
+	}
+	if send([]byte(": the log\n\n")) != nil {
+		return nil // it has gone
+	}
+	pause := time.NewTicker(streamPause)
+	defer pause.Stop()
+	for allowed() {
+		b, next, err := s.nextEvents(r.Context(), seq, q.Level, encode)
+		if err != nil || send(b) != nil {
+			return nil // it has gone, or we stop
+		}
+		seq = next
+		select {
+		case <-pause.C:
+		case <-r.Context().Done():
+			return nil
+		}
+	}
+	return nil
+}
+
+// nextEvents waits for lines and writes them as events, or a comment if there
+// are none for streamSilence.
+func (s *Server) nextEvents(ctx context.Context, seq uint64, level zerolog.Level, encode func(logtail.Line) any) ([]byte, uint64, error) {
+	wait, cancel := context.WithTimeout(ctx, streamSilence)
+	defer cancel()
+	lines, next, missed, err := s.opt.Tail.Next(wait, seq, streamLines, level)
+	if errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {
+		return []byte(": quiet\n\n"), seq, nil
+	}
+	if err != nil {
+		return nil, seq, err
+	}
+	var b bytes.Buffer
+	if missed > 0 {
+		fmt.Fprintf(&b, "event: missed\ndata: %d\n\n", missed)
+	}
+	for _, l := range lines {
+		text, err := json.Marshal(encode(l))
+		if err != nil {
+			return nil, seq, err
+		}
+		fmt.Fprintf(&b, "id: %d\ndata: %s\n\n", l.Seq, text)
+	}
+	return b.Bytes(), next, nil
+}
+
+// logLine is a line of the log as the page shows it. All of it is fit to be
+// shown.
+type logLine struct {
+	Seq     uint64 `json:"seq"`
+	Time    string `json:"time"`
+	Level   string `json:"level"`
+	Message string `json:"message"`
+	Fields  string `json:"fields"`
+}
+
+func newLogLine(l logtail.Line) logLine {
+	out := logLine{Seq: l.Seq, Level: l.Level.String()}
+	d := json.NewDecoder(bytes.NewReader(l.Text))
+	d.UseNumber()
+	if t, err := d.Token(); err != nil || t != json.Delim('{') {
+		out.Message = show(string(l.Text))
+		return out
+	}
+	var fields []string
+	for d.More() {
+		key, err := d.Token()
+		var value any
+		if err == nil {
+			err = d.Decode(&value)
+		}
+		if err != nil { // the line was cut
+			fields = append(fields, "…")
+			break
+		}
+		text, isText := value.(string)
+		if !isText {
+			b, _ := json.Marshal(value) // it was JSON a moment ago
+			text = string(b)
+		}
+		switch name := fmt.Sprint(key); name {
+		case zerolog.LevelFieldName:
+		case zerolog.TimestampFieldName:
+			out.Time = show(text)
+		case zerolog.MessageFieldName:
+			out.Message = show(text)
+		default:
+			fields = append(fields, show(name)+"="+show(text))
+		}
+	}
+	out.Fields = strings.Join(fields, " ")
+	return out
+}
+
+// logView is what the page of the log shows.
+type logView struct {
+	Level  string
+	Levels []string
+	Limit  int
+	Lines  []logLine
+}
+
+func (s *Server) logPage(r *http.Request) (view, error) {
+	q, err := parseLogQuery(r.URL.Query())
+	if err != nil {
+		return view{}, err
+	}
+	v := logView{Level: r.URL.Query().Get("level"), Levels: levelWords, Limit: q.Limit}
+	for _, l := range s.opt.Tail.Last(q.Limit, q.Level) {
+		v.Lines = append(v.Lines, newLogLine(l))
+	}
+	return view{"log", "Log", v}, nil
+}

@@ -1,0 +1,352 @@
+package admin
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"embed"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"html/template"
+	"mime"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/respawnd/respawnd/internal/bans"
+	"github.com/respawnd/respawnd/storage"
+)
+
+// Bounds of what a form may hold, in bytes.
+const (
+	maxForm   = 128 << 10
+	maxUpload = 4 << 20 // a list of games
+)
+
+// formField carries what proves that a form is ours.
+const formField = "form"
+
+//go:embed templates assets
+var files embed.FS
+
+// assets are the files that pages load. Their address has a hash in it, so that
+// a new version of the program is seen at once.
+type assets struct {
+	version string
+	byName  map[string]asset
+}
+
+type asset struct {
+	kind string
+	body []byte
+}
+
+func loadAssets() *assets {
+	a := &assets{byName: make(map[string]asset)}
+	all := sha256.New()
+	for name, kind := range map[string]string{"admin.css": "text/css; charset=utf-8", "admin.js": "text/javascript; charset=utf-8"} {
+		body, err := files.ReadFile("assets/" + name)
+		if err != nil {
+			panic(err) // any test finds it
+		}
+		a.byName[name] = asset{kind, body}
+	}
+	for _, name := range []string{"admin.css", "admin.js"} {
+		_, _ = all.Write(a.byName[name].body) // never returns an error
+	}
+	a.version = hex.EncodeToString(all.Sum(nil)[:8])
+	return a
+}
+
+// serve answers /assets/. It needs no session: there is nothing secret in it.
+func (a *assets) serve(w http.ResponseWriter, r *http.Request) {
+	f, ok := a.byName[r.PathValue("name")]
+	if !ok {
+		http.NotFound(w, r)
+		return
+	}
+	w.Header().Set("Content-Type", f.kind)
+	w.Header().Set("Cache-Control", "public, max-age=31536000, immutable")
+	_, _ = w.Write(f.body) // a client that went away is no news
+}
+
+// navigation are the pages in the order of the menu.
+var navigation = []struct{ Path, Title string }{
+	{"/", "Overview"},
+	{"/servers", "Servers"},
+	{"/sessions", "Players"},
+	{"/accounts", "Accounts"},
+	{"/bans", "Bans"},
+	{"/games", "Games"},
+	{"/rooms", "Rooms"},
+	{"/verdicts", "Verdicts"},
+	{"/log", "Log"},
+	{"/audit", "Audit"},
+}
+
+// loadTemplates reads the templates, each within the frame. A mistake in them is
+// found by any test.
+func loadTemplates() map[string]*template.Template {
+	funcs := template.FuncMap{
+		"show": show, "stamp": stamp, "iso": func(t time.Time) string { return t.UTC().Format(time.RFC3339) },
+		"ago": ago, "many": many, "navigation": func() any { return navigation },
+	}
+	out := make(map[string]*template.Template)
+	frame := template.Must(template.New("frame.html").Funcs(funcs).ParseFS(files, "templates/frame.html"))
+	list, err := files.ReadDir("templates")
+	if err != nil {
+		panic(err)
+	}
+	for _, f := range list {
+		if name, _ := strings.CutSuffix(f.Name(), ".html"); name != "frame" {
+			out[name] = template.Must(template.Must(frame.Clone()).ParseFS(files, "templates/"+f.Name()))
+		}
+	}
+	return out
+}
+
+// stamp writes a time for people.
+func stamp(t time.Time) string {
+	if t.IsZero() {
+		return "–"
+	}
+	return t.UTC().Format("2006-01-02 15:04:05 UTC")
+}
+
+// ago writes how long ago a time was, in its largest whole unit.
+func ago(t time.Time) string {
+	if t.IsZero() {
+		return "–"
+	}
+	const day = 24 * time.Hour
+	d := time.Since(t)
+	switch {
+	case d < 0:
+		return stamp(t)
+	case d < time.Minute:
+		return fmt.Sprintf("%d s ago", d/time.Second)
+	case d < time.Hour:
+		return fmt.Sprintf("%d min ago", d/time.Minute)
+	case d < 2*day:
+		return fmt.Sprintf("%d h ago", d/time.Hour)
+	}
+	return fmt.Sprintf("%d days ago", d/day)
+}
+
+// many writes a number with its noun.
+func many(n int, one, more string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %s", n, more)
+}
+
+// visit is a request to a page by who is logged in.
+type visit struct {
+	session *pageSession
+	path    string // of the menu entry that the page belongs to
+}
+
+// view is a page to be shown.
+type view struct {
+	name  string // of the template
+	title string
+	data  any
+}
+
+// frame is what a template gets.
+type frame struct {
+	Title, Version, Assets string
+	Form                   string // what forms must carry; empty: nobody is logged in
+	FormField              string
+	By, Notice, Path       string
+	Data                   any
+}
+
+// write shows a page. v is nil where nobody is logged in.
+func (s *Server) write(w http.ResponseWriter, code int, p view, v *visit) {
+	f := frame{Title: p.title, Version: s.opt.Version, Assets: s.assets.version, FormField: formField, Data: p.data}
+	if v != nil {
+		f.Form, f.By, f.Path = v.session.form, v.session.by, v.path
+		if code < http.StatusBadRequest {
+			f.Notice = s.sessions.told(v.session)
+		}
+	}
+	var b bytes.Buffer
+	if err := s.templates[p.name].ExecuteTemplate(&b, "frame.html", f); err != nil {
+		panic(err) // the template does not fit its data; any test finds it
+	}
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	w.WriteHeader(code)
+	_, _ = w.Write(b.Bytes()) // a client that went away is no news
+}
+
+// problemView is what the page of an error shows.
+type problemView struct{ Status, Text, Back string }
+
+// showProblem shows an error.
+func (s *Server) showProblem(w http.ResponseWriter, code int, text string, v *visit) {
+	p := problemView{Status: http.StatusText(code), Text: text, Back: "/"}
+	if v != nil {
+		p.Back = v.path
+	}
+	s.write(w, code, view{"problem", p.Status, p}, v)
+}
+
+// showError shows an error of an operation with the status that fits it.
+func (s *Server) showError(w http.ResponseWriter, r *http.Request, err error, v *visit) {
+	if errors.Is(err, bans.ErrEverybody) {
+		err = fmt.Errorf("%w: %w", ErrBadRequest, err)
+	}
+	s.showProblem(w, s.classify(r, err), err.Error(), v)
+}
+
+// A reader makes a page.
+type reader func(r *http.Request) (view, error)
+
+// A changer carries out a form. done says what happened, to is the page to show
+// then, "" for the one of the menu.
+type changer func(r *http.Request) (done, to string, err error)
+
+// pages registers what the page answers, beside login and log.
+func (s *Server) pages(mux *http.ServeMux) {
+	mux.HandleFunc("GET /assets/{name}", s.assets.serve)
+	mux.HandleFunc("GET /login", s.getLogin)
+	mux.HandleFunc("POST /login", s.withForm(s.postLogin))
+	s.onForm(mux, "POST /logout", s.postLogout)
+	mux.HandleFunc("GET /log/stream", s.visitor("/log", s.streamPage))
+
+	read := map[string]reader{
+		"GET /{$}":                  s.overviewPage,
+		"GET /servers":              s.serversPage,
+		"GET /sessions":             s.sessionsPage,
+		"GET /accounts":             s.accountsPage,
+		"GET /accounts/{id}":        s.accountPage,
+		"GET /accounts/{id}/delete": s.accountDeletePage,
+		"GET /bans":                 s.bansPage,
+		"GET /games":                s.gamesPage,
+		"GET /games/{name}":         s.gamePage,
+		"GET /rooms":                s.roomsPage,
+		"GET /verdicts":             s.verdictsPage,
+		"GET /log":                  s.logPage,
+		"GET /audit":                s.auditPage,
+	}
+	for pattern, f := range read {
+		mux.HandleFunc(pattern, s.visitor(menuOf(pattern), func(w http.ResponseWriter, r *http.Request, v *visit) {
+			p, err := f(r)
+			if err != nil {
+				s.showError(w, r, err, v)
+				return
+			}
+			s.write(w, http.StatusOK, p, v)
+		}))
+	}
+	change := map[string]changer{
+		"POST /sessions/kick":            s.kickForm,
+		"POST /accounts":                 s.accountCreateForm,
+		"POST /accounts/{id}/password":   s.accountPasswordForm,
+		"POST /accounts/{id}/ban":        s.accountBanForm,
+		"POST /accounts/{id}/unban":      s.accountUnbanForm,
+		"POST /accounts/{id}/delete":     s.accountDeleteForm,
+		"POST /bans":                     s.banAddForm,
+		"POST /bans/remove":              s.banRemoveForm,
+		"POST /games":                    s.gameAddForm,
+		"POST /games/upload":             s.gameUploadForm,
+		"POST /games/{name}/record":      s.gameRecordForm,
+		"POST /games/{name}/remove":      s.gameRemoveForm,
+		"POST /games/{name}/maintenance": s.maintenanceForm,
+		"POST /rooms":                    s.roomAddForm,
+		"POST /rooms/remove":             s.roomRemoveForm,
+	}
+	for pattern, f := range change {
+		s.onForm(mux, pattern, func(w http.ResponseWriter, r *http.Request, v *visit) {
+			done, to, err := f(r)
+			if err != nil {
+				s.showError(w, r, err, v)
+				return
+			}
+			if to == "" {
+				to = v.path
+			}
+			s.sessions.tell(v.session, done)
+			http.Redirect(w, r, to, http.StatusSeeOther)
+		})
+	}
+	mux.HandleFunc("/", func(w http.ResponseWriter, _ *http.Request) {
+		s.showProblem(w, http.StatusNotFound, "There is no such page.", nil)
+	})
+}
+
+// menuOf returns the menu entry that a pattern belongs to.
+func menuOf(pattern string) string {
+	_, path, _ := strings.Cut(pattern, " /")
+	path, _, _ = strings.Cut(path, "/")
+	return "/" + strings.TrimSuffix(path, "{$}")
+}
+
+// visitor lets only those through who are logged in.
+func (s *Server) visitor(menu string, f func(http.ResponseWriter, *http.Request, *visit)) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		session := s.sessions.find(r, time.Now())
+		if session == nil {
+			if r.Method == http.MethodGet || r.Method == http.MethodHead {
+				http.Redirect(w, r, "/login", http.StatusSeeOther)
+				return
+			}
+			s.showLogin(w, r, http.StatusUnauthorized, loginView{Problem: "You are not logged in any more. Nothing was changed."})
+			return
+		}
+		a := Actor{Via: storage.ViaPage, By: session.by, From: peerOf(r)}
+		f(w, r.WithContext(WithActor(r.Context(), a)), &visit{session: session, path: menu})
+	}
+}
+
+// onForm registers a form that only pages of the same session may send. Who is
+// not logged in is turned away before the body is read.
+func (s *Server) onForm(mux *http.ServeMux, pattern string, f func(http.ResponseWriter, *http.Request, *visit)) {
+	mux.HandleFunc(pattern, s.visitor(menuOf(pattern), func(w http.ResponseWriter, r *http.Request, v *visit) {
+		s.withForm(func(w http.ResponseWriter, r *http.Request) {
+			if !v.session.checkForm(r.PostFormValue(formField)) {
+				s.metrics.refuse(refusedForgery)
+				s.showProblem(w, http.StatusForbidden, "This form was not sent by a page of yours. Nothing was changed. Go back, reload the page and try again.", v)
+				return
+			}
+			f(w, r, v)
+		})(w, r)
+	}))
+}
+
+// withForm reads the form of a request from our own pages, within its bound and
+// without a file on the disk.
+func (s *Server) withForm(f http.HandlerFunc) http.HandlerFunc {
+	fromHere := http.NewCrossOriginProtection()
+	return func(w http.ResponseWriter, r *http.Request) {
+		if err := fromHere.Check(r); err != nil {
+			s.metrics.refuse(refusedForgery)
+			s.showProblem(w, http.StatusForbidden, "Another site sent this form. Nothing was changed.", nil)
+			return
+		}
+		kind, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type"))
+		limit := int64(maxForm)
+		if kind == "multipart/form-data" {
+			limit = maxUpload
+		}
+		r.Body = http.MaxBytesReader(w, r.Body, limit)
+		var err error
+		if kind == "multipart/form-data" {
+			err = r.ParseMultipartForm(maxUpload) // all of it fits into memory
+		} else {
+			err = r.ParseForm()
+		}
+		if err != nil {
+			s.metrics.refuse(refusedBody)
+			code, text := http.StatusBadRequest, "The form could not be read. Nothing was changed."
+			if _, ok := errors.AsType[*http.MaxBytesError](err); ok {
+				code, text = http.StatusRequestEntityTooLarge, fmt.Sprintf("The form is longer than %d bytes. Nothing was changed.", limit)
+			}
+			s.showProblem(w, code, text, nil)
+			return
+		}
+		f(w, r)
+	}
+}

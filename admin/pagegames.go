@@ -1,0 +1,167 @@
+package admin
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/respawnd/respawnd/internal/games"
+	"github.com/respawnd/respawnd/storage"
+)
+
+// gamesView is what the page of games shows.
+type gamesView struct {
+	Query string
+	Rows  []gameRow
+	Found int
+	All   int
+}
+
+type gameRow struct {
+	games.Game
+	Own bool // the operator has a record of it
+}
+
+func (s *Server) gamesPage(r *http.Request) (view, error) {
+	list, err := s.opt.Operator.Games(r.Context())
+	if err != nil {
+		return view{}, err
+	}
+	v := gamesView{Query: strings.TrimSpace(r.URL.Query().Get("q")), All: len(list)}
+	part := storage.Fold(v.Query)
+	for _, g := range list {
+		if !strings.Contains(g.Name, part) && !strings.Contains(storage.Fold(g.Title), part) {
+			continue
+		}
+		v.Found++
+		v.Rows = append(v.Rows, gameRow{g, g.Source.Origin == games.FromStore})
+	}
+	slices.SortStableFunc(v.Rows, func(a, b gameRow) int { return rank(a) - rank(b) }) // what the operator touched comes first
+	v.Rows = v.Rows[:min(len(v.Rows), pageRows)]
+	return view{"games", "Games", v}, nil
+}
+
+func rank(g gameRow) int {
+	if g.Own || g.Maintenance {
+		return 0
+	}
+	return 1
+}
+
+// gameView is what the page of a game shows.
+type gameView struct {
+	Game   games.Game
+	Whole  string // all that is in force, as YAML
+	Record string // the operator's own record, as YAML; "" if there is none
+}
+
+func (s *Server) gamePage(r *http.Request) (view, error) {
+	name := strings.ToLower(r.PathValue("name"))
+	list, err := s.opt.Operator.Games(r.Context())
+	if err != nil {
+		return view{}, err
+	}
+	i := slices.IndexFunc(list, func(g games.Game) bool { return g.Name == name })
+	if i < 0 {
+		return view{}, fmt.Errorf("game %q: %w", name, storage.ErrNotFound)
+	}
+	v := gameView{Game: list[i], Whole: string(games.AppendYAML(nil, list[i:i+1]))}
+	own, err := s.opt.Operator.OwnGame(r.Context(), name)
+	switch {
+	case err == nil:
+		v.Record = string(games.AppendYAML(nil, []games.Game{own}))
+	case !errors.Is(err, storage.ErrNotFound):
+		return view{}, err
+	}
+	return view{"game", "Game " + list[i].Name, v}, nil
+}
+
+// pageOfGame is the path of the page of a game.
+func pageOfGame(name string) string { return "/games/" + url.PathEscape(name) }
+
+func (s *Server) gameAddForm(r *http.Request) (done, to string, err error) {
+	text := func(name string) string { return strings.TrimSpace(r.PostFormValue(name)) }
+	g := games.Game{Name: strings.ToLower(text("name")), Title: text("title")}
+	if secret := text("secret"); secret != "" {
+		g.Secrets = []string{secret}
+	}
+	if text("id") != "" {
+		n, err := formNumber(r, "id", 1<<31-1)
+		if err != nil {
+			return "", "", err
+		}
+		g.ID = int(n)
+	}
+	if text("port") != "" {
+		n, err := formNumber(r, "port", 65535)
+		if err != nil {
+			return "", "", err
+		}
+		g.QueryPort = uint16(n)
+	}
+	if _, err := s.opt.Operator.OwnGame(r.Context(), g.Name); err == nil {
+		return "", "", fmt.Errorf("%w: there is a record of yours of %s already; change it on its page", ErrBadRequest, g.Name)
+	}
+	return fmt.Sprintf("Your record of %s is stored.", g.Name), pageOfGame(g.Name), s.opt.Operator.PutGames(r.Context(), []games.Game{g})
+}
+
+func (s *Server) gameUploadForm(r *http.Request) (done, to string, err error) {
+	f, head, err := r.FormFile("file")
+	if err != nil {
+		return "", "", fmt.Errorf("%w: choose a file first", ErrBadRequest)
+	}
+	defer func() { _ = f.Close() }()
+	list, report, err := games.Import(io.LimitReader(f, maxUpload), head.Filename)
+	if err != nil {
+		return "", "", fmt.Errorf("%w: %w", ErrBadRequest, err)
+	}
+	added := list
+	if report.Format != games.FormatYAML { // our own form says what it means
+		known, err := s.opt.Operator.Games(r.Context())
+		if err != nil {
+			return "", "", err
+		}
+		catalog, err := games.NewCatalog(known)
+		if err != nil {
+			return "", "", err
+		}
+		added = catalog.Additions(list)
+	}
+	if len(added) > 0 {
+		err = s.opt.Operator.PutGames(r.Context(), added)
+	}
+	done = fmt.Sprintf("Read %s, stored %d that add something.", many(len(list), "game", "games"), len(added))
+	if n := len(report.Problems); n > 0 {
+		done += fmt.Sprintf(" %s refused; the first: %v", many(n, "record was", "records were"), report.Problems[0])
+	}
+	return done, "", err
+}
+
+func (s *Server) gameRecordForm(r *http.Request) (done, to string, err error) {
+	name := strings.ToLower(r.PathValue("name"))
+	list, err := games.ParseYAML(bytes.NewReader([]byte(r.PostFormValue("record"))), games.Source{Origin: games.FromStore})
+	if err != nil {
+		return "", "", fmt.Errorf("%w: %w", ErrBadRequest, err)
+	}
+	if len(list) != 1 || list[0].Name != name {
+		return "", "", fmt.Errorf("%w: this must be one record, of %s", ErrBadRequest, strconv.Quote(name))
+	}
+	return fmt.Sprintf("Your record of %s is stored.", name), pageOfGame(name), s.opt.Operator.PutGames(r.Context(), list)
+}
+
+func (s *Server) gameRemoveForm(r *http.Request) (done, to string, err error) {
+	name := strings.ToLower(r.PathValue("name"))
+	return fmt.Sprintf("Your record of %s is gone.", name), "", s.opt.Operator.DeleteGame(r.Context(), name)
+}
+
+func (s *Server) maintenanceForm(r *http.Request) (done, to string, err error) {
+	name := strings.ToLower(r.PathValue("name"))
+	on := r.PostFormValue("on") == "yes"
+	return fmt.Sprintf("Maintenance of %s is %s.", name, onOff(on)), pageOfGame(name), s.opt.Operator.SetMaintenance(r.Context(), name, on)
+}

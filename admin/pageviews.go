@@ -1,0 +1,312 @@
+package admin
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"maps"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/respawnd/respawnd/internal/bans"
+	"github.com/respawnd/respawnd/storage"
+)
+
+// pageRows is how many rows a table on a page has at most.
+const pageRows = 200
+
+// overviewView is what the first page shows.
+type overviewView struct {
+	Status   Status
+	Services []serviceRow
+	Games    []gameCount
+	Servers  int
+	Hidden   int
+	Waiting  Waiting
+	Verdicts []VerdictCount
+	Audit    []storage.AuditEntry
+}
+
+type serviceRow struct{ Name, Address string }
+
+type gameCount struct {
+	Name    string
+	Servers int
+}
+
+// Rows on the overview.
+const (
+	overviewGames   = 10
+	overviewChanges = 5
+)
+
+func (s *Server) overviewPage(r *http.Request) (view, error) {
+	ctx, op := r.Context(), s.opt.Operator
+	v := overviewView{Status: s.opt.Status()}
+	for _, name := range slices.Sorted(maps.Keys(v.Status.Services)) {
+		v.Services = append(v.Services, serviceRow{name, v.Status.Services[name]})
+	}
+	for name, n := range v.Status.Servers {
+		v.Games = append(v.Games, gameCount{name, n})
+		v.Servers += n
+	}
+	slices.SortFunc(v.Games, func(a, b gameCount) int {
+		return cmp.Or(cmp.Compare(b.Servers, a.Servers), cmp.Compare(a.Name, b.Name))
+	})
+	v.Games = v.Games[:min(len(v.Games), overviewGames)]
+	var err error
+	if v.Waiting, err = op.Waiting(ctx); err != nil {
+		return view{}, err
+	}
+	verdicts, err := op.Verdicts(ctx, netip.Addr{})
+	if err != nil && !errors.Is(err, ErrNotRunning) {
+		return view{}, err
+	}
+	v.Verdicts = countVerdicts(verdicts)
+	page, err := op.AuditLog(ctx, AuditQuery{Limit: overviewChanges})
+	v.Audit = page.Entries
+	return view{"overview", "Overview", v}, err
+}
+
+// serversView is what the page of servers shows.
+type serversView struct {
+	Game, Query string
+	Rows        []Listed
+	Found       int
+	Next        string // link; empty: there is no further page
+}
+
+func (s *Server) serversPage(r *http.Request) (view, error) {
+	q := r.URL.Query()
+	v := serversView{Game: strings.TrimSpace(q.Get("game")), Query: strings.TrimSpace(q.Get("q"))}
+	from := 0
+	if err := numbers(q, map[string]*int{"from": &from}); err != nil {
+		return view{}, err
+	}
+	list, err := s.opt.Operator.Servers(r.Context(), v.Game)
+	if err != nil {
+		return view{}, err
+	}
+	if v.Query != "" {
+		part := storage.Fold(v.Query)
+		list = slices.DeleteFunc(list, func(l Listed) bool {
+			return !strings.Contains(storage.Fold(l.Name), part) && !strings.Contains(l.Address.String(), part) && !strings.Contains(l.Source.String(), part)
+		})
+	}
+	v.Found = len(list)
+	from = min(from, len(list))
+	v.Rows = list[from:min(from+pageRows, len(list))]
+	if from+pageRows < len(list) {
+		v.Next = "/servers?" + url.Values{"game": {v.Game}, "q": {v.Query}, "from": {strconv.Itoa(from + pageRows)}}.Encode()
+	}
+	return view{"servers", "Servers", v}, nil
+}
+
+// sessionsView is what the page of players shows.
+type sessionsView struct {
+	Page SessionPage
+	Next string
+}
+
+func (s *Server) sessionsPage(r *http.Request) (view, error) {
+	after := 0
+	if err := numbers(r.URL.Query(), map[string]*int{"after": &after}); err != nil {
+		return view{}, err
+	}
+	page, err := s.opt.Operator.SignedIn(r.Context(), storage.ProfileID(after), pageRows)
+	if err != nil {
+		return view{}, err
+	}
+	v := sessionsView{Page: page}
+	if page.Next != 0 {
+		v.Next = "/sessions?after=" + strconv.FormatUint(uint64(page.Next), 10)
+	}
+	return view{"sessions", "Players who are signed in", v}, nil
+}
+
+func (s *Server) kickForm(r *http.Request) (done, to string, err error) {
+	id, err := formNumber(r, "profile", storage.MaxAccountID)
+	if err != nil {
+		return "", "", err
+	}
+	_, err = s.opt.Operator.Kick(r.Context(), storage.ProfileID(id))
+	return fmt.Sprintf("Profile %d was signed out.", id), "", err
+}
+
+// formNumber reads a number above 0 of a form.
+func formNumber(r *http.Request, name string, most uint64) (uint64, error) {
+	n, err := strconv.ParseUint(strings.TrimSpace(r.PostFormValue(name)), 10, 64)
+	if err != nil || n == 0 || n > most {
+		return 0, fmt.Errorf("%w: %s is not a number from 1 to %d", ErrBadRequest, name, most)
+	}
+	return n, nil
+}
+
+// banView is what the page of bans shows.
+type banView struct {
+	Bans    []banRow
+	Scopes  []storage.Scope
+	Address string // for the form
+}
+
+type banRow struct {
+	storage.Ban
+	Over bool
+}
+
+func (s *Server) bansPage(r *http.Request) (view, error) {
+	list, err := s.opt.Operator.Bans(r.Context())
+	if err != nil {
+		return view{}, err
+	}
+	v := banView{Scopes: storage.Scopes(), Address: r.URL.Query().Get("address")}
+	now := time.Now()
+	for _, b := range list {
+		v.Bans = append(v.Bans, banRow{b, b.Expired(now)})
+	}
+	slices.SortStableFunc(v.Bans, func(a, b banRow) int { return b.Added.Compare(a.Added) })
+	return view{"bans", "Bans", v}, nil
+}
+
+// longestBan bounds how long a ban with an end lasts; whoever wants more wants
+// one without.
+const longestBan = 100 * 365 * 24 * time.Hour
+
+// formSpan reads how long something shall last: a number and a unit. Zero means
+// for good.
+func formSpan(r *http.Request) (time.Duration, error) {
+	text := strings.TrimSpace(r.PostFormValue("for"))
+	if text == "" {
+		return 0, nil
+	}
+	unit, ok := map[string]time.Duration{"hours": time.Hour, "days": 24 * time.Hour, "weeks": 7 * 24 * time.Hour}[r.PostFormValue("unit")]
+	n, err := strconv.ParseUint(text, 10, 32)
+	if !ok || err != nil || n == 0 || time.Duration(n) > longestBan/unit {
+		return 0, fmt.Errorf("%w: how long: a number of hours, days or weeks, or nothing for good", ErrBadRequest)
+	}
+	return time.Duration(n) * unit, nil
+}
+
+// pageBy names who bans through the page.
+func pageBy(r *http.Request) string {
+	if a, ok := r.Context().Value(actorKey{}).(Actor); ok && a.By != "" {
+		return a.By
+	}
+	return string(storage.ViaPage)
+}
+
+func (s *Server) banAddForm(r *http.Request) (done, to string, err error) {
+	p, err := bans.ParsePrefix(strings.TrimSpace(r.PostFormValue("address")))
+	if err != nil {
+		return "", "", fmt.Errorf("%w: %w", ErrBadRequest, err)
+	}
+	scope, err := storage.ParseScope(r.PostFormValue("scope"))
+	if err != nil {
+		return "", "", err
+	}
+	span, err := formSpan(r)
+	if err != nil {
+		return "", "", err
+	}
+	b := storage.Ban{Prefix: p, Scope: scope, Reason: strings.TrimSpace(r.PostFormValue("reason")), By: pageBy(r), Added: time.Now()}
+	if span > 0 {
+		b.Expires = b.Added.Add(span)
+	}
+	return fmt.Sprintf("%s is banned (%s).", p, scope), "", s.opt.Operator.AddBan(r.Context(), b)
+}
+
+func (s *Server) banRemoveForm(r *http.Request) (done, to string, err error) {
+	p, err := bans.ParsePrefix(r.PostFormValue("address"))
+	if err != nil {
+		return "", "", fmt.Errorf("%w: %w", ErrBadRequest, err)
+	}
+	scope, err := storage.ParseScope(r.PostFormValue("scope"))
+	if err != nil {
+		return "", "", err
+	}
+	n, err := s.opt.Operator.RemoveBan(r.Context(), p, scope)
+	if err == nil && n == 0 {
+		err = fmt.Errorf("%s is not banned (%s): %w", p, scope, storage.ErrNotFound)
+	}
+	return fmt.Sprintf("The ban of %s (%s) is lifted.", p, scope), "", err
+}
+
+// verdictsView is what the page of verdicts shows.
+type verdictsView struct {
+	Address string
+	Rows    []Verdict
+}
+
+func (s *Server) verdictsPage(r *http.Request) (view, error) {
+	v := verdictsView{Address: strings.TrimSpace(r.URL.Query().Get("addr"))}
+	var addr netip.Addr
+	if v.Address != "" {
+		var err error
+		if addr, err = netip.ParseAddr(v.Address); err != nil {
+			return view{}, fmt.Errorf("%w: %q is not an IP address", ErrBadRequest, v.Address)
+		}
+	}
+	list, err := s.opt.Operator.Verdicts(r.Context(), addr)
+	slices.SortStableFunc(list, func(a, b Verdict) int { return b.Last.Compare(a.Last) })
+	v.Rows = list
+	return view{"verdicts", "Why is my server not listed?", v}, err
+}
+
+// auditView is what the page of the audit log shows.
+type auditView struct {
+	Entries []storage.AuditEntry
+	LeftOut int
+	Next    string
+}
+
+func (s *Server) auditPage(r *http.Request) (view, error) {
+	q, err := auditQuery(r.URL.Query())
+	if err != nil {
+		return view{}, err
+	}
+	page, err := s.opt.Operator.AuditLog(r.Context(), q)
+	if err != nil {
+		return view{}, err
+	}
+	v := auditView{Entries: page.Entries, LeftOut: page.LeftOut}
+	if page.Next != 0 {
+		v.Next = "/audit?before=" + strconv.FormatUint(page.Next, 10)
+	}
+	return view{"audit", "Audit log", v}, nil
+}
+
+// roomsView is what the page of rooms shows.
+type roomsView struct{ Rooms []storage.Room }
+
+func (s *Server) roomsPage(r *http.Request) (view, error) {
+	list, err := s.opt.Operator.Rooms(r.Context(), "")
+	return view{"rooms", "Group rooms", roomsView{list}}, err
+}
+
+func (s *Server) roomAddForm(r *http.Request) (done, to string, err error) {
+	room := storage.Room{Game: strings.ToLower(strings.TrimSpace(r.PostFormValue("game"))), Name: strings.TrimSpace(r.PostFormValue("name"))}
+	if text := strings.TrimSpace(r.PostFormValue("max_waiting")); text != "" {
+		n, err := formNumber(r, "max_waiting", 1<<31-1)
+		if err != nil {
+			return "", "", err
+		}
+		room.MaxWaiting = int(n)
+	}
+	if room, err = s.opt.Operator.PutRoom(r.Context(), room); err != nil {
+		return "", "", err
+	}
+	return fmt.Sprintf("Room %d was added to %s.", room.ID, room.Game), "", nil
+}
+
+func (s *Server) roomRemoveForm(r *http.Request) (done, to string, err error) {
+	id, err := formNumber(r, "id", storage.MaxRoomID)
+	if err != nil {
+		return "", "", err
+	}
+	return fmt.Sprintf("Room %d is gone.", id), "", s.opt.Operator.DeleteRoom(r.Context(), uint32(id))
+}

@@ -1,0 +1,171 @@
+package admin
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"strconv"
+	"time"
+
+	"github.com/respawnd/respawnd/internal/presence"
+	"github.com/respawnd/respawnd/storage"
+)
+
+// Sessions are the players who are signed in; presence.Local is one.
+type Sessions interface {
+	KickUser(ctx context.Context, id storage.UserID, reason error) int
+	KickProfile(ctx context.Context, id storage.ProfileID, reason error) int
+	List(after storage.ProfileID, limit int) (list []presence.SignedIn, more bool)
+	Count() int
+}
+
+// MaxSessionPage is about how many sessions SignedIn returns at most.
+const MaxSessionPage = 500
+
+// SessionPage is a part of the list of sessions, in the order of profiles.
+type SessionPage struct {
+	Sessions []Session         `json:"sessions"`
+	Total    int               `json:"total"`
+	Next     storage.ProfileID `json:"next,omitzero"` // After for the next page; 0: there is none
+}
+
+// Session is a player who is signed in.
+type Session struct {
+	Profile    storage.ProfileID `json:"profile"`
+	Account    storage.UserID    `json:"account"`
+	Nick       string            `json:"nick"`
+	UniqueNick string            `json:"uniquenick,omitempty"` // the first one
+	Address    netip.AddrPort    `json:"address"`
+	Game       string            `json:"game"`
+	State      string            `json:"state"`
+	Text       string            `json:"text,omitempty"` // what the game shows as status
+	Since      time.Time         `json:"since"`
+}
+
+// stateWord returns the word for what a player says to be doing.
+func stateWord(s presence.State) string {
+	switch s {
+	case presence.Offline:
+		return "appears offline"
+	case presence.Online:
+		return "online"
+	case presence.Playing:
+		return "playing"
+	case presence.Staging:
+		return "staging"
+	case presence.Chatting:
+		return "chatting"
+	case presence.Away:
+		return "away"
+	}
+	return fmt.Sprintf("state %d", int(s))
+}
+
+// SignedIn implements Operator.
+func (l *Local) SignedIn(ctx context.Context, after storage.ProfileID, limit int) (SessionPage, error) {
+	if l.Sessions == nil {
+		return SessionPage{}, ErrNotRunning
+	}
+	if limit <= 0 || limit > MaxSessionPage {
+		limit = MaxSessionPage
+	}
+	list, more := l.Sessions.List(after, limit)
+	page := SessionPage{Sessions: []Session{}, Total: l.Sessions.Count()} // never null as JSON
+	for _, s := range list {
+		out := Session{
+			Profile: s.Profile, Account: s.User, Address: s.Client.Peer, Game: s.Client.Game,
+			State: stateWord(s.Status.State), Text: s.Status.Text, Since: s.Client.Since.UTC(),
+		}
+		p, err := l.Store.GetProfile(ctx, s.Profile)
+		switch {
+		case err == nil:
+			out.Nick = p.Nick
+			if len(p.UniqueNicks) > 0 {
+				out.UniqueNick = p.UniqueNicks[0].Nick
+			}
+		case !errors.Is(err, storage.ErrNotFound) && !errors.Is(err, storage.ErrDamaged):
+			return SessionPage{}, err
+		}
+		page.Sessions = append(page.Sessions, out)
+	}
+	if more {
+		page.Next = list[len(list)-1].Profile
+	}
+	return page, nil
+}
+
+// Kick implements Operator.
+func (l *Local) Kick(ctx context.Context, id storage.ProfileID) (int, error) {
+	if l.Sessions == nil {
+		return 0, ErrNotRunning
+	}
+	n := l.Sessions.KickProfile(ctx, id, presence.ErrKicked)
+	if n == 0 {
+		return 0, fmt.Errorf("profile %d is not signed in: %w", id, storage.ErrNotFound)
+	}
+	e := entry(ctx, actSessionKick, fmt.Sprintf("profile %d", id), "")
+	if p, err := l.Store.GetProfile(ctx, id); err == nil {
+		e.ID, e.Detail = uint32(p.User), p.Nick
+	}
+	_, err := l.Store.AddAudit(ctx, e)
+	return n, err
+}
+
+// SignedIn implements Operator.
+func (c *Client) SignedIn(ctx context.Context, after storage.ProfileID, limit int) (page SessionPage, err error) {
+	v := url.Values{"after": {strconv.FormatUint(uint64(after), 10)}, "limit": {strconv.Itoa(limit)}}
+	err = c.call(ctx, http.MethodGet, "/api/v1/sessions?"+v.Encode(), nil, &page)
+	return page, err
+}
+
+// Kick implements Operator.
+func (c *Client) Kick(ctx context.Context, id storage.ProfileID) (int, error) {
+	var n removed
+	err := c.call(ctx, http.MethodDelete, "/api/v1/sessions/"+strconv.FormatUint(uint64(id), 10), nil, &n)
+	return n.Removed, err
+}
+
+func (s *Server) getSessions(w http.ResponseWriter, r *http.Request) {
+	var after, limit int
+	err := numbers(r.URL.Query(), map[string]*int{"after": &after, "limit": &limit})
+	var page SessionPage
+	if err == nil {
+		page, err = s.opt.Operator.SignedIn(r.Context(), storage.ProfileID(after), limit)
+	}
+	answer(s, w, r, page, err)
+}
+
+func (s *Server) deleteSession(w http.ResponseWriter, r *http.Request) {
+	id, err := userID(r) // ids of profiles have the same range
+	n := 0
+	if err == nil {
+		n, err = s.opt.Operator.Kick(r.Context(), storage.ProfileID(id))
+	}
+	answer(s, w, r, removed{n}, err)
+}
+
+// Waiting says how many messages wait for players who were offline.
+type Waiting struct {
+	Messages int `json:"messages"`
+	Profiles int `json:"profiles"` // for how many
+}
+
+// Waiting implements Operator.
+func (l *Local) Waiting(ctx context.Context) (w Waiting, err error) {
+	w.Messages, w.Profiles, err = l.Store.CountMessages(ctx)
+	return w, err
+}
+
+// Waiting implements Operator.
+func (c *Client) Waiting(ctx context.Context) (w Waiting, err error) {
+	err = c.call(ctx, http.MethodGet, "/api/v1/messages", nil, &w)
+	return w, err
+}
+
+func (s *Server) getMessages(w http.ResponseWriter, r *http.Request) {
+	v, err := s.opt.Operator.Waiting(r.Context())
+	answer(s, w, r, v, err)
+}

@@ -1,0 +1,71 @@
+package admin
+
+import (
+	"fmt"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// maxShown is the longest text of a stranger that a page shows, in characters.
+const maxShown = 400
+
+// show makes a text fit for a page without hiding anything that is in it: what
+// cannot be seen, or would change how its surroundings are shown, becomes its
+// code, such as \u202e. That is control characters, terminal sequences,
+// characters that steer direction, join or hide, fillers, and bytes that are no
+// UTF-8. Many accents on one letter are cut to a few.
+func show(s string) string {
+	if isPlain(s) && len(s) <= maxShown {
+		return s
+	}
+	var b strings.Builder
+	n, marks := 0, 0
+	for i, r := range s {
+		if n++; n > maxShown {
+			b.WriteString("…")
+			break
+		}
+		if !unicode.Is(unicode.Mn, r) && !unicode.Is(unicode.Me, r) {
+			marks = 0
+		} else if marks++; marks > maxMarks {
+			continue
+		}
+		_, size := utf8.DecodeRuneInString(s[i:])
+		switch {
+		case r == utf8.RuneError && size == 1:
+			fmt.Fprintf(&b, `\x%02x`, s[i])
+		case !isHidden(r):
+			b.WriteRune(r)
+		case r <= 0xffff:
+			fmt.Fprintf(&b, `\u%04x`, r)
+		default:
+			fmt.Fprintf(&b, `\U%08x`, r)
+		}
+	}
+	return b.String()
+}
+
+// maxMarks is how many accents in a row are shown.
+const maxMarks = 3
+
+// isPlain reports whether s is printable ASCII.
+func isPlain(s string) bool {
+	for i := range len(s) {
+		if s[i] < ' ' || s[i] > '~' {
+			return false
+		}
+	}
+	return true
+}
+
+// isHidden reports whether a character does not show itself.
+func isHidden(r rune) bool {
+	switch r {
+	case '\u034F', '\u115F', '\u1160', '\u17B4', '\u17B5', '\u2800', '\u3164', '\uFFA0': // letters and marks that show nothing
+		return true
+	case ' ':
+		return false
+	}
+	return unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp, unicode.Zs, unicode.Co, unicode.Variation_Selector)
+}

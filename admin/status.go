@@ -1,0 +1,64 @@
+package admin
+
+import (
+	"cmp"
+	"net/http"
+	"net/netip"
+	"slices"
+)
+
+// Status is what the daemon says about itself.
+type Status struct {
+	Version  string            `json:"version"`
+	Go       string            `json:"go"`
+	Started  string            `json:"started"`
+	Services map[string]string `json:"services"` // addresses by name
+	Servers  map[string]int    `json:"servers"`  // listed ones by game
+	Bans     int               `json:"bans"`
+	Sessions int               `json:"sessions"` // players who are signed in
+}
+
+// VerdictCount is how many addresses last got a verdict from a service.
+type VerdictCount struct {
+	Service   string `json:"service"`
+	Verdict   string `json:"verdict"`
+	Addresses int    `json:"addresses"`
+}
+
+// countVerdicts sums up a list of verdicts, most addresses first. What counts is
+// the newest verdict of each address.
+func countVerdicts(list []Verdict) []VerdictCount {
+	type who struct {
+		service string
+		address netip.AddrPort
+	}
+	newest := make(map[who]Verdict)
+	for _, v := range list {
+		k := who{v.Service, v.Address}
+		if old, ok := newest[k]; !ok || v.Last.After(old.Last) {
+			newest[k] = v
+		}
+	}
+	counts := make(map[VerdictCount]int)
+	for _, v := range newest {
+		counts[VerdictCount{Service: v.Service, Verdict: v.Verdict}]++
+	}
+	out := make([]VerdictCount, 0, len(counts))
+	for c, n := range counts {
+		c.Addresses = n
+		out = append(out, c)
+	}
+	slices.SortFunc(out, func(a, b VerdictCount) int {
+		return cmp.Or(cmp.Compare(b.Addresses, a.Addresses), cmp.Compare(a.Service, b.Service), cmp.Compare(a.Verdict, b.Verdict))
+	})
+	return out
+}
+
+func (s *Server) getStatus(w http.ResponseWriter, _ *http.Request) {
+	writeJSON(w, http.StatusOK, s.opt.Status())
+}
+
+func (s *Server) getVerdictSummary(w http.ResponseWriter, r *http.Request) {
+	list, err := s.opt.Operator.Verdicts(r.Context(), netip.Addr{})
+	answer(s, w, r, countVerdicts(list), err)
+}

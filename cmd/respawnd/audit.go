@@ -1,0 +1,115 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os/user"
+	"strconv"
+
+	"github.com/spf13/cobra"
+
+	"github.com/respawnd/respawnd/admin"
+	"github.com/respawnd/respawnd/storage"
+)
+
+// auditLines is how many entries `audit` shows unless told otherwise.
+const auditLines = 50
+
+// errAuditLimit refuses a limit that is no number of entries.
+var errAuditLimit = errors.New("--limit: a number of entries, or 0 for all of them")
+
+// actor returns who uses the command line, for the audit log.
+func actor() admin.Actor {
+	a := admin.Actor{Via: storage.ViaCommand}
+	if u, err := user.Current(); err == nil {
+		a.By = u.Username
+	}
+	return a
+}
+
+func (p *program) auditCommand() *cobra.Command {
+	var limit int
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "audit",
+		Short: "Show who changed what: bans, games, rooms, accounts, servers",
+		Args:  usage(cobra.NoArgs),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if limit < 0 {
+				return usageError{errAuditLimit}
+			}
+			return p.operate(cmd.Context(), func(ctx context.Context, op admin.Operator) error {
+				entries, leftOut, err := readAudit(ctx, op, limit)
+				if err != nil {
+					return err
+				}
+				if leftOut > 0 {
+					_, _ = fmt.Fprintf(p.err, "warning: %d entries cannot be read and are left out\n", leftOut)
+				}
+				if asJSON {
+					return p.auditJSON(entries)
+				}
+				return p.auditTable(entries)
+			})
+		},
+	}
+	cmd.Flags().IntVar(&limit, "limit", auditLines, "how many entries, the newest first; 0: all")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "one JSON object per line")
+	return cmd
+}
+
+// readAudit returns the newest entries, page by page.
+func readAudit(ctx context.Context, op admin.Operator, limit int) (entries []storage.AuditEntry, leftOut int, err error) {
+	var before uint64
+	for limit == 0 || len(entries) < limit {
+		q := admin.AuditQuery{Before: before, Limit: admin.MaxAuditPage}
+		if limit > 0 {
+			q.Limit = min(limit-len(entries), admin.MaxAuditPage)
+		}
+		page, err := op.AuditLog(ctx, q)
+		if err != nil {
+			return nil, 0, err
+		}
+		entries = append(entries, page.Entries...)
+		leftOut += page.LeftOut
+		if page.Next == 0 {
+			break
+		}
+		before = page.Next
+	}
+	return entries, leftOut, nil
+}
+
+func (p *program) auditJSON(entries []storage.AuditEntry) error {
+	out := json.NewEncoder(p.out)
+	for _, e := range entries {
+		if err := out.Encode(e); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (p *program) auditTable(entries []storage.AuditEntry) error {
+	var rows [][]string
+	for _, e := range entries {
+		rows = append(rows, []string{stamp(e.Time), dash(string(e.Via)), dash(e.By), auditFrom(e), dash(e.Action), auditSubject(e), dash(e.Detail)})
+	}
+	return p.table("time\tvia\tby\tfrom\taction\tsubject\tdetail", rows)
+}
+
+func auditFrom(e storage.AuditEntry) string {
+	if !e.From.IsValid() {
+		return "-"
+	}
+	return e.From.String()
+}
+
+func auditSubject(e storage.AuditEntry) string {
+	if e.ID == 0 {
+		return dash(e.Subject)
+	}
+	return dash("#" + strconv.FormatUint(uint64(e.ID), 10) + " " + e.Subject)
+}

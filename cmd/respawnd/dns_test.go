@@ -1,0 +1,195 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"net/netip"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+
+	"github.com/miekg/dns"
+
+	"github.com/respawnd/respawnd/internal/netserve"
+)
+
+// lookUp asks a DNS server for the address of a name and returns it, or the code
+// of the answer.
+func lookUp(t testing.TB, at netip.AddrPort, network, name string) string {
+	t.Helper()
+	client := dns.Client{Net: network, Timeout: hang}
+	m, _, err := client.ExchangeContext(t.Context(), new(dns.Msg).SetQuestion(dns.Fqdn(name), dns.TypeA), at.String())
+	if err != nil {
+		t.Fatalf("%s over %s: %v", name, network, err)
+	}
+	if len(m.Answer) == 1 {
+		if a, ok := m.Answer[0].(*dns.A); ok {
+			return a.A.String()
+		}
+	}
+	return dns.RcodeToString[m.Rcode]
+}
+
+func TestDNSAnswersTheNamesOfServices(t *testing.T) {
+	t.Parallel()
+	d := start(t, t.TempDir(), variable("games.domains", "gamespy.com,games.example.net"))
+	for name, want := range map[string]string{
+		"gmtest.master.gamespy.com": "127.0.0.1", "gmtest.ms8.games.example.net": "127.0.0.1", "natneg2.gamespy.com": "127.0.0.1",
+		"www.fileplanet.com": "127.0.0.1", "master.zandronum.com": "127.0.0.1",
+		"www.example.net": "REFUSED", "example.org": "REFUSED",
+	} {
+		for _, network := range []string{"udp4", "tcp4"} {
+			if got := lookUp(t, d.address["dns"], network, name); got != want {
+				t.Errorf("%s over %s: %s, want %s", name, network, got, want)
+			}
+		}
+	}
+	if got := metric(t, d, `respawnd_dns_answers_total{result="own"}`); got != "10" {
+		t.Errorf("%s answers counted, want 10", got)
+	}
+	d.stop()
+}
+
+func TestDNSLeavesZandronumAloneWhereItsMasterIsOff(t *testing.T) {
+	t.Parallel()
+	d := startWithout(t, testEnv(t.TempDir(), variable("zanmaster.listen", "")))
+	if got := lookUp(t, d.address["dns"], "udp4", "master.zandronum.com"); got != "REFUSED" {
+		t.Errorf("master.zandronum.com: %s, want REFUSED", got)
+	}
+	d.stop()
+}
+
+// nameServer answers every question with an address.
+type nameServer struct{ address string }
+
+func (s nameServer) ServePacket(w netserve.PacketWriter, p netserve.Packet) {
+	m := new(dns.Msg)
+	if m.Unpack(p.Data) != nil {
+		return
+	}
+	a := new(dns.Msg).SetReply(m)
+	a.Answer = []dns.RR{&dns.A{Hdr: dns.RR_Header{Name: m.Question[0].Name, Rrtype: dns.TypeA, Class: dns.ClassINET}, A: net.ParseIP(s.address)}}
+	if b, err := a.Pack(); err == nil {
+		_ = w.WritePacket(b, p.To, p.From)
+	}
+}
+
+func TestDNSAsksUpstreamsForOtherNames(t *testing.T) {
+	t.Parallel()
+	conn, err := netserve.ListenPackets(t.Context(), "udp4", "127.0.0.1:0", netserve.ListenOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var serving sync.WaitGroup
+	serving.Go(func() { _ = netserve.ServePackets(t.Context(), conn, nameServer{"192.0.2.80"}, netserve.PacketOptions{}) })
+	t.Cleanup(func() { _ = conn.Close(); serving.Wait() })
+	d := start(t, t.TempDir(), variable("dns.upstreams", conn.LocalAddr().String()))
+	for name, want := range map[string]string{"example.org": "192.0.2.80", "gpcm.gamespy.com": "127.0.0.1"} {
+		for _, network := range []string{"udp4", "tcp4"} {
+			if got := lookUp(t, d.address["dns"], network, name); got != want {
+				t.Errorf("%s over %s: %s, want %s", name, network, got, want)
+			}
+		}
+	}
+	d.stop()
+}
+
+func TestDNSThatWouldAskItselfIsRefused(t *testing.T) {
+	t.Parallel()
+	env := testEnv(t.TempDir(), variable("dns.listen", ":5353"), variable("dns.upstreams", "127.0.0.1:5353"))
+	wantOne(t, startRefused(t, env), "dns.upstreams", "127.0.0.1:5353", "itself")
+	refused(t, exitFailure, env, []string{"check"}, "dns.upstreams", "itself")
+}
+
+func TestUpstreamsThatAreThisServer(t *testing.T) {
+	mine := []netip.Addr{netip.MustParseAddr("192.168.1.5")}
+	for name, tc := range map[string]struct {
+		upstream, listen string
+		itself           bool
+	}{
+		"loopback":                    {"127.0.0.1:53", ":53", true},
+		"another loopback, all":       {"127.0.0.53:53", "0.0.0.0:53", true},
+		"our address":                 {"192.168.1.5:53", ":53", true},
+		"the same address":            {"192.168.1.5:53", "192.168.1.5:53", true},
+		"localhost":                   {"127.0.0.1:53", "localhost:53", true},
+		"systemd beside one address":  {"127.0.0.53:53", "192.168.1.5:53", false},
+		"another port of our address": {"192.168.1.5:5353", ":53", false},
+		"the router":                  {"192.168.1.1:53", ":53", false},
+	} {
+		err := ownUpstream([]netip.AddrPort{netip.MustParseAddrPort("192.0.2.1:53"), netip.MustParseAddrPort(tc.upstream)}, tc.listen, mine)
+		if (err != nil) != tc.itself {
+			t.Errorf("%s: %v, want an error: %v", name, err, tc.itself)
+		}
+	}
+}
+
+func TestTakenDNSPortIsExplained(t *testing.T) {
+	t.Parallel()
+	for network, open := range map[string]func() (string, func()){
+		"udp4": func() (string, func()) {
+			c, err := new(net.ListenConfig).ListenPacket(t.Context(), "udp4", "127.0.0.1:0")
+			if err != nil {
+				t.Fatal(err)
+			}
+			return c.LocalAddr().String(), func() { _ = c.Close() }
+		},
+		"tcp4": func() (string, func()) {
+			ln, err := new(net.ListenConfig).Listen(t.Context(), "tcp4", "127.0.0.1:0")
+			if err != nil {
+				t.Fatal(err)
+			}
+			return ln.Addr().String(), func() { _ = ln.Close() }
+		},
+	} {
+		address, stop := open()
+		texts := startRefused(t, testEnv(t.TempDir(), variable("dns.listen", address)))
+		stop()
+		wantOne(t, texts, "dns.listen", address, "Another program has this port")
+		if len(texts) != 1 {
+			t.Errorf("%s: %d errors, want 1: %q", network, len(texts), texts)
+		}
+	}
+}
+
+// says is an error of a system.
+type says string
+
+func (s says) Error() string { return string(s) }
+
+func TestDNSErrorsSayWhatToDo(t *testing.T) {
+	for name, tc := range map[string]struct {
+		err    error
+		listen string
+		parts  []string
+	}{
+		"taken":            {syscall.EADDRINUSE, ":53", []string{"Another program", "give dns.listen one address"}},
+		"taken on one":     {syscall.EADDRINUSE, "192.168.1.5:53", []string{"Another program"}},
+		"taken on Windows": {says("bind: Only one usage of each socket address (protocol/network address/port) is normally permitted."), ":53", []string{"Another program"}},
+		"shared on Windows": {
+			says("bind: An attempt was made to access a socket in a way forbidden by its access permissions."), ":53", []string{"Another program"},
+		},
+		"no rights":    {fs.ErrPermission, ":53", []string{"Ports below 1024"}},
+		"another kind": {net.ErrClosed, ":53", nil},
+	} {
+		got := explainDNS(tc.err, tc.listen)
+		if !errors.Is(got, tc.err) || (tc.parts == nil && got.Error() != tc.err.Error()) {
+			t.Errorf("%s: %v, want it to wrap %v", name, got, tc.err)
+		}
+		for _, p := range tc.parts {
+			if !strings.Contains(got.Error(), p) {
+				t.Errorf("%s: %v, want %q in it", name, got, p)
+			}
+		}
+	}
+	for goos, part := range map[string]string{"windows": "Internet Connection Sharing", "darwin": "Internet Sharing", "linux": "systemd-resolved"} {
+		if got := portHolders(goos); !strings.Contains(got, part) {
+			t.Errorf("portHolders(%s) = %s, want %q", goos, got, part)
+		}
+	}
+	if got := fmt.Sprint(portRights("linux"), portRights("darwin")); !strings.Contains(got, "CAP_NET_BIND_SERVICE") || !strings.Contains(got, "administrator") {
+		t.Errorf("portRights: %s", got)
+	}
+}

@@ -1,0 +1,136 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"net/netip"
+	"slices"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/respawnd/respawnd/admin"
+	"github.com/respawnd/respawnd/storage"
+)
+
+func (p *program) doctorCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "doctor [IP]",
+		Short: "Say what the running daemon last decided about an address, why, and what to do",
+		Args:  usage(cobra.MaximumNArgs(1)),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			var addr netip.Addr
+			if len(args) == 1 {
+				var err error
+				if addr, err = netip.ParseAddr(args[0]); err != nil {
+					return usageError{err}
+				}
+				addr = addr.Unmap()
+			}
+			return p.operate(cmd.Context(), func(ctx context.Context, op admin.Operator) error {
+				list, err := op.Verdicts(ctx, addr)
+				if err != nil {
+					return err
+				}
+				if !addr.IsValid() {
+					return p.tellVerdicts(list)
+				}
+				return p.examine(ctx, op, addr, list)
+			})
+		},
+	}
+}
+
+// tellVerdicts prints the latest verdicts on many addresses.
+func (p *program) tellVerdicts(list []admin.Verdict) error {
+	var rows [][]string
+	for _, v := range list {
+		rows = append(rows, []string{
+			v.Service, v.Address.String(), dash(v.Game), v.Verdict, stamp(v.First), stamp(v.Last), fmt.Sprint(v.Times),
+		})
+	}
+	return p.table("service\taddress\tgame\tverdict\tfirst\tlast\ttimes", rows)
+}
+
+// examine prints everything about one address: what holds now, and how it came
+// to that.
+func (p *program) examine(ctx context.Context, op admin.Operator, addr netip.Addr, list []admin.Verdict) error {
+	if err := p.tellPresent(ctx, op, addr); err != nil {
+		return err
+	}
+	if len(list) == 0 {
+		return p.say(`
+Nothing that reports a server was heard from %s since the daemon started. If one
+should be there, its packets do not arrive here, or come from another address:
+  - does the game find this machine by name? respawnd hosts --game GAME --ip ADDRESS
+  - does a firewall on the way let UDP through (27900; Zandronum: 15300)?`, addr)
+	}
+	for i, v := range list {
+		if superseded(list[i+1:], v) {
+			v.Advice = ""
+		}
+		if err := p.tellVerdict(v); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// superseded reports whether one of the later verdicts is the same service's on
+// the same address.
+func superseded(later []admin.Verdict, v admin.Verdict) bool {
+	return slices.ContainsFunc(later, func(l admin.Verdict) bool { return l.Service == v.Service && l.Address == v.Address })
+}
+
+// tellPresent prints the servers and the bans of an address.
+func (p *program) tellPresent(ctx context.Context, op admin.Operator, addr netip.Addr) error {
+	servers, err := op.Servers(ctx, "")
+	if err != nil {
+		return err
+	}
+	for _, s := range servers {
+		if s.Source.Addr() != addr && s.Address.Addr() != addr {
+			continue
+		}
+		state := "listed"
+		if s.Hidden != "" {
+			state = "not shown: " + printable(s.Hidden)
+		}
+		if err := p.say("now: server %s of %s, %s", s.Address, printable(s.Game), state); err != nil {
+			return err
+		}
+	}
+	bans, err := op.Bans(ctx)
+	if err != nil {
+		return err
+	}
+	for _, b := range bans {
+		if b.Prefix.Contains(addr) && inForce(b, time.Now()) {
+			if err := p.say("now: a ban of %s covers it: scope %s, until %s, reason %s", b.Prefix, b.Scope, until(b.Expires), dash(b.Reason)); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func inForce(b storage.Ban, now time.Time) bool { return b.Expires.IsZero() || now.Before(b.Expires) }
+
+// tellVerdict prints one verdict in words, with its advice if it has any.
+func (p *program) tellVerdict(v admin.Verdict) error {
+	game := ""
+	if v.Game != "" {
+		game = " for game " + printable(v.Game)
+	}
+	times := ""
+	if v.Times > 1 {
+		times = fmt.Sprintf(" (%d times, last %s)", v.Times, stamp(v.Last))
+	}
+	if err := p.say("\n%s %s from %s%s: %s%s\n  %s", stamp(v.First), v.What, v.Address, game, v.Verdict, times, v.Cause); err != nil {
+		return err
+	}
+	if v.Advice == "" {
+		return nil
+	}
+	return p.say("  What to do: %s", v.Advice)
+}

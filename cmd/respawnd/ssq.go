@@ -1,0 +1,33 @@
+package main
+
+import (
+	"context"
+
+	"github.com/respawnd/respawnd/configs"
+	"github.com/respawnd/respawnd/internal/netserve"
+	"github.com/respawnd/respawnd/ssq"
+)
+
+func (d *daemon) openSSQ(ctx context.Context, l configs.Listener) (service, error) {
+	conn, err := netserve.ListenPackets(ctx, "udp4", l.Address, netserve.ListenOptions{})
+	if err != nil {
+		return service{}, err
+	}
+	log := d.log.With().Str("service", "ssq").Logger()
+	metrics := netserve.NewMetrics(d.metrics, "ssq", ssq.DropReasons()...)
+	d.ssq = ssq.New(ssq.Options{
+		Registry: d.registry, Games: d.catalogue.Catalog(), Verdicts: d.book, Banned: d.banned, Version: version(),
+		Policy:  d.ssqPolicy(),
+		Packets: netserve.PacketOptions{Log: log, Metrics: metrics}, Log: log, Metrics: metrics, Registerer: d.metrics,
+	})
+	return service{
+		address: conn.LocalAddr(),
+		serve:   func(ctx context.Context) error { return d.ssq.Serve(ctx, conn) },
+		close:   conn.Close,
+	}, nil
+}
+
+func (d *daemon) ssqPolicy() ssq.Policy {
+	c := d.cfg.SSQ
+	return ssq.Policy{Password: c.Password, BytesPerAddr: c.BytesPerAddr, BytesPerNet: c.BytesPerNet, Trusted: d.trusted()}
+}

@@ -1,0 +1,205 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"net"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	wire "github.com/respawnd/respawnd/internal/ssq"
+)
+
+// queryTool asks a daemon in Standard Server Queries.
+type queryTool struct {
+	t     testing.TB
+	conn  net.Conn
+	id    byte
+	token string
+
+	packets int // of the last answer
+}
+
+func newQueryTool(t testing.TB, d *running) *queryTool {
+	t.Helper()
+	c, err := new(net.Dialer).DialContext(t.Context(), "udp4", d.address["ssq"].String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = c.Close() })
+	if err := c.SetDeadline(time.Now().Add(hang)); err != nil {
+		t.Fatal(err)
+	}
+	return &queryTool{t: t, conn: c}
+}
+
+// exchange sends a datagram and returns the next one that comes back.
+func (q *queryTool) exchange(request []byte) []byte {
+	q.t.Helper()
+	if _, err := q.conn.Write(request); err != nil {
+		q.t.Fatal(err)
+	}
+	return q.read()
+}
+
+func (q *queryTool) read() []byte {
+	q.t.Helper()
+	var buf [2048]byte
+	n, err := q.conn.Read(buf[:])
+	if err != nil {
+		q.t.Fatal(err)
+	}
+	return bytes.Clone(buf[:n])
+}
+
+// try has a question answered, with a token if it must be.
+func (q *queryTool) try(text string) (wire.Table, error) {
+	q.t.Helper()
+	query, err := wire.ParseQuery([]byte(text))
+	if err != nil {
+		q.t.Fatal(err)
+	}
+	q.id += 4
+	query.Token = q.token
+	e := wire.NewExchange(query, q.id)
+	for p := q.exchange(e.Question()); ; p = q.read() {
+		q.packets++
+		step, err := e.Take(p)
+		switch {
+		case step == wire.Done:
+			return e.Answer(), err
+		case err != nil:
+			q.t.Fatalf("%s: packet %q: %v", text, p, err)
+		case step == wire.Ask:
+			q.packets = 0
+			if _, err := q.conn.Write(e.Question()); err != nil {
+				q.t.Fatal(err)
+			}
+		}
+	}
+}
+
+func (q *queryTool) ask(text string) wire.Table {
+	q.t.Helper()
+	answer, err := q.try(text)
+	if err != nil {
+		q.t.Fatalf("%s: %v", text, err)
+	}
+	return answer
+}
+
+func TestToolsAskForWhatTheListKnows(t *testing.T) {
+	t.Parallel()
+	d := start(t, t.TempDir(), variable("ssq.password", "correct-horse"))
+	rules := []string{"hostname", `The "Arena"`, "mapname", "gmtmap1", "numplayers", "2", "maxplayers", "8", "timelimit", "40"}
+	for i := range 16 {
+		rules = append(rules, fmt.Sprintf("setting%d", i), strings.Repeat("long value ", 6))
+	}
+	arena := newHost(t, d.address["qr2"], rules...)
+	arena.players = []string{"Joe", "Jane"}
+	arena.register()
+	register(t, d, "hostname", "Other", "mapname", "gmtmap2", "numplayers", "0", "maxplayers", "4")
+	tool := newQueryTool(t, d)
+	here := arena.address().String()
+
+	t.Run("a stranger gets a token first", func(t *testing.T) {
+		tool.t = t
+		request := []byte("\x07\x00SELECT hostip,hostname,map")
+		got := tool.exchange(request)
+		if len(got) > len(request) || !bytes.HasPrefix(got, []byte("\x07\x00x-token\x00\n\x00")) {
+			t.Fatalf("answer %q to %q, want a token that is not longer", got, request)
+		}
+		token, _, _ := strings.Cut(string(got[len("\x07\x00x-token\x00\n\x00"):]), "\x00")
+		got = tool.exchange(append(append(request, " X-TOKEN "...), token...))
+		if want := "\x07\x00hostip\x00hostname\x00map\x00\n\x00"; !bytes.HasPrefix(got, []byte(want)) {
+			t.Fatalf("answer %q, want %q and rows", got, want)
+		}
+		tool.token = token
+	})
+	t.Run("info", func(t *testing.T) {
+		tool.t = t
+		want := wire.Table{Columns: wire.ProcedureFields("info"), Rows: [][]string{{`The "Arena"`, here, "2", "8", "gmtmap1"}}}
+		for _, query := range []string{"SP info WHERE numplayers > 0", "SELECT hostname,hostip,numplayers,maxplayers,map WHERE hostname = 'THE \"arena\"' X-HEADER null"} {
+			if diff := cmp.Diff(want, tool.ask(query)); diff != "" {
+				t.Errorf("%s (-want +got):\n%s", query, diff)
+			}
+		}
+	})
+	t.Run("players", func(t *testing.T) {
+		tool.t = t
+		want := wire.Table{Columns: []string{"playername", "frags"}, Rows: [][]string{{"Joe", "7"}, {"Jane", "7"}}}
+		if diff := cmp.Diff(want, tool.ask("SELECT playername,frags WHERE hostip = "+here)); diff != "" {
+			t.Errorf("-want +got:\n%s", diff)
+		}
+		if got := tool.ask("SP players WHERE hostip != " + here); len(got.Rows) != 0 {
+			t.Errorf("players of the other server: %q", got.Rows)
+		}
+	})
+	t.Run("rules in several packets", func(t *testing.T) {
+		tool.t = t
+		tool.packets = 0
+		got := tool.ask("SP rules WHERE hostip = " + here)
+		if tool.packets < 2 || len(got.Rows) < 21 || !slices.ContainsFunc(got.Rows, func(row []string) bool { return row[0] == "timelimit" && row[1] == "40" }) {
+			t.Errorf("%d rules in %d packets: %q", len(got.Rows), tool.packets, got.Rows)
+		}
+	})
+	t.Run("columns, version, ping, games", func(t *testing.T) {
+		tool.t = t
+		if got := tool.ask("CL LONG"); len(got.Rows) != 2 || got.Cell(0, "x-setting3") != "info" || got.Cell(0, "playername") != "players" {
+			t.Errorf("CL LONG: %+v", got)
+		}
+		if got := tool.ask("VERSION"); got.Cell(0, "proto") != "1" || !strings.HasPrefix(got.Cell(0, "server"), "respawnd") {
+			t.Errorf("VERSION: %+v", got)
+		}
+		if got := tool.exchange([]byte("\x09\x00PING")); string(got) != "\x09\x00j\x00\n" {
+			t.Errorf("PING: %q", got)
+		}
+		if got := tool.ask("SP x-games"); len(got.Rows) != 1 || got.Cell(0, "x-gamename") != testGame || got.Cell(0, "x-gameservers") != "2" {
+			t.Errorf("games: %+v", got)
+		}
+	})
+	t.Run("private columns", func(t *testing.T) {
+		tool.t = t
+		const query = "SELECT port,x-source,x-local WHERE numplayers > 0"
+		if got := tool.ask(query).Columns; len(got) != 1 {
+			t.Errorf("without a password: %q", got)
+		}
+		if got := tool.ask("AUTH wrong-horse"); got.Cell(0, "token") != "" {
+			t.Errorf("for a wrong password: %+v", got)
+		}
+		token := tool.ask("AUTH correct-horse").Cell(0, "token")
+		if got := tool.ask(query + " IDENTIFIED " + token); got.Cell(0, "x-source") != here || got.Cell(0, "x-local") != "192.168.7.7:6500" {
+			t.Errorf("with a token: %+v", got)
+		}
+		if log := d.log.String(); strings.Contains(log, "horse") || strings.Contains(log, token) || strings.Contains(log, tool.token) {
+			t.Errorf("a password or token is in the log:\n%s", log)
+		}
+	})
+	t.Run("refusals", func(t *testing.T) {
+		tool.t = t
+		if _, err := tool.try("SELECT port WHERE nowhere = 1"); !errors.Is(err, wire.ErrRefused) || !strings.Contains(err.Error(), "nowhere") {
+			t.Errorf("error %v, want a refusal that names the column", err)
+		}
+	})
+	d.stop()
+}
+
+func TestToolsOfTrustedNetworksNeedNoToken(t *testing.T) {
+	t.Parallel()
+	d := start(t, t.TempDir(), variable("net.trusted", "127.0.0.0/8"))
+	h := register(t, d, "hostname", "Arena", "mapname", "gmtmap1", "numplayers", "3", "maxplayers", "8")
+	tool := newQueryTool(t, d)
+	want := "\x01\x00hostname\x00hostip\x00numplayers\x00maxplayers\x00map\x00\n\x00Arena\x00" + h.address().String() + "\x003\x008\x00gmtmap1\x00\n\x00"
+	if got := string(tool.exchange([]byte("\x01\x00SP info"))); got != want {
+		t.Errorf("answer %q, want %q", got, want)
+	}
+	if got := tool.ask("AUTH anything"); got.Cell(0, "token") != "" {
+		t.Errorf("no password is set, and the answer to AUTH is %+v", got)
+	}
+	d.stop()
+}

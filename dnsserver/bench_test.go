@@ -1,0 +1,37 @@
+package dnsserver
+
+import (
+	"net/netip"
+	"testing"
+
+	"github.com/miekg/dns"
+
+	"github.com/respawnd/respawnd/internal/netserve"
+)
+
+// silence takes packets and does nothing with them.
+type silence struct{}
+
+func (silence) WritePacket([]byte, netip.Addr, netip.AddrPort) error { return nil }
+
+// BenchmarkServePacket is a question and its answer without the sockets; see
+// BenchmarkLoopback for those.
+func BenchmarkServePacket(b *testing.B) {
+	for name, m := range map[string]*dns.Msg{
+		"own":       about("gmtest.master.gamespy.com", dns.TypeA),
+		"own, EDNS": about("gmtest.master.gamespy.com", dns.TypeA).SetEdns0(1232, false),
+		"IPv6":      about("gmtest.master.gamespy.com", dns.TypeAAAA),
+		"refused":   about("www.example.org", dns.TypeA),
+	} {
+		b.Run(name, func(b *testing.B) {
+			f := newServer(b, func(o *Options) {
+				o.Limit = netserve.NewLimiter(netserve.LimiterOptions{Rate: 1e9, Burst: 1e6})
+			})
+			p := netserve.Packet{Data: pack(b, m), From: netip.MustParseAddrPort("192.168.1.77:5353")}
+			b.ReportAllocs()
+			for b.Loop() {
+				f.ServePacket(silence{}, p)
+			}
+		})
+	}
+}

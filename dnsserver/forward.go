@@ -1,0 +1,172 @@
+package dnsserver
+
+import (
+	"context"
+	"errors"
+	"net/netip"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/miekg/dns"
+	"github.com/rs/zerolog"
+	"golang.org/x/time/rate"
+)
+
+// Times and bounds of questions to upstreams.
+const (
+	// DefaultTryTime is how long one upstream has for its answer. Clients ask again
+	// after five seconds or so.
+	DefaultTryTime = 1500 * time.Millisecond
+	// minTries is how often a single upstream is asked; packets get lost.
+	minTries = 2
+	// maxTries is how many packets a question costs.
+	maxTries = 4
+	// maxWaiters is how many clients may wait for one question.
+	maxWaiters = 64
+	// warnEvery bounds the lines about loops in the log.
+	warnEvery = time.Minute
+)
+
+var (
+	// errBusy is returned while too many questions are under way.
+	errBusy = errors.New("dnsserver: too many questions to upstreams")
+	// errLoop is returned to an upstream that asks what it is being asked.
+	errLoop = errors.New("dnsserver: an upstream asks us in turn")
+)
+
+// question is what upstreams are asked: what clients have in common that can
+// share an answer.
+type question struct {
+	name   string // in lower case, with the final dot
+	kind   uint16
+	do, cd bool // the client wants signatures, or checks them itself
+}
+
+// waiter is a client that waits for an answer.
+type waiter struct {
+	query   query // its own
+	limit   int   // of its answer, in bytes
+	deliver func([]byte)
+}
+
+// forwarder asks upstreams.
+type forwarder struct {
+	upstreams []netip.AddrPort
+	most      int
+	tryTime   time.Duration
+	metrics   *metrics
+	log       zerolog.Logger
+	warn      rate.Sometimes
+	running   sync.WaitGroup
+
+	mu   sync.Mutex // guards the fields below
+	ctx  context.Context
+	open map[question][]*waiter
+}
+
+func newForwarder(opt *Options, m *metrics) *forwarder {
+	return &forwarder{
+		upstreams: opt.Upstreams, most: opt.Forwards, tryTime: opt.TryTime, metrics: m, log: opt.Log,
+		warn: rate.Sometimes{Interval: warnEvery}, open: make(map[question][]*waiter),
+	}
+}
+
+// begin allows questions until ctx ends. wait must follow, once nobody asks any
+// more.
+func (f *forwarder) begin(ctx context.Context) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.ctx = ctx
+}
+
+func (f *forwarder) wait() { f.running.Wait() }
+
+// ask has a question asked for a client, or lets it wait for the same one that is
+// under way. The error is errBusy or errLoop.
+func (f *forwarder) ask(w *waiter, client netip.Addr) error {
+	ask := w.query.question()
+	q := question{name: dns.CanonicalName(ask.Name), kind: ask.Qtype, cd: w.query.msg.CheckingDisabled}
+	q.do = w.query.opt != nil && w.query.opt.Do()
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if waiters, open := f.open[q]; open {
+		switch {
+		case f.isUpstream(client):
+			f.warn.Do(func() {
+				f.log.Warn().Stringer("upstream", client).Str("name", q.name).
+					Msg("this upstream of dns.upstreams asks us what we are asking it: one of the two must not")
+			})
+			return errLoop
+		case len(waiters) >= maxWaiters:
+			f.metrics.busy.Inc()
+			return errBusy
+		}
+		f.open[q] = append(waiters, w)
+		f.metrics.joined.Inc()
+		return nil
+	}
+	if len(f.open) >= f.most || f.ctx == nil || f.ctx.Err() != nil {
+		f.metrics.busy.Inc()
+		return errBusy
+	}
+	f.open[q] = []*waiter{w}
+	f.metrics.forwarded.Inc()
+	f.metrics.open.Inc()
+	ctx := f.ctx
+	f.running.Go(func() { f.fetch(ctx, q) })
+	return nil
+}
+
+// isUpstream reports whether an address is one of an upstream and of nobody else.
+func (f *forwarder) isUpstream(a netip.Addr) bool {
+	return !a.IsLoopback() && slices.ContainsFunc(f.upstreams, func(u netip.AddrPort) bool { return u.Addr() == a })
+}
+
+// fetch gets the answer to a question and hands it to all who wait for it.
+func (f *forwarder) fetch(ctx context.Context, q question) {
+	answer := f.resolve(ctx, q)
+	f.mu.Lock()
+	waiters := f.open[q]
+	delete(f.open, q)
+	f.mu.Unlock()
+	f.metrics.open.Dec()
+	if answer != nil {
+		f.metrics.relayed.Inc()
+	} else {
+		f.metrics.lost.Inc()
+	}
+	var r reply
+	for _, w := range waiters {
+		r.begin(&w.query, dns.RcodeServerFailure, true)
+		if answer != nil {
+			r.relay(answer)
+		}
+		b, err := r.pack(nil, w.limit)
+		if err != nil {
+			f.log.Debug().Str("name", q.name).Err(err).Msg("answer not written")
+			continue
+		}
+		w.deliver(b)
+	}
+}
+
+// resolve asks one upstream after the other. It returns nil if none answers.
+func (f *forwarder) resolve(ctx context.Context, q question) (answer *dns.Msg) {
+	tries := min(max(len(f.upstreams), minTries), maxTries)
+	for i := range tries {
+		upstream := f.upstreams[i%len(f.upstreams)]
+		m, err := f.askOne(ctx, upstream, q)
+		switch {
+		case ctx.Err() != nil:
+			return answer
+		case err != nil:
+			f.log.Debug().Stringer("upstream", upstream).Str("name", q.name).Err(err).Msg("upstream did not answer")
+		case m.Rcode != dns.RcodeServerFailure && m.Rcode != dns.RcodeRefused:
+			return m
+		default:
+			answer = m // another one may know more
+		}
+	}
+	return answer
+}

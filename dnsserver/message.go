@@ -1,0 +1,180 @@
+package dnsserver
+
+import (
+	"encoding/binary"
+	"net/netip"
+	"slices"
+	"strings"
+
+	"github.com/miekg/dns"
+)
+
+// Sizes of messages in bytes.
+const (
+	headerSize = 12
+	// maxQuery is the longest message that is read from a client.
+	maxQuery = 1232
+	// maxAnswer is the longest answer over UDP; longer ones may be lost on the
+	// way. It is also what upstreams are told.
+	maxAnswer = 1232
+	maxRecord = 2 // records of a question: EDNS and a signature
+)
+
+// ttl is for how long clients keep an address, in seconds.
+const ttl = 60
+
+// query is what a client asks. The zero value is ready to read one; it can be
+// used again.
+type query struct {
+	msg  dns.Msg
+	opt  *dns.OPT // nil: the client does not know EDNS
+	name string   // in lower case, without the final dot
+}
+
+// question returns what is asked. It may be called after a successful read.
+func (q *query) question() dns.Question { return q.msg.Question[0] }
+
+// clone returns a copy that outlives q.
+func (q *query) clone() query {
+	c := *q
+	c.msg.Question = slices.Clone(q.msg.Question)
+	c.msg.Extra = nil
+	return c
+}
+
+// limit returns how long an answer over UDP may be.
+func (q *query) limit() int {
+	if q.opt == nil {
+		return dns.MinMsgSize
+	}
+	return min(max(int(q.opt.UDPSize()), dns.MinMsgSize), maxAnswer)
+}
+
+// read reads a message. code is dns.RcodeSuccess if it is a question that can be
+// answered, and else the answer to it. ok is false if it must not be answered.
+func (q *query) read(p []byte) (code int, ok bool) {
+	q.opt, q.name = nil, ""
+	if len(p) < headerSize || p[2]&0x80 != 0 {
+		return 0, false // an answer to an answer would never end
+	}
+	// What a header says of the rest is checked before memory is taken for it.
+	switch {
+	case int(p[2])>>3&0xF != dns.OpcodeQuery:
+		return dns.RcodeNotImplemented, true
+	case len(p) > maxQuery, binary.BigEndian.Uint16(p[4:]) != 1,
+		binary.BigEndian.Uint32(p[6:]) != 0, binary.BigEndian.Uint16(p[10:]) > maxRecord:
+		return dns.RcodeFormatError, true
+	}
+	if q.msg.Unpack(p) != nil || len(q.msg.Question) != 1 {
+		return dns.RcodeFormatError, true
+	}
+	q.opt = q.msg.IsEdns0()
+	ask := q.question()
+	q.name = strings.TrimSuffix(strings.ToLower(ask.Name), ".")
+	if strings.Contains(q.name, `\`) {
+		q.name = "" // no name of a host: a dot in it may be part of a label
+	}
+	switch {
+	case q.opt != nil && q.opt.Version() != 0:
+		return dns.RcodeBadVers, true
+	case ask.Qclass != dns.ClassINET || refusedType(ask.Qtype):
+		return dns.RcodeRefused, true
+	}
+	return dns.RcodeSuccess, true
+}
+
+// refusedType reports whether a type asks for more than one thing.
+func refusedType(t uint16) bool {
+	switch t {
+	case dns.TypeANY, dns.TypeAXFR, dns.TypeIXFR, dns.TypeMAILA, dns.TypeMAILB:
+		return true
+	default:
+		return false
+	}
+}
+
+// appendHeader appends an answer of a header alone to a message that could not
+// be read.
+func appendHeader(dst, message []byte, code int) []byte {
+	dst = append(dst, message[0], message[1], message[2]&0x79|0x80, byte(code)&0xF)
+	return append(dst, 0, 0, 0, 0, 0, 0, 0, 0)
+}
+
+// reply is an answer that is being made. It can be used again.
+type reply struct {
+	msg    dns.Msg
+	answer [1]dns.RR
+	extra  [1]dns.RR
+	a      dns.A
+	ip     [4]byte
+	opt    dns.OPT
+}
+
+// begin starts the answer to a question, without records. recursive: other names
+// can be asked for.
+func (r *reply) begin(q *query, code int, recursive bool) {
+	r.msg = dns.Msg{
+		MsgHdr: dns.MsgHdr{
+			Id: q.msg.Id, Response: true, Opcode: q.msg.Opcode, RecursionDesired: q.msg.RecursionDesired,
+			RecursionAvailable: recursive, CheckingDisabled: q.msg.CheckingDisabled, Rcode: code,
+		},
+		Compress: true, Question: q.msg.Question,
+	}
+	if q.opt == nil {
+		return
+	}
+	r.opt = dns.OPT{Hdr: dns.RR_Header{Name: ".", Rrtype: dns.TypeOPT}}
+	r.opt.SetUDPSize(maxAnswer)
+	r.opt.SetDo(q.opt.Do())
+	r.extra[0] = &r.opt
+	r.msg.Extra = r.extra[:]
+}
+
+// own makes it the answer to the name of a service: our address, or nothing for
+// types that are no address of ours.
+func (r *reply) own(q *query, address netip.Addr) {
+	r.msg.Authoritative = true
+	if q.question().Qtype != dns.TypeA {
+		return
+	}
+	r.ip = address.As4()
+	r.a = dns.A{Hdr: dns.RR_Header{Name: q.question().Name, Rrtype: dns.TypeA, Class: dns.ClassINET, Ttl: ttl}, A: r.ip[:]}
+	r.answer[0] = &r.a
+	r.msg.Answer = r.answer[:]
+}
+
+// relay makes it the answer that an upstream gave. Its records are shared with
+// other answers and are not changed.
+func (r *reply) relay(from *dns.Msg) {
+	r.msg.Rcode, r.msg.AuthenticatedData, r.msg.Truncated = from.Rcode, from.AuthenticatedData, from.Truncated
+	if from.Rcode > 0xF { // about EDNS between the upstream and us
+		r.msg.Rcode = dns.RcodeServerFailure
+		return
+	}
+	r.msg.Answer, r.msg.Ns = from.Answer, from.Ns
+	var extra []dns.RR
+	for _, rr := range from.Extra {
+		if t := rr.Header().Rrtype; t != dns.TypeOPT && t != dns.TypeTSIG && t != dns.TypeSIG {
+			extra = append(extra, rr)
+		}
+	}
+	r.msg.Extra = append(extra, r.msg.Extra...)
+}
+
+// pack returns the answer, in buf if it has room. What does not fit into limit
+// bytes is left out and the answer marked as cut.
+func (r *reply) pack(buf []byte, limit int) ([]byte, error) {
+	if r.msg.Len() > limit {
+		r.msg.Truncate(limit)
+	}
+	b, err := r.msg.PackBuffer(buf)
+	if err == nil && len(b) <= limit {
+		return b, nil
+	}
+	// Records that cannot be written, or are longer than they promised.
+	r.msg.Answer, r.msg.Ns, r.msg.Extra, r.msg.Truncated = nil, nil, nil, true
+	if r.opt.Hdr.Rrtype == dns.TypeOPT {
+		r.msg.Extra = r.extra[:]
+	}
+	return r.msg.PackBuffer(buf)
+}

@@ -1,0 +1,306 @@
+package dnsserver
+
+import (
+	"context"
+	"errors"
+	"net"
+	"net/netip"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/miekg/dns"
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/rs/zerolog"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/respawnd/respawnd/internal/hostnet"
+	"github.com/respawnd/respawnd/internal/netserve"
+)
+
+// Defaults of Options.
+const (
+	// DefaultRate is how many questions per second an address may ask.
+	DefaultRate = 50
+	// DefaultBurst is how many it may ask at once: a page in a browser asks dozens.
+	DefaultBurst = 200
+	// DefaultForwards is how many questions to upstreams may be under way.
+	DefaultForwards = 256
+)
+
+// refreshEvery is how often the addresses of this machine are looked at: a cable
+// may be plugged in, or an address change.
+const refreshEvery = 10 * time.Second
+
+// Options configure a Server. Names is required.
+type Options struct {
+	// Names tells which names are those of services. A name is in lower case,
+	// without a dot at its end.
+	Names func(name string) bool
+
+	// Addresses returns the addresses of this machine; nil: hostnet.Addresses.
+	Addresses func() ([]hostnet.Address, error)
+	// Route returns the address on the way to the rest of the world, zero if there
+	// is none; nil: hostnet.Route.
+	Route func() netip.Addr
+	// Address is given to clients on none of our networks; zero: the one that they
+	// asked, if the system says which, or that of Route.
+	Address netip.Addr
+
+	// Upstreams are asked for all other names, in this order; none: those names
+	// are refused.
+	Upstreams []netip.AddrPort
+	Forwards  int           // questions to upstreams at a time; 0: DefaultForwards
+	TryTime   time.Duration // for the answer of one upstream; 0: DefaultTryTime
+
+	Policy // replaced by SetPolicy
+
+	Packets    netserve.PacketOptions
+	Conn       netserve.ConnOptions // its Metrics and Log are taken from here
+	Log        zerolog.Logger
+	Metrics    *netserve.Metrics
+	Registerer prometheus.Registerer // nil: the metrics of this package are not registered
+}
+
+// Policy is what an operator may change while the Server runs.
+type Policy struct {
+	// Allow are networks that are answered besides private ones.
+	Allow []netip.Prefix
+	// Limit bounds the questions of an address; nil: no bound.
+	Limit *netserve.Limiter
+	// Trusted tells which addresses Limit does not bind; nil: none.
+	Trusted func(netip.Addr) bool
+	// Banned tells which addresses are not answered; nil: none.
+	Banned func(netip.Addr) bool
+}
+
+// Server answers questions. It implements netserve.PacketHandler and
+// netserve.ConnHandler.
+type Server struct {
+	opt     Options
+	policy  atomic.Pointer[Policy]
+	metrics *metrics
+	works   sync.Pool // of *work
+	where   atomic.Pointer[whereabouts]
+	forward *forwarder
+	conn    netserve.PacketWriter // set before anything is served
+}
+
+// work is what one question needs. It is used again.
+type work struct {
+	query query
+	reply reply
+	buf   [maxAnswer]byte
+}
+
+// New returns a Server. Nothing runs until Serve is called.
+func New(opt Options) *Server {
+	if opt.Addresses == nil {
+		opt.Addresses = hostnet.Addresses
+	}
+	if opt.Route == nil {
+		opt.Route = hostnet.Route
+	}
+	if opt.Forwards <= 0 {
+		opt.Forwards = DefaultForwards
+	}
+	if opt.TryTime <= 0 {
+		opt.TryTime = DefaultTryTime
+	}
+	opt.Packets.Metrics, opt.Packets.Log = opt.Metrics, opt.Log
+	opt.Conn.Metrics, opt.Conn.Log = opt.Metrics, opt.Log
+	opt.Conn = connDefaults(opt.Conn)
+	s := &Server{opt: opt, metrics: newMetrics(opt.Registerer)}
+	s.works.New = func() any { return new(work) }
+	s.forward = newForwarder(&s.opt, s.metrics)
+	s.SetPolicy(opt.Policy)
+	s.where.Store(new(whereabouts))
+	return s
+}
+
+// SetPolicy replaces the policy from the next question on.
+func (s *Server) SetPolicy(p Policy) { s.policy.Store(&p) }
+
+// Serve answers over conn, and over the connections of ln, until ctx ends. It
+// returns after all its goroutines. conn stays open and belongs to the caller;
+// ln is closed.
+func (s *Server) Serve(ctx context.Context, conn *netserve.PacketConn, ln net.Listener) error {
+	s.conn = conn
+	s.refresh()
+	g, ctx := errgroup.WithContext(ctx)
+	s.forward.begin(ctx)
+	g.Go(func() error { return netserve.ServePackets(ctx, conn, s, s.opt.Packets) })
+	g.Go(func() error { return netserve.ServeConns(ctx, ln, s, s.opt.Conn) })
+	g.Go(func() error {
+		t := time.NewTicker(refreshEvery)
+		defer t.Stop()
+		for {
+			select {
+			case <-ctx.Done():
+				return nil
+			case <-t.C:
+				s.refresh()
+			}
+		}
+	})
+	err := g.Wait()
+	s.forward.wait()
+	return err
+}
+
+// whereabouts is what was last known of this machine. It is never changed.
+type whereabouts struct {
+	addresses []hostnet.Address
+	route     netip.Addr
+}
+
+// refresh looks at the addresses of this machine again.
+func (s *Server) refresh() {
+	list, err := s.opt.Addresses()
+	if err != nil {
+		s.opt.Log.Warn().Err(err).Msg("the addresses of this machine cannot be listed")
+		list = s.where.Load().addresses
+	}
+	s.where.Store(&whereabouts{list, s.opt.Route()})
+}
+
+// addressFor returns the address of ours that a client can reach, zero if there
+// is none. asked is the one that its question came to, zero if that is unknown.
+func (s *Server) addressFor(client, asked netip.Addr) netip.Addr {
+	w := s.where.Load()
+	if a := hostnet.For(client, w.addresses); a.IsValid() {
+		return a
+	}
+	for _, a := range []netip.Addr{s.opt.Address, asked, w.route} {
+		if a.Is4() && !a.IsUnspecified() {
+			return a
+		}
+	}
+	return netip.Addr{}
+}
+
+// The reasons for which questions are dropped without an answer.
+const (
+	dropStranger = "stranger" // not of a private or allowed network
+	dropBanned   = "banned"
+	dropLimited  = "limited"
+	dropUseless  = "useless" // not a question
+	dropTooLong  = "too_long"
+	dropLoop     = "loop" // an upstream asks us what we are asking it
+)
+
+// DropReasons lists the reasons that Options.Metrics counts drops under.
+func DropReasons() []string {
+	return []string{dropStranger, dropBanned, dropLimited, dropUseless, dropTooLong, dropLoop}
+}
+
+// admit returns why an address is not answered, "" if it is.
+func (s *Server) admit(client netip.Addr, now time.Time) string {
+	p := s.policy.Load()
+	switch {
+	case !near(client) && !slices.ContainsFunc(p.Allow, func(n netip.Prefix) bool { return n.Contains(client.WithZone("")) }):
+		return dropStranger
+	case p.Banned != nil && p.Banned(client):
+		return dropBanned
+	case !p.Limit.Allow(client, now) && (p.Trusted == nil || !p.Trusted(client)):
+		return dropLimited
+	default:
+		return ""
+	}
+}
+
+// near reports whether an address is one that routers of the internet do not
+// carry.
+func near(a netip.Addr) bool { return a.IsPrivate() || a.IsLoopback() || a.IsLinkLocalUnicast() }
+
+// ServePacket implements netserve.PacketHandler.
+func (s *Server) ServePacket(w netserve.PacketWriter, p netserve.Packet) {
+	if reason := s.admit(p.From.Addr(), time.Now()); reason != "" {
+		s.opt.Metrics.Drop(reason)
+		return
+	}
+	x := s.works.Get().(*work)
+	defer s.works.Put(x)
+	answer, err := s.answer(x, p.Data, p.From.Addr(), p.To)
+	if errors.Is(err, errForward) {
+		from, to := p.To, p.From // the answer leaves from where the question came to
+		answer, _ = s.askUpstream(x, to.Addr(), x.query.limit(), func(answer []byte) { s.send(s.conn, answer, from, to) })
+	}
+	if answer != nil {
+		s.send(w, answer, p.To, p.From)
+	}
+}
+
+func (s *Server) send(w netserve.PacketWriter, answer []byte, from netip.Addr, to netip.AddrPort) {
+	if err := w.WritePacket(answer, from, to); err != nil {
+		s.opt.Log.Debug().Stringer("peer", to).Err(err).Msg("answer not sent")
+	}
+}
+
+// errForward is returned for questions that an upstream is to be asked.
+var errForward = errors.New("dnsserver: not a name of ours")
+
+// answer returns the answer to a message, nil if there is none. It lies in x. The
+// error is errForward.
+func (s *Server) answer(x *work, message []byte, client, asked netip.Addr) ([]byte, error) {
+	code, ok := x.query.read(message)
+	if !ok {
+		s.opt.Metrics.Drop(dropUseless)
+		return nil, nil
+	}
+	if code == dns.RcodeFormatError || code == dns.RcodeNotImplemented {
+		s.metrics.count(code)
+		return appendHeader(x.buf[:0], message, code), nil
+	}
+	if code != dns.RcodeSuccess {
+		return s.refuse(x, code), nil
+	}
+	if !s.opt.Names(x.query.name) {
+		if x.query.msg.RecursionDesired && len(s.opt.Upstreams) > 0 {
+			return nil, errForward
+		}
+		return s.refuse(x, dns.RcodeRefused), nil
+	}
+	address := s.addressFor(client, asked)
+	if !address.IsValid() {
+		return s.refuse(x, dns.RcodeServerFailure), nil
+	}
+	x.reply.begin(&x.query, dns.RcodeSuccess, len(s.opt.Upstreams) > 0)
+	x.reply.own(&x.query, address)
+	s.metrics.own.Inc()
+	return s.pack(x, dns.MinMsgSize), nil
+}
+
+// refuse returns an answer without records.
+func (s *Server) refuse(x *work, code int) []byte {
+	s.metrics.count(code)
+	x.reply.begin(&x.query, code, len(s.opt.Upstreams) > 0)
+	return s.pack(x, dns.MinMsgSize)
+}
+
+// pack returns the finished answer, nil if it cannot be written.
+func (s *Server) pack(x *work, limit int) []byte {
+	b, err := x.reply.pack(x.buf[:], limit)
+	if err != nil {
+		s.opt.Log.Debug().Err(err).Msg("answer not written")
+		return nil
+	}
+	return b
+}
+
+// askUpstream has an upstream asked; deliver is called with its answer, at most
+// limit bytes, once and from another goroutine. If asked is false it is not
+// called, and answer is what the client is told, nil if that is nothing.
+func (s *Server) askUpstream(x *work, client netip.Addr, limit int, deliver func([]byte)) (answer []byte, asked bool) {
+	err := s.forward.ask(&waiter{query: x.query.clone(), limit: limit, deliver: deliver}, client)
+	switch {
+	case err == nil:
+		return nil, true
+	case errors.Is(err, errLoop):
+		s.opt.Metrics.Drop(dropLoop)
+		return nil, false
+	default:
+		return s.refuse(x, dns.RcodeServerFailure), false
+	}
+}

@@ -1,0 +1,202 @@
+package a2s
+
+import "errors"
+
+// MaxChallenges is how many challenges a server may answer one question with.
+const MaxChallenges = 3
+
+// ErrChallenges reports a server that answers every question with yet another
+// challenge. Asking on is of no use.
+var ErrChallenges = errors.New("a2s: endless challenges")
+
+// Step says how to go on.
+type Step uint8
+
+// The steps.
+const (
+	Wait Step = iota // for more packets
+	Ask              // the question has changed and is to be sent now
+	Done             // the answer is there
+)
+
+// Known is what is known about a server before it is asked. The zero value is
+// nothing.
+type Known struct {
+	App      App   // of its Info
+	Protocol uint8 // of its Info
+	// Challenge is the last that the server handed out, to any question; 0: none.
+	// It saves a question.
+	Challenge uint32
+}
+
+// Answer is what came back. Kind says which of the other fields is set.
+type Answer struct {
+	Kind    Kind
+	Info    Info    // KindInfo and, taken from Old, KindOldInfo
+	Old     OldInfo // KindOldInfo
+	Players Players
+	Rules   Rules
+	Ping    string
+}
+
+// Exchange is one question to one server, and its answer: what to send, and what
+// came back. It is not safe for concurrent use. Packets that reach Take must
+// come from the address that was asked.
+//
+// Its states are: asked without challenge or with that of Known; asked for a
+// challenge (ChallengeRequest, of some games); asked with the challenge that has
+// come; done.
+type Exchange struct {
+	request Kind
+	known   Known
+	parts   Assembly
+	step    Step
+
+	challenge  uint32 // NoChallenge: none
+	given      bool   // the challenge came from the server in this exchange
+	challenges int    // that have come
+	getting    bool   // a challenge is asked for with a ChallengeRequest
+	old        bool   // answer holds a KindOldInfo
+	answer     Answer
+}
+
+// NewExchange starts an exchange. request is one of the kinds of requests; a
+// ChallengeRequest is done when the challenge is there.
+func NewExchange(request Kind, known Known) *Exchange {
+	e := &Exchange{request: request, known: known, challenge: NoChallenge}
+	e.parts.Sizeless = Sizeless(known.App, known.Protocol)
+	if known.Challenge != 0 && request != ChallengeRequest {
+		e.challenge = known.Challenge
+	}
+	e.getting = e.canGet() && e.challenge == NoChallenge
+	return e
+}
+
+// canGet reports whether the server is of a game that answers a
+// ChallengeRequest, and the question needs a challenge.
+func (e *Exchange) canGet() bool {
+	switch e.known.App {
+	case AppAgeOfChivalry, AppDIPRIP, AppEmpires, AppEternalSilence, AppInsurgency:
+		return e.request == PlayersRequest || e.request == RulesRequest
+	default:
+		return false
+	}
+}
+
+// Question returns the packet to send now, and to repeat if nothing comes.
+func (e *Exchange) Question() []byte {
+	if e.getting || e.request == ChallengeRequest {
+		return AppendRequest(nil, Request{Kind: ChallengeRequest, Challenge: NoChallenge})
+	}
+	return AppendRequest(nil, Request{Kind: e.request, Challenge: e.challenge})
+}
+
+// Take takes a packet of the server and says how to go on. After an error the
+// exchange goes on as if the packet had not come; the error is ErrForeign,
+// ErrMalformed, ErrTooMuch, ErrChecksum or ErrChallenges.
+func (e *Exchange) Take(packet []byte) (Step, error) {
+	if e.step == Done {
+		return Done, ErrForeign
+	}
+	m, whole, err := e.parts.Add(packet)
+	if err != nil || !whole {
+		return Wait, err
+	}
+	if m.Kind == KindChallenge && e.request != ChallengeRequest {
+		return e.takeChallenge(m.Body)
+	}
+	if err := e.takeAnswer(m); err != nil {
+		return Wait, err
+	}
+	if m.Kind == KindOldInfo {
+		return Wait, nil // some servers send the new form as well
+	}
+	e.step = Done
+	return Done, nil
+}
+
+func (e *Exchange) takeChallenge(body []byte) (Step, error) {
+	c, err := ParseChallenge(body)
+	switch {
+	case err != nil:
+		return Wait, err
+	case e.given && c == e.challenge:
+		return Wait, nil // the answer to a repeated question
+	case e.challenges == MaxChallenges:
+		return Wait, ErrChallenges
+	}
+	e.challenge, e.given, e.getting = c, true, false
+	e.challenges++
+	return Ask, nil
+}
+
+// takeAnswer keeps a message that answers the question.
+func (e *Exchange) takeAnswer(m Message) (err error) {
+	a := Answer{Kind: m.Kind}
+	switch {
+	case m.Kind == KindInfo && e.request == InfoRequest:
+		a.Info, err = ParseInfo(m.Body)
+	case m.Kind == KindOldInfo && e.request == InfoRequest:
+		if a.Old, err = ParseOldInfo(m.Body); err == nil {
+			a.Info, e.old = a.Old.Info(), true
+		}
+	case m.Kind == KindPlayers && e.request == PlayersRequest:
+		a.Players, err = ParsePlayers(m.Body, e.known.App)
+	case m.Kind == KindRules && e.request == RulesRequest:
+		a.Rules, err = ParseRules(m.Body)
+	case m.Kind == KindPing && e.request == PingRequest:
+		a.Ping = ParsePing(m.Body)
+	case m.Kind == KindChallenge && e.request == ChallengeRequest:
+		var c uint32
+		if c, err = ParseChallenge(m.Body); err == nil {
+			e.challenge, e.given = c, true
+		}
+	default:
+		err = ErrForeign
+	}
+	if err == nil {
+		e.answer = a
+	}
+	return err
+}
+
+// Expire says that nothing more came in the time that was set for it, and how to
+// go on: Done if what came before is the answer after all, which is an Info of
+// the old form; Ask if there is another way to ask; Wait if all that is left is
+// to repeat the question or to give up. The caller bounds how often.
+func (e *Exchange) Expire() Step {
+	switch {
+	case e.Held():
+		e.step = Done
+		return Done
+	case e.challenge != NoChallenge && !e.given: // it may be too old
+		e.challenge = NoChallenge
+		e.getting = e.canGet()
+		return Ask
+	case e.canGet() && !e.given:
+		e.getting = !e.getting
+		return Ask
+	default:
+		return Wait
+	}
+}
+
+// Held reports whether Expire would say Done, so that it need not wait long.
+func (e *Exchange) Held() bool { return e.step == Done || e.old }
+
+// Answer returns the answer; its Kind is 0 before Take or Expire said Done.
+func (e *Exchange) Answer() Answer {
+	if e.step != Done {
+		return Answer{}
+	}
+	return e.answer
+}
+
+// Challenge returns the challenge of the server, for the Known of the next
+// exchange; 0 if it has given none.
+func (e *Exchange) Challenge() uint32 {
+	if e.challenge == NoChallenge {
+		return 0
+	}
+	return e.challenge
+}

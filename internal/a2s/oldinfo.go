@@ -1,0 +1,102 @@
+package a2s
+
+// Mod is what a server says about its mod.
+type Mod struct {
+	Link, Download  string // URLs
+	Version         uint32
+	Size            uint32 // bytes
+	MultiplayerOnly bool
+	OwnDLL          bool // has code of its own
+}
+
+// OldInfo is what a server that is older than Info says about itself.
+//
+//	string  address, name, map, folder, game
+//	byte    players, most players, protocol, type, system, password, mod
+//	        if mod is 1:
+//	string  link, download
+//	byte    0
+//	long    version, size
+//	byte    multiplayer only, own DLL
+//	byte    VAC, bots
+type OldInfo struct {
+	Address                 string // as the server knows it, with its port
+	Name, Map, Folder, Game string
+	Players, MaxPlayers     uint8
+	Protocol                uint8
+	Type                    ServerType
+	System                  System
+	Password                bool
+	Mod                     *Mod // nil: none
+	VAC                     bool
+	Bots                    uint8
+
+	// Truncated says that the message ended behind MaxPlayers. What did not come
+	// is zero. Relays (HLTV) with 255 slots are known for it.
+	Truncated bool
+}
+
+// Info returns the same facts in today's form; App is not among them.
+func (o *OldInfo) Info() Info {
+	return Info{
+		Protocol: o.Protocol, Name: o.Name, Map: o.Map, Folder: o.Folder, Game: o.Game,
+		Players: o.Players, MaxPlayers: o.MaxPlayers, Bots: o.Bots,
+		Type: lowerCase(o.Type), System: lowerCase(o.System), Password: o.Password, VAC: o.VAC,
+		Truncated: o.Truncated,
+	}
+}
+
+func lowerCase[T ~byte](letter T) T {
+	if letter >= 'A' && letter <= 'Z' {
+		return letter | 0x20
+	}
+	return letter
+}
+
+// AppendOldInfo appends a whole KindOldInfo. Truncated is not looked at.
+func AppendOldInfo(dst []byte, o OldInfo) []byte {
+	dst = appendHeader(dst, KindOldInfo)
+	for _, s := range [...]string{o.Address, o.Name, o.Map, o.Folder, o.Game} {
+		dst = appendText(dst, s)
+	}
+	dst = append(dst, o.Players, o.MaxPlayers, o.Protocol, byte(o.Type), byte(o.System))
+	dst = appendBool(appendBool(dst, o.Password), o.Mod != nil)
+	if m := o.Mod; m != nil {
+		dst = append(appendText(appendText(dst, m.Link), m.Download), 0)
+		dst = appendUint32(appendUint32(dst, m.Version), m.Size)
+		dst = appendBool(appendBool(dst, m.MultiplayerOnly), m.OwnDLL)
+	}
+	return append(appendBool(dst, o.VAC), o.Bots)
+}
+
+// ParseOldInfo reads the body of a KindOldInfo. All up to MaxPlayers must be
+// there, the rest may be cut; bytes that are left over mean nothing. The error
+// is ErrMalformed.
+func ParseOldInfo(body []byte) (OldInfo, error) {
+	r := reader{s: string(body)}
+	o := OldInfo{
+		Address: r.text(), Name: r.text(), Map: r.text(), Folder: r.text(), Game: r.text(),
+		Players: r.byte(), MaxPlayers: r.byte(),
+	}
+	if r.short {
+		return OldInfo{}, ErrMalformed
+	}
+	o.Protocol, o.Type, o.System, o.Password = r.byte(), ServerType(r.byte()), System(r.byte()), r.bool()
+	if mod := r.byte(); mod == 1 {
+		o.Mod = readMod(&r)
+	}
+	o.VAC, o.Bots = r.bool(), r.byte()
+	o.Truncated = r.short
+	return o, nil
+}
+
+// readMod returns nil if the mod is cut.
+func readMod(r *reader) *Mod {
+	m := Mod{Link: r.text(), Download: r.text()}
+	r.byte()
+	m.Version, m.Size, m.MultiplayerOnly, m.OwnDLL = r.uint32(), r.uint32(), r.bool(), r.bool()
+	if r.short {
+		return nil
+	}
+	return &m
+}

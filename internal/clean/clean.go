@@ -1,0 +1,90 @@
+// Package clean makes text of strangers fit to be shown: names of servers,
+// players and maps that end up on pages, in JSON, in messages.
+//
+// It decides which characters are kept. It escapes nothing: that is for the one
+// who knows whether the text goes into HTML, JSON or Markdown.
+package clean
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// Text returns s without what cannot be seen. Valid UTF-8 is kept, any other text
+// is read as Latin-1. Dropped are controls (and with them the start of terminal
+// sequences), everything that steers direction, joins or hides, line separators
+// and blank fillers. What is left is valid UTF-8; it may be empty.
+func Text(s string) string {
+	if isPlain(s) {
+		return s
+	}
+	return string(Append(make([]byte, 0, len(s)), s))
+}
+
+// isPlain reports whether s is printable ASCII, which is kept as it is.
+func isPlain(s string) bool {
+	for i := range len(s) {
+		if s[i] < ' ' || s[i] > '~' {
+			return false
+		}
+	}
+	return true
+}
+
+// Append appends what Text returns.
+func Append(dst []byte, s string) []byte {
+	if utf8.ValidString(s) {
+		for _, r := range s {
+			if !IsHidden(r) {
+				dst = utf8.AppendRune(dst, r)
+			}
+		}
+		return dst
+	}
+	for i := range len(s) {
+		switch c := s[i]; {
+		case c >= ' ' && c <= '~':
+			dst = append(dst, c)
+		case !IsHidden(rune(c)):
+			dst = utf8.AppendRune(dst, rune(c))
+		}
+	}
+	return dst
+}
+
+// IsHidden reports whether Text drops a character.
+func IsHidden(r rune) bool {
+	switch {
+	case r >= ' ' && r <= '~':
+		return false
+	case r == '\u034F', r == '\u115F', r == '\u1160', r == '\u17B4', r == '\u17B5',
+		r == '\u2800', r == '\u3164', r == '\uFFA0': // letters and marks that show nothing
+		return true
+	}
+	return unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp, unicode.Co)
+}
+
+// Line returns Text for one cell of a table or one name in a sentence: without
+// spaces around it and at most n characters long, n at least 1.
+func Line(s string, n int) string {
+	return Shorten(strings.TrimSpace(Text(s)), n)
+}
+
+// Shorten cuts s to at most n characters, the last of which is an ellipsis then.
+func Shorten(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	seen := 0
+	cut := 0 // where the ellipsis goes
+	for i := range s {
+		if seen == n-1 {
+			cut = i
+		}
+		if seen++; seen > n {
+			return s[:cut] + "…"
+		}
+	}
+	return s
+}

@@ -1,0 +1,89 @@
+// Package netnstest gives tests networks of their own: namespaces of the Linux
+// kernel, with real links, broadcasts and address translation, which nothing
+// outside can reach. What has to run in one of them is a copy of the test
+// program.
+//
+// It is for tests with the build tag netns. They need root and the program ip,
+// and are skipped without.
+package netnstest
+
+import (
+	"context"
+	"crypto/rand"
+	"os"
+	"os/exec"
+	"runtime"
+	"strings"
+	"testing"
+)
+
+// Role is the environment variable that tells a copy of the test program what to
+// be.
+const Role = "RESPAWND_NETNS_ROLE"
+
+// World is a set of namespaces. They are gone when the test ends.
+type World struct {
+	t      testing.TB
+	prefix string
+}
+
+// New returns a world without namespaces. It skips the test if it cannot make
+// any: it takes Linux, root, the program ip, and those that the test names.
+func New(t testing.TB, programs ...string) *World {
+	t.Helper()
+	if runtime.GOOS != "linux" || os.Getuid() != 0 {
+		t.Skip("network namespaces take Linux and root")
+	}
+	for _, program := range append([]string{"ip"}, programs...) {
+		if _, err := exec.LookPath(program); err != nil {
+			t.Skipf("the networks of this test are set up with %s: %v", program, err)
+		}
+	}
+	return &World{t, "respawnd-" + rand.Text()[:8] + "-"}
+}
+
+// Add makes a namespace. Its loopback device is up.
+func (w *World) Add(space string) {
+	w.t.Helper()
+	w.Run("ip", "netns", "add", w.prefix+space)
+	w.t.Cleanup(func() { w.Run("ip", "netns", "delete", w.prefix+space) })
+	w.In(space, "ip", "link", "set", "lo", "up")
+}
+
+// Link joins two namespaces with a cable between two new devices, which have no
+// addresses yet.
+func (w *World) Link(a, deviceA, b, deviceB string) {
+	w.t.Helper()
+	w.Run("ip", "link", "add", deviceA, "netns", w.prefix+a, "type", "veth", "peer", "name", deviceB, "netns", w.prefix+b)
+}
+
+// Address gives a device an address with the length of its network, such as
+// 192.168.1.5/24, and takes it up.
+func (w *World) Address(space, device, address string) {
+	w.t.Helper()
+	w.In(space, "ip", "address", "add", address, "broadcast", "+", "dev", device)
+	w.In(space, "ip", "link", "set", device, "up")
+}
+
+// In runs a program in a namespace, which must succeed.
+func (w *World) In(space string, args ...string) {
+	w.t.Helper()
+	w.Run("ip", append([]string{"netns", "exec", w.prefix + space}, args...)...)
+}
+
+// Run runs a program, which must succeed.
+func (w *World) Run(program string, args ...string) {
+	w.t.Helper()
+	// Also when the test is over, to clean up.
+	if out, err := exec.CommandContext(context.Background(), program, args...).CombinedOutput(); err != nil {
+		w.t.Fatalf("%s %s: %v\n%s", program, strings.Join(args, " "), err, out)
+	}
+}
+
+// Child returns a command that runs one test of this program again, in a
+// namespace and with a role. The caller starts it and waits for it.
+func (w *World) Child(space, test, role string, env ...string) *exec.Cmd {
+	cmd := exec.CommandContext(w.t.Context(), "ip", "netns", "exec", w.prefix+space, os.Args[0], "-test.run", "^"+test+"$", "-test.v")
+	cmd.Env = append(append(os.Environ(), Role+"="+role), env...)
+	return cmd
+}

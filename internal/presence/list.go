@@ -1,0 +1,50 @@
+package presence
+
+import (
+	"cmp"
+	"net/netip"
+	"slices"
+	"time"
+
+	"github.com/respawnd/respawnd/storage"
+)
+
+// Client is what a session knows about the program at its other end.
+type Client struct {
+	Peer  netip.AddrPort
+	Game  string    // as the client named it; a stranger's text
+	Since time.Time // when it signed in
+}
+
+// SignedIn is one session as an operator sees it.
+type SignedIn struct {
+	Profile storage.ProfileID
+	User    storage.UserID
+	Status  Status
+	Client  Client
+}
+
+// List returns up to limit sessions of profiles above after, in the order of
+// their ids. more says that there are others behind them; the sessions of one
+// profile are never torn apart, so there may be a few more than limit.
+func (l *Local) List(after storage.ProfileID, limit int) (list []SignedIn, more bool) {
+	l.mu.RLock()
+	defer l.mu.RUnlock()
+	ids := make([]storage.ProfileID, 0, len(l.profiles))
+	for id := range l.profiles {
+		if id > after {
+			ids = append(ids, id)
+		}
+	}
+	slices.SortFunc(ids, func(a, b storage.ProfileID) int { return cmp.Compare(a, b) })
+	for _, id := range ids {
+		if len(list) >= limit {
+			return list, true
+		}
+		p := l.profiles[id]
+		for _, s := range p.sessions {
+			list = append(list, SignedIn{Profile: id, User: s.User(), Status: p.status, Client: s.Client()})
+		}
+	}
+	return list, false
+}

@@ -1,0 +1,40 @@
+package verdicts
+
+import (
+	"strings"
+	"testing"
+)
+
+// services are those that note verdicts.
+var services = []string{"qr2", "qr1", "zanmaster", "zandronum", "lan", "valvemaster", "static"}
+
+func TestEveryVerdictIsExplained(t *testing.T) {
+	for _, service := range services {
+		causes := map[string]Verdict{}
+		for v := range Verdict(len(words)) {
+			x := Entry{Service: service, Verdict: v, Game: "secret game name"}.Explain()
+			if x.What == "" || x.Cause == "" {
+				t.Errorf("%s, %v: %+v, want what came and a cause", service, v, x)
+			}
+			if other, twice := causes[x.Cause]; twice {
+				t.Errorf("%s: %v and %v have the same cause %q", service, v, other, x.Cause)
+			}
+			causes[x.Cause] = v
+			if !x.Good && x.Advice == "" {
+				t.Errorf("%s, %v: nothing is wrong and nothing can be done, want advice or Good", service, v)
+			}
+			if strings.HasSuffix(x.Cause, ".") || x.Advice != "" && !strings.HasSuffix(x.Advice, ".") {
+				t.Errorf("%s, %v: cause %q and advice %q, want no stop behind the first and one behind the second", service, v, x.Cause, x.Advice)
+			}
+			if strings.Contains(x.Cause+x.Advice, "secret game name") {
+				t.Errorf("%s, %v: the words hold what the stranger sent", service, v)
+			}
+		}
+	}
+}
+
+func TestUnknownVerdictIsExplained(t *testing.T) {
+	if x := (Entry{Verdict: 255}).Explain(); x.Cause == "" || x.What == "" {
+		t.Errorf("Explain of no verdict: got %+v, want words", x)
+	}
+}

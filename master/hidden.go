@@ -1,0 +1,72 @@
+package master
+
+import "net/netip"
+
+// Hide keeps the server under a public address out of everything that the list
+// shows, whoever lists it and whenever, until Unhide. Whoever speaks for the
+// server notices nothing: Put, Touch, Update, Report, Remove, Get and At treat
+// it as before, and silence takes it off. List, Snapshot, Find, All, Counts and
+// Changes do not know it. It reports false if the address was hidden already.
+// Their number is for the caller to bound.
+func (r *Registry) Hide(public netip.AddrPort) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if _, already := r.hide[public]; already {
+		return false
+	}
+	e, listed := r.byPublicLocked(public)
+	if listed {
+		r.leave(e)
+	}
+	r.hide[public] = struct{}{}
+	if listed {
+		r.reenter(e)
+	}
+	return true
+}
+
+// Unhide undoes Hide. It reports false if the address was not hidden.
+func (r *Registry) Unhide(public netip.AddrPort) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if _, hidden := r.hide[public]; !hidden {
+		return false
+	}
+	e, listed := r.byPublicLocked(public)
+	if listed {
+		r.leave(e)
+	}
+	delete(r.hide, public)
+	if listed {
+		r.reenter(e)
+	}
+	return true
+}
+
+// reenter puts an entry that left its index into the one where it belongs now.
+// The record gets a new serial, so it becomes another one.
+func (r *Registry) reenter(e *entry) {
+	s := *e.server
+	e.server = &s
+	r.enter(e)
+}
+
+// Hidden returns the hidden servers that would be listed now, in no particular
+// order.
+func (r *Registry) Hidden() []Heard {
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	return r.allHeard(&r.hidden, nil)
+}
+
+// Listed returns the record under a key as Get does, but not of a hidden server.
+// It is for those who show the list.
+func (r *Registry) Listed(k Key) (*Server, bool) {
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	e, ok := r.bySource[k.Source]
+	if !ok || e.server.Key != k || e.game == &r.hidden {
+		return nil, false
+	}
+	return e.server, true
+}

@@ -1,0 +1,233 @@
+package probe
+
+import (
+	"strings"
+	"time"
+
+	"github.com/respawnd/respawnd/internal/query"
+	"github.com/respawnd/respawnd/internal/verdicts"
+	wire "github.com/respawnd/respawnd/internal/zandronum"
+	"github.com/respawnd/respawnd/master"
+)
+
+// service is the name under which verdicts are noted.
+const service = "probe"
+
+// instance marks the records of watched servers, so that a report of the server
+// itself, which has another one, replaces the record as a whole.
+const instance = 0x50524F42
+
+// lifetime takes a record off the list that nobody sees to any more. While a
+// Prober runs, it removes who is silent, and long before.
+const lifetime = time.Hour
+
+func (t *target) key() master.Key { return master.Key{Source: t.addr, Instance: instance} }
+
+// learn takes an answer over into the list. p.mu is held.
+func (p *Prober) learn(t *target, tk talk, st *query.Status, now time.Time) {
+	if !tk.partial() {
+		t.rulesDue = now.Add(p.limits.RulesEvery)
+	}
+	if t.owned {
+		p.learnOwned(t, st)
+		return
+	}
+	c, origin, ok := t.strongest()
+	if !ok {
+		return
+	}
+	game, ok := p.gameOf(t, c, st)
+	if !ok {
+		p.metrics.refused(refusedGame)
+		p.unlist(t, verdicts.UnknownGame)
+		p.opt.Verdicts.Note(service, t.addr, c.game, verdicts.UnknownGame)
+		return
+	}
+	old, known := p.opt.Registry.At(t.addr)
+	if known && !replaceable(old, t, origin) {
+		p.metrics.refused(refusedElse)
+		p.setListed(t, "")
+		return
+	}
+	p.list(t, tk, st, old, master.Server{
+		Key: t.key(), Game: game, Origin: origin, Public: t.addr, Via: c.via,
+		Findings: master.Findings{Reachable: true}, Lifetime: lifetime, Seen: now,
+	})
+}
+
+// replaceable reports whether the record at the address of a target is ours, or
+// one that gives way to an origin. A server that reports by itself keeps its own
+// record.
+func replaceable(old *master.Server, t *target, origin master.Origin) bool {
+	was, ok := claimant(old.Origin)
+	is, _ := claimant(origin)
+	return ok && (old.Key == t.key() || is < was)
+}
+
+// list puts a record into the list, or notes that it still holds. old is the one
+// at its address; nil: there is none. p.mu is held.
+func (p *Prober) list(t *target, tk talk, st *query.Status, old *master.Server, srv master.Server) {
+	same := old != nil && old.Key == srv.Key && old.Game == srv.Game && old.Origin == srv.Origin && !old.Restored
+	if old != nil && old.Key == srv.Key && tk.partial() {
+		keepRules(st, old)
+	}
+	var report master.Report
+	st.Report(p.opt.Registry, &report)
+	if same && report.Same(old) {
+		p.opt.Registry.Touch(srv.Key, srv.Seen)
+		p.setListed(t, srv.Game)
+		return
+	}
+	if err := report.Into(&srv); err != nil {
+		p.opt.Log.Debug().Stringer("peer", t.addr).Err(err).Msg("answer not taken")
+		return
+	}
+	switch {
+	case old != nil:
+		srv.Country, srv.Region = old.Country, old.Region
+	case p.opt.Locate != nil:
+		srv.Country, srv.Region = p.opt.Locate(t.addr.Addr())
+	}
+	if err := p.opt.Registry.Put(srv); err != nil {
+		p.metrics.refused(refusedList)
+		p.unlist(t, verdicts.ListFull)
+		p.opt.Verdicts.Note(service, t.addr, srv.Game, verdicts.ListFull)
+		return
+	}
+	if t.listed != srv.Game {
+		p.opt.Verdicts.Note(service, t.addr, srv.Game, verdicts.Listed)
+	}
+	p.setListed(t, srv.Game)
+}
+
+// keepRules adds the rules of a record that a partial answer lacks.
+func keepRules(st *query.Status, old *master.Server) {
+	have := make(map[string]bool, len(st.Rules))
+	for _, f := range st.Rules {
+		have[strings.ToLower(f.Name)] = true
+	}
+	for name, value := range old.Rules.All() {
+		if !have[strings.ToLower(name)] {
+			st.Rules = append(st.Rules, query.Field{Name: name, Value: value})
+		}
+	}
+}
+
+// unlist takes a server off the list that we listed. p.mu is held.
+func (p *Prober) unlist(t *target, why verdicts.Verdict) {
+	if t.listed == "" {
+		return
+	}
+	p.opt.Registry.Remove(t.key())
+	p.opt.Verdicts.Note(service, t.addr, t.listed, why)
+	p.setListed(t, "")
+}
+
+// setListed notes under which game a server is listed, and counts the games that
+// are not in the catalogue. p.mu is held.
+func (p *Prober) setListed(t *target, game string) {
+	if t.listed == game {
+		return
+	}
+	if p.games[t.listed]--; p.games[t.listed] <= 0 {
+		delete(p.games, t.listed)
+	}
+	if game != "" {
+		if _, known := p.opt.Games.Lookup(game); !known {
+			p.games[game]++
+		}
+	}
+	t.listed = game
+}
+
+// gameOf returns the game under which a server is listed. p.mu is held.
+func (p *Prober) gameOf(t *target, c claim, st *query.Status) (string, bool) {
+	if c.protocol == Zandronum {
+		return wire.Game, true
+	}
+	name := c.game
+	if name == "" {
+		name, _ = st.Get("gamename")
+	}
+	if g, ok := p.opt.Games.Lookup(name); ok {
+		return g.Name, g.Name != wire.Game
+	}
+	name, ok := GameName(name)
+	if !ok || name == wire.Game {
+		return "", false
+	}
+	if p.games[name] == 0 && name != t.listed && len(p.games) >= p.limits.Games {
+		return "", false
+	}
+	return name, true
+}
+
+// maxGameName is the longest name of a game that is not in the catalogue.
+const maxGameName = 32
+
+// GameName returns the name under which a game that is not in the catalogue is
+// listed: what a server names, in lower case and with _ for spaces. ok is false
+// if that is empty, longer than 32 bytes or has other characters than letters,
+// digits and _ - + . in it.
+func GameName(said string) (name string, ok bool) {
+	if said == "" || len(said) > maxGameName {
+		return "", false
+	}
+	b := []byte(said)
+	for i, c := range b {
+		switch {
+		case 'A' <= c && c <= 'Z':
+			b[i] = c + 'a' - 'A'
+		case c == ' ':
+			b[i] = '_'
+		case 'a' <= c && c <= 'z', '0' <= c && c <= '9', c == '_', c == '-', c == '+', c == '.':
+		default:
+			return "", false
+		}
+	}
+	return string(b), true
+}
+
+// heard notes that a server answered without telling. p.mu is held.
+func (p *Prober) heard(t *target, now time.Time) {
+	if t.owned {
+		p.reachable(t.follow)
+	} else if t.listed != "" {
+		p.opt.Registry.Touch(t.key(), now)
+	}
+}
+
+func (p *Prober) reachable(key master.Key) {
+	if srv, ok := p.opt.Registry.Get(key); ok && !srv.Findings.Reachable {
+		p.opt.Registry.Report(key, master.Findings{Reachable: true})
+	}
+}
+
+// learnOwned writes an answer into a record of Zandronum's master, unless it
+// says nothing new. The rules of the master come first and are kept.
+func (p *Prober) learnOwned(t *target, st *query.Status) {
+	p.reachable(t.follow)
+	old, ok := p.opt.Registry.Get(t.follow)
+	if !ok {
+		return
+	}
+	merged := *st
+	merged.Rules = make([]query.Field, 0, len(st.Rules)+3)
+	for _, name := range []string{wire.RuleEnforces, wire.RuleRevision, wire.RuleWarning} {
+		if value, has := old.Rules.Get(name); has {
+			merged.Rules = append(merged.Rules, query.Field{Name: name, Value: value})
+		}
+	}
+	merged.Rules = append(merged.Rules, st.Rules...)
+	var report master.Report
+	merged.Report(p.opt.Registry, &report)
+	if report.Same(old) {
+		return
+	}
+	next := *old
+	if err := report.Into(&next); err != nil {
+		p.opt.Log.Debug().Stringer("peer", t.addr).Err(err).Msg("answer not taken")
+		return
+	}
+	p.opt.Registry.Update(&next)
+}

@@ -1,0 +1,103 @@
+package probe
+
+import (
+	"fmt"
+	"net/netip"
+	"strings"
+	"time"
+
+	"github.com/respawnd/respawnd/internal/query"
+	"github.com/respawnd/respawnd/master"
+)
+
+// Protocol says how a server is asked.
+type Protocol uint8
+
+// The protocols.
+const (
+	// GS1 is the backslash text of GameSpy's first servers.
+	GS1 Protocol = iota + 1
+	// GS3 is the binary query of GameSpy's later servers: with a challenge, and
+	// for those that do not know it without.
+	GS3
+	// A2S are the queries of Source, GoldSource and many later games.
+	A2S
+	// Zandronum is the launcher query of Zandronum's servers.
+	Zandronum
+)
+
+var protocolNames = [...]string{GS1: "gs1", GS3: "gs3", A2S: "a2s", Zandronum: "zandronum"}
+
+// Protocols returns all protocols.
+func Protocols() []Protocol { return []Protocol{GS1, GS3, A2S, Zandronum} }
+
+// String returns the protocol's name as commands and the configuration spell
+// it.
+func (p Protocol) String() string {
+	if int(p) < len(protocolNames) && protocolNames[p] != "" {
+		return protocolNames[p]
+	}
+	return "unknown"
+}
+
+// ParseProtocol is the inverse of String. The error names the words that are
+// allowed.
+func ParseProtocol(word string) (Protocol, error) {
+	var words []string
+	for _, p := range Protocols() {
+		if p.String() == word {
+			return p, nil
+		}
+		words = append(words, p.String())
+	}
+	return 0, fmt.Errorf("%.40q is no protocol that can be asked in; known: %s", word, strings.Join(words, ", "))
+}
+
+// least returns the least time between two visits to a server, whoever wants
+// them.
+func (p Protocol) least() time.Duration {
+	if p == Zandronum {
+		return ZandronumLeast
+	}
+	return leastEvery
+}
+
+// tries returns how often a question is sent.
+func (p Protocol) tries() int {
+	if p == Zandronum {
+		return 1
+	}
+	return maxTries
+}
+
+// Target is a server that somebody wants to be watched.
+type Target struct {
+	Address  netip.AddrPort // where it is asked; this is what lists show
+	Protocol Protocol
+	// Game is the game it is listed under if it does not say which; lower case.
+	// Empty: it must say it.
+	Game string
+	// Origin is Static, FromValve or FromLAN: who wants it.
+	Origin master.Origin
+	// Via is our address that it is asked from; zero: the system chooses.
+	Via netip.Addr
+}
+
+// claimants are the origins that may want a server, the strongest first: the
+// server is listed under the first that wants it, and asked in its protocol.
+var claimants = [...]master.Origin{master.Static, master.FromValve, master.FromLAN}
+
+func claimant(o master.Origin) (int, bool) {
+	for i, c := range claimants {
+		if c == o {
+			return i, true
+		}
+	}
+	return 0, false
+}
+
+// lowestPort is the lowest port that is asked: below are services of the system.
+const lowestPort = 1024
+
+// askable reports whether a game server may be at an address.
+func askable(a netip.AddrPort) bool { return query.Askable(a) && a.Port() >= lowestPort }

@@ -1,0 +1,237 @@
+package probe
+
+import (
+	"errors"
+	"math/rand/v2"
+	"net/netip"
+	"time"
+
+	"github.com/respawnd/respawnd/internal/netserve"
+	"github.com/respawnd/respawnd/internal/query"
+	"github.com/respawnd/respawnd/internal/verdicts"
+	wire "github.com/respawnd/respawnd/internal/zandronum"
+	"github.com/respawnd/respawnd/master"
+)
+
+// tick begins the visits that are due, and repeats or gives up questions.
+func (p *Prober) tick(now time.Time) {
+	p.mu.Lock()
+	w := p.conn
+	if w == nil {
+		p.mu.Unlock()
+		return
+	}
+	if !now.Before(p.lookAt) {
+		p.lookAt = now.Add(followEvery)
+		p.followZandronum(now)
+		p.kept.sweep(now)
+	}
+	for t := p.table.queue.first(); t != nil && !t.due.After(now); t = p.table.queue.first() {
+		if !p.turn(t, now) {
+			break
+		}
+	}
+	out := p.out
+	p.out = nil
+	p.mu.Unlock()
+	p.send(w, out)
+}
+
+// turn does what is due for a target. It reports false if no more visits may
+// begin now. p.mu is held.
+func (p *Prober) turn(t *target, now time.Time) (goOn bool) {
+	switch {
+	case t.visit != nil:
+		data, over, err := t.visit.look(now)
+		p.proceed(t, data, over, err, now)
+	case !t.wanted():
+		p.table.forget(t)
+	case !t.owned && p.opt.Banned != nil && p.opt.Banned(t.addr.Addr()):
+		p.unlist(t, verdicts.Banned)
+		p.table.queue.at(t, now.Add(p.every(t)))
+	case p.table.open[t.addr.Addr()] >= perHost:
+		p.table.queue.at(t, now.Add(hostPause))
+	case p.table.visits >= p.limits.Open || !p.rate.AllowN(now, 1):
+		return false
+	default:
+		p.visit(t, newTalk(t.protocol(), !now.Before(t.rulesDue)), t.protocol(), now)
+	}
+	return true
+}
+
+// visit begins a visit. p.mu is held.
+func (p *Prober) visit(t *target, with talk, protocol Protocol, now time.Time) {
+	v := newVisit(with, protocol, now)
+	p.table.begin(t, v)
+	t.asked = now
+	p.proceed(t, v.ask(now), false, nil, now)
+}
+
+// proceed goes on with a visit, or ends it. p.mu is held.
+func (p *Prober) proceed(t *target, data []byte, over bool, err error, now time.Time) {
+	if !over {
+		if data != nil {
+			p.out = append(p.out, packet{t.via, t.addr, data})
+		}
+		p.table.queue.at(t, t.visit.again)
+		return
+	}
+	v := t.visit
+	p.table.end(t)
+	var st query.Status
+	result := resultAnswered
+	switch {
+	case err == nil:
+		st = v.talk.status()
+		t.silent = 0
+		p.learn(t, v.talk, &st, now)
+	case denies(err):
+		result = resultDenied
+		t.silent = 0
+		p.heard(t, now)
+	case errors.Is(err, ErrTooMuch):
+		result = resultTooMuch
+		p.missed(t)
+	default:
+		result = resultSilent
+		p.missed(t)
+	}
+	p.metrics.visits.WithLabelValues(v.protocol.String(), result).Inc()
+	if t.wait != nil {
+		t.wait.finish(st, err)
+		t.wait = nil
+		if err == nil {
+			p.kept.put(t.addr, st, now)
+		}
+	}
+	p.table.queue.at(t, now.Add(p.pause(t)))
+}
+
+// every returns the time between two visits to a target that answers. p.mu is
+// held.
+func (p *Prober) every(t *target) time.Duration {
+	switch {
+	case t.owned:
+		return p.limits.Zandronum
+	case t.protocol() == 0: // remembered, so that it is not asked too often
+		return ZandronumLeast
+	default:
+		return max(p.limits.Every, t.protocol().least())
+	}
+}
+
+// pause returns how long a target rests after a visit: longer if it is silent,
+// and up to a tenth more, so that those who came together part. p.mu is held.
+func (p *Prober) pause(t *target) time.Duration {
+	d := p.every(t)
+	if t.wanted() && t.listed == "" && !t.owned {
+		for range min(t.silent, 16) {
+			d *= 2
+		}
+		d = min(d, max(mostEvery, p.every(t)))
+	}
+	return d + rand.N(d/10+1) //nolint:gosec // it spreads load
+}
+
+// missed notes that a target did not answer. p.mu is held.
+func (p *Prober) missed(t *target) {
+	t.silent++
+	if t.silent < maxSilent {
+		return
+	}
+	if t.owned {
+		if srv, ok := p.opt.Registry.Get(t.follow); ok && srv.Findings.Reachable {
+			p.opt.Registry.Report(t.follow, master.Findings{})
+		}
+		return
+	}
+	p.unlist(t, verdicts.Expired)
+	for i := range t.claims {
+		if claimants[i] != master.Static {
+			p.table.set(t, i, claim{})
+		}
+	}
+}
+
+// ServePacket takes a packet of an answer. Nobody but those who were asked is
+// listened to.
+func (p *Prober) ServePacket(w netserve.PacketWriter, pk netserve.Packet) {
+	var few [1]packet
+	p.mu.Lock()
+	t := p.table.targets[pk.From]
+	if t == nil || t.visit == nil {
+		p.mu.Unlock()
+		p.opt.Metrics.Drop(dropUnexpected)
+		return
+	}
+	now := time.Now()
+	data, over, useless, err := t.visit.take(pk.Data, now)
+	p.proceed(t, data, over, err, now)
+	out := append(few[:0], p.out...) // out is empty whenever nobody holds the lock
+	p.out = p.out[:0]
+	p.mu.Unlock()
+	switch {
+	case errors.Is(err, ErrTooMuch):
+		p.opt.Metrics.Drop(dropTooMuch)
+	case useless:
+		p.opt.Metrics.Drop(dropUseless)
+	}
+	p.send(w, out)
+}
+
+// The reasons for which packets are dropped.
+const (
+	dropUnexpected = "unexpected"
+	dropUseless    = "useless"
+	dropTooMuch    = "too_much"
+)
+
+// DropReasons lists the reasons that Options.Metrics counts drops under.
+func DropReasons() []string { return []string{dropUnexpected, dropUseless, dropTooMuch} }
+
+// followZandronum visits the servers that Zandronum's master lists, and no
+// others of that kind. p.mu is held.
+func (p *Prober) followZandronum(now time.Time) {
+	serial := p.opt.Registry.Serial(wire.Game)
+	if serial == p.followed {
+		return
+	}
+	p.followed = serial
+	there := make(map[netip.AddrPort]bool)
+	if p.limits.Zandronum > 0 {
+		for srv := range p.opt.Registry.List(wire.Game) {
+			if srv.Origin != master.FromZandronum || srv.Restored || !p.may(srv.Key.Source) {
+				continue
+			}
+			there[srv.Key.Source] = p.followOne(srv, now)
+		}
+	}
+	for _, t := range p.table.targets {
+		if t.owned && !there[t.addr] {
+			t.owned = false
+			p.table.followed--
+		}
+	}
+}
+
+func (p *Prober) followOne(srv *master.Server, now time.Time) bool {
+	t := p.table.targets[srv.Key.Source]
+	if t == nil || !t.owned {
+		if p.table.followed >= maxFollowed {
+			p.metrics.refused(refusedFull)
+			return false
+		}
+		t = p.table.get(srv.Key.Source, now)
+		t.owned = true
+		p.table.followed++
+		if t.visit == nil {
+			due := now
+			if next := t.asked.Add(ZandronumLeast); next.After(now) {
+				due = next
+			}
+			p.table.queue.at(t, due)
+		}
+	}
+	t.follow, t.via = srv.Key, srv.Via
+	return true
+}

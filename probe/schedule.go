@@ -1,0 +1,188 @@
+package probe
+
+import (
+	"container/heap"
+	"net/netip"
+	"time"
+
+	"github.com/respawnd/respawnd/master"
+)
+
+// target is an address that is asked, or was not long ago.
+type target struct {
+	addr netip.AddrPort
+
+	claims [len(claimants)]claim // who wants it watched
+	follow master.Key            // of the record that it belongs to, if followed
+	owned  bool                  // followed: its record belongs to somebody else
+
+	listed   string // the game under which it is listed by us; empty: it is not
+	silent   int    // visits without an answer, since the last one
+	asked    time.Time
+	rulesDue time.Time // when what changes rarely is asked for again
+	via      netip.Addr
+
+	due   time.Time // next visit; or, during one, when to look after it
+	place int       // in the queue
+	visit *visit    // nil: none is under way
+	wait  *waiting  // who waits for the end of the visit; nil: nobody
+}
+
+// claim is the wish of one origin to have a server watched.
+type claim struct {
+	protocol Protocol // 0: there is no such wish
+	game     string
+	via      netip.Addr
+}
+
+// strongest returns the claim that counts. ok is false if there is none.
+func (t *target) strongest() (c claim, origin master.Origin, ok bool) {
+	for i := range t.claims {
+		if t.claims[i].protocol != 0 {
+			return t.claims[i], claimants[i], true
+		}
+	}
+	return claim{}, 0, false
+}
+
+// protocol returns in which protocol a target is asked, 0 if nobody wants that.
+func (t *target) protocol() Protocol {
+	if t.owned {
+		return Zandronum
+	}
+	c, _, _ := t.strongest()
+	return c.protocol
+}
+
+// wanted reports whether a target is visited again and again.
+func (t *target) wanted() bool { return t.protocol() != 0 }
+
+// queue holds the targets by the time at which they are due. It implements
+// heap.Interface.
+type queue []*target
+
+func (q queue) Len() int           { return len(q) }
+func (q queue) Less(i, j int) bool { return q[i].due.Before(q[j].due) }
+func (q queue) Swap(i, j int) {
+	q[i], q[j] = q[j], q[i]
+	q[i].place, q[j].place = i, j
+}
+
+// Push implements heap.Interface.
+func (q *queue) Push(x any) {
+	t, _ := x.(*target)
+	t.place = len(*q)
+	*q = append(*q, t)
+}
+
+// Pop implements heap.Interface.
+func (q *queue) Pop() any {
+	old := *q
+	last := len(old) - 1
+	t := old[last]
+	old[last] = nil
+	*q = old[:last]
+	return t
+}
+
+// first returns the target that is due next; nil if there is none.
+func (q queue) first() *target {
+	if len(q) == 0 {
+		return nil
+	}
+	return q[0]
+}
+
+// at makes a target due at a time.
+func (q *queue) at(t *target, due time.Time) {
+	t.due = due
+	heap.Fix(q, t.place)
+}
+
+// table holds the targets. The Prober's lock guards it.
+type table struct {
+	targets map[netip.AddrPort]*target
+	queue   queue
+	open    map[netip.Addr]int // visits under way, by host
+	visits  int                // visits under way
+
+	watched  int                // targets that an origin other than static wants
+	static   int                // targets that an operator wants
+	followed int                // targets whose record belongs to others
+	perAddr  map[netip.Addr]int // watched ones by host
+}
+
+func newTable() table {
+	return table{
+		targets: make(map[netip.AddrPort]*target), open: make(map[netip.Addr]int), perAddr: make(map[netip.Addr]int),
+	}
+}
+
+// get returns the target of an address, made if there is none.
+func (tb *table) get(a netip.AddrPort, due time.Time) *target {
+	t := tb.targets[a]
+	if t == nil {
+		t = &target{addr: a, due: due}
+		tb.targets[a] = t
+		heap.Push(&tb.queue, t)
+	}
+	return t
+}
+
+// forget removes a target that nobody wants.
+func (tb *table) forget(t *target) {
+	heap.Remove(&tb.queue, t.place)
+	delete(tb.targets, t.addr)
+}
+
+// weak reports whether an origin other than static wants a target.
+func (t *target) weak() bool {
+	for i := range t.claims {
+		if t.claims[i].protocol != 0 && claimants[i] != master.Static {
+			return true
+		}
+	}
+	return false
+}
+
+// set sets or, with the zero claim, lifts a claim, and counts.
+func (tb *table) set(t *target, i int, c claim) {
+	weak, static := t.weak(), t.claims[0].protocol != 0
+	t.claims[i] = c
+	count := func(n *int, before, after bool) {
+		switch {
+		case after && !before:
+			*n++
+		case before && !after:
+			*n--
+		}
+	}
+	count(&tb.static, static, t.claims[0].protocol != 0)
+	count(&tb.watched, weak, t.weak())
+	switch host := t.addr.Addr(); {
+	case t.weak() && !weak:
+		tb.perAddr[host]++
+	case weak && !t.weak():
+		decrement(tb.perAddr, host)
+	}
+}
+
+// begin notes that a visit to a target begins.
+func (tb *table) begin(t *target, v *visit) {
+	t.visit = v
+	tb.visits++
+	tb.open[t.addr.Addr()]++
+}
+
+// end notes that the visit to a target is over.
+func (tb *table) end(t *target) {
+	t.visit = nil
+	tb.visits--
+	decrement(tb.open, t.addr.Addr())
+}
+
+func decrement(m map[netip.Addr]int, a netip.Addr) {
+	if m[a]--; m[a] <= 0 {
+		delete(m, a)
+	}
+}

@@ -1,0 +1,194 @@
+package probe
+
+import (
+	"context"
+	"errors"
+	"net"
+	"net/netip"
+	"slices"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/rs/zerolog"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/respawnd/respawnd/master"
+)
+
+// Times and bounds of looking names up.
+const (
+	// LookupEvery is how often the names of hosts are looked up again.
+	LookupEvery = 5 * time.Minute
+
+	lookupTime    = 5 * time.Second
+	lookupsAtOnce = 8
+)
+
+// Named is a server that an operator named.
+type Named struct {
+	Protocol Protocol
+	Address  string // host:port; the host may be a name
+	Game     string // under which it is listed; empty: it says so itself
+}
+
+// Lookup returns the addresses of a host; Resolver.LookupNetIP of package net
+// does, asked for "ip4".
+type Lookup func(ctx context.Context, host string) ([]netip.Addr, error)
+
+// Statics has the servers that an operator named watched, under origin static.
+// It looks up the names of their hosts, again and again, apart from everything
+// else. All methods may be called from any goroutine.
+type Statics struct {
+	prober *Prober
+	lookup Lookup
+	log    zerolog.Logger
+	wake   chan struct{} // of capacity 1
+
+	mu       sync.Mutex // guards the fields below
+	named    []Named
+	resolved map[string]netip.Addr // by name of the host; zero: it has no address
+}
+
+// NewStatics returns Statics without servers.
+func NewStatics(p *Prober, lookup Lookup, log zerolog.Logger) *Statics {
+	return &Statics{prober: p, lookup: lookup, log: log, wake: make(chan struct{}, 1), resolved: make(map[string]netip.Addr)}
+}
+
+// Set replaces the servers. Those with an address are watched at once, those
+// with a name as soon as Run has looked it up.
+func (s *Statics) Set(list []Named) {
+	s.mu.Lock()
+	s.named = slices.Clone(list)
+	s.apply()
+	s.mu.Unlock()
+	select {
+	case s.wake <- struct{}{}:
+	default: // Run will see to it anyway
+	}
+}
+
+// Run looks names up until ctx ends.
+func (s *Statics) Run(ctx context.Context) {
+	tick := time.NewTicker(LookupEvery)
+	defer tick.Stop()
+	for {
+		again := false
+		select {
+		case <-ctx.Done():
+			return
+		case <-s.wake:
+		case <-tick.C:
+			again = true
+		}
+		s.look(ctx, again)
+	}
+}
+
+// look looks up the names that are not known, or all of them again.
+func (s *Statics) look(ctx context.Context, again bool) {
+	var g errgroup.Group
+	g.SetLimit(lookupsAtOnce)
+	for _, host := range s.hosts(again) {
+		g.Go(func() error { s.resolve(ctx, host); return nil })
+	}
+	_ = g.Wait() // none of them returns an error
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.apply()
+}
+
+// hosts returns the names that are to be looked up, and forgets those that
+// nobody wants any more.
+func (s *Statics) hosts(again bool) []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	wanted := make(map[string]bool)
+	var list []string
+	for _, n := range s.named {
+		host, _, _ := net.SplitHostPort(n.Address)
+		if _, err := netip.ParseAddr(host); err == nil || wanted[host] {
+			continue
+		}
+		wanted[host] = true
+		if _, known := s.resolved[host]; again || !known {
+			list = append(list, host)
+		}
+	}
+	for host := range s.resolved {
+		if !wanted[host] {
+			delete(s.resolved, host)
+		}
+	}
+	return list
+}
+
+// resolve looks one name up. An address that it still has is kept, else the
+// first counts. If the question fails, nothing changes.
+func (s *Statics) resolve(ctx context.Context, host string) {
+	bounded, cancel := context.WithTimeout(ctx, lookupTime)
+	defer cancel()
+	found, err := s.lookup(bounded, host)
+	for i := range found {
+		found[i] = found[i].Unmap()
+	}
+	found = slices.DeleteFunc(found, func(a netip.Addr) bool { return !a.Is4() })
+	if err == nil && len(found) == 0 {
+		err = errNoAddress
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	old, known := s.resolved[host]
+	if err != nil {
+		if ctx.Err() == nil && (!known || old.IsValid()) {
+			s.log.Warn().Str("host", host).Err(err).Msg("the name of a game server's host cannot be looked up")
+		}
+		if !known {
+			s.resolved[host] = netip.Addr{}
+		}
+		return
+	}
+	if !slices.Contains(found, old) {
+		slices.SortFunc(found, netip.Addr.Compare)
+		s.resolved[host] = found[0]
+		s.log.Info().Str("host", host).Stringer("address", found[0]).Msg("looked up the host of a game server")
+	}
+}
+
+var errNoAddress = errors.New("it has no IPv4 address")
+
+// address returns where a server is; ok is false if that is not known.
+func (s *Statics) address(n Named) (a netip.AddrPort, ok bool) {
+	host, text, err := net.SplitHostPort(n.Address)
+	port, errPort := strconv.ParseUint(text, 10, 16)
+	if err != nil || errPort != nil {
+		return a, false
+	}
+	ip, err := netip.ParseAddr(host)
+	if err != nil {
+		ip = s.resolved[host]
+	}
+	return netip.AddrPortFrom(ip.Unmap(), uint16(port)), ip.IsValid()
+}
+
+// apply has watched what is named, and nothing else. s.mu is held.
+func (s *Statics) apply() {
+	want := make(map[netip.AddrPort]Target, len(s.named))
+	for _, n := range s.named {
+		if a, ok := s.address(n); ok {
+			want[a] = Target{Address: a, Protocol: n.Protocol, Game: n.Game, Origin: master.Static}
+		}
+	}
+	for _, old := range s.prober.Watched(master.Static) {
+		if next, ok := want[old.Address]; !ok {
+			s.prober.Unwatch(old.Address, master.Static)
+		} else if next == old {
+			delete(want, old.Address)
+		}
+	}
+	for _, t := range want {
+		if err := s.prober.Watch(t); err != nil {
+			s.log.Warn().Stringer("address", t.Address).Err(err).Msg("a game server that was named is not asked")
+		}
+	}
+}

@@ -1,0 +1,211 @@
+package probe
+
+import (
+	"errors"
+	"math/rand/v2"
+	"time"
+
+	"github.com/respawnd/respawnd/internal/query"
+)
+
+// Errors of questions.
+var (
+	// ErrNoAnswer is returned for a server that did not answer in time.
+	ErrNoAnswer = errors.New("probe: no answer")
+	// ErrForbidden is returned for an address that is never asked.
+	ErrForbidden = errors.New("probe: this address is not asked")
+	// ErrTooMuch is returned for a server that sends packets without end.
+	ErrTooMuch = errors.New("probe: too many packets")
+	// ErrTooSoon means that a server says that it was asked too soon after
+	// another query from here.
+	ErrTooSoon = errors.New("the server was asked too soon after another query from here")
+	// ErrBanned means that a server says that this address is banned.
+	ErrBanned = errors.New("the server says that this address is banned")
+)
+
+// denies reports whether a server answered that it does not tell.
+func denies(err error) bool { return errors.Is(err, ErrTooSoon) || errors.Is(err, ErrBanned) }
+
+// Times and bounds of a visit.
+const (
+	// QuestionTime is how long a server has for the whole answer to a question.
+	QuestionTime = 3 * time.Second
+
+	heldTime   = 200 * time.Millisecond // for the rest of an answer that may have none
+	askAgain   = time.Second            // after a question, if its answer is not whole
+	maxTries   = 3                      // of one question
+	maxPackets = 96                     // taken during one visit, useless ones included
+	maxBytes   = 256 << 10              // taken during one visit
+)
+
+// talk is what is said with a server during one visit: question after question,
+// until it has told what its protocol can tell. It knows no time and no
+// addresses.
+type talk interface {
+	// question returns the packet to send now, and again if nothing comes.
+	question() []byte
+	// stage grows when another thing is asked for; a repetition with a challenge
+	// is none.
+	stage() int
+	// take takes a packet of the server and says how to go on. After an error the
+	// talk goes on as if the packet had not come, unless the step is Done: then
+	// the server answered that it does not tell (see denies).
+	take(packet []byte) (query.Step, error)
+	// silence is told that no whole answer came. Ask: there is another question.
+	// Done: what was said before is enough. Wait: nothing is known of the server.
+	silence() query.Step
+	// held reports whether silence would not say Wait although the answer to the
+	// present question is not whole, so that it need not be waited for long.
+	held() bool
+	// status returns what the server said, once it is Done.
+	status() query.Status
+	// partial reports whether status lacks what changes rarely, because it was not
+	// asked for or did not come.
+	partial() bool
+}
+
+// newTalk begins a talk. extras: what changes rarely is asked for, too.
+func newTalk(p Protocol, extras bool) talk {
+	switch p {
+	case GS1:
+		return newGameSpyTalk(query.Text)
+	case GS3:
+		return newGameSpyTalk(query.BinaryChallenged, query.Binary)
+	case A2S:
+		return newA2STalk(extras)
+	case Zandronum:
+		return newZandronumTalk()
+	default:
+		return nil
+	}
+}
+
+// visit is a talk that is under way: it counts, and keeps the times.
+type visit struct {
+	talk     talk
+	protocol Protocol
+	tries    int // of the present question
+	packets  int
+	bytes    int
+	again    time.Time // when the question is repeated, or given up if all tries are used
+	end      time.Time // of the present question
+}
+
+func newVisit(t talk, p Protocol, now time.Time) *visit {
+	v := &visit{talk: t, protocol: p}
+	v.begin(now)
+	return v
+}
+
+// begin begins a question.
+func (v *visit) begin(now time.Time) {
+	v.tries, v.end = 0, now.Add(QuestionTime)
+}
+
+// ask returns the present question, to be sent now.
+func (v *visit) ask(now time.Time) []byte {
+	v.tries++
+	v.again = now.Add(askAgain)
+	if v.tries >= v.protocol.tries() || v.again.After(v.end) {
+		v.again = v.end
+	}
+	return v.talk.question()
+}
+
+// look is called at v.again. It returns a packet to send, or that the visit is
+// over: then err is nil if the server told enough.
+func (v *visit) look(now time.Time) (packet []byte, over bool, err error) {
+	if now.Before(v.end) {
+		return v.ask(now), false, nil
+	}
+	switch v.talk.silence() {
+	case query.Ask:
+		v.begin(now)
+		return v.ask(now), false, nil
+	case query.Done:
+		return nil, true, nil
+	default:
+		return nil, true, ErrNoAnswer
+	}
+}
+
+// take takes a packet of the server. useless: it was no part of an answer. After
+// the end err is nil if the server told.
+func (v *visit) take(data []byte, now time.Time) (packet []byte, over, useless bool, err error) {
+	v.packets++
+	v.bytes += len(data)
+	if v.packets > maxPackets || v.bytes > maxBytes {
+		return nil, true, true, enough(v.talk, ErrTooMuch)
+	}
+	stage := v.talk.stage()
+	step, err := v.talk.take(data)
+	switch {
+	case step == query.Done && (err == nil || denies(err)):
+		return nil, true, false, err
+	case step == query.Ask:
+		if v.talk.stage() != stage {
+			v.begin(now)
+		} else if v.tries > 0 {
+			v.tries-- // the server spoke; the question is the same with a challenge
+		}
+		return v.ask(now), false, err != nil, nil
+	}
+	if v.talk.held() && v.end.Sub(now) > heldTime {
+		v.end = now.Add(heldTime)
+		v.again = v.end
+	}
+	return nil, false, err != nil, nil
+}
+
+// enough ends a talk before its time. It returns err unless the server told
+// enough.
+func enough(t talk, err error) error {
+	for {
+		switch t.silence() {
+		case query.Ask:
+		case query.Done:
+			return nil
+		default:
+			return err
+		}
+	}
+}
+
+// gameSpyTalk asks the status queries of GameSpy's protocols, in turn if there
+// are several that the server may know.
+type gameSpyTalk struct {
+	kinds []query.Kind
+	asked int
+	ex    *query.Exchange
+}
+
+func newGameSpyTalk(kinds ...query.Kind) *gameSpyTalk { return &gameSpyTalk{kinds: kinds} }
+
+func (t *gameSpyTalk) question() []byte {
+	fresh := t.ex == nil
+	if !fresh && len(t.kinds) > 1 && !t.ex.Begun() {
+		fresh = true
+	}
+	if fresh {
+		t.ex = query.NewExchange(t.kinds[t.asked%len(t.kinds)], rand.Uint32()) //nolint:gosec // it only tells answers apart; the address is checked
+		t.asked++
+	}
+	return t.ex.Question()
+}
+
+func (t *gameSpyTalk) stage() int { return 0 }
+
+func (t *gameSpyTalk) take(packet []byte) (query.Step, error) {
+	if t.ex == nil {
+		return query.Wait, query.ErrForeign
+	}
+	return t.ex.Take(packet)
+}
+
+func (t *gameSpyTalk) silence() query.Step { return query.Wait }
+
+func (t *gameSpyTalk) status() query.Status { return t.ex.Status() }
+
+func (t *gameSpyTalk) partial() bool { return false }
+
+func (t *gameSpyTalk) held() bool { return false }

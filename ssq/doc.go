@@ -1,0 +1,125 @@
+// Package ssq answers Standard Server Queries, version 0.31 of a draft of 2002,
+// on UDP port 26999: tools ask in a small language for whatever the list knows.
+// The formats are in internal/ssq, which also has the side that asks.
+//
+// It asks no game servers and writes nothing into the list.
+//
+// # Questions
+//
+//	SELECT hostip,hostname,map WHERE game = "zandronum" and numplayers > 0
+//	SP players WHERE hostip = "192.0.2.7:10666"
+//	CL LONG
+//	VERSION
+//	AUTH password
+//	PING
+//
+// A question is one packet of at most 2,050 bytes: the two bytes of the header
+// and the text, behind which spaces or NULs may follow. Keywords, names and
+// texts are compared without regard to the case of ASCII letters. Values that
+// are no single word stand in quotes, " or ', in which a backslash stands in
+// front of a quote or a backslash.
+//
+// An answer is 1 to 16 packets of at most 1,200 bytes and holds a table: cells
+// that end with NUL, rows that end with LF NUL, the names of the columns in the
+// first one.
+//
+// # One list instead of one server
+//
+// The draft has one server in mind. Here each row of table info is a listed
+// server, and columns of it can stand beside those of one other table: then there
+// is a row for each player (players), rule (rules) or team (x-teams) of each
+// server. The players of one server are asked for with a comparison on hostip; an
+// address without port means all servers of that address. x-games has a row for
+// each game that has servers and stands alone.
+//
+// Rows are in the order of hostip, whatever happens to the list, then in the
+// order in which the server reported its players or rules.
+//
+// # Columns
+//
+// CL LONG lists the columns with their tables and meanings. Besides the columns
+// of the draft there are those of our own, which begin with x-, among them one
+// for everything that a server reports: x-NAME is its rule NAME,
+// x-player-NAME and x-team-NAME are columns of its players and teams. A name of
+// ours goes before a reported one. The draft names some columns in two ways; name,
+// ping, pings, players and max are playername, playerping, playerping, numplayers
+// and maxplayers.
+//
+// x-source, x-instance, x-local, x-via, x-verdict and reported addresses of
+// players are private.
+//
+// # Decisions
+//
+// Where the draft says nothing, or two things:
+//
+//   - The number of packets in a header is counted from 0 like that of the packet:
+//     its own example calls 2 a sequence of three.
+//   - A newline in a cell is written as a backslash and an n. A backslash and the
+//     newline itself is read as well, and so is a row whose last cell ends in LF
+//     instead of NUL LF.
+//   - There is no way in the draft to ask for a form of header. The normal one is
+//     sent unless the question says X-HEADER compact or X-HEADER null; the null
+//     header becomes a compact one if a column cannot be returned. If none can,
+//     the answer is the null row, whatever was asked for.
+//   - and binds more closely than or. There are no parentheses, and a comparison
+//     has a column at its left and a value at its right.
+//   - numplayers, frags and the like are compared as numbers, hostip by address
+//     and port, times and durations as such; a value that is none of the kind is an
+//     error. Names are compared as text, byte by byte. rulevalue and reported
+//     columns are compared as numbers if both sides are numbers, else as text. A
+//     value that a server does not report is not equal to anything, and neither
+//     greater nor less.
+//   - A column that does not exist, or is private and asked for without a token, is
+//     left out of the answer. In a WHERE it is an error: otherwise private values
+//     could be guessed there.
+//   - SP takes WHERE and IDENTIFIED as SELECT does.
+//   - Times are written as E and the seconds since 1970, the duration playertime as
+//     HHMMSS, as the draft wants durations; in a WHERE both forms are understood.
+//     Fields that are left out of a time are those of now, its zone is UTC unless
+//     it says otherwise.
+//   - The draft does not say how to ping: PING and SP ping are answered.
+//   - VERSION has three columns. GAME is "list".
+//   - A request of several packets is not answered: the longest question fits one.
+//   - Errors are answered with a table of one column, x-error, and one row.
+//
+// # Answers that are too long
+//
+// An answer that does not fit 16 packets ends with the last row that does, and
+// the header has one more cell: x-more=N. N rows stand in front of the first one
+// that was left out. The client asks again with X-OFFSET N, or with hostip
+// greater than the last that it got. X-LIMIT N bounds the rows of an answer. A value
+// is cut at 1,024 bytes; a row that no answer has room for is left out and
+// counted.
+//
+// # Proof of the address
+//
+// An answer may be a thousand times as long as the question, so whoever asks must
+// show that the answer goes to himself. The first answer is one packet,
+//
+//	x-token NUL LF NUL token NUL LF NUL
+//
+// which is never longer than the question, and the client asks again with
+// X-TOKEN token behind it. A question of less than 26 bytes has no room for the
+// token and is not answered; clients pad theirs. A token is for the address,
+// whatever its port, and good for five to ten minutes, so that one is enough for
+// many questions. Nothing is remembered for it: it is a keyed hash of address and
+// time.
+//
+// A client that knows nothing of this gets the table above for an answer, or
+// none, unless its network is trusted: then it is answered at once. A ping always
+// is.
+//
+// Each proved address and each /24 has a budget of bytes per second, from which
+// searching the list is paid as well. Trusted networks have none.
+//
+// What has bytes behind a NUL is an answer and no question, and nothing is sent
+// to where it came from: two servers cannot be made to talk to each other.
+//
+// # Passwords
+//
+// AUTH gives a token for the password in the configuration, and an empty one for
+// any other. IDENTIFIED with the token shows private columns. It is bound to the
+// address that asked and good for half an hour to an hour, or until the password
+// is changed. Password and token travel in the clear, as the draft has it. An
+// address may try one password per second.
+package ssq

@@ -1,0 +1,48 @@
+package ssq
+
+import (
+	"github.com/prometheus/client_golang/prometheus"
+
+	wire "github.com/respawnd/respawnd/internal/ssq"
+)
+
+// metrics are the counters of this package. They are resolved once, so that
+// counting costs one addition.
+type metrics struct {
+	received [wire.Version + 1]prometheus.Counter // by verb
+	auth     struct{ granted, refused prometheus.Counter }
+
+	tokens, errors, cut, cells, rows, writeErrors prometheus.Counter
+}
+
+func newMetrics(reg prometheus.Registerer) *metrics {
+	m := &metrics{}
+	vec := func(name, help, label string) func(string) prometheus.Counter {
+		v := prometheus.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, []string{label})
+		if reg != nil {
+			reg.MustRegister(v)
+		}
+		return func(value string) prometheus.Counter { return v.WithLabelValues(value) }
+	}
+	one := func(name, help string) prometheus.Counter {
+		c := prometheus.NewCounter(prometheus.CounterOpts{Name: name, Help: help})
+		if reg != nil {
+			reg.MustRegister(c)
+		}
+		return c
+	}
+	received := vec("respawnd_ssq_received_total", "Queries that were read, by kind.", "query")
+	for v := range m.received {
+		m.received[v] = received(wire.Verb(v).String())
+	}
+	auth := vec("respawnd_ssq_auth_total", "Passwords given, by result.", "result")
+	m.auth.granted = auth("granted")
+	m.auth.refused = auth("refused")
+	m.tokens = one("respawnd_ssq_tokens_total", "Tokens sent to addresses that had to prove themselves.")
+	m.errors = one("respawnd_ssq_errors_total", "Queries that were answered with what is wrong with them.")
+	m.cut = one("respawnd_ssq_cut_answers_total", "Answers that left rows out, and said so.")
+	m.cells = one("respawnd_ssq_cut_cells_total", "Values cut because they were longer than a cell may be.")
+	m.rows = one("respawnd_ssq_lost_rows_total", "Rows left out because no answer has room for them.")
+	m.writeErrors = one("respawnd_ssq_write_errors_total", "Packets that the system did not take.")
+	return m
+}

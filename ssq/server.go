@@ -1,0 +1,382 @@
+package ssq
+
+import (
+	"context"
+	"errors"
+	"net/netip"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/rs/zerolog"
+
+	"github.com/respawnd/respawnd/internal/games"
+	"github.com/respawnd/respawnd/internal/netserve"
+	wire "github.com/respawnd/respawnd/internal/ssq"
+	"github.com/respawnd/respawnd/internal/verdicts"
+	"github.com/respawnd/respawnd/master"
+)
+
+// Options are what a Server works with. Registry is required.
+type Options struct {
+	Registry *master.Registry
+	Games    *games.Catalog        // for titles; nil: games have none
+	Verdicts *verdicts.Book        // nil: column x-verdict is empty
+	Banned   func(netip.Addr) bool // addresses that are not answered; nil: none
+	Version  string                // of this program, for VERSION
+
+	Policy // replaced by SetPolicy
+
+	Packets    netserve.PacketOptions
+	Log        zerolog.Logger
+	Metrics    *netserve.Metrics
+	Registerer prometheus.Registerer // nil: the metrics of this package are not registered
+}
+
+// Defaults and bounds of Policy.
+const (
+	DefaultBytesPerAddr = 64 << 10
+	DefaultBytesPerNet  = 256 << 10
+
+	// budgetBurst is how many seconds' worth of budget can be used at once, and
+	// leastBurst the least of it in bytes: a few of the longest answers.
+	budgetBurst = 4
+	leastBurst  = 64 << 10
+
+	// A source may give this many passwords per second, and so many at once.
+	authRate  = 1
+	authBurst = 5
+)
+
+// Policy is what an operator may change while the Server runs. Zero values mean
+// the defaults.
+type Policy struct {
+	// Password is what AUTH wants to hear; empty: it refuses everything, and
+	// private columns are for nobody.
+	Password string
+	// BytesPerAddr and BytesPerNet bound what an address and a /24 that have
+	// proved themselves are sent, in bytes per second; what it takes to search the
+	// list counts too. 0: DefaultBytesPerAddr, DefaultBytesPerNet; negative: no
+	// bound.
+	BytesPerAddr, BytesPerNet int
+	// Trusted tells which addresses need no proof and have no budget; nil: none.
+	Trusted func(netip.Addr) bool
+}
+
+// policy is a Policy in force.
+type policy struct {
+	trusted         func(netip.Addr) bool
+	digest          []byte // of the password; nil: there is none
+	perAddr, perNet budget
+}
+
+// budget bounds the bytes for each source.
+type budget struct {
+	limiter *netserve.Limiter // nil: no bound
+	burst   int
+}
+
+func newBudget(rate, byDefault, prefix int) budget {
+	if rate == 0 {
+		rate = byDefault
+	}
+	if rate < 0 {
+		return budget{}
+	}
+	burst := max(rate*budgetBurst, leastBurst)
+	return budget{netserve.NewLimiter(netserve.LimiterOptions{Rate: float64(rate), Burst: burst, Prefix4: prefix}), burst}
+}
+
+// spend takes n bytes, or all that a full budget holds if n is more.
+func (b budget) spend(a netip.Addr, n int, now time.Time) bool {
+	return b.limiter == nil || b.limiter.AllowN(a, min(n, b.burst), now)
+}
+
+// Server answers queries. It implements netserve.PacketHandler.
+type Server struct {
+	opt     Options
+	keys    *keys
+	policy  atomic.Pointer[policy] // never nil
+	metrics *metrics
+	lister  lister
+	guesses *netserve.Limiter // of passwords
+	columns []column          // the fixed ones
+	fixed   map[string]int    // their places by name
+	buffers sync.Pool         // of *buffer
+}
+
+// buffer is memory for one answer.
+type buffer struct{ answer, rows []byte }
+
+// New returns a Server. Nothing runs until Serve is called.
+func New(opt Options) *Server {
+	s := &Server{
+		opt:     opt,
+		keys:    newKeys(),
+		metrics: newMetrics(opt.Registerer),
+		lister:  lister{registry: opt.Registry},
+		guesses: netserve.NewLimiter(netserve.LimiterOptions{Rate: authRate, Burst: authBurst}),
+		columns: fixedColumns(),
+		fixed:   make(map[string]int),
+	}
+	for i := range s.columns {
+		s.fixed[s.columns[i].name] = i
+	}
+	s.buffers.New = func() any { return new(buffer) }
+	s.SetPolicy(opt.Policy)
+	return s
+}
+
+// SetPolicy replaces the policy at once. Tokens that were given for another
+// password are worth nothing from then on.
+func (s *Server) SetPolicy(p Policy) {
+	q := &policy{
+		trusted: p.Trusted,
+		perAddr: newBudget(p.BytesPerAddr, DefaultBytesPerAddr, 32),
+		perNet:  newBudget(p.BytesPerNet, DefaultBytesPerNet, 24),
+	}
+	if p.Password != "" {
+		q.digest = s.keys.digest(p.Password)
+	}
+	s.policy.Store(q)
+}
+
+// Serve answers the queries that come to conn until ctx ends. conn stays open
+// and belongs to the caller.
+func (s *Server) Serve(ctx context.Context, conn *netserve.PacketConn) error {
+	return netserve.ServePackets(ctx, conn, s, s.opt.Packets)
+}
+
+// The reasons for which packets are dropped.
+const (
+	dropForeign   = "foreign"
+	dropOversized = "oversized"
+	dropBanned    = "banned"
+	dropMalformed = "malformed"
+	dropSplit     = "split_request"
+	dropShort     = "too_short_for_token"
+	dropLimited   = "limited"
+	dropNoBudget  = "no_budget"
+)
+
+// DropReasons lists the reasons that Options.Metrics counts drops under.
+func DropReasons() []string {
+	return []string{
+		dropForeign, dropOversized, dropBanned, dropMalformed, dropSplit, dropShort, dropLimited, dropNoBudget,
+	}
+}
+
+// request is a query on its way.
+type request struct {
+	w      netserve.PacketWriter
+	packet netserve.Packet
+	id     byte
+	query  wire.Query
+	policy *policy
+	now    time.Time
+
+	trusted bool // no budget
+	proved  bool // who asks receives what is sent to the address
+}
+
+func (r *request) from() netip.Addr { return r.packet.From.Addr() }
+
+// ServePacket handles one datagram. It touches memory only.
+func (s *Server) ServePacket(w netserve.PacketWriter, p netserve.Packet) {
+	if reason := s.handle(w, p); reason != "" {
+		s.opt.Metrics.Drop(reason)
+	}
+}
+
+// handle returns why the packet was dropped, "" if it was not.
+func (s *Server) handle(w netserve.PacketWriter, p netserve.Packet) (dropped string) {
+	switch {
+	case !p.From.Addr().Is4() || p.From.Port() == 0:
+		return dropForeign
+	case len(p.Data) > wire.HeaderLen+wire.MaxQuery:
+		return dropOversized
+	case s.opt.Banned != nil && s.opt.Banned(p.From.Addr()):
+		return dropBanned
+	}
+	h, body, err := wire.ParseHeader(p.Data)
+	if err != nil {
+		return dropMalformed
+	}
+	if h.Count > 1 {
+		return dropSplit // and not answered: it may be an answer
+	}
+	r := &request{w: w, packet: p, id: h.ID, policy: s.policy.Load(), now: time.Now()}
+	r.trusted = r.policy.trusted != nil && r.policy.trusted(r.from())
+	r.query, err = wire.ParseQuery(body)
+	switch {
+	case errors.Is(err, wire.ErrNoQuery):
+		return dropMalformed
+	case err != nil:
+		r.proved = r.trusted
+		s.refuse(r, err)
+		return dropMalformed
+	}
+	s.metrics.received[r.query.Verb].Inc()
+	if r.query.Verb == wire.Ping {
+		return s.pong(r)
+	}
+	if r.proved = r.trusted || s.keys.proves(r.query.Token, r.from(), r.now); !r.proved {
+		return s.wantProof(r)
+	}
+	return s.answer(r)
+}
+
+// pong answers a ping. The answer is shorter than any question.
+func (s *Server) pong(r *request) string {
+	var buf [8]byte
+	s.write(r, wire.AppendPong(wire.Header{ID: r.id, Count: 1}.AppendTo(buf[:0])))
+	return ""
+}
+
+// wantProof sends the token that the client has to repeat, if the question was
+// long enough for it.
+func (s *Server) wantProof(r *request) string {
+	b := s.oneCell(r.id, wire.TokenColumn, s.keys.proof(r.from(), r.now))
+	if len(b) > len(r.packet.Data) {
+		return dropShort
+	}
+	s.metrics.tokens.Inc()
+	s.write(r, b)
+	return ""
+}
+
+// oneCell returns the packet of a table of one cell.
+func (s *Server) oneCell(id byte, column, cell string) []byte {
+	t := wire.Table{Columns: []string{column}, Rows: [][]string{{cell}}}
+	return t.AppendTo(wire.Header{ID: id, Count: 1}.AppendTo(nil))
+}
+
+// maxError is the longest text of an error, in bytes.
+const maxError = 200
+
+// refuse tells the client what is wrong: all of it if the address is proved, else
+// as much as is not longer than the question.
+func (s *Server) refuse(r *request, err error) {
+	text := err.Error()
+	room := maxError
+	if !r.proved {
+		room = min(room, len(r.packet.Data)-len(s.oneCell(r.id, wire.ErrorColumn, "")))
+	}
+	if room < 1 {
+		return
+	}
+	b := s.oneCell(r.id, wire.ErrorColumn, text[:min(len(text), room)])
+	if !r.proved && len(b) > len(r.packet.Data) {
+		return // escapes made it longer
+	}
+	s.metrics.errors.Inc()
+	s.write(r, b)
+}
+
+var errBusy = errors.New("busy")
+
+// spend takes bytes from the budgets of the address.
+func (r *request) spend(n int) bool {
+	return r.trusted || (r.policy.perAddr.spend(r.from(), n, r.now) && r.policy.perNet.spend(r.from(), n, r.now))
+}
+
+// answer answers a query from an address that is proved.
+func (s *Server) answer(r *request) string {
+	buf := s.buffers.Get().(*buffer)
+	defer s.buffers.Put(buf)
+	b := buf.answer[:0]
+	switch r.query.Verb {
+	case wire.Auth:
+		token, dropped := s.auth(r)
+		if dropped != "" {
+			return dropped
+		}
+		t := wire.Table{Columns: []string{wire.AuthColumn}, Rows: [][]string{{token}}}
+		b = t.AppendTo(b)
+	case wire.Version:
+		t := wire.Table{Columns: wire.VersionColumns(), Rows: [][]string{{"1", "list", s.program()}}}
+		b = t.AppendTo(b)
+	case wire.Columns:
+		snap := s.lister.now()
+		if !r.spend(len(snap.rows)) {
+			return s.busy(r)
+		}
+		b = s.columnList(b, snap, r.query.Long)
+	default:
+		snap := s.lister.now()
+		p, err := s.newPlan(&r.query, snap, s.keys.authorizes(r.query.Identified, r.from(), r.policy.digest, r.now), r.now)
+		if err != nil {
+			return s.correct(r, err)
+		}
+		if !r.spend(p.work(snap)) {
+			return s.busy(r)
+		}
+		b, buf.rows = s.run(b, buf.rows, p, snap)
+	}
+	buf.answer = b
+	if !r.spend(len(b)) {
+		return s.busy(r)
+	}
+	s.send(r, b)
+	return ""
+}
+
+// correct tells the client what the list does not have.
+func (s *Server) correct(r *request, err error) string {
+	if !r.spend(maxError) {
+		return s.busy(r)
+	}
+	s.refuse(r, err)
+	return ""
+}
+
+// busy tells the client that it has used up its budget. A question with a token
+// is longer than this answer.
+func (s *Server) busy(r *request) string {
+	r.proved = false
+	s.refuse(r, errBusy)
+	return dropNoBudget
+}
+
+// auth returns the token for a password, "" for a wrong one.
+func (s *Server) auth(r *request) (token, dropped string) {
+	if !s.guesses.Allow(r.from(), r.now) {
+		return "", dropLimited
+	}
+	if r.policy.digest == nil || !same(string(s.keys.digest(r.query.Password)), string(r.policy.digest)) {
+		s.metrics.auth.refused.Inc()
+		s.opt.Log.Debug().Stringer("peer", r.packet.From).Msg("wrong password for private columns")
+		return "", ""
+	}
+	s.metrics.auth.granted.Inc()
+	s.opt.Log.Info().Stringer("peer", r.packet.From).Msg("password taken: private columns are shown to this address")
+	return s.keys.auth(r.from(), r.policy.digest, r.now), ""
+}
+
+// program returns the name and version of this program.
+func (s *Server) program() string {
+	if s.opt.Version == "" {
+		return "respawnd"
+	}
+	return "respawnd " + s.opt.Version
+}
+
+// send sends an answer of at most wire.MaxWritten bytes.
+func (s *Server) send(r *request, answer []byte) {
+	packets, err := wire.Split(r.id, answer)
+	if err != nil {
+		s.opt.Log.Error().Err(err).Int("bytes", len(answer)).Msg("answer has no room in its packets")
+		return
+	}
+	for p := range packets {
+		s.write(r, p)
+	}
+}
+
+func (s *Server) write(r *request, b []byte) {
+	if err := r.w.WritePacket(b, r.packet.To, r.packet.From); err != nil {
+		s.metrics.writeErrors.Inc()
+		s.opt.Log.Debug().Stringer("peer", r.packet.From).Err(err).Msg("packet not sent")
+	}
+}

@@ -1,0 +1,123 @@
+package storage
+
+import (
+	"context"
+	"iter"
+	"net/netip"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+)
+
+// Limits of an AuditEntry, in bytes. Longer texts are cut.
+const (
+	MaxAuditBy      = 64   // MaxAuditBy is the longest name of an operator.
+	MaxAuditAction  = 64   // MaxAuditAction is the longest action.
+	MaxAuditSubject = 256  // MaxAuditSubject is the longest subject.
+	MaxAuditDetail  = 1024 // MaxAuditDetail is the longest detail.
+)
+
+// DefaultAuditEntries is how many entries the audit log keeps unless LimitAudit
+// says otherwise.
+const DefaultAuditEntries = 10_000
+
+// Via says by which way a change came.
+type Via string
+
+// The ways.
+const (
+	ViaCommand Via = "cli"    // ViaCommand is the command line.
+	ViaAPI     Via = "api"    // ViaAPI is the admin API.
+	ViaPage    Via = "page"   // ViaPage is the admin page.
+	ViaPlayer  Via = "player" // ViaPlayer is an owner who changes his own account.
+)
+
+// AuditEntry says who changed what, and when. It holds no secret.
+type AuditEntry struct {
+	Seq     uint64     `json:"seq"` // set by the engine; rises by one with each entry
+	Time    time.Time  `json:"time"`
+	Via     Via        `json:"via"`
+	By      string     `json:"by,omitzero"`   // what the operator calls himself
+	From    netip.Addr `json:"from,omitzero"` // where the request came from; zero: from this machine's command line
+	Action  string     `json:"action"`        // such as ban.add
+	Subject string     `json:"subject,omitzero"`
+	ID      uint32     `json:"id,omitzero"` // of the account or room; of a new one the engine sets it
+	Detail  string     `json:"detail,omitzero"`
+}
+
+// Canonical returns e as it is stored. It never refuses anything, because a
+// record of a change must not stand in the way of the change: texts that are
+// too long are cut, and what is no text is replaced.
+func (e AuditEntry) Canonical() AuditEntry {
+	e.By = fitText(e.By, MaxAuditBy)
+	e.Action = fitText(e.Action, MaxAuditAction)
+	e.Subject = fitText(e.Subject, MaxAuditSubject)
+	e.Detail = fitText(e.Detail, MaxAuditDetail)
+	e.Via = Via(fitText(string(e.Via), MaxAuditAction))
+	e.From = e.From.Unmap().WithZone("")
+	if e.Time.IsZero() {
+		e.Time = time.Now()
+	}
+	e.Time = e.Time.Round(0).UTC()
+	return e
+}
+
+// fitText replaces control characters and what is not UTF-8, and cuts s to limit
+// bytes.
+func fitText(s string, limit int) string {
+	s = strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) {
+			return utf8.RuneError
+		}
+		return r
+	}, strings.ToValidUTF8(s, string(utf8.RuneError)))
+	if len(s) <= limit {
+		return s
+	}
+	const ellipsis = "…"
+	cut := limit - len(ellipsis)
+	for cut > 0 && !utf8.RuneStart(s[cut]) {
+		cut--
+	}
+	return s[:cut] + ellipsis
+}
+
+// auditKey is the key of an AuditEntry in a context.
+type auditKey struct{}
+
+// WithAudit returns a context for changes that belong into the audit log: every
+// step that changes something stores e in the same atomic step. A call that
+// fails or changes nothing stores none.
+func WithAudit(ctx context.Context, e AuditEntry) context.Context {
+	return context.WithValue(ctx, auditKey{}, e)
+}
+
+// WithoutAudit returns a context whose changes are not recorded one by one.
+func WithoutAudit(ctx context.Context) context.Context {
+	if _, ok := AuditOf(ctx); !ok {
+		return ctx
+	}
+	return context.WithValue(ctx, auditKey{}, nil)
+}
+
+// AuditOf returns the entry that changes with this context store.
+func AuditOf(ctx context.Context) (AuditEntry, bool) {
+	e, ok := ctx.Value(auditKey{}).(AuditEntry)
+	return e, ok
+}
+
+// Audit keeps the audit log: what operators changed in the store. Other methods
+// add to it, see WithAudit. When it is full, its oldest entries go.
+type Audit interface {
+	// AddAudit stores an entry by itself, for what is not one change of the
+	// store, and returns it as it is stored. An entry in ctx is not looked at.
+	AddAudit(ctx context.Context, e AuditEntry) (AuditEntry, error)
+
+	// AuditLog yields the entries with a Seq below before, newest first; before
+	// 0 means all.
+	AuditLog(ctx context.Context, before uint64) iter.Seq2[AuditEntry, error]
+
+	// LimitAudit says how many entries are kept from now on, at least 1.
+	LimitAudit(entries int)
+}

@@ -1,0 +1,126 @@
+package valvemaster
+
+import (
+	"net/netip"
+	"sync"
+	"time"
+
+	"github.com/respawnd/respawnd/internal/netserve"
+)
+
+// Holding conditions against servers is what requests cost us.
+const (
+	// workPerSecond is how many of them are held against servers in a second for
+	// sources that proved nothing: whoever forges addresses is bound by nothing
+	// else. With the costliest filters it is about a tenth of a core.
+	workPerSecond = 2_000_000
+	// pageWork is how many come with a page; for each as many more another page is
+	// taken from the budgets.
+	pageWork = 50_000
+)
+
+// request is the memory that a list request needs.
+type request struct {
+	filter  filter
+	servers [MaxEntries]netip.AddrPort
+	packet  [maxList]byte
+}
+
+// listRequest answers a browser with a page.
+func (s *Server) listRequest(w netserve.PacketWriter, p netserve.Packet, body []byte, now time.Time) (dropped string) {
+	r, err := ParseListRequest(body)
+	a := p.From.Addr()
+	switch {
+	case err != nil:
+		return dropMalformed
+	case s.banned(a):
+		return dropBanned
+	}
+	policy, at := s.rules.Load(), s.since(now)
+	trusted := policy.trusts(a)
+	step := s.walks.next(p.From, r.Seed, trusted, at)
+	switch {
+	case trusted:
+	case !step.proved && !policy.Unproved.Allow(a, now):
+		return dropLimited
+	case !policy.allowPage(a, now):
+		return dropNoBudget
+	}
+	q := s.requests.Get().(*request)
+	defer s.requests.Put(q)
+	if err := q.filter.parse(r.Filter); err != nil {
+		return dropFilter
+	}
+	s.metrics.unknownKeys.Add(float64(q.filter.unknown))
+	if !step.proved && !s.work.left(at) {
+		return dropBusy
+	}
+	page, looked := s.page(q, r, step, at)
+	work := looked * (q.filter.n + 1)
+	if !step.proved {
+		s.work.spend(work)
+	}
+	if !trusted {
+		s.walks.sent(p.From, r.Seed, page.continuation(), step, at)
+		for range work / pageWork {
+			policy.allowPage(a, now) // if there is none left, the next request finds out
+		}
+	}
+	s.write(w, p, page.AppendTo(q.packet[:0]))
+	if step.proved {
+		s.metrics.pages.full.Inc()
+	} else {
+		s.metrics.pages.small.Inc()
+	}
+	return ""
+}
+
+// page makes the page for a request and tells how many servers were looked at.
+func (s *Server) page(q *request, r ListRequest, step step, at time.Duration) (l List, looked int) {
+	// As many as the page holds if it is the last; if more follow, where it ends
+	// is chosen.
+	servers, more, looked := s.lister.current(at).page(q.servers[:0], step.most(), r.Seed, r.Region, &q.filter)
+	if more {
+		servers = servers[:min(len(servers), step.size)]
+	}
+	return List{servers, !more}, looked
+}
+
+// continuation returns the seed that asks for the page behind this one, the zero
+// AddrPort if there is none.
+func (l List) continuation() netip.AddrPort {
+	if l.Last || len(l.Servers) == 0 {
+		return netip.AddrPort{}
+	}
+	return l.Servers[len(l.Servers)-1]
+}
+
+// allowance is an amount of work per second.
+type allowance struct {
+	perSecond int
+
+	mu   sync.Mutex // guards the fields below
+	have int
+	at   time.Duration
+}
+
+func newAllowance(perSecond int) *allowance { return &allowance{perSecond: perSecond, have: perSecond} }
+
+// left reports whether there is anything left.
+func (a *allowance) left(now time.Duration) bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if passed := now - a.at; passed > 0 {
+		gained := int(min(passed, time.Second).Seconds() * float64(a.perSecond))
+		a.have = min(a.have+gained, a.perSecond)
+		a.at = now
+	}
+	return a.have > 0
+}
+
+// spend takes work that was done, which may be more than there was.
+func (a *allowance) spend(n int) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.have -= n
+}

@@ -1,0 +1,115 @@
+// Package valvemaster is a master server in Valve's form (UDP port 27010): game
+// servers of the Source and GoldSource families and of what grew out of them
+// send it heartbeats, and browsers ask it for the list, page by page.
+//
+// It puts no server into the list of package master. A server that sent a
+// heartbeat is handed to [Targets], which asks it over A2S and lists it, with
+// origin master.FromValve, at its first answer; so nobody is listed who cannot
+// be queried. Browsers are answered from that list. The messages between game
+// servers and players are not spoken here.
+//
+// # Messages
+//
+// Numbers are little-endian, but for ports in the list. Requests may begin with
+// FF FF FF FF, answers always do.
+//
+//	game server                           master
+//	'q' [FF [nonce, 4 bytes]]          ->
+//	                                   <- 's' 0A challenge [nonce]
+//	'0' 0A \key\value...\key\value 0A  ->                          watched
+//	'b' 0A [\challenge\...]            ->
+//
+//	browser                               master
+//	'1' region "0.0.0.0:0" 00 filter 00 ->
+//	                                   <- 'f' 0A (address, port)...
+//	'1' region "a.b.c.d:p" 00 filter 00 ->                          next page
+//	                                   <- 'f' 0A (address, port)... 0.0.0.0:0
+//
+// Address and port are six bytes in network order. There is no message with
+// which a server or browser could be refused: who is refused gets no answer, and
+// the operator finds the reason among the verdicts.
+//
+// # Servers
+//
+// A challenge is a keyed token over address, port, a time slot of thirty
+// seconds, and how many heartbeats of this server were taken. It is good for
+// thirty to sixty seconds and, because of the count, once. Nothing is stored for
+// a server that only asked, so a flood of forged questions costs no memory.
+//
+// The answer has at most 14 bytes, and the question may have one: this is an
+// exception to the rule that an unproved address is sent no more than it sent.
+// It is capped by Policy.Unproved per address. On the wire, with the headers of
+// IP and UDP, it is 38 bytes for 29, and both fill an Ethernet frame of the
+// least size.
+//
+// A heartbeat is believed in one thing, the region that the server's operator
+// chose. Everything else comes from its A2S answers. Who sent none for
+// Policy.Timeout is no longer watched and leaves; who stops to answer A2S
+// leaves as Targets has it.
+//
+// The good-bye of engines carries no challenge, so anybody could forge it, and it
+// is counted and believed in nothing: a server that has really stopped does not
+// answer A2S any more and leaves for that. One that carries a challenge like a
+// heartbeat, which is an addition of ours, takes its server off at once.
+//
+// # Lists
+//
+// The list is in the order of addresses, then ports. A page begins behind the
+// seed, whether the seed is still listed or not, so a walk never repeats a
+// server, never goes in circles, and ends with 0.0.0.0:0; a page has at least
+// five servers, or ends the walk. Listed are servers of origin valve, and of
+// origin static and lan if their record comes from A2S.
+//
+// A request is short and a page long. Until an address and port has shown that
+// it receives our pages, a page has at most 12 servers (84 bytes with the end
+// mark; the second exception, capped like the first). What shows it is an echo:
+// the seed is the last server of the page that we sent it. The list is public,
+// so a seed as such proves nothing; therefore each page ends at a random place,
+// after 5 to 12 servers, and later after 200 to 230, and two echoes in a row are
+// wanted before pages are full. Whoever forges the address of somebody else and
+// sees none of our answers guesses right once in 64 tries, then once in 31 for
+// each further page, and a wrong guess begins at nothing; a page is repeated at
+// most three times. He gets about 90 bytes for three packets of his own out of
+// it, which is not more than the pages of 12 that everybody gets. All the same
+// each address and each /24 has a budget. Whoever is on the path and sees our
+// answers is not kept out by this, only by the budget.
+//
+// What was sent is remembered for thirty seconds, for at most 16,384 sources
+// that proved themselves and as many that did not, which cannot push out the
+// former. Whoever is forgotten in the middle of a walk goes on in small pages.
+//
+// # Regions
+//
+// A request names a region, 0 to 7, or 255 for all. The region of a server is
+// the one of its heartbeat; if that says 255, the one of its country: North
+// America is both US East coast and US West coast. A server of which neither is
+// known is in every region: better a server too many than an empty list. Codes
+// that do not exist mean all.
+//
+// # Filters
+//
+// A filter is a row of \key\value, all of which must hold; case does not count.
+//
+//	\gamedir\x \map\x          as the server reports it
+//	\appid\n \napp\n           the game's number is, is not, n
+//	\empty\1 \full\1           not empty, not full
+//	\noplayers\1               empty
+//	\dedicated\1 \type\d       dedicated
+//	\secure\1 \linux\1 \password\1 \proxy\1
+//	\white\1                   in servers.static: the operator vouches for it
+//	\gametype\a,b              its tags hold all of these
+//	\gamedata\a,b              its hidden tags hold all of these
+//	\gamedataor\a,b            its hidden tags hold one of these
+//	\name_match\x              its name; * stands for any text
+//	\version_match\x           its version; likewise
+//	\gameaddr\a.b.c.d[:port]   it has this address
+//	\collapse_addr_hash\1      one server of each address
+//	\nor\n \nand\n \or\n \and\n  over the n conditions that follow
+//
+// With 0, dedicated, secure, linux, password, proxy and white want the
+// opposite; empty, full, noplayers and collapse_addr_hash with 0 want nothing.
+// A condition of a group may be a group itself, down to eight levels. An empty
+// group and a key that is not known want nothing; the latter is counted. The
+// number of bots does not count as players. A filter of more than 32 conditions,
+// more than four with wildcards, or deeper ones is dropped.
+package valvemaster

@@ -1,0 +1,105 @@
+package valvemaster
+
+import (
+	"net/netip"
+	"strconv"
+
+	"github.com/respawnd/respawnd/master"
+)
+
+// The rules of a record that lists are made from, as package probe writes them
+// for a server that it asked over A2S. Hidden tags are no part of A2S; some
+// servers have them as a rule of their own.
+const (
+	ruleName       = "hostname"
+	ruleMap        = "mapname"
+	ruleGameDir    = "gamename"
+	ruleAppID      = "appid"
+	ruleVersion    = "gamever"
+	rulePlayers    = "numplayers"
+	ruleMaxPlayers = "maxplayers"
+	ruleBots       = "numbots"
+	ruleType       = "servertype" // dedicated, listen or proxy
+	ruleOS         = "os"         // linux, windows or mac
+	rulePassword   = "password"
+	ruleSecure     = "secure"
+	ruleTags       = "keywords"
+	ruleHidden     = "gamedata"
+)
+
+// maxText bounds the bytes of a name that filters look at.
+const maxText = 256
+
+// entry is a server of the list with what filters ask for, in lower case. It
+// never changes.
+type entry struct {
+	record              *master.Server // that it was made from
+	addr                netip.AddrPort
+	regions             regions
+	flags               flag
+	players, maxPlayers int // without bots
+	appID               uint64
+	gameDir, mapName    string
+	tags, hidden        string
+	name, version       []byte
+}
+
+// newEntry returns the entry of a record; ok is false if browsers do not see it.
+// said is the region of its heartbeat.
+func newEntry(srv *master.Server, said byte) (e *entry, ok bool) {
+	if !srv.Public.Addr().Is4() || srv.Public == Start || !isA2S(srv) {
+		return nil, false
+	}
+	get := func(rule string) string {
+		v, _ := srv.Rules.Get(rule)
+		return lowerText(v[:min(len(v), maxText)])
+	}
+	e = &entry{
+		record:     srv,
+		addr:       srv.Public,
+		regions:    regionsOf(said, srv.Country, srv.Region),
+		players:    max(number(get(rulePlayers))-number(get(ruleBots)), 0),
+		maxPlayers: number(get(ruleMaxPlayers)),
+		gameDir:    get(ruleGameDir),
+		mapName:    get(ruleMap),
+		tags:       get(ruleTags),
+		hidden:     get(ruleHidden),
+		name:       []byte(get(ruleName)),
+		version:    []byte(get(ruleVersion)),
+	}
+	e.appID, _ = strconv.ParseUint(get(ruleAppID), 10, 64)
+	set := func(f flag, on bool) {
+		if on {
+			e.flags |= f
+		}
+	}
+	set(flagDedicated, get(ruleType) == "dedicated")
+	set(flagProxy, get(ruleType) == "proxy")
+	set(flagLinux, get(ruleOS) == "linux")
+	set(flagPassword, get(rulePassword) == "1")
+	set(flagSecure, get(ruleSecure) == "1")
+	set(flagVouched, srv.Origin == master.Static)
+	return e, true
+}
+
+// isA2S reports whether a record comes from a server that answers A2S.
+func isA2S(srv *master.Server) bool {
+	switch srv.Origin {
+	case master.FromValve:
+		return true
+	case master.Static, master.FromLAN:
+		_, app := srv.Rules.Get(ruleAppID)
+		_, kind := srv.Rules.Get(ruleType)
+		return app && kind
+	default:
+		return false
+	}
+}
+
+func number(text string) int {
+	n, err := strconv.ParseUint(text, 10, 31)
+	if err != nil {
+		return 0
+	}
+	return int(n)
+}

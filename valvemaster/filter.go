@@ -1,0 +1,342 @@
+package valvemaster
+
+import (
+	"bytes"
+	"errors"
+	"net/netip"
+)
+
+// Bounds of a filter. See "Filters" in doc.go.
+const (
+	maxConditions = 32
+	maxWildcards  = 4 // conditions with a *, which cost more than others
+	maxDepth      = 8 // groups in groups
+)
+
+var errFilter = errors.New("filter with too many or too deep conditions")
+
+// operator says what a condition wants.
+type operator uint8
+
+const (
+	opNor operator = iota
+	opNand
+	opOr
+	opAnd
+	opGameDir
+	opMap
+	opAppID
+	opNotAppID
+	opNotEmpty
+	opNotFull
+	opEmpty
+	opFlag // one of the flags, see condition.flag
+	opTags
+	opHiddenAll
+	opHiddenAny
+	opName
+	opVersion
+	opAddr
+	opAddrPort
+)
+
+// flag is a property that a server has or not.
+type flag uint8
+
+const (
+	flagDedicated flag = 1 << iota
+	flagSecure
+	flagLinux
+	flagPassword
+	flagProxy
+	flagVouched
+)
+
+// condition is a node of a filter. The operands of a group follow it, up to
+// next.
+type condition struct {
+	op     operator
+	flag   flag
+	want   bool // of opFlag
+	next   int  // index of the condition behind this one and its operands
+	number uint64
+	addr   netip.AddrPort
+	text   []byte // lower case, in filter.text
+}
+
+// filter is a parsed filter. It is part of a request and reused with it.
+type filter struct {
+	conditions [maxConditions]condition
+	n          int
+	collapse   bool
+	unknown    int // keys that are not known
+	wildcards  int
+	text       [maxPacket]byte // of the filter, in lower case
+}
+
+// parse reads a filter of at most maxPacket bytes.
+func (f *filter) parse(b []byte) error {
+	f.n, f.collapse, f.unknown, f.wildcards = 0, false, 0, 0
+	text := f.text[:copy(f.text[:], b)]
+	for i, c := range text {
+		text[i] = lower(c)
+	}
+	rest := bytes.TrimPrefix(text, []byte{'\\'})
+	for len(rest) > 0 {
+		var err error
+		if rest, err = f.parseOne(rest, 0); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// parseOne reads a pair, and the operands if it is a group.
+func (f *filter) parseOne(rest []byte, depth int) ([]byte, error) {
+	key, rest, _ := bytes.Cut(rest, []byte{'\\'})
+	value, rest, _ := bytes.Cut(rest, []byte{'\\'})
+	if group, ok := groupOf(key); ok {
+		return f.parseGroup(group, value, rest, depth)
+	}
+	if string(key) == "collapse_addr_hash" {
+		f.collapse = f.collapse || (depth == 0 && isOne(value))
+		return rest, nil
+	}
+	c, s := parseCondition(key, value)
+	switch s {
+	case notKnown:
+		f.unknown++
+		return rest, nil
+	case wantsNothing:
+		return rest, nil
+	default:
+	}
+	if bytes.IndexByte(c.text, '*') >= 0 && (c.op == opName || c.op == opVersion) {
+		f.wildcards++
+	}
+	if f.wildcards > maxWildcards {
+		return nil, errFilter
+	}
+	_, err := f.add(c)
+	return rest, err
+}
+
+func groupOf(key []byte) (operator, bool) {
+	switch string(key) {
+	case "nor":
+		return opNor, true
+	case "nand":
+		return opNand, true
+	case "or":
+		return opOr, true
+	case "and":
+		return opAnd, true
+	default:
+		return 0, false
+	}
+}
+
+// parseGroup reads the operands of a group. If there are fewer than it claims,
+// it has those that there are.
+func (f *filter) parseGroup(op operator, value, rest []byte, depth int) ([]byte, error) {
+	count := parseCount(value)
+	if depth >= maxDepth || count > maxPacket {
+		return nil, errFilter
+	}
+	at, err := f.add(condition{op: op})
+	for i := 0; i < count && len(rest) > 0 && err == nil; i++ {
+		rest, err = f.parseOne(rest, depth+1)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if f.n == at+1 {
+		f.n = at // an empty group wants nothing
+		return rest, nil
+	}
+	f.conditions[at].next = f.n
+	return rest, nil
+}
+
+func (f *filter) add(c condition) (at int, err error) {
+	if f.n == maxConditions {
+		return 0, errFilter
+	}
+	at = f.n
+	f.n++
+	c.next = f.n
+	f.conditions[at] = c
+	return at, nil
+}
+
+// sense says what came out of a pair.
+type sense uint8
+
+const (
+	wantsSomething sense = iota
+	wantsNothing
+	notKnown
+)
+
+// parseCondition reads a pair that is no group.
+func parseCondition(key, value []byte) (c condition, s sense) {
+	c.text = value
+	switch string(key) {
+	case "gamedir":
+		c.op = opGameDir
+	case "map":
+		c.op = opMap
+	case "gametype":
+		c.op = opTags
+	case "gamedata":
+		c.op = opHiddenAll
+	case "gamedataor":
+		c.op = opHiddenAny
+	case "name_match":
+		c.op = opName
+	case "version_match":
+		c.op = opVersion
+	case "empty":
+		return c.ifOne(opNotEmpty)
+	case "full":
+		return c.ifOne(opNotFull)
+	case "noplayers":
+		return c.ifOne(opEmpty)
+	case "type":
+		c.wantFlag(flagDedicated, string(value) == "d")
+	case "dedicated":
+		c.wantFlag(flagDedicated, isOne(value))
+	case "secure":
+		c.wantFlag(flagSecure, isOne(value))
+	case "linux":
+		c.wantFlag(flagLinux, isOne(value))
+	case "password":
+		c.wantFlag(flagPassword, isOne(value))
+	case "proxy":
+		c.wantFlag(flagProxy, isOne(value))
+	case "white":
+		c.wantFlag(flagVouched, isOne(value))
+	case "appid":
+		return c.wantAppID(opAppID)
+	case "napp":
+		return c.wantAppID(opNotAppID)
+	case "gameaddr":
+		return c.wantAddr()
+	default:
+		return c, notKnown
+	}
+	return c, wantsSomething
+}
+
+// ifOne makes a condition of a pair that wants nothing unless its value is 1.
+func (c condition) ifOne(op operator) (condition, sense) {
+	if c.op = op; !isOne(c.text) {
+		return c, wantsNothing
+	}
+	return c, wantsSomething
+}
+
+func (c *condition) wantFlag(f flag, want bool) { c.op, c.flag, c.want = opFlag, f, want }
+
+// wantAppID makes c ask for the number of a game, which must be one.
+func (c condition) wantAppID(op operator) (condition, sense) {
+	n, rest, ok := parseDigits(c.text, 19)
+	if c.op, c.number = op, n; !ok || len(rest) > 0 {
+		return c, notKnown
+	}
+	return c, wantsSomething
+}
+
+// wantAddr makes c ask for an address, with or without a port.
+func (c condition) wantAddr() (condition, sense) {
+	var space [32]byte
+	text := c.text
+	if c.op = opAddrPort; bytes.IndexByte(text, ':') < 0 && len(text) <= 15 {
+		c.op = opAddr
+		text = append(append(space[:0], text...), ":0"...)
+	}
+	a, rest, ok := parseAddrPort(text)
+	if c.addr = a; !ok || len(rest) > 0 {
+		return c, notKnown
+	}
+	return c, wantsSomething
+}
+
+// match reports whether a server passes the filter. collapse is for the caller
+// to see to.
+func (f *filter) match(e *entry) bool { return f.all(0, f.n, e) }
+
+// all reports whether all conditions from i up to end hold.
+func (f *filter) all(i, end int, e *entry) bool {
+	for ; i < end; i = f.conditions[i].next {
+		if !f.one(i, e) {
+			return false
+		}
+	}
+	return true
+}
+
+// one reports whether condition i holds.
+func (f *filter) one(i int, e *entry) bool {
+	c := &f.conditions[i]
+	switch c.op {
+	case opNor:
+		return !f.any(i+1, c.next, e)
+	case opNand:
+		return !f.all(i+1, c.next, e)
+	case opOr:
+		return f.any(i+1, c.next, e)
+	case opAnd:
+		return f.all(i+1, c.next, e)
+	default:
+		return c.holds(e)
+	}
+}
+
+// any reports whether one of the conditions from i up to end holds.
+func (f *filter) any(i, end int, e *entry) bool {
+	for ; i < end; i = f.conditions[i].next {
+		if f.one(i, e) {
+			return true
+		}
+	}
+	return false
+}
+
+// holds reports whether a condition that is no group holds.
+func (c *condition) holds(e *entry) bool {
+	switch c.op {
+	case opGameDir:
+		return e.gameDir == string(c.text)
+	case opMap:
+		return e.mapName == string(c.text)
+	case opAppID:
+		return e.appID == c.number
+	case opNotAppID:
+		return e.appID != c.number
+	case opNotEmpty:
+		return e.players > 0
+	case opEmpty:
+		return e.players == 0
+	case opNotFull:
+		return e.players < e.maxPlayers
+	case opFlag:
+		return (e.flags&c.flag != 0) == c.want
+	case opTags:
+		return hasTags(e.tags, c.text, true)
+	case opHiddenAll:
+		return hasTags(e.hidden, c.text, true)
+	case opHiddenAny:
+		return hasTags(e.hidden, c.text, false)
+	case opName:
+		return matchWildcards(e.name, c.text)
+	case opVersion:
+		return matchWildcards(e.version, c.text)
+	case opAddr:
+		return e.addr.Addr() == c.addr.Addr()
+	case opAddrPort:
+		return e.addr == c.addr
+	default:
+		return true
+	}
+}

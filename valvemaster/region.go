@@ -1,0 +1,55 @@
+package valvemaster
+
+import "strings"
+
+// The regions of the protocol.
+const (
+	RegionUSEast       byte = 0
+	RegionUSWest       byte = 1
+	RegionSouthAmerica byte = 2
+	RegionEurope       byte = 3
+	RegionAsia         byte = 4
+	RegionAustralia    byte = 5
+	RegionMiddleEast   byte = 6
+	RegionAfrica       byte = 7
+	// AnyRegion asks for all; as a server's region it says nothing.
+	AnyRegion byte = 255
+)
+
+// regions is a set of regions, one bit each.
+type regions uint8
+
+const everywhere regions = 0xFF
+
+func (r regions) has(region byte) bool { return region > RegionAfrica || r&(1<<region) != 0 }
+
+// middleEast are the countries that the protocol takes out of Asia.
+const middleEast = "AE BH IL IQ IR JO KW LB OM PS QA SA SY TR YE"
+
+// regionsOf returns where a server counts: where its operator says; else by
+// country and the continent number that master.Server.Region has; else
+// everywhere.
+func regionsOf(said byte, country, continent string) regions {
+	if said <= RegionAfrica {
+		return 1 << said
+	}
+	if len(country) == 2 && strings.Contains(middleEast, country) {
+		return 1 << RegionMiddleEast
+	}
+	switch continent {
+	case "2":
+		return 1<<RegionUSEast | 1<<RegionUSWest
+	case "16":
+		return 1 << RegionSouthAmerica
+	case "65536":
+		return 1 << RegionEurope
+	case "2048":
+		return 1 << RegionAsia
+	case "8192":
+		return 1 << RegionAustralia
+	case "32":
+		return 1 << RegionAfrica
+	default:
+		return everywhere
+	}
+}

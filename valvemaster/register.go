@@ -1,0 +1,271 @@
+package valvemaster
+
+import (
+	"net/netip"
+	"time"
+
+	"github.com/respawnd/respawnd/internal/netserve"
+	"github.com/respawnd/respawnd/internal/verdicts"
+	"github.com/respawnd/respawnd/master"
+)
+
+// patience is how long after its first heartbeat a server may take to answer
+// A2S until the operator is told that it does not.
+const patience = 15 * time.Second
+
+// challenge answers a server that wants to send a heartbeat.
+func (s *Server) challenge(w netserve.PacketWriter, p netserve.Packet, body []byte, now time.Time) (dropped string) {
+	r, err := ParseChallengeRequest(body)
+	a := p.From.Addr()
+	switch {
+	case err != nil:
+		return dropMalformed
+	case s.banned(a):
+		s.note(p.From, verdicts.Banned)
+		return dropBanned
+	}
+	taken, known := s.taken(p.From)
+	if policy := s.rules.Load(); !policy.trusts(a) && !policy.Unproved.Allow(a, now) {
+		s.noteStranger(p.From, verdicts.Limited)
+		return dropLimited
+	}
+	c := Challenge{s.tokens.token(p.From, taken, slotOf(s.since(now))), r.Nonce, r.HasNonce}
+	var buf [maxChallenge]byte
+	s.write(w, p, c.AppendTo(buf[:0]))
+	s.metrics.challenges.Inc()
+	if !known {
+		s.note(p.From, verdicts.ChallengeSent)
+	}
+	return ""
+}
+
+// taken returns how many heartbeats of a source were taken, and whether it is
+// known.
+func (s *Server) taken(a netip.AddrPort) (n uint32, known bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if h := s.hosts.bySource[a]; h != nil {
+		return h.taken, true
+	}
+	return 0, false
+}
+
+// heartbeat takes a heartbeat and has its server asked.
+func (s *Server) heartbeat(p netserve.Packet, body []byte, now time.Time) (dropped string) {
+	if s.banned(p.From.Addr()) {
+		s.note(p.From, verdicts.Banned)
+		return dropBanned
+	}
+	h, err := ParseHeartbeat(body)
+	if err != nil {
+		s.noteStranger(p.From, verdicts.Malformed)
+		return dropMalformed
+	}
+	first, dropped := s.take(p.From, h, now)
+	switch dropped {
+	case "":
+		if first {
+			s.metrics.registered.Inc()
+			s.note(p.From, verdicts.Asked)
+		}
+	case dropLimited, dropWrong:
+		s.noteStranger(p.From, verdictOn(dropped))
+	default:
+		s.note(p.From, verdictOn(dropped))
+	}
+	return dropped
+}
+
+// take checks the challenge of a heartbeat, and notes its server.
+func (s *Server) take(a netip.AddrPort, hb Heartbeat, now time.Time) (first bool, dropped string) {
+	policy, at := s.rules.Load(), s.since(now)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	h := s.hosts.bySource[a]
+	var taken uint32
+	if h != nil {
+		taken = h.taken
+	}
+	if dropped = s.prove(a, taken, hb.Challenge, policy, now); dropped != "" {
+		return false, dropped
+	}
+	if first = h == nil; first {
+		limit := policy.ServersPerAddr
+		if policy.trusts(a.Addr()) {
+			limit = -1
+		}
+		if dropped = s.hosts.room(a.Addr(), limit); dropped != "" {
+			return false, dropped
+		}
+		h = &host{addr: a, first: at}
+	}
+	if !s.opt.Targets.Watch(a) {
+		return false, dropRefused
+	}
+	if first {
+		s.hosts.add(h)
+	}
+	h.seen, h.region = at, hb.Region
+	h.taken++
+	return first, ""
+}
+
+// prove returns why a challenge is not accepted, "" if it is. Guesses are
+// rationed like everything that proves nothing.
+func (s *Server) prove(a netip.AddrPort, taken, challenge uint32, policy *rules, now time.Time) (dropped string) {
+	switch {
+	case s.tokens.valid(a, taken, challenge, s.since(now)):
+		return ""
+	case !policy.trusts(a.Addr()) && !policy.Unproved.Allow(a.Addr(), now):
+		return dropLimited
+	default:
+		return dropWrong
+	}
+}
+
+// goodbye forgets a server that proves that it is the one who leaves. See
+// "Servers" in doc.go.
+func (s *Server) goodbye(p netserve.Packet, body []byte, now time.Time) (dropped string) {
+	g, err := ParseGoodbye(body)
+	switch {
+	case err != nil:
+		return dropMalformed
+	case !g.HasChallenge:
+		return dropGoodbye
+	}
+	if dropped = s.leave(p.From, g.Challenge, now); dropped == "" {
+		s.note(p.From, verdicts.Left)
+	}
+	return dropped
+}
+
+func (s *Server) leave(a netip.AddrPort, challenge uint32, now time.Time) (dropped string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	h := s.hosts.bySource[a]
+	if h == nil {
+		return dropGoodbye
+	}
+	if dropped = s.prove(a, h.taken, challenge, s.rules.Load(), now); dropped == "" {
+		s.forget(h)
+	}
+	return dropped
+}
+
+// verdictOn returns the verdict for a reason.
+func verdictOn(dropped string) verdicts.Verdict {
+	switch dropped {
+	case dropFull:
+		return verdicts.ListFull
+	case dropTooMany:
+		return verdicts.TooManyHere
+	case dropRefused:
+		return verdicts.NeverAsked
+	case dropLimited:
+		return verdicts.Limited
+	default:
+		return verdicts.WrongResponse
+	}
+}
+
+// adopt watches the servers that were listed before the start and proved their
+// address then.
+func (s *Server) adopt(now time.Time) {
+	at := s.since(now)
+	for _, srv := range s.list.All() {
+		a := srv.Key.Source
+		if srv.Origin != master.FromValve || !a.Addr().Is4() || s.banned(a.Addr()) {
+			continue
+		}
+		s.mu.Lock()
+		if s.hosts.bySource[a] == nil && s.hosts.room(a.Addr(), -1) == "" && s.opt.Targets.Watch(a) {
+			s.hosts.add(&host{addr: a, first: at, seen: at, region: AnyRegion})
+		}
+		s.mu.Unlock()
+	}
+}
+
+// look forgets who was silent for too long or has been banned, and notes who was
+// listed since it was looked last, and who does not answer.
+func (s *Server) look(at time.Duration) {
+	timeout := s.rules.Load().Timeout
+	var said notes
+	defer func() { s.noteAll(said) }()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for a, h := range s.hosts.bySource {
+		switch {
+		case s.banned(a.Addr()):
+			s.forget(h)
+			said.add(a, verdicts.Banned)
+			continue
+		case at-h.seen >= timeout:
+			s.forget(h)
+			said.add(a, verdicts.Expired)
+			continue
+		}
+		switch listed := s.listed(a); {
+		case listed && !h.listed:
+			said.add(a, verdicts.Listed)
+			h.listed, h.told = true, false
+		case !listed && (h.listed || !h.told && at-h.first >= patience):
+			said.add(a, verdicts.Unanswered)
+			h.listed, h.told = false, true
+		}
+	}
+}
+
+func (s *Server) forget(h *host) {
+	s.hosts.remove(h)
+	s.opt.Targets.Unwatch(h.addr)
+}
+
+// listed reports whether a server is in the list because it answers A2S.
+func (s *Server) listed(a netip.AddrPort) bool {
+	srv, ok := s.list.At(a)
+	return ok && !srv.Restored && isA2S(srv)
+}
+
+// regionOf returns the region that a server said it is in.
+func (s *Server) regionOf(a netip.AddrPort) byte {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if h := s.hosts.bySource[a]; h != nil {
+		return h.region
+	}
+	return AnyRegion
+}
+
+func (s *Server) countHosts() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.hosts.bySource)
+}
+
+// note remembers a verdict. Which game a server plays only A2S tells.
+func (s *Server) note(a netip.AddrPort, v verdicts.Verdict) { s.opt.Verdicts.Note(service, a, "", v) }
+
+// noteStranger is note for what a packet says that anybody could have sent: it
+// does not cover up what is known of a server.
+func (s *Server) noteStranger(a netip.AddrPort, v verdicts.Verdict) {
+	if _, known := s.taken(a); !known {
+		s.note(a, v)
+	}
+}
+
+// notes are verdicts that are noted when no lock is held any more: noting may
+// log.
+type notes []noted
+
+type noted struct {
+	addr    netip.AddrPort
+	verdict verdicts.Verdict
+}
+
+func (n *notes) add(a netip.AddrPort, v verdicts.Verdict) { *n = append(*n, noted{a, v}) }
+
+func (s *Server) noteAll(n notes) {
+	for _, v := range n {
+		s.note(v.addr, v.verdict)
+	}
+}

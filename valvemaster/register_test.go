@@ -1,0 +1,304 @@
+package valvemaster
+
+import (
+	"math/rand/v2"
+	"net/netip"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/respawnd/respawnd/internal/netserve"
+	"github.com/respawnd/respawnd/master"
+)
+
+var someRules = map[string]string{"hostname": "Arena", "gamename": "tf", "mapname": "ctf_2fort", "maxplayers": "24", "numplayers": "5"}
+
+func TestServerIsListedAfterItsHeartbeatAndItsAnswer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		v := newValve(t, nil)
+		a := netip.MustParseAddrPort("192.0.2.1:27015")
+		v.asker.answers[a] = someRules
+		c := v.challengeFor(a)
+		if len(v.asker.watched) != 0 || v.verdict(a) != "challenge sent" {
+			t.Errorf("after the challenge: watched %v, verdict %q", v.asker.watched, v.verdict(a))
+		}
+		if dropped := v.send(a, beat(t, Heartbeat{Challenge: c})); dropped != "" {
+			t.Fatalf("heartbeat: dropped: %s", dropped)
+		}
+		if got := v.verdict(a); !strings.HasPrefix(got, "heartbeat taken") {
+			t.Errorf("verdict after the heartbeat: %q", got)
+		}
+		v.tick(time.Now())
+		if got := v.verdict(a); got != "listed" {
+			t.Errorf("verdict after the answer: %q, want listed", got)
+		}
+		if all, _ := v.walk("203.0.113.1:1", AnyRegion, ""); len(all) != 1 || all[0] != a.String() {
+			t.Errorf("list: %v, want %v", all, a)
+		}
+	})
+}
+
+func TestServerThatDoesNotAnswerIsNotListed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		v := newValve(t, nil)
+		a := v.register("192.0.2.1:27015", nil)
+		v.tick(time.Now())
+		if got := v.verdict(a); !strings.HasPrefix(got, "heartbeat taken") {
+			t.Errorf("verdict at once: %q", got)
+		}
+		time.Sleep(patience)
+		v.tick(time.Now())
+		if got := v.verdict(a); got != "no answer to A2S queries" {
+			t.Errorf("verdict after %v: %q", patience, got)
+		}
+		if all, _ := v.walk("203.0.113.1:1", AnyRegion, ""); len(all) != 0 {
+			t.Errorf("list: %v, want none", all)
+		}
+		v.asker.answers[a] = someRules
+		v.register(a.String(), someRules)
+		v.tick(time.Now())
+		if got := v.verdict(a); got != "listed" {
+			t.Errorf("verdict once it answers: %q", got)
+		}
+		v.list.Remove(master.Key{Source: a})
+		v.tick(time.Now())
+		if got := v.verdict(a); got != "no answer to A2S queries" {
+			t.Errorf("verdict when it stopped to answer: %q", got)
+		}
+	})
+}
+
+func TestHeartbeatNeedsItsOwnChallenge(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		v := newValve(t, nil)
+		a, b := netip.MustParseAddrPort("192.0.2.1:27015"), netip.MustParseAddrPort("192.0.2.1:27016")
+		c := v.challengeFor(a)
+		wrong := map[string]struct {
+			from netip.AddrPort
+			c    uint32
+		}{
+			"another port": {b, c}, "another address": {netip.MustParseAddrPort("192.0.2.2:27015"), c}, "a guess": {a, c + 1},
+		}
+		for name, w := range wrong {
+			if dropped := v.send(w.from, beat(t, Heartbeat{Challenge: w.c})); dropped != dropWrong {
+				t.Errorf("heartbeat with %s: dropped %q, want %q", name, dropped, dropWrong)
+			}
+		}
+		if got := v.verdict(a); got != "wrong response" {
+			t.Errorf("verdict on a wrong challenge: %q", got)
+		}
+		time.Sleep(slotLength) // it is good for another slot
+		if dropped := v.send(a, beat(t, Heartbeat{Challenge: c})); dropped != "" {
+			t.Errorf("heartbeat after %v: dropped %q", slotLength, dropped)
+		}
+		if dropped := v.send(a, beat(t, Heartbeat{Challenge: c})); dropped != dropWrong {
+			t.Errorf("the challenge was good twice: %q", dropped)
+		}
+		if got := v.verdict(a); !strings.HasPrefix(got, "heartbeat taken") {
+			t.Errorf("a wrong challenge covers up what is known: verdict %q", got)
+		}
+		c = v.challengeFor(a)
+		time.Sleep(2 * slotLength)
+		if dropped := v.send(a, beat(t, Heartbeat{Challenge: c})); dropped != dropWrong {
+			t.Errorf("heartbeat after %v: dropped %q, want %q", 2*slotLength, dropped, dropWrong)
+		}
+	})
+}
+
+func TestServerWithoutHeartbeatsLeaves(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		v := newValve(t, nil)
+		a := v.register("192.0.2.1:27015", someRules)
+		for range 3 {
+			time.Sleep(DefaultTimeout - time.Second)
+			v.tick(time.Now())
+			v.register(a.String(), someRules)
+		}
+		if v.asker.watched[a] != 4 {
+			t.Errorf("watched %d times, want each of 4 heartbeats to renew it", v.asker.watched[a])
+		}
+		time.Sleep(DefaultTimeout)
+		v.tick(time.Now())
+		if _, ok := v.asker.watched[a]; ok || v.verdict(a) != "expired" || v.countHosts() != 0 || len(v.hosts.perAddr) != 0 {
+			t.Errorf("after the timeout: watched %v, verdict %q, %d hosts", v.asker.watched, v.verdict(a), v.countHosts())
+		}
+	})
+}
+
+func TestGoodbyeTakesNobodyOff(t *testing.T) {
+	v := newValve(t, nil)
+	a := v.register("192.0.2.1:27015", someRules)
+	for name, tc := range map[string]struct {
+		from string
+		g    Goodbye
+		want string
+	}{
+		"without a challenge":       {a.String(), Goodbye{}, dropGoodbye},
+		"with a guess":              {a.String(), Goodbye{1, true}, dropWrong},
+		"of somebody else":          {"192.0.2.2:27015", Goodbye{v.challengeFor(a), true}, dropGoodbye},
+		"with somebody else's":      {a.String(), Goodbye{v.challengeFor(netip.MustParseAddrPort("192.0.2.2:27015")), true}, dropWrong},
+		"with the last heartbeat's": {a.String(), Goodbye{v.tokens.token(a, 0, 0), true}, dropWrong},
+	} {
+		if got := v.send(netip.MustParseAddrPort(tc.from), tc.g.AppendTo(nil)); got != tc.want {
+			t.Errorf("good-bye %s: dropped %q, want %q", name, got, tc.want)
+		}
+	}
+	v.tick(time.Now())
+	if all, _ := v.walk("203.0.113.1:1", AnyRegion, ""); len(all) != 1 || v.countHosts() != 1 {
+		t.Errorf("list after a good-bye that anybody can forge: %v", all)
+	}
+}
+
+func TestGoodbyeWithAChallengeTakesItsServerOff(t *testing.T) {
+	v := newValve(t, nil)
+	a := v.register("192.0.2.1:27015", someRules)
+	if dropped := v.send(a, Goodbye{v.challengeFor(a), true}.AppendTo(nil)); dropped != "" {
+		t.Errorf("good-bye: dropped %q", dropped)
+	}
+	if all, _ := v.walk("203.0.113.1:1", AnyRegion, ""); len(all) != 0 || v.countHosts() != 0 || v.verdict(a) != "left" {
+		t.Errorf("list %v, %d hosts, verdict %q", all, v.countHosts(), v.verdict(a))
+	}
+}
+
+func TestServersPerAddress(t *testing.T) {
+	trusted := netip.MustParseAddr("192.0.2.9")
+	v := newValve(t, func(o *Options) {
+		o.ServersPerAddr = 2
+		o.Trusted = func(a netip.Addr) bool { return a == trusted }
+	})
+	for port := range uint16(4) {
+		for _, host := range []netip.Addr{netip.MustParseAddr("192.0.2.1"), trusted} {
+			a := netip.AddrPortFrom(host, 27015+port)
+			want := ""
+			if port >= 2 && host != trusted {
+				want = dropTooMany
+			}
+			if got := v.send(a, beat(t, Heartbeat{Challenge: v.challengeFor(a)})); got != want {
+				t.Errorf("heartbeat of %v: dropped %q, want %q", a, got, want)
+			}
+		}
+	}
+	if got := v.verdict(netip.MustParseAddrPort("192.0.2.1:27017")); got != "too many servers here" {
+		t.Errorf("verdict: %q", got)
+	}
+}
+
+func TestServerThatIsNeverAsked(t *testing.T) {
+	v := newValve(t, nil)
+	a := netip.MustParseAddrPort("192.0.2.1:27015")
+	v.asker.refuse[a] = true
+	if got := v.send(a, beat(t, Heartbeat{Challenge: v.challengeFor(a)})); got != dropRefused {
+		t.Errorf("heartbeat: dropped %q, want %q", got, dropRefused)
+	}
+	if v.countHosts() != 0 || !strings.HasPrefix(v.verdict(a), "not asked") {
+		t.Errorf("%d hosts, verdict %q", v.countHosts(), v.verdict(a))
+	}
+	v.asker.refuse[a] = false
+	v.register(a.String(), someRules)
+	if v.countHosts() != 1 {
+		t.Error("it is not taken once it may be asked")
+	}
+}
+
+func TestBanned(t *testing.T) {
+	bad := netip.MustParseAddr("192.0.2.1")
+	banned := false
+	v := newValve(t, func(o *Options) { o.Banned = func(a netip.Addr) bool { return banned && a == bad } })
+	a := v.register("192.0.2.1:27015", someRules)
+	c := v.challengeFor(a)
+	banned = true
+	for name, p := range map[string][]byte{
+		"challenge request": ChallengeRequest{}.AppendTo(nil),
+		"heartbeat":         beat(t, Heartbeat{Challenge: c}),
+		"list request":      ListRequest{AnyRegion, Start, nil}.AppendTo(nil),
+	} {
+		if got := v.send(a, p); got != dropBanned {
+			t.Errorf("%s: dropped %q, want %q", name, got, dropBanned)
+		}
+	}
+	v.tick(time.Now())
+	if v.countHosts() != 0 || len(v.asker.watched) != 0 || v.verdict(a) != "banned" {
+		t.Errorf("%d hosts, watched %v, verdict %q", v.countHosts(), v.asker.watched, v.verdict(a))
+	}
+}
+
+func TestServersFromBeforeTheStartAreAskedAtOnce(t *testing.T) {
+	v := newValve(t, nil)
+	a, b := netip.MustParseAddrPort("192.0.2.1:27015"), netip.MustParseAddrPort("192.0.2.2:27015")
+	for addr, origin := range map[netip.AddrPort]master.Origin{a: master.FromValve, b: master.FromQR2} {
+		srv := master.Server{Key: master.Key{Source: addr}, Public: addr, Game: "tf", Origin: origin, Restored: true}
+		if err := v.list.Put(srv); err != nil {
+			t.Fatal(err)
+		}
+	}
+	v.adopt(time.Now())
+	if v.asker.watched[a] != 1 || len(v.asker.watched) != 1 || v.countHosts() != 1 {
+		t.Errorf("watched %v, want %v", v.asker.watched, a)
+	}
+}
+
+func TestUnprovedPacketsAreRationed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		v := newValve(t, func(o *Options) { o.Unproved = netserve.NewLimiter(netserve.LimiterOptions{Rate: 2, Burst: 5}) })
+		populate(t, v.list, 20)
+		a := netip.MustParseAddrPort("192.0.2.1:27015")
+		packets := [][]byte{
+			ChallengeRequest{}.AppendTo(nil),
+			ListRequest{AnyRegion, Start, nil}.AppendTo(nil),
+			beat(t, Heartbeat{Challenge: 1}),
+		}
+		for i := range 9 {
+			want := map[bool]string{true: dropLimited}[i >= 5]
+			if got := v.send(a, packets[i%3]); got != want && (want != "" || got != dropWrong) {
+				t.Errorf("packet %d: dropped %q, want %q", i, got, want)
+			}
+		}
+		if got := v.verdict(a); got != "limited" {
+			t.Errorf("verdict: %q", got)
+		}
+	})
+}
+
+// TestFloodOfForgedQuestionsCostsNoMemory: only those who answer are remembered.
+func TestFloodOfForgedQuestionsCostsNoMemory(t *testing.T) {
+	v := newValve(t, nil)
+	populate(t, v.list, 20)
+	for range 3 * maxWalks {
+		a := netip.AddrPortFrom(netip.AddrFrom4([4]byte{11, byte(rand.Uint32()), byte(rand.Uint32()), byte(rand.Uint32())}), 27015)
+		v.send(a, ChallengeRequest{}.AppendTo(nil))
+		v.send(a, beat(t, Heartbeat{Challenge: rand.Uint32()}))
+		v.send(a, Goodbye{}.AppendTo(nil))
+		v.send(a, ListRequest{AnyRegion, Start, nil}.AppendTo(nil))
+		v.w.take()
+	}
+	if v.countHosts() != 0 || v.walks.len() > maxWalks || v.walks.others.Len() != v.walks.len() {
+		t.Errorf("%d hosts, %d walks, %d of them unproved, want none and at most %d", v.countHosts(), v.walks.len(), v.walks.others.Len(), maxWalks)
+	}
+}
+
+func TestBadPackets(t *testing.T) {
+	v := newValve(t, nil)
+	a := netip.MustParseAddrPort("192.0.2.1:27015")
+	for name, tc := range map[string]struct {
+		from netip.AddrPort
+		data string
+		want string
+	}{
+		"nothing":                {a, "", dropEmpty},
+		"a prefix alone":         {a, "\xff\xff\xff\xff", dropEmpty},
+		"an unknown kind":        {a, "M\n", dropUnknown},
+		"an answer":              {a, "\xff\xff\xff\xfff\n", dropUnknown},
+		"a filter of 64 KiB":     {a, "1\xff0.0.0.0:0\x00\\map\\" + strings.Repeat("a", 65_000) + "\x00", dropOversized},
+		"a packet at its bound":  {a, "1\xff0.0.0.0:0\x00\\map\\" + strings.Repeat("a", maxPacket-17), ""},
+		"a seed without an end":  {a, "1\xff0.0.0.0:0", dropMalformed},
+		"a heartbeat of nothing": {a, "0\n", dropMalformed},
+		"a nesting bomb":         {a, "1\xff0.0.0.0:0\x00" + strings.Repeat(`\nor\1`, maxDepth+1) + "\x00", dropFilter},
+		"from port 0":            {netip.MustParseAddrPort("192.0.2.1:0"), "q", dropForeign},
+		"over IPv6":              {netip.MustParseAddrPort("[2001:db8::1]:1"), "q", dropForeign},
+	} {
+		if got := v.send(tc.from, []byte(tc.data)); got != tc.want {
+			t.Errorf("%s: dropped %q, want %q", name, got, tc.want)
+		}
+	}
+}

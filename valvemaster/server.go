@@ -1,0 +1,198 @@
+package valvemaster
+
+import (
+	"context"
+	"net/netip"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/rs/zerolog"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/respawnd/respawnd/internal/netserve"
+	"github.com/respawnd/respawnd/internal/verdicts"
+	"github.com/respawnd/respawnd/master"
+)
+
+// service is the name under which verdicts are noted.
+const service = "valvemaster"
+
+// Targets asks game servers over A2S. Its methods are called from packet
+// handlers: they touch memory only, and do not call back.
+type Targets interface {
+	// Watch has a server asked and, from its first answer on, listed with origin
+	// master.FromValve. A repeated call renews the wish. It reports false if there
+	// is no room for it, or if its address is one that is never asked.
+	Watch(a netip.AddrPort) bool
+	// Unwatch lifts the wish; a server that nobody else wants leaves the list.
+	Unwatch(a netip.AddrPort)
+}
+
+// Options configure a Server. Registry and Targets are required.
+type Options struct {
+	Registry *master.Registry
+	Targets  Targets
+	Banned   func(netip.Addr) bool // who is not served and not listed; nil: nobody
+	Verdicts *verdicts.Book        // nil: none are noted
+
+	Policy // replaced by SetPolicy
+
+	Packets    netserve.PacketOptions
+	Log        zerolog.Logger
+	Metrics    *netserve.Metrics
+	Registerer prometheus.Registerer // nil: the metrics of this package are not registered
+}
+
+// Server is the master. It implements netserve.PacketHandler.
+type Server struct {
+	opt      Options
+	list     *master.Registry
+	start    time.Time
+	rules    atomic.Pointer[rules]
+	metrics  *metrics
+	tokens   tokens
+	walks    *walks
+	lister   *lister
+	work     *allowance
+	requests sync.Pool // of *request
+
+	mu    sync.Mutex // guards hosts
+	hosts hostTable
+}
+
+// New returns a Server. Nothing runs until Serve is called.
+func New(opt Options) *Server {
+	s := &Server{
+		opt:    opt,
+		list:   opt.Registry,
+		start:  time.Now(),
+		tokens: newTokens(),
+		walks:  newWalks(maxWalks),
+		work:   newAllowance(workPerSecond),
+		hosts:  newHostTable(),
+	}
+	s.requests.New = func() any { return new(request) }
+	s.lister = newLister(opt.Registry, s.regionOf)
+	s.metrics = newMetrics(opt.Registerer, s.countHosts, s.walks.len)
+	s.SetPolicy(opt.Policy)
+	return s
+}
+
+// SetPolicy replaces the policy at once. Servers that are watched already stay.
+func (s *Server) SetPolicy(p Policy) { s.rules.Store(newRules(p)) }
+
+// tickEvery is how often it is looked who is silent and who was listed.
+const tickEvery = 2 * time.Second
+
+// Serve takes packets from conn until ctx ends. conn stays open and belongs to
+// the caller. Servers of origin valve that the registry has from before the
+// start are watched again at once.
+func (s *Server) Serve(ctx context.Context, conn *netserve.PacketConn) error {
+	s.adopt(time.Now())
+	g, ctx := errgroup.WithContext(ctx)
+	g.Go(func() error { return netserve.ServePackets(ctx, conn, s, s.opt.Packets) })
+	g.Go(func() error {
+		tick := time.NewTicker(tickEvery)
+		defer tick.Stop()
+		for {
+			select {
+			case <-ctx.Done():
+				return nil
+			case now := <-tick.C:
+				s.tick(now)
+			}
+		}
+	})
+	return g.Wait()
+}
+
+// tick does what is due: expiry and verdicts.
+func (s *Server) tick(now time.Time) {
+	s.walks.expire(s.since(now))
+	s.look(s.since(now))
+}
+
+// The reasons for which packets are dropped.
+const (
+	dropEmpty     = "empty"
+	dropOversized = "oversized"
+	dropForeign   = "foreign"
+	dropUnknown   = "unknown_kind"
+	dropMalformed = "malformed"
+	dropBanned    = "banned"
+	dropLimited   = "limited"
+	dropWrong     = "wrong_response"
+	dropTooMany   = "too_many_here"
+	dropFull      = "list_full"
+	dropRefused   = "never_asked"
+	dropGoodbye   = "goodbye"
+	dropFilter    = "filter_too_big"
+	dropNoBudget  = "no_budget"
+	dropBusy      = "busy"
+)
+
+// DropReasons lists the reasons that Options.Metrics counts drops under.
+func DropReasons() []string {
+	return []string{
+		dropEmpty, dropOversized, dropForeign, dropUnknown, dropMalformed, dropBanned, dropLimited, dropWrong,
+		dropTooMany, dropFull, dropRefused, dropGoodbye, dropFilter, dropNoBudget, dropBusy,
+	}
+}
+
+// maxPacket is the size of the largest datagram that is looked at.
+const maxPacket = 1500
+
+// ServePacket handles one datagram. It touches memory only.
+func (s *Server) ServePacket(w netserve.PacketWriter, p netserve.Packet) {
+	if reason := s.handle(w, p); reason != "" {
+		s.opt.Metrics.Drop(reason)
+	}
+}
+
+// handle returns why the packet was dropped, "" if it was not.
+func (s *Server) handle(w netserve.PacketWriter, p netserve.Packet) (dropped string) {
+	switch {
+	case len(p.Data) == 0:
+		return dropEmpty
+	case len(p.Data) > maxPacket:
+		return dropOversized
+	case !p.From.Addr().Is4() || p.From.Port() == 0:
+		return dropForeign
+	}
+	kind, body, ok := ParseKind(p.Data)
+	if !ok {
+		return dropEmpty
+	}
+	now := time.Now()
+	switch kind {
+	case KindChallengeRequest:
+		s.metrics.received.challenge.Inc()
+		return s.challenge(w, p, body, now)
+	case KindHeartbeat:
+		s.metrics.received.heartbeat.Inc()
+		return s.heartbeat(p, body, now)
+	case KindGoodbye:
+		s.metrics.received.goodbye.Inc()
+		return s.goodbye(p, body, now)
+	case KindListRequest:
+		s.metrics.received.list.Inc()
+		return s.listRequest(w, p, body, now)
+	default:
+		return dropUnknown
+	}
+}
+
+// since is the time on the clock of this package, which setting the system's
+// clock does not move.
+func (s *Server) since(now time.Time) time.Duration { return now.Sub(s.start) }
+
+func (s *Server) banned(a netip.Addr) bool { return s.opt.Banned != nil && s.opt.Banned(a) }
+
+func (s *Server) write(w netserve.PacketWriter, p netserve.Packet, b []byte) {
+	if err := w.WritePacket(b, p.To, p.From); err != nil {
+		s.metrics.writeErrors.Inc()
+		s.opt.Log.Debug().Stringer("peer", p.From).Err(err).Msg("packet not sent")
+	}
+}

@@ -1,0 +1,94 @@
+package valvemaster
+
+import (
+	"bytes"
+	"strings"
+)
+
+// matchWildcards reports whether text is what pattern describes, in which *
+// stands for any text. Both are lower case. It takes time in proportion to their
+// lengths, whatever they are.
+func matchWildcards(text, pattern []byte) bool {
+	head, pattern, wild := bytes.Cut(pattern, []byte{'*'})
+	if !wild {
+		return bytes.Equal(text, head)
+	}
+	text, begins := bytes.CutPrefix(text, head)
+	if !begins {
+		return false
+	}
+	for {
+		var part []byte
+		if part, pattern, wild = bytes.Cut(pattern, []byte{'*'}); !wild {
+			return bytes.HasSuffix(text, part)
+		}
+		// The leftmost place is as good as any: what follows may be anywhere.
+		i := bytes.Index(text, part)
+		if i < 0 {
+			return false
+		}
+		text = text[i+len(part):]
+	}
+}
+
+// hasTags reports whether tags, parted by commas or semicolons, hold all or any
+// of the wanted ones. No wanted tags are always held.
+func hasTags(tags string, wanted []byte, all bool) bool {
+	none := true
+	for len(wanted) > 0 {
+		var tag []byte
+		tag, wanted = cutTag(wanted)
+		if len(tag) == 0 {
+			continue
+		}
+		none = false
+		if hasTag(tags, tag) != all {
+			return !all
+		}
+	}
+	return all || none
+}
+
+func cutTag(tags []byte) (tag, rest []byte) {
+	if i := bytes.IndexAny(tags, ",;"); i >= 0 {
+		return tags[:i], tags[i+1:]
+	}
+	return tags, nil
+}
+
+func hasTag(tags string, tag []byte) bool {
+	for len(tags) > 0 {
+		i := strings.IndexAny(tags, ",;")
+		if i < 0 {
+			return tags == string(tag)
+		}
+		if tags[:i] == string(tag) {
+			return true
+		}
+		tags = tags[i+1:]
+	}
+	return false
+}
+
+// lower returns an ASCII letter in lower case. Other bytes stay: names come in
+// any encoding.
+func lower(c byte) byte {
+	if 'A' <= c && c <= 'Z' {
+		return c + 'a' - 'A'
+	}
+	return c
+}
+
+// lowerText returns text with its ASCII letters in lower case.
+func lowerText(text string) string {
+	for i := range len(text) {
+		if lower(text[i]) != text[i] {
+			b := []byte(text)
+			for i, c := range b {
+				b[i] = lower(c)
+			}
+			return string(b)
+		}
+	}
+	return text
+}

@@ -1,0 +1,170 @@
+package valvemaster
+
+import (
+	"math"
+	"net/netip"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/respawnd/respawnd/master"
+)
+
+// viewEvery is how often at most the list is made anew.
+const viewEvery = 100 * time.Millisecond
+
+// view is the list at one moment, in the order of addresses and ports. It never
+// changes and is shared by all requests.
+type view struct {
+	entries []*entry
+	made    time.Duration
+	seen    uint64 // serial of the registry up to which changes are in it
+}
+
+// behind returns the index of the first server behind an address.
+func (v *view) behind(a netip.AddrPort) int {
+	i, found := slices.BinarySearchFunc(v.entries, a, compareAddr)
+	if found {
+		i++
+	}
+	return i
+}
+
+func compareAddr(e *entry, a netip.AddrPort) int { return e.addr.Compare(a) }
+
+// page appends servers behind seed that pass, at most limit, and reports whether
+// there are more. looked is how many were looked at.
+func (v *view) page(to []netip.AddrPort, limit int, seed netip.AddrPort, region byte, f *filter) (page []netip.AddrPort, more bool, looked int) {
+	i := v.behind(seed)
+	start := i
+	last := seed.Addr() // of the server that was listed last
+	if seed == Start {
+		last = netip.Addr{}
+	}
+	for ; i < len(v.entries); i++ {
+		e := v.entries[i]
+		if f.collapse && e.addr.Addr() == last {
+			continue
+		}
+		if !e.regions.has(region) || !f.match(e) {
+			continue
+		}
+		if len(to) == limit {
+			return to, true, i - start
+		}
+		to = append(to, e.addr)
+		last = e.addr.Addr()
+	}
+	return to, false, i - start
+}
+
+// lister follows the registry and keeps the view of it.
+type lister struct {
+	registry *master.Registry
+	region   func(netip.AddrPort) byte // of the heartbeat of a source
+	now      atomic.Pointer[view]      // nil: nothing was read yet
+
+	mu    sync.Mutex // guards the fields below
+	byKey map[master.Key]*entry
+	buf   []master.Change
+}
+
+func newLister(r *master.Registry, region func(netip.AddrPort) byte) *lister {
+	return &lister{registry: r, region: region, byKey: make(map[master.Key]*entry)}
+}
+
+// current returns the list, which may be viewEvery old.
+func (l *lister) current(now time.Duration) *view {
+	if v := l.now.Load(); v.fresh(now) {
+		return v
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	v := l.now.Load()
+	if v.fresh(now) {
+		return v
+	}
+	v = l.follow(v, now)
+	l.now.Store(v)
+	return v
+}
+
+func (v *view) fresh(now time.Duration) bool { return v != nil && now-v.made < viewEvery }
+
+// follow returns the view after v.
+func (l *lister) follow(v *view, now time.Duration) *view {
+	if v == nil {
+		return l.readAll(now)
+	}
+	var ok bool
+	var seen uint64
+	if l.buf, seen, ok = l.registry.Changes("", v.seen, l.buf[:0]); !ok {
+		return l.readAll(now)
+	}
+	next := &view{entries: v.entries, made: now, seen: seen}
+	owned := false // next.entries is a copy
+	for i := range l.buf {
+		key := l.buf[i].Key
+		old := l.byKey[key]
+		e := l.entryOf(key)
+		if old == nil && e == nil || old != nil && e != nil && old.record == e.record {
+			continue
+		}
+		if !owned {
+			next.entries, owned = slices.Clone(v.entries), true
+		}
+		l.replace(next, key, old, e)
+	}
+	return next
+}
+
+// entryOf returns the entry of a server, nil if it is not in the list.
+func (l *lister) entryOf(key master.Key) *entry {
+	srv, ok := l.registry.Get(key)
+	if !ok {
+		return nil
+	}
+	e, _ := newEntry(srv, l.region(key.Source))
+	return e
+}
+
+// replace puts e in the place of old. Either may be nil.
+func (l *lister) replace(v *view, key master.Key, old, e *entry) {
+	if old != nil {
+		delete(l.byKey, key)
+		if i, found := slices.BinarySearchFunc(v.entries, old.addr, compareAddr); found && v.entries[i] == old {
+			if e != nil && e.addr == old.addr {
+				l.byKey[key], v.entries[i] = e, e
+				return
+			}
+			v.entries = slices.Delete(v.entries, i, i+1)
+		}
+	}
+	if e == nil {
+		return
+	}
+	l.byKey[key] = e
+	i, found := slices.BinarySearchFunc(v.entries, e.addr, compareAddr)
+	if found {
+		v.entries[i] = e // the other one is gone; its change is still to be read
+		return
+	}
+	v.entries = slices.Insert(v.entries, i, e)
+}
+
+// readAll makes a view from the whole registry. The serial is asked for first:
+// what happens meanwhile is then a change that is looked at again.
+func (l *lister) readAll(now time.Duration) *view {
+	v := &view{made: now}
+	_, v.seen, _ = l.registry.Changes("", math.MaxUint64, nil) // no changes, the serial alone
+	clear(l.byKey)
+	for _, srv := range l.registry.All() {
+		if e, ok := newEntry(srv.Server, l.region(srv.Key.Source)); ok {
+			l.byKey[srv.Key] = e
+			v.entries = append(v.entries, e)
+		}
+	}
+	slices.SortFunc(v.entries, func(a, b *entry) int { return a.addr.Compare(b.addr) })
+	return v
+}

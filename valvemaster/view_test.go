@@ -1,0 +1,185 @@
+package valvemaster
+
+import (
+	"context"
+	"math/rand/v2"
+	"net/netip"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/respawnd/respawnd/internal/netserve"
+	"github.com/respawnd/respawnd/master"
+)
+
+// fresh returns the list as it is now.
+func (v *valve) fresh() []string {
+	old := v.lister.now.Load()
+	at := time.Duration(0)
+	if old != nil {
+		at = old.made + viewEvery
+	}
+	var out []string
+	for _, e := range v.lister.current(at).entries {
+		out = append(out, e.addr.String())
+	}
+	return out
+}
+
+// TestViewFollowsTheList compares the view with one that is made anew, after
+// every kind of change.
+func TestViewFollowsTheList(t *testing.T) {
+	v := newValve(t, nil)
+	random := rand.New(rand.NewPCG(1, 2))
+	address := func() netip.AddrPort {
+		return netip.AddrPortFrom(netip.AddrFrom4([4]byte{10, 0, 0, byte(random.IntN(20))}), uint16(1+random.IntN(3)))
+	}
+	origins := []master.Origin{master.FromValve, master.FromValve, master.Static, master.FromQR2}
+	for round := range 3000 {
+		for range random.IntN(4) {
+			a := address()
+			switch random.IntN(5) {
+			case 0:
+				v.list.Remove(master.Key{Source: a})
+			case 1: // under another public address, which may be taken
+				srv := master.Server{Key: master.Key{Source: a}, Public: address(), Game: "tf", Origin: master.FromValve, Seen: time.Now()}
+				_ = v.list.Put(srv)
+			default:
+				_ = put(v.list, a, origins[random.IntN(len(origins))], map[string]string{"gamename": "tf", "numplayers": "1"})
+			}
+		}
+		got := v.fresh()
+		want := newLister(v.list, v.regionOf).current(0)
+		var all []string
+		for _, e := range want.entries {
+			all = append(all, e.addr.String())
+		}
+		if !slices.Equal(got, all) {
+			t.Fatalf("round %d: got %v, want %v", round, got, all)
+		}
+		if len(v.lister.byKey) != len(all) {
+			t.Fatalf("round %d: %d servers are remembered, want %d", round, len(v.lister.byKey), len(all))
+		}
+	}
+}
+
+func TestViewSurvivesALogThatIsTooShort(t *testing.T) {
+	registry := master.NewRegistry(master.Limits{Changes: 8, PerNet: 1 << 16})
+	v := newValve(t, func(o *Options) { o.Registry, o.Targets = registry, newAsker(registry) })
+	v.fresh()
+	want := populate(t, registry, 100)
+	if got := v.fresh(); !slices.Equal(got, want) {
+		t.Errorf("got %d servers, want %d", len(got), len(want))
+	}
+}
+
+func TestViewIsNotMadeForEveryRequest(t *testing.T) {
+	v := newValve(t, nil)
+	populate(t, v.list, 3)
+	first := v.lister.current(0)
+	populate(t, v.list, 5)
+	if v.lister.current(viewEvery-1) != first {
+		t.Errorf("a view was made again before %v", viewEvery)
+	}
+	if got := v.lister.current(viewEvery); len(got.entries) != 5 {
+		t.Errorf("after %v the view has %d servers, want 5", viewEvery, len(got.entries))
+	}
+	if len(first.entries) != 3 {
+		t.Error("a view changed")
+	}
+}
+
+// TestRace: servers, browsers, changes and the ticker at once.
+func TestRace(t *testing.T) {
+	v := newValve(t, func(o *Options) { o.PagesPerAddr, o.PagesPerNet = -1, -1 })
+	populate(t, v.list, 300)
+	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+	defer cancel()
+	var g sync.WaitGroup
+	run := func(work func(i int)) {
+		g.Go(func() {
+			for i := 0; ctx.Err() == nil; i++ {
+				work(i)
+			}
+		})
+	}
+	for n := range 2 {
+		run(func(i int) {
+			a := netip.AddrPortFrom(netip.AddrFrom4([4]byte{10, 1, byte(n), byte(i)}), 27015)
+			w := &wire{}
+			_ = v.handle(w, netserve.Packet{Data: []byte("q"), From: a})
+			if sent := w.take(); len(sent) == 1 {
+				c, _ := ParseChallenge(sent[0].data)
+				b, _ := Heartbeat{Challenge: c.Challenge}.AppendTo(nil)
+				_ = v.handle(w, netserve.Packet{Data: b, From: a})
+			}
+		})
+		run(func(i int) {
+			a := netip.AddrPortFrom(netip.AddrFrom4([4]byte{10, 2, byte(n), byte(i)}), 1)
+			w := &wire{}
+			seed := Start
+			for range 5 {
+				_ = v.handle(w, netserve.Packet{Data: ListRequest{AnyRegion, seed, []byte(`\empty\1`)}.AppendTo(nil), From: a})
+				for _, p := range w.take() {
+					l, _ := ParseList(p.data)
+					if seed = l.continuation(); !seed.IsValid() {
+						seed = Start
+					}
+				}
+			}
+		})
+	}
+	run(func(i int) {
+		_ = put(v.list, netip.AddrPortFrom(netip.AddrFrom4([4]byte{10, 3, 0, byte(i)}), 1), master.FromValve, someRules)
+		v.list.Remove(master.Key{Source: netip.AddrPortFrom(netip.AddrFrom4([4]byte{10, 3, 0, byte(i + 100)}), 1)})
+	})
+	run(func(int) { v.tick(time.Now()); v.SetPolicy(Policy{}) })
+	g.Wait()
+}
+
+func TestServeOverASocket(t *testing.T) {
+	v := newValve(t, nil)
+	a := netip.MustParseAddrPort("192.0.2.1:27015")
+	if err := put(v.list, a, master.FromValve, someRules); err != nil {
+		t.Fatal(err)
+	}
+	conn, err := netserve.ListenPackets(t.Context(), "udp4", "127.0.0.1:0", netserve.ListenOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = conn.Close() }()
+	client, err := netserve.ListenPackets(t.Context(), "udp4", "127.0.0.1:0", netserve.ListenOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = client.Close() }()
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error, 2)
+	go func() { ended <- v.Serve(ctx, conn) }()
+	got := make(chan List, 1)
+	go func() {
+		ended <- netserve.ServePackets(ctx, client, take(func(p []byte) {
+			if l, err := ParseList(p); err == nil {
+				got <- l
+			}
+		}), netserve.PacketOptions{})
+	}()
+	if err := client.WritePacket(ListRequest{AnyRegion, Start, nil}.AppendTo(nil), netip.Addr{}, conn.LocalAddr()); err != nil {
+		t.Fatal(err)
+	}
+	if l := <-got; !l.Last || len(l.Servers) != 1 || l.Servers[0] != a {
+		t.Errorf("list over a socket: %+v", l)
+	}
+	cancel()
+	for range 2 {
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// take hands on what comes.
+type take func([]byte)
+
+func (f take) ServePacket(_ netserve.PacketWriter, p netserve.Packet) { f(p.Data) }

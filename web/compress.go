@@ -1,0 +1,70 @@
+package web
+
+import (
+	"bytes"
+	"compress/gzip"
+	"net/http"
+	"strconv"
+	"strings"
+)
+
+// minZip is the size in bytes from which an answer is worth compressing.
+const minZip = 2 << 10
+
+// zipped is the question for the compressed form of the answer to another one.
+type zipped struct{ question any }
+
+// reply sends the answer to a question about a snapshot, which write writes if
+// nobody asked it before. It is compressed once for all who take it so. Visitors
+// from our own networks get it as it is: there, the line is faster than gzip.
+func (s *Server) reply(w http.ResponseWriter, r *http.Request, contentType string, list *snapshot, question any, write func() []byte) {
+	a := s.answer(list, question, write)
+	w.Header().Add("Vary", "Accept-Encoding")
+	if len(a.body) >= minZip && acceptsGzip(r.Header.Values("Accept-Encoding")) && !isNear(s.visitor(r)) {
+		w.Header().Set("Content-Encoding", "gzip")
+		a = s.answer(list, zipped{question}, func() []byte { return zip(a.body) })
+	}
+	s.send(w, r, contentType, a)
+}
+
+// replyTagged is reply for an answer whose tag comes from its text.
+func (s *Server) replyTagged(w http.ResponseWriter, r *http.Request, contentType string, list *snapshot, question any, write func() []byte) {
+	a := s.answer(list, question, write)
+	if !s.notModified(w, r, "W/"+contentTag(a.body)) {
+		s.reply(w, r, contentType, list, question, func() []byte { return a.body })
+	}
+}
+
+// zip compresses a body for speed.
+func zip(body []byte) []byte {
+	var b bytes.Buffer
+	z, err := gzip.NewWriterLevel(&b, gzip.BestSpeed)
+	if err != nil {
+		panic(err) // the level is a good one
+	}
+	if _, err := z.Write(body); err != nil {
+		panic(err) // a buffer takes everything
+	}
+	if err := z.Close(); err != nil {
+		panic(err)
+	}
+	return b.Bytes()
+}
+
+// acceptsGzip reads Accept-Encoding.
+func acceptsGzip(lines []string) bool {
+	for _, line := range lines {
+		for entry := range strings.SplitSeq(line, ",") {
+			name, weight, weighted := strings.Cut(entry, ";")
+			if !strings.EqualFold(strings.TrimSpace(name), "gzip") {
+				continue
+			}
+			if !weighted {
+				return true
+			}
+			q, err := strconv.ParseFloat(strings.TrimPrefix(strings.TrimSpace(weight), "q="), 64)
+			return err == nil && q > 0
+		}
+	}
+	return false
+}

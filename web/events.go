@@ -1,0 +1,169 @@
+package web
+
+import (
+	"errors"
+	"net/http"
+	"os"
+	"time"
+)
+
+const (
+	eventsType = "text/event-stream; charset=utf-8"
+
+	// streamBeat is how often a stream without events gets a comment, so that
+	// nobody on its way takes it for dead.
+	streamBeat = 15 * time.Second
+	// streamWrite is the time for a client to take what is sent to it. One that
+	// does not is cut; it may come back with the id of its last event.
+	streamWrite = 10 * time.Second
+	// streamRetry is after how many milliseconds clients should come back.
+	streamRetry = "5000"
+	// streamsFull is after how many seconds a client should try again that found
+	// no room.
+	streamsFull = "30"
+)
+
+// serveEvents answers /api/v1/events.
+func (s *Server) serveEvents(w http.ResponseWriter, r *http.Request) {
+	p, err := parseParams(r.URL.RawQuery, "game")
+	if err != nil {
+		s.refuse(w, err)
+		return
+	}
+	game, err := p.game()
+	if err != nil {
+		s.refuse(w, err)
+		return
+	}
+	h := w.Header()
+	h.Set("Content-Type", eventsType)
+	h.Set("Cache-Control", "no-store")
+	h.Set("X-Accel-Buffering", "no") // nginx would hold events back
+	if r.Method == http.MethodHead {
+		w.WriteHeader(http.StatusOK)
+		return
+	}
+	addr := s.visitor(r)
+	bounds := s.policy.Load()
+	perAddr := bounds.MaxStreamsPerAddr
+	if bounds.exempt(addr) {
+		perAddr = bounds.MaxStreams
+	}
+	at, refused := s.feed.join(counted(addr), bounds.MaxStreams, perAddr)
+	if refused != "" {
+		s.refuseStream(w, refused)
+		return
+	}
+	defer s.feed.leave(counted(addr))
+	out := &stream{server: s, w: w, control: http.NewResponseController(w), game: game, at: at}
+	if err := out.run(r); errors.Is(err, os.ErrDeadlineExceeded) {
+		s.opt.Metrics.Drop(dropSlowStream)
+	}
+}
+
+// refuseStream answers a client for whose stream there is no room.
+func (s *Server) refuseStream(w http.ResponseWriter, reason string) {
+	s.opt.Metrics.Drop(reason)
+	w.Header().Set("Cache-Control", "no-cache")
+	w.Header().Set("Retry-After", streamsFull)
+	if reason == dropStreamsPerAddr {
+		failJSON(w, http.StatusTooManyRequests, "too many event streams from your address")
+		return
+	}
+	failJSON(w, http.StatusServiceUnavailable, "too many event streams, try again")
+}
+
+// stream is one client of the feed.
+type stream struct {
+	server  *Server
+	w       http.ResponseWriter
+	control *http.ResponseController
+	game    string // empty: all
+	at      uint64 // it knows everything up to this serial
+}
+
+// run sends events until the client leaves, does not read, or the service stops.
+func (t *stream) run(r *http.Request) error {
+	_ = t.control.SetReadDeadline(time.Time{}) // a stream has no end; what cannot do that has no deadline
+	t.w.WriteHeader(http.StatusOK)
+	f := t.server.feed
+	err := error(nil)
+	switch last := r.Header.Get("Last-Event-ID"); {
+	case last == "":
+		err = t.send([]byte("retry: " + streamRetry + "\nid: " + f.id(t.at) + "\n\n"))
+	default:
+		err = t.resume(last)
+	}
+	beat := time.NewTicker(streamBeat)
+	defer beat.Stop()
+	for err == nil {
+		b, now, wait := f.next(t.at)
+		switch {
+		case b != nil:
+			err = t.tell(b)
+			continue
+		case wait == nil:
+			err = t.tell(t.catchUp(now))
+			continue
+		}
+		select {
+		case <-wait:
+		case <-beat.C:
+			err = t.send([]byte(":\n\n"))
+		case <-r.Context().Done():
+			return nil
+		case <-f.over:
+			return nil
+		}
+	}
+	return err
+}
+
+// resume goes on behind the last event that the client got, if that is known.
+func (t *stream) resume(last string) error {
+	f := t.server.feed
+	at, ok := f.parseID(last)
+	if ok && at <= t.at {
+		t.at = at
+		return t.send([]byte("retry: " + streamRetry + "\n\n"))
+	}
+	return t.tell(f.reset(t.at, t.at, resetRestart))
+}
+
+// catchUp writes the next events for this stream alone. It waits while as many
+// others are writing as maxBuilding says.
+func (t *stream) catchUp(to uint64) *batch {
+	s := t.server
+	s.building <- struct{}{}
+	defer func() { <-s.building }()
+	return s.feed.write(t.at, to)
+}
+
+// tell sends the events of a batch that the client wants.
+func (t *stream) tell(b *batch) error {
+	t.at = b.to
+	if t.game == "" {
+		return t.send(b.text)
+	}
+	var wanted []byte
+	start := 0
+	for _, e := range b.events {
+		if e.game == t.game || e.game == "" {
+			wanted = append(wanted, b.text[start:e.end]...)
+		}
+		start = e.end
+	}
+	return t.send(wanted)
+}
+
+// send writes and flushes text within streamWrite.
+func (t *stream) send(text []byte) error {
+	if len(text) == 0 {
+		return nil
+	}
+	_ = t.control.SetWriteDeadline(time.Now().Add(streamWrite)) // what cannot do that does not block
+	if _, err := t.w.Write(text); err != nil {
+		return err
+	}
+	return t.control.Flush()
+}

@@ -1,0 +1,91 @@
+package web
+
+import (
+	"context"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/respawnd/respawnd/internal/history"
+
+	"github.com/respawnd/respawnd/master"
+)
+
+// sample writes the numbers of players into the history until ctx ends.
+func (s *Server) sample(ctx context.Context) {
+	for {
+		s.sampleNow(time.Now())
+		wait := time.NewTimer(time.Until(time.Now().Truncate(history.Interval).Add(history.Interval)))
+		select {
+		case <-ctx.Done():
+			wait.Stop()
+			return
+		case <-wait.C:
+		}
+	}
+}
+
+// sampleNow takes one sample of all servers.
+func (s *Server) sampleNow(now time.Time) {
+	round := s.history.Begin(now)
+	for _, r := range s.lister.now().rows {
+		round.Add(r.historyKey(), r.players)
+	}
+	if servers, refused := s.history.Len(); refused > 0 {
+		s.opt.Log.Warn().Int("servers", servers).Int("without", refused).Msg("the history of players is full")
+	}
+}
+
+func (r *row) historyKey() history.Key { return history.Key{Origin: r.Origin, Public: r.Public} }
+
+// serveHistory answers /api/v1/servers/{id}/history.
+func (s *Server) serveHistory(w http.ResponseWriter, r *http.Request) {
+	if _, err := parseParams(r.URL.RawQuery); err != nil {
+		s.refuse(w, err)
+		return
+	}
+	id := r.PathValue("id")
+	origin, public, ok := master.ParseID(id)
+	if !ok {
+		s.notFoundJSON(w)
+		return
+	}
+	series, remembered := s.history.Of(history.Key{Origin: origin, Public: public})
+	if server, listed := s.lister.registry.Find(public); !remembered && (!listed || server.Origin != origin) {
+		s.notFoundJSON(w)
+		return
+	}
+	body := appendSeries(nil, string(master.AppendID(nil, origin, public)), series)
+	if !s.notModified(w, r, "W/"+contentTag(body)) {
+		s.send(w, r, jsonType, &answer{body: body})
+	}
+}
+
+// appendSeries writes a history. Samples of times at which the server was not
+// listed are null.
+func appendSeries(b []byte, id string, h history.Series) []byte {
+	b = append(b, `{"id":"`...)
+	b = append(b, id...)
+	b = append(b, `","interval_seconds":`...)
+	b = strconv.AppendInt(b, int64(history.Interval/time.Second), 10)
+	b = append(b, `,"first":`...)
+	if len(h.Players) == 0 {
+		b = append(b, "null"...)
+	} else {
+		b = append(b, '"')
+		b = h.First.AppendFormat(b, time.RFC3339)
+		b = append(b, '"')
+	}
+	b = append(b, `,"players":[`...)
+	for i, n := range h.Players {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		if n == history.Away {
+			b = append(b, "null"...)
+		} else {
+			b = strconv.AppendInt(b, int64(n), 10)
+		}
+	}
+	return append(b, "]}\n"...)
+}

@@ -1,0 +1,200 @@
+package web
+
+import (
+	"cmp"
+	"encoding/base64"
+	"net/netip"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"unicode/utf8"
+
+	"github.com/respawnd/respawnd/internal/games"
+	"github.com/respawnd/respawnd/master"
+)
+
+// order is an order in which the list is given out. In all of them the address
+// decides between servers that are equal.
+type order uint8
+
+const (
+	byGame    order = iota // by game, then players, most first
+	byPlayers              // most players first
+	byName                 // by name, whatever its case
+	byAge                  // newest in the list first
+)
+
+// orderNames are the orders as the parameter sort spells them.
+func orderNames() []string { return []string{"game", "players", "name", "added"} }
+
+// parseOrder reads the parameter sort; empty means byGame.
+func parseOrder(text string) (order, bool) {
+	if text == "" {
+		return byGame, true
+	}
+	i := slices.Index(orderNames(), text)
+	return order(max(i, 0)), i >= 0
+}
+
+// maxNameKey is how many bytes of a name decide about its place.
+const maxNameKey = 64
+
+// place is a place in the list in one of its orders, whether a server is there or
+// not. So a cursor stays good while servers come and go. Only the fields that the
+// order asks for are set.
+type place struct {
+	order   order
+	game    string
+	players int
+	name    string // at most maxNameKey bytes, in lower case
+	first   int64  // Unix nanoseconds
+	public  netip.AddrPort
+}
+
+// placeOf returns the place of a server.
+func placeOf(o order, r *row) place {
+	p := place{order: o, public: r.Public}
+	switch o {
+	case byGame:
+		p.game, p.players = r.Game, r.players
+	case byPlayers:
+		p.players = r.players
+	case byName:
+		p.name = nameKey(r.name)
+	case byAge:
+		p.first = r.First.UnixNano()
+	}
+	return p
+}
+
+func nameKey(name string) string {
+	if len(name) > maxNameKey {
+		name = name[:maxNameKey]
+	}
+	name = strings.ToLower(name)
+	for len(name) > maxNameKey || !utf8.ValidString(name) { // a character was cut, or grew
+		name = name[:len(name)-1]
+	}
+	return name
+}
+
+// comparePlaces compares two places of one order.
+func comparePlaces(a, b place) int {
+	return cmp.Or(
+		strings.Compare(a.game, b.game),
+		cmp.Compare(b.players, a.players),
+		strings.Compare(a.name, b.name),
+		cmp.Compare(b.first, a.first),
+		a.public.Compare(b.public),
+	)
+}
+
+// compareRows is comparePlaces for the places by game.
+func compareRows(a, b *row) int {
+	if c := strings.Compare(a.Game, b.Game); c != 0 {
+		return c
+	}
+	return comparePlayers(a, b)
+}
+
+// comparePlayers is comparePlaces for the places by players.
+func comparePlayers(a, b *row) int {
+	if c := cmp.Compare(b.players, a.players); c != 0 {
+		return c
+	}
+	return a.Public.Compare(b.Public)
+}
+
+// cursor returns the place as "next" shows it.
+func (p place) cursor() string {
+	parts := []string{orderNames()[p.order], p.public.String()}
+	switch p.order {
+	case byGame:
+		parts = append(parts, strconv.Itoa(p.players), p.game)
+	case byPlayers:
+		parts = append(parts, strconv.Itoa(p.players), "")
+	case byName:
+		parts = append(parts, "0", p.name)
+	case byAge:
+		parts = append(parts, strconv.FormatInt(p.first, 10), "")
+	}
+	return base64.RawURLEncoding.EncodeToString([]byte(strings.Join(parts, "~")))
+}
+
+// parseCursor is the inverse of cursor.
+func parseCursor(text string) (p place, ok bool) {
+	if len(text) > maxCursor {
+		return p, false
+	}
+	plain, err := base64.RawURLEncoding.DecodeString(text)
+	if err != nil {
+		return p, false
+	}
+	parts := strings.SplitN(string(plain), "~", 4)
+	if len(parts) != 4 || parts[0] == "" {
+		return p, false
+	}
+	if p.order, ok = parseOrder(parts[0]); !ok {
+		return p, false
+	}
+	if p.public, err = netip.ParseAddrPort(parts[1]); err != nil {
+		return place{}, false
+	}
+	number, err := strconv.ParseInt(parts[2], 10, 64)
+	if err != nil || !p.set(number, parts[3]) {
+		return place{}, false
+	}
+	return p, true
+}
+
+// set sets what the order asks for from the number and the text of a cursor. It
+// reports false if they cannot be what a server has.
+func (p *place) set(number int64, text string) bool {
+	stated := number >= 0 && number <= master.MaxPopulation
+	switch p.order {
+	case byGame:
+		p.game, p.players = text, int(number)
+		return stated && games.ValidName(text)
+	case byPlayers:
+		p.players = int(number)
+		return stated && text == ""
+	case byName:
+		p.name = text
+		return number == 0 && len(text) <= maxNameKey
+	default:
+		p.first = number
+		return text == ""
+	}
+}
+
+// orders keeps the rows of a snapshot in the orders that somebody asked for,
+// byGame excepted.
+type orders [byAge + 1]struct {
+	once sync.Once
+	rows []*row
+}
+
+// inOrder returns all rows in an order. The slice is the snapshot's own.
+func (s *snapshot) inOrder(o order) []*row {
+	if o == byGame {
+		return s.rows
+	}
+	in := &s.orders[o]
+	in.once.Do(func() {
+		type keyed struct {
+			place
+			*row
+		}
+		list := make([]keyed, len(s.rows))
+		for i, r := range s.rows {
+			list[i] = keyed{placeOf(o, r), r}
+		}
+		slices.SortFunc(list, func(a, b keyed) int { return comparePlaces(a.place, b.place) })
+		in.rows = make([]*row, len(list))
+		for i, k := range list {
+			in.rows[i] = k.row
+		}
+	})
+	return in.rows
+}

@@ -1,0 +1,102 @@
+package web
+
+import (
+	"fmt"
+	"net/url"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/respawnd/respawnd/master"
+)
+
+func TestListComesInTheOrderAskedFor(t *testing.T) {
+	f := newFixture(t)
+	now := time.Now()
+	for _, s := range []struct {
+		addr, game, name, players string
+		age                       time.Duration
+	}{
+		{"192.0.2.1:1", "gmtest", "beta", "5", 3 * time.Hour},
+		{"192.0.2.2:1", "gmother", "Alpha", "5", time.Hour},
+		{"192.0.2.3:1", "gmtest", "ALPHA", "9", 2 * time.Hour},
+		{"192.0.2.4:1", "gmother", "ähre", "0", 4 * time.Hour},
+	} {
+		f.put(listed{
+			addr: s.addr, game: s.game, rules: []string{"hostname", s.name, "numplayers", s.players},
+			change: func(m *master.Server) { m.First = now.Add(-s.age) },
+		})
+	}
+	for query, want := range map[string]string{
+		"":                         "2 4 3 1",
+		"sort=game":                "2 4 3 1",
+		"sort=players":             "3 1 2 4",
+		"sort=name":                "2 3 1 4",
+		"sort=added":               "2 3 1 4",
+		"sort=players&game=gmtest": "3 1",
+		"sort=name&q=alpha":        "2 3",
+		"sort=added&game=nosuch":   "",
+	} {
+		var got []string
+		for _, s := range f.list("/api/v1/servers?" + query).Servers {
+			got = append(got, strings.TrimPrefix(s.Host, "192.0.2."))
+		}
+		if strings.Join(got, " ") != want {
+			t.Errorf("GET ?%s: got %q, want %q", query, strings.Join(got, " "), want)
+		}
+	}
+}
+
+func TestCursorWalksTheWholeListInEveryOrder(t *testing.T) {
+	f := newFixture(t)
+	const n = 25
+	for i := range n {
+		f.put(listed{
+			addr: fmt.Sprintf("192.0.2.%d:6500", i), game: []string{"gmtest", "gmother"}[i%2],
+			rules:  []string{"numplayers", fmt.Sprint(i % 3), "hostname", strings.Repeat("Ä~", 40*(i%2)) + fmt.Sprint(i%5)},
+			change: func(s *master.Server) { s.First = s.Seen.Add(-time.Duration(i%4) * time.Hour) },
+		})
+	}
+	for _, sort := range orderNames() {
+		whole := addresses(f.list("/api/v1/servers?sort=" + sort))
+		for _, limit := range []int{1, 7, 24, 25, 26} {
+			var got []string
+			target, pages := fmt.Sprintf("/api/v1/servers?sort=%s&limit=%d", sort, limit), 0
+			for next := ""; ; pages++ {
+				l := f.list(target + next)
+				if l.Total != n {
+					t.Errorf("%s, limit %d: total %d, want %d", sort, limit, l.Total, n)
+				}
+				got = append(got, addresses(l))
+				if l.Next == "" {
+					break
+				}
+				next = "&cursor=" + url.QueryEscape(l.Next)
+			}
+			if walked := strings.Join(got, " "); walked != whole {
+				t.Errorf("%s, limit %d: got %q, want %q", sort, limit, walked, whole)
+			}
+			if want := (n - 1) / limit; pages != want {
+				t.Errorf("%s, limit %d: %d further pages, want %d", sort, limit, pages, want)
+			}
+		}
+	}
+}
+
+func TestRowsAndPlacesAgree(t *testing.T) {
+	f := newFixture(t)
+	f.fillReal(200)
+	list := f.server.lister.now()
+	byPlace := func(o order) func(a, b *row) int {
+		return func(a, b *row) int { return comparePlaces(placeOf(o, a), placeOf(o, b)) }
+	}
+	for o := range order(len(orderNames())) {
+		if !slices.IsSortedFunc(list.inOrder(o), byPlace(o)) {
+			t.Errorf("rows in order %s are not in the order of their places", orderNames()[o])
+		}
+	}
+	if !slices.IsSortedFunc(list.inOrder(byPlayers), comparePlayers) {
+		t.Error("rows by players are not in the order of comparePlayers")
+	}
+}
