@@ -13,26 +13,39 @@ var lookScript string
 //go:embed focus.js
 var focusScript string
 
-// inspect looks at a page in every way and leaves pictures of it.
+// inspect opens a page, looks at it in every way and leaves pictures of it.
 func (b *tab) inspect(name, url string) {
+	b.t.Helper()
+	b.visit(url)
+	b.inspectHere(name)
+}
+
+// inspectHere looks at the page that is open.
+func (b *tab) inspectHere(name string) {
 	b.t.Helper()
 	for _, l := range looks {
 		b.as(l)
-		b.do("open "+url, chromedp.Navigate(url), chromedp.WaitReady(chromedp.CSS("body")))
-		for _, w := range get(b, "look at "+url, chromedp.Evaluate[[]string](lookScript)) {
+		for _, w := range get(b, "look at "+name, chromedp.Evaluate[[]string](lookScript)) {
 			b.t.Errorf("%s (%s): %s", name, l.name, w)
 		}
 		b.picture(name + "-" + l.name)
 	}
-	stops, hidden := b.focusable(200)
+	b.as(looks[0])
+	all := get(b, "count what can be used", chromedp.Evaluate[int](usableScript))
+	stops, hidden := b.focusable(maxStops)
 	for _, h := range hidden {
 		b.t.Errorf("%s: %s does not show that it has the focus", name, h)
 	}
-	all := get(b, "count what can be used", chromedp.Evaluate[int](`document.querySelectorAll('a[href],button:not(:disabled),input:not([type=hidden]):not(:disabled),select,textarea,summary').length`))
-	if len(stops) < min(all, 200) {
+	if len(stops) < min(all, maxStops) {
 		b.t.Errorf("%s: the tab key stops at %d of %d things that can be used: %q", name, len(stops), all, stops)
 	}
 }
+
+// maxStops bounds how often the tab key is pressed on a page.
+const maxStops = 60
+
+// usableScript counts what can be used and is not folded up.
+const usableScript = `[...document.querySelectorAll('a[href],button:not(:disabled),input:not([type=hidden]):not(:disabled),select,textarea,summary')].filter(e => e.checkVisibility()).length`
 
 // The look itself must be able to find something.
 func TestLookFindsWhatIsWrong(t *testing.T) {

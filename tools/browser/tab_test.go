@@ -2,6 +2,7 @@ package browser
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -9,6 +10,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 	"unicode"
 
 	"github.com/chromedp/cdproto/cdp"
@@ -117,16 +119,60 @@ func get[T any](b *tab, what string, action chromedp.Action[T]) T {
 	return v
 }
 
+// forgiveAny takes back the complaints that hold a text, if there are any: those
+// about answers that refuse what the test did wrong on purpose.
+func (b *tab) forgiveAny(text string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.complaints = slices.DeleteFunc(b.complaints, func(c string) bool { return strings.Contains(c, text) })
+}
+
+// visit opens a page.
+func (b *tab) visit(url string) {
+	b.t.Helper()
+	b.do("open "+url, chromedp.Navigate(url), chromedp.WaitReady(chromedp.CSS("body")))
+}
+
+// withoutScript forbids the pages to run scripts.
+func (b *tab) withoutScript() {
+	b.t.Helper()
+	b.do("forbid scripts", func(ctx context.Context, t *chromedp.Target) (chromedp.Void, error) {
+		_, err := cdp.Call(ctx, t, emulation.SetScriptExecutionDisabled, emulation.SetScriptExecutionDisabledParams{Value: true})
+		return chromedp.Void{}, err
+	})
+}
+
 // see waits until the page shows a text.
 func (b *tab) see(text string) {
 	b.t.Helper()
-	b.do("see "+text, chromedp.PollFunction[chromedp.Void](`text => document.body.innerText.includes(text)`, chromedp.WithPollingArgs(text), chromedp.WithPollingTimeout(hang)))
+	b.wait("see "+text, `text => document.body && document.body.innerText.includes(text)`, text)
 }
 
 // miss waits until the page does not show a text any more.
 func (b *tab) miss(text string) {
 	b.t.Helper()
-	b.do("miss "+text, chromedp.PollFunction[chromedp.Void](`text => !document.body.innerText.includes(text)`, chromedp.WithPollingArgs(text), chromedp.WithPollingTimeout(hang)))
+	b.wait("miss "+text, `text => document.body && !document.body.innerText.includes(text)`, text)
+}
+
+// wait waits until a function of JavaScript is true for a text.
+func (b *tab) wait(what, function, text string) {
+	b.t.Helper()
+	call := fmt.Sprintf("(%s)(%q)", function, text)
+	tick := time.NewTicker(50 * time.Millisecond)
+	defer tick.Stop()
+	for range int(hang / (50 * time.Millisecond)) {
+		if ok, err := chromedp.Run(within(b.t, b.ctx), chromedp.Evaluate[bool](call)); err == nil && ok {
+			return // an error: the next page is on its way
+		}
+		<-tick.C
+	}
+	b.do(what, chromedp.Func(func(context.Context, *chromedp.Target) error { return errors.New("waited in vain") }))
+}
+
+// unfold opens what a text folds up.
+func (b *tab) unfold(text string) {
+	b.t.Helper()
+	b.do("unfold "+text, chromedp.Click(fmt.Sprintf(`//summary[normalize-space(.)=%q]`, text)))
 }
 
 // fill writes into the field with a label.
