@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"sync"
 	"syscall"
 	"testing"
@@ -133,7 +134,7 @@ func (d *daemon) adminToken() string {
 	if err != nil {
 		d.t.Fatal(err)
 	}
-	return string(token)
+	return strings.TrimSpace(string(token))
 }
 
 // host is a game server.

@@ -119,14 +119,6 @@ func get[T any](b *tab, what string, action chromedp.Action[T]) T {
 	return v
 }
 
-// forgiveAny takes back the complaints that hold a text, if there are any: those
-// about answers that refuse what the test did wrong on purpose.
-func (b *tab) forgiveAny(text string) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.complaints = slices.DeleteFunc(b.complaints, func(c string) bool { return strings.Contains(c, text) })
-}
-
 // visit opens a page.
 func (b *tab) visit(url string) {
 	b.t.Helper()
@@ -249,6 +241,7 @@ type focused struct {
 // beginning again, and tells what does not show that it has the focus.
 func (b *tab) focusable(most int) (stops []string, hidden []string) {
 	b.t.Helper()
+	b.do("go to the beginning", chromedp.Evaluate[chromedp.Void](`document.body.tabIndex = -1; document.body.focus(); document.body.removeAttribute('tabindex')`))
 	seen := make(map[string]bool)
 	for range most {
 		b.do("press tab", chromedp.KeyEvent("\t"))
@@ -264,7 +257,6 @@ func (b *tab) focusable(most int) (stops []string, hidden []string) {
 	}
 	return stops, hidden
 }
-
 
 func exceptionText(d *runtime.ExceptionDetails) string {
 	if d.Exception != nil {
