@@ -17,19 +17,21 @@ const (
 	leftOutTrailer = "Respawnd-Left-Out"
 )
 
-// accountRoutes registers the part of the API that is about accounts.
-func (s *Server) accountRoutes(mux *http.ServeMux) {
-	mux.HandleFunc("GET /api/v1/accounts", s.getAccounts)
-	mux.HandleFunc("POST /api/v1/accounts", s.postAccount)
-	mux.HandleFunc("GET /api/v1/account", s.getAccount)
-	mux.HandleFunc("PUT /api/v1/accounts/{id}/password", s.putPassword)
-	mux.HandleFunc("PUT /api/v1/accounts/{id}/ban", s.putAccountBan)
-	mux.HandleFunc("DELETE /api/v1/accounts/{id}/ban", s.deleteAccountBan)
-	mux.HandleFunc("DELETE /api/v1/accounts/{id}", s.deleteAccount)
-	mux.HandleFunc("GET /api/v1/accounts/export", s.exportAccounts)
-	mux.HandleFunc("POST /api/v1/accounts/import", s.importAccounts)
-	mux.HandleFunc("POST /api/v1/accounts/import/buddies", s.importBuddies)
-	mux.HandleFunc("POST /api/v1/accounts/rotate-key", s.rotateKey)
+// accountRoutes returns the part of the API that is about accounts.
+func (s *Server) accountRoutes() []Route {
+	return []Route{
+		{"GET", "/api/v1/accounts", "accounts in the order of their ids: ?after=, ?limit=, ?match=", s.getAccounts},
+		{"POST", "/api/v1/accounts", "create an account, or a profile in one", s.postAccount},
+		{"GET", "/api/v1/account", "one account: ?id= or ?email=&partner= or ?uniquenick=&namespace=", s.getAccount},
+		{"PUT", "/api/v1/accounts/{id}/password", "set a password; ends sessions", s.putPassword},
+		{"PUT", "/api/v1/accounts/{id}/ban", "ban an account; ends sessions: reason, by, expires", s.putAccountBan},
+		{"DELETE", "/api/v1/accounts/{id}/ban", "lift the ban of an account", s.deleteAccountBan},
+		{"DELETE", "/api/v1/accounts/{id}", "delete an account with all that hangs on it", s.deleteAccount},
+		{"GET", "/api/v1/accounts/export", "all accounts, one JSON object per line: ?secrets=", s.exportAccounts},
+		{"POST", "/api/v1/accounts/import", "store accounts", s.importAccounts},
+		{"POST", "/api/v1/accounts/import/buddies", "store the buddies and blocks of imported accounts", s.importBuddies},
+		{"POST", "/api/v1/accounts/rotate-key", "seal everything secret of accounts with a new key", s.rotateKey},
+	}
 }
 
 // done is the answer to what has no other.

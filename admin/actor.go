@@ -96,4 +96,8 @@ const (
 	actAccountKey      = "account.rotate_key"
 	actAccountExport   = "account.export"
 	actSessionKick     = "session.kick"
+	actServerAdd       = "server.add"
+	actServerRemove    = "server.remove"
+	actServerHide      = "server.hide"
+	actServerUnhide    = "server.unhide"
 )

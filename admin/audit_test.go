@@ -52,6 +52,15 @@ func TestEveryChangeOfAnOperatorIsInTheAuditLog(t *testing.T) {
 		do("PutGames", op.PutGames(ctx, []games.Game{{Name: "one", Secrets: []string{"SeCreT"}}, {Name: "two"}}))
 		do("SetMaintenance", op.SetMaintenance(ctx, "one", true))
 		do("DeleteGame", op.DeleteGame(ctx, "two"))
+		at := netip.MustParseAddrPort("192.0.2.1:6500")
+		do("AddServer", op.AddServer(ctx, storage.AddedServer{Address: "a.example:27015", Protocol: "a2s", Game: "cstrike"}))
+		_, err = op.RemoveServer(ctx, "a.example:27015")
+		do("RemoveServer", err)
+		do("HideServer", op.HideServer(ctx, storage.HiddenServer{Address: at, Reason: "fake"}))
+		do("UnhideServer", op.UnhideServer(ctx, at))
+		put(t, l, "gmtest", at.String())
+		_, err = op.RemoveServer(ctx, at.String())
+		do("RemoveServer of a listed one", err)
 		room, err := op.PutRoom(ctx, storage.Room{ID: 77, Game: "one", Name: "Lobby"})
 		do("PutRoom", err)
 		do("DeleteRoom", op.DeleteRoom(ctx, room.ID))
@@ -74,6 +83,11 @@ func TestEveryChangeOfAnOperatorIsInTheAuditLog(t *testing.T) {
 			`game.put 0 "one two" ""`,
 			`game.maintenance 0 "one" "on"`,
 			`game.remove 0 "two" ""`,
+			`server.add 0 "a.example:27015" "a2s cstrike"`,
+			`server.remove 0 "a.example:27015" "forgotten"`,
+			`server.hide 0 "192.0.2.1:6500" "fake"`,
+			`server.unhide 0 "192.0.2.1:6500" ""`,
+			`server.remove 0 "192.0.2.1:6500" "taken off the list"`,
 			fmt.Sprintf(`room.put %d "Lobby" "of one"`, room.ID),
 			fmt.Sprintf(`room.remove %d "Lobby" "of one"`, room.ID),
 			fmt.Sprintf(`account.create %d "Bob" ""`, p.User),

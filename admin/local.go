@@ -49,6 +49,15 @@ type Local struct {
 	// OpenAccounts returns the rules of accounts. It may be called often.
 	OpenAccounts func(context.Context) (*accounts.Service, error)
 
+	// StaticServers returns the servers that the configuration names; nil: none.
+	StaticServers func() []storage.AddedServer
+	// CheckAdded refuses a server that cannot be asked, and puts its words into
+	// their usual form; nil: whatever the store takes is accepted.
+	CheckAdded func(*storage.AddedServer) error
+	// ServersChanged takes over what the store says about single servers; nil
+	// where no daemon runs.
+	ServersChanged func(context.Context) error
+
 	// Registry, Book and Sessions are nil where no daemon runs.
 	Registry *master.Registry
 	Book     *verdicts.Book
@@ -192,11 +201,13 @@ func (l *Local) Servers(_ context.Context, game string) ([]Listed, error) {
 			out = append(out, summary(h))
 		}
 	}
+	unlisted := l.concealed()
 	if l.Unlisted != nil {
-		for _, h := range l.Unlisted() {
-			if game == "" || h.Game == game {
-				out = append(out, h)
-			}
+		unlisted = append(unlisted, l.Unlisted()...)
+	}
+	for _, h := range unlisted {
+		if game == "" || h.Game == game {
+			out = append(out, h)
 		}
 	}
 	slices.SortFunc(out, func(a, b Listed) int {

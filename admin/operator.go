@@ -1,10 +1,3 @@
-// Package admin is what operators do with the daemon: bans, games, rooms,
-// accounts, backups and a look inside. The same operations are served over HTTP
-// (/api/v1/ on the admin address), carried there by [Client] for the command
-// line, and done by [Local] on the store directly when no daemon runs.
-//
-// The address also answers /healthz, /readyz and /metrics, which need no token.
-// It is not the public web service and shows nothing to players.
 package admin
 
 import (
@@ -76,6 +69,7 @@ type Operator interface {
 	Backup(ctx context.Context, w io.Writer) error
 
 	AccountOperator
+	ServerOperator
 }
 
 // Listed is one listed server, in short.

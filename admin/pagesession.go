@@ -186,7 +186,7 @@ func (f *loginForms) check(r *http.Request, value string) bool {
 // setCookie sends a cookie that scripts cannot read and other sites cannot send.
 // life 0 removes it.
 func setCookie(w http.ResponseWriter, r *http.Request, name, value string, life time.Duration) {
-	c := &http.Cookie{
+	c := &http.Cookie{ //nolint:gosec // Secure depends on the request: the page is plain HTTP on the loopback address
 		Name: name, Value: value, Path: "/", HttpOnly: true, SameSite: http.SameSiteStrictMode,
 		Secure: r.TLS != nil || strings.EqualFold(r.Header.Get("X-Forwarded-Proto"), "https"),
 		MaxAge: int(life / time.Second),

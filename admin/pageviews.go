@@ -7,7 +7,6 @@ import (
 	"maps"
 	"net/http"
 	"net/netip"
-	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -19,6 +18,23 @@ import (
 
 // pageRows is how many rows a table on a page has at most.
 const pageRows = 200
+
+// onePage returns the part of a list that the parameter from asks for, and the
+// link to the next part, "" if there is none.
+func onePage[R any](r *http.Request, list []R) (part []R, next string, err error) {
+	q := r.URL.Query()
+	from := 0
+	if err := numbers(q, map[string]*int{"from": &from}); err != nil {
+		return nil, "", err
+	}
+	from = min(from, len(list))
+	to := min(from+pageRows, len(list))
+	if to < len(list) {
+		q.Set("from", strconv.Itoa(to))
+		next = r.URL.Path + "?" + q.Encode()
+	}
+	return list[from:to], next, nil
+}
 
 // overviewView is what the first page shows.
 type overviewView struct {
@@ -73,40 +89,6 @@ func (s *Server) overviewPage(r *http.Request) (view, error) {
 	return view{"overview", "Overview", v}, err
 }
 
-// serversView is what the page of servers shows.
-type serversView struct {
-	Game, Query string
-	Rows        []Listed
-	Found       int
-	Next        string // link; empty: there is no further page
-}
-
-func (s *Server) serversPage(r *http.Request) (view, error) {
-	q := r.URL.Query()
-	v := serversView{Game: strings.TrimSpace(q.Get("game")), Query: strings.TrimSpace(q.Get("q"))}
-	from := 0
-	if err := numbers(q, map[string]*int{"from": &from}); err != nil {
-		return view{}, err
-	}
-	list, err := s.opt.Operator.Servers(r.Context(), v.Game)
-	if err != nil {
-		return view{}, err
-	}
-	if v.Query != "" {
-		part := storage.Fold(v.Query)
-		list = slices.DeleteFunc(list, func(l Listed) bool {
-			return !strings.Contains(storage.Fold(l.Name), part) && !strings.Contains(l.Address.String(), part) && !strings.Contains(l.Source.String(), part)
-		})
-	}
-	v.Found = len(list)
-	from = min(from, len(list))
-	v.Rows = list[from:min(from+pageRows, len(list))]
-	if from+pageRows < len(list) {
-		v.Next = "/servers?" + url.Values{"game": {v.Game}, "q": {v.Query}, "from": {strconv.Itoa(from + pageRows)}}.Encode()
-	}
-	return view{"servers", "Servers", v}, nil
-}
-
 // sessionsView is what the page of players shows.
 type sessionsView struct {
 	Page SessionPage
@@ -150,6 +132,8 @@ func formNumber(r *http.Request, name string, most uint64) (uint64, error) {
 // banView is what the page of bans shows.
 type banView struct {
 	Bans    []banRow
+	All     int
+	Next    string
 	Scopes  []storage.Scope
 	Address string // for the form
 }
@@ -164,12 +148,15 @@ func (s *Server) bansPage(r *http.Request) (view, error) {
 	if err != nil {
 		return view{}, err
 	}
-	v := banView{Scopes: storage.Scopes(), Address: r.URL.Query().Get("address")}
+	slices.SortStableFunc(list, func(a, b storage.Ban) int { return b.Added.Compare(a.Added) })
+	v := banView{Scopes: storage.Scopes(), Address: r.URL.Query().Get("address"), All: len(list)}
+	if list, v.Next, err = onePage(r, list); err != nil {
+		return view{}, err
+	}
 	now := time.Now()
 	for _, b := range list {
 		v.Bans = append(v.Bans, banRow{b, b.Expired(now)})
 	}
-	slices.SortStableFunc(v.Bans, func(a, b banRow) int { return b.Added.Compare(a.Added) })
 	return view{"bans", "Bans", v}, nil
 }
 
@@ -281,11 +268,19 @@ func (s *Server) auditPage(r *http.Request) (view, error) {
 }
 
 // roomsView is what the page of rooms shows.
-type roomsView struct{ Rooms []storage.Room }
+type roomsView struct {
+	Rooms []storage.Room
+	All   int
+	Next  string
+}
 
 func (s *Server) roomsPage(r *http.Request) (view, error) {
 	list, err := s.opt.Operator.Rooms(r.Context(), "")
-	return view{"rooms", "Group rooms", roomsView{list}}, err
+	v := roomsView{All: len(list)}
+	if err == nil {
+		v.Rooms, v.Next, err = onePage(r, list)
+	}
+	return view{"rooms", "Group rooms", v}, err
 }
 
 func (s *Server) roomAddForm(r *http.Request) (done, to string, err error) {

@@ -8,6 +8,7 @@ import (
 	"io"
 	"net/http"
 	"net/netip"
+	"slices"
 	"strconv"
 
 	"github.com/respawnd/respawnd/internal/bans"
@@ -19,34 +20,57 @@ const yamlType = "application/yaml"
 
 var errNoSuchPath = errors.New("no such path")
 
-// routes registers the API.
-func (s *Server) routes(mux *http.ServeMux) {
+// Route is one route of the API.
+type Route struct {
+	Method string `json:"method"`
+	Path   string `json:"path"` // with {name} for parts that vary
+	What   string `json:"what"` // what it does, with its parameters
+	handle http.HandlerFunc
+}
+
+// routes returns the API.
+func (s *Server) routes() []Route {
+	return slices.Concat([]Route{
+		{"GET", "/api/v1/routes", "all routes with what they do: this list", s.getRoutes},
+		{"GET", "/api/v1/status", "version, services with their addresses, numbers of servers, bans and sessions", s.getStatus},
+		{"GET", "/api/v1/bans", "all bans of the store", s.getBans},
+		{"POST", "/api/v1/bans", "ban a prefix from a scope at once: prefix, scope, reason, by, expires", s.postBan},
+		{"DELETE", "/api/v1/bans", "lift bans: ?prefix=, ?scope= (default: every scope)", s.deleteBans},
+		{"GET", "/api/v1/games", "the catalogue in force, as YAML", s.getGames},
+		{"PUT", "/api/v1/games", "store own records of games, given as YAML", s.putGames},
+		{"GET", "/api/v1/games/{name}", "the own record of a game, as YAML", s.getGame},
+		{"DELETE", "/api/v1/games/{name}", "remove the own record of a game", s.deleteGame},
+		{"PUT", "/api/v1/games/{name}/maintenance", "make a game answer \"down for now\" or not: on", s.putMaintenance},
+		{"GET", "/api/v1/rooms", "group rooms that were added: ?game=", s.getRooms},
+		{"PUT", "/api/v1/rooms", "add or change a group room", s.putRoom},
+		{"DELETE", "/api/v1/rooms/{id}", "remove a group room", s.deleteRoom},
+		{"GET", "/api/v1/servers", "servers of the list and those kept out of it: ?game=", s.getServers},
+		{"GET", "/api/v1/verdicts", "what was last decided about addresses: ?addr=", s.getVerdicts},
+		{"GET", "/api/v1/verdicts/summary", "how many addresses have which verdict", s.getVerdictSummary},
+		{"GET", "/api/v1/sessions", "players who are signed in: ?after=, ?limit=", s.getSessions},
+		{"DELETE", "/api/v1/sessions/{id}", "sign out the player with that profile", s.deleteSession},
+		{"GET", "/api/v1/messages", "how many messages wait for players", s.getMessages},
+		{"GET", "/api/v1/audit", "what operators changed, newest first: ?before=, ?limit=", s.getAudit},
+		{"GET", "/api/v1/log", "the last lines of the log: ?level=, ?limit=", s.getLog},
+		{"GET", "/api/v1/log/stream", "new lines of the log as server-sent events: ?level=", s.streamLog},
+		{"GET", "/api/v1/backup", "everything that a new machine needs, as a tar file", s.getBackup},
+	}, s.serverRoutes(), s.accountRoutes())
+}
+
+// register registers the API.
+func (s *Server) register(mux *http.ServeMux) {
 	mux.HandleFunc("/api/v1/", func(w http.ResponseWriter, _ *http.Request) {
 		writeError(w, http.StatusNotFound, errNoSuchPath)
 	})
-	mux.HandleFunc("GET /api/v1/status", s.getStatus)
-	mux.HandleFunc("GET /api/v1/bans", s.getBans)
-	mux.HandleFunc("POST /api/v1/bans", s.postBan)
-	mux.HandleFunc("DELETE /api/v1/bans", s.deleteBans)
-	mux.HandleFunc("GET /api/v1/games", s.getGames)
-	mux.HandleFunc("PUT /api/v1/games", s.putGames)
-	mux.HandleFunc("GET /api/v1/games/{name}", s.getGame)
-	mux.HandleFunc("DELETE /api/v1/games/{name}", s.deleteGame)
-	mux.HandleFunc("PUT /api/v1/games/{name}/maintenance", s.putMaintenance)
-	mux.HandleFunc("GET /api/v1/rooms", s.getRooms)
-	mux.HandleFunc("PUT /api/v1/rooms", s.putRoom)
-	mux.HandleFunc("DELETE /api/v1/rooms/{id}", s.deleteRoom)
-	mux.HandleFunc("GET /api/v1/servers", s.getServers)
-	mux.HandleFunc("GET /api/v1/verdicts", s.getVerdicts)
-	mux.HandleFunc("GET /api/v1/verdicts/summary", s.getVerdictSummary)
-	mux.HandleFunc("GET /api/v1/log", s.getLog)
-	mux.HandleFunc("GET /api/v1/log/stream", s.streamLog)
-	mux.HandleFunc("GET /api/v1/backup", s.getBackup)
-	mux.HandleFunc("GET /api/v1/sessions", s.getSessions)
-	mux.HandleFunc("DELETE /api/v1/sessions/{id}", s.deleteSession)
-	mux.HandleFunc("GET /api/v1/messages", s.getMessages)
-	mux.HandleFunc("GET /api/v1/audit", s.getAudit)
-	s.accountRoutes(mux)
+	for _, r := range s.routes() {
+		mux.HandleFunc(r.Method+" "+r.Path, r.handle)
+	}
+}
+
+func (s *Server) getRoutes(w http.ResponseWriter, _ *http.Request) {
+	writeJSON(w, http.StatusOK, struct {
+		Routes []Route `json:"routes"`
+	}{s.routes()})
 }
 
 // answer writes a value or the error that stands in its place.

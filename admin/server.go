@@ -28,6 +28,8 @@ type Options struct {
 	// localhost and IP addresses, in lower case.
 	Names   []string
 	Version string // shown on the pages
+	// Protocols are the words for those in which an added server can be asked.
+	Protocols []string
 	// Ready returns what is not ready yet, nil when the daemon serves.
 	Ready  func() error
 	Status func() Status
@@ -105,7 +107,7 @@ func (s *Server) Serve(ctx context.Context, ln net.Listener) error {
 // the token; pages want a session.
 func (s *Server) Handler() http.Handler {
 	api := http.NewServeMux()
-	s.routes(api)
+	s.register(api)
 	pages := http.NewServeMux()
 	s.pages(pages)
 	mux := http.NewServeMux()
@@ -209,10 +211,12 @@ func (s *Server) classify(r *http.Request, err error) int {
 	switch {
 	case errors.Is(err, storage.ErrNotFound):
 		return http.StatusNotFound
-	case errors.Is(err, storage.ErrTaken), errors.Is(err, storage.ErrConflict):
+	case errors.Is(err, storage.ErrTaken), errors.Is(err, storage.ErrConflict), errors.Is(err, storage.ErrFull):
 		return http.StatusConflict
 	case errors.Is(err, ErrBadRequest), errors.Is(err, storage.ErrInvalid):
 		return http.StatusBadRequest
+	case errors.Is(err, ErrNotRunning):
+		return http.StatusServiceUnavailable
 	}
 	s.opt.Log.Error().Str("path", r.URL.Path).Err(err).Msg("admin request not carried out")
 	return http.StatusInternalServerError

@@ -54,6 +54,7 @@ type Config struct {
 	Servers      Servers
 	Web          Web
 	Admin        Admin
+	Webhooks     []Webhook
 	SSQ          SSQ
 	ValveMaster  ValveMaster
 	DNS          DNS
@@ -210,16 +211,16 @@ type ZanMaster struct {
 
 // ValveMaster is section valvemaster.
 type ValveMaster struct {
-	Listen            string
-	Sockets           int
-	Readers           int // goroutines per socket
-	ReadBuffer        int // bytes, per socket
-	ServersPerAddress int // 0: no bound
-	Timeout           time.Duration
-	UnprovedRate      int // answers per second and address
-	UnprovedBurst     int // answers
-	PagesPerAddress   int // per 10 s; 0: no bound
-	PagesPerNet       int // per /24 and 10 s; 0: no bound
+	Listen        string
+	Sockets       int
+	Readers       int // goroutines per socket
+	ReadBuffer    int // bytes, per socket
+	MaxPerAddr    int // 0: no bound
+	Timeout       time.Duration
+	UnprovedRate  int // answers per second and address
+	UnprovedBurst int // answers
+	PagesPerAddr  int // per 10 s; 0: no bound
+	PagesPerNet   int // per /24 and 10 s; 0: no bound
 }
 
 // ZandronumBanFiles returns the folder of the ban files of Zandronum's master:
@@ -273,12 +274,17 @@ type StaticServer struct {
 func (s StaticServer) String() string { return s.Protocol + " " + s.Address }
 
 // StaticProtocols returns the protocols in which a game server can be asked.
-func StaticProtocols() []string { return []string{"gs1", "gs3", "a2s", "zandronum"} }
+func StaticProtocols() []string { return []string{"gs1", "gs3", "a2s", "ssq", "zandronum"} }
 
 // Web is section web.
 type Web struct {
 	Listen    string
 	PublicURL string // empty, or http(s)://host[:port][/path] without a final slash
+
+	GameAddress   netip.Addr // IPv4; zero: found out
+	Accounts      bool
+	Forms         int // per minute and address; 0: no bound
+	Registrations int // per minute and address; 0: no bound
 
 	MaxConns       int
 	MaxPerAddr     int            // connections

@@ -95,6 +95,8 @@ func (l *loader) readValue(name string, value *yaml.Node, where string) {
 	switch {
 	case isNull(value):
 		l.fromFile(name, "", where)
+	case l.known[name].nested:
+		l.readNested(name, value, where)
 	case value.Kind == yaml.ScalarNode:
 		l.fromFile(name, value.Value, where)
 	case value.Kind != yaml.SequenceNode:
@@ -112,6 +114,21 @@ func (l *loader) readValue(name string, value *yaml.Node, where string) {
 		}
 		l.fromFile(name, entries, where)
 	}
+}
+
+// readNested hands the value of a nested key to l, as YAML. The list is long, so
+// mistakes in it are told with the line of the key and the number of the entry.
+func (l *loader) readNested(name string, value *yaml.Node, where string) {
+	if value.Kind == yaml.ScalarNode { // as in the environment
+		l.fromFile(name, value.Value, where)
+		return
+	}
+	text, err := yaml.Marshal(value)
+	if err != nil || value.Kind != yaml.SequenceNode {
+		l.mistake(name, "", "takes a list of webhooks", where)
+		return
+	}
+	l.fromFile(name, string(text), where)
 }
 
 func isNull(n *yaml.Node) bool { return n.Kind == yaml.ScalarNode && n.Tag == "!!null" }

@@ -20,6 +20,7 @@ type key struct {
 	name    string
 	allowed string // the range in words, as default.yaml states it; may be empty
 	list    bool   // several values
+	nested  bool   // one value, which is YAML
 	secret  bool   // the value is not repeated in messages
 
 	// set parses text and stores it in the field. For a list it is called once
@@ -157,6 +158,10 @@ func (c *Config) keys() []key {
 
 		one("web.listen", &c.Web.Listen, parseListen),
 		one("web.public_url", &c.Web.PublicURL, parsePublicURL),
+		one("web.game_address", &c.Web.GameAddress, parseAdvertised),
+		toggle("web.accounts", &c.Web.Accounts),
+		number("web.forms", &c.Web.Forms, 0, conns),
+		number("web.registrations", &c.Web.Registrations, 0, conns),
 		number("web.max_conns", &c.Web.MaxConns, 1, conns),
 		number("web.max_per_addr", &c.Web.MaxPerAddr, 1, conns),
 		number("web.rate", &c.Web.Rate, 0, conns),
@@ -170,6 +175,7 @@ func (c *Config) keys() []key {
 		several("admin.names", &c.Admin.Names, parseDomain),
 		number("admin.audit_entries", &c.Admin.AuditEntries, 100, 1_000_000),
 		number("admin.log_lines", &c.Admin.LogLines, 10, 100_000),
+		nested("webhooks", &c.Webhooks, parseWebhooks),
 
 		one("ssq.listen", &c.SSQ.Listen, parseListen),
 		secret("ssq.password", &c.SSQ.Password, parsePassword),
@@ -179,11 +185,11 @@ func (c *Config) keys() []key {
 		number("valvemaster.sockets", &c.ValveMaster.Sockets, 1, 64),
 		number("valvemaster.readers", &c.ValveMaster.Readers, 1, 64),
 		size("valvemaster.read_buffer", &c.ValveMaster.ReadBuffer, 4*kib, gib),
-		number("valvemaster.servers_per_address", &c.ValveMaster.ServersPerAddress, 0, 65535),
+		number("valvemaster.max_per_addr", &c.ValveMaster.MaxPerAddr, 0, 65535),
 		duration("valvemaster.timeout", &c.ValveMaster.Timeout, 6*time.Minute, 24*time.Hour),
 		number("valvemaster.unproved_rate", &c.ValveMaster.UnprovedRate, 1, conns),
 		number("valvemaster.unproved_burst", &c.ValveMaster.UnprovedBurst, 1, conns),
-		number("valvemaster.pages_per_address", &c.ValveMaster.PagesPerAddress, 0, many),
+		number("valvemaster.pages_per_addr", &c.ValveMaster.PagesPerAddr, 0, many),
 		number("valvemaster.pages_per_net", &c.ValveMaster.PagesPerNet, 0, many),
 		toggle("dns.enabled", &c.DNS.Enabled),
 		one("dns.listen", &c.DNS.Listen, parseListen),
@@ -218,6 +224,13 @@ func one[T any](name string, field *T, parse func(string) (T, error)) key {
 func secret[T any](name string, field *T, parse func(string) (T, error)) key {
 	k := one(name, field, parse)
 	k.secret = true
+	return k
+}
+
+// nested is secret for a value that is YAML itself: parts of it may be secrets.
+func nested[T any](name string, field *T, parse func(string) (T, error)) key {
+	k := secret(name, field, parse)
+	k.nested = true
 	return k
 }
 

@@ -8,6 +8,10 @@
 // behind it: servers take the next one if theirs is in use. Packets are spaced
 // out; a round never sends more than 100 a second.
 //
+// A2S servers are asked for their info with one more question, on the ports that
+// Steam's own search uses. Who answers is handed on ([Options.Found]): somebody
+// else asks it again, by itself, and lists it.
+//
 // Only answers from an address of those networks and one of those ports count.
 // The answer must name a game of the catalogue. A found server stays listed for
 // three rounds without an answer. One that reports by itself, in whatever

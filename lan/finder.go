@@ -13,6 +13,7 @@ import (
 	"github.com/rs/zerolog"
 	"golang.org/x/sync/errgroup"
 
+	"github.com/respawnd/respawnd/internal/a2s"
 	"github.com/respawnd/respawnd/internal/games"
 	"github.com/respawnd/respawnd/internal/netserve"
 	"github.com/respawnd/respawnd/internal/query"
@@ -57,6 +58,10 @@ type Options struct {
 	Banned   func(netip.Addr) bool     // nil: nobody is banned
 	// Own tells which addresses are those of this daemon; nil: none.
 	Own func(netip.AddrPort) bool
+	// Found is told which address answered the question of A2S, every time it
+	// does, and reports whether somebody will see to it; nil: that question is not
+	// asked. It must not block.
+	Found func(netip.AddrPort) bool
 	// Heard is told who announced a Zandronum server; nil: nobody is told. It
 	// must not block.
 	Heard func(netip.AddrPort)
@@ -168,13 +173,29 @@ func (f *Finder) round(local netip.Addr) (out []question) {
 	binaryQuery := query.AppendQuery(nil, f.keys[0], 0, false)
 	f.mu.Unlock()
 	text := query.NewExchange(query.Text, 0).Question()
+	info := a2s.AppendRequest(nil, a2s.Request{Kind: a2s.InfoRequest, Challenge: a2s.NoChallenge})
 	for _, n := range networks {
+		for _, port := range f.a2sPorts() {
+			out = append(out, question{netip.AddrPortFrom(n.Broadcast, port), info})
+		}
 		for _, port := range ports {
 			to := netip.AddrPortFrom(n.Broadcast, port)
 			out = append(out, question{to, text}, question{to, binaryQuery})
 		}
 	}
 	return out
+}
+
+// a2sPorts returns the ports on which servers usually answer A2S, sorted: those
+// that Steam searches local networks on, and that of Arma. None if nobody wants
+// such servers.
+func (f *Finder) a2sPorts() []uint16 {
+	if f.opt.Found == nil {
+		return nil
+	}
+	return []uint16{
+		2303, 4242, 26900, 26901, 26902, 26903, 26904, 26905, 27015, 27016, 27017, 27018, 27019, 27020, 27215,
+	}
 }
 
 // catalogPorts returns the ports on which servers of known games answer.
@@ -217,7 +238,13 @@ func (f *Finder) ServePacket(_ netserve.PacketWriter, p netserve.Packet) {
 
 // take returns why a packet was dropped, "" if it was not.
 func (f *Finder) take(p netserve.Packet, now time.Time) string {
-	if reason := f.refuse(p.From, now, true); reason != "" {
+	if m, err := a2s.ParseMessage(p.Data); err == nil {
+		return f.takeA2S(p.From, m.Kind, now)
+	}
+	f.mu.Lock()
+	ports := f.ports
+	f.mu.Unlock()
+	if reason := f.refuse(p.From, now, false, ports); reason != "" {
 		return reason
 	}
 	if len(p.Data) > maxPacket {
@@ -233,15 +260,40 @@ func (f *Finder) take(p netserve.Packet, now time.Time) string {
 	return f.found(p, &st, now)
 }
 
-// refuse returns why nothing is taken from an address, "" if something is.
-// asked: it must be one of those that were asked.
-func (f *Finder) refuse(a netip.AddrPort, now time.Time, asked bool) string {
+// takeA2S hands on a server that answered the question of A2S. What it says is
+// not read: it is asked again, by itself, and answers to that alone count. Many
+// answer with a challenge anyway.
+func (f *Finder) takeA2S(from netip.AddrPort, kind a2s.Kind, now time.Time) string {
+	ports := f.a2sPorts()
+	if ports == nil {
+		return dropStranger
+	}
+	if reason := f.refuse(from, now, false, ports); reason != "" {
+		return reason
+	}
+	if kind != a2s.KindInfo && kind != a2s.KindOldInfo && kind != a2s.KindChallenge {
+		return dropUseless
+	}
+	f.metrics.answered.Inc()
+	if old, known := f.opt.Registry.At(from); known && old.Origin != master.FromLAN {
+		return "" // somebody sees to it already
+	}
+	if !f.opt.Found(from) {
+		f.opt.Verdicts.Note(service, from, "", verdicts.ListFull)
+		return dropFull
+	}
+	return ""
+}
+
+// refuse returns why nothing is taken from an address, "" if something is. Its
+// port must be one of ports, which are sorted, unless any will do.
+func (f *Finder) refuse(a netip.AddrPort, now time.Time, anyPort bool, ports []uint16) string {
 	f.mu.Lock()
 	near := slices.ContainsFunc(f.networks, func(n Network) bool { return n.Prefix.Contains(a.Addr()) && n.Broadcast != a.Addr() })
-	if _, ok := slices.BinarySearch(f.ports, a.Port()); asked && !ok {
+	f.mu.Unlock()
+	if _, ok := slices.BinarySearch(ports, a.Port()); !anyPort && !ok {
 		near = false
 	}
-	f.mu.Unlock()
 	switch {
 	case !near || !query.Askable(a):
 		return dropStranger
@@ -327,7 +379,7 @@ type announcements struct{ f *Finder }
 
 // ServePacket hands on who announced itself.
 func (h announcements) ServePacket(_ netserve.PacketWriter, p netserve.Packet) {
-	if reason := h.f.refuse(p.From, time.Now(), false); reason != "" {
+	if reason := h.f.refuse(p.From, time.Now(), true, nil); reason != "" {
 		h.f.opt.Metrics.Drop(reason)
 		return
 	}

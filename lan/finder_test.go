@@ -17,6 +17,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/rs/zerolog"
 
+	"github.com/respawnd/respawnd/internal/a2s"
 	"github.com/respawnd/respawnd/internal/games"
 	"github.com/respawnd/respawnd/internal/netserve"
 	"github.com/respawnd/respawnd/internal/verdicts"
@@ -427,4 +428,81 @@ func FuzzTake(f *testing.F) {
 			}
 		}
 	})
+}
+
+// findsA2S is a finder that hands on servers of A2S.
+func findsA2S(t *testing.T, found *[]netip.AddrPort, room bool) *Finder {
+	t.Helper()
+	f := newFinder(t, func(o *Options) {
+		o.Found = func(a netip.AddrPort) bool { *found = append(*found, a); return room }
+	})
+	f.round(netip.Addr{})
+	return f
+}
+
+func TestRoundAsksForA2SOnItsUsualPorts(t *testing.T) {
+	var found []netip.AddrPort
+	f := findsA2S(t, &found, true)
+	var got []uint16
+	for _, q := range f.round(netip.Addr{}) {
+		if string(q.data) == "\xff\xff\xff\xffTSource Engine Query\x00" {
+			if q.to.Addr() != hall.Broadcast {
+				t.Errorf("asked %v", q.to)
+			}
+			got = append(got, q.to.Port())
+		}
+	}
+	want := []uint16{2303, 4242, 26900, 26901, 26902, 26903, 26904, 26905, 27015, 27016, 27017, 27018, 27019, 27020, 27215}
+	if !slices.Equal(got, want) || !slices.IsSorted(got) {
+		t.Errorf("asked on %v, want %v", got, want)
+	}
+}
+
+func TestServersOfA2SAreHandedOnAndNotListed(t *testing.T) {
+	info := a2s.AppendInfo(nil, a2s.Info{Name: "x", Folder: "cstrike", Type: 'd', System: 'l'})
+	challenge := a2s.AppendChallenge(nil, 7)
+	var found []netip.AddrPort
+	f := findsA2S(t, &found, true)
+	_ = f.opt.Registry.Put(master.Server{
+		Key: master.Key{Source: netip.MustParseAddrPort("192.0.2.40:27015")}, Public: netip.MustParseAddrPort("192.0.2.40:27015"), Game: "old",
+		Origin: master.FromQR2, Seen: time.Now(),
+	})
+	for name, tc := range map[string]struct {
+		from   string
+		packet []byte
+		want   string
+		found  bool
+	}{
+		"info":              {"192.0.2.10:27015", info, "", true},
+		"challenge":         {"192.0.2.11:27215", challenge, "", true},
+		"players":           {"192.0.2.12:27015", a2s.AppendPlayers(nil, a2s.Players{}), dropUseless, false},
+		"outside":           {"198.51.100.1:27015", info, dropStranger, false},
+		"other port":        {"192.0.2.13:7778", info, dropStranger, false},
+		"broadcast":         {"192.0.2.255:27015", info, dropStranger, false},
+		"reports by itself": {"192.0.2.40:27015", info, "", false},
+	} {
+		found = nil
+		if got := say(f, tc.from, tc.packet); got != tc.want || (len(found) == 1) != tc.found {
+			t.Errorf("%s: dropped %q and handed on %v, want %q, %v", name, got, found, tc.want, tc.found)
+		}
+	}
+	if f.opt.Registry.Len() != 1 {
+		t.Error("it was listed")
+	}
+	if got := say(findsA2S(t, &found, false), "192.0.2.10:27015", info); got != dropFull {
+		t.Errorf("without room: dropped %q, want %q", got, dropFull)
+	}
+	if got := say(newFinder(t, nil), "192.0.2.10:27015", info); got != dropStranger {
+		t.Errorf("if nobody wants them: dropped %q, want %q", got, dropStranger)
+	}
+	for name, change := range map[string]func(*Options){
+		dropOwn:    func(o *Options) { o.Own = func(netip.AddrPort) bool { return true } },
+		dropBanned: func(o *Options) { o.Banned = func(netip.Addr) bool { return true } },
+	} {
+		f := newFinder(t, func(o *Options) { o.Found = func(netip.AddrPort) bool { return true }; change(o) })
+		f.round(netip.Addr{})
+		if got := say(f, "192.0.2.10:27015", info); got != name {
+			t.Errorf("dropped %q, want %q", got, name)
+		}
+	}
 }

@@ -1,6 +1,10 @@
 package master
 
-import "net/netip"
+import (
+	"maps"
+	"net/netip"
+	"slices"
+)
 
 // Hide keeps the server under a public address out of everything that the list
 // shows, whoever lists it and whenever, until Unhide. Whoever speaks for the
@@ -57,6 +61,14 @@ func (r *Registry) Hidden() []Heard {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
 	return r.allHeard(&r.hidden, nil)
+}
+
+// HiddenAddresses returns the addresses that are hidden, in no particular order,
+// whether a server is there or not.
+func (r *Registry) HiddenAddresses() []netip.AddrPort {
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	return slices.Collect(maps.Keys(r.hide))
 }
 
 // Listed returns the record under a key as Get does, but not of a hidden server.

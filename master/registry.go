@@ -121,7 +121,7 @@ func (r *Registry) Names(reported []string) *Names {
 }
 
 // Put lists a server or replaces its record. The source holds one record: a
-// record with another instance or game in its place is removed first; else First
+// record with another instance, game or origin in its place is removed first; else First
 // and Findings are kept from the record before. ErrFull, ErrTooManyHere and
 // ErrTaken leave the list as it was.
 func (r *Registry) Put(s Server) error {
@@ -148,7 +148,7 @@ func (r *Registry) Put(s Server) error {
 }
 
 // Update replaces the record of a server that is still listed under its key,
-// game and public address, as Put does. It reports false if it is not: whoever
+// game, origin and public address, as Put does. It reports false if it is not: whoever
 // made the new record from the old one must not bring back a server that was
 // removed meanwhile. The record belongs to the list from now on.
 func (r *Registry) Update(s *Server) bool {
@@ -164,7 +164,7 @@ func (r *Registry) Update(s *Server) bool {
 
 // holds reports whether s is news of the server that e lists.
 func (e *entry) holds(s *Server) bool {
-	return e.server.Key == s.Key && e.server.Game == s.Game && e.server.Public == s.Public
+	return e.server.Key == s.Key && e.server.Game == s.Game && e.server.Public == s.Public && e.server.Origin == s.Origin
 }
 
 // room says whether another server may be listed from an address.

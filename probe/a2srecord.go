@@ -46,11 +46,23 @@ func describeInfo(i *a2s.Info) []query.Field {
 }
 
 // foreignRules returns the rules of the server's own, without those that would
-// hide what describeInfo says.
+// hide what describeInfo says, and the mods of DayZ in place of the block that
+// holds them.
 func (t *a2sTalk) foreignRules() []query.Field {
 	own := describeInfo(&t.info)
-	rules := make([]query.Field, 0, len(t.rules.List))
-	for _, r := range t.rules.List {
+	dayZ, list, ok := a2s.ParseDayZ(t.rules.List)
+	rules := make([]query.Field, 0, len(list)+2)
+	if ok {
+		var names, numbers []string
+		for _, m := range dayZ.Mods {
+			names = append(names, plain(m.Name))
+			numbers = append(numbers, strconv.FormatUint(m.Workshop, 10))
+		}
+		rules = append(rules,
+			query.Field{Name: "mods", Value: strings.Join(names, ";")}, query.Field{Name: "modids", Value: strings.Join(numbers, ";")})
+		own = append(own, rules...)
+	}
+	for _, r := range list {
 		if isWord(r.Name) && !hasField(own, r.Name) {
 			rules = append(rules, query.Field{Name: r.Name, Value: r.Value})
 		}

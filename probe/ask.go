@@ -23,7 +23,8 @@ const maxPacket = 1 << 16
 // ends: what it told until then is its answer, if that is enough. It is for
 // tools and keeps to no schedule. Packets of others are skipped. It leaves a
 // read deadline on conn. The error is ErrForbidden, ErrNoAnswer, ErrTooMuch,
-// ErrTooSoon, ErrBanned, that of ctx or of conn.
+// ErrTooSoon, ErrBanned, ErrManyServers, that of ctx or of conn, or wraps
+// ssq.ErrRefused.
 func Ask(ctx context.Context, conn Conn, target netip.AddrPort, protocol Protocol) (Status, error) {
 	t := newTalk(protocol, true)
 	switch {

@@ -22,14 +22,16 @@ const (
 	GS3
 	// A2S are the queries of Source, GoldSource and many later games.
 	A2S
+	// SSQ are Standard Server Queries.
+	SSQ
 	// Zandronum is the launcher query of Zandronum's servers.
 	Zandronum
 )
 
-var protocolNames = [...]string{GS1: "gs1", GS3: "gs3", A2S: "a2s", Zandronum: "zandronum"}
+var protocolNames = [...]string{GS1: "gs1", GS3: "gs3", A2S: "a2s", SSQ: "ssq", Zandronum: "zandronum"}
 
 // Protocols returns all protocols.
-func Protocols() []Protocol { return []Protocol{GS1, GS3, A2S, Zandronum} }
+func Protocols() []Protocol { return []Protocol{GS1, GS3, A2S, SSQ, Zandronum} }
 
 // String returns the protocol's name as commands and the configuration spell
 // it.

@@ -121,7 +121,7 @@ func (c *silentConn) ReadFromUDPAddrPort([]byte) (int, netip.AddrPort, error) {
 }
 
 func TestAskRepeatsAndGivesUp(t *testing.T) {
-	for p, questions := range map[Protocol]int{GS1: 3, GS3: 3, A2S: 3, Zandronum: 1} {
+	for p, questions := range map[Protocol]int{GS1: 3, GS3: 3, A2S: 3, SSQ: 3, Zandronum: 1} {
 		synctest.Test(t, func(t *testing.T) {
 			c := &silentConn{}
 			began := time.Now()

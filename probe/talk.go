@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/respawnd/respawnd/internal/query"
+	"github.com/respawnd/respawnd/internal/ssq"
 )
 
 // Errors of questions.
@@ -24,7 +25,9 @@ var (
 )
 
 // denies reports whether a server answered that it does not tell.
-func denies(err error) bool { return errors.Is(err, ErrTooSoon) || errors.Is(err, ErrBanned) }
+func denies(err error) bool {
+	return errors.Is(err, ErrTooSoon) || errors.Is(err, ErrBanned) || errors.Is(err, ErrManyServers) || errors.Is(err, ssq.ErrRefused)
+}
 
 // Times and bounds of a visit.
 const (
@@ -73,6 +76,8 @@ func newTalk(p Protocol, extras bool) talk {
 		return newGameSpyTalk(query.BinaryChallenged, query.Binary)
 	case A2S:
 		return newA2STalk(extras)
+	case SSQ:
+		return newSSQTalk(extras)
 	case Zandronum:
 		return newZandronumTalk()
 	default:

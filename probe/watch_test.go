@@ -11,6 +11,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/respawnd/respawnd/internal/a2s"
+	"github.com/respawnd/respawnd/internal/ssq"
 	"github.com/respawnd/respawnd/master"
 	"github.com/respawnd/respawnd/probe/probetest"
 )
@@ -41,6 +43,9 @@ func TestWatchedServerIsListedInTheWordsOfTheList(t *testing.T) {
 				for name, want := range map[string]string{
 					"hostname": g.Name, "mapname": g.Map, "numplayers": "2", "maxplayers": "16", "gamever": g.Version, "password": "0",
 				} {
+					if p == SSQ && (name == "gamever" || name == "password") {
+						continue // it has no words for them
+					}
 					if got := w.rule(there, name); got != want {
 						t.Errorf("%s: got %q, want %q", name, got, want)
 					}
@@ -463,7 +468,7 @@ func TestGamesThatServersInventAreBoundedAndForgotten(t *testing.T) {
 			w.watch(a, A2S, master.FromValve)
 			w.pass(time.Second)
 		}
-		w.says(there, probetest.Arena("plain").Speaks("a2s"))
+		w.says(there, probetest.Arena("keyless").Speaks("a2s"))
 		w.watch(there, A2S, master.FromValve)
 		w.pass(time.Second)
 		var got []string
@@ -471,7 +476,7 @@ func TestGamesThatServersInventAreBoundedAndForgotten(t *testing.T) {
 			got = append(got, name)
 		}
 		slices.Sort(got)
-		if !slices.Equal(got, []string{"mod0", "mod1", "mod2", "plain"}) || w.refused(refusedGame) != 3 {
+		if !slices.Equal(got, []string{"keyless", "mod0", "mod1", "mod2"}) || w.refused(refusedGame) != 3 {
 			t.Errorf("games %q, %v refused; want the first three and the one of the catalogue, 3", got, w.refused(refusedGame))
 		}
 		// One that calls itself differently every time has one place.
@@ -491,6 +496,26 @@ func TestGamesThatServersInventAreBoundedAndForgotten(t *testing.T) {
 			t.Errorf("left behind: %v, %v", w.p.games, w.reg.Counts())
 		}
 	})
+}
+
+// The lists of a game that has a key are for servers that proved that they know
+// it, and for those that the operator vouches for.
+func TestStrangerWithoutTheKeyOfAGameIsListedBesideIt(t *testing.T) {
+	for origin, want := range map[master.Origin]string{
+		master.FromValve: "plain.a2s", master.FromLAN: "plain", master.Static: "plain",
+	} {
+		t.Run(origin.String(), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := newWorld(t, nil)
+				w.says(there, probetest.Arena("Plain").Speaks("a2s"))
+				w.watch(there, A2S, origin)
+				w.pass(time.Second)
+				if srv, ok := w.listed(there); !ok || srv.Game != want {
+					t.Errorf("listed %v as %+v, want under %s", ok, srv, want)
+				}
+			})
+		})
+	}
 }
 
 func TestGameNamesAreChecked(t *testing.T) {
@@ -541,6 +566,48 @@ func TestListWithoutRoomIsToldAndTriedAgain(t *testing.T) {
 		w.pass(2 * DefaultEvery)
 		if _, ok := w.listed(there); !ok {
 			t.Error("not listed when there was room again")
+		}
+	})
+}
+
+func TestModsOfDayZAreNamed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, nil)
+		mods := a2s.DayZ{Version: 2, Mods: []a2s.DayZMod{{Hash: 1, Workshop: 1559212036, Name: "CF"}, {Hash: 2, Workshop: 1564026768, Name: "Community-Online-Tools"}}}
+		g := probetest.Arena("dayz")
+		for _, r := range mods.Rules() {
+			g.Rules = append(g.Rules, [2]string{r.Name, r.Value})
+		}
+		w.says(there, g.Speaks("a2s"))
+		w.watch(there, A2S, master.Static)
+		w.pass(time.Second)
+		for name, want := range map[string]string{"mods": "CF;Community-Online-Tools", "modids": "1559212036;1564026768", "sv_gravity": "800"} {
+			if got := w.rule(there, name); got != want {
+				t.Errorf("%s: got %q, want %q", name, got, want)
+			}
+		}
+	})
+}
+
+func TestMasterIsNoServerOfStandardServerQueries(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, nil)
+		w.says(there, func(q []byte) (packets [][]byte) {
+			h, _, err := ssq.ParseHeader(q)
+			if err != nil {
+				return nil
+			}
+			two := ssq.Table{Columns: []string{"hostname", "game"}, Rows: [][]string{{"A", "plain"}, {"B", "plain"}}}
+			answer, _ := ssq.Split(h.ID, two.AppendTo(nil))
+			for p := range answer {
+				packets = append(packets, slices.Clone(p))
+			}
+			return packets
+		})
+		w.watch(there, SSQ, master.Static)
+		w.pass(time.Second)
+		if _, ok := w.listed(there); ok || w.counted("respawnd_probe_visits_total", "ssq", resultDenied) != 1 {
+			t.Error("a master is listed as a server")
 		}
 	})
 }

@@ -1,12 +1,11 @@
 package ssq
 
 import (
+	"net/netip"
 	"testing"
 
 	"github.com/respawnd/respawnd/internal/netserve"
 	wire "github.com/respawnd/respawnd/internal/ssq"
-
-	"net/netip"
 )
 
 type discard struct{}

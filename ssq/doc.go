@@ -13,8 +13,8 @@
 //	AUTH password
 //	PING
 //
-// A question is one packet of at most 2,050 bytes: the two bytes of the header
-// and the text, behind which spaces or NULs may follow. Keywords, names and
+// A question is a text of at most 2,048 bytes behind the two bytes of the header.
+// Spaces or NULs may follow it. Keywords, names and
 // texts are compared without regard to the case of ASCII letters. Values that
 // are no single word stand in quotes, " or ', in which a backslash stands in
 // front of a quote or a backslash.
@@ -67,8 +67,8 @@
 //     and port, times and durations as such; a value that is none of the kind is an
 //     error. Names are compared as text, byte by byte. rulevalue and reported
 //     columns are compared as numbers if both sides are numbers, else as text. A
-//     value that a server does not report is not equal to anything, and neither
-//     greater nor less.
+//     text that a server does not report is empty; a number that it does not
+//     report differs from every number and is neither greater nor less.
 //   - A column that does not exist, or is private and asked for without a token, is
 //     left out of the answer. In a WHERE it is an error: otherwise private values
 //     could be guessed there.
@@ -79,8 +79,12 @@
 //     it says otherwise.
 //   - The draft does not say how to ping: PING and SP ping are answered.
 //   - VERSION has three columns. GAME is "list".
-//   - A request of several packets is not answered: the longest question fits one.
-//   - Errors are answered with a table of one column, x-error, and one row.
+//   - A question may come in several packets although the longest fits one. At most
+//     64 such questions are kept, for 5 seconds each, and none of more than 2,048
+//     bytes.
+//   - Errors are answered with a table of one column, x-error, and one row. A
+//     question that cannot be read proves nothing, so what is said about it is cut
+//     to the length of the question.
 //
 // # Answers that are too long
 //

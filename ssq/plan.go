@@ -114,15 +114,18 @@ func (p *plan) uses(name string) bool {
 		slices.ContainsFunc(p.tests, func(t test) bool { return t.col.name == name })
 }
 
-// work is a measure of what it takes to run the plan. A plan that finds nothing
-// takes it as well. 10,000 servers and no comparison are as much as 7,500 bytes
-// of an answer.
-func (p *plan) work(snap *snapshot) int {
-	n := len(snap.rows) * (len(p.tests) + 3) / 4
-	if p.from != infoTable && p.from != gamesTable {
-		n *= rowsPerServer
+// searchWork is what it takes to read and search a list, as bytes of an answer:
+// 10,000 servers and no comparison are 7,500. A search that finds nothing takes it
+// as well.
+func searchWork(servers, comparisons int) int { return servers * (comparisons + 3) / 4 }
+
+// moreWork is what the plan takes beyond that, because servers have several
+// players or rules.
+func (p *plan) moreWork(snap *snapshot) int {
+	if p.from == infoTable || p.from == gamesTable {
+		return 0
 	}
-	return n
+	return searchWork(len(snap.rows), len(p.tests)) * (rowsPerServer - 1)
 }
 
 // rowsPerServer is about how many players or rules a server has.

@@ -218,6 +218,11 @@ func TestSearchesThatFindNothingUseUpTheBudget(t *testing.T) {
 	if n < 10 || n == 1000 {
 		t.Errorf("%d searches, want an end of them", n)
 	}
+	read := f.server.lister.current.Load()
+	f.threeServers() // the list has to be read again
+	if f.query(stranger, query+token); f.dropped != dropNoBudget || f.server.lister.current.Load() != read {
+		t.Errorf("dropped %q, want %q before the list is read", f.dropped, dropNoBudget)
+	}
 }
 
 func TestWhatIsNoQuestionIsDropped(t *testing.T) {
@@ -237,7 +242,7 @@ func TestWhatIsNoQuestionIsDropped(t *testing.T) {
 		"blanks":            {"", header + "  \x00", dropMalformed, 0},
 		"the null row":      {"", header + "\n\x00", dropMalformed, 0},
 		"a pong":            {"", header + "j\x00\n", dropMalformed, 0},
-		"one of several":    {"", "\x5d\x10SELECT hostip", dropSplit, 0},
+		"one of several":    {"", "\x5d\x10SELECT hostip", "", 0},
 		"too long":          {"", header + "SELECT hostip" + strings.Repeat(" ", wire.MaxQuery), dropOversized, 0},
 		"64 KiB":            {"", header + "SELECT " + strings.Repeat("x", 64<<10), dropOversized, 0},
 		"the longest":       {"", header + "SELECT hostip" + strings.Repeat(" ", wire.MaxQuery-len("SELECT hostip")), "", 1},
@@ -291,7 +296,7 @@ func TestDropReasonsAreKnown(t *testing.T) {
 		}
 		seen[r] = true
 	}
-	for _, r := range []string{dropForeign, dropOversized, dropBanned, dropMalformed, dropSplit, dropShort, dropLimited, dropNoBudget} {
+	for _, r := range []string{dropForeign, dropOversized, dropBanned, dropMalformed, dropParts, dropShort, dropLimited, dropNoBudget} {
 		if !seen[r] {
 			t.Errorf("reason %q is not listed", r)
 		}

@@ -95,15 +95,16 @@ func (b budget) spend(a netip.Addr, n int, now time.Time) bool {
 
 // Server answers queries. It implements netserve.PacketHandler.
 type Server struct {
-	opt     Options
-	keys    *keys
-	policy  atomic.Pointer[policy] // never nil
-	metrics *metrics
-	lister  lister
-	guesses *netserve.Limiter // of passwords
-	columns []column          // the fixed ones
-	fixed   map[string]int    // their places by name
-	buffers sync.Pool         // of *buffer
+	opt      Options
+	keys     *keys
+	policy   atomic.Pointer[policy] // never nil
+	metrics  *metrics
+	lister   lister
+	guesses  *netserve.Limiter // of passwords
+	partials partials
+	columns  []column       // the fixed ones
+	fixed    map[string]int // their places by name
+	buffers  sync.Pool      // of *buffer
 }
 
 // buffer is memory for one answer.
@@ -154,7 +155,7 @@ const (
 	dropOversized = "oversized"
 	dropBanned    = "banned"
 	dropMalformed = "malformed"
-	dropSplit     = "split_request"
+	dropParts     = "parts_forgotten"
 	dropShort     = "too_short_for_token"
 	dropLimited   = "limited"
 	dropNoBudget  = "no_budget"
@@ -163,18 +164,19 @@ const (
 // DropReasons lists the reasons that Options.Metrics counts drops under.
 func DropReasons() []string {
 	return []string{
-		dropForeign, dropOversized, dropBanned, dropMalformed, dropSplit, dropShort, dropLimited, dropNoBudget,
+		dropForeign, dropOversized, dropBanned, dropMalformed, dropParts, dropShort, dropLimited, dropNoBudget,
 	}
 }
 
 // request is a query on its way.
 type request struct {
-	w      netserve.PacketWriter
-	packet netserve.Packet
-	id     byte
-	query  wire.Query
-	policy *policy
-	now    time.Time
+	w        netserve.PacketWriter
+	packet   netserve.Packet
+	id       byte
+	received int // bytes of the question
+	query    wire.Query
+	policy   *policy
+	now      time.Time
 
 	trusted bool // no budget
 	proved  bool // who asks receives what is sent to the address
@@ -203,10 +205,13 @@ func (s *Server) handle(w netserve.PacketWriter, p netserve.Packet) (dropped str
 	if err != nil {
 		return dropMalformed
 	}
+	r := &request{w: w, packet: p, id: h.ID, received: len(p.Data), policy: s.policy.Load(), now: time.Now()}
 	if h.Count > 1 {
-		return dropSplit // and not answered: it may be an answer
+		body, r.received, dropped = s.partials.add(p.From, h, p.Data, r.now)
+		if body == nil {
+			return dropped
+		}
 	}
-	r := &request{w: w, packet: p, id: h.ID, policy: s.policy.Load(), now: time.Now()}
 	r.trusted = r.policy.trusted != nil && r.policy.trusted(r.from())
 	r.query, err = wire.ParseQuery(body)
 	switch {
@@ -238,7 +243,7 @@ func (s *Server) pong(r *request) string {
 // long enough for it.
 func (s *Server) wantProof(r *request) string {
 	b := s.oneCell(r.id, wire.TokenColumn, s.keys.proof(r.from(), r.now))
-	if len(b) > len(r.packet.Data) {
+	if len(b) > r.received {
 		return dropShort
 	}
 	s.metrics.tokens.Inc()
@@ -261,13 +266,13 @@ func (s *Server) refuse(r *request, err error) {
 	text := err.Error()
 	room := maxError
 	if !r.proved {
-		room = min(room, len(r.packet.Data)-len(s.oneCell(r.id, wire.ErrorColumn, "")))
+		room = min(room, r.received-len(s.oneCell(r.id, wire.ErrorColumn, "")))
 	}
 	if room < 1 {
 		return
 	}
 	b := s.oneCell(r.id, wire.ErrorColumn, text[:min(len(text), room)])
-	if !r.proved && len(b) > len(r.packet.Data) {
+	if !r.proved && len(b) > r.received {
 		return // escapes made it longer
 	}
 	s.metrics.errors.Inc()
@@ -281,8 +286,14 @@ func (r *request) spend(n int) bool {
 	return r.trusted || (r.policy.perAddr.spend(r.from(), n, r.now) && r.policy.perNet.spend(r.from(), n, r.now))
 }
 
+// usesList reports whether the list is read for a query.
+func usesList(v wire.Verb) bool { return v == wire.Select || v == wire.Procedure || v == wire.Columns }
+
 // answer answers a query from an address that is proved.
 func (s *Server) answer(r *request) string {
+	if usesList(r.query.Verb) && !r.spend(searchWork(s.opt.Registry.Len(), len(r.query.Where))) {
+		return s.busy(r) // before anything is done for it
+	}
 	buf := s.buffers.Get().(*buffer)
 	defer s.buffers.Put(buf)
 	b := buf.answer[:0]
@@ -298,18 +309,14 @@ func (s *Server) answer(r *request) string {
 		t := wire.Table{Columns: wire.VersionColumns(), Rows: [][]string{{"1", "list", s.program()}}}
 		b = t.AppendTo(b)
 	case wire.Columns:
-		snap := s.lister.now()
-		if !r.spend(len(snap.rows)) {
-			return s.busy(r)
-		}
-		b = s.columnList(b, snap, r.query.Long)
+		b = s.columnList(b, s.lister.now(), r.query.Long)
 	default:
 		snap := s.lister.now()
 		p, err := s.newPlan(&r.query, snap, s.keys.authorizes(r.query.Identified, r.from(), r.policy.digest, r.now), r.now)
 		if err != nil {
 			return s.correct(r, err)
 		}
-		if !r.spend(p.work(snap)) {
+		if !r.spend(p.moreWork(snap)) {
 			return s.busy(r)
 		}
 		b, buf.rows = s.run(b, buf.rows, p, snap)

@@ -44,6 +44,7 @@ type Store interface {
 	Games
 	Rooms
 	Bans
+	Listings
 	Accounts
 	Buddies
 	Audit

@@ -25,7 +25,9 @@
 //	'1' region "a.b.c.d:p" 00 filter 00 ->                          next page
 //	                                   <- 'f' 0A (address, port)... 0.0.0.0:0
 //
-// Address and port are six bytes in network order. There is no message with
+// Address and port are six bytes in network order. The oldest form of the list
+// request, with a number in place of the seed, and the check of a mod's files
+// ('M') are not answered. There is no message with
 // which a server or browser could be refused: who is refused gets no answer, and
 // the operator finds the reason among the verdicts.
 //

@@ -185,8 +185,8 @@ func (s *Server) adopt(now time.Time) {
 	}
 }
 
-// look forgets who was silent for too long or has been banned, and notes who was
-// listed since it was looked last, and who does not answer.
+// look forgets who was silent for too long or has been banned, and notes who does
+// not answer, or not any more.
 func (s *Server) look(at time.Duration) {
 	timeout := s.rules.Load().Timeout
 	var said notes
@@ -205,10 +205,9 @@ func (s *Server) look(at time.Duration) {
 			continue
 		}
 		switch listed := s.listed(a); {
-		case listed && !h.listed:
-			said.add(a, verdicts.Listed)
+		case listed:
 			h.listed, h.told = true, false
-		case !listed && (h.listed || !h.told && at-h.first >= patience):
+		case h.listed || !h.told && at-h.first >= patience:
 			said.add(a, verdicts.Unanswered)
 			h.listed, h.told = false, true
 		}
@@ -224,6 +223,25 @@ func (s *Server) forget(h *host) {
 func (s *Server) listed(a netip.AddrPort) bool {
 	srv, ok := s.list.At(a)
 	return ok && !srv.Restored && isA2S(srv)
+}
+
+// Waiting is a server that sends heartbeats and is not in the list.
+type Waiting struct {
+	Addr        netip.AddrPort
+	First, Seen time.Time // its first heartbeat, and the last
+}
+
+// Waiting returns the servers that send heartbeats and are not in the list,
+// because they do not answer A2S, in no particular order.
+func (s *Server) Waiting() (list []Waiting) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for a, h := range s.hosts.bySource {
+		if !s.listed(a) {
+			list = append(list, Waiting{a, s.start.Add(h.first), s.start.Add(h.seen)})
+		}
+	}
+	return list
 }
 
 // regionOf returns the region that a server said it is in.

@@ -23,8 +23,9 @@ const service = "valvemaster"
 // handlers: they touch memory only, and do not call back.
 type Targets interface {
 	// Watch has a server asked and, from its first answer on, listed with origin
-	// master.FromValve. A repeated call renews the wish. It reports false if there
-	// is no room for it, or if its address is one that is never asked.
+	// master.FromValve, of which it notes the verdicts. A repeated call renews the
+	// wish. It reports false if there is no room for it, or if its address is one
+	// that is never asked.
 	Watch(a netip.AddrPort) bool
 	// Unwatch lifts the wish; a server that nobody else wants leaves the list.
 	Unwatch(a netip.AddrPort)

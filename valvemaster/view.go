@@ -121,7 +121,7 @@ func (l *lister) follow(v *view, now time.Duration) *view {
 
 // entryOf returns the entry of a server, nil if it is not in the list.
 func (l *lister) entryOf(key master.Key) *entry {
-	srv, ok := l.registry.Get(key)
+	srv, ok := l.registry.Listed(key) // not a hidden one
 	if !ok {
 		return nil
 	}

@@ -36,12 +36,16 @@ func TestViewFollowsTheList(t *testing.T) {
 		return netip.AddrPortFrom(netip.AddrFrom4([4]byte{10, 0, 0, byte(random.IntN(20))}), uint16(1+random.IntN(3)))
 	}
 	origins := []master.Origin{master.FromValve, master.FromValve, master.Static, master.FromQR2}
-	for round := range 3000 {
+	for round := range 1000 {
 		for range random.IntN(4) {
 			a := address()
-			switch random.IntN(5) {
+			switch random.IntN(7) {
 			case 0:
 				v.list.Remove(master.Key{Source: a})
+			case 5:
+				v.list.Hide(a)
+			case 6:
+				v.list.Unhide(a)
 			case 1: // under another public address, which may be taken
 				srv := master.Server{Key: master.Key{Source: a}, Public: address(), Game: "tf", Origin: master.FromValve, Seen: time.Now()}
 				_ = v.list.Put(srv)

@@ -2,6 +2,8 @@ package web
 
 import (
 	"fmt"
+	"net/http"
+	"net/http/httptest"
 	"testing"
 )
 
@@ -60,5 +62,23 @@ func BenchmarkPage500(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		f.server.listPage(list, pageParams{page: 1})
+	}
+}
+
+// sink takes an answer and keeps nothing.
+type sink struct{ header http.Header }
+
+func (s sink) Header() http.Header       { return s.header }
+func (sink) WriteHeader(int)             {}
+func (sink) Write(p []byte) (int, error) { return len(p), nil }
+
+// What a request costs that another one like it went before, up to the socket.
+func BenchmarkServersShared10000(b *testing.B) {
+	f := newFixture(b)
+	f.fillReal(10_000)
+	r := httptest.NewRequestWithContext(b.Context(), http.MethodGet, "/api/v1/servers?limit=10000", nil)
+	b.ReportAllocs()
+	for b.Loop() {
+		f.server.Handler().ServeHTTP(sink{http.Header{}}, r)
 	}
 }

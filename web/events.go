@@ -87,13 +87,7 @@ func (t *stream) run(r *http.Request) error {
 	_ = t.control.SetReadDeadline(time.Time{}) // a stream has no end; what cannot do that has no deadline
 	t.w.WriteHeader(http.StatusOK)
 	f := t.server.feed
-	err := error(nil)
-	switch last := r.Header.Get("Last-Event-ID"); {
-	case last == "":
-		err = t.send([]byte("retry: " + streamRetry + "\nid: " + f.id(t.at) + "\n\n"))
-	default:
-		err = t.resume(last)
-	}
+	err := t.begin(r.Header.Get("Last-Event-ID"))
 	beat := time.NewTicker(streamBeat)
 	defer beat.Stop()
 	for err == nil {
@@ -119,11 +113,14 @@ func (t *stream) run(r *http.Request) error {
 	return err
 }
 
-// resume goes on behind the last event that the client got, if that is known.
-func (t *stream) resume(last string) error {
+// begin sends the place from which the stream goes on: behind the last event that
+// the client got, if there was one and it is known, else now.
+func (t *stream) begin(last string) error {
 	f := t.server.feed
-	at, ok := f.parseID(last)
-	if ok && at <= t.at {
+	if last == "" {
+		return t.send([]byte("retry: " + streamRetry + "\nid: " + f.id(t.at) + "\n\n"))
+	}
+	if at, ok := f.parseID(last); ok && at <= t.at {
 		t.at = at
 		return t.send([]byte("retry: " + streamRetry + "\n\n"))
 	}

@@ -406,6 +406,19 @@ func TestBatchesAreBounded(t *testing.T) {
 	}
 }
 
+func TestMoreThanIsToldAfterwardsIsAReset(t *testing.T) {
+	f := newFixture(t)
+	for i := range maxCatchUp + 1 {
+		f.put(listed{rules: []string{"hostname", fmt.Sprint(i)}})
+	}
+	for from, want := range map[uint64]string{0: "reset", 1: "changed"} {
+		b := f.server.feed.write(from, maxCatchUp+1)
+		if !strings.Contains(string(b.text), "event: "+want+"\n") || b.from != from {
+			t.Errorf("%d changes: got %q, want %s", maxCatchUp+1-from, b.text, want)
+		}
+	}
+}
+
 func TestNothingIsWrittenWithoutStreams(t *testing.T) {
 	serving(t, func(t *testing.T, f *fixture, ln *pipes, _ func() time.Duration) {
 		c := ln.dial(t)

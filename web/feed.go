@@ -21,6 +21,9 @@ const (
 	// log, and about how many bytes they become.
 	maxBatchChanges = 1000
 	maxBatch        = 1 << 20
+	// maxCatchUp is how many changes are told afterwards. For whom more happened,
+	// reading the list anew is less work, and less for us.
+	maxCatchUp = 5000
 	// keptBatches and keptBytes bound what is kept for streams that lag behind. A
 	// stream that lags further gets its events written for itself.
 	keptBatches = 64
@@ -185,10 +188,11 @@ func (f *feed) next(at uint64) (b *batch, now uint64, wait <-chan struct{}) {
 }
 
 // write writes what happened after a serial, up to another or to as much as fits
-// into a batch. If the change log does not reach back, it is a reset.
+// into a batch. If that is more than maxCatchUp, or the change log does not reach
+// back, it is a reset.
 func (f *feed) write(from, to uint64) *batch {
 	changes, _, ok := f.lister.registry.Changes("", from, nil)
-	if !ok || from > to {
+	if !ok || from > to || to-from > maxCatchUp {
 		return f.reset(from, to, resetGap)
 	}
 	changes = changes[:min(uint64(len(changes)), to-from, maxBatchChanges)]
@@ -204,7 +208,7 @@ func (f *feed) write(from, to uint64) *batch {
 
 // Reasons of a reset.
 const (
-	resetGap     = "gap"     // more happened than the change log holds
+	resetGap     = "gap"     // more happened than is told afterwards
 	resetRestart = "restart" // the id is of another run, or none of ours
 )
 

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/signal"
 	"slices"
+	"sync"
 	"sync/atomic"
 	"syscall"
 	"time"
@@ -35,17 +36,20 @@ import (
 	"github.com/respawnd/respawnd/ssq"
 	"github.com/respawnd/respawnd/storage"
 	"github.com/respawnd/respawnd/storage/bolt"
+	"github.com/respawnd/respawnd/valvemaster"
 	"github.com/respawnd/respawnd/web"
+	"github.com/respawnd/respawnd/webhook"
 	"github.com/respawnd/respawnd/zanmaster"
 )
 
 // daemon holds what the services share, and the services.
 type daemon struct {
-	cfg    *configs.Config
-	log    zerolog.Logger
-	tail   *logtail.Ring // its last lines
-	reload func() (*configs.Config, []string, error)
-	notify notifier
+	cfg     *configs.Config
+	log     zerolog.Logger
+	tail    *logtail.Ring // its last lines
+	console bool          // the log is for a person at the screen
+	reload  func() (*configs.Config, []string, error)
+	notify  notifier
 
 	store     *bolt.Store
 	bans      *bans.Table
@@ -63,23 +67,29 @@ type daemon struct {
 	legacyGate *netserve.Gate // nil if the service is off
 	negotiator *natneg.Server // nil if the service is off
 	ssq        *ssq.Server    // nil if the service is off
-	web        *web.Server    // nil if the service is off
+	webhooks   *webhook.Dispatcher
 
 	zan   atomic.Pointer[zanmaster.Server] // nil if the service is off, or not open yet
 	zanOn bool                             // the service is on
 
-	dns *dnsserver.Server // nil if the service is off
+	valve *valvemaster.Server // nil if the service is off
+	dns   *dnsserver.Server   // nil if the service is off
 
 	hub      *presence.Local
 	gpcm     *gpcm.Server   // nil if the service is off
 	gpcmGate *netserve.Gate // likewise
 	gpsp     *gpsp.Server   // nil if the service is off
 	gpspGate *netserve.Gate // likewise
+	web      *web.Server    // nil if the service is off
 
 	prober  *probe.Prober
 	statics *probe.Statics
-	own     func(netip.AddrPort) bool // addresses that services listen on; nil until all are open
+	// configured is servers.static as it was read last.
+	configured atomic.Pointer[configs.Servers]
+	own        func(netip.AddrPort) bool // addresses that services listen on; nil until all are open
 
+	listings sync.Mutex              // held while the store's word on single servers is taken over
+	unlisted []func() []admin.Listed // servers that services know and do not list
 	services []service
 	started  time.Time
 	serving  atomic.Bool
@@ -99,6 +109,7 @@ const banSweepEvery = time.Hour
 // closes the daemon.
 func (d *daemon) open(ctx context.Context) error {
 	d.started = time.Now()
+	d.configured.Store(&d.cfg.Servers)
 	d.zanOn = d.cfg.ZanMaster.Listen != ""
 	err := checkDNS(d.cfg)
 	if err != nil {
@@ -123,11 +134,25 @@ func (d *daemon) open(ctx context.Context) error {
 		Store: d.store, Table: d.bans, Catalogue: d.catalogue,
 		DataDir: d.cfg.DataDir, StoreName: storeName, Files: backupFiles(d.cfg), Version: version(),
 		Registry: d.registry, Book: d.book,
+		Unlisted:     d.unlistedServers,
 		OpenAccounts: func(context.Context) (*accounts.Service, error) { return d.accounts, nil }, Sessions: d.hub,
+		StaticServers: func() []storage.AddedServer { return staticServers(d.configured.Load()) }, CheckAdded: d.checkAdded,
+		ServersChanged: d.takeServers,
 	}
 	d.bans.OnChange(d.enforceBans)
+	if err := d.openWebhooks(); err != nil {
+		return err
+	}
 	d.makeProber()
 	return d.openServices(ctx)
+}
+
+// unlistedServers returns the servers that services know and do not list.
+func (d *daemon) unlistedServers() (list []admin.Listed) {
+	for _, of := range d.unlisted {
+		list = append(list, of()...)
+	}
+	return list
 }
 
 // loadState reads what the store and the files next to it hold.
@@ -156,6 +181,9 @@ func (d *daemon) loadState(ctx context.Context) error {
 		errs = append(errs, err)
 	}
 	if err := errors.Join(errs...); err != nil {
+		return err
+	}
+	if err := d.hideServers(ctx); err != nil {
 		return err
 	}
 	return d.restoreList(ctx)
@@ -252,6 +280,7 @@ func (d *daemon) run(ctx context.Context) error {
 	g.Go(func() error { return d.registry.Run(ctx, d.expired) })
 	g.Go(func() error { d.saveList(ctx); return nil })
 	g.Go(func() error { d.sweepBans(ctx); return nil })
+	g.Go(func() error { return d.webhooks.Run(ctx) })
 	d.announce() // before anything can change the configuration
 	g.Go(func() error { d.reloadOn(ctx, hup); return nil })
 	err := g.Wait()
@@ -271,6 +300,7 @@ func (d *daemon) announce() {
 	d.serving.Store(true)
 	d.log.Info().Str("version", version()).Str("data_dir", d.cfg.DataDir).Int("games", d.catalogue.Catalog().Len()).Msg("ready")
 	d.tell(notifyReady, "serving")
+	d.tellGuests()
 }
 
 // tell tells the service manager; one that cannot be told is the operator's
@@ -353,7 +383,8 @@ func (d *daemon) reloadNow(ctx context.Context) {
 		_ = report(d.log, err, "not reloaded")
 		return
 	}
-	if err := errors.Join(d.catalogue.Load(ctx, cfg.Games.File), d.bans.Load(ctx)); err != nil {
+	hooks, err := webhooks(cfg)
+	if err := errors.Join(err, d.catalogue.Load(ctx, cfg.Games.File), d.bans.Load(ctx)); err != nil {
 		_ = report(d.log, err, "not reloaded")
 		return
 	}
@@ -361,7 +392,9 @@ func (d *daemon) reloadNow(ctx context.Context) {
 	d.cfg.Master = cfg.Master
 	d.cfg.ServerBrowse, d.cfg.LegacyList = cfg.ServerBrowse, cfg.LegacyList
 	d.cfg.NATNeg, d.cfg.ZanMaster, d.cfg.SSQ, d.cfg.DNS = cfg.NATNeg, cfg.ZanMaster, cfg.SSQ, cfg.DNS
+	d.cfg.ValveMaster = cfg.ValveMaster
 	d.saveEvery.Store(int64(cfg.Master.SaveEvery))
+	d.webhooks.SetHooks(hooks)
 	d.registry.SetLimits(d.listLimits())
 	if d.intake != nil {
 		d.intake.SetPolicy(d.qr2Policy())
@@ -375,17 +408,23 @@ func (d *daemon) reloadNow(ctx context.Context) {
 	if d.dns != nil {
 		d.dns.SetPolicy(d.dnsPolicy())
 	}
-	if d.web != nil {
-		d.cfg.Web = cfg.Web
-		d.web.SetPolicy(d.webPolicy())
-	}
 	d.cfg.GPCM, d.cfg.GPSP = cfg.GPCM, cfg.GPSP
 	d.store.LimitAudit(cfg.Admin.AuditEntries)
-	d.cfg.Probe, d.cfg.Servers = cfg.Probe, cfg.Servers
+	d.cfg.Probe = cfg.Probe
 	d.prober.SetLimits(d.probeLimits())
-	d.setStatics()
+	d.configured.Store(&cfg.Servers)
+	if err := d.takeServers(ctx); err != nil {
+		d.log.Error().Err(err).Msg("the servers that an operator added or hid cannot be read")
+	}
 	d.reloadPresence()
+	d.cfg.Web = cfg.Web
+	if d.web != nil {
+		d.web.SetPolicy(d.webPolicy())
+	}
 	d.reloadZanMaster()
+	if d.valve != nil {
+		d.valve.SetPolicy(d.valvePolicy())
+	}
 	if d.browseGate != nil {
 		d.browseGate.SetLimits(d.browseLimits())
 	}

@@ -84,7 +84,9 @@ func TestDNSAsksUpstreamsForOtherNames(t *testing.T) {
 		t.Fatal(err)
 	}
 	var serving sync.WaitGroup
-	serving.Go(func() { _ = netserve.ServePackets(t.Context(), conn, nameServer{"192.0.2.80"}, netserve.PacketOptions{}) })
+	serving.Go(func() {
+		_ = netserve.ServePackets(t.Context(), conn, nameServer{"192.0.2.80"}, netserve.PacketOptions{})
+	})
 	t.Cleanup(func() { _ = conn.Close(); serving.Wait() })
 	d := start(t, t.TempDir(), variable("dns.upstreams", conn.LocalAddr().String()))
 	for name, want := range map[string]string{"example.org": "192.0.2.80", "gpcm.gamespy.com": "127.0.0.1"} {

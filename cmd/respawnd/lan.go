@@ -4,10 +4,13 @@ import (
 	"context"
 	"errors"
 	"net"
+	"net/netip"
 	"strconv"
 
 	"github.com/respawnd/respawnd/internal/netserve"
 	"github.com/respawnd/respawnd/lan"
+	"github.com/respawnd/respawnd/master"
+	"github.com/respawnd/respawnd/probe"
 )
 
 // openLAN opens the socket of the search on local networks: any port of the host
@@ -29,7 +32,10 @@ func (d *daemon) openLAN(ctx context.Context) (service, error) {
 	}
 	finder := lan.New(lan.Options{
 		Registry: d.registry, Games: d.catalogue.Catalog(), Verdicts: d.book, Every: d.cfg.LAN.Every,
-		Banned: d.banned, Own: d.isOwn,
+		Banned: d.banned, Own: d.isOwn, Heard: d.watchZandronum,
+		Found: func(a netip.AddrPort) bool {
+			return d.prober.Watch(probe.Target{Address: a, Protocol: probe.A2S, Origin: master.FromLAN}) == nil
+		},
 		Log: log, Metrics: netserve.NewMetrics(d.metrics, "lan", lan.DropReasons()...), Registerer: d.metrics,
 	})
 	return service{
@@ -42,4 +48,15 @@ func (d *daemon) openLAN(ctx context.Context) (service, error) {
 			return conn.Close()
 		},
 	}, nil
+}
+
+// watchZandronum has a server of Zandronum asked that announced itself on a
+// network of this machine. It is listed once it answers, and leaves the list
+// after three visits without an answer, until it is heard again. One that
+// reports to our own master keeps its record there.
+func (d *daemon) watchZandronum(a netip.AddrPort) {
+	err := d.prober.Watch(probe.Target{Address: a, Protocol: probe.Zandronum, Origin: master.FromLAN})
+	if err != nil { // it is counted
+		d.log.Debug().Str("service", "lan").Stringer("peer", a).Err(err).Msg("announced server not asked")
+	}
 }

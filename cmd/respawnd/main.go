@@ -105,7 +105,7 @@ func (p *program) rootCommand() *cobra.Command {
 		p.serveCommand(), p.checkCommand(), p.configCommand(), p.versionCommand(),
 		p.gameCommand(), p.banCommand(), p.accountCommand(), p.serverCommand(), p.doctorCommand(),
 		p.hostsCommand(), p.backupCommand(), p.restoreCommand(), p.selftestCommand(),
-		p.queryCommand(), p.auditCommand(),
+		p.queryCommand(), p.auditCommand(), p.webhookCommand(),
 	)
 	return root
 }

@@ -9,6 +9,7 @@ package main
 import (
 	"bufio"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net"
 	"net/http"
@@ -21,14 +22,45 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/miekg/dns"
 
+	"github.com/respawnd/respawnd/configs"
 	"github.com/respawnd/respawnd/internal/gamespy"
 	"github.com/respawnd/respawnd/internal/netnstest"
+	"github.com/respawnd/respawnd/internal/zandronum"
+	"github.com/respawnd/respawnd/lan"
+	"github.com/respawnd/respawnd/probe/probetest"
 )
 
 // TestServersOnTheNetworksAreFoundByBroadcast has a machine with two cards run
 // the daemon, and game servers that know no master behind each card.
 func TestServersOnTheNetworksAreFoundByBroadcast(t *testing.T) {
+	w := twoNetworks(t)
+	for _, space := range []string{"hall", "attic"} {
+		startInNetwork(t, w.Child(space, "TestNetworkChild", space))
+	}
+	runInNetwork(t, w.Child("master", "TestNetworkChild", "searches"))
+}
+
+// TestGuestsOfTwoNetworksNeedNothingButTheNameServer has guests on two networks look up the
+// names of a game, register a server and list it, and a stranger who is told
+// nothing.
+func TestGuestsOfTwoNetworksNeedNothingButTheNameServer(t *testing.T) {
+	w := twoNetworks(t)
+	w.Address("hall", "eth", stranger+"/24")
+	w.In("master", "ip", "route", "add", stranger, "dev", "card0")
+	startInNetwork(t, w.Child("master", "TestNetworkChild", "serves"))
+	for i, space := range []string{"hall", "attic"} {
+		runInNetwork(t, w.Child(space, "TestNetworkChild", fmt.Sprintf("guest of 10.77.%d.1", i)))
+	}
+}
+
+// stranger is an address of a guest that is on no private network.
+const stranger = "198.51.100.10"
+
+// twoNetworks returns a machine "master" with two cards, and one behind each.
+func twoNetworks(t *testing.T) *netnstest.World {
+	t.Helper()
 	w := netnstest.New(t)
 	w.Add("master")
 	for i, space := range []string{"hall", "attic"} {
@@ -37,9 +69,15 @@ func TestServersOnTheNetworksAreFoundByBroadcast(t *testing.T) {
 		w.Link("master", card, space, "eth")
 		w.Address("master", card, fmt.Sprintf("10.77.%d.1/24", i))
 		w.Address(space, "eth", fmt.Sprintf("10.77.%d.%d/24", i, 10+i))
-		startInNetwork(t, w.Child(space, "TestNetworkChild", space))
+		w.In(space, "ip", "route", "add", "default", "dev", "eth") // for packets to everybody
 	}
-	if out, err := w.Child("master", "TestNetworkChild", "master").CombinedOutput(); err != nil {
+	return w
+}
+
+// runInNetwork runs a copy of the test program, which must succeed.
+func runInNetwork(t *testing.T, cmd *exec.Cmd) {
+	t.Helper()
+	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Errorf("%v\n%s", err, out)
 	}
 }
@@ -83,12 +121,17 @@ func TestNetworkChild(t *testing.T) {
 	switch role := os.Getenv(netnstest.Role); role {
 	case "":
 		t.Skip("it is part of the tests with networks")
-	case "master":
+	case "searches":
 		searchNetworks(t)
+	case "serves":
+		serveNetworks(t)
 	case "hall":
-		ownServers(t, map[uint16]string{6500: "binary hall", 7779: "text hall"})
+		ownServers(t, map[uint16]string{6500: "binary hall", 7779: "text hall", 10666: "zandronum hall"})
 	case "attic":
-		ownServers(t, map[uint16]string{6501: "binary attic"})
+		ownServers(t, map[uint16]string{6501: "binary attic", 27016: "a2s attic"})
+	default:
+		master, _ := strings.CutPrefix(role, "guest of ")
+		beGuest(t, netip.MustParseAddr(master))
 	}
 }
 
@@ -97,6 +140,8 @@ func searchNetworks(t *testing.T) {
 	d := start(t, t.TempDir(), variable("qr2.listen", "0.0.0.0:0"), variable("lan.discover", "true"), variable("lan.every", "5s"))
 	want := map[string]string{
 		"10.77.0.10:6500": "binary hall", "10.77.0.10:7779": "text hall", "10.77.1.11:6501": "binary attic",
+		"10.77.1.11:27016": "a2s attic",
+		"10.77.0.10:10666": "zandronum hall",
 	}
 	for a := range want {
 		d.waitFor("the discovery of "+a, 0, verdictOn(netip.MustParseAddrPort(a), "listed"))
@@ -120,8 +165,82 @@ func searchNetworks(t *testing.T) {
 	d.stop()
 }
 
-// ownServers runs game servers by port until standard input ends. Those whose
-// name begins with text speak the older protocol.
+// serveNetworks runs a daemon on the usual ports until standard input ends.
+func serveNetworks(t *testing.T) {
+	var ports []string
+	for _, s := range configs.Services() {
+		if s.Name != "web" && s.Name != "admin" {
+			ports = append(ports, variable(s.Key, fmt.Sprintf("0.0.0.0:%d", s.Port)))
+		}
+	}
+	d := startWithout(t, append(testEnv(t.TempDir()), ports...))
+	_, _ = fmt.Fprintln(os.Stdout, "ready")
+	_, _ = bufio.NewReader(os.Stdin).ReadByte()
+	d.stop()
+}
+
+// beGuest is a game server and a player whose name server is the master.
+func beGuest(t *testing.T, master netip.Addr) {
+	names := netip.AddrPortFrom(master, 53)
+	asked := askAsStranger(t, names)
+	for _, name := range []string{testGame + ".master.gamespy.com", testGame + ".ms8.gamespy.com", "gpcm.gamespy.com", "master.zandronum.com"} {
+		for _, network := range []string{"udp4", "tcp4"} {
+			if got := lookUp(t, names, network, name); got != master.String() {
+				t.Errorf("%s over %s: %s, want %v", name, network, got, master)
+			}
+		}
+	}
+	if got := lookUp(t, names, "udp4", "example.org"); got != "REFUSED" {
+		t.Errorf("example.org: %s, want REFUSED", got)
+	}
+	asked()
+
+	conn, err := net.ListenUDP("udp4", &net.UDPAddr{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = conn.Close() }()
+	_ = conn.SetDeadline(time.Now().Add(hang))
+	name := "of a guest of " + master.String()
+	h := &host{t: t, conn: conn, master: netip.AddrPortFrom(master, 27900), rules: []string{"hostname", name}, key: 0xA1}
+	h.register()
+	d := &running{address: map[string]netip.AddrPort{"serverbrowse": netip.AddrPortFrom(master, 28910)}}
+	found := false
+	for _, row := range list(t, d, "", `\hostname`) {
+		found = found || row["hostname"] == name
+	}
+	if !found {
+		t.Error("the server of a guest is not in the list that the guest gets")
+	}
+}
+
+// askAsStranger asks a name server from an address that is on no private network,
+// if this guest has one. The function that it returns fails if there was an
+// answer; by then later questions must have been answered.
+func askAsStranger(t *testing.T, names netip.AddrPort) (check func()) {
+	t.Helper()
+	conn, err := net.DialUDP("udp4", net.UDPAddrFromAddrPort(netip.MustParseAddrPort(stranger+":0")), net.UDPAddrFromAddrPort(names))
+	if err != nil {
+		return func() {}
+	}
+	t.Cleanup(func() { _ = conn.Close() })
+	question, err := new(dns.Msg).SetQuestion("gpcm.gamespy.com.", dns.TypeA).Pack()
+	if err == nil {
+		_, err = conn.Write(question)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return func() {
+		_ = conn.SetReadDeadline(time.Now().Add(time.Millisecond))
+		if n, err := conn.Read(make([]byte, 512)); err == nil {
+			t.Errorf("a stranger was answered with %d bytes", n)
+		}
+	}
+}
+
+// ownServers runs game servers by port until standard input ends. The first word
+// of a name says what they speak. Those of Zandronum announce themselves.
 func ownServers(t *testing.T, servers map[uint16]string) {
 	var serving sync.WaitGroup
 	var conns []net.PacketConn
@@ -132,6 +251,9 @@ func ownServers(t *testing.T, servers map[uint16]string) {
 		}
 		conns = append(conns, conn)
 		serving.Go(func() { ownServer(conn, name) })
+		if strings.HasPrefix(name, "zandronum") {
+			serving.Go(func() { announce(conn) })
+		}
 	}
 	_, _ = fmt.Fprintln(os.Stdout, "ready")
 	_, _ = bufio.NewReader(os.Stdin).ReadByte()
@@ -150,20 +272,44 @@ func ownServer(conn net.PacketConn, name string) {
 			return
 		}
 		var answer []byte
-		text := strings.HasPrefix(name, "text")
+		kind, _, _ := strings.Cut(name, " ")
 		switch {
-		case text && strings.HasPrefix(string(buf[:n]), `\status\`):
+		case kind == "a2s":
+			game := probetest.Game{Name: name, Game: "cstrike", Map: "de_dust"}
+			if packets := game.Speaks(kind)(buf[:n]); len(packets) > 0 {
+				answer = packets[0]
+			}
+		case kind == "zandronum":
+			game := probetest.Arena(zandronum.Game)
+			game.Name = name
+			if packets := game.Speaks("zandronum")(buf[:n]); len(packets) > 0 {
+				answer = packets[0]
+			}
+		case kind == "text" && strings.HasPrefix(string(buf[:n]), `\status\`):
 			answer = fmt.Appendf(nil, `\gamename\%s\hostname\%s\numplayers\0\final\\queryid\1.1`, testGame, name)
-		case !text && n > 6 && string(buf[:3]) == "\xFE\xFD\x00":
+		case kind == "binary" && n > 6 && string(buf[:3]) == "\xFE\xFD\x00":
 			answer = append([]byte{0}, buf[3:7]...)
 			for _, pair := range [][2]string{{"gamename", testGame}, {"hostname", name}} {
 				answer = gamespy.AppendPair(answer, pair[0], pair[1])
 			}
 			answer = append(gamespy.AppendEnd(answer), 0, 0, 0, 0, 0, 0)
-		default:
+		}
+		if answer == nil {
 			continue
 		}
 		_ = conn.SetWriteDeadline(time.Now().Add(time.Second))
 		_, _ = conn.WriteTo(answer, from)
+	}
+}
+
+// announce tells everybody on the network of a server, once a second until its
+// socket is closed.
+func announce(conn net.PacketConn) {
+	to := &net.UDPAddr{IP: net.IPv4bcast, Port: lan.ZandronumPort}
+	for {
+		if _, err := conn.WriteTo([]byte("announcement"), to); errors.Is(err, net.ErrClosed) {
+			return
+		}
+		time.Sleep(time.Second)
 	}
 }

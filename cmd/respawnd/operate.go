@@ -74,8 +74,10 @@ func (p *program) local(ctx context.Context, cfg *configs.Config, store *bolt.St
 	l := &admin.Local{
 		Store: store, Table: bans.New(store), Catalogue: &admin.Catalogue{Embedded: configs.Games, Store: store},
 		DataDir: cfg.DataDir, StoreName: storeName, Files: backupFiles(cfg), Version: version(),
-		OpenAccounts: accountsWhenWanted(cfg, store),
+		OpenAccounts:  accountsWhenWanted(cfg, store),
+		StaticServers: func() []storage.AddedServer { return staticServers(&cfg.Servers) },
 	}
+	l.CheckAdded = func(a *storage.AddedServer) error { return checkAdded(l.Catalogue.Catalog(), a) }
 	err := l.Catalogue.Load(ctx, cfg.Games.File)
 	if err != nil && cfg.Games.File != "" {
 		_, _ = fmt.Fprintf(p.err, "warning: going on without games.file: %v\n", err)
@@ -235,15 +237,19 @@ func (p *program) banRemove() *cobra.Command {
 
 func (p *program) serverCommand() *cobra.Command {
 	server := &cobra.Command{
-		Use: "server", Short: "Look at the live server list", Args: usage(cobra.NoArgs),
+		Use: "server", Short: "Look at the live server list, add servers and hide them", Args: usage(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	var game string
+	var kept bool
 	list := &cobra.Command{
 		Use:   "list",
 		Short: "Show the servers that are listed now, and those that are hidden",
 		Args:  usage(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if kept {
+				return p.operate(cmd.Context(), p.keptServers)
+			}
 			return p.operate(cmd.Context(), func(ctx context.Context, op admin.Operator) error {
 				servers, err := op.Servers(ctx, game)
 				if err != nil {
@@ -260,7 +266,8 @@ func (p *program) serverCommand() *cobra.Command {
 		},
 	}
 	list.Flags().StringVar(&game, "game", "", "only servers of this game")
-	server.AddCommand(list)
+	list.Flags().BoolVar(&kept, "kept", false, "only what an operator said: servers that were added or hidden, listed or not")
+	server.AddCommand(list, p.serverAdd(), p.serverRemove(), p.serverHide(), p.serverUnhide())
 	return server
 }
 

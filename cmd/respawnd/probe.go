@@ -9,9 +9,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"github.com/respawnd/respawnd/configs"
 	"github.com/respawnd/respawnd/internal/netserve"
-	"github.com/respawnd/respawnd/master"
 	"github.com/respawnd/respawnd/probe"
 )
 
@@ -42,8 +40,12 @@ func (d *daemon) openProbe(ctx context.Context) (service, error) {
 	return service{
 		name: "probe", key: "probe", address: conn.LocalAddr(),
 		serve: func(ctx context.Context) error {
-			d.setStatics()
-			d.watchRestored()
+			if err := d.takeServers(ctx); err != nil {
+				if ctx.Err() != nil {
+					return nil //nolint:nilerr // it was stopped before it began
+				}
+				return err
+			}
 			g, ctx := errgroup.WithContext(ctx)
 			g.Go(func() error { return d.prober.Serve(ctx, conn) })
 			g.Go(func() error { d.statics.Run(ctx); return nil })
@@ -81,33 +83,6 @@ func (d *daemon) probeLimits() probe.Limits {
 		l.Zandronum = d.cfg.ZanMaster.QueryEvery
 	}
 	return l
-}
-
-// setStatics has the servers asked that an operator named.
-func (d *daemon) setStatics() {
-	d.statics.Set(namedServers(d.cfg.Servers.Static))
-}
-
-func namedServers(list []configs.StaticServer) []probe.Named {
-	named := make([]probe.Named, 0, len(list))
-	for _, s := range list {
-		protocol, err := probe.ParseProtocol(s.Protocol)
-		if err != nil {
-			continue // the configuration allows no other words
-		}
-		named = append(named, probe.Named{Protocol: protocol, Address: s.Address})
-	}
-	return named
-}
-
-// watchRestored has the restored servers asked whose masters will not hear of
-// them for minutes.
-func (d *daemon) watchRestored() {
-	for _, h := range d.registry.All() {
-		if h.Restored && h.Origin == master.FromValve {
-			_ = d.prober.Watch(probe.Target{Address: h.Public, Protocol: probe.A2S, Origin: h.Origin}) // refusals are counted
-		}
-	}
 }
 
 // ownAddresses returns whether an address is one that this daemon listens on.

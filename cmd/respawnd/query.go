@@ -56,12 +56,14 @@ func (p *program) queryCommand() *cobra.Command {
 }
 
 // protocolWords returns the protocols that can be asked in, for people.
-func protocolWords() string {
-	var words []string
+func protocolWords() string { return strings.Join(protocolNames(), ", ") }
+
+// protocolNames returns the words for the protocols in which servers are asked.
+func protocolNames() (words []string) {
 	for _, p := range probe.Protocols() {
 		words = append(words, p.String())
 	}
-	return strings.Join(words, ", ")
+	return words
 }
 
 // queryTables prints rules, players and teams for people.

@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/respawnd/respawnd/internal/zandronum"
+	"github.com/respawnd/respawnd/probe"
+	"github.com/respawnd/respawnd/probe/probetest"
 )
 
 // zanTeller is a game server that answers queries and knows no master.
@@ -78,7 +80,7 @@ func TestQueryTellsWhyThereIsNoAnswer(t *testing.T) {
 		"too soon":        {exitFailure, []string{"zandronum", zanTeller(t, deny(zandronum.KindTooSoon))}, []string{"too soon"}},
 		"banned":          {exitFailure, []string{"zandronum", zanTeller(t, deny(zandronum.KindBanned))}, []string{"banned"}},
 		"no such host":    {exitFailure, []string{"zandronum", net.JoinHostPort("192.0.2.1.", "70000")}, []string{"70000"}},
-		"other protocol":  {exitUsage, []string{"quake9", silent}, []string{"quake9", "known: gs1, gs3, a2s, zandronum", "--help"}},
+		"other protocol":  {exitUsage, []string{"quake9", silent}, []string{"quake9", "known: gs1, gs3, a2s, ssq, zandronum", "--help"}},
 		"without a port":  {exitUsage, []string{"zandronum", "127.0.0.1"}, []string{"port"}},
 		"no time at all":  {exitUsage, []string{"zandronum", silent, "--timeout", "0s"}, []string{"--timeout"}},
 		"without address": {exitUsage, []string{"zandronum"}, []string{"arg"}},
@@ -86,6 +88,36 @@ func TestQueryTellsWhyThereIsNoAnswer(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			refused(t, tc.code, nil, append([]string{"query"}, tc.args...), tc.parts...)
+		})
+	}
+}
+
+func TestQueryInEveryProtocol(t *testing.T) {
+	t.Parallel()
+	for _, p := range probe.Protocols() {
+		t.Run(p.String(), func(t *testing.T) {
+			t.Parallel()
+			address := probetest.Listen(t, probetest.Arena("cstrike").Speaks(p.String())).Address().String()
+			out := cli(t, nil, "query", p.String(), address)
+			for _, want := range []string{"Arena of cstrike", "de_dust", "PLAYER", "Bob the second", "-2"} {
+				if !strings.Contains(out, want) {
+					t.Errorf("query %v lacks %q:\n%s", p, want, out)
+				}
+			}
+			var got struct {
+				Protocol, Address string
+				Rules             map[string]string
+				Players           []map[string]string `json:"player_list"`
+			}
+			if err := json.Unmarshal([]byte(cli(t, nil, "query", p.String(), address, "--json")), &got); err != nil {
+				t.Fatal(err)
+			}
+			if got.Protocol != p.String() || got.Address != address || got.Rules["hostname"] != "Arena of cstrike" || got.Rules["numplayers"] != "2" ||
+				len(got.Players) != 2 || got.Players[0]["score_"] != "14" {
+				t.Errorf("query %v --json: %+v", p, got)
+			}
+			silent := probetest.Listen(t, nil).Address().String()
+			refused(t, exitFailure, nil, []string{"query", p.String(), silent, "--timeout", "50ms"}, "no answer", silent, "50ms")
 		})
 	}
 }

@@ -1,12 +1,14 @@
 package main
 
 import (
+	"net/http"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
 
+	"github.com/respawnd/respawnd/configs"
 	"github.com/respawnd/respawnd/internal/verdicts"
 )
 
@@ -118,6 +120,63 @@ func TestHelpOfEveryCommandIsASentence(t *testing.T) {
 		}
 		if c.Args == nil {
 			t.Errorf("%s does not check its arguments", c.CommandPath())
+		}
+	}
+}
+
+// pageAddress is a page that the README names.
+var pageAddress = regexp.MustCompile("`http://127\\.0\\.0\\.1:8080(/[^`]*)`")
+
+func TestReadmePagesAreThere(t *testing.T) {
+	t.Parallel()
+	d := start(t, t.TempDir())
+	v := newVisitor(t, d) // follows redirects
+	found := pageAddress.FindAllStringSubmatch(readme(t), -1)
+	if len(found) < 6 {
+		t.Fatalf("%d addresses of pages in the README", len(found))
+	}
+	for _, m := range found {
+		if code := v.do(http.MethodGet, m[1], nil); code != http.StatusOK || !strings.Contains(v.page, "<h1>") {
+			t.Errorf("GET %s: status %d, want a page", m[1], code)
+		}
+	}
+	d.stop()
+}
+
+var addressed = regexp.MustCompile(`http://localhost:8080(/[^"` + "`" + `]*)"`)
+
+func TestReadmeAddressesAnswer(t *testing.T) {
+	t.Parallel()
+	d := start(t, t.TempDir())
+	register(t, d, "hostname", "The Inn")
+	found := 0
+	for _, m := range addressed.FindAllStringSubmatch(readme(t), -1) {
+		found++
+		method := http.MethodGet
+		if strings.HasPrefix(m[1], "/api/v1/events") {
+			method = http.MethodHead // it has no end
+		}
+		if code, body := get(t, d, "web", method, m[1], ""); code != http.StatusOK || (method == http.MethodGet && !strings.HasPrefix(body, "{") && !strings.HasPrefix(body, "[")) {
+			t.Errorf("%s: status %d, want 200 and JSON:\n%.200s", m[0], code, body)
+		}
+	}
+	if found < 7 {
+		t.Errorf("%d addresses in the README, want 7 or more", found)
+	}
+	d.stop()
+}
+
+var yamlFence = regexp.MustCompile("(?s)```yaml\n(.*?)```")
+
+func TestReadmeConfigurationIsAccepted(t *testing.T) {
+	t.Parallel()
+	blocks := yamlFence.FindAllStringSubmatch(readme(t), -1)
+	if len(blocks) == 0 {
+		t.Fatal("no configuration in the README")
+	}
+	for _, b := range blocks {
+		if _, _, err := configs.Load(configs.Options{File: writeFile(t, "readme.yaml", b[1])}); err != nil {
+			t.Errorf("configuration in the README: %v", err)
 		}
 	}
 }

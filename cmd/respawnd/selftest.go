@@ -58,6 +58,7 @@ func (p *program) selftest(ctx context.Context, cfg *configs.Config) error {
 		{"ssq", cfg.QR2.Listen != "" && cfg.SSQ.Listen != "", t.standardQuery},
 		{"natneg", cfg.NATNeg.Listen != "", t.negotiate},
 		{"zanmaster", cfg.ZanMaster.Listen != "", t.zanmaster},
+		{"valvemaster", cfg.ValveMaster.Listen != "", t.valveMaster},
 		{"dns", cfg.DNS.Enabled && cfg.DNS.Listen != "", t.resolve},
 		{"presence", cfg.GPCM.Listen != "" && cfg.GPSP.Listen != "", t.presence},
 		{"serverbrowse message", cfg.QR2.Listen != "" && cfg.ServerBrowse.Listen != "", t.message},

@@ -34,7 +34,9 @@ func (p *program) serve(ctx context.Context) error {
 	for _, w := range warnings {
 		log.Warn().Str("warning", w).Msg("configuration")
 	}
-	d := &daemon{cfg: cfg, log: log, tail: tail, reload: p.load, notify: newNotifier(p.env)}
+	d := &daemon{
+		cfg: cfg, log: log, tail: tail, console: isConsole(p.err, cfg.Log.Format), reload: p.load, notify: newNotifier(p.env),
+	}
 	if err := d.open(ctx); err != nil {
 		return report(log, errors.Join(err, d.close()), "not started")
 	}

@@ -53,6 +53,9 @@ func checkFiles(cfg *configs.Config) error {
 	if err := zanmaster.CheckFiles(cfg.ZandronumBanFiles()); err != nil {
 		errs = append(errs, err)
 	}
+	if _, err := webhooks(cfg); err != nil {
+		errs = append(errs, err)
+	}
 	if cfg.GeoIP.File != "" {
 		db, err := openGeoIP(cfg.GeoIP.File)
 		if err != nil {

@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/miekg/dns"
+
 	"github.com/respawnd/respawnd/qr2"
 )
 
@@ -115,3 +117,33 @@ func TestReloadTakesOverGamesAndLimits(t *testing.T) {
 }
 
 func reloaded(e entry) bool { return strings.HasPrefix(e.text("message"), "reloaded") }
+
+func TestReloadTakesOverTheLimitsOfTheNameServer(t *testing.T) {
+	t.Parallel()
+	config := writeFile(t, "own.yaml", "dns: {rate: 1, burst: 1}\n")
+	c := startChild(t, t.TempDir(), "--config", config)
+	const asked = 10
+	answered := func() (n int) {
+		client := dns.Client{Net: "tcp4", Timeout: hang}
+		for range asked { // one that is over the limit is told so by the end of its connection
+			if _, _, err := client.ExchangeContext(t.Context(), new(dns.Msg).SetQuestion("gpcm.gamespy.com.", dns.TypeA), c.address["dns"].String()); err == nil {
+				n++
+			}
+		}
+		return n
+	}
+	if n := answered(); n == 0 || n == asked {
+		t.Errorf("%d of %d questions answered with a limit of one a second", n, asked)
+	}
+	if err := writeAt(config, "dns: {rate: 1000, burst: 1000}\n"); err != nil {
+		t.Fatal(err)
+	}
+	n := c.log.len()
+	c.signal(syscall.SIGHUP)
+	c.waitFor("the reload", n, reloaded)
+	if n := answered(); n != asked {
+		t.Errorf("%d of %d questions answered after the reload, want all", n, asked)
+	}
+	c.signal(syscall.SIGTERM)
+	c.end()
+}

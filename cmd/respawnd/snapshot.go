@@ -9,6 +9,7 @@ import (
 	"github.com/respawnd/respawnd/internal/gamespy"
 	"github.com/respawnd/respawnd/internal/verdicts"
 	"github.com/respawnd/respawnd/master"
+	"github.com/respawnd/respawnd/probe"
 	"github.com/respawnd/respawnd/storage"
 )
 
@@ -40,7 +41,7 @@ func (d *daemon) saveList(ctx context.Context) {
 
 func (d *daemon) saveNow(ctx context.Context) error {
 	began := time.Now()
-	n, err := d.store.SaveServers(ctx, saved(d.registry.All()))
+	n, err := d.store.SaveServers(ctx, saved(append(d.registry.All(), d.registry.Hidden()...)))
 	if err != nil {
 		return fmt.Errorf("saving the server list: %w", err)
 	}
@@ -103,11 +104,15 @@ func (d *daemon) restoreList(ctx context.Context) error {
 	return nil
 }
 
-// unpack makes a record of a saved one. ok is false for games and origins that
-// are not known any more.
+// unpack makes a record of a saved one. ok is false for origins that are not
+// known any more and for games that are not in the catalogue, unless the server
+// was asked for its game.
 func (d *daemon) unpack(rec storage.Server) (s master.Server, ok bool) {
-	g, known := d.catalogue.Catalog().Lookup(rec.Game)
 	origin, valid := master.ParseOrigin(rec.Origin)
+	g, known := d.catalogue.Catalog().Lookup(rec.Game)
+	if asked := origin == master.Static || origin == master.FromValve || origin == master.FromLAN; !known && asked {
+		g.Name, known = probe.GameName(rec.Game)
+	}
 	if !known || !valid {
 		return s, false
 	}

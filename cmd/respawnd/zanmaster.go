@@ -40,7 +40,7 @@ func (d *daemon) openZanMaster(ctx context.Context, l configs.Listener) (service
 	}
 	zan := zanmaster.New(opt)
 	d.zan.Store(zan)
-	d.operator.Unlisted = func() []admin.Listed { return hiddenServers(zan) }
+	d.unlisted = append(d.unlisted, func() []admin.Listed { return hiddenServers(zan) })
 	return service{
 		address: conn.LocalAddr(),
 		serve:   func(ctx context.Context) error { return zan.Serve(ctx, conn) },

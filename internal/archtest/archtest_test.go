@@ -73,6 +73,7 @@ var ranks = map[string]int{
 	"ssq":                 3,
 	"valvemaster":         3,
 	"web":                 3,
+	"webhook":             3,
 	"zanmaster":           3,
 
 	"cmd/respawnd":      4,

@@ -442,12 +442,12 @@ func TestLastStatusWins(t *testing.T) {
 
 func TestSessionsAreListedInTheOrderOfProfiles(t *testing.T) {
 	w := newWorld(t, 4)
-	if list, more := w.Local.List(0, 10); len(list) != 0 || more {
+	if list, more := w.List(0, 10); len(list) != 0 || more {
 		t.Errorf("List() of nobody = %v, %v", list, more)
 	}
 	for _, id := range []storage.ProfileID{3, 1, 4, 3} {
 		s := &peer{profile: id, user: storage.UserID(id), key: int32(id), room: -1}
-		if _, err := w.Local.SignIn(t.Context(), s, Allow, Status{State: Playing, Text: "dm1"}); err != nil {
+		if _, err := w.SignIn(t.Context(), s, Allow, Status{State: Playing, Text: "dm1"}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -465,7 +465,7 @@ func TestSessionsAreListedInTheOrderOfProfiles(t *testing.T) {
 		"behind all":                     {4, 2, nil, false},
 	}
 	for name, tc := range tests {
-		list, more := w.Local.List(tc.after, tc.limit)
+		list, more := w.List(tc.after, tc.limit)
 		var got []storage.ProfileID
 		for _, s := range list {
 			got = append(got, s.Profile)

@@ -43,13 +43,14 @@ const (
 	Removed
 	Reachable
 	Unreachable
+	Asked
+	Unanswered
+	NeverAsked
 	Hidden
 	Outdated
 	Blocked
 	NotAllowed
-	Asked
-	Unanswered
-	NeverAsked
+	Concealed
 )
 
 var words = [...]string{
@@ -72,13 +73,14 @@ var words = [...]string{
 	Removed:       "removed",
 	Reachable:     "reachable",
 	Unreachable:   "not reachable from a new address",
+	Asked:         "heartbeat taken, asked over A2S",
+	Unanswered:    "no answer to A2S queries",
+	NeverAsked:    "not asked: no room, or an address that is never asked",
 	Hidden:        "hidden: does not enforce the ban list",
 	Outdated:      "server too old",
 	Blocked:       "blocked from hosting",
 	NotAllowed:    "not on the allow list",
-	Asked:         "heartbeat taken, asked over A2S",
-	Unanswered:    "no answer to A2S queries",
-	NeverAsked:    "not asked: no room, or an address that is never asked",
+	Concealed:     "hidden by an operator",
 }
 
 // String returns the verdict in words.

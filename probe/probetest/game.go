@@ -11,8 +11,10 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/respawnd/respawnd/internal/a2s"
+	"github.com/respawnd/respawnd/internal/ssq"
 	"github.com/respawnd/respawnd/internal/zandronum"
 )
 
@@ -50,8 +52,8 @@ func Arena(game string) *Game {
 // called by one goroutine at a time.
 type Talk func(question []byte) [][]byte
 
-// Speaks returns how the game answers in a protocol: gs1, gs3, a2s or zandronum.
-// The game must not change meanwhile. It panics for other words.
+// Speaks returns how the game answers in a protocol: gs1, gs3, a2s, ssq or
+// zandronum. The game must not change meanwhile. It panics for other words.
 func (g *Game) Speaks(protocol string) Talk {
 	switch protocol {
 	case "gs1":
@@ -60,6 +62,8 @@ func (g *Game) Speaks(protocol string) Talk {
 		return g.gs3
 	case "a2s":
 		return g.a2s
+	case "ssq":
+		return g.ssq
 	case "zandronum":
 		return g.zandronum
 	default:
@@ -84,7 +88,8 @@ func (g *Game) rules() [][2]string {
 	}, g.Rules...)
 }
 
-// gs1 answers \status\ and its sections in two packets, the last one first.
+// gs1 answers \status\ and its sections in two packets. Games call the points of
+// a player score_ or frags_; here are both.
 func (g *Game) gs1(question []byte) [][]byte {
 	if len(question) == 0 || question[0] != '\\' {
 		return nil
@@ -95,16 +100,17 @@ func (g *Game) gs1(question []byte) [][]byte {
 	}
 	first.WriteString(`\queryid\7.1`)
 	for i, p := range g.Players {
-		fmt.Fprintf(&last, `\player_%d\%s\score_%d\%d\time_%d\%d`, i, p.Name, i, p.Score, i, p.Seconds/60)
+		fmt.Fprintf(&last, `\player_%d\%s\score_%d\%d\frags_%d\%d\time_%d\%d`, i, p.Name, i, p.Score, i, p.Score, i, p.Seconds/60)
 	}
 	last.WriteString(`\final\\queryid\7.2`)
-	return [][]byte{[]byte(last.String()), []byte(first.String())}
+	return [][]byte{[]byte(first.String()), []byte(last.String())}
 }
 
 // gs3Challenge is what the server wants repeated.
 const gs3Challenge = -1234567
 
-// gs3 answers the binary query once it carries the challenge.
+// gs3 answers the query for an answer in packets, once it carries the challenge
+// or, as servers did at first, without one.
 func (g *Game) gs3(question []byte) [][]byte {
 	if len(question) < 7 || question[0] != 0xFE || question[1] != 0xFD {
 		return nil
@@ -114,7 +120,10 @@ func (g *Game) gs3(question []byte) [][]byte {
 	switch {
 	case question[2] == 0x09:
 		return [][]byte{append(append([]byte{0x09}, key...), fmt.Sprintf("%d\x00", challenge)...)}
-	case question[2] != 0x00 || len(question) < 14 || binary.BigEndian.Uint32(question[7:]) != uint32(challenge):
+	case question[2] != 0x00:
+		return nil
+	case string(question[7:]) == "\xFF\xFF\xFF\x01":
+	case len(question) != 15 || binary.BigEndian.Uint32(question[7:]) != uint32(challenge):
 		return nil
 	}
 	header := append(append([]byte{0x00}, key...), "splitnum\x00"...)
@@ -190,6 +199,63 @@ func (g *Game) a2sRules() [][]byte {
 		parts[i], parts[j] = parts[j], parts[i]
 	}
 	return parts
+}
+
+// ssq answers a SELECT of columns of info or players, and SP rules. The first
+// answer is the token that the client must repeat.
+func (g *Game) ssq(question []byte) (packets [][]byte) {
+	h, body, err := ssq.ParseHeader(question)
+	if err != nil {
+		return nil
+	}
+	q, err := ssq.ParseQuery(body)
+	if err != nil {
+		return nil
+	}
+	answer, err := ssq.Split(h.ID, g.ssqTable(&q).AppendTo(nil))
+	if err != nil {
+		return nil
+	}
+	for p := range answer {
+		packets = append(packets, append([]byte(nil), p...))
+	}
+	return packets
+}
+
+func (g *Game) ssqTable(q *ssq.Query) ssq.Table {
+	const token = "mytoken"
+	if q.Token != token {
+		return ssq.Table{Columns: []string{ssq.TokenColumn}, Rows: [][]string{{token}}}
+	}
+	var rows []map[string]string
+	fields := q.Columns()
+	switch {
+	case q.Name == "rules":
+		for _, r := range g.Rules {
+			rows = append(rows, map[string]string{"rulename": r[0], "rulevalue": r[1]})
+		}
+	case len(fields) > 0 && fields[0] == "playername":
+		for _, p := range g.Players {
+			rows = append(rows, map[string]string{
+				"playername": p.Name, "frags": strconv.Itoa(p.Score), "playerping": "50",
+				"playertime": string(ssq.AppendDuration(nil, time.Duration(p.Seconds)*time.Second)),
+			})
+		}
+	default:
+		rows = []map[string]string{{
+			"hostname": g.Name, "map": g.Map, "game": g.Game, "hostip": "192.0.2.1:6500",
+			"numplayers": strconv.Itoa(len(g.Players)), "maxplayers": strconv.Itoa(g.MaxPlayers),
+		}}
+	}
+	t := ssq.Table{Columns: fields}
+	for _, r := range rows {
+		var row []string
+		for _, f := range fields {
+			row = append(row, r[f])
+		}
+		t.Rows = append(t.Rows, row)
+	}
+	return t
 }
 
 // zandronum answers the launcher query in one message.

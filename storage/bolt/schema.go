@@ -23,6 +23,9 @@ const (
 	bucketRoomsByGame = "rooms_by_game"
 	bucketBans        = "bans"
 
+	bucketAddedServers  = "added_servers"
+	bucketHiddenServers = "hidden_servers"
+
 	bucketUsers        = "users"
 	bucketUsersByEmail = "users_by_email"
 	bucketProfiles     = "profiles"
@@ -60,6 +63,7 @@ const appName = "respawnd"
 func buckets() []string {
 	return []string{
 		bucketMeta, bucketServers, bucketGames, bucketRooms, bucketRoomsByGame, bucketBans,
+		bucketAddedServers, bucketHiddenServers,
 		bucketUsers, bucketUsersByEmail, bucketProfiles, bucketNicks, bucketUniqueNicks, bucketCDKeys, bucketFoundBy,
 		bucketBuddies, bucketBuddyOf, bucketBlocks, bucketBlockedBy, bucketRequests, bucketRequestsFrom, bucketMailboxes,
 		bucketAudit,

@@ -98,6 +98,12 @@ func changes(t *testing.T, s storage.Store) []func(context.Context) error {
 			}
 			return err
 		},
+		func(ctx context.Context) error { return s.AddServer(ctx, added("a.example:27015")) },
+		func(ctx context.Context) error { return s.RemoveAddedServer(ctx, "a.example:27015") },
+		func(ctx context.Context) error { return s.HideServer(ctx, hidden("192.0.2.1:6500")) },
+		func(ctx context.Context) error {
+			return s.UnhideServer(ctx, netip.MustParseAddrPort("192.0.2.1:6500"))
+		},
 		func(ctx context.Context) (err error) {
 			u, p, err = s.CreateUser(ctx, user("a@b.c"), profile("A"))
 			return err
@@ -142,11 +148,12 @@ func testAuditOfNothing(t *testing.T, s storage.Store) {
 			_, err := s.RemoveBan(ctx, netip.MustParsePrefix("192.0.2.0/24"), storage.EveryScope)
 			return err
 		},
-		"SweepBans of none":     func() error { _, err := s.SweepBans(ctx, moment()); return err },
-		"PutGame of a taken":    func() error { _, err := s.PutGame(ctx, game("there")); return err },
-		"DeleteGame of none":    func() error { return s.DeleteGame(ctx, "none") },
-		"DeleteRoom of none":    func() error { return s.DeleteRoom(ctx, 4) },
-		"CreateUser of a taken": func() error { _, _, err := s.CreateUser(ctx, user("a@b.c"), profile("B")); return err },
+		"SweepBans of none":         func() error { _, err := s.SweepBans(ctx, moment()); return err },
+		"PutGame of a taken":        func() error { _, err := s.PutGame(ctx, game("there")); return err },
+		"DeleteGame of none":        func() error { return s.DeleteGame(ctx, "none") },
+		"RemoveAddedServer of none": func() error { return s.RemoveAddedServer(ctx, "none.example:1") },
+		"DeleteRoom of none":        func() error { return s.DeleteRoom(ctx, 4) },
+		"CreateUser of a taken":     func() error { _, _, err := s.CreateUser(ctx, user("a@b.c"), profile("B")); return err },
 		"CreateUser with an invalid profile": func() error {
 			_, _, err := s.CreateUser(ctx, user("b@b.c"), profile(""))
 			return err

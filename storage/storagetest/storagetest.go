@@ -37,6 +37,7 @@ func Run(t *testing.T, open func(t *testing.T) storage.Store) {
 		"Games":    gameTests(),
 		"Rooms":    roomTests(),
 		"Bans":     banTests(),
+		"Listings": listingTests(),
 		"Users":    userTests(),
 		"Profiles": profileTests(),
 		"Buddies":  buddyTests(),
@@ -155,6 +156,7 @@ func accountCalls(s storage.Store) map[string]func(context.Context) error {
 func testClosed(t *testing.T, s storage.Store) {
 	all := calls(s)
 	maps.Copy(all, accountCalls(s))
+	maps.Copy(all, listingCalls(s))
 	for range 2 {
 		if err := s.Close(); err != nil {
 			t.Fatalf("Close() = %v", err)
@@ -172,6 +174,7 @@ func testCancelled(t *testing.T, s storage.Store) {
 	cancel()
 	all := calls(s)
 	maps.Copy(all, accountCalls(s))
+	maps.Copy(all, listingCalls(s))
 	for name, call := range all {
 		if err := call(ctx); !errors.Is(err, context.Canceled) {
 			t.Errorf("%s with a cancelled context = %v, want context.Canceled", name, err)
@@ -200,6 +203,9 @@ func testReopen(t *testing.T, s storage.Store) {
 	r := putRoom(t, s, room("gmtest", "Newcomers"))
 	b := ban("192.0.2.0/24", storage.ScopeLists)
 	addBan(t, s, b)
+	named, unseen := added("a.example:27015"), hidden("192.0.2.1:6500")
+	addServer(t, s, named)
+	hideServer(t, s, unseen)
 	u, p := createUser(t, s, user("a@b.c"), profile("A"))
 	_, other := createUser(t, s, user("b@b.c"), profile("B"))
 	addBuddy(t, s, p.ID, other.ID)
@@ -216,6 +222,8 @@ func testReopen(t *testing.T, s storage.Store) {
 	differ(t, "games", collect(t, s.Games(t.Context())), []storage.Game{g})
 	differ(t, "rooms", collect(t, s.Rooms(t.Context(), "gmtest")), []storage.Room{r})
 	differ(t, "bans", collect(t, s.Bans(t.Context())), []storage.Ban{b})
+	differ(t, "added servers", collect(t, s.AddedServers(t.Context())), []storage.AddedServer{named})
+	differ(t, "hidden servers", collect(t, s.HiddenServers(t.Context())), []storage.HiddenServer{unseen})
 	differ(t, "user", must(s.UserByEmail(t.Context(), 0, u.Email))(t), u)
 	differ(t, "profile", must(s.GetProfile(t.Context(), p.ID))(t), p)
 	differ(t, "buddies", collect(t, s.BuddiesOf(t.Context(), p.ID)), []storage.ProfileID{other.ID})

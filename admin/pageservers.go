@@ -1,0 +1,102 @@
+package admin
+
+import (
+	"fmt"
+	"net/http"
+	"net/netip"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/respawnd/respawnd/storage"
+)
+
+// serversView is what the page of servers shows.
+type serversView struct {
+	Game, Query string
+	Rows        []serverRow
+	Found       int
+	Next        string // link; empty: there is no further page
+	Kept        Kept
+	Protocols   []string
+}
+
+// serverRow is a server of the list, or one kept out of it.
+type serverRow struct {
+	Listed
+	Concealed bool // the operator hid it
+}
+
+func (s *Server) serversPage(r *http.Request) (view, error) {
+	q := r.URL.Query()
+	v := serversView{Game: strings.TrimSpace(q.Get("game")), Query: strings.TrimSpace(q.Get("q")), Protocols: s.opt.Protocols}
+	list, err := s.opt.Operator.Servers(r.Context(), v.Game)
+	if err != nil {
+		return view{}, err
+	}
+	if v.Kept, err = s.opt.Operator.KeptServers(r.Context()); err != nil {
+		return view{}, err
+	}
+	if v.Query != "" {
+		part := storage.Fold(v.Query)
+		list = slices.DeleteFunc(list, func(l Listed) bool {
+			return !strings.Contains(storage.Fold(l.Name), part) && !strings.Contains(l.Address.String(), part) && !strings.Contains(l.Source.String(), part)
+		})
+	}
+	hidden := make(map[netip.AddrPort]bool, len(v.Kept.Hidden))
+	for _, h := range v.Kept.Hidden {
+		hidden[h.Address] = true
+	}
+	v.Found = len(list)
+	if list, v.Next, err = onePage(r, list); err != nil {
+		return view{}, err
+	}
+	for _, l := range list {
+		v.Rows = append(v.Rows, serverRow{l, hidden[l.Address]})
+	}
+	return view{"servers", "Servers", v}, nil
+}
+
+// formAddress reads the public address of a server.
+func formAddress(r *http.Request) (netip.AddrPort, error) {
+	a, err := netip.ParseAddrPort(strings.TrimSpace(r.PostFormValue("address")))
+	if err != nil || a.Port() == 0 {
+		return a, fmt.Errorf("%w: the address is not one such as 192.0.2.1:27015", ErrBadRequest)
+	}
+	return a, nil
+}
+
+func (s *Server) serverAddForm(r *http.Request) (done, to string, err error) {
+	a := storage.AddedServer{
+		Address: strings.TrimSpace(r.PostFormValue("address")), Protocol: r.PostFormValue("protocol"),
+		Game: strings.ToLower(strings.TrimSpace(r.PostFormValue("game"))), By: pageBy(r), Added: time.Now(),
+	}
+	return fmt.Sprintf("%s is asked from now on, and listed as soon as it answers.", a.Address), "", s.opt.Operator.AddServer(r.Context(), a)
+}
+
+func (s *Server) serverRemoveForm(r *http.Request) (done, to string, err error) {
+	address := strings.TrimSpace(r.PostFormValue("address"))
+	what, err := s.opt.Operator.RemoveServer(r.Context(), address)
+	done = address + " is off the list. If it reports by itself, it comes back with its next report."
+	if what.Forgotten {
+		done = address + " is forgotten."
+	}
+	return done, "", err
+}
+
+func (s *Server) serverHideForm(r *http.Request) (done, to string, err error) {
+	a, err := formAddress(r)
+	if err != nil {
+		return "", "", err
+	}
+	h := storage.HiddenServer{Address: a, Reason: strings.TrimSpace(r.PostFormValue("reason")), By: pageBy(r), Added: time.Now()}
+	return fmt.Sprintf("%s is hidden.", a), "", s.opt.Operator.HideServer(r.Context(), h)
+}
+
+func (s *Server) serverUnhideForm(r *http.Request) (done, to string, err error) {
+	a, err := formAddress(r)
+	if err != nil {
+		return "", "", err
+	}
+	return fmt.Sprintf("%s is not hidden any more.", a), "", s.opt.Operator.UnhideServer(r.Context(), a)
+}

@@ -1,0 +1,124 @@
+package admin
+
+import (
+	"context"
+	"errors"
+	"net/netip"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/respawnd/respawnd/internal/verdicts"
+	"github.com/respawnd/respawnd/master"
+	"github.com/respawnd/respawnd/storage"
+)
+
+func TestServersAreAddedHiddenAndForgotten(t *testing.T) {
+	forBoth(t, func(t *testing.T, l *Local, op Operator) {
+		ctx := t.Context()
+		changes := 0
+		l.ServersChanged = func(context.Context) error { changes++; return nil }
+		l.StaticServers = func() []storage.AddedServer {
+			return []storage.AddedServer{{Address: "192.0.2.9:27015", Protocol: "a2s"}}
+		}
+		l.CheckAdded = func(a *storage.AddedServer) error {
+			if a.Protocol == "quake9" {
+				return errors.New("no such protocol")
+			}
+			return nil
+		}
+		when := time.Now().UTC().Truncate(time.Second)
+		a := storage.AddedServer{Address: "a.example:27015", Protocol: "a2s", Game: "cstrike", By: "me", Added: when}
+		h := storage.HiddenServer{Address: netip.MustParseAddrPort("192.0.2.1:6500"), Reason: "fake", By: "me", Added: when}
+		if err := errors.Join(op.AddServer(ctx, a), op.HideServer(ctx, h)); err != nil {
+			t.Fatal(err)
+		}
+		want := Kept{Static: l.StaticServers(), Added: []storage.AddedServer{a}, Hidden: []storage.HiddenServer{h}}
+		got, err := op.KeptServers(ctx)
+		if diff := cmp.Diff(want, got, compareAddrs); err != nil || diff != "" {
+			t.Errorf("KeptServers: %v (-want +got):\n%s", err, diff)
+		}
+		for what, err := range map[string]error{
+			"an unknown protocol": op.AddServer(ctx, storage.AddedServer{Address: "a.example:1", Protocol: "quake9"}),
+			"no address":          op.AddServer(ctx, storage.AddedServer{Protocol: "a2s"}),
+			"a long reason":       op.HideServer(ctx, storage.HiddenServer{Address: h.Address, Reason: string(make([]byte, 2000))}),
+		} {
+			if !errors.Is(err, ErrBadRequest) && !errors.Is(err, storage.ErrInvalid) {
+				t.Errorf("%s: %v, want a refusal", what, err)
+			}
+		}
+		if r, err := op.RemoveServer(ctx, a.Address); err != nil || !r.Forgotten || r.Listed {
+			t.Errorf("RemoveServer = %+v, %v", r, err)
+		}
+		if err := op.UnhideServer(ctx, h.Address); err != nil {
+			t.Errorf("UnhideServer: %v", err)
+		}
+		if changes != 4 {
+			t.Errorf("told of %d changes, want 4", changes)
+		}
+		var actions []string
+		for e, err := range l.Store.AuditLog(ctx, 0) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			actions = append(actions, e.Action+" "+e.Subject+" "+e.Detail)
+		}
+		slices.Sort(actions)
+		if diff := cmp.Diff([]string{
+			"server.add a.example:27015 a2s cstrike", "server.hide 192.0.2.1:6500 fake",
+			"server.remove a.example:27015 forgotten", "server.unhide 192.0.2.1:6500 ",
+		}, actions); diff != "" {
+			t.Errorf("audit log (-want +got):\n%s", diff)
+		}
+		for what, err := range map[string]error{
+			"RemoveServer": func() error { _, err := op.RemoveServer(ctx, a.Address); return err }(), "UnhideServer": op.UnhideServer(ctx, h.Address),
+		} {
+			if !errors.Is(err, storage.ErrNotFound) {
+				t.Errorf("%s again: %v, want ErrNotFound", what, err)
+			}
+		}
+		if _, err := op.RemoveServer(ctx, "192.0.2.9:27015"); !errors.Is(err, ErrBadRequest) {
+			t.Errorf("RemoveServer of one from the configuration: %v, want ErrBadRequest", err)
+		}
+	})
+}
+
+func TestRemovedServerLeavesTheList(t *testing.T) {
+	forBoth(t, func(t *testing.T, l *Local, op Operator) {
+		a := netip.MustParseAddrPort("192.0.2.1:6500")
+		put := func() {
+			t.Helper()
+			srv := master.Server{Key: master.Key{Source: a}, Public: a, Game: "gmtest", Origin: master.FromQR2, Seen: time.Now()}
+			if err := l.Registry.Put(srv); err != nil {
+				t.Fatal(err)
+			}
+		}
+		put()
+		if r, err := op.RemoveServer(t.Context(), a.String()); err != nil || r.Forgotten || !r.Listed || l.Registry.Len() != 0 {
+			t.Errorf("RemoveServer = %+v, %v; %d listed", r, err, l.Registry.Len())
+		}
+		if entries := l.Book.Of(a.Addr()); len(entries) != 1 || entries[0].Verdict != verdicts.Removed {
+			t.Errorf("verdicts: %+v", entries)
+		}
+		put()
+		l.Registry.Hide(a)
+		list, err := op.Servers(t.Context(), "")
+		if err != nil || len(list) != 1 || list[0].Hidden != verdicts.Concealed.String() || list[0].Address != a {
+			t.Errorf("Servers = %+v, %v; want the hidden one", list, err)
+		}
+		if r, err := op.RemoveServer(t.Context(), a.String()); err != nil || !r.Listed || l.Registry.Len() != 0 {
+			t.Errorf("RemoveServer of a hidden one = %+v, %v", r, err)
+		}
+	})
+}
+
+func TestTooManyAddedServersAreAConflict(t *testing.T) {
+	forBoth(t, func(t *testing.T, l *Local, op Operator) {
+		l.ServersChanged = func(context.Context) error { return storage.ErrFull }
+		if err := op.AddServer(t.Context(), storage.AddedServer{Address: "a.example:1", Protocol: "a2s"}); !errors.Is(err, storage.ErrFull) && !errors.Is(err, storage.ErrConflict) {
+			t.Errorf("AddServer: %v, want a conflict", err)
+		}
+	})
+}

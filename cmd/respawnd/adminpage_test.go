@@ -1,0 +1,213 @@
+package main
+
+import (
+	"bufio"
+	"io"
+	"net/http"
+	"net/http/cookiejar"
+	"net/url"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/respawnd/respawnd/storage"
+)
+
+// desk is an operator at the admin page of a daemon.
+type desk struct {
+	t      testing.TB
+	base   string
+	client *http.Client
+	proof  string // that forms are of the page seen last
+}
+
+// atDesk logs in to the page with the token from the data folder.
+func atDesk(t testing.TB, d *running, dir string) *desk {
+	t.Helper()
+	jar, err := cookiejar.New(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	k := &desk{t: t, base: "http://" + d.address["admin"].String(), client: &http.Client{
+		Jar: jar, Timeout: hang, Transport: &http.Transport{DisableKeepAlives: true},
+	}}
+	k.get("/login")
+	body := k.post("/login", "token", strings.TrimSpace(readFile(t, dir+"/admin.token")), "by", "Olga")
+	if !strings.Contains(body, "<h1>Overview</h1>") {
+		t.Fatalf("the login shows\n%s", body)
+	}
+	return k
+}
+
+var proofInForm = regexp.MustCompile(`name="form" value="([^"]+)"`)
+
+func (k *desk) do(method, path string, body io.Reader) string {
+	k.t.Helper()
+	r, err := http.NewRequestWithContext(k.t.Context(), method, k.base+path, body)
+	if err != nil {
+		k.t.Fatal(err)
+	}
+	if body != nil {
+		r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	}
+	resp, err := k.client.Do(r)
+	if err != nil {
+		k.t.Fatal(err)
+	}
+	defer func() { _ = resp.Body.Close() }()
+	text, err := io.ReadAll(resp.Body)
+	if err != nil || resp.StatusCode != http.StatusOK {
+		k.t.Fatalf("%s %s: %d, %v\n%s", method, path, resp.StatusCode, err, text)
+	}
+	if m := proofInForm.FindSubmatch(text); m != nil {
+		k.proof = string(m[1])
+	}
+	return string(text)
+}
+
+func (k *desk) get(path string) string { k.t.Helper(); return k.do(http.MethodGet, path, nil) }
+
+// post sends a form and returns the page that it leads to.
+func (k *desk) post(path string, fields ...string) string {
+	k.t.Helper()
+	v := url.Values{"form": {k.proof}}
+	for i := 0; i+1 < len(fields); i += 2 {
+		v.Set(fields[i], fields[i+1])
+	}
+	return k.do(http.MethodPost, path, strings.NewReader(v.Encode()))
+}
+
+// watchLog opens the live log and returns how to wait for a line with some words.
+func (k *desk) watchLog() (waitFor func(words string)) {
+	k.t.Helper()
+	r, err := http.NewRequestWithContext(k.t.Context(), http.MethodGet, k.base+"/log/stream", nil)
+	if err != nil {
+		k.t.Fatal(err)
+	}
+	resp, err := k.client.Do(r)
+	if err != nil {
+		k.t.Fatal(err)
+	}
+	k.t.Cleanup(func() { _ = resp.Body.Close() })
+	lines := bufio.NewScanner(resp.Body)
+	if !lines.Scan() {
+		k.t.Fatalf("the live log ended: %v", lines.Err())
+	}
+	return func(words string) {
+		k.t.Helper()
+		for lines.Scan() {
+			if strings.Contains(lines.Text(), words) {
+				return
+			}
+		}
+		k.t.Fatalf("no line of the live log has %q: %v", words, lines.Err())
+	}
+}
+
+func TestOperatorRunsTheDaemonFromThePage(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	d := start(t, dir)
+	h := register(t, d, "hostname", "<b>Seen</b>", "numplayers", "2", "maxplayers", "8")
+	k := atDesk(t, d, dir)
+	waitFor := k.watchLog()
+
+	for path, want := range map[string]string{
+		"/": d.address["qr2"].String(), "/servers": "&lt;b&gt;Seen&lt;/b&gt;", "/verdicts?addr=127.0.0.1": h.address().String(), "/log": "ready",
+	} {
+		if body := k.get(path); !strings.Contains(body, want) {
+			t.Errorf("GET %s lacks %s:\n%s", path, want, body)
+		}
+	}
+
+	// A ban through the form is in force at once, and is live in the log.
+	k.get("/bans")
+	body := k.post("/bans", "address", "127.0.0.1", "scope", "lists", "for", "1", "unit", "hours", "reason", "a test")
+	wantIn(t, body, "127.0.0.1/32 is banned (lists).")
+	waitFor(`verdict=banned`)
+	if rows := k.get("/servers"); strings.Contains(rows, "Seen") {
+		t.Error("a banned server is still listed")
+	}
+	wantIn(t, d.cli("ban", "list"), "a test")
+	wantIn(t, k.post("/bans/remove", "address", "127.0.0.1/32", "scope", "lists"), "is lifted.")
+
+	// An account through the form can sign in; the form can also end that.
+	k.get("/accounts")
+	wantIn(t, k.post("/accounts", "email", "Ann@example.com", "nick", "Ann", "uniquenick", "Ann", "password", stormPassword), "account 1.")
+	waitFor("account created")
+	ann := signedIn(t, d, "uniquenick", "Ann")
+	wantIn(t, k.get("/sessions"), "1 session,", testGame)
+	wantIn(t, k.post("/sessions/kick", "profile", "1"), "Profile 1 was signed out.")
+	ann.hears(`\error\\err\6\fatal\`)
+	ann.isOut()
+
+	// Everything that was changed is in the audit log, for all who look.
+	want := []string{"session.kick", "account.create", "ban.remove", "ban.add"}
+	entries := auditEntries(t, d.cli("audit", "--json"))
+	page := k.get("/audit")
+	for i, e := range entries {
+		if i >= len(want) || e.Action != want[i] || e.Via != storage.ViaPage || e.By != "Olga" || e.From.String() != "127.0.0.1" {
+			t.Errorf("audit entry %d is %+v, want %v by Olga at the page", i, e, want)
+		}
+		wantIn(t, page, e.Action)
+	}
+	if len(entries) != len(want) {
+		t.Errorf("%d audit entries, want %d", len(entries), len(want))
+	}
+
+	// A daemon with somebody at its live log stops in time.
+	d.stop()
+	lines, _ := d.log.since(0)
+	token := strings.TrimSpace(readFile(t, dir+"/admin.token"))
+	for _, e := range lines {
+		for field, value := range e {
+			if text, ok := value.(string); ok && (strings.Contains(text, token) || strings.Contains(text, stormPassword)) {
+				t.Errorf("the log has a secret in field %s of %v", field, e)
+			}
+		}
+	}
+	wantNoPassword(t, dir)
+}
+
+func TestMaintenanceFromThePage(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	d := start(t, dir)
+	k := atDesk(t, d, dir)
+	k.get("/games/" + testGame)
+	k.post("/games/"+testGame+"/maintenance", "on", "yes")
+	wantIn(t, d.cli("game", "show", testGame), "maintenance: on")
+	k.post("/games/"+testGame+"/maintenance", "on", "no")
+	if out := d.cli("game", "show", testGame); strings.Contains(out, "maintenance: on") {
+		t.Errorf("the game is still in maintenance:\n%s", out)
+	}
+	d.stop()
+}
+
+var curlLine = regexp.MustCompile(`(?m)^curl (?:-N )?-H "Authorization: Bearer [^"]+" http://127\.0\.0\.1:8081(/\S+)$`)
+
+func TestReadmeRequestsToTheAdminAPIAreAnswered(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	d := start(t, dir)
+	lines := curlLine.FindAllStringSubmatch(readme(t), -1)
+	if len(lines) < 2 || len(lines) != strings.Count(readme(t), "http://127.0.0.1:8081/api") {
+		t.Fatalf("requests in the README: %v", lines)
+	}
+	for _, line := range lines {
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+d.address["admin"].String()+line[1], nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Header.Set("Authorization", "Bearer "+strings.TrimSpace(readFile(t, dir+"/admin.token")))
+		resp, err := (&http.Client{Transport: &http.Transport{DisableKeepAlives: true}}).Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = resp.Body.Close()
+		if resp.StatusCode != http.StatusOK {
+			t.Errorf("GET %s: %d", line[1], resp.StatusCode)
+		}
+	}
+	d.stop()
+}

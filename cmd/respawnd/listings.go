@@ -1,0 +1,108 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/netip"
+
+	"github.com/respawnd/respawnd/configs"
+	"github.com/respawnd/respawnd/internal/games"
+	"github.com/respawnd/respawnd/probe"
+	"github.com/respawnd/respawnd/storage"
+)
+
+// takeServers has the servers asked that the configuration and the store name,
+// and hides those that the store says.
+func (d *daemon) takeServers(ctx context.Context) error {
+	if err := d.hideServers(ctx); err != nil {
+		return err
+	}
+	d.listings.Lock()
+	defer d.listings.Unlock()
+	list := staticServers(d.configured.Load())
+	for a, err := range d.store.AddedServers(ctx) {
+		if errors.Is(err, storage.ErrDamaged) {
+			d.log.Warn().Err(err).Msg("a server that was added cannot be read")
+			continue
+		}
+		if err != nil {
+			return fmt.Errorf("servers that were added: %w", err)
+		}
+		list = append(list, a)
+	}
+	var named []probe.Named
+	for _, a := range list {
+		protocol, err := probe.ParseProtocol(a.Protocol)
+		if err != nil {
+			d.log.Warn().Str("address", a.Address).Err(err).Msg("a server that was added is not asked")
+			continue
+		}
+		named = append(named, probe.Named{Protocol: protocol, Address: a.Address, Game: a.Game})
+	}
+	d.statics.Set(named)
+	return nil
+}
+
+// hideServers hides what the store says, and nothing else.
+func (d *daemon) hideServers(ctx context.Context) error {
+	d.listings.Lock()
+	defer d.listings.Unlock()
+	hide := make(map[netip.AddrPort]bool)
+	for h, err := range d.store.HiddenServers(ctx) {
+		if errors.Is(err, storage.ErrDamaged) {
+			d.log.Warn().Err(err).Msg("a server that was hidden cannot be read")
+			continue
+		}
+		if err != nil {
+			return fmt.Errorf("servers that were hidden: %w", err)
+		}
+		hide[h.Address] = true
+		d.registry.Hide(h.Address)
+	}
+	for _, a := range d.registry.HiddenAddresses() {
+		if !hide[a] {
+			d.registry.Unhide(a)
+		}
+	}
+	return nil
+}
+
+// staticServers returns servers.static as the store would keep it.
+func staticServers(c *configs.Servers) []storage.AddedServer {
+	list := make([]storage.AddedServer, 0, len(c.Static))
+	for _, s := range c.Static {
+		list = append(list, storage.AddedServer{Address: s.Address, Protocol: s.Protocol})
+	}
+	return list
+}
+
+func (d *daemon) checkAdded(a *storage.AddedServer) error {
+	return checkAdded(d.catalogue.Catalog(), a)
+}
+
+// checkAdded refuses a server that cannot be asked, and puts its address and
+// game into the form in which they are kept.
+func checkAdded(catalogue *games.Catalog, a *storage.AddedServer) (err error) {
+	if _, err := probe.ParseProtocol(a.Protocol); err != nil {
+		return err
+	}
+	address, err := configs.ParseServerAddress(a.Address)
+	if err != nil {
+		return fmt.Errorf("%.80q %w", a.Address, err)
+	}
+	a.Address = address
+	if a.Game == "" {
+		return nil
+	}
+	if g, known := catalogue.Lookup(a.Game); known {
+		a.Game = g.Name
+		return nil
+	}
+	name, ok := probe.GameName(a.Game)
+	if !ok {
+		return fmt.Errorf("%.80q is no name of a game", a.Game)
+	}
+	a.Game = name
+	return nil
+}

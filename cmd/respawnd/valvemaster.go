@@ -1,0 +1,70 @@
+package main
+
+import (
+	"context"
+	"net/netip"
+
+	"github.com/respawnd/respawnd/admin"
+	"github.com/respawnd/respawnd/configs"
+	"github.com/respawnd/respawnd/internal/netserve"
+	"github.com/respawnd/respawnd/internal/verdicts"
+	"github.com/respawnd/respawnd/master"
+	"github.com/respawnd/respawnd/probe"
+	"github.com/respawnd/respawnd/valvemaster"
+)
+
+// openValveMaster opens the master for servers that are asked over A2S.
+func (d *daemon) openValveMaster(ctx context.Context, l configs.Listener) (service, error) {
+	c := d.cfg.ValveMaster
+	conn, err := netserve.ListenPackets(ctx, "udp4", l.Address, netserve.ListenOptions{Sockets: c.Sockets, ReadBuffer: c.ReadBuffer})
+	if err != nil {
+		return service{}, err
+	}
+	log := d.log.With().Str("service", "valvemaster").Logger()
+	metrics := netserve.NewMetrics(d.metrics, "valvemaster", valvemaster.DropReasons()...)
+	d.valve = valvemaster.New(valvemaster.Options{
+		Registry: d.registry, Targets: valveTargets{d.prober}, Banned: d.banned, Verdicts: d.book,
+		Policy:  d.valvePolicy(),
+		Packets: netserve.PacketOptions{Readers: c.Readers, Log: log, Metrics: metrics},
+		Log:     log, Metrics: metrics, Registerer: d.metrics,
+	})
+	d.unlisted = append(d.unlisted, func() []admin.Listed { return waitingServers(d.valve) })
+	return service{
+		address: conn.LocalAddr(),
+		serve:   func(ctx context.Context) error { return d.valve.Serve(ctx, conn) },
+		close:   conn.Close,
+	}, nil
+}
+
+// waitingServers returns the servers that send heartbeats and do not answer A2S.
+// Which game they have nobody knows.
+func waitingServers(valve *valvemaster.Server) (list []admin.Listed) {
+	for _, w := range valve.Waiting() {
+		list = append(list, admin.Listed{
+			Origin: master.FromValve.String(), Address: w.Addr, Source: w.Addr,
+			Hidden: verdicts.Unanswered.String(), First: w.First.UTC(), Last: w.Seen.UTC(),
+		})
+	}
+	return list
+}
+
+// valveTargets has servers that sent heartbeats asked over A2S.
+type valveTargets struct{ prober *probe.Prober }
+
+func (t valveTargets) Watch(a netip.AddrPort) bool {
+	return t.prober.Watch(probe.Target{Address: a, Protocol: probe.A2S, Origin: master.FromValve}) == nil
+}
+
+func (t valveTargets) Unwatch(a netip.AddrPort) { t.prober.Unwatch(a, master.FromValve) }
+
+func (d *daemon) valvePolicy() valvemaster.Policy {
+	c := d.cfg.ValveMaster
+	return valvemaster.Policy{
+		Timeout:        c.Timeout,
+		ServersPerAddr: unlessZero(c.MaxPerAddr),
+		PagesPerAddr:   unlessZero(c.PagesPerAddr),
+		PagesPerNet:    unlessZero(c.PagesPerNet),
+		Unproved:       netserve.NewLimiter(netserve.LimiterOptions{Rate: float64(c.UnprovedRate), Burst: c.UnprovedBurst}),
+		Trusted:        d.trusted(),
+	}
+}

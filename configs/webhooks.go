@@ -1,0 +1,212 @@
+package configs
+
+import (
+	"errors"
+	"fmt"
+	"net/netip"
+	"net/url"
+	"slices"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// Limits of webhooks.
+const (
+	maxWebhooks    = 32
+	maxWebhookName = 32
+	minSecret      = 16 // characters
+	maxPlayers     = 9999
+)
+
+// Secret is a text that is not for logs and messages: its String is a word that
+// says so.
+type Secret string
+
+const redacted = "(secret)"
+
+// String returns a word in place of the secret.
+func (s Secret) String() string {
+	if s == "" {
+		return ""
+	}
+	return redacted
+}
+
+// GoString is String for %#v.
+func (s Secret) GoString() string { return s.String() }
+
+// MarshalText is String for encoders.
+func (s Secret) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
+
+// Webhook is an entry of webhooks. URL and Secret are empty where a file has them.
+type Webhook struct {
+	Name        string // unique
+	URL         Secret
+	URLFile     string
+	Format      string // json or discord
+	Secret      Secret
+	SecretFile  string
+	Events      []string // up, down, players, bans; empty: all
+	Games       []string // lower case; empty: all
+	PlayersHigh int      // 0: no events about players
+	PlayersLow  int      // below PlayersHigh
+	Allow       []netip.Prefix
+}
+
+// webhookYAML is an entry as it is written.
+type webhookYAML struct {
+	Name        string   `yaml:"name"`
+	URL         string   `yaml:"url"`
+	URLFile     string   `yaml:"url_file"`
+	Format      string   `yaml:"format"`
+	Secret      string   `yaml:"secret"`
+	SecretFile  string   `yaml:"secret_file"`
+	Events      []string `yaml:"events"`
+	Games       []string `yaml:"games"`
+	PlayersHigh int      `yaml:"players_high"`
+	PlayersLow  *int     `yaml:"players_low"`
+	Allow       []string `yaml:"allow"`
+}
+
+// parseWebhooks reads the list of webhooks as YAML. Its errors name the entry, and
+// hold no value.
+func parseWebhooks(text string) ([]Webhook, error) {
+	if strings.TrimSpace(text) == "" {
+		return nil, nil
+	}
+	var nodes []yaml.Node
+	if err := yaml.Unmarshal([]byte(text), &nodes); err != nil {
+		return nil, errors.New("is not a list of webhooks, each with a name")
+	}
+	if len(nodes) > maxWebhooks {
+		return nil, fmt.Errorf("has more than %d entries", maxWebhooks)
+	}
+	var out []Webhook
+	for i := range nodes {
+		w, err := parseWebhook(&nodes[i])
+		if err != nil {
+			return nil, fmt.Errorf("entry %d%s %w", i+1, named(w.Name), err)
+		}
+		if slices.ContainsFunc(out, func(o Webhook) bool { return o.Name == w.Name }) {
+			return nil, fmt.Errorf("entry %d%s has the name of an earlier one", i+1, named(w.Name))
+		}
+		out = append(out, w)
+	}
+	return out, nil
+}
+
+// named returns a name for a message, if it is one that may be shown.
+func named(name string) string {
+	if name == "" || !isWebhookName(name) {
+		return ""
+	}
+	return " (" + name + ")"
+}
+
+func isWebhookName(s string) bool {
+	const letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_."
+	return s != "" && len(s) <= maxWebhookName && strings.Trim(s, letters) == ""
+}
+
+// parseWebhook reads one entry. The name is set although there is an error.
+func parseWebhook(n *yaml.Node) (w Webhook, err error) {
+	if n.Kind != yaml.MappingNode {
+		return w, errors.New("is not a webhook: write name, url and more below each other")
+	}
+	for i := 0; i < len(n.Content); i += 2 {
+		if key := n.Content[i].Value; !slices.Contains(webhookKeys(), key) {
+			return w, fmt.Errorf("has the unknown key %s%s", quote(key), didYouMean(key, webhookKeys()))
+		}
+	}
+	var y webhookYAML
+	if err := n.Decode(&y); err != nil { // its text has values in it
+		return w, errors.New("has a key twice, or a list or number where it takes something else")
+	}
+	w = Webhook{
+		Name: y.Name, URLFile: y.URLFile, Format: y.Format, Secret: Secret(y.Secret), SecretFile: y.SecretFile,
+		Events: y.Events, PlayersHigh: y.PlayersHigh, PlayersLow: y.PlayersHigh / 2,
+	}
+	if y.PlayersLow != nil {
+		w.PlayersLow = *y.PlayersLow
+	}
+	if w.Format == "" {
+		w.Format = "json"
+	}
+	if y.URL != "" {
+		if w.URL, err = ParseWebhookURL(y.URL); err != nil {
+			return w, err
+		}
+	}
+	for _, g := range y.Games {
+		w.Games = append(w.Games, strings.ToLower(strings.TrimSpace(g)))
+	}
+	for _, text := range y.Allow {
+		p, err := parsePrefix(text)
+		if err != nil {
+			return w, fmt.Errorf("allow: %w", err)
+		}
+		w.Allow = append(w.Allow, p)
+	}
+	return w, w.check()
+}
+
+func webhookKeys() []string {
+	return []string{"name", "url", "url_file", "format", "secret", "secret_file", "events", "games", "players_high", "players_low", "allow"}
+}
+
+// ParseWebhookURL checks the address of a webhook. Its errors do not hold it.
+func ParseWebhookURL(text string) (Secret, error) {
+	text = strings.TrimSpace(text)
+	u, err := url.Parse(text)
+	if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Hostname() == "" {
+		return "", errors.New("url: is not a web address")
+	}
+	if u.User != nil || u.Fragment != "" {
+		return "", errors.New("url: must hold no user and no fragment")
+	}
+	return Secret(text), nil
+}
+
+// CheckWebhookSecret checks the secret of a webhook. Its errors do not hold it.
+func CheckWebhookSecret(s Secret) error {
+	if len(s) < minSecret {
+		return fmt.Errorf("secret: is shorter than %d characters", minSecret)
+	}
+	return nil
+}
+
+// check returns what is wrong with the webhook as a whole.
+func (w *Webhook) check() error {
+	signed := w.Format == "json"
+	switch {
+	case !isWebhookName(w.Name):
+		return fmt.Errorf("name: must be 1 to %d letters, digits, hyphens, underscores and dots", maxWebhookName)
+	case !signed && w.Format != "discord":
+		return errors.New("format: must be json or discord")
+	case (w.URL == "") == (w.URLFile == ""):
+		return errors.New("needs one of url and url_file")
+	case signed && (w.Secret == "") == (w.SecretFile == ""):
+		return errors.New("needs one of secret and secret_file, with which its receiver checks that it comes from here")
+	case !signed && (w.Secret != "" || w.SecretFile != ""):
+		return errors.New("secret: a chat does not check it; remove it")
+	case w.PlayersHigh < 0 || w.PlayersHigh > maxPlayers:
+		return fmt.Errorf("players_high: is out of range: 0 to %d", maxPlayers)
+	case w.PlayersHigh > 0 && (w.PlayersLow < 0 || w.PlayersLow >= w.PlayersHigh):
+		return errors.New("players_low: must be 0 or more, and below players_high")
+	case slices.Contains(w.Events, "players") && w.PlayersHigh == 0:
+		return errors.New("players_high: is missing, but events has players")
+	}
+	for _, e := range w.Events {
+		if !slices.Contains([]string{"up", "down", "players", "bans"}, e) {
+			return errors.New("events: may hold up, down, players and bans")
+		}
+	}
+	if slices.Contains(w.Games, "") {
+		return errors.New("games: has an empty entry")
+	}
+	if w.Secret != "" {
+		return CheckWebhookSecret(w.Secret)
+	}
+	return nil
+}

@@ -1,0 +1,91 @@
+package ssq
+
+import (
+	"net/netip"
+	"sync"
+	"time"
+
+	wire "github.com/respawnd/respawnd/internal/ssq"
+)
+
+// Bounds of questions that come in several packets. Hardly anybody sends any: the
+// longest question fits one.
+const (
+	maxPartial  = 64 // at a time; the one that began first makes room
+	partialTime = 5 * time.Second
+)
+
+// partial is a question of which packets are missing.
+type partial struct {
+	from     netip.AddrPort
+	id       byte
+	begun    time.Time // zero: the place is free
+	received int       // bytes, headers and repeated packets included
+	assembly wire.Assembly
+}
+
+// partials holds questions of which packets are missing. The zero value is ready.
+type partials struct {
+	mu    sync.Mutex // guards the fields below
+	table [maxPartial]partial
+}
+
+// add takes a packet. When the question is whole it returns its text and how many
+// bytes were received for it, and forgets it; else text is nil, and dropped says
+// if something was thrown away: this packet and what came before it, or older
+// questions.
+func (p *partials) add(from netip.AddrPort, h wire.Header, packet []byte, now time.Time) (text []byte, received int, dropped string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.forget(now) {
+		dropped = dropParts
+	}
+	q := p.find(from, h.ID)
+	if q.from != from || q.id != h.ID || q.begun.IsZero() {
+		if !q.begun.IsZero() {
+			dropped = dropParts
+		}
+		*q = partial{from: from, id: h.ID, begun: now}
+	}
+	q.received += len(packet)
+	whole, err := q.assembly.Add(packet)
+	switch {
+	case q.received > wire.MaxQuery+wire.MaxPackets*wire.HeaderLen:
+		*q = partial{}
+		return nil, 0, dropOversized
+	case err != nil:
+		*q = partial{}
+		return nil, 0, dropMalformed
+	case !whole:
+		return nil, 0, dropped
+	}
+	text, received = q.assembly.Answer(), q.received
+	*q = partial{}
+	return text, received, ""
+}
+
+// forget frees the places of questions whose time is over, and reports whether
+// there were any.
+func (p *partials) forget(now time.Time) (some bool) {
+	for i := range p.table {
+		if q := &p.table[i]; !q.begun.IsZero() && now.Sub(q.begun) >= partialTime {
+			*q, some = partial{}, true
+		}
+	}
+	return some
+}
+
+// find returns the place of a question, else a free one, else that of the
+// question that began first.
+func (p *partials) find(from netip.AddrPort, id byte) *partial {
+	place := &p.table[0]
+	for i := range p.table {
+		switch q := &p.table[i]; {
+		case !q.begun.IsZero() && q.from == from && q.id == id:
+			return q
+		case q.begun.Before(place.begun):
+			place = q
+		}
+	}
+	return place
+}

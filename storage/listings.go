@@ -1,0 +1,102 @@
+package storage
+
+import (
+	"context"
+	"iter"
+	"net"
+	"net/netip"
+	"strconv"
+	"time"
+)
+
+// Limits of what an operator says about single game servers.
+const (
+	MaxAddedServers  = 1024 // MaxAddedServers is how many servers may be added.
+	MaxHiddenServers = 1024 // MaxHiddenServers is how many may be hidden.
+
+	MaxServerAddress = 300  // MaxServerAddress is the longest host:port in bytes.
+	MaxHiddenReason  = 1024 // MaxHiddenReason is the longest reason in bytes.
+	MaxListingBy     = 128  // MaxListingBy is the longest author in bytes.
+)
+
+// AddedServer is a game server that an operator added to those that are asked
+// and listed. Address is its key.
+type AddedServer struct {
+	Address  string    `json:"address"`  // host:port; the host may be a name
+	Protocol string    `json:"protocol"` // in which it is asked
+	Game     string    `json:"game,omitzero"`
+	By       string    `json:"by,omitzero"`
+	Added    time.Time `json:"added,omitzero"`
+}
+
+// Check reports whether s keeps the limits; the error matches ErrInvalid.
+func (s *AddedServer) Check() error {
+	if err := checkHostPort(s.Address); err != nil {
+		return err
+	}
+	if err := checkName("protocol of the server", s.Protocol, MaxServerWord); err != nil {
+		return err
+	}
+	if err := checkText("game of the server", s.Game, MaxServerWord); err != nil {
+		return err
+	}
+	return checkText("author", s.By, MaxListingBy)
+}
+
+// HiddenServer is the public address of a game server that an operator keeps out
+// of what the list shows. Address is its key.
+type HiddenServer struct {
+	Address netip.AddrPort `json:"address"`
+	Reason  string         `json:"reason,omitzero"`
+	By      string         `json:"by,omitzero"`
+	Added   time.Time      `json:"added,omitzero"`
+}
+
+// Check reports whether s keeps the limits; the error matches ErrInvalid.
+func (s *HiddenServer) Check() error {
+	if !s.Address.IsValid() || s.Address.Port() == 0 {
+		return invalid("hidden server has no address")
+	}
+	if err := checkText("reason", s.Reason, MaxHiddenReason); err != nil {
+		return err
+	}
+	return checkText("author", s.By, MaxListingBy)
+}
+
+// checkHostPort refuses what is no host:port.
+func checkHostPort(address string) error {
+	if err := checkName("address of the server", address, MaxServerAddress); err != nil {
+		return err
+	}
+	host, port, err := net.SplitHostPort(address)
+	if err != nil || host == "" {
+		return invalid("address of the server %.40q is not host:port", address)
+	}
+	if n, err := strconv.ParseUint(port, 10, 16); err != nil || n == 0 {
+		return invalid("port of the server %.40q is not a number from 1 to 65535", address)
+	}
+	return nil
+}
+
+// Listings keeps what an operator says about single game servers.
+type Listings interface {
+	// AddServer stores s in place of one with the same address. ErrFull: there are
+	// MaxAddedServers already.
+	AddServer(ctx context.Context, s AddedServer) error
+
+	// RemoveAddedServer forgets a server that was added, or answers ErrNotFound.
+	RemoveAddedServer(ctx context.Context, address string) error
+
+	// AddedServers yields the servers that were added, by address as text.
+	AddedServers(ctx context.Context) iter.Seq2[AddedServer, error]
+
+	// HideServer stores s in place of one with the same address. ErrFull: there
+	// are MaxHiddenServers already.
+	HideServer(ctx context.Context, s HiddenServer) error
+
+	// UnhideServer forgets a server that was hidden, or answers ErrNotFound.
+	UnhideServer(ctx context.Context, address netip.AddrPort) error
+
+	// HiddenServers yields the servers that are hidden, in no particular order.
+	HiddenServers(ctx context.Context) iter.Seq2[HiddenServer, error]
+}

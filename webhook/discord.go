@@ -1,0 +1,112 @@
+package webhook
+
+import (
+	"encoding/json"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+)
+
+// maxContent is the length of a message in characters; Discord takes 2000.
+const maxContent = 1900
+
+// suppressEmbeds keeps links in names from becoming pictures.
+const suppressEmbeds = 1 << 2
+
+// message is the body of a request in format Discord.
+type message struct {
+	Content  string   `json:"content"`
+	Mentions mentions `json:"allowed_mentions"`
+	Flags    int      `json:"flags"`
+}
+
+// mentions says who may be called by a message: nobody.
+type mentions struct {
+	Parse []string `json:"parse"`
+}
+
+// encodeDiscord returns the message about the first events of a list, and how many
+// those are: at least one.
+func encodeDiscord(events []Event) (body []byte, told int) {
+	var content strings.Builder
+	length := 0
+	for _, e := range events {
+		line := discordLine(e)
+		n := utf8.RuneCountInString(line) + 1
+		if told > 0 && length+n > maxContent {
+			break
+		}
+		if told > 0 {
+			content.WriteByte('\n')
+		}
+		content.WriteString(line)
+		length += n
+		told++
+	}
+	body, err := json.Marshal(message{Content: content.String(), Mentions: mentions{Parse: []string{}}, Flags: suppressEmbeds})
+	if err != nil {
+		panic(err) // strings and numbers always have a JSON form
+	}
+	return body, told
+}
+
+// discordLine says an event in a sentence. It is at most maxContent long: texts of
+// strangers are short, and escapes at most double them.
+func discordLine(e Event) string {
+	switch e.Kind {
+	case ServerUp:
+		return "Up: " + discordServer(e.Server)
+	case ServerDown:
+		return "Down: " + discordServer(e.Server)
+	case PlayersHigh:
+		return "Busy: " + discordServer(e.Server)
+	case PlayersLow:
+		return "Quiet: " + discordServer(e.Server)
+	case BanAdded:
+		return "Banned: " + discordBan(e.Ban)
+	case BanRemoved:
+		return "Ban over: " + discordBan(e.Ban)
+	default:
+		return "This is a test of respawnd. All is well."
+	}
+}
+
+func discordServer(s *Server) string {
+	name := s.Name
+	if name == "" {
+		name = "no name"
+	}
+	line := "**" + escapeMarkdown(name) + "** (" + escapeMarkdown(s.Title) + ") at `" + s.Address + "`, " + strconv.Itoa(s.Players)
+	if s.MaxPlayers > 0 {
+		line += "/" + strconv.Itoa(s.MaxPlayers)
+	}
+	line += " players"
+	if s.Map != "" {
+		line += ", map " + escapeMarkdown(s.Map)
+	}
+	return line
+}
+
+func discordBan(b *Ban) string {
+	line := "`" + b.Prefix + "` from " + b.Scope
+	if b.Expires != nil {
+		line += " until " + b.Expires.Format("2006-01-02 15:04 MST")
+	}
+	if b.Reason != "" {
+		line += ": " + escapeMarkdown(b.Reason)
+	}
+	return line
+}
+
+// escapeMarkdown puts a backslash before every character that formats, links or
+// mentions.
+func escapeMarkdown(s string) string {
+	var b strings.Builder
+	for _, r := range s {
+		if strings.ContainsRune("\\`*_~|<>#@[](){}!:-+.=/&", r) {
+			b.WriteByte('\\')
+		}
+		b.WriteRune(r)
+	}
+	return b.String()
+}

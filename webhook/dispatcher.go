@@ -1,0 +1,178 @@
+package webhook
+
+import (
+	"context"
+	"net/http"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/rs/zerolog"
+
+	"github.com/respawnd/respawnd/internal/netserve"
+	"github.com/respawnd/respawnd/master"
+	"github.com/respawnd/respawnd/storage"
+)
+
+// Options is what a Dispatcher works with.
+type Options struct {
+	Registry *master.Registry
+	// Bans returns the bans that are in force; nil: there are none. Whoever changes
+	// them calls BansChanged.
+	Bans func() []storage.Ban
+	// Title returns what people call a game; nil: its name.
+	Title func(game string) string
+	// Hooks are told from the start.
+	Hooks   []Hook
+	Version string
+
+	Log        zerolog.Logger
+	Metrics    *netserve.Metrics     // counts events that are lost; nil: not counted
+	Registerer prometheus.Registerer // for the metrics of this package; nil: not registered
+}
+
+// Dispatcher watches the list and the bans and tells the hooks. SetHooks and
+// BansChanged may be called by any goroutine, before Run too.
+type Dispatcher struct {
+	opt     Options
+	metrics *metrics
+	bans    chan struct{}     // has one token if the bans may have changed
+	changed chan struct{}     // has one token if the hooks did
+	through http.RoundTripper // in place of the network; nil: the network
+
+	mu      sync.Mutex // guards the fields below
+	hooks   []Hook
+	workers []*worker // changed by Run alone
+}
+
+// New returns a Dispatcher that is not watching yet. It panics if the registerer
+// has other metrics of the same names.
+func New(opt Options) *Dispatcher {
+	if opt.Title == nil {
+		opt.Title = func(game string) string { return game }
+	}
+	if opt.Bans == nil {
+		opt.Bans = func() []storage.Ban { return nil }
+	}
+	d := &Dispatcher{opt: opt, bans: make(chan struct{}, 1), changed: make(chan struct{}, 1)}
+	d.metrics = newMetrics(opt.Registerer, opt.Metrics, d.queued)
+	d.SetHooks(opt.Hooks)
+	return d
+}
+
+// SetHooks changes who is told. A hook that stays as it was keeps its queue; what
+// waits for one that goes, or changes, is lost.
+func (d *Dispatcher) SetHooks(hooks []Hook) {
+	d.mu.Lock()
+	d.hooks = slices.Clone(hooks)
+	d.mu.Unlock()
+	signal(d.changed)
+}
+
+// BansChanged makes Run look at the bans. It does not wait.
+func (d *Dispatcher) BansChanged() { signal(d.bans) }
+
+func signal(c chan<- struct{}) {
+	select {
+	case c <- struct{}{}:
+	default:
+	}
+}
+
+// queued returns how many events wait.
+func (d *Dispatcher) queued() (n int) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for _, w := range d.workers {
+		n += len(w.events)
+	}
+	return n
+}
+
+// collect is how long changes of the list are collected before they are looked at.
+const collect = 500 * time.Millisecond
+
+// Run watches and tells until ctx ends. What waits then is lost, counted and
+// logged. While there are no hooks nothing is watched.
+func (d *Dispatcher) Run(ctx context.Context) error {
+	var running sync.WaitGroup
+	defer running.Wait()
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	var seen *watch
+	for {
+		var moved <-chan struct{}
+		if seen != nil {
+			moved = d.opt.Registry.Changed(seen.serial)
+		}
+		settled, stop := seen.nextSettled()
+		select {
+		case <-ctx.Done():
+			stop()
+			return nil
+		case <-d.changed:
+			seen = d.employ(ctx, &running, seen)
+		case <-moved:
+			pause(ctx, collect)
+			seen.read(time.Now())
+		case <-settled:
+			seen.settle(time.Now())
+		case <-d.bans:
+			seen.readBans()
+		}
+		stop()
+	}
+}
+
+// employ starts and stops workers so that there is one for each hook, and returns
+// what to watch for them: nil if there are none.
+func (d *Dispatcher) employ(ctx context.Context, running *sync.WaitGroup, seen *watch) *watch {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	old := slices.Clone(d.workers)
+	var next, fresh []*worker
+	for i := range d.hooks {
+		h := &d.hooks[i]
+		at := slices.IndexFunc(old, func(w *worker) bool { return w.sender.hook.equal(h) })
+		if at >= 0 {
+			next = append(next, old[at])
+			old = slices.Delete(old, at, at+1)
+			continue
+		}
+		w := d.hire(h)
+		workCtx, stop := context.WithCancel(ctx)
+		w.stop = stop
+		running.Go(func() { w.run(workCtx) })
+		next, fresh = append(next, w), append(fresh, w)
+	}
+	for _, w := range old {
+		w.stop()
+	}
+	d.workers = next
+	if len(next) == 0 {
+		return nil
+	}
+	if seen == nil {
+		seen = newWatch(d)
+	}
+	seen.workers = next
+	for _, w := range fresh {
+		seen.introduce(w)
+	}
+	return seen
+}
+
+// hire returns the worker for a hook, which keeps a copy of it.
+func (d *Dispatcher) hire(h *Hook) *worker {
+	own := *h
+	to := newSender(&own, d.opt.Version)
+	if d.through != nil {
+		to.client.Transport = d.through
+	}
+	return &worker{
+		sender: to, metrics: d.metrics,
+		log:    d.opt.Log.With().Str("hook", own.Name).Logger(),
+		events: make(chan Event, queueLen), high: make(map[who]bool),
+	}
+}

@@ -1,0 +1,54 @@
+package webhook
+
+import (
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/respawnd/respawnd/internal/netserve"
+)
+
+// Reasons under which events are counted that nobody was told.
+const (
+	dropQueueFull   = "queue_full"  // the hook has queueLen events waiting
+	dropUndelivered = "undelivered" // refused, or tried maxAttempts times
+	dropStopped     = "stopped"     // the daemon stopped, or the hook was taken away
+)
+
+// DropReasons returns the reasons under which events that nobody was told are
+// counted, for netserve.NewMetrics.
+func DropReasons() []string { return []string{dropQueueFull, dropUndelivered, dropStopped} }
+
+// metrics are the counters of this package. Hooks are not told apart: their names
+// are the operator's.
+type metrics struct {
+	events                     []prometheus.Counter // by Kind
+	delivered, retried, failed prometheus.Counter
+	dropped                    *netserve.Metrics
+}
+
+func newMetrics(reg prometheus.Registerer, dropped *netserve.Metrics, queued func() int) *metrics {
+	events := prometheus.NewCounterVec(prometheus.CounterOpts{
+		Name: "respawnd_webhook_events_total", Help: "Events put into the queue of a webhook, by kind.",
+	}, []string{"kind"})
+	requests := prometheus.NewCounterVec(prometheus.CounterOpts{
+		Name: "respawnd_webhook_requests_total", Help: "Requests to webhooks, by result: delivered, retried, failed.",
+	}, []string{"result"})
+	m := &metrics{
+		delivered: requests.WithLabelValues("delivered"), retried: requests.WithLabelValues("retried"), failed: requests.WithLabelValues("failed"),
+		dropped: dropped,
+	}
+	for _, kind := range kindNames() {
+		m.events = append(m.events, events.WithLabelValues(kind))
+	}
+	if reg != nil {
+		reg.MustRegister(events, requests, prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+			Name: "respawnd_webhook_queue_events", Help: "Events that wait for their webhook.",
+		}, func() float64 { return float64(queued()) }))
+	}
+	return m
+}
+
+func (m *metrics) drop(reason string, events int) {
+	for range events {
+		m.dropped.Drop(reason)
+	}
+}

@@ -1,0 +1,136 @@
+package webhook
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strconv"
+	"time"
+)
+
+// Bounds of a request.
+const (
+	requestTimeout = 15 * time.Second
+	tlsTimeout     = 5 * time.Second
+	maxReplyHeader = 16 << 10
+	maxReply       = 4 << 10 // of the body, which nobody reads
+)
+
+// StatusError is an answer that is no success.
+type StatusError struct {
+	Status int
+	After  time.Duration // what the answer asks to wait; 0: nothing
+}
+
+// Error says what was answered.
+func (e *StatusError) Error() string {
+	text := "answered " + strconv.Itoa(e.Status)
+	if e.Status/100 == 3 {
+		text += ": redirects are not followed"
+	}
+	return text
+}
+
+// again reports whether an error may pass by itself.
+func again(err error) bool {
+	if e, ok := errors.AsType[*StatusError](err); ok {
+		return e.Status == http.StatusTooManyRequests || e.Status/100 == 5
+	}
+	return !errors.Is(err, ErrPrivate)
+}
+
+// sender makes the requests of one hook.
+type sender struct {
+	hook   *Hook
+	agent  string
+	client *http.Client
+}
+
+// newSender returns a sender. version is that of the daemon.
+func newSender(h *Hook, version string) *sender {
+	return &sender{
+		hook: h, agent: "respawnd/" + version,
+		client: &http.Client{
+			Timeout:       requestTimeout,
+			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+			Transport: &http.Transport{
+				DialContext:            dialer(h.Allow).DialContext, // and no Proxy
+				TLSHandshakeTimeout:    tlsTimeout,
+				MaxResponseHeaderBytes: maxReplyHeader,
+				DisableKeepAlives:      true, // requests are rare, and every one is checked anew
+				ForceAttemptHTTP2:      true,
+			},
+		},
+	}
+}
+
+// request is what is delivered: the same in each attempt, but for the time.
+type request struct {
+	id   string
+	body []byte
+}
+
+// compose returns the request for the first events of a list, and how many those
+// are: at least one.
+func (s *sender) compose(events []Event, now time.Time) (r request, told int) {
+	r.id = rand.Text()
+	if s.hook.Format == Discord {
+		r.body, told = encodeDiscord(events)
+		return r, told
+	}
+	r.body = delivery{ID: r.id, Time: now.UTC().Truncate(time.Second), Hook: s.hook.Name, Events: events}.encode()
+	return r, len(events)
+}
+
+// send makes one attempt. Its errors hold neither the URL nor the secret.
+func (s *sender) send(ctx context.Context, r request, now time.Time) error {
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, s.hook.URL, bytes.NewReader(r.body))
+	if err != nil {
+		return errors.New("not an address that can be called")
+	}
+	req.Header.Set("Content-Type", "application/json")
+	req.Header.Set("User-Agent", s.agent)
+	if s.hook.Format == JSON {
+		stamp := strconv.FormatInt(now.Unix(), 10)
+		req.Header.Set(HeaderTimestamp, stamp)
+		req.Header.Set(HeaderSignature, Sign(s.hook.Secret, stamp, r.body))
+	}
+	resp, err := s.client.Do(req)
+	if err != nil {
+		if e, ok := errors.AsType[*url.Error](err); ok {
+			err = e.Err // e itself says the URL
+		}
+		return err
+	}
+	_, _ = io.CopyN(io.Discard, resp.Body, maxReply) // it may say what it wants
+	_ = resp.Body.Close()
+	if resp.StatusCode/100 == 2 {
+		return nil
+	}
+	return &StatusError{Status: resp.StatusCode, After: retryAfter(resp.Header.Get("Retry-After"))}
+}
+
+// retryAfter reads a number of seconds; 0 if it is none.
+func retryAfter(text string) time.Duration {
+	seconds, err := strconv.ParseFloat(text, 64)
+	if err != nil || !(seconds > 0) {
+		return 0
+	}
+	return time.Duration(min(seconds, maxWait.Seconds()) * float64(time.Second))
+}
+
+// Try sends one event of kind Test and returns how long the receiver took.
+func Try(ctx context.Context, h Hook, version string) (took time.Duration, err error) {
+	began := time.Now()
+	s := newSender(&h, version)
+	r, _ := s.compose([]Event{{Kind: Test, Time: began.UTC().Truncate(time.Second)}}, began)
+	if err := s.send(ctx, r, began); err != nil {
+		return 0, fmt.Errorf("webhook %s: %w", h.Name, err)
+	}
+	return time.Since(began), nil
+}

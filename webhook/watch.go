@@ -1,0 +1,211 @@
+package webhook
+
+import (
+	"net/netip"
+	"time"
+
+	"github.com/respawnd/respawnd/master"
+	"github.com/respawnd/respawnd/storage"
+)
+
+// settle is how long a server may be away before it is told as down: hosts restart
+// between two rounds.
+const settle = time.Minute
+
+// who is a server: one that changed its game is another.
+type who struct {
+	origin master.Origin
+	public netip.AddrPort
+	game   string
+}
+
+// banKey is what a ban is known by.
+type banKey struct {
+	prefix netip.Prefix
+	scope  storage.Scope
+}
+
+// watch is what was last seen of the list and the bans. It belongs to the
+// goroutine of Dispatcher.Run.
+type watch struct {
+	dispatcher *Dispatcher
+	workers    []*worker
+	serial     uint64
+	servers    map[who]*master.Server
+	away       map[who]time.Time // of servers: when they left
+	bans       map[banKey]storage.Ban
+}
+
+// newWatch takes the list and the bans as they are as known.
+func newWatch(d *Dispatcher) *watch {
+	w := &watch{dispatcher: d, servers: make(map[who]*master.Server), away: make(map[who]time.Time), bans: make(map[banKey]storage.Ban)}
+	_, w.serial, _ = d.opt.Registry.Changes("", 0, nil) // before the list is read
+	for _, h := range d.opt.Registry.All() {
+		w.servers[whoIs(h.Server)] = h.Server
+	}
+	for _, b := range d.opt.Bans() {
+		w.bans[banKey{b.Prefix, b.Scope}] = b
+	}
+	return w
+}
+
+func whoIs(s *master.Server) who { return who{s.Origin, s.Public, s.Game} }
+
+// introduce makes what is known known to a new worker, which is told none of it.
+func (w *watch) introduce(to *worker) {
+	for k, s := range w.servers {
+		if h := to.sender.hook; h.High > 0 && s.Population() >= h.High {
+			to.high[k] = true
+		}
+	}
+}
+
+// read looks at what changed in the list.
+func (w *watch) read(now time.Time) {
+	changes, serial, ok := w.dispatcher.opt.Registry.Changes("", w.serial, nil)
+	w.serial = serial
+	if !ok {
+		w.readAll(now)
+		return
+	}
+	seen := make(map[who]bool, len(changes))
+	for _, c := range changes {
+		k := who{c.Origin, c.Public, c.Game}
+		if seen[k] {
+			continue
+		}
+		seen[k] = true
+		s, listed := w.dispatcher.opt.Registry.Find(c.Public)
+		if !listed || whoIs(s) != k {
+			s = nil
+		}
+		w.update(k, s, now)
+	}
+}
+
+// readAll looks at the whole list: more changed than the change log holds.
+func (w *watch) readAll(now time.Time) {
+	listed := make(map[who]bool)
+	for _, h := range w.dispatcher.opt.Registry.All() {
+		k := whoIs(h.Server)
+		listed[k] = true
+		w.update(k, h.Server, now)
+	}
+	for k := range w.servers {
+		if !listed[k] {
+			w.update(k, nil, now)
+		}
+	}
+}
+
+// update takes note of a server as it is now, nil if it is not listed.
+func (w *watch) update(k who, s *master.Server, now time.Time) {
+	_, known := w.servers[k]
+	switch {
+	case s == nil && !known:
+		return
+	case s == nil:
+		if _, away := w.away[k]; !away {
+			w.away[k] = now
+		}
+		return
+	case !known:
+		w.tell(ServerUp, s, now)
+	}
+	delete(w.away, k)
+	w.servers[k] = s
+	players := s.Population()
+	for _, to := range w.workers {
+		h := to.sender.hook
+		switch {
+		case h.High <= 0:
+		case !to.high[k] && players >= h.High:
+			to.high[k] = true
+			w.tellOne(to, PlayersHigh, s, now)
+		case to.high[k] && players <= h.Low:
+			delete(to.high, k)
+			w.tellOne(to, PlayersLow, s, now)
+		}
+	}
+}
+
+// nextSettled returns a channel on which the time comes at which the next server
+// is down for good. stop must be called.
+func (w *watch) nextSettled() (c <-chan time.Time, stop func()) {
+	if w == nil || len(w.away) == 0 {
+		return nil, func() {}
+	}
+	var first time.Time
+	for _, at := range w.away {
+		if first.IsZero() || at.Before(first) {
+			first = at
+		}
+	}
+	timer := time.NewTimer(time.Until(first.Add(settle)))
+	return timer.C, func() { timer.Stop() }
+}
+
+// settle tells of the servers that did not come back.
+func (w *watch) settle(now time.Time) {
+	for k, at := range w.away {
+		if now.Sub(at) < settle {
+			continue
+		}
+		w.tell(ServerDown, w.servers[k], now)
+		delete(w.away, k)
+		delete(w.servers, k)
+		for _, to := range w.workers {
+			delete(to.high, k)
+		}
+	}
+}
+
+// readBans looks at what changed in the bans.
+func (w *watch) readBans() {
+	if w == nil {
+		return
+	}
+	now := time.Now()
+	next := make(map[banKey]storage.Ban)
+	for _, b := range w.dispatcher.opt.Bans() {
+		k := banKey{b.Prefix, b.Scope}
+		next[k] = b
+		if before, known := w.bans[k]; !known || !sameBan(before, b) {
+			w.tellBan(BanAdded, b, now)
+		}
+	}
+	for k, b := range w.bans {
+		if _, still := next[k]; !still {
+			w.tellBan(BanRemoved, b, now)
+		}
+	}
+	w.bans = next
+}
+
+func sameBan(a, b storage.Ban) bool {
+	return a.Reason == b.Reason && a.By == b.By && a.Added.Equal(b.Added) && a.Expires.Equal(b.Expires)
+}
+
+// tell queues an event about a server for every worker that wants it.
+func (w *watch) tell(kind Kind, s *master.Server, now time.Time) {
+	for _, to := range w.workers {
+		w.tellOne(to, kind, s, now)
+	}
+}
+
+func (w *watch) tellOne(to *worker, kind Kind, s *master.Server, now time.Time) {
+	if to.sender.hook.wants(kind, s.Game) {
+		to.offer(Event{Kind: kind, Time: stamp(now), Server: describe(s, w.dispatcher.opt.Title(s.Game))})
+	}
+}
+
+func (w *watch) tellBan(kind Kind, b storage.Ban, now time.Time) {
+	for _, to := range w.workers {
+		if to.sender.hook.wants(kind, "") {
+			to.offer(Event{Kind: kind, Time: stamp(now), Ban: describeBan(b)})
+		}
+	}
+}
+
+// stamp returns the time of an event as it is told.
+func stamp(now time.Time) time.Time { return now.UTC().Truncate(time.Second) }
