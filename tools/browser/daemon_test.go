@@ -11,7 +11,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -28,27 +27,22 @@ const (
 	secret = "HA6zkS"
 )
 
-// program builds respawnd, once.
-var program = sync.OnceValues(func() (string, error) {
-	dir, err := os.MkdirTemp("", "respawnd-browser")
-	if err != nil {
-		return "", err
-	}
-	path := filepath.Join(dir, "respawnd")
-	cmd := exec.Command("go", "build", "-o", path, "./cmd/respawnd")
-	cmd.Dir = filepath.Join("..", "..")
-	if out, err := cmd.CombinedOutput(); err != nil {
-		return "", fmt.Errorf("go build: %w\n%s", err, out)
-	}
-	return path, nil
-})
+// program is the built respawnd.
+var program string
 
 func TestMain(m *testing.M) {
-	code := m.Run()
-	if path, err := program(); err == nil {
-		_ = os.RemoveAll(filepath.Dir(path))
+	dir, err := os.MkdirTemp("", "respawnd-browser")
+	if err != nil {
+		panic(err)
 	}
-	os.Exit(code)
+	program = filepath.Join(dir, "respawnd")
+	build := exec.CommandContext(context.Background(), "go", "build", "-o", program, "./cmd/respawnd")
+	build.Dir = filepath.Join("..", "..")
+	if out, err := build.CombinedOutput(); err != nil {
+		panic(fmt.Sprintf("go build: %v\n%s", err, out))
+	}
+	m.Run()
+	_ = os.RemoveAll(dir)
 }
 
 // daemon is respawnd in a process of its own.
@@ -62,12 +56,8 @@ type daemon struct {
 // ends. more are variables, NAME=value.
 func startDaemon(t *testing.T, more ...string) *daemon {
 	t.Helper()
-	path, err := program()
-	if err != nil {
-		t.Fatal(err)
-	}
 	d := &daemon{t: t, dir: t.TempDir(), address: make(map[string]netip.AddrPort)}
-	cmd := exec.Command(path, "serve", "--log-format", "json")
+	cmd := exec.CommandContext(context.Background(), program, "serve", "--log-format", "json")
 	cmd.Dir = d.dir
 	cmd.Env = append(os.Environ(), "RESPAWND_DATA_DIR="+d.dir, "RESPAWND_QR2_PROBE=false")
 	for _, service := range []string{
@@ -207,12 +197,4 @@ func chromium(t *testing.T) string {
 	}
 	t.Skip("chromium is not installed; Debian's package has that name")
 	return ""
-}
-
-// within bounds what a test does in the browser.
-func within(t *testing.T, ctx context.Context) context.Context {
-	t.Helper()
-	ctx, cancel := context.WithTimeout(ctx, hang)
-	t.Cleanup(cancel)
-	return ctx
 }

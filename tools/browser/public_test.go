@@ -13,8 +13,11 @@ import (
 // arena returns what a game server reports.
 func arena(name string, players int) []qr2.Rule {
 	rules := []qr2.Rule{
-		{Name: "hostname", Value: name}, {Name: "mapname", Value: "dm1"}, {Name: "gametype", Value: "arena"},
-		{Name: "numplayers", Value: strconv.Itoa(players)}, {Name: "maxplayers", Value: "16"},
+		{Name: "hostname", Value: name},
+		{Name: "mapname", Value: "dm1"},
+		{Name: "gametype", Value: "arena"},
+		{Name: "numplayers", Value: strconv.Itoa(players)},
+		{Name: "maxplayers", Value: "16"},
 	}
 	return rules
 }
@@ -100,4 +103,16 @@ func TestAccountIsMadeChangedAndDeleted(t *testing.T) {
 	b.fill("Password", "battery staple")
 	b.press("Log in")
 	b.see("joe@example.com")
+
+	b.unfold("Delete it with all profiles, buddies and messages")
+	b.do("fill in the password", chromedp.SetValue(chromedp.ID("delete-password"), "battery staple"))
+	b.do("be sure", chromedp.Click(chromedp.ID("sure")))
+	b.press("Delete the account")
+	b.miss("joe@example.com")
+	b.visit(d.url("web", "/account/login"))
+	b.fill("E-mail address", "joe@example.com")
+	b.fill("Password", "battery staple")
+	b.press("Log in")
+	b.see("wrong")
+	b.forgive("Failed to load resource")
 }

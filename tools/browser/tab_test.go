@@ -102,10 +102,17 @@ func (b *tab) do(what string, actions ...chromedp.Action[chromedp.Void]) {
 	get(b, what, chromedp.Steps(actions...))
 }
 
+// run carries out an action within a time.
+func run[T any](b *tab, action chromedp.Action[T]) (T, error) {
+	ctx, cancel := context.WithTimeout(b.ctx, hang)
+	defer cancel()
+	return chromedp.Run(ctx, action)
+}
+
 // get carries out an action and returns its value.
 func get[T any](b *tab, what string, action chromedp.Action[T]) T {
 	b.t.Helper()
-	v, err := chromedp.Run(within(b.t, b.ctx), action)
+	v, err := run(b, action)
 	if err != nil {
 		b.picture("failed-" + strings.Map(func(r rune) rune {
 			if unicode.IsLetter(r) {
@@ -113,7 +120,7 @@ func get[T any](b *tab, what string, action chromedp.Action[T]) T {
 			}
 			return '-'
 		}, what))
-		text, _ := chromedp.Run(within(b.t, b.ctx), chromedp.Text(chromedp.CSS("body"))) // the test fails anyway
+		text, _ := run(b, chromedp.Text(chromedp.CSS("body"))) // the test fails anyway
 		b.t.Fatalf("%s: %v; the page says:\n%s", what, err, text)
 	}
 	return v
@@ -153,7 +160,7 @@ func (b *tab) wait(what, function, text string) {
 	tick := time.NewTicker(50 * time.Millisecond)
 	defer tick.Stop()
 	for range int(hang / (50 * time.Millisecond)) {
-		if ok, err := chromedp.Run(within(b.t, b.ctx), chromedp.Evaluate[bool](call)); err == nil && ok {
+		if ok, err := run(b, chromedp.Evaluate[bool](call)); err == nil && ok {
 			return // an error: the next page is on its way
 		}
 		<-tick.C
@@ -184,12 +191,6 @@ func (b *tab) press(text string) {
 	b.do("press "+text, chromedp.Click(fmt.Sprintf(`//button[normalize-space(.)=%[1]q] | //input[@type="submit" and @value=%[1]q]`, text)))
 }
 
-// follow clicks the link with a text.
-func (b *tab) follow(text string) {
-	b.t.Helper()
-	b.do("follow "+text, chromedp.Click(fmt.Sprintf(`//a[normalize-space(.)=%q]`, text)))
-}
-
 // look is how a page is looked at.
 type look struct {
 	name   string
@@ -217,7 +218,7 @@ func (b *tab) as(l look) {
 // picture leaves a picture of the whole page.
 func (b *tab) picture(name string) {
 	b.t.Helper()
-	png, err := chromedp.Run(within(b.t, b.ctx), chromedp.FullScreenshot(100))
+	png, err := run(b, chromedp.FullScreenshot(100))
 	if err != nil {
 		b.t.Errorf("picture %s: %v", name, err)
 		return
