@@ -4,7 +4,7 @@ GO   ?= go
 LINT  = $(GO) tool -modfile=tools/go.mod golangci-lint
 FUZZ ?= 20s
 
-.PHONY: build test race lint fmt fuzz bench packages check clean
+.PHONY: build test race lint fmt fuzz bench browser packages check clean
 
 build: ## build ./respawnd
 	CGO_ENABLED=0 $(GO) build -trimpath -o respawnd ./cmd/respawnd
@@ -26,6 +26,9 @@ fuzz: ## every fuzz target for FUZZ
 
 bench: ## the benchmarks
 	$(GO) test -run '^$$' -bench . -benchmem ./...
+
+browser: ## the pages in Chromium, with pictures in tools/browser/artefacts
+	cd tools/browser && $(GO) test ./...
 
 packages: ## archives and Debian packages in dist/
 	packaging/build

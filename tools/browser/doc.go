@@ -1,0 +1,12 @@
+// Package browser tests the pages of respawnd in a real browser: the built
+// program runs on loopback, and Chromium is driven over its DevTools protocol. It
+// is a module of its own, so that the library for that is none of respawnd's.
+//
+// Every page is looked at by day and by night, on a desk and on a phone: nothing
+// may be written to the browser's console as an error, what can be filled in has
+// a label, what is read stands out from its ground, what can be clicked is
+// reached with the keyboard and shows that it is, and nothing sticks out at the
+// side. Pictures of all of it are left in the folder artefacts.
+//
+// Without Chromium the tests are skipped, but not where CI is set.
+package browser

@@ -1,0 +1,58 @@
+package browser
+
+import (
+	_ "embed"
+	"testing"
+
+	"github.com/chromedp/chromedp"
+)
+
+//go:embed look.js
+var lookScript string
+
+//go:embed focus.js
+var focusScript string
+
+// inspect opens a page, looks at it in every way and leaves pictures of it.
+func (b *tab) inspect(name, url string) {
+	b.t.Helper()
+	b.visit(url)
+	b.inspectHere(name)
+}
+
+// inspectHere looks at the page that is open.
+func (b *tab) inspectHere(name string) {
+	b.t.Helper()
+	for _, l := range looks {
+		b.as(l)
+		for _, w := range get(b, "look at "+name, chromedp.Evaluate[[]string](lookScript)) {
+			b.t.Errorf("%s (%s): %s", name, l.name, w)
+		}
+		b.picture(name + "-" + l.name)
+	}
+	b.as(looks[0])
+	all := get(b, "count what can be used", chromedp.Evaluate[int](usableScript))
+	stops, hidden := b.focusable(maxStops)
+	for _, h := range hidden {
+		b.t.Errorf("%s: %s does not show that it has the focus", name, h)
+	}
+	if len(stops) < min(all, maxStops) {
+		b.t.Errorf("%s: the tab key stops at %d of %d things that can be used: %q", name, len(stops), all, stops)
+	}
+}
+
+// maxStops bounds how often the tab key is pressed on a page.
+const maxStops = 60
+
+// usableScript counts what can be used and is not folded up.
+const usableScript = `[...document.querySelectorAll('a[href],button:not(:disabled),input:not([type=hidden]):not(:disabled),select,textarea,summary')].filter(e => e.checkVisibility()).length`
+
+// The look itself must be able to find something.
+func TestLookFindsWhatIsWrong(t *testing.T) {
+	b := open(t)
+	b.do("open a bad page", chromedp.Navigate(`data:text/html,<h3>x</h3><input name=q><p style="color:%23aaa">pale</p><table><tr><td>x</table><img src="data:,"><a href="/"></a><div style="width:3000px">wide</div>`))
+	wrong := get(b, "look at it", chromedp.Evaluate[[]string](lookScript))
+	if len(wrong) < 10 {
+		t.Errorf("the look at a page full of mistakes finds %q", wrong)
+	}
+}

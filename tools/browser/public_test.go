@@ -1,0 +1,118 @@
+package browser
+
+import (
+	"fmt"
+	"strconv"
+	"testing"
+
+	"github.com/chromedp/chromedp"
+
+	"github.com/respawnd/respawnd/qr2"
+)
+
+// arena returns what a game server reports.
+func arena(name string, players int) []qr2.Rule {
+	rules := []qr2.Rule{
+		{Name: "hostname", Value: name},
+		{Name: "mapname", Value: "dm1"},
+		{Name: "gametype", Value: "arena"},
+		{Name: "numplayers", Value: strconv.Itoa(players)},
+		{Name: "maxplayers", Value: "16"},
+	}
+	return rules
+}
+
+func TestPublicPages(t *testing.T) {
+	chromium(t)
+	d := startDaemon(t)
+	d.register(arena(`<script>alert(1)</script> "ünïcode" `+"\u202eright to left", 3)...)
+	d.register(arena("Second", 0)...)
+	b := open(t)
+	b.visit(d.url("web", "/api/v1/servers?q=Second"))
+	id := get(b, "read the list", chromedp.Evaluate[string](`JSON.parse(document.body.innerText).servers[0].id`))
+	for name, path := range map[string]string{
+		"home": "/", "servers": "/servers", "servers-none": "/servers?q=nothing-has-this-name", "server": "/servers/" + id,
+		"games": "/games", "game": "/games/" + game, "why": "/why", "login": "/account/login", "register": "/account/register",
+		"nothing": "/nothing-here",
+	} {
+		b.inspect(name, d.url("web", path))
+		if name == "nothing" {
+			b.forgive("404")
+		}
+	}
+}
+
+func TestListShowsChangesWhileItIsOpen(t *testing.T) {
+	chromium(t)
+	d := startDaemon(t)
+	d.register(arena("The first server", 1)...)
+	b := open(t)
+	b.visit(d.url("web", "/servers"))
+	b.see("The first server")
+	second := d.register(arena("The second server", 2)...)
+	b.see("The second server")
+	second.leave()
+	b.miss("The second server")
+	b.see("The first server")
+}
+
+func TestSearchNeedsNoScript(t *testing.T) {
+	chromium(t)
+	d := startDaemon(t)
+	for n := range 3 {
+		d.register(arena(fmt.Sprintf("Arena %d", n), n)...)
+	}
+	b := open(t)
+	b.withoutScript()
+	b.visit(d.url("web", "/servers"))
+	b.see("Arena 0")
+	b.fill("Name or map", "Arena 2")
+	b.press("Show")
+	b.see("Arena 2")
+	b.miss("Arena 1")
+}
+
+func TestAccountIsMadeChangedAndDeleted(t *testing.T) {
+	chromium(t)
+	d := startDaemon(t)
+	b := open(t)
+	b.visit(d.url("web", "/account/register"))
+	b.fill("E-mail address", "joe@example.com")
+	b.fill("Nick", "Joe")
+	b.fill("Unique nick", "joe")
+	b.fill("Password", "correct horse")
+	b.fill("Password again", "correct horse")
+	b.press("Make the account")
+	b.see("joe@example.com")
+	b.inspectHere("account")
+
+	b.unfold("Change the password")
+	b.fill("Present password", "correct horse")
+	b.fill("New password", "battery staple")
+	b.fill("New password again", "battery staple")
+	b.press("Change the password")
+	b.see("joe@example.com")
+	b.press("Log out")
+
+	b.visit(d.url("web", "/account/login"))
+	b.fill("E-mail address", "joe@example.com")
+	b.fill("Password", "correct horse")
+	b.press("Log in")
+	b.see("wrong")
+	b.forgive("Failed to load resource")
+	b.fill("Password", "battery staple")
+	b.press("Log in")
+	b.see("joe@example.com")
+
+	b.unfold("Delete it with all profiles, buddies and messages")
+	b.do("fill in the password", chromedp.SetValue(chromedp.ID("delete-password"), "battery staple"))
+	b.do("be sure", chromedp.Click(chromedp.ID("sure")))
+	b.press("Delete the account")
+	b.miss("joe@example.com")
+	b.visit(d.url("web", "/account/login"))
+	b.fill("E-mail address", "joe@example.com")
+	b.fill("Password", "battery staple")
+	b.press("Log in")
+	b.see("wrong")
+	b.forgive("Failed to load resource")
+}
