@@ -19,8 +19,9 @@ import (
 
 // Bounds of what a form may hold, in bytes.
 const (
-	maxForm   = 128 << 10
-	maxUpload = 4 << 20 // a list of games
+	maxLogin  = 8 << 10   // from anybody
+	maxForm   = 256 << 10 // a record of a game, encoded
+	maxUpload = 4 << 20   // a list of games
 )
 
 // formField carries what proves that a form is ours.
@@ -212,7 +213,7 @@ type changer func(r *http.Request) (done, to string, err error)
 func (s *Server) pages(mux *http.ServeMux) {
 	mux.HandleFunc("GET /assets/{name}", s.assets.serve)
 	mux.HandleFunc("GET /login", s.getLogin)
-	mux.HandleFunc("POST /login", s.withForm(s.postLogin))
+	mux.HandleFunc("POST /login", s.withForm(maxLogin, s.postLogin))
 	s.onForm(mux, "POST /logout", s.postLogout)
 	mux.HandleFunc("GET /log/stream", s.visitor("/log", s.streamPage))
 
@@ -255,7 +256,7 @@ func (s *Server) pages(mux *http.ServeMux) {
 		"POST /bans":                     s.banAddForm,
 		"POST /bans/remove":              s.banRemoveForm,
 		"POST /games":                    s.gameAddForm,
-		"POST /games/upload":             s.gameUploadForm,
+		uploadPattern:                    s.gameUploadForm,
 		"POST /games/{name}/record":      s.gameRecordForm,
 		"POST /games/{name}/remove":      s.gameRemoveForm,
 		"POST /games/{name}/maintenance": s.maintenanceForm,
@@ -309,7 +310,11 @@ func (s *Server) visitor(menu string, f func(http.ResponseWriter, *http.Request,
 // not logged in is turned away before the body is read.
 func (s *Server) onForm(mux *http.ServeMux, pattern string, f func(http.ResponseWriter, *http.Request, *visit)) {
 	mux.HandleFunc(pattern, s.visitor(menuOf(pattern), func(w http.ResponseWriter, r *http.Request, v *visit) {
-		s.withForm(func(w http.ResponseWriter, r *http.Request) {
+		limit := int64(maxForm)
+		if pattern == uploadPattern {
+			limit = maxUpload
+		}
+		s.withForm(limit, func(w http.ResponseWriter, r *http.Request) {
 			if !v.session.checkForm(r.PostFormValue(formField)) {
 				s.metrics.refuse(refusedForgery)
 				s.showProblem(w, http.StatusForbidden, "This form was not sent by a page of yours. Nothing was changed. Go back, reload the page and try again.", v)
@@ -320,9 +325,12 @@ func (s *Server) onForm(mux *http.ServeMux, pattern string, f func(http.Response
 	}))
 }
 
-// withForm reads the form of a request from our own pages, within its bound and
-// without a file on the disk.
-func (s *Server) withForm(f http.HandlerFunc) http.HandlerFunc {
+// uploadPattern is the form that comes with a file.
+const uploadPattern = "POST /games/upload"
+
+// withForm reads the form of a request from our own pages, of up to limit bytes
+// and without a file on the disk.
+func (s *Server) withForm(limit int64, f http.HandlerFunc) http.HandlerFunc {
 	fromHere := http.NewCrossOriginProtection()
 	return func(w http.ResponseWriter, r *http.Request) {
 		if err := fromHere.Check(r); err != nil {
@@ -330,17 +338,11 @@ func (s *Server) withForm(f http.HandlerFunc) http.HandlerFunc {
 			s.showProblem(w, http.StatusForbidden, "Another site sent this form. Nothing was changed.", nil)
 			return
 		}
-		kind, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type"))
-		limit := int64(maxForm)
-		if kind == "multipart/form-data" {
-			limit = maxUpload
-		}
 		r.Body = http.MaxBytesReader(w, r.Body, limit)
-		var err error
-		if kind == "multipart/form-data" {
-			err = r.ParseMultipartForm(maxUpload) // all of it fits into memory
-		} else {
-			err = r.ParseForm()
+		kind, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type"))
+		err := r.ParseForm()
+		if err == nil && kind == "multipart/form-data" {
+			err = r.ParseMultipartForm(limit) // all of it fits into memory
 		}
 		if err != nil {
 			s.metrics.refuse(refusedBody)

@@ -281,6 +281,11 @@ type Web struct {
 	Listen    string
 	PublicURL string // empty, or http(s)://host[:port][/path] without a final slash
 
+	GameAddress   netip.Addr // IPv4; zero: found out
+	Accounts      bool
+	Forms         int // per minute and address; 0: no bound
+	Registrations int // per minute and address; 0: no bound
+
 	MaxConns       int
 	MaxPerAddr     int            // connections
 	Rate           int            // requests per second and address; 0: no bound

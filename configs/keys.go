@@ -158,6 +158,10 @@ func (c *Config) keys() []key {
 
 		one("web.listen", &c.Web.Listen, parseListen),
 		one("web.public_url", &c.Web.PublicURL, parsePublicURL),
+		one("web.game_address", &c.Web.GameAddress, parseAdvertised),
+		toggle("web.accounts", &c.Web.Accounts),
+		number("web.forms", &c.Web.Forms, 0, conns),
+		number("web.registrations", &c.Web.Registrations, 0, conns),
 		number("web.max_conns", &c.Web.MaxConns, 1, conns),
 		number("web.max_per_addr", &c.Web.MaxPerAddr, 1, conns),
 		number("web.rate", &c.Web.Rate, 0, conns),

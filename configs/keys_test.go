@@ -141,7 +141,7 @@ func change(t *testing.T, name string) string {
 		return "mark"
 	case "dns.upstreams":
 		return "192.0.2.53"
-	case "zanmaster.advertise_as", "dns.address":
+	case "zanmaster.advertise_as", "dns.address", "web.game_address":
 		return "192.0.2.9"
 	case "webhooks":
 		return "[{name: a, url: 'https://example.org/x', secret: 0123456789abcdef}]"
@@ -329,6 +329,8 @@ func TestRangesHoldAtTheirEdges(t *testing.T) {
 		"ssq.bytes_per_addr":            {"4095", "4KiB", "1GiB", "1073741825"},
 		"ssq.bytes_per_net":             {"4095", "4KiB", "1GiB", "1073741825"},
 		"lan.every":                     {"4.9s", "5s", "1h", "61m"},
+		"web.forms":                     {"-1", "0", conns, "1000001"},
+		"web.registrations":             {"-1", "0", conns, "1000001"},
 		"web.max_conns":                 {"0", "1", conns, "1000001"},
 		"web.max_per_addr":              {"0", "1", conns, "1000001"},
 		"web.rate":                      {"-1", "0", conns, "1000001"},

@@ -20,8 +20,10 @@
 //	an answer, or less than a header  nothing
 //
 // Which names are those of services is decided elsewhere (games.Names). The
-// address is that of this machine on the client's own network. A client on none
-// of its networks is given [Options.Address], or else the address that it asked,
+// address is that of this machine on the client's own network. Programs on this
+// machine are given the one that others most likely reach, so that game servers
+// here are listed under it, unless nobody but this machine can ask. A client on
+// none of its networks is given [Options.Address], or else the address that it asked,
 // or else the one on the way to the rest of the world.
 //
 // An answer over UDP is never larger than what the client's EDNS allows, 512

@@ -84,7 +84,9 @@ type Server struct {
 	works   sync.Pool // of *work
 	where   atomic.Pointer[whereabouts]
 	forward *forwarder
-	conn    netserve.PacketWriter // set before anything is served
+	// Both are set before anything is served.
+	conn     netserve.PacketWriter
+	loopback bool // conn is bound to a loopback address: nobody else can ask
 }
 
 // work is what one question needs. It is used again.
@@ -126,7 +128,7 @@ func (s *Server) SetPolicy(p Policy) { s.policy.Store(&p) }
 // returns after all its goroutines. conn stays open and belongs to the caller;
 // ln is closed.
 func (s *Server) Serve(ctx context.Context, conn *netserve.PacketConn, ln net.Listener) error {
-	s.conn = conn
+	s.conn, s.loopback = conn, conn.LocalAddr().Addr().IsLoopback()
 	s.refresh()
 	g, ctx := errgroup.WithContext(ctx)
 	s.forward.begin(ctx)
@@ -153,6 +155,7 @@ func (s *Server) Serve(ctx context.Context, conn *netserve.PacketConn, ln net.Li
 type whereabouts struct {
 	addresses []hostnet.Address
 	route     netip.Addr
+	likely    netip.Addr // at which others most likely reach it; zero: none
 }
 
 // refresh looks at the addresses of this machine again.
@@ -162,13 +165,22 @@ func (s *Server) refresh() {
 		s.opt.Log.Warn().Err(err).Msg("the addresses of this machine cannot be listed")
 		list = s.where.Load().addresses
 	}
-	s.where.Store(&whereabouts{list, s.opt.Route()})
+	w := &whereabouts{addresses: list, route: s.opt.Route()}
+	if reachable := hostnet.Reachable(list, w.route); len(reachable) > 0 {
+		w.likely = reachable[0].Addr()
+	}
+	s.where.Store(w)
 }
 
 // addressFor returns the address of ours that a client can reach, zero if there
 // is none. asked is the one that its question came to, zero if that is unknown.
+// A game server on this machine must report from an address that others can
+// reach, so it is not sent to the loopback address.
 func (s *Server) addressFor(client, asked netip.Addr) netip.Addr {
 	w := s.where.Load()
+	if client.IsLoopback() && !s.loopback && w.likely.IsValid() {
+		return w.likely
+	}
 	if a := hostnet.For(client, w.addresses); a.IsValid() {
 		return a
 	}

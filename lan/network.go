@@ -2,8 +2,9 @@ package lan
 
 import (
 	"encoding/binary"
-	"net"
 	"net/netip"
+
+	"github.com/respawnd/respawnd/internal/hostnet"
 )
 
 // maxNetworks bounds the networks of one round.
@@ -18,27 +19,14 @@ type Network struct {
 // Networks returns the IPv4 networks of this machine that have a broadcast
 // address, at most 16. It asks the system.
 func Networks() ([]Network, error) {
-	interfaces, err := net.Interfaces()
+	addresses, err := hostnet.Addresses()
 	if err != nil {
 		return nil, err
 	}
 	var out []Network
-	for _, i := range interfaces {
-		if i.Flags&net.FlagUp == 0 || i.Flags&net.FlagBroadcast == 0 || i.Flags&net.FlagLoopback != 0 {
-			continue
-		}
-		addrs, err := i.Addrs()
-		if err != nil {
-			continue // it went away since
-		}
-		for _, a := range addrs {
-			p, err := netip.ParsePrefix(a.String())
-			if err != nil {
-				continue
-			}
-			if n, ok := networkOf(p); ok && len(out) < maxNetworks {
-				out = append(out, n)
-			}
+	for _, a := range addresses {
+		if n, ok := networkOf(a.Prefix); ok && a.Broadcast && len(out) < maxNetworks {
+			out = append(out, n)
 		}
 	}
 	return out, nil

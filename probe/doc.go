@@ -33,7 +33,9 @@
 // 1024, and banned addresses. Only the address that was asked is listened to,
 // and an answer is bounded in packets, bytes and time. What a server says
 // changes its own record and nothing else; games that are not in the catalogue
-// are accepted up to a number.
+// are accepted up to a number. In the lists of a game with a secret key nobody
+// stands who did not prove that he knows it: servers of the Valve-style master
+// that name such a game are listed beside it, as NAME.a2s.
 //
 // # What becomes of the answers
 //

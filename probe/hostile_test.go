@@ -231,7 +231,7 @@ func TestHostileAnswerChangesItsOwnRecordAlone(t *testing.T) {
 			t.Error("the record of another server changed")
 		}
 		srv, _ := w.listed(there)
-		if srv.Public != there || srv.Key.Source != there || srv.Country != "" || srv.Game != "plain" {
+		if srv.Public != there || srv.Key.Source != there || srv.Country != "" || srv.Game != "plain.a2s" {
 			t.Errorf("listed as %+v", srv)
 		}
 		if w.rule(there, "hostname") != liar.Name || w.rule(there, "numplayers") != "2" || w.rule(there, "gamename") != "plain" || w.rule(there, "hostport") != "27015" {

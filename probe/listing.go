@@ -36,7 +36,7 @@ func (p *Prober) learn(t *target, tk talk, st *query.Status, now time.Time) {
 	if !ok {
 		return
 	}
-	game, ok := p.gameOf(t, c, st)
+	game, ok := p.gameOf(t, c, origin, st)
 	if !ok {
 		p.metrics.refused(refusedGame)
 		p.unlist(t, verdicts.UnknownGame)
@@ -140,8 +140,13 @@ func (p *Prober) setListed(t *target, game string) {
 	t.listed = game
 }
 
+// keyless is behind the name of a game that has a secret key when a stranger
+// serves it over A2S, where no server proves that it knows a key. Browsers that
+// ask for the game itself never see those.
+const keyless = ".a2s"
+
 // gameOf returns the game under which a server is listed. p.mu is held.
-func (p *Prober) gameOf(t *target, c claim, st *query.Status) (string, bool) {
+func (p *Prober) gameOf(t *target, c claim, origin master.Origin, st *query.Status) (string, bool) {
 	if c.protocol == Zandronum {
 		return wire.Game, true
 	}
@@ -150,7 +155,10 @@ func (p *Prober) gameOf(t *target, c claim, st *query.Status) (string, bool) {
 		name, _ = st.Get("gamename")
 	}
 	if g, ok := p.opt.Games.Lookup(name); ok {
-		return g.Name, g.Name != wire.Game
+		if origin != master.FromValve || !g.Usable() {
+			return g.Name, g.Name != wire.Game
+		}
+		name = g.Name + keyless
 	}
 	name, ok := GameName(name)
 	if !ok || name == wire.Game {

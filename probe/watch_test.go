@@ -469,7 +469,7 @@ func TestGamesThatServersInventAreBoundedAndForgotten(t *testing.T) {
 			w.watch(a, A2S, master.FromValve)
 			w.pass(time.Second)
 		}
-		w.says(there, probetest.Arena("plain").Speaks("a2s"))
+		w.says(there, probetest.Arena("keyless").Speaks("a2s"))
 		w.watch(there, A2S, master.FromValve)
 		w.pass(time.Second)
 		var got []string
@@ -477,7 +477,7 @@ func TestGamesThatServersInventAreBoundedAndForgotten(t *testing.T) {
 			got = append(got, name)
 		}
 		slices.Sort(got)
-		if !slices.Equal(got, []string{"mod0", "mod1", "mod2", "plain"}) || w.refused(refusedGame) != 3 {
+		if !slices.Equal(got, []string{"keyless", "mod0", "mod1", "mod2"}) || w.refused(refusedGame) != 3 {
 			t.Errorf("games %q, %v refused; want the first three and the one of the catalogue, 3", got, w.refused(refusedGame))
 		}
 		// One that calls itself differently every time has one place.
@@ -497,6 +497,26 @@ func TestGamesThatServersInventAreBoundedAndForgotten(t *testing.T) {
 			t.Errorf("left behind: %v, %v", w.p.games, w.reg.Counts())
 		}
 	})
+}
+
+// The lists of a game that has a key are for servers that proved that they know
+// it, and for those that the operator vouches for.
+func TestStrangerWithoutTheKeyOfAGameIsListedBesideIt(t *testing.T) {
+	for origin, want := range map[master.Origin]string{
+		master.FromValve: "plain.a2s", master.FromLAN: "plain", master.Static: "plain",
+	} {
+		t.Run(origin.String(), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := newWorld(t, nil)
+				w.says(there, probetest.Arena("Plain").Speaks("a2s"))
+				w.watch(there, A2S, origin)
+				w.pass(time.Second)
+				if srv, ok := w.listed(there); !ok || srv.Game != want {
+					t.Errorf("listed %v as %+v, want under %s", ok, srv, want)
+				}
+			})
+		})
+	}
 }
 
 func TestGameNamesAreChecked(t *testing.T) {

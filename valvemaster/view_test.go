@@ -36,7 +36,7 @@ func TestViewFollowsTheList(t *testing.T) {
 		return netip.AddrPortFrom(netip.AddrFrom4([4]byte{10, 0, 0, byte(random.IntN(20))}), uint16(1+random.IntN(3)))
 	}
 	origins := []master.Origin{master.FromValve, master.FromValve, master.Static, master.FromQR2}
-	for round := range 3000 {
+	for round := range 1000 {
 		for range random.IntN(4) {
 			a := address()
 			switch random.IntN(7) {

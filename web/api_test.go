@@ -83,7 +83,7 @@ func TestNothingOfTheInsideIsShown(t *testing.T) {
 		private = append(private, g.Secrets...)
 	}
 	for _, target := range []string{
-		"/", "/?game=gmtest", "/api/v1/servers?full=1", "/api/v1/servers/qr2-192.0.2.1-6500", "/api/v1/games", "/api/v1/games?active=1",
+		"/", "/servers?game=gmtest", "/api/v1/servers?full=1", "/api/v1/servers/qr2-192.0.2.1-6500", "/api/v1/games", "/api/v1/games?active=1",
 	} {
 		w := f.get(target)
 		if w.Code != http.StatusOK {

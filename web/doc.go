@@ -1,12 +1,21 @@
-// Package web is the public side of the list over HTTP: one page for people and
-// a JSON interface for tools. Both only read: nothing that a visitor sends
-// changes anything, there are no accounts, no cookies and no scripts.
+// Package web is the public side of the daemon over HTTP: pages for people and a
+// JSON interface for tools. Both read the list and change nothing of it. Players
+// look after their accounts on pages of their own, the only ones with cookies and
+// with forms that change something.
 //
 // # Paths
 //
-// Every path takes GET and HEAD. Errors under /api/ are {"error": "text"}.
+// Every path takes GET and HEAD, those of forms POST. Errors under /api/ are
+// {"error": "text"}.
 //
-//	/                             the list as a page; ?game= ?q= ?page=
+//	/                             what runs, how to connect, the first servers
+//	/servers                      the list; ?game= ?q= ?peopled=1 ?open=1 ?sort= ?page=
+//	/servers/{id}                 one server, as it answers now or reported last
+//	/games                        the catalogue; ?q=
+//	/games/{name}                 one game with the lines for a hosts file; ?ip=
+//	/games/{name}/hosts.txt       these lines as a file
+//	/why                          what was decided about the visitor's own address
+//	/account and below            accounts: log in, register, change, delete
 //	/api/v1/servers               the list; see below
 //	/api/v1/servers/{id}          one server with its rules, players and teams
 //	/api/v1/servers/{id}/history  how many players it had in the last 24 hours
@@ -49,6 +58,30 @@
 // run, the first event is reset: the list has to be read anew. The events of all streams
 // are written once. There is a bound of streams in all and for each address, and a
 // client that takes nothing for streamWrite is cut.
+//
+// # Pages
+//
+// Pages are whole without scripts; the one script that there is fetches a page
+// again when the list changes and replaces the parts that have a data-live
+// attribute. Nothing on a page is styled or scripted in place, so the content
+// policy allows our own files and nothing else.
+//
+// The page of a server waits for the server for liveWait. Its chart is drawn here.
+//
+// # Accounts
+//
+// The rules are those of internal/accounts: an account made here signs in with
+// games, and the other way round. Text of forms is turned into the bytes that games
+// send, one per character. A session is a random token in a closed cookie
+// (HttpOnly, SameSite=Strict, Secure and bound to the host where the public URL is
+// https), kept in memory as its digest, ended by another password, a ban, two idle
+// hours or a day.
+//
+// A form changes something only if it carries the token that belongs to the
+// browser's cookie and comes from our own origin. Forms are bounded in size, by
+// address and by account; failed passwords count as those of games do. With
+// Policy.Private no answer tells whether an e-mail has an account; only making one,
+// or moving one there, does, and both are rationed.
 //
 // # Visitors
 //

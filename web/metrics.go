@@ -21,13 +21,24 @@ const (
 	dropStreamsPerAddr = "streams_per_address"
 	dropSlowStream     = "stream_slow"
 
+	// Forms: more from one address or account than Policy.Forms and the account's
+	// own bound, more accounts than Policy.Registrations, not a form of ours or too
+	// large, made by another page.
+	dropForms         = "form_rate"
+	dropRegistrations = "registration_rate"
+	dropForm          = "form"
+	dropForgery       = "form_forged"
+
 	dropPanic = "panic" // the handler had a bug; the request is lost
 )
 
 // DropReasons returns the reasons under which the service counts what it
 // refuses, for netserve.NewMetrics.
 func DropReasons() []string {
-	return []string{dropFull, dropPerAddr, dropAccept, dropRate, dropMethod, dropParam, dropBusy, dropPanic, dropStreams, dropStreamsPerAddr, dropSlowStream}
+	return []string{
+		dropFull, dropPerAddr, dropAccept, dropRate, dropMethod, dropParam, dropBusy, dropPanic, dropStreams, dropStreamsPerAddr, dropSlowStream,
+		dropForms, dropRegistrations, dropForm, dropForgery,
+	}
 }
 
 // codeClasses are the values of the label "code"; status/100 is the index.
@@ -42,9 +53,9 @@ type metrics struct {
 	shared   prometheus.Counter
 }
 
-// newMetrics returns the counters. streams and remembered are asked when somebody
-// reads the metrics.
-func newMetrics(reg prometheus.Registerer, streams, remembered func() int) *metrics {
+// newMetrics returns the counters. streams, remembered and sessions are asked
+// when somebody reads the metrics.
+func newMetrics(reg prometheus.Registerer, streams, remembered, sessions func() int) *metrics {
 	m := &metrics{
 		requests: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "respawnd_web_requests_total", Help: "Requests answered, by path and class of status code.",
@@ -66,7 +77,8 @@ func newMetrics(reg prometheus.Registerer, streams, remembered func() int) *metr
 	if reg != nil {
 		reg.MustRegister(m.requests, m.duration, m.panics, m.built, m.shared,
 			gauge("respawnd_web_event_streams", "Event streams that are open.", streams),
-			gauge("respawnd_web_history_servers", "Servers whose numbers of players are remembered.", remembered))
+			gauge("respawnd_web_history_servers", "Servers whose numbers of players are remembered.", remembered),
+			gauge("respawnd_web_account_sessions", "Players who are logged in on the pages.", sessions))
 	}
 	return m
 }
@@ -83,5 +95,7 @@ func (m *metrics) answered(path string, status int, took time.Duration) {
 		class = codeClasses[i]
 	}
 	m.requests.WithLabelValues(path, class).Inc()
-	m.duration.WithLabelValues(path).Observe(took.Seconds())
+	if path != eventsPath { // a stream lasts as long as its client likes
+		m.duration.WithLabelValues(path).Observe(took.Seconds())
+	}
 }

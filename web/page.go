@@ -5,68 +5,113 @@ import (
 	"embed"
 	"html/template"
 	"net/http"
-	"net/url"
-	"slices"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/respawnd/respawnd/internal/clean"
 )
 
-// PageRows is how many servers a page has at most.
-const PageRows = 500
-
 // Longest texts in a page, in characters.
 const (
-	maxNameText = 80
-	maxAreaText = 40
-	maxGameText = 60
+	maxNameText  = 80
+	maxAreaText  = 40
+	maxGameText  = 60
+	maxFieldText = 60  // names of rules and columns
+	maxValueText = 300 // values of rules
 )
 
-//go:embed templates assets/style.css
+//go:embed templates assets
 var files embed.FS
 
 // pages are the templates and what they all show.
 type pages struct {
 	base, version string
-	list, message *template.Template
-	style         *answer
-	styleTag      string
-	styleURL      string
+	accounts      atomic.Bool // there is something behind the link to accounts
+	named         map[string]*template.Template
+	style         asset
+	live          asset
+	icon          asset
+}
+
+// pageNames are the templates that fill the frame.
+func pageNames() []string {
+	return []string{"home", "list", "server", "games", "game", "why", "message", "login", "register", "account"}
 }
 
 // newPages reads the embedded files. A mistake in them is found by any test.
 func newPages(base, version string) *pages {
-	css, err := files.ReadFile("assets/style.css")
-	if err != nil {
-		panic(err)
+	p := &pages{base: base, version: version, named: make(map[string]*template.Template)}
+	for _, name := range pageNames() {
+		p.named[name] = template.Must(template.ParseFS(files, "templates/frame.html", "templates/parts.html", "templates/"+name+".html"))
 	}
-	parse := func(name string) *template.Template {
-		return template.Must(template.ParseFS(files, "templates/frame.html", "templates/"+name))
-	}
-	p := &pages{
-		base: base, version: version,
-		list: parse("list.html"), message: parse("message.html"),
-		style: &answer{body: css}, styleTag: contentTag(css),
-	}
-	p.styleURL = base + stylePath + "?v=" + strings.Trim(p.styleTag, `"`)
+	p.style = newAsset(base, stylePath, cssType)
+	p.live = newAsset(base, livePath, scriptType)
+	p.icon = newAsset(base, iconPath, svgType)
 	return p
+}
+
+// asset is a file that pages name with its hash, so that browsers may keep it.
+type asset struct {
+	answer           *answer
+	tag, url, format string
+}
+
+func newAsset(base, path, format string) asset {
+	body, err := files.ReadFile(strings.TrimPrefix(path, "/"))
+	if err != nil {
+		panic(err) // the files are part of the program
+	}
+	tag := contentTag(body)
+	return asset{&answer{body: body}, tag, base + path + "?v=" + strings.Trim(tag, `"`), format}
+}
+
+// serveAsset returns the handler of a file.
+func (s *Server) serveAsset(a asset) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Cache-Control", "public, max-age=86400")
+		if s.notModified(w, r, a.tag) {
+			return
+		}
+		s.send(w, r, a.format, a.answer)
+	}
 }
 
 // frame is what all pages show around their content.
 type frame struct {
-	Base, Style, Version, Title string
+	Base, Style, Icon, Version, Title string
+	Script                            string // empty: the page does not renew itself
+	Place                             string // which entry of the navigation the page belongs to
+	Accounts                          bool
 }
 
-func (p *pages) frame(title string) frame {
-	return frame{Base: p.base, Style: p.styleURL, Version: p.version, Title: title}
+// The entries of the navigation.
+const (
+	placeHome    = "home"
+	placeServers = "servers"
+	placeGames   = "games"
+	placeWhy     = "why"
+	placeAccount = "account"
+)
+
+func (p *pages) frame(title, place string) frame {
+	return frame{
+		Base: p.base, Style: p.style.url, Icon: p.icon.url, Version: p.version, Title: title, Place: place, Accounts: p.accounts.Load(),
+	}
+}
+
+// liveFrame is frame for a page that renews itself where scripts run.
+func (p *pages) liveFrame(title, place string) frame {
+	f := p.frame(title, place)
+	f.Script = p.live.url
+	return f
 }
 
 // render runs a template, which fails only if it does not fit its data.
-func render(t *template.Template, data any) []byte {
+func (p *pages) render(name string, data any) []byte {
 	var b bytes.Buffer
-	if err := t.ExecuteTemplate(&b, "frame.html", data); err != nil {
+	if err := p.named[name].ExecuteTemplate(&b, "frame.html", data); err != nil {
 		panic(err)
 	}
 	return b.Bytes()
@@ -74,153 +119,16 @@ func render(t *template.Template, data any) []byte {
 
 // failure returns the page of an error.
 func (p *pages) failure(status int, text string) []byte {
-	return render(p.message, struct {
+	return p.render("message", struct {
 		frame
 		Status int
 		Text   string
-	}{p.frame(http.StatusText(status)), status, text})
+	}{p.frame(http.StatusText(status), ""), status, text})
 }
 
-// pageParams say which page of which list. Equal ones ask for the same page.
-type pageParams struct {
-	game, query string
-	page        int // from 1
-}
-
-// parsePageParams reads the parameters of the page. People's links get changed on
-// their way, so what is unknown or wrong is as if it were not there.
-func parsePageParams(query string) pageParams {
-	values, _ := url.ParseQuery(query) // what can be read
-	p := make(params, len(values))
-	for name := range values {
-		p[name] = values.Get(name)
-	}
-	out := pageParams{page: 1}
-	if game, err := p.game(); err == nil {
-		out.game = game
-	}
-	if q, err := p.query(); err == nil {
-		out.query = strings.TrimSpace(clean.Text(q))
-	}
-	if n, err := p.number("page", 1, maxPage); err == nil {
-		out.page = n
-	}
-	return out
-}
-
-// servePage answers /.
-func (s *Server) servePage(w http.ResponseWriter, r *http.Request) {
-	p := parsePageParams(r.URL.RawQuery)
-	list := s.lister.now()
-	s.reply(w, r, htmlType, list, p, func() []byte { return s.listPage(list, p) })
-}
-
-// listView is what the template of the list shows.
-type listView struct {
-	frame
-	Games          []gameView
-	Servers        int // of the whole list
-	Players        int
-	Rows           []rowView
-	Found          int // servers that fit the filter
-	First, Last    int // of them, those shown, from 1; 0: none
-	Game, Query    string
-	GameTitle      string // of Game; empty if there is no filter by game
-	Previous, Next string // links; empty if there is nothing
-}
-
-// gameView is a game that has servers.
-type gameView struct {
-	Name, Title      string
-	Servers, Players int
-	Link             string
-	Selected         bool
-}
-
-// rowView is a line of the list.
-type rowView struct {
-	Name, Game, Map, Country, Address string
-	Players, MaxPlayers               int
-	Password, Reachable               bool
-	Age                               string
-}
-
-// listPage writes the page.
-func (s *Server) listPage(list *snapshot, p pageParams) []byte {
-	rows := list.choose(p.game, p.query, byPlayers)
-	page := min(p.page, max((len(rows)+PageRows-1)/PageRows, 1))
-	from := (page - 1) * PageRows
-	to := min(from+PageRows, len(rows))
-
-	v := listView{
-		frame: s.pages.frame("Game servers"), Games: s.gameViews(list, p),
-		Servers: len(list.rows), Players: list.players,
-		Found: len(rows), Game: p.game, Query: p.query,
-	}
-	if p.game != "" {
-		v.GameTitle = clean.Line(s.lister.title(p.game), maxGameText)
-		v.Title = v.GameTitle + " servers"
-	}
-	if to > from {
-		v.First, v.Last = from+1, to
-	}
-	if page > 1 {
-		v.Previous = s.pages.link(pageParams{p.game, p.query, page - 1})
-	}
-	if to < len(rows) {
-		v.Next = s.pages.link(pageParams{p.game, p.query, page + 1})
-	}
-	for _, r := range rows[from:to] {
-		v.Rows = append(v.Rows, viewRow(r, list.begun))
-	}
-	return render(s.pages.list, v)
-}
-
-// gameViews returns the games that have servers, most players first.
-func (s *Server) gameViews(list *snapshot, p pageParams) []gameView {
-	listed := slices.Clone(list.games)
-	slices.SortStableFunc(listed, func(a, b listedGame) int {
-		if a.players != b.players {
-			return b.players - a.players
-		}
-		return b.servers() - a.servers()
-	})
-	out := make([]gameView, 0, len(listed))
-	for _, g := range listed {
-		out = append(out, gameView{
-			Name: g.name, Title: clean.Line(g.title, maxGameText), Servers: g.servers(), Players: g.players,
-			Link: s.pages.link(pageParams{game: g.name, page: 1}), Selected: g.name == p.game,
-		})
-	}
-	return out
-}
-
-func viewRow(r *row, now time.Time) rowView {
-	return rowView{
-		Name: clean.Line(r.name, maxNameText), Game: clean.Line(r.title, maxGameText), Map: clean.Line(r.area, maxAreaText),
-		Country: clean.Line(r.Country, maxAreaText), Address: r.Public.String(),
-		Players: r.players, MaxPlayers: r.maxPlayers,
-		Password: r.password(), Reachable: r.Findings.Reachable,
-		Age: ageText(now.Sub(r.First)),
-	}
-}
-
-// link returns the address of a page of the list.
-func (p *pages) link(to pageParams) string {
-	v := url.Values{}
-	if to.game != "" {
-		v.Set("game", to.game)
-	}
-	if to.query != "" {
-		v.Set("q", to.query)
-	}
-	if to.page > 1 {
-		v.Set("page", strconv.Itoa(to.page))
-	}
-	if len(v) == 0 {
-		return p.base + "/"
-	}
-	return p.base + "/?" + v.Encode()
+// sendPage sends a page that was made for this visitor alone.
+func (s *Server) sendPage(w http.ResponseWriter, r *http.Request, name string, data any) {
+	s.send(w, r, htmlType, &answer{body: s.pages.render(name, data)})
 }
 
 // ageText returns a duration in its largest whole unit.
@@ -236,3 +144,14 @@ func ageText(d time.Duration) string {
 	}
 	return strconv.Itoa(int(d/day)) + " days"
 }
+
+// agoText returns how long ago something was, with seconds.
+func agoText(d time.Duration) string {
+	if d < time.Minute {
+		return strconv.Itoa(max(int(d/time.Second), 0)) + " s ago"
+	}
+	return ageText(d) + " ago"
+}
+
+// displayText is foreign text for a cell of a table.
+func displayText(s string, n int) string { return clean.Line(s, n) }

@@ -4,7 +4,9 @@ import (
 	"fmt"
 	"html"
 	"net/http"
+	"net/netip"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -25,14 +27,14 @@ func cells(t *testing.T, page string) []string {
 	}
 	var out []string
 	for _, n := range all(doc, atom.Table) {
-		if !strings.HasPrefix(text(n), "Servers ") {
+		if !strings.HasPrefix(text(n), "Servers") {
 			continue
 		}
 		for _, tr := range all(n, atom.Tr) {
 			var row []string
 			for c := range tr.ChildNodes() {
 				if c.DataAtom == atom.Td || c.DataAtom == atom.Th {
-					row = append(row, strings.TrimSpace(text(c)))
+					row = append(row, visible(c))
 				}
 			}
 			out = append(out, strings.Join(row, "|"))
@@ -60,6 +62,17 @@ func text(n *nethtml.Node) string {
 	return strings.TrimSpace(b.String())
 }
 
+// visible is text without what only small screens show.
+func visible(n *nethtml.Node) string {
+	out := text(n)
+	for _, small := range all(n, atom.Small) {
+		if slices.ContainsFunc(small.Attr, func(a nethtml.Attribute) bool { return a.Key == "class" && a.Val == "tight" }) {
+			out = strings.TrimSpace(strings.TrimSuffix(out, text(small)))
+		}
+	}
+	return out
+}
+
 func TestPageShowsServersMostPlayersFirst(t *testing.T) {
 	f := newFixture(t)
 	f.put(listed{addr: "192.0.2.1:1", game: "gmtest", rules: []string{"hostname", "Few", "numplayers", "1", "maxplayers", "8"}})
@@ -73,10 +86,10 @@ func TestPageShowsServersMostPlayersFirst(t *testing.T) {
 		},
 	})
 	f.put(listed{addr: "[2001:db8::1]:3", game: "gmtest"})
-	page := f.page("/")
+	page := f.page("/servers")
 	want := []string{
-		"Name|Game|Map|Players|Country|Address|Listed for|Reachable",
-		"Many password|Other game|deck|9|NZ|192.0.2.2:2|3 h|yes",
+		"Name|Game|Map|Players|Country|Address|Listed for|Reached",
+		"Many password|Other game|deck|9|NZ|192.0.2.2:2|3 h|directly",
 		"Few|Test <game>||1/8||192.0.2.1:1|just now|not confirmed",
 		"no name|Test <game>||0||[2001:db8::1]:3|just now|not confirmed",
 	}
@@ -84,13 +97,14 @@ func TestPageShowsServersMostPlayersFirst(t *testing.T) {
 		t.Errorf("rows: got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
 	for _, part := range []string{
-		"3 servers of 2 games,\nwith 10 players.", `href="/?game=gmother"`, `<html lang="en">`, `name="viewport"`, "respawnd 1.2.3",
+		"Servers 1 to 3 of 3", `href="/games/gmother"`, `href="/servers/qr2-192.0.2.2-2"`, `aria-sort="descending"`,
+		`<html lang="en">`, `name="viewport"`, "respawnd 1.2.3",
 	} {
 		if !strings.Contains(page, part) {
 			t.Errorf("the page lacks %q", part)
 		}
 	}
-	for _, part := range []string{"<script", " style=", " onclick"} {
+	for _, part := range []string{"<script>", " style=", " onclick"} {
 		if strings.Contains(page, part) {
 			t.Errorf("the page has %q", part)
 		}
@@ -100,23 +114,26 @@ func TestPageShowsServersMostPlayersFirst(t *testing.T) {
 func TestPageFilters(t *testing.T) {
 	f := newFixture(t)
 	f.put(listed{addr: "192.0.2.1:1", game: "gmtest", rules: []string{"hostname", "One"}})
-	f.put(listed{addr: "192.0.2.2:1", game: "gmother", rules: []string{"hostname", "Two", "mapname", "One"}})
+	f.put(listed{addr: "192.0.2.2:1", game: "gmother", rules: []string{"hostname", "Two", "mapname", "One", "numplayers", "3", "password", "1"}})
 	tests := map[string]struct {
 		target string
 		want   string // addresses
 	}{
-		"game":                {"/?game=gmtest", "192.0.2.1:1"},
-		"game, upper case":    {"/?game=GMTEST", "192.0.2.1:1"},
-		"text":                {"/?q=oNe", "192.0.2.1:1 192.0.2.2:1"},
-		"text in a game":      {"/?q=one&game=gmother", "192.0.2.2:1"},
-		"empty form":          {"/?game=&q=", "192.0.2.1:1 192.0.2.2:1"},
-		"unknown parameter":   {"/?utm_source=x&fbclid=1", "192.0.2.1:1 192.0.2.2:1"},
-		"wrong game is none":  {"/?game=%3Cb%3E", "192.0.2.1:1 192.0.2.2:1"},
-		"wrong page is first": {"/?page=-1", "192.0.2.1:1 192.0.2.2:1"},
-		"page behind the end": {"/?page=9", "192.0.2.1:1 192.0.2.2:1"},
-		"broken query":        {"/?game=gmtest&q=%zz", "192.0.2.1:1"},
-		"game without any":    {"/?game=gmquiet", ""},
-		"no such text":        {"/?q=nothing", ""},
+		"game":                {"/servers?game=gmtest", "192.0.2.1:1"},
+		"game, upper case":    {"/servers?game=GMTEST", "192.0.2.1:1"},
+		"text":                {"/servers?q=oNe", "192.0.2.2:1 192.0.2.1:1"},
+		"text in a game":      {"/servers?q=one&game=gmother", "192.0.2.2:1"},
+		"empty form":          {"/servers?game=&q=", "192.0.2.2:1 192.0.2.1:1"},
+		"unknown parameter":   {"/servers?utm_source=x&fbclid=1", "192.0.2.2:1 192.0.2.1:1"},
+		"wrong game is none":  {"/servers?game=%3Cb%3E", "192.0.2.2:1 192.0.2.1:1"},
+		"wrong page is first": {"/servers?page=-1", "192.0.2.2:1 192.0.2.1:1"},
+		"page behind the end": {"/servers?page=9", "192.0.2.2:1 192.0.2.1:1"},
+		"broken query":        {"/servers?game=gmtest&q=%zz", "192.0.2.1:1"},
+		"game without any":    {"/servers?game=gmquiet", ""},
+		"no such text":        {"/servers?q=nothing", ""},
+		"with players":        {"/servers?peopled=1", "192.0.2.2:1"},
+		"no password":         {"/servers?open=1", "192.0.2.1:1"},
+		"neither":             {"/servers?open=1&peopled=1", ""},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -124,7 +141,7 @@ func TestPageFilters(t *testing.T) {
 			var got []string
 			for i, row := range cells(t, page) {
 				if i > 0 {
-					got = append(got, strings.Split(row, "|")[5])
+					got = append(got, address(row))
 				}
 			}
 			if strings.Join(got, " ") != tc.want {
@@ -135,16 +152,16 @@ func TestPageFilters(t *testing.T) {
 			}
 		})
 	}
-	if page := f.page("/?q=%22%3E%3Cscript%3E&game=gmtest"); strings.Contains(page, "<script") {
+	if page := f.page("/servers?q=%22%3E%3Cscript%3E&game=gmtest"); strings.Contains(page, "<script>") {
 		t.Error("the text that was searched for comes back as markup")
 	}
 }
 
 func TestEmptyPage(t *testing.T) {
-	page := newFixture(t).page("/")
-	for _, part := range []string{"0 servers of 0 games", "No server is listed at the moment."} {
-		if !strings.Contains(page, part) {
-			t.Errorf("the page without servers lacks %q", part)
+	f := newFixture(t)
+	for _, target := range []string{"/", "/servers", "/servers?sort=name", "/games/gmtest"} {
+		if page := f.page(target); !strings.Contains(page, " is listed at the moment.") {
+			t.Errorf("GET %s without servers does not say so", target)
 		}
 	}
 }
@@ -161,7 +178,7 @@ func TestLongListHasPages(t *testing.T) {
 		return strings.Join(out, ", ")
 	}
 	f.fill(PageRows)
-	if page := f.page("/"); len(cells(t, page)) != PageRows+1 || links(page) != "" {
+	if page := f.page("/servers"); len(cells(t, page)) != PageRows+1 || links(page) != "" {
 		t.Errorf("%d servers: got %d lines and links %q, want all and none", PageRows, len(cells(t, page))-1, links(page))
 	}
 	for i := range PageRows + 1 {
@@ -172,11 +189,11 @@ func TestLongListHasPages(t *testing.T) {
 		rows   int
 		links  string
 	}{
-		"first":          {"/?game=gmtest&q=", PageRows, "next /?game=gmtest&page=2"},
-		"middle":         {"/?page=2", PageRows, "prev /, next /?page=3"},
-		"last":           {"/?page=3", 1, "prev /?page=2"},
-		"behind last":    {"/?page=1048576", 1, "prev /?page=2"},
-		"filter is kept": {"/?page=1&q=server", PageRows, ""},
+		"first":          {"/servers?game=gmtest&q=", PageRows, "next /servers?game=gmtest&page=2"},
+		"middle":         {"/servers?page=2", PageRows, "prev /servers, next /servers?page=3"},
+		"last":           {"/servers?page=3", 1, "prev /servers?page=2"},
+		"behind last":    {"/servers?page=1048576", 1, "prev /servers?page=2"},
+		"filter is kept": {"/servers?page=1&q=server", PageRows, ""},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -190,7 +207,7 @@ func TestLongListHasPages(t *testing.T) {
 
 func TestHostileTextsAreHarmlessInThePage(t *testing.T) {
 	f := newFixture(t)
-	clean := f.page("/")
+	clean := f.page("/servers")
 	allowed := map[string]bool{}
 	note := func(page string, add bool) {
 		doc, err := nethtml.Parse(strings.NewReader(page))
@@ -213,19 +230,19 @@ func TestHostileTextsAreHarmlessInThePage(t *testing.T) {
 	note(clean, true)
 	f.put(listed{addr: "198.51.100.1:1", rules: []string{"hostname", "x", "mapname", "y", "password", "1"}})
 	f.put(listed{addr: "198.51.100.2:1"})
-	note(f.page("/"), true)
-	note(f.page("/?q=x&game=gmtest"), true)
+	note(f.page("/servers"), true)
+	note(f.page("/servers?q=x&game=gmtest"), true)
 	for i, text := range hostileTexts() {
 		f.put(listed{
 			addr: fmt.Sprintf("192.0.2.%d:6500", i), rules: []string{"hostname", text, "mapname", text, "numplayers", text},
 			change: func(s *master.Server) { s.Country = text },
 		})
 	}
-	page := f.page("/")
+	page := f.page("/servers")
 	note(page, false)
 	checkNothingHidden(t, strings.ReplaceAll(page, "\n", ""))
 	for i, row := range cells(t, page) {
-		if n := len([]rune(row)); n > 2*maxNameText+maxAreaText+maxGameText+100 {
+		if n := len([]rune(row)); n > maxNameText+2*maxAreaText+maxGameText+100 {
 			t.Errorf("row %d is %d characters long", i, n)
 		}
 	}
@@ -253,13 +270,53 @@ func TestLinksFollowThePublicPath(t *testing.T) {
 			f.put(listed{})
 			page := f.page("/")
 			for _, part := range []string{
-				`href="` + tc.base + `/?game=gmtest"`, `href="` + tc.base + `/assets/style.css?v=`, `action="` + tc.base + `/"`,
+				`href="` + tc.base + `/games/gmtest"`, `href="` + tc.base + `/assets/style.css?v=`, `action="` + tc.base + `/servers"`,
 			} {
 				if !strings.Contains(page, part) {
 					t.Errorf("PublicURL %q: the page lacks %q", tc.public, part)
 				}
 			}
 		})
+	}
+}
+
+// address returns the address in a row of the list.
+func address(row string) string {
+	for cell := range strings.SplitSeq(row, "|") {
+		if _, err := netip.ParseAddrPort(cell); err == nil {
+			return cell
+		}
+	}
+	return row
+}
+
+func TestListIsSortedAsAsked(t *testing.T) {
+	f := newFixture(t)
+	now := time.Now()
+	since := func(d time.Duration, country string) func(*master.Server) {
+		return func(s *master.Server) { s.First, s.Country = now.Add(-d), country }
+	}
+	f.put(listed{addr: "192.0.2.1:1", rules: []string{"hostname", "b", "mapname", "y", "numplayers", "1"}, change: since(time.Hour, "NZ")})
+	f.put(listed{addr: "192.0.2.2:1", game: "gmother", rules: []string{"hostname", "A", "mapname", "x", "numplayers", "3"}, change: since(time.Minute, "DE")})
+	f.put(listed{addr: "192.0.2.3:1", rules: []string{"numplayers", "2"}, change: since(2*time.Hour, "")})
+	for sort, want := range map[string]string{
+		"": "2 3 1", "players": "2 3 1", "-players": "1 3 2", "name": "2 1 3", "-name": "3 1 2", "game": "2 3 1", "-game": "3 1 2",
+		"map": "2 1 3", "country": "2 1 3", "age": "2 1 3", "-age": "3 1 2", "nonsense": "2 3 1", "--name": "2 3 1",
+	} {
+		page := f.page("/servers?sort=" + sort)
+		var got []string
+		for _, row := range cells(t, page)[1:] {
+			got = append(got, strings.TrimSuffix(strings.TrimPrefix(address(row), "192.0.2."), ":1"))
+		}
+		if strings.Join(got, " ") != want {
+			t.Errorf("sort=%s: got %v, want %s", sort, got, want)
+		}
+		if n := strings.Count(page, "aria-sort="); n != 1 {
+			t.Errorf("sort=%s: %d columns say that the list is sorted by them, want 1", sort, n)
+		}
+	}
+	if page := f.page("/servers?sort=name&q=b"); !strings.Contains(page, `href="/servers?q=b&amp;sort=-name"`) {
+		t.Error("the head of the column by which the list is sorted does not turn it round, with the search kept")
 	}
 }
 

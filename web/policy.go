@@ -3,6 +3,7 @@ package web
 import (
 	"net/netip"
 	"slices"
+	"time"
 
 	"github.com/respawnd/respawnd/internal/netserve"
 )
@@ -24,6 +25,13 @@ type Policy struct {
 	// TrustedProxies are the networks whose word about the visitor's address
 	// (X-Forwarded-For) is believed. Nobody else's is.
 	TrustedProxies []netip.Prefix
+	// Accounts: players may look after their accounts on the pages.
+	Accounts bool
+	// Forms and Registrations bound the forms that one address sends in, and the
+	// accounts that it makes, per minute; 0: no bound.
+	Forms, Registrations int
+	// Private: nobody learns from the pages which e-mails have an account.
+	Private bool
 	// Exempt tells which visitors the bounds per address do not apply to; nil:
 	// none.
 	Exempt func(netip.Addr) bool
@@ -32,7 +40,9 @@ type Policy struct {
 // policy is a Policy in force.
 type policy struct {
 	Policy
-	requests *netserve.Limiter
+	requests      *netserve.Limiter
+	forms         *netserve.Limiter
+	registrations *netserve.Limiter
 }
 
 // SetPolicy puts a policy in force. Every address starts with a whole burst.
@@ -47,7 +57,16 @@ func (s *Server) SetPolicy(p Policy) {
 	s.policy.Store(&policy{
 		Policy:   p,
 		requests: netserve.NewLimiter(netserve.LimiterOptions{Rate: float64(p.Rate), Burst: p.Burst}),
+
+		forms: perMinute(p.Forms), registrations: perMinute(p.Registrations),
 	})
+	s.pages.accounts.Store(s.accountsOn())
+}
+
+// perMinute returns a limiter of n events per minute; 0: no bound. All n may
+// come at once.
+func perMinute(n int) *netserve.Limiter {
+	return netserve.NewLimiter(netserve.LimiterOptions{Rate: float64(n) / time.Minute.Seconds(), Burst: n})
 }
 
 // exempt reports whether bounds per address do not apply to a visitor.

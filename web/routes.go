@@ -19,15 +19,24 @@ const (
 	jsonType = "application/json; charset=utf-8"
 	htmlType = "text/html; charset=utf-8"
 	cssType  = "text/css; charset=utf-8"
+	textType = "text/plain; charset=utf-8"
+	svgType  = "image/svg+xml"
+
+	scriptType = "text/javascript; charset=utf-8"
 )
 
-// contentPolicy lets the pages use our style sheet and forms and nothing else.
-const contentPolicy = "default-src 'none'; style-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+// contentPolicy lets the pages use our own files, forms and events and nothing
+// else.
+const contentPolicy = "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; connect-src 'self'; " +
+	"form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 
 const (
-	apiPrefix = "/api/"
-	stylePath = "/assets/style.css"
-	otherPath = "other" // label for what has no route
+	apiPrefix  = "/api/"
+	stylePath  = "/assets/style.css"
+	livePath   = "/assets/live.js"
+	iconPath   = "/assets/icon.svg"
+	eventsPath = "/api/v1/events"
+	otherPath  = "other" // label for what has no route
 )
 
 // route is a path with its handler. The pattern is a label of metrics, too.
@@ -39,15 +48,34 @@ type route struct {
 // routes returns every path that is served.
 func (s *Server) routes() []route {
 	return []route{
-		{"/{$}", s.servePage},
-		{stylePath, s.serveStyle},
+		{"/{$}", s.serveHome},
+		{"/servers", s.serveList},
+		{"/servers/{id}", s.serveServerPage},
+		{"/games", s.serveCatalogue},
+		{"/games/{name}", s.serveGamePage},
+		{"/games/{name}/hosts.txt", s.serveHosts},
+		{"/why", s.serveWhy},
+		{accountPrefix, s.account((*visit).serveAccount)},
+		{"/account/login", s.account((*visit).serveLogin)},
+		{"/account/logout", s.account((*visit).serveLogout)},
+		{"/account/register", s.account((*visit).serveRegister)},
+		{"/account/password", s.change("password", changePassword)},
+		{"/account/email", s.change("email", changeEmail)},
+		{"/account/profile", s.change("nick", addProfile)},
+		{"/account/nick", s.change("renamed", renameProfile)},
+		{"/account/uniquenick", s.change("uniquenick", changeUniqueNick)},
+		{"/account/drop", s.change("dropped", dropProfile)},
+		{"/account/delete", s.account((*visit).serveDelete)},
+		{stylePath, s.serveAsset(s.pages.style)},
+		{livePath, s.serveAsset(s.pages.live)},
+		{iconPath, s.serveAsset(s.pages.icon)},
 		{"/api/v1/servers", s.serveServers},
 		{"/api/v1/servers/{id}", s.serveServer},
 		{"/api/v1/servers/{id}/history", s.serveHistory},
 		{"/api/v1/games", s.serveGames},
 		{"/api/v1/games/{name}", s.serveGame},
 		{"/api/v1/stats", s.serveStats},
-		{"/api/v1/events", s.serveEvents},
+		{eventsPath, s.serveEvents},
 		{"/api/v1/openapi.json", s.serveOpenAPI},
 	}
 }
@@ -80,6 +108,8 @@ func (s *Server) wrap(routes http.Handler) http.Handler {
 			s.fail(w, r, http.StatusTooManyRequests, "too many requests from your address, try again")
 		case isPreflight(r):
 			allowCrossOrigin(w)
+		case r.Method == http.MethodPost && s.takesForms(r.URL.Path):
+			routes.ServeHTTP(w, r)
 		case r.Method != http.MethodGet && r.Method != http.MethodHead:
 			s.opt.Metrics.Drop(dropMethod)
 			w.Header().Set("Allow", "GET, HEAD")
@@ -88,6 +118,11 @@ func (s *Server) wrap(routes http.Handler) http.Handler {
 			routes.ServeHTTP(w, r)
 		}
 	})
+}
+
+// takesForms reports whether a path may be behind a form that changes something.
+func (s *Server) takesForms(path string) bool {
+	return s.accountsOn() && strings.HasPrefix(path, accountPrefix+"/")
 }
 
 // mayAsk reports whether a request is within the rate of its visitor.
@@ -252,16 +287,6 @@ func failJSON(w http.ResponseWriter, status int, text string) {
 	w.Header().Set("Content-Length", strconv.Itoa(len(body)+1))
 	w.WriteHeader(status)
 	_, _ = w.Write(append(body, '\n'))
-}
-
-// serveStyle answers with the style sheet. Pages name it with its hash, so that
-// browsers may keep it.
-func (s *Server) serveStyle(w http.ResponseWriter, r *http.Request) {
-	w.Header().Set("Cache-Control", "public, max-age=86400")
-	if s.notModified(w, r, s.pages.styleTag) {
-		return
-	}
-	s.send(w, r, cssType, s.pages.style)
 }
 
 // contentTag returns a strong tag for a body.

@@ -22,6 +22,18 @@ func TestHeadersOfEveryAnswer(t *testing.T) {
 		open bool // to pages of other origins
 	}{
 		"/":                                     {200, false},
+		"/servers":                              {200, false},
+		"/servers/qr2-192.0.2.1-6500":           {200, false},
+		"/servers/qr2-192.0.2.9-6500":           {404, false},
+		"/servers/nonsense":                     {404, false},
+		"/games":                                {200, false},
+		"/games/gmtest":                         {200, false},
+		"/games/nothing":                        {404, false},
+		"/games/gmtest/hosts.txt?ip=192.0.2.7":  {200, false},
+		"/games/gmtest/hosts.txt?ip=nowhere":    {400, false},
+		"/games/nothing/hosts.txt?ip=192.0.2.7": {404, false},
+		"/account":                              {404, false}, // switched off in this test
+		"/account/login":                        {404, false},
 		"/assets/style.css":                     {200, false},
 		"/assets/":                              {404, false},
 		"/nothing":                              {404, false},
@@ -132,21 +144,21 @@ func TestIdenticalRequestsShareAnAnswer(t *testing.T) {
 		for range 5 {
 			f.get("/api/v1/servers")
 			f.get("/api/v1/servers?full=1")
-			f.get("/")
+			f.get("/servers")
 		}
 		if got := built(); got != 3 {
 			t.Errorf("15 requests for 3 things: %v answers were written, want 3", got)
 		}
 		time.Sleep(maxAge - time.Nanosecond)
-		if f.get("/"); built() != 3 {
+		if f.get("/servers"); built() != 3 {
 			t.Errorf("just before a second: %v answers, want 3", built())
 		}
 		time.Sleep(time.Nanosecond)
-		if f.get("/"); built() != 4 {
+		if f.get("/servers"); built() != 4 {
 			t.Errorf("after a second: %v answers, want 4", built())
 		}
 		f.put(listed{})
-		if f.get("/"); built() != 5 {
+		if f.get("/servers"); built() != 5 {
 			t.Errorf("after a change: %v answers, want 5", built())
 		}
 	})

@@ -58,6 +58,19 @@ type Options struct {
 	// PublicURL is where visitors find the pages, without a slash at the end; a
 	// path in it is put in front of links. Empty: at the root of any host.
 	PublicURL string
+	// GameAddress is the IPv4 address that pages tell games to use. Zero: that of
+	// PublicURL's host, else the one that the visitor reached.
+	GameAddress netip.Addr
+	// Lookup finds the addresses of PublicURL's host; nil: nobody does.
+	Lookup func(ctx context.Context, host string) ([]netip.Addr, error)
+	// Services returns what the daemon runs; nil: not shown.
+	Services func() []Service
+	// Prober asks the server of a page about itself; nil: nobody is asked.
+	Prober Prober
+	// Diagnosis is what the page about the visitor's own address tells.
+	Diagnosis Diagnosis
+	// Accounts is what players look after their accounts with.
+	Accounts Accounts
 	// Version is shown at the foot of the pages; may be empty.
 	Version string
 
@@ -102,6 +115,8 @@ type Server struct {
 	// description is the document for programs.
 	description fixed
 	pages       *pages
+	own         *ownAddress
+	keeper      *keeper
 	handler     http.Handler
 	policy      atomic.Pointer[policy]
 
@@ -124,9 +139,11 @@ func New(opt Options) *Server {
 
 		description: newFixed(openAPI),
 		pages:       newPages(basePath(opt.PublicURL), opt.Version),
+		keeper:      newKeeper(opt.Accounts, opt.PublicURL),
+		own:         newOwnAddress(opt.PublicURL, opt.Lookup),
 		building:    make(chan struct{}, maxBuilding()),
 	}
-	s.metrics = newMetrics(opt.Registerer, s.feed.len, func() int { n, _ := s.history.Len(); return n })
+	s.metrics = newMetrics(opt.Registerer, s.feed.len, func() int { n, _ := s.history.Len(); return n }, s.keeper.sessions.len)
 	s.SetPolicy(opt.Policy)
 	s.handler = s.wrap(s.mux())
 	return s

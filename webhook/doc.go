@@ -12,6 +12,7 @@
 //	ban.removed   a ban was lifted, or is over
 //	test          somebody tries the hook
 //
+// Bans are those of the store; the ban files of a Zandronum master are not watched.
 // What is listed when the daemon starts, or when a hook is added, is not told.
 //
 // # Formats

@@ -67,7 +67,6 @@ type daemon struct {
 	legacyGate *netserve.Gate // nil if the service is off
 	negotiator *natneg.Server // nil if the service is off
 	ssq        *ssq.Server    // nil if the service is off
-	web        *web.Server    // nil if the service is off
 	webhooks   *webhook.Dispatcher
 
 	zan   atomic.Pointer[zanmaster.Server] // nil if the service is off, or not open yet
@@ -81,6 +80,7 @@ type daemon struct {
 	gpcmGate *netserve.Gate // likewise
 	gpsp     *gpsp.Server   // nil if the service is off
 	gpspGate *netserve.Gate // likewise
+	web      *web.Server    // nil if the service is off
 
 	prober  *probe.Prober
 	statics *probe.Statics
@@ -408,10 +408,6 @@ func (d *daemon) reloadNow(ctx context.Context) {
 	if d.dns != nil {
 		d.dns.SetPolicy(d.dnsPolicy())
 	}
-	if d.web != nil {
-		d.cfg.Web = cfg.Web
-		d.web.SetPolicy(d.webPolicy())
-	}
 	d.cfg.GPCM, d.cfg.GPSP = cfg.GPCM, cfg.GPSP
 	d.store.LimitAudit(cfg.Admin.AuditEntries)
 	d.cfg.Probe = cfg.Probe
@@ -421,6 +417,10 @@ func (d *daemon) reloadNow(ctx context.Context) {
 		d.log.Error().Err(err).Msg("the servers that an operator added or hid cannot be read")
 	}
 	d.reloadPresence()
+	d.cfg.Web = cfg.Web
+	if d.web != nil {
+		d.web.SetPolicy(d.webPolicy())
+	}
 	d.reloadZanMaster()
 	if d.valve != nil {
 		d.valve.SetPolicy(d.valvePolicy())

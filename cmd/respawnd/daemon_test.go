@@ -169,14 +169,14 @@ func TestServiceWithoutAddressIsOff(t *testing.T) {
 
 func TestServicesThatAreNotBuiltAreNamedInOneLine(t *testing.T) {
 	t.Parallel()
-	d := start(t, t.TempDir(), variable("valvemaster.listen", "127.0.0.1:0"))
+	d := start(t, t.TempDir(), variable("gstats.listen", "127.0.0.1:0"))
 	lines, _ := d.log.since(0)
 	var found []any
 	for _, e := range lines {
 		if keys, ok := e["keys"].([]any); ok {
 			found = append(found, keys)
-			if !strings.Contains(strings.Join(texts(keys), " "), "valvemaster.listen") {
-				t.Errorf("line %v does not name valvemaster.listen", e)
+			if !strings.Contains(strings.Join(texts(keys), " "), "gstats.listen") {
+				t.Errorf("line %v does not name gstats.listen", e)
 			}
 		}
 	}

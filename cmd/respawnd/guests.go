@@ -107,9 +107,9 @@ func (g *guests) text() string {
 	}
 	at := first.Addr()
 	if dns := g.resolver(at); dns.IsValid() {
-		fmt.Fprintf(&b, "  on every guest's PC, either set the DNS server to %v,\n  or put into its hosts file what this prints:\n", dns)
+		fmt.Fprintf(&b, "  on every PC, this one too, either set the DNS server to %v,\n  or put into its hosts file what this prints:\n", dns)
 	} else {
-		b.WriteString("  put into the hosts file of every guest's PC what this prints:\n")
+		b.WriteString("  put into the hosts file of every PC, this one too, what this prints:\n")
 	}
 	fmt.Fprintf(&b, "      %s\n", hostsCommand(at))
 	if g.dns.IsValid() && g.dns.Port() != dnsPort {

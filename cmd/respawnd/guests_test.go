@@ -37,7 +37,7 @@ func TestAdviceForGuests(t *testing.T) {
 			[]string{"at 10.0.0.7 (Wi-Fi)\n      or, on another network, at 10.8.0.2 (tun0)", "DNS server to 10.0.0.7", "http://10.0.0.7:8080/"},
 			[]string{"DNS server to 10.8.0.2"},
 		},
-		"no DNS": {guests{cards: one, web: all8080}, []string{"hosts file of every guest's PC", "\n      respawnd hosts --game GAME --ip 192.168.1.5\n"}, []string{"DNS"}},
+		"no DNS": {guests{cards: one, web: all8080}, []string{"hosts file of every PC", "\n      respawnd hosts --game GAME --ip 192.168.1.5\n"}, []string{"DNS"}},
 		"DNS on another port": {
 			guests{cards: one, dns: netip.MustParseAddrPort("0.0.0.0:5353"), web: all8080}, []string{"hosts file of every", "of no use to them on port 5353"}, []string{"either set"},
 		},

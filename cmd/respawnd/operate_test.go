@@ -369,9 +369,11 @@ func TestSelftestPlaysAgainstTheDaemon(t *testing.T) {
 	if ok := strings.Count(out, " ok\n"); ok < 9 || ok != strings.Count(out, "\n") {
 		t.Errorf("selftest printed\n%s", out)
 	}
-	d.waitFor("the farewell of the test server", 0, func(e entry) bool {
-		return e.text("message") == "verdict" && e.text("verdict") == "left"
-	})
+	for _, service := range []string{"qr2", "valvemaster"} {
+		d.waitFor("the farewell of the test server of "+service, 0, func(e entry) bool {
+			return e.text("message") == "verdict" && e.text("verdict") == "left" && e.text("service") == service
+		})
+	}
 	wantListed(t, d)
 	if out := d.cli("account", "list"); strings.Contains(out, "selftest") {
 		t.Errorf("selftest left an account behind:\n%s", out)

@@ -124,6 +124,25 @@ func TestHelpOfEveryCommandIsASentence(t *testing.T) {
 	}
 }
 
+// pageAddress is a page that the README names.
+var pageAddress = regexp.MustCompile("`http://127\\.0\\.0\\.1:8080(/[^`]*)`")
+
+func TestReadmePagesAreThere(t *testing.T) {
+	t.Parallel()
+	d := start(t, t.TempDir())
+	v := newVisitor(t, d) // follows redirects
+	found := pageAddress.FindAllStringSubmatch(readme(t), -1)
+	if len(found) < 6 {
+		t.Fatalf("%d addresses of pages in the README", len(found))
+	}
+	for _, m := range found {
+		if code := v.do(http.MethodGet, m[1], nil); code != http.StatusOK || !strings.Contains(v.page, "<h1>") {
+			t.Errorf("GET %s: status %d, want a page", m[1], code)
+		}
+	}
+	d.stop()
+}
+
 var addressed = regexp.MustCompile(`http://localhost:8080(/[^"` + "`" + `]*)"`)
 
 func TestReadmeAddressesAnswer(t *testing.T) {

@@ -13,13 +13,15 @@ func (d *daemon) openWeb(ctx context.Context, l configs.Listener) (service, erro
 	if err != nil {
 		return service{}, err
 	}
-	d.web = web.New(web.Options{
+	opt := web.Options{
 		Registry: d.registry, Games: d.catalogue.Catalog(), Domains: d.cfg.Games.Domains, Started: d.started,
 		PublicURL: d.cfg.Web.PublicURL, Version: version(),
 		MaxConns: d.cfg.Web.MaxConns, MaxPerAddr: d.cfg.Web.MaxPerAddr, Policy: d.webPolicy(),
 		Log:     d.log.With().Str("service", "web").Logger(),
 		Metrics: netserve.NewMetrics(d.metrics, "web", web.DropReasons()...), Registerer: d.metrics,
-	})
+	}
+	d.pageOptions(&opt)
+	d.web = web.New(opt)
 	return service{
 		address: ln.Addr(),
 		serve:   func(ctx context.Context) error { return d.web.Serve(ctx, ln) },
@@ -32,5 +34,6 @@ func (d *daemon) webPolicy() web.Policy {
 	return web.Policy{
 		Rate: c.Rate, Burst: c.Burst, MaxStreams: c.MaxStreams, MaxStreamsPerAddr: c.MaxStreamsPerAddr,
 		TrustedProxies: c.TrustedProxies, Exempt: d.trusted(),
+		Accounts: c.Accounts, Forms: c.Forms, Registrations: c.Registrations, Private: d.cfg.GPSP.Private,
 	}
 }

@@ -18,6 +18,7 @@ const (
 	originZandronum  = "zandronum" // under which restored servers are noted
 	serviceText      = "qr1"
 	serviceLAN       = "lan"
+	serviceProbe     = "probe"
 )
 
 // Explain puts the verdict into words. They hold nothing that a stranger sent.
@@ -26,6 +27,8 @@ func (e Entry) Explain() Explanation {
 	switch e.Service {
 	case serviceZandronum, originZandronum:
 		x = zandronumReasons(e.Verdict, x)
+	case serviceProbe:
+		x = askedReasons(e.Verdict, x)
 	case serviceText:
 		x = textReasons(e.Verdict, x)
 	}
@@ -40,6 +43,8 @@ func what(service string) string {
 		return "registration"
 	case serviceLAN:
 		return "answer on the local network"
+	case serviceProbe:
+		return "answer to a query"
 	}
 	return "heartbeat"
 }
@@ -85,7 +90,7 @@ func reasons(v Verdict) Explanation {
 	case Limited:
 		return Explanation{
 			Cause:  "too many packets came from this address before it proved itself, or too many servers are waiting at once",
-			Advice: "Stop what else sends from this address and wait a minute. The operator can raise qr2.unproved_rate or add the network to net.trusted.",
+			Advice: "Stop what else sends from this address and wait a minute. The operator can raise unproved_rate of that service or add the network to net.trusted.",
 		}
 	case ListFull:
 		return Explanation{
@@ -129,6 +134,11 @@ func reasons(v Verdict) Explanation {
 		return Explanation{
 			Cause:  "an operator took the server off the list",
 			Advice: "Ask the operator.",
+		}
+	case Concealed:
+		return Explanation{
+			Cause:  "an operator keeps the server out of what the list shows",
+			Advice: "Ask the operator, who can show it again: respawnd server unhide ADDRESS.",
 		}
 	case Reachable:
 		return Explanation{Cause: "the server answers players that it never talked to", Good: true}
@@ -185,6 +195,26 @@ func textReasons(v Verdict, x Explanation) Explanation {
 		x.Advice = "Allow UDP to the server's query port in its firewall, and forward it in the router, to the same number."
 	case Expired:
 		x.Cause = "the server did not answer its queries for too long and left the list"
+	default:
+	}
+	return x
+}
+
+// askedReasons returns the words for servers that report nothing and are asked, x
+// if they are those of all.
+func askedReasons(v Verdict, x Explanation) Explanation {
+	switch v {
+	case UnknownGame:
+		x.Cause = "the game that the server names is none that can be listed"
+		x.Advice = "The operator can add it: respawnd game add NAME, or raise probe.max_games."
+	case Listed:
+		x.Cause = "the server answers and is in the list"
+	case Left:
+		x.Cause = "nobody wants the server asked any more"
+		x.Advice = "Register it again, or ask the operator to add it."
+	case Expired:
+		x.Cause = "the server did not answer several queries in a row and left the list"
+		x.Advice = "Check that it still runs and that its query port is open. It is asked again."
 	default:
 	}
 	return x

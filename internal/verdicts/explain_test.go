@@ -6,7 +6,7 @@ import (
 )
 
 // services are those that note verdicts.
-var services = []string{"qr2", "qr1", "zanmaster", "zandronum", "lan", "valvemaster", "static"}
+var services = []string{"qr2", "qr1", "zanmaster", "zandronum", "lan", "probe", "valvemaster", "static"}
 
 func TestEveryVerdictIsExplained(t *testing.T) {
 	for _, service := range services {

@@ -1,0 +1,234 @@
+package web
+
+import (
+	"context"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/base64"
+	"errors"
+	"mime"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/respawnd/respawnd/internal/accounts"
+	"github.com/respawnd/respawnd/storage"
+)
+
+// maxForm is how many bytes a form may have.
+const maxForm = 16 << 10
+
+// accountPrefix is where the pages of accounts are: the only ones that take
+// forms which change something.
+const accountPrefix = "/account"
+
+// Accounts is what players look after their accounts with.
+type Accounts struct {
+	Service *accounts.Service // nil: the pages do not exist
+	Store   AccountStore
+	// Sessions are the players who are signed in with their games.
+	Sessions PresenceSessions
+	// Banned tells which addresses may not sign in; nil: none.
+	Banned func(netip.Addr) bool
+}
+
+// AccountStore is what the pages read of the store.
+type AccountStore interface {
+	GetUser(ctx context.Context, id storage.UserID) (storage.User, error)
+	ProfilesOf(ctx context.Context, user storage.UserID) ([]storage.Profile, error)
+}
+
+// PresenceSessions end the sessions of games; a presence.Hub is one.
+type PresenceSessions interface {
+	KickUser(ctx context.Context, id storage.UserID, reason error) int
+	KickProfile(ctx context.Context, id storage.ProfileID, reason error) int
+}
+
+// keeper is the state of the pages of accounts.
+type keeper struct {
+	Accounts
+	sessions *sessions
+	key      [32]byte // of the tokens in forms; of this run alone
+	secure   bool     // visitors come over HTTPS
+	origins  *http.CrossOriginProtection
+}
+
+// newKeeper returns the state of the pages. publicURL is Options.PublicURL.
+func newKeeper(a Accounts, publicURL string) *keeper {
+	k := &keeper{Accounts: a, sessions: newSessions(maxSessions), origins: http.NewCrossOriginProtection()}
+	k.key = sha256.Sum256([]byte(randomToken()))
+	if u, err := url.Parse(publicURL); err == nil && u.Host != "" {
+		k.secure = u.Scheme == "https"
+		_ = k.origins.AddTrustedOrigin(u.Scheme + "://" + u.Host) // ours, whatever a proxy makes of the Host header
+	}
+	return k
+}
+
+// cookie names. The prefix makes browsers refuse one that another host or plain
+// HTTP set.
+func (k *keeper) cookieName(name string) string {
+	if k.secure {
+		return "__Host-respawnd-" + name
+	}
+	return "respawnd-" + name
+}
+
+const (
+	sessionCookie = "session"
+	formCookie    = "form" // ties forms to a browser that is not logged in
+)
+
+// setCookie sets a cookie for this browser session; an empty value deletes it.
+func (k *keeper) setCookie(w http.ResponseWriter, name, value string) {
+	age := 0
+	if value == "" {
+		age = -1
+	}
+	http.SetCookie(w, &http.Cookie{ //nolint:gosec // without HTTPS a Secure cookie would not come back
+		Name: k.cookieName(name), Value: value, Path: "/", MaxAge: age,
+		Secure: k.secure, HttpOnly: true, SameSite: http.SameSiteStrictMode,
+	})
+}
+
+func (k *keeper) cookie(r *http.Request, name string) string {
+	c, err := r.Cookie(k.cookieName(name))
+	if err != nil || len(c.Value) > 128 {
+		return ""
+	}
+	return c.Value
+}
+
+// token returns what forms of a browser carry. Only we can make it from the
+// browser's cookie, and no other page can read either.
+func (k *keeper) token(cookie string) string {
+	mac := hmac.New(sha256.New, k.key[:])
+	mac.Write([]byte(cookie))
+	return base64.RawURLEncoding.EncodeToString(mac.Sum(nil))
+}
+
+// visit is one request for a page of accounts.
+type visit struct {
+	*Server
+	w       http.ResponseWriter
+	r       *http.Request
+	from    netip.Addr
+	form    url.Values // empty unless it is a form
+	tie     string     // the cookie that the forms are tied to
+	session *session   // nil: not logged in
+	user    storage.User
+}
+
+// account makes the handler of a page of accounts. Forms come to it only if they
+// are ours.
+func (s *Server) account(serve func(*visit)) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		if !s.accountsOn() {
+			s.notFound(w, r)
+			return
+		}
+		w.Header().Set("Cache-Control", "no-store")
+		v := &visit{Server: s, w: w, r: r, from: s.visitor(r), form: url.Values{}}
+		if s.keeper.Banned != nil && s.keeper.Banned(v.from) {
+			s.fail(w, r, http.StatusForbidden, "your address is banned from signing in")
+			return
+		}
+		if !v.identify() || r.Method == http.MethodPost && !v.readForm() {
+			return
+		}
+		serve(v)
+	}
+}
+
+// accountsOn reports whether there are pages of accounts.
+func (s *Server) accountsOn() bool { return s.keeper.Service != nil && s.policy.Load().Accounts }
+
+// identify finds out who the visitor is. It returns false if it answered.
+func (v *visit) identify() bool {
+	k := v.keeper
+	token := k.cookie(v.r, sessionCookie)
+	if s := k.sessions.find(token, time.Now()); s != nil {
+		u, err := k.Store.GetUser(v.r.Context(), s.user)
+		switch {
+		case err == nil && k.sessions.holds(s, markOf(&u)) && !u.Ban.In(time.Now()):
+			v.session, v.user, v.tie = s, u, token
+			return true
+		case err != nil && !errors.Is(err, storage.ErrNotFound):
+			v.fault(err)
+			return false
+		}
+		k.sessions.end(s)
+	}
+	if token != "" {
+		k.setCookie(v.w, sessionCookie, "")
+	}
+	if v.tie = k.cookie(v.r, formCookie); v.tie == "" {
+		v.tie = randomToken()
+		k.setCookie(v.w, formCookie, v.tie)
+	}
+	return true
+}
+
+// markOf returns what changes with the password of an account.
+func markOf(u *storage.User) [sha256.Size]byte { return sha256.Sum256(u.Secret) }
+
+// readForm reads the form of a request and checks that it is one of ours. It
+// returns false if it answered.
+func (v *visit) readForm() bool {
+	p := v.policy.Load()
+	if !p.exempt(v.from) && !p.forms.Allow(v.from, time.Now()) {
+		v.opt.Metrics.Drop(dropForms)
+		v.w.Header().Set("Retry-After", "60")
+		v.fail(v.w, v.r, http.StatusTooManyRequests, "too many forms from your address, wait a minute")
+		return false
+	}
+	if kind, _, err := mime.ParseMediaType(v.r.Header.Get("Content-Type")); err != nil || kind != "application/x-www-form-urlencoded" {
+		v.opt.Metrics.Drop(dropForm)
+		v.fail(v.w, v.r, http.StatusUnsupportedMediaType, "this is not a form of ours")
+		return false
+	}
+	v.r.Body = http.MaxBytesReader(v.w, v.r.Body, maxForm)
+	if err := v.r.ParseForm(); err != nil {
+		v.opt.Metrics.Drop(dropForm)
+		if _, tooLarge := errors.AsType[*http.MaxBytesError](err); tooLarge {
+			v.fail(v.w, v.r, http.StatusRequestEntityTooLarge, "the form is too large")
+			return false
+		}
+		v.fail(v.w, v.r, http.StatusBadRequest, "the form cannot be read")
+		return false
+	}
+	v.form = v.r.PostForm
+	if v.keeper.origins.Check(v.r) != nil || !v.tokenFits() {
+		v.opt.Metrics.Drop(dropForgery)
+		v.fail(v.w, v.r, http.StatusForbidden,
+			"the form is too old, came from elsewhere, or your browser keeps no cookies; nothing was changed, go back and try again")
+		return false
+	}
+	return true
+}
+
+// tokenFits reports whether the form was made for this browser.
+func (v *visit) tokenFits() bool {
+	return hmac.Equal([]byte(v.form.Get("token")), []byte(v.keeper.token(v.tie)))
+}
+
+// fault answers after an error of ours.
+func (v *visit) fault(err error) {
+	if v.r.Context().Err() != nil {
+		err = v.r.Context().Err() // the visitor is gone; nothing is wrong with us
+		v.opt.Log.Debug().Err(err).Msg("visitor left")
+	} else {
+		v.opt.Log.Error().Err(err).Str("path", label(v.r.Pattern)).Msg("page of an account failed")
+	}
+	v.fail(v.w, v.r, http.StatusInternalServerError, "something went wrong here; try again later")
+}
+
+// goTo sends the visitor to another page of ours after a form. The path is never
+// one that somebody sent.
+func (v *visit) goTo(path string) {
+	http.Redirect(v.w, v.r, v.pages.base+path, http.StatusSeeOther)
+}
+
+// line returns a value of the form without spaces around it.
+func (v *visit) line(name string) string { return strings.TrimSpace(v.form.Get(name)) }

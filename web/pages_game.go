@@ -1,0 +1,165 @@
+package web
+
+import (
+	"bytes"
+	"cmp"
+	"mime"
+	"net/http"
+	"net/netip"
+	"slices"
+	"strings"
+
+	"github.com/respawnd/respawnd/internal/clean"
+	"github.com/respawnd/respawnd/internal/games"
+	"github.com/respawnd/respawnd/internal/zandronum"
+)
+
+// gamesView is what the template of the catalogue shows.
+type gamesView struct {
+	frame
+	Query string
+	Games []gameView
+	Known int
+}
+
+// serveCatalogue answers /games.
+func (s *Server) serveCatalogue(w http.ResponseWriter, r *http.Request) {
+	q := r.URL.Query()
+	if name := q.Get("name"); name != "" {
+		s.chooseGame(w, r, name)
+		return
+	}
+	p := parsePageParams(r.URL.RawQuery)
+	list := s.lister.now()
+	v := gamesView{frame: s.pages.frame("Games", placeGames), Query: p.query}
+	for _, g := range s.lister.catalog.All() {
+		v.Known++
+		listed := list.game(g.Name)
+		title := s.lister.title(g.Name)
+		if !strings.Contains(strings.ToLower(title), p.query) && !strings.Contains(g.Name, p.query) {
+			continue
+		}
+		v.Games = append(v.Games, gameView{
+			Name: g.Name, Title: displayText(title, maxGameText), Servers: listed.servers(), Players: listed.players,
+			Link: s.pages.gameURL(g.Name),
+		})
+	}
+	slices.SortStableFunc(v.Games, func(a, b gameView) int {
+		return cmp.Or(b.Players-a.Players, b.Servers-a.Servers, compareTexts(a.Title, b.Title))
+	})
+	s.sendPage(w, r, "games", v)
+}
+
+// gamePage is what the template of a game shows.
+type gamePage struct {
+	frame
+	Name             string
+	Maintenance      bool
+	Usable           bool
+	Servers, Players int
+	Table            rowTable
+	More             string // link to the whole list
+	Zandronum        bool
+
+	Address    string // that the names are to resolve to; empty if unknown
+	BadAddress bool   // the visitor gave one that cannot be
+	Given      bool   // the visitor gave it
+	Hosts      string // lines for a hosts file; empty without an address
+	Download   string // link to them
+	Names      []namesView
+}
+
+// namesView are the names that clients of a game resolve for one service.
+type namesView struct {
+	Service string
+	Names   []string
+}
+
+// serveGamePage answers /games/{name}.
+func (s *Server) serveGamePage(w http.ResponseWriter, r *http.Request) {
+	g, ok := s.lister.catalog.Lookup(r.PathValue("name"))
+	if !ok {
+		s.fail(w, r, http.StatusNotFound, "no game of that name is known here")
+		return
+	}
+	list := s.lister.now()
+	rows := list.choosePage(pageParams{game: g.Name})
+	listed := list.game(g.Name)
+	v := gamePage{
+		frame: s.pages.liveFrame(displayText(s.lister.title(g.Name), maxGameText), placeGames),
+		Name:  g.Name, Maintenance: g.Maintenance, Usable: g.Usable(), Servers: listed.servers(), Players: listed.players,
+		Table: s.table(rows[:min(len(rows), PageRows)], list.begun, false, unsorted), Zandronum: g.Name == zandronum.Game,
+		Names: s.namesOf(g.Name),
+	}
+	if len(rows) > PageRows {
+		v.More = s.pages.listURL(pageParams{game: g.Name}, 1)
+	}
+	given := strings.TrimSpace(r.URL.Query().Get("ip"))
+	a, ok := s.hostsAddress(r, given)
+	v.BadAddress, v.Given = !ok, given != ""
+	if ok && a.IsValid() {
+		v.Address = a.String()
+		v.Hosts = string(s.hostsFile(g.Name, a))
+		v.Download = s.pages.gameURL(g.Name) + "/hosts.txt"
+		if given != "" {
+			v.Download += "?ip=" + v.Address
+		}
+	}
+	s.sendPage(w, r, "game", v)
+}
+
+// hostsAddress returns the address for the lines of a hosts file: the one that
+// the visitor gave, else that of this daemon, which is zero if it is not known.
+// ok is false if the visitor gave one that cannot be.
+func (s *Server) hostsAddress(r *http.Request, given string) (a netip.Addr, ok bool) {
+	if given == "" {
+		return s.gameAddress(r), true
+	}
+	a, err := netip.ParseAddr(given)
+	return a.Unmap(), err == nil && usableForGames(a.Unmap())
+}
+
+// hostsFile returns lines for a hosts file, nothing if there can be none.
+func (s *Server) hostsFile(game string, a netip.Addr) []byte {
+	var b bytes.Buffer
+	if err := games.WriteHosts(&b, game, a, s.opt.Domains); err != nil {
+		s.opt.Log.Error().Err(err).Str("game", game).Msg("no lines for a hosts file")
+		return nil
+	}
+	return b.Bytes()
+}
+
+// namesOf returns the names that a game looks up, by service.
+func (s *Server) namesOf(game string) []namesView {
+	var out []namesView
+	for _, h := range s.hosts(game) {
+		i := slices.IndexFunc(out, func(v namesView) bool { return v.Service == h.Service })
+		if i < 0 {
+			i = len(out)
+			out = append(out, namesView{Service: h.Service})
+		}
+		out[i].Names = append(out[i].Names, h.Name)
+	}
+	return out
+}
+
+// serveHosts answers /games/{name}/hosts.txt: the lines as a file.
+func (s *Server) serveHosts(w http.ResponseWriter, r *http.Request) {
+	g, known := s.lister.catalog.Lookup(r.PathValue("name"))
+	if !known {
+		s.fail(w, r, http.StatusNotFound, "no game of that name is known here")
+		return
+	}
+	a, ok := s.hostsAddress(r, strings.TrimSpace(r.URL.Query().Get("ip")))
+	if !ok || !a.IsValid() {
+		s.opt.Metrics.Drop(dropParam)
+		s.fail(w, r, http.StatusBadRequest, "ip must be an IPv4 address of a host, such as 192.168.1.5")
+		return
+	}
+	head := "# " + clean.Line(s.lister.title(g.Name), maxGameText) + " through respawnd at " + a.String() + "\n" +
+		"# Add these lines to /etc/hosts, on Windows to C:\\Windows\\System32\\drivers\\etc\\hosts\n"
+	// Windows' editor of that time and its resolver take both ends of lines.
+	body := strings.ReplaceAll(head+string(s.hostsFile(g.Name, a)), "\n", "\r\n")
+	w.Header().Set("Content-Disposition", mime.FormatMediaType("attachment", map[string]string{"filename": "hosts-" + g.Name + ".txt"}))
+	s.send(w, r, textType, &answer{body: []byte(body)})
+}

@@ -1,0 +1,238 @@
+package web
+
+import (
+	"context"
+	"net/http"
+	"net/netip"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/respawnd/respawnd/internal/query"
+	"github.com/respawnd/respawnd/master"
+)
+
+// liveWait is how long a page waits for the server that it shows.
+const liveWait = 1200 * time.Millisecond
+
+// Bounds of what the page of a server shows.
+const (
+	maxTableRows    = 256
+	maxTableColumns = 12
+	maxRuleRows     = 512
+)
+
+// Prober asks listed servers what they say about themselves now. Its answers may
+// be some seconds old.
+type Prober interface {
+	Status(ctx context.Context, public netip.AddrPort) (query.Status, error)
+}
+
+// serverPage is what the template of a server shows.
+type serverPage struct {
+	frame
+	rowView
+	Count     int // players
+	GamePort  string
+	Type      string
+	Origin    string
+	Last      string
+	Live      bool // the tables below are what the server says now
+	Asked     bool // it was asked
+	Rules     []ruleView
+	MoreRules int // that are not shown
+	Players   tableView
+	Teams     tableView
+	JSON      string
+	History   *historyView // nil: nothing is kept
+}
+
+// ruleView is a rule of a server.
+type ruleView struct{ Name, Value string }
+
+// tableView is a table of players or teams.
+type tableView struct {
+	Name    string
+	Columns []string
+	Rows    [][]string
+	More    int // rows that are not shown
+}
+
+// serveServerPage answers /servers/{id}.
+func (s *Server) serveServerPage(w http.ResponseWriter, r *http.Request) {
+	id := r.PathValue("id")
+	found, list, ok := s.findRow(id)
+	if !ok {
+		s.fail(w, r, http.StatusNotFound, "this server is not in the list; it may have left")
+		return
+	}
+	v := serverPage{
+		frame: s.pages.liveFrame("", placeServers), rowView: s.rowViews([]*row{found}, list.begun)[0],
+		Type: displayText(found.rule(found.slots.kind), maxAreaText), Origin: originText(found.Origin),
+		Last: agoText(time.Since(found.Last)), JSON: s.pages.base + "/api/v1/servers/" + id,
+		History: s.chart(found, time.Now()),
+	}
+	v.Count = found.players
+	if v.Title = v.Name; v.Title == "" {
+		v.Title = v.Address
+	}
+	if port := found.gamePort(); port != 0 && port != found.Public.Port() {
+		v.GamePort = strconv.Itoa(int(port))
+	}
+	if st, ok := s.ask(r, found); ok {
+		v.Live = true
+		v.showStatus(&st)
+	} else {
+		v.Asked = s.opt.Prober != nil
+		v.showReport(found.Server)
+	}
+	s.sendPage(w, r, "server", v)
+}
+
+// findRow returns the listed server with an id.
+func (s *Server) findRow(id string) (*row, *snapshot, bool) {
+	origin, public, ok := master.ParseID(id)
+	if !ok {
+		return nil, nil, false
+	}
+	if server, ok := s.lister.registry.Find(public); !ok || server.Origin != origin {
+		return nil, nil, false
+	}
+	list := s.lister.now()
+	for _, r := range list.rows {
+		if r.Public == public {
+			return r, list, true
+		}
+	}
+	return nil, nil, false // it left in between
+}
+
+// ask asks a server about itself, if the visitor wants more than the header of
+// its page.
+func (s *Server) ask(r *http.Request, found *row) (query.Status, bool) {
+	if s.opt.Prober == nil || r.Method != http.MethodGet {
+		return query.Status{}, false
+	}
+	ctx, cancel := context.WithTimeout(r.Context(), liveWait)
+	defer cancel()
+	st, err := s.opt.Prober.Status(ctx, found.Public)
+	if err != nil {
+		s.opt.Log.Debug().Err(err).Stringer("server", found.Public).Msg("no live details")
+		return query.Status{}, false
+	}
+	return st, !st.Empty()
+}
+
+// originText says how a server came into the list.
+func originText(o master.Origin) string {
+	switch o {
+	case master.FromQR2:
+		return "It reports itself in heartbeats (QR2) and proved its address and its game's key."
+	case master.FromQR1:
+		return "It reports itself in heartbeats of the older text form (QR1) and proves each answer."
+	case master.FromZandronum:
+		return "It registered with the Zandronum master and proved its address."
+	case master.FromValve:
+		return "It registered with the Valve-style master."
+	case master.FromLAN:
+		return "It was found on the local network."
+	case master.Static:
+		return "The operator listed it."
+	}
+	return ""
+}
+
+// showReport fills the tables with what the server reported last.
+func (v *serverPage) showReport(s *master.Server) {
+	for name, value := range s.Rules.All() {
+		v.addRule(name, value)
+	}
+	v.Players = reportTable("Players", s.Players)
+	v.Teams = reportTable("Teams", s.Teams)
+}
+
+// showStatus fills the tables with what the server says now, and the numbers
+// above them.
+func (v *serverPage) showStatus(st *query.Status) {
+	for _, f := range st.Rules {
+		v.addRule(f.Name, f.Value)
+	}
+	v.Players = statusTable("Players", &st.Players)
+	v.Teams = statusTable("Teams", &st.Teams)
+	number := func(name string, to *int) {
+		value, _ := st.Get(name)
+		if n, ok := master.ParsePopulation(value); ok {
+			*to = n
+		}
+	}
+	number("numplayers", &v.Count)
+	number("maxplayers", &v.MaxPlayers)
+	text := func(name string, to *string, most int) {
+		if value, ok := st.Get(name); ok {
+			*to = displayText(value, most)
+		}
+	}
+	text("hostname", &v.Name, maxNameText)
+	text("mapname", &v.Map, maxAreaText)
+	text("gametype", &v.Type, maxAreaText)
+}
+
+func (v *serverPage) addRule(name, value string) {
+	name = displayText(name, maxFieldText)
+	if name == "" || isPrivate(name) {
+		return
+	}
+	if len(v.Rules) == maxRuleRows {
+		v.MoreRules++
+		return
+	}
+	v.Rules = append(v.Rules, ruleView{name, displayText(value, maxValueText)})
+}
+
+// columnName is the name of a column without what marks it as one.
+func columnName(name string) string {
+	name = strings.TrimSuffix(strings.TrimSuffix(name, "_t"), "_")
+	return displayText(name, maxFieldText)
+}
+
+// shownColumns returns the columns that are shown.
+func shownColumns(names []string) (at []int, shown []string) {
+	for i, name := range names {
+		if n := columnName(name); n != "" && !isPrivate(n) && len(at) < maxTableColumns {
+			at, shown = append(at, i), append(shown, n)
+		}
+	}
+	return at, shown
+}
+
+func reportTable(title string, t master.Table) tableView {
+	names := make([]string, t.Columns())
+	for i := range names {
+		names[i] = t.Names().Name(i)
+	}
+	return showTable(title, names, t.Rows(), t.Value)
+}
+
+func statusTable(title string, t *query.Table) tableView {
+	return showTable(title, t.Columns, len(t.Rows), func(row, column int) string { return t.Rows[row][column] })
+}
+
+func showTable(title string, names []string, rows int, value func(row, column int) string) tableView {
+	at, shown := shownColumns(names)
+	v := tableView{Name: title, Columns: shown}
+	if len(at) == 0 {
+		return v
+	}
+	for i := range rows {
+		if i == maxTableRows {
+			v.More = rows - maxTableRows
+			break
+		}
+		line := make([]string, len(at))
+		for k, column := range at {
+			line[k] = displayText(value(i, column), maxNameText)
+		}
+		v.Rows = append(v.Rows, line)
+	}
+	return v
+}

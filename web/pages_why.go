@@ -1,0 +1,110 @@
+package web
+
+import (
+	"cmp"
+	"net/http"
+	"net/netip"
+	"slices"
+	"time"
+
+	"github.com/respawnd/respawnd/internal/verdicts"
+)
+
+// maxServersHere is how many servers of his own a visitor is shown.
+const maxServersHere = 20
+
+// Diagnosis is what the page about a visitor's own address needs.
+type Diagnosis struct {
+	// Verdicts are what the services decided; nil: nothing is known.
+	Verdicts *verdicts.Book
+	// Banned tells from what an address is banned, in words; nil: from nothing.
+	Banned func(netip.Addr) []string
+}
+
+// whyPage is what the template of the diagnosis shows.
+type whyPage struct {
+	frame
+	Address  string
+	IPv6     bool // games do not speak it
+	Proxied  bool // somebody names another address, and is not believed
+	Banned   []string
+	Listed   []rowView
+	More     int // servers that are not shown
+	Stories  []story
+	Services []Service
+}
+
+// story is what a service decided about one port, the newest first.
+type story struct {
+	Service, Address string
+	Now              happening
+	Before           []happening
+}
+
+// happening is one verdict.
+type happening struct {
+	What, Game, Verdict, Cause, Advice string
+	At, Ago, Until                     string
+	Times                              int
+	Good                               bool
+}
+
+// serveWhy answers /why: what was decided about the visitor's own address, and
+// about no other. There is no parameter.
+func (s *Server) serveWhy(w http.ResponseWriter, r *http.Request) {
+	w.Header().Set("Cache-Control", "no-store")
+	from := s.visitor(r)
+	v := whyPage{frame: s.pages.frame("Why is my server not listed?", placeWhy), Address: from.String(), IPv6: from.Is6()}
+	v.Proxied = r.Header.Get("X-Forwarded-For") != "" && isNear(from)
+	if s.opt.Diagnosis.Banned != nil {
+		v.Banned = s.opt.Diagnosis.Banned(from)
+	}
+	list := s.lister.now()
+	var here []*row
+	for _, row := range list.rows {
+		if row.Public.Addr() == from || row.Key.Source.Addr() == from {
+			here = append(here, row)
+		}
+	}
+	v.More = max(len(here)-maxServersHere, 0)
+	v.Listed = s.rowViews(here[:min(len(here), maxServersHere)], list.begun)
+	if s.opt.Diagnosis.Verdicts != nil {
+		v.Stories = stories(s.opt.Diagnosis.Verdicts.Of(from), time.Now())
+	}
+	if s.opt.Services != nil {
+		v.Services = s.opt.Services()
+	}
+	s.sendPage(w, r, "why", v)
+}
+
+// stories sorts verdicts by service and port, the port with the newest one first.
+func stories(entries []verdicts.Entry, now time.Time) []story {
+	entries = slices.Clone(entries)
+	slices.SortStableFunc(entries, func(a, b verdicts.Entry) int { return cmp.Or(b.Last.Compare(a.Last), b.First.Compare(a.First)) })
+	var out []story
+	for _, e := range entries {
+		address := e.Addr.String()
+		i := slices.IndexFunc(out, func(st story) bool { return st.Service == e.Service && st.Address == address })
+		if i < 0 {
+			out = append(out, story{Service: e.Service, Address: address, Now: happened(e, now)})
+			continue
+		}
+		old := happened(e, now)
+		old.Advice = ""
+		out[i].Before = append(out[i].Before, old)
+	}
+	return out
+}
+
+// happened puts a verdict into words.
+func happened(e verdicts.Entry, now time.Time) happening {
+	x := e.Explain()
+	h := happening{
+		What: x.What, Game: displayText(e.Game, maxGameText), Verdict: e.Verdict.String(), Cause: x.Cause, Advice: x.Advice,
+		At: e.First.UTC().Format("15:04:05"), Ago: agoText(now.Sub(e.First)), Times: e.Times, Good: x.Good,
+	}
+	if e.Times > 1 {
+		h.Until = e.Last.UTC().Format("15:04:05")
+	}
+	return h
+}
