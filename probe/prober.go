@@ -293,8 +293,12 @@ func (p *Prober) Unwatch(a netip.AddrPort, o master.Origin) bool {
 		return false
 	}
 	p.table.set(t, i, claim{})
+	why := verdicts.Left
+	if o == master.Static {
+		why = verdicts.Removed
+	}
 	if !t.wanted() {
-		p.unlist(t, verdicts.Left)
+		p.unlist(t, why)
 	}
 	return true
 }

@@ -136,6 +136,9 @@ func (p *Prober) pause(t *target) time.Duration {
 // missed notes that a target did not answer. p.mu is held.
 func (p *Prober) missed(t *target) {
 	t.silent++
+	if c := t.claims[0]; c.protocol != 0 && t.listed == "" && !t.owned {
+		p.opt.Verdicts.Note(service, t.addr, c.game, unanswered(c.protocol)) // an operator will want to know
+	}
 	if t.silent < maxSilent {
 		return
 	}
@@ -151,6 +154,14 @@ func (p *Prober) missed(t *target) {
 			p.table.set(t, i, claim{})
 		}
 	}
+}
+
+// unanswered returns the verdict about a server that does not answer.
+func unanswered(p Protocol) verdicts.Verdict {
+	if p == A2S {
+		return verdicts.Unanswered
+	}
+	return verdicts.NoAnswer
 }
 
 // ServePacket takes a packet of an answer. Nobody but those who were asked is

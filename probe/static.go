@@ -21,6 +21,7 @@ const (
 	// LookupEvery is how often the names of hosts are looked up again.
 	LookupEvery = 5 * time.Minute
 
+	retryEvery    = 30 * time.Second // names that could not be looked up
 	lookupTime    = 5 * time.Second
 	lookupsAtOnce = 8
 )
@@ -70,22 +71,25 @@ func (s *Statics) Set(list []Named) {
 
 // Run looks names up until ctx ends.
 func (s *Statics) Run(ctx context.Context) {
-	tick := time.NewTicker(LookupEvery)
+	tick := time.NewTicker(retryEvery)
 	defer tick.Stop()
+	last := time.Now()
 	for {
 		again := false
 		select {
 		case <-ctx.Done():
 			return
 		case <-s.wake:
-		case <-tick.C:
-			again = true
+		case now := <-tick.C:
+			if again = now.Sub(last) >= LookupEvery; again {
+				last = now
+			}
 		}
 		s.look(ctx, again)
 	}
 }
 
-// look looks up the names that are not known, or all of them again.
+// look looks up the names without an address, or all of them again.
 func (s *Statics) look(ctx context.Context, again bool) {
 	var g errgroup.Group
 	g.SetLimit(lookupsAtOnce)
@@ -111,7 +115,7 @@ func (s *Statics) hosts(again bool) []string {
 			continue
 		}
 		wanted[host] = true
-		if _, known := s.resolved[host]; again || !known {
+		if a := s.resolved[host]; again || !a.IsValid() {
 			list = append(list, host)
 		}
 	}

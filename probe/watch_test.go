@@ -13,6 +13,7 @@ import (
 
 	"github.com/respawnd/respawnd/internal/a2s"
 	"github.com/respawnd/respawnd/internal/ssq"
+	"github.com/respawnd/respawnd/internal/verdicts"
 	"github.com/respawnd/respawnd/master"
 	"github.com/respawnd/respawnd/probe/probetest"
 )
@@ -608,6 +609,17 @@ func TestMasterIsNoServerOfStandardServerQueries(t *testing.T) {
 		w.pass(time.Second)
 		if _, ok := w.listed(there); ok || w.counted("respawnd_probe_visits_total", "ssq", resultDenied) != 1 {
 			t.Error("a master is listed as a server")
+		}
+	})
+}
+
+func TestOperatorIsToldOfServersThatDoNotAnswer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, nil)
+		w.watch(there, A2S, master.Static)
+		w.pass(DefaultEvery)
+		if got := w.p.opt.Verdicts.Of(there.Addr()); len(got) != 1 || got[0].Verdict != verdicts.Unanswered {
+			t.Errorf("verdicts: %+v", got)
 		}
 	})
 }

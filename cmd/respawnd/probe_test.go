@@ -226,3 +226,21 @@ func TestStaticServersAreChecked(t *testing.T) {
 		refused(t, exitFailure, []string{variable("servers.static", text)}, []string{"check"}, "servers.static", text, part)
 	}
 }
+
+func TestHiddenServersOfZandronumAreSentToNoLauncher(t *testing.T) {
+	t.Parallel()
+	d := startZan(t, t.TempDir(), noWindow)
+	one, two := newZanHost(t, d, home, nil), newZanHost(t, d, home, nil)
+	one.register()
+	two.register()
+	launcher := newZanPeer(t, d, home, nil)
+	wantZanList(t, launcher, one, two)
+	d.cli("server", "hide", one.address().String())
+	wantZanList(t, launcher, two)
+	one.announce() // it is told nothing
+	two.announce()
+	wantZanList(t, launcher, two)
+	d.cli("server", "unhide", one.address().String())
+	wantZanList(t, launcher, one, two)
+	d.stop()
+}
