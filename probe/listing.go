@@ -74,7 +74,7 @@ func (p *Prober) list(t *target, tk talk, st *query.Status, old *master.Server, 
 	var report master.Report
 	st.Report(p.opt.Registry, &report)
 	if same && report.Same(old) {
-		p.opt.Registry.Touch(srv.Key, srv.Seen)
+		p.opt.Registry.Touch(srv.Key, srv.Origin, srv.Seen)
 		p.setListed(t, srv.Game)
 		return
 	}
@@ -200,8 +200,8 @@ func GameName(said string) (name string, ok bool) {
 func (p *Prober) heard(t *target, now time.Time) {
 	if t.owned {
 		p.reachable(t.follow)
-	} else if t.listed != "" {
-		p.opt.Registry.Touch(t.key(), now)
+	} else if _, origin, ok := t.strongest(); ok && t.listed != "" {
+		p.opt.Registry.Touch(t.key(), origin, now)
 	}
 }
 

@@ -287,7 +287,7 @@ func (t *textIntake) renew(h *textHost, st *query.Status, via netip.Addr, extra 
 	var report master.Report
 	full.Report(t.s.list, &report)
 	if report.Same(old) && old.Via == via {
-		t.s.list.Touch(h.key, now)
+		t.s.list.Touch(h.key, master.FromQR1, now)
 		return
 	}
 	next := *old
