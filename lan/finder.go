@@ -343,7 +343,7 @@ func (f *Finder) found(p netserve.Packet, st *query.Status, now time.Time) strin
 		return dropNoGame
 	}
 	f.metrics.answered.Inc()
-	old, known := f.opt.Registry.Find(p.From)
+	old, known := f.opt.Registry.At(p.From) // a hidden one too
 	if known && old.Origin != master.FromLAN {
 		return "" // it reports by itself
 	}
