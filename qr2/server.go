@@ -480,7 +480,7 @@ func (s *Server) response(w netserve.PacketWriter, p netserve.Packet, key master
 	} else if v.wrong++; v.wrong >= maxWrong {
 		s.pending.remove(key)
 	}
-	tell := !right && s.opt.Refuse && v.spend(refusalSize(textWrong))
+	tell := !right && s.policy.Load().Refuse && v.spend(refusalSize(textWrong))
 	s.mu.Unlock()
 
 	if !right {
