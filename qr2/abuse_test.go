@@ -105,3 +105,13 @@ func TestFloodFromForgedAddressesBringsThemLittle(t *testing.T) {
 		})
 	}
 }
+
+// Nothing but the answer of a host that is being probed means anything to the
+// second socket.
+func TestFloodOfTheProbeSocketIsNotAnswered(t *testing.T) {
+	in := newIntake(t, nil)
+	a := &abusetest.Attack{Handler: probeHandler{in.Server}, To: masterAddr, Packets: clientPackets(t), Count: 20_000}
+	if r := a.Run(t); r.Total.PacketsOut != 0 || in.list.Len() != 0 {
+		t.Errorf("%d packets sent, %d servers listed", r.Total.PacketsOut, in.list.Len())
+	}
+}
