@@ -40,6 +40,9 @@ func TestHiddenServerIsInNothingThatTheListShows(t *testing.T) {
 	if n := visible(); n != 0 {
 		t.Errorf("%d ways to see it", n)
 	}
+	if !r.IsHidden(a.Public) || r.IsHidden(b.Public) {
+		t.Error("IsHidden: want true of the hidden one alone")
+	}
 	// Whoever speaks for it notices nothing.
 	serial := r.Serial("gmtest")
 	if !r.Touch(a.Key, FromQR2, time.Now()) || !r.Report(a.Key, Findings{Reachable: true}) {
