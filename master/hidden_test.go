@@ -1,6 +1,7 @@
 package master
 
 import (
+	"errors"
 	"slices"
 	"testing"
 	"time"
@@ -79,7 +80,7 @@ func TestServerThatComesLaterIsHidden(t *testing.T) {
 	}
 	other := at("gmtest", addrPort("10.0.0.9:1"), 1)
 	other.Public = a.Public
-	if err := r.Put(other); err != ErrTaken { //nolint:errorlint // the sentinel itself
+	if err := r.Put(other); !errors.Is(err, ErrTaken) {
 		t.Errorf("Put of another server under its address: %v, want ErrTaken", err)
 	}
 	if gone := r.expire(time.Now().Add(time.Hour)); len(gone) != 1 || r.Len() != 0 {
