@@ -42,7 +42,7 @@ func TestHiddenServerIsInNothingThatTheListShows(t *testing.T) {
 	}
 	// Whoever speaks for it notices nothing.
 	serial := r.Serial("gmtest")
-	if !r.Touch(a.Key, time.Now()) || !r.Report(a.Key, Findings{Reachable: true}) {
+	if !r.Touch(a.Key, FromQR2, time.Now()) || !r.Report(a.Key, Findings{Reachable: true}) {
 		t.Error("Touch or Report: not listed")
 	}
 	next := a
