@@ -36,6 +36,7 @@ const (
 	groupValveBrowsers
 	groupWeb
 	groupDNS
+	groupEcho
 )
 
 // host is a game server that reports in QR2's binary form.
@@ -159,6 +160,19 @@ func (h *host) close(rude bool) {
 		_ = h.heartbeat("2") // it would expire anyway
 	}
 	_ = h.socket.conn.Close()
+}
+
+// keeper is a host that sends keepalives alone.
+type keeper struct{ *host }
+
+func (k keeper) do(context.Context) error { return k.keepalive() }
+
+func openKeeper(ctx context.Context, w *world, i int) (user, error) {
+	u, err := openHost(ctx, w, i)
+	if err != nil {
+		return nil, err
+	}
+	return keeper{u.(*host)}, nil
 }
 
 // newcomer registers a server of the other game, and leaves at once.

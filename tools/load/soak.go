@@ -108,6 +108,9 @@ func (s *soaker) run(ctx context.Context) error {
 	if err := makePlayers(ctx, s.world, soakPlayers); err != nil {
 		return err
 	}
+	if err := makeBuddies(ctx, s.world); err != nil {
+		return err
+	}
 	// It is cancelled, without a deadline that dialling would stop before.
 	ctx, cancel := context.WithCancel(ctx)
 	defer time.AfterFunc(s.opt.length, cancel).Stop()

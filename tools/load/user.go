@@ -10,7 +10,7 @@ import (
 
 // patience is how long a user waits for an answer. Nothing is repeated: what has
 // not come by then is lost.
-const patience = 2 * time.Second
+const patience = 5 * time.Second
 
 // user is a client of the daemon: a game, a server or a program. It is used by
 // one goroutine at a time.
