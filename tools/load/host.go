@@ -50,11 +50,11 @@ type host struct {
 
 // openHost has a server listed.
 func openHost(_ context.Context, w *world, i int) (user, error) {
-	s, err := dialUDP(address(groupHosts, i), w.daemon.at("qr2"))
+	c, err := w.bind(address(groupHosts, i), w.daemon.at("qr2"))
 	if err != nil {
 		return nil, err
 	}
-	h := &host{socket: s, instance: rand.Uint32(), name: fmt.Sprintf("Server %d of the load", i), game: game, secret: secret} //nolint:gosec // needs only to differ
+	h := &host{socket: &socket{conn: c}, instance: rand.Uint32(), name: fmt.Sprintf("Server %d of the load", i), game: game, secret: secret} //nolint:gosec // needs only to differ
 	if err := h.register(); err != nil {
 		h.close(true)
 		return nil, err
@@ -184,11 +184,11 @@ type newcomer struct {
 func openNewcomer(_ context.Context, w *world, i int) (user, error) { return &newcomer{w, i}, nil }
 
 func (n *newcomer) do(context.Context) error {
-	s, err := dialUDP(address(groupRegistrations, n.i), n.w.daemon.at("qr2"))
+	c, err := n.w.bind(address(groupRegistrations, n.i), n.w.daemon.at("qr2"))
 	if err != nil {
 		return err
 	}
-	h := &host{socket: s, instance: rand.Uint32(), name: "Newcomer", game: otherGame, secret: otherSecret} //nolint:gosec // needs only to differ
+	h := &host{socket: &socket{conn: c}, instance: rand.Uint32(), name: "Newcomer", game: otherGame, secret: otherSecret} //nolint:gosec // needs only to differ
 	err = h.register()
 	h.close(err != nil)
 	return err

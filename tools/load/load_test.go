@@ -117,8 +117,8 @@ func TestSoakComparesTheLastThirdWithTheFirst(t *testing.T) {
 		"start":      {func(m *sample, i int) { m.rss += int64(min(i, 2)) << 24 }, nil},
 		"memory":     {func(m *sample, i int) { m.rss += int64(i) << 22 }, errSoak},
 		"heap":       {func(m *sample, i int) { m.heap += int64(i) << 22 }, errSoak},
-		"goroutines": {func(m *sample, i int) { m.goroutines += 10 * i }, errSoak},
-		"files":      {func(m *sample, i int) { m.fds += 10 * i }, errSoak},
+		"goroutines": {func(m *sample, i int) { m.goroutines += 20 * i }, errSoak},
+		"files":      {func(m *sample, i int) { m.fds += 20 * i }, errSoak},
 	} {
 		s := &soaker{out: io.Discard, world: &world{daemon: &child{}}, tally: newTally()}
 		s.tally.count("x", nil)
@@ -154,7 +154,7 @@ func TestReasonsNameNoAddresses(t *testing.T) {
 func TestTableOfEveryOperation(t *testing.T) {
 	files := openFiles(t)
 	var out bytes.Buffer
-	if err := table(t.Context(), &out, tableOptions{program: program, length: 100 * time.Millisecond}); err != nil {
+	if err := table(t.Context(), &out, tableOptions{program: program, length: 50 * time.Millisecond}); err != nil {
 		t.Fatalf("table: %v\n%s", err, &out)
 	}
 	for _, r := range rows() {

@@ -72,7 +72,7 @@ type valveServer struct {
 // openValveServer sends the first heartbeat. The server is listed once it has
 // answered questions, which takes a moment.
 func openValveServer(ctx context.Context, w *world, i int) (user, error) {
-	conn, err := net.ListenUDP("udp4", net.UDPAddrFromAddrPort(netip.AddrPortFrom(address(groupValve, i), 0)))
+	conn, err := w.bind(address(groupValve, i), netip.AddrPort{})
 	if err != nil {
 		return nil, err
 	}
