@@ -164,8 +164,11 @@ func (s *soaker) sample(ctx context.Context, begin time.Time) (sample, error) {
 	return m, nil
 }
 
-// summary writes what there was, and compares the last third with the first.
-// The first sixth is left out: lists and buffers fill.
+// warmUp is the beginning of a soak, in which lists and buffers fill.
+const warmUp = 3 * time.Minute
+
+// summary writes what there was, and compares the last third of the samples with
+// the first. The warm-up is left out.
 func (s *soaker) summary() error {
 	s.tally.write(s.out)
 	bad := false
@@ -176,8 +179,12 @@ func (s *soaker) summary() error {
 		}
 		s.printf(verdict+format, args...)
 	}
-	rest := s.samples[len(s.samples)/6:]
-	if third := len(rest) / 3; third > 0 {
+	rest := slices.Clone(s.samples)
+	rest = slices.DeleteFunc(rest, func(m sample) bool { return m.after < warmUp })
+	third := len(rest) / 3
+	if third == 0 {
+		s.printf("too short to say what grows")
+	} else {
 		first, last := rest[:third], rest[len(rest)-third:]
 		grown := func(of func(sample) int64) (from, to int64) { return median(first, of), median(last, of) }
 		from, to := grown(func(m sample) int64 { return m.rss })
