@@ -57,12 +57,19 @@ type child struct {
 // startChild runs the built program and returns when it is ready.
 func startChild(t *testing.T, dir string, args ...string) *child {
 	t.Helper()
+	return startProcess(t, "", testEnv(dir), args...)
+}
+
+// startProcess is startChild in a working directory.
+func startProcess(t *testing.T, workingDir string, env []string, args ...string) *child {
+	t.Helper()
 	path, err := builtProgram()
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := &child{running: running{t: t, env: testEnv(dir), log: newLogBook(), ended: make(chan struct{})}}
-	cmd := exec.Command(path, append([]string{"serve"}, args...)...) //nolint:noctx // the test kills it
+	c := &child{running: running{t: t, env: env, log: newLogBook(), ended: make(chan struct{})}}
+	cmd := exec.CommandContext(context.WithoutCancel(t.Context()), path, append([]string{"serve"}, args...)...) // it is stopped by hand
+	cmd.Dir = workingDir
 	cmd.Env = append(os.Environ(), c.env...)
 	cmd.Stdout, cmd.Stderr = &c.out, c.log
 	if err := cmd.Start(); err != nil {

@@ -87,9 +87,6 @@ func Verify(path string) (err error) {
 	if err != nil {
 		return err
 	}
-	if info.Size() == 0 {
-		return fmt.Errorf("storage file %s: %w", path, ErrNotOurs)
-	}
 	db, err := openFile(path, &bbolt.Options{ReadOnly: true, PreLoadFreelist: true})
 	if err != nil {
 		return err

@@ -78,10 +78,13 @@ var (
 	// ErrInUse means that another process has the file open.
 	ErrInUse = errors.New("in use by another process; is the daemon running already?")
 	// ErrNotOurs means that the file is something else than a respawnd store.
-	ErrNotOurs = errors.New("not a respawnd storage file")
+	ErrNotOurs = errors.New("not a respawnd storage file, or its beginning is damaged; \"respawnd restore\" puts a backup in its place")
 	// ErrNewer means that a newer version of the program wrote the file.
 	ErrNewer = errors.New("written by a newer version of respawnd")
 )
+
+// errEmptyFile is about a file that has its name and nothing else.
+var errEmptyFile = errors.New("it is empty; remove it to begin without accounts")
 
 // Options change how a file is opened. The zero value is right for a daemon.
 type Options struct {
@@ -124,6 +127,9 @@ func open(ctx context.Context, path string, opt Options, steps []migration) (*St
 	}
 	s := &Store{path: path, log: opt.Log, saving: make(chan struct{}, 1)}
 	s.maxAudit.Store(storage.DefaultAuditEntries)
+	if err := create(path, opt); err != nil {
+		return nil, fmt.Errorf("storage file %s: %w", path, err)
+	}
 	var err error
 	s.db, err = openFile(path, &bbolt.Options{
 		Timeout: opt.Timeout, NoSync: opt.NoSync, FreelistType: bbolt.FreelistMapType,
@@ -233,8 +239,12 @@ func damagedFile(path string, cause any) error {
 		path, storage.ErrDamaged, cause)
 }
 
-// openFile opens a bbolt file and explains what can go wrong.
+// openFile opens a bbolt file, which must be there, and explains what can go
+// wrong. An empty one is not taken for a new one: it may have been a full one.
 func openFile(path string, opt *bbolt.Options) (db *bbolt.DB, err error) {
+	if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() && info.Size() == 0 {
+		return nil, damagedFile(path, errEmptyFile)
+	}
 	if opt.Timeout <= 0 {
 		opt.Timeout = DefaultTimeout
 	}
@@ -258,7 +268,7 @@ func explainOpen(path string, err error) error {
 	case errors.Is(err, berrors.ErrChecksum):
 		return damagedFile(path, err)
 	case !system && tooSmall(path):
-		return fmt.Errorf("storage file %s: %w: too short", path, ErrNotOurs)
+		return fmt.Errorf("storage file %s: %w (it is too short)", path, ErrNotOurs)
 	}
 	return fmt.Errorf("storage file %s: %w", path, err)
 }
