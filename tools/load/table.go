@@ -149,9 +149,9 @@ func (m *meter) reference(ctx context.Context) error {
 	}
 	m.costs[refCipher] = cipher
 	m.printf("%s, %s\n", time.Now().UTC().Format(time.DateOnly), machine())
-	m.printf("%-27s|%40s|%40s|%9s%9s%7s|%7s", "", "one after the other, ms     ", "at half that rate, ms      ", "CPU ms", "bare", "times", "MiB")
-	m.printf("%-27s|%9s%8s%8s%8s%7s|%9s%8s%8s%8s%7s|%9s%9s%7s|%7s", "operation",
-		"per s", "p50", "p99", "max", "lost", "per s", "p50", "p99", "max", "lost", "/10,000", "server", "that", "RSS")
+	m.line("", "one after the other, ms", "at half that rate, ms", "", "CPU ms", "bare", "times", "MiB")
+	head := fmt.Sprintf("%8s%6s%7s%7s", "per s", "p50", "p99", "max")
+	m.line("operation", head, head, "lost", "/10,000", "server", "that", "RSS")
 	bare, err := startEcho(ctx)
 	if err != nil {
 		return err
@@ -161,9 +161,16 @@ func (m *meter) reference(ctx context.Context) error {
 			err = m.measure(ctx, &world{daemon: bare}, r)
 		}
 	}
-	m.printf("%-27s|%40s|%40s|%9.0f%9s%7s|", "bare "+refCipher, "", "", perTenThousand(cipher), "", "")
+	m.line("bare "+refCipher, "", "", "", whole(perTenThousand(cipher)), "", "", "")
 	return errors.Join(err, bare.stop())
 }
+
+// line writes a line of the table, at most 120 letters long.
+func (m *meter) line(name, closed, open, lost, cpu, floor, times, rss string) {
+	m.printf("%-27s|%28s|%28s|%5s|%8s%8s%6s|%5s", name, closed, open, lost, cpu, floor, times, rss)
+}
+
+func whole(f float64) string { return strconv.FormatFloat(f, 'f', 0, 64) }
 
 // machine says what the figures were made on.
 func machine() string {
@@ -249,17 +256,18 @@ func (m *meter) write(r row, closed, open *phase, one time.Duration, rss int64) 
 		for _, p := range r.floor {
 			least += time.Duration(p.times * float64(m.costs[p.name]))
 		}
-		name, floor = r.name, fmt.Sprintf("%.0f", perTenThousand(least))
+		name, floor = r.name, whole(perTenThousand(least))
 		if least > 0 {
 			times = fmt.Sprintf("%.1f", float64(one)/float64(least))
 		}
 	}
-	m.printf("%-27s|%s|%s|%9.0f%9s%7s|%7.0f", name, phaseText(closed), phaseText(open), perTenThousand(one), floor, times, mib(rss))
+	lost := strconv.Itoa(closed.lost + open.lost)
+	m.line(name, phaseText(closed), phaseText(open), lost, whole(perTenThousand(one)), floor, times, whole(mib(rss)))
 }
 
 func phaseText(p *phase) string {
 	ms := func(q float64) float64 { return float64(p.quantile(q)) / float64(time.Millisecond) }
-	return fmt.Sprintf("%9.0f%8.2f%8.2f%8.1f%7d", p.rate(), ms(0.5), ms(0.99), ms(1), p.lost)
+	return fmt.Sprintf("%8.0f%6.2f%7.2f%7.1f", p.rate(), ms(0.5), ms(0.99), ms(1))
 }
 
 // holding is users who only are there: what counts is the memory of each.
