@@ -54,14 +54,23 @@ type child struct {
 	state   *os.ProcessState // once ended is closed
 }
 
-// startChild runs the built program and returns when it is ready.
-func startChild(t *testing.T, dir string, args ...string) *child {
+// startChild runs the built program and returns when it is ready. What is in
+// more are variables, NAME=value, or arguments.
+func startChild(t testing.TB, dir string, more ...string) *child {
 	t.Helper()
+	var args, vars []string
+	for _, m := range more {
+		if strings.Contains(m, "=") && !strings.HasPrefix(m, "-") {
+			vars = append(vars, m)
+		} else {
+			args = append(args, m)
+		}
+	}
 	path, err := builtProgram()
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := &child{running: running{t: t, env: testEnv(dir), log: newLogBook(), ended: make(chan struct{})}}
+	c := &child{running: running{t: t, env: testEnv(dir, vars...), log: newLogBook(), ended: make(chan struct{})}}
 	cmd := exec.Command(path, append([]string{"serve"}, args...)...) //nolint:noctx // the test kills it
 	cmd.Env = append(os.Environ(), c.env...)
 	cmd.Stdout, cmd.Stderr = &c.out, c.log
