@@ -15,7 +15,9 @@ import (
 const minToken = 16
 
 // LoadToken reads the admin token from a file. Missing, it makes one of 256
-// random bits, readable by the owner alone.
+// random bits, readable by the owner alone. The file has its name only when it
+// is complete and on disk: one that a full disk cut short would be refused from
+// then on.
 func LoadToken(path string) (token string, created bool, err error) {
 	token, err = ReadToken(path)
 	if !errors.Is(err, fs.ErrNotExist) {
@@ -24,15 +26,25 @@ func LoadToken(path string) (token string, created bool, err error) {
 	var random [32]byte
 	_, _ = rand.Read(random[:]) // never returns an error
 	token = hex.EncodeToString(random[:])
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+	dir := filepath.Dir(path)
+	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return "", false, err
 	}
-	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	f, err := os.CreateTemp(dir, filepath.Base(path)+".new-*") // of mode 0600
 	if err != nil {
 		return "", false, err
 	}
 	_, err = f.WriteString(token + "\n")
-	return token, true, errors.Join(err, f.Sync(), f.Close())
+	if err == nil {
+		err = f.Sync()
+	}
+	if err = errors.Join(err, f.Close()); err == nil {
+		err = os.Rename(f.Name(), path)
+	}
+	if err != nil {
+		return "", false, errors.Join(err, os.Remove(f.Name()))
+	}
+	return token, true, nil
 }
 
 // ReadToken reads the admin token from a file.

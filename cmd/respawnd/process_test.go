@@ -66,12 +66,19 @@ func startChild(t testing.TB, dir string, more ...string) *child {
 			args = append(args, m)
 		}
 	}
+	return startProcess(t, "", testEnv(dir, vars...), args...)
+}
+
+// startProcess is startChild in a working directory.
+func startProcess(t testing.TB, workingDir string, env []string, args ...string) *child {
+	t.Helper()
 	path, err := builtProgram()
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := &child{running: running{t: t, env: testEnv(dir, vars...), log: newLogBook(), ended: make(chan struct{})}}
-	cmd := exec.Command(path, append([]string{"serve"}, args...)...) //nolint:noctx // the test kills it
+	c := &child{running: running{t: t, env: env, log: newLogBook(), ended: make(chan struct{})}}
+	cmd := exec.CommandContext(context.WithoutCancel(t.Context()), path, append([]string{"serve"}, args...)...) // it is stopped by hand
+	cmd.Dir = workingDir
 	cmd.Env = append(os.Environ(), c.env...)
 	cmd.Stdout, cmd.Stderr = &c.out, c.log
 	if err := cmd.Start(); err != nil {

@@ -33,9 +33,13 @@
 //	requests       to, from                              request
 //	requests_from  from, to                              empty
 //	mailboxes      to                                    messages that wait
+//	added_servers  host:port                             server to be asked
+//	hidden_servers address (4 or 16 bytes), port         server that is hidden
 //	audit          number (8 bytes)                      entry of the audit log
+//	audit_players  number (8 bytes)                      likewise, of changes by players
 //
-// "meta" also has "user" and "profile", 4 bytes: the ids given out last.
+// "meta" also has "user" and "profile", 4 bytes: the ids given out last, and
+// "audit" and "audit_players", 8 bytes: how many entries there are.
 // Numbers are big-endian, so that byte order is number order. How a value looks
 // is told in value.go. The sequence of a bucket gives the revisions.
 //
@@ -78,10 +82,13 @@ var (
 	// ErrInUse means that another process has the file open.
 	ErrInUse = errors.New("in use by another process; is the daemon running already?")
 	// ErrNotOurs means that the file is something else than a respawnd store.
-	ErrNotOurs = errors.New("not a respawnd storage file")
+	ErrNotOurs = errors.New("not a respawnd storage file, or its beginning is damaged; \"respawnd restore\" puts a backup in its place")
 	// ErrNewer means that a newer version of the program wrote the file.
 	ErrNewer = errors.New("written by a newer version of respawnd")
 )
+
+// errEmptyFile is about a file that has its name and nothing else.
+var errEmptyFile = errors.New("it is empty; remove it to begin without accounts")
 
 // Options change how a file is opened. The zero value is right for a daemon.
 type Options struct {
@@ -124,6 +131,9 @@ func open(ctx context.Context, path string, opt Options, steps []migration) (*St
 	}
 	s := &Store{path: path, log: opt.Log, saving: make(chan struct{}, 1)}
 	s.maxAudit.Store(storage.DefaultAuditEntries)
+	if err := create(path, opt); err != nil {
+		return nil, fmt.Errorf("storage file %s: %w", path, err)
+	}
 	var err error
 	s.db, err = openFile(path, &bbolt.Options{
 		Timeout: opt.Timeout, NoSync: opt.NoSync, FreelistType: bbolt.FreelistMapType,
@@ -233,8 +243,12 @@ func damagedFile(path string, cause any) error {
 		path, storage.ErrDamaged, cause)
 }
 
-// openFile opens a bbolt file and explains what can go wrong.
+// openFile opens a bbolt file, which must be there, and explains what can go
+// wrong. An empty one is not taken for a new one: it may have been a full one.
 func openFile(path string, opt *bbolt.Options) (db *bbolt.DB, err error) {
+	if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() && info.Size() == 0 {
+		return nil, damagedFile(path, errEmptyFile)
+	}
 	if opt.Timeout <= 0 {
 		opt.Timeout = DefaultTimeout
 	}
@@ -258,7 +272,7 @@ func explainOpen(path string, err error) error {
 	case errors.Is(err, berrors.ErrChecksum):
 		return damagedFile(path, err)
 	case !system && tooSmall(path):
-		return fmt.Errorf("storage file %s: %w: too short", path, ErrNotOurs)
+		return fmt.Errorf("storage file %s: %w (it is too short)", path, ErrNotOurs)
 	}
 	return fmt.Errorf("storage file %s: %w", path, err)
 }

@@ -1,0 +1,44 @@
+package bolt
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"go.etcd.io/bbolt"
+)
+
+// create makes the file at path if there is none. It has its name only when it
+// is complete and on disk: what a full disk or a crash cuts short is no store,
+// and would be refused as a damaged one from then on.
+func create(path string, opt Options) (err error) {
+	if _, err := os.Lstat(path); !errors.Is(err, fs.ErrNotExist) {
+		return nil // opening it tells what may be wrong with it
+	}
+	f, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".new-*") // of mode 0600
+	if err != nil {
+		return err
+	}
+	fresh := f.Name()
+	defer func() {
+		if gone := os.Remove(fresh); !errors.Is(gone, fs.ErrNotExist) {
+			err = errors.Join(err, gone)
+		}
+	}()
+	if err := f.Close(); err != nil {
+		return err
+	}
+	db, err := bbolt.Open(fresh, 0o600, &bbolt.Options{NoSync: opt.NoSync})
+	if err != nil {
+		return err
+	}
+	if err := db.Close(); err != nil {
+		return err
+	}
+	err = os.Link(fresh, path) // which replaces nothing
+	if err == nil || errors.Is(err, fs.ErrExist) {
+		return nil // in the second case another process was faster
+	}
+	return os.Rename(fresh, path) // not every file system has links
+}
