@@ -19,7 +19,8 @@ func TestFloodOfForgedAnswersIsNotAnswered(t *testing.T) {
 			Packets: [][]byte{
 				[]byte(`\gamename\old\hostname\x\queryid\1.1`), []byte(`\gamename\old\hostname\x\final\\queryid\1.1`), []byte(`\player_0\x\queryid\1.2`),
 				[]byte("\xff\xff\xff\xffI\x11name\x00map\x00folder\x00game\x00\x00\x00\x01\x10\x00dl\x00\x00"), []byte("\xff\xff\xff\xffA1234"),
-				binaryAnswer(f, "gamename", "new", "hostname", "x", ""), {0, 0, 0, 0, 0},
+				binaryAnswer(f, "gamename", "new", "hostname", "x", ""),
+				{0, 0, 0, 0, 0},
 			},
 		}
 		a.Handler = onPorts{f, 7778, 6500, 27015, 10666}

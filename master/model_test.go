@@ -137,7 +137,9 @@ func TestListBehavesLikeANaiveOne(t *testing.T) {
 		key := func(t *rapid.T) Key {
 			return Key{rapid.SampledFrom(addrs).Draw(t, "source"), rapid.Uint32Range(1, 2).Draw(t, "instance")}
 		}
-		origin := func(t *rapid.T) Origin { return rapid.SampledFrom([]Origin{FromQR2, FromQR2, FromQR1}).Draw(t, "origin") }
+		origin := func(t *rapid.T) Origin {
+			return rapid.SampledFrom([]Origin{FromQR2, FromQR2, FromQR1}).Draw(t, "origin")
+		}
 		t.Repeat(map[string]func(*rapid.T){
 			"put": func(t *rapid.T) {
 				k := key(t)

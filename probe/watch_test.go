@@ -506,9 +506,13 @@ func TestStrangerWithoutTheKeyOfAGameIsListedBesideIt(t *testing.T) {
 		origin     master.Origin
 		said, want string
 	}{
-		{master.FromValve, "Plain", "plain.a2s"}, {master.FromLAN, "Plain", "plain"}, {master.Static, "Plain", "plain"},
-		{master.FromValve, "Two Words", "two_words.a2s"}, {master.FromLAN, "Two Words", "two_words"},
-		{master.FromValve, "plain.a2s", "plain.a2s"}, {master.FromValve, "keyless", "keyless"},
+		{master.FromValve, "Plain", "plain.a2s"},
+		{master.FromLAN, "Plain", "plain"},
+		{master.Static, "Plain", "plain"},
+		{master.FromValve, "Two Words", "two_words.a2s"},
+		{master.FromLAN, "Two Words", "two_words"},
+		{master.FromValve, "plain.a2s", "plain.a2s"},
+		{master.FromValve, "keyless", "keyless"},
 	} {
 		t.Run(tt.origin.String()+" "+tt.said, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

@@ -25,7 +25,9 @@ var exceptions = []abusetest.Exception{
 		},
 	},
 	{
-		Name: "text queries", Is: func(b []byte) bool { return bytes.HasPrefix(b, []byte(askStatus)) || bytes.HasPrefix(b, []byte(askEcho)) },
+		Name: "text queries", Is: func(b []byte) bool {
+			return bytes.HasPrefix(b, []byte(askStatus)) || bytes.HasPrefix(b, []byte(askEcho))
+		},
 		More: func(in abusetest.Account) (packets, size int) { return 8 * in.PacketsIn, textQuerySize * in.PacketsIn },
 	},
 }

@@ -77,7 +77,7 @@ func (s *Server) probe(w netserve.PacketWriter, now time.Time) {
 		j := q.fifo[0]
 		q.fifo = q.fifo[1:]
 		delete(q.queued, j.key.Source)
-		j.number, j.tries, j.due = rand.Uint32(), 1, now.Add(probeEvery) //nolint:gosec // it only tells answers apart; the address is proved
+		j.number, j.tries, j.due = rand.Uint32(), 1, now.Add(probeEvery) // it only tells answers apart; the address is proved
 		q.asked[j.key.Source] = &j
 		out = append(out, j)
 	}

@@ -68,7 +68,7 @@ func startProcess(t *testing.T, workingDir string, env []string, args ...string)
 		t.Fatal(err)
 	}
 	c := &child{running: running{t: t, env: env, log: newLogBook(), ended: make(chan struct{})}}
-	cmd := exec.Command(path, append([]string{"serve"}, args...)...) //nolint:noctx // the test kills it
+	cmd := exec.CommandContext(context.WithoutCancel(t.Context()), path, append([]string{"serve"}, args...)...) // it is stopped by hand
 	cmd.Dir = workingDir
 	cmd.Env = append(os.Environ(), c.env...)
 	cmd.Stdout, cmd.Stderr = &c.out, c.log

@@ -80,7 +80,7 @@ func newFeed(reg *master.Registry, v *views, m *metrics) *feed {
 // join returns a view and subscribes a client to what changes after it. ok is
 // false if there are too many; the view alone is to be sent then.
 func (f *feed) join(at *slot, sub *subscriber) (v *view, ok bool, err error) {
-	before := lastChange(f.reg)
+	before := f.reg.LastSerial()
 	v, err = f.views.view(at)
 	if err != nil {
 		return nil, false, err

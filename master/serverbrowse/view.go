@@ -195,7 +195,7 @@ func (b *builder) build(reg *master.Registry, key viewKey, names []string, f *fi
 	b.key = key
 	b.wanted.reset(names)
 	b.asked.reset(f.Names())
-	changes := lastChange(reg)
+	changes := reg.LastSerial()
 	var serial uint64
 	b.snapshot, serial = reg.Snapshot(key.game, b.snapshot[:0])
 	if err := b.choose(f); err != nil {
@@ -212,12 +212,6 @@ func (b *builder) build(reg *master.Registry, key viewKey, names []string, f *fi
 	}
 	v.took, v.servers = time.Since(start), len(b.snapshot)
 	return v, nil
-}
-
-// lastChange returns the serial of the last change of all games.
-func lastChange(reg *master.Registry) uint64 {
-	_, now, _ := reg.Changes("", ^uint64(0), nil)
-	return now
 }
 
 // choose finds the servers that the filter lets pass and learns their values.
