@@ -44,6 +44,7 @@ var ranks = map[string]int{
 	"internal/netserve":  0,
 	"internal/ssq":       0,
 	"internal/zandronum": 0,
+	"master/views":       0,
 
 	"internal/abusetest": 1, // for tests
 	"internal/games":     1,

@@ -65,23 +65,23 @@ func (r *roomRow) value(name string) string {
 
 // buildRooms makes the list of the rooms of a game. All values are texts; there
 // are too few rooms for anything shorter to pay.
-func (s *Server) buildRooms(at *slot) (*view, error) {
+func (s *Server) buildRooms(a *asked) (*view, error) {
 	start := time.Now()
-	keys := make([]Key, 0, len(at.names))
-	for _, name := range at.names {
+	keys := make([]Key, 0, len(a.names))
+	for _, name := range a.names {
 		keys = append(keys, Key{KeyString, name})
 	}
-	v := &view{serial: s.opt.Registry.Serial(at.key.game), built: start}
+	v := &view{serial: s.opt.Registry.Serial(a.key.game), built: start}
 	v.clear = append(appendKeys(nil, keys), 0)
 	v.first = uint32(len(v.clear))
-	inside := countRooms(s.opt.Registry, at.key.game)
-	row := roomRow{names: at.filter.Names()}
+	inside := countRooms(s.opt.Registry, a.key.game)
+	row := roomRow{names: a.filter.Names()}
 	budget := filter.Budget{Steps: filterSteps}
-	for _, room := range s.roomsOf(at.key.game) {
+	for _, room := range s.roomsOf(a.key.game) {
 		in := inside[room.ID]
 		row.room, row.servers, row.players = room, in.servers, in.players
 		row.waiting = s.waiting(room.ID)
-		if !at.filter.Match(&row, &budget) {
+		if !a.filter.Match(&row, &budget) {
 			if budget.Exhausted() {
 				return nil, errTooExpensive
 			}

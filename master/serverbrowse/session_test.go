@@ -77,11 +77,11 @@ func TestServerThatJustCameIsOnTheNextList(t *testing.T) {
 		deadline := time.Now().Add(10 * time.Second)
 		for v := (*view)(nil); v == nil || v.entries() != i+1; {
 			r := request(nil)
-			at, err := f.srv.slotFor(&r, "gmtest", 6500)
+			at, err := f.srv.asked(&r, "gmtest", 6500)
 			if err != nil {
 				t.Fatal(err)
 			}
-			if v, err = f.srv.views.view(at); err != nil || time.Now().After(deadline) {
+			if v, err = f.srv.view(at); err != nil || time.Now().After(deadline) {
 				t.Fatalf("view after server %d: %v, %v", i, v.entries(), err)
 			}
 		}
