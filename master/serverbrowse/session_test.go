@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -319,6 +320,19 @@ func TestMalformedMessageAfterTheListEndsTheConnection(t *testing.T) {
 func TestBannedAddressIsNotServed(t *testing.T) {
 	f := start(t, func(o *Options) { o.Banned = func(a netip.Addr) bool { return a.IsLoopback() } })
 	f.connect(t).wantClosed()
+}
+
+func TestBanEndsAnOpenConnection(t *testing.T) {
+	var banned atomic.Bool
+	f := start(t, func(o *Options) { o.Banned = func(netip.Addr) bool { return banned.Load() } })
+	put(t, f.reg, "gmtest", "192.0.2.10:6500", []string{"hostname", "Alpha"}, nil)
+	b := f.connect(t)
+	b.ask(request(nil))
+	banned.Store(true)
+	b.write(AppendInfoRequest(nil, netip.MustParseAddrPort("192.0.2.10:6500")))
+	if p, err := b.dec.Push(); err == nil {
+		t.Errorf("answered with %+v, want the connection closed", p)
+	}
 }
 
 func TestMessagesMayArriveByteByByte(t *testing.T) {
