@@ -58,6 +58,7 @@ var ranks = map[string]int{
 	"internal/history":    2,
 	"internal/presence":   2,
 	"internal/query":      2,
+	"master/rooms":        2,
 	"storage/bolt":        2,
 	"storage/storagetest": 2,
 

@@ -671,19 +671,6 @@ func TestPlayerSearchIsBounded(t *testing.T) {
 	}
 }
 
-func TestRoomsAreBounded(t *testing.T) {
-	s := New(Options{Registry: newTestRegistry(), Games: testGames(t), Rooms: func(string) []games.Room {
-		rooms := make([]games.Room, 2*maxRooms)
-		for i := range rooms {
-			rooms[i].ID = uint32(i)
-		}
-		return rooms
-	}})
-	if got := len(s.roomsOf("gmtest")); got != maxRooms {
-		t.Errorf("%d rooms, want %d", got, maxRooms)
-	}
-}
-
 func TestLongestFilterIsRead(t *testing.T) {
 	f := start(t, func(o *Options) { o.LenientFilter = false })
 	fill(t, f.reg, 1)
