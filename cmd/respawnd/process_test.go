@@ -3,8 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"math/rand/v2"
-	"net/netip"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -14,8 +12,6 @@ import (
 	"testing"
 
 	"github.com/respawnd/respawnd/admin"
-	"github.com/respawnd/respawnd/internal/bans"
-	"github.com/respawnd/respawnd/storage"
 )
 
 // builtProgram builds the program once for all tests that need a process of it. The
@@ -96,80 +92,6 @@ func (c *child) client(dir string) *admin.Client {
 		c.t.Fatal(err)
 	}
 	return client
-}
-
-// A ban that was acknowledged is there after a crash, whenever that comes.
-func TestAcknowledgedBansSurviveAKill(t *testing.T) {
-	t.Parallel()
-	dir := t.TempDir()
-	var acknowledged []netip.Prefix
-	next := 0
-	const rounds = 5
-	for round := range rounds {
-		c := startChild(t, dir)
-		client := c.client(dir)
-		checkBans(t, client, acknowledged, round)
-
-		acks := make(chan netip.Prefix)
-		var adding sync.WaitGroup
-		for range 3 {
-			first := next
-			next += 10_000
-			adding.Go(func() { addBans(t, client, first, acks) })
-		}
-		go func() { adding.Wait(); close(acks) }()
-		left := 5 + rand.IntN(20)
-		for p := range acks {
-			acknowledged = append(acknowledged, p)
-			if left--; left == 0 {
-				_ = c.process.Kill() // others are under way
-			}
-		}
-		c.kill()
-	}
-	c := startChild(t, dir)
-	checkBans(t, c.client(dir), acknowledged, rounds)
-	c.kill()
-
-	// The command line finds them too, and the file is whole.
-	out := cli(t, testEnv(dir), "ban", "list")
-	for _, p := range acknowledged {
-		if !strings.Contains(out, p.String()) {
-			t.Errorf("ban list lacks %v", p)
-		}
-	}
-}
-
-// addBans adds bans until the daemon is gone.
-func addBans(t *testing.T, client *admin.Client, n int, acks chan<- netip.Prefix) {
-	for ; ; n++ {
-		p, err := bans.ParsePrefix(fmt.Sprintf("10.%d.%d.%d", n>>16&0xFF, n>>8&0xFF, n&0xFF))
-		if err != nil {
-			t.Error(err)
-			return
-		}
-		if client.AddBan(t.Context(), storage.Ban{Prefix: p, Scope: storage.ScopeAll, Reason: "kill test"}) != nil {
-			return
-		}
-		acks <- p
-	}
-}
-
-func checkBans(t *testing.T, client *admin.Client, want []netip.Prefix, round int) {
-	t.Helper()
-	list, err := client.Bans(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	have := make(map[netip.Prefix]bool)
-	for _, b := range list {
-		have[b.Prefix] = true
-	}
-	for _, p := range want {
-		if !have[p] {
-			t.Errorf("after kill %d the ban of %v is gone, although it was acknowledged", round, p)
-		}
-	}
 }
 
 func TestBuiltProgramTellsItsExitCode(t *testing.T) {
