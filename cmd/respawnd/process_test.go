@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -53,12 +54,29 @@ type child struct {
 // startChild runs the built program and returns when it is ready.
 func startChild(t *testing.T, dir string, args ...string) *child {
 	t.Helper()
+	return startWrapped(t, nil, testEnv(dir), args...)
+}
+
+// startWrapped is startChild for a program that is run by another, which
+// becomes it.
+func startWrapped(t *testing.T, wrapper, env []string, args ...string) *child {
+	t.Helper()
+	c := launch(t, wrapper, env, args...)
+	c.waitFor("ready", 0, message("ready"))
+	c.address = addresses(t, c.log)
+	return c
+}
+
+// launch starts the program and does not wait for anything.
+func launch(t *testing.T, wrapper, env []string, args ...string) *child {
+	t.Helper()
 	path, err := builtProgram()
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := &child{running: running{t: t, env: testEnv(dir), log: newLogBook(), ended: make(chan struct{})}}
-	cmd := exec.Command(path, append([]string{"serve"}, args...)...) //nolint:noctx // the test kills it
+	c := &child{running: running{t: t, env: env, log: newLogBook(), ended: make(chan struct{})}}
+	line := append(append(slices.Clone(wrapper), path, "serve"), args...)
+	cmd := exec.Command(line[0], line[1:]...) //nolint:noctx // the test kills it
 	cmd.Env = append(os.Environ(), c.env...)
 	cmd.Stdout, cmd.Stderr = &c.out, c.log
 	if err := cmd.Start(); err != nil {
@@ -71,8 +89,6 @@ func startChild(t *testing.T, dir string, args ...string) *child {
 		c.state = cmd.ProcessState
 	}()
 	t.Cleanup(c.kill)
-	c.waitFor("ready", 0, message("ready"))
-	c.address = addresses(t, c.log)
 	return c
 }
 

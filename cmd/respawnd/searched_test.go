@@ -50,13 +50,17 @@ func askSearch(ctx context.Context, at netip.AddrPort, request string) (string, 
 // newUser creates an account as a game does and returns the id of its profile,
 // "" if that was not acknowledged.
 func newUser(ctx context.Context, at netip.AddrPort, name string) (id string) {
-	answer, err := askSearch(ctx, at, fmt.Sprintf(
-		`\newuser\\nick\%s\email\%s@example.com\passenc\%s\productID\1\namespaceid\1\uniquenick\%s\partnerid\0\gamename\gmtest\final\`,
-		name, name, gamespy.EncodePassword(stormPassword), name))
+	answer, err := askSearch(ctx, at, newUserRequest(name))
 	if err != nil || !strings.HasPrefix(answer, `\nur\0\pid\`) {
 		return ""
 	}
 	return field(answer, "pid")
+}
+
+func newUserRequest(name string) string {
+	return fmt.Sprintf(
+		`\newuser\\nick\%s\email\%s@example.com\passenc\%s\productID\1\namespaceid\1\uniquenick\%s\partnerid\0\gamename\gmtest\final\`,
+		name, name, gamespy.EncodePassword(stormPassword), name)
 }
 
 // wantNoPassword fails if a file of the folder holds the password or its MD5 in

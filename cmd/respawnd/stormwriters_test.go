@@ -162,6 +162,13 @@ func (p *player) asks(command, answer string) error {
 	return err
 }
 
+// gameUserRequest creates an account as a game does in the presence service.
+func gameUserRequest(name string) string {
+	return fmt.Sprintf(
+		`\newuser\\email\%s@example.com\nick\%s\passwordenc\%s\productid\11\gamename\%s\namespaceid\1\uniquenick\%s\id\7\final\`,
+		name, name, gamespy.EncodePassword(stormPassword), testGame, name)
+}
+
 // stormPlayers write through the services of presence.
 func stormPlayers() []stormWriter {
 	return []stormWriter{
@@ -177,9 +184,11 @@ func stormPlayers() []stormWriter {
 				return nil, err
 			}
 			defer func() { _ = p.conn.Close() }()
-			return so("account "+name+"@example.com", "uniquenick "+name, "password "+name+" "+stormPassword), p.asks(fmt.Sprintf(
-				`\newuser\\email\%s@example.com\nick\%s\passwordenc\%s\productid\11\gamename\%s\namespaceid\1\uniquenick\%s`,
-				name, name, gamespy.EncodePassword(stormPassword), testGame, name), `\nur\`)
+			if err := p.send(gameUserRequest(name)); err != nil {
+				return nil, err
+			}
+			_, err = p.expect(`\nur\`)
+			return so("account "+name+"@example.com", "uniquenick "+name, "password "+name+" "+stormPassword), err
 		}},
 		{"profiles", func(ctx context.Context, s *storm, name string) ([]fact, error) {
 			return s.asPlayer(ctx, name, func(p *player) ([]fact, error) {
