@@ -52,7 +52,7 @@ func TestLoopbackServer(t *testing.T) {
 }
 
 // echo sends back what comes: the barest server there is.
-func echo(t *testing.T, ctx context.Context) { //nolint:revive // the test comes first in tests
+func echo(t *testing.T, ctx context.Context) {
 	conn, err := net.ListenUDP("udp4", net.UDPAddrFromAddrPort(netip.MustParseAddrPort("127.0.0.1:0")))
 	if err != nil {
 		t.Fatal(err)

@@ -3,6 +3,7 @@ package gpsp
 import (
 	"bufio"
 	"context"
+	"errors"
 	"net"
 	"net/netip"
 	"path/filepath"
@@ -201,7 +202,7 @@ func (c *client) wantClosed() {
 }
 
 func isTimeout(err error) bool {
-	ne, ok := err.(net.Error) //nolint:errorlint // a read returns it as it is
+	ne, ok := errors.AsType[net.Error](err)
 	return ok && ne.Timeout()
 }
 

@@ -343,7 +343,7 @@ func (f *Finder) found(p netserve.Packet, st *query.Status, now time.Time) strin
 		return dropNoGame
 	}
 	f.metrics.answered.Inc()
-	old, known := f.opt.Registry.Find(p.From)
+	old, known := f.opt.Registry.At(p.From) // a hidden one too
 	if known && old.Origin != master.FromLAN {
 		return "" // it reports by itself
 	}
@@ -355,7 +355,7 @@ func (f *Finder) found(p netserve.Packet, st *query.Status, now time.Time) strin
 	st.Report(f.opt.Registry, &report)
 	same := known && old.Key == srv.Key && old.Game == g.Name && !old.Restored
 	if same && report.Same(old) {
-		f.opt.Registry.Touch(srv.Key, now)
+		f.opt.Registry.Touch(srv.Key, master.FromLAN, now)
 		return ""
 	}
 	if err := report.Into(&srv); err != nil {

@@ -232,6 +232,35 @@ func TestServerThatReportsByItselfKeepsItsRecord(t *testing.T) {
 	}
 }
 
+// Hiding a server takes nothing away from whoever speaks for it.
+func TestHiddenServerIsFoundAgain(t *testing.T) {
+	at := netip.MustParseAddrPort("192.0.2.10:7778")
+	f := newFinder(t, nil)
+	f.round(netip.Addr{})
+	f.opt.Registry.Hide(at)
+	own := master.Server{Key: master.Key{Source: at}, Public: at, Game: "old", Origin: master.FromQR1, Seen: time.Now()}
+	if err := f.opt.Registry.Put(own); err != nil {
+		t.Fatal(err)
+	}
+	say(f, at.String(), []byte(`\gamename\old\hostname\x\final\`))
+	if srv, _ := f.opt.Registry.At(at); srv.Origin != master.FromQR1 {
+		t.Errorf("a hidden server that reports by itself became %v", srv.Origin)
+	}
+	f.opt.Registry.Remove(own.Key)
+	for range 3 {
+		say(f, at.String(), []byte(`\gamename\old\hostname\x\final\`))
+	}
+	listed := 0
+	for _, e := range f.opt.Verdicts.Of(at.Addr()) {
+		if e.Verdict == verdicts.Listed {
+			listed += e.Times
+		}
+	}
+	if listed != 1 {
+		t.Errorf("found three times, listed %d times, want once", listed)
+	}
+}
+
 func TestRestoredServerIsConfirmed(t *testing.T) {
 	f := newFinder(t, nil)
 	f.round(netip.Addr{})

@@ -79,6 +79,15 @@ func (r *Registry) Changes(game string, since uint64, buf []Change) (list []Chan
 	return buf, l.serial, true
 }
 
+// LastSerial returns the serial of the last change of all games, 0 if there was
+// none. Whoever wants to follow the list asks for it before reading the list:
+// what happens meanwhile is then a change that is looked at again.
+func (r *Registry) LastSerial() uint64 {
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	return r.log.serial
+}
+
 // Changed returns a channel that is closed when the list changes after serial
 // since; it is closed already if it has.
 func (r *Registry) Changed(since uint64) <-chan struct{} {

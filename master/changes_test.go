@@ -90,7 +90,7 @@ func TestChangedIsClosedByTheNextChange(t *testing.T) {
 		t.Error("Changed of an old serial is not closed")
 	}
 	next := r.Changed(1)
-	r.Touch(s.Key, start)
+	r.Touch(s.Key, FromQR2, start)
 	r.Report(s.Key, Findings{})
 	if closed(next) {
 		t.Error("a sign of life counts as a change")

@@ -47,6 +47,15 @@ func (r *Registry) Unhide(public netip.AddrPort) bool {
 	return true
 }
 
+// IsHidden reports whether a public address is hidden, whether a server is there
+// or not.
+func (r *Registry) IsHidden(public netip.AddrPort) bool {
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	_, hidden := r.hide[public]
+	return hidden
+}
+
 // reenter puts an entry that left its index into the one where it belongs now.
 // The record gets a new serial, so it becomes another one.
 func (r *Registry) reenter(e *entry) {

@@ -1,6 +1,7 @@
 package master
 
 import (
+	"errors"
 	"slices"
 	"testing"
 	"time"
@@ -40,9 +41,12 @@ func TestHiddenServerIsInNothingThatTheListShows(t *testing.T) {
 	if n := visible(); n != 0 {
 		t.Errorf("%d ways to see it", n)
 	}
+	if !r.IsHidden(a.Public) || r.IsHidden(b.Public) {
+		t.Error("IsHidden: want true of the hidden one alone")
+	}
 	// Whoever speaks for it notices nothing.
 	serial := r.Serial("gmtest")
-	if !r.Touch(a.Key, time.Now()) || !r.Report(a.Key, Findings{Reachable: true}) {
+	if !r.Touch(a.Key, FromQR2, time.Now()) || !r.Report(a.Key, Findings{Reachable: true}) {
 		t.Error("Touch or Report: not listed")
 	}
 	next := a
@@ -76,7 +80,7 @@ func TestServerThatComesLaterIsHidden(t *testing.T) {
 	}
 	other := at("gmtest", addrPort("10.0.0.9:1"), 1)
 	other.Public = a.Public
-	if err := r.Put(other); err != ErrTaken { //nolint:errorlint // the sentinel itself
+	if err := r.Put(other); !errors.Is(err, ErrTaken) {
 		t.Errorf("Put of another server under its address: %v, want ErrTaken", err)
 	}
 	if gone := r.expire(time.Now().Add(time.Hour)); len(gone) != 1 || r.Len() != 0 {

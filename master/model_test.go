@@ -69,7 +69,7 @@ func (n *naive) put(s Server) error {
 		return nil
 	}
 	old := n.list[i]
-	if old.Key == s.Key && old.Game == s.Game && old.Public == s.Public {
+	if old.Key == s.Key && old.Game == s.Game && old.Public == s.Public && old.Origin == s.Origin {
 		s.First, s.Findings = old.First, old.Findings
 	}
 	n.list[i] = naiveEntry{s, s.Seen}
@@ -137,10 +137,13 @@ func TestListBehavesLikeANaiveOne(t *testing.T) {
 		key := func(t *rapid.T) Key {
 			return Key{rapid.SampledFrom(addrs).Draw(t, "source"), rapid.Uint32Range(1, 2).Draw(t, "instance")}
 		}
+		origin := func(t *rapid.T) Origin {
+			return rapid.SampledFrom([]Origin{FromQR2, FromQR2, FromQR1}).Draw(t, "origin")
+		}
 		t.Repeat(map[string]func(*rapid.T){
 			"put": func(t *rapid.T) {
 				k := key(t)
-				s := Server{Key: k, Game: rapid.SampledFrom(games).Draw(t, "game"), Public: k.Source, Seen: now}
+				s := Server{Key: k, Game: rapid.SampledFrom(games).Draw(t, "game"), Origin: origin(t), Public: k.Source, Seen: now}
 				if rapid.IntRange(0, 3).Draw(t, "elsewhere") == 0 {
 					s.Public = rapid.SampledFrom(publics).Draw(t, "public")
 				}
@@ -151,10 +154,10 @@ func TestListBehavesLikeANaiveOne(t *testing.T) {
 				}
 			},
 			"update": func(t *rapid.T) {
-				s := Server{Key: key(t), Game: rapid.SampledFrom(games).Draw(t, "game"), Seen: now}
+				s := Server{Key: key(t), Game: rapid.SampledFrom(games).Draw(t, "game"), Origin: origin(t), Seen: now}
 				s.Public = s.Key.Source
 				i := model.key(s.Key)
-				want := i >= 0 && model.list[i].Game == s.Game && model.list[i].Public == s.Public
+				want := i >= 0 && model.list[i].Game == s.Game && model.list[i].Origin == s.Origin && model.list[i].Public == s.Public
 				if got := r.Update(&s); got != want {
 					t.Fatalf("Update(%v): got %v, want %v", s.Key, got, want)
 				}
@@ -171,14 +174,14 @@ func TestListBehavesLikeANaiveOne(t *testing.T) {
 				model.hide[public] = !hidden
 			},
 			"touch": func(t *rapid.T) {
-				k := key(t)
+				k, from := key(t), origin(t)
 				i := model.key(k)
-				want := i >= 0
+				want := i >= 0 && model.list[i].Origin == from
 				if want {
 					model.list[i].last = now
 				}
-				if got := r.Touch(k, now); got != want {
-					t.Fatalf("Touch(%v): got %v, want %v", k, got, want)
+				if got := r.Touch(k, from, now); got != want {
+					t.Fatalf("Touch(%v, %v): got %v, want %v", k, from, got, want)
 				}
 			},
 			"remove": func(t *rapid.T) {

@@ -281,13 +281,15 @@ func decrement[K comparable](m map[K]int, k K) {
 	}
 }
 
-// Touch notes that a server was heard. It reports false if the server is not
-// listed under this key, or is listed from the saved list alone.
-func (r *Registry) Touch(k Key, now time.Time) bool {
+// Touch notes that a server was heard by an intake. It reports false if the
+// server is not listed under this key and origin, or is listed from the saved
+// list alone. The origin counts because the instances of some intakes are
+// constants that everybody knows.
+func (r *Registry) Touch(k Key, from Origin, now time.Time) bool {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
 	e, ok := r.bySource[k.Source]
-	if !ok || e.server.Key != k || e.server.Restored {
+	if !ok || e.server.Key != k || e.server.Origin != from || e.server.Restored {
 		return false
 	}
 	e.seen.Store(r.since(now))

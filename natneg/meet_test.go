@@ -32,7 +32,7 @@ func (w memoryWriter) WritePacket(data []byte, _ netip.Addr, to netip.AddrPort) 
 
 // newCity starts a server with 1 to 3 addresses. It needs synctest; the server
 // stops when ctx ends.
-func newCity(t *testing.T, ctx context.Context, addresses int) *city { //nolint:revive // t first, as everywhere in tests
+func newCity(t *testing.T, ctx context.Context, addresses int) *city {
 	t.Helper()
 	c := &city{t: t, net: &natnegtest.Memory{Delay: 20 * time.Millisecond}, server: natneg.New(natneg.Options{})}
 	var writers []netserve.PacketWriter

@@ -52,6 +52,7 @@ func newWorld(t testing.TB, change func(*Options)) *world {
 	catalogue, err := games.NewCatalog([]games.Game{
 		{Name: "plain", Secrets: []string{"secret"}},
 		{Name: "guarded", Secrets: []string{"secret"}, BackendFlags: games.QueryChallenge},
+		{Name: "two_words", Secrets: []string{"secret"}},
 		{Name: "keyless"},
 		{Name: "zandronum"},
 	})

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/respawnd/respawnd/internal/games"
 	"github.com/respawnd/respawnd/internal/query"
 	"github.com/respawnd/respawnd/internal/verdicts"
 	wire "github.com/respawnd/respawnd/internal/zandronum"
@@ -74,7 +75,7 @@ func (p *Prober) list(t *target, tk talk, st *query.Status, old *master.Server, 
 	var report master.Report
 	st.Report(p.opt.Registry, &report)
 	if same && report.Same(old) {
-		p.opt.Registry.Touch(srv.Key, srv.Seen)
+		p.opt.Registry.Touch(srv.Key, srv.Origin, srv.Seen)
 		p.setListed(t, srv.Game)
 		return
 	}
@@ -154,20 +155,28 @@ func (p *Prober) gameOf(t *target, c claim, origin master.Origin, st *query.Stat
 	if name == "" {
 		name, _ = st.Get("gamename")
 	}
-	if g, ok := p.opt.Games.Lookup(name); ok {
-		if origin != master.FromValve || !g.Usable() {
-			return g.Name, g.Name != wire.Game
-		}
-		name = g.Name + keyless
-	}
-	name, ok := GameName(name)
+	name, ok := ListedAs(p.opt.Games, origin, name)
 	if !ok || name == wire.Game {
 		return "", false
+	}
+	if _, known := p.opt.Games.Lookup(name); known {
+		return name, true
 	}
 	if p.games[name] == 0 && name != t.listed && len(p.games) >= p.limits.Games {
 		return "", false
 	}
 	return name, true
+}
+
+// ListedAs returns the name under which a server is listed that says it plays a
+// game; ok is false if it says nothing that can be a name. It may be that of a
+// game in the catalogue: see [GameName] for the others.
+func ListedAs(catalogue *games.Catalog, origin master.Origin, said string) (name string, ok bool) {
+	name, ok = GameName(said)
+	if g, known := catalogue.Lookup(name); known && origin == master.FromValve && g.Usable() {
+		name += keyless
+	}
+	return name, ok && len(name) <= maxGameName
 }
 
 // maxGameName is the longest name of a game that is not in the catalogue.
@@ -200,8 +209,8 @@ func GameName(said string) (name string, ok bool) {
 func (p *Prober) heard(t *target, now time.Time) {
 	if t.owned {
 		p.reachable(t.follow)
-	} else if t.listed != "" {
-		p.opt.Registry.Touch(t.key(), now)
+	} else if _, origin, ok := t.strongest(); ok && t.listed != "" {
+		p.opt.Registry.Touch(t.key(), origin, now)
 	}
 }
 

@@ -130,7 +130,7 @@ func (p *Prober) pause(t *target) time.Duration {
 		}
 		d = min(d, max(mostEvery, p.every(t)))
 	}
-	return d + rand.N(d/10+1) //nolint:gosec // it spreads load
+	return d + rand.N(d/10+1) // it spreads load
 }
 
 // missed notes that a target did not answer. p.mu is held.

@@ -53,7 +53,7 @@ func newSSQTalk(extras bool) *ssqTalk {
 }
 
 func (t *ssqTalk) begin() {
-	t.ex = ssq.NewExchange(ssqQuestion(t.at), byte(rand.Uint32())) //nolint:gosec // it only tells answers apart; the address is checked
+	t.ex = ssq.NewExchange(ssqQuestion(t.at), byte(rand.Uint32())) // it only tells answers apart; the address is checked
 }
 
 func (t *ssqTalk) question() []byte { return t.ex.Question() }

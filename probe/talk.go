@@ -192,7 +192,7 @@ func (t *gameSpyTalk) question() []byte {
 		fresh = true
 	}
 	if fresh {
-		t.ex = query.NewExchange(t.kinds[t.asked%len(t.kinds)], rand.Uint32()) //nolint:gosec // it only tells answers apart; the address is checked
+		t.ex = query.NewExchange(t.kinds[t.asked%len(t.kinds)], rand.Uint32()) // it only tells answers apart; the address is checked
 		t.asked++
 	}
 	return t.ex.Question()

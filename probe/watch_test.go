@@ -502,17 +502,26 @@ func TestGamesThatServersInventAreBoundedAndForgotten(t *testing.T) {
 // The lists of a game that has a key are for servers that proved that they know
 // it, and for those that the operator vouches for.
 func TestStrangerWithoutTheKeyOfAGameIsListedBesideIt(t *testing.T) {
-	for origin, want := range map[master.Origin]string{
-		master.FromValve: "plain.a2s", master.FromLAN: "plain", master.Static: "plain",
+	for _, tt := range []struct {
+		origin     master.Origin
+		said, want string
+	}{
+		{master.FromValve, "Plain", "plain.a2s"},
+		{master.FromLAN, "Plain", "plain"},
+		{master.Static, "Plain", "plain"},
+		{master.FromValve, "Two Words", "two_words.a2s"},
+		{master.FromLAN, "Two Words", "two_words"},
+		{master.FromValve, "plain.a2s", "plain.a2s"},
+		{master.FromValve, "keyless", "keyless"},
 	} {
-		t.Run(origin.String(), func(t *testing.T) {
+		t.Run(tt.origin.String()+" "+tt.said, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				w := newWorld(t, nil)
-				w.says(there, probetest.Arena("Plain").Speaks("a2s"))
-				w.watch(there, A2S, origin)
+				w.says(there, probetest.Arena(tt.said).Speaks("a2s"))
+				w.watch(there, A2S, tt.origin)
 				w.pass(time.Second)
-				if srv, ok := w.listed(there); !ok || srv.Game != want {
-					t.Errorf("listed %v as %+v, want under %s", ok, srv, want)
+				if srv, ok := w.listed(there); !ok || srv.Game != tt.want {
+					t.Errorf("listed %v as %+v, want under %s", ok, srv, tt.want)
 				}
 			})
 		})

@@ -67,7 +67,9 @@
 //
 // The same source with another instance key is a host that was restarted. It
 // replaces the old record only once it has answered its own challenge. Only the
-// holder of the instance key at that address can change or remove a record.
+// holder of the instance key at that address can change or remove a record, and
+// only one that came from this protocol: the instance keys of others are no
+// secret.
 //
 // After a restart of the daemon the saved list is shown for a while. A restored
 // server is challenged on its first packet, whatever that is.
@@ -101,6 +103,10 @@
 // key from six letters that nobody can guess, shows that it comes from there.
 // Fields of the heartbeat that say more are kept behind those of the answer. Package
 // internal/query puts answers together.
+//
+// The proof may come from either port. Behind one address there may be several
+// hosts, so a host whose proof came from the source of its heartbeat alone does
+// not take the place of a server of another protocol or game.
 //
 // A listed host is asked again every 60 to 120 seconds, and soon after each
 // heartbeat, every time with a new challenge: without the right proof nothing

@@ -98,8 +98,8 @@ func (s *Server) SendToServer(k master.Key, payload []byte) error {
 	if len(payload) > MaxMessage {
 		return ErrTooLong
 	}
-	srv, ok := s.list.At(k.Source)
-	if !ok || srv.Key != k || srv.Origin != master.FromQR2 {
+	srv, ok := s.own(k)
+	if !ok {
 		return master.ErrNotListed
 	}
 	s.mu.Lock()
@@ -142,7 +142,7 @@ func (s *Server) receipt(p netserve.Packet, key master.Key) string {
 	if !known {
 		return dropUnexpected
 	}
-	s.list.Touch(key, time.Now())
+	s.list.Touch(key, master.FromQR2, time.Now())
 	s.metrics.messages.delivered.Inc()
 	return ""
 }

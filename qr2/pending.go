@@ -161,7 +161,7 @@ func (s *Server) introduce(w netserve.PacketWriter, p netserve.Packet, key maste
 // mayIntroduce keeps strangers to their rate. A host that is listed, or was
 // when the list was saved, is no stranger.
 func (s *Server) mayIntroduce(key master.Key) bool {
-	if srv, ok := s.list.At(key.Source); ok && srv.Key == key {
+	if _, ok := s.own(key); ok {
 		return true
 	}
 	return s.policy.Load().allow(key.Source.Addr(), time.Now())
@@ -171,7 +171,7 @@ func (s *Server) banned(a netip.Addr) bool { return s.opt.Banned != nil && s.opt
 
 // farewell takes the last heartbeat of a host that is restored or pending.
 func (s *Server) farewell(key master.Key) string {
-	if srv, ok := s.list.At(key.Source); ok && srv.Key == key {
+	if srv, ok := s.own(key); ok {
 		s.leave(key, srv.Game)
 		return ""
 	}
@@ -189,8 +189,8 @@ func (s *Server) farewell(key master.Key) string {
 // from the saved list alone. The latter is challenged at once: it knew its
 // instance key, and its next heartbeat may be a minute away.
 func (s *Server) restoredKeepalive(w netserve.PacketWriter, p netserve.Packet, key master.Key) string {
-	srv, ok := s.list.At(key.Source)
-	if !ok || srv.Key != key || !srv.Restored {
+	srv, ok := s.own(key)
+	if !ok || !srv.Restored {
 		return dropUnlisted
 	}
 	g, ok := s.opt.Games.Lookup(srv.Game)

@@ -165,6 +165,16 @@ func TestWrongResponseIsRefusedWithinTheBudget(t *testing.T) {
 	poor.want()
 }
 
+func TestRefusalsFollowThePolicyInForce(t *testing.T) {
+	in := newIntake(t, nil)
+	in.SetPolicy(Policy{Refuse: true})
+	h := in.host("192.0.2.1:6500")
+	h.challenged(h.heartbeat())
+	h.secret = "wrong1"
+	_ = h.send(h.packet(KindChallenge, "AAAAAAAAAAAAAAAAAAAAAAAAAAAA\x00"))
+	h.want(sent{append(h.reply(KindRefusal, 1), textWrong+"\x00"...), masterAddr, h.addr})
+}
+
 func TestResponseCountsOnce(t *testing.T) {
 	in := newIntake(t, nil)
 	h := in.host("192.0.2.1:6500")

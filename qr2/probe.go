@@ -23,12 +23,12 @@ const (
 
 // probeJob is one host to be asked.
 type probeJob struct {
-	key     master.Key
-	via     netip.Addr
-	prequer bool // it answers queries only after an address check: ask for that
-	number  uint32
-	tries   int
-	due     time.Time
+	key      master.Key
+	via      netip.Addr
+	prequery bool // it answers queries only after an address check: ask for that
+	number   uint32
+	tries    int
+	due      time.Time
 }
 
 // probeQueue holds the probes; Server.mu guards it. A host is in it at most
@@ -51,7 +51,7 @@ func (q *probeQueue) add(k master.Key, via netip.Addr, prequery bool, now time.T
 	}
 	delete(q.asked, k.Source)
 	q.queued[k.Source] = true
-	q.fifo = append(q.fifo, probeJob{key: k, via: via, prequer: prequery, due: now})
+	q.fifo = append(q.fifo, probeJob{key: k, via: via, prequery: prequery, due: now})
 }
 
 // probe asks the hosts that are due and gives up those that never answered.
@@ -77,7 +77,7 @@ func (s *Server) probe(w netserve.PacketWriter, now time.Time) {
 		j := q.fifo[0]
 		q.fifo = q.fifo[1:]
 		delete(q.queued, j.key.Source)
-		j.number, j.tries, j.due = rand.Uint32(), 1, now.Add(probeEvery) //nolint:gosec // it only tells answers apart; the address is proved
+		j.number, j.tries, j.due = rand.Uint32(), 1, now.Add(probeEvery) // it only tells answers apart; the address is proved
 		q.asked[j.key.Source] = &j
 		out = append(out, j)
 	}
@@ -120,7 +120,7 @@ func (s *Server) queueAll(now time.Time) {
 func (s *Server) ask(w netserve.PacketWriter, j *probeJob) {
 	var buf [replyHeader + 3]byte
 	b := appendHeader(buf[:0], KindAvailable, j.number)
-	if !j.prequer {
+	if !j.prequery {
 		b = appendHeader(buf[:0], KindQuery, j.number)
 		b = append(b, 0xFF, 0xFF, 0xFF)
 	}
@@ -162,8 +162,8 @@ func (s *Server) probeReply(p netserve.Packet) bool {
 
 // found notes what a probe learned.
 func (s *Server) found(k master.Key, reachable bool) {
-	srv, ok := s.list.At(k.Source)
-	if !ok || srv.Key != k {
+	srv, ok := s.own(k)
+	if !ok {
 		return
 	}
 	f := srv.Findings

@@ -1,6 +1,7 @@
 package qr2
 
 import (
+	"net/netip"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -217,5 +218,44 @@ func TestServerFoundOnTheNetworkIsReplacedByItsOwnReport(t *testing.T) {
 	_ = in.list.Put(master.Server{Key: h.key(), Game: "gmtest", Origin: master.FromLAN, Public: h.addr, Seen: time.Now()})
 	if srv := h.register(); srv.Origin != master.FromQR1 || in.list.Len() != 1 {
 		t.Errorf("origin %v and %d servers, want qr1 and 1", srv.Origin, in.list.Len())
+	}
+}
+
+// Several hosts may share an address, behind a router or with a hosting company.
+// One of them must not take the place of another by naming its port.
+func TestHostTakesThePlaceOfAnotherServerOnlyIfItAnswersThere(t *testing.T) {
+	heartbeatPort := netip.MustParseAddrPort("192.0.2.1:5000")
+	for name, old := range map[string]master.Server{
+		"zandronum":    {Game: "zandronum", Origin: master.FromZandronum},
+		"valve":        {Game: "gmtest", Origin: master.FromValve},
+		"static":       {Game: "gmtest", Origin: master.Static},
+		"saved":        {Game: "gmtest", Origin: master.FromQR2, Restored: true},
+		"saved, older": {Game: "other", Origin: master.FromQR1, Restored: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			in := newIntake(t, nil)
+			h := in.textServer("192.0.2.1:26900")
+			h.source = heartbeatPort
+			old.Key, old.Public, old.Seen = h.key(), h.addr, time.Now()
+			if err := in.list.Put(old); err != nil {
+				t.Fatal(err)
+			}
+			h.beat("")
+			q := in.w.take()[0].data
+			if got := h.say(heartbeatPort, h.reply(q)); got != dropFull {
+				t.Errorf("proof from another port: dropped %q, want %q", got, dropFull)
+			}
+			if srv, ok := in.list.At(h.addr); !ok || srv.Origin != old.Origin || srv.Game != old.Game {
+				t.Errorf("a neighbour took the place of %v: %+v", old.Origin, srv)
+			}
+			h.beat("")
+			q = in.w.take()[0].data
+			if got := h.say(h.addr, h.reply(q)); got != "" {
+				t.Errorf("proof from the port itself: dropped %q", got)
+			}
+			if srv, _ := in.list.At(h.addr); srv.Origin != master.FromQR1 || srv.Restored {
+				t.Errorf("listed as %+v", srv)
+			}
+		})
 	}
 }

@@ -169,7 +169,7 @@ func (t *textIntake) admit(w netserve.PacketWriter, a asked, st *query.Status, a
 	if t.s.banned(h.key.Source.Addr()) {
 		return t.turnedAway(h, errBanned)
 	}
-	if err := t.listText(h, st, via, extra, now); err != nil {
+	if err := t.listText(a, st, via, extra, now); err != nil {
 		return t.turnedAway(h, err)
 	}
 	if t.s.banned(h.key.Source.Addr()) { // since the first look
@@ -200,11 +200,13 @@ func (t *textIntake) admit(w netserve.PacketWriter, a asked, st *query.Status, a
 // errSpeaksQR2 is why a verified host is not listed a second time.
 var errSpeaksQR2 = errors.New("listed through the newer protocol")
 
-// listText puts a verified host into the list. One that was found on the local
-// network under its address is replaced.
-func (t *textIntake) listText(h *textHost, st *query.Status, via netip.Addr, extra []query.Field, now time.Time) error {
-	if old, ok := t.s.list.At(h.key.Source); ok && old.Origin == master.FromQR2 && !old.Restored {
-		return errSpeaksQR2
+// listText puts a verified host into the list.
+func (t *textIntake) listText(a asked, st *query.Status, via netip.Addr, extra []query.Field, now time.Time) error {
+	h := a.host
+	if old, ok := t.s.list.At(h.key.Source); ok {
+		if err := a.mayReplace(old); err != nil {
+			return err
+		}
 	}
 	srv := master.Server{
 		Key: h.key, Game: h.game.Name, Origin: master.FromQR1, Public: h.key.Source, Via: via,
@@ -222,6 +224,23 @@ func (t *textIntake) listText(h *textHost, st *query.Status, via netip.Addr, ext
 		return err
 	}
 	return t.s.list.Put(srv)
+}
+
+// mayReplace returns why a verified host does not get the place of another
+// record. One that was found on the local network gives way to the host's own
+// report, and whoever answers at the address itself has it. The answer from
+// another port proves the address but not the port: behind one address there may
+// be several hosts.
+func (a *asked) mayReplace(old *master.Server) error {
+	h := a.host
+	switch {
+	case old.Origin == master.FromQR2 && !old.Restored:
+		return errSpeaksQR2
+	case a.from == h.key.Source, old.Origin == master.FromLAN, old.Origin == master.FromQR1 && old.Game == h.game.Name:
+		return nil
+	default:
+		return master.ErrTaken
+	}
 }
 
 // turnedAway forgets a host that proved itself and cannot be listed.
@@ -287,7 +306,7 @@ func (t *textIntake) renew(h *textHost, st *query.Status, via netip.Addr, extra 
 	var report master.Report
 	full.Report(t.s.list, &report)
 	if report.Same(old) && old.Via == via {
-		t.s.list.Touch(h.key, now)
+		t.s.list.Touch(h.key, master.FromQR1, now)
 		return
 	}
 	next := *old

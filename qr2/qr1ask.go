@@ -160,7 +160,7 @@ func (t *textIntake) tick(w, probe netserve.PacketWriter, now time.Time) {
 }
 
 func nextPoll(now time.Time) time.Time {
-	return now.Add(pollLeast + rand.N(pollMost-pollLeast)) //nolint:gosec // it only spreads the load
+	return now.Add(pollLeast + rand.N(pollMost-pollLeast)) // it only spreads the load
 }
 
 // stillListed reports whether the list still has a host: its record may have

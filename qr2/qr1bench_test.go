@@ -34,7 +34,7 @@ func newTextFleet(tb testing.TB, n int) (*Server, []netserve.Packet) {
 		key := master.Key{Source: spread(i)}
 		h, _ := s.text.table.pend(key, n+1)
 		h.via, h.game = masterAddr, g
-		if err := s.text.listText(h, &st, masterAddr, nil, time.Now()); err != nil {
+		if err := s.text.listText(asked{host: h, from: h.key.Source}, &st, masterAddr, nil, time.Now()); err != nil {
 			tb.Fatal(err)
 		}
 		s.text.table.settle(h)

@@ -261,7 +261,7 @@ func (s *Server) handle(w netserve.PacketWriter, p netserve.Packet) (dropped str
 // keepalive notes a sign of life. A stranger's says nothing that we could use
 // and is not answered; its next heartbeat comes within a minute.
 func (s *Server) keepalive(w netserve.PacketWriter, p netserve.Packet, key master.Key) string {
-	if !s.list.Touch(key, s.lately()) {
+	if !s.list.Touch(key, master.FromQR2, s.lately()) {
 		return s.restoredKeepalive(w, p, key)
 	}
 	s.metrics.received.keepalive.Inc()
@@ -269,10 +269,21 @@ func (s *Server) keepalive(w netserve.PacketWriter, p netserve.Packet, key maste
 	return ""
 }
 
+// own returns the record of a host that is listed by this protocol. The sources
+// and instance keys of other origins are easily forged: who speaks for those is
+// for others to say.
+func (s *Server) own(key master.Key) (*master.Server, bool) {
+	srv, ok := s.list.Get(key)
+	if !ok || srv.Origin != master.FromQR2 {
+		return nil, false
+	}
+	return srv, true
+}
+
 // heartbeat refreshes a listed server or starts the verification of a new one.
 func (s *Server) heartbeat(w netserve.PacketWriter, p netserve.Packet, key master.Key) string {
 	s.metrics.received.heartbeat.Inc()
-	if old, ok := s.list.At(key.Source); ok && old.Key == key && !old.Restored {
+	if old, ok := s.own(key); ok && !old.Restored {
 		if done, dropped := s.refresh(w, p, old); done {
 			return dropped
 		}
@@ -286,7 +297,7 @@ func (s *Server) refresh(w netserve.PacketWriter, p netserve.Packet, old *master
 	now := s.lately()
 	f, err := peek(p.Data)
 	if err != nil {
-		s.list.Touch(old.Key, now)
+		s.list.Touch(old.Key, master.FromQR2, now)
 		s.note(old.Key.Source, old.Game, verdicts.Malformed)
 		return true, dropMalformed
 	}
@@ -321,7 +332,7 @@ func (s *Server) update(f *fixed, p netserve.Packet, old *master.Server, now tim
 	}
 	text := s.source.Text(sections)
 	if old.Via == p.To && s.source.Same(old, text) {
-		s.list.Touch(old.Key, now)
+		s.list.Touch(old.Key, master.FromQR2, now)
 		return
 	}
 	next := s.source.Next(old, text)
@@ -419,9 +430,8 @@ func (s *Server) verified(v *pending, now time.Time) error {
 // A server that is listed already keeps its record: if it is restored and was
 // challenged on a keepalive there is no other, else its reports were taken.
 func (s *Server) record(v *pending, now time.Time) (master.Server, error) {
-	old, listed := s.list.At(v.key.Source)
-	own := listed && old.Key == v.key && old.Game == v.game.Name
-	if own && (v.packet == nil || !old.Restored) {
+	old, listed := s.own(v.key)
+	if listed && old.Game == v.game.Name && (v.packet == nil || !old.Restored) {
 		// The record is as new as the packet, or newer.
 		srv := *old
 		srv.Restored, srv.Seen, srv.Via, srv.Lifetime = false, now, v.via, 0
@@ -470,7 +480,7 @@ func (s *Server) response(w netserve.PacketWriter, p netserve.Packet, key master
 	} else if v.wrong++; v.wrong >= maxWrong {
 		s.pending.remove(key)
 	}
-	tell := !right && s.opt.Refuse && v.spend(refusalSize(textWrong))
+	tell := !right && s.policy.Load().Refuse && v.spend(refusalSize(textWrong))
 	s.mu.Unlock()
 
 	if !right {
@@ -486,7 +496,7 @@ func (s *Server) response(w netserve.PacketWriter, p netserve.Packet, key master
 // repeatedResponse tells a listed server once more that it is listed: the
 // first word of it may have been lost.
 func (s *Server) repeatedResponse(w netserve.PacketWriter, p netserve.Packet, key master.Key) string {
-	if srv, ok := s.list.At(key.Source); !ok || srv.Key != key || srv.Restored || len(p.Data) < replyHeader {
+	if srv, ok := s.own(key); !ok || srv.Restored || len(p.Data) < replyHeader {
 		return dropUnexpected
 	}
 	s.reply(w, p, KindRegistered, key.Instance)

@@ -13,6 +13,7 @@ import (
 
 	"github.com/respawnd/respawnd/internal/gamespy"
 	"github.com/respawnd/respawnd/internal/netserve"
+	"github.com/respawnd/respawnd/master"
 )
 
 func TestPacketsThatAreDropped(t *testing.T) {
@@ -184,6 +185,65 @@ func TestStrangersCannotTouchAListedServer(t *testing.T) {
 			t.Error("strangers kept the server alive")
 		}
 	})
+}
+
+// The instance keys of other intakes are no secret, so they are worth nothing
+// here: one forged packet would do.
+func TestServersOfOtherOriginsAreNotSpokenFor(t *testing.T) {
+	for _, restored := range []bool{false, true} {
+		for _, origin := range []master.Origin{master.FromQR1, master.FromZandronum, master.FromValve, master.FromLAN, master.Static} {
+			synctest.Test(t, func(t *testing.T) {
+				in := newIntake(t, nil)
+				h := in.host("192.0.2.1:6500")
+				var report master.Report
+				report.SetRules(in.list.Names([]string{"hostname"}))
+				report.Rule([]byte("mine"))
+				srv := master.Server{Key: h.key(), Game: h.game, Origin: origin, Public: h.addr, Seen: time.Now(), Restored: restored}
+				if err := report.Into(&srv); err != nil {
+					t.Fatal(err)
+				}
+				if err := in.list.Put(srv); err != nil {
+					t.Fatal(err)
+				}
+				listedAt := in.list.All()[0].Last
+				time.Sleep(time.Second)
+				for what, packet := range map[string][]byte{
+					"keepalive":     h.packet(KindKeepalive),
+					"heartbeat":     h.heartbeat("hostname", "stolen"),
+					"cut heartbeat": h.packet(KindHeartbeat, "gamename"),
+					"first":         h.heartbeat("hostname", "stolen", "statechanged", "3"),
+					"farewell":      h.heartbeat("statechanged", "2"),
+					"response":      h.packet(KindChallenge, "AAAAAAAAAAAAAAAAAAAAAAAAAAAA\x00"),
+				} {
+					_ = h.send(packet)
+					if !h.listed() || h.rule("hostname") != "mine" {
+						t.Fatalf("%s changed a server of origin %v, restored %v", what, origin, restored)
+					}
+				}
+				for _, p := range in.w.take() {
+					if k := p.kind(); k == KindKeepalive || k == KindRegistered {
+						t.Errorf("origin %v: answered as a listed host with %x", origin, p.data)
+					}
+				}
+				if last := in.list.All()[0].Last; !last.Equal(listedAt) {
+					t.Errorf("a forged packet kept a server of origin %v alive", origin)
+				}
+			})
+		}
+	}
+}
+
+// Who proves itself is listed by this protocol, whatever stood there.
+func TestProofReplacesAServerOfAnotherOrigin(t *testing.T) {
+	in := newIntake(t, nil)
+	h := in.host("192.0.2.1:6500")
+	old := master.Server{Key: h.key(), Game: h.game, Origin: master.Static, Public: h.addr, Seen: time.Now()}
+	if err := in.list.Put(old); err != nil {
+		t.Fatal(err)
+	}
+	if srv := h.register("hostname", "mine"); srv.Origin != master.FromQR2 || h.rule("hostname") != "mine" {
+		t.Errorf("listed as %v with hostname %q", srv.Origin, h.rule("hostname"))
+	}
 }
 
 func TestHeartbeatsOfAListedServerAreTakenAtOnce(t *testing.T) {

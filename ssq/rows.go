@@ -3,7 +3,6 @@ package ssq
 import (
 	"cmp"
 	"encoding/binary"
-	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -125,12 +124,12 @@ type lister struct {
 // now returns a snapshot that has every change made before the call.
 func (l *lister) now() *snapshot {
 	asked := time.Now()
-	if s := l.current.Load(); s != nil && s.fresh(l.serial(), asked) {
+	if s := l.current.Load(); s != nil && s.fresh(l.registry.LastSerial(), asked) {
 		return s
 	}
 	l.building.Lock()
 	defer l.building.Unlock()
-	if s := l.current.Load(); s != nil && (s.begun.After(asked) || s.fresh(l.serial(), asked)) {
+	if s := l.current.Load(); s != nil && (s.begun.After(asked) || s.fresh(l.registry.LastSerial(), asked)) {
 		return s
 	}
 	s := l.build()
@@ -142,14 +141,8 @@ func (s *snapshot) fresh(serial uint64, now time.Time) bool {
 	return s.serial == serial && now.Sub(s.begun) < maxAge
 }
 
-// serial returns the serial of the last change of the list.
-func (l *lister) serial() uint64 {
-	_, serial, _ := l.registry.Changes("", math.MaxUint64, nil)
-	return serial
-}
-
 func (l *lister) build() *snapshot {
-	s := &snapshot{begun: time.Now(), serial: l.serial()}
+	s := &snapshot{begun: time.Now(), serial: l.registry.LastSerial()}
 	heard := l.registry.All()
 	places := make([]place, len(heard))
 	for i := range heard {

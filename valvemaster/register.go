@@ -189,26 +189,26 @@ func (s *Server) adopt(now time.Time) {
 // not answer, or not any more.
 func (s *Server) look(at time.Duration) {
 	timeout := s.rules.Load().Timeout
-	var said notes
-	defer func() { s.noteAll(said) }()
+	var said []verdicts.Noted
+	defer func() { s.opt.Verdicts.NoteAll(service, "", said) }()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for a, h := range s.hosts.bySource {
 		switch {
 		case s.banned(a.Addr()):
 			s.forget(h)
-			said.add(a, verdicts.Banned)
+			said = append(said, verdicts.Noted{Addr: a, Verdict: verdicts.Banned})
 			continue
 		case at-h.seen >= timeout:
 			s.forget(h)
-			said.add(a, verdicts.Expired)
+			said = append(said, verdicts.Noted{Addr: a, Verdict: verdicts.Expired})
 			continue
 		}
 		switch listed := s.listed(a); {
 		case listed:
 			h.listed, h.told = true, false
 		case h.listed || !h.told && at-h.first >= patience:
-			said.add(a, verdicts.Unanswered)
+			said = append(said, verdicts.Noted{Addr: a, Verdict: verdicts.Unanswered})
 			h.listed, h.told = false, true
 		}
 	}
@@ -268,22 +268,5 @@ func (s *Server) note(a netip.AddrPort, v verdicts.Verdict) { s.opt.Verdicts.Not
 func (s *Server) noteStranger(a netip.AddrPort, v verdicts.Verdict) {
 	if _, known := s.taken(a); !known {
 		s.note(a, v)
-	}
-}
-
-// notes are verdicts that are noted when no lock is held any more: noting may
-// log.
-type notes []noted
-
-type noted struct {
-	addr    netip.AddrPort
-	verdict verdicts.Verdict
-}
-
-func (n *notes) add(a netip.AddrPort, v verdicts.Verdict) { *n = append(*n, noted{a, v}) }
-
-func (s *Server) noteAll(n notes) {
-	for _, v := range n {
-		s.note(v.addr, v.verdict)
 	}
 }

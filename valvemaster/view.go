@@ -1,7 +1,6 @@
 package valvemaster
 
 import (
-	"math"
 	"net/netip"
 	"slices"
 	"sync"
@@ -156,8 +155,7 @@ func (l *lister) replace(v *view, key master.Key, old, e *entry) {
 // readAll makes a view from the whole registry. The serial is asked for first:
 // what happens meanwhile is then a change that is looked at again.
 func (l *lister) readAll(now time.Duration) *view {
-	v := &view{made: now}
-	_, v.seen, _ = l.registry.Changes("", math.MaxUint64, nil) // no changes, the serial alone
+	v := &view{made: now, seen: l.registry.LastSerial()}
 	clear(l.byKey)
 	for _, srv := range l.registry.All() {
 		if e, ok := newEntry(srv.Server, l.region(srv.Key.Source)); ok {

@@ -37,7 +37,7 @@ func TestServerIsShownInFull(t *testing.T) {
 			},
 		})
 		time.Sleep(20 * time.Second)
-		f.registry.Touch(key, time.Now())
+		f.registry.Touch(key, master.FromQR2, time.Now())
 
 		port := 7777
 		want := serverJSON{
@@ -303,7 +303,7 @@ func TestTagFollowsTheList(t *testing.T) {
 		}
 	}
 
-	f.registry.Touch(key, time.Now())
+	f.registry.Touch(key, master.FromQR2, time.Now())
 	if got := tag(all); got != before[all] {
 		t.Errorf("tag changed from %s to %s although the server was only heard again", before[all], got)
 	}

@@ -376,16 +376,16 @@ func TestBatchesAreBounded(t *testing.T) {
 	feed := f.server.feed
 	at, _ := feed.join(addr("192.0.2.1:1").Addr(), 1, 1)
 	f.fill(maxBatchChanges + 10)
-	if b := feed.write(at, feed.lister.serial()); len(b.events) != maxBatchChanges || b.to != maxBatchChanges {
+	if b := feed.write(at, feed.lister.registry.LastSerial()); len(b.events) != maxBatchChanges || b.to != maxBatchChanges {
 		t.Errorf("%d changes: the batch has %d events up to %d, want %d", maxBatchChanges+10, len(b.events), b.to, maxBatchChanges)
 	}
-	from := feed.lister.serial()
+	from := feed.lister.registry.LastSerial()
 	for i := range 100 {
 		f.put(listed{addr: fmt.Sprintf("192.0.2.%d:1", i), rules: []string{"motd", strings.Repeat("x", 50_000)}})
 	}
 	told := 0
-	for at := from; at < feed.lister.serial(); {
-		b := feed.write(at, feed.lister.serial())
+	for at := from; at < feed.lister.registry.LastSerial(); {
+		b := feed.write(at, feed.lister.registry.LastSerial())
 		if len(b.text) > maxBatch || len(b.events) == 0 {
 			t.Fatalf("a batch has %d bytes and %d events, want at most %d bytes", len(b.text), len(b.events), maxBatch)
 		}

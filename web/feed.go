@@ -81,7 +81,7 @@ func (f *feed) join(a netip.Addr, most, perAddr int) (at uint64, refused string)
 		return 0, dropStreamsPerAddr
 	}
 	if f.streams == 0 {
-		f.to, f.batches, f.bytes = f.lister.serial(), nil, 0
+		f.to, f.batches, f.bytes = f.lister.registry.LastSerial(), nil, 0
 		select {
 		case f.wake <- struct{}{}:
 		default:
@@ -146,7 +146,7 @@ func (f *feed) newest() uint64 {
 // advance writes the next batch and wakes the streams.
 func (f *feed) advance() {
 	from := f.newest()
-	b := f.write(from, f.lister.serial())
+	b := f.write(from, f.lister.registry.LastSerial())
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.to != from || f.streams == 0 { // everybody left, and perhaps somebody came

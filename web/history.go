@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/respawnd/respawnd/internal/history"
-
 	"github.com/respawnd/respawnd/master"
 )
 
@@ -44,9 +43,8 @@ func (s *Server) serveHistory(w http.ResponseWriter, r *http.Request) {
 		s.refuse(w, err)
 		return
 	}
-	id := r.PathValue("id")
-	origin, public, ok := master.ParseID(id)
-	if !ok {
+	origin, public, ok := master.ParseID(r.PathValue("id"))
+	if !ok || s.lister.registry.IsHidden(public) { // what is remembered is hidden with it
 		s.notFoundJSON(w)
 		return
 	}

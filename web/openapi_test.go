@@ -425,11 +425,11 @@ func (f *fixture) events(header ...string) *httptest.ResponseRecorder {
 	}
 	w := httptest.NewRecorder()
 	f.server.Handler().ServeHTTP(w, r)
-	out := &stream{server: f.server, w: w, control: http.NewResponseController(w), at: f.server.lister.serial()}
+	out := &stream{server: f.server, w: w, control: http.NewResponseController(w), at: f.server.lister.registry.LastSerial()}
 	f.put(listed{addr: "198.51.100.2:1", rules: []string{"a", "b"}})
 	f.put(listed{addr: "198.51.100.3:1"})
 	f.registry.Remove(gone)
-	if err := out.tell(f.server.feed.write(out.at, f.server.lister.serial())); err != nil {
+	if err := out.tell(f.server.feed.write(out.at, f.server.lister.registry.LastSerial())); err != nil {
 		f.t.Errorf("tell: %v", err)
 	}
 	f.registry.RemoveFunc(func(s *master.Server) bool { return strings.HasPrefix(s.Public.String(), "198.51.100.") })

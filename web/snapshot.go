@@ -2,7 +2,6 @@ package web
 
 import (
 	"hash/maphash"
-	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -118,12 +117,12 @@ type lister struct {
 // that come while one is being made wait for it and share the next.
 func (l *lister) now() *snapshot {
 	asked := time.Now()
-	if s := l.current.Load(); s != nil && s.fresh(l.serial(), asked) {
+	if s := l.current.Load(); s != nil && s.fresh(l.registry.LastSerial(), asked) {
 		return s
 	}
 	l.building.Lock()
 	defer l.building.Unlock()
-	if s := l.current.Load(); s != nil && (s.begun.After(asked) || s.fresh(l.serial(), asked)) {
+	if s := l.current.Load(); s != nil && (s.begun.After(asked) || s.fresh(l.registry.LastSerial(), asked)) {
 		return s
 	}
 	s := l.build()
@@ -135,24 +134,18 @@ func (s *snapshot) fresh(serial uint64, now time.Time) bool {
 	return s.serial == serial && now.Sub(s.begun) < maxAge
 }
 
-// serial returns the serial of the last change of the whole list.
-func (l *lister) serial() uint64 {
-	_, serial, _ := l.registry.Changes("", math.MaxUint64, nil)
-	return serial
-}
-
 // gameSerial returns the serial of the last change of a game's list, of the whole
 // list if game is empty.
 func (l *lister) gameSerial(game string) uint64 {
 	if game == "" {
-		return l.serial()
+		return l.registry.LastSerial()
 	}
 	return l.registry.Serial(game)
 }
 
 // build reads the registry and the catalogue.
 func (l *lister) build() *snapshot {
-	s := &snapshot{begun: time.Now(), serial: l.serial()}
+	s := &snapshot{begun: time.Now(), serial: l.registry.LastSerial()}
 	heard := l.registry.All()
 	rows := make([]row, len(heard))
 	s.rows = make([]*row, len(heard))

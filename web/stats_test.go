@@ -104,6 +104,11 @@ func TestHistoryOfAServer(t *testing.T) {
 		if w := f.get(target); w.Code != http.StatusOK {
 			t.Errorf("of a server that left: got %d, want 200", w.Code)
 		}
+		f.registry.Hide(s.Public)
+		if w := f.get(target); w.Code != http.StatusNotFound {
+			t.Errorf("of a server that an operator hid: got %d, want 404", w.Code)
+		}
+		f.registry.Unhide(s.Public)
 		for _, other := range []string{"zandronum-192.0.2.1-6500", "qr2-192.0.2.2-6500", "x"} {
 			if w := f.get("/api/v1/servers/" + other + "/history"); w.Code != http.StatusNotFound {
 				t.Errorf("of %s: got %d, want 404", other, w.Code)

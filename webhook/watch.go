@@ -39,7 +39,7 @@ type watch struct {
 // newWatch takes the list and the bans as they are as known.
 func newWatch(d *Dispatcher) *watch {
 	w := &watch{dispatcher: d, servers: make(map[who]*master.Server), away: make(map[who]time.Time), bans: make(map[banKey]storage.Ban)}
-	_, w.serial, _ = d.opt.Registry.Changes("", 0, nil) // before the list is read
+	w.serial = d.opt.Registry.LastSerial() // before the list is read
 	for _, h := range d.opt.Registry.All() {
 		w.servers[whoIs(h.Server)] = h.Server
 	}

@@ -1,7 +1,6 @@
 package zanmaster
 
 import (
-	"math"
 	"net/netip"
 	"slices"
 	"strings"
@@ -121,7 +120,7 @@ func (l *lister) follow() (changed bool) {
 // readAll reads the whole list. The serial is asked for first: what happens
 // meanwhile is then a change that is looked at again.
 func (l *lister) readAll() {
-	_, l.seen, _ = l.registry.Changes(zandronum.Game, math.MaxUint64, nil) // no changes, the serial alone
+	l.seen = l.registry.LastSerial()
 	l.entries, l.read = l.entries[:0], true
 	clear(l.byKey)
 	for srv := range l.registry.List(zandronum.Game) {

@@ -83,7 +83,8 @@ type Policy struct {
 	// ask for the list; empty: everybody.
 	AllowServers, AllowLaunchers []netip.Prefix
 
-	// Unproved bounds the verifications that are started per address; nil: no bound.
+	// Unproved bounds the verifications that are started per address, and the
+	// answers to one that is banned; nil: no bound.
 	Unproved *netserve.Limiter
 	// Trusted tells which addresses no bound per address binds; nil: none.
 	Trusted func(netip.Addr) bool

@@ -75,7 +75,7 @@ func (s *Server) heartbeat(p netserve.Packet, c zandronum.Challenge, now time.Ti
 	if h == nil || !c.Complete || !sameVerification(h.verification, c.Verification) {
 		return false
 	}
-	if h.listed && !s.list.Touch(h.key(), now) {
+	if h.listed && !s.list.Touch(h.key(), master.FromZandronum, now) {
 		s.hosts.removeHost(h.addr)
 		return false
 	}

@@ -292,14 +292,18 @@ func (s *Server) handle(w netserve.PacketWriter, p netserve.Packet) (dropped str
 	}
 }
 
-// turnAway answers a banned address, whatever it sent.
+// turnAway answers a banned address, whatever it sent, unless that was an answer:
+// two masters that ban each other, or an echo, would go on for ever. For the same
+// reason it is done at the rate of strangers.
 func (s *Server) turnAway(w netserve.PacketWriter, p netserve.Packet, kind zandronum.Kind, now time.Time) string {
 	if kind == zandronum.KindChallenge {
 		s.note(p.From, verdicts.Banned)
 	}
 	s.gate.refused(p.From.Addr(), s.since(now))
-	s.answer(w, p, zandronum.AnswerBanned)
-	s.metrics.answers.banned.Inc()
+	if !zandronum.IsAnswer(kind) && s.policy.Load().Unproved.Allow(p.From.Addr(), now) {
+		s.answer(w, p, zandronum.AnswerBanned)
+		s.metrics.answers.banned.Inc()
+	}
 	return dropBanned
 }
 

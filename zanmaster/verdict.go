@@ -11,19 +11,11 @@ func (s *Server) note(a netip.AddrPort, v verdicts.Verdict) {
 	s.opt.Verdicts.Note(service, a, zandronum.Game, v)
 }
 
-// notes are verdicts that are noted when no lock is held any more: noting may
-// log.
-type notes []noted
+// notes are verdicts that are noted when no lock is held any more.
+type notes []verdicts.Noted
 
-type noted struct {
-	addr    netip.AddrPort
-	verdict verdicts.Verdict
+func (n *notes) add(a netip.AddrPort, v verdicts.Verdict) {
+	*n = append(*n, verdicts.Noted{Addr: a, Verdict: v})
 }
 
-func (n *notes) add(a netip.AddrPort, v verdicts.Verdict) { *n = append(*n, noted{a, v}) }
-
-func (s *Server) noteAll(n notes) {
-	for _, v := range n {
-		s.note(v.addr, v.verdict)
-	}
-}
+func (s *Server) noteAll(n notes) { s.opt.Verdicts.NoteAll(service, zandronum.Game, n) }

@@ -183,31 +183,3 @@ func TestMaintenanceFromThePage(t *testing.T) {
 	}
 	d.stop()
 }
-
-var curlLine = regexp.MustCompile(`(?m)^curl (?:-N )?-H "Authorization: Bearer [^"]+" http://127\.0\.0\.1:8081(/\S+)$`)
-
-func TestReadmeRequestsToTheAdminAPIAreAnswered(t *testing.T) {
-	t.Parallel()
-	dir := t.TempDir()
-	d := start(t, dir)
-	lines := curlLine.FindAllStringSubmatch(readme(t), -1)
-	if len(lines) < 2 || len(lines) != strings.Count(readme(t), "http://127.0.0.1:8081/api") {
-		t.Fatalf("requests in the README: %v", lines)
-	}
-	for _, line := range lines {
-		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+d.address["admin"].String()+line[1], nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		r.Header.Set("Authorization", "Bearer "+strings.TrimSpace(readFile(t, dir+"/admin.token")))
-		resp, err := (&http.Client{Transport: &http.Transport{DisableKeepAlives: true}}).Do(r)
-		if err != nil {
-			t.Fatal(err)
-		}
-		_ = resp.Body.Close()
-		if resp.StatusCode != http.StatusOK {
-			t.Errorf("GET %s: %d", line[1], resp.StatusCode)
-		}
-	}
-	d.stop()
-}

@@ -42,7 +42,7 @@ func (d *daemon) openProbe(ctx context.Context) (service, error) {
 		serve: func(ctx context.Context) error {
 			if err := d.takeServers(ctx); err != nil {
 				if ctx.Err() != nil {
-					return nil //nolint:nilerr // it was stopped before it began
+					return nil // it was stopped before it began
 				}
 				return err
 			}
@@ -51,7 +51,8 @@ func (d *daemon) openProbe(ctx context.Context) (service, error) {
 			g.Go(func() error { d.statics.Run(ctx); return nil })
 			return g.Wait()
 		},
-		close: conn.Close,
+		reload: func() { d.prober.SetLimits(d.probeLimits()) },
+		close:  conn.Close,
 	}, nil
 }
 

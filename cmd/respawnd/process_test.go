@@ -51,24 +51,36 @@ type child struct {
 	state   *os.ProcessState // once ended is closed
 }
 
-// startChild runs the built program and returns when it is ready.
-func startChild(t *testing.T, dir string, args ...string) *child {
+// startChild runs the built program and returns when it is ready. What is in
+// more are variables, NAME=value, or arguments.
+func startChild(t testing.TB, dir string, more ...string) *child {
 	t.Helper()
-	return startWrapped(t, nil, testEnv(dir), args...)
+	var args, vars []string
+	for _, m := range more {
+		if strings.Contains(m, "=") && !strings.HasPrefix(m, "-") {
+			vars = append(vars, m)
+		} else {
+			args = append(args, m)
+		}
+	}
+	return startProcess(t, "", testEnv(dir, vars...), args...)
+}
+
+// startProcess is startChild in a working directory.
+func startProcess(t testing.TB, workingDir string, env []string, args ...string) *child {
+	t.Helper()
+	return launch(t, workingDir, nil, env, args...).begin()
 }
 
 // startWrapped is startChild for a program that is run by another, which
 // becomes it.
-func startWrapped(t *testing.T, wrapper, env []string, args ...string) *child {
+func startWrapped(t testing.TB, wrapper, env []string, args ...string) *child {
 	t.Helper()
-	c := launch(t, wrapper, env, args...)
-	c.waitFor("ready", 0, message("ready"))
-	c.address = addresses(t, c.log)
-	return c
+	return launch(t, "", wrapper, env, args...).begin()
 }
 
 // launch starts the program and does not wait for anything.
-func launch(t *testing.T, wrapper, env []string, args ...string) *child {
+func launch(t testing.TB, workingDir string, wrapper, env []string, args ...string) *child {
 	t.Helper()
 	path, err := builtProgram()
 	if err != nil {
@@ -76,7 +88,8 @@ func launch(t *testing.T, wrapper, env []string, args ...string) *child {
 	}
 	c := &child{running: running{t: t, env: env, log: newLogBook(), ended: make(chan struct{})}}
 	line := append(append(slices.Clone(wrapper), path, "serve"), args...)
-	cmd := exec.Command(line[0], line[1:]...) //nolint:noctx // the test kills it
+	cmd := exec.CommandContext(context.WithoutCancel(t.Context()), line[0], line[1:]...) //nolint:gosec // G204: built by the test; it is stopped by hand
+	cmd.Dir = workingDir
 	cmd.Env = append(os.Environ(), c.env...)
 	cmd.Stdout, cmd.Stderr = &c.out, c.log
 	if err := cmd.Start(); err != nil {
@@ -89,6 +102,14 @@ func launch(t *testing.T, wrapper, env []string, args ...string) *child {
 		c.state = cmd.ProcessState
 	}()
 	t.Cleanup(c.kill)
+	return c
+}
+
+// begin waits until the daemon is ready.
+func (c *child) begin() *child {
+	c.t.Helper()
+	c.waitFor("ready", 0, message("ready"))
+	c.address = addresses(c.t, c.log)
 	return c
 }
 

@@ -171,7 +171,7 @@ func (s *valveSocket) look(until time.Time) (seen bool, err error) {
 func (s *valveSocket) answer(p []byte, from netip.AddrPort) error {
 	q, err := a2s.ParseRequest(p)
 	if err != nil {
-		return nil //nolint:nilerr // no query, nothing to answer
+		return nil // no query, nothing to answer
 	}
 	s.asked = true
 	switch q.Kind {

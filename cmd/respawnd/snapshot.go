@@ -110,8 +110,11 @@ func (d *daemon) restoreList(ctx context.Context) error {
 func (d *daemon) unpack(rec storage.Server) (s master.Server, ok bool) {
 	origin, valid := master.ParseOrigin(rec.Origin)
 	g, known := d.catalogue.Catalog().Lookup(rec.Game)
-	if asked := origin == master.Static || origin == master.FromValve || origin == master.FromLAN; !known && asked {
-		g.Name, known = probe.GameName(rec.Game)
+	switch origin {
+	case master.Static, master.FromValve, master.FromLAN:
+		// The game may have got a key since.
+		g.Name, known = probe.ListedAs(d.catalogue.Catalog(), origin, rec.Game)
+	case master.FromQR2, master.FromQR1, master.FromZandronum:
 	}
 	if !known || !valid {
 		return s, false

@@ -44,18 +44,21 @@ var ranks = map[string]int{
 	"internal/netserve":  0,
 	"internal/ssq":       0,
 	"internal/zandronum": 0,
+	"master/views":       0,
 
-	"internal/games":    1,
-	"internal/verdicts": 1,
-	"master":            1,
-	"master/filter":     1,
-	"storage":           1,
+	"internal/abusetest": 1, // for tests
+	"internal/games":     1,
+	"internal/verdicts":  1,
+	"master":             1,
+	"master/filter":      1,
+	"storage":            1,
 
 	"internal/accounts":   2,
 	"internal/bans":       2,
 	"internal/history":    2,
 	"internal/presence":   2,
 	"internal/query":      2,
+	"master/rooms":        2,
 	"storage/bolt":        2,
 	"storage/storagetest": 2,
 

@@ -74,8 +74,9 @@ func (a *Assembly) Add(packet []byte) (whole bool, err error) {
 	return a.whole(), nil
 }
 
+// whole reports whether all packets are there and say anything at all.
 func (a *Assembly) whole() bool {
-	if a.last == 0 || a.last >= len(a.parts) {
+	if a.size == 0 || a.last == 0 || a.last >= len(a.parts) {
 		return false
 	}
 	return !slices.ContainsFunc(a.parts[1:a.last+1], func(p []byte) bool { return p == nil })

@@ -159,7 +159,29 @@ func (b *Book) Note(service string, addr netip.AddrPort, game string, v Verdict)
 	if b == nil {
 		return
 	}
-	now := time.Now()
+	if e, unsaid, told := b.record(service, addr, game, v, time.Now()); told {
+		b.say(e, unsaid)
+	}
+}
+
+// Noted is a verdict that is still to be noted.
+type Noted struct {
+	Addr    netip.AddrPort
+	Verdict Verdict
+}
+
+// NoteAll notes verdicts of one service about servers of one game, in their
+// order. Noting may log: a service that finds them while it holds a lock notes
+// them when it has released it.
+func (b *Book) NoteAll(service, game string, list []Noted) {
+	for _, n := range list {
+		b.Note(service, n.Addr, game, n.Verdict)
+	}
+}
+
+// record records a verdict. told says that it is to be logged; unsaid is how
+// many lines were left out before, 0 if it is not yet time to tell.
+func (b *Book) record(service string, addr netip.AddrPort, game string, v Verdict, now time.Time) (e Entry, unsaid int, told bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	p := b.page(pageKey{service, addr})
@@ -168,15 +190,16 @@ func (b *Book) Note(service string, addr netip.AddrPort, game string, v Verdict)
 		if last.Verdict == v && last.Game == clip(game) {
 			last.Last = now
 			last.Times++
-			return
+			return e, 0, false
 		}
 	}
-	e := Entry{service, addr, cloneClip(game), v, now, now, 1}
+	e = Entry{service, addr, cloneClip(game), v, now, now, 1}
 	if len(p.entries) == PerAddr {
 		p.entries = slices.Delete(p.entries, 0, 1)
 	}
 	p.entries = append(p.entries, e)
-	b.say(e, now)
+	unsaid, told = b.ration(now)
+	return e, unsaid, told
 }
 
 // page returns the page of a key, fresh or brought to the front. b.mu is held.
@@ -195,17 +218,26 @@ func (b *Book) page(k pageKey) *page {
 	return p
 }
 
-// say logs a verdict. A flood of strangers must not become a flood of lines, so
-// lines are rationed and what was left out is counted in the next one.
-func (b *Book) say(e Entry, now time.Time) {
+// ration decides whether there is a line in the log for a verdict. A flood of
+// strangers must not become a flood of lines, so lines are rationed and what was
+// left out is counted in a later one. b.mu is held.
+func (b *Book) ration(now time.Time) (unsaid int, told bool) {
 	if !b.lines.AllowN(now, 1) {
 		b.unsaid++
-		return
+		return 0, false
 	}
-	line := b.log.Info().Str("service", e.Service).Stringer("peer", e.Addr).Str("game", e.Game).Stringer("verdict", e.Verdict)
 	if b.unsaid > 0 && now.Sub(b.lastUnsaid) >= reportDropped {
-		line = line.Int("lines_left_out", b.unsaid)
+		unsaid = b.unsaid
 		b.unsaid, b.lastUnsaid = 0, now
+	}
+	return unsaid, true
+}
+
+// say logs a verdict. b.mu is not held: nobody waits for the log.
+func (b *Book) say(e Entry, unsaid int) {
+	line := b.log.Info().Str("service", e.Service).Stringer("peer", e.Addr).Str("game", e.Game).Stringer("verdict", e.Verdict)
+	if unsaid > 0 {
+		line = line.Int("lines_left_out", unsaid)
 	}
 	line.Msg("verdict")
 }

@@ -100,3 +100,22 @@ func BenchmarkNoteNewAddress(b *testing.B) {
 		book.Note("qr2", netip.AddrPortFrom(netip.AddrFrom4([4]byte{10, byte(n >> 16), byte(n >> 8), byte(n)}), 1), "gmtest", ChallengeSent)
 	}
 }
+
+// writer is called for every line of a log.
+type writer func()
+
+func (w writer) Write(p []byte) (int, error) { w(); return len(p), nil }
+
+// A log that is slow must not stop those who note verdicts: it is written when
+// the book can be used by others.
+func TestBookIsNotHeldWhileItLogs(t *testing.T) {
+	lines := 0
+	var b *Book
+	b = NewBook(zerolog.New(writer(func() { lines += len(b.Recent(10)) })), 0)
+	b.NoteAll("qr2", "gmtest", []Noted{
+		{netip.MustParseAddrPort("192.0.2.1:1"), Heard}, {netip.MustParseAddrPort("192.0.2.2:1"), Heard},
+	})
+	if lines != 1+2 {
+		t.Errorf("at the two lines %d entries were seen, want 1 and 2", lines)
+	}
+}

@@ -19,6 +19,10 @@ const (
 	AnswerList         Answer = 6
 )
 
+// IsAnswer reports whether a message that starts with k is one that masters send
+// to launchers.
+func IsAnswer(k Kind) bool { return k <= Kind(listBlocks) }
+
 // The bytes inside a list.
 const (
 	listServer byte = 1

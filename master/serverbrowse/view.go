@@ -5,11 +5,11 @@ import (
 	"errors"
 	"net/netip"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/respawnd/respawnd/master"
 	"github.com/respawnd/respawnd/master/filter"
+	"github.com/respawnd/respawnd/master/views"
 )
 
 // A filter may take this many steps for one list, so that nobody can keep a
@@ -54,9 +54,12 @@ type view struct {
 	changes uint64   // of the list's last change before it was built
 	built   time.Time
 	took    time.Duration
-	servers int          // of the game, those that the filter kept out included
-	sending atomic.Int32 // how many connections it is being sent on
+	servers int // of the game, those that the filter kept out included
+	views.Sending
 }
+
+// Size returns the memory of the view in bytes.
+func (v *view) Size() int { return len(v.clear) + 4*len(v.ends) }
 
 // entries returns the number of entries.
 func (v *view) entries() int { return len(v.ends) }
@@ -195,7 +198,7 @@ func (b *builder) build(reg *master.Registry, key viewKey, names []string, f *fi
 	b.key = key
 	b.wanted.reset(names)
 	b.asked.reset(f.Names())
-	changes := lastChange(reg)
+	changes := reg.LastSerial()
 	var serial uint64
 	b.snapshot, serial = reg.Snapshot(key.game, b.snapshot[:0])
 	if err := b.choose(f); err != nil {
@@ -212,12 +215,6 @@ func (b *builder) build(reg *master.Registry, key viewKey, names []string, f *fi
 	}
 	v.took, v.servers = time.Since(start), len(b.snapshot)
 	return v, nil
-}
-
-// lastChange returns the serial of the last change of all games.
-func lastChange(reg *master.Registry) uint64 {
-	_, now, _ := reg.Changes("", ^uint64(0), nil)
-	return now
 }
 
 // choose finds the servers that the filter lets pass and learns their values.

@@ -206,7 +206,7 @@ func (n *negotiator) take(d datagram) bool {
 	if err != nil || h.Cookie != n.Cookie {
 		return false
 	}
-	switch h.Type { //nolint:exhaustive // a client knows no others
+	switch h.Type {
 	case natneg.TypeInitAck:
 		a, ok := natneg.ParseAck(h.Version, body)
 		if ok {
@@ -222,8 +222,9 @@ func (n *negotiator) take(d datagram) bool {
 	case natneg.TypeReportAck:
 		n.result.Confirmed = true
 		return true
+	default: // a client knows no others
+		return false
 	}
-	return false
 }
 
 // connect takes our word. Only the first one counts, every one is confirmed.

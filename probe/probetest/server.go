@@ -60,7 +60,7 @@ func (s *Server) next(question []byte) [][]byte {
 
 // Address returns where the server answers.
 func (s *Server) Address() netip.AddrPort {
-	a := s.conn.LocalAddr().(*net.UDPAddr).AddrPort() //nolint:forcetypeassert // it is the address of a UDP socket
+	a := s.conn.LocalAddr().(*net.UDPAddr).AddrPort()
 	return netip.AddrPortFrom(a.Addr().Unmap(), a.Port())
 }
 

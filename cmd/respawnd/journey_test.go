@@ -1,0 +1,434 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"go.yaml.in/yaml/v3"
+
+	"github.com/respawnd/respawnd/configs"
+	"github.com/respawnd/respawnd/probe/probetest"
+)
+
+// journey walks through a section of the README as its reader would: in a folder
+// that holds nothing but configs/, with the built program.
+type journey struct {
+	*testing.T
+	program string
+	dir     string
+	d       *child   // nil until the section, or the test, starts it
+	env     []string // of commands; finds the daemon where it really listens
+}
+
+// step is one command line of the README.
+type step struct {
+	line   string         // as it stands there
+	before func(*journey) // what happens meanwhile
+	with   []string       // old, new and so on: what this machine has in place of the example
+	in     string         // what is typed
+	want   []string       // parts of what it prints
+}
+
+// journeys are the sections with commands and what is walked in each.
+var journeys = map[string][]step{
+	"Point a game at it": {
+		{line: `respawnd hosts --game swat4 --ip 192.168.1.5`, before: (*journey).serve, want: []string{"192.168.1.5 swat4.ms15.gamespy.com"}},
+		{line: `respawnd game list`, want: []string{"swat4", "gmtest"}},
+		{line: `respawnd game add mygame --title "My Game" --secret AbCdEf --port 6500`, want: []string{"mygame"}},
+	},
+	"A LAN party": {
+		{line: `respawnd serve --config configs/lan.yaml`},
+		{line: `respawnd hosts --game ut --ip 192.168.1.5`, before: (*journey).guest, want: []string{"192.168.1.5", "gamespy.com"}},
+		{line: `respawnd doctor 192.168.1.77`, with: []string{"192.168.1.77", "127.0.0.1"}, want: []string{"gmtest", "listed"}},
+		{line: `respawnd server list`, want: []string{"The Inn", "127.0.0.1:"}},
+		{line: `respawnd selftest --config configs/lan.yaml`, want: selftestOf("qr2", "serverbrowse list", "legacylist list", "natneg", "dns", "presence")},
+	},
+	"A public machine": {
+		{line: `respawnd check --config configs/community.yaml`, want: []string{"fine"}},
+		{line: `respawnd serve --config configs/community.yaml`},
+		{line: `respawnd selftest --config configs/community.yaml`, want: selftestOf("qr2", "serverbrowse list", "legacylist list", "ssq", "natneg", "zanmaster", "valvemaster", "presence")},
+		{line: `respawnd server list`, before: (*journey).guest, want: []string{"The Inn"}},
+		{line: `respawnd server hide 192.0.2.1:27015 --reason "fake players"`, want: []string{"192.0.2.1:27015"}},
+		{line: `respawnd ban add 198.51.100.0/24 --scope lists --for 24h --reason "fake servers"`, want: []string{"198.51.100.0/24", "lists", "until"}},
+		{line: `respawnd ban list`, want: []string{"198.51.100.0/24", "fake servers"}},
+		{line: `respawnd ban remove 198.51.100.0/24`, want: []string{"lifted 1"}},
+		{line: `respawnd doctor 203.0.113.7`, with: []string{"203.0.113.7", "127.0.0.1"}, want: []string{"gmtest", "listed"}},
+		{line: `respawnd account list`, want: []string{"E-MAIL"}},
+		{line: `respawnd game room add gmtest "Beginners"`, want: []string{"gmtest"}},
+		{line: `respawnd audit`, want: []string{"ban.add", "ban.remove", "server.hide", "room.put", "198.51.100.0/24"}},
+		{line: `respawnd backup respawnd.tar`, want: []string{"wrote respawnd.tar"}},
+		{line: `curl http://127.0.0.1:8081/readyz`, want: []string{"ready"}},
+		{line: `curl http://127.0.0.1:8081/metrics`, want: []string{"respawnd_"}},
+		{line: `respawnd restore respawnd.tar`, before: (*journey).stopAndLose, want: []string{"restored the backup"}},
+	},
+	"A private Zandronum master": {
+		{line: `respawnd serve --config configs/zandronum-only.yaml`},
+		{line: `respawnd selftest --config configs/zandronum-only.yaml`, want: selftestOf("zanmaster")},
+		{line: `respawnd ban add 198.51.100.7 --scope zandronum --reason "aimbot" --for 720h`, before: (*journey).zandronumServer, want: []string{"198.51.100.7/32", "zandronum"}},
+		{line: `respawnd server list --game zandronum`, want: []string{"zandronum", "127.0.0.1:"}},
+		{line: `respawnd query zandronum 203.0.113.7:10666`, with: []string{"203.0.113.7:10666", theServer}, want: []string{"Arena of", "Bob the second"}},
+		{line: `respawnd doctor 203.0.113.7`, with: []string{"203.0.113.7", "127.0.0.1"}, want: []string{"zanmaster", "listed"}},
+	},
+	"For players": {
+		{line: `respawnd doctor 203.0.113.7`, before: (*journey).serveWithGuest, with: []string{"203.0.113.7", "127.0.0.1"}, want: []string{"listed"}},
+	},
+	"For tool authors": {
+		{line: `curl "http://localhost:8080/api/v1/servers?game=gmtest&sort=players&limit=50"`, before: (*journey).serveWithHooks, want: []string{`"The Inn"`, `"gmtest"`}},
+		{line: `curl "http://localhost:8080/api/v1/servers?q=inn&full=1"`, want: []string{`"The Inn"`, `"maxplayers"`}},
+		{line: `curl "http://localhost:8080/api/v1/games?active=1"`, want: []string{`"gmtest"`}},
+		{line: `curl "http://localhost:8080/api/v1/games/gmtest"`, want: []string{`"gmtest"`}},
+		{line: `curl "http://localhost:8080/api/v1/stats"`, want: []string{`"servers"`}},
+		{line: `curl "http://localhost:8080/api/v1/openapi.json"`, want: []string{`"openapi"`, `"/events"`}},
+		{line: `curl -N "http://localhost:8080/api/v1/events?game=gmtest"`, want: []string{"\n"}},
+		{line: `respawnd webhook list`, want: []string{"chat", "bot", "discord", "up, down, players"}},
+		{line: `respawnd webhook test chat`, want: []string{"chat: delivered"}},
+		{line: `respawnd webhook test --all`, want: []string{"chat: delivered", "bot: delivered"}},
+	},
+	"Accounts": {
+		{line: `respawnd account create --email joe@example.com --nick Joe --uniquenick joe --password-stdin`, before: (*journey).serve, in: "horse battery\n", want: []string{"joe"}},
+		{line: `respawnd account list`, want: []string{"joe@example.com", "Joe"}},
+		{line: `respawnd account passwd joe@example.com --password-stdin`, in: "staple\n", want: []string{"joe@example.com"}},
+		{line: `respawnd account ban joe@example.com`, want: []string{"joe@example.com"}},
+		{line: `respawnd account export accounts.jsonl`, want: []string{"wrote accounts.jsonl"}},
+	},
+	"Servers that report to nobody": {
+		{line: `respawnd server add a2s 192.0.2.1:27015`, before: (*journey).serveWithArena, with: []string{"192.0.2.1:27015", theServer}, want: []string{"added " + theServer}},
+		{line: `respawnd server remove 192.0.2.1:27015`, before: (*journey).arenaIsListed, with: []string{"192.0.2.1:27015", theServer}, want: []string{"removed " + theServer}},
+		{line: `respawnd server list --kept`, want: []string{"PROTOCOL"}},
+		{line: `respawnd server hide 192.0.2.1:27015 --reason "fake players"`, want: []string{"hid 192.0.2.1:27015"}},
+		{line: `respawnd server unhide 192.0.2.1:27015`, want: []string{"shows 192.0.2.1:27015 again"}},
+		{line: `respawnd query a2s 192.0.2.1:27015`, with: []string{"192.0.2.1:27015", theServer}, want: []string{"Arena of cstrike", "Bob the second"}},
+	},
+	"Source, GoldSource and other A2S servers": {
+		{line: `quakestat -stma2s,game=cstrike,status=notempty 203.0.113.7:27010`, before: (*journey).serve, with: []string{"203.0.113.7:27010", "ADDRESS:valvemaster"}, want: []string{"STMA2S"}},
+	},
+	"Configure it": {
+		{line: `respawnd check --config my.yaml`, before: func(j *journey) { j.file("my.yaml", "qr2: {strict_availability: true}\n") }, want: []string{"fine"}},
+		{line: `respawnd serve --config my.yaml`},
+	},
+	"Operate it": {
+		{line: `ssh -L 8081:127.0.0.1:8081 you@your-server`, before: (*journey).serve}, // another machine: not walked
+		{line: `respawnd audit`, before: func(j *journey) { j.run("respawnd ban add 192.0.2.1", "") }, want: []string{"ban.add"}},
+		{line: `respawnd audit --json --limit 500`, want: []string{`"action":"ban.add"`}},
+		{line: `curl -H "Authorization: Bearer $(cat respawnd-data/admin.token)" "http://127.0.0.1:8081/api/v1/routes"`, want: []string{"/api/v1/bans"}},
+		{line: `curl -N -H "Authorization: Bearer $(cat respawnd-data/admin.token)" "http://127.0.0.1:8081/api/v1/log/stream?level=warn"`, want: []string{"\n"}},
+	},
+}
+
+// notWalked are the sections whose commands get and build the program, which the
+// tests themselves do.
+var notWalked = map[string]bool{"Quick start": true, "Develop it": true}
+
+// theServer stands for the address of the game server that the test plays.
+const theServer = "ADDRESS:server"
+
+// selftestOf is what a self-test prints that went well.
+func selftestOf(services ...string) (want []string) {
+	for _, s := range services {
+		want = append(want, fmt.Sprintf("\n%-22s ok\n", s))
+	}
+	return want
+}
+
+var heading = regexp.MustCompile(`(?m)^## (.*)\n`)
+
+// readmeSections returns the text of each section by its heading.
+func readmeSections(t *testing.T) map[string]string {
+	t.Helper()
+	text := readme(t)
+	sections := make(map[string]string)
+	found := heading.FindAllStringSubmatchIndex(text, -1)
+	for i, at := range found {
+		end := len(text)
+		if i+1 < len(found) {
+			end = found[i+1][0]
+		}
+		sections[text[at[2]:at[3]]] = text[at[1]:end]
+	}
+	return sections
+}
+
+func TestReadmeIsWalkedAsItStands(t *testing.T) {
+	t.Parallel()
+	sections := readmeSections(t)
+	for name, text := range sections {
+		var lines []string
+		for _, block := range fenced.FindAllStringSubmatch(text, -1) {
+			for line := range strings.Lines(block[1]) {
+				lines = append(lines, strings.TrimSpace(line))
+			}
+		}
+		var walked []string
+		for _, s := range journeys[name] {
+			walked = append(walked, s.line)
+		}
+		if diff := cmp.Diff(lines, walked); diff != "" && !notWalked[name] {
+			t.Errorf("commands of the section %q, -README +walked by the test:\n%s", name, diff)
+		}
+	}
+	for name, steps := range journeys {
+		if _, there := sections[name]; !there {
+			t.Errorf("the README has no section %q", name)
+			continue
+		}
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			newJourney(t).walk(steps)
+		})
+	}
+}
+
+func newJourney(t *testing.T) *journey {
+	t.Helper()
+	program, err := builtProgram()
+	if err != nil {
+		t.Fatal(err)
+	}
+	j := &journey{T: t, program: program, dir: t.TempDir()}
+	samples, err := filepath.Glob(filepath.Join("..", "..", "configs", "*.yaml"))
+	if err != nil || len(samples) == 0 {
+		t.Fatalf("samples: %q, %v", samples, err)
+	}
+	for _, s := range samples {
+		j.file(filepath.Join("configs", filepath.Base(s)), readFile(t, s))
+	}
+	return j
+}
+
+func (j *journey) file(name, text string) {
+	j.Helper()
+	path := filepath.Join(j.dir, name)
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		j.Fatal(err)
+	}
+	if err := writeAt(path, text); err != nil {
+		j.Fatal(err)
+	}
+}
+
+func (j *journey) walk(steps []step) {
+	j.Helper()
+	for _, s := range steps {
+		if s.before != nil {
+			s.before(j)
+		}
+		line := j.here(strings.NewReplacer(s.with...).Replace(s.line))
+		var out string
+		switch program, _, _ := strings.Cut(line, " "); program {
+		case "respawnd":
+			if words := strings.Fields(line); words[1] == serveName {
+				j.start(words[2:]...)
+				continue
+			}
+			out = j.run(line, s.in)
+		case "curl":
+			out = j.curl(line)
+		case "quakestat":
+			out = j.other(qstat(j.T), line)
+		case "ssh":
+			continue
+		default:
+			j.Fatalf("%s: how is that walked?", s.line)
+		}
+		for _, want := range s.want {
+			if want = j.here(want); !strings.Contains("\n"+out, want) {
+				j.Errorf("%s\nlacks %q in what it prints:\n%.2000s", s.line, want, out)
+			}
+		}
+	}
+	if j.d != nil {
+		if err := j.d.process.Signal(os.Interrupt); err != nil {
+			return // Windows cannot; the cleanup ends it
+		}
+		<-j.d.ended
+		j.d.log.check(j)
+	}
+}
+
+// here replaces the placeholders of addresses.
+func (j *journey) here(text string) string {
+	if j.d == nil {
+		return text
+	}
+	for name, a := range j.d.address {
+		text = strings.ReplaceAll(text, "ADDRESS:"+name, a.String())
+	}
+	return text
+}
+
+// start runs the daemon. Each service that is on gets a free port of the
+// loopback address; nothing else differs from what the reader runs. Networks are
+// not searched: there are others' machines.
+func (j *journey) start(args ...string) {
+	j.Helper()
+	var options configs.Options
+	if len(args) == 2 && args[0] == "--config" {
+		options.File = filepath.Join(j.dir, args[1])
+	}
+	cfg, _, err := configs.Load(options)
+	if err != nil {
+		j.Fatal(err)
+	}
+	env := []string{variable("log.format", "json"), variable("lan.discover", "false")}
+	for _, l := range cfg.Listeners() {
+		env = append(env, variable(l.Key, "127.0.0.1:0"))
+	}
+	j.d = startProcess(j.T, j.dir, env, args...)
+	j.env = nil
+	for _, l := range cfg.Listeners() {
+		if a, open := j.d.address[l.Service]; open {
+			j.env = append(j.env, variable(l.Key, a.String()))
+		}
+	}
+}
+
+func (j *journey) serve() { j.start() }
+
+// guest has a game server report.
+func (j *journey) guest() { register(j.T, &j.d.running, "hostname", "The Inn", "maxplayers", "8") }
+
+func (j *journey) serveWithGuest() { j.serve(); j.guest() }
+
+func (j *journey) zandronumServer() {
+	h := newZanHost(j.T, &j.d.running, home, nil)
+	h.register()
+	j.d.address["server"] = probetest.Listen(j.T, probetest.Arena("zandronum").Speaks("zandronum")).Address()
+}
+
+func (j *journey) serveWithArena() {
+	j.serve()
+	j.d.address["server"] = probetest.Listen(j.T, probetest.Arena("cstrike").Speaks("a2s")).Address()
+}
+
+func (j *journey) arenaIsListed() { appears(j.T, &j.d.running, j.d.address["server"].String()) }
+
+// serveWithHooks runs the daemon with the webhooks of the README, which this
+// test receives. A receiver on loopback has to be allowed.
+func (j *journey) serveWithHooks() {
+	block := yamlFence.FindStringSubmatch(readmeSections(j.T)["For tool authors"])
+	if block == nil {
+		j.Fatal("no configuration of webhooks")
+	}
+	chat, bot := newInbox(j.T, false), newInbox(j.T, true)
+	j.file("discord-url", chat.url+"\n")
+	j.file("bot-secret", hookSecret+"\n")
+	j.file("hooks.yaml", strings.NewReplacer(
+		"/etc/respawnd/", filepath.ToSlash(j.dir)+"/", "https://bot.example.org/respawnd", bot.url,
+		"\n  - name: ", "\n  - allow: [127.0.0.1]\n    name: ",
+	).Replace(block[1]))
+	j.start("--config", "hooks.yaml")
+	j.env = append(j.env, variable("webhooks", j.webhooksLine("hooks.yaml")))
+	j.guest()
+}
+
+// webhooksLine returns the webhooks of a file as one line, for commands that are
+// not given the file.
+func (j *journey) webhooksLine(name string) string {
+	var doc struct{ Webhooks []map[string]any }
+	if err := yaml.Unmarshal([]byte(readFile(j.T, filepath.Join(j.dir, name))), &doc); err != nil {
+		j.Fatal(err)
+	}
+	line, err := json.Marshal(doc.Webhooks)
+	if err != nil {
+		j.Fatal(err)
+	}
+	return string(line)
+}
+
+// stopAndLose ends the daemon and moves to a machine that has only the backup.
+func (j *journey) stopAndLose() {
+	j.d.kill()
+	j.d = nil
+	if err := os.RemoveAll(filepath.Join(j.dir, "respawnd-data")); err != nil {
+		j.Fatal(err)
+	}
+}
+
+// run runs a command of respawnd, which must succeed without complaint.
+func (j *journey) run(line, in string) string {
+	j.Helper()
+	words, ok := shellWords(line)
+	if !ok {
+		j.Fatalf("%s: a quote is not closed", line)
+	}
+	ctx, cancel := context.WithTimeout(j.Context(), hang)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, j.program, words[1:]...)
+	cmd.Dir, cmd.Env, cmd.Stdin = j.dir, append(os.Environ(), j.env...), strings.NewReader(in)
+	var out, errOut bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &errOut
+	if err := cmd.Run(); err != nil || errOut.Len() > 0 {
+		j.Fatalf("%s: %v\n%s%s", line, err, out.Bytes(), errOut.Bytes())
+	}
+	return out.String()
+}
+
+// other runs another program.
+func (j *journey) other(path, line string) string {
+	j.Helper()
+	out, err := exec.CommandContext(j.Context(), path, strings.Fields(line)[1:]...).Output()
+	if err != nil {
+		j.Fatalf("%s: %v\n%s", line, err, out)
+	}
+	return string(out)
+}
+
+var catFile = regexp.MustCompile(`\$\(cat ([^)]*)\)`)
+
+// curl asks as curl would, and returns the body; of a stream (-N) what comes
+// first.
+func (j *journey) curl(line string) string {
+	j.Helper()
+	line = catFile.ReplaceAllStringFunc(line, func(m string) string {
+		return strings.TrimSpace(readFile(j, filepath.Join(j.dir, catFile.FindStringSubmatch(m)[1])))
+	})
+	words, ok := shellWords(line)
+	if !ok {
+		j.Fatalf("%s: a quote is not closed", line)
+	}
+	ctx, cancel := context.WithTimeout(j.Context(), hang)
+	defer cancel()
+	address := strings.NewReplacer("localhost:8080", "ADDRESS:web", "127.0.0.1:8081", "ADDRESS:admin").Replace(words[len(words)-1])
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, j.here(address), nil)
+	if err != nil {
+		j.Fatal(err)
+	}
+	stream := false
+	for i, w := range words[1 : len(words)-1] {
+		switch w {
+		case "-N":
+			stream = true
+		case "-H":
+			name, value, _ := strings.Cut(words[i+2], ": ")
+			r.Header.Set(name, value)
+		}
+	}
+	resp, err := (&http.Client{Transport: &http.Transport{DisableKeepAlives: true}}).Do(r)
+	if err != nil {
+		j.Fatalf("%s: %v", line, err)
+	}
+	defer func() { _ = resp.Body.Close() }()
+	var from io.Reader = resp.Body
+	if stream {
+		from = io.LimitReader(resp.Body, 1)
+	}
+	body, err := io.ReadAll(from)
+	if err != nil || resp.StatusCode != http.StatusOK {
+		j.Errorf("%s: status %d, %v:\n%.500s", line, resp.StatusCode, err, body)
+	}
+	if stream && strings.HasPrefix(resp.Header.Get("Content-Type"), "text/event-stream") {
+		return string(body) + "\n"
+	}
+	return string(body)
+}

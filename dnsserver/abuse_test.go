@@ -1,0 +1,59 @@
+package dnsserver
+
+import (
+	"net/netip"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/miekg/dns"
+
+	"github.com/respawnd/respawnd/internal/abusetest"
+	"github.com/respawnd/respawnd/internal/netserve"
+)
+
+// clientQuestions are what machines ask.
+func clientQuestions(t testing.TB) (packets [][]byte) {
+	for _, name := range []string{"gmtest.master.gamespy.com", "gpcm.gamespy.com", "example.org", "."} {
+		for _, kind := range []uint16{dns.TypeA, dns.TypeAAAA, dns.TypeTXT, dns.TypeANY, dns.TypeAXFR} {
+			packets = append(packets, pack(t, about(name, kind)), pack(t, about(name, kind).SetEdns0(4096, true)))
+		}
+	}
+	chaos := about("version.bind", dns.TypeTXT)
+	chaos.Question[0].Qclass = dns.ClassCHAOS
+	status := about("gpcm.gamespy.com", dns.TypeA)
+	status.Opcode = dns.OpcodeStatus
+	return append(packets, pack(t, chaos), pack(t, status),
+		[]byte("\x12\x34\x01\x00\x00\x01\x00\x00\x00\x00\x00\x00\xC0\x0C\x00\x01\x00\x01"),
+		[]byte("\x12\x34\x01\x00\x00\x02\x00\x00\x00\x00\x00\x00\x00\x00\x01\x00\x01\x00\x00\x01\x00\x01"))
+}
+
+func TestFloodOfStrangersIsNotAnswered(t *testing.T) {
+	a := &abusetest.Attack{Handler: newServer(t, nil), To: netip.MustParseAddr("192.168.1.5"), Packets: clientQuestions(t)}
+	if r := a.Run(t); r.Total.PacketsOut != 0 {
+		t.Errorf("strangers were sent %d packets", r.Total.PacketsOut)
+	}
+}
+
+// An answer has an address that its question has not, and a compressed name is
+// written out in it. That is for the machines of one network alone.
+func TestFloodFromForgedAddressesOfTheNetworkBringsThemLittle(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newServer(t, func(o *Options) {
+			o.Limit = netserve.NewLimiter(netserve.LimiterOptions{Rate: DefaultRate, Burst: DefaultBurst})
+		})
+		a := &abusetest.Attack{
+			Handler: s, To: netip.MustParseAddr("192.168.1.5"), Packets: clientQuestions(t), First: netip.MustParseAddr("10.0.0.0"), Memory: 64 << 20,
+			Pass: func() { time.Sleep(50 * time.Millisecond) },
+			Exceptions: []abusetest.Exception{{
+				Name: "answers", Is: func([]byte) bool { return true },
+				More: func(in abusetest.Account) (packets, size int) { return 0, 16*in.PacketsIn + longName },
+			}},
+		}
+		a.Run(t)
+	})
+}
+
+// longName is what the names of damaged questions may have become longer by, over
+// a whole attack.
+const longName = 512

@@ -1,0 +1,327 @@
+// Package abusetest attacks services as the internet does, so that tests can
+// count what that brings the attacker. It is for tests alone and knows no
+// protocol: what clients send, and what a service may answer, each test says.
+//
+// An [Attack] is for services over UDP. It stands where the socket would, since
+// source addresses can be forged there and on no real socket. What reads from
+// connections is attacked through real ones, in the test of the whole daemon.
+package abusetest
+
+import (
+	"bytes"
+	"encoding/binary"
+	"math/rand/v2"
+	"net/netip"
+	"runtime"
+	"testing"
+
+	"github.com/respawnd/respawnd/internal/netserve"
+)
+
+// Bounds of an Attack.
+const (
+	// DefaultSources and DefaultPackets are the defaults of Attack.
+	DefaultSources = 20_000
+	DefaultPackets = 60_000
+
+	victims     = 16    // addresses that are forged most of the time
+	echoes      = 4     // of them: those that send everything back at once
+	accomplices = 16    // addresses that belong to the attacker
+	ports       = 4     // of each address
+	longestLoop = 8     // answers to answers, until the loop counts as endless
+	remembered  = 256   // answers, and proofs of accomplices, kept to be sent again
+	longest     = 1500  // packets of rubbish, in bytes
+	passEvery   = 64    // packets, until Pass is called
+	firstPort   = 10666 // of each address
+)
+
+// Account is what one address sent, or was forged to have sent, and was sent.
+type Account struct {
+	PacketsIn, BytesIn   int
+	PacketsOut, BytesOut int
+}
+
+// Exception is a kind of answer that may be larger than what it answers.
+type Exception struct {
+	Name string
+	// Is tells whether an answer is of this kind.
+	Is func(answer []byte) bool
+	// More returns how many packets and bytes more than it sent an address may be
+	// sent because of such answers. in is what it sent.
+	More func(in Account) (packets, bytes int)
+}
+
+// Attack is a flood of valid, changed, repeated and senseless packets on a
+// service, from many addresses that prove nothing. Handler and Packets are
+// required. An Attack is a netserve.PacketWriter: what a service sends by itself
+// has to go there too. Run may be called once.
+type Attack struct {
+	// Handler is the service, and To the address of it that is attacked.
+	Handler netserve.PacketHandler
+	To      netip.Addr
+	// Packets are what clients send. They are sent as they are, and changed.
+	Packets [][]byte
+	// Encode makes what travels of one of Packets; nil: they travel as they are.
+	// Half of the changes happen before it, half behind it.
+	Encode func(packet []byte) []byte
+	// Reply returns what a client sends that is sent an answer; nil: nothing. The
+	// attacker has addresses of his own, from which he answers so. He uses what
+	// he has learnt for the addresses that he forges, too.
+	Reply func(to netip.AddrPort, answer []byte) [][]byte
+	// Honest tells which other addresses have proved themselves before, and are
+	// not counted; nil: there are none.
+	Honest func(netip.Addr) bool
+	// Pass lets a little time go by; nil: none does.
+	Pass func()
+	// Exceptions are what may be larger than what it answers. Of all other answers
+	// an address is never sent more bytes or packets than it sent, and of all
+	// together no more than that and what the exceptions allow.
+	Exceptions []Exception
+
+	// First is the lowest of the addresses; zero: 20.0.0.0. The attacker's own
+	// come first.
+	First netip.Addr
+	// Sources is the number of addresses; 0: DefaultSources. Packets to be sent are
+	// Count; 0: DefaultPackets.
+	Sources, Count int
+	// Memory is how many more bytes may be in use when the attack is over; 0: it
+	// does not count.
+	Memory int
+
+	t        testing.TB
+	random   *rand.Rand
+	ordinary []Account   // by address; out: what no exception covers
+	excepted [][]Account // by exception and address
+	answers  []answer    // written since the packet that is being handled
+	written  [][]byte    // answers, to be sent again
+	proofs   [][]byte    // of accomplices, to be sent again
+}
+
+// answer is a packet that the service sent.
+type answer struct {
+	to   netip.AddrPort
+	data []byte
+}
+
+// Result is what an attack brought.
+type Result struct {
+	// Total is that of all addresses that are not the attacker's own.
+	Total Account
+	// Bytes and Packets are the worst of any such address: what it was sent for
+	// each byte and each packet that it sent, all exceptions included. Plain is
+	// Bytes without them.
+	Bytes, Packets, Plain float64
+}
+
+// Own tells whether an address is one of the attacker's own, who receives what
+// is sent there: it may have proved itself.
+func (a *Attack) Own(addr netip.Addr) bool {
+	i := a.number(addr)
+	return 0 <= i && i < accomplices
+}
+
+// Run attacks, fails the test if an address that proved nothing is sent more
+// than it should be, and logs what the attack brought.
+func (a *Attack) Run(t testing.TB) Result {
+	t.Helper()
+	a.begin(t)
+	before := inUse()
+	for n := range a.Count {
+		a.strike()
+		if n%passEvery == 0 && a.Pass != nil {
+			a.Pass()
+			a.react()
+		}
+		if t.Failed() {
+			t.Fatalf("stopped after %d packets", n+1)
+		}
+	}
+	for i := accomplices; i < a.Sources; i++ {
+		a.audit(i)
+	}
+	if grown := inUse() - before; a.Memory > 0 && grown > a.Memory {
+		t.Errorf("%d bytes more in use than before, want at most %d", grown, a.Memory)
+	}
+	r := a.result()
+	t.Logf("%d addresses, %d packets of %d bytes in, %d of %d bytes out; worst address: %.2f bytes for a byte, %.2f packets for a packet, %.2f without exceptions",
+		a.Sources, r.Total.PacketsIn, r.Total.BytesIn, r.Total.PacketsOut, r.Total.BytesOut, r.Bytes, r.Packets, r.Plain)
+	return r
+}
+
+func (a *Attack) begin(t testing.TB) {
+	t.Helper()
+	if a.Sources == 0 {
+		a.Sources = DefaultSources
+	}
+	if a.Count == 0 {
+		a.Count = DefaultPackets
+	}
+	if !a.First.IsValid() {
+		a.First = netip.AddrFrom4([4]byte{20, 0, 0, 0})
+	}
+	if len(a.Packets) == 0 || a.Sources < accomplices+victims+1 {
+		t.Fatal("an attack needs packets, and more addresses than it has roles for")
+	}
+	a.t = t
+	a.random = rand.New(rand.NewPCG(1, 2)) //nolint:gosec // the same attack every time
+	a.ordinary = make([]Account, a.Sources)
+	for range a.Exceptions {
+		a.excepted = append(a.excepted, make([]Account, a.Sources))
+	}
+}
+
+// WritePacket implements netserve.PacketWriter.
+func (a *Attack) WritePacket(data []byte, _ netip.Addr, to netip.AddrPort) error {
+	i := a.number(to.Addr())
+	if i < 0 || i >= a.Sources {
+		if a.Honest != nil && a.Honest(to.Addr()) {
+			return nil
+		}
+		a.t.Errorf("%x is sent to %v, which nobody is", data, to)
+		return nil
+	}
+	book := &a.ordinary[i]
+	for n, e := range a.Exceptions {
+		if e.Is(data) {
+			book = &a.excepted[n][i]
+			break
+		}
+	}
+	book.PacketsOut++
+	book.BytesOut += len(data)
+	if i < accomplices+echoes || a.random.IntN(8) == 0 {
+		a.answers = append(a.answers, answer{to, bytes.Clone(data)})
+	}
+	return nil
+}
+
+// number returns which of the addresses one is.
+func (a *Attack) number(addr netip.Addr) int {
+	if !addr.Is4() {
+		return -1
+	}
+	at, first := addr.As4(), a.First.As4()
+	return int(int64(binary.BigEndian.Uint32(at[:])) - int64(binary.BigEndian.Uint32(first[:])))
+}
+
+// source returns a port of the i-th address.
+func (a *Attack) source(i int) netip.AddrPort {
+	first := a.First.As4()
+	addr := binary.BigEndian.AppendUint32(nil, binary.BigEndian.Uint32(first[:])+uint32(i))
+	return netip.AddrPortFrom(netip.AddrFrom4([4]byte(addr)), firstPort+uint16(a.random.IntN(ports)))
+}
+
+// strike sends one packet, and what follows from it.
+func (a *Attack) strike() {
+	i := accomplices + a.random.IntN(a.Sources-accomplices)
+	switch a.random.IntN(4) {
+	case 0, 1:
+		i = accomplices + a.random.IntN(victims)
+	case 2:
+		if a.Reply != nil && a.random.IntN(4) == 0 {
+			i = a.random.IntN(accomplices)
+		}
+	}
+	a.send(a.source(i), a.packet(i < accomplices))
+	a.react()
+	if i >= accomplices {
+		a.audit(i)
+	}
+}
+
+// send has the service handle a packet.
+func (a *Attack) send(from netip.AddrPort, data []byte) {
+	book := &a.ordinary[a.number(from.Addr())]
+	book.PacketsIn++
+	book.BytesIn += len(data)
+	a.Handler.ServePacket(a, netserve.Packet{Data: data, From: from, To: a.To})
+}
+
+// react plays the addresses that answer: the attacker's own and the echoes.
+func (a *Attack) react() {
+	for depth := 0; len(a.answers) > 0; depth++ {
+		if depth == longestLoop {
+			a.t.Errorf("answers are answered without end: %x to %v", a.answers[0].data, a.answers[0].to)
+			a.answers = a.answers[:0]
+			return
+		}
+		came := a.answers
+		a.answers = nil
+		for _, w := range came {
+			a.written = a.remember(a.written, w.data)
+			switch i := a.number(w.to.Addr()); {
+			case i < accomplices && a.Reply != nil:
+				for _, p := range a.Reply(w.to, w.data) {
+					a.proofs = a.remember(a.proofs, p)
+					a.send(w.to, p)
+				}
+			case i >= accomplices && i < accomplices+echoes:
+				a.send(w.to, w.data)
+			}
+		}
+	}
+}
+
+func (a *Attack) remember(list [][]byte, data []byte) [][]byte {
+	if len(list) < remembered {
+		return append(list, data)
+	}
+	list[a.random.IntN(remembered)] = data
+	return list
+}
+
+// audit compares what an address was sent with what it may be sent.
+func (a *Attack) audit(i int) {
+	book := a.ordinary[i]
+	in := Account{PacketsIn: book.PacketsIn, BytesIn: book.BytesIn}
+	all, mostPackets, mostBytes := book, in.PacketsIn, in.BytesIn
+	a.compare("all but exceptions", i, book, mostPackets, mostBytes)
+	for n, e := range a.Exceptions {
+		one := a.excepted[n][i]
+		packets, size := e.More(in)
+		a.compare(e.Name, i, one, in.PacketsIn+packets, in.BytesIn+size)
+		all.PacketsOut += one.PacketsOut
+		all.BytesOut += one.BytesOut
+		mostPackets += packets
+		mostBytes += size
+	}
+	a.compare("all together", i, all, mostPackets, mostBytes)
+}
+
+func (a *Attack) compare(what string, i int, out Account, packets, size int) {
+	if out.PacketsOut > packets || out.BytesOut > size {
+		in := a.ordinary[i]
+		a.t.Errorf("%s: %v proved nothing, sent %d packets of %d bytes, and was sent %d of %d, want at most %d of %d",
+			what, a.source(i).Addr(), in.PacketsIn, in.BytesIn, out.PacketsOut, out.BytesOut, packets, size)
+	}
+}
+
+func (a *Attack) result() (r Result) {
+	for i := accomplices; i < a.Sources; i++ {
+		all := a.ordinary[i]
+		if all.PacketsIn == 0 {
+			continue
+		}
+		r.Plain = max(r.Plain, float64(all.BytesOut)/float64(max(all.BytesIn, 1)))
+		for n := range a.Exceptions {
+			all.PacketsOut += a.excepted[n][i].PacketsOut
+			all.BytesOut += a.excepted[n][i].BytesOut
+		}
+		r.Bytes = max(r.Bytes, float64(all.BytesOut)/float64(max(all.BytesIn, 1)))
+		r.Packets = max(r.Packets, float64(all.PacketsOut)/float64(all.PacketsIn))
+		r.Total.PacketsIn += all.PacketsIn
+		r.Total.BytesIn += all.BytesIn
+		r.Total.PacketsOut += all.PacketsOut
+		r.Total.BytesOut += all.BytesOut
+	}
+	return r
+}
+
+// inUse returns how many bytes are in use.
+func inUse() int {
+	runtime.GC()
+	runtime.GC() // what pools kept through the first one
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return int(m.HeapAlloc)
+}

@@ -1,0 +1,101 @@
+package natneg
+
+import (
+	"encoding/binary"
+	"net/netip"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/respawnd/respawnd/internal/abusetest"
+	"github.com/respawnd/respawnd/internal/netserve"
+)
+
+// isType tells whether an answer is of a type.
+func isType(want Type) func([]byte) bool {
+	return func(b []byte) bool {
+		h, _, err := ParseHeader(b)
+		return err == nil && h.Type == want
+	}
+}
+
+// connects are the one thing that addresses are sent that have proved nothing.
+var connects = abusetest.Exception{
+	Name: "connects", Is: isType(TypeConnect),
+	More: func(in abusetest.Account) (packets, size int) {
+		return connectsPerPacket * in.PacketsIn, connectsPerPacket * in.PacketsIn * (headerSize + connectBody)
+	},
+}
+
+// clientPackets are what clients send, with few cookies, so that strangers meet.
+func clientPackets(t testing.TB) (packets [][]byte) {
+	for _, c := range readJSON[captured](t, "packets.json") {
+		packets = append(packets, unhex(t, c.Hex))
+	}
+	for cookie := range uint32(64) {
+		for index := range byte(2) {
+			packets = append(packets,
+				initPacket(cookie, index, PortNN1), initPacket(cookie, index, PortNN2), initPacket(cookie, index, PortNN3),
+				initOf(1, cookie, Init{PortType: PortNN1, Index: index}),
+				connectAckPacket(cookie, index), reportPacket(cookie, index, cookie0or1(cookie)))
+		}
+	}
+	return packets
+}
+
+func cookie0or1(c uint32) byte { return byte(c & 1) }
+
+func TestFloodFromForgedAddressesBringsThemLittle(t *testing.T) {
+	for name, opt := range map[string]Options{
+		"without a rate":        {},
+		"with the default rate": {Policy: Policy{Unproved: netserve.NewLimiter(netserve.LimiterOptions{Rate: 40, Burst: 200})}},
+		"little room":           {Policy: Policy{MaxOpen: 100, MaxPerAddr: 4}},
+		"one banned":            {Banned: func(a netip.Addr) bool { return a.As4()[3]%4 == 0 }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := New(opt)
+				a := &abusetest.Attack{
+					Handler: s, To: serverAddr, Packets: clientPackets(t), Exceptions: []abusetest.Exception{connects},
+					Count: 30_000, Memory: 64 << 20,
+				}
+				at := netip.AddrPortFrom(serverAddr, 27901)
+				s.Attach([]netserve.PacketWriter{a}, []netip.AddrPort{at}, a, netip.AddrPortFrom(serverAddr, 40000))
+				a.Pass = func() { time.Sleep(wheelStep); s.Tick() }
+				a.Run(t)
+				for range 5 * time.Minute / wheelStep {
+					a.Pass()
+				}
+				if n := s.Open(); n != 0 {
+					t.Errorf("%d cookies are open five minutes later", n)
+				}
+			})
+		})
+	}
+}
+
+// What the cheapest packets bring that can be forged: one init of the oldest
+// version with a new cookie each time.
+func TestForgedInitsWithEverNewCookiesAreCapped(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := New(Options{})
+		n := uint32(0)
+		a := &abusetest.Attack{
+			To: serverAddr, Packets: [][]byte{initOf(1, 7, Init{PortType: PortNN1})}, Exceptions: []abusetest.Exception{connects},
+			Count: 20_000, Sources: 64,
+			Encode: func(p []byte) []byte {
+				p = slices.Clone(p)
+				if len(p) >= headerSize {
+					n++
+					binary.BigEndian.PutUint32(p[8:], n)
+				}
+				return p
+			},
+		}
+		a.Handler = s
+		s.Attach([]netserve.PacketWriter{a}, []netip.AddrPort{netip.AddrPortFrom(serverAddr, 27901)}, nil, netip.AddrPort{})
+		a.Pass = func() { time.Sleep(wheelStep); s.Tick() }
+		a.Run(t)
+	})
+}

@@ -1,0 +1,119 @@
+package qr2
+
+import (
+	"bytes"
+	"net/netip"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/respawnd/respawnd/internal/abusetest"
+	"github.com/respawnd/respawnd/internal/gamespy"
+	"github.com/respawnd/respawnd/internal/netserve"
+	"github.com/respawnd/respawnd/master"
+)
+
+// What an address that proved nothing may be sent beyond what it sent, for one
+// packet: a challenge and a text query are longer than the shortest heartbeats,
+// and both are repeated while the address paid for it.
+var exceptions = []abusetest.Exception{
+	{
+		Name: "challenges", Is: func(b []byte) bool { return sent{data: b}.kind() == KindChallenge },
+		More: func(in abusetest.Account) (packets, size int) {
+			return (maxChallenges - 1) * in.PacketsIn, (challengeSize - 18) * in.PacketsIn
+		},
+	},
+	{
+		Name: "text queries", Is: func(b []byte) bool {
+			return bytes.HasPrefix(b, []byte(askStatus)) || bytes.HasPrefix(b, []byte(askEcho))
+		},
+		More: func(in abusetest.Account) (packets, size int) { return 8 * in.PacketsIn, textQuerySize * in.PacketsIn },
+	},
+}
+
+// clientPackets are what hosts send, in both protocols.
+func clientPackets(t testing.TB) (packets [][]byte) {
+	for _, c := range captures(t) {
+		for _, r := range c.Packets {
+			if r.From == "host" {
+				packets = append(packets, r.bytes(t))
+			}
+		}
+	}
+	for _, p := range scripted {
+		packets = append(packets, []byte(p))
+	}
+	for _, p := range textScript {
+		packets = append(packets, []byte(strings.ReplaceAll(p, "PORT", "10666")))
+	}
+	return append(packets, []byte(sampleStatus))
+}
+
+// hostReply is what a host says to a packet of ours.
+func hostReply(_ netip.AddrPort, b []byte) [][]byte {
+	switch s := (sent{data: b}); {
+	case s.kind() == KindChallenge:
+		text := string(b[replyHeader : len(b)-1])
+		proof := append([]byte{byte(KindChallenge)}, b[3:replyHeader]...)
+		return [][]byte{append(append(proof, gamespy.Response(secret, text)...), 0)}
+	case bytes.HasPrefix(b, []byte(askStatus+askSecure)):
+		token := string(b[len(askStatus+askSecure):])
+		return [][]byte{[]byte(sampleStatus + `\validate\` + gamespy.Response(secret, token) + `\final\\queryid\3.1`)}
+	default:
+		return nil
+	}
+}
+
+func TestFloodFromForgedAddressesBringsThemLittle(t *testing.T) {
+	for name, change := range map[string]func(*Options){
+		"without a rate": nil,
+		"with the default rate": func(o *Options) {
+			o.Unproved = netserve.NewLimiter(netserve.LimiterOptions{Rate: 20, Burst: 60})
+		},
+		"refusing, and one banned": func(o *Options) {
+			o.Refuse = true
+			o.Banned = func(a netip.Addr) bool { return a.As4()[3]%4 == 0 }
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				in := newIntake(t, change)
+				a := &abusetest.Attack{
+					Handler: in.Server, To: masterAddr, Packets: clientPackets(t), Reply: hostReply, Exceptions: exceptions,
+					Count: 30_000, Memory: 64 << 20,
+				}
+				a.Pass = func() {
+					time.Sleep(tickEvery)
+					in.repeatChallenges(a, time.Now())
+					in.repeatMessages(a, time.Now())
+					in.Server.probe(a, time.Now())
+					in.text.tick(a, a, time.Now())
+				}
+				a.Run(t)
+				own := 0
+				for _, s := range in.list.All() {
+					if a.Own(s.Key.Source.Addr()) {
+						own++
+					} else {
+						t.Errorf("%v of %s is listed and proved nothing", s.Key.Source, s.Game)
+					}
+				}
+				if own == 0 {
+					t.Error("none of the attacker's own addresses is listed, although they proved themselves")
+				}
+				in.list.RemoveFunc(func(*master.Server) bool { return true })
+			})
+		})
+	}
+}
+
+// Nothing but the answer of a host that is being probed means anything to the
+// second socket.
+func TestFloodOfTheProbeSocketIsNotAnswered(t *testing.T) {
+	in := newIntake(t, nil)
+	a := &abusetest.Attack{Handler: probeHandler{in.Server}, To: masterAddr, Packets: clientPackets(t), Count: 20_000}
+	if r := a.Run(t); r.Total.PacketsOut != 0 || in.list.Len() != 0 {
+		t.Errorf("%d packets sent, %d servers listed", r.Total.PacketsOut, in.list.Len())
+	}
+}

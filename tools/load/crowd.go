@@ -1,0 +1,154 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"math/rand/v2"
+	"net"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// crowd is users of one kind who come, do something now and then, and go.
+type crowd struct {
+	name  string
+	open  opener
+	users int
+	rate  float64 // operations per second of all of them together
+	life  int     // operations of a user on average, until another takes its place; 0: it stays
+}
+
+// tally counts operations and what went wrong with them.
+type tally struct {
+	mu     sync.Mutex // guards the fields below
+	done   map[string]int
+	wrong  map[string]int
+	failed int
+	total  int
+}
+
+func newTally() *tally { return &tally{done: make(map[string]int), wrong: make(map[string]int)} }
+
+// count counts an operation of a kind that ended with err.
+func (t *tally) count(kind string, err error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.total++
+	if err == nil {
+		t.done[kind]++
+		return
+	}
+	t.failed++
+	t.wrong[kind+": "+reason(err)]++
+}
+
+// sums returns how many operations there were, and how many of them failed.
+func (t *tally) sums() (total, failed int) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.total, t.failed
+}
+
+// write writes the counts of all kinds.
+func (t *tally) write(out io.Writer) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, k := range slices.Sorted(maps.Keys(t.done)) {
+		_, _ = fmt.Fprintf(out, "%10d  %s\n", t.done[k], k)
+	}
+	for _, k := range slices.Sorted(maps.Keys(t.wrong)) {
+		_, _ = fmt.Fprintf(out, "%10d  FAILED %s\n", t.wrong[k], k)
+	}
+}
+
+// reason says what kind of error it is, without addresses and times.
+func reason(err error) string {
+	switch {
+	case errors.Is(err, os.ErrDeadlineExceeded), errors.Is(err, context.DeadlineExceeded):
+		before, _, nested := strings.Cut(err.Error(), ": ")
+		if nested && !strings.Contains(before, " ") {
+			return before + ": no answer in time"
+		}
+		return "no answer in time"
+	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
+		return "the connection was closed"
+	}
+	if errno, ok := errors.AsType[syscall.Errno](err); ok {
+		return errno.Error()
+	}
+	if op, ok := errors.AsType[*net.OpError](err); ok {
+		return op.Err.Error()
+	}
+	return err.Error()
+}
+
+// retry is how long a user who failed waits before he comes again.
+const retry = time.Second
+
+// run has the crowd's users at work until ctx ends, and returns when they have
+// gone.
+func (c crowd) run(ctx context.Context, w *world, t *tally) {
+	var wg sync.WaitGroup
+	for i := range c.users {
+		wg.Go(func() { c.live(ctx, w, t, i) })
+	}
+	wg.Wait()
+}
+
+// live is one place in the crowd: its users come one after the other.
+func (c crowd) live(ctx context.Context, w *world, t *tally, i int) {
+	every := time.Duration(float64(c.users) / c.rate * float64(time.Second))
+	wait := rand.N(every) //nolint:gosec // spreads the load
+	var u user
+	defer func() {
+		if u != nil {
+			u.close(false)
+		}
+	}()
+	for pause(ctx, wait) {
+		wait = every/2 + rand.N(every) //nolint:gosec // spreads the load
+		var err error
+		if u == nil {
+			if u, err = c.open(ctx, w, i); err != nil {
+				u = nil // it may be a nil pointer of some type
+			}
+		} else {
+			err = u.do(ctx)
+		}
+		if err != nil && ctx.Err() != nil {
+			return // it ended in the middle
+		}
+		t.count(c.name, err)
+		switch {
+		case err != nil && u != nil:
+			u.close(true)
+			u = nil
+			wait = retry
+		case err != nil:
+			u = nil
+			wait = retry
+		case c.life > 0 && rand.N(c.life) == 0: //nolint:gosec // spreads the load
+			u.close(rand.N(2) == 0) //nolint:gosec // half of them crash
+			u = nil
+		}
+	}
+}
+
+// pause waits and reports whether to go on.
+func pause(ctx context.Context, d time.Duration) bool {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-ctx.Done():
+		return false
+	case <-t.C:
+		return true
+	}
+}

@@ -1,0 +1,102 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"syscall"
+	"time"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	work := func() error { return run(ctx, os.Args[1:], os.Stdout) }
+	if os.Getenv(echoVariable) != "" {
+		work = func() error { return echo(ctx, os.Stderr) }
+	}
+	if err := work(); err != nil {
+		_, _ = fmt.Fprintln(os.Stderr, "load:", err)
+		code := 1
+		if errors.Is(err, errUsage) {
+			code = 2
+		}
+		stop()
+		os.Exit(code) //nolint:forbidigo // this is the end of the program
+	}
+}
+
+var errUsage = errors.New("usage: load soak|table [flags]; -h after either lists them")
+
+// run does what the arguments say.
+func run(ctx context.Context, args []string, out io.Writer) error {
+	if len(args) == 0 {
+		return errUsage
+	}
+	flags := flag.NewFlagSet(args[0], flag.ContinueOnError)
+	program := flags.String("program", "", "the respawnd to measure; empty: it is built")
+	parse := func() error {
+		if err := flags.Parse(args[1:]); err != nil || flags.NArg() > 0 {
+			return errors.Join(errUsage, err)
+		}
+		return nil
+	}
+	switch args[0] {
+	case "soak":
+		opt := soakOptions{}
+		flags.DurationVar(&opt.length, "for", time.Hour, "how long")
+		flags.DurationVar(&opt.every, "every", time.Minute, "time between two lines")
+		flags.Float64Var(&opt.scale, "rate", 1, "how many times the usual load, which takes about a sixth of a core")
+		if err := parse(); err != nil {
+			return err
+		}
+		return withProgram(ctx, *program, func(path string) error {
+			opt.program = path
+			return soak(ctx, out, opt)
+		})
+	case "table":
+		opt := tableOptions{}
+		flags.DurationVar(&opt.length, "for", 2*time.Second, "how long each loop of each operation runs")
+		flags.StringVar(&opt.only, "only", "", "only operations whose name contains this, beside the references")
+		if err := parse(); err != nil {
+			return err
+		}
+		return withProgram(ctx, *program, func(path string) error {
+			opt.program = path
+			return table(ctx, out, opt)
+		})
+	default:
+		return errUsage
+	}
+}
+
+// withProgram calls f with the path of respawnd, which is built from the module
+// two folders up if none is given.
+func withProgram(ctx context.Context, path string, f func(string) error) error {
+	if path != "" {
+		path, err := filepath.Abs(path)
+		if err != nil {
+			return err
+		}
+		return f(path)
+	}
+	dir, err := os.MkdirTemp("", "respawnd-load-program")
+	if err != nil {
+		return err
+	}
+	defer func() { _ = os.RemoveAll(dir) }()
+	path = filepath.Join(dir, "respawnd")
+	build := exec.CommandContext(ctx, "go", "build", "-o", path, "./cmd/respawnd") //nolint:gosec // a path of our own
+	build.Dir = filepath.Join("..", "..")
+	build.Stderr = os.Stderr
+	if err := build.Run(); err != nil {
+		return fmt.Errorf("go build: %w", err)
+	}
+	return f(path)
+}

@@ -1,0 +1,110 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/netip"
+	"time"
+)
+
+// reader fetches pages and JSON over a connection that it keeps.
+type reader struct {
+	client *http.Client
+	base   string
+	paths  []string
+	next   int
+}
+
+// webClient returns a client that speaks from an address of its own.
+func webClient(from netip.Addr) *http.Client {
+	d := &net.Dialer{LocalAddr: net.TCPAddrFromAddrPort(netip.AddrPortFrom(from, 0)), Timeout: patience}
+	return &http.Client{Transport: &http.Transport{DialContext: d.DialContext}}
+}
+
+// openReader makes a visitor of all kinds of pages.
+func openReader(_ context.Context, w *world, i int) (user, error) {
+	return &reader{
+		client: webClient(address(groupWeb, i)), base: "http://" + w.daemon.at("web").String(), next: i,
+		paths: []string{
+			"/", "/servers", "/servers?q=load", "/games", "/games/" + game, "/why", "/api/v1/servers",
+			"/api/v1/servers?game=" + game + "&limit=50", "/api/v1/servers?q=map3", "/api/v1/games", "/api/v1/stats",
+		},
+	}, nil
+}
+
+func (r *reader) do(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	path := r.paths[r.next%len(r.paths)]
+	r.next++
+	body, err := get(ctx, r.client, r.base+path)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(io.Discard, body)
+	return errors.Join(err, body.Close())
+}
+
+// get fetches an address, which the caller reads and closes.
+func get(ctx context.Context, client *http.Client, url string) (io.ReadCloser, error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+	if err != nil {
+		return nil, err
+	}
+	resp, err := client.Do(req)
+	if err != nil {
+		return nil, err
+	}
+	if resp.StatusCode != http.StatusOK {
+		return nil, errors.Join(fmt.Errorf("%s: %s", req.URL.Path, resp.Status), resp.Body.Close())
+	}
+	return resp.Body, nil
+}
+
+func (r *reader) close(bool) { r.client.CloseIdleConnections() }
+
+// listener hears what happens in the list, over server-sent events.
+type listener struct {
+	client *http.Client
+	cancel context.CancelFunc
+	ended  chan struct{}
+	err    error // how the stream ended, once ended is closed
+}
+
+func openListener(ctx context.Context, w *world, i int) (user, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	l := &listener{client: webClient(address(groupWeb, i+1<<12)), cancel: cancel, ended: make(chan struct{})}
+	t := time.AfterFunc(patience, cancel)
+	body, err := get(ctx, l.client, "http://"+w.daemon.at("web").String()+"/api/v1/events")
+	t.Stop()
+	if err != nil {
+		cancel()
+		return nil, err
+	}
+	go func() {
+		defer close(l.ended)
+		_, l.err = io.Copy(io.Discard, body)
+		_ = body.Close()
+	}()
+	return l, nil
+}
+
+// do fails if the stream has ended.
+func (l *listener) do(context.Context) error {
+	select {
+	case <-l.ended:
+		return fmt.Errorf("events: %w", errors.Join(l.err, io.ErrUnexpectedEOF))
+	default:
+		return nil
+	}
+}
+
+func (l *listener) close(bool) {
+	l.cancel()
+	<-l.ended
+	l.client.CloseIdleConnections()
+}
