@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -109,11 +110,11 @@ func TestFirstStartOnAFullDisk(t *testing.T) {
 	for _, room := range []int64{0, 4 << 10, 8 << 10, 12 << 10, 20 << 10, 32 << 10, 36 << 10} {
 		dir := fmt.Sprint("data", room)
 		d.fill(room)
-		c := launch(t, d.wrapper, testEnv(filepath.Join(d.path, dir)))
+		c := launch(t, "", d.wrapper, testEnv(filepath.Join(d.path, dir)))
 		select {
 		case <-c.ended:
 			wantRefusedStart(t, c, "no space left on device")
-		case <-c.begun():
+		case <-c.readied():
 			c.kill()
 		}
 		d.free()
@@ -122,17 +123,15 @@ func TestFirstStartOnAFullDisk(t *testing.T) {
 	}
 }
 
-// begun is closed when the daemon has said that it is ready.
-func (c *child) begun() <-chan struct{} {
+// readied is closed when the daemon has said that it is ready.
+func (c *child) readied() <-chan struct{} {
 	ready := make(chan struct{})
-	go func() {
+	go func() { // until the daemon is ready or has ended
 		for {
 			lines, more := c.log.since(0)
-			for _, e := range lines {
-				if e.text("message") == "ready" {
-					close(ready)
-					return
-				}
+			if slices.ContainsFunc(lines, message("ready")) {
+				close(ready)
+				return
 			}
 			select {
 			case <-more:

@@ -15,7 +15,7 @@ func fewFiles(n int) []string {
 
 func TestStartWithoutFilesSaysSo(t *testing.T) {
 	t.Parallel()
-	c := launch(t, fewFiles(16), testEnv(t.TempDir()))
+	c := launch(t, "", fewFiles(16), testEnv(t.TempDir()))
 	wantRefusedStart(t, c, "too many open files", ".listen")
 }
 

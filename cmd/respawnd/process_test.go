@@ -69,31 +69,18 @@ func startChild(t testing.TB, dir string, more ...string) *child {
 // startProcess is startChild in a working directory.
 func startProcess(t testing.TB, workingDir string, env []string, args ...string) *child {
 	t.Helper()
-	return launchIn(t, workingDir, nil, env, args...).ready()
+	return launch(t, workingDir, nil, env, args...).begin()
 }
 
 // startWrapped is startChild for a program that is run by another, which
 // becomes it.
 func startWrapped(t testing.TB, wrapper, env []string, args ...string) *child {
 	t.Helper()
-	return launch(t, wrapper, env, args...).ready()
-}
-
-// ready waits until all sockets are open.
-func (c *child) ready() *child {
-	c.t.Helper()
-	c.waitFor("ready", 0, message("ready"))
-	c.address = addresses(c.t, c.log)
-	return c
+	return launch(t, "", wrapper, env, args...).begin()
 }
 
 // launch starts the program and does not wait for anything.
-func launch(t testing.TB, wrapper, env []string, args ...string) *child {
-	t.Helper()
-	return launchIn(t, "", wrapper, env, args...)
-}
-
-func launchIn(t testing.TB, workingDir string, wrapper, env []string, args ...string) *child {
+func launch(t testing.TB, workingDir string, wrapper, env []string, args ...string) *child {
 	t.Helper()
 	path, err := builtProgram()
 	if err != nil {
@@ -101,7 +88,7 @@ func launchIn(t testing.TB, workingDir string, wrapper, env []string, args ...st
 	}
 	c := &child{running: running{t: t, env: env, log: newLogBook(), ended: make(chan struct{})}}
 	line := append(append(slices.Clone(wrapper), path, "serve"), args...)
-	cmd := exec.CommandContext(context.WithoutCancel(t.Context()), line[0], line[1:]...) // it is stopped by hand
+	cmd := exec.CommandContext(context.WithoutCancel(t.Context()), line[0], line[1:]...) //nolint:gosec // G204: built by the test; it is stopped by hand
 	cmd.Dir = workingDir
 	cmd.Env = append(os.Environ(), c.env...)
 	cmd.Stdout, cmd.Stderr = &c.out, c.log
@@ -115,6 +102,14 @@ func launchIn(t testing.TB, workingDir string, wrapper, env []string, args ...st
 		c.state = cmd.ProcessState
 	}()
 	t.Cleanup(c.kill)
+	return c
+}
+
+// begin waits until the daemon is ready.
+func (c *child) begin() *child {
+	c.t.Helper()
+	c.waitFor("ready", 0, message("ready"))
+	c.address = addresses(c.t, c.log)
 	return c
 }
 

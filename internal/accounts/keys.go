@@ -18,9 +18,9 @@ import (
 var (
 	// ErrNoKey means that the key file is missing although accounts were
 	// sealed with it.
-	ErrNoKey = errors.New("the sealing key is missing, the accounts cannot be opened without it")
+	ErrNoKey = errors.New("the sealing key is missing, the accounts cannot be opened without it; \"respawnd restore\" brings back that of a backup")
 	// ErrKeyFile means that the key file is not what it must be.
-	ErrKeyFile = errors.New("not a sealing key file")
+	ErrKeyFile = errors.New("not a sealing key file, or damaged; \"respawnd restore\" brings back that of a backup")
 	// ErrKeyExposed means that others than the owner may read the key file.
 	ErrKeyExposed = errors.New("the sealing key is readable by others; set its mode to 0600")
 	// ErrUnsealable means that a sealed value was sealed with another key, for

@@ -1,0 +1,138 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+)
+
+// Kinds of pages of the store, in their headers.
+const (
+	pageLeaf     = 2
+	pageMeta     = 4
+	pageFreelist = 16
+)
+
+// zeroPages returns content with every page of a kind overwritten.
+func zeroPages(content []byte, kind uint16) []byte {
+	bad, page := bytes.Clone(content), os.Getpagesize()
+	for at := 0; at+page <= len(bad); at += page {
+		if binary.NativeEndian.Uint16(bad[at+8:]) == kind {
+			clear(bad[at : at+page])
+		}
+	}
+	return bad
+}
+
+// runProgram runs the built program to its end: a damaged store may stay locked
+// until then.
+func runProgram(t *testing.T, env []string, args ...string) (code int, out string) {
+	t.Helper()
+	path, err := builtProgram()
+	must(t, err)
+	ctx, cancel := context.WithTimeout(t.Context(), hang)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, path, args...)
+	cmd.Env = append(os.Environ(), env...)
+	text, _ := cmd.CombinedOutput() // its exit code says the rest
+	return cmd.ProcessState.ExitCode(), string(text)
+}
+
+// A damaged file of the data folder is named, together with the way out, which
+// works.
+func TestDamagedFilesAreNamedAndRestored(t *testing.T) {
+	t.Parallel()
+	dir, saved := t.TempDir(), filepath.Join(t.TempDir(), "backup")
+	env := testEnv(dir)
+	typed(t, env, stormPassword, "account", "create",
+		"--email", "ann@example.com", "--nick", "Ann", "--uniquenick", "Ann", "--password-stdin")
+	start(t, dir).stop() // makes the other files
+	cli(t, env, "backup", saved)
+	store := filepath.Join(dir, storeName)
+	content := []byte(readFile(t, store))
+	page := os.Getpagesize()
+	for name, tc := range map[string]struct {
+		file  string
+		text  []byte
+		parts []string
+	}{
+		"empty store":           {storeName, nil, []string{"data_dir", store, "respawnd restore"}},
+		"store of one page":     {storeName, content[:page], []string{"data_dir", store, "respawnd restore"}},
+		"store without its end": {storeName, content[:5*page], []string{"data_dir", store, "respawnd restore"}},
+		"store of noise":        {storeName, bytes.Repeat([]byte("noise"), len(content)/5), []string{"data_dir", store, "respawnd restore"}},
+		"store without heads":   {storeName, zeroPages(content, pageMeta), []string{"data_dir", store, "respawnd restore"}},
+		"store without leaves":  {storeName, zeroPages(content, pageLeaf), []string{"data_dir", store, "respawnd restore"}},
+		"empty key":             {keyName, nil, []string{"accounts.key_file", filepath.Join(dir, keyName), "respawnd restore"}},
+		"key of noise":          {keyName, []byte("noise"), []string{"accounts.key_file", filepath.Join(dir, keyName), "respawnd restore"}},
+		"empty token":           {tokenName, nil, []string{"admin.token_file", filepath.Join(dir, tokenName)}},
+	} {
+		must(t, os.WriteFile(filepath.Join(dir, tc.file), tc.text, 0o600))
+		code, out := runProgram(t, env, "serve")
+		if code != exitFailure || strings.Contains(out, "goroutine ") {
+			t.Errorf("%s: serve: exit code %d, want %d\n%s", name, code, exitFailure, out)
+		}
+		for _, p := range tc.parts {
+			if !strings.Contains(strings.ReplaceAll(out, `\\`, `\`), p) {
+				t.Errorf("%s: the log lacks %q:\n%s", name, p, out)
+			}
+		}
+		if code, out := runProgram(t, env, "restore", saved); code != 0 {
+			t.Fatalf("%s: restore: exit code %d\n%s", name, code, out)
+		}
+	}
+	must(t, os.Remove(filepath.Join(dir, keyName))) // gone altogether
+	if code, out := runProgram(t, env, "serve"); code != exitFailure || !strings.Contains(out, "accounts.key_file") || !strings.Contains(out, "respawnd restore") {
+		t.Errorf("no key: serve: exit code %d\n%s", code, out)
+	}
+	if code, out := runProgram(t, env, "restore", saved); code != 0 {
+		t.Fatalf("no key: restore: exit code %d\n%s", code, out)
+	}
+	c := startChild(t, dir)
+	if !takesPassword(t, c, "Ann", stormPassword) {
+		t.Error("the account is gone after all that")
+	}
+}
+
+// Without its list of free pages the store is refused, too.
+func TestStoreWithoutFreelistIsRestored(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	env := testEnv(dir)
+	typed(t, env, stormPassword, "account", "create",
+		"--email", "ann@example.com", "--nick", "Ann", "--uniquenick", "Ann", "--password-stdin")
+	saved := filepath.Join(t.TempDir(), "backup")
+	cli(t, env, "backup", saved)
+	store := filepath.Join(dir, storeName)
+	must(t, os.WriteFile(store, zeroPages([]byte(readFile(t, store)), pageFreelist), 0o600))
+	code, out := runProgram(t, env, "serve")
+	if code != exitFailure || strings.Contains(out, "goroutine ") || !strings.Contains(out, "respawnd restore") {
+		t.Errorf("serve: exit code %d\n%s", code, out)
+	}
+	if code, out := runProgram(t, env, "restore", saved); code != 0 {
+		t.Fatalf("restore: exit code %d\n%s", code, out)
+	}
+}
+
+// What the system does not let us do in the data folder names data_dir.
+func TestUnusableDataFolderIsNamed(t *testing.T) {
+	t.Parallel()
+	if runtime.GOOS == "windows" {
+		t.Skip("modes of folders mean nothing")
+	}
+	blocked := writeFile(t, "file", "not a folder")
+	closed := t.TempDir()
+	must(t, os.Chmod(closed, 0o500)) //nolint:gosec // G302: a folder
+	for name, dir := range map[string]string{"a file": blocked, "not ours": closed} {
+		if os.Getuid() == 0 && name == "not ours" {
+			continue // root may write anywhere
+		}
+		wantOne(t, startRefused(t, testEnv(dir)), "data_dir", dir)
+	}
+	wantOne(t, startRefused(t, testEnv(filepath.Join(blocked, "data"))), "data_dir", blocked)
+}

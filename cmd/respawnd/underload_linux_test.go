@@ -1,0 +1,141 @@
+package main
+
+import (
+	"fmt"
+	"net/http"
+	"os"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+
+	"github.com/respawnd/respawnd/qr2"
+)
+
+// hundred registers so many servers that report themselves now and then.
+func hundred(t *testing.T, c *child) (hosts []*host) {
+	t.Helper()
+	for n := range 100 {
+		h := newHost(t, c.address["qr2"], "hostname", fmt.Sprint("Server ", n), "mapname", strings.Repeat("m", 60))
+		h.players = []string{"Ann", "Ben", "Cid", "Dan"}
+		h.register()
+		hosts = append(hosts, h)
+	}
+	return hosts
+}
+
+func loadedConfig(t *testing.T) string {
+	t.Helper()
+	return writeFile(t, "load.yaml", "net:\n  trusted: [127.0.0.0/8]\n")
+}
+
+// makeAccounts makes one account after the other until the daemon does not
+// answer any more, and returns those that it has acknowledged.
+func makeAccounts(t *testing.T, c *child, prefix string, made *atomic.Int64) (names []string) {
+	for n := 0; ; n++ {
+		name := fmt.Sprint(prefix, n)
+		if newUser(t.Context(), c.address["gpsp"], name) == "" {
+			return names
+		}
+		names = append(names, name)
+		made.Add(1)
+	}
+}
+
+// A stop in the middle of everything keeps the list and loses no account.
+func TestRestartUnderLoadKeepsListAndAccounts(t *testing.T) {
+	t.Parallel()
+	dir, file := t.TempDir(), loadedConfig(t)
+	c := startChild(t, dir, "--config", file)
+	hosts := hundred(t, c)
+	var load sync.WaitGroup
+	var made atomic.Int64
+	lists := make([][]string, 4)
+	for i := range lists {
+		load.Go(func() { lists[i] = makeAccounts(t, c, fmt.Sprint("load", i, "x"), &made) })
+	}
+	for made.Load() < 40 {
+		list(t, &c.running, "", `\hostname\mapname`)
+	}
+	must(t, c.process.Signal(syscall.SIGTERM))
+	<-c.ended
+	if code := c.state.ExitCode(); code != 0 {
+		t.Errorf("exit code %d, want 0:\n%s", code, c.log)
+	}
+	load.Wait()
+
+	c = startChild(t, dir, "--config", file)
+	wantListed(t, &c.running, hosts...)
+	for _, names := range lists {
+		for _, name := range names {
+			if !takesPassword(t, c, name, stormPassword) {
+				t.Errorf("the account %s, which was acknowledged, is gone", name)
+			}
+		}
+	}
+}
+
+// With a limit of 64 MiB the daemon serves 100 servers and those who ask for
+// them without spending its time on the search for memory. LITTLE_MEMORY_ROUNDS
+// makes the load longer; the figures are in the log of the test.
+func TestLittleMemoryIsEnough(t *testing.T) {
+	t.Parallel()
+	rounds, err := strconv.Atoi(os.Getenv("LITTLE_MEMORY_ROUNDS"))
+	if err != nil {
+		rounds = 2
+	}
+	for _, limit := range []string{"64MiB", "off"} {
+		c := startWrapped(t, nil, append(testEnv(t.TempDir()), "GOMEMLIMIT="+limit), "--config", loadedConfig(t))
+		hosts := hundred(t, c)
+		var logins []*player
+		for n := range 50 {
+			name := fmt.Sprint("player", n)
+			if newUser(t.Context(), c.address["gpsp"], name) == "" {
+				t.Fatal("no account")
+			}
+			p, err := enter(t.Context(), c.address["gpcm"], name)
+			must(t, err)
+			logins = append(logins, p)
+		}
+		for range rounds {
+			for range 50 {
+				list(t, &c.running, "", `\hostname\mapname\numplayers`)
+				get(t, &c.running, "web", http.MethodGet, "/api/v1/servers", "")
+			}
+			for _, h := range hosts {
+				h.heartbeat("1")
+				h.send(qr2.KindKeepalive, nil)
+			}
+		}
+		wantListed(t, &c.running, hosts...)
+		for _, p := range logins {
+			_, err := p.caughtUp()
+			must(t, err)
+			_ = p.conn.Close()
+		}
+		cpu, rss := metricValue(t, c, "process_cpu_seconds_total"), metricValue(t, c, "process_resident_memory_bytes")
+		cycles := metricValue(t, c, "go_gc_duration_seconds_count")
+		t.Logf("GOMEMLIMIT %s: processor %.2f s, resident %.0f MiB, %v collections", limit, cpu, rss/(1<<20), cycles)
+		if limit == "64MiB" && rss > 160<<20 {
+			t.Errorf("%.0f MiB are resident", rss/(1<<20))
+		}
+		c.kill()
+	}
+}
+
+// metricValue returns the value of a metric without labels.
+func metricValue(t *testing.T, c *child, name string) float64 {
+	t.Helper()
+	_, text := get(t, &c.running, "admin", http.MethodGet, "/metrics", "")
+	for line := range strings.Lines(text) {
+		if value, ok := strings.CutPrefix(line, name+" "); ok {
+			f, err := strconv.ParseFloat(strings.TrimSpace(value), 64)
+			must(t, err)
+			return f
+		}
+	}
+	t.Fatalf("no metric %s", name)
+	return 0
+}
