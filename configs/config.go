@@ -10,7 +10,9 @@
 // the configuration, and never reads the environment of the process.
 //
 // A new key needs three things, and a test fails if one is missing: a field in
-// this file, a line in keys.go, and a commented line in default.yaml.
+// this file, a line in keys.go, which also says whether a reload takes it over,
+// and a commented line in default.yaml. `go test ./configs -update` then writes
+// the head of default.yaml and the table of limits in the README.
 package configs
 
 import (

@@ -107,8 +107,10 @@ func AuditOf(ctx context.Context) (AuditEntry, bool) {
 	return e, ok
 }
 
-// Audit keeps the audit log: what operators changed in the store. Other methods
-// add to it, see WithAudit. When it is full, its oldest entries go.
+// Audit keeps the audit log: what operators changed in the store, and players of
+// their own accounts. Other methods add to it, see WithAudit. When it is full,
+// its oldest entries go. Those ViaPlayer have as much room again for themselves,
+// so that players cannot push the others out.
 type Audit interface {
 	// AddAudit stores an entry by itself, for what is not one change of the
 	// store, and returns it as it is stored. An entry in ctx is not looked at.

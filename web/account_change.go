@@ -25,8 +25,9 @@ type formProblem string
 func (p formProblem) Error() string { return string(p) }
 
 // change makes the handler of a form that changes the visitor's account. done is
-// the word for the page that says so. The change outlives a visitor who leaves.
-func (s *Server) change(done string, do func(context.Context, *visit) error) http.HandlerFunc {
+// the word for the page that says so, action the one for the audit log. The
+// change outlives a visitor who leaves.
+func (s *Server) change(done, action string, do func(context.Context, *visit) error) http.HandlerFunc {
 	return s.account(func(v *visit) {
 		if v.session == nil || v.r.Method != http.MethodPost {
 			v.goTo("/account")
@@ -35,8 +36,7 @@ func (s *Server) change(done string, do func(context.Context, *visit) error) htt
 		if !v.withinQuota() {
 			return
 		}
-		ctx := context.WithoutCancel(v.r.Context())
-		err := do(ctx, v)
+		err := do(v.noted(context.WithoutCancel(v.r.Context()), action), v)
 		if err == nil {
 			v.opt.Log.Debug().Uint32("user", uint32(v.user.ID)).Str("change", done).Msg("account changed on the page")
 			v.goTo("/account?done=" + done)
@@ -58,6 +58,19 @@ func (s *Server) change(done string, do func(context.Context, *visit) error) htt
 		default:
 			v.fault(err)
 		}
+	})
+}
+
+// noted returns a context whose change of the account is in the audit log. The
+// entry names the account by its number and first nick; neither e-mail nor
+// password get there.
+func (v *visit) noted(ctx context.Context, action string) context.Context {
+	nick := ""
+	if list, err := v.keeper.Store.ProfilesOf(ctx, v.user.ID); err == nil && len(list) > 0 {
+		nick = list[0].Nick
+	}
+	return storage.WithAudit(ctx, storage.AuditEntry{
+		Via: storage.ViaPlayer, From: v.from, Action: action, Subject: nick, ID: uint32(v.user.ID),
 	})
 }
 
@@ -228,7 +241,7 @@ func (v *visit) serveDelete() {
 		return
 	}
 	if err == nil {
-		err = v.keeper.Service.DeleteUser(ctx, v.user.ID)
+		err = v.keeper.Service.DeleteUser(v.noted(ctx, "account.delete"), v.user.ID)
 	}
 	if err != nil {
 		if text, refused := problemText(err); refused {

@@ -156,7 +156,10 @@ func (v *visit) serveRegister() {
 			return
 		}
 	}
-	profile, err := v.keeper.Service.Register(v.r.Context(), reg)
+	ctx := storage.WithAudit(v.r.Context(), storage.AuditEntry{
+		Via: storage.ViaPlayer, From: v.from, Action: "account.create", Subject: reg.Nick,
+	})
+	profile, err := v.keeper.Service.Register(ctx, reg)
 	if p.Private {
 		v.answerInPrivate(a, err, began)
 		return

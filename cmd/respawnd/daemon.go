@@ -20,31 +20,23 @@ import (
 
 	"github.com/respawnd/respawnd/admin"
 	"github.com/respawnd/respawnd/configs"
-	"github.com/respawnd/respawnd/dnsserver"
-	"github.com/respawnd/respawnd/gpcm"
-	"github.com/respawnd/respawnd/gpsp"
 	"github.com/respawnd/respawnd/internal/accounts"
 	"github.com/respawnd/respawnd/internal/bans"
 	"github.com/respawnd/respawnd/internal/logtail"
-	"github.com/respawnd/respawnd/internal/netserve"
 	"github.com/respawnd/respawnd/internal/presence"
 	"github.com/respawnd/respawnd/internal/verdicts"
 	"github.com/respawnd/respawnd/master"
-	"github.com/respawnd/respawnd/natneg"
 	"github.com/respawnd/respawnd/probe"
 	"github.com/respawnd/respawnd/qr2"
-	"github.com/respawnd/respawnd/ssq"
 	"github.com/respawnd/respawnd/storage"
 	"github.com/respawnd/respawnd/storage/bolt"
-	"github.com/respawnd/respawnd/valvemaster"
-	"github.com/respawnd/respawnd/web"
 	"github.com/respawnd/respawnd/webhook"
 	"github.com/respawnd/respawnd/zanmaster"
 )
 
 // daemon holds what the services share, and the services.
 type daemon struct {
-	cfg     *configs.Config
+	cfg     *configs.Config // what holds now; only a reload replaces it
 	log     zerolog.Logger
 	tail    *logtail.Ring // its last lines
 	console bool          // the log is for a person at the screen
@@ -62,25 +54,11 @@ type daemon struct {
 	operator  *admin.Local
 	token     string
 
-	intake     *qr2.Server    // nil if the service is off
-	browseGate *netserve.Gate // nil if the service is off
-	legacyGate *netserve.Gate // nil if the service is off
-	negotiator *natneg.Server // nil if the service is off
-	ssq        *ssq.Server    // nil if the service is off
-	webhooks   *webhook.Dispatcher
-
-	zan   atomic.Pointer[zanmaster.Server] // nil if the service is off, or not open yet
-	zanOn bool                             // the service is on
-
-	valve *valvemaster.Server // nil if the service is off
-	dns   *dnsserver.Server   // nil if the service is off
-
 	hub      *presence.Local
-	gpcm     *gpcm.Server   // nil if the service is off
-	gpcmGate *netserve.Gate // likewise
-	gpsp     *gpsp.Server   // nil if the service is off
-	gpspGate *netserve.Gate // likewise
-	web      *web.Server    // nil if the service is off
+	webhooks *webhook.Dispatcher
+	intake   *qr2.Server                      // nil if the service is off
+	zan      atomic.Pointer[zanmaster.Server] // nil if the service is off, or not open yet
+	zanOn    bool                             // the service is on
 
 	prober  *probe.Prober
 	statics *probe.Statics
@@ -311,6 +289,13 @@ func (d *daemon) tell(state, status string) {
 	}
 }
 
+// warn logs what Load has to say about a configuration that it accepts.
+func (d *daemon) warn(warnings []string) {
+	for _, w := range warnings {
+		d.log.Warn().Str("warning", w).Msg("configuration")
+	}
+}
+
 var errNotServing = errors.New("not serving")
 
 func (d *daemon) readiness() error {
@@ -375,67 +360,37 @@ func (d *daemon) reloadOn(ctx context.Context, hup <-chan os.Signal) {
 	}
 }
 
-// reloadNow takes over what may change while the daemon runs. A mistake leaves
-// everything as it was.
+// reloadNow takes over what may change while the daemon runs, see
+// configs.Reload. A mistake leaves everything as it was.
 func (d *daemon) reloadNow(ctx context.Context) {
-	cfg, _, err := d.reload()
+	cfg, warnings, err := d.reload()
 	if err != nil {
 		_ = report(d.log, err, "not reloaded")
 		return
 	}
-	hooks, err := webhooks(cfg)
-	if err := errors.Join(err, d.catalogue.Load(ctx, cfg.Games.File), d.bans.Load(ctx)); err != nil {
+	d.warn(warnings)
+	next, restart := configs.Reload(d.cfg, cfg)
+	hooks, err := webhooks(next)
+	if err := errors.Join(err, d.catalogue.Load(ctx, next.Games.File), d.bans.Load(ctx)); err != nil {
 		_ = report(d.log, err, "not reloaded")
 		return
 	}
-	d.cfg.QR2, d.cfg.Net = keepSockets(d.cfg.QR2, cfg.QR2), cfg.Net
-	d.cfg.Master = cfg.Master
-	d.cfg.ServerBrowse, d.cfg.LegacyList = cfg.ServerBrowse, cfg.LegacyList
-	d.cfg.NATNeg, d.cfg.ZanMaster, d.cfg.SSQ, d.cfg.DNS = cfg.NATNeg, cfg.ZanMaster, cfg.SSQ, cfg.DNS
-	d.cfg.ValveMaster = cfg.ValveMaster
-	d.saveEvery.Store(int64(cfg.Master.SaveEvery))
-	d.webhooks.SetHooks(hooks)
+	d.cfg = next
+	d.saveEvery.Store(int64(next.Master.SaveEvery))
+	d.store.LimitAudit(next.Admin.AuditEntries)
 	d.registry.SetLimits(d.listLimits())
-	if d.intake != nil {
-		d.intake.SetPolicy(d.qr2Policy())
-	}
-	if d.negotiator != nil {
-		d.negotiator.SetPolicy(d.natnegPolicy())
-	}
-	if d.ssq != nil {
-		d.ssq.SetPolicy(d.ssqPolicy())
-	}
-	if d.dns != nil {
-		d.dns.SetPolicy(d.dnsPolicy())
-	}
-	d.cfg.GPCM, d.cfg.GPSP = cfg.GPCM, cfg.GPSP
-	d.store.LimitAudit(cfg.Admin.AuditEntries)
-	d.cfg.Probe = cfg.Probe
-	d.prober.SetLimits(d.probeLimits())
-	d.configured.Store(&cfg.Servers)
+	d.webhooks.SetHooks(hooks)
+	d.configured.Store(&next.Servers)
 	if err := d.takeServers(ctx); err != nil {
 		d.log.Error().Err(err).Msg("the servers that an operator added or hid cannot be read")
 	}
-	d.reloadPresence()
-	d.cfg.Web = cfg.Web
-	if d.web != nil {
-		d.web.SetPolicy(d.webPolicy())
+	for _, s := range d.services {
+		if s.reload != nil {
+			s.reload()
+		}
 	}
-	d.reloadZanMaster()
-	if d.valve != nil {
-		d.valve.SetPolicy(d.valvePolicy())
-	}
-	if d.browseGate != nil {
-		d.browseGate.SetLimits(d.browseLimits())
-	}
-	if d.legacyGate != nil {
-		d.legacyGate.SetLimits(d.legacyLimits())
+	if len(restart) > 0 {
+		d.log.Warn().Strs("keys", restart).Msg("these keys changed; a restart takes them over")
 	}
 	d.log.Info().Int("games", d.catalogue.Catalog().Len()).Int("bans", len(d.bans.List())).Msg("reloaded games, bans and limits")
-}
-
-// keepSockets takes the new limits and keeps what only a restart can change.
-func keepSockets(old, now configs.QR2) configs.QR2 {
-	now.Listen, now.Sockets, now.Readers, now.ReadBuffer, now.Probe = old.Listen, old.Sockets, old.Readers, old.ReadBuffer, old.Probe
-	return now
 }

@@ -38,7 +38,7 @@ func (d *daemon) openDNS(ctx context.Context, l configs.Listener) (service, erro
 	}
 	c := d.cfg.DNS
 	log := d.log.With().Str("service", "dns").Logger()
-	d.dns = dnsserver.New(dnsserver.Options{
+	s := dnsserver.New(dnsserver.Options{
 		Names: names.Has, Address: c.Address, Upstreams: c.Upstreams, Forwards: c.MaxForwards,
 		Policy: d.dnsPolicy(), Conn: netserve.ConnOptions{Grace: grace},
 		Log: log, Metrics: netserve.NewMetrics(d.metrics, "dns", dnsserver.DropReasons()...), Registerer: d.metrics,
@@ -46,7 +46,8 @@ func (d *daemon) openDNS(ctx context.Context, l configs.Listener) (service, erro
 	closeStream := closeOnce(ln)
 	return service{
 		address: conn.LocalAddr(),
-		serve:   func(ctx context.Context) error { return d.dns.Serve(ctx, conn, ln) },
+		serve:   func(ctx context.Context) error { return s.Serve(ctx, conn, ln) },
+		reload:  func() { s.SetPolicy(d.dnsPolicy()) },
 		close:   func() error { return errors.Join(conn.Close(), closeStream()) },
 	}, nil
 }

@@ -14,11 +14,11 @@ func (d *daemon) openLegacyList(ctx context.Context, l configs.Listener) (servic
 		return service{}, err
 	}
 	c := d.cfg.LegacyList
-	d.legacyGate = netserve.NewGate(d.legacyLimits())
+	gate := netserve.NewGate(d.legacyLimits())
 	s := legacylist.New(legacylist.Options{
 		Registry: d.registry, Games: d.catalogue.Catalog(), Rooms: d.catalogue.Rooms, Banned: d.banned,
 		StrictValidate: c.StrictValidate, LenientFilter: c.LenientFilter,
-		Conn:       netserve.ConnOptions{Gate: d.legacyGate, Grace: grace},
+		Conn:       netserve.ConnOptions{Gate: gate, Grace: grace},
 		Log:        d.log.With().Str("service", "legacylist").Logger(),
 		Metrics:    netserve.NewMetrics(d.metrics, "legacylist", legacylist.DropReasons()...),
 		Registerer: d.metrics,
@@ -26,6 +26,7 @@ func (d *daemon) openLegacyList(ctx context.Context, l configs.Listener) (servic
 	return service{
 		address: ln.Addr(),
 		serve:   func(ctx context.Context) error { return s.Serve(ctx, ln) },
+		reload:  func() { gate.SetLimits(d.legacyLimits()) },
 		close:   closeOnce(ln),
 	}, nil
 }

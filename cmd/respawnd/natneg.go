@@ -47,13 +47,14 @@ func (d *daemon) openNATNeg(ctx context.Context, l configs.Listener) (service, e
 	}
 	log := d.log.With().Str("service", "natneg").Logger()
 	metrics := netserve.NewMetrics(d.metrics, "natneg", natneg.DropReasons()...)
-	d.negotiator = natneg.New(natneg.Options{
+	negotiator := natneg.New(natneg.Options{
 		Games: d.catalogue.Catalog(), Banned: d.bannedFromAll, Policy: d.natnegPolicy(),
 		Packets: netserve.PacketOptions{Log: log, Metrics: metrics}, Log: log, Metrics: metrics, Registerer: d.metrics,
 	})
 	return service{
 		address: sockets.Main.LocalAddr(),
-		serve:   func(ctx context.Context) error { return d.negotiator.Serve(ctx, sockets) },
+		serve:   func(ctx context.Context) error { return negotiator.Serve(ctx, sockets) },
+		reload:  func() { negotiator.SetPolicy(d.natnegPolicy()) },
 		close:   closeAll,
 	}, nil
 }

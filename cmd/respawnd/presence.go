@@ -22,18 +22,23 @@ func (d *daemon) openGPCM(ctx context.Context, l configs.Listener) (service, err
 		return service{}, err
 	}
 	c := d.cfg.GPCM
-	d.gpcmGate = netserve.NewGate(d.gpcmLimits())
+	gate := netserve.NewGate(d.gpcmLimits())
 	log := d.log.With().Str("service", "gpcm").Logger()
-	d.gpcm = gpcm.New(gpcm.Options{
+	s := gpcm.New(gpcm.Options{
 		Store: d.store, Accounts: d.accounts, Hub: d.hub, Banned: d.bannedFromPresence, Policy: d.gpcmPolicy(),
 		LoginTime: c.LoginTime, KeepAlive: c.KeepAlive, TicketRenewal: c.TicketRenewal,
-		Conn: netserve.ConnOptions{Gate: d.gpcmGate, MaxConns: c.MaxConns, Write: c.Write, Grace: grace},
+		Conn: netserve.ConnOptions{Gate: gate, MaxConns: c.MaxConns, Write: c.Write, Grace: grace},
 		Log:  log, Metrics: netserve.NewMetrics(d.metrics, "gpcm", gpcm.DropReasons()...), Registerer: d.metrics,
 	})
 	return service{
 		address: ln.Addr(),
-		serve:   func(ctx context.Context) error { return d.gpcm.Serve(ctx, ln) },
-		close:   closeOnce(ln),
+		serve:   func(ctx context.Context) error { return s.Serve(ctx, ln) },
+		reload: func() {
+			d.hub.SetMaxSessions(d.cfg.GPCM.MaxConns)
+			gate.SetLimits(d.gpcmLimits())
+			s.SetPolicy(d.gpcmPolicy())
+		},
+		close: closeOnce(ln),
 	}, nil
 }
 
@@ -70,17 +75,21 @@ func (d *daemon) openGPSP(ctx context.Context, l configs.Listener) (service, err
 		return service{}, err
 	}
 	c := d.cfg.GPSP
-	d.gpspGate = netserve.NewGate(d.gpspLimits())
+	gate := netserve.NewGate(d.gpspLimits())
 	log := d.log.With().Str("service", "gpsp").Logger()
-	d.gpsp = gpsp.New(gpsp.Options{
+	s := gpsp.New(gpsp.Options{
 		Store: d.store, Accounts: d.accounts, Hub: d.hub, Banned: d.bannedFromPresence, Policy: d.gpspPolicy(), Idle: c.Idle,
-		Conn: netserve.ConnOptions{Gate: d.gpspGate, Write: c.Write, Grace: grace},
+		Conn: netserve.ConnOptions{Gate: gate, Write: c.Write, Grace: grace},
 		Log:  log, Metrics: netserve.NewMetrics(d.metrics, "gpsp", gpsp.DropReasons()...), Registerer: d.metrics,
 	})
 	return service{
 		address: ln.Addr(),
-		serve:   func(ctx context.Context) error { return d.gpsp.Serve(ctx, ln) },
-		close:   closeOnce(ln),
+		serve:   func(ctx context.Context) error { return s.Serve(ctx, ln) },
+		reload: func() {
+			gate.SetLimits(d.gpspLimits())
+			s.SetPolicy(d.gpspPolicy())
+		},
+		close: closeOnce(ln),
 	}, nil
 }
 
@@ -95,17 +104,5 @@ func (d *daemon) gpspPolicy() gpsp.Policy {
 	c := d.cfg.GPSP
 	return gpsp.Policy{
 		Lookups: unlessZero(c.Lookups), Registrations: unlessZero(c.Registrations), Trusted: d.trusted(), Private: c.Private,
-	}
-}
-
-// reloadPresence takes over the limits of both services.
-func (d *daemon) reloadPresence() {
-	if d.gpcm != nil {
-		d.gpcmGate.SetLimits(d.gpcmLimits())
-		d.gpcm.SetPolicy(d.gpcmPolicy())
-	}
-	if d.gpsp != nil {
-		d.gpspGate.SetLimits(d.gpspLimits())
-		d.gpsp.SetPolicy(d.gpspPolicy())
 	}
 }

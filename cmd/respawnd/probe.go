@@ -51,7 +51,8 @@ func (d *daemon) openProbe(ctx context.Context) (service, error) {
 			g.Go(func() error { d.statics.Run(ctx); return nil })
 			return g.Wait()
 		},
-		close: conn.Close,
+		reload: func() { d.prober.SetLimits(d.probeLimits()) },
+		close:  conn.Close,
 	}, nil
 }
 

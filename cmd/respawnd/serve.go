@@ -31,12 +31,10 @@ func (p *program) serve(ctx context.Context) error {
 	tail := logtail.New(cfg.Admin.LogLines)
 	log, flush := newQueuedLogger(p.err, tail, cfg.Log.Level, cfg.Log.Format)
 	defer flush()
-	for _, w := range warnings {
-		log.Warn().Str("warning", w).Msg("configuration")
-	}
 	d := &daemon{
 		cfg: cfg, log: log, tail: tail, console: isConsole(p.err, cfg.Log.Format), reload: p.load, notify: newNotifier(p.env),
 	}
+	d.warn(warnings)
 	if err := d.open(ctx); err != nil {
 		return report(log, errors.Join(err, d.close()), "not started")
 	}

@@ -22,6 +22,7 @@ type service struct {
 	key     string
 	address fmt.Stringer
 	serve   func(context.Context) error
+	reload  func() // takes over what d.cfg says now; nil: nothing of it may change
 	close   func() error
 }
 
@@ -139,6 +140,7 @@ func (d *daemon) openQR2(ctx context.Context, l configs.Listener) (service, erro
 	return service{
 		address: conn.LocalAddr(),
 		serve:   func(ctx context.Context) error { return d.intake.Serve(ctx, conn, probe) },
+		reload:  func() { d.intake.SetPolicy(d.qr2Policy()) },
 		close: func() error {
 			if probe != nil {
 				return errors.Join(conn.Close(), probe.Close())
@@ -184,13 +186,13 @@ func (d *daemon) openServerBrowse(ctx context.Context, l configs.Listener) (serv
 	c := d.cfg.ServerBrowse
 	log := d.log.With().Str("service", "serverbrowse").Logger()
 	metrics := netserve.NewMetrics(d.metrics, "serverbrowse", serverbrowse.DropReasons()...)
-	d.browseGate = netserve.NewGate(d.browseLimits())
+	gate := netserve.NewGate(d.browseLimits())
 	opt := serverbrowse.Options{
 		Registry: d.registry, Games: d.catalogue.Catalog(), Rooms: d.catalogue.Rooms, Banned: d.banned,
 		LenientFilter: c.LenientFilter, MaxFilter: c.MaxFilter, KeepAlive: c.KeepAlive,
 		MessageRate: float64(c.MessageRate), MessageBurst: c.MessageBurst, Push: c.Push,
 		Conn: netserve.ConnOptions{
-			Gate: d.browseGate, FirstByte: c.FirstByte, Idle: c.Idle, Write: c.Write, Grace: grace,
+			Gate: gate, FirstByte: c.FirstByte, Idle: c.Idle, Write: c.Write, Grace: grace,
 		},
 		Log: log, Metrics: metrics, Registerer: d.metrics,
 	}
@@ -201,6 +203,7 @@ func (d *daemon) openServerBrowse(ctx context.Context, l configs.Listener) (serv
 	return service{
 		address: ln.Addr(),
 		serve:   func(ctx context.Context) error { return s.Serve(ctx, ln) },
+		reload:  func() { gate.SetLimits(d.browseLimits()) },
 		close:   closeOnce(ln),
 	}, nil
 }

@@ -15,14 +15,15 @@ func (d *daemon) openSSQ(ctx context.Context, l configs.Listener) (service, erro
 	}
 	log := d.log.With().Str("service", "ssq").Logger()
 	metrics := netserve.NewMetrics(d.metrics, "ssq", ssq.DropReasons()...)
-	d.ssq = ssq.New(ssq.Options{
+	s := ssq.New(ssq.Options{
 		Registry: d.registry, Games: d.catalogue.Catalog(), Verdicts: d.book, Banned: d.banned, Version: version(),
 		Policy:  d.ssqPolicy(),
 		Packets: netserve.PacketOptions{Log: log, Metrics: metrics}, Log: log, Metrics: metrics, Registerer: d.metrics,
 	})
 	return service{
 		address: conn.LocalAddr(),
-		serve:   func(ctx context.Context) error { return d.ssq.Serve(ctx, conn) },
+		serve:   func(ctx context.Context) error { return s.Serve(ctx, conn) },
+		reload:  func() { s.SetPolicy(d.ssqPolicy()) },
 		close:   conn.Close,
 	}, nil
 }

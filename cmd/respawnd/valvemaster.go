@@ -22,16 +22,17 @@ func (d *daemon) openValveMaster(ctx context.Context, l configs.Listener) (servi
 	}
 	log := d.log.With().Str("service", "valvemaster").Logger()
 	metrics := netserve.NewMetrics(d.metrics, "valvemaster", valvemaster.DropReasons()...)
-	d.valve = valvemaster.New(valvemaster.Options{
+	s := valvemaster.New(valvemaster.Options{
 		Registry: d.registry, Targets: valveTargets{d.prober}, Banned: d.banned, Verdicts: d.book,
 		Policy:  d.valvePolicy(),
 		Packets: netserve.PacketOptions{Readers: c.Readers, Log: log, Metrics: metrics},
 		Log:     log, Metrics: metrics, Registerer: d.metrics,
 	})
-	d.unlisted = append(d.unlisted, func() []admin.Listed { return waitingServers(d.valve) })
+	d.unlisted = append(d.unlisted, func() []admin.Listed { return waitingServers(s) })
 	return service{
 		address: conn.LocalAddr(),
-		serve:   func(ctx context.Context) error { return d.valve.Serve(ctx, conn) },
+		serve:   func(ctx context.Context) error { return s.Serve(ctx, conn) },
+		reload:  func() { s.SetPolicy(d.valvePolicy()) },
 		close:   conn.Close,
 	}, nil
 }

@@ -21,10 +21,11 @@ func (d *daemon) openWeb(ctx context.Context, l configs.Listener) (service, erro
 		Metrics: netserve.NewMetrics(d.metrics, "web", web.DropReasons()...), Registerer: d.metrics,
 	}
 	d.pageOptions(&opt)
-	d.web = web.New(opt)
+	s := web.New(opt)
 	return service{
 		address: ln.Addr(),
-		serve:   func(ctx context.Context) error { return d.web.Serve(ctx, ln) },
+		serve:   func(ctx context.Context) error { return s.Serve(ctx, ln) },
+		reload:  func() { s.SetPolicy(d.webPolicy()) },
 		close:   closeOnce(ln),
 	}, nil
 }

@@ -44,6 +44,7 @@ func (d *daemon) openZanMaster(ctx context.Context, l configs.Listener) (service
 	return service{
 		address: conn.LocalAddr(),
 		serve:   func(ctx context.Context) error { return zan.Serve(ctx, conn) },
+		reload:  func() { d.reloadZanMaster(zan) },
 		close:   conn.Close,
 	}, nil
 }
@@ -98,11 +99,7 @@ func (d *daemon) zanPolicy() zanmaster.Policy {
 
 // reloadZanMaster takes over the policy and reads the ban files. Lines that
 // cannot be read are told; the others are in force.
-func (d *daemon) reloadZanMaster() {
-	zan := d.zan.Load()
-	if zan == nil {
-		return
-	}
+func (d *daemon) reloadZanMaster(zan *zanmaster.Server) {
 	zan.SetPolicy(d.zanPolicy())
 	for _, err := range mistakesOf(zan.Reload()) {
 		d.log.Warn().Err(err).Msg("line of a ban file not understood")

@@ -32,13 +32,13 @@ type Options struct {
 // Local is the hub of a single node.
 type Local struct {
 	store   Watchers
-	max     int
 	metrics *metrics
 	log     zerolog.Logger
 
 	announcing [256]sync.Mutex // by profile; held while the watchers of a profile are told; comes before mu
 
 	mu       sync.RWMutex // guards the fields below
+	max      int          // sessions
 	count    int
 	profiles map[storage.ProfileID]*person
 	users    map[storage.UserID][]Session
@@ -57,16 +57,25 @@ var _ Hub = (*Local)(nil)
 
 // New returns a hub in which nobody is signed in.
 func New(store Watchers, opt Options) *Local {
-	if opt.MaxSessions <= 0 {
-		opt.MaxSessions = DefaultMaxSessions
-	}
 	l := &Local{
-		store: store, max: opt.MaxSessions, log: opt.Log,
+		store: store, log: opt.Log,
 		profiles: make(map[storage.ProfileID]*person),
 		users:    make(map[storage.UserID][]Session),
 	}
+	l.SetMaxSessions(opt.MaxSessions)
 	l.metrics = newMetrics(opt.Registerer, l)
 	return l
+}
+
+// SetMaxSessions changes how many sessions may be signed in; 0 means
+// DefaultMaxSessions. Those that are signed in stay.
+func (l *Local) SetMaxSessions(n int) {
+	if n <= 0 {
+		n = DefaultMaxSessions
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.max = n
 }
 
 // SignIn implements Hub.

@@ -287,7 +287,7 @@ func TestMatch(t *testing.T) {
 
 func TestHubIsFullAtItsLimit(t *testing.T) {
 	w := newWorld(t, 3)
-	w.max = 2
+	w.SetMaxSessions(2)
 	w.enter(t, newPeer(1), KickProfile)
 	second := newPeer(2)
 	w.enter(t, second, KickProfile)
@@ -302,6 +302,12 @@ func TestHubIsFullAtItsLimit(t *testing.T) {
 	w.SignOut(t.Context(), third)  // never came in
 	if n := w.Count(); n != 2 {
 		t.Errorf("Count() = %d, want 2", n)
+	}
+	w.SetMaxSessions(3)
+	w.enter(t, third, KickProfile)
+	w.SetMaxSessions(1) // who is there stays
+	if _, err := w.SignIn(t.Context(), newPeer(4), KickProfile, online()); !errors.Is(err, ErrFull) || w.Count() != 3 {
+		t.Errorf("SignIn() beyond a lowered limit = %v with %d sessions, want ErrFull with 3", err, w.Count())
 	}
 }
 

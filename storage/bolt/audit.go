@@ -43,43 +43,98 @@ func (s *Store) note(ctx context.Context, tx *bbolt.Tx) error {
 	return err
 }
 
-// addAudit stores an entry and removes the oldest ones beyond the limit.
+// auditRing is a part of the log with room of its own, so that players, who are
+// strangers and many, cannot push the changes of operators out of it. Both parts
+// share their numbers.
+type auditRing struct {
+	bucket string
+	count  string // key in bucketMeta: how many entries there are, 8 bytes
+}
+
+// auditRings returns the parts: that of operators, and that of players.
+func auditRings() [2]auditRing {
+	return [2]auditRing{{bucketAudit, metaAudit}, {bucketAuditPlayers, metaAuditPlayers}}
+}
+
+func auditRingOf(e storage.AuditEntry) auditRing {
+	rings := auditRings()
+	if e.Via == storage.ViaPlayer {
+		return rings[1]
+	}
+	return rings[0]
+}
+
+// entries returns how many entries a part has. A file from before they were
+// counted is counted once.
+func (r auditRing) entries(tx *bbolt.Tx) int {
+	if v := tx.Bucket([]byte(bucketMeta)).Get([]byte(r.count)); len(v) == 8 {
+		return int(binary.BigEndian.Uint64(v))
+	}
+	return tx.Bucket([]byte(r.bucket)).Stats().KeyN
+}
+
+// addAudit stores an entry and removes the oldest ones of its part beyond the
+// limit.
 func (s *Store) addAudit(tx *bbolt.Tx, e storage.AuditEntry) (storage.AuditEntry, error) {
 	seq, err := tx.Bucket([]byte(bucketAudit)).NextSequence()
 	if err != nil {
 		return e, err
 	}
 	e.Seq = seq
-	if err := put(tx, bucketAudit, auditKey(seq), e); err != nil {
+	ring := auditRingOf(e)
+	n := ring.entries(tx) + 1
+	if err := put(tx, ring.bucket, auditKey(seq), e); err != nil {
 		return e, fmt.Errorf("audit log: %w", err)
 	}
-	return e, s.dropAudit(tx, s.oldestAudit(seq))
-}
-
-// oldestAudit returns the number of the oldest entry that is kept when newest is
-// the newest.
-func (s *Store) oldestAudit(newest uint64) uint64 {
-	if most := uint64(s.maxAudit.Load()); newest > most {
-		return newest - most + 1
+	dropped, err := ring.drop(tx, min(n-int(s.maxAudit.Load()), maxAuditDrop))
+	if err != nil {
+		return e, fmt.Errorf("audit log: %w", err)
 	}
-	return 1
+	left := binary.BigEndian.AppendUint64(nil, uint64(n-dropped))
+	return e, tx.Bucket([]byte(bucketMeta)).Put([]byte(ring.count), left)
 }
 
-// dropAudit removes entries before oldest.
-func (s *Store) dropAudit(tx *bbolt.Tx, oldest uint64) error {
-	b := tx.Bucket([]byte(bucketAudit))
+// drop removes the n oldest entries and returns how many those were.
+func (r auditRing) drop(tx *bbolt.Tx, n int) (int, error) {
+	b := tx.Bucket([]byte(r.bucket))
 	var over [][]byte
 	c := b.Cursor()
-	for k, _ := c.First(); k != nil && len(over) < maxAuditDrop && string(k) < string(auditKey(oldest)); k, _ = c.Next() {
+	for k, _ := c.First(); k != nil && len(over) < n; k, _ = c.Next() {
 		over = append(over, slices.Clone(k))
 	}
 	for _, k := range over {
 		if err := b.Delete(k); err != nil {
-			return err
+			return 0, err
 		}
 	}
-	return nil
+	return len(over), nil
 }
+
+// auditReader goes down a part of the log.
+type auditReader struct {
+	ring   auditRing
+	c      *bbolt.Cursor
+	k, v   []byte
+	oldest []byte // the last one that is kept
+}
+
+// from returns a reader at the newest entry below before; 0: at the newest.
+func (r auditRing) from(tx *bbolt.Tx, before uint64, limit int) *auditReader {
+	a := &auditReader{ring: r, c: tx.Bucket([]byte(r.bucket)).Cursor()}
+	a.oldest, _ = a.c.First()
+	for over := r.entries(tx) - limit; over > 0; over-- { // the limit was lowered
+		a.oldest, _ = a.c.Next()
+	}
+	a.k, a.v = a.c.Last()
+	if before > 0 && a.k != nil && string(a.k) >= string(auditKey(before)) {
+		a.c.Seek(auditKey(before)) // there is one: the last
+		a.k, a.v = a.c.Prev()
+	}
+	return a
+}
+
+// more reports whether there is an entry to read.
+func (a *auditReader) more() bool { return a.k != nil && string(a.k) >= string(a.oldest) }
 
 // AddAudit is described in [storage.Audit].
 func (s *Store) AddAudit(ctx context.Context, e storage.AuditEntry) (stored storage.AuditEntry, err error) {
@@ -122,26 +177,26 @@ func (s *Store) AuditLog(ctx context.Context, before uint64) iter.Seq2[storage.A
 // auditPage reads one page downwards from below before. next is where the
 // following one begins, if there is more.
 func (s *Store) auditPage(tx *bbolt.Tx, before uint64) (items []item[storage.AuditEntry], next uint64, more bool) {
-	b := tx.Bucket([]byte(bucketAudit))
-	oldest := auditKey(s.oldestAudit(b.Sequence()))
-	c := b.Cursor()
-	k, v := c.Last()
-	if before > 0 && k != nil && string(k) >= string(auditKey(before)) {
-		c.Seek(auditKey(before)) // there is one: the last
-		k, v = c.Prev()
-	}
-	size := 0
-	for ; k != nil && string(k) >= string(oldest); k, v = c.Prev() {
+	rings, limit := auditRings(), int(s.maxAudit.Load())
+	operators, players := rings[0].from(tx, before, limit), rings[1].from(tx, before, limit)
+	for size := 0; ; {
+		r := operators
+		if !r.more() || (players.more() && string(players.k) > string(r.k)) {
+			r = players
+		}
+		if !r.more() {
+			return items, next, false
+		}
 		if len(items) == pageRecords || size > pageBytes {
 			return items, next, true
 		}
-		e, err := decode[storage.AuditEntry](v)
+		e, err := decode[storage.AuditEntry](r.v)
 		if err != nil {
-			err = fmt.Errorf("%s %q: %w", bucketAudit, k, err)
+			err = fmt.Errorf("%s %q: %w", r.ring.bucket, r.k, err)
 		}
 		items = append(items, item[storage.AuditEntry]{e, err})
-		next = binary.BigEndian.Uint64(k)
-		size += len(v)
+		next = binary.BigEndian.Uint64(r.k)
+		size += len(r.v)
+		r.k, r.v = r.c.Prev()
 	}
-	return items, next, false
 }

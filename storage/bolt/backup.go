@@ -162,7 +162,7 @@ func touch(b *bbolt.Bucket) error {
 func verifyValues(tx *bbolt.Tx) (faults []error) {
 	for _, name := range []string{
 		bucketServers, bucketGames, bucketRooms, bucketBans, bucketUsers, bucketProfiles, bucketRequests, bucketMailboxes,
-		bucketAddedServers, bucketHiddenServers, bucketAudit,
+		bucketAddedServers, bucketHiddenServers, bucketAudit, bucketAuditPlayers,
 	} {
 		b := tx.Bucket([]byte(name))
 		if b == nil { // files of a version that did not know this kind yet

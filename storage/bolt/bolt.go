@@ -33,9 +33,13 @@
 //	requests       to, from                              request
 //	requests_from  from, to                              empty
 //	mailboxes      to                                    messages that wait
+//	added_servers  host:port                             server to be asked
+//	hidden_servers address (4 or 16 bytes), port         server that is hidden
 //	audit          number (8 bytes)                      entry of the audit log
+//	audit_players  number (8 bytes)                      likewise, of changes by players
 //
-// "meta" also has "user" and "profile", 4 bytes: the ids given out last.
+// "meta" also has "user" and "profile", 4 bytes: the ids given out last, and
+// "audit" and "audit_players", 8 bytes: how many entries there are.
 // Numbers are big-endian, so that byte order is number order. How a value looks
 // is told in value.go. The sequence of a bucket gives the revisions.
 //

@@ -42,7 +42,8 @@ const (
 	bucketRequestsFrom = "requests_from"
 	bucketMailboxes    = "mailboxes"
 
-	bucketAudit = "audit"
+	bucketAudit        = "audit"
+	bucketAuditPlayers = "audit_players"
 )
 
 // Keys in bucketMeta.
@@ -52,6 +53,9 @@ const (
 	metaRoom    = "room"
 	metaUser    = "user"
 	metaProfile = "profile"
+
+	metaAudit        = "audit"
+	metaAuditPlayers = "audit_players"
 )
 
 // appName is the value of metaApp.
@@ -66,7 +70,7 @@ func buckets() []string {
 		bucketAddedServers, bucketHiddenServers,
 		bucketUsers, bucketUsersByEmail, bucketProfiles, bucketNicks, bucketUniqueNicks, bucketCDKeys, bucketFoundBy,
 		bucketBuddies, bucketBuddyOf, bucketBlocks, bucketBlockedBy, bucketRequests, bucketRequestsFrom, bucketMailboxes,
-		bucketAudit,
+		bucketAudit, bucketAuditPlayers,
 	}
 }
 

@@ -48,6 +48,7 @@ func auditTests() map[string]func(*testing.T, storage.Store) {
 		"a new record's id is in its entry":                 testAuditID,
 		"the oldest entries go when the log is full":        testAuditLimit,
 		"a lowered limit holds at once":                     testAuditLowered,
+		"players cannot push operators' entries out":        testAuditOfPlayers,
 		"texts that are too long or no text are made to be": testAuditTexts,
 		"many changes at once leave as many entries":        testAuditRace,
 		"messages that wait are counted":                    testCountMessages,
@@ -229,6 +230,36 @@ func testAuditLowered(t *testing.T, s storage.Store) {
 	s.LimitAudit(1000)
 	if got := subjects(t, s, 0); len(got) > 12 {
 		t.Errorf("%d entries come back when the limit is raised, want those that were kept", len(got))
+	}
+}
+
+func testAuditOfPlayers(t *testing.T, s storage.Store) {
+	s.LimitAudit(3)
+	mine := func(name string) storage.AuditEntry {
+		e := entry(name)
+		e.Via = storage.ViaPlayer
+		return e
+	}
+	addAudit(t, s, entry("a"))
+	for _, name := range []string{"1", "2", "3", "4"} {
+		addAudit(t, s, mine(name))
+	}
+	addAudit(t, s, entry("b"))
+	five := addAudit(t, s, mine("5"))
+	differ(t, "a log in which players are many", subjects(t, s, 0), []string{"5", "b", "4", "3", "a"})
+	differ(t, "its entries below a number", subjects(t, s, five.Seq), []string{"b", "4", "3", "a"})
+	addAudit(t, s, entry("c"))
+	addAudit(t, s, entry("d"))
+	differ(t, "a log in which operators are many", subjects(t, s, 0), []string{"d", "c", "5", "b", "4", "3"})
+	s.LimitAudit(1)
+	differ(t, "a log with the least room", subjects(t, s, 0), []string{"d", "5"})
+	s.LimitAudit(1000)
+	for range 500 {
+		addAudit(t, s, mine("x"))
+		addAudit(t, s, entry("y"))
+	}
+	if n := len(subjects(t, s, 0)); n < 1000 {
+		t.Errorf("%d entries of 1000 come back", n)
 	}
 }
 

@@ -65,6 +65,7 @@ const (
 	moreGoroutines = 100
 	moreFDs        = 100
 	maxFailed      = 0.001
+	maxMissed      = 5 // samples that did not come in time
 )
 
 var errSoak = errors.New("the soak found something; see above")
@@ -95,6 +96,7 @@ type soaker struct {
 	world   *world
 	tally   *tally
 	samples []sample
+	missed  int
 }
 
 func (s *soaker) printf(format string, args ...any) {
@@ -133,7 +135,11 @@ func (s *soaker) run(ctx context.Context) error {
 			if ctx.Err() != nil {
 				break
 			}
-			return err
+			if s.missed++; s.missed > maxMissed {
+				return err
+			}
+			s.printf("%8s no sample: %v", time.Since(begin).Round(time.Second), err)
+			continue
 		}
 		s.samples = append(s.samples, m)
 		now := time.Now()

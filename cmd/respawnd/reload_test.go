@@ -1,0 +1,116 @@
+package main
+
+import (
+	"fmt"
+	"hash/maphash"
+	"net/netip"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/respawnd/respawnd/admin"
+	"github.com/respawnd/respawnd/configs"
+)
+
+// takenOver is what services are given of a configuration on a reload, as text.
+func takenOver(cfg *configs.Config) string {
+	d := &daemon{cfg: cfg, zanOn: true, catalogue: &admin.Catalogue{Embedded: configs.Games}}
+	var b strings.Builder
+	for _, p := range []any{
+		d.listLimits(), d.qr2Policy(), d.browseLimits(), d.legacyLimits(), d.gpcmLimits(), d.gpcmPolicy(),
+		d.gpcmPolicy().Rule("nosuchgame"), d.gpspLimits(), d.gpspPolicy(), d.natnegPolicy(), d.zanPolicy(), d.probeLimits(),
+		d.webPolicy(), d.ssqPolicy(), d.valvePolicy(), d.dnsPolicy(), d.trusted()(netip.MustParseAddr("192.0.2.9")),
+	} {
+		write(&b, reflect.ValueOf(p), 0)
+	}
+	return b.String()
+}
+
+// write prints a value with what its pointers lead to, but without functions,
+// channels, clocks and what is counted in arrays and maps.
+func write(b *strings.Builder, v reflect.Value, depth int) {
+	switch {
+	case depth > 6 || !v.IsValid() || v.Type() == reflect.TypeFor[time.Time]() || v.Type() == reflect.TypeFor[maphash.Seed]():
+	case v.Kind() == reflect.Pointer || v.Kind() == reflect.Interface:
+		if !v.IsNil() {
+			write(b, v.Elem(), depth+1)
+		}
+	case v.Kind() == reflect.Struct && v.Type() != reflect.TypeFor[netip.Addr]() && v.Type() != reflect.TypeFor[netip.Prefix]():
+		for _, f := range v.Fields() {
+			write(b, f, depth+1)
+		}
+	case v.Kind() == reflect.Func || v.Kind() == reflect.Chan || v.Kind() == reflect.Array || v.Kind() == reflect.Map:
+	case v.Kind() == reflect.Slice && v.Len() > 8: // where addresses are counted
+	default:
+		fmt.Fprintf(b, "%v;", v)
+	}
+}
+
+// reloadNow itself hands these over, without a policy.
+var handedOver = []string{".Master.SaveEvery", ".Admin.AuditEntries", ".Servers.Static", ".Webhooks", ".Games.File"}
+
+// A field that a reload takes over changes what a service goes by.
+func TestEveryKeyThatReloadsReachesAService(t *testing.T) {
+	base, _, err := configs.Load(configs.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	before, live := takenOver(base), 0
+	if again := takenOver(base); again != before {
+		t.Fatalf("the same configuration gives services different values:\n%s\n%s", before, again)
+	}
+	var walk func(path string, index []int, of reflect.Type)
+	walk = func(path string, index []int, of reflect.Type) {
+		if of.Kind() == reflect.Struct && of != reflect.TypeFor[netip.Addr]() {
+			for i := range of.NumField() {
+				walk(path+"."+of.Field(i).Name, append(slices.Clone(index), i), of.Field(i).Type)
+			}
+			return
+		}
+		now := *base
+		another(t, path, reflect.ValueOf(&now).Elem().FieldByIndex(index))
+		next, _ := configs.Reload(base, &now)
+		if reflect.DeepEqual(next, base) {
+			return
+		}
+		live++
+		if !slices.Contains(handedOver, path) && takenOver(next) == before {
+			t.Errorf("a reload takes over %s, and no service notices", path)
+		}
+	}
+	walk("", nil, reflect.TypeFor[configs.Config]())
+	if live < 70 {
+		t.Errorf("%d fields are taken over, want 70 or more", live)
+	}
+}
+
+// another gives a field another value.
+func another(t *testing.T, path string, v reflect.Value) {
+	t.Helper()
+	prefix := netip.MustParsePrefix("192.0.2.0/24")
+	switch f := v.Addr().Interface().(type) {
+	case *string:
+		*f = map[string]string{".ZanMaster.NotEnforcing": "mark", ".GPCM.SecondLogin": "allow"}[path]
+	case *int:
+		*f++
+	case *time.Duration:
+		*f += 30 * time.Second
+	case *bool:
+		*f = !*f
+	case *[]netip.Prefix:
+		*f = []netip.Prefix{prefix}
+	case *netip.Addr:
+		*f = prefix.Addr()
+	case *[]netip.AddrPort, *[]string:
+		v.Set(reflect.MakeSlice(v.Type(), 1, 1))
+	case *[]configs.StaticServer, *[]configs.Webhook:
+		v.Set(reflect.MakeSlice(v.Type(), 1, 1))
+	default:
+		t.Fatalf("%s: no other value of type %v", path, v.Type())
+	}
+	if path == ".SSQ.Password" || path == ".Games.File" {
+		v.SetString("another")
+	}
+}
