@@ -214,7 +214,12 @@ func (l *loader) decode() {
 			continue
 		}
 		for _, text := range values {
-			if err := k.set(text); err != nil {
+			err := k.set(text)
+			if several, ok := errors.AsType[mistakes](err); ok {
+				for _, err := range several {
+					l.mistake(k.name, text, err.Error(), l.source[k.name])
+				}
+			} else if err != nil {
 				l.mistake(k.name, text, err.Error(), l.source[k.name])
 			}
 		}

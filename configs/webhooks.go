@@ -69,8 +69,14 @@ type webhookYAML struct {
 	Allow       []string `yaml:"allow"`
 }
 
-// parseWebhooks reads the list of webhooks as YAML. Its errors name the entry, and
-// hold no value.
+// mistakes are several things that are wrong with one value.
+type mistakes []error
+
+// Error implements error.
+func (m mistakes) Error() string { return errors.Join(m...).Error() }
+
+// parseWebhooks reads the list of webhooks as YAML. Its errors, one for each entry
+// that has any, name the entry and hold no value.
 func parseWebhooks(text string) ([]Webhook, error) {
 	if strings.TrimSpace(text) == "" {
 		return nil, nil
@@ -83,15 +89,19 @@ func parseWebhooks(text string) ([]Webhook, error) {
 		return nil, fmt.Errorf("has more than %d entries", maxWebhooks)
 	}
 	var out []Webhook
+	var errs mistakes
 	for i := range nodes {
 		w, err := parseWebhook(&nodes[i])
-		if err != nil {
-			return nil, fmt.Errorf("entry %d%s %w", i+1, named(w.Name), err)
+		if err == nil && slices.ContainsFunc(out, func(o Webhook) bool { return o.Name == w.Name }) {
+			err = errors.New("has the name of an earlier one")
 		}
-		if slices.ContainsFunc(out, func(o Webhook) bool { return o.Name == w.Name }) {
-			return nil, fmt.Errorf("entry %d%s has the name of an earlier one", i+1, named(w.Name))
+		if err != nil {
+			errs = append(errs, fmt.Errorf("entry %d%s %w", i+1, named(w.Name), err))
 		}
 		out = append(out, w)
+	}
+	if len(errs) > 0 {
+		return nil, errs
 	}
 	return out, nil
 }

@@ -130,3 +130,12 @@ func TestSecretsDoNotShow(t *testing.T) {
 		t.Errorf("no secret shows as %q, want nothing", got)
 	}
 }
+
+func TestEveryEntryOfWebhooksIsChecked(t *testing.T) {
+	got := refused(t, Options{Flags: map[string]string{"webhooks": "[{name: a, url: x}, {name: b, format: smoke}, {name: c, format: discord, url: 'https://example.org/'}, {name: c, format: discord, url: 'https://example.org/'}]"}}).Error()
+	for _, want := range []string{"entry 1 (a) url", "entry 2 (b) format", "entry 4 (c) has the name"} {
+		if !strings.Contains(got, want) {
+			t.Errorf("the mistakes lack %q:\n%s", want, got)
+		}
+	}
+}

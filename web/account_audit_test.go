@@ -63,9 +63,9 @@ func TestProfileAddedByRegistrationIsInTheAuditLog(t *testing.T) {
 	f.browser(near).register("ann@example.org", "Ann", "", "secret")
 	f.browser(near).register("ann@example.org", "Second", "", "secret")
 	n := 0
-	for e := range f.store.AuditLog(t.Context(), 0) {
+	for e, err := range f.store.AuditLog(t.Context(), 0) {
 		n++
-		if e.Action != "account.create" || e.ID != uint32(f.user("ann@example.org").ID) {
+		if err != nil || e.Action != "account.create" || e.ID != uint32(f.user("ann@example.org").ID) {
 			t.Errorf("entry %+v, want the creation of an account or profile", e)
 		}
 	}

@@ -413,7 +413,7 @@ func TestWhyTellsOfTheVisitorsAddressAlone(t *testing.T) {
 			wantParts(t, "the page "+name, w.Body.String(), "192.0.2.1:6500", "Mine")
 			wantNoParts(t, "the page "+name, w.Body.String(), "192.0.2.2", "Of another", "secretgame")
 		}
-		wantParts(t, "the page of a stranger", f.from("203.0.113.1:1", "", "/why").Body.String(), "Nothing that reports a game server was heard", "No server at your address")
+		wantParts(t, "the page of a stranger", f.from("203.0.113.1:1", "", "/why").Body.String(), "signing in, friends, messages", "Nothing that reports a game server was heard", "No server at your address")
 		wantParts(t, "the page over IPv6", f.from("[2001:db8::1]:1", "", "/why").Body.String(), "Games speak IPv4 only")
 		wantParts(t, "the page of a banned address", f.from("198.51.100.9:1", "", "/why").Body.String(), "banned from server lists for good")
 		wantParts(t, "the page through a proxy that is not trusted",

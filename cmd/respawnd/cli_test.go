@@ -41,6 +41,24 @@ func TestCheckLooksIntoTheFilesToo(t *testing.T) {
 	refused(t, exitFailure, nil, []string{"check", "--config", wrong}, "web.lisen", "web.listen")
 }
 
+func TestCheckTellsEveryMistakeOfTheStartAtOnce(t *testing.T) {
+	t.Parallel()
+	token, data := writeFile(t, "token", "short\n"), writeFile(t, "data", "a file")
+	file := writeFile(t, "own.yaml", fmt.Sprintf("admin: {token_file: '%s'}\ndata_dir: '%s'\nzanmaster: {ban_files: '%s'}\n"+
+		"dns: {enabled: true, listen: '127.0.0.1:5353', upstreams: ['127.0.0.1:5353']}\n"+
+		"webhooks: [{name: a, format: discord, url_file: '%s.none'}, {name: b, format: discord, url_file: '%s.none'}]\n", token, data, data, data, data))
+	refused(t, exitFailure, nil, []string{"check", "--config", file},
+		"admin.token_file: ", "data_dir: ", "zanmaster.ban_files: ", "dns.upstreams: ", "webhooks: a: ", "webhooks: b: ")
+}
+
+func TestHostsDoubtsAGameThatIsNotBuiltIn(t *testing.T) {
+	t.Parallel()
+	code, out, errOut := command(t, nil, "hosts", "--game", "swat44", "--ip", "192.0.2.1")
+	if code != 0 || !strings.Contains(out, "192.0.2.1 swat44.ms") || !strings.Contains(errOut, "swat44 is not a built-in game") {
+		t.Errorf("hosts of an unknown game: exit code %d, %q, want the lines and a doubt:\n%s", code, errOut, out)
+	}
+}
+
 func TestConfigPrintsTheDefaults(t *testing.T) {
 	t.Parallel()
 	out := cli(t, nil, "config")

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -12,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/respawnd/respawnd/admin"
+	"github.com/respawnd/respawnd/configs"
 	"github.com/respawnd/respawnd/internal/games"
 	"github.com/respawnd/respawnd/storage"
 )
@@ -247,6 +249,22 @@ func (p *program) roomRemove() *cobra.Command {
 	}
 }
 
+// doubtGame says so if a name is not that of a built-in game: it may be misspelt.
+func (p *program) doubtGame(name string) error {
+	list, err := games.ParseYAML(bytes.NewReader(configs.Games), games.Source{Origin: games.FromEmbedded})
+	if err != nil {
+		return err
+	}
+	catalogue, err := games.NewCatalog(list)
+	if err != nil {
+		return err
+	}
+	if _, known := catalogue.Lookup(name); !known {
+		_, _ = fmt.Fprintf(p.err, "warning: %s is not a built-in game; is that its name? respawnd game list\n", printable(name))
+	}
+	return nil
+}
+
 func (p *program) hostsCommand() *cobra.Command {
 	var game, ip string
 	cmd := &cobra.Command{
@@ -265,7 +283,10 @@ func (p *program) hostsCommand() *cobra.Command {
 			if err != nil {
 				return p.listMistakes(err)
 			}
-			return games.WriteHosts(p.out, strings.ToLower(game), addr, cfg.Games.Domains)
+			if err := games.WriteHosts(p.out, strings.ToLower(game), addr, cfg.Games.Domains); err != nil {
+				return err
+			}
+			return p.doubtGame(game)
 		},
 	}
 	cmd.Flags().StringVar(&game, "game", "", "name of the game, such as swat4")

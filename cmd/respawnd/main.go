@@ -54,6 +54,15 @@ type reportedError struct{ err error }
 func (e reportedError) Error() string { return e.err.Error() }
 func (e reportedError) Unwrap() error { return e.err }
 
+const rootHelp = `Brings the multiplayer of GameSpy-era games back.
+
+"respawnd serve" runs the daemon. The other commands work while it runs and, but
+for those about live servers, while it does not. They find it by its settings:
+give them the same --config, variables (RESPAWND_...) and flags.
+
+Exit codes: 0 done; 1 not done, standard error says why; 2 the command line is
+wrong.`
+
 // run carries out one command line and returns the exit code.
 func run(ctx context.Context, args, env []string, in io.Reader, out, errOut io.Writer) int {
 	p := &program{env: env, in: in, out: out, err: errOut, flags: make(map[string]string)}
@@ -73,7 +82,7 @@ func run(ctx context.Context, args, env []string, in io.Reader, out, errOut io.W
 		log.Error().Err(err).Msg("not started")
 		return exitCode(err)
 	case errors.As(err, new(usageError)):
-		_, _ = fmt.Fprintf(errOut, "respawnd: %v\nTry 'respawnd --help'.\n", err)
+		_, _ = fmt.Fprintf(errOut, "respawnd: %v\nTry '%s --help'.\n", err, cmd.CommandPath())
 	default:
 		_, _ = fmt.Fprintf(errOut, "respawnd: %v\n", err)
 	}
@@ -91,6 +100,7 @@ func (p *program) rootCommand() *cobra.Command {
 	root := &cobra.Command{
 		Use:           "respawnd",
 		Short:         "Brings the multiplayer of GameSpy-era games back",
+		Long:          rootHelp,
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		Args:          usage(cobra.NoArgs),

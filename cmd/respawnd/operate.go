@@ -147,7 +147,7 @@ func (p *program) banAdd() *cobra.Command {
 		RunE: func(cmd *cobra.Command, args []string) error {
 			prefix, err := bans.ParsePrefix(args[0])
 			if err != nil {
-				return fmt.Errorf("%s: %w", args[0], err)
+				return usageError{err}
 			}
 			sc, err := storage.ParseScope(scope)
 			if err != nil {
@@ -211,7 +211,7 @@ func (p *program) banRemove() *cobra.Command {
 		RunE: func(cmd *cobra.Command, args []string) error {
 			prefix, err := bans.ParsePrefix(args[0])
 			if err != nil {
-				return fmt.Errorf("%s: %w", args[0], err)
+				return usageError{err}
 			}
 			sc := storage.EveryScope
 			if scope != "" {

@@ -180,9 +180,9 @@ func checkCommands(t *testing.T, env []string) {
 		{exitUsage, []string{"ban", "add", "192.0.2.1", "--scope", "nowhere"}, []string{"--scope", "nowhere"}},
 		{exitUsage, []string{"ban", "add", "192.0.2.1", "--for", "-1h"}, []string{"--for"}},
 		{exitUsage, []string{"ban", "add", "192.0.2.1", "--for", "soon"}, []string{"soon"}},
-		{exitFailure, []string{"ban", "add", "192.0.2"}, []string{"192.0.2"}},
-		{exitFailure, []string{"ban", "add", "0.0.0.0/0"}, []string{"everybody"}},
-		{exitFailure, []string{"ban", "add", "::/0"}, []string{"everybody"}},
+		{exitUsage, []string{"ban", "add", "192.0.2"}, []string{"192.0.2"}},
+		{exitUsage, []string{"ban", "add", "0.0.0.0/0"}, []string{"everybody"}},
+		{exitUsage, []string{"ban", "add", "::/0"}, []string{"everybody"}},
 		{exitFailure, []string{"game", "show", "nosuchgame"}, []string{"nosuchgame"}},
 		{exitFailure, []string{"game", "add", "bad name", "--secret", "dE6gH9"}, []string{"bad name"}},
 		{exitFailure, []string{"game", "add", "badsecret", "--secret", "x"}, []string{"badsecret"}},
@@ -193,7 +193,8 @@ func checkCommands(t *testing.T, env []string) {
 		{exitFailure, []string{"game", "room", "remove", "4711"}, []string{"4711", "not found"}},
 		{exitUsage, []string{"game", "room", "remove", "first"}, []string{"first"}},
 		{exitUsage, []string{"doctor", "nowhere"}, []string{"nowhere"}},
-		{exitUsage, []string{"no-such-command"}, []string{"no-such-command", "--help"}},
+		{exitUsage, []string{"no-such-command"}, []string{"no-such-command", "Try 'respawnd --help'"}},
+		{exitUsage, []string{"game", "add"}, []string{"Try 'respawnd game add --help'"}},
 		{exitUsage, []string{"ban", "list", "--no-such-flag"}, []string{"--no-such-flag"}},
 	} {
 		refused(t, mistake.code, env, mistake.args, mistake.parts...)

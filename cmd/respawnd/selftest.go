@@ -11,6 +11,7 @@ import (
 	"net/netip"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -74,7 +75,7 @@ func (p *program) selftest(ctx context.Context, cfg *configs.Config) error {
 		}
 		if err != nil {
 			failed++
-			result = "FAILED: " + err.Error()
+			result = "FAILED: " + strings.ReplaceAll(err.Error(), "\n", ": ")
 		}
 		if err := p.say("%-22s %s", step.service, result); err != nil {
 			return err

@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"strings"
 
@@ -43,7 +44,10 @@ func (p *program) checkCommand() *cobra.Command {
 // checkFiles looks into the files that the configuration names, and at what it
 // says of this machine.
 func checkFiles(cfg *configs.Config) error {
-	errs := []error{checkDNS(cfg)}
+	errs := []error{checkDNS(cfg), checkDataDir(cfg)}
+	if _, err := admin.ReadToken(cfg.AdminTokenFile()); err != nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, fs.ErrPermission) {
+		errs = append(errs, fmt.Errorf("admin.token_file: %w", err))
+	}
 	if err := admin.CheckGamesFile(configs.Games, cfg.Games.File); err != nil {
 		errs = append(errs, err)
 	}
@@ -65,6 +69,15 @@ func checkFiles(cfg *configs.Config) error {
 		}
 	}
 	return errors.Join(errs...)
+}
+
+// checkDataDir refuses a data folder that is something else. One that is missing
+// is made at the start.
+func checkDataDir(cfg *configs.Config) error {
+	if info, err := os.Stat(cfg.DataDir); err == nil && !info.IsDir() {
+		return fmt.Errorf("data_dir: %s is not a folder", cfg.DataDir)
+	}
+	return nil
 }
 
 // mistakes returns the single errors of a joined one. An error that adds words

@@ -168,7 +168,9 @@ func (p *program) webhookTest() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "test NAME | --all",
 		Short: "Send a test to a webhook of the configuration",
-		Args:  usage(cobra.MaximumNArgs(1)),
+		Long: "Send a test to a webhook of the configuration.\n\nThe command sends it itself, with the configuration as it is written now, " +
+			"so that\na receiver can be tried before the daemon is told of it (SIGHUP) or started.",
+		Args: usage(cobra.MaximumNArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if every == (len(args) == 1) {
 				return usageError{errors.New("say which webhook, or --all")}

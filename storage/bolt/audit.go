@@ -68,7 +68,7 @@ func auditRingOf(e storage.AuditEntry) auditRing {
 // counted is counted once.
 func (r auditRing) entries(tx *bbolt.Tx) int {
 	if v := tx.Bucket([]byte(bucketMeta)).Get([]byte(r.count)); len(v) == 8 {
-		return int(binary.BigEndian.Uint64(v)) //nolint:gosec // we wrote it
+		return int(binary.BigEndian.Uint64(v))
 	}
 	return tx.Bucket([]byte(r.bucket)).Stats().KeyN
 }
@@ -90,7 +90,7 @@ func (s *Store) addAudit(tx *bbolt.Tx, e storage.AuditEntry) (storage.AuditEntry
 	if err != nil {
 		return e, fmt.Errorf("audit log: %w", err)
 	}
-	left := binary.BigEndian.AppendUint64(nil, uint64(n-dropped)) //nolint:gosec // there is one at least
+	left := binary.BigEndian.AppendUint64(nil, uint64(n-dropped))
 	return e, tx.Bucket([]byte(bucketMeta)).Put([]byte(ring.count), left)
 }
 
