@@ -4,7 +4,7 @@ GO   ?= go
 LINT  = $(GO) tool -modfile=tools/go.mod golangci-lint
 FUZZ ?= 20s
 
-.PHONY: build test race lint fmt fuzz bench browser packages check clean
+.PHONY: build test race lint fmt fuzz bench gobench browser packages check clean
 
 build: ## build ./respawnd
 	CGO_ENABLED=0 $(GO) build -trimpath -o respawnd ./cmd/respawnd
@@ -24,7 +24,10 @@ fmt: ## format
 fuzz: ## every fuzz target for FUZZ
 	FUZZ=$(FUZZ) ./.ci/fuzz
 
-bench: ## the benchmarks
+bench: ## what each operation costs, as in the README (Linux, two minutes)
+	cd tools/load && $(GO) run . table
+
+gobench: ## the benchmarks of the packages
 	$(GO) test -run '^$$' -bench . -benchmem ./...
 
 browser: ## the pages in Chromium, with pictures in tools/browser/artefacts

@@ -4,6 +4,7 @@ import (
 	"sync"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promauto"
 )
 
 // maxGameLabels is how many games have a label of their own in the metrics. The
@@ -27,26 +28,20 @@ type metrics struct {
 
 func newMetrics(reg prometheus.Registerer, open func() float64) *metrics {
 	m := &metrics{games: make(map[string]bool)}
+	in := promauto.With(reg) // nil: they are not registered
 	one := func(name, help string) prometheus.Counter {
-		c := prometheus.NewCounter(prometheus.CounterOpts{Name: name, Help: help})
-		if reg != nil {
-			reg.MustRegister(c)
-		}
-		return c
+		return in.NewCounter(prometheus.CounterOpts{Name: name, Help: help})
 	}
-	received := prometheus.NewCounterVec(prometheus.CounterOpts{
+	received := in.NewCounterVec(prometheus.CounterOpts{
 		Name: "respawnd_natneg_received_total", Help: "Packets taken from clients, by kind.",
 	}, []string{"kind"})
-	m.ended = prometheus.NewCounterVec(prometheus.CounterOpts{
+	m.ended = in.NewCounterVec(prometheus.CounterOpts{
 		Name: "respawnd_natneg_negotiations_total",
 		Help: "Negotiations that ended, by game, pair of NATs and result.",
 	}, []string{"game", "nats", "result"})
-	size := prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+	in.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "respawnd_natneg_open_cookies", Help: "Negotiations that are open.",
 	}, open)
-	if reg != nil {
-		reg.MustRegister(received, m.ended, size)
-	}
 	m.received.init = received.WithLabelValues("init")
 	m.received.connectAck = received.WithLabelValues("connect_receipt")
 	m.received.report = received.WithLabelValues("report")

@@ -1,6 +1,9 @@
 package qr2
 
-import "github.com/prometheus/client_golang/prometheus"
+import (
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promauto"
+)
 
 // metrics are the counters of this package. They are resolved once, so that
 // counting a packet costs one addition.
@@ -19,19 +22,12 @@ type metrics struct {
 
 func newMetrics(reg prometheus.Registerer) *metrics {
 	m := &metrics{}
+	in := promauto.With(reg) // nil: they are not registered
 	vec := func(name, help, label string) *prometheus.CounterVec {
-		v := prometheus.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, []string{label})
-		if reg != nil {
-			reg.MustRegister(v)
-		}
-		return v
+		return in.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, []string{label})
 	}
 	one := func(name, help string) prometheus.Counter {
-		c := prometheus.NewCounter(prometheus.CounterOpts{Name: name, Help: help})
-		if reg != nil {
-			reg.MustRegister(c)
-		}
-		return c
+		return in.NewCounter(prometheus.CounterOpts{Name: name, Help: help})
 	}
 	received := vec("respawnd_qr2_received_total", "Packets taken from game servers and games, by kind.", "kind")
 	m.received.heartbeat = received.WithLabelValues("heartbeat")

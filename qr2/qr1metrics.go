@@ -1,6 +1,9 @@
 package qr2
 
-import "github.com/prometheus/client_golang/prometheus"
+import (
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promauto"
+)
 
 // textMetrics are the counters of the text protocol.
 type textMetrics struct {
@@ -9,18 +12,16 @@ type textMetrics struct {
 }
 
 func newTextMetrics(reg prometheus.Registerer) *textMetrics {
-	heartbeats := prometheus.NewCounter(prometheus.CounterOpts{
+	in := promauto.With(reg) // nil: they are not registered
+	heartbeats := in.NewCounter(prometheus.CounterOpts{
 		Name: "respawnd_qr1_heartbeats_total", Help: "Text heartbeats of game servers.",
 	})
-	registered := prometheus.NewCounter(prometheus.CounterOpts{
+	registered := in.NewCounter(prometheus.CounterOpts{
 		Name: "respawnd_qr1_registrations_total", Help: "Servers of the text protocol that proved themselves and were listed.",
 	})
-	queries := prometheus.NewCounterVec(prometheus.CounterOpts{
+	queries := in.NewCounterVec(prometheus.CounterOpts{
 		Name: "respawnd_qr1_queries_total", Help: "Text queries: packets sent, whole answers taken, rounds without an answer, answers without the proof.",
 	}, []string{"result"})
-	if reg != nil {
-		reg.MustRegister(heartbeats, registered, queries)
-	}
 	return &textMetrics{
 		heartbeats: heartbeats, registered: registered,
 		queries:  queries.WithLabelValues("sent"),

@@ -2,6 +2,7 @@ package ssq
 
 import (
 	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promauto"
 
 	wire "github.com/respawnd/respawnd/internal/ssq"
 )
@@ -17,19 +18,13 @@ type metrics struct {
 
 func newMetrics(reg prometheus.Registerer) *metrics {
 	m := &metrics{}
+	in := promauto.With(reg) // nil: they are not registered
 	vec := func(name, help, label string) func(string) prometheus.Counter {
-		v := prometheus.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, []string{label})
-		if reg != nil {
-			reg.MustRegister(v)
-		}
+		v := in.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, []string{label})
 		return func(value string) prometheus.Counter { return v.WithLabelValues(value) }
 	}
 	one := func(name, help string) prometheus.Counter {
-		c := prometheus.NewCounter(prometheus.CounterOpts{Name: name, Help: help})
-		if reg != nil {
-			reg.MustRegister(c)
-		}
-		return c
+		return in.NewCounter(prometheus.CounterOpts{Name: name, Help: help})
 	}
 	received := vec("respawnd_ssq_received_total", "Queries that were read, by kind.", "query")
 	for v := range m.received {

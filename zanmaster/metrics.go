@@ -1,6 +1,9 @@
 package zanmaster
 
-import "github.com/prometheus/client_golang/prometheus"
+import (
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promauto"
+)
 
 // metrics are the counters of this package. They are resolved once, so that
 // counting a packet costs one addition.
@@ -19,19 +22,13 @@ type metrics struct {
 
 func newMetrics(reg prometheus.Registerer) *metrics {
 	m := &metrics{}
+	in := promauto.With(reg) // nil: they are not registered
 	vec := func(name, help, label string) func(string) prometheus.Counter {
-		v := prometheus.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, []string{label})
-		if reg != nil {
-			reg.MustRegister(v)
-		}
+		v := in.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, []string{label})
 		return func(value string) prometheus.Counter { return v.WithLabelValues(value) }
 	}
 	one := func(name, help string) prometheus.Counter {
-		c := prometheus.NewCounter(prometheus.CounterOpts{Name: name, Help: help})
-		if reg != nil {
-			reg.MustRegister(c)
-		}
-		return c
+		return in.NewCounter(prometheus.CounterOpts{Name: name, Help: help})
 	}
 	received := vec("respawnd_zanmaster_received_total", "Packets taken from game servers and launchers, by kind.", "kind")
 	m.received.challenge = received("challenge")

@@ -32,7 +32,13 @@ type host struct {
 // newHost opens the socket of a game server.
 func newHost(t testing.TB, master netip.AddrPort, rules ...string) *host {
 	t.Helper()
-	c, err := net.ListenUDP("udp4", net.UDPAddrFromAddrPort(netip.MustParseAddrPort("127.0.0.1:0")))
+	return newHostAt(t, netip.AddrPortFrom(home, 0), master, rules...)
+}
+
+// newHostAt is newHost on an address of this machine.
+func newHostAt(t testing.TB, at, master netip.AddrPort, rules ...string) *host {
+	t.Helper()
+	c, err := net.ListenUDP("udp4", net.UDPAddrFromAddrPort(at))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -54,14 +54,23 @@ type child struct {
 	state   *os.ProcessState // once ended is closed
 }
 
-// startChild runs the built program and returns when it is ready.
-func startChild(t *testing.T, dir string, args ...string) *child {
+// startChild runs the built program and returns when it is ready. What is in
+// more are variables, NAME=value, or arguments.
+func startChild(t testing.TB, dir string, more ...string) *child {
 	t.Helper()
-	return startProcess(t, "", testEnv(dir), args...)
+	var args, vars []string
+	for _, m := range more {
+		if strings.Contains(m, "=") && !strings.HasPrefix(m, "-") {
+			vars = append(vars, m)
+		} else {
+			args = append(args, m)
+		}
+	}
+	return startProcess(t, "", testEnv(dir, vars...), args...)
 }
 
 // startProcess is startChild in a working directory.
-func startProcess(t *testing.T, workingDir string, env []string, args ...string) *child {
+func startProcess(t testing.TB, workingDir string, env []string, args ...string) *child {
 	t.Helper()
 	path, err := builtProgram()
 	if err != nil {

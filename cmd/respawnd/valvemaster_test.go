@@ -33,7 +33,13 @@ type valveHost struct {
 // strangers: it answers no query.
 func newValveHost(t testing.TB, d *running, game *probetest.Game) *valveHost {
 	t.Helper()
-	c, err := net.ListenUDP("udp4", net.UDPAddrFromAddrPort(netip.MustParseAddrPort("127.0.0.1:0")))
+	return newValveHostAt(t, home, d, game)
+}
+
+// newValveHostAt is newValveHost on an address of this machine.
+func newValveHostAt(t testing.TB, at netip.Addr, d *running, game *probetest.Game) *valveHost {
+	t.Helper()
+	c, err := net.ListenUDP("udp4", net.UDPAddrFromAddrPort(netip.AddrPortFrom(at, 0)))
 	if err != nil {
 		t.Fatal(err)
 	}

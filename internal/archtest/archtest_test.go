@@ -44,6 +44,7 @@ var ranks = map[string]int{
 	"internal/netserve":  0,
 	"internal/ssq":       0,
 	"internal/zandronum": 0,
+	"master/views":       0,
 
 	"internal/abusetest": 1, // for tests
 	"internal/games":     1,
@@ -57,6 +58,7 @@ var ranks = map[string]int{
 	"internal/history":    2,
 	"internal/presence":   2,
 	"internal/query":      2,
+	"master/rooms":        2,
 	"storage/bolt":        2,
 	"storage/storagetest": 2,
 

@@ -57,10 +57,10 @@ func (x *session) list(r *inquiry) error {
 	if err != nil {
 		return err
 	}
-	if err := x.server.views.begin(v); err != nil {
-		return err
+	if err := x.server.views.Begin(v); err != nil {
+		return endedBusy
 	}
-	defer x.server.views.end(v)
+	defer x.server.views.End(v)
 	x.server.metrics.sent(v)
 	return x.send(v, r.mode, enctype, secret)
 }

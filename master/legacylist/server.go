@@ -13,6 +13,7 @@ import (
 	"github.com/respawnd/respawnd/internal/games"
 	"github.com/respawnd/respawnd/internal/netserve"
 	"github.com/respawnd/respawnd/master"
+	"github.com/respawnd/respawnd/master/views"
 )
 
 // DefaultLifetime is how long a connection may last if Options do not say.
@@ -63,7 +64,7 @@ func (o Options) withDefaults() Options {
 type Server struct {
 	opt     Options
 	metrics *metrics
-	views   *views
+	views   *views.Cache[viewKey, view, *view]
 	chunks  chunks
 	warn    rate.Sometimes
 }
@@ -73,7 +74,7 @@ func New(opt Options) *Server {
 	opt = opt.withDefaults()
 	m := newMetrics(opt.Registerer)
 	return &Server{
-		opt: opt, metrics: m, views: newViews(m, maxViews, maxViewBytes),
+		opt: opt, metrics: m, views: newViews(m),
 		warn: rate.Sometimes{Interval: warnEvery},
 	}
 }

@@ -278,6 +278,24 @@ func TestTooExpensiveFilterIsRefused(t *testing.T) {
 	}
 }
 
+func TestListIsRefusedWhileTooManyAreBeingSent(t *testing.T) {
+	f := start(t, nil)
+	three(t, f.reg)
+	other := &view{text: make([]byte, maxSendingBytes)}
+	if err := f.srv.views.Begin(other); err != nil {
+		t.Fatal(err)
+	}
+	c := f.connect(t)
+	c.say(`\list\cmp\gamename\gmtest\final\`)
+	if got := c.rest(); got != `\final\` || f.dropped(t, "busy") != 1 {
+		t.Errorf("got %q, counted %d times, want a refusal", got, f.dropped(t, "busy"))
+	}
+	f.srv.views.End(other)
+	if got := addressesOf(t, f.connect(t).ask(request(nil))); len(got) != 3 {
+		t.Errorf("%d servers when there is room again, want 3", len(got))
+	}
+}
+
 func TestTextOf5000BytesIsRead(t *testing.T) {
 	f := start(t, nil)
 	three(t, f.reg)

@@ -1,25 +1,20 @@
 package legacylist
 
 import (
-	"runtime"
-	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/respawnd/respawnd/internal/games"
 	"github.com/respawnd/respawnd/internal/gamespy"
+	"github.com/respawnd/respawnd/master/filter"
+	"github.com/respawnd/respawnd/master/views"
 )
 
-// Bounds of the lists that are kept. What is over them is forgotten, the
-// longest unused first; it costs a build when it is wanted again.
+// Bounds of the lists that are kept and of those that are being sent; see
+// views.Options.
 const (
-	maxViews     = 256
-	maxViewBytes = 32 << 20
-	// maxSendingBytes bounds the lists that are being sent, kept or not: slow
-	// readers keep old ones alive.
+	maxViews        = 256
+	maxViewBytes    = 32 << 20
 	maxSendingBytes = 128 << 20
-	// refuseFor is how long a filter that was too expensive is not tried again.
-	refuseFor = time.Second
 )
 
 // How long a list may be used after its game changed: twenty times as long as
@@ -41,13 +36,16 @@ type viewKey struct {
 // view is a list as it was at one moment. Its content never changes; any number
 // of connections send from it at the same time.
 type view struct {
-	text    []byte // with the end mark
-	rows    int
-	serial  uint64 // of the game's last change that it shows
-	built   time.Time
-	took    time.Duration
-	sending atomic.Int32 // how many connections it is being sent on
+	text   []byte // with the end mark
+	rows   int
+	serial uint64 // of the game's last change that it shows
+	built  time.Time
+	took   time.Duration
+	views.Sending
 }
+
+// Size returns the memory of the view in bytes.
+func (v *view) Size() int { return len(v.text) }
 
 // emptyView is the list of a game that there is not. Nobody counts or changes
 // it.
@@ -62,36 +60,10 @@ func (v *view) list(bare bool) []byte {
 	return v.text
 }
 
-// slot is the place of one list.
-type slot struct {
-	mu      sync.Mutex // held while a list is built; guards refused
-	refused time.Time  // when the filter was found too expensive
-	current atomic.Pointer[view]
-
-	used uint64 // guarded by views.mu: when it was asked for last
-	size int    // guarded by views.mu: bytes of current
-}
-
-// views keeps lists for the requests that follow.
-type views struct {
-	metrics       *metrics
-	max, maxBytes int
-	// turns has a place for every build at a time: one processor is left to
-	// those who take servers in.
-	turns   chan struct{}
-	sending atomic.Int64 // bytes of the lists that are being sent
-
-	mu    sync.Mutex // guards the fields below
-	slots map[viewKey]*slot
-	uses  uint64
-	bytes int
-}
-
-func newViews(m *metrics, most, mostBytes int) *views {
-	return &views{
-		metrics: m, max: most, maxBytes: mostBytes,
-		turns: make(chan struct{}, max(1, runtime.GOMAXPROCS(0)-1)), slots: make(map[viewKey]*slot),
-	}
+func newViews(m *metrics) *views.Cache[viewKey, view, *view] {
+	return views.New[viewKey, view, *view](views.Options{
+		Views: maxViews, Bytes: maxViewBytes, SendingBytes: maxSendingBytes, Kept: m.kept,
+	})
 }
 
 // view returns the list that a request asks for.
@@ -108,106 +80,23 @@ func (s *Server) view(game games.Game, r *inquiry) (*view, error) {
 		}
 		return age < min(maxHold, holdTimes*v.took) || v.serial == s.opt.Registry.Serial(key.game)
 	}
-	return s.views.get(key, fresh, func() (*view, error) {
-		if key.mode == Groups {
-			return s.buildRooms(game, f)
-		}
-		return buildServers(s.opt.Registry, key, f)
-	})
+	return s.views.Get(key, fresh, func() (*view, error) { return s.build(key, game, f) })
 }
 
-// get returns the list of a key, the one that is kept if it is fresh enough. One
-// caller builds, the others wait for it.
-func (v *views) get(key viewKey, fresh func(*view) bool, build func() (*view, error)) (*view, error) {
-	at := v.slot(key)
-	if now := at.current.Load(); now != nil && fresh(now) {
-		return now, nil
-	}
-	at.mu.Lock()
-	defer at.mu.Unlock()
-	if now := at.current.Load(); now != nil && fresh(now) {
-		return now, nil
-	}
-	if !at.refused.IsZero() && time.Since(at.refused) < refuseFor {
-		return nil, endedExpensive
-	}
-	v.turns <- struct{}{}
-	defer func() { <-v.turns }()
+func (s *Server) build(key viewKey, game games.Game, f *filter.Filter) (v *view, err error) {
 	start := time.Now()
-	built, err := build()
+	if key.mode == Groups {
+		v, err = s.buildRooms(game, f) // may wait for a store
+	} else {
+		v, err = s.views.InTurn(func() (*view, error) {
+			start = time.Now() // waiting is no building
+			return buildServers(s.opt.Registry, key, f)
+		})
+	}
 	if err != nil {
-		at.refused = time.Now()
 		return nil, err
 	}
-	built.built, built.took = start, time.Since(start)
-	v.metrics.built(built)
-	v.keep(key, at, built)
-	return built, nil
-}
-
-// slot returns the place of a list, a new one if there is none yet.
-func (v *views) slot(key viewKey) *slot {
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	v.uses++
-	at, ok := v.slots[key]
-	if !ok {
-		at = new(slot)
-		v.slots[key] = at
-	}
-	at.used = v.uses
-	v.evict()
-	return at
-}
-
-// keep makes a list the slot's latest, unless the slot was forgotten meanwhile.
-func (v *views) keep(key viewKey, at *slot, built *view) {
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	if v.slots[key] != at {
-		return
-	}
-	at.current.Store(built)
-	v.bytes += len(built.text) - at.size
-	at.size = len(built.text)
-	v.evict()
-}
-
-// evict forgets slots until the bounds are kept, but never the one used last.
-// v.mu is held.
-func (v *views) evict() {
-	for len(v.slots) > 1 && (len(v.slots) > v.max || v.bytes > v.maxBytes) {
-		var oldest viewKey
-		least := v.uses
-		for key, at := range v.slots { // a few hundred
-			if at.used < least {
-				oldest, least = key, at.used
-			}
-		}
-		if least == v.uses {
-			break // only the one used last is left
-		}
-		v.bytes -= v.slots[oldest].size
-		delete(v.slots, oldest)
-	}
-	v.metrics.kept(len(v.slots), v.bytes)
-}
-
-// begin notes that a list is about to be sent. It is refused while too many
-// different ones are being sent; otherwise end must follow.
-func (v *views) begin(w *view) error {
-	if w.sending.Add(1) > 1 {
-		return nil
-	}
-	if v.sending.Add(int64(len(w.text))) > maxSendingBytes {
-		v.end(w)
-		return endedBusy
-	}
-	return nil
-}
-
-func (v *views) end(w *view) {
-	if w.sending.Add(-1) == 0 {
-		v.sending.Add(-int64(len(w.text)))
-	}
+	v.built, v.took = start, time.Since(start)
+	s.metrics.built(v)
+	return v, nil
 }

@@ -53,11 +53,11 @@ func BenchmarkServeList1000(b *testing.B) {
 	size := 0
 	b.ReportAllocs()
 	for b.Loop() {
-		at, err := s.slotFor(&r, "gmtest", 6500)
+		at, err := s.asked(&r, "gmtest", 6500)
 		if err != nil {
 			b.Fatal(err)
 		}
-		v, err := s.views.view(at)
+		v, err := s.view(at)
 		if err != nil {
 			b.Fatal(err)
 		}
@@ -86,7 +86,7 @@ func BenchmarkUpdate50000(b *testing.B) {
 	reg := manyServers(b, 50_000)
 	s := New(Options{Registry: reg, Games: testGames(b)})
 	r := request(nil)
-	at, err := s.slotFor(&r, "gmtest", 6500)
+	at, err := s.asked(&r, "gmtest", 6500)
 	if err != nil {
 		b.Fatal(err)
 	}

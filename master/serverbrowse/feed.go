@@ -31,7 +31,7 @@ type subscriber struct {
 // follow is a list that is kept up to date on the screens of its subscribers.
 // They have all been told the same, so every change is encoded once for all.
 type follow struct {
-	slot *slot
+	asked *asked
 	// had is what every one of subs has: the packed address of each server and
 	// the hash of what was pushed about it last, 0 if it came with the list.
 	had   map[uint64]uint64
@@ -55,45 +55,45 @@ type joiner struct {
 // lists, not with the number of clients or servers.
 type feed struct {
 	reg     *master.Registry
-	views   *views
+	view    func(*asked) (*view, error)
 	metrics *metrics
 	seed    maphash.Seed
 	poke    chan struct{} // capacity 1: somebody joined
 
 	mu       sync.Mutex // guards the fields below and all follows
-	followed map[*slot]*follow
+	followed map[viewKey]*follow
 	tracked  int
 	round    round
 }
 
-func newFeed(reg *master.Registry, v *views, m *metrics) *feed {
+func newFeed(reg *master.Registry, view func(*asked) (*view, error), m *metrics) *feed {
 	return &feed{
 		reg:      reg,
-		views:    v,
+		view:     view,
 		metrics:  m,
 		seed:     maphash.MakeSeed(),
 		poke:     make(chan struct{}, 1),
-		followed: make(map[*slot]*follow),
+		followed: make(map[viewKey]*follow),
 	}
 }
 
 // join returns a view and subscribes a client to what changes after it. ok is
 // false if there are too many; the view alone is to be sent then.
-func (f *feed) join(at *slot, sub *subscriber) (v *view, ok bool, err error) {
+func (f *feed) join(a *asked, sub *subscriber) (v *view, ok bool, err error) {
 	before := f.reg.LastSerial()
-	v, err = f.views.view(at)
+	v, err = f.view(a)
 	if err != nil {
 		return nil, false, err
 	}
 	since := v.changes
-	if f.reg.Serial(at.key.game) == v.serial {
+	if f.reg.Serial(a.key.game) == v.serial {
 		since = max(since, before) // nothing of the game has changed since then
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	to := f.followed[at]
+	to := f.followed[a.key]
 	if to == nil {
-		if to = f.follow(at, v, since); to == nil {
+		if to = f.follow(a, v, since); to == nil {
 			return v, false, nil
 		}
 		to.subs[sub] = struct{}{}
@@ -109,18 +109,18 @@ func (f *feed) join(at *slot, sub *subscriber) (v *view, ok bool, err error) {
 }
 
 // follow starts to follow a list; nil if there are too many.
-func (f *feed) follow(at *slot, v *view, since uint64) *follow {
+func (f *feed) follow(a *asked, v *view, since uint64) *follow {
 	if len(f.followed) >= maxFollowed || f.tracked+v.entries() > maxTracked {
 		return nil
 	}
 	to := &follow{
-		slot:  at,
+		asked: a,
 		had:   make(map[uint64]uint64, v.entries()),
 		since: since,
 		subs:  make(map[*subscriber]struct{}),
 	}
-	v.addresses(at.key.port, func(a uint64) { to.had[a] = 0 })
-	f.followed[at] = to
+	v.addresses(a.key.port, func(at uint64) { to.had[at] = 0 })
+	f.followed[a.key] = to
 	f.count(to)
 	return to
 }
@@ -131,16 +131,16 @@ func (f *feed) count(to *follow) {
 }
 
 // leave ends a subscription; it may have ended already.
-func (f *feed) leave(at *slot, sub *subscriber) {
+func (f *feed) leave(a *asked, sub *subscriber) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	to := f.followed[at]
+	to := f.followed[a.key]
 	if to == nil {
 		return
 	}
 	f.drop(to, sub)
 	if len(to.subs)+len(to.joined) == 0 {
-		delete(f.followed, at)
+		delete(f.followed, a.key)
 		f.tracked -= to.counted
 	}
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/respawnd/respawnd/internal/games"
 	"github.com/respawnd/respawnd/master/filter"
+	"github.com/respawnd/respawnd/master/views"
 )
 
 // refusal is why a list is not sent: what the client is told and how it is
@@ -68,14 +69,14 @@ func (x *session) answer(r *ListRequest, plain []byte, client netip.Addr, querie
 		x.server.metrics.list(listHeader)
 		return x.out.send(plain, header)
 	}
-	at, err := x.server.slotFor(r, x.game, x.port)
+	a, err := x.server.asked(r, x.game, x.port)
 	if err != nil {
 		return err
 	}
 	if r.Has(PushUpdates) && x.server.opt.Push && !r.Has(SendGroups) {
-		return x.listAndPush(r, plain, header, at)
+		return x.listAndPush(r, plain, header, a)
 	}
-	v, err := x.server.views.view(at)
+	v, err := x.server.view(a)
 	if err != nil {
 		return refused(err)
 	}
@@ -87,7 +88,7 @@ func refused(err error) error {
 	switch {
 	case errors.Is(err, errTooExpensive):
 		return &refusal{err.Error(), listExpensive}
-	case errors.Is(err, errBusy):
+	case errors.Is(err, views.ErrBusy):
 		return &refusal{err.Error(), listBusy}
 	}
 	return err
@@ -96,10 +97,10 @@ func refused(err error) error {
 // sendView sends a list, cut to the number of servers that the client wants,
 // and what follows it.
 func (x *session) sendView(r *ListRequest, plain, header []byte, v *view, after []byte) error {
-	if err := x.server.views.begin(v); err != nil {
+	if err := x.server.views.Begin(v); err != nil {
 		return refused(err)
 	}
-	defer x.server.views.end(v)
+	defer x.server.views.End(v)
 	n := v.entries()
 	if r.Has(LimitResults) && r.Max > 0 {
 		n = int(min(uint64(n), uint64(r.Max)))
@@ -113,8 +114,8 @@ func (x *session) sendView(r *ListRequest, plain, header []byte, v *view, after 
 	return x.out.send(plain, header, v.cut(n), []byte(listEnd), after)
 }
 
-// slotFor finds the place of the view that a request asks for.
-func (s *Server) slotFor(r *ListRequest, game string, port uint16) (*slot, error) {
+// asked returns what the list is made from that a request asks for.
+func (s *Server) asked(r *ListRequest, game string, port uint16) (*asked, error) {
 	names, ok := fieldNames(r.Fields)
 	if !ok {
 		return nil, &refusal{"too many fields", listBadFields}
@@ -135,7 +136,7 @@ func (s *Server) slotFor(r *ListRequest, game string, port uint16) (*slot, error
 		all:    !rooms && r.Has(FieldsForAll),
 		rooms:  rooms,
 	}
-	return s.views.slot(key, names, f), nil
+	return &asked{key, names, f}, nil
 }
 
 // compile reads a filter. One with a mistake is ignored or refused, as the

@@ -1,20 +1,18 @@
 package serverbrowse
 
-import (
-	"sync"
-)
+import "sync"
 
 // listAndPush sends a list and keeps the client informed of what changes after
 // it. The key list of the updates follows the list at once: all keys are texts,
 // whatever types this list could use.
-func (x *session) listAndPush(r *ListRequest, plain, header []byte, at *slot) error {
-	keys := make([]Key, 0, len(at.names))
-	for _, name := range at.names {
+func (x *session) listAndPush(r *ListRequest, plain, header []byte, a *asked) error {
+	keys := make([]Key, 0, len(a.names))
+	for _, name := range a.names {
 		keys = append(keys, Key{KeyString, name})
 	}
 	announce, fits := appendPushKeys(nil, keys)
 	if !fits {
-		v, err := x.server.views.view(at)
+		v, err := x.server.view(a)
 		if err != nil {
 			return refused(err)
 		}
@@ -24,27 +22,27 @@ func (x *session) listAndPush(r *ListRequest, plain, header []byte, at *slot) er
 		x.server.opt.Metrics.Drop(string(endedSlow))
 		_ = x.conn.Close()
 	})}
-	v, subscribed, err := x.server.feed.join(at, sub)
+	v, subscribed, err := x.server.feed.join(a, sub)
 	if err != nil {
 		return refused(err)
 	}
 	if err := x.sendView(r, plain, header, v, announce); err != nil {
 		if subscribed {
-			x.server.feed.leave(at, sub)
+			x.server.feed.leave(a, sub)
 		}
 		return err
 	}
 	if subscribed {
-		x.subscribe(at, sub)
+		x.subscribe(a, sub)
 	}
 	return nil
 }
 
 // subscribe starts the goroutine that writes updates.
-func (x *session) subscribe(at *slot, sub *subscriber) {
+func (x *session) subscribe(a *asked, sub *subscriber) {
 	quit := make(chan struct{})
 	x.leave = func() {
-		x.server.feed.leave(at, sub)
+		x.server.feed.leave(a, sub)
 		close(quit)
 	}
 	x.push.Go(func() {

@@ -18,6 +18,7 @@ import (
 
 	"github.com/respawnd/respawnd/internal/netserve"
 	"github.com/respawnd/respawnd/master"
+	"github.com/respawnd/respawnd/master/views"
 )
 
 // subscribe asks for a list with updates and reads the key list behind it.
@@ -159,7 +160,7 @@ func TestFollowedListsAreBounded(t *testing.T) {
 	joined := 0
 	for i := range maxFollowed + 10 {
 		r := request(func(r *ListRequest) { r.Fields = fmt.Sprintf(`\f%d`, i) })
-		at, err := s.slotFor(&r, "gmtest", 6500)
+		at, err := s.asked(&r, "gmtest", 6500)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -179,7 +180,7 @@ func TestFollowedListsAreBounded(t *testing.T) {
 // screen is what a browser shows.
 type screen struct {
 	t    *rapid.T
-	at   *slot
+	at   *asked
 	sub  *subscriber
 	rows map[string]string
 }
@@ -276,7 +277,7 @@ func TestScreensAgreeWithTheList(t *testing.T) {
 				}
 			},
 			"join": func(t *rapid.T) {
-				at, err := s.slotFor(&r, "gmtest", 6500)
+				at, err := s.asked(&r, "gmtest", 6500)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -327,8 +328,10 @@ func TestRefusedListIsNotFollowed(t *testing.T) {
 			t.Errorf("reply %+v, want an error", got)
 		}
 	}
-	f.srv.views.sending.Store(maxSendingBytes)
-	if got := b.ask(request(func(r *ListRequest) { r.Options = PushUpdates })); got.Error != errorPrefix+errBusy.Error() {
+	if err := f.srv.views.Begin(&view{clear: make([]byte, maxSendingBytes)}); err != nil {
+		t.Fatal(err)
+	}
+	if got := b.ask(request(func(r *ListRequest) { r.Options = PushUpdates })); got.Error != errorPrefix+views.ErrBusy.Error() {
 		t.Errorf("reply %+v, want that the server is busy", got)
 	}
 	if n := valueOf(t, f.srv.metrics.audience); n != 0 {

@@ -59,7 +59,7 @@ func (f *feed) collect(to *follow) (now uint64) {
 		oldest = min(oldest, j.since)
 	}
 	var ok bool
-	r.changes, now, ok = f.reg.Changes(to.slot.key.game, oldest, r.changes[:0])
+	r.changes, now, ok = f.reg.Changes(to.asked.key.game, oldest, r.changes[:0])
 	if !ok {
 		f.collectAll(to)
 		return now
@@ -77,7 +77,7 @@ func (f *feed) collect(to *follow) (now uint64) {
 // what the subscribers have.
 func (f *feed) collectAll(to *follow) {
 	r := &f.round
-	r.snapshot, _ = f.reg.Snapshot(to.slot.key.game, r.snapshot[:0])
+	r.snapshot, _ = f.reg.Snapshot(to.asked.key.game, r.snapshot[:0])
 	for _, s := range r.snapshot {
 		if listable(s.Public) {
 			r.note(pack(s.Public))
@@ -88,7 +88,7 @@ func (f *feed) collectAll(to *follow) {
 		r.note(a)
 	}
 	for _, j := range to.joined {
-		j.view.addresses(to.slot.key.port, r.note)
+		j.view.addresses(to.asked.key.port, r.note)
 	}
 }
 
@@ -105,20 +105,20 @@ func (r *round) note(address uint64) {
 func (f *feed) judge(to *follow) {
 	r := &f.round
 	r.outcomes, r.messages = r.outcomes[:0], r.messages[:0]
-	r.wanted.reset(to.slot.names)
-	r.asked.reset(to.slot.filter.Names())
+	r.wanted.reset(to.asked.names)
+	r.asked.reset(to.asked.filter.Names())
 	budget := filter.Budget{Steps: filterSteps + filterStepsPerServer*len(r.order)}
 	for _, a := range r.order {
 		o := outcome{address: a}
 		s, ok := f.reg.Find(unpack(a))
-		matches := ok && s.Game == to.slot.key.game && r.matches(to.slot.filter, s, &budget)
+		matches := ok && s.Game == to.asked.key.game && r.matches(to.asked.filter, s, &budget)
 		if budget.Exhausted() {
 			break
 		}
 		if matches {
 			start := len(r.messages)
 			slots := r.wanted.of(s.Rules.Names())
-			r.messages = appendPushServer(r.messages, s, to.slot.key.port, slots, &r.values)
+			r.messages = appendPushServer(r.messages, s, to.asked.key.port, slots, &r.values)
 			o.record, o.push = s.Serial, r.messages[start:len(r.messages):len(r.messages)]
 			o.hash = max(1, maphash.Bytes(f.seed, o.push))
 		}
@@ -178,7 +178,7 @@ func (f *feed) level(to *follow) {
 	for _, a := range r.order {
 		r.changed[a] = false
 	}
-	v.addresses(to.slot.key.port, func(a uint64) {
+	v.addresses(to.asked.key.port, func(a uint64) {
 		if _, ok := r.changed[a]; ok {
 			r.changed[a] = true
 		}

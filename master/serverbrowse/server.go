@@ -4,7 +4,6 @@ import (
 	"context"
 	"net"
 	"net/netip"
-	"runtime"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -15,6 +14,7 @@ import (
 	"github.com/respawnd/respawnd/internal/netserve"
 	"github.com/respawnd/respawnd/master"
 	"github.com/respawnd/respawnd/master/filter"
+	"github.com/respawnd/respawnd/master/views"
 )
 
 // Defaults of Options.
@@ -79,7 +79,8 @@ func (o Options) withDefaults() Options {
 type Server struct {
 	opt      Options
 	metrics  *metrics
-	views    views
+	views    *views.Cache[viewKey, view, *view]
+	builders builders
 	feed     *feed
 	chunks   chunks
 	warnings warnings
@@ -89,16 +90,8 @@ type Server struct {
 func New(opt Options) *Server {
 	opt = opt.withDefaults()
 	s := &Server{opt: opt, metrics: newMetrics(opt.Registerer)}
-	s.views = views{
-		reg:      opt.Registry,
-		rooms:    s.buildRooms,
-		metrics:  s.metrics,
-		max:      maxViews,
-		maxBytes: maxViewBytes,
-		turns:    make(chan struct{}, max(1, runtime.GOMAXPROCS(0)-1)),
-		slots:    make(map[viewKey]*slot),
-	}
-	s.feed = newFeed(opt.Registry, &s.views, s.metrics)
+	s.views = newViews(s.metrics)
+	s.feed = newFeed(opt.Registry, s.view, s.metrics)
 	return s
 }
 

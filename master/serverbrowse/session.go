@@ -82,7 +82,7 @@ type session struct {
 // ServeConn implements netserve.ConnHandler. It returns when the client has
 // gone, has to go, or ctx ends.
 func (s *Server) ServeConn(ctx context.Context, c *netserve.Conn) {
-	if s.opt.Banned != nil && s.opt.Banned(c.Peer().Addr()) {
+	if s.banned(c.Peer().Addr()) {
 		s.opt.Metrics.Drop(string(endedBanned))
 		return
 	}
@@ -111,6 +111,8 @@ func (s *Server) ServeConn(ctx context.Context, c *netserve.Conn) {
 	x.log.Debug().Err(err).Msg("connection ended")
 }
 
+func (s *Server) banned(a netip.Addr) bool { return s.opt.Banned != nil && s.opt.Banned(a) }
+
 // run reads and answers messages. The error says why it ended.
 func (x *session) run(ctx context.Context) error {
 	for {
@@ -134,6 +136,8 @@ func (x *session) next(ctx context.Context) (Kind, []byte, error) {
 		}
 		kind, body, err := x.read(ctx, time.Now().Add(wait))
 		switch {
+		case x.server.banned(x.conn.Peer().Addr()): // since the last message or keepalive
+			return 0, nil, endedBanned
 		case err == nil:
 			x.missed = 0
 			return kind, body, nil

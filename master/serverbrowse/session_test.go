@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -77,11 +78,11 @@ func TestServerThatJustCameIsOnTheNextList(t *testing.T) {
 		deadline := time.Now().Add(10 * time.Second)
 		for v := (*view)(nil); v == nil || v.entries() != i+1; {
 			r := request(nil)
-			at, err := f.srv.slotFor(&r, "gmtest", 6500)
+			at, err := f.srv.asked(&r, "gmtest", 6500)
 			if err != nil {
 				t.Fatal(err)
 			}
-			if v, err = f.srv.views.view(at); err != nil || time.Now().After(deadline) {
+			if v, err = f.srv.view(at); err != nil || time.Now().After(deadline) {
 				t.Fatalf("view after server %d: %v, %v", i, v.entries(), err)
 			}
 		}
@@ -319,6 +320,19 @@ func TestMalformedMessageAfterTheListEndsTheConnection(t *testing.T) {
 func TestBannedAddressIsNotServed(t *testing.T) {
 	f := start(t, func(o *Options) { o.Banned = func(a netip.Addr) bool { return a.IsLoopback() } })
 	f.connect(t).wantClosed()
+}
+
+func TestBanEndsAnOpenConnection(t *testing.T) {
+	var banned atomic.Bool
+	f := start(t, func(o *Options) { o.Banned = func(netip.Addr) bool { return banned.Load() } })
+	put(t, f.reg, "gmtest", "192.0.2.10:6500", []string{"hostname", "Alpha"}, nil)
+	b := f.connect(t)
+	b.ask(request(nil))
+	banned.Store(true)
+	b.write(AppendInfoRequest(nil, netip.MustParseAddrPort("192.0.2.10:6500")))
+	if p, err := b.dec.Push(); err == nil {
+		t.Errorf("answered with %+v, want the connection closed", p)
+	}
 }
 
 func TestMessagesMayArriveByteByByte(t *testing.T) {
@@ -654,19 +668,6 @@ func TestPlayerSearchIsBounded(t *testing.T) {
 		if got := len(search(reg, "gmtest", PlayerSearch{Name: "joe", Max: most})); got != want {
 			t.Errorf("at most %d: %d found, want %d", most, got, want)
 		}
-	}
-}
-
-func TestRoomsAreBounded(t *testing.T) {
-	s := New(Options{Registry: newTestRegistry(), Games: testGames(t), Rooms: func(string) []games.Room {
-		rooms := make([]games.Room, 2*maxRooms)
-		for i := range rooms {
-			rooms[i].ID = uint32(i)
-		}
-		return rooms
-	}})
-	if got := len(s.roomsOf("gmtest")); got != maxRooms {
-		t.Errorf("%d rooms, want %d", got, maxRooms)
 	}
 }
 

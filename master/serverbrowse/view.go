@@ -5,11 +5,11 @@ import (
 	"errors"
 	"net/netip"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/respawnd/respawnd/master"
 	"github.com/respawnd/respawnd/master/filter"
+	"github.com/respawnd/respawnd/master/views"
 )
 
 // A filter may take this many steps for one list, so that nobody can keep a
@@ -54,9 +54,12 @@ type view struct {
 	changes uint64   // of the list's last change before it was built
 	built   time.Time
 	took    time.Duration
-	servers int          // of the game, those that the filter kept out included
-	sending atomic.Int32 // how many connections it is being sent on
+	servers int // of the game, those that the filter kept out included
+	views.Sending
 }
+
+// Size returns the memory of the view in bytes.
+func (v *view) Size() int { return len(v.clear) + 4*len(v.ends) }
 
 // entries returns the number of entries.
 func (v *view) entries() int { return len(v.ends) }

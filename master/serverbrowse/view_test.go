@@ -2,7 +2,6 @@ package serverbrowse
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
 	"net/netip"
 	"slices"
@@ -247,11 +246,11 @@ func TestViewIsSharedUntilTheGameChanges(t *testing.T) {
 		r := request(nil)
 		get := func() *view {
 			t.Helper()
-			at, err := s.slotFor(&r, "gmtest", 6500)
+			at, err := s.asked(&r, "gmtest", 6500)
 			if err != nil {
 				t.Fatal(err)
 			}
-			v, err := s.views.view(at)
+			v, err := s.view(at)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -281,64 +280,6 @@ func TestHoldGrowsWithTheNumberOfServers(t *testing.T) {
 		if got := (&view{servers: servers}).hold(); got != want {
 			t.Errorf("hold of %d servers: %v, want %v", servers, got, want)
 		}
-	}
-}
-
-func TestViewsAreBounded(t *testing.T) {
-	reg := newTestRegistry()
-	fill(t, reg, 10)
-	s := New(Options{Registry: reg, Games: testGames(t)})
-	s.views.max = 4
-	get := func(fields string) {
-		t.Helper()
-		r := request(func(r *ListRequest) { r.Fields = fields })
-		at, err := s.slotFor(&r, "gmtest", 6500)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := s.views.view(at); err != nil {
-			t.Fatal(err)
-		}
-	}
-	for i := range 20 {
-		get(fmt.Sprintf(`\f%d`, i))
-	}
-	if n := len(s.views.slots); n != 4 || s.views.recent.Len() != 4 {
-		t.Errorf("%d views, %d in order; want 4", n, s.views.recent.Len())
-	}
-	s.views.maxBytes = 1
-	get(`\hostname`)
-	if n := len(s.views.slots); n != 1 {
-		t.Errorf("%d views over the bound of bytes, want 1", n)
-	}
-	sum := 0
-	for _, at := range s.views.slots {
-		sum += at.size
-	}
-	if sum != s.views.bytes {
-		t.Errorf("bytes %d, want %d", s.views.bytes, sum)
-	}
-}
-
-func TestTooManyListsInFlightAreRefused(t *testing.T) {
-	var v views
-	big := func() *view { return &view{clear: make([]byte, maxSendingBytes/2)} }
-	a, b, c := big(), big(), big()
-	for _, w := range []*view{a, a, b} {
-		if err := v.begin(w); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if err := v.begin(c); !errors.Is(err, errBusy) {
-		t.Errorf("third list: %v, want %v", err, errBusy)
-	}
-	v.end(a)
-	if err := v.begin(c); !errors.Is(err, errBusy) {
-		t.Errorf("third list while the first is sent once more: %v, want %v", err, errBusy)
-	}
-	v.end(a)
-	if err := v.begin(c); err != nil {
-		t.Errorf("third list after the first: %v", err)
 	}
 }
 

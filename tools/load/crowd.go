@@ -116,7 +116,9 @@ func (c crowd) live(ctx context.Context, w *world, t *tally, i int) {
 		wait = every/2 + rand.N(every) //nolint:gosec // spreads the load
 		var err error
 		if u == nil {
-			u, err = c.open(ctx, w, i)
+			if u, err = c.open(ctx, w, i); err != nil {
+				u = nil // it may be a nil pointer of some type
+			}
 		} else {
 			err = u.do(ctx)
 		}

@@ -4,10 +4,14 @@
 // It starts the built respawnd in an empty folder on free ports of the loopback
 // address, speaks to it from many addresses in 127.0.0.0/8, ends by itself, and
 // leaves nothing behind. It reads /proc, so it runs on Linux; it needs no root.
+// It is run in its own folder, from where it finds the source of respawnd.
 //
 //	go run . soak -for 1h   a mixed load with clients that come, crash and go: memory,
 //	                        goroutines, file descriptors and errors over time. The exit
 //	                        code is 1 if something grows or fails
+//	go run . table          what each operation costs: latency in a closed and an open
+//	                        loop, losses, processor time and memory of the daemon, beside
+//	                        bare servers and the bare cipher in the same run
 //
 // It is not for measuring games or networks, and not for use against a daemon of
 // somebody else.

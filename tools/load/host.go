@@ -36,6 +36,7 @@ const (
 	groupValveBrowsers
 	groupWeb
 	groupDNS
+	groupEcho
 )
 
 // host is a game server that reports in QR2's binary form.
@@ -49,11 +50,11 @@ type host struct {
 
 // openHost has a server listed.
 func openHost(_ context.Context, w *world, i int) (user, error) {
-	s, err := dialUDP(address(groupHosts, i), w.daemon.at("qr2"))
+	c, err := w.bind(address(groupHosts, i), w.daemon.at("qr2"))
 	if err != nil {
 		return nil, err
 	}
-	h := &host{socket: s, instance: rand.Uint32(), name: fmt.Sprintf("Server %d of the load", i), game: game, secret: secret} //nolint:gosec // needs only to differ
+	h := &host{socket: &socket{conn: c}, instance: rand.Uint32(), name: fmt.Sprintf("Server %d of the load", i), game: game, secret: secret} //nolint:gosec // needs only to differ
 	if err := h.register(); err != nil {
 		h.close(true)
 		return nil, err
@@ -161,6 +162,19 @@ func (h *host) close(rude bool) {
 	_ = h.socket.conn.Close()
 }
 
+// keeper is a host that sends keepalives alone.
+type keeper struct{ *host }
+
+func (k keeper) do(context.Context) error { return k.keepalive() }
+
+func openKeeper(ctx context.Context, w *world, i int) (user, error) {
+	u, err := openHost(ctx, w, i)
+	if err != nil {
+		return nil, err
+	}
+	return keeper{u.(*host)}, nil
+}
+
 // newcomer registers a server of the other game, and leaves at once.
 type newcomer struct {
 	w *world
@@ -170,11 +184,11 @@ type newcomer struct {
 func openNewcomer(_ context.Context, w *world, i int) (user, error) { return &newcomer{w, i}, nil }
 
 func (n *newcomer) do(context.Context) error {
-	s, err := dialUDP(address(groupRegistrations, n.i), n.w.daemon.at("qr2"))
+	c, err := n.w.bind(address(groupRegistrations, n.i), n.w.daemon.at("qr2"))
 	if err != nil {
 		return err
 	}
-	h := &host{socket: s, instance: rand.Uint32(), name: "Newcomer", game: otherGame, secret: otherSecret} //nolint:gosec // needs only to differ
+	h := &host{socket: &socket{conn: c}, instance: rand.Uint32(), name: "Newcomer", game: otherGame, secret: otherSecret} //nolint:gosec // needs only to differ
 	err = h.register()
 	h.close(err != nil)
 	return err

@@ -17,7 +17,11 @@ import (
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	if err := run(ctx, os.Args[1:], os.Stdout); err != nil {
+	work := func() error { return run(ctx, os.Args[1:], os.Stdout) }
+	if os.Getenv(echoVariable) != "" {
+		work = func() error { return echo(ctx, os.Stderr) }
+	}
+	if err := work(); err != nil {
 		_, _ = fmt.Fprintln(os.Stderr, "load:", err)
 		code := 1
 		if errors.Is(err, errUsage) {
@@ -56,13 +60,24 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 			opt.program = path
 			return soak(ctx, out, opt)
 		})
+	case "table":
+		opt := tableOptions{}
+		flags.DurationVar(&opt.length, "for", 2*time.Second, "how long each loop of each operation runs")
+		flags.StringVar(&opt.only, "only", "", "only operations whose name contains this, beside the references")
+		if err := parse(); err != nil {
+			return err
+		}
+		return withProgram(ctx, *program, func(path string) error {
+			opt.program = path
+			return table(ctx, out, opt)
+		})
 	default:
 		return errUsage
 	}
 }
 
 // withProgram calls f with the path of respawnd, which is built from the module
-// around us if none is given.
+// two folders up if none is given.
 func withProgram(ctx context.Context, path string, f func(string) error) error {
 	if path != "" {
 		path, err := filepath.Abs(path)
@@ -77,7 +92,8 @@ func withProgram(ctx context.Context, path string, f func(string) error) error {
 	}
 	defer func() { _ = os.RemoveAll(dir) }()
 	path = filepath.Join(dir, "respawnd")
-	build := exec.CommandContext(ctx, "go", "build", "-o", path, "github.com/respawnd/respawnd/cmd/respawnd") //nolint:gosec // a path of our own
+	build := exec.CommandContext(ctx, "go", "build", "-o", path, "./cmd/respawnd") //nolint:gosec // a path of our own
+	build.Dir = filepath.Join("..", "..")
 	build.Stderr = os.Stderr
 	if err := build.Run(); err != nil {
 		return fmt.Errorf("go build: %w", err)

@@ -16,7 +16,7 @@ import (
 // password is that of all accounts of the load.
 const password = "of the load"
 
-// account is a player's. Accounts 2n and 2n+1 are buddies.
+// account is a player's.
 type account struct{ nick, id string }
 
 // talk is a connection that speaks backslash text.
@@ -63,7 +63,7 @@ func field(m, key string) string {
 	return value
 }
 
-// makePlayers makes n accounts, n even, and makes them buddies in pairs.
+// makePlayers makes n accounts.
 func makePlayers(ctx context.Context, w *world, n int) error {
 	for i := range n {
 		a := account{nick: fmt.Sprintf("l%s-%d", w.run, i)}
@@ -76,7 +76,12 @@ func makePlayers(ctx context.Context, w *world, n int) error {
 		a.id = field(m, "pid")
 		w.players = append(w.players, a)
 	}
-	for i := 0; i+1 < n; i += 2 {
+	return nil
+}
+
+// makeBuddies makes all accounts buddies in pairs.
+func makeBuddies(ctx context.Context, w *world) error {
+	for i := 0; i+1 < len(w.players); i += 2 {
 		if err := befriend(ctx, w, i); err != nil {
 			return fmt.Errorf("buddies %d: %w", i, err)
 		}
@@ -189,7 +194,7 @@ func (s *session) close(rude bool) {
 // pair is two buddies who are signed in.
 type pair struct{ a, b *session }
 
-// openPair signs in players 2i and 2i+1.
+// openPair signs in players 2i and 2i+1, who are buddies.
 func openPair(ctx context.Context, w *world, i int) (user, error) {
 	a, err := signIn(ctx, w, 2*i)
 	if err != nil {
@@ -241,7 +246,13 @@ func visitors(first int) opener {
 
 // sessions returns an opener of sessions for the players from first on.
 func sessions(first int) opener {
-	return func(ctx context.Context, w *world, i int) (user, error) { return signIn(ctx, w, first+i) }
+	return func(ctx context.Context, w *world, i int) (user, error) {
+		s, err := signIn(ctx, w, first+i)
+		if err != nil {
+			return nil, err
+		}
+		return s, nil
+	}
 }
 
 // searcher asks whether there is an account.

@@ -72,7 +72,7 @@ type valveServer struct {
 // openValveServer sends the first heartbeat. The server is listed once it has
 // answered questions, which takes a moment.
 func openValveServer(ctx context.Context, w *world, i int) (user, error) {
-	conn, err := net.ListenUDP("udp4", net.UDPAddrFromAddrPort(netip.AddrPortFrom(address(groupValve, i), 0)))
+	conn, err := w.bind(address(groupValve, i), netip.AddrPort{})
 	if err != nil {
 		return nil, err
 	}
@@ -179,6 +179,7 @@ func (v *valveServer) close(rude bool) {
 type valveBrowser struct {
 	socket *socket
 	pages  int // it reads at most; 0: all
+	seen   int // servers in the last list
 }
 
 func openValveBrowser(_ context.Context, w *world, i int) (user, error) {
@@ -191,6 +192,7 @@ func openValveBrowser(_ context.Context, w *world, i int) (user, error) {
 
 func (v *valveBrowser) do(context.Context) error {
 	seed := valvemaster.Start
+	v.seen = 0
 	for page := 1; ; page++ {
 		request := valvemaster.ListRequest{Region: valvemaster.AnyRegion, Seed: seed, Filter: []byte(`\gamedir\cstrike`)}
 		v.socket.out = request.AppendTo(v.socket.out[:0])
@@ -203,6 +205,7 @@ func (v *valveBrowser) do(context.Context) error {
 			l, err = valvemaster.ParseList(p)
 			return true, err
 		})
+		v.seen += len(l.Servers)
 		if err != nil || l.Last || len(l.Servers) == 0 || page == v.pages {
 			return err
 		}

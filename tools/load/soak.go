@@ -65,6 +65,7 @@ const (
 	moreGoroutines = 100
 	moreFDs        = 100
 	maxFailed      = 0.001
+	maxMissed      = 5 // samples that did not come in time
 )
 
 var errSoak = errors.New("the soak found something; see above")
@@ -95,6 +96,7 @@ type soaker struct {
 	world   *world
 	tally   *tally
 	samples []sample
+	missed  int
 }
 
 func (s *soaker) printf(format string, args ...any) {
@@ -106,6 +108,9 @@ func (s *soaker) run(ctx context.Context) error {
 	d := s.world.daemon
 	s.printf("respawnd runs as process %d", d.cmd.Process.Pid)
 	if err := makePlayers(ctx, s.world, soakPlayers); err != nil {
+		return err
+	}
+	if err := makeBuddies(ctx, s.world); err != nil {
 		return err
 	}
 	// It is cancelled, without a deadline that dialling would stop before.
@@ -130,7 +135,11 @@ func (s *soaker) run(ctx context.Context) error {
 			if ctx.Err() != nil {
 				break
 			}
-			return err
+			if s.missed++; s.missed > maxMissed {
+				return err
+			}
+			s.printf("%8s no sample: %v", time.Since(begin).Round(time.Second), err)
+			continue
 		}
 		s.samples = append(s.samples, m)
 		now := time.Now()
@@ -161,8 +170,11 @@ func (s *soaker) sample(ctx context.Context, begin time.Time) (sample, error) {
 	return m, nil
 }
 
-// summary writes what there was, and compares the last third with the first.
-// The first sixth is left out: lists and buffers fill.
+// warmUp is the beginning of a soak, in which lists and buffers fill.
+const warmUp = 3 * time.Minute
+
+// summary writes what there was, and compares the last third of the samples with
+// the first. The warm-up is left out.
 func (s *soaker) summary() error {
 	s.tally.write(s.out)
 	bad := false
@@ -173,8 +185,12 @@ func (s *soaker) summary() error {
 		}
 		s.printf(verdict+format, args...)
 	}
-	rest := s.samples[len(s.samples)/6:]
-	if third := len(rest) / 3; third > 0 {
+	rest := slices.Clone(s.samples)
+	rest = slices.DeleteFunc(rest, func(m sample) bool { return m.after < warmUp })
+	third := len(rest) / 3
+	if third == 0 {
+		s.printf("too short to say what grows")
+	} else {
 		first, last := rest[:third], rest[len(rest)-third:]
 		grown := func(of func(sample) int64) (from, to int64) { return median(first, of), median(last, of) }
 		from, to := grown(func(m sample) int64 { return m.rss })

@@ -5,12 +5,13 @@ import (
 	"errors"
 	"net"
 	"net/netip"
+	"sync"
 	"time"
 )
 
 // patience is how long a user waits for an answer. Nothing is repeated: what has
 // not come by then is lost.
-const patience = 2 * time.Second
+const patience = 5 * time.Second
 
 // user is a client of the daemon: a game, a server or a program. It is used by
 // one goroutine at a time.
@@ -30,6 +31,29 @@ type world struct {
 	daemon  *child
 	run     string    // in names of this run, so that it meets no other's
 	players []account // for presence
+	ports   sync.Map  // of game servers, by address: who restarts has the same one
+}
+
+// bind opens the UDP socket of a game server on an address, with the port that it
+// had there before if that is free. to is whom it is connected with, if valid.
+func (w *world) bind(at netip.Addr, to netip.AddrPort) (*net.UDPConn, error) {
+	open := func(port uint16) (*net.UDPConn, error) {
+		local := net.UDPAddrFromAddrPort(netip.AddrPortFrom(at, port))
+		if to.IsValid() {
+			return net.DialUDP("udp4", local, net.UDPAddrFromAddrPort(to))
+		}
+		return net.ListenUDP("udp4", local)
+	}
+	if port, ok := w.ports.Load(at); ok {
+		if c, err := open(port.(uint16)); err == nil {
+			return c, nil
+		}
+	}
+	c, err := open(0)
+	if err == nil {
+		w.ports.Store(at, c.LocalAddr().(*net.UDPAddr).AddrPort().Port())
+	}
+	return c, err
 }
 
 // address returns the i-th address of a group of users. All of 127.0.0.0/8 is

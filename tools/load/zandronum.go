@@ -26,11 +26,11 @@ type zanServer struct {
 
 // openZanServer has a server listed.
 func openZanServer(_ context.Context, w *world, i int) (user, error) {
-	s, err := dialUDP(address(groupZandronum, i), w.daemon.at("zanmaster"))
+	c, err := w.bind(address(groupZandronum, i), w.daemon.at("zanmaster"))
 	if err != nil {
 		return nil, err
 	}
-	z := &zanServer{socket: s, verification: []byte(rand.Text()), verified: make(chan struct{}, 1), ended: make(chan struct{})}
+	z := &zanServer{socket: &socket{conn: c}, verification: []byte(rand.Text()), verified: make(chan struct{}, 1), ended: make(chan struct{})}
 	go z.answer()
 	err = z.announce(true)
 	if err == nil {

@@ -1,0 +1,236 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"net"
+	"net/netip"
+	"strconv"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/miekg/dns"
+
+	"github.com/respawnd/respawnd/internal/gamespy"
+	"github.com/respawnd/respawnd/internal/ssq"
+	"github.com/respawnd/respawnd/internal/zandronum"
+	"github.com/respawnd/respawnd/natneg"
+	"github.com/respawnd/respawnd/valvemaster"
+)
+
+// datagrams is a service over UDP.
+type datagrams struct {
+	service string
+	// ping is answered with one packet, to an address that sends it for the first
+	// time.
+	ping []byte
+	// packets are what else clients send.
+	packets [][]byte
+	// burst is how many packets an address that proved nothing is answered at once
+	// on the defaults, and rate how many per second later on.
+	burst, rate int
+}
+
+// datagramServices are all services over UDP that answer strangers.
+func datagramServices(t testing.TB) []datagrams {
+	question := new(dns.Msg).SetQuestion("gpcm.gamespy.com.", dns.TypeA)
+	name, err := question.Pack()
+	if err != nil {
+		t.Fatal(err)
+	}
+	init := natneg.Init{PortType: natneg.PortNN1, Game: []byte(testGame)}
+	report := natneg.Report{Result: 1}
+	heartbeat := gamespy.AppendPair([]byte("\x03KKKK"), "gamename", testGame)
+	ask := func(text string) []byte { return append(ssq.Header{ID: 7, Count: 1}.AppendTo(nil), text...) }
+	return []datagrams{{
+		service: "qr2", ping: []byte("\x09KKKK" + testGame + "\x00"), burst: 60, rate: 20,
+		packets: [][]byte{heartbeat, []byte("\x08KKKK"), []byte("\x01KKKKwrong\x00"), []byte(`\heartbeat\6500\gamename\` + testGame), []byte(`\echo\hello`)},
+	}, {
+		service: "natneg", ping: report.AppendTo(natneg.Header{Version: 3, Type: natneg.TypeReport, Cookie: 7}.AppendTo(nil)), burst: 200, rate: 40,
+		packets: [][]byte{init.AppendTo(natneg.Header{Version: 3, Type: natneg.TypeInit, Cookie: 7}.AppendTo(nil), 3)},
+	}, {
+		service: "zanmaster", ping: zandronum.Encode(nil, zandronum.AppendListRequest(nil, zandronum.ListVersion)), burst: 2, rate: 1,
+		packets: [][]byte{
+			zandronum.Encode(nil, zandronum.AppendChallenge(nil, zandronum.Challenge{Verification: []byte(zanString), Complete: true, Enforces: true, Revision: zanRevision})),
+			zandronum.Encode(nil, zandronum.AppendQuery(nil, zandronum.Query{})),
+		},
+	}, {
+		service: "valvemaster", ping: valvemaster.ChallengeRequest{}.AppendTo(nil), burst: 60, rate: 20,
+		packets: [][]byte{valvemaster.ListRequest{Region: valvemaster.AnyRegion, Seed: valvemaster.Start}.AppendTo(nil), []byte("b\n")},
+	}, {
+		service: "ssq", ping: ask("PING"), burst: 1 << 20, // as many as there were questions: none is longer
+		packets: [][]byte{ask("SELECT hostip,hostname          "), ask("CL LONG                         "), ask("VERSION                         ")},
+	}, {
+		service: "dns", ping: name, burst: 200, rate: 50, packets: [][]byte{name[:len(name)-1], {0, 1, 0x80, 0, 0, 0, 0, 0, 0, 0, 0, 0}},
+	}}
+}
+
+// flooder is a socket on one of the addresses of this machine: all of 127.0.0.0/8
+// are.
+type flooder struct {
+	t    testing.TB
+	conn *net.UDPConn
+}
+
+func newFlooder(t testing.TB, at netip.Addr) flooder {
+	t.Helper()
+	c, err := net.ListenUDP("udp4", net.UDPAddrFromAddrPort(netip.AddrPortFrom(at, 0)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = c.Close() })
+	if err := c.SetDeadline(time.Now().Add(hang)); err != nil {
+		t.Fatal(err)
+	}
+	return flooder{t, c}
+}
+
+func (f flooder) send(to netip.AddrPort, p []byte) {
+	f.t.Helper()
+	if _, err := f.conn.WriteToUDPAddrPort(p, to); err != nil {
+		f.t.Fatal(err)
+	}
+}
+
+// answers returns what has come, without waiting.
+func (f flooder) answers() (list [][]byte) {
+	f.t.Helper()
+	raw, err := f.conn.SyscallConn()
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	err = raw.Read(func(fd uintptr) bool {
+		buf := make([]byte, 1<<16)
+		for {
+			n, _, err := syscall.Recvfrom(int(fd), buf, syscall.MSG_DONTWAIT)
+			if err != nil {
+				return true
+			}
+			list = append(list, bytes.Clone(buf[:n]))
+		}
+	})
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	return list
+}
+
+// fences make sure that all packets before them have been handled.
+type fences struct {
+	d *running
+	n uint16
+}
+
+// wait returns once a service has answered a packet of somebody who has never
+// said anything before.
+func (f *fences) wait(s datagrams) {
+	f.d.t.Helper()
+	f.n++
+	c := newFlooder(f.d.t, netip.AddrFrom4([4]byte{127, 41, byte(f.n >> 8), byte(f.n)}))
+	c.send(f.d.address[s.service], s.ping)
+	if _, err := c.conn.Read(make([]byte, 1<<16)); err != nil {
+		f.d.t.Fatalf("%s: a stranger is not answered: %v", s.service, err)
+	}
+	_ = c.conn.Close()
+}
+
+// An address that proves nothing is answered at the rate of the defaults, and is
+// never sent more packets than it sent.
+func TestStrangersAreRationed(t *testing.T) {
+	t.Parallel()
+	d := start(t, t.TempDir())
+	f := fences{d: d}
+	for i, s := range datagramServices(t) {
+		began := time.Now()
+		c := newFlooder(t, netip.AddrFrom4([4]byte{127, 40, 0, byte(i)}))
+		const packets, portion = 600, 50 // portions, so that none is lost
+		got := 0
+		for range packets / portion {
+			for range portion {
+				c.send(d.address[s.service], s.ping)
+			}
+			f.wait(s)
+			got += len(c.answers())
+		}
+		most := min(packets, s.burst+int(time.Since(began).Seconds()*float64(s.rate))+1)
+		if got > most || got < min(s.burst, packets)/2 {
+			t.Errorf("%s: %d packets brought %d answers, want at most %d", s.service, packets, got, most)
+		}
+	}
+	d.stop()
+}
+
+// Whoever forges the address of one service in a packet to another one does not
+// make the two talk to each other without end.
+func TestServicesDoNotTalkToEachOther(t *testing.T) {
+	t.Parallel()
+	d := start(t, t.TempDir())
+	register(t, d, "hostname", "Here")
+	f := fences{d: d}
+	services := datagramServices(t)
+	n := byte(0)
+	for _, first := range services {
+		for _, second := range services {
+			n++
+			c := newFlooder(t, netip.AddrFrom4([4]byte{127, 42, n, 1}))
+			for _, p := range append([][]byte{first.ping}, first.packets...) {
+				c.send(d.address[first.service], p)
+			}
+			f.wait(first)
+			came := c.answers()
+			const longest = 12 // the echo of the older protocol answers a few, then one a second
+			for turn := 0; len(came) > 0; turn++ {
+				if turn == longest {
+					t.Errorf("%s and %s talk to each other: %x", first.service, second.service, came[0])
+					break
+				}
+				to := second
+				if turn%2 == 1 {
+					to = first
+				}
+				for _, p := range came {
+					c.send(d.address[to.service], p)
+				}
+				f.wait(to)
+				came = c.answers()
+			}
+			_ = c.conn.Close()
+		}
+	}
+	d.stop()
+}
+
+// What comes from many addresses and means nothing is counted, answered to
+// nobody, and leaves the process as it was.
+func TestRubbishFromManyAddressesIsCountedAndNotAnswered(t *testing.T) {
+	t.Parallel()
+	d := start(t, t.TempDir())
+	f := fences{d: d}
+	for i, s := range datagramServices(t) {
+		var sources []flooder
+		for j := range byte(64) {
+			sources = append(sources, newFlooder(t, netip.AddrFrom4([4]byte{127, 43, byte(i), 1 + j})))
+		}
+		sent := 0
+		for round := range byte(8) {
+			for _, c := range sources {
+				// Not the first byte of anything, in any of the protocols.
+				c.send(d.address[s.service], append([]byte{0xEE, 0x80, 0x80 | round}, bytes.Repeat([]byte{round}, int(round)*100)...))
+				sent++
+			}
+			f.wait(s)
+		}
+		for _, c := range sources {
+			if got := c.answers(); len(got) != 0 && s.service != "ssq" {
+				t.Fatalf("%s answers rubbish with %x", s.service, got[0])
+			}
+			_ = c.conn.Close()
+		}
+		received, err := strconv.Atoi(metric(t, d, fmt.Sprintf("respawnd_packets_received_total{service=%q}", s.service)))
+		if err != nil || received < sent {
+			t.Errorf("%s: %d packets counted, %v, want at least %d", s.service, received, err, sent)
+		}
+	}
+	d.stop()
+}

@@ -1,0 +1,267 @@
+package main
+
+import (
+	"context"
+	"encoding/binary"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/respawnd/respawnd/master/serverbrowse"
+	"github.com/respawnd/respawnd/qr2"
+)
+
+const (
+	floodRate  = 20_000 // packets per second
+	floodHosts = 200    // listed servers, each of which sends a keepalive every second
+	floodLists = 300    // lists per second
+	floodPhase = 5 * time.Second
+)
+
+// BenchmarkListsUnderFlood measures a daemon in a process of its own, with and
+// without a flood of packets of strangers at the port where its listed servers
+// report:
+//
+//	go test ./cmd/respawnd -run '^$' -bench ListsUnderFlood -benchtime 1x
+//
+// It tells how many packets of listed servers were not answered, and the
+// processor time for a list: that of a phase with lists less that of the same
+// phase without. Phases without and with the flood take turns. It takes about a
+// minute and decides nothing.
+func BenchmarkListsUnderFlood(b *testing.B) {
+	c := startChild(b, b.TempDir(), variable("serverbrowse.rate", "1000000"), variable("serverbrowse.burst", "1000000"), variable("serverbrowse.max_per_addr", "1000"))
+	fleet := newFleet(b, &c.running)
+	var quiet, flooded phase
+	for range b.N {
+		for range 3 {
+			quiet.add(runPhase(b, c, fleet, false, false), runPhase(b, c, fleet, true, false))
+			flooded.add(runPhase(b, c, fleet, false, true), runPhase(b, c, fleet, true, true))
+		}
+	}
+	b.ReportMetric(0, "ns/op")
+	b.ReportMetric(float64(quiet.lost), "lost-quiet")
+	b.ReportMetric(float64(flooded.lost), "lost-flooded")
+	b.ReportMetric(float64(flooded.asked), "keepalives-flooded")
+	b.ReportMetric(float64(flooded.flood)/flooded.time.Seconds(), "flood-packets/s")
+	b.ReportMetric(float64(flooded.lists), "lists-flooded")
+	b.ReportMetric(quiet.perList(), "cpu-us/list-quiet")
+	b.ReportMetric(flooded.perList(), "cpu-us/list-flooded")
+	b.ReportMetric(flooded.perList()/quiet.perList(), "ratio")
+	b.ReportMetric(100*flooded.without.Seconds()/(flooded.time.Seconds()/2), "cpu-percent-flood")
+}
+
+// phase is what was counted, during a while or during pairs of them.
+type phase struct {
+	asked, lost, lists, flood int
+	time                      time.Duration
+	cpu, without              time.Duration // of the daemon; without: without lists
+}
+
+// add adds a phase without lists and one with them.
+func (p *phase) add(without, with phase) {
+	p.asked += without.asked + with.asked
+	p.lost += without.lost + with.lost
+	p.flood += without.flood + with.flood
+	p.time += without.time + with.time
+	p.lists += with.lists
+	p.cpu += with.cpu
+	p.without += without.cpu
+}
+
+// perList is the processor time of a list in microseconds.
+func (p *phase) perList() float64 {
+	return float64((p.cpu - p.without).Microseconds()) / float64(max(p.lists, 1))
+}
+
+// runPhase has the listed servers report for a while, clients ask for the list and
+// strangers send their packets.
+func runPhase(b *testing.B, c *child, fleet []*host, lists, flood bool) (p phase) {
+	ctx, stop := context.WithTimeout(b.Context(), floodPhase)
+	defer stop()
+	began, cpu := time.Now(), c.cpu()
+	var doing sync.WaitGroup
+	var asked, answered, listed, sent atomic.Int64
+	for i := range 4 {
+		doing.Go(func() {
+			for ctx.Err() == nil {
+				round := time.Now()
+				for _, h := range fleet[i*len(fleet)/4 : (i+1)*len(fleet)/4] {
+					asked.Add(1)
+					if h.alive() {
+						answered.Add(1)
+					}
+				}
+				pause(ctx, time.Until(round.Add(time.Second)))
+			}
+		})
+	}
+	if lists {
+		doing.Go(func() {
+			for next := time.Now(); ctx.Err() == nil; next = next.Add(time.Second / floodLists) {
+				pause(ctx, time.Until(next))
+				if listOnce(b, &c.running) {
+					listed.Add(1)
+				}
+			}
+		})
+	}
+	if flood {
+		doing.Go(func() { sent.Add(strangers(ctx, b, c.address["qr2"])) })
+	}
+	doing.Wait()
+	return phase{
+		asked: int(asked.Load()), lost: int(asked.Load() - answered.Load()), lists: int(listed.Load()), flood: int(sent.Load()),
+		time: time.Since(began), cpu: c.cpu() - cpu,
+	}
+}
+
+func pause(ctx context.Context, d time.Duration) {
+	if d <= 0 {
+		return
+	}
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-ctx.Done():
+	case <-t.C:
+	}
+}
+
+// newFleet registers game servers, each on an address of its own.
+func newFleet(b *testing.B, d *running) (fleet []*host) {
+	b.Helper()
+	for i := range floodHosts {
+		at := netip.AddrFrom4([4]byte{127, 60, byte(i / 100), 1 + byte(i%100)})
+		h := newHostAt(b, netip.AddrPortFrom(at, 0), d.address["qr2"], "hostname", fmt.Sprintf("Server %d", i), "numplayers", "3", "maxplayers", "16", "mapname", "harbour")
+		h.register()
+		fleet = append(fleet, h)
+	}
+	return fleet
+}
+
+// alive sends a keepalive and reports whether it is answered.
+func (h *host) alive() bool {
+	if err := h.conn.SetDeadline(time.Now().Add(5 * time.Second)); err != nil {
+		return false
+	}
+	h.send(qr2.KindKeepalive, nil)
+	buf := make([]byte, 2048)
+	for {
+		n, _, err := h.conn.ReadFromUDPAddrPort(buf)
+		if err != nil {
+			return false
+		}
+		if n >= 3 && qr2.Kind(buf[2]) == qr2.KindKeepalive {
+			return true
+		}
+	}
+}
+
+// listOnce asks for the list over a new connection and reads all of it.
+func listOnce(b *testing.B, d *running) bool {
+	c, err := new(net.Dialer).DialContext(b.Context(), "tcp4", d.address["serverbrowse"].String())
+	if err != nil {
+		return false
+	}
+	defer func() { _ = c.Close() }()
+	_ = c.SetDeadline(time.Now().Add(hang))
+	request := serverbrowse.ListRequest{
+		Protocol: 1, Encoding: 3, For: testGame, From: testGame, Challenge: [8]byte([]byte("abcdefgh")), Fields: `\hostname\mapname\numplayers`,
+	}
+	msg, err := request.AppendTo(nil)
+	if err != nil {
+		b.Error(err)
+		return false
+	}
+	if _, err := c.Write(msg); err != nil {
+		return false
+	}
+	dec, err := serverbrowse.NewDecoder(c, testSecret, request.Challenge)
+	if err != nil {
+		return false
+	}
+	r, err := dec.Reply(0)
+	if err == nil && len(r.Entries) != floodHosts {
+		b.Errorf("%d servers in a list, want %d", len(r.Entries), floodHosts)
+	}
+	return err == nil
+}
+
+// strangers sends packets that mean nothing, or nothing yet, from many addresses,
+// at a steady rate until ctx ends. It returns how many.
+func strangers(ctx context.Context, b *testing.B, to netip.AddrPort) (sent int64) {
+	var sources []*net.UDPConn
+	for i := range 256 {
+		at := netip.AddrFrom4([4]byte{127, 70, byte(i >> 4), 1 + byte(i&15)})
+		c, err := net.DialUDP("udp4", net.UDPAddrFromAddrPort(netip.AddrPortFrom(at, 0)), net.UDPAddrFromAddrPort(to))
+		if err != nil {
+			b.Error(err)
+			return sent
+		}
+		defer func() { _ = c.Close() }()
+		sources = append(sources, c)
+	}
+	packets := strangersPackets()
+	const step = 2 * time.Millisecond
+	perStep := int(floodRate * step / time.Second)
+	for next := time.Now(); ctx.Err() == nil; next = next.Add(step) {
+		pause(ctx, time.Until(next))
+		for range perStep {
+			p := packets[int(sent)%len(packets)]
+			if len(p) >= 5 {
+				binary.BigEndian.PutUint32(p[1:], uint32(sent))
+			}
+			_, _ = sources[int(sent)%len(sources)].Write(p) // refused by a full buffer: counted as sent
+			sent++
+		}
+	}
+	return sent
+}
+
+// strangersPackets are of every kind that is looked at: rubbish, keepalives of
+// servers that are not listed, answers to no challenge, and heartbeats that are
+// never followed up.
+func strangersPackets() [][]byte {
+	random := rand.NewChaCha8([32]byte{1})
+	rubbish := make([]byte, 200)
+	_, _ = random.Read(rubbish) // never returns an error
+	rubbish[0] = 0x80
+	return [][]byte{
+		rubbish,
+		[]byte("\x08KKKK"),
+		[]byte("\x01KKKKAAAAAAAAAAAAAAAAAAAAAAAAAAAA\x00"),
+		[]byte("\x03KKKKlocalip0\x00192.168.7.7\x00localport\x006500\x00natneg\x001\x00gamename\x00" + testGame + "\x00hostname\x00nobody\x00\x00"),
+		[]byte("\x03KKKKgamename\x00no-such-game\x00\x00"),
+	}
+}
+
+// cpu returns the processor time that all threads of the process have had.
+func (c *child) cpu() (total time.Duration) {
+	c.t.Helper()
+	threads, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/schedstat", c.process.Pid))
+	if err != nil || len(threads) == 0 {
+		c.t.Fatalf("no threads found: %v", err)
+	}
+	for _, name := range threads {
+		f, err := os.Open(name)
+		if err != nil {
+			continue // the thread has ended
+		}
+		text, _ := io.ReadAll(f)
+		_ = f.Close()
+		first, _, _ := strings.Cut(string(text), " ")
+		n, _ := strconv.ParseInt(first, 10, 64)
+		total += time.Duration(n)
+	}
+	return total
+}

@@ -1,0 +1,91 @@
+package rooms
+
+import (
+	"fmt"
+	"net/netip"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/respawnd/respawnd/internal/games"
+	"github.com/respawnd/respawnd/master"
+)
+
+var game = games.Game{Name: "gmtest", Rooms: []games.Room{
+	{ID: 2157, Name: "Lobby 1", MaxWaiting: 50, Fields: []games.Field{{Key: "roomtype", Value: "casual"}}},
+	{ID: 2158, Name: "Lobby 2"},
+}}
+
+// put lists a server that says in which room it is.
+func put(t *testing.T, reg *master.Registry, public, groupid, players string) netip.AddrPort {
+	t.Helper()
+	a := netip.MustParseAddrPort(public)
+	s := master.Server{Key: master.Key{Source: a}, Game: game.Name, Public: a, Seen: time.Now()}
+	var report master.Report
+	report.SetRules(reg.Names([]string{"groupid", "numplayers"}))
+	report.Rule([]byte(groupid))
+	report.Rule([]byte(players))
+	if err := report.Into(&s); err != nil {
+		t.Fatal(err)
+	}
+	if err := reg.Put(s); err != nil {
+		t.Fatal(err)
+	}
+	return a
+}
+
+func TestRoomsOfAGame(t *testing.T) {
+	reg := master.NewRegistry(master.Limits{})
+	for i, groupid := range []string{"2157", "2157", "2158", "0", "x", "", "9999"} {
+		put(t, reg, fmt.Sprintf("192.0.2.%d:6500", i+1), groupid, "3")
+	}
+	put(t, reg, "192.0.2.20:6500", "2158", "many")
+	reg.Hide(put(t, reg, "192.0.2.21:6500", "2157", "30"))
+	s := Sources{
+		Registry: reg,
+		More: func(name string) []games.Room {
+			return []games.Room{{ID: 9, Name: "Room of " + name}, {ID: 2158, Name: "twice"}, {ID: 0}, {ID: unlistable}}
+		},
+		Waiting: func(id uint32) int { return int(id) % 10 },
+	}
+	want := []Room{
+		{Room: game.Rooms[0], Waiting: 7, Servers: 2, Players: 6},
+		{Room: game.Rooms[1], Waiting: 8, Servers: 2, Players: 3},
+		{Room: games.Room{ID: 9, Name: "Room of gmtest"}, Waiting: 9},
+	}
+	if d := cmp.Diff(want, s.Of(game)); d != "" {
+		t.Errorf("rooms (-want +got):\n%s", d)
+	}
+	if got := (Sources{Registry: reg}).Of(games.Game{Name: "gmtest"}); got != nil {
+		t.Errorf("rooms of a game without any: %+v", got)
+	}
+}
+
+func TestRoomsAreBounded(t *testing.T) {
+	s := Sources{Registry: master.NewRegistry(master.Limits{}), More: func(string) []games.Room {
+		rooms := make([]games.Room, 2*Max)
+		for i := range rooms {
+			rooms[i].ID = uint32(i)
+		}
+		return rooms
+	}}
+	if got := len(s.Of(game)); got != Max {
+		t.Errorf("%d rooms, want %d", got, Max)
+	}
+}
+
+func TestWhatARoomSays(t *testing.T) {
+	r := Room{Room: game.Rooms[0], Waiting: 1, Servers: 2, Players: 3}
+	for name, want := range map[string]string{
+		"groupid": "2157", "HostName": "Lobby 1", "numwaiting": "1", "maxwaiting": "50", "numservers": "2", "numplayers": "3",
+		"roomType": "casual", "nosuch": "",
+	} {
+		if got := r.Value(name); got != want {
+			t.Errorf("Value(%s) = %q, want %q", name, got, want)
+		}
+	}
+	if got := (&Room{}).Value("maxwaiting"); got != "100" {
+		t.Errorf("a room of unknown size holds %q, want 100", got)
+	}
+}

@@ -1,0 +1,228 @@
+package main
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/netip"
+	"os"
+	"os/exec"
+	"runtime"
+	"strconv"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/respawnd/respawnd/internal/gamespy"
+	"github.com/respawnd/respawnd/internal/netserve"
+)
+
+// What a bare server is asked for: as many bytes as a heartbeat has, answered
+// with as many as its receipt, a list of 1,000 servers, or a page.
+const (
+	echoRequest = 1000
+	echoAnswer  = 7
+	echoList    = 94_500
+	echoHTML    = 54_000    // a page of 100 servers
+	echoJSON    = 1_086_000 // 1,000 servers
+)
+
+// echo is the barest server there is, over UDP, TCP and HTTP, in a process of its
+// own.
+// Its log is like respawnd's. It ends when ctx does.
+func echo(ctx context.Context, log io.Writer) error {
+	pc, err := net.ListenUDP("udp4", net.UDPAddrFromAddrPort(netip.MustParseAddrPort("127.0.0.1:0")))
+	if err != nil {
+		return err
+	}
+	_ = pc.SetReadBuffer(netserve.DefaultReadBuffer) // the system may cap it
+	ln, err := (&net.ListenConfig{}).Listen(ctx, "tcp4", "127.0.0.1:0")
+	if err != nil {
+		return errors.Join(err, pc.Close())
+	}
+	web, err := (&net.ListenConfig{}).Listen(ctx, "tcp4", "127.0.0.1:0")
+	if err != nil {
+		return errors.Join(err, pc.Close(), ln.Close())
+	}
+	for service, at := range map[string]net.Addr{"udp": pc.LocalAddr(), "tcp": ln.Addr(), "web": web.Addr()} {
+		_, _ = fmt.Fprintf(log, `{"level":"info","message":"listening","service":%q,"address":%q}`+"\n", service, at)
+	}
+	_, _ = fmt.Fprintln(log, `{"level":"info","message":"ready"}`)
+	var wg sync.WaitGroup
+	wg.Go(func() { echoPackets(pc) })
+	wg.Go(func() {
+		for {
+			conn, err := ln.Accept()
+			if err != nil {
+				return
+			}
+			wg.Go(func() { echoConn(ctx, conn) })
+		}
+	})
+	server := &http.Server{Handler: http.HandlerFunc(echoPage), ReadHeaderTimeout: patience}
+	wg.Go(func() { _ = server.Serve(web) }) // until it is closed
+	<-ctx.Done()
+	err = errors.Join(pc.Close(), ln.Close(), server.Close())
+	wg.Wait()
+	return err
+}
+
+func echoPackets(pc *net.UDPConn) {
+	buf := make([]byte, 2*echoRequest)
+	for {
+		_, from, err := pc.ReadFromUDPAddrPort(buf)
+		if err != nil {
+			return
+		}
+		_, _ = pc.WriteToUDPAddrPort(buf[:echoAnswer], from) // a lost answer, as elsewhere
+	}
+}
+
+// echoConn answers each request with as many bytes as it asks for in its first
+// four.
+func echoConn(ctx context.Context, conn net.Conn) {
+	stop := context.AfterFunc(ctx, func() { _ = conn.Close() })
+	defer stop()
+	defer func() { _ = conn.Close() }()
+	buf := make([]byte, echoList)
+	for {
+		if _, err := io.ReadFull(conn, buf[:echoRequest]); err != nil {
+			return
+		}
+		if _, err := conn.Write(buf[:min(binary.BigEndian.Uint32(buf), echoList)]); err != nil {
+			return
+		}
+	}
+}
+
+// echoBody is what pages of the bare server consist of.
+var echoBody = make([]byte, echoJSON)
+
+// echoPage answers with as many bytes as the path says.
+func echoPage(w http.ResponseWriter, r *http.Request) {
+	n, _ := strconv.Atoi(r.URL.Path[1:])
+	w.Header().Set("Content-Type", "application/octet-stream")
+	w.Header().Set("Content-Length", strconv.Itoa(n))
+	_, _ = w.Write(echoBody[:min(n, echoJSON)]) // the visitor may have gone
+}
+
+// startEcho runs echo in a child process.
+func startEcho(ctx context.Context) (*child, error) {
+	self, err := os.Executable()
+	if err != nil {
+		return nil, err
+	}
+	cmd := exec.CommandContext(context.WithoutCancel(ctx), self) //nolint:gosec // this program itself
+	cmd.Env = append(os.Environ(), echoVariable+"=1")
+	return start(ctx, cmd)
+}
+
+// echoVariable marks a child that is to be a bare server.
+const echoVariable = "LOAD_ECHO"
+
+// packetEcho sends datagrams to the bare server.
+type packetEcho struct{ socket *socket }
+
+func openPacketEcho(_ context.Context, w *world, i int) (user, error) {
+	s, err := dialUDP(address(groupEcho, i), w.daemon.at("udp"))
+	if err != nil {
+		return nil, err
+	}
+	s.out = make([]byte, echoRequest)
+	return &packetEcho{s}, nil
+}
+
+func (e *packetEcho) do(context.Context) error {
+	if err := e.socket.send(e.socket.out); err != nil {
+		return err
+	}
+	return e.socket.await(func(p []byte) (bool, error) { return len(p) == echoAnswer, nil })
+}
+
+func (e *packetEcho) close(bool) { _ = e.socket.conn.Close() }
+
+// streamEcho asks the bare server over TCP: on one connection, or on a new one
+// each time.
+type streamEcho struct {
+	w    *world
+	i    int
+	size uint32 // of the answer
+	held net.Conn
+	buf  []byte
+}
+
+// streamEchoes returns an opener of users who want answers of that size.
+func streamEchoes(size uint32, held bool) opener {
+	return func(ctx context.Context, w *world, i int) (user, error) {
+		e := &streamEcho{w: w, i: i, size: size, buf: make([]byte, max(size, echoRequest))}
+		if !held {
+			return e, nil
+		}
+		var err error
+		e.held, err = e.dial(ctx)
+		return e, err
+	}
+}
+
+func (e *streamEcho) dial(ctx context.Context) (net.Conn, error) {
+	return dialTCP(ctx, address(groupEcho, e.i), e.w.daemon.at("tcp"))
+}
+
+func (e *streamEcho) do(ctx context.Context) error {
+	conn := e.held
+	if conn == nil {
+		var err error
+		if conn, err = e.dial(ctx); err != nil {
+			return err
+		}
+		defer func() { _ = conn.Close() }()
+	} else if err := conn.SetDeadline(time.Now().Add(patience)); err != nil {
+		return err
+	}
+	binary.BigEndian.PutUint32(e.buf, e.size)
+	if _, err := conn.Write(e.buf[:echoRequest]); err != nil {
+		return err
+	}
+	_, err := io.ReadFull(conn, e.buf[:e.size])
+	return err
+}
+
+func (e *streamEcho) close(bool) {
+	if e.held != nil {
+		_ = e.held.Close()
+	}
+}
+
+// cipherTime returns the processor time of enciphering a list of 1,000 servers,
+// which no server can do without: each client has a key of its own.
+func cipherTime() (time.Duration, error) {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	before, err := threadTime()
+	if err != nil {
+		return 0, err
+	}
+	const rounds = 200
+	list := make([]byte, echoList)
+	key := gamespy.BrowseKey(secret, [8]byte{}, []byte("challenge of the server"))
+	for range rounds {
+		c := gamespy.NewCipher(key[:])
+		c.Encrypt(list, list)
+	}
+	after, err := threadTime()
+	return (after - before) / rounds, err
+}
+
+// threadTime returns the processor time of the calling thread.
+func threadTime() (time.Duration, error) {
+	const thisThread = 1 // RUSAGE_THREAD
+	var u syscall.Rusage
+	if err := syscall.Getrusage(thisThread, &u); err != nil {
+		return 0, err
+	}
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano()), nil
+}

@@ -1,0 +1,211 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// program is the built respawnd.
+var program string
+
+func TestMain(m *testing.M) {
+	ctx := context.Background()
+	if os.Getenv(echoVariable) != "" {
+		main()
+		return
+	}
+	err := withProgram(ctx, "", func(path string) error {
+		program = path
+		if m.Run() != 0 {
+			return errors.New("tests failed")
+		}
+		return nil
+	})
+	if err != nil {
+		panic(err)
+	}
+}
+
+func TestQuantiles(t *testing.T) {
+	t.Parallel()
+	var p phase
+	if got := p.quantile(0.5); got != 0 {
+		t.Errorf("quantile of nothing: got %v, want 0", got)
+	}
+	for i := range 100 {
+		p.times = append(p.times, time.Duration(i+1))
+	}
+	for q, want := range map[float64]time.Duration{0: 1, 0.5: 50, 0.505: 51, 0.99: 99, 1: 100} {
+		if got := p.quantile(q); got != want {
+			t.Errorf("quantile(%v) of 1 to 100: got %v, want %v", q, got, want)
+		}
+	}
+}
+
+// sleeper is a user whose operations take the times that it is told, then none.
+type sleeper struct {
+	naps   []time.Duration
+	begins []time.Time
+	err    error
+}
+
+func (s *sleeper) do(context.Context) error {
+	s.begins = append(s.begins, time.Now())
+	if n := len(s.begins); n <= len(s.naps) {
+		time.Sleep(s.naps[n-1])
+	}
+	return s.err
+}
+
+func (s *sleeper) close(bool) {}
+
+func TestOpenLoopCountsTheWaitBehindASlowOperation(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		u := &sleeper{naps: []time.Duration{350 * time.Millisecond}}
+		p := openLoop(t.Context(), []user{u}, 10, time.Second, newTally(), "nap")
+		// They are due every 100 ms; three come late.
+		if len(p.times) != 10 || p.took != 900*time.Millisecond {
+			t.Fatalf("openLoop: %d operations in %v, want 10 in 900ms", len(p.times), p.took)
+		}
+		for i, want := range []int64{350, 250, 150, 50, 0} {
+			if got := p.times[9-i].Milliseconds(); got != want {
+				t.Errorf("latency %d of %v: got %v ms, want %v ms", i, p.times, got, want)
+			}
+		}
+	})
+}
+
+func TestClosedLoopStartsTheNextWhenOneIsDone(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var naps []time.Duration
+		for range 100 {
+			naps = append(naps, 30*time.Millisecond)
+		}
+		u, broken := &sleeper{naps: naps}, &sleeper{naps: naps, err: io.ErrUnexpectedEOF}
+		tally := newTally()
+		p := closedLoop(t.Context(), []user{u, broken}, 90*time.Millisecond, tally, "nap")
+		if len(p.times) != 3 || p.lost != 3 || p.took != 90*time.Millisecond {
+			t.Errorf("closedLoop: %d done, %d lost in %v, want 3, 3 in 90ms", len(p.times), p.lost, p.took)
+		}
+		var out strings.Builder
+		tally.write(&out)
+		if want := "3  FAILED nap: the connection was closed\n"; !strings.HasSuffix(out.String(), want) {
+			t.Errorf("tally: got %q, want %q", out.String(), want)
+		}
+	})
+}
+
+func TestSoakComparesTheLastThirdWithTheFirst(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		grow func(m *sample, i int)
+		want error
+	}{
+		"flat":       {func(*sample, int) {}, nil},
+		"warm-up":    {func(m *sample, i int) { m.rss += int64(min(i, 3)) << 24 }, nil},
+		"memory":     {func(m *sample, i int) { m.rss += int64(i) << 22 }, errSoak},
+		"heap":       {func(m *sample, i int) { m.heap += int64(i) << 22 }, errSoak},
+		"goroutines": {func(m *sample, i int) { m.goroutines += 20 * i }, errSoak},
+		"files":      {func(m *sample, i int) { m.fds += 20 * i }, errSoak},
+	} {
+		s := &soaker{out: io.Discard, world: &world{daemon: &child{}}, tally: newTally()}
+		s.tally.count("x", nil)
+		for i := range 18 {
+			m := sample{after: time.Duration(i) * time.Minute, cost: cost{rss: 50 << 20, fds: 100}, heap: 40 << 20, goroutines: 200}
+			tc.grow(&m, i)
+			s.samples = append(s.samples, m)
+		}
+		if err := s.summary(); !errors.Is(err, tc.want) {
+			t.Errorf("%s: summary returned %v, want %v", name, err, tc.want)
+		}
+	}
+	s := &soaker{out: io.Discard, world: &world{daemon: &child{errors: 1}}, tally: newTally()}
+	s.tally.count("x", nil)
+	if err := s.summary(); !errors.Is(err, errSoak) {
+		t.Errorf("with a line of an error: summary returned %v, want %v", err, errSoak)
+	}
+}
+
+func TestReasonsNameNoAddresses(t *testing.T) {
+	t.Parallel()
+	_, err := dialTCP(t.Context(), address(groupWeb, 0), netip.MustParseAddrPort("127.0.0.1:1"))
+	if got, want := reason(err), "connection refused"; got != want {
+		t.Errorf("reason of %q: got %q, want %q", err, got, want)
+	}
+	if got, want := reason(fmt.Errorf("challenge: %w", os.ErrDeadlineExceeded)), "challenge: no answer in time"; got != want {
+		t.Errorf("reason: got %q, want %q", got, want)
+	}
+}
+
+// The two tests of whole runs are not parallel: they look at what they leave.
+
+func TestTableOfEveryOperation(t *testing.T) {
+	files := openFiles(t)
+	var out bytes.Buffer
+	if err := table(t.Context(), &out, tableOptions{program: program, length: 50 * time.Millisecond}); err != nil {
+		t.Fatalf("table: %v\n%s", err, &out)
+	}
+	for _, r := range rows() {
+		if !strings.Contains(out.String(), "\n"+r.name) {
+			t.Errorf("no line for %s:\n%s", r.name, &out)
+		}
+	}
+	if now := openFiles(t); len(now) > len(files) {
+		t.Errorf("open files before %q, after %q", files, now)
+	}
+}
+
+func TestSoakDoesEverythingAndLeavesNothing(t *testing.T) {
+	files := openFiles(t)
+	var out bytes.Buffer
+	err := soak(t.Context(), &out, soakOptions{program: program, length: 3 * time.Second, every: time.Second, scale: 2})
+	if err != nil || strings.Contains(out.String(), "FAILED") {
+		t.Fatalf("soak: %v\n%s", err, &out)
+	}
+	for _, c := range soakers() {
+		if !strings.Contains(out.String(), c.name) {
+			t.Errorf("nobody did %s:\n%s", c.name, &out)
+		}
+	}
+	if now := openFiles(t); len(now) > len(files) {
+		t.Errorf("open files before %q, after %q", files, now)
+	}
+}
+
+func TestProgramThatDoesNotStartIsAnError(t *testing.T) {
+	t.Parallel()
+	for name, path := range map[string]string{"missing": filepath.Join(t.TempDir(), "nothing"), "ends": "/bin/true"} {
+		if d, err := startDaemon(t.Context(), path, t.TempDir()); err == nil {
+			t.Errorf("%s: startDaemon returned no error", name)
+			_ = d.stop()
+		}
+	}
+}
+
+// openFiles returns what the descriptors of this process stand for.
+func openFiles(t *testing.T) []string {
+	t.Helper()
+	list, err := os.ReadDir("/proc/self/fd")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out []string
+	for _, e := range list {
+		if name, err := os.Readlink("/proc/self/fd/" + e.Name()); err == nil {
+			out = append(out, name)
+		}
+	}
+	return out
+}

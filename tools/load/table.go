@@ -1,0 +1,314 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"runtime"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// listed is how many servers a list has.
+const listed = 1000
+
+// row is an operation that is measured, on a fresh daemon.
+type row struct {
+	name    string
+	users   int
+	open    opener
+	prepare func(ctx context.Context, w *world) ([]user, error) // who is there before; nil: nobody
+	// floor is what bare servers, or the cipher, have to do for it: how often of
+	// which reference.
+	floor []part
+}
+
+// part is a reference and how often it is contained.
+type part struct {
+	times float64
+	name  string
+}
+
+// The references, measured in the same run. The cipher is not a server's.
+const (
+	refUDP     = "udp"     // a datagram in and one out
+	refTCP     = "tcp"     // a request and an answer on a held connection
+	refConnect = "connect" // the same with a connection of its own
+	refList    = "list"    // a connection and 94.5 KB
+	refHTML    = "html"    // 54 KB with net/http on a held connection
+	refJSON    = "json"    // 1,086 KB in the same way
+	refCipher  = "cipher"  // 94.5 KB enciphered
+)
+
+// references are operations of the bare server.
+func references() []row {
+	return []row{
+		{name: refUDP, users: 64, open: openPacketEcho},
+		{name: refTCP, users: 64, open: streamEchoes(echoAnswer, true)},
+		{name: refConnect, users: 64, open: streamEchoes(echoAnswer, false)},
+		{name: refList, users: 4, open: streamEchoes(echoList, false)},
+		{name: refHTML, users: 8, open: readers("/" + strconv.Itoa(echoHTML))},
+		{name: refJSON, users: 8, open: readers("/" + strconv.Itoa(echoJSON))},
+	}
+}
+
+// rows are the operations of respawnd. A datagram counts as half an echo.
+func rows() []row {
+	hosts := populate(listed, openHost)
+	return []row{
+		{"qr2 register and leave", 16, openNewcomer, nil, []part{{2.5, refUDP}}},
+		{"qr2 heartbeat, keepalive", 64, several(16, openHost), nil, []part{{1.5, refUDP}}},
+		{"qr2 keepalive", 64, several(16, openKeeper), nil, []part{{1, refUDP}}},
+		{"serverbrowse list of 1,000", 4, counting(openBrowser), hosts, []part{{1, refList}, {1, refCipher}}},
+		{"legacylist list of 1,000", 4, counting(openOldBrowser), hosts, []part{{1, refConnect}, {1, refTCP}}},
+		{"gpcm login and logout", 16, visitors(0), accounts(16), []part{{1, refConnect}, {1, refTCP}}},
+		{"gpcm message", 32, openPair, buddies(64), []part{{1, refTCP}}},
+		{"gpsp look-up", 16, openSearcher, accounts(16), []part{{1, refConnect}}},
+		{"natneg pair", 16, openNegotiator, nil, []part{{10, refUDP}}},
+		{"zanmaster heartbeat, check", 32, several(16, openZanBeater), nil, []part{{1.5, refUDP}}},
+		{"zanmaster list of 1,000", 16, counting(openLauncher), populate(listed, openZanServer), []part{{4, refUDP}}},
+		{"ssq select, 50 of 1,000", 16, openTool, hosts, []part{{1.5, refUDP}}},
+		{"valvemaster heartbeat", 16, several(8, openValveServer), nil, []part{{1.5, refUDP}}},
+		{"valvemaster page of 1,000", 16, openFirstPage, settled(populate(listed, openValveServer)), []part{{1, refUDP}}},
+		{"web JSON of 1,000", 8, readers("/api/v1/servers?game=" + game), hosts, []part{{1, refJSON}}},
+		{"web page, 100 of 1,000", 8, readers("/servers?game=" + game), hosts, []part{{1, refHTML}}},
+		{"dns answer", 32, openResolver, nil, []part{{1, refUDP}}},
+	}
+}
+
+// tableSettings lift what protects a daemon from single addresses, for the load
+// comes from few of them.
+var tableSettings = []string{
+	"net.trusted=127.0.0.0/8",
+	"zanmaster.list_window=0s", "zanmaster.lists_per_net=0", "zanmaster.servers_per_address=0",
+	"valvemaster.pages_per_addr=0", "valvemaster.pages_per_net=0", "web.rate=0", "natneg.max_open=1000000",
+}
+
+// tableOptions say how a table is made.
+type tableOptions struct {
+	program string
+	length  time.Duration // of each loop
+	only    string        // part of the names of operations; empty: all
+}
+
+var errLost = errors.New("operations failed; see above")
+
+// table measures all operations and writes a line for each. The error is errLost
+// if too many failed.
+func table(ctx context.Context, out io.Writer, opt tableOptions) error {
+	m := &meter{opt: opt, out: out, tally: newTally(), costs: make(map[string]time.Duration)}
+	if err := m.reference(ctx); err != nil {
+		return err
+	}
+	for _, r := range rows() {
+		if !strings.Contains(r.name, opt.only) {
+			continue
+		}
+		if err := m.withDaemon(ctx, func(w *world) error { return m.measure(ctx, w, r) }); err != nil {
+			return fmt.Errorf("%s: %w", r.name, err)
+		}
+	}
+	for _, h := range holdings() {
+		if !strings.Contains(h.name, opt.only) {
+			continue
+		}
+		if err := m.withDaemon(ctx, func(w *world) error { return m.hold(ctx, w, h) }); err != nil {
+			return fmt.Errorf("%s: %w", h.name, err)
+		}
+	}
+	if _, failed := m.tally.sums(); failed > 0 {
+		m.tally.write(out)
+	}
+	if float64(m.lost) > maxFailed*float64(m.done) {
+		return errLost
+	}
+	return ctx.Err()
+}
+
+// meter makes the table.
+type meter struct {
+	opt        tableOptions
+	out        io.Writer
+	tally      *tally
+	costs      map[string]time.Duration // processor time of a reference
+	done, lost int
+}
+
+func (m *meter) printf(format string, args ...any) {
+	_, _ = fmt.Fprintf(m.out, format+"\n", args...)
+}
+
+// reference writes the head of the table, and measures the bare server.
+func (m *meter) reference(ctx context.Context) error {
+	cipher, err := cipherTime()
+	if err != nil {
+		return err
+	}
+	m.costs[refCipher] = cipher
+	m.printf("%s, %s\n", time.Now().UTC().Format(time.DateOnly), machine())
+	m.line("", "one after the other, ms", "at half that rate, ms", "", "CPU ms", "bare", "times", "MiB")
+	head := fmt.Sprintf("%8s%6s%7s%7s", "per s", "p50", "p99", "max")
+	m.line("operation", head, head, "lost", "/10,000", "server", "that", "RSS")
+	bare, err := startEcho(ctx)
+	if err != nil {
+		return err
+	}
+	for _, r := range references() {
+		if err == nil {
+			err = m.measure(ctx, &world{daemon: bare}, r)
+		}
+	}
+	m.line("bare "+refCipher, "", "", "", whole(perTenThousand(cipher)), "", "", "")
+	return errors.Join(err, bare.stop())
+}
+
+// line writes a line of the table, at most 120 letters long.
+func (m *meter) line(name, closed, open, lost, cpu, floor, times, rss string) {
+	m.printf("%-27s|%28s|%28s|%5s|%8s%8s%6s|%5s", name, closed, open, lost, cpu, floor, times, rss)
+}
+
+func whole(f float64) string { return strconv.FormatFloat(f, 'f', 0, 64) }
+
+// machine says what the figures were made on.
+func machine() string {
+	model := "unknown processor"
+	info, _ := os.ReadFile("/proc/cpuinfo")
+	for line := range strings.Lines(string(info)) {
+		if name, value, ok := strings.Cut(line, ":"); ok && strings.TrimSpace(name) == "model name" {
+			model = strings.TrimSpace(value)
+			break
+		}
+	}
+	kernel, _ := os.ReadFile("/proc/sys/kernel/osrelease")
+	return fmt.Sprintf("%d x %s, Linux %s, %s", runtime.NumCPU(), model, strings.TrimSpace(string(kernel)), runtime.Version())
+}
+
+// perTenThousand returns the milliseconds of 10,000 operations.
+func perTenThousand(one time.Duration) float64 { return 1e4 * one.Seconds() * 1e3 }
+
+// withDaemon calls f with a fresh daemon, which may complain of nothing.
+func (m *meter) withDaemon(ctx context.Context, f func(*world) error) error {
+	dir, err := os.MkdirTemp("", "respawnd-load")
+	if err != nil {
+		return err
+	}
+	defer func() { _ = os.RemoveAll(dir) }()
+	d, err := startDaemon(ctx, m.opt.program, dir, tableSettings...)
+	if err != nil {
+		return err
+	}
+	err = errors.Join(f(&world{daemon: d, run: "t"}), d.stop())
+	if _, errs := d.said(); errs > 0 {
+		err = errors.Join(err, fmt.Errorf("respawnd logged errors: %s", strings.Join(d.complaints, "\n")))
+	}
+	return err
+}
+
+// measure runs the loops of an operation and writes its line.
+func (m *meter) measure(ctx context.Context, w *world, r row) (err error) {
+	var there []user
+	defer func() { closeAll(there) }()
+	if r.prepare != nil {
+		if there, err = r.prepare(ctx, w); err != nil {
+			return err
+		}
+	}
+	users, err := openAll(ctx, w, r.users, r.open)
+	defer func() { closeAll(users) }()
+	if err != nil {
+		return err
+	}
+	before, err := w.daemon.measure()
+	if err != nil {
+		return err
+	}
+	closed := closedLoop(ctx, users, m.opt.length, m.tally, r.name)
+	after, err := w.daemon.measure()
+	if err != nil {
+		return err
+	}
+	if len(closed.times) == 0 {
+		m.tally.write(m.out)
+		return errors.New("no operation succeeded")
+	}
+	open := openLoop(ctx, users, closed.rate()/2, m.opt.length, m.tally, r.name)
+	end, err := w.daemon.measure()
+	if err != nil {
+		return err
+	}
+	m.done += len(closed.times) + len(open.times)
+	m.lost += closed.lost + open.lost
+	one := (after.cpu - before.cpu) / time.Duration(len(closed.times))
+	m.write(r, &closed, &open, one, end.rss)
+	return ctx.Err()
+}
+
+// write writes the line of an operation.
+func (m *meter) write(r row, closed, open *phase, one time.Duration, rss int64) {
+	name, floor, times := "bare "+r.name, "", ""
+	if len(r.floor) == 0 {
+		m.costs[r.name] = one
+	} else {
+		var least time.Duration
+		for _, p := range r.floor {
+			least += time.Duration(p.times * float64(m.costs[p.name]))
+		}
+		name, floor = r.name, whole(perTenThousand(least))
+		if least > 0 {
+			times = fmt.Sprintf("%.1f", float64(one)/float64(least))
+		}
+	}
+	lost := strconv.Itoa(closed.lost + open.lost)
+	m.line(name, phaseText(closed), phaseText(open), lost, whole(perTenThousand(one)), floor, times, whole(mib(rss)))
+}
+
+func phaseText(p *phase) string {
+	ms := func(q float64) float64 { return float64(p.quantile(q)) / float64(time.Millisecond) }
+	return fmt.Sprintf("%8.0f%6.2f%7.2f%7.1f", p.rate(), ms(0.5), ms(0.99), ms(1))
+}
+
+// holding is users who only are there: what counts is the memory of each.
+type holding struct {
+	name    string
+	users   int
+	open    opener
+	prepare func(ctx context.Context, w *world) ([]user, error)
+}
+
+// holdings are what a daemon may have many of at a time.
+func holdings() []holding {
+	return []holding{
+		{"qr2 server listed", 5000, openHost, nil},
+		{"gpcm idle session", 1000, sessions(0), accounts(1000)},
+		{"serverbrowse with updates", 1000, openWatcher, nil},
+		{"web events", 1000, openListener, nil},
+	}
+}
+
+// hold opens the users and writes what one of them takes.
+func (m *meter) hold(ctx context.Context, w *world, h holding) (err error) {
+	if h.prepare != nil {
+		if _, err := h.prepare(ctx, w); err != nil {
+			return err
+		}
+	}
+	before, err := w.daemon.measure()
+	if err != nil {
+		return err
+	}
+	users, err := openAll(ctx, w, h.users, h.open)
+	defer func() { closeAll(users) }()
+	if err != nil {
+		return err
+	}
+	after, err := w.daemon.measure()
+	if err != nil {
+		return err
+	}
+	m.printf("%-27s|%9.1f KiB of RSS each: %d of them took %.1f MiB more than the %.1f MiB before", h.name,
+		float64(after.rss-before.rss)/1024/float64(h.users), h.users, mib(after.rss-before.rss), mib(before.rss))
+	return nil
+}
