@@ -204,5 +204,6 @@ func (s *Server) importBuddies(w http.ResponseWriter, r *http.Request) {
 
 func (s *Server) rotateKey(w http.ResponseWriter, r *http.Request) {
 	n, err := s.opt.Operator.RotateAccountKey(r.Context())
+	patience(w) // with many accounts that took its time
 	answer(s, w, r, done{n}, err)
 }

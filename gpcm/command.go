@@ -242,8 +242,10 @@ func (x *session) told(c *command, err error) *refusal {
 	if why := refusalOf(err, codes); why != nil {
 		return why
 	}
-	x.server.opt.Log.Error().Err(err).Str("command", c.name).Uint32("profile", uint32(x.profile)).
-		Msg("command not carried out")
+	if untold, tell := x.server.trouble.Tell(time.Now()); tell {
+		x.server.opt.Log.Error().Err(err).Str("command", c.name).Uint32("profile", uint32(x.profile)).
+			Int("untold", untold).Msg("command not carried out")
+	}
 	return &refusal{code: codeDatabase}
 }
 

@@ -125,6 +125,7 @@ type Server struct {
 	metrics  *metrics
 	policy   atomic.Pointer[policy] // never nil
 	buffers  buffers
+	trouble  netserve.Trouble
 
 	newChallenge func() string // of a connection; never changed once it serves
 

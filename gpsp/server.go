@@ -88,6 +88,7 @@ type Server struct {
 	commands map[string]command // never changed
 	metrics  *metrics
 	policy   atomic.Pointer[policy] // never nil
+	trouble  netserve.Trouble
 }
 
 // New returns a server. It starts nothing.

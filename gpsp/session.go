@@ -133,7 +133,9 @@ func (x *session) handle(ctx context.Context, m gamespy.Message) error {
 		x.out.b = x.out.b[:0]
 		result, err = x.server.perform(context.WithoutCancel(ctx), &c, r, &x.out)
 		if err != nil {
-			x.log.Error().Str("command", c.name).Err(err).Msg("request not carried out")
+			if untold, tell := x.server.trouble.Tell(time.Now()); tell {
+				x.log.Error().Str("command", c.name).Err(err).Int("untold", untold).Msg("request not carried out")
+			}
 		}
 	}
 	x.server.metrics.request(c.name, result)

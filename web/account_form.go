@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/respawnd/respawnd/internal/accounts"
+	"github.com/respawnd/respawnd/internal/netserve"
 	"github.com/respawnd/respawnd/storage"
 )
 
@@ -53,6 +54,7 @@ type keeper struct {
 	key      [32]byte // of the tokens in forms; of this run alone
 	secure   bool     // visitors come over HTTPS
 	origins  *http.CrossOriginProtection
+	trouble  netserve.Trouble
 }
 
 // newKeeper returns the state of the pages. publicURL is Options.PublicURL.
@@ -218,8 +220,8 @@ func (v *visit) fault(err error) {
 	if v.r.Context().Err() != nil {
 		err = v.r.Context().Err() // the visitor is gone; nothing is wrong with us
 		v.opt.Log.Debug().Err(err).Msg("visitor left")
-	} else {
-		v.opt.Log.Error().Err(err).Str("path", label(v.r.Pattern)).Msg("page of an account failed")
+	} else if untold, tell := v.keeper.trouble.Tell(time.Now()); tell {
+		v.opt.Log.Error().Err(err).Str("path", label(v.r.Pattern)).Int("untold", untold).Msg("page of an account failed")
 	}
 	v.fail(v.w, v.r, http.StatusInternalServerError, "something went wrong here; try again later")
 }

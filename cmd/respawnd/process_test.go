@@ -3,19 +3,16 @@ package main
 import (
 	"context"
 	"fmt"
-	"math/rand/v2"
-	"net/netip"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
 
 	"github.com/respawnd/respawnd/admin"
-	"github.com/respawnd/respawnd/internal/bans"
-	"github.com/respawnd/respawnd/storage"
 )
 
 // builtProgram builds the program once for all tests that need a process of it. The
@@ -72,12 +69,39 @@ func startChild(t testing.TB, dir string, more ...string) *child {
 // startProcess is startChild in a working directory.
 func startProcess(t testing.TB, workingDir string, env []string, args ...string) *child {
 	t.Helper()
+	return launchIn(t, workingDir, nil, env, args...).ready()
+}
+
+// startWrapped is startChild for a program that is run by another, which
+// becomes it.
+func startWrapped(t testing.TB, wrapper, env []string, args ...string) *child {
+	t.Helper()
+	return launch(t, wrapper, env, args...).ready()
+}
+
+// ready waits until all sockets are open.
+func (c *child) ready() *child {
+	c.t.Helper()
+	c.waitFor("ready", 0, message("ready"))
+	c.address = addresses(c.t, c.log)
+	return c
+}
+
+// launch starts the program and does not wait for anything.
+func launch(t testing.TB, wrapper, env []string, args ...string) *child {
+	t.Helper()
+	return launchIn(t, "", wrapper, env, args...)
+}
+
+func launchIn(t testing.TB, workingDir string, wrapper, env []string, args ...string) *child {
+	t.Helper()
 	path, err := builtProgram()
 	if err != nil {
 		t.Fatal(err)
 	}
 	c := &child{running: running{t: t, env: env, log: newLogBook(), ended: make(chan struct{})}}
-	cmd := exec.CommandContext(context.WithoutCancel(t.Context()), path, append([]string{"serve"}, args...)...) // it is stopped by hand
+	line := append(append(slices.Clone(wrapper), path, "serve"), args...)
+	cmd := exec.CommandContext(context.WithoutCancel(t.Context()), line[0], line[1:]...) // it is stopped by hand
 	cmd.Dir = workingDir
 	cmd.Env = append(os.Environ(), c.env...)
 	cmd.Stdout, cmd.Stderr = &c.out, c.log
@@ -91,8 +115,6 @@ func startProcess(t testing.TB, workingDir string, env []string, args ...string)
 		c.state = cmd.ProcessState
 	}()
 	t.Cleanup(c.kill)
-	c.waitFor("ready", 0, message("ready"))
-	c.address = addresses(t, c.log)
 	return c
 }
 
@@ -112,80 +134,6 @@ func (c *child) client(dir string) *admin.Client {
 		c.t.Fatal(err)
 	}
 	return client
-}
-
-// A ban that was acknowledged is there after a crash, whenever that comes.
-func TestAcknowledgedBansSurviveAKill(t *testing.T) {
-	t.Parallel()
-	dir := t.TempDir()
-	var acknowledged []netip.Prefix
-	next := 0
-	const rounds = 5
-	for round := range rounds {
-		c := startChild(t, dir)
-		client := c.client(dir)
-		checkBans(t, client, acknowledged, round)
-
-		acks := make(chan netip.Prefix)
-		var adding sync.WaitGroup
-		for range 3 {
-			first := next
-			next += 10_000
-			adding.Go(func() { addBans(t, client, first, acks) })
-		}
-		go func() { adding.Wait(); close(acks) }()
-		left := 5 + rand.IntN(20)
-		for p := range acks {
-			acknowledged = append(acknowledged, p)
-			if left--; left == 0 {
-				_ = c.process.Kill() // others are under way
-			}
-		}
-		c.kill()
-	}
-	c := startChild(t, dir)
-	checkBans(t, c.client(dir), acknowledged, rounds)
-	c.kill()
-
-	// The command line finds them too, and the file is whole.
-	out := cli(t, testEnv(dir), "ban", "list")
-	for _, p := range acknowledged {
-		if !strings.Contains(out, p.String()) {
-			t.Errorf("ban list lacks %v", p)
-		}
-	}
-}
-
-// addBans adds bans until the daemon is gone.
-func addBans(t *testing.T, client *admin.Client, n int, acks chan<- netip.Prefix) {
-	for ; ; n++ {
-		p, err := bans.ParsePrefix(fmt.Sprintf("10.%d.%d.%d", n>>16&0xFF, n>>8&0xFF, n&0xFF))
-		if err != nil {
-			t.Error(err)
-			return
-		}
-		if client.AddBan(t.Context(), storage.Ban{Prefix: p, Scope: storage.ScopeAll, Reason: "kill test"}) != nil {
-			return
-		}
-		acks <- p
-	}
-}
-
-func checkBans(t *testing.T, client *admin.Client, want []netip.Prefix, round int) {
-	t.Helper()
-	list, err := client.Bans(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	have := make(map[netip.Prefix]bool)
-	for _, b := range list {
-		have[b.Prefix] = true
-	}
-	for _, p := range want {
-		if !have[p] {
-			t.Errorf("after kill %d the ban of %v is gone, although it was acknowledged", round, p)
-		}
-	}
 }
 
 func TestBuiltProgramTellsItsExitCode(t *testing.T) {

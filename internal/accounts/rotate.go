@@ -4,6 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
+
+	"golang.org/x/sync/errgroup"
 
 	"github.com/respawnd/respawnd/storage"
 )
@@ -57,24 +60,37 @@ func (s *Service) switchKey() error {
 // maxRotateErrors is how many accounts that do not open one error names.
 const maxRotateErrors = 10
 
+// resealers is how many accounts are sealed at a time: the store writes what
+// comes together with one trip to the disk.
+const resealers = 64
+
 // resealAll seals everything with the active key.
 func (s *Service) resealAll(ctx context.Context) (n int, err error) {
+	var mu sync.Mutex // guards n and failed
 	var failed []error
-	for u, err := range s.store.Users(ctx, 0) {
-		if err == nil && s.keys.Load().sealed(&u) {
-			continue
-		}
+	note := func(err error) {
+		mu.Lock()
+		defer mu.Unlock()
 		if err == nil {
-			err = s.resealUser(ctx, u.ID)
-		}
-		switch {
-		case err == nil:
 			n++
-		case ctx.Err() != nil:
-			return n, ctx.Err()
-		case len(failed) < maxRotateErrors:
+		} else if len(failed) < maxRotateErrors {
 			failed = append(failed, err)
 		}
+	}
+	var g errgroup.Group
+	g.SetLimit(resealers)
+	for u, err := range s.store.Users(ctx, 0) {
+		switch {
+		case ctx.Err() != nil:
+		case err != nil:
+			note(err)
+		case !s.keys.Load().sealed(&u):
+			g.Go(func() error { note(s.resealUser(ctx, u.ID)); return nil })
+		}
+	}
+	_ = g.Wait() // note has the errors
+	if ctx.Err() != nil {
+		return n, ctx.Err()
 	}
 	return n, errors.Join(failed...)
 }

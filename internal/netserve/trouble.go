@@ -63,6 +63,36 @@ func (t *throttledLog) warn(now time.Time, err error, msg string) {
 	t.last, t.count = now, 0
 }
 
+// troubleLines is how many errors of a service are logged per throttle.
+const troubleLines = 20
+
+// Trouble decides which errors of our own, such as those of a full disk, go to
+// the log: clients can cause them again and again, and the log may lie on the
+// same disk. It may be used concurrently.
+type Trouble struct {
+	mu     sync.Mutex // guards the fields below
+	since  time.Time
+	told   int // since then
+	untold int // since the last line
+}
+
+// Tell reports whether an error at now is to be logged, and how many were not
+// since the last that was.
+func (t *Trouble) Tell(now time.Time) (untold int, tell bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.since.IsZero() || now.Sub(t.since) >= throttle {
+		t.since, t.told = now, 0
+	}
+	if t.told >= troubleLines {
+		t.untold++
+		return 0, false
+	}
+	t.told++
+	untold, t.untold = t.untold, 0
+	return untold, true
+}
+
 // Bounds of what is logged about panics.
 const (
 	panicPlaces  = 64        // distinct places that are remembered; more are only counted

@@ -104,3 +104,23 @@ func TestWhichErrorsASocketSurvives(t *testing.T) {
 		})
 	}
 }
+
+func TestTroubleIsToldAFewTimesAMinute(t *testing.T) {
+	var tr Trouble
+	now := time.Now()
+	told := 0
+	for range 100 {
+		if _, tell := tr.Tell(now); tell {
+			told++
+		}
+	}
+	if told != troubleLines {
+		t.Errorf("100 errors at once: told %d, want %d", told, troubleLines)
+	}
+	if _, tell := tr.Tell(now.Add(throttle - 1)); tell {
+		t.Error("told again before the minute is over")
+	}
+	if untold, tell := tr.Tell(now.Add(throttle)); !tell || untold != 101-troubleLines {
+		t.Errorf("after a minute: got %d, %v, want %d untold and a line", untold, tell, 101-troubleLines)
+	}
+}

@@ -94,7 +94,7 @@ func Verify(path string) (err error) {
 	defer func() { err = errors.Join(err, db.Close()) }()
 	defer catchDamage(path, &err)
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
-	err = db.View(func(tx *bbolt.Tx) error { return verify(tx, info.Size()) })
+	err = db.View(func(tx *bbolt.Tx) error { return verify(tx, path, info.Size()) })
 	if isDamage(err) {
 		return damagedFile(path, err)
 	}
@@ -107,8 +107,11 @@ func Verify(path string) (err error) {
 // verify checks from the outside in: the length of the file, whose it is, that
 // every page can be reached, that the pages fit together, that the values can
 // be read.
-func verify(tx *bbolt.Tx, size int64) error {
+func verify(tx *bbolt.Tx, path string, size int64) error {
 	if err := checkSize(tx, size); err != nil {
+		return err
+	}
+	if err := checkTree(tx, path, true); err != nil {
 		return err
 	}
 	found, err := readLayout(tx)

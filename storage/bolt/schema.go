@@ -180,6 +180,11 @@ func (s *Store) upgrade(ctx context.Context, steps []migration) error {
 		if err := checkSize(tx, info.Size()); err != nil {
 			return damagedFile(s.path, err)
 		}
+		if err := checkTree(tx, s.path, false); isDamage(err) {
+			return damagedFile(s.path, err)
+		} else if err != nil {
+			return err
+		}
 		if old, err = readLayout(tx); err != nil {
 			return err
 		}

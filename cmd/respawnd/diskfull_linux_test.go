@@ -1,0 +1,228 @@
+package main
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"net/netip"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/respawnd/respawnd/storage"
+)
+
+// smallDisk is a file system in memory, with little room. Only programs that
+// are run through wrapper see it at path.
+type smallDisk struct {
+	t       *testing.T
+	path    string // as its programs see it
+	view    string // as the test sees it
+	wrapper []string
+}
+
+// newSmallDisk makes a disk in a mount namespace, which takes root or a system
+// that lets everybody make user namespaces. The test is skipped without.
+func newSmallDisk(t *testing.T, size string) *smallDisk {
+	t.Helper()
+	path := t.TempDir()
+	const script = `mount --make-rprivate / && mount -t tmpfs -o size="$2",mode=700 none "$1" && echo mounted && exec cat`
+	cmd := exec.CommandContext(t.Context(), "sh", "-c", script, "sh", path, size)
+	cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWNS}
+	enter := []string{"nsenter", "--mount", "--target"}
+	if id := os.Getuid(); id != 0 {
+		cmd.SysProcAttr.Cloneflags |= syscall.CLONE_NEWUSER
+		cmd.SysProcAttr.UidMappings = []syscall.SysProcIDMap{{ContainerID: 0, HostID: id, Size: 1}}
+		enter = []string{"nsenter", "--user", "--preserve-credentials", "--mount", "--target"}
+	}
+	in, err := cmd.StdinPipe() // its end is the end of the namespace
+	must(t, err)
+	out, err := cmd.StdoutPipe()
+	must(t, err)
+	if err := cmd.Start(); err != nil {
+		t.Skipf("a small disk takes a mount namespace: %v", err)
+	}
+	t.Cleanup(func() { _ = in.Close(); _ = cmd.Wait() })
+	if line, _ := bufio.NewReader(out).ReadString('\n'); line != "mounted\n" {
+		t.Skip("a small disk takes the right to mount one")
+	}
+	if _, err := exec.LookPath("nsenter"); err != nil {
+		t.Skip("a small disk takes the program nsenter")
+	}
+	pid := fmt.Sprint(cmd.Process.Pid)
+	return &smallDisk{t: t, path: path, view: filepath.Join("/proc", pid, "root", path), wrapper: append(enter, pid, "--")}
+}
+
+// fill takes all the room but some bytes.
+func (d *smallDisk) fill(left int64) {
+	d.t.Helper()
+	f, err := os.Create(filepath.Join(d.view, "fill"))
+	must(d.t, err)
+	buf := make([]byte, 4096)
+	for err == nil {
+		_, err = f.Write(buf)
+	}
+	if !errors.Is(err, syscall.ENOSPC) {
+		d.t.Fatalf("fill the disk: %v", err)
+	}
+	info, err := f.Stat()
+	must(d.t, err)
+	must(d.t, errors.Join(f.Truncate(max(info.Size()-left, 0)), f.Close()))
+}
+
+func (d *smallDisk) free() { d.t.Helper(); must(d.t, os.Remove(filepath.Join(d.view, "fill"))) }
+
+// wantRefusedStart fails unless the program ends by itself, with an error that
+// has all parts.
+func wantRefusedStart(t *testing.T, c *child, parts ...string) {
+	t.Helper()
+	guard := time.NewTimer(hang)
+	defer guard.Stop()
+	select {
+	case <-c.ended:
+	case <-guard.C:
+		t.Fatalf("the daemon neither starts nor ends:\n%s", c.log)
+	}
+	if code := c.state.ExitCode(); code != exitFailure {
+		t.Errorf("exit code %d, want %d", code, exitFailure)
+	}
+	text := c.log.String()
+	for _, p := range parts {
+		if !strings.Contains(text, p) {
+			t.Errorf("the log lacks %q:\n%s", p, text)
+		}
+	}
+	if strings.Contains(text, "panic") || strings.Contains(text, "message:ready") {
+		t.Errorf("the log of a start that is refused:\n%s", text)
+	}
+}
+
+// Whatever room there is, the first start either succeeds or says why not and
+// leaves nothing that stands in the way of the next.
+func TestFirstStartOnAFullDisk(t *testing.T) {
+	t.Parallel()
+	d := newSmallDisk(t, "1m")
+	for _, room := range []int64{0, 4 << 10, 8 << 10, 12 << 10, 20 << 10, 32 << 10, 36 << 10} {
+		dir := fmt.Sprint("data", room)
+		d.fill(room)
+		c := launch(t, d.wrapper, testEnv(filepath.Join(d.path, dir)))
+		select {
+		case <-c.ended:
+			wantRefusedStart(t, c, "no space left on device")
+		case <-c.begun():
+			c.kill()
+		}
+		d.free()
+		startWrapped(t, d.wrapper, testEnv(filepath.Join(d.path, dir))).kill()
+		must(t, os.RemoveAll(filepath.Join(d.view, dir)))
+	}
+}
+
+// begun is closed when the daemon has said that it is ready.
+func (c *child) begun() <-chan struct{} {
+	ready := make(chan struct{})
+	go func() {
+		for {
+			lines, more := c.log.since(0)
+			for _, e := range lines {
+				if e.text("message") == "ready" {
+					close(ready)
+					return
+				}
+			}
+			select {
+			case <-more:
+			case <-c.ended:
+				return
+			}
+		}
+	}()
+	return ready
+}
+
+// On a full disk changes are refused with an error of the protocol, the rest
+// goes on, and nothing is lost; with room again everything works.
+func TestFullDiskRefusesChangesAndLosesNothing(t *testing.T) {
+	t.Parallel()
+	d := newSmallDisk(t, "2m")
+	file := writeFile(t, "full.yaml", "net:\n  trusted: [127.0.0.0/8]\nmaster:\n  save_every: 10s\n")
+	c := startWrapped(t, d.wrapper, testEnv(d.path), "--config", file)
+	op := c.client(d.view)
+	if newUser(t.Context(), c.address["gpsp"], "early") == "" {
+		t.Fatal("no account")
+	}
+
+	d.fill(0)
+	made := []string{"early"}
+	bans := 0
+	for n := 0; n < 10_000; n++ {
+		name := fmt.Sprint("full", n)
+		if newUser(t.Context(), c.address["gpsp"], name) == "" {
+			break // what was free within the file is used up
+		}
+		made = append(made, name)
+	}
+	lines := c.log.len() - 1
+	const refusals = 60
+	for n := range refusals {
+		name := fmt.Sprint("refused", n)
+		answer, err := askSearch(t.Context(), c.address["gpsp"], newUserRequest(name))
+		if err != nil || !strings.HasPrefix(answer, `\error\`) && !strings.HasPrefix(answer, `\nur\`) || strings.HasPrefix(answer, `\nur\0\`) {
+			t.Fatalf("newuser on a full disk is answered with %q, %v, want an error", answer, err)
+		}
+		ban := storage.Ban{Prefix: netip.PrefixFrom(netip.AddrFrom4([4]byte{10, 0, 0, byte(n)}), 32), Scope: storage.ScopeAll}
+		if err := op.AddBan(t.Context(), ban); err == nil {
+			bans++
+		} else if !strings.Contains(err.Error(), "no space left") {
+			t.Fatalf("a ban on a full disk: %v, want the reason", err)
+		}
+	}
+	for n := range refusals {
+		g, err := meet(t.Context(), c.address["gpcm"])
+		must(t, err)
+		must(t, g.send(gameUserRequest(fmt.Sprint("refused", n))))
+		if m, err := g.next(); err != nil || !strings.HasPrefix(m, `\error\`) {
+			t.Errorf("newuser in presence on a full disk is answered with %q, %v, want an error", m, err)
+		}
+		must(t, g.conn.Close())
+	}
+	c.waitFor("the full disk", lines, func(e entry) bool {
+		return e.text("level") == "error" && strings.Contains(e.text("error"), "no space left on device")
+	})
+	told := 0
+	written, _ := c.log.since(lines)
+	for _, e := range written {
+		if e.text("service") == "gpsp" || e.text("service") == "gpcm" {
+			told++
+		}
+	}
+	if told == 0 || told > refusals {
+		t.Errorf("%d lines of log for %d refused changes:\n%s", told, 2*refusals, c.log)
+	}
+	if _, err := enter(t.Context(), c.address["gpcm"], "early"); err != nil {
+		t.Errorf("login on a full disk: %v", err)
+	}
+
+	d.free()
+	if newUser(t.Context(), c.address["gpsp"], "later") == "" {
+		t.Errorf("no account although there is room again:\n%s", c.log)
+	}
+	made = append(made, "later")
+	must(t, op.AddBan(t.Context(), storage.Ban{Prefix: netip.MustParsePrefix("10.9.9.9/32"), Scope: storage.ScopeAll}))
+	c.kill()
+
+	c = startWrapped(t, d.wrapper, testEnv(d.path), "--config", file)
+	for _, name := range made {
+		if !takesPassword(t, c, name, stormPassword) {
+			t.Errorf("the account %s, which was acknowledged, is gone", name)
+		}
+	}
+	list, err := c.client(d.view).Bans(t.Context())
+	if err != nil || len(list) != bans+1 {
+		t.Errorf("%d bans, %v, want %d", len(list), err, bans+1)
+	}
+}

@@ -1,0 +1,80 @@
+package main
+
+import (
+	"fmt"
+	"net"
+	"net/http"
+	"strings"
+	"testing"
+)
+
+// fewFiles makes a program have at most n open files.
+func fewFiles(n int) []string {
+	return []string{"sh", "-c", fmt.Sprintf(`ulimit -n %d && exec "$@"`, n), "sh"}
+}
+
+func TestStartWithoutFilesSaysSo(t *testing.T) {
+	t.Parallel()
+	c := launch(t, fewFiles(16), testEnv(t.TempDir()))
+	wantRefusedStart(t, c, "too many open files", ".listen")
+}
+
+// With 64 files the daemon serves. When connections have taken them all, the
+// services without connections go on, waiting costs next to nothing, the log
+// says it once, and afterwards everything is as before.
+func TestConnectionsThatTakeAllFiles(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	file := writeFile(t, "few.yaml", "net:\n  trusted: [127.0.0.0/8]\n")
+	c := startWrapped(t, fewFiles(64), testEnv(dir), "--config", file)
+	stays := register(t, &c.running, "hostname", "Stays")
+
+	var held []net.Conn
+	t.Cleanup(func() {
+		for _, conn := range held {
+			_ = conn.Close()
+		}
+	})
+	dial := func(service string) net.Conn {
+		conn, err := net.DialTimeout("tcp4", c.address[service].String(), hang)
+		must(t, err)
+		held = append(held, conn)
+		return conn
+	}
+	for range 100 { // the kernel accepts more than the daemon can
+		for _, service := range []string{"gpcm", "serverbrowse", "legacylist"} {
+			dial(service)
+		}
+	}
+	c.waitFor("that files ran out", 0, message("accepting connections has trouble"))
+
+	comes := register(t, &c.running, "hostname", "Comes")
+	for _, conn := range held {
+		_ = conn.Close()
+	}
+	held = nil
+	if newUser(t.Context(), c.address["gpsp"], "after") == "" {
+		t.Errorf("no account although there are files again:\n%s", c.log)
+	}
+	wantListed(t, &c.running, stays, comes)
+	if _, err := enter(t.Context(), c.address["gpcm"], "after"); err != nil {
+		t.Errorf("login although there are files again: %v", err)
+	}
+	// A loop without pauses would have failed thousands of times.
+	failed := 0
+	_, scraped := get(t, &c.running, "admin", http.MethodGet, "/metrics", "")
+	for line := range strings.Lines(scraped) {
+		if strings.HasPrefix(line, "respawnd_dropped_total{") && strings.Contains(line, `reason="accept_error"`) {
+			var n int
+			_, err := fmt.Sscan(line[strings.LastIndex(line, " ")+1:], &n)
+			must(t, err)
+			failed += n
+		}
+	}
+	if failed == 0 || failed > 500 {
+		t.Errorf("accepting failed %d times", failed)
+	}
+	if n := c.log.len(); n > 60 {
+		t.Errorf("%d lines of log:\n%s", n, c.log)
+	}
+}
