@@ -266,8 +266,16 @@ func (m *meter) write(r row, closed, open *phase, one time.Duration, rss int64) 
 }
 
 func phaseText(p *phase) string {
-	ms := func(q float64) float64 { return float64(p.quantile(q)) / float64(time.Millisecond) }
-	return fmt.Sprintf("%7.0f%7.2f%7.2f%7.1f", p.rate(), ms(0.5), ms(0.99), ms(1))
+	text := fmt.Sprintf("%7.0f", p.rate())
+	for _, q := range [...]float64{0.5, 0.99, 1} {
+		ms := float64(p.quantile(q)) / float64(time.Millisecond)
+		if ms < 100 {
+			text += fmt.Sprintf("%7.2f", ms)
+		} else {
+			text += fmt.Sprintf("%7.0f", ms)
+		}
+	}
+	return text
 }
 
 // holding is users who only are there: what counts is the memory of each.
