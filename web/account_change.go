@@ -127,7 +127,7 @@ func changePassword(ctx context.Context, v *visit) error {
 func (v *visit) stay(ctx context.Context) error {
 	u, err := v.keeper.Store.GetUser(ctx, v.user.ID)
 	if err == nil {
-		v.keeper.sessions.keep(v.session, markOf(&u))
+		v.keeper.sessions.keep(v.session, v.keeper.Service.Mark(v.keeper.key[:], &u))
 	}
 	return err
 }

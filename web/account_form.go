@@ -153,7 +153,7 @@ func (v *visit) identify() bool {
 	if s := k.sessions.find(token, time.Now()); s != nil {
 		u, err := k.Store.GetUser(v.r.Context(), s.user)
 		switch {
-		case err == nil && k.sessions.holds(s, markOf(&u)) && !u.Ban.In(time.Now()):
+		case err == nil && k.sessions.holds(s, k.Service.Mark(k.key[:], &u)) && !u.Ban.In(time.Now()):
 			v.session, v.user, v.tie = s, u, token
 			return true
 		case err != nil && !errors.Is(err, storage.ErrNotFound):
@@ -171,9 +171,6 @@ func (v *visit) identify() bool {
 	}
 	return true
 }
-
-// markOf returns what changes with the password of an account.
-func markOf(u *storage.User) [sha256.Size]byte { return sha256.Sum256(u.Secret) }
 
 // readForm reads the form of a request and checks that it is one of ours. It
 // returns false if it answered.

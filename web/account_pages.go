@@ -108,7 +108,7 @@ func (v *visit) enter(id storage.UserID) {
 	if v.session != nil {
 		v.keeper.sessions.end(v.session)
 	}
-	v.keeper.setCookie(v.w, sessionCookie, v.keeper.sessions.open(id, markOf(&u), time.Now()))
+	v.keeper.setCookie(v.w, sessionCookie, v.keeper.sessions.open(id, v.keeper.Service.Mark(v.keeper.key[:], &u), time.Now()))
 	v.keeper.setCookie(v.w, formCookie, "")
 	v.opt.Log.Info().Uint32("user", uint32(id)).Stringer("peer", v.from).Msg("logged in on the page")
 	v.goTo("/account")

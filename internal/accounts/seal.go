@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/binary"
+	"fmt"
 	"strconv"
 
 	"github.com/respawnd/respawnd/storage"
@@ -101,4 +102,18 @@ func (r *keyring) digest(game, cdKey string) string {
 	mac := hmac.New(sha256.New, r.file.Digest)
 	mac.Write([]byte("cd key\x00" + storage.Fold(game) + "\x00" + cdKey))
 	return base64.RawURLEncoding.EncodeToString(mac.Sum(nil))
+}
+
+// Mark returns what changes with the password and the e-mail of an account, and
+// not when it is sealed with another key. Only who knows key, which is as long
+// as a process runs, can make anything of it.
+func (s *Service) Mark(key []byte, u *storage.User) (mark [sha256.Size]byte) {
+	secret, err := s.keys.Load().open(kindDigest, u, u.Secret)
+	if err != nil {
+		secret = u.Secret // none, or one that does not open: then it stands for itself
+	}
+	h := hmac.New(sha256.New, key)
+	_, _ = fmt.Fprintf(h, "%d %q %x", u.ID, u.Email, secret) // a hash takes everything
+	h.Sum(mark[:0])
+	return mark
 }
