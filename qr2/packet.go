@@ -86,7 +86,7 @@ const hexDigits = "0123456789ABCDEF"
 
 // appendChallengeText appends random, options, and the host's address as we see
 // it. The host reads options and address from the end of the text.
-func appendChallengeText(b, random []byte, options byte, host netip.AddrPort) []byte {
+func appendChallengeText(b []byte, random string, options byte, host netip.AddrPort) []byte {
 	b = append(b, random...)
 	b = appendHex(b, options)
 	for _, octet := range host.Addr().As4() {

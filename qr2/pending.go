@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"container/list"
 	"crypto/rand"
+	"encoding/binary"
 	"net/netip"
 	"time"
 
@@ -246,25 +247,27 @@ func (s *Server) challenge(w netserve.PacketWriter, p netserve.Packet, key maste
 // waste no randomness, but these are the ones that hosts have always been sent.
 const letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
 
-// newChallenge returns a challenge that nobody can guess.
-func newChallenge(g games.Game, host netip.AddrPort) string {
+// randomLetters returns n letters and digits that nobody can guess, n <= 8.
+func randomLetters(n int) string {
 	var random [8]byte
 	_, _ = rand.Read(random[:]) // never returns an error
-	var n uint64
-	for _, b := range random {
-		n = n<<8 | uint64(b)
+	v := binary.BigEndian.Uint64(random[:])
+	var text [8]byte
+	for i := range n {
+		text[i] = letters[v%uint64(len(letters))]
+		v /= uint64(len(letters))
 	}
-	var text [randomLength]byte
-	for i := range text {
-		text[i] = letters[n%uint64(len(letters))]
-		n /= uint64(len(letters))
-	}
+	return string(text[:n])
+}
+
+// newChallenge returns a challenge that nobody can guess.
+func newChallenge(g games.Game, host netip.AddrPort) string {
 	var options byte
 	if g.QueryChallenge() {
 		options = byte(games.QueryChallenge)
 	}
 	var buf [challengeSize]byte
-	return string(appendChallengeText(buf[:0], text[:], options, host))
+	return string(appendChallengeText(buf[:0], randomLetters(randomLength), options, host))
 }
 
 // turnAway refuses an unproved host, in no more bytes than it sent.

@@ -2,8 +2,6 @@ package qr2
 
 import (
 	"container/heap"
-	"crypto/rand"
-	"encoding/binary"
 	"net/netip"
 	"sync"
 	"time"
@@ -205,17 +203,4 @@ func (q *textQueue) Pop() any {
 	(*q)[last] = nil
 	*q = (*q)[:last]
 	return h
-}
-
-// randomLetters returns n letters and digits that nobody can guess, n <= 8.
-func randomLetters(n int) string {
-	var random [8]byte
-	_, _ = rand.Read(random[:]) // never returns an error
-	v := binary.BigEndian.Uint64(random[:])
-	var text [8]byte
-	for i := range n {
-		text[i] = letters[v%uint64(len(letters))]
-		v /= uint64(len(letters))
-	}
-	return string(text[:n])
 }

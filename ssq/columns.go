@@ -237,8 +237,8 @@ func isYes(value string) bool {
 // tableSlots are the places of the columns of players or teams, for all servers
 // that report the same. -1: not reported.
 type tableSlots struct {
-	names                                 *master.Names
-	name, score, deaths, ping, team, time int
+	names                                          *master.Names
+	name, score, deaths, ping, team, time, seconds int
 }
 
 func newTableSlots(n *master.Names) *tableSlots {
@@ -254,7 +254,7 @@ func newTableSlots(n *master.Names) *tableSlots {
 		names: n,
 		name:  first("player_", "playername_", "name_", "team_t", "teamname_", "name_t"),
 		score: first("frags_", "kills_", "score_", "score_t"), deaths: first("deaths_"), ping: first("ping_"),
-		team: first("team_"), time: first("time_", "playertime_"),
+		team: first("team_"), time: first("time_", "playertime_"), seconds: first("seconds_"),
 	}
 }
 
@@ -272,17 +272,25 @@ func (c *cursor) team(slot int) string {
 	return c.row.Teams.Value(c.index, slot)
 }
 
-// connected returns how many seconds the player has been there. Zandronum counts
-// minutes, everybody else seconds.
+// connected returns how many seconds the player has been there. Who is asked by
+// us is listed with minutes, and with seconds if its protocol has them; everybody
+// else is taken to count seconds.
 func (c *cursor) connected() (seconds float64, known bool) {
-	n, err := strconv.ParseUint(strings.TrimSpace(c.player(c.columns.time)), 10, 31)
-	if err != nil {
-		return 0, false
+	read := func(slot int) (uint64, bool) {
+		n, err := strconv.ParseUint(strings.TrimSpace(c.player(slot)), 10, 31)
+		return n, err == nil
 	}
-	if c.row.Origin == master.FromZandronum {
-		n *= 60
+	switch c.row.Origin {
+	case master.FromQR1, master.FromQR2:
+		n, ok := read(c.columns.time)
+		return float64(n), ok
+	default:
+		if n, ok := read(c.columns.seconds); ok {
+			return float64(n), true
+		}
+		n, ok := read(c.columns.time)
+		return 60 * float64(n), ok
 	}
-	return float64(n), true
 }
 
 // reportedColumn returns the column of what servers report under a name of their

@@ -11,6 +11,7 @@ import (
 
 	wire "github.com/respawnd/respawnd/internal/ssq"
 	"github.com/respawnd/respawnd/internal/verdicts"
+	"github.com/respawnd/respawnd/master"
 )
 
 func TestSelections(t *testing.T) {
@@ -365,5 +366,31 @@ func TestTimesOfServersMoveOn(t *testing.T) {
 	got := f.ask("SELECT x-seen WHERE x-seen > 20200101T000000 X-LIMIT 1").Rows
 	if len(got) != 1 || got[0][0] < fmt.Sprintf("E%d", time.Now().Add(-time.Minute).Unix()) {
 		t.Errorf("x-seen = %q, want now", got)
+	}
+}
+
+// Servers that we asked tell how long their players are there in minutes, and
+// those of A2S in seconds as well; what others report is taken for seconds.
+func TestTimesOfPlayers(t *testing.T) {
+	minutes := [][]string{{"player_", "time_"}, {"Ann", "90"}}
+	for name, tt := range map[string]struct {
+		origin  master.Origin
+		players [][]string
+		want    string
+	}{
+		"reports by itself":      {master.FromQR2, minutes, "000130"},
+		"reports in text":        {master.FromQR1, minutes, "000130"},
+		"Zandronum":              {master.FromZandronum, minutes, "013000"},
+		"named by the operator":  {master.Static, minutes, "013000"},
+		"on the local network":   {master.FromLAN, minutes, "013000"},
+		"A2S":                    {master.FromValve, [][]string{{"player_", "time_", "seconds_"}, {"Ann", "90", "5432"}}, "013032"},
+		"A2S, seconds not there": {master.FromValve, [][]string{{"player_", "time_", "seconds_"}, {"Ann", "90", ""}}, "013000"},
+		"no time":                {master.FromValve, [][]string{{"player_"}, {"Ann"}}, ""},
+	} {
+		f := newFixture(t)
+		f.list(game{source: "192.0.2.9:27016", origin: tt.origin, players: tt.players})
+		if got := f.ask("SELECT playertime").Rows; len(got) != 1 || got[0][0] != tt.want {
+			t.Errorf("%s: playertime %q, want %q", name, got, tt.want)
+		}
 	}
 }

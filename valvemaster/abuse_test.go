@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/respawnd/respawnd/internal/abusetest"
-	"github.com/respawnd/respawnd/internal/netserve"
 )
 
 // clientPackets are what servers and browsers send. The seeds are servers that
@@ -46,11 +45,8 @@ func clientReply(t testing.TB) func(netip.AddrPort, []byte) [][]byte {
 
 func TestFloodFromForgedAddressesBringsThemLittle(t *testing.T) {
 	for name, change := range map[string]func(*Options){
-		"without a rate": func(o *Options) { o.PagesPerAddr, o.PagesPerNet = -1, -1 },
-		"with the default rate": func(o *Options) {
-			o.Unproved = netserve.NewLimiter(netserve.LimiterOptions{Rate: 20, Burst: 60})
-		},
-		"one banned": func(o *Options) { o.Banned = func(a netip.Addr) bool { return a.As4()[3]%4 == 0 } },
+		"without budgets": func(o *Options) { o.PagesPerAddr, o.PagesPerNet = -1, -1 },
+		"some banned":     func(o *Options) { o.Banned = func(a netip.Addr) bool { return a.As4()[3]%4 == 0 } },
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

@@ -45,6 +45,10 @@
 // ten seconds. None of that concerns game servers, which may well share an
 // address with launchers.
 //
+// A banned address is told so whatever it sends, as the original master does, but
+// at the rate of strangers, and not if it sends what masters answer: two masters
+// that ban each other would talk for ever.
+//
 // The list is sorted by "address:port" as text and coded once per change; all
 // answers are sent from the same bytes, from the address that was asked.
 // Packets hold at most 1,026 bytes before coding. An address with more than 255

@@ -188,7 +188,7 @@ func TestNuisancesOverTCPLeaveNothingBehind(t *testing.T) {
 	for n := range byte(3) {
 		round(1 + n)
 	}
-	const spareFiles, spareGoroutines, spareHeap = 4, 8, 4 << 20
+	const spareFiles, spareGoroutines, spareHeap = 4, 8, 8 << 20
 	var after footprint
 	eventually(t, "the use of as little as before", func() bool {
 		after = settled()

@@ -29,18 +29,22 @@ type crowd struct {
 type tally struct {
 	mu     sync.Mutex // guards the fields below
 	done   map[string]int
+	worst  map[string]time.Duration // the longest operation of a kind
 	wrong  map[string]int
 	failed int
 	total  int
 }
 
-func newTally() *tally { return &tally{done: make(map[string]int), wrong: make(map[string]int)} }
+func newTally() *tally {
+	return &tally{done: make(map[string]int), worst: make(map[string]time.Duration), wrong: make(map[string]int)}
+}
 
-// count counts an operation of a kind that ended with err.
-func (t *tally) count(kind string, err error) {
+// count counts an operation of a kind that took so long and ended with err.
+func (t *tally) count(kind string, took time.Duration, err error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.total++
+	t.worst[kind] = max(t.worst[kind], took)
 	if err == nil {
 		t.done[kind]++
 		return
@@ -61,7 +65,7 @@ func (t *tally) write(out io.Writer) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for _, k := range slices.Sorted(maps.Keys(t.done)) {
-		_, _ = fmt.Fprintf(out, "%10d  %s\n", t.done[k], k)
+		_, _ = fmt.Fprintf(out, "%10d  %-28s  longest %.3f s\n", t.done[k], k, t.worst[k].Seconds())
 	}
 	for _, k := range slices.Sorted(maps.Keys(t.wrong)) {
 		_, _ = fmt.Fprintf(out, "%10d  FAILED %s\n", t.wrong[k], k)
@@ -73,6 +77,9 @@ func reason(err error) string {
 	switch {
 	case errors.Is(err, os.ErrDeadlineExceeded), errors.Is(err, context.DeadlineExceeded):
 		before, _, nested := strings.Cut(err.Error(), ": ")
+		if op, ok := errors.AsType[*net.OpError](err); ok && strings.HasPrefix(before, op.Op) {
+			before = op.Op
+		}
 		if nested && !strings.Contains(before, " ") {
 			return before + ": no answer in time"
 		}
@@ -115,6 +122,7 @@ func (c crowd) live(ctx context.Context, w *world, t *tally, i int) {
 	for pause(ctx, wait) {
 		wait = every/2 + rand.N(every) //nolint:gosec // spreads the load
 		var err error
+		start := time.Now()
 		if u == nil {
 			if u, err = c.open(ctx, w, i); err != nil {
 				u = nil // it may be a nil pointer of some type
@@ -125,7 +133,7 @@ func (c crowd) live(ctx context.Context, w *world, t *tally, i int) {
 		if err != nil && ctx.Err() != nil {
 			return // it ended in the middle
 		}
-		t.count(c.name, err)
+		t.count(c.name, time.Since(start), err)
 		switch {
 		case err != nil && u != nil:
 			u.close(true)

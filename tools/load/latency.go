@@ -75,7 +75,7 @@ func loop(users []user, work func(i int, u user, record func(time.Time, error)),
 			work(i, u, func(start time.Time, err error) {
 				if err != nil {
 					lost++
-					t.count(name, err)
+					t.count(name, time.Since(start), err)
 					return
 				}
 				times = append(times, time.Since(start))

@@ -102,8 +102,12 @@ func openWatcher(ctx context.Context, w *world, i int) (user, error) {
 	x := &watcher{conn: conn, ended: make(chan struct{})}
 	go func() {
 		defer close(x.ended)
+		echo := []byte{0, 3, byte(serverbrowse.KindKeepalive)}
 		for x.err == nil {
-			_, x.err = d.Push()
+			var p serverbrowse.Push
+			if p, x.err = d.Push(); x.err == nil && p.Kind == serverbrowse.PushKeepalive {
+				_, x.err = conn.Write(echo)
+			}
 		}
 	}()
 	return x, nil

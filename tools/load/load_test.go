@@ -121,7 +121,7 @@ func TestSoakComparesTheLastThirdWithTheFirst(t *testing.T) {
 		"files":      {func(m *sample, i int) { m.fds += 20 * i }, errSoak},
 	} {
 		s := &soaker{out: io.Discard, world: &world{daemon: &child{}}, tally: newTally()}
-		s.tally.count("x", nil)
+		s.tally.count("x", 0, nil)
 		for i := range 18 {
 			m := sample{after: time.Duration(i) * time.Minute, cost: cost{rss: 50 << 20, fds: 100}, heap: 40 << 20, goroutines: 200}
 			tc.grow(&m, i)
@@ -132,7 +132,7 @@ func TestSoakComparesTheLastThirdWithTheFirst(t *testing.T) {
 		}
 	}
 	s := &soaker{out: io.Discard, world: &world{daemon: &child{errors: 1}}, tally: newTally()}
-	s.tally.count("x", nil)
+	s.tally.count("x", 0, nil)
 	if err := s.summary(); !errors.Is(err, errSoak) {
 		t.Errorf("with a line of an error: summary returned %v, want %v", err, errSoak)
 	}

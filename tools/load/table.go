@@ -150,7 +150,7 @@ func (m *meter) reference(ctx context.Context) error {
 	m.costs[refCipher] = cipher
 	m.printf("%s, %s\n", time.Now().UTC().Format(time.DateOnly), machine())
 	m.line("", "one after the other, ms", "at half that rate, ms", "", "CPU ms", "bare", "times", "MiB")
-	head := fmt.Sprintf("%8s%6s%7s%7s", "per s", "p50", "p99", "max")
+	head := fmt.Sprintf("%7s%7s%7s%7s", "per s", "p50", "p99", "max")
 	m.line("operation", head, head, "lost", "/10,000", "server", "that", "RSS")
 	bare, err := startEcho(ctx)
 	if err != nil {
@@ -267,7 +267,7 @@ func (m *meter) write(r row, closed, open *phase, one time.Duration, rss int64) 
 
 func phaseText(p *phase) string {
 	ms := func(q float64) float64 { return float64(p.quantile(q)) / float64(time.Millisecond) }
-	return fmt.Sprintf("%8.0f%6.2f%7.2f%7.1f", p.rate(), ms(0.5), ms(0.99), ms(1))
+	return fmt.Sprintf("%7.0f%7.2f%7.2f%7.1f", p.rate(), ms(0.5), ms(0.99), ms(1))
 }
 
 // holding is users who only are there: what counts is the memory of each.
