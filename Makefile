@@ -4,7 +4,7 @@ GO   ?= go
 LINT  = $(GO) tool -modfile=tools/go.mod golangci-lint
 FUZZ ?= 20s
 
-.PHONY: build test race lint fmt fuzz bench gobench browser packages check clean
+.PHONY: build test race lint fmt fuzz bench storm gobench browser packages check clean
 
 build: ## build ./respawnd
 	CGO_ENABLED=0 $(GO) build -trimpath -o respawnd ./cmd/respawnd
@@ -26,6 +26,9 @@ fuzz: ## every fuzz target for FUZZ
 
 bench: ## what each operation costs, as in the README (Linux, two minutes)
 	cd tools/load && $(GO) run . table
+
+storm: ## kills under load, over and over; STORM_ROUNDS=50
+	STORM_ROUNDS=$(or $(STORM_ROUNDS),50) $(GO) test -count 1 -timeout 1h -v -run 'Storm|SurviveAKill' ./cmd/respawnd
 
 gobench: ## the benchmarks of the packages
 	$(GO) test -run '^$$' -bench . -benchmem ./...

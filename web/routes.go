@@ -225,10 +225,14 @@ func (s *Server) contain(w *recorder, r *http.Request) {
 }
 
 // mayLogPanic keeps a request that panics again and again from filling the log.
-func (s *Server) mayLogPanic() bool {
-	now := time.Now().UnixNano()
+func (s *Server) mayLogPanic() bool { return s.isNewsAt(time.Now()) }
+
+// isNewsAt is mayLogPanic at a time of the wall clock, which may have been put
+// back since the last panic: that is news, too.
+func (s *Server) isNewsAt(now time.Time) bool {
 	last := s.panicLogged.Load()
-	return now-last >= int64(panicAgain) && s.panicLogged.CompareAndSwap(last, now)
+	since := now.UnixNano() - last
+	return (since < 0 || since >= int64(panicAgain)) && s.panicLogged.CompareAndSwap(last, now.UnixNano())
 }
 
 // send sends an answer of 200.

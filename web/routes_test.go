@@ -294,3 +294,16 @@ func TestManyRequestsWhileTheListChanges(t *testing.T) {
 	}
 	all.Wait()
 }
+
+func TestPanicIsLoggedAgainThoughTheClockWasPutBack(t *testing.T) {
+	var s Server
+	now := time.Now()
+	for _, step := range []struct {
+		at   time.Duration
+		want bool
+	}{{0, true}, {1, false}, {panicAgain, true}, {-24 * time.Hour, true}, {-24*time.Hour + 1, false}, {time.Hour + 2*panicAgain, true}} {
+		if got := s.isNewsAt(now.Add(step.at)); got != step.want {
+			t.Errorf("a panic at %v: news %v, want %v", step.at, got, step.want)
+		}
+	}
+}

@@ -194,3 +194,15 @@ func TestPagesOfAccountsObeyTheConfiguration(t *testing.T) {
 	}
 	d.stop()
 }
+
+func TestNewSealingKeyLogsNobodyOut(t *testing.T) {
+	t.Parallel()
+	d := start(t, t.TempDir())
+	v := newVisitor(t, d)
+	v.send("/account/register", "/account/register", "email", "ann@example.com", "nick", "Ann", "uniquenick", "ann", "new", stormPassword, "repeat", stormPassword)
+	v.wants("Your account")
+	d.cli("account", "rotate-key")
+	v.do(http.MethodGet, "/account", nil)
+	v.wants("Your account", "ann@example.com")
+	d.stop()
+}

@@ -158,7 +158,7 @@ func TestFullDiskRefusesChangesAndLosesNothing(t *testing.T) {
 	d.fill(0)
 	made := []string{"early"}
 	bans := 0
-	for n := 0; n < 10_000; n++ {
+	for n := range 10_000 {
 		name := fmt.Sprint("full", n)
 		if newUser(t.Context(), c.address["gpsp"], name) == "" {
 			break // what was free within the file is used up

@@ -36,7 +36,7 @@ func TestConnectionsThatTakeAllFiles(t *testing.T) {
 		}
 	})
 	dial := func(service string) net.Conn {
-		conn, err := net.DialTimeout("tcp4", c.address[service].String(), hang)
+		conn, err := new(net.Dialer).DialContext(t.Context(), "tcp4", c.address[service].String())
 		must(t, err)
 		held = append(held, conn)
 		return conn

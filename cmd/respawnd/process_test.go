@@ -88,7 +88,7 @@ func launch(t testing.TB, workingDir string, wrapper, env []string, args ...stri
 	}
 	c := &child{running: running{t: t, env: env, log: newLogBook(), ended: make(chan struct{})}}
 	line := append(append(slices.Clone(wrapper), path, "serve"), args...)
-	cmd := exec.CommandContext(context.WithoutCancel(t.Context()), line[0], line[1:]...) //nolint:gosec // G204: built by the test; it is stopped by hand
+	cmd := exec.CommandContext(context.WithoutCancel(t.Context()), line[0], line[1:]...) // it is stopped by hand
 	cmd.Dir = workingDir
 	cmd.Env = append(os.Environ(), c.env...)
 	cmd.Stdout, cmd.Stderr = &c.out, c.log

@@ -77,16 +77,16 @@ func (s *Service) setPassword(u *storage.User, password string) {
 	}
 }
 
-// PasswordMark returns a value that changes with the password of an account, and
-// with nothing else: not when another key seals it. It is good for comparing
-// within this process, and tells nothing of the password.
+// PasswordMark returns a value that changes with the password and the e-mail
+// address of an account, and with nothing else: not when another key seals it. It
+// is good for comparing within this process, and tells nothing of the password.
 func (s *Service) PasswordMark(u *storage.User) ([sha256.Size]byte, error) {
 	secret, err := s.secret(u)
 	if err != nil {
 		return [sha256.Size]byte{}, err
 	}
 	mac := hmac.New(sha256.New, s.markKey[:])
-	mac.Write([]byte(secret))
+	mac.Write([]byte(secret + "\x00" + u.Email))
 	return [sha256.Size]byte(mac.Sum(nil)), nil
 }
 
