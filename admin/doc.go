@@ -32,5 +32,6 @@
 // # Audit log
 //
 // Each change is recorded in the store with who made it, in the same atomic step
-// as the change wherever that is one step; see actor.go.
+// as the change wherever that is one step; see actor.go. What players change on the
+// pages of package web stands there too.
 package admin

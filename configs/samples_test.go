@@ -46,8 +46,12 @@ func TestOnlyTheLANSampleSearches(t *testing.T) {
 
 func TestZandronumSampleOpensNothingElse(t *testing.T) {
 	var got []string
-	for _, l := range load(t, Options{File: "zandronum-only.yaml"}).Listeners() {
+	c := load(t, Options{File: "zandronum-only.yaml"})
+	for _, l := range c.Listeners() {
 		got = append(got, l.Service)
+	}
+	if c.Web.Accounts || c.LAN.Discover || c.DNS.Enabled || len(c.Servers.Static) > 0 {
+		t.Errorf("zandronum-only.yaml: accounts %v, search %v, DNS %v, servers %v, want none", c.Web.Accounts, c.LAN.Discover, c.DNS.Enabled, c.Servers.Static)
 	}
 	if want := []string{"zanmaster", "web", "admin"}; !slices.Equal(got, want) {
 		t.Errorf("services of zandronum-only.yaml: %q, want %q", got, want)

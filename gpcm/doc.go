@@ -36,7 +36,7 @@
 // Who is authtoken, lt (a login ticket), uniquenick, or user with nick@e-mail.
 // How response and proof are made is told in internal/accounts. Whatever goes
 // wrong here is fatal: the client is told and the connection ends. A client has
-// 30 seconds to sign in; before that it may only send login, newuser, logout
+// Options.LoginTime to sign in; before that it may only send login, newuser, logout
 // and ka. Afterwards each command but ka carries the sesskey.
 //
 // A second login takes over from the first, which hears error 6. Whether that

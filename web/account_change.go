@@ -123,11 +123,11 @@ func changePassword(ctx context.Context, v *visit) error {
 	return errors.Join(v.endGames(ctx, v.user.ID), v.stay(ctx))
 }
 
-// stay lets this browser's session go on although the sealed password changed.
+// stay lets this browser's session go on although the password changed.
 func (v *visit) stay(ctx context.Context) error {
-	u, err := v.keeper.Store.GetUser(ctx, v.user.ID)
+	_, mark, err := v.keeper.userOf(ctx, v.user.ID)
 	if err == nil {
-		v.keeper.sessions.keep(v.session, markOf(&u))
+		v.keeper.sessions.keep(v.session, mark)
 	}
 	return err
 }

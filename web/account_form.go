@@ -151,9 +151,9 @@ func (v *visit) identify() bool {
 	k := v.keeper
 	token := k.cookie(v.r, sessionCookie)
 	if s := k.sessions.find(token, time.Now()); s != nil {
-		u, err := k.Store.GetUser(v.r.Context(), s.user)
+		u, mark, err := k.userOf(v.r.Context(), s.user)
 		switch {
-		case err == nil && k.sessions.holds(s, markOf(&u)) && !u.Ban.In(time.Now()):
+		case err == nil && k.sessions.holds(s, mark) && !u.Ban.In(time.Now()):
 			v.session, v.user, v.tie = s, u, token
 			return true
 		case err != nil && !errors.Is(err, storage.ErrNotFound):
@@ -172,8 +172,13 @@ func (v *visit) identify() bool {
 	return true
 }
 
-// markOf returns what changes with the password of an account.
-func markOf(u *storage.User) [sha256.Size]byte { return sha256.Sum256(u.Secret) }
+// userOf returns an account, and what changes with its password.
+func (k *keeper) userOf(ctx context.Context, id storage.UserID) (u storage.User, mark [sha256.Size]byte, err error) {
+	if u, err = k.Store.GetUser(ctx, id); err == nil {
+		mark, err = k.Service.PasswordMark(&u)
+	}
+	return u, mark, err
+}
 
 // readForm reads the form of a request and checks that it is one of ours. It
 // returns false if it answered.

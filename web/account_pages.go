@@ -100,7 +100,7 @@ func asGamesSend(password string) string {
 // enter logs the visitor in and sends him to his account. Whoever had a session
 // before gets another one: nobody can prepare it for him.
 func (v *visit) enter(id storage.UserID) {
-	u, err := v.keeper.Store.GetUser(v.r.Context(), id)
+	_, mark, err := v.keeper.userOf(v.r.Context(), id)
 	if err != nil {
 		v.fault(err)
 		return
@@ -108,7 +108,7 @@ func (v *visit) enter(id storage.UserID) {
 	if v.session != nil {
 		v.keeper.sessions.end(v.session)
 	}
-	v.keeper.setCookie(v.w, sessionCookie, v.keeper.sessions.open(id, markOf(&u), time.Now()))
+	v.keeper.setCookie(v.w, sessionCookie, v.keeper.sessions.open(id, mark, time.Now()))
 	v.keeper.setCookie(v.w, formCookie, "")
 	v.opt.Log.Info().Uint32("user", uint32(id)).Stringer("peer", v.from).Msg("logged in on the page")
 	v.goTo("/account")

@@ -29,7 +29,7 @@ const (
 type session struct {
 	digest [sha256.Size]byte // of the token
 	user   storage.UserID
-	mark   [sha256.Size]byte // of the sealed password; another one ends the session
+	mark   [sha256.Size]byte // of the password; another one ends the session
 	began  time.Time
 	seen   time.Time
 	quota  *rate.Limiter // of the account: all its sessions have the same

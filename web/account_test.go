@@ -316,6 +316,17 @@ func TestSessionEndsWhenTheAccountChangesElsewhere(t *testing.T) {
 	}
 }
 
+func TestSessionGoesOnWhenTheSealingKeyIsReplaced(t *testing.T) {
+	f := newAccountFixture(t)
+	b := f.browser(near).register("ann@example.org", "Ann", "", "secret")
+	if _, err := f.service.RotateKey(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if w := b.get("/account"); w.Code != http.StatusOK {
+		t.Errorf("the account after it: got %d to %q, want the page", w.Code, w.Header().Get("Location"))
+	}
+}
+
 func TestRegistrationFollowsTheRulesOfGames(t *testing.T) {
 	f := newAccountFixture(t)
 	f.browser(near).register("ann@example.org", "Ann", "ann", "secret")

@@ -81,7 +81,9 @@
 // browser's cookie and comes from our own origin. Forms are bounded in size, by
 // address and by account; failed passwords count as those of games do. With
 // Policy.Private no answer tells whether an e-mail has an account; only making one,
-// or moving one there, does, and both are rationed.
+// or moving one there, does, and both are rationed. What was changed is in the audit
+// log of the store, with the number and a nick of the account and the address it
+// came from, in the same step as the change.
 //
 // # Visitors
 //

@@ -63,7 +63,7 @@ func (p *program) examine(ctx context.Context, op admin.Operator, addr netip.Add
 Nothing that reports a server was heard from %s since the daemon started. If one
 should be there, its packets do not arrive here, or come from another address:
   - does the game find this machine by name? respawnd hosts --game GAME --ip ADDRESS
-  - does a firewall on the way let UDP through (27900; Zandronum: 15300)?`, addr)
+  - does a firewall on the way let UDP through (27900; Zandronum: 15300; A2S: 27010)?`, addr)
 	}
 	for i, v := range list {
 		if superseded(list[i+1:], v) {

@@ -2,7 +2,9 @@ package accounts
 
 import (
 	"context"
+	"crypto/hmac"
 	"crypto/md5"
+	"crypto/sha256"
 	"crypto/subtle"
 	"errors"
 	"fmt"
@@ -73,6 +75,19 @@ func (s *Service) setPassword(u *storage.User, password string) {
 	if s.opt.KeepPasswords {
 		u.Password = keys.seal(kindPassword, u, []byte(password))
 	}
+}
+
+// PasswordMark returns a value that changes with the password of an account, and
+// with nothing else: not when another key seals it. It is good for comparing
+// within this process, and tells nothing of the password.
+func (s *Service) PasswordMark(u *storage.User) ([sha256.Size]byte, error) {
+	secret, err := s.secret(u)
+	if err != nil {
+		return [sha256.Size]byte{}, err
+	}
+	mac := hmac.New(sha256.New, s.markKey[:])
+	mac.Write([]byte(secret))
+	return [sha256.Size]byte(mac.Sum(nil)), nil
 }
 
 // ChangePassword gives an account another password. The caller has made sure

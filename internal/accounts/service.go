@@ -2,6 +2,7 @@ package accounts
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -59,6 +60,8 @@ type Service struct {
 
 	keys atomic.Pointer[keyring] // never nil
 
+	markKey [32]byte // of PasswordMark; of this run alone
+
 	// sealing is held for reading from sealing something until it is stored,
 	// and for writing while the active key changes: what is stored later was
 	// sealed with the new one.
@@ -88,6 +91,7 @@ func Open(ctx context.Context, store Store, opt Options) (*Service, error) {
 		metrics:  newMetrics(opt.Registerer),
 	}
 	s.keys.Store(keys)
+	_, _ = rand.Read(s.markKey[:]) // never fails
 	return s, nil
 }
 
