@@ -266,16 +266,15 @@ func (m *meter) write(r row, closed, open *phase, one time.Duration, rss int64) 
 }
 
 func phaseText(p *phase) string {
-	text := fmt.Sprintf("%7.0f", p.rate())
-	for _, q := range [...]float64{0.5, 0.99, 1} {
-		ms := float64(p.quantile(q)) / float64(time.Millisecond)
-		if ms < 100 {
-			text += fmt.Sprintf("%7.2f", ms)
-		} else {
-			text += fmt.Sprintf("%7.0f", ms)
+	ms := func(q float64) string {
+		f := float64(p.quantile(q)) / float64(time.Millisecond)
+		digits := 2
+		if f >= 100 {
+			digits = 0
 		}
+		return strconv.FormatFloat(f, 'f', digits, 64)
 	}
-	return text
+	return fmt.Sprintf("%7.0f%7s%7s%7s", p.rate(), ms(0.5), ms(0.99), ms(1))
 }
 
 // holding is users who only are there: what counts is the memory of each.
