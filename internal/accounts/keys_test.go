@@ -13,6 +13,7 @@ import (
 	"runtime"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/rs/zerolog"
@@ -266,13 +267,13 @@ func TestRotateKey(t *testing.T) {
 // failing is a store whose UpdateUser fails from the n-th call on.
 type failing struct {
 	Store
-	left int
+	left atomic.Int64 // updates that succeed
 }
 
 var errDisk = errors.New("disk on fire")
 
 func (f *failing) UpdateUser(ctx context.Context, u storage.User) (storage.User, error) {
-	if f.left--; f.left < 0 {
+	if f.left.Add(-1) < 0 {
 		return storage.User{}, errDisk
 	}
 	return f.Store.UpdateUser(ctx, u)
@@ -290,7 +291,9 @@ func TestRotationThatBreaksOffIsFinishedByTheNext(t *testing.T) {
 			r.Email, r.UniqueNick = fmt.Sprintf("%d@b.c", i), fmt.Sprint("Name", i)
 			register(t, first, r)
 		}
-		s := openOver(t, &failing{store, broken}, Options{KeyFile: path})
+		breaks := &failing{Store: store}
+		breaks.left.Store(int64(broken))
+		s := openOver(t, breaks, Options{KeyFile: path})
 		_, err := s.RotateKey(t.Context())
 		if broken < n && !errors.Is(err, errDisk) {
 			t.Errorf("RotateKey() that breaks off after %d = %v", broken, err)
