@@ -76,7 +76,7 @@ func TestReadmeHasEveryLimitInOneTable(t *testing.T) {
 	readme := strings.ReplaceAll(string(data), "\r\n", "\n")
 	want := replaceBetween(t, readme, "| key | default | range |", "\n## Develop it", limitsTable(t))
 	if *update {
-		if err := os.WriteFile(path, []byte(want), 0o644); err != nil { //nolint:gosec // it is a source
+		if err := os.WriteFile(path, []byte(want), 0o644); err != nil {
 			t.Fatal(err)
 		}
 		return

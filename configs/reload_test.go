@@ -66,7 +66,7 @@ func TestDefaultFileNamesTheKeysThatReload(t *testing.T) {
 	const first, last = "# On SIGHUP", "\n# Folder of everything"
 	want := replaceBetween(t, defaultYAML, first, last, reloadWords())
 	if *update {
-		if err := os.WriteFile("default.yaml", []byte(want), 0o644); err != nil { //nolint:gosec // it is a source
+		if err := os.WriteFile("default.yaml", []byte(want), 0o644); err != nil {
 			t.Fatal(err)
 		}
 		return
