@@ -60,6 +60,7 @@ func (l *limitListener) enter(peer netip.Addr) (refused string) {
 	}
 	l.total++
 	l.from[a]++
+	l.metrics.Opened()
 	return ""
 }
 
@@ -68,6 +69,7 @@ func (l *limitListener) leave(peer netip.Addr) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.total--
+	l.metrics.Closed()
 	if l.from[a]--; l.from[a] <= 0 {
 		delete(l.from, a)
 	}

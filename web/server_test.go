@@ -11,6 +11,10 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/respawnd/respawnd/internal/netserve"
 )
 
 // start serves f on loopback until the test ends.
@@ -208,7 +212,8 @@ func TestCountedAddress(t *testing.T) {
 }
 
 func TestConnectionLeavesOnce(t *testing.T) {
-	l := newLimitListener(nil, 2, 2, func(netip.Addr) bool { return false }, nil)
+	reg := prometheus.NewRegistry()
+	l := newLimitListener(nil, 2, 2, func(netip.Addr) bool { return false }, netserve.NewMetrics(reg, "web"))
 	a, b := net.Pipe()
 	defer func() { _ = b.Close() }()
 	addr := peerAddr(a.RemoteAddr())
@@ -224,10 +229,29 @@ func TestConnectionLeavesOnce(t *testing.T) {
 	if l.total != 1 {
 		t.Errorf("one of two connections closed three times: %d counted, want 1", l.total)
 	}
+	if got := openConnections(t, reg); got != 1 {
+		t.Errorf("respawnd_connections is %v, want 1", got)
+	}
 	l.leave(addr)
 	if l.total != 0 || len(l.from) != 0 {
 		t.Errorf("after all left: total %d, addresses %d, want 0", l.total, len(l.from))
 	}
+}
+
+// openConnections returns the metric.
+func openConnections(t *testing.T, reg *prometheus.Registry) float64 {
+	t.Helper()
+	families, err := reg.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range families {
+		if f.GetName() == "respawnd_connections" {
+			return f.GetMetric()[0].GetGauge().GetValue()
+		}
+	}
+	t.Fatal("there is no metric respawnd_connections")
+	return 0
 }
 
 func TestDefaultBounds(t *testing.T) {

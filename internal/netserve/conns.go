@@ -173,7 +173,7 @@ func (s *connServer) admit(ctx context.Context, raw net.Conn) {
 	s.mu.Lock()
 	s.open[c] = struct{}{}
 	s.mu.Unlock()
-	s.opt.Metrics.opened()
+	s.opt.Metrics.Opened()
 	s.serving.Go(func() {
 		defer s.release(c)
 		defer s.panics.contain("connection")
@@ -188,7 +188,7 @@ func (s *connServer) release(c *Conn) {
 	delete(s.open, c)
 	s.mu.Unlock()
 	s.gate.leave(c.peer.Addr())
-	s.opt.Metrics.closed()
+	s.opt.Metrics.Closed()
 }
 
 // finish waits for the handlers and closes, after their grace, the connections

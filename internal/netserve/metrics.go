@@ -170,14 +170,18 @@ func (m *Metrics) panicked() {
 	}
 }
 
-func (m *Metrics) opened() {
+// Opened counts a connection that is served from now on. It is for services with
+// an accept loop of their own, as ServeConns counts by itself; each connection is
+// Closed once.
+func (m *Metrics) Opened() {
 	if m != nil {
 		m.accepted.Inc()
 		m.open.Inc()
 	}
 }
 
-func (m *Metrics) closed() {
+// Closed counts the end of a connection that was Opened.
+func (m *Metrics) Closed() {
 	if m != nil {
 		m.open.Dec()
 	}

@@ -89,8 +89,8 @@ func TestNilMetricsCountNothing(t *testing.T) {
 	m.read(1)
 	m.wrote(1)
 	m.panicked()
-	m.opened()
-	m.closed()
+	m.Opened()
+	m.Closed()
 	m.refused(refusedFull)
 }
 
