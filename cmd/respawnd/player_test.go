@@ -2,8 +2,6 @@ package main
 
 import (
 	"context"
-	"crypto/md5"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"net"
@@ -154,11 +152,6 @@ func field(message, key string) string {
 	_, rest, _ := strings.Cut(message, `\`+key+`\`)
 	v, _, _ := strings.Cut(rest, `\`)
 	return v
-}
-
-func md5hex(s string) string {
-	sum := md5.Sum([]byte(s))
-	return hex.EncodeToString(sum[:])
 }
 
 // seat is a player in a test that fails when something goes wrong.

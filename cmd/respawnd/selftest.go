@@ -29,22 +29,29 @@ const testGame = "gmtest"
 const stepTimeout = 3 * time.Second
 
 func (p *program) selftestCommand() *cobra.Command {
-	return &cobra.Command{
+	quick := false
+	cmd := &cobra.Command{
 		Use:   "selftest",
-		Short: "Play a game server and a player against the running daemon",
-		Args:  usage(cobra.NoArgs),
+		Short: "Play a game server and players against the running daemon",
+		Long: `Plays a game server and players against the sockets of the running daemon, and
+says of each service how it went. Two accounts are made and deleted again, which
+the audit log tells of; --quick leaves that out and changes nothing that lasts,
+for a health check that runs every minute.`,
+		Args: usage(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			cfg, _, err := p.load()
 			if err != nil {
 				return p.listMistakes(err)
 			}
-			return p.selftest(cmd.Context(), cfg)
+			return p.selftest(cmd.Context(), cfg, quick)
 		},
 	}
+	cmd.Flags().BoolVar(&quick, "quick", false, "make no accounts")
+	return cmd
 }
 
 // selftest runs every test whose service is on and says how it went.
-func (p *program) selftest(ctx context.Context, cfg *configs.Config) error {
+func (p *program) selftest(ctx context.Context, cfg *configs.Config, quick bool) error {
 	t := &selfTest{cfg: cfg}
 	defer t.close()
 	failed := 0
@@ -62,6 +69,7 @@ func (p *program) selftest(ctx context.Context, cfg *configs.Config) error {
 		{"valvemaster", cfg.ValveMaster.Listen != "", t.valveMaster},
 		{"dns", cfg.DNS.Enabled && cfg.DNS.Listen != "", t.resolve},
 		{"presence", cfg.GPCM.Listen != "" && cfg.GPSP.Listen != "", t.presence},
+		{"buddy message", !quick && cfg.GPCM.Listen != "" && cfg.GPSP.Listen != "", t.buddyMessage},
 		{"serverbrowse message", cfg.QR2.Listen != "" && cfg.ServerBrowse.Listen != "", t.message},
 	} {
 		if !step.on {

@@ -112,21 +112,26 @@ func dialGame(ctx context.Context, listen string) (*gameConn, error) {
 	return &gameConn{conn: conn}, nil
 }
 
-// ask sends a message, given as keys and values in turn, and returns the next
-// one that comes.
+// ask sends a message and returns the next one that comes.
 func (c *gameConn) ask(fields ...string) (gamespy.Message, error) {
+	if err := c.send(fields...); err != nil {
+		return gamespy.Message{}, err
+	}
+	return c.read()
+}
+
+// send sends a message, given as keys and values in turn.
+func (c *gameConn) send(fields ...string) error {
 	var m gamespy.Message
 	for i := 0; i+1 < len(fields); i += 2 {
 		m.Add(fields[i], fields[i+1])
 	}
 	b, err := m.AppendTo(nil)
 	if err != nil {
-		return gamespy.Message{}, err
+		return err
 	}
-	if _, err := c.conn.Write(append(b, gamespy.Final...)); err != nil {
-		return gamespy.Message{}, err
-	}
-	return c.read()
+	_, err = c.conn.Write(append(b, gamespy.Final...))
+	return err
 }
 
 // read returns the next message. The error is gamespy.ErrMessageTooLong for one
