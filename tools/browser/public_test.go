@@ -93,6 +93,7 @@ func TestAccountIsMadeChangedAndDeleted(t *testing.T) {
 	b.press("Change the password")
 	b.see("joe@example.com")
 	b.press("Log out")
+	b.see("You are logged out")
 
 	b.visit(d.url("web", "/account/login"))
 	b.fill("E-mail address", "joe@example.com")
@@ -109,6 +110,8 @@ func TestAccountIsMadeChangedAndDeleted(t *testing.T) {
 	b.do("be sure", chromedp.Click(chromedp.ID("sure")))
 	b.press("Delete the account")
 	b.miss("joe@example.com")
+	b.see("Log in")
+	b.see("Log in")
 	b.visit(d.url("web", "/account/login"))
 	b.fill("E-mail address", "joe@example.com")
 	b.fill("Password", "battery staple")
