@@ -1,5 +1,6 @@
-// Load plays everybody who uses respawnd at once, to see what that costs and
-// whether it lasts. It is a module of its own and no part of the program.
+// Package main is the command load. It plays everybody who uses respawnd at once,
+// to see what that costs and whether it lasts. It is a module of its own and no
+// part of the program.
 //
 // It starts the built respawnd in an empty folder on free ports of the loopback
 // address, speaks to it from many addresses in 127.0.0.0/8, ends by itself, and
