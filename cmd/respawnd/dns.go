@@ -45,10 +45,10 @@ func (d *daemon) openDNS(ctx context.Context, l configs.Listener) (service, erro
 	})
 	closeStream := closeOnce(ln)
 	return service{
-		address: conn.LocalAddr(),
-		serve:   func(ctx context.Context) error { return s.Serve(ctx, conn, ln) },
-		reload:  func() { s.SetPolicy(d.dnsPolicy()) },
-		close:   func() error { return errors.Join(conn.Close(), closeStream()) },
+		address: conn.LocalAddr(), udp: localAddrs(conn),
+		serve:  func(ctx context.Context) error { return s.Serve(ctx, conn, ln) },
+		reload: func() { s.SetPolicy(d.dnsPolicy()) },
+		close:  func() error { return errors.Join(conn.Close(), closeStream()) },
 	}, nil
 }
 

@@ -39,7 +39,7 @@ func (d *daemon) openLAN(ctx context.Context) (service, error) {
 		Log: log, Metrics: netserve.NewMetrics(d.metrics, "lan", lan.DropReasons()...), Registerer: d.metrics,
 	})
 	return service{
-		name: "lan", key: "lan.discover", address: conn.LocalAddr(),
+		name: "lan", key: "lan.discover", address: conn.LocalAddr(), udp: localAddrs(conn, zandronum),
 		serve: func(ctx context.Context) error { return finder.Serve(ctx, conn, zandronum) },
 		close: func() error {
 			if zandronum != nil {

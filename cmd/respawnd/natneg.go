@@ -52,10 +52,10 @@ func (d *daemon) openNATNeg(ctx context.Context, l configs.Listener) (service, e
 		Packets: netserve.PacketOptions{Log: log, Metrics: metrics}, Log: log, Metrics: metrics, Registerer: d.metrics,
 	})
 	return service{
-		address: sockets.Main.LocalAddr(),
-		serve:   func(ctx context.Context) error { return negotiator.Serve(ctx, sockets) },
-		reload:  func() { negotiator.SetPolicy(d.natnegPolicy()) },
-		close:   closeAll,
+		address: sockets.Main.LocalAddr(), udp: localAddrs(opened...),
+		serve:  func(ctx context.Context) error { return negotiator.Serve(ctx, sockets) },
+		reload: func() { negotiator.SetPolicy(d.natnegPolicy()) },
+		close:  closeAll,
 	}, nil
 }
 

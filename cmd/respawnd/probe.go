@@ -38,7 +38,7 @@ func (d *daemon) openProbe(ctx context.Context) (service, error) {
 		return service{}, err
 	}
 	return service{
-		name: "probe", key: "probe", address: conn.LocalAddr(),
+		name: "probe", key: "probe", address: conn.LocalAddr(), udp: localAddrs(conn),
 		serve: func(ctx context.Context) error {
 			if err := d.takeServers(ctx); err != nil {
 				if ctx.Err() != nil {
@@ -86,14 +86,12 @@ func (d *daemon) probeLimits() probe.Limits {
 	return l
 }
 
-// ownAddresses returns whether an address is one that this daemon listens on.
-// Game servers on the same machine have other ports.
+// ownAddresses returns whether an address is a UDP socket of this daemon. Game
+// servers on the same machine have other ports.
 func (d *daemon) ownAddresses() func(netip.AddrPort) bool {
 	var own []netip.AddrPort
 	for _, s := range d.services {
-		if a, err := netip.ParseAddrPort(s.address.String()); err == nil {
-			own = append(own, netip.AddrPortFrom(a.Addr().Unmap(), a.Port()))
-		}
+		own = append(own, s.udp...)
 	}
 	mine := machineAddrs()
 	return func(a netip.AddrPort) bool {
@@ -106,7 +104,7 @@ func (d *daemon) ownAddresses() func(netip.AddrPort) bool {
 	}
 }
 
-// isOwn reports whether a service of this daemon listens on an address. Before
+// isOwn reports whether a UDP service of this daemon listens on an address. Before
 // all sockets are open it does not know, and nobody asks.
 func (d *daemon) isOwn(a netip.AddrPort) bool { return d.own != nil && d.own(a) }
 

@@ -21,6 +21,7 @@ type service struct {
 	name    string
 	key     string
 	address fmt.Stringer
+	udp     []netip.AddrPort // its UDP sockets, where no game server can be
 	serve   func(context.Context) error
 	reload  func() // takes over what d.cfg says now; nil: nothing of it may change
 	close   func() error
@@ -89,6 +90,16 @@ func (d *daemon) openServices(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
+// localAddrs returns the addresses of sockets, of which some may be nil.
+func localAddrs(conns ...*netserve.PacketConn) (out []netip.AddrPort) {
+	for _, c := range conns {
+		if c != nil {
+			out = append(out, c.LocalAddr())
+		}
+	}
+	return out
+}
+
 // notBuilt returns the keys of services that are configured and not built.
 func (d *daemon) notBuilt() []string {
 	have := make(map[string]bool, len(built))
@@ -138,9 +149,9 @@ func (d *daemon) openQR2(ctx context.Context, l configs.Listener) (service, erro
 	}
 	d.intake = qr2.New(opt)
 	return service{
-		address: conn.LocalAddr(),
-		serve:   func(ctx context.Context) error { return d.intake.Serve(ctx, conn, probe) },
-		reload:  func() { d.intake.SetPolicy(d.qr2Policy()) },
+		address: conn.LocalAddr(), udp: localAddrs(conn, probe),
+		serve:  func(ctx context.Context) error { return d.intake.Serve(ctx, conn, probe) },
+		reload: func() { d.intake.SetPolicy(d.qr2Policy()) },
 		close: func() error {
 			if probe != nil {
 				return errors.Join(conn.Close(), probe.Close())

@@ -21,10 +21,10 @@ func (d *daemon) openSSQ(ctx context.Context, l configs.Listener) (service, erro
 		Packets: netserve.PacketOptions{Log: log, Metrics: metrics}, Log: log, Metrics: metrics, Registerer: d.metrics,
 	})
 	return service{
-		address: conn.LocalAddr(),
-		serve:   func(ctx context.Context) error { return s.Serve(ctx, conn) },
-		reload:  func() { s.SetPolicy(d.ssqPolicy()) },
-		close:   conn.Close,
+		address: conn.LocalAddr(), udp: localAddrs(conn),
+		serve:  func(ctx context.Context) error { return s.Serve(ctx, conn) },
+		reload: func() { s.SetPolicy(d.ssqPolicy()) },
+		close:  conn.Close,
 	}, nil
 }
 

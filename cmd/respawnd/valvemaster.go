@@ -30,10 +30,10 @@ func (d *daemon) openValveMaster(ctx context.Context, l configs.Listener) (servi
 	})
 	d.unlisted = append(d.unlisted, func() []admin.Listed { return waitingServers(s) })
 	return service{
-		address: conn.LocalAddr(),
-		serve:   func(ctx context.Context) error { return s.Serve(ctx, conn) },
-		reload:  func() { s.SetPolicy(d.valvePolicy()) },
-		close:   conn.Close,
+		address: conn.LocalAddr(), udp: localAddrs(conn),
+		serve:  func(ctx context.Context) error { return s.Serve(ctx, conn) },
+		reload: func() { s.SetPolicy(d.valvePolicy()) },
+		close:  conn.Close,
 	}, nil
 }
 

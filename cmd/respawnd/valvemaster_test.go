@@ -43,6 +43,12 @@ func newValveHostAt(t testing.TB, at netip.Addr, d *running, game *probetest.Gam
 	if err != nil {
 		t.Fatal(err)
 	}
+	return newValveHostOn(t, c, d, game)
+}
+
+// newValveHostOn is newValveHost on a socket, which it closes in the end.
+func newValveHostOn(t testing.TB, c *net.UDPConn, d *running, game *probetest.Game) *valveHost {
+	t.Helper()
 	h := &valveHost{t, c, d.address["valvemaster"], make(chan uint32, 16)}
 	var answering sync.WaitGroup
 	answering.Go(func() { h.serve(game) })
@@ -304,6 +310,24 @@ func askQstatValve(t *testing.T, d *running, query string) map[string]shown {
 		all[s.Address] = s
 	}
 	return all
+}
+
+// A game server's UDP port is its own, even if a TCP service of ours has the
+// same number.
+func TestGameServerOnNumberOfTCPServiceIsAsked(t *testing.T) {
+	t.Parallel()
+	d := start(t, t.TempDir())
+	for _, name := range []string{"serverbrowse", "legacylist", "gpcm", "gpsp", "web", "admin"} {
+		c, err := net.ListenUDP("udp4", net.UDPAddrFromAddrPort(d.address[name]))
+		if err != nil {
+			continue // somebody else's; there are more to try
+		}
+		h := newValveHostOn(t, c, d, probetest.Arena("cstrike"))
+		h.heartbeat()
+		d.waitFor("the verdict", 0, verdictOn(h.address(), "listed"))
+		return
+	}
+	t.Skip("every number is taken by other programs")
 }
 
 func TestQstatShowsValveServers(t *testing.T) {

@@ -42,10 +42,10 @@ func (d *daemon) openZanMaster(ctx context.Context, l configs.Listener) (service
 	d.zan.Store(zan)
 	d.unlisted = append(d.unlisted, func() []admin.Listed { return hiddenServers(zan) })
 	return service{
-		address: conn.LocalAddr(),
-		serve:   func(ctx context.Context) error { return zan.Serve(ctx, conn) },
-		reload:  func() { d.reloadZanMaster(zan) },
-		close:   conn.Close,
+		address: conn.LocalAddr(), udp: localAddrs(conn),
+		serve:  func(ctx context.Context) error { return zan.Serve(ctx, conn) },
+		reload: func() { d.reloadZanMaster(zan) },
+		close:  conn.Close,
 	}, nil
 }
 
