@@ -21,6 +21,8 @@ const (
 	// log, and about how many bytes they become.
 	maxBatchChanges = 1000
 	maxBatch        = 1 << 20
+	// usualEvent is about how many bytes an event takes.
+	usualEvent = 1 << 10
 	// maxCatchUp is how many changes are told afterwards. For whom more happened,
 	// reading the list anew is less work, and less for us.
 	maxCatchUp = 5000
@@ -281,7 +283,7 @@ func effects(changes []master.Change) []effect {
 // newer than the change. One that left since is passed over: the event of that
 // comes.
 func (f *feed) encode(b *batch, changes []master.Change) {
-	e := newEncoder(nil, nil)
+	e := newEncoder(make([]byte, 0, min(len(changes)*usualEvent, maxBatch)), nil)
 	rd := newReader(f.lister)
 	for _, c := range effects(changes) {
 		kind := master.Changed

@@ -120,6 +120,7 @@ type Server struct {
 	handler     http.Handler
 	policy      atomic.Pointer[policy]
 
+	zipper      *zipper
 	building    chan struct{} // one token per answer that is being written
 	outbox      outbox
 	panicLogged atomic.Int64 // Unix nanoseconds
@@ -141,6 +142,7 @@ func New(opt Options) *Server {
 		pages:       newPages(basePath(opt.PublicURL), opt.Version),
 		keeper:      newKeeper(opt.Accounts, opt.PublicURL),
 		own:         newOwnAddress(opt.PublicURL, opt.Lookup),
+		zipper:      newZipper(),
 		building:    make(chan struct{}, maxBuilding()),
 	}
 	s.metrics = newMetrics(opt.Registerer, s.feed.len, func() int { n, _ := s.history.Len(); return n }, s.keeper.sessions.len)
