@@ -186,16 +186,26 @@ func (f *feed) run(ctx context.Context) {
 	}
 }
 
-// oldest returns the change up to which all followed lists are right.
+// oldest returns the change up to which all subscribers are right; those who came
+// with an old view may be behind their list.
 func (f *feed) oldest() (since uint64, some bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for _, to := range f.followed {
-		if !some || to.since < since {
-			since, some = to.since, true
+		if at := to.oldest(); !some || at < since {
+			since, some = at, true
 		}
 	}
 	return since, some
+}
+
+// oldest returns the change up to which all subscribers of the list are right.
+func (to *follow) oldest() uint64 {
+	since := to.since
+	for i := range to.joined {
+		since = min(since, to.joined[i].since)
+	}
+	return since
 }
 
 // update brings all followed lists up to date.

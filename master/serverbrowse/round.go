@@ -54,12 +54,8 @@ func (f *feed) collect(to *follow) (now uint64) {
 	}
 	clear(r.changed)
 	r.order = r.order[:0]
-	oldest := to.since
-	for _, j := range to.joined {
-		oldest = min(oldest, j.since)
-	}
 	var ok bool
-	r.changes, now, ok = f.reg.Changes(to.asked.key.game, oldest, r.changes[:0])
+	r.changes, now, ok = f.reg.Changes(to.asked.key.game, to.oldest(), r.changes[:0])
 	if !ok {
 		f.collectAll(to)
 		return now
