@@ -335,6 +335,30 @@ func TestBanEndsAnOpenConnection(t *testing.T) {
 	}
 }
 
+// A handler that panics is our mistake and costs its own connection alone.
+func TestPanicLeavesNoSubscriptionBehind(t *testing.T) {
+	var broken atomic.Bool
+	f := start(t, func(o *Options) {
+		o.Banned = func(netip.Addr) bool {
+			if broken.Load() {
+				panic("on purpose")
+			}
+			return false
+		}
+	})
+	b := f.connect(t)
+	b.subscribe(nil)
+	broken.Store(true)
+	b.write(AppendInfoRequest(nil, netip.MustParseAddrPort("192.0.2.10:6500")))
+	if p, err := b.dec.Push(); err == nil {
+		t.Errorf("answered with %+v, want the connection closed", p)
+	}
+	f.stop()
+	if n := len(f.srv.feed.followed); n != 0 {
+		t.Errorf("%d lists are followed after the only subscriber has gone, want none", n)
+	}
+}
+
 func TestMessagesMayArriveByteByByte(t *testing.T) {
 	f := start(t, nil)
 	put(t, f.reg, "gmtest", "192.0.2.10:6500", []string{"hostname", "Alpha"}, nil)
