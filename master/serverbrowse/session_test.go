@@ -523,6 +523,7 @@ func TestPlayerSearch(t *testing.T) {
 	f := start(t, nil)
 	putPlayers(t, f.reg, "gmtest", "192.0.2.1:6500", nil, []string{"Joe", "Joey"}, nil)
 	putPlayers(t, f.reg, "other", "192.0.2.2:7777", nil, []string{"joe", "Billy Joe"}, nil)
+	putPlayers(t, f.reg, "gmtest", "192.0.2.3:6500", nil, []string{"J\xf6rg", "J\xe4rg"}, nil) // not in UTF-8
 	tests := map[string]struct {
 		search PlayerSearch
 		want   []string
@@ -535,6 +536,7 @@ func TestPlayerSearch(t *testing.T) {
 		"limit":            {PlayerSearch{Options: SearchSubstring, Name: "oe", Max: 1}, []string{"Joe"}},
 		"nobody":           {PlayerSearch{Name: "nobody"}, nil},
 		"part without bit": {PlayerSearch{Name: "oe"}, nil},
+		"other code page":  {PlayerSearch{Name: "j\xf6RG"}, []string{"J\xf6rg"}},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
