@@ -16,9 +16,10 @@ const (
 	// maxOutbox is how many batches may wait for a slow client.
 	maxOutbox = 256
 	// maxFollowed is how many different lists are followed; who asks for one
-	// more gets the list and no updates.
+	// more gets the list and no updates, which is counted.
 	maxFollowed = 512
-	// maxTracked is how many servers are remembered over all followed lists.
+	// maxTracked is how many servers may be remembered over all followed lists
+	// for one more to be followed; those that are may grow with the list.
 	maxTracked = 2 << 20
 )
 
@@ -94,6 +95,7 @@ func (f *feed) join(a *asked, sub *subscriber) (v *view, ok bool, err error) {
 	to := f.followed[a.key]
 	if to == nil {
 		if to = f.follow(a, v, since); to == nil {
+			f.metrics.unfollowed.Inc()
 			return v, false, nil
 		}
 		to.subs[sub] = struct{}{}

@@ -176,6 +176,9 @@ func TestFollowedListsAreBounded(t *testing.T) {
 	if joined != maxFollowed || s.feed.tracked != maxFollowed {
 		t.Errorf("%d lists with %d servers followed, want %d of each", joined, s.feed.tracked, maxFollowed)
 	}
+	if n := valueOf(t, s.metrics.unfollowed); n != 10 {
+		t.Errorf("%v requests for updates counted as not granted, want 10", n)
+	}
 }
 
 // A list may be a little old when it is sent. What is missing in it is told with
@@ -406,6 +409,9 @@ func TestKeyListThatDoesNotFitAMessageIsNotPushed(t *testing.T) {
 		b.write(AppendInfoRequest(nil, netip.MustParseAddrPort("192.0.2.9:1")))
 		if p := b.next(); (p.Kind == PushKeys) != fits {
 			t.Errorf("%d bytes more: kind %d follows, key list: want %v", extra, p.Kind, fits)
+		}
+		if n := valueOf(t, f.srv.metrics.unfollowed); (n == 0) != fits {
+			t.Errorf("%d bytes more: %v requests for updates counted as not granted", extra, n)
 		}
 	}
 }
