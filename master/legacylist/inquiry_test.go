@@ -1,10 +1,12 @@
 package legacylist
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"io"
 	"net"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -256,17 +258,57 @@ func FuzzInquiry(f *testing.F) {
 	})
 }
 
-// FuzzParse is about lists that a client reads.
+// FuzzRequest writes what a client asks for and reads it as the master does.
+func FuzzRequest(f *testing.F) {
+	f.Add("gmtest", "quake", "a='b' and c>1", uint8(1), uint8(2))
+	f.Add("Unreal", "", "", uint8(0), uint8(0))
+	f.Add("\xff", "final", "where", uint8(3), uint8(1))
+	f.Fuzz(func(t *testing.T, engine, game, text string, mode, enctype uint8) {
+		r := Request{
+			Engine: engine, Secret: testSecret, Enctype: int(enctype % (maxEnctype + 1)),
+			Mode: []Mode{Plain, Compact, Info, Groups}[mode%4], Game: game, Filter: text,
+		}
+		const challenge = "ABCDEF"
+		out, err := r.AppendTo([]byte("kept"), challenge)
+		if err != nil {
+			if string(out) != "kept" || !errors.Is(err, gamespy.ErrUnwritable) {
+				t.Fatalf("AppendTo = %q, %v", out, err)
+			}
+			return
+		}
+		written := out[len("kept"):]
+		if len(written) > maxText {
+			return
+		}
+		var got inquiry
+		in := inbox{text: written}
+		in.cut(&got)
+		name := func(s string) string { return strings.ToLower(strings.Trim(s, blanks)) }
+		want := inquiry{
+			introduced: true, engine: name(engine), enctype: strconv.Itoa(r.Enctype), listed: true, mode: r.Mode,
+			validate: string(gamespy.AppendValidate(nil, r.Enctype, testSecret, challenge)),
+			game:     name(game), filter: strings.Trim(text, blanks),
+		}
+		if d := cmp.Diff(want, got, cmp.AllowUnexported(inquiry{})); d != "" || len(in.rest()) > 0 {
+			t.Fatalf("written as %q, read with %q left (-want +got):\n%s", written, in.rest(), d)
+		}
+	})
+}
+
+// FuzzParse reads what a master says and writes it again.
 func FuzzParse(f *testing.F) {
 	f.Add([]byte("\xc0\x00\x02\x0a\x19\x64" + `\final\`))
-	f.Add([]byte(`\ip\192.0.2.10:6500\ip\192.0.2.11:7778\final\`))
+	f.Add([]byte("\xc0\x00\x02\x0a\x19\x64\xc0\x00\x02\x0b\x19\x64"))
 	f.Add([]byte(`\basic\\secure\ABCDEF`))
 	f.Fuzz(func(t *testing.T, b []byte) {
-		if servers, err := ParseCompact(b); err == nil && len(servers) > len(b)/compactSize {
-			t.Errorf("ParseCompact(%q) = %v", b, servers)
-		}
-		if servers, err := ParsePlain(b); err == nil && len(servers) > len(b)/compactSize {
-			t.Errorf("ParsePlain(%q) = %v", b, servers)
+		if servers, err := ParseCompact(b); err == nil {
+			var again []byte
+			for _, a := range servers {
+				again = appendCompact(again, &master.Server{Public: a})
+			}
+			if !bytes.Equal(again, bytes.TrimSuffix(b, []byte(gamespy.Final))) {
+				t.Errorf("ParseCompact(%q) = %v, written again %q", b, servers, again)
+			}
 		}
 		if challenge, err := ParseGreeting(b); err == nil && greeting+challenge != string(b) {
 			t.Errorf("ParseGreeting(%q) = %q", b, challenge)
