@@ -16,8 +16,11 @@ import (
 	"github.com/respawnd/respawnd/master/views"
 )
 
-// DefaultLifetime is how long a connection may last if Options do not say.
-const DefaultLifetime = 2 * time.Minute
+// Defaults of Options.
+const (
+	DefaultLifetime    = 2 * time.Minute
+	DefaultRequestTime = 30 * time.Second
+)
 
 // warnEvery bounds the lines about filters in the log, whatever strangers send.
 const warnEvery = 10 * time.Second
@@ -46,6 +49,11 @@ type Options struct {
 	StrictValidate bool
 	LenientFilter  bool // ignore a filter with a mistake, in place of refusing it
 
+	// RequestTime is how long a client may take from the greeting to the end of its
+	// request; 0: DefaultRequestTime. One that says nothing at all is let go when
+	// Conn.FirstByte is over, if that is earlier.
+	RequestTime time.Duration
+
 	Conn       netserve.ConnOptions // its Metrics and Log are taken from here; MaxLifetime 0: DefaultLifetime
 	Log        zerolog.Logger
 	Metrics    *netserve.Metrics     // what is dropped is counted here; nil: nowhere
@@ -56,6 +64,9 @@ func (o Options) withDefaults() Options {
 	o.Conn.Metrics, o.Conn.Log = o.Metrics, o.Log
 	if o.Conn.MaxLifetime <= 0 {
 		o.Conn.MaxLifetime = DefaultLifetime
+	}
+	if o.RequestTime <= 0 {
+		o.RequestTime = DefaultRequestTime
 	}
 	return o
 }
