@@ -76,7 +76,7 @@ type Server struct {
 	opt     Options
 	metrics *metrics
 	views   *views.Cache[viewKey, view, *view]
-	chunks  chunks
+	chunks  views.Chunks
 	warn    rate.Sometimes
 }
 

@@ -103,7 +103,7 @@ func (f *feed) judge(to *follow) {
 	r.outcomes, r.messages = r.outcomes[:0], r.messages[:0]
 	r.wanted.reset(to.asked.names)
 	r.asked.reset(to.asked.filter.Names())
-	budget := filter.Budget{Steps: filterSteps + filterStepsPerServer*len(r.order)}
+	budget := filter.ListBudget(len(r.order))
 	for _, a := range r.order {
 		o := outcome{address: a}
 		s, ok := f.reg.Find(unpack(a))

@@ -82,7 +82,7 @@ type Server struct {
 	views    *views.Cache[viewKey, view, *view]
 	builders builders
 	feed     *feed
-	chunks   chunks
+	chunks   views.Chunks
 	warnings warnings
 }
 
