@@ -327,7 +327,7 @@ func (s *Server) update(f *fixed, p netserve.Packet, old *master.Server, now tim
 	if f.hasState {
 		buf := s.texts.Get().(*[]byte)
 		defer s.texts.Put(buf)
-		*buf = appendStateless((*buf)[:0], sections)
+		*buf = f.appendStateless((*buf)[:0], sections)
 		sections = *buf
 	}
 	text := s.source.Text(sections)
@@ -460,7 +460,7 @@ func (s *Server) record(v *pending, now time.Time) (master.Server, error) {
 	if s.opt.Locate != nil {
 		srv.Country, srv.Region = s.opt.Locate(v.key.Source.Addr())
 	}
-	s.source.Into(&srv, s.source.Text(appendStateless(nil, v.packet[header:])))
+	s.source.Into(&srv, s.source.Text(f.appendStateless(nil, v.packet[header:])))
 	return srv, nil
 }
 
