@@ -214,6 +214,19 @@ func (f *fixed) appendStateless(b, sections []byte) []byte {
 	return append(b, rest...)
 }
 
+// reported is what a heartbeat says of a host, in memory of its own.
+type reported struct {
+	text   string // the sections without the rule statechanged; never empty
+	natNeg bool
+	local  []netip.AddrPort
+}
+
+// reported returns what the heartbeat with these sections says.
+func (f *fixed) reported(sections []byte) reported {
+	var space [MaxPacket]byte
+	return reported{string(f.appendStateless(space[:0], sections)), f.natNeg, f.local(nil)}
+}
+
 // cutPair cuts one name and value. ok is false at the empty name that ends the
 // section and where the packet was cut.
 func cutPair(p []byte) (name, value, rest []byte, ok bool) {
