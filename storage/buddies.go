@@ -182,7 +182,8 @@ type Buddies interface {
 
 	// Collect returns the messages that wait for a profile in the order in
 	// which they were left, and removes them, in one step. Those that are
-	// expired at now are removed only. None is not an error.
+	// expired at now stay, for SweepMessages or a clock that is set right. None
+	// is not an error.
 	Collect(ctx context.Context, to ProfileID, now time.Time) ([]Message, error)
 
 	// CountMessages returns how many messages wait, and for how many profiles.

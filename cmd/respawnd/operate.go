@@ -181,6 +181,15 @@ func until(t time.Time) string {
 	return stamp(t)
 }
 
+// banEnd says when a ban ends. One that is over is listed for a while, because
+// the clock may be wrong.
+func banEnd(b storage.Ban, now time.Time) string {
+	if b.Expired(now) {
+		return "over since " + stamp(b.Expires)
+	}
+	return until(b.Expires)
+}
+
 func (p *program) banList() *cobra.Command {
 	return &cobra.Command{
 		Use:   "list",
@@ -194,7 +203,7 @@ func (p *program) banList() *cobra.Command {
 				}
 				var rows [][]string
 				for _, b := range list {
-					rows = append(rows, []string{b.Prefix.String(), b.Scope.String(), stamp(b.Added), until(b.Expires), dash(b.Reason)})
+					rows = append(rows, []string{b.Prefix.String(), b.Scope.String(), stamp(b.Added), banEnd(b, time.Now()), dash(b.Reason)})
 				}
 				return p.table("address\tscope\tadded\tuntil\treason", rows)
 			})
