@@ -49,11 +49,12 @@ func (p *program) connect(ctx context.Context, cfg *configs.Config) (admin.Opera
 	if err != nil {
 		return nil, nil, err
 	}
+	closeStore := func() error { return errors.Join(store.Close(), adopt(storePath(cfg)), adopt(cfg.AccountKeyFile())) }
 	op, err := p.local(ctx, cfg, store)
 	if err != nil {
-		return nil, nil, errors.Join(err, store.Close())
+		return nil, nil, errors.Join(err, closeStore())
 	}
-	return op, store.Close, nil
+	return op, closeStore, nil
 }
 
 // remote returns the running daemon.
