@@ -36,11 +36,18 @@ func (p *program) operate(ctx context.Context, f func(context.Context, admin.Ope
 	if err != nil {
 		return err
 	}
-	return errors.Join(f(admin.WithActor(ctx, actor()), op), closeStore())
+	err = f(admin.WithActor(ctx, actor()), op)
+	if errors.Is(err, admin.ErrNotRunning) {
+		err = fmt.Errorf("%w: none has the store in %s open (data_dir)", err, wholePath(cfg.DataDir))
+	}
+	return errors.Join(err, closeStore())
 }
 
 // connect opens the store, or a way to the daemon that holds it.
 func (p *program) connect(ctx context.Context, cfg *configs.Config) (admin.Operator, func() error, error) {
+	if err := p.doubtNewFolder(ctx, cfg); err != nil {
+		return nil, nil, err
+	}
 	store, err := openStore(ctx, cfg, probeStore, zerolog.Nop())
 	if errors.Is(err, bolt.ErrInUse) {
 		op, err := remote(cfg)
