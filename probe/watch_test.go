@@ -411,7 +411,7 @@ func TestTimesAreSpread(t *testing.T) {
 			}
 			last[times[len(times)-1].Sub(times[0]).Round(time.Second)] = true
 		}
-		if len(last) < 10 {
+		if len(last) < 5 { // far fewer than chance would give
 			t.Errorf("20 servers that came together are visited at %d times after ten minutes", len(last))
 		}
 	})
