@@ -395,6 +395,16 @@ func TestSelftestPlaysAgainstTheDaemon(t *testing.T) {
 	if ok := strings.Count(out, " ok\n"); ok < 9 || ok != strings.Count(out, "\n") {
 		t.Errorf("selftest printed\n%s", out)
 	}
+	// A health check that passes means that every service answers.
+	for _, b := range built {
+		step := b.name
+		if step == "gpcm" || step == "gpsp" {
+			step = "presence"
+		}
+		if !strings.HasPrefix(out, step+" ") && !strings.Contains(out, "\n"+step+" ") {
+			t.Errorf("selftest does not try %s:\n%s", b.name, out)
+		}
+	}
 	for _, service := range []string{"qr2", "valvemaster"} {
 		d.waitFor("the farewell of the test server of "+service, 0, func(e entry) bool {
 			return e.text("message") == "verdict" && e.text("verdict") == "left" && e.text("service") == service
