@@ -61,7 +61,7 @@ func (rd *reader) read(s *master.Server) *reading {
 	}
 	r := &reading{
 		Server: s, title: rd.title(s.Game), name: clean.Text(rule(at.host)), area: clean.Text(rule(at.area)), kind: rule(at.kind),
-		players: s.Population(), gamePort: parsePort(rule(at.port)), password: isYes(rule(at.password)),
+		players: s.Population(), gamePort: parsePort(rule(at.port)), password: master.IsYes(rule(at.password)),
 	}
 	r.lowerName, r.lowerArea = strings.ToLower(r.name), strings.ToLower(r.area)
 	r.maxPlayers, _ = master.ParsePopulation(rule(at.max))
@@ -104,15 +104,4 @@ func parsePort(value string) uint16 {
 		return 0
 	}
 	return uint16(n)
-}
-
-// isYes reports whether a rule says yes.
-func isYes(value string) bool {
-	value = strings.TrimSpace(value)
-	switch strings.ToLower(value) {
-	case "true", "yes", "on":
-		return true
-	}
-	n, err := strconv.Atoi(value)
-	return err == nil && n != 0
 }

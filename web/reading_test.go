@@ -96,7 +96,7 @@ func modelOf(t testing.TB, h master.Heard, title string) model {
 	m := model{
 		ID: h.ID(), Game: clean.Text(h.Game), Title: clean.Text(title), Origin: h.Origin.String(), Name: clean.Text(rule("hostname")),
 		Address: h.Public.String(), Host: h.Public.Addr().String(), Port: h.Public.Port(), GamePort: parsePort(rule("hostport")),
-		Map: clean.Text(rule("mapname")), Type: clean.Text(rule("gametype")), Players: h.Population(), Password: isYes(rule("password")),
+		Map: clean.Text(rule("mapname")), Type: clean.Text(rule("gametype")), Players: h.Population(), Password: master.IsYes(rule("password")),
 		Country: clean.Text(h.Country), Region: clean.Text(h.Region), Reachable: h.Findings.Reachable, NATNeg: h.NATNeg,
 		First: h.First.UTC().Format(time.RFC3339), Last: h.Last.UTC().Format(time.RFC3339),
 		Rules: ordered(t, h.Rules.All()), List: objects(t, h.Players), Teams: objects(t, h.Teams),
@@ -127,9 +127,9 @@ func FuzzServerIsWhatEncodingJSONWrites(f *testing.F) {
 		full := marshal(t, m)
 		m.List, m.Teams = nil, nil
 		brief := marshal(t, m)
+		var list *snapshot
 		for round := range 4 { // read, read again, with its text, from its text
-			list := fix.server.lister.build()
-			fix.server.lister.current.Store(list)
+			list = fix.server.lister.build(list)
 			e := newEncoder(nil, list)
 			e.appendServer(list.rows[0], false)
 			if !bytes.Equal(e.buf, brief) {
@@ -150,6 +150,7 @@ func TestSnapshotsThatFollowEachOtherAreLikeNewOnes(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		f := newFixture(t)
 		l := f.server.lister
+		var last *snapshot
 		titles := map[string]int{}
 		address := rapid.Custom(func(rt *rapid.T) string {
 			host := rapid.IntRange(1, 8).Draw(rt, "host")
@@ -193,10 +194,8 @@ func TestSnapshotsThatFollowEachOtherAreLikeNewOnes(t *testing.T) {
 				}
 			},
 			"": func(rt *rapid.T) {
-				got := l.build()
-				l.current.Store(got)
-				want := (&lister{registry: l.registry, catalog: l.catalog, seed: l.seed}).build()
-				sameSnapshots(rt, got, want)
+				last = l.build(last)
+				sameSnapshots(rt, last, l.build(nil))
 			},
 		})
 	})
@@ -227,10 +226,9 @@ func TestTextsAreKeptOfServersThatStayTheSameUpToTheirBounds(t *testing.T) {
 	f := newFixture(t)
 	f.put(listed{addr: "192.0.2.1:1", rules: []string{"hostname", "short"}})
 	f.put(listed{addr: "192.0.2.2:1", rules: []string{"hostname", strings.Repeat("x", maxText)}})
-	l := f.server.lister
+	var list *snapshot
 	kept := func(before int64) string {
-		l.current.Store(l.build())
-		list := l.current.Load()
+		list = f.server.lister.build(list)
 		list.texts.Add(before)
 		encodeList(list, listParams{limit: MaxLimit}, maxAnswer)
 		var out []string
@@ -253,7 +251,7 @@ func TestTextsAreKeptOfServersThatStayTheSameUpToTheirBounds(t *testing.T) {
 	if got := kept(0); got != "" {
 		t.Errorf("after a change: kept the texts of %q, want none", got)
 	}
-	if n := l.current.Load().texts.Load(); n != 0 {
+	if n := list.texts.Load(); n != 0 {
 		t.Errorf("after a change: %d texts are counted, want 0", n)
 	}
 }

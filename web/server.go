@@ -3,7 +3,6 @@ package web
 import (
 	"context"
 	"fmt"
-	"hash/maphash"
 	"log/slog"
 	"net"
 	"net/http"
@@ -130,7 +129,7 @@ type Server struct {
 // other metrics of the same names.
 func New(opt Options) *Server {
 	opt = opt.withDefaults()
-	list := &lister{registry: opt.Registry, catalog: opt.Games, seed: maphash.MakeSeed()}
+	list := newLister(opt.Registry, opt.Games)
 	s := &Server{
 		opt:     opt,
 		started: opt.Started,

@@ -4,23 +4,18 @@ import (
 	"hash/maphash"
 	"slices"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/respawnd/respawnd/internal/clean"
 	"github.com/respawnd/respawnd/internal/games"
 	"github.com/respawnd/respawnd/master"
+	"github.com/respawnd/respawnd/master/views"
 )
-
-// maxAge is how long a snapshot serves although the list did not change: the
-// times at which servers were last heard move on.
-const maxAge = time.Second
 
 // snapshot is the list as it was at one moment, in the order in which it is
 // given out, with the answers that were written from it. Only orders and answers change.
 type snapshot struct {
-	serial  uint64    // of the registry; the rows are at least this new
 	begun   time.Time // when reading the registry began
 	titles  uint64    // changes when the title of a listed game does
 	rows    []*row    // by game, players (most first), address
@@ -49,36 +44,22 @@ type row struct {
 	lasting bool      // the snapshot before had the same reading
 }
 
-// lister hands out snapshots. It keeps the last one.
+// lister hands out snapshots.
 type lister struct {
 	registry *master.Registry
 	catalog  *games.Catalog
 	seed     maphash.Seed
-
-	building sync.Mutex // held while a snapshot is made: one at a time
-	current  atomic.Pointer[snapshot]
+	latest   *views.Latest[snapshot]
 }
 
-// now returns a snapshot that has every change made before the call. Callers
-// that come while one is being made wait for it and share the next.
-func (l *lister) now() *snapshot {
-	asked := time.Now()
-	if s := l.current.Load(); s != nil && s.fresh(l.registry.LastSerial(), asked) {
-		return s
-	}
-	l.building.Lock()
-	defer l.building.Unlock()
-	if s := l.current.Load(); s != nil && (s.begun.After(asked) || s.fresh(l.registry.LastSerial(), asked)) {
-		return s
-	}
-	s := l.build()
-	l.current.Store(s)
-	return s
+func newLister(r *master.Registry, c *games.Catalog) *lister {
+	l := &lister{registry: r, catalog: c, seed: maphash.MakeSeed()}
+	l.latest = views.NewLatest(r.LastSerial, l.build)
+	return l
 }
 
-func (s *snapshot) fresh(serial uint64, now time.Time) bool {
-	return s.serial == serial && now.Sub(s.begun) < maxAge
-}
+// now returns a snapshot that has every change made before the call.
+func (l *lister) now() *snapshot { return l.latest.Now() }
 
 // gameSerial returns the serial of the last change of a game's list, of the whole
 // list if game is empty.
@@ -90,13 +71,14 @@ func (l *lister) gameSerial(game string) uint64 {
 }
 
 // build reads the registry and the catalogue. Of records that the last snapshot
-// has, too, nothing is read again, and their rows are not sorted again.
-func (l *lister) build() *snapshot {
-	s := &snapshot{begun: time.Now(), serial: l.registry.LastSerial()}
+// has, too, nothing is read again, and their rows are not sorted again. last may
+// be nil.
+func (l *lister) build(last *snapshot) *snapshot {
+	s := &snapshot{begun: time.Now()}
 	all := l.registry.All()
 	var kept []row
 	var left map[*master.Server]time.Time // records that are not kept
-	if last := l.current.Load(); last != nil {
+	if last != nil {
 		left = make(map[*master.Server]time.Time, len(all))
 		for _, h := range all {
 			left[h.Server] = h.Last
