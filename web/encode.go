@@ -25,8 +25,9 @@ func newEncoder(buf []byte, list *snapshot) *encoder {
 }
 
 // maxTexts is how many servers of a snapshot keep their texts, and maxText how many
-// bytes each has at most. Others are written anew for each answer, and so are those
-// that just changed: what is asked for once an hour is not worth keeping.
+// bytes each has at most: 64 MiB in all. Others are written anew for each answer,
+// and so are those that just changed: what is asked for once an hour is not worth
+// keeping.
 const (
 	maxTexts = 16_384
 	maxText  = 4 << 10

@@ -14,7 +14,8 @@ import (
 )
 
 // snapshot is the list as it was at one moment, in the order in which it is
-// given out, with the answers that were written from it. Only orders and answers change.
+// given out, with the answers that were written from it. Only texts, orders and
+// answers change.
 type snapshot struct {
 	begun   time.Time // when reading the registry began
 	titles  uint64    // changes when the title of a listed game does
@@ -76,6 +77,7 @@ func (l *lister) gameSerial(game string) uint64 {
 func (l *lister) build(last *snapshot) *snapshot {
 	s := &snapshot{begun: time.Now()}
 	all := l.registry.All()
+	rd := newReader(l) // the only one who asks for titles: those of a game must not differ
 	var kept []row
 	var left map[*master.Server]time.Time // records that are not kept
 	if last != nil {
@@ -83,10 +85,9 @@ func (l *lister) build(last *snapshot) *snapshot {
 		for _, h := range all {
 			left[h.Server] = h.Last
 		}
-		kept = s.keep(last.titled(l.title), left)
+		kept = s.keep(last.titled(rd.title), left)
 	}
 	fresh := make([]row, 0, len(all)-len(kept))
-	rd := newReader(l)
 	for _, h := range all { // in an order that is kind to memory, other than that of left
 		if _, ok := left[h.Server]; ok || len(kept) == 0 {
 			fresh = append(fresh, row{reading: rd.read(h.Server), Last: h.Last})
