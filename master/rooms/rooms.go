@@ -14,8 +14,11 @@ import (
 )
 
 const (
-	// Max bounds the rooms of a game; further ones are left out.
-	Max = 4096
+	// MaxStored is how many rooms of the store a game may have, beside those of
+	// the catalogue. Whoever stores rooms keeps to it.
+	MaxStored = 3000
+	// Max is how many rooms of a game there are at most; further ones are left out.
+	Max = games.MaxRooms + MaxStored
 	// DefaultCapacity is what a room says it holds if nothing is known.
 	DefaultCapacity = 100
 
