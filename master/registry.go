@@ -143,7 +143,7 @@ func (r *Registry) Put(s Server) error {
 	if ok {
 		r.remove(e)
 	}
-	r.add(s)
+	r.add(&s)
 	return nil
 }
 
@@ -190,11 +190,11 @@ func network(a netip.Addr) netip.Prefix {
 	return p
 }
 
-func (r *Registry) add(s Server) {
+func (r *Registry) add(s *Server) {
 	if s.First.IsZero() {
 		s.First = s.Seen
 	}
-	e := &entry{server: &s}
+	e := &entry{server: s}
 	heard := s.Seen
 	if s.Restored {
 		heard = time.Now() // its time to be heard begins now
