@@ -7,9 +7,9 @@ package rooms
 
 import (
 	"strconv"
-	"strings"
 
 	"github.com/respawnd/respawnd/internal/games"
+	"github.com/respawnd/respawnd/internal/gamespy"
 	"github.com/respawnd/respawnd/master"
 )
 
@@ -90,7 +90,7 @@ func (s Sources) count(game string, all []Room, places map[uint32]int) {
 // Value returns what the room says under a name, without regard to case, "" if
 // nothing.
 func (r *Room) Value(name string) string {
-	switch strings.ToLower(name) {
+	switch master.FoldName(name) {
 	case "groupid":
 		return strconv.FormatUint(uint64(r.ID), 10)
 	case "hostname":
@@ -108,7 +108,7 @@ func (r *Room) Value(name string) string {
 		return strconv.Itoa(r.Servers)
 	}
 	for _, f := range r.Fields {
-		if strings.EqualFold(f.Key, name) {
+		if gamespy.EqualFold(f.Key, name) {
 			return f.Value
 		}
 	}
