@@ -243,6 +243,28 @@ func TestSilentClientsAreLetGo(t *testing.T) {
 	d.stop()
 }
 
+// A browser that has its list and says nothing more is let go in the time that the
+// configuration says.
+func TestQuietBrowsersAreLetGo(t *testing.T) {
+	t.Parallel()
+	d := start(t, t.TempDir(), variable("serverbrowse.idle", "5s"))
+	c, err := dialFrom(t.Context(), home, d.address["serverbrowse"])
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = c.Close() }()
+	if _, err := c.Write(abusedServices(t)[0].question); err != nil {
+		t.Fatal(err)
+	}
+	if err := drain(c); err != nil {
+		t.Errorf("a quiet browser is kept for %v", hang)
+	}
+	if got := metric(t, d, `respawnd_dropped_total{reason="idle_timeout",service="serverbrowse"}`); got != "1" {
+		t.Errorf("%s browsers are counted as quiet, want 1", got)
+	}
+	d.stop()
+}
+
 // Who talks to the old list and never asks for one is let go in the time that the
 // configuration says, however far he came.
 func TestClientsThatNeverAskForTheOldListAreLetGo(t *testing.T) {
