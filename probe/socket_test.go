@@ -1,10 +1,12 @@
 package probe
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"net"
 	"net/netip"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -167,6 +169,34 @@ func TestProberOverSockets(t *testing.T) {
 	if err := errors.Join(<-ended, conn.Close()); err != nil {
 		t.Error(err)
 	}
+}
+
+func TestNamedServerThatIsNotAskedIsToldOfOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, nil)
+		var log bytes.Buffer
+		s := NewStatics(w.p, func(context.Context, string) ([]netip.Addr, error) { return nil, nil }, zerolog.New(&log))
+		ctx, cancel := context.WithCancel(t.Context())
+		ended := make(chan struct{})
+		go func() { s.Run(ctx); close(ended) }()
+		lines := func(want int) {
+			t.Helper()
+			time.Sleep(2 * LookupEvery)
+			synctest.Wait()
+			if got := strings.Count(log.String(), "192.0.2.9:80"); got != want {
+				t.Errorf("told %d times, want %d:\n%s", got, want, &log)
+			}
+		}
+		forbidden := []Named{{A2S, "192.0.2.9:80", ""}}
+		s.Set(forbidden)
+		lines(1)
+		s.Set(nil)
+		lines(1)
+		s.Set(forbidden)
+		lines(2)
+		cancel()
+		<-ended
+	})
 }
 
 func TestNamedServersAreLookedUpAgainAndAgain(t *testing.T) {

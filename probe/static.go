@@ -48,7 +48,8 @@ type Statics struct {
 
 	mu       sync.Mutex // guards the fields below
 	named    []Named
-	resolved map[string]netip.Addr // by name of the host; zero: it has no address
+	resolved map[string]netip.Addr   // by name of the host; zero: it has no address
+	refused  map[netip.AddrPort]bool // that the operator was told of
 }
 
 // NewStatics returns Statics without servers.
@@ -190,9 +191,13 @@ func (s *Statics) apply() {
 			delete(want, old.Address)
 		}
 	}
-	for _, t := range want {
+	refused := make(map[netip.AddrPort]bool)
+	for a, t := range want {
 		if err := s.prober.Watch(t); err != nil {
-			s.log.Warn().Stringer("address", t.Address).Err(err).Msg("a game server that was named is not asked")
+			if refused[a] = true; !s.refused[a] {
+				s.log.Warn().Stringer("address", a).Err(err).Msg("a game server that was named is not asked")
+			}
 		}
 	}
+	s.refused = refused
 }
