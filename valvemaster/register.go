@@ -210,6 +210,8 @@ func (s *Server) look(at time.Duration) {
 		switch listed := s.listed(a); {
 		case listed:
 			h.listed, h.told = true, false
+		case s.opt.Targets.Answers(a):
+			h.listed = false // and why not has been said
 		case h.listed || !h.told && at-h.first >= patience:
 			said = append(said, verdicts.Noted{Addr: a, Verdict: verdicts.Unanswered})
 			h.listed, h.told = false, true
@@ -234,17 +236,18 @@ func (s *Server) listed(a netip.AddrPort) bool {
 // Waiting is a server that sends heartbeats and is not in the list.
 type Waiting struct {
 	Addr        netip.AddrPort
+	Answers     bool      // when it is asked; so the list does not take it
 	First, Seen time.Time // its first heartbeat, and the last
 }
 
-// Waiting returns the servers that send heartbeats and are not in the list,
-// because they do not answer A2S, in no particular order.
+// Waiting returns the servers that send heartbeats and are not in the list, in
+// no particular order.
 func (s *Server) Waiting() (list []Waiting) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for a, h := range s.hosts.bySource {
 		if !s.listed(a) {
-			list = append(list, Waiting{a, s.start.Add(h.first), s.start.Add(h.seen)})
+			list = append(list, Waiting{a, s.opt.Targets.Answers(a), s.start.Add(h.first), s.start.Add(h.seen)})
 		}
 	}
 	return list
