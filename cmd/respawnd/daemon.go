@@ -274,7 +274,7 @@ func (d *daemon) announce() {
 	for _, s := range d.services {
 		d.log.Info().Str("service", s.name).Stringer("address", s.address).Msg("listening")
 	}
-	if keys := d.notBuilt(); len(keys) > 0 {
+	if keys, _ := notBuilt(d.cfg); len(keys) > 0 {
 		d.log.Info().Strs("keys", keys).Msg("these services are configured but not part of this version yet")
 	}
 	d.serving.Store(true)

@@ -36,11 +36,18 @@ func (p *program) operate(ctx context.Context, f func(context.Context, admin.Ope
 	if err != nil {
 		return err
 	}
-	return errors.Join(f(admin.WithActor(ctx, actor()), op), closeStore())
+	err = f(admin.WithActor(ctx, actor()), op)
+	if errors.Is(err, admin.ErrNotRunning) {
+		err = fmt.Errorf("%w: none has the store in %s open (data_dir)", err, wholePath(cfg.DataDir))
+	}
+	return errors.Join(err, closeStore())
 }
 
 // connect opens the store, or a way to the daemon that holds it.
 func (p *program) connect(ctx context.Context, cfg *configs.Config) (admin.Operator, func() error, error) {
+	if err := p.doubtNewFolder(ctx, cfg); err != nil {
+		return nil, nil, err
+	}
 	store, err := openStore(ctx, cfg, probeStore, zerolog.Nop())
 	if errors.Is(err, bolt.ErrInUse) {
 		op, err := remote(cfg)
@@ -49,11 +56,12 @@ func (p *program) connect(ctx context.Context, cfg *configs.Config) (admin.Opera
 	if err != nil {
 		return nil, nil, err
 	}
+	closeStore := func() error { return errors.Join(store.Close(), adopt(storePath(cfg)), adopt(cfg.AccountKeyFile())) }
 	op, err := p.local(ctx, cfg, store)
 	if err != nil {
-		return nil, nil, errors.Join(err, store.Close())
+		return nil, nil, errors.Join(err, closeStore())
 	}
-	return op, store.Close, nil
+	return op, closeStore, nil
 }
 
 // remote returns the running daemon.
