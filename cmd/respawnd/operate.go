@@ -291,7 +291,7 @@ func how(s admin.Listed) string {
 	case s.NATNeg:
 		return "natneg"
 	default:
-		return "unproved"
+		return "not confirmed"
 	}
 }
 
