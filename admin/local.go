@@ -253,10 +253,15 @@ func (l *Local) Verdicts(_ context.Context, addr netip.Addr) ([]Verdict, error) 
 	return out, nil
 }
 
+// BackupWork returns the name under which a data folder holds what a backup is
+// made of.
+func BackupWork(dataDir string) string { return filepath.Join(dataDir, "backup") }
+
 // Backup implements Operator. The store is copied into the data folder first,
-// so that a slow reader of the backup holds up nobody.
+// so that a slow reader of the backup holds up nobody. What a process that is
+// killed leaves there, backup.SweepDirs finds at BackupWork.
 func (l *Local) Backup(ctx context.Context, w io.Writer) (err error) {
-	dir, err := os.MkdirTemp(l.DataDir, "backup-")
+	dir, err := backup.PartDir(BackupWork(l.DataDir))
 	if err != nil {
 		return err
 	}

@@ -81,10 +81,11 @@ type Findings struct {
 	Reachable bool // it answers a query from an address that it never talked to
 }
 
-// Field returns what the list knows under a name, without regard to case: the rules, and the country
-// and region that only the master may say (a server's own are never believed).
+// Field returns what the list knows under a name, without regard to case: the
+// rules, and the country and region that only the master may say (a server's own
+// are never believed).
 func (s *Server) Field(name string) (string, bool) {
-	switch foldName(name) {
+	switch FoldName(name) {
 	case "country":
 		return s.Country, s.Country != ""
 	case "region":

@@ -625,7 +625,7 @@ func TestMasterIsNoServerOfStandardServerQueries(t *testing.T) {
 				return nil
 			}
 			two := ssq.Table{Columns: []string{"hostname", "game"}, Rows: [][]string{{"A", "plain"}, {"B", "plain"}}}
-			answer, _ := ssq.Split(h.ID, two.AppendTo(nil))
+			answer, _ := ssq.Split(new([ssq.MaxPacket]byte), h.ID, two.AppendTo(nil))
 			for p := range answer {
 				packets = append(packets, slices.Clone(p))
 			}

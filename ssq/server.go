@@ -108,7 +108,10 @@ type Server struct {
 }
 
 // buffer is memory for one answer.
-type buffer struct{ answer, rows []byte }
+type buffer struct {
+	answer, rows []byte
+	packet       [wire.MaxPacket]byte
+}
 
 // New returns a Server. Nothing runs until Serve is called.
 func New(opt Options) *Server {
@@ -325,7 +328,7 @@ func (s *Server) answer(r *request) string {
 	if !r.spend(len(b)) {
 		return s.busy(r)
 	}
-	s.send(r, b)
+	s.send(r, buf)
 	return ""
 }
 
@@ -370,10 +373,10 @@ func (s *Server) program() string {
 }
 
 // send sends an answer of at most wire.MaxWritten bytes.
-func (s *Server) send(r *request, answer []byte) {
-	packets, err := wire.Split(r.id, answer)
+func (s *Server) send(r *request, buf *buffer) {
+	packets, err := wire.Split(&buf.packet, r.id, buf.answer)
 	if err != nil {
-		s.opt.Log.Error().Err(err).Int("bytes", len(answer)).Msg("answer has no room in its packets")
+		s.opt.Log.Error().Err(err).Int("bytes", len(buf.answer)).Msg("answer has no room in its packets")
 		return
 	}
 	for p := range packets {

@@ -14,7 +14,7 @@ import (
 // test is a comparison of a WHERE with its column.
 type test struct {
 	or  bool // begins another alternative
-	col column
+	col *column
 	op  wire.Op
 
 	text    string // lower case
@@ -25,7 +25,7 @@ type test struct {
 
 // newTest reads the value as the kind of its column demands. The error is for
 // the client.
-func newTest(c wire.Comparison, col column, now time.Time) (test, error) {
+func newTest(c wire.Comparison, col *column, now time.Time) (test, error) {
 	t := test{or: c.Or, col: col, op: c.Op, text: foldASCII(c.Value)}
 	want := ""
 	switch col.kind {

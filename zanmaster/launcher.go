@@ -5,6 +5,8 @@ import (
 	"sync"
 	"time"
 
+	"golang.org/x/time/rate"
+
 	"github.com/respawnd/respawnd/internal/netserve"
 	"github.com/respawnd/respawnd/internal/zandronum"
 )
@@ -175,7 +177,7 @@ func (s *Server) launcher(w netserve.PacketWriter, p netserve.Packet, version ui
 		return dropped
 	}
 	s.metrics.answers.list.Inc()
-	for _, b := range s.lists(now).packets {
+	for _, b := range s.lists().packets {
 		s.write(w, p.To, p.From, b)
 	}
 	return ""
@@ -190,17 +192,29 @@ func (s *Server) oldLauncher(w netserve.PacketWriter, p netserve.Packet, now tim
 		return dropped
 	}
 	s.metrics.answers.oldList.Inc()
-	s.write(w, p.To, p.From, s.lists(now).oldForm())
+	l := s.lists()
+	list, left := l.oldForm()
+	s.capped(&s.tellOld, l, left, 1)
+	s.write(w, p.To, p.From, list)
 	return ""
 }
 
 // lists returns the list as it is now.
-func (s *Server) lists(now time.Time) *lists {
-	l, left := s.lister.current(now)
-	if left > 0 {
-		s.metrics.capped.Inc()
-		s.opt.Log.Warn().Int("servers", l.servers).Int("left_out", left).Int("packets", zandronum.MaxListPackets).
-			Msg("list too long for launchers: its end is not sent")
-	}
+func (s *Server) lists() *lists {
+	l, left := s.lister.current()
+	s.capped(&s.tell, l, left, zandronum.MaxListPackets)
 	return l
+}
+
+// capped counts a list that was made without the servers that had no room in
+// its packets, and tells of it if it is time.
+func (s *Server) capped(tell *rate.Sometimes, l *lists, left, packets int) {
+	if left == 0 {
+		return
+	}
+	s.metrics.capped.Inc()
+	tell.Do(func() {
+		s.opt.Log.Warn().Int("servers", l.servers).Int("left_out", left).Int("packets", packets).
+			Msg("list too long for launchers: its end is not sent")
+	})
 }

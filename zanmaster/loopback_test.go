@@ -54,7 +54,7 @@ func child(mode string) error {
 	}
 	if what != "master" {
 		_ = conn.Close()
-		return echo(conn.LocalAddr(), what == "echolist", s.lists(time.Now()).packets)
+		return echo(conn.LocalAddr(), what == "echolist", s.lists().packets)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)

@@ -62,7 +62,8 @@ type Policy struct {
 	// Servers send every 30 s.
 	Timeout time.Duration
 	// MaxPending bounds the servers that are being verified; 0:
-	// DefaultMaxPending. When it is reached, the one that waited longest makes room.
+	// DefaultMaxPending. When it is reached, the one that waited longest makes
+	// room and is counted as dropped.
 	MaxPending int
 
 	// NoOldList leaves requests for the old form of the list unanswered.

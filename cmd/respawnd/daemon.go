@@ -22,6 +22,7 @@ import (
 	"github.com/respawnd/respawnd/configs"
 	"github.com/respawnd/respawnd/internal/accounts"
 	"github.com/respawnd/respawnd/internal/bans"
+	"github.com/respawnd/respawnd/internal/clock"
 	"github.com/respawnd/respawnd/internal/logtail"
 	"github.com/respawnd/respawnd/internal/presence"
 	"github.com/respawnd/respawnd/internal/verdicts"
@@ -80,7 +81,8 @@ type daemon struct {
 // just be stopping.
 const storeWait = 2 * time.Second
 
-// banSweepEvery is how often bans that are over are removed from the store.
+// banSweepEvery is how often bans that have long been over are removed from the
+// store, and servers and webhooks hear of those that ended.
 const banSweepEvery = time.Hour
 
 // open gets everything ready and opens every socket. After an error the caller
@@ -328,6 +330,8 @@ func (d *daemon) close() error {
 }
 
 func (d *daemon) sweepBans(ctx context.Context) {
+	began := time.Now()
+	watch := clock.NewWatch(began)
 	tick := time.NewTicker(banSweepEvery)
 	defer tick.Stop()
 	for {
@@ -335,14 +339,29 @@ func (d *daemon) sweepBans(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case now := <-tick.C:
-			if n, err := d.bans.Sweep(ctx, now); err != nil {
-				d.log.Error().Err(err).Msg("bans that are over were not removed")
-			} else if n > 0 {
-				d.log.Info().Int("bans", n).Msg("removed bans that are over")
-			}
+			d.sweepBansOnce(ctx, watch, now, now.Sub(began))
 		}
 	}
 }
+
+// sweepBansOnce removes bans that have long been over, unless the clock may be
+// wrong.
+func (d *daemon) sweepBansOnce(ctx context.Context, watch *clock.Watch, now time.Time, running time.Duration) {
+	d.bans.Recheck(now)
+	if jump, steady := watch.Steady(now, running); !steady {
+		d.log.Warn().Stringer("by", jump.Round(time.Second)).
+			Msg("the clock of this machine jumped; nothing that is over is deleted before it runs evenly")
+		return
+	}
+	if n, err := d.bans.Sweep(ctx, clock.Deletable(now)); err != nil {
+		d.log.Error().Err(err).Msg("bans that are over were not removed")
+	} else if n > 0 {
+		d.log.Info().Int("bans", n).Msg("removed bans that have long been over")
+	}
+}
+
+// bansInForce returns the bans that are not over.
+func (d *daemon) bansInForce() []storage.Ban { return d.bans.InForce(time.Now()) }
 
 // reloadOn reads games, bans and limits again on each signal, and tells the
 // service manager of it and of the end.
@@ -392,5 +411,5 @@ func (d *daemon) reloadNow(ctx context.Context) {
 	if len(restart) > 0 {
 		d.log.Warn().Strs("keys", restart).Msg("these keys changed; a restart takes them over")
 	}
-	d.log.Info().Int("games", d.catalogue.Catalog().Len()).Int("bans", len(d.bans.List())).Msg("reloaded games, bans and limits")
+	d.log.Info().Int("games", d.catalogue.Catalog().Len()).Int("bans", len(d.bansInForce())).Msg("reloaded games, bans and limits")
 }

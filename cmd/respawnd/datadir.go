@@ -13,6 +13,7 @@ import (
 
 	"github.com/respawnd/respawnd/admin"
 	"github.com/respawnd/respawnd/configs"
+	"github.com/respawnd/respawnd/internal/backup"
 	"github.com/respawnd/respawnd/storage/bolt"
 	"github.com/respawnd/respawnd/zanmaster"
 )
@@ -36,6 +37,18 @@ func backupFiles(cfg *configs.Config) map[string]string {
 }
 
 func storePath(cfg *configs.Config) string { return filepath.Join(cfg.DataDir, storeName) }
+
+// sweepBackups removes what backups that were killed left in the data folder.
+// The store is ours, so none is under way.
+func sweepBackups(cfg *configs.Config, log zerolog.Logger) {
+	gone, err := backup.SweepDirs(admin.BackupWork(cfg.DataDir))
+	if err != nil {
+		log.Warn().Err(err).Msg("what an unfinished backup left behind was not removed")
+	}
+	if len(gone) > 0 {
+		log.Info().Strs("folders", gone).Msg("removed what an unfinished backup left behind")
+	}
+}
 
 // wholePath returns path for people to read, who may have forgotten where they
 // are.
@@ -76,5 +89,6 @@ func openStore(ctx context.Context, cfg *configs.Config, wait time.Duration, log
 		return nil, fmt.Errorf("data_dir: %w", err)
 	}
 	store.LimitAudit(cfg.Admin.AuditEntries)
+	sweepBackups(cfg, log)
 	return store, nil
 }

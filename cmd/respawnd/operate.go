@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -17,6 +16,7 @@ import (
 
 	"github.com/respawnd/respawnd/admin"
 	"github.com/respawnd/respawnd/configs"
+	"github.com/respawnd/respawnd/internal/backup"
 	"github.com/respawnd/respawnd/internal/bans"
 	"github.com/respawnd/respawnd/storage"
 	"github.com/respawnd/respawnd/storage/bolt"
@@ -189,6 +189,15 @@ func until(t time.Time) string {
 	return stamp(t)
 }
 
+// banEnd says when a ban ends. One that is over is listed for a while, because
+// the clock may be wrong.
+func banEnd(b storage.Ban, now time.Time) string {
+	if b.Expired(now) {
+		return "over since " + stamp(b.Expires)
+	}
+	return until(b.Expires)
+}
+
 func (p *program) banList() *cobra.Command {
 	return &cobra.Command{
 		Use:   "list",
@@ -202,7 +211,7 @@ func (p *program) banList() *cobra.Command {
 				}
 				var rows [][]string
 				for _, b := range list {
-					rows = append(rows, []string{b.Prefix.String(), b.Scope.String(), stamp(b.Added), until(b.Expires), dash(b.Reason)})
+					rows = append(rows, []string{b.Prefix.String(), b.Scope.String(), stamp(b.Added), banEnd(b, time.Now()), dash(b.Reason)})
 				}
 				return p.table("address\tscope\tadded\tuntil\treason", rows)
 			})
@@ -317,9 +326,11 @@ func (p *program) writeBackup(ctx context.Context, op admin.Operator, path strin
 }
 
 // replaceFile writes beside the file first, so that an old one is replaced by a
-// whole new one, which only its owner may read, or not at all.
+// whole new one, which only its owner may read, or not at all. What a process
+// that was killed left there is removed if possible; it is in nobody's way.
 func replaceFile(path string, write func(io.Writer) error) (size int64, err error) {
-	f, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".part-") // mode 0600
+	_, _ = backup.SweepFiles(path)
+	f, err := backup.PartFile(path)
 	if err != nil {
 		return 0, err
 	}

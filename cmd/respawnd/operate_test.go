@@ -294,7 +294,7 @@ func TestBackupGoesOnElsewhere(t *testing.T) {
 	refused(t, exitFailure, d.cliEnv(), []string{"restore", file}, "stop the daemon")
 	d.cli("ban", "add", "198.51.100.1")
 	d.stop()
-	if left := names(t, dir); slices.ContainsFunc(left, func(n string) bool { return strings.HasPrefix(n, "backup-") || strings.HasPrefix(n, "restore-") }) {
+	if left := names(t, dir); slices.ContainsFunc(left, func(n string) bool { return strings.HasPrefix(n, "backup") || strings.HasPrefix(n, "restore") }) {
 		t.Errorf("the data folder holds leftovers: %q", left)
 	}
 

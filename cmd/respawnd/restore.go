@@ -47,7 +47,11 @@ func (p *program) restore(ctx context.Context, cfg *configs.Config, path string)
 	if err := notRunning(ctx, cfg); err != nil {
 		return err
 	}
-	dir, err := os.MkdirTemp(cfg.DataDir, "restore-")
+	work := filepath.Join(cfg.DataDir, "restore")
+	if _, err := backup.SweepDirs(work); err != nil {
+		return fmt.Errorf("data_dir: %w", err)
+	}
+	dir, err := backup.PartDir(work)
 	if err != nil {
 		return err
 	}

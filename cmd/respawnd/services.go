@@ -252,7 +252,7 @@ func (d *daemon) openAdmin(ctx context.Context, l configs.Listener) (service, er
 func (d *daemon) status() admin.Status {
 	s := admin.Status{
 		Version: version(), Go: runtime.Version(), Started: d.started.UTC().Format(timeFormat),
-		Services: make(map[string]string), Servers: d.registry.Counts(), Bans: len(d.bans.List()), Sessions: d.hub.Count(),
+		Services: make(map[string]string), Servers: d.registry.Counts(), Bans: len(d.bansInForce()), Sessions: d.hub.Count(),
 	}
 	for _, svc := range d.services {
 		s.Services[svc.name] = svc.address.String()

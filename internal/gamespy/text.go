@@ -126,7 +126,7 @@ func (m Message) Len() int {
 // regard to the case of ASCII letters, and whether there is one.
 func (m Message) Get(key string) (value string, ok bool) {
 	for _, f := range m.fields {
-		if equalFoldASCII(f.key, key) {
+		if EqualFold(f.key, key) {
 			return f.value, true
 		}
 	}
@@ -172,9 +172,10 @@ func writable(s string) bool {
 	return strings.IndexByte(s, '\\') < 0 && strings.IndexByte(s, 0) < 0
 }
 
-// equalFoldASCII differs from strings.EqualFold for bytes of other code pages,
-// which that takes for broken UTF-8 and finds all alike.
-func equalFoldASCII(a, b string) bool {
+// EqualFold reports whether two texts are the same but for the case of ASCII
+// letters. It differs from strings.EqualFold for bytes of other code pages, which
+// that takes for broken UTF-8 and finds all alike.
+func EqualFold(a, b string) bool {
 	if len(a) != len(b) {
 		return false
 	}

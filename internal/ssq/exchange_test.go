@@ -11,7 +11,7 @@ import (
 // reply makes the packets of an answer.
 func reply(t *testing.T, id byte, answer string) (packets [][]byte) {
 	t.Helper()
-	parts, err := Split(id, []byte(answer))
+	parts, err := Split(new([MaxPacket]byte), id, []byte(answer))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -150,7 +150,7 @@ func TestAnswersThatFitNoSequenceAreNotSplit(t *testing.T) {
 	if got := len(reply(t, 0, strings.Repeat("x", MaxWritten))); got != MaxPackets {
 		t.Errorf("%d packets, want %d", got, MaxPackets)
 	}
-	if _, err := Split(0, make([]byte, MaxWritten+1)); !errors.Is(err, ErrTooMuch) {
+	if _, err := Split(new([MaxPacket]byte), 0, make([]byte, MaxWritten+1)); !errors.Is(err, ErrTooMuch) {
 		t.Errorf("a byte more: %v, want ErrTooMuch", err)
 	}
 	if got := reply(t, 3, ""); len(got) != 1 || len(got[0]) != HeaderLen {

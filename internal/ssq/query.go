@@ -142,7 +142,7 @@ func lastToken(text string) string {
 type parser struct {
 	lexer lexer
 	q     Query
-	seen  map[string]bool // clauses
+	seen  []string // clauses
 }
 
 func (p *parser) query() error {
@@ -187,7 +187,7 @@ func (p *parser) query() error {
 
 // clauses reads from t on what stands behind the first part.
 func (p *parser) clauses(t token, err error) error {
-	for p.seen = make(map[string]bool, 4); err == nil && t.kind != tokenEnd; {
+	for p.seen = make([]string, 0, 4); err == nil && t.kind != tokenEnd; {
 		t, err = p.clause(t)
 	}
 	return err
@@ -197,14 +197,14 @@ func (p *parser) clauses(t token, err error) error {
 func (p *parser) clause(t token) (next token, err error) {
 	word := fold(t.text)
 	data := p.q.Verb == Select || p.q.Verb == Procedure
-	if t.kind == tokenWord && p.seen[word] {
+	if t.kind == tokenWord && slices.Contains(p.seen, word) {
 		return t, syntax("%s comes twice", t.describe())
 	}
 	switch {
 	case t.is("x-token"):
 		p.q.Token, err = p.value("a token")
 	case t.is("where") && data:
-		p.seen[word] = true
+		p.seen = append(p.seen, word)
 		return p.where()
 	case t.is("identified") && data:
 		p.q.Identified, err = p.value("a token")
@@ -220,7 +220,7 @@ func (p *parser) clause(t token) (next token, err error) {
 	if err != nil {
 		return t, err
 	}
-	p.seen[word] = true
+	p.seen = append(p.seen, word)
 	return p.lexer.next()
 }
 

@@ -37,7 +37,8 @@ type Options struct {
 	Messenger master.Messenger // nil: messages to servers are dropped
 
 	// Rooms returns the rooms of a game that are not in the catalogue; nil: none.
-	// It is asked at most ten times a second for each kind of list and may block.
+	// It is asked at most ten times a second for each game, filter and set of
+	// fields, and may block.
 	Rooms func(game string) []games.Room
 	// Waiting returns how many people are in a room; nil: nobody.
 	Waiting func(room uint32) int
@@ -82,7 +83,7 @@ type Server struct {
 	views    *views.Cache[viewKey, view, *view]
 	builders builders
 	feed     *feed
-	chunks   chunks
+	chunks   views.Chunks
 	warnings warnings
 }
 

@@ -102,12 +102,12 @@ func (s *Server) ServeConn(ctx context.Context, c *netserve.Conn) {
 		_ = c.SetWriteDeadline(now.Add(closeGrace))
 	})
 	defer stop()
+	defer x.unsubscribe()
+	defer func() { _ = c.Close() }() // a write of the other goroutine ends
 	err := x.run(ctx)
 	if reason, ok := errors.AsType[ended](err); ok {
 		s.opt.Metrics.Drop(string(reason))
 	}
-	_ = c.Close() // a write of the other goroutine ends
-	x.unsubscribe()
 	x.log.Debug().Err(err).Msg("connection ended")
 }
 

@@ -79,7 +79,13 @@ func decode[R any](value []byte) (R, error) {
 // decodeJSON returns the record of a payload, or the zero record and an error.
 func decodeJSON[R any](payload []byte) (R, error) {
 	var record R
-	if err := json.Unmarshal(payload, &record); err != nil {
+	var err error
+	if own, ok := any(&record).(json.Unmarshaler); ok {
+		err = own.UnmarshalJSON(payload) // it checks the payload: json.Unmarshal would read it twice more
+	} else {
+		err = json.Unmarshal(payload, &record)
+	}
+	if err != nil {
 		var zero R
 		return zero, fmt.Errorf("%w: %w", storage.ErrDamaged, err)
 	}
