@@ -225,7 +225,7 @@ func (s *Server) handle(w netserve.PacketWriter, p netserve.Packet) (dropped str
 	case errors.Is(err, wire.ErrNoQuery):
 		return dropMalformed
 	case err != nil:
-		r.proved = r.trusted
+		r.proved = r.trusted || s.keys.proves(r.query.Token, r.from(), r.now)
 		s.refuse(r, err)
 		return dropMalformed
 	}
