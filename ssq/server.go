@@ -215,6 +215,9 @@ func (s *Server) handle(w netserve.PacketWriter, p netserve.Packet) (dropped str
 		if body == nil {
 			return dropped
 		}
+		if dropped != "" { // older questions; this one is whole
+			s.opt.Metrics.Drop(dropped)
+		}
 	}
 	r.trusted = r.policy.trusted != nil && r.policy.trusted(r.from())
 	r.query, err = wire.ParseQuery(body)
@@ -222,7 +225,7 @@ func (s *Server) handle(w netserve.PacketWriter, p netserve.Packet) (dropped str
 	case errors.Is(err, wire.ErrNoQuery):
 		return dropMalformed
 	case err != nil:
-		r.proved = r.trusted
+		r.proved = r.trusted || s.keys.proves(r.query.Token, r.from(), r.now)
 		s.refuse(r, err)
 		return dropMalformed
 	}

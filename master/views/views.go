@@ -137,14 +137,15 @@ func (c *Cache[K, T, V]) slot(key K) *slot[K, T] {
 	return s
 }
 
-// keep makes a list the slot's latest, unless the slot was forgotten meanwhile.
+// keep makes a list the slot's latest. If the slot was forgotten meanwhile, only
+// those find it who have waited for it.
 func (c *Cache[K, T, V]) keep(s *slot[K, T], built V) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	s.current.Store(built)
 	if s.elem == nil {
 		return
 	}
-	s.current.Store(built)
 	c.bytes += built.Size() - s.size
 	s.size = built.Size()
 	c.evict()
