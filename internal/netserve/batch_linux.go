@@ -12,7 +12,7 @@ import (
 
 // Bounds of a batch.
 const (
-	batchPackets = 16  // datagrams read, or sent, with one system call
+	batchPackets = 16   // datagrams read, or sent, with one system call
 	batchReply   = 1472 // longest datagram that waits for the end of its batch, in bytes: all that pass an Ethernet whole
 )
 
