@@ -90,7 +90,7 @@ type AccountPage struct {
 // Imported is what came of one account of an import.
 type Imported struct {
 	User     storage.UserID      `json:"user,omitzero"`
-	Profiles []storage.ProfileID `json:"profiles,omitempty"` // in the order of the import
+	Profiles []storage.ProfileID `json:"profiles,omitempty"` // in the order of the import; with an Error: of the same account, which was there before
 	Error    string              `json:"error,omitzero"`     // "": it is stored
 }
 
@@ -357,7 +357,11 @@ func (l *Local) ImportAccounts(ctx context.Context, list []accounts.Account) ([]
 			return nil, err
 		}
 		if err != nil {
-			out = append(out, Imported{Error: err.Error()})
+			present, lookup := s.Present(ctx, a)
+			if lookup != nil {
+				return nil, lookup
+			}
+			out = append(out, Imported{Error: err.Error(), Profiles: present})
 			continue
 		}
 		done := Imported{User: stored.ID}

@@ -20,6 +20,7 @@ import (
 	"github.com/respawnd/respawnd/internal/games"
 	"github.com/respawnd/respawnd/internal/verdicts"
 	"github.com/respawnd/respawnd/master"
+	"github.com/respawnd/respawnd/master/rooms"
 	"github.com/respawnd/respawnd/storage"
 )
 
@@ -153,11 +154,18 @@ func (l *Local) PutRoom(ctx context.Context, r storage.Room) (storage.Room, erro
 	if other, of, taken := l.Catalogue.Catalog().Room(r.ID); r.ID != 0 && taken {
 		return r, fmt.Errorf("%w: room %d is %q of %s in the catalogue", ErrBadRequest, r.ID, other.Name, of.Name)
 	}
+	if known := l.Catalogue.Rooms(g.Name); len(known) >= rooms.MaxStored && !hasRoom(known, r.ID) {
+		return r, fmt.Errorf("%w: %s has %d rooms in the store, and no more are listed", ErrBadRequest, g.Name, len(known))
+	}
 	r, err := l.storeRoom(ctx, r)
 	if err != nil {
 		return r, err
 	}
 	return r, l.Catalogue.Reload(ctx)
+}
+
+func hasRoom(list []games.Room, id uint32) bool {
+	return slices.ContainsFunc(list, func(r games.Room) bool { return r.ID == id })
 }
 
 // storeRoom stores a room. The store gives out numbers and does not know those of
@@ -253,10 +261,15 @@ func (l *Local) Verdicts(_ context.Context, addr netip.Addr) ([]Verdict, error) 
 	return out, nil
 }
 
+// BackupWork returns the name under which a data folder holds what a backup is
+// made of.
+func BackupWork(dataDir string) string { return filepath.Join(dataDir, "backup") }
+
 // Backup implements Operator. The store is copied into the data folder first,
-// so that a slow reader of the backup holds up nobody.
+// so that a slow reader of the backup holds up nobody. What a process that is
+// killed leaves there, backup.SweepDirs finds at BackupWork.
 func (l *Local) Backup(ctx context.Context, w io.Writer) (err error) {
-	dir, err := os.MkdirTemp(l.DataDir, "backup-")
+	dir, err := backup.PartDir(BackupWork(l.DataDir))
 	if err != nil {
 		return err
 	}

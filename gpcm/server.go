@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/respawnd/respawnd/internal/accounts"
+	"github.com/respawnd/respawnd/internal/clock"
 	"github.com/respawnd/respawnd/internal/netserve"
 	"github.com/respawnd/respawnd/internal/presence"
 	"github.com/respawnd/respawnd/storage"
@@ -36,7 +37,8 @@ const (
 	DefaultMaxConns = 32768
 )
 
-// sweepEvery is how often expired requests and messages are removed.
+// sweepEvery is how often requests and messages that have long been expired are
+// removed.
 const sweepEvery = time.Hour
 
 // Store is what the service needs of a storage engine. See package storage for
@@ -221,26 +223,36 @@ func (s *Server) Serve(ctx context.Context, ln net.Listener) error {
 
 // sweepOften sweeps until ctx ends.
 func (s *Server) sweepOften(ctx context.Context) {
+	began := time.Now()
+	watch := clock.NewWatch(began)
 	often := time.NewTicker(sweepEvery)
 	defer often.Stop()
 	for {
 		select {
 		case <-ctx.Done():
 			return
-		case <-often.C:
-			s.sweep(ctx, "requests", s.opt.Store.SweepRequests)
-			s.sweep(ctx, "messages", s.opt.Store.SweepMessages)
+		case now := <-often.C:
+			s.sweepOnce(ctx, watch, now, now.Sub(began))
 		}
 	}
 }
 
-// sweep removes what is expired.
-func (s *Server) sweep(ctx context.Context, what string, remove func(context.Context, time.Time) (int, error)) {
-	n, err := remove(ctx, time.Now())
+// sweepOnce removes what has long been expired, unless the clock may be wrong.
+func (s *Server) sweepOnce(ctx context.Context, watch *clock.Watch, now time.Time, running time.Duration) {
+	if _, steady := watch.Steady(now, running); !steady {
+		return
+	}
+	s.sweep(ctx, "requests", clock.Deletable(now), s.opt.Store.SweepRequests)
+	s.sweep(ctx, "messages", clock.Deletable(now), s.opt.Store.SweepMessages)
+}
+
+// sweep removes what was expired at before.
+func (s *Server) sweep(ctx context.Context, what string, before time.Time, remove func(context.Context, time.Time) (int, error)) {
+	n, err := remove(ctx, before)
 	if err != nil && ctx.Err() == nil {
 		s.opt.Log.Error().Err(err).Str("what", what).Msg("removing what is expired")
 	}
 	if n > 0 {
-		s.opt.Log.Info().Str("what", what).Int("count", n).Msg("removed what was expired")
+		s.opt.Log.Info().Str("what", what).Int("count", n).Msg("removed what had long been expired")
 	}
 }

@@ -121,9 +121,9 @@ func (r *Registry) Names(reported []string) *Names {
 }
 
 // Put lists a server or replaces its record. The source holds one record: a
-// record with another instance, game or origin in its place is removed first; else First
-// and Findings are kept from the record before. ErrFull, ErrTooManyHere and
-// ErrTaken leave the list as it was.
+// record with another instance, game or origin in its place is removed first;
+// else First and Findings are kept from the record before. ErrFull, ErrTooManyHere
+// and ErrTaken leave the list as it was.
 func (r *Registry) Put(s Server) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()

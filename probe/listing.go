@@ -1,6 +1,7 @@
 package probe
 
 import (
+	"errors"
 	"strings"
 	"time"
 
@@ -91,14 +92,23 @@ func (p *Prober) list(t *target, tk talk, st *query.Status, old *master.Server, 
 	}
 	if err := p.opt.Registry.Put(srv); err != nil {
 		p.metrics.refused(refusedList)
-		p.unlist(t, verdicts.ListFull)
-		p.opt.Verdicts.Note(service, t.addr, srv.Game, verdicts.ListFull)
+		why := notTaken(err)
+		p.unlist(t, why)
+		p.opt.Verdicts.Note(service, t.addr, srv.Game, why)
 		return
 	}
 	if t.listed != srv.Game {
 		p.opt.Verdicts.Note(service, t.addr, srv.Game, verdicts.Listed)
 	}
 	p.setListed(t, srv.Game)
+}
+
+// notTaken returns the verdict about a server that the list has no room for.
+func notTaken(err error) verdicts.Verdict {
+	if errors.Is(err, master.ErrFull) {
+		return verdicts.ListFull
+	}
+	return verdicts.TooManyHere
 }
 
 // keepRules adds the rules of a record that a partial answer lacks.

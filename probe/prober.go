@@ -243,6 +243,14 @@ func (p *Prober) Watch(w Target) error {
 	return nil
 }
 
+// Answers reports whether a watched server answered when it was last visited.
+func (p *Prober) Answers(a netip.AddrPort) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	t := p.table.targets[a]
+	return t != nil && t.answered
+}
+
 // soon makes a target due as if it had answered the last time. p.mu is held.
 func (p *Prober) soon(t *target, now time.Time) {
 	due := now

@@ -83,7 +83,7 @@ func (p *Prober) proceed(t *target, data []byte, over bool, err error, now time.
 	switch {
 	case err == nil:
 		st = v.talk.status()
-		t.silent = 0
+		t.silent, t.answered = 0, true
 		p.learn(t, v.talk, &st, now)
 	case denies(err):
 		result = resultDenied
@@ -136,6 +136,7 @@ func (p *Prober) pause(t *target) time.Duration {
 // missed notes that a target did not answer. p.mu is held.
 func (p *Prober) missed(t *target) {
 	t.silent++
+	t.answered = false
 	if c := t.claims[0]; c.protocol != 0 && t.listed == "" && !t.owned {
 		p.opt.Verdicts.Note(service, t.addr, c.game, unanswered(c.protocol)) // an operator will want to know
 	}

@@ -18,6 +18,7 @@ type target struct {
 
 	listed   string // the game under which it is listed by us; empty: it is not
 	silent   int    // visits without an answer, since the last one
+	answered bool   // the last visit
 	asked    time.Time
 	rulesDue time.Time // when what changes rarely is asked for again
 	via      netip.Addr

@@ -143,6 +143,11 @@ type Buddies interface {
 	// BlocksOf yields whom owner blocks in the order of ids.
 	BlocksOf(ctx context.Context, owner ProfileID) iter.Seq2[ProfileID, error]
 
+	// ImportRelations gives owner buddies and blocks in one step. ErrTaken if it
+	// has any already. Profiles that do not exist, owner itself and what is
+	// beyond MaxBuddies and MaxBlocks are passed over.
+	ImportRelations(ctx context.Context, owner ProfileID, buddies, blocks []ProfileID) error
+
 	// Ask stores an open request in place of an older one between the same
 	// two. ErrTaken if r.To is a buddy of r.From already, ErrFull if one of
 	// the two has as many requests as it may have.
@@ -177,7 +182,8 @@ type Buddies interface {
 
 	// Collect returns the messages that wait for a profile in the order in
 	// which they were left, and removes them, in one step. Those that are
-	// expired at now are removed only. None is not an error.
+	// expired at now stay, for SweepMessages or a clock that is set right. None
+	// is not an error.
 	Collect(ctx context.Context, to ProfileID, now time.Time) ([]Message, error)
 
 	// CountMessages returns how many messages wait, and for how many profiles.

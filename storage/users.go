@@ -102,6 +102,11 @@ type Accounts interface {
 	// it exists. ErrTaken also if one of the unique keys is taken.
 	CreateUser(ctx context.Context, u User, first Profile) (User, Profile, error)
 
+	// ImportUser is CreateUser for a user with several profiles, at least one
+	// and at most MaxProfiles, which come back in the order in which they went
+	// in. ErrTaken also if two of them have the same unique key.
+	ImportUser(ctx context.Context, u User, profiles []Profile) (User, []Profile, error)
+
 	// GetUser returns the user or ErrNotFound.
 	GetUser(ctx context.Context, id UserID) (User, error)
 

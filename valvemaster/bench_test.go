@@ -100,7 +100,9 @@ func BenchmarkHeartbeat(b *testing.B) {
 type agree struct{}
 
 func (agree) Watch(netip.AddrPort) bool { return true }
-func (agree) Unwatch(netip.AddrPort)    {}
+
+func (agree) Answers(netip.AddrPort) bool { return true }
+func (agree) Unwatch(netip.AddrPort)      {}
 
 // BenchmarkViewAfterAChange follows one change in a long list.
 func BenchmarkViewAfterAChange(b *testing.B) {

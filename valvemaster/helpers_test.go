@@ -75,9 +75,16 @@ func (k *asker) Watch(a netip.AddrPort) bool {
 	}
 	k.watched[a]++
 	if rules, ok := k.answers[a]; ok {
-		return put(k.registry, a, master.FromValve, rules) == nil
+		_ = put(k.registry, a, master.FromValve, rules) // a full list is for the prober to tell
 	}
 	return true
+}
+
+func (k *asker) Answers(a netip.AddrPort) bool {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	_, ok := k.answers[a]
+	return ok && k.watched[a] > 0
 }
 
 func (k *asker) Unwatch(a netip.AddrPort) {
@@ -124,6 +131,7 @@ func newValve(t testing.TB, change func(*Options)) *valve {
 	opt := Options{Registry: registry, Targets: k, Verdicts: verdicts.NewBook(zerolog.Nop(), 0)}
 	if change != nil {
 		change(&opt)
+		k.registry = opt.Registry
 	}
 	return &valve{Server: New(opt), t: t, asker: k, book: opt.Verdicts, w: &wire{}}
 }

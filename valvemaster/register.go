@@ -97,13 +97,16 @@ func (s *Server) take(a netip.AddrPort, hb Heartbeat, now time.Time) (first bool
 		if dropped = s.hosts.room(a.Addr(), limit); dropped != "" {
 			return false, dropped
 		}
-		h = &host{addr: a, first: at}
+		h = &host{addr: a, first: at, region: AnyRegion}
 	}
 	if !s.opt.Targets.Watch(a) {
 		return false, dropRefused
 	}
 	if first {
 		s.hosts.add(h)
+	}
+	if h.region != hb.Region {
+		s.lister.move(a)
 	}
 	h.seen, h.region = at, hb.Region
 	h.taken++
@@ -207,6 +210,8 @@ func (s *Server) look(at time.Duration) {
 		switch listed := s.listed(a); {
 		case listed:
 			h.listed, h.told = true, false
+		case s.opt.Targets.Answers(a):
+			h.listed = false // and why not has been said
 		case h.listed || !h.told && at-h.first >= patience:
 			said = append(said, verdicts.Noted{Addr: a, Verdict: verdicts.Unanswered})
 			h.listed, h.told = false, true
@@ -216,6 +221,9 @@ func (s *Server) look(at time.Duration) {
 
 func (s *Server) forget(h *host) {
 	s.hosts.remove(h)
+	if h.region != AnyRegion {
+		s.lister.move(h.addr)
+	}
 	s.opt.Targets.Unwatch(h.addr)
 }
 
@@ -228,17 +236,18 @@ func (s *Server) listed(a netip.AddrPort) bool {
 // Waiting is a server that sends heartbeats and is not in the list.
 type Waiting struct {
 	Addr        netip.AddrPort
+	Answers     bool      // when it is asked; so the list does not take it
 	First, Seen time.Time // its first heartbeat, and the last
 }
 
-// Waiting returns the servers that send heartbeats and are not in the list,
-// because they do not answer A2S, in no particular order.
+// Waiting returns the servers that send heartbeats and are not in the list, in
+// no particular order.
 func (s *Server) Waiting() (list []Waiting) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for a, h := range s.hosts.bySource {
 		if !s.listed(a) {
-			list = append(list, Waiting{a, s.start.Add(h.first), s.start.Add(h.seen)})
+			list = append(list, Waiting{a, s.opt.Targets.Answers(a), s.start.Add(h.first), s.start.Add(h.seen)})
 		}
 	}
 	return list

@@ -62,10 +62,28 @@ func TestServerThatDoesNotAnswerIsNotListed(t *testing.T) {
 			t.Errorf("waiting once it answers: %+v", w)
 		}
 		v.note(a, verdicts.Listed) // as the prober does
+		delete(v.asker.answers, a)
 		v.list.Remove(master.Key{Source: a})
 		v.tick(time.Now())
 		if got := v.verdict(a); got != "no answer to A2S queries" {
 			t.Errorf("verdict when it stopped to answer: %q", got)
+		}
+	})
+}
+
+func TestServerThatAnswersAndHasNoRoomIsNotCalledSilent(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		v := newValve(t, func(o *Options) { o.Registry = master.NewRegistry(master.Limits{Servers: 1}) })
+		v.register("192.0.2.1:27015", someRules)
+		late := v.register("192.0.2.2:27015", someRules)
+		v.tick(time.Now())
+		time.Sleep(patience)
+		v.tick(time.Now())
+		if got := v.verdict(late); !strings.HasPrefix(got, "heartbeat taken") {
+			t.Errorf("verdict on a server that answers: %q", got)
+		}
+		if w := v.Waiting(); len(w) != 1 || w[0].Addr != late || !w[0].Answers {
+			t.Errorf("waiting: %+v, want %v, which answers", w, late)
 		}
 	})
 }

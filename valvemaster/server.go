@@ -27,6 +27,9 @@ type Targets interface {
 	// wish. It reports false if there is no room for it, or if its address is one
 	// that is never asked.
 	Watch(a netip.AddrPort) bool
+	// Answers reports whether a server that is watched answered the last time. If
+	// it is not in the list all the same, Targets noted why.
+	Answers(a netip.AddrPort) bool
 	// Unwatch lifts the wish; a server that nobody else wants leaves the list.
 	Unwatch(a netip.AddrPort)
 }

@@ -56,7 +56,9 @@ func (p *program) accountImport() *cobra.Command {
 	return &cobra.Command{
 		Use:   "import FILE",
 		Short: "Add the accounts of an export; those that are there already stay as they are",
-		Args:  usage(cobra.ExactArgs(1)),
+		Long: "Add the accounts of an export; those that are there already stay as they are.\n\n" +
+			"An import that was cut short can be repeated: profiles that have neither buddies nor blocks get those of the file.",
+		Args: usage(cobra.ExactArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			in := p.in
 			if args[0] != "-" {
@@ -75,7 +77,8 @@ func (p *program) accountImport() *cobra.Command {
 }
 
 // importAccounts stores accounts as it reads them. Buddies come last, because
-// they may be of accounts further down.
+// they may be of accounts further down. An import that was cut short can be
+// repeated: accounts that are there already get the buddies that they lack.
 func (p *program) importAccounts(ctx context.Context, op admin.Operator, in io.Reader) error {
 	var later, batch []accounts.Account // later: only what ImportBuddies needs
 	stored, refused := 0, 0
@@ -88,9 +91,9 @@ func (p *program) importAccounts(ctx context.Context, op admin.Operator, in io.R
 			if r.Error != "" {
 				refused++
 				_, _ = fmt.Fprintf(p.err, "%s: %s\n", printable(batch[i].Email), r.Error)
-				continue
+			} else {
+				stored++
 			}
-			stored++
 			later = append(later, withBuddies(batch[i], r.Profiles)...)
 		}
 		batch = batch[:0]

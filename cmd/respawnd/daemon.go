@@ -22,6 +22,8 @@ import (
 	"github.com/respawnd/respawnd/configs"
 	"github.com/respawnd/respawnd/internal/accounts"
 	"github.com/respawnd/respawnd/internal/bans"
+	"github.com/respawnd/respawnd/internal/clock"
+	"github.com/respawnd/respawnd/internal/history"
 	"github.com/respawnd/respawnd/internal/logtail"
 	"github.com/respawnd/respawnd/internal/presence"
 	"github.com/respawnd/respawnd/internal/verdicts"
@@ -54,6 +56,8 @@ type daemon struct {
 	operator  *admin.Local
 	token     string
 
+	history *history.Book // of numbers of players; nil if the pages are off
+
 	hub      *presence.Local
 	webhooks *webhook.Dispatcher
 	intake   *qr2.Server                      // nil if the service is off
@@ -80,7 +84,8 @@ type daemon struct {
 // just be stopping.
 const storeWait = 2 * time.Second
 
-// banSweepEvery is how often bans that are over are removed from the store.
+// banSweepEvery is how often bans that have long been over are removed from the
+// store, and servers and webhooks hear of those that ended.
 const banSweepEvery = time.Hour
 
 // open gets everything ready and opens every socket. After an error the caller
@@ -122,6 +127,7 @@ func (d *daemon) open(ctx context.Context) error {
 		return err
 	}
 	d.makeProber()
+	d.checkOpenFiles()
 	return d.openServices(ctx)
 }
 
@@ -258,6 +264,9 @@ func (d *daemon) run(ctx context.Context) error {
 	g.Go(func() error { return d.registry.Run(ctx, d.expired) })
 	g.Go(func() error { d.saveList(ctx); return nil })
 	g.Go(func() error { d.sweepBans(ctx); return nil })
+	if d.history != nil {
+		g.Go(func() error { d.keepHistory(ctx); return nil })
+	}
 	g.Go(func() error { return d.webhooks.Run(ctx) })
 	d.announce() // before anything can change the configuration
 	g.Go(func() error { d.reloadOn(ctx, hup); return nil })
@@ -272,7 +281,7 @@ func (d *daemon) announce() {
 	for _, s := range d.services {
 		d.log.Info().Str("service", s.name).Stringer("address", s.address).Msg("listening")
 	}
-	if keys := d.notBuilt(); len(keys) > 0 {
+	if keys, _ := notBuilt(d.cfg); len(keys) > 0 {
 		d.log.Info().Strs("keys", keys).Msg("these services are configured but not part of this version yet")
 	}
 	d.serving.Store(true)
@@ -328,6 +337,8 @@ func (d *daemon) close() error {
 }
 
 func (d *daemon) sweepBans(ctx context.Context) {
+	began := time.Now()
+	watch := clock.NewWatch(began)
 	tick := time.NewTicker(banSweepEvery)
 	defer tick.Stop()
 	for {
@@ -335,14 +346,29 @@ func (d *daemon) sweepBans(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case now := <-tick.C:
-			if n, err := d.bans.Sweep(ctx, now); err != nil {
-				d.log.Error().Err(err).Msg("bans that are over were not removed")
-			} else if n > 0 {
-				d.log.Info().Int("bans", n).Msg("removed bans that are over")
-			}
+			d.sweepBansOnce(ctx, watch, now, now.Sub(began))
 		}
 	}
 }
+
+// sweepBansOnce removes bans that have long been over, unless the clock may be
+// wrong.
+func (d *daemon) sweepBansOnce(ctx context.Context, watch *clock.Watch, now time.Time, running time.Duration) {
+	d.bans.Recheck(now)
+	if jump, steady := watch.Steady(now, running); !steady {
+		d.log.Warn().Stringer("by", jump.Round(time.Second)).
+			Msg("the clock of this machine jumped; nothing that is over is deleted before it runs evenly")
+		return
+	}
+	if n, err := d.bans.Sweep(ctx, clock.Deletable(now)); err != nil {
+		d.log.Error().Err(err).Msg("bans that are over were not removed")
+	} else if n > 0 {
+		d.log.Info().Int("bans", n).Msg("removed bans that have long been over")
+	}
+}
+
+// bansInForce returns the bans that are not over.
+func (d *daemon) bansInForce() []storage.Ban { return d.bans.InForce(time.Now()) }
 
 // reloadOn reads games, bans and limits again on each signal, and tells the
 // service manager of it and of the end.
@@ -392,5 +418,5 @@ func (d *daemon) reloadNow(ctx context.Context) {
 	if len(restart) > 0 {
 		d.log.Warn().Strs("keys", restart).Msg("these keys changed; a restart takes them over")
 	}
-	d.log.Info().Int("games", d.catalogue.Catalog().Len()).Int("bans", len(d.bans.List())).Msg("reloaded games, bans and limits")
+	d.log.Info().Int("games", d.catalogue.Catalog().Len()).Int("bans", len(d.bansInForce())).Msg("reloaded games, bans and limits")
 }

@@ -5,8 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/netip"
 	"os"
-	"path/filepath"
+	"strconv"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -17,6 +18,7 @@ import (
 
 	"github.com/respawnd/respawnd/admin"
 	"github.com/respawnd/respawnd/configs"
+	"github.com/respawnd/respawnd/internal/backup"
 	"github.com/respawnd/respawnd/internal/bans"
 	"github.com/respawnd/respawnd/storage"
 	"github.com/respawnd/respawnd/storage/bolt"
@@ -36,11 +38,18 @@ func (p *program) operate(ctx context.Context, f func(context.Context, admin.Ope
 	if err != nil {
 		return err
 	}
-	return errors.Join(f(admin.WithActor(ctx, actor()), op), closeStore())
+	err = f(admin.WithActor(ctx, actor()), op)
+	if errors.Is(err, admin.ErrNotRunning) {
+		err = fmt.Errorf("%w: none has the store in %s open (data_dir)", err, wholePath(cfg.DataDir))
+	}
+	return errors.Join(err, closeStore())
 }
 
 // connect opens the store, or a way to the daemon that holds it.
 func (p *program) connect(ctx context.Context, cfg *configs.Config) (admin.Operator, func() error, error) {
+	if err := p.doubtNewFolder(ctx, cfg); err != nil {
+		return nil, nil, err
+	}
 	store, err := openStore(ctx, cfg, probeStore, zerolog.Nop())
 	if errors.Is(err, bolt.ErrInUse) {
 		op, err := remote(cfg)
@@ -49,11 +58,12 @@ func (p *program) connect(ctx context.Context, cfg *configs.Config) (admin.Opera
 	if err != nil {
 		return nil, nil, err
 	}
+	closeStore := func() error { return errors.Join(store.Close(), adopt(storePath(cfg)), adopt(cfg.AccountKeyFile())) }
 	op, err := p.local(ctx, cfg, store)
 	if err != nil {
-		return nil, nil, errors.Join(err, store.Close())
+		return nil, nil, errors.Join(err, closeStore())
 	}
-	return op, store.Close, nil
+	return op, closeStore, nil
 }
 
 // remote returns the running daemon.
@@ -181,6 +191,15 @@ func until(t time.Time) string {
 	return stamp(t)
 }
 
+// banEnd says when a ban ends. One that is over is listed for a while, because
+// the clock may be wrong.
+func banEnd(b storage.Ban, now time.Time) string {
+	if b.Expired(now) {
+		return "over since " + stamp(b.Expires)
+	}
+	return until(b.Expires)
+}
+
 func (p *program) banList() *cobra.Command {
 	return &cobra.Command{
 		Use:   "list",
@@ -194,7 +213,7 @@ func (p *program) banList() *cobra.Command {
 				}
 				var rows [][]string
 				for _, b := range list {
-					rows = append(rows, []string{b.Prefix.String(), b.Scope.String(), stamp(b.Added), until(b.Expires), dash(b.Reason)})
+					rows = append(rows, []string{b.Prefix.String(), b.Scope.String(), stamp(b.Added), banEnd(b, time.Now()), dash(b.Reason)})
 				}
 				return p.table("address\tscope\tadded\tuntil\treason", rows)
 			})
@@ -225,14 +244,36 @@ func (p *program) banRemove() *cobra.Command {
 					return err
 				}
 				if n == 0 {
-					return fmt.Errorf("%s is not banned", prefix)
+					return notBanned(ctx, op, prefix)
 				}
-				return p.say("lifted %d bans of %s", n, prefix)
+				return p.say("lifted %s of %s", counted(n, "ban"), prefix)
 			})
 		},
 	}
 	cmd.Flags().StringVar(&scope, "scope", "", "only the ban of this scope")
 	return cmd
+}
+
+// notBanned says that there is no ban of a prefix, and which one covers it.
+func notBanned(ctx context.Context, op admin.Operator, prefix netip.Prefix) error {
+	list, err := op.Bans(ctx)
+	if err != nil {
+		return err
+	}
+	for _, b := range list {
+		if b.Prefix.Bits() < prefix.Bits() && b.Prefix.Contains(prefix.Addr()) && inForce(b, time.Now()) {
+			return fmt.Errorf("%s is not banned by itself: the ban of %s covers it", prefix, b.Prefix)
+		}
+	}
+	return fmt.Errorf("%s is not banned", prefix)
+}
+
+// counted returns a number with its noun.
+func counted(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return strconv.Itoa(n) + " " + noun + "s"
 }
 
 func (p *program) serverCommand() *cobra.Command {
@@ -283,7 +324,7 @@ func how(s admin.Listed) string {
 	case s.NATNeg:
 		return "natneg"
 	default:
-		return "unproved"
+		return "not confirmed"
 	}
 }
 
@@ -309,9 +350,11 @@ func (p *program) writeBackup(ctx context.Context, op admin.Operator, path strin
 }
 
 // replaceFile writes beside the file first, so that an old one is replaced by a
-// whole new one, which only its owner may read, or not at all.
+// whole new one, which only its owner may read, or not at all. What a process
+// that was killed left there is removed if possible; it is in nobody's way.
 func replaceFile(path string, write func(io.Writer) error) (size int64, err error) {
-	f, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".part-") // mode 0600
+	_, _ = backup.SweepFiles(path)
+	f, err := backup.PartFile(path)
 	if err != nil {
 		return 0, err
 	}

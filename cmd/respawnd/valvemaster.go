@@ -28,7 +28,7 @@ func (d *daemon) openValveMaster(ctx context.Context, l configs.Listener) (servi
 		Packets: netserve.PacketOptions{Readers: c.Readers, Log: log, Metrics: metrics},
 		Log:     log, Metrics: metrics, Registerer: d.metrics,
 	})
-	d.unlisted = append(d.unlisted, func() []admin.Listed { return waitingServers(s) })
+	d.unlisted = append(d.unlisted, func() []admin.Listed { return waitingServers(s, d.book) })
 	return service{
 		address: conn.LocalAddr(), udp: localAddrs(conn),
 		serve:  func(ctx context.Context) error { return s.Serve(ctx, conn) },
@@ -37,16 +37,31 @@ func (d *daemon) openValveMaster(ctx context.Context, l configs.Listener) (servi
 	}, nil
 }
 
-// waitingServers returns the servers that send heartbeats and do not answer A2S.
-// Which game they have nobody knows.
-func waitingServers(valve *valvemaster.Server) (list []admin.Listed) {
+// waitingServers returns the servers that send heartbeats and do not answer A2S,
+// or are not taken by the list. Which game they have nobody knows.
+func waitingServers(valve *valvemaster.Server, book *verdicts.Book) (list []admin.Listed) {
 	for _, w := range valve.Waiting() {
+		why := verdicts.Unanswered
+		if w.Answers {
+			why = proberVerdict(book, w.Addr)
+		}
 		list = append(list, admin.Listed{
 			Origin: master.FromValve.String(), Address: w.Addr, Source: w.Addr,
-			Hidden: verdicts.Unanswered.String(), First: w.First.UTC(), Last: w.Seen.UTC(),
+			Hidden: why.String(), First: w.First.UTC(), Last: w.Seen.UTC(),
 		})
 	}
 	return list
+}
+
+// proberVerdict returns the last verdict about a server that answers.
+func proberVerdict(book *verdicts.Book, a netip.AddrPort) verdicts.Verdict {
+	last := verdicts.Entry{Verdict: verdicts.Asked}
+	for _, e := range book.Of(a.Addr()) {
+		if e.Service == "probe" && e.Addr == a && e.Last.After(last.Last) {
+			last = e
+		}
+	}
+	return last.Verdict
 }
 
 // valveTargets has servers that sent heartbeats asked over A2S.
@@ -55,6 +70,8 @@ type valveTargets struct{ prober *probe.Prober }
 func (t valveTargets) Watch(a netip.AddrPort) bool {
 	return t.prober.Watch(probe.Target{Address: a, Protocol: probe.A2S, Origin: master.FromValve}) == nil
 }
+
+func (t valveTargets) Answers(a netip.AddrPort) bool { return t.prober.Answers(a) }
 
 func (t valveTargets) Unwatch(a netip.AddrPort) { t.prober.Unwatch(a, master.FromValve) }
 

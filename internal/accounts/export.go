@@ -91,8 +91,8 @@ func ids(seq iter.Seq2[storage.ProfileID, error]) (all []storage.ProfileID, err 
 	return all, nil
 }
 
-// Import stores one account and returns it with its ids; those of the account
-// are kept. It does not touch an account that is there: ErrEmailTaken, or an
+// Import stores one account, whole or not at all, and returns it with its ids;
+// those of the account are kept. It does not touch an account that is there: ErrEmailTaken, or an
 // error that matches storage.ErrTaken for an id. Nicks that are against our
 // rules are let through, other servers had other rules. Buddies and blocks are
 // left to ImportBuddies. An account without password can get one later.
@@ -109,17 +109,17 @@ func (s *Service) Import(ctx context.Context, a Account) (Account, error) {
 	if err := s.importPassword(&u, &a); err != nil {
 		return Account{}, err
 	}
-	u, first, err := s.store.CreateUser(ctx, u, a.Profiles[0].Profile)
+	profiles := make([]storage.Profile, len(a.Profiles))
+	for i := range profiles {
+		profiles[i] = a.Profiles[i].Profile
+	}
+	u, profiles, err = s.store.ImportUser(ctx, u, profiles)
 	if err != nil {
 		return Account{}, fmt.Errorf("import: %w", refuseTaken(err))
 	}
-	a.ID, a.Profiles[0].Profile = u.ID, first
-	for i := range a.Profiles[1:] {
-		p := &a.Profiles[i+1].Profile
-		p.User = u.ID
-		if *p, err = s.store.CreateProfile(ctx, *p); err != nil {
-			return a, fmt.Errorf("import of user %d: %w", u.ID, errors.Join(refuseTaken(err), s.store.DeleteUser(ctx, u.ID)))
-		}
+	a.ID = u.ID
+	for i := range profiles {
+		a.Profiles[i].Profile = profiles[i]
 	}
 	a.MD5, a.Password = "", ""
 	return a, nil
@@ -165,30 +165,45 @@ func (s *Service) importPassword(u *storage.User, a *Account) error {
 }
 
 // ImportBuddies adds the buddies and blocks of an account that Import has
-// stored, after all accounts of the import. Profiles that are not there and
-// pairs that are there already are passed over.
+// stored, or that Present has found, after all accounts of the import. Each
+// profile gets all of its own or, if it has any already, none. Profiles that are
+// not there are passed over.
 func (s *Service) ImportBuddies(ctx context.Context, a Account) error {
 	for _, p := range a.Profiles {
-		for _, id := range p.Buddies {
-			if err := passOver(s.store.AddBuddy(ctx, p.Profile.ID, id)); err != nil {
-				return err
-			}
+		if len(p.Buddies)+len(p.Blocks) == 0 {
+			continue
 		}
-		for _, id := range p.Blocks {
-			if err := passOver(s.store.AddBlock(ctx, p.Profile.ID, id)); err != nil {
-				return err
-			}
+		err := s.store.ImportRelations(ctx, p.Profile.ID, p.Buddies, p.Blocks)
+		if err != nil && !errors.Is(err, storage.ErrNotFound) && !errors.Is(err, storage.ErrTaken) {
+			return err
 		}
 	}
 	return nil
 }
 
-// passOver drops the errors that ImportBuddies has no use for.
-func passOver(err error) error {
-	for _, harmless := range []error{storage.ErrNotFound, storage.ErrTaken, storage.ErrFull, storage.ErrInvalid} {
-		if errors.Is(err, harmless) {
-			return nil
-		}
+// Present returns the ids of the profiles of an account that is there as Import
+// would have stored it: the same e-mail and the same nicks, under the ids that a
+// names. It is how an import that was cut short finds out what it has done; none
+// means that the account is another one, or not there.
+func (s *Service) Present(ctx context.Context, a Account) ([]storage.ProfileID, error) {
+	u, err := s.store.UserByEmail(ctx, a.Partner, a.Email)
+	if errors.Is(err, storage.ErrNotFound) || err == nil && a.ID != 0 && a.ID != u.ID {
+		return nil, nil
 	}
-	return err
+	if err != nil {
+		return nil, err
+	}
+	var present []storage.ProfileID
+	for i := range a.Profiles {
+		p := &a.Profiles[i].Profile
+		found, err := s.store.ProfileByNick(ctx, u.ID, p.Nick)
+		if errors.Is(err, storage.ErrNotFound) || err == nil && p.ID != 0 && p.ID != found.ID {
+			return nil, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		present = append(present, found.ID)
+	}
+	return present, nil
 }

@@ -1,8 +1,10 @@
 package accounts
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -134,6 +136,77 @@ func TestImportFromOtherServers(t *testing.T) {
 		}
 		if _, err := s.store.UserByEmail(t.Context(), 0, "x@b.c"); !errors.Is(err, storage.ErrNotFound) {
 			t.Errorf("%s: a refused import left an account (%v)", name, err)
+		}
+	}
+}
+
+// dying is a store whose process ends after so many changes of accounts.
+type dying struct {
+	Store
+	left int
+}
+
+var errDied = errors.New("the process has ended")
+
+func (d *dying) die() error {
+	if d.left--; d.left < 0 {
+		return errDied
+	}
+	return nil
+}
+
+func (d *dying) CreateUser(ctx context.Context, u storage.User, p storage.Profile) (storage.User, storage.Profile, error) {
+	if err := d.die(); err != nil {
+		return u, p, err
+	}
+	return d.Store.CreateUser(ctx, u, p)
+}
+
+func (d *dying) ImportUser(ctx context.Context, u storage.User, all []storage.Profile) (storage.User, []storage.Profile, error) {
+	if err := d.die(); err != nil {
+		return u, nil, err
+	}
+	return d.Store.ImportUser(ctx, u, all)
+}
+
+func (d *dying) CreateProfile(ctx context.Context, p storage.Profile) (storage.Profile, error) {
+	if err := d.die(); err != nil {
+		return p, err
+	}
+	return d.Store.CreateProfile(ctx, p)
+}
+
+func (d *dying) DeleteUser(ctx context.Context, id storage.UserID) error {
+	if err := d.die(); err != nil {
+		return err
+	}
+	return d.Store.DeleteUser(ctx, id)
+}
+
+// However early an import ends, an account has all of its profiles or is not
+// there, so that the next import brings what is missing.
+func TestImportThatDiesLeavesNoHalfAccount(t *testing.T) {
+	many := Account{Email: "many@b.c", Password: "rosebud"}
+	for _, nick := range []string{"One", "Two", "Three"} {
+		many.Profiles = append(many.Profiles, AccountProfile{Profile: storage.Profile{Nick: nick}})
+	}
+	for left := range 4 {
+		dir := t.TempDir()
+		store := openStore(t, filepath.Join(dir, "respawnd.db"))
+		keys := Options{KeyFile: filepath.Join(dir, "account.key")}
+		_, err := openOver(t, &dying{store, left}, keys).Import(t.Context(), many)
+		if err != nil && !errors.Is(err, errDied) {
+			t.Fatalf("Import() = %v", err)
+		}
+		if _, err := openOver(t, store, keys).Import(t.Context(), many); err != nil && !errors.Is(err, ErrEmailTaken) {
+			t.Errorf("after %d changes: the second Import() = %v", left, err)
+		}
+		u, err := store.UserByEmail(t.Context(), 0, many.Email)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, err := store.ProfilesOf(t.Context(), u.ID); len(got) != len(many.Profiles) || err != nil {
+			t.Errorf("after %d changes: %d profiles after the second import (%v), want %d", left, len(got), err, len(many.Profiles))
 		}
 	}
 }

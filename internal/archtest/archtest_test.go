@@ -37,6 +37,7 @@ var ranks = map[string]int{
 	"internal/a2s":       0,
 	"internal/backup":    0,
 	"internal/clean":     0,
+	"internal/clock":     0,
 	"internal/gamespy":   0,
 	"internal/hostnet":   0,
 	"internal/netnstest": 0, // for tests
@@ -47,6 +48,7 @@ var ranks = map[string]int{
 	"master/views":       0,
 
 	"internal/abusetest": 1, // for tests
+	"internal/echotest":  1, // for tests
 	"internal/games":     1,
 	"internal/verdicts":  1,
 	"master":             1,

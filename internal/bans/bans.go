@@ -28,9 +28,16 @@ type Table struct {
 	// order in which changes reach the store must be the order in which they
 	// come into force. Check never waits for it.
 	changing sync.Mutex
+	ended    []banKey // what was over when Recheck looked last; guarded by changing
 
 	mu       sync.Mutex // guards onChange
 	onChange []func()
+}
+
+// banKey is what tells bans apart.
+type banKey struct {
+	prefix netip.Prefix
+	scope  storage.Scope
 }
 
 // New returns a table without bans. Load fills it from store.
@@ -113,15 +120,32 @@ func (t *Table) Remove(ctx context.Context, prefix netip.Prefix, scope storage.S
 	return n, err
 }
 
-// Sweep removes the bans that are over at now from the store and from the table
-// and returns how many the store had. Check does not need it: a ban that is
-// over does not count.
-func (t *Table) Sweep(ctx context.Context, now time.Time) (n int, err error) {
+// Recheck tells those who registered with OnChange if bans are over at now that
+// were not when it looked last, or the other way round: clocks are also set back.
+// Check does not need it.
+func (t *Table) Recheck(now time.Time) {
+	_ = t.change(func(all []storage.Ban) ([]storage.Ban, bool, error) {
+		var ended []banKey
+		for _, b := range all {
+			if b.Expired(now) {
+				ended = append(ended, banKey{b.Prefix, b.Scope})
+			}
+		}
+		changed := !slices.Equal(ended, t.ended)
+		t.ended = ended
+		return all, changed, nil
+	})
+}
+
+// Sweep removes the bans that were over at before from the store and from the
+// table and returns how many the store had. They are gone for good: before
+// should be so long ago that a clock which was wrong has been noticed.
+func (t *Table) Sweep(ctx context.Context, before time.Time) (n int, err error) {
 	err = t.change(func(old []storage.Ban) ([]storage.Ban, bool, error) {
-		if n, err = t.store.SweepBans(ctx, now); err != nil {
+		if n, err = t.store.SweepBans(ctx, before); err != nil {
 			return nil, false, err
 		}
-		rest := slices.DeleteFunc(old, func(o storage.Ban) bool { return o.Expired(now) })
+		rest := slices.DeleteFunc(old, func(o storage.Ban) bool { return o.Expired(before) })
 		return rest, n > 0, nil
 	})
 	return n, err
@@ -162,6 +186,11 @@ func (t *Table) apply(s step) (changed bool, err error) {
 // IPv4 first, then by address, length and scope. The slice is the caller's.
 func (t *Table) List() []storage.Ban {
 	return slices.Clone(t.current.Load().list)
+}
+
+// InForce is List without the bans that are over at now.
+func (t *Table) InForce(now time.Time) []storage.Ban {
+	return slices.DeleteFunc(t.List(), func(b storage.Ban) bool { return b.Expired(now) })
 }
 
 // Check returns the ban that keeps a away from scope at now: among the bans of

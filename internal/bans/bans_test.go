@@ -287,6 +287,41 @@ func TestSweep(t *testing.T) {
 	}
 }
 
+// When the clock jumps, what is over comes and goes with it; only what has been
+// over for long is gone.
+func TestBansFollowTheClock(t *testing.T) {
+	now := time.Now().Round(0)
+	timed := ban("10.0.0.0/8", storage.ScopeAll)
+	timed.Expires = now.Add(24 * time.Hour)
+	table, m := table(t, timed, ban("11.0.0.0/8", storage.ScopeAll))
+	calls := 0
+	table.OnChange(func() { calls++ })
+	year := 365 * 24 * time.Hour
+	for _, step := range []struct {
+		what     string
+		now      time.Time
+		in       bool
+		changes  int
+		inForces int
+	}{
+		{"at first", now, true, 0, 2},
+		{"nothing happened", now.Add(time.Hour), true, 0, 2},
+		{"forward by a year", now.Add(year), false, 1, 1},
+		{"a while later", now.Add(year + time.Hour), false, 1, 1},
+		{"set right", now.Add(2 * time.Hour), true, 2, 2},
+		{"back by a year", now.Add(-year), true, 2, 2},
+		{"its end", now.Add(24 * time.Hour), false, 3, 1},
+	} {
+		table.Recheck(step.now)
+		if _, banned := table.Check(storage.ScopeLists, netip.MustParseAddr("10.1.1.1"), step.now); banned != step.in || calls != step.changes {
+			t.Errorf("%s: banned %v after %d changes, want %v and %d", step.what, banned, calls, step.in, step.changes)
+		}
+		if n := len(table.InForce(step.now)); n != step.inForces || len(table.List()) != 2 || len(m.bans) != 2 {
+			t.Errorf("%s: %d bans in force of %d, %d stored; want %d of 2", step.what, n, len(table.List()), len(m.bans), step.inForces)
+		}
+	}
+}
+
 func TestOnChangeSeesEveryChangeAndNoOther(t *testing.T) {
 	table, _ := table(t)
 	var seen []string

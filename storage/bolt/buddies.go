@@ -123,12 +123,15 @@ func (s *Store) pairs(ctx context.Context, bucket string, id storage.ProfileID) 
 
 // AddBuddy is described in [storage.Buddies].
 func (s *Store) AddBuddy(ctx context.Context, owner, buddy storage.ProfileID) error {
-	return s.change(ctx, func(c *change) error {
-		if err := c.addPair(buddyPairs(), owner, buddy, storage.IndexBuddy, storage.MaxBuddies); err != nil {
-			return err
-		}
-		return c.deletePair(requestPairs(), buddy, owner)
-	})
+	return s.change(ctx, func(c *change) error { return c.addBuddy(owner, buddy) })
+}
+
+// addBuddy puts buddy on the list of owner and removes the open request.
+func (c *change) addBuddy(owner, buddy storage.ProfileID) error {
+	if err := c.addPair(buddyPairs(), owner, buddy, storage.IndexBuddy, storage.MaxBuddies); err != nil {
+		return err
+	}
+	return c.deletePair(requestPairs(), buddy, owner)
 }
 
 // RemoveBuddy is described in [storage.Buddies].
@@ -158,9 +161,50 @@ func (s *Store) Watchers(ctx context.Context, id storage.ProfileID) iter.Seq2[st
 
 // AddBlock is described in [storage.Buddies].
 func (s *Store) AddBlock(ctx context.Context, owner, other storage.ProfileID) error {
+	return s.change(ctx, func(c *change) error { return c.addBlock(owner, other) })
+}
+
+// addBlock makes owner block other.
+func (c *change) addBlock(owner, other storage.ProfileID) error {
+	return c.addPair(blockPairs(), owner, other, storage.IndexBlock, storage.MaxBlocks)
+}
+
+// ImportRelations is described in [storage.Buddies].
+func (s *Store) ImportRelations(ctx context.Context, owner storage.ProfileID, buddies, blocks []storage.ProfileID) error {
 	return s.change(ctx, func(c *change) error {
-		return c.addPair(blockPairs(), owner, other, storage.IndexBlock, storage.MaxBlocks)
+		if _, err := getProfile(c.Tx, owner); err != nil {
+			return err
+		}
+		for _, kind := range []struct {
+			directions
+			index string
+		}{{buddyPairs(), storage.IndexBuddy}, {blockPairs(), storage.IndexBlock}} {
+			if count(c.Tx, kind.there, idKey(owner), 1) > 0 {
+				return &storage.TakenError{Index: kind.index}
+			}
+		}
+		for _, buddy := range buddies {
+			if err := passOver(c.addBuddy(owner, buddy)); err != nil {
+				return err
+			}
+		}
+		for _, other := range blocks {
+			if err := passOver(c.addBlock(owner, other)); err != nil {
+				return err
+			}
+		}
+		return nil
 	})
+}
+
+// passOver drops the errors of a pair that is not possible.
+func passOver(err error) error {
+	for _, harmless := range []error{storage.ErrTaken, storage.ErrNotFound, storage.ErrInvalid, storage.ErrFull} {
+		if errors.Is(err, harmless) {
+			return nil
+		}
+	}
+	return err
 }
 
 // RemoveBlock is described in [storage.Buddies].

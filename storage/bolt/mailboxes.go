@@ -40,6 +40,18 @@ func (b *mailbox) dropExpired(now time.Time) int {
 	return before - len(b.Messages)
 }
 
+// split parts the messages that are good at now from those that are expired.
+func (b *mailbox) split(now time.Time) (good []storage.Message, expired mailbox) {
+	for _, m := range b.Messages {
+		if m.Expired(now) {
+			expired.Messages = append(expired.Messages, m)
+		} else {
+			good = append(good, m)
+		}
+	}
+	return good, expired
+}
+
 // Leave is described in [storage.Buddies].
 func (s *Store) Leave(ctx context.Context, to storage.ProfileID, m storage.Message) error {
 	if err := m.Check(); err != nil {
@@ -78,25 +90,26 @@ func (s *Store) Collect(ctx context.Context, to storage.ProfileID, now time.Time
 	if err != nil {
 		return nil, err
 	}
-	var box mailbox
+	var collected []storage.Message
 	err = s.change(ctx, func(c *change) error {
-		box, err = get[mailbox](c.Tx, bucketMailboxes, idKey(to))
+		box, err := get[mailbox](c.Tx, bucketMailboxes, idKey(to))
 		if errors.Is(err, storage.ErrNotFound) {
-			return nil
+			err = nil
 		}
-		if err != nil {
+		var stay mailbox
+		collected, stay = box.split(now)
+		switch {
+		case err != nil || collected == nil:
 			return err
+		case len(stay.Messages) == 0:
+			return c.delete(bucketMailboxes, idKey(to))
 		}
-		return c.delete(bucketMailboxes, idKey(to))
+		return c.put(bucketMailboxes, idKey(to), stay)
 	})
 	if err != nil {
 		return nil, err
 	}
-	box.dropExpired(now)
-	if len(box.Messages) == 0 {
-		return nil, nil
-	}
-	return box.Messages, nil
+	return collected, nil
 }
 
 // CountMessages is described in [storage.Buddies].

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"slices"
 
 	"go.etcd.io/bbolt"
 
@@ -89,47 +90,85 @@ func (c *change) usedID(name string, id uint32) error {
 // CreateUser is described in [storage.Accounts].
 func (s *Store) CreateUser(ctx context.Context, u storage.User, first storage.Profile,
 ) (storage.User, storage.Profile, error) {
+	user, profiles, err := s.ImportUser(ctx, u, []storage.Profile{first})
+	if err != nil {
+		return storage.User{}, storage.Profile{}, err
+	}
+	return user, profiles[0], nil
+}
+
+// ImportUser is described in [storage.Accounts].
+func (s *Store) ImportUser(ctx context.Context, u storage.User, profiles []storage.Profile,
+) (storage.User, []storage.Profile, error) {
+	if len(profiles) == 0 || len(profiles) > storage.MaxProfiles {
+		return storage.User{}, nil, fmt.Errorf("%w: %d profiles, want 1 to %d", storage.ErrInvalid, len(profiles), storage.MaxProfiles)
+	}
 	u, err := u.Canonical()
 	if err != nil {
-		return storage.User{}, storage.Profile{}, err
+		return storage.User{}, nil, err
 	}
-	first.User = u.ID
-	first, err = first.Canonical()
-	if err != nil {
-		return storage.User{}, storage.Profile{}, err
+	wanted := make([]storage.Profile, len(profiles))
+	for i, p := range profiles {
+		p.User = u.ID
+		if wanted[i], err = p.Canonical(); err != nil {
+			return storage.User{}, nil, err
+		}
 	}
 	var user storage.User
-	var profile storage.Profile
-	ctx, made := withMade(ctx)
+	var made []storage.Profile
+	ctx, about := withMade(ctx)
 	err = s.change(ctx, func(c *change) (err error) {
-		user, profile = u, first
-		id, err := pickID(c.Tx, bucketUsers, metaUser, storage.IndexUserID, uint32(u.ID))
-		if err != nil {
-			return err
-		}
-		user.ID, profile.User = storage.UserID(id), storage.UserID(id)
-		*made = id
-		if err := checkEmail(c.Tx, user); err != nil {
-			return err
-		}
-		if err := prepareProfile(c.Tx, &profile); err != nil {
-			return err
-		}
-		if user.Rev, err = c.nextRev(bucketUsers); err != nil {
-			return err
-		}
-		if err := c.usedID(metaUser, id); err != nil {
-			return err
-		}
-		if err := c.putUser(storage.User{}, user); err != nil {
-			return err
-		}
-		return c.createProfile(&profile)
+		made = slices.Clone(wanted)
+		user, err = c.createUser(u, made)
+		*about = uint32(user.ID)
+		return err
 	})
 	if err != nil {
-		return storage.User{}, storage.Profile{}, fmt.Errorf("create user: %w", err)
+		return storage.User{}, nil, fmt.Errorf("create user: %w", err)
 	}
-	return user, profile, nil
+	return user, made, nil
+}
+
+// createUser stores a user with its profiles and fills in their ids and
+// revisions. Nothing is written before the user and the first profile are known
+// to be acceptable, so that what is refused in most cases costs the others in a
+// group nothing.
+func (c *change) createUser(u storage.User, profiles []storage.Profile) (storage.User, error) {
+	id, err := pickID(c.Tx, bucketUsers, metaUser, storage.IndexUserID, uint32(u.ID))
+	if err != nil {
+		return u, err
+	}
+	u.ID = storage.UserID(id)
+	if err := checkEmail(c.Tx, u); err != nil {
+		return u, err
+	}
+	for i := range profiles {
+		p := &profiles[i]
+		p.User = u.ID
+		if err := prepareProfile(c.Tx, p); err != nil {
+			return u, err
+		}
+		if i == 0 {
+			if u, err = c.newUser(u); err != nil {
+				return u, err
+			}
+		}
+		if err := c.createProfile(p); err != nil {
+			return u, err
+		}
+	}
+	return u, nil
+}
+
+// newUser stores a user that has its id and returns it with its revision.
+func (c *change) newUser(u storage.User) (_ storage.User, err error) {
+	if u.Rev, err = c.nextRev(bucketUsers); err != nil {
+		return u, err
+	}
+	if err := c.usedID(metaUser, uint32(u.ID)); err != nil {
+		return u, err
+	}
+	return u, c.putUser(storage.User{}, u)
 }
 
 // checkEmail refuses an e-mail that another user has.

@@ -105,6 +105,13 @@ func accountCalls(s storage.Store) map[string]func(context.Context) error {
 			_, _, err := s.CreateUser(ctx, user("late@b.c"), profile("Late"))
 			return err
 		},
+		"ImportUser": func(ctx context.Context) error {
+			_, _, err := s.ImportUser(ctx, user("late@b.c"), []storage.Profile{profile("Late"), {Nick: "Later"}})
+			return err
+		},
+		"ImportRelations": func(ctx context.Context) error {
+			return s.ImportRelations(ctx, 77, []storage.ProfileID{78}, nil)
+		},
 		"GetUser":     func(ctx context.Context) error { _, err := s.GetUser(ctx, 77); return err },
 		"UserByEmail": func(ctx context.Context) error { _, err := s.UserByEmail(ctx, 0, "late@b.c"); return err },
 		"UpdateUser":  func(ctx context.Context) error { _, err := s.UpdateUser(ctx, user("late@b.c")); return err },

@@ -46,6 +46,7 @@ func userTests() map[string]func(*testing.T, storage.Store) {
 		"ids are never used again":                     testUserIDs,
 		"an import keeps its ids":                      testUserImport,
 		"a refused user leaves nothing behind":         testUserRefused,
+		"an import has all profiles or none":           testUserImportWhole,
 		"users are listed from any id on":              testUserList,
 		"records beyond the limits are refused":        testUserLimits,
 		"a deleted user takes everything along":        testUserDelete,
@@ -181,6 +182,51 @@ func testUserImport(t *testing.T, s storage.Store) {
 	u, p = createUser(t, s, user("b@b.c"), storage.Profile{Nick: "A"})
 	if u.ID != 501 || p.ID != 701 {
 		t.Errorf("ids after an import = %d, %d, want 501, 701", u.ID, p.ID)
+	}
+}
+
+func testUserImportWhole(t *testing.T, s storage.Store) {
+	createUser(t, s, user("a@b.c"), profile("Taken"))
+	last := func(p storage.Profile) []storage.Profile {
+		return []storage.Profile{{ID: 900, Nick: "One"}, profile("Two"), p}
+	}
+	many := make([]storage.Profile, storage.MaxProfiles+1)
+	for i := range many {
+		many[i] = storage.Profile{Nick: fmt.Sprint("N", i)}
+	}
+	for name, tt := range map[string]struct {
+		profiles []storage.Profile
+		want     error
+	}{
+		"none":                       {nil, storage.ErrInvalid},
+		"too many":                   {many, storage.ErrInvalid},
+		"the last is beyond limits":  {last(storage.Profile{}), storage.ErrInvalid},
+		"the last is taken":          {last(profile("Taken")), storage.ErrTaken},
+		"the last has a nick again":  {last(storage.Profile{Nick: "one"}), storage.ErrTaken},
+		"the last has an id again":   {last(storage.Profile{ID: 900, Nick: "Three"}), storage.ErrTaken},
+		"the last has a unique nick": {last(storage.Profile{Nick: "3", UniqueNicks: profile("Two").UniqueNicks}), storage.ErrTaken},
+	} {
+		if _, _, err := s.ImportUser(t.Context(), user("new@b.c"), tt.profiles); !errors.Is(err, tt.want) {
+			t.Errorf("%s: ImportUser() = %v, want %v", name, err, tt.want)
+		}
+		if _, err := s.UserByEmail(t.Context(), 0, "new@b.c"); !errors.Is(err, storage.ErrNotFound) {
+			t.Errorf("%s: UserByEmail() = %v, want ErrNotFound", name, err)
+		}
+		if found := collect(t, s.FindProfiles(t.Context(), storage.ByNick, "One")); len(found) > 0 {
+			t.Errorf("%s: a refused import left %+v", name, found)
+		}
+	}
+	u, all, err := s.ImportUser(t.Context(), user("new@b.c"), many[:storage.MaxProfiles])
+	if err != nil || len(all) != storage.MaxProfiles {
+		t.Fatalf("ImportUser() = %d profiles, %v", len(all), err)
+	}
+	for i, p := range all {
+		if p.Nick != many[i].Nick || p.User != u.ID || p.ID == 0 || p.Rev == 0 {
+			t.Errorf("ImportUser() gave profile %d as %+v", i, p)
+		}
+	}
+	if stored := must(s.ProfilesOf(t.Context(), u.ID))(t); len(stored) != storage.MaxProfiles {
+		t.Errorf("%d profiles are stored, want %d", len(stored), storage.MaxProfiles)
 	}
 }
 

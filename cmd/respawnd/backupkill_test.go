@@ -1,0 +1,97 @@
+//go:build !windows
+
+package main
+
+import (
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/respawnd/respawnd/zanmaster"
+)
+
+// killedBackup runs the command backup and kills it when it has copied the store:
+// at one of the further files, which is a pipe.
+func killedBackup(t *testing.T, env []string, pipe, to string) {
+	t.Helper()
+	must(t, syscall.Mkfifo(pipe, 0o600))
+	path, err := builtProgram()
+	must(t, err)
+	ctx, cancel := context.WithTimeout(t.Context(), hang)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, path, "backup", to)
+	cmd.Env = append(os.Environ(), env...)
+	must(t, cmd.Start())
+	ended := make(chan error, 1)
+	opened := make(chan error, 1)
+	go func() { ended <- cmd.Wait() }()
+	go func() { // until the command opens the other end, or does not
+		f, err := os.OpenFile(pipe, os.O_WRONLY, 0)
+		if err == nil {
+			defer func() { _ = f.Close() }()
+			_ = cmd.Process.Kill()
+		}
+		opened <- err
+	}()
+	must(t, <-opened)
+	if err := <-ended; err == nil {
+		t.Fatal("the backup was not killed")
+	}
+	must(t, os.Remove(pipe))
+}
+
+// A backup that is killed leaves something behind until somebody opens the data
+// folder, and writes to the same file, again. What is not ours stays.
+func TestKilledBackupIsCleanedUp(t *testing.T) {
+	t.Parallel()
+	dir, out := t.TempDir(), t.TempDir()
+	to := filepath.Join(out, "saved")
+	env := testEnv(dir)
+	pipe := filepath.Join(dir, zanmaster.FileNames()[0])
+	start(t, dir).stop()
+	clean := names(t, dir)
+	for _, path := range []string{filepath.Join(dir, "backup-20261101"), filepath.Join(dir, "restore-1"), filepath.Join(out, "mine")} {
+		must(t, os.Mkdir(path, 0o700))
+		must(t, os.WriteFile(filepath.Join(path, storeName), []byte("mine"), 0o600))
+	}
+	must(t, os.WriteFile(to+".part-00", []byte("mine"), 0o600))
+
+	killedBackup(t, env, pipe, to)
+	parts := func(path string) []string {
+		return slices.DeleteFunc(names(t, path), func(n string) bool { return !strings.Contains(n, ".respawnd-part-") })
+	}
+	if len(parts(dir)) != 1 || len(parts(out)) != 1 {
+		t.Fatalf("a killed backup left %q and %q, want one part each: the test kills at the wrong time", parts(dir), parts(out))
+	}
+	cli(t, env, "backup", to)
+	if got, want := names(t, dir), append(slices.Clone(clean), "backup-20261101", "restore-1"); !sameNames(got, want) {
+		t.Errorf("after the next backup the data folder has %q, want %q", got, want)
+	}
+	if got, want := names(t, out), []string{"mine", "saved", "saved.part-00"}; !sameNames(got, want) {
+		t.Errorf("after the next backup its folder has %q, want %q", got, want)
+	}
+
+	killedBackup(t, env, pipe, to)
+	d := start(t, dir)
+	d.waitFor("what was cleaned up", 0, message("removed what an unfinished backup left behind"))
+	if left := parts(dir); len(left) > 0 {
+		t.Errorf("after a start the data folder has %q", left)
+	}
+	d.stop()
+	must(t, os.Mkdir(filepath.Join(dir, "restore.respawnd-part-12"), 0o700)) // as a killed restore leaves it
+	cli(t, env, "restore", to)
+	if left := parts(dir); len(left) > 0 {
+		t.Errorf("after a restore the data folder has %q", left)
+	}
+}
+
+func sameNames(a, b []string) bool {
+	slices.Sort(a)
+	slices.Sort(b)
+	return slices.Equal(a, b)
+}

@@ -1,0 +1,75 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"testing"
+
+	"github.com/respawnd/respawnd/admin"
+	"github.com/respawnd/respawnd/internal/accounts"
+	"github.com/respawnd/respawnd/storage"
+)
+
+// importFile returns n accounts with several profiles, as a file for the
+// command import.
+func importFile(n, profiles int) (list []accounts.Account) {
+	for i := range n {
+		a := accounts.Account{Email: fmt.Sprintf("i%d@example.com", i), Password: stormPassword}
+		for j := range profiles {
+			a.Profiles = append(a.Profiles, accounts.AccountProfile{Profile: storage.Profile{Nick: fmt.Sprint("Nick", j)}})
+		}
+		list = append(list, a)
+	}
+	return list
+}
+
+// A daemon that is killed under an import has accounts with all of their
+// profiles, and none with some of them; the import done again brings the rest.
+func TestKilledImportLeavesNoHalfAccounts(t *testing.T) {
+	t.Parallel()
+	const profiles = 8
+	dir := t.TempDir()
+	list := importFile(60, profiles)
+	c := startChild(t, dir)
+	op := c.client(dir)
+	imported := make(chan error, 1)
+	go func() { // ends with the daemon
+		_, err := op.ImportAccounts(t.Context(), list)
+		imported <- err
+	}()
+	watch := c.client(dir)
+	for seen := 0; seen < 5; {
+		page, err := watch.ListAccounts(t.Context(), admin.AccountQuery{})
+		must(t, err)
+		seen = len(page.Accounts)
+	}
+	c.kill()
+	err := <-imported
+
+	stored := 0
+	check := func(c *child) {
+		t.Helper()
+		page, err := c.client(dir).ListAccounts(t.Context(), admin.AccountQuery{})
+		must(t, err)
+		for _, a := range page.Accounts {
+			if len(a.Profiles) != profiles {
+				t.Errorf("%s has %d profiles, want %d", a.Email, len(a.Profiles), profiles)
+			}
+		}
+		stored = len(page.Accounts)
+	}
+	c = startChild(t, dir)
+	check(c)
+	t.Logf("killed after %d of %d accounts (%v)", stored, len(list), err)
+	file := ""
+	for _, a := range list {
+		line, err := json.Marshal(a)
+		must(t, err)
+		file += string(line) + "\n"
+	}
+	_, out, errOut := typing(t, c.cliEnv(), file, "account", "import", "-")
+	wantIn(t, out, fmt.Sprintf("imported %d accounts, refused %d", len(list)-stored, stored))
+	if check(c); stored != len(list) {
+		t.Errorf("%d accounts after the second import, want %d\n%s", stored, len(list), errOut)
+	}
+}
