@@ -73,12 +73,15 @@ var nuisances = map[string]func(a abused, c *net.TCPConn) error{
 			return err
 		}
 		if err := c.CloseWrite(); err != nil {
-			return err
+			return notHanging(err) // it was let go before it was done
 		}
 		return drain(c)
 	},
 	"half closed and silent": func(_ abused, c *net.TCPConn) error {
-		return errors.Join(c.CloseWrite(), drain(c))
+		if err := c.CloseWrite(); err != nil {
+			return notHanging(err)
+		}
+		return drain(c)
 	},
 	"huge": func(a abused, c *net.TCPConn) error {
 		const most = 64 << 20
@@ -203,7 +206,7 @@ func TestNuisancesOverTCPLeaveNothingBehind(t *testing.T) {
 		t.Errorf("exit code %d after all that, want 0", code)
 	}
 	for _, e := range c.log.entries {
-		if level := e.text("level"); level == "error" || level == "warn" && !strings.Contains(e.text("message"), "DNS") {
+		if level := e.text("level"); level == "error" || level == "warn" && !strings.Contains(e.text("message"), "DNS") && !message(tooFewFiles)(e) {
 			t.Errorf("the log says %v", e)
 		}
 	}

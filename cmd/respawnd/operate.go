@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/netip"
 	"os"
+	"strconv"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -242,14 +244,36 @@ func (p *program) banRemove() *cobra.Command {
 					return err
 				}
 				if n == 0 {
-					return fmt.Errorf("%s is not banned", prefix)
+					return notBanned(ctx, op, prefix)
 				}
-				return p.say("lifted %d bans of %s", n, prefix)
+				return p.say("lifted %s of %s", counted(n, "ban"), prefix)
 			})
 		},
 	}
 	cmd.Flags().StringVar(&scope, "scope", "", "only the ban of this scope")
 	return cmd
+}
+
+// notBanned says that there is no ban of a prefix, and which one covers it.
+func notBanned(ctx context.Context, op admin.Operator, prefix netip.Prefix) error {
+	list, err := op.Bans(ctx)
+	if err != nil {
+		return err
+	}
+	for _, b := range list {
+		if b.Prefix.Bits() < prefix.Bits() && b.Prefix.Contains(prefix.Addr()) && inForce(b, time.Now()) {
+			return fmt.Errorf("%s is not banned by itself: the ban of %s covers it", prefix, b.Prefix)
+		}
+	}
+	return fmt.Errorf("%s is not banned", prefix)
+}
+
+// counted returns a number with its noun.
+func counted(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return strconv.Itoa(n) + " " + noun + "s"
 }
 
 func (p *program) serverCommand() *cobra.Command {
@@ -300,7 +324,7 @@ func how(s admin.Listed) string {
 	case s.NATNeg:
 		return "natneg"
 	default:
-		return "unproved"
+		return "not confirmed"
 	}
 }
 

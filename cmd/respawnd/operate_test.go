@@ -211,6 +211,18 @@ func TestOnlyTheDaemonKnowsTheLiveList(t *testing.T) {
 	refused(t, exitFailure, env, []string{"doctor"}, "not running", dir)
 }
 
+func TestBanThatCoversAnAddressIsNamed(t *testing.T) {
+	t.Parallel()
+	env := testEnv(t.TempDir())
+	cli(t, env, "ban", "add", "198.51.100.0/24")
+	refused(t, exitFailure, env, []string{"ban", "remove", "198.51.100.7"}, "198.51.100.7/32 is not banned by itself", "198.51.100.0/24")
+	refused(t, exitFailure, env, []string{"ban", "remove", "192.0.2.7"}, "192.0.2.7/32 is not banned\n")
+	if out := cli(t, env, "ban", "remove", "198.51.100.0/24"); out != "lifted 1 ban of 198.51.100.0/24\n" {
+		t.Errorf("ban remove printed %q", out)
+	}
+	refused(t, exitUsage, env, []string{"doctor", "myserver"}, `"myserver" is not an address`)
+}
+
 func TestCommandWithoutTheDaemonsFolderChangesNothing(t *testing.T) {
 	t.Parallel()
 	d := start(t, t.TempDir())

@@ -106,8 +106,9 @@ type Query struct {
 }
 
 // ParseQuery reads the body of a request. It may be padded with NULs and white
-// space. The error wraps ErrSyntax or ErrTooLong and is fit for the client; or
-// it is ErrNoQuery, and nobody is to be answered.
+// space. The error wraps ErrSyntax or ErrTooLong and is fit for the client, of
+// whom the query then says no more than the token that stands at its end; or it
+// is ErrNoQuery, and nobody is to be answered.
 func ParseQuery(body []byte) (Query, error) {
 	text, padding, _ := strings.Cut(string(body[:min(len(body), MaxQuery+1)]), "\x00")
 	if strings.Trim(padding, "\x00") != "" || strings.TrimLeft(text, " \t\r\n") == "" {
@@ -118,9 +119,23 @@ func ParseQuery(body []byte) (Query, error) {
 	}
 	p := parser{lexer: lexer{text}}
 	if err := p.query(); err != nil {
-		return Query{}, err
+		return Query{Token: lastToken(text)}, err
 	}
 	return p.q, nil
+}
+
+// lastToken returns the token that a text ends with, read without the language:
+// whoever has one is told in full why his query cannot be read.
+func lastToken(text string) string {
+	i := strings.LastIndexByte(text, ' ')
+	if i < 0 {
+		return ""
+	}
+	rest, token := strings.TrimRight(text[:i], " "), text[i+1:]
+	if word := rest[strings.LastIndexByte(rest, ' ')+1:]; !strings.EqualFold(word, TokenColumn) {
+		return ""
+	}
+	return token
 }
 
 // parser reads a query, one clause after the other. Nothing in it nests.

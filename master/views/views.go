@@ -2,9 +2,10 @@
 // the requests that follow: many clients ask for the same, and a list costs more
 // to make than to send.
 //
-// It bounds what is kept, what is being sent and how many are made at a time. It
-// does not know what a list is made of or when it is too old: the services say
-// so. Nothing runs unless somebody asks.
+// A Cache bounds what is kept, what is being sent and how many are made at a time.
+// It does not know what a list is made of or when it is too old: the services say
+// so. A Latest keeps the one list of a service that reads all servers, and knows
+// that. Nothing runs unless somebody asks.
 package views
 
 import (
