@@ -134,6 +134,10 @@ func (c *Conn) check(err error, d *deadline, reason string) {
 	_ = c.Close()
 }
 
+// Expired reports whether a bound of the connection was passed, which has closed
+// it. It tells such an error from the one of a deadline that the handler set.
+func (c *Conn) Expired() bool { return c.expired.Load() }
+
 // Close closes the connection; reads and writes under way end.
 func (c *Conn) Close() error { return c.raw.Close() }
 

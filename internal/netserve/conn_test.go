@@ -82,6 +82,9 @@ func TestBoundsOfAConnection(t *testing.T) {
 				ended := make(chan end, 1)
 				s := serveConns(t, func(ctx context.Context, c *Conn) {
 					err := tc.handler(ctx, c)
+					if !c.Expired() {
+						t.Error("Expired() = false after a bound was passed")
+					}
 					ended <- end{err, time.Now()}
 					if _, err := c.Write([]byte("x")); err == nil {
 						t.Error("the connection is still open for writing")
@@ -128,6 +131,9 @@ func TestOwnDeadlineOfHandlerClosesNothing(t *testing.T) {
 			}
 			if _, err := c.Write([]byte("x")); !errors.Is(err, os.ErrDeadlineExceeded) {
 				t.Errorf("Write = %v, want os.ErrDeadlineExceeded", err)
+			}
+			if c.Expired() {
+				t.Error("Expired() = true after a deadline of the handler")
 			}
 			if err := c.SetDeadline(time.Time{}); err != nil {
 				t.Errorf("SetDeadline: %v", err)

@@ -57,8 +57,8 @@ func (in *inbox) inquiry(ctx context.Context) (inquiry, error) {
 		case err == nil:
 			quiet = in.quiet(&r)
 			continue
-		case ctx.Err() != nil || time.Now().Before(by) && !errors.Is(err, io.EOF):
-			return r, err // the service ends, or a bound of the connection was passed
+		case ctx.Err() != nil || in.conn.Expired() || !errors.Is(err, io.EOF) && !errors.Is(err, os.ErrDeadlineExceeded):
+			return r, err // the service ends, a bound of the connection was passed, or it is broken
 		}
 		if in.guess(&r); r.listed {
 			return r, nil
@@ -66,8 +66,6 @@ func (in *inbox) inquiry(ctx context.Context) (inquiry, error) {
 		switch {
 		case errors.Is(err, io.EOF):
 			return r, endedGone
-		case !errors.Is(err, os.ErrDeadlineExceeded):
-			return r, err
 		case by.Equal(end):
 			return r, endedTimeout
 		}

@@ -143,8 +143,8 @@ func (x *session) next(ctx context.Context) (Kind, []byte, error) {
 			return kind, body, nil
 		case errors.Is(err, errLength):
 			return 0, nil, endedFraming
-		case ctx.Err() != nil || !errors.Is(err, os.ErrDeadlineExceeded):
-			return 0, nil, err // the client has gone, or the service ends
+		case ctx.Err() != nil || x.conn.Expired() || !errors.Is(err, os.ErrDeadlineExceeded):
+			return 0, nil, err // the service ends, a bound was passed, or the client has gone
 		case !x.ready:
 			return 0, nil, endedFirst
 		case time.Since(x.heard) >= x.server.opt.Conn.Idle:

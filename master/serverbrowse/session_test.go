@@ -666,17 +666,35 @@ func TestTimeForTheFirstByteIsThatOfTheOptions(t *testing.T) {
 	})
 }
 
-func TestUnfinishedFirstMessageIsDropped(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		f := startPipe(t, nil)
-		b := f.connect(t)
-		begin := time.Now()
-		b.write([]byte{0, 50, 0})
-		b.wantClosed()
-		if got := time.Since(begin); got != netserve.DefaultFirstByte+firstMessage {
-			t.Errorf("closed after %v, want %v", got, netserve.DefaultFirstByte+firstMessage)
-		}
-	})
+func TestFirstMessageThatDoesNotComeIsCountedOnce(t *testing.T) {
+	tests := map[string]struct {
+		send   []byte
+		after  time.Duration
+		reason ended
+	}{
+		"nothing": {nil, netserve.DefaultFirstByte, "first_byte_timeout"},
+		"a part":  {[]byte{0, 50, 0}, netserve.DefaultFirstByte + firstMessage, endedFirst},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				reg := prometheus.NewRegistry()
+				m := netserve.NewMetrics(reg, "serverbrowse")
+				f := startPipe(t, func(o *Options) { o.Metrics = m })
+				b := f.connect(t)
+				begin := time.Now()
+				if test.send != nil {
+					b.write(test.send)
+				}
+				b.wantClosed()
+				if got := time.Since(begin); got != test.after {
+					t.Errorf("closed after %v, want %v", got, test.after)
+				}
+				synctest.Wait()
+				wantDropped(t, reg, test.reason)
+			})
+		})
+	}
 }
 
 func TestListsPerConnectionAreLimited(t *testing.T) {
