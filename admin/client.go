@@ -34,6 +34,9 @@ const clientTimeout = 60 * time.Second
 // maxAnswer bounds an answer that is held in memory, in bytes.
 const maxAnswer = 256 << 20
 
+// healthy is what /healthz answers.
+const healthy = "ok\n"
+
 // NewClient returns a client for the daemon whose admin.listen is listen.
 func NewClient(listen, token string) (*Client, error) {
 	host, port, err := net.SplitHostPort(listen)
@@ -46,6 +49,31 @@ func NewClient(listen, token string) (*Client, error) {
 	// No proxy: it would get the token.
 	direct := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
 	return &Client{base: "http://" + net.JoinHostPort(host, port), token: token, http: direct}, nil
+}
+
+// answerTime is how long Answers waits.
+const answerTime = time.Second
+
+// Answers reports whether the admin service of a daemon answers at a listen
+// address. It needs no token.
+func Answers(ctx context.Context, listen string) bool {
+	c, err := NewClient(listen, "")
+	if err != nil {
+		return false
+	}
+	ctx, cancel := context.WithTimeout(ctx, answerTime)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, c.base+"/healthz", http.NoBody)
+	if err != nil {
+		return false
+	}
+	resp, err := c.http.Do(req)
+	if err != nil {
+		return false
+	}
+	defer func() { _ = resp.Body.Close() }()
+	body, err := io.ReadAll(io.LimitReader(resp.Body, int64(len(healthy))+1))
+	return err == nil && resp.StatusCode == http.StatusOK && string(body) == healthy
 }
 
 // call makes a request and decodes the JSON answer into out, unless out is nil.

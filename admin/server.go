@@ -112,7 +112,7 @@ func (s *Server) Handler() http.Handler {
 	s.pages(pages)
 	mux := http.NewServeMux()
 	mux.Handle("/", s.guarded(pages))
-	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { writeText(w, http.StatusOK, "ok\n") })
+	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { writeText(w, http.StatusOK, healthy) })
 	mux.HandleFunc("GET /readyz", s.ready)
 	mux.Handle("GET /metrics", promhttp.HandlerFor(s.opt.Gatherer, promhttp.HandlerOpts{}))
 	guarded := s.authorized(api)

@@ -135,6 +135,7 @@ type LegacyList struct {
 	MaxPerAddr     int // connections
 	Rate           int // new connections per second and address
 	Burst          int // new connections
+	RequestTime    time.Duration
 	StrictValidate bool
 	LenientFilter  bool
 }

@@ -88,6 +88,7 @@ func (c *Config) keys() []key {
 		number("legacylist.max_per_addr", &c.LegacyList.MaxPerAddr, 1, conns).reloads(),
 		number("legacylist.rate", &c.LegacyList.Rate, 1, conns).reloads(),
 		number("legacylist.burst", &c.LegacyList.Burst, 1, conns).reloads(),
+		duration("legacylist.request_time", &c.LegacyList.RequestTime, time.Second, time.Minute),
 		toggle("legacylist.strict_validate", &c.LegacyList.StrictValidate),
 		toggle("legacylist.lenient_filter", &c.LegacyList.LenientFilter),
 

@@ -331,6 +331,7 @@ func TestRangesHoldAtTheirEdges(t *testing.T) {
 		"legacylist.max_per_addr":       {"0", "1", conns, "1000001"},
 		"legacylist.rate":               {"0", "1", conns, "1000001"},
 		"legacylist.burst":              {"0", "1", conns, "1000001"},
+		"legacylist.request_time":       {"999ms", "1s", "1m", "61s"},
 		"admin.audit_entries":           {"99", "100", "1000000", "1000001"},
 		"admin.log_lines":               {"9", "10", "100000", "100001"},
 		"ssq.bytes_per_addr":            {"4095", "4KiB", "1GiB", "1073741825"},

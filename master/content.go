@@ -88,14 +88,28 @@ func NewSource(d Decoder) *Source {
 	return &Source{decoder: d, seed: maphash.MakeSeed(), reports: sync.Pool{New: func() any { return new(Report) }}}
 }
 
-// Text is a report as it came, in the caller's memory.
+// Text is a report as it came.
 type Text struct {
-	bytes  []byte
+	bytes  []byte // in the caller's memory
+	kept   string // instead of bytes, if not empty
 	digest uint64
 }
 
 // Text returns a text that Same and Into take. It does not copy b.
-func (src *Source) Text(b []byte) Text { return Text{b, maphash.Bytes(src.seed, b)} }
+func (src *Source) Text(b []byte) Text { return Text{bytes: b, digest: maphash.Bytes(src.seed, b)} }
+
+// KeptText is Text of a string, which is kept and not copied.
+func (src *Source) KeptText(s string) Text {
+	return Text{kept: s, digest: maphash.String(src.seed, s)}
+}
+
+// text returns the text as a string that may be kept.
+func (t *Text) text() string {
+	if t.kept != "" {
+		return t.kept
+	}
+	return string(t.bytes)
+}
 
 // Same reports whether the record was made from this very text. A record that
 // was made otherwise, and may say the same, is not the same. Texts are told
@@ -127,7 +141,7 @@ func (src *Source) Next(old *Server, t Text) *Server {
 }
 
 func (src *Source) fill(c *content, old *Server, t Text) {
-	c.source, c.digest, c.text = src, t.digest, string(t.bytes)
+	c.source, c.digest, c.text = src, t.digest, t.text()
 	c.expected = old.Rules.content.shape()
 }
 

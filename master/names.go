@@ -38,7 +38,7 @@ func newNames(reported []string) *Names {
 		if name == "" || name == transientName {
 			continue
 		}
-		folded := foldName(name)
+		folded := FoldName(name)
 		if _, repeated := n.index[folded]; repeated {
 			continue
 		}
@@ -69,13 +69,13 @@ func (n *Names) Index(name string) (int, bool) {
 	if n == nil {
 		return 0, false
 	}
-	slot, ok := n.index[foldName(name)]
+	slot, ok := n.index[FoldName(name)]
 	return int(slot), ok
 }
 
-// foldName returns a name in lower case. Only ASCII letters change: names come in
-// any encoding, and two that differ must stay apart.
-func foldName(name string) string {
+// FoldName returns a name, of a field or of a player, in lower case. Only ASCII
+// letters change: names come in any encoding, and two that differ must stay apart.
+func FoldName(name string) string {
 	if !strings.ContainsFunc(name, isUpper) {
 		return name
 	}

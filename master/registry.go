@@ -121,9 +121,9 @@ func (r *Registry) Names(reported []string) *Names {
 }
 
 // Put lists a server or replaces its record. The source holds one record: a
-// record with another instance, game or origin in its place is removed first; else First
-// and Findings are kept from the record before. ErrFull, ErrTooManyHere and
-// ErrTaken leave the list as it was.
+// record with another instance, game or origin in its place is removed first;
+// else First and Findings are kept from the record before. ErrFull, ErrTooManyHere
+// and ErrTaken leave the list as it was.
 func (r *Registry) Put(s Server) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -143,7 +143,7 @@ func (r *Registry) Put(s Server) error {
 	if ok {
 		r.remove(e)
 	}
-	r.add(s)
+	r.add(&s)
 	return nil
 }
 
@@ -190,11 +190,11 @@ func network(a netip.Addr) netip.Prefix {
 	return p
 }
 
-func (r *Registry) add(s Server) {
+func (r *Registry) add(s *Server) {
 	if s.First.IsZero() {
 		s.First = s.Seen
 	}
-	e := &entry{server: &s}
+	e := &entry{server: s}
 	heard := s.Seen
 	if s.Restored {
 		heard = time.Now() // its time to be heard begins now

@@ -81,10 +81,11 @@ type Findings struct {
 	Reachable bool // it answers a query from an address that it never talked to
 }
 
-// Field returns what the list knows under a name, without regard to case: the rules, and the country
-// and region that only the master may say (a server's own are never believed).
+// Field returns what the list knows under a name, without regard to case: the
+// rules, and the country and region that only the master may say (a server's own
+// are never believed).
 func (s *Server) Field(name string) (string, bool) {
-	switch foldName(name) {
+	switch FoldName(name) {
 	case "country":
 		return s.Country, s.Country != ""
 	case "region":
@@ -115,6 +116,18 @@ func ParsePopulation(text string) (n int, ok bool) {
 		return 0, false
 	}
 	return n, true
+}
+
+// IsYes reports whether a value says yes, as servers do: a number other than 0, true,
+// yes or on.
+func IsYes(value string) bool {
+	value = strings.TrimSpace(value)
+	switch strings.ToLower(value) {
+	case "true", "yes", "on":
+		return true
+	}
+	n, err := strconv.Atoi(value)
+	return err == nil && n != 0
 }
 
 // Messenger carries a message from a browser to a listed server. QR2 implements

@@ -24,7 +24,7 @@ func (e endpoint) known() bool { return e.port != 0 && e.ip != [4]byte{} }
 // system tells it. What is sent back has to leave from there.
 type via struct {
 	ip     [4]byte
-	socket uint8
+	socket uint16
 }
 
 // shared is the address range of carrier NATs, RFC 6598.

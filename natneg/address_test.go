@@ -46,7 +46,7 @@ func someSide(public, local string, addresses int, ports ...uint16) side {
 	copy(s.ports[:], ports)
 	s.gamePort = ports[0] != 0
 	for i := range s.via {
-		s.via[i].socket = uint8(max(0, i-1) % addresses)
+		s.via[i].socket = uint16(max(0, i-1) % addresses)
 	}
 	return s
 }

@@ -22,7 +22,7 @@ func (s *Server) Attach(open []netserve.PacketWriter, at []netip.AddrPort, secon
 }
 
 // Deliver hands a packet to a Server as one of its sockets does.
-func (s *Server) Deliver(socket uint8, w netserve.PacketWriter, p netserve.Packet) string {
+func (s *Server) Deliver(socket uint16, w netserve.PacketWriter, p netserve.Packet) string {
 	return s.handle(socket, w, p)
 }
 

@@ -43,7 +43,7 @@ func DropReasons() []string {
 // memory only.
 func (s *Server) ServePacket(w netserve.PacketWriter, p netserve.Packet) { s.serve(0, w, p) }
 
-func (s *Server) serve(socket uint8, w netserve.PacketWriter, p netserve.Packet) {
+func (s *Server) serve(socket uint16, w netserve.PacketWriter, p netserve.Packet) {
 	if reason := s.handle(socket, w, p); reason != "" {
 		s.opt.Metrics.Drop(reason)
 	}
@@ -54,7 +54,7 @@ type request struct {
 	Header
 	netserve.Packet
 	body    []byte
-	socket  uint8
+	socket  uint16
 	w       netserve.PacketWriter
 	now     time.Time
 	scratch *scratch
@@ -81,7 +81,7 @@ func (r *request) via() via {
 }
 
 // handle returns why the packet was dropped, "" if it was not.
-func (s *Server) handle(socket uint8, w netserve.PacketWriter, p netserve.Packet) (dropped string) {
+func (s *Server) handle(socket uint16, w netserve.PacketWriter, p netserve.Packet) (dropped string) {
 	h, body, err := ParseHeader(p.Data)
 	switch {
 	case errors.Is(err, ErrShort):

@@ -101,7 +101,7 @@ func newStation(t testing.TB, opt Options, second string, at ...string) *station
 
 // deliver hands a packet to a socket and returns why it was dropped.
 func (st *station) deliver(socket int, from string, data []byte) string {
-	return st.handle(uint8(socket), st.wires[socket], netserve.Packet{
+	return st.handle(uint16(socket), st.wires[socket], netserve.Packet{
 		Data: data, From: netip.MustParseAddrPort(from), To: st.at[socket].Addr(),
 	})
 }

@@ -42,7 +42,7 @@ func newCity(t *testing.T, ctx context.Context, addresses int) *city {
 		ready := make(chan struct{})
 		sock, err := c.net.Open(at, func(data []byte, from netip.AddrPort) {
 			<-ready
-			c.server.Deliver(uint8(i), w, netserve.Packet{Data: data, From: from, To: at.Addr()})
+			c.server.Deliver(uint16(i), w, netserve.Packet{Data: data, From: from, To: at.Addr()})
 		})
 		if err != nil {
 			t.Fatal(err)

@@ -30,7 +30,7 @@ func openDoors(s Sockets) *doors {
 }
 
 // writer returns what sends from a socket, nil if there is none of the number.
-func (d *doors) writer(socket uint8) netserve.PacketWriter {
+func (d *doors) writer(socket uint16) netserve.PacketWriter {
 	if int(socket) >= len(d.open) {
 		return nil
 	}

@@ -18,7 +18,7 @@ type trial struct {
 func (tr *trial) hear(index byte, t PortType, from string) {
 	tr.t.Helper()
 	in := Init{PortType: t, Index: index, Local: addrPort(nil)}
-	tr.init(tr.now, 3, endpointOf(netip.MustParseAddrPort(from)), via{socket: uint8(t)}, &in, &tr.effects)
+	tr.init(tr.now, 3, endpointOf(netip.MustParseAddrPort(from)), via{socket: uint16(t)}, &in, &tr.effects)
 }
 
 func (tr *trial) hearAll(index byte, from string) {

@@ -75,15 +75,15 @@ type Sockets struct {
 	// Second is on the same address as Main, or on all, and on any other port.
 	// NAT test 3 is answered from it; nil: the test is not answered.
 	Second *netserve.PacketConn
-	// Extra are further addresses, natneg2 and natneg3 first; at most 255.
+	// Extra are further addresses, natneg2 and natneg3 first; at most MaxExtra.
 	Extra []*netserve.PacketConn
 }
 
 // MaxExtra is the most extra sockets that Serve takes.
-const MaxExtra = 255
+const MaxExtra = 256
 
 // ErrTooManySockets is returned by Serve for more than MaxExtra extra sockets.
-var ErrTooManySockets = errors.New("more than 255 extra sockets")
+var ErrTooManySockets = errors.New("more than 256 extra sockets")
 
 // Server introduces clients to each other. It implements
 // netserve.PacketHandler.
@@ -140,7 +140,7 @@ func (s *Server) Serve(ctx context.Context, sockets Sockets) error {
 
 	g, ctx := errgroup.WithContext(ctx)
 	for i, conn := range append([]*netserve.PacketConn{sockets.Main}, sockets.Extra...) {
-		g.Go(func() error { return netserve.ServePackets(ctx, conn, doorHandler{s, uint8(i)}, s.opt.Packets) })
+		g.Go(func() error { return netserve.ServePackets(ctx, conn, doorHandler{s, uint16(i)}, s.opt.Packets) })
 	}
 	if sockets.Second != nil {
 		g.Go(func() error { return netserve.ServePackets(ctx, sockets.Second, deaf{s}, s.opt.Packets) })
@@ -211,7 +211,7 @@ func localAddr(ip [4]byte) netip.Addr {
 // doorHandler takes what comes to one of the sockets.
 type doorHandler struct {
 	s      *Server
-	socket uint8
+	socket uint16
 }
 
 // ServePacket implements netserve.PacketHandler.

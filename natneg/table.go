@@ -22,7 +22,7 @@ const (
 // clock and sends nothing.
 type table struct {
 	byCookie map[uint32]*negotiation // the rest of the games of a cookie follow in place.same
-	opened   map[[4]byte]uint16      // negotiations by the address that opened them
+	opened   map[[4]byte]uint32      // negotiations by the address that opened them
 	count    int
 	waiting  queue // without a partner, oldest first
 	met      queue // the others, in the order in which they met
@@ -45,7 +45,7 @@ type place struct {
 type queue struct{ oldest, newest *negotiation }
 
 func newTable() *table {
-	return &table{byCookie: make(map[uint32]*negotiation), opened: make(map[[4]byte]uint16)}
+	return &table{byCookie: make(map[uint32]*negotiation), opened: make(map[[4]byte]uint32)}
 }
 
 // find returns the negotiation of a cookie and a game, nil if there is none.

@@ -67,6 +67,22 @@ func TestOneAddressOpensNoMoreThanItsShare(t *testing.T) {
 	})
 }
 
+func TestBoundOfAnAddressHoldsBeyond65536(t *testing.T) {
+	const most = 1<<16 + 1
+	tb, from := newTable(), [4]byte{10, 0, 0, 1}
+	for cookie := range uint32(most + 2) {
+		want := ""
+		if cookie >= most {
+			want = dropTooMany
+		}
+		if got := tb.mayOpen(cookie, from, 2*most, most); got != want {
+			t.Fatalf("cookie %d of an address: refused as %q, want %q", cookie, got, want)
+		} else if got == "" {
+			tb.open(&negotiation{cookie: cookie}, from)
+		}
+	}
+}
+
 func TestTimersAreNotLostInALongPause(t *testing.T) {
 	tb := newTable()
 	for i := range uint32(2000) {

@@ -80,6 +80,49 @@ func TestFloodOfChallengesIsNotAnsweredInKind(t *testing.T) {
 	})
 }
 
+// coy has the server say that it plays a game of those that hand out challenges
+// for a question of its own, and that players are there, and no more.
+func (w *world) coy() {
+	game := probetest.Arena("insurgency").Info()
+	game.AppID, game.Extra, game.Players = uint16(a2s.AppInsurgency), 0, 3
+	w.says(there, func(q []byte) [][]byte {
+		if a2s.Kind(q[4]) == a2s.InfoRequest {
+			return [][]byte{a2s.AppendInfo(nil, game)}
+		}
+		return nil
+	})
+}
+
+func TestVisitEndsWhereNoWayToAskIsAnswered(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, nil)
+		w.coy()
+		w.watch(there, A2S, master.FromValve)
+		w.pass(5 * QuestionTime) // info, then players and rules in two ways each
+		if n := w.p.table.visits; n != 0 {
+			t.Errorf("%d visits are under way", n)
+		}
+		if w.rule(there, "hostname") == "" {
+			t.Error("what the server told is lost")
+		}
+	})
+}
+
+func TestFloodWhereNoWayToAskIsAnsweredEndsTheVisit(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, nil)
+		w.coy()
+		w.watch(there, A2S, master.FromValve)
+		w.pass(tickEvery)
+		for range maxPackets {
+			w.say(there, []byte("\xff\xff\xff\xffnothing"))
+		}
+		if n := w.p.table.visits; n != 0 {
+			t.Errorf("%d visits are under way", n)
+		}
+	})
+}
+
 // parts returns a rules answer in parts.
 func parts(t *testing.T, id uint32, value byte, count int) [][]byte {
 	t.Helper()
@@ -277,6 +320,9 @@ func FuzzTalk(f *testing.F) {
 		}
 	}
 	f.Add(uint8(2), []byte("\xff\xff\xff\xffA1234"), []byte("\xff\xff\xff\xffmx\x00x\x00x\x00x\x00x\x00\x01\x02\x03dl\x00\x00"))
+	insurgency := probetest.Arena("insurgency").Info()
+	insurgency.AppID, insurgency.Extra = uint16(a2s.AppInsurgency), 0
+	f.Add(uint8(2), a2s.AppendInfo(nil, insurgency), []byte{})
 	reg := master.NewRegistry(master.Limits{})
 	f.Fuzz(func(t *testing.T, p uint8, a, b []byte) {
 		protocol := Protocols()[int(p)%len(Protocols())]

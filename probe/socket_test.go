@@ -1,10 +1,12 @@
 package probe
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"net"
 	"net/netip"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -14,6 +16,7 @@ import (
 
 	"github.com/respawnd/respawnd/internal/games"
 	"github.com/respawnd/respawnd/internal/netserve"
+	"github.com/respawnd/respawnd/internal/verdicts"
 	"github.com/respawnd/respawnd/master"
 	"github.com/respawnd/respawnd/probe/probetest"
 )
@@ -226,5 +229,30 @@ func TestNamedServersAreLookedUpAgainAndAgain(t *testing.T) {
 		want("without any")
 		cancel()
 		<-ended
+	})
+}
+
+func TestNamedServerThatIsNeverAskedIsToldOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, nil)
+		var log bytes.Buffer
+		s := NewStatics(w.p, func(context.Context, string) ([]netip.Addr, error) { return nil, errors.New("no such host") }, zerolog.New(&log))
+		ctx, cancel := context.WithCancel(t.Context())
+		ended := make(chan struct{})
+		go func() { s.Run(ctx); close(ended) }()
+		low := netip.MustParseAddrPort("192.0.2.9:80")
+		named := []Named{{A2S, low.String(), ""}}
+		s.Set(named)
+		time.Sleep(2 * LookupEvery)
+		s.Set(append(named, Named{A2S, "192.0.2.9:27015", ""}))
+		time.Sleep(2 * LookupEvery)
+		cancel()
+		<-ended
+		if n := strings.Count(log.String(), low.String()); n != 1 {
+			t.Errorf("the log tells %d times of a server that is never asked, want once:\n%s", n, log.String())
+		}
+		if got := w.p.opt.Verdicts.Of(low.Addr()); len(got) != 1 || got[0].Addr != low || got[0].Verdict != verdicts.NeverAsked {
+			t.Errorf("verdicts: %+v, want %v once", got, verdicts.NeverAsked)
+		}
 	})
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/rs/zerolog"
 	"golang.org/x/sync/errgroup"
 
+	"github.com/respawnd/respawnd/internal/verdicts"
 	"github.com/respawnd/respawnd/master"
 )
 
@@ -48,7 +49,8 @@ type Statics struct {
 
 	mu       sync.Mutex // guards the fields below
 	named    []Named
-	resolved map[string]netip.Addr // by name of the host; zero: it has no address
+	resolved map[string]netip.Addr     // by name of the host; zero: it has no address
+	refused  map[netip.AddrPort]string // that are not asked, and why, as the log was told
 }
 
 // NewStatics returns Statics without servers.
@@ -190,9 +192,18 @@ func (s *Statics) apply() {
 			delete(want, old.Address)
 		}
 	}
+	refused := make(map[netip.AddrPort]string)
 	for _, t := range want {
-		if err := s.prober.Watch(t); err != nil {
-			s.log.Warn().Stringer("address", t.Address).Err(err).Msg("a game server that was named is not asked")
+		err := s.prober.Watch(t)
+		if err == nil {
+			continue
 		}
+		refused[t.Address] = err.Error()
+		if s.refused[t.Address] == err.Error() {
+			continue // apply is called again and again
+		}
+		s.log.Warn().Stringer("address", t.Address).Err(err).Msg("a game server that was named is not asked")
+		s.prober.opt.Verdicts.Note(service, t.Address, t.Game, verdicts.NeverAsked)
 	}
+	s.refused = refused
 }

@@ -411,7 +411,7 @@ func TestTimesAreSpread(t *testing.T) {
 			}
 			last[times[len(times)-1].Sub(times[0]).Round(time.Second)] = true
 		}
-		if len(last) < 10 {
+		if len(last) < 5 { // far fewer than chance would give
 			t.Errorf("20 servers that came together are visited at %d times after ten minutes", len(last))
 		}
 	})
@@ -625,7 +625,7 @@ func TestMasterIsNoServerOfStandardServerQueries(t *testing.T) {
 				return nil
 			}
 			two := ssq.Table{Columns: []string{"hostname", "game"}, Rows: [][]string{{"A", "plain"}, {"B", "plain"}}}
-			answer, _ := ssq.Split(h.ID, two.AppendTo(nil))
+			answer, _ := ssq.Split(new([ssq.MaxPacket]byte), h.ID, two.AppendTo(nil))
 			for p := range answer {
 				packets = append(packets, slices.Clone(p))
 			}

@@ -38,11 +38,8 @@ const (
 	stateStarting state = 3
 )
 
-// Lengths of the names of the fixed rules.
-const (
-	shortestFixed = len("natneg")
-	longestFixed  = len(stateName)
-)
+// fixedLengths has the bits of the lengths that names of fixed rules have.
+const fixedLengths = 1<<len("natneg") | 1<<len("gamename") | 1<<len("localip0") | 1<<len("localport") | 1<<len(stateName)
 
 // fixed are the rules that mean something to us. The slices lie in the packet;
 // those of rules that did not come are nil.
@@ -54,10 +51,15 @@ type fixed struct {
 	localPort []byte
 
 	hasState, hasNATNeg bool
+	// Where the rule statechanged lies in the sections, both 0 if it did not come;
+	// stateAgain if it came more than once.
+	stateFrom, stateEnd int
+	stateAgain          bool
 }
 
 // note remembers a rule if it is one of the fixed ones. The first value counts.
-func (f *fixed) note(name, value []byte) {
+// at is where it begins in the sections.
+func (f *fixed) note(at int, name, value []byte) {
 	switch string(name) {
 	case "gamename":
 		first(&f.game, value)
@@ -66,11 +68,14 @@ func (f *fixed) note(name, value []byte) {
 			f.hasNATNeg, f.natNeg = true, len(value) == 1 && value[0] == '1'
 		}
 	case stateName:
-		if !f.hasState {
-			f.hasState = true
-			if len(value) == 1 && value[0] >= '0' && value[0] <= '3' {
-				f.state = state(value[0] - '0')
-			}
+		if f.hasState {
+			f.stateAgain = true
+			return
+		}
+		f.hasState = true
+		f.stateFrom, f.stateEnd = at, at+len(name)+len(value)+2
+		if len(value) == 1 && value[0] >= '0' && value[0] <= '3' {
+			f.state = state(value[0] - '0')
 		}
 	case "localport":
 		first(&f.localPort, value)
@@ -156,8 +161,8 @@ scan:
 			if pairs++; pairs > master.MaxNames {
 				return f, errTooMuch
 			}
-			if n := middle - from; shortestFixed <= n && n <= longestFixed {
-				f.note(b[from:middle], b[middle+1:end])
+			if fixedLengths>>(middle-from)&1 != 0 {
+				f.note(from, b[from:middle], b[middle+1:end])
 			}
 			from, middle = end+1, -1
 		}
@@ -191,19 +196,35 @@ func lastNuls(b []byte) (marks uint64) {
 	return marks
 }
 
-// appendStateless appends the sections of a heartbeat without the rule
+// appendStateless appends the sections of the heartbeat without the rule
 // statechanged, so that what stays the same looks the same.
-func appendStateless(b, sections []byte) []byte {
-	for {
-		name, _, rest, ok := cutPair(sections)
+func (f *fixed) appendStateless(b, sections []byte) []byte {
+	b = append(b, sections[:f.stateFrom]...)
+	rest := sections[f.stateEnd:]
+	for f.stateAgain {
+		name, _, next, ok := cutPair(rest)
 		if !ok {
-			return append(b, sections...)
+			break
 		}
 		if string(name) != stateName {
-			b = append(b, sections[:len(sections)-len(rest)]...)
+			b = append(b, rest[:len(rest)-len(next)]...)
 		}
-		sections = rest
+		rest = next
 	}
+	return append(b, rest...)
+}
+
+// reported is what a heartbeat says of a host, in memory of its own.
+type reported struct {
+	text   string // the sections without the rule statechanged; never empty
+	natNeg bool
+	local  []netip.AddrPort
+}
+
+// reported returns what the heartbeat with these sections says.
+func (f *fixed) reported(sections []byte) reported {
+	var space [MaxPacket]byte
+	return reported{string(f.appendStateless(space[:0], sections)), f.natNeg, f.local(nil)}
 }
 
 // cutPair cuts one name and value. ok is false at the empty name that ends the

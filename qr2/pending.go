@@ -1,7 +1,6 @@
 package qr2
 
 import (
-	"bytes"
 	"container/list"
 	"crypto/rand"
 	"encoding/binary"
@@ -45,7 +44,7 @@ type pending struct {
 	key       master.Key
 	via       netip.Addr // our address that it talks to
 	game      games.Game
-	packet    []byte // its last heartbeat; nil if a restored server sent a keepalive
+	said      reported // in its last heartbeat; empty if a restored server sent a keepalive
 	challenge string
 	sent      int // copies of the challenge
 	wrong     int // wrong answers
@@ -129,13 +128,14 @@ func (t *pendingTable) remove(k master.Key) {
 	}
 }
 
-// introduce takes a heartbeat of a host that is not listed under this key.
-func (s *Server) introduce(w netserve.PacketWriter, p netserve.Packet, key master.Key) string {
+// introduce takes a heartbeat of a host that has to prove itself. listed: it is
+// listed, or was when the list was saved.
+func (s *Server) introduce(w netserve.PacketWriter, p netserve.Packet, key master.Key, listed bool) string {
 	f, err := peek(p.Data)
 	if f.state == stateLeaving && err == nil {
 		return s.farewell(key)
 	}
-	if !s.mayIntroduce(key) {
+	if !listed && !s.policy.Load().allow(key.Source.Addr(), time.Now()) {
 		s.note(key.Source, string(f.game), verdicts.Limited)
 		return dropLimited
 	}
@@ -156,16 +156,7 @@ func (s *Server) introduce(w netserve.PacketWriter, p netserve.Packet, key maste
 		s.note(key.Source, g.Name, verdicts.NoSecret)
 		return s.turnAway(w, p, key.Instance, textNoKey, dropNoSecret)
 	}
-	return s.challenge(w, p, key, g, bytes.Clone(p.Data))
-}
-
-// mayIntroduce keeps strangers to their rate. A host that is listed, or was
-// when the list was saved, is no stranger.
-func (s *Server) mayIntroduce(key master.Key) bool {
-	if _, ok := s.own(key); ok {
-		return true
-	}
-	return s.policy.Load().allow(key.Source.Addr(), time.Now())
+	return s.challenge(w, p, key, g, f.reported(p.Data[header:]))
 }
 
 func (s *Server) banned(a netip.Addr) bool { return s.opt.Banned != nil && s.opt.Banned(a) }
@@ -198,11 +189,12 @@ func (s *Server) restoredKeepalive(w netserve.PacketWriter, p netserve.Packet, k
 	if !ok || !g.Usable() {
 		return dropUnknownGame
 	}
-	return s.challenge(w, p, key, g, nil)
+	return s.challenge(w, p, key, g, reported{})
 }
 
-// challenge starts or goes on with a verification. packet is kept.
-func (s *Server) challenge(w netserve.PacketWriter, p netserve.Packet, key master.Key, g games.Game, packet []byte) string {
+// challenge starts or goes on with a verification. said is what came in a
+// heartbeat, empty if none did.
+func (s *Server) challenge(w netserve.PacketWriter, p netserve.Packet, key master.Key, g games.Game, said reported) string {
 	now := time.Now()
 	s.mu.Lock()
 	v := s.pending.get(key)
@@ -218,8 +210,8 @@ func (s *Server) challenge(w netserve.PacketWriter, p netserve.Packet, key maste
 	if v.challenge == "" || v.game.Name != g.Name {
 		v.challenge = newChallenge(g, key.Source)
 	}
-	if packet != nil {
-		v.packet = packet
+	if said.text != "" {
+		v.said = said
 	}
 	v.game, v.via, v.expires = g, p.To, now.Add(pendingLife)
 	v.in += len(p.Data)

@@ -283,12 +283,13 @@ func (s *Server) own(key master.Key) (*master.Server, bool) {
 // heartbeat refreshes a listed server or starts the verification of a new one.
 func (s *Server) heartbeat(w netserve.PacketWriter, p netserve.Packet, key master.Key) string {
 	s.metrics.received.heartbeat.Inc()
-	if old, ok := s.own(key); ok && !old.Restored {
+	old, listed := s.own(key)
+	if listed && !old.Restored {
 		if done, dropped := s.refresh(w, p, old); done {
 			return dropped
 		}
 	}
-	return s.introduce(w, p, key)
+	return s.introduce(w, p, key, listed)
 }
 
 // refresh takes a heartbeat of a listed server. done is false if it has to be
@@ -327,7 +328,7 @@ func (s *Server) update(f *fixed, p netserve.Packet, old *master.Server, now tim
 	if f.hasState {
 		buf := s.texts.Get().(*[]byte)
 		defer s.texts.Put(buf)
-		*buf = appendStateless((*buf)[:0], sections)
+		*buf = f.appendStateless((*buf)[:0], sections)
 		sections = *buf
 	}
 	text := s.source.Text(sections)
@@ -431,18 +432,14 @@ func (s *Server) verified(v *pending, now time.Time) error {
 // challenged on a keepalive there is no other, else its reports were taken.
 func (s *Server) record(v *pending, now time.Time) (master.Server, error) {
 	old, listed := s.own(v.key)
-	if listed && old.Game == v.game.Name && (v.packet == nil || !old.Restored) {
+	if listed && old.Game == v.game.Name && (v.said.text == "" || !old.Restored) {
 		// The record is as new as the packet, or newer.
 		srv := *old
 		srv.Restored, srv.Seen, srv.Via, srv.Lifetime = false, now, v.via, 0
 		return srv, nil
 	}
-	if v.packet == nil {
+	if v.said.text == "" {
 		return master.Server{}, master.ErrNotListed
-	}
-	f, err := peek(v.packet)
-	if err != nil {
-		return master.Server{}, err
 	}
 	srv := master.Server{
 		Key:    v.key,
@@ -450,8 +447,8 @@ func (s *Server) record(v *pending, now time.Time) (master.Server, error) {
 		Origin: master.FromQR2,
 		Public: v.key.Source,
 		Via:    v.via,
-		NATNeg: f.natNeg,
-		Local:  f.local(nil),
+		NATNeg: v.said.natNeg,
+		Local:  v.said.local,
 		Seen:   now,
 	}
 	if listed {
@@ -460,7 +457,7 @@ func (s *Server) record(v *pending, now time.Time) (master.Server, error) {
 	if s.opt.Locate != nil {
 		srv.Country, srv.Region = s.opt.Locate(v.key.Source.Addr())
 	}
-	s.source.Into(&srv, s.source.Text(appendStateless(nil, v.packet[header:])))
+	s.source.Into(&srv, s.source.KeptText(v.said.text))
 	return srv, nil
 }
 

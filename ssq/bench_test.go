@@ -18,6 +18,7 @@ func BenchmarkSelect(b *testing.B) {
 	f := newFixture(b)
 	f.many(10_000)
 	for name, query := range map[string]string{
+		"fifty":       `SELECT hostname,map,numplayers,maxplayers WHERE game = "gmtest" and maxplayers > 8 X-LIMIT 50 X-TOKEN 0123456789abcdef0123456789abcdef`,
 		"all":         "SELECT hostip,hostname,map,numplayers,maxplayers",
 		"some":        `SELECT hostip,hostname,map WHERE map = "map7" and numplayers > 14`,
 		"none":        `SELECT hostip WHERE hostname = "nobody" or x-gametype != arena`,
@@ -36,7 +37,7 @@ func BenchmarkSelect(b *testing.B) {
 		b.Run(name+"/changed", func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
-				f.server.lister.current.Store(nil)
+				f.server.latest = newLatest(f.registry)
 				f.server.ServePacket(discard{}, packet)
 			}
 		})

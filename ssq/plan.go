@@ -11,9 +11,9 @@ import (
 
 // plan is a query whose names have been found in the list.
 type plan struct {
-	asked []string // columns as the client named them
-	there []bool   // those that the rows have
-	cols  []column // of the rows
+	asked []string  // columns as the client named them
+	there []bool    // those that the rows have
+	cols  []*column // of the rows
 	tests []test
 	from  tableName // empty: no column is there
 	query *wire.Query
@@ -55,12 +55,14 @@ func (s *Server) newPlan(q *wire.Query, snap *snapshot, trusted bool, now time.T
 		}
 	}
 	p.there = make([]bool, len(p.asked))
+	p.cols = make([]*column, 0, len(p.asked))
+	p.tests = make([]test, 0, len(q.Where))
 	for i, name := range p.asked {
 		col, ok := s.column(name, snap, trusted)
 		if !ok {
 			continue
 		}
-		if err := p.join(&col); err != nil {
+		if err := p.join(col); err != nil {
 			return nil, err
 		}
 		p.there[i] = true
@@ -74,7 +76,7 @@ func (s *Server) newPlan(q *wire.Query, snap *snapshot, trusted bool, now time.T
 		if !ok {
 			return nil, fmt.Errorf("no column %.40q to compare", c.Column)
 		}
-		if err := p.join(&col); err != nil {
+		if err := p.join(col); err != nil {
 			return nil, err
 		}
 		t, err := newTest(c, col, now)
@@ -87,13 +89,13 @@ func (s *Server) newPlan(q *wire.Query, snap *snapshot, trusted bool, now time.T
 }
 
 // column finds a column that the client may see. Names are in lower case.
-func (s *Server) column(name string, snap *snapshot, trusted bool) (column, bool) {
+func (s *Server) column(name string, snap *snapshot, trusted bool) (*column, bool) {
 	if i, ok := s.fixed[alias(name)]; ok {
-		col := s.columns[i]
+		col := &s.columns[i]
 		return col, trusted || !col.private
 	}
 	col, ok := reportedColumn(name)
-	return col, ok && (trusted || !col.private) && snap.has(&col)
+	return &col, ok && (trusted || !col.private) && snap.has(&col)
 }
 
 // join adds the table of a column to those that the rows come from.
@@ -110,7 +112,7 @@ func (p *plan) join(col *column) error {
 
 // uses reports whether the plan has a column of that name.
 func (p *plan) uses(name string) bool {
-	return slices.ContainsFunc(p.cols, func(c column) bool { return c.name == name }) ||
+	return slices.ContainsFunc(p.cols, func(c *column) bool { return c.name == name }) ||
 		slices.ContainsFunc(p.tests, func(t test) bool { return t.col.name == name })
 }
 

@@ -150,6 +150,23 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
+// The first thing that the author of a tool gets wrong is the language.
+func TestMistakesAreToldInFullToWhoHasAToken(t *testing.T) {
+	f := newFixture(t)
+	token := f.proof(stranger)
+	for _, query := range []string{"FOO", "SP", "SELECT port WHERE", `SELECT port WHERE map = "open`, "SELECT port WHERE map like 1"} {
+		want := f.refusal(query + " X-TOKEN " + token)
+		f.query(stranger, query+" x-token  "+token+" \x00")
+		if got := string(f.answer()); !strings.Contains(got, want) {
+			t.Errorf("%s with a token is refused with %q, want %q", query, got, want)
+		}
+		f.query(stranger, query+" X-TOKEN "+strings.ToLower(token))
+		if in := wire.HeaderLen + len(query) + len(" X-TOKEN ") + len(token); f.bytesSent() > in {
+			t.Errorf("%s with a wrong token: %d bytes in, %d out", query, in, f.bytesSent())
+		}
+	}
+}
+
 func TestColumnListNamesEveryColumn(t *testing.T) {
 	f := newFixture(t)
 	f.threeServers()

@@ -16,6 +16,7 @@ import (
 	wire "github.com/respawnd/respawnd/internal/ssq"
 	"github.com/respawnd/respawnd/internal/verdicts"
 	"github.com/respawnd/respawnd/master"
+	"github.com/respawnd/respawnd/master/views"
 )
 
 // Options are what a Server works with. Registry is required.
@@ -99,7 +100,7 @@ type Server struct {
 	keys     *keys
 	policy   atomic.Pointer[policy] // never nil
 	metrics  *metrics
-	lister   lister
+	latest   *views.Latest[snapshot]
 	guesses  *netserve.Limiter // of passwords
 	partials partials
 	columns  []column       // the fixed ones
@@ -108,7 +109,10 @@ type Server struct {
 }
 
 // buffer is memory for one answer.
-type buffer struct{ answer, rows []byte }
+type buffer struct {
+	answer, rows []byte
+	packet       [wire.MaxPacket]byte
+}
 
 // New returns a Server. Nothing runs until Serve is called.
 func New(opt Options) *Server {
@@ -116,7 +120,7 @@ func New(opt Options) *Server {
 		opt:     opt,
 		keys:    newKeys(),
 		metrics: newMetrics(opt.Registerer),
-		lister:  lister{registry: opt.Registry},
+		latest:  newLatest(opt.Registry),
 		guesses: netserve.NewLimiter(netserve.LimiterOptions{Rate: authRate, Burst: authBurst}),
 		columns: fixedColumns(),
 		fixed:   make(map[string]int),
@@ -211,6 +215,9 @@ func (s *Server) handle(w netserve.PacketWriter, p netserve.Packet) (dropped str
 		if body == nil {
 			return dropped
 		}
+		if dropped != "" { // older questions; this one is whole
+			s.opt.Metrics.Drop(dropped)
+		}
 	}
 	r.trusted = r.policy.trusted != nil && r.policy.trusted(r.from())
 	r.query, err = wire.ParseQuery(body)
@@ -218,7 +225,7 @@ func (s *Server) handle(w netserve.PacketWriter, p netserve.Packet) (dropped str
 	case errors.Is(err, wire.ErrNoQuery):
 		return dropMalformed
 	case err != nil:
-		r.proved = r.trusted
+		r.proved = r.trusted || s.keys.proves(r.query.Token, r.from(), r.now)
 		s.refuse(r, err)
 		return dropMalformed
 	}
@@ -309,9 +316,9 @@ func (s *Server) answer(r *request) string {
 		t := wire.Table{Columns: wire.VersionColumns(), Rows: [][]string{{"1", "list", s.program()}}}
 		b = t.AppendTo(b)
 	case wire.Columns:
-		b = s.columnList(b, s.lister.now(), r.query.Long)
+		b = s.columnList(b, s.latest.Now(), r.query.Long)
 	default:
-		snap := s.lister.now()
+		snap := s.latest.Now()
 		p, err := s.newPlan(&r.query, snap, s.keys.authorizes(r.query.Identified, r.from(), r.policy.digest, r.now), r.now)
 		if err != nil {
 			return s.correct(r, err)
@@ -325,7 +332,7 @@ func (s *Server) answer(r *request) string {
 	if !r.spend(len(b)) {
 		return s.busy(r)
 	}
-	s.send(r, b)
+	s.send(r, buf)
 	return ""
 }
 
@@ -370,10 +377,10 @@ func (s *Server) program() string {
 }
 
 // send sends an answer of at most wire.MaxWritten bytes.
-func (s *Server) send(r *request, answer []byte) {
-	packets, err := wire.Split(r.id, answer)
+func (s *Server) send(r *request, buf *buffer) {
+	packets, err := wire.Split(&buf.packet, r.id, buf.answer)
 	if err != nil {
-		s.opt.Log.Error().Err(err).Int("bytes", len(answer)).Msg("answer has no room in its packets")
+		s.opt.Log.Error().Err(err).Int("bytes", len(buf.answer)).Msg("answer has no room in its packets")
 		return
 	}
 	for p := range packets {

@@ -14,7 +14,7 @@ import (
 // test is a comparison of a WHERE with its column.
 type test struct {
 	or  bool // begins another alternative
-	col column
+	col *column
 	op  wire.Op
 
 	text    string // lower case
@@ -25,7 +25,7 @@ type test struct {
 
 // newTest reads the value as the kind of its column demands. The error is for
 // the client.
-func newTest(c wire.Comparison, col column, now time.Time) (test, error) {
+func newTest(c wire.Comparison, col *column, now time.Time) (test, error) {
 	t := test{or: c.Or, col: col, op: c.Op, text: foldASCII(c.Value)}
 	want := ""
 	switch col.kind {
@@ -76,11 +76,11 @@ func parseNumber(text string) (float64, bool) {
 	if digits == "" {
 		return 0, false
 	}
-	whole, n := len(digits) <= 15, 0 // what a float64 holds exactly
+	whole, n := len(digits) <= 15, int64(0) // what a float64 holds exactly
 	for i := range len(digits) {
 		switch c := digits[i]; {
 		case c >= '0' && c <= '9':
-			n = n*10 + int(c-'0')
+			n = n*10 + int64(c-'0')
 		case c == '.' || (c == '+' && len(digits) == len(text)):
 			whole = false
 		default:

@@ -56,7 +56,7 @@ func (s *Server) listRequest(w netserve.PacketWriter, p netserve.Packet, body []
 		return dropBusy
 	}
 	page, looked := s.page(q, r, step, at)
-	work := looked * (q.filter.n + 1)
+	work := looked * q.filter.work()
 	if !step.proved {
 		s.work.spend(work)
 	}

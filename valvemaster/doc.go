@@ -113,5 +113,6 @@
 // A condition of a group may be a group itself, down to eight levels. An empty
 // group and a key that is not known want nothing; the latter is counted. The
 // number of bots does not count as players. A filter of more than 32 conditions,
-// more than four with wildcards, or deeper ones is dropped.
+// more than four with wildcards, more than 64 tags and stars, or deeper ones is
+// dropped.
 package valvemaster

@@ -9,8 +9,9 @@ import (
 // Bounds of a filter. See "Filters" in doc.go.
 const (
 	maxConditions = 32
-	maxWildcards  = 4 // conditions with a *, which cost more than others
-	maxDepth      = 8 // groups in groups
+	maxWildcards  = 4  // conditions with a *, which cost more than others
+	maxParts      = 64 // tags that are wanted and stars, which each cost what a condition does
+	maxDepth      = 8  // groups in groups
 )
 
 var errFilter = errors.New("filter with too many or too deep conditions")
@@ -71,12 +72,13 @@ type filter struct {
 	collapse   bool
 	unknown    int // keys that are not known
 	wildcards  int
+	parts      int             // tags that are wanted, and stars
 	text       [maxPacket]byte // of the filter, in lower case
 }
 
 // parse reads a filter of at most maxPacket bytes.
 func (f *filter) parse(b []byte) error {
-	f.n, f.collapse, f.unknown, f.wildcards = 0, false, 0, 0
+	f.n, f.collapse, f.unknown, f.wildcards, f.parts = 0, false, 0, 0, 0
 	text := f.text[:copy(f.text[:], b)]
 	for i, c := range text {
 		text[i] = lower(c)
@@ -111,10 +113,16 @@ func (f *filter) parseOne(rest []byte, depth int) ([]byte, error) {
 		return rest, nil
 	default:
 	}
-	if bytes.IndexByte(c.text, '*') >= 0 && (c.op == opName || c.op == opVersion) {
-		f.wildcards++
+	switch c.op {
+	case opName, opVersion:
+		stars := bytes.Count(c.text, []byte{'*'})
+		f.parts += stars
+		f.wildcards += min(stars, 1)
+	case opTags, opHiddenAll, opHiddenAny:
+		f.parts += countTags(c.text)
+	default:
 	}
-	if f.wildcards > maxWildcards {
+	if f.wildcards > maxWildcards || f.parts > maxParts {
 		return nil, errFilter
 	}
 	_, err := f.add(c)
@@ -261,6 +269,9 @@ func (c condition) wantAddr() (condition, sense) {
 	}
 	return c, wantsSomething
 }
+
+// work is what it takes to hold the filter against one server, in conditions.
+func (f *filter) work() int { return f.n + f.parts + 1 }
 
 // match reports whether a server passes the filter. collapse is for the caller
 // to see to.

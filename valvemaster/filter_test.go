@@ -146,7 +146,13 @@ func TestFilterBounds(t *testing.T) {
 		"names without wildcards":            {strings.Repeat(`\name_match\a`, maxWildcards+1), false},
 		"a group of very many":               {`\nor\999999999\napp\1`, true},
 		"backslashes":                        {strings.Repeat(`\`, maxPacket), false},
-		"stars":                              {`\name_match\` + strings.Repeat(`*`, maxPacket-12), false},
+		"as many tags as there may be":       {`\gamedataor\` + strings.Repeat("a,", maxParts-1), false},
+		"one more tag":                       {`\gametype\` + strings.Repeat("a;", maxParts), true},
+		"tags without a name":                {`\gametype\` + strings.Repeat(",", maxParts), true},
+		"as many stars as there may be":      {`\name_match\` + strings.Repeat(`*`, maxParts), false},
+		"one more star":                      {`\version_match\` + strings.Repeat(`*`, maxParts+1), true},
+		"tags and stars together":            {`\name_match\*a*` + strings.Repeat(`\gamedata\a,b`, maxParts/2), true},
+		"stars that mean nothing":            {`\map\` + strings.Repeat(`*`, maxPacket-12), false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var f filter

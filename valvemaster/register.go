@@ -97,13 +97,16 @@ func (s *Server) take(a netip.AddrPort, hb Heartbeat, now time.Time) (first bool
 		if dropped = s.hosts.room(a.Addr(), limit); dropped != "" {
 			return false, dropped
 		}
-		h = &host{addr: a, first: at}
+		h = &host{addr: a, first: at, region: AnyRegion}
 	}
 	if !s.opt.Targets.Watch(a) {
 		return false, dropRefused
 	}
 	if first {
 		s.hosts.add(h)
+	}
+	if h.region != hb.Region {
+		s.lister.move(a)
 	}
 	h.seen, h.region = at, hb.Region
 	h.taken++
@@ -218,6 +221,9 @@ func (s *Server) look(at time.Duration) {
 
 func (s *Server) forget(h *host) {
 	s.hosts.remove(h)
+	if h.region != AnyRegion {
+		s.lister.move(h.addr)
+	}
 	s.opt.Targets.Unwatch(h.addr)
 }
 

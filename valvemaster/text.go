@@ -49,6 +49,11 @@ func hasTags(tags string, wanted []byte, all bool) bool {
 	return all || none
 }
 
+// countTags returns how many tags hasTags looks at, empty ones included.
+func countTags(wanted []byte) int {
+	return bytes.Count(wanted, []byte{','}) + bytes.Count(wanted, []byte{';'}) + 1
+}
+
 func cutTag(tags []byte) (tag, rest []byte) {
 	if i := bytes.IndexAny(tags, ",;"); i >= 0 {
 		return tags[:i], tags[i+1:]

@@ -67,10 +67,46 @@ type lister struct {
 	mu    sync.Mutex // guards the fields below
 	byKey map[master.Key]*entry
 	buf   []master.Change
+
+	// moving guards moved, so that a heartbeat does not wait for a view.
+	moving sync.Mutex
+	moved  map[netip.AddrPort]bool // servers that said so since the last view
+	// allMoved is set when there are more of them.
+	allMoved bool
 }
 
+// manyMoved is from how many servers in another region on all are read anew.
+const manyMoved = 1024
+
 func newLister(r *master.Registry, region func(netip.AddrPort) byte) *lister {
-	return &lister{registry: r, region: region, byKey: make(map[master.Key]*entry)}
+	return &lister{registry: r, region: region, byKey: make(map[master.Key]*entry), moved: make(map[netip.AddrPort]bool)}
+}
+
+// move notes that what a server says of its region has changed.
+func (l *lister) move(a netip.AddrPort) {
+	l.moving.Lock()
+	defer l.moving.Unlock()
+	if len(l.moved) == manyMoved {
+		l.allMoved = true
+		return
+	}
+	l.moved[a] = true
+}
+
+// takeMoved returns the keys of the servers that moved, or that these are too
+// many to tell, and forgets it.
+func (l *lister) takeMoved() (keys []master.Key, all bool) {
+	l.moving.Lock()
+	defer l.moving.Unlock()
+	for a := range l.moved {
+		if srv, ok := l.registry.At(a); ok {
+			keys = append(keys, srv.Key)
+		}
+	}
+	all = l.allMoved
+	clear(l.moved)
+	l.allMoved = false
+	return keys, all
 }
 
 // current returns the list, which may be viewEvery old.
@@ -93,7 +129,8 @@ func (v *view) fresh(now time.Duration) bool { return v != nil && now-v.made < v
 
 // follow returns the view after v.
 func (l *lister) follow(v *view, now time.Duration) *view {
-	if v == nil {
+	moved, all := l.takeMoved()
+	if v == nil || all {
 		return l.readAll(now)
 	}
 	var ok bool
@@ -103,19 +140,28 @@ func (l *lister) follow(v *view, now time.Duration) *view {
 	}
 	next := &view{entries: v.entries, made: now, seen: seen}
 	owned := false // next.entries is a copy
+	for _, key := range moved {
+		owned = l.update(next, key, owned)
+	}
 	for i := range l.buf {
-		key := l.buf[i].Key
-		old := l.byKey[key]
-		e := l.entryOf(key)
-		if old == nil && e == nil || old != nil && e != nil && old.record == e.record {
-			continue
-		}
-		if !owned {
-			next.entries, owned = slices.Clone(v.entries), true
-		}
-		l.replace(next, key, old, e)
+		owned = l.update(next, l.buf[i].Key, owned)
 	}
 	return next
+}
+
+// update takes over what has changed of a server. owned says that the entries of
+// the view are its own; they are when it returns true.
+func (l *lister) update(v *view, key master.Key, owned bool) bool {
+	old := l.byKey[key]
+	e := l.entryOf(key)
+	if old == nil && e == nil || old != nil && e != nil && old.record == e.record && old.regions == e.regions {
+		return owned
+	}
+	if !owned {
+		v.entries = slices.Clone(v.entries)
+	}
+	l.replace(v, key, old, e)
+	return true
 }
 
 // entryOf returns the entry of a server, nil if it is not in the list.

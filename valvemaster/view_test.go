@@ -2,6 +2,7 @@ package valvemaster
 
 import (
 	"context"
+	"fmt"
 	"math/rand/v2"
 	"net/netip"
 	"slices"
@@ -64,6 +65,55 @@ func TestViewFollowsTheList(t *testing.T) {
 		}
 		if len(v.lister.byKey) != len(all) {
 			t.Fatalf("round %d: %d servers are remembered, want %d", round, len(v.lister.byKey), len(all))
+		}
+	}
+}
+
+// A server may say where it is after it was listed: the first heartbeat after our
+// restart comes minutes after the first answer.
+func TestRegionOfALaterHeartbeatCounts(t *testing.T) {
+	v := newValve(t, nil)
+	a := v.register("10.0.0.1:27015", map[string]string{"hostname": "x", "country": "DE", "region": "65536"})
+	shown := func(region byte) bool {
+		v.lister.now.Load().made = -viewEvery
+		all, _ := v.walk("203.0.113.1:1", region, "")
+		return len(all) == 1
+	}
+	delete(v.asker.answers, a) // from now on its record stays as it is
+	v.lister.current(0)
+	if !shown(RegionEurope) || shown(RegionAsia) {
+		t.Fatal("a server that says nothing is not where its address is")
+	}
+	for _, region := range []byte{RegionAsia, RegionAfrica, AnyRegion} {
+		if dropped := v.send(a, beat(t, Heartbeat{Challenge: v.challengeFor(a), Region: region})); dropped != "" {
+			t.Fatalf("heartbeat: dropped: %s", dropped)
+		}
+		if got, want := shown(RegionEurope), region == AnyRegion; got != want || (!want && !shown(region)) {
+			t.Errorf("after a heartbeat from region %d it is in Europe: %v, want %v; in the region: %v", region, got, want, shown(region))
+		}
+	}
+}
+
+func TestManyServersMayMoveAtOnce(t *testing.T) {
+	v := newValve(t, nil)
+	v.lister.current(0)
+	for i := range manyMoved + 2 {
+		a := v.register(fmt.Sprintf("10.0.%d.%d:27015", i/250, i%250), map[string]string{"hostname": "x", "country": "DE", "region": "65536"})
+		if i == 0 {
+			v.fresh()
+		}
+		delete(v.asker.answers, a)
+		if dropped := v.send(a, beat(t, Heartbeat{Challenge: v.challengeFor(a), Region: RegionAsia})); dropped != "" {
+			t.Fatalf("heartbeat of %v: dropped: %s", a, dropped)
+		}
+	}
+	if n := len(v.lister.moved); n > manyMoved {
+		t.Errorf("%d moves are remembered, want at most %d", n, manyMoved)
+	}
+	v.fresh()
+	for _, e := range v.lister.now.Load().entries {
+		if e.regions != 1<<RegionAsia {
+			t.Fatalf("%v is in regions %08b, want Asia", e.addr, e.regions)
 		}
 	}
 }

@@ -280,8 +280,8 @@ func TestForgedAddressesCannotBuyAllOurTime(t *testing.T) {
 				served++
 			}
 		}
-		if served != 4 { // 3,000 each
-			t.Errorf("%d of 100 requests were served at once, want 4", served)
+		if served != 2 { // 5,000 each: two conditions and two stars
+			t.Errorf("%d of 100 requests were served at once, want 2", served)
 		}
 		time.Sleep(time.Second)
 		if got := send(1000); got != "" {

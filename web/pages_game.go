@@ -60,6 +60,7 @@ type gamePage struct {
 	Table            rowTable
 	More             string // link to the whole list
 	Zandronum        bool
+	Running          running
 
 	Address    string // that the names are to resolve to; empty if unknown
 	BadAddress bool   // the visitor gave one that cannot be
@@ -108,6 +109,7 @@ func (s *Server) gamePage(list *snapshot, q gamePageQuestion) []byte {
 		frame: s.pages.liveFrame(displayText(s.lister.title(q.name), maxGameText), placeGames, q.name),
 		Name:  q.name, Maintenance: q.off, Usable: q.usable, Servers: listed.servers(), Players: listed.players,
 		Table: s.table(rows[:min(len(rows), PageRows)], list.begun, false, unsorted), Zandronum: q.name == zandronum.Game,
+		Running:    runningOf(s.services()),
 		BadAddress: q.bad, Given: q.given, Names: s.namesOf(q.name),
 	}
 	if len(rows) > PageRows {

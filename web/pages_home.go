@@ -16,6 +16,47 @@ type Service struct {
 	Port string // "UDP 27900"
 }
 
+// services returns what the daemon runs; nil if that is not known.
+func (s *Server) services() []Service {
+	if s.opt.Services == nil {
+		return nil
+	}
+	return s.opt.Services()
+}
+
+// running tells which families of games find something here, and where.
+type running struct {
+	GameSpy   bool   // a service whose name games look up
+	SignIn    bool   // accounts and buddies among them
+	DNS       bool   // it answers those names itself
+	Zandronum string // port of the master for Zandronum, empty if it is off
+	Valve     string // port of the master in Valve's form, empty if it is off
+}
+
+// runningOf sorts services. Where none are known, those of GameSpy are taken to
+// run.
+func runningOf(services []Service) running {
+	r := running{GameSpy: services == nil, SignIn: services == nil}
+	for _, svc := range services {
+		switch svc.Name {
+		case "qr2", "serverbrowse", "legacylist", "natneg", "gpsp":
+			r.GameSpy = true
+		case "gpcm":
+			r.GameSpy, r.SignIn = true, true
+		case "dns":
+			r.DNS = true
+		case "zanmaster":
+			r.Zandronum = svc.portNumber()
+		case "valvemaster":
+			r.Valve = svc.portNumber()
+		}
+	}
+	return r
+}
+
+// portNumber returns the port without the network.
+func (s Service) portNumber() string { return s.Port[strings.LastIndexByte(s.Port, ' ')+1:] }
+
 // homeView is what the template of the first page shows.
 type homeView struct {
 	frame
@@ -24,8 +65,8 @@ type homeView struct {
 	Table            rowTable
 	Services         []Service
 	Address          string // that games should use; empty if unknown
-	DNS              bool   // it answers DNS itself
-	Choices          []choiceView
+	Running          running
+	Choices          []choiceView // of games that look up names; none if nothing answers to those
 }
 
 // choiceView is a game to be chosen.
@@ -56,12 +97,12 @@ func (s *Server) homePage(list *snapshot, address string) []byte {
 	v := homeView{
 		frame:   s.pages.liveFrame("Game servers", placeHome, ""),
 		Servers: len(list.rows), Players: list.players, Games: s.gameViews(list, pageParams{}),
-		Table: s.table(rows[:min(len(rows), homeRows)], list.begun, true, unsorted), Choices: s.choices(), Address: address,
+		Table: s.table(rows[:min(len(rows), homeRows)], list.begun, true, unsorted), Address: address, Services: s.services(),
 	}
-	if s.opt.Services != nil {
-		v.Services = s.opt.Services()
+	v.Running = runningOf(v.Services)
+	if v.Running.GameSpy {
+		v.Choices = s.choices()
 	}
-	v.DNS = slices.ContainsFunc(v.Services, func(svc Service) bool { return svc.Name == "dns" })
 	return s.pages.render("home", v)
 }
 

@@ -71,6 +71,30 @@ func TestHomeSaysWhatRunsAndHowToConnect(t *testing.T) {
 	wantNoParts(t, "home", page, `href="/account"`)
 }
 
+// What is switched off is not offered: a private master for Zandronum would
+// else send its visitors to hosts files.
+func TestPagesSpeakOfWhatRunsAlone(t *testing.T) {
+	only := func(list ...Service) *fixture {
+		return newFixture(t, func(o *Options) { o.Services = func() []Service { return list } })
+	}
+	f := only(Service{"zanmaster", "Zandronum", "UDP 15301"})
+	home := f.from("192.168.1.9:4000", "192.168.1.5:8080", "/").Body.String()
+	wantParts(t, "home of a Zandronum master", home, "masterhostname 192.168.1.5:15301", "sv_enforcemasterbanlist 1")
+	wantNoParts(t, "home of a Zandronum master", home, "hosts file", "signs players in", "<option", "setmaster")
+	wantNoParts(t, "page of a game that finds nothing here", f.page("/games/gmtest"), "/etc/hosts", "hosts.txt")
+
+	f = only(Service{"valvemaster", "Valve-style server lists", "UDP 27010"})
+	home = f.from("192.168.1.9:4000", "192.168.1.5:8080", "/").Body.String()
+	wantParts(t, "home of a Valve-style master", home, "setmaster add 192.168.1.5:27010")
+	wantNoParts(t, "home of a Valve-style master", home, "hosts file", "masterhostname")
+
+	f = only(Service{"qr2", "Game servers report here", "UDP 27900"}, Service{"serverbrowse", "Server lists in games", "TCP 28910"})
+	home = f.page("/")
+	wantParts(t, "home without accounts", home, "hosts file", "<option")
+	wantNoParts(t, "home without accounts", home, "signs players in", "masterhostname", "setmaster")
+	wantParts(t, "page of a game", f.page("/games/gmtest"), "/etc/hosts")
+}
+
 func TestHomeShowsTheFirstServersAndLeadsToAll(t *testing.T) {
 	f := newFixture(t)
 	f.fill(homeRows)
@@ -451,7 +475,7 @@ func parse(t *testing.T, page string) *nethtml.Node {
 func TestChartOfPlayers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFixture(t)
-		if v := f.server.chart(&row{Heard: master.Heard{Server: &master.Server{}}}, time.Now()); v != nil {
+		if v := f.server.chart(&row{reading: &reading{Server: &master.Server{}}}, time.Now()); v != nil {
 			t.Errorf("a server without history: got %+v, want no chart", v)
 		}
 		for i, n := range []string{"3", "9", "4"} {

@@ -68,11 +68,12 @@ func TestFloodFromForgedAddressesBringsThemLittle(t *testing.T) {
 					Name: "lists", Is: isList,
 					More: func(abusetest.Account) (packets, size int) {
 						windows := int(time.Since(begin)/DefaultListWindow) + 1
-						list := z.lists(time.Now())
+						list := z.lists()
+						old, _ := list.oldForm()
 						for _, p := range list.packets {
 							size += len(p)
 						}
-						return windows * len(list.packets), windows * max(size, len(list.oldForm()))
+						return windows * len(list.packets), windows * max(size, len(old))
 					},
 				}, {
 					Name: "verification requests to servers of old builds", Is: isRequest,

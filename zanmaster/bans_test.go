@@ -46,6 +46,7 @@ func TestRules(t *testing.T) {
 		"expiry":                   {line: "192.0.2.77<12/31/2030 23:59>:temporary", texts: []string{"192.0.2.77"}, expires: at("2030-12-31 23:59"), comment: "temporary"},
 		"expiry with a short year": {line: "192.0.2.77 <1/2/31 3:04>", texts: []string{"192.0.2.77"}, expires: at("2031-01-02 03:04")},
 		"short year of long ago":   {line: "192.0.2.77<1/2/99 3:04>", texts: []string{"192.0.2.77"}, expires: at("2099-01-02 03:04")},
+		"long year of long ago":    {line: "192.0.2.77<1/2/1999 3:04>", texts: []string{"192.0.2.77"}, expires: at("1999-01-02 03:04")},
 		"comment line":             {line: "// 10.1.2.3"},
 		"hash line":                {line: "# 10.1.2.3"},
 		"empty line":               {line: " \t"},

@@ -3,9 +3,8 @@
 // of servers. It puts the servers into the list of package master, and it
 // answers launchers from there.
 //
-// It does not ask servers what they play; package probe/zandronum does. The
-// forms of the messages and the code around them are described in package
-// internal/zandronum.
+// It does not ask servers what they play; package probe does. The forms of the
+// messages and the code around them are described in package internal/zandronum.
 //
 // # Registration
 //

@@ -135,15 +135,18 @@ func (t *hostTable) removeHost(a netip.AddrPort) {
 	}
 }
 
-// addPending makes room for a new verification among at most limit.
-func (t *hostTable) addPending(v *pending, limit int) {
+// addPending makes room for a new verification among at most limit, and returns
+// how many others had to go.
+func (t *hostTable) addPending(v *pending, limit int) (gone int) {
 	for len(t.pending) >= limit {
 		t.removePending(t.order.Front().Value.(*pending).addr)
+		gone++
 	}
 	n := t.came(v.addr)
 	n.pending = append(n.pending, v)
 	v.place = t.order.PushBack(v)
 	t.pending[v.addr] = v
+	return gone
 }
 
 func (t *hostTable) removePending(a netip.AddrPort) {

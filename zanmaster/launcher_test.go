@@ -1,6 +1,7 @@
 package zanmaster
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -8,9 +9,13 @@ import (
 	"net/netip"
 	"runtime"
 	"slices"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/rs/zerolog"
 
 	"github.com/respawnd/respawnd/internal/netserve"
 	"github.com/respawnd/respawnd/internal/zandronum"
@@ -147,9 +152,8 @@ func TestListIsCodedOncePerChange(t *testing.T) {
 	z := newZan(t, nil)
 	g := z.server("192.0.2.1:10666")
 	g.register()
-	now := time.Now()
-	first := z.lists(now)
-	if again := z.lists(now); again != first {
+	first := z.lists()
+	if again := z.lists(); again != first {
 		t.Error("list is made again although nothing changed")
 	}
 	// A change of what launchers do not see.
@@ -157,11 +161,11 @@ func TestListIsCodedOncePerChange(t *testing.T) {
 	next := *srv
 	next.Country = "FI"
 	z.opt.Registry.Update(&next)
-	if again := z.lists(now); &again.packets[0][0] != &first.packets[0][0] {
+	if again := z.lists(); &again.packets[0][0] != &first.packets[0][0] {
 		t.Error("list is coded again although it says the same")
 	}
 	z.server("192.0.2.2:10666").register()
-	if again := z.lists(now); &again.packets[0][0] == &first.packets[0][0] || again.servers != 2 {
+	if again := z.lists(); &again.packets[0][0] == &first.packets[0][0] || again.servers != 2 {
 		t.Errorf("list after a change: %d servers", again.servers)
 	}
 }
@@ -186,7 +190,7 @@ func TestListFollowsManyChanges(t *testing.T) {
 			}
 			_, got := z.ask(fmt.Sprintf("203.0.%d.%d:1", batch%256, round))
 			fresh := newLister(z.opt.Registry)
-			list, _ := fresh.current(time.Now())
+			list, _ := fresh.current()
 			var want []string
 			for _, b := range list.blocks {
 				for _, p := range b.Ports {
@@ -309,8 +313,6 @@ func TestListAmplificationPerVictim(t *testing.T) {
 
 func TestRecent(t *testing.T) {
 	r := newRecent[int](10, 3)
-	var gone []int
-	r.gone = func(k int) { gone = append(gone, k) }
 	r.add(1, 0)
 	r.add(2, 1)
 	r.add(1, 5) // keeps its time
@@ -323,13 +325,14 @@ func TestRecent(t *testing.T) {
 		t.Error("the one that was added first did not make room")
 	}
 	r.add(5, 16) // 2 and 3 are over
-	if want := []int{1, 2, 3}; !slices.Equal(gone, want) || len(r.keys) != 2 || len(r.queue)-r.first != 2 {
-		t.Errorf("forgotten: got %v, want %v; %d keys, %d queued", gone, want, len(r.keys), len(r.queue)-r.first)
+	if len(r.keys) != 2 || len(r.queue)-r.first != 2 || !r.has(4, 16) || !r.has(5, 16) {
+		t.Errorf("remembered: got %v, %d queued, want 4 and 5", r.keys, len(r.queue)-r.first)
 	}
 }
 
 func TestListTooLongIsCappedAndTold(t *testing.T) {
-	z := newZan(t, func(o *Options) { o.ServersPerAddr = -1 })
+	reg, log := prometheus.NewRegistry(), bytes.Buffer{}
+	z := newZan(t, func(o *Options) { o.ServersPerAddr, o.Log, o.Registerer = -1, zerolog.New(&log), reg })
 	for i := range 145*zandronum.MaxListPackets + 5 {
 		a := netip.AddrPortFrom(netip.AddrFrom4([4]byte{10, byte(i >> 16), byte(i >> 8), byte(i)}), 10666)
 		if err := z.opt.Registry.Put(master.Server{Key: master.Key{Source: a}, Public: a, Game: zandronum.Game, Origin: master.FromZandronum}); err != nil {
@@ -348,6 +351,35 @@ func TestListTooLongIsCappedAndTold(t *testing.T) {
 			t.Errorf("packet %d: number %d, last %t, %d bytes, %v", i, got.Number, got.Last, p.size, err)
 		}
 	}
+	if got := counted(t, reg, "respawnd_zanmaster_capped_lists_total"); got != 1 || !strings.Contains(log.String(), `"left_out":5`) {
+		t.Errorf("counted %v capped lists, want 1; log: %s", got, &log)
+	}
+}
+
+func TestOldListTooLongIsCappedAndTold(t *testing.T) {
+	const room = (8192 - 4 - 1) / 7 // servers of one packet
+	synctest.Test(t, func(t *testing.T) {
+		reg, log := prometheus.NewRegistry(), bytes.Buffer{}
+		z := newZan(t, func(o *Options) { o.ListWindow, o.Log, o.Registerer = -1, zerolog.New(&log), reg })
+		populate(t, z.opt.Registry, room, 1)
+		ask := func(wantServers int, wantCapped float64, wantLines int) {
+			t.Helper()
+			_, servers := z.askWith("203.0.113.1:1", []byte{199, 0, 0, 0})
+			lines := strings.Count(log.String(), "too long")
+			if got := counted(t, reg, "respawnd_zanmaster_capped_lists_total"); len(servers) != wantServers || got != wantCapped || lines != wantLines {
+				t.Errorf("%d servers, %v capped lists counted, %d lines; want %d, %v, %d", len(servers), got, lines, wantServers, wantCapped, wantLines)
+			}
+		}
+		ask(room, 0, 0)
+		for i := range 3 {
+			populate(t, z.opt.Registry, room+1+i, 1)
+			ask(room, float64(i+1), 1)
+			ask(room, float64(i+1), 1) // the same list
+		}
+		time.Sleep(cappedEvery)
+		populate(t, z.opt.Registry, room+4, 1)
+		ask(room, 4, 2)
+	})
 }
 
 // On a wildcard socket the answer leaves from the address that was asked, or

@@ -6,14 +6,10 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
-	"time"
 
 	"github.com/respawnd/respawnd/internal/zandronum"
 	"github.com/respawnd/respawnd/master"
 )
-
-// cappedEvery is how often it is told that a list was too long.
-const cappedEvery = time.Minute
 
 // lists is the list in the forms in which it is sent. It never changes; the
 // bytes are shared by all who are sent them.
@@ -27,13 +23,15 @@ type lists struct {
 	oldData []byte
 }
 
-// oldForm returns the old form, coded.
-func (l *lists) oldForm() []byte {
+// oldForm returns the old form, coded. left is the number of servers that had no
+// room in it, for the first who asks.
+func (l *lists) oldForm() (data []byte, left int) {
 	l.old.Do(func() {
-		message, _ := zandronum.OldList(l.blocks)
+		var message []byte
+		message, left = zandronum.OldList(l.blocks)
 		l.oldData = zandronum.Encode(nil, message)
 	})
-	return l.oldData
+	return l.oldData, left
 }
 
 // entry is a server in the order of the list: by its address as text.
@@ -59,7 +57,6 @@ type lister struct {
 	byKey   map[master.Key]entry
 	buf     []master.Change
 	hide    bool // servers that do not enforce the ban list
-	told    time.Time
 }
 
 func newLister(r *master.Registry) lister {
@@ -74,8 +71,8 @@ func (l *lister) setPolicy(p *Policy) {
 }
 
 // current returns the list as it is now. left is the number of servers that had
-// no room in it, if it is time to tell.
-func (l *lister) current(now time.Time) (list *lists, left int) {
+// no room in it, for the first who asks.
+func (l *lister) current() (list *lists, left int) {
 	serial := l.registry.Serial(zandronum.Game)
 	if list = l.now.Load(); list != nil && list.serial == serial {
 		return list, 0
@@ -93,11 +90,7 @@ func (l *lister) current(now time.Time) (list *lists, left int) {
 	}
 	list, left = l.build(serial)
 	l.now.Store(list)
-	if left > 0 && (l.told.IsZero() || now.Sub(l.told) >= cappedEvery) {
-		l.told = now
-		return list, left
-	}
-	return list, 0
+	return list, left
 }
 
 // follow takes over what changed and reports whether the list is another one.

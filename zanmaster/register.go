@@ -127,7 +127,9 @@ func (s *Server) pend(p netserve.Packet, c zandronum.Challenge, limit, most int,
 	if v == nil {
 		v = &pending{addr: p.From}
 		v.take(c, p.To, now)
-		s.hosts.addPending(v, most)
+		for range s.hosts.addPending(v, most) {
+			s.opt.Metrics.Drop(dropPending)
+		}
 	} else {
 		v.take(c, p.To, now)
 		s.hosts.order.MoveToBack(v.place)

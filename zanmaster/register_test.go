@@ -10,6 +10,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
+
 	"github.com/respawnd/respawnd/internal/netserve"
 	"github.com/respawnd/respawnd/internal/verdicts"
 	"github.com/respawnd/respawnd/internal/zandronum"
@@ -467,6 +469,21 @@ func TestFloodOfChallenges(t *testing.T) {
 		t.Errorf("%d addresses are counted, want %d", n, DefaultMaxPending+1)
 	}
 	z.wantList("203.0.113.1:1", "192.0.2.1:10666")
+}
+
+func TestVerificationThatMakesRoomIsCounted(t *testing.T) {
+	reg := prometheus.NewRegistry()
+	z := newZan(t, func(o *Options) {
+		o.MaxPending, o.Metrics = 2, netserve.NewMetrics(reg, "zanmaster", DropReasons()...)
+	})
+	for i := range 5 {
+		if dropped := z.server(fmt.Sprintf("192.0.2.%d:10666", 1+i)).announce(); dropped != "" {
+			t.Fatalf("challenge %d: dropped: %s", i, dropped)
+		}
+	}
+	if got := counted(t, reg, "respawnd_dropped_total", "zanmaster", dropPending); got != 3 {
+		t.Errorf("%v verifications were counted that made room, want 3", got)
+	}
 }
 
 func TestUnprovedBound(t *testing.T) {

@@ -93,17 +93,17 @@ func parseRule(line string) (r rule, ok bool, err error) {
 
 func parseExpiry(text string) (time.Time, error) {
 	text = strings.Join(strings.Fields(text), " ")
-	for _, layout := range []string{"1/2/2006 15:04", "1/2/06 15:04"} {
-		t, err := time.ParseInLocation(layout, text, time.Local)
-		if err != nil {
-			continue
-		}
-		if t.Year() < 2000 { // two digits are of this century
-			t = t.AddDate(100, 0, 0)
-		}
+	if t, err := time.ParseInLocation("1/2/2006 15:04", text, time.Local); err == nil {
 		return t, nil
 	}
-	return time.Time{}, errBadExpiry
+	t, err := time.ParseInLocation("1/2/06 15:04", text, time.Local)
+	if err != nil {
+		return time.Time{}, errBadExpiry
+	}
+	if t.Year() < 2000 { // two digits are of this century
+		t = t.AddDate(100, 0, 0)
+	}
+	return t, nil
 }
 
 func parseAddresses(text string) ([]pattern, error) {
@@ -131,7 +131,7 @@ func parseAddresses(text string) ([]pattern, error) {
 			continue
 		}
 		v, err := strconv.ParseUint(octet, 10, 8)
-		if err != nil || octet[0] == '+' {
+		if err != nil {
 			return nil, errNoAddress
 		}
 		p.mask, p.value = p.mask|0xFF, p.value|uint32(v)

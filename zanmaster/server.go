@@ -11,6 +11,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/rs/zerolog"
 	"golang.org/x/sync/errgroup"
+	"golang.org/x/time/rate"
 
 	"github.com/respawnd/respawnd/internal/bans"
 	"github.com/respawnd/respawnd/internal/netserve"
@@ -47,6 +48,9 @@ type Options struct {
 	Registerer prometheus.Registerer // nil: the metrics of this package are not registered
 }
 
+// cappedEvery bounds the lines in the log about lists that are too long.
+const cappedEvery = time.Minute
+
 // DefaultPoll is the default of Options.Poll.
 const DefaultPoll = 2 * time.Second
 
@@ -63,6 +67,8 @@ type Server struct {
 	lister  lister
 	buffers sync.Pool     // of *[maxMessage]byte, for decoded messages
 	wake    chan struct{} // holds one: the ticker has something to do at once
+
+	tell, tellOld rate.Sometimes // that a list, and the old form of one, is too long
 
 	// reading is held while files are read and what is in force is replaced, so
 	// that changes come into force in their order.
@@ -92,6 +98,8 @@ func New(opt Options) *Server {
 		blockFile:  newRuleFile(opt.Files, BlockFile),
 		multiFile:  newRuleFile(opt.Files, MultiServerFile),
 		hosts:      newHostTable(),
+		tell:       rate.Sometimes{Interval: cappedEvery},
+		tellOld:    rate.Sometimes{Interval: cappedEvery},
 	}
 	s.buffers.New = func() any { return new([maxMessage]byte) }
 	for a := range s.answers {

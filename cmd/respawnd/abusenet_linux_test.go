@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/respawnd/respawnd/internal/gamespy"
+	"github.com/respawnd/respawnd/internal/verdicts"
 	"github.com/respawnd/respawnd/internal/zandronum"
 	"github.com/respawnd/respawnd/probe/probetest"
 	"github.com/respawnd/respawnd/qr2"
@@ -78,7 +79,7 @@ func TestOneNetworkPushesNobodyOffTheList(t *testing.T) {
 					t.Errorf("%s is not listed", a)
 				}
 			}
-			waiting := strings.Count(out, "no answer to A2S queries")
+			waiting := strings.Count(out, verdicts.TooManyHere.String()) // of those that send heartbeats and answer
 			if n := strings.Count(out, "127.50.") - waiting; n != len(want) {
 				t.Errorf("%d servers are listed, want %d:\n%s", n, len(want), out)
 			}

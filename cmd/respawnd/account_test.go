@@ -24,7 +24,7 @@ func typing(t testing.TB, env []string, in string, args ...string) (code int, ou
 func typed(t testing.TB, env []string, in string, args ...string) string {
 	t.Helper()
 	code, out, errOut := typing(t, env, in, args...)
-	if code != 0 || errOut != "" {
+	if code != 0 || withoutNotes(errOut) != "" {
 		t.Fatalf("respawnd %s: exit code %d\n%s%s", strings.Join(args, " "), code, out, errOut)
 	}
 	return out

@@ -32,6 +32,25 @@ func TestCheckSaysSomethingAlsoWhenAllIsWell(t *testing.T) {
 	cli(t, nil, "check", "--config", sample)
 }
 
+func TestCheckCountsTheServicesOfThisVersion(t *testing.T) {
+	t.Parallel()
+	check := func(env ...string) (out, errOut string) {
+		t.Helper()
+		code, out, errOut := command(t, append(env, variable("data_dir", filepath.Join(t.TempDir(), "data"))), "check")
+		if code != 0 {
+			t.Errorf("check with %q: exit code %d\n%s", env, code, errOut)
+		}
+		return strings.SplitN(out, ",", 2)[0], errOut
+	}
+	want, _ := check()
+	if got, errOut := check(variable("gstats.listen", ":29920")); got != want || !strings.Contains(errOut, "gstats.listen") {
+		t.Errorf("check with a service of a later version: %q and %q, want %q and a warning with the key", got, errOut, want)
+	}
+	if got, errOut := check(variable("natneg.listen", "127.0.0.1:27901"), variable("natneg.extra_listen", "127.0.0.2:27901")); got != want || errOut != "" {
+		t.Errorf("check with a further address of a service: %q and %q, want %q alone", got, errOut, want)
+	}
+}
+
 func TestCheckLooksIntoTheFilesToo(t *testing.T) {
 	t.Parallel()
 	games := writeFile(t, "games.yaml", "games:\n  - name: ok\n  - name: 'not ok'\n")

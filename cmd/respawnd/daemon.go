@@ -23,6 +23,7 @@ import (
 	"github.com/respawnd/respawnd/internal/accounts"
 	"github.com/respawnd/respawnd/internal/bans"
 	"github.com/respawnd/respawnd/internal/clock"
+	"github.com/respawnd/respawnd/internal/history"
 	"github.com/respawnd/respawnd/internal/logtail"
 	"github.com/respawnd/respawnd/internal/presence"
 	"github.com/respawnd/respawnd/internal/verdicts"
@@ -54,6 +55,8 @@ type daemon struct {
 	metrics   *prometheus.Registry
 	operator  *admin.Local
 	token     string
+
+	history *history.Book // of numbers of players; nil if the pages are off
 
 	hub      *presence.Local
 	webhooks *webhook.Dispatcher
@@ -261,6 +264,9 @@ func (d *daemon) run(ctx context.Context) error {
 	g.Go(func() error { return d.registry.Run(ctx, d.expired) })
 	g.Go(func() error { d.saveList(ctx); return nil })
 	g.Go(func() error { d.sweepBans(ctx); return nil })
+	if d.history != nil {
+		g.Go(func() error { d.keepHistory(ctx); return nil })
+	}
 	g.Go(func() error { return d.webhooks.Run(ctx) })
 	d.announce() // before anything can change the configuration
 	g.Go(func() error { d.reloadOn(ctx, hup); return nil })
@@ -275,7 +281,7 @@ func (d *daemon) announce() {
 	for _, s := range d.services {
 		d.log.Info().Str("service", s.name).Stringer("address", s.address).Msg("listening")
 	}
-	if keys := d.notBuilt(); len(keys) > 0 {
+	if keys, _ := notBuilt(d.cfg); len(keys) > 0 {
 		d.log.Info().Strs("keys", keys).Msg("these services are configured but not part of this version yet")
 	}
 	d.serving.Store(true)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"time"
@@ -47,6 +48,31 @@ func sweepBackups(cfg *configs.Config, log zerolog.Logger) {
 	if len(gone) > 0 {
 		log.Info().Strs("folders", gone).Msg("removed what an unfinished backup left behind")
 	}
+}
+
+// wholePath returns path for people to read, who may have forgotten where they
+// are.
+func wholePath(path string) string {
+	if whole, err := filepath.Abs(path); err == nil {
+		return whole
+	}
+	return path
+}
+
+// doubtNewFolder refuses to work on a folder without a store while a daemon runs
+// that must have another one, and says that a folder is new otherwise. A command
+// without the daemon's settings would else change what nobody reads.
+func (p *program) doubtNewFolder(ctx context.Context, cfg *configs.Config) error {
+	if _, err := os.Lstat(storePath(cfg)); !errors.Is(err, fs.ErrNotExist) {
+		return nil // opening it tells what may be wrong with it
+	}
+	dir := wholePath(cfg.DataDir)
+	if admin.Answers(ctx, cfg.Admin.Listen) {
+		return fmt.Errorf("data_dir: %s is not that of the daemon that runs at %s: give this command the same --config or --data-dir",
+			dir, cfg.Admin.Listen)
+	}
+	_, _ = fmt.Fprintf(p.err, "note: no daemon has run on %s yet; a daemon with another data folder does not see what is done there\n", dir)
+	return nil
 }
 
 // openStore makes the data folder if it is missing and opens the store in it.

@@ -23,7 +23,7 @@ func (p *program) doctorCommand() *cobra.Command {
 			if len(args) == 1 {
 				var err error
 				if addr, err = netip.ParseAddr(args[0]); err != nil {
-					return usageError{err}
+					return usageError{fmt.Errorf("%q is not an address such as 203.0.113.7", args[0])}
 				}
 				addr = addr.Unmap()
 			}

@@ -7,11 +7,13 @@ import (
 	"math/rand/v2"
 	"net/netip"
 	"runtime"
+	"strings"
 	"sync"
 	"testing"
 	"time"
 
 	"github.com/respawnd/respawnd/master/serverbrowse"
+	"github.com/respawnd/respawnd/natneg"
 	"github.com/respawnd/respawnd/natneg/natnegtest"
 	"github.com/respawnd/respawnd/qr2"
 )
@@ -76,6 +78,25 @@ func (h *hiddenHost) register(ctx context.Context, instance uint32) {
 	h.socket.Send(qr2.AppendHeartbeat(nil, instance, rules...), h.master)
 	h.socket.Send(qr2.AppendResponse(nil, instance, testSecret, h.await(ctx, qr2.KindChallenge).Body), h.master)
 	h.await(ctx, qr2.KindRegistered)
+}
+
+func TestAsManyExtraAddressesOfNATNegAsTheConfigurationAllows(t *testing.T) {
+	t.Parallel()
+	const most = 256 // entries of a list
+	d := start(t, t.TempDir(), variable("natneg.extra_listen", strings.Repeat("127.0.0.1:0,", most-1)+"127.0.0.1:0"))
+	came := make(chan struct{}, 1)
+	socket, err := natnegtest.System{}.Open(netip.MustParseAddrPort("127.0.0.1:0"), func([]byte, netip.AddrPort) { came <- struct{}{} })
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer socket.Close()
+	check := natneg.Check{Test: natneg.Test{PortType: natneg.PortNN1}}
+	socket.Send(check.AppendTo(natneg.Header{Version: 4, Type: natneg.TypeAddressCheck}.AppendTo(nil)), d.address["natneg"])
+	select {
+	case <-came:
+	case <-time.After(hang):
+		t.Error("an address check is not answered")
+	}
 }
 
 // TestPlayersBehindNATsMeetThroughTheWholeDaemon goes the way of a player who

@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/netip"
 	"os"
+	"strconv"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -36,11 +38,18 @@ func (p *program) operate(ctx context.Context, f func(context.Context, admin.Ope
 	if err != nil {
 		return err
 	}
-	return errors.Join(f(admin.WithActor(ctx, actor()), op), closeStore())
+	err = f(admin.WithActor(ctx, actor()), op)
+	if errors.Is(err, admin.ErrNotRunning) {
+		err = fmt.Errorf("%w: none has the store in %s open (data_dir)", err, wholePath(cfg.DataDir))
+	}
+	return errors.Join(err, closeStore())
 }
 
 // connect opens the store, or a way to the daemon that holds it.
 func (p *program) connect(ctx context.Context, cfg *configs.Config) (admin.Operator, func() error, error) {
+	if err := p.doubtNewFolder(ctx, cfg); err != nil {
+		return nil, nil, err
+	}
 	store, err := openStore(ctx, cfg, probeStore, zerolog.Nop())
 	if errors.Is(err, bolt.ErrInUse) {
 		op, err := remote(cfg)
@@ -49,11 +58,12 @@ func (p *program) connect(ctx context.Context, cfg *configs.Config) (admin.Opera
 	if err != nil {
 		return nil, nil, err
 	}
+	closeStore := func() error { return errors.Join(store.Close(), adopt(storePath(cfg)), adopt(cfg.AccountKeyFile())) }
 	op, err := p.local(ctx, cfg, store)
 	if err != nil {
-		return nil, nil, errors.Join(err, store.Close())
+		return nil, nil, errors.Join(err, closeStore())
 	}
-	return op, store.Close, nil
+	return op, closeStore, nil
 }
 
 // remote returns the running daemon.
@@ -234,14 +244,36 @@ func (p *program) banRemove() *cobra.Command {
 					return err
 				}
 				if n == 0 {
-					return fmt.Errorf("%s is not banned", prefix)
+					return notBanned(ctx, op, prefix)
 				}
-				return p.say("lifted %d bans of %s", n, prefix)
+				return p.say("lifted %s of %s", counted(n, "ban"), prefix)
 			})
 		},
 	}
 	cmd.Flags().StringVar(&scope, "scope", "", "only the ban of this scope")
 	return cmd
+}
+
+// notBanned says that there is no ban of a prefix, and which one covers it.
+func notBanned(ctx context.Context, op admin.Operator, prefix netip.Prefix) error {
+	list, err := op.Bans(ctx)
+	if err != nil {
+		return err
+	}
+	for _, b := range list {
+		if b.Prefix.Bits() < prefix.Bits() && b.Prefix.Contains(prefix.Addr()) && inForce(b, time.Now()) {
+			return fmt.Errorf("%s is not banned by itself: the ban of %s covers it", prefix, b.Prefix)
+		}
+	}
+	return fmt.Errorf("%s is not banned", prefix)
+}
+
+// counted returns a number with its noun.
+func counted(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return strconv.Itoa(n) + " " + noun + "s"
 }
 
 func (p *program) serverCommand() *cobra.Command {
@@ -292,7 +324,7 @@ func how(s admin.Listed) string {
 	case s.NATNeg:
 		return "natneg"
 	default:
-		return "unproved"
+		return "not confirmed"
 	}
 }
 

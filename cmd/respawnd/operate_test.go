@@ -1,7 +1,9 @@
 package main
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"net/netip"
 	"os"
 	"path/filepath"
@@ -203,9 +205,44 @@ func checkCommands(t *testing.T, env []string) {
 
 func TestOnlyTheDaemonKnowsTheLiveList(t *testing.T) {
 	t.Parallel()
+	dir := t.TempDir()
+	env := testEnv(dir)
+	refused(t, exitFailure, env, []string{"server", "list"}, "not running", dir)
+	refused(t, exitFailure, env, []string{"doctor"}, "not running", dir)
+}
+
+func TestBanThatCoversAnAddressIsNamed(t *testing.T) {
+	t.Parallel()
 	env := testEnv(t.TempDir())
-	refused(t, exitFailure, env, []string{"server", "list"}, "not running")
-	refused(t, exitFailure, env, []string{"doctor"}, "not running")
+	cli(t, env, "ban", "add", "198.51.100.0/24")
+	refused(t, exitFailure, env, []string{"ban", "remove", "198.51.100.7"}, "198.51.100.7/32 is not banned by itself", "198.51.100.0/24")
+	refused(t, exitFailure, env, []string{"ban", "remove", "192.0.2.7"}, "192.0.2.7/32 is not banned\n")
+	if out := cli(t, env, "ban", "remove", "198.51.100.0/24"); out != "lifted 1 ban of 198.51.100.0/24\n" {
+		t.Errorf("ban remove printed %q", out)
+	}
+	refused(t, exitUsage, env, []string{"doctor", "myserver"}, `"myserver" is not an address`)
+}
+
+func TestCommandWithoutTheDaemonsFolderChangesNothing(t *testing.T) {
+	t.Parallel()
+	d := start(t, t.TempDir())
+	wrong := filepath.Join(t.TempDir(), "respawnd-data")
+	env := append(d.cliEnv(), variable("data_dir", wrong))
+	refused(t, exitFailure, env, []string{"ban", "add", "192.0.2.1"}, "data_dir", wrong, "--config", d.address["admin"].String())
+	refused(t, exitFailure, env, []string{"ban", "list"}, "data_dir", wrong)
+	if _, err := os.Stat(wrong); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("a refused command left %s behind: %v", wrong, err)
+	}
+	d.stop()
+
+	// With no daemon in sight it may be what is meant, and is told.
+	code, _, errOut := command(t, env, "ban", "add", "192.0.2.1")
+	if code != 0 || !strings.Contains(errOut, "note: no daemon has run on "+wrong) {
+		t.Errorf("ban add on a new folder: exit code %d, printed %q; want 0 and a note with the folder", code, errOut)
+	}
+	if code, _, errOut := command(t, env, "ban", "list"); code != 0 || errOut != "" {
+		t.Errorf("ban list on the same folder: exit code %d, printed %q; want 0 and nothing", code, errOut)
+	}
 }
 
 func TestDaemonWithoutAdminApiCannotBeOperated(t *testing.T) {
@@ -369,6 +406,16 @@ func TestSelftestPlaysAgainstTheDaemon(t *testing.T) {
 	out := cli(t, env, "selftest")
 	if ok := strings.Count(out, " ok\n"); ok < 9 || ok != strings.Count(out, "\n") {
 		t.Errorf("selftest printed\n%s", out)
+	}
+	// A health check that passes means that every service answers.
+	for _, b := range built {
+		step := b.name
+		if step == "gpcm" || step == "gpsp" {
+			step = "presence"
+		}
+		if !strings.HasPrefix(out, step+" ") && !strings.Contains(out, "\n"+step+" ") {
+			t.Errorf("selftest does not try %s:\n%s", b.name, out)
+		}
 	}
 	for _, service := range []string{"qr2", "valvemaster"} {
 		d.waitFor("the farewell of the test server of "+service, 0, func(e entry) bool {

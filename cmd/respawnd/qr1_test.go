@@ -77,7 +77,7 @@ func TestHeartbeatThatNamesAPortOfTheDaemonIsNotAsked(t *testing.T) {
 	t.Parallel()
 	d := start(t, t.TempDir())
 	h := newHost(t, d.address["qr2"])
-	for _, service := range []string{"qr2", "natneg", "web"} {
+	for _, service := range []string{"qr2", "natneg", "probe"} {
 		h.raw(fmt.Appendf(nil, `\heartbeat\%d\gamename\quake2`, d.address[service].Port()))
 	}
 	h.textBeat("")

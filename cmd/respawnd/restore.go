@@ -90,7 +90,12 @@ func (p *program) putInPlace(dir string, m backup.Manifest, target map[string]st
 	suffix := ".before-restore-" + time.Now().Format("20060102-150405")
 	const fresh = ".restored"
 	for _, f := range m.Files {
-		if err := copyFile(filepath.Join(dir, f.Name), target[f.Name]+fresh); err != nil {
+		to := target[f.Name]
+		err := copyFile(filepath.Join(dir, f.Name), to+fresh)
+		if err == nil {
+			err = ownAs(to+fresh, predecessor(to))
+		}
+		if err != nil {
 			return fmt.Errorf("nothing was changed: %w", err)
 		}
 	}
@@ -107,6 +112,15 @@ func (p *program) putInPlace(dir string, m backup.Manifest, target map[string]st
 		m.Created.Local().Format(time.DateTime), m.Version, suffix)
 }
 
+// predecessor returns what tells whose the file at path is to be: the file that
+// is there, or its folder.
+func predecessor(path string) string {
+	if _, err := os.Stat(path); err != nil {
+		return filepath.Dir(path)
+	}
+	return path
+}
+
 // copyFile copies a file that only its owner may read, and waits for the disk.
 func copyFile(from, to string) (err error) {
 	if err := os.MkdirAll(filepath.Dir(to), 0o700); err != nil {
@@ -117,7 +131,10 @@ func copyFile(from, to string) (err error) {
 		return err
 	}
 	defer func() { _ = in.Close() }()
-	out, err := os.OpenFile(to, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+	if err := os.Remove(to); err != nil && !errors.Is(err, fs.ErrNotExist) { // of a restore that was broken off
+		return err
+	}
+	out, err := os.OpenFile(to, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
 		return err
 	}

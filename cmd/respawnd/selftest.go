@@ -64,6 +64,8 @@ func (p *program) selftest(ctx context.Context, cfg *configs.Config, quick bool)
 		{"serverbrowse list", cfg.QR2.Listen != "" && cfg.ServerBrowse.Listen != "", t.list},
 		{"legacylist list", cfg.QR2.Listen != "" && cfg.LegacyList.Listen != "", t.legacyList},
 		{"ssq", cfg.QR2.Listen != "" && cfg.SSQ.Listen != "", t.standardQuery},
+		{"web", cfg.Web.Listen != "", t.webList},
+		{"admin", cfg.Admin.Listen != "", t.ready},
 		{"natneg", cfg.NATNeg.Listen != "", t.negotiate},
 		{"zanmaster", cfg.ZanMaster.Listen != "", t.zanmaster},
 		{"valvemaster", cfg.ValveMaster.Listen != "", t.valveMaster},

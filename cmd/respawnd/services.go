@@ -100,19 +100,24 @@ func localAddrs(conns ...*netserve.PacketConn) (out []netip.AddrPort) {
 	return out
 }
 
-// notBuilt returns the keys of services that are configured and not built.
-func (d *daemon) notBuilt() []string {
+// notBuilt returns the keys of services that are configured and not built, and
+// how many services are configured and built.
+func notBuilt(cfg *configs.Config) (keys []string, on int) {
 	have := make(map[string]bool, len(built))
 	for _, b := range built {
 		have[b.name] = true
 	}
-	var keys []string
-	for _, l := range d.cfg.Listeners() {
-		if !have[l.Service] {
+	counted := make(map[string]bool, len(built))
+	for _, l := range cfg.Listeners() {
+		switch {
+		case !have[l.Service]:
 			keys = append(keys, l.Key)
+		case !counted[l.Service]: // one may have several addresses
+			counted[l.Service] = true
+			on++
 		}
 	}
-	return keys
+	return keys, on
 }
 
 func (d *daemon) openQR2(ctx context.Context, l configs.Listener) (service, error) {

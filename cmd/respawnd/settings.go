@@ -36,7 +36,11 @@ func (p *program) checkCommand() *cobra.Command {
 			if err := checkFiles(cfg); err != nil {
 				return p.listMistakes(err)
 			}
-			return p.say("the configuration is fine: %d services on, data in %s", len(cfg.Listeners()), cfg.DataDir)
+			later, on := notBuilt(cfg)
+			for _, key := range later {
+				_, _ = fmt.Fprintf(p.err, "warning: %s: this service is not part of this version yet\n", key)
+			}
+			return p.say("the configuration is fine: %d services on, data in %s", on, cfg.DataDir)
 		},
 	}
 }

@@ -13,7 +13,9 @@ func (d *daemon) openWeb(ctx context.Context, l configs.Listener) (service, erro
 	if err != nil {
 		return service{}, err
 	}
+	d.loadHistory()
 	opt := web.Options{
+		History:  d.history,
 		Registry: d.registry, Games: d.catalogue.Catalog(), Domains: d.cfg.Games.Domains, Started: d.started,
 		PublicURL: d.cfg.Web.PublicURL, Version: version(),
 		MaxConns: d.cfg.Web.MaxConns, MaxPerAddr: d.cfg.Web.MaxPerAddr, Policy: d.webPolicy(),

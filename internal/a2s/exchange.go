@@ -56,6 +56,7 @@ type Exchange struct {
 	given      bool   // the challenge came from the server in this exchange
 	challenges int    // that have come
 	getting    bool   // a challenge is asked for with a ChallengeRequest
+	switched   bool   // from one way to ask for it to the other
 	old        bool   // answer holds a KindOldInfo
 	answer     Answer
 }
@@ -162,8 +163,8 @@ func (e *Exchange) takeAnswer(m Message) (err error) {
 
 // Expire says that nothing more came in the time that was set for it, and how to
 // go on: Done if what came before is the answer after all, which is an Info of
-// the old form; Ask if there is another way to ask; Wait if all that is left is
-// to repeat the question or to give up. The caller bounds how often.
+// the old form; Ask if there is another way to ask, which is so at most twice;
+// Wait if all that is left is to repeat the question or to give up.
 func (e *Exchange) Expire() Step {
 	switch {
 	case e.Held():
@@ -173,8 +174,8 @@ func (e *Exchange) Expire() Step {
 		e.challenge = NoChallenge
 		e.getting = e.canGet()
 		return Ask
-	case e.canGet() && !e.given:
-		e.getting = !e.getting
+	case e.canGet() && !e.given && !e.switched:
+		e.getting, e.switched = !e.getting, true
 		return Ask
 	default:
 		return Wait

@@ -208,17 +208,17 @@ func TestNothingIsNoAnswer(t *testing.T) {
 }
 
 // Games that hand out challenges for a question of its own are asked it first,
-// and then the way of all others in turns.
+// and then the way of all others; there is no third.
 func TestGamesWithAQuestionForTheChallenge(t *testing.T) {
 	for _, app := range []App{17510, 17530, 17740, 17550, 17700} {
 		for _, request := range []Kind{PlayersRequest, RulesRequest} {
 			e := NewExchange(request, Known{App: app})
 			asks(t, e, ChallengeRequest, NoChallenge)
-			for _, want := range []Kind{request, ChallengeRequest, request, ChallengeRequest} {
-				if step := e.Expire(); step != Ask {
-					t.Fatalf("app %d: Expire() = %d, want Ask", app, step)
+			for _, want := range []Step{Ask, Wait, Wait} {
+				if step := e.Expire(); step != want {
+					t.Fatalf("app %d: Expire() = %d, want %d", app, step, want)
 				}
-				asks(t, e, want, NoChallenge)
+				asks(t, e, request, NoChallenge)
 			}
 			take(t, e, packetOf(t, "challenge"), Ask, nil)
 			asks(t, e, request, 0x22D5A14B)
@@ -230,10 +230,15 @@ func TestGamesWithAQuestionForTheChallenge(t *testing.T) {
 		asks(t, NewExchange(InfoRequest, Known{App: app}), InfoRequest, NoChallenge)
 	}
 	e := NewExchange(PlayersRequest, Known{App: AppInsurgency, Challenge: 3})
-	if step := e.Expire(); step != Ask {
-		t.Errorf("Expire() of an old challenge = %d, want Ask", step)
+	for _, want := range []Kind{ChallengeRequest, PlayersRequest} {
+		if step := e.Expire(); step != Ask {
+			t.Errorf("Expire() of an old challenge = %d, want Ask", step)
+		}
+		asks(t, e, want, NoChallenge)
 	}
-	asks(t, e, ChallengeRequest, NoChallenge)
+	if step := e.Expire(); step != Wait {
+		t.Errorf("Expire() after both ways = %d, want Wait", step)
+	}
 }
 
 func TestAskingForAChallengeAlone(t *testing.T) {

@@ -211,15 +211,18 @@ func FuzzExchange(f *testing.F) {
 		f.Add(byte(q.request), uint32(AppInsurgency), uint32(5), pack(append(challenged, packetOf(f, "oldinfo"))...))
 	}
 	f.Add(byte(InfoRequest), uint32(0), uint32(0), pack(packetOf(f, "oldinfo"), nil, packetOf(f, "info_css")))
+	f.Add(byte(RulesRequest), uint32(AppInsurgency), uint32(5), pack(nil, nil, nil, nil))
 	f.Fuzz(func(t *testing.T, request byte, app, challenge uint32, b []byte) {
 		e := NewExchange(Kind(request), Known{App: App(app), Challenge: challenge})
-		asked, done := 1, false
+		asked, otherwise, done := 1, 0, false
 		for _, p := range unpackPackets(b) {
 			question := e.Question()
 			var step Step
 			var err error
 			if len(p) == 0 {
-				step = e.Expire()
+				if step = e.Expire(); step == Ask {
+					otherwise++
+				}
 			} else if step, err = e.Take(p); step == Ask {
 				asked++
 			}
@@ -230,6 +233,8 @@ func FuzzExchange(f *testing.F) {
 				t.Fatalf("step %d, and the question is %q instead of %q", step, e.Question(), question)
 			case asked > 1+MaxChallenges:
 				t.Fatalf("%d questions", asked)
+			case otherwise > 2: // without the old challenge, and the other way to get one
+				t.Fatalf("%d other ways to ask", otherwise)
 			case e.parts.Size() > MaxMessage:
 				t.Fatalf("%d bytes held", e.parts.Size())
 			}

@@ -7,6 +7,7 @@ import (
 	"encoding/base64"
 	"encoding/hex"
 	"errors"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -26,6 +27,9 @@ const (
 
 	maxTokens  = 100_000
 	maxTickets = 200_000
+	// maxGrantsEach is how many tokens, and how many tickets, of one profile are
+	// good at a time. A login leaves a ticket behind.
+	maxGrantsEach = 16
 )
 
 // A grant lets somebody in as a profile.
@@ -37,14 +41,15 @@ type grant struct {
 }
 
 // grants are the tokens or tickets that are out, in memory: they end with the
-// process. When there are too many, the oldest ends early. They are kept by
-// their digest, so that looking one up tells nothing of it.
+// process. When there are too many, in all or of one profile, the oldest ends
+// early. They are kept by their digest, so that looking one up tells nothing of it.
 type grants struct {
 	max int
 
-	mu   sync.Mutex // guards the fields below
-	all  map[[sha256.Size]byte]*list.Element
-	ages *list.List // of granted, oldest first
+	mu        sync.Mutex // guards the fields below
+	all       map[[sha256.Size]byte]*list.Element
+	ages      *list.List                            // of granted, oldest first
+	byProfile map[storage.ProfileID][]*list.Element // of ages, oldest first
 }
 
 type granted struct {
@@ -53,7 +58,7 @@ type granted struct {
 }
 
 func newGrants(most int) *grants {
-	return &grants{max: most, all: make(map[[sha256.Size]byte]*list.Element), ages: list.New()}
+	return &grants{max: most, all: make(map[[sha256.Size]byte]*list.Element), ages: list.New(), byProfile: make(map[storage.ProfileID][]*list.Element)}
 }
 
 // add lets the holder of value in.
@@ -67,12 +72,23 @@ func (g *grants) add(value string, v grant, now time.Time) {
 	for e := g.ages.Front(); e != nil && (len(g.all) >= g.max || !now.Before(e.Value.(*granted).expires)); e = g.ages.Front() {
 		g.remove(e)
 	}
-	g.all[key] = g.ages.PushBack(&granted{key, v})
+	if own := g.byProfile[v.profile]; len(own) >= maxGrantsEach {
+		g.remove(own[0])
+	}
+	e := g.ages.PushBack(&granted{key, v})
+	g.all[key] = e
+	g.byProfile[v.profile] = append(g.byProfile[v.profile], e)
 }
 
 func (g *grants) remove(e *list.Element) {
-	delete(g.all, e.Value.(*granted).key)
-	g.ages.Remove(e)
+	v := g.ages.Remove(e).(*granted)
+	delete(g.all, v.key)
+	own := g.byProfile[v.profile]
+	if len(own) == 1 {
+		delete(g.byProfile, v.profile)
+		return
+	}
+	g.byProfile[v.profile] = slices.DeleteFunc(own, func(o *list.Element) bool { return o == e })
 }
 
 // Reasons of find.
@@ -116,12 +132,8 @@ func (g *grants) use(value string) bool {
 func (g *grants) revoke(profile storage.ProfileID) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	for e := g.ages.Front(); e != nil; {
-		next := e.Next()
-		if e.Value.(*granted).profile == profile {
-			g.remove(e)
-		}
-		e = next
+	for _, e := range slices.Clone(g.byProfile[profile]) {
+		g.remove(e)
 	}
 }
 

@@ -3,6 +3,7 @@ package accounts
 import (
 	"encoding/json"
 	"os"
+	"strconv"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -295,6 +296,27 @@ func TestGrantsOfDeletedProfilesAreGone(t *testing.T) {
 		if id, err := s.CheckTicket(ticket); err == nil && id == third.ID {
 			t.Errorf("CheckTicket() of a deleted user = %d", id)
 		}
+	}
+}
+
+func TestGrantsOfOneProfilePushOutNobodyElses(t *testing.T) {
+	g := newGrants(100)
+	now := time.Now()
+	give := func(value string, to storage.ProfileID) {
+		g.add(value, grant{profile: to, expires: now.Add(time.Hour)}, now)
+	}
+	give("other", 1)
+	for i := range 200 {
+		give(strconv.Itoa(i), 2)
+	}
+	for value, want := range map[string]bool{"other": true, "199": true, strconv.Itoa(200 - maxGrantsEach): true, strconv.Itoa(199 - maxGrantsEach): false} {
+		if _, err := g.find(value, now); (err == nil) != want {
+			t.Errorf("grant %s: %v, want it there: %v", value, err, want)
+		}
+	}
+	g.revoke(2)
+	if _, err := g.find("other", now); err != nil || len(g.all) != 1 || g.ages.Len() != 1 || len(g.byProfile) != 1 {
+		t.Errorf("after all of one profile are revoked: %v, %d grants, %d in order, of %d profiles; want 1", err, len(g.all), g.ages.Len(), len(g.byProfile))
 	}
 }
 

@@ -170,7 +170,11 @@ func (s *Service) Ban(ctx context.Context, id storage.UserID, expires time.Time,
 		return nil
 	})
 	if err == nil {
-		s.log.Info().Uint32("user", uint32(id)).Time("expires", expires).Msg("account banned")
+		line := s.log.Info().Uint32("user", uint32(id))
+		if !expires.IsZero() {
+			line = line.Time("expires", expires)
+		}
+		line.Msg("account banned")
 	}
 	return err
 }

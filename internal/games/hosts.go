@@ -32,9 +32,9 @@ var (
 	ErrBadAddress = errors.New("not an IPv4 address of a host")
 )
 
-// ServerIndex returns N of the list host "<game>.ms<N>" that clients of the game
+// serverIndex returns N of the list host "<game>.ms<N>" that clients of the game
 // ask, 0 to 19.
-func ServerIndex(game string) int {
+func serverIndex(game string) int {
 	var h uint32
 	for i := range len(game) {
 		c := game[i]
@@ -75,7 +75,7 @@ type HostName struct {
 	Service Service
 }
 
-// hostPatterns are the names of every game; {g} is the game, {n} its ServerIndex,
+// hostPatterns are the names of every game; {g} is the game, {n} its serverIndex,
 // {d} the domain. Where clients of different ages ask with and without the game in
 // front, both are here. The last two are fixed in the clients, whatever their domain.
 func hostPatterns() []HostName {
@@ -138,7 +138,7 @@ func HostNames(game, domain string) ([]HostName, error) {
 	if domain == NintendoDomain {
 		patterns = append(patterns, nintendoPatterns()...)
 	}
-	fill := strings.NewReplacer("{g}", game, "{n}", strconv.Itoa(ServerIndex(game)), "{d}", domain)
+	fill := strings.NewReplacer("{g}", game, "{n}", strconv.Itoa(serverIndex(game)), "{d}", domain)
 	seen := make(map[string]bool, len(patterns))
 	var services []Service // in order of appearance
 	names := make([]HostName, 0, len(patterns))

@@ -29,8 +29,8 @@ func TestServerIndexMatchesClients(t *testing.T) {
 		want[name] = "ms" + strconv.Itoa(n)
 	}
 	for name, ms := range want {
-		if got := "ms" + strconv.Itoa(ServerIndex(name)); got != ms {
-			t.Errorf("ServerIndex(%q) is %s, want %s", name, got, ms)
+		if got := "ms" + strconv.Itoa(serverIndex(name)); got != ms {
+			t.Errorf("serverIndex(%q) is %s, want %s", name, got, ms)
 		}
 	}
 }

@@ -126,7 +126,7 @@ func (m Message) Len() int {
 // regard to the case of ASCII letters, and whether there is one.
 func (m Message) Get(key string) (value string, ok bool) {
 	for _, f := range m.fields {
-		if equalFoldASCII(f.key, key) {
+		if EqualFold(f.key, key) {
 			return f.value, true
 		}
 	}
@@ -152,7 +152,9 @@ func (m *Message) Add(key, value string) {
 // AppendTo appends the fields to b, without a [Final], and returns the longer
 // slice. It returns b as it was and [ErrUnwritable] if a key is empty, if a key
 // or value has a backslash or a NUL in it, or if a value is the word "final":
-// that one would end the message early. It never leaves out a field in silence.
+// that one would end the message early. So would a key of that name on a stream;
+// in a datagram it is an ordinary one, so it is written. AppendTo never leaves out
+// a field in silence.
 func (m Message) AppendTo(b []byte) ([]byte, error) {
 	for _, f := range m.fields {
 		if f.key == "" || f.value == finalName || !writable(f.key) || !writable(f.value) {
@@ -172,9 +174,10 @@ func writable(s string) bool {
 	return strings.IndexByte(s, '\\') < 0 && strings.IndexByte(s, 0) < 0
 }
 
-// equalFoldASCII differs from strings.EqualFold for bytes of other code pages,
-// which that takes for broken UTF-8 and finds all alike.
-func equalFoldASCII(a, b string) bool {
+// EqualFold reports whether two texts are the same but for the case of ASCII
+// letters. It differs from strings.EqualFold for bytes of other code pages, which
+// that takes for broken UTF-8 and finds all alike.
+func EqualFold(a, b string) bool {
 	if len(a) != len(b) {
 		return false
 	}

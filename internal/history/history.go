@@ -2,8 +2,8 @@
 // 24 hours, for charts and for tools.
 //
 // It is a memory of numbers and nothing else: it does not know the list, who its
-// players were, or what happened before the daemon started. Whoever has the list
-// reports it every Interval.
+// players were, or what happened while no daemon ran. Whoever has the list reports
+// it every Interval, and has it saved if a restart is not to forget it.
 //
 // A server costs about 0.7 KiB for as long as it is remembered, which is until it
 // was away for a day: 7 MiB for 10,000 servers, and at most 46 MiB for MaxServers.

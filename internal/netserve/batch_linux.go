@@ -12,8 +12,8 @@ import (
 
 // Bounds of a batch.
 const (
-	batchPackets = 16  // datagrams read, or sent, with one system call
-	batchReply   = 512 // longest datagram that waits for the end of its batch, in bytes
+	batchPackets = 16   // datagrams read, or sent, with one system call
+	batchReply   = 1472 // longest datagram that waits for the end of its batch, in bytes: all that pass an Ethernet whole
 )
 
 // bufferStride is the distance of the read buffers. It is no multiple of the

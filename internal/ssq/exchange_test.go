@@ -11,7 +11,7 @@ import (
 // reply makes the packets of an answer.
 func reply(t *testing.T, id byte, answer string) (packets [][]byte) {
 	t.Helper()
-	parts, err := Split(id, []byte(answer))
+	parts, err := Split(new([MaxPacket]byte), id, []byte(answer))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -141,6 +141,9 @@ func TestAssemblyIsBounded(t *testing.T) {
 	if _, err := a.Add(append(Header{Count: 3, Number: 1}.AppendTo(nil), 1)); err != nil {
 		t.Errorf("Add(the last byte): %v", err)
 	}
+	if whole, err := a.Add(append(Header{Count: 3, Number: 1}.AppendTo(nil), 1)); whole || err != nil {
+		t.Errorf("Add(the last byte, again) = %v, %v; want neither", whole, err)
+	}
 	if whole, err := a.Add(Header{Count: 3, Number: 2}.AppendTo(nil)); !whole || err != nil || len(a.Answer()) != MaxAnswer {
 		t.Errorf("Add(an empty packet) = %v, %v with %d bytes; want whole", whole, err, len(a.Answer()))
 	}
@@ -150,7 +153,7 @@ func TestAnswersThatFitNoSequenceAreNotSplit(t *testing.T) {
 	if got := len(reply(t, 0, strings.Repeat("x", MaxWritten))); got != MaxPackets {
 		t.Errorf("%d packets, want %d", got, MaxPackets)
 	}
-	if _, err := Split(0, make([]byte, MaxWritten+1)); !errors.Is(err, ErrTooMuch) {
+	if _, err := Split(new([MaxPacket]byte), 0, make([]byte, MaxWritten+1)); !errors.Is(err, ErrTooMuch) {
 		t.Errorf("a byte more: %v, want ErrTooMuch", err)
 	}
 	if got := reply(t, 3, ""); len(got) != 1 || len(got[0]) != HeaderLen {

@@ -24,7 +24,17 @@ type token struct {
 }
 
 // is reports whether the token is a keyword, which is given in lower case.
-func (t token) is(keyword string) bool { return t.kind == tokenWord && fold(t.text) == keyword }
+func (t token) is(keyword string) bool {
+	if t.kind != tokenWord || len(t.text) != len(keyword) {
+		return false
+	}
+	for i := range len(keyword) {
+		if lower(t.text[i]) != keyword[i] {
+			return false
+		}
+	}
+	return true
+}
 
 // describe returns the token for messages.
 func (t token) describe() string {
@@ -46,7 +56,13 @@ type lexer struct{ rest string }
 func isSpace(c byte) bool { return c == ' ' || c == '\t' || c == '\r' || c == '\n' }
 
 // endsWord reports whether a word ends in front of a byte.
-func endsWord(c byte) bool { return isSpace(c) || strings.IndexByte(`,=!<>()"'`, c) >= 0 }
+func endsWord(c byte) bool {
+	switch c {
+	case ',', '=', '!', '<', '>', '(', ')', '"', '\'':
+		return true
+	}
+	return isSpace(c)
+}
 
 func (l *lexer) skipSpace() {
 	for l.rest != "" && isSpace(l.rest[0]) {
@@ -152,17 +168,27 @@ func appendQuoted(b []byte, text string) []byte {
 	return append(b, '"')
 }
 
+// lower returns an ASCII letter in lower case, and every other byte as it is.
+func lower(c byte) byte {
+	if 'A' <= c && c <= 'Z' {
+		c += 'a' - 'A'
+	}
+	return c
+}
+
 // fold returns a text with ASCII letters in lower case. Others stay: their
 // encoding is not known.
 func fold(text string) string {
-	if strings.IndexFunc(text, func(r rune) bool { return 'A' <= r && r <= 'Z' }) < 0 {
+	i := 0
+	for i < len(text) && lower(text[i]) == text[i] {
+		i++
+	}
+	if i == len(text) {
 		return text
 	}
 	b := []byte(text)
-	for i, c := range b {
-		if 'A' <= c && c <= 'Z' {
-			b[i] = c + ('a' - 'A')
-		}
+	for ; i < len(b); i++ {
+		b[i] = lower(b[i])
 	}
 	return string(b)
 }

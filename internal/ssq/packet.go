@@ -61,18 +61,18 @@ func (h Header) AppendTo(b []byte) []byte {
 }
 
 // Split yields the packets of an answer of at most MaxWritten bytes. An empty
-// answer is one packet. A packet is only valid until the next one.
-func Split(id byte, answer []byte) (iter.Seq[[]byte], error) {
+// answer is one packet. All are made in space, so that a packet is only valid
+// until the next one.
+func Split(space *[MaxPacket]byte, id byte, answer []byte) (iter.Seq[[]byte], error) {
 	if len(answer) > MaxWritten {
 		return nil, ErrTooMuch
 	}
 	const room = MaxPacket - HeaderLen
 	h := Header{ID: id, Count: max((len(answer)+room-1)/room, 1)}
 	return func(yield func([]byte) bool) {
-		var buf [MaxPacket]byte
 		for rest := answer; h.Number < h.Count; h.Number++ {
 			n := min(len(rest), room)
-			if !yield(append(h.AppendTo(buf[:0]), rest[:n]...)) {
+			if !yield(append(h.AppendTo(space[:0]), rest[:n]...)) {
 				return
 			}
 			rest = rest[n:]
@@ -105,9 +105,10 @@ func (a *Assembly) add(h Header, body []byte) (whole bool, err error) {
 	switch bit := uint16(1) << h.Number; {
 	case a.count != 0 && h.Count != a.count:
 		return false, ErrMalformed
+	case a.have&bit != 0:
 	case a.size+len(body) > MaxAnswer:
 		return false, ErrTooMuch
-	case a.have&bit == 0:
+	default:
 		a.count, a.have = h.Count, a.have|bit
 		a.parts[h.Number] = append([]byte(nil), body...)
 		a.size += len(body)

@@ -106,8 +106,9 @@ type Query struct {
 }
 
 // ParseQuery reads the body of a request. It may be padded with NULs and white
-// space. The error wraps ErrSyntax or ErrTooLong and is fit for the client; or
-// it is ErrNoQuery, and nobody is to be answered.
+// space. The error wraps ErrSyntax or ErrTooLong and is fit for the client, of
+// whom the query then says no more than the token that stands at its end; or it
+// is ErrNoQuery, and nobody is to be answered.
 func ParseQuery(body []byte) (Query, error) {
 	text, padding, _ := strings.Cut(string(body[:min(len(body), MaxQuery+1)]), "\x00")
 	if strings.Trim(padding, "\x00") != "" || strings.TrimLeft(text, " \t\r\n") == "" {
@@ -118,16 +119,30 @@ func ParseQuery(body []byte) (Query, error) {
 	}
 	p := parser{lexer: lexer{text}}
 	if err := p.query(); err != nil {
-		return Query{}, err
+		return Query{Token: lastToken(text)}, err
 	}
 	return p.q, nil
+}
+
+// lastToken returns the token that a text ends with, read without the language:
+// whoever has one is told in full why his query cannot be read.
+func lastToken(text string) string {
+	i := strings.LastIndexByte(text, ' ')
+	if i < 0 {
+		return ""
+	}
+	rest, token := strings.TrimRight(text[:i], " "), text[i+1:]
+	if word := rest[strings.LastIndexByte(rest, ' ')+1:]; !strings.EqualFold(word, TokenColumn) {
+		return ""
+	}
+	return token
 }
 
 // parser reads a query, one clause after the other. Nothing in it nests.
 type parser struct {
 	lexer lexer
 	q     Query
-	seen  map[string]bool // clauses
+	seen  []string // clauses
 }
 
 func (p *parser) query() error {
@@ -172,7 +187,7 @@ func (p *parser) query() error {
 
 // clauses reads from t on what stands behind the first part.
 func (p *parser) clauses(t token, err error) error {
-	for p.seen = make(map[string]bool, 4); err == nil && t.kind != tokenEnd; {
+	for p.seen = make([]string, 0, 4); err == nil && t.kind != tokenEnd; {
 		t, err = p.clause(t)
 	}
 	return err
@@ -182,14 +197,14 @@ func (p *parser) clauses(t token, err error) error {
 func (p *parser) clause(t token) (next token, err error) {
 	word := fold(t.text)
 	data := p.q.Verb == Select || p.q.Verb == Procedure
-	if t.kind == tokenWord && p.seen[word] {
+	if t.kind == tokenWord && slices.Contains(p.seen, word) {
 		return t, syntax("%s comes twice", t.describe())
 	}
 	switch {
 	case t.is("x-token"):
 		p.q.Token, err = p.value("a token")
 	case t.is("where") && data:
-		p.seen[word] = true
+		p.seen = append(p.seen, word)
 		return p.where()
 	case t.is("identified") && data:
 		p.q.Identified, err = p.value("a token")
@@ -205,7 +220,7 @@ func (p *parser) clause(t token) (next token, err error) {
 	if err != nil {
 		return t, err
 	}
-	p.seen[word] = true
+	p.seen = append(p.seen, word)
 	return p.lexer.next()
 }
 

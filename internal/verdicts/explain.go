@@ -21,6 +21,10 @@ const (
 	serviceProbe     = "probe"
 )
 
+// nothing is what came of a server that says nothing by itself and was asked, or
+// could not be.
+const nothing = "nothing"
+
 // Explain puts the verdict into words. They hold nothing that a stranger sent.
 func (e Entry) Explain() Explanation {
 	x := reasons(e.Verdict)
@@ -32,7 +36,9 @@ func (e Entry) Explain() Explanation {
 	case serviceText:
 		x = textReasons(e.Verdict, x)
 	}
-	x.What = what(e.Service)
+	if x.What == "" {
+		x.What = what(e.Service)
+	}
 	return x
 }
 
@@ -213,8 +219,20 @@ func askedReasons(v Verdict, x Explanation) Explanation {
 		x.Cause = "nobody wants the server asked any more"
 		x.Advice = "Register it again, or ask the operator to add it."
 	case Expired:
+		x.What = nothing
 		x.Cause = "the server did not answer several queries in a row and left the list"
 		x.Advice = "Check that it still runs and that its query port is open. It is asked again."
+	case NoAnswer, Unanswered:
+		x.What = nothing
+		x.Cause = "an operator named the server, and it does not answer: it does not run, speaks another protocol, or its query port is filtered"
+		if v == Unanswered {
+			x.Cause = "an operator named the server, and it does not answer A2S queries: it does not run, speaks another protocol, or its query port is filtered"
+		}
+		x.Advice = "Check that it runs, and its address, port and protocol: respawnd query PROTOCOL HOST:PORT. It is asked again, ever more rarely."
+	case NeverAsked:
+		x.What = nothing
+		x.Cause = "an operator named the server, and it is not asked: its address is one that is never asked, such as one of respawnd's own"
+		x.Advice = "The operator can name it by another address, or take it off: respawnd server remove HOST:PORT, servers.static."
 	default:
 	}
 	return x

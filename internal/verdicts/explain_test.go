@@ -33,6 +33,18 @@ func TestEveryVerdictIsExplained(t *testing.T) {
 	}
 }
 
+// A server that an operator named sends no heartbeats that could be spoken of.
+func TestServerThatWasNamedIsNotSaidToReport(t *testing.T) {
+	for _, v := range []Verdict{NoAnswer, Unanswered, NeverAsked, Expired} {
+		x := Entry{Service: "probe", Verdict: v}.Explain()
+		for _, word := range []string{"heartbeat", "report", "challenge"} {
+			if strings.Contains(x.What+x.Cause+x.Advice, word) {
+				t.Errorf("%v of a server that was named: %+v, want nothing about a %s", v, x, word)
+			}
+		}
+	}
+}
+
 func TestUnknownVerdictIsExplained(t *testing.T) {
 	if x := (Entry{Verdict: 255}).Explain(); x.Cause == "" || x.What == "" {
 		t.Errorf("Explain of no verdict: got %+v, want words", x)

@@ -11,6 +11,7 @@ import (
 	"container/list"
 	"net/netip"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -185,15 +186,19 @@ func (b *Book) record(service string, addr netip.AddrPort, game string, v Verdic
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	p := b.page(pageKey{service, addr})
-	if n := len(p.entries); n > 0 {
+	game = clip(game)
+	if n := len(p.entries); n > 0 && p.entries[n-1].Game == game {
 		last := &p.entries[n-1]
-		if last.Verdict == v && last.Game == clip(game) {
+		if last.Verdict == v {
 			last.Last = now
 			last.Times++
 			return e, 0, false
 		}
+		game = last.Game
+	} else {
+		game = strings.Clone(game) // it may be part of something longer
 	}
-	e = Entry{service, addr, cloneClip(game), v, now, now, 1}
+	e = Entry{service, addr, game, v, now, now, 1}
 	if len(p.entries) == PerAddr {
 		p.entries = slices.Delete(p.entries, 0, 1)
 	}
@@ -275,6 +280,3 @@ func clip(game string) string {
 	}
 	return game
 }
-
-// cloneClip copies, because the name may lie in a packet.
-func cloneClip(game string) string { return string([]byte(clip(game))) }

@@ -4,7 +4,7 @@
 // to a game server.
 //
 // It decides nothing: it has no socket, no list and no clock. Package zanmaster
-// is the master, package probe/zandronum the client that asks game servers.
+// is the master, package probe the client that asks game servers.
 //
 // # Code
 //

@@ -113,3 +113,11 @@ func TestStretchesOfLikeTakeStepsInProportionToTheText(t *testing.T) {
 		t.Errorf("Match takes %d steps for %d bytes, want at most %d", got, n, 3*n)
 	}
 }
+
+func TestBudgetOfAListGrowsWithItsRows(t *testing.T) {
+	for rows, want := range map[int]int{0: 2_000_000, 1: 2_000_400, 200_000: 82_000_000} {
+		if got := filter.ListBudget(rows).Steps; got != want {
+			t.Errorf("ListBudget(%d) has %d steps, want %d", rows, got, want)
+		}
+	}
+}

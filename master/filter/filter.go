@@ -45,6 +45,17 @@ func (b *Budget) Exhausted() bool {
 	return b != nil && b.Steps <= 0
 }
 
+// ListBudget returns what one filter may take for a list of rows, so that nobody
+// can keep a processor busy with one line of text. Filters of real games take a
+// few dozen steps per row.
+func ListBudget(rows int) Budget {
+	const (
+		perList = 2_000_000
+		perRow  = 400
+	)
+	return Budget{Steps: perList + perRow*rows}
+}
+
 // Filter is a compiled filter. It does not change once made, so any number of
 // goroutines may share it. The zero Filter matches everything.
 type Filter struct {

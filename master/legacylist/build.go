@@ -10,14 +10,6 @@ import (
 	"github.com/respawnd/respawnd/master/filter"
 )
 
-// A filter may take this many steps for one list, so that nobody can keep a
-// processor busy with one line of text. Filters of real games take a few dozen
-// steps per server.
-const (
-	filterSteps          = 2_000_000
-	filterStepsPerServer = 400
-)
-
 // infoFields are the columns of a table of servers. The first one is the
 // address; the others are what hosts of the time report of themselves.
 var infoFields = [...]string{
@@ -39,7 +31,7 @@ func buildServers(reg *master.Registry, key viewKey, f *filter.Filter) (*view, e
 	servers, serial := reg.Snapshot(key.game, nil)
 	v := &view{serial: serial}
 	row := serverRow{names: f.Names()}
-	budget := filter.Budget{Steps: filterSteps + filterStepsPerServer*len(servers)}
+	budget := filter.ListBudget(len(servers))
 	var appendServer func([]byte, *master.Server) []byte
 	switch key.mode {
 	case Compact:

@@ -23,7 +23,7 @@ const GreetingLen = len(greeting) + challengeLen
 // Errors of a client.
 var (
 	ErrGreeting = errors.New("legacylist: not a greeting")
-	ErrList     = errors.New("legacylist: not a list of servers")
+	ErrList     = errors.New("legacylist: not a compact list of servers")
 	ErrRefused  = errors.New("legacylist: the master refused")
 )
 
@@ -104,31 +104,6 @@ func ParseCompact(list []byte) ([]netip.AddrPort, error) {
 		}
 		ip := netip.AddrFrom4([4]byte(list))
 		out = append(out, netip.AddrPortFrom(ip, binary.BigEndian.Uint16(list[4:])))
-	}
-	return out, nil
-}
-
-// ParsePlain reads a list of mode [Plain]. The error is [ErrList].
-func ParsePlain(list []byte) ([]netip.AddrPort, error) {
-	text, ok := strings.CutSuffix(string(list), gamespy.Final)
-	if !ok {
-		return nil, ErrList
-	}
-	var out []netip.AddrPort
-	for text != "" {
-		if text, ok = strings.CutPrefix(text, `\ip\`); !ok {
-			return nil, ErrList
-		}
-		end := strings.IndexByte(text, '\\')
-		if end < 0 {
-			end = len(text)
-		}
-		a, err := netip.ParseAddrPort(text[:end])
-		if err != nil {
-			return nil, ErrList
-		}
-		out = append(out, a)
-		text = text[end:]
 	}
 	return out, nil
 }

@@ -73,11 +73,12 @@
 //
 // A client of enctype 1 or 2 that is refused reads \fatal\1\error\ with a reason
 // and \final\, as it is. One of enctype 0 gets an empty list: it would take the
-// text for the addresses of servers and go and ask them. A filter (package filter) that is not understood is
-// ignored and logged, or refused if the options say so; one that is too long or
-// too expensive is always refused. All that a client says before it has its list
-// is at most 5000 bytes and 30 seconds. A second request on a connection is
-// counted and not answered.
+// text for the addresses of servers and go and ask them. A filter (package filter)
+// that is not understood is ignored and logged, or refused if the options say so;
+// one that is too long or too expensive is always refused. For all that a client
+// says before it has its list there are 5000 bytes, and 30 seconds unless the
+// options say otherwise. A second request on a connection is counted and not
+// answered.
 //
 // # How it is done
 //

@@ -15,6 +15,7 @@ import (
 	"github.com/rs/zerolog"
 
 	"github.com/respawnd/respawnd/internal/games"
+	"github.com/respawnd/respawnd/internal/gamespy"
 	"github.com/respawnd/respawnd/internal/netserve"
 	"github.com/respawnd/respawnd/master"
 )
@@ -271,12 +272,37 @@ func (f *fixture) value(t testing.TB, family, label string) int {
 	return 0
 }
 
+// parsePlain reads a list of mode Plain. The error is ErrList.
+func parsePlain(list []byte) ([]netip.AddrPort, error) {
+	text, ok := strings.CutSuffix(string(list), gamespy.Final)
+	if !ok {
+		return nil, ErrList
+	}
+	var out []netip.AddrPort
+	for text != "" {
+		if text, ok = strings.CutPrefix(text, `\ip\`); !ok {
+			return nil, ErrList
+		}
+		end := strings.IndexByte(text, '\\')
+		if end < 0 {
+			end = len(text)
+		}
+		a, err := netip.ParseAddrPort(text[:end])
+		if err != nil {
+			return nil, ErrList
+		}
+		out = append(out, a)
+		text = text[end:]
+	}
+	return out, nil
+}
+
 // addressesOf returns the servers of a plain list, sorted.
 func addressesOf(t testing.TB, list string) []string {
 	t.Helper()
-	servers, err := ParsePlain([]byte(list))
+	servers, err := parsePlain([]byte(list))
 	if err != nil {
-		t.Fatalf("ParsePlain(%q): %v", list, err)
+		t.Fatalf("parsePlain(%q): %v", list, err)
 	}
 	return sorted(servers)
 }

@@ -18,8 +18,6 @@ const (
 	// maxText is the most bytes of all its messages together. The longest filter
 	// that can be read has 1024.
 	maxText = 5000
-	// requestTime is how long it may take from the greeting.
-	requestTime = 30 * time.Second
 	// quietList is how long a client that asked for a list without ending the
 	// message must be silent for the message to count as ended.
 	quietList = 100 * time.Millisecond
@@ -31,16 +29,17 @@ const (
 // inbox is the client's side of a connection until it has asked for a list.
 type inbox struct {
 	conn *netserve.Conn
-	text []byte // all that came, but for NULs
-	got  int    // bytes that came
-	read int    // how much of text was taken as whole messages
+	time time.Duration // that the client has for its request
+	text []byte        // all that came, but for NULs
+	got  int           // bytes that came
+	read int           // how much of text was taken as whole messages
 }
 
 // inquiry returns what the client asks for. The error is an ended or comes from
 // the connection.
 func (in *inbox) inquiry(ctx context.Context) (inquiry, error) {
 	var r inquiry
-	end := time.Now().Add(requestTime)
+	end := time.Now().Add(in.time)
 	in.text = make([]byte, 0, maxText+1) // room for the byte that is too much
 	quiet := time.Duration(0)            // how long to wait before deciding; 0: no decision is due
 	for {

@@ -1,10 +1,12 @@
 package legacylist
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"io"
 	"net"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -79,7 +81,7 @@ type heard struct {
 }
 
 func (l *listener) ServeConn(ctx context.Context, c *netserve.Conn) {
-	in := inbox{conn: c}
+	in := inbox{conn: c, time: DefaultRequestTime}
 	start := time.Now()
 	r, err := in.inquiry(ctx)
 	l.heard <- heard{r, err, time.Since(start)}
@@ -127,12 +129,12 @@ func TestClientsThatDoNotEndTheirRequest(t *testing.T) {
 		"list with an end but a slash":   {hello + `\list\cmp\gamename\quake\final`, inquiry{mode: Compact, game: "quake"}, quietList},
 		"list with a line end":           {hello + `\list\\gamename\quake` + "\r\n", inquiry{game: "quake"}, quietList},
 		"list with filter":               {hello + `\list\cmp\gamename\quake\where\a=1`, inquiry{mode: Compact, game: "quake", filter: "a=1"}, quietList},
-		"list of no game":                {hello + `\list\cmp`, inquiry{}, requestTime},
-		"introduced alone":               {hello, inquiry{}, requestTime},
-		"introduced without end":         {`\gamename\unreal\validate\12345678`, inquiry{}, requestTime},
+		"list of no game":                {hello + `\list\cmp`, inquiry{}, DefaultRequestTime},
+		"introduced alone":               {hello, inquiry{}, DefaultRequestTime},
+		"introduced without end":         {`\gamename\unreal\validate\12345678`, inquiry{}, DefaultRequestTime},
 		"unreal":                         {strings.ReplaceAll(hello, "gmtest", "Unreal"), inquiry{engine: "unreal"}, quietUnreal},
 		"unreal that asks for a list":    {strings.ReplaceAll(hello, "gmtest", "unreal") + `\list\cmp\gamename\quake`, inquiry{engine: "unreal", mode: Compact, game: "quake"}, quietList},
-		"unreal that asks, but not whom": {strings.ReplaceAll(hello, "gmtest", "unreal") + `\list\cmp`, inquiry{}, requestTime},
+		"unreal that asks, but not whom": {strings.ReplaceAll(hello, "gmtest", "unreal") + `\list\cmp`, inquiry{}, DefaultRequestTime},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -141,7 +143,7 @@ func TestClientsThatDoNotEndTheirRequest(t *testing.T) {
 				if got.after != tt.after {
 					t.Errorf("decided after %v, want %v", got.after, tt.after)
 				}
-				if tt.after == requestTime {
+				if tt.after == DefaultRequestTime {
 					if !errors.Is(got.err, endedTimeout) {
 						t.Errorf("inquiry = %+v, %v, want %v", got.inquiry, got.err, endedTimeout)
 					}
@@ -172,8 +174,8 @@ func TestGuessWaitsForTheClientToFallSilent(t *testing.T) {
 func TestDrippingClientHasItsTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		got := hear(t, strings.Repeat("x", 1000), 1, time.Second)
-		if !errors.Is(got.err, endedTimeout) || got.after != requestTime {
-			t.Errorf("ended after %v with %v, want %v with %v", got.after, got.err, requestTime, endedTimeout)
+		if !errors.Is(got.err, endedTimeout) || got.after != DefaultRequestTime {
+			t.Errorf("ended after %v with %v, want %v with %v", got.after, got.err, DefaultRequestTime, endedTimeout)
 		}
 	})
 }
@@ -185,7 +187,7 @@ func TestBoundsOfSilentAndSlowClients(t *testing.T) {
 		after  time.Duration
 	}{
 		"greeting only":       {"", "first_byte_timeout", netserve.DefaultFirstByte},
-		"introduced alone":    {hello, "request_timeout", requestTime},
+		"introduced alone":    {hello, "request_timeout", DefaultRequestTime},
 		"reads no list":       {hello + `\list\cmp\gamename\gmtest\final\`, "slow_reader", netserve.DefaultWrite},
 		"reads no error":      {`\list\cmp\gamename\gmtest\where\` + strings.Repeat("x", 1025) + `\final\`, "slow_reader", netserve.DefaultWrite},
 		"reads no coded list": {`\gamename\gmtest\enctype\1\validate\VALIDATE\list\cmp\gamename\gmtest\final\`, "slow_reader", netserve.DefaultWrite},
@@ -213,6 +215,26 @@ func TestBoundsOfSilentAndSlowClients(t *testing.T) {
 			})
 		})
 	}
+}
+
+func TestTimeForARequestIsThatOfTheOptions(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const most = 3 * time.Second
+		f := startPipe(t, func(o *Options) { o.RequestTime = most })
+		for _, text := range []string{"", `\`, hello, hello + `\list\cmp`} {
+			c := f.connect(t)
+			begin := time.Now()
+			if text != "" {
+				c.say(text)
+			}
+			if got := c.rest(); got != "" || time.Since(begin) != most {
+				t.Errorf("%q: got %q after %v, want the end after %v", text, got, time.Since(begin), most)
+			}
+		}
+		if got := f.dropped(t, "request_timeout"); got != 4 {
+			t.Errorf("counted %d times, want 4", got)
+		}
+	})
 }
 
 func TestServiceEndsWithOpenConnections(t *testing.T) {
@@ -256,17 +278,57 @@ func FuzzInquiry(f *testing.F) {
 	})
 }
 
-// FuzzParse is about lists that a client reads.
+// FuzzRequest writes what a client asks for and reads it as the master does.
+func FuzzRequest(f *testing.F) {
+	f.Add("gmtest", "quake", "a='b' and c>1", uint8(1), uint8(2))
+	f.Add("Unreal", "", "", uint8(0), uint8(0))
+	f.Add("\xff", "final", "where", uint8(3), uint8(1))
+	f.Fuzz(func(t *testing.T, engine, game, text string, mode, enctype uint8) {
+		r := Request{
+			Engine: engine, Secret: testSecret, Enctype: int(enctype % (maxEnctype + 1)),
+			Mode: []Mode{Plain, Compact, Info, Groups}[mode%4], Game: game, Filter: text,
+		}
+		const challenge = "ABCDEF"
+		out, err := r.AppendTo([]byte("kept"), challenge)
+		if err != nil {
+			if string(out) != "kept" || !errors.Is(err, gamespy.ErrUnwritable) {
+				t.Fatalf("AppendTo = %q, %v", out, err)
+			}
+			return
+		}
+		written := out[len("kept"):]
+		if len(written) > maxText {
+			return
+		}
+		var got inquiry
+		in := inbox{text: written}
+		in.cut(&got)
+		name := func(s string) string { return strings.ToLower(strings.Trim(s, blanks)) }
+		want := inquiry{
+			introduced: true, engine: name(engine), enctype: strconv.Itoa(r.Enctype), listed: true, mode: r.Mode,
+			validate: string(gamespy.AppendValidate(nil, r.Enctype, testSecret, challenge)),
+			game:     name(game), filter: strings.Trim(text, blanks),
+		}
+		if d := cmp.Diff(want, got, cmp.AllowUnexported(inquiry{})); d != "" || len(in.rest()) > 0 {
+			t.Fatalf("written as %q, read with %q left (-want +got):\n%s", written, in.rest(), d)
+		}
+	})
+}
+
+// FuzzParse reads what a master says and writes it again.
 func FuzzParse(f *testing.F) {
 	f.Add([]byte("\xc0\x00\x02\x0a\x19\x64" + `\final\`))
-	f.Add([]byte(`\ip\192.0.2.10:6500\ip\192.0.2.11:7778\final\`))
+	f.Add([]byte("\xc0\x00\x02\x0a\x19\x64\xc0\x00\x02\x0b\x19\x64"))
 	f.Add([]byte(`\basic\\secure\ABCDEF`))
 	f.Fuzz(func(t *testing.T, b []byte) {
-		if servers, err := ParseCompact(b); err == nil && len(servers) > len(b)/compactSize {
-			t.Errorf("ParseCompact(%q) = %v", b, servers)
-		}
-		if servers, err := ParsePlain(b); err == nil && len(servers) > len(b)/compactSize {
-			t.Errorf("ParsePlain(%q) = %v", b, servers)
+		if servers, err := ParseCompact(b); err == nil {
+			var again []byte
+			for _, a := range servers {
+				again = appendCompact(again, &master.Server{Public: a})
+			}
+			if !bytes.Equal(again, bytes.TrimSuffix(b, []byte(gamespy.Final))) {
+				t.Errorf("ParseCompact(%q) = %v, written again %q", b, servers, again)
+			}
 		}
 		if challenge, err := ParseGreeting(b); err == nil && greeting+challenge != string(b) {
 			t.Errorf("ParseGreeting(%q) = %q", b, challenge)

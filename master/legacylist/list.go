@@ -3,26 +3,12 @@ package legacylist
 import (
 	"crypto/rand"
 	"strconv"
-	"sync"
 
 	"github.com/respawnd/respawnd/internal/games"
 	"github.com/respawnd/respawnd/internal/gamespy"
 	"github.com/respawnd/respawnd/master/filter"
+	"github.com/respawnd/respawnd/master/views"
 )
-
-// chunkSize is how much of a list is encoded and written at a time. A
-// connection never holds more of a list than this.
-const chunkSize = 32 << 10
-
-// chunks hands out the buffers in which lists are encoded.
-type chunks struct{ pool sync.Pool }
-
-func (c *chunks) get() *[chunkSize]byte {
-	if b, ok := c.pool.Get().(*[chunkSize]byte); ok {
-		return b
-	}
-	return new([chunkSize]byte)
-}
 
 // maxEnctype is the highest enctype there is.
 const maxEnctype = 2
@@ -98,7 +84,7 @@ func (x *session) send(v *view, mode Mode, enctype int, secret string) error {
 		return x.encode(gamespy.AppendEnctype2Header(nil, secret, key[:]), v.list(false), tree.XOR)
 	}
 	for list := v.list(false); len(list) > 0; {
-		n := min(len(list), chunkSize)
+		n := min(len(list), views.ChunkSize)
 		if _, err := x.out.Write(list[:n]); err != nil {
 			return err
 		}
@@ -109,11 +95,11 @@ func (x *session) send(v *view, mode Mode, enctype int, secret string) error {
 
 // encode writes header and, run through scramble piece by piece, list.
 func (x *session) encode(header, list []byte, scramble func(dst, src []byte)) error {
-	buf := x.server.chunks.get()
-	defer x.server.chunks.pool.Put(buf)
+	buf := x.server.chunks.Get()
+	defer x.server.chunks.Put(buf)
 	have := copy(buf[:], header)
 	for {
-		n := min(len(list), chunkSize-have)
+		n := min(len(list), views.ChunkSize-have)
 		scramble(buf[have:have+n], list[:n])
 		if _, err := x.out.Write(buf[:have+n]); err != nil {
 			return err

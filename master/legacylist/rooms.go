@@ -55,7 +55,7 @@ func (s *Server) buildRooms(game games.Game, f *filter.Filter) (*view, error) {
 	v := &view{text: appendFieldNames(nil, groupFields[:])}
 	list := rooms.Sources{Registry: s.opt.Registry, More: s.opt.Rooms, Waiting: s.opt.Waiting}.Of(game)
 	row := roomRow{names: f.Names()}
-	budget := filter.Budget{Steps: filterSteps}
+	budget := filter.ListBudget(len(list))
 	for i := range list {
 		row.Room = &list[i]
 		if !f.Match(&row, &budget) {

@@ -16,8 +16,11 @@ import (
 	"github.com/respawnd/respawnd/master/views"
 )
 
-// DefaultLifetime is how long a connection may last if Options do not say.
-const DefaultLifetime = 2 * time.Minute
+// Defaults of Options.
+const (
+	DefaultLifetime    = 2 * time.Minute
+	DefaultRequestTime = 30 * time.Second
+)
 
 // warnEvery bounds the lines about filters in the log, whatever strangers send.
 const warnEvery = 10 * time.Second
@@ -34,7 +37,8 @@ type Options struct {
 	Games    Games            // required
 
 	// Rooms returns the rooms of a game that are not in the catalogue; nil: none.
-	// It is asked at most ten times a second for each kind of list and may block.
+	// It is asked at most ten times a second for each game and filter, and may
+	// block.
 	Rooms func(game string) []games.Room
 	// Waiting returns how many people are in a room; nil: nobody.
 	Waiting func(room uint32) int
@@ -45,6 +49,11 @@ type Options struct {
 	// read the list without encryption. A game's own policy comes first.
 	StrictValidate bool
 	LenientFilter  bool // ignore a filter with a mistake, in place of refusing it
+
+	// RequestTime is how long a client may take from the greeting to the end of its
+	// request; 0: DefaultRequestTime. One that says nothing at all is let go when
+	// Conn.FirstByte is over, if that is earlier.
+	RequestTime time.Duration
 
 	Conn       netserve.ConnOptions // its Metrics and Log are taken from here; MaxLifetime 0: DefaultLifetime
 	Log        zerolog.Logger
@@ -57,6 +66,9 @@ func (o Options) withDefaults() Options {
 	if o.Conn.MaxLifetime <= 0 {
 		o.Conn.MaxLifetime = DefaultLifetime
 	}
+	if o.RequestTime <= 0 {
+		o.RequestTime = DefaultRequestTime
+	}
 	return o
 }
 
@@ -65,7 +77,7 @@ type Server struct {
 	opt     Options
 	metrics *metrics
 	views   *views.Cache[viewKey, view, *view]
-	chunks  chunks
+	chunks  views.Chunks
 	warn    rate.Sometimes
 }
 

@@ -105,7 +105,7 @@ func (x *session) run(ctx context.Context) error {
 	if _, err := x.out.Write([]byte(greeting + x.challenge)); err != nil {
 		return err
 	}
-	in := inbox{conn: x.conn}
+	in := inbox{conn: x.conn, time: x.server.opt.RequestTime}
 	r, err := in.inquiry(ctx)
 	if err == nil {
 		err = x.list(&r)

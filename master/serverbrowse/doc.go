@@ -35,7 +35,8 @@
 //
 // The connection stays open after the list, for the browser may ask for more
 // and waits for updates. While it is quiet the master sends keepalives; two
-// without an answer end it. The master never closes one direction only.
+// without an answer end it, and so does a silence as long as the options allow.
+// The master never closes one direction only.
 //
 // # List
 //
@@ -99,16 +100,17 @@
 // things change, by a server entry for every server that came or changed and a
 // delete for every one that went or no longer matches the filter. These entries
 // always carry their values: without them the client would take the update for
-// a failed one. A result limit cuts the list alone and not what follows.
+// a failed one. A result limit cuts the list alone and not what follows. While
+// too many different lists are followed, more browsers get the list alone.
 //
 // # How it is done
 //
 // Requests for the same game, filter and fields share a view: the finished bytes
-// of the list. A view is built when it is wanted and the game has changed, but
-// not again for a tenth of a millisecond per server of the game beyond the first
+// of the list. A view is built when it is wanted and the game has changed, but not
+// again for a tenth of a millisecond per server of the game beyond the first
 // hundred, and at most 100 milliseconds: a short list is always current, a long
-// one is built at most ten times a second. Connections encipher a view in pieces, so a slow
-// reader holds no copy of it. See view and views.
+// one is built at most ten times a second. Connections encipher a view in pieces,
+// so a slow reader holds no copy of it. See view and package views.
 //
 // Updates come from one goroutine that follows the log of the registry and works
 // out once per view what has to be said; see feed.

@@ -16,9 +16,10 @@ const (
 	// maxOutbox is how many batches may wait for a slow client.
 	maxOutbox = 256
 	// maxFollowed is how many different lists are followed; who asks for one
-	// more gets the list and no updates.
+	// more gets the list and no updates, which is counted.
 	maxFollowed = 512
-	// maxTracked is how many servers are remembered over all followed lists.
+	// maxTracked is how many servers may be remembered over all followed lists
+	// for one more to be followed; those that are may grow with the list.
 	maxTracked = 2 << 20
 )
 
@@ -94,6 +95,7 @@ func (f *feed) join(a *asked, sub *subscriber) (v *view, ok bool, err error) {
 	to := f.followed[a.key]
 	if to == nil {
 		if to = f.follow(a, v, since); to == nil {
+			f.metrics.unfollowed.Inc()
 			return v, false, nil
 		}
 		to.subs[sub] = struct{}{}
@@ -186,16 +188,26 @@ func (f *feed) run(ctx context.Context) {
 	}
 }
 
-// oldest returns the change up to which all followed lists are right.
+// oldest returns the change up to which all subscribers are right; those who came
+// with an old view may be behind their list.
 func (f *feed) oldest() (since uint64, some bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for _, to := range f.followed {
-		if !some || to.since < since {
-			since, some = to.since, true
+		if at := to.oldest(); !some || at < since {
+			since, some = at, true
 		}
 	}
 	return since, some
+}
+
+// oldest returns the change up to which all subscribers of the list are right.
+func (to *follow) oldest() uint64 {
+	since := to.since
+	for i := range to.joined {
+		since = min(since, to.joined[i].since)
+	}
+	return since
 }
 
 // update brings all followed lists up to date.

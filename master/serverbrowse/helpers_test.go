@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"net/netip"
+	"sync"
 	"testing"
 	"time"
 
@@ -117,6 +118,7 @@ type fixture struct {
 	srv  *Server
 	addr string
 	dial func() (net.Conn, error)
+	stop func() // ends the service and waits for it; it may be called again
 }
 
 // start runs a service on a loopback socket.
@@ -158,12 +160,13 @@ func serve(t testing.TB, ln net.Listener, change func(*Options)) *fixture {
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
 	go func() { done <- f.srv.Serve(ctx, ln) }()
-	t.Cleanup(func() {
+	f.stop = sync.OnceFunc(func() {
 		cancel()
 		if err := <-done; err != nil {
 			t.Errorf("Serve: %v", err)
 		}
 	})
+	t.Cleanup(f.stop)
 	return f
 }
 

@@ -36,6 +36,8 @@ type metrics struct {
 	views    prometheus.Gauge
 	bytes    prometheus.Gauge
 	audience prometheus.Gauge
+
+	unfollowed prometheus.Counter
 }
 
 func newMetrics(reg prometheus.Registerer) *metrics {
@@ -75,11 +77,13 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 		views:    gauge("views", "Lists kept for the next request."),
 		bytes:    gauge("view_bytes", "Size of the lists kept."),
 		audience: gauge("subscribers", "Browsers that are kept informed of changes."),
+		unfollowed: counter("unfollowed_total",
+			"Requests for updates that got the list alone: too many lists are followed, or the fields are too long."),
 	}
 	m.servers, m.deletes = m.pushes.WithLabelValues("server"), m.pushes.WithLabelValues("delete")
 	if reg != nil {
 		reg.MustRegister(m.requests, m.lists, m.messages, m.pushes, m.entries, m.builds,
-			m.ignored, m.build, m.views, m.bytes, m.audience)
+			m.ignored, m.build, m.views, m.bytes, m.audience, m.unfollowed)
 	}
 	return m
 }

@@ -6,11 +6,8 @@ import (
 	"sync"
 
 	"github.com/respawnd/respawnd/internal/gamespy"
+	"github.com/respawnd/respawnd/master/views"
 )
-
-// chunkSize is how much of a list is enciphered at a time. A connection never
-// holds more of a list than this.
-const chunkSize = 32 << 10
 
 // Sizes of the random parts of the crypt header.
 const (
@@ -18,21 +15,11 @@ const (
 	cryptChallenge = 25
 )
 
-// chunks hands out the buffers in which lists are enciphered.
-type chunks struct{ pool sync.Pool }
-
-func (c *chunks) get() *[chunkSize]byte {
-	if b, ok := c.pool.Get().(*[chunkSize]byte); ok {
-		return b
-	}
-	return new([chunkSize]byte)
-}
-
 // outlet is the master's side of a connection. Everything goes through one
 // cipher, so what is enciphered first must leave first: one lock covers both.
 type outlet struct {
 	w      io.Writer
-	chunks *chunks
+	chunks *views.Chunks
 
 	mu     sync.Mutex // held during a send; guards the fields below
 	cipher gamespy.Cipher
@@ -58,15 +45,15 @@ func (o *outlet) open(secret string, client [8]byte, backendFlags uint16) []byte
 func (o *outlet) send(plain []byte, parts ...[]byte) error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	buf := o.chunks.get()
-	defer o.chunks.pool.Put(buf)
-	have := copy(buf[:chunkSize/2], plain)
+	buf := o.chunks.Get()
+	defer o.chunks.Put(buf)
+	have := copy(buf[:views.ChunkSize/2], plain)
 	for _, part := range parts {
 		for len(part) > 0 {
-			n := min(len(part), chunkSize-have)
+			n := min(len(part), views.ChunkSize-have)
 			o.cipher.Encrypt(buf[have:have+n], part[:n])
 			have, part = have+n, part[n:]
-			if have == chunkSize {
+			if have == views.ChunkSize {
 				o.write(buf[:])
 				have = 0
 			}

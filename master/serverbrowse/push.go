@@ -12,6 +12,7 @@ func (x *session) listAndPush(r *ListRequest, plain, header []byte, a *asked) er
 	}
 	announce, fits := appendPushKeys(nil, keys)
 	if !fits {
+		x.server.metrics.unfollowed.Inc()
 		v, err := x.server.view(a)
 		if err != nil {
 			return refused(err)

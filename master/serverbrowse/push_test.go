@@ -2,6 +2,7 @@ package serverbrowse
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -175,6 +176,60 @@ func TestFollowedListsAreBounded(t *testing.T) {
 	if joined != maxFollowed || s.feed.tracked != maxFollowed {
 		t.Errorf("%d lists with %d servers followed, want %d of each", joined, s.feed.tracked, maxFollowed)
 	}
+	if n := valueOf(t, s.metrics.unfollowed); n != 10 {
+		t.Errorf("%v requests for updates counted as not granted, want 10", n)
+	}
+}
+
+// A list may be a little old when it is sent. What is missing in it is told with
+// the next update, also if nothing changes any more and all others know it.
+func TestWhoJoinsWithAnOldListIsBroughtLevel(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		reg := newTestRegistry()
+		fill(t, reg, shortList+int(maxHold/holdPerServer))
+		s := New(Options{Registry: reg, Games: testGames(t)})
+		ctx, cancel := context.WithCancel(t.Context())
+		done := make(chan struct{})
+		go func() { defer close(done); s.feed.run(ctx) }()
+		defer func() { cancel(); <-done }()
+		r := request(nil)
+		at, err := s.asked(&r, "gmtest", 6500)
+		if err != nil {
+			t.Fatal(err)
+		}
+		join := func() *subscriber {
+			sub := &subscriber{out: make(chan []byte, maxOutbox), slow: func() { t.Error("queue full") }}
+			if _, ok, err := s.feed.join(at, sub); err != nil || !ok {
+				t.Fatal(ok, err)
+			}
+			return sub
+		}
+		change := func(hostname string) {
+			put(t, reg, "gmtest", "192.0.2.1:6500", []string{"hostname", hostname, "numplayers", "1"}, nil)
+		}
+		first := join()
+		time.Sleep(2 * maxHold)
+		change("a")
+		time.Sleep(coalesce / 2)
+		if _, err := s.view(at); err != nil { // somebody asks for the list, which is made anew
+			t.Fatal(err)
+		}
+		change("b")
+		time.Sleep(coalesce/2 + time.Millisecond)
+		synctest.Wait()
+		if len(first.out) != 1 {
+			t.Fatalf("the first subscriber was told of %d updates, want 1", len(first.out))
+		}
+		late := join() // while the list may still be used
+		time.Sleep(2 * coalesce)
+		synctest.Wait()
+		if len(late.out) != 1 {
+			t.Fatalf("who joined with the old list was told of %d updates, want 1", len(late.out))
+		}
+		if !bytes.Contains(<-late.out, []byte("b\x00")) {
+			t.Error("the update does not have the latest name")
+		}
+	})
 }
 
 // screen is what a browser shows.
@@ -354,6 +409,9 @@ func TestKeyListThatDoesNotFitAMessageIsNotPushed(t *testing.T) {
 		b.write(AppendInfoRequest(nil, netip.MustParseAddrPort("192.0.2.9:1")))
 		if p := b.next(); (p.Kind == PushKeys) != fits {
 			t.Errorf("%d bytes more: kind %d follows, key list: want %v", extra, p.Kind, fits)
+		}
+		if n := valueOf(t, f.srv.metrics.unfollowed); (n == 0) != fits {
+			t.Errorf("%d bytes more: %v requests for updates counted as not granted", extra, n)
 		}
 	}
 }

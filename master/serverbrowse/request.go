@@ -132,7 +132,7 @@ func seal(dst, b []byte, start int) ([]byte, error) {
 // ok is false if there are too many.
 func fieldNames(list string) (names []string, ok bool) {
 	for name := range strings.SplitSeq(list, `\`) {
-		same := func(n string) bool { return strings.EqualFold(n, name) }
+		same := func(n string) bool { return gamespy.EqualFold(n, name) }
 		if name == "" || slices.ContainsFunc(names, same) {
 			continue
 		}
@@ -224,7 +224,7 @@ func (p *PlayerSearch) AppendTo(dst []byte) ([]byte, error) {
 // deadline, loses nothing: the next call goes on where it stopped.
 type frameReader struct {
 	r    io.Reader
-	buf  []byte // as large as the largest message seen, at most maxMessage
+	buf  []byte // of firstFrameBuffer bytes, of maxMessage once that was too little
 	have int    // bytes in buf
 	done int    // size of the message handed out last
 }

@@ -36,9 +36,9 @@ func (s *Server) buildRooms(a *asked) (*view, error) {
 	v.clear = append(appendKeys(nil, keys), 0)
 	v.first = uint32(len(v.clear))
 	row := roomRow{names: a.filter.Names()}
-	budget := filter.Budget{Steps: filterSteps}
 	game, _ := s.opt.Games.Lookup(a.key.game)
 	list := rooms.Sources{Registry: s.opt.Registry, More: s.opt.Rooms, Waiting: s.opt.Waiting}.Of(game)
+	budget := filter.ListBudget(len(list))
 	for i := range list {
 		row.Room = &list[i]
 		if !a.filter.Match(&row, &budget) {

@@ -54,12 +54,8 @@ func (f *feed) collect(to *follow) (now uint64) {
 	}
 	clear(r.changed)
 	r.order = r.order[:0]
-	oldest := to.since
-	for _, j := range to.joined {
-		oldest = min(oldest, j.since)
-	}
 	var ok bool
-	r.changes, now, ok = f.reg.Changes(to.asked.key.game, oldest, r.changes[:0])
+	r.changes, now, ok = f.reg.Changes(to.asked.key.game, to.oldest(), r.changes[:0])
 	if !ok {
 		f.collectAll(to)
 		return now
@@ -107,7 +103,7 @@ func (f *feed) judge(to *follow) {
 	r.outcomes, r.messages = r.outcomes[:0], r.messages[:0]
 	r.wanted.reset(to.asked.names)
 	r.asked.reset(to.asked.filter.Names())
-	budget := filter.Budget{Steps: filterSteps + filterStepsPerServer*len(r.order)}
+	budget := filter.ListBudget(len(r.order))
 	for _, a := range r.order {
 		o := outcome{address: a}
 		s, ok := f.reg.Find(unpack(a))

@@ -28,7 +28,7 @@ func search(reg *master.Registry, game string, q PlayerSearch) []FoundPlayer {
 	if q.Options&SearchAllGames != 0 {
 		where = slices.Sorted(maps.Keys(reg.Counts()))
 	}
-	wanted := strings.ToLower(q.Name)
+	wanted := master.FoldName(q.Name)
 	rows := 0
 	var found []FoundPlayer
 	for _, g := range where {
@@ -42,7 +42,7 @@ func search(reg *master.Registry, game string, q PlayerSearch) []FoundPlayer {
 					return found
 				}
 				name := s.Players.Value(r, column)
-				if !q.Options.matches(strings.ToLower(name), wanted) {
+				if !q.Options.matches(master.FoldName(name), wanted) {
 					continue
 				}
 				found = append(found, FoundPlayer{name, s.Public, uint32(s.Seen.Unix()), s.Game})

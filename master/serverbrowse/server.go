@@ -37,7 +37,8 @@ type Options struct {
 	Messenger master.Messenger // nil: messages to servers are dropped
 
 	// Rooms returns the rooms of a game that are not in the catalogue; nil: none.
-	// It is asked at most ten times a second for each kind of list and may block.
+	// It is asked at most ten times a second for each game, filter and set of
+	// fields, and may block.
 	Rooms func(game string) []games.Room
 	// Waiting returns how many people are in a room; nil: nobody.
 	Waiting func(room uint32) int
@@ -51,7 +52,9 @@ type Options struct {
 	MessageBurst  int           // and at once; 0: DefaultMessageBurst
 	Push          bool          // keep clients that ask for it informed; else they get the list alone
 
-	Conn       netserve.ConnOptions // its Metrics and Log are taken from here
+	// Conn bounds the connections. Its Idle is the time from one whole message to the
+	// next; its Metrics and Log are taken from here.
+	Conn       netserve.ConnOptions
 	Log        zerolog.Logger
 	Metrics    *netserve.Metrics     // what is dropped is counted here; nil: nowhere
 	Registerer prometheus.Registerer // for the service's own metrics; nil: none
@@ -70,6 +73,12 @@ func (o Options) withDefaults() Options {
 	if o.MessageBurst <= 0 {
 		o.MessageBurst = DefaultMessageBurst
 	}
+	if o.Conn.FirstByte <= 0 {
+		o.Conn.FirstByte = netserve.DefaultFirstByte
+	}
+	if o.Conn.Idle <= 0 {
+		o.Conn.Idle = netserve.DefaultIdle
+	}
 	o.Conn.Metrics, o.Conn.Log = o.Metrics, o.Log
 	return o
 }
@@ -82,7 +91,7 @@ type Server struct {
 	views    *views.Cache[viewKey, view, *view]
 	builders builders
 	feed     *feed
-	chunks   chunks
+	chunks   views.Chunks
 	warnings warnings
 }
 

@@ -12,14 +12,6 @@ import (
 	"github.com/respawnd/respawnd/master/views"
 )
 
-// A filter may take this many steps for one list, so that nobody can keep a
-// processor busy with one line of text. Filters of real games take a few dozen
-// steps per server.
-const (
-	filterSteps          = 2_000_000
-	filterStepsPerServer = 400
-)
-
 // How long a list may be used after its game changed: longer for a long list,
 // so that building lists never takes more than a few thousandths of a processor
 // per view, and never longer than maxHold. A short list is built anew after
@@ -59,7 +51,7 @@ type view struct {
 }
 
 // Size returns the memory of the view in bytes.
-func (v *view) Size() int { return len(v.clear) + 4*len(v.ends) }
+func (v *view) Size() int { return cap(v.clear) + 4*cap(v.ends) }
 
 // entries returns the number of entries.
 func (v *view) entries() int { return len(v.ends) }
@@ -225,7 +217,7 @@ func (b *builder) choose(f *filter.Filter) error {
 		b.columns = append(b.columns, column{number: true, last: uncounted})
 	}
 	b.table.reset()
-	budget := filter.Budget{Steps: filterSteps + filterStepsPerServer*len(b.snapshot)}
+	budget := filter.ListBudget(len(b.snapshot))
 	for _, s := range b.snapshot {
 		if !listable(s.Public) {
 			continue

@@ -228,6 +228,7 @@ func TestFieldNames(t *testing.T) {
 		"empty names":          {`\\\a\\b\`, []string{"a", "b"}, true},
 		"repeated":             {`\a\b\a\A`, []string{"a", "b"}, true},
 		"no leading backslash": {`a\b`, []string{"a", "b"}, true},
+		"other code page":      {"\\n\xe4me\\n\xf6me", []string{"n\xe4me", "n\xf6me"}, true},
 		"255 names":            {manyFields(255), strings.Split(manyFields(255), `\`)[1:], true},
 		"256 names":            {manyFields(256), nil, false},
 	}

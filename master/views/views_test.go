@@ -3,6 +3,7 @@ package views
 import (
 	"errors"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -70,15 +71,37 @@ func TestOneBuildsWhileOthersWait(t *testing.T) {
 }
 
 func TestBuildsTakeTurns(t *testing.T) {
-	c := newCache(10, 1<<20, 1<<20)
-	for range 2 * cap(c.turns) { // or it would wait for ever
-		if _, err := c.InTurn(sized(1)); err != nil {
-			t.Fatal(err)
+	synctest.Test(t, func(t *testing.T) {
+		c := newCache(10, 1<<20, 1<<20)
+		most := cap(c.turns)
+		var building, built atomic.Int32
+		var wg sync.WaitGroup
+		for range 2*most + 1 {
+			wg.Go(func() {
+				_, err := c.InTurn(func() (*text, error) {
+					building.Add(1)
+					time.Sleep(time.Second)
+					building.Add(-1)
+					built.Add(1)
+					return sized(1)()
+				})
+				if err != nil {
+					t.Error(err)
+				}
+			})
 		}
-	}
-	if len(c.turns) != 0 {
-		t.Errorf("%d turns were not given back", len(c.turns))
-	}
+		for _, want := range []int{most, most, 1} {
+			synctest.Wait()
+			if got := int(building.Load()); got != want {
+				t.Errorf("%d builds at a time after %d were done, want %d", got, built.Load(), want)
+			}
+			time.Sleep(time.Second)
+		}
+		wg.Wait()
+		if len(c.turns) != 0 {
+			t.Errorf("%d turns were not given back", len(c.turns))
+		}
+	})
 }
 
 func TestListThatCannotBeMadeIsNotTriedAgainAtOnce(t *testing.T) {
@@ -160,6 +183,22 @@ func TestListForgottenWhileItIsMade(t *testing.T) {
 	})
 	if err != nil || v.size != 5 || c.bytes != 7 || len(c.slots) != 1 {
 		t.Errorf("got %v, %v; %d lists of %d bytes kept, want 1 of 7", v, err, len(c.slots), c.bytes)
+	}
+}
+
+// TestListForgottenWhileOthersWaitForIt: they have the same place in hand, and
+// need not make the list once more, one behind the other.
+func TestListForgottenWhileOthersWaitForIt(t *testing.T) {
+	c := newCache(1, 1000, 1<<20)
+	place := c.slot("a")
+	get(t, c, "b", 7)
+	made := &text{size: 5}
+	c.keep(place, made)
+	if got := place.current.Load(); got != made {
+		t.Errorf("those who wait find %v, want the list", got)
+	}
+	if c.bytes != 7 || len(c.slots) != 1 {
+		t.Errorf("%d lists of %d bytes kept, want 1 of 7", len(c.slots), c.bytes)
 	}
 }
 

@@ -212,7 +212,7 @@ func (g *Game) ssq(question []byte) (packets [][]byte) {
 	if err != nil {
 		return nil
 	}
-	answer, err := ssq.Split(h.ID, g.ssqTable(&q).AppendTo(nil))
+	answer, err := ssq.Split(new([ssq.MaxPacket]byte), h.ID, g.ssqTable(&q).AppendTo(nil))
 	if err != nil {
 		return nil
 	}

@@ -1,0 +1,62 @@
+//go:build unix
+
+package main
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"syscall"
+)
+
+// Commands are often given as root while the daemon is another user, such as one
+// that its service manager made for it. What root makes is readable by root
+// alone, and the daemon would not start.
+
+// ownAs gives the file at path to the owner of like, if root runs us.
+func ownAs(path, like string) error {
+	if os.Geteuid() != 0 {
+		return nil
+	}
+	info, err := os.Stat(like)
+	if err != nil {
+		return err
+	}
+	uid, gid := ownerOf(info)
+	return os.Lchown(path, uid, gid)
+}
+
+// adopt gives the file at path to the owner of its folder, if it is there and
+// root made it in the folder of another user.
+func adopt(path string) error {
+	if os.Geteuid() != 0 {
+		return nil
+	}
+	file, err := os.Lstat(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	folder, err := os.Stat(filepath.Dir(path))
+	if err != nil {
+		return err
+	}
+	maker, _ := ownerOf(file)
+	uid, gid := ownerOf(folder)
+	if maker != 0 || uid == 0 || !file.Mode().IsRegular() {
+		return nil
+	}
+	return os.Lchown(path, uid, gid)
+}
+
+// ownerOf returns the user and the group of a file; -1, which changes nothing,
+// where the system does not say.
+func ownerOf(info fs.FileInfo) (uid, gid int) {
+	if s, ok := info.Sys().(*syscall.Stat_t); ok {
+		return int(s.Uid), int(s.Gid)
+	}
+	return -1, -1
+}

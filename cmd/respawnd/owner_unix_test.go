@@ -1,0 +1,85 @@
+//go:build unix
+
+package main
+
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+// serviceUser is the number of a user that no machine needs to know.
+const serviceUser = 54321
+
+// giveAway gives a file to the user of a service.
+func giveAway(t *testing.T, path string) {
+	t.Helper()
+	if os.Geteuid() != 0 {
+		t.Skip("only root can give files away")
+	}
+	if err := os.Chown(path, serviceUser, serviceUser); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// ownedByService fails the test unless the user of the service owns the files.
+func ownedByService(t *testing.T, paths ...string) {
+	t.Helper()
+	for _, path := range paths {
+		info, err := os.Stat(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if uid, gid := ownerOf(info); uid != serviceUser || gid != serviceUser {
+			t.Errorf("%s belongs to %d:%d, want the user of the service, %d:%d", filepath.Base(path), uid, gid, serviceUser, serviceUser)
+		}
+		if mode := info.Mode().Perm(); mode != 0o600 {
+			t.Errorf("%s has mode %v, want -rw-------", filepath.Base(path), mode)
+		}
+	}
+}
+
+func TestRootRestoresFilesThatTheServiceCanRead(t *testing.T) {
+	t.Parallel()
+	from, dir, keys := t.TempDir(), t.TempDir(), t.TempDir()
+	file := filepath.Join(t.TempDir(), "copy.tar")
+	createAccount(t, testEnv(from))
+	cli(t, testEnv(from), "backup", file)
+
+	// The folder of the data belongs to the service, that of the key does not.
+	giveAway(t, dir)
+	key := filepath.Join(keys, "sealing.key")
+	if err := os.WriteFile(key, []byte("old\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	giveAway(t, key)
+	env := testEnv(dir, variable("accounts.key_file", key))
+	cli(t, env, "restore", file)
+	ownedByService(t, filepath.Join(dir, storeName), key)
+}
+
+func TestWhatCommandsOfRootMakeIsReadableByTheService(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	giveAway(t, dir)
+	env := testEnv(dir)
+	createAccount(t, env)
+	ownedByService(t, filepath.Join(dir, storeName), filepath.Join(dir, keyName))
+	cli(t, env, "account", "rotate-key")
+	ownedByService(t, filepath.Join(dir, keyName))
+	err := filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
+		if err == nil && !e.IsDir() {
+			ownedByService(t, path)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func createAccount(t *testing.T, env []string) {
+	t.Helper()
+	typed(t, env, "secret12\n", "account", "create", "--email", "joe@example.com", "--nick", "Joe", "--password-stdin")
+}
