@@ -6,6 +6,7 @@ import (
 	"net"
 	"testing"
 
+	"github.com/prometheus/client_golang/prometheus"
 	"github.com/rs/zerolog"
 
 	"github.com/respawnd/respawnd/internal/logtail"
@@ -14,7 +15,8 @@ import (
 // One address takes its share of the connections and not one more; the operator
 // at another still gets in.
 func TestOneAddressDoesNotKeepTheOperatorOut(t *testing.T) {
-	s := New(Options{Tail: logtail.New(1), Log: zerolog.Nop()})
+	reg := prometheus.NewRegistry()
+	s := New(Options{Tail: logtail.New(1), Registerer: reg, Log: zerolog.Nop()})
 	ln, err := new(net.ListenConfig).Listen(t.Context(), "tcp4", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -61,6 +63,9 @@ func TestOneAddressDoesNotKeepTheOperatorOut(t *testing.T) {
 			t.Errorf("one connection too many is not closed: %v", err)
 		}
 	}
+	if got := countedRefusals(t, reg, refusedPerAddr); got != 3 {
+		t.Errorf("%v connections of an address are counted as refused, want 3", got)
+	}
 	enter("127.0.0.3")
 	_ = held[0].Close()
 	enter("127.0.0.2")
@@ -71,4 +76,22 @@ func TestOneAddressDoesNotKeepTheOperatorOut(t *testing.T) {
 	if l.open != 0 || len(l.from) != 0 {
 		t.Errorf("after all left: %d open, %d addresses, want none", l.open, len(l.from))
 	}
+}
+
+// countedRefusals returns how many refusals of a reason the metrics have.
+func countedRefusals(t *testing.T, reg *prometheus.Registry, reason string) float64 {
+	t.Helper()
+	families, err := reg.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range families {
+		for _, m := range f.GetMetric() {
+			if f.GetName() == "respawnd_admin_refused_total" && m.GetLabel()[0].GetValue() == reason {
+				return m.GetCounter().GetValue()
+			}
+		}
+	}
+	t.Fatalf("no metric for %s", reason)
+	return 0
 }
