@@ -11,51 +11,85 @@ import (
 	"time"
 )
 
-// maxConns is how many connections the service has at a time; one more is closed.
-const maxConns = 512
+// How many connections the service has at a time, in all and from one address;
+// one more is closed. The second keeps a place for the operator, whoever else
+// finds the port.
+const (
+	maxConns        = 512
+	maxConnsPerAddr = 128
+)
 
 // writeTimeout is how long a client may take to read an answer, or the next part
 // of one that has no bound.
 const writeTimeout = 30 * time.Second
 
-// boundedListener closes connections above maxConns at once.
+// boundedListener closes connections above maxConns and maxConnsPerAddr at once.
 type boundedListener struct {
 	net.Listener
 	metrics *metrics
 
-	mu   sync.Mutex // guards open
+	mu   sync.Mutex // guards the fields below
 	open int
+	from map[netip.Addr]int // open connections by address; an IPv6 /64 is one
 }
 
-// Accept returns the next connection within the bound.
+func newBoundedListener(ln net.Listener, m *metrics) *boundedListener {
+	return &boundedListener{Listener: ln, metrics: m, from: make(map[netip.Addr]int)}
+}
+
+// Accept returns the next connection within the bounds.
 func (l *boundedListener) Accept() (net.Conn, error) {
 	for {
 		c, err := l.Listener.Accept()
 		if err != nil {
 			return nil, err
 		}
-		if l.enter() {
-			return &boundedConn{Conn: c, leave: sync.OnceFunc(l.leave)}, nil
+		peer := countedAs(c.RemoteAddr())
+		refused := l.enter(peer)
+		if refused == "" {
+			return &boundedConn{Conn: c, leave: sync.OnceFunc(func() { l.leave(peer) })}, nil
 		}
-		l.metrics.refuse(refusedConnections)
+		l.metrics.refuse(refused)
 		_ = c.Close()
 	}
 }
 
-func (l *boundedListener) enter() bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.open >= maxConns {
-		return false
+// countedAs returns the address under which a peer is counted; the zero Addr if
+// it has none.
+func countedAs(peer net.Addr) netip.Addr {
+	tcp, ok := peer.(*net.TCPAddr)
+	if !ok {
+		return netip.Addr{}
 	}
-	l.open++
-	return true
+	a := tcp.AddrPort().Addr().Unmap().WithZone("")
+	if p, err := a.Prefix(64); a.Is6() && err == nil {
+		return p.Addr()
+	}
+	return a
 }
 
-func (l *boundedListener) leave() {
+// enter counts a connection or returns the reason why it is one too many.
+func (l *boundedListener) enter(peer netip.Addr) (refused string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	switch {
+	case l.open >= maxConns:
+		return refusedConnections
+	case l.from[peer] >= maxConnsPerAddr:
+		return refusedPerAddr
+	}
+	l.open++
+	l.from[peer]++
+	return ""
+}
+
+func (l *boundedListener) leave(peer netip.Addr) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.open--
+	if l.from[peer]--; l.from[peer] <= 0 {
+		delete(l.from, peer)
+	}
 }
 
 // boundedConn tells its listener once that it is closed.

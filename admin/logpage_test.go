@@ -10,6 +10,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"net/netip"
 	"strings"
 	"sync"
 	"testing"
@@ -277,18 +278,22 @@ func (l *oneConn) Addr() net.Addr { return &net.TCPAddr{} }
 
 func TestConnectionsAreBounded(t *testing.T) {
 	s := New(Options{Tail: logtail.New(1), Log: zerolog.Nop()})
-	l := &boundedListener{Listener: &oneConn{}, metrics: s.metrics}
+	l := newBoundedListener(&oneConn{}, s.metrics)
+	peer := func(i int) netip.Addr { return netip.AddrFrom4([4]byte{192, 0, 2, byte(i / maxConnsPerAddr)}) }
 	for i := range maxConns {
-		if !l.enter() {
-			t.Fatalf("connection %d was refused", i)
+		if refused := l.enter(peer(i)); refused != "" {
+			t.Fatalf("connection %d was refused: %s", i, refused)
+		}
+		if i == maxConnsPerAddr-1 && l.enter(peer(i)) != refusedPerAddr {
+			t.Error("an address was let in once too often")
 		}
 	}
-	if l.enter() {
+	if l.enter(peer(maxConns)) != refusedConnections {
 		t.Error("one connection too many was let in")
 	}
-	l.leave()
-	if !l.enter() {
-		t.Error("no connection is let in after one has gone")
+	l.leave(peer(0))
+	if refused := l.enter(peer(0)); refused != "" {
+		t.Errorf("after one has gone, another is refused: %s", refused)
 	}
 	ours, theirs := net.Pipe()
 	defer func() { _ = theirs.Close() }()

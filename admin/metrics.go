@@ -5,6 +5,7 @@ import "github.com/prometheus/client_golang/prometheus"
 // Reasons under which refused requests are counted.
 const (
 	refusedConnections = "connections" // more connections than maxConns
+	refusedPerAddr     = "per_address" // more connections of an address than maxConnsPerAddr
 	refusedToken       = "token"       // no token, or a wrong one
 	refusedQuery       = "query_token" // a token in the address
 	refusedHost        = "host"        // a host name that is not ours
@@ -40,7 +41,7 @@ func newMetrics(reg prometheus.Registerer, sessions func() int) *metrics {
 		}),
 	}
 	for _, reason := range []string{
-		refusedConnections, refusedToken, refusedQuery, refusedHost, refusedForgery, refusedBody, refusedStreams,
+		refusedConnections, refusedPerAddr, refusedToken, refusedQuery, refusedHost, refusedForgery, refusedBody, refusedStreams,
 	} {
 		m.refused.WithLabelValues(reason)
 	}

@@ -93,7 +93,7 @@ func (s *Server) Serve(ctx context.Context, ln net.Listener) error {
 			_ = srv.Close()
 		}
 	})
-	err := srv.Serve(&boundedListener{Listener: ln, metrics: s.metrics})
+	err := srv.Serve(newBoundedListener(ln, s.metrics))
 	if !stop() {
 		<-stopped
 	}

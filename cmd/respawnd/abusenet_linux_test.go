@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/respawnd/respawnd/internal/gamespy"
 	"github.com/respawnd/respawnd/internal/verdicts"
 	"github.com/respawnd/respawnd/internal/zandronum"
 	"github.com/respawnd/respawnd/probe/probetest"
@@ -26,6 +27,13 @@ func TestOneNetworkPushesNobodyOffTheList(t *testing.T) {
 			h.answer()
 			kind, _ := h.read()
 			return h.address(), kind == qr2.KindRefusal
+		},
+		"QR1": func(t *testing.T, d *running, at netip.Addr) (netip.AddrPort, bool) {
+			h := newHostAt(t, netip.AddrPortFrom(at, 0), d.address["qr2"])
+			h.textBeat(`\statechanged\1`)
+			proof := gamespy.Response(testSecret, h.textQuery())
+			h.raw(fmt.Appendf(nil, `\gamename\%s\hostname\Old\validate\%s\final\\queryid\1.1`, testGame, proof))
+			return h.address(), d.refusal(h.address())
 		},
 		"Zandronum": func(t *testing.T, d *running, at netip.Addr) (netip.AddrPort, bool) {
 			h := newZanHost(t, d, at, nil)

@@ -301,7 +301,7 @@ func TestClientsThatNeverAskForTheOldListAreLetGo(t *testing.T) {
 func TestConnectionsOfAnAddressAreBoundedAtTheEdge(t *testing.T) {
 	t.Parallel()
 	const most = 3
-	services := []string{"serverbrowse", "legacylist", "gpcm", "gpsp"}
+	services := []string{"serverbrowse", "legacylist", "gpcm", "gpsp", "web"}
 	var vars []string
 	for _, s := range services {
 		vars = append(vars, variable(s+".max_per_addr", strconv.Itoa(most)))
@@ -318,6 +318,9 @@ func TestConnectionsOfAnAddressAreBoundedAtTheEdge(t *testing.T) {
 			return c
 		}
 		refused := `respawnd_connections_refused_total{reason="per_address",service="` + service + `"}`
+		if service == "web" {
+			refused = `respawnd_dropped_total{reason="per_address",service="web"}`
+		}
 		wantOpen := func(n int) {
 			eventually(t, fmt.Sprintf("%s: %d connections", service, n), func() bool { return metric(t, d, openConnections(service)) == strconv.Itoa(n) })
 		}
