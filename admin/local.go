@@ -20,6 +20,7 @@ import (
 	"github.com/respawnd/respawnd/internal/games"
 	"github.com/respawnd/respawnd/internal/verdicts"
 	"github.com/respawnd/respawnd/master"
+	"github.com/respawnd/respawnd/master/rooms"
 	"github.com/respawnd/respawnd/storage"
 )
 
@@ -153,11 +154,18 @@ func (l *Local) PutRoom(ctx context.Context, r storage.Room) (storage.Room, erro
 	if other, of, taken := l.Catalogue.Catalog().Room(r.ID); r.ID != 0 && taken {
 		return r, fmt.Errorf("%w: room %d is %q of %s in the catalogue", ErrBadRequest, r.ID, other.Name, of.Name)
 	}
+	if known := l.Catalogue.Rooms(g.Name); len(known) >= rooms.MaxStored && !hasRoom(known, r.ID) {
+		return r, fmt.Errorf("%w: %s has %d rooms in the store, and no more are listed", ErrBadRequest, g.Name, len(known))
+	}
 	r, err := l.storeRoom(ctx, r)
 	if err != nil {
 		return r, err
 	}
 	return r, l.Catalogue.Reload(ctx)
+}
+
+func hasRoom(list []games.Room, id uint32) bool {
+	return slices.ContainsFunc(list, func(r games.Room) bool { return r.ID == id })
 }
 
 // storeRoom stores a room. The store gives out numbers and does not know those of

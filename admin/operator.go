@@ -43,7 +43,8 @@ type Operator interface {
 	SetMaintenance(ctx context.Context, name string, on bool) error
 
 	Rooms(ctx context.Context, game string) ([]storage.Room, error)
-	// PutRoom stores a room and returns it with its id.
+	// PutRoom stores a room and returns it with its id. ErrBadRequest: the game is
+	// unknown or has rooms.MaxStored already, or the catalogue has the id.
 	PutRoom(ctx context.Context, r storage.Room) (storage.Room, error)
 	DeleteRoom(ctx context.Context, id uint32) error
 

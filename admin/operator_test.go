@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -18,6 +19,7 @@ import (
 	"github.com/respawnd/respawnd/internal/bans"
 	"github.com/respawnd/respawnd/internal/games"
 	"github.com/respawnd/respawnd/internal/verdicts"
+	"github.com/respawnd/respawnd/master/rooms"
 	"github.com/respawnd/respawnd/storage"
 )
 
@@ -111,6 +113,34 @@ func TestGamesComeAndGo(t *testing.T) {
 			t.Errorf("Games after all were taken back: %v (-before +after):\n%s", err, diff)
 		}
 	})
+}
+
+// Lists leave out what is over the bound, so nobody may add it.
+func TestRoomsOfAGameAreBounded(t *testing.T) {
+	l, ctx := newLocal(t), t.Context()
+	var last storage.Room
+	for i := range rooms.MaxStored {
+		var err error
+		if last, err = l.Store.PutRoom(ctx, storage.Room{ID: uint32(1000 + i), Game: "gmtest", Name: "Lobby"}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := l.Catalogue.Reload(ctx); err != nil {
+		t.Fatal(err)
+	}
+	for _, id := range []uint32{0, 10_000} {
+		r, err := l.PutRoom(ctx, storage.Room{ID: id, Game: "gmtest", Name: "One too many"})
+		if !errors.Is(err, ErrBadRequest) || !strings.Contains(err.Error(), strconv.Itoa(rooms.MaxStored)) {
+			t.Errorf("PutRoom of room %d = %+v, %v; want a refusal that names the bound", id, r, err)
+		}
+	}
+	last.Name = "Another name"
+	if _, err := l.PutRoom(ctx, last); err != nil {
+		t.Errorf("PutRoom of a room that is there: %v", err)
+	}
+	if _, err := l.PutRoom(ctx, storage.Room{Game: "nokey", Name: "Lobby"}); err != nil {
+		t.Errorf("PutRoom for another game: %v", err)
+	}
 }
 
 func TestRoomsComeAndGo(t *testing.T) {

@@ -1,16 +1,10 @@
 package dnsserver
 
 import (
-	"bufio"
 	"context"
 	"encoding/binary"
-	"fmt"
-	"io"
 	"net"
 	"net/netip"
-	"os"
-	"os/exec"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -18,55 +12,23 @@ import (
 
 	"github.com/miekg/dns"
 
+	"github.com/respawnd/respawnd/internal/echotest"
 	"github.com/respawnd/respawnd/internal/netserve"
 )
 
-// childMode tells a copy of the test program to be a server that is measured:
-// "echo" or "dns".
-const childMode = "RESPAWND_DNS_TEST_LOOPBACK"
-
-// TestLoopbackServer is the measured process. It serves until its standard input
-// ends.
+// TestLoopbackServer is the process that BenchmarkLoopback measures.
 func TestLoopbackServer(t *testing.T) {
-	mode := os.Getenv(childMode)
-	if mode == "" {
-		t.Skip("it is the child process of BenchmarkLoopback")
-	}
-	ctx, stop := context.WithCancel(t.Context())
-	go func() {
-		_, _ = io.Copy(io.Discard, os.Stdin)
-		stop()
-	}()
-	if mode == "echo" {
-		echo(t, ctx)
-		return
-	}
-	conn, ln := listen(t)
-	_, _ = fmt.Fprintln(os.Stdout, conn.LocalAddr())
-	f := newServer(t, func(o *Options) {
-		o.Limit = netserve.NewLimiter(netserve.LimiterOptions{Rate: 1e9, Burst: 1e6})
-	})
-	if err := f.Serve(ctx, conn, ln); err != nil {
-		t.Error(err)
-	}
-}
-
-// echo sends back what comes: the barest server there is.
-func echo(t *testing.T, ctx context.Context) {
-	conn, err := net.ListenUDP("udp4", net.UDPAddrFromAddrPort(netip.MustParseAddrPort("127.0.0.1:0")))
-	if err != nil {
-		t.Fatal(err)
-	}
-	_ = conn.SetReadBuffer(netserve.DefaultReadBuffer)
-	_, _ = fmt.Fprintln(os.Stdout, conn.LocalAddr())
-	context.AfterFunc(ctx, func() { _ = conn.Close() })
-	buf := make([]byte, 64<<10)
-	for {
-		n, from, err := conn.ReadFromUDPAddrPort(buf)
-		if err != nil {
-			return
-		}
-		_, _ = conn.WriteToUDPAddrPort(buf[:n], from)
+	switch echotest.Role() {
+	case "echo":
+		echotest.Echo(t, func(datagram []byte, send func([]byte)) { send(datagram) })
+	case "dns":
+		conn, ln := listen(t)
+		f := newServer(t, func(o *Options) {
+			o.Limit = netserve.NewLimiter(netserve.LimiterOptions{Rate: 1e9, Burst: 1e6})
+		})
+		echotest.Serve(t, conn.LocalAddr(), func(ctx context.Context) error { return f.Serve(ctx, conn, ln) })
+	default:
+		t.Skip("it is the process that BenchmarkLoopback measures")
 	}
 }
 
@@ -77,17 +39,18 @@ func echo(t *testing.T, ctx context.Context) {
 func BenchmarkLoopback(b *testing.B) {
 	for _, mode := range []string{"echo", "dns"} {
 		b.Run(mode, func(b *testing.B) {
-			at, end := startServer(b, mode)
+			c := echotest.Start(b, mode)
 			question := pack(b, about("gmtest.master.gamespy.com", dns.TypeA))
 			var left atomic.Int64
 			left.Store(int64(b.N))
+			before := c.Used()
 			var wg sync.WaitGroup
 			for range 4 {
-				wg.Go(func() { askInBursts(b, at, question, &left) })
+				wg.Go(func() { askInBursts(b, c.Addr, question, &left) })
 			}
 			wg.Wait()
 			b.StopTimer()
-			b.ReportMetric(float64(end().Nanoseconds())/float64(b.N), "cpu-ns/op")
+			b.ReportMetric(float64(c.Used()-before)/float64(b.N), "cpu-ns/op")
 		})
 	}
 }
@@ -117,44 +80,5 @@ func askInBursts(b *testing.B, at netip.AddrPort, question []byte, left *atomic.
 				return
 			}
 		}
-	}
-}
-
-// startServer starts the measured process. end stops it and returns the processor
-// time that it took.
-func startServer(b *testing.B, mode string) (at netip.AddrPort, end func() time.Duration) {
-	b.Helper()
-	cmd := exec.CommandContext(b.Context(), os.Args[0], "-test.run=^TestLoopbackServer$", "-test.v=false")
-	if file := os.Getenv("RESPAWND_DNS_TEST_PROFILE"); file != "" {
-		cmd.Args = append(cmd.Args, "-test.cpuprofile="+file+"."+mode)
-	}
-	cmd.Env = append(os.Environ(), childMode+"="+mode)
-	cmd.Stderr = os.Stderr
-	in, err := cmd.StdinPipe()
-	if err != nil {
-		b.Fatal(err)
-	}
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		b.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		b.Fatal(err)
-	}
-	lines := bufio.NewReader(out)
-	line, err := lines.ReadString('\n')
-	if err != nil {
-		b.Fatal(err)
-	}
-	if at, err = netip.ParseAddrPort(strings.TrimSpace(line)); err != nil {
-		b.Fatal(err)
-	}
-	return at, func() time.Duration {
-		_ = in.Close()
-		_, _ = io.Copy(io.Discard, lines)
-		if err := cmd.Wait(); err != nil {
-			b.Errorf("child: %v", err)
-		}
-		return cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
 	}
 }

@@ -118,6 +118,18 @@ func ParsePopulation(text string) (n int, ok bool) {
 	return n, true
 }
 
+// IsYes reports whether a value says yes, as servers do: a number other than 0, true,
+// yes or on.
+func IsYes(value string) bool {
+	value = strings.TrimSpace(value)
+	switch strings.ToLower(value) {
+	case "true", "yes", "on":
+		return true
+	}
+	n, err := strconv.Atoi(value)
+	return err == nil && n != 0
+}
+
 // Messenger carries a message from a browser to a listed server. QR2 implements
 // it; it never blocks. ErrNotListed: there is no such server or it cannot take
 // messages; ErrBusy: too many messages are on their way to it.

@@ -39,6 +39,17 @@ func TestPopulation(t *testing.T) {
 	}
 }
 
+func TestYesIsSaidInSeveralWays(t *testing.T) {
+	for value, want := range map[string]bool{
+		"1": true, " 2 ": true, "-1": true, "True": true, "YES": true, "on": true,
+		"": false, "0": false, "00": false, "false": false, "no": false, "off": false, "yes please": false, "1.5": false,
+	} {
+		if got := IsYes(value); got != want {
+			t.Errorf("IsYes(%q): got %v, want %v", value, got, want)
+		}
+	}
+}
+
 func TestFindHeardKnowsTheLastSign(t *testing.T) {
 	r := NewRegistry(Limits{})
 	s := at("gmtest", source(1), 1)

@@ -1,18 +1,10 @@
 package natneg
 
 import (
-	"bufio"
 	"context"
 	"encoding/binary"
-	"errors"
-	"fmt"
-	"io"
 	"net"
 	"net/netip"
-	"os"
-	"os/exec"
-	"strconv"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -20,65 +12,29 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/respawnd/respawnd/internal/echotest"
 	"github.com/respawnd/respawnd/internal/netserve"
 )
 
-// childMode tells a copy of the test program to be a server that is measured.
-const childMode = "NATNEG_TEST_CHILD"
-
-func TestMain(m *testing.M) {
-	if mode := os.Getenv(childMode); mode != "" {
-		if err := child(mode); err != nil {
-			panic(err)
-		}
-		return
-	}
-	m.Run()
-}
-
-// child serves until its standard input ends.
-func child(mode string) error {
-	ctx, stop := context.WithCancel(context.Background())
-	go func() {
-		_, _ = io.Copy(io.Discard, os.Stdin)
-		stop()
-	}()
-	if mode == "echo" {
-		return echo(ctx)
-	}
-	conn, err := netserve.ListenPackets(ctx, "udp4", "127.0.0.1:0", netserve.ListenOptions{})
-	if err != nil {
-		return err
-	}
-	_, _ = fmt.Fprintln(os.Stdout, conn.LocalAddr()) // this is how the parent learns it
-	reg := prometheus.NewRegistry()
-	counters := netserve.NewMetrics(reg, "natneg", DropReasons()...)
-	opt := Options{Registerer: reg, Metrics: counters, Packets: netserve.PacketOptions{Metrics: counters}}
-	opt.MaxPerAddr = 1 << 16
-	opt.Unproved = netserve.NewLimiter(netserve.LimiterOptions{Rate: 1e9, Burst: 1e6})
-	return New(opt).Serve(ctx, Sockets{Main: conn})
-}
-
-// echo is what a pair is compared with: a loop that sends back what it gets, cut
-// to the size of our answers.
-func echo(ctx context.Context) error {
-	p, err := (&net.ListenConfig{}).ListenPacket(ctx, "udp4", "127.0.0.1:0")
-	if err != nil {
-		return err
-	}
-	conn, ok := p.(*net.UDPConn)
-	if !ok {
-		return errors.New("not a UDP socket")
-	}
-	_, _ = fmt.Fprintln(os.Stdout, conn.LocalAddr()) // this is how the parent learns it
-	context.AfterFunc(ctx, func() { _ = conn.Close() })
-	buf := make([]byte, 2048)
-	for {
-		n, from, err := conn.ReadFromUDPAddrPort(buf)
+// TestLoopbackServer is the process that BenchmarkLoopback measures: the service,
+// or an echo that cuts what it gets to the size of our answers.
+func TestLoopbackServer(t *testing.T) {
+	switch echotest.Role() {
+	case "echo":
+		echotest.Echo(t, func(datagram []byte, send func([]byte)) { send(datagram[:min(len(datagram), maxAnswer)]) })
+	case "pair":
+		conn, err := netserve.ListenPackets(t.Context(), "udp4", "127.0.0.1:0", netserve.ListenOptions{})
 		if err != nil {
-			return nil
+			t.Fatal(err)
 		}
-		_, _ = conn.WriteToUDPAddrPort(buf[:min(n, maxAnswer)], from)
+		reg := prometheus.NewRegistry()
+		counters := netserve.NewMetrics(reg, "natneg", DropReasons()...)
+		opt := Options{Registerer: reg, Metrics: counters, Packets: netserve.PacketOptions{Metrics: counters}}
+		opt.MaxPerAddr = 1 << 16
+		opt.Unproved = netserve.NewLimiter(netserve.LimiterOptions{Rate: 1e9, Burst: 1e6})
+		echotest.Serve(t, conn.LocalAddr(), func(ctx context.Context) error { return New(opt).Serve(ctx, Sockets{Main: conn}) })
+	default:
+		t.Skip("it is the process that BenchmarkLoopback measures")
 	}
 }
 
@@ -87,13 +43,14 @@ func echo(ctx context.Context) error {
 func BenchmarkLoopback(b *testing.B) {
 	for _, mode := range []string{"echo", "pair"} {
 		b.Run(mode, func(b *testing.B) {
-			at, end := startChild(b, mode)
+			c := echotest.Start(b, mode)
 			var left atomic.Int64
 			left.Store(int64(b.N))
+			before := c.Used()
 			var wg sync.WaitGroup
 			for range 8 {
 				wg.Go(func() {
-					d, err := newDuo(at)
+					d, err := newDuo(c.Addr)
 					if err != nil {
 						b.Error(err)
 						return
@@ -109,42 +66,8 @@ func BenchmarkLoopback(b *testing.B) {
 			}
 			wg.Wait()
 			b.StopTimer()
-			b.ReportMetric(float64(end().Nanoseconds())/float64(b.N), "cpu-ns/op")
+			b.ReportMetric(float64(c.Used()-before)/float64(b.N), "cpu-ns/op")
 		})
-	}
-}
-
-// startChild starts a server in a process of its own. end stops it and returns
-// the CPU time that it took.
-func startChild(b *testing.B, mode string) (at netip.AddrPort, end func() time.Duration) {
-	b.Helper()
-	cmd := exec.CommandContext(b.Context(), os.Args[0])
-	cmd.Env = append(os.Environ(), childMode+"="+mode)
-	cmd.Stderr = os.Stderr
-	in, err := cmd.StdinPipe()
-	if err != nil {
-		b.Fatal(err)
-	}
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		b.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		b.Fatal(err)
-	}
-	line, err := bufio.NewReader(out).ReadString('\n')
-	if err != nil {
-		b.Fatal(err)
-	}
-	if at, err = netip.ParseAddrPort(strings.TrimSpace(line)); err != nil {
-		b.Fatal(err)
-	}
-	return at, func() time.Duration {
-		_ = in.Close()
-		if err := cmd.Wait(); err != nil {
-			b.Error("child " + strconv.Itoa(cmd.Process.Pid) + ": " + err.Error())
-		}
-		return cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
 	}
 }
 

@@ -320,6 +320,9 @@ func FuzzTalk(f *testing.F) {
 		}
 	}
 	f.Add(uint8(2), []byte("\xff\xff\xff\xffA1234"), []byte("\xff\xff\xff\xffmx\x00x\x00x\x00x\x00x\x00\x01\x02\x03dl\x00\x00"))
+	insurgency := probetest.Arena("insurgency").Info()
+	insurgency.AppID, insurgency.Extra = uint16(a2s.AppInsurgency), 0
+	f.Add(uint8(2), a2s.AppendInfo(nil, insurgency), []byte{})
 	reg := master.NewRegistry(master.Limits{})
 	f.Fuzz(func(t *testing.T, p uint8, a, b []byte) {
 		protocol := Protocols()[int(p)%len(Protocols())]

@@ -37,7 +37,7 @@ func BenchmarkSelect(b *testing.B) {
 		b.Run(name+"/changed", func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
-				f.server.lister.current.Store(nil)
+				f.server.latest = newLatest(f.registry)
 				f.server.ServePacket(discard{}, packet)
 			}
 		})

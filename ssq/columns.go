@@ -145,7 +145,7 @@ func infoColumns() []column {
 			name: "x-gameport", table: infoTable, kind: numberKind, about: "port that players connect to, if the server says so",
 			text: func(c *cursor) string { return c.row.rule(c.row.names.port) },
 		},
-		flag("x-password", "players need a password", func(r *row) bool { return isYes(r.rule(r.names.password)) }),
+		flag("x-password", "players need a password", func(r *row) bool { return master.IsYes(r.rule(r.names.password)) }),
 		text("x-country", "country of the address, ISO 3166", func(r *row) string { return r.Country }),
 		text("x-region", "number of its region", func(r *row) string { return r.Region }),
 		text("x-origin", "how the server came into the list", func(r *row) string { return r.Origin.String() }),
@@ -221,17 +221,6 @@ func gameColumns() []column {
 		number("x-gameservers", "listed servers of the game", func(g *gameRow) int { return g.servers }),
 		number("x-gameplayers", "players on them", func(g *gameRow) int { return g.players }),
 	}
-}
-
-// isYes reports whether a rule says yes.
-func isYes(value string) bool {
-	value = strings.TrimSpace(value)
-	switch strings.ToLower(value) {
-	case "true", "yes", "on":
-		return true
-	}
-	n, err := strconv.Atoi(value)
-	return err == nil && n != 0
 }
 
 // tableSlots are the places of the columns of players or teams, for all servers

@@ -234,3 +234,24 @@ func (f *fixture) threeServers() {
 	})
 	f.list(game{source: "192.0.2.9:27016", rules: []string{"hostname", "Empty", "numplayers", "0", "maxplayers", "8"}})
 }
+
+// counted returns how many packets were counted as dropped for a reason while
+// something else became of the packet at hand.
+func (f *fixture) counted(reason string) float64 {
+	f.t.Helper()
+	families, err := f.gauges.Gather()
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	for _, family := range families {
+		for _, m := range family.GetMetric() {
+			for _, l := range m.GetLabel() {
+				if family.GetName() == "respawnd_dropped_total" && l.GetValue() == reason {
+					return m.GetCounter().GetValue()
+				}
+			}
+		}
+	}
+	f.t.Fatalf("there is no counter for %s", reason)
+	return 0
+}

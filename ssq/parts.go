@@ -31,8 +31,8 @@ type partials struct {
 }
 
 // add takes a packet. When the question is whole it returns its text and how many
-// bytes were received for it, and forgets it; else text is nil, and dropped says
-// if something was thrown away: this packet and what came before it, or older
+// bytes were received for it, and forgets it; else text is nil. dropped says if
+// something was thrown away: this packet and what came before it, or older
 // questions.
 func (p *partials) add(from netip.AddrPort, h wire.Header, packet []byte, now time.Time) (text []byte, received int, dropped string) {
 	p.mu.Lock()
@@ -61,7 +61,7 @@ func (p *partials) add(from netip.AddrPort, h wire.Header, packet []byte, now ti
 	}
 	text, received = q.assembly.Answer(), q.received
 	*q = partial{}
-	return text, received, ""
+	return text, received, dropped
 }
 
 // forget frees the places of questions whose time is over, and reports whether

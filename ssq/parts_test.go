@@ -82,6 +82,26 @@ func TestPartialQuestionsAreBounded(t *testing.T) {
 	})
 }
 
+// An old question is counted as forgotten although the packet at which that was
+// seen completes another one.
+func TestForgottenQuestionIsCounted(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFixture(t)
+		other := netip.MustParseAddrPort("198.51.100.2:4000")
+		f.part(stranger, 2, 0, "PI")
+		time.Sleep(partialTime / 2)
+		f.part(other, 2, 0, "PI")
+		time.Sleep(partialTime / 2)
+		f.part(other, 2, 1, "NG")
+		if len(f.sent) != 1 || f.dropped != "" {
+			t.Errorf("the newer question: %d answers, dropped %q", len(f.sent), f.dropped)
+		}
+		if got := f.counted(dropParts); got != 1 {
+			t.Errorf("%v forgotten questions were counted, want 1", got)
+		}
+	})
+}
+
 func TestPartialQuestionsAreAsLongAsWholeOnes(t *testing.T) {
 	f := newFixture(t)
 	f.threeServers()

@@ -219,9 +219,9 @@ func TestSearchesThatFindNothingUseUpTheBudget(t *testing.T) {
 		if n < 10 || n == 1000 {
 			t.Errorf("%d searches, want an end of them", n)
 		}
-		read := f.server.lister.current.Load()
+		read := f.server.latest.Last()
 		f.threeServers() // the list has to be read again
-		if f.query(stranger, query+token); f.dropped != dropNoBudget || f.server.lister.current.Load() != read {
+		if f.query(stranger, query+token); f.dropped != dropNoBudget || f.server.latest.Last() != read {
 			t.Errorf("dropped %q, want %q before the list is read", f.dropped, dropNoBudget)
 		}
 	})

@@ -4,22 +4,10 @@ import (
 	"cmp"
 	"encoding/binary"
 	"slices"
-	"strconv"
-	"strings"
 	"sync"
-	"sync/atomic"
-	"time"
 
 	"github.com/respawnd/respawnd/master"
-)
-
-const (
-	// maxAge is how long a snapshot serves although the list did not change: the
-	// times at which servers were last heard move on.
-	maxAge = time.Second
-
-	// maxStated is the largest number of players that a server is believed to have.
-	maxStated = 9999
+	"github.com/respawnd/respawnd/master/views"
 )
 
 // row is a listed server with what is read of it more than once.
@@ -33,7 +21,7 @@ type row struct {
 // infoSlots are the places of the rules that columns are made of, for all
 // servers that report the same names. -1: not reported.
 type infoSlots struct {
-	host, area, players, max, password, port int
+	host, area, max, password, port int
 }
 
 func slotOf(names *master.Names, name string) int {
@@ -45,8 +33,8 @@ func slotOf(names *master.Names, name string) int {
 
 func newInfoSlots(n *master.Names) *infoSlots {
 	return &infoSlots{
-		host: slotOf(n, "hostname"), area: slotOf(n, "mapname"), players: slotOf(n, "numplayers"),
-		max: slotOf(n, "maxplayers"), password: slotOf(n, "password"), port: slotOf(n, "hostport"),
+		host: slotOf(n, "hostname"), area: slotOf(n, "mapname"), max: slotOf(n, "maxplayers"),
+		password: slotOf(n, "password"), port: slotOf(n, "hostport"),
 	}
 }
 
@@ -58,23 +46,10 @@ func (r *row) rule(slot int) string {
 	return r.Rules.Value(slot)
 }
 
-// stated returns the number in a slot; ok is false if there is none that could
-// be a number of players.
-func (r *row) stated(slot int) (n int, ok bool) {
-	n, err := strconv.Atoi(strings.TrimSpace(r.rule(slot)))
-	return n, err == nil && n >= 0 && n <= maxStated
-}
-
 func (r *row) fill(h master.Heard, names *infoSlots) {
 	r.Heard, r.names = h, names
-	if n, ok := r.stated(names.max); ok {
-		r.maxPlayers = n
-	}
-	if n, ok := r.stated(names.players); ok {
-		r.players = n
-	} else {
-		r.players = min(r.Players.Rows(), maxStated)
-	}
+	r.players = h.Population()
+	r.maxPlayers, _ = master.ParsePopulation(r.rule(names.max))
 }
 
 // place is where a server stands in the order of all answers: by the address that
@@ -103,9 +78,7 @@ func comparePlaces(a, b place) int {
 
 // snapshot is the list as it was at one moment. It never changes.
 type snapshot struct {
-	serial uint64    // of the registry; the rows are at least this new
-	begun  time.Time // when reading the registry began
-	rows   []row
+	rows []row
 
 	// The different lists of names that servers report, in the order of the rows.
 	rules   []*master.Names
@@ -113,37 +86,14 @@ type snapshot struct {
 	teams   func() []*master.Names
 }
 
-// lister hands out snapshots and keeps the last one. Nothing happens unless
-// somebody asks.
-type lister struct {
-	registry *master.Registry
-	building sync.Mutex // held while a snapshot is made
-	current  atomic.Pointer[snapshot]
+// newLatest returns what hands out snapshots. Nothing happens unless somebody
+// asks.
+func newLatest(r *master.Registry) *views.Latest[snapshot] {
+	return views.NewLatest(r.LastSerial, func(*snapshot) *snapshot { return newSnapshot(r.All()) })
 }
 
-// now returns a snapshot that has every change made before the call.
-func (l *lister) now() *snapshot {
-	asked := time.Now()
-	if s := l.current.Load(); s != nil && s.fresh(l.registry.LastSerial(), asked) {
-		return s
-	}
-	l.building.Lock()
-	defer l.building.Unlock()
-	if s := l.current.Load(); s != nil && (s.begun.After(asked) || s.fresh(l.registry.LastSerial(), asked)) {
-		return s
-	}
-	s := l.build()
-	l.current.Store(s)
-	return s
-}
-
-func (s *snapshot) fresh(serial uint64, now time.Time) bool {
-	return s.serial == serial && now.Sub(s.begun) < maxAge
-}
-
-func (l *lister) build() *snapshot {
-	s := &snapshot{begun: time.Now(), serial: l.registry.LastSerial()}
-	heard := l.registry.All()
+func newSnapshot(heard []master.Heard) *snapshot {
+	s := &snapshot{}
 	places := make([]place, len(heard))
 	for i := range heard {
 		places[i] = placeOf(&heard[i])

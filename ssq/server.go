@@ -16,6 +16,7 @@ import (
 	wire "github.com/respawnd/respawnd/internal/ssq"
 	"github.com/respawnd/respawnd/internal/verdicts"
 	"github.com/respawnd/respawnd/master"
+	"github.com/respawnd/respawnd/master/views"
 )
 
 // Options are what a Server works with. Registry is required.
@@ -99,7 +100,7 @@ type Server struct {
 	keys     *keys
 	policy   atomic.Pointer[policy] // never nil
 	metrics  *metrics
-	lister   lister
+	latest   *views.Latest[snapshot]
 	guesses  *netserve.Limiter // of passwords
 	partials partials
 	columns  []column       // the fixed ones
@@ -119,7 +120,7 @@ func New(opt Options) *Server {
 		opt:     opt,
 		keys:    newKeys(),
 		metrics: newMetrics(opt.Registerer),
-		lister:  lister{registry: opt.Registry},
+		latest:  newLatest(opt.Registry),
 		guesses: netserve.NewLimiter(netserve.LimiterOptions{Rate: authRate, Burst: authBurst}),
 		columns: fixedColumns(),
 		fixed:   make(map[string]int),
@@ -213,6 +214,9 @@ func (s *Server) handle(w netserve.PacketWriter, p netserve.Packet) (dropped str
 		body, r.received, dropped = s.partials.add(p.From, h, p.Data, r.now)
 		if body == nil {
 			return dropped
+		}
+		if dropped != "" { // older questions; this one is whole
+			s.opt.Metrics.Drop(dropped)
 		}
 	}
 	r.trusted = r.policy.trusted != nil && r.policy.trusted(r.from())
@@ -312,9 +316,9 @@ func (s *Server) answer(r *request) string {
 		t := wire.Table{Columns: wire.VersionColumns(), Rows: [][]string{{"1", "list", s.program()}}}
 		b = t.AppendTo(b)
 	case wire.Columns:
-		b = s.columnList(b, s.lister.now(), r.query.Long)
+		b = s.columnList(b, s.latest.Now(), r.query.Long)
 	default:
-		snap := s.lister.now()
+		snap := s.latest.Now()
 		p, err := s.newPlan(&r.query, snap, s.keys.authorizes(r.query.Identified, r.from(), r.policy.digest, r.now), r.now)
 		if err != nil {
 			return s.correct(r, err)

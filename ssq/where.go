@@ -76,11 +76,11 @@ func parseNumber(text string) (float64, bool) {
 	if digits == "" {
 		return 0, false
 	}
-	whole, n := len(digits) <= 15, 0 // what a float64 holds exactly
+	whole, n := len(digits) <= 15, int64(0) // what a float64 holds exactly
 	for i := range len(digits) {
 		switch c := digits[i]; {
 		case c >= '0' && c <= '9':
-			n = n*10 + int(c-'0')
+			n = n*10 + int64(c-'0')
 		case c == '.' || (c == '+' && len(digits) == len(text)):
 			whole = false
 		default:

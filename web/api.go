@@ -46,7 +46,7 @@ func encodeList(list *snapshot, p listParams, most int) []byte {
 	}
 	page := rows[:min(len(rows), p.limit)]
 
-	e := newEncoder(make([]byte, headRoom, 4096))
+	e := newEncoder(make([]byte, headRoom, 4096), list)
 	n := 0
 	for n < len(page) && len(e.buf) < most {
 		if n > 0 {
@@ -107,7 +107,7 @@ func (s *Server) serveServer(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	s.reply(w, r, jsonType, list, serverQuestion{id}, func() []byte {
-		e := newEncoder(nil)
+		e := newEncoder(nil, list)
 		e.appendServer(found, true)
 		return append(e.buf, '\n')
 	})

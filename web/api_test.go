@@ -15,6 +15,7 @@ import (
 	"github.com/respawnd/respawnd/internal/clean"
 	"github.com/respawnd/respawnd/internal/games"
 	"github.com/respawnd/respawnd/master"
+	"github.com/respawnd/respawnd/master/views"
 )
 
 func TestServerIsShownInFull(t *testing.T) {
@@ -370,7 +371,7 @@ func TestTitleChangesShowWithinASecond(t *testing.T) {
 		if err := f.catalog.Replace([]games.Game{{Name: "gmtest", Title: "New title"}}); err != nil {
 			t.Fatalf("Replace: %v", err)
 		}
-		time.Sleep(maxAge)
+		time.Sleep(views.MaxAge)
 		w := f.get("/api/v1/servers", "If-None-Match", tag)
 		if w.Code != http.StatusOK || !strings.Contains(w.Body.String(), "New title") {
 			t.Errorf("after the title changed: got %d %s, want 200 with it", w.Code, w.Body)

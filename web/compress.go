@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
+	"sync"
 )
 
 // minZip is the size in bytes from which an answer is worth compressing.
@@ -22,7 +23,7 @@ func (s *Server) reply(w http.ResponseWriter, r *http.Request, contentType strin
 	w.Header().Add("Vary", "Accept-Encoding")
 	if len(a.body) >= minZip && acceptsGzip(r.Header.Values("Accept-Encoding")) && !isNear(s.visitor(r)) {
 		w.Header().Set("Content-Encoding", "gzip")
-		a = s.answer(list, zipped{question}, func() []byte { return zip(a.body) })
+		a = s.answer(list, zipped{question}, func() []byte { return s.zipper.zip(a.body) })
 	}
 	s.send(w, r, contentType, a)
 }
@@ -35,19 +36,33 @@ func (s *Server) replyTagged(w http.ResponseWriter, r *http.Request, contentType
 	}
 }
 
-// zip compresses a body for speed.
-func zip(body []byte) []byte {
+// zipper compresses for speed. Its writers are used again: a new one takes a
+// megabyte, which is more work than to compress a page.
+type zipper struct{ writers sync.Pool } // of *gzip.Writer
+
+func newZipper() *zipper {
+	return &zipper{sync.Pool{New: func() any {
+		w, err := gzip.NewWriterLevel(nil, gzip.BestSpeed)
+		if err != nil {
+			panic(err) // the level is a good one
+		}
+		return w
+	}}}
+}
+
+// zip compresses a body.
+func (z *zipper) zip(body []byte) []byte {
+	w := z.writers.Get().(*gzip.Writer)
+	defer z.writers.Put(w)
 	var b bytes.Buffer
-	z, err := gzip.NewWriterLevel(&b, gzip.BestSpeed)
-	if err != nil {
-		panic(err) // the level is a good one
-	}
-	if _, err := z.Write(body); err != nil {
+	w.Reset(&b)
+	if _, err := w.Write(body); err != nil {
 		panic(err) // a buffer takes everything
 	}
-	if err := z.Close(); err != nil {
+	if err := w.Close(); err != nil {
 		panic(err)
 	}
+	w.Reset(nil) // what was written is not to be kept with it
 	return b.Bytes()
 }
 

@@ -66,12 +66,20 @@ func TestFailedAnswerIsNotCalledCompressed(t *testing.T) {
 	}
 }
 
-func BenchmarkZip10000(b *testing.B) {
+func BenchmarkZip(b *testing.B) {
 	f := newFixture(b)
 	f.fillReal(10_000)
-	body := encodeList(f.server.lister.build(), listParams{limit: MaxLimit}, maxAnswer)
-	b.SetBytes(int64(len(body)))
-	for b.Loop() {
-		b.ReportMetric(float64(len(zip(body)))/float64(len(body)), "ratio")
+	list := f.server.lister.now()
+	for name, body := range map[string][]byte{
+		"servers": encodeList(list, listParams{limit: MaxLimit}, maxAnswer),
+		"page":    f.server.listPage(list, pageParams{page: 1}),
+	} {
+		b.Run(name, func(b *testing.B) {
+			b.ReportAllocs()
+			b.SetBytes(int64(len(body)))
+			for b.Loop() {
+				b.ReportMetric(float64(len(f.server.zipper.zip(body)))/float64(len(body)), "ratio")
+			}
+		})
 	}
 }

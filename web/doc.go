@@ -43,7 +43,8 @@
 // would become too large; "next" is there then.
 //
 // Answers to requests that differ in nothing are shared for up to a second if
-// the list does not change, their compressed form too. A server's last_seen may be
+// the list does not change, their compressed form too. When it does change, what
+// was read and written of the other servers is used again. A server's last_seen may be
 // that old; changes of the list show at once. The ETag of an answer changes when
 // the list (with ?game=, the list of that game) does, not when servers were merely
 // heard again.

@@ -16,10 +16,40 @@ import (
 type encoder struct {
 	buf  []byte
 	keys map[*master.Names][]string // quoted, with the colon; "" for what is left out
+	list *snapshot                  // that the servers are of; nil: none
+	work []byte                     // memory of one text
 }
 
-func newEncoder(buf []byte) *encoder {
-	return &encoder{buf: buf, keys: make(map[*master.Names][]string)}
+func newEncoder(buf []byte, list *snapshot) *encoder {
+	return &encoder{buf: buf, keys: make(map[*master.Names][]string), list: list}
+}
+
+// maxTexts is how many servers of a snapshot keep their texts, and maxText how many
+// bytes each has at most: 64 MiB in all. Others are written anew for each answer,
+// and so are those that just changed: what is asked for once an hour is not worth
+// keeping.
+const (
+	maxTexts = 16_384
+	maxText  = 4 << 10
+)
+
+// written is what appendServer writes, up to the lists of players and teams. All of it
+// but the time of last_seen stays the same as long as the record does.
+type written struct {
+	json []byte // of an object that is still open
+	seen int    // where the time is missing
+}
+
+// text returns the text of a server. It may be valid only until the next call.
+func (e *encoder) text(r *row) written {
+	if t := r.text.Load(); t != nil {
+		return *t
+	}
+	t := e.write(r)
+	if r.lasting && len(t.json) <= maxText && e.list.texts.Add(1) <= maxTexts {
+		r.text.Store(&written{bytes.Clone(t.json), t.seen})
+	}
+	return t
 }
 
 // appendServer writes one server:
@@ -43,7 +73,22 @@ func newEncoder(buf []byte) *encoder {
 //	player_list      with full: one object of strings per player
 //	team_list        with full: one object of strings per team
 func (e *encoder) appendServer(r *row, full bool) {
-	b := append(e.buf, `{"id":"`...)
+	t := e.text(r)
+	e.buf = append(e.buf, t.json[:t.seen]...)
+	e.buf = r.Last.UTC().AppendFormat(e.buf, time.RFC3339)
+	e.buf = append(e.buf, t.json[t.seen:]...)
+	if full {
+		e.buf = append(e.buf, `,"player_list":`...)
+		e.appendTable(r.Players)
+		e.buf = append(e.buf, `,"team_list":`...)
+		e.appendTable(r.Teams)
+	}
+	e.buf = append(e.buf, '}')
+}
+
+// write writes the text of a server into the memory for work.
+func (e *encoder) write(r *row) written {
+	b := append(e.work[:0], `{"id":"`...)
 	b = master.AppendID(b, r.Origin, r.Public)
 	b = append(b, `","game":`...)
 	b = appendString(b, r.Game)
@@ -59,20 +104,20 @@ func (e *encoder) appendServer(r *row, full bool) {
 	b = r.Public.Addr().AppendTo(b)
 	b = append(b, `","port":`...)
 	b = strconv.AppendUint(b, uint64(r.Public.Port()), 10)
-	if port := r.gamePort(); port != 0 {
+	if port := r.gamePort; port != 0 {
 		b = append(b, `,"game_port":`...)
 		b = strconv.AppendUint(b, uint64(port), 10)
 	}
 	b = append(b, `,"map":`...)
 	b = appendString(b, r.area)
 	b = append(b, `,"type":`...)
-	b = appendString(b, r.rule(r.slots.kind))
+	b = appendString(b, r.kind)
 	b = append(b, `,"players":`...)
 	b = strconv.AppendInt(b, int64(r.players), 10)
 	b = append(b, `,"max_players":`...)
 	b = strconv.AppendInt(b, int64(r.maxPlayers), 10)
 	b = append(b, `,"password":`...)
-	b = strconv.AppendBool(b, r.password())
+	b = strconv.AppendBool(b, r.password)
 	b = append(b, `,"country":`...)
 	b = appendString(b, r.Country)
 	b = append(b, `,"region":`...)
@@ -84,23 +129,16 @@ func (e *encoder) appendServer(r *row, full bool) {
 	b = append(b, `,"first_seen":"`...)
 	b = r.First.UTC().AppendFormat(b, time.RFC3339)
 	b = append(b, `","last_seen":"`...)
-	b = r.Last.UTC().AppendFormat(b, time.RFC3339)
+	seen := len(b)
 	b = append(b, `","rules":`...)
-	e.buf = b
-	e.appendRules(r.Rules)
-	if full {
-		e.buf = append(e.buf, `,"player_list":`...)
-		e.appendTable(r.Players)
-		e.buf = append(e.buf, `,"team_list":`...)
-		e.appendTable(r.Teams)
-	}
-	e.buf = append(e.buf, '}')
+	e.work = e.appendRules(b, r.Rules)
+	return written{e.work, seen}
 }
 
 // appendRules writes an object of strings.
-func (e *encoder) appendRules(f master.Fields) {
+func (e *encoder) appendRules(b []byte, f master.Fields) []byte {
 	keys := e.keysOf(f.Names())
-	b := append(e.buf, '{')
+	b = append(b, '{')
 	first := true
 	for i, key := range keys {
 		if key == "" {
@@ -113,7 +151,7 @@ func (e *encoder) appendRules(f master.Fields) {
 		b = append(b, key...)
 		b = appendString(b, f.Value(i))
 	}
-	e.buf = append(b, '}')
+	return append(b, '}')
 }
 
 // appendTable writes an array of objects of strings.

@@ -21,6 +21,8 @@ const (
 	// log, and about how many bytes they become.
 	maxBatchChanges = 1000
 	maxBatch        = 1 << 20
+	// usualEvent is about how many bytes an event takes.
+	usualEvent = 1 << 10
 	// maxCatchUp is how many changes are told afterwards. For whom more happened,
 	// reading the list anew is less work, and less for us.
 	maxCatchUp = 5000
@@ -281,8 +283,8 @@ func effects(changes []master.Change) []effect {
 // newer than the change. One that left since is passed over: the event of that
 // comes.
 func (f *feed) encode(b *batch, changes []master.Change) {
-	e := newEncoder(nil)
-	known := make(map[*master.Names]*slots)
+	e := newEncoder(make([]byte, 0, min(len(changes)*usualEvent, maxBatch)), nil)
+	rd := newReader(f.lister)
 	for _, c := range effects(changes) {
 		kind := master.Changed
 		switch {
@@ -295,7 +297,7 @@ func (f *feed) encode(b *batch, changes []master.Change) {
 		}
 		start := len(e.buf)
 		e.buf = f.appendHead(e.buf, c.serial, kind.String())
-		switch r, listed := f.lister.row(c.who, known); {
+		switch r, listed := rd.row(c.who); {
 		case kind == master.Removed:
 			e.appendRemoved(c.who)
 		case listed:
@@ -310,21 +312,13 @@ func (f *feed) encode(b *batch, changes []master.Change) {
 	b.text = e.buf
 }
 
-// row reads a single server. known are the places of rules found so far.
-func (l *lister) row(w who, known map[*master.Names]*slots) (*row, bool) {
-	h, ok := l.registry.FindHeard(w.public)
+// row reads a single server.
+func (rd *reader) row(w who) (*row, bool) {
+	h, ok := rd.lister.registry.FindHeard(w.public)
 	if !ok || h.Origin != w.origin || h.Game != w.game {
 		return nil, false
 	}
-	names := h.Rules.Names()
-	sl := known[names]
-	if sl == nil {
-		sl = newSlots(names)
-		known[names] = sl
-	}
-	r := &row{title: l.title(h.Game)}
-	r.fill(h, sl)
-	return r, true
+	return &row{reading: rd.read(h.Server), Last: h.Last}, true
 }
 
 // appendRemoved writes what is left to say about a server that left.

@@ -3,6 +3,7 @@ package web
 import (
 	"cmp"
 	"encoding/base64"
+	"encoding/binary"
 	"net/netip"
 	"slices"
 	"strconv"
@@ -90,20 +91,98 @@ func comparePlaces(a, b place) int {
 	)
 }
 
-// compareRows is comparePlaces for the places by game.
-func compareRows(a, b *row) int {
-	if c := strings.Compare(a.Game, b.Game); c != 0 {
-		return c
-	}
-	return comparePlayers(a, b)
+// sortKey is what decides about the place of a row: the number, then the text,
+// then the rank. Reading it once per row is most of what makes sorting quick.
+type sortKey struct {
+	number int64
+	text   string
+	rank   uint64
 }
 
-// comparePlayers is comparePlaces for the places by players.
-func comparePlayers(a, b *row) int {
-	if c := cmp.Compare(b.players, a.players); c != 0 {
-		return c
+// addressRank are the bits of a rank that stand for the address.
+const addressRank = 1<<48 - 1
+
+// rankOf returns the place of a server among all others by players, most first,
+// then by address: smaller is earlier. Ranks of IPv6 addresses are the same and
+// behind those of IPv4.
+//
+//	bits   63-48              47-16         15-0
+//	      MaxPopulation  |  IPv4 address  |  port
+//	      less players
+func rankOf(players int, public netip.AddrPort) uint64 {
+	address := uint64(addressRank)
+	if public.Addr().Is4() {
+		b := public.Addr().As4()
+		address = uint64(binary.BigEndian.Uint32(b[:]))<<16 | uint64(public.Port())
 	}
-	return a.Public.Compare(b.Public)
+	return uint64(master.MaxPopulation-players)<<48 | address
+}
+
+// key is the place of a row, as comparePlaces sees it.
+func (o order) key(r *row) sortKey {
+	switch o {
+	case byGame:
+		return sortKey{text: r.Game, rank: r.rank}
+	case byPlayers:
+		return sortKey{rank: r.rank}
+	case byName:
+		return sortKey{text: nameKey(r.name), rank: r.rank & addressRank}
+	default:
+		return sortKey{number: -r.First.UnixNano(), rank: r.rank & addressRank}
+	}
+}
+
+// keyed is a row with its key.
+type keyed struct {
+	sortKey
+	row *row
+}
+
+// compare compares two rows. In reverse, the ranks stay as they are.
+func (k keyed) compare(other keyed, reverse bool) int {
+	c := cmp.Compare(k.number, other.number)
+	if c == 0 {
+		c = strings.Compare(k.text, other.text)
+	}
+	switch {
+	case c != 0 && reverse:
+		return -c
+	case c != 0:
+		return c
+	case k.rank != other.rank:
+		return cmp.Compare(k.rank, other.rank)
+	}
+	return k.row.Public.Compare(other.row.Public)
+}
+
+// sorted returns the rows sorted by their keys.
+func sorted(rows []*row, reverse bool, key func(*row) sortKey) []*row {
+	list := make([]keyed, len(rows))
+	for i, r := range rows {
+		list[i] = keyed{key(r), r}
+	}
+	slices.SortFunc(list, func(a, b keyed) int { return a.compare(b, reverse) })
+	out := make([]*row, len(list))
+	for i := range list {
+		out[i] = list[i].row
+	}
+	return out
+}
+
+// merged returns all rows of two lists by game. Both are in that order, and the
+// second one is short as a rule.
+func merged(long, short []*row) []*row {
+	if len(long) == 0 {
+		return short
+	}
+	out := make([]*row, 0, len(long)+len(short))
+	for _, r := range short {
+		place := keyed{byGame.key(r), r}
+		i, _ := slices.BinarySearchFunc(long, place, func(a *row, to keyed) int { return keyed{byGame.key(a), a}.compare(to, false) })
+		out = append(append(out, long[:i]...), r)
+		long = long[i:]
+	}
+	return append(out, long...)
 }
 
 // cursor returns the place as "next" shows it.
@@ -181,20 +260,6 @@ func (s *snapshot) inOrder(o order) []*row {
 		return s.rows
 	}
 	in := &s.orders[o]
-	in.once.Do(func() {
-		type keyed struct {
-			place
-			*row
-		}
-		list := make([]keyed, len(s.rows))
-		for i, r := range s.rows {
-			list[i] = keyed{placeOf(o, r), r}
-		}
-		slices.SortFunc(list, func(a, b keyed) int { return comparePlaces(a.place, b.place) })
-		in.rows = make([]*row, len(list))
-		for i, k := range list {
-			in.rows[i] = k.row
-		}
-	})
+	in.once.Do(func() { in.rows = sorted(s.rows, false, o.key) })
 	return in.rows
 }

@@ -59,28 +59,29 @@ func parseTableOrder(text string) (o tableOrder, ok bool) {
 	return tableOrder{}, false
 }
 
-// compare is the order of two rows: by the column, else as comparePlayers says.
-func (o tableOrder) compare(a, b *row) int {
-	n := 0
+// key is what decides about the place of a row. What is empty comes last.
+func (o tableOrder) key(r *row) sortKey {
+	text := func(lower string) sortKey {
+		k := sortKey{text: lower, rank: r.rank}
+		if lower == "" {
+			k.number = 1
+		}
+		return k
+	}
 	switch o.column {
 	case colName:
-		n = compareTexts(a.name, b.name)
+		return text(r.lowerName)
 	case colGame:
-		n = compareTexts(a.title, b.title)
+		return text(strings.ToLower(r.title))
 	case colMap:
-		n = compareTexts(a.area, b.area)
+		return text(r.lowerArea)
 	case colCountry:
-		n = compareTexts(a.Country, b.Country)
+		return text(strings.ToLower(r.Country))
 	case colAge:
-		n = b.First.Compare(a.First)
-	case colPlayers:
-		n = cmp.Compare(b.players, a.players)
+		return sortKey{number: -r.First.UnixNano(), rank: r.rank}
 	default:
+		return sortKey{number: -int64(r.players), rank: r.rank}
 	}
-	if o.reverse {
-		n = -n
-	}
-	return cmp.Or(n, comparePlayers(a, b))
 }
 
 // compareTexts puts what is empty last.
@@ -129,7 +130,7 @@ func (p pageParams) narrow() bool { return p.game != "" || p.query != "" || p.pe
 
 // wants reports whether a row passes the switches.
 func (p pageParams) wants(r *row) bool {
-	return (!p.peopled || r.players > 0) && (!p.open || !r.password())
+	return (!p.peopled || r.players > 0) && (!p.open || !r.password)
 }
 
 // choosePage returns the rows of all pages, in order. The slice may be the
@@ -150,8 +151,7 @@ func (s *snapshot) choosePage(p pageParams) []*row {
 		rows = kept
 	}
 	if p.order != (tableOrder{}) {
-		rows = slices.Clone(rows)
-		slices.SortStableFunc(rows, p.order.compare)
+		rows = sorted(rows, p.order.reverse, p.order.key)
 	}
 	return rows
 }
@@ -329,7 +329,7 @@ func (s *Server) rowViews(rows []*row, now time.Time) []rowView {
 			Country: displayText(r.Country, maxAreaText), Address: r.Public.String(),
 			Link: s.pages.serverURL(r.Server), GameURL: s.pages.gameURL(r.Game),
 			Players: r.players, MaxPlayers: r.maxPlayers, Full: r.maxPlayers > 0 && r.players >= r.maxPlayers,
-			Password: r.password(), Reached: reached(r.Server), Age: ageText(now.Sub(r.First)),
+			Password: r.password, Reached: reached(r.Server), Age: ageText(now.Sub(r.First)),
 		})
 	}
 	return out

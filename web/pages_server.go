@@ -68,7 +68,7 @@ func (s *Server) serveServerPage(w http.ResponseWriter, r *http.Request) {
 	}
 	v := serverPage{
 		frame: s.pages.liveFrame("", placeServers, found.Game), rowView: s.rowViews([]*row{found}, list.begun)[0],
-		Type: displayText(found.rule(found.slots.kind), maxAreaText), Origin: originText(found.Origin),
+		Type: displayText(found.kind, maxAreaText), Origin: originText(found.Origin),
 		Last: agoText(time.Since(found.Last)), JSON: s.pages.base + "/api/v1/servers/" + id,
 		History: s.chart(found, time.Now()),
 	}
@@ -76,7 +76,7 @@ func (s *Server) serveServerPage(w http.ResponseWriter, r *http.Request) {
 	if v.Title = v.Name; v.Title == "" {
 		v.Title = v.Address
 	}
-	if port := found.gamePort(); port != 0 && port != found.Public.Port() {
+	if port := found.gamePort; port != 0 && port != found.Public.Port() {
 		v.GamePort = strconv.Itoa(int(port))
 	}
 	if st, ok := s.ask(r, found); ok {

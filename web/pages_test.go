@@ -475,7 +475,7 @@ func parse(t *testing.T, page string) *nethtml.Node {
 func TestChartOfPlayers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFixture(t)
-		if v := f.server.chart(&row{Heard: master.Heard{Server: &master.Server{}}}, time.Now()); v != nil {
+		if v := f.server.chart(&row{reading: &reading{Server: &master.Server{}}}, time.Now()); v != nil {
 			t.Errorf("a server without history: got %+v, want no chart", v)
 		}
 		for i, n := range []string{"3", "9", "4"} {

@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/rs/zerolog"
+
+	"github.com/respawnd/respawnd/master/views"
 )
 
 func TestHeadersOfEveryAnswer(t *testing.T) {
@@ -149,7 +151,7 @@ func TestIdenticalRequestsShareAnAnswer(t *testing.T) {
 		if got := built(); got != 3 {
 			t.Errorf("15 requests for 3 things: %v answers were written, want 3", got)
 		}
-		time.Sleep(maxAge - time.Nanosecond)
+		time.Sleep(views.MaxAge - time.Nanosecond)
 		if f.get("/servers"); built() != 3 {
 			t.Errorf("just before a second: %v answers, want 3", built())
 		}
@@ -171,7 +173,7 @@ func TestKeptAnswersAreBounded(t *testing.T) {
 		for i := range 2 * maxAnswers {
 			f.get(fmt.Sprintf("/api/v1/servers?limit=%d", i+1))
 		}
-		if got := len(f.server.lister.current.Load().answers.kept); got != maxAnswers {
+		if got := len(f.server.lister.latest.Last().answers.kept); got != maxAnswers {
 			t.Errorf("%d questions: %d answers kept, want %d", 2*maxAnswers, got, maxAnswers)
 		}
 		list := f.server.lister.now()

@@ -3,7 +3,6 @@ package web
 import (
 	"context"
 	"fmt"
-	"hash/maphash"
 	"log/slog"
 	"net"
 	"net/http"
@@ -120,6 +119,7 @@ type Server struct {
 	handler     http.Handler
 	policy      atomic.Pointer[policy]
 
+	zipper      *zipper
 	building    chan struct{} // one token per answer that is being written
 	outbox      outbox
 	panicLogged atomic.Int64 // Unix nanoseconds
@@ -129,7 +129,7 @@ type Server struct {
 // other metrics of the same names.
 func New(opt Options) *Server {
 	opt = opt.withDefaults()
-	list := &lister{registry: opt.Registry, catalog: opt.Games, seed: maphash.MakeSeed()}
+	list := newLister(opt.Registry, opt.Games)
 	s := &Server{
 		opt:     opt,
 		started: opt.Started,
@@ -141,6 +141,7 @@ func New(opt Options) *Server {
 		pages:       newPages(basePath(opt.PublicURL), opt.Version),
 		keeper:      newKeeper(opt.Accounts, opt.PublicURL),
 		own:         newOwnAddress(opt.PublicURL, opt.Lookup),
+		zipper:      newZipper(),
 		building:    make(chan struct{}, maxBuilding()),
 	}
 	s.metrics = newMetrics(opt.Registerer, s.feed.len, func() int { n, _ := s.history.Len(); return n }, s.keeper.sessions.len)

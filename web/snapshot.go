@@ -3,30 +3,27 @@ package web
 import (
 	"hash/maphash"
 	"slices"
-	"strconv"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/respawnd/respawnd/internal/clean"
 	"github.com/respawnd/respawnd/internal/games"
 	"github.com/respawnd/respawnd/master"
+	"github.com/respawnd/respawnd/master/views"
 )
 
-// maxAge is how long a snapshot serves although the list did not change: the
-// times at which servers were last heard move on.
-const maxAge = time.Second
-
 // snapshot is the list as it was at one moment, in the order in which it is
-// given out, with the answers that were written from it. Only orders and answers change.
+// given out, with the answers that were written from it. Only texts, orders and
+// answers change.
 type snapshot struct {
-	serial  uint64    // of the registry; the rows are at least this new
 	begun   time.Time // when reading the registry began
 	titles  uint64    // changes when the title of a listed game does
 	rows    []*row    // by game, players (most first), address
 	games   []listedGame
 	players int // in all
+
+	texts atomic.Int64 // how many of the rows have theirs
 
 	orders  orders
 	answers answers
@@ -41,98 +38,29 @@ type listedGame struct {
 
 func (g listedGame) servers() int { return g.to - g.from }
 
-// row is a listed server with what answers need of it more than once.
+// row is a server of a snapshot.
 type row struct {
-	master.Heard
-	slots      *slots
-	title      string
-	name, area string // cleaned host and map name
-	players    int
-	maxPlayers int
+	*reading
+	Last    time.Time // when it was heard last
+	lasting bool      // the snapshot before had the same reading
 }
 
-// slots are the places of the rules that have a meaning here, for all servers
-// that report the same names. -1: not reported.
-type slots struct {
-	host, area, kind, max, password, port int
-}
-
-func newSlots(names *master.Names) *slots {
-	find := func(name string) int {
-		if i, ok := names.Index(name); ok {
-			return i
-		}
-		return -1
-	}
-	return &slots{
-		host: find("hostname"), area: find("mapname"), kind: find("gametype"),
-		max: find("maxplayers"), password: find("password"), port: find("hostport"),
-	}
-}
-
-// rule returns the value in a slot, "" if the server has none.
-func (r *row) rule(slot int) string {
-	if slot < 0 {
-		return ""
-	}
-	return r.Rules.Value(slot)
-}
-
-// gamePort returns the port that players connect to, 0 if the server names none.
-func (r *row) gamePort() uint16 {
-	n, err := strconv.ParseUint(strings.TrimSpace(r.rule(r.slots.port)), 10, 16)
-	if err != nil {
-		return 0
-	}
-	return uint16(n)
-}
-
-// password reports whether the server says that it asks for one.
-func (r *row) password() bool {
-	v := strings.TrimSpace(r.rule(r.slots.password))
-	switch strings.ToLower(v) {
-	case "true", "yes", "on":
-		return true
-	}
-	n, err := strconv.Atoi(v)
-	return err == nil && n != 0
-}
-
-// matches reports whether the name or the map has the text, which is in lower case.
-func (r *row) matches(lower string) bool {
-	return strings.Contains(strings.ToLower(r.name), lower) || strings.Contains(strings.ToLower(r.area), lower)
-}
-
-// lister hands out snapshots. It keeps the last one.
+// lister hands out snapshots.
 type lister struct {
 	registry *master.Registry
 	catalog  *games.Catalog
 	seed     maphash.Seed
-
-	building sync.Mutex // held while a snapshot is made: one at a time
-	current  atomic.Pointer[snapshot]
+	latest   *views.Latest[snapshot]
 }
 
-// now returns a snapshot that has every change made before the call. Callers
-// that come while one is being made wait for it and share the next.
-func (l *lister) now() *snapshot {
-	asked := time.Now()
-	if s := l.current.Load(); s != nil && s.fresh(l.registry.LastSerial(), asked) {
-		return s
-	}
-	l.building.Lock()
-	defer l.building.Unlock()
-	if s := l.current.Load(); s != nil && (s.begun.After(asked) || s.fresh(l.registry.LastSerial(), asked)) {
-		return s
-	}
-	s := l.build()
-	l.current.Store(s)
-	return s
+func newLister(r *master.Registry, c *games.Catalog) *lister {
+	l := &lister{registry: r, catalog: c, seed: maphash.MakeSeed()}
+	l.latest = views.NewLatest(r.LastSerial, l.build)
+	return l
 }
 
-func (s *snapshot) fresh(serial uint64, now time.Time) bool {
-	return s.serial == serial && now.Sub(s.begun) < maxAge
-}
+// now returns a snapshot that has every change made before the call.
+func (l *lister) now() *snapshot { return l.latest.Now() }
 
 // gameSerial returns the serial of the last change of a game's list, of the whole
 // list if game is empty.
@@ -143,47 +71,78 @@ func (l *lister) gameSerial(game string) uint64 {
 	return l.registry.Serial(game)
 }
 
-// build reads the registry and the catalogue.
-func (l *lister) build() *snapshot {
-	s := &snapshot{begun: time.Now(), serial: l.registry.LastSerial()}
-	heard := l.registry.All()
-	rows := make([]row, len(heard))
-	s.rows = make([]*row, len(heard))
-	known := make(map[*master.Names]*slots)
-	for i, h := range heard {
-		names := h.Rules.Names()
-		sl := known[names]
-		if sl == nil {
-			sl = newSlots(names)
-			known[names] = sl
+// build reads the registry and the catalogue. Of records that the last snapshot
+// has, too, nothing is read again, and their rows are not sorted again. last may
+// be nil.
+func (l *lister) build(last *snapshot) *snapshot {
+	s := &snapshot{begun: time.Now()}
+	all := l.registry.All()
+	rd := newReader(l) // the only one who asks for titles: those of a game must not differ
+	var kept []row
+	var left map[*master.Server]time.Time // records that are not kept
+	if last != nil {
+		left = make(map[*master.Server]time.Time, len(all))
+		for _, h := range all {
+			left[h.Server] = h.Last
 		}
-		rows[i].fill(h, sl)
-		s.rows[i] = &rows[i]
+		kept = s.keep(last.titled(rd.title), left)
 	}
-	slices.SortFunc(s.rows, compareRows)
+	fresh := make([]row, 0, len(all)-len(kept))
+	for _, h := range all { // in an order that is kind to memory, other than that of left
+		if _, ok := left[h.Server]; ok || len(kept) == 0 {
+			fresh = append(fresh, row{reading: rd.read(h.Server), Last: h.Last})
+		}
+	}
+	s.rows = merged(pointers(kept), sorted(pointers(fresh), false, byGame.key))
 	l.group(s)
 	return s
 }
 
-// fill reads what a server says about itself.
-func (r *row) fill(h master.Heard, sl *slots) {
-	r.Heard, r.slots = h, sl
-	r.name = clean.Text(r.rule(sl.host))
-	r.area = clean.Text(r.rule(sl.area))
-	r.players = h.Population()
-	r.maxPlayers, _ = master.ParsePopulation(r.rule(sl.max))
+// keep returns those rows of another snapshot of which the records are left, with
+// the times at which they were heard, and takes them out of what is left.
+func (s *snapshot) keep(rows []*row, left map[*master.Server]time.Time) []row {
+	kept := make([]row, 0, len(rows))
+	for _, r := range rows {
+		at, ok := left[r.Server]
+		if !ok {
+			continue
+		}
+		delete(left, r.Server)
+		kept = append(kept, row{reading: r.reading, Last: at, lasting: true})
+		if r.text.Load() != nil {
+			s.texts.Add(1)
+		}
+	}
+	return kept
 }
 
-// group finds the games among the sorted rows and gives the rows their titles.
+func pointers(rows []row) []*row {
+	out := make([]*row, len(rows))
+	for i := range rows {
+		out[i] = &rows[i]
+	}
+	return out
+}
+
+// titled returns the rows of the games that are still called as they were.
+func (s *snapshot) titled(title func(string) string) []*row {
+	rows := make([]*row, 0, len(s.rows))
+	for _, g := range s.games {
+		if title(g.name) == g.title {
+			rows = append(rows, s.rows[g.from:g.to]...)
+		}
+	}
+	return rows
+}
+
+// group finds the games among the sorted rows.
 func (l *lister) group(s *snapshot) {
 	var titles maphash.Hash
 	titles.SetSeed(l.seed)
 	for from := 0; from < len(s.rows); {
-		g := listedGame{name: s.rows[from].Game, from: from}
-		g.title = l.title(g.name)
+		g := listedGame{name: s.rows[from].Game, title: s.rows[from].title, from: from}
 		to := from
 		for ; to < len(s.rows) && s.rows[to].Game == g.name; to++ {
-			s.rows[to].title = g.title
 			g.players += s.rows[to].players
 		}
 		g.to, from = to, to

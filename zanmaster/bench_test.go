@@ -112,6 +112,18 @@ func BenchmarkList(b *testing.B) {
 	}
 }
 
+// BenchmarkListWithinBudgets is a request for a short list from everywhere, with
+// the window of each address and the budget of each /24.
+func BenchmarkListWithinBudgets(b *testing.B) {
+	z := newZan(b, nil)
+	request := zandronum.Encode(nil, zandronum.AppendListRequest(nil, zandronum.ListVersion))
+	b.ReportAllocs()
+	for i := 0; b.Loop(); i++ {
+		a := netip.AddrFrom4([4]byte{11, byte(i), byte(i >> 8), byte(i >> 16)})
+		z.ServePacket(nowhere{}, netserve.Packet{Data: request, From: netip.AddrPortFrom(a, 1), To: masterAddr})
+	}
+}
+
 // BenchmarkListAfterAChange is a request behind every single change.
 func BenchmarkListAfterAChange(b *testing.B) {
 	for _, n := range []int{100, 4000} {

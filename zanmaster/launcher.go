@@ -34,30 +34,39 @@ type gate struct {
 	silent  *recent[uint32]         // addresses that asked too soon
 	noise   *recent[netip.AddrPort] // sources of what nobody understands
 	perNet  int                     // lists for a /24; negative: any number
-	nets    *recent[uint32]
-	ofNet   map[uint32]int // lists for those in nets
-	total   int            // lists for all; 0: any number
+	nets    *netserve.Limiter       // of lists for a /24; nil: any number
+	total   int                     // lists for all; 0: any number
 	ofAll   int
 	allFrom time.Duration
 }
 
 func newGate() *gate {
-	g := &gate{
+	return &gate{
 		served: newRecent[uint32](0, mostAddrs),
 		silent: newRecent[uint32](silence, mostAddrs),
 		noise:  newRecent[netip.AddrPort](garbageWait, mostGarbage),
-		nets:   newRecent[uint32](budgetWindow, mostAddrs),
-		ofNet:  make(map[uint32]int),
+		perNet: -1,
 	}
-	g.nets.gone = func(net uint32) { delete(g.ofNet, net) }
-	return g
 }
 
 func (g *gate) setPolicy(p *Policy) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.window, g.perNet, g.total = max(p.ListWindow, 0), p.ListsPerNet, p.ListsTotal
+	if g.perNet != p.ListsPerNet { // else what was spent stays spent
+		g.perNet, g.nets = p.ListsPerNet, newNetBudget(p.ListsPerNet)
+	}
+	g.window, g.total = max(p.ListWindow, 0), p.ListsTotal
 	g.served.life = max(g.window-windowGrace, g.window/2)
+}
+
+// newNetBudget bounds the lists for a /24; nil if any number is allowed.
+func newNetBudget(lists int) *netserve.Limiter {
+	if lists < 0 {
+		return nil
+	}
+	return netserve.NewLimiter(netserve.LimiterOptions{
+		Rate: float64(lists) / budgetWindow.Seconds(), Burst: lists, Prefix4: 24,
+	})
 }
 
 // garbage silences a source for a while. Its address alone is not enough: one
@@ -104,28 +113,23 @@ func (g *gate) knock(a netip.AddrPort, now time.Duration) decision {
 }
 
 // spend takes a list from the budgets and reports whether they allow it. free
-// addresses wait for nothing and use up only the total.
-func (g *gate) spend(a netip.Addr, free bool, now time.Duration) bool {
-	key := number(a)
-	net := key >> 8
+// addresses wait for nothing and use up only the total. at is now on the clock of
+// the gate.
+func (g *gate) spend(a netip.Addr, free bool, now time.Time, at time.Duration) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if now-g.allFrom >= budgetWindow {
-		g.allFrom, g.ofAll = now, 0
+	if at-g.allFrom >= budgetWindow {
+		g.allFrom, g.ofAll = at, 0
 	}
-	if g.total > 0 && g.ofAll >= g.total {
+	switch {
+	case g.total > 0 && g.ofAll >= g.total:
 		return false
-	}
-	if !free && g.perNet >= 0 {
-		g.nets.add(net, now)
-		if g.ofNet[net] >= g.perNet {
-			return false
-		}
-		g.ofNet[net]++
+	case !free && !g.nets.Allow(a, now):
+		return false
 	}
 	g.ofAll++
 	if !free && g.window > 0 {
-		g.served.add(key, now)
+		g.served.add(number(a), at)
 	}
 	return true
 }
@@ -150,7 +154,7 @@ func (s *Server) admits(w netserve.PacketWriter, p netserve.Packet, wrong bool, 
 		return s.refuse(w, p, zandronum.AnswerBanned, dropNotAllowed)
 	case wrong:
 		return s.refuse(w, p, zandronum.AnswerWrongVersion, dropVersion)
-	case !s.gate.spend(a, free, at):
+	case !s.gate.spend(a, free, now, at):
 		return s.refuse(w, p, zandronum.AnswerTooSoon, dropNoBudget)
 	default:
 		return ""

@@ -71,7 +71,7 @@ type Policy struct {
 	// ListWindow is how long a launcher's address waits for its next list; 0:
 	// DefaultListWindow, negative: it does not.
 	ListWindow time.Duration
-	// ListsPerNet bounds the lists for each /24 in ten seconds; 0:
+	// ListsPerNet is how many lists a /24 gets at once, and again over ten seconds; 0:
 	// DefaultListsPerNet, negative: no bound.
 	ListsPerNet int
 	// ListsTotal bounds all lists in ten seconds; 0: no bound.

@@ -8,8 +8,6 @@ import "time"
 type recent[K comparable] struct {
 	life time.Duration
 	most int
-	// gone is told about every key that is forgotten; nil: nobody is.
-	gone func(K)
 
 	keys  map[K]time.Duration // when it was added
 	queue []added[K]          // in the order in which they were added, from first on
@@ -53,14 +51,10 @@ func (r *recent[K]) forget(now time.Duration) {
 
 // drop forgets the key that was added first.
 func (r *recent[K]) drop() {
-	k := r.queue[r.first].key
-	delete(r.keys, k)
+	delete(r.keys, r.queue[r.first].key)
 	r.first++
 	if r.first > len(r.queue)/2 {
 		n := copy(r.queue, r.queue[r.first:])
 		r.queue, r.first = r.queue[:n], 0
-	}
-	if r.gone != nil {
-		r.gone(k)
 	}
 }

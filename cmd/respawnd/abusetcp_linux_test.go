@@ -206,7 +206,7 @@ func TestNuisancesOverTCPLeaveNothingBehind(t *testing.T) {
 		t.Errorf("exit code %d after all that, want 0", code)
 	}
 	for _, e := range c.log.entries {
-		if level := e.text("level"); level == "error" || level == "warn" && !strings.Contains(e.text("message"), "DNS") {
+		if level := e.text("level"); level == "error" || level == "warn" && !strings.Contains(e.text("message"), "DNS") && !message(tooFewFiles)(e) {
 			t.Errorf("the log says %v", e)
 		}
 	}
@@ -240,6 +240,28 @@ func TestSilentClientsAreLetGo(t *testing.T) {
 		})
 	}
 	waiting.Wait()
+	d.stop()
+}
+
+// A browser that has its list and says nothing more is let go in the time that the
+// configuration says.
+func TestQuietBrowsersAreLetGo(t *testing.T) {
+	t.Parallel()
+	d := start(t, t.TempDir(), variable("serverbrowse.idle", "5s"))
+	c, err := dialFrom(t.Context(), home, d.address["serverbrowse"])
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = c.Close() }()
+	if _, err := c.Write(abusedServices(t)[0].question); err != nil {
+		t.Fatal(err)
+	}
+	if err := drain(c); err != nil {
+		t.Errorf("a quiet browser is kept for %v", hang)
+	}
+	if got := metric(t, d, `respawnd_dropped_total{reason="idle_timeout",service="serverbrowse"}`); got != "1" {
+		t.Errorf("%s browsers are counted as quiet, want 1", got)
+	}
 	d.stop()
 }
 

@@ -127,6 +127,7 @@ func (d *daemon) open(ctx context.Context) error {
 		return err
 	}
 	d.makeProber()
+	d.checkOpenFiles()
 	return d.openServices(ctx)
 }
 

@@ -199,7 +199,7 @@ func texts(list []any) []string {
 func TestUnknownVariableIsAWarning(t *testing.T) {
 	t.Parallel()
 	d := start(t, t.TempDir(), variable("no.such_key", "1"))
-	e := d.waitFor("the warning", 0, func(e entry) bool { return e.text("level") == "warn" })
+	e := d.waitFor("the warning", 0, func(e entry) bool { return e.text("level") == "warn" && e.text("warning") != "" })
 	if !strings.Contains(e.text("warning"), "NO_SUCH_KEY") {
 		t.Errorf("warning %q, want the variable's name", e.text("warning"))
 	}

@@ -135,4 +135,7 @@ func TestUnusableDataFolderIsNamed(t *testing.T) {
 		wantOne(t, startRefused(t, testEnv(dir)), "data_dir", dir)
 	}
 	wantOne(t, startRefused(t, testEnv(filepath.Join(blocked, "data"))), "data_dir", blocked)
+	taken := t.TempDir()
+	must(t, os.Mkdir(filepath.Join(taken, storeName), 0o700))
+	wantOne(t, startRefused(t, testEnv(taken)), "data_dir", filepath.Join(taken, storeName), "is a directory")
 }

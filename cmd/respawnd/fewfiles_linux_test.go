@@ -19,6 +19,38 @@ func TestStartWithoutFilesSaysSo(t *testing.T) {
 	wantRefusedStart(t, c, "too many open files", ".listen")
 }
 
+// A limit below what the configured connections can take is told at the start,
+// with both numbers and the keys; one that is enough is not.
+func TestFewFilesAreToldAtTheStart(t *testing.T) {
+	t.Parallel()
+	file := writeFile(t, "files.yaml", `
+gpcm: {max_conns: 100}
+gpsp: {max_conns: 50}
+serverbrowse: {max_conns: 30}
+legacylist: {max_conns: 20}
+web: {max_conns: 10}
+`)
+	const needed = ownFiles + 210
+	for _, allowed := range []int{needed - 1, needed} {
+		c := startWrapped(t, fewFiles(allowed), testEnv(t.TempDir()), "--config", file)
+		lines, _ := c.log.since(0)
+		told := 0
+		for _, e := range lines {
+			if !message(tooFewFiles)(e) {
+				continue
+			}
+			told++
+			if e["allowed"] != float64(allowed) || e["needed"] != float64(needed) || len(keysOf(e)) != 5 || e.text("level") != "warn" {
+				t.Errorf("with %d of %d files the log says %v", allowed, needed, e)
+			}
+		}
+		if told != needed-allowed {
+			t.Errorf("with %d of %d files %d lines tell of it:\n%s", allowed, needed, told, c.log)
+		}
+		c.kill()
+	}
+}
+
 // With 64 files the daemon serves. When connections have taken them all, the
 // services without connections go on, waiting costs next to nothing, the log
 // says it once, and afterwards everything is as before.
@@ -77,4 +109,10 @@ func TestConnectionsThatTakeAllFiles(t *testing.T) {
 	if n := c.log.len(); n > 60 {
 		t.Errorf("%d lines of log:\n%s", n, c.log)
 	}
+}
+
+// keysOf returns the keys that a line of the log names.
+func keysOf(e entry) []string {
+	list, _ := e["keys"].([]any)
+	return texts(list)
 }

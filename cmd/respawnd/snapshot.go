@@ -1,9 +1,12 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"iter"
+	"net/netip"
+	"slices"
 	"time"
 
 	"github.com/respawnd/respawnd/internal/gamespy"
@@ -70,6 +73,9 @@ func saved(list []master.Heard) iter.Seq[storage.Server] {
 	}
 }
 
+// lostServers tells the operator that the saved list was damaged.
+const lostServers = "part of the saved server list is damaged and was dropped; those servers are listed again when they report"
+
 // restoreList lists the saved servers that were alive when the daemon stopped,
 // for a while and until they are heard.
 func (d *daemon) restoreList(ctx context.Context) error {
@@ -78,10 +84,15 @@ func (d *daemon) restoreList(ctx context.Context) error {
 		return nil
 	}
 	now := time.Now()
-	restored := 0
+	restored, damaged := 0, 0
+	var damage error // the first one
 	for rec, err := range d.store.LoadServers(ctx) {
+		if err == nil {
+			err = checkSaved(&rec)
+		}
 		if err != nil {
-			d.log.Warn().Err(err).Msg("part of the saved server list cannot be read")
+			damaged++
+			damage = cmp.Or(damage, err)
 			continue
 		}
 		if now.Sub(rec.Seen) > window || now.Before(rec.Seen.Add(-window)) {
@@ -98,8 +109,23 @@ func (d *daemon) restoreList(ctx context.Context) error {
 		d.book.Note(rec.Origin, rec.Source, rec.Game, verdicts.Restored)
 		restored++
 	}
+	if damaged > 0 {
+		d.log.Warn().Err(damage).Int("parts", damaged).Msg(lostServers)
+	}
 	if restored > 0 {
 		d.log.Info().Int("servers", restored).Dur("for", window).Msg("server list restored")
+	}
+	return nil
+}
+
+// checkSaved refuses a record that no save has written: others rely on the
+// addresses of what is listed.
+func checkSaved(rec *storage.Server) error {
+	if err := rec.Check(); err != nil {
+		return err
+	}
+	if !rec.Public.IsValid() || slices.ContainsFunc(rec.Local, func(a netip.AddrPort) bool { return !a.IsValid() }) {
+		return fmt.Errorf("%w: server without an address", storage.ErrInvalid)
 	}
 	return nil
 }

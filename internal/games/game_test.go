@@ -148,7 +148,10 @@ func TestBadContentIsRefused(t *testing.T) {
 		"backslash in key":             room(Field{`a\b`, "1"}),
 		"backslash in value":           room(Field{"a", `1\2`}),
 		"NUL in value":                 room(Field{"a", "1\x00"}),
+		"field twice, in other case":   room(Field{"a", "1"}, Field{"A", "2"}),
 		"field that the list fills in": room(Field{"numwaiting", "1"}),
+		"the same in other case":       room(Field{"NumWaiting", "1"}),
+		"field that is the id":         room(Field{"groupid", "1"}),
 	}
 	for name, g := range tests {
 		t.Run(name, func(t *testing.T) {

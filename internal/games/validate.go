@@ -128,9 +128,9 @@ func checkRoomFields(fields []Field, bad func(string, ...any)) {
 		bad("%d fields, at most %d are allowed", len(fields), MaxRoomFields)
 		return
 	}
-	seen := make(map[string]bool, len(fields))
+	seen := make(map[string]bool, len(fields)) // clients ask without regard to case
 	for _, f := range fields {
-		key := shorten(f.Key)
+		key, folded := shorten(f.Key), foldName(f.Key)
 		switch reason := textProblem(f.Key, MaxFieldKeyLen); {
 		case f.Key == "":
 			bad("a field without a key")
@@ -138,22 +138,23 @@ func checkRoomFields(fields []Field, bad func(string, ...any)) {
 			bad("the key %q %s", key, reason)
 		case strings.ContainsRune(f.Key, '\\') || strings.ContainsRune(f.Value, '\\'):
 			bad("field %q: a backslash is not allowed", key)
-		case ownRoomKey(f.Key):
+		case ownRoomKey(folded):
 			bad("field %q belongs to the room itself", key)
-		case seen[f.Key]:
+		case seen[folded]:
 			bad("field %q is there twice", key)
 		}
 		if reason := textProblem(f.Value, MaxTextLen); reason != "" {
 			bad("the value of %q %s", key, reason)
 		}
-		seen[f.Key] = true
+		seen[folded] = true
 	}
 }
 
-// ownRoomKey reports whether a list fills in the key from the room's own data.
+// ownRoomKey reports whether a list fills in the key, which is in lower case, from
+// the room's own data.
 func ownRoomKey(key string) bool {
 	switch key {
-	case "hostname", "numwaiting", "maxwaiting", "numservers", "numplayers":
+	case "groupid", "hostname", "numwaiting", "maxwaiting", "numservers", "numplayers":
 		return true
 	}
 	return false

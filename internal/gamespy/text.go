@@ -152,7 +152,9 @@ func (m *Message) Add(key, value string) {
 // AppendTo appends the fields to b, without a [Final], and returns the longer
 // slice. It returns b as it was and [ErrUnwritable] if a key is empty, if a key
 // or value has a backslash or a NUL in it, or if a value is the word "final":
-// that one would end the message early. It never leaves out a field in silence.
+// that one would end the message early. So would a key of that name on a stream;
+// in a datagram it is an ordinary one, so it is written. AppendTo never leaves out
+// a field in silence.
 func (m Message) AppendTo(b []byte) ([]byte, error) {
 	for _, f := range m.fields {
 		if f.key == "" || f.value == finalName || !writable(f.key) || !writable(f.value) {

@@ -141,6 +141,9 @@ func TestAssemblyIsBounded(t *testing.T) {
 	if _, err := a.Add(append(Header{Count: 3, Number: 1}.AppendTo(nil), 1)); err != nil {
 		t.Errorf("Add(the last byte): %v", err)
 	}
+	if whole, err := a.Add(append(Header{Count: 3, Number: 1}.AppendTo(nil), 1)); whole || err != nil {
+		t.Errorf("Add(the last byte, again) = %v, %v; want neither", whole, err)
+	}
 	if whole, err := a.Add(Header{Count: 3, Number: 2}.AppendTo(nil)); !whole || err != nil || len(a.Answer()) != MaxAnswer {
 		t.Errorf("Add(an empty packet) = %v, %v with %d bytes; want whole", whole, err, len(a.Answer()))
 	}

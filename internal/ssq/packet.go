@@ -105,9 +105,10 @@ func (a *Assembly) add(h Header, body []byte) (whole bool, err error) {
 	switch bit := uint16(1) << h.Number; {
 	case a.count != 0 && h.Count != a.count:
 		return false, ErrMalformed
+	case a.have&bit != 0:
 	case a.size+len(body) > MaxAnswer:
 		return false, ErrTooMuch
-	case a.have&bit == 0:
+	default:
 		a.count, a.have = h.Count, a.have|bit
 		a.parts[h.Number] = append([]byte(nil), body...)
 		a.size += len(body)

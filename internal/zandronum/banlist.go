@@ -138,8 +138,8 @@ func ParseBanList(message []byte) (verification []byte, l BanList, err error) {
 	}
 	verification = r.text()
 	for _, list := range []*[]string{&l.Bans, &l.Exempt} {
-		n := int(r.uint32())
-		if n > len(r.b) { // each takes a byte at least
+		n := r.uint32()
+		if uint64(n) > uint64(len(r.b)) { // each takes a byte at least
 			return verification, l, ErrMalformed
 		}
 		for range n {

@@ -75,6 +75,15 @@ func TestBanListInOneMessage(t *testing.T) {
 	}
 }
 
+func TestBanListDoesNotHoldWhatItClaims(t *testing.T) {
+	for _, claim := range []uint32{5, 1 << 31, 1<<32 - 1} {
+		b := appendUint32(appendUint32(appendString([]byte{kindBanList}, verification), claim), 0)
+		if _, l, err := ParseBanList(b); err == nil {
+			t.Errorf("ParseBanList with %d bans that are not there: got %v, no error", claim, l)
+		}
+	}
+}
+
 func TestBanListInOneMessageIsCutBetweenItems(t *testing.T) {
 	l := long(2000)
 	b, left := l.AppendWhole(nil, []byte(verification))

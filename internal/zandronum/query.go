@@ -153,22 +153,20 @@ func ParseSegment(body []byte) (Segment, error) {
 // Assembly puts the pieces of one answer together. The zero value is empty.
 type Assembly struct {
 	whole []byte
+	count byte // of pieces
 	have  [256]bool
 	left  int // pieces that have not come
 }
 
-// Add takes a piece and returns the whole when the last one has come, nil
-// before that. Pieces may come in any order and more than once; one that does
-// not belong with the others is an error and changes nothing.
+// Add takes a piece that ParseSegment has read, and returns the whole when the
+// last one has come, nil before that. Pieces may come in any order and more than
+// once; one that does not belong with the others is an error and changes nothing.
 func (a *Assembly) Add(s Segment) ([]byte, error) {
 	if a.whole == nil {
 		a.whole = make([]byte, s.Total)
-		a.left = int(s.Count)
-		for i := int(s.Count); i < len(a.have); i++ {
-			a.have[i] = true // so that a later piece with another count is refused
-		}
+		a.count, a.left = s.Count, int(s.Count)
 	}
-	if int(s.Total) != len(a.whole) || int(s.Offset)+len(s.Piece) > len(a.whole) {
+	if s.Count != a.count || int(s.Total) != len(a.whole) || int(s.Offset)+len(s.Piece) > len(a.whole) {
 		return nil, ErrMalformed
 	}
 	if a.have[s.Number] {

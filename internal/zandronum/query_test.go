@@ -342,8 +342,10 @@ func TestBadSegments(t *testing.T) {
 	if whole, err := a.Add(Segment{1, 2, 4, 9, []byte("abcd")}); err == nil || whole != nil {
 		t.Errorf("Add of a piece of another answer: got %q, %v", whole, err)
 	}
-	if whole, _ := a.Add(Segment{7, 9, 4, 8, []byte("abcd")}); whole != nil {
-		t.Errorf("Add of a piece with another count: got %q", whole)
+	for _, other := range []Segment{{7, 9, 4, 8, []byte("abcd")}, {1, 9, 4, 8, []byte("abcd")}} {
+		if whole, err := a.Add(other); err == nil || whole != nil {
+			t.Errorf("Add of a piece with another count: got %q, %v", whole, err)
+		}
 	}
 	if whole, _ := a.Add(good); whole != nil {
 		t.Errorf("Add of a piece that has come: got %q", whole)

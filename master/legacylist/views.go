@@ -45,7 +45,7 @@ type view struct {
 }
 
 // Size returns the memory of the view in bytes.
-func (v *view) Size() int { return len(v.text) }
+func (v *view) Size() int { return cap(v.text) }
 
 // emptyView is the list of a game that there is not. Nobody counts or changes
 // it.

@@ -42,6 +42,21 @@ func TestRequestsForTheSameShareAList(t *testing.T) {
 	}
 }
 
+func TestSizeOfAListIsTheMemoryThatItTakes(t *testing.T) {
+	f := start(t, nil)
+	fill(t, f.reg, 100)
+	game, _ := testGames(t).Lookup("gmtest")
+	for _, mode := range []Mode{Plain, Compact, Info, Groups} {
+		v, err := f.srv.view(game, &inquiry{mode: mode})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, want := v.Size(), cap(v.text); got != want {
+			t.Errorf("mode %q: Size() = %d, want %d", mode, got, want)
+		}
+	}
+}
+
 func TestListIsBuiltAnewWhenItsGameChanged(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := startPipe(t, nil)

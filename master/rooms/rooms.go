@@ -7,15 +7,18 @@ package rooms
 
 import (
 	"strconv"
-	"strings"
 
 	"github.com/respawnd/respawnd/internal/games"
+	"github.com/respawnd/respawnd/internal/gamespy"
 	"github.com/respawnd/respawnd/master"
 )
 
 const (
-	// Max bounds the rooms of a game; further ones are left out.
-	Max = 4096
+	// MaxStored is how many rooms of the store a game may have, beside those of
+	// the catalogue. Whoever stores rooms keeps to it.
+	MaxStored = 3000
+	// Max is how many rooms of a game there are at most; further ones are left out.
+	Max = games.MaxRooms + MaxStored
 	// DefaultCapacity is what a room says it holds if nothing is known.
 	DefaultCapacity = 100
 
@@ -87,7 +90,7 @@ func (s Sources) count(game string, all []Room, places map[uint32]int) {
 // Value returns what the room says under a name, without regard to case, "" if
 // nothing.
 func (r *Room) Value(name string) string {
-	switch strings.ToLower(name) {
+	switch master.FoldName(name) {
 	case "groupid":
 		return strconv.FormatUint(uint64(r.ID), 10)
 	case "hostname":
@@ -105,7 +108,7 @@ func (r *Room) Value(name string) string {
 		return strconv.Itoa(r.Servers)
 	}
 	for _, f := range r.Fields {
-		if strings.EqualFold(f.Key, name) {
+		if gamespy.EqualFold(f.Key, name) {
 			return f.Value
 		}
 	}

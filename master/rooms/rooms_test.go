@@ -85,6 +85,10 @@ func TestWhatARoomSays(t *testing.T) {
 			t.Errorf("Value(%s) = %q, want %q", name, got, want)
 		}
 	}
+	foreign := Room{Room: games.Room{Fields: []games.Field{{Key: "\xf6", Value: "1"}, {Key: "\xe4", Value: "2"}}}}
+	if got := foreign.Value("\xe4"); got != "2" {
+		t.Errorf("Value of a name in another code page = %q, want 2", got)
+	}
 	if got := (&Room{}).Value("maxwaiting"); got != "100" {
 		t.Errorf("a room of unknown size holds %q, want 100", got)
 	}

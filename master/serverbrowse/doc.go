@@ -35,7 +35,8 @@
 //
 // The connection stays open after the list, for the browser may ask for more
 // and waits for updates. While it is quiet the master sends keepalives; two
-// without an answer end it. The master never closes one direction only.
+// without an answer end it, and so does a silence as long as the options allow.
+// The master never closes one direction only.
 //
 // # List
 //

@@ -52,7 +52,9 @@ type Options struct {
 	MessageBurst  int           // and at once; 0: DefaultMessageBurst
 	Push          bool          // keep clients that ask for it informed; else they get the list alone
 
-	Conn       netserve.ConnOptions // its Metrics and Log are taken from here
+	// Conn bounds the connections. Its Idle is the time from one whole message to the
+	// next; its Metrics and Log are taken from here.
+	Conn       netserve.ConnOptions
 	Log        zerolog.Logger
 	Metrics    *netserve.Metrics     // what is dropped is counted here; nil: nowhere
 	Registerer prometheus.Registerer // for the service's own metrics; nil: none
@@ -70,6 +72,12 @@ func (o Options) withDefaults() Options {
 	}
 	if o.MessageBurst <= 0 {
 		o.MessageBurst = DefaultMessageBurst
+	}
+	if o.Conn.FirstByte <= 0 {
+		o.Conn.FirstByte = netserve.DefaultFirstByte
+	}
+	if o.Conn.Idle <= 0 {
+		o.Conn.Idle = netserve.DefaultIdle
 	}
 	o.Conn.Metrics, o.Conn.Log = o.Metrics, o.Log
 	return o

@@ -18,8 +18,9 @@ import (
 
 // Bounds of a connection.
 const (
-	// firstMessage is how long a browser may take for its first message.
-	firstMessage = 15 * time.Second
+	// firstMessage is how long a browser may take to complete its first message
+	// after the time for its first byte.
+	firstMessage = 5 * time.Second
 	// maxMissed is how many keepalives may stay without an answer.
 	maxMissed = 2
 	// closeGrace is how long a write under way may take when the service stops.
@@ -46,6 +47,7 @@ const (
 	endedSecret  ended = "no_secret"
 	endedFirst   ended = "first_message_timeout"
 	endedGone    ended = "keepalive_timeout"
+	endedIdle    ended = "idle_timeout"
 	endedRate    ended = "list_rate"
 	endedSlow    ended = "slow_push"
 )
@@ -55,7 +57,7 @@ const (
 func DropReasons() []string {
 	return []string{
 		string(endedBanned), string(endedFraming), string(endedBad), string(endedOrder), string(endedGame),
-		string(endedSecret), string(endedFirst), string(endedGone), string(endedRate), string(endedSlow),
+		string(endedSecret), string(endedFirst), string(endedGone), string(endedIdle), string(endedRate), string(endedSlow),
 	}
 }
 
@@ -68,10 +70,11 @@ type session struct {
 	out    outlet
 	log    zerolog.Logger
 
-	ready    bool   // the cipher is set up
-	game     string // the game that the last list request was for
-	port     uint16 // its default query port, as the client was told
-	missed   int    // keepalives without an answer
+	ready    bool      // the cipher is set up
+	game     string    // the game that the last list request was for
+	port     uint16    // its default query port, as the client was told
+	heard    time.Time // when the last message came, or the connection
+	missed   int       // keepalives without an answer since then
 	lists    *rate.Limiter
 	messages *rate.Limiter
 
@@ -92,10 +95,11 @@ func (s *Server) ServeConn(ctx context.Context, c *netserve.Conn) {
 		frames:   frameReader{r: c},
 		out:      outlet{w: c, chunks: &s.chunks},
 		log:      s.opt.Log.With().Stringer("peer", c.Peer()).Logger(),
+		heard:    time.Now(),
 		lists:    rate.NewLimiter(listRate, listBurst),
 		messages: rate.NewLimiter(rate.Limit(s.opt.MessageRate), s.opt.MessageBurst),
 	}
-	c.SetIdle((maxMissed + 2) * s.opt.KeepAlive) // the session's own deadlines come first
+	c.SetIdle(2 * s.opt.Conn.Idle) // the session's own deadlines come first
 	stop := context.AfterFunc(ctx, func() {
 		now := time.Now()
 		_ = c.SetReadDeadline(now)
@@ -130,16 +134,12 @@ func (x *session) run(ctx context.Context) error {
 // next returns the next message. While the client is quiet it sends keepalives.
 func (x *session) next(ctx context.Context) (Kind, []byte, error) {
 	for {
-		wait := x.server.opt.KeepAlive
-		if !x.ready {
-			wait = firstMessage
-		}
-		kind, body, err := x.read(ctx, time.Now().Add(wait))
+		kind, body, err := x.read(ctx, x.patience())
 		switch {
 		case x.server.banned(x.conn.Peer().Addr()): // since the last message or keepalive
 			return 0, nil, endedBanned
 		case err == nil:
-			x.missed = 0
+			x.heard, x.missed = time.Now(), 0
 			return kind, body, nil
 		case errors.Is(err, errLength):
 			return 0, nil, endedFraming
@@ -147,6 +147,8 @@ func (x *session) next(ctx context.Context) (Kind, []byte, error) {
 			return 0, nil, err // the client has gone, or the service ends
 		case !x.ready:
 			return 0, nil, endedFirst
+		case time.Since(x.heard) >= x.server.opt.Conn.Idle:
+			return 0, nil, endedIdle
 		case x.missed == maxMissed:
 			return 0, nil, endedGone
 		}
@@ -155,6 +157,20 @@ func (x *session) next(ctx context.Context) (Kind, []byte, error) {
 			return 0, nil, err
 		}
 	}
+}
+
+// patience returns until when the next message is waited for before something is
+// done about the client's silence.
+func (x *session) patience() time.Time {
+	opt := &x.server.opt
+	if !x.ready {
+		return x.heard.Add(opt.Conn.FirstByte + firstMessage)
+	}
+	keepalive, end := time.Now().Add(opt.KeepAlive), x.heard.Add(opt.Conn.Idle)
+	if end.Before(keepalive) {
+		return end
+	}
+	return keepalive
 }
 
 // read returns the next message if it is complete by the given time.

@@ -620,6 +620,52 @@ func TestQuietClientIsAskedAndThenDropped(t *testing.T) {
 	})
 }
 
+func TestSilenceIsBoundedByTheOptions(t *testing.T) {
+	tests := map[string]struct {
+		keepAlive, idle time.Duration
+		keepalives      int
+		after           time.Duration
+		reason          ended
+	}{
+		"shorter than a keepalive":     {30 * time.Second, 20 * time.Second, 0, 20 * time.Second, endedIdle},
+		"as long as a keepalive":       {30 * time.Second, 30 * time.Second, 0, 30 * time.Second, endedIdle},
+		"between two keepalives":       {30 * time.Second, 40 * time.Second, 1, 40 * time.Second, endedIdle},
+		"longer than keepalives allow": {30 * time.Second, time.Hour, 2, 90 * time.Second, endedGone},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				reg := prometheus.NewRegistry()
+				m := netserve.NewMetrics(reg, "serverbrowse")
+				f := startPipe(t, func(o *Options) { o.KeepAlive, o.Conn.Idle, o.Metrics = test.keepAlive, test.idle, m })
+				b := f.connect(t)
+				b.ask(request(nil))
+				begin := time.Now()
+				for range test.keepalives {
+					b.next()
+				}
+				if p, err := b.dec.Push(); !errors.Is(err, io.ErrUnexpectedEOF) || time.Since(begin) != test.after {
+					t.Errorf("%+v, %v after %v, want the end after %v", p, err, time.Since(begin), test.after)
+				}
+				synctest.Wait()
+				wantDropped(t, reg, test.reason)
+			})
+		})
+	}
+}
+
+func TestTimeForTheFirstByteIsThatOfTheOptions(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const most = time.Minute
+		f := startPipe(t, func(o *Options) { o.Conn.FirstByte = most })
+		b := f.connect(t)
+		time.Sleep(most - time.Second)
+		if got := b.ask(request(nil)); got.Port != 6500 {
+			t.Errorf("reply %+v to a request a second before it is too late", got)
+		}
+	})
+}
+
 func TestUnfinishedFirstMessageIsDropped(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := startPipe(t, nil)
@@ -627,8 +673,8 @@ func TestUnfinishedFirstMessageIsDropped(t *testing.T) {
 		begin := time.Now()
 		b.write([]byte{0, 50, 0})
 		b.wantClosed()
-		if got := time.Since(begin); got != firstMessage {
-			t.Errorf("closed after %v, want %v", got, firstMessage)
+		if got := time.Since(begin); got != netserve.DefaultFirstByte+firstMessage {
+			t.Errorf("closed after %v, want %v", got, netserve.DefaultFirstByte+firstMessage)
 		}
 	})
 }

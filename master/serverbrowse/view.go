@@ -51,7 +51,7 @@ type view struct {
 }
 
 // Size returns the memory of the view in bytes.
-func (v *view) Size() int { return len(v.clear) + 4*len(v.ends) }
+func (v *view) Size() int { return cap(v.clear) + 4*cap(v.ends) }
 
 // entries returns the number of entries.
 func (v *view) entries() int { return len(v.ends) }

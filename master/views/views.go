@@ -2,9 +2,10 @@
 // the requests that follow: many clients ask for the same, and a list costs more
 // to make than to send.
 //
-// It bounds what is kept, what is being sent and how many are made at a time. It
-// does not know what a list is made of or when it is too old: the services say
-// so. Nothing runs unless somebody asks.
+// A Cache bounds what is kept, what is being sent and how many are made at a time.
+// It does not know what a list is made of or when it is too old: the services say
+// so. A Latest keeps the one list of a service that reads all servers, and knows
+// that. Nothing runs unless somebody asks.
 package views
 
 import (
@@ -136,14 +137,15 @@ func (c *Cache[K, T, V]) slot(key K) *slot[K, T] {
 	return s
 }
 
-// keep makes a list the slot's latest, unless the slot was forgotten meanwhile.
+// keep makes a list the slot's latest. If the slot was forgotten meanwhile, only
+// those find it who have waited for it.
 func (c *Cache[K, T, V]) keep(s *slot[K, T], built V) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	s.current.Store(built)
 	if s.elem == nil {
 		return
 	}
-	s.current.Store(built)
 	c.bytes += built.Size() - s.size
 	s.size = built.Size()
 	c.evict()

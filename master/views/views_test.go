@@ -186,6 +186,22 @@ func TestListForgottenWhileItIsMade(t *testing.T) {
 	}
 }
 
+// TestListForgottenWhileOthersWaitForIt: they have the same place in hand, and
+// need not make the list once more, one behind the other.
+func TestListForgottenWhileOthersWaitForIt(t *testing.T) {
+	c := newCache(1, 1000, 1<<20)
+	place := c.slot("a")
+	get(t, c, "b", 7)
+	made := &text{size: 5}
+	c.keep(place, made)
+	if got := place.current.Load(); got != made {
+		t.Errorf("those who wait find %v, want the list", got)
+	}
+	if c.bytes != 7 || len(c.slots) != 1 {
+		t.Errorf("%d lists of %d bytes kept, want 1 of 7", len(c.slots), c.bytes)
+	}
+}
+
 func TestListsThatAreBeingSentAreBounded(t *testing.T) {
 	c := newCache(10, 1<<20, 1000)
 	half, rest, more := &text{size: 500}, &text{size: 500}, &text{size: 1}

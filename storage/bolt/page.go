@@ -85,17 +85,22 @@ func readPage[R any](tx *bbolt.Tx, bucket string, prefix, from []byte,
 func readRecord[R any](_ *bbolt.Tx, _, v []byte) (R, error) { return decode[R](v) }
 
 // get returns the record under a key, or ErrNotFound.
-func get[R any](tx *bbolt.Tx, bucket string, key []byte) (R, error) {
+func get[R any](tx *bbolt.Tx, bucket string, key []byte) (record R, err error) {
+	err = getInto(tx, bucket, key, &record)
+	return record, err
+}
+
+// getInto is to get what decodeInto is to decode.
+func getInto[R any](tx *bbolt.Tx, bucket string, key []byte, record *R) error {
 	v := tx.Bucket([]byte(bucket)).Get(key)
 	if v == nil {
-		var zero R
-		return zero, storage.ErrNotFound
+		*record = *new(R)
+		return storage.ErrNotFound
 	}
-	record, err := decode[R](v)
-	if err != nil {
-		return record, fmt.Errorf("%s %q: %w", bucket, key, err)
+	if err := decodeInto(v, record); err != nil {
+		return fmt.Errorf("%s %q: %w", bucket, key, err)
 	}
-	return record, nil
+	return nil
 }
 
 // put stores a record under a key.

@@ -175,8 +175,7 @@ func count(tx *bbolt.Tx, bucket string, prefix []byte, limit int) int {
 // GetProfile is described in [storage.Accounts].
 func (s *Store) GetProfile(ctx context.Context, id storage.ProfileID) (p storage.Profile, err error) {
 	err = s.view(ctx, func(tx *bbolt.Tx) error {
-		p, err = getProfile(tx, id)
-		return err
+		return getByID(tx, bucketProfiles, metaProfile, id, &p)
 	})
 	return p, err
 }
@@ -214,8 +213,7 @@ func (s *Store) profileBy(ctx context.Context, bucket string, key []byte) (p sto
 		if err != nil {
 			return err
 		}
-		p, err = getProfile(tx, id)
-		return err
+		return getByID(tx, bucketProfiles, metaProfile, id, &p)
 	})
 	return p, err
 }

@@ -263,15 +263,38 @@ func (s *Store) LoadServers(ctx context.Context) iter.Seq2[storage.Server, error
 			yield(storage.Server{}, err)
 			return
 		}
-		for i := range head.Chunks {
+		chunks, err := s.countChunks(ctx, head)
+		for i := range chunks {
 			if !s.yieldChunk(ctx, head.Generation, i, yield) {
 				return
 			}
 		}
-		if err := s.view(ctx, func(*bbolt.Tx) error { return nil }); head.Chunks == 0 && err != nil {
-			yield(storage.Server{}, err) // an empty list of a closed store is no answer
+		if err != nil { // an empty list of a closed store is no answer
+			yield(storage.Server{}, err)
 		}
 	}
+}
+
+// countChunks returns how many chunks of a list to read: as many as its head
+// says, but none behind the last one that is there. An error tells of the rest.
+func (s *Store) countChunks(ctx context.Context, head listHead) (chunks uint64, err error) {
+	err = s.view(ctx, func(tx *bbolt.Tx) error {
+		if head.Chunks == 0 {
+			return nil
+		}
+		b := tx.Bucket([]byte(bucketServers)).Bucket(generationKey(head.Generation))
+		if b == nil {
+			return fmt.Errorf("saved server list: %w: generation %d is missing", storage.ErrDamaged, head.Generation)
+		}
+		if last, _ := b.Cursor().Last(); len(last) == 8 {
+			chunks = min(head.Chunks, binary.BigEndian.Uint64(last)+1)
+		}
+		if chunks < head.Chunks {
+			return fmt.Errorf("saved server list: %w: chunks from %d on are missing", storage.ErrDamaged, chunks)
+		}
+		return nil
+	})
+	return chunks, err
 }
 
 // yieldChunk yields the records of one chunk and reports whether to go on.

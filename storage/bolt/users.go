@@ -35,22 +35,24 @@ func lookup[ID storage.UserID | storage.ProfileID](tx *bbolt.Tx, bucket string, 
 	return ID(binary.BigEndian.Uint32(v)), nil
 }
 
-// getByID returns the record of a user or profile, ErrDeleted if there was one
-// and ErrNotFound if there never was. last is where the id given out last is.
-func getByID[R any, ID storage.UserID | storage.ProfileID](tx *bbolt.Tx, bucket, last string, id ID) (R, error) {
-	record, err := get[R](tx, bucket, idKey(id))
+// getByID reads the record of a user or profile. The error is ErrDeleted if there
+// was one and ErrNotFound if there never was; last is where the id given out last is.
+func getByID[R any, ID storage.UserID | storage.ProfileID](tx *bbolt.Tx, bucket, last string, id ID, record *R) error {
+	err := getInto(tx, bucket, idKey(id), record)
 	if errors.Is(err, storage.ErrNotFound) && id != 0 && uint32(id) <= lastID(tx, last) {
-		err = storage.ErrDeleted
+		return storage.ErrDeleted
 	}
-	return record, err
+	return err
 }
 
-func getUser(tx *bbolt.Tx, id storage.UserID) (storage.User, error) {
-	return getByID[storage.User](tx, bucketUsers, metaUser, id)
+func getUser(tx *bbolt.Tx, id storage.UserID) (u storage.User, err error) {
+	err = getByID(tx, bucketUsers, metaUser, id, &u)
+	return u, err
 }
 
-func getProfile(tx *bbolt.Tx, id storage.ProfileID) (storage.Profile, error) {
-	return getByID[storage.Profile](tx, bucketProfiles, metaProfile, id)
+func getProfile(tx *bbolt.Tx, id storage.ProfileID) (p storage.Profile, err error) {
+	err = getByID(tx, bucketProfiles, metaProfile, id, &p)
+	return p, err
 }
 
 // lastID returns the id that was given out last, 0 if none was.
@@ -201,8 +203,7 @@ func (c *change) putUser(old, next storage.User) error {
 // GetUser is described in [storage.Accounts].
 func (s *Store) GetUser(ctx context.Context, id storage.UserID) (u storage.User, err error) {
 	err = s.view(ctx, func(tx *bbolt.Tx) error {
-		u, err = getUser(tx, id)
-		return err
+		return getByID(tx, bucketUsers, metaUser, id, &u)
 	})
 	return u, err
 }
@@ -217,8 +218,7 @@ func (s *Store) UserByEmail(ctx context.Context, partner int, email string) (u s
 		if err != nil {
 			return err
 		}
-		u, err = getUser(tx, id)
-		return err
+		return getByID(tx, bucketUsers, metaUser, id, &u)
 	})
 	return u, err
 }

@@ -67,29 +67,42 @@ func wrap(payload []byte) []byte {
 }
 
 // decode returns the record of a value. It shares no memory with value.
-func decode[R any](value []byte) (R, error) {
-	var record R
+func decode[R any](value []byte) (record R, err error) {
+	err = decodeInto(value, &record)
+	return record, err
+}
+
+// decodeInto is decode without copies of the record, which may be large and is
+// handed through many functions. After an error it is the zero record.
+func decodeInto[R any](value []byte, record *R) error {
 	payload, err := unseal(value)
 	if err != nil {
-		return record, err
+		*record = *new(R)
+		return err
 	}
-	return decodeJSON[R](payload)
+	return decodeJSONInto(payload, record)
 }
 
 // decodeJSON returns the record of a payload, or the zero record and an error.
-func decodeJSON[R any](payload []byte) (R, error) {
-	var record R
+func decodeJSON[R any](payload []byte) (record R, err error) {
+	err = decodeJSONInto(payload, &record)
+	return record, err
+}
+
+// decodeJSONInto is to decodeJSON what decodeInto is to decode.
+func decodeJSONInto[R any](payload []byte, record *R) error {
+	*record = *new(R)
 	var err error
-	if own, ok := any(&record).(json.Unmarshaler); ok {
+	if own, ok := any(record).(json.Unmarshaler); ok {
 		err = own.UnmarshalJSON(payload) // it checks the payload: json.Unmarshal would read it twice more
 	} else {
-		err = json.Unmarshal(payload, &record)
+		err = json.Unmarshal(payload, record)
 	}
 	if err != nil {
-		var zero R
-		return zero, fmt.Errorf("%w: %w", storage.ErrDamaged, err)
+		*record = *new(R)
+		return fmt.Errorf("%w: %w", storage.ErrDamaged, err)
 	}
-	return record, nil
+	return nil
 }
 
 // appendToChunk appends the JSON of one record to a chunk.

@@ -1,0 +1,232 @@
+package main
+
+import (
+	"bytes"
+	"encoding/binary"
+	"encoding/json"
+	"fmt"
+	"hash/crc32"
+	"math"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/rs/zerolog"
+	"go.etcd.io/bbolt"
+
+	"github.com/respawnd/respawnd/admin"
+	"github.com/respawnd/respawnd/configs"
+	"github.com/respawnd/respawnd/internal/gamespy"
+	"github.com/respawnd/respawnd/internal/verdicts"
+	"github.com/respawnd/respawnd/master"
+	"github.com/respawnd/respawnd/storage"
+	"github.com/respawnd/respawnd/storage/bolt"
+)
+
+// sealed puts the head that every value of the store has before a payload:
+// version and checksum.
+func sealed(payload []byte) []byte {
+	b := binary.BigEndian.AppendUint32([]byte{1}, crc32.Checksum(payload, crc32.MakeTable(crc32.Castagnoli)))
+	return append(b, payload...)
+}
+
+// savedRecord is a chunk with one record.
+func savedRecord(t *testing.T, s storage.Server) []byte {
+	t.Helper()
+	doc, err := json.Marshal(s)
+	must(t, err)
+	return sealed(append(binary.AppendUvarint(nil, uint64(len(doc))), doc...))
+}
+
+// editList changes the saved server list in a store that nobody uses: f gets the
+// head, and the first chunk with the bucket that holds it.
+func editList(t *testing.T, path string, f func(servers, generation *bbolt.Bucket, head, chunk []byte) error) {
+	t.Helper()
+	db, err := bbolt.Open(path, 0o600, &bbolt.Options{Timeout: time.Second})
+	must(t, err)
+	must(t, db.Update(func(tx *bbolt.Tx) error {
+		servers := tx.Bucket([]byte("servers"))
+		head := bytes.Clone(servers.Get([]byte("head")))
+		name, _ := servers.Cursor().First()
+		generation := servers.Bucket(bytes.Clone(name))
+		_, chunk := generation.Cursor().First()
+		return f(servers, generation, head, bytes.Clone(chunk))
+	}))
+	must(t, db.Close())
+}
+
+// Whatever has become of the saved server list, the daemon starts, says in one
+// line what is lost, lists what is whole, saves a new list and has everything
+// else.
+func TestDamagedServerListIsSaidAndDropped(t *testing.T) {
+	t.Parallel()
+	origin := t.TempDir()
+	d := start(t, origin)
+	if newUser(t.Context(), d.address["gpsp"], "stays") == "" {
+		t.Fatal("no account")
+	}
+	listed := register(t, d, "hostname", "Stays")
+	d.stop()
+	good := readFile(t, filepath.Join(origin, storeName))
+	first := make([]byte, 8) // number of the first chunk
+	type edit = func(servers, generation *bbolt.Bucket, head, chunk []byte) error
+	chunk := func(change func(chunk []byte) []byte) edit {
+		return func(_, generation *bbolt.Bucket, _, chunk []byte) error { return generation.Put(first, change(chunk)) }
+	}
+	head := func(change func(head []byte) []byte) edit {
+		return func(servers, _ *bbolt.Bucket, head, _ []byte) error { return servers.Put([]byte("head"), change(head)) }
+	}
+	record := func(change func(*storage.Server)) edit {
+		s := storage.Server{
+			Source: netip.MustParseAddrPort("192.0.2.1:6500"), Public: netip.MustParseAddrPort("192.0.2.1:6500"),
+			Game: testGame, Origin: master.FromQR2.String(), First: time.Now(), Seen: time.Now(),
+		}
+		change(&s)
+		return chunk(func([]byte) []byte { return savedRecord(t, s) })
+	}
+	cases := map[string]edit{
+		"empty head":            head(func([]byte) []byte { return nil }),
+		"head of noise":         head(func([]byte) []byte { return []byte("noise of some length") }),
+		"head of another form":  head(func(b []byte) []byte { b[0]++; return b }),
+		"head cut in half":      head(func(b []byte) []byte { return b[:len(b)/2] }),
+		"another generation":    head(func([]byte) []byte { return sealed([]byte(`{"generation":77,"chunks":1}`)) }),
+		"more chunks than any":  head(func([]byte) []byte { return sealed([]byte(`{"generation":1,"chunks":18446744073709551615}`)) }),
+		"none but many chunks":  head(func([]byte) []byte { return sealed([]byte(`{"generation":77,"chunks":18446744073709551615}`)) }),
+		"chunk of another form": chunk(func(b []byte) []byte { b[0]++; return b }),
+		"length beyond the end": chunk(func([]byte) []byte { return sealed(binary.AppendUvarint(nil, math.MaxUint64)) }),
+		"length beyond a number": chunk(func([]byte) []byte {
+			return sealed(bytes.Repeat([]byte{0xff}, 20))
+		}),
+		"no chunk": func(_, generation *bbolt.Bucket, _, _ []byte) error { return generation.Delete(first) },
+		"a folder for a part": func(_, g *bbolt.Bucket, _, _ []byte) error {
+			_ = g.Delete(first)
+			_, err := g.CreateBucket(first)
+			return err
+		},
+		"no source":          record(func(s *storage.Server) { s.Source = netip.AddrPort{} }),
+		"no address":         record(func(s *storage.Server) { s.Public = netip.AddrPort{} }),
+		"no local address":   record(func(s *storage.Server) { s.Local = make([]netip.AddrPort, 3) }),
+		"too many addresses": record(func(s *storage.Server) { s.Local = make([]netip.AddrPort, storage.MaxServerLocal+1) }),
+		"a game of noise":    record(func(s *storage.Server) { s.Game = strings.Repeat("\x00", 1000) }),
+		"too many rules":     record(func(s *storage.Server) { s.Rules = bytes.Repeat([]byte("a\x00b\x00"), storage.MaxServerSections) }),
+	}
+	for _, n := range []int{0, 1, 4, 5, 6, 40} {
+		cases[fmt.Sprint("chunk cut to ", n)] = chunk(func(b []byte) []byte { return b[:n] })
+	}
+	for _, at := range []int{1, 5, 7, 60} {
+		cases[fmt.Sprint("chunk with a bit flipped at ", at)] = chunk(func(b []byte) []byte { b[at] ^= 0x10; return b })
+	}
+	for name, edit := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dir := t.TempDir()
+			for _, file := range names(t, origin) {
+				must(t, os.WriteFile(filepath.Join(dir, file), []byte(readFile(t, filepath.Join(origin, file))), 0o600))
+			}
+			must(t, os.WriteFile(filepath.Join(dir, storeName), []byte(good), 0o600))
+			editList(t, filepath.Join(dir, storeName), edit)
+			d := start(t, dir)
+			told := 0
+			lines, _ := d.log.since(0)
+			for _, e := range lines {
+				if e.text("message") == lostServers {
+					told++
+				}
+			}
+			if told != 1 {
+				t.Errorf("%d lines tell of the damage, want 1:\n%s", told, d.log)
+			}
+			wantList(t, d, name == "more chunks than any", listed.address())
+			register(t, d, "hostname", "Comes")
+			d.stop() // which saves the list
+			e := start(t, dir)
+			if lines, _ := e.log.since(0); len(lines) == 0 || strings.Contains(e.log.String(), lostServers) {
+				t.Errorf("the second start tells of damage:\n%s", e.log)
+			}
+			if out := e.cli("server", "list"); !strings.Contains(out, "Comes") {
+				t.Errorf("the second start has not restored the new list:\n%s", out)
+			}
+			if out := e.cli("account", "list"); !strings.Contains(out, "stays@example.com") {
+				t.Errorf("the account is gone:\n%s", out)
+			}
+			e.stop()
+		})
+	}
+}
+
+// wantList fails unless the list has that one server, or none.
+func wantList(t *testing.T, d *running, has bool, server netip.AddrPort) {
+	t.Helper()
+	out := d.cli("server", "list")
+	if got := strings.Contains(out, server.String()); got != has || strings.Count(out, "\n") > 2 {
+		t.Errorf("the list, which should have %v: %v:\n%s", server, has, out)
+	}
+}
+
+// A saved record may say anything; what comes of it can be listed and saved again
+// as it is.
+func FuzzRestoredServer(f *testing.F) {
+	table, err := gamespy.AppendTable(nil, []string{"player_", "score_"}, [][]string{{"Ann", "1"}, {"Bob", "2"}})
+	if err != nil {
+		f.Fatal(err)
+	}
+	for _, seed := range []struct {
+		rules, players []byte
+		origin         byte
+	}{
+		{gamespy.AppendEnd(gamespy.AppendPair(nil, "hostname", "A server")), table, 0},
+		{[]byte("a"), []byte{0xff}, 1},
+		{nil, []byte{0xff, 'a', 0, 0}, 2},
+		{[]byte{0, 0, 0}, table[:len(table)/2], 3},
+		{bytes.Repeat([]byte("k\x00v\x00"), 300), bytes.Repeat(table, 3), 4},
+	} {
+		f.Add(seed.rules, seed.players, table, seed.origin, "192.0.2.1:6500")
+	}
+	store, err := bolt.Open(f.Context(), filepath.Join(f.TempDir(), storeName), bolt.Options{NoSync: true})
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Cleanup(func() { _ = store.Close() })
+	d := &daemon{
+		log: zerolog.Nop(), store: store, book: verdicts.NewBook(zerolog.Nop(), 0),
+		catalogue: &admin.Catalogue{Embedded: configs.Games, Store: store},
+	}
+	if err := d.catalogue.Load(f.Context(), ""); err != nil {
+		f.Fatal(err)
+	}
+	origins := []master.Origin{master.FromQR2, master.FromQR1, master.FromZandronum, master.FromValve, master.FromLAN, master.Static}
+	f.Fuzz(func(t *testing.T, rules, players, teams []byte, origin byte, public string) {
+		d.registry = master.NewRegistry(master.Limits{})
+		rec := storage.Server{
+			Source: netip.MustParseAddrPort("192.0.2.1:6500"), Game: testGame, Origin: origins[int(origin)%len(origins)].String(),
+			Rules: rules, Players: players, Teams: teams, First: time.Unix(1, 0), Seen: time.Now(),
+		}
+		rec.Public, _ = netip.ParseAddrPort(public)
+		if checkSaved(&rec) != nil {
+			return
+		}
+		s, ok := d.unpack(rec)
+		if !ok {
+			return
+		}
+		s.Seen = rec.Seen
+		if err := d.registry.Put(s); err != nil {
+			t.Fatalf("Put() = %v", err)
+		}
+		for again := range saved(d.registry.All()) {
+			if err := again.Check(); err != nil {
+				t.Fatalf("what was restored cannot be saved: %v", err)
+			}
+			back, ok := d.unpack(again)
+			if !ok {
+				t.Fatalf("what was restored and saved is not restored again")
+			}
+			if !bytes.Equal(packRules(back.Rules), again.Rules) || !bytes.Equal(packTable(back.Players), again.Players) {
+				t.Errorf("saved again it is\n%q\n%q, was\n%q\n%q", packRules(back.Rules), packTable(back.Players), again.Rules, again.Players)
+			}
+		}
+	})
+}

@@ -1,0 +1,117 @@
+package main
+
+import (
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// remount changes what programs may do with the disk: ro or rw.
+func (d *smallDisk) remount(how string) {
+	d.t.Helper()
+	line := append(d.wrapper, "mount", "-o", "remount,"+how, d.path)
+	if out, err := exec.CommandContext(d.t.Context(), line[0], line[1:]...).CombinedOutput(); err != nil {
+		d.t.Skipf("the system does not let us mount a disk %s: %v\n%s", how, err, out)
+	}
+}
+
+// command runs a command of the program that sees the disk.
+func (d *smallDisk) command(env []string, args ...string) (code int, out string) {
+	d.t.Helper()
+	path, err := builtProgram()
+	must(d.t, err)
+	ctx, cancel := context.WithTimeout(d.t.Context(), hang)
+	defer cancel()
+	line := append(append(d.wrapper[:len(d.wrapper):len(d.wrapper)], path), args...)
+	cmd := exec.CommandContext(ctx, line[0], line[1:]...)
+	cmd.Env = append(os.Environ(), env...)
+	text, _ := cmd.CombinedOutput() // its exit code says the rest
+	return cmd.ProcessState.ExitCode(), string(text)
+}
+
+// A data folder that cannot be written is refused, empty or not, and is as it was
+// when it can be written again.
+func TestReadOnlyDataFolderIsRefused(t *testing.T) {
+	t.Parallel()
+	d := newSmallDisk(t, "4m")
+	d.remount("ro")
+	for name, dir := range map[string]string{"empty": d.path, "to be made": filepath.Join(d.path, "data")} {
+		c := launch(t, "", d.wrapper, testEnv(dir))
+		t.Log(name)
+		wantRefusedStart(t, c, "data_dir", "read-only file system", dir)
+	}
+	d.remount("rw")
+	env := testEnv(d.path)
+	c := startWrapped(t, d.wrapper, env)
+	if newUser(t.Context(), c.address["gpsp"], "early") == "" {
+		t.Fatal("no account")
+	}
+	c.kill()
+	d.remount("ro")
+	before := names(t, d.view)
+	wantRefusedStart(t, launch(t, "", d.wrapper, env), "data_dir", "read-only file system", filepath.Join(d.path, storeName))
+	for _, args := range [][]string{
+		{"ban", "add", "192.0.2.1"},
+		{"account", "list"},
+		{"backup", filepath.Join(t.TempDir(), "saved")},
+		{"restore", filepath.Join(d.path, "none")},
+	} {
+		code, out := d.command(env, args...)
+		if code != exitFailure || strings.Contains(out, "goroutine ") || !strings.Contains(out, "read-only file system") && args[0] != "restore" {
+			t.Errorf("respawnd %s: exit code %d, want %d and the reason:\n%s", strings.Join(args, " "), code, exitFailure, out)
+		}
+	}
+	if after := names(t, d.view); !sameNames(before, after) {
+		t.Errorf("the read-only folder had %q and has %q", before, after)
+	}
+	d.remount("rw")
+	if c = startWrapped(t, d.wrapper, env); !takesPassword(t, c, "early", stormPassword) {
+		t.Error("the account is gone after all that")
+	}
+}
+
+// Wherever the store is cut off, or a bit of it flipped, the daemon starts or says
+// why not; it neither hangs nor falls over.
+func TestCutOrFlippedStoreNeverHangsTheStart(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	d := start(t, dir)
+	register(t, d, "hostname", "Stays")
+	if newUser(t.Context(), d.address["gpsp"], "stays") == "" {
+		t.Fatal("no account")
+	}
+	d.stop()
+	store := filepath.Join(dir, storeName)
+	content, page := []byte(readFile(t, store)), os.Getpagesize()
+	check := func(what string, at int, bad []byte) {
+		t.Helper()
+		must(t, os.WriteFile(store, bad, 0o600))
+		c := launch(t, "", nil, testEnv(dir))
+		guard := time.NewTimer(hang)
+		defer guard.Stop()
+		select {
+		case <-c.ended:
+			wantRefusedStart(t, c, "data_dir", store)
+		case <-c.readied():
+			c.kill()
+		case <-guard.C:
+			t.Errorf("the daemon neither starts nor ends:\n%s", c.log)
+		}
+		if t.Failed() {
+			t.Fatalf("the store was %s at %d of %d", what, at, len(content))
+		}
+	}
+	size := len(content)
+	for _, n := range []int{1, 15, 16, page - 1, page, page + 1, 2 * page, 3 * page, 4*page + 100, size / 2, size - page, size - 1} {
+		check("cut off", n, content[:n])
+	}
+	for at := 3; at < size; at += size/8 + 1 {
+		bad := append([]byte(nil), content...)
+		bad[at] ^= 1 << (at % 8)
+		check("flipped", at, bad)
+	}
+}

@@ -1,0 +1,171 @@
+// Package echotest measures the processor time that a service over UDP takes, in
+// a process of its own, so that what its clients take is not mixed up with it;
+// and that of the barest server there is, for comparison: a loop that sends
+// something back and looks at nothing.
+//
+// The process is a copy of the test program that runs [Test] alone. That test
+// looks at [Role] and becomes an [Echo] or the service ([Serve]); it is skipped
+// where there is no role. The benchmark starts it ([Start]), talks to it over
+// loopback, and asks it for its time ([Child.Used]).
+//
+// It is for benchmarks alone, knows no protocol, and measures no time but that of
+// processors.
+package echotest
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/netip"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/respawnd/respawnd/internal/netserve"
+)
+
+// Test is the name of the test that the process of its own runs.
+const Test = "TestLoopbackServer"
+
+const (
+	// role is the environment variable that tells the process what to be.
+	role = "RESPAWND_ECHOTEST_ROLE"
+	// profile names a file for its processor profile, to which the role's first
+	// word is added; empty: none is written.
+	profile = "RESPAWND_ECHOTEST_PROFILE"
+)
+
+// Role returns what this process is to be, empty if it is not measured.
+func Role() string { return os.Getenv(role) }
+
+// Child is a process that is measured.
+type Child struct {
+	// Addr is where it serves.
+	Addr netip.AddrPort
+
+	t   testing.TB
+	in  io.Writer
+	out *bufio.Scanner
+}
+
+// Start starts a process with a role. It ends with the test or benchmark, which
+// is skipped where processor time cannot be told.
+func Start(t testing.TB, as string) *Child {
+	t.Helper()
+	if _, err := processorTime(); err != nil {
+		t.Skip(err)
+	}
+	// The context of a test is over before its cleanups run.
+	cmd := exec.CommandContext(context.WithoutCancel(t.Context()), os.Args[0], "-test.run=^"+Test+"$", "-test.v=false")
+	if file := os.Getenv(profile); file != "" {
+		cmd.Args = append(cmd.Args, "-test.cpuprofile="+file+"."+strings.Fields(as)[0])
+	}
+	cmd.Env = append(os.Environ(), role+"="+as)
+	cmd.Stderr = os.Stderr
+	in, errIn := cmd.StdinPipe()
+	out, errOut := cmd.StdoutPipe()
+	if err := errors.Join(errIn, errOut); err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	c := &Child{t: t, in: in, out: bufio.NewScanner(out)}
+	t.Cleanup(func() {
+		_ = in.Close()
+		for c.out.Scan() { // it says PASS
+			continue
+		}
+		if err := cmd.Wait(); err != nil {
+			t.Errorf("%s: %v", as, err)
+		}
+	})
+	addr, err := netip.ParseAddrPort(c.line())
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.Addr = addr
+	return c
+}
+
+func (c *Child) line() string {
+	c.t.Helper()
+	if !c.out.Scan() {
+		c.t.Fatalf("the process that is measured is gone: %v", c.out.Err())
+	}
+	return c.out.Text()
+}
+
+// Used returns the processor time that the process has used, in the system too.
+func (c *Child) Used() (d time.Duration) {
+	c.t.Helper()
+	if _, err := fmt.Fprintln(c.in); err != nil {
+		c.t.Fatal(err)
+	}
+	if _, err := fmt.Sscan(c.line(), (*int64)(&d)); err != nil {
+		c.t.Fatal(err)
+	}
+	return d
+}
+
+// Serve has this process be measured: it tells the address, and its time whenever
+// it is asked, and returns when nobody asks any more and serve has ended.
+func Serve(t *testing.T, addr netip.AddrPort, serve func(context.Context) error) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- serve(ctx) }()
+	if _, err := fmt.Fprintln(os.Stdout, addr); err != nil {
+		t.Error(err)
+	}
+	for lines := bufio.NewScanner(os.Stdin); lines.Scan(); {
+		used, err := processorTime()
+		if err == nil {
+			_, err = fmt.Fprintln(os.Stdout, used.Nanoseconds())
+		}
+		if err != nil {
+			t.Error(err)
+			break
+		}
+	}
+	cancel()
+	if err := <-ended; err != nil {
+		t.Error(err)
+	}
+}
+
+// Echo is the barest server: reply is called with each datagram and sends what it
+// likes to where it came from. The datagram is only valid during the call.
+func Echo(t *testing.T, reply func(datagram []byte, send func([]byte))) {
+	t.Helper()
+	conn, err := net.ListenUDP("udp4", net.UDPAddrFromAddrPort(netip.MustParseAddrPort("127.0.0.1:0")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(conn.SetReadBuffer(netserve.DefaultReadBuffer), conn.SetWriteBuffer(netserve.DefaultWriteBuffer)); err != nil {
+		t.Fatal(err)
+	}
+	Serve(t, conn.LocalAddr().(*net.UDPAddr).AddrPort(), func(ctx context.Context) error {
+		stop := context.AfterFunc(ctx, func() { _ = conn.Close() })
+		defer stop()
+		var from netip.AddrPort
+		send := func(b []byte) { _, _ = conn.WriteToUDPAddrPort(b, from) }
+		buf := make([]byte, 64<<10)
+		for {
+			var n int
+			var err error
+			if n, from, err = conn.ReadFromUDPAddrPort(buf); err != nil {
+				if ctx.Err() != nil {
+					return nil
+				}
+				return err
+			}
+			reply(buf[:n], send)
+		}
+	})
+}

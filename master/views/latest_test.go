@@ -1,0 +1,88 @@
+package views
+
+import (
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// counted is a Latest whose serial a test sets, of numbers that count what was
+// made.
+func counted(serial *uint64, during func()) *Latest[int] {
+	return NewLatest(func() uint64 { return *serial }, func(last *int) *int {
+		during()
+		n := 1
+		if last != nil {
+			n += *last
+		}
+		return &n
+	})
+}
+
+func TestLatestIsMadeAnewWhenTheListChangedOrItIsOld(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		serial := uint64(0)
+		l := counted(&serial, func() {})
+		if l.Last() != nil {
+			t.Errorf("Last at first: got %d, want nil", *l.Last())
+		}
+		for _, step := range []struct {
+			what  string
+			wait  time.Duration
+			moves uint64
+			want  int
+		}{
+			{"first", 0, 0, 1},
+			{"again", 0, 0, 1},
+			{"just before it is old", MaxAge - 1, 0, 1},
+			{"old", 1, 0, 2},
+			{"changed", 0, 1, 3},
+			{"unchanged", 0, 0, 3},
+		} {
+			time.Sleep(step.wait)
+			serial += step.moves
+			if got := *l.Now(); got != step.want || *l.Last() != got {
+				t.Errorf("%s: got number %d, Last %d, want %d", step.what, got, *l.Last(), step.want)
+			}
+		}
+	})
+}
+
+// What is being made when a caller comes may lack a change that he knows of.
+func TestLatestHasEveryChangeMadeBeforeTheCall(t *testing.T) {
+	var serial atomic.Uint64
+	var making atomic.Int32
+	l := NewLatest(serial.Load, func(*uint64) *uint64 {
+		if making.Add(1) > 1 {
+			t.Error("two are made at a time")
+		}
+		defer making.Add(-1)
+		n := serial.Load()
+		return &n
+	})
+	var wg sync.WaitGroup
+	for range 8 {
+		wg.Go(func() {
+			for range 1000 {
+				want := serial.Add(1)
+				if got := *l.Now(); got < want {
+					t.Errorf("got the list at serial %d, want at least %d", got, want)
+					return
+				}
+			}
+		})
+	}
+	wg.Wait()
+}
+
+func TestChangeDuringTheWorkMakesTheNextOne(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		serial := uint64(0)
+		l := counted(&serial, func() { serial++ })
+		if a, b := *l.Now(), *l.Now(); a != 1 || b != 2 {
+			t.Errorf("got numbers %d and %d, want 1 and 2: the first may lack the change", a, b)
+		}
+	})
+}
