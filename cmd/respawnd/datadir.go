@@ -59,20 +59,29 @@ func wholePath(path string) string {
 	return path
 }
 
-// doubtNewFolder refuses to work on a folder without a store while a daemon runs
-// that must have another one, and says that a folder is new otherwise. A command
-// without the daemon's settings would else change what nobody reads.
+// doubtNewFolder is strayed for a folder without a store, which no daemon holds,
+// and says that it is new otherwise.
 func (p *program) doubtNewFolder(ctx context.Context, cfg *configs.Config) error {
 	if _, err := os.Lstat(storePath(cfg)); !errors.Is(err, fs.ErrNotExist) {
 		return nil // opening it tells what may be wrong with it
 	}
-	dir := wholePath(cfg.DataDir)
-	if admin.Answers(ctx, cfg.Admin.Listen) {
-		return fmt.Errorf("data_dir: %s is not that of the daemon that runs at %s: give this command the same --config or --data-dir",
-			dir, cfg.Admin.Listen)
+	if err := strayed(ctx, cfg); err != nil {
+		return err
 	}
-	_, _ = fmt.Fprintf(p.err, "note: no daemon has run on %s yet; a daemon with another data folder does not see what is done there\n", dir)
+	_, _ = fmt.Fprintf(p.err, "note: no daemon has run on %s yet; a daemon with another data folder does not see what is done there\n",
+		wholePath(cfg.DataDir))
 	return nil
+}
+
+// strayed refuses to work on a store that no daemon holds while a daemon runs,
+// which must have another one. A command without the daemon's settings would
+// else change what nobody reads, and say that it is done.
+func strayed(ctx context.Context, cfg *configs.Config) error {
+	if !admin.Answers(ctx, cfg.Admin.Listen) {
+		return nil
+	}
+	return fmt.Errorf("data_dir: %s is not that of the daemon that runs at %s: give this command the same --config or --data-dir",
+		wholePath(cfg.DataDir), cfg.Admin.Listen)
 }
 
 // openStore makes the data folder if it is missing and opens the store in it.

@@ -253,8 +253,14 @@ func (d *running) waitFor(what string, n int, match func(entry) bool) entry {
 	return d.log.wait(d.t, what, n, d.ended, match)
 }
 
-// cliEnv is the environment of commands that should find the running daemon.
+// cliEnv is the environment of commands that should find the running daemon. Once
+// it ended, its port may be that of another test's daemon.
 func (d *running) cliEnv() []string {
+	select {
+	case <-d.ended:
+		return slices.Clone(d.env)
+	default:
+	}
 	return append(slices.Clone(d.env), variable("admin.listen", d.address["admin"].String()))
 }
 

@@ -58,6 +58,9 @@ func (p *program) connect(ctx context.Context, cfg *configs.Config) (admin.Opera
 	if err != nil {
 		return nil, nil, err
 	}
+	if err := strayed(ctx, cfg); err != nil {
+		return nil, nil, errors.Join(err, store.Close())
+	}
 	closeStore := func() error { return errors.Join(store.Close(), adopt(storePath(cfg)), adopt(cfg.AccountKeyFile())) }
 	op, err := p.local(ctx, cfg, store)
 	if err != nil {

@@ -236,12 +236,22 @@ func TestCommandWithoutTheDaemonsFolderChangesNothing(t *testing.T) {
 	d.stop()
 
 	// With no daemon in sight it may be what is meant, and is told.
+	env = testEnv(wrong)
 	code, _, errOut := command(t, env, "ban", "add", "192.0.2.1")
 	if code != 0 || !strings.Contains(errOut, "note: no daemon has run on "+wrong) {
 		t.Errorf("ban add on a new folder: exit code %d, printed %q; want 0 and a note with the folder", code, errOut)
 	}
 	if code, _, errOut := command(t, env, "ban", "list"); code != 0 || errOut != "" {
 		t.Errorf("ban list on the same folder: exit code %d, printed %q; want 0 and nothing", code, errOut)
+	}
+
+	// It is as wrong when it is no longer new.
+	d = start(t, t.TempDir())
+	env = append(d.cliEnv(), variable("data_dir", wrong))
+	refused(t, exitFailure, env, []string{"ban", "remove", "192.0.2.1"}, "data_dir", wrong)
+	d.stop()
+	if out := cli(t, testEnv(wrong), "ban", "list"); !strings.Contains(out, "192.0.2.1/32") {
+		t.Errorf("a refused command lifted the ban:\n%s", out)
 	}
 }
 
