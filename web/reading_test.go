@@ -114,6 +114,10 @@ func FuzzServerIsWhatEncodingJSONWrites(f *testing.F) {
 		if len(name)+len(area)+len(number)+len(rule) > 8<<10 {
 			t.Skip("no report is that long")
 		}
+		known := []string{"hostname", "mapname", "gametype", "hostport", "maxplayers", "numplayers", "password", "localip0", "player_", rule}
+		if fix.registry.Names(known).Len() != len(known) {
+			t.Skip("the rule would be dropped or take the place of another")
+		}
 		fix.put(listed{
 			rules: []string{
 				"hostname", name, "mapname", area, "gametype", rule, "hostport", number, "maxplayers", number, "numplayers", fmt.Sprint(players),
