@@ -59,9 +59,10 @@ type Local struct {
 	// where no daemon runs.
 	ServersChanged func(context.Context) error
 
-	// Registry, Book and Sessions are nil where no daemon runs.
+	// Registry, the books and Sessions are nil where no daemon runs.
 	Registry *master.Registry
-	Book     *verdicts.Book
+	Book     *verdicts.Book // of servers
+	Visits   *verdicts.Book // of players
 	Sessions Sessions
 }
 
@@ -245,9 +246,12 @@ func (l *Local) Verdicts(_ context.Context, addr netip.Addr) ([]Verdict, error) 
 	}
 	var entries []verdicts.Entry
 	if addr.IsValid() {
-		entries = l.Book.Of(addr.Unmap())
+		entries = append(l.Book.Of(addr.Unmap()), l.Visits.Of(addr.Unmap())...)
+		slices.SortStableFunc(entries, func(a, b verdicts.Entry) int { return a.First.Compare(b.First) })
 	} else {
-		entries = l.Book.Recent(recentVerdicts)
+		entries = append(l.Book.Recent(recentVerdicts), l.Visits.Recent(recentVerdicts)...)
+		slices.SortStableFunc(entries, func(a, b verdicts.Entry) int { return b.Last.Compare(a.Last) })
+		entries = entries[:min(len(entries), recentVerdicts)]
 	}
 	out := []Verdict{}
 	for _, e := range entries {

@@ -93,7 +93,7 @@ type Listed struct {
 // Verdict is what a service decided about an address.
 type Verdict struct {
 	Service string         `json:"service"`
-	Address netip.AddrPort `json:"address"`
+	Address netip.AddrPort `json:"address"` // without a port (0) if it is a player's
 	Game    string         `json:"game"`
 	Verdict string         `json:"verdict"`
 	What    string         `json:"what"`             // what came from the address
@@ -102,4 +102,12 @@ type Verdict struct {
 	First   time.Time      `json:"first"`
 	Last    time.Time      `json:"last"`
 	Times   int            `json:"times"`
+}
+
+// Where returns the address, with its port if it has one.
+func (v Verdict) Where() string {
+	if v.Address.Port() == 0 {
+		return v.Address.Addr().String()
+	}
+	return v.Address.String()
 }

@@ -44,6 +44,13 @@ func growStack(i uint8) byte {
 // login is the command of that name.
 func (x *session) login(ctx context.Context, r *request) error {
 	growStack(0)
+	err := x.checkLogin(ctx, r)
+	x.noteLogin(r, err)
+	return err
+}
+
+// checkLogin signs a client in that proves who it is.
+func (x *session) checkLogin(ctx context.Context, r *request) error {
 	n := numbers{r: r}
 	proof := accounts.Proof{
 		Token:           r.text("authtoken"),
@@ -289,6 +296,7 @@ func (x *session) newUser(ctx context.Context, r *request) error {
 		return refuse(codeParse)
 	}
 	p, err := x.server.opt.Accounts.Register(ctx, registration)
+	x.noteNewUser(r, err)
 	if err != nil {
 		return err
 	}

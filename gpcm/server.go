@@ -16,6 +16,7 @@ import (
 	"github.com/respawnd/respawnd/internal/clock"
 	"github.com/respawnd/respawnd/internal/netserve"
 	"github.com/respawnd/respawnd/internal/presence"
+	"github.com/respawnd/respawnd/internal/verdicts"
 	"github.com/respawnd/respawnd/storage"
 )
 
@@ -76,6 +77,9 @@ type Options struct {
 	// Banned tells which addresses are not served; nil: none. Somebody who is
 	// signed in already is looked up again with every command and keepalive.
 	Banned func(netip.Addr) bool
+
+	// Verdicts is told how sign-ins and requests for accounts ended; nil: nobody.
+	Verdicts *verdicts.Book
 
 	Policy // replaced by SetPolicy
 

@@ -13,6 +13,7 @@ import (
 
 	"github.com/respawnd/respawnd/internal/netserve"
 	"github.com/respawnd/respawnd/internal/presence"
+	"github.com/respawnd/respawnd/internal/verdicts"
 	"github.com/respawnd/respawnd/storage"
 )
 
@@ -210,6 +211,7 @@ func (s *Server) newSession(c *netserve.Conn) *session {
 // refuseConn turns somebody away.
 func (s *Server) refuseConn(c *netserve.Conn) {
 	s.opt.Metrics.Drop(string(endedBanned))
+	s.note(c, "", verdicts.Banned)
 	banned := &refusal{code: codeLogin, text: "You are banned."}
 	_, _ = c.Write(appendError(nil, banned, loginRequest()))
 }
@@ -352,6 +354,7 @@ func (x *session) lastWords(err error) []byte {
 	case errors.Is(err, endedTooLong), errors.Is(err, endedMalformed), errors.Is(err, endedFlood):
 		return why(codeParse, "")
 	case errors.Is(err, endedTimeout):
+		x.server.note(x.conn, "", verdicts.NeverSignedIn)
 		return why(codeLoginTimeout, "")
 	case errors.Is(err, endedBanned):
 		return why(codeForced, "You are banned.")

@@ -38,9 +38,11 @@ func (s *Server) credentials(ctx context.Context, r *request) (storage.UserID, e
 	if !ok {
 		return 0, accounts.ErrBadPassword
 	}
-	return s.opt.Accounts.CheckPassword(ctx, accounts.Credentials{
+	user, err := s.opt.Accounts.CheckPassword(ctx, accounts.Credentials{
 		Partner: partner, Email: r.get("email"), Password: password, From: r.from,
 	})
+	s.noteRefusal(r, err)
+	return user, err
 }
 
 // nicks tells the profiles of an account to whoever has its password, and none
@@ -96,6 +98,7 @@ func (s *Server) newUser(ctx context.Context, r *request, w *reply) error {
 		return err
 	}
 	p, err := s.opt.Accounts.Register(ctx, reg)
+	s.noteAccount(r, err)
 	if taken, ok := errors.AsType[*accounts.NickTakenError](err); ok {
 		w.number("nur", int64(codeNewUserNick))
 		w.number("pid", int64(taken.Profile))

@@ -14,6 +14,7 @@ import (
 	"github.com/respawnd/respawnd/internal/accounts"
 	"github.com/respawnd/respawnd/internal/netserve"
 	"github.com/respawnd/respawnd/internal/presence"
+	"github.com/respawnd/respawnd/internal/verdicts"
 	"github.com/respawnd/respawnd/storage"
 )
 
@@ -60,6 +61,9 @@ type Options struct {
 
 	// Banned tells which addresses are not served; nil: none.
 	Banned func(netip.Addr) bool
+
+	// Verdicts is told how requests about accounts ended; nil: nobody.
+	Verdicts *verdicts.Book
 
 	Policy // replaced by SetPolicy
 

@@ -5,6 +5,8 @@ import (
 
 	"github.com/rs/zerolog"
 	"golang.org/x/time/rate"
+
+	"github.com/respawnd/respawnd/internal/verdicts"
 )
 
 // result is how a negotiation ended.
@@ -101,6 +103,25 @@ func (n *negotiation) end(now time.Duration, r result, e *effects) {
 		}
 	}
 	e.ended = append(e.ended, o)
+}
+
+// service names the service in the book of verdicts.
+const service = "natneg"
+
+// verdict returns what an operator is told of the two addresses.
+func (r result) verdict() verdicts.Verdict {
+	return [results]verdicts.Verdict{
+		verdicts.Met, verdicts.NotMet, verdicts.NotMet, verdicts.Introduced, verdicts.Unconfirmed, verdicts.NoPartner, verdicts.HalfWay,
+	}[r]
+}
+
+// tell notes how a negotiation ended for the addresses that took part.
+func (s *Server) tell(o *outcome) {
+	for _, c := range o.clients {
+		if c.known() {
+			s.opt.Verdicts.NoteVisit(service, c.addrPort().Addr(), o.game, o.result.verdict())
+		}
+	}
 }
 
 // Outcomes that are logged at level info: strangers must not fill the log. The

@@ -15,6 +15,7 @@ import (
 
 	"github.com/respawnd/respawnd/internal/games"
 	"github.com/respawnd/respawnd/internal/netserve"
+	"github.com/respawnd/respawnd/internal/verdicts"
 )
 
 // Options configure a Server. The zero value works.
@@ -23,6 +24,9 @@ type Options struct {
 	Games *games.Catalog
 	// Banned tells whether an address is ignored; nil: none is.
 	Banned func(netip.Addr) bool
+
+	// Verdicts is told how negotiations ended; nil: nobody.
+	Verdicts *verdicts.Book
 
 	Policy // replaced by SetPolicy
 
@@ -197,6 +201,7 @@ func (s *Server) carryOut(d *doors, e *effects, r *request) {
 	for i := range e.ended {
 		s.metrics.note(&e.ended[i])
 		s.journal.note(&e.ended[i])
+		s.tell(&e.ended[i])
 	}
 }
 

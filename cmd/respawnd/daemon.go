@@ -49,7 +49,8 @@ type daemon struct {
 	bans      *bans.Table
 	catalogue *admin.Catalogue
 	geo       *geoIP
-	book      *verdicts.Book
+	book      *verdicts.Book // on servers
+	visits    *verdicts.Book // on players
 	registry  *master.Registry
 	accounts  *accounts.Service
 	metrics   *prometheus.Registry
@@ -104,6 +105,7 @@ func (d *daemon) open(ctx context.Context) error {
 	d.metrics = prometheus.NewRegistry()
 	d.metrics.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	d.book = verdicts.NewBook(d.log, 0)
+	d.visits = verdicts.NewBook(zerolog.Nop(), 0) // the services log what there is to log
 	d.bans = bans.New(d.store)
 	d.catalogue = &admin.Catalogue{Embedded: configs.Games, Store: d.store}
 	d.registry = master.NewRegistry(d.listLimits())
@@ -116,7 +118,7 @@ func (d *daemon) open(ctx context.Context) error {
 	d.operator = &admin.Local{
 		Store: d.store, Table: d.bans, Catalogue: d.catalogue,
 		DataDir: d.cfg.DataDir, StoreName: storeName, Files: backupFiles(d.cfg), Version: version(),
-		Registry: d.registry, Book: d.book,
+		Registry: d.registry, Book: d.book, Visits: d.visits,
 		Unlisted:     d.unlistedServers,
 		OpenAccounts: func(context.Context) (*accounts.Service, error) { return d.accounts, nil }, Sessions: d.hub,
 		StaticServers: func() []storage.AddedServer { return staticServers(d.configured.Load()) }, CheckAdded: d.checkAdded,

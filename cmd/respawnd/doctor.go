@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/respawnd/respawnd/admin"
+	"github.com/respawnd/respawnd/internal/verdicts"
 	"github.com/respawnd/respawnd/storage"
 )
 
@@ -46,7 +47,7 @@ func (p *program) tellVerdicts(list []admin.Verdict) error {
 	var rows [][]string
 	for _, v := range list {
 		rows = append(rows, []string{
-			v.Service, v.Address.String(), dash(v.Game), v.Verdict, stamp(v.First), stamp(v.Last), fmt.Sprint(v.Times),
+			v.Service, v.Where(), dash(v.Game), v.Verdict, stamp(v.First), stamp(v.Last), fmt.Sprint(v.Times),
 		})
 	}
 	return p.table("service\taddress\tgame\tverdict\tfirst\tlast\ttimes", rows)
@@ -58,12 +59,14 @@ func (p *program) examine(ctx context.Context, op admin.Operator, addr netip.Add
 	if err := p.tellPresent(ctx, op, addr); err != nil {
 		return err
 	}
-	if len(list) == 0 {
-		return p.say(`
+	if !slices.ContainsFunc(list, func(v admin.Verdict) bool { return !verdicts.OfPlayer(v.Service) }) {
+		if err := p.say(`
 Nothing that reports a server was heard from %s since the daemon started. If one
 should be there, its packets do not arrive here, or come from another address:
   - does the game find this machine by name? respawnd hosts --game GAME --ip ADDRESS
-  - does a firewall on the way let UDP through (27900; Zandronum: 15300; A2S: 27010)?`, addr)
+  - does a firewall on the way let UDP through (27900; Zandronum: 15300; A2S: 27010)?`, addr); err != nil {
+			return err
+		}
 	}
 	for i, v := range list {
 		if superseded(list[i+1:], v) {
@@ -126,7 +129,7 @@ func (p *program) tellVerdict(v admin.Verdict) error {
 	if v.Times > 1 {
 		times = fmt.Sprintf(" (%d times, last %s)", v.Times, stamp(v.Last))
 	}
-	if err := p.say("\n%s %s from %s%s: %s%s\n  %s", stamp(v.First), v.What, v.Address, game, v.Verdict, times, v.Cause); err != nil {
+	if err := p.say("\n%s %s from %s%s: %s%s\n  %s", stamp(v.First), v.What, v.Where(), game, v.Verdict, times, v.Cause); err != nil {
 		return err
 	}
 	if v.Advice == "" {

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/respawnd/respawnd/internal/gamespy"
+	"github.com/respawnd/respawnd/internal/verdicts"
 )
 
 // annAndBen starts a daemon with two accounts: the operator has made one, a game
@@ -140,6 +141,41 @@ func TestWrongLoginsAreRefused(t *testing.T) {
 			t.Errorf("%s: refused with %q, want id 1", name, m)
 		}
 		s.isOut()
+	}
+	d.stop()
+}
+
+// The operator is told why a player does not get in; the public page says nothing
+// of it.
+func TestDoctorTellsHowPlayersSignedIn(t *testing.T) {
+	t.Parallel()
+	d := annAndBen(t)
+	knock := func(who, password, answer string) {
+		t.Helper()
+		s := greeted(t, d)
+		if err := s.knock("uniquenick", who, password); err != nil {
+			t.Fatal(err)
+		}
+		s.hears("%s", answer)
+	}
+	want := func(service string, v verdicts.Verdict) {
+		t.Helper()
+		x := verdicts.Entry{Service: service, Verdict: v}.Explain()
+		wantIn(t, d.cli("doctor", "127.0.0.1"), x.What+" from 127.0.0.1 for game "+testGame+": "+v.String(), x.Cause, x.Advice)
+	}
+	want("gpsp", verdicts.AccountMade)
+	knock("Ann", "wrong", `\error\\err\260\`)
+	want("gpcm", verdicts.WrongPassword)
+	knock("Nobody", stormPassword, `\error\\err\265\`)
+	want("gpcm", verdicts.NoSuchAccount)
+	signedIn(t, d, "uniquenick", "Ann")
+	want("gpcm", verdicts.SignedIn)
+	d.cli("account", "ban", "Ben")
+	knock("Ben", stormPassword, `\error\\err\256\`)
+	want("gpcm", verdicts.AccountBanned)
+	wantIn(t, d.cli("doctor", "127.0.0.1"), "Nothing that reports a server was heard from 127.0.0.1")
+	if page := pageText(t, d, "/why"); strings.Contains(page, verdicts.WrongPassword.String()) {
+		t.Errorf("/why tells how somebody signed in:\n%s", page)
 	}
 	d.stop()
 }

@@ -48,7 +48,7 @@ func (d *daemon) openNATNeg(ctx context.Context, l configs.Listener) (service, e
 	log := d.log.With().Str("service", "natneg").Logger()
 	metrics := netserve.NewMetrics(d.metrics, "natneg", natneg.DropReasons()...)
 	negotiator := natneg.New(natneg.Options{
-		Games: d.catalogue.Catalog(), Banned: d.bannedFromAll, Policy: d.natnegPolicy(),
+		Games: d.catalogue.Catalog(), Banned: d.bannedFromAll, Verdicts: d.visits, Policy: d.natnegPolicy(),
 		Packets: netserve.PacketOptions{Log: log, Metrics: metrics}, Log: log, Metrics: metrics, Registerer: d.metrics,
 	})
 	return service{

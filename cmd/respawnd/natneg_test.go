@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/respawnd/respawnd/internal/verdicts"
 	"github.com/respawnd/respawnd/master/serverbrowse"
 	"github.com/respawnd/respawnd/natneg"
 	"github.com/respawnd/respawnd/natneg/natnegtest"
@@ -164,6 +165,10 @@ func TestPlayersBehindNATsMeetThroughTheWholeDaemon(t *testing.T) {
 				if r.End != natnegtest.Connected || !r.Confirmed {
 					t.Errorf("player %d: got %v, report confirmed: %v\n%s", i, r.End, r.Confirmed, d.log)
 				}
+			}
+			d.waitFor("the end of the negotiation", 0, func(e entry) bool { return e.text("message") == "negotiation finished" })
+			for _, p := range []netip.Addr{hostNAT.Public, playerNAT.Public} {
+				wantIn(t, d.cli("doctor", p.String()), "NAT negotiation from "+p.String(), verdicts.Met.String())
 			}
 			d.stop()
 		})

@@ -25,7 +25,7 @@ func (d *daemon) openGPCM(ctx context.Context, l configs.Listener) (service, err
 	gate := netserve.NewGate(d.gpcmLimits())
 	log := d.log.With().Str("service", "gpcm").Logger()
 	s := gpcm.New(gpcm.Options{
-		Store: d.store, Accounts: d.accounts, Hub: d.hub, Banned: d.bannedFromPresence, Policy: d.gpcmPolicy(),
+		Store: d.store, Accounts: d.accounts, Hub: d.hub, Banned: d.bannedFromPresence, Verdicts: d.visits, Policy: d.gpcmPolicy(),
 		LoginTime: c.LoginTime, KeepAlive: c.KeepAlive, TicketRenewal: c.TicketRenewal,
 		Conn: netserve.ConnOptions{Gate: gate, MaxConns: c.MaxConns, Write: c.Write, Grace: grace},
 		Log:  log, Metrics: netserve.NewMetrics(d.metrics, "gpcm", gpcm.DropReasons()...), Registerer: d.metrics,
@@ -78,7 +78,7 @@ func (d *daemon) openGPSP(ctx context.Context, l configs.Listener) (service, err
 	gate := netserve.NewGate(d.gpspLimits())
 	log := d.log.With().Str("service", "gpsp").Logger()
 	s := gpsp.New(gpsp.Options{
-		Store: d.store, Accounts: d.accounts, Hub: d.hub, Banned: d.bannedFromPresence, Policy: d.gpspPolicy(), Idle: c.Idle,
+		Store: d.store, Accounts: d.accounts, Hub: d.hub, Banned: d.bannedFromPresence, Verdicts: d.visits, Policy: d.gpspPolicy(), Idle: c.Idle,
 		Conn: netserve.ConnOptions{Gate: gate, Write: c.Write, Grace: grace},
 		Log:  log, Metrics: netserve.NewMetrics(d.metrics, "gpsp", gpsp.DropReasons()...), Registerer: d.metrics,
 	})

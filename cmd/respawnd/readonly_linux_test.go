@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -26,7 +27,7 @@ func (d *smallDisk) command(env []string, args ...string) (code int, out string)
 	must(d.t, err)
 	ctx, cancel := context.WithTimeout(d.t.Context(), hang)
 	defer cancel()
-	line := append(append(d.wrapper[:len(d.wrapper):len(d.wrapper)], path), args...)
+	line := append(append(slices.Clip(d.wrapper), path), args...)
 	cmd := exec.CommandContext(ctx, line[0], line[1:]...)
 	cmd.Env = append(os.Environ(), env...)
 	text, _ := cmd.CombinedOutput() // its exit code says the rest

@@ -35,6 +35,8 @@ func (e Entry) Explain() Explanation {
 		x = askedReasons(e.Verdict, x)
 	case serviceText:
 		x = textReasons(e.Verdict, x)
+	case serviceSignIn, serviceAccounts, serviceNATNeg:
+		x = visitReasons(e.Verdict, x)
 	}
 	if x.What == "" {
 		x.What = what(e.Service)
@@ -51,6 +53,8 @@ func what(service string) string {
 		return "answer on the local network"
 	case serviceProbe:
 		return "answer to a query"
+	case serviceSignIn, serviceAccounts, serviceNATNeg:
+		return whatOfPlayer(service)
 	}
 	return "heartbeat"
 }
@@ -188,8 +192,9 @@ func reasons(v Verdict) Explanation {
 			Cause:  "the server is not asked what it plays: there is no room for more, or its address is one that is never asked",
 			Advice: "A server must report from the port that it answers on, 1024 or above. The operator can raise probe.max_servers.",
 		}
+	default:
+		return playerReasons(v)
 	}
-	return Explanation{Cause: "nothing more is known"}
 }
 
 // textReasons returns the words for servers of the text protocol, x if they are

@@ -6,7 +6,7 @@ import (
 )
 
 // services are those that note verdicts.
-var services = []string{"qr2", "qr1", "zanmaster", "zandronum", "lan", "probe", "valvemaster", "static"}
+var services = []string{"qr2", "qr1", "zanmaster", "zandronum", "lan", "probe", "valvemaster", "static", "gpcm", "gpsp", "natneg"}
 
 func TestEveryVerdictIsExplained(t *testing.T) {
 	for _, service := range services {

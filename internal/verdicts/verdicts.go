@@ -1,6 +1,6 @@
 // Package verdicts remembers what the services last decided about an address,
 // in words an operator understands, and logs a line when the decision changes.
-// It answers "why is my server not listed?".
+// It answers "why is my server not listed?", and "why can I not sign in?".
 //
 // It decides nothing itself and keeps no packet content, no key and no secret.
 // Its memory is fixed: when the book is full, the address that was heard of
@@ -52,6 +52,23 @@ const (
 	Blocked
 	NotAllowed
 	Concealed
+
+	// What players get, see OfPlayer.
+	SignedIn
+	WrongPassword
+	NoSuchAccount
+	BadTicket
+	AccountBanned
+	ServiceFull
+	NeverSignedIn
+	AccountMade
+	AccountRefused
+	Met
+	NotMet
+	Introduced
+	Unconfirmed
+	NoPartner
+	HalfWay
 )
 
 var words = [...]string{
@@ -82,6 +99,22 @@ var words = [...]string{
 	Blocked:       "blocked from hosting",
 	NotAllowed:    "not on the allow list",
 	Concealed:     "hidden by an operator",
+
+	SignedIn:       "signed in",
+	WrongPassword:  "wrong password",
+	NoSuchAccount:  "no such account",
+	BadTicket:      "ticket not good any more",
+	AccountBanned:  "account banned",
+	ServiceFull:    "too many players",
+	NeverSignedIn:  "did not sign in in time",
+	AccountMade:    "account made",
+	AccountRefused: "account not made or changed",
+	Met:            "reached the other player",
+	NotMet:         "did not reach the other player",
+	Introduced:     "introduced, no report came",
+	Unconfirmed:    "introduced, not confirmed by both",
+	NoPartner:      "the other player never came",
+	HalfWay:        "packets stopped half-way",
 }
 
 // String returns the verdict in words.
@@ -152,6 +185,12 @@ func NewBook(log zerolog.Logger, capacity int) *Book {
 		recent:   list.New(),
 		lines:    rate.NewLimiter(linesASecond, linesAtOnce),
 	}
+}
+
+// NoteVisit is Note for a player's address, whose port is another each time and is
+// left out.
+func (b *Book) NoteVisit(service string, addr netip.Addr, game string, v Verdict) {
+	b.Note(service, netip.AddrPortFrom(addr, 0), game, v)
 }
 
 // Note records a verdict and logs it if it is new for this address and game. A
@@ -250,6 +289,9 @@ func (b *Book) say(e Entry, unsaid int) {
 // Of returns what is remembered of an address, over all its ports and services,
 // oldest first.
 func (b *Book) Of(addr netip.Addr) []Entry {
+	if b == nil {
+		return nil
+	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	var out []Entry
@@ -264,6 +306,9 @@ func (b *Book) Of(addr netip.Addr) []Entry {
 
 // Recent returns the latest verdict of up to n addresses, the newest first.
 func (b *Book) Recent(n int) []Entry {
+	if b == nil {
+		return nil
+	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	var out []Entry

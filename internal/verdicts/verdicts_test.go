@@ -89,6 +89,10 @@ func TestLongGameNamesAreCut(t *testing.T) {
 func TestNilBookIsSilent(t *testing.T) {
 	var b *Book
 	b.Note("qr2", port(1), "gmtest", Heard)
+	b.NoteVisit("gpcm", port(1).Addr(), "gmtest", SignedIn)
+	if of, recent := b.Of(port(1).Addr()), b.Recent(10); of != nil || recent != nil {
+		t.Errorf("no book remembers %v and %v", of, recent)
+	}
 }
 
 func BenchmarkNoteNewAddress(b *testing.B) {

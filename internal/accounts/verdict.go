@@ -1,0 +1,32 @@
+package accounts
+
+import (
+	"errors"
+
+	"github.com/respawnd/respawnd/internal/verdicts"
+)
+
+// VerdictOn returns what an operator is told of an address after a refusal. ok is
+// false for any other error, which is a fault of ours.
+func VerdictOn(err error) (v verdicts.Verdict, ok bool) {
+	why, ok := errors.AsType[Refusal](err)
+	if !ok {
+		return 0, false
+	}
+	switch why {
+	case ErrMalformed:
+		return verdicts.Malformed, true
+	case ErrThrottled:
+		return verdicts.Limited, true
+	case ErrBanned:
+		return verdicts.AccountBanned, true
+	case ErrBadPassword:
+		return verdicts.WrongPassword, true
+	case ErrBadEmail, ErrBadProfile, ErrProfileDeleted, ErrBadUniqueNick:
+		return verdicts.NoSuchAccount, true
+	case ErrBadToken, ErrBadTicket, ErrExpiredTicket:
+		return verdicts.BadTicket, true
+	default:
+		return verdicts.AccountRefused, true
+	}
+}
