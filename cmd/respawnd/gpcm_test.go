@@ -158,11 +158,7 @@ func TestDoctorTellsHowPlayersSignedIn(t *testing.T) {
 		}
 		s.hears("%s", answer)
 	}
-	want := func(service string, v verdicts.Verdict) {
-		t.Helper()
-		x := verdicts.Entry{Service: service, Verdict: v}.Explain()
-		wantIn(t, d.cli("doctor", "127.0.0.1"), x.What+" from 127.0.0.1 for game "+testGame+": "+v.String(), x.Cause, x.Advice)
-	}
+	want := func(service string, v verdicts.Verdict) { t.Helper(); d.wantVisit(service, " for game "+testGame, v) }
 	want("gpsp", verdicts.AccountMade)
 	knock("Ann", "wrong", `\error\\err\260\`)
 	want("gpcm", verdicts.WrongPassword)

@@ -16,7 +16,7 @@ func (d *daemon) openLegacyList(ctx context.Context, l configs.Listener) (servic
 	c := d.cfg.LegacyList
 	gate := netserve.NewGate(d.legacyLimits())
 	s := legacylist.New(legacylist.Options{
-		Registry: d.registry, Games: d.catalogue.Catalog(), Rooms: d.catalogue.Rooms, Banned: d.banned,
+		Registry: d.registry, Games: d.catalogue.Catalog(), Rooms: d.catalogue.Rooms, Banned: d.banned, Verdicts: d.visits,
 		StrictValidate: c.StrictValidate, LenientFilter: c.LenientFilter, RequestTime: c.RequestTime,
 		Conn:       netserve.ConnOptions{Gate: gate, Grace: grace},
 		Log:        d.log.With().Str("service", "legacylist").Logger(),

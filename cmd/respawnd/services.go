@@ -204,7 +204,7 @@ func (d *daemon) openServerBrowse(ctx context.Context, l configs.Listener) (serv
 	metrics := netserve.NewMetrics(d.metrics, "serverbrowse", serverbrowse.DropReasons()...)
 	gate := netserve.NewGate(d.browseLimits())
 	opt := serverbrowse.Options{
-		Registry: d.registry, Games: d.catalogue.Catalog(), Rooms: d.catalogue.Rooms, Banned: d.banned,
+		Registry: d.registry, Games: d.catalogue.Catalog(), Rooms: d.catalogue.Rooms, Banned: d.banned, Verdicts: d.visits,
 		LenientFilter: c.LenientFilter, MaxFilter: c.MaxFilter, KeepAlive: c.KeepAlive,
 		MessageRate: float64(c.MessageRate), MessageBurst: c.MessageBurst, Push: c.Push,
 		Conn: netserve.ConnOptions{

@@ -14,6 +14,7 @@ import (
 
 	"github.com/respawnd/respawnd/internal/gamespy"
 	"github.com/respawnd/respawnd/internal/verdicts"
+	"github.com/respawnd/respawnd/master/legacylist"
 	"github.com/respawnd/respawnd/qr2"
 )
 
@@ -45,6 +46,43 @@ func wantReason(t *testing.T, d *running, h netip.AddrPort, service string, v ve
 	parts := []string{h.String(), v.String(), x.What, x.Cause, x.Advice}
 	wantIn(t, d.cli("doctor", h.Addr().String()), parts...)
 	wantIn(t, pageText(t, d, "/why"), parts...) // the page is asked from the loopback address, as the host
+}
+
+// wantVisit fails unless doctor tells of a verdict on the players of the loopback
+// address, at once or soon: an answer may come before it is noted.
+func (d *running) wantVisit(service, game string, v verdicts.Verdict) {
+	d.t.Helper()
+	x := verdicts.Entry{Service: service, Verdict: v}.Explain()
+	eventually(d.t, v.String(), func() bool {
+		out := d.cli("doctor", "127.0.0.1")
+		return strings.Contains(out, x.What+" from 127.0.0.1"+game+": "+v.String()) && strings.Contains(out, x.Cause) && strings.Contains(out, x.Advice)
+	})
+}
+
+// What came of requests for lists the operator is told, the public page is not.
+func TestDoctorTellsWhoGotLists(t *testing.T) {
+	t.Parallel()
+	d := start(t, t.TempDir(), variable("legacylist.lenient_filter", "false"))
+	wantListed(t, d)
+	d.wantVisit("serverbrowse", " for game "+testGame, verdicts.ListSent)
+	browse(t, d).write([]byte{0, 3, 0xFF})
+	d.wantVisit("serverbrowse", "", verdicts.Malformed)
+	ask := func(change func(*legacylist.Request)) {
+		t.Helper()
+		r := legacylist.Request{Engine: testGame, Secret: testSecret, Enctype: 2, Mode: legacylist.Compact, Game: testGame}
+		change(&r)
+		_, _ = askLegacyList(t.Context(), d.address["legacylist"].String(), r) // refused or not
+	}
+	ask(func(r *legacylist.Request) { r.Secret = "wrong1" })
+	d.wantVisit("legacylist", " for game "+testGame, verdicts.WrongResponse)
+	ask(func(r *legacylist.Request) { r.Filter = "numplayers >" })
+	d.wantVisit("legacylist", " for game "+testGame, verdicts.BadFilter)
+	ask(func(*legacylist.Request) {})
+	d.wantVisit("legacylist", " for game "+testGame, verdicts.ListSent)
+	if page := pageText(t, d, "/why"); strings.Contains(page, verdicts.ListSent.String()) {
+		t.Errorf("/why tells who asked for lists:\n%s", page)
+	}
+	d.stop()
 }
 
 // beat sends a heartbeat of any game.

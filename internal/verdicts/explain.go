@@ -37,6 +37,8 @@ func (e Entry) Explain() Explanation {
 		x = textReasons(e.Verdict, x)
 	case serviceSignIn, serviceAccounts, serviceNATNeg:
 		x = visitReasons(e.Verdict, x)
+	case serviceBrowsing, serviceOldLists:
+		x = listReasons(e.Verdict, x)
 	}
 	if x.What == "" {
 		x.What = what(e.Service)
@@ -53,7 +55,7 @@ func what(service string) string {
 		return "answer on the local network"
 	case serviceProbe:
 		return "answer to a query"
-	case serviceSignIn, serviceAccounts, serviceNATNeg:
+	case serviceSignIn, serviceAccounts, serviceNATNeg, serviceBrowsing, serviceOldLists:
 		return whatOfPlayer(service)
 	}
 	return "heartbeat"

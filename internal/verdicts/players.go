@@ -7,12 +7,14 @@ const (
 	serviceSignIn   = "gpcm"
 	serviceAccounts = "gpsp"
 	serviceNATNeg   = "natneg"
+	serviceBrowsing = "serverbrowse"
+	serviceOldLists = "legacylist"
 )
 
 // OfPlayer reports whether a service notes what players did and not servers.
 func OfPlayer(service string) bool {
 	switch service {
-	case serviceSignIn, serviceAccounts, serviceNATNeg:
+	case serviceSignIn, serviceAccounts, serviceNATNeg, serviceBrowsing, serviceOldLists:
 		return true
 	}
 	return false
@@ -25,6 +27,8 @@ func whatOfPlayer(service string) string {
 		return "NAT negotiation"
 	case serviceAccounts:
 		return "request for an account"
+	case serviceBrowsing, serviceOldLists:
+		return "request for a list"
 	}
 	return "sign-in"
 }
@@ -71,6 +75,13 @@ func playerReasons(v Verdict) Explanation {
 			Cause:  "somebody connected and did not sign in in time",
 			Advice: "If it is a game, packets are lost on the way, or it asks for its password meanwhile. The operator can raise gpcm.login_time.",
 		}
+	case ListSent:
+		return Explanation{Cause: "the server browser got its list, which may be empty: its filter and its game decide that", Good: true}
+	case BadFilter:
+		return Explanation{
+			Cause:  "what the server browser wants of servers is too much work or not understood",
+			Advice: "Clear its filters. The log at level debug has their text.",
+		}
 	default:
 		return negotiationReasons(v)
 	}
@@ -107,6 +118,30 @@ func negotiationReasons(v Verdict) Explanation {
 	default:
 		return Explanation{Cause: "nothing more is known"}
 	}
+}
+
+// listReasons returns the words for who asks for lists, x if they are those of
+// all.
+func listReasons(v Verdict, x Explanation) Explanation {
+	switch v {
+	case UnknownGame:
+		x.Cause = "this master does not know the game that the browser asks about, or says that it is"
+	case NoSecret:
+		x.Cause = "the game of the browser is known, but not its secret key, without which it cannot read a list"
+	case WrongResponse:
+		x.Cause = "the browser has another secret key for its game than this master"
+		x.Advice = "Check which game it says that it is. The operator can correct the key: respawnd game add NAME --secret KEY."
+	case Banned:
+		x.Cause = "the address is banned from the lists"
+	case Limited:
+		x.Cause = "more lists were asked for on one connection than the service gives"
+		x.Advice = "Wait a moment between two lists."
+	case Malformed:
+		x.Cause = "the request makes no sense: it is cut off, too long, or of another protocol"
+		x.Advice = "Check that the game's master port points here and at no other service."
+	default:
+	}
+	return x
 }
 
 // visitReasons returns the words for verdicts that servers get too, x if they are

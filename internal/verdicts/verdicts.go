@@ -69,6 +69,8 @@ const (
 	Unconfirmed
 	NoPartner
 	HalfWay
+	ListSent
+	BadFilter
 )
 
 var words = [...]string{
@@ -115,6 +117,8 @@ var words = [...]string{
 	Unconfirmed:    "introduced, not confirmed by both",
 	NoPartner:      "the other player never came",
 	HalfWay:        "packets stopped half-way",
+	ListSent:       "list sent",
+	BadFilter:      "filter refused",
 }
 
 // String returns the verdict in words.

@@ -12,6 +12,7 @@ import (
 
 	"github.com/respawnd/respawnd/internal/games"
 	"github.com/respawnd/respawnd/internal/netserve"
+	"github.com/respawnd/respawnd/internal/verdicts"
 	"github.com/respawnd/respawnd/master"
 	"github.com/respawnd/respawnd/master/views"
 )
@@ -44,6 +45,8 @@ type Options struct {
 	Waiting func(room uint32) int
 	// Banned tells which addresses are not served; nil: none.
 	Banned func(netip.Addr) bool
+	// Verdicts is told how requests for lists ended; nil: nobody.
+	Verdicts *verdicts.Book
 
 	// StrictValidate wants a right answer to the greeting also from clients that
 	// read the list without encryption. A game's own policy comes first.

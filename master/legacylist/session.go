@@ -9,6 +9,7 @@ import (
 
 	"github.com/respawnd/respawnd/internal/gamespy"
 	"github.com/respawnd/respawnd/internal/netserve"
+	"github.com/respawnd/respawnd/internal/verdicts"
 )
 
 // Bounds of a connection after its request.
@@ -87,6 +88,7 @@ type session struct {
 func (s *Server) ServeConn(ctx context.Context, c *netserve.Conn) {
 	if s.opt.Banned != nil && s.opt.Banned(c.Peer().Addr()) {
 		s.opt.Metrics.Drop(string(endedBanned))
+		s.opt.Verdicts.NoteVisit(service, c.Peer().Addr(), "", verdicts.Banned)
 		return
 	}
 	stop := context.AfterFunc(ctx, func() {
@@ -110,6 +112,7 @@ func (x *session) run(ctx context.Context) error {
 	if err == nil {
 		err = x.list(&r)
 	}
+	x.noteList(r.wanted(), err)
 	if err != nil && !x.refuse(err, r.enctype) {
 		return err
 	}

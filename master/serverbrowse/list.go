@@ -47,6 +47,7 @@ func (x *session) list(r *ListRequest) error {
 		client = r.Source
 	}
 	err := x.answer(r, plain, client, queried, known)
+	x.noteList(r.For, err)
 	if no, ok := errors.AsType[*refusal](err); ok {
 		x.server.metrics.list(no.result)
 		x.port = errorPort

@@ -12,6 +12,7 @@ import (
 
 	"github.com/respawnd/respawnd/internal/games"
 	"github.com/respawnd/respawnd/internal/netserve"
+	"github.com/respawnd/respawnd/internal/verdicts"
 	"github.com/respawnd/respawnd/master"
 	"github.com/respawnd/respawnd/master/filter"
 	"github.com/respawnd/respawnd/master/views"
@@ -44,6 +45,8 @@ type Options struct {
 	Waiting func(room uint32) int
 	// Banned tells which addresses are not served; nil: none.
 	Banned func(netip.Addr) bool
+	// Verdicts is told how requests for lists ended; nil: nobody.
+	Verdicts *verdicts.Book
 
 	LenientFilter bool          // ignore a filter with a mistake, in place of refusing it
 	MaxFilter     int           // bytes; 0 or too large: filter.MaxLength

@@ -13,6 +13,7 @@ import (
 	"golang.org/x/time/rate"
 
 	"github.com/respawnd/respawnd/internal/netserve"
+	"github.com/respawnd/respawnd/internal/verdicts"
 	"github.com/respawnd/respawnd/master"
 )
 
@@ -87,6 +88,7 @@ type session struct {
 func (s *Server) ServeConn(ctx context.Context, c *netserve.Conn) {
 	if s.banned(c.Peer().Addr()) {
 		s.opt.Metrics.Drop(string(endedBanned))
+		s.opt.Verdicts.NoteVisit(service, c.Peer().Addr(), "", verdicts.Banned)
 		return
 	}
 	x := &session{
@@ -111,6 +113,7 @@ func (s *Server) ServeConn(ctx context.Context, c *netserve.Conn) {
 	err := x.run(ctx)
 	if reason, ok := errors.AsType[ended](err); ok {
 		s.opt.Metrics.Drop(string(reason))
+		x.noteEnd(reason)
 	}
 	x.log.Debug().Err(err).Msg("connection ended")
 }
