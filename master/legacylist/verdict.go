@@ -1,0 +1,33 @@
+package legacylist
+
+import (
+	"errors"
+
+	"github.com/respawnd/respawnd/internal/verdicts"
+)
+
+// service names the service in the book of verdicts.
+const service = "legacylist"
+
+// noteList notes how a request for a list ended. Faults of the connection say
+// nothing of the client.
+func (x *session) noteList(game string, err error) {
+	why, refused := errors.AsType[ended](err)
+	switch {
+	case err == nil:
+		x.note(game, verdicts.ListSent)
+	case !refused:
+	case why == endedSecret:
+		x.note(game, verdicts.NoSecret)
+	case why == endedValidation:
+		x.note(game, verdicts.WrongResponse)
+	case why == endedFilter, why == endedExpensive:
+		x.note(game, verdicts.BadFilter)
+	case why == endedTooLong, why == endedEnctype:
+		x.note(game, verdicts.Malformed)
+	}
+}
+
+func (x *session) note(game string, v verdicts.Verdict) {
+	x.server.opt.Verdicts.NoteVisit(service, x.conn.Peer().Addr(), game, v)
+}
