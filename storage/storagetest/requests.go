@@ -1,0 +1,141 @@
+package storagetest
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/respawnd/respawnd/storage"
+)
+
+const signature = "0123456789abcdef0123456789abcdef"
+
+func ask(t *testing.T, s storage.Store, from, to storage.ProfileID, sent time.Time) storage.Request {
+	t.Helper()
+	r := storage.Request{From: from, To: to, Reason: "pl\xe4y?", Signature: signature, Sent: sent}
+	if err := s.Ask(t.Context(), r); err != nil {
+		t.Fatalf("Ask(%+v) = %v", r, err)
+	}
+	return r
+}
+
+func testRequestLife(t *testing.T, s storage.Store) {
+	p := people(t, s, 3)
+	a, b := p[0].ID, p[1].ID
+	want := ask(t, s, a, b, moment())
+	differ(t, "Request", must(s.Request(t.Context(), a, b))(t), want)
+	differ(t, "Requests", collect(t, s.Requests(t.Context(), b)), []storage.Request{want})
+	differ(t, "Requests to who asked", collect(t, s.Requests(t.Context(), a)), nil)
+	if err := s.Accept(t.Context(), a, b, signature, moment()); err != nil {
+		t.Fatalf("Accept() = %v", err)
+	}
+	differ(t, "a to b", must(s.Relation(t.Context(), a, b))(t), storage.Relation{Buddy: true})
+	if err := s.Accept(t.Context(), a, b, signature, moment()); !errors.Is(err, storage.ErrNotFound) {
+		t.Errorf("second Accept() = %v, want ErrNotFound", err)
+	}
+	wantTaken(t, "Ask() of a buddy", s.Ask(t.Context(), want), storage.IndexBuddy)
+	ask(t, s, b, a, moment())
+	addBuddy(t, s, b, a) // closes the request
+	if _, err := s.Request(t.Context(), b, a); !errors.Is(err, storage.ErrNotFound) {
+		t.Errorf("Request() after AddBuddy = %v, want ErrNotFound", err)
+	}
+}
+
+func testRequestSignature(t *testing.T, s storage.Store) {
+	p := people(t, s, 3)
+	a, b, c := p[0].ID, p[1].ID, p[2].ID
+	ask(t, s, a, b, moment())
+	for name, err := range map[string]error{
+		"another signature": s.Accept(t.Context(), a, b, strings.Repeat("0", 32), moment()),
+		"a part":            s.Accept(t.Context(), a, b, signature[:31], moment()),
+		"nothing":           s.Accept(t.Context(), a, b, "", moment()),
+		"somebody else":     s.Accept(t.Context(), a, c, signature, moment()),
+		"the other way":     s.Accept(t.Context(), b, a, signature, moment()),
+	} {
+		if !errors.Is(err, storage.ErrNotFound) {
+			t.Errorf("Accept() with %s = %v, want ErrNotFound", name, err)
+		}
+	}
+	differ(t, "buddies of a", collect(t, s.BuddiesOf(t.Context(), a)), nil)
+	if err := s.Accept(t.Context(), a, b, signature, moment()); err != nil {
+		t.Errorf("Accept() after all = %v", err)
+	}
+}
+
+func testRequestExpiry(t *testing.T, s storage.Store) {
+	p := people(t, s, 4)
+	end := moment().Add(storage.RequestLife)
+	for i := range 3 {
+		ask(t, s, p[i].ID, p[3].ID, moment().Add(time.Duration(i-1))) // one ns early, at the instant, one ns late
+	}
+	if err := s.Accept(t.Context(), p[1].ID, p[3].ID, signature, end); !errors.Is(err, storage.ErrNotFound) {
+		t.Errorf("Accept() at the end = %v, want ErrNotFound", err)
+	}
+	if err := s.Accept(t.Context(), p[1].ID, p[3].ID, signature, end.Add(-1)); err != nil {
+		t.Errorf("Accept() before the end = %v", err)
+	}
+	for _, want := range []int{1, 0} {
+		if n, err := s.SweepRequests(t.Context(), end); n != want || err != nil {
+			t.Errorf("SweepRequests() = %d, %v, want %d", n, err, want)
+		}
+	}
+	left := collect(t, s.Requests(t.Context(), p[3].ID))
+	if len(left) != 1 || left[0].From != p[2].ID || left[0].Expired(end) {
+		t.Errorf("Requests() after the sweep = %+v, want the late one", left)
+	}
+	if err := s.RemoveBuddy(t.Context(), p[1].ID, p[3].ID); err != nil {
+		t.Errorf("the accepted one: %v", err)
+	}
+}
+
+func testRequestReplace(t *testing.T, s storage.Store) {
+	p := people(t, s, 2)
+	a, b := p[0].ID, p[1].ID
+	ask(t, s, a, b, moment())
+	again := storage.Request{From: a, To: b, Signature: strings.Repeat("f", 32), Sent: moment().Add(time.Hour)}
+	if err := s.Ask(t.Context(), again); err != nil {
+		t.Fatalf("second Ask() = %v", err)
+	}
+	differ(t, "Requests", collect(t, s.Requests(t.Context(), b)), []storage.Request{again})
+	if err := s.Withdraw(t.Context(), a, b); err != nil {
+		t.Errorf("Withdraw() = %v", err)
+	}
+	if err := s.Withdraw(t.Context(), a, b); !errors.Is(err, storage.ErrNotFound) {
+		t.Errorf("second Withdraw() = %v, want ErrNotFound", err)
+	}
+	differ(t, "a to b", must(s.Relation(t.Context(), a, b))(t), storage.Relation{})
+}
+
+func testRequestFull(t *testing.T, s storage.Store) {
+	p := people(t, s, storage.MaxRequestsTo+2)
+	me, to := p[0].ID, p[1:]
+	for i := range storage.MaxRequestsFrom {
+		ask(t, s, me, to[i].ID, moment())
+	}
+	over := storage.Request{From: me, To: to[storage.MaxRequestsFrom].ID, Signature: signature, Sent: moment()}
+	if err := s.Ask(t.Context(), over); !errors.Is(err, storage.ErrFull) {
+		t.Errorf("Ask() beyond the limit of who asks = %v, want ErrFull", err)
+	}
+	ask(t, s, me, to[0].ID, moment()) // one that is there may be renewed
+	for i := range storage.MaxRequestsTo {
+		ask(t, s, to[i].ID, me, moment())
+	}
+	over = storage.Request{From: to[storage.MaxRequestsTo].ID, To: me, Signature: signature, Sent: moment()}
+	if err := s.Ask(t.Context(), over); !errors.Is(err, storage.ErrFull) {
+		t.Errorf("Ask() beyond the limit of who is asked = %v, want ErrFull", err)
+	}
+	if n, err := s.SweepRequests(t.Context(), moment().Add(storage.RequestLife)); n != 700 || err != nil {
+		t.Errorf("SweepRequests() = %d, %v, want 700", n, err)
+	}
+	ask(t, s, to[storage.MaxRequestsTo].ID, me, moment())
+}
+
+func testRequestRace(t *testing.T, s storage.Store) {
+	p := people(t, s, 2)
+	ask(t, s, p[0].ID, p[1].ID, moment())
+	oneWon(t, race(func(int) error {
+		return s.Accept(t.Context(), p[0].ID, p[1].ID, signature, moment())
+	}), storage.ErrNotFound)
+	differ(t, "buddies", collect(t, s.BuddiesOf(t.Context(), p[0].ID)), []storage.ProfileID{p[1].ID})
+}
