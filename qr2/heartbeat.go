@@ -90,8 +90,8 @@ func first(slot *[]byte, value []byte) {
 	}
 }
 
-// local returns the reported local addresses, in old's memory if they are the
-// same.
+// local returns the reported local addresses that can be joined, in old's memory
+// if they are the same.
 func (f *fixed) local(old []netip.AddrPort) []netip.AddrPort {
 	port, err := strconv.ParseUint(string(f.localPort), 10, 16)
 	if err != nil || port == 0 {
@@ -100,7 +100,7 @@ func (f *fixed) local(old []netip.AddrPort) []netip.AddrPort {
 	var found [maxLocal]netip.AddrPort
 	n := 0
 	for _, text := range f.localIP {
-		if a, ok := parseIPv4(text); ok {
+		if a, ok := parseIPv4(text); ok && joinable(a) {
 			found[n] = netip.AddrPortFrom(a, uint16(port))
 			n++
 		}
@@ -296,8 +296,8 @@ func (p *parser) rules(b []byte, hint *master.Names) (rest []byte, whole bool) {
 	}
 	names := p.registry.Names(p.names)
 	for i, value := range p.values {
-		if _, slot := names.ReportedName(i); slot >= 0 {
-			p.report.Rule(value)
+		if name, slot := names.ReportedName(i); slot >= 0 {
+			p.report.Rule(localValue(name, value))
 		}
 	}
 	p.report.SetRules(names)
@@ -321,7 +321,7 @@ func (p *parser) expectedRules(b []byte, names *master.Names) (rest []byte, ok b
 			return nil, false
 		}
 		if slot >= 0 {
-			p.report.Rule(b[n+1 : n+1+j])
+			p.report.Rule(localValue(name, b[n+1:n+1+j]))
 		}
 		b = b[n+j+2:]
 	}

@@ -101,6 +101,9 @@ func plainView(b []byte) (view, error) {
 		}
 		if folded := foldASCII(name); name != "statechanged" && !slices.Contains(seen, folded) {
 			seen = append(seen, folded)
+			if a, ok := parseIPv4([]byte(value)); ok && !joinable(a) && strings.HasPrefix(folded, "localip") && len(folded) == len("localip0") {
+				value = ""
+			}
 			v.Rules = append(v.Rules, name, value)
 		}
 	}
@@ -213,7 +216,7 @@ func plainLocal(all map[string]string) string {
 	}
 	var list []netip.AddrPort
 	for i := range maxLocal {
-		if a, ok := parseIPv4([]byte(all[fmt.Sprint("localip", i)])); ok {
+		if a, ok := parseIPv4([]byte(all[fmt.Sprint("localip", i)])); ok && joinable(a) {
 			list = append(list, netip.AddrPortFrom(a, port))
 		}
 	}
@@ -278,6 +281,20 @@ func TestOddHeartbeats(t *testing.T) {
 			with(func(v *view) {
 				v.Rules = withGame("localip0", "192.168.1.5", "localip1", "256.0.0.1", "localip2", "10.0.0.1", "localip3", "1.2.3", "localip4", "", "localip5", "1.2.3.4", "localport", "6500")
 				v.Local = "[192.168.1.5:6500 10.0.0.1:6500]"
+			}),
+		},
+		"local addresses that nobody can join": {
+			rules(beat(), "localip0", "0.0.0.0", "localip1", "224.0.0.1", "localip2", "255.255.255.255", "localip3", "127.0.0.1", "localip4", "169.254.1.2", "localport", "6500"),
+			with(func(v *view) {
+				v.Rules = withGame("localip0", "", "localip1", "", "localip2", "", "localip3", "127.0.0.1", "localip4", "169.254.1.2", "localport", "6500")
+				v.Local = "[127.0.0.1:6500 169.254.1.2:6500]"
+			}),
+		},
+		"more local addresses that nobody can join": {
+			rules(beat(), "LocalIP0", "0.0.0.7", "localip1", "239.255.255.250", "localip2", "240.0.0.1", "localip3", "10.0.0.1", "localport", "6500"),
+			with(func(v *view) {
+				v.Rules = withGame("LocalIP0", "", "localip1", "", "localip2", "", "localip3", "10.0.0.1", "localport", "6500")
+				v.Local = "[10.0.0.1:6500]"
 			}),
 		},
 		"a port that is none": {

@@ -254,6 +254,18 @@ func TestFurtherKeysOfTheFirstHeartbeatAreKept(t *testing.T) {
 	}
 }
 
+func TestTextHostsPrivateAddressesThatNobodyCanJoinAreDropped(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		in := newIntake(t, nil)
+		h := in.textServer("192.0.2.1:26900")
+		h.status = strings.Replace(h.status, `\numplayers\1`, `\numplayers\1\localip0\0.0.0.0\localip1\10.0.0.5`, 1)
+		h.register()
+		if first, second := h.rule("localip0"), h.rule("localip1"); first != "" || second != "10.0.0.5" {
+			t.Errorf("private addresses %q and %q, want none and 10.0.0.5", first, second)
+		}
+	})
+}
+
 func TestEveryKnownKeyOfAGameProves(t *testing.T) {
 	for _, key := range []string{"oldkey", longSecret} {
 		in := newIntake(t, nil)

@@ -218,6 +218,7 @@ func (t *textIntake) listText(a asked, st *query.Status, via netip.Addr, extra [
 	}
 	full := *st
 	full.Rules = append(full.Rules, extra...) // of a name that comes twice the first counts
+	joinableFields(full.Rules)
 	var report master.Report
 	full.Report(t.s.list, &report)
 	if err := report.Into(&srv); err != nil {
@@ -303,6 +304,7 @@ func (t *textIntake) renew(h *textHost, st *query.Status, via netip.Addr, extra 
 	}
 	full := *st
 	full.Rules = append(full.Rules, extra...)
+	joinableFields(full.Rules)
 	var report master.Report
 	full.Report(t.s.list, &report)
 	if report.Same(old) && old.Via == via {
