@@ -93,7 +93,7 @@ func (d *running) refusal(a netip.AddrPort) bool {
 	d.t.Helper()
 	final := []string{"listed", "list full", "too many"}
 	e := d.waitFor("the verdict on "+a.String(), 0, func(e entry) bool {
-		return e.text("message") == "verdict" && e.text("peer") == a.String() &&
+		return e.text("peer") == a.String() &&
 			slices.ContainsFunc(final, func(v string) bool { return strings.HasPrefix(e.text("verdict"), v) })
 	})
 	return !strings.HasPrefix(e.text("verdict"), "listed")

@@ -141,7 +141,7 @@ func message(text string) func(entry) bool {
 // verdictOn matches the verdict about an address.
 func verdictOn(peer netip.AddrPort, verdict string) func(entry) bool {
 	return func(e entry) bool {
-		return e.text("message") == "verdict" && e.text("peer") == peer.String() && strings.HasPrefix(e.text("verdict"), verdict)
+		return e.text("peer") == peer.String() && strings.HasPrefix(e.text("verdict"), verdict)
 	}
 }
 

@@ -429,7 +429,7 @@ func TestSelftestPlaysAgainstTheDaemon(t *testing.T) {
 	}
 	for _, service := range []string{"qr2", "valvemaster"} {
 		d.waitFor("the farewell of the test server of "+service, 0, func(e entry) bool {
-			return e.text("message") == "verdict" && e.text("verdict") == "left" && e.text("service") == service
+			return e.text("message") == "server left" && e.text("service") == service
 		})
 	}
 	wantListed(t, d)

@@ -97,7 +97,7 @@ func TestEveryReasonOfTheListIsTold(t *testing.T) {
 	catalogue := writeFile(t, "games.yaml", "games:\n  - {name: keyless, title: Keyless, port: 6500}\n")
 	dir := t.TempDir()
 	d := start(t, dir, variable("games.file", catalogue), variable("master.max_servers", "1"), variable("qr2.unproved_rate", "1"),
-		variable("qr2.unproved_burst", "12"))
+		variable("qr2.unproved_burst", "12"), variable("log.level", "debug"))
 	at := d.address["qr2"]
 
 	unknown := newHost(t, at)

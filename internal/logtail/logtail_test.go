@@ -181,7 +181,7 @@ func TestManyWriteAndReadAtOnce(t *testing.T) {
 
 func BenchmarkWrite(b *testing.B) {
 	r := New(1000)
-	line := []byte(`{"level":"info","service":"qr2","peer":"192.0.2.1:4000","time":"2026-11-01T12:00:00Z","message":"verdict"}` + "\n")
+	line := []byte(`{"level":"info","service":"qr2","peer":"192.0.2.1:4000","time":"2026-11-01T12:00:00Z","message":"server listed"}` + "\n")
 	b.ReportAllocs()
 	for b.Loop() {
 		_, _ = r.Write(line)

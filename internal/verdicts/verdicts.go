@@ -23,7 +23,8 @@ import (
 type Verdict uint8
 
 // The verdicts. Their words appear in logs, on the status page and in the
-// admin API, so they say what happened and, where it helps, what to look at.
+// admin API, so they say what happened and, where it helps, what to look at. Each
+// has a message for its log line too, see messages.
 const (
 	Heard Verdict = iota
 	UnknownGame
@@ -246,6 +247,9 @@ func (b *Book) record(service string, addr netip.AddrPort, game string, v Verdic
 		p.entries = slices.Delete(p.entries, 0, 1)
 	}
 	p.entries = append(p.entries, e)
+	if v.level() < b.log.GetLevel() {
+		return e, 0, false
+	}
 	unsaid, told = b.ration(now)
 	return e, unsaid, told
 }
@@ -283,11 +287,11 @@ func (b *Book) ration(now time.Time) (unsaid int, told bool) {
 
 // say logs a verdict. b.mu is not held: nobody waits for the log.
 func (b *Book) say(e Entry, unsaid int) {
-	line := b.log.Info().Str("service", e.Service).Stringer("peer", e.Addr).Str("game", e.Game).Stringer("verdict", e.Verdict)
+	line := b.log.WithLevel(e.Verdict.level()).Str("service", e.Service).Stringer("peer", e.Addr).Str("game", e.Game).Stringer("verdict", e.Verdict)
 	if unsaid > 0 {
 		line = line.Int("lines_left_out", unsaid)
 	}
-	line.Msg("verdict")
+	line.Msg(e.Verdict.message())
 }
 
 // Of returns what is remembered of an address, over all its ports and services,

@@ -2,6 +2,7 @@ package verdicts
 
 import (
 	"bytes"
+	"encoding/json"
 	"net/netip"
 	"strings"
 	"testing"
@@ -19,14 +20,14 @@ func TestOnlyAChangedVerdictIsLogged(t *testing.T) {
 	var out bytes.Buffer
 	b := NewBook(zerolog.New(&out), 0)
 	for range 3 {
-		b.Note("qr2", port(1), "gmtest", ChallengeSent)
+		b.Note("qr2", port(1), "gmtest", NoAnswer)
 	}
 	b.Note("qr2", port(1), "gmtest", Listed)
 	b.Note("qr2", port(1), "other", Listed)
 	if got := strings.Count(out.String(), "\n"); got != 3 {
 		t.Fatalf("lines logged: got %d, want 3:\n%s", got, out.String())
 	}
-	for _, want := range []string{`"verdict":"challenge sent"`, `"verdict":"listed"`, `"peer":"192.0.2.1:1"`, `"game":"gmtest"`, `"service":"qr2"`} {
+	for _, want := range []string{`"verdict":"no answer to the challenge"`, `"verdict":"listed"`, `"message":"server listed"`, `"peer":"192.0.2.1:1"`, `"game":"gmtest"`, `"service":"qr2"`} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("log lacks %s:\n%s", want, out.String())
 		}
@@ -34,6 +35,45 @@ func TestOnlyAChangedVerdictIsLogged(t *testing.T) {
 	entries := b.Of(port(1).Addr())
 	if len(entries) != 3 || entries[0].Times != 3 {
 		t.Errorf("Of: got %+v, want three entries, the first confirmed three times", entries)
+	}
+}
+
+// The message of a line says what happened, the same for every server. The steps
+// before a decision are logged at level debug.
+func TestLogLines(t *testing.T) {
+	seen := map[string]Verdict{}
+	for v := range Verdict(len(words)) {
+		var out bytes.Buffer
+		NewBook(zerolog.New(&out), 0).Note("qr2", port(1), "gmtest", v)
+		var line struct{ Level, Message, Verdict string }
+		if err := json.Unmarshal(out.Bytes(), &line); err != nil {
+			t.Fatalf("%v: line %q: %v", v, out.String(), err)
+		}
+		other, twice := seen[line.Message]
+		if line.Message == "" || line.Message == "verdict" || twice || line.Verdict != v.String() || int(v) >= len(messages) || messages[v] == "" {
+			t.Errorf("%v: %+v, want a message of its own (other: %v) and the verdict in a field", v, line, other)
+		}
+		seen[line.Message] = v
+		want := "info"
+		if v == Heard || v == ChallengeSent {
+			want = "debug"
+		}
+		if line.Level != want {
+			t.Errorf("%v: level %s, want %s", v, line.Level, want)
+		}
+	}
+}
+
+// A line that the level leaves out takes nothing from the ration of the others.
+func TestDebugLinesAreNotRationedAtLevelInfo(t *testing.T) {
+	var out bytes.Buffer
+	b := NewBook(zerolog.New(&out).Level(zerolog.InfoLevel), 0)
+	for p := range uint16(2 * linesAtOnce) {
+		b.Note("qr2", port(p+1), "gmtest", ChallengeSent)
+	}
+	b.Note("qr2", port(1), "gmtest", Listed)
+	if got := out.String(); strings.Count(got, "\n") != 1 || !strings.Contains(got, "server listed") || strings.Contains(got, "left_out") {
+		t.Errorf("lines logged: %q, want that the server is listed and nothing else", got)
 	}
 }
 
@@ -65,7 +105,7 @@ func TestFloodOfVerdictsIsRationedAndCounted(t *testing.T) {
 		var out bytes.Buffer
 		b := NewBook(zerolog.New(&out), 0)
 		for p := range uint16(2 * linesAtOnce) {
-			b.Note("qr2", port(p+1), "gmtest", Heard)
+			b.Note("qr2", port(p+1), "gmtest", Expired)
 		}
 		if got := strings.Count(out.String(), "\n"); got != linesAtOnce {
 			t.Fatalf("lines at once: got %d, want %d", got, linesAtOnce)
@@ -117,7 +157,7 @@ func TestBookIsNotHeldWhileItLogs(t *testing.T) {
 	var b *Book
 	b = NewBook(zerolog.New(writer(func() { lines += len(b.Recent(10)) })), 0)
 	b.NoteAll("qr2", "gmtest", []Noted{
-		{netip.MustParseAddrPort("192.0.2.1:1"), Heard}, {netip.MustParseAddrPort("192.0.2.2:1"), Heard},
+		{netip.MustParseAddrPort("192.0.2.1:1"), Listed}, {netip.MustParseAddrPort("192.0.2.2:1"), Listed},
 	})
 	if lines != 1+2 {
 		t.Errorf("at the two lines %d entries were seen, want 1 and 2", lines)

@@ -1,0 +1,70 @@
+package verdicts
+
+import "github.com/rs/zerolog"
+
+// messages are the verdicts as messages of log lines: what happened, constant
+// text, without anything that came from a client.
+var messages = [...]string{
+	Heard:         "server heard",
+	UnknownGame:   "server not listed: unknown game",
+	NoSecret:      "server not listed: game without secret key",
+	ChallengeSent: "challenge sent",
+	NoAnswer:      "server did not answer",
+	WrongResponse: "server not listed: wrong response to the challenge",
+	Banned:        "server not listed: address banned",
+	Limited:       "server limited: too many packets or pending servers",
+	ListFull:      "server not listed: list full",
+	TooManyHere:   "server not listed: too many servers on its address or network",
+	Malformed:     "server not listed: unreadable report",
+	Listed:        "server listed",
+	Restored:      "server restored",
+	Left:          "server left",
+	Expired:       "server expired",
+	Restarted:     "server restarted",
+	Removed:       "server removed by an operator",
+	Reachable:     "server reachable",
+	Unreachable:   "server not reachable from a new address",
+	Asked:         "server heard, asked over A2S",
+	Unanswered:    "server did not answer A2S queries",
+	NeverAsked:    "server not asked",
+	Hidden:        "server hidden: does not enforce the ban list",
+	Outdated:      "server not listed: version too old",
+	Blocked:       "server not listed: blocked from hosting",
+	NotAllowed:    "server not listed: not on the allow list",
+	Concealed:     "server hidden by an operator",
+
+	SignedIn:       "player signed in",
+	WrongPassword:  "sign-in refused: wrong password",
+	NoSuchAccount:  "sign-in refused: no such account",
+	BadTicket:      "sign-in refused: ticket not valid any more",
+	AccountBanned:  "sign-in refused: account banned",
+	ServiceFull:    "sign-in refused: too many players",
+	NeverSignedIn:  "connection closed: no sign-in in time",
+	AccountMade:    "account made",
+	AccountRefused: "account not made or changed",
+	Met:            "players reached each other",
+	NotMet:         "players did not reach each other",
+	Introduced:     "players introduced, no report came",
+	Unconfirmed:    "players introduced, not confirmed by both",
+	NoPartner:      "other player never came",
+	HalfWay:        "packets of a player stopped half-way",
+	ListSent:       "list sent",
+	BadFilter:      "list refused: bad filter",
+}
+
+// message returns the verdict as the message of its log line.
+func (v Verdict) message() string {
+	if int(v) < len(messages) && messages[v] != "" {
+		return messages[v]
+	}
+	return v.String()
+}
+
+// level returns the level of a verdict's log line: the steps before a decision
+// are for those who look for a fault.
+func (v Verdict) level() zerolog.Level {
+	if v == Heard || v == ChallengeSent {
+		return zerolog.DebugLevel
+	}
+	return zerolog.InfoLevel
+}
