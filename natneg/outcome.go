@@ -155,5 +155,5 @@ func (j *journal) note(o *outcome) {
 			line = line.Stringer(field, o.clients[i].addrPort())
 		}
 	}
-	line.Dur("took", o.took).Str("result", o.words()).Msg("negotiation finished")
+	line.Stringer("took", o.took.Round(time.Millisecond)).Str("result", o.words()).Msg("negotiation finished")
 }

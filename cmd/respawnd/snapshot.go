@@ -48,7 +48,7 @@ func (d *daemon) saveNow(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("saving the server list: %w", err)
 	}
-	d.log.Debug().Int("servers", n).Dur("took", time.Since(began)).Msg("server list saved")
+	d.log.Debug().Int("servers", n).Stringer("took", time.Since(began).Round(time.Millisecond)).Msg("server list saved")
 	return nil
 }
 
@@ -113,7 +113,7 @@ func (d *daemon) restoreList(ctx context.Context) error {
 		d.log.Warn().Err(damage).Int("parts", damaged).Msg(lostServers)
 	}
 	if restored > 0 {
-		d.log.Info().Int("servers", restored).Dur("for", window).Msg("server list restored")
+		d.log.Info().Int("servers", restored).Stringer("for", window).Msg("server list restored")
 	}
 	return nil
 }
