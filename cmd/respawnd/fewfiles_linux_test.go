@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"strconv"
 	"strings"
 	"testing"
 )
@@ -20,19 +21,19 @@ func TestStartWithoutFilesSaysSo(t *testing.T) {
 }
 
 // A limit below what the configured connections can take is told at the start,
-// with both numbers and the keys; one that is enough is not.
+// with both numbers and the keys, as a warning; one that is enough is not.
 func TestFewFilesAreToldAtTheStart(t *testing.T) {
 	t.Parallel()
 	file := writeFile(t, "files.yaml", `
-gpcm: {max_conns: 100}
 gpsp: {max_conns: 50}
 serverbrowse: {max_conns: 30}
 legacylist: {max_conns: 20}
 web: {max_conns: 10}
 `)
-	const needed = ownFiles + 210
-	for _, allowed := range []int{needed - 1, needed} {
-		c := startWrapped(t, fewFiles(allowed), testEnv(t.TempDir()), "--config", file)
+	const others = ownFiles + 110 // beside gpcm.max_conns
+	for _, c := range []struct{ players, allowed int }{{100, others + 99}, {100, others + 100}, {6000, others + 5999}} {
+		allowed, needed := c.allowed, others+c.players
+		c := startWrapped(t, fewFiles(allowed), testEnv(t.TempDir(), variable("gpcm.max_conns", strconv.Itoa(c.players))), "--config", file)
 		lines, _ := c.log.since(0)
 		told := 0
 		for _, e := range lines {

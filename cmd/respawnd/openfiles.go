@@ -1,17 +1,10 @@
 package main
 
-import (
-	"github.com/rs/zerolog"
-
-	"github.com/respawnd/respawnd/configs"
-)
+import "github.com/respawnd/respawnd/configs"
 
 // ownFiles is how many files the daemon may have open beside the connections
 // with a limit of their own: the store, the sockets, the operator, webhooks.
 const ownFiles = 256
-
-// manyFiles is a limit that few communities reach, whatever is configured.
-const manyFiles = 4096
 
 // filesNeeded returns how many files may be open at a time when every service
 // that is on has all the connections that it is allowed, and the keys that say so,
@@ -37,21 +30,16 @@ func filesNeeded(cfg *configs.Config) (n int, keys []string) {
 	return n, keys
 }
 
-// checkOpenFiles tells of a system that will refuse connections before the
-// configuration does, and warns if that may be soon.
+// checkOpenFiles warns of a system that will refuse connections before the
+// configuration does.
 func (d *daemon) checkOpenFiles() {
 	allowed, known := openFilesAllowed()
 	needed, keys := filesNeeded(d.cfg)
-	if !known || allowed >= uint64(needed) {
-		return
+	if known && allowed < uint64(needed) {
+		d.log.Warn().Uint64("allowed", allowed).Int("needed", needed).Strs("keys", keys).Msg(tooFewFiles)
 	}
-	level := zerolog.InfoLevel
-	if allowed < manyFiles {
-		level = zerolog.WarnLevel
-	}
-	d.log.WithLevel(level).Uint64("allowed", allowed).Int("needed", needed).Strs("keys", keys).Msg(tooFewFiles)
 }
 
-// tooFewFiles tells an operator what to do.
+// tooFewFiles is the warning, with its remedy.
 const tooFewFiles = "this process may have fewer open files than the configured connections can take: " +
 	"raise the limit (LimitNOFILE of systemd, --ulimit nofile of containers, ulimit -n of shells) or lower the keys"
