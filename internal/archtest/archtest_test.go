@@ -38,6 +38,7 @@ var ranks = map[string]int{
 	"internal/backup":    0,
 	"internal/clean":     0,
 	"internal/clock":     0,
+	"internal/filterlog": 0,
 	"internal/gamespy":   0,
 	"internal/hostnet":   0,
 	"internal/netnstest": 0, // for tests

@@ -125,8 +125,6 @@ func (s *Server) compile(text, game string) (*filter.Filter, error) {
 		return nil, endedFilter
 	}
 	s.metrics.ignored.Inc()
-	s.warn.Do(func() {
-		s.opt.Log.Warn().Err(err).Str("game", game).Str("filter", text).Msg("filter ignored: it is not understood")
-	})
+	s.ignored.Ignored(s.opt.Log, game, text, err)
 	return new(filter.Filter), nil
 }

@@ -8,8 +8,8 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/rs/zerolog"
-	"golang.org/x/time/rate"
 
+	"github.com/respawnd/respawnd/internal/filterlog"
 	"github.com/respawnd/respawnd/internal/games"
 	"github.com/respawnd/respawnd/internal/netserve"
 	"github.com/respawnd/respawnd/internal/verdicts"
@@ -22,9 +22,6 @@ const (
 	DefaultLifetime    = 2 * time.Minute
 	DefaultRequestTime = 30 * time.Second
 )
-
-// warnEvery bounds the lines about filters in the log, whatever strangers send.
-const warnEvery = 10 * time.Second
 
 // Games finds games by name; *games.Catalog is one.
 type Games interface {
@@ -81,17 +78,14 @@ type Server struct {
 	metrics *metrics
 	views   *views.Cache[viewKey, view, *view]
 	chunks  views.Chunks
-	warn    rate.Sometimes
+	ignored filterlog.Log
 }
 
 // New returns a server. It starts nothing.
 func New(opt Options) *Server {
 	opt = opt.withDefaults()
 	m := newMetrics(opt.Registerer)
-	return &Server{
-		opt: opt, metrics: m, views: newViews(m),
-		warn: rate.Sometimes{Interval: warnEvery},
-	}
+	return &Server{opt: opt, metrics: m, views: newViews(m)}
 }
 
 // Serve serves the connections of ln until ctx ends. It returns after all its

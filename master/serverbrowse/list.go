@@ -154,9 +154,6 @@ func (s *Server) compile(text, game string) (*filter.Filter, error) {
 		return nil, &refusal{err.Error(), listBadFilter}
 	}
 	s.metrics.ignored.Inc()
-	if s.warnings.first(text) {
-		s.opt.Log.Warn().Err(err).Str("game", game).Str("filter", text).
-			Msg("filter ignored: it is not understood")
-	}
+	s.ignored.Ignored(s.opt.Log, game, text, err)
 	return new(filter.Filter), nil
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/rs/zerolog"
 	"golang.org/x/sync/errgroup"
 
+	"github.com/respawnd/respawnd/internal/filterlog"
 	"github.com/respawnd/respawnd/internal/games"
 	"github.com/respawnd/respawnd/internal/netserve"
 	"github.com/respawnd/respawnd/internal/verdicts"
@@ -95,7 +96,7 @@ type Server struct {
 	builders builders
 	feed     *feed
 	chunks   views.Chunks
-	warnings warnings
+	ignored  filterlog.Log
 }
 
 // New returns a server. It starts nothing.

@@ -284,25 +284,6 @@ func TestHoldGrowsWithTheNumberOfServers(t *testing.T) {
 	}
 }
 
-func TestWarningsAreRare(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var w warnings
-		logged := 0
-		for i := range 1000 {
-			if w.first(fmt.Sprint(i)) {
-				logged++
-			}
-		}
-		if logged != maxWarned || w.first("1") {
-			t.Errorf("%d lines in a minute, want %d", logged, maxWarned)
-		}
-		time.Sleep(warnEvery)
-		if !w.first("1") || w.first("1") {
-			t.Error("after a minute: want one line per text")
-		}
-	})
-}
-
 func TestAddressesOfAView(t *testing.T) {
 	reg := newTestRegistry()
 	want := []string{"192.0.2.1:6500", "192.0.2.2:7000", "223.255.255.254:65535"}

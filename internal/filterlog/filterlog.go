@@ -1,0 +1,63 @@
+// Package filterlog logs the filters of list requests that cannot be read and are
+// ignored. Any client can make up such texts, so their lines are rationed.
+//
+// It does not read filters and does not decide whether one is ignored.
+package filterlog
+
+import (
+	"hash/maphash"
+	"sync"
+	"time"
+
+	"github.com/rs/zerolog"
+)
+
+// Bounds of the log: each text once per Window, and MaxTexts different ones. The
+// others are counted.
+const (
+	Window   = time.Hour
+	MaxTexts = 10
+)
+
+// Log logs ignored filters. The zero value is ready. It may be used concurrently.
+type Log struct {
+	mu     sync.Mutex // guards the fields below
+	seed   maphash.Seed
+	since  time.Time           // when the window began
+	logged map[uint64]struct{} // hashes of the texts that were logged in the window
+	rest   int                 // filters of further texts in the window
+}
+
+// Ignored logs at level warn that the filter text of a request for game was
+// ignored because of err, unless the window's lines are spent. The first call
+// after a window logs how many filters were left out in it.
+func (l *Log) Ignored(log zerolog.Logger, game, text string, err error) {
+	first, rest := l.take(text, time.Now())
+	if rest > 0 {
+		log.Warn().Int("filters", rest).Stringer("within", Window).Msg("filters ignored: too many texts to log each")
+	}
+	if first {
+		log.Warn().Err(err).Str("game", game).Str("filter", text).Msg("filter ignored: it is not understood")
+	}
+}
+
+// take reports whether text is to be logged, and how many filters were left out
+// in a window that has ended.
+func (l *Log) take(text string, now time.Time) (first bool, rest int) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.logged == nil || now.Sub(l.since) >= Window {
+		rest = l.rest
+		l.seed, l.since, l.logged, l.rest = maphash.MakeSeed(), now, make(map[uint64]struct{}), 0
+	}
+	h := maphash.String(l.seed, text)
+	if _, again := l.logged[h]; again {
+		return false, rest
+	}
+	if len(l.logged) == MaxTexts {
+		l.rest++
+		return false, rest
+	}
+	l.logged[h] = struct{}{}
+	return true, rest
+}
