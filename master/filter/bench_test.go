@@ -32,6 +32,17 @@ func BenchmarkMatchLike(b *testing.B) {
 	}
 }
 
+func BenchmarkMatchIn(b *testing.B) {
+	f := compile(b, "gametype in ('ctf','dm','tdm','arena')")
+	r := server{"gametype": "arena"}.row(f.Names())
+	b.ReportAllocs()
+	for b.Loop() {
+		if !f.Match(r, nil) {
+			b.Fatal("no match")
+		}
+	}
+}
+
 func BenchmarkCompile(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {

@@ -23,6 +23,10 @@ func TestBudgetIsTakenPerOperationAndByte(t *testing.T) {
 		"n=2 and a='abcd'":     1 + 3,
 		"n=1 and a='abcd'":     1 + 3 + 7,
 		"n+1=2":                5,
+		"n in (1,2)":           2 + 2,
+		"n in (2,1)":           2 + 2 + 2,
+		"n not in (2,3)":       2 + 2 + 2,
+		"a in ('x','abcd')":    2 + 2 + 2 + 4,
 		"(n=1)=1":              1 + 3 + 1,
 		"-n<0":                 4,
 		"a = a and 'b'='abcd'": 1 + 7 + 3,
@@ -37,7 +41,7 @@ func TestBudgetIsTakenPerOperationAndByte(t *testing.T) {
 }
 
 func TestMatchIsFalseOnceTheBudgetIsExhausted(t *testing.T) {
-	for _, text := range []string{"n=1", "not n=2", "n is null or n=1", "a like '%d'", "not a like '%x'", "not not n", "n+1=2 and a='abcd'"} {
+	for _, text := range []string{"n=1", "not n=2", "n is null or n=1", "a like '%d'", "not a like '%x'", "not not n", "n+1=2 and a='abcd'", "n in (2,1)", "n not in (2,3)"} {
 		f := compile(t, text)
 		r := server{"a": "abcd", "n": "1"}.row(f.Names())
 		full := &filter.Budget{Steps: 1000}
@@ -78,7 +82,7 @@ func TestOneBudgetServesManyMatches(t *testing.T) {
 
 func TestCostlyFiltersStayWithinTheBudget(t *testing.T) {
 	long := strings.Repeat("a", 4096)
-	s := server{"a": long, "b": long + "b", "p": strings.Repeat("%a", 2000) + "b"}
+	s := server{"a": long, "b": long + "b", "c": long[1:] + "b", "p": strings.Repeat("%a", 2000) + "b"}
 	const enough = 100_000
 	for about, c := range map[string]struct {
 		text      string
@@ -89,6 +93,8 @@ func TestCostlyFiltersStayWithinTheBudget(t *testing.T) {
 		"any bytes":                       {"a like '%" + strings.Repeat("_", 1000) + "b'", true},
 		"a field as pattern":              {"a like p or a like p or a like p", false},
 		"long text many times":            {padded(filter.MaxLength, "1=2", " or a>b", ""), true},
+		"lists in lists":                  {strings.Repeat("(", 70) + "a" + strings.Repeat(" in (9,9))", 70) + " and 1=2", false},
+		"a long list":                     {padded(filter.MaxLength, "a in (1", ",c", ")"), true},
 		"many patterns":                   {padded(filter.MaxLength, "1=2", " or a like '%aab'", ""), true},
 	} {
 		f := compile(t, c.text)

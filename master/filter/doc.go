@@ -17,6 +17,7 @@
 //	and      a and b     a && b
 //	not      not a       !a
 //	compare  =  ==  !=  <>  <  <=  >  >=  like  not like  is null  is not null
+//	         in (a, b)  not in (a, b)
 //	bits     &  |  ^  <<  >>
 //	sum      +  -
 //	term     *  /  %
@@ -66,6 +67,9 @@
 // whole value must match. The pattern may be any value, also a field.
 //
 // a = null and a != null mean "is null" and "is not null".
+//
+// a in (b, c) is a = b or a = c, and a not in (b, c) is a != b and a != c; the
+// list has at least one value.
 //
 // # Arithmetic
 //

@@ -35,6 +35,8 @@ func (e *evaluator) truth(index int) bool {
 			return e.comparison(n)
 		case opLike, opNotLike:
 			return e.like(n)
+		case opIn, opNotIn:
+			return e.in(n)
 		default:
 			e.steps++ // bare takes it
 			return e.bare(index)
@@ -83,13 +85,51 @@ func (e *evaluator) field(i int) string {
 }
 
 func (e *evaluator) isNull(index int) bool {
+	return e.nullAt(uint16(index), e.value(index))
+}
+
+// nullAt reports whether v, the value of the node at index, is null.
+func (e *evaluator) nullAt(index uint16, v value) bool {
 	n := e.filter.nodes[index]
 	if n.op != opField {
-		return e.value(index).kind == kindNull
+		return v.kind == kindNull
 	}
-	e.steps--
-	text := e.field(int(n.a))
-	return text == "" || int(n.a) == e.filter.groupID && text == "0"
+	return v.text == "" || int(n.a) == e.filter.groupID && v.text == "0"
+}
+
+// in evaluates a node with a list: whether the left side equals one value of it,
+// or differs from all. The left side is evaluated once, the values up to the one
+// that decides.
+func (e *evaluator) in(n node) bool {
+	op := opEqual
+	if n.op == opNotIn {
+		op = opNotEqual
+	}
+	left := e.value(int(n.a))
+	for index := n.b; index != 0; {
+		item := e.filter.nodes[index]
+		e.steps--
+		if found := e.inItem(op, n.a, left, item.a); found == (n.op == opIn) {
+			return found
+		}
+		index = item.b
+		if e.steps <= 0 {
+			return false
+		}
+	}
+	return n.op == opNotIn
+}
+
+// inItem compares the value left of the node at leftIndex with an item of a list,
+// as the operators = and != do.
+func (e *evaluator) inItem(op opcode, leftIndex uint16, left value, item uint16) bool {
+	switch {
+	case e.filter.isNullConstant(int(item)):
+		return e.nullAt(leftIndex, left) == (op == opEqual)
+	case e.filter.isNullConstant(int(leftIndex)):
+		return e.nullAt(item, e.value(int(item))) == (op == opEqual)
+	}
+	return e.compare(op, left, e.value(int(item)))
 }
 
 // comparison evaluates a node with one of the six operators of equality and

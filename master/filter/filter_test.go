@@ -50,6 +50,16 @@ func TestMeaning(t *testing.T) {
 			"gametype='ctf'": true, "gametype!='ctf'": false, "'Ctf' = gametype": true, `gametype == "ctf"`: true,
 			"gametype <> 'dm'": true, "gametype = 'ct'": false, "gametype = 'ctfs'": false,
 		},
+		"lists of values": {
+			"gametype in ('dm','ctf')": true, "gametype in('dm')": false, "gametype not in ('dm')": true, "gametype not in ('dm', \"CTF\")": false,
+			"numplayers IN (1,2,10)": true, "numplayers in (1,2)": false, "numplayers Not In(1,2)": true, "numplayers ! in (10)": false,
+			"10 in (maxplayers, numplayers)": true, "gamever in ('1.1')": false, "gamever in (1.1)": true, "not gametype in ('ctf')": false,
+			"nosuch in (0)": true, "nosuch in ('')": true, "nosuch not in ('x')": true, "nosuch in (1, null)": true, "gametype in (null)": false,
+			"groupid in (null)": true, "groupid not in (null)": false, "null in (nosuch)": true, "null in (gametype)": false,
+			"1/0 in (1)": false, "1/0 not in (1)": false, "1 in (1/0, 1)": true, "1 not in (1/0, 2)": false,
+			"numplayers+1 in (10+1)": true, "numplayers in ((gametype='ctf') * 10)": true, "android in (1) and inside in (0)": true,
+			"numplayers in (-10, - 3)": false, "negative in (-3)": true, "(numplayers in (10)) = 1": true, "numplayers & 2 in (2)": true,
+		},
 		"a quoted literal makes equality one of text": {
 			"gamever='1.10'": true, "gamever='1.1'": false, "'1.1'=gamever": false, "gamever!='1.1'": true,
 			"gamever=1.1": true, "gamever=('1.1')": false, "1.10='1.1'": false, "1.10='1.10'": true, "1.50f='1.50'": true,
@@ -203,8 +213,8 @@ func TestSyntaxErrorsSayWhereAndWhy(t *testing.T) {
 		"a < 1 like 'x'":               {Offset: 6, Message: "comparisons do not chain"},
 		"a 1":                          {Offset: 2, Message: "expected an operator before 1"},
 		"(a 'secret')":                 {Offset: 3, Message: "expected an operator before the text"},
-		"'secret' not 5":               {Offset: 13, Message: "expected like after not"},
-		"a not = 5":                    {Offset: 6, Message: "expected like after not"},
+		"'secret' not 5":               {Offset: 13, Message: "expected like or in after not"},
+		"a not = 5":                    {Offset: 6, Message: "expected like or in after not"},
 		"a = not b":                    {Offset: 4, Message: "expected a value after ="},
 		"- not b":                      {Offset: 2, Message: "expected a value after -"},
 		"ratio=.5":                     {Offset: 6, Message: "unexpected character"},
@@ -226,6 +236,16 @@ func TestSyntaxErrorsSayWhereAndWhy(t *testing.T) {
 		"\u20ac":                       {Offset: 0, Message: "unexpected character"},
 		"()":                           {Offset: 1, Message: "expected a value after ("},
 		"a and":                        {Offset: 5, Message: "expected a value after and"},
+		"a in":                         {Offset: 4, Message: "expected a list in parentheses after in"},
+		"a in 'b'":                     {Offset: 5, Message: "expected a list in parentheses after in"},
+		"a in ()":                      {Offset: 6, Message: "expected a value after ("},
+		"a in (1,)":                    {Offset: 8, Message: "expected a value after ,"},
+		"a in (1":                      {Offset: 5, Message: "missing closing parenthesis"},
+		"a in (1 2)":                   {Offset: 8, Message: "expected an operator before 2"},
+		"a in (b = 1)":                 {Offset: 8, Message: "expected an operator before ="},
+		"a in (1) in (2)":              {Offset: 9, Message: "comparisons do not chain"},
+		"(1, 2)":                       {Offset: 2, Message: "expected an operator before ,"},
+		"a in (#":                      {Offset: 6, Message: "unexpected character"},
 		"not":                          {Offset: 3, Message: "expected a value after not"},
 		strings.Repeat("1", 65):        {Offset: 0, Message: "number with too many digits"},
 		"1 " + strings.Repeat("x", 40): {Offset: 2, Message: "expected an operator before " + strings.Repeat("x", 32) + "..."},
@@ -281,6 +301,8 @@ func TestDeepAndWideFiltersFit(t *testing.T) {
 		"ors in parentheses":     {deep("(0||", "1", ")"), true},
 		"ands":                   {deep("1&&", "0", ""), false},
 		"bits of minuses":        {deep("(-1&", "1", ")"), true},
+		"lists in lists":         {deep("(", "1", " in (0,1))"), true},
+		"a long list":            {padded(filter.MaxLength, "1 in (0", ",2", ",1)"), true},
 		"different fields":       {padded(filter.MaxLength, "", "a.", "=0"), true},
 	} {
 		f, err := filter.Compile(c.text)
@@ -326,6 +348,8 @@ func TestCanonicalForm(t *testing.T) {
 		"-(a+b)*-c":                     "-(a + b) * -c",
 		"not (not a)":                   "not not a",
 		"not (a=b)":                     "not a = b",
+		"A IN('x',2 , (b+1),(c=d))":     "a in ('x', 2, b + 1, (c = d))",
+		"(a ! in (1)) or not b in (1)":  "a not in (1) or not b in (1)",
 		"(a NOT  LIKE 'x%') is null":    "(a not like 'x%') is null",
 		"(((20=auth)AND((1&mskdif)=mskdif)))and b": "20 = auth and 1 & mskdif = mskdif and b",
 	} {
@@ -346,7 +370,7 @@ func TestCanonicalFormNeverOutgrowsTheLimit(t *testing.T) {
 
 func TestMatchDoesNotAllocate(t *testing.T) {
 	s := loadSamples(t)
-	texts := append(s.MustParse, three, "hostname like '%a_e%' and gamever=1.1 or bigger>big+1.5 and -ratio<zeros")
+	texts := append(s.MustParse, three, "gametype in ('dm', 'ctf', null) and numplayers not in (1, 2, maxplayers)", "hostname like '%a_e%' and gamever=1.1 or bigger>big+1.5 and -ratio<zeros")
 	for _, c := range s.Expect {
 		texts = append(texts, c.Filter)
 	}

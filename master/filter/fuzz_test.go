@@ -18,6 +18,8 @@ func FuzzCompile(f *testing.F) {
 	}
 	for _, text := range []string{
 		"a=\x91b\x92\x92c\x92", "a=\u2018b\u2019 or \u201cc\u201d like d", `a like '%a\%_%'`, "not not -(1<<b)/c is not null",
+		"gametype in ('a','b') and not numplayers in(1,2)", "a NOT IN (null, b+1, (c in (0)))", "a in ()", "a in (1", "a in 1", "a in (1,)",
+		"a in (" + strings.Repeat("1,", 500) + "2)", "a" + strings.Repeat(" in(1)", 100), strings.Repeat("(", 80) + "a" + strings.Repeat(" in(1,1))", 80),
 		strings.Repeat("(", 500) + "1" + strings.Repeat(")", 500), strings.Repeat("!", 1000) + "a", strings.Repeat("a=1&&", 200) + "1.5f",
 	} {
 		f.Add(text)

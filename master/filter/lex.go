@@ -16,9 +16,11 @@ const (
 	tokenNull
 	tokenOpen
 	tokenClose
-	tokenNot      // not, !
-	tokenLike     // like
-	tokenIs       // is
+	tokenNot  // not, !
+	tokenLike // like
+	tokenIs   // is
+	tokenIn   // in
+	tokenComma
 	tokenOperator // one that stands between two operands
 )
 
@@ -109,6 +111,8 @@ func keyword(word string) (tokenKind, opcode) {
 		return tokenLike, 0
 	case "is":
 		return tokenIs, 0
+	case "in":
+		return tokenIn, 0
 	case "null":
 		return tokenNull, 0
 	}
@@ -135,7 +139,7 @@ func (l *lexer) number() (token, error) {
 	return t, nil
 }
 
-// signAt returns the operator or parenthesis text starts with; width 0: none.
+// signAt returns the operator, parenthesis or comma text starts with; width 0: none.
 func signAt(text string) (kind tokenKind, op opcode, width int) {
 	if len(text) > 1 {
 		switch text[:2] {
@@ -162,6 +166,8 @@ func signAt(text string) (kind tokenKind, op opcode, width int) {
 		return tokenOpen, 0, 1
 	case ')':
 		return tokenClose, 0, 1
+	case ',':
+		return tokenComma, 0, 1
 	case '!':
 		return tokenNot, 0, 1
 	case '=':

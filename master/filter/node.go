@@ -19,6 +19,8 @@ const (
 	opNotLike
 	opIsNull    // only a
 	opIsNotNull // only a
+	opIn        // b: the first opItem
+	opNotIn     // b: the first opItem
 	opBitAnd
 	opBitOr
 	opBitXor
@@ -30,12 +32,19 @@ const (
 	opDivide
 	opRemainder
 	opNegate // only a
+	opItem   // a value of a list; b: the next one, 0 for none
 )
 
 // node is one operator, field or constant of a compiled filter.
 type node struct {
 	op   opcode
 	a, b uint16
+}
+
+// isNullConstant reports whether the node at index is the word null.
+func (f *Filter) isNullConstant(index int) bool {
+	n := f.nodes[index]
+	return n.op == opConstant && f.constants[n.a].kind == kindNull
 }
 
 // precedence is how tightly an operator binds; a larger one binds tighter.
@@ -63,7 +72,7 @@ func (o opcode) precedence() precedence {
 		return precedenceAnd
 	case o == opNot:
 		return precedenceNot
-	case o <= opIsNotNull:
+	case o <= opNotIn:
 		return precedenceCompare
 	case o <= opShiftRight:
 		return precedenceBits
@@ -83,7 +92,7 @@ func (o opcode) spelling() string {
 		opEqual: "=", opNotEqual: "!=",
 		opLess: "<", opLessEqual: "<=", opGreater: ">", opGreaterEqual: ">=",
 		opLike: "like", opNotLike: "not like",
-		opIsNull: "is null", opIsNotNull: "is not null",
+		opIsNull: "is null", opIsNotNull: "is not null", opIn: "in", opNotIn: "not in",
 		opBitAnd: "&", opBitOr: "|", opBitXor: "^", opShiftLeft: "<<", opShiftRight: ">>",
 		opAdd: "+", opSubtract: "-", opMultiply: "*", opDivide: "/", opRemainder: "%",
 		opNegate: "-",

@@ -65,7 +65,9 @@ func (p *parser) operator() (op opcode, infix bool) {
 	case tokenLike:
 		return opLike, true
 	case tokenNot:
-		return opNotLike, true
+		return opNotLike, true // or opNotIn, as the next token says
+	case tokenIn:
+		return opIn, true
 	case tokenIs:
 		return opIsNull, true
 	default:
@@ -82,12 +84,19 @@ func (p *parser) operation(op opcode, left int) (int, error) {
 		return p.isNull(left)
 	}
 	if op == opNotLike {
-		if p.token.kind != tokenLike {
-			return 0, p.expected("like")
+		switch p.token.kind {
+		case tokenLike:
+		case tokenIn:
+			op = opNotIn
+		default:
+			return 0, p.expected("like or in")
 		}
 		if err := p.advance(); err != nil {
 			return 0, err
 		}
+	}
+	if op == opIn || op == opNotIn {
+		return p.in(op, left)
 	}
 	right, err := p.expression(op.precedence() + 1)
 	if err != nil {
@@ -109,6 +118,39 @@ func (p *parser) isNull(left int) (int, error) {
 		return 0, p.expected("null")
 	}
 	return p.add(op, left, 0), p.advance()
+}
+
+// in reads the list of values that follows "in" or "not in".
+func (p *parser) in(op opcode, left int) (int, error) {
+	if p.token.kind != tokenOpen {
+		return 0, p.expected("a list in parentheses")
+	}
+	opening := p.token.offset
+	first, last := 0, 0
+	for first == 0 || p.token.kind == tokenComma {
+		if err := p.advance(); err != nil {
+			return 0, err
+		}
+		value, err := p.expression(op.precedence() + 1)
+		if err != nil {
+			return 0, err
+		}
+		item := p.add(opItem, value, 0)
+		if first == 0 {
+			first = item
+		} else {
+			p.filter.nodes[last].b = uint16(item)
+		}
+		last = item
+	}
+	switch p.token.kind {
+	case tokenClose:
+		return p.add(op, left, first), p.advance()
+	case tokenEnd:
+		return 0, &SyntaxError{opening, "missing closing parenthesis"}
+	default:
+		return 0, p.unexpected()
+	}
 }
 
 // operand reads a value or a prefix operator with its operand.
@@ -181,21 +223,17 @@ func (p *parser) binary(op opcode, left, right int) int {
 	}
 	switch {
 	case op != opEqual && op != opNotEqual:
-	case p.isNullConstant(right):
+	case p.filter.isNullConstant(right):
 		return p.add(null, left, 0)
-	case p.isNullConstant(left):
+	case p.filter.isNullConstant(left):
 		return p.add(null, right, 0)
 	}
 	return p.add(op, left, right)
 }
 
-func (p *parser) isNullConstant(index int) bool {
-	n := p.filter.nodes[index]
-	return n.op == opConstant && p.filter.constants[n.a].kind == kindNull
-}
-
 // add appends a node and returns its index. No index exceeds MaxLength, since
-// each node comes from a token of its own.
+// each node comes from a token of its own; that of an item is the parenthesis or
+// comma before it.
 func (p *parser) add(op opcode, a, b int) int {
 	p.filter.nodes = append(p.filter.nodes, node{op, uint16(a), uint16(b)})
 	return len(p.filter.nodes) - 1

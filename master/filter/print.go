@@ -45,6 +45,16 @@ func (f *Filter) print(b *strings.Builder, index int, floor precedence) {
 	case opIsNull, opIsNotNull:
 		f.print(b, int(n.a), bind+1)
 		b.WriteString(" " + n.op.spelling())
+	case opIn, opNotIn:
+		f.print(b, int(n.a), bind+1)
+		b.WriteString(" " + n.op.spelling() + " (")
+		for index := n.b; index != 0; index = f.nodes[index].b {
+			if index != n.b {
+				b.WriteString(", ")
+			}
+			f.print(b, int(f.nodes[index].a), bind+1)
+		}
+		b.WriteByte(')')
 	default:
 		left, right := bind, bind+1
 		if bind == precedenceCompare {

@@ -18,6 +18,7 @@ type expr struct {
 	leaf  string // text of a leaf
 	left  *expr
 	right *expr
+	items []*expr // of in and not in
 }
 
 const (
@@ -114,6 +115,8 @@ func (x *expr) eval(s server) result {
 		return fromBool(truth(x.left.eval(s)) && truth(x.right.eval(s)))
 	case "not":
 		return fromBool(!truth(x.left.eval(s)))
+	case "in", "not in":
+		return x.spelledOut().eval(s)
 	case "is null":
 		return fromBool(x.left.null(s))
 	case "is not null":
@@ -140,6 +143,24 @@ func (x *expr) eval(s server) result {
 		return fromBool(evalCompare(x.op, left, right))
 	}
 	return evalArithmetic(x.op, left, right)
+}
+
+// spelledOut returns a list of values as comparisons with each of them.
+func (x *expr) spelledOut() *expr {
+	equal, join := "=", "or"
+	if x.op == "not in" {
+		equal, join = "!=", "and"
+	}
+	var all *expr
+	for _, item := range x.items {
+		one := &expr{op: equal, left: x.left, right: item}
+		if all == nil {
+			all = one
+		} else {
+			all = &expr{op: join, left: all, right: one}
+		}
+	}
+	return all
 }
 
 func (x *expr) null(s server) bool {
@@ -296,7 +317,7 @@ var levels = [][]string{
 	{"or"},
 	{"and"},
 	{"not"},
-	{"=", "!=", "<", "<=", ">", ">=", "like", "not like", "is null", "is not null"},
+	{"=", "!=", "<", "<=", ">", ">=", "like", "not like", "is null", "is not null", "in", "not in"},
 	{"&", "|", "^", "<<", ">>"},
 	{"+", "-"},
 	{"*", "/", "%"},
@@ -317,7 +338,8 @@ func levelOf(op string) int {
 var spellings = map[string][]string{
 	"or": {"or", "OR", "||"}, "and": {"and", "And", "&&"}, "not": {"not", "NOT", "!"},
 	"=": {"=", "=="}, "!=": {"!=", "<>"}, "like": {"like", "LIKE"}, "not like": {"not like", "NOT\t LIKE"},
-	"is null": {"is null", "IS NULL"}, "is not null": {"is not null", "Is Not  Null"}, "-1": {"-"},
+	"is null": {"is null", "IS NULL"}, "is not null": {"is not null", "Is Not  Null"},
+	"in": {"in", "IN"}, "not in": {"not in", "NOT\t In", "! in"}, "-1": {"-"},
 }
 
 // write writes x in one of the many ways there are, with parentheses wherever
@@ -349,6 +371,12 @@ func (x *expr) writeBare(t *rapid.T, level int) string {
 		return op + blank() + x.left.write(t, level)
 	case "is null", "is not null":
 		return x.left.write(t, level+1) + blank() + op
+	case "in", "not in":
+		items := make([]string, len(x.items))
+		for i, item := range x.items {
+			items[i] = item.write(t, level+1)
+		}
+		return x.left.write(t, level+1) + blank() + op + rapid.SampledFrom([]string{"(", " ( "}).Draw(t, "list") + strings.Join(items, rapid.SampledFrom([]string{",", " , "}).Draw(t, "comma")) + ")"
 	}
 	left := level
 	if level == levelOf("=") {
@@ -371,6 +399,10 @@ func drawExpr(t *rapid.T, depth int) *expr {
 	x.left = drawExpr(t, depth-1)
 	switch x.op {
 	case "not", "-1", "is null", "is not null":
+	case "in", "not in":
+		for range rapid.IntRange(1, 4).Draw(t, "items") {
+			x.items = append(x.items, drawExpr(t, min(depth-1, 1)))
+		}
 	default:
 		x.right = drawExpr(t, depth-1)
 	}
