@@ -79,31 +79,20 @@ func documentedKeys(t *testing.T) []documented {
 	return all
 }
 
-func TestDefaultFileHoldsEveryKeyWithComment(t *testing.T) {
-	docs, keys := documentedKeys(t), new(Config).keys()
-	var inFile, inCode []string
-	for _, d := range docs {
-		inFile = append(inFile, d.name)
+func TestCommentsHoldWhatIsAllowed(t *testing.T) {
+	docs := make(map[string]string)
+	for _, d := range documentedKeys(t) {
+		docs[d.name] = d.comment
 	}
-	for _, k := range keys {
-		inCode = append(inCode, k.name)
-	}
-	if diff := cmp.Diff(inCode, inFile); diff != "" {
-		t.Fatalf("keys of default.yaml differ from those of the code, -code +file:\n%s", diff)
-	}
-	for i, k := range keys {
-		if !strings.Contains(docs[i].comment, k.allowed) {
-			t.Errorf("default.yaml: comment of %s does not hold %q: %s", k.name, k.allowed, docs[i].comment)
+	for _, k := range new(Config).keys() {
+		if !strings.Contains(docs[k.name], k.allowed) {
+			t.Errorf("comment of %s does not hold %q: %s", k.name, k.allowed, docs[k.name])
 		}
 	}
 	for _, s := range Services() {
-		i := slices.Index(inFile, s.Key)
-		if i < 0 {
-			t.Fatalf("%s of service %s is not in default.yaml", s.Key, s.Name)
-		}
 		for _, want := range []string{strings.ToUpper(s.Network) + " address", fmt.Sprint(s.Port)} {
-			if s.Name != "web" && s.Name != "admin" && !strings.Contains(docs[i].comment, want) {
-				t.Errorf("default.yaml: comment of %s does not hold %q: %s", s.Key, want, docs[i].comment)
+			if s.Name != "web" && s.Name != "admin" && !strings.Contains(docs[s.Key], want) {
+				t.Errorf("comment of %s does not hold %q: %s", s.Key, want, docs[s.Key])
 			}
 		}
 	}

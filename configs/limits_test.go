@@ -8,37 +8,13 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"go.yaml.in/yaml/v3"
 )
-
-// defaultValues returns what default.yaml says for each key, as it stands there.
-func defaultValues(t *testing.T) map[string]string {
-	t.Helper()
-	values := make(map[string]string)
-	var walk func(prefix string, n *yaml.Node)
-	walk = func(prefix string, n *yaml.Node) {
-		for i := 0; i < len(n.Content); i += 2 {
-			k, v := n.Content[i], n.Content[i+1]
-			if v.Kind == yaml.MappingNode {
-				walk(prefix+k.Value+".", v)
-				continue
-			}
-			values[prefix+k.Value] = v.Value
-		}
-	}
-	var document yaml.Node
-	if err := yaml.Unmarshal(Default(), &document); err != nil {
-		t.Fatal(err)
-	}
-	walk("", document.Content[0])
-	return values
-}
 
 // bounds returns what the comment of a limit says that it bounds: its first
 // sentence without the range.
-func bounds(comment, allowed string) string {
-	first, _, _ := strings.Cut(comment+" ", ". ")
-	for _, around := range []string{", " + allowed + ",", ", " + allowed, " " + allowed} {
+func bounds(comment string) string {
+	first, _, _ := strings.Cut(strings.Join(strings.Fields(comment), " ")+" ", ". ")
+	for _, around := range []string{", {range},", ", {range}", " {range}"} {
 		first = strings.Replace(first, around, "", 1)
 	}
 	return strings.TrimSuffix(strings.TrimSpace(first), ".")
@@ -48,10 +24,7 @@ func bounds(comment, allowed string) string {
 // a number, a size or a duration.
 func limitsTable(t *testing.T) string {
 	t.Helper()
-	comments, values := make(map[string]string), defaultValues(t)
-	for _, d := range documentedKeys(t) {
-		comments[d.name] = d.comment
-	}
+	comments := fieldComments(t)
 	var b strings.Builder
 	b.WriteString("| key | default | range | what it bounds | taken over on |\n|---|---|---|---|---|\n")
 	for _, k := range new(Config).keys() {
@@ -62,7 +35,7 @@ func limitsTable(t *testing.T) string {
 		if k.live {
 			when = "SIGHUP"
 		}
-		fmt.Fprintf(&b, "| `%s` | %s | %s | %s | %s |\n", k.name, values[k.name], k.allowed, bounds(comments[k.name], k.allowed), when)
+		fmt.Fprintf(&b, "| `%s` | %s | %s | %s | %s |\n", k.name, k.initial, k.allowed, bounds(comments[k.source]), when)
 	}
 	return b.String()
 }

@@ -40,10 +40,7 @@ type Options struct {
 // one error for each mistake. If the file cannot be opened it wraps the error of
 // package os.
 func Load(opt Options) (*Config, []string, error) {
-	l, err := newLoader()
-	if err != nil {
-		return nil, nil, &Errors{list: []error{err}}
-	}
+	l := newLoader()
 	fileRead := l.readFile(opt.File)
 	l.readEnv(opt.Env)
 	l.readFlags(opt.Flags)
@@ -58,7 +55,7 @@ func Load(opt Options) (*Config, []string, error) {
 	return l.config, l.warnings, nil
 }
 
-// loader is one run of Load. Viper holds the layers: defaults and file as its
+// loader is one run of Load. Viper holds the layers: defaults, the file as its
 // configuration, environment and flags as overrides.
 type loader struct {
 	viper    *viper.Viper
@@ -70,17 +67,14 @@ type loader struct {
 	mistakes []error
 }
 
-func newLoader() (*loader, error) {
+func newLoader() *loader {
 	l := &loader{viper: viper.New(), config: new(Config), known: map[string]key{}, source: map[string]string{}}
-	l.viper.SetConfigType("yaml")
-	if err := l.viper.ReadConfig(strings.NewReader(defaultYAML)); err != nil {
-		return nil, fmt.Errorf("built-in defaults: %w", err)
-	}
 	l.keys = l.config.keys()
 	for _, k := range l.keys {
 		l.known[k.name] = k
+		l.viper.SetDefault(k.name, k.initial)
 	}
-	return l, nil
+	return l
 }
 
 func (l *loader) mistake(name, value, problem, source string) {

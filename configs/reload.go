@@ -11,7 +11,7 @@ func Reload(running, now *Config) (next *Config, restart []string) {
 	*next = *running
 	read := now.keys()
 	for i, k := range next.keys() {
-		to, from := reflect.ValueOf(k.field).Elem(), reflect.ValueOf(read[i].field).Elem()
+		to, from := k.field, read[i].field
 		switch {
 		case k.live:
 			to.Set(from)

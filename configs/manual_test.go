@@ -1,0 +1,193 @@
+package configs
+
+import (
+	"flag"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// update makes the tests write what they would otherwise compare with.
+var update = flag.Bool("update", false, "write default.yaml and the table of limits in README.md from the fields of Config")
+
+// width is the length of the longest line of default.yaml.
+const width = 80
+
+// fieldComments returns the comments of all fields of the package's structs, as
+// "Type.Field".
+func fieldComments(t *testing.T) map[string]string {
+	t.Helper()
+	files, err := filepath.Glob("*.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	comments := make(map[string]string)
+	for _, name := range files {
+		file, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.ParseComments)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ast.Inspect(file, func(n ast.Node) bool {
+			spec, ok := n.(*ast.TypeSpec)
+			if !ok {
+				return true
+			}
+			if s, ok := spec.Type.(*ast.StructType); ok {
+				for _, f := range s.Fields.List {
+					for _, id := range f.Names {
+						comments[spec.Name.Name+"."+id.Name] = f.Doc.Text()
+					}
+				}
+			}
+			return false
+		})
+	}
+	return comments
+}
+
+// manual writes default.yaml below its head: each key with its default, under
+// the comment of its field.
+type manual struct {
+	t        *testing.T
+	comments map[string]string
+	b        strings.Builder
+}
+
+func (m *manual) section(indent string, section reflect.Value) {
+	for i := range section.NumField() {
+		f := section.Type().Field(i)
+		name := f.Tag.Get("key")
+		m.comment(indent, section.Type().Name()+"."+f.Name, f.Tag)
+		if isSection(f.Type) {
+			m.b.WriteString(indent + name + ":\n")
+			m.section(indent+"  ", section.Field(i))
+		} else {
+			k := newKey(name, f, section.Field(i))
+			m.b.WriteString(indent + name + ": " + yamlValue(k) + "\n")
+		}
+		if indent == "" && i < section.NumField()-1 {
+			m.b.WriteString("\n")
+		}
+	}
+}
+
+// comment writes the comment of a field. An empty line in it ends a line, and
+// indented lines stand as they are.
+func (m *manual) comment(indent, field string, tag reflect.StructTag) {
+	text := strings.TrimSpace(m.comments[field])
+	if text == "" {
+		m.t.Errorf("%s has no comment", field)
+	}
+	text = strings.NewReplacer("{range}", tag.Get("range"), "{words}", tag.Get("words")).Replace(text)
+	var words []string
+	flush := func() {
+		for len(words) > 0 {
+			line := indent + "# " + words[0]
+			for words = words[1:]; len(words) > 0 && len(line)+1+len(words[0]) <= width; words = words[1:] {
+				line += " " + words[0]
+			}
+			m.b.WriteString(line + "\n")
+		}
+	}
+	for line := range strings.SplitSeq(text, "\n") {
+		switch {
+		case line == "":
+			flush()
+		case line[0] == ' ' || line[0] == '\t':
+			flush()
+			m.b.WriteString(indent + "# " + line + "\n")
+		default:
+			words = append(words, strings.Fields(line)...)
+		}
+	}
+	flush()
+}
+
+// yamlValue returns the default of a key as default.yaml has it.
+func yamlValue(k key) string {
+	switch {
+	case k.list:
+		return "[" + strings.ReplaceAll(k.initial, ",", ", ") + "]"
+	case k.nested:
+		return "[]"
+	case k.initial == "" || strings.HasPrefix(k.initial, ":"):
+		return `"` + k.initial + `"`
+	}
+	return k.initial
+}
+
+// reloadWords is the part of the head of default.yaml that says which keys a
+// running daemon takes over. It is written from the keys themselves.
+func reloadWords() string {
+	var b strings.Builder
+	b.WriteString("# On SIGHUP the file is read again, with the catalogue of games, the bans and\n# Zandronum's ban files, and these keys are taken over:\n")
+	line, section := "", ""
+	flush := func() {
+		if line != "" {
+			b.WriteString(line + "\n")
+		}
+		line = ""
+	}
+	for _, k := range new(Config).keys() {
+		if !k.live {
+			continue
+		}
+		in, name, nested := strings.Cut(k.name, ".")
+		if in != section {
+			flush()
+			section, line = in, "#   "+in
+			if nested {
+				line += ": " + name
+			}
+			continue
+		}
+		if len(line)+len(", ,")+len(name) > 80 {
+			line += ","
+			flush()
+			line = "#     " + name
+			continue
+		}
+		line += ", " + name
+	}
+	flush()
+	b.WriteString("# The log names other keys that changed: those need a restart. Windows has no\n# SIGHUP.\n")
+	return b.String()
+}
+
+// replaceBetween returns text with what lies between two lines replaced.
+func replaceBetween(t *testing.T, text, first, last, with string) string {
+	t.Helper()
+	from := strings.Index(text, first)
+	to := strings.Index(text, last)
+	if from < 0 || to < from {
+		t.Fatalf("no text between %q and %q", first, last)
+	}
+	return text[:from] + with + text[to:]
+}
+
+func TestDefaultFileIsMadeOfTheFields(t *testing.T) {
+	m := manual{t: t, comments: fieldComments(t)}
+	m.section("", reflect.ValueOf(new(Config)).Elem())
+	first, _, _ := strings.Cut(m.b.String(), "\n")
+	head, _, found := strings.Cut(defaultYAML, first)
+	if !found {
+		t.Fatalf("default.yaml does not hold the line %q", first)
+	}
+	want := replaceBetween(t, head+m.b.String(), "# On SIGHUP", "\n"+first, reloadWords())
+	if *update {
+		if err := os.WriteFile("default.yaml", []byte(want), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	if diff := cmp.Diff(defaultYAML, want); diff != "" {
+		t.Errorf("default.yaml, -is +should be (go test ./configs -update writes it):\n%s", diff)
+	}
+}
