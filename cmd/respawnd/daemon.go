@@ -38,7 +38,9 @@ import (
 
 // daemon holds what the services share, and the services.
 type daemon struct {
-	cfg     *configs.Config // what holds now; only a reload replaces it
+	// cfg is the configuration in force. A reload replaces it: once the daemon
+	// runs, only the goroutine that reloads may read it. Others get values.
+	cfg     *configs.Config
 	log     zerolog.Logger
 	tail    *logtail.Ring // its last lines
 	console bool          // the log is for a person at the screen
@@ -267,7 +269,8 @@ func (d *daemon) run(ctx context.Context) error {
 	g.Go(func() error { d.saveList(ctx); return nil })
 	g.Go(func() error { d.sweepBans(ctx); return nil })
 	if d.history != nil {
-		g.Go(func() error { d.keepHistory(ctx); return nil })
+		path := d.historyPath()
+		g.Go(func() error { d.keepHistory(ctx, path); return nil })
 	}
 	g.Go(func() error { return d.webhooks.Run(ctx) })
 	d.announce() // before anything can change the configuration

@@ -18,11 +18,14 @@ const historyName = "players.history"
 // saveHistoryEvery is how much of the history a crash may forget.
 const saveHistoryEvery = 15 * time.Minute
 
+// historyPath returns the path of the history.
+func (d *daemon) historyPath() string { return filepath.Join(d.cfg.DataDir, historyName) }
+
 // loadHistory reads the history of players. One that cannot be read is told and
 // begins anew: nothing depends on it.
 func (d *daemon) loadHistory() {
 	d.history = history.NewBook()
-	path := filepath.Join(d.cfg.DataDir, historyName)
+	path := d.historyPath()
 	f, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return
@@ -35,8 +38,9 @@ func (d *daemon) loadHistory() {
 	}
 }
 
-// keepHistory saves the history from time to time, and when the daemon stops.
-func (d *daemon) keepHistory(ctx context.Context) {
+// keepHistory saves the history to path from time to time, and when the daemon
+// stops.
+func (d *daemon) keepHistory(ctx context.Context, path string) {
 	tick := time.NewTicker(saveHistoryEvery)
 	defer tick.Stop()
 	for stopping := false; !stopping; {
@@ -45,7 +49,6 @@ func (d *daemon) keepHistory(ctx context.Context) {
 		case <-ctx.Done():
 			stopping = true
 		}
-		path := filepath.Join(d.cfg.DataDir, historyName)
 		if _, err := replaceFile(path, d.history.Save); err != nil {
 			d.log.Warn().Str("file", path).Err(err).Msg("the history of players was not saved")
 		}

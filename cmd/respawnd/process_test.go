@@ -15,8 +15,8 @@ import (
 	"github.com/respawnd/respawnd/admin"
 )
 
-// builtProgram builds the program once for all tests that need a process of it. The
-// folder is removed by TestMain.
+// builtProgram builds the program once for all tests that need a process of it,
+// with the race detector if the tests have it. The folder is removed by TestMain.
 var builtProgram = sync.OnceValues(func() (string, error) {
 	path := filepath.Join(buildDir, "respawnd")
 	if runtime.GOOS == "windows" {
@@ -24,7 +24,11 @@ var builtProgram = sync.OnceValues(func() (string, error) {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), 10*hang)
 	defer cancel()
-	out, err := exec.CommandContext(ctx, "go", "build", "-o", path, ".").CombinedOutput()
+	args := []string{"build", "-o", path}
+	if raceBuild {
+		args = append(args, "-race")
+	}
+	out, err := exec.CommandContext(ctx, "go", append(args, ".")...).CombinedOutput()
 	if err != nil {
 		return "", fmt.Errorf("go build: %w\n%s", err, out)
 	}
@@ -114,9 +118,16 @@ func (c *child) begin() *child {
 }
 
 func (c *child) kill() {
+	c.t.Helper()
 	_ = c.process.Kill() // it may have ended
 	<-c.ended
+	if log := c.log.String(); strings.Contains(log, raceReport) {
+		c.t.Errorf("data race in the daemon:\n%s", log)
+	}
 }
+
+// raceReport is in the first line of a report of the race detector.
+const raceReport = "WARNING: DATA RACE"
 
 func (c *child) client(dir string) *admin.Client {
 	c.t.Helper()

@@ -30,3 +30,17 @@ func TestReloadNamesTheKeysThatNeedARestart(t *testing.T) {
 	c.signal(syscall.SIGTERM)
 	c.end()
 }
+
+// A reload replaces the configuration while goroutines of the daemon run. The race
+// detector reports one that reads it without a lock.
+func TestReloadRace(t *testing.T) {
+	t.Parallel()
+	c := startChild(t, t.TempDir())
+	c.signal(syscall.SIGHUP)
+	c.waitFor("the reload", 0, reloaded)
+	c.signal(syscall.SIGTERM)
+	if state := c.end(); state.ExitCode() != 0 {
+		t.Errorf("the process ended with %v, want exit code 0:\n%s", state, c.log)
+	}
+	c.log.check(t)
+}
