@@ -44,9 +44,16 @@ func (c *Catalogue) Rooms(game string) []games.Room {
 // Load reads all layers. file is the operator's file, "" for none; Reload reads
 // the same one again. After an error everything is as it was.
 func (c *Catalogue) Load(ctx context.Context, file string) error {
+	return c.LoadIf(ctx, file, nil)
+}
+
+// LoadIf is Load with a last word for agree, if not nil: it is called once
+// everything has been read and checked, and its error leaves everything as it
+// was. It must not use the catalogue's methods that read or change the store.
+func (c *Catalogue) LoadIf(ctx context.Context, file string, agree func() error) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if err := c.read(ctx, file); err != nil {
+	if err := c.read(ctx, file, agree); err != nil {
 		return err
 	}
 	c.file = file
@@ -57,11 +64,11 @@ func (c *Catalogue) Load(ctx context.Context, file string) error {
 func (c *Catalogue) Reload(ctx context.Context) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.read(ctx, c.file)
+	return c.read(ctx, c.file, nil)
 }
 
-// read fills the catalogue. c.mu is held.
-func (c *Catalogue) read(ctx context.Context, path string) error {
+// read fills the catalogue, unless agree is there and disagrees. c.mu is held.
+func (c *Catalogue) read(ctx context.Context, path string, agree func() error) error {
 	embedded, err := games.ParseYAML(bytes.NewReader(c.Embedded), games.Source{Origin: games.FromEmbedded})
 	if err != nil {
 		return fmt.Errorf("embedded games: %w", err)
@@ -81,6 +88,12 @@ func (c *Catalogue) read(ctx context.Context, path string) error {
 	if err := checkRooms(rooms, embedded, file, stored); err != nil {
 		return err
 	}
+	if agree != nil {
+		if err := agree(); err != nil {
+			return err
+		}
+	}
+	// checkRooms has built the same catalogue, so this does not fail.
 	if err := c.catalog.Replace(embedded, file, stored); err != nil {
 		return err
 	}

@@ -104,6 +104,19 @@ func CheckFiles(dir string) error {
 	return errors.Join(errs...)
 }
 
+// CheckReadable returns which ban files of a directory cannot be read. A file that
+// is missing and lines that are wrong are no mistakes here: Reload leaves out
+// both.
+func CheckReadable(dir string) error {
+	var errs []error
+	for _, name := range FileNames() {
+		if _, err := readAtMost(filepath.Join(dir, name), maxFile); !errors.Is(err, fs.ErrNotExist) {
+			errs = append(errs, err)
+		}
+	}
+	return errors.Join(errs...)
+}
+
 func readAtMost(path string, most int64) (data []byte, err error) {
 	file, err := os.Open(path)
 	if err != nil {

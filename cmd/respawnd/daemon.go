@@ -392,7 +392,8 @@ func (d *daemon) reloadOn(ctx context.Context, hup <-chan os.Signal) {
 }
 
 // reloadNow takes over what may change while the daemon runs, see
-// configs.Reload. A mistake leaves everything as it was.
+// configs.Reload. It loads and checks everything before it changes anything: a
+// mistake leaves everything as it was.
 func (d *daemon) reloadNow(ctx context.Context) {
 	cfg, warnings, err := d.reload()
 	if err != nil {
@@ -401,8 +402,8 @@ func (d *daemon) reloadNow(ctx context.Context) {
 	}
 	d.warn(warnings)
 	next, restart := configs.Reload(d.cfg, cfg)
-	hooks, err := webhooks(next)
-	if err := errors.Join(err, d.catalogue.Load(ctx, next.Games.File), d.bans.Load(ctx)); err != nil {
+	hooks, err := d.loadAll(ctx, cfg)
+	if err != nil {
 		_ = report(d.log, err, "not reloaded")
 		return
 	}

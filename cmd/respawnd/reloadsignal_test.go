@@ -3,6 +3,7 @@
 package main
 
 import (
+	"os"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -43,4 +44,76 @@ func TestReloadRace(t *testing.T) {
 		t.Errorf("the process ended with %v, want exit code 0:\n%s", state, c.log)
 	}
 	c.log.check(t)
+}
+
+// With one mistake anywhere, nothing of what is right is taken over.
+func TestReloadMistake(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	data, folder := filepath.Join(dir, "data"), filepath.Join(dir, "bans")
+	games, config := filepath.Join(dir, "games.yaml"), filepath.Join(dir, "own.yaml")
+	if err := os.Mkdir(folder, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	write := func(path, text string) {
+		t.Helper()
+		if err := writeAt(path, text); err != nil {
+			t.Fatal(err)
+		}
+	}
+	const first, second = "games:\n  - name: firstgame\n", "games:\n  - name: secondgame\n"
+	settings := "games: {file: '" + games + "'}\n"
+	static := "servers: {static: ['a2s 192.0.2.77:27015']}\n"
+	write(games, first)
+	write(config, settings)
+	c := startChild(t, data, "--config", config, variable("zanmaster.ban_files", folder))
+	taken := func() (games, static bool) {
+		t.Helper()
+		return strings.Contains(c.cli("game", "list"), "secondgame"), strings.Contains(c.cli("server", "list", "--kept"), "192.0.2.77")
+	}
+	none := filepath.Join(dir, "none")
+	for name, tc := range map[string]struct {
+		games, config string
+		broken        func()
+		want          string // in the log line
+	}{
+		"not YAML":            {second, settings + static + "gpcm: [\n", nil, "not YAML"},
+		"unknown key":         {second, settings + static + "no_such_key: 1\n", nil, "no_such_key"},
+		"limit":               {second, settings + static + "master: {max_servers: none}\n", nil, "master.max_servers"},
+		"static server":       {second, settings + "servers: {static: ['a2s 192.0.2.77:27015', 'a2s nowhere']}\n", nil, "servers.static"},
+		"games file":          {second + "  - name: 'not a name'\n", settings + static, nil, "games.file"},
+		"games file missing":  {second, "games: {file: '" + none + "'}\n" + static, nil, "games.file"},
+		"file of a webhook":   {second, settings + static + "webhooks: [{name: chat, secret: 0123456789abcdef, url_file: '" + none + "'}]\n", nil, "url_file"},
+		"country file":        {second, settings + static + "geoip: {file: '" + none + "'}\n", nil, "geoip.file"},
+		"folder of ban files": {second, settings + static, func() { _ = os.Rename(folder, none) }, "zanmaster.ban_files"},
+		"ban file":            {second, settings + static, func() { _ = os.Mkdir(filepath.Join(folder, "banlist.txt"), 0o700) }, "banlist.txt"},
+		"admin token":         {second, settings + static + "admin: {token_file: '" + folder + "'}\n", nil, "admin.token_file"},
+	} {
+		write(games, tc.games)
+		write(config, tc.config)
+		if tc.broken != nil {
+			tc.broken()
+		}
+		n := c.log.len()
+		c.signal(syscall.SIGHUP)
+		e := c.waitFor("the refusal: "+name, n, message("not reloaded"))
+		if !strings.Contains(e.text("error"), tc.want) {
+			t.Errorf("%s: the error is %q, want one that names %s", name, e.text("error"), tc.want)
+		}
+		if g, s := taken(); g || s {
+			t.Errorf("%s: after a reload that failed, the new games are in force: %v; the new servers: %v", name, g, s)
+		}
+		_ = os.Rename(none, folder)
+		_ = os.Remove(filepath.Join(folder, "banlist.txt"))
+	}
+	write(games, second)
+	write(config, settings+static)
+	n := c.log.len()
+	c.signal(syscall.SIGHUP)
+	c.waitFor("the reload", n, reloaded)
+	if g, s := taken(); !g || !s {
+		t.Errorf("after a reload without a mistake, the new games are in force: %v; the new servers: %v", g, s)
+	}
+	c.signal(syscall.SIGTERM)
+	c.end()
 }

@@ -46,8 +46,15 @@ func (p *program) checkCommand() *cobra.Command {
 }
 
 // checkFiles looks into the files that the configuration names, and at what it
-// says of this machine.
+// says of this machine. It also reports lines of ban files that a daemon leaves
+// out with a warning.
 func checkFiles(cfg *configs.Config) error {
+	return errors.Join(checkStart(cfg), zanmaster.CheckFiles(cfg.ZandronumBanFiles()))
+}
+
+// checkStart returns the mistakes in the configuration, and in the files that it
+// names, for which a daemon would not start.
+func checkStart(cfg *configs.Config) error {
 	errs := []error{checkDNS(cfg), checkDataDir(cfg)}
 	if _, err := admin.ReadToken(cfg.AdminTokenFile()); err != nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, fs.ErrPermission) {
 		errs = append(errs, fmt.Errorf("admin.token_file: %w", err))
@@ -56,9 +63,6 @@ func checkFiles(cfg *configs.Config) error {
 		errs = append(errs, err)
 	}
 	if err := checkBanFolder(cfg); err != nil {
-		errs = append(errs, err)
-	}
-	if err := zanmaster.CheckFiles(cfg.ZandronumBanFiles()); err != nil {
 		errs = append(errs, err)
 	}
 	if _, err := webhooks(cfg); err != nil {

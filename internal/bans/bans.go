@@ -59,13 +59,20 @@ func (t *Table) OnChange(f func()) {
 // Load puts in force what the store holds, in place of what was in force. If
 // some bans are damaged, the rest is in force and the error matches
 // storage.ErrDamaged. After any other error nothing has changed.
-func (t *Table) Load(ctx context.Context) error {
+func (t *Table) Load(ctx context.Context) error { return t.load(ctx, true) }
+
+// Reload is Load for a table that is in use: after any error, damaged bans
+// included, nothing has changed.
+func (t *Table) Reload(ctx context.Context) error { return t.load(ctx, false) }
+
+// load is Load, with rest, or Reload.
+func (t *Table) load(ctx context.Context, rest bool) error {
 	var damaged []error
 	err := t.change(func([]storage.Ban) ([]storage.Ban, bool, error) {
 		var loaded []storage.Ban
 		for b, err := range t.store.Bans(ctx) {
 			switch {
-			case errors.Is(err, storage.ErrDamaged):
+			case rest && errors.Is(err, storage.ErrDamaged):
 				damaged = append(damaged, err)
 			case err != nil:
 				return nil, false, err

@@ -264,6 +264,9 @@ func TestLoad(t *testing.T) {
 		t.Errorf("after a Load that failed: %s, want what was in force", got)
 	}
 	m.bad = fmt.Errorf("ban 7: %w", storage.ErrDamaged)
+	if err := table.Reload(t.Context()); !errors.Is(err, storage.ErrDamaged) || listed(table) != all {
+		t.Errorf("Reload() with a damaged ban = %v, in force %s; want ErrDamaged and what was in force", err, listed(table))
+	}
 	if err := table.Load(t.Context()); !errors.Is(err, storage.ErrDamaged) {
 		t.Errorf("Load() with a damaged ban = %v, want ErrDamaged", err)
 	}
