@@ -154,13 +154,17 @@ func TestRefusals(t *testing.T) {
 func TestMistakesAreToldInFullToWhoHasAToken(t *testing.T) {
 	f := newFixture(t)
 	token := f.proof(stranger)
+	wrong := "A" + token[1:]
+	if wrong == token {
+		wrong = "B" + token[1:]
+	}
 	for _, query := range []string{"FOO", "SP", "SELECT port WHERE", `SELECT port WHERE map = "open`, "SELECT port WHERE map like 1"} {
 		want := f.refusal(query + " X-TOKEN " + token)
 		f.query(stranger, query+" x-token  "+token+" \x00")
 		if got := string(f.answer()); !strings.Contains(got, want) {
 			t.Errorf("%s with a token is refused with %q, want %q", query, got, want)
 		}
-		f.query(stranger, query+" X-TOKEN "+strings.ToLower(token))
+		f.query(stranger, query+" X-TOKEN "+wrong)
 		if in := wire.HeaderLen + len(query) + len(" X-TOKEN ") + len(token); f.bytesSent() > in {
 			t.Errorf("%s with a wrong token: %d bytes in, %d out", query, in, f.bytesSent())
 		}

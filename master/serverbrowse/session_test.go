@@ -552,19 +552,32 @@ func TestPlayerSearch(t *testing.T) {
 }
 
 func TestSlowReaderGetsTheWholeList(t *testing.T) {
-	f := start(t, nil)
-	fill(t, f.reg, 20_000)
-	b := f.connect(t)
-	b.conn = slowConn{b.conn}
-	if got := b.ask(request(func(r *ListRequest) { r.Fields = nineFields })); len(got.Entries) != 20_000 {
-		t.Errorf("%d servers, want 20000", len(got.Entries))
-	}
+	synctest.Test(t, func(t *testing.T) {
+		const servers = 5000
+		f := startPipe(t, nil)
+		fill(t, f.reg, servers)
+		b := f.connect(t)
+		if err := b.conn.SetDeadline(time.Time{}); err != nil {
+			t.Fatal(err)
+		}
+		b.conn = slowConn{b.conn}
+		begin := time.Now()
+		if got := b.ask(request(func(r *ListRequest) { r.Fields = nineFields })); len(got.Entries) != servers {
+			t.Errorf("%d servers, want %d", len(got.Entries), servers)
+		}
+		if took := time.Since(begin); took < netserve.DefaultWrite {
+			t.Errorf("the list was read in %v, want longer than a write may take", took)
+		}
+	})
 }
 
-// slowConn reads seven bytes at a time.
+// slowConn reads seven bytes at a time, 7,000 in a second.
 type slowConn struct{ net.Conn }
 
-func (c slowConn) Read(p []byte) (int, error) { return c.Conn.Read(p[:min(len(p), 7)]) }
+func (c slowConn) Read(p []byte) (int, error) {
+	time.Sleep(time.Millisecond)
+	return c.Conn.Read(p[:min(len(p), 7)])
+}
 
 func TestClientThatNeverReadsIsClosed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
