@@ -10,9 +10,9 @@ func (l *loader) checkCollisions() {
 	all := l.config.Listeners()
 	for i, b := range all {
 		for _, a := range all[:i] {
-			if collides(a, b) {
+			if network := collides(a, b); network != "" {
 				l.mistake(b.Key, b.Address, fmt.Sprintf("collides with %s, %q: only one of them can have this %s port",
-					a.Key, a.Address, strings.ToUpper(b.Network)), l.source[b.Key])
+					a.Key, a.Address, strings.ToUpper(network)), l.source[b.Key])
 				break
 			}
 		}

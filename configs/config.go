@@ -156,7 +156,7 @@ type Net struct {
 // QR2 is section qr2.
 type QR2 struct {
 	// UDP address. Games expect port 27900.
-	Listen string `key:"listen" default:":27900" as:"listen"`
+	Listen string `key:"listen" default:":27900" listen:"udp 27900"`
 	// Sockets that share the address, {range}. One is enough for nearly all.
 	Sockets int `key:"sockets" default:"1" range:"1 to 64"`
 	// Goroutines that read from each socket, {range}.
@@ -209,7 +209,7 @@ type Master struct {
 // ServerBrowse is section serverbrowse.
 type ServerBrowse struct {
 	// TCP address. Games expect port 28910.
-	Listen string `key:"listen" default:":28910" as:"listen"`
+	Listen string `key:"listen" default:":28910" listen:"tcp 28910"`
 	// Open connections, {range}. Each needs a file descriptor.
 	MaxConns int `key:"max_conns" default:"4096" range:"1 to 1000000" live:"true"`
 	// Open connections from one address, {range}.
@@ -248,7 +248,7 @@ type ServerBrowse struct {
 // LegacyList is section legacylist.
 type LegacyList struct {
 	// TCP address. Games expect port 28900.
-	Listen string `key:"listen" default:":28900" as:"listen"`
+	Listen string `key:"listen" default:":28900" listen:"tcp 28900"`
 	// Connections at a time, {range}. Each is over once it has its list.
 	MaxConns int `key:"max_conns" default:"1024" range:"1 to 1000000" live:"true"`
 	// Connections at a time from one address, {range}.
@@ -293,7 +293,7 @@ func (c *Config) AccountKeyFile() string {
 // GPCM is section gpcm.
 type GPCM struct {
 	// TCP address. Games expect port 29900.
-	Listen string `key:"listen" default:":29900" as:"listen"`
+	Listen string `key:"listen" default:":29900" listen:"tcp 29900"`
 	// Open connections, {range}. A player who is signed in needs one.
 	MaxConns int `key:"max_conns" default:"32768" range:"1 to 1000000" live:"true"`
 	// Open connections from one address, {range}. A LAN party is one address.
@@ -333,7 +333,7 @@ type GPCM struct {
 // GPSP is section gpsp.
 type GPSP struct {
 	// TCP address. Games expect port 29901.
-	Listen string `key:"listen" default:":29901" as:"listen"`
+	Listen string `key:"listen" default:":29901" listen:"tcp 29901"`
 	// Open connections, {range}.
 	MaxConns int `key:"max_conns" default:"8192" range:"1 to 1000000" live:"true"`
 	// Open connections from one address, {range}.
@@ -362,7 +362,7 @@ type GPSP struct {
 // ZanMaster is section zanmaster.
 type ZanMaster struct {
 	// UDP address. Servers and launchers expect port 15300.
-	Listen string `key:"listen" default:":15300" as:"listen"`
+	Listen string `key:"listen" default:":15300" listen:"udp 15300"`
 	// Sockets that share the address, {range}.
 	Sockets int `key:"sockets" default:"1" range:"1 to 64"`
 	// Goroutines that read from each socket, {range}.
@@ -419,7 +419,7 @@ type ZanMaster struct {
 // ValveMaster is section valvemaster.
 type ValveMaster struct {
 	// UDP address. The usual port is 27010.
-	Listen string `key:"listen" default:":27010" as:"listen"`
+	Listen string `key:"listen" default:":27010" listen:"udp 27010"`
 	// Sockets that share the address, {range}.
 	Sockets int `key:"sockets" default:"1" range:"1 to 64"`
 	// Goroutines that read from each socket, {range}.
@@ -458,7 +458,7 @@ func (c *Config) ZandronumBanFiles() string {
 // NATNeg is section natneg.
 type NATNeg struct {
 	// UDP address. Games expect port 27901.
-	Listen string `key:"listen" default:":27901" as:"listen"`
+	Listen string `key:"listen" default:":27901" listen:"udp 27901"`
 	// Further UDP addresses that answer the same, at most 256. With two or three
 	// addresses on this machine, the kind of a player's router is recognised
 	// better. Unused while natneg.listen is empty.
@@ -531,7 +531,7 @@ func StaticProtocols() []string { return []string{"gs1", "gs3", "a2s", "ssq", "z
 // Web is section web.
 type Web struct {
 	// TCP address, plain HTTP. For HTTPS put a proxy in front.
-	Listen string `key:"listen" default:":8080" as:"listen"`
+	Listen string `key:"listen" default:":8080" listen:"tcp 8080"`
 	// Address under which the outside reaches these pages, http or https, such as
 	// https://servers.example.org. Used in links. Empty: links are relative.
 	PublicURL string `key:"public_url" as:"publicurl"` // empty, or http(s)://host[:port][/path] without a final slash
@@ -568,7 +568,7 @@ type Web struct {
 type Admin struct {
 	// TCP address, plain HTTP. Keep it on the loopback address, or behind a proxy
 	// with HTTPS: whoever has the token can do everything.
-	Listen string `key:"listen" default:"127.0.0.1:8081" as:"listen"`
+	Listen string `key:"listen" default:"127.0.0.1:8081" listen:"tcp 8081"`
 	// File with the token of the admin API and page, made at the first start if
 	// missing. Empty: admin.token in data_dir.
 	TokenFile string `key:"token_file" as:"text"` // as configured, may be empty: use Config.AdminTokenFile
@@ -585,7 +585,7 @@ type Admin struct {
 // SSQ is section ssq.
 type SSQ struct {
 	// UDP address. The usual port is 26999.
-	Listen string `key:"listen" default:":26999" as:"listen"`
+	Listen string `key:"listen" default:":26999" listen:"udp 26999"`
 	// Password with which a tool may see private columns, such as the address that
 	// a server reports from. It travels in the clear. 8 to 128 ASCII characters
 	// without blanks, quotes and backslashes. Empty: nobody sees them.
@@ -604,7 +604,7 @@ type DNS struct {
 	Enabled bool `key:"enabled" default:"false"`
 	// UDP address, and TCP with the same port. Players' machines expect port 53.
 	// If another program has it on one address only, name another address here.
-	Listen string `key:"listen" default:":53" as:"listen"`
+	Listen string `key:"listen" default:":53" listen:"udp+tcp 53"`
 	// Address for clients on none of this machine's networks. Empty: the one that
 	// they asked.
 	Address netip.Addr `key:"address"` // zero: the one that the client asked
@@ -627,25 +627,25 @@ type DNS struct {
 // GStats is section gstats.
 type GStats struct {
 	// TCP address. Games expect port 29920, so it will be ":29920".
-	Listen string `key:"listen" as:"listen"`
+	Listen string `key:"listen" listen:"tcp 29920"`
 }
 
 // CDKey is section cdkey.
 type CDKey struct {
 	// UDP address. Games expect port 29910, so it will be ":29910".
-	Listen string `key:"listen" as:"listen"`
+	Listen string `key:"listen" listen:"udp 29910"`
 }
 
 // Peerchat is section peerchat.
 type Peerchat struct {
 	// TCP address. Games expect port 6667, so it will be ":6667".
-	Listen string `key:"listen" as:"listen"`
+	Listen string `key:"listen" listen:"tcp 6667"`
 }
 
 // WebServices is section webservices.
 type WebServices struct {
 	// TCP address. Games expect port 80, so it will be ":80".
-	Listen string `key:"listen" as:"listen"`
+	Listen string `key:"listen" listen:"tcp 80"`
 }
 
 // Catalogue is section games.

@@ -24,7 +24,9 @@ const (
 //	default  the value as an operator would write it; missing: empty
 //	range    the least and the greatest value, as "1 to 64" or "1s to 5m"
 //	words    the values that are allowed, separated by commas
-//	as       how to read a text, where its type does not say: see parserOf
+//	as       how to read a text, where its type does not say: see textParser
+//	listen   the address of a service: its network, udp, tcp or udp+tcp, and the
+//	         port that clients expect
 //	live     "true": a reload takes it over
 //	secret   "true": the value is not repeated in messages
 //
@@ -39,6 +41,7 @@ type key struct {
 	nested  bool   // one value, which is YAML
 	secret  bool
 	live    bool
+	listen  string
 	field   reflect.Value // settable
 
 	parse func(text string) (any, error)
@@ -92,7 +95,7 @@ func isSection(t reflect.Type) bool {
 func newKey(name string, f reflect.StructField, field reflect.Value) key {
 	k := key{
 		name: name, initial: f.Tag.Get("default"), field: field,
-		secret: f.Tag.Get("secret") == "true", live: f.Tag.Get("live") == "true",
+		secret: f.Tag.Get("secret") == "true", live: f.Tag.Get("live") == "true", listen: f.Tag.Get("listen"),
 	}
 	value := f.Type
 	switch {
@@ -147,13 +150,14 @@ func textParser(tag reflect.StructTag) func(string) (any, error) {
 	if words := tag.Get("words"); words != "" {
 		return func(text string) (any, error) { return parseChoice(text, strings.Split(words, ", ")) }
 	}
+	if tag.Get("listen") != "" {
+		return erase(parseListen)
+	}
 	switch as := tag.Get("as"); as {
 	case "text":
 		return erase(parseText)
 	case "dir":
 		return erase(parseDir)
-	case "listen":
-		return erase(parseListen)
 	case "extralisten":
 		return erase(parseExtraListen)
 	case "password":

@@ -3,13 +3,14 @@ package configs
 import (
 	"net"
 	"net/netip"
+	"strings"
 )
 
 // Service is a service that listens on an address of its own.
 type Service struct {
 	Name    string // as in the name of its section: "qr2"
 	Key     string // the key of its address: "qr2.listen"
-	Network string // "udp" or "tcp"
+	Network string // "udp", "tcp" or "udp+tcp"
 	Port    uint16 // the port that clients expect
 }
 
@@ -17,91 +18,80 @@ type Service struct {
 type Listener struct {
 	Service string // name of the service
 	Key     string // the key that gave the address, for messages
-	Network string // "udp" or "tcp"
+	Network string // "udp", "tcp" or "udp+tcp"
 	Address string // host:port for net.Listen, never empty
 }
 
-// Services returns all services that can be configured, built or not, in a fixed
-// order. The caller owns the slice.
+// Services returns all services that can be configured, built or not, in the
+// order of their sections. The caller owns the slice.
 func Services() []Service {
-	return []Service{
-		{"qr2", "qr2.listen", "udp", 27900},
-		{"serverbrowse", "serverbrowse.listen", "tcp", 28910},
-		{"legacylist", "legacylist.listen", "tcp", 28900},
-		{"gpcm", "gpcm.listen", "tcp", 29900},
-		{"gpsp", "gpsp.listen", "tcp", 29901},
-		{"natneg", "natneg.listen", "udp", 27901},
-		{"zanmaster", "zanmaster.listen", "udp", 15300},
-		{"web", "web.listen", "tcp", 8080},
-		{"admin", "admin.listen", "tcp", 8081},
-		{"dns", "dns.listen", "udp", 53},
-		{"ssq", "ssq.listen", "udp", 26999},
-		{"valvemaster", "valvemaster.listen", "udp", 27010},
-		{"gstats", "gstats.listen", "tcp", 29920},
-		{"cdkey", "cdkey.listen", "udp", 29910},
-		{"peerchat", "peerchat.listen", "tcp", 6667},
-		{"webservices", "webservices.listen", "tcp", 80},
+	var all []Service
+	for _, k := range new(Config).keys() {
+		if s, ok := k.service(); ok {
+			all = append(all, s)
+		}
 	}
+	return all
+}
+
+// service returns the service that listens on the address k, if k is one.
+func (k key) service() (s Service, ok bool) {
+	network, port, ok := strings.Cut(k.listen, " ")
+	if !ok {
+		return s, false
+	}
+	name, _, _ := strings.Cut(k.name, ".")
+	return Service{Name: name, Key: k.name, Network: network, Port: uint16(must(parseNumber(port, 1, 65535)))}, true
 }
 
 // Listeners returns the addresses of all services that are on, in the order of
-// Services. The further addresses of natneg follow its first and belong to the
-// same service. The caller owns the slice.
+// Services. Further addresses of a service follow its first. The caller owns the
+// slice.
 func (c *Config) Listeners() []Listener {
-	address := c.addresses()
+	keys := make(map[string]key)
+	for _, k := range c.keys() {
+		keys[k.name] = k
+	}
 	var all []Listener
 	for _, s := range Services() {
-		if address[s.Name] == "" {
+		if on, ok := keys[s.Name+".enabled"]; ok && !on.field.Bool() {
 			continue
 		}
-		all = append(all, Listener{s.Name, s.Key, s.Network, address[s.Name]})
-		if s.Name == "natneg" {
-			for _, a := range c.NATNeg.ExtraListen {
-				all = append(all, Listener{s.Name, "natneg.extra_listen", s.Network, a})
+		address := keys[s.Key].field.String()
+		if address == "" {
+			continue
+		}
+		all = append(all, Listener{s.Name, s.Key, s.Network, address})
+		if extra, ok := keys[s.Name+".extra_listen"]; ok {
+			for _, a := range extra.field.Interface().([]string) {
+				all = append(all, Listener{s.Name, extra.name, s.Network, a})
 			}
 		}
 	}
 	return all
 }
 
-// addresses returns the address of each service by name, empty if it is off.
-func (c *Config) addresses() map[string]string {
-	a := map[string]string{
-		"qr2":          c.QR2.Listen,
-		"serverbrowse": c.ServerBrowse.Listen,
-		"legacylist":   c.LegacyList.Listen,
-		"gpcm":         c.GPCM.Listen,
-		"gpsp":         c.GPSP.Listen,
-		"natneg":       c.NATNeg.Listen,
-		"zanmaster":    c.ZanMaster.Listen,
-		"web":          c.Web.Listen,
-		"admin":        c.Admin.Listen,
-		"ssq":          c.SSQ.Listen,
-		"valvemaster":  c.ValveMaster.Listen,
-		"gstats":       c.GStats.Listen,
-		"cdkey":        c.CDKey.Listen,
-		"peerchat":     c.Peerchat.Listen,
-		"webservices":  c.WebServices.Listen,
-	}
-	if c.DNS.Enabled {
-		a["dns"] = c.DNS.Listen
-	}
-	return a
-}
-
-// collides tells whether only one of the two addresses can be open at a time. A
-// wildcard of either family takes the port on all addresses. Port 0 is a free
-// port and never collides.
-func collides(a, b Listener) bool {
-	if a.Network != b.Network && a.Service != "dns" && b.Service != "dns" { // which listens on both
-		return false
+// collides returns the network on which only one of the two addresses can be open
+// at a time, empty if both can. A wildcard of either family takes the port on all
+// addresses. Port 0 is a free port and never collides.
+func collides(a, b Listener) (network string) {
+	switch {
+	case strings.Contains(a.Network, b.Network):
+		network = b.Network
+	case strings.Contains(b.Network, a.Network):
+		network = a.Network
+	default:
+		return ""
 	}
 	hostA, portA := splitListen(a.Address)
 	hostB, portB := splitListen(b.Address)
 	if portA != portB || portA == 0 {
-		return false
+		return ""
 	}
-	return hostA == hostB || hostA.IsUnspecified() || hostB.IsUnspecified()
+	if hostA != hostB && !hostA.IsUnspecified() && !hostB.IsUnspecified() {
+		return ""
+	}
+	return network
 }
 
 // splitListen returns the parts of an address that parseListen has accepted. No

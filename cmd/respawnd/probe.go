@@ -5,6 +5,7 @@ import (
 	"net"
 	"net/netip"
 	"slices"
+	"strings"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -62,7 +63,7 @@ func (d *daemon) openProbe(ctx context.Context) (service, error) {
 func (d *daemon) probeHost() string {
 	host, first := "", true
 	for _, l := range d.cfg.Listeners() {
-		if l.Network != "udp" {
+		if !strings.HasPrefix(l.Network, "udp") {
 			continue
 		}
 		h, _, _ := net.SplitHostPort(l.Address) // checked when it was loaded

@@ -375,7 +375,7 @@ func TestReadmeTellsWhichServicesAreBuilt(t *testing.T) {
 	}
 }
 
-var portCell = regexp.MustCompile(`^(UDP|TCP) [0-9]+$`)
+var portCell = regexp.MustCompile(`^(UDP|TCP|UDP\+TCP) [0-9]+$`)
 
 // serviceTable returns the rows whose second cell is a port. Names may be in
 // backquotes.
