@@ -73,20 +73,21 @@ func kindOfReport(t byte) natKind {
 // maxStep is the largest distance of two ports that counts as a step.
 const maxStep = 20
 
-// seen returns the public ports of the negotiation socket towards different
-// addresses of ours, in the order in which the client used them.
+// seen returns the public ports of the negotiation socket, on the address that
+// connects go to, towards different addresses of ours, in the order in which the
+// client used them.
 func (s *side) seen(into *[3]uint16) []uint16 {
 	out := into[:0]
 	for t := PortNN1; t <= PortNN3; t++ {
-		if s.ports[t] == 0 {
+		if !s.heardOf(t) || s.at[t].ip != s.ip {
 			continue
 		}
 		again := false
 		for before := PortNN1; before < t; before++ {
-			again = again || (s.ports[before] != 0 && s.via[before] == s.via[t])
+			again = again || (s.heardOf(before) && s.via[before] == s.via[t])
 		}
 		if !again {
-			out = append(out, s.ports[t])
+			out = append(out, s.at[t].port)
 		}
 	}
 	return out
@@ -96,6 +97,9 @@ func (s *side) seen(into *[3]uint16) []uint16 {
 func (s *side) nat() natKind {
 	if s.local.known() && s.local.ip == s.ip {
 		return natOpen
+	}
+	if s.scattered() {
+		return natSymmetric
 	}
 	var buf [3]uint16
 	p := s.seen(&buf)
@@ -110,19 +114,32 @@ func (s *side) nat() natKind {
 	return natCone
 }
 
+// scattered tells whether the negotiation socket has several public addresses.
+func (s *side) scattered() bool {
+	for t := PortNN2; t <= PortNN3; t++ {
+		if s.heardOf(PortNN1) && s.heardOf(t) && s.at[t].ip != s.at[PortNN1].ip {
+			return true
+		}
+	}
+	return false
+}
+
 // public returns where the client's game socket is seen, or its negotiation
 // socket if the game has none.
 func (s *side) public() endpoint {
 	if s.gamePort {
-		return endpoint{s.ip, s.ports[PortGame]}
+		return s.at[PortGame]
 	}
-	return endpoint{s.ip, s.ports[PortNN1]}
+	return s.at[PortNN1]
 }
 
 // expected returns where the client will be met: its public address, or, behind
 // a NAT that goes from port to port in steps, the next one.
 func (s *side) expected() endpoint {
 	at := s.public()
+	if at.ip != s.ip {
+		return at // the steps are those of another address
+	}
 	var buf [3]uint16
 	preserved := s.local.port != 0 && s.local.port == at.port
 	if port, ok := nextPort(s.seen(&buf), preserved); ok {
@@ -154,10 +171,10 @@ func nextPort(p []uint16, preserved bool) (port uint16, ok bool) {
 	return uint16(next), true
 }
 
-// remote returns the address to give to `to` (which has the index) for its
-// partner p.
-func remote(to, p *side, index int) endpoint {
-	if to.ip != p.ip || private(p.ip) {
+// remote returns the address to give to `to` for its partner p. first tells
+// whether the index of `to` is the lower one.
+func remote(to, p *side, first bool) endpoint {
+	if at := p.public(); to.public().ip != at.ip || private(at.ip) {
 		return p.expected()
 	}
 	// Both are behind one public address.
@@ -170,7 +187,7 @@ func remote(to, p *side, index int) endpoint {
 	}
 	// One network with several parts, or a carrier's NAT with a network of its
 	// own behind each of two customers: try both ways, one is enough.
-	if index == 0 {
+	if first {
 		return there
 	}
 	return p.public()

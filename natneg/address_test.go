@@ -43,7 +43,11 @@ func someSide(public, local string, addresses int, ports ...uint16) side {
 	if local != "" {
 		s.local = endpointOf(netip.MustParseAddrPort(local))
 	}
-	copy(s.ports[:], ports)
+	for t, port := range ports {
+		if port != 0 {
+			s.at[t] = endpoint{s.ip, port}
+		}
+	}
 	s.gamePort = ports[0] != 0
 	for i := range s.via {
 		s.via[i].socket = uint16(max(0, i-1) % addresses)
@@ -91,7 +95,7 @@ func TestRemoteAddress(t *testing.T) {
 		},
 	}
 	for name, tc := range tests {
-		if got := remote(&tc.to, &tc.partner, tc.index).addrPort(); got != netip.MustParseAddrPort(tc.want) {
+		if got := remote(&tc.to, &tc.partner, tc.index == 0).addrPort(); got != netip.MustParseAddrPort(tc.want) {
 			t.Errorf("%s: got %v, want %s", name, got, tc.want)
 		}
 	}

@@ -10,7 +10,7 @@ import (
 //
 //	offset size
 //	     0    1  port type
-//	     1    1  index: 0 the joining client, 1 the host
+//	     1    1  index: 0 the joining client, 1 the host, up to 7 for more
 //	     2    1  1: the game has a socket of its own
 //	     3    4  local address; 0: unknown
 //	     7    2  local port; 0 in port types 0 and 1

@@ -39,8 +39,12 @@
 //
 // # Negotiation
 //
-// The two clients agree on a random cookie; the joining one has index 0, the
-// host index 1. Each sends inits from up to two sockets: its game's own (port
+// The clients agree on a random cookie; the joining one has index 0, the host
+// index 1. Up to eight may negotiate with one cookie, under the indexes 0 to 7:
+// each is introduced to each of the others, to one after the other. The cookie
+// alone decides who meets, because editions of one game give different names;
+// the game name decides between negotiations that happen to have one cookie.
+// Each client sends inits from up to two sockets: its game's own (port
 // type 0, if the game port byte says that there is one) and one for the
 // negotiation (port type 1 to natneg1, 2 to natneg2, 3 to natneg3). Each init
 // is confirmed at once, and every time. The local port is only in the inits of
@@ -48,7 +52,7 @@
 //
 // A client is complete when all the inits of its version have come, and ready
 // when at least the ones that matter have and a little more than a second has
-// passed. When both are ready, each is sent the other's address (connect) to
+// passed. When two are ready, each is sent the other's address (connect) to
 // where its init of port type 1 came from: only there is its NAT known to let
 // us in. A connect is repeated with growing gaps, all within eight seconds,
 // until it is confirmed; the clients act on the first one that they get.
@@ -61,7 +65,18 @@
 // Someone whose partner does not come is told after 25 seconds (finished 1), and
 // someone whose inits stopped half-way soon after they did (finished 2).
 // A client that starts again with the same cookie opens a new round, for which
-// its partner has to start again too.
+// its partners have to start again too.
+//
+// # Players with several public addresses
+//
+// A carrier's NAT may send the packets of one client from several public
+// addresses. The inits for one index are one client's, although they come from
+// different addresses, if game, version, local address and local port agree and
+// the client has not been introduced yet. An unknown local address or port agrees
+// with nothing. Clients tell their local port in port types 2 and 3 alone, so the
+// other inits of an address wait for one of those. Each port type counts with the
+// address that it came from: the partner is sent where the game's socket is seen,
+// and connects go to the negotiation socket.
 //
 // # Which address
 //
@@ -87,7 +102,9 @@
 //
 // The cookie is the only secret of the protocol, and source addresses can be
 // forged. The first public address that is heard with a cookie and an index
-// keeps that place, another one gets its receipt and nothing else. An
+// keeps that place, another one gets its receipt and nothing else, unless it knows
+// the client's local address and port; even then nothing that came from the first
+// address is replaced. An
 // address that would be its own partner is not introduced to itself. To one that
 // sent n packets with a cookie at most 3n connects are sent, and never more than
 // ten. Packets are limited by source before all that.

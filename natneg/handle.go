@@ -130,7 +130,7 @@ func (s *Server) init(r *request) string {
 	switch {
 	case !ok || in.PortType >= portTypes:
 		return dropMalformed
-	case in.Index > 1:
+	case in.Index >= maxIndexes:
 		return dropIndex
 	}
 	s.metrics.received.init.Inc()
@@ -147,25 +147,25 @@ func (s *Server) init(r *request) string {
 // take hands an init to its negotiation. It returns why the init was ignored,
 // and our sockets, or nil if there is no room for it and it is not confirmed.
 func (s *Server) take(r *request, in *Init) (dropped string, ours *doors) {
-	name := s.nameHash(in.Game)
+	c := call{version: r.Version, name: s.nameHash(in.Game), from: endpointOf(r.From), via: r.via(), in: in}
 	e := &r.scratch.effects
 	e.reset()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	n := s.table.find(r.Cookie, name)
+	n := s.table.find(r.Cookie, &c)
 	if n == nil {
-		if n, dropped = s.begin(r, in, name); n == nil {
+		if n, dropped = s.begin(r, in); n == nil {
 			return dropped, nil
 		}
 	}
-	if dropped = n.init(r.now.Sub(s.start), r.Version, endpointOf(r.From), r.via(), in, e); dropped == "" {
+	if dropped = n.init(r.now.Sub(s.start), &c, e); dropped == "" {
 		s.table.changed(n)
 	}
 	return dropped, s.sockets
 }
 
 // begin opens a negotiation. s.mu is held.
-func (s *Server) begin(r *request, in *Init, name uint64) (n *negotiation, refused string) {
+func (s *Server) begin(r *request, in *Init) (n *negotiation, refused string) {
 	policy := s.policy.Load()
 	from := r.From.Addr().As4()
 	evicted := s.table.evicted
@@ -173,7 +173,7 @@ func (s *Server) begin(r *request, in *Init, name uint64) (n *negotiation, refus
 		return nil, refused
 	}
 	s.metrics.evicted.Add(float64(s.table.evicted - evicted))
-	n = &negotiation{cookie: r.Cookie, name: name, opened: r.now.Sub(s.start)}
+	n = &negotiation{cookie: r.Cookie, opened: r.now.Sub(s.start)}
 	if s.opt.Games != nil {
 		if g, ok := s.opt.Games.LookupBytes(in.Game); ok {
 			n.game = g.Name
@@ -205,7 +205,7 @@ func (s *Server) connectAck(r *request) string {
 	switch {
 	case !ok:
 		return dropMalformed
-	case a.Index > 1:
+	case a.Index >= maxIndexes:
 		return dropIndex
 	}
 	s.metrics.received.connectAck.Inc()
@@ -231,7 +231,7 @@ func (s *Server) report(r *request) string {
 	ack := ReportAck(r.body[:longBody])
 	ack[2] = 0 // the result
 	s.answer(r, ack.AppendTo(r.reply(TypeReportAck)))
-	if rep.Index > 1 {
+	if rep.Index >= maxIndexes {
 		return dropIndex
 	}
 

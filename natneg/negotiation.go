@@ -44,105 +44,54 @@ const (
 	connectsPerPacket = 3
 )
 
-// A report as far as it concerns a side.
-const (
-	reportNone = iota
-	reportFailure
-	reportSuccess
-)
-
-// side is one of the two clients of a negotiation.
-type side struct {
-	ip       [4]byte // the public address; set once, by the first packet
-	local    endpoint
-	ports    [portTypes]uint16 // public ports; 0: not heard in this round
-	via      [portTypes]via
-	version  byte
-	gamePort bool
-
-	packets  uint8 // that came, at most 255
-	connects uint8 // that were sent, in all rounds
-	tries    uint8 // that were sent in this round
-	acked    bool
-
-	report      uint8
-	reportedNAT natKind
-
-	first, last time.Duration // inits of this round
-	next        time.Duration // when the next connect is due
-	ackedAt     time.Duration
-}
-
-// claimed tells whether a client has taken this place.
-func (s *side) claimed() bool { return s.ip != [4]byte{} }
-
-// present tells whether the client has been heard in this round.
-func (s *side) present() bool { return s.ports != [portTypes]uint16{} }
-
-// needed tells whether what a connect needs has come.
-func (s *side) needed() bool {
-	return s.ports[PortNN1] != 0 && (!s.gamePort || s.ports[PortGame] != 0)
-}
-
-// complete tells whether every init of the client's version has come.
-func (s *side) complete() bool {
-	return s.needed() && (s.version < 2 || s.ports[PortNN2] != 0) && (s.version < 3 || s.ports[PortNN3] != 0)
-}
-
-// ready tells whether the client can be introduced.
-func (s *side) ready(now time.Duration) bool {
-	return s.needed() && now >= s.readyAt()
-}
-
-// readyAt returns from when on a client that has what it needs is ready.
-func (s *side) readyAt() time.Duration {
-	if s.complete() {
-		return s.first
-	}
-	return s.first + completeWait
-}
-
-// negotiating is the address that connects go to and that receipts and reports
-// come from.
-func (s *side) negotiating() endpoint { return endpoint{s.ip, s.ports[PortNN1]} }
-
-// mayConnect keeps to the bounds of what is sent to one client.
-func (s *side) mayConnect() bool {
-	return s.ports[PortNN1] != 0 && int(s.connects) < min(maxConnects, connectsPerPacket*int(s.packets))
-}
-
-// heard counts a packet of the client.
-func (s *side) heard() { s.packets = max(s.packets, s.packets+1) }
-
-// again forgets a round. The claim to the place and the bounds stay.
-func (s *side) again() {
-	*s = side{ip: s.ip, packets: s.packets, connects: s.connects}
-}
-
 // phase is how far a negotiation has come.
 type phase uint8
 
 const (
 	phaseWaiting phase = iota // for inits
-	phasePaired               // the two have been introduced
+	phasePaired               // two or more have been introduced
 	phaseRefused              // whoever came has been told that it fails
 	phaseOver                 // nothing is left to do; to be removed
 )
 
-// negotiation is one cookie of one game. Its methods are functions of what
+// negotiation is the clients of one cookie. Its methods are functions of what
 // it is, of the event and of the time, which counts from the start of the
 // server; what they ask for goes into the effects. Nothing else changes it.
 type negotiation struct {
 	cookie   uint32
-	name     uint64 // keyed hash of the game name as it was sent
-	game     string // name in the catalogue, empty if it is not there
+	game     string // of the first client, as the catalogue has it; empty if it is not there
 	sides    [2]side
+	more     *[maxIndexes - 2]side // of the indexes from 2 on; nil: none has come
+	rivals   []rival
 	phase    phase
 	refusals uint8         // copies sent
 	opened   time.Duration // first init of this round
 	last     time.Duration // last packet of this round, or the first refusal
-	paired   time.Duration // first connects of this round
 	place    place         // in the table, which owns it
+}
+
+// size returns how many sides there are: all indexes below it have one.
+func (n *negotiation) size() int {
+	if n.more == nil {
+		return len(n.sides)
+	}
+	return maxIndexes
+}
+
+// side returns the side of an index below size.
+func (n *negotiation) side(i int) *side {
+	if i < len(n.sides) {
+		return &n.sides[i]
+	}
+	return &n.more[i-len(n.sides)]
+}
+
+// seat returns the side of an index below maxIndexes.
+func (n *negotiation) seat(i int) *side {
+	if i >= n.size() {
+		n.more = new([maxIndexes - 2]side)
+	}
+	return n.side(i)
 }
 
 // effects are what an event asks the server to do.
@@ -168,22 +117,36 @@ type send struct {
 	data [maxAnswer]byte
 }
 
-// init takes an init from a client; its index is 0 or 1. It returns why the
-// init was ignored, "" if it was not.
-func (n *negotiation) init(now time.Duration, version byte, from endpoint, v via, in *Init, e *effects) string {
-	s, partner := &n.sides[in.Index], &n.sides[1-in.Index]
-	switch {
-	case s.claimed() && s.ip != from.ip:
-		return dropOtherAddress
-	case partner.ip == from.ip && partner.uses(from.port):
+// call is an init, and how it came.
+type call struct {
+	version byte
+	name    uint64 // keyed hash of the game name
+	from    endpoint
+	via     via
+	in      *Init
+}
+
+// init takes an init from a client; its index is below maxIndexes. It returns
+// why the init was ignored, "" if it was not.
+func (n *negotiation) init(now time.Duration, c *call, e *effects) string {
+	i := int(c.in.Index)
+	if n.isPartner(c.from, i) {
 		return dropItself
 	}
-	s.ip = from.ip
-	if n.restarted(s, now, in.PortType, from.port) {
-		n.newRound(now, s, partner, e)
+	s := n.seat(i)
+	switch {
+	case !s.claimed() || s.owns(c.from.ip):
+		if n.restarted(s, now, c.in.PortType, c.from) {
+			n.newRound(now, i, e)
+		}
+		if !s.take(now, c) {
+			return dropOtherAddress
+		}
+		n.unite(c.in.Index)
+	case !n.join(now, c):
+		return dropOtherAddress
 	}
-	s.take(now, version, from.port, v, in)
-	if s.next == never && n.phase == phasePaired && !s.acked {
+	if s.next == never && s.waits() {
 		s.next = now // its packets earn it another connect
 	}
 	n.last = now
@@ -191,74 +154,60 @@ func (n *negotiation) init(now time.Duration, version byte, from endpoint, v via
 	return ""
 }
 
-// uses tells whether the client has been seen at the port.
-func (s *side) uses(port uint16) bool {
-	for _, p := range s.ports {
-		if p == port {
+// isPartner tells whether a client of another index is seen at the address.
+func (n *negotiation) isPartner(from endpoint, index int) bool {
+	for i := range n.size() {
+		if i != index && n.side(i).uses(from) {
 			return true
 		}
 	}
 	return false
 }
 
-// take stores what an init says.
-func (s *side) take(now time.Duration, version byte, port uint16, v via, in *Init) {
-	if !s.present() {
-		s.first = now
-	}
-	if t := in.PortType; t == PortNN1 && s.ports[t] != 0 && s.ports[t] != port {
-		// Another socket: what the old one showed of the NAT is worth nothing.
-		s.ports[PortNN2], s.ports[PortNN3] = 0, 0
-		s.first = now
-	}
-	s.heard()
-	s.last = now
-	s.version, s.gamePort = version, in.GamePort
-	s.ports[in.PortType], s.via[in.PortType] = port, v
-	if in.Local.Addr().Is4() {
-		local := endpointOf(in.Local)
-		s.local.ip = local.ip
-		if local.port != 0 { // only the later port types tell it
-			s.local.port = local.port
-		}
-	}
-}
-
 // restarted tells whether an init belongs to a new attempt with the same cookie,
 // and not to the one that has been answered.
-func (n *negotiation) restarted(s *side, now time.Duration, t PortType, port uint16) bool {
-	moved := s.ports[t] != 0 && s.ports[t] != port
+func (n *negotiation) restarted(s *side, now time.Duration, t PortType, from endpoint) bool {
+	moved := s.heardOf(t) && s.at[t] != from
 	switch n.phase {
 	case phaseRefused:
 		return moved || !s.present()
 	case phasePaired:
-		return s.acked && (moved || now > s.ackedAt+reorderWindow)
+		return s.met != 0 && !s.waits() && (moved || now > s.confirmedAt+reorderWindow)
 	case phaseWaiting, phaseOver:
 	}
 	return false
 }
 
-// newRound begins again because of the client. Its partner has to start again
-// too, as its old socket is of no use to a new one, unless it waits for its
-// connect still.
-func (n *negotiation) newRound(now time.Duration, s, partner *side, e *effects) {
-	waits := n.phase == phasePaired && !partner.acked
+// newRound begins again because of a client. Its partners have to start again
+// too, as their old sockets are of no use to a new one, unless they wait for
+// their connect still.
+func (n *negotiation) newRound(now time.Duration, i int, e *effects) {
+	s := n.side(i)
 	if n.phase == phasePaired {
-		n.end(now, n.result(), e)
+		n.endOf(now, i, e)
 	}
+	met := false
+	for k := range n.size() {
+		switch p := n.side(k); {
+		case k == i:
+		case n.phase == phaseRefused, p.met == 1<<i && p.confirmed.has(i):
+			p.again()
+		case !p.confirmed.has(i):
+			p.met.drop(i)
+		}
+		met = met || (k != i && n.side(k).met != 0)
+	}
+	n.dismiss(i)
 	s.again()
-	if waits {
-		partner.tries, partner.next = 0, 0
-	} else {
-		partner.again()
+	if !met {
+		n.phase, n.refusals, n.opened = phaseWaiting, 0, now
 	}
-	n.phase, n.refusals, n.opened = phaseWaiting, 0, now
 }
 
 // ack takes the receipt of a connect. It returns whether it was one.
 func (n *negotiation) ack(now time.Duration, from endpoint, index byte) bool {
-	s := &n.sides[index]
-	if n.phase != phasePaired || s.negotiating() != from {
+	s := n.side(int(index))
+	if n.phase != phasePaired || s.met == 0 || s.negotiating() != from {
 		return false
 	}
 	s.heard()
@@ -269,8 +218,8 @@ func (n *negotiation) ack(now time.Duration, from endpoint, index byte) bool {
 
 // report takes a client's report. It returns whether the report counts.
 func (n *negotiation) report(now time.Duration, from endpoint, r *Report, e *effects) bool {
-	s := &n.sides[r.Index]
-	if n.phase != phasePaired || s.negotiating() != from {
+	s := n.side(int(r.Index))
+	if n.phase != phasePaired || s.met == 0 || s.negotiating() != from {
 		return false
 	}
 	s.confirm(now) // its receipt may have been lost
@@ -280,17 +229,26 @@ func (n *negotiation) report(now time.Duration, from endpoint, r *Report, e *eff
 	}
 	s.reportedNAT = kindOfReport(r.nat())
 	n.last = now
-	if n.sides[0].report != reportNone && n.sides[1].report != reportNone {
-		n.end(now, n.result(), e)
+	if n.allReported() {
+		n.end(now, e)
 		n.phase = phaseOver
 	}
 	return true
 }
 
-func (s *side) confirm(now time.Duration) {
-	if !s.acked {
-		s.acked, s.ackedAt = true, now
+// allReported tells whether two clients or more are there and all have reported.
+func (n *negotiation) allReported() bool {
+	reported := 0
+	for i := range n.size() {
+		switch s := n.side(i); {
+		case !s.present():
+		case s.report == reportNone:
+			return false
+		default:
+			reported++
+		}
 	}
+	return reported > 1
 }
 
 // advance does what the time asks for. It may be called at any time.
@@ -299,13 +257,10 @@ func (n *negotiation) advance(now time.Duration, e *effects) {
 	case phaseWaiting:
 		n.wait(now, e)
 	case phasePaired:
-		for i := range n.sides {
-			if s := &n.sides[i]; !s.acked && now >= s.next {
-				n.connect(now, i, e)
-			}
-		}
+		n.introduce(now)
+		n.connects(now, e)
 		if now >= n.last+lingering {
-			n.end(now, n.result(), e)
+			n.end(now, e)
 			n.phase = phaseOver
 		}
 	case phaseRefused:
@@ -319,45 +274,98 @@ func (n *negotiation) advance(now time.Duration, e *effects) {
 	}
 }
 
-// wait looks whether the two can be introduced, or whether to give up.
+// wait looks whether two can be introduced, or whether to give up.
 func (n *negotiation) wait(now time.Duration, e *effects) {
 	switch {
-	case n.sides[0].ready(now) && n.sides[1].ready(now):
-		n.phase, n.last, n.paired = phasePaired, now, now
-		n.connect(now, 0, e)
-		n.connect(now, 1, e)
+	case n.introduce(now):
+		n.phase, n.last = phasePaired, now
+		n.connects(now, e)
 	case now >= n.giveUpAt():
-		n.end(now, n.result(), e)
+		n.end(now, e)
 		n.phase, n.last = phaseRefused, now
 		n.refuse(e)
 	}
 }
 
+// introduce makes partners of all who are ready. It returns whether there were
+// any who were not yet.
+func (n *negotiation) introduce(now time.Duration) (any bool) {
+	for i := range n.size() {
+		s := n.side(i)
+		if !s.ready(now) {
+			continue
+		}
+		for k := range i {
+			if p := n.side(k); p.ready(now) && !p.met.has(i) && !s.met.has(k) {
+				s.meet(now, k)
+				p.meet(now, i)
+				n.dismiss(i)
+				n.dismiss(k)
+				any = true
+			}
+		}
+	}
+	return any
+}
+
+// meetingAt returns when the next two are ready to be introduced.
+func (n *negotiation) meetingAt() time.Duration {
+	at := never
+	for i := range n.size() {
+		s := n.side(i)
+		if !s.needed() {
+			continue
+		}
+		for k := range i {
+			if p := n.side(k); p.needed() && !p.met.has(i) && !s.met.has(k) {
+				at = min(at, max(s.readyAt(), p.readyAt()))
+			}
+		}
+	}
+	return at
+}
+
 // giveUpAt returns when waiting ends: when a client has stopped half-way, or
 // when the one that is ready has waited long enough.
 func (n *negotiation) giveUpAt() time.Duration {
-	at := never
-	both := n.sides[0].present() && n.sides[1].present()
-	for i := range n.sides {
-		switch s := &n.sides[i]; {
+	at, came := never, 0
+	for i := range n.size() {
+		if n.side(i).present() {
+			came++
+		}
+	}
+	for i := range n.size() {
+		switch s := n.side(i); {
 		case !s.present():
 		case !s.needed():
 			at = min(at, s.last+halfWayWait, s.first+partnerWait)
-		case !both: // where both have come, the one that is not ready decides
+		case came == 1: // where several have come, the one that is not ready decides
 			at = min(at, s.first+partnerWait)
 		}
 	}
 	return at
 }
 
-// connect tells a client its partner's address, as far as the bounds allow it.
+// connects tells the clients what is due to be told.
+func (n *negotiation) connects(now time.Duration, e *effects) {
+	for i := range n.size() {
+		if s := n.side(i); s.waits() && now >= s.next {
+			n.connect(now, i, e)
+		}
+	}
+}
+
+// connect tells a client the address of a partner, as far as the bounds allow
+// it: of each one in turn that it has not confirmed.
 func (n *negotiation) connect(now time.Duration, i int, e *effects) {
-	s := &n.sides[i]
-	if !s.mayConnect() || now > n.paired+connectWindow {
+	s := n.side(i)
+	if !s.mayConnect() || now > s.metAt+connectWindow {
 		s.next = never
 		return
 	}
-	n.sendConnect(s, Connect{remote(s, &n.sides[1-i], i).addrPort(), gotData, FinishedOK}, e)
+	partner := (s.met &^ s.confirmed).after(int(s.telling))
+	s.telling = uint8(partner)
+	n.sendConnect(s, Connect{remote(s, n.side(partner), i < partner).addrPort(), gotData, FinishedOK}, e)
 	s.next = never
 	if int(s.tries) <= len(connectGaps) {
 		s.next = now + connectGaps[s.tries-1]
@@ -367,8 +375,8 @@ func (n *negotiation) connect(now time.Duration, i int, e *effects) {
 // refuse tells the clients that have come that they will not be introduced. An
 // address that may never have asked, because only one packet came, is told once.
 func (n *negotiation) refuse(e *effects) {
-	for i := range n.sides {
-		s := &n.sides[i]
+	for i := range n.size() {
+		s := n.side(i)
 		if !s.mayConnect() || (n.refusals > 0 && s.packets < 2) {
 			continue
 		}
@@ -398,15 +406,11 @@ const never = time.Duration(1<<63 - 1)
 func (n *negotiation) due() time.Duration {
 	switch n.phase {
 	case phaseWaiting:
-		at := n.giveUpAt()
-		if n.sides[0].needed() && n.sides[1].needed() {
-			at = min(at, max(n.sides[0].readyAt(), n.sides[1].readyAt()))
-		}
-		return at
+		return min(n.giveUpAt(), n.meetingAt())
 	case phasePaired:
-		at := n.last + lingering
-		for i := range n.sides {
-			if s := &n.sides[i]; !s.acked {
+		at := min(n.last+lingering, n.meetingAt())
+		for i := range n.size() {
+			if s := n.side(i); s.waits() {
 				at = min(at, s.next)
 			}
 		}

@@ -18,7 +18,8 @@ type trial struct {
 func (tr *trial) hear(index byte, t PortType, from string) {
 	tr.t.Helper()
 	in := Init{PortType: t, Index: index, Local: addrPort(nil)}
-	tr.init(tr.now, 3, endpointOf(netip.MustParseAddrPort(from)), via{socket: uint16(t)}, &in, &tr.effects)
+	c := call{version: 3, from: endpointOf(netip.MustParseAddrPort(from)), via: via{socket: uint16(t)}, in: &in}
+	tr.init(tr.now, &c, &tr.effects)
 }
 
 func (tr *trial) hearAll(index byte, from string) {

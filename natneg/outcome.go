@@ -36,7 +36,7 @@ type outcome struct {
 	game    string // name in the catalogue, or empty
 	result  result
 	nats    [2]natKind
-	clients [2]endpoint // as seen; zero: never came
+	clients [2]endpoint // as seen, the lower index first; zero: never came
 	took    time.Duration
 }
 
@@ -68,15 +68,8 @@ func (o *outcome) pair() string {
 	return min(a, b).String() + " x " + max(a, b).String()
 }
 
-// result returns how it stands now.
-func (n *negotiation) result() result {
-	a, b := &n.sides[0], &n.sides[1]
-	if n.phase != phasePaired {
-		if (a.present() && !a.needed()) || (b.present() && !b.needed()) {
-			return resultHalfWay
-		}
-		return resultNoPartner
-	}
+// result returns how it stands between two partners.
+func (n *negotiation) result(a, b *side) result {
 	success := a.report == reportSuccess || b.report == reportSuccess
 	failure := a.report == reportFailure || b.report == reportFailure
 	switch {
@@ -86,23 +79,76 @@ func (n *negotiation) result() result {
 		return resultConnected
 	case failure:
 		return resultGaveUp
-	case a.acked && b.acked:
+	case !a.waits() && !b.waits():
 		return resultSilent
 	default:
 		return resultUnanswered
 	}
 }
 
-// end adds the outcome to the effects.
-func (n *negotiation) end(now time.Duration, r result, e *effects) {
-	o := outcome{game: n.game, result: r, took: now - n.opened}
-	for i := range n.sides {
-		s := &n.sides[i]
-		if s.present() {
-			o.nats[i], o.clients[i] = s.nat(), s.public()
+// end adds the outcome of each pair to the effects, and those of clients that
+// met nobody.
+func (n *negotiation) end(now time.Duration, e *effects) {
+	if n.phase == phaseWaiting {
+		n.endWaiting(now, e)
+		return
+	}
+	for i := range n.size() {
+		s := n.side(i)
+		for k := range i {
+			if p := n.side(k); p.met.has(i) && s.met.has(k) {
+				n.note(now, p, s, e)
+			}
+		}
+		if s.present() && s.met == 0 {
+			o := outcome{game: n.game, result: resultNoPartner, took: now - n.opened}
+			o.add(s, i)
+			e.ended = append(e.ended, o)
+		}
+	}
+}
+
+// endOf adds the outcomes of the pairs of one client.
+func (n *negotiation) endOf(now time.Duration, i int, e *effects) {
+	s := n.side(i)
+	for k := range n.size() {
+		if p := n.side(k); p.met.has(i) && s.met.has(k) {
+			if k < i {
+				n.note(now, p, s, e)
+			} else {
+				n.note(now, s, p, e)
+			}
+		}
+	}
+}
+
+// endWaiting adds the outcome of clients none of which has met another.
+func (n *negotiation) endWaiting(now time.Duration, e *effects) {
+	o := outcome{game: n.game, result: resultNoPartner, took: now - n.opened}
+	for i := range n.size() {
+		if s := n.side(i); s.present() {
+			o.add(s, i)
 		}
 	}
 	e.ended = append(e.ended, o)
+}
+
+// add names a client that met nobody.
+func (o *outcome) add(s *side, index int) {
+	if !s.needed() {
+		o.result = resultHalfWay
+	}
+	if i := min(index, 1); !o.clients[i].known() {
+		o.nats[i], o.clients[i] = s.nat(), s.public()
+	}
+}
+
+// note adds the outcome of a pair.
+func (n *negotiation) note(now time.Duration, a, b *side, e *effects) {
+	e.ended = append(e.ended, outcome{
+		game: n.game, result: n.result(a, b), took: now - n.opened,
+		nats: [2]natKind{a.nat(), b.nat()}, clients: [2]endpoint{a.public(), b.public()},
+	})
 }
 
 // service names the service in the book of verdicts.

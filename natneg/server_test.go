@@ -41,17 +41,20 @@ func TestPacketsAreAnsweredOrDroppedWithAReason(t *testing.T) {
 		"init":                        {initPacket(77, 0, PortNN1), alice, ""},
 		"init of version 1":           {initOf(1, 77, Init{PortType: PortNN1}), alice, ""},
 		"init of port type 4":         {initPacket(77, 0, 4), alice, dropMalformed},
-		"init of index 2":             {initPacket(77, 2, PortNN1), alice, dropIndex},
+		"init of index 7":             {initPacket(77, 7, PortNN1), alice, ""},
+		"init of index 8":             {initPacket(77, 8, PortNN1), alice, dropIndex},
 		"init of index 255":           {initPacket(77, 255, PortNN1), alice, dropIndex},
 		"init, short":                 {body(TypeInit, 8), alice, dropMalformed},
 		"init from port 0":            {initPacket(77, 0, PortNN1), "203.0.113.1:0", dropSource},
 		"init from a group":           {initPacket(77, 0, PortNN1), "224.0.0.1:5000", dropSource},
 		"init from a banned address":  {initPacket(77, 0, PortNN1), "203.0.113.99:5000", dropBanned},
 		"connect receipt of nothing":  {connectAckPacket(77, 0), alice, dropUnexpected},
-		"connect receipt, index 2":    {connectAckPacket(77, 2), alice, dropIndex},
+		"connect receipt, index 7":    {connectAckPacket(77, 7), alice, dropUnexpected},
+		"connect receipt, index 8":    {connectAckPacket(77, 8), alice, dropIndex},
 		"connect receipt, bare":       {header(3, TypeConnectAck), alice, dropMalformed},
 		"report of nothing":           {reportPacket(77, 0, 1), alice, dropUnexpected},
-		"report, index 255":           {reportPacket(77, 255, 1), alice, dropIndex},
+		"report, index 7":             {reportPacket(77, 7, 1), alice, dropUnexpected},
+		"report, index 8":             {reportPacket(77, 8, 1), alice, dropIndex},
 		"report, bare":                {header(3, TypeReport), alice, dropMalformed},
 		"report, 10 bytes":            {body(TypeReport, 10), alice, dropMalformed},
 		"queue":                       {body(TypeQueue, 6), alice, ""},
@@ -209,26 +212,6 @@ func TestMissingInitsAreWaitedForALittle(t *testing.T) {
 			t.Errorf("after 1.4 s: got %+v, want a connect to each", got)
 		}
 	})
-}
-
-func TestGamesDoNotMixUnderOneCookie(t *testing.T) {
-	st := newStation(t, Options{}, "")
-	st.inits(77, 0, alice)
-	for _, name := range []string{"othergame", "gmtest2", "third"} {
-		st.deliver(0, bob, initOf(2, 77, Init{PortType: PortNN1, Index: 1, Game: []byte(name)}))
-		st.deliver(0, bob, initOf(2, 77, Init{PortType: PortNN2, Index: 1, Game: []byte(name)}))
-	}
-	if got := st.of(TypeConnect, ""); len(got) != 0 {
-		t.Errorf("got %+v, want no connect", got)
-	}
-	if got := st.deliver(0, bob, initOf(2, 77, Init{PortType: PortNN1, Index: 1, Game: []byte("fifth")})); got != dropCookieFull {
-		t.Errorf("fifth game of a cookie: dropped as %q, want %q", got, dropCookieFull)
-	}
-	st.deliver(0, bob, initOf(2, 77, Init{PortType: PortNN1, Index: 1, Game: []byte("GMTest")}))
-	st.deliver(0, bob, initOf(2, 77, Init{PortType: PortNN2, Index: 1, Game: []byte("GMTest")}))
-	if got := st.of(TypeConnect, ""); len(got) != 2 {
-		t.Errorf("same game in other case: got %+v, want a connect to each", got)
-	}
 }
 
 func TestThirdPartyLearnsEndsAndRedirectsNothing(t *testing.T) {

@@ -8,8 +8,8 @@ const (
 	DefaultMaxOpen = 100_000
 	// DefaultMaxPerAddr is the default of Policy.MaxPerAddr.
 	DefaultMaxPerAddr = 512
-	// maxGames is how many games may use one cookie at a time.
-	maxGames = 4
+	// maxSame is how many negotiations may have one cookie at a time.
+	maxSame = 4
 )
 
 // The wheel of timers: one turn is longer than any wait of a negotiation.
@@ -21,7 +21,7 @@ const (
 // table holds the open negotiations. It is not safe for concurrent use, has no
 // clock and sends nothing.
 type table struct {
-	byCookie map[uint32]*negotiation // the rest of the games of a cookie follow in place.same
+	byCookie map[uint32]*negotiation // the newest of a cookie; the older ones follow in place.same
 	opened   map[[4]byte]uint32      // negotiations by the address that opened them
 	count    int
 	waiting  queue // without a partner, oldest first
@@ -48,21 +48,70 @@ func newTable() *table {
 	return &table{byCookie: make(map[uint32]*negotiation), opened: make(map[[4]byte]uint32)}
 }
 
-// find returns the negotiation of a cookie and a game, nil if there is none.
-func (t *table) find(cookie uint32, name uint64) *negotiation {
+// find returns the negotiation that an init belongs to, nil if it begins one. The
+// cookie decides. Several negotiations have the same one only by chance or by
+// malice; between them the place that the client has decides, then the game, then
+// age.
+func (t *table) find(cookie uint32, c *call) *negotiation {
+	var found *negotiation
+	best := suitsNot
 	for n := t.byCookie[cookie]; n != nil; n = n.place.same {
-		if n.name == name {
-			return n
+		if how := n.suits(c); how >= best && how != suitsNot { // the oldest of equals
+			found, best = n, how
 		}
 	}
-	return nil
+	return found
+}
+
+// suit says how well a negotiation suits an init of its cookie.
+type suit int
+
+const (
+	suitsNot      suit = iota // another game has taken the place
+	suitsAny                  // the place is free, for another game
+	suitsTaken                // another address has taken the place for the game
+	suitsGame                 // the place is free, for the game
+	suitsAddress              // the address has the place, for another game
+	suitsEntirely             // the address has the place for the game
+)
+
+func (n *negotiation) suits(c *call) suit {
+	claimed, owned, same := false, false, n.plays(c.name)
+	if i := int(c.in.Index); i < n.size() {
+		s := n.side(i)
+		claimed, owned = s.claimed(), s.owns(c.from.ip)
+	}
+	switch {
+	case owned && same:
+		return suitsEntirely
+	case owned:
+		return suitsAddress
+	case !claimed && same:
+		return suitsGame
+	case !claimed:
+		return suitsAny
+	case same:
+		return suitsTaken
+	default:
+		return suitsNot
+	}
+}
+
+// plays tells whether a client of the negotiation gave the name of the game.
+func (n *negotiation) plays(name uint64) bool {
+	for i := range n.size() {
+		if s := n.side(i); s.claimed() && s.name == name {
+			return true
+		}
+	}
+	return false
 }
 
 // findClient returns the negotiation of a cookie in which a client has the
 // address, whatever the game.
 func (t *table) findClient(cookie uint32, index byte, from endpoint) *negotiation {
 	for n := t.byCookie[cookie]; n != nil; n = n.place.same {
-		if s := &n.sides[index]; s.claimed() && s.negotiating() == from {
+		if int(index) < n.size() && n.side(int(index)).negotiating() == from {
 			return n
 		}
 	}
@@ -72,12 +121,12 @@ func (t *table) findClient(cookie uint32, index byte, from endpoint) *negotiatio
 // mayOpen tells whether there is room for one more negotiation that the address
 // opens; it makes room where it has to.
 func (t *table) mayOpen(cookie uint32, from [4]byte, maxOpen, maxPerAddr int) (refused string) {
-	games := 0
+	same := 0
 	for n := t.byCookie[cookie]; n != nil; n = n.place.same {
-		games++
+		same++
 	}
 	switch {
-	case games >= maxGames:
+	case same >= maxSame:
 		return dropCookieFull
 	case int(t.opened[from]) >= maxPerAddr:
 		return dropTooMany

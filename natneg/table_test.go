@@ -90,7 +90,7 @@ func TestTimersAreNotLostInALongPause(t *testing.T) {
 		tb.open(n, [4]byte{10, 0, byte(i >> 8), byte(i)})
 		from := endpoint{n.place.opener, 5000}
 		in := Init{PortType: PortNN1, Local: addrPort(nil)}
-		n.init(time.Duration(i)*10*time.Millisecond, 1, from, via{}, &in, &effects{})
+		n.init(time.Duration(i)*10*time.Millisecond, &call{version: 1, from: from, in: &in}, &effects{})
 		tb.changed(n)
 	}
 	var e effects
@@ -148,14 +148,16 @@ func TestWhateverComesTheBoundsHold(t *testing.T) {
 		small := func(n int, what string) int { return rapid.IntRange(0, n-1).Draw(t, what) }
 		t.Repeat(map[string]func(*rapid.T){
 			"init": func(*rapid.T) {
-				cookie, index := uint32(small(3, "cookie")), byte(small(2, "index"))
+				cookie, index := uint32(small(3, "cookie")), byte(small(3, "index"))
 				from := endpoint{[4]byte{10, 0, 0, byte(1 + small(3, "address"))}, uint16(1 + small(3, "port"))}
 				in := Init{
 					PortType: PortType(small(4, "port type")), Index: index,
-					GamePort: small(2, "game port") == 1, Local: addrPort(nil),
+					GamePort: small(2, "game port") == 1,
+					Local:    netip.AddrPortFrom(netip.AddrFrom4([4]byte{192, 168, 0, 1}), uint16(small(3, "local port"))),
 				}
 				var e effects
-				n := m.tb.find(cookie, 0)
+				c := call{version: byte(1 + small(4, "version")), name: uint64(small(2, "game")), from: from, in: &in}
+				n := m.tb.find(cookie, &c)
 				if n == nil {
 					if m.tb.mayOpen(cookie, from.ip, 2, 2) != "" {
 						return
@@ -163,14 +165,14 @@ func TestWhateverComesTheBoundsHold(t *testing.T) {
 					n = &negotiation{cookie: cookie, opened: m.now}
 					m.tb.open(n, from.ip)
 				}
-				if n.init(m.now, byte(1+small(4, "version")), from, via{}, &in, &e) == "" {
+				if n.init(m.now, &c, &e) == "" {
 					m.tb.changed(n)
 				}
 				m.packets[fmt.Sprint(cookie, from.ip)]++
 				m.check(t, &e)
 			},
 			"receipt or report": func(*rapid.T) {
-				cookie, index := uint32(small(3, "cookie")), byte(small(2, "index"))
+				cookie, index := uint32(small(3, "cookie")), byte(small(3, "index"))
 				from := endpoint{[4]byte{10, 0, 0, byte(1 + small(3, "address"))}, uint16(1 + small(3, "port"))}
 				var e effects
 				n := m.tb.findClient(cookie, index, from)
@@ -228,10 +230,13 @@ func (m *model) check(t *rapid.T, e *effects) {
 		t.Fatalf("%d negotiations are open, want at most 2", m.tb.count)
 	}
 	for _, n := range m.tb.byCookie {
-		for i := range n.sides {
-			if n.sides[i].connects > maxConnects {
-				t.Fatalf("%d connects to one client", n.sides[i].connects)
+		for i := range n.size() {
+			if got := n.side(i).connects; int(got) > maxConnects*(n.size()-1) {
+				t.Fatalf("%d connects to one client", got)
 			}
+		}
+		if len(n.rivals) > maxRivals {
+			t.Fatalf("%d rivals in one negotiation", len(n.rivals))
 		}
 	}
 }

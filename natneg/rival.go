@@ -1,0 +1,85 @@
+package natneg
+
+import (
+	"slices"
+	"time"
+)
+
+// maxRivals is how many further addresses are remembered for a negotiation.
+const maxRivals = 4
+
+// rival is an address that sends inits for a place that another address has
+// taken. It is a stranger, or the same client behind a carrier's NAT that has
+// several public addresses. It is the same client if both have sent the same
+// local address and port: those are not known to a stranger who has only the
+// cookie.
+type rival struct {
+	index byte
+	side
+}
+
+// join takes an init for a place that is another address's. It returns whether
+// the two turn out to be one client, which is seen before it is introduced only.
+func (n *negotiation) join(now time.Duration, c *call) bool {
+	s := n.side(int(c.in.Index))
+	if s.met != 0 || n.phase > phasePaired || c.version < 2 || c.version != s.version || c.name != s.name {
+		return false
+	}
+	r := n.rivalAt(c.in.Index, c.from.ip)
+	if r == nil {
+		return false
+	}
+	r.take(now, c)
+	return n.unite(c.in.Index)
+}
+
+// rivalAt returns the rival for a place at an address, a new one if there is
+// none, nil if there are too many.
+func (n *negotiation) rivalAt(index byte, ip [4]byte) *rival {
+	for i := range n.rivals {
+		if r := &n.rivals[i]; r.index == index && r.ip == ip {
+			return r
+		}
+	}
+	if len(n.rivals) >= maxRivals {
+		return nil
+	}
+	n.rivals = append(n.rivals, rival{index: index})
+	return &n.rivals[len(n.rivals)-1]
+}
+
+// unite gives a client the inits that came from its other addresses. It returns
+// whether there were any.
+func (n *negotiation) unite(index byte) (united bool) {
+	s := n.side(int(index))
+	n.rivals = slices.DeleteFunc(n.rivals, func(r rival) bool {
+		same := r.index == index && r.local.known() && r.local == s.local
+		if same {
+			s.adopt(&r.side)
+			united = true
+		}
+		return same
+	})
+	return united
+}
+
+// dismiss forgets the rivals for a place.
+func (n *negotiation) dismiss(index int) {
+	if len(n.rivals) > 0 {
+		n.rivals = slices.DeleteFunc(n.rivals, func(r rival) bool { return int(r.index) == index })
+	}
+}
+
+// adopt takes over the inits of the port types that have not come from the
+// client's own address.
+func (s *side) adopt(other *side) {
+	if !s.heardOf(PortNN1) && other.heardOf(PortNN1) {
+		s.ip, s.packets, s.connects = other.ip, other.packets, 0
+	}
+	for t := range s.at {
+		if s.at[t].port == 0 && other.at[t].port != 0 {
+			s.at[t], s.via[t] = other.at[t], other.via[t]
+		}
+	}
+	s.last = max(s.last, other.last)
+}
