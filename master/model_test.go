@@ -147,6 +147,7 @@ func TestListBehavesLikeANaiveOne(t *testing.T) {
 				if rapid.IntRange(0, 3).Draw(t, "elsewhere") == 0 {
 					s.Public = rapid.SampledFrom(publics).Draw(t, "public")
 				}
+				s.Local = publics[:rapid.IntRange(0, 2).Draw(t, "locals")]
 				s.Lifetime = rapid.SampledFrom([]time.Duration{0, 0, 10 * time.Second, 5 * time.Minute}).Draw(t, "lifetime")
 				got, want := r.Put(s), model.put(s)
 				if !errors.Is(got, want) {
@@ -156,6 +157,7 @@ func TestListBehavesLikeANaiveOne(t *testing.T) {
 			"update": func(t *rapid.T) {
 				s := Server{Key: key(t), Game: rapid.SampledFrom(games).Draw(t, "game"), Origin: origin(t), Seen: now}
 				s.Public = s.Key.Source
+				s.Local = publics[:rapid.IntRange(0, 2).Draw(t, "locals")]
 				i := model.key(s.Key)
 				want := i >= 0 && model.list[i].Game == s.Game && model.list[i].Origin == s.Origin && model.list[i].Public == s.Public
 				if got := r.Update(&s); got != want {
@@ -271,9 +273,43 @@ func compare(t *rapid.T, r *Registry, model *naive, games []string, publics []ne
 			t.Fatalf("Find(%v): got %v %v", public, describe(got), ok)
 		}
 	}
+	comparePrivate(t, r, model, games)
 	for _, h := range append(r.All(), r.Hidden()...) {
 		if i := model.key(h.Key); i < 0 || !h.Last.Equal(model.list[i].last) {
 			t.Fatalf("%v last heard: got %v", h.Key, h.Last)
+		}
+	}
+}
+
+// comparePrivate checks what the list knows of private addresses.
+func comparePrivate(t *rapid.T, r *Registry, model *naive, games []string) {
+	varying, onPort := make(map[string]bool), make(map[uint16]int)
+	for _, e := range model.list {
+		if !r.Near(e.Key.Source.Addr()) {
+			t.Fatalf("Near(%v): got false, want true", e.Key.Source.Addr())
+		}
+		if model.hide[e.Public] {
+			continue
+		}
+		if IsPrivate(e.Public.Addr()) {
+			onPort[e.Public.Port()]++
+		}
+		varying[e.Game] = varying[e.Game] || IsPrivate(e.Public.Addr()) || len(e.Local) > 1
+	}
+	for _, game := range games {
+		if got := r.Varies(game); got != varying[game] {
+			t.Fatalf("Varies(%s): got %v, want %v", game, got, varying[game])
+		}
+	}
+	for port := range uint16(4) {
+		got := r.PrivateOn(port)
+		if len(got) != onPort[port] {
+			t.Fatalf("PrivateOn(%d): got %d servers, want %d", port, len(got), onPort[port])
+		}
+		for _, s := range got {
+			if model.key(s.Key) < 0 || s.Public.Port() != port {
+				t.Fatalf("PrivateOn(%d) has %v", port, describe(s))
+			}
 		}
 	}
 }

@@ -64,7 +64,8 @@ type Registry struct {
 	games    map[string]*gameIndex     // only games that have servers
 	emptied  uint64                    // serial of the change that last emptied a game
 	hide     map[netip.AddrPort]struct{}
-	hidden   gameIndex // the servers of hide, whatever their game
+	hidden   gameIndex           // the servers of hide, whatever their game
+	private  map[uint16][]*entry // by port: servers whose public address is private
 	perAddr  map[netip.Addr]int
 	perNet   map[netip.Prefix]int
 	log      changeLog
@@ -76,7 +77,8 @@ type entry struct {
 	server *Server      // guarded by Registry.mu
 	seen   atomic.Int64 // when it was last heard; see Registry.since
 	game   *gameIndex
-	at     int // place in game.entries
+	at     int32 // index in game.entries
+	onPort int32 // index in Registry.private of its port, if it is there
 }
 
 // gameIndex holds the servers of one game in no particular order.
@@ -84,6 +86,7 @@ type gameIndex struct {
 	name    string
 	entries []*entry
 	changed uint64 // serial of the last change
+	varying int    // servers of which askers may be shown different addresses
 }
 
 // NewRegistry returns an empty list.
@@ -96,6 +99,7 @@ func NewRegistry(lim Limits) *Registry {
 		byPublic: make(map[netip.AddrPort]*entry),
 		games:    make(map[string]*gameIndex),
 		hide:     make(map[netip.AddrPort]struct{}),
+		private:  make(map[uint16][]*entry),
 		perAddr:  make(map[netip.Addr]int),
 		perNet:   make(map[netip.Prefix]int),
 	}
@@ -205,6 +209,7 @@ func (r *Registry) add(s *Server) {
 	if s.Public != s.Key.Source {
 		r.byPublic[s.Public] = e
 	}
+	r.addPrivate(e)
 	r.perAddr[s.Key.Source.Addr()]++
 	r.perNet[network(s.Key.Source.Addr())]++
 }
@@ -221,8 +226,9 @@ func (r *Registry) enter(e *entry) {
 		}
 	}
 	r.changed(Added, e, s)
-	e.at = len(e.game.entries)
+	e.at = int32(len(e.game.entries))
 	e.game.entries = append(e.game.entries, e)
+	e.game.vary(e.server, 1)
 }
 
 // leave takes an entry out of its index. The record of a game whose last server
@@ -230,6 +236,7 @@ func (r *Registry) enter(e *entry) {
 func (r *Registry) leave(e *entry) {
 	g := e.game
 	r.changed(Removed, e, nil)
+	g.vary(e.server, -1)
 	last := len(g.entries) - 1
 	g.entries[last].at = e.at
 	g.entries[e.at] = g.entries[last]
@@ -260,6 +267,8 @@ func (r *Registry) changed(kind ChangeKind, e *entry, next *Server) {
 func (r *Registry) replace(e *entry, s *Server) {
 	s.First, s.Findings = e.server.First, e.server.Findings
 	r.changed(Changed, e, s)
+	e.game.vary(e.server, -1)
+	e.game.vary(s, 1)
 	e.server = s
 	e.seen.Store(r.since(s.Seen))
 }
@@ -271,6 +280,7 @@ func (r *Registry) remove(e *entry) {
 	if s.Public != s.Key.Source {
 		delete(r.byPublic, s.Public)
 	}
+	r.removePrivate(e)
 	decrement(r.perAddr, s.Key.Source.Addr())
 	decrement(r.perNet, network(s.Key.Source.Addr()))
 }

@@ -57,6 +57,7 @@ var ranks = map[string]int{
 	"storage":            1,
 
 	"internal/accounts":   2,
+	"internal/advertise":  2,
 	"internal/bans":       2,
 	"internal/history":    2,
 	"internal/presence":   2,

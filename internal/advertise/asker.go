@@ -1,0 +1,177 @@
+package advertise
+
+import (
+	"net/netip"
+	"slices"
+
+	"github.com/respawnd/respawnd/internal/hostnet"
+	"github.com/respawnd/respawnd/master"
+)
+
+// Asker is where an asker stands: askers who are equal are given the same
+// addresses, so what was made for one is good for the others. The zero Asker is
+// given every address as it is.
+type Asker struct {
+	facts    *facts
+	loopback bool       // on this machine
+	here     netip.Addr // our address on the asker's network; zero: he is on none of ours
+	private  bool       // his address there is private
+	nets     [2]network // private networks that he is on
+}
+
+// network is a private network of an asker. The zero network is none.
+type network struct {
+	prefix netip.Prefix
+	ruled  bool // prefix is that of a rule
+}
+
+// nearBits is the length of a network that nobody says more about: an asker and
+// a server whose private addresses agree so far are on one network.
+const nearBits = 24
+
+// Outside returns the asker who is on no network of ours.
+func (t *Table) Outside() Asker {
+	if t == nil {
+		return Asker{}
+	}
+	return Asker{facts: t.now.Load()}
+}
+
+// Asker returns where an asker stands, by the source address of his request, for
+// answers without the local addresses of servers. Askers from private networks
+// without servers are outside, so that forged sources do not multiply answers.
+func (t *Table) Asker(source netip.Addr) Asker {
+	a := t.Browser(source, netip.Addr{})
+	for i, n := range a.nets {
+		if a.here.IsValid() || !n.ruled && n.prefix.IsValid() && !t.registry.Near(n.prefix.Addr()) {
+			a.nets[i] = network{}
+		}
+	}
+	return a
+}
+
+// Browser returns where an asker stands, by the source address of his request
+// and the other address that he names in it, zero if he names none. An asker on
+// this machine who names one asks for another machine.
+func (t *Table) Browser(source, named netip.Addr) Asker {
+	if t == nil {
+		return Asker{}
+	}
+	f := t.now.Load()
+	source, named = source.Unmap(), named.Unmap()
+	named = usable(named)
+	if source.IsLoopback() {
+		if !named.IsValid() || named.IsLoopback() {
+			return Asker{facts: f, loopback: true}
+		}
+		source = netip.Addr{}
+	}
+	a := Asker{facts: f}
+	for i, at := range [...]netip.Addr{named, source} {
+		a.nets[i] = f.network(at)
+	}
+	for _, at := range [...]netip.Addr{source, named} {
+		if here := hostnet.For(at, f.own); here.IsValid() {
+			a.here, a.private = here, master.IsPrivate(at)
+			break
+		}
+	}
+	return a
+}
+
+// usable returns an address that an asker names if he can have it, else the zero
+// one.
+func usable(a netip.Addr) netip.Addr {
+	if !a.Is4() || a.IsUnspecified() || a.IsMulticast() || a == netip.AddrFrom4([4]byte{255, 255, 255, 255}) {
+		return netip.Addr{}
+	}
+	return a
+}
+
+// network returns the private network of an address: the narrowest of ours, that
+// of a rule, or the next 256 addresses.
+func (f *facts) network(a netip.Addr) network {
+	if !master.IsPrivate(a) || a.IsLoopback() {
+		return network{}
+	}
+	if here := hostnet.For(a, f.own); here.IsValid() {
+		for _, own := range f.own {
+			if own.Addr() == here && own.Prefix.Contains(a) {
+				return network{prefix: own.Prefix.Masked()}
+			}
+		}
+	}
+	if r, ok := f.rule(a); ok && r.From.IsValid() {
+		return network{r.From, true}
+	}
+	near, _ := a.Prefix(nearBits)
+	return network{prefix: near}
+}
+
+// Given returns the address that the asker is given for the public address of a
+// server. The port stays.
+func (a Asker) Given(public netip.AddrPort) netip.AddrPort {
+	at := public.Addr()
+	if a.facts == nil || a.loopback || !master.IsPrivate(at) {
+		return public
+	}
+	switch {
+	case a.here.IsValid() && at.IsLoopback():
+		return netip.AddrPortFrom(a.here, public.Port())
+	case !at.IsLoopback() && (a.private || a.near(at)):
+		return public
+	}
+	if r, ok := a.facts.rule(at); ok {
+		return netip.AddrPortFrom(r.As, public.Port())
+	}
+	return public
+}
+
+// near reports whether a private server is on a network of the asker.
+func (a Asker) near(server netip.Addr) bool {
+	for _, n := range a.nets {
+		if !n.prefix.Contains(server) {
+			continue
+		}
+		if r, ok := a.facts.rule(server); !ok || !r.From.IsValid() || !n.ruled || r.From == n.prefix {
+			return true // no rule sets the server apart
+		}
+	}
+	return false
+}
+
+// Local returns that of a server's local addresses which the asker reaches most
+// likely: one in his own network, else the first; ok is false if there is none.
+// Loopback addresses are for askers on this machine alone.
+func (a Asker) Local(local []netip.AddrPort) (at netip.AddrPort, ok bool) {
+	for _, n := range a.nets {
+		for _, at := range local {
+			if n.prefix.Contains(at.Addr()) {
+				return at, true
+			}
+		}
+	}
+	for _, at := range local {
+		if at.Addr().Is4() && (a.facts == nil || a.loopback || !at.Addr().IsLoopback()) {
+			return at, true
+		}
+	}
+	return netip.AddrPort{}, false
+}
+
+// Find returns the listed server that an asker means by an address: that which is
+// listed there, else a private one whose address he was given so, or that
+// somebody outside was.
+func (a Asker) Find(r *master.Registry, asked netip.AddrPort) (*master.Server, bool) {
+	if s, ok := r.Find(asked); ok || a.facts == nil {
+		return s, ok
+	}
+	list := r.PrivateOn(asked.Port())
+	for _, who := range [...]Asker{a, {facts: a.facts}} {
+		i := slices.IndexFunc(list, func(s *master.Server) bool { return who.Given(s.Public) == asked })
+		if i >= 0 {
+			return list[i], true
+		}
+	}
+	return nil, false
+}

@@ -1,0 +1,89 @@
+package advertise
+
+import (
+	"cmp"
+	"net/netip"
+	"slices"
+	"sync"
+	"sync/atomic"
+
+	"github.com/respawnd/respawnd/internal/hostnet"
+	"github.com/respawnd/respawnd/master"
+)
+
+// Rule names the address under which the servers of a network are advertised to
+// askers who cannot reach that network.
+type Rule struct {
+	From netip.Prefix // of the servers; the zero Prefix: all that no other rule is for
+	As   netip.Addr   // IPv4
+}
+
+// Table knows the operator's rules and the networks of this machine. All methods
+// may be called concurrently, and on nil, which gives everybody every address as
+// it is.
+type Table struct {
+	registry *master.Registry
+
+	changing sync.Mutex // held while now is replaced
+	now      atomic.Pointer[facts]
+}
+
+// facts are what addresses depend on beside the asker. They never change; new
+// ones take their place.
+type facts struct {
+	rules []Rule            // the narrowest network first, the one for all last
+	own   []hostnet.Address // without loopback
+}
+
+// New returns a table for the servers of a registry without rules, on a machine
+// without networks.
+func New(r *master.Registry) *Table {
+	t := &Table{registry: r}
+	t.now.Store(&facts{})
+	return t
+}
+
+// SetRules replaces the rules.
+func (t *Table) SetRules(rules []Rule) {
+	rules = slices.Clone(rules)
+	slices.SortStableFunc(rules, func(a, b Rule) int { return cmp.Compare(b.From.Bits(), a.From.Bits()) })
+	t.change(func(f *facts) { f.rules = rules })
+}
+
+// SetNetworks replaces the addresses of this machine.
+func (t *Table) SetNetworks(all []hostnet.Address) {
+	own := slices.DeleteFunc(slices.Clone(all), func(a hostnet.Address) bool { return a.Loopback || a.Addr().IsLoopback() })
+	t.change(func(f *facts) { f.own = own })
+}
+
+// change replaces the facts, unless they stay as they are: lists that were made
+// for askers of the old ones are of no use to those of the new ones.
+func (t *Table) change(set func(*facts)) {
+	t.changing.Lock()
+	defer t.changing.Unlock()
+	old := t.now.Load()
+	next := *old
+	set(&next)
+	if !slices.Equal(old.rules, next.rules) || !slices.Equal(old.own, next.own) {
+		t.now.Store(&next)
+	}
+}
+
+// rule returns the rule for a private address.
+func (f *facts) rule(a netip.Addr) (r Rule, ok bool) {
+	for _, r := range f.rules {
+		if !r.From.IsValid() || r.From.Contains(a) {
+			return r, true
+		}
+	}
+	return Rule{}, false
+}
+
+// Covers reports whether there is a rule for the servers of an address.
+func (t *Table) Covers(a netip.Addr) bool {
+	if t == nil {
+		return false
+	}
+	_, ok := t.now.Load().rule(a)
+	return ok
+}

@@ -1,0 +1,87 @@
+package master
+
+import (
+	"net/netip"
+	"slices"
+)
+
+// IsPrivate reports whether an address means something on this machine or in its
+// own network alone: loopback, private or self-assigned IPv4.
+func IsPrivate(a netip.Addr) bool {
+	return a.Is4() && (a.IsPrivate() || a.IsLoopback() || a.IsLinkLocalUnicast())
+}
+
+// varies reports whether the addresses that lists show of the server can depend
+// on the asker.
+func (s *Server) varies() bool { return len(s.Local) > 1 || IsPrivate(s.Public.Addr()) }
+
+// Varies reports whether a game has servers of which askers may be shown
+// different addresses: those with a private public address or with several local
+// ones. Of all other games everybody can be shown the same list.
+func (r *Registry) Varies(game string) bool {
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	g := r.games[game]
+	return g != nil && g.varying > 0
+}
+
+// vary counts a record that begins (1) or ceases (-1) to be one of the game.
+func (g *gameIndex) vary(s *Server, by int) {
+	if s.varies() {
+		g.varying += by
+	}
+}
+
+// PrivateOn returns the listed servers whose public address is private, on a
+// port, in no particular order.
+func (r *Registry) PrivateOn(port uint16) (list []*Server) {
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	for _, e := range r.private[port] {
+		if e.game != &r.hidden {
+			list = append(list, e.server)
+		}
+	}
+	return list
+}
+
+// Near reports whether there is a server in the network of 256 addresses (/24)
+// of an address, hidden ones included.
+func (r *Registry) Near(a netip.Addr) bool {
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	return r.perNet[network(a)] > 0
+}
+
+// addPrivate puts an entry into the index of private servers if it is one.
+func (r *Registry) addPrivate(e *entry) {
+	at := e.server.Public
+	if !IsPrivate(at.Addr()) {
+		return
+	}
+	list := r.private[at.Port()]
+	e.onPort = int32(len(list))
+	r.private[at.Port()] = append(list, e)
+}
+
+// removePrivate undoes addPrivate.
+func (r *Registry) removePrivate(e *entry) {
+	at := e.server.Public
+	if !IsPrivate(at.Addr()) {
+		return
+	}
+	list := r.private[at.Port()]
+	last := len(list) - 1
+	if last == 0 {
+		delete(r.private, at.Port())
+		return
+	}
+	list[last].onPort = e.onPort
+	list[e.onPort] = list[last]
+	list[last] = nil
+	list = list[:last]
+	if cap(list) > 64 && last < cap(list)/4 {
+		list = slices.Clone(list)
+	}
+	r.private[at.Port()] = list
+}
