@@ -175,3 +175,6 @@ func (a Asker) Find(r *master.Registry, asked netip.AddrPort) (*master.Server, b
 	}
 	return nil, false
 }
+
+// Outside returns an asker under the same rules who is on no network of ours.
+func (a Asker) Outside() Asker { return Asker{facts: a.facts} }

@@ -157,7 +157,9 @@ func TestAskersWhoAreGivenTheSameAreEqual(t *testing.T) {
 	table, _ := newTable(t, []Rule{rule("", "203.0.113.5")}, "127.0.0.1:1", "10.1.2.3:1")
 	same := func(a, b string) bool { return table.Asker(addr(a)) == table.Asker(addr(b)) }
 	for _, pair := range [][2]string{
-		{"203.0.113.9", "198.51.100.200"}, {"127.0.0.1", "127.0.0.2"}, {"192.168.1.9", "192.168.1.10"},
+		{"203.0.113.9", "198.51.100.200"},
+		{"127.0.0.1", "127.0.0.2"},
+		{"192.168.1.9", "192.168.1.10"},
 		{"203.0.113.9", "10.77.1.1"}, // a private network without servers
 		{"10.1.2.9", "10.1.2.10"},
 	} {

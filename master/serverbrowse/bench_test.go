@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"testing"
 
+	"github.com/respawnd/respawnd/internal/advertise"
 	"github.com/respawnd/respawnd/internal/gamespy"
 	"github.com/respawnd/respawnd/master"
 	"github.com/respawnd/respawnd/master/filter"
@@ -76,7 +77,7 @@ func BenchmarkEncodeInfo(b *testing.B) {
 	buf := make([]byte, 0, maxMessage)
 	b.ReportAllocs()
 	for b.Loop() {
-		buf = appendInfo(buf[:0], s, 6500)
+		buf = appendInfo(buf[:0], s, 6500, s.Public, advertise.Asker{})
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"net/netip"
 	"strings"
 
+	"github.com/respawnd/respawnd/internal/advertise"
 	"github.com/respawnd/respawnd/internal/gamespy"
 	"github.com/respawnd/respawnd/master"
 )
@@ -11,12 +12,12 @@ import (
 // appendInfo appends everything that is known of a server: its rules, country
 // and region, then teams and players, as far as they fit one message. What does
 // not fit is left out, players from the end. port is the default query port of
-// the connection.
-func appendInfo(dst []byte, s *master.Server, port uint16) []byte {
-	flags, local := serverFlags(s, port)
+// the connection, public the address by which the asker knows the server.
+func appendInfo(dst []byte, s *master.Server, port uint16, public netip.AddrPort, asker advertise.Asker) []byte {
+	flags, local := serverFlags(s, port, asker)
 	start := len(dst)
 	dst = beginPush(dst, PushServer)
-	dst = appendEntryHead(dst, flags|FlagRules, s.Public, local, netip.Addr{})
+	dst = appendEntryHead(dst, flags|FlagRules, public, local, netip.Addr{})
 	limit := start + maxMessage - 1 // the NUL behind the last rule
 	for name, value := range s.Rules.All() {
 		if !mastersOwn(name) {
@@ -84,15 +85,16 @@ func appendUnknown(dst []byte, asked netip.AddrPort, port uint16) []byte {
 // appendPushServer appends a server with bare values, as pushes carry them. To
 // a client that asked for no fields it carries everything instead: an update
 // without data would be reported as one that did not work.
-func appendPushServer(dst []byte, s *master.Server, port uint16, slots []int16, scratch *[]string) []byte {
+func appendPushServer(dst []byte, s *master.Server, port uint16, asker advertise.Asker, slots []int16, scratch *[]string) []byte {
+	public := asker.Given(s.Public)
 	if len(slots) == 0 {
-		return appendInfo(dst, s, port)
+		return appendInfo(dst, s, port, public, asker)
 	}
-	flags, local := serverFlags(s, port)
+	flags, local := serverFlags(s, port, asker)
 	flags |= FlagValues
 	start := len(dst)
 	dst = beginPush(dst, PushServer)
-	dst = appendEntryHead(dst, flags, s.Public, local, netip.Addr{})
+	dst = appendEntryHead(dst, flags, public, local, netip.Addr{})
 	values := (*scratch)[:0]
 	size := len(dst) - start
 	for _, slot := range slots {

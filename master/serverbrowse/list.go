@@ -43,6 +43,7 @@ func (x *session) list(r *ListRequest) error {
 		x.ready = true
 	}
 	client := x.conn.Peer().Addr()
+	x.asker = x.server.opt.Addresses.Browser(client, r.Source)
 	if r.Has(AlternateIP) {
 		client = r.Source
 	}
@@ -73,6 +74,9 @@ func (x *session) answer(r *ListRequest, plain []byte, client netip.Addr, querie
 	a, err := x.server.asked(r, x.game, x.port)
 	if err != nil {
 		return err
+	}
+	if !a.key.rooms { // rooms have no addresses
+		a.key.asker = x.asker
 	}
 	if r.Has(PushUpdates) && x.server.opt.Push && !r.Has(SendGroups) {
 		return x.listAndPush(r, plain, header, a)

@@ -17,6 +17,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"pgregory.net/rapid"
 
+	"github.com/respawnd/respawnd/internal/advertise"
 	"github.com/respawnd/respawnd/internal/netserve"
 	"github.com/respawnd/respawnd/master"
 	"github.com/respawnd/respawnd/master/views"
@@ -280,16 +281,18 @@ func TestScreensAgreeWithTheList(t *testing.T) {
 		reg := master.NewRegistry(master.Limits{Changes: 8})
 		s := New(Options{Registry: reg, Games: games})
 		r := request(func(r *ListRequest) { r.Fields, r.Filter = `\hostname`, "shown=1" })
+		addresses := newAddresses(reg)
+		askers := []advertise.Asker{{}, addresses.Outside(), addresses.Asker(netip.MustParseAddr("10.0.0.9")), addresses.Asker(netip.MustParseAddr("127.0.0.1"))}
 		var screens []*screen
 		check := func() {
 			s.feed.update()
-			want := make(map[string]string)
-			for server := range reg.List("gmtest") {
-				if shown, _ := server.Rules.Get("shown"); shown == "1" {
-					want[server.Public.String()], _ = server.Rules.Get("hostname")
-				}
-			}
 			for i, sc := range screens {
+				want := make(map[string]string)
+				for server := range reg.List("gmtest") {
+					if shown, _ := server.Rules.Get("shown"); shown == "1" {
+						want[sc.at.key.asker.Given(server.Public).String()], _ = server.Rules.Get("hostname")
+					}
+				}
 				sc.read()
 				if !maps.Equal(want, sc.rows) {
 					t.Fatalf("screen %d shows %v, want %v", i, sc.rows, want)
@@ -297,7 +300,11 @@ func TestScreensAgreeWithTheList(t *testing.T) {
 			}
 		}
 		address := rapid.Custom(func(t *rapid.T) netip.AddrPort {
-			return netip.AddrPortFrom(netip.AddrFrom4([4]byte{192, 0, 2, rapid.Byte().Draw(t, "host") % 6}), 6500)
+			host := rapid.Byte().Draw(t, "host") % 6
+			return rapid.SampledFrom([]netip.AddrPort{
+				netip.AddrPortFrom(netip.AddrFrom4([4]byte{192, 0, 2, host}), 6500),
+				netip.AddrPortFrom(netip.AddrFrom4([4]byte{127, 0, 0, 1}), 7000+uint16(host)),
+			}).Draw(t, "address of host")
 		})
 		put := func(t *rapid.T) {
 			a := address.Draw(t, "address")
@@ -336,6 +343,7 @@ func TestScreensAgreeWithTheList(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
+				at.key.asker = rapid.SampledFrom(askers).Draw(t, "asker")
 				sc := &screen{t: t, at: at, rows: make(map[string]string)}
 				sc.sub = &subscriber{out: make(chan []byte, 1000), slow: func() { t.Error("queue full") }}
 				v, ok, err := s.feed.join(at, sc.sub)

@@ -114,7 +114,7 @@ func (f *feed) judge(to *follow) {
 		if matches {
 			start := len(r.messages)
 			slots := r.wanted.of(s.Rules.Names())
-			r.messages = appendPushServer(r.messages, s, to.asked.key.port, slots, &r.values)
+			r.messages = appendPushServer(r.messages, s, to.asked.key.port, to.asked.key.asker, slots, &r.values)
 			o.record, o.push = s.Serial, r.messages[start:len(r.messages):len(r.messages)]
 			o.hash = max(1, maphash.Bytes(f.seed, o.push))
 		}
@@ -142,7 +142,7 @@ func (f *feed) news(to *follow) (b batch) {
 		switch {
 		case o.push == nil && has:
 			delete(to.had, o.address)
-			b.gone(o.address)
+			b.gone(to, o.address)
 		case o.push == nil, has && hash == o.hash, has && o.record <= to.since:
 		default:
 			to.had[o.address] = o.hash
@@ -185,7 +185,7 @@ func (f *feed) level(to *follow) {
 		has := r.changed[o.address]
 		switch {
 		case o.push == nil && has:
-			b.gone(o.address)
+			b.gone(to, o.address)
 		case o.push == nil, has && o.record <= since:
 		default:
 			b.shown(o.push)
@@ -205,8 +205,8 @@ func (b *batch) shown(push []byte) {
 	b.servers++
 }
 
-func (b *batch) gone(address uint64) {
-	b.bytes = appendDelete(b.bytes, unpack(address))
+func (b *batch) gone(from *follow, address uint64) {
+	b.bytes = appendDelete(b.bytes, from.asked.key.asker.Given(unpack(address)))
 	b.deletes++
 }
 

@@ -10,6 +10,7 @@ import (
 	"github.com/rs/zerolog"
 	"golang.org/x/sync/errgroup"
 
+	"github.com/respawnd/respawnd/internal/advertise"
 	"github.com/respawnd/respawnd/internal/filterlog"
 	"github.com/respawnd/respawnd/internal/games"
 	"github.com/respawnd/respawnd/internal/netserve"
@@ -37,6 +38,7 @@ type Options struct {
 	Registry  *master.Registry // required
 	Games     Games            // required
 	Messenger master.Messenger // nil: messages to servers are dropped
+	Addresses *advertise.Table // which addresses browsers are given; nil: those of the list
 
 	// Rooms returns the rooms of a game that are not in the catalogue; nil: none.
 	// It is asked at most ten times a second for each game, filter and set of

@@ -12,6 +12,7 @@ import (
 	"github.com/rs/zerolog"
 	"golang.org/x/time/rate"
 
+	"github.com/respawnd/respawnd/internal/advertise"
 	"github.com/respawnd/respawnd/internal/netserve"
 	"github.com/respawnd/respawnd/internal/verdicts"
 	"github.com/respawnd/respawnd/master"
@@ -71,11 +72,12 @@ type session struct {
 	out    outlet
 	log    zerolog.Logger
 
-	ready    bool      // the cipher is set up
-	game     string    // the game that the last list request was for
-	port     uint16    // its default query port, as the client was told
-	heard    time.Time // when the last message came, or the connection
-	missed   int       // keepalives without an answer since then
+	ready    bool            // the cipher is set up
+	game     string          // the game that the last list request was for
+	port     uint16          // its default query port, as the client was told
+	asker    advertise.Asker // as the last list request shows it
+	heard    time.Time       // when the last message came, or the connection
+	missed   int             // keepalives without an answer since then
 	lists    *rate.Limiter
 	messages *rate.Limiter
 
@@ -219,11 +221,11 @@ func (x *session) info(body []byte) error {
 	if err != nil {
 		return endedBad
 	}
-	s, ok := x.server.opt.Registry.Find(asked)
+	s, ok := x.asker.Find(x.server.opt.Registry, asked)
 	if !ok {
 		return x.out.send(nil, appendUnknown(nil, asked, x.port))
 	}
-	return x.out.send(nil, appendInfo(nil, s, x.port))
+	return x.out.send(nil, appendInfo(nil, s, x.port, asked, x.asker))
 }
 
 // mapLoop tells what a server plays now and, if it says so, next. When the map
@@ -234,7 +236,7 @@ func (x *session) mapLoop(body []byte) error {
 	if err != nil {
 		return endedBad
 	}
-	s, ok := x.server.opt.Registry.Find(asked)
+	s, ok := x.asker.Find(x.server.opt.Registry, asked)
 	if !ok {
 		return nil
 	}
@@ -272,7 +274,7 @@ func (x *session) relay(to netip.AddrPort, data []byte) (result string) {
 	if !x.messages.Allow() {
 		return messageRate
 	}
-	s, ok := x.server.opt.Registry.Find(to)
+	s, ok := x.asker.Find(x.server.opt.Registry, to)
 	if !ok || x.server.opt.Messenger == nil {
 		return messageUnknown
 	}
@@ -297,6 +299,9 @@ func (x *session) search(body []byte) error {
 	var found []FoundPlayer
 	if x.messages.Allow() {
 		found = search(x.server.opt.Registry, x.game, q)
+		for i := range found {
+			found[i].Server = x.asker.Given(found[i].Server)
+		}
 	}
 	return x.out.send(nil, appendFound(nil, found))
 }

@@ -4,9 +4,11 @@ import (
 	"encoding/binary"
 	"errors"
 	"net/netip"
+	"slices"
 	"sync"
 	"time"
 
+	"github.com/respawnd/respawnd/internal/advertise"
 	"github.com/respawnd/respawnd/master"
 	"github.com/respawnd/respawnd/master/filter"
 	"github.com/respawnd/respawnd/master/views"
@@ -34,6 +36,7 @@ type viewKey struct {
 	fields string // canonical list
 	all    bool   // fields for directly reachable servers too
 	rooms  bool   // rooms in place of servers
+	asker  advertise.Asker
 }
 
 // view is a list as it was at one moment. Its content never changes; any number
@@ -42,6 +45,7 @@ type view struct {
 	clear   []byte   // key list, popular values, entries, end marker
 	first   uint32   // where the entries begin
 	ends    []uint32 // where each of them ends
+	listed  []uint64 // packed addresses under which they are listed; nil: those of the entries
 	serial  uint64   // of the game's last change that it shows
 	changes uint64   // of the list's last change before it was built
 	built   time.Time
@@ -51,7 +55,7 @@ type view struct {
 }
 
 // Size returns the memory of the view in bytes.
-func (v *view) Size() int { return cap(v.clear) + 4*cap(v.ends) }
+func (v *view) Size() int { return cap(v.clear) + 4*cap(v.ends) + 8*cap(v.listed) }
 
 // entries returns the number of entries.
 func (v *view) entries() int { return len(v.ends) }
@@ -70,8 +74,15 @@ func (v *view) hold() time.Duration {
 	return min(maxHold, holdPerServer*time.Duration(max(0, v.servers-shortList)))
 }
 
-// addresses calls yield with the packed address of every entry.
+// addresses calls yield with the packed address under which the server of every
+// entry is listed.
 func (v *view) addresses(port uint16, yield func(packed uint64)) {
+	if v.listed != nil {
+		for _, packed := range v.listed {
+			yield(packed)
+		}
+		return
+	}
 	at := v.first
 	for _, end := range v.ends {
 		e := v.clear[at:end]
@@ -105,12 +116,12 @@ func listable(a netip.AddrPort) bool {
 
 // serverFlags returns the flags that an entry begins with and the private
 // address that belongs to them. port is the game's default query port.
-func serverFlags(s *master.Server, port uint16) (flags Flag, local netip.AddrPort) {
+func serverFlags(s *master.Server, port uint16, asker advertise.Asker) (flags Flag, local netip.AddrPort) {
 	if s.Public.Port() != port {
 		flags |= FlagPort
 	}
-	if len(s.Local) > 0 && s.Local[0].Addr().Is4() {
-		local = s.Local[0]
+	if at, ok := asker.Local(s.Local); ok {
+		local = at
 		flags |= FlagLocal
 		if local.Port() != port && local.Port() != 0 {
 			flags |= FlagLocalPort
@@ -159,6 +170,8 @@ type builder struct {
 	keys     []Key
 	out      []byte
 	ends     []uint32
+	packed   []uint64 // addresses under which the servers of listed are listed
+	moved    bool     // some of them are given to the asker in another way
 }
 
 // builders hands out builders.
@@ -204,6 +217,9 @@ func (b *builder) build(reg *master.Registry, key viewKey, names []string, f *fi
 		serial:  serial,
 		changes: max(serial, changes),
 		built:   start,
+	}
+	if b.moved {
+		v.listed = slices.Clone(b.packed)
 	}
 	v.took, v.servers = time.Since(start), len(b.snapshot)
 	return v, nil
@@ -305,16 +321,19 @@ func (b *builder) encode() {
 	b.out = appendKeys(b.out[:0], b.keys)
 	b.out = appendPopular(b.out, b.table.popular)
 	b.ends = append(b.ends[:0], uint32(len(b.out)))
+	b.packed, b.moved = b.packed[:0], false
 	cells := b.cells
 	for _, s := range b.listed {
-		flags, local := serverFlags(s, b.key.port)
+		flags, local := serverFlags(s, b.key.port, b.key.asker)
+		given := b.key.asker.Given(s.Public)
+		b.packed, b.moved = append(b.packed, pack(s.Public)), b.moved || given != s.Public
 		var row []uint32
 		if b.sendsValues(s) {
 			flags |= FlagValues
 			row, cells = cells[:len(b.keys)], cells[len(b.keys):]
 		}
 		start := len(b.out)
-		b.out = appendEntryHead(b.out, flags, s.Public, local, netip.Addr{})
+		b.out = appendEntryHead(b.out, flags, given, local, netip.Addr{})
 		head := len(b.out)
 		b.out = b.appendRow(b.out, s, row)
 		if len(b.out)-start > maxElement {

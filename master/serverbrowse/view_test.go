@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/respawnd/respawnd/internal/advertise"
 	"github.com/respawnd/respawnd/master"
 )
 
@@ -317,7 +318,7 @@ func TestInfoIsCutToOneMessage(t *testing.T) {
 		},
 	} {
 		s, _ := reg.Find(netip.MustParseAddrPort(public))
-		b := appendInfo([]byte("before"), s, 6500)[len("before"):]
+		b := appendInfo([]byte("before"), s, 6500, s.Public, advertise.Asker{})[len("before"):]
 		p, err := newClearDecoder(bytes.NewReader(b)).Push()
 		if err != nil || len(b) > maxMessage || !check(p.Entry) {
 			t.Errorf("info of %s: %d bytes, %v, %.300v", public, len(b), err, p.Entry.Rules)

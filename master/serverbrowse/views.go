@@ -31,6 +31,11 @@ func newViews(m *metrics) *views.Cache[viewKey, view, *view] {
 // view returns the list that was asked for, as fresh as the rule for its age
 // demands; see view.hold.
 func (s *Server) view(a *asked) (*view, error) {
+	if !s.opt.Registry.Varies(a.key.game) { // then everybody is given the same
+		shared := *a
+		shared.key.asker = a.key.asker.Outside()
+		a = &shared
+	}
 	return s.views.Get(a.key, func(v *view) bool { return s.usable(a, v) }, func() (*view, error) { return s.build(a) })
 }
 
