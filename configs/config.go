@@ -151,6 +151,15 @@ type Net struct {
 	//
 	// At most 256 entries. Empty: everybody is treated alike.
 	Trusted []netip.Prefix `key:"trusted" live:"true"` // masked; limits per address do not apply to these
+	// Address under which game servers on this machine or in a private network
+	// are listed for everybody outside, such as 203.0.113.5: the one under which
+	// your router or provider lets players reach them.
+	//
+	// Entries such as 10.0.0.0/8=203.0.113.6 are for the servers of that network
+	// alone. At most 256 entries. Players on this machine and in the same network
+	// are always given an address that they reach directly. Empty: everybody else
+	// is given the private address as it is.
+	AdvertiseAs []Advertised `key:"advertise_as" live:"true"`
 }
 
 // QR2 is section qr2.
@@ -403,8 +412,9 @@ type ZanMaster struct {
 	ListsPerNet int `key:"lists_per_net" default:"256" range:"0 to 10000000" live:"true"`
 	// Lists for everybody in ten seconds, {range}. 0: no bound.
 	ListsTotal int `key:"lists_total" default:"0" range:"0 to 10000000" live:"true"`
-	// Address under which servers with a private or loopback address are listed,
-	// for a master in the same network as its servers. Empty: under their own.
+	// Address under which servers with a private or loopback address are listed for
+	// everybody, those in their own network included. It is net.advertise_as, too,
+	// where that is empty. Empty: net.advertise_as decides.
 	AdvertiseAs netip.Addr `key:"advertise_as" live:"true"` // zero: off
 	// Networks whose servers are listed, at most 256. Empty: everybody's.
 	AllowServers []netip.Prefix `key:"allow_servers" live:"true"`

@@ -126,6 +126,8 @@ func parserOf(t reflect.Type, tag reflect.StructTag) (allowed string, parse func
 		return "", erase(parseUpstream)
 	case reflect.TypeFor[netip.Addr]():
 		return "", erase(parseAdvertised)
+	case reflect.TypeFor[Advertised]():
+		return "", erase(parseAdvertisedAs)
 	case reflect.TypeFor[StaticServer]():
 		return "", erase(parseStatic)
 	case reflect.TypeFor[[]Webhook]():

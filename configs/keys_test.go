@@ -133,6 +133,8 @@ func change(t *testing.T, name string) string {
 		return "192.0.2.53"
 	case "zanmaster.advertise_as", "dns.address", "web.game_address":
 		return "192.0.2.9"
+	case "net.advertise_as":
+		return "10.0.0.0/8=192.0.2.9"
 	case "webhooks":
 		return "[{name: a, url: 'https://example.org/x', secret: 0123456789abcdef}]"
 	case "gpcm.keepalive":

@@ -101,6 +101,16 @@ func TestBadValuesAreExplained(t *testing.T) {
 		"network in words":           {"net.trusted", "lan", "not a network"},
 		"network of an IPv4 in IPv6": {"net.trusted", "::ffff:10.0.0.0/104", "not a network"},
 		"single address":             {"net.trusted", "10.0.0.1, 2001:db8::1", ""},
+		"advertised address":         {"net.advertise_as", "203.0.113.5", ""},
+		"advertised networks":        {"net.advertise_as", "203.0.113.5,10.0.0.0/8=203.0.113.6, 192.168.1.7/24 = 203.0.113.7", ""},
+		"advertised word":            {"net.advertise_as", "home", "net.advertise_as"},
+		"advertised IPv6":            {"net.advertise_as", "2001:db8::1", "not the IPv4 address"},
+		"advertised nowhere":         {"net.advertise_as", "0.0.0.0", "not the IPv4 address"},
+		"advertised as nothing":      {"net.advertise_as", "10.0.0.0/8=", "not the IPv4 address"},
+		"advertised network bad":     {"net.advertise_as", "10.0.0.0/33=203.0.113.5", "not a network and an address"},
+		"advertised IPv6 network":    {"net.advertise_as", "2001:db8::/32=203.0.113.5", "not a network and an address"},
+		"advertised twice":           {"net.advertise_as", "203.0.113.5,203.0.113.6", "second address"},
+		"network advertised twice":   {"net.advertise_as", "10.0.0.0/8=203.0.113.5,10.1.1.1/8=203.0.113.6", "second address"},
 		"no domains":                 {"games.domains", "", "must not be empty"},
 		"domain with a space":        {"games.domains", "game spy.com", "not a domain name"},
 		"domain with empty label":    {"games.domains", "gamespy..com", "not a domain name"},
@@ -140,14 +150,16 @@ func TestBadValuesAreExplained(t *testing.T) {
 
 func TestValuesAreNormalised(t *testing.T) {
 	c := load(t, Options{Flags: map[string]string{
-		"games.domains":  "GameSpy.COM., example.org",
-		"net.trusted":    "10.1.2.3/8,::ffff:192.0.2.1",
-		"web.public_url": "https://a.example/list/",
-		"log.level":      "Debug",
-		"dns.upstreams":  "192.0.2.1, ::ffff:192.0.2.2, [2001:db8::1]:5353",
+		"games.domains":    "GameSpy.COM., example.org",
+		"net.trusted":      "10.1.2.3/8,::ffff:192.0.2.1",
+		"net.advertise_as": "203.0.113.5,10.1.2.3/8=203.0.113.6",
+		"web.public_url":   "https://a.example/list/",
+		"log.level":        "Debug",
+		"dns.upstreams":    "192.0.2.1, ::ffff:192.0.2.2, [2001:db8::1]:5353",
 	}})
 	for _, test := range []struct{ what, got, want string }{
 		{"games.domains", strings.Join(c.Games.Domains, " "), "gamespy.com example.org"},
+		{"net.advertise_as", fmt.Sprint(c.Net.AdvertiseAs), "[203.0.113.5 10.0.0.0/8=203.0.113.6]"},
 		{"net.trusted", c.Net.Trusted[0].String() + " " + c.Net.Trusted[1].String(), "10.0.0.0/8 192.0.2.1/32"},
 		{"web.public_url", c.Web.PublicURL, "https://a.example/list"},
 		{"log.level", c.Log.Level, "debug"},

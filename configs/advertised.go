@@ -1,0 +1,57 @@
+package configs
+
+import (
+	"errors"
+	"net/netip"
+	"slices"
+	"strings"
+)
+
+// Advertised is an address under which game servers with a private or loopback
+// address are listed for those who cannot reach that.
+type Advertised struct {
+	From netip.Prefix // network of the servers, masked; the zero Prefix: all others
+	As   netip.Addr   // IPv4
+}
+
+// String returns the entry as an operator writes it.
+func (a Advertised) String() string {
+	if !a.From.IsValid() {
+		return a.As.String()
+	}
+	return a.From.String() + "=" + a.As.String()
+}
+
+// parseAdvertisedAs reads an address or NETWORK=ADDRESS.
+func parseAdvertisedAs(text string) (a Advertised, err error) {
+	address := text
+	if network, as, found := strings.Cut(text, "="); found {
+		address = as
+		if a.From, err = parsePrefix(network); err != nil || !a.From.Addr().Is4() {
+			return Advertised{}, errors.New("is not a network and an address: write 10.0.0.0/8=203.0.113.5")
+		}
+	}
+	if a.As, err = parseAdvertised(address); err != nil || !a.As.IsValid() {
+		return Advertised{}, errors.New("is not the IPv4 address of a machine, or a network and such an address: write 203.0.113.5 or 10.0.0.0/8=203.0.113.5")
+	}
+	return a, nil
+}
+
+// checkAdvertised reports networks that are advertised in two ways.
+func (l *loader) checkAdvertised() {
+	all := l.config.Net.AdvertiseAs
+	for i, a := range all {
+		if slices.ContainsFunc(all[:i], func(b Advertised) bool { return a.From == b.From }) {
+			l.mistake("net.advertise_as", a.String(), "gives the same servers a second address", l.source["net.advertise_as"])
+		}
+	}
+}
+
+// Advertised returns net.advertise_as. Where that is empty, zanmaster.advertise_as
+// is another spelling of it.
+func (c *Config) Advertised() []Advertised {
+	if len(c.Net.AdvertiseAs) == 0 && c.ZanMaster.AdvertiseAs.IsValid() {
+		return []Advertised{{As: c.ZanMaster.AdvertiseAs}}
+	}
+	return c.Net.AdvertiseAs
+}
