@@ -47,7 +47,7 @@ func Load(opt Options) (*Config, []string, error) {
 	l.decode()
 	if fileRead { // otherwise half of the addresses are not known
 		l.checkCollisions()
-	l.checkAdvertised()
+		l.checkAdvertised()
 	}
 	if len(l.mistakes) > 0 {
 		return nil, l.warnings, &Errors{list: l.mistakes}

@@ -21,6 +21,7 @@ import (
 	"github.com/respawnd/respawnd/admin"
 	"github.com/respawnd/respawnd/configs"
 	"github.com/respawnd/respawnd/internal/accounts"
+	"github.com/respawnd/respawnd/internal/advertise"
 	"github.com/respawnd/respawnd/internal/bans"
 	"github.com/respawnd/respawnd/internal/clock"
 	"github.com/respawnd/respawnd/internal/history"
@@ -54,6 +55,7 @@ type daemon struct {
 	book      *verdicts.Book // on servers
 	visits    *verdicts.Book // on players
 	registry  *master.Registry
+	addresses *advertise.Table // which of them askers are given
 	accounts  *accounts.Service
 	metrics   *prometheus.Registry
 	operator  *admin.Local
@@ -111,6 +113,9 @@ func (d *daemon) open(ctx context.Context) error {
 	d.bans = bans.New(d.store)
 	d.catalogue = &admin.Catalogue{Embedded: configs.Games, Store: d.store}
 	d.registry = master.NewRegistry(d.listLimits())
+	d.addresses = advertise.New(d.registry)
+	d.addresses.SetRules(advertised(d.cfg))
+	d.addresses.SetNetworks(addressesOrNone())
 	if err := d.loadState(ctx); err != nil {
 		return err
 	}
@@ -268,6 +273,7 @@ func (d *daemon) run(ctx context.Context) error {
 	g.Go(func() error { return d.registry.Run(ctx, d.expired) })
 	g.Go(func() error { d.saveList(ctx); return nil })
 	g.Go(func() error { d.sweepBans(ctx); return nil })
+	g.Go(func() error { d.keepAddresses(ctx); return nil })
 	if d.history != nil {
 		path := d.historyPath()
 		g.Go(func() error { d.keepHistory(ctx, path); return nil })
@@ -411,6 +417,7 @@ func (d *daemon) reloadNow(ctx context.Context) {
 	d.saveEvery.Store(int64(next.Master.SaveEvery))
 	d.store.LimitAudit(next.Admin.AuditEntries)
 	d.registry.SetLimits(d.listLimits())
+	d.addresses.SetRules(advertised(next))
 	d.webhooks.SetHooks(hooks)
 	d.configured.Store(&next.Servers)
 	if err := d.takeServers(ctx); err != nil {

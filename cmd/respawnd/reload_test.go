@@ -21,7 +21,7 @@ func takenOver(cfg *configs.Config) string {
 	for _, p := range []any{
 		d.listLimits(), d.qr2Policy(), d.browseLimits(), d.legacyLimits(), d.gpcmLimits(), d.gpcmPolicy(),
 		d.gpcmPolicy().Rule("nosuchgame"), d.gpspLimits(), d.gpspPolicy(), d.natnegPolicy(), d.zanPolicy(), d.probeLimits(),
-		d.webPolicy(), d.ssqPolicy(), d.valvePolicy(), d.dnsPolicy(), d.trusted()(netip.MustParseAddr("192.0.2.9")),
+		d.webPolicy(), d.ssqPolicy(), d.valvePolicy(), d.dnsPolicy(), d.trusted()(netip.MustParseAddr("192.0.2.9")), advertised(cfg),
 	} {
 		write(&b, reflect.ValueOf(p), 0)
 	}
@@ -103,6 +103,8 @@ func another(t *testing.T, path string, v reflect.Value) {
 		*f = []netip.Prefix{prefix}
 	case *netip.Addr:
 		*f = prefix.Addr()
+	case *[]configs.Advertised:
+		*f = append(slices.Clone(*f), configs.Advertised{As: netip.MustParseAddr("203.0.113.9")})
 	case *[]netip.AddrPort, *[]string:
 		v.Set(reflect.MakeSlice(v.Type(), 1, 1))
 	case *[]configs.StaticServer, *[]configs.Webhook:

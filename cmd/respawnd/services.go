@@ -205,6 +205,7 @@ func (d *daemon) openServerBrowse(ctx context.Context, l configs.Listener) (serv
 	gate := netserve.NewGate(d.browseLimits())
 	opt := serverbrowse.Options{
 		Registry: d.registry, Games: d.catalogue.Catalog(), Rooms: d.catalogue.Rooms, Banned: d.banned, Verdicts: d.visits,
+		Addresses:     d.addresses,
 		LenientFilter: c.LenientFilter, MaxFilter: c.MaxFilter, KeepAlive: c.KeepAlive,
 		MessageRate: float64(c.MessageRate), MessageBurst: c.MessageBurst, Push: c.Push,
 		Conn: netserve.ConnOptions{

@@ -152,6 +152,11 @@ func reasons(v Verdict) Explanation {
 			Cause:  "an operator keeps the server out of what the list shows",
 			Advice: "Ask the operator, who can show it again: respawnd server unhide ADDRESS.",
 		}
+	case OnlyHere:
+		return Explanation{
+			Cause:  "the server runs on the master's own machine and is in the list, but players outside are given an address that leads to their own machine",
+			Advice: "The operator sets net.advertise_as to the address under which players reach this machine. Or start the server with a public address, so that it reports from there.",
+		}
 	case Reachable:
 		return Explanation{Cause: "the server answers players that it never talked to", Good: true}
 	case Unreachable:

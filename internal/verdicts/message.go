@@ -32,6 +32,7 @@ var messages = [...]string{
 	Blocked:       "server not listed: blocked from hosting",
 	NotAllowed:    "server not listed: not on the allow list",
 	Concealed:     "server hidden by an operator",
+	OnlyHere:      "server listed under an address that only this machine and its network reach",
 
 	SignedIn:       "player signed in",
 	WrongPassword:  "sign-in refused: wrong password",

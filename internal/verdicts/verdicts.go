@@ -53,6 +53,7 @@ const (
 	Blocked
 	NotAllowed
 	Concealed
+	OnlyHere
 
 	// What players get, see OfPlayer.
 	SignedIn
@@ -102,6 +103,7 @@ var words = [...]string{
 	Blocked:       "blocked from hosting",
 	NotAllowed:    "not on the allow list",
 	Concealed:     "hidden by an operator",
+	OnlyHere:      "listed under an address that only this machine and its network reach",
 
 	SignedIn:       "signed in",
 	WrongPassword:  "wrong password",
