@@ -117,7 +117,7 @@ func TestAnswerIsWrittenIntoTheRecordOfTheMaster(t *testing.T) {
 				}
 				want := map[string]string{
 					"enforcesbanlist": "1", "revision": "1761882777", "hostname": "A server!", "gamever": "3.2", "mapname": "MAP01",
-					"gametype": "Capture the Flag", "numplayers": "2", "maxplayers": "16", "maxclients": "32", "numbots": "1",
+					"gametype": "Capture the Flag", "numplayers": "2", "maxplayers": "32", "maxclients": "32", "maxplaying": "16", "numbots": "1",
 					"numspectators": "0", "password": "1", "joinpassword": "0", "website": "http://x", "email": "a@b",
 					"statedcountry": "FIN", "modeshort": "CTF", "mode": "12", "instagib": "0", "buckshot": "0", "skill": "3",
 					"botskill": "0", "fraglimit": "20", "timelimit": "10", "timeleft": "4", "duellimit": "0", "pointlimit": "0",
@@ -298,5 +298,17 @@ func TestAskTellsWhyZandronumDoesNotTell(t *testing.T) {
 	silent := probetest.Listen(t, func([]byte) [][]byte { cancel(); return nil })
 	if _, err := Ask(ctx, listen(t), silent.Address(), Zandronum); !errors.Is(err, context.Canceled) {
 		t.Errorf("Ask of a silent server: %v, want %v", err, context.Canceled)
+	}
+}
+
+// Who watches counts as a player, and takes one of sv_maxclients.
+func TestZandronumPlaces(t *testing.T) {
+	for want, i := range map[int]wire.Info{
+		32: {Flags: wire.FlagMaxClients | wire.FlagMaxPlayers, MaxClients: 32, MaxPlayers: 16},
+		16: {Flags: wire.FlagMaxPlayers, MaxPlayers: 16}, // a server that does not tell
+	} {
+		if got := zandronumPlaces(&i); got != want {
+			t.Errorf("%+v: %d places, want %d", i, got, want)
+		}
 	}
 }

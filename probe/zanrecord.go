@@ -79,8 +79,9 @@ func (s *zandronumSheet) basics(i *wire.Info) {
 	}
 	s.text("gametype", mode)
 	s.number("numplayers", int(i.NumPlayers))
-	s.number("maxplayers", int(i.MaxPlayers))
+	s.number("maxplayers", zandronumPlaces(i))
 	s.number("maxclients", int(i.MaxClients))
+	s.number("maxplaying", int(i.MaxPlayers))
 	bots, spectators := 0, 0
 	for _, p := range i.Players {
 		if p.Bot {
@@ -98,6 +99,16 @@ func (s *zandronumSheet) basics(i *wire.Info) {
 	if i.Country != "" && i.Country != "XIP" && i.Country != "XUN" {
 		s.text("statedcountry", i.Country)
 	}
+}
+
+// zandronumPlaces returns how many may be on the server, which is what its number
+// of players counts up to: sv_maxclients. sv_maxplayers is how many of them may
+// play at a time; the others watch.
+func zandronumPlaces(i *wire.Info) int {
+	if i.Flags&wire.FlagMaxClients == 0 {
+		return int(i.MaxPlayers)
+	}
+	return int(i.MaxClients)
 }
 
 // play is how the game is played.

@@ -54,6 +54,19 @@ func runningOf(services []Service) running {
 	return r
 }
 
+// usualMasterPort is where Zandronum's servers look for their master unless they
+// are started with -masterport.
+const usualMasterPort = "15300"
+
+// MasterPort returns the port of the master for Zandronum if its servers must be
+// given it, else "".
+func (r running) MasterPort() string {
+	if r.Zandronum == usualMasterPort {
+		return ""
+	}
+	return r.Zandronum
+}
+
 // portNumber returns the port without the network.
 func (s Service) portNumber() string { return s.Port[strings.LastIndexByte(s.Port, ' ')+1:] }
 

@@ -79,9 +79,15 @@ func TestPagesSpeakOfWhatRunsAlone(t *testing.T) {
 	}
 	f := only(Service{"zanmaster", "Zandronum", "UDP 15301"})
 	home := f.from("192.168.1.9:4000", "192.168.1.5:8080", "/").Body.String()
-	wantParts(t, "home of a Zandronum master", home, "masterhostname 192.168.1.5:15301", "sv_enforcemasterbanlist 1")
+	wantParts(t, "home of a Zandronum master", home, "masterhostname 192.168.1.5\nsv_updatemaster 1", "sv_enforcemasterbanlist 1",
+		"192.168.1.5:15301</code> to your launcher", "<code>-masterport 15301</code>")
 	wantNoParts(t, "home of a Zandronum master", home, "hosts file", "signs players in", "<option", "setmaster")
 	wantNoParts(t, "page of a game that finds nothing here", f.page("/games/gmtest"), "/etc/hosts", "hosts.txt")
+
+	f = only(Service{"zanmaster", "Zandronum", "UDP 15300"})
+	home = f.from("192.168.1.9:4000", "192.168.1.5:8080", "/").Body.String()
+	wantParts(t, "home of a Zandronum master on its usual port", home, "masterhostname 192.168.1.5\n", "192.168.1.5:15300</code> to your launcher")
+	wantNoParts(t, "home of a Zandronum master on its usual port", home, "-masterport")
 
 	f = only(Service{"valvemaster", "Valve-style server lists", "UDP 27010"})
 	home = f.from("192.168.1.9:4000", "192.168.1.5:8080", "/").Body.String()
