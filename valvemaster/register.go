@@ -167,7 +167,7 @@ func verdictOn(dropped string) verdicts.Verdict {
 	case dropLimited:
 		return verdicts.Limited
 	default:
-		return verdicts.WrongResponse
+		return verdicts.StaleChallenge
 	}
 }
 

@@ -104,8 +104,12 @@ func TestHeartbeatNeedsItsOwnChallenge(t *testing.T) {
 				t.Errorf("heartbeat with %s: dropped %q, want %q", name, dropped, dropWrong)
 			}
 		}
-		if got := v.verdict(a); got != "wrong response" {
+		if got := v.verdict(a); got != "challenge out of date" {
 			t.Errorf("verdict on a wrong challenge: %q", got)
+		}
+		x := verdicts.Entry{Service: service, Verdict: verdicts.StaleChallenge}.Explain()
+		if strings.Contains(x.Cause+x.Advice, "key") {
+			t.Errorf("explanation %+v, want nothing about keys, which this protocol has not", x)
 		}
 		time.Sleep(slotLength) // it is good for another slot
 		if dropped := v.send(a, beat(t, Heartbeat{Challenge: c})); dropped != "" {

@@ -157,6 +157,11 @@ func reasons(v Verdict) Explanation {
 			Cause:  "the server runs on the master's own machine and is in the list, but players outside are given an address that leads to their own machine",
 			Advice: "The operator sets net.advertise_as to the address under which players reach this machine. Or start the server with a public address, so that it reports from there.",
 		}
+	case StaleChallenge:
+		return Explanation{
+			Cause:  "the heartbeat carries a challenge that is over, or that was given to another address or port: one is good for one heartbeat, within half a minute, and ends when this master restarts",
+			Advice: "Wait for the next heartbeat. If this comes again and again, packets are held up on the way, or a router gives the server another port for each.",
+		}
 	case Reachable:
 		return Explanation{Cause: "the server answers players that it never talked to", Good: true}
 	case Unreachable:
@@ -265,7 +270,7 @@ func zandronumReasons(v Verdict, x Explanation) Explanation {
 		x.Cause = "a verification was sent, no answer came: the port is filtered or rewritten on the way back"
 	case Malformed:
 		x.Cause = "the registration cannot be read"
-		x.Advice = "Check that masterhostname points here, and that the server's version is a current one."
+		x.Advice = "Check that masterhostname points here (and -masterport, unless this master's port is 15300), and that the server's version is a current one."
 	case Expired:
 		x.Advice = "Check that it still runs, that sv_updatemaster is 1, and that it can send UDP to this master."
 	case Banned:

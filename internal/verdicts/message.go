@@ -34,6 +34,8 @@ var messages = [...]string{
 	Concealed:     "server hidden by an operator",
 	OnlyHere:      "server listed under an address that only this machine and its network reach",
 
+	StaleChallenge: "server not listed: challenge out of date",
+
 	SignedIn:       "player signed in",
 	WrongPassword:  "sign-in refused: wrong password",
 	NoSuchAccount:  "sign-in refused: no such account",

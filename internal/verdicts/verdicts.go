@@ -17,6 +17,8 @@ import (
 
 	"github.com/rs/zerolog"
 	"golang.org/x/time/rate"
+
+	"github.com/respawnd/respawnd/internal/clean"
 )
 
 // Verdict is what a service decided about an address.
@@ -54,6 +56,7 @@ const (
 	NotAllowed
 	Concealed
 	OnlyHere
+	StaleChallenge
 
 	// What players get, see OfPlayer.
 	SignedIn
@@ -104,6 +107,8 @@ var words = [...]string{
 	NotAllowed:    "not on the allow list",
 	Concealed:     "hidden by an operator",
 	OnlyHere:      "listed under an address that only this machine and its network reach",
+
+	StaleChallenge: "challenge out of date",
 
 	SignedIn:       "signed in",
 	WrongPassword:  "wrong password",
@@ -289,7 +294,7 @@ func (b *Book) ration(now time.Time) (unsaid int, told bool) {
 
 // say logs a verdict. b.mu is not held: nobody waits for the log.
 func (b *Book) say(e Entry, unsaid int) {
-	line := b.log.WithLevel(e.Verdict.level()).Str("service", e.Service).Stringer("peer", e.Addr).Str("game", e.Game).Stringer("verdict", e.Verdict)
+	line := b.log.WithLevel(e.Verdict.level()).Str("service", e.Service).Stringer("peer", e.Addr).Str("game", clean.UTF8(e.Game)).Stringer("verdict", e.Verdict)
 	if unsaid > 0 {
 		line = line.Int("lines_left_out", unsaid)
 	}
