@@ -17,6 +17,7 @@ import (
 	"github.com/respawnd/respawnd/internal/accounts"
 	"github.com/respawnd/respawnd/internal/backup"
 	"github.com/respawnd/respawnd/internal/bans"
+	"github.com/respawnd/respawnd/internal/clean"
 	"github.com/respawnd/respawnd/internal/games"
 	"github.com/respawnd/respawnd/internal/verdicts"
 	"github.com/respawnd/respawnd/master"
@@ -226,7 +227,7 @@ func (l *Local) Servers(_ context.Context, game string) ([]Listed, error) {
 }
 
 func summary(h master.Heard) Listed {
-	rule := func(name string) string { v, _ := h.Rules.Get(name); return v }
+	rule := func(name string) string { v, _ := h.Rules.Get(name); return clean.UTF8(v) }
 	return Listed{
 		Game: h.Game, Origin: h.Origin.String(), Address: h.Public, Source: h.Key.Source,
 		Name: rule("hostname"), Players: rule("numplayers"), MaxPlayers: rule("maxplayers"),
@@ -257,7 +258,7 @@ func (l *Local) Verdicts(_ context.Context, addr netip.Addr) ([]Verdict, error) 
 	for _, e := range entries {
 		x := e.Explain()
 		out = append(out, Verdict{
-			Service: e.Service, Address: e.Addr, Game: e.Game, Verdict: e.Verdict.String(),
+			Service: e.Service, Address: e.Addr, Game: clean.UTF8(e.Game), Verdict: e.Verdict.String(),
 			What: x.What, Cause: x.Cause, Advice: x.Advice,
 			First: e.First.UTC(), Last: e.Last.UTC(), Times: e.Times,
 		})

@@ -651,7 +651,7 @@ func TestTextsOfStrangersAreShownAndDoNothing(t *testing.T) {
 		wantShown(t, path, p.body)
 		seen += p.body
 	}
-	for _, want := range []string{`\u202e`, `\u200b`, `\u001b[31m`, `\xff`, `\ufeff`, `\u00ad`, "&lt;script&gt;alert(1)"} {
+	for _, want := range []string{`\u202e`, `\u200b`, `\u001b[31m`, "\u00ff", `\ufeff`, `\u00ad`, "&lt;script&gt;alert(1)"} {
 		if !strings.Contains(seen, want) {
 			t.Errorf("no page shows %s", want)
 		}
@@ -683,7 +683,8 @@ func TestShow(t *testing.T) {
 		"Ünï 日本 \U0001F600":                "Ünï 日本 \U0001F600",
 		"a\x1b[0m":                         `a\u001b[0m`,
 		"a\u202eb":                         `a\u202eb`,
-		"\xffa":                            `\xffa`,
+		"\xffa":                            "\u00ffa",
+		"\x9ba":                            `\u009ba`,
 		"\ufffd":                           "\ufffd",
 		"a\u3000b":                         `a\u3000b`,
 		"\U000E0041":                       `\U000e0041`,

@@ -4,7 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"unicode"
-	"unicode/utf8"
+
+	"github.com/respawnd/respawnd/internal/clean"
 )
 
 // maxShown is the longest text of a stranger that a page shows, in characters.
@@ -13,15 +14,15 @@ const maxShown = 400
 // show makes a text fit for a page without hiding anything that is in it: what
 // cannot be seen, or would change how its surroundings are shown, becomes its
 // code, such as \u202e. That is control characters, terminal sequences,
-// characters that steer direction, join or hide, fillers, and bytes that are no
-// UTF-8. Many accents on one letter are cut to a few.
+// characters that steer direction, join or hide, and fillers. What is no UTF-8 is
+// read as everywhere, see clean.UTF8. Many accents on one letter are cut to a few.
 func show(s string) string {
 	if isPlain(s) && len(s) <= maxShown {
 		return s
 	}
 	var b strings.Builder
 	n, marks := 0, 0
-	for i, r := range s {
+	for _, r := range clean.UTF8(s) {
 		if n++; n > maxShown {
 			b.WriteString("…")
 			break
@@ -31,10 +32,7 @@ func show(s string) string {
 		} else if marks++; marks > maxMarks {
 			continue
 		}
-		_, size := utf8.DecodeRuneInString(s[i:])
 		switch {
-		case r == utf8.RuneError && size == 1:
-			fmt.Fprintf(&b, `\x%02x`, s[i])
 		case !isHidden(r):
 			b.WriteRune(r)
 		case r <= 0xffff:

@@ -8,6 +8,8 @@ import (
 	"time"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/respawnd/respawnd/internal/clean"
 )
 
 // Limits of an AuditEntry, in bytes. Longer texts are cut.
@@ -63,15 +65,15 @@ func (e AuditEntry) Canonical() AuditEntry {
 	return e
 }
 
-// fitText replaces control characters and what is not UTF-8, and cuts s to limit
-// bytes.
+// fitText replaces control characters, makes UTF-8 of what is not, and cuts s to
+// limit bytes.
 func fitText(s string, limit int) string {
 	s = strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) {
 			return utf8.RuneError
 		}
 		return r
-	}, strings.ToValidUTF8(s, string(utf8.RuneError)))
+	}, clean.UTF8(s))
 	if len(s) <= limit {
 		return s
 	}

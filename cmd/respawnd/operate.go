@@ -20,6 +20,7 @@ import (
 	"github.com/respawnd/respawnd/configs"
 	"github.com/respawnd/respawnd/internal/backup"
 	"github.com/respawnd/respawnd/internal/bans"
+	"github.com/respawnd/respawnd/internal/clean"
 	"github.com/respawnd/respawnd/storage"
 	"github.com/respawnd/respawnd/storage/bolt"
 )
@@ -131,7 +132,7 @@ func printable(s string) string {
 			return '?'
 		}
 		return r
-	}, strings.ToValidUTF8(s, "?"))
+	}, clean.UTF8(s))
 }
 
 func stamp(t time.Time) string {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"net/http"
 	"net/netip"
 	"os"
 	"path/filepath"
@@ -287,7 +288,7 @@ func TestPrintableKeepsTheCursorWhereItIs(t *testing.T) {
 		"escape":         {"a\x1b[2Jb", "a?[2Jb"},
 		"line end, tab":  {"a\r\n\tb", "a???b"},
 		"C1":             {"a\u009bb", "a?b"},
-		"not UTF-8":      {"a\xffb", "a?b"},
+		"not UTF-8":      {"a\xffb", "aÿb"},
 		"direction":      {"a\u202eb\u202db\u202ab", "a?b?b?b"},
 		"isolates":       {"a\u2066b\u2069", "a?b?"},
 		"line separator": {"a\u2028b\u2029c", "a?b?c"},
@@ -440,6 +441,21 @@ func TestSelftestPlaysAgainstTheDaemon(t *testing.T) {
 	d.cli("ban", "add", "127.0.0.1")
 	if code, out, _ := command(t, env, "selftest"); code != exitFailure || strings.Count(out, "FAILED") < 5 {
 		t.Errorf("selftest while we are banned: exit code %d, want %d\n%s", code, exitFailure, out)
+	}
+	d.stop()
+}
+
+// What is no UTF-8 is read in one way, whoever looks.
+func TestNamesThatAreNotUTF8(t *testing.T) {
+	t.Parallel()
+	d := start(t, t.TempDir())
+	register(t, d, "hostname", "M\xfcnchen", "numplayers", "2", "maxplayers", "8")
+	const want = "M\u00fcnchen"
+	_, api := get(t, d, "web", http.MethodGet, "/api/v1/servers", "")
+	for where, text := range map[string]string{"the command line": d.cli("server", "list"), "the public JSON": api} {
+		if !strings.Contains(text, want) {
+			t.Errorf("%s: no %q in:\n%s", where, want, text)
+		}
 	}
 	d.stop()
 }

@@ -22,6 +22,19 @@ func Text(s string) string {
 	return string(Append(make([]byte, 0, len(s)), s))
 }
 
+// UTF8 returns s as the project reads all text of games: s itself if it is valid
+// UTF-8, else s read as Latin-1. It drops nothing.
+func UTF8(s string) string {
+	if utf8.ValidString(s) {
+		return s
+	}
+	b := make([]byte, 0, len(s)+len(s)/2)
+	for i := range len(s) {
+		b = utf8.AppendRune(b, rune(s[i]))
+	}
+	return string(b)
+}
+
 // isPlain reports whether s is printable ASCII, which is kept as it is.
 func isPlain(s string) bool {
 	for i := range len(s) {

@@ -6,6 +6,16 @@ import (
 	"unicode/utf8"
 )
 
+func TestUTF8(t *testing.T) {
+	for in, want := range map[string]string{
+		"": "", "plain": "plain", "caf\u00e9\x1b": "caf\u00e9\x1b", "M\xfcnchen\x9b": "M\u00fcnchen\u009b", "\xc3\xbc\xff": "\u00c3\u00bc\u00ff", "\ufffd": "\ufffd",
+	} {
+		if got := UTF8(in); got != want {
+			t.Errorf("UTF8(%q) = %q, want %q", in, got, want)
+		}
+	}
+}
+
 func TestText(t *testing.T) {
 	tests := map[string]struct{ in, want string }{
 		"plain":              {"My Server #1 ~", "My Server #1 ~"},

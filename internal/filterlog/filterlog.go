@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/rs/zerolog"
+
+	"github.com/respawnd/respawnd/internal/clean"
 )
 
 // Bounds of the log: each text once per Window, and MaxTexts different ones. The
@@ -37,7 +39,7 @@ func (l *Log) Ignored(log zerolog.Logger, game, text string, err error) {
 		log.Warn().Int("filters", rest).Stringer("within", Window).Msg("filters ignored: too many texts to log each")
 	}
 	if first {
-		log.Warn().Err(err).Str("game", game).Str("filter", text).Msg("filter ignored: it is not understood")
+		log.Warn().Err(err).Str("game", game).Str("filter", clean.UTF8(text)).Msg("filter ignored: it is not understood")
 	}
 }
 
