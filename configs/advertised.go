@@ -3,7 +3,6 @@ package configs
 import (
 	"errors"
 	"net/netip"
-	"slices"
 	"strings"
 )
 
@@ -35,23 +34,4 @@ func parseAdvertisedAs(text string) (a Advertised, err error) {
 		return Advertised{}, errors.New("is not the IPv4 address of a machine, or a network and such an address: write 203.0.113.5 or 10.0.0.0/8=203.0.113.5")
 	}
 	return a, nil
-}
-
-// checkAdvertised reports networks that are advertised in two ways.
-func (l *loader) checkAdvertised() {
-	all := l.config.Net.AdvertiseAs
-	for i, a := range all {
-		if slices.ContainsFunc(all[:i], func(b Advertised) bool { return a.From == b.From }) {
-			l.mistake("net.advertise_as", a.String(), "gives the same servers a second address", l.source["net.advertise_as"])
-		}
-	}
-}
-
-// Advertised returns net.advertise_as. Where that is empty, zanmaster.advertise_as
-// is another spelling of it.
-func (c *Config) Advertised() []Advertised {
-	if len(c.Net.AdvertiseAs) == 0 && c.ZanMaster.AdvertiseAs.IsValid() {
-		return []Advertised{{As: c.ZanMaster.AdvertiseAs}}
-	}
-	return c.Net.AdvertiseAs
 }

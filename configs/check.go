@@ -7,7 +7,7 @@ import (
 
 // checkCollisions reports each address that an earlier one has already taken.
 func (l *loader) checkCollisions() {
-	all := l.config.Listeners()
+	all := Listeners(l.config)
 	for i, b := range all {
 		for _, a := range all[:i] {
 			if network := collides(a, b); network != "" {
@@ -19,36 +19,13 @@ func (l *loader) checkCollisions() {
 	}
 }
 
-// warn notes what is allowed and yet rarely meant.
-func (l *loader) warn() {
-	c := l.config
-	note := func(format string, args ...any) { l.warnings = append(l.warnings, fmt.Sprintf(format, args...)) }
-	if host, _ := splitListen(c.Admin.Listen); c.Admin.Listen != "" && !host.IsLoopback() {
-		note("admin.listen: %s can be reached from other machines without encryption", c.Admin.Listen)
+// checkWhole reports what the configuration itself finds wrong.
+func (l *loader) checkWhole() {
+	c, ok := l.config.(interface{ Mistakes() []KeyError })
+	if !ok {
+		return
 	}
-	for _, p := range c.Net.Trusted {
-		if p.Bits() == 0 {
-			note("net.trusted: %s is everybody, no limit per address is in force", p)
-		}
-	}
-	for _, p := range c.Web.TrustedProxies {
-		if p.Bits() == 0 {
-			note("web.trusted_proxies: %s is everybody, so every visitor may say that he has another address", p)
-		}
-	}
-	for _, pair := range []struct {
-		small, large string
-		tooLarge     bool
-	}{
-		{"master.max_per_addr", "master.max_per_net", c.Master.MaxPerAddr > c.Master.MaxPerNet},
-		{"master.max_per_net", "master.max_servers", c.Master.MaxPerNet > c.Master.MaxServers},
-		{"serverbrowse.max_per_addr", "serverbrowse.max_conns", c.ServerBrowse.MaxPerAddr > c.ServerBrowse.MaxConns},
-		{"web.max_per_addr", "web.max_conns", c.Web.MaxPerAddr > c.Web.MaxConns},
-		{"web.max_streams_per_addr", "web.max_streams", c.Web.MaxStreamsPerAddr > c.Web.MaxStreams},
-		{"serverbrowse.keepalive", "serverbrowse.idle", c.ServerBrowse.KeepAlive >= c.ServerBrowse.Idle},
-	} {
-		if pair.tooLarge {
-			note("%s: not below %s, so it has no effect", pair.small, pair.large)
-		}
+	for _, m := range c.Mistakes() {
+		l.mistake(m.Key, m.Value, m.Problem, l.source[m.Key])
 	}
 }

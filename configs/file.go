@@ -12,8 +12,8 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// maxFile is the largest configuration file that is read, in bytes.
-const maxFile = mib
+// MaxFile is the largest configuration file that is read, in bytes.
+const MaxFile = mib
 
 // parseFile reads the one YAML document of a file and returns its root, nil if
 // the document is empty. Only YAML is understood; JSON is YAML too.
@@ -27,12 +27,12 @@ func parseFile(name string) (*yaml.Node, error) {
 		return nil, fmt.Errorf("configuration file: %w", err)
 	}
 	defer func() { _ = f.Close() }()
-	data, err := io.ReadAll(io.LimitReader(f, maxFile+1))
+	data, err := io.ReadAll(io.LimitReader(f, MaxFile+1))
 	if err != nil {
 		return nil, fmt.Errorf("configuration file: %w", err)
 	}
-	if len(data) > maxFile {
-		return nil, fmt.Errorf("%s: larger than %s", name, formatSize(maxFile))
+	if len(data) > MaxFile {
+		return nil, fmt.Errorf("%s: larger than %s", name, formatSize(MaxFile))
 	}
 	return parseYAML(name, data)
 }
@@ -95,13 +95,13 @@ func (l *loader) readValue(name string, value *yaml.Node, where string) {
 	switch {
 	case isNull(value):
 		l.fromFile(name, "", where)
-	case l.known[name].nested:
+	case l.known[name].Nested:
 		l.readNested(name, value, where)
 	case value.Kind == yaml.ScalarNode:
 		l.fromFile(name, value.Value, where)
 	case value.Kind != yaml.SequenceNode:
 		l.mistake(name, "", "takes a value, not a section or an alias", where)
-	case !l.known[name].list:
+	case !l.known[name].List:
 		l.mistake(name, "", "takes one value, not a list", where)
 	default:
 		entries := make([]string, 0, len(value.Content))

@@ -13,12 +13,12 @@ const (
 	mib = 1 << 20
 	gib = 1 << 30
 
-	// maxEntries is how many entries a list value may have.
-	maxEntries = 256
+	// MaxEntries is how many entries a list value may have.
+	MaxEntries = 256
 )
 
-// key is one thing that can be set: a field of Config or of one of its sections,
-// and what the tags of the field say.
+// Key is one thing that can be set: a field of a configuration or of one of its
+// sections, and what the tags of the field say.
 //
 //	key      the name, without that of the section
 //	default  the value as an operator would write it; missing: empty
@@ -30,86 +30,92 @@ const (
 //	live     "true": a reload takes it over
 //	secret   "true": the value is not repeated in messages
 //
+//	required "true": a list must not be empty
+//
 // The comment of the field is the comment of the key in default.yaml. In it,
 // {range} and {words} stand for those tags.
-type key struct {
-	name    string
-	source  string // the field, as "Type.Field"
-	initial string // the default, in the form of the environment
-	allowed string // the range or the words, as default.yaml states it; may be empty
-	list    bool   // several values
-	nested  bool   // one value, which is YAML
-	secret  bool
-	live    bool
-	listen  string
-	field   reflect.Value // settable
+type Key struct {
+	Name    string // "qr2.listen"
+	Field   reflect.StructField
+	Section reflect.Type // the struct that Field belongs to
+	Default string       // in the form of the environment
+	Allowed string       // the range or the words, as default.yaml states it; may be empty
+	List    bool         // several values
+	Nested  bool         // one value, which is YAML
+	Live    bool         // a running daemon takes it over
+
+	secret bool
+	value  reflect.Value // settable
 
 	parse func(text string) (any, error)
 }
 
-// variable returns the name of the environment variable of k.
-func (k key) variable() string {
-	return EnvPrefix + strings.ToUpper(strings.ReplaceAll(k.name, ".", "_"))
+// Variable returns the name of the environment variable of k.
+func (k Key) Variable() string {
+	return EnvPrefix + strings.ToUpper(strings.ReplaceAll(k.Name, ".", "_"))
 }
 
 // set parses text and stores it in the field. For a list it is called once per
 // entry and appends. After an error the field is unchanged.
-func (k key) set(text string) error {
+func (k Key) set(text string) error {
 	value, err := k.parse(text)
 	switch {
 	case err != nil:
 		return err
-	case k.list:
-		k.field.Set(reflect.Append(k.field, reflect.ValueOf(value)))
+	case k.List:
+		k.value.Set(reflect.Append(k.value, reflect.ValueOf(value)))
 	default:
-		k.field.Set(reflect.ValueOf(value))
+		k.value.Set(reflect.ValueOf(value))
 	}
 	return nil
 }
 
-// keys returns every key, bound to its field of c, in the order of the fields.
-func (c *Config) keys() []key { return keysOf("", reflect.ValueOf(c).Elem()) }
+// Keys returns every key of a configuration, in the order of its fields. config
+// is a pointer to a struct whose fields have the tag key: a struct is a section,
+// everything else a key. Keys panics if the tags of a field do not fit its type.
+func Keys(config any) []Key { return keysOf("", reflect.ValueOf(config).Elem()) }
 
 // keysOf returns the keys of a section. The prefix is empty or ends with a dot.
-func keysOf(prefix string, section reflect.Value) []key {
-	var all []key
+func keysOf(prefix string, section reflect.Value) []Key {
+	var all []Key
 	for i := range section.NumField() {
 		f := section.Type().Field(i)
 		name := prefix + f.Tag.Get("key")
-		if isSection(f.Type) {
+		if IsSection(f) {
 			all = append(all, keysOf(name+".", section.Field(i))...)
 			continue
 		}
 		k := newKey(name, f, section.Field(i))
-		k.source = section.Type().Name() + "." + f.Name
+		k.Section = section.Type()
 		all = append(all, k)
 	}
 	return all
 }
 
-// isSection reports whether a field holds keys and is not a value itself.
-func isSection(t reflect.Type) bool {
-	return t.Kind() == reflect.Struct && t != reflect.TypeFor[netip.Addr]()
+// IsSection reports whether a field of a configuration holds keys and is not a
+// key itself.
+func IsSection(f reflect.StructField) bool {
+	return f.Type.Kind() == reflect.Struct && f.Type != reflect.TypeFor[netip.Addr]()
 }
 
-func newKey(name string, f reflect.StructField, field reflect.Value) key {
-	k := key{
-		name: name, initial: f.Tag.Get("default"), field: field,
-		secret: f.Tag.Get("secret") == "true", live: f.Tag.Get("live") == "true", listen: f.Tag.Get("listen"),
+func newKey(name string, f reflect.StructField, value reflect.Value) Key {
+	k := Key{
+		Name: name, Field: f, Default: f.Tag.Get("default"), Live: f.Tag.Get("live") == "true",
+		secret: f.Tag.Get("secret") == "true", value: value,
 	}
-	value := f.Type
+	t := f.Type
 	switch {
-	case value == reflect.TypeFor[[]Webhook]():
-		k.nested, k.secret = true, true // parts of it may be secrets
-	case value.Kind() == reflect.Slice:
-		k.list, value = true, value.Elem()
+	case t == reflect.TypeFor[[]Webhook]():
+		k.Nested, k.secret = true, true // parts of it may be secrets
+	case t.Kind() == reflect.Slice:
+		k.List, t = true, t.Elem()
 	}
-	k.allowed, k.parse = parserOf(value, f.Tag)
+	k.Allowed, k.parse = parserOf(t, f.Tag)
 	return k
 }
 
 // parserOf returns how to read a value of a type, and what is allowed in words.
-// It panics if the tags do not fit the type, which the test of any key finds.
+// It panics if the tags do not fit the type.
 func parserOf(t reflect.Type, tag reflect.StructTag) (allowed string, parse func(string) (any, error)) {
 	low, high, _ := strings.Cut(tag.Get("range"), " to ")
 	switch t {

@@ -22,11 +22,11 @@ type Listener struct {
 	Address string // host:port for net.Listen, never empty
 }
 
-// Services returns all services that can be configured, built or not, in the
+// Services returns all services that a configuration has an address for, in the
 // order of their sections. The caller owns the slice.
-func Services() []Service {
+func Services(config any) []Service {
 	var all []Service
-	for _, k := range new(Config).keys() {
+	for _, k := range Keys(config) {
 		if s, ok := k.service(); ok {
 			all = append(all, s)
 		}
@@ -35,36 +35,37 @@ func Services() []Service {
 }
 
 // service returns the service that listens on the address k, if k is one.
-func (k key) service() (s Service, ok bool) {
-	network, port, ok := strings.Cut(k.listen, " ")
+func (k Key) service() (s Service, ok bool) {
+	network, port, ok := strings.Cut(k.Field.Tag.Get("listen"), " ")
 	if !ok {
 		return s, false
 	}
-	name, _, _ := strings.Cut(k.name, ".")
-	return Service{Name: name, Key: k.name, Network: network, Port: uint16(must(parseNumber(port, 1, 65535)))}, true
+	name, _, _ := strings.Cut(k.Name, ".")
+	return Service{Name: name, Key: k.Name, Network: network, Port: uint16(must(parseNumber(port, 1, 65535)))}, true
 }
 
 // Listeners returns the addresses of all services that are on, in the order of
-// Services. Further addresses of a service follow its first. The caller owns the
+// Services. A service is off if its address is empty or its key enabled is false.
+// The addresses of its key extra_listen follow the first. The caller owns the
 // slice.
-func (c *Config) Listeners() []Listener {
-	keys := make(map[string]key)
-	for _, k := range c.keys() {
-		keys[k.name] = k
+func Listeners(config any) []Listener {
+	keys := make(map[string]Key)
+	for _, k := range Keys(config) {
+		keys[k.Name] = k
 	}
 	var all []Listener
-	for _, s := range Services() {
-		if on, ok := keys[s.Name+".enabled"]; ok && !on.field.Bool() {
+	for _, s := range Services(config) {
+		if on, ok := keys[s.Name+".enabled"]; ok && !on.value.Bool() {
 			continue
 		}
-		address := keys[s.Key].field.String()
+		address := keys[s.Key].value.String()
 		if address == "" {
 			continue
 		}
 		all = append(all, Listener{s.Name, s.Key, s.Network, address})
 		if extra, ok := keys[s.Name+".extra_listen"]; ok {
-			for _, a := range extra.field.Interface().([]string) {
-				all = append(all, Listener{s.Name, extra.name, s.Network, a})
+			for _, a := range extra.value.Interface().([]string) {
+				all = append(all, Listener{s.Name, extra.Name, s.Network, a})
 			}
 		}
 	}
@@ -83,8 +84,8 @@ func collides(a, b Listener) (network string) {
 	default:
 		return ""
 	}
-	hostA, portA := splitListen(a.Address)
-	hostB, portB := splitListen(b.Address)
+	hostA, portA := SplitListen(a.Address)
+	hostB, portB := SplitListen(b.Address)
 	if portA != portB || portA == 0 {
 		return ""
 	}
@@ -94,9 +95,9 @@ func collides(a, b Listener) (network string) {
 	return network
 }
 
-// splitListen returns the parts of an address that parseListen has accepted. No
-// host is the wildcard, localhost is 127.0.0.1.
-func splitListen(address string) (netip.Addr, int) {
+// SplitListen returns the parts of the address of a Listener. No host is the
+// wildcard, localhost is 127.0.0.1.
+func SplitListen(address string) (netip.Addr, int) {
 	host, port, err := net.SplitHostPort(address)
 	if err != nil {
 		return netip.Addr{}, 0

@@ -13,8 +13,8 @@ import (
 // EnvPrefix starts the name of every environment variable that is a key.
 const EnvPrefix = "RESPAWND_"
 
-// maxMistakes is how many mistakes are reported at once.
-const maxMistakes = 100
+// MaxMistakes is how many mistakes are reported at once.
+const MaxMistakes = 100
 
 // Options says where Load looks. All of it is optional.
 type Options struct {
@@ -32,48 +32,54 @@ type Options struct {
 	Flags map[string]string
 }
 
-// Load reads the defaults, the file, the environment and the flags, checks
-// everything and returns the configuration and warnings that an operator should
-// see. Warnings come with an error, too.
+// Load reads the defaults, the file, the environment and the flags into config,
+// checks everything and returns warnings that an operator should see. Warnings
+// come with an error, too. config is a pointer to a zero struct, see Keys. If it
+// has a method Mistakes() []KeyError, that reports what is wrong with values that
+// are fine by themselves; the sources are filled in. If it has a method
+// Warnings() []string, what that says of a configuration without mistakes is
+// added.
 //
-// If anything is wrong the configuration is nil and the error an *Errors with
-// one error for each mistake. If the file cannot be opened it wraps the error of
-// package os.
-func Load(opt Options) (*Config, []string, error) {
-	l := newLoader()
+// If anything is wrong the error is an *Errors with one error for each mistake,
+// and config must not be used. If the file cannot be opened the error wraps that
+// of package os.
+func Load(opt Options, config any) (warnings []string, err error) {
+	l := newLoader(config)
 	fileRead := l.readFile(opt.File)
 	l.readEnv(opt.Env)
 	l.readFlags(opt.Flags)
 	l.decode()
 	if fileRead { // otherwise half of the addresses are not known
 		l.checkCollisions()
-		l.checkAdvertised()
+		l.checkWhole()
 	}
 	if len(l.mistakes) > 0 {
-		return nil, l.warnings, &Errors{list: l.mistakes}
+		return l.warnings, &Errors{list: l.mistakes}
 	}
-	l.warn()
-	return l.config, l.warnings, nil
+	if c, ok := config.(interface{ Warnings() []string }); ok {
+		l.warnings = append(l.warnings, c.Warnings()...)
+	}
+	return l.warnings, nil
 }
 
 // loader is one run of Load. Viper holds the layers: defaults, the file as its
 // configuration, environment and flags as overrides.
 type loader struct {
 	viper    *viper.Viper
-	config   *Config
-	keys     []key
-	known    map[string]key    // by name
+	config   any
+	keys     []Key
+	known    map[string]Key    // by name
 	source   map[string]string // where the value of a key comes from, by name
 	warnings []string
 	mistakes []error
 }
 
-func newLoader() *loader {
-	l := &loader{viper: viper.New(), config: new(Config), known: map[string]key{}, source: map[string]string{}}
-	l.keys = l.config.keys()
+func newLoader(config any) *loader {
+	l := &loader{viper: viper.New(), config: config, known: map[string]Key{}, source: map[string]string{}}
+	l.keys = Keys(config)
 	for _, k := range l.keys {
-		l.known[k.name] = k
-		l.viper.SetDefault(k.name, k.initial)
+		l.known[k.Name] = k
+		l.viper.SetDefault(k.Name, k.Default)
 	}
 	return l
 }
@@ -85,23 +91,23 @@ func (l *loader) mistake(name, value, problem, source string) {
 	l.fail(&KeyError{Key: name, Value: value, Problem: problem, Source: source})
 }
 
-// fail notes a mistake. After maxMistakes only one more is noted, which says
+// fail notes a mistake. After MaxMistakes only one more is noted, which says
 // that there are others.
 func (l *loader) fail(err error) {
 	switch {
-	case len(l.mistakes) < maxMistakes:
+	case len(l.mistakes) < MaxMistakes:
 		l.mistakes = append(l.mistakes, err)
-	case len(l.mistakes) == maxMistakes:
+	case len(l.mistakes) == MaxMistakes:
 		l.mistakes = append(l.mistakes, errors.New("there are more mistakes"))
 	}
 }
 
-func (l *loader) full() bool { return len(l.mistakes) > maxMistakes }
+func (l *loader) full() bool { return len(l.mistakes) > MaxMistakes }
 
 // isSection tells whether name is the first part of a key.
 func (l *loader) isSection(name string) bool {
 	for _, k := range l.keys {
-		if strings.HasPrefix(k.name, name+".") {
+		if strings.HasPrefix(k.Name, name+".") {
 			return true
 		}
 	}
@@ -118,8 +124,8 @@ func (l *loader) hint(name string) string {
 	}
 	candidates := make([]string, 0, 2*len(l.keys))
 	for _, k := range l.keys {
-		candidates = append(candidates, k.name)
-		if section, _, found := strings.Cut(k.name, "."); found {
+		candidates = append(candidates, k.Name)
+		if section, _, found := strings.Cut(k.Name, "."); found {
 			candidates = append(candidates, section)
 		}
 	}
@@ -164,7 +170,7 @@ func (l *loader) override(name, value, source string) {
 func (l *loader) readEnv(env []string) {
 	byVariable := make(map[string]string, len(l.keys))
 	for _, k := range l.keys {
-		byVariable[k.variable()] = k.name
+		byVariable[k.Variable()] = k.Name
 	}
 	variables := slices.Sorted(maps.Keys(byVariable))
 	for _, entry := range env {
@@ -203,23 +209,23 @@ func (l *loader) readFlags(flags map[string]string) {
 // decode fills the configuration from viper.
 func (l *loader) decode() {
 	for _, k := range l.keys {
-		values := texts(l.viper.Get(k.name), k.list)
-		if len(values) > maxEntries {
-			l.mistake(k.name, "", fmt.Sprintf("has more than %d entries", maxEntries), l.source[k.name])
+		values := texts(l.viper.Get(k.Name), k.List)
+		if len(values) > MaxEntries {
+			l.mistake(k.Name, "", fmt.Sprintf("has more than %d entries", MaxEntries), l.source[k.Name])
 			continue
 		}
 		for _, text := range values {
 			err := k.set(text)
 			if several, ok := errors.AsType[mistakes](err); ok {
 				for _, err := range several {
-					l.mistake(k.name, text, err.Error(), l.source[k.name])
+					l.mistake(k.Name, text, err.Error(), l.source[k.Name])
 				}
 			} else if err != nil {
-				l.mistake(k.name, text, err.Error(), l.source[k.name])
+				l.mistake(k.Name, text, err.Error(), l.source[k.Name])
 			}
 		}
-		if k.name == "games.domains" && len(values) == 0 {
-			l.mistake(k.name, "", "must not be empty", l.source[k.name])
+		if k.Field.Tag.Get("required") == "true" && len(values) == 0 {
+			l.mistake(k.Name, "", "must not be empty", l.source[k.Name])
 		}
 	}
 }

@@ -4,19 +4,18 @@ import "reflect"
 
 // Reload returns what a running daemon goes by after its configuration was read
 // again: running, but with the values of now for those keys that may change
-// while it runs, and the names of the other keys that differ, in the order of
-// default.yaml. Those need a restart. Neither argument is changed.
-func Reload(running, now *Config) (next *Config, restart []string) {
-	next = new(Config)
+// while it runs, and the names of the other keys that differ, in their order.
+// Those need a restart. Neither argument is changed.
+func Reload[T any](running, now *T) (next *T, restart []string) {
+	next = new(T)
 	*next = *running
-	read := now.keys()
-	for i, k := range next.keys() {
-		to, from := k.field, read[i].field
+	read := Keys(now)
+	for i, k := range Keys(next) {
 		switch {
-		case k.live:
-			to.Set(from)
-		case !reflect.DeepEqual(to.Interface(), from.Interface()):
-			restart = append(restart, k.name)
+		case k.Live:
+			k.value.Set(read[i].value)
+		case !reflect.DeepEqual(k.value.Interface(), read[i].value.Interface()):
+			restart = append(restart, k.Name)
 		}
 	}
 	return next, restart

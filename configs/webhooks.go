@@ -11,9 +11,11 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// Limits of webhooks.
+// MaxWebhooks is how many webhooks there may be.
+const MaxWebhooks = 32
+
+// Limits of a webhook.
 const (
-	maxWebhooks    = 32
 	maxWebhookName = 32
 	minSecret      = 16 // characters
 	maxPlayers     = 9999
@@ -85,8 +87,8 @@ func parseWebhooks(text string) ([]Webhook, error) {
 	if err := yaml.Unmarshal([]byte(text), &nodes); err != nil {
 		return nil, errors.New("is not a list of webhooks, each with a name")
 	}
-	if len(nodes) > maxWebhooks {
-		return nil, fmt.Errorf("has more than %d entries", maxWebhooks)
+	if len(nodes) > MaxWebhooks {
+		return nil, fmt.Errorf("has more than %d entries", MaxWebhooks)
 	}
 	var out []Webhook
 	var errs mistakes

@@ -17,13 +17,13 @@ import (
 	"golang.org/x/term"
 
 	"github.com/respawnd/respawnd/admin"
-	"github.com/respawnd/respawnd/configs"
 	"github.com/respawnd/respawnd/internal/accounts"
+	"github.com/respawnd/respawnd/internal/services"
 	"github.com/respawnd/respawnd/storage"
 )
 
 // openAccounts opens the rules of accounts. reg may be nil.
-func openAccounts(ctx context.Context, cfg *configs.Config, store accounts.Store, reg prometheus.Registerer, log zerolog.Logger,
+func openAccounts(ctx context.Context, cfg *services.Config, store accounts.Store, reg prometheus.Registerer, log zerolog.Logger,
 ) (*accounts.Service, error) {
 	s, err := accounts.Open(ctx, store, accounts.Options{
 		KeyFile: cfg.AccountKeyFile(), KeepPasswords: cfg.Accounts.KeepPasswords,
@@ -37,7 +37,7 @@ func openAccounts(ctx context.Context, cfg *configs.Config, store accounts.Store
 
 // accountsWhenWanted opens the rules of accounts when a command first wants
 // them: what has nothing to do with accounts needs no key.
-func accountsWhenWanted(cfg *configs.Config, store accounts.Store) func(context.Context) (*accounts.Service, error) {
+func accountsWhenWanted(cfg *services.Config, store accounts.Store) func(context.Context) (*accounts.Service, error) {
 	var mu sync.Mutex // guards s
 	var s *accounts.Service
 	return func(ctx context.Context) (*accounts.Service, error) {

@@ -7,8 +7,8 @@ import (
 	"slices"
 	"time"
 
-	"github.com/respawnd/respawnd/configs"
 	"github.com/respawnd/respawnd/internal/advertise"
+	"github.com/respawnd/respawnd/internal/services"
 	"github.com/respawnd/respawnd/internal/verdicts"
 	"github.com/respawnd/respawnd/master"
 )
@@ -22,7 +22,7 @@ const (
 )
 
 // advertised returns the rules of the configuration.
-func advertised(cfg *configs.Config) []advertise.Rule {
+func advertised(cfg *services.Config) []advertise.Rule {
 	var rules []advertise.Rule
 	for _, a := range cfg.Advertised() {
 		rules = append(rules, advertise.Rule{From: a.From, As: a.As})

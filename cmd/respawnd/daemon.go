@@ -27,6 +27,7 @@ import (
 	"github.com/respawnd/respawnd/internal/history"
 	"github.com/respawnd/respawnd/internal/logtail"
 	"github.com/respawnd/respawnd/internal/presence"
+	"github.com/respawnd/respawnd/internal/services"
 	"github.com/respawnd/respawnd/internal/verdicts"
 	"github.com/respawnd/respawnd/master"
 	"github.com/respawnd/respawnd/probe"
@@ -41,11 +42,11 @@ import (
 type daemon struct {
 	// cfg is the configuration in force. A reload replaces it: once the daemon
 	// runs, only the goroutine that reloads may read it. Others get values.
-	cfg     *configs.Config
+	cfg     *services.Config
 	log     zerolog.Logger
 	tail    *logtail.Ring // its last lines
 	console bool          // the log is for a person at the screen
-	reload  func() (*configs.Config, []string, error)
+	reload  func() (*services.Config, []string, error)
 	notify  notifier
 
 	store     *bolt.Store
@@ -72,7 +73,7 @@ type daemon struct {
 	prober  *probe.Prober
 	statics *probe.Statics
 	// configured is servers.static as it was read last.
-	configured atomic.Pointer[configs.Servers]
+	configured atomic.Pointer[services.Servers]
 	own        func(netip.AddrPort) bool // addresses that services listen on; nil until all are open
 
 	listings sync.Mutex              // held while the store's word on single servers is taken over

@@ -12,8 +12,8 @@ import (
 	"github.com/rs/zerolog"
 
 	"github.com/respawnd/respawnd/admin"
-	"github.com/respawnd/respawnd/configs"
 	"github.com/respawnd/respawnd/internal/backup"
+	"github.com/respawnd/respawnd/internal/services"
 	"github.com/respawnd/respawnd/storage/bolt"
 	"github.com/respawnd/respawnd/zanmaster"
 )
@@ -28,7 +28,7 @@ const (
 )
 
 // backupFiles returns where the files of a backup lie, the store aside.
-func backupFiles(cfg *configs.Config) map[string]string {
+func backupFiles(cfg *services.Config) map[string]string {
 	files := map[string]string{tokenName: cfg.AdminTokenFile(), keyName: cfg.AccountKeyFile()}
 	for _, name := range zanmaster.FileNames() {
 		files[name] = filepath.Join(cfg.ZandronumBanFiles(), name)
@@ -36,11 +36,11 @@ func backupFiles(cfg *configs.Config) map[string]string {
 	return files
 }
 
-func storePath(cfg *configs.Config) string { return filepath.Join(cfg.DataDir, storeName) }
+func storePath(cfg *services.Config) string { return filepath.Join(cfg.DataDir, storeName) }
 
 // sweepBackups removes what backups that were killed left in the data folder.
 // The store is ours, so none is under way.
-func sweepBackups(cfg *configs.Config, log zerolog.Logger) {
+func sweepBackups(cfg *services.Config, log zerolog.Logger) {
 	gone, err := backup.SweepDirs(admin.BackupWork(cfg.DataDir))
 	if err != nil {
 		log.Warn().Err(err).Msg("what an unfinished backup left behind was not removed")
@@ -61,7 +61,7 @@ func wholePath(path string) string {
 
 // doubtNewFolder is strayed for a folder without a store, which no daemon holds,
 // and says that it is new otherwise.
-func (p *program) doubtNewFolder(ctx context.Context, cfg *configs.Config) error {
+func (p *program) doubtNewFolder(ctx context.Context, cfg *services.Config) error {
 	if _, err := os.Lstat(storePath(cfg)); !errors.Is(err, fs.ErrNotExist) {
 		return nil // opening it tells what may be wrong with it
 	}
@@ -76,7 +76,7 @@ func (p *program) doubtNewFolder(ctx context.Context, cfg *configs.Config) error
 // strayed refuses to work on a store that no daemon holds while a daemon runs,
 // which must have another one. A command without the daemon's settings would
 // else change what nobody reads, and say that it is done.
-func strayed(ctx context.Context, cfg *configs.Config) error {
+func strayed(ctx context.Context, cfg *services.Config) error {
 	if !admin.Answers(ctx, cfg.Admin.Listen) {
 		return nil
 	}
@@ -86,7 +86,7 @@ func strayed(ctx context.Context, cfg *configs.Config) error {
 
 // openStore makes the data folder if it is missing and opens the store in it.
 // Its errors name the key.
-func openStore(ctx context.Context, cfg *configs.Config, wait time.Duration, log zerolog.Logger) (*bolt.Store, error) {
+func openStore(ctx context.Context, cfg *services.Config, wait time.Duration, log zerolog.Logger) (*bolt.Store, error) {
 	if err := os.MkdirAll(cfg.DataDir, 0o700); err != nil {
 		return nil, fmt.Errorf("data_dir: %w", err)
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/respawnd/respawnd/internal/games"
 	"github.com/respawnd/respawnd/internal/hostnet"
 	"github.com/respawnd/respawnd/internal/netserve"
+	"github.com/respawnd/respawnd/internal/services"
 )
 
 // zandronumNames are the hosts that servers and launchers of Zandronum, and of
@@ -61,7 +62,7 @@ func (d *daemon) dnsPolicy() dnsserver.Policy {
 }
 
 // serviceNames returns the names that lead to our services.
-func serviceNames(cfg *configs.Config) (*games.Names, error) {
+func serviceNames(cfg *services.Config) (*games.Names, error) {
 	var more []string
 	if cfg.ZanMaster.Listen != "" {
 		more = zandronumNames
@@ -75,7 +76,7 @@ func serviceNames(cfg *configs.Config) (*games.Names, error) {
 
 // checkDNS looks for mistakes in the configuration of the DNS server that only
 // show on this machine.
-func checkDNS(cfg *configs.Config) error {
+func checkDNS(cfg *services.Config) error {
 	if !cfg.DNS.Enabled || cfg.DNS.Listen == "" {
 		return nil
 	}

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/respawnd/respawnd/configs"
+	"github.com/respawnd/respawnd/internal/services"
 )
 
 // hang ends a wait for something that never comes. It decides nothing else.
@@ -154,7 +155,7 @@ func variable(key, value string) string {
 // off: they change a server at a moment that a test does not choose.
 func testEnv(dir string, more ...string) []string {
 	env := []string{variable("data_dir", dir), variable("log.format", "json"), variable("qr2.probe", "false"), variable("dns.enabled", "true")}
-	for _, s := range configs.Services() {
+	for _, s := range services.All() {
 		env = append(env, variable(s.Key, "127.0.0.1:0"))
 	}
 	return append(env, more...)

@@ -18,6 +18,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/respawnd/respawnd/configs"
+	"github.com/respawnd/respawnd/internal/services"
 	"github.com/respawnd/respawnd/probe/probetest"
 )
 
@@ -276,7 +277,7 @@ func (j *journey) start(args ...string) {
 	if len(args) == 2 && args[0] == "--config" {
 		options.File = filepath.Join(j.dir, args[1])
 	}
-	cfg, _, err := configs.Load(options)
+	cfg, _, err := services.Load(options)
 	if err != nil {
 		j.Fatal(err)
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/respawnd/respawnd/configs"
 	"github.com/respawnd/respawnd/internal/games"
+	"github.com/respawnd/respawnd/internal/services"
 	"github.com/respawnd/respawnd/probe"
 	"github.com/respawnd/respawnd/storage"
 )
@@ -69,7 +70,7 @@ func (d *daemon) hideServers(ctx context.Context) error {
 }
 
 // staticServers returns servers.static as the store would keep it.
-func staticServers(c *configs.Servers) []storage.AddedServer {
+func staticServers(c *services.Servers) []storage.AddedServer {
 	list := make([]storage.AddedServer, 0, len(c.Static))
 	for _, s := range c.Static {
 		list = append(list, storage.AddedServer{Address: s.Address, Protocol: s.Protocol})

@@ -24,9 +24,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/miekg/dns"
 
-	"github.com/respawnd/respawnd/configs"
 	"github.com/respawnd/respawnd/internal/gamespy"
 	"github.com/respawnd/respawnd/internal/netnstest"
+	"github.com/respawnd/respawnd/internal/services"
 	"github.com/respawnd/respawnd/internal/zandronum"
 	"github.com/respawnd/respawnd/lan"
 	"github.com/respawnd/respawnd/probe/probetest"
@@ -168,7 +168,7 @@ func searchNetworks(t *testing.T) {
 // serveNetworks runs a daemon on the usual ports until standard input ends.
 func serveNetworks(t *testing.T) {
 	var ports []string
-	for _, s := range configs.Services() {
+	for _, s := range services.All() {
 		if s.Name != "web" && s.Name != "admin" {
 			ports = append(ports, variable(s.Key, fmt.Sprintf("0.0.0.0:%d", s.Port)))
 		}

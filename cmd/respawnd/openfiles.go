@@ -1,6 +1,6 @@
 package main
 
-import "github.com/respawnd/respawnd/configs"
+import "github.com/respawnd/respawnd/internal/services"
 
 // ownFiles is how many files the daemon may have open beside the connections
 // with a limit of their own: the store, the sockets, the operator, webhooks.
@@ -9,7 +9,7 @@ const ownFiles = 256
 // filesNeeded returns how many files may be open at a time when every service
 // that is on has all the connections that it is allowed, and the keys that say so,
 // the one that takes most first.
-func filesNeeded(cfg *configs.Config) (n int, keys []string) {
+func filesNeeded(cfg *services.Config) (n int, keys []string) {
 	n = ownFiles
 	for _, s := range []struct {
 		key    string

@@ -4,13 +4,13 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/respawnd/respawnd/configs"
+	"github.com/respawnd/respawnd/internal/services"
 )
 
 // Every limit of connections counts while its service is on.
 func TestFilesNeeded(t *testing.T) {
 	t.Parallel()
-	cfg := &configs.Config{}
+	cfg := &services.Config{}
 	if n, keys := filesNeeded(cfg); n != ownFiles || keys != nil {
 		t.Errorf("nothing is on: %d files for %q, want %d for none", n, keys, ownFiles)
 	}

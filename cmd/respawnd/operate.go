@@ -21,6 +21,7 @@ import (
 	"github.com/respawnd/respawnd/internal/backup"
 	"github.com/respawnd/respawnd/internal/bans"
 	"github.com/respawnd/respawnd/internal/clean"
+	"github.com/respawnd/respawnd/internal/services"
 	"github.com/respawnd/respawnd/storage"
 	"github.com/respawnd/respawnd/storage/bolt"
 )
@@ -47,7 +48,7 @@ func (p *program) operate(ctx context.Context, f func(context.Context, admin.Ope
 }
 
 // connect opens the store, or a way to the daemon that holds it.
-func (p *program) connect(ctx context.Context, cfg *configs.Config) (admin.Operator, func() error, error) {
+func (p *program) connect(ctx context.Context, cfg *services.Config) (admin.Operator, func() error, error) {
 	if err := p.doubtNewFolder(ctx, cfg); err != nil {
 		return nil, nil, err
 	}
@@ -71,7 +72,7 @@ func (p *program) connect(ctx context.Context, cfg *configs.Config) (admin.Opera
 }
 
 // remote returns the running daemon.
-func remote(cfg *configs.Config) (admin.Operator, error) {
+func remote(cfg *services.Config) (admin.Operator, error) {
 	if cfg.Admin.Listen == "" {
 		return nil, errors.New("the daemon is running and its admin API is off: set admin.listen, or stop the daemon first")
 	}
@@ -84,7 +85,7 @@ func remote(cfg *configs.Config) (admin.Operator, error) {
 
 // local returns the operations on the store itself. A mistake in games.file is
 // told and passed over: it must not keep anybody from lifting a ban.
-func (p *program) local(ctx context.Context, cfg *configs.Config, store *bolt.Store) (*admin.Local, error) {
+func (p *program) local(ctx context.Context, cfg *services.Config, store *bolt.Store) (*admin.Local, error) {
 	l := &admin.Local{
 		Store: store, Table: bans.New(store), Catalogue: &admin.Catalogue{Embedded: configs.Games, Store: store},
 		DataDir: cfg.DataDir, StoreName: storeName, Files: backupFiles(cfg), Version: version(),

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/respawnd/respawnd/configs"
+	"github.com/respawnd/respawnd/internal/services"
 	"github.com/respawnd/respawnd/internal/verdicts"
 )
 
@@ -175,7 +176,7 @@ func TestReadmeConfigurationIsAccepted(t *testing.T) {
 		t.Fatal("no configuration in the README")
 	}
 	for _, b := range blocks {
-		if _, _, err := configs.Load(configs.Options{File: writeFile(t, "readme.yaml", b[1])}); err != nil {
+		if _, _, err := services.Load(configs.Options{File: writeFile(t, "readme.yaml", b[1])}); err != nil {
 			t.Errorf("configuration in the README: %v", err)
 		}
 	}

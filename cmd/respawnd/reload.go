@@ -5,7 +5,7 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/respawnd/respawnd/configs"
+	"github.com/respawnd/respawnd/internal/services"
 	"github.com/respawnd/respawnd/storage"
 	"github.com/respawnd/respawnd/webhook"
 	"github.com/respawnd/respawnd/zanmaster"
@@ -15,7 +15,7 @@ import (
 // and checks the configuration as a start would. If there is no mistake anywhere,
 // the games and the bans are in force when it returns, and what is still to be
 // taken over is known to be good. After an error nothing has changed.
-func (d *daemon) loadAll(ctx context.Context, cfg *configs.Config) ([]webhook.Hook, error) {
+func (d *daemon) loadAll(ctx context.Context, cfg *services.Config) ([]webhook.Hook, error) {
 	if err := errors.Join(checkStart(cfg), zanmaster.CheckReadable(cfg.ZandronumBanFiles()), d.checkListings(ctx)); err != nil {
 		return nil, err
 	}

@@ -12,10 +12,11 @@ import (
 
 	"github.com/respawnd/respawnd/admin"
 	"github.com/respawnd/respawnd/configs"
+	"github.com/respawnd/respawnd/internal/services"
 )
 
 // takenOver is what services are given of a configuration on a reload, as text.
-func takenOver(cfg *configs.Config) string {
+func takenOver(cfg *services.Config) string {
 	d := &daemon{cfg: cfg, zanOn: true, catalogue: &admin.Catalogue{Embedded: configs.Games}}
 	var b strings.Builder
 	for _, p := range []any{
@@ -53,7 +54,7 @@ var handedOver = []string{".Master.SaveEvery", ".Admin.AuditEntries", ".Servers.
 
 // A field that a reload takes over changes what a service goes by.
 func TestEveryKeyThatReloadsReachesAService(t *testing.T) {
-	base, _, err := configs.Load(configs.Options{})
+	base, _, err := services.Load(configs.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -80,7 +81,7 @@ func TestEveryKeyThatReloadsReachesAService(t *testing.T) {
 			t.Errorf("a reload takes over %s, and no service notices", path)
 		}
 	}
-	walk("", nil, reflect.TypeFor[configs.Config]())
+	walk("", nil, reflect.TypeFor[services.Config]())
 	if live < 70 {
 		t.Errorf("%d fields are taken over, want 70 or more", live)
 	}

@@ -13,8 +13,8 @@ import (
 	"github.com/rs/zerolog"
 	"github.com/spf13/cobra"
 
-	"github.com/respawnd/respawnd/configs"
 	"github.com/respawnd/respawnd/internal/backup"
+	"github.com/respawnd/respawnd/internal/services"
 	"github.com/respawnd/respawnd/storage/bolt"
 )
 
@@ -35,7 +35,7 @@ func (p *program) restoreCommand() *cobra.Command {
 
 // restore checks the whole backup, then puts its files in place. What was there
 // is kept beside them.
-func (p *program) restore(ctx context.Context, cfg *configs.Config, path string) error {
+func (p *program) restore(ctx context.Context, cfg *services.Config, path string) error {
 	in, err := os.Open(path)
 	if err != nil {
 		return err
@@ -70,7 +70,7 @@ func (p *program) restore(ctx context.Context, cfg *configs.Config, path string)
 
 // notRunning makes sure that no daemon uses the data folder. A store that
 // cannot be opened for another reason is just what a backup is for.
-func notRunning(ctx context.Context, cfg *configs.Config) error {
+func notRunning(ctx context.Context, cfg *services.Config) error {
 	if _, err := os.Stat(storePath(cfg)); errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}

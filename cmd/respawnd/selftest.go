@@ -18,6 +18,7 @@ import (
 
 	"github.com/respawnd/respawnd/configs"
 	"github.com/respawnd/respawnd/internal/games"
+	"github.com/respawnd/respawnd/internal/services"
 	"github.com/respawnd/respawnd/master/serverbrowse"
 	"github.com/respawnd/respawnd/qr2"
 )
@@ -51,7 +52,7 @@ for a health check that runs every minute.`,
 }
 
 // selftest runs every test whose service is on and says how it went.
-func (p *program) selftest(ctx context.Context, cfg *configs.Config, quick bool) error {
+func (p *program) selftest(ctx context.Context, cfg *services.Config, quick bool) error {
 	t := &selfTest{cfg: cfg}
 	defer t.close()
 	failed := 0
@@ -99,7 +100,7 @@ func (p *program) selftest(ctx context.Context, cfg *configs.Config, quick bool)
 
 // selfTest is a game server, and the player who looks for it.
 type selfTest struct {
-	cfg      *configs.Config
+	cfg      *services.Config
 	name     string
 	secret   string
 	instance uint32

@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/respawnd/respawnd/configs"
 	"github.com/respawnd/respawnd/internal/gamespy"
+	"github.com/respawnd/respawnd/internal/services"
 )
 
 // recite listens and says to everybody first greeting, and then answer to what
@@ -71,7 +71,7 @@ func TestSelftestTellsWhatPresenceDoesWrong(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			cfg := new(configs.Config)
+			cfg := new(services.Config)
 			cfg.GPSP.Listen, cfg.GPSP.Private = recite(t, "", tc.found), tc.private
 			cfg.GPCM.Listen = recite(t, tc.greeting, tc.answer)
 			err := (&selfTest{cfg: cfg}).presence(t.Context())

@@ -11,6 +11,7 @@ import (
 	"github.com/respawnd/respawnd/admin"
 	"github.com/respawnd/respawnd/configs"
 	"github.com/respawnd/respawnd/internal/netserve"
+	"github.com/respawnd/respawnd/internal/services"
 	"github.com/respawnd/respawnd/master"
 	"github.com/respawnd/respawnd/master/serverbrowse"
 	"github.com/respawnd/respawnd/qr2"
@@ -102,7 +103,7 @@ func localAddrs(conns ...*netserve.PacketConn) (out []netip.AddrPort) {
 
 // notBuilt returns the keys of services that are configured and not built, and
 // how many services are configured and built.
-func notBuilt(cfg *configs.Config) (keys []string, on int) {
+func notBuilt(cfg *services.Config) (keys []string, on int) {
 	have := make(map[string]bool, len(built))
 	for _, b := range built {
 		have[b.name] = true

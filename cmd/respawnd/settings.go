@@ -12,12 +12,13 @@ import (
 
 	"github.com/respawnd/respawnd/admin"
 	"github.com/respawnd/respawnd/configs"
+	"github.com/respawnd/respawnd/internal/services"
 	"github.com/respawnd/respawnd/zanmaster"
 )
 
 // load reads the configuration as the flags and the environment say.
-func (p *program) load() (*configs.Config, []string, error) {
-	return configs.Load(configs.Options{File: p.config, Env: p.env, Flags: p.flags})
+func (p *program) load() (*services.Config, []string, error) {
+	return services.Load(configs.Options{File: p.config, Env: p.env, Flags: p.flags})
 }
 
 func (p *program) checkCommand() *cobra.Command {
@@ -48,13 +49,13 @@ func (p *program) checkCommand() *cobra.Command {
 // checkFiles looks into the files that the configuration names, and at what it
 // says of this machine. It also reports lines of ban files that a daemon leaves
 // out with a warning.
-func checkFiles(cfg *configs.Config) error {
+func checkFiles(cfg *services.Config) error {
 	return errors.Join(checkStart(cfg), zanmaster.CheckFiles(cfg.ZandronumBanFiles()))
 }
 
 // checkStart returns the mistakes in the configuration, and in the files that it
 // names, for which a daemon would not start.
-func checkStart(cfg *configs.Config) error {
+func checkStart(cfg *services.Config) error {
 	errs := []error{checkDNS(cfg), checkDataDir(cfg)}
 	if _, err := admin.ReadToken(cfg.AdminTokenFile()); err != nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, fs.ErrPermission) {
 		errs = append(errs, fmt.Errorf("admin.token_file: %w", err))
@@ -81,7 +82,7 @@ func checkStart(cfg *configs.Config) error {
 
 // checkDataDir refuses a data folder that is something else. One that is missing
 // is made at the start.
-func checkDataDir(cfg *configs.Config) error {
+func checkDataDir(cfg *services.Config) error {
 	if info, err := os.Stat(cfg.DataDir); err == nil && !info.IsDir() {
 		return fmt.Errorf("data_dir: %s is not a folder", cfg.DataDir)
 	}

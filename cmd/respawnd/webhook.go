@@ -13,6 +13,7 @@ import (
 
 	"github.com/respawnd/respawnd/configs"
 	"github.com/respawnd/respawnd/internal/netserve"
+	"github.com/respawnd/respawnd/internal/services"
 	"github.com/respawnd/respawnd/webhook"
 )
 
@@ -20,7 +21,7 @@ import (
 const maxHookFile = 4 << 10
 
 // webhooks returns the hooks of a configuration, with what their files hold.
-func webhooks(cfg *configs.Config) (hooks []webhook.Hook, err error) {
+func webhooks(cfg *services.Config) (hooks []webhook.Hook, err error) {
 	var errs []error
 	for _, w := range cfg.Webhooks {
 		h, err := hook(w)
@@ -217,7 +218,7 @@ func (p *program) tryWebhooks(ctx context.Context, hooks []webhook.Hook, names [
 }
 
 // loadWebhooks reads the configuration and the files of its webhooks.
-func (p *program) loadWebhooks() (*configs.Config, []webhook.Hook, error) {
+func (p *program) loadWebhooks() (*services.Config, []webhook.Hook, error) {
 	cfg, _, err := p.load()
 	if err != nil {
 		return nil, nil, p.listMistakes(err)

@@ -10,6 +10,7 @@ import (
 	"github.com/respawnd/respawnd/admin"
 	"github.com/respawnd/respawnd/configs"
 	"github.com/respawnd/respawnd/internal/netserve"
+	"github.com/respawnd/respawnd/internal/services"
 	"github.com/respawnd/respawnd/internal/verdicts"
 	"github.com/respawnd/respawnd/internal/zandronum"
 	"github.com/respawnd/respawnd/master"
@@ -115,7 +116,7 @@ func mistakesOf(err error) []error {
 
 // checkBanFolder refuses a folder of ban files that was given and is not there:
 // a ban list that is silently empty helps nobody.
-func checkBanFolder(cfg *configs.Config) error {
+func checkBanFolder(cfg *services.Config) error {
 	if cfg.ZanMaster.BanFiles == "" {
 		return nil
 	}

@@ -1,4 +1,4 @@
-package configs
+package services
 
 import (
 	"fmt"
@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/respawnd/respawnd/configs"
 )
 
 // bounds returns what the comment of a limit says that it bounds: its first
@@ -24,24 +25,24 @@ func bounds(comment string) string {
 // a number, a size or a duration.
 func limitsTable(t *testing.T) string {
 	t.Helper()
-	comments := fieldComments(t)
+	m := newManual(t)
 	var b strings.Builder
 	b.WriteString("| key | default | range | what it bounds | taken over on |\n|---|---|---|---|---|\n")
-	for _, k := range new(Config).keys() {
-		if !strings.Contains(k.allowed, " to ") {
+	for _, k := range configs.Keys(new(Config)) {
+		if !strings.Contains(k.Allowed, " to ") {
 			continue
 		}
 		when := "restart"
-		if k.live {
+		if k.Live {
 			when = "SIGHUP"
 		}
-		fmt.Fprintf(&b, "| `%s` | %s | %s | %s | %s |\n", k.name, k.initial, k.allowed, bounds(comments[k.source]), when)
+		fmt.Fprintf(&b, "| `%s` | %s | %s | %s | %s |\n", k.Name, k.Default, k.Allowed, bounds(m.commentOf(k.Section, k.Field)), when)
 	}
 	return b.String()
 }
 
 func TestReadmeHasEveryLimitInOneTable(t *testing.T) {
-	path := filepath.Join("..", "README.md")
+	path := filepath.Join("..", "..", "README.md")
 	data, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
@@ -55,6 +56,6 @@ func TestReadmeHasEveryLimitInOneTable(t *testing.T) {
 		return
 	}
 	if diff := cmp.Diff(readme, want); diff != "" {
-		t.Errorf("README.md, -is +should be (go test ./configs -update writes it):\n%s", diff)
+		t.Errorf("README.md, -is +should be (go test ./internal/services -update writes it):\n%s", diff)
 	}
 }

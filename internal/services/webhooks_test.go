@@ -1,4 +1,4 @@
-package configs
+package services
 
 import (
 	"encoding/json"
@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/respawnd/respawnd/configs"
 )
 
 const hookSecret = "a-secret-of-26-characters!"
@@ -27,7 +28,7 @@ webhooks:
     allow: [127.0.0.1, 10.1.2.3/8]
   - {name: both, url: "http://example.org", secret_file: /etc/secret, format: json, events: [players, bans], players_high: 1, players_low: 0}
 `
-	want := []Webhook{
+	want := []configs.Webhook{
 		{Name: "chat", URL: "https://discord.example/api/webhooks/1/t0ken", Format: "discord", Events: []string{"up", "down"}, Games: []string{"gmtest"}},
 		{
 			Name: "bot", URLFile: "/etc/url", Format: "json", Secret: hookSecret, PlayersHigh: 9, PlayersLow: 4,
@@ -36,15 +37,15 @@ webhooks:
 		{Name: "both", URL: "http://example.org", Format: "json", SecretFile: "/etc/secret", Events: []string{"players", "bans"}, PlayersHigh: 1},
 	}
 	samePrefix := cmp.Comparer(func(a, b netip.Prefix) bool { return a == b })
-	if diff := cmp.Diff(want, load(t, Options{File: write(t, "a.yaml", file)}).Webhooks, samePrefix); diff != "" {
+	if diff := cmp.Diff(want, load(t, configs.Options{File: write(t, "a.yaml", file)}).Webhooks, samePrefix); diff != "" {
 		t.Errorf("webhooks of a file, -want +got:\n%s", diff)
 	}
 	inline := `[{name: chat, url: "https://discord.example/api/webhooks/1/t0ken", format: discord, events: [up, down], games: [gmtest]}]`
-	if diff := cmp.Diff(want[:1], load(t, Options{Env: []string{"RESPAWND_WEBHOOKS=" + inline}}).Webhooks, samePrefix); diff != "" {
+	if diff := cmp.Diff(want[:1], load(t, configs.Options{Env: []string{"RESPAWND_WEBHOOKS=" + inline}}).Webhooks, samePrefix); diff != "" {
 		t.Errorf("webhooks of the environment, -want +got:\n%s", diff)
 	}
 	for _, none := range []string{"webhooks:\n", "webhooks: []\n", `webhooks: ""` + "\n"} {
-		if got := load(t, Options{File: write(t, "a.yaml", none)}).Webhooks; len(got) != 0 {
+		if got := load(t, configs.Options{File: write(t, "a.yaml", none)}).Webhooks; len(got) != 0 {
 			t.Errorf("%q: %d webhooks, want none", none, len(got))
 		}
 	}
@@ -86,7 +87,7 @@ func TestWrongWebhooksAreNamedWithoutTheirSecrets(t *testing.T) {
 			if tc.entry == "a" {
 				entry = "a"
 			}
-			for _, opt := range []Options{
+			for _, opt := range []configs.Options{
 				{File: write(t, "a.yaml", "webhooks:\n  - "+entry+"\n")},
 				{Env: []string{"RESPAWND_WEBHOOKS=[" + entry + "]"}},
 			} {
@@ -105,18 +106,18 @@ func TestWrongWebhooksAreNamedWithoutTheirSecrets(t *testing.T) {
 	for name, file := range map[string]string{
 		"a section":  "webhooks: {name: a}\n",
 		"two names":  "webhooks: [{" + good + "}, {" + good + "}]\n",
-		"too many":   "webhooks: [" + strings.Repeat("{"+good+"}, ", maxWebhooks+1) + "]\n",
+		"too many":   "webhooks: [" + strings.Repeat("{"+good+"}, ", configs.MaxWebhooks+1) + "]\n",
 		"not a list": "webhooks: 'name'\n",
 		"an alias":   "data_dir: &a x\nwebhooks: *a\n",
 	} {
-		if got := refused(t, Options{File: write(t, "a.yaml", file)}).Error(); !strings.HasPrefix(got, "webhooks: ") || strings.Contains(got, "hidden-token") {
+		if got := refused(t, configs.Options{File: write(t, "a.yaml", file)}).Error(); !strings.HasPrefix(got, "webhooks: ") || strings.Contains(got, "hidden-token") {
 			t.Errorf("%s: Load says %q, want a mistake in webhooks without values", name, got)
 		}
 	}
 }
 
 func TestSecretsDoNotShow(t *testing.T) {
-	w := Webhook{Name: "a", URL: "https://example.org/hidden", Secret: hookSecret}
+	w := configs.Webhook{Name: "a", URL: "https://example.org/hidden", Secret: hookSecret}
 	asJSON, err := json.Marshal(w)
 	if err != nil {
 		t.Fatal(err)
@@ -126,13 +127,13 @@ func TestSecretsDoNotShow(t *testing.T) {
 			t.Errorf("a secret shows: %s", got)
 		}
 	}
-	if got := Secret("").String(); got != "" {
+	if got := configs.Secret("").String(); got != "" {
 		t.Errorf("no secret shows as %q, want nothing", got)
 	}
 }
 
 func TestEveryEntryOfWebhooksIsChecked(t *testing.T) {
-	got := refused(t, Options{Flags: map[string]string{"webhooks": "[{name: a, url: x}, {name: b, format: smoke}, {name: c, format: discord, url: 'https://example.org/'}, {name: c, format: discord, url: 'https://example.org/'}]"}}).Error()
+	got := refused(t, configs.Options{Flags: map[string]string{"webhooks": "[{name: a, url: x}, {name: b, format: smoke}, {name: c, format: discord, url: 'https://example.org/'}, {name: c, format: discord, url: 'https://example.org/'}]"}}).Error()
 	for _, want := range []string{"entry 1 (a) url", "entry 2 (b) format", "entry 4 (c) has the name"} {
 		if !strings.Contains(got, want) {
 			t.Errorf("the mistakes lack %q:\n%s", want, got)

@@ -1,4 +1,4 @@
-package configs
+package services
 
 import (
 	"slices"
@@ -6,23 +6,24 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/respawnd/respawnd/configs"
 )
 
 func TestListenersOfTheDefaults(t *testing.T) {
-	want := []Listener{
-		{"qr2", "qr2.listen", "udp", ":27900"},
-		{"serverbrowse", "serverbrowse.listen", "tcp", ":28910"},
-		{"legacylist", "legacylist.listen", "tcp", ":28900"},
-		{"gpcm", "gpcm.listen", "tcp", ":29900"},
-		{"gpsp", "gpsp.listen", "tcp", ":29901"},
-		{"natneg", "natneg.listen", "udp", ":27901"},
-		{"zanmaster", "zanmaster.listen", "udp", ":15300"},
-		{"web", "web.listen", "tcp", ":8080"},
-		{"admin", "admin.listen", "tcp", "127.0.0.1:8081"},
-		{"ssq", "ssq.listen", "udp", ":26999"},
-		{"valvemaster", "valvemaster.listen", "udp", ":27010"},
+	want := []configs.Listener{
+		{Service: "qr2", Key: "qr2.listen", Network: "udp", Address: ":27900"},
+		{Service: "serverbrowse", Key: "serverbrowse.listen", Network: "tcp", Address: ":28910"},
+		{Service: "legacylist", Key: "legacylist.listen", Network: "tcp", Address: ":28900"},
+		{Service: "gpcm", Key: "gpcm.listen", Network: "tcp", Address: ":29900"},
+		{Service: "gpsp", Key: "gpsp.listen", Network: "tcp", Address: ":29901"},
+		{Service: "natneg", Key: "natneg.listen", Network: "udp", Address: ":27901"},
+		{Service: "zanmaster", Key: "zanmaster.listen", Network: "udp", Address: ":15300"},
+		{Service: "web", Key: "web.listen", Network: "tcp", Address: ":8080"},
+		{Service: "admin", Key: "admin.listen", Network: "tcp", Address: "127.0.0.1:8081"},
+		{Service: "ssq", Key: "ssq.listen", Network: "udp", Address: ":26999"},
+		{Service: "valvemaster", Key: "valvemaster.listen", Network: "udp", Address: ":27010"},
 	}
-	if diff := cmp.Diff(want, load(t, Options{}).Listeners()); diff != "" {
+	if diff := cmp.Diff(want, load(t, configs.Options{}).Listeners()); diff != "" {
 		t.Errorf("Listeners() of the defaults, -want +got:\n%s", diff)
 	}
 }
@@ -43,11 +44,11 @@ func TestListenersAreTheServicesThatAreOn(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			all := load(t, Options{Flags: test.flags}).Listeners()
-			if test.with != "" && !slices.ContainsFunc(all, func(l Listener) bool { return l.Key+"="+l.Address == test.with }) {
+			all := load(t, configs.Options{Flags: test.flags}).Listeners()
+			if test.with != "" && !slices.ContainsFunc(all, func(l configs.Listener) bool { return l.Key+"="+l.Address == test.with }) {
 				t.Errorf("Listeners() = %v, want %s among them", all, test.with)
 			}
-			if test.gone != "" && slices.ContainsFunc(all, func(l Listener) bool { return l.Key == test.gone }) {
+			if test.gone != "" && slices.ContainsFunc(all, func(l configs.Listener) bool { return l.Key == test.gone }) {
 				t.Errorf("Listeners() = %v, want no %s", all, test.gone)
 			}
 		})
@@ -56,15 +57,15 @@ func TestListenersAreTheServicesThatAreOn(t *testing.T) {
 
 func TestEveryServiceCanListen(t *testing.T) {
 	flags := map[string]string{"dns.enabled": "true"}
-	for _, s := range Services() {
+	for _, s := range All() {
 		flags[s.Key] = "127.0.0.1:0"
 	}
-	all := load(t, Options{Flags: flags}).Listeners()
-	if len(all) != len(Services()) {
-		t.Fatalf("%d listeners, want one for each of %d services", len(all), len(Services()))
+	all := load(t, configs.Options{Flags: flags}).Listeners()
+	if len(all) != len(All()) {
+		t.Fatalf("%d listeners, want one for each of %d services", len(all), len(All()))
 	}
-	for i, s := range Services() {
-		if want := (Listener{s.Name, s.Key, s.Network, "127.0.0.1:0"}); all[i] != want {
+	for i, s := range All() {
+		if want := (configs.Listener{Service: s.Name, Key: s.Key, Network: s.Network, Address: "127.0.0.1:0"}); all[i] != want {
 			t.Errorf("Listeners()[%d] = %v, want %v", i, all[i], want)
 		}
 	}
@@ -72,9 +73,9 @@ func TestEveryServiceCanListen(t *testing.T) {
 
 func TestServicesListenOnTheirPort(t *testing.T) {
 	flags := map[string]string{"dns.enabled": "true"}
-	for _, l := range load(t, Options{Flags: flags}).Listeners() {
-		for _, s := range Services() {
-			if _, port := splitListen(l.Address); s.Name == l.Service && port != int(s.Port) {
+	for _, l := range load(t, configs.Options{Flags: flags}).Listeners() {
+		for _, s := range All() {
+			if _, port := configs.SplitListen(l.Address); s.Name == l.Service && port != int(s.Port) {
 				t.Errorf("default of %s is %s, want port %d", l.Key, l.Address, s.Port)
 			}
 		}
@@ -107,7 +108,7 @@ func TestCollisionsNameBothKeys(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			opt := Options{Flags: test.flags}
+			opt := configs.Options{Flags: test.flags}
 			if test.want == [2]string{} {
 				load(t, opt)
 				return

@@ -1,4 +1,4 @@
-package configs
+package services
 
 import (
 	"os"
@@ -7,38 +7,45 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/respawnd/respawnd/configs"
 	"go.yaml.in/yaml/v3"
 )
 
+// sample returns the path of a file in the folder configs.
+func sample(name string) string { return filepath.Join("..", "..", "configs", name) }
+
 func TestSamplesLoad(t *testing.T) {
-	files, err := filepath.Glob("*.yaml")
+	files, err := filepath.Glob(sample("*.yaml"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range []string{"default.yaml", "lan.yaml", "zandronum-only.yaml", "community.yaml"} {
-		if !slices.Contains(files, want) {
+		if !slices.Contains(files, sample(want)) {
 			t.Errorf("%s is missing", want)
 		}
 	}
 	for _, file := range files {
-		if file == "games.yaml" {
+		if filepath.Base(file) == "games.yaml" {
 			continue
 		}
-		if _, warnings, err := Load(Options{File: file}); err != nil || len(warnings) > 0 {
+		if _, warnings, err := Load(configs.Options{File: file}); err != nil || len(warnings) > 0 {
 			t.Errorf("Load of %s: warnings %q, error %v, want neither", file, warnings, err)
 		}
 	}
 }
 
 func TestDefaultFileAsOwnFileChangesNothing(t *testing.T) {
-	if got := changed(load(t, Options{}), load(t, Options{File: "default.yaml"})); got != nil {
+	if got := changed(load(t, configs.Options{}), load(t, configs.Options{File: sample("default.yaml")})); got != nil {
 		t.Errorf("default.yaml as a file changes %q, want no change", got)
 	}
 }
 
 func TestOnlyTheLANSampleSearches(t *testing.T) {
 	for file, want := range map[string]bool{"": false, "lan.yaml": true, "community.yaml": false, "zandronum-only.yaml": false} {
-		if got := load(t, Options{File: file}).LAN.Discover; got != want {
+		if file != "" {
+			file = sample(file)
+		}
+		if got := load(t, configs.Options{File: file}).LAN.Discover; got != want {
 			t.Errorf("lan.discover of %q is %v, want %v", file, got, want)
 		}
 	}
@@ -46,7 +53,7 @@ func TestOnlyTheLANSampleSearches(t *testing.T) {
 
 func TestZandronumSampleOpensNothingElse(t *testing.T) {
 	var got []string
-	c := load(t, Options{File: "zandronum-only.yaml"})
+	c := load(t, configs.Options{File: sample("zandronum-only.yaml")})
 	for _, l := range c.Listeners() {
 		got = append(got, l.Service)
 	}
@@ -59,7 +66,7 @@ func TestZandronumSampleOpensNothingElse(t *testing.T) {
 }
 
 func TestUnitStartsTheDaemonWithTheRightsItNeeds(t *testing.T) {
-	data, err := os.ReadFile("respawnd.service")
+	data, err := os.ReadFile(sample("respawnd.service"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -78,7 +85,7 @@ func TestUnitStartsTheDaemonWithTheRightsItNeeds(t *testing.T) {
 
 func TestGamesAreYAML(t *testing.T) {
 	var any any
-	if err := yaml.Unmarshal(Games, &any); err != nil || any == nil {
+	if err := yaml.Unmarshal(configs.Games, &any); err != nil || any == nil {
 		t.Errorf("games.yaml: %v, error %v, want a document", any, err)
 	}
 }

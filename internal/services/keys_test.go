@@ -1,4 +1,4 @@
-package configs
+package services
 
 import (
 	"fmt"
@@ -10,11 +10,12 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/respawnd/respawnd/configs"
 	"go.yaml.in/yaml/v3"
 )
 
 func TestDefaultsAreValid(t *testing.T) {
-	c, warnings, err := Load(Options{})
+	c, warnings, err := Load(configs.Options{})
 	if err != nil {
 		t.Fatalf("Load of nothing: %v", err)
 	}
@@ -37,14 +38,14 @@ func TestDefaultsAreValid(t *testing.T) {
 }
 
 func TestCallerMayChangeDefault(t *testing.T) {
-	clear(Default())
-	if !strings.Contains(string(Default()), "data_dir:") {
-		t.Error("Default() hands out its own memory")
+	clear(configs.Default())
+	if !strings.Contains(string(configs.Default()), "data_dir:") {
+		t.Error("configs.Default() hands out its own memory")
 	}
 }
 
 func TestAdminTokenFileIsTakenAsConfigured(t *testing.T) {
-	c := load(t, Options{Flags: map[string]string{"admin.token_file": "/run/token"}})
+	c := load(t, configs.Options{Flags: map[string]string{"admin.token_file": "/run/token"}})
 	if got := c.AdminTokenFile(); got != "/run/token" {
 		t.Errorf("AdminTokenFile() = %q, want /run/token", got)
 	}
@@ -56,7 +57,7 @@ type documented struct{ name, comment string }
 func documentedKeys(t *testing.T) []documented {
 	t.Helper()
 	var document yaml.Node
-	if err := yaml.Unmarshal(Default(), &document); err != nil {
+	if err := yaml.Unmarshal(configs.Default(), &document); err != nil {
 		t.Fatal(err)
 	}
 	var all []documented
@@ -84,12 +85,12 @@ func TestCommentsHoldWhatIsAllowed(t *testing.T) {
 	for _, d := range documentedKeys(t) {
 		docs[d.name] = d.comment
 	}
-	for _, k := range new(Config).keys() {
-		if !strings.Contains(docs[k.name], k.allowed) {
-			t.Errorf("comment of %s does not hold %q: %s", k.name, k.allowed, docs[k.name])
+	for _, k := range configs.Keys(new(Config)) {
+		if !strings.Contains(docs[k.Name], k.Allowed) {
+			t.Errorf("comment of %s does not hold %q: %s", k.Name, k.Allowed, docs[k.Name])
 		}
 	}
-	for _, s := range Services() {
+	for _, s := range All() {
 		network, _, _ := strings.Cut(strings.ToUpper(s.Network), "+")
 		for _, want := range []string{network + " address", fmt.Sprint(s.Port)} {
 			if s.Name != "web" && s.Name != "admin" && !strings.Contains(docs[s.Key], want) {
@@ -100,7 +101,7 @@ func TestCommentsHoldWhatIsAllowed(t *testing.T) {
 }
 
 func TestLinesOfDefaultFileAreShort(t *testing.T) {
-	for i, line := range strings.Split(string(Default()), "\n") {
+	for i, line := range strings.Split(string(configs.Default()), "\n") {
 		if len(line) > 80 {
 			t.Errorf("default.yaml:%d is %d characters long, want at most 80", i+1, len(line))
 		}
@@ -154,19 +155,19 @@ func change(t *testing.T, name string) string {
 	case "natneg.extra_listen":
 		return "127.0.0.1:4000"
 	}
-	for _, k := range new(Config).keys() {
+	for _, k := range configs.Keys(new(Config)) {
 		switch {
-		case k.name != name:
+		case k.Name != name:
 		case strings.HasSuffix(name, ".listen"):
 			return "127.0.0.1:4001"
-		case k.allowed == "true or false":
-			if leaves(load(t, Options{Flags: map[string]string{name: "true"}})) == leaves(load(t, Options{})) {
+		case k.Allowed == "true or false":
+			if leaves(load(t, configs.Options{Flags: map[string]string{name: "true"}})) == leaves(load(t, configs.Options{})) {
 				return "false"
 			}
 			return "true"
-		case strings.HasSuffix(k.allowed, "h") || strings.HasSuffix(k.allowed, "m"):
+		case strings.HasSuffix(k.Allowed, "h") || strings.HasSuffix(k.Allowed, "m"):
 			return "47s"
-		case k.allowed != "":
+		case k.Allowed != "":
 			return "33"
 		}
 	}
@@ -205,39 +206,39 @@ func changed(a, b *Config) []string {
 }
 
 func TestEveryKeyIsSettableEverywhereAndSetsOneField(t *testing.T) {
-	base := load(t, Options{})
+	base := load(t, configs.Options{})
 	setBy := map[string]string{} // key by field
 	lastSection := ""
-	for _, k := range new(Config).keys() {
-		value := change(t, k.name)
-		inFile := fmt.Sprintf("%s: %q\n", k.name, value)
-		section, rest, found := strings.Cut(k.name, ".")
+	for _, k := range configs.Keys(new(Config)) {
+		value := change(t, k.Name)
+		inFile := fmt.Sprintf("%s: %q\n", k.Name, value)
+		section, rest, found := strings.Cut(k.Name, ".")
 		if found {
 			inFile = fmt.Sprintf("%s:\n  %s: %q\n", section, rest, value)
 		}
-		ways := map[string]Options{
+		ways := map[string]configs.Options{
 			"file":        {File: write(t, "a.yaml", inFile)},
-			"environment": {Env: []string{k.variable() + "=" + value}},
-			"flag":        {Flags: map[string]string{k.name: value}},
+			"environment": {Env: []string{k.Variable() + "=" + value}},
+			"flag":        {Flags: map[string]string{k.Name: value}},
 		}
 		if section != lastSection { // other spellings, which do not depend on the key
-			ways["file, dotted"] = Options{File: write(t, "a.yaml", fmt.Sprintf("%s: %q\n", k.name, value))}
-			ways["file, JSON"] = Options{File: write(t, "a.json", fmt.Sprintf("{%q: %q}\n", k.name, value))}
+			ways["file, dotted"] = configs.Options{File: write(t, "a.yaml", fmt.Sprintf("%s: %q\n", k.Name, value))}
+			ways["file, JSON"] = configs.Options{File: write(t, "a.json", fmt.Sprintf("{%q: %q}\n", k.Name, value))}
 		}
-		if strings.Contains(k.name, "_") {
-			ways["hyphen flag"] = Options{Flags: map[string]string{strings.ReplaceAll(k.name, "_", "-"): value}}
+		if strings.Contains(k.Name, "_") {
+			ways["hyphen flag"] = configs.Options{Flags: map[string]string{strings.ReplaceAll(k.Name, "_", "-"): value}}
 		}
 		lastSection = section
 		for way, opt := range ways {
 			got := changed(base, load(t, opt))
 			if len(got) != 1 {
-				t.Errorf("%s=%s by %s changes the fields %q, want one", k.name, value, way, got)
+				t.Errorf("%s=%s by %s changes the fields %q, want one", k.Name, value, way, got)
 				continue
 			}
-			if other := setBy[got[0]]; other != "" && other != k.name {
-				t.Errorf("%s and %s both set the field %s", other, k.name, got[0])
+			if other := setBy[got[0]]; other != "" && other != k.Name {
+				t.Errorf("%s and %s both set the field %s", other, k.Name, got[0])
 			}
-			setBy[got[0]] = k.name
+			setBy[got[0]] = k.Name
 		}
 	}
 	if got, want := len(setBy), strings.Count(leaves(base), "\n"); got != want {
@@ -247,11 +248,11 @@ func TestEveryKeyIsSettableEverywhereAndSetsOneField(t *testing.T) {
 
 func TestEveryKeyHasItsOwnVariable(t *testing.T) {
 	seen := map[string]string{}
-	for _, k := range new(Config).keys() {
-		if other, found := seen[k.variable()]; found {
-			t.Errorf("%s and %s share the variable %s", other, k.name, k.variable())
+	for _, k := range configs.Keys(new(Config)) {
+		if other, found := seen[k.Variable()]; found {
+			t.Errorf("%s and %s share the variable %s", other, k.Name, k.Variable())
 		}
-		seen[k.variable()] = k.name
+		seen[k.Variable()] = k.Name
 	}
 	if got := seen["RESPAWND_SERVERBROWSE_MAX_PER_ADDR"]; got != "serverbrowse.max_per_addr" {
 		t.Errorf("RESPAWND_SERVERBROWSE_MAX_PER_ADDR is the key %q, want serverbrowse.max_per_addr", got)
@@ -354,21 +355,21 @@ func TestRangesHoldAtTheirEdges(t *testing.T) {
 		"valvemaster.max_per_addr":      {"-1", "0", "65535", "65536"},
 		"valvemaster.pages_per_addr":    {"-1", "0", many, "10000001"},
 	}
-	for _, k := range new(Config).keys() {
-		e, found := tests[k.name]
+	for _, k := range configs.Keys(new(Config)) {
+		e, found := tests[k.Name]
 		if !found {
-			if strings.Contains(k.allowed, " to ") {
-				t.Errorf("no edges for %s in this test", k.name)
+			if strings.Contains(k.Allowed, " to ") {
+				t.Errorf("no edges for %s in this test", k.Name)
 			}
 			continue
 		}
 		for _, inside := range []string{e.low, e.high} {
-			load(t, Options{Flags: map[string]string{k.name: inside}})
+			load(t, configs.Options{Flags: map[string]string{k.Name: inside}})
 		}
 		for _, outside := range []string{e.below, e.above} {
-			err := refused(t, Options{Flags: map[string]string{k.name: outside}})
-			if got := err.Error(); !strings.HasPrefix(got, k.name+": ") || !strings.Contains(got, "out of range: "+k.allowed) {
-				t.Errorf("Load with %s=%s: %q, want the key and its range", k.name, outside, got)
+			err := refused(t, configs.Options{Flags: map[string]string{k.Name: outside}})
+			if got := err.Error(); !strings.HasPrefix(got, k.Name+": ") || !strings.Contains(got, "out of range: "+k.Allowed) {
+				t.Errorf("Load with %s=%s: %q, want the key and its range", k.Name, outside, got)
 			}
 		}
 	}
@@ -377,12 +378,12 @@ func TestRangesHoldAtTheirEdges(t *testing.T) {
 func TestPasswordsAreCheckedAndNotRepeated(t *testing.T) {
 	const name = "ssq.password"
 	for _, good := range []string{"", "12345678", "p@ss=word!", strings.Repeat("x", 128)} {
-		if got := load(t, Options{Flags: map[string]string{name: good}}).SSQ.Password; got != good {
+		if got := load(t, configs.Options{Flags: map[string]string{name: good}}).SSQ.Password; got != good {
 			t.Errorf("password %q is read as %q", good, got)
 		}
 	}
 	for _, bad := range []string{"secret7", "secret word", `secret"word`, "secret'word", `secret\word`, "secretwörd", strings.Repeat("secret", 22)} {
-		err := refused(t, Options{Flags: map[string]string{name: bad}})
+		err := refused(t, configs.Options{Flags: map[string]string{name: bad}})
 		if got := err.Error(); !strings.HasPrefix(got, name+": ") || strings.Contains(got, "secret") {
 			t.Errorf("Load with the password %q: %q, want the key and not the password", bad, got)
 		}

@@ -1,42 +1,21 @@
-// Package configs is the configuration of respawnd: what can be set, the
-// defaults, and reading and checking what an operator wrote.
+// Package services is the list of what this build is made of: the sections of the
+// configuration, one for each service and for what services share.
 //
-// A key is a field of Config or of one of its sections: its comment explains it,
-// its tags say what is allowed, what holds if nobody sets it, and whether a
-// running daemon takes it over. Everything else is made from that: the names of
-// environment variables, the checks, and with `go test ./configs -update` the
-// commented default.yaml and the table of limits in the README.
-//
-// A file, the environment and flags lie above the defaults, in this order; the
-// last one that sets a key wins. Load reports all mistakes at once.
-//
-// The package knows keys, types and ranges. It does not know what a service
-// does with them or which services are built, opens no socket and no file but
-// the configuration, and never reads the environment of the process.
-package configs
+// It says what can be set and where. Package configs reads it; it does not know
+// what a service does with its settings or how it is opened.
+package services
 
 import (
-	_ "embed"
 	"net/netip"
 	"path/filepath"
 	"time"
+
+	"github.com/respawnd/respawnd/configs"
 )
 
-//go:embed default.yaml
-var defaultYAML string
-
-// Games is the built-in catalogue of games, as YAML in the form of games.file.
-// Nobody writes to it.
-//
-//go:embed games.yaml
-var Games []byte
-
-// Default returns default.yaml: every key with its default and a comment that
-// explains it. The caller owns the slice.
-func Default() []byte { return []byte(defaultYAML) }
-
 // Config is a complete, checked configuration. Load makes it; nobody changes it
-// afterwards, so goroutines may share it. The type key says what the tags mean.
+// afterwards, so goroutines may share it. The tags are those
+// of configs.Key.
 type Config struct {
 	// Folder of everything that must survive a restart: accounts, bans, the saved
 	// server list, the admin token. Made if missing. One running daemon per
@@ -106,7 +85,7 @@ type Config struct {
 	//       format: discord
 	//       events: [up, down, players]
 	//       players_high: 8
-	Webhooks []Webhook `key:"webhooks" live:"true"`
+	Webhooks []configs.Webhook `key:"webhooks" live:"true"`
 	// Standard Server Queries: tools ask for what the list knows, in a language
 	// like SQL.
 	SSQ SSQ `key:"ssq"`
@@ -159,7 +138,7 @@ type Net struct {
 	// alone. At most 256 entries. Players on this machine and in the same network
 	// are always given an address that they reach directly. Empty: everybody else
 	// is given the private address as it is.
-	AdvertiseAs []Advertised `key:"advertise_as" live:"true"`
+	AdvertiseAs []configs.Advertised `key:"advertise_as" live:"true"`
 }
 
 // QR2 is section qr2.
@@ -522,21 +501,8 @@ type Servers struct {
 	// PROTOCOL HOST:PORT of each, such as "a2s 192.0.2.1:27015"; the protocol is
 	// gs1, gs3, a2s, ssq or zandronum. At most 256 entries. Host names are looked
 	// up again from time to time. `respawnd server add` needs no restart.
-	Static []StaticServer `key:"static" live:"true"`
+	Static []configs.StaticServer `key:"static" live:"true"`
 }
-
-// StaticServer is a game server that is asked and listed because an operator
-// named it.
-type StaticServer struct {
-	Protocol string // one of StaticProtocols
-	Address  string // host:port; the host may be a name
-}
-
-// String returns the server as servers.static spells it.
-func (s StaticServer) String() string { return s.Protocol + " " + s.Address }
-
-// StaticProtocols returns the protocols in which a game server can be asked.
-func StaticProtocols() []string { return []string{"gs1", "gs3", "a2s", "ssq", "zandronum"} }
 
 // Web is section web.
 type Web struct {
@@ -666,7 +632,7 @@ type Catalogue struct {
 	// Domains under which games look for their services, 1 to 256 entries. Used by
 	// `respawnd hosts` and the DNS server. A name of 11 letters, as long as
 	// gamespy.com, can be patched into a game in place of it.
-	Domains []string `key:"domains" default:"gamespy.com" as:"domain"` // lower case, without a final dot; at least one
+	Domains []string `key:"domains" required:"true" default:"gamespy.com" as:"domain"` // lower case, without a final dot; at least one
 }
 
 // GeoIP is section geoip.
@@ -684,3 +650,20 @@ func (c *Config) AdminTokenFile() string {
 	}
 	return filepath.Join(c.DataDir, "admin.token")
 }
+
+// Load reads the configuration, see configs.Load. After an error it is nil.
+func Load(opt configs.Options) (*Config, []string, error) {
+	c := new(Config)
+	warnings, err := configs.Load(opt, c)
+	if err != nil {
+		return nil, warnings, err
+	}
+	return c, warnings, nil
+}
+
+// All returns every service that can be configured, built or not.
+func All() []configs.Service { return configs.Services(new(Config)) }
+
+// Listeners returns the addresses of all services that are on, see
+// configs.Listeners.
+func (c *Config) Listeners() []configs.Listener { return configs.Listeners(c) }

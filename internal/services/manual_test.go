@@ -1,4 +1,4 @@
-package configs
+package services
 
 import (
 	"flag"
@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/respawnd/respawnd/configs"
 )
 
 // update makes the tests write what they would otherwise compare with.
@@ -20,11 +21,12 @@ var update = flag.Bool("update", false, "write default.yaml and the table of lim
 // width is the length of the longest line of default.yaml.
 const width = 80
 
-// fieldComments returns the comments of all fields of the package's structs, as
+// fieldComments returns the comments of the fields of all structs of a package, as
 // "Type.Field".
-func fieldComments(t *testing.T) map[string]string {
+func fieldComments(t *testing.T, pkg string) map[string]string {
 	t.Helper()
-	files, err := filepath.Glob("*.go")
+	dir := filepath.Join("..", "..", filepath.FromSlash(strings.TrimPrefix(pkg, "github.com/respawnd/respawnd/")))
+	files, err := filepath.Glob(filepath.Join(dir, "*.go"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -56,23 +58,49 @@ func fieldComments(t *testing.T) map[string]string {
 // the comment of its field.
 type manual struct {
 	t        *testing.T
-	comments map[string]string
+	keys     map[string]configs.Key
+	packages map[string]map[string]string // see fieldComments
 	b        strings.Builder
 }
 
-func (m *manual) section(indent string, section reflect.Value) {
+func newManual(t *testing.T) *manual {
+	m := &manual{t: t, keys: make(map[string]configs.Key), packages: make(map[string]map[string]string)}
+	for _, k := range configs.Keys(new(Config)) {
+		m.keys[k.Name] = k
+	}
+	return m
+}
+
+// commentOf returns the comment of a field of a section.
+func (m *manual) commentOf(section reflect.Type, f reflect.StructField) string {
+	pkg := section.PkgPath()
+	if m.packages[pkg] == nil {
+		m.packages[pkg] = fieldComments(m.t, pkg)
+	}
+	text := strings.TrimSpace(m.packages[pkg][section.Name()+"."+f.Name])
+	if text == "" {
+		m.t.Errorf("%v.%s has no comment", section, f.Name)
+	}
+	return text
+}
+
+// section writes the keys of a section. The prefix is empty or ends with a dot.
+func (m *manual) section(prefix string, section reflect.Type) {
+	indent := ""
+	if prefix != "" {
+		indent = "  "
+	}
 	for i := range section.NumField() {
-		f := section.Type().Field(i)
+		f := section.Field(i)
 		name := f.Tag.Get("key")
-		m.comment(indent, section.Type().Name()+"."+f.Name, f.Tag)
-		if isSection(f.Type) {
+		m.comment(indent, m.commentOf(section, f), f.Tag)
+		if configs.IsSection(f) {
 			m.b.WriteString(indent + name + ":\n")
-			m.section(indent+"  ", section.Field(i))
+			m.section(name+".", f.Type)
 		} else {
-			k := newKey(name, f, section.Field(i))
-			m.b.WriteString(indent + name + ": " + yamlValue(k) + "\n")
+			m.b.WriteString(indent + name + ": " + yamlValue(m.keys[prefix+name]) + "\n")
 		}
-		if indent == "" && i < section.NumField()-1 {
+		if prefix == "" && i < section.NumField()-1 {
 			m.b.WriteString("\n")
 		}
 	}
@@ -80,11 +108,7 @@ func (m *manual) section(indent string, section reflect.Value) {
 
 // comment writes the comment of a field. An empty line in it ends a line, and
 // indented lines stand as they are.
-func (m *manual) comment(indent, field string, tag reflect.StructTag) {
-	text := strings.TrimSpace(m.comments[field])
-	if text == "" {
-		m.t.Errorf("%s has no comment", field)
-	}
+func (m *manual) comment(indent, text string, tag reflect.StructTag) {
 	text = strings.NewReplacer("{range}", tag.Get("range"), "{words}", tag.Get("words")).Replace(text)
 	var words []string
 	flush := func() {
@@ -111,16 +135,16 @@ func (m *manual) comment(indent, field string, tag reflect.StructTag) {
 }
 
 // yamlValue returns the default of a key as default.yaml has it.
-func yamlValue(k key) string {
+func yamlValue(k configs.Key) string {
 	switch {
-	case k.list:
-		return "[" + strings.ReplaceAll(k.initial, ",", ", ") + "]"
-	case k.nested:
+	case k.List:
+		return "[" + strings.ReplaceAll(k.Default, ",", ", ") + "]"
+	case k.Nested:
 		return "[]"
-	case k.initial == "" || strings.HasPrefix(k.initial, ":"):
-		return `"` + k.initial + `"`
+	case k.Default == "" || strings.HasPrefix(k.Default, ":"):
+		return `"` + k.Default + `"`
 	}
-	return k.initial
+	return k.Default
 }
 
 // reloadWords is the part of the head of default.yaml that says which keys a
@@ -135,11 +159,11 @@ func reloadWords() string {
 		}
 		line = ""
 	}
-	for _, k := range new(Config).keys() {
-		if !k.live {
+	for _, k := range configs.Keys(new(Config)) {
+		if !k.Live {
 			continue
 		}
-		in, name, nested := strings.Cut(k.name, ".")
+		in, name, nested := strings.Cut(k.Name, ".")
 		if in != section {
 			flush()
 			section, line = in, "#   "+in
@@ -173,21 +197,22 @@ func replaceBetween(t *testing.T, text, first, last, with string) string {
 }
 
 func TestDefaultFileIsMadeOfTheFields(t *testing.T) {
-	m := manual{t: t, comments: fieldComments(t)}
-	m.section("", reflect.ValueOf(new(Config)).Elem())
+	m := newManual(t)
+	m.section("", reflect.TypeFor[Config]())
+	now := string(configs.Default())
 	first, _, _ := strings.Cut(m.b.String(), "\n")
-	head, _, found := strings.Cut(defaultYAML, first)
+	head, _, found := strings.Cut(now, first)
 	if !found {
 		t.Fatalf("default.yaml does not hold the line %q", first)
 	}
 	want := replaceBetween(t, head+m.b.String(), "# On SIGHUP", "\n"+first, reloadWords())
 	if *update {
-		if err := os.WriteFile("default.yaml", []byte(want), 0o644); err != nil {
+		if err := os.WriteFile(filepath.Join("..", "..", "configs", "default.yaml"), []byte(want), 0o644); err != nil {
 			t.Fatal(err)
 		}
 		return
 	}
-	if diff := cmp.Diff(defaultYAML, want); diff != "" {
-		t.Errorf("default.yaml, -is +should be (go test ./configs -update writes it):\n%s", diff)
+	if diff := cmp.Diff(now, want); diff != "" {
+		t.Errorf("default.yaml, -is +should be (go test ./internal/services -update writes it):\n%s", diff)
 	}
 }

@@ -1,8 +1,10 @@
-package configs
+package services
 
 import (
 	"fmt"
 	"testing"
+
+	"github.com/respawnd/respawnd/configs"
 )
 
 func TestZandronumsAdvertisedAddressIsThatOfAllWhereThereIsNoOther(t *testing.T) {
@@ -15,7 +17,7 @@ func TestZandronumsAdvertisedAddressIsThatOfAllWhereThereIsNoOther(t *testing.T)
 		"zan":     {map[string]string{"zanmaster.advertise_as": "203.0.113.6"}, "[203.0.113.6]"},
 		"both":    {map[string]string{"zanmaster.advertise_as": "203.0.113.6", "net.advertise_as": "203.0.113.5"}, "[203.0.113.5]"},
 	} {
-		if got := fmt.Sprint(load(t, Options{Flags: tc.flags}).Advertised()); got != tc.want {
+		if got := fmt.Sprint(load(t, configs.Options{Flags: tc.flags}).Advertised()); got != tc.want {
 			t.Errorf("%s: Advertised() = %s, want %s", name, got, tc.want)
 		}
 	}

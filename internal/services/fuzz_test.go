@@ -1,4 +1,4 @@
-package configs
+package services
 
 import (
 	"errors"
@@ -6,14 +6,16 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+
+	"github.com/respawnd/respawnd/configs"
 )
 
 // FuzzLoad feeds arbitrary files to Load: it must not panic, must return either
 // a configuration or mistakes, and a configuration must be usable.
 func FuzzLoad(f *testing.F) {
-	f.Add(Default())
+	f.Add(configs.Default())
 	for _, sample := range []string{"lan.yaml", "zandronum-only.yaml", "community.yaml"} {
-		data, err := os.ReadFile(sample)
+		data, err := os.ReadFile(filepath.Join("..", "..", "configs", sample))
 		if err != nil {
 			f.Fatal(err)
 		}
@@ -30,9 +32,9 @@ func FuzzLoad(f *testing.F) {
 		if err := os.WriteFile(file, data, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		c, _, err := Load(Options{File: file})
+		c, _, err := Load(configs.Options{File: file})
 		if err != nil {
-			all, isErrors := errors.AsType[*Errors](err)
+			all, isErrors := errors.AsType[*configs.Errors](err)
 			if c != nil || !isErrors || len(all.Unwrap()) == 0 || err.Error() == "" {
 				t.Fatalf("Load = %v, %#v, want no configuration and at least one mistake", c, err)
 			}

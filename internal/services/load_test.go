@@ -1,4 +1,4 @@
-package configs
+package services
 
 import (
 	"errors"
@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/respawnd/respawnd/configs"
 )
 
 func write(t *testing.T, name, text string) string {
@@ -23,7 +24,7 @@ func write(t *testing.T, name, text string) string {
 }
 
 // load returns a configuration that must be fine.
-func load(t *testing.T, opt Options) *Config {
+func load(t *testing.T, opt configs.Options) *Config {
 	t.Helper()
 	c, _, err := Load(opt)
 	if err != nil {
@@ -33,10 +34,10 @@ func load(t *testing.T, opt Options) *Config {
 }
 
 // refused returns the mistakes of a configuration that must have some.
-func refused(t *testing.T, opt Options) *Errors {
+func refused(t *testing.T, opt configs.Options) *configs.Errors {
 	t.Helper()
 	c, _, err := Load(opt)
-	all, isErrors := errors.AsType[*Errors](err)
+	all, isErrors := errors.AsType[*configs.Errors](err)
 	if !isErrors {
 		t.Fatalf("Load(%+v): error %v of type %T, want *Errors", opt, err, err)
 	}
@@ -47,11 +48,11 @@ func refused(t *testing.T, opt Options) *Errors {
 }
 
 // badKeys returns the keys of all mistakes.
-func badKeys(t *testing.T, err *Errors) []string {
+func badKeys(t *testing.T, err *configs.Errors) []string {
 	t.Helper()
 	var names []string
 	for _, e := range err.Unwrap() {
-		k, isKey := errors.AsType[*KeyError](e)
+		k, isKey := errors.AsType[*configs.KeyError](e)
 		if !isKey {
 			t.Fatalf("mistake %q is of type %T, want *KeyError", e, e)
 		}
@@ -62,7 +63,7 @@ func badKeys(t *testing.T, err *Errors) []string {
 
 func TestFlagBeforeEnvironmentBeforeFileBeforeDefault(t *testing.T) {
 	file := "qr2:\n  sockets: 2\n  readers: 2\n  max_pending: 2\n"
-	c := load(t, Options{
+	c := load(t, configs.Options{
 		File:  write(t, "a.yaml", file),
 		Env:   []string{"RESPAWND_QR2_SOCKETS=3", "RESPAWND_QR2_READERS=3"},
 		Flags: map[string]string{"qr2.sockets": "4"},
@@ -74,7 +75,7 @@ func TestFlagBeforeEnvironmentBeforeFileBeforeDefault(t *testing.T) {
 }
 
 func TestOverriddenValueIsNotChecked(t *testing.T) {
-	c := load(t, Options{
+	c := load(t, configs.Options{
 		File: write(t, "a.yaml", "qr2: {sockets: nonsense}"),
 		Env:  []string{"RESPAWND_QR2_SOCKETS=3"},
 	})
@@ -84,7 +85,7 @@ func TestOverriddenValueIsNotChecked(t *testing.T) {
 }
 
 func TestEmptyListenTurnsServiceOff(t *testing.T) {
-	tests := map[string]Options{
+	tests := map[string]configs.Options{
 		"file, quotes":       {File: write(t, "a.yaml", `gpcm: {listen: ""}`)},
 		"file, nothing":      {File: write(t, "a.yaml", "gpcm:\n  listen:\n")},
 		"file, null":         {File: write(t, "a.yaml", "gpcm:\n  listen: ~\n")},
@@ -102,7 +103,7 @@ func TestEmptyListenTurnsServiceOff(t *testing.T) {
 			if c.GPCM.Listen != "" {
 				t.Errorf("gpcm.listen = %q, want it empty", c.GPCM.Listen)
 			}
-			if got, want := changed(load(t, Options{}), c), []string{".GPCM.Listen"}; !slices.Equal(got, want) {
+			if got, want := changed(load(t, configs.Options{}), c), []string{".GPCM.Listen"}; !slices.Equal(got, want) {
 				t.Errorf("fields that changed: %q, want %q", got, want)
 			}
 		})
@@ -115,12 +116,12 @@ func TestListsInFile(t *testing.T) {
 		"in brackets":  "net: {trusted: [10.0.0.0/8, 192.0.2.1]}",
 		"with commas":  "net: {trusted: '10.0.0.0/8, 192.0.2.1'}",
 	} {
-		got := fmt.Sprint(load(t, Options{File: write(t, "a.yaml", file)}).Net.Trusted)
+		got := fmt.Sprint(load(t, configs.Options{File: write(t, "a.yaml", file)}).Net.Trusted)
 		if want := "[10.0.0.0/8 192.0.2.1/32]"; got != want {
 			t.Errorf("%s: net.trusted = %s, want %s", name, got, want)
 		}
 	}
-	if got := load(t, Options{Env: []string{"RESPAWND_NET_TRUSTED="}}).Net.Trusted; len(got) != 0 {
+	if got := load(t, configs.Options{Env: []string{"RESPAWND_NET_TRUSTED="}}).Net.Trusted; len(got) != 0 {
 		t.Errorf("net.trusted of an empty variable = %v, want nothing", got)
 	}
 }
@@ -130,7 +131,7 @@ func TestFilesWithoutSettings(t *testing.T) {
 		"empty": "", "comment": "# nothing\n", "marker": "---\n", "end marker": "---\n...\n",
 		"empty sections": "qr2:\nmaster: {}\n", "byte order mark": "\ufeffqr2:\n", "Windows lines": "qr2:\r\n  sockets: 1\r\n",
 	} {
-		if got := changed(load(t, Options{}), load(t, Options{File: write(t, "a.yaml", text)})); got != nil {
+		if got := changed(load(t, configs.Options{}), load(t, configs.Options{File: write(t, "a.yaml", text)})); got != nil {
 			t.Errorf("%s file changes %q, want no change", name, got)
 		}
 	}
@@ -164,7 +165,7 @@ func TestMistakesInFileNameKeyAndLine(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			file := write(t, "a.yaml", test.file)
-			got := strings.ReplaceAll(refused(t, Options{File: file}).Error(), file, "FILE")
+			got := strings.ReplaceAll(refused(t, configs.Options{File: file}).Error(), file, "FILE")
 			if got != test.want {
 				t.Errorf("Load of %q:\n got %s\nwant %s", test.file, got, test.want)
 			}
@@ -180,22 +181,22 @@ func TestUnreadableFiles(t *testing.T) {
 		"list":           {"a.yaml", "\n- qr2\n", "line 2: not a list of keys and values"},
 		"two documents":  {"a.yaml", "qr2:\n---\nmaster:\n", "more than one YAML document"},
 		"other language": {"a.TOML", "[qr2]\n", ".toml files are not understood"},
-		"too large":      {"a.yaml", strings.Repeat("#", maxFile+1), "larger than 1MiB"},
+		"too large":      {"a.yaml", strings.Repeat("#", configs.MaxFile+1), "larger than 1MiB"},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			file := write(t, test.name, test.text)
-			got := refused(t, Options{File: file}).Error()
+			got := refused(t, configs.Options{File: file}).Error()
 			if !strings.HasPrefix(got, file+": ") || !strings.Contains(got, test.want) {
 				t.Errorf("Load: %q, want the file and %q", got, test.want)
 			}
 		})
 	}
-	load(t, Options{File: write(t, "a.yaml", strings.Repeat("#", maxFile))})
+	load(t, configs.Options{File: write(t, "a.yaml", strings.Repeat("#", configs.MaxFile))})
 }
 
 func TestMissingFileIsReported(t *testing.T) {
-	err := refused(t, Options{File: filepath.Join(t.TempDir(), "none.yaml"), Flags: map[string]string{"qr2.sockets": "0"}})
+	err := refused(t, configs.Options{File: filepath.Join(t.TempDir(), "none.yaml"), Flags: map[string]string{"qr2.sockets": "0"}})
 	if !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("Load: %v, want one that wraps %v", err, fs.ErrNotExist)
 	}
@@ -206,14 +207,14 @@ func TestMissingFileIsReported(t *testing.T) {
 
 func TestAddressesAreNotComparedWithoutTheFile(t *testing.T) {
 	// The file may have moved qr2 away from port 27900.
-	err := refused(t, Options{File: write(t, "a.yaml", "{"), Flags: map[string]string{"natneg.listen": ":27900"}})
+	err := refused(t, configs.Options{File: write(t, "a.yaml", "{"), Flags: map[string]string{"natneg.listen": ":27900"}})
 	if strings.Contains(err.Error(), "collides") {
 		t.Errorf("Load: %q, want no word of a collision", err)
 	}
 }
 
 func TestAllMistakesAreReportedAtOnce(t *testing.T) {
-	err := refused(t, Options{
+	err := refused(t, configs.Options{
 		File: write(t, "a.yaml", `
 data_dir: ""
 log: {level: loud}
@@ -246,24 +247,24 @@ web: {listen: ":99999"}
 
 func TestMistakesAreBounded(t *testing.T) {
 	var file strings.Builder
-	for i := range 2 * maxMistakes {
+	for i := range 2 * configs.MaxMistakes {
 		fmt.Fprintf(&file, "wrong%d: 1\n", i)
 	}
-	all := refused(t, Options{File: write(t, "a.yaml", file.String())}).Unwrap()
-	if len(all) != maxMistakes+1 || all[maxMistakes].Error() != "there are more mistakes" {
-		t.Errorf("Load reports %d mistakes, the last is %q, want %d and a word about the others", len(all), all[len(all)-1], maxMistakes)
+	all := refused(t, configs.Options{File: write(t, "a.yaml", file.String())}).Unwrap()
+	if len(all) != configs.MaxMistakes+1 || all[configs.MaxMistakes].Error() != "there are more mistakes" {
+		t.Errorf("Load reports %d mistakes, the last is %q, want %d and a word about the others", len(all), all[len(all)-1], configs.MaxMistakes)
 	}
 }
 
 func TestLongValueIsCutInMessage(t *testing.T) {
-	got := refused(t, Options{Flags: map[string]string{"log.level": strings.Repeat("\n", 1000)}}).Error()
+	got := refused(t, configs.Options{Flags: map[string]string{"log.level": strings.Repeat("\n", 1000)}}).Error()
 	if len(got) > 300 || strings.Contains(got, "\n") {
 		t.Errorf("message of %d bytes, want a short line: %q", len(got), got)
 	}
 }
 
 func TestUnknownVariableIsAWarning(t *testing.T) {
-	_, warnings, err := Load(Options{Env: []string{
+	_, warnings, err := Load(configs.Options{Env: []string{
 		"RESPAWND_QR2_LISTN=secret", "RESPAWND_FLUX_CAPACITOR=1", "respawnd_log_level=debug", "PATH=/bin", "RESPAWND=1", "=C:=C:\\", "",
 	}})
 	if err != nil {
@@ -282,7 +283,7 @@ func TestUnknownVariableIsAWarning(t *testing.T) {
 func TestEnvironmentOfProcessIsNotRead(t *testing.T) {
 	t.Setenv("RESPAWND_QR2_SOCKETS", "7")
 	t.Setenv("QR2_SOCKETS", "8")
-	if got := load(t, Options{}).QR2.Sockets; got != 1 {
+	if got := load(t, configs.Options{}).QR2.Sockets; got != 1 {
 		t.Errorf("qr2.sockets = %d, want the default 1", got)
 	}
 }
@@ -310,7 +311,7 @@ func TestRareChoicesAreWarnedAbout(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			_, warnings, err := Load(Options{Flags: test.flags})
+			_, warnings, err := Load(configs.Options{Flags: test.flags})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -321,16 +322,5 @@ func TestRareChoicesAreWarnedAbout(t *testing.T) {
 				t.Errorf("Load(%v) warns %q, want one that starts with %q", test.flags, warnings, test.want)
 			}
 		})
-	}
-}
-
-func TestEditDistance(t *testing.T) {
-	for pair, want := range map[[2]string]int{
-		{"", ""}: 0, {"", "abc"}: 3, {"abc", ""}: 3, {"listen", "listen"}: 0, {"listn", "listen"}: 1,
-		{"lsiten", "listen"}: 2, {"kitten", "sitting"}: 3,
-	} {
-		if got := editDistance(pair[0], pair[1]); got != want {
-			t.Errorf("editDistance(%q, %q) = %d, want %d", pair[0], pair[1], got, want)
-		}
 	}
 }

@@ -1,0 +1,32 @@
+// Package configs reads and checks what an operator wrote, in a configuration that
+// others declare: a struct whose fields are keys.
+//
+// The comment of a field explains the key, its tags say what is allowed, what
+// holds if nobody sets it, and whether a running daemon takes it over. The names
+// of environment variables, the checks and the reports of a reload are made from
+// that; so are the commented default.yaml and the table of limits in the README,
+// which `go test ./internal/services -update` writes.
+//
+// A file, the environment and flags lie above the defaults, in this order; the
+// last one that sets a key wins. Load reports all mistakes at once.
+//
+// The package knows types and ranges. It does not know which keys there are, nor
+// what a service does with them; it opens no socket and no file but the
+// configuration, and never reads the environment of the process. It also holds
+// the files that are part of the program: the defaults and the games.
+package configs
+
+import _ "embed"
+
+//go:embed default.yaml
+var defaultYAML string
+
+// Games is the built-in catalogue of games, as YAML in the form of games.file.
+// Nobody writes to it.
+//
+//go:embed games.yaml
+var Games []byte
+
+// Default returns default.yaml: every key with its default and a comment that
+// explains it. The caller owns the slice.
+func Default() []byte { return []byte(defaultYAML) }

@@ -1,0 +1,29 @@
+package services
+
+import (
+	"slices"
+
+	"github.com/respawnd/respawnd/configs"
+)
+
+// Mistakes reports networks that are advertised in two ways.
+func (c *Config) Mistakes() []configs.KeyError {
+	var mistakes []configs.KeyError
+	for i, a := range c.Net.AdvertiseAs {
+		if slices.ContainsFunc(c.Net.AdvertiseAs[:i], func(b configs.Advertised) bool { return a.From == b.From }) {
+			mistakes = append(mistakes, configs.KeyError{
+				Key: "net.advertise_as", Value: a.String(), Problem: "gives the same servers a second address",
+			})
+		}
+	}
+	return mistakes
+}
+
+// Advertised returns net.advertise_as. Where that is empty, zanmaster.advertise_as
+// is another spelling of it.
+func (c *Config) Advertised() []configs.Advertised {
+	if len(c.Net.AdvertiseAs) == 0 && c.ZanMaster.AdvertiseAs.IsValid() {
+		return []configs.Advertised{{As: c.ZanMaster.AdvertiseAs}}
+	}
+	return c.Net.AdvertiseAs
+}
