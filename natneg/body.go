@@ -59,7 +59,7 @@ func (i Init) AppendTo(b []byte, version byte) []byte {
 //	offset size
 //	     0    1  port type; without meaning in a connect receipt
 //	     1    1  index
-//	     2    7  without meaning; 1 byte in version 1
+//	     2    7  without meaning; in version 1 1 byte will do
 type Ack struct {
 	PortType PortType
 	Index    byte

@@ -32,10 +32,13 @@
 //	0x10  us      queue reply     index(1) state(1) client id(4)
 //
 // Versions 1 to 4 occur. In version 1 an init ends behind the game port byte, and
-// receipts are as short. Reports and NAT tests came with version 3, queueing
+// a client's receipts may be as short; ours have their full length, as those of
+// the original server had. Reports and NAT tests came with version 3, queueing
 // with version 4. NAT type and mapping of a report are in the byte order of
 // the client. We answer with the version of the request; longer packets than
-// these are accepted, and no answer is longer than its request.
+// these are accepted, and no answer is longer than its request but the receipt of
+// an init of version 1: it has six bytes more, 100 times per second in all, and
+// the length of the init beyond that.
 //
 // # Negotiation
 //
@@ -98,6 +101,11 @@
 // address test 3 is answered from the second socket and test 2 is not answered;
 // with two, natneg3 is natneg1; with three everything is answered.
 //
+// A single socket on all addresses of this machine answers test 2 from another of
+// them: not from the one that the latest test 3 came to, which is natneg2, and
+// from a private one only to a client on a private network that wrote to another
+// private one.
+//
 // # What strangers can do
 //
 // The cookie is the only secret of the protocol, and source addresses can be
@@ -106,8 +114,8 @@
 // the client's local address and port; even then nothing that came from the first
 // address is replaced. An
 // address that would be its own partner is not introduced to itself. To one that
-// sent n packets with a cookie at most 3n connects are sent, and never more than
-// ten. Packets are limited by source before all that.
+// sent n packets with a cookie at most n connects are sent, and never more than
+// ten for each partner. Packets are limited by source before all that.
 // Receipts and reports count only from where the inits came. Open cookies are
 // bounded in all and by address; where there is no room, the oldest
 // one without a partner goes.

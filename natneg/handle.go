@@ -139,9 +139,26 @@ func (s *Server) init(r *request) string {
 		return dropped
 	}
 	ack := Ack{PortType: in.PortType, Index: in.Index, Rest: [7]byte{boolByte(in.GamePort)}}
-	s.answer(r, ack.AppendTo(r.reply(TypeInitAck), r.Version))
+	s.answer(r, ack.AppendTo(r.reply(TypeInitAck), s.ackVersion(r)))
 	s.carryOut(ours, &r.scratch.effects, r)
 	return dropped
+}
+
+// Receipts that are longer than the init they answer, in all: clients of version 1
+// take none of another length than that of the later versions, which is six bytes
+// more than their inits have.
+const (
+	longAckRate  = 100 // per second
+	longAckBurst = 200
+	longAckMore  = longBody - shortBody // bytes
+)
+
+// ackVersion returns the version of which the receipt of an init has the length.
+func (s *Server) ackVersion(r *request) byte {
+	if r.Version == 1 && s.longAcks.AllowN(r.now, 1) {
+		return 2
+	}
+	return r.Version
 }
 
 // take hands an init to its negotiation. It returns why the init was ignored,

@@ -2,6 +2,7 @@ package natneg
 
 import (
 	"net/netip"
+	"slices"
 
 	"github.com/respawnd/respawnd/internal/netserve"
 )
@@ -82,6 +83,38 @@ func (d *doors) otherAddress(to netip.Addr) (w netserve.PacketWriter, from netip
 	return nil, netip.Addr{}
 }
 
+// otherOf returns an address of this machine for the answer to a client that
+// wrote to the address to, and to natneg2 if that is valid; it is for a main
+// socket on all addresses. The last one counts as natneg3. ok is false if there
+// is none that the client has not written to and will see as it is.
+func otherOf(machine []netip.Addr, to, natneg2, client netip.Addr) (from netip.Addr, ok bool) {
+	if !to.Is4() {
+		return netip.Addr{}, false // the system does not tell it
+	}
+	for _, a := range slices.Backward(machine) {
+		if a != to && a != natneg2 && a.Is4() && seenAsItIs(a, to, client) {
+			return a, true
+		}
+	}
+	return netip.Addr{}, false
+}
+
+// seenAsItIs tells whether a client that reaches us at the address to will see
+// another address of ours as that one. A private address is replaced on the way to
+// a public client, perhaps by the one that it knows.
+func seenAsItIs(other, to, client netip.Addr) bool {
+	switch {
+	case client.IsLoopback():
+		return true
+	case other.IsLoopback():
+		return false
+	case private(to.As4()):
+		return private(other.As4()) && private(client.As4())
+	default:
+		return !private(other.As4())
+	}
+}
+
 // natTest sends one of the three packets by which a client learns whom its NAT
 // lets in.
 func (s *Server) natTest(r *request) string {
@@ -93,29 +126,45 @@ func (s *Server) natTest(r *request) string {
 		return dropUnexpected
 	}
 	s.metrics.received.natTest.Inc()
-	s.mu.Lock()
-	d := s.sockets
-	s.mu.Unlock()
-
-	w, from := r.w, r.To
-	switch c.PortType {
-	case PortNN1:
-	case PortNN2:
-		if w, from = d.otherAddress(r.To); w == nil && s.policy.Load().AssumeUnrestricted {
-			w, from = r.w, r.To
-		}
-	case PortNN3:
-		w, from = d.otherPort(r.To)
-	case PortGame:
+	w, from := s.tester(r, c.PortType)
+	switch {
+	case c.PortType == PortGame || c.PortType >= portTypes:
 		return dropMalformed
-	default:
-		return dropMalformed
-	}
-	if w == nil {
+	case w == nil:
 		return dropUntestable
 	}
 	s.write(w, from, r.From, c.Test.AppendTo(r.reply(TypeTest)))
 	return ""
+}
+
+// tester returns the socket and the address that a NAT test is answered from; w is
+// nil if there is none.
+func (s *Server) tester(r *request, t PortType) (w netserve.PacketWriter, from netip.Addr) {
+	s.mu.Lock()
+	d, machine, natneg2 := s.sockets, s.machine, s.testedAt
+	if t == PortNN3 {
+		s.testedAt = r.To
+	}
+	s.mu.Unlock()
+
+	switch t {
+	case PortNN1:
+		return r.w, r.To
+	case PortNN2:
+		if w, from = d.otherAddress(r.To); w != nil {
+			return w, from
+		}
+		if from, ok := otherOf(machine, r.To, natneg2, r.From.Addr()); ok {
+			return r.w, from
+		}
+		if s.policy.Load().AssumeUnrestricted {
+			return r.w, r.To
+		}
+	case PortNN3:
+		return d.otherPort(r.To)
+	case PortGame:
+	}
+	return nil, netip.Addr{}
 }
 
 // addressCheck tells a client the address that we see.

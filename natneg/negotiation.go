@@ -28,20 +28,20 @@ const (
 )
 
 // connectGaps are the times between the connects to a client that does not
-// confirm: 7.6 seconds in all, which is within connectWindow.
-var connectGaps = [maxConnects - 1]time.Duration{
-	500 * time.Millisecond, 500 * time.Millisecond, 600 * time.Millisecond,
-	700 * time.Millisecond, 800 * time.Millisecond, 900 * time.Millisecond,
-	1000 * time.Millisecond, 1200 * time.Millisecond, 1400 * time.Millisecond,
+// confirm: 7.5 seconds in all, which is within connectWindow. The gaps grow, so
+// that the few that its packets pay for outlast a short outage.
+var connectGaps = [...]time.Duration{
+	500 * time.Millisecond, time.Second, 2 * time.Second, 2 * time.Second, 2 * time.Second,
 }
 
 // Bounds of what is sent to an address that may be forged.
 const (
-	// maxConnects is the most connects per client and negotiation, refusals
-	// and all rounds included.
+	// maxConnects is the most connects per client and partner, refusals and all
+	// rounds included.
 	maxConnects = 10
-	// connectsPerPacket is the most connects per packet that came.
-	connectsPerPacket = 3
+	// connectsPerPacket is the most connects per packet that came. A client
+	// announces one port in each, so that two to four are there for it.
+	connectsPerPacket = 1
 )
 
 // phase is how far a negotiation has come.

@@ -12,6 +12,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/rs/zerolog"
 	"golang.org/x/sync/errgroup"
+	"golang.org/x/time/rate"
 
 	"github.com/respawnd/respawnd/internal/games"
 	"github.com/respawnd/respawnd/internal/netserve"
@@ -27,6 +28,12 @@ type Options struct {
 
 	// Verdicts is told how negotiations ended; nil: nobody.
 	Verdicts *verdicts.Book
+
+	// Addresses returns the IPv4 addresses of this machine that others may be sent
+	// packets from. It is asked at the start of Serve and once a minute, if
+	// Sockets.Main is on all addresses and there are no extra ones; nil: only the
+	// addresses of the sockets are known.
+	Addresses func() []netip.Addr
 
 	Policy // replaced by SetPolicy
 
@@ -92,28 +99,32 @@ var ErrTooManySockets = errors.New("more than 256 extra sockets")
 // Server introduces clients to each other. It implements
 // netserve.PacketHandler.
 type Server struct {
-	opt     Options
-	policy  atomic.Pointer[Policy]
-	metrics *metrics
-	journal journal
-	seed    maphash.Seed
-	start   time.Time // the times of the table count from here
-	scratch sync.Pool // of *scratch
+	opt      Options
+	policy   atomic.Pointer[Policy]
+	metrics  *metrics
+	longAcks *rate.Limiter
+	journal  journal
+	seed     maphash.Seed
+	start    time.Time // the times of the table count from here
+	scratch  sync.Pool // of *scratch
 
-	mu      sync.Mutex // guards the fields below
-	table   *table
-	sockets *doors
+	mu       sync.Mutex // guards the fields below
+	table    *table
+	sockets  *doors
+	machine  []netip.Addr // of this machine, if the main socket is on all
+	testedAt netip.Addr   // where the latest NAT test 3 came to: natneg2
 }
 
 // New returns a Server. Nothing runs until Serve is called.
 func New(opt Options) *Server {
 	s := &Server{
-		opt:     opt,
-		journal: newJournal(opt.Log),
-		seed:    maphash.MakeSeed(),
-		start:   time.Now(),
-		table:   newTable(),
-		sockets: &doors{},
+		opt:      opt,
+		longAcks: rate.NewLimiter(longAckRate, longAckBurst),
+		journal:  newJournal(opt.Log),
+		seed:     maphash.MakeSeed(),
+		start:    time.Now(),
+		table:    newTable(),
+		sockets:  &doors{},
 	}
 	s.scratch.New = func() any { return new(scratch) }
 	s.metrics = newMetrics(opt.Registerer, s.open)
@@ -141,6 +152,7 @@ func (s *Server) Serve(ctx context.Context, sockets Sockets) error {
 	s.mu.Lock()
 	s.sockets = d
 	s.mu.Unlock()
+	s.lookAtAddresses()
 
 	g, ctx := errgroup.WithContext(ctx)
 	for i, conn := range append([]*netserve.PacketConn{sockets.Main}, sockets.Extra...) {
@@ -153,10 +165,28 @@ func (s *Server) Serve(ctx context.Context, sockets Sockets) error {
 	return g.Wait()
 }
 
-// turn lets time pass for the table.
+// addressesEvery is how often Options.Addresses is asked.
+const addressesEvery = time.Minute
+
+// lookAtAddresses learns the addresses of this machine.
+func (s *Server) lookAtAddresses() {
+	s.mu.Lock()
+	all := len(s.sockets.open) == 1 && s.sockets.open[0].addr.Addr().IsUnspecified()
+	s.mu.Unlock()
+	if s.opt.Addresses == nil || !all {
+		return
+	}
+	machine := s.opt.Addresses()
+	s.mu.Lock()
+	s.machine = machine
+	s.mu.Unlock()
+}
+
+// turn lets time pass for the table, and follows the addresses of this machine.
 func (s *Server) turn(ctx context.Context) {
-	t := time.NewTicker(wheelStep)
+	t, addresses := time.NewTicker(wheelStep), time.NewTicker(addressesEvery)
 	defer t.Stop()
+	defer addresses.Stop()
 	var e effects
 	for {
 		select {
@@ -164,6 +194,8 @@ func (s *Server) turn(ctx context.Context) {
 			return
 		case now := <-t.C:
 			s.advance(now, &e)
+		case <-addresses.C:
+			s.lookAtAddresses()
 		}
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"net/netip"
 
 	"github.com/respawnd/respawnd/configs"
+	"github.com/respawnd/respawnd/internal/hostnet"
 	"github.com/respawnd/respawnd/internal/netserve"
 	"github.com/respawnd/respawnd/natneg"
 )
@@ -49,7 +50,8 @@ func (d *daemon) openNATNeg(ctx context.Context, l configs.Listener) (service, e
 	metrics := netserve.NewMetrics(d.metrics, "natneg", natneg.DropReasons()...)
 	negotiator := natneg.New(natneg.Options{
 		Games: d.catalogue.Catalog(), Banned: d.bannedFromAll, Verdicts: d.visits, Policy: d.natnegPolicy(),
-		Packets: netserve.PacketOptions{Log: log, Metrics: metrics}, Log: log, Metrics: metrics, Registerer: d.metrics,
+		Addresses: machineAddresses,
+		Packets:   netserve.PacketOptions{Log: log, Metrics: metrics}, Log: log, Metrics: metrics, Registerer: d.metrics,
 	})
 	return service{
 		address: sockets.Main.LocalAddr(), udp: localAddrs(opened...),
@@ -57,6 +59,21 @@ func (d *daemon) openNATNeg(ctx context.Context, l configs.Listener) (service, e
 		reload: func() { negotiator.SetPolicy(d.natnegPolicy()) },
 		close:  closeAll,
 	}, nil
+}
+
+// machineAddresses returns the IPv4 addresses of this machine but those of cards
+// that programs make: what is sent from these is often rewritten on the way.
+func machineAddresses() (out []netip.Addr) {
+	all, err := hostnet.Addresses()
+	if err != nil {
+		return nil
+	}
+	for _, a := range all {
+		if !a.Virtual() {
+			out = append(out, a.Addr())
+		}
+	}
+	return out
 }
 
 func (d *daemon) natnegPolicy() natneg.Policy {

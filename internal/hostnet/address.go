@@ -97,7 +97,7 @@ func Reachable(all []Address, route netip.Addr) []Address {
 // rank orders addresses; a lower one is likelier.
 func (a Address) rank(route netip.Addr) int {
 	switch {
-	case a.madeByProgram():
+	case a.Virtual():
 		return 3 // also if the way out leads through it: a VPN takes it over
 	case a.Addr() == route:
 		return 0
@@ -115,7 +115,9 @@ var virtual = []string{
 	"tun", "tap", "wg", "tailscale", "zerotier", "zt", "hamachi", "wireguard", "openvpn", "utun", "radmin",
 }
 
-func (a Address) madeByProgram() bool {
+// Virtual tells whether a program made the card of the address: a container, a
+// virtual machine or a private network over the internet.
+func (a Address) Virtual() bool {
 	name := strings.ToLower(a.Interface)
 	return a.Tunnel || slices.ContainsFunc(virtual, func(word string) bool {
 		if len(word) <= 3 { // short ones could be part of any word
