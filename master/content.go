@@ -119,6 +119,18 @@ func (src *Source) Same(s *Server, t Text) bool {
 	return c != nil && c.source == src && c.digest == t.digest
 }
 
+// Unread returns the text from which a Source made the record, if nothing of it
+// has been read yet; ok is false otherwise, and for a record made from a Report.
+func (s *Server) Unread() (text string, ok bool) {
+	c := s.Rules.content
+	if c == nil || c.source == nil {
+		return "", false
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.text, c.read.Load() == nil
+}
+
 // Into puts a text into a record that is not listed yet; what the record said
 // before, or the one that it is a copy of, is replaced. The text is copied. Its
 // length is for the caller to bound: it is kept until it is read.

@@ -69,6 +69,7 @@ type Registry struct {
 	perAddr  map[netip.Addr]int
 	perNet   map[netip.Prefix]int
 	log      changeLog
+	revision uint64 // of the newest record
 }
 
 // entry is the registry's own handle of a server: the record may be replaced,
@@ -79,6 +80,8 @@ type entry struct {
 	game   *gameIndex
 	at     int32 // index in game.entries
 	onPort int32 // index in Registry.private of its port, if it is there
+
+	revision uint64 // of the record; see Heard
 }
 
 // gameIndex holds the servers of one game in no particular order.
@@ -218,6 +221,7 @@ func (r *Registry) add(s *Server) {
 // record is not listed yet.
 func (r *Registry) enter(e *entry) {
 	s := e.server
+	r.revise(e)
 	e.game = &r.hidden
 	if _, hide := r.hide[s.Public]; !hide {
 		if e.game = r.games[s.Game]; e.game == nil {
@@ -269,6 +273,7 @@ func (r *Registry) replace(e *entry, s *Server) {
 	r.changed(Changed, e, s)
 	e.game.vary(e.server, -1)
 	e.game.vary(s, 1)
+	r.revise(e)
 	e.server = s
 	e.seen.Store(r.since(s.Seen))
 }
@@ -352,8 +357,15 @@ func (r *Registry) Report(k Key, f Findings) bool {
 	s := *e.server
 	s.Findings = f
 	r.changed(Changed, e, &s)
+	r.revise(e)
 	e.server = &s
 	return true
+}
+
+// revise notes that an entry gets another record.
+func (r *Registry) revise(e *entry) {
+	r.revision++
+	e.revision = r.revision
 }
 
 // Get returns the record under a key, of a hidden server too.
@@ -442,6 +454,9 @@ func (r *Registry) Serial(game string) uint64 {
 type Heard struct {
 	*Server
 	Last time.Time
+	// Revision is that of the record: one more than the newest before it, of all
+	// servers. Unlike the serial it counts for hidden servers too.
+	Revision uint64
 }
 
 // FindHeard is Find with the time at which the server was heard last.
@@ -457,7 +472,7 @@ func (r *Registry) FindHeard(public netip.AddrPort) (Heard, bool) {
 
 // heard returns the record of an entry. r.mu is held.
 func (r *Registry) heard(e *entry) Heard {
-	return Heard{e.server, r.start.Add(time.Duration(e.seen.Load()))}
+	return Heard{e.server, r.start.Add(time.Duration(e.seen.Load())), e.revision}
 }
 
 // All returns every listed server. The order is by game, else arbitrary.
@@ -469,6 +484,25 @@ func (r *Registry) All() []Heard {
 		out = r.allHeard(g, out)
 	}
 	return out
+}
+
+// Records returns every server, hidden ones included, and the newest revision:
+// what is new later has a higher one.
+func (r *Registry) Records() (list []Heard, revision uint64) {
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	list = make([]Heard, 0, len(r.bySource))
+	for _, g := range r.games {
+		list = r.allHeard(g, list)
+	}
+	return r.allHeard(&r.hidden, list), r.revision
+}
+
+// Revision returns the newest revision.
+func (r *Registry) Revision() uint64 {
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	return r.revision
 }
 
 // allHeard appends the servers of an index. r.mu is held.

@@ -255,6 +255,10 @@ type parser struct {
 // implements master.Decoder.
 type decoder struct{ parsers sync.Pool } // of *parser
 
+// NewDecoder returns the decoder of reports as the intake keeps them: the
+// sections of a heartbeat without the rule statechanged.
+func NewDecoder(r *master.Registry) master.Decoder { return newDecoder(r) }
+
 func newDecoder(r *master.Registry) *decoder {
 	return &decoder{sync.Pool{New: func() any { return &parser{registry: r} }}}
 }

@@ -14,8 +14,8 @@ const (
 	MaxServerWord = 64
 	// MaxServerLocal is the highest number of local addresses.
 	MaxServerLocal = 32
-	// MaxServerSections is the highest total of Rules, Players and Teams in
-	// bytes.
+	// MaxServerSections is the highest total of Report, Rules, Players and Teams
+	// in bytes.
 	MaxServerSections = 128 << 10
 )
 
@@ -32,6 +32,7 @@ type Server struct {
 	Reachable bool             `json:"reachable,omitzero"` // answered a probe
 	Country   string           `json:"country,omitzero"`   // country code
 	Region    string           `json:"region,omitzero"`    // region code
+	Report    []byte           `json:"report,omitempty"`   // opaque: its last report as it came, instead of the three below
 	Rules     []byte           `json:"rules,omitempty"`    // opaque, NUL-separated
 	Players   []byte           `json:"players,omitempty"`  // opaque, NUL-separated
 	Teams     []byte           `json:"teams,omitempty"`    // opaque, NUL-separated
@@ -59,24 +60,60 @@ func (s *Server) Check() error {
 	if len(s.Local) > MaxServerLocal {
 		return invalid("server has more than %d local addresses", MaxServerLocal)
 	}
-	if len(s.Rules)+len(s.Players)+len(s.Teams) > MaxServerSections {
+	if len(s.Report)+len(s.Rules)+len(s.Players)+len(s.Teams) > MaxServerSections {
 		return invalid("server sections are longer than %d bytes", MaxServerSections)
 	}
 	return nil
 }
 
+// ListedServer is one server of a list that is to be saved.
+type ListedServer struct {
+	Source netip.AddrPort // as in the record; a list has each at most once
+	Seen   time.Time      // last heard of; counts instead of the record's
+	// Changed says that the record may differ from the one that the last
+	// successful SaveServers saved, or LoadServers yielded, under this Source.
+	Changed bool
+	// Record returns the record. It is called before the next server is asked
+	// for, and only if the record has to be written.
+	Record func() Server
+}
+
+// WholeList yields servers as a list of which every record has changed.
+func WholeList(servers iter.Seq[Server]) iter.Seq[ListedServer] {
+	return func(yield func(ListedServer) bool) {
+		for s := range servers {
+			if !yield(ListedServer{Source: s.Source, Seen: s.Seen, Changed: true, Record: func() Server { return s }}) {
+				return
+			}
+		}
+	}
+}
+
+// SavedServers says what a save did.
+type SavedServers struct {
+	Servers int // in the saved list
+	Written int // records that were written
+}
+
 // Servers keeps the saved server list, one list as a whole.
 type Servers interface {
-	// SaveServers replaces the saved list by what servers yields and returns
-	// how many records were saved. A reader, and a crash at any moment, sees
-	// the old list or the new one, never a mixture. A record that breaks the
-	// limits is left out. On an error the old list stays. The memory needed
-	// does not grow with the list. Saves wait for each other.
-	SaveServers(ctx context.Context, servers iter.Seq[Server]) (n int, err error)
+	// SaveServers makes list the saved list: servers that it does not yield are
+	// no longer in it. Only records that have changed are written, or all if
+	// the saved list is missing, damaged or of an older version. A reader, and
+	// a crash at any moment, sees the old list or the new one, never a mixture.
+	// A record that breaks the limits is left out. On an error the old list
+	// stays. The memory needed does not grow with the list. Saves wait for each
+	// other.
+	SaveServers(ctx context.Context, list iter.Seq[ListedServer]) (SavedServers, error)
 
-	// LoadServers yields the saved list in the order in which it was saved. A
-	// list that is replaced meanwhile is still yielded to its end. A damaged
-	// part is one item with an error, the rest follows.
+	// CompactServers removes records that later saves have replaced from the
+	// store once they outnumber the others, and does nothing before. The saved
+	// list stays as it is, also after an error or a crash.
+	CompactServers(ctx context.Context) error
+
+	// LoadServers yields the saved list in no particular order. A list that is
+	// replaced meanwhile is still yielded to its end. A damaged part is one
+	// item with an error, the rest follows.
 	LoadServers(ctx context.Context) iter.Seq2[Server, error]
 
 	// ServersSavedAt returns when the list was saved, ErrNotFound if it never

@@ -57,6 +57,7 @@ type daemon struct {
 	visits    *verdicts.Book // on players
 	registry  *master.Registry
 	addresses *advertise.Table // which of them askers are given
+	reports   *master.Source   // reads the reports of QR2 that were saved
 	accounts  *accounts.Service
 	metrics   *prometheus.Registry
 	operator  *admin.Local
@@ -81,7 +82,8 @@ type daemon struct {
 	services []service
 	started  time.Time
 	serving  atomic.Bool
-	ran      bool // the list is worth saving
+	ran      bool   // the list is worth saving
+	saved    uint64 // revision of the list that is saved; 0: none is
 
 	saveEvery atomic.Int64 // nanoseconds; a reload may change it
 }
@@ -117,6 +119,7 @@ func (d *daemon) open(ctx context.Context) error {
 	d.addresses = advertise.New(d.registry)
 	d.addresses.SetRules(advertised(d.cfg))
 	d.addresses.SetNetworks(addressesOrNone())
+	d.reports = master.NewSource(qr2.NewDecoder(d.registry))
 	if err := d.loadState(ctx); err != nil {
 		return err
 	}
@@ -336,9 +339,7 @@ func (d *daemon) close() error {
 	}
 	if d.store != nil {
 		if d.ran {
-			ctx, cancel := context.WithTimeout(context.Background(), saveTimeout)
-			errs = append(errs, d.saveNow(ctx))
-			cancel()
+			errs = append(errs, d.saveLast())
 		}
 		errs = append(errs, d.store.Close())
 	}

@@ -3,10 +3,13 @@ package main
 import (
 	"cmp"
 	"context"
+	"encoding/binary"
+	"errors"
 	"fmt"
 	"iter"
 	"net/netip"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/respawnd/respawnd/internal/gamespy"
@@ -22,55 +25,107 @@ const timeFormat = time.RFC3339
 // grace is how long open connections may take to end when the daemon stops.
 const grace = time.Second
 
-// saveTimeout bounds a save of the list, the last one included.
-const saveTimeout = 2 * time.Second
+const (
+	// lastSave bounds the save of a daemon that stops.
+	lastSave = 3 * time.Second
+	// saveAfter is how many new records are saved before master.save_every is
+	// over: it bounds what is left to write when the daemon stops.
+	saveAfter = 10_000
+	// saveLook is how often their number is looked at.
+	saveLook = time.Second
+)
 
 // saveList saves the list from time to time.
 func (d *daemon) saveList(ctx context.Context) {
+	tick := time.NewTicker(saveLook)
+	defer tick.Stop()
+	last, failed := time.Now(), false
 	for {
-		// Not a ticker: the interval may change on a reload.
-		timer := time.NewTimer(time.Duration(d.saveEvery.Load()))
 		select {
 		case <-ctx.Done():
-			timer.Stop()
 			return
-		case <-timer.C:
-			if err := d.saveNow(ctx); err != nil && ctx.Err() == nil {
-				d.log.Error().Err(err).Msg("the server list was not saved")
-			}
+		case <-tick.C:
 		}
+		// The interval may change on a reload.
+		early := !failed && d.registry.Revision()-d.saved >= saveAfter
+		if !early && time.Since(last) < time.Duration(d.saveEvery.Load()) {
+			continue
+		}
+		err := d.saveNow(ctx)
+		if err != nil && ctx.Err() == nil {
+			d.log.Error().Err(err).Msg("the server list was not saved")
+		}
+		if err == nil {
+			d.compactList(ctx)
+		}
+		last, failed = time.Now(), err != nil
 	}
 }
 
+// saveNow saves what is new in the list since the last time.
 func (d *daemon) saveNow(ctx context.Context) error {
 	began := time.Now()
-	n, err := d.store.SaveServers(ctx, saved(append(d.registry.All(), d.registry.Hidden()...)))
+	list, revision := d.registry.Records()
+	saved, err := d.store.SaveServers(ctx, listed(list, d.saved))
 	if err != nil {
 		return fmt.Errorf("saving the server list: %w", err)
 	}
-	d.log.Debug().Int("servers", n).Stringer("took", time.Since(began).Round(time.Millisecond)).Msg("server list saved")
+	d.saved = revision
+	d.log.Debug().Int("servers", saved.Servers).Int("written", saved.Written).Stringer("took", time.Since(began).Round(time.Millisecond)).Msg("server list saved")
 	return nil
 }
 
-// saved yields the list as the store keeps it.
-func saved(list []master.Heard) iter.Seq[storage.Server] {
-	return func(yield func(storage.Server) bool) {
-		for _, h := range list {
+// compactList removes from the store what the last saves have replaced.
+func (d *daemon) compactList(ctx context.Context) {
+	if err := d.store.CompactServers(ctx); err != nil && ctx.Err() == nil {
+		d.log.Warn().Err(err).Msg("the saved server list was not compacted")
+	}
+}
+
+// saveLast saves the list of a daemon that stops. A save that takes too long is
+// given up: the list as it was saved before stays, and the others report again.
+func (d *daemon) saveLast() error {
+	ctx, cancel := context.WithTimeout(context.Background(), lastSave)
+	defer cancel()
+	err := d.saveNow(ctx)
+	if errors.Is(err, context.DeadlineExceeded) {
+		d.log.Warn().Err(err).Msg("the last changes of the server list were not saved")
+		return nil
+	}
+	return err
+}
+
+// listed yields the list as the store keeps it. Records up to a revision are
+// saved already.
+func listed(list []master.Heard, revision uint64) iter.Seq[storage.ListedServer] {
+	return func(yield func(storage.ListedServer) bool) {
+		var h master.Heard
+		record := func() storage.Server { return pack(h) }
+		for _, h = range list {
 			if h.Restored {
 				h.Last = h.Seen // being restored is no sign of life
 			}
-			s := storage.Server{
-				Source: h.Key.Source, Via: h.Via, Instance: h.Key.Instance, Game: h.Game, Origin: h.Origin.String(),
-				Public: h.Public, Local: h.Local, NATNeg: h.NATNeg, Reachable: h.Findings.Reachable,
-				Country: h.Country, Region: h.Region,
-				Rules: packRules(h.Rules), Players: packTable(h.Players), Teams: packTable(h.Teams),
-				First: h.First, Seen: h.Last,
-			}
-			if !yield(s) {
+			l := storage.ListedServer{Source: h.Key.Source, Seen: h.Last, Changed: h.Revision > revision, Record: record}
+			if !yield(l) {
 				return
 			}
 		}
 	}
+}
+
+// pack makes a record to be saved of one of the list.
+func pack(h master.Heard) storage.Server {
+	s := storage.Server{
+		Source: h.Key.Source, Via: h.Via, Instance: h.Key.Instance, Game: h.Game, Origin: h.Origin.String(),
+		Public: h.Public, Local: h.Local, NATNeg: h.NATNeg, Reachable: h.Findings.Reachable,
+		Country: h.Country, Region: h.Region, First: h.First, Seen: h.Last,
+	}
+	if text, ok := h.Unread(); ok && h.Origin == master.FromQR2 {
+		s.Report = []byte(text)
+		return s
+	}
+	s.Rules, s.Players, s.Teams = packRules(h.Rules), packTable(h.Players), packTable(h.Teams)
+	return s
 }
 
 // lostServers tells the operator that the saved list was damaged.
@@ -109,6 +164,7 @@ func (d *daemon) restoreList(ctx context.Context) error {
 		d.book.Note(rec.Origin, rec.Source, rec.Game, verdicts.Restored)
 		restored++
 	}
+	d.saved = d.registry.Revision() // what was not restored is not in the next list
 	if damaged > 0 {
 		d.log.Warn().Err(damage).Int("parts", damaged).Msg(lostServers)
 	}
@@ -151,6 +207,10 @@ func (d *daemon) unpack(rec storage.Server) (s master.Server, ok bool) {
 		Findings: master.Findings{Reachable: rec.Reachable}, Country: rec.Country, Region: rec.Region,
 		First: rec.First,
 	}
+	if len(rec.Report) > 0 {
+		d.reports.Into(&s, d.reports.KeptText(string(rec.Report)))
+		return s, origin == master.FromQR2
+	}
 	var report master.Report
 	d.unpackRules(&report, rec.Rules)
 	players, rows := d.unpackTable(rec.Players, report.Player)
@@ -169,22 +229,25 @@ func packRules(f master.Fields) []byte {
 	return gamespy.AppendEnd(b)
 }
 
-// packTable writes a table as a heartbeat does; nil if it is empty.
+// packTable writes a table as a heartbeat does; nil if it is none that a
+// heartbeat could bring.
 func packTable(t master.Table) []byte {
-	columns := make([]string, t.Columns())
-	for c := range columns {
-		columns[c] = t.Names().Name(c)
+	if t.Columns() == 0 {
+		return nil
 	}
-	rows := make([][]string, t.Rows())
-	for r := range rows {
-		rows[r] = make([]string, len(columns))
-		for c := range columns {
-			rows[r][c] = t.Value(r, c)
+	b := binary.BigEndian.AppendUint16(make([]byte, 0, 512), uint16(t.Rows()))
+	for c := range t.Columns() {
+		name := t.Names().Name(c)
+		if strings.HasPrefix(name, "\x00") {
+			return nil // it would end the names
 		}
+		b = gamespy.AppendString(b, name)
 	}
-	b, err := gamespy.AppendTable(nil, columns, rows)
-	if err != nil {
-		return nil // a table that no heartbeat could have brought
+	b = gamespy.AppendEnd(b)
+	for r := range t.Rows() {
+		for c := range t.Columns() {
+			b = gamespy.AppendString(b, t.Value(r, c))
+		}
 	}
 	return b
 }

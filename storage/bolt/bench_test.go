@@ -23,7 +23,7 @@ func BenchmarkSaveServers10000(b *testing.B) {
 			b.Cleanup(func() { _ = s.Close() })
 			b.ReportAllocs()
 			for b.Loop() {
-				if n, err := s.SaveServers(b.Context(), records(0, 10000)); n != 10000 || err != nil {
+				if n, err := s.SaveServers(b.Context(), storage.WholeList(records(0, 10000))); n.Servers != 10000 || err != nil {
 					b.Fatal(n, err)
 				}
 			}
@@ -37,7 +37,7 @@ func BenchmarkLoadServers10000(b *testing.B) {
 		b.Fatal(err)
 	}
 	b.Cleanup(func() { _ = s.Close() })
-	if _, err := s.SaveServers(b.Context(), records(0, 10000)); err != nil {
+	if _, err := s.SaveServers(b.Context(), storage.WholeList(records(0, 10000))); err != nil {
 		b.Fatal(err)
 	}
 	b.ReportAllocs()

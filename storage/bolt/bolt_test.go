@@ -66,7 +66,8 @@ func TestContract(t *testing.T) {
 // record returns a server of about one kilobyte.
 func record(n int) storage.Server {
 	return storage.Server{
-		Source: netip.MustParseAddrPort("192.0.2.1:7777"), Instance: uint32(n), Game: "gmtest", Origin: "qr2",
+		Source:   netip.AddrPortFrom(netip.AddrFrom4([4]byte{192, 0, 2, byte(n >> 16)}), uint16(n)),
+		Instance: uint32(n), Game: "gmtest", Origin: "qr2",
 		Rules: bytes.Repeat([]byte("rule\x00value\x00"), 50), First: time.Now(), Seen: time.Now(),
 	}
 }
@@ -83,7 +84,7 @@ func records(first, n int) iter.Seq[storage.Server] {
 
 func save(t *testing.T, s *Store, list iter.Seq[storage.Server]) {
 	t.Helper()
-	if _, err := s.SaveServers(t.Context(), list); err != nil {
+	if _, err := s.SaveServers(t.Context(), storage.WholeList(list)); err != nil {
 		t.Fatalf("SaveServers() = %v", err)
 	}
 }
@@ -212,21 +213,21 @@ func TestCopyInMidSaveHasOldList(t *testing.T) {
 	})
 	unfinished := 0
 	for _, path := range copies {
-		unfinished += countGenerations(t, path) - 1
+		unfinished += countGenerations(t, path) - 2 // of the old list
 		killed := openAt(t, path)
 		got, errs := load(t, killed)
 		if len(errs) > 0 || len(got) != 3000 || got[0] != 0 || got[2999] != 2999 {
 			t.Errorf("%s: %d records and %v, want the old list", path, len(got), errs)
 		}
-		if n := generations(t, killed); n != 1 {
+		if n := generations(t, killed); n != 2 {
 			t.Errorf("%s: %d generations after Open, want the leftovers gone", path, n)
 		}
 	}
 	if unfinished < 2 {
 		t.Errorf("%d of %d copies had an unfinished generation, want at least 2", unfinished, len(copies))
 	}
-	if n := generations(t, s); n != 1 {
-		t.Errorf("%d generations after the save, want 1", n)
+	if n := generations(t, s); n != 2 {
+		t.Errorf("%d generations after the save, want a segment and its index", n)
 	}
 }
 
@@ -262,7 +263,7 @@ func TestCancelledSaveLeavesNothingBehind(t *testing.T) {
 	s := openNew(t)
 	save(t, s, records(0, 2))
 	ctx, cancel := context.WithCancel(t.Context())
-	_, err := s.SaveServers(ctx, func(yield func(storage.Server) bool) {
+	_, err := s.SaveServers(ctx, storage.WholeList(func(yield func(storage.Server) bool) {
 		for v := range records(0, 12000) {
 			if v.Instance == 9000 {
 				cancel()
@@ -271,12 +272,12 @@ func TestCancelledSaveLeavesNothingBehind(t *testing.T) {
 				return
 			}
 		}
-	})
+	}))
 	if !errors.Is(err, context.Canceled) {
 		t.Fatalf("SaveServers() = %v, want context.Canceled", err)
 	}
-	if n := generations(t, s); n != 1 {
-		t.Errorf("%d generations, want 1", n)
+	if n := generations(t, s); n != 2 {
+		t.Errorf("%d generations, want a segment and its index", n)
 	}
 }
 
@@ -288,13 +289,13 @@ func TestGenerationIsKeptWhileRead(t *testing.T) {
 		t.Fatalf("the first record is %+v, %v", v, err)
 	}
 	save(t, s, records(0, 1))
-	if n := generations(t, s); n != 2 {
-		t.Errorf("%d generations while the old list is read, want 2", n)
+	if n := generations(t, s); n != 4 {
+		t.Errorf("%d generations while the old list is read, want 4", n)
 	}
 	stop()
 	save(t, s, records(0, 1))
-	if n := generations(t, s); n != 1 {
-		t.Errorf("%d generations after the reader left, want 1", n)
+	if n := generations(t, s); n != 2 {
+		t.Errorf("%d generations after the reader left, want 2", n)
 	}
 	if n := len(s.list.reading); n != 0 {
 		t.Errorf("%d generations have readers, want none", n)
@@ -310,12 +311,18 @@ func TestChunksKeepTheirSize(t *testing.T) {
 	for _, word := range []*string{&largest.Game, &largest.Origin, &largest.Country, &largest.Region} {
 		*word = strings.Repeat("<", storage.MaxServerWord) // grows most in JSON
 	}
-	save(t, s, slices.Values(append(slices.Repeat([]storage.Server{largest}, 40), slices.Collect(records(0, 1000))...)))
+	list := slices.Collect(records(0, 1040))
+	for i := range 40 {
+		source := list[i].Source
+		list[i] = largest
+		list[i].Source = source
+	}
+	save(t, s, slices.Values(list))
 	if got, errs := load(t, s); len(got) != 1040 || len(errs) > 0 {
 		t.Fatalf("%d records, %v, want 1040", len(got), errs)
 	}
 	err := s.view(t.Context(), func(tx *bbolt.Tx) error {
-		b := tx.Bucket([]byte(bucketServers)).Bucket(generationKey(s.list.head.Generation))
+		b := tx.Bucket([]byte(bucketServers)).Bucket(generationKey(s.list.head.Segments[0].Generation))
 		return b.ForEach(func(k, v []byte) error {
 			if len(v) > ChunkSize {
 				t.Errorf("chunk %x has %d bytes, want at most %d", k, len(v), ChunkSize)

@@ -43,7 +43,7 @@ func TestDamagedChunkLosesOnlyItself(t *testing.T) {
 	s := openLoose(t)
 	save(t, s, records(0, 1000))
 	whole, _ := load(t, s)
-	generation := string(generationKey(s.list.head.Generation))
+	generation := string(generationKey(s.list.head.Segments[0].Generation))
 	overwrite(t, s, []byte("not a chunk"), generationKey(1), bucketServers, generation)
 	got, errs := load(t, s)
 	if len(errs) != 1 || !errors.Is(errs[0], storage.ErrDamaged) {
@@ -52,22 +52,24 @@ func TestDamagedChunkLosesOnlyItself(t *testing.T) {
 	if len(got) == 0 || len(got) >= len(whole) || got[0] != 0 || got[len(got)-1] != 999 {
 		t.Errorf("%d of %d records, want the chunks before and after the damage", len(got), len(whole))
 	}
-	if n, err := s.SaveServers(t.Context(), records(0, 3)); n != 3 || err != nil {
-		t.Errorf("SaveServers() over a damaged list = %d, %v", n, err)
+	if n, err := s.SaveServers(t.Context(), storage.WholeList(records(0, 3))); n.Servers != 3 || err != nil {
+		t.Errorf("SaveServers() over a damaged list = %+v, %v", n, err)
 	}
 }
 
 func TestDamagedRecordInChunkLosesOnlyItself(t *testing.T) {
 	s := openLoose(t)
-	save(t, s, records(0, 2))
-	chunk := appendToChunk(nil, []byte(`{"game":"a","instance":1}`))
+	save(t, s, records(0, 3))
+	first, second, third := record(0), record(1), record(2)
+	chunk := appendToChunk(nil, appendServer(nil, &first))
+	chunk = appendToChunk(chunk, appendServer(nil, &second)[:20])
 	chunk = appendToChunk(chunk, []byte(`{"game":5}`))
-	chunk = appendToChunk(chunk, []byte(`{"game":"a","instance":2}`))
-	generation := string(generationKey(s.list.head.Generation))
+	chunk = appendToChunk(chunk, appendServer(nil, &third))
+	generation := string(generationKey(s.list.head.Segments[0].Generation))
 	overwrite(t, s, wrap(chunk), generationKey(0), bucketServers, generation)
 	got, errs := load(t, s)
-	if len(got) != 2 || len(errs) != 1 || !errors.Is(errs[0], storage.ErrDamaged) {
-		t.Errorf("LoadServers() = %v, %v, want 2 records and one ErrDamaged", got, errs)
+	if len(got) != 2 || len(errs) != 2 || !errors.Is(errs[0], storage.ErrDamaged) || !errors.Is(errs[1], storage.ErrDamaged) {
+		t.Errorf("LoadServers() = %v, %v, want 2 records and two ErrDamaged", got, errs)
 	}
 }
 
@@ -153,7 +155,7 @@ func wantRestore(t *testing.T, what string, err error, path string) {
 
 func TestTruncatedFileIsRefused(t *testing.T) {
 	s := openNew(t)
-	save(t, s, records(0, 3000))
+	save(t, s, records(0, 5000))
 	content, err := os.ReadFile(s.path)
 	if err != nil {
 		t.Fatal(err)
@@ -216,7 +218,7 @@ func use(t *testing.T, path string) error {
 	for i := range 30 {
 		errs = append(errs, s.DeleteGame(t.Context(), fmt.Sprintf("game%03d", 10*i)))
 	}
-	_, err = s.SaveServers(t.Context(), records(0, 50))
+	_, err = s.SaveServers(t.Context(), storage.WholeList(records(0, 50)))
 	return errors.Join(append(errs, err, s.Close())...)
 }
 

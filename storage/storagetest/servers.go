@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"iter"
+	"maps"
 	"net/netip"
 	"slices"
 	"strings"
@@ -30,6 +31,7 @@ func server(n int) storage.Server {
 		Country:   "NZ",
 		Region:    "oceania",
 		Rules:     []byte("hostname\x00\xff\xfe r\xe9spawn\x00" + strings.Repeat("rule\x00value\x00", 50)),
+		Report:    []byte("hostname\x00as it came\x00\x00\x00\x00\x00\x00"),
 		Players:   []byte("alice\x0010\x00bob\x0020\x00"),
 		Teams:     []byte{0},
 		First:     moment(),
@@ -40,9 +42,9 @@ func server(n int) storage.Server {
 // save saves a list of which every record must be kept.
 func save(t *testing.T, s storage.Store, list []storage.Server) {
 	t.Helper()
-	n, err := s.SaveServers(t.Context(), slices.Values(list))
-	if err != nil || n != len(list) {
-		t.Fatalf("SaveServers(%d servers) = %d, %v", len(list), n, err)
+	saved, err := s.SaveServers(t.Context(), storage.WholeList(slices.Values(list)))
+	if err != nil || saved.Servers != len(list) {
+		t.Fatalf("SaveServers(%d servers) = %+v, %v", len(list), saved, err)
 	}
 }
 
@@ -80,7 +82,7 @@ func count(first, n int) []uint32 {
 func serverTests() map[string]func(*testing.T, storage.Store) {
 	return map[string]func(*testing.T, storage.Store){
 		"nothing was saved yet":                           testNoServers,
-		"records come back as they were, in order":        testServerRoundTrip,
+		"records come back as they were":                  testServerRoundTrip,
 		"a new list replaces the old one":                 testServersReplace,
 		"an empty list replaces the old one":              testServersEmpty,
 		"records beyond the limits are left out":          testServerLimits,
@@ -91,6 +93,9 @@ func serverTests() map[string]func(*testing.T, storage.Store) {
 		"the loop body of LoadServers may save":           testServersSaveInLoop,
 		"a LoadServers loop may be left early":            testServersLeaveLoop,
 		"a save that waits for another heeds its context": testServersWait,
+		"only records that changed are written":           testServersChanged,
+		"saves and compactions keep the list":             testServersModel,
+		"what breaks the limits is not the old record":    testServerLeftOutLater,
 	}
 }
 
@@ -141,8 +146,8 @@ func testServersEmpty(t *testing.T, s storage.Store) {
 
 func testServerLimits(t *testing.T, s storage.Store) {
 	edge := server(1)
-	edge.Rules = make([]byte, storage.MaxServerSections-2)
-	edge.Players, edge.Teams = []byte{1}, []byte{2}
+	edge.Rules = make([]byte, storage.MaxServerSections-3)
+	edge.Players, edge.Teams, edge.Report = []byte{1}, []byte{2}, []byte{3}
 	edge.Game = strings.Repeat("g", storage.MaxServerWord)
 	edge.Local = slices.Repeat(edge.Local[:1], storage.MaxServerLocal)
 
@@ -167,9 +172,9 @@ func testServerLimits(t *testing.T, s storage.Store) {
 		list = append(list, v)
 	}
 	list = append(list, server(2))
-	n, err := s.SaveServers(t.Context(), slices.Values(list))
-	if n != 2 || err != nil {
-		t.Errorf("SaveServers() = %d, %v, want 2 saved", n, err)
+	saved, err := s.SaveServers(t.Context(), storage.WholeList(slices.Values(list)))
+	if want := (storage.SavedServers{Servers: 2, Written: 2}); saved != want || err != nil {
+		t.Errorf("SaveServers() = %+v, %v, want %+v", saved, err, want)
 	}
 	got := collect(t, s.LoadServers(t.Context()))
 	if len(got) == 2 && bytes.Equal(got[0].Rules, edge.Rules) { // comparing them byte by byte takes seconds
@@ -181,7 +186,7 @@ func testServerLimits(t *testing.T, s storage.Store) {
 func testServersCancelled(t *testing.T, s storage.Store) {
 	save(t, s, []storage.Server{server(1)})
 	ctx, cancel := context.WithCancel(t.Context())
-	_, err := s.SaveServers(ctx, func(yield func(storage.Server) bool) {
+	_, err := s.SaveServers(ctx, storage.WholeList(func(yield func(storage.Server) bool) {
 		for v := range manyServers(100, 6000) {
 			if v.Instance == 6000 {
 				cancel()
@@ -190,7 +195,7 @@ func testServersCancelled(t *testing.T, s storage.Store) {
 				return
 			}
 		}
-	})
+	}))
 	if !errors.Is(err, context.Canceled) {
 		t.Errorf("SaveServers() = %v, want context.Canceled", err)
 	}
@@ -199,7 +204,7 @@ func testServersCancelled(t *testing.T, s storage.Store) {
 
 func testServersWhileSaving(t *testing.T, s storage.Store) {
 	save(t, s, []storage.Server{server(1), server(2)})
-	n, err := s.SaveServers(t.Context(), func(yield func(storage.Server) bool) {
+	saved, err := s.SaveServers(t.Context(), storage.WholeList(func(yield func(storage.Server) bool) {
 		for v := range manyServers(100, 6000) {
 			if v.Instance%1000 == 0 {
 				differ(t, "instances in mid save", instances(t, s), []uint32{1, 2})
@@ -208,15 +213,15 @@ func testServersWhileSaving(t *testing.T, s storage.Store) {
 				return
 			}
 		}
-	})
-	if n != 6000 || err != nil {
-		t.Fatalf("SaveServers() = %d, %v", n, err)
+	}))
+	if saved.Servers != 6000 || err != nil {
+		t.Fatalf("SaveServers() = %+v, %v", saved, err)
 	}
 	differ(t, "instances", instances(t, s), count(100, 6000))
 }
 
 func testServersReplacedWhileReading(t *testing.T, s storage.Store) {
-	if _, err := s.SaveServers(t.Context(), manyServers(0, 2000)); err != nil {
+	if _, err := s.SaveServers(t.Context(), storage.WholeList(manyServers(0, 2000))); err != nil {
 		t.Fatal(err)
 	}
 	next, stop := iter.Pull2(s.LoadServers(t.Context()))
@@ -241,7 +246,7 @@ func testServersRace(t *testing.T, s storage.Store) {
 	errs := race(func(i int) error {
 		for range 5 {
 			if i%2 == 0 {
-				if _, err := s.SaveServers(t.Context(), manyServers(1000*i, 600+i)); err != nil {
+				if _, err := s.SaveServers(t.Context(), storage.WholeList(manyServers(1000*i, 600+i))); err != nil {
 					return err
 				}
 				continue
@@ -304,15 +309,109 @@ func testServersLeaveLoop(t *testing.T, s storage.Store) {
 
 func testServersWait(t *testing.T, s storage.Store) {
 	ctx, cancel := context.WithCancel(t.Context())
-	_, err := s.SaveServers(t.Context(), func(yield func(storage.Server) bool) {
+	_, err := s.SaveServers(t.Context(), storage.WholeList(func(yield func(storage.Server) bool) {
 		cancel()
-		if _, err := s.SaveServers(ctx, manyServers(0, 1)); !errors.Is(err, context.Canceled) {
+		if _, err := s.SaveServers(ctx, storage.WholeList(manyServers(0, 1))); !errors.Is(err, context.Canceled) {
 			t.Errorf("the inner SaveServers() = %v, want context.Canceled", err)
 		}
 		yield(server(5))
-	})
+	}))
 	if err != nil {
 		t.Fatalf("the outer SaveServers() = %v", err)
 	}
 	differ(t, "instances", instances(t, s), []uint32{5})
+}
+
+// unchanged returns a server of a list whose record must not be asked for.
+func unchanged(t *testing.T, v storage.Server) storage.ListedServer {
+	return storage.ListedServer{Source: v.Source, Seen: v.Seen, Record: func() storage.Server {
+		t.Errorf("the record of %v was asked for, which had not changed", v.Source)
+		return v
+	}}
+}
+
+// changed returns a server of a list whose record changed.
+func changed(v storage.Server) storage.ListedServer {
+	return storage.ListedServer{Source: v.Source, Seen: v.Seen, Changed: true, Record: func() storage.Server { return v }}
+}
+
+// wantServers compares the saved list without regard to its order.
+func wantServers(t *testing.T, s storage.Store, want []storage.Server) {
+	t.Helper()
+	order := func(a, b storage.Server) int { return a.Source.Compare(b.Source) }
+	got := slices.SortedFunc(slices.Values(collect(t, s.LoadServers(t.Context()))), order)
+	differ(t, "servers", got, slices.SortedFunc(slices.Values(want), order))
+}
+
+func testServersChanged(t *testing.T, s storage.Store) {
+	a, b, c, d := server(1), server(2), server(3), server(4)
+	save(t, s, []storage.Server{a, b, c})
+	b.Rules, b.Instance = []byte("hostname\x00another\x00"), 77
+	a.Seen = a.Seen.Add(time.Second + 7)
+	saved, err := s.SaveServers(t.Context(), slices.Values([]storage.ListedServer{unchanged(t, a), changed(b), changed(d)}))
+	if want := (storage.SavedServers{Servers: 3, Written: 2}); saved != want || err != nil {
+		t.Errorf("SaveServers() = %+v, %v, want %+v", saved, err, want)
+	}
+	wantServers(t, s, []storage.Server{a, b, d})
+
+	if _, err := s.SaveServers(t.Context(), slices.Values([]storage.ListedServer{unchanged(t, d)})); err != nil {
+		t.Fatal(err)
+	}
+	wantServers(t, s, []storage.Server{d})
+}
+
+// testServersModel saves many lists of which parts change, and compares each
+// with what was to be saved.
+func testServersModel(t *testing.T, s storage.Store) {
+	list := make(map[netip.AddrPort]storage.Server)
+	for round := range 150 {
+		var next []storage.ListedServer
+		want := make(map[netip.AddrPort]storage.Server)
+		for n := range 40 {
+			v := server(n)
+			old, had := list[v.Source]
+			switch uint32(round*40+n) * 2654435761 >> 16 % 20 { // as good as random
+			case 0: // it is gone
+			case 1:
+				v.Instance = uint32(round)
+				want[v.Source] = v
+				next = append(next, changed(v))
+			default:
+				if !had {
+					continue
+				}
+				old.Seen = old.Seen.Add(time.Second)
+				want[v.Source] = old
+				next = append(next, storage.ListedServer{Source: old.Source, Seen: old.Seen, Record: func() storage.Server { return old }})
+			}
+		}
+		if saved, err := s.SaveServers(t.Context(), slices.Values(next)); err != nil || saved.Servers != len(next) {
+			t.Fatalf("round %d: SaveServers() = %+v, %v, want %d servers", round, saved, err, len(next))
+		}
+		if round%7 == 0 {
+			if err := s.CompactServers(t.Context()); err != nil {
+				t.Fatalf("round %d: CompactServers() = %v", round, err)
+			}
+		}
+		wantServers(t, s, slices.Collect(maps.Values(want)))
+		list = want
+	}
+}
+
+func testServerLeftOutLater(t *testing.T, s storage.Store) {
+	save(t, s, []storage.Server{server(1), server(2)})
+	broken := server(1)
+	broken.Game = ""
+	stays := server(2)
+	for range 3 {
+		_, err := s.SaveServers(t.Context(), slices.Values([]storage.ListedServer{changed(broken), unchanged(t, stays)}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		wantServers(t, s, []storage.Server{stays})
+	}
+	if _, err := s.SaveServers(t.Context(), slices.Values([]storage.ListedServer{unchanged(t, broken), unchanged(t, stays)})); err != nil {
+		t.Fatal(err)
+	}
+	wantServers(t, s, []storage.Server{stays})
 }

@@ -71,9 +71,10 @@ func storeTests() map[string]func(*testing.T, storage.Store) {
 func calls(s storage.Store) map[string]func(context.Context) error {
 	return map[string]func(context.Context) error{
 		"SaveServers": func(ctx context.Context) error {
-			_, err := s.SaveServers(ctx, func(func(storage.Server) bool) {})
+			_, err := s.SaveServers(ctx, func(func(storage.ListedServer) bool) {})
 			return err
 		},
+		"CompactServers": func(ctx context.Context) error { return s.CompactServers(ctx) },
 		"LoadServers":    func(ctx context.Context) error { return firstError(s.LoadServers(ctx)) },
 		"ServersSavedAt": func(ctx context.Context) error { _, err := s.ServersSavedAt(ctx); return err },
 		"PutGame":        func(ctx context.Context) error { _, err := s.PutGame(ctx, game("late")); return err },

@@ -1,0 +1,159 @@
+package main
+
+import (
+	"fmt"
+	"net/netip"
+	"path/filepath"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/rs/zerolog"
+
+	"github.com/respawnd/respawnd/admin"
+	"github.com/respawnd/respawnd/configs"
+	"github.com/respawnd/respawnd/internal/bans"
+	"github.com/respawnd/respawnd/internal/gamespy"
+	"github.com/respawnd/respawnd/internal/services"
+	"github.com/respawnd/respawnd/internal/verdicts"
+	"github.com/respawnd/respawnd/master"
+	"github.com/respawnd/respawnd/qr2"
+	"github.com/respawnd/respawnd/storage/bolt"
+)
+
+// newKeeper returns the parts of a daemon that save and restore the list, on a
+// store that other keepers of the test may have used before.
+func newKeeper(t testing.TB, path string) *daemon {
+	t.Helper()
+	store, err := bolt.Open(t.Context(), path, bolt.Options{NoSync: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = store.Close() })
+	d := &daemon{
+		cfg: &services.Config{}, log: zerolog.Nop(), store: store, book: verdicts.NewBook(zerolog.Nop(), 0),
+		registry:  master.NewRegistry(master.Limits{PerAddr: 1 << 20, PerNet: 1 << 20}),
+		catalogue: &admin.Catalogue{Embedded: configs.Games, Store: store}, bans: bans.New(store),
+	}
+	d.cfg.Master.RestoreFor = 90 * time.Second
+	d.reports = master.NewSource(qr2.NewDecoder(d.registry))
+	if err := d.catalogue.Load(t.Context(), ""); err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+// hostReport is a report of a server with 24 players, about 1.3 kB.
+func hostReport(n int) []byte {
+	var b []byte
+	for i := range 30 {
+		b = gamespy.AppendPair(b, fmt.Sprint("rule_name_", i), fmt.Sprint("value ", i*n))
+	}
+	b = gamespy.AppendEnd(gamespy.AppendPair(b, "hostname", fmt.Sprint("Server ", n)))
+	rows := make([][]string, 24)
+	for i := range rows {
+		rows[i] = []string{fmt.Sprint("player ", n+i), "12", "45", "1"}
+	}
+	b, err := gamespy.AppendTable(b, []string{"player_", "score_", "ping_", "team_"}, rows)
+	if err != nil {
+		panic(err)
+	}
+	return append(b, 0, 0, 0)
+}
+
+// host lists a server, or replaces its report.
+func (d *daemon) host(t testing.TB, n, report int) {
+	t.Helper()
+	at := netip.AddrPortFrom(netip.AddrFrom4([4]byte{192, 0, byte(n >> 16), byte(n >> 8)}), uint16(1000+n%256))
+	s := master.Server{Key: master.Key{Source: at, Instance: 7}, Game: testGame, Public: at, Seen: time.Now()}
+	d.reports.Into(&s, d.reports.Text(hostReport(report)))
+	if err := d.registry.Put(s); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// names returns the names of the listed servers.
+func (d *daemon) names() (all []string) {
+	for _, s := range d.registry.All() {
+		name, _ := s.Field("hostname")
+		all = append(all, name)
+	}
+	slices.Sort(all)
+	return all
+}
+
+func TestSaveWritesOnlyWhatChanged(t *testing.T) {
+	path := filepath.Join(t.TempDir(), storeName)
+	d := newKeeper(t, path)
+	for n := range 50 {
+		d.host(t, n, n)
+	}
+	written := func(d *daemon) int {
+		t.Helper()
+		list, revision := d.registry.Records()
+		saved, err := d.store.SaveServers(t.Context(), listed(list, d.saved))
+		if err != nil || saved.Servers != len(list) {
+			t.Fatalf("SaveServers() = %+v, %v, want %d servers", saved, err, len(list))
+		}
+		d.saved = revision
+		return saved.Written
+	}
+	if n := written(d); n != 50 {
+		t.Errorf("%d records written first, want 50", n)
+	}
+	if n := written(d); n != 0 {
+		t.Errorf("%d records written although nothing changed, want 0", n)
+	}
+	d.host(t, 3, 1003)
+	d.registry.Report(master.Key{Source: d.registry.All()[0].Key.Source, Instance: 7}, master.Findings{Reachable: true})
+	hidden := d.registry.All()[20]
+	d.registry.Hide(hidden.Public)
+	if n := written(d); n < 2 || n > 3 {
+		t.Errorf("%d records written after 3 changes", n)
+	}
+	next := *hidden.Server
+	d.reports.Into(&next, d.reports.Text(hostReport(2000)))
+	d.registry.Update(&next)
+	if n := written(d); n != 1 {
+		t.Errorf("%d records written after a hidden server reported, want 1", n)
+	}
+	d.registry.Unhide(hidden.Public)
+	want := d.names()
+	must(t, d.store.Close())
+
+	d = newKeeper(t, path)
+	must(t, d.restoreList(t.Context()))
+	if n := written(d); n != 0 {
+		t.Errorf("%d restored records written again, want 0", n)
+	}
+	if got := d.names(); !slices.Equal(got, want) {
+		t.Errorf("restored are\n%q, want\n%q", got, want)
+	}
+}
+
+// BenchmarkSaveList saves a list of full reports: all of it, 2 in 100, and none.
+func BenchmarkSaveList(b *testing.B) {
+	for _, servers := range []int{50_000, 200_000} {
+		for name, every := range map[string]int{"all": 1, "2 in 100": 50, "none": servers + 1} {
+			b.Run(fmt.Sprint(servers, "/", name), func(b *testing.B) { benchmarkSave(b, servers, every) })
+		}
+	}
+}
+
+func benchmarkSave(b *testing.B, servers, every int) {
+	d := newKeeper(b, filepath.Join(b.TempDir(), storeName))
+	for n := range servers {
+		d.host(b, n, n)
+	}
+	for b.Loop() {
+		b.StopTimer()
+		for n := every; n <= servers; n += every {
+			d.host(b, n-1, n)
+		}
+		d.compactList(b.Context())
+		b.StartTimer()
+		if err := d.saveNow(b.Context()); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
