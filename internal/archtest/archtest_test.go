@@ -44,6 +44,7 @@ var ranks = map[string]int{
 	"internal/logtail":   0,
 	"internal/netserve":  0,
 	"internal/ssq":       0,
+	"internal/unproved":  0,
 	"internal/zandronum": 0,
 	"master/views":       0,
 

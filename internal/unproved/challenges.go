@@ -1,0 +1,76 @@
+package unproved
+
+import (
+	"crypto/hmac"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/binary"
+	"hash/maphash"
+	"net/netip"
+	"time"
+)
+
+// Slot is how long a host gets the same challenge. It must be no shorter than
+// the time that a service waits for an answer.
+const Slot = time.Minute
+
+// counters is how many counts of used challenges there are. Hosts that share one
+// get another challenge when one of them has used its own.
+const counters = 4096
+
+// Challenges makes challenges that cannot be guessed. A challenge is a keyed MAC
+// over the source, what the caller adds to it and the time slot, so a host that is
+// challenged again gets the same one, even if the service forgot it in between.
+// The key is random, is made by NewChallenges and never leaves the memory.
+//
+// It is not safe for concurrent use.
+type Challenges struct {
+	key   [32]byte
+	start time.Time
+	seed  maphash.Seed
+	used  [counters]uint32
+}
+
+// NewChallenges returns Challenges with a key of their own.
+func NewChallenges() *Challenges {
+	c := &Challenges{start: time.Now(), seed: maphash.MakeSeed()}
+	_, _ = rand.Read(c.key[:]) // never returns an error
+	return c
+}
+
+// Current returns the challenge of a host in the slot of now. about tells hosts
+// behind one source apart.
+func (c *Challenges) Current(source netip.AddrPort, about []byte, now time.Time) uint64 {
+	return c.at(source, about, c.slot(now))
+}
+
+// Last returns the challenge that Current returned in the slot before.
+func (c *Challenges) Last(source netip.AddrPort, about []byte, now time.Time) uint64 {
+	return c.at(source, about, c.slot(now)-1)
+}
+
+func (c *Challenges) slot(now time.Time) int64 { return int64(now.Sub(c.start) / Slot) }
+
+// Use makes the challenges of a host void: they were answered, or guessed at too
+// often.
+func (c *Challenges) Use(source netip.AddrPort, about []byte) { *c.count(source, about)++ }
+
+func (c *Challenges) count(source netip.AddrPort, about []byte) *uint32 {
+	return &c.used[(maphash.Comparable(c.seed, source)^maphash.Bytes(c.seed, about))%counters]
+}
+
+// at returns the challenge of a slot. All parts but the last have a fixed length,
+// so no two challenges are made from the same bytes.
+func (c *Challenges) at(source netip.AddrPort, about []byte, slot int64) uint64 {
+	ip := source.Addr().As16()
+	var fixed [30]byte
+	copy(fixed[:], ip[:])
+	binary.BigEndian.PutUint16(fixed[16:], source.Port())
+	binary.BigEndian.PutUint64(fixed[18:], uint64(slot))
+	binary.BigEndian.PutUint32(fixed[26:], *c.count(source, about))
+	mac := hmac.New(sha256.New, c.key[:])
+	_, _ = mac.Write(fixed[:]) // never returns an error
+	_, _ = mac.Write(about)
+	var sum [sha256.Size]byte
+	return binary.BigEndian.Uint64(mac.Sum(sum[:0]))
+}

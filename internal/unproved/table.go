@@ -1,0 +1,170 @@
+// Package unproved is for services that list a host only after it answered a
+// challenge. It has the two things that such a service needs so that packets
+// under forged source addresses cannot keep a real host out: challenges that
+// need no memory, and a table of waiting hosts in which one address cannot push
+// out the others.
+//
+// It knows no protocol, sends nothing and decides nothing about rates.
+package unproved
+
+import (
+	"container/list"
+	"iter"
+	"net/netip"
+)
+
+// Shares of a full table. An address or port that has more entries is crowded
+// and makes room before others do.
+const (
+	// AddrShare is how many entries an address keeps in a full table.
+	AddrShare = 256
+	// PortShare is how many of them one of its ports keeps.
+	PortShare = 16
+)
+
+// Table holds the hosts that have not proved their address yet. Its caller says
+// how many it may hold. While it is full, an entry has to go for each new one:
+//
+//   - if the address of the new one has its share, the oldest of that address,
+//   - else the oldest of some address that has more than its share,
+//   - else the oldest of all.
+//
+// Within an address ports that have more than their share go first in the same
+// way. So a flood under the name of one address never pushes out the hosts of
+// others, and a flood over many addresses pushes out the oldest.
+//
+// It is not safe for concurrent use.
+type Table[K comparable, V any] struct {
+	entries map[K]*entry[K, V]
+	all     list.List // of *entry, oldest first
+	addrs   map[netip.Addr]*crowd
+	ports   map[netip.AddrPort]*crowd
+	crowded list.List // of *crowd, addresses with more than their share
+}
+
+type entry[K comparable, V any] struct {
+	key                    K
+	value                  V
+	source                 netip.AddrPort
+	inAll, inAddr, inPorts *list.Element
+}
+
+// crowd is what an address or a port has in the table.
+type crowd struct {
+	entries list.List     // of *entry, oldest first
+	crowded list.List     // of an address: of *crowd, its ports with more than their share
+	place   *list.Element // among the crowded, nil if it is not
+}
+
+// count keeps the crowd among the crowded as long as it has more than its share.
+func (c *crowd) count(crowded *list.List, share int) {
+	switch over := c.entries.Len() > share; {
+	case over && c.place == nil:
+		c.place = crowded.PushBack(c)
+	case !over && c.place != nil:
+		crowded.Remove(c.place)
+		c.place = nil
+	}
+}
+
+// NewTable returns an empty Table.
+func NewTable[K comparable, V any]() *Table[K, V] {
+	return &Table[K, V]{
+		entries: make(map[K]*entry[K, V]),
+		addrs:   make(map[netip.Addr]*crowd),
+		ports:   make(map[netip.AddrPort]*crowd),
+	}
+}
+
+// Len returns the number of entries.
+func (t *Table[K, V]) Len() int { return len(t.entries) }
+
+// Get returns the entry of a key.
+func (t *Table[K, V]) Get(k K) (v V, ok bool) {
+	if e := t.entries[k]; e != nil {
+		return e.value, true
+	}
+	return v, false
+}
+
+// All returns the entries, the oldest first. The one that was returned last may
+// be removed meanwhile.
+func (t *Table[K, V]) All() iter.Seq2[K, V] {
+	return func(yield func(K, V) bool) {
+		for el := t.all.Front(); el != nil; {
+			next := el.Next()
+			e := el.Value.(*entry[K, V])
+			if !yield(e.key, e.value) {
+				return
+			}
+			el = next
+		}
+	}
+}
+
+// Full returns the entry that has to go before one of a source may be added, if
+// the table holds limit entries or more. The caller removes it and asks again.
+func (t *Table[K, V]) Full(source netip.AddrPort, limit int) (k K, full bool) {
+	if len(t.entries) < max(limit, 1) {
+		return k, false
+	}
+	from := &t.all
+	if a := t.addrs[source.Addr()]; a != nil && a.entries.Len() >= AddrShare {
+		from = a.oldest(t.ports[source])
+	} else if el := t.crowded.Front(); el != nil {
+		from = el.Value.(*crowd).oldest(nil)
+	}
+	return from.Front().Value.(*entry[K, V]).key, true
+}
+
+// oldest returns the list of an address whose first entry has to go. port is that
+// of the host that needs the room, nil if it has none here.
+func (c *crowd) oldest(port *crowd) *list.List {
+	if port != nil && port.entries.Len() >= PortShare {
+		return &port.entries
+	}
+	if el := c.crowded.Front(); el != nil {
+		return &el.Value.(*crowd).entries
+	}
+	return &c.entries
+}
+
+// Add adds an entry as the newest one. The key must not be in the table.
+func (t *Table[K, V]) Add(k K, source netip.AddrPort, v V) {
+	a, p := t.addrs[source.Addr()], t.ports[source]
+	if a == nil {
+		a = new(crowd)
+		t.addrs[source.Addr()] = a
+	}
+	if p == nil {
+		p = new(crowd)
+		t.ports[source] = p
+	}
+	e := &entry[K, V]{key: k, value: v, source: source}
+	e.inAll, e.inAddr, e.inPorts = t.all.PushBack(e), a.entries.PushBack(e), p.entries.PushBack(e)
+	t.entries[k] = e
+	a.count(&t.crowded, AddrShare)
+	p.count(&a.crowded, PortShare)
+}
+
+// Remove removes an entry and reports whether there was one.
+func (t *Table[K, V]) Remove(k K) bool {
+	e := t.entries[k]
+	if e == nil {
+		return false
+	}
+	a, p := t.addrs[e.source.Addr()], t.ports[e.source]
+	delete(t.entries, k)
+	t.all.Remove(e.inAll)
+	a.entries.Remove(e.inAddr)
+	p.entries.Remove(e.inPorts)
+	a.count(&t.crowded, AddrShare)
+	p.count(&a.crowded, PortShare)
+	if p.entries.Len() == 0 {
+		delete(t.ports, e.source)
+	}
+	if a.entries.Len() == 0 {
+		delete(t.addrs, e.source.Addr())
+	}
+	return true
+}
