@@ -58,12 +58,20 @@
 //
 //	6 random characters, 2 hex digits of options, 8 of its address, 4 of its port
 //
-// which it enciphers with the secret key of its game. Whoever answers has
+// which it enciphers with the secret key of its game. A host that answers has
 // proved that it receives what is sent to its address and that it knows the
-// key; its first report is then listed, and it is told so with 0x0A. A host
+// key; its first report is then listed, and it is sent 0x0A. The random characters
+// are a keyed MAC over its source, its instance key and the minute, so each
+// heartbeat of a host is answered with the same challenge, whether or not the host
+// was forgotten in between. A challenge is accepted once. A host
 // stops repeating itself as soon as it hears anything from us, so a lost
 // challenge is ours to repeat: every second, five times at the most, and only
 // while the unproved address has sent us more bytes than it got.
+//
+// Forged heartbeats must not keep the real hosts of their address off the list. So
+// a heartbeat that is as long as the challenge costs no allowance, and when there
+// are too many hosts that have not answered, those of one address make room for
+// each other (package unproved).
 //
 // The same source with another instance key is a host that was restarted. It
 // replaces the old record only once it has answered its own challenge. Only the

@@ -1,14 +1,15 @@
 package qr2
 
 import (
-	"container/list"
 	"crypto/rand"
 	"encoding/binary"
 	"net/netip"
 	"time"
 
 	"github.com/respawnd/respawnd/internal/games"
+	"github.com/respawnd/respawnd/internal/gamespy"
 	"github.com/respawnd/respawnd/internal/netserve"
+	"github.com/respawnd/respawnd/internal/unproved"
 	"github.com/respawnd/respawnd/internal/verdicts"
 	"github.com/respawnd/respawnd/master"
 )
@@ -19,7 +20,6 @@ const (
 	maxChallenges  = 5                // copies of one challenge
 	pendingLife    = 30 * time.Second // from the last heartbeat until it is forgotten
 	maxWrong       = 3                // wrong answers until it is forgotten
-	maxPendingAddr = 256              // verifications at a time per address
 
 	randomLength = 6 // random characters in a challenge
 	// challengeSize is the size of every challenge packet.
@@ -51,7 +51,6 @@ type pending struct {
 	*budget       // shared by all instance keys of its source
 	next      time.Time
 	expires   time.Time
-	place     *list.Element
 }
 
 // budget is what a source that has proved nothing has sent and was sent.
@@ -73,32 +72,35 @@ func (b *budget) spend(n int) bool {
 
 // pendingTable holds the hosts that are being verified; Server.mu guards it.
 type pendingTable struct {
-	hosts    map[master.Key]*pending
-	byAddr   map[netip.Addr]int
-	bySource map[netip.AddrPort]*budget
-	order    *list.List // of *pending, the one that waited longest in front
+	hosts      *unproved.Table[master.Key, *pending]
+	bySource   map[netip.AddrPort]*budget
+	challenges *unproved.Challenges
 }
 
 func newPendingTable() pendingTable {
 	return pendingTable{
-		hosts:    make(map[master.Key]*pending),
-		byAddr:   make(map[netip.Addr]int),
-		bySource: make(map[netip.AddrPort]*budget),
-		order:    list.New(),
+		hosts:      unproved.NewTable[master.Key, *pending](),
+		bySource:   make(map[netip.AddrPort]*budget),
+		challenges: unproved.NewChallenges(),
 	}
 }
 
-func (t *pendingTable) get(k master.Key) *pending { return t.hosts[k] }
+// get returns the host of a key, nil if it is not being verified.
+func (t *pendingTable) get(k master.Key) *pending {
+	v, _ := t.hosts.Get(k)
+	return v
+}
 
-// add makes room for a new host among at most limit. It returns nil if its
-// address has too many already.
-func (t *pendingTable) add(k master.Key, limit int) *pending {
-	a := k.Source.Addr()
-	if t.byAddr[a] >= maxPendingAddr {
-		return nil
-	}
-	for len(t.hosts) >= limit {
-		t.remove(t.order.Front().Value.(*pending).key)
+// add adds a host, which then is one of at most limit. It returns how many others
+// had to go.
+func (t *pendingTable) add(k master.Key, limit int) (v *pending, gone int) {
+	for {
+		crowded, full := t.hosts.Full(k.Source, limit)
+		if !full {
+			break
+		}
+		t.remove(crowded)
+		gone++
 	}
 	b := t.bySource[k.Source]
 	if b == nil {
@@ -106,25 +108,19 @@ func (t *pendingTable) add(k master.Key, limit int) *pending {
 		t.bySource[k.Source] = b
 	}
 	b.hosts++
-	v := &pending{key: k, budget: b}
-	v.place = t.order.PushBack(v)
-	t.hosts[k] = v
-	t.byAddr[a]++
-	return v
+	v = &pending{key: k, budget: b}
+	t.hosts.Add(k, k.Source, v)
+	return v, gone
 }
 
 func (t *pendingTable) remove(k master.Key) {
-	v, ok := t.hosts[k]
-	if !ok {
+	v := t.get(k)
+	if v == nil {
 		return
 	}
-	delete(t.hosts, k)
-	t.order.Remove(v.place)
+	t.hosts.Remove(k)
 	if v.hosts--; v.hosts == 0 {
 		delete(t.bySource, k.Source)
-	}
-	if t.byAddr[k.Source.Addr()]--; t.byAddr[k.Source.Addr()] == 0 {
-		delete(t.byAddr, k.Source.Addr())
 	}
 }
 
@@ -135,7 +131,9 @@ func (s *Server) introduce(w netserve.PacketWriter, p netserve.Packet, key maste
 	if f.state == stateLeaving && err == nil {
 		return s.farewell(key)
 	}
-	if !listed && !s.policy.Load().allow(key.Source.Addr(), time.Now()) {
+	// A heartbeat that is as long as its challenge cannot be used to flood others,
+	// so it costs the address nothing that a real host there would lack.
+	if !listed && len(p.Data) < challengeSize && !s.policy.Load().allow(key.Source.Addr(), time.Now()) {
 		s.note(key.Source, string(f.game), verdicts.Limited)
 		return dropLimited
 	}
@@ -197,18 +195,13 @@ func (s *Server) restoredKeepalive(w netserve.PacketWriter, p netserve.Packet, k
 func (s *Server) challenge(w netserve.PacketWriter, p netserve.Packet, key master.Key, g games.Game, said reported) string {
 	now := time.Now()
 	s.mu.Lock()
-	v := s.pending.get(key)
+	v, gone := s.pending.get(key), 0
 	fresh := v == nil
 	if fresh {
-		v = s.pending.add(key, s.policy.Load().MaxPending)
-	}
-	if v == nil {
-		s.mu.Unlock()
-		s.note(key.Source, g.Name, verdicts.Limited)
-		return dropPending
+		v, gone = s.pending.add(key, s.policy.Load().MaxPending)
 	}
 	if v.challenge == "" || v.game.Name != g.Name {
-		v.challenge = newChallenge(g, key.Source)
+		v.challenge = s.pending.challenge(key, g, now)
 	}
 	if said.text != "" {
 		v.said = said
@@ -222,6 +215,9 @@ func (s *Server) challenge(w netserve.PacketWriter, p netserve.Packet, key maste
 	v.next = now.Add(challengeEvery)
 	s.mu.Unlock()
 
+	for range gone {
+		s.opt.Metrics.Drop(dropPending)
+	}
 	if fresh {
 		s.note(key.Source, g.Name, verdicts.Heard)
 	}
@@ -243,7 +239,11 @@ const letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
 func randomLetters(n int) string {
 	var random [8]byte
 	_, _ = rand.Read(random[:]) // never returns an error
-	v := binary.BigEndian.Uint64(random[:])
+	return lettersOf(binary.BigEndian.Uint64(random[:]), n)
+}
+
+// lettersOf returns n letters and digits computed from a number, n <= 8.
+func lettersOf(v uint64, n int) string {
 	var text [8]byte
 	for i := range n {
 		text[i] = letters[v%uint64(len(letters))]
@@ -252,14 +252,35 @@ func randomLetters(n int) string {
 	return string(text[:n])
 }
 
-// newChallenge returns a challenge that nobody can guess.
-func newChallenge(g games.Game, host netip.AddrPort) string {
+// challenge returns the challenge of a host. It cannot be guessed, and it is the
+// same for a while, whether or not the host is in the table.
+func (t *pendingTable) challenge(k master.Key, g games.Game, now time.Time) string {
+	return challengeText(t.challenges.Current(k.Source, instanceBytes(k), now), g, k.Source)
+}
+
+// right reports whether a host has answered its challenge, or the one that it was
+// sent when it was in the table before.
+func (t *pendingTable) right(v *pending, answer []byte, now time.Time) bool {
+	if gamespy.CheckAny(v.game.Secrets, v.challenge, answer) {
+		return true
+	}
+	last := challengeText(t.challenges.Last(v.key.Source, instanceBytes(v.key), now), v.game, v.key.Source)
+	return gamespy.CheckAny(v.game.Secrets, last, answer)
+}
+
+// void makes the challenges of a host void.
+func (t *pendingTable) void(k master.Key) { t.challenges.Use(k.Source, instanceBytes(k)) }
+
+func instanceBytes(k master.Key) []byte { return binary.BigEndian.AppendUint32(nil, k.Instance) }
+
+// challengeText returns the text of a challenge.
+func challengeText(number uint64, g games.Game, host netip.AddrPort) string {
 	var options byte
 	if g.QueryChallenge() {
 		options = byte(games.QueryChallenge)
 	}
 	var buf [challengeSize]byte
-	return string(appendChallengeText(buf[:0], randomLetters(randomLength), options, host))
+	return string(appendChallengeText(buf[:0], lettersOf(number, randomLength), options, host))
 }
 
 // turnAway refuses an unproved host, in no more bytes than it sent.
@@ -292,7 +313,7 @@ func (s *Server) repeatChallenges(w netserve.PacketWriter, now time.Time) {
 	var due []again
 	var gone []*pending
 	s.mu.Lock()
-	for k, v := range s.pending.hosts {
+	for k, v := range s.pending.hosts.All() {
 		switch {
 		case now.After(v.expires):
 			gone = append(gone, v)

@@ -10,6 +10,11 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/respawnd/respawnd/internal/netserve"
+	"github.com/respawnd/respawnd/internal/unproved"
 )
 
 func TestChallengeTellsTheHostItsAddress(t *testing.T) {
@@ -77,7 +82,7 @@ func TestHostsThatAreTurnedAway(t *testing.T) {
 				} else {
 					h.want()
 				}
-				if len(in.pending.hosts) != 0 || in.list.Len() != 0 {
+				if in.pending.hosts.Len() != 0 || in.list.Len() != 0 {
 					t.Error("it is pending or listed")
 				}
 				if got := in.verdict(h.addr); got != tt.wanted {
@@ -229,7 +234,7 @@ func TestChallengeIsRepeatedAFewTimes(t *testing.T) {
 		if got := in.verdict(h.addr); got != "no answer to the challenge" {
 			t.Errorf("verdict: got %q", got)
 		}
-		if len(in.pending.hosts)+len(in.pending.byAddr)+len(in.pending.bySource)+in.pending.order.Len() != 0 {
+		if in.pending.hosts.Len()+len(in.pending.bySource) != 0 {
 			t.Error("it is still pending")
 		}
 		if got := h.send(h.answer(first)); got != dropUnexpected {
@@ -296,30 +301,61 @@ func TestFullTableForgetsWhoWaitedLongest(t *testing.T) {
 			t.Errorf("host %d: dropped %q, listed %v", i, dropped, h.listed())
 		}
 	}
-	if len(in.pending.hosts)+len(in.pending.byAddr)+len(in.pending.bySource)+in.pending.order.Len() != 0 {
+	if in.pending.hosts.Len()+len(in.pending.bySource) != 0 {
 		t.Error("something is left of the verifications")
 	}
 }
 
-func TestVerificationsPerAddressAreBounded(t *testing.T) {
-	in := newIntake(t, nil)
-	for i := range uint16(maxPendingAddr) {
+func TestHostThatMakesRoomIsCounted(t *testing.T) {
+	reg := prometheus.NewRegistry()
+	in := newIntake(t, func(o *Options) {
+		o.MaxPending, o.Metrics = 2, netserve.NewMetrics(reg, "qr2", DropReasons()...)
+	})
+	for port := range uint16(5) {
 		h := in.host("192.0.2.1:1")
-		h.addr = netip.AddrPortFrom(h.addr.Addr(), 1000+i)
+		h.addr = netip.AddrPortFrom(h.addr.Addr(), 1000+port)
 		h.challenged(h.heartbeat())
 	}
-	last := in.host("192.0.2.1:6500")
-	if got := last.send(last.heartbeat()); got != dropPending {
-		t.Errorf("one too many: got %q, want %q", got, dropPending)
+	if got := counted(t, reg, "respawnd_dropped_total", dropPending); got != 3 {
+		t.Errorf("counted %v hosts that made room, want 3", got)
 	}
-	if got := in.verdict(last.addr); got != "limited" {
-		t.Errorf("verdict: got %q, want limited", got)
+	if n := in.pending.hosts.Len(); n != 2 {
+		t.Errorf("%d hosts are being verified, want 2", n)
 	}
-	neighbour := in.host("192.0.2.2:6500")
-	neighbour.register()
-	first := in.host("192.0.2.1:1000")
-	first.register() // it is one of them
-	last.register()  // and made room
+}
+
+// A host that was pushed out of the table is sent the same challenge with its
+// next heartbeat, so that its answer to the first one is as good.
+func TestForgottenHostGetsTheSameChallenge(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		in := newIntake(t, func(o *Options) { o.MaxPending = 1 })
+		h, other := in.host("192.0.2.1:6500"), in.host("192.0.2.2:6500")
+		first := h.challenged(h.heartbeat())
+		other.challenged(other.heartbeat())
+		if got := h.send(h.answer(first)); got != dropUnexpected {
+			t.Fatalf("response of a forgotten host: got %q, want %q", got, dropUnexpected)
+		}
+		if again := h.challenged(h.heartbeat()); !bytes.Equal(again, first) {
+			t.Errorf("challenge after it was forgotten: got %q, want %q", again, first)
+		}
+		// In the next slot it gets another one, and the last is good still.
+		other.challenged(other.heartbeat())
+		time.Sleep(unproved.Slot)
+		if next := h.challenged(h.heartbeat()); bytes.Equal(next, first) {
+			t.Errorf("challenge a minute later: got %q again", next)
+		}
+		if dropped := h.send(h.answer(first)); dropped != "" || !h.listed() {
+			t.Errorf("response to the last challenge: dropped %q, listed %t", dropped, h.listed())
+		}
+		// Once it has been used none of them is good.
+		in.list.Remove(h.key())
+		if again := h.challenged(h.heartbeat()); bytes.Equal(again, first) {
+			t.Errorf("challenge after the registration: got %q again", again)
+		}
+		if got := h.send(h.answer(first)); got != dropWrong || h.listed() {
+			t.Errorf("replayed response: got %q, listed %t, want %q", got, h.listed(), dropWrong)
+		}
+	})
 }
 
 func TestVerdictsOfAFullList(t *testing.T) {

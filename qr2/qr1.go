@@ -220,10 +220,9 @@ func (t *textIntake) introduce(w netserve.PacketWriter, p netserve.Packet, key m
 		return dropForeign
 	}
 	policy, now := t.s.policy.Load(), time.Now()
-	if !policy.allow(p.From.Addr(), now) {
-		t.noteText(key.Source, string(h.game), verdicts.Limited)
-		return dropLimited
-	}
+	// No allowance is taken: a heartbeat that names a game is as long as the query
+	// at least, so it cannot be used to flood others, and real hosts at its address
+	// would lack what it took.
 	if t.s.banned(p.From.Addr()) {
 		t.noteText(key.Source, string(h.game), verdicts.Banned)
 		return dropBanned
@@ -239,12 +238,7 @@ func (t *textIntake) introduce(w netserve.PacketWriter, p netserve.Packet, key m
 	}
 
 	t.table.mu.Lock()
-	host, fresh := t.table.pend(key, policy.MaxPending)
-	if host == nil {
-		t.table.mu.Unlock()
-		t.noteText(key.Source, g.Name, verdicts.Limited)
-		return dropPending
-	}
+	host, fresh, gone := t.table.pend(key, policy.MaxPending)
 	if fresh || host.game.Name != g.Name {
 		host.game, host.extra, host.token = g, furtherFields(p.Data), ""
 	}
@@ -258,6 +252,9 @@ func (t *textIntake) introduce(w netserve.PacketWriter, p netserve.Packet, key m
 	out := t.verify(host, now, nil)
 	t.table.mu.Unlock()
 
+	for range gone {
+		t.s.opt.Metrics.Drop(dropPending)
+	}
 	if fresh {
 		t.noteText(key.Source, g.Name, verdicts.Heard)
 	}

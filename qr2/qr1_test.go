@@ -14,6 +14,7 @@ import (
 
 	"github.com/respawnd/respawnd/internal/gamespy"
 	"github.com/respawnd/respawnd/internal/netserve"
+	"github.com/respawnd/respawnd/internal/unproved"
 	"github.com/respawnd/respawnd/internal/verdicts"
 	"github.com/respawnd/respawnd/master"
 )
@@ -215,10 +216,6 @@ func TestTextHeartbeatsThatAreRefused(t *testing.T) {
 		"no secret":    {`\heartbeat\26900\gamename\nosecret`, dropNoSecret, "game without secret key", nil},
 		"banned": {`\heartbeat\26900\gamename\gmtest`, dropBanned, "banned", func(o *Options) {
 			o.Banned = func(netip.Addr) bool { return true }
-		}},
-		"limited": {`\heartbeat\26900\gamename\gmtest`, dropLimited, "limited", func(o *Options) {
-			o.Unproved = netserve.NewLimiter(netserve.LimiterOptions{Rate: 1e-9, Burst: 1})
-			o.Unproved.Allow(netip.MustParseAddr("192.0.2.1"), time.Now())
 		}},
 		"too many fields": {`\heartbeat\26900\gamename\gmtest` + strings.Repeat(`\a\`, master.MaxNames+1), dropMalformed, "malformed heartbeat", nil},
 	} {
@@ -494,17 +491,32 @@ func TestTextHostsAreBounded(t *testing.T) {
 		h.beat("")
 	}
 	tb := &in.text.table
-	if len(tb.hosts) != 10 || len(tb.pending) != 10 || len(tb.byAddr) != 10 || len(tb.queue) != 10 || len(tb.waits) != 10 {
+	if len(tb.hosts) != 10 || tb.pending.Len() != 10 || len(tb.byAddr) != 10 || len(tb.queue) != 10 || len(tb.waits) != 10 {
 		t.Errorf("%d hosts, %d pending, %d budgets, %d queued, %d asked; want 10 of each",
-			len(tb.hosts), len(tb.pending), len(tb.byAddr), len(tb.queue), len(tb.waits))
+			len(tb.hosts), tb.pending.Len(), len(tb.byAddr), len(tb.queue), len(tb.waits))
 	}
-	in = newIntake(t, nil)
-	for i := range maxPendingAddr + 1 {
-		h := in.textServer(fmt.Sprintf("192.0.2.1:%d", 1000+i))
-		got := h.beat("")
-		if want := map[bool]string{true: dropPending, false: ""}[i == maxPendingAddr]; got != want {
-			t.Fatalf("host %d of an address: dropped %q, want %q", i+1, got, want)
+}
+
+func TestForgedTextHeartbeatsDoNotKeepANewServerOut(t *testing.T) {
+	in := newIntake(t, func(o *Options) {
+		o.MaxPending = 500
+		o.Unproved = netserve.NewLimiter(netserve.LimiterOptions{Rate: 20, Burst: 60})
+	})
+	forge := func(from, to int) {
+		for i := from; i < to; i++ {
+			h := in.textServer(fmt.Sprintf("192.0.2.1:%d", 1000+i))
+			h.source = h.addr
+			h.beat("")
 		}
+	}
+	forge(0, 2000)
+	h := in.textServer("192.0.2.1:26900")
+	if dropped := h.beat(""); dropped != "" {
+		t.Fatalf("heartbeat behind 2,000 forged ones: dropped: %s", dropped)
+	}
+	forge(2000, 2000+unproved.AddrShare-1) // while its answer is on the way
+	if h.serve(h.addr); !h.listed() {
+		t.Errorf("not listed after its proof; verdict %q", in.verdict(h.addr))
 	}
 }
 

@@ -108,7 +108,7 @@ func (t *textIntake) proof(w netserve.PacketWriter, a asked, st *query.Status, n
 func (t *textIntake) wrongProof(a asked) string {
 	t.table.mu.Lock()
 	h := a.host
-	if h.wrong++; h.wrong >= maxWrong && t.table.pending[h.key.Source] == h {
+	if h.wrong++; h.wrong >= maxWrong && t.table.isPending(h) {
 		t.table.remove(h)
 	}
 	t.table.mu.Unlock()
@@ -121,7 +121,7 @@ func (t *textIntake) wrongProof(a asked) string {
 func (t *textIntake) askApart(w netserve.PacketWriter, a asked, now time.Time) string {
 	var out []textQuery
 	t.table.mu.Lock()
-	if h := a.host; t.table.pending[h.key.Source] == h && !h.alone && now.Before(h.expires) {
+	if h := a.host; t.table.isPending(h) && !h.alone && now.Before(h.expires) {
 		h.alone = true
 		out = t.verify(h, now, out)
 	}

@@ -32,7 +32,7 @@ func newTextFleet(tb testing.TB, n int) (*Server, []netserve.Packet) {
 	var packets []netserve.Packet
 	for i := range n {
 		key := master.Key{Source: spread(i)}
-		h, _ := s.text.table.pend(key, n+1)
+		h, _, _ := s.text.table.pend(key, n+1)
 		h.via, h.game = masterAddr, g
 		if err := s.text.listText(asked{host: h, from: h.key.Source}, &st, masterAddr, nil, time.Now()); err != nil {
 			tb.Fatal(err)

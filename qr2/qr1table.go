@@ -8,6 +8,7 @@ import (
 
 	"github.com/respawnd/respawnd/internal/games"
 	"github.com/respawnd/respawnd/internal/query"
+	"github.com/respawnd/respawnd/internal/unproved"
 	"github.com/respawnd/respawnd/master"
 )
 
@@ -62,14 +63,14 @@ func (b *textBudget) spend(n int) bool {
 
 // textTable holds the hosts of the text protocol.
 type textTable struct {
-	mu      sync.Mutex                   // guards the fields below and the hosts
-	hosts   map[netip.AddrPort]*textHost // by key.Source
-	pending map[netip.AddrPort]*textHost // those of hosts that are not listed
-	waits   map[netip.AddrPort]*textHost // by address that was asked
-	byAddr  map[netip.Addr]*textBudget   // of pending hosts
-	queue   textQueue                    // all of hosts, by due
-	held    int                          // bytes of answers that are not whole yet
-	adopted bool                         // the saved list was looked at
+	mu      sync.Mutex                                 // guards the fields below and the hosts
+	hosts   map[netip.AddrPort]*textHost               // by key.Source
+	pending *unproved.Table[netip.AddrPort, *textHost] // those of hosts that are not listed
+	waits   map[netip.AddrPort]*textHost               // by address that was asked
+	byAddr  map[netip.Addr]*textBudget                 // of pending hosts
+	queue   textQueue                                  // all of hosts, by due
+	held    int                                        // bytes of answers that are not whole yet
+	adopted bool                                       // the saved list was looked at
 }
 
 // maxHeld bounds the answers that are not whole yet, over all hosts.
@@ -78,52 +79,55 @@ const maxHeld = 32 << 20
 func newTextTable() textTable {
 	return textTable{
 		hosts:   make(map[netip.AddrPort]*textHost),
-		pending: make(map[netip.AddrPort]*textHost),
+		pending: unproved.NewTable[netip.AddrPort, *textHost](),
 		waits:   make(map[netip.AddrPort]*textHost),
 		byAddr:  make(map[netip.Addr]*textBudget),
 	}
 }
 
 // pend returns the host of a key that is being verified, made if it is missing.
-// One that was listed and is introduced anew starts again. It returns nil if the address has
-// too many; when the table is full, any other one makes room.
-func (t *textTable) pend(k master.Key, limit int) (h *textHost, fresh bool) {
-	if h := t.pending[k.Source]; h != nil {
-		return h, false
-	}
+// One that was listed and is introduced again starts over. When the table is full,
+// others make room: gone is their number.
+func (t *textTable) pend(k master.Key, limit int) (h *textHost, fresh bool, gone int) {
 	if h := t.hosts[k.Source]; h != nil && !h.listed {
-		return h, false // of the saved list
+		return h, false, 0 // pending, or of the saved list
 	}
-	b := t.byAddr[k.Source.Addr()]
-	if b != nil && b.hosts >= maxPendingAddr {
-		return nil, false
-	}
-	for len(t.pending) >= limit {
-		for _, other := range t.pending {
-			t.remove(other)
+	for {
+		other, full := t.pending.Full(k.Source, limit)
+		if !full {
 			break
 		}
+		t.remove(t.hosts[other])
+		gone++
 	}
 	if old := t.hosts[k.Source]; old != nil {
 		t.remove(old)
 	}
-	if b = t.byAddr[k.Source.Addr()]; b == nil {
+	b := t.byAddr[k.Source.Addr()]
+	if b == nil {
 		b = &textBudget{}
 		t.byAddr[k.Source.Addr()] = b
 	}
 	b.hosts++
 	h = &textHost{key: k, source: k.Source, textBudget: b}
-	t.hosts[k.Source], t.pending[k.Source] = h, h
+	t.hosts[k.Source] = h
+	t.pending.Add(k.Source, k.Source, h)
 	heap.Push(&t.queue, h)
-	return h, true
+	return h, true, gone
+}
+
+// isPending reports whether a host is being verified.
+func (t *textTable) isPending(h *textHost) bool {
+	other, ok := t.pending.Get(h.key.Source)
+	return ok && other == h
 }
 
 // settle takes a host out of the pending ones: it is listed.
 func (t *textTable) settle(h *textHost) {
-	if t.pending[h.key.Source] != h {
+	if !t.isPending(h) {
 		return
 	}
-	delete(t.pending, h.key.Source)
+	t.pending.Remove(h.key.Source)
 	if h.hosts--; h.hosts == 0 {
 		delete(t.byAddr, h.key.Source.Addr())
 	}

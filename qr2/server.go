@@ -14,7 +14,6 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/respawnd/respawnd/internal/games"
-	"github.com/respawnd/respawnd/internal/gamespy"
 	"github.com/respawnd/respawnd/internal/netserve"
 	"github.com/respawnd/respawnd/internal/verdicts"
 	"github.com/respawnd/respawnd/master"
@@ -57,10 +56,11 @@ type Policy struct {
 	// Refuse tells hosts why they are not listed.
 	Refuse bool
 	// MaxPending bounds the hosts that are being verified; 0: 8,192. When it is
-	// reached, the one that waited longest makes room.
+	// reached, others make room as package unproved says.
 	MaxPending int
-	// Unproved bounds what is taken from addresses that have proved nothing;
-	// nil: no bound.
+	// Unproved bounds what is taken from addresses that have proved nothing, but
+	// for heartbeats that are as long as what they are answered with; nil: no
+	// bound.
 	Unproved *netserve.Limiter
 	// Trusted tells which addresses Unproved does not bind; nil: none.
 	Trusted func(netip.Addr) bool
@@ -471,11 +471,13 @@ func (s *Server) response(w netserve.PacketWriter, p netserve.Packet, key master
 		return s.repeatedResponse(w, p, key)
 	}
 	v.in += len(p.Data)
-	right := gamespy.CheckAny(v.game.Secrets, v.challenge, p.Data[header:])
-	if right {
-		s.pending.remove(key) // used once
-	} else if v.wrong++; v.wrong >= maxWrong {
+	right := s.pending.right(v, p.Data[header:], now)
+	if !right {
+		v.wrong++
+	}
+	if right || v.wrong >= maxWrong {
 		s.pending.remove(key)
+		s.pending.void(key) // used once
 	}
 	tell := !right && s.policy.Load().Refuse && v.spend(refusalSize(textWrong))
 	s.mu.Unlock()

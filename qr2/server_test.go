@@ -61,8 +61,8 @@ func TestPacketsThatAreDropped(t *testing.T) {
 			}
 		})
 	}
-	if in.list.Len() != 0 || len(in.pending.hosts) != 0 {
-		t.Errorf("dropped packets left %d servers and %d pending", in.list.Len(), len(in.pending.hosts))
+	if in.list.Len() != 0 || in.pending.hosts.Len() != 0 {
+		t.Errorf("dropped packets left %d servers and %d pending", in.list.Len(), in.pending.hosts.Len())
 	}
 }
 
@@ -341,7 +341,7 @@ func TestFarewellTakesTheServerOffTheList(t *testing.T) {
 		t.Fatalf("farewell: dropped: %s", dropped)
 	}
 	h.want()
-	if h.listed() || len(in.pending.hosts) != 0 {
+	if h.listed() || in.pending.hosts.Len() != 0 {
 		t.Error("still listed or challenged")
 	}
 	if got := in.verdict(h.addr); got != "left" {
@@ -460,11 +460,15 @@ func TestRateOfStrangersNeverBindsListedServers(t *testing.T) {
 		o.Unproved = netserve.NewLimiter(netserve.LimiterOptions{Rate: 0.001, Burst: 2})
 	})
 	h := in.host("192.0.2.1:6500")
-	h.register("n", "0") // takes one
-	neighbour := in.host("192.0.2.1:6501")
-	neighbour.challenged(neighbour.heartbeat())
-	if got := in.host("192.0.2.1:6502").send(neighbour.heartbeat()); got != dropLimited {
-		t.Fatalf("third stranger: got %q, want %q", got, dropLimited)
+	h.register("n", "0") // takes none: its heartbeat is longer than the challenge
+	short := h.packet(KindHeartbeat, "gamename\x00gmtest\x00")
+	for _, port := range []string{"6501", "6503"} {
+		if got := in.host("192.0.2.1:" + port).send(short); got != "" {
+			t.Fatalf("short heartbeat of port %s: dropped: %s", port, got)
+		}
+	}
+	if got := in.host("192.0.2.1:6502").send(short); got != dropLimited {
+		t.Fatalf("third short heartbeat: got %q, want %q", got, dropLimited)
 	}
 	if got := in.host("192.0.2.1:6502").send([]byte("\x09\x00\x00\x00\x00gmtest\x00")); got != dropLimited {
 		t.Errorf("availability check of a limited address: got %q, want %q", got, dropLimited)

@@ -21,18 +21,22 @@
 //	5660030 string                     ->
 //	5660020 ...                        ->                       heartbeat, not answered
 //
-// The number cannot be guessed, so whoever sends it back receives what is sent
-// to his address. It stays the same while the server repeats its challenge, as
-// the request may have been lost; four wrong numbers end the attempt. The
-// request is not longer than the challenge, so a forged challenge does not make
-// us a weapon.
+// The number cannot be guessed, so a server that sends it back receives what is
+// sent to its address. It is a keyed MAC over the source, the string and the
+// minute: it stays the same while the server repeats its challenge, as the request
+// may have been lost, and it is accepted once. Four wrong numbers end the attempt.
+// The request is not longer than the challenge, so a forged challenge cannot be
+// used to flood others. That is why it costs no allowance, of which forged
+// challenges would leave nothing to a real server at their address.
 //
 // A known address with another verification string is a server that was
 // restarted. It is verified at once, and until it has been, its old entry stays
 // in the list. Who is silent for longer than Policy.Timeout leaves.
 //
-// An address may have ten servers, those that are being verified included,
-// unless multiserver_whitelist.txt or Policy.Trusted names it.
+// An address may have ten servers, unless multiserver_whitelist.txt or
+// Policy.Trusted names it. Those that are being verified do not count, since they
+// may never have existed. They are held in a table of their own, in which one
+// address pushes out its own servers first.
 //
 // # Launchers
 //

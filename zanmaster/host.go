@@ -1,14 +1,11 @@
 package zanmaster
 
 import (
-	"container/list"
-	"crypto/rand"
 	"crypto/subtle"
-	"encoding/binary"
 	"net/netip"
-	"slices"
 	"time"
 
+	"github.com/respawnd/respawnd/internal/unproved"
 	"github.com/respawnd/respawnd/internal/zandronum"
 )
 
@@ -17,9 +14,8 @@ const (
 	// taken. Those of real servers have 32 digits.
 	maxVerification = 64
 
-	pendingLife  = 60 * time.Second // from the last challenge until it is forgotten
-	pendingStale = 2 * time.Second  // unanswered for so long, it makes room for another of its address
-	maxWrong     = 4                // wrong numbers until it is forgotten
+	pendingLife = unproved.Slot // from the last challenge until it is forgotten
+	maxWrong    = 4             // wrong numbers until it is forgotten
 
 	// maxHosts bounds the servers that are known, hidden ones included.
 	maxHosts = 1 << 17
@@ -37,19 +33,33 @@ type host struct {
 	push         push
 }
 
+// claim identifies a server that has not answered its challenge yet. Its
+// verification string is random, so packets with a forged source do not have it.
+type claim struct {
+	addr         netip.AddrPort
+	verification string // in lower case
+}
+
+func claimOf(a netip.AddrPort, verification []byte) claim {
+	var text [maxVerification]byte
+	n := min(len(verification), len(text))
+	for i := range n {
+		text[i] = lower(verification[i])
+	}
+	return claim{a, string(text[:n])}
+}
+
 // pending is a game server that has not answered its challenge yet.
 type pending struct {
-	addr         netip.AddrPort
+	claim        claim
 	via          netip.Addr
 	verification string
 	number       uint32
 	enforces     bool
 	revision     uint32
 	expires      time.Time
-	last         time.Time // its last challenge
-	wrong        int       // wrong numbers
-	in, out      int       // bytes from and to its address
-	place        *list.Element
+	wrong        int // wrong numbers
+	in, out      int // bytes from and to its address
 }
 
 // spareBytes more may be sent to a server that has said little: nobody of an old
@@ -68,121 +78,79 @@ func (v *pending) spend(n int) bool {
 
 // hostTable holds both kinds. Server.mu guards it.
 type hostTable struct {
-	known   map[netip.AddrPort]*host
-	pending map[netip.AddrPort]*pending
-	order   *list.List // of *pending, the one that waited longest in front
-	byAddr  map[netip.Addr]*address
-	behind  map[netip.AddrPort]*host // those known that may lack the ban list that is in force
-}
-
-// address is what an address has in either map.
-type address struct {
-	ports   int
-	pending []*pending
+	known      map[netip.AddrPort]*host
+	perAddr    map[netip.Addr]int       // of those known
+	behind     map[netip.AddrPort]*host // those known that may lack the ban list that is in force
+	pending    *unproved.Table[claim, *pending]
+	challenges *unproved.Challenges
 }
 
 func newHostTable() hostTable {
 	return hostTable{
-		known:   make(map[netip.AddrPort]*host),
-		pending: make(map[netip.AddrPort]*pending),
-		order:   list.New(),
-		byAddr:  make(map[netip.Addr]*address),
-		behind:  make(map[netip.AddrPort]*host),
-	}
-}
-
-// has reports whether a source is in either map.
-func (t *hostTable) has(a netip.AddrPort) bool {
-	return t.known[a] != nil || t.pending[a] != nil
-}
-
-// came is called before a source is put into either map.
-func (t *hostTable) came(a netip.AddrPort) *address {
-	n := t.byAddr[a.Addr()]
-	if n == nil {
-		n = &address{}
-		t.byAddr[a.Addr()] = n
-	}
-	if !t.has(a) {
-		n.ports++
-	}
-	return n
-}
-
-// went is called after a source was taken out of either map.
-func (t *hostTable) went(a netip.AddrPort) {
-	if t.has(a) {
-		return
-	}
-	if n := t.byAddr[a.Addr()]; n.ports > 1 {
-		n.ports--
-	} else {
-		delete(t.byAddr, a.Addr())
+		known:      make(map[netip.AddrPort]*host),
+		perAddr:    make(map[netip.Addr]int),
+		behind:     make(map[netip.AddrPort]*host),
+		pending:    unproved.NewTable[claim, *pending](),
+		challenges: unproved.NewChallenges(),
 	}
 }
 
 func (t *hostTable) addHost(h *host) {
-	t.came(h.addr)
+	if t.known[h.addr] == nil {
+		t.perAddr[h.addr.Addr()]++
+	}
 	t.known[h.addr] = h
 	t.behind[h.addr] = h
 }
 
 func (t *hostTable) removeHost(a netip.AddrPort) {
-	if t.known[a] != nil {
-		delete(t.known, a)
-		delete(t.behind, a)
-		t.went(a)
-	}
-}
-
-// addPending makes room for a new verification among at most limit, and returns
-// how many others had to go.
-func (t *hostTable) addPending(v *pending, limit int) (gone int) {
-	for len(t.pending) >= limit {
-		t.removePending(t.order.Front().Value.(*pending).addr)
-		gone++
-	}
-	n := t.came(v.addr)
-	n.pending = append(n.pending, v)
-	v.place = t.order.PushBack(v)
-	t.pending[v.addr] = v
-	return gone
-}
-
-func (t *hostTable) removePending(a netip.AddrPort) {
-	v := t.pending[a]
-	if v == nil {
+	if t.known[a] == nil {
 		return
 	}
-	t.order.Remove(v.place)
-	delete(t.pending, a)
-	n := t.byAddr[a.Addr()]
-	n.pending = slices.DeleteFunc(n.pending, func(o *pending) bool { return o == v })
-	t.went(a)
+	delete(t.known, a)
+	delete(t.behind, a)
+	if t.perAddr[a.Addr()]--; t.perAddr[a.Addr()] == 0 {
+		delete(t.perAddr, a.Addr())
+	}
 }
 
-// room reports whether another port of an address is taken in, and makes room
-// if it can: a server that left its challenge unanswered may never have
-// existed. limit bounds the ports of an address; negative: no bound.
-func (t *hostTable) room(a netip.AddrPort, limit int, now time.Time) bool {
-	n := t.byAddr[a.Addr()]
-	if limit < 0 || n == nil || n.ports < limit || t.has(a) {
-		return true
+// room reports whether a source may become known. limit bounds the servers of an
+// address; negative: no bound. Those that are being verified do not count: they
+// may never have existed.
+func (t *hostTable) room(a netip.AddrPort, limit int) bool {
+	return limit < 0 || t.perAddr[a.Addr()] < limit || t.known[a] != nil
+}
+
+// pend returns the verification of a server, made if it is missing, and how many
+// others had to make room for it among at most limit.
+func (t *hostTable) pend(c claim, limit int, now time.Time) (v *pending, gone int) {
+	if v, ok := t.pending.Get(c); ok {
+		return v, 0
 	}
-	for _, v := range n.pending {
-		if t.known[v.addr] == nil && now.Sub(v.last) >= pendingStale {
-			t.removePending(v.addr)
-			return n.ports < limit
+	for {
+		other, full := t.pending.Full(c.addr, limit)
+		if !full {
+			break
 		}
+		t.pending.Remove(other)
+		gone++
 	}
-	return false
+	v = &pending{claim: c, number: uint32(t.challenges.Current(c.addr, []byte(c.verification), now))}
+	t.pending.Add(c, c.addr, v)
+	return v, gone
 }
 
-// newNumber returns a verification number that nobody can guess.
-func newNumber() uint32 {
-	var b [4]byte
-	_, _ = rand.Read(b[:]) // never returns an error
-	return binary.LittleEndian.Uint32(b[:])
+// right reports whether number is the one that a server was asked to send back,
+// now or when it was in the table before.
+func (t *hostTable) right(v *pending, number uint32, now time.Time) bool {
+	last := uint32(t.challenges.Last(v.claim.addr, []byte(v.claim.verification), now))
+	return subtle.ConstantTimeEq(int32(number), int32(v.number))|subtle.ConstantTimeEq(int32(number), int32(last)) == 1
+}
+
+// finish ends a verification, after which its number is not accepted any more.
+func (t *hostTable) finish(v *pending) {
+	t.pending.Remove(v.claim)
+	t.challenges.Use(v.claim.addr, []byte(v.claim.verification))
 }
 
 // sameVerification compares verification strings as the original does, without
@@ -205,12 +173,11 @@ func lower(b byte) byte {
 	return b
 }
 
-// take replaces what a challenge says about the server. A server that was
-// restarted meanwhile gets another number.
+// take replaces what a challenge says about the server.
 func (v *pending) take(c zandronum.Challenge, via netip.Addr, now time.Time) {
-	if v.verification != string(c.Verification) || v.place == nil {
-		v.verification, v.number, v.wrong = string(c.Verification), newNumber(), 0
+	if string(c.Verification) != v.verification {
+		v.verification = string(c.Verification)
 	}
 	v.enforces, v.revision = c.Enforces, c.Revision
-	v.via, v.last, v.expires = via, now, now.Add(pendingLife)
+	v.via, v.expires = via, now.Add(pendingLife)
 }

@@ -55,15 +55,15 @@ type Policy struct {
 	// NotEnforcing says what happens to servers that do not enforce the ban list.
 	NotEnforcing Visibility
 	// ServersPerAddr bounds the servers of an address that is not in
-	// multiserver_whitelist.txt, those that are being verified included; 0:
-	// DefaultServersPerAddr, negative: no bound but the registry's.
+	// multiserver_whitelist.txt; 0: DefaultServersPerAddr, negative: no bound but
+	// the registry's.
 	ServersPerAddr int
 	// Timeout is the silence after which a server leaves; 0: DefaultTimeout.
 	// Servers send every 30 s.
 	Timeout time.Duration
 	// MaxPending bounds the servers that are being verified; 0:
-	// DefaultMaxPending. When it is reached, the one that waited longest makes
-	// room and is counted as dropped.
+	// DefaultMaxPending. When it is reached, others make room as package unproved
+	// says, and are counted as dropped.
 	MaxPending int
 
 	// NoOldList leaves requests for the old form of the list unanswered.
@@ -84,8 +84,9 @@ type Policy struct {
 	// ask for the list; empty: everybody.
 	AllowServers, AllowLaunchers []netip.Prefix
 
-	// Unproved bounds the verifications that are started per address, and the
-	// answers to one that is banned; nil: no bound.
+	// Unproved bounds the verification requests per address that are longer than
+	// the challenge that asked for them, and the answers to an address that is
+	// banned; nil: no bound.
 	Unproved *netserve.Limiter
 	// Trusted tells which addresses no bound per address binds; nil: none.
 	Trusted func(netip.Addr) bool

@@ -90,58 +90,76 @@ func (s *Server) heartbeat(p netserve.Packet, c zandronum.Challenge, now time.Ti
 // introduce starts the verification of a server, or goes on with it. One that
 // is listed already stays so meanwhile.
 func (s *Server) introduce(w netserve.PacketWriter, p netserve.Packet, c zandronum.Challenge, now time.Time) string {
-	policy := s.policy.Load()
-	a := p.From.Addr()
-	free := policy.trusts(a) || s.access.Load().multi.has(a, now)
-	if !free && !policy.Unproved.Allow(a, now) {
-		s.note(p.From, verdicts.Limited)
-		return dropLimited
-	}
-	limit := policy.ServersPerAddr
-	if free {
-		limit = -1
-	}
-	v, drop := s.pend(p, c, limit, policy.MaxPending, now)
+	q, drop := s.pend(p, c, now)
 	if drop != "" {
 		if drop == dropTooMany {
 			s.note(p.From, verdicts.TooManyHere)
 		}
 		return drop
 	}
-	var buf [maxVerification + 8]byte
-	s.send(w, p.To, p.From, zandronum.AppendVerificationRequest(buf[:0], v))
+	var plain [maxVerification + 8]byte
+	var coded [len(plain) + 1]byte
+	request := zandronum.Encode(coded[:0], zandronum.AppendVerificationRequest(plain[:0], q))
+	if drop := s.spend(p, c, len(request), now); drop != "" {
+		if drop == dropLimited {
+			s.note(p.From, verdicts.Limited)
+		}
+		return drop
+	}
+	s.write(w, p.To, p.From, request)
 	s.metrics.requests.Inc()
 	s.note(p.From, verdicts.ChallengeSent)
 	return ""
 }
 
+// serversPerAddr returns how many servers an address may have; negative: no
+// bound.
+func (s *Server) serversPerAddr(a netip.Addr, now time.Time) int {
+	if policy := s.policy.Load(); !s.free(a, now) {
+		return policy.ServersPerAddr
+	}
+	return -1
+}
+
+// free reports whether no bound per address binds an address.
+func (s *Server) free(a netip.Addr, now time.Time) bool {
+	return s.policy.Load().trusts(a) || s.access.Load().multi.has(a, now)
+}
+
 // pend notes a server that has to verify its address and returns what it is
 // asked, or why it is not.
-func (s *Server) pend(p netserve.Packet, c zandronum.Challenge, limit, most int, now time.Time) (q zandronum.Verification, dropped string) {
+func (s *Server) pend(p netserve.Packet, c zandronum.Challenge, now time.Time) (q zandronum.Verification, dropped string) {
+	most, limit := s.policy.Load().MaxPending, s.serversPerAddr(p.From.Addr(), now)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if !s.hosts.room(p.From, limit, now) {
+	if !s.hosts.room(p.From, limit) {
 		return q, dropTooMany
 	}
-	v := s.hosts.pending[p.From]
-	if v == nil {
-		v = &pending{addr: p.From}
-		v.take(c, p.To, now)
-		for range s.hosts.addPending(v, most) {
-			s.opt.Metrics.Drop(dropPending)
-		}
-	} else {
-		v.take(c, p.To, now)
-		s.hosts.order.MoveToBack(v.place)
+	v, gone := s.hosts.pend(claimOf(p.From, c.Verification), most, now)
+	for range gone {
+		s.opt.Metrics.Drop(dropPending)
 	}
-	q = zandronum.Verification{Verification: []byte(v.verification), Number: v.number}
+	v.take(c, p.To, now)
 	v.in += len(p.Data)
-	// The answer repeats the question but for its first bytes, so it is seldom
-	// longer; its size before coding is its greatest.
-	if !v.spend(len(v.verification) + 7) {
-		return q, dropNoBudget
+	return zandronum.Verification{Verification: c.Verification, Number: v.number}, ""
+}
+
+// spend returns why a request of a size is not sent to an unproved address, "" if
+// it is. One that is no longer than the challenge that asked for it cannot be used
+// to flood others. It costs no allowance, which a real server at that address
+// would lack.
+func (s *Server) spend(p netserve.Packet, c zandronum.Challenge, size int, now time.Time) (dropped string) {
+	a := p.From.Addr()
+	if size > len(p.Data) && !s.free(a, now) && !s.policy.Load().Unproved.Allow(a, now) {
+		return dropLimited
 	}
-	return q, ""
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	v, ok := s.hosts.pending.Get(claimOf(p.From, c.Verification))
+	if !ok || !v.spend(size) {
+		return dropNoBudget
+	}
+	return ""
 }
 
 // verification takes a server's answer and lists it.
@@ -174,23 +192,25 @@ func (s *Server) verification(w netserve.PacketWriter, p netserve.Packet, body [
 func (s *Server) verify(p netserve.Packet, got zandronum.Verification, now time.Time) (h host, first banPacket, dropped string) {
 	var said notes
 	defer func() { s.noteAll(said) }()
+	limit := s.serversPerAddr(p.From.Addr(), now)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	v := s.hosts.pending[p.From]
-	if v == nil {
+	v, ok := s.hosts.pending.Get(claimOf(p.From, got.Verification))
+	if !ok {
 		return h, first, dropUnexpected
 	}
-	if !sameVerification(v.verification, got.Verification) {
-		return h, first, dropWrong
-	}
-	if got.Number != v.number {
+	if !s.hosts.right(v, got.Number, now) {
 		if v.wrong++; v.wrong >= maxWrong {
-			s.hosts.removePending(p.From)
+			s.hosts.finish(v)
 		}
 		said.add(p.From, verdicts.WrongResponse)
 		return h, first, dropWrong
 	}
-	s.hosts.removePending(p.From) // used once
+	s.hosts.finish(v) // used once
+	if !s.hosts.room(p.From, limit) {
+		said.add(p.From, verdicts.TooManyHere)
+		return h, first, dropTooMany
+	}
 	n := &host{
 		addr: p.From, via: p.To, verification: v.verification, enforces: v.enforces, revision: v.revision, first: now, seen: now,
 	}
@@ -305,13 +325,11 @@ func (s *Server) expire(now time.Time) {
 		}
 		n.add(a, verdicts.Expired)
 	}
-	for e := s.hosts.order.Front(); e != nil; e = s.hosts.order.Front() {
-		v := e.Value.(*pending)
-		if now.Before(v.expires) {
-			break
+	for c, v := range s.hosts.pending.All() {
+		if !now.Before(v.expires) {
+			s.hosts.pending.Remove(c)
+			n.add(c.addr, verdicts.NoAnswer)
 		}
-		s.hosts.removePending(v.addr)
-		n.add(v.addr, verdicts.NoAnswer)
 	}
 }
 
@@ -355,9 +373,9 @@ func (s *Server) enforce() {
 			s.hosts.behind[a] = h
 		}
 	}
-	for a := range s.hosts.pending {
-		if reason(a.Addr()) != "" {
-			s.hosts.removePending(a)
+	for c := range s.hosts.pending.All() {
+		if reason(c.addr.Addr()) != "" {
+			s.hosts.pending.Remove(c)
 		}
 	}
 	s.mu.Unlock()

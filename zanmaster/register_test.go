@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"net/netip"
 	"runtime"
-	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -13,6 +12,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/respawnd/respawnd/internal/netserve"
+	"github.com/respawnd/respawnd/internal/unproved"
 	"github.com/respawnd/respawnd/internal/verdicts"
 	"github.com/respawnd/respawnd/internal/zandronum"
 	"github.com/respawnd/respawnd/master"
@@ -64,8 +64,8 @@ func TestVerificationMustBeRight(t *testing.T) {
 		want   string
 	}{
 		"number":       {func(_ *server, n *uint32) { *n++ }, dropWrong},
-		"string":       {func(g *server, _ *uint32) { g.verification = "nope" }, dropWrong},
-		"empty string": {func(g *server, _ *uint32) { g.verification = "" }, dropWrong},
+		"string":       {func(g *server, _ *uint32) { g.verification = "nope" }, dropUnexpected},
+		"empty string": {func(g *server, _ *uint32) { g.verification = "" }, dropUnexpected},
 		"port":         {func(g *server, _ *uint32) { g.addr = netip.AddrPortFrom(g.addr.Addr(), 10667) }, dropUnexpected},
 		"address":      {func(g *server, _ *uint32) { g.addr = netip.MustParseAddrPort("192.0.2.2:10666") }, dropUnexpected},
 		"case only":    {func(g *server, _ *uint32) { g.verification = "0123456789abcdef0123456789ABCDEF" }, ""},
@@ -203,22 +203,27 @@ func TestUnansweredVerificationIsForgotten(t *testing.T) {
 }
 
 func TestServersPerAddress(t *testing.T) {
+	// Those that are being verified do not count, and then no more than the bound
+	// are listed.
 	z := newZan(t, nil)
+	var challenged []*server
+	var numbers []uint32
 	for i := range 13 {
 		g := z.server(fmt.Sprintf("192.0.2.1:%d", 10666+i))
+		challenged, numbers = append(challenged, g), append(numbers, g.challenged())
+	}
+	for i, g := range challenged {
 		want := ""
 		if i >= 10 {
 			want = dropTooMany
 		}
-		if got := g.announce(); got != want {
-			t.Errorf("challenge %d of one address: dropped %q, want %q", i+1, got, want)
+		if got := g.verify(numbers[i]); got != want || g.listed() != (want == "") {
+			t.Errorf("verification %d of one address: dropped %q, listed %t, want %q", i+1, got, g.listed(), want)
 		}
 	}
-	z.w.take()
-	if z.server("192.0.2.2:10666").register(); z.opt.Registry.Len() != 1 {
-		t.Error("another address cannot register")
+	if g := challenged[12]; z.verdict(g.addr) != "too many servers here" {
+		t.Errorf("verdict on server 13: got %q", z.verdict(g.addr))
 	}
-	// Listed ones count like those that are being verified.
 	z = newZan(t, nil)
 	for i := range 10 {
 		z.server(fmt.Sprintf("192.0.2.1:%d", 10666+i)).register()
@@ -233,21 +238,6 @@ func TestServersPerAddress(t *testing.T) {
 	if z.opt.Registry.Len() != 10 {
 		t.Errorf("%d servers listed, want 10", z.opt.Registry.Len())
 	}
-}
-
-func TestStalePendingMakesRoom(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		z := newZan(t, nil)
-		for i := range 10 {
-			z.server(fmt.Sprintf("192.0.2.1:%d", 20000+i)).announce() // forged, and never answered
-		}
-		g := z.server("192.0.2.1:10666")
-		if got := g.announce(); got != dropTooMany {
-			t.Errorf("challenge behind ten others: dropped %q, want %q", got, dropTooMany)
-		}
-		time.Sleep(pendingStale)
-		g.register()
-	})
 }
 
 func TestPolicyOfServersPerAddress(t *testing.T) {
@@ -462,11 +452,11 @@ func TestFloodOfChallenges(t *testing.T) {
 	if after := memory(); after > before+before/4+1<<20 {
 		t.Errorf("memory: %d bytes after 20,000 challenges, %d after 100,000 more", before, after)
 	}
-	if n := len(z.hosts.pending); n != DefaultMaxPending {
+	if n := z.hosts.pending.Len(); n != DefaultMaxPending {
 		t.Errorf("%d servers are being verified, want %d", n, DefaultMaxPending)
 	}
-	if n := len(z.hosts.byAddr); n != DefaultMaxPending+1 {
-		t.Errorf("%d addresses are counted, want %d", n, DefaultMaxPending+1)
+	if n := len(z.hosts.perAddr); n != 1 {
+		t.Errorf("%d addresses are counted, want that of the known server alone", n)
 	}
 	z.wantList("203.0.113.1:1", "192.0.2.1:10666")
 }
@@ -486,18 +476,61 @@ func TestVerificationThatMakesRoomIsCounted(t *testing.T) {
 	}
 }
 
+// Only challenges that are shorter than their answer are bound: the others cannot
+// be used to flood others.
 func TestUnprovedBound(t *testing.T) {
 	z := newZan(t, func(o *Options) {
 		o.ServersPerAddr = -1
 		o.Unproved = netserve.NewLimiter(netserve.LimiterOptions{Rate: 1, Burst: 3})
 	})
-	var got []string
-	for i := range 5 {
-		got = append(got, z.server(fmt.Sprintf("192.0.2.1:%d", 1000+i)).announce())
+	short := []byte("\x74\x5d\x56\x00\x00\x01") // no string, no revision
+	size, longer, limited := len(zandronum.Encode(nil, short)), 0, 0
+	for i := range 20 {
+		z.server(fmt.Sprintf("192.0.2.1:%d", 1000+i)).challenged()
+		if z.send(netip.MustParseAddrPort(fmt.Sprintf("192.0.2.1:%d", 2000+i)), short) == dropLimited {
+			limited++
+		}
+		for _, p := range z.w.take() { // some numbers are coded in few bits
+			if p.size > size {
+				longer++
+			}
+		}
 	}
-	if want := []string{"", "", "", dropLimited, dropLimited}; !slices.Equal(got, want) {
-		t.Errorf("five challenges with three allowed: dropped %q, want %q", got, want)
+	if longer != 3 || limited == 0 {
+		t.Errorf("twenty short challenges with three allowed: %d longer answers, %d dropped as limited", longer, limited)
 	}
+}
+
+// A server that was pushed out of the table is sent the same number with its
+// next challenge, so that its answer to the first one is as good.
+func TestForgottenServerGetsTheSameNumber(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		z := newZan(t, func(o *Options) { o.MaxPending = 1 })
+		g, other := z.server("192.0.2.1:10666"), z.server("192.0.2.2:10666")
+		first := g.challenged()
+		other.challenged()
+		if got := g.verify(first); got != dropUnexpected {
+			t.Fatalf("verification of a forgotten server: dropped %q, want %q", got, dropUnexpected)
+		}
+		if again := g.challenged(); again != first {
+			t.Errorf("number after it was forgotten: got %d, want %d", again, first)
+		}
+		other.challenged()
+		time.Sleep(unproved.Slot)
+		if next := g.challenged(); next == first {
+			t.Errorf("number a minute later: got %d again", next)
+		}
+		if dropped := g.verify(first); dropped != "" || !g.listed() {
+			t.Errorf("verification with the last number: dropped %q, listed %t", dropped, g.listed())
+		}
+		z.opt.Registry.Remove(master.Key{Source: g.addr})
+		if again := g.challenged(); again == first {
+			t.Errorf("number after the registration: got %d again", again)
+		}
+		if got := g.verify(first); got != dropWrong || g.listed() {
+			t.Errorf("replayed verification: dropped %q, listed %t, want %q", got, g.listed(), dropWrong)
+		}
+	})
 }
 
 // A victim whose address is forged gets no more bytes than the forger sends.

@@ -326,12 +326,6 @@ func (s *Server) answer(w netserve.PacketWriter, p netserve.Packet, a zandronum.
 	}
 }
 
-// send codes and sends a message.
-func (s *Server) send(w netserve.PacketWriter, from netip.Addr, to netip.AddrPort, message []byte) {
-	var buf [maxMessage + 1]byte
-	s.write(w, from, to, zandronum.Encode(buf[:0], message))
-}
-
 func (s *Server) write(w netserve.PacketWriter, from netip.Addr, to netip.AddrPort, b []byte) {
 	if err := w.WritePacket(b, from, to); err != nil {
 		s.metrics.writeErrors.Inc()

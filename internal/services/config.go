@@ -155,8 +155,9 @@ type QR2 struct {
 	// Hosts kept in memory at a time that have not yet answered their challenge,
 	// {range}.
 	MaxPending int `key:"max_pending" default:"8192" range:"1 to 10000000" live:"true"`
-	// Packets per second accepted from an address that has not yet proved that it
-	// is its own, {range}. What is above is dropped and counted.
+	// Packets per second, without heartbeats that are as long as their answer,
+	// accepted from an address that has not yet proved that it is its own, {range}.
+	// What is above is dropped and counted.
 	UnprovedRate int `key:"unproved_rate" default:"20" range:"1 to 1000000" live:"true"`
 	// Packets that an unproved address may send at once before the rate applies,
 	// {range}. Many hosts behind one router start together after a power cut.
@@ -376,10 +377,10 @@ type ZanMaster struct {
 	// Servers kept in memory at a time that have not yet verified their address,
 	// {range}.
 	MaxPending int `key:"max_pending" default:"8192" range:"1 to 10000000" live:"true"`
-	// Verifications per second that one address may start, {range}.
+	// Verification requests per second to one address that are longer than what
+	// asked for them, {range}. Only servers of old builds get such.
 	UnprovedRate int `key:"unproved_rate" default:"20" range:"1 to 1000000" live:"true"`
-	// Verifications that one address may start at once before the rate applies,
-	// {range}.
+	// Such requests to one address at once before the rate applies, {range}.
 	UnprovedBurst int `key:"unproved_burst" default:"60" range:"1 to 1000000" live:"true"`
 	// Answers requests for the old form of the list, true or false.
 	OldList bool `key:"old_list" default:"true" live:"true"`
