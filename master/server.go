@@ -94,6 +94,27 @@ func (s *Server) Field(name string) (string, bool) {
 	return s.Rules.Get(name)
 }
 
+// Rules that every answer to an A2S query has, under these names.
+const (
+	RuleAppID      = "appid"
+	RuleServerType = "servertype" // dedicated, listen or proxy
+)
+
+// SpeaksA2S reports whether the record comes from a server that answers A2S
+// queries and not those of GameSpy's browsers.
+func (s *Server) SpeaksA2S() bool {
+	switch s.Origin {
+	case FromValve:
+		return true
+	case Static, FromLAN:
+		_, app := s.Rules.Get(RuleAppID)
+		_, kind := s.Rules.Get(RuleServerType)
+		return app && kind
+	default:
+		return false
+	}
+}
+
 // MaxPopulation is the largest number of players that a server is believed to
 // have.
 const MaxPopulation = 9999

@@ -14,13 +14,13 @@ const (
 	ruleName       = "hostname"
 	ruleMap        = "mapname"
 	ruleGameDir    = "gamename"
-	ruleAppID      = "appid"
+	ruleAppID      = master.RuleAppID
 	ruleVersion    = "gamever"
 	rulePlayers    = "numplayers"
 	ruleMaxPlayers = "maxplayers"
 	ruleBots       = "numbots"
-	ruleType       = "servertype" // dedicated, listen or proxy
-	ruleOS         = "os"         // linux, windows or mac
+	ruleType       = master.RuleServerType
+	ruleOS         = "os" // linux, windows or mac
 	rulePassword   = "password"
 	ruleSecure     = "secure"
 	ruleTags       = "keywords"
@@ -47,7 +47,7 @@ type entry struct {
 // newEntry returns the entry of a record; ok is false if browsers do not see it.
 // said is the region of its heartbeat.
 func newEntry(srv *master.Server, said byte) (e *entry, ok bool) {
-	if !srv.Public.Addr().Is4() || srv.Public == Start || !isA2S(srv) {
+	if !srv.Public.Addr().Is4() || srv.Public == Start || !srv.SpeaksA2S() {
 		return nil, false
 	}
 	get := func(rule string) string {
@@ -80,20 +80,6 @@ func newEntry(srv *master.Server, said byte) (e *entry, ok bool) {
 	set(flagSecure, get(ruleSecure) == "1")
 	set(flagVouched, srv.Origin == master.Static)
 	return e, true
-}
-
-// isA2S reports whether a record comes from a server that answers A2S.
-func isA2S(srv *master.Server) bool {
-	switch srv.Origin {
-	case master.FromValve:
-		return true
-	case master.Static, master.FromLAN:
-		_, app := srv.Rules.Get(ruleAppID)
-		_, kind := srv.Rules.Get(ruleType)
-		return app && kind
-	default:
-		return false
-	}
 }
 
 func number(text string) int {

@@ -230,7 +230,7 @@ func (s *Server) forget(h *host) {
 // listed reports whether a server is in the list because it answers A2S.
 func (s *Server) listed(a netip.AddrPort) bool {
 	srv, ok := s.list.At(a)
-	return ok && !srv.Restored && isA2S(srv)
+	return ok && !srv.Restored && srv.SpeaksA2S()
 }
 
 // Waiting is a server that sends heartbeats and is not in the list.

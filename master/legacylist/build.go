@@ -26,7 +26,7 @@ type serverRow struct {
 func (r *serverRow) Field(i int) (string, bool) { return r.server.Field(r.names[i]) }
 
 // buildServers makes the list of the servers of a game as it is now, of whatever
-// origin.
+// origin, but for those that clients of this list cannot query.
 func buildServers(reg *master.Registry, key viewKey, f *filter.Filter) (*view, error) {
 	servers, serial := reg.Snapshot(key.game, nil)
 	v := &view{serial: serial}
@@ -44,7 +44,7 @@ func buildServers(reg *master.Registry, key viewKey, f *filter.Filter) (*view, e
 		appendServer = appendPlain
 	}
 	for _, s := range servers {
-		if !listable(s.Public) {
+		if !listable(s.Public) || s.SpeaksA2S() {
 			continue
 		}
 		if !f.Trivial() {

@@ -29,6 +29,7 @@ func TestServersOfEveryOriginAreListedInEveryForm(t *testing.T) {
 	f := start(t, nil)
 	want := three(t, f.reg)
 	put(t, f.reg, "gmtest", "[2001:db8::1]:6500", master.FromQR2, "hostname", "of another family")
+	put(t, f.reg, "gmtest", "192.0.2.14:27015", master.Static, "hostname", "of A2S", master.RuleAppID, "10", master.RuleServerType, "dedicated")
 	for enctype := range 3 {
 		t.Run(fmt.Sprintf("plain, enctype %d", enctype), func(t *testing.T) {
 			got := addressesOf(t, f.connect(t).ask(request(func(r *Request) { r.Enctype = enctype })))

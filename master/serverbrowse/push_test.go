@@ -76,6 +76,25 @@ func TestUpdatesFollowTheFilter(t *testing.T) {
 	}
 }
 
+// A server that answers A2S alone is on no list of browsers that cannot query it,
+// whoever named it.
+func TestServersOfA2SAreNotShown(t *testing.T) {
+	f := start(t, nil)
+	named := func(s *master.Server) { s.Origin = master.Static }
+	a2s := []string{"hostname", "A2S", "numplayers", "3", master.RuleAppID, "10", master.RuleServerType, "dedicated"}
+	put(t, f.reg, "gmtest", "192.0.2.1:27015", a2s, named)
+	put(t, f.reg, "gmtest", "192.0.2.2:6500", []string{"hostname", "Named", "numplayers", "3"}, named)
+	b := f.connect(t)
+	if got := b.subscribe(nil); len(got.Entries) != 1 || got.Entries[0].Public.String() != "192.0.2.2:6500" {
+		t.Errorf("list %+v, want the server that browsers can query", got.Entries)
+	}
+	put(t, f.reg, "gmtest", "192.0.2.3:27015", a2s, named)
+	put(t, f.reg, "gmtest", "192.0.2.4:6500", []string{"hostname", "Next", "numplayers", "3"}, nil)
+	if p := b.next(); p.Kind != PushServer || p.Entry.Public.String() != "192.0.2.4:6500" {
+		t.Errorf("pushed %+v, want the next server that browsers can query", p)
+	}
+}
+
 func TestChangeThatDoesNotShowIsNotPushed(t *testing.T) {
 	f := start(t, nil)
 	put(t, f.reg, "gmtest", "192.0.2.1:6500", []string{"hostname", "Alpha", "mapname", "a"}, nil)

@@ -107,7 +107,7 @@ func (f *feed) judge(to *follow) {
 	for _, a := range r.order {
 		o := outcome{address: a}
 		s, ok := f.reg.Find(unpack(a))
-		matches := ok && s.Game == to.asked.key.game && r.matches(to.asked.filter, s, &budget)
+		matches := ok && !s.SpeaksA2S() && s.Game == to.asked.key.game && r.matches(to.asked.filter, s, &budget)
 		if budget.Exhausted() {
 			break
 		}

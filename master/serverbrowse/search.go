@@ -34,7 +34,7 @@ func search(reg *master.Registry, game string, q PlayerSearch) []FoundPlayer {
 	for _, g := range where {
 		for s := range reg.List(g) {
 			column, ok := s.Players.Names().Index(playerColumn)
-			if !ok || !listable(s.Public) {
+			if !ok || !shown(s) {
 				continue
 			}
 			for r := range s.Players.Rows() {

@@ -108,6 +108,10 @@ func unpack(p uint64) netip.AddrPort {
 	return netip.AddrPortFrom(netip.AddrFrom4(b), uint16(p))
 }
 
+// shown tells whether browsers are shown a server: a list has room for its
+// address, and they can query it.
+func shown(s *master.Server) bool { return listable(s.Public) && !s.SpeaksA2S() }
+
 // listable tells whether a list has room for an address: it must be IPv4 and
 // not the one that ends the list.
 func listable(a netip.AddrPort) bool {
@@ -235,7 +239,7 @@ func (b *builder) choose(f *filter.Filter) error {
 	b.table.reset()
 	budget := filter.ListBudget(len(b.snapshot))
 	for _, s := range b.snapshot {
-		if !listable(s.Public) {
+		if !shown(s) {
 			continue
 		}
 		if !f.Trivial() {
