@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/respawnd/respawnd/configs"
+	"github.com/respawnd/respawnd/qr2"
 	"go.yaml.in/yaml/v3"
 )
 
@@ -22,7 +23,7 @@ func TestDefaultsAreValid(t *testing.T) {
 	if len(warnings) > 0 {
 		t.Errorf("Load of nothing warns: %q, want no warnings", warnings)
 	}
-	want := QR2{
+	want := qr2.Config{
 		Listen: ":27900", Sockets: 1, Readers: 1, ReadBuffer: 4 << 20, MaxPending: 8192,
 		UnprovedRate: 20, UnprovedBurst: 60, AddError: true, Probe: true, Expire: 75 * time.Second,
 	}

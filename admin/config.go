@@ -1,0 +1,20 @@
+package admin
+
+// Config is section admin of the configuration. The comment of each field explains
+// its key.
+type Config struct {
+	// TCP address, plain HTTP. Keep it on the loopback address, or behind a proxy
+	// with HTTPS: whoever has the token can do everything.
+	Listen string `key:"listen" default:"127.0.0.1:8081" listen:"tcp 8081"`
+	// File with the token of the admin API and page, made at the first start if
+	// missing. Empty: admin.token in data_dir.
+	TokenFile string `key:"token_file" as:"text"` // as configured, may be empty: use Config.AdminTokenFile
+	// Host names under which the page may be opened, beside localhost and IP
+	// addresses, such as admin.example.org of a proxy in front of it.
+	Names []string `key:"names" as:"domain"` // lower case, without a final dot
+	// How many entries the audit log keeps, {range}. Beyond that the oldest go.
+	// What players change of their accounts has as many for itself.
+	AuditEntries int `key:"audit_entries" default:"10000" range:"100 to 1000000" live:"true"`
+	// How many of the last log lines the page can show, {range}.
+	LogLines int `key:"log_lines" default:"1000" range:"10 to 100000"`
+}

@@ -1,0 +1,30 @@
+package dnsserver
+
+import "net/netip"
+
+// Config is section dns of the configuration. The comment of each field explains
+// its key.
+type Config struct {
+	// Runs the DNS server, true or false. Off, because port 53 is often taken.
+	Enabled bool `key:"enabled" default:"false"`
+	// UDP address, and TCP with the same port. Players' machines expect port 53.
+	// If another program has it on one address only, name another address here.
+	Listen string `key:"listen" default:":53" listen:"udp+tcp 53"`
+	// Address for clients on none of this machine's networks. Empty: the one that
+	// they asked.
+	Address netip.Addr `key:"address"` // zero: the one that the client asked
+	// DNS servers that are asked for all other names, at most 256, such as
+	// 192.168.1.1 or 192.168.1.1:53, in this order. Empty: those names are
+	// refused, and players cannot use the internet by name.
+	Upstreams []netip.AddrPort `key:"upstreams"`
+	// Networks whose clients are answered, at most 256, besides private, loopback
+	// and link-local addresses. Others get no answer: a DNS server that answers
+	// everybody is soon used to flood others.
+	Allow []netip.Prefix `key:"allow" live:"true"`
+	// Questions per second of each address, {range}.
+	Rate int `key:"rate" default:"50" range:"1 to 1000000" live:"true"`
+	// Questions of an address that may come at once, {range}.
+	Burst int `key:"burst" default:"200" range:"1 to 1000000" live:"true"`
+	// Questions to upstreams under way at a time, {range}.
+	MaxForwards int `key:"max_forwards" default:"256" range:"1 to 10000"`
+}

@@ -1,0 +1,33 @@
+package gpsp
+
+import "time"
+
+// Config is section gpsp of the configuration. The comment of each field explains
+// its key.
+type Config struct {
+	// TCP address. Games expect port 29901.
+	Listen string `key:"listen" default:":29901" listen:"tcp 29901"`
+	// Open connections, {range}.
+	MaxConns int `key:"max_conns" default:"8192" range:"1 to 1000000" live:"true"`
+	// Open connections from one address, {range}.
+	MaxPerAddr int `key:"max_per_addr" default:"32" range:"1 to 1000000" live:"true"`
+	// New connections per second from one address, {range}. Games open one for
+	// each question.
+	Rate int `key:"rate" default:"20" range:"1 to 1000000" live:"true"`
+	// New connections that one address may open at once before the rate applies,
+	// {range}.
+	Burst int `key:"burst" default:"400" range:"1 to 1000000" live:"true"`
+	// A connection on which no whole question arrives for this long is closed,
+	// {range}.
+	Idle time.Duration `key:"idle" default:"60s" range:"5s to 10m"`
+	// Time for a client to take what is sent to it, {range}.
+	Write time.Duration `key:"write" default:"30s" range:"1s to 10m"`
+	// Questions about players that one address may ask per minute, {range}. 0: no
+	// bound. It keeps names and addresses from being collected.
+	Lookups int `key:"lookups" default:"200" range:"0 to 1000000" live:"true"`
+	// Accounts that one address may create per minute, {range}. 0: no bound.
+	Registrations int `key:"registrations" default:"60" range:"0 to 1000000" live:"true"`
+	// Tells less, true or false. true: whether an e-mail address has an account
+	// cannot be found out, and its nicks are told only to who has the password.
+	Private bool `key:"private" default:"false" live:"true"`
+}

@@ -1,0 +1,29 @@
+package legacylist
+
+import "time"
+
+// Config is section legacylist of the configuration. The comment of each field explains
+// its key.
+type Config struct {
+	// TCP address. Games expect port 28900.
+	Listen string `key:"listen" default:":28900" listen:"tcp 28900"`
+	// Connections at a time, {range}. Each is over once it has its list.
+	MaxConns int `key:"max_conns" default:"1024" range:"1 to 1000000" live:"true"`
+	// Connections at a time from one address, {range}.
+	MaxPerAddr int `key:"max_per_addr" default:"32" range:"1 to 1000000" live:"true"`
+	// New connections per second from one address, {range}.
+	Rate int `key:"rate" default:"10" range:"1 to 1000000" live:"true"`
+	// New connections from one address at once before the rate applies, {range}.
+	Burst int `key:"burst" default:"40" range:"1 to 1000000" live:"true"`
+	// Time for a client to ask for its list, {range}. One that says nothing at all
+	// is let go after 10s even if this is longer.
+	RequestTime time.Duration `key:"request_time" default:"30s" range:"1s to 1m"`
+	// Who may read a list without encryption, true or false. true: only a client
+	// that proves that it knows its game's key. false: everybody; tools such as
+	// qstat prove nothing. A game's own policy comes first.
+	StrictValidate bool `key:"strict_validate" default:"false"`
+	// What happens to a filter that cannot be read, true or false. true: it is
+	// ignored and logged, and the client gets all servers. false: the client gets
+	// an error.
+	LenientFilter bool `key:"lenient_filter" default:"true"`
+}

@@ -1,0 +1,43 @@
+package serverbrowse
+
+import "time"
+
+// Config is section serverbrowse of the configuration. The comment of each field explains
+// its key.
+type Config struct {
+	// TCP address. Games expect port 28910.
+	Listen string `key:"listen" default:":28910" listen:"tcp 28910"`
+	// Open connections, {range}. Each needs a file descriptor.
+	MaxConns int `key:"max_conns" default:"4096" range:"1 to 1000000" live:"true"`
+	// Open connections from one address, {range}.
+	MaxPerAddr int `key:"max_per_addr" default:"32" range:"1 to 1000000" live:"true"`
+	// New connections per second from one address, {range}.
+	Rate int `key:"rate" default:"10" range:"1 to 1000000" live:"true"`
+	// New connections that one address may open at once before the rate applies,
+	// {range}.
+	Burst int `key:"burst" default:"40" range:"1 to 1000000" live:"true"`
+	// Time for the first byte of a new connection, {range}.
+	FirstByte time.Duration `key:"first_byte" default:"10s" range:"1s to 5m"`
+	// A connection on which nothing arrives for this long is closed, {range}.
+	Idle time.Duration `key:"idle" default:"120s" range:"5s to 24h"`
+	// Time for a client to take what is sent to it, {range}.
+	Write time.Duration `key:"write" default:"15s" range:"1s to 5m"`
+	// How often a quiet connection is sent a keepalive, {range}. One that answers
+	// neither of two is closed. Keep it well below serverbrowse.idle.
+	KeepAlive time.Duration `key:"keepalive" default:"30s" range:"5s to 1h"`
+	// Longest filter of a request in bytes, {range}.
+	MaxFilter int `key:"max_filter" default:"1024" range:"16 to 1024"`
+	// Push updates, true or false. true: a client that asked for them hears of
+	// servers that come, change or go while it stays connected.
+	Push bool `key:"push" default:"true"`
+	// Messages per second from one connection that are passed on to game hosts,
+	// {range}.
+	MessageRate int `key:"message_rate" default:"5" range:"1 to 10000"`
+	// Messages that one connection may send at once before the rate applies,
+	// {range}.
+	MessageBurst int `key:"message_burst" default:"20" range:"1 to 10000"`
+	// What happens to a filter that cannot be read, true or false. true: it is
+	// ignored and logged, and the client gets all servers. false: the client gets
+	// an error.
+	LenientFilter bool `key:"lenient_filter" default:"true"`
+}

@@ -1,0 +1,28 @@
+package natneg
+
+// Config is section natneg of the configuration. The comment of each field explains
+// its key.
+type Config struct {
+	// UDP address. Games expect port 27901.
+	Listen string `key:"listen" default:":27901" listen:"udp 27901"`
+	// Further UDP addresses that answer the same, at most 256. With two or three
+	// addresses on this machine, the kind of a player's router is recognised
+	// better. A machine with several public addresses that listens on all of them
+	// needs none. Unused while natneg.listen is empty.
+	ExtraListen []string `key:"extra_listen" as:"extralisten"` // further addresses; none of them is empty
+	// Negotiations open at a time, {range}. Beyond it, the oldest one whose second
+	// player has not come makes room.
+	MaxOpen int `key:"max_open" default:"100000" range:"1 to 10000000" live:"true"`
+	// Negotiations open at a time that one address began, {range}.
+	MaxPerAddr int `key:"max_per_addr" default:"512" range:"1 to 10000000" live:"true"`
+	// Packets per second accepted from one address, {range}.
+	Rate int `key:"rate" default:"40" range:"1 to 1000000" live:"true"`
+	// Packets that one address may send at once before the rate applies, {range}.
+	// A household of 16 players sends 64 at once.
+	Burst int `key:"burst" default:"200" range:"1 to 1000000" live:"true"`
+	// The test whether strangers can reach a player needs a further address. Where
+	// there is none it is not answered, and the player's game waits 10 seconds at
+	// it. true: it is answered all the same, and players who are behind a strict
+	// router may be taken for reachable. true or false.
+	AssumeUnrestricted bool `key:"assume_unrestricted" default:"false" live:"true"`
+}

@@ -1,0 +1,42 @@
+package qr2
+
+import "time"
+
+// Config is section qr2 of the configuration. The comment of each field explains
+// its key.
+type Config struct {
+	// UDP address. Games expect port 27900.
+	Listen string `key:"listen" default:":27900" listen:"udp 27900"`
+	// Sockets that share the address, {range}. One is enough for nearly all.
+	Sockets int `key:"sockets" default:"1" range:"1 to 64"`
+	// Goroutines that read from each socket, {range}.
+	Readers int `key:"readers" default:"1" range:"1 to 64"`
+	// Kernel receive buffer of each socket, {range}. The system may cap it: on
+	// Linux, net.core.rmem_max does.
+	ReadBuffer int `key:"read_buffer" default:"4MiB" range:"4KiB to 1GiB"`
+	// Hosts kept in memory at a time that have not yet answered their challenge,
+	// {range}.
+	MaxPending int `key:"max_pending" default:"8192" range:"1 to 10000000" live:"true"`
+	// Packets per second, without heartbeats that are as long as their answer,
+	// accepted from an address that has not yet proved that it is its own, {range}.
+	// What is above is dropped and counted.
+	UnprovedRate int `key:"unproved_rate" default:"20" range:"1 to 1000000" live:"true"`
+	// Packets that an unproved address may send at once before the rate applies,
+	// {range}. Many hosts behind one router start together after a power cut.
+	UnprovedBurst int `key:"unproved_burst" default:"60" range:"1 to 1000000" live:"true"`
+	// Availability of games that are not in the catalogue, true or false. false:
+	// they are told "available", true: "unavailable".
+	StrictAvailability bool `key:"strict_availability" default:"false" live:"true"`
+	// Maintenance, true or false. true: all games are told that the service is
+	// temporarily unavailable. Hosts that are listed stay listed.
+	Maintenance bool `key:"maintenance" default:"false" live:"true"`
+	// Tell a host why it is refused, true or false. Some games show the text.
+	AddError bool `key:"adderror" default:"true" live:"true"`
+	// Reachability probe, true or false. After a host has proved its address it is
+	// asked again from a second port, to learn whether strangers can reach it. The
+	// second socket takes any free port.
+	Probe bool `key:"probe" default:"true"`
+	// A host that was silent for this long leaves the list, {range}. Hosts speak
+	// every 20 seconds, so the default forgives three lost packets.
+	Expire time.Duration `key:"expire" default:"75s" range:"30s to 1h" live:"true"`
+}

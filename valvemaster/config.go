@@ -1,0 +1,34 @@
+package valvemaster
+
+import "time"
+
+// Config is section valvemaster of the configuration. The comment of each field explains
+// its key.
+type Config struct {
+	// UDP address. The usual port is 27010.
+	Listen string `key:"listen" default:":27010" listen:"udp 27010"`
+	// Sockets that share the address, {range}.
+	Sockets int `key:"sockets" default:"1" range:"1 to 64"`
+	// Goroutines that read from each socket, {range}.
+	Readers int `key:"readers" default:"1" range:"1 to 64"`
+	// Kernel receive buffer of each socket, {range}. The system may cap it.
+	ReadBuffer int `key:"read_buffer" default:"4MiB" range:"4KiB to 1GiB"`
+	// Servers from one address, {range}. 0: no bound of its own.
+	MaxPerAddr int `key:"max_per_addr" default:"32" range:"0 to 65535" live:"true"`
+	// A server that sent no heartbeat for this long is no longer asked and leaves,
+	// {range}. Servers send one every one to five minutes. One that does not
+	// answer A2S any more leaves earlier.
+	Timeout time.Duration `key:"timeout" default:"15m" range:"6m to 24h" live:"true"`
+	// Answers per second to an address that has not proved that it receives them,
+	// {range}: challenges, and the first, small pages of the list.
+	UnprovedRate int `key:"unproved_rate" default:"20" range:"1 to 1000000" live:"true"`
+	// Answers that an unproved address may get at once before the rate applies,
+	// {range}.
+	UnprovedBurst int `key:"unproved_burst" default:"60" range:"1 to 1000000" live:"true"`
+	// Pages of the list for one address in ten seconds, {range}. 0: no bound. A
+	// page has up to 230 servers. A costly filter takes several.
+	PagesPerAddr int `key:"pages_per_addr" default:"256" range:"0 to 10000000" live:"true"`
+	// Pages for each network of 256 addresses (/24) in ten seconds, {range}. 0: no
+	// bound.
+	PagesPerNet int `key:"pages_per_net" default:"1024" range:"0 to 10000000" live:"true"`
+}

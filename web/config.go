@@ -1,0 +1,40 @@
+package web
+
+import "net/netip"
+
+// Config is section web of the configuration. The comment of each field explains
+// its key.
+type Config struct {
+	// TCP address, plain HTTP. For HTTPS put a proxy in front.
+	Listen string `key:"listen" default:":8080" listen:"tcp 8080"`
+	// Address under which the outside reaches these pages, http or https, such as
+	// https://servers.example.org. Used in links. Empty: links are relative.
+	PublicURL string `key:"public_url" as:"publicurl"` // empty, or http(s)://host[:port][/path] without a final slash
+	// IPv4 address that the pages tell players to use, in lines for hosts files.
+	// Empty: that of public_url's host, else the one that the visitor reached.
+	GameAddress netip.Addr `key:"game_address"` // IPv4; zero: found out
+	// Players make and change their accounts on the pages, true or false. Without
+	// HTTPS, passwords can be read on the way; the pages say so.
+	Accounts bool `key:"accounts" default:"true" live:"true"`
+	// Forms of account pages that one address may send per minute, {range}. 0: no
+	// bound.
+	Forms int `key:"forms" default:"60" range:"0 to 1000000" live:"true"`
+	// Accounts that one address may make on the pages per minute, {range}. 0: no
+	// bound.
+	Registrations int `key:"registrations" default:"20" range:"0 to 1000000" live:"true"`
+	// Open connections, {range}. Each needs a file descriptor.
+	MaxConns int `key:"max_conns" default:"8192" range:"1 to 1000000"`
+	// Open connections from one address, {range}.
+	MaxPerAddr int `key:"max_per_addr" default:"2048" range:"1 to 1000000"`
+	// Requests per second from one address, {range}. 0: no bound.
+	Rate int `key:"rate" default:"100" range:"0 to 1000000" live:"true"`
+	// Requests that one address may send at once before the rate applies, {range}.
+	Burst int `key:"burst" default:"1000" range:"1 to 1000000" live:"true"`
+	// Networks of your proxies, at most 256. Only what these say about a visitor's
+	// address (X-Forwarded-For) is believed. Empty: nobody is believed.
+	TrustedProxies []netip.Prefix `key:"trusted_proxies" live:"true"` // masked
+	// Open streams of /api/v1/events, {range}. A thousand take about 30 MiB.
+	MaxStreams int `key:"max_streams" default:"4096" range:"1 to 1000000" live:"true"`
+	// Open streams from one address, {range}.
+	MaxStreamsPerAddr int `key:"max_streams_per_addr" default:"1024" range:"1 to 1000000" live:"true"`
+}
