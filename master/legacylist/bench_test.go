@@ -96,7 +96,7 @@ func BenchmarkBuild(b *testing.B) {
 			}
 			b.ReportAllocs()
 			for b.Loop() {
-				if _, err := buildServers(x.server.opt.Registry, viewKey{"gmtest", r.mode, r.filter}, f); err != nil {
+				if _, err := buildServers(x.server.opt.Registry, viewKey{game: "gmtest", mode: r.mode, filter: r.filter}, f); err != nil {
 					b.Fatal(err)
 				}
 			}

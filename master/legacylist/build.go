@@ -32,7 +32,7 @@ func buildServers(reg *master.Registry, key viewKey, f *filter.Filter) (*view, e
 	v := &view{serial: serial}
 	row := serverRow{names: f.Names()}
 	budget := filter.ListBudget(len(servers))
-	var appendServer func([]byte, *master.Server) []byte
+	var appendServer func([]byte, *master.Server, netip.AddrPort) []byte
 	switch key.mode {
 	case Compact:
 		v.text = make([]byte, 0, compactSize*len(servers)+len(gamespy.Final))
@@ -44,7 +44,8 @@ func buildServers(reg *master.Registry, key viewKey, f *filter.Filter) (*view, e
 		appendServer = appendPlain
 	}
 	for _, s := range servers {
-		if !listable(s.Public) || s.SpeaksA2S() {
+		given := key.asker.Given(s.Public)
+		if !listable(given) || s.SpeaksA2S() {
 			continue
 		}
 		if !f.Trivial() {
@@ -56,7 +57,7 @@ func buildServers(reg *master.Registry, key viewKey, f *filter.Filter) (*view, e
 				continue
 			}
 		}
-		v.text = appendServer(v.text, s)
+		v.text = appendServer(v.text, s, given)
 		v.rows++
 	}
 	v.finish()
@@ -91,17 +92,17 @@ func packed(a netip.AddrPort) (b [compactSize]byte) {
 	return b
 }
 
-func appendCompact(dst []byte, s *master.Server) []byte {
-	b := packed(s.Public)
+func appendCompact(dst []byte, _ *master.Server, given netip.AddrPort) []byte {
+	b := packed(given)
 	return append(dst, b[:]...)
 }
 
-func appendPlain(dst []byte, s *master.Server) []byte {
-	return s.Public.AppendTo(append(dst, `\ip\`...))
+func appendPlain(dst []byte, _ *master.Server, given netip.AddrPort) []byte {
+	return given.AppendTo(append(dst, `\ip\`...))
 }
 
-func appendInfo(dst []byte, s *master.Server) []byte {
-	dst = s.Public.AppendTo(append(dst, '\\'))
+func appendInfo(dst []byte, s *master.Server, given netip.AddrPort) []byte {
+	dst = given.AppendTo(append(dst, '\\'))
 	for _, name := range infoFields[1:] {
 		value, _ := s.Field(name)
 		dst = appendValue(dst, value)

@@ -39,7 +39,7 @@ func (x *session) list(r *inquiry) error {
 		x.server.metrics.list(listUnknown)
 		return x.send(emptyView, r.mode, enctype, secret)
 	}
-	v, err := x.server.view(game, r)
+	v, err := x.server.view(game, r, x.server.opt.Addresses.Asker(x.conn.Peer().Addr()))
 	if err != nil {
 		return err
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/rs/zerolog"
 
+	"github.com/respawnd/respawnd/internal/advertise"
 	"github.com/respawnd/respawnd/internal/filterlog"
 	"github.com/respawnd/respawnd/internal/games"
 	"github.com/respawnd/respawnd/internal/netserve"
@@ -31,8 +32,9 @@ type Games interface {
 // Options are what the service needs and how it behaves. All functions may be
 // called from many goroutines at once.
 type Options struct {
-	Registry *master.Registry // required
-	Games    Games            // required
+	Registry  *master.Registry // required
+	Games     Games            // required
+	Addresses *advertise.Table // which addresses clients are given; nil: those of the list
 
 	// Rooms returns the rooms of a game that are not in the catalogue; nil: none.
 	// It is asked at most ten times a second for each game and filter, and may

@@ -3,6 +3,7 @@ package legacylist
 import (
 	"time"
 
+	"github.com/respawnd/respawnd/internal/advertise"
 	"github.com/respawnd/respawnd/internal/games"
 	"github.com/respawnd/respawnd/internal/gamespy"
 	"github.com/respawnd/respawnd/master/filter"
@@ -31,6 +32,7 @@ type viewKey struct {
 	game   string
 	mode   Mode
 	filter string // canonical text
+	asker  advertise.Asker
 }
 
 // view is a list as it was at one moment. Its content never changes; any number
@@ -66,13 +68,18 @@ func newViews(m *metrics) *views.Cache[viewKey, view, *view] {
 	})
 }
 
-// view returns the list that a request asks for.
-func (s *Server) view(game games.Game, r *inquiry) (*view, error) {
+// view returns the list that a request asks for, for an asker.
+func (s *Server) view(game games.Game, r *inquiry, asker advertise.Asker) (*view, error) {
 	f, err := s.compile(r.filter, game.Name)
 	if err != nil {
 		return nil, err
 	}
-	key := viewKey{game.Name, r.mode, f.String()}
+	key := viewKey{game.Name, r.mode, f.String(), asker}
+	if r.mode == Groups {
+		key.asker = advertise.Asker{} // rooms have no addresses
+	} else if !s.opt.Registry.Varies(game.Name) { // then everybody is given the same
+		key.asker = asker.Outside()
+	}
 	fresh := func(v *view) bool {
 		age := time.Since(v.built)
 		if key.mode == Groups {

@@ -6,6 +6,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/respawnd/respawnd/internal/advertise"
 	"github.com/respawnd/respawnd/master"
 )
 
@@ -19,7 +20,7 @@ func TestRequestsForTheSameShareAList(t *testing.T) {
 			change(&r)
 		}
 		game, _ := testGames(t).Lookup("gmtest")
-		v, err := f.srv.view(game, &r)
+		v, err := f.srv.view(game, &r, advertise.Asker{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -47,7 +48,7 @@ func TestSizeOfAListIsTheMemoryThatItTakes(t *testing.T) {
 	fill(t, f.reg, 100)
 	game, _ := testGames(t).Lookup("gmtest")
 	for _, mode := range []Mode{Plain, Compact, Info, Groups} {
-		v, err := f.srv.view(game, &inquiry{mode: mode})
+		v, err := f.srv.view(game, &inquiry{mode: mode}, advertise.Asker{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -62,7 +63,7 @@ func TestListIsBuiltAnewWhenItsGameChanged(t *testing.T) {
 		f := startPipe(t, nil)
 		game, _ := testGames(t).Lookup("gmtest")
 		rows := func(mode Mode) int {
-			v, err := f.srv.view(game, &inquiry{mode: mode})
+			v, err := f.srv.view(game, &inquiry{mode: mode}, advertise.Asker{})
 			if err != nil {
 				t.Fatal(err)
 			}
