@@ -181,7 +181,7 @@ func (s *Server) launcher(w netserve.PacketWriter, p netserve.Packet, version ui
 		return dropped
 	}
 	s.metrics.answers.list.Inc()
-	for _, b := range s.lists().packets {
+	for _, b := range s.listsFor(p.From.Addr()).packets {
 		s.write(w, p.To, p.From, b)
 	}
 	return ""
@@ -196,7 +196,7 @@ func (s *Server) oldLauncher(w netserve.PacketWriter, p netserve.Packet, now tim
 		return dropped
 	}
 	s.metrics.answers.oldList.Inc()
-	l := s.lists()
+	l := s.listsFor(p.From.Addr())
 	list, left := l.oldForm()
 	s.capped(&s.tellOld, l, left, 1)
 	s.write(w, p.To, p.From, list)
@@ -206,6 +206,13 @@ func (s *Server) oldLauncher(w netserve.PacketWriter, p netserve.Packet, now tim
 // lists returns the list as it is now.
 func (s *Server) lists() *lists {
 	l, left := s.lister.current()
+	s.capped(&s.tell, l, left, zandronum.MaxListPackets)
+	return l
+}
+
+// listsFor returns the list as it is now, as an asker is given it.
+func (s *Server) listsFor(asker netip.Addr) *lists {
+	l, left := s.lists().givenTo(s.opt.Addresses.Asker(asker))
 	s.capped(&s.tell, l, left, zandronum.MaxListPackets)
 	return l
 }

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/respawnd/respawnd/internal/advertise"
 	"github.com/respawnd/respawnd/internal/zandronum"
 	"github.com/respawnd/respawnd/master"
 )
@@ -18,6 +19,7 @@ type lists struct {
 	packets [][]byte // coded
 	servers int
 	blocks  []zandronum.Block
+	given   *given // the same list for askers who are given other addresses; nil: nobody is
 
 	old     sync.Once
 	oldData []byte
@@ -83,12 +85,12 @@ func (l *lister) current() (list *lists, left int) {
 	changed := l.follow()
 	if list = l.now.Load(); list != nil && !changed {
 		if list.serial != serial { // something that is not in the list changed
-			list = &lists{serial: serial, packets: list.packets, servers: list.servers, blocks: list.blocks}
+			list = &lists{serial: serial, packets: list.packets, servers: list.servers, blocks: list.blocks, given: list.given}
 			l.now.Store(list)
 		}
 		return list, 0
 	}
-	list, left = l.build(serial)
+	list, left = newLists(serial, l.entries)
 	l.now.Store(list)
 	return list, left
 }
@@ -166,11 +168,14 @@ func (l *lister) entryOf(srv *master.Server) (e entry, ok bool) {
 	return entry{srv.Public.String(), srv.Public}, true
 }
 
-// build codes the list and returns how many servers had no room.
-func (l *lister) build(serial uint64) (list *lists, left int) {
-	list = &lists{serial: serial, servers: len(l.entries)}
-	ports := make([]uint16, 0, len(l.entries)) // shared by all blocks
-	for _, e := range l.entries {
+// newLists codes the list and returns how many servers had no room.
+func newLists(serial uint64, entries []entry) (list *lists, left int) {
+	list = &lists{serial: serial, servers: len(entries)}
+	ports := make([]uint16, 0, len(entries)) // shared by all blocks
+	for _, e := range entries {
+		if list.given == nil && master.IsPrivate(e.addr.Addr()) {
+			list.given = &given{lists: make(map[advertise.Asker]*lists)}
+		}
 		ports = append(ports, e.addr.Port())
 		if n := len(list.blocks); n > 0 && list.blocks[n-1].Addr == e.addr.Addr() {
 			b := &list.blocks[n-1]

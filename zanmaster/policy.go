@@ -78,7 +78,8 @@ type Policy struct {
 	ListsTotal int
 
 	// AdvertiseAs is the address under which servers with a private or loopback
-	// address are listed, with their own port; the zero Addr: under their own.
+	// address are listed to everybody, with their own port; the zero Addr: under
+	// their own, and Options.Addresses decides which one a launcher is given.
 	AdvertiseAs netip.Addr
 	// AllowServers and AllowLaunchers are the networks that may be listed and may
 	// ask for the list; empty: everybody.

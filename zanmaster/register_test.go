@@ -11,6 +11,8 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/respawnd/respawnd/internal/advertise"
+	"github.com/respawnd/respawnd/internal/hostnet"
 	"github.com/respawnd/respawnd/internal/netserve"
 	"github.com/respawnd/respawnd/internal/unproved"
 	"github.com/respawnd/respawnd/internal/verdicts"
@@ -368,6 +370,46 @@ func TestAdvertiseAs(t *testing.T) {
 	z.wantList("203.0.113.1:1", "192.0.2.1:10666", "203.0.113.80:10666", "203.0.113.80:10667", "203.0.113.80:10668")
 	z.SetPolicy(Policy{})
 	z.wantList("203.0.113.2:1", "10.0.0.5:10668", "127.0.0.1:10667", "192.0.2.1:10666", "192.168.1.5:10666")
+}
+
+// launchers on different networks are given different addresses.
+func TestLaunchersAreGivenTheAddressThatReachesTheServer(t *testing.T) {
+	z := newZan(t, func(o *Options) {
+		o.Registry = master.NewRegistry(master.Limits{})
+		o.Addresses = advertise.New(o.Registry)
+		o.Addresses.SetRules([]advertise.Rule{{As: netip.MustParseAddr("203.0.113.80")}})
+		o.Addresses.SetNetworks([]hostnet.Address{{Prefix: netip.MustParsePrefix("10.0.0.5/24")}})
+	})
+	z.server("192.0.2.1:10666").register()
+	if all := z.lists(); z.listsFor(netip.MustParseAddr("10.0.0.9")) != all || z.listsFor(netip.MustParseAddr("203.0.113.1")) != all {
+		t.Error("a list without private servers is not shared by all")
+	}
+	for _, a := range []string{"127.0.0.1:10667", "10.0.0.20:10668", "127.0.0.1:10669"} {
+		z.server(a).register()
+	}
+	z.wantList("203.0.113.1:1", "192.0.2.1:10666", "203.0.113.80:10667", "203.0.113.80:10668", "203.0.113.80:10669")
+	z.wantList("10.0.0.9:1", "10.0.0.20:10668", "10.0.0.5:10667", "10.0.0.5:10669", "192.0.2.1:10666")
+	z.wantList("127.0.0.1:1", "10.0.0.20:10668", "127.0.0.1:10667", "127.0.0.1:10669", "192.0.2.1:10666")
+	if outside := z.listsFor(netip.MustParseAddr("203.0.113.1")); z.listsFor(netip.MustParseAddr("172.16.1.1")) != outside {
+		t.Error("launchers outside do not share a list")
+	}
+	// Two servers behind one address and port are one.
+	z.server("10.0.0.21:10668").register()
+	z.wantList("203.0.113.2:1", "192.0.2.1:10666", "203.0.113.80:10667", "203.0.113.80:10668", "203.0.113.80:10669")
+}
+
+func TestFormsOfAListForAskersAreBounded(t *testing.T) {
+	r := master.NewRegistry(master.Limits{})
+	table := advertise.New(r)
+	list, _ := newLists(1, []entry{{"127.0.0.1:1", netip.MustParseAddrPort("127.0.0.1:1")}})
+	for i := range 2 * mostGiven {
+		network := netip.PrefixFrom(netip.AddrFrom4([4]byte{10, 0, byte(i), 5}), 24)
+		table.SetNetworks([]hostnet.Address{{Prefix: network}})
+		list.givenTo(table.Asker(network.Addr()))
+		if n := len(list.given.lists); n == 0 || n > mostGiven {
+			t.Fatalf("%d forms are kept, want at most %d", n, mostGiven)
+		}
+	}
 }
 
 func TestAllowLists(t *testing.T) {

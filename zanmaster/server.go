@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sync/errgroup"
 	"golang.org/x/time/rate"
 
+	"github.com/respawnd/respawnd/internal/advertise"
 	"github.com/respawnd/respawnd/internal/bans"
 	"github.com/respawnd/respawnd/internal/netserve"
 	"github.com/respawnd/respawnd/internal/verdicts"
@@ -26,6 +27,10 @@ const service = "zanmaster"
 // Options configure a Server. Registry is required.
 type Options struct {
 	Registry *master.Registry
+	// Addresses decides which addresses launchers are given; nil: those of the
+	// list. Policy.AdvertiseAs comes first.
+	Addresses *advertise.Table
+
 	Bans     *bans.Table    // those of scope zandronum and all count; nil: the files alone
 	Verdicts *verdicts.Book // nil: none are noted
 

@@ -31,7 +31,7 @@ func (d *daemon) openZanMaster(ctx context.Context, l configs.Listener) (service
 	log := d.log.With().Str("service", "zanmaster").Logger()
 	metrics := netserve.NewMetrics(d.metrics, "zanmaster", zanmaster.DropReasons()...)
 	opt := zanmaster.Options{
-		Registry: d.registry, Bans: d.bans, Verdicts: d.book,
+		Registry: d.registry, Addresses: d.addresses, Bans: d.bans, Verdicts: d.book,
 		Files: d.cfg.ZandronumBanFiles(), Poll: unlessZero(c.BanFilesPoll), Policy: d.zanPolicy(),
 		Packets: netserve.PacketOptions{Readers: c.Readers, Log: log, Metrics: metrics},
 		Log:     log, Metrics: metrics, Registerer: d.metrics,
