@@ -55,7 +55,7 @@ func (s *Server) listRequest(w netserve.PacketWriter, p netserve.Packet, body []
 	if !step.proved && !s.work.left(at) {
 		return dropBusy
 	}
-	page, looked := s.page(q, r, step, at)
+	page, looked := s.page(q, a, r, step, at)
 	work := looked * q.filter.work()
 	if !step.proved {
 		s.work.spend(work)
@@ -76,10 +76,11 @@ func (s *Server) listRequest(w netserve.PacketWriter, p netserve.Packet, body []
 }
 
 // page makes the page for a request and tells how many servers were looked at.
-func (s *Server) page(q *request, r ListRequest, step step, at time.Duration) (l List, looked int) {
+func (s *Server) page(q *request, from netip.Addr, r ListRequest, step step, at time.Duration) (l List, looked int) {
 	// As many as the page holds if it is the last; if more follow, where it ends
 	// is chosen.
-	servers, more, looked := s.lister.current(at).page(q.servers[:0], step.most(), r.Seed, r.Region, &q.filter)
+	v := s.lister.current(at).givenTo(s.opt.Addresses.Asker(from))
+	servers, more, looked := v.page(q.servers[:0], step.most(), r.Seed, r.Region, &q.filter)
 	if more {
 		servers = servers[:min(len(servers), step.size)]
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/rs/zerolog"
 	"golang.org/x/sync/errgroup"
 
+	"github.com/respawnd/respawnd/internal/advertise"
 	"github.com/respawnd/respawnd/internal/netserve"
 	"github.com/respawnd/respawnd/internal/verdicts"
 	"github.com/respawnd/respawnd/master"
@@ -36,10 +37,11 @@ type Targets interface {
 
 // Options configure a Server. Registry and Targets are required.
 type Options struct {
-	Registry *master.Registry
-	Targets  Targets
-	Banned   func(netip.Addr) bool // who is not served and not listed; nil: nobody
-	Verdicts *verdicts.Book        // nil: none are noted
+	Registry  *master.Registry
+	Addresses *advertise.Table // which addresses browsers are given; nil: those of the list
+	Targets   Targets
+	Banned    func(netip.Addr) bool // who is not served and not listed; nil: nobody
+	Verdicts  *verdicts.Book        // nil: none are noted
 
 	Policy // replaced by SetPolicy
 

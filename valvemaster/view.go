@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/respawnd/respawnd/internal/advertise"
 	"github.com/respawnd/respawnd/master"
 )
 
@@ -19,6 +20,7 @@ type view struct {
 	entries []*entry
 	made    time.Duration
 	seen    uint64 // serial of the registry up to which changes are in it
+	given   *given // the same for askers who are given other addresses; nil: nobody is
 }
 
 // behind returns the index of the first server behind an address.
@@ -64,9 +66,10 @@ type lister struct {
 	region   func(netip.AddrPort) byte // of the heartbeat of a source
 	now      atomic.Pointer[view]      // nil: nothing was read yet
 
-	mu    sync.Mutex // guards the fields below
-	byKey map[master.Key]*entry
-	buf   []master.Change
+	mu      sync.Mutex // guards the fields below
+	byKey   map[master.Key]*entry
+	private int // entries with a private address
+	buf     []master.Change
 
 	// moving guards moved, so that a heartbeat does not wait for a view.
 	moving sync.Mutex
@@ -121,6 +124,9 @@ func (l *lister) current(now time.Duration) *view {
 		return v
 	}
 	v = l.follow(v, now)
+	if l.private > 0 {
+		v.given = &given{views: make(map[advertise.Asker]*view)}
+	}
 	l.now.Store(v)
 	return v
 }
@@ -176,6 +182,8 @@ func (l *lister) entryOf(key master.Key) *entry {
 
 // replace puts e in the place of old. Either may be nil.
 func (l *lister) replace(v *view, key master.Key, old, e *entry) {
+	l.count(old, -1)
+	l.count(e, 1)
 	if old != nil {
 		delete(l.byKey, key)
 		if i, found := slices.BinarySearchFunc(v.entries, old.addr, compareAddr); found && v.entries[i] == old {
@@ -203,9 +211,11 @@ func (l *lister) replace(v *view, key master.Key, old, e *entry) {
 func (l *lister) readAll(now time.Duration) *view {
 	v := &view{made: now, seen: l.registry.LastSerial()}
 	clear(l.byKey)
+	l.private = 0
 	for _, srv := range l.registry.All() {
 		if e, ok := newEntry(srv.Server, l.region(srv.Key.Source)); ok {
 			l.byKey[srv.Key] = e
+			l.count(e, 1)
 			v.entries = append(v.entries, e)
 		}
 	}

@@ -23,7 +23,7 @@ func (d *daemon) openValveMaster(ctx context.Context, l configs.Listener) (servi
 	log := d.log.With().Str("service", "valvemaster").Logger()
 	metrics := netserve.NewMetrics(d.metrics, "valvemaster", valvemaster.DropReasons()...)
 	s := valvemaster.New(valvemaster.Options{
-		Registry: d.registry, Targets: valveTargets{d.prober}, Banned: d.banned, Verdicts: d.book,
+		Registry: d.registry, Addresses: d.addresses, Targets: valveTargets{d.prober}, Banned: d.banned, Verdicts: d.book,
 		Policy:  d.valvePolicy(),
 		Packets: netserve.PacketOptions{Readers: c.Readers, Log: log, Metrics: metrics},
 		Log:     log, Metrics: metrics, Registerer: d.metrics,
