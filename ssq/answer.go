@@ -36,7 +36,7 @@ func (s *Server) run(b, rows []byte, p *plan, snap *snapshot) (answer, used []by
 	}
 	header := len(wire.AppendRowEnd(wire.AppendHeader(b, p.query.Header, p.asked, p.there))) - len(b)
 	w := rowWriter{plan: p, metrics: s.metrics, b: rows[:0], room: wire.MaxWritten - header - longestMore}
-	w.cursor.verdicts = s.verdicts(p)
+	w.cursor.verdicts, w.cursor.asker = s.verdicts(p), p.asker
 	s.walk(&w, snap)
 	b = wire.AppendHeader(b, p.query.Header, p.asked, p.there)
 	if w.more > 0 {

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/respawnd/respawnd/internal/advertise"
 	wire "github.com/respawnd/respawnd/internal/ssq"
 	"github.com/respawnd/respawnd/master"
 )
@@ -58,6 +59,7 @@ type cursor struct {
 	columns  *tableSlots
 	verdicts map[netip.AddrPort]string
 	game     *gameRow
+	asker    advertise.Asker
 }
 
 // gameRow is a row of x-games.
@@ -129,7 +131,7 @@ func infoColumns() []column {
 	return []column{
 		{
 			name: "hostip", table: infoTable, kind: addressKind, about: "address and port where the server answers queries",
-			address: func(c *cursor) netip.AddrPort { return c.row.Public },
+			address: func(c *cursor) netip.AddrPort { return c.asker.Given(c.row.Public) },
 		},
 		text("hostname", "name of the server", func(r *row) string { return r.rule(r.names.host) }),
 		number("numplayers", numberKind, "players on the server", func(r *row) float64 { return float64(r.players) }),
@@ -138,7 +140,7 @@ func infoColumns() []column {
 		text("game", "game, by its name in the catalogue", func(r *row) string { return r.Game }),
 		{
 			name: "ip", table: infoTable, kind: addressKind, about: "address of hostip",
-			address: func(c *cursor) netip.AddrPort { return netip.AddrPortFrom(c.row.Public.Addr(), 0) },
+			address: func(c *cursor) netip.AddrPort { return netip.AddrPortFrom(c.asker.Given(c.row.Public).Addr(), 0) },
 		},
 		number("port", numberKind, "port of hostip", func(r *row) float64 { return float64(r.Public.Port()) }),
 		{

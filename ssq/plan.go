@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/respawnd/respawnd/internal/advertise"
 	wire "github.com/respawnd/respawnd/internal/ssq"
 )
 
@@ -17,6 +18,7 @@ type plan struct {
 	tests []test
 	from  tableName // empty: no column is there
 	query *wire.Query
+	asker advertise.Asker // who is given the addresses
 }
 
 // ownProcedure returns the columns of a procedure of our own; nil for others.

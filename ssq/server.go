@@ -11,6 +11,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/rs/zerolog"
 
+	"github.com/respawnd/respawnd/internal/advertise"
 	"github.com/respawnd/respawnd/internal/games"
 	"github.com/respawnd/respawnd/internal/netserve"
 	wire "github.com/respawnd/respawnd/internal/ssq"
@@ -21,11 +22,12 @@ import (
 
 // Options are what a Server works with. Registry is required.
 type Options struct {
-	Registry *master.Registry
-	Games    *games.Catalog        // for titles; nil: games have none
-	Verdicts *verdicts.Book        // nil: column x-verdict is empty
-	Banned   func(netip.Addr) bool // addresses that are not answered; nil: none
-	Version  string                // of this program, for VERSION
+	Registry  *master.Registry
+	Addresses *advertise.Table      // which addresses clients are given; nil: those of the list
+	Games     *games.Catalog        // for titles; nil: games have none
+	Verdicts  *verdicts.Book        // nil: column x-verdict is empty
+	Banned    func(netip.Addr) bool // addresses that are not answered; nil: none
+	Version   string                // of this program, for VERSION
 
 	Policy // replaced by SetPolicy
 
@@ -326,6 +328,7 @@ func (s *Server) answer(r *request) string {
 		if !r.spend(p.moreWork(snap)) {
 			return s.busy(r)
 		}
+		p.asker = s.opt.Addresses.Asker(r.from())
 		b, buf.rows = s.run(b, buf.rows, p, snap)
 	}
 	buf.answer = b

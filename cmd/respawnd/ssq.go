@@ -16,7 +16,7 @@ func (d *daemon) openSSQ(ctx context.Context, l configs.Listener) (service, erro
 	log := d.log.With().Str("service", "ssq").Logger()
 	metrics := netserve.NewMetrics(d.metrics, "ssq", ssq.DropReasons()...)
 	s := ssq.New(ssq.Options{
-		Registry: d.registry, Games: d.catalogue.Catalog(), Verdicts: d.book, Banned: d.banned, Version: version(),
+		Registry: d.registry, Addresses: d.addresses, Games: d.catalogue.Catalog(), Verdicts: d.book, Banned: d.banned, Version: version(),
 		Policy:  d.ssqPolicy(),
 		Packets: netserve.PacketOptions{Log: log, Metrics: metrics}, Log: log, Metrics: metrics, Registerer: d.metrics,
 	})
