@@ -296,6 +296,9 @@ func comparePrivate(t *rapid.T, r *Registry, model *naive, games []string) {
 		}
 		varying[e.Game] = varying[e.Game] || IsPrivate(e.Public.Addr()) || len(e.Local) > 1
 	}
+	if got, want := r.AnyPrivate(), model.find(func(e *naiveEntry) bool { return IsPrivate(e.Public.Addr()) }) >= 0; got != want {
+		t.Fatalf("AnyPrivate: got %v, want %v", got, want)
+	}
 	for _, game := range games {
 		if got := r.Varies(game); got != varying[game] {
 			t.Fatalf("Varies(%s): got %v, want %v", game, got, varying[game])

@@ -45,6 +45,14 @@ func (r *Registry) PrivateOn(port uint16) (list []*Server) {
 	return list
 }
 
+// AnyPrivate reports whether there is a server with a private public address,
+// hidden ones included.
+func (r *Registry) AnyPrivate() bool {
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	return len(r.private) > 0
+}
+
 // Near reports whether there is a server in the network of 256 addresses (/24)
 // of an address, hidden ones included.
 func (r *Registry) Near(a netip.Addr) bool {

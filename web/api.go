@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/respawnd/respawnd/master"
+	"github.com/respawnd/respawnd/internal/advertise"
 )
 
 // headRoom is kept free in front of a list for what is known only behind it: at
@@ -24,6 +24,7 @@ func (s *Server) serveServers(w http.ResponseWriter, r *http.Request) {
 		s.refuse(w, err)
 		return
 	}
+	p.asker = s.asker(r)
 	serial := s.lister.gameSerial(p.game) // before the list is read: the list may be newer, never older
 	list := s.lister.now()
 	if s.notModified(w, r, s.etag(serial, list.titles, p)) {
@@ -47,6 +48,7 @@ func encodeList(list *snapshot, p listParams, most int) []byte {
 	page := rows[:min(len(rows), p.limit)]
 
 	e := newEncoder(make([]byte, headRoom, 4096), list)
+	e.asker = p.asker
 	n := 0
 	for n < len(page) && len(e.buf) < most {
 		if n > 0 {
@@ -77,7 +79,10 @@ func prepend(buf []byte, head string) []byte {
 }
 
 // serverQuestion is the question for one server.
-type serverQuestion struct{ id string }
+type serverQuestion struct {
+	id    string
+	asker advertise.Asker
+}
 
 // serveServer answers /api/v1/servers/{id}.
 func (s *Server) serveServer(w http.ResponseWriter, r *http.Request) {
@@ -85,29 +90,25 @@ func (s *Server) serveServer(w http.ResponseWriter, r *http.Request) {
 		s.refuse(w, err)
 		return
 	}
-	id := r.PathValue("id")
-	origin, public, ok := master.ParseID(id)
+	q := serverQuestion{r.PathValue("id"), s.asker(r)}
+	server, ok := s.findServer(q.id, q.asker)
 	if !ok {
 		s.notFoundJSON(w)
 		return
 	}
-	server, ok := s.lister.registry.Find(public)
-	if !ok || server.Origin != origin {
-		s.notFoundJSON(w)
-		return
-	}
 	list := s.lister.now()
-	i := slices.IndexFunc(list.rows, func(r *row) bool { return r.Public == public })
+	i := slices.IndexFunc(list.rows, func(r *row) bool { return r.Public == server.Public })
 	if i < 0 { // it left in between
 		s.notFoundJSON(w)
 		return
 	}
 	found := list.rows[i]
-	if s.notModified(w, r, s.etag(found.Serial, list.titles, serverQuestion{id})) {
+	if s.notModified(w, r, s.etag(found.Serial, list.titles, q)) {
 		return
 	}
-	s.reply(w, r, jsonType, list, serverQuestion{id}, func() []byte {
+	s.reply(w, r, jsonType, list, q, func() []byte {
 		e := newEncoder(nil, list)
+		e.asker = q.asker
 		e.appendServer(found, true)
 		return append(e.buf, '\n')
 	})

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/respawnd/respawnd/internal/advertise"
 	"github.com/respawnd/respawnd/internal/clean"
 	"github.com/respawnd/respawnd/master"
 )
@@ -18,6 +19,10 @@ type encoder struct {
 	keys map[*master.Names][]string // quoted, with the colon; "" for what is left out
 	list *snapshot                  // that the servers are of; nil: none
 	work []byte                     // memory of one text
+
+	asker advertise.Asker // who is given the addresses
+	at    int             // where the address of the last server begins in buf
+	until int             // and ends
 }
 
 func newEncoder(buf []byte, list *snapshot) *encoder {
@@ -36,8 +41,9 @@ const (
 // written is what appendServer writes, up to the lists of players and teams. All of it
 // but the time of last_seen stays the same as long as the record does.
 type written struct {
-	json []byte // of an object that is still open
-	seen int    // where the time is missing
+	json     []byte // of an object that is still open
+	seen     int    // where the time is missing
+	from, to int    // where the address is, which may be given in another way
 }
 
 // text returns the text of a server. It may be valid only until the next call.
@@ -47,7 +53,7 @@ func (e *encoder) text(r *row) written {
 	}
 	t := e.write(r)
 	if r.lasting && len(t.json) <= maxText && e.list.texts.Add(1) <= maxTexts {
-		r.text.Store(&written{bytes.Clone(t.json), t.seen})
+		r.text.Store(&written{bytes.Clone(t.json), t.seen, t.from, t.to})
 	}
 	return t
 }
@@ -58,7 +64,8 @@ func (e *encoder) text(r *row) written {
 //	game, title      name in the catalogue, and what people call it
 //	origin           how it came into the list: qr2, qr1, zandronum, ...
 //	name             its rule hostname
-//	address          host and query port; host and port are its parts
+//	address          host and query port, as the asker is given them; host and
+//	                 port are its parts
 //	game_port        its rule hostport, left out if it is no port
 //	map, type        its rules mapname and gametype
 //	players          its rule numplayers, or the length of its list of players
@@ -74,7 +81,15 @@ func (e *encoder) text(r *row) written {
 //	team_list        with full: one object of strings per team
 func (e *encoder) appendServer(r *row, full bool) {
 	t := e.text(r)
-	e.buf = append(e.buf, t.json[:t.seen]...)
+	e.buf = append(e.buf, t.json[:t.from]...)
+	e.at = len(e.buf)
+	if given := e.asker.Given(r.Public); given != r.Public {
+		e.buf = appendAddress(e.buf, given)
+	} else {
+		e.buf = append(e.buf, t.json[t.from:t.to]...)
+	}
+	e.until = len(e.buf)
+	e.buf = append(e.buf, t.json[t.to:t.seen]...)
 	e.buf = r.Last.UTC().AppendFormat(e.buf, time.RFC3339)
 	e.buf = append(e.buf, t.json[t.seen:]...)
 	if full {
@@ -98,12 +113,10 @@ func (e *encoder) write(r *row) written {
 	b = append(b, r.Origin.String()...)
 	b = append(b, `","name":`...)
 	b = appendString(b, r.name)
-	b = append(b, `,"address":"`...)
-	b = r.Public.AppendTo(b)
-	b = append(b, `","host":"`...)
-	b = r.Public.Addr().AppendTo(b)
-	b = append(b, `","port":`...)
-	b = strconv.AppendUint(b, uint64(r.Public.Port()), 10)
+	b = append(b, ',')
+	from := len(b)
+	b = appendAddress(b, r.Public)
+	to := len(b)
 	if port := r.gamePort; port != 0 {
 		b = append(b, `,"game_port":`...)
 		b = strconv.AppendUint(b, uint64(port), 10)
@@ -132,7 +145,7 @@ func (e *encoder) write(r *row) written {
 	seen := len(b)
 	b = append(b, `","rules":`...)
 	e.work = e.appendRules(b, r.Rules)
-	return written{e.work, seen}
+	return written{e.work, seen, from, to}
 }
 
 // appendRules writes an object of strings.

@@ -3,8 +3,11 @@ package web
 import (
 	"errors"
 	"net/http"
+	"net/netip"
 	"os"
 	"time"
+
+	"github.com/respawnd/respawnd/internal/advertise"
 )
 
 const (
@@ -55,7 +58,7 @@ func (s *Server) serveEvents(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	defer s.feed.leave(counted(addr))
-	out := &stream{server: s, w: w, control: http.NewResponseController(w), game: game, at: at}
+	out := &stream{server: s, w: w, control: http.NewResponseController(w), addr: addr, game: game, at: at}
 	if err := out.run(r); errors.Is(err, os.ErrDeadlineExceeded) {
 		s.opt.Metrics.Drop(dropSlowStream)
 	}
@@ -78,8 +81,9 @@ type stream struct {
 	server  *Server
 	w       http.ResponseWriter
 	control *http.ResponseController
-	game    string // empty: all
-	at      uint64 // it knows everything up to this serial
+	addr    netip.Addr // of the visitor
+	game    string     // empty: all
+	at      uint64     // it knows everything up to this serial
 }
 
 // run sends events until the client leaves, does not read, or the service stops.
@@ -139,18 +143,11 @@ func (t *stream) catchUp(to uint64) *batch {
 // tell sends the events of a batch that the client wants.
 func (t *stream) tell(b *batch) error {
 	t.at = b.to
-	if t.game == "" {
-		return t.send(b.text)
+	var asker advertise.Asker
+	if len(b.spots) > 0 {
+		asker = t.server.opt.Addresses.Browser(t.addr, netip.Addr{})
 	}
-	var wanted []byte
-	start := 0
-	for _, e := range b.events {
-		if e.game == t.game || e.game == "" {
-			wanted = append(wanted, b.text[start:e.end]...)
-		}
-		start = e.end
-	}
-	return t.send(wanted)
+	return t.send(b.textFor(t.game, asker))
 }
 
 // send writes and flushes text within streamWrite.

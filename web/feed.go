@@ -38,6 +38,7 @@ type batch struct {
 	from, to uint64
 	text     []byte
 	events   []eventEnd
+	spots    []spot // private addresses in the text
 }
 
 // eventEnd is the end of an event in the text of a batch. An event without a game
@@ -299,9 +300,11 @@ func (f *feed) encode(b *batch, changes []master.Change) {
 		e.buf = f.appendHead(e.buf, c.serial, kind.String())
 		switch r, listed := rd.row(c.who); {
 		case kind == master.Removed:
-			e.appendRemoved(c.who)
+			from, to := e.appendRemoved(c.who)
+			b.mark(from, to, c.public, appendHostPort)
 		case listed:
 			e.appendServer(r, false)
+			b.mark(e.at, e.until, c.public, appendAddress)
 		default:
 			e.buf = e.buf[:start]
 			continue
@@ -321,13 +324,17 @@ func (rd *reader) row(w who) (*row, bool) {
 	return &row{reading: rd.read(h.Server), Last: h.Last}, true
 }
 
-// appendRemoved writes what is left to say about a server that left.
-func (e *encoder) appendRemoved(w who) {
+// appendRemoved writes what is left to say about a server that left. It returns
+// where its address begins and ends.
+func (e *encoder) appendRemoved(w who) (from, to int) {
 	b := append(e.buf, `{"id":"`...)
 	b = master.AppendID(b, w.origin, w.public)
 	b = append(b, `","game":`...)
 	b = appendString(b, w.game)
-	b = append(b, `,"address":"`...)
-	b = w.public.AppendTo(b)
-	e.buf = append(b, `"}`...)
+	b = append(b, ',')
+	from = len(b)
+	b = appendHostPort(b, w.public)
+	to = len(b)
+	e.buf = append(b, '}')
+	return from, to
 }

@@ -44,6 +44,9 @@ func (s *Server) serveHistory(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	origin, public, ok := master.ParseID(r.PathValue("id"))
+	if server, listed := s.findServer(r.PathValue("id"), s.asker(r)); listed {
+		public = server.Public
+	}
 	if !ok || s.lister.registry.IsHidden(public) { // what is remembered is hidden with it
 		s.notFoundJSON(w)
 		return

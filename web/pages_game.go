@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/respawnd/respawnd/internal/advertise"
 	"github.com/respawnd/respawnd/internal/clean"
 	"github.com/respawnd/respawnd/internal/games"
 	"github.com/respawnd/respawnd/internal/zandronum"
@@ -85,7 +86,7 @@ func (s *Server) serveGamePage(w http.ResponseWriter, r *http.Request) {
 	}
 	given := strings.TrimSpace(r.URL.Query().Get("ip"))
 	a, ok := s.hostsAddress(r, given)
-	q := gamePageQuestion{name: g.Name, given: given != "", bad: !ok, off: g.Maintenance, usable: g.Usable()}
+	q := gamePageQuestion{name: g.Name, given: given != "", bad: !ok, off: g.Maintenance, usable: g.Usable(), asker: s.asker(r)}
 	if ok {
 		q.address = a
 	}
@@ -99,6 +100,7 @@ type gamePageQuestion struct {
 	address     netip.Addr // for the hosts file; zero if unknown
 	given, bad  bool       // the visitor gave an address; it cannot be one
 	off, usable bool
+	asker       advertise.Asker
 }
 
 // gamePage writes the page.
@@ -108,7 +110,7 @@ func (s *Server) gamePage(list *snapshot, q gamePageQuestion) []byte {
 	v := gamePage{
 		frame: s.pages.liveFrame(displayText(s.lister.title(q.name), maxGameText), placeGames, q.name),
 		Name:  q.name, Maintenance: q.off, Usable: q.usable, Servers: listed.servers(), Players: listed.players,
-		Table: s.table(rows[:min(len(rows), PageRows)], list.begun, false, unsorted), Zandronum: q.name == zandronum.Game,
+		Table: s.table(rows[:min(len(rows), PageRows)], list.begun, q.asker, false, unsorted), Zandronum: q.name == zandronum.Game,
 		Running:    runningOf(s.services()),
 		BadAddress: q.bad, Given: q.given, Names: s.namesOf(q.name),
 	}

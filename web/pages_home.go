@@ -4,6 +4,8 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+
+	"github.com/respawnd/respawnd/internal/advertise"
 )
 
 // homeRows is how many servers the first page shows.
@@ -97,20 +99,24 @@ func (s *Server) serveHome(w http.ResponseWriter, r *http.Request) {
 		address = a.String()
 	}
 	list := s.lister.now()
-	s.replyPage(w, r, list, homeQuestion{address}, func() []byte { return s.homePage(list, address) })
+	q := homeQuestion{address, s.asker(r)}
+	s.replyPage(w, r, list, q, func() []byte { return s.homePage(list, q) })
 }
 
 // homeQuestion is the question for the first page: visitors who reach us at the
-// same address get the same.
-type homeQuestion struct{ address string }
+// same address, and are given the same addresses of servers, get the same.
+type homeQuestion struct {
+	address string
+	asker   advertise.Asker
+}
 
 // homePage writes the page.
-func (s *Server) homePage(list *snapshot, address string) []byte {
+func (s *Server) homePage(list *snapshot, q homeQuestion) []byte {
 	rows := list.choosePage(pageParams{})
 	v := homeView{
 		frame:   s.pages.liveFrame("Game servers", placeHome, ""),
 		Servers: len(list.rows), Players: list.players, Games: s.gameViews(list, pageParams{}),
-		Table: s.table(rows[:min(len(rows), homeRows)], list.begun, true, unsorted), Address: address, Services: s.services(),
+		Table: s.table(rows[:min(len(rows), homeRows)], list.begun, q.asker, true, unsorted), Address: q.address, Services: s.services(),
 	}
 	v.Running = runningOf(v.Services)
 	if v.Running.GameSpy {

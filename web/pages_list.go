@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/respawnd/respawnd/internal/advertise"
 	"github.com/respawnd/respawnd/internal/clean"
 	"github.com/respawnd/respawnd/master"
 )
@@ -99,6 +100,7 @@ type pageParams struct {
 	open        bool // only servers without password
 	order       tableOrder
 	page        int // from 1
+	asker       advertise.Asker
 }
 
 // parsePageParams reads the parameters of the page. People's links get changed on
@@ -159,6 +161,7 @@ func (s *snapshot) choosePage(p pageParams) []*row {
 // serveList answers /servers.
 func (s *Server) serveList(w http.ResponseWriter, r *http.Request) {
 	p := parsePageParams(r.URL.RawQuery)
+	p.asker = s.asker(r)
 	list := s.lister.now()
 	s.replyPage(w, r, list, p, func() []byte { return s.listPage(list, p) })
 }
@@ -260,7 +263,7 @@ func (s *Server) listPage(list *snapshot, p pageParams) []byte {
 	if to < len(rows) {
 		v.Next = s.pages.listURL(p, page+1)
 	}
-	v.Table = s.table(rows[from:to], list.begun, p.game == "", func(title string, c tableColumn, class string) columnView {
+	v.Table = s.table(rows[from:to], list.begun, p.asker, p.game == "", func(title string, c tableColumn, class string) columnView {
 		return s.sortedBy(p, title, c, class)
 	})
 	return s.pages.render("list", v)
@@ -268,8 +271,8 @@ func (s *Server) listPage(list *snapshot, p pageParams) []byte {
 
 // table returns a table of servers. head makes the head of a column that the
 // list can be sorted by.
-func (s *Server) table(rows []*row, now time.Time, withGames bool, head func(string, tableColumn, string) columnView) rowTable {
-	t := rowTable{Rows: s.rowViews(rows, now), Games: withGames}
+func (s *Server) table(rows []*row, now time.Time, asker advertise.Asker, withGames bool, head func(string, tableColumn, string) columnView) rowTable {
+	t := rowTable{Rows: s.rowViews(rows, now, asker), Games: withGames}
 	t.Countries = slices.ContainsFunc(t.Rows, func(r rowView) bool { return r.Country != "" })
 	t.Columns = []columnView{head("Name", colName, "")}
 	if t.Games {
@@ -321,12 +324,12 @@ func (s *Server) gameViews(list *snapshot, p pageParams) []gameView {
 	return out
 }
 
-func (s *Server) rowViews(rows []*row, now time.Time) []rowView {
+func (s *Server) rowViews(rows []*row, now time.Time, asker advertise.Asker) []rowView {
 	out := make([]rowView, 0, len(rows))
 	for _, r := range rows {
 		out = append(out, rowView{
 			Name: displayText(r.name, maxNameText), Game: displayText(r.title, maxGameText), Map: displayText(r.area, maxAreaText),
-			Country: displayText(r.Country, maxAreaText), Address: r.Public.String(),
+			Country: displayText(r.Country, maxAreaText), Address: asker.Given(r.Public).String(),
 			Link: s.pages.serverURL(r.Server), GameURL: s.pages.gameURL(r.Game),
 			Players: r.players, MaxPlayers: r.maxPlayers, Full: r.maxPlayers > 0 && r.players >= r.maxPlayers,
 			Password: r.password, Reached: reached(r.Server), Age: ageText(now.Sub(r.First)),

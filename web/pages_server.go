@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/respawnd/respawnd/internal/advertise"
 	"github.com/respawnd/respawnd/internal/query"
 	"github.com/respawnd/respawnd/master"
 )
@@ -60,16 +61,16 @@ type tableView struct {
 
 // serveServerPage answers /servers/{id}.
 func (s *Server) serveServerPage(w http.ResponseWriter, r *http.Request) {
-	id := r.PathValue("id")
-	found, list, ok := s.findRow(id)
+	asker := s.asker(r)
+	found, list, ok := s.findRow(r.PathValue("id"), asker)
 	if !ok {
 		s.fail(w, r, http.StatusNotFound, "this server is not in the list; it may have left")
 		return
 	}
 	v := serverPage{
-		frame: s.pages.liveFrame("", placeServers, found.Game), rowView: s.rowViews([]*row{found}, list.begun)[0],
+		frame: s.pages.liveFrame("", placeServers, found.Game), rowView: s.rowViews([]*row{found}, list.begun, asker)[0],
 		Type: displayText(found.kind, maxAreaText), Origin: originText(found.Origin),
-		Last: agoText(time.Since(found.Last)), JSON: s.pages.base + "/api/v1/servers/" + id,
+		Last: agoText(time.Since(found.Last)), JSON: s.pages.base + "/api/v1/servers/" + found.ID(),
 		History: s.chart(found, time.Now()),
 	}
 	v.Count = found.players
@@ -90,17 +91,14 @@ func (s *Server) serveServerPage(w http.ResponseWriter, r *http.Request) {
 }
 
 // findRow returns the listed server with an id.
-func (s *Server) findRow(id string) (*row, *snapshot, bool) {
-	origin, public, ok := master.ParseID(id)
+func (s *Server) findRow(id string, asker advertise.Asker) (*row, *snapshot, bool) {
+	server, ok := s.findServer(id, asker)
 	if !ok {
-		return nil, nil, false
-	}
-	if server, ok := s.lister.registry.Find(public); !ok || server.Origin != origin {
 		return nil, nil, false
 	}
 	list := s.lister.now()
 	for _, r := range list.rows {
-		if r.Public == public {
+		if r.Public == server.Public {
 			return r, list, true
 		}
 	}

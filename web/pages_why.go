@@ -67,7 +67,7 @@ func (s *Server) serveWhy(w http.ResponseWriter, r *http.Request) {
 		}
 	}
 	v.More = max(len(here)-maxServersHere, 0)
-	v.Listed = s.rowViews(here[:min(len(here), maxServersHere)], list.begun)
+	v.Listed = s.rowViews(here[:min(len(here), maxServersHere)], list.begun, s.asker(r))
 	if s.opt.Diagnosis.Verdicts != nil {
 		v.Stories = stories(s.opt.Diagnosis.Verdicts.Of(from), time.Now())
 	}

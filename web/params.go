@@ -9,6 +9,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/respawnd/respawnd/internal/advertise"
 	"github.com/respawnd/respawnd/internal/clean"
 	"github.com/respawnd/respawnd/internal/games"
 )
@@ -37,6 +38,7 @@ type listParams struct {
 	after  place // the zero place: from the start
 	full   bool
 	cursor bool // after is set, in the same order
+	asker  advertise.Asker
 }
 
 // paramError says which parameter is wrong and what it should be. It may be

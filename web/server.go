@@ -16,6 +16,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/rs/zerolog"
 
+	"github.com/respawnd/respawnd/internal/advertise"
 	"github.com/respawnd/respawnd/internal/games"
 	"github.com/respawnd/respawnd/internal/history"
 	"github.com/respawnd/respawnd/internal/netserve"
@@ -44,6 +45,9 @@ const (
 type Options struct {
 	Registry *master.Registry
 	Games    *games.Catalog
+	// Addresses decides which addresses of servers visitors are given; nil: those
+	// of the list.
+	Addresses *advertise.Table
 
 	// Domains are those under which clients of games look for us; for the names in
 	// /api/v1/games/{name}.

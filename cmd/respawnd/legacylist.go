@@ -17,7 +17,7 @@ func (d *daemon) openLegacyList(ctx context.Context, l configs.Listener) (servic
 	gate := netserve.NewGate(d.legacyLimits())
 	s := legacylist.New(legacylist.Options{
 		Registry: d.registry, Games: d.catalogue.Catalog(), Rooms: d.catalogue.Rooms, Banned: d.banned, Verdicts: d.visits,
-		Addresses: d.addresses,
+		Addresses:      d.addresses,
 		StrictValidate: c.StrictValidate, LenientFilter: c.LenientFilter, RequestTime: c.RequestTime,
 		Conn:       netserve.ConnOptions{Gate: gate, Grace: grace},
 		Log:        d.log.With().Str("service", "legacylist").Logger(),

@@ -16,7 +16,7 @@ func (d *daemon) openWeb(ctx context.Context, l configs.Listener) (service, erro
 	d.loadHistory()
 	opt := web.Options{
 		History:  d.history,
-		Registry: d.registry, Games: d.catalogue.Catalog(), Domains: d.cfg.Games.Domains, Started: d.started,
+		Registry: d.registry, Addresses: d.addresses, Games: d.catalogue.Catalog(), Domains: d.cfg.Games.Domains, Started: d.started,
 		PublicURL: d.cfg.Web.PublicURL, Version: version(),
 		MaxConns: d.cfg.Web.MaxConns, MaxPerAddr: d.cfg.Web.MaxPerAddr, Policy: d.webPolicy(),
 		Log:     d.log.With().Str("service", "web").Logger(),
