@@ -102,7 +102,7 @@ func (f *fixture) sessions(people ...storage.Profile) []target {
 			f.t.Fatal(err)
 		}
 		x.out.take(nil)
-		x.startWriting()
+		x.startWriting(ctx)
 		all = append(all, target{x, c.wrote})
 	}
 	for _, x := range all { // who came later

@@ -106,10 +106,18 @@
 // of the client who asked.
 //
 // Messages for somebody who is away, or does not want to be disturbed, wait in
-// the store and are delivered once. Data of games, pings and invitations do not
-// wait. Requests stay until they are answered or 90 days old, and are shown
-// again at each sign-in. Who is blocked notices nothing.
+// the store. Data of games, pings and invitations do not wait. Requests stay
+// until they are answered or 90 days old, and are shown again at each sign-in.
+// Who is blocked notices nothing.
+//
+// No message is lost on its way to a client (flight.go, settling.go). What was
+// written is kept until the client's system has acknowledged it, within bounds:
+// a client that acknowledges nothing is sent nothing more. What has not arrived
+// when the connection ends goes into the store. What waited in the store is
+// removed from there only after it has arrived. A message may thus come twice.
 //
 // A client that is quiet is not gone: it sends nothing while it hears something
-// every two minutes. Dead ones are found by TCP and by the bound on writes.
+// every two minutes. Dead ones are found by TCP, by the bound on writes and by
+// the user time-out: without it, the system of the server would try for a quarter
+// of an hour to reach a client behind a broken line.
 package gpcm

@@ -114,11 +114,12 @@ func (x *session) signIn(ctx context.Context, r *request, l *accounts.Login, sta
 		x.server.opt.Log.Error().Err(err).Uint32("profile", uint32(x.profile)).Msg("buddies not told of a login")
 	}
 	x.signedIn, x.status = true, status
+	x.quiet.Store(status.Quiet)
 	x.debug(nil).Str("game", x.game).Int("revision", x.revision).Msg("signed in")
 	if _, err := x.conn.Write(x.welcome(r, l, buddies, blocks)); err != nil {
 		return errGone
 	}
-	x.startWriting()
+	x.startWriting(ctx)
 	if err := x.catchUp(ctx); err != nil {
 		return err
 	}
@@ -195,18 +196,17 @@ func (x *session) catchUp(ctx context.Context) error {
 			return err
 		}
 	}
-	return x.showMessages(ctx)
+	x.showMessages()
+	return nil
 }
 
-// showMessages sends the messages that wait for the client and are not held.
-func (x *session) showMessages(ctx context.Context) error {
+// showMessages has the writer send the messages that wait for the client and are
+// not held.
+func (x *session) showMessages() {
 	const all = quietMessages | quietLists
-	if x.status.Quiet&all == all {
-		return nil
+	if x.status.Quiet&all != all {
+		x.give(presence.MessagesWaiting{})
 	}
-	return x.server.deliverStored(ctx, x.profile, func(e presence.Event) bool {
-		return !held(e, x.status.Quiet) && x.give(e)
-	})
 }
 
 // give queues an event for the client and waits for room before. It reports

@@ -491,6 +491,8 @@ func TestOrderAfterLogin(t *testing.T) {
 				p.want(fmt.Sprintf(`\bm\100\f\%d\msg\|s|0|ss|Offline|`, dan.ID))
 			}
 			p.wantNothing()
+			p.send(`\logout\\sesskey\$K\final\`)
+			p.wantEnd()
 			// The message was delivered once, the request stays.
 			again := f.signIn(ann, revision)
 			again.want(`\bm\2\`)

@@ -155,39 +155,7 @@ func (s *Server) leave(ctx context.Context, to storage.ProfileID, m storage.Mess
 	if err := s.opt.Store.Leave(ctx, to, m); err != nil {
 		return err
 	}
-	st, there := s.opt.Hub.Status(ctx, to)
-	if !there || held(restored(&m), st.Quiet) {
-		return nil
-	}
-	return s.deliverStored(ctx, to, func(e presence.Event) bool {
-		if held(e, st.Quiet) {
-			return false
-		}
-		delivered, err := s.opt.Hub.Send(ctx, to, e)
-		return delivered && err == nil
-	})
-}
-
-// deliverStored takes what waits for a profile out of the store and hands it to
-// give. What give does not take goes back.
-func (s *Server) deliverStored(ctx context.Context, to storage.ProfileID, give func(presence.Event) bool) error {
-	messages, err := s.opt.Store.Collect(ctx, to, time.Now())
-	if err != nil {
-		return err
-	}
-	for i := range messages {
-		m := &messages[i]
-		e := restored(m)
-		if m.Kind == storage.MessageRevoked && s.buddyAgain(ctx, to, m.From) {
-			continue
-		}
-		if give(e) {
-			continue
-		}
-		if err := s.opt.Store.Leave(ctx, to, *m); err != nil {
-			return err
-		}
-	}
+	s.announceMessages(ctx, to)
 	return nil
 }
 

@@ -13,6 +13,10 @@ const (
 	messageOffline = "offline"
 	messageRefused = "refused"
 	messageBlocked = "blocked"
+
+	// What was sent and did not arrive.
+	messageReturned = "returned" // it waits now
+	messageLost     = "lost"
 )
 
 // unknownCommand is what metrics call a command that is not in the table.
@@ -43,7 +47,7 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 		}),
 	}
 	m.commands.WithLabelValues(unknownCommand)
-	for _, result := range []string{messageSent, messageStored, messageOffline, messageRefused, messageBlocked} {
+	for _, result := range []string{messageSent, messageStored, messageOffline, messageRefused, messageBlocked, messageReturned, messageLost} {
 		m.messages.WithLabelValues(result)
 	}
 	if reg != nil {

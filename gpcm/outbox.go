@@ -78,6 +78,7 @@ type outbox struct {
 	writing bool       // the writer is there
 	items   []item
 	weight  int
+	looking bool // the writer is wanted though nothing waits
 	closed  bool
 	last    []byte // what is written last
 }
@@ -156,7 +157,7 @@ func (o *outbox) add(next item, weight int) {
 // work starts the writer if there is something for it. The lock is held, so
 // that after close nobody starts it.
 func (o *outbox) work() {
-	if o.start != nil && !o.writing && (len(o.items) > 0 || o.last != nil) {
+	if o.start != nil && !o.writing && (len(o.items) > 0 || o.last != nil || o.looking) {
 		o.writing = true
 		o.start()
 	}
@@ -169,6 +170,17 @@ func (o *outbox) open(start func()) {
 	defer o.mu.Unlock()
 	o.start = start
 	o.work()
+}
+
+// look has the writer look after what is under way, though there may be nothing to
+// write.
+func (o *outbox) look() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if !o.closed {
+		o.looking = true
+		o.work()
+	}
 }
 
 // push queues something for the client who asked for it. It always has room:
@@ -205,7 +217,9 @@ func (o *outbox) take(spare []item) (items []item, last []byte, more bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	signal(o.drained)
-	if len(o.items) == 0 && o.last == nil {
+	looking := o.looking
+	o.looking = false
+	if len(o.items) == 0 && o.last == nil && !looking {
 		o.writing = false
 		if cap(o.items) == 0 {
 			o.items = spare

@@ -34,6 +34,9 @@ const (
 	DefaultRegistrations = 60
 	// DefaultWrite is how long a client may take to read what is sent at once.
 	DefaultWrite = 60 * time.Second
+	// DefaultUserTimeout is how long a client's system may take to acknowledge
+	// what was sent.
+	DefaultUserTimeout = 75 * time.Second
 	// DefaultMaxConns is how many connections there may be.
 	DefaultMaxConns = 32768
 )
@@ -63,7 +66,9 @@ type Store interface {
 	Accept(ctx context.Context, from, to storage.ProfileID, signature string, now time.Time) error
 	SweepRequests(ctx context.Context, now time.Time) (n int, err error)
 	Leave(ctx context.Context, to storage.ProfileID, m storage.Message) error
-	Collect(ctx context.Context, to storage.ProfileID, now time.Time) ([]storage.Message, error)
+	Return(ctx context.Context, to storage.ProfileID, messages []storage.Message) (n int, err error)
+	Messages(ctx context.Context, to storage.ProfileID, now time.Time) ([]storage.Message, error)
+	RemoveMessages(ctx context.Context, to storage.ProfileID, ids []uint64) error
 	SweepMessages(ctx context.Context, now time.Time) (n int, err error)
 }
 
@@ -85,6 +90,7 @@ type Options struct {
 
 	LoginTime     time.Duration // 0: DefaultLoginTime
 	KeepAlive     time.Duration // 0: DefaultKeepAlive; over 2 minutes clients send theirs
+	UserTimeout   time.Duration // 0: DefaultUserTimeout; see netserve.Conn.SetUserTimeout
 	TicketRenewal time.Duration // 0: DefaultTicketRenewal; keep it under the life of tickets
 
 	// Conn bounds the connections. Its Metrics, Log, FirstByte and Idle are
@@ -161,6 +167,9 @@ func (o Options) withDefaults() Options {
 	}
 	if o.KeepAlive <= 0 {
 		o.KeepAlive = DefaultKeepAlive
+	}
+	if o.UserTimeout <= 0 {
+		o.UserTimeout = DefaultUserTimeout
 	}
 	if o.TicketRenewal <= 0 {
 		o.TicketRenewal = DefaultTicketRenewal

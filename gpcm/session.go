@@ -6,6 +6,7 @@ import (
 	"errors"
 	"os"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/rs/zerolog"
@@ -94,6 +95,7 @@ var (
 	errDeleted  = errors.New("profile deleted")
 	errShutdown = errors.New("the service stops")
 	errGone     = errors.New("the client has gone")
+	errDatabase = errors.New("the store cannot be read")
 )
 
 // session is one connection. Its goroutine reads and carries out; once it is
@@ -114,13 +116,19 @@ type session struct {
 	pace       *rate.Limiter
 	changes    *rate.Limiter
 
-	out     outbox
-	silence *time.Timer // nil: the writer may not begin
-	writer  sync.WaitGroup
-	failed  bool             // of the writer: the client takes nothing any more
-	unsent  []presence.Event // of the writer, for after its end
-	renewed time.Time        // of the writer: when the client got its ticket
-	shown   shownRequests    // of the writer
+	out      outbox
+	silence  *time.Timer // nil: the writer may not begin
+	settling *time.Timer // nil: likewise
+	writer   sync.WaitGroup
+	quiet    atomic.Uint32 // that of status
+
+	// Of the writer; after its end, of the session's goroutine.
+	failed   bool             // the client takes nothing any more
+	unsent   []presence.Event // was not written
+	flight   flight
+	settleBy time.Time // zero: nothing is under way
+	renewed  time.Time // when the client got its ticket
+	shown    shownRequests
 
 	kickOnce sync.Once
 	kicked   chan struct{} // closed by the first Kick
@@ -185,6 +193,7 @@ func (s *Server) ServeConn(ctx context.Context, c *netserve.Conn) {
 		s.refuseConn(c)
 		return
 	}
+	_ = c.SetUserTimeout(s.opt.UserTimeout) // not every system has one
 	x := s.newSession(c)
 	defer x.release(ctx)
 	stop := context.AfterFunc(ctx, x.wake)
@@ -199,6 +208,7 @@ func (x *session) release(ctx context.Context) {
 		x.server.opt.Hub.SignOut(ctx, x)
 	}
 	x.stopWriting(nil)
+	x.settleAtEnd(ctx, errGone)
 }
 
 // newSession returns the session of a connection that has just begun.
@@ -320,6 +330,7 @@ func (x *session) finish(ctx context.Context, err error) {
 	if x.signedIn {
 		x.server.opt.Hub.SignOut(ctx, x)
 	}
+	x.Kick(err) // the writer waits for nothing any more
 	last := x.lastWords(err)
 	if errors.Is(err, endedSlow) {
 		_ = x.conn.Close() // what waits is too much for it
@@ -329,10 +340,10 @@ func (x *session) finish(ctx context.Context, err error) {
 		_, _ = x.conn.Write(last)
 	}
 	x.stopWriting(last)
-	x.handOn(ctx)
 	if last != nil || errors.Is(err, errDeleted) {
 		x.linger()
 	}
+	x.settleAtEnd(ctx, err)
 }
 
 // lastWords returns the error that tells the client why the connection ends,
@@ -366,6 +377,9 @@ func (x *session) lastWords(err error) []byte {
 		return why(codeForced, "The profile was deleted.")
 	case errors.Is(err, presence.ErrKicked):
 		return why(codeForced, "You were signed out by the operator.")
+	case errors.Is(err, errDatabase):
+		x.server.troubled(err, "mailbox not read, connection ended")
+		return why(codeDatabase, "")
 	case errors.Is(err, errShutdown):
 		return why(codeGeneral, "The server is going down.")
 	}

@@ -75,6 +75,7 @@ func (x *session) change(ctx context.Context, next presence.Status) error {
 		return nil // displaced; the end is on its way
 	}
 	x.status = next
+	x.quiet.Store(next.Quiet)
 	return err
 }
 
@@ -100,7 +101,7 @@ func (x *session) setQuiet(ctx context.Context, r *request) error {
 		}
 	}
 	if was&^flags&(quietMessages|quietLists) != 0 {
-		return x.showMessages(ctx)
+		x.showMessages()
 	}
 	return nil
 }

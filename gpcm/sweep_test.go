@@ -44,8 +44,8 @@ func TestWhatWaitsSurvivesClockJumps(t *testing.T) {
 		wall, running = wall.Add(time.Hour+jump), running+time.Hour
 		f.server.sweepOnce(t.Context(), watch, wall, running)
 		if wall.Sub(began) > storage.MessageLife { // somebody signs in meanwhile
-			if got, err := f.store.Collect(t.Context(), to.ID, wall); len(got) != 0 || err != nil {
-				t.Errorf("after a jump by %v: Collect() = %v, %v, want nothing that is expired", jump, got, err)
+			if got, err := f.store.Messages(t.Context(), to.ID, wall); len(got) != 0 || err != nil {
+				t.Errorf("after a jump by %v: Messages() = %v, %v, want nothing that is expired", jump, got, err)
 			}
 		}
 		if requests, messages := waiting(); requests != 1 || messages != 1 {

@@ -2,6 +2,7 @@ package gpcm
 
 import (
 	"context"
+	"fmt"
 	"runtime/debug"
 	"time"
 
@@ -10,10 +11,11 @@ import (
 )
 
 // startWriting lets the goroutine that writes begin when there is something.
-func (x *session) startWriting() {
+func (x *session) startWriting(ctx context.Context) {
 	x.renewed = time.Now()
 	x.silence = time.AfterFunc(x.server.opt.KeepAlive, x.breakSilence)
-	x.out.open(func() { x.writer.Go(x.write) })
+	x.settling = time.AfterFunc(forever, x.out.look)
+	x.out.open(func() { x.writer.Go(func() { x.write(ctx) }) })
 }
 
 // stopWriting waits until everything is written, last at the end, or cannot be.
@@ -22,13 +24,14 @@ func (x *session) stopWriting(last []byte) {
 	x.writer.Wait()
 	if x.silence != nil {
 		x.silence.Stop()
+		x.settling.Stop()
 	}
 	items, _, _ := x.out.take(nil) // if the writer never began
 	x.keepUnsent(items)
 }
 
 // write writes what is in the outbox until that is empty or the client is gone.
-func (x *session) write() {
+func (x *session) write(ctx context.Context) {
 	defer x.containPanic()
 	var spare []item
 	for {
@@ -38,11 +41,14 @@ func (x *session) write() {
 		}
 		if x.failed {
 			x.keepUnsent(items)
-		} else if err := x.send(items, last); err != nil {
+		} else if err := x.send(ctx, items, last); err != nil {
 			x.failed = true
 			x.Kick(err)
 		}
-		x.silence.Reset(x.server.opt.KeepAlive)
+		if len(items) > 0 {
+			x.silence.Reset(x.server.opt.KeepAlive)
+		}
+		x.settleInTime(ctx)
 		spare = recycle(items)
 	}
 }
@@ -66,39 +72,122 @@ func (x *session) breakSilence() {
 }
 
 // send writes items, and last after them. What an error kept from being written
-// is in unsent then.
-func (x *session) send(items []item, last []byte) error {
-	buf := x.server.buffers.get()
-	defer x.server.buffers.put(buf)
-	if now := time.Now(); len(items) > 0 && now.Sub(x.renewed) >= x.server.opt.TicketRenewal {
-		x.renewed = now
+// is in unsent or in the flight then.
+func (x *session) send(ctx context.Context, items []item, last []byte) error {
+	p := page{session: x, now: time.Now(), buf: x.server.buffers.get()}
+	defer func() { x.server.buffers.put(p.buf) }()
+	if len(items) > 0 && p.now.Sub(x.renewed) >= x.server.opt.TicketRenewal {
+		x.renewed = p.now
 		x.server.metrics.renewed.Inc()
-		*buf = appendEvent(*buf, presence.Ticket{Value: x.server.opt.Accounts.IssueTicket(x.profile)}, x.revision)
+		p.event(presence.Ticket{Value: x.server.opt.Accounts.IssueTicket(x.profile)})
 	}
 	for i, next := range items {
-		switch e := next.event.(type) {
-		case nil:
-			*buf = append(*buf, next.line...)
-		case presence.BuddyRequest:
-			if x.shown.add(e.Signature) {
-				*buf = appendEvent(*buf, e, x.revision)
-			}
-		default:
-			*buf = appendEvent(*buf, e, x.revision)
+		if err := p.put(ctx, next); err != nil {
+			x.keepUnsent(items[i:])
+			return err
 		}
-		if len(*buf) >= maxWriteBuffer {
-			if _, err := x.conn.Write(*buf); err != nil {
-				x.keepUnsent(items[i+1:])
-				return err
-			}
-			*buf = (*buf)[:0]
+		if err := p.flushIfLong(); err != nil {
+			x.keepUnsent(items[i+1:])
+			return err
 		}
 	}
-	*buf = append(*buf, last...)
-	if len(*buf) == 0 {
+	*p.buf = append(*p.buf, last...)
+	return p.flush()
+}
+
+// page is what is written at once.
+type page struct {
+	*session
+
+	now time.Time
+	buf *[]byte
+}
+
+// put appends an item. After an error it is not in the page.
+func (p *page) put(ctx context.Context, next item) error {
+	switch e := next.event.(type) {
+	case nil:
+		*p.buf = append(*p.buf, next.line...)
+	case presence.MessagesWaiting:
+		return p.mailbox(ctx)
+	case presence.BuddyRequest:
+		if p.shown.add(e.Signature) {
+			p.event(e)
+		}
+	case presence.Message, presence.BuddyAuthorized, presence.BuddyRevoked:
+		return p.track(ctx, e, 0)
+	default:
+		p.event(e)
+	}
+	return nil
+}
+
+// event appends an event in the form for the client.
+func (p *page) event(e presence.Event) { *p.buf = appendEvent(*p.buf, e, p.revision) }
+
+// track appends an event that may be missed, id being that of the message in the
+// mailbox, and notes it.
+func (p *page) track(ctx context.Context, e presence.Event, id uint64) error {
+	if tracked(e) {
+		if err := p.makeRoom(ctx); err != nil {
+			return err
+		}
+		p.event(e)
+		p.flight.add(e, id, p.flight.written+uint64(len(*p.buf)), p.now)
 		return nil
 	}
-	_, err := x.conn.Write(*buf)
+	p.event(e)
+	return nil
+}
+
+// mailbox appends the messages that wait for the client, are not held and not
+// under way already. They stay in the store until they have arrived.
+func (p *page) mailbox(ctx context.Context) error {
+	messages, err := p.server.opt.Store.Messages(ctx, p.profile, p.now)
+	switch {
+	case ctx.Err() != nil:
+		return errShutdown
+	case err != nil:
+		return fmt.Errorf("%w: messages: %w", errDatabase, err)
+	}
+	var over []uint64
+	for i := range messages {
+		m := &messages[i]
+		e := restored(m)
+		switch {
+		case p.flight.has(m.ID) || held(e, p.quiet.Load()):
+			continue
+		case m.Kind == storage.MessageRevoked && p.server.buddyAgain(ctx, p.profile, m.From):
+			over = append(over, m.ID)
+			continue
+		}
+		if err := p.track(ctx, e, m.ID); err != nil {
+			return err
+		}
+		if err := p.flushIfLong(); err != nil {
+			return err
+		}
+	}
+	p.removeMessages(ctx, over)
+	return nil
+}
+
+// flushIfLong writes the page if it is long enough.
+func (p *page) flushIfLong() error {
+	if len(*p.buf) < maxWriteBuffer {
+		return nil
+	}
+	return p.flush()
+}
+
+// flush writes the page.
+func (p *page) flush() error {
+	if len(*p.buf) == 0 {
+		return nil
+	}
+	n, err := p.conn.Write(*p.buf)
+	p.flight.written += uint64(n)
+	*p.buf = (*p.buf)[:0]
 	return err
 }
 
@@ -127,24 +216,6 @@ func (x *session) keepUnsent(items []item) {
 	for _, i := range items {
 		if i.event != nil {
 			x.unsent = append(x.unsent, i.event)
-		}
-	}
-}
-
-// handOn puts into the store what did not reach the client.
-func (x *session) handOn(ctx context.Context) {
-	if len(x.unsent) == 0 {
-		return
-	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeGrace)
-	defer cancel()
-	for _, e := range x.unsent {
-		m, ok := stored(e)
-		if !ok {
-			continue
-		}
-		if err := x.server.leave(ctx, x.profile, m); err != nil {
-			x.debug(err).Msg("undelivered message lost")
 		}
 	}
 }

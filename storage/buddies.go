@@ -26,6 +26,11 @@ const (
 	MaxMessages     = 100      // MaxMessages is the highest number of messages that wait for one profile.
 	MaxMessageBytes = 64 << 10 // MaxMessageBytes is the highest total of their texts in bytes.
 	MaxMessagesFrom = 20       // MaxMessagesFrom is the highest number of those from one sender.
+
+	// MaxReturned and MaxReturnedBytes take the place of these three for
+	// messages that Return puts back.
+	MaxReturned      = 1500
+	MaxReturnedBytes = 512 << 10
 )
 
 // How long things wait for somebody.
@@ -72,6 +77,7 @@ const (
 
 // Message waits for a profile that was not signed in.
 type Message struct {
+	ID   uint64      `json:"id,omitzero"` // set by the engine; see Buddies.Messages
 	From ProfileID   `json:"from"`
 	Kind MessageKind `json:"kind"`
 	Text string      `json:"text,omitzero"` // without NUL
@@ -180,14 +186,25 @@ type Buddies interface {
 	// count and are dropped.
 	Leave(ctx context.Context, to ProfileID, m Message) error
 
-	// Collect returns the messages that wait for a profile in the order in
-	// which they were left, and removes them, in one step. Those that are
-	// expired at now stay, for SweepMessages or a clock that is set right. None
-	// is not an error.
-	Collect(ctx context.Context, to ProfileID, now time.Time) ([]Message, error)
+	// Return puts messages that were taken from a profile's session behind those
+	// that wait for it, in one step. Only MaxReturned and MaxReturnedBytes bound
+	// it: senders were told that these messages were taken. It returns how many
+	// there was room for, the first ones; fewer than all is not an error.
+	Return(ctx context.Context, to ProfileID, messages []Message) (n int, err error)
+
+	// Messages returns the messages that wait for a profile in the order in
+	// which they were left. They stay until RemoveMessages. Those that are
+	// expired at now are left out; they are for SweepMessages, or for a clock
+	// that is set right. None is not an error.
+	Messages(ctx context.Context, to ProfileID, now time.Time) ([]Message, error)
+
+	// RemoveMessages removes messages of a profile by their IDs, in one step. An
+	// ID that is not there is passed over. An ID is never used again for another
+	// message of the same profile while the store is open.
+	RemoveMessages(ctx context.Context, to ProfileID, ids []uint64) error
 
 	// CountMessages returns how many messages wait, and for how many profiles.
-	// What nobody collected counts until it is swept; a damaged mailbox does not.
+	// Expired ones count until they are swept; a damaged mailbox does not count.
 	CountMessages(ctx context.Context) (messages, profiles int, err error)
 
 	// SweepMessages removes the messages that are expired at now and returns

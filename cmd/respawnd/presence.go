@@ -26,7 +26,7 @@ func (d *daemon) openGPCM(ctx context.Context, l configs.Listener) (service, err
 	log := d.log.With().Str("service", "gpcm").Logger()
 	s := gpcm.New(gpcm.Options{
 		Store: d.store, Accounts: d.accounts, Hub: d.hub, Banned: d.bannedFromPresence, Verdicts: d.visits, Policy: d.gpcmPolicy(),
-		LoginTime: c.LoginTime, KeepAlive: c.KeepAlive, TicketRenewal: c.TicketRenewal,
+		LoginTime: c.LoginTime, KeepAlive: c.KeepAlive, TicketRenewal: c.TicketRenewal, UserTimeout: c.UserTimeout,
 		Conn: netserve.ConnOptions{Gate: gate, MaxConns: c.MaxConns, Write: c.Write, Grace: grace},
 		Log:  log, Metrics: netserve.NewMetrics(d.metrics, "gpcm", gpcm.DropReasons()...), Registerer: d.metrics,
 	})

@@ -84,6 +84,65 @@ func TestAcknowledgedBuddiesAndMessagesSurviveAKill(t *testing.T) {
 	wantNoPassword(t, dir)
 }
 
+// A message is removed only after it has arrived: one that was on its way when
+// the daemon was killed comes after the next sign-in.
+func TestMessagesOnTheirWaySurviveAKill(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	for _, name := range []string{"Ann", "Ben"} {
+		typed(t, testEnv(dir), stormPassword, "account", "create", "--email", name+"@example.com",
+			"--nick", name, "--uniquenick", name, "--password-stdin")
+	}
+	c := startChild(t, dir)
+	ann, err := enter(t.Context(), c.address["gpcm"], "Ann")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ben, err := enter(t.Context(), c.address["gpcm"], "Ben")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := ann.carriesOut(`\addbuddy\\sesskey\$K\newprofileid\` + ben.id + `\reason\hi`); err != nil {
+		t.Fatal(err)
+	}
+	request, err := ben.expect(`\bm\2\f\`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, signature, _ := strings.Cut(strings.TrimSuffix(request, gamespy.Final), "|signed|")
+	if err := ben.carriesOut(`\authadd\\sesskey\$K\fromprofileid\` + ann.id + `\sig\` + signature); err != nil {
+		t.Fatal(err)
+	}
+	if err := ben.leave(); err != nil {
+		t.Fatal(err)
+	}
+	want := []string{"one", "two", "three"}
+	for _, text := range want {
+		if err := ann.carriesOut(`\bm\1\sesskey\$K\t\` + ben.id + `\msg\` + text); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if ben, err = enter(t.Context(), c.address["gpcm"], "Ben"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := ben.expect(`\bm\1\`); err != nil {
+		t.Fatal(err)
+	}
+	c.kill()
+	c = startChild(t, dir)
+	_, heard := visit(t, c, "Ben")
+	var got []string
+	for _, m := range heard {
+		if strings.HasPrefix(m, `\bm\1\`) {
+			got = append(got, field(m, "msg"))
+		}
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("Ben gets %q after the kill, want %q", got, want)
+	}
+	c.kill()
+}
+
 // makeFriends has a captain make one friend after the other until the daemon is
 // gone. The error is why it ended.
 func makeFriends(ctx context.Context, at map[string]netip.AddrPort, captain, prefix string, acks chan<- ack) error {

@@ -117,6 +117,9 @@ type Ticket struct {
 	Value string
 }
 
+// MessagesWaiting says that there are messages for the receiver in the store.
+type MessagesWaiting struct{}
+
 func (StatusChanged) event()   {}
 func (Message) event()         {}
 func (BuddyRequest) event()    {}
@@ -124,3 +127,4 @@ func (BuddyAuthorized) event() {}
 func (BuddyRevoked) event()    {}
 func (Invite) event()          {}
 func (Ticket) event()          {}
+func (MessagesWaiting) event() {}

@@ -292,6 +292,7 @@ func TestRangesHoldAtTheirEdges(t *testing.T) {
 		"gpcm.login_time":               {"4.9s", "5s", "10m", "601s"},
 		"gpcm.keepalive":                {"4.9s", "5s", "115s", "116s"},
 		"gpcm.write":                    {"999ms", "1s", "10m", "601s"},
+		"gpcm.user_timeout":             {"9.9s", "10s", "10m", "601s"},
 		"gpcm.ticket_renewal":           {"59s", "1m", "47h", "48h"},
 		"gpcm.registrations":            {"-1", "0", conns, "1000001"},
 		"gpsp.max_conns":                {"0", "1", conns, "1000001"},

@@ -300,13 +300,15 @@ func TestDamagedAccountIsOneItem(t *testing.T) {
 		t.Errorf("Users() has %d good and %d damaged, want 2 and 1", good, bad)
 	}
 	message := storage.Message{From: 1, Kind: storage.MessageText, Sent: time.Now()}
-	_, collect := s.Collect(t.Context(), 3, time.Now())
+	_, messages := s.Messages(t.Context(), 3, time.Now())
+	_, returned := s.Return(t.Context(), 3, []storage.Message{message})
 	_, getUser := s.GetUser(t.Context(), 2)
 	_, byEmail := s.UserByEmail(t.Context(), 0, "b@b.c")
 	_, getProfile := s.GetProfile(t.Context(), 2)
 	for name, err := range map[string]error{
-		"GetUser": getUser, "UserByEmail": byEmail, "GetProfile": getProfile, "Collect": collect,
-		"Leave": s.Leave(t.Context(), 3, message), "DeleteUser": s.DeleteUser(t.Context(), 2),
+		"GetUser": getUser, "UserByEmail": byEmail, "GetProfile": getProfile, "Messages": messages, "Return": returned,
+		"RemoveMessages": s.RemoveMessages(t.Context(), 3, []uint64{1}),
+		"Leave":          s.Leave(t.Context(), 3, message), "DeleteUser": s.DeleteUser(t.Context(), 2),
 	} {
 		if !errors.Is(err, storage.ErrDamaged) {
 			t.Errorf("%s() = %v, want ErrDamaged", name, err)

@@ -15,9 +15,34 @@ import (
 
 // mailbox is the value of bucketMailboxes: all messages that wait for one
 // profile. The limits of the contract keep it small, so that leaving and
-// collecting touch one key.
+// removing touch one key.
 type mailbox struct {
 	Messages []storage.Message `json:"messages"`
+}
+
+// firstMessageID is the lowest ID that is given out. Those below are for
+// messages that older versions of the program stored without one.
+const firstMessageID = 1 << 16
+
+// mailboxOf returns the mailbox of a profile, or storage.ErrNotFound. Messages
+// without an ID get their position as ID, which holds until the mailbox is
+// written, with the ID in it.
+func mailboxOf(tx *bbolt.Tx, to storage.ProfileID) (mailbox, error) {
+	box, err := get[mailbox](tx, bucketMailboxes, idKey(to))
+	for i := range box.Messages {
+		if m := &box.Messages[i]; m.ID == 0 {
+			m.ID = uint64(i) + 1
+		}
+	}
+	return box, err
+}
+
+// putMailbox stores what is in a mailbox, if anything is.
+func (c *change) putMailbox(to storage.ProfileID, box mailbox) error {
+	if len(box.Messages) == 0 {
+		return c.delete(bucketMailboxes, idKey(to))
+	}
+	return c.put(bucketMailboxes, idKey(to), box)
 }
 
 // roomFor reports whether m may be put behind the messages.
@@ -40,16 +65,13 @@ func (b *mailbox) dropExpired(now time.Time) int {
 	return before - len(b.Messages)
 }
 
-// split parts the messages that are good at now from those that are expired.
-func (b *mailbox) split(now time.Time) (good []storage.Message, expired mailbox) {
+// size returns the total length of the texts in bytes.
+func (b *mailbox) size() int {
+	size := 0
 	for _, m := range b.Messages {
-		if m.Expired(now) {
-			expired.Messages = append(expired.Messages, m)
-		} else {
-			good = append(good, m)
-		}
+		size += len(m.Text)
 	}
-	return good, expired
+	return size
 }
 
 // Leave is described in [storage.Buddies].
@@ -57,32 +79,81 @@ func (s *Store) Leave(ctx context.Context, to storage.ProfileID, m storage.Messa
 	if err := m.Check(); err != nil {
 		return err
 	}
-	m.Sent = m.Sent.Round(0).UTC()
 	return s.change(ctx, func(c *change) error {
-		if c.Bucket([]byte(bucketProfiles)).Get(idKey(to)) == nil {
-			return fmt.Errorf("profile %d: %w", to, storage.ErrNotFound)
-		}
-		box, err := get[mailbox](c.Tx, bucketMailboxes, idKey(to))
-		if err != nil && !errors.Is(err, storage.ErrNotFound) {
+		box, err := c.openMailbox(to, m.Sent)
+		if err != nil {
 			return err
 		}
-		box.dropExpired(m.Sent)
 		if !box.roomFor(m) {
 			return fmt.Errorf("messages for profile %d: %w", to, storage.ErrFull)
 		}
-		box.Messages = append(box.Messages, m)
-		return c.put(bucketMailboxes, idKey(to), box)
+		return c.addMessages(to, box, m)
 	})
 }
 
-// Collect is described in [storage.Buddies].
-func (s *Store) Collect(ctx context.Context, to storage.ProfileID, now time.Time) ([]storage.Message, error) {
-	// Most mailboxes are empty; looking costs no trip to the disk.
-	err := s.view(ctx, func(tx *bbolt.Tx) error {
-		if tx.Bucket([]byte(bucketMailboxes)).Get(idKey(to)) == nil {
-			return storage.ErrNotFound
+// Return is described in [storage.Buddies].
+func (s *Store) Return(ctx context.Context, to storage.ProfileID, messages []storage.Message) (int, error) {
+	for i := range messages {
+		if err := messages[i].Check(); err != nil {
+			return 0, err
 		}
-		return nil
+	}
+	n := 0
+	err := s.change(ctx, func(c *change) error {
+		n = 0
+		box, err := c.openMailbox(to, time.Time{})
+		if err != nil || len(messages) == 0 {
+			return err
+		}
+		count, size := len(box.Messages), box.size()
+		for _, m := range messages {
+			if size += len(m.Text); count+n >= storage.MaxReturned || size > storage.MaxReturnedBytes {
+				break
+			}
+			n++
+		}
+		return c.addMessages(to, box, messages[:n]...)
+	})
+	if err != nil {
+		return 0, err
+	}
+	return n, nil
+}
+
+// openMailbox returns the mailbox of a profile, which must exist, without what
+// is expired at now.
+func (c *change) openMailbox(to storage.ProfileID, now time.Time) (mailbox, error) {
+	if c.Bucket([]byte(bucketProfiles)).Get(idKey(to)) == nil {
+		return mailbox{}, fmt.Errorf("profile %d: %w", to, storage.ErrNotFound)
+	}
+	box, err := mailboxOf(c.Tx, to)
+	if err != nil && !errors.Is(err, storage.ErrNotFound) {
+		return mailbox{}, err
+	}
+	box.dropExpired(now)
+	return box, nil
+}
+
+// addMessages stores a mailbox with messages behind those that it has.
+func (c *change) addMessages(to storage.ProfileID, box mailbox, messages ...storage.Message) error {
+	for _, m := range messages {
+		n, err := c.nextRev(bucketMailboxes)
+		if err != nil {
+			return err
+		}
+		m.ID = firstMessageID + uint64(n)
+		m.Sent = m.Sent.Round(0).UTC()
+		box.Messages = append(box.Messages, m)
+	}
+	return c.putMailbox(to, box)
+}
+
+// Messages is described in [storage.Buddies].
+func (s *Store) Messages(ctx context.Context, to storage.ProfileID, now time.Time) ([]storage.Message, error) {
+	var box mailbox
+	err := s.view(ctx, func(tx *bbolt.Tx) (err error) {
+		box, err = mailboxOf(tx, to)
+		return err
 	})
 	if errors.Is(err, storage.ErrNotFound) {
 		return nil, nil
@@ -90,26 +161,33 @@ func (s *Store) Collect(ctx context.Context, to storage.ProfileID, now time.Time
 	if err != nil {
 		return nil, err
 	}
-	var collected []storage.Message
-	err = s.change(ctx, func(c *change) error {
-		box, err := get[mailbox](c.Tx, bucketMailboxes, idKey(to))
-		if errors.Is(err, storage.ErrNotFound) {
-			err = nil
-		}
-		var stay mailbox
-		collected, stay = box.split(now)
-		switch {
-		case err != nil || collected == nil:
-			return err
-		case len(stay.Messages) == 0:
-			return c.delete(bucketMailboxes, idKey(to))
-		}
-		return c.put(bucketMailboxes, idKey(to), stay)
-	})
-	if err != nil {
-		return nil, err
+	box.dropExpired(now)
+	if len(box.Messages) == 0 {
+		return nil, nil
 	}
-	return collected, nil
+	return box.Messages, nil
+}
+
+// RemoveMessages is described in [storage.Buddies].
+func (s *Store) RemoveMessages(ctx context.Context, to storage.ProfileID, ids []uint64) error {
+	if len(ids) == 0 {
+		return ctx.Err()
+	}
+	return s.change(ctx, func(c *change) error {
+		box, err := mailboxOf(c.Tx, to)
+		if errors.Is(err, storage.ErrNotFound) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		before := len(box.Messages)
+		box.Messages = slices.DeleteFunc(box.Messages, func(m storage.Message) bool { return slices.Contains(ids, m.ID) })
+		if len(box.Messages) == before {
+			return nil
+		}
+		return c.putMailbox(to, box)
+	})
 }
 
 // CountMessages is described in [storage.Buddies].
@@ -171,16 +249,13 @@ func (s *Store) SweepMessages(ctx context.Context, now time.Time) (int, error) {
 
 // sweepMailbox removes the messages of one mailbox that are expired at now.
 func (c *change) sweepMailbox(to storage.ProfileID, now time.Time) (int, error) {
-	box, err := get[mailbox](c.Tx, bucketMailboxes, idKey(to))
+	box, err := mailboxOf(c.Tx, to)
 	if err != nil {
-		return 0, nil // collected meanwhile, or damaged and left alone
+		return 0, nil // removed meanwhile, or damaged and left alone
 	}
 	n := box.dropExpired(now)
-	switch {
-	case n == 0:
+	if n == 0 {
 		return 0, nil
-	case len(box.Messages) == 0:
-		return n, c.delete(bucketMailboxes, idKey(to))
 	}
-	return n, c.put(bucketMailboxes, idKey(to), box)
+	return n, c.putMailbox(to, box)
 }

@@ -35,10 +35,12 @@ func buddyTests() map[string]func(*testing.T, storage.Store) {
 		"requests are limited":                testRequestFull,
 		"records beyond limits are refused":   testBuddyLimits,
 		"one of many accepts":                 testRequestRace,
-		"messages are delivered once":         testMessageOnce,
+		"messages wait until removed":         testMessageWaits,
+		"messages are returned":               testMessageReturn,
+		"messages keep their IDs":             testMessageID,
 		"messages are limited":                testMessageFull,
 		"messages expire":                     testMessageExpiry,
-		"many leave and collect at once":      testMessageRace,
+		"many leave and remove at once":       testMessageRace,
 		"a loop over buddies may remove them": testBuddyRemoveInLoop,
 	}
 }
@@ -335,7 +337,7 @@ func testBuddyLimits(t *testing.T, s storage.Store) {
 		}
 	}
 	leave(t, s, p[1].ID, m)
-	differ(t, "the longest message", must(s.Collect(t.Context(), p[1].ID, moment()))(t), []storage.Message{m})
+	differ(t, "the longest message", waiting(t, s, p[1].ID, moment()), []storage.Message{m})
 }
 
 func testBuddyRemoveInLoop(t *testing.T, s storage.Store) {

@@ -17,10 +17,42 @@ func leave(t *testing.T, s storage.Store, to storage.ProfileID, m storage.Messag
 	}
 }
 
-func testMessageOnce(t *testing.T, s storage.Store) {
+// waiting returns the messages that wait for a profile, without their IDs.
+func waiting(t *testing.T, s storage.Store, to storage.ProfileID, now time.Time) []storage.Message {
+	t.Helper()
+	messages := must(s.Messages(t.Context(), to, now))(t)
+	for i := range messages {
+		messages[i].ID = 0
+	}
+	return messages
+}
+
+// idsOf returns the IDs of messages.
+func idsOf(messages []storage.Message) []uint64 {
+	var ids []uint64
+	for _, m := range messages {
+		ids = append(ids, m.ID)
+	}
+	return ids
+}
+
+// empty removes what waits for a profile and returns it.
+func empty(t *testing.T, s storage.Store, to storage.ProfileID) []storage.Message {
+	t.Helper()
+	messages := must(s.Messages(t.Context(), to, moment()))(t)
+	if err := s.RemoveMessages(t.Context(), to, idsOf(messages)); err != nil {
+		t.Fatalf("RemoveMessages(%d) = %v", to, err)
+	}
+	return messages
+}
+
+func testMessageWaits(t *testing.T, s storage.Store) {
 	p := people(t, s, 3)
-	if got, err := s.Collect(t.Context(), p[0].ID, moment()); got != nil || err != nil {
-		t.Errorf("Collect() of nothing = %v, %v", got, err)
+	if got, err := s.Messages(t.Context(), p[0].ID, moment()); got != nil || err != nil {
+		t.Errorf("Messages() of nothing = %v, %v", got, err)
+	}
+	if err := s.RemoveMessages(t.Context(), p[0].ID, []uint64{1}); err != nil {
+		t.Errorf("RemoveMessages() of nothing = %v", err)
 	}
 	want := []storage.Message{
 		{From: p[1].ID, Kind: storage.MessageText, Text: "b\xe4r\n<1>", Sent: moment()},
@@ -32,16 +64,76 @@ func testMessageOnce(t *testing.T, s storage.Store) {
 		leave(t, s, p[0].ID, m)
 	}
 	leave(t, s, p[1].ID, storage.Message{From: p[0].ID, Kind: storage.MessageText, Text: "other box", Sent: moment()})
-	got := must(s.Collect(t.Context(), p[0].ID, moment()))(t)
-	differ(t, "messages", got, want)
+	differ(t, "messages", waiting(t, s, p[0].ID, moment()), want)
+	got := must(s.Messages(t.Context(), p[0].ID, moment()))(t)
+	differ(t, "messages read again", waiting(t, s, p[0].ID, moment()), want)
 	if zone := got[0].Sent.Location(); zone != time.UTC {
 		t.Errorf("Sent is in %v, want UTC", zone)
 	}
-	if got := must(s.Collect(t.Context(), p[0].ID, moment()))(t); got != nil {
-		t.Errorf("second Collect() = %v, want nothing", got)
+	if err := s.RemoveMessages(t.Context(), p[0].ID, []uint64{got[2].ID, 999_999_999, got[0].ID}); err != nil {
+		t.Fatalf("RemoveMessages() = %v", err)
 	}
-	if got := must(s.Collect(t.Context(), p[1].ID, moment()))(t); len(got) != 1 {
+	differ(t, "messages that were not removed", waiting(t, s, p[0].ID, moment()), []storage.Message{want[1], want[3]})
+	empty(t, s, p[0].ID)
+	if got := waiting(t, s, p[0].ID, moment()); got != nil {
+		t.Errorf("Messages() = %v after all were removed, want nothing", got)
+	}
+	if got := waiting(t, s, p[1].ID, moment()); len(got) != 1 {
 		t.Errorf("the other's messages = %v, want 1", got)
+	}
+}
+
+func testMessageID(t *testing.T, s storage.Store) {
+	p := people(t, s, 2)
+	m := storage.Message{From: p[1].ID, Kind: storage.MessageText, Text: "hi", Sent: moment()}
+	seen := map[uint64]bool{0: true}
+	for range 3 { // an empty mailbox does not begin again
+		leave(t, s, p[0].ID, m)
+		leave(t, s, p[0].ID, m)
+		for _, id := range idsOf(empty(t, s, p[0].ID)) {
+			if seen[id] {
+				t.Errorf("ID %d was used twice", id)
+			}
+			seen[id] = true
+		}
+	}
+}
+
+func testMessageReturn(t *testing.T, s storage.Store) {
+	p := people(t, s, 2)
+	to := p[0].ID
+	many := make([]storage.Message, storage.MaxReturned)
+	for i := range many {
+		many[i] = storage.Message{From: p[1].ID, Kind: storage.MessageText, Text: fmt.Sprint(i), Sent: moment()}
+	}
+	returned := func(messages []storage.Message, want int) {
+		t.Helper()
+		if n, err := s.Return(t.Context(), to, messages); n != want || err != nil {
+			t.Errorf("Return() of %d messages = %d, %v, want %d", len(messages), n, err, want)
+		}
+	}
+	returned(nil, 0)
+	leave(t, s, to, many[0])
+	returned(many[1:3], 2)
+	returned(many[3:], len(many)-3)
+	differ(t, "messages", waiting(t, s, to, moment()), many)
+	returned(many[:1], 0)
+	if err := s.Leave(t.Context(), to, many[0]); !errors.Is(err, storage.ErrFull) {
+		t.Errorf("Leave() behind messages that were returned = %v, want ErrFull", err)
+	}
+	empty(t, s, to)
+
+	long := many[:storage.MaxReturnedBytes/storage.MaxMessageText+1]
+	for i := range long {
+		long[i].Text = strings.Repeat("x", storage.MaxMessageText)
+	}
+	returned(long, len(long)-1)
+	if _, err := s.Return(t.Context(), 77_777, long[:1]); !errors.Is(err, storage.ErrNotFound) {
+		t.Errorf("Return() to nobody = %v, want ErrNotFound", err)
+	}
+	long[1].Text = "\x00"
+	if _, err := s.Return(t.Context(), to, long[:2]); !errors.Is(err, storage.ErrInvalid) {
+		t.Errorf("Return() of a NUL = %v, want ErrInvalid", err)
 	}
 }
 
@@ -65,8 +157,8 @@ func testMessageFull(t *testing.T, s storage.Store) {
 	if err := left(6, 1); !errors.Is(err, storage.ErrFull) {
 		t.Errorf("Leave() beyond the number = %v, want ErrFull", err)
 	}
-	if got := must(s.Collect(t.Context(), to, moment()))(t); len(got) != storage.MaxMessages {
-		t.Errorf("Collect() has %d, want %d", len(got), storage.MaxMessages)
+	if got := empty(t, s, to); len(got) != storage.MaxMessages {
+		t.Errorf("Messages() has %d, want %d", len(got), storage.MaxMessages)
 	}
 	total := 0
 	for total+storage.MaxMessageText <= storage.MaxMessageBytes {
@@ -93,8 +185,8 @@ func testMessageExpiry(t *testing.T, s storage.Store) {
 	}
 	leave(t, s, p[0].ID, old(0)) // drops the old one
 	leave(t, s, p[1].ID, old(storage.MessageLife-1))
-	if got := must(s.Collect(t.Context(), p[1].ID, moment()))(t); len(got) != 1 || got[0].Sent.Equal(old(storage.MessageLife).Sent) {
-		t.Errorf("Collect() = %+v, want the one that is not expired", got) // the other stays for the sweep
+	if got := empty(t, s, p[1].ID); len(got) != 1 || got[0].Sent.Equal(old(storage.MessageLife).Sent) {
+		t.Errorf("Messages() = %+v, want the one that is not expired", got) // the other stays for the sweep
 	}
 	leave(t, s, p[1].ID, old(storage.MessageLife))
 	leave(t, s, p[1].ID, old(storage.MessageLife-1))
@@ -104,8 +196,8 @@ func testMessageExpiry(t *testing.T, s storage.Store) {
 		}
 	}
 	for i, want := range []int{1, 1, 0} {
-		if got := must(s.Collect(t.Context(), p[i].ID, moment().Add(-time.Hour)))(t); len(got) != want {
-			t.Errorf("profile %d: Collect() = %+v, want %d", i, got, want)
+		if got := waiting(t, s, p[i].ID, moment().Add(-time.Hour)); len(got) != want {
+			t.Errorf("profile %d: Messages() = %+v, want %d", i, got, want)
 		}
 	}
 }
@@ -121,11 +213,14 @@ func testMessageRace(t *testing.T, s storage.Store) {
 				return err
 			}
 			if i%4 == 0 {
-				some, err := s.Collect(t.Context(), to, moment())
+				some, err := s.Messages(t.Context(), to, moment())
 				if err != nil {
 					return err
 				}
 				got[i] = append(got[i], some...)
+				if err := s.RemoveMessages(t.Context(), to, idsOf(some)); err != nil {
+					return err
+				}
 			}
 		}
 		return nil
@@ -133,18 +228,17 @@ func testMessageRace(t *testing.T, s storage.Store) {
 	if err := errors.Join(errs...); err != nil {
 		t.Fatal(err)
 	}
-	seen := map[string]int{}
-	for _, some := range append(got, must(s.Collect(t.Context(), to, moment()))(t)) {
+	seen := map[string]uint64{}
+	for _, some := range append(got, empty(t, s, to)) {
 		for _, m := range some {
-			seen[fmt.Sprint(m.From, m.Text)]++
-		}
-	}
-	for key, n := range seen {
-		if n != 1 {
-			t.Errorf("message %s was delivered %d times", key, n)
+			key := fmt.Sprint(m.From, m.Text)
+			if id := seen[key]; id != 0 && id != m.ID {
+				t.Errorf("message %s has the IDs %d and %d", key, id, m.ID)
+			}
+			seen[key] = m.ID
 		}
 	}
 	if len(seen) != 5*racers {
-		t.Errorf("%d messages were delivered, want %d", len(seen), 5*racers)
+		t.Errorf("%d messages were read, want %d", len(seen), 5*racers)
 	}
 }

@@ -153,11 +153,16 @@ func accountCalls(s storage.Store) map[string]func(context.Context) error {
 		"Withdraw":      func(ctx context.Context) error { return s.Withdraw(ctx, 77, 78) },
 		"SweepRequests": func(ctx context.Context) error { _, err := s.SweepRequests(ctx, moment()); return err },
 		"Leave":         func(ctx context.Context) error { return s.Leave(ctx, 77, message) },
-		"Collect":       func(ctx context.Context) error { _, err := s.Collect(ctx, 77, moment()); return err },
-		"CountMessages": func(ctx context.Context) error { _, _, err := s.CountMessages(ctx); return err },
-		"AddAudit":      func(ctx context.Context) error { _, err := s.AddAudit(ctx, entry("late")); return err },
-		"AuditLog":      func(ctx context.Context) error { return firstError(s.AuditLog(ctx, 0)) },
-		"SweepMessages": func(ctx context.Context) error { _, err := s.SweepMessages(ctx, moment()); return err },
+		"Return": func(ctx context.Context) error {
+			_, err := s.Return(ctx, 77, []storage.Message{message})
+			return err
+		},
+		"Messages":       func(ctx context.Context) error { _, err := s.Messages(ctx, 77, moment()); return err },
+		"RemoveMessages": func(ctx context.Context) error { return s.RemoveMessages(ctx, 77, []uint64{1}) },
+		"CountMessages":  func(ctx context.Context) error { _, _, err := s.CountMessages(ctx); return err },
+		"AddAudit":       func(ctx context.Context) error { _, err := s.AddAudit(ctx, entry("late")); return err },
+		"AuditLog":       func(ctx context.Context) error { return firstError(s.AuditLog(ctx, 0)) },
+		"SweepMessages":  func(ctx context.Context) error { _, err := s.SweepMessages(ctx, moment()); return err },
 	}
 }
 
@@ -236,7 +241,7 @@ func testReopen(t *testing.T, s storage.Store) {
 	differ(t, "profile", must(s.GetProfile(t.Context(), p.ID))(t), p)
 	differ(t, "buddies", collect(t, s.BuddiesOf(t.Context(), p.ID)), []storage.ProfileID{other.ID})
 	differ(t, "requests", collect(t, s.Requests(t.Context(), p.ID)), []storage.Request{asked})
-	differ(t, "messages", must(s.Collect(t.Context(), p.ID, moment()))(t), []storage.Message{message})
+	differ(t, "messages", waiting(t, s, p.ID, moment()), []storage.Message{message})
 	differ(t, "audit log", collect(t, s.AuditLog(t.Context(), 0)), []storage.AuditEntry{noted})
 	if next := addAudit(t, s, entry("after")); next.Seq != noted.Seq+1 {
 		t.Errorf("AddAudit() gave out number %d after %d", next.Seq, noted.Seq)

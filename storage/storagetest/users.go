@@ -372,8 +372,8 @@ func wantGone(t *testing.T, s storage.Store, id storage.ProfileID) {
 			t.Errorf("%s(%d) has %d after the deletion", name, id, n)
 		}
 	}
-	if got, err := s.Collect(t.Context(), id, moment()); len(got) != 0 || err != nil {
-		t.Errorf("Collect(%d) = %v, %v after the deletion", id, got, err)
+	if got, err := s.Messages(t.Context(), id, moment()); len(got) != 0 || err != nil {
+		t.Errorf("Messages(%d) = %v, %v after the deletion", id, got, err)
 	}
 	for _, p := range collect(t, s.Users(t.Context(), 0)) {
 		for _, q := range must(s.ProfilesOf(t.Context(), p.ID))(t) {

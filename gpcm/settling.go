@@ -1,0 +1,147 @@
+package gpcm
+
+import (
+	"context"
+	"errors"
+	"io"
+	"time"
+
+	"github.com/respawnd/respawnd/internal/presence"
+	"github.com/respawnd/respawnd/storage"
+)
+
+// Pauses between the looks at a client that has to acknowledge something before
+// it is sent more.
+const (
+	firstRoomPause = 5 * time.Millisecond
+	maxRoomPause   = time.Second
+)
+
+// settled returns the time up to which events that were written have arrived if
+// nothing says otherwise.
+func (x *session) settled(now time.Time) time.Time {
+	if x.flight.known {
+		return now.Add(-settleTime)
+	}
+	return now.Add(-x.server.opt.UserTimeout)
+}
+
+// settleInTime settles when the time has come, and sees to it that it comes.
+func (x *session) settleInTime(ctx context.Context) {
+	now := time.Now()
+	if !x.settleBy.IsZero() && !now.Before(x.settleBy) {
+		x.flight.acknowledge(x.conn.Unacknowledged())
+		x.removeMessages(ctx, x.flight.arrived(x.settled(now)))
+		x.flight.shrink()
+		x.settleBy = time.Time{}
+	}
+	if len(x.flight.events) > 0 && x.settleBy.IsZero() {
+		x.settleBy = now.Add(settleTime)
+		x.settling.Reset(settleTime)
+	}
+}
+
+// makeRoom waits until there is room in the flight. A client that acknowledges
+// nothing for as long as a write may take is too slow.
+func (p *page) makeRoom(ctx context.Context) error {
+	if !p.flight.full() {
+		return nil
+	}
+	if err := p.flush(); err != nil {
+		return err
+	}
+	end := p.now.Add(p.server.opt.Conn.Write)
+	for pause := firstRoomPause; ; pause = min(2*pause, maxRoomPause) {
+		p.flight.acknowledge(p.conn.Unacknowledged())
+		p.removeMessages(ctx, p.flight.arrived(p.now))
+		if !p.flight.full() {
+			return nil
+		}
+		t := time.NewTimer(pause)
+		select {
+		case p.now = <-t.C:
+		case <-p.kicked:
+			t.Stop()
+			return nil // the rest of the queue is bounded, and so is its time
+		}
+		if p.now.After(end) {
+			return endedSlow
+		}
+	}
+}
+
+// removeMessages removes messages that have arrived from the mailbox. One that
+// cannot be removed comes once more.
+func (x *session) removeMessages(ctx context.Context, ids []uint64) {
+	if len(ids) == 0 {
+		return
+	}
+	if err := x.server.opt.Store.RemoveMessages(ctx, x.profile, ids); err != nil && ctx.Err() == nil {
+		x.server.troubled(err, "messages not removed from a mailbox")
+	}
+}
+
+// settleAtEnd decides what has arrived at a client whose connection is over, err
+// being the reason, and puts back into the mailbox what has not. The writer has
+// ended.
+func (x *session) settleAtEnd(ctx context.Context, err error) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeGrace)
+	defer cancel()
+	now := time.Now()
+	x.flight.acknowledge(x.conn.Unacknowledged())
+	before := x.settled(now)
+	if errors.Is(err, io.EOF) || errors.Is(err, errLogout) || errors.Is(err, errShutdown) {
+		before = now // the client was there to the end
+	}
+	x.removeMessages(ctx, x.flight.arrived(before))
+	var back []storage.Message
+	for _, s := range x.flight.events {
+		if m, ok := stored(s.event); ok && s.id == 0 {
+			back = append(back, m)
+		}
+	}
+	for _, e := range x.unsent {
+		if m, ok := stored(e); ok {
+			back = append(back, m)
+		}
+	}
+	x.flight.events, x.unsent = nil, nil
+	x.putBack(ctx, back)
+}
+
+// putBack puts into the mailbox what did not reach the client.
+func (x *session) putBack(ctx context.Context, messages []storage.Message) {
+	if len(messages) == 0 {
+		return
+	}
+	n, err := x.server.opt.Store.Return(ctx, x.profile, messages)
+	if errors.Is(err, storage.ErrNotFound) {
+		return // the profile was deleted
+	}
+	x.server.metrics.messages.WithLabelValues(messageReturned).Add(float64(n))
+	if lost := len(messages) - n; lost > 0 {
+		x.server.metrics.messages.WithLabelValues(messageLost).Add(float64(lost))
+		if err == nil {
+			err = storage.ErrFull
+		}
+		x.server.troubled(err, "messages that did not reach their receiver are lost")
+	}
+	if n > 0 {
+		x.server.announceMessages(ctx, x.profile)
+	}
+}
+
+// announceMessages has the sessions of a profile, if there are any, look into the
+// mailbox.
+func (s *Server) announceMessages(ctx context.Context, to storage.ProfileID) {
+	if _, there := s.opt.Hub.Status(ctx, to); there {
+		_, _ = s.opt.Hub.Send(ctx, to, presence.MessagesWaiting{}) // those who come later look by themselves
+	}
+}
+
+// troubled logs a fault of the store, not too often.
+func (s *Server) troubled(err error, what string) {
+	if untold, tell := s.trouble.Tell(time.Now()); tell {
+		s.opt.Log.Error().Err(err).Int("untold", untold).Msg(what)
+	}
+}
