@@ -31,7 +31,7 @@ type fixture struct {
 	book     *verdicts.Book
 	gauges   *prometheus.Registry
 	server   *Server
-	policy   Policy
+	config   Config
 
 	sent    [][]byte // packets to the client since the last question
 	dropped string   // why the last question was
@@ -49,10 +49,11 @@ func newFixture(t testing.TB) *fixture {
 	f := &fixture{
 		t: t, gauges: prometheus.NewRegistry(), book: verdicts.NewBook(zerolog.Nop(), 0),
 		registry: master.NewRegistry(master.Limits{PerAddr: 1 << 20, PerNet: 1 << 20}),
-		policy:   Policy{Password: password, Trusted: func(a netip.Addr) bool { return a == trustedClient.Addr() }},
+		config:   Config{Password: password, BytesPerAddr: 64 << 10, BytesPerNet: 256 << 10},
 	}
 	f.server = New(Options{
-		Registry: f.registry, Games: catalog, Verdicts: f.book, Version: "1.2.3", Log: zerolog.Nop(), Policy: f.policy,
+		Registry: f.registry, Games: catalog, Verdicts: f.book, Version: "1.2.3", Log: zerolog.Nop(), Config: f.config,
+		Trusted: func(a netip.Addr) bool { return a == trustedClient.Addr() },
 		Banned:  func(a netip.Addr) bool { return a == netip.MustParseAddr("203.0.113.66") },
 		Metrics: netserve.NewMetrics(f.gauges, "ssq", DropReasons()...), Registerer: f.gauges,
 	})

@@ -164,8 +164,8 @@ func TestBudgetOfAnAddressAndOfItsNetwork(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFixture(t)
 		f.many(2000)
-		f.policy.BytesPerAddr, f.policy.BytesPerNet = 32<<10, 48<<10
-		f.server.SetPolicy(f.policy)
+		f.config.BytesPerAddr, f.config.BytesPerNet = 32<<10, 48<<10
+		f.server.Reload(&f.config)
 		// spend asks until the budget is gone and returns how much was sent.
 		spend := func(from netip.AddrPort) (total int) {
 			query := "SELECT hostip,hostname X-TOKEN " + f.proof(from)

@@ -366,13 +366,13 @@ func TestPrivateColumnsNeedAToken(t *testing.T) {
 		t.Errorf("addresses of players without token: %+v", got)
 	}
 
-	f.policy.Password = "another-horse"
-	f.server.SetPolicy(f.policy)
+	f.config.Password = "another-horse"
+	f.server.Reload(&f.config)
 	if diff := cmp.Diff(public, f.ask(query+" IDENTIFIED "+token)); diff != "" {
 		t.Errorf("after a change of the password (-want +got):\n%s", diff)
 	}
-	f.policy.Password = ""
-	f.server.SetPolicy(f.policy)
+	f.config.Password = ""
+	f.server.Reload(&f.config)
 	for _, guess := range []string{"wrong", `""`} {
 		f.query(trustedClient, "AUTH "+guess)
 		if got, err := wire.ParseTable(f.answer(), nil); err != nil || got.Columns[0] == "token" && got.Rows[0][0] != "" {

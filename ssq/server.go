@@ -29,7 +29,8 @@ type Options struct {
 	Banned    func(netip.Addr) bool // addresses that are not answered; nil: none
 	Version   string                // of this program, for VERSION
 
-	Policy // replaced by SetPolicy
+	Config                        // its live keys are replaced by Reload
+	Trusted func(netip.Addr) bool // addresses that need no proof and have no budget; nil: none
 
 	Packets    netserve.PacketOptions
 	Log        zerolog.Logger
@@ -37,11 +38,7 @@ type Options struct {
 	Registerer prometheus.Registerer // nil: the metrics of this package are not registered
 }
 
-// Defaults and bounds of Policy.
 const (
-	DefaultBytesPerAddr = 64 << 10
-	DefaultBytesPerNet  = 256 << 10
-
 	// budgetBurst is how many seconds' worth of budget can be used at once, and
 	// leastBurst the least of it in bytes: a few of the longest answers.
 	budgetBurst = 4
@@ -52,48 +49,27 @@ const (
 	authBurst = 5
 )
 
-// Policy is what an operator may change while the Server runs. Zero values mean
-// the defaults.
-type Policy struct {
-	// Password is what AUTH wants to hear; empty: it refuses everything, and
-	// private columns are for nobody.
-	Password string
-	// BytesPerAddr and BytesPerNet bound what an address and a /24 that have
-	// proved themselves are sent, in bytes per second; what it takes to search the
-	// list counts too. 0: DefaultBytesPerAddr, DefaultBytesPerNet; negative: no
-	// bound.
-	BytesPerAddr, BytesPerNet int
-	// Trusted tells which addresses need no proof and have no budget; nil: none.
-	Trusted func(netip.Addr) bool
-}
-
-// policy is a Policy in force.
+// policy is what the live keys of a Config say.
 type policy struct {
-	trusted         func(netip.Addr) bool
 	digest          []byte // of the password; nil: there is none
 	perAddr, perNet budget
 }
 
 // budget bounds the bytes for each source.
 type budget struct {
-	limiter *netserve.Limiter // nil: no bound
+	limiter *netserve.Limiter
 	burst   int
 }
 
-func newBudget(rate, byDefault, prefix int) budget {
-	if rate == 0 {
-		rate = byDefault
-	}
-	if rate < 0 {
-		return budget{}
-	}
+// newBudget takes bytes per second and the length of a source's network.
+func newBudget(rate, prefix int) budget {
 	burst := max(rate*budgetBurst, leastBurst)
 	return budget{netserve.NewLimiter(netserve.LimiterOptions{Rate: float64(rate), Burst: burst, Prefix4: prefix}), burst}
 }
 
 // spend takes n bytes, or all that a full budget holds if n is more.
 func (b budget) spend(a netip.Addr, n int, now time.Time) bool {
-	return b.limiter == nil || b.limiter.AllowN(a, min(n, b.burst), now)
+	return b.limiter.AllowN(a, min(n, b.burst), now)
 }
 
 // Server answers queries. It implements netserve.PacketHandler.
@@ -131,22 +107,18 @@ func New(opt Options) *Server {
 		s.fixed[s.columns[i].name] = i
 	}
 	s.buffers.New = func() any { return new(buffer) }
-	s.SetPolicy(opt.Policy)
+	s.Reload(&opt.Config)
 	return s
 }
 
-// SetPolicy replaces the policy at once. Tokens that were given for another
+// Reload takes over the live keys at once. Tokens that were given for another
 // password are worth nothing from then on.
-func (s *Server) SetPolicy(p Policy) {
-	q := &policy{
-		trusted: p.Trusted,
-		perAddr: newBudget(p.BytesPerAddr, DefaultBytesPerAddr, 32),
-		perNet:  newBudget(p.BytesPerNet, DefaultBytesPerNet, 24),
+func (s *Server) Reload(c *Config) {
+	p := &policy{perAddr: newBudget(c.BytesPerAddr, 32), perNet: newBudget(c.BytesPerNet, 24)}
+	if c.Password != "" {
+		p.digest = s.keys.digest(c.Password)
 	}
-	if p.Password != "" {
-		q.digest = s.keys.digest(p.Password)
-	}
-	s.policy.Store(q)
+	s.policy.Store(p)
 }
 
 // Serve answers the queries that come to conn until ctx ends. conn stays open
@@ -221,7 +193,7 @@ func (s *Server) handle(w netserve.PacketWriter, p netserve.Packet) (dropped str
 			s.opt.Metrics.Drop(dropped)
 		}
 	}
-	r.trusted = r.policy.trusted != nil && r.policy.trusted(r.from())
+	r.trusted = s.opt.Trusted != nil && s.opt.Trusted(r.from())
 	r.query, err = wire.ParseQuery(body)
 	switch {
 	case errors.Is(err, wire.ErrNoQuery):

@@ -75,7 +75,9 @@ type daemon struct {
 	statics *probe.Statics
 	// configured is servers.static as it was read last.
 	configured atomic.Pointer[services.Servers]
-	own        func(netip.AddrPort) bool // addresses that services listen on; nil until all are open
+	// networks is section net as it was read last, for isTrusted.
+	networks atomic.Pointer[services.Net]
+	own      func(netip.AddrPort) bool // addresses that services listen on; nil until all are open
 
 	listings sync.Mutex              // held while the store's word on single servers is taken over
 	unlisted []func() []admin.Listed // servers that services know and do not list
@@ -101,6 +103,7 @@ const banSweepEvery = time.Hour
 func (d *daemon) open(ctx context.Context) error {
 	d.started = time.Now()
 	d.configured.Store(&d.cfg.Servers)
+	d.networks.Store(&d.cfg.Net)
 	d.zanOn = d.cfg.ZanMaster.Listen != ""
 	err := checkDNS(d.cfg)
 	if err != nil {
@@ -211,6 +214,11 @@ func (d *daemon) trusted() func(netip.Addr) bool {
 	return func(a netip.Addr) bool {
 		return slices.ContainsFunc(nets, func(p netip.Prefix) bool { return p.Contains(a) })
 	}
+}
+
+// isTrusted returns whether an address is in net.trusted, as it is now.
+func (d *daemon) isTrusted(a netip.Addr) bool {
+	return slices.ContainsFunc(d.networks.Load().Trusted, func(p netip.Prefix) bool { return p.Contains(a) })
 }
 
 // banned returns whether an address is banned from the lists.
@@ -422,6 +430,7 @@ func (d *daemon) reloadNow(ctx context.Context) {
 	d.addresses.SetRules(advertised(next))
 	d.webhooks.SetHooks(hooks)
 	d.configured.Store(&next.Servers)
+	d.networks.Store(&next.Net)
 	if err := d.takeServers(ctx); err != nil {
 		d.log.Error().Err(err).Msg("the servers that an operator added or hid cannot be read")
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/respawnd/respawnd/admin"
 	"github.com/respawnd/respawnd/configs"
 	"github.com/respawnd/respawnd/internal/netserve"
+	svc "github.com/respawnd/respawnd/internal/service"
 	"github.com/respawnd/respawnd/internal/services"
 	"github.com/respawnd/respawnd/master"
 	"github.com/respawnd/respawnd/master/serverbrowse"
@@ -44,10 +45,35 @@ var built = []struct {
 	{"natneg", (*daemon).openNATNeg},
 	{"zanmaster", (*daemon).openZanMaster},
 	{"valvemaster", (*daemon).openValveMaster},
-	{"ssq", (*daemon).openSSQ},
+	{"ssq", opens(func(c *services.Config) svc.Service { return &c.SSQ })},
 	{"web", (*daemon).openWeb},
 	{"admin", (*daemon).openAdmin},
 	{"dns", (*daemon).openDNS},
+}
+
+// opens returns how to open a service that opens itself from its section.
+func opens(section func(*services.Config) svc.Service) opener {
+	return func(d *daemon, ctx context.Context, l configs.Listener) (service, error) {
+		r, err := section(d.cfg).Open(ctx, d.env(l.Service))
+		if err != nil {
+			return service{}, err
+		}
+		s := service{address: r.Address, udp: r.UDP, serve: r.Serve, close: r.Close}
+		if r.Reload != nil {
+			s.reload = func() { r.Reload(section(d.cfg)) }
+		}
+		return s, nil
+	}
+}
+
+// env returns what a service may use of the daemon.
+func (d *daemon) env(name string) *svc.Env {
+	return &svc.Env{
+		Name: name, Version: version(),
+		List: d.registry, Games: d.catalogue.Catalog(), Addresses: d.addresses, Servers: d.book,
+		Banned: d.bannedFrom, Trusted: d.isTrusted,
+		Log: d.log.With().Str("service", name).Logger(), Registerer: d.metrics,
+	}
 }
 
 // openServices opens every socket, or none: all failures are told at once, each

@@ -67,27 +67,29 @@ var ranks = map[string]int{
 	"storage/bolt":        2,
 	"storage/storagetest": 2,
 
-	"admin":               3,
-	"dnsserver":           3,
-	"gpcm":                3,
-	"gpsp":                3,
-	"lan":                 3,
-	"master/legacylist":   3,
-	"master/serverbrowse": 3,
-	"natneg":              3,
-	"probe":               3,
-	"probe/probetest":     3, // for tests
-	"qr2":                 3,
-	"ssq":                 3,
-	"valvemaster":         3,
-	"web":                 3,
-	"webhook":             3,
-	"zanmaster":           3,
+	"internal/service": 3,
 
-	"internal/services": 4,
+	"admin":               4,
+	"dnsserver":           4,
+	"gpcm":                4,
+	"gpsp":                4,
+	"lan":                 4,
+	"master/legacylist":   4,
+	"master/serverbrowse": 4,
+	"natneg":              4,
+	"probe":               4,
+	"probe/probetest":     4, // for tests
+	"qr2":                 4,
+	"ssq":                 4,
+	"valvemaster":         4,
+	"web":                 4,
+	"webhook":             4,
+	"zanmaster":           4,
 
-	"cmd/respawnd":      5,
-	"natneg/natnegtest": 5, // for tests
+	"internal/services": 5,
+
+	"cmd/respawnd":      6,
+	"natneg/natnegtest": 6, // for tests
 
 	"internal/archtest": outside,
 }

@@ -1,0 +1,78 @@
+// Package service is what the daemon and a service agree on: what the daemon
+// lends to a service, and what it is given back.
+//
+// A protocol package declares its settings as a Config, see package configs, and
+// opens itself from them: *Config is a Service. The package knows no protocol, and
+// starts, stops and reloads nothing; the daemon does.
+package service
+
+import (
+	"context"
+	"fmt"
+	"net/netip"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/rs/zerolog"
+
+	"github.com/respawnd/respawnd/internal/advertise"
+	"github.com/respawnd/respawnd/internal/games"
+	"github.com/respawnd/respawnd/internal/netserve"
+	"github.com/respawnd/respawnd/internal/verdicts"
+	"github.com/respawnd/respawnd/master"
+	"github.com/respawnd/respawnd/storage"
+)
+
+// Service is the configuration of a service, which opens it. The configuration is
+// complete and checked, and is not changed.
+type Service interface {
+	// Open opens the sockets of the service. It starts no goroutine. After an
+	// error nothing is open.
+	Open(ctx context.Context, env *Env) (*Running, error)
+}
+
+// Running is a service whose sockets are open. All of it but Reload is required.
+type Running struct {
+	// Address is where clients find the service.
+	Address fmt.Stringer
+	// UDP lists the UDP sockets of the service: no game server can be there.
+	UDP []netip.AddrPort
+	// Serve serves until ctx ends, and returns nil then.
+	Serve func(ctx context.Context) error
+	// Reload takes over the live keys of a configuration of the same type as the
+	// Service that was opened. nil: there are none.
+	Reload func(Service)
+	// Close closes the sockets. It is called once, after Serve has returned or
+	// instead of Serve.
+	Close func() error
+}
+
+// Env is what the daemon lends to a service. The service changes none of the
+// fields; all methods and functions may be used concurrently.
+type Env struct {
+	Name    string // of the service, as in its keys
+	Version string // of the program
+
+	List      *master.Registry
+	Games     *games.Catalog
+	Addresses *advertise.Table // which address of a server an asker is given
+	Servers   *verdicts.Book   // why servers are listed or not
+
+	// Banned returns whether an address is banned from what a scope stands for.
+	Banned func(scope storage.Scope, a netip.Addr) bool
+	// Trusted returns whether an address is in net.trusted, as it is now.
+	Trusted func(netip.Addr) bool
+
+	Log        zerolog.Logger // its lines name the service
+	Registerer prometheus.Registerer
+}
+
+// BannedFrom returns Banned for one scope.
+func (e *Env) BannedFrom(scope storage.Scope) func(netip.Addr) bool {
+	return func(a netip.Addr) bool { return e.Banned(scope, a) }
+}
+
+// Metrics registers the metrics that all services have: packets, connections and
+// drops for the given reasons.
+func (e *Env) Metrics(reasons ...string) *netserve.Metrics {
+	return netserve.NewMetrics(e.Registerer, e.Name, reasons...)
+}
