@@ -20,7 +20,7 @@ func clientPackets(t testing.TB) [][]byte {
 		beat(t, Heartbeat{Challenge: 1, Region: 3}),
 		Goodbye{Challenge: 1, HasChallenge: true}.AppendTo(nil),
 	}
-	for _, filter := range []string{"", `\gamedir\cstrike`, `\nor\1\map\de_dust2`, `\name_match\*9*\empty\1`} {
+	for _, filter := range []string{"", `\key\1`, `\gamedir\cstrike\key\12ab34cd`, `\gamedir\cstrike`, `\nor\1\map\de_dust2`, `\name_match\*9*\empty\1`} {
 		packets = append(packets, ListRequest{Region: AnyRegion, Seed: Start, Filter: []byte(filter)}.AppendTo(nil))
 		for i := range byte(40) {
 			seed := netip.AddrPortFrom(netip.AddrFrom4([4]byte{100, 64, 0, i}), 27015)
@@ -52,6 +52,7 @@ func TestFloodFromForgedAddressesBringsThemLittle(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				v := newValve(t, change)
 				populate(t, v.list, 300)
+				begin := time.Now()
 				a := &abusetest.Attack{
 					Handler: v.Server, To: masterAddr, Packets: clientPackets(t), Reply: clientReply(t), Count: 30_000, Memory: 64 << 20,
 					Pass: func() { time.Sleep(50 * time.Millisecond); v.tick(time.Now()) },
@@ -61,6 +62,12 @@ func TestFloodFromForgedAddressesBringsThemLittle(t *testing.T) {
 					}, {
 						Name: "small pages", Is: func(b []byte) bool { return Kind(b[4]) == KindList && len(b) <= 6+(mostSmall+1)*entrySize },
 						More: func(in abusetest.Account) (packets, size int) { return 0, 6 + mostSmall*entrySize*in.PacketsIn },
+					}, {
+						Name: "keyed pages", Is: func(b []byte) bool { return len(b) > 6 && b[6] == keyMark },
+						More: func(abusetest.Account) (packets, size int) {
+							windows := 1 + time.Since(begin).Seconds()/budgetWindow.Seconds()
+							return 0, int(windows*keyedPerAddr) * maxList
+						},
 					}, {
 						// Who guesses the ends of pages right, which is played here by seeds
 						// that are likely ones, is believed for a while.

@@ -31,4 +31,8 @@ type Config struct {
 	// Pages for each network of 256 addresses (/24) in ten seconds, {range}. 0: no
 	// bound.
 	PagesPerNet int `key:"pages_per_net" default:"1024" range:"0 to 10000000" live:"true"`
+	// Full pages in ten seconds for everybody, {range}, to the browsers of Xash3D,
+	// which ask once and cannot prove their address. Beyond it they are sent small
+	// ones of 7 servers.
+	KeyedPages int `key:"keyed_pages" default:"200" range:"0 to 10000000" live:"true"`
 }

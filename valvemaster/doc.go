@@ -24,6 +24,8 @@
 //	                                   <- 'f' 0A (address, port)...
 //	'1' region "a.b.c.d:p" 00 filter 00 ->                          next page
 //	                                   <- 'f' 0A (address, port)... 0.0.0.0:0
+//	'1' region "0.0.0.0:0" 00 ...\key\hex 00 ->                     Xash3D
+//	                                   <- 'f' 0A 7F key 08 (address, port)...
 //
 // Address and port are six bytes in network order. The oldest form of the list
 // request, with a number in place of the seed, and the check of a mod's files
@@ -63,22 +65,30 @@
 // origin static and lan if their record comes from A2S.
 //
 // A request is short and a page long. Until an address and port has shown that
-// it receives our pages, a page has at most 12 servers (84 bytes with the end
+// it receives our pages, a page has at most 8 servers (60 bytes with the end
 // mark; the second exception, capped like the first). What shows it is an echo:
 // the seed is the last server of the page that we sent it. The list is public,
 // so a seed as such proves nothing; therefore each page ends at a random place,
-// after 5 to 12 servers, and later after 200 to 230, and two echoes in a row are
+// after 1 to 8 servers, and later after 200 to 230, and two echoes in a row are
 // wanted before pages are full. Whoever forges the address of somebody else and
 // sees none of our answers guesses right once in 64 tries, then once in 31 for
 // each further page, and a wrong guess begins at nothing; a page is repeated at
 // most three times. He gets about 90 bytes for three packets of his own out of
-// it, which is not more than the pages of 12 that everybody gets. All the same
+// it, which is not more than the pages of 8 that everybody gets. All the same
 // each address and each /24 has a budget. Whoever is on the path and sees our
 // answers is not kept out by this, only by the budget.
 //
 // What was sent is remembered for thirty seconds, for at most 16,384 sources
 // that proved themselves and as many that did not, which cannot push out the
 // former. Whoever is forgotten in the middle of a walk goes on in small pages.
+//
+// The browser of Xash3D puts a random key of 32 bits into its filter, in hex, and
+// takes only answers with that key before the servers. It asks for the first page
+// alone and never sends back anything of ours, so it cannot prove its address. It
+// is sent one packet: a full one of up to 229 servers, and not more than 16 times
+// its request, twice in ten seconds per address and Policy.KeyedPages times in
+// all; and a small page beyond that. This is the third exception. A trusted address is sent up to 1,400 servers in several
+// packets.
 //
 // # Regions
 //

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"net/netip"
+	"strconv"
 )
 
 // Bounds of a filter. See "Filters" in doc.go.
@@ -70,7 +71,9 @@ type filter struct {
 	conditions [maxConditions]condition
 	n          int
 	collapse   bool
-	unknown    int // keys that are not known
+	key        uint32 // that Xash3D wants in the answer
+	keyed      bool   // there is one
+	unknown    int    // keys that are not known
 	wildcards  int
 	parts      int             // tags that are wanted, and stars
 	text       [maxPacket]byte // of the filter, in lower case
@@ -79,6 +82,7 @@ type filter struct {
 // parse reads a filter of at most maxPacket bytes.
 func (f *filter) parse(b []byte) error {
 	f.n, f.collapse, f.unknown, f.wildcards, f.parts = 0, false, 0, 0, 0
+	f.key, f.keyed = 0, false
 	text := f.text[:copy(f.text[:], b)]
 	for i, c := range text {
 		text[i] = lower(c)
@@ -103,6 +107,12 @@ func (f *filter) parseOne(rest []byte, depth int) ([]byte, error) {
 	if string(key) == "collapse_addr_hash" {
 		f.collapse = f.collapse || (depth == 0 && isOne(value))
 		return rest, nil
+	}
+	if string(key) == "key" {
+		if n, err := strconv.ParseUint(string(value), 16, 32); err == nil {
+			f.key, f.keyed = uint32(n), true
+			return rest, nil
+		}
 	}
 	c, s := parseCondition(key, value)
 	switch s {

@@ -253,10 +253,17 @@ type List struct {
 // ParseList reads a whole message.
 func ParseList(p []byte) (List, error) {
 	body, ok := parseAnswer(p, KindList)
-	if !ok || len(body)%entrySize != 0 || len(p) > maxList {
+	if !ok || len(p) > maxList {
 		return List{}, errMalformed
 	}
-	var l List
+	return parseEntries(body)
+}
+
+// parseEntries reads the servers of a page.
+func parseEntries(body []byte) (l List, err error) {
+	if len(body)%entrySize != 0 {
+		return List{}, errMalformed
+	}
 	for ; len(body) > 0; body = body[entrySize:] {
 		a := netip.AddrPortFrom(netip.AddrFrom4([4]byte(body)), binary.BigEndian.Uint16(body[4:]))
 		if l.Last {
@@ -270,8 +277,10 @@ func ParseList(p []byte) (List, error) {
 }
 
 // AppendTo appends the message.
-func (l List) AppendTo(b []byte) []byte {
-	b = appendHeader(b, KindList)
+func (l List) AppendTo(b []byte) []byte { return l.appendEntries(appendHeader(b, KindList)) }
+
+// appendEntries appends the servers of a page.
+func (l List) appendEntries(b []byte) []byte {
 	for _, a := range l.Servers {
 		b = appendEntry(b, a)
 	}
@@ -279,6 +288,46 @@ func (l List) AppendTo(b []byte) []byte {
 		b = appendEntry(b, Start)
 	}
 	return b
+}
+
+// The sizes of a keyed list: its packets are no longer than the others.
+const (
+	keyMark   = 0x7F
+	keyEnd    = 8
+	keySize   = 6
+	mostKeyed = MaxEntries - 2 // servers in a packet; the key and the end mark have room too
+)
+
+// KeyedList is a page of the list for Xash3D, which sends a random key with its
+// request and takes no answer without it.
+//
+//	offset size
+//	     0    6  FF FF FF FF 'f' 0A
+//	     6    1  7F
+//	     7    4  key of the request
+//	    11    1  8
+//	    12    6  each server, and zeros on the last page; see List
+type KeyedList struct {
+	Key uint32
+	List
+}
+
+// ParseKeyedList reads a whole message.
+func ParseKeyedList(p []byte) (l KeyedList, err error) {
+	body, ok := parseAnswer(p, KindList)
+	if !ok || len(body) < keySize || body[0] != keyMark || body[keySize-1] != keyEnd || len(p) > maxList {
+		return KeyedList{}, errMalformed
+	}
+	l.Key = binary.LittleEndian.Uint32(body[1:])
+	l.List, err = parseEntries(body[keySize:])
+	return l, err
+}
+
+// AppendTo appends the message.
+func (l KeyedList) AppendTo(b []byte) []byte {
+	b = append(appendHeader(b, KindList), keyMark)
+	b = append(binary.LittleEndian.AppendUint32(b, l.Key), keyEnd)
+	return l.appendEntries(b)
 }
 
 func appendEntry(b []byte, a netip.AddrPort) []byte {

@@ -4,6 +4,8 @@ import (
 	"net/netip"
 	"time"
 
+	"golang.org/x/time/rate"
+
 	"github.com/respawnd/respawnd/internal/netserve"
 )
 
@@ -13,7 +15,10 @@ const (
 	DefaultServersPerAddr = 32
 	DefaultPagesPerAddr   = 256
 	DefaultPagesPerNet    = 1024
+	DefaultKeyedPages     = 200
 
+	// keyedPerAddr is how many of the keyed pages one address gets in ten seconds.
+	keyedPerAddr = 2
 	// maxHosts bounds the servers that are watched.
 	maxHosts = 1 << 17
 	// budgetWindow is what the budgets of pages count in.
@@ -32,6 +37,10 @@ type Policy struct {
 	// PagesPerAddr and PagesPerNet bound the pages of the list for each address
 	// and each /24 in ten seconds; 0: the defaults, negative: no bound.
 	PagesPerAddr, PagesPerNet int
+	// KeyedPages is how many full pages the browsers of Xash3D at addresses that
+	// proved nothing are sent in ten seconds, all together; 0: DefaultKeyedPages,
+	// negative: none, they get small ones.
+	KeyedPages int
 
 	// Unproved bounds what is sent to an address that has proved nothing, in
 	// packets; nil: no bound.
@@ -45,6 +54,8 @@ type Policy struct {
 type rules struct {
 	Policy
 	perAddr, perNet *netserve.Limiter // nil: no bound
+	keyedAddr       *netserve.Limiter
+	keyed           *rate.Limiter
 }
 
 func newRules(p Policy) *rules {
@@ -60,7 +71,20 @@ func newRules(p Policy) *rules {
 	if p.PagesPerNet == 0 {
 		p.PagesPerNet = DefaultPagesPerNet
 	}
-	return &rules{Policy: p, perAddr: budget(p.PagesPerAddr, netserve.DefaultPrefix4), perNet: budget(p.PagesPerNet, 24)}
+	if p.KeyedPages == 0 {
+		p.KeyedPages = DefaultKeyedPages
+	}
+	return &rules{
+		Policy: p, perAddr: budget(p.PagesPerAddr, netserve.DefaultPrefix4), perNet: budget(p.PagesPerNet, 24),
+		keyedAddr: budget(keyedPerAddr, netserve.DefaultPrefix4),
+		keyed:     rate.NewLimiter(rate.Limit(float64(max(p.KeyedPages, 0))/budgetWindow.Seconds()), max(p.KeyedPages, 0)),
+	}
+}
+
+// allowKeyed reports whether an address that proved nothing is sent a full keyed
+// page.
+func (r *rules) allowKeyed(a netip.Addr, now time.Time) bool {
+	return r.keyedAddr.Allow(a, now) && r.keyed.AllowN(now, 1)
 }
 
 func budget(pages, bits int) *netserve.Limiter {

@@ -12,7 +12,7 @@ import (
 // least and most, so that its last server cannot be guessed. See "Lists" in
 // doc.go.
 const (
-	leastSmall, mostSmall = 5, 12
+	leastSmall, mostSmall = 1, 8
 	leastFull, mostFull   = 200, MaxEntries - 1
 
 	proofEchoes = 2 // echoes in a row until pages are full

@@ -82,6 +82,7 @@ func (d *daemon) valvePolicy() valvemaster.Policy {
 		ServersPerAddr: unlessZero(c.MaxPerAddr),
 		PagesPerAddr:   unlessZero(c.PagesPerAddr),
 		PagesPerNet:    unlessZero(c.PagesPerNet),
+		KeyedPages:     unlessZero(c.KeyedPages),
 		Unproved:       netserve.NewLimiter(netserve.LimiterOptions{Rate: float64(c.UnprovedRate), Burst: c.UnprovedBurst}),
 		Trusted:        d.trusted(),
 	}

@@ -157,6 +157,33 @@ func valveList(t testing.TB, d *running, filter string) (all []string) {
 	}
 }
 
+// keyedList asks for the list as the browser of Xash3D does, once.
+func keyedList(t testing.TB, d *running, filter string) valvemaster.KeyedList {
+	t.Helper()
+	c, err := net.DialUDP("udp4", nil, net.UDPAddrFromAddrPort(d.address["valvemaster"]))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = c.Close() }()
+	if err := c.SetDeadline(time.Now().Add(hang)); err != nil {
+		t.Fatal(err)
+	}
+	r := valvemaster.ListRequest{Region: valvemaster.AnyRegion, Seed: valvemaster.Start, Filter: []byte(filter)}
+	if _, err := c.Write(r.AppendTo(nil)); err != nil {
+		t.Fatal(err)
+	}
+	buf := make([]byte, 1<<16)
+	n, err := c.Read(buf)
+	if err != nil {
+		t.Fatalf("keyed list: %v", err)
+	}
+	l, err := valvemaster.ParseKeyedList(buf[:n])
+	if err != nil {
+		t.Fatalf("keyed list %x: %v", buf[:n], err)
+	}
+	return l
+}
+
 // valveRecords returns the servers of the public JSON by address.
 func valveRecords(t testing.TB, d *running) map[string]zanRecord {
 	t.Helper()
@@ -194,6 +221,9 @@ func TestValveServerIsListedOnceItAnswers(t *testing.T) {
 		if got := valveList(t, d, filter); !slices.Equal(got, want) {
 			t.Errorf("list with the filter %s: %v, want %v", filter, got, want)
 		}
+	}
+	if l := keyedList(t, d, `\gamedir\cstrike\nat\0\key\12ab34cd`); l.Key != 0x12AB34CD || !l.Last || !slices.Equal(l.Servers, []netip.AddrPort{h.address()}) {
+		t.Errorf("keyed list: %+v, want %v", l, want)
 	}
 	record, ok := valveRecords(t, d)[h.address().String()]
 	if !ok || record.Origin != "valve" || record.Name != game.Name || record.Map != game.Map || len(record.PlayerList) != len(game.Players) {

@@ -351,6 +351,7 @@ func TestRangesHoldAtTheirEdges(t *testing.T) {
 		"valvemaster.unproved_rate":     {"0", "1", conns, "1000001"},
 		"valvemaster.unproved_burst":    {"0", "1", conns, "1000001"},
 		"valvemaster.pages_per_net":     {"-1", "0", many, "10000001"},
+		"valvemaster.keyed_pages":       {"-1", "0", many, "10000001"},
 		"dns.rate":                      {"0", "1", conns, "1000001"},
 		"dns.burst":                     {"0", "1", conns, "1000001"},
 		"dns.max_forwards":              {"0", "1", "10000", "10001"},
