@@ -193,6 +193,16 @@ func remote(to, p *side, first bool) endpoint {
 	return p.public()
 }
 
+// remote is remote with the address that the operator advertises for a partner
+// whose own one means nothing to the client.
+func (e *effects) remote(to, p *side, first bool) endpoint {
+	at := remote(to, p, first)
+	if from := p.public().ip; e.given != nil && at.ip == from && private(from) {
+		at.ip = e.given(netip.AddrFrom4(to.public().ip), netip.AddrFrom4(from)).As4()
+	}
+	return at
+}
+
 // usable tells whether an answer to a may be sent: it is not one of those that
 // no client has.
 func usable(a netip.AddrPort) bool {

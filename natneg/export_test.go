@@ -27,7 +27,7 @@ func (s *Server) Deliver(socket uint16, w netserve.PacketWriter, p netserve.Pack
 }
 
 // Tick lets a Server do what is due.
-func (s *Server) Tick() { s.advance(time.Now(), &effects{}) }
+func (s *Server) Tick() { s.advance(time.Now(), &effects{given: s.opt.Given}) }
 
 // Open returns the number of open cookies.
 func (s *Server) Open() int { return int(s.open()) }

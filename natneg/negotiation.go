@@ -1,6 +1,9 @@
 package natneg
 
-import "time"
+import (
+	"net/netip"
+	"time"
+)
 
 // The times of a negotiation.
 const (
@@ -98,13 +101,14 @@ func (n *negotiation) seat(i int) *side {
 type effects struct {
 	sends []send
 	ended []outcome
+	given func(player, partner netip.Addr) netip.Addr // Options.Given; reset keeps it
 }
 
 // reset forgets the effects but keeps the memory, as long as it is little.
 func (e *effects) reset() {
 	const little = 1024
 	if cap(e.sends) > little || cap(e.ended) > little {
-		*e = effects{}
+		*e = effects{given: e.given}
 	}
 	e.sends, e.ended = e.sends[:0], e.ended[:0]
 }
@@ -365,7 +369,7 @@ func (n *negotiation) connect(now time.Duration, i int, e *effects) {
 	}
 	partner := (s.met &^ s.confirmed).after(int(s.telling))
 	s.telling = uint8(partner)
-	n.sendConnect(s, Connect{remote(s, n.side(partner), i < partner).addrPort(), gotData, FinishedOK}, e)
+	n.sendConnect(s, Connect{e.remote(s, n.side(partner), i < partner).addrPort(), gotData, FinishedOK}, e)
 	s.next = never
 	if int(s.tries) <= len(connectGaps) {
 		s.next = now + connectGaps[s.tries-1]

@@ -64,6 +64,45 @@ func TestCookieDecidesWhoMeets(t *testing.T) {
 	}
 }
 
+func TestPlayersAreGivenTheAddressThatReachesTheirPartner(t *testing.T) {
+	const here, near, far = "127.0.0.1:7000", "10.0.0.20:7001", "203.0.113.4:8000"
+	opt := Options{Given: func(player, partner netip.Addr) netip.Addr {
+		if !player.IsPrivate() && !player.IsLoopback() {
+			return netip.MustParseAddr("203.0.113.5")
+		}
+		return partner
+	}}
+	for name, tc := range map[string]struct {
+		a, b string
+		want map[string][]string
+	}{
+		"on this machine, outside": {here, far, map[string][]string{here: {far}, far: {"203.0.113.5:7000"}}},
+		"near, outside":            {near, far, map[string][]string{near: {far}, far: {"203.0.113.5:7001"}}},
+		"on this machine, near":    {here, near, map[string][]string{here: {near}, near: {here}}},
+		"outside":                  {far, bob, map[string][]string{far: {bob}, bob: {far}}},
+	} {
+		st := newStation(t, opt, "")
+		st.gameInits(77, 0, "civ4", tc.a)
+		st.gameInits(77, 1, "civ4", tc.b)
+		t.Log(name)
+		st.wantTold(tc.want)
+	}
+}
+
+// Two players behind one public address are given local addresses, which are no
+// matter of the operator's.
+func TestLocalAddressOfAPartnerIsGivenAsItIs(t *testing.T) {
+	e := effects{given: func(_, partner netip.Addr) netip.Addr {
+		t.Errorf("asked for %v", partner)
+		return partner
+	}}
+	to := someSide("203.0.113.1", "192.168.1.5:6500", 3, 0, 5000, 5000, 5000)
+	partner := someSide("203.0.113.1", "192.168.1.9:6501", 3, 0, 7000, 7000, 7000)
+	if got := e.remote(&to, &partner, false).addrPort().String(); got != "192.168.1.9:6501" {
+		t.Errorf("given %s, want the local address", got)
+	}
+}
+
 func TestGameDecidesBetweenNegotiationsOfOneCookie(t *testing.T) {
 	st := newStation(t, Options{}, "")
 	st.gameInits(77, 0, "civ4", alice)

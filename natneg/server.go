@@ -26,6 +26,10 @@ type Options struct {
 	// Banned tells whether an address is ignored; nil: none is.
 	Banned func(netip.Addr) bool
 
+	// Given returns the IPv4 address that a player is given for a partner, whose own
+	// one is loopback or private; nil: that.
+	Given func(player, partner netip.Addr) netip.Addr
+
 	// Verdicts is told how negotiations ended; nil: nobody.
 	Verdicts *verdicts.Book
 
@@ -126,7 +130,7 @@ func New(opt Options) *Server {
 		table:    newTable(),
 		sockets:  &doors{},
 	}
-	s.scratch.New = func() any { return new(scratch) }
+	s.scratch.New = func() any { return &scratch{effects: effects{given: opt.Given}} }
 	s.metrics = newMetrics(opt.Registerer, s.open)
 	s.SetPolicy(opt.Policy)
 	return s
@@ -187,7 +191,7 @@ func (s *Server) turn(ctx context.Context) {
 	t, addresses := time.NewTicker(wheelStep), time.NewTicker(addressesEvery)
 	defer t.Stop()
 	defer addresses.Stop()
-	var e effects
+	e := effects{given: s.opt.Given}
 	for {
 		select {
 		case <-ctx.Done():

@@ -50,7 +50,7 @@ func (d *daemon) openNATNeg(ctx context.Context, l configs.Listener) (service, e
 	metrics := netserve.NewMetrics(d.metrics, "natneg", natneg.DropReasons()...)
 	negotiator := natneg.New(natneg.Options{
 		Games: d.catalogue.Catalog(), Banned: d.bannedFromAll, Verdicts: d.visits, Policy: d.natnegPolicy(),
-		Addresses: machineAddresses,
+		Addresses: machineAddresses, Given: d.givenPlayer,
 		Packets:   netserve.PacketOptions{Log: log, Metrics: metrics}, Log: log, Metrics: metrics, Registerer: d.metrics,
 	})
 	return service{
