@@ -10,6 +10,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/rs/zerolog"
 
+	"github.com/respawnd/respawnd/internal/advertise"
 	"github.com/respawnd/respawnd/internal/netserve"
 	"github.com/respawnd/respawnd/master"
 	"github.com/respawnd/respawnd/storage"
@@ -18,6 +19,9 @@ import (
 // Options is what a Dispatcher works with.
 type Options struct {
 	Registry *master.Registry
+	// Addresses decides which addresses of servers are told; nil: those of the
+	// list. Hooks are outside of all networks of ours.
+	Addresses *advertise.Table
 	// Bans returns the bans that are in force; nil: there are none. Whoever changes
 	// them calls BansChanged.
 	Bans func() []storage.Ban

@@ -195,7 +195,9 @@ func (w *watch) tell(kind Kind, s *master.Server, now time.Time) {
 
 func (w *watch) tellOne(to *worker, kind Kind, s *master.Server, now time.Time) {
 	if to.sender.hook.wants(kind, s.Game) {
-		to.offer(Event{Kind: kind, Time: stamp(now), Server: describe(s, w.dispatcher.opt.Title(s.Game))})
+		told := describe(s, w.dispatcher.opt.Title(s.Game))
+		told.Address = w.dispatcher.opt.Addresses.Outside().Given(s.Public).String()
+		to.offer(Event{Kind: kind, Time: stamp(now), Server: told})
 	}
 }
 

@@ -51,7 +51,7 @@ func (d *daemon) openNATNeg(ctx context.Context, l configs.Listener) (service, e
 	negotiator := natneg.New(natneg.Options{
 		Games: d.catalogue.Catalog(), Banned: d.bannedFromAll, Verdicts: d.visits, Policy: d.natnegPolicy(),
 		Addresses: machineAddresses, Given: d.givenPlayer,
-		Packets:   netserve.PacketOptions{Log: log, Metrics: metrics}, Log: log, Metrics: metrics, Registerer: d.metrics,
+		Packets: netserve.PacketOptions{Log: log, Metrics: metrics}, Log: log, Metrics: metrics, Registerer: d.metrics,
 	})
 	return service{
 		address: sockets.Main.LocalAddr(), udp: localAddrs(opened...),

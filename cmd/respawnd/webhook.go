@@ -102,7 +102,7 @@ func (d *daemon) openWebhooks() error {
 		return err
 	}
 	d.webhooks = webhook.New(webhook.Options{
-		Registry: d.registry, Bans: d.bansInForce, Hooks: hooks, Version: version(),
+		Registry: d.registry, Addresses: d.addresses, Bans: d.bansInForce, Hooks: hooks, Version: version(),
 		Title: func(game string) string {
 			if g, ok := d.catalogue.Catalog().Lookup(game); ok && g.Title != "" {
 				return g.Title
