@@ -343,7 +343,7 @@ func TestBackupHoldsStoreAndFiles(t *testing.T) {
 			t.Fatal(err)
 		}
 		dir := t.TempDir()
-		m, err := backup.Read(&b, dir, func(string) bool { return true })
+		m, err := backup.Read(&b, dir, func(string) bool { return true }, nil)
 		if err != nil || len(m.Files) != 2 || m.Version != "test" {
 			t.Fatalf("backup %+v, %v; want 2 files of version test", m, err)
 		}

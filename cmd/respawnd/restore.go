@@ -13,6 +13,8 @@ import (
 	"github.com/rs/zerolog"
 	"github.com/spf13/cobra"
 
+	"github.com/respawnd/respawnd/admin"
+	"github.com/respawnd/respawnd/internal/accounts"
 	"github.com/respawnd/respawnd/internal/backup"
 	"github.com/respawnd/respawnd/internal/services"
 	"github.com/respawnd/respawnd/storage/bolt"
@@ -58,14 +60,67 @@ func (p *program) restore(ctx context.Context, cfg *services.Config, path string
 	defer func() { _ = os.RemoveAll(dir) }()
 	target := backupFiles(cfg)
 	target[storeName] = storePath(cfg)
-	m, err := backup.Read(in, dir, func(name string) bool { return target[name] != "" })
+	room := func(bytes int64) error { return roomFor(bytes, in, cfg.DataDir) }
+	m, err := backup.Read(in, dir, func(name string) bool { return target[name] != "" }, room)
+	if err == nil {
+		err = checkRestored(ctx, dir)
+	}
 	if err != nil {
 		return fmt.Errorf("%s: nothing was changed: %w", path, err)
 	}
-	if err := bolt.Verify(filepath.Join(dir, storeName)); err != nil {
-		return fmt.Errorf("%s: nothing was changed: %w", path, err)
-	}
 	return p.putInPlace(dir, m, target)
+}
+
+// restoreCopies is how many copies of a backup's files a restore has on the disk
+// at a time: what was unpacked, and what is put beside the targets.
+const restoreCopies = 2
+
+// roomFor returns an error if files of a total size cannot come out of a backup,
+// or do not fit into the data folder.
+func roomFor(bytes int64, in *os.File, dir string) error {
+	info, err := in.Stat()
+	if err != nil {
+		return err
+	}
+	if info.Mode().IsRegular() && bytes > info.Size() {
+		return fmt.Errorf("%w: it is to hold %d bytes and has %d", backup.ErrDamaged, bytes, info.Size())
+	}
+	free, err := diskFree(dir)
+	if err != nil {
+		return fmt.Errorf("data_dir: free space: %w", err)
+	}
+	if uint64(bytes) > free/restoreCopies {
+		return fmt.Errorf("data_dir: %s has %d bytes free, and a restore of %d bytes needs %d times as much: make room there",
+			dir, free, bytes, restoreCopies)
+	}
+	return nil
+}
+
+// checkRestored returns an error if a daemon could not go on from the unpacked
+// files in dir. The store among them may be upgraded by that.
+func checkRestored(ctx context.Context, dir string) (err error) {
+	path := filepath.Join(dir, storeName)
+	if err := bolt.Verify(path); err != nil {
+		return err
+	}
+	if _, err := admin.ReadToken(filepath.Join(dir, tokenName)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("%s of the backup: %w", tokenName, err)
+	}
+	store, err := bolt.Open(ctx, path, bolt.Options{})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, store.Close()) }()
+	err = accounts.CheckKeyFile(ctx, store, filepath.Join(dir, keyName))
+	switch {
+	case errors.Is(err, accounts.ErrNoKey):
+		return fmt.Errorf("it holds accounts, but not the key that opens them (%s)", keyName)
+	case errors.Is(err, accounts.ErrKeyFile):
+		return fmt.Errorf("its %s is not a sealing key file, or damaged", keyName)
+	case errors.Is(err, accounts.ErrUnsealable):
+		return fmt.Errorf("its %s opens none of its accounts", keyName)
+	}
+	return err
 }
 
 // notRunning makes sure that no daemon uses the data folder. A store that

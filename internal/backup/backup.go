@@ -17,8 +17,10 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"math"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 )
 
@@ -117,17 +119,31 @@ func entry(out *tar.Writer, name string, size int64, created time.Time, body io.
 // Read unpacks a backup into the folder dir, which must exist, and checks every
 // file. After an error the folder may hold some of the files; the caller throws
 // it away. Only files that allow accepts are taken; another one makes the
-// backup unknown.
-func Read(r io.Reader, dir string, allow func(name string) bool) (Manifest, error) {
+// backup unknown. room, if not nil, is called with the bytes of all files before
+// the first is unpacked, and its error ends Read: what a backup says of its sizes
+// is no more to be trusted than the rest of it.
+func Read(r io.Reader, dir string, allow func(name string) bool, room func(bytes int64) error) (Manifest, error) {
 	in := tar.NewReader(r)
 	m, err := readManifest(in)
 	if err != nil {
 		return m, err
 	}
+	total := int64(0)
 	for _, f := range m.Files {
 		if f.Name != filepath.Base(f.Name) || f.Name == manifestName || !allow(f.Name) {
 			return m, fmt.Errorf("%w: unknown file %q", ErrNotBackup, f.Name)
 		}
+		if f.Size < 0 || f.Size > math.MaxInt64-total {
+			return m, fmt.Errorf("%w: size of %s", ErrDamaged, f.Name)
+		}
+		total += f.Size
+	}
+	if room != nil {
+		if err := room(total); err != nil {
+			return m, err
+		}
+	}
+	for _, f := range m.Files {
 		if err := readFile(in, dir, f); err != nil {
 			return m, err
 		}
@@ -155,9 +171,19 @@ func readManifest(in *tar.Reader) (m Manifest, err error) {
 	return m, nil
 }
 
+// sparse reports whether an entry may be longer than what the archive holds of it.
+func sparse(h *tar.Header) bool {
+	for key := range h.PAXRecords {
+		if strings.HasPrefix(key, "GNU.sparse.") {
+			return true
+		}
+	}
+	return false
+}
+
 func readFile(in *tar.Reader, dir string, f File) (err error) {
 	h, err := in.Next()
-	if err != nil || h.Name != f.Name || h.Size != f.Size || h.Typeflag != tar.TypeReg {
+	if err != nil || h.Name != f.Name || h.Size != f.Size || h.Typeflag != tar.TypeReg || sparse(h) {
 		return fmt.Errorf("%w: %s is missing or cut", ErrDamaged, f.Name)
 	}
 	out, err := os.OpenFile(filepath.Join(dir, f.Name), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)

@@ -30,7 +30,7 @@ func packed(t testing.TB) []byte {
 
 func TestBackupComesBackWhole(t *testing.T) {
 	dir := t.TempDir()
-	m, err := Read(bytes.NewReader(packed(t)), dir, anyName)
+	m, err := Read(bytes.NewReader(packed(t)), dir, anyName, nil)
 	if err != nil {
 		t.Fatalf("Read: %v", err)
 	}
@@ -55,7 +55,7 @@ func TestEveryFlippedByteOfAFileIsFound(t *testing.T) {
 	for i := range len("the store") {
 		bad := bytes.Clone(whole)
 		bad[at+i] ^= 1
-		if _, err := Read(bytes.NewReader(bad), t.TempDir(), anyName); !errors.Is(err, ErrDamaged) {
+		if _, err := Read(bytes.NewReader(bad), t.TempDir(), anyName, nil); !errors.Is(err, ErrDamaged) {
 			t.Fatalf("byte %d flipped: got %v, want ErrDamaged", i, err)
 		}
 	}
@@ -65,14 +65,14 @@ func TestACutBackupIsRefused(t *testing.T) {
 	whole := packed(t)
 	content := bytes.LastIndex(whole, []byte("secret")) + len("secret") // padding follows
 	for n := 0; n < content; n += 13 {
-		if _, err := Read(bytes.NewReader(whole[:n]), t.TempDir(), anyName); err == nil {
+		if _, err := Read(bytes.NewReader(whole[:n]), t.TempDir(), anyName, nil); err == nil {
 			t.Fatalf("cut to %d of %d bytes: accepted", n, len(whole))
 		}
 	}
 }
 
 func TestUnknownFilesAreRefused(t *testing.T) {
-	_, err := Read(bytes.NewReader(packed(t)), t.TempDir(), func(name string) bool { return name == "respawnd.db" })
+	_, err := Read(bytes.NewReader(packed(t)), t.TempDir(), func(name string) bool { return name == "respawnd.db" }, nil)
 	if !errors.Is(err, ErrNotBackup) {
 		t.Fatalf("got %v, want ErrNotBackup", err)
 	}
@@ -83,7 +83,7 @@ func FuzzRead(f *testing.F) {
 	f.Add([]byte{})
 	f.Fuzz(func(t *testing.T, p []byte) {
 		dir := t.TempDir()
-		_, _ = Read(bytes.NewReader(p), dir, anyName)
+		_, _ = Read(bytes.NewReader(p), dir, anyName, nil)
 		if _, err := os.Stat(filepath.Join(dir, "..", "escaped")); err == nil {
 			t.Fatal("wrote outside of its folder")
 		}

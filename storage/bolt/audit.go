@@ -67,8 +67,8 @@ func auditRingOf(e storage.AuditEntry) auditRing {
 // entries returns how many entries a part has. A file from before they were
 // counted is counted once.
 func (r auditRing) entries(tx *bbolt.Tx) int {
-	if v := tx.Bucket([]byte(bucketMeta)).Get([]byte(r.count)); len(v) == 8 {
-		return int(binary.BigEndian.Uint64(v))
+	if n, err := metaNumber(tx, r.count, 8); err == nil && n > 0 {
+		return int(n)
 	}
 	return tx.Bucket([]byte(r.bucket)).Stats().KeyN
 }
@@ -91,7 +91,7 @@ func (s *Store) addAudit(tx *bbolt.Tx, e storage.AuditEntry) (storage.AuditEntry
 		return e, fmt.Errorf("audit log: %w", err)
 	}
 	left := binary.BigEndian.AppendUint64(nil, uint64(n-dropped))
-	return e, tx.Bucket([]byte(bucketMeta)).Put([]byte(ring.count), left)
+	return e, tx.Bucket([]byte(bucketMeta)).Put([]byte(ring.count), sealEntry([]byte(ring.count), left))
 }
 
 // drop removes the n oldest entries and returns how many those were.

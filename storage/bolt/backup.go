@@ -14,9 +14,6 @@ import (
 	"github.com/respawnd/respawnd/storage"
 )
 
-// maxFindings is how many faults Verify tells about.
-const maxFindings = 10
-
 // Backup writes the whole file as it is at this moment to w, while the store is
 // in use, and returns the number of bytes. What it writes is a storage file. A
 // change that makes the file grow waits until Backup is done, so w should be a
@@ -104,42 +101,34 @@ func Verify(path string) (err error) {
 	return nil
 }
 
-// verify checks from the outside in: the length of the file, whose it is, that
-// every page can be reached, that the pages fit together, that the values can
-// be read.
+// verify checks from the outside in: the length of the file, that its pages fit
+// together, whose it is, that the values can be read.
 func verify(tx *bbolt.Tx, path string, size int64) error {
 	if err := checkSize(tx, size); err != nil {
 		return err
 	}
-	if err := checkTree(tx, path, true); err != nil {
-		return err
-	}
-	found, err := readLayout(tx)
+	found, err := checkTree(tx, path)
 	if err != nil {
 		return err
 	}
-	if found.empty {
+	layout, err := readLayout(tx)
+	if err != nil {
+		return err
+	}
+	if layout.empty {
 		return ErrNotOurs
 	}
 	present := len(migrations())
-	if err := found.checkNewer(present); err != nil {
+	if err := layout.checkNewer(present); err != nil {
 		return err
 	}
-	// tx.Check works in a goroutine of its own, where a fault would end the
-	// process. Touching every page here first makes it an error.
-	if err := tx.ForEach(func(_ []byte, b *bbolt.Bucket) error { return touch(b) }); err != nil {
-		return err
+	if found.oneHead {
+		return errOneHead
 	}
-	var faults []error
-	for err := range tx.Check() { // to the end, or its goroutine stays
-		if len(faults) < maxFindings {
-			faults = append(faults, fmt.Errorf("%w: %w", storage.ErrDamaged, err))
-		}
+	if layout.schema < uint64(present) {
+		return nil
 	}
-	if len(faults) == 0 && found.schema == uint64(present) {
-		faults = verifyValues(tx)
-	}
-	return errors.Join(faults...)
+	return errors.Join(found.lost.err(), found.bad.err())
 }
 
 // checkSize refuses a file that lost its end.
@@ -148,45 +137,4 @@ func checkSize(tx *bbolt.Tx, size int64) error {
 		return fmt.Errorf("%w: %d of %d bytes are there", storage.ErrDamaged, size, tx.Size())
 	}
 	return nil
-}
-
-// touch visits every key and value under b.
-func touch(b *bbolt.Bucket) error {
-	return b.ForEach(func(k, v []byte) error {
-		if v == nil {
-			return touch(b.Bucket(k))
-		}
-		checksum(v)
-		return nil
-	})
-}
-
-// verifyValues unseals every value.
-func verifyValues(tx *bbolt.Tx) (faults []error) {
-	for _, name := range []string{
-		bucketServers, bucketGames, bucketRooms, bucketBans, bucketUsers, bucketProfiles, bucketRequests, bucketMailboxes,
-		bucketAddedServers, bucketHiddenServers, bucketAudit, bucketAuditPlayers,
-	} {
-		b := tx.Bucket([]byte(name))
-		if b == nil { // files of a version that did not know this kind yet
-			continue
-		}
-		faults = verifyBucket(name, b, faults)
-	}
-	return faults
-}
-
-// verifyBucket unseals every value under b and returns faults with its own.
-func verifyBucket(name string, b *bbolt.Bucket, faults []error) []error {
-	c := b.Cursor()
-	for k, v := c.First(); k != nil && len(faults) < maxFindings; k, v = c.Next() {
-		if v == nil {
-			faults = verifyBucket(name, b.Bucket(k), faults)
-			continue
-		}
-		if _, err := unseal(v); err != nil {
-			faults = append(faults, fmt.Errorf("%s %q: %w", name, k, err))
-		}
-	}
-	return faults
 }

@@ -68,7 +68,7 @@ func BenchmarkWrite(b *testing.B) {
 	key := func(n uint64) []byte { return generationKey(n * 0x9e3779b97f4a7c15) }
 	ways := map[string]func(s *Store, n uint64) error{
 		"group": func(s *Store, n uint64) error {
-			return s.change(context.Background(), func(c *change) error { return c.putRaw(bucketMeta, key(n), value) })
+			return s.change(context.Background(), func(c *change) error { return c.putEntry(bucketMeta, key(n), value) })
 		},
 		"update": func(s *Store, n uint64) error {
 			return s.db.Update(func(tx *bbolt.Tx) error { return tx.Bucket([]byte(bucketMeta)).Put(key(n), value) })

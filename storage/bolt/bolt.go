@@ -40,15 +40,24 @@
 //
 // "meta" also has "user" and "profile", 4 bytes: the ids given out last, and
 // "audit" and "audit_players", 8 bytes: how many entries there are.
-// Numbers are big-endian, so that byte order is number order. How a value looks
-// is told in value.go. The sequence of a bucket gives the revisions.
+// Numbers are big-endian, so that byte order is number order. The sequence of a bucket gives the revisions.
+//
+// Every value has checksums, also those that are "empty" here: records over their
+// key and their payload, the others over both together (value.go, entry.go).
 //
 // # Damage
 //
-// bbolt panics, or the process faults, when a page is not what it must be. Both
-// become errors that match [storage.ErrDamaged] and tell the operator to
-// restore a backup. After such an error in a change the store refuses further
-// changes; reading what is still readable goes on.
+// Disks change bits, and bbolt has no checksums on its pages. Open reads the whole
+// file once and refuses it if a page, a key or an entry of an index is not what it
+// was: whatever was there would otherwise just be missing. A record whose payload
+// is damaged does not keep the file from being used. It is logged at the start,
+// and whoever reads it gets an error. Values are checked again whenever they are
+// read. Reading everything costs about as long as copying the file.
+//
+// bbolt panics, or the process faults, when a page changes later. Both become
+// errors that match [storage.ErrDamaged] and tell the operator to restore a
+// backup. After such an error in a change the store refuses further changes;
+// reading what is still readable goes on.
 //
 // # Writing
 //

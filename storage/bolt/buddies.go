@@ -39,10 +39,10 @@ func has(tx *bbolt.Tx, bucket string, one, other storage.ProfileID) bool {
 // putPair stores a pair without a value of its own.
 func (c *change) putPair(d directions, one, other storage.ProfileID) error {
 	c.touch(one, other)
-	if err := c.putRaw(d.there, pairKey(one, other), []byte{}); err != nil {
+	if err := c.putEntry(d.there, pairKey(one, other), nil); err != nil {
 		return err
 	}
-	return c.putRaw(d.back, pairKey(other, one), []byte{})
+	return c.putEntry(d.back, pairKey(other, one), nil)
 }
 
 // deletePair removes a pair, which may be missing.
@@ -240,7 +240,7 @@ func (s *Store) Ask(ctx context.Context, r storage.Request) error {
 		if err := c.put(bucketRequests, pairKey(r.To, r.From), r); err != nil {
 			return err
 		}
-		return c.putRaw(bucketRequestsFrom, pairKey(r.From, r.To), []byte{})
+		return c.putEntry(bucketRequestsFrom, pairKey(r.From, r.To), nil)
 	})
 }
 

@@ -56,7 +56,7 @@ func yield() { runtime.Gosched() }
 
 // markStep is a step that writes a key and returns err.
 func markStep(key string, err error) func(*change) error {
-	return func(c *change) error { return errors.Join(c.putRaw(bucketMeta, []byte(key), []byte{1}), err) }
+	return func(c *change) error { return errors.Join(c.putEntry(bucketMeta, []byte(key), []byte{1}), err) }
 }
 
 // marked reports whether a step that wrote key was kept.
@@ -82,7 +82,7 @@ func TestStepsThatWaitShareATransaction(t *testing.T) {
 		wg.Go(func() {
 			err := s.change(t.Context(), func(c *change) error {
 				ids[i] = c.ID()
-				return c.putRaw(bucketMeta, []byte(fmt.Sprint("k", i)), []byte{1})
+				return c.putEntry(bucketMeta, []byte(fmt.Sprint("k", i)), []byte{1})
 			})
 			if err != nil {
 				t.Errorf("step %d: %v", i, err)
@@ -174,7 +174,7 @@ func TestContextCountsUntilAStepBegins(t *testing.T) {
 	ctx, cancel = context.WithCancel(t.Context())
 	err := s.change(ctx, func(c *change) error {
 		cancel()
-		return c.putRaw(bucketMeta, []byte("begun"), []byte{1})
+		return c.putEntry(bucketMeta, []byte("begun"), []byte{1})
 	})
 	if err != nil {
 		t.Errorf("change() that had begun = %v, want nil", err)
@@ -195,7 +195,7 @@ func TestCloseFinishesWhatHasBegunAndRefusesTheRest(t *testing.T) {
 		err := s.change(t.Context(), func(c *change) error {
 			close(begun)
 			<-hold
-			return c.putRaw(bucketMeta, []byte("begun"), []byte{1})
+			return c.putEntry(bucketMeta, []byte("begun"), []byte{1})
 		})
 		if err != nil {
 			t.Errorf("the step that had begun: %v", err)

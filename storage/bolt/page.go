@@ -82,7 +82,12 @@ func readPage[R any](tx *bbolt.Tx, bucket string, prefix, from []byte,
 }
 
 // readRecord is the read function for a bucket that holds the records itself.
-func readRecord[R any](_ *bbolt.Tx, _, v []byte) (R, error) { return decode[R](v) }
+func readRecord[R any](_ *bbolt.Tx, k, v []byte) (record R, err error) {
+	if err := checkKey(k, v); err != nil {
+		return record, err
+	}
+	return decode[R](v)
+}
 
 // get returns the record under a key, or ErrNotFound.
 func get[R any](tx *bbolt.Tx, bucket string, key []byte) (record R, err error) {
@@ -97,7 +102,11 @@ func getInto[R any](tx *bbolt.Tx, bucket string, key []byte, record *R) error {
 		*record = *new(R)
 		return storage.ErrNotFound
 	}
-	if err := decodeInto(v, record); err != nil {
+	err := checkKey(key, v)
+	if err == nil {
+		err = decodeInto(v, record)
+	}
+	if err != nil {
 		return fmt.Errorf("%s %q: %w", bucket, key, err)
 	}
 	return nil
@@ -105,7 +114,7 @@ func getInto[R any](tx *bbolt.Tx, bucket string, key []byte, record *R) error {
 
 // put stores a record under a key.
 func put(tx *bbolt.Tx, bucket string, key []byte, record any) error {
-	value, err := encode(record)
+	value, err := encode(key, record)
 	if err != nil {
 		return err
 	}

@@ -100,11 +100,11 @@ func (c *change) putProfile(old []entry, next storage.Profile) error {
 		if slices.Contains(old, e) {
 			continue
 		}
-		value := []byte{}
+		var content []byte
 		if e.index != "" {
-			value = idKey(next.ID)
+			content = idKey(next.ID)
 		}
-		if err := c.putRaw(e.bucket, []byte(e.key), value); err != nil {
+		if err := c.putEntry(e.bucket, []byte(e.key), content); err != nil {
 			return err
 		}
 	}
@@ -194,7 +194,11 @@ func profilesOf(tx *bbolt.Tx, user storage.UserID) (all []storage.Profile, err e
 	prefix := idKey(user)
 	c := tx.Bucket([]byte(bucketNicks)).Cursor()
 	for k, v := c.Seek(prefix); bytes.HasPrefix(k, prefix); k, v = c.Next() {
-		p, err := get[storage.Profile](tx, bucketProfiles, v)
+		id, err := openEntry(k, v)
+		if err != nil {
+			return nil, fmt.Errorf("%s %q: %w", bucketNicks, k, err)
+		}
+		p, err := get[storage.Profile](tx, bucketProfiles, id)
 		if err != nil {
 			return nil, err
 		}

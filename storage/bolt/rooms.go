@@ -63,7 +63,8 @@ func putRoom(tx *bbolt.Tx, old, next storage.Room) error {
 			return err
 		}
 	}
-	if err := byGame.Put(roomIndexKey(next.Game, next.ID), []byte{}); err != nil {
+	indexKey := roomIndexKey(next.Game, next.ID)
+	if err := byGame.Put(indexKey, sealEntry(indexKey, nil)); err != nil {
 		return err
 	}
 	return put(tx, bucketRooms, roomKey(next.ID), next)
@@ -73,14 +74,14 @@ func putRoom(tx *bbolt.Tx, old, next storage.Room) error {
 // that operators chose. So the id of a deleted room does not soon come back.
 func freeRoomID(tx *bbolt.Tx) (uint32, error) {
 	meta, rooms := tx.Bucket([]byte(bucketMeta)), tx.Bucket([]byte(bucketRooms))
-	var id uint32
-	if last := meta.Get([]byte(metaRoom)); len(last) == 4 {
-		id = binary.BigEndian.Uint32(last)
+	last, err := metaNumber(tx, metaRoom, 4)
+	if err != nil {
+		return 0, err
 	}
-	for {
+	for id := uint32(last); ; {
 		id = id%storage.MaxRoomID + 1
 		if rooms.Get(roomKey(id)) == nil {
-			return id, meta.Put([]byte(metaRoom), roomKey(id))
+			return id, meta.Put([]byte(metaRoom), sealEntry([]byte(metaRoom), roomKey(id)))
 		}
 	}
 }

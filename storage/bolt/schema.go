@@ -61,9 +61,9 @@ const (
 // appName is the value of metaApp.
 const appName = "respawnd"
 
-// buckets returns every bucket that a present file has. A new kind of record
-// adds its buckets here. It needs a new schema number only if an older program
-// must not touch the file any more.
+// buckets returns every bucket that a present file has: one that is missing is
+// damage. A new kind of record adds its buckets here and to kindOf, and needs a
+// new schema number.
 func buckets() []string {
 	return []string{
 		bucketMeta, bucketServers, bucketGames, bucketRooms, bucketRoomsByGame, bucketBans,
@@ -74,15 +74,21 @@ func buckets() []string {
 	}
 }
 
-// A migration brings a file from one schema to the next, in one transaction. It
-// must not use the functions and types of the present schema, because those
-// will change.
-type migration func(tx *bbolt.Tx) error
+// A migration brings a file from one schema to the next. It is called in one
+// transaction after the other until it reports that it is done, and again from
+// the start after a crash. It must not use the functions and types of the
+// present schema, because those will change.
+type migration func(tx *bbolt.Tx) (done bool, err error)
 
 // migrations returns the steps in order: the first goes from schema 0 to 1. The
 // present schema is their number.
 func migrations() []migration {
-	return []migration{wrapValues, addAccounts, addAudit}
+	return []migration{once(wrapValues), once(addAccounts), once(addAudit), sealKeys}
+}
+
+// once is a migration in one transaction.
+func once(step func(tx *bbolt.Tx) error) migration {
+	return func(tx *bbolt.Tx) (bool, error) { return true, step(tx) }
 }
 
 // wrapValues goes from schema 0 to 1. Schema 0 had the bare JSON of a record as
@@ -180,7 +186,8 @@ func (s *Store) upgrade(ctx context.Context, steps []migration) error {
 		if err := checkSize(tx, info.Size()); err != nil {
 			return damagedFile(s.path, err)
 		}
-		if err := checkTree(tx, s.path, false); isDamage(err) {
+		found, err := checkTree(tx, s.path)
+		if isDamage(err) {
 			return damagedFile(s.path, err)
 		} else if err != nil {
 			return err
@@ -188,7 +195,10 @@ func (s *Store) upgrade(ctx context.Context, steps []migration) error {
 		if old, err = readLayout(tx); err != nil {
 			return err
 		}
-		return old.checkNewer(len(steps))
+		if err := old.checkNewer(len(steps)); err != nil {
+			return err
+		}
+		return s.report(found, !old.empty && old.schema == uint64(len(steps)) && len(steps) == len(migrations()))
 	})
 	if isDamage(err) {
 		return err // names the file already
@@ -202,12 +212,17 @@ func (s *Store) upgrade(ctx context.Context, steps []migration) error {
 		}
 	}
 	return s.update(ctx, func(tx *bbolt.Tx) error {
+		present := !old.empty
 		for _, name := range buckets() {
+			present = present && tx.Bucket([]byte(name)) != nil
 			if _, err := tx.CreateBucketIfNotExists([]byte(name)); err != nil {
 				return err
 			}
 		}
-		if !old.empty {
+		switch {
+		case present:
+			return errIdle // a file that is merely looked at stays as it is
+		case !old.empty:
 			return nil
 		}
 		if err := tx.Bucket([]byte(bucketMeta)).Put([]byte(metaApp), []byte(appName)); err != nil {
@@ -217,24 +232,65 @@ func (s *Store) upgrade(ctx context.Context, steps []migration) error {
 	})
 }
 
+// errOneHead is about a file of whose two heads one is damaged.
+var errOneHead = fmt.Errorf("%w: one of its two heads cannot be read", storage.ErrDamaged)
+
+// report refuses a file in which something is missing without a word, and logs
+// what only its readers would be told.
+func (s *Store) report(found *contents, present bool) error {
+	if found.oneHead {
+		// A power failure may do that too. The file is whole then, as it was
+		// before the change that was not finished.
+		s.log.Error().Str("file", s.path).Err(errOneHead).Msg("the change that was made last may be missing")
+	}
+	if !present {
+		return nil
+	}
+	if err := found.lost.err(); err != nil {
+		return damagedFile(s.path, err)
+	}
+	if err := found.bad.err(); err != nil {
+		s.log.Error().Str("file", s.path).Int("records", found.bad.n).Err(err).Msg("damaged records cannot be read; \"respawnd restore\" puts a backup in their place")
+	}
+	return nil
+}
+
 // migrate runs the steps from schema on, after a copy of the file was saved.
 func (s *Store) migrate(ctx context.Context, schema uint64, steps []migration) error {
 	saved := fmt.Sprintf("%s.schema%d.bak", s.path, schema)
-	if err := s.copyTo(ctx, saved); err != nil {
-		return fmt.Errorf("storage file %s: copy before the upgrade: %w", s.path, err)
+	resumed, err := s.sealing(ctx)
+	if err != nil {
+		return err
+	}
+	s.log.Info().Str("file", s.path).Uint64("schema", schema).Bool("resumed", resumed).Msg("upgrading the storage file; a large one takes a minute")
+	if !resumed { // else the copy is there, and the file is not what it was
+		if err := s.copyTo(ctx, saved); err != nil {
+			return fmt.Errorf("storage file %s: copy before the upgrade: %w", s.path, err)
+		}
 	}
 	for ; schema < uint64(len(steps)); schema++ {
-		err := s.update(ctx, func(tx *bbolt.Tx) error {
-			if err := steps[schema](tx); err != nil {
-				return err
-			}
-			return putSchema(tx, schema+1)
-		})
+		err := s.step(ctx, schema, steps[schema])
 		if err != nil {
 			return fmt.Errorf("storage file %s: upgrade from schema %d (the old file is %s): %w",
 				s.path, schema, saved, err)
 		}
 		s.log.Info().Str("file", s.path).Uint64("schema", schema+1).Str("saved", saved).Msg("storage file upgraded")
+	}
+	return nil
+}
+
+// step runs one migration to its end.
+func (s *Store) step(ctx context.Context, schema uint64, run migration) error {
+	for done := false; !done; {
+		err := s.update(ctx, func(tx *bbolt.Tx) (err error) {
+			if done, err = run(tx); err != nil || !done {
+				return err
+			}
+			return putSchema(tx, schema+1)
+		})
+		if err != nil {
+			return err
+		}
 	}
 	return nil
 }

@@ -79,10 +79,15 @@ func testUpgrade(t *testing.T, schema int) {
 	}
 
 	u, p, err := s.CreateUser(t.Context(), storage.User{Email: "a@b.c"}, storage.Profile{Nick: "A"})
-	if err != nil || u.ID != 1 || p.ID != 1 {
+	users, profiles := 1, 1
+	if schema >= 3 {
+		users, profiles = 2, 3
+		checkOldAccount(t, s)
+	}
+	if err != nil || int(u.ID) != users || int(p.ID) != profiles {
 		t.Errorf("CreateUser() in an upgraded file = %+v, %+v, %v", u, p, err)
 	}
-	if e, err := s.AddAudit(t.Context(), storage.AuditEntry{Action: "test"}); err != nil || e.Seq != 1 {
+	if e, err := s.AddAudit(t.Context(), storage.AuditEntry{Action: "test"}); err != nil || (e.Seq != 1 && schema < 3) {
 		t.Errorf("AddAudit() in an upgraded file = %+v, %v", e, err)
 	}
 
@@ -96,12 +101,102 @@ func testUpgrade(t *testing.T, schema int) {
 	}
 }
 
+// checkOldAccount checks that the account of testdata/schema3.db is found in every
+// way.
+func checkOldAccount(t *testing.T, s *Store) {
+	t.Helper()
+	var found []string
+	add := func(p storage.Profile, err error) { found = append(found, fmt.Sprint(p.Nick, err)) }
+	u, err := s.UserByEmail(t.Context(), 0, "ANN@example.com")
+	add(storage.Profile{Nick: fmt.Sprint(u.ID)}, err)
+	add(s.ProfileByNick(t.Context(), 1, "ben"))
+	add(s.ProfileByUniqueNick(t.Context(), 1, "ann"))
+	for p, err := range s.FindProfiles(t.Context(), storage.ByNick, "ann") {
+		add(p, err)
+	}
+	profiles, err := s.ProfilesOf(t.Context(), 1)
+	add(storage.Profile{Nick: fmt.Sprint(len(profiles))}, err)
+	for id, err := range s.BuddiesOf(t.Context(), 1) {
+		add(storage.Profile{Nick: fmt.Sprint(id)}, err)
+	}
+	messages, _, err := s.CountMessages(t.Context())
+	add(storage.Profile{Nick: fmt.Sprint(messages)}, err)
+	for e, err := range s.AuditLog(t.Context(), 0) {
+		add(storage.Profile{Nick: e.Action}, err)
+	}
+	const want = "[1<nil> Ben<nil> Ann<nil> Ann<nil> 2<nil> 2<nil> 1<nil> test<nil>]"
+	if got := fmt.Sprint(found); got != want {
+		t.Errorf("the account of an older file = %s, want %s", got, want)
+	}
+}
+
+// An upgrade in many steps that was cut short goes on where it was.
+func TestSealKeysGoesOn(t *testing.T) {
+	path := oldFile(t, "schema3.db")
+	db, err := bbolt.Open(path, 0o600, &bbolt.Options{NoSync: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = db.Update(func(tx *bbolt.Tx) error {
+		buddies, back := tx.Bucket([]byte(bucketBuddies)), tx.Bucket([]byte(bucketBuddyOf))
+		for i := range storage.ProfileID(sealStep + sealStep/2) {
+			if err := errors.Join(buddies.Put(pairKey(7, 100+i), nil), back.Put(pairKey(100+i, 7), nil)); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err = errors.Join(err, db.Close()); err != nil {
+		t.Fatal(err)
+	}
+	calls := 0
+	cut := func(tx *bbolt.Tx) (bool, error) {
+		if calls++; calls == 3 {
+			return false, errors.New("power failure")
+		}
+		return sealKeys(tx)
+	}
+	steps := migrations()
+	steps[3] = cut
+	if _, err := open(t.Context(), path, testOptions(), steps); err == nil || calls != 3 {
+		t.Fatalf("open with a step that is cut short = %v after %d parts, want an error after 3", err, calls)
+	}
+	s := openAt(t, path)
+	checkOldAccount(t, s)
+	n := 0
+	for _, err := range s.BuddiesOf(t.Context(), 7) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		n++
+	}
+	if n != sealStep+sealStep/2 {
+		t.Errorf("%d buddies after the upgrade, want %d", n, sealStep+sealStep/2)
+	}
+	if got := readSchema(t, path+".schema3.bak"); got != 3 {
+		t.Errorf("the copy has schema %d, want 3", got)
+	}
+	saved, err := bbolt.Open(path+".schema3.bak", 0o600, &bbolt.Options{ReadOnly: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = saved.View(func(tx *bbolt.Tx) error {
+		if tx.Bucket([]byte(bucketMeta)).Get([]byte(sealMark)) != nil {
+			t.Error("the copy is of the file that was cut short, not of the old one")
+		}
+		return nil
+	})
+	if err = errors.Join(err, saved.Close()); err != nil {
+		t.Error(err)
+	}
+}
+
 // mark is a migration that leaves a trace, to see the order.
 func mark(name string) migration {
-	return func(tx *bbolt.Tx) error {
+	return once(func(tx *bbolt.Tx) error {
 		meta := tx.Bucket([]byte(bucketMeta))
 		return meta.Put([]byte("trace"), append(slices.Clone(meta.Get([]byte("trace"))), name...))
-	}
+	})
 }
 
 func TestMigrationsRunInOrderFromWhereTheFileIs(t *testing.T) {
@@ -117,18 +212,18 @@ func TestMigrationsRunInOrderFromWhereTheFileIs(t *testing.T) {
 		})
 		return trace, errors.Join(err, s.Close())
 	}
-	if trace, err := open2(wrapValues, mark("a"), mark("b")); trace != "ab" || err != nil {
+	if trace, err := open2(once(wrapValues), mark("a"), mark("b")); trace != "ab" || err != nil {
 		t.Errorf("first open: trace %q, %v, want ab", trace, err)
 	}
-	bad := func(*bbolt.Tx) error { return errors.New("no room") }
-	_, err := open2(wrapValues, mark("a"), mark("b"), mark("c"), bad)
+	bad := once(func(*bbolt.Tx) error { return errors.New("no room") })
+	_, err := open2(once(wrapValues), mark("a"), mark("b"), mark("c"), bad)
 	if err == nil || !strings.Contains(err.Error(), "from schema 4") || !strings.Contains(err.Error(), path+".schema3.bak") {
 		t.Errorf("open with a step that fails = %v, want the step and where the copy is", err)
 	}
 	if schema := readSchema(t, path); schema != 4 {
 		t.Errorf("schema after a failed step = %d, want 4: the steps before it are done", schema)
 	}
-	if trace, err := open2(wrapValues, mark("a"), mark("b"), mark("c"), mark("d")); trace != "abcd" || err != nil {
+	if trace, err := open2(once(wrapValues), mark("a"), mark("b"), mark("c"), mark("d")); trace != "abcd" || err != nil {
 		t.Errorf("open after the failure: trace %q, %v, want abcd", trace, err)
 	}
 	if _, err := Open(t.Context(), path, testOptions()); !errors.Is(err, ErrNewer) {

@@ -1,9 +1,11 @@
 package bolt
 
 import (
+	"bytes"
 	"encoding/binary"
 	"fmt"
 	"os"
+	"slices"
 
 	"go.etcd.io/bbolt"
 
@@ -12,50 +14,82 @@ import (
 
 // Sizes and flags of bbolt's pages, in the byte order of the machine.
 //
-//	page     id(8) flags(2) count(2) overflow(4), then count elements
+//	page     id(8) flags(2) count(2) overflow(4), then count elements, then their data
 //	branch   position(4) key size(4) page(8)
 //	leaf     flags(4) position(4) key size(4) value size(4)
-//	bucket   root page(8) sequence(8): begins the value of a leaf with flag 1
+//	bucket   root page(8) sequence(8): begins the value of a leaf with flag 1;
+//	         root page 0: the one page of the bucket follows
+//	freelist page numbers(8); a count of 0xFFFF says that the first one is the count
 //
-// Positions count from the beginning of the element.
+// Positions count from the beginning of the element. bbolt writes the data of
+// the elements in their order, without gaps.
 const (
 	pageHeader   = 16
 	pageElement  = 16
 	bucketHeader = 16
 
-	branchPage = 1
-	leafPage   = 2
-	bucketLeaf = 1
+	branchPage   = 1
+	leafPage     = 2
+	freelistPage = 16
+	bucketLeaf   = 1
+	manyFree     = 0xFFFF
 )
 
-// tree walks the pages of a file from the root on. bbolt follows a page that
-// leads back to one above it for ever, and takes more memory with each turn; so
-// before it reads a file, we do, without its code.
+// maxDepth is more pages than any file of ours has on the way to a leaf: each
+// branch leads to two pages at least.
+const maxDepth = 64
+
+// tree walks all pages of a file, without bbolt's code: that believes what it
+// reads, follows a page that leads back to one above it for ever, and has no
+// checksums. Whatever byte of the file is wrong, the walk finds that something
+// is, unless nothing depends on that byte:
+//
+//   - Every page is used exactly once: by the tree, or as a free one.
+//   - The elements of a page lie where bbolt puts them, so that none is missing
+//     and none is longer or shorter than it was.
+//   - Keys are in order, also with respect to the branches above.
+//   - What the keys and values are is seen by contents, which knows the checksums.
 type tree struct {
-	file *os.File
-	size int64  // of a page, in bytes
-	end  uint64 // pages from here on are not in use
-	seen []uint64
-	all  bool // leaves of buckets too, not only what leads to them
+	file     *os.File
+	size     int64 // of a page, in bytes
+	end      uint64
+	seen     []uint64 // a bit for each page
+	pages    [][]byte // the page that is being visited, by depth
+	contents *contents
 }
 
-// checkTree refuses a file in which a page is used twice or is none. With all
-// it reads everything, without only as much as it takes to see every branch.
-func checkTree(tx *bbolt.Tx, path string, all bool) error {
+// span is what the keys of a page must be: not below min, and below max if that is
+// not nil.
+type span struct{ min, max []byte }
+
+// checkTree returns an error if a page of the file is not what it must be, and
+// what is wrong with the keys and values.
+func checkTree(tx *bbolt.Tx, path string) (*contents, error) {
 	f, err := os.Open(path)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer func() { _ = f.Close() }()
 	size := int64(tx.DB().Info().PageSize)
 	end := uint64(tx.Size() / size)
-	t := &tree{file: f, size: size, end: end, seen: make([]uint64, end/64+1), all: all}
-	return t.walk(uint64(tx.Cursor().Bucket().Root()), -1, true)
+	t := &tree{file: f, size: size, end: end, seen: make([]uint64, end/64+1), contents: newContents()}
+	if err := t.walk(uint64(tx.Cursor().Bucket().Root()), 0, span{}, nil); err != nil {
+		return nil, err
+	}
+	heads, err := readHeads(f, size)
+	if err != nil {
+		return nil, err
+	}
+	if err := t.freelist(heads, uint64(tx.ID())); err != nil {
+		return nil, err
+	}
+	t.contents.oneHead = len(heads) == 1
+	t.contents.end()
+	return t.contents, nil
 }
 
-// walk visits a page and what is below it. leaves is how far below the leaves
-// are, -1 if that is not known yet; outer: the keys are names of buckets.
-func (t *tree) walk(id uint64, leaves int, outer bool) error {
+// use notes that a page is used.
+func (t *tree) use(id uint64) error {
 	if id < 2 || id >= t.end {
 		return t.damaged(id, "is not in use")
 	}
@@ -63,110 +97,190 @@ func (t *tree) walk(id uint64, leaves int, outer bool) error {
 		return t.damaged(id, "is used twice")
 	}
 	t.seen[id/64] |= 1 << (id % 64)
-	if leaves == 0 && !outer && !t.all {
-		return nil
-	}
-	page, err := t.read(id)
+	return nil
+}
+
+// walk visits a page and what is below it. of names the buckets that it belongs
+// to, outermost first.
+func (t *tree) walk(id uint64, depth int, keys span, of [][]byte) error {
+	page, err := t.read(id, depth)
 	if err != nil {
 		return err
 	}
-	switch binary.NativeEndian.Uint16(page[8:]) {
-	case branchPage:
-		return t.branch(id, page, leaves, outer)
-	case leafPage:
-		return t.leaf(id, page)
+	switch flags := binary.NativeEndian.Uint16(page[8:]); {
+	case depth >= maxDepth:
+		return t.damaged(id, "leads back to itself")
+	case flags == branchPage:
+		return t.branch(id, page, depth, keys, of)
+	case flags == leafPage:
+		return t.leaf(id, page, depth, keys, of)
 	default:
 		return t.damaged(id, "is no part of the tree")
 	}
 }
 
-// read returns a page with its overflow.
-func (t *tree) read(id uint64) ([]byte, error) {
-	page := make([]byte, t.size)
+// read returns a page with its overflow. It is good until another page is read at
+// that depth.
+func (t *tree) read(id uint64, depth int) ([]byte, error) {
+	if err := t.use(id); err != nil {
+		return nil, err
+	}
+	for len(t.pages) <= depth {
+		t.pages = append(t.pages, make([]byte, t.size))
+	}
+	page := t.pages[depth][:t.size]
 	if _, err := t.file.ReadAt(page, int64(id)*t.size); err != nil {
 		return nil, err
 	}
-	more := uint64(binary.NativeEndian.Uint32(page[12:]))
-	count := int(binary.NativeEndian.Uint16(page[10:]))
-	switch {
-	case binary.NativeEndian.Uint64(page) != id:
+	if binary.NativeEndian.Uint64(page) != id {
 		return nil, t.damaged(id, "says that it is another")
-	case id+more >= t.end:
+	}
+	more := uint64(binary.NativeEndian.Uint32(page[12:]))
+	if more == 0 {
+		return page, nil
+	}
+	if id+more >= t.end {
 		return nil, t.damaged(id, "goes beyond the end")
-	case more > 0:
-		page = make([]byte, (int64(more)+1)*t.size)
-		if _, err := t.file.ReadAt(page, int64(id)*t.size); err != nil {
+	}
+	for i := range more {
+		if err := t.use(id + 1 + i); err != nil {
 			return nil, err
 		}
 	}
-	if pageHeader+count*pageElement > len(page) {
-		return nil, t.damaged(id, "has too many elements")
+	if whole := (int64(more) + 1) * t.size; int64(cap(t.pages[depth])) < whole {
+		t.pages[depth] = make([]byte, whole)
 	}
-	return page, nil
+	page = t.pages[depth][:(int64(more)+1)*t.size]
+	_, err := t.file.ReadAt(page, int64(id)*t.size)
+	return page, err
 }
 
-// branch visits the pages that a branch leads to. All leaves of a bucket are at
-// one depth, so after the first way down the others need not be read.
-func (t *tree) branch(id uint64, page []byte, leaves int, outer bool) error {
-	if leaves == 0 {
-		return t.damaged(id, "is a branch where a leaf should be")
+// element is one of a page.
+type element struct {
+	flags uint32 // of a leaf
+	child uint64 // of a branch
+	key   []byte
+	value []byte // of a leaf
+}
+
+// elements calls visit for every element of a page, in order. next is the key of
+// the element after it, nil for the last one.
+func (t *tree) elements(id uint64, page []byte, leaf bool, keys span, visit func(e element, next []byte) error) error {
+	count := int(binary.NativeEndian.Uint16(page[10:]))
+	at := pageHeader + count*pageElement
+	if at > len(page) {
+		return t.damaged(id, "has too many elements")
 	}
-	for i := range int(binary.NativeEndian.Uint16(page[10:])) {
-		child := binary.NativeEndian.Uint64(page[pageHeader+i*pageElement+8:])
-		if leaves < 0 {
-			depth, err := t.depth(child)
-			if err != nil {
+	var before element
+	for i := range count {
+		e, end, ok := cut(page, pageHeader+i*pageElement, at, leaf)
+		switch {
+		case !ok:
+			return t.damaged(id, "has an element that is not where it belongs")
+		case i == 0 && bytes.Compare(e.key, keys.min) < 0, i > 0 && bytes.Compare(e.key, before.key) <= 0,
+			keys.max != nil && bytes.Compare(e.key, keys.max) >= 0:
+			return t.damaged(id, "has keys that are not in order")
+		}
+		if i > 0 {
+			if err := visit(before, e.key); err != nil {
 				return err
 			}
-			leaves = depth + 1
 		}
-		if err := t.walk(child, leaves-1, outer); err != nil {
-			return err
-		}
+		before, at = e, end
 	}
-	return nil
+	if count == 0 {
+		return nil
+	}
+	return visit(before, nil)
 }
 
-// maxDepth is more branches than any file of ours has above a leaf: each leads
-// to two pages at least.
-const maxDepth = 64
+// cut returns the element whose header is at an offset of a page and whose data
+// must begin at another, and where that ends.
+func cut(page []byte, header, data int, leaf bool) (e element, end int, ok bool) {
+	h := page[header : header+pageElement]
+	var position, keySize, valueSize int
+	if leaf {
+		e.flags = binary.NativeEndian.Uint32(h)
+		position, keySize = int(binary.NativeEndian.Uint32(h[4:])), int(binary.NativeEndian.Uint32(h[8:]))
+		valueSize = int(binary.NativeEndian.Uint32(h[12:]))
+	} else {
+		position, keySize = int(binary.NativeEndian.Uint32(h)), int(binary.NativeEndian.Uint32(h[4:]))
+		e.child = binary.NativeEndian.Uint64(h[8:])
+	}
+	if header+position != data || keySize <= 0 || valueSize < 0 || keySize > len(page)-data || valueSize > len(page)-data-keySize {
+		return e, 0, false
+	}
+	e.key = page[data : data+keySize]
+	e.value = page[data+keySize : data+keySize+valueSize]
+	return e, data + keySize + valueSize, true
+}
 
-// depth returns how many branches are above the first leaf below a page.
-func (t *tree) depth(id uint64) (int, error) {
-	for depth := range maxDepth {
-		if id < 2 || id >= t.end {
-			return 0, t.damaged(id, "is not in use")
+// branch visits the pages that a branch leads to.
+func (t *tree) branch(id uint64, page []byte, depth int, keys span, of [][]byte) error {
+	if binary.NativeEndian.Uint16(page[10:]) == 0 {
+		return t.damaged(id, "is a branch that leads nowhere")
+	}
+	return t.elements(id, page, false, keys, func(e element, next []byte) error {
+		if next == nil {
+			next = keys.max
 		}
-		page, err := t.read(id)
+		return t.walk(e.child, depth+1, span{e.key, next}, of)
+	})
+}
+
+// leaf visits the keys of a leaf, and the buckets whose names they are.
+func (t *tree) leaf(id uint64, page []byte, depth int, keys span, of [][]byte) error {
+	return t.elements(id, page, true, keys, func(e element, _ []byte) error {
+		switch {
+		case e.flags == 0 && len(of) > 0:
+			t.contents.visit(of, e.key, e.value)
+			return nil
+		case e.flags != bucketLeaf || len(e.value) < bucketHeader:
+			return t.damaged(id, "has an element of no kind")
+		}
+		inner := append(slices.Clip(of), e.key)
+		t.contents.enter(inner, binary.NativeEndian.Uint64(e.value[8:]))
+		if root := binary.NativeEndian.Uint64(e.value); root != 0 {
+			return t.walk(root, depth+1, span{}, inner)
+		}
+		inline := e.value[bucketHeader:]
+		if len(inline) < pageHeader || binary.NativeEndian.Uint16(inline[8:]) != leafPage {
+			return t.damaged(id, "has a bucket without its page")
+		}
+		return t.leaf(id, inline, depth, span{}, inner)
+	})
+}
+
+// freelist checks that every page that the tree does not use is free, and no
+// other.
+func (t *tree) freelist(heads []head, tx uint64) error {
+	for _, h := range heads {
+		if h.tx != tx {
+			continue
+		}
+		page, err := t.read(h.freelist, 0)
 		if err != nil {
-			return 0, err
-		}
-		if binary.NativeEndian.Uint16(page[8:]) != branchPage || binary.NativeEndian.Uint16(page[10:]) == 0 {
-			return depth, nil
-		}
-		id = binary.NativeEndian.Uint64(page[pageHeader+8:])
-	}
-	return 0, t.damaged(id, "leads back to itself")
-}
-
-// leaf visits the buckets whose names a leaf has.
-func (t *tree) leaf(id uint64, page []byte) error {
-	for i := range int(binary.NativeEndian.Uint16(page[10:])) {
-		at := pageHeader + i*pageElement
-		e := page[at:]
-		if binary.NativeEndian.Uint32(e)&bucketLeaf == 0 {
-			continue
-		}
-		value := int64(at) + int64(binary.NativeEndian.Uint32(e[4:])) + int64(binary.NativeEndian.Uint32(e[8:]))
-		if value+bucketHeader > int64(len(page)) {
-			return t.damaged(id, "has a bucket beyond its end")
-		}
-		root := binary.NativeEndian.Uint64(page[value:])
-		if root == 0 { // the bucket is within the page
-			continue
-		}
-		if err := t.walk(root, -1, false); err != nil {
 			return err
+		}
+		if binary.NativeEndian.Uint16(page[8:]) != freelistPage {
+			return t.damaged(h.freelist, "is not the list of free pages")
+		}
+		count, ids := uint64(binary.NativeEndian.Uint16(page[10:])), page[pageHeader:]
+		if count == manyFree {
+			count, ids = binary.NativeEndian.Uint64(ids), ids[8:]
+		}
+		if count > uint64(len(ids)/8) {
+			return t.damaged(h.freelist, "has too many elements")
+		}
+		for i := range count {
+			if err := t.use(binary.NativeEndian.Uint64(ids[8*i:])); err != nil {
+				return err
+			}
+		}
+	}
+	for id := uint64(2); id < t.end; id++ {
+		if t.seen[id/64]&(1<<(id%64)) == 0 {
+			return t.damaged(id, "is neither used nor free")
 		}
 	}
 	return nil

@@ -29,17 +29,28 @@ func lookup[ID storage.UserID | storage.ProfileID](tx *bbolt.Tx, bucket string, 
 	if v == nil {
 		return 0, storage.ErrNotFound
 	}
-	if len(v) != 4 {
-		return 0, fmt.Errorf("%s %q: %w", bucket, key, storage.ErrDamaged)
+	content, err := openEntry(key, v)
+	if err == nil && len(content) != 4 {
+		err = storage.ErrDamaged
 	}
-	return ID(binary.BigEndian.Uint32(v)), nil
+	if err != nil {
+		return 0, fmt.Errorf("%s %q: %w", bucket, key, err)
+	}
+	return ID(binary.BigEndian.Uint32(content)), nil
 }
 
 // getByID reads the record of a user or profile. The error is ErrDeleted if there
 // was one and ErrNotFound if there never was; last is where the id given out last is.
 func getByID[R any, ID storage.UserID | storage.ProfileID](tx *bbolt.Tx, bucket, last string, id ID, record *R) error {
 	err := getInto(tx, bucket, idKey(id), record)
-	if errors.Is(err, storage.ErrNotFound) && id != 0 && uint32(id) <= lastID(tx, last) {
+	if id == 0 || !errors.Is(err, storage.ErrNotFound) {
+		return err
+	}
+	n, damage := lastID(tx, last)
+	if damage != nil {
+		return damage
+	}
+	if uint32(id) <= n {
 		return storage.ErrDeleted
 	}
 	return err
@@ -56,19 +67,20 @@ func getProfile(tx *bbolt.Tx, id storage.ProfileID) (p storage.Profile, err erro
 }
 
 // lastID returns the id that was given out last, 0 if none was.
-func lastID(tx *bbolt.Tx, name string) uint32 {
-	if v := tx.Bucket([]byte(bucketMeta)).Get([]byte(name)); len(v) == 4 {
-		return binary.BigEndian.Uint32(v)
-	}
-	return 0
+func lastID(tx *bbolt.Tx, name string) (uint32, error) {
+	n, err := metaNumber(tx, name, 4)
+	return uint32(n), err
 }
 
 // pickID returns the id for a new record: the one that the caller wants if it
 // is free, or the next one if that is 0.
 func pickID(tx *bbolt.Tx, bucket, last, index string, want uint32) (uint32, error) {
 	if want == 0 {
-		id := lastID(tx, last) + 1
-		if id > storage.MaxAccountID {
+		id, err := lastID(tx, last)
+		if err != nil {
+			return 0, err
+		}
+		if id++; id > storage.MaxAccountID {
 			return 0, fmt.Errorf("ids of %s: %w", bucket, storage.ErrFull)
 		}
 		return id, nil
@@ -81,10 +93,11 @@ func pickID(tx *bbolt.Tx, bucket, last, index string, want uint32) (uint32, erro
 
 // usedID remembers that an id was given out.
 func (c *change) usedID(name string, id uint32) error {
-	if id <= lastID(c.Tx, name) {
-		return nil
+	last, err := lastID(c.Tx, name)
+	if err != nil || id <= last {
+		return err
 	}
-	return c.putRaw(bucketMeta, []byte(name), binary.BigEndian.AppendUint32(nil, id))
+	return c.putEntry(bucketMeta, []byte(name), binary.BigEndian.AppendUint32(nil, id))
 }
 
 // CreateUser is described in [storage.Accounts].
@@ -194,7 +207,7 @@ func (c *change) putUser(old, next storage.User) error {
 			return err
 		}
 	}
-	if err := c.putRaw(bucketUsersByEmail, is, idKey(next.ID)); err != nil {
+	if err := c.putEntry(bucketUsersByEmail, is, idKey(next.ID)); err != nil {
 		return err
 	}
 	return c.put(bucketUsers, idKey(next.ID), next)

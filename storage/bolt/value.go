@@ -10,57 +10,81 @@ import (
 	"github.com/respawnd/respawnd/storage"
 )
 
-// A value in the file:
+// The value of a record in the file:
 //
 //	offset size
-//	     0    1  version of this layout, 1
+//	     0    1  version of this layout, 2
 //	     1    4  CRC-32C of the payload, big-endian
-//	     5    -  payload
+//	     5    4  CRC-32C of the key, big-endian
+//	     9    -  payload: the JSON of one record
 //
-// The payload is the JSON of one record, or a chunk of a server list: records,
-// each as its length (unsigned varint) and its JSON.
+// The checksum of the key finds a record that damage put under another key: to
+// those who ask for the right one it would just not be there.
+//
+// A chunk of a server list is of version 1, without the checksum of the key. Its
+// payload are records, each as its length (unsigned varint) and its JSON.
 const (
-	valueVersion = 1
-	valueHeader  = 5
+	chunkVersion = 1
+	valueHeader  = 5 // of a chunk, and before the checksum of the key
+
+	recordVersion = 2
+	recordHeader  = valueHeader + crc32.Size
 )
 
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
 // checksum is the CRC-32C of p. bbolt has no checksum on its pages.
-func checksum(p []byte) uint32 {
-	return crc32.Checksum(p, crc32.MakeTable(crc32.Castagnoli))
-}
+func checksum(p []byte) uint32 { return crc32.Checksum(p, castagnoli) }
 
 // sealInPlace completes a value whose first valueHeader bytes are still free.
 func sealInPlace(value []byte) []byte {
-	value[0] = valueVersion
+	value[0] = chunkVersion
 	binary.BigEndian.PutUint32(value[1:valueHeader], checksum(value[valueHeader:]))
 	return value
 }
 
 // unseal returns the payload of a value. It shares the memory of value.
 func unseal(value []byte) ([]byte, error) {
-	if len(value) < valueHeader {
+	header := valueHeader
+	if len(value) > 0 && value[0] == recordVersion {
+		header = recordHeader
+	}
+	if len(value) < header {
 		return nil, fmt.Errorf("%w: %d bytes", storage.ErrDamaged, len(value))
 	}
-	if value[0] != valueVersion {
+	if value[0] != chunkVersion && value[0] != recordVersion {
 		return nil, fmt.Errorf("%w: value version %d", storage.ErrDamaged, value[0])
 	}
-	payload := value[valueHeader:]
-	if binary.BigEndian.Uint32(value[1:valueHeader]) != checksum(payload) {
+	payload := value[header:]
+	if binary.BigEndian.Uint32(value[1:]) != checksum(payload) {
 		return nil, fmt.Errorf("%w: checksum differs", storage.ErrDamaged)
 	}
 	return payload, nil
 }
 
-// encode returns the value of one record.
-func encode(record any) ([]byte, error) {
+// checkKey refuses a record that lies under another key than it was stored under.
+// Whether the record can be read is none of its business.
+func checkKey(key, value []byte) error {
+	if len(value) >= recordHeader && value[0] == recordVersion && binary.BigEndian.Uint32(value[valueHeader:]) != checksum(key) {
+		return fmt.Errorf("%w: stored under another key", storage.ErrDamaged)
+	}
+	return nil
+}
+
+// encode returns the value of one record under a key.
+func encode(key []byte, record any) ([]byte, error) {
 	payload, err := json.Marshal(record)
 	if err != nil {
 		return nil, err
 	}
-	return wrap(payload), nil
+	value := make([]byte, 0, recordHeader+len(payload))
+	value = append(value, recordVersion)
+	value = binary.BigEndian.AppendUint32(value, checksum(payload))
+	value = binary.BigEndian.AppendUint32(value, checksum(key))
+	return append(value, payload...), nil
 }
 
-// wrap returns the value of a payload.
+// wrap returns the chunk with a payload.
 func wrap(payload []byte) []byte {
 	value := make([]byte, valueHeader, valueHeader+len(payload))
 	return sealInPlace(append(value, payload...))

@@ -16,7 +16,7 @@ func TestUnsealRefusesDamage(t *testing.T) {
 	tests := map[string][]byte{
 		"nothing":         nil,
 		"half a header":   good[:4],
-		"another version": append([]byte{2}, good[1:]...),
+		"another version": append([]byte{3}, good[1:]...),
 		"a changed byte":  append(bytes.Clone(good[:len(good)-1]), ' '),
 		"a missing byte":  good[:len(good)-1],
 		"bare JSON":       []byte(`{"name":"a"}`),
@@ -68,7 +68,7 @@ func checkDecode[R any](t *testing.T, value []byte) {
 		}
 		return
 	}
-	again, err := encode(record)
+	again, err := encode([]byte("key"), record)
 	if err != nil {
 		return // such as a scope that no ban has
 	}

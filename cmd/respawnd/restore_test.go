@@ -1,0 +1,125 @@
+package main
+
+import (
+	"archive/tar"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/respawnd/respawnd/internal/backup"
+)
+
+// unpacked returns the files of a backup by name, the manifest too.
+func unpacked(t *testing.T, path string) map[string][]byte {
+	t.Helper()
+	files := make(map[string][]byte)
+	in := tar.NewReader(strings.NewReader(readFile(t, path)))
+	for {
+		h, err := in.Next()
+		if errors.Is(err, io.EOF) {
+			return files
+		}
+		must(t, err)
+		files[h.Name], err = io.ReadAll(in)
+		must(t, err)
+	}
+}
+
+// packBackup writes a backup of files by name.
+func packBackup(t *testing.T, files map[string][]byte) string {
+	t.Helper()
+	dir := t.TempDir()
+	var paths []string
+	for name, content := range files {
+		if name == "manifest.json" {
+			continue
+		}
+		paths = append(paths, filepath.Join(dir, name))
+		must(t, os.WriteFile(paths[len(paths)-1], content, 0o600))
+	}
+	m := struct{ Version string }{}
+	must(t, json.Unmarshal(files["manifest.json"], &m))
+	var out bytes.Buffer
+	must(t, backup.Write(&out, m.Version, time.Unix(1700000000, 0), paths))
+	return writeFile(t, "backup", out.String())
+}
+
+// A backup from which a daemon could not go on is refused before anything is
+// changed.
+func TestRestoreRefuses(t *testing.T) {
+	t.Parallel()
+	withAccount := func(nick string) (dir, saved string) {
+		t.Helper()
+		dir, saved = t.TempDir(), filepath.Join(t.TempDir(), "backup")
+		env := testEnv(dir)
+		typed(t, env, stormPassword, "account", "create",
+			"--email", nick+"@example.com", "--nick", nick, "--uniquenick", nick, "--password-stdin")
+		cli(t, env, "backup", saved)
+		return dir, saved
+	}
+	_, saved := withAccount("Ann")
+	target, other := withAccount("Ben")
+	before := make(map[string]string)
+	for _, name := range names(t, target) {
+		before[name] = readFile(t, filepath.Join(target, name))
+	}
+	foreign := unpacked(t, other)[keyName]
+	for name, tc := range map[string]struct {
+		change func(files map[string][]byte)
+		want   string
+	}{
+		"no key":             {func(f map[string][]byte) { delete(f, keyName) }, "not the key"},
+		"empty key":          {func(f map[string][]byte) { f[keyName] = nil }, "not a sealing key file"},
+		"key of noise":       {func(f map[string][]byte) { f[keyName] = []byte("noise") }, "not a sealing key file"},
+		"key of other store": {func(f map[string][]byte) { f[keyName] = foreign }, "opens none"},
+		"no store":           {func(f map[string][]byte) { delete(f, storeName) }, storeName},
+		"empty token":        {func(f map[string][]byte) { f[tokenName] = nil }, tokenName},
+	} {
+		files := unpacked(t, saved)
+		tc.change(files)
+		refused(t, exitFailure, testEnv(target), []string{"restore", packBackup(t, files)}, "nothing was changed", tc.want)
+		for name, content := range before {
+			if readFile(t, filepath.Join(target, name)) != content {
+				t.Errorf("%s: %s was changed", tc.want, name)
+			}
+		}
+		if got := len(names(t, target)); got != len(before) {
+			t.Errorf("%s: the data folder has %d files, want the %d from before", name, got, len(before))
+		}
+	}
+	cli(t, testEnv(target), "restore", packBackup(t, unpacked(t, saved)))
+}
+
+// What a backup says of its sizes is checked before it is unpacked.
+func TestRestoreOfASparseFile(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	free, err := diskFree(dir)
+	must(t, err)
+	size := int64(free) // as much as there is, which is less than it takes
+	manifest := fmt.Appendf(nil, `{"format":1,"version":"v1","created":"2026-11-01T12:00:00Z","files":[{"name":"respawnd.db","size":%d,"sha256":""}]}`, size)
+	var head bytes.Buffer
+	out := tar.NewWriter(&head)
+	must(t, out.WriteHeader(&tar.Header{Name: "manifest.json", Size: int64(len(manifest)), Mode: 0o600, Typeflag: tar.TypeReg}))
+	_, err = out.Write(manifest)
+	must(t, err)
+	must(t, out.WriteHeader(&tar.Header{Name: storeName, Size: size, Mode: 0o600, Typeflag: tar.TypeReg, Format: tar.FormatGNU}))
+	cut := writeFile(t, "cut", head.String())
+	refused(t, exitFailure, testEnv(dir), []string{"restore", cut}, "nothing was changed", fmt.Sprintf("it is to hold %d bytes", size))
+	whole := writeFile(t, "whole", head.String())
+	if err := os.Truncate(whole, size+1<<20); err != nil {
+		t.Logf("no sparse file of that size here: %v", err)
+		return
+	}
+	refused(t, exitFailure, testEnv(dir), []string{"restore", whole}, "nothing was changed", "data_dir", "bytes free")
+	if left := names(t, dir); len(left) > 0 {
+		t.Errorf("the data folder has %q", left)
+	}
+}

@@ -1,0 +1,53 @@
+package accounts
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"iter"
+
+	"github.com/respawnd/respawnd/storage"
+)
+
+// checkedUsers is how many users CheckKeyFile looks at.
+const checkedUsers = 1000
+
+// UserReader is what CheckKeyFile needs of a store.
+type UserReader interface {
+	Users(ctx context.Context, after storage.UserID) iter.Seq2[storage.User, error]
+}
+
+// CheckKeyFile returns an error if the accounts of a store cannot be used with a
+// key file: it is missing although there are accounts, is no key file, or opens
+// none of the first accounts. The errors match ErrNoKey, ErrKeyFile,
+// ErrKeyExposed or ErrUnsealable.
+func CheckKeyFile(ctx context.Context, store UserReader, path string) error {
+	keys, err := readKeys(path)
+	missing := errors.Is(err, fs.ErrNotExist)
+	if err != nil && !missing {
+		return err
+	}
+	looked, opened := 0, 0
+	for u, err := range store.Users(ctx, 0) {
+		switch {
+		case errors.Is(err, storage.ErrDamaged):
+			continue
+		case err != nil:
+			return err
+		case missing:
+			return ErrNoKey
+		case len(u.Secret) == 0:
+			continue
+		}
+		if _, err := keys.open(kindDigest, &u, u.Secret); err == nil {
+			opened++
+		}
+		if looked++; looked == checkedUsers {
+			break
+		}
+	}
+	if looked > 0 && opened == 0 {
+		return ErrUnsealable
+	}
+	return nil
+}

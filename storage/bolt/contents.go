@@ -1,0 +1,136 @@
+package bolt
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/respawnd/respawnd/storage"
+)
+
+// kind is what the values of a bucket are.
+type kind int
+
+const (
+	otherKind  kind = iota // not known to this version
+	recordKind             // records, see value.go
+	entryKind              // entries of an index or pairs, see entry.go
+)
+
+// kindOf returns the kind of a bucket.
+func kindOf(bucket string) kind {
+	switch bucket {
+	case bucketGames, bucketRooms, bucketBans, bucketAddedServers, bucketHiddenServers, bucketUsers, bucketProfiles,
+		bucketRequests, bucketMailboxes, bucketAudit, bucketAuditPlayers, bucketServers:
+		return recordKind
+	case bucketMeta, bucketRoomsByGame, bucketUsersByEmail, bucketNicks, bucketUniqueNicks, bucketCDKeys, bucketFoundBy,
+		bucketBuddies, bucketBuddyOf, bucketBlocks, bucketBlockedBy, bucketRequestsFrom:
+		return entryKind
+	}
+	return otherKind
+}
+
+// contents checks keys and values while a tree is walked. What it finds counts
+// only in a file of the present schema: older ones have no such checksums.
+type contents struct {
+	lost    faults // keys that are not what they were: what was under them would be missing without a word
+	bad     faults // records that cannot be read, which whoever reads them is told
+	oneHead bool   // the other head of the file cannot be read
+
+	bucket   string // the outermost that is being visited
+	kind     kind
+	buckets  map[string]bool
+	lastSeq  uint64 // highest number in the audit log
+	auditSeq uint64 // the number given out last
+}
+
+func newContents() *contents { return &contents{buckets: make(map[string]bool)} }
+
+// enter begins a bucket, whose name comes last in of.
+func (c *contents) enter(of [][]byte, sequence uint64) {
+	c.bucket = string(of[0])
+	c.kind = kindOf(c.bucket)
+	if len(of) > 1 {
+		if c.kind != otherKind && c.bucket != bucketServers {
+			c.lost.add(c.bucket, of[1], errors.New("a bucket where none belongs"))
+		}
+		return
+	}
+	c.buckets[c.bucket] = true
+	if c.bucket == bucketAudit {
+		c.auditSeq = sequence
+	}
+}
+
+// visit looks at a key and its value.
+func (c *contents) visit(of [][]byte, key, value []byte) {
+	if len(of) > 1 { // a chunk of a server list
+		if _, err := unseal(value); err != nil && c.bucket == bucketServers {
+			c.bad.add(c.bucket, key, err)
+		}
+		return
+	}
+	switch c.kind {
+	case recordKind:
+		c.record(key, value)
+	case entryKind:
+		if c.bucket == bucketMeta && (string(key) == metaApp || string(key) == metaSchema) {
+			return // readLayout looks at them, also that of older versions
+		}
+		if _, err := openEntry(key, value); err != nil {
+			c.lost.add(c.bucket, key, err)
+		}
+	case otherKind:
+	}
+}
+
+func (c *contents) record(key, value []byte) {
+	if err := checkKey(key, value); err != nil {
+		c.lost.add(c.bucket, key, err)
+	} else if _, err := unseal(value); err != nil {
+		c.bad.add(c.bucket, key, err)
+	}
+	if (c.bucket == bucketAudit || c.bucket == bucketAuditPlayers) && len(key) == 8 {
+		c.lastSeq = max(c.lastSeq, binary.BigEndian.Uint64(key))
+	}
+}
+
+// end looks at what only shows when everything was seen.
+func (c *contents) end() {
+	for _, name := range buckets() {
+		if !c.buckets[name] {
+			c.lost.add(name, nil, errors.New("the bucket is missing"))
+		}
+	}
+	if c.lastSeq > c.auditSeq {
+		c.lost.add(bucketAudit, nil, fmt.Errorf("entry %d is beyond the last one, %d", c.lastSeq, c.auditSeq))
+	}
+}
+
+// maxFindings is how many faults are named.
+const maxFindings = 10
+
+// faults counts faults and names the first.
+type faults struct {
+	n     int
+	first []string
+}
+
+func (f *faults) add(bucket string, key []byte, err error) {
+	if f.n++; len(f.first) < maxFindings {
+		f.first = append(f.first, fmt.Sprintf("%s %q: %v", bucket, key, err))
+	}
+}
+
+// err returns the faults as an error, nil if there are none.
+func (f *faults) err() error {
+	if f.n == 0 {
+		return nil
+	}
+	more := ""
+	if f.n > len(f.first) {
+		more = fmt.Sprintf("; and %d more", f.n-len(f.first))
+	}
+	return fmt.Errorf("%w: %s%s", storage.ErrDamaged, strings.Join(f.first, "; "), more)
+}
