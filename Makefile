@@ -3,7 +3,11 @@
 GO   ?= go
 LINT  = $(GO) tool -modfile=tools/go.mod golangci-lint
 
-.PHONY: build test race lint fmt fuzz bench storm gobench browser packages check clean
+.DEFAULT_GOAL := build
+.PHONY: help build test race lint fmt fuzz bench storm gobench browser packages check clean
+
+help: ## this list
+	@sed -nE 's/^([a-z]+): ## (.*)/\1\t\2/p' $(MAKEFILE_LIST) | expand -t 12
 
 build: ## build ./respawnd
 	CGO_ENABLED=0 $(GO) build -trimpath -o respawnd ./cmd/respawnd
@@ -41,5 +45,5 @@ packages: ## archives and Debian packages in dist/
 check: ## all of what the CI runs
 	bash .ci/run
 
-clean:
+clean: ## remove what build and packages made
 	rm -rf respawnd respawnd.exe dist
