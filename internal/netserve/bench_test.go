@@ -1,6 +1,7 @@
 package netserve
 
 import (
+	"context"
 	"net"
 	"net/netip"
 	"sync"
@@ -83,5 +84,97 @@ func BenchmarkDrop(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		m.Drop("reason")
+	}
+}
+
+// The accept benchmarks connect over loopback, read one byte that the server
+// sends, and close, with the bare calls of package net and with the connection
+// loop.
+
+func BenchmarkAcceptBare(b *testing.B) {
+	ln := listenTCP(b)
+	var server sync.WaitGroup
+	server.Go(func() {
+		for {
+			c, err := ln.Accept()
+			if err != nil {
+				return
+			}
+			server.Go(func() {
+				_, _ = c.Write([]byte("x"))
+				_ = c.Close()
+			})
+		}
+	})
+	benchmarkConnects(b, ln.Addr().String())
+	_ = ln.Close()
+	server.Wait()
+}
+
+func BenchmarkAcceptServeConns(b *testing.B) {
+	ln := listenTCP(b)
+	ctx, cancel := context.WithCancel(b.Context())
+	ended := make(chan error, 1)
+	greet := connFunc(func(_ context.Context, c *Conn) { _, _ = c.Write([]byte("x")) })
+	go func() {
+		ended <- ServeConns(ctx, ln, greet, ConnOptions{Rate: 1e9, Burst: 1 << 30, MaxPerAddr: -1, Metrics: NewMetrics(nil, "test")})
+	}()
+	benchmarkConnects(b, ln.Addr().String())
+	cancel()
+	if err := <-ended; err != nil {
+		b.Errorf("ServeConns = %v, want nil", err)
+	}
+}
+
+func listenTCP(b *testing.B) net.Listener {
+	b.Helper()
+	ln, err := new(net.ListenConfig).Listen(b.Context(), "tcp4", "127.0.0.1:0")
+	if err != nil {
+		b.Fatal(err)
+	}
+	return ln
+}
+
+func benchmarkConnects(b *testing.B, address string) {
+	b.ReportAllocs()
+	var d net.Dialer
+	var buf [1]byte
+	for b.Loop() {
+		c, err := d.DialContext(b.Context(), "tcp4", address)
+		if err != nil {
+			b.Fatal(err)
+		}
+		if _, err := c.Read(buf[:]); err != nil {
+			b.Fatal(err)
+		}
+		_ = c.(*net.TCPConn).SetLinger(0) // no port is kept for what is over
+		_ = c.Close()
+	}
+}
+
+// BenchmarkGate enters and leaves among 8,000 connections of 1,000 addresses,
+// with room and without: then each newcomer makes another one leave.
+func BenchmarkGate(b *testing.B) {
+	for name, most := range map[string]int{"Room": 10000, "Full": 8000} {
+		b.Run(name, func(b *testing.B) {
+			g, now := NewGate(ConnOptions{MaxConns: most, MaxPerAddr: -1, Rate: -1}), time.Now()
+			for i := range 8000 {
+				var s *Seat
+				s = g.Enter(numbered(i%1000), now, func() { s.Leave() }).Seat
+			}
+			b.ReportAllocs()
+			i := 1000
+			for b.Loop() {
+				var s *Seat
+				s = g.Enter(numbered(i), now, func() { s.Leave() }).Seat
+				s.SetState(StateBusy)
+				s.SetState(StateIdle)
+				s.Leave()
+				if i++; most == 8000 { // its room is taken again by the heaviest
+					var s *Seat
+					s = g.Enter(numbered(i%1000), now, func() { s.Leave() }).Seat
+				}
+			}
+		})
 	}
 }

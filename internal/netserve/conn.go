@@ -18,6 +18,8 @@ import (
 type Conn struct {
 	raw         net.Conn
 	peer, local netip.AddrPort
+	seat        Seat
+	waiting     atomic.Pointer[shelved] // nil: it did not have to wait
 	metrics     *Metrics
 
 	firstByteBy time.Time
@@ -56,11 +58,33 @@ func newConn(raw net.Conn, now time.Time, opt *ConnOptions) *Conn {
 	return c
 }
 
+// postpone moves the times that began with the connection on by d.
+func (c *Conn) postpone(d time.Duration) {
+	c.firstByteBy = c.firstByteBy.Add(d)
+	if !c.endBy.IsZero() {
+		c.endBy = c.endBy.Add(d)
+	}
+}
+
+// evict implements evictee. The handler, if there is one already, notices that the
+// connection has ended.
+func (c *Conn) evict() {
+	if x := c.waiting.Load(); x == nil || !x.remove() {
+		_ = c.raw.Close()
+	}
+}
+
 // Peer returns the address of the other side, IPv4 addresses unmapped.
 func (c *Conn) Peer() netip.AddrPort { return c.peer }
 
 // Local returns the own address of the connection, IPv4 addresses unmapped.
 func (c *Conn) Local() netip.AddrPort { return c.local }
+
+// SetState says what the connection is doing; see State. A handler calls it when
+// it has read the first whole request, and whenever that changes. A connection of
+// which nothing is said stays in StateNew and is the first to give way when the
+// service is full.
+func (c *Conn) SetState(s State) { c.seat.SetState(s) }
 
 // RemoteAddr implements net.Conn; see Peer.
 func (c *Conn) RemoteAddr() net.Addr { return c.raw.RemoteAddr() }

@@ -48,7 +48,7 @@ type ConnHandler interface {
 type ConnOptions struct {
 	MaxConns   int     // connections at a time; 0: DefaultMaxConns
 	MaxPerAddr int     // connections at a time per address; 0: DefaultMaxPerAddr, negative: no bound but MaxConns
-	Rate       float64 // new connections per second and address; 0: DefaultConnRate, negative: no bound
+	Rate       float64 // new connections per second and address, more wait; 0: DefaultConnRate, negative: no bound
 	Burst      int     // new connections at once per address after a rest; 0: DefaultConnBurst
 
 	FirstByte   time.Duration // from accept to the first byte; 0: DefaultFirstByte
@@ -59,6 +59,10 @@ type ConnOptions struct {
 
 	Log     zerolog.Logger
 	Metrics *Metrics // nil: nothing is counted
+	// Refused, if not nil, returns what a connection that is not served is sent
+	// before it is closed; nil: nothing. It runs in the accept loop, so it must
+	// not block, and is called for each one.
+	Refused func(peer netip.AddrPort, why Refusal) []byte
 	// Exempt tells which addresses MaxPerAddr and Rate do not bind; nil: none.
 	// It must not block: it runs in the accept loop.
 	Exempt func(netip.Addr) bool
@@ -89,8 +93,10 @@ func (o ConnOptions) withDefaults() ConnOptions {
 	return o
 }
 
-// ServeConns accepts connections from ln and has h serve each, until ctx ends.
-// Then it stops accepting, gives the handlers their grace, closes what is left,
+// ServeConns accepts connections from ln and has h serve each, until ctx ends. One
+// that is over the rate of its address waits for its turn, for at most ten
+// seconds, before it is served; see Gate for what happens when there are
+// MaxConns. When ctx ends it stops accepting, gives the handlers their grace, closes what is left,
 // waits for all handlers and returns nil. Accept errors that pass by themselves
 // are counted and waited out; an error of ln itself ends it in the same way and
 // is returned. It closes ln in any case.
@@ -99,14 +105,11 @@ func ServeConns(ctx context.Context, ln net.Listener, h ConnHandler, opt ConnOpt
 	defer cancel()
 	opt = opt.withDefaults()
 	s := &connServer{
-		handler: h,
-		opt:     opt,
-		panics:  newPanicLog(opt.Log, opt.Metrics),
-		gate:    opt.Gate,
-		open:    make(map[*Conn]struct{}),
-	}
-	if s.gate == nil {
-		s.gate = NewGate(opt)
+		handler:  h,
+		opt:      opt,
+		panics:   newPanicLog(opt.Log, opt.Metrics),
+		admitter: newAdmitter(&opt),
+		open:     make(map[*Conn]struct{}),
 	}
 
 	var closer sync.WaitGroup
@@ -123,11 +126,12 @@ func ServeConns(ctx context.Context, ln net.Listener, h ConnHandler, opt ConnOpt
 
 // connServer is one run of ServeConns.
 type connServer struct {
-	handler ConnHandler
-	opt     ConnOptions
-	panics  *panicLog
-	gate    *Gate
-	serving sync.WaitGroup // one per handler goroutine
+	handler  ConnHandler
+	opt      ConnOptions
+	panics   *panicLog
+	admitter *admitter
+	waiting  shelf          // connections over the rate of their address
+	serving  sync.WaitGroup // one per handler goroutine
 
 	mu   sync.Mutex
 	open map[*Conn]struct{}
@@ -160,16 +164,32 @@ func (s *connServer) accept(ctx context.Context, ln net.Listener) error {
 	}
 }
 
-// admit starts serving raw or closes it at once.
+// admit serves raw, now or when its turn comes, or closes it.
 func (s *connServer) admit(ctx context.Context, raw net.Conn) {
 	now := time.Now()
 	c := newConn(raw, now, &s.opt)
-	if reason := s.gate.enter(c.peer.Addr(), now); reason != "" {
-		_ = raw.Close()
-		s.opt.Metrics.refused(reason)
-		s.opt.Log.Debug().Stringer("peer", c.peer).Str("reason", reason).Msg("connection refused")
-		return
+	switch delay, ok := s.admitter.enter(&c.seat, raw, c.peer, now, c); {
+	case !ok:
+	case delay == 0:
+		s.serve(ctx, c)
+	default:
+		s.delay(ctx, c, delay)
 	}
+}
+
+// delay serves c after a time unless the service stops or c has to give way
+// before.
+func (s *connServer) delay(ctx context.Context, c *Conn, by time.Duration) {
+	c.postpone(by)
+	drop := func() {
+		_ = c.Close()
+		c.seat.Leave()
+	}
+	c.waiting.Store(s.waiting.put(by, func() { s.serve(ctx, c) }, drop))
+}
+
+// serve starts serving c.
+func (s *connServer) serve(ctx context.Context, c *Conn) {
 	s.mu.Lock()
 	s.open[c] = struct{}{}
 	s.mu.Unlock()
@@ -181,19 +201,21 @@ func (s *connServer) admit(ctx context.Context, raw net.Conn) {
 	})
 }
 
-// release ends what admit began.
+// release ends what serve began.
 func (s *connServer) release(c *Conn) {
 	_ = c.Close()
 	s.mu.Lock()
 	delete(s.open, c)
 	s.mu.Unlock()
-	s.gate.leave(c.peer.Addr())
+	c.seat.Leave()
 	s.opt.Metrics.Closed()
 }
 
-// finish waits for the handlers and closes, after their grace, the connections
-// that are left.
+// finish drops the connections that wait, waits for the handlers and closes,
+// after their grace, the connections that are left.
 func (s *connServer) finish() {
+	s.waiting.close()
+	s.admitter.close()
 	done := make(chan struct{})
 	go func() {
 		defer close(done)

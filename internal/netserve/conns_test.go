@@ -97,18 +97,19 @@ func TestConnectionCapsHoldAtTheirEdges(t *testing.T) {
 		from   []string // all but the last are admitted
 		reason string   // why the last one is refused; "": it is not
 	}{
-		"total, last place": {ConnOptions{MaxConns: 2}, []string{"192.0.2.1:1", "192.0.2.2:1"}, ""},
-		"total":             {ConnOptions{MaxConns: 2}, []string{"192.0.2.1:1", "192.0.2.2:1", "192.0.2.3:1"}, "full"},
-		"address, last one": {ConnOptions{MaxPerAddr: 2}, []string{"192.0.2.1:1", "192.0.2.1:2"}, ""},
-		"address":           {ConnOptions{MaxPerAddr: 2}, []string{"192.0.2.1:1", "192.0.2.1:2", "192.0.2.1:3"}, "per_address"},
-		"other address":     {ConnOptions{MaxPerAddr: 1}, []string{"192.0.2.1:1", "192.0.2.2:1"}, ""},
-		"same /64":          {ConnOptions{MaxPerAddr: 1}, []string{"[2001:db8::1]:1", "[2001:db8::2]:1"}, "per_address"},
-		"other /64":         {ConnOptions{MaxPerAddr: 1}, []string{"[2001:db8::1]:1", "[2001:db8:0:1::1]:1"}, ""},
-		"mapped address":    {ConnOptions{MaxPerAddr: 1}, []string{"192.0.2.1:1", "[::ffff:192.0.2.1]:1"}, "per_address"},
-		"no cap by address": {ConnOptions{MaxPerAddr: -1, MaxConns: 2}, []string{"192.0.2.1:1", "192.0.2.1:1", "192.0.2.1:1"}, "full"},
-		"rate":              {ConnOptions{Rate: 1, Burst: 2}, []string{"192.0.2.1:1", "192.0.2.1:2", "192.0.2.1:3"}, "rate"},
-		"rate of another":   {ConnOptions{Rate: 1, Burst: 1}, []string{"192.0.2.1:1", "192.0.2.2:1"}, ""},
-		"no rate":           {ConnOptions{Rate: -1, Burst: 1}, []string{"192.0.2.1:1", "192.0.2.1:2"}, ""},
+		"total, last place":  {ConnOptions{MaxConns: 2}, []string{"192.0.2.1:1", "192.0.2.2:1"}, ""},
+		"total":              {ConnOptions{MaxConns: 2}, []string{"192.0.2.1:1", "192.0.2.2:1", "192.0.2.3:1"}, "full"},
+		"address, last one":  {ConnOptions{MaxPerAddr: 2}, []string{"192.0.2.1:1", "192.0.2.1:2"}, ""},
+		"address":            {ConnOptions{MaxPerAddr: 2}, []string{"192.0.2.1:1", "192.0.2.1:2", "192.0.2.1:3"}, "per_address"},
+		"other address":      {ConnOptions{MaxPerAddr: 1}, []string{"192.0.2.1:1", "192.0.2.2:1"}, ""},
+		"same /64":           {ConnOptions{MaxPerAddr: 1}, []string{"[2001:db8::1]:1", "[2001:db8::2]:1"}, "per_address"},
+		"other /64":          {ConnOptions{MaxPerAddr: 1}, []string{"[2001:db8::1]:1", "[2001:db8:0:1::1]:1"}, ""},
+		"mapped address":     {ConnOptions{MaxPerAddr: 1}, []string{"192.0.2.1:1", "[::ffff:192.0.2.1]:1"}, "per_address"},
+		"no cap by address":  {ConnOptions{MaxPerAddr: -1, MaxConns: 2}, []string{"192.0.2.1:1", "192.0.2.1:1", "192.0.2.1:1"}, "full"},
+		"rate":               {ConnOptions{Rate: 0.09, Burst: 2}, []string{"192.0.2.1:1", "192.0.2.1:2", "192.0.2.1:3"}, "rate"},
+		"rate, last to wait": {ConnOptions{Rate: 0.1, Burst: 2}, []string{"192.0.2.1:1", "192.0.2.1:2", "192.0.2.1:3"}, ""},
+		"rate of another":    {ConnOptions{Rate: 1, Burst: 1}, []string{"192.0.2.1:1", "192.0.2.2:1"}, ""},
+		"no rate":            {ConnOptions{Rate: -1, Burst: 1}, []string{"192.0.2.1:1", "192.0.2.1:2"}, ""},
 		"exempt": {
 			ConnOptions{MaxPerAddr: 1, Rate: 1, Burst: 1, Exempt: func(a netip.Addr) bool { return a.IsPrivate() }},
 			[]string{"10.0.0.1:1", "10.0.0.1:2", "10.0.0.1:3"},
@@ -168,19 +169,6 @@ func TestEndedConnectionGivesItsPlaceBack(t *testing.T) {
 			t.Errorf("ServeConns = %v, want nil", err)
 		}
 	})
-}
-
-func TestGateForgetsAddressesWithoutConnections(t *testing.T) {
-	g, now := NewGate(ConnOptions{}), time.Now()
-	for i := range 1000 {
-		if reason := g.enter(numbered(i), now); reason != "" {
-			t.Fatalf("enter %v = %q, want admitted", numbered(i), reason)
-		}
-		g.leave(numbered(i))
-	}
-	if len(g.perAddr) != 0 || g.total != 0 {
-		t.Errorf("%d addresses and %d connections are remembered, want none", len(g.perAddr), g.total)
-	}
 }
 
 func TestPanicInHandlerCostsOneConnection(t *testing.T) {
@@ -335,23 +323,4 @@ func TestBrokenListenerEndsServeConns(t *testing.T) {
 			t.Errorf("ServeConns = %v, want %v", err, broken)
 		}
 	})
-}
-
-func TestLimitsOfAGateMayChangeWhileItCounts(t *testing.T) {
-	g, now := NewGate(ConnOptions{MaxConns: 1}), time.Now()
-	a := netip.MustParseAddr("192.0.2.1")
-	if got := g.enter(a, now); got != "" {
-		t.Fatalf("first connection: refused as %q", got)
-	}
-	if got := g.enter(a, now); got != refusedFull {
-		t.Fatalf("second of one: got %q, want %q", got, refusedFull)
-	}
-	g.SetLimits(ConnOptions{MaxConns: 2, MaxPerAddr: 1})
-	if got := g.enter(a, now); got != refusedPerAddr {
-		t.Errorf("second of one per address: got %q, want %q", got, refusedPerAddr)
-	}
-	g.SetLimits(ConnOptions{MaxConns: 2})
-	if got := g.enter(a, now); got != "" {
-		t.Errorf("second of two: refused as %q", got)
-	}
 }

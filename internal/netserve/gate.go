@@ -6,22 +6,57 @@ import (
 	"time"
 )
 
+// Prefixes of the networks that a Gate compares where comparing addresses does
+// not help.
+const (
+	gateNet4 = 24
+	gateNet6 = 48
+)
+
+// maxDelay is how long a connection over the rate of its address waits at most.
+const maxDelay = 10 * time.Second
+
+// maxEvicted is how many connections may have had to give way without their
+// handlers having noticed it yet. While there are as many, no other one has to.
+const maxEvicted = 256
+
+// Refusal is the reason for which a connection is not served. It is the value of
+// a metric's label.
+type Refusal string
+
+// The refusals.
+const (
+	RefusedFull    Refusal = "full"        // there are MaxConns, and none has to give way
+	RefusedPerAddr Refusal = "per_address" // its address has MaxPerAddr
+	RefusedRate    Refusal = "rate"        // its address opens so many that it would wait for over ten seconds
+)
+
 // Gate counts the connections of a service and decides on new ones. It may be
 // used concurrently, and its limits may be changed at any time. Its memory is
 // bounded by the number of connections.
+//
+// When there are MaxConns of them, one of the address with most makes room for a
+// newcomer, in the order of State, as long as that address still has more than
+// the newcomer's. Where no address has that many, networks (an IPv4 /24, an IPv6
+// /48) are compared in the same way. Connections in StateProtected, and those of
+// exempt addresses, do not count in this and never give way.
 type Gate struct {
 	mu                   sync.Mutex // guards the fields below
 	maxConns, maxPerAddr int
 	exempt               func(netip.Addr) bool
 	rate                 *Limiter
 	total                int
-	perAddr              map[netip.Addr]int // by counted address
+	leaving              int // had to give way, and have not left yet
+	addrs, nets          crowds
 }
 
 // NewGate returns the gate for MaxConns, MaxPerAddr, Rate, Burst and Exempt of
 // opt; see ConnOptions.Gate.
 func NewGate(opt ConnOptions) *Gate {
-	g := &Gate{perAddr: make(map[netip.Addr]int)}
+	g := &Gate{
+		addrs: crowds{by: make(map[netip.Addr]*crowd)},
+		nets:  crowds{by: make(map[netip.Addr]*crowd)},
+	}
 	g.SetLimits(opt)
 	return g
 }
@@ -36,35 +71,125 @@ func (g *Gate) SetLimits(opt ConnOptions) {
 	g.maxConns, g.maxPerAddr, g.exempt, g.rate = opt.MaxConns, opt.MaxPerAddr, opt.Exempt, rate
 }
 
-// enter admits a connection from a or returns the reason why not. Every
-// admitted one must leave.
-func (g *Gate) enter(a netip.Addr, now time.Time) (refused string) {
-	key := countedAddr(a)
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	exempt := g.exempt != nil && g.exempt(a)
-	switch {
-	case g.total >= g.maxConns:
-		return refusedFull
-	case !exempt && g.perAddr[key] >= g.maxPerAddr:
-		return refusedPerAddr
-	case !exempt && !g.rate.Allow(a, now):
-		return refusedRate
-	}
-	g.total++
-	g.perAddr[key]++
-	return ""
+// Admission is the answer of a Gate to a newcomer.
+type Admission struct {
+	Seat    *Seat         // nil: refused
+	Refused Refusal       // why
+	Delay   time.Duration // for how long it is to wait before it is served
+
+	Full    bool  // there was no room left
+	Evicted bool  // another one had to give way,
+	Was     State // which was in this state
+	Addrs   int   // if Full: the addresses that have connections
+	Most    int   // if Full: how many the one with most has that may have to give way
 }
 
-// leave takes an admitted connection from a out of the count.
-func (g *Gate) leave(a netip.Addr) {
-	key := countedAddr(a)
+// Enter decides on a newcomer from an address. An admitted one must leave its
+// seat. evict is called, from the call of Enter for another newcomer, if it has
+// to give way: it must end what is counted and not wait for anything. It may be
+// called before Enter returns to its own caller.
+func (g *Gate) Enter(a netip.Addr, now time.Time, evict func()) Admission {
+	return g.enter(new(Seat), a, now, evictFunc(evict))
+}
+
+// enter is Enter for a seat that is not in use yet.
+func (g *Gate) enter(s *Seat, a netip.Addr, now time.Time, owner evictee) Admission {
+	s.gate, s.owner = g, owner
+	s.inAddr.seat, s.inNet.seat = s, s
+	adm, victim := g.admit(s, a, now)
+	if victim != nil {
+		victim.owner.evict()
+	}
+	return adm
+}
+
+// admit seats s or refuses it. It returns the seat that has to give way.
+func (g *Gate) admit(s *Seat, a netip.Addr, now time.Time) (adm Admission, victim *Seat) {
+	addrKey, netKey := countedAddr(a), countedNet(a)
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.total--
-	if g.perAddr[key]--; g.perAddr[key] <= 0 {
-		delete(g.perAddr, key)
+	addr, network := g.addrs.by[addrKey], g.nets.by[netKey]
+	if adm.Full = g.total >= g.maxConns; adm.Full {
+		adm.Addrs, adm.Most = len(g.addrs.by), g.addrs.most()
+		if victim = g.victim(addr, network); victim == nil {
+			adm.Refused = RefusedFull
+			return adm, nil
+		}
 	}
+	if g.exempt == nil || !g.exempt(a) {
+		if adm.Delay, adm.Refused = g.bound(addr, a, now); adm.Refused != "" {
+			return adm, nil
+		}
+		s.addr, s.net = g.addrs.join(addr, addrKey), g.nets.join(network, netKey)
+		g.list(s)
+	}
+	g.total++
+	if victim != nil {
+		adm.Evicted, adm.Was = true, victim.state
+		g.remove(victim)
+		victim.gone = true
+		g.leaving++
+	}
+	adm.Seat = s
+	return adm, victim
+}
+
+// bound applies the bounds of one address, of which addr are the connections, to
+// a newcomer.
+func (g *Gate) bound(addr *crowd, a netip.Addr, now time.Time) (delay time.Duration, refused Refusal) {
+	if open, _ := addr.size(); open >= g.maxPerAddr {
+		return 0, RefusedPerAddr
+	}
+	delay, ok := g.rate.Reserve(a, now, maxDelay)
+	if !ok {
+		return 0, RefusedRate
+	}
+	return delay, ""
+}
+
+// victim returns the seat that makes room for a newcomer, nil if none has to.
+func (g *Gate) victim(addr, network *crowd) *Seat {
+	if g.leaving >= maxEvicted {
+		return nil
+	}
+	_, loose := addr.size()
+	if v := g.addrs.victim(loose); v != nil {
+		return v
+	}
+	if loose >= g.addrs.most() {
+		return nil
+	}
+	_, loose = network.size()
+	return g.nets.victim(loose)
+}
+
+// remove takes a seat out of all counts.
+func (g *Gate) remove(s *Seat) {
+	g.total--
+	if s.exempt() {
+		return
+	}
+	g.unlist(s)
+	g.addrs.leave(s.addr)
+	g.nets.leave(s.net)
+}
+
+// list enters a seat under its state, and unlist undoes that.
+func (g *Gate) list(s *Seat) {
+	g.addrs.put(s.addr, &s.inAddr, s.state)
+	g.nets.put(s.net, &s.inNet, s.state)
+}
+
+func (g *Gate) unlist(s *Seat) {
+	g.addrs.take(s.addr, &s.inAddr, s.state)
+	g.nets.take(s.net, &s.inNet, s.state)
+}
+
+// Len returns how many have a seat.
+func (g *Gate) Len() int {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.total
 }
 
 // countedAddr returns the address under which connections from a are counted:
@@ -73,7 +198,21 @@ func countedAddr(a netip.Addr) netip.Addr {
 	if !a.Is6() {
 		return a
 	}
-	p, err := a.WithZone("").Prefix(DefaultPrefix6)
+	return firstOf(a, DefaultPrefix6)
+}
+
+// countedNet returns the first address of the network of a.
+func countedNet(a netip.Addr) netip.Addr {
+	if a.Is4() {
+		return firstOf(a, gateNet4)
+	}
+	return firstOf(a, gateNet6)
+}
+
+// firstOf returns the first address of a's prefix of so many bits, a itself if
+// it has none.
+func firstOf(a netip.Addr, bits int) netip.Addr {
+	p, err := a.WithZone("").Prefix(bits)
 	if err != nil {
 		return a
 	}

@@ -107,10 +107,26 @@ func (l *Limiter) AllowN(a netip.Addr, n int, now time.Time) bool {
 	if l == nil || l.interval == 0 || n <= 0 {
 		return true
 	}
-	cost := int64(n) * l.interval
 	if int64(n) > (1<<62)/l.interval {
 		return false
 	}
+	_, ok := l.take(a, int64(n)*l.interval, 0, now)
+	return ok
+}
+
+// Reserve takes one event from the bucket of a's prefix, or from what will be in
+// it. wait is how long the event has to wait for that, at most the given time; if
+// it would be longer, nothing is taken and ok is false. The events of one prefix
+// become due in the order in which they were reserved.
+func (l *Limiter) Reserve(a netip.Addr, now time.Time, most time.Duration) (wait time.Duration, ok bool) {
+	if l == nil || l.interval == 0 {
+		return 0, true
+	}
+	return l.take(a, l.interval, most, now)
+}
+
+// take moves the time at which the bucket of a's prefix is full on by cost.
+func (l *Limiter) take(a netip.Addr, cost int64, most time.Duration, now time.Time) (wait time.Duration, ok bool) {
 	t := int64(now.Sub(l.start))
 	source := l.source(a)
 	set := &l.sets[source&uint64(len(l.sets)-1)]
@@ -122,11 +138,12 @@ func (l *Limiter) AllowN(a netip.Addr, n int, now time.Time) bool {
 		*s = limiterSlot{source: source, full: t}
 	}
 	full := max(s.full, t) + cost
-	if full > t+l.ahead+l.interval {
-		return false
+	wait = time.Duration(max(full-(t+l.ahead+l.interval), 0))
+	if wait > most {
+		return 0, false
 	}
 	s.full = full
-	return true
+	return wait, true
 }
 
 // find returns the slot of source, else the one to give to it.

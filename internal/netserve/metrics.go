@@ -21,13 +21,6 @@ const (
 	dropOther      = "other" // any reason beyond maxDropReasons
 )
 
-// Reasons for which a connection is refused.
-const (
-	refusedFull    = "full"
-	refusedPerAddr = "per_address"
-	refusedRate    = "rate"
-)
-
 // maxDropReasons bounds the label values of one service.
 const maxDropReasons = 64
 
@@ -39,9 +32,9 @@ type Metrics struct {
 	panics                prometheus.Counter
 	open                  prometheus.Gauge
 	accepted              prometheus.Counter
-	refusedFull           prometheus.Counter
-	refusedPerAddr        prometheus.Counter
-	refusedRate           prometheus.Counter
+	delayed               prometheus.Counter
+	refused               map[Refusal]prometheus.Counter // never changed
+	evicted               [StateProtected]prometheus.Counter
 
 	service string
 	dropped *prometheus.CounterVec
@@ -63,23 +56,31 @@ func NewMetrics(reg prometheus.Registerer, service string, reasons ...string) *M
 	refused := join(reg, prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "respawnd_connections_refused_total", Help: "Connections closed at once, by reason.",
 	}, []string{"service", "reason"}))
+	evicted := join(reg, prometheus.NewCounterVec(prometheus.CounterOpts{
+		Name: "respawnd_connections_evicted_total", Help: "Connections closed to make room for one from another address, by what they were doing.",
+	}, []string{"service", "state"}))
 	m := &Metrics{
-		packetsIn:      counter("respawnd_packets_received_total", "Datagrams received."),
-		packetsOut:     counter("respawnd_packets_sent_total", "Datagrams sent."),
-		bytesIn:        counter("respawnd_bytes_received_total", "Payload bytes received."),
-		bytesOut:       counter("respawnd_bytes_sent_total", "Payload bytes sent."),
-		panics:         counter("respawnd_panics_total", "Panics contained in handlers."),
-		accepted:       counter("respawnd_connections_total", "Connections accepted and served."),
-		refusedFull:    refused.WithLabelValues(service, refusedFull),
-		refusedPerAddr: refused.WithLabelValues(service, refusedPerAddr),
-		refusedRate:    refused.WithLabelValues(service, refusedRate),
-		service:        service,
+		packetsIn:  counter("respawnd_packets_received_total", "Datagrams received."),
+		packetsOut: counter("respawnd_packets_sent_total", "Datagrams sent."),
+		bytesIn:    counter("respawnd_bytes_received_total", "Payload bytes received."),
+		bytesOut:   counter("respawnd_bytes_sent_total", "Payload bytes sent."),
+		panics:     counter("respawnd_panics_total", "Panics contained in handlers."),
+		accepted:   counter("respawnd_connections_total", "Connections accepted and served."),
+		delayed:    counter("respawnd_connections_delayed_total", "Connections that waited because their address opened too many at once."),
+		refused:    make(map[Refusal]prometheus.Counter),
+		service:    service,
 		dropped: join(reg, prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "respawnd_dropped_total", Help: "Packets, requests and connections dropped, by reason.",
 		}, []string{"service", "reason"})),
 		open: join(reg, prometheus.NewGaugeVec(prometheus.GaugeOpts{
 			Name: "respawnd_connections", Help: "Connections being served.",
 		}, []string{"service"})).WithLabelValues(service),
+	}
+	for _, why := range []Refusal{RefusedFull, RefusedPerAddr, RefusedRate} {
+		m.refused[why] = refused.WithLabelValues(service, string(why))
+	}
+	for state := range m.evicted {
+		m.evicted[state] = evicted.WithLabelValues(service, State(state).String())
 	}
 	m.drops.Store(&map[string]prometheus.Counter{})
 	for _, reason := range reasons {
@@ -187,16 +188,18 @@ func (m *Metrics) Closed() {
 	}
 }
 
-// refused counts a connection that was closed at once; reason is one of the
-// refused constants.
-func (m *Metrics) refused(reason string) {
-	switch {
-	case m == nil:
-	case reason == refusedFull:
-		m.refusedFull.Inc()
-	case reason == refusedPerAddr:
-		m.refusedPerAddr.Inc()
-	case reason == refusedRate:
-		m.refusedRate.Inc()
+// admitted counts what a Gate decided.
+func (m *Metrics) admitted(a *Admission) {
+	if m == nil {
+		return
+	}
+	if a.Evicted {
+		m.evicted[a.Was].Inc()
+	}
+	if a.Delay > 0 {
+		m.delayed.Inc()
+	}
+	if c, ok := m.refused[a.Refused]; ok {
+		c.Inc()
 	}
 }

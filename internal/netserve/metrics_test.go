@@ -91,7 +91,7 @@ func TestNilMetricsCountNothing(t *testing.T) {
 	m.panicked()
 	m.Opened()
 	m.Closed()
-	m.refused(refusedFull)
+	m.admitted(&Admission{Refused: RefusedFull})
 }
 
 func TestForeignMetricOfTheSameNamePanics(t *testing.T) {

@@ -3,6 +3,9 @@
 // bounds that do not depend on a protocol (rates, connection counts, time-outs)
 // and contains what goes wrong in one packet or one connection.
 //
+// A Gate decides which connections are served, which wait, and which make room
+// when there are too many; ServeHTTP puts one in front of an http.Server.
+//
 // Where the system can (Linux), datagrams are read and answered in batches.
 //
 // It knows no protocol: it does not look into what it carries, does not frame
