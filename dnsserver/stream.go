@@ -55,6 +55,7 @@ func (s *Server) ServeConn(ctx context.Context, c *netserve.Conn) {
 			s.opt.Metrics.Drop(reason)
 			return
 		}
+		c.SetState(netserve.StateBusy)
 		answer := s.converse(ctx, x, message[:n], c)
 		if answer == nil {
 			return
@@ -63,6 +64,7 @@ func (s *Server) ServeConn(ctx context.Context, c *netserve.Conn) {
 		if _, err := c.Write(framed); err != nil {
 			return
 		}
+		c.SetState(netserve.StateIdle)
 	}
 }
 

@@ -15,6 +15,7 @@ import (
 
 	"github.com/respawnd/respawnd/internal/accounts"
 	"github.com/respawnd/respawnd/internal/gamespy"
+	"github.com/respawnd/respawnd/internal/netserve"
 	"github.com/respawnd/respawnd/internal/presence"
 	"github.com/respawnd/respawnd/storage"
 )
@@ -115,6 +116,7 @@ func (x *session) signIn(ctx context.Context, r *request, l *accounts.Login, sta
 	}
 	x.signedIn, x.status = true, status
 	x.quiet.Store(status.Quiet)
+	x.conn.SetState(netserve.StateProtected)
 	x.debug(nil).Str("game", x.game).Int("revision", x.revision).Msg("signed in")
 	if _, err := x.conn.Write(x.welcome(r, l, buddies, blocks)); err != nil {
 		return errGone

@@ -93,8 +93,8 @@ type Options struct {
 	UserTimeout   time.Duration // 0: DefaultUserTimeout; see netserve.Conn.SetUserTimeout
 	TicketRenewal time.Duration // 0: DefaultTicketRenewal; keep it under the life of tickets
 
-	// Conn bounds the connections. Its Metrics, Log, FirstByte and Idle are
-	// not used; where MaxConns and Write are 0 the defaults of this package
+	// Conn bounds the connections. Its Metrics, Log, Refused, FirstByte and Idle
+	// are not used; where MaxConns and Write are 0 the defaults of this package
 	// count.
 	Conn       netserve.ConnOptions
 	Log        zerolog.Logger
@@ -156,6 +156,7 @@ type policy struct {
 func New(opt Options) *Server {
 	opt = opt.withDefaults()
 	s := &Server{opt: opt, commands: commands(), metrics: newMetrics(opt.Registerer)}
+	s.opt.Conn.Refused = s.refused
 	s.newChallenge = func() string { return randomLetters(challengeLen) }
 	s.SetPolicy(opt.Policy)
 	return s

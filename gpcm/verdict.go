@@ -2,6 +2,7 @@ package gpcm
 
 import (
 	"errors"
+	"net/netip"
 
 	"github.com/respawnd/respawnd/internal/accounts"
 	"github.com/respawnd/respawnd/internal/netserve"
@@ -41,6 +42,18 @@ func (x *session) noteNewUser(r *request, err error) {
 		return
 	}
 	x.server.note(x.conn, r.text("gamename"), v)
+}
+
+// refused notes that a connection is not served and returns the error that tells
+// its client: without one it would wait for ever.
+func (s *Server) refused(peer netip.AddrPort, why netserve.Refusal) []byte {
+	v, text := verdicts.Limited, "Too many connections from your address. Try again in a moment."
+	if why == netserve.RefusedFull {
+		v, text = verdicts.ServiceFull, "The server is full."
+	}
+	s.opt.Verdicts.NoteVisit(service, peer.Addr(), "", v)
+	s.metrics.refused(codeLogin)
+	return appendError(nil, &refusal{code: codeLogin, text: text}, loginRequest())
 }
 
 func (s *Server) note(c *netserve.Conn, game string, v verdicts.Verdict) {

@@ -109,6 +109,7 @@ func New(opt Options) *Server {
 		opt.Conn.Burst = DefaultConnBurst
 	}
 	s := &Server{opt: opt, commands: commandsByName(), metrics: newMetrics(opt.Registerer)}
+	s.opt.Conn.Refused = s.refused
 	s.SetPolicy(opt.Policy)
 	return s
 }

@@ -79,7 +79,9 @@ func (x *session) run(ctx context.Context) error {
 	for {
 		m, err := x.next(ctx)
 		if err == nil {
+			x.conn.SetState(netserve.StateBusy)
 			err = x.handle(ctx, m)
+			x.conn.SetState(netserve.StateIdle)
 		}
 		if err != nil {
 			return x.part(err)

@@ -1,7 +1,10 @@
 package gpsp
 
 import (
+	"net/netip"
+
 	"github.com/respawnd/respawnd/internal/accounts"
+	"github.com/respawnd/respawnd/internal/netserve"
 	"github.com/respawnd/respawnd/internal/verdicts"
 )
 
@@ -23,4 +26,17 @@ func (s *Server) noteAccount(r *request, err error) {
 		return
 	}
 	s.noteRefusal(r, err)
+}
+
+// refused notes that a connection is not served and returns the error that tells
+// its client: without one it would wait for a minute.
+func (s *Server) refused(peer netip.AddrPort, why netserve.Refusal) []byte {
+	text := "the server is full, try again later"
+	if why != netserve.RefusedFull {
+		text = "too many connections from your address, try again in a moment"
+		s.opt.Verdicts.NoteVisit(service, peer.Addr(), "", verdicts.Limited)
+	}
+	var w reply
+	w.failure(codeSearch, text)
+	return w.end()
 }

@@ -134,8 +134,8 @@ func listReasons(v Verdict, x Explanation) Explanation {
 	case Banned:
 		x.Cause = "the address is banned from the lists"
 	case Limited:
-		x.Cause = "more lists were asked for on one connection than the service gives"
-		x.Advice = "Wait a moment between two lists."
+		x.Cause = "too many connections came from this address at once, or more lists were asked for on one connection than the service gives"
+		x.Advice = "Wait a moment between two lists. The operator can raise max_per_addr of that service or add the network to net.trusted."
 	case Malformed:
 		x.Cause = "the request makes no sense: it is cut off, too long, or of another protocol"
 		x.Advice = "Check that the game's master port points here and at no other service."
@@ -151,8 +151,8 @@ func visitReasons(v Verdict, x Explanation) Explanation {
 	case Banned:
 		x.Cause = "the address is banned from signing in"
 	case Limited:
-		x.Cause = "too many wrong passwords or requests came from this address, or for this account"
-		x.Advice = "Wait some minutes. The operator can add the network to net.trusted."
+		x.Cause = "too many connections, wrong passwords or requests came from this address, or for this account"
+		x.Advice = "Wait some minutes. The operator can raise gpcm.max_per_addr or gpsp.max_per_addr, or add the network to net.trusted."
 	case Malformed:
 		x.Cause = "the request makes no sense: it is cut off, too long, or of another protocol"
 		x.Advice = "Check that the game's sign-in and search ports point at the right services."

@@ -87,7 +87,9 @@ type Server struct {
 func New(opt Options) *Server {
 	opt = opt.withDefaults()
 	m := newMetrics(opt.Registerer)
-	return &Server{opt: opt, metrics: m, views: newViews(m)}
+	s := &Server{opt: opt, metrics: m, views: newViews(m)}
+	s.opt.Conn.Refused = s.refused
+	return s
 }
 
 // Serve serves the connections of ln until ctx ends. It returns after all its

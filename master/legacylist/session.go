@@ -110,7 +110,9 @@ func (x *session) run(ctx context.Context) error {
 	in := inbox{conn: x.conn, time: x.server.opt.RequestTime}
 	r, err := in.inquiry(ctx)
 	if err == nil {
+		x.conn.SetState(netserve.StateBusy)
 		err = x.list(&r)
+		x.conn.SetState(netserve.StateIdle)
 	}
 	x.noteList(r.wanted(), err)
 	if err != nil && !x.refuse(err, r.enctype) {

@@ -2,7 +2,9 @@ package legacylist
 
 import (
 	"errors"
+	"net/netip"
 
+	"github.com/respawnd/respawnd/internal/netserve"
 	"github.com/respawnd/respawnd/internal/verdicts"
 )
 
@@ -26,6 +28,15 @@ func (x *session) noteList(game string, err error) {
 	case why == endedTooLong, why == endedEnctype:
 		x.note(game, verdicts.Malformed)
 	}
+}
+
+// refused notes that a connection is not served. There is nothing that its client
+// would understand before it has asked.
+func (s *Server) refused(peer netip.AddrPort, why netserve.Refusal) []byte {
+	if why != netserve.RefusedFull {
+		s.opt.Verdicts.NoteVisit(service, peer.Addr(), "", verdicts.Limited)
+	}
+	return nil
 }
 
 func (x *session) note(game string, v verdicts.Verdict) {

@@ -105,6 +105,7 @@ type Server struct {
 func New(opt Options) *Server {
 	opt = opt.withDefaults()
 	s := &Server{opt: opt, metrics: newMetrics(opt.Registerer)}
+	s.opt.Conn.Refused = s.refused
 	s.views = newViews(s.metrics)
 	s.feed = newFeed(opt.Registry, s.view, s.metrics)
 	return s

@@ -130,10 +130,23 @@ func (x *session) run(ctx context.Context) error {
 			return err
 		}
 		x.server.metrics.request(kind)
+		x.conn.SetState(netserve.StateBusy)
 		if err := x.handle(kind, body); err != nil {
 			return err
 		}
+		x.conn.SetState(x.state())
 	}
+}
+
+// state returns what the client is doing between two messages.
+func (x *session) state() netserve.State {
+	switch {
+	case x.leave != nil:
+		return netserve.StateStream
+	case x.ready:
+		return netserve.StateIdle
+	}
+	return netserve.StateNew
 }
 
 // next returns the next message. While the client is quiet it sends keepalives.

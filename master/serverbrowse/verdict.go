@@ -2,7 +2,9 @@ package serverbrowse
 
 import (
 	"errors"
+	"net/netip"
 
+	"github.com/respawnd/respawnd/internal/netserve"
 	"github.com/respawnd/respawnd/internal/verdicts"
 )
 
@@ -38,6 +40,15 @@ func (x *session) noteEnd(why ended) {
 		x.note("", verdicts.Banned)
 	default: // the others say nothing of the client
 	}
+}
+
+// refused notes that a connection is not served. There is nothing that its client
+// would understand before it has asked.
+func (s *Server) refused(peer netip.AddrPort, why netserve.Refusal) []byte {
+	if why != netserve.RefusedFull {
+		s.opt.Verdicts.NoteVisit(service, peer.Addr(), "", verdicts.Limited)
+	}
+	return nil
 }
 
 func (x *session) note(game string, v verdicts.Verdict) {
