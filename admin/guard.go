@@ -7,13 +7,12 @@ import (
 	"net/netip"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 )
 
-// How many connections the service has at a time, in all and from one address;
-// one more is closed. The second keeps a place for the operator, whoever else
-// finds the port.
+// How many connections the service has at a time, in all and from one address.
+// The second, and that the address with most makes room for others, keep a place
+// for the operator, whoever else finds the port.
 const (
 	maxConns        = 512
 	maxConnsPerAddr = 128
@@ -22,87 +21,6 @@ const (
 // writeTimeout is how long a client may take to read an answer, or the next part
 // of one that has no bound.
 const writeTimeout = 30 * time.Second
-
-// boundedListener closes connections above maxConns and maxConnsPerAddr at once.
-type boundedListener struct {
-	net.Listener
-	metrics *metrics
-
-	mu   sync.Mutex // guards the fields below
-	open int
-	from map[netip.Addr]int // open connections by address; an IPv6 /64 is one
-}
-
-func newBoundedListener(ln net.Listener, m *metrics) *boundedListener {
-	return &boundedListener{Listener: ln, metrics: m, from: make(map[netip.Addr]int)}
-}
-
-// Accept returns the next connection within the bounds.
-func (l *boundedListener) Accept() (net.Conn, error) {
-	for {
-		c, err := l.Listener.Accept()
-		if err != nil {
-			return nil, err
-		}
-		peer := countedAs(c.RemoteAddr())
-		refused := l.enter(peer)
-		if refused == "" {
-			return &boundedConn{Conn: c, leave: sync.OnceFunc(func() { l.leave(peer) })}, nil
-		}
-		l.metrics.refuse(refused)
-		_ = c.Close()
-	}
-}
-
-// countedAs returns the address under which a peer is counted; the zero Addr if
-// it has none.
-func countedAs(peer net.Addr) netip.Addr {
-	tcp, ok := peer.(*net.TCPAddr)
-	if !ok {
-		return netip.Addr{}
-	}
-	a := tcp.AddrPort().Addr().Unmap().WithZone("")
-	if p, err := a.Prefix(64); a.Is6() && err == nil {
-		return p.Addr()
-	}
-	return a
-}
-
-// enter counts a connection or returns the reason why it is one too many.
-func (l *boundedListener) enter(peer netip.Addr) (refused string) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	switch {
-	case l.open >= maxConns:
-		return refusedConnections
-	case l.from[peer] >= maxConnsPerAddr:
-		return refusedPerAddr
-	}
-	l.open++
-	l.from[peer]++
-	return ""
-}
-
-func (l *boundedListener) leave(peer netip.Addr) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.open--
-	if l.from[peer]--; l.from[peer] <= 0 {
-		delete(l.from, peer)
-	}
-}
-
-// boundedConn tells its listener once that it is closed.
-type boundedConn struct {
-	net.Conn
-	leave func()
-}
-
-// Close closes the connection.
-func (c *boundedConn) Close() error {
-	defer c.leave()
-	return c.Conn.Close()
-}
 
 // patience gives the client writeTimeout from now on to read.
 func patience(w http.ResponseWriter) {

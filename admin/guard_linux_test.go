@@ -1,9 +1,10 @@
 package admin
 
 import (
-	"errors"
+	"bufio"
 	"io"
 	"net"
+	"net/http"
 	"testing"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -12,86 +13,118 @@ import (
 	"github.com/respawnd/respawnd/internal/logtail"
 )
 
-// One address takes its share of the connections and not one more; the operator
-// at another still gets in.
-func TestOneAddressDoesNotKeepTheOperatorOut(t *testing.T) {
+// adminServer is a Server on loopback, of which the test's connections may come
+// from any address of 127.0.0.0/8.
+type adminServer struct {
+	t    *testing.T
+	addr string
+	reg  *prometheus.Registry
+}
+
+func newAdminServer(t *testing.T) *adminServer {
+	t.Helper()
 	reg := prometheus.NewRegistry()
-	s := New(Options{Tail: logtail.New(1), Registerer: reg, Log: zerolog.Nop()})
+	s := New(Options{Tail: logtail.New(1), Registerer: reg, Gatherer: reg, Log: zerolog.Nop()})
 	ln, err := new(net.ListenConfig).Listen(t.Context(), "tcp4", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	l := newBoundedListener(ln, s.metrics)
-	accepted := make(chan net.Conn)
-	go func() { // until the listener closes
-		defer close(accepted)
-		for {
-			c, err := l.Accept()
-			if err != nil {
-				return
-			}
-			accepted <- c
-		}
-	}()
+	ended := make(chan error, 1)
+	go func() { ended <- s.Serve(t.Context(), ln) }()
 	t.Cleanup(func() {
-		_ = ln.Close()
-		for c := range accepted {
-			_ = c.Close()
+		if err := <-ended; err != nil {
+			t.Errorf("Serve() = %v", err)
 		}
 	})
-	dial := func(from string) net.Conn {
-		t.Helper()
-		d := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(from)}}
-		c, err := d.DialContext(t.Context(), "tcp4", ln.Addr().String())
-		if err != nil {
-			t.Fatal(err)
+	return &adminServer{t, ln.Addr().String(), reg}
+}
+
+// dial connects from an address.
+func (s *adminServer) dial(from string) net.Conn {
+	s.t.Helper()
+	d := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(from)}}
+	c, err := d.DialContext(s.t.Context(), "tcp4", s.addr)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	s.t.Cleanup(func() { _ = c.Close() })
+	return c
+}
+
+// ask sends a request over c and returns the status of the answer, 0 if there is
+// none.
+func (s *adminServer) ask(c net.Conn) int {
+	s.t.Helper()
+	_, _ = io.WriteString(c, "GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n") // the answer says whether it came
+	resp, err := http.ReadResponse(bufio.NewReader(c), nil)
+	if err != nil {
+		return 0
+	}
+	_ = resp.Body.Close()
+	return resp.StatusCode
+}
+
+// One address takes its share of the connections and not one more; the operator
+// at another still gets in.
+func TestOneAddressDoesNotKeepTheOperatorOut(t *testing.T) {
+	s := newAdminServer(t)
+	for i := range maxConnsPerAddr {
+		if got := s.ask(s.dial("127.0.0.2")); got != http.StatusOK {
+			t.Fatalf("connection %d of an address: %d, want 200", i, got)
 		}
-		t.Cleanup(func() { _ = c.Close() })
-		return c
-	}
-	var held []net.Conn
-	enter := func(from string) {
-		t.Helper()
-		dial(from)
-		held = append(held, <-accepted)
-	}
-	for range maxConnsPerAddr {
-		enter("127.0.0.2")
 	}
 	for range 3 {
-		if _, err := dial("127.0.0.2").Read(make([]byte, 1)); !errors.Is(err, io.EOF) {
-			t.Errorf("one connection too many is not closed: %v", err)
+		if got := s.ask(s.dial("127.0.0.2")); got != http.StatusTooManyRequests {
+			t.Errorf("one connection too many: %d, want 429", got)
 		}
 	}
-	if got := countedRefusals(t, reg, refusedPerAddr); got != 3 {
+	if got := s.counted("respawnd_connections_refused_total", "per_address"); got != 3 {
 		t.Errorf("%v connections of an address are counted as refused, want 3", got)
 	}
-	enter("127.0.0.3")
-	_ = held[0].Close()
-	enter("127.0.0.2")
-	for _, c := range held {
-		_ = c.Close()
-		_ = c.Close() // counts once
-	}
-	if l.open != 0 || len(l.from) != 0 {
-		t.Errorf("after all left: %d open, %d addresses, want none", l.open, len(l.from))
+	if got := s.ask(s.dial("127.0.0.3")); got != http.StatusOK {
+		t.Errorf("the operator: %d, want 200", got)
 	}
 }
 
-// countedRefusals returns how many refusals of a reason the metrics have.
-func countedRefusals(t *testing.T, reg *prometheus.Registry, reason string) float64 {
-	t.Helper()
-	families, err := reg.Gather()
+// When a few addresses have taken all connections, the operator gets one of them.
+func TestFewAddressesDoNotKeepTheOperatorOut(t *testing.T) {
+	s := newAdminServer(t)
+	for i := range maxConns {
+		c := s.dial([]string{"127.0.0.2", "127.0.0.3", "127.0.0.4", "127.0.0.5"}[i/maxConnsPerAddr])
+		if got := s.ask(c); got != http.StatusOK {
+			t.Fatalf("connection %d: %d, want 200", i, got)
+		}
+	}
+	operator := s.dial("127.0.0.6")
+	for range 2 {
+		if got := s.ask(operator); got != http.StatusOK {
+			t.Fatalf("the operator: %d, want 200", got)
+		}
+	}
+	if got := s.counted("respawnd_connections_evicted_total", "idle"); got != 1 {
+		t.Errorf("%v connections made room, want 1", got)
+	}
+	if got := s.ask(s.dial("127.0.0.5")); got == http.StatusOK {
+		t.Error("an address that has its share pushes others out")
+	}
+}
+
+// counted returns the value of a metric with one of its labels' values.
+func (s *adminServer) counted(name, label string) float64 {
+	s.t.Helper()
+	families, err := s.reg.Gather()
 	if err != nil {
-		t.Fatal(err)
+		s.t.Fatal(err)
 	}
 	for _, f := range families {
 		for _, m := range f.GetMetric() {
-			if f.GetName() == "respawnd_admin_refused_total" && m.GetLabel()[0].GetValue() == reason {
-				return m.GetCounter().GetValue()
+			for _, l := range m.GetLabel() {
+				if f.GetName() == name && l.GetValue() == label {
+					return m.GetCounter().GetValue()
+				}
 			}
 		}
 	}
-	t.Fatalf("no metric for %s", reason)
+	s.t.Fatalf("no metric %s with %s", name, label)
 	return 0
 }

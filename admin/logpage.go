@@ -15,6 +15,7 @@ import (
 	"github.com/rs/zerolog"
 
 	"github.com/respawnd/respawnd/internal/logtail"
+	"github.com/respawnd/respawnd/internal/netserve"
 )
 
 // Bounds of watching the log.
@@ -127,6 +128,7 @@ func (s *Server) stream(w http.ResponseWriter, r *http.Request, q logQuery, enco
 	}
 	s.metrics.streams.Inc()
 	defer s.metrics.streams.Dec()
+	netserve.SetState(r.Context(), netserve.StateStream)
 
 	h := w.Header()
 	h.Set("Content-Type", "text/event-stream")

@@ -4,13 +4,11 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
 	"net/http/httptest"
-	"net/netip"
 	"strings"
 	"sync"
 	"testing"
@@ -275,37 +273,3 @@ func (l *oneConn) Close() error {
 }
 
 func (l *oneConn) Addr() net.Addr { return &net.TCPAddr{} }
-
-func TestConnectionsAreBounded(t *testing.T) {
-	s := New(Options{Tail: logtail.New(1), Log: zerolog.Nop()})
-	l := newBoundedListener(&oneConn{}, s.metrics)
-	peer := func(i int) netip.Addr { return netip.AddrFrom4([4]byte{192, 0, 2, byte(i / maxConnsPerAddr)}) }
-	for i := range maxConns {
-		if refused := l.enter(peer(i)); refused != "" {
-			t.Fatalf("connection %d was refused: %s", i, refused)
-		}
-		if i == maxConnsPerAddr-1 && l.enter(peer(i)) != refusedPerAddr {
-			t.Error("an address was let in once too often")
-		}
-	}
-	if l.enter(peer(maxConns)) != refusedConnections {
-		t.Error("one connection too many was let in")
-	}
-	l.leave(peer(0))
-	if refused := l.enter(peer(0)); refused != "" {
-		t.Errorf("after one has gone, another is refused: %s", refused)
-	}
-	ours, theirs := net.Pipe()
-	defer func() { _ = theirs.Close() }()
-	one := &oneConn{conn: make(chan net.Conn, 1), closed: make(chan struct{})}
-	one.conn <- ours
-	l.Listener = one
-	go func() {
-		var b [1]byte
-		_, _ = theirs.Read(b[:]) // returns when the connection is closed
-		_ = one.Close()
-	}()
-	if _, err := l.Accept(); !errors.Is(err, net.ErrClosed) {
-		t.Errorf("Accept() of one too many = %v, want only the end of the listener", err)
-	}
-}

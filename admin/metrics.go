@@ -4,14 +4,12 @@ import "github.com/prometheus/client_golang/prometheus"
 
 // Reasons under which refused requests are counted.
 const (
-	refusedConnections = "connections" // more connections than maxConns
-	refusedPerAddr     = "per_address" // more connections of an address than maxConnsPerAddr
-	refusedToken       = "token"       // no token, or a wrong one
-	refusedQuery       = "query_token" // a token in the address
-	refusedHost        = "host"        // a host name that is not ours
-	refusedForgery     = "forgery"     // a form that did not come from our page
-	refusedBody        = "body"        // a form that is too long or cannot be read
-	refusedStreams     = "streams"     // more readers of the log than maxStreams
+	refusedToken   = "token"       // no token, or a wrong one
+	refusedQuery   = "query_token" // a token in the address
+	refusedHost    = "host"        // a host name that is not ours
+	refusedForgery = "forgery"     // a form that did not come from our page
+	refusedBody    = "body"        // a form that is too long or cannot be read
+	refusedStreams = "streams"     // more readers of the log than maxStreams
 )
 
 // Results of logins to the page.
@@ -31,7 +29,7 @@ type metrics struct {
 func newMetrics(reg prometheus.Registerer, sessions func() int) *metrics {
 	m := &metrics{
 		refused: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "respawnd_admin_refused_total", Help: "Connections and requests refused, by reason.",
+			Name: "respawnd_admin_refused_total", Help: "Requests refused, by reason.",
 		}, []string{"reason"}),
 		logins: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "respawnd_admin_logins_total", Help: "Logins to the admin page, by result.",
@@ -41,7 +39,7 @@ func newMetrics(reg prometheus.Registerer, sessions func() int) *metrics {
 		}),
 	}
 	for _, reason := range []string{
-		refusedConnections, refusedPerAddr, refusedToken, refusedQuery, refusedHost, refusedForgery, refusedBody, refusedStreams,
+		refusedToken, refusedQuery, refusedHost, refusedForgery, refusedBody, refusedStreams,
 	} {
 		m.refused.WithLabelValues(reason)
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/rs/zerolog"
 
 	"github.com/respawnd/respawnd/internal/logtail"
+	"github.com/respawnd/respawnd/internal/netserve"
 	"github.com/respawnd/respawnd/storage"
 )
 
@@ -50,6 +51,7 @@ type Server struct {
 	forms     *loginForms
 	logins    *logins
 	metrics   *metrics
+	conns     *netserve.Metrics
 	streams   chan struct{} // holds a token for each reader of the log
 }
 
@@ -60,6 +62,7 @@ func New(opt Options) *Server {
 		sessions: newPageSessions(), forms: newLoginForms(), logins: newLogins(), streams: make(chan struct{}, maxStreams),
 	}
 	s.metrics = newMetrics(opt.Registerer, s.sessions.len)
+	s.conns = netserve.NewMetrics(opt.Registerer, "admin")
 	return s
 }
 
@@ -93,7 +96,9 @@ func (s *Server) Serve(ctx context.Context, ln net.Listener) error {
 			_ = srv.Close()
 		}
 	})
-	err := srv.Serve(newBoundedListener(ln, s.metrics))
+	err := netserve.ServeHTTP(srv, ln, netserve.ConnOptions{
+		MaxConns: maxConns, MaxPerAddr: maxConnsPerAddr, Metrics: s.conns, Log: s.opt.Log,
+	})
 	if !stop() {
 		<-stopped
 	}
