@@ -25,7 +25,7 @@ type Config struct {
 	// Open connections, {range}. Each needs a file descriptor.
 	MaxConns int `key:"max_conns" default:"8192" range:"1 to 1000000"`
 	// Open connections from one address, {range}.
-	MaxPerAddr int `key:"max_per_addr" default:"2048" range:"1 to 1000000"`
+	MaxPerAddr int `key:"max_per_addr" default:"256" range:"1 to 1000000"`
 	// Requests per second from one address, {range}. 0: no bound.
 	Rate int `key:"rate" default:"100" range:"0 to 1000000" live:"true"`
 	// Requests that one address may send at once before the rate applies, {range}.
@@ -36,5 +36,5 @@ type Config struct {
 	// Open streams of /api/v1/events, {range}. A thousand take about 30 MiB.
 	MaxStreams int `key:"max_streams" default:"4096" range:"1 to 1000000" live:"true"`
 	// Open streams from one address, {range}.
-	MaxStreamsPerAddr int `key:"max_streams_per_addr" default:"1024" range:"1 to 1000000" live:"true"`
+	MaxStreamsPerAddr int `key:"max_streams_per_addr" default:"64" range:"1 to 1000000" live:"true"`
 }

@@ -1,6 +1,7 @@
 package web
 
 import (
+	"context"
 	"errors"
 	"net/http"
 	"net/netip"
@@ -8,6 +9,7 @@ import (
 	"time"
 
 	"github.com/respawnd/respawnd/internal/advertise"
+	"github.com/respawnd/respawnd/internal/netserve"
 )
 
 const (
@@ -46,33 +48,37 @@ func (s *Server) serveEvents(w http.ResponseWriter, r *http.Request) {
 		w.WriteHeader(http.StatusOK)
 		return
 	}
+	ctx, cancel := context.WithCancel(r.Context())
+	defer cancel()
 	addr := s.visitor(r)
-	bounds := s.policy.Load()
-	perAddr := bounds.MaxStreamsPerAddr
-	if bounds.exempt(addr) {
-		perAddr = bounds.MaxStreams
-	}
-	at, refused := s.feed.join(counted(addr), bounds.MaxStreams, perAddr)
-	if refused != "" {
-		s.refuseStream(w, refused)
+	a := s.streams.Enter(addr, time.Now(), cancel)
+	if a.Seat == nil {
+		s.refuseStream(w, a.Refused)
 		return
 	}
-	defer s.feed.leave(counted(addr))
-	out := &stream{server: s, w: w, control: http.NewResponseController(w), addr: addr, game: game, at: at}
-	if err := out.run(r); errors.Is(err, os.ErrDeadlineExceeded) {
+	defer a.Seat.Leave()
+	if a.Evicted {
+		s.opt.Metrics.Drop(dropStreamEvicted)
+	}
+	a.Seat.SetState(netserve.StateStream)
+	netserve.SetState(ctx, netserve.StateStream)
+	out := &stream{server: s, w: w, control: http.NewResponseController(w), addr: addr, game: game, at: s.feed.join()}
+	defer s.feed.leave()
+	if err := out.run(r.WithContext(ctx)); errors.Is(err, os.ErrDeadlineExceeded) {
 		s.opt.Metrics.Drop(dropSlowStream)
 	}
 }
 
 // refuseStream answers a client for whose stream there is no room.
-func (s *Server) refuseStream(w http.ResponseWriter, reason string) {
-	s.opt.Metrics.Drop(reason)
+func (s *Server) refuseStream(w http.ResponseWriter, why netserve.Refusal) {
 	w.Header().Set("Cache-Control", "no-cache")
 	w.Header().Set("Retry-After", streamsFull)
-	if reason == dropStreamsPerAddr {
+	if why == netserve.RefusedPerAddr {
+		s.opt.Metrics.Drop(dropStreamsPerAddr)
 		failJSON(w, http.StatusTooManyRequests, "too many event streams from your address")
 		return
 	}
+	s.opt.Metrics.Drop(dropStreams)
 	failJSON(w, http.StatusServiceUnavailable, "too many event streams, try again")
 }
 

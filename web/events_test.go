@@ -287,8 +287,8 @@ func TestStreamsAreBounded(t *testing.T) {
 					t.Errorf("stream within the bound: got %d, want 200", w.Code)
 				}
 			}
-			if n := f.server.feed.len(); n != 0 || len(f.server.feed.from) != 0 {
-				t.Errorf("after all left: %d streams, %d addresses", n, len(f.server.feed.from))
+			if n, seats := f.server.feed.len(), f.server.streams.Len(); n != 0 || seats != 0 {
+				t.Errorf("after all left: %d streams, %d seats", n, seats)
 			}
 		})
 	}
@@ -298,8 +298,8 @@ func TestExemptVisitorMayHaveAllStreams(t *testing.T) {
 	f := newFixture(t)
 	f.server.SetPolicy(Policy{MaxStreams: 9, MaxStreamsPerAddr: 1, Exempt: isNear})
 	for i := range 3 {
-		if _, refused := f.server.feed.join(addr("192.168.1.5:1").Addr(), 9, 9); refused != "" {
-			t.Errorf("stream %d of an exempt visitor: refused for %s", i, refused)
+		if a := f.server.streams.Enter(addr("192.168.1.5:1").Addr(), time.Now(), func() {}); a.Seat == nil {
+			t.Errorf("stream %d of an exempt visitor: refused as %s", i, a.Refused)
 		}
 	}
 	r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/api/v1/events", nil)
@@ -342,7 +342,7 @@ func TestHostileTextsInEventsAreOneCleanLine(t *testing.T) {
 func TestStreamThatLagsCatchesUpByItself(t *testing.T) {
 	f := newFixture(t)
 	feed := f.server.feed
-	at, _ := feed.join(addr("192.0.2.1:1").Addr(), 1, 1)
+	at := feed.join()
 	const rounds = keptBatches + 5
 	for i := range rounds {
 		f.put(listed{addr: fmt.Sprintf("192.0.2.%d:1", i)})
@@ -374,7 +374,7 @@ func TestStreamThatLagsCatchesUpByItself(t *testing.T) {
 func TestBatchesAreBounded(t *testing.T) {
 	f := newFixture(t)
 	feed := f.server.feed
-	at, _ := feed.join(addr("192.0.2.1:1").Addr(), 1, 1)
+	at := feed.join()
 	f.fill(maxBatchChanges + 10)
 	if b := feed.write(at, feed.lister.registry.LastSerial()); len(b.events) != maxBatchChanges || b.to != maxBatchChanges {
 		t.Errorf("%d changes: the batch has %d events up to %d, want %d", maxBatchChanges+10, len(b.events), b.to, maxBatchChanges)

@@ -62,27 +62,20 @@ type feed struct {
 	moved   chan struct{}
 	over    chan struct{} // closed when no more will come
 	streams int
-	from    map[netip.Addr]int // streams by counted address
 }
 
 func newFeed(l *lister) *feed {
 	return &feed{
 		lister: l, epoch: strings.ToLower(rand.Text()[:8]), wake: make(chan struct{}, 1),
-		moved: make(chan struct{}), over: make(chan struct{}), from: make(map[netip.Addr]int),
+		moved: make(chan struct{}), over: make(chan struct{}),
 	}
 }
 
-// join counts a stream from a counted address, or returns the reason why it is
-// one too many. Its place is the newest one. Every stream that joined must leave.
-func (f *feed) join(a netip.Addr, most, perAddr int) (at uint64, refused string) {
+// join counts a stream and returns its place, the newest one. Every stream that
+// joined must leave.
+func (f *feed) join() (at uint64) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	switch {
-	case f.streams >= most:
-		return 0, dropStreams
-	case f.from[a] >= perAddr:
-		return 0, dropStreamsPerAddr
-	}
 	if f.streams == 0 {
 		f.to, f.batches, f.bytes = f.lister.registry.LastSerial(), nil, 0
 		select {
@@ -91,17 +84,13 @@ func (f *feed) join(a netip.Addr, most, perAddr int) (at uint64, refused string)
 		}
 	}
 	f.streams++
-	f.from[a]++
-	return f.to, ""
+	return f.to
 }
 
-func (f *feed) leave(a netip.Addr) {
+func (f *feed) leave() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.streams--
-	if f.from[a]--; f.from[a] <= 0 {
-		delete(f.from, a)
-	}
 }
 
 // len returns the number of streams.

@@ -8,16 +8,15 @@ import (
 
 // Reasons under which Options.Metrics counts what is refused.
 const (
-	dropFull    = "full"         // more connections than Options.MaxConns
-	dropPerAddr = "per_address"  // more connections from one address than Options.MaxPerAddr
-	dropAccept  = "accept_error" // the system could not hand over a connection
-	dropRate    = "rate"         // more requests from one address than Policy.Rate
-	dropMethod  = "method"       // neither GET nor HEAD
-	dropParam   = "parameter"    // a parameter that is unknown or wrong
-	dropBusy    = "busy"         // too much is being sent already
-	// Event streams: more than Policy.MaxStreams, more from one address than
-	// Policy.MaxStreamsPerAddr, a client that did not read for streamWrite.
+	dropRate   = "rate"      // more requests from one address than Policy.Rate
+	dropMethod = "method"    // neither GET nor HEAD
+	dropParam  = "parameter" // a parameter that is unknown or wrong
+	dropBusy   = "busy"      // too much is being sent already
+	// Event streams: more than Policy.MaxStreams, one that made room for that of
+	// another address, more from one address than Policy.MaxStreamsPerAddr, a client
+	// that did not read for streamWrite.
 	dropStreams        = "streams_full"
+	dropStreamEvicted  = "stream_evicted"
 	dropStreamsPerAddr = "streams_per_address"
 	dropSlowStream     = "stream_slow"
 
@@ -36,7 +35,7 @@ const (
 // refuses, for netserve.NewMetrics.
 func DropReasons() []string {
 	return []string{
-		dropFull, dropPerAddr, dropAccept, dropRate, dropMethod, dropParam, dropBusy, dropPanic, dropStreams, dropStreamsPerAddr, dropSlowStream,
+		dropRate, dropMethod, dropParam, dropBusy, dropPanic, dropStreams, dropStreamEvicted, dropStreamsPerAddr, dropSlowStream,
 		dropForms, dropRegistrations, dropForm, dropForgery,
 	}
 }

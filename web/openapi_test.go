@@ -374,7 +374,7 @@ func TestEveryAnswerIsDescribedAndTheOtherWayRound(t *testing.T) {
 		f.server.SetPolicy(Policy{MaxStreams: 1})
 		f.server.outbox.add(whole)
 		if path == "/events" { // streams have a bound of their own
-			f.server.feed.join(addr("192.0.2.7:1").Addr(), 9, 9)
+			f.server.streams.Enter(addr("192.0.2.7:1").Addr(), time.Now(), func() {})
 		}
 		d.answer(path, f.get(target))
 		f.server.outbox.done(whole)

@@ -11,7 +11,7 @@ import (
 // Bounds of event streams if the policy names none.
 const (
 	DefaultMaxStreams        = 4096
-	DefaultMaxStreamsPerAddr = 1024
+	DefaultMaxStreamsPerAddr = 64
 )
 
 // Policy is what may change while the service runs.
@@ -20,7 +20,8 @@ type Policy struct {
 	// run, and at once. Rate 0: no bound. Burst 0: one second's worth.
 	Rate, Burst int
 	// MaxStreams and MaxStreamsPerAddr bound the open event streams in all and of
-	// one address; 0: the defaults. Streams that are open stay.
+	// one address; 0: the defaults. Streams that are open stay, until those of the
+	// address with most make room for others.
 	MaxStreams, MaxStreamsPerAddr int
 	// TrustedProxies are the networks whose word about the visitor's address
 	// (X-Forwarded-For) is believed. Nobody else's is.
@@ -53,6 +54,9 @@ func (s *Server) SetPolicy(p Policy) {
 	if p.MaxStreamsPerAddr <= 0 {
 		p.MaxStreamsPerAddr = DefaultMaxStreamsPerAddr
 	}
+	s.streams.SetLimits(netserve.ConnOptions{
+		MaxConns: p.MaxStreams, MaxPerAddr: p.MaxStreamsPerAddr, Rate: -1, Exempt: p.Exempt,
+	})
 	p.TrustedProxies = slices.Clone(p.TrustedProxies)
 	s.policy.Store(&policy{
 		Policy:   p,

@@ -27,6 +27,8 @@ import (
 const (
 	// DefaultMaxConns is how many connections are served at a time.
 	DefaultMaxConns = 8192
+	// DefaultMaxPerAddr is how many of them one address may have.
+	DefaultMaxPerAddr = 256
 
 	maxHeader     = 16 << 10 // bytes of a request's header
 	headerTimeout = 5 * time.Second
@@ -77,10 +79,11 @@ type Options struct {
 	// Version is shown at the foot of the pages; may be empty.
 	Version string
 
-	// MaxConns bounds the connections in all; 0: DefaultMaxConns.
+	// MaxConns bounds the connections in all; 0: DefaultMaxConns. When there are as
+	// many, those of the address with most make room for others.
 	MaxConns int
-	// MaxPerAddr bounds the connections from one IPv4 address or IPv6 /64; 0: a
-	// quarter of MaxConns. Trusted proxies are not bound by it.
+	// MaxPerAddr bounds the connections from one IPv4 address or IPv6 /64; 0:
+	// DefaultMaxPerAddr. Trusted proxies are not bound by it.
 	MaxPerAddr int
 	// Policy is what SetPolicy changes later.
 	Policy Policy
@@ -95,7 +98,7 @@ func (o Options) withDefaults() Options {
 		o.MaxConns = DefaultMaxConns
 	}
 	if o.MaxPerAddr <= 0 {
-		o.MaxPerAddr = max(o.MaxConns/4, 1)
+		o.MaxPerAddr = DefaultMaxPerAddr
 	}
 	if o.Started.IsZero() {
 		o.Started = time.Now()
@@ -114,6 +117,7 @@ type Server struct {
 	started time.Time
 	lister  *lister
 	feed    *feed
+	streams *netserve.Gate // event streams by visitor
 	history *history.Book
 	// description is the document for programs.
 	description fixed
@@ -139,6 +143,7 @@ func New(opt Options) *Server {
 		started: opt.Started,
 		lister:  list,
 		feed:    newFeed(list),
+		streams: netserve.NewGate(netserve.ConnOptions{}),
 		history: opt.History,
 
 		description: newFixed(openAPI),
@@ -197,7 +202,9 @@ func (s *Server) Serve(ctx context.Context, ln net.Listener) error {
 			_ = hs.Close()
 		}
 	})
-	err := hs.Serve(newLimitListener(ln, s.opt.MaxConns, s.opt.MaxPerAddr, s.unbound, s.opt.Metrics))
+	err := netserve.ServeHTTP(hs, ln, netserve.ConnOptions{
+		MaxConns: s.opt.MaxConns, MaxPerAddr: s.opt.MaxPerAddr, Exempt: s.unbound, Metrics: s.opt.Metrics, Log: s.opt.Log,
+	})
 	ended := ctx.Err() != nil
 	cancel()
 	stopping.Wait()

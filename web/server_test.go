@@ -7,14 +7,8 @@ import (
 	"io"
 	"net"
 	"net/http"
-	"net/netip"
 	"strings"
-	"sync"
 	"testing"
-
-	"github.com/prometheus/client_golang/prometheus"
-
-	"github.com/respawnd/respawnd/internal/netserve"
 )
 
 // start serves f on loopback until the test ends.
@@ -144,9 +138,10 @@ func TestConnectionsAreBounded(t *testing.T) {
 	tests := map[string]struct {
 		most, perAddr int
 		reason        string
+		status        string
 	}{
-		"in all":      {2, 10, dropFull},
-		"per address": {10, 2, dropPerAddr},
+		"in all":      {2, 10, "full", "503"},
+		"per address": {10, 2, "per_address", "429"},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -158,10 +153,10 @@ func TestConnectionsAreBounded(t *testing.T) {
 					t.Errorf("connection within the bound: got %d, want 200", got)
 				}
 			}
-			if _, err := dial(t, addr).Read(make([]byte, 1)); err == nil {
-				t.Error("one connection too many gets an answer")
+			if got, err := io.ReadAll(dial(t, addr)); !strings.HasPrefix(string(got), "HTTP/1.1 "+tc.status) {
+				t.Errorf("one connection too many gets %q, %v, want the status %s", got, err, tc.status)
 			}
-			if got := f.count("respawnd_dropped_total", "service", "web", "reason", tc.reason); got != 1 {
+			if got := f.count("respawnd_connections_refused_total", "service", "web", "reason", tc.reason); got != 1 {
 				t.Errorf("refused connections under %s: got %v, want 1", tc.reason, got)
 			}
 			// The place of one that ended is free again.
@@ -192,74 +187,11 @@ func askUntil(t *testing.T, addr string) {
 	}
 }
 
-func TestCountedAddress(t *testing.T) {
-	tests := map[string]struct {
-		peer net.Addr
-		want string
-	}{
-		"IPv4":        {&net.TCPAddr{IP: net.IPv4(192, 0, 2, 1), Port: 1}, "192.0.2.1"},
-		"IPv4 mapped": {&net.TCPAddr{IP: net.ParseIP("::ffff:192.0.2.1"), Port: 1}, "192.0.2.1"},
-		"IPv6":        {&net.TCPAddr{IP: net.ParseIP("2001:db8:1:2:3:4:5:6"), Zone: "eth0"}, "2001:db8:1:2::"},
-		"no address":  {&net.UnixAddr{Name: "x"}, "invalid IP"},
-	}
-	for name, tc := range tests {
-		t.Run(name, func(t *testing.T) {
-			if got := counted(peerAddr(tc.peer)).String(); got != tc.want {
-				t.Errorf("counted(%v): got %s, want %s", tc.peer, got, tc.want)
-			}
-		})
-	}
-}
-
-func TestConnectionLeavesOnce(t *testing.T) {
-	reg := prometheus.NewRegistry()
-	l := newLimitListener(nil, 2, 2, func(netip.Addr) bool { return false }, netserve.NewMetrics(reg, "web"))
-	a, b := net.Pipe()
-	defer func() { _ = b.Close() }()
-	addr := peerAddr(a.RemoteAddr())
-	for i, want := range []string{"", "", dropFull} {
-		if got := l.enter(addr); got != want {
-			t.Fatalf("connection %d of two allowed: got %q, want %q", i+1, got, want)
-		}
-	}
-	c := &limitConn{Conn: a, leave: sync.OnceFunc(func() { l.leave(addr) })}
-	for range 3 {
-		_ = c.Close()
-	}
-	if l.total != 1 {
-		t.Errorf("one of two connections closed three times: %d counted, want 1", l.total)
-	}
-	if got := openConnections(t, reg); got != 1 {
-		t.Errorf("respawnd_connections is %v, want 1", got)
-	}
-	l.leave(addr)
-	if l.total != 0 || len(l.from) != 0 {
-		t.Errorf("after all left: total %d, addresses %d, want 0", l.total, len(l.from))
-	}
-}
-
-// openConnections returns the metric.
-func openConnections(t *testing.T, reg *prometheus.Registry) float64 {
-	t.Helper()
-	families, err := reg.Gather()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, f := range families {
-		if f.GetName() == "respawnd_connections" {
-			return f.GetMetric()[0].GetGauge().GetValue()
-		}
-	}
-	t.Fatal("there is no metric respawnd_connections")
-	return 0
-}
-
 func TestDefaultBounds(t *testing.T) {
 	tests := map[string]struct{ conns, perAddr, wantConns, wantPerAddr int }{
-		"nothing said":     {0, 0, DefaultMaxConns, DefaultMaxConns / 4},
-		"few":              {2, 0, 2, 1},
+		"nothing said":     {0, 0, DefaultMaxConns, DefaultMaxPerAddr},
 		"both":             {10, 7, 10, 7},
-		"negative is none": {-1, -1, DefaultMaxConns, DefaultMaxConns / 4},
+		"negative is none": {-1, -1, DefaultMaxConns, DefaultMaxPerAddr},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {

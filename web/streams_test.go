@@ -47,7 +47,9 @@ func openStreams(t testing.TB, dial func() net.Conn, n int) []net.Conn {
 // The figure holds the clients of the test, too.
 func TestThousandStreamsFitIntoHundredMegabytes(t *testing.T) {
 	const streams, most = 1000, 100 << 20
-	f := newFixture(t)
+	f := newFixture(t, func(o *Options) {
+		o.MaxPerAddr, o.Policy = streams, Policy{MaxStreams: streams, MaxStreamsPerAddr: streams}
+	})
 	at, _, _ := f.start(t)
 	before := inUse()
 	conns := openStreams(t, func() net.Conn { return dial(t, at) }, streams)

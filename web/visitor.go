@@ -1,12 +1,9 @@
 package web
 
 import (
-	"net"
 	"net/http"
 	"net/netip"
 	"strings"
-
-	"github.com/respawnd/respawnd/internal/netserve"
 )
 
 // visitor returns the address that a request comes from. Where the peer is a
@@ -48,29 +45,6 @@ func parseForwarded(entry string) (netip.Addr, bool) {
 		return a, false
 	}
 	return a.Unmap().WithZone(""), true
-}
-
-// peerAddr returns the address of a connection's peer, zero if it has none.
-func peerAddr(peer net.Addr) netip.Addr {
-	tcp, ok := peer.(*net.TCPAddr)
-	if !ok {
-		return netip.Addr{}
-	}
-	return tcp.AddrPort().Addr().Unmap()
-}
-
-// counted returns the address that a visitor is counted under: the IPv4 address,
-// or the first of the IPv6 /64, which one subscriber has for himself. All
-// visitors without an address are one.
-func counted(a netip.Addr) netip.Addr {
-	if !a.Is6() {
-		return a
-	}
-	p, err := a.WithZone("").Prefix(netserve.DefaultPrefix6)
-	if err != nil {
-		return a
-	}
-	return p.Addr()
 }
 
 // isNear reports whether an address is that of a machine in our own networks.
