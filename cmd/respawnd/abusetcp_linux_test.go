@@ -318,9 +318,6 @@ func TestConnectionsOfAnAddressAreBoundedAtTheEdge(t *testing.T) {
 			return c
 		}
 		refused := `respawnd_connections_refused_total{reason="per_address",service="` + service + `"}`
-		if service == "web" {
-			refused = `respawnd_dropped_total{reason="per_address",service="web"}`
-		}
 		wantOpen := func(n int) {
 			eventually(t, fmt.Sprintf("%s: %d connections", service, n), func() bool { return metric(t, d, openConnections(service)) == strconv.Itoa(n) })
 		}
