@@ -5,7 +5,8 @@ import "time"
 // Config is section master of the configuration. The comment of each field explains
 // its key.
 type Config struct {
-	// Servers in the list, {range}. New ones beyond it are refused.
+	// Servers in the list, {range}. From 90 % of it on, a server of an address with
+	// few replaces one of the address with the most; beyond it new ones are refused.
 	MaxServers int `key:"max_servers" default:"200000" range:"1 to 10000000" live:"true"`
 	// Servers from one address, {range}.
 	MaxPerAddr int `key:"max_per_addr" default:"256" range:"1 to 10000000" live:"true"`

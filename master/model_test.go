@@ -14,14 +14,93 @@ import (
 
 // naive is the list as one would write it for a dozen servers.
 type naive struct {
-	lim  Limits
-	list []naiveEntry
-	hide map[netip.AddrPort]bool // by public address
+	lim    Limits
+	list   []naiveEntry
+	hide   map[netip.AddrPort]bool // by public address
+	joined int                     // counts servers that may be replaced
 }
 
 type naiveEntry struct {
 	Server
-	last time.Time
+	last   time.Time
+	joined int // 0: it may not be replaced
+}
+
+// crowd returns how many servers an address and its network have; replaceable:
+// only those that may be replaced.
+func (n *naive) crowd(a netip.Addr, replaceable bool) (addr, net int) {
+	for _, e := range n.list {
+		if replaceable && e.joined == 0 {
+			continue
+		}
+		if e.Key.Source.Addr() == a {
+			addr++
+		}
+		if network(e.Key.Source.Addr()) == network(a) {
+			net++
+		}
+	}
+	return addr, net
+}
+
+// outweighed returns the servers of which a newcomer may replace any, none if it
+// replaces none.
+func (n *naive) outweighed(s *Server) (any []Key) {
+	if len(n.list) < n.lim.Servers*9/10 {
+		return nil
+	}
+	share := func(addr, net int) float64 {
+		return max(float64(addr)/float64(n.lim.PerAddr), float64(net)/float64(n.lim.PerNet))
+	}
+	own := 0.0
+	if s.Origin != Static && !n.lim.Exempt(s.Key.Source.Addr()) {
+		addr, net := n.crowd(s.Key.Source.Addr(), false)
+		own = share(addr+1, net+1)
+	}
+	newestOf := func(same func(*naiveEntry) bool) Key {
+		newest := naiveEntry{}
+		for _, e := range n.list {
+			if same(&e) && e.joined > newest.joined {
+				newest = e
+			}
+		}
+		return newest.Key
+	}
+	most := own
+	for _, e := range n.list {
+		addr, net := n.crowd(e.Key.Source.Addr(), true)
+		if share(addr, net) > most {
+			most = share(addr, net)
+		}
+	}
+	if most <= own {
+		return nil
+	}
+	for _, e := range n.list {
+		addr, net := n.crowd(e.Key.Source.Addr(), true)
+		if share(addr, 0) == most {
+			any = append(any, newestOf(func(o *naiveEntry) bool { return o.Key.Source.Addr() == e.Key.Source.Addr() }))
+		}
+		if share(0, net) == most {
+			any = append(any, newestOf(func(o *naiveEntry) bool { return network(o.Key.Source.Addr()) == network(e.Key.Source.Addr()) }))
+		}
+	}
+	return any
+}
+
+// enter returns the entry of a record; old is the one that it replaces, with the
+// same server or another, if any.
+func (n *naive) enter(s Server, same *naiveEntry) naiveEntry {
+	e := naiveEntry{Server: s, last: s.Seen}
+	switch {
+	case s.Origin == Static || n.lim.Exempt(s.Key.Source.Addr()):
+	case same != nil && same.joined > 0:
+		e.joined = same.joined
+	default:
+		n.joined++
+		e.joined = n.joined
+	}
+	return e
 }
 
 func (n *naive) find(f func(*naiveEntry) bool) int {
@@ -41,22 +120,17 @@ func (n *naive) key(k Key) int {
 	return n.find(func(e *naiveEntry) bool { return e.Key == k })
 }
 
-func (n *naive) put(s Server) error {
+// put lists a server. replaced is the key of the one that it replaced.
+func (n *naive) put(s Server, replaced *Key) error {
 	i := n.source(s.Key.Source)
 	taken := n.find(func(e *naiveEntry) bool { return e.Public == s.Public && e.Key.Source != s.Key.Source })
-	sameAddr, sameNet := 0, 0
-	for _, e := range n.list {
-		if e.Key.Source.Addr() == s.Key.Source.Addr() {
-			sameAddr++
-		}
-		if network(e.Key.Source.Addr()) == network(s.Key.Source.Addr()) {
-			sameNet++
-		}
-	}
+	sameAddr, sameNet := n.crowd(s.Key.Source.Addr(), false)
+	exempt := n.lim.Exempt(s.Key.Source.Addr())
+	may := n.outweighed(&s)
 	switch {
-	case i < 0 && len(n.list) >= n.lim.Servers:
+	case i < 0 && len(n.list) >= n.lim.Servers && may == nil:
 		return ErrFull
-	case i < 0 && (sameAddr >= n.lim.PerAddr || sameNet >= n.lim.PerNet):
+	case i < 0 && !exempt && (sameAddr >= n.lim.PerAddr || sameNet >= n.lim.PerNet):
 		return ErrTooManyHere
 	case taken >= 0:
 		return ErrTaken
@@ -65,14 +139,25 @@ func (n *naive) put(s Server) error {
 		s.First = s.Seen
 	}
 	if i < 0 {
-		n.list = append(n.list, naiveEntry{s, s.Seen})
+		if (replaced != nil) != (may != nil) || replaced != nil && !slices.Contains(may, *replaced) {
+			return fmt.Errorf("replaced %v, want one of %v", replaced, may)
+		}
+		if replaced != nil {
+			n.drop(func(e *naiveEntry) bool { return e.Key == *replaced })
+		}
+		n.list = append(n.list, n.enter(s, nil))
 		return nil
 	}
-	old := n.list[i]
+	if replaced != nil {
+		return fmt.Errorf("replaced %v for a server that is listed", *replaced)
+	}
+	old := &n.list[i]
 	if old.Key == s.Key && old.Game == s.Game && old.Public == s.Public && old.Origin == s.Origin {
 		s.First, s.Findings = old.First, old.Findings
+		n.list[i] = n.enter(s, old)
+		return nil
 	}
-	n.list[i] = naiveEntry{s, s.Seen}
+	n.list[i] = n.enter(s, nil)
 	return nil
 }
 
@@ -124,13 +209,14 @@ func (m *mirror) follow(t *rapid.T, r *Registry) {
 func TestListBehavesLikeANaiveOne(t *testing.T) {
 	games := []string{"one", "two"}
 	var addrs, publics []netip.AddrPort
-	for _, text := range []string{"10.0.0.1:1", "10.0.0.1:2", "10.0.0.1:3", "10.0.0.2:1", "10.0.0.3:1", "10.0.1.1:1", "[2001:db8::1]:1"} {
+	for _, text := range []string{"10.0.0.1:1", "10.0.0.1:2", "10.0.0.1:3", "10.0.0.2:1", "10.0.0.3:1", "10.0.1.1:1", "10.0.1.1:2", "10.0.1.1:3", "10.0.2.1:1", "[2001:db8::1]:1"} {
 		addrs = append(addrs, addrPort(text))
 	}
 	publics = append(slices.Clone(addrs), addrPort("192.0.2.1:1"), addrPort("192.0.2.2:1"))
 
 	rapid.Check(t, func(t *rapid.T) {
-		lim := Limits{Servers: 5, PerAddr: 2, PerNet: 3, Expire: time.Minute, Changes: 1 << 12}
+		lim := Limits{Servers: 6, PerAddr: 2, PerNet: 3, Expire: time.Minute, Changes: 1 << 12}
+		lim.Exempt = func(a netip.Addr) bool { return a == addrs[5].Addr() }
 		r, model := NewRegistry(lim), &naive{lim: lim, hide: make(map[netip.AddrPort]bool)}
 		now := start
 		reader := mirror{listed: make(map[Key]netip.AddrPort)}
@@ -138,7 +224,7 @@ func TestListBehavesLikeANaiveOne(t *testing.T) {
 			return Key{rapid.SampledFrom(addrs).Draw(t, "source"), rapid.Uint32Range(1, 2).Draw(t, "instance")}
 		}
 		origin := func(t *rapid.T) Origin {
-			return rapid.SampledFrom([]Origin{FromQR2, FromQR2, FromQR1}).Draw(t, "origin")
+			return rapid.SampledFrom([]Origin{FromQR2, FromQR2, FromQR2, FromQR1, Static}).Draw(t, "origin")
 		}
 		t.Repeat(map[string]func(*rapid.T){
 			"put": func(t *rapid.T) {
@@ -149,7 +235,14 @@ func TestListBehavesLikeANaiveOne(t *testing.T) {
 				}
 				s.Local = publics[:rapid.IntRange(0, 2).Draw(t, "locals")]
 				s.Lifetime = rapid.SampledFrom([]time.Duration{0, 0, 10 * time.Second, 5 * time.Minute}).Draw(t, "lifetime")
-				got, want := r.Put(s), model.put(s)
+				got := r.Put(s)
+				var replaced *Key
+				select {
+				case gone := <-r.Replaced():
+					replaced = &gone.Key
+				default:
+				}
+				want := model.put(s, replaced)
 				if !errors.Is(got, want) {
 					t.Fatalf("Put(%v at %v): got %v, want %v", s.Key, s.Public, got, want)
 				}
@@ -164,7 +257,7 @@ func TestListBehavesLikeANaiveOne(t *testing.T) {
 					t.Fatalf("Update(%v): got %v, want %v", s.Key, got, want)
 				}
 				if want {
-					_ = model.put(s)
+					_ = model.put(s, nil)
 				}
 			},
 			"hide or unhide": func(t *rapid.T) {

@@ -58,7 +58,7 @@ func (r *Registry) AnyPrivate() bool {
 func (r *Registry) Near(a netip.Addr) bool {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
-	return r.perNet[network(a)] > 0
+	return r.perNet[network(a)] != nil
 }
 
 // addPrivate puts an entry into the index of private servers if it is one.

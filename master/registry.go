@@ -27,7 +27,8 @@ type Limits struct {
 	PerNet  int           // per /24 (IPv6: /64); default 4,096
 	Expire  time.Duration // silence after which a server leaves; default 75 s
 	Changes int           // how many changes the log holds; default 16,384; SetLimits leaves it
-	// Exempt tells which addresses PerAddr and PerNet do not bind; nil: none.
+	// Exempt tells which addresses PerAddr and PerNet do not bind; nil: none. Their
+	// servers are never replaced. It must be quick: the list waits for it.
 	Exempt func(netip.Addr) bool
 }
 
@@ -66,10 +67,14 @@ type Registry struct {
 	hide     map[netip.AddrPort]struct{}
 	hidden   gameIndex           // the servers of hide, whatever their game
 	private  map[uint16][]*entry // by port: servers whose public address is private
-	perAddr  map[netip.Addr]int
-	perNet   map[netip.Prefix]int
+	perAddr  map[netip.Addr]*group
+	perNet   map[netip.Prefix]*group
+	ranks    [groupKinds]ranking
 	log      changeLog
 	revision uint64 // of the newest record
+
+	replaced      chan *Server
+	replacedTotal uint64
 }
 
 // entry is the registry's own handle of a server: the record may be replaced,
@@ -82,6 +87,9 @@ type entry struct {
 	onPort int32 // index in Registry.private of its port, if it is there
 
 	revision uint64 // of the record; see Heard
+
+	links       [groupKinds]link
+	replaceable bool // it is in the lists of its groups
 }
 
 // gameIndex holds the servers of one game in no particular order.
@@ -103,8 +111,9 @@ func NewRegistry(lim Limits) *Registry {
 		games:    make(map[string]*gameIndex),
 		hide:     make(map[netip.AddrPort]struct{}),
 		private:  make(map[uint16][]*entry),
-		perAddr:  make(map[netip.Addr]int),
-		perNet:   make(map[netip.Prefix]int),
+		perAddr:  make(map[netip.Addr]*group),
+		perNet:   make(map[netip.Prefix]*group),
+		replaced: make(chan *Server, maxReplaced),
 	}
 	r.log.cap = lim.Changes
 	r.names.table = make(map[string]weakNames)
@@ -116,6 +125,7 @@ func (r *Registry) SetLimits(lim Limits) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.limits = lim.withDefaults()
+	r.markAll()
 }
 
 // Names returns the shared Names for the names of a report. The slice is only
@@ -129,8 +139,10 @@ func (r *Registry) Names(reported []string) *Names {
 
 // Put lists a server or replaces its record. The source holds one record: a
 // record with another instance, game or origin in its place is removed first;
-// else First and Findings are kept from the record before. ErrFull, ErrTooManyHere
-// and ErrTaken leave the list as it was.
+// else First and Findings are kept from the record before. From 90 % of
+// Limits.Servers on, a newcomer replaces the newest server of the address or
+// network that uses most of its limit, if its own uses less of theirs; see
+// Replaced. ErrFull, ErrTooManyHere and ErrTaken leave the list as it was.
 func (r *Registry) Put(s Server) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -139,8 +151,10 @@ func (r *Registry) Put(s Server) error {
 		r.replace(e, &s)
 		return nil
 	}
+	var outweighed *entry
 	if !ok {
-		if err := r.room(s.Key.Source.Addr()); err != nil {
+		outweighed = r.outweighed(&s)
+		if err := r.room(s.Key.Source.Addr(), outweighed != nil); err != nil {
 			return err
 		}
 	}
@@ -149,6 +163,9 @@ func (r *Registry) Put(s Server) error {
 	}
 	if ok {
 		r.remove(e)
+	}
+	if outweighed != nil {
+		r.giveWay(outweighed)
 	}
 	r.add(&s)
 	return nil
@@ -174,15 +191,16 @@ func (e *entry) holds(s *Server) bool {
 	return e.server.Key == s.Key && e.server.Game == s.Game && e.server.Public == s.Public && e.server.Origin == s.Origin
 }
 
-// room says whether another server may be listed from an address.
-func (r *Registry) room(a netip.Addr) error {
-	if len(r.bySource) >= r.limits.Servers {
+// room says whether another server may be listed from an address, which replaces
+// one or not.
+func (r *Registry) room(a netip.Addr, replaces bool) error {
+	if len(r.bySource) >= r.limits.Servers && !replaces {
 		return ErrFull
 	}
-	if r.limits.Exempt != nil && r.limits.Exempt(a) {
+	if r.exempt(a) {
 		return nil
 	}
-	if r.perAddr[a] >= r.limits.PerAddr || r.perNet[network(a)] >= r.limits.PerNet {
+	if addr, net := r.members(a); addr >= r.limits.PerAddr || net >= r.limits.PerNet {
 		return ErrTooManyHere
 	}
 	return nil
@@ -213,8 +231,7 @@ func (r *Registry) add(s *Server) {
 		r.byPublic[s.Public] = e
 	}
 	r.addPrivate(e)
-	r.perAddr[s.Key.Source.Addr()]++
-	r.perNet[network(s.Key.Source.Addr())]++
+	r.join(e)
 }
 
 // enter puts an entry into the index of its game, or among the hidden ones. Its
@@ -274,7 +291,11 @@ func (r *Registry) replace(e *entry, s *Server) {
 	e.game.vary(e.server, -1)
 	e.game.vary(s, 1)
 	r.revise(e)
+	heard := e.server.Restored && !s.Restored
 	e.server = s
+	if heard {
+		r.mark(e)
+	}
 	e.seen.Store(r.since(s.Seen))
 }
 
@@ -286,14 +307,7 @@ func (r *Registry) remove(e *entry) {
 		delete(r.byPublic, s.Public)
 	}
 	r.removePrivate(e)
-	decrement(r.perAddr, s.Key.Source.Addr())
-	decrement(r.perNet, network(s.Key.Source.Addr()))
-}
-
-func decrement[K comparable](m map[K]int, k K) {
-	if m[k]--; m[k] <= 0 {
-		delete(m, k)
-	}
+	r.quit(e)
 }
 
 // Touch notes that a server was heard by an intake. It reports false if the

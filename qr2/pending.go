@@ -34,6 +34,7 @@ const (
 	textWrong       = "Invalid challenge response"
 	textFull        = "Master server is full"
 	textTooMany     = "Too many servers on this address"
+	textReplaced    = "Master server is full, too many servers here"
 	textMalformed   = "Malformed heartbeat"
 )
 

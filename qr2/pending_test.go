@@ -384,7 +384,7 @@ func TestVerdictsOfAFullList(t *testing.T) {
 }
 
 func TestRefusalsFitAHost(t *testing.T) {
-	for _, text := range []string{textUnknownGame, textNoKey, textBanned, textWrong, textFull, textTooMany, textMalformed} {
+	for _, text := range []string{textUnknownGame, textNoKey, textBanned, textWrong, textFull, textTooMany, textReplaced, textMalformed} {
 		b := appendRefusal(nil, 1, refusedGeneral, text)
 		if len(b) != refusalSize(text) || len(b) > 64 || b[len(b)-1] != 0 {
 			t.Errorf("refusal %q: %d bytes, want %d", text, len(b), refusalSize(text))

@@ -418,6 +418,20 @@ func (s *Server) Expired(srv *master.Server) {
 	s.mu.Unlock()
 }
 
+// Replaced tells a host that the registry dropped it for a newcomer. The owner of
+// the registry calls it. The address of the host is proved, so the text may be
+// longer than its last packet.
+func (s *Server) Replaced(srv *master.Server) {
+	s.note(srv.Key.Source, srv.Game, verdicts.Replaced)
+	s.mu.Lock()
+	s.messages.forget(srv.Key)
+	w := s.conn
+	s.mu.Unlock()
+	if w != nil {
+		s.refuse(w, netserve.Packet{From: srv.Key.Source, To: srv.Via}, srv.Key.Instance, textReplaced)
+	}
+}
+
 // verified lists a host that has answered its challenge.
 func (s *Server) verified(v *pending, now time.Time) error {
 	srv, err := s.record(v, now)

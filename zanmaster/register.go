@@ -337,6 +337,10 @@ func (s *Server) expire(now time.Time) {
 // registry calls it.
 func (s *Server) Expired(srv *master.Server) { s.note(srv.Key.Source, verdicts.Expired) }
 
+// Replaced notes that the registry dropped a server for a newcomer, which its
+// protocol cannot tell it. The owner of the registry calls it.
+func (s *Server) Replaced(srv *master.Server) { s.note(srv.Key.Source, verdicts.Replaced) }
+
 // enforce applies bans and policy to the servers that are known already.
 func (s *Server) enforce() {
 	now := time.Now()

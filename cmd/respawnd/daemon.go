@@ -119,6 +119,9 @@ func (d *daemon) open(ctx context.Context) error {
 	d.bans = bans.New(d.store)
 	d.catalogue = &admin.Catalogue{Embedded: configs.Games, Store: d.store}
 	d.registry = master.NewRegistry(d.listLimits())
+	d.metrics.MustRegister(prometheus.NewCounterFunc(prometheus.CounterOpts{
+		Name: "respawnd_master_replaced_total", Help: "Servers that newcomers replaced in a list that was nearly full.",
+	}, func() float64 { return float64(d.registry.ReplacedTotal()) }))
 	d.addresses = advertise.New(d.registry)
 	d.addresses.SetRules(advertised(d.cfg))
 	d.addresses.SetNetworks(addressesOrNone())
@@ -262,6 +265,30 @@ func (d *daemon) expired(s *master.Server) {
 	d.book.Note(s.Origin.String(), s.Key.Source, s.Game, verdicts.Expired)
 }
 
+// tellReplaced tells servers that newcomers replaced, until ctx ends.
+func (d *daemon) tellReplaced(ctx context.Context) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case s := <-d.registry.Replaced():
+			d.replaced(s)
+		}
+	}
+}
+
+// replaced tells a server that a newcomer replaced it, where its protocol can.
+func (d *daemon) replaced(s *master.Server) {
+	switch zan := d.zan.Load(); {
+	case s.Origin == master.FromZandronum && zan != nil:
+		zan.Replaced(s)
+	case s.Origin == master.FromQR2 && d.intake != nil:
+		d.intake.Replaced(s)
+	default:
+		d.book.Note(s.Origin.String(), s.Key.Source, s.Game, verdicts.Replaced)
+	}
+}
+
 // run serves until ctx ends or a service fails; the first failure stops the
 // others.
 func (d *daemon) run(ctx context.Context) error {
@@ -283,6 +310,7 @@ func (d *daemon) run(ctx context.Context) error {
 		})
 	}
 	g.Go(func() error { return d.registry.Run(ctx, d.expired) })
+	g.Go(func() error { d.tellReplaced(ctx); return nil })
 	g.Go(func() error { d.saveList(ctx); return nil })
 	g.Go(func() error { d.sweepBans(ctx); return nil })
 	g.Go(func() error { d.keepAddresses(ctx); return nil })

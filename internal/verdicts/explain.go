@@ -114,6 +114,11 @@ func reasons(v Verdict) Explanation {
 			Cause:  "this address or its network has as many servers in the list as it may have",
 			Advice: "Stop servers that are not needed. The operator can raise master.max_per_addr and master.max_per_net.",
 		}
+	case Replaced:
+		return Explanation{
+			Cause:  "the list is nearly full, and the newest server of the address or network with the most servers made room for one with fewer",
+			Advice: "Stop servers that are not needed. The operator can raise master.max_servers or add the network to net.trusted.",
+		}
 	case Malformed:
 		return Explanation{
 			Cause:  "the report cannot be read: it is cut off, too long, or of another protocol",

@@ -15,6 +15,7 @@ var messages = [...]string{
 	Limited:       "server limited: too many packets or pending servers",
 	ListFull:      "server not listed: list full",
 	TooManyHere:   "server not listed: too many servers on its address or network",
+	Replaced:      "server replaced: the list is nearly full",
 	Malformed:     "server not listed: unreadable report",
 	Listed:        "server listed",
 	Restored:      "server restored",

@@ -38,6 +38,7 @@ const (
 	Limited
 	ListFull
 	TooManyHere
+	Replaced
 	Malformed
 	Listed
 	Restored
@@ -89,6 +90,7 @@ var words = [...]string{
 	Limited:       "limited",
 	ListFull:      "list full",
 	TooManyHere:   "too many servers here",
+	Replaced:      "replaced by a newcomer",
 	Malformed:     "malformed heartbeat",
 	Listed:        "listed",
 	Restored:      "restored",

@@ -1,0 +1,265 @@
+package master
+
+import (
+	"net/netip"
+	"slices"
+)
+
+// crowded is the part of Limits.Servers, in percent, from which newcomers
+// replace others.
+const crowded = 90
+
+// Kinds of groups.
+const (
+	byAddr = iota // of a source address
+	byNet         // of its /24 (IPv6: /64)
+	groupKinds
+)
+
+// group is the servers of one address or network. Those that a newcomer may
+// replace form a list, in the order in which they were listed.
+type group struct {
+	kind        int
+	members     int // servers, those that may not be replaced included
+	replaceable int
+	last        *entry // the newest that may be replaced
+	before      *group // others with as many replaceable servers
+	after       *group
+}
+
+// link joins an entry to the list of one of its groups.
+type link struct {
+	group *group
+	older *entry
+	newer *entry
+}
+
+// ranking orders the groups of one kind by their number of replaceable servers,
+// so that the largest is found at once, and changes by one server cost the same
+// however long the list is.
+type ranking struct {
+	ranks []*group // by number, 0 is not used; each the first of a chain
+	most  int      // number of the largest group
+}
+
+func (k *ranking) insert(g *group) {
+	n := g.replaceable
+	if n == 0 {
+		return
+	}
+	if n >= len(k.ranks) {
+		k.ranks = append(k.ranks, make([]*group, n+1-len(k.ranks))...)
+	}
+	g.before, g.after = nil, k.ranks[n]
+	if g.after != nil {
+		g.after.before = g
+	}
+	k.ranks[n] = g
+	k.most = max(k.most, n)
+}
+
+func (k *ranking) remove(g *group) {
+	if g.replaceable == 0 {
+		return
+	}
+	if g.after != nil {
+		g.after.before = g.before
+	}
+	if g.before != nil {
+		g.before.after = g.after
+	} else {
+		k.ranks[g.replaceable] = g.after
+	}
+	for k.most > 0 && k.ranks[k.most] == nil {
+		k.most--
+	}
+}
+
+// largest returns a group of which none has more replaceable servers; nil if
+// there are none.
+func (k *ranking) largest() *group {
+	if k.most == 0 {
+		return nil
+	}
+	return k.ranks[k.most]
+}
+
+// join puts an entry into its groups.
+func (r *Registry) join(e *entry) {
+	a := e.server.Key.Source.Addr()
+	e.links[byAddr].group = memberOf(r.perAddr, a, byAddr)
+	e.links[byNet].group = memberOf(r.perNet, network(a), byNet)
+	r.mark(e)
+}
+
+func memberOf[K comparable](groups map[K]*group, k K, kind int) *group {
+	g := groups[k]
+	if g == nil {
+		g = &group{kind: kind}
+		groups[k] = g
+	}
+	g.members++
+	return g
+}
+
+// quit takes an entry out of its groups.
+func (r *Registry) quit(e *entry) {
+	r.unmark(e)
+	a := e.server.Key.Source.Addr()
+	for i := range e.links {
+		e.links[i].group.members--
+	}
+	if e.links[byAddr].group.members == 0 {
+		delete(r.perAddr, a)
+	}
+	if e.links[byNet].group.members == 0 {
+		delete(r.perNet, network(a))
+	}
+}
+
+// protected reports whether a server is never replaced by a newcomer: while it is
+// restored, if an operator named it or it is on the operator's network, and where
+// Limits.Exempt says so.
+func (r *Registry) protected(s *Server) bool {
+	return s.Restored || s.Origin == Static || s.Origin == FromLAN || r.exempt(s.Key.Source.Addr())
+}
+
+func (r *Registry) exempt(a netip.Addr) bool { return r.limits.Exempt != nil && r.limits.Exempt(a) }
+
+// mark puts an entry among those that may be replaced, as the newest of them, or
+// takes it out.
+func (r *Registry) mark(e *entry) {
+	switch {
+	case r.protected(e.server):
+		r.unmark(e)
+	case !e.replaceable:
+		e.replaceable = true
+		for i := range e.links {
+			l := &e.links[i]
+			g := l.group
+			r.ranks[i].remove(g)
+			l.older, l.newer = g.last, nil
+			if g.last != nil {
+				g.last.links[i].newer = e
+			}
+			g.last = e
+			g.replaceable++
+			r.ranks[i].insert(g)
+		}
+	}
+}
+
+// unmark takes an entry out of those that may be replaced.
+func (r *Registry) unmark(e *entry) {
+	if !e.replaceable {
+		return
+	}
+	e.replaceable = false
+	for i := range e.links {
+		l := &e.links[i]
+		g := l.group
+		r.ranks[i].remove(g)
+		if l.older != nil {
+			l.older.links[i].newer = l.newer
+		}
+		if l.newer != nil {
+			l.newer.links[i].older = l.older
+		} else {
+			g.last = l.older
+		}
+		l.older, l.newer = nil, nil
+		g.replaceable--
+		r.ranks[i].insert(g)
+	}
+}
+
+// members returns how many servers an address and its network have.
+func (r *Registry) members(a netip.Addr) (addr, net int) {
+	if g := r.perAddr[a]; g != nil {
+		addr = g.members
+	}
+	if g := r.perNet[network(a)]; g != nil {
+		net = g.members
+	}
+	return addr, net
+}
+
+// weight says how much of its limits an address or network uses, whichever is
+// more, in a measure that serves comparison alone.
+func (r *Registry) weight(addr, net int) int {
+	return max(addr*r.limits.PerNet, net*r.limits.PerAddr)
+}
+
+// largest returns the group that uses most of its limit, and its weight; nil if
+// no server may be replaced.
+func (r *Registry) largest() (largest *group, weight int) {
+	if g := r.ranks[byAddr].largest(); g != nil {
+		largest, weight = g, r.weight(g.replaceable, 0)
+	}
+	if g := r.ranks[byNet].largest(); g != nil && r.weight(0, g.replaceable) > weight {
+		largest, weight = g, r.weight(0, g.replaceable)
+	}
+	return largest, weight
+}
+
+// outweighed returns the server that a newcomer to a crowded list replaces: the
+// newest of the address or network that uses most of its limit. It is nil if the
+// newcomer's own would then use as much.
+func (r *Registry) outweighed(s *Server) *entry {
+	if s.Restored || len(r.bySource) < r.limits.Servers*crowded/100 {
+		return nil
+	}
+	weight := 0
+	if !r.protected(s) {
+		addr, net := r.members(s.Key.Source.Addr())
+		weight = r.weight(addr+1, net+1)
+	}
+	for {
+		g, most := r.largest()
+		if g == nil || most <= weight {
+			return nil
+		}
+		e := g.last
+		if !r.protected(e.server) {
+			return e
+		}
+		r.unmark(e) // Limits.Exempt says so meanwhile
+	}
+}
+
+// maxReplaced is how many replaced servers wait for a reader of Replaced.
+const maxReplaced = 1024
+
+// Replaced returns the channel of servers that newcomers replaced in a crowded
+// list. If its reader is more than 1,024 servers behind, further ones are counted
+// and not sent.
+func (r *Registry) Replaced() <-chan *Server { return r.replaced }
+
+// ReplacedTotal returns how many servers were replaced by newcomers.
+func (r *Registry) ReplacedTotal() uint64 {
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	return r.replacedTotal
+}
+
+// giveWay takes a server off the list for a newcomer.
+func (r *Registry) giveWay(e *entry) {
+	r.remove(e)
+	r.replacedTotal++
+	select {
+	case r.replaced <- e.server:
+	default:
+	}
+}
+
+// markAll marks every entry again, oldest first, after the limits changed.
+func (r *Registry) markAll() {
+	all := make([]*entry, 0, len(r.bySource))
+	for _, e := range r.bySource {
+		all = append(all, e)
+	}
+	slices.SortFunc(all, func(a, b *entry) int { return a.server.First.Compare(b.server.First) })
+	for _, e := range all {
+		r.mark(e)
+	}
+}
