@@ -53,6 +53,9 @@ type Local struct {
 
 	// StaticServers returns the servers that the configuration names; nil: none.
 	StaticServers func() []storage.AddedServer
+	// AskedServers says how it is with those and the ones that were added; nil where
+	// no daemon runs.
+	AskedServers func() []AskedServer
 	// CheckAdded refuses a server that cannot be asked, and puts its words into
 	// their usual form; nil: whatever the store takes is accepted.
 	CheckAdded func(*storage.AddedServer) error

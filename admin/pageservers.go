@@ -21,6 +21,22 @@ type serversView struct {
 	Protocols   []string
 }
 
+// State says whether the server that was named by an address answers, and why it
+// is not in the list.
+func (v serversView) State(address string) string {
+	a, known := v.Kept.Of(address)
+	switch {
+	case !known:
+		return ""
+	case a.Why != "":
+		return show(a.Why)
+	case a.Answers:
+		return "yes"
+	default:
+		return "no"
+	}
+}
+
 // serverRow is a server of the list, or one kept out of it.
 type serverRow struct {
 	Listed

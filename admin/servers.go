@@ -36,6 +36,27 @@ type Kept struct {
 	Static []storage.AddedServer  `json:"static"` // from the configuration
 	Added  []storage.AddedServer  `json:"added"`
 	Hidden []storage.HiddenServer `json:"hidden"`
+	// Asked says how it is with the servers of Static and Added; empty where no
+	// daemon runs.
+	Asked []AskedServer `json:"asked,omitempty"`
+}
+
+// AskedServer says how it is with a server that is asked.
+type AskedServer struct {
+	Address string `json:"address"`       // as it was named
+	Answers bool   `json:"answers"`       // it told what it plays when it was last asked
+	Why     string `json:"why,omitempty"` // why it is not in the list
+}
+
+// Of returns how it is with the server that was named by an address; ok is false
+// if that is not known.
+func (k *Kept) Of(address string) (a AskedServer, ok bool) {
+	for _, a := range k.Asked {
+		if a.Address == address {
+			return a, true
+		}
+	}
+	return AskedServer{}, false
 }
 
 // Removal says what RemoveServer did.
@@ -53,6 +74,9 @@ func (l *Local) KeptServers(ctx context.Context) (Kept, error) {
 	k := Kept{Static: []storage.AddedServer{}, Added: []storage.AddedServer{}, Hidden: []storage.HiddenServer{}}
 	if l.StaticServers != nil {
 		k.Static = append(k.Static, l.StaticServers()...)
+	}
+	if l.AskedServers != nil {
+		k.Asked = l.AskedServers()
 	}
 	for a, err := range l.Store.AddedServers(ctx) {
 		if err != nil {

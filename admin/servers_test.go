@@ -23,6 +23,9 @@ func TestServersAreAddedHiddenAndForgotten(t *testing.T) {
 		l.StaticServers = func() []storage.AddedServer {
 			return []storage.AddedServer{{Address: "192.0.2.9:27015", Protocol: "a2s"}}
 		}
+		l.AskedServers = func() []AskedServer {
+			return []AskedServer{{Address: "a.example:27015", Answers: true}, {Address: "192.0.2.9:27015", Why: "no answer"}}
+		}
 		l.CheckAdded = func(a *storage.AddedServer) error {
 			if a.Protocol == "quake9" {
 				return errors.New("no such protocol")
@@ -35,10 +38,13 @@ func TestServersAreAddedHiddenAndForgotten(t *testing.T) {
 		if err := errors.Join(op.AddServer(ctx, a), op.HideServer(ctx, h)); err != nil {
 			t.Fatal(err)
 		}
-		want := Kept{Static: l.StaticServers(), Added: []storage.AddedServer{a}, Hidden: []storage.HiddenServer{h}}
+		want := Kept{Static: l.StaticServers(), Added: []storage.AddedServer{a}, Hidden: []storage.HiddenServer{h}, Asked: l.AskedServers()}
 		got, err := op.KeptServers(ctx)
 		if diff := cmp.Diff(want, got, compareAddrs); err != nil || diff != "" {
 			t.Errorf("KeptServers: %v (-want +got):\n%s", err, diff)
+		}
+		if a, ok := got.Of("192.0.2.9:27015"); !ok || a.Answers || a.Why != "no answer" {
+			t.Errorf("Of the silent server: %+v, %v", a, ok)
 		}
 		for what, err := range map[string]error{
 			"an unknown protocol": op.AddServer(ctx, storage.AddedServer{Address: "a.example:1", Protocol: "quake9"}),

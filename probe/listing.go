@@ -42,7 +42,7 @@ func (p *Prober) learn(t *target, tk talk, st *query.Status, now time.Time) {
 	if !ok {
 		p.metrics.refused(refusedGame)
 		p.unlist(t, verdicts.UnknownGame)
-		p.opt.Verdicts.Note(service, t.addr, c.game, verdicts.UnknownGame)
+		p.note(t, c.game, verdicts.UnknownGame)
 		return
 	}
 	old, known := p.opt.Registry.At(t.addr)
@@ -94,11 +94,11 @@ func (p *Prober) list(t *target, tk talk, st *query.Status, old *master.Server, 
 		p.metrics.refused(refusedList)
 		why := notTaken(err)
 		p.unlist(t, why)
-		p.opt.Verdicts.Note(service, t.addr, srv.Game, why)
+		p.note(t, srv.Game, why)
 		return
 	}
 	if t.listed != srv.Game {
-		p.opt.Verdicts.Note(service, t.addr, srv.Game, verdicts.Listed)
+		p.note(t, srv.Game, verdicts.Listed)
 	}
 	p.setListed(t, srv.Game)
 }
@@ -130,7 +130,7 @@ func (p *Prober) unlist(t *target, why verdicts.Verdict) {
 		return
 	}
 	p.opt.Registry.Remove(t.key())
-	p.opt.Verdicts.Note(service, t.addr, t.listed, why)
+	p.note(t, t.listed, why)
 	p.setListed(t, "")
 }
 

@@ -3,6 +3,7 @@ package probe
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math"
 	"net/netip"
 	"sync"
@@ -113,6 +114,9 @@ type Options struct {
 
 	// Own tells which addresses are those of this daemon; nil: none.
 	Own func(netip.AddrPort) bool
+	// Broadcast tells which addresses mean a whole network of this machine; nil:
+	// none.
+	Broadcast func(netip.Addr) bool
 	// Banned tells which addresses may not be listed, which are not asked then;
 	// nil: nobody is banned.
 	Banned func(netip.Addr) bool
@@ -220,9 +224,13 @@ func (p *Prober) stop() {
 // The error is ErrForbidden for an address that is never asked, or ErrFull.
 func (p *Prober) Watch(w Target) error {
 	i, ok := claimant(w.Origin)
-	if !ok || w.Protocol.String() == "unknown" || !p.may(w.Address) {
+	if !ok || w.Protocol.String() == "unknown" {
 		p.metrics.refused(refusedAddress)
 		return ErrForbidden
+	}
+	if err := p.forbids(w); err != nil {
+		p.metrics.refused(refusedAddress)
+		return err
 	}
 	now := time.Now()
 	p.mu.Lock()
@@ -281,10 +289,40 @@ func (p *Prober) room(host netip.Addr) error {
 	return nil
 }
 
-// may reports whether an address may be asked at all.
-func (p *Prober) may(a netip.AddrPort) bool {
-	return askable(a) && (p.opt.Own == nil || !p.opt.Own(a))
+// Forbidden returns why an address is never asked, which is ErrForbidden with a
+// reason, or nil if it may be asked.
+func (p *Prober) Forbidden(a netip.AddrPort) error {
+	switch {
+	case !askable(a):
+		return fmt.Errorf("%w: it is not the one of a machine, or its port is below %d", ErrForbidden, lowestPort)
+	case p.own(a):
+		return fmt.Errorf("%w: it is one of this daemon's own", ErrForbidden)
+	case p.opt.Broadcast != nil && p.opt.Broadcast(a.Addr()):
+		return fmt.Errorf("%w: it is the broadcast address of a network of this machine", ErrForbidden)
+	}
+	return nil
 }
+
+// forbids returns why a server is not watched. Only what an operator named is held
+// against the networks of this machine, which takes time.
+func (p *Prober) forbids(w Target) error {
+	if w.Origin == master.Static {
+		return p.Forbidden(w.Address)
+	}
+	if !p.may(w.Address) {
+		return ErrForbidden
+	}
+	return nil
+}
+
+// may reports whether an address may be asked, but for broadcast addresses of
+// single networks, which no packet comes from.
+func (p *Prober) may(a netip.AddrPort) bool {
+	return askable(a) && !p.own(a)
+}
+
+// own reports whether an address is one of this daemon's.
+func (p *Prober) own(a netip.AddrPort) bool { return p.opt.Own != nil && p.opt.Own(a) }
 
 // Unwatch lifts the wish of an origin to have a server watched. If nobody else
 // wants it, it leaves the list at once. It reports false if there was no such

@@ -78,6 +78,7 @@ func (p *Prober) proceed(t *target, data []byte, over bool, err error, now time.
 	}
 	v := t.visit
 	p.table.end(t)
+	t.denied = denies(err)
 	var st query.Status
 	result := resultAnswered
 	switch {
@@ -85,10 +86,11 @@ func (p *Prober) proceed(t *target, data []byte, over bool, err error, now time.
 		st = v.talk.status()
 		t.silent, t.answered = 0, true
 		p.learn(t, v.talk, &st, now)
-	case denies(err):
+	case t.denied:
 		result = resultDenied
 		t.silent = 0
 		p.heard(t, now)
+		p.noteNamed(t, denial(err))
 	case errors.Is(err, ErrTooMuch):
 		result = resultTooMuch
 		p.missed(t)
@@ -137,9 +139,7 @@ func (p *Prober) pause(t *target) time.Duration {
 func (p *Prober) missed(t *target) {
 	t.silent++
 	t.answered = false
-	if c := t.claims[0]; c.protocol != 0 && t.listed == "" && !t.owned {
-		p.opt.Verdicts.Note(service, t.addr, c.game, unanswered(c.protocol)) // an operator will want to know
-	}
+	p.noteNamed(t, unanswered(t.claims[0].protocol))
 	if t.silent < maxSilent {
 		return
 	}
@@ -154,6 +154,32 @@ func (p *Prober) missed(t *target) {
 		if claimants[i] != master.Static {
 			p.table.set(t, i, claim{})
 		}
+	}
+}
+
+// note notes a verdict about a target. p.mu is held.
+func (p *Prober) note(t *target, game string, v verdicts.Verdict) {
+	t.noted, t.verdict = true, v
+	p.opt.Verdicts.Note(service, t.addr, game, v)
+}
+
+// noteNamed notes why a server that an operator named is not in the list. p.mu is
+// held.
+func (p *Prober) noteNamed(t *target, v verdicts.Verdict) {
+	if c := t.claims[0]; c.protocol != 0 && t.listed == "" && !t.owned {
+		p.note(t, c.game, v)
+	}
+}
+
+// denial returns the verdict about a server that answered that it does not tell.
+func denial(err error) verdicts.Verdict {
+	switch {
+	case errors.Is(err, ErrBanned):
+		return verdicts.BansUs
+	case errors.Is(err, ErrTooSoon):
+		return verdicts.AskedTooSoon
+	default:
+		return verdicts.KeepsQuiet
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"net/netip"
 	"time"
 
+	"github.com/respawnd/respawnd/internal/verdicts"
 	"github.com/respawnd/respawnd/master"
 )
 
@@ -19,6 +20,9 @@ type target struct {
 	listed   string // the game under which it is listed by us; empty: it is not
 	silent   int    // visits without an answer, since the last one
 	answered bool   // the last visit
+	denied   bool   // in the last visit it said that it does not tell
+	noted    bool   // there is a verdict
+	verdict  verdicts.Verdict
 	asked    time.Time
 	rulesDue time.Time // when what changes rarely is asked for again
 	via      netip.Addr

@@ -177,6 +177,54 @@ func (s *Statics) address(n Named) (a netip.AddrPort, ok bool) {
 	return netip.AddrPortFrom(ip.Unmap(), uint16(port)), ip.IsValid()
 }
 
+// State is how it is with a server that an operator named.
+type State struct {
+	Address string         // as it was named
+	At      netip.AddrPort // zero: the name of its host has no address yet
+	Answers bool           // it told what it plays when it was last asked
+	Why     string         // why it is not in the list; empty: it is, or no reason is known
+}
+
+// States returns how it is with the servers, in the order of Set.
+func (s *Statics) States() []State {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	list := make([]State, 0, len(s.named))
+	for _, n := range s.named {
+		st := State{Address: n.Address}
+		at, ok := s.address(n)
+		switch reason, refused := s.refused[at]; {
+		case !ok:
+			st.Why = "the name of its host has no IPv4 address here"
+		case refused:
+			st.At, st.Why = at, reason
+		default:
+			st.At = at
+			st.Answers, st.Why = s.prober.stateOf(at)
+		}
+		list = append(list, st)
+	}
+	return list
+}
+
+// stateOf reports whether a server told what it plays when it was last asked, and
+// why it is not in the list, as far as that is known.
+func (p *Prober) stateOf(a netip.AddrPort) (answers bool, why string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	t := p.table.targets[a]
+	switch {
+	case t == nil || t.asked.IsZero():
+		return false, "not asked yet"
+	case t.listed != "" || t.owned || !t.noted:
+	case t.verdict == verdicts.NoAnswer:
+		why = "no answer" // it was sent no challenge
+	default:
+		why = t.verdict.String()
+	}
+	return t.answered && !t.denied, why
+}
+
 // apply has watched what is named, and nothing else. s.mu is held.
 func (s *Statics) apply() {
 	want := make(map[netip.AddrPort]Target, len(s.named))

@@ -14,7 +14,7 @@ var (
 	// ErrNoAnswer is returned for a server that did not answer in time.
 	ErrNoAnswer = errors.New("probe: no answer")
 	// ErrForbidden is returned for an address that is never asked.
-	ErrForbidden = errors.New("probe: this address is not asked")
+	ErrForbidden = errors.New("this address is never asked")
 	// ErrTooMuch is returned for a server that sends packets without end.
 	ErrTooMuch = errors.New("probe: too many packets")
 	// ErrTooSoon means that a server says that it was asked too soon after

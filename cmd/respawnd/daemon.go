@@ -139,6 +139,7 @@ func (d *daemon) open(ctx context.Context) error {
 		Unlisted:     d.unlistedServers,
 		OpenAccounts: func(context.Context) (*accounts.Service, error) { return d.accounts, nil }, Sessions: d.hub,
 		StaticServers: func() []storage.AddedServer { return staticServers(d.configured.Load()) }, CheckAdded: d.checkAdded,
+		AskedServers:   d.askedServers,
 		ServersChanged: d.takeServers,
 	}
 	d.bans.OnChange(d.enforceBans)

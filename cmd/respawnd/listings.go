@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/netip"
 
+	"github.com/respawnd/respawnd/admin"
 	"github.com/respawnd/respawnd/configs"
 	"github.com/respawnd/respawnd/internal/games"
 	"github.com/respawnd/respawnd/internal/services"
@@ -79,7 +80,22 @@ func staticServers(c *services.Servers) []storage.AddedServer {
 }
 
 func (d *daemon) checkAdded(a *storage.AddedServer) error {
-	return checkAdded(d.catalogue.Catalog(), a)
+	if err := checkAdded(d.catalogue.Catalog(), a); err != nil {
+		return err
+	}
+	if at, err := netip.ParseAddrPort(a.Address); err == nil {
+		return d.prober.Forbidden(at)
+	}
+	return nil
+}
+
+// askedServers says how it is with the servers that are asked because they were
+// named.
+func (d *daemon) askedServers() (list []admin.AskedServer) {
+	for _, s := range d.statics.States() {
+		list = append(list, admin.AskedServer{Address: s.Address, Answers: s.Answers, Why: s.Why})
+	}
+	return list
 }
 
 // checkAdded refuses a server that cannot be asked, and puts its address and

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"encoding/binary"
 	"net"
 	"net/netip"
 	"slices"
@@ -20,7 +21,7 @@ func (d *daemon) makeProber() {
 	log := d.log.With().Str("service", "probe").Logger()
 	opt := probe.Options{
 		Registry: d.registry, Games: d.catalogue.Catalog(), Verdicts: d.book, Limits: d.probeLimits(),
-		Own: d.isOwn, Banned: d.banned,
+		Own: d.isOwn, Broadcast: isBroadcast, Banned: d.banned,
 		Log: log, Metrics: netserve.NewMetrics(d.metrics, "probe", probe.DropReasons()...), Registerer: d.metrics,
 	}
 	if d.geo != nil {
@@ -108,6 +109,25 @@ func (d *daemon) ownAddresses() func(netip.AddrPort) bool {
 // isOwn reports whether a UDP service of this daemon listens on an address. Before
 // all sockets are open it does not know, and nobody asks.
 func (d *daemon) isOwn(a netip.AddrPort) bool { return d.own != nil && d.own(a) }
+
+// isBroadcast reports whether an address means a whole network that this machine
+// is on now.
+func isBroadcast(a netip.Addr) bool {
+	for _, own := range addressesOrNone() {
+		if own.Broadcast && own.Prefix.Bits() < 31 && own.Prefix.Contains(a) && a == lastOf(own.Prefix) {
+			return true
+		}
+	}
+	return false
+}
+
+// lastOf returns the last address of an IPv4 network.
+func lastOf(p netip.Prefix) netip.Addr {
+	b := p.Addr().As4()
+	n := binary.BigEndian.Uint32(b[:]) | uint32(1<<(32-p.Bits())-1)
+	binary.BigEndian.PutUint32(b[:], n)
+	return netip.AddrFrom4(b)
+}
 
 // machineAddrs returns the addresses of this machine.
 func machineAddrs() (out []netip.Addr) {

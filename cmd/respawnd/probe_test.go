@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/json"
 	"net/http"
+	"net/netip"
 	"strings"
 	"testing"
 
@@ -127,6 +128,20 @@ func TestServersAreAddedRemovedAndHidden(t *testing.T) {
 	wantListed(t, d, h)
 	d.cli("server", "unhide", one)
 	appears(t, d, one)
+
+	// It is said which of them answer, and why others do not stand in the list.
+	silent := netip.AddrPortFrom(netip.MustParseAddr("127.0.0.9"), h.address().Port()).String()
+	d.cli("server", "add", "a2s", silent)
+	eventually(t, "what came of the silent server", func() bool {
+		out := d.cli("server", "list", "--kept")
+		return strings.Contains(lineWith(out, one), " yes ") && strings.Contains(lineWith(out, silent), " no ") && strings.Contains(lineWith(out, silent), "no answer to A2S queries")
+	})
+	for address, reason := range map[string]string{
+		d.address["qr2"].String(): "never asked: it is one of this daemon's own", "192.0.2.1:53": "from 1024", "game.example:53": "from 1024",
+		"255.255.255.255:27015": "of a machine", "224.0.0.1:27015": "of a machine", "0.0.0.0:27015": "of a machine",
+	} {
+		refused(t, exitFailure, d.cliEnv(), []string{"server", "add", "a2s", address}, reason)
+	}
 
 	// Removed ones leave at once; those who report come back.
 	d.cli("server", "remove", one)

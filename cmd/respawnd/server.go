@@ -21,15 +21,31 @@ func (p *program) keptServers(ctx context.Context, op admin.Operator) error {
 	}
 	var rows [][]string
 	for _, s := range kept.Static {
-		rows = append(rows, []string{"asked", s.Address, s.Protocol, dash(s.Game), "-", "servers.static"})
+		answers, why := asked(&kept, s.Address)
+		rows = append(rows, []string{"asked", s.Address, s.Protocol, dash(s.Game), answers, "servers.static", why})
 	}
 	for _, s := range kept.Added {
-		rows = append(rows, []string{"asked", s.Address, dash(s.Protocol), dash(s.Game), stamp(s.Added), "-"})
+		answers, why := asked(&kept, s.Address)
+		rows = append(rows, []string{"asked", s.Address, dash(s.Protocol), dash(s.Game), answers, stamp(s.Added), why})
 	}
 	for _, h := range kept.Hidden {
-		rows = append(rows, []string{"hidden", h.Address.String(), "-", "-", stamp(h.Added), dash(h.Reason)})
+		rows = append(rows, []string{"hidden", h.Address.String(), "-", "-", "-", stamp(h.Added), dash(h.Reason)})
 	}
-	return p.table("what\taddress\tprotocol\tgame\tsince\twhy", rows)
+	return p.table("what\taddress\tprotocol\tgame\tanswers\tsince\twhy", rows)
+}
+
+// asked says whether a server that is asked answers, and why it is not in the
+// list.
+func asked(kept *admin.Kept, address string) (answers, why string) {
+	s, known := kept.Of(address)
+	switch {
+	case !known:
+		return "-", "-"
+	case s.Answers:
+		return "yes", dash(s.Why)
+	default:
+		return "no", dash(s.Why)
+	}
 }
 
 func (p *program) serverAdd() *cobra.Command {

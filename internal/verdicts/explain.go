@@ -209,9 +209,29 @@ func reasons(v Verdict) Explanation {
 			Cause:  "the server is not asked what it plays: there is no room for more, or its address is one that is never asked",
 			Advice: "A server must report from the port that it answers on, 1024 or above. The operator can raise probe.max_servers.",
 		}
+	case KeepsQuiet, BansUs, AskedTooSoon:
+		return deniedReasons(v)
 	default:
 		return playerReasons(v)
 	}
+}
+
+// deniedReasons returns the words for servers that an operator named, that answer
+// and do not tell what they play.
+func deniedReasons(v Verdict) Explanation {
+	x := Explanation{What: "a refusal"}
+	switch v {
+	case BansUs:
+		x.Cause = "the server answers that the address of this master is banned there"
+		x.Advice = "Ask its operator to lift the ban. It is asked again."
+	case AskedTooSoon:
+		x.Cause = "the server answers that it was asked too soon after another query from this address"
+		x.Advice = "Look for other programs at this address that query the server. It is asked again; the operator can raise probe.every."
+	default:
+		x.Cause = "the server answers, but refuses to tell what it plays, or answers for several servers at once"
+		x.Advice = "Check its settings, and its address and protocol: respawnd query PROTOCOL HOST:PORT. It is asked again."
+	}
+	return x
 }
 
 // textReasons returns the words for servers of the text protocol, x if they are

@@ -36,6 +36,9 @@ var messages = [...]string{
 	OnlyHere:      "server listed under an address that only this machine and its network reach",
 
 	StaleChallenge: "server not listed: challenge out of date",
+	KeepsQuiet:     "server answered without telling",
+	BansUs:         "server bans this master's address",
+	AskedTooSoon:   "server says that it was asked too soon",
 
 	SignedIn:       "player signed in",
 	WrongPassword:  "sign-in refused: wrong password",

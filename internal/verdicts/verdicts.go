@@ -58,6 +58,9 @@ const (
 	Concealed
 	OnlyHere
 	StaleChallenge
+	KeepsQuiet
+	BansUs
+	AskedTooSoon
 
 	// What players get, see OfPlayer.
 	SignedIn
@@ -111,6 +114,9 @@ var words = [...]string{
 	OnlyHere:      "listed under an address that only this machine and its network reach",
 
 	StaleChallenge: "challenge out of date",
+	KeepsQuiet:     "answers, but does not tell",
+	BansUs:         "bans this master's address",
+	AskedTooSoon:   "says that it was asked too soon",
 
 	SignedIn:       "signed in",
 	WrongPassword:  "wrong password",
