@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"crypto/subtle"
 	"net/http"
+	"net/netip"
 	"strings"
 	"time"
 
@@ -13,18 +14,20 @@ import (
 	"github.com/respawnd/respawnd/storage"
 )
 
-// How often somebody may try to log in to the page. Who knows the token can use
-// the API whatever happens here.
+// How many logins with a wrong token are looked at and logged. The right token is
+// taken whatever came before, from its address or another: one of 256 random bits
+// is not found by trying, and a bound on the right one would let strangers, or
+// other clients of a proxy, keep the operator out.
 const (
-	loginEvery      = 10 * time.Second // per address, in the long run
+	loginEvery      = 10 * time.Second // per IPv4 address or IPv6 /64, in the long run
 	loginBurst      = 10               // per address
 	loginSlots      = 1 << 12          // addresses that are remembered
-	wrongEvery      = time.Second      // wrong ones in all
+	wrongEvery      = time.Second      // in all
 	wrongBurst      = 60
 	retryAfterLogin = "10" // seconds
 )
 
-// logins bounds attempts to log in.
+// logins bounds logins with a wrong token.
 type logins struct {
 	perAddr *netserve.Limiter
 	wrong   *rate.Limiter
@@ -37,6 +40,11 @@ func newLogins() *logins {
 		}),
 		wrong: rate.NewLimiter(rate.Every(wrongEvery), wrongBurst),
 	}
+}
+
+// allow reports whether a login with a wrong token is within the bounds.
+func (l *logins) allow(peer netip.Addr, now time.Time) bool {
+	return l.perAddr.Allow(peer, now) && l.wrong.AllowN(now, 1)
 }
 
 // rightToken compares in a time that does not depend on what was sent.
@@ -80,19 +88,18 @@ func (s *Server) postLogin(w http.ResponseWriter, r *http.Request) {
 		s.metrics.refuse(refusedForgery)
 		v.Problem = "That form was too old, or your browser does not keep cookies. Please try again."
 		s.showLogin(w, r, http.StatusForbidden, v)
-	case !s.logins.perAddr.Allow(peerOf(r), now) || s.logins.wrong.TokensAt(now) < 1:
+	case s.rightToken(strings.TrimSpace(r.PostFormValue("token"))):
+		s.logIn(w, r, by, now)
+	case !s.logins.allow(peerOf(r), now):
 		s.metrics.logins.WithLabelValues(loginThrottled).Inc()
 		w.Header().Set("Retry-After", retryAfterLogin)
 		v.Problem = "Too many attempts. Wait a little and try again."
 		s.showLogin(w, r, http.StatusTooManyRequests, v)
-	case !s.rightToken(strings.TrimSpace(r.PostFormValue("token"))):
-		s.logins.wrong.AllowN(now, 1)
+	default:
 		s.metrics.logins.WithLabelValues(loginWrong).Inc()
 		s.opt.Log.Warn().Stringer("peer", peerOf(r)).Msg("login to the admin page with a wrong token")
 		v.Problem = "That is not the token. It is in the file admin.token in the data folder."
 		s.showLogin(w, r, http.StatusForbidden, v)
-	default:
-		s.logIn(w, r, by, now)
 	}
 }
 

@@ -371,47 +371,65 @@ func TestLoginFormBelongsToItsBrowser(t *testing.T) {
 	}
 }
 
-func TestLoginsAreThrottled(t *testing.T) {
+// attempt logs in with a token from an address, and returns the status.
+func attempt(t *testing.T, s *Server, from, token string) int {
+	t.Helper()
+	cookie := randomText()
+	v := url.Values{formField: {s.forms.value(cookie)}, "token": {token}}
+	r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/login", strings.NewReader(v.Encode()))
+	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	r.AddCookie(&http.Cookie{Name: loginCookie, Value: cookie})
+	r.Host, r.RemoteAddr = testHost, netip.AddrPortFrom(netip.MustParseAddr(from), 4000).String()
+	w := httptest.NewRecorder()
+	s.Handler().ServeHTTP(w, r)
+	if (w.Code == http.StatusTooManyRequests) != (w.Header().Get("Retry-After") != "") {
+		t.Errorf("%d with Retry-After %q", w.Code, w.Header().Get("Retry-After"))
+	}
+	return w.Code
+}
+
+func TestWrongLoginsAreThrottled(t *testing.T) {
 	x := newSite(t, nil)
-	b := x.browser(t)
-	b.get("/login")
 	for i := range loginBurst {
-		if p := b.post("/login", "token", "wrong"); p.code != http.StatusForbidden {
-			t.Fatalf("attempt %d: %d, want 403", i, p.code)
+		if got := attempt(t, x.s, "192.0.2.1", "wrong"); got != http.StatusForbidden {
+			t.Fatalf("attempt %d: %d, want 403", i, got)
 		}
 	}
-	p := b.post("/login", "token", testToken)
-	if p.code != http.StatusTooManyRequests || p.header.Get("Retry-After") == "" || b.cookie(sessionCookie) != nil {
-		t.Errorf("one attempt too many: %d, want 429", p.code)
+	if got := attempt(t, x.s, "192.0.2.1", "wrong"); got != http.StatusTooManyRequests {
+		t.Errorf("one attempt too many: %d, want 429", got)
+	}
+	if got := attempt(t, x.s, "192.0.2.2", "wrong"); got != http.StatusForbidden {
+		t.Errorf("an attempt from the next address: %d, want 403", got)
 	}
 	if got := x.counted(t, "respawnd_admin_logins_total", loginThrottled); got != 1 {
 		t.Errorf("throttled logins counted: %v, want 1", got)
 	}
-	if got := x.counted(t, "respawnd_admin_logins_total", loginWrong); got != loginBurst {
-		t.Errorf("wrong logins counted: %v, want %d", got, loginBurst)
+	if got := x.counted(t, "respawnd_admin_logins_total", loginWrong); got != loginBurst+1 {
+		t.Errorf("wrong logins counted: %v, want %d", got, loginBurst+1)
 	}
 }
 
 func TestWrongLoginsFromEverywhereAreThrottled(t *testing.T) {
 	s := New(options(newLocal(t), nil))
-	h := s.Handler()
-	attempt := func(i int, token string) int {
-		cookie := randomText()
-		v := url.Values{formField: {s.forms.value(cookie)}, "token": {token}}
-		r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/login", strings.NewReader(v.Encode()))
-		r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
-		r.AddCookie(&http.Cookie{Name: loginCookie, Value: cookie})
-		r.Host, r.RemoteAddr = testHost, fmt.Sprintf("10.0.%d.%d:4000", i/256, i%256)
-		w := httptest.NewRecorder()
-		h.ServeHTTP(w, r)
-		return w.Code
-	}
 	codes := map[int]int{}
 	for i := range 3 * wrongBurst {
-		codes[attempt(i, "wrong")]++
+		codes[attempt(t, s, fmt.Sprintf("10.0.%d.%d", i/256, i%256), "wrong")]++
 	}
 	if codes[http.StatusForbidden] < wrongBurst || codes[http.StatusTooManyRequests] < wrongBurst {
 		t.Errorf("answers to wrong logins from many addresses: %v", codes)
+	}
+}
+
+// However many wrong tokens came, from wherever: the operator gets in.
+func TestWrongLoginsDoNotKeepTheOperatorOut(t *testing.T) {
+	s := New(options(newLocal(t), nil))
+	for i := range 120 {
+		attempt(t, s, fmt.Sprintf("192.0.2.%d", 1+i%12), "wrong")
+	}
+	for _, from := range []string{"198.51.100.1", "192.0.2.1"} { // the second one sent wrong ones too, as a proxy does
+		if got := attempt(t, s, from, testToken); got != http.StatusSeeOther {
+			t.Errorf("the right token from %s: %d, want 303", from, got)
+		}
 	}
 }
 
