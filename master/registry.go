@@ -403,6 +403,13 @@ func (r *Registry) At(source netip.AddrPort) (*Server, bool) {
 	return e.server, true
 }
 
+// HasAt reports whether a server is listed whose source has the address.
+func (r *Registry) HasAt(a netip.Addr) bool {
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	return r.perAddr[a] != nil
+}
+
 // Find returns the server that lists show under a public address.
 func (r *Registry) Find(public netip.AddrPort) (*Server, bool) {
 	r.mu.RLock()

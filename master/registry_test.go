@@ -74,8 +74,14 @@ func TestPlaceOfARemovedServerIsFree(t *testing.T) {
 	for i := range uint32(3) {
 		s := at("gmtest", addrPort("10.0.0.1:1"), i)
 		mustPut(t, r, s)
+		if !r.HasAt(s.Key.Source.Addr()) || r.HasAt(addrPort("10.0.0.2:1").Addr()) {
+			t.Error("HasAt: not the address of the one server")
+		}
 		if !r.Remove(s.Key) {
 			t.Fatalf("Remove(%v): not listed", s.Key)
+		}
+		if r.HasAt(s.Key.Source.Addr()) {
+			t.Error("HasAt: the address of a server that left")
 		}
 	}
 	if len(r.perAddr) != 0 || len(r.perNet) != 0 {

@@ -43,7 +43,7 @@ func serverReply(_ netip.AddrPort, b []byte) [][]byte {
 
 func TestFloodFromForgedAddressesBringsThemLittle(t *testing.T) {
 	for name, change := range map[string]func(*Options){
-		"for everybody": func(o *Options) { o.ListsPerNet = -1 },
+		"for everybody": func(o *Options) { o.ListsPerNet, o.ListsTotal = -1, -1 },
 		"for ourselves": func(o *Options) {
 			ours := []netip.Prefix{netip.MustParsePrefix("192.0.2.0/24")}
 			o.AllowServers, o.AllowLaunchers = ours, ours

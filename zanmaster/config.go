@@ -48,8 +48,10 @@ type Config struct {
 	// Lists for each network of 256 addresses (/24) in ten seconds, {range}. 0: no
 	// bound.
 	ListsPerNet int `key:"lists_per_net" default:"256" range:"0 to 10000000" live:"true"`
-	// Lists for everybody in ten seconds, {range}. 0: no bound.
-	ListsTotal int `key:"lists_total" default:"0" range:"0 to 10000000" live:"true"`
+	// Lists in ten seconds for all addresses that have proved nothing, {range}. 0:
+	// no bound. Their requests may be forged. Addresses of listed servers and those
+	// in net.trusted do not count.
+	ListsTotal int `key:"lists_total" default:"2000" range:"0 to 10000000" live:"true"`
 	// Address under which servers with a private or loopback address are listed for
 	// everybody, those in their own network included. It is net.advertise_as, too,
 	// where that is empty. Empty: net.advertise_as decides.

@@ -35,7 +35,7 @@ type gate struct {
 	noise   *recent[netip.AddrPort] // sources of what nobody understands
 	perNet  int                     // lists for a /24; negative: any number
 	nets    *netserve.Limiter       // of lists for a /24; nil: any number
-	total   int                     // lists for all; 0: any number
+	total   int                     // lists for all that proved nothing; negative: any number
 	ofAll   int
 	allFrom time.Duration
 }
@@ -113,21 +113,24 @@ func (g *gate) knock(a netip.AddrPort, now time.Duration) decision {
 }
 
 // spend takes a list from the budgets and reports whether they allow it. free
-// addresses wait for nothing and use up only the total. at is now on the clock of
-// the gate.
-func (g *gate) spend(a netip.Addr, free bool, now time.Time, at time.Duration) bool {
+// addresses wait for nothing; they and those that proved themselves use up
+// nothing of the total. at is now on the clock of the gate.
+func (g *gate) spend(a netip.Addr, free, proved bool, now time.Time, at time.Duration) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if at-g.allFrom >= budgetWindow {
 		g.allFrom, g.ofAll = at, 0
 	}
+	bound := g.total >= 0 && !free && !proved
 	switch {
-	case g.total > 0 && g.ofAll >= g.total:
+	case bound && g.ofAll >= g.total:
 		return false
 	case !free && !g.nets.Allow(a, now):
 		return false
 	}
-	g.ofAll++
+	if bound {
+		g.ofAll++
+	}
 	if !free && g.window > 0 {
 		g.served.add(number(a), at)
 	}
@@ -154,7 +157,7 @@ func (s *Server) admits(w netserve.PacketWriter, p netserve.Packet, wrong bool, 
 		return s.refuse(w, p, zandronum.AnswerBanned, dropNotAllowed)
 	case wrong:
 		return s.refuse(w, p, zandronum.AnswerWrongVersion, dropVersion)
-	case !s.gate.spend(a, free, now, at):
+	case !s.gate.spend(a, free, s.list.HasAt(a), now, at):
 		return s.refuse(w, p, zandronum.AnswerTooSoon, dropNoBudget)
 	default:
 		return ""

@@ -273,6 +273,43 @@ func TestListsPerNetByDefault(t *testing.T) {
 	}
 }
 
+// Whatever addresses are forged, they get no more lists than the total; who has
+// proved its address gets one all the same.
+func TestListsInAllByDefault(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		trusted := netip.MustParseAddr("203.0.113.1")
+		z := newZan(t, func(o *Options) { o.Trusted = func(a netip.Addr) bool { return a == trusted } })
+		z.server("192.0.2.1:10666").register()
+		lists := func(from string) int {
+			if a, _ := z.ask(from); a == zandronum.AnswerList {
+				return 1
+			}
+			return 0
+		}
+		flood := func(first byte) (got int) {
+			for i := range DefaultListsTotal + 100 {
+				got += lists(fmt.Sprintf("%d.%d.%d.1:1", first, i>>8, i&0xFF))
+			}
+			return got
+		}
+		if got := flood(20); got != DefaultListsTotal {
+			t.Errorf("lists for addresses that proved nothing: %d, want %d", got, DefaultListsTotal)
+		}
+		for name, from := range map[string]string{"of a listed server": "192.0.2.1:5", "that is trusted": "203.0.113.1:5"} {
+			if lists(from) != 1 {
+				t.Errorf("address %s: no list", name)
+			}
+		}
+		if lists("203.0.114.1:1") != 0 {
+			t.Error("another address that proved nothing: a list")
+		}
+		time.Sleep(budgetWindow)
+		if got := flood(30); got != DefaultListsTotal {
+			t.Errorf("lists ten seconds later: %d, want %d", got, DefaultListsTotal)
+		}
+	})
+}
+
 func TestTrustedLaunchersDoNotWait(t *testing.T) {
 	z := newZan(t, func(o *Options) { o.Trusted = func(netip.Addr) bool { return true } })
 	for range 300 {

@@ -30,7 +30,7 @@ func TestLoopbackServer(t *testing.T) {
 	}
 	s := New(Options{
 		Registry: master.NewRegistry(master.Limits{PerAddr: 1 << 16, PerNet: 1 << 16}),
-		Policy:   Policy{ListWindow: -1, ListsPerNet: -1},
+		Policy:   Policy{ListWindow: -1, ListsPerNet: -1, ListsTotal: -1},
 	})
 	populate(t, s.list, addrs, perAddr)
 	switch what {

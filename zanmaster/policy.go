@@ -47,6 +47,7 @@ const (
 	DefaultServersPerAddr = 10
 	DefaultListWindow     = 10 * time.Second
 	DefaultListsPerNet    = 256
+	DefaultListsTotal     = 2000
 )
 
 // Policy is what an operator may change while the Server runs. Zero values
@@ -74,7 +75,10 @@ type Policy struct {
 	// ListsPerNet is how many lists a /24 gets at once, and again over ten seconds; 0:
 	// DefaultListsPerNet, negative: no bound.
 	ListsPerNet int
-	// ListsTotal bounds all lists in ten seconds; 0: no bound.
+	// ListsTotal bounds the lists in ten seconds to all addresses that have proved
+	// nothing, which may be forged; 0: DefaultListsTotal, negative: no bound. An
+	// address from which a server is listed has proved itself, and so has a trusted
+	// one.
 	ListsTotal int
 
 	// AdvertiseAs is the address under which servers with a private or loopback
@@ -109,6 +113,9 @@ func (p *Policy) withDefaults() *Policy {
 	}
 	if q.ListsPerNet == 0 {
 		q.ListsPerNet = DefaultListsPerNet
+	}
+	if q.ListsTotal == 0 {
+		q.ListsTotal = DefaultListsTotal
 	}
 	q.AdvertiseAs = q.AdvertiseAs.Unmap()
 	return &q

@@ -135,6 +135,21 @@ func (f *fences) wait(s datagrams) {
 	_ = c.conn.Close()
 }
 
+// Lists go to addresses that proved nothing only as far as the total goes, and to
+// that of a listed server all the same.
+func TestZandronumListsInAll(t *testing.T) {
+	t.Parallel()
+	d := startZan(t, t.TempDir(), noWindow, variable("zanmaster.lists_total", "1"))
+	h := newZanHost(t, d, home, nil)
+	h.register()
+	wantZanList(t, newZanPeer(t, d, netip.MustParseAddr("127.43.0.1"), nil), h)
+	late := newZanPeer(t, d, netip.MustParseAddr("127.43.1.1"), nil)
+	late.send(zandronum.AppendListRequest(nil, zandronum.ListVersion))
+	late.wantAnswer(zandronum.AnswerTooSoon)
+	wantZanList(t, newZanPeer(t, d, home, nil), h)
+	d.stop()
+}
+
 // An address that proves nothing is answered at the rate of the defaults, and is
 // never sent more packets than it sent.
 func TestStrangersAreRationed(t *testing.T) {

@@ -89,7 +89,7 @@ func (d *daemon) zanPolicy() zanmaster.Policy {
 		NoOldList:      !c.OldList,
 		ListWindow:     unlessZero(c.ListWindow),
 		ListsPerNet:    unlessZero(c.ListsPerNet),
-		ListsTotal:     c.ListsTotal,
+		ListsTotal:     unlessZero(c.ListsTotal),
 		AdvertiseAs:    c.AdvertiseAs,
 		AllowServers:   c.AllowServers,
 		AllowLaunchers: c.AllowLaunchers,

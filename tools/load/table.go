@@ -83,7 +83,7 @@ func rows() []row {
 // comes from few of them.
 var tableSettings = []string{
 	"net.trusted=127.0.0.0/8",
-	"zanmaster.list_window=0s", "zanmaster.lists_per_net=0", "zanmaster.servers_per_address=0",
+	"zanmaster.list_window=0s", "zanmaster.lists_per_net=0", "zanmaster.lists_total=0", "zanmaster.servers_per_address=0",
 	"valvemaster.pages_per_addr=0", "valvemaster.pages_per_net=0", "web.rate=0", "natneg.max_open=1000000",
 }
 
