@@ -10,12 +10,19 @@ import (
 	"github.com/respawnd/respawnd/storage"
 )
 
+// requestPause is how long after a request another one of the same player to the
+// same receiver is not shown, whatever it says.
+const requestPause = time.Minute
+
 // addBuddy is the command of that name: the client asks another to be its
 // buddy.
 func (x *session) addBuddy(ctx context.Context, r *request) error {
 	to := r.profile("newprofileid")
-	if to == 0 || to == x.profile {
+	switch to {
+	case 0:
 		return refuse(codeAddBuddyNew)
+	case x.profile:
+		return &refusal{code: codeAddBuddyNew, text: "You cannot be your own buddy."}
 	}
 	relation, err := x.server.opt.Store.Relation(ctx, x.profile, to)
 	switch {
@@ -33,6 +40,9 @@ func (x *session) addBuddy(ctx context.Context, r *request) error {
 			return err
 		}
 	}
+	if shown, err := x.askedJustNow(ctx, to); shown || err != nil {
+		return err
+	}
 	q := storage.Request{
 		From: x.profile, To: to, Reason: requestReason(r.text("reason")),
 		Signature: accounts.NewSignature(), Sent: time.Now(),
@@ -44,7 +54,7 @@ func (x *session) addBuddy(ctx context.Context, r *request) error {
 	case errors.Is(err, storage.ErrTaken):
 		return refuse(codeAddBuddyAlready)
 	case errors.Is(err, storage.ErrFull):
-		return &refusal{code: codeAddBuddy, text: "There are too many open requests."}
+		return &refusal{code: codeAddBuddy, text: "Too many requests wait for an answer."}
 	case err != nil:
 		return err
 	}
@@ -55,6 +65,21 @@ func (x *session) addBuddy(ctx context.Context, r *request) error {
 		From: q.From, Reason: q.Reason, Signature: q.Signature, Sent: q.Sent,
 	})
 	return err
+}
+
+// askedJustNow reports whether the client has asked another within requestPause.
+// That request stays as it is: the other was shown it, with its signature, or
+// will be at the next sign-in.
+func (x *session) askedJustNow(ctx context.Context, to storage.ProfileID) (bool, error) {
+	last, err := x.server.opt.Store.Request(ctx, x.profile, to)
+	if errors.Is(err, storage.ErrNotFound) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	age := time.Since(last.Sent)
+	return 0 <= age && age < requestPause, nil // a clock that was set back does not silence anybody
 }
 
 // acceptMutual makes buddies of the client and somebody who has asked it
@@ -183,8 +208,11 @@ func missing(err error) bool {
 // addBlock is the command of that name.
 func (x *session) addBlock(ctx context.Context, r *request) error {
 	other := r.profile("profileid")
-	if other == 0 || other == x.profile {
+	switch other {
+	case 0:
 		return &refusal{code: codeAddBlock, text: "There is no such profile."}
+	case x.profile:
+		return &refusal{code: codeAddBlock, text: "You cannot block yourself."}
 	}
 	err := x.server.opt.Store.AddBlock(ctx, x.profile, other)
 	switch {

@@ -162,7 +162,7 @@ func (x *session) allow(ctx context.Context, c *command, r *request) error {
 			return refuse(c.bad)
 		}
 	}
-	if c.change && !x.mayChange() {
+	if c.change && !x.server.changes.take(x.profile, time.Now()) {
 		x.drop(droppedRate)
 		return &refusal{code: c.fail, text: "That was too much at once."}
 	}
@@ -179,14 +179,6 @@ func (x *session) sameKey(r *request) bool {
 	binary.BigEndian.PutUint32(got[:], uint32(n))
 	binary.BigEndian.PutUint32(want[:], uint32(x.key))
 	return subtle.ConstantTimeCompare(got[:], want[:]) == 1
-}
-
-// mayChange takes one change from the quota of the client.
-func (x *session) mayChange() bool {
-	if x.changes == nil {
-		x.changes = rate.NewLimiter(changeRate, changeBurst)
-	}
-	return x.changes.Allow()
 }
 
 // slowDown makes a client wait that spends too much.

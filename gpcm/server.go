@@ -137,6 +137,7 @@ type Server struct {
 	metrics  *metrics
 	policy   atomic.Pointer[policy] // never nil
 	buffers  buffers
+	changes  *quotas
 	trouble  netserve.Trouble
 
 	newChallenge func() string // of a connection; never changed once it serves
@@ -155,7 +156,7 @@ type policy struct {
 // New returns a server. It starts nothing.
 func New(opt Options) *Server {
 	opt = opt.withDefaults()
-	s := &Server{opt: opt, commands: commands(), metrics: newMetrics(opt.Registerer)}
+	s := &Server{opt: opt, commands: commands(), metrics: newMetrics(opt.Registerer), changes: newQuotas()}
 	s.opt.Conn.Refused = s.refused
 	s.newChallenge = func() string { return randomLetters(challengeLen) }
 	s.SetPolicy(opt.Policy)

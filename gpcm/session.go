@@ -42,7 +42,8 @@ const (
 	// that at once; beyond it, it waits.
 	paceRate  = 1000
 	paceBurst = 5000
-	// Changes of what is stored, per second and at once. More are refused.
+	// Changes of what is stored that a profile may make, per second and at once.
+	// More are refused.
 	changeRate  = 20
 	changeBurst = 200
 )
@@ -114,7 +115,6 @@ type session struct {
 	quietSince time.Time // zero: since the sign-in
 	known      knownRelations
 	pace       *rate.Limiter
-	changes    *rate.Limiter
 
 	out      outbox
 	silence  *time.Timer // nil: the writer may not begin

@@ -16,16 +16,17 @@ const (
 
 // Limits of what hangs on a profile.
 const (
-	MaxBuddies      = 1000     // MaxBuddies is the highest number of buddies of one profile.
-	MaxBlocks       = 1000     // MaxBlocks is the highest number of profiles that one blocks.
-	MaxRequestsTo   = 500      // MaxRequestsTo is the highest number of open requests to one profile.
-	MaxRequestsFrom = 200      // MaxRequestsFrom is the highest number of open requests from one profile.
-	MaxReason       = 1024     // MaxReason is the longest reason of a request in bytes.
-	SignatureLen    = 32       // SignatureLen is the length of a signature in bytes.
-	MaxMessageText  = 4000     // MaxMessageText is the longest text of a message in bytes.
-	MaxMessages     = 100      // MaxMessages is the highest number of messages that wait for one profile.
-	MaxMessageBytes = 64 << 10 // MaxMessageBytes is the highest total of their texts in bytes.
-	MaxMessagesFrom = 20       // MaxMessagesFrom is the highest number of those from one sender.
+	MaxBuddies             = 1000     // MaxBuddies is the highest number of buddies of one profile.
+	MaxBlocks              = 1000     // MaxBlocks is the highest number of profiles that one blocks.
+	MaxRequestsTo          = 500      // MaxRequestsTo is the highest number of open requests to one profile.
+	MaxRequestsFrom        = 200      // MaxRequestsFrom is the highest number of open requests from one profile.
+	MaxRequestsToStrangers = 50       // MaxRequestsToStrangers is the highest number of those to profiles that do not have the sender as buddy.
+	MaxReason              = 1024     // MaxReason is the longest reason of a request in bytes.
+	SignatureLen           = 32       // SignatureLen is the length of a signature in bytes.
+	MaxMessageText         = 4000     // MaxMessageText is the longest text of a message in bytes.
+	MaxMessages            = 100      // MaxMessages is the highest number of messages that wait for one profile.
+	MaxMessageBytes        = 64 << 10 // MaxMessageBytes is the highest total of their texts in bytes.
+	MaxMessagesFrom        = 20       // MaxMessagesFrom is the highest number of those from one sender.
 
 	// MaxReturned and MaxReturnedBytes take the place of these three for
 	// messages that Return puts back.
@@ -156,7 +157,8 @@ type Buddies interface {
 
 	// Ask stores an open request in place of an older one between the same
 	// two. ErrTaken if r.To is a buddy of r.From already, ErrFull if one of
-	// the two has as many requests as it may have.
+	// the two has as many requests as it may have: MaxRequestsTo,
+	// MaxRequestsFrom, or MaxRequestsToStrangers.
 	Ask(ctx context.Context, r Request) error
 
 	// Request returns the open request between the two, expired or not, or

@@ -231,9 +231,7 @@ func (s *Store) Ask(ctx context.Context, r storage.Request) error {
 			return &storage.TakenError{Index: storage.IndexBuddy}
 		}
 		if !has(c.Tx, bucketRequests, r.To, r.From) {
-			to := count(c.Tx, bucketRequests, idKey(r.To), storage.MaxRequestsTo)
-			from := count(c.Tx, bucketRequestsFrom, idKey(r.From), storage.MaxRequestsFrom)
-			if to >= storage.MaxRequestsTo || from >= storage.MaxRequestsFrom {
+			if !roomForRequest(c.Tx, r.From, r.To) {
 				return fmt.Errorf("requests from profile %d to %d: %w", r.From, r.To, storage.ErrFull)
 			}
 		}
@@ -242,6 +240,27 @@ func (s *Store) Ask(ctx context.Context, r storage.Request) error {
 		}
 		return c.putEntry(bucketRequestsFrom, pairKey(r.From, r.To), nil)
 	})
+}
+
+// roomForRequest reports whether one more request between the two keeps the
+// limits.
+func roomForRequest(tx *bbolt.Tx, from, to storage.ProfileID) bool {
+	if count(tx, bucketRequests, idKey(to), storage.MaxRequestsTo) >= storage.MaxRequestsTo {
+		return false
+	}
+	open, strangers := 0, 0
+	prefix := idKey(from)
+	cursor := tx.Bucket([]byte(bucketRequestsFrom)).Cursor()
+	for k, _ := cursor.Seek(prefix); bytes.HasPrefix(k, prefix); k, _ = cursor.Next() {
+		open++
+		if !has(tx, bucketBuddies, secondID(k), from) {
+			strangers++
+		}
+	}
+	if strangers >= storage.MaxRequestsToStrangers && !has(tx, bucketBuddies, to, from) {
+		return false
+	}
+	return open < storage.MaxRequestsFrom
 }
 
 // Request is described in [storage.Buddies].
