@@ -94,7 +94,7 @@ func put(t testing.TB, l *Local, game, public string, rules ...string) {
 	a := netip.MustParseAddrPort(public)
 	s := master.Server{
 		Key: master.Key{Source: a, Instance: 1}, Game: game, Public: a, Seen: time.Now(), NATNeg: true,
-		Findings: master.Findings{Reachable: true},
+		Findings: master.Findings{Reached: master.ReachedDirect},
 	}
 	var names []string
 	var report master.Report

@@ -234,7 +234,7 @@ func summary(h master.Heard) Listed {
 	return Listed{
 		Game: h.Game, Origin: h.Origin.String(), Address: h.Public, Source: h.Key.Source,
 		Name: rule("hostname"), Players: rule("numplayers"), MaxPlayers: rule("maxplayers"),
-		Reachable: h.Findings.Reachable, NATNeg: h.NATNeg, Restored: h.Restored,
+		Reachable: h.Direct(), Reached: h.Findings.Reached.String(), NATNeg: h.NATNeg, Restored: h.Restored,
 		First: h.First.UTC(), Last: h.Last.UTC(),
 	}
 }

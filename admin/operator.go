@@ -82,7 +82,8 @@ type Listed struct {
 	Name       string         `json:"name"`
 	Players    string         `json:"players"`
 	MaxPlayers string         `json:"max_players"`
-	Reachable  bool           `json:"reachable"`
+	Reachable  bool           `json:"reachable"` // players are to join it directly
+	Reached    string         `json:"reached"`   // direct, perhaps, negotiated, no or unknown
 	NATNeg     bool           `json:"nat_negotiation"`
 	Restored   bool           `json:"restored"`
 	Hidden     string         `json:"hidden,omitempty"` // why nobody but the operator sees it; empty: it is in the list

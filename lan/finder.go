@@ -349,7 +349,7 @@ func (f *Finder) found(p netserve.Packet, st *query.Status, now time.Time) strin
 	}
 	srv := master.Server{
 		Key: master.Key{Source: p.From, Instance: instance}, Game: g.Name, Origin: master.FromLAN, Public: p.From, Via: p.To,
-		Findings: master.Findings{Reachable: true}, Lifetime: rounds*f.opt.Every + f.opt.Every/2, Seen: now,
+		Findings: master.Findings{Reached: master.ReachedDirect}, Lifetime: rounds*f.opt.Every + f.opt.Every/2, Seen: now,
 	}
 	var report master.Report
 	st.Report(f.opt.Registry, &report)

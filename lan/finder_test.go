@@ -180,7 +180,7 @@ func TestServersThatAnswerAreListed(t *testing.T) {
 			t.Errorf("%s is not listed", a)
 			continue
 		}
-		if got, _ := srv.Rules.Get("hostname"); got != want.hostname || srv.Game != want.game || srv.Origin != master.FromLAN || !srv.Findings.Reachable || srv.Lifetime != 105*time.Second {
+		if got, _ := srv.Rules.Get("hostname"); got != want.hostname || srv.Game != want.game || srv.Origin != master.FromLAN || srv.Findings.Reached != master.ReachedDirect || srv.Lifetime != 105*time.Second {
 			t.Errorf("%s: %+v", a, srv)
 		}
 	}

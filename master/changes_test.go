@@ -12,7 +12,7 @@ func TestChangesAreToldInOrderWithoutGaps(t *testing.T) {
 	mustPut(t, r, one)
 	mustPut(t, r, two)
 	mustPut(t, r, one)
-	r.Report(two.Key, Findings{Reachable: true})
+	r.Report(two.Key, Findings{Reached: ReachedDirect})
 	r.Remove(one.Key)
 
 	all, now, ok := r.Changes("", 0, nil)

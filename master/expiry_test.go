@@ -112,7 +112,7 @@ func TestNewsOfAServerAreASignOfLife(t *testing.T) {
 			s.Seen = time.Now()
 			mustPut(t, r, s)
 			time.Sleep(50 * time.Second)
-			r.Report(s.Key, Findings{Reachable: true}) // what we found is none
+			r.Report(s.Key, Findings{Reached: ReachedDirect}) // what we found is none
 		}
 		if got := expired(); len(got) != 0 {
 			t.Fatal("left although it reported")

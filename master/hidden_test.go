@@ -46,14 +46,14 @@ func TestHiddenServerIsInNothingThatTheListShows(t *testing.T) {
 	}
 	// Whoever speaks for it notices nothing.
 	serial := r.Serial("gmtest")
-	if !r.Touch(a.Key, FromQR2, time.Now()) || !r.Report(a.Key, Findings{Reachable: true}) {
+	if !r.Touch(a.Key, FromQR2, time.Now()) || !r.Report(a.Key, Findings{Reached: ReachedDirect}) {
 		t.Error("Touch or Report: not listed")
 	}
 	next := a
 	if err := r.Put(next); err != nil || !r.Update(&next) {
 		t.Errorf("Put: %v, or Update: not listed", err)
 	}
-	if s, ok := r.Get(a.Key); !ok || !s.Findings.Reachable {
+	if s, ok := r.Get(a.Key); !ok || s.Findings.Reached != ReachedDirect {
 		t.Errorf("Get: got %v, %v", s, ok)
 	}
 	if r.Serial("gmtest") != serial {

@@ -294,7 +294,7 @@ func TestListBehavesLikeANaiveOne(t *testing.T) {
 				}
 			},
 			"report": func(t *rapid.T) {
-				k, f := key(t), Findings{Reachable: rapid.Bool().Draw(t, "reachable")}
+				k, f := key(t), Findings{Reached: rapid.SampledFrom([]Reached{ReachedUnknown, ReachedDirect}).Draw(t, "reached")}
 				i := model.key(k)
 				if i >= 0 {
 					model.list[i].Findings = f

@@ -33,7 +33,7 @@ func TestWritersAndReadersAtOnce(t *testing.T) {
 					return
 				}
 				r.Touch(s.Key, FromQR2, time.Now())
-				r.Report(s.Key, Findings{Reachable: i%2 == 0})
+				r.Report(s.Key, Findings{Reached: Reached(i % 2)})
 				r.Update(&s)
 				if i%5 == 0 {
 					r.Remove(s.Key)

@@ -154,7 +154,7 @@ func TestNewInstanceReplacesTheOldRecord(t *testing.T) {
 	if s, ok := r.At(old.Key.Source); !ok || s.Key != restarted.Key {
 		t.Errorf("At: got %v, want the new instance", s)
 	}
-	if r.Touch(old.Key, FromQR2, start) || r.Remove(old.Key) || r.Report(old.Key, Findings{Reachable: true}) {
+	if r.Touch(old.Key, FromQR2, start) || r.Remove(old.Key) || r.Report(old.Key, Findings{Reached: ReachedDirect}) {
 		t.Error("the key of the old instance still works")
 	}
 }
@@ -182,19 +182,19 @@ func TestUpdateKeepsWhatTheRegistryKnows(t *testing.T) {
 	before := mustPut(t, r, s)
 	// A probe reports between the time at which the intake read the record and
 	// the time at which it puts the next one.
-	if !r.Report(s.Key, Findings{Reachable: true}) {
+	if !r.Report(s.Key, Findings{Reached: ReachedDirect}) {
 		t.Fatal("Report: not listed")
 	}
 	next := *before
 	next.Seen = start.Add(time.Minute)
 	got := mustPut(t, r, next)
-	if !got.Findings.Reachable {
+	if got.Findings.Reached != ReachedDirect {
 		t.Error("the update took the findings back")
 	}
 	if !got.First.Equal(start) {
 		t.Errorf("First: got %v, want %v", got.First, start)
 	}
-	if before.Findings.Reachable || before.Serial >= got.Serial {
+	if before.Findings.Reached == ReachedDirect || before.Serial >= got.Serial {
 		t.Errorf("the old record was changed: %+v", before)
 	}
 }
@@ -208,7 +208,7 @@ func TestReportSaysWhetherItWasNew(t *testing.T) {
 	if got, _ := r.Get(s.Key); got != s {
 		t.Error("Report of what is known made a new record")
 	}
-	if r.Report(Key{s.Key.Source, 9}, Findings{Reachable: true}) {
+	if r.Report(Key{s.Key.Source, 9}, Findings{Reached: ReachedDirect}) {
 		t.Error("Report under another instance: got true, want false")
 	}
 }

@@ -76,9 +76,50 @@ type Server struct {
 	Serial   uint64        // grows with every change of the list; set by the registry
 }
 
-// Findings are what a probe learned about a server.
+// Findings are what others than the server said about it.
 type Findings struct {
-	Reachable bool // it answers a query from an address that it never talked to
+	Reached Reached
+}
+
+// Reached says how players get to a server, as far as is known.
+type Reached uint8
+
+// The ways to a server, the better ones last. A server behind a filter may let in
+// the address that it reports to and no other: that it answers this address from
+// another port says little about players.
+const (
+	ReachedUnknown    Reached = iota // it was not asked yet
+	ReachedNo                        // it did not answer a port that it never talked to
+	ReachedPerhaps                   // it answered such a port of the address that it reports to
+	ReachedNegotiated                // players got to it by NAT negotiation
+	ReachedDirect                    // it answered an address that it never talked to
+)
+
+var reachedNames = [...]string{"unknown", "no", "perhaps", "negotiated", "direct"}
+
+// String returns the word for r.
+func (r Reached) String() string {
+	if int(r) < len(reachedNames) {
+		return reachedNames[r]
+	}
+	return reachedNames[ReachedUnknown]
+}
+
+// ParseReached is the inverse of String; other words are ReachedUnknown.
+func ParseReached(name string) Reached {
+	for i, n := range reachedNames {
+		if n == name {
+			return Reached(i)
+		}
+	}
+	return ReachedUnknown
+}
+
+// Direct reports whether players are to query and join the server directly. If
+// that is uncertain, it is better than nothing for a server without NAT
+// negotiation, and worse than negotiation for others.
+func (s *Server) Direct() bool {
+	return s.Findings.Reached == ReachedDirect || s.Findings.Reached == ReachedPerhaps && !s.NATNeg
 }
 
 // Field returns what the list knows under a name, without regard to case: the

@@ -8,7 +8,8 @@ type Config struct {
 	// Further UDP addresses that answer the same, at most 256. With two or three
 	// addresses on this machine, the kind of a player's router is recognised
 	// better. A machine with several public addresses that listens on all of them
-	// needs none. Unused while natneg.listen is empty.
+	// needs none. With qr2.probe hosts are asked from these addresses too, which
+	// shows whether they let in strangers. Unused while natneg.listen is empty.
 	ExtraListen []string `key:"extra_listen" as:"extralisten"` // further addresses; none of them is empty
 	// Negotiations open at a time, {range}. Beyond it, the oldest one whose second
 	// player has not come makes room.

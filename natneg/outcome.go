@@ -166,6 +166,9 @@ func (s *Server) tell(o *outcome) {
 	for _, c := range o.clients {
 		if c.known() {
 			s.opt.Verdicts.NoteVisit(service, c.addrPort().Addr(), o.game, o.result.verdict())
+			if s.opt.Met != nil && o.result == resultConnected {
+				s.opt.Met(c.addrPort())
+			}
 		}
 	}
 }

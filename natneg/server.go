@@ -39,6 +39,10 @@ type Options struct {
 	// addresses of the sockets are known.
 	Addresses func() []netip.Addr
 
+	// Met, if not nil, is called with the public address of each client that a
+	// report says got to its partner. It must not block.
+	Met func(netip.AddrPort)
+
 	Policy // replaced by SetPolicy
 
 	Packets    netserve.PacketOptions

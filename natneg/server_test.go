@@ -615,9 +615,20 @@ func TestOutcomesAreLoggedAndCounted(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				var log bytes.Buffer
 				reg := prometheus.NewPedanticRegistry()
-				st := newStation(t, Options{Games: catalogue, Log: zerolog.New(&log), Registerer: reg}, "")
+				var met []string
+				st := newStation(t, Options{
+					Games: catalogue, Log: zerolog.New(&log), Registerer: reg,
+					Met: func(a netip.AddrPort) { met = append(met, a.String()) },
+				}, "")
 				tc.play(st)
 				st.pass(2 * time.Minute)
+				wantMet := []string(nil)
+				if tc.result == "connected" {
+					wantMet = []string{alice, bob}
+				}
+				if !slices.Equal(met, wantMet) {
+					t.Errorf("Met was called with %q, want %q", met, wantMet)
+				}
 				if lines := strings.Count(log.String(), "\n"); lines != 1 || !strings.Contains(log.String(), `"result":"`+tc.words+`"`) {
 					t.Errorf("log: got %s, want one line with result %q", log.String(), tc.words)
 				}

@@ -53,7 +53,7 @@ func (p *Prober) learn(t *target, tk talk, st *query.Status, now time.Time) {
 	}
 	p.list(t, tk, st, old, master.Server{
 		Key: t.key(), Game: game, Origin: origin, Public: t.addr, Via: c.via,
-		Findings: master.Findings{Reachable: true}, Lifetime: lifetime, Seen: now,
+		Findings: master.Findings{Reached: reachedBy(origin)}, Lifetime: lifetime, Seen: now,
 	})
 }
 
@@ -224,10 +224,20 @@ func (p *Prober) heard(t *target, now time.Time) {
 	}
 }
 
+// reachable notes that a server answered which reports to another port of ours.
 func (p *Prober) reachable(key master.Key) {
-	if srv, ok := p.opt.Registry.Get(key); ok && !srv.Findings.Reachable {
-		p.opt.Registry.Report(key, master.Findings{Reachable: true})
+	if srv, ok := p.opt.Registry.Get(key); ok && srv.Findings.Reached < master.ReachedPerhaps {
+		p.opt.Registry.Report(key, master.Findings{Reached: master.ReachedPerhaps})
 	}
+}
+
+// reachedBy returns what the answer of a server says about the way to it: those
+// of Valve's master have talked to an address of ours before.
+func reachedBy(origin master.Origin) master.Reached {
+	if origin == master.FromValve {
+		return master.ReachedPerhaps
+	}
+	return master.ReachedDirect
 }
 
 // learnOwned writes an answer into a record of Zandronum's master, unless it

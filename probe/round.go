@@ -144,8 +144,8 @@ func (p *Prober) missed(t *target) {
 		return
 	}
 	if t.owned {
-		if srv, ok := p.opt.Registry.Get(t.follow); ok && srv.Findings.Reachable {
-			p.opt.Registry.Report(t.follow, master.Findings{})
+		if srv, ok := p.opt.Registry.Get(t.follow); ok && srv.Findings.Reached != master.ReachedNo {
+			p.opt.Registry.Report(t.follow, master.Findings{Reached: master.ReachedNo})
 		}
 		return
 	}

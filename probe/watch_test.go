@@ -38,7 +38,7 @@ func TestWatchedServerIsListedInTheWordsOfTheList(t *testing.T) {
 				if p == Zandronum {
 					want = "zandronum"
 				}
-				if srv.Game != want || srv.Origin != master.Static || srv.Public != there || !srv.Findings.Reachable {
+				if srv.Game != want || srv.Origin != master.Static || srv.Public != there || srv.Findings.Reached != master.ReachedDirect {
 					t.Errorf("listed as %+v", srv)
 				}
 				for name, want := range map[string]string{

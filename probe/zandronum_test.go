@@ -112,7 +112,7 @@ func TestAnswerIsWrittenIntoTheRecordOfTheMaster(t *testing.T) {
 					t.Errorf("query: got %+v, want %+v", queries[0], want)
 				}
 				srv, _ := w.reg.At(one)
-				if !srv.Findings.Reachable {
+				if srv.Findings.Reached != master.ReachedPerhaps {
 					t.Error("server that answered is not reachable")
 				}
 				want := map[string]string{
@@ -248,7 +248,7 @@ func TestDenialAndSilenceOfZandronum(t *testing.T) {
 		w.register(one, nil)
 		w.says(one, tells(func(q wire.Query) [][]byte { return [][]byte{wire.AppendDenial(nil, wire.KindTooSoon, q.Time)} }))
 		w.pass(time.Second)
-		reachable := func() bool { srv, _ := w.reg.At(one); return srv.Findings.Reachable }
+		reachable := func() bool { srv, _ := w.reg.At(one); return srv.Findings.Reached == master.ReachedPerhaps }
 		if !reachable() {
 			t.Error("a server that denied is not reachable, although it answered")
 		}

@@ -111,7 +111,7 @@ func TestFloodFromForgedAddressesBringsThemLittle(t *testing.T) {
 // second socket.
 func TestFloodOfTheProbeSocketIsNotAnswered(t *testing.T) {
 	in := newIntake(t, nil)
-	a := &abusetest.Attack{Handler: probeHandler{in.Server}, To: masterAddr, Packets: clientPackets(t), Count: 20_000}
+	a := &abusetest.Attack{Handler: probeHandler{s: in.Server}, To: masterAddr, Packets: clientPackets(t), Count: 20_000}
 	if r := a.Run(t); r.Total.PacketsOut != 0 || in.list.Len() != 0 {
 		t.Errorf("%d packets sent, %d servers listed", r.Total.PacketsOut, in.list.Len())
 	}

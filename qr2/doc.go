@@ -91,8 +91,12 @@
 // # Reachability
 //
 // Browsers query a host directly only if the list says that it answers packets
-// from strangers. We learn that by querying it from a second socket that it has
-// never talked to.
+// from strangers. We query it from a second socket and, if there are any, from
+// sockets on other addresses. Only an answer to another address shows that it
+// answers strangers: a filter may let in the address that a host reports to, at
+// every port. A host that answers the second socket alone is perhaps reachable. If
+// it has NAT negotiation, players are to use that; else it is listed as reachable.
+// A negotiation that succeeded is noted, too.
 //
 // # The text protocol
 //

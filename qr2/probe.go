@@ -25,6 +25,7 @@ const (
 type probeJob struct {
 	key      master.Key
 	via      netip.Addr
+	near     bool // it answered our other port; the other addresses are waited for
 	prequery bool // it answers queries only after an address check: ask for that
 	number   uint32
 	tries    int
@@ -44,6 +45,35 @@ func newProbeQueue() probeQueue {
 	return probeQueue{queued: make(map[netip.AddrPort]bool), asked: make(map[netip.AddrPort]*probeJob)}
 }
 
+// vantage is a socket on another address of ours than that of the intake. A host
+// that answers it lets strangers in. One that answers another port of the address
+// it reports to may do so because that address is let in.
+type vantage struct {
+	at netip.Addr
+	w  netserve.PacketWriter
+}
+
+// seeing returns the vantages on other addresses than via, to which a host talks;
+// none if that is not known.
+func seeing(all []vantage, via netip.Addr) (list []vantage) {
+	if !via.IsValid() {
+		return nil
+	}
+	for _, v := range all {
+		if v.at != via {
+			list = append(list, v)
+		}
+	}
+	return list
+}
+
+// allVantages returns the vantages of this service.
+func (s *Server) allVantages() []vantage {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.vantages
+}
+
 // add queues a host. When the queue is full the host keeps what is known of it.
 func (q *probeQueue) add(k master.Key, via netip.Addr, prequery bool, now time.Time) {
 	if len(q.fifo) >= maxProbes || q.queued[k.Source] {
@@ -57,15 +87,14 @@ func (q *probeQueue) add(k master.Key, via netip.Addr, prequery bool, now time.T
 // probe asks the hosts that are due and gives up those that never answered.
 func (s *Server) probe(w netserve.PacketWriter, now time.Time) {
 	s.queueAll(now)
-	var out []probeJob
-	var silent []master.Key
+	var out, over []probeJob
 	s.mu.Lock()
-	q := &s.probes
+	q, vantages := &s.probes, s.vantages
 	for source, j := range q.asked {
 		switch {
 		case now.Before(j.due):
 		case j.tries >= probeTries:
-			silent = append(silent, j.key)
+			over = append(over, *j)
 			delete(q.asked, source)
 		default:
 			j.tries++
@@ -83,11 +112,15 @@ func (s *Server) probe(w netserve.PacketWriter, now time.Time) {
 	}
 	s.mu.Unlock()
 
-	for _, k := range silent {
-		s.found(k, false)
+	for i := range over {
+		reached := master.ReachedNo
+		if over[i].near {
+			reached = master.ReachedPerhaps
+		}
+		s.found(over[i].key, reached)
 	}
 	for i := range out {
-		s.ask(w, &out[i])
+		s.ask(w, vantages, &out[i])
 	}
 }
 
@@ -116,32 +149,43 @@ func (s *Server) queueAll(now time.Time) {
 }
 
 // ask sends the query "all keys", or the address check for hosts that answer no
-// query without it.
-func (s *Server) ask(w netserve.PacketWriter, j *probeJob) {
+// query without it, from each address that it has not answered.
+func (s *Server) ask(w netserve.PacketWriter, vantages []vantage, j *probeJob) {
 	var buf [replyHeader + 3]byte
 	b := appendHeader(buf[:0], KindAvailable, j.number)
 	if !j.prequery {
 		b = appendHeader(buf[:0], KindQuery, j.number)
 		b = append(b, 0xFF, 0xFF, 0xFF)
 	}
-	s.write(w, j.via, j.key.Source, b)
-	s.metrics.probes.sent.Inc()
+	if !j.near {
+		s.write(w, j.via, j.key.Source, b)
+		s.metrics.probes.sent.Inc()
+	}
+	for _, v := range seeing(vantages, j.via) {
+		s.write(v.w, v.at, j.key.Source, b)
+		s.metrics.probes.sent.Inc()
+	}
 }
 
-// probeHandler takes what comes to the second socket.
-type probeHandler struct{ s *Server }
+// probeHandler takes what comes to the sockets that probe.
+type probeHandler struct {
+	s  *Server
+	at netip.Addr // of a vantage; zero: it is the second socket
+}
 
 // ServePacket takes the answer of a host that was asked. Anything else is
 // dropped.
 func (h probeHandler) ServePacket(_ netserve.PacketWriter, p netserve.Packet) {
-	if !h.s.probeReply(p) {
+	if !h.s.probeReply(p, h.at) {
 		h.s.opt.Metrics.Drop(dropUnexpected)
 	}
 }
 
-func (s *Server) probeReply(p netserve.Packet) bool {
+// probeReply takes a packet that came to the second socket or to the vantage at an
+// address.
+func (s *Server) probeReply(p netserve.Packet, at netip.Addr) bool {
 	if len(p.Data) > 0 && p.Data[0] == '\\' {
-		return s.text.probeReply(p)
+		return s.text.probeReply(p, at)
 	}
 	if len(p.Data) < header {
 		return false
@@ -149,32 +193,74 @@ func (s *Server) probeReply(p netserve.Packet) bool {
 	kind, number := Kind(p.Data[0]), binary.BigEndian.Uint32(p.Data[1:])
 	s.mu.Lock()
 	j := s.probes.asked[p.From]
-	ok := j != nil && j.number == number && (kind == KindQuery || kind == KindAvailable)
-	if ok {
+	if j == nil || j.number != number || (kind != KindQuery && kind != KindAvailable) || (!at.IsValid() && j.near) || (at.IsValid() && at == j.via) {
+		s.mu.Unlock()
+		return false
+	}
+	k, far := j.key, at.IsValid()
+	over := far || len(seeing(s.vantages, j.via)) == 0
+	if over {
 		delete(s.probes.asked, p.From)
 	}
+	j.near = true
 	s.mu.Unlock()
-	if ok {
-		s.found(j.key, true)
+	switch {
+	case far:
+		s.found(k, master.ReachedDirect)
+	case over:
+		s.found(k, master.ReachedPerhaps)
+	default:
+		s.foundNear(k)
 	}
-	return ok
+	return true
 }
 
-// found notes what a probe learned.
-func (s *Server) found(k master.Key, reachable bool) {
+// foundNear notes that a host answered the second socket, while the vantages may
+// still learn more.
+func (s *Server) foundNear(k master.Key) {
+	if srv, ok := s.own(k); ok && srv.Findings.Reached < master.ReachedPerhaps {
+		s.list.Report(k, master.Findings{Reached: master.ReachedPerhaps})
+	}
+}
+
+// found notes what a probe learned. That negotiation reached a host counts for
+// more than that we alone did.
+func (s *Server) found(k master.Key, reached master.Reached) {
 	srv, ok := s.own(k)
 	if !ok {
 		return
 	}
-	f := srv.Findings
-	f.Reachable = reachable
-	s.list.Report(k, f)
-	v := verdicts.Unreachable
-	if reachable {
-		v = verdicts.Reachable
-		s.metrics.probes.reachable.Inc()
-	} else {
-		s.metrics.probes.silent.Inc()
+	if reached == master.ReachedDirect || srv.Findings.Reached != master.ReachedNegotiated {
+		s.list.Report(k, master.Findings{Reached: reached})
 	}
-	s.note(k.Source, srv.Game, v)
+	if reached == master.ReachedNo {
+		s.metrics.probes.silent.Inc()
+	} else {
+		s.metrics.probes.reachable.Inc()
+	}
+	s.note(k.Source, srv.Game, verdictOf(reached))
+}
+
+// verdictOf returns the verdict for what a probe learned.
+func verdictOf(reached master.Reached) verdicts.Verdict {
+	switch reached {
+	case master.ReachedDirect:
+		return verdicts.Reachable
+	case master.ReachedPerhaps:
+		return verdicts.PerhapsReachable
+	default:
+		return verdicts.Unreachable
+	}
+}
+
+// Negotiated notes that players got to the host at an address by NAT negotiation.
+// It counts for hosts that say they support it: reports of negotiations can be
+// forged, and must not take a host's direct way away.
+func (s *Server) Negotiated(a netip.AddrPort) {
+	srv, ok := s.list.At(a)
+	if !ok || srv.Origin != master.FromQR2 || !srv.NATNeg || srv.Findings.Reached >= master.ReachedNegotiated {
+		return
+	}
+	s.list.Report(srv.Key, master.Findings{Reached: master.ReachedNegotiated})
+	s.note(srv.Key.Source, srv.Game, verdicts.Negotiated)
 }

@@ -26,12 +26,12 @@ func (h *host) probed(t *testing.T) []byte {
 
 // tell hands an answer to the second socket and reports whether it was taken.
 func (h *host) tell(from *host, data []byte) bool {
-	return h.in.probeReply(netserve.Packet{Data: data, From: from.addr, To: masterAddr})
+	return h.in.probeReply(netserve.Packet{Data: data, From: from.addr, To: masterAddr}, netip.Addr{})
 }
 
 func (h *host) reachable() bool {
 	srv, ok := h.in.list.Get(h.key())
-	return ok && srv.Findings.Reachable
+	return ok && srv.Findings.Reached == master.ReachedPerhaps
 }
 
 func number(question []byte) uint32 { return binary.BigEndian.Uint32(question[3:]) }
@@ -55,7 +55,7 @@ func TestHostThatAnswersTheProbeIsReachable(t *testing.T) {
 		if !h.tell(h, reply(KindQuery, number(q), "hostname\x00x\x00\x00")) || !h.reachable() {
 			t.Error("not reachable after its answer")
 		}
-		if got := in.verdict(h.addr); got != "reachable" {
+		if got := in.verdict(h.addr); got != "perhaps reachable" {
 			t.Errorf("verdict: got %q", got)
 		}
 		if h.tell(h, reply(KindQuery, number(q), "")) {
@@ -63,6 +63,99 @@ func TestHostThatAnswersTheProbeIsReachable(t *testing.T) {
 		}
 		if err := in.handle(in.w, netserve.Packet{Data: h.heartbeat("hostname", "new"), From: h.addr, To: masterAddr}); err != "" || !h.reachable() {
 			t.Error("a heartbeat took the finding back")
+		}
+	})
+}
+
+// viewpoint gives the service a socket on another address.
+func (in *intake) viewpoint() *wire {
+	w := &wire{}
+	in.vantages = []vantage{{masterAddr, silence{}}, {netip.MustParseAddr("198.51.100.2"), w}} // the first is no other
+	return w
+}
+
+// tellFar hands an answer to the socket on the other address.
+func (h *host) tellFar(data []byte) bool {
+	return h.in.probeReply(netserve.Packet{Data: data, From: h.addr}, h.in.vantages[1].at)
+}
+
+// A filter may let in the address that the host reports to. So it is only what
+// answers another address that players get to directly.
+func TestHostIsAskedFromAnotherAddressToo(t *testing.T) {
+	for name, tt := range map[string]struct {
+		near, far bool
+		want      master.Reached
+		verdict   string
+	}{
+		"answers both":           {true, true, master.ReachedDirect, "reachable"},
+		"answers the other only": {false, true, master.ReachedDirect, "reachable"},
+		"behind a filter":        {true, false, master.ReachedPerhaps, "perhaps reachable"},
+		"answers none":           {false, false, master.ReachedNo, "not reachable from a new address"},
+	} {
+		for _, before := range []master.Reached{master.ReachedUnknown, master.ReachedDirect} {
+			t.Run(name+", was "+before.String(), func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					in := newIntake(t, nil)
+					other := in.viewpoint()
+					h := in.host("192.0.2.1:6500")
+					h.register("natneg", "1")
+					in.list.Report(h.key(), master.Findings{Reached: before})
+					q := h.probed(t)
+					if out := other.take(); len(out) != 1 || string(out[0].data) != string(q) || out[0].to != h.addr || out[0].from != in.vantages[1].at {
+						t.Fatalf("asked from the other address: %+v, want once with %x", out, q)
+					}
+					answer := reply(KindQuery, number(q), "hostname\x00x\x00\x00")
+					if tt.near && (!h.tell(h, answer) || h.tell(h, answer)) {
+						t.Error("the answer to the near socket is not taken once")
+					}
+					if tt.far && (!h.tellFar(answer) || h.tellFar(answer)) {
+						t.Error("the answer to the far socket is not taken once")
+					}
+					in.pass(10 * time.Second)
+					srv, _ := in.list.Get(h.key())
+					if got := srv.Findings.Reached; got != tt.want {
+						t.Errorf("reached: got %v, want %v", got, tt.want)
+					}
+					if got, want := srv.Direct(), tt.want == master.ReachedDirect; got != want {
+						t.Errorf("Direct of a server with NAT negotiation: got %v, want %v", got, want)
+					}
+					if got := in.verdict(h.addr); got != tt.verdict {
+						t.Errorf("verdict: got %q, want %q", got, tt.verdict)
+					}
+				})
+			})
+		}
+	}
+}
+
+func TestNegotiatedHost(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		in := newIntake(t, nil)
+		h, plain := in.host("192.0.2.1:6500"), in.host("192.0.2.2:6500")
+		h.register()
+		plainBeat := plain.packet(KindHeartbeat, "natneg\x000\x00gamename\x00gmtest\x00\x00")
+		_ = plain.send(plain.answer(plain.challenged(plainBeat)))
+		in.w.take()
+		reached := func(h *host) master.Reached { srv, _ := in.list.Get(h.key()); return srv.Findings.Reached }
+		for _, a := range []*host{h, plain, in.host("192.0.2.3:6500")} {
+			in.Negotiated(a.addr)
+		}
+		if got := reached(h); got != master.ReachedNegotiated || in.verdict(h.addr) != "reached by NAT negotiation" {
+			t.Errorf("after a report: reached %v, verdict %q", got, in.verdict(h.addr))
+		}
+		if got := reached(plain); got != master.ReachedUnknown {
+			t.Errorf("a server without NAT negotiation: reached %v", got)
+		}
+		in.pass(10 * time.Second) // the probe was not answered
+		if got := reached(h); got != master.ReachedNegotiated {
+			t.Errorf("after a probe that was not answered: reached %v, want negotiated", got)
+		}
+		if got := reached(plain); got != master.ReachedNo {
+			t.Errorf("the other one: reached %v, want no", got)
+		}
+		in.list.Report(h.key(), master.Findings{Reached: master.ReachedDirect})
+		if in.Negotiated(h.addr); reached(h) != master.ReachedDirect {
+			t.Errorf("a report took direct reachability away: %v", reached(h))
 		}
 	})
 }
@@ -99,7 +192,7 @@ func TestSilentHostIsAskedThreeTimes(t *testing.T) {
 		in := newIntake(t, nil)
 		h := in.host("192.0.2.1:6500")
 		h.register()
-		in.list.Report(h.key(), master.Findings{Reachable: true})
+		in.list.Report(h.key(), master.Findings{Reached: master.ReachedDirect})
 		asked := 0
 		for range 100 {
 			in.pass(tickEvery)

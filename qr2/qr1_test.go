@@ -548,22 +548,56 @@ func TestTextServerIsAskedFromASecondSocket(t *testing.T) {
 		if len(out) != 1 || out[0].to != h.addr || string(out[0].data) != `\basic\` {
 			t.Fatalf("from the second socket: %+v", out)
 		}
-		handler := probeHandler{in.Server}
+		handler := probeHandler{s: in.Server}
 		handler.ServePacket(in.probe, netserve.Packet{Data: []byte(`\gamename\gmtest\final\\queryid\1.1`), From: netip.MustParseAddrPort("192.0.2.9:1"), To: masterAddr})
-		if srv, _ := in.list.Get(h.key()); srv.Findings.Reachable {
+		if srv, _ := in.list.Get(h.key()); srv.Findings.Reached != master.ReachedUnknown {
 			t.Error("reachable after the answer of another")
 		}
 		handler.ServePacket(in.probe, netserve.Packet{Data: []byte(`\gamename\gmtest\final\\queryid\1.1`), From: h.addr, To: masterAddr})
-		if srv, _ := in.list.Get(h.key()); !srv.Findings.Reachable {
+		if srv, _ := in.list.Get(h.key()); srv.Findings.Reached != master.ReachedPerhaps {
 			t.Error("not reachable after its answer")
 		}
 		// It is silent later.
 		h.pass(probeAgain + 5*pollMost)
-		if srv, _ := in.list.Get(h.key()); srv.Findings.Reachable {
+		if srv, _ := in.list.Get(h.key()); srv.Findings.Reached != master.ReachedNo {
 			t.Error("still reachable after its silence")
 		}
 		if got := in.verdict(h.addr); got != verdicts.Unreachable.String() {
 			t.Errorf("verdict: %q", got)
+		}
+	})
+}
+
+func TestTextServerIsAskedFromAnotherAddressToo(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		in := newIntake(t, nil)
+		other := in.viewpoint()
+		h := in.textServer("192.0.2.1:26900")
+		h.register()
+		reached := func() master.Reached { srv, _ := in.list.Get(h.key()); return srv.Findings.Reached }
+		answer := netserve.Packet{Data: []byte(`\gamename\gmtest\final\\queryid\1.1`), From: h.addr}
+		for len(other.take()) == 0 {
+			h.pass(time.Second)
+		}
+		if in.probeReply(answer, masterAddr) || reached() != master.ReachedUnknown {
+			t.Errorf("an answer to the address that it talks to: reached %v", reached())
+		}
+		if !in.probeReply(answer, netip.Addr{}) || in.probeReply(answer, netip.Addr{}) || reached() != master.ReachedPerhaps {
+			t.Errorf("after an answer to the near socket: reached %v, want perhaps", reached())
+		}
+		if !in.probeReply(answer, in.vantages[1].at) || in.probeReply(answer, in.vantages[1].at) || reached() != master.ReachedDirect {
+			t.Errorf("after an answer to the far socket: reached %v, want direct", reached())
+		}
+		// Next time it answers the near one alone.
+		for len(other.take()) == 0 {
+			h.pass(time.Second)
+		}
+		if !in.probeReply(answer, netip.Addr{}) || reached() != master.ReachedDirect {
+			t.Errorf("before the far socket was waited for: reached %v, want direct", reached())
+		}
+		h.pass(probeAgain + pollMost)
+		if reached() != master.ReachedPerhaps {
+			t.Errorf("after an answer to the near socket alone: reached %v, want perhaps", reached())
 		}
 	})
 }

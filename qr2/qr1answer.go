@@ -211,7 +211,7 @@ func (t *textIntake) listText(a asked, st *query.Status, via netip.Addr, extra [
 	srv := master.Server{
 		Key: h.key, Game: h.game.Name, Origin: master.FromQR1, Public: h.key.Source, Via: via,
 		Lifetime: textLifetime, Seen: now,
-		Findings: master.Findings{Reachable: h.source != h.key.Source},
+		Findings: master.Findings{Reached: reachedAt(h)},
 	}
 	if t.s.opt.Locate != nil {
 		srv.Country, srv.Region = t.s.opt.Locate(h.key.Source.Addr())

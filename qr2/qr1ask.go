@@ -112,7 +112,8 @@ func (t *textIntake) tick(w, probe netserve.PacketWriter, now time.Time) {
 	t.adopt(now)
 	var out, probes []textQuery
 	var gone []*textHost
-	var hidden []master.Key
+	var hidden, filtered []master.Key
+	vantages := t.s.allVantages()
 	t.table.mu.Lock()
 	for range maxTextAtOnce {
 		if len(t.table.queue) == 0 || t.table.queue[0].due.After(now) {
@@ -130,6 +131,9 @@ func (t *textIntake) tick(w, probe netserve.PacketWriter, now time.Time) {
 		case !h.waiting:
 			out = t.startRound(h, now, out)
 			if probe != nil {
+				if h.reach.answered && !h.reach.far && len(vantages) > 0 {
+					filtered = append(filtered, h.key)
+				}
 				probes = h.reach.ask(h, now, probes)
 				if h.reach.silent == probeTries+1 {
 					hidden = append(hidden, h.key)
@@ -153,10 +157,18 @@ func (t *textIntake) tick(w, probe netserve.PacketWriter, now time.Time) {
 		t.gone(h)
 	}
 	for _, k := range hidden {
-		t.reachable(k, false)
+		t.reached(k, master.ReachedNo)
+	}
+	for _, k := range filtered {
+		t.reached(k, master.ReachedPerhaps)
 	}
 	t.sendQueries(w, out)
 	t.sendQueries(probe, probes)
+	for _, q := range probes {
+		for _, v := range seeing(vantages, q.via) {
+			t.sendQueries(v.w, []textQuery{{v.at, q.to, q.data}})
+		}
+	}
 }
 
 func nextPoll(now time.Time) time.Time {
@@ -223,6 +235,7 @@ type textReach struct {
 	asked    time.Time
 	silent   int  // packets since the last answer
 	answered bool // the last packet was answered
+	far      bool // on another address, too
 }
 
 // ask appends a query for the second socket if one is due.
@@ -230,38 +243,62 @@ func (r *textReach) ask(h *textHost, now time.Time, out []textQuery) []textQuery
 	if r.answered && now.Sub(r.asked) < probeAgain {
 		return out
 	}
-	r.asked, r.answered = now, false
+	r.asked, r.answered, r.far = now, false, false
 	r.silent = min(r.silent+1, probeTries+2)
 	return append(out, textQuery{h.via, h.key.Source, []byte(`\basic\`)})
 }
 
-// probeReply takes a text packet that came to the second socket.
-func (t *textIntake) probeReply(p netserve.Packet) bool {
+// probeReply takes a text packet that came to the second socket or to the vantage
+// at an address.
+func (t *textIntake) probeReply(p netserve.Packet, at netip.Addr) bool {
+	far := at.IsValid()
 	t.table.mu.Lock()
 	h := t.table.hosts[p.From]
-	ok := h != nil && h.listed && !h.reach.answered && h.reach.silent > 0
+	ok := h != nil && h.listed && !h.reach.asked.IsZero()
+	if far {
+		ok = ok && !h.reach.far && at != h.via
+	} else {
+		ok = ok && !h.reach.answered
+	}
 	if ok {
-		h.reach.answered, h.reach.silent = true, 0
+		h.reach.answered, h.reach.silent, h.reach.far = true, 0, far || h.reach.far
+		far = h.reach.far
 	}
 	t.table.mu.Unlock()
-	if ok {
-		t.reachable(h.key, true)
+	switch {
+	case ok && far:
+		t.reached(h.key, master.ReachedDirect)
+	case ok && len(t.s.allVantages()) == 0:
+		t.reached(h.key, master.ReachedPerhaps)
+	case ok:
+		t.reachedNear(h.key)
 	}
 	return ok
 }
 
-// reachable notes what the second socket learned.
-func (t *textIntake) reachable(k master.Key, yes bool) {
+// reachedNear notes that a host answered the second socket, while the vantages may
+// still learn more.
+func (t *textIntake) reachedNear(k master.Key) {
+	if srv, ok := t.s.list.Get(k); ok && srv.Findings.Reached < master.ReachedPerhaps {
+		t.reached(k, master.ReachedPerhaps)
+	}
+}
+
+// reached notes what the sockets that probe learned.
+func (t *textIntake) reached(k master.Key, reached master.Reached) {
 	srv, ok := t.s.list.Get(k)
 	if !ok || srv.Origin != master.FromQR1 {
 		return
 	}
-	f := srv.Findings
-	f.Reachable = yes
-	t.s.list.Report(k, f)
-	v := verdicts.Unreachable
-	if yes {
-		v = verdicts.Reachable
+	t.s.list.Report(k, master.Findings{Reached: reached})
+	t.noteText(k.Source, srv.Game, verdictOf(reached))
+}
+
+// reachedAt returns what the proof of a host says about the way to it: it may have
+// answered at a port that had not talked to us.
+func reachedAt(h *textHost) master.Reached {
+	if h.source != h.key.Source {
+		return master.ReachedPerhaps
 	}
-	t.noteText(k.Source, srv.Game, v)
+	return master.ReachedUnknown
 }

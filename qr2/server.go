@@ -98,6 +98,7 @@ type Server struct {
 	pending  pendingTable
 	messages messageTable
 	probes   probeQueue
+	vantages []vantage
 }
 
 // DefaultMaxPending is the default of Options.MaxPending.
@@ -128,19 +129,24 @@ func (s *Server) SetPolicy(p Policy) { s.policy.Store(p.withDefaults()) }
 const tickEvery = 100 * time.Millisecond
 
 // Serve takes packets from conn until ctx ends. probe is a second socket, on
-// any port, from which reachability is probed; nil: hosts are not probed. Both
-// stay open and belong to the caller.
-func (s *Server) Serve(ctx context.Context, conn, probe *netserve.PacketConn) error {
+// any port, from which reachability is probed; nil: hosts are not probed. far are
+// sockets that probe too, each bound to another address than conn. All stay open
+// and belong to the caller.
+func (s *Server) Serve(ctx context.Context, conn, probe *netserve.PacketConn, far ...*netserve.PacketConn) error {
 	s.mu.Lock()
-	s.conn = conn
+	s.conn, s.vantages = conn, nil
+	for _, c := range far {
+		s.vantages = append(s.vantages, vantage{c.LocalAddr().Addr(), c})
+	}
 	s.mu.Unlock()
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() error { return netserve.ServePackets(ctx, conn, s, s.opt.Packets) })
+	opt := netserve.PacketOptions{Log: s.opt.Packets.Log, Metrics: s.opt.Packets.Metrics}
 	if probe != nil {
-		g.Go(func() error {
-			opt := netserve.PacketOptions{Log: s.opt.Packets.Log, Metrics: s.opt.Packets.Metrics}
-			return netserve.ServePackets(ctx, probe, probeHandler{s}, opt)
-		})
+		g.Go(func() error { return netserve.ServePackets(ctx, probe, probeHandler{s: s}, opt) })
+		for _, c := range far {
+			g.Go(func() error { return netserve.ServePackets(ctx, c, probeHandler{s, c.LocalAddr().Addr()}, opt) })
+		}
 	}
 	g.Go(func() error { s.tick(ctx, conn, probe); return nil })
 	return g.Wait()

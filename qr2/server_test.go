@@ -529,7 +529,7 @@ func TestRestoredServer(t *testing.T) {
 		saved := *srv
 		in.list.Remove(h.key())
 		saved.Restored, saved.Lifetime = true, 3*time.Minute
-		saved.Findings.Reachable = true
+		saved.Findings.Reached = master.ReachedDirect
 		if err := in.list.Put(saved); err != nil {
 			t.Fatal(err)
 		}
@@ -541,8 +541,8 @@ func TestRestoredServer(t *testing.T) {
 		if !ok {
 			t.Fatal("not listed")
 		}
-		if srv.Restored || srv.Lifetime != 0 || !srv.Findings.Reachable || !srv.First.Before(srv.Seen) {
-			t.Errorf("record: restored %v, lifetime %v, reachable %v, first %v, seen %v", srv.Restored, srv.Lifetime, srv.Findings.Reachable, srv.First, srv.Seen)
+		if srv.Restored || srv.Lifetime != 0 || srv.Findings.Reached != master.ReachedDirect || !srv.First.Before(srv.Seen) {
+			t.Errorf("record: restored %v, lifetime %v, reached %v, first %v, seen %v", srv.Restored, srv.Lifetime, srv.Findings.Reached, srv.First, srv.Seen)
 		}
 		if got := h.rule("hostname"); got != hostname {
 			t.Errorf("hostname: got %q, want %q", got, hostname)

@@ -152,7 +152,7 @@ func infoColumns() []column {
 		text("x-region", "number of its region", func(r *row) string { return r.Region }),
 		text("x-origin", "how the server came into the list", func(r *row) string { return r.Origin.String() }),
 		flag("x-natneg", "it can be reached through NAT negotiation", func(r *row) bool { return r.NATNeg }),
-		flag("x-reachable", "it answered an address that it never talked to", func(r *row) bool { return r.Findings.Reachable }),
+		flag("x-reachable", "it answered an address that it never talked to", func(r *row) bool { return r.Direct() }),
 		flag("x-restored", "known from before a restart, not heard since", func(r *row) bool { return r.Restored }),
 		number("x-first", timeKind, "when it came into the list", func(r *row) float64 { return float64(r.First.Unix()) }),
 		number("x-seen", timeKind, "when it was heard last", func(r *row) float64 { return float64(r.Last.Unix()) }),

@@ -223,7 +223,7 @@ func (f *fixture) threeServers() {
 		},
 		teams: [][]string{{"team_t", "score_t"}, {"Red", "5"}, {"Blue", "-3"}},
 		change: func(s *master.Server) {
-			s.Country, s.Region, s.NATNeg, s.Findings.Reachable = "DE", "4", true, true
+			s.Country, s.Region, s.NATNeg, s.Findings.Reached = "DE", "4", true, master.ReachedDirect
 			s.Local = []netip.AddrPort{netip.MustParseAddrPort("192.168.1.5:7000"), netip.MustParseAddrPort("10.1.1.1:7000")}
 			s.Via = netip.MustParseAddr("192.0.2.254")
 		},

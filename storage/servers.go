@@ -10,7 +10,7 @@ import (
 // Limits of a Server. They are wider than what one datagram can bring, so that
 // nothing a server sends keeps it out of the saved list.
 const (
-	// MaxServerWord is the longest Game, Origin, Country or Region in bytes.
+	// MaxServerWord is the longest Game, Origin, Country, Region or Reached in bytes.
 	MaxServerWord = 64
 	// MaxServerLocal is the highest number of local addresses.
 	MaxServerLocal = 32
@@ -29,7 +29,8 @@ type Server struct {
 	Public    netip.AddrPort   `json:"public,omitzero"`    // where players connect
 	Local     []netip.AddrPort `json:"local,omitempty"`    // addresses inside its own network
 	NATNeg    bool             `json:"natneg,omitzero"`    // reachable by NAT negotiation
-	Reachable bool             `json:"reachable,omitzero"` // answered a probe
+	Reachable bool             `json:"reachable,omitzero"` // answered a probe; of lists that were saved without Reached
+	Reached   string           `json:"reached,omitzero"`   // how players get to it, as far as is known
 	Country   string           `json:"country,omitzero"`   // country code
 	Region    string           `json:"region,omitzero"`    // region code
 	Report    []byte           `json:"report,omitempty"`   // opaque: its last report as it came, instead of the three below
@@ -52,6 +53,9 @@ func (s *Server) Check() error {
 		return err
 	}
 	if err := checkText("server country", s.Country, MaxServerWord); err != nil {
+		return err
+	}
+	if err := checkText("server reached", s.Reached, MaxServerWord); err != nil {
 		return err
 	}
 	if err := checkText("server region", s.Region, MaxServerWord); err != nil {

@@ -32,7 +32,7 @@ func TestServerIsShownInFull(t *testing.T) {
 			teams:   [][]string{{"team_t"}, {"Red"}},
 			change: func(s *master.Server) {
 				s.NATNeg, s.Country, s.Region = true, "NZ", "7"
-				s.Findings.Reachable = true
+				s.Findings.Reached = master.ReachedDirect
 				s.Via = netip.MustParseAddr("10.1.2.3")
 				s.Local = []netip.AddrPort{netip.MustParseAddrPort("192.168.1.5:6500")}
 			},
@@ -44,7 +44,7 @@ func TestServerIsShownInFull(t *testing.T) {
 		want := serverJSON{
 			ID: "qr2-192.0.2.1-6500", Game: "gmtest", Title: "Test <game>", Origin: "qr2", Name: `The "Inn" \ <b>`,
 			Address: "192.0.2.1:6500", Host: "192.0.2.1", Port: 6500, GamePort: &port, Map: "DM-Deck", Type: "dm",
-			Players: 3, MaxPlayers: 16, Password: true, Country: "NZ", Region: "7", Reachable: true, NATNeg: true,
+			Players: 3, MaxPlayers: 16, Password: true, Country: "NZ", Region: "7", Reachable: true, Reached: "direct", NATNeg: true,
 			First: start.Format(time.RFC3339), Last: start.Add(20 * time.Second).Format(time.RFC3339),
 			Rules: map[string]string{
 				"natneg": "1", "hostname": `The "Inn" \ <b>`, "hostport": "7777", "mapname": "DM-Deck", "gametype": "dm",

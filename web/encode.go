@@ -72,7 +72,8 @@ func (e *encoder) text(r *row) written {
 //	max_players      its rule maxplayers; 0 if unknown
 //	password         whether its rule password says so
 //	country, region  of its address; "" if unknown
-//	reachable        whether it answered somebody it never talked to
+//	reachable        whether players are to query and join it directly
+//	reached          how players get to it: direct, perhaps, negotiated, no, unknown
 //	nat_negotiation  whether it can be reached through NAT negotiation
 //	first_seen       when it came into the list, RFC 3339, UTC
 //	last_seen        when it was heard last
@@ -136,7 +137,10 @@ func (e *encoder) write(r *row) written {
 	b = append(b, `,"region":`...)
 	b = appendString(b, r.Region)
 	b = append(b, `,"reachable":`...)
-	b = strconv.AppendBool(b, r.Findings.Reachable)
+	b = strconv.AppendBool(b, r.Direct())
+	b = append(b, `,"reached":"`...)
+	b = append(b, r.Findings.Reached.String()...)
+	b = append(b, '"')
 	b = append(b, `,"nat_negotiation":`...)
 	b = strconv.AppendBool(b, r.NATNeg)
 	b = append(b, `,"first_seen":"`...)

@@ -173,6 +173,7 @@ type serverJSON struct {
 	Country    string              `json:"country"`
 	Region     string              `json:"region"`
 	Reachable  bool                `json:"reachable"`
+	Reached    string              `json:"reached"`
 	NATNeg     bool                `json:"nat_negotiation"`
 	First      string              `json:"first_seen"`
 	Last       string              `json:"last_seen"`

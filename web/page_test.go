@@ -81,7 +81,7 @@ func TestPageShowsServersMostPlayersFirst(t *testing.T) {
 		rules: []string{"hostname", "Many", "mapname", "deck", "numplayers", "9", "password", "1"},
 		change: func(s *master.Server) {
 			s.Country = "NZ"
-			s.Findings.Reachable = true
+			s.Findings.Reached = master.ReachedDirect
 			s.First = s.Seen.Add(-3 * time.Hour)
 		},
 	})

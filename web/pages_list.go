@@ -226,10 +226,16 @@ func reached(s *master.Server) reachView {
 	switch {
 	case s.Restored:
 		return reachView{Word: "not heard yet", Text: "It was listed before the last restart and has not been heard since."}
-	case s.Findings.Reachable:
+	case s.Findings.Reached == master.ReachedDirect:
 		return reachView{Word: "directly", Text: "It answers players that it never talked to.", Good: true}
+	case s.Findings.Reached == master.ReachedNegotiated:
+		return reachView{Word: "with help", Text: "Players reached it through NAT negotiation.", Good: true}
 	case s.NATNeg:
 		return reachView{Word: "with help", Text: "It may be behind a router; players reach it through NAT negotiation.", Good: true}
+	case s.Findings.Reached == master.ReachedPerhaps:
+		return reachView{Word: "perhaps", Text: "It answers this site at another port. Whether it lets in addresses that it never talked to is not known.", Good: true}
+	case s.Findings.Reached == master.ReachedNo:
+		return reachView{Word: "not reached", Text: "It did not answer a query from a port that it never talked to, and it has no NAT negotiation."}
 	}
 	return reachView{Word: "not confirmed", Text: "Whether strangers can reach it is not known."}
 }

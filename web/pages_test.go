@@ -599,3 +599,26 @@ func attribute(n *nethtml.Node, name string) string {
 	}
 	return ""
 }
+
+func TestReachedInWords(t *testing.T) {
+	for _, tt := range []struct {
+		reached  master.Reached
+		natneg   bool
+		restored bool
+		want     string
+	}{
+		{master.ReachedDirect, true, false, "directly"},
+		{master.ReachedPerhaps, true, false, "with help"},
+		{master.ReachedPerhaps, false, false, "perhaps"},
+		{master.ReachedNegotiated, true, false, "with help"},
+		{master.ReachedNo, true, false, "with help"},
+		{master.ReachedNo, false, false, "not reached"},
+		{master.ReachedUnknown, false, false, "not confirmed"},
+		{master.ReachedDirect, true, true, "not heard yet"},
+	} {
+		s := &master.Server{NATNeg: tt.natneg, Restored: tt.restored, Findings: master.Findings{Reached: tt.reached}}
+		if got := reached(s); got.Word != tt.want || got.Text == "" {
+			t.Errorf("%v, negotiation %t, restored %t: got %+v, want %q", tt.reached, tt.natneg, tt.restored, got, tt.want)
+		}
+	}
+}

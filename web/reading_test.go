@@ -36,6 +36,7 @@ type model struct {
 	Country   string            `json:"country"`
 	Region    string            `json:"region"`
 	Reachable bool              `json:"reachable"`
+	Reached   string            `json:"reached"`
 	NATNeg    bool              `json:"nat_negotiation"`
 	First     string            `json:"first_seen"`
 	Last      string            `json:"last_seen"`
@@ -96,7 +97,7 @@ func modelOf(t testing.TB, h master.Heard, title string) model {
 		ID: h.ID(), Game: clean.Text(h.Game), Title: clean.Text(title), Origin: h.Origin.String(), Name: clean.Text(rule("hostname")),
 		Address: h.Public.String(), Host: h.Public.Addr().String(), Port: h.Public.Port(), GamePort: parsePort(rule("hostport")),
 		Map: clean.Text(rule("mapname")), Type: clean.Text(rule("gametype")), Players: h.Population(), Password: master.IsYes(rule("password")),
-		Country: clean.Text(h.Country), Region: clean.Text(h.Region), Reachable: h.Findings.Reachable, NATNeg: h.NATNeg,
+		Country: clean.Text(h.Country), Region: clean.Text(h.Region), Reachable: h.Direct(), Reached: h.Findings.Reached.String(), NATNeg: h.NATNeg,
 		First: h.First.UTC().Format(time.RFC3339), Last: h.Last.UTC().Format(time.RFC3339),
 		Rules: ordered(t, h.Rules.All()), List: objects(t, h.Players), Teams: objects(t, h.Teams),
 	}
@@ -181,7 +182,7 @@ func TestSnapshotsThatFollowEachOtherAreLikeNewOnes(t *testing.T) {
 			},
 			"probe": func(rt *rapid.T) {
 				at := addr(address.Draw(rt, "addr"))
-				f.registry.Report(master.Key{Source: at, Instance: 0xCAFEF00D}, master.Findings{Reachable: rapid.Bool().Draw(rt, "reachable")})
+				f.registry.Report(master.Key{Source: at, Instance: 0xCAFEF00D}, master.Findings{Reached: rapid.SampledFrom([]master.Reached{master.ReachedUnknown, master.ReachedPerhaps, master.ReachedDirect}).Draw(rt, "reached")})
 			},
 			"remove": func(rt *rapid.T) {
 				f.registry.Remove(master.Key{Source: addr(address.Draw(rt, "addr")), Instance: 0xCAFEF00D})

@@ -17,13 +17,7 @@ import (
 func (d *daemon) openNATNeg(ctx context.Context, l configs.Listener) (service, error) {
 	var sockets natneg.Sockets
 	var opened []*netserve.PacketConn
-	closeAll := func() error {
-		var errs []error
-		for _, c := range opened {
-			errs = append(errs, c.Close())
-		}
-		return errors.Join(errs...)
-	}
+	closeAll := func() error { return closePackets(opened) }
 	open := func(address string) (*netserve.PacketConn, error) {
 		c, err := netserve.ListenPackets(ctx, "udp4", address, netserve.ListenOptions{})
 		if err == nil {
@@ -49,6 +43,7 @@ func (d *daemon) openNATNeg(ctx context.Context, l configs.Listener) (service, e
 	log := d.log.With().Str("service", "natneg").Logger()
 	metrics := netserve.NewMetrics(d.metrics, "natneg", natneg.DropReasons()...)
 	negotiator := natneg.New(natneg.Options{
+		Met:   d.met,
 		Games: d.catalogue.Catalog(), Banned: d.bannedFromAll, Verdicts: d.visits, Policy: d.natnegPolicy(),
 		Addresses: machineAddresses, Given: d.givenPlayer,
 		Packets: netserve.PacketOptions{Log: log, Metrics: metrics}, Log: log, Metrics: metrics, Registerer: d.metrics,
@@ -74,6 +69,14 @@ func machineAddresses() (out []netip.Addr) {
 		}
 	}
 	return out
+}
+
+// met notes that players got to a server by NAT negotiation, if there is one at
+// the address.
+func (d *daemon) met(a netip.AddrPort) {
+	if d.intake != nil {
+		d.intake.Negotiated(a)
+	}
 }
 
 func (d *daemon) natnegPolicy() natneg.Policy {

@@ -22,6 +22,7 @@ import (
 	"github.com/respawnd/respawnd/internal/bans"
 	"github.com/respawnd/respawnd/internal/clean"
 	"github.com/respawnd/respawnd/internal/services"
+	"github.com/respawnd/respawnd/master"
 	"github.com/respawnd/respawnd/storage"
 	"github.com/respawnd/respawnd/storage/bolt"
 )
@@ -324,10 +325,14 @@ func how(s admin.Listed) string {
 		return printable(s.Hidden)
 	case s.Restored:
 		return "restored"
-	case s.Reachable:
+	case s.Reached == master.ReachedDirect.String():
 		return "directly"
 	case s.NATNeg:
 		return "natneg"
+	case s.Reached == master.ReachedPerhaps.String():
+		return "perhaps"
+	case s.Reached == master.ReachedNo.String():
+		return "not reached"
 	default:
 		return "not confirmed"
 	}

@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/netip"
 	"runtime"
+	"slices"
 
 	"github.com/respawnd/respawnd/admin"
 	"github.com/respawnd/respawnd/configs"
@@ -153,15 +154,11 @@ func (d *daemon) openQR2(ctx context.Context, l configs.Listener) (service, erro
 	if err != nil {
 		return service{}, err
 	}
-	var probe *netserve.PacketConn
-	if c.Probe {
-		// Any port will do, but the same address: a host with several would
-		// otherwise be asked from one that it cannot reach.
-		address := netip.AddrPortFrom(conn.LocalAddr().Addr(), 0)
-		if probe, err = netserve.ListenPackets(ctx, "udp4", address.String(), netserve.ListenOptions{}); err != nil {
-			return service{}, errors.Join(fmt.Errorf("socket of the reachability probe: %w", err), conn.Close())
-		}
+	probes, err := d.openProbes(ctx, conn.LocalAddr().Addr())
+	if err != nil {
+		return service{}, errors.Join(fmt.Errorf("socket of the reachability probe: %w", err), conn.Close())
 	}
+	opened := append([]*netserve.PacketConn{conn}, probes...)
 	log := d.log.With().Str("service", "qr2").Logger()
 	if got, _ := conn.Buffers(); got > 0 && got < c.ReadBuffer {
 		log.Info().Int("wanted", c.ReadBuffer).Int("granted", got).Msg("the system caps the receive buffer (net.core.rmem_max on Linux); bursts may lose packets")
@@ -181,16 +178,53 @@ func (d *daemon) openQR2(ctx context.Context, l configs.Listener) (service, erro
 	}
 	d.intake = qr2.New(opt)
 	return service{
-		address: conn.LocalAddr(), udp: localAddrs(conn, probe),
-		serve:  func(ctx context.Context) error { return d.intake.Serve(ctx, conn, probe) },
-		reload: func() { d.intake.SetPolicy(d.qr2Policy()) },
-		close: func() error {
-			if probe != nil {
-				return errors.Join(conn.Close(), probe.Close())
+		address: conn.LocalAddr(), udp: localAddrs(opened...),
+		serve: func(ctx context.Context) error {
+			if len(probes) == 0 {
+				return d.intake.Serve(ctx, conn, nil)
 			}
-			return conn.Close()
+			return d.intake.Serve(ctx, conn, probes[0], probes[1:]...)
 		},
+		reload: func() { d.intake.SetPolicy(d.qr2Policy()) },
+		close:  func() error { return closePackets(opened) },
 	}, nil
+}
+
+// openProbes opens the sockets of the reachability probe, on any ports: one on the
+// address of the intake, since hosts may not reach others, and one on each further
+// address of natneg.extra_listen, which is unused while natneg.listen is empty. None
+// are opened if hosts are not probed.
+func (d *daemon) openProbes(ctx context.Context, intake netip.Addr) (opened []*netserve.PacketConn, err error) {
+	if !d.cfg.QR2.Probe {
+		return nil, nil
+	}
+	addresses := []netip.Addr{intake}
+	for _, extra := range d.cfg.NATNeg.ExtraListen {
+		if d.cfg.NATNeg.Listen == "" {
+			break
+		}
+		a, err := netip.ParseAddrPort(extra)
+		if err == nil && a.Addr().Is4() && !a.Addr().IsUnspecified() && !slices.Contains(addresses, a.Addr()) {
+			addresses = append(addresses, a.Addr())
+		}
+	}
+	for _, a := range addresses {
+		c, err := netserve.ListenPackets(ctx, "udp4", netip.AddrPortFrom(a, 0).String(), netserve.ListenOptions{})
+		if err != nil {
+			return nil, errors.Join(err, closePackets(opened))
+		}
+		opened = append(opened, c)
+	}
+	return opened, nil
+}
+
+// closePackets closes sockets.
+func closePackets(opened []*netserve.PacketConn) error {
+	var errs []error
+	for _, c := range opened {
+		errs = append(errs, c.Close())
+	}
+	return errors.Join(errs...)
 }
 
 func (d *daemon) qr2Policy() qr2.Policy {

@@ -117,7 +117,7 @@ func listed(list []master.Heard, revision uint64) iter.Seq[storage.ListedServer]
 func pack(h master.Heard) storage.Server {
 	s := storage.Server{
 		Source: h.Key.Source, Via: h.Via, Instance: h.Key.Instance, Game: h.Game, Origin: h.Origin.String(),
-		Public: h.Public, Local: h.Local, NATNeg: h.NATNeg, Reachable: h.Findings.Reachable,
+		Public: h.Public, Local: h.Local, NATNeg: h.NATNeg, Reached: reachedWord(h.Findings.Reached),
 		Country: h.Country, Region: h.Region, First: h.First, Seen: h.Last,
 	}
 	if text, ok := h.Unread(); ok && h.Origin == master.FromQR2 {
@@ -204,7 +204,7 @@ func (d *daemon) unpack(rec storage.Server) (s master.Server, ok bool) {
 	s = master.Server{
 		Key: master.Key{Source: rec.Source, Instance: rec.Instance}, Game: g.Name, Origin: origin,
 		Public: rec.Public, Via: rec.Via, Local: rec.Local, NATNeg: rec.NATNeg,
-		Findings: master.Findings{Reachable: rec.Reachable}, Country: rec.Country, Region: rec.Region,
+		Findings: master.Findings{Reached: reachedThen(&rec)}, Country: rec.Country, Region: rec.Region,
 		First: rec.First,
 	}
 	if len(rec.Report) > 0 {
@@ -218,6 +218,23 @@ func (d *daemon) unpack(rec storage.Server) (s master.Server, ok bool) {
 	teams, rows := d.unpackTable(rec.Teams, report.Team)
 	report.SetTeams(teams, rows)
 	return s, report.Into(&s) == nil
+}
+
+// reachedThen returns how players got to a saved server. Lists of earlier versions
+// say only that it answered a port that it never talked to.
+func reachedThen(rec *storage.Server) master.Reached {
+	if rec.Reached == "" && rec.Reachable {
+		return master.ReachedPerhaps
+	}
+	return master.ParseReached(rec.Reached)
+}
+
+// reachedWord is the inverse of reachedThen.
+func reachedWord(r master.Reached) string {
+	if r == master.ReachedUnknown {
+		return ""
+	}
+	return r.String()
 }
 
 // packRules writes rules as a heartbeat does.

@@ -105,7 +105,7 @@ func TestSaveWritesOnlyWhatChanged(t *testing.T) {
 		t.Errorf("%d records written although nothing changed, want 0", n)
 	}
 	d.host(t, 3, 1003)
-	d.registry.Report(master.Key{Source: d.registry.All()[0].Key.Source, Instance: 7}, master.Findings{Reachable: true})
+	d.registry.Report(master.Key{Source: d.registry.All()[0].Key.Source, Instance: 7}, master.Findings{Reached: master.ReachedDirect})
 	hidden := d.registry.All()[20]
 	d.registry.Hide(hidden.Public)
 	if n := written(d); n < 2 || n > 3 {

@@ -169,6 +169,13 @@ func reasons(v Verdict) Explanation {
 		}
 	case Reachable:
 		return Explanation{Cause: "the server answers players that it never talked to", Good: true}
+	case PerhapsReachable:
+		return Explanation{
+			Cause: "the server answers another port of this master; whether it answers players that it never talked to is not known",
+			Good:  true,
+		}
+	case Negotiated:
+		return Explanation{Cause: "players got to the server by NAT negotiation", Good: true}
 	case Unreachable:
 		return Explanation{
 			Cause:  "the server is in the list, but did not answer a query from a new address: it is behind a router or a firewall",

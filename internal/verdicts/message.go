@@ -40,6 +40,9 @@ var messages = [...]string{
 	BansUs:         "server bans this master's address",
 	AskedTooSoon:   "server says that it was asked too soon",
 
+	PerhapsReachable: "server perhaps reachable",
+	Negotiated:       "server reached by NAT negotiation",
+
 	SignedIn:       "player signed in",
 	WrongPassword:  "sign-in refused: wrong password",
 	NoSuchAccount:  "sign-in refused: no such account",

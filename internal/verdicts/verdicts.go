@@ -61,6 +61,8 @@ const (
 	KeepsQuiet
 	BansUs
 	AskedTooSoon
+	PerhapsReachable
+	Negotiated
 
 	// What players get, see OfPlayer.
 	SignedIn
@@ -117,6 +119,9 @@ var words = [...]string{
 	KeepsQuiet:     "answers, but does not tell",
 	BansUs:         "bans this master's address",
 	AskedTooSoon:   "says that it was asked too soon",
+
+	PerhapsReachable: "perhaps reachable",
+	Negotiated:       "reached by NAT negotiation",
 
 	SignedIn:       "signed in",
 	WrongPassword:  "wrong password",

@@ -60,9 +60,9 @@
 // client's buffer of 4096 bytes, so values of larger entries are cut, the
 // longest first.
 //
-// A server that answers queries from anywhere has FlagReachable and comes
-// without values, because the browser asks it at once; FieldsForAll changes
-// that. Any other server has its values in the list, and FlagNATNeg if it can
+// A server that players are to reach directly (master.Server.Direct) has
+// FlagReachable and comes without values, because the browser asks it at once;
+// FieldsForAll changes that. Any other server has its values in the list, and FlagNATNeg if it can
 // be reached by negotiation. FlagLocal carries its private address, which
 // browsers behind the same public address use.
 //

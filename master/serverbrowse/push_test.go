@@ -69,7 +69,7 @@ func TestUpdatesFollowTheFilter(t *testing.T) {
 	f.reg.Remove(master.Key{Source: netip.MustParseAddrPort("192.0.2.3:6500"), Instance: 1})
 	f.reg.Remove(master.Key{Source: netip.MustParseAddrPort("192.0.2.2:6500"), Instance: 1})
 	want(PushDelete, "192.0.2.2:6500")
-	put(t, f.reg, "gmtest", "192.0.2.5:7000", rules("7"), func(s *master.Server) { s.Findings.Reachable = true })
+	put(t, f.reg, "gmtest", "192.0.2.5:7000", rules("7"), func(s *master.Server) { s.Findings.Reached = master.ReachedDirect })
 	p := b.next()
 	if p.Entry.Flags != FlagReachable|FlagValues|FlagPort || p.Entry.Public.String() != "192.0.2.5:7000" {
 		t.Errorf("reachable server pushed as %+v", p.Entry)

@@ -132,7 +132,7 @@ func serverFlags(s *master.Server, port uint16, asker advertise.Asker) (flags Fl
 		}
 	}
 	switch {
-	case s.Findings.Reachable:
+	case s.Direct():
 		flags |= FlagReachable
 	case s.NATNeg:
 		flags |= FlagNATNeg
@@ -263,7 +263,7 @@ func (b *builder) choose(f *filter.Filter) error {
 // sendsValues tells whether an entry carries its values: the browser asks
 // reachable servers itself.
 func (b *builder) sendsValues(s *master.Server) bool {
-	return len(b.wanted.names) > 0 && (b.key.all || !s.Findings.Reachable)
+	return len(b.wanted.names) > 0 && (b.key.all || !s.Direct())
 }
 
 // learn adds a row to the statistics of the columns.

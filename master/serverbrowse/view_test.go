@@ -111,10 +111,33 @@ func TestRepeatedValuesGetAnIndex(t *testing.T) {
 	}
 }
 
+// A server that only we are known to reach is joined by negotiation if it can be.
+func TestFlagsOfTheWayToAServer(t *testing.T) {
+	for name, tt := range map[string]struct {
+		natneg  bool
+		reached master.Reached
+		want    Flag
+	}{
+		"direct, with negotiation":      {true, master.ReachedDirect, FlagReachable},
+		"direct":                        {false, master.ReachedDirect, FlagReachable},
+		"perhaps, with negotiation":     {true, master.ReachedPerhaps, FlagNATNeg},
+		"perhaps":                       {false, master.ReachedPerhaps, FlagReachable},
+		"negotiated":                    {true, master.ReachedNegotiated, FlagNATNeg},
+		"not reached, with negotiation": {true, master.ReachedNo, FlagNATNeg},
+		"not reached":                   {false, master.ReachedNo, 0},
+		"not asked":                     {false, master.ReachedUnknown, 0},
+	} {
+		s := &master.Server{Public: netip.MustParseAddrPort("192.0.2.1:6500"), NATNeg: tt.natneg, Findings: master.Findings{Reached: tt.reached}}
+		if got, _ := serverFlags(s, 6500, advertise.Asker{}); got != tt.want {
+			t.Errorf("%s: flags %#x, want %#x", name, got, tt.want)
+		}
+	}
+}
+
 func TestReachableServersKeepTheirValues(t *testing.T) {
 	reg := newTestRegistry()
 	put(t, reg, "gmtest", "192.0.2.1:6500", []string{"hostname", "Alpha", "n", "x"}, func(s *master.Server) {
-		s.Findings.Reachable, s.NATNeg = true, true
+		s.Findings.Reached, s.NATNeg = master.ReachedDirect, true
 	})
 	put(t, reg, "gmtest", "192.0.2.2:6500", []string{"hostname", "Beta", "n", "5"}, nil)
 	for all, want := range map[bool][]Entry{

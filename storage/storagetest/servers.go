@@ -28,6 +28,7 @@ func server(n int) storage.Server {
 		Local:     []netip.AddrPort{netip.MustParseAddrPort("192.168.1.2:7777"), netip.MustParseAddrPort("[fe80::1]:7777")},
 		NATNeg:    true,
 		Reachable: n%2 == 0,
+		Reached:   "perhaps",
 		Country:   "NZ",
 		Region:    "oceania",
 		Rules:     []byte("hostname\x00\xff\xfe r\xe9spawn\x00" + strings.Repeat("rule\x00value\x00", 50)),
