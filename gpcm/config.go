@@ -11,7 +11,8 @@ type Config struct {
 	MaxConns int `key:"max_conns" default:"32768" range:"1 to 1000000" live:"true"`
 	// Open connections from one address, {range}. A LAN party is one address.
 	MaxPerAddr int `key:"max_per_addr" default:"64" range:"1 to 1000000" live:"true"`
-	// New connections per second from one address, {range}.
+	// New connections per second from one address, {range}. More wait, for up to
+	// 10s.
 	Rate int `key:"rate" default:"10" range:"1 to 1000000" live:"true"`
 	// New connections that one address may open at once before the rate applies,
 	// {range}.

@@ -11,7 +11,8 @@ type Config struct {
 	MaxConns int `key:"max_conns" default:"1024" range:"1 to 1000000" live:"true"`
 	// Connections at a time from one address, {range}.
 	MaxPerAddr int `key:"max_per_addr" default:"32" range:"1 to 1000000" live:"true"`
-	// New connections per second from one address, {range}.
+	// New connections per second from one address, {range}. More wait, for up to
+	// 10s.
 	Rate int `key:"rate" default:"10" range:"1 to 1000000" live:"true"`
 	// New connections from one address at once before the rate applies, {range}.
 	Burst int `key:"burst" default:"40" range:"1 to 1000000" live:"true"`
