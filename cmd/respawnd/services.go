@@ -268,7 +268,7 @@ func (d *daemon) openServerBrowse(ctx context.Context, l configs.Listener) (serv
 		Registry: d.registry, Games: d.catalogue.Catalog(), Rooms: d.catalogue.Rooms, Banned: d.banned, Verdicts: d.visits,
 		Addresses:     d.addresses,
 		LenientFilter: c.LenientFilter, MaxFilter: c.MaxFilter, KeepAlive: c.KeepAlive,
-		MessageRate: float64(c.MessageRate), MessageBurst: c.MessageBurst, Push: c.Push,
+		MessageRate: float64(c.MessageRate), MessageBurst: c.MessageBurst, Push: c.Push, MaxFollowed: c.MaxFollowed,
 		Conn: netserve.ConnOptions{
 			Gate: gate, FirstByte: c.FirstByte, Idle: c.Idle, Write: c.Write, Grace: grace,
 		},

@@ -285,6 +285,7 @@ func TestRangesHoldAtTheirEdges(t *testing.T) {
 		"serverbrowse.write":            {"999ms", "1s", "5m", "301s"},
 		"serverbrowse.keepalive":        {"4.9s", "5s", "1h", "61m"},
 		"serverbrowse.max_filter":       {"15", "16", "1024", "1025"},
+		"serverbrowse.max_followed":     {"0", "1", "1000000", "1000001"},
 		"gpcm.max_conns":                {"0", "1", conns, "1000001"},
 		"gpcm.max_per_addr":             {"0", "1", conns, "1000001"},
 		"gpcm.rate":                     {"0", "1", conns, "1000001"},

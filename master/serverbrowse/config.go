@@ -31,6 +31,10 @@ type Config struct {
 	// Push updates, true or false. true: a client that asked for them hears of
 	// servers that come, change or go while it stays connected.
 	Push bool `key:"push" default:"true"`
+	// Different lists on which clients are kept informed at a time, {range}; clients
+	// that ask for the same game, filter and fields share one. A client that asks
+	// for one more gets the list, and no updates until its next request.
+	MaxFollowed int `key:"max_followed" default:"8192" range:"1 to 1000000"`
 	// Messages per second from one connection that are passed on to game hosts,
 	// {range}.
 	MessageRate int `key:"message_rate" default:"5" range:"1 to 10000"`

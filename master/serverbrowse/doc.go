@@ -101,7 +101,9 @@
 // delete for every one that went or no longer matches the filter. These entries
 // always carry their values: without them the client would take the update for
 // a failed one. A result limit cuts the list alone and not what follows. While
-// too many different lists are followed, more browsers get the list alone.
+// Options.MaxFollowed different lists are followed, or too many servers are on
+// them, a browser that asks for another one gets the list and no updates until
+// its next request; that is logged and counted.
 //
 // # How it is done
 //
@@ -113,5 +115,6 @@
 // so a slow reader holds no copy of it. See view and package views.
 //
 // Updates come from one goroutine that follows the log of the registry and works
-// out once per view what has to be said; see feed.
+// out once per game, filter and fields what has to be said; it rests long enough
+// to take a quarter of one processor at most. See feed.
 package serverbrowse

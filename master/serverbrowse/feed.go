@@ -3,8 +3,12 @@ package serverbrowse
 import (
 	"context"
 	"hash/maphash"
+	"maps"
+	"slices"
 	"sync"
 	"time"
+
+	"github.com/rs/zerolog"
 
 	"github.com/respawnd/respawnd/master"
 )
@@ -15,12 +19,16 @@ const (
 	coalesce = 100 * time.Millisecond
 	// maxOutbox is how many batches may wait for a slow client.
 	maxOutbox = 256
-	// maxFollowed is how many different lists are followed; who asks for one
-	// more gets the list and no updates, which is counted.
-	maxFollowed = 512
+	// DefaultMaxFollowed is the default of Options.MaxFollowed.
+	DefaultMaxFollowed = 8192
 	// maxTracked is how many servers may be remembered over all followed lists
 	// for one more to be followed; those that are may grow with the list.
 	maxTracked = 2 << 20
+	// restFactor is how many times longer than a round the feed rests after it,
+	// so that it takes a quarter of one processor at most.
+	restFactor = 3
+	// unfollowedEvery is how often it is logged that lists are not followed.
+	unfollowedEvery = time.Hour
 )
 
 // subscriber is a client that is kept informed.
@@ -60,18 +68,25 @@ type feed struct {
 	metrics *metrics
 	seed    maphash.Seed
 	poke    chan struct{} // capacity 1: somebody joined
+	max     int           // lists that are followed
+	log     zerolog.Logger
 
 	mu       sync.Mutex // guards the fields below and all follows
 	followed map[viewKey]*follow
 	tracked  int
 	round    round
+	pass     []*follow // the lists of the round in hand
+	leftOut  int       // requests whose lists were not followed since the last line of log
+	logged   time.Time // when that was; zero: never
 }
 
-func newFeed(reg *master.Registry, view func(*asked) (*view, error), m *metrics) *feed {
+func newFeed(opt Options, view func(*asked) (*view, error), m *metrics) *feed {
 	return &feed{
-		reg:      reg,
+		reg:      opt.Registry,
 		view:     view,
 		metrics:  m,
+		max:      opt.MaxFollowed,
+		log:      opt.Log,
 		seed:     maphash.MakeSeed(),
 		poke:     make(chan struct{}, 1),
 		followed: make(map[viewKey]*follow),
@@ -79,7 +94,8 @@ func newFeed(reg *master.Registry, view func(*asked) (*view, error), m *metrics)
 }
 
 // join returns a view and subscribes a client to what changes after it. ok is
-// false if there are too many; the view alone is to be sent then.
+// false if there are too many; the view alone is to be sent then, and the client
+// stays with it until it asks again.
 func (f *feed) join(a *asked, sub *subscriber) (v *view, ok bool, err error) {
 	before := f.reg.LastSerial()
 	v, err = f.view(a)
@@ -92,10 +108,10 @@ func (f *feed) join(a *asked, sub *subscriber) (v *view, ok bool, err error) {
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	to := f.followed[a.key]
+	to := f.followed[a.followed()]
 	if to == nil {
 		if to = f.follow(a, v, since); to == nil {
-			f.metrics.unfollowed.Inc()
+			f.unfollowed()
 			return v, false, nil
 		}
 		to.subs[sub] = struct{}{}
@@ -110,9 +126,31 @@ func (f *feed) join(a *asked, sub *subscriber) (v *view, ok bool, err error) {
 	return v, true, nil
 }
 
+// followed returns what tells followed lists apart. Updates have all fields,
+// whether the list had them for all servers or not.
+func (a *asked) followed() viewKey {
+	key := a.key
+	key.all = false
+	return key
+}
+
+// unfollowed notes that a list is not followed, with a line of log at most every
+// unfollowedEvery.
+func (f *feed) unfollowed() {
+	f.metrics.unfollowed.Inc()
+	f.leftOut++
+	now := time.Now()
+	if !f.logged.IsZero() && now.Sub(f.logged) < unfollowedEvery {
+		return
+	}
+	f.log.Warn().Int("followed", len(f.followed)).Int("max_followed", f.max).Int("servers", f.tracked).Int("max_servers", maxTracked).
+		Int("requests", f.leftOut).Msg("too many different lists are followed: browsers get lists without updates")
+	f.leftOut, f.logged = 0, now
+}
+
 // follow starts to follow a list; nil if there are too many.
 func (f *feed) follow(a *asked, v *view, since uint64) *follow {
-	if len(f.followed) >= maxFollowed || f.tracked+v.entries() > maxTracked {
+	if len(f.followed) >= f.max || f.tracked+v.entries() > maxTracked {
 		return nil
 	}
 	to := &follow{
@@ -122,7 +160,8 @@ func (f *feed) follow(a *asked, v *view, since uint64) *follow {
 		subs:  make(map[*subscriber]struct{}),
 	}
 	v.addresses(a.key.port, func(at uint64) { to.had[at] = 0 })
-	f.followed[a.key] = to
+	f.followed[a.followed()] = to
+	f.metrics.followed.Set(float64(len(f.followed)))
 	f.count(to)
 	return to
 }
@@ -136,13 +175,14 @@ func (f *feed) count(to *follow) {
 func (f *feed) leave(a *asked, sub *subscriber) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	to := f.followed[a.key]
+	to := f.followed[a.followed()]
 	if to == nil {
 		return
 	}
 	f.drop(to, sub)
 	if len(to.subs)+len(to.joined) == 0 {
-		delete(f.followed, a.key)
+		delete(f.followed, a.followed())
+		f.metrics.followed.Set(float64(len(f.followed)))
 		f.tracked -= to.counted
 	}
 }
@@ -166,6 +206,7 @@ func (f *feed) drop(to *follow, sub *subscriber) {
 func (f *feed) run(ctx context.Context) {
 	wait := time.NewTimer(coalesce)
 	defer wait.Stop()
+	rest := coalesce
 	for {
 		var moved <-chan struct{}
 		if since, some := f.oldest(); some {
@@ -178,13 +219,15 @@ func (f *feed) run(ctx context.Context) {
 			continue
 		case <-moved:
 		}
-		wait.Reset(coalesce)
+		wait.Reset(rest)
 		select {
 		case <-ctx.Done():
 			return
 		case <-wait.C:
 		}
+		began := time.Now()
 		f.update()
+		rest = max(coalesce, restFactor*time.Since(began))
 	}
 }
 
@@ -210,11 +253,18 @@ func (to *follow) oldest() uint64 {
 	return since
 }
 
-// update brings all followed lists up to date.
+// update brings all followed lists up to date. Others may join and leave between
+// any two of them.
 func (f *feed) update() {
 	f.mu.Lock()
-	defer f.mu.Unlock()
-	for _, to := range f.followed {
-		f.updateOne(to)
+	f.pass = slices.AppendSeq(f.pass[:0], maps.Values(f.followed))
+	f.mu.Unlock()
+	for _, to := range f.pass {
+		f.mu.Lock()
+		if f.followed[to.asked.followed()] == to {
+			f.updateOne(to)
+		}
+		f.mu.Unlock()
 	}
+	clear(f.pass)
 }

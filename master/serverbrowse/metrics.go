@@ -36,6 +36,7 @@ type metrics struct {
 	views    prometheus.Gauge
 	bytes    prometheus.Gauge
 	audience prometheus.Gauge
+	followed prometheus.Gauge
 
 	unfollowed prometheus.Counter
 }
@@ -77,13 +78,14 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 		views:    gauge("views", "Lists kept for the next request."),
 		bytes:    gauge("view_bytes", "Size of the lists kept."),
 		audience: gauge("subscribers", "Browsers that are kept informed of changes."),
+		followed: gauge("followed_lists", "Different lists on which browsers are kept informed."),
 		unfollowed: counter("unfollowed_total",
 			"Requests for updates that got the list alone: too many lists are followed, or the fields are too long."),
 	}
 	m.servers, m.deletes = m.pushes.WithLabelValues("server"), m.pushes.WithLabelValues("delete")
 	if reg != nil {
 		reg.MustRegister(m.requests, m.lists, m.messages, m.pushes, m.entries, m.builds,
-			m.ignored, m.build, m.views, m.bytes, m.audience, m.unfollowed)
+			m.ignored, m.build, m.views, m.bytes, m.audience, m.followed, m.unfollowed)
 	}
 	return m
 }

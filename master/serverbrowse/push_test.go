@@ -15,6 +15,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/prometheus/client_golang/prometheus"
+	"github.com/rs/zerolog"
 	"pgregory.net/rapid"
 
 	"github.com/respawnd/respawnd/internal/advertise"
@@ -175,30 +176,66 @@ func TestSlowSubscriberIsClosed(t *testing.T) {
 }
 
 func TestFollowedListsAreBounded(t *testing.T) {
-	reg := newTestRegistry()
-	put(t, reg, "gmtest", "192.0.2.1:6500", []string{"hostname", "Alpha"}, nil)
-	s := New(Options{Registry: reg, Games: testGames(t)})
-	joined := 0
-	for i := range maxFollowed + 10 {
-		r := request(func(r *ListRequest) { r.Fields = fmt.Sprintf(`\f%d`, i) })
-		at, err := s.asked(&r, "gmtest", 6500)
-		if err != nil {
-			t.Fatal(err)
+	synctest.Test(t, func(t *testing.T) {
+		const bound = 100
+		reg := newTestRegistry()
+		put(t, reg, "gmtest", "192.0.2.1:6500", []string{"hostname", "Alpha"}, nil)
+		var lines bytes.Buffer
+		s := New(Options{Registry: reg, Games: testGames(t), MaxFollowed: bound, Log: zerolog.New(&lines)})
+		join := func(i int, f func(*ListRequest)) (*asked, *subscriber, bool) {
+			t.Helper()
+			r := request(f)
+			r.Fields = fmt.Sprintf(`\f%d`, i)
+			at, err := s.asked(&r, "gmtest", 6500)
+			if err != nil {
+				t.Fatal(err)
+			}
+			sub := &subscriber{}
+			v, ok, err := s.feed.join(at, sub)
+			if err != nil || v.entries() != 1 {
+				t.Fatalf("join: %v, %v", v, err)
+			}
+			return at, sub, ok
 		}
-		v, ok, err := s.feed.join(at, &subscriber{})
-		if err != nil || v.entries() != 1 {
-			t.Fatalf("join: %v, %v", v, err)
+		wantLines := func(want int) {
+			t.Helper()
+			if got := strings.Count(lines.String(), "without updates"); got != want {
+				t.Errorf("%d lines of log, want %d:\n%s", got, want, &lines)
+			}
 		}
-		if ok {
-			joined++
+		for i := range bound {
+			if _, _, ok := join(i, nil); !ok {
+				t.Fatalf("list %d is not followed, want %d", i, bound)
+			}
 		}
-	}
-	if joined != maxFollowed || s.feed.tracked != maxFollowed {
-		t.Errorf("%d lists with %d servers followed, want %d of each", joined, s.feed.tracked, maxFollowed)
-	}
-	if n := valueOf(t, s.metrics.unfollowed); n != 10 {
-		t.Errorf("%v requests for updates counted as not granted, want 10", n)
-	}
+		wantLines(0)
+		for i := range 10 {
+			if _, _, ok := join(bound+i, nil); ok {
+				t.Errorf("list %d is followed, want %d", bound+i, bound)
+			}
+		}
+		wantLines(1)
+		if n := valueOf(t, s.metrics.unfollowed); n != 10 {
+			t.Errorf("%v requests for updates counted as not granted, want 10", n)
+		}
+		if n := valueOf(t, s.metrics.followed); n != bound || s.feed.tracked != bound {
+			t.Errorf("%v lists with %d servers followed, want %d of each", n, s.feed.tracked, bound)
+		}
+		if _, _, ok := join(0, func(r *ListRequest) { r.Filter = "hostname = 'Alpha'" }); ok {
+			t.Error("a list with another filter is followed, want it refused")
+		}
+		at, sub, ok := join(0, func(r *ListRequest) { r.Options |= FieldsForAll })
+		if !ok {
+			t.Error("a client that asks for a list that is followed is not kept informed")
+		}
+		s.feed.leave(at, sub)
+		time.Sleep(unfollowedEvery)
+		join(bound, nil)
+		wantLines(2)
+		if !strings.Contains(lines.String(), `"requests":11`) {
+			t.Errorf("the second line does not count what came in between:\n%s", &lines)
+		}
+	})
 }
 
 // A list may be a little old when it is sent. What is missing in it is told with

@@ -57,6 +57,7 @@ type Options struct {
 	MessageRate   float64       // messages and searches per second and connection; 0: DefaultMessageRate
 	MessageBurst  int           // and at once; 0: DefaultMessageBurst
 	Push          bool          // keep clients that ask for it informed; else they get the list alone
+	MaxFollowed   int           // different lists on which clients are kept informed; 0: DefaultMaxFollowed
 
 	// Conn bounds the connections. Its Idle is the time from one whole message to the
 	// next; its Metrics and Log are taken from here.
@@ -78,6 +79,9 @@ func (o Options) withDefaults() Options {
 	}
 	if o.MessageBurst <= 0 {
 		o.MessageBurst = DefaultMessageBurst
+	}
+	if o.MaxFollowed <= 0 {
+		o.MaxFollowed = DefaultMaxFollowed
 	}
 	if o.Conn.FirstByte <= 0 {
 		o.Conn.FirstByte = netserve.DefaultFirstByte
@@ -107,7 +111,7 @@ func New(opt Options) *Server {
 	s := &Server{opt: opt, metrics: newMetrics(opt.Registerer)}
 	s.opt.Conn.Refused = s.refused
 	s.views = newViews(s.metrics)
-	s.feed = newFeed(opt.Registry, s.view, s.metrics)
+	s.feed = newFeed(opt, s.view, s.metrics)
 	return s
 }
 
