@@ -88,26 +88,29 @@ func (w *localWatch) look() {
 	var ok bool
 	if w.buf, w.serial, ok = d.registry.Changes("", w.serial, w.buf[:0]); !ok {
 		for _, h := range d.registry.All() {
-			w.note(h.Origin, h.Key.Source, h.Public, h.Game)
+			w.note(h.Server)
 		}
 		return
 	}
 	for _, c := range w.buf {
-		if c.Kind == master.Added {
-			w.note(c.Origin, c.Key.Source, c.Public, c.Game)
+		if c.Kind != master.Added {
+			continue
+		}
+		if h, ok := d.registry.Get(c.Key); ok { // it may have left since
+			w.note(h)
 		}
 	}
 }
 
-func (w *localWatch) note(origin master.Origin, source, public netip.AddrPort, game string) {
+func (w *localWatch) note(h *master.Server) {
 	d := w.daemon
-	if !public.Addr().IsLoopback() || d.addresses.Covers(public.Addr()) {
+	if !h.Public.Addr().IsLoopback() || d.addresses.Covers(h.Public.Addr()) {
 		return
 	}
-	d.book.Note(noting(origin), source, game, verdicts.OnlyHere)
+	d.book.Note(noting(h.Origin), h.Key.Source, h.Game, verdicts.OnlyHere)
 	if !w.warned {
 		w.warned = true
-		d.log.Warn().Stringer("server", public).
+		d.log.Warn().Stringer("server", h.Public).
 			Msg("game servers on this machine are listed under an address that only this machine and its network reach; set net.advertise_as to the address under which players reach this machine")
 	}
 }

@@ -4,7 +4,11 @@ import (
 	"net/netip"
 	"testing"
 
+	"github.com/rs/zerolog"
+
+	"github.com/respawnd/respawnd/internal/advertise"
 	"github.com/respawnd/respawnd/internal/verdicts"
+	"github.com/respawnd/respawnd/master"
 	"github.com/respawnd/respawnd/master/serverbrowse"
 	"github.com/respawnd/respawnd/qr2"
 )
@@ -72,4 +76,24 @@ func TestServerThatOnlyThisMachineReaches(t *testing.T) {
 	d.waitFor("the warning", 0, func(e entry) bool { return e.text("level") == "warn" && e.text("server") == h.address().String() })
 	d.waitFor("the verdict", 0, verdictOn(h.address(), verdicts.OnlyHere.String()))
 	d.stop()
+}
+
+func TestServerThatLeftIsNotNotedAsOutOfReach(t *testing.T) {
+	registry := master.NewRegistry(master.Limits{})
+	d := &daemon{registry: registry, addresses: advertise.New(registry), book: verdicts.NewBook(zerolog.Nop(), 0), log: zerolog.Nop()}
+	w := localWatch{daemon: d}
+	at := netip.MustParseAddrPort("127.0.0.1:6500")
+	for _, leaves := range []bool{true, false} {
+		k := master.Key{Source: at}
+		if err := registry.Put(master.Server{Key: k, Game: testGame, Public: at}); err != nil {
+			t.Fatal(err)
+		}
+		if leaves {
+			registry.Remove(k)
+		}
+		w.look()
+		if noted := len(d.book.Of(at.Addr())) > 0; noted == leaves || w.warned == leaves {
+			t.Errorf("server that leaves (%v) before the look: noted %v, warned %v", leaves, noted, w.warned)
+		}
+	}
 }
