@@ -363,3 +363,19 @@ func TestOnlyItsOwnPacketsEarnAnAddressConnects(t *testing.T) {
 		}
 	})
 }
+
+// An address that waits to be one with a player may have become its partner.
+func TestPartnerIsNoOtherAddressOfThePlayer(t *testing.T) {
+	st := newStation(t, Options{}, "")
+	st.knock(1, knock{carrierA, PortNN1, "192.168.1.5:6500", 0, ""})
+	st.knock(1, knock{alice, PortGame, "192.168.1.5:0", 0, ""})
+	st.inits(77, 0, alice)
+	for _, port := range []PortType{PortNN2, PortNN3} {
+		st.knock(1, knock{"203.0.113.1:5001", port, "192.168.1.5:6500", 0, ""})
+	}
+	st.wantTold(map[string][]string{})
+	st.knock(1, knock{carrierA, PortGame, "192.168.1.5:0", 0, ""})
+	st.knock(1, knock{carrierA, PortNN2, "192.168.1.5:6500", 0, ""})
+	st.knock(1, knock{carrierA, PortNN3, "192.168.1.5:6500", 0, ""})
+	st.wantTold(map[string][]string{alice: {carrierA}, carrierA: {alice}})
+}

@@ -53,7 +53,7 @@ func (n *negotiation) rivalAt(index byte, ip [4]byte) *rival {
 func (n *negotiation) unite(index byte) (united bool) {
 	s := n.side(int(index))
 	n.rivals = slices.DeleteFunc(n.rivals, func(r rival) bool {
-		same := r.index == index && r.local.known() && r.local == s.local
+		same := r.index == index && r.local.known() && r.local == s.local && !n.meets(&r.side, int(index))
 		if same {
 			s.adopt(&r.side)
 			united = true
@@ -61,6 +61,17 @@ func (n *negotiation) unite(index byte) (united bool) {
 		return same
 	})
 	return united
+}
+
+// meets tells whether an address of the rival is that of a client of another
+// index.
+func (n *negotiation) meets(r *side, index int) bool {
+	for _, a := range r.at {
+		if a.port != 0 && n.isPartner(a, index) {
+			return true
+		}
+	}
+	return false
 }
 
 // dismiss forgets the rivals for a place.

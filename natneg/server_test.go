@@ -732,6 +732,7 @@ func FuzzHandle(f *testing.F) {
 	for _, c := range readJSON[captured](f, "packets.json") {
 		f.Add(unhex(f, c.Hex), unhex(f, c.Hex))
 	}
+	f.Add(initOf(1, 77, Init{PortType: PortNN1}), initOf(1, 77, Init{PortType: PortNN1, Index: 1}))
 	f.Fuzz(func(t *testing.T, a, b []byte) {
 		st := newStation(t, Options{}, "198.51.100.1:1")
 		in := map[string]int{}
@@ -739,6 +740,9 @@ func FuzzHandle(f *testing.F) {
 			from := []string{alice, bob}[i%2]
 			st.deliver(0, from, p)
 			in[from] += len(p)
+			if h, _, err := ParseHeader(p); err == nil && h.Version == 1 && h.Type == TypeInit {
+				in[from] += longAckMore
+			}
 		}
 		out := map[string]int{}
 		connects := map[string]int{}

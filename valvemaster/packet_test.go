@@ -222,6 +222,7 @@ func FuzzMessages(f *testing.F) {
 	f.Add([]byte("1\xff127.0.0.1:40001r\x00"))
 	f.Add([]byte("1\x03192.0.2.1:27015\x00\\gamedir\\tf\x00"))
 	f.Add([]byte("\xff\xff\xff\xffs\n1234"))
+	f.Add([]byte("\xff\xff\xff\xfff\n\x7f\xcd\x34\xab\x12\x08\x64\x40\x00\x00\x69\x87"))
 	f.Add([]byte("\xff\xff\xff\xfff\n\x7f\x00\x00\x01\x69\x87\x00\x00\x00\x00\x00\x00"))
 	f.Fuzz(func(t *testing.T, p []byte) {
 		if c, err := ParseChallenge(p); err == nil && !bytes.Equal(c.AppendTo(nil), p) {
@@ -229,6 +230,9 @@ func FuzzMessages(f *testing.F) {
 		}
 		if l, err := ParseList(p); err == nil && !bytes.Equal(l.AppendTo(nil), p) {
 			t.Errorf("list %x became %x", p, l.AppendTo(nil))
+		}
+		if l, err := ParseKeyedList(p); err == nil && !bytes.Equal(l.AppendTo(nil), p) {
+			t.Errorf("keyed list %x became %x", p, l.AppendTo(nil))
 		}
 		_, body, ok := ParseKind(p)
 		if !ok {

@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"net/netip"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -79,6 +80,33 @@ func (h *hiddenHost) register(ctx context.Context, instance uint32) {
 	h.socket.Send(qr2.AppendHeartbeat(nil, instance, rules...), h.master)
 	h.socket.Send(qr2.AppendResponse(nil, instance, testSecret, h.await(ctx, qr2.KindChallenge).Body), h.master)
 	h.await(ctx, qr2.KindRegistered)
+}
+
+func TestNATNegOnAllAddressesAnswersFromAnother(t *testing.T) {
+	t.Parallel()
+	mine := slices.DeleteFunc(machineAddresses(), func(a netip.Addr) bool { return a == home })
+	if runtime.GOOS != "linux" || len(mine) == 0 {
+		t.Skip("needs a second address")
+	}
+	d := start(t, t.TempDir(), variable("natneg.listen", "0.0.0.0:0"))
+	came := make(chan netip.AddrPort, 1)
+	socket, err := natnegtest.System{}.Open(netip.AddrPortFrom(home, 0), func(_ []byte, from netip.AddrPort) { came <- from })
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer socket.Close()
+	port := d.address["natneg"].Port()
+	test := natneg.Check{Test: natneg.Test{PortType: natneg.PortNN2}}
+	socket.Send(test.AppendTo(natneg.Header{Version: 4, Type: natneg.TypeNATTest, Cookie: 777}.AppendTo(nil)), netip.AddrPortFrom(home, port))
+	select {
+	case from := <-came:
+		if from.Port() != port || !slices.Contains(mine, from.Addr()) {
+			t.Errorf("NAT test 2 was answered from %v, want one of %v", from, mine)
+		}
+	case <-time.After(hang):
+		t.Error("NAT test 2 was not answered")
+	}
+	d.stop()
 }
 
 func TestAsManyExtraAddressesOfNATNegAsTheConfigurationAllows(t *testing.T) {
