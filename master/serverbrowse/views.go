@@ -31,12 +31,19 @@ func newViews(m *metrics) *views.Cache[viewKey, view, *view] {
 // view returns the list that was asked for, as fresh as the rule for its age
 // demands; see view.hold.
 func (s *Server) view(a *asked) (*view, error) {
-	if !s.opt.Registry.Varies(a.key.game) { // then everybody is given the same
-		shared := *a
-		shared.key.asker = a.key.asker.Outside()
-		a = &shared
+	made := s.shared(a)
+	return s.views.Get(made.key, func(v *view) bool { return s.usable(made, v) }, func() (*view, error) { return s.build(made) })
+}
+
+// shared returns what everybody asks for if everybody is given the same, else a.
+func (s *Server) shared(a *asked) *asked {
+	outside := a.key.asker.Outside()
+	if a.key.asker == outside || s.opt.Registry.Varies(a.key.game) {
+		return a
 	}
-	return s.views.Get(a.key, func(v *view) bool { return s.usable(a, v) }, func() (*view, error) { return s.build(a) })
+	shared := *a
+	shared.key.asker = outside
+	return &shared
 }
 
 func (s *Server) usable(a *asked, v *view) bool {
