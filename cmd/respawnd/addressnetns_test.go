@@ -17,7 +17,9 @@ import (
 
 	"github.com/respawnd/respawnd/internal/netnstest"
 	"github.com/respawnd/respawnd/internal/services"
+	"github.com/respawnd/respawnd/master/legacylist"
 	"github.com/respawnd/respawnd/master/serverbrowse"
+	"github.com/respawnd/respawnd/probe/probetest"
 )
 
 // localPort is where the game server on the daemon's machine is.
@@ -77,6 +79,7 @@ func serveLocally(t *testing.T) {
 	h := &host{t: t, conn: conn, master: netip.MustParseAddrPort("127.0.0.1:27900"), rules: []string{"hostname", "Local"}, key: 0xA1}
 	h.register()
 	_ = conn.SetDeadline(time.Time{})
+	registerLocally(t, d)
 	var answering sync.WaitGroup
 	answering.Go(func() {
 		buf := make([]byte, 1500)
@@ -97,12 +100,24 @@ func serveLocally(t *testing.T) {
 	d.stop()
 }
 
+// registerLocally has servers of other protocols report over loopback, too.
+func registerLocally(t *testing.T, d *running) {
+	for name, a := range d.address {
+		d.address[name] = netip.AddrPortFrom(home, a.Port())
+	}
+	newZanHost(t, d, home, nil).register()
+	valve := newValveHost(t, d, &probetest.Game{Name: "Local", Game: "cstrike", Map: "de_dust"})
+	valve.heartbeat()
+	d.waitFor("the verdict on the Valve server", 0, verdictOn(valve.address(), "listed"))
+}
+
 // askForLocal asks the daemon at an address for its game server, which must be at
 // the same address, and talks to it.
 func askForLocal(t *testing.T, master netip.Addr) {
-	d := &running{t: t, address: map[string]netip.AddrPort{
-		"serverbrowse": netip.AddrPortFrom(master, 28910), "web": netip.AddrPortFrom(master, 8080),
-	}}
+	d := &running{t: t, address: make(map[string]netip.AddrPort)}
+	for _, s := range services.All() {
+		d.address[s.Name] = netip.AddrPortFrom(master, s.Port)
+	}
 	want := netip.AddrPortFrom(master, localPort)
 	b := browse(t, d)
 	wantOnly(t, "the player", b.ask(0, "", `\hostname`), want)
@@ -116,9 +131,18 @@ func askForLocal(t *testing.T, master netip.Addr) {
 	if _, body := get(t, d, "web", http.MethodGet, "/api/v1/servers", ""); json.Unmarshal([]byte(body), &page) != nil {
 		t.Fatalf("servers: %s", body)
 	}
-	if len(page.Servers) != 1 || page.Servers[0].Address != want.String() || page.Servers[0].ID != "qr2-127.0.0.1-6500" {
-		t.Errorf("JSON: %+v, want one server at %v with the id that all are given", page.Servers, want)
+	found := false
+	for _, s := range page.Servers {
+		a := netip.MustParseAddrPort(s.Address)
+		found = found || a == want && s.ID == "qr2-127.0.0.1-6500"
+		if a.Addr() != master {
+			t.Errorf("JSON: %+v, want it at %v", s, master)
+		}
 	}
+	if !found || len(page.Servers) != 3 {
+		t.Errorf("JSON: %+v, want three servers, one at %v with the id that all are given", page.Servers, want)
+	}
+	askOtherLists(t, d, want)
 
 	conn, err := new(net.Dialer).DialContext(t.Context(), "udp4", want.String())
 	if err != nil {
@@ -132,5 +156,33 @@ func askForLocal(t *testing.T, master netip.Addr) {
 	}
 	if n, err := conn.Read(buf); err != nil || string(buf[:n]) != "here" {
 		t.Errorf("the server at %v said %q, %v", want, buf[:n], err)
+	}
+}
+
+// askOtherLists asks for every other list. Its servers must be at the address of
+// the daemon.
+func askOtherLists(t *testing.T, d *running, want netip.AddrPort) {
+	old, err := askLegacyList(t.Context(), d.address["legacylist"].String(), legacylist.Request{
+		Engine: testGame, Secret: testSecret, Mode: legacylist.Compact, Game: testGame,
+	})
+	if err != nil || len(old) != 1 || old[0] != want {
+		t.Errorf("old list: %v, %v, want %v", old, err, want)
+	}
+	lists := map[string][]netip.AddrPort{"Zandronum": newZanPeer(t, d, netip.IPv4Unspecified(), nil).list(false)}
+	for _, a := range valveList(t, d, "") {
+		lists["Valve"] = append(lists["Valve"], netip.MustParseAddrPort(a))
+	}
+	for _, row := range newQueryTool(t, d).ask("SELECT hostip WHERE game = " + testGame).Rows {
+		lists["SSQ"] = append(lists["SSQ"], netip.MustParseAddrPort(row[0]))
+	}
+	for name, list := range lists {
+		if len(list) != 1 || list[0].Addr() != want.Addr() {
+			t.Errorf("list of %s: %v, want one server at %v", name, list, want.Addr())
+		}
+	}
+	for _, name := range []string{"Zandronum", "Valve", "SSQ"} {
+		if len(lists[name]) == 0 {
+			t.Errorf("the list of %s is empty", name)
+		}
 	}
 }
