@@ -26,7 +26,7 @@ func crowdLimits(perAddr int) (vars []string) {
 	return vars
 }
 
-// answer asks a service over c and reports whether anything that a client can use
+// answered asks a service over c and reports whether anything that a client can use
 // comes back.
 func (a abused) answered(c net.Conn) bool {
 	if _, err := c.Write(a.question); err != nil {
@@ -175,9 +175,6 @@ func TestPartyOfOneAddressSignsIn(t *testing.T) {
 	}
 	party.Wait()
 	close(in)
-	if got := metric(t, d, `respawnd_connections_delayed_total{service="gpcm"}`); got == "0" {
-		t.Error("nobody had to wait")
-	}
 	for range 3 {
 		p := &player{}
 		c, err := dialFrom(t.Context(), home, d.address["gpcm"])
