@@ -180,6 +180,23 @@ func inCity(t *testing.T, addresses int, f func(t *testing.T, ctx context.Contex
 	})
 }
 
+// A player's packets to natneg1, natneg2 and natneg3, and those of its game, come
+// from two addresses of its carrier.
+func TestPlayerBehindACarrierWithSeveralAddressesMeets(t *testing.T) {
+	inCity(t, 3, func(t *testing.T, ctx context.Context, c *city) {
+		carrier := c.nat(10, natnegtest.Symmetric)
+		carrier.Pool = []netip.Addr{netip.MustParseAddr("203.0.113.11")}
+		got := c.meet(ctx, 0,
+			c.player(carrier, "192.168.1.5", 0, true),
+			c.player(c.nat(20, natnegtest.FullCone), "10.0.0.7", 1, true))
+		for i, r := range got {
+			if r.End != natnegtest.Connected {
+				t.Errorf("player %d: got %v, want connected", i, r.End)
+			}
+		}
+	})
+}
+
 func TestPlayersOnOneNetworkAreGivenTheirLocalAddresses(t *testing.T) {
 	tests := map[string]struct {
 		host         string

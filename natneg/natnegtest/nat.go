@@ -28,6 +28,9 @@ type NAT struct {
 	Kind    Kind
 	Outside Net
 	Public  netip.Addr // its address outside
+	// Pool are further addresses outside, as a carrier's NAT has them: each port
+	// that is given out is on the next one.
+	Pool []netip.Addr
 	// Port returns the port that it gives out after given ones; nil: it takes
 	// free ones, as the network outside has them.
 	Port func(given int) uint16
@@ -140,11 +143,12 @@ func (n *NAT) port(inside, to netip.AddrPort) (*outsidePort, error) {
 	if p := n.maps[m]; p != nil {
 		return p, nil
 	}
-	at := netip.AddrPortFrom(n.Public, 0)
+	public := append([]netip.Addr{n.Public}, n.Pool...)[n.given%(1+len(n.Pool))]
+	at := netip.AddrPortFrom(public, 0)
 	if n.Port != nil {
-		at = netip.AddrPortFrom(n.Public, n.Port(n.given))
-		n.given++
+		at = netip.AddrPortFrom(public, n.Port(n.given))
 	}
+	n.given++
 	p := &outsidePort{wrote: make(map[netip.AddrPort]bool), wroteA: make(map[netip.Addr]bool)}
 	sock, err := n.Outside.Open(at, func(data []byte, from netip.AddrPort) { n.receive(p, inside, data, from) })
 	if err != nil {
