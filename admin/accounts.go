@@ -7,8 +7,10 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"time"
 
 	"github.com/respawnd/respawnd/internal/accounts"
+	"github.com/respawnd/respawnd/internal/clean"
 	"github.com/respawnd/respawnd/internal/presence"
 	"github.com/respawnd/respawnd/storage"
 )
@@ -288,6 +290,9 @@ func (l *Local) SetPassword(ctx context.Context, id storage.UserID, password str
 
 // BanAccount implements AccountOperator.
 func (l *Local) BanAccount(ctx context.Context, id storage.UserID, b storage.AccountBan) error {
+	if err := checkBanEnd(time.Now(), b.Expires); err != nil {
+		return err
+	}
 	return l.withAccounts(ctx, func(s *accounts.Service) error {
 		ctx := l.notedAccount(ctx, actAccountBan, id, banDetail(b.Expires, b.Reason))
 		err := s.Ban(ctx, id, b.Expires, b.Reason, b.By)
@@ -361,7 +366,7 @@ func (l *Local) ImportAccounts(ctx context.Context, list []accounts.Account) ([]
 			if lookup != nil {
 				return nil, lookup
 			}
-			out = append(out, Imported{Error: err.Error(), Profiles: present})
+			out = append(out, Imported{Error: clean.Cut(err.Error(), clean.MaxEcho), Profiles: present})
 			continue
 		}
 		done := Imported{User: stored.ID}

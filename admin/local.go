@@ -79,10 +79,27 @@ func (l *Local) Bans(context.Context) ([]storage.Ban, error) {
 
 // AddBan implements Operator.
 func (l *Local) AddBan(ctx context.Context, b storage.Ban) error {
+	now := time.Now()
 	if b.Added.IsZero() {
-		b.Added = time.Now()
+		b.Added = now
+	}
+	begin := b.Added
+	if begin.Before(now) { // a date that was copied does not make it begin earlier
+		begin = now
+	}
+	if err := checkBanEnd(begin, b.Expires); err != nil {
+		return err
 	}
 	return l.Table.Add(noted(ctx, actBanAdd, banText(b.Prefix, b.Scope), banDetail(b.Expires, b.Reason)), b)
+}
+
+// checkBanEnd refuses a ban that is over when it begins; a zero end is none.
+func checkBanEnd(begin, end time.Time) error {
+	if end.IsZero() || end.After(begin) {
+		return nil
+	}
+	return fmt.Errorf("%w: the ban would end at %s, before it begins at %s",
+		ErrBadRequest, end.UTC().Format(time.RFC3339), begin.UTC().Format(time.RFC3339))
 }
 
 // RemoveBan implements Operator.

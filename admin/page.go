@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/respawnd/respawnd/internal/bans"
+	"github.com/respawnd/respawnd/internal/clean"
 	"github.com/respawnd/respawnd/storage"
 )
 
@@ -199,7 +200,7 @@ func (s *Server) showError(w http.ResponseWriter, r *http.Request, err error, v 
 	if errors.Is(err, bans.ErrEverybody) {
 		err = fmt.Errorf("%w: %w", ErrBadRequest, err)
 	}
-	s.showProblem(w, s.classify(r, err), err.Error(), v)
+	s.showProblem(w, s.classify(r, err), clean.Cut(err.Error(), clean.MaxEcho), v)
 }
 
 // A reader makes a page.

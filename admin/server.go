@@ -16,6 +16,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 	"github.com/rs/zerolog"
 
+	"github.com/respawnd/respawnd/internal/clean"
 	"github.com/respawnd/respawnd/internal/logtail"
 	"github.com/respawnd/respawnd/internal/netserve"
 	"github.com/respawnd/respawnd/storage"
@@ -203,7 +204,7 @@ type problem struct {
 }
 
 func writeError(w http.ResponseWriter, code int, err error) {
-	writeJSON(w, code, problem{err.Error()})
+	writeJSON(w, code, problem{clean.Cut(err.Error(), clean.MaxEcho)})
 }
 
 // fail answers an error with the status that fits it.
@@ -223,6 +224,6 @@ func (s *Server) classify(r *http.Request, err error) int {
 	case errors.Is(err, ErrNotRunning):
 		return http.StatusServiceUnavailable
 	}
-	s.opt.Log.Error().Str("path", r.URL.Path).Err(err).Msg("admin request not carried out")
+	s.opt.Log.Error().Str("path", clean.Cut(r.URL.Path, clean.MaxEcho)).Str("error", clean.Cut(err.Error(), clean.MaxEcho)).Msg("admin request not carried out")
 	return http.StatusInternalServerError
 }

@@ -12,6 +12,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/respawnd/respawnd/internal/clean"
 )
 
 // Content types.
@@ -257,7 +259,7 @@ func (s *Server) send(w http.ResponseWriter, r *http.Request, contentType string
 // refuse answers a bad parameter of the API.
 func (s *Server) refuse(w http.ResponseWriter, err error) {
 	s.opt.Metrics.Drop(dropParam)
-	failJSON(w, http.StatusBadRequest, err.Error())
+	failJSON(w, http.StatusBadRequest, clean.Cut(err.Error(), clean.MaxEcho))
 }
 
 // notFound answers every path that has no route.

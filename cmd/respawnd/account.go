@@ -341,9 +341,10 @@ func (p *program) accountPasswd(f *accountFlags) *cobra.Command {
 func (p *program) accountBan(f *accountFlags) *cobra.Command {
 	var span time.Duration
 	var reason string
-	cmd := p.onAccount(f, "ban", "Keep an account out, at once", func(ctx context.Context, op admin.Operator, a accounts.Account) error {
-		if span < 0 {
-			return usageError{errors.New("--for: a ban cannot end before it begins")}
+	var cmd *cobra.Command
+	cmd = p.onAccount(f, "ban", "Keep an account out, at once", func(ctx context.Context, op admin.Operator, a accounts.Account) error {
+		if cmd.Flags().Changed("for") && span <= 0 {
+			return usageError{errBanFor}
 		}
 		b := storage.AccountBan{Reason: reason, By: "cli"}
 		if span > 0 {

@@ -170,8 +170,8 @@ func (p *program) banAdd() *cobra.Command {
 				return usageError{fmt.Errorf("--scope: %w", err)}
 			}
 			b := storage.Ban{Prefix: prefix, Scope: sc, Reason: reason, By: "cli", Added: time.Now()}
-			if span < 0 {
-				return usageError{errors.New("--for: a ban cannot end before it begins")}
+			if cmd.Flags().Changed("for") && span <= 0 {
+				return usageError{errBanFor}
 			}
 			if span > 0 {
 				b.Expires = b.Added.Add(span)
@@ -189,6 +189,9 @@ func (p *program) banAdd() *cobra.Command {
 	cmd.Flags().StringVar(&reason, "reason", "", "why, for those who read the list later")
 	return cmd
 }
+
+// errBanFor is about a ban that would be over at once.
+var errBanFor = errors.New("--for: a ban must last longer than no time; leave it out to ban for good")
 
 func until(t time.Time) string {
 	if t.IsZero() {

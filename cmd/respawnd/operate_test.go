@@ -182,6 +182,7 @@ func checkCommands(t *testing.T, env []string) {
 		{exitUsage, []string{"ban", "add"}, []string{"arg"}},
 		{exitUsage, []string{"ban", "add", "192.0.2.1", "--scope", "nowhere"}, []string{"--scope", "nowhere"}},
 		{exitUsage, []string{"ban", "add", "192.0.2.1", "--for", "-1h"}, []string{"--for"}},
+		{exitUsage, []string{"ban", "add", "192.0.2.1", "--for", "0s"}, []string{"--for"}},
 		{exitUsage, []string{"ban", "add", "192.0.2.1", "--for", "soon"}, []string{"soon"}},
 		{exitUsage, []string{"ban", "add", "192.0.2"}, []string{"192.0.2"}},
 		{exitUsage, []string{"ban", "add", "0.0.0.0/0"}, []string{"everybody"}},
