@@ -21,6 +21,12 @@ type Config struct {
 	// and link-local addresses. Others get no answer: a DNS server that answers
 	// everybody is soon used to flood others.
 	Allow []netip.Prefix `key:"allow" live:"true"`
+	// Domains that may have private, loopback and link-local addresses, at most
+	// 256, with all that is below them. Such addresses are taken out of what
+	// upstreams answer for other names: a page of a stranger could else reach
+	// machines of this network under a name of its own. Names without a dot and
+	// reverse lookups are left alone.
+	AllowPrivate []string `key:"allow_private" default:"lan,local,home.arpa,internal,fritz.box" as:"domain" live:"true"`
 	// Questions per second of each address, {range}.
 	Rate int `key:"rate" default:"50" range:"1 to 1000000" live:"true"`
 	// Questions of an address that may come at once, {range}.

@@ -24,7 +24,8 @@ const (
 	maxTries = 4
 	// maxWaiters is how many clients may wait for one question.
 	maxWaiters = 64
-	// warnEvery bounds the lines about loops in the log.
+	// warnEvery bounds the lines about loops, and those about private addresses, in
+	// the log.
 	warnEvery = time.Minute
 )
 
@@ -58,6 +59,8 @@ type forwarder struct {
 	metrics   *metrics
 	log       zerolog.Logger
 	warn      rate.Sometimes
+	warnLocal rate.Sometimes
+	allowed   func() []string // domains whose names may have private addresses
 	running   sync.WaitGroup
 
 	mu   sync.Mutex // guards the fields below
@@ -65,10 +68,11 @@ type forwarder struct {
 	open map[question][]*waiter
 }
 
-func newForwarder(opt *Options, m *metrics) *forwarder {
+func newForwarder(opt *Options, m *metrics, allowed func() []string) *forwarder {
 	return &forwarder{
 		upstreams: opt.Upstreams, most: opt.Forwards, tryTime: opt.TryTime, metrics: m, log: opt.Log,
-		warn: rate.Sometimes{Interval: warnEvery}, open: make(map[question][]*waiter),
+		warn: rate.Sometimes{Interval: warnEvery}, warnLocal: rate.Sometimes{Interval: warnEvery}, allowed: allowed,
+		open: make(map[question][]*waiter),
 	}
 }
 
@@ -125,7 +129,7 @@ func (f *forwarder) isUpstream(a netip.Addr) bool {
 
 // fetch gets the answer to a question and hands it to all who wait for it.
 func (f *forwarder) fetch(ctx context.Context, q question) {
-	answer := f.resolve(ctx, q)
+	answer := f.withoutLocal(q.name, f.resolve(ctx, q))
 	f.mu.Lock()
 	waiters := f.open[q]
 	delete(f.open, q)

@@ -9,6 +9,7 @@ import (
 type metrics struct {
 	own, refused, failed, malformed        prometheus.Counter
 	forwarded, joined, busy, relayed, lost prometheus.Counter
+	local                                  prometheus.Counter
 	open                                   prometheus.Gauge
 }
 
@@ -17,7 +18,7 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 		Name: "respawnd_dns_answers_total", Help: "Answers without an upstream: for names of services, refused, failed, to what was no question.",
 	}, []string{"result"})
 	forwards := prometheus.NewCounterVec(prometheus.CounterOpts{
-		Name: "respawnd_dns_forwards_total", Help: "Questions for upstreams: sent on, waiting for one under way, too many; answered, given up.",
+		Name: "respawnd_dns_forwards_total", Help: "Questions for upstreams: sent on, waiting for one under way, too many; answered, answered with private addresses that were taken out, given up.",
 	}, []string{"event"})
 	open := prometheus.NewGauge(prometheus.GaugeOpts{
 		Name: "respawnd_dns_forwards_open", Help: "Questions to upstreams under way.",
@@ -35,6 +36,7 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 		busy:      forwards.WithLabelValues("busy"),
 		relayed:   forwards.WithLabelValues("answered"),
 		lost:      forwards.WithLabelValues("unanswered"),
+		local:     forwards.WithLabelValues("private"),
 		open:      open,
 	}
 }

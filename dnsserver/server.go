@@ -67,6 +67,9 @@ type Options struct {
 type Policy struct {
 	// Allow are networks that are answered besides private ones.
 	Allow []netip.Prefix
+	// AllowPrivate are domains, without a final dot, whose names may have private
+	// addresses in what upstreams answer, besides names without a dot.
+	AllowPrivate []string
 	// Limit bounds the questions of an address; nil: no bound.
 	Limit *netserve.Limiter
 	// Trusted tells which addresses Limit does not bind; nil: none.
@@ -115,8 +118,8 @@ func New(opt Options) *Server {
 	opt.Conn = connDefaults(opt.Conn)
 	s := &Server{opt: opt, metrics: newMetrics(opt.Registerer)}
 	s.works.New = func() any { return new(work) }
-	s.forward = newForwarder(&s.opt, s.metrics)
 	s.SetPolicy(opt.Policy)
+	s.forward = newForwarder(&s.opt, s.metrics, func() []string { return s.policy.Load().AllowPrivate })
 	s.where.Store(new(whereabouts))
 	return s
 }

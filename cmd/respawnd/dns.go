@@ -56,7 +56,7 @@ func (d *daemon) openDNS(ctx context.Context, l configs.Listener) (service, erro
 func (d *daemon) dnsPolicy() dnsserver.Policy {
 	c := d.cfg.DNS
 	return dnsserver.Policy{
-		Allow: c.Allow, Trusted: d.trusted(), Banned: d.bannedFromAll,
+		Allow: c.Allow, AllowPrivate: c.AllowPrivate, Trusted: d.trusted(), Banned: d.bannedFromAll,
 		Limit: netserve.NewLimiter(netserve.LimiterOptions{Rate: float64(c.Rate), Burst: c.Burst}),
 	}
 }
