@@ -26,6 +26,7 @@ func main() {
 	// pressed.
 	cobra.MousetrapHelpText = "respawnd is started from a terminal.\n\nFor a LAN party, double-click lan-party.cmd beside it.\n"
 	cobra.MousetrapDisplayDuration = 0
+	refuseCoreDumps()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	code := run(ctx, os.Args[1:], os.Environ(), os.Stdin, os.Stdout, os.Stderr)
 	stop()
