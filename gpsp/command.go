@@ -23,7 +23,7 @@ type command struct {
 // commands returns the table. A command without serve is not answered.
 func commands() []command {
 	return []command{
-		{name: "valid", quota: lookup, serve: (*Server).valid},
+		{name: "valid", quota: emailLookup, serve: (*Server).valid},
 		{name: "nicks", quota: lookup, serve: (*Server).nicks},
 		{name: "check", quota: lookup, serve: (*Server).check, key: "cur", first: codeCheck},
 		{name: "newuser", quota: registration, serve: (*Server).newUser, key: "nur", first: codeNewUser},
@@ -53,7 +53,8 @@ const maxWork = 20 * time.Second
 
 // perform carries out a command and writes the reply, which may be an error.
 func (s *Server) perform(ctx context.Context, c *command, r *request, w *reply) (result string, err error) {
-	if !r.policy.allows(c.quota, r.from, time.Now()) {
+	if why := r.policy.take(c.quota, r.from, time.Now()); why != "" {
+		s.opt.Metrics.Drop(string(why))
 		c.refuse(w, &refusal{codeSearch, "too many requests, try again in a minute"})
 		return resultLimited, nil
 	}

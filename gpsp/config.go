@@ -25,6 +25,9 @@ type Config struct {
 	// Questions about players that one address may ask per minute, {range}. 0: no
 	// bound. It keeps names and addresses from being collected.
 	Lookups int `key:"lookups" default:"200" range:"0 to 1000000" live:"true"`
+	// Questions whether an e-mail address has an account that one network (IPv4
+	// /24, IPv6 /48) may ask per minute, {range}. 0: no bound.
+	ValidPerNet int `key:"valid_per_net" default:"1000" range:"0 to 1000000" live:"true"`
 	// Accounts that one address may create per minute, {range}. 0: no bound.
 	Registrations int `key:"registrations" default:"60" range:"0 to 1000000" live:"true"`
 	// Tells less, true or false. true: whether an e-mail address has an account

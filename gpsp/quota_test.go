@@ -76,6 +76,37 @@ func TestLookupsHaveAQuotaPerAddress(t *testing.T) {
 	})
 }
 
+func TestEmailsHaveAQuotaPerNetwork(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f, from := startFrom(t, nil)
+		f.populate(t)
+		const each = 100
+		asked := 0
+		for host := 1; asked < DefaultValidPerNet; host++ {
+			c := from(fmt.Sprintf("192.0.2.%d:1", host))
+			for range each {
+				if got := c.ask(askValid); got != validYes {
+					t.Fatalf("question %d of the network: %q, want %q", asked+1, got, validYes)
+				}
+				asked++
+			}
+		}
+		c := from("192.0.2.200:1")
+		if got := c.ask(askValid); got != tooMany {
+			t.Errorf("question %d of the network: %q, want %q", asked+1, got, tooMany)
+		}
+		if got := f.dropped(t, droppedNetQuota); got != 1 {
+			t.Errorf("%v were counted as over the quota of a network, want 1", got)
+		}
+		if got := c.ask(`\search\\nick\Bob\final\`); got == tooMany {
+			t.Error("a search counts as a question about an e-mail")
+		}
+		if got := from("192.0.3.1:1").ask(askValid); got != validYes {
+			t.Errorf("another network: %q, want %q", got, validYes)
+		}
+	})
+}
+
 func TestRegistrationsHaveAQuotaPerAddress(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f, from := startFrom(t, nil)

@@ -24,6 +24,9 @@ const (
 	DefaultIdle = 60 * time.Second
 	// DefaultLookups is how many look-ups an address has per minute.
 	DefaultLookups = 200
+	// DefaultValidPerNet is how many questions about e-mails a network has per
+	// minute.
+	DefaultValidPerNet = 1000
 	// DefaultRegistrations is how many registrations an address has per minute.
 	DefaultRegistrations = 60
 	// DefaultConnRate and DefaultConnBurst are how many connections an address
@@ -79,6 +82,7 @@ type Options struct {
 // because one flood would then keep everybody out.
 type Policy struct {
 	Lookups       int // per minute and address; 0: DefaultLookups, negative: no bound
+	ValidPerNet   int // whether an e-mail has an account: per minute and IPv4 /24 or IPv6 /48; 0: DefaultValidPerNet, negative: no bound
 	Registrations int // per minute and address; 0: DefaultRegistrations, negative: no bound
 	// Trusted tells which addresses have no quotas; nil: none.
 	Trusted func(netip.Addr) bool

@@ -40,7 +40,9 @@ const (
 	endedUnknown   ended = "unknown_command"
 	endedIdle      ended = "request_timeout"
 
-	droppedQuota ended = "quota" // the connection goes on
+	// After these the connection goes on.
+	droppedQuota    ended = "quota"
+	droppedNetQuota ended = "quota_net"
 )
 
 // DropReasons are the reasons under which the service counts what it drops, for
@@ -48,7 +50,7 @@ const (
 func DropReasons() []string {
 	return []string{
 		string(endedBanned), string(endedTooLong), string(endedMalformed), string(endedUnknown), string(endedIdle),
-		string(droppedQuota),
+		string(droppedQuota), string(droppedNetQuota),
 	}
 }
 
@@ -142,9 +144,6 @@ func (x *session) handle(ctx context.Context, m gamespy.Message) error {
 	}
 	x.server.metrics.request(c.name, result)
 	x.log.Debug().Str("command", c.name).Str("result", result).Msg("request")
-	if result == resultLimited {
-		x.server.opt.Metrics.Drop(string(droppedQuota))
-	}
 	if c.serve == nil {
 		return nil
 	}

@@ -23,6 +23,7 @@ const (
 	MaxAccountID = math.MaxInt32 // MaxAccountID is the highest id of a user or profile: clients read ids as signed numbers.
 	MaxEmail     = 50            // MaxEmail is the longest e-mail in bytes.
 	MaxSealed    = 256           // MaxSealed is the longest sealed value in bytes.
+	MaxHomes     = 8             // MaxHomes is the highest number of addresses that are kept of one user.
 	MaxProfiles  = 32            // MaxProfiles is the highest number of profiles of one user.
 )
 
@@ -38,6 +39,9 @@ type User struct {
 	// Secret and Password are opaque to the store: somebody else sealed them.
 	Secret   []byte `json:"secret,omitempty"`   // sealed digest of the password
 	Password []byte `json:"password,omitempty"` // sealed password itself, nil unless it is kept
+
+	// Homes stand for addresses from which the user signed in, the oldest first.
+	Homes []uint64 `json:"homes,omitempty"`
 
 	Ban     AccountBan `json:"ban,omitzero"`
 	Created time.Time  `json:"created,omitzero"`
@@ -75,6 +79,9 @@ func (u *User) Check() error {
 	if len(u.Secret) > MaxSealed || len(u.Password) > MaxSealed {
 		return invalid("sealed value is longer than %d bytes", MaxSealed)
 	}
+	if len(u.Homes) > MaxHomes {
+		return invalid("more than %d homes", MaxHomes)
+	}
 	if err := checkText("ban reason", u.Ban.Reason, MaxBanReason); err != nil {
 		return err
 	}
@@ -88,6 +95,7 @@ func (u User) Canonical() (User, error) {
 		return User{}, err
 	}
 	u.Secret, u.Password = slices.Clone(u.Secret), slices.Clone(u.Password)
+	u.Homes = slices.Clone(u.Homes)
 	u.Created = u.Created.Round(0).UTC()
 	u.Ban.Added, u.Ban.Expires = u.Ban.Added.Round(0).UTC(), u.Ban.Expires.Round(0).UTC()
 	return u, nil

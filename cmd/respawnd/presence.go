@@ -103,6 +103,6 @@ func (d *daemon) gpspLimits() netserve.ConnOptions {
 func (d *daemon) gpspPolicy() gpsp.Policy {
 	c := d.cfg.GPSP
 	return gpsp.Policy{
-		Lookups: unlessZero(c.Lookups), Registrations: unlessZero(c.Registrations), Trusted: d.trusted(), Private: c.Private,
+		Lookups: unlessZero(c.Lookups), ValidPerNet: unlessZero(c.ValidPerNet), Registrations: unlessZero(c.Registrations), Trusted: d.trusted(), Private: c.Private,
 	}
 }

@@ -10,6 +10,7 @@ import (
 type metrics struct {
 	logins     *prometheus.CounterVec // by result
 	registered prometheus.Counter
+	guarded    prometheus.Counter
 }
 
 // The results of a login.
@@ -29,9 +30,13 @@ func newMetrics(r prometheus.Registerer) *metrics {
 		registered: prometheus.NewCounter(prometheus.CounterOpts{
 			Name: "respawnd_accounts_registered_total", Help: "Accounts that were created.",
 		}),
+		guarded: prometheus.NewCounter(prometheus.CounterOpts{
+			Name: "respawnd_accounts_guarded_total",
+			Help: "Attempts of strangers that were refused because the password of the account is being guessed.",
+		}),
 	}
 	if r != nil {
-		r.MustRegister(m.logins, m.registered)
+		r.MustRegister(m.logins, m.registered, m.guarded)
 	}
 	return m
 }

@@ -44,7 +44,7 @@ func (s *Service) checkPassword(ctx context.Context, c Credentials) (storage.Use
 	if err != nil {
 		return storage.User{}, err
 	}
-	if s.throttle.refuses(c.From, u.ID, now) {
+	if !s.admits(c.From, &u, now) {
 		return storage.User{}, ErrThrottled
 	}
 	secret, err := s.secret(&u)
@@ -52,13 +52,13 @@ func (s *Service) checkPassword(ctx context.Context, c Credentials) (storage.Use
 		return storage.User{}, err
 	}
 	if secret == "" || !samePassword(secret, c.Password) {
-		s.throttle.failed(c.From, u.ID, now)
+		s.wrong(c.From, u.ID, now)
 		return storage.User{}, ErrBadPassword
 	}
 	if u.Ban.In(now) {
 		return storage.User{}, ErrBanned
 	}
-	s.throttle.succeeded(c.From, u.ID)
+	s.right(ctx, c.From, &u)
 	return u, nil
 }
 

@@ -139,7 +139,7 @@ func (s *Service) byUniqueNick(ctx context.Context, p *Proof) (Login, error) {
 	if err != nil {
 		return Login{}, err
 	}
-	return s.byPassword(p, &u, prof, p.UniqueNick)
+	return s.byPassword(ctx, p, &u, prof, p.UniqueNick)
 }
 
 // byUser is the login with nick, e-mail and password.
@@ -166,7 +166,7 @@ func (s *Service) byUser(ctx context.Context, p *Proof) (Login, error) {
 	if err != nil {
 		return Login{}, err
 	}
-	return s.byPassword(p, &u, prof, p.User)
+	return s.byPassword(ctx, p, &u, prof, p.User)
 }
 
 // SplitUser parts nick@e-mail. The e-mail has exactly one @, the nick any
@@ -192,9 +192,9 @@ func (s *Service) unknown(p *Proof, user string, reason Refusal) error {
 }
 
 // byPassword checks the response with the password of u.
-func (s *Service) byPassword(p *Proof, u *storage.User, prof storage.Profile, name string) (Login, error) {
+func (s *Service) byPassword(ctx context.Context, p *Proof, u *storage.User, prof storage.Profile, name string) (Login, error) {
 	now := time.Now()
-	if s.throttle.refuses(p.From, u.ID, now) {
+	if !s.admits(p.From, u, now) {
 		return Login{}, ErrThrottled
 	}
 	secret, err := s.secret(u)
@@ -203,13 +203,13 @@ func (s *Service) byPassword(p *Proof, u *storage.User, prof storage.Profile, na
 	}
 	user := withPartner(p.Partner, name)
 	if secret == "" || !p.proves(secret, user) {
-		s.throttle.failed(p.From, u.ID, now)
+		s.wrong(p.From, u.ID, now)
 		return Login{}, ErrBadPassword
 	}
 	if u.Ban.In(now) {
 		return Login{}, ErrBanned
 	}
-	s.throttle.succeeded(p.From, u.ID)
+	s.right(ctx, p.From, u)
 	return newLogin(p, u, prof, p.answer(secret, user)), nil
 }
 
@@ -289,5 +289,6 @@ func (s *Service) byGrant(ctx context.Context, p *Proof, from *grants, value str
 	if !from.use(value) {
 		return Login{}, gone
 	}
+	s.right(ctx, p.From, &u)
 	return newLogin(p, &u, prof, proof), nil
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/rs/zerolog"
 
+	"github.com/respawnd/respawnd/internal/netserve"
 	"github.com/respawnd/respawnd/storage"
 )
 
@@ -38,6 +39,7 @@ type Options struct {
 
 	Failures        int           // failed logins forgiven to one account and address; 0: DefaultFailures
 	AddressFailures int           // failed logins forgiven to one address; 0: DefaultAddressFailures
+	AccountFailures int           // failed logins of one account before strangers have to wait; 0: DefaultAccountFailures
 	FailureWindow   time.Duration // how long it takes to forget them all; 0: DefaultFailureWindow
 	TicketLife      time.Duration // how long a login ticket is good; 0: DefaultTicketLife
 
@@ -53,6 +55,9 @@ type Service struct {
 	opt      Options
 	names    *names
 	throttle *throttle
+	guesses  *guesses
+	guessing netserve.Trouble // of the log; so is homeless
+	homeless netserve.Trouble
 	tokens   *grants
 	tickets  *grants
 	metrics  *metrics
@@ -86,6 +91,7 @@ func Open(ctx context.Context, store Store, opt Options) (*Service, error) {
 		store: store, opt: opt, log: opt.Log,
 		names:    newNames(opt.Reserved, opt.Rule),
 		throttle: newThrottle(opt.Failures, opt.AddressFailures, opt.FailureWindow),
+		guesses:  newGuesses(opt.AccountFailures, opt.FailureWindow),
 		tokens:   newGrants(maxTokens),
 		tickets:  newGrants(maxTickets),
 		metrics:  newMetrics(opt.Registerer),
@@ -105,6 +111,9 @@ func (o *Options) fill() {
 	}
 	if o.AddressFailures <= 0 {
 		o.AddressFailures = DefaultAddressFailures
+	}
+	if o.AccountFailures <= 0 {
+		o.AccountFailures = DefaultAccountFailures
 	}
 	if o.FailureWindow <= 0 {
 		o.FailureWindow = DefaultFailureWindow

@@ -303,6 +303,7 @@ func TestRangesHoldAtTheirEdges(t *testing.T) {
 		"gpsp.idle":                     {"4.9s", "5s", "10m", "601s"},
 		"gpsp.write":                    {"999ms", "1s", "10m", "601s"},
 		"gpsp.lookups":                  {"-1", "0", conns, "1000001"},
+		"gpsp.valid_per_net":            {"-1", "0", conns, "1000001"},
 		"gpsp.registrations":            {"-1", "0", conns, "1000001"},
 		"zanmaster.sockets":             {"0", "1", "64", "65"},
 		"zanmaster.readers":             {"0", "1", "64", "65"},

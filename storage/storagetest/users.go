@@ -13,6 +13,7 @@ import (
 func user(email string) storage.User {
 	return storage.User{
 		Email: email, Secret: []byte{0, 1, 0xff}, Password: []byte{2},
+		Homes:   []uint64{1, 1<<64 - 1},
 		Ban:     storage.AccountBan{Added: moment(), Expires: moment().Add(time.Hour), Reason: "spam", By: "admin"},
 		Created: moment(),
 	}
