@@ -79,8 +79,7 @@ func (t *Table) Browser(source, named netip.Addr) Asker {
 	return a
 }
 
-// usable returns an address that an asker names if he can have it, else the zero
-// one.
+// usable returns an IPv4 address that a machine can have, else the zero one.
 func usable(a netip.Addr) netip.Addr {
 	if !a.Is4() || a.IsUnspecified() || a.IsMulticast() || a == netip.AddrFrom4([4]byte{255, 255, 255, 255}) {
 		return netip.Addr{}
@@ -152,7 +151,7 @@ func (a Asker) Local(local []netip.AddrPort) (at netip.AddrPort, ok bool) {
 		}
 	}
 	for _, at := range local {
-		if at.Addr().Is4() && (a.facts == nil || a.loopback || !at.Addr().IsLoopback()) {
+		if usable(at.Addr()).IsValid() && (a.facts == nil || a.loopback || !at.Addr().IsLoopback()) {
 			return at, true
 		}
 	}

@@ -144,6 +144,7 @@ func TestLocal(t *testing.T) {
 		"no loopback for others":         {"203.0.113.9", "", list("127.0.0.1", "192.168.7.2"), "192.168.7.2"},
 		"nothing but loopback":           {"203.0.113.9", "", list("127.0.0.1"), ""},
 		"loopback on this machine":       {"127.0.0.1", "", list("127.0.0.1", "192.168.7.2"), "127.0.0.1"},
+		"none that can be joined":        {"203.0.113.9", "", list("0.0.0.0", "255.255.255.255", "224.0.0.1", "2001:db8::1"), ""},
 		"none":                           {"127.0.0.1", "", nil, ""},
 	} {
 		got, ok := table.Browser(addr(tc.source), addr(tc.named)).Local(tc.local)
