@@ -4,6 +4,7 @@ package main
 
 import (
 	"bufio"
+	"encoding/binary"
 	"encoding/json"
 	"fmt"
 	"net"
@@ -19,6 +20,7 @@ import (
 	"github.com/respawnd/respawnd/internal/services"
 	"github.com/respawnd/respawnd/master/legacylist"
 	"github.com/respawnd/respawnd/master/serverbrowse"
+	"github.com/respawnd/respawnd/natneg"
 	"github.com/respawnd/respawnd/probe/probetest"
 )
 
@@ -109,6 +111,29 @@ func registerLocally(t *testing.T, d *running) {
 	valve := newValveHost(t, d, &probetest.Game{Name: "Local", Game: "cstrike", Map: "de_dust"})
 	valve.heartbeat()
 	d.waitFor("the verdict on the Valve server", 0, verdictOn(valve.address(), "listed"))
+	for _, asker := range []string{"10.77.0.1", adverted, "127.0.0.1"} { // as they know this machine
+		negotiator := dialNATNeg(t, d)
+		if err := introduce(negotiator, cookieFor(netip.MustParseAddr(asker)), 1); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// cookieFor begins the packets of the negotiation between a player of this machine
+// and one who knows the machine under an address.
+func cookieFor(master netip.Addr) natneg.Header {
+	ip := master.As4()
+	return natneg.Header{Version: negotiationVersion, Type: natneg.TypeInit, Cookie: binary.BigEndian.Uint32(ip[:])}
+}
+
+func dialNATNeg(t *testing.T, d *running) *net.UDPConn {
+	t.Helper()
+	c, err := net.DialUDP("udp4", nil, net.UDPAddrFromAddrPort(d.address["natneg"]))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = c.Close() })
+	return c
 }
 
 // askForLocal asks the daemon at an address for its game server, which must be at
@@ -143,6 +168,13 @@ func askForLocal(t *testing.T, master netip.Addr) {
 		t.Errorf("JSON: %+v, want three servers, one at %v with the id that all are given", page.Servers, want)
 	}
 	askOtherLists(t, d, want)
+	player := dialNATNeg(t, d)
+	if err := introduce(player, cookieFor(master), 0); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := partner(player, cookieFor(master), 0); err != nil || got.Addr() != master {
+		t.Errorf("NAT negotiation introduces %v, %v, want a player at %v", got, err, master)
+	}
 
 	conn, err := new(net.Dialer).DialContext(t.Context(), "udp4", want.String())
 	if err != nil {
