@@ -40,7 +40,7 @@ var built = []struct {
 }{
 	{"qr2", (*daemon).openQR2},
 	{"serverbrowse", (*daemon).openServerBrowse},
-	{"legacylist", (*daemon).openLegacyList},
+	{"legacylist", opens(func(c *services.Config) svc.Service { return &c.LegacyList })},
 	{"gpcm", (*daemon).openGPCM},
 	{"gpsp", (*daemon).openGPSP},
 	{"natneg", (*daemon).openNATNeg},
@@ -71,7 +71,8 @@ func opens(section func(*services.Config) svc.Service) opener {
 func (d *daemon) env(name string) *svc.Env {
 	return &svc.Env{
 		Name: name, Version: version(),
-		List: d.registry, Games: d.catalogue.Catalog(), Addresses: d.addresses, Servers: d.book,
+		List: d.registry, Games: d.catalogue.Catalog(), Rooms: d.catalogue.Rooms, Addresses: d.addresses,
+		Servers: d.book, Players: d.visits,
 		Banned: d.bannedFrom, Trusted: d.isTrusted,
 		Log: d.log.With().Str("service", name).Logger(), Registerer: d.metrics,
 	}

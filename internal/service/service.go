@@ -54,8 +54,10 @@ type Env struct {
 
 	List      *master.Registry
 	Games     *games.Catalog
-	Addresses *advertise.Table // which address of a server an asker is given
-	Servers   *verdicts.Book   // why servers are listed or not
+	Rooms     func(game string) []games.Room // of the operator; may block
+	Addresses *advertise.Table               // which address of a server an asker is given
+	Servers   *verdicts.Book                 // why servers are listed or not
+	Players   *verdicts.Book                 // how it went for players: lists, sign-in, negotiation
 
 	// Banned returns whether an address is banned from what a scope stands for.
 	Banned func(scope storage.Scope, a netip.Addr) bool

@@ -1,0 +1,47 @@
+package service
+
+import (
+	"context"
+	"errors"
+	"net"
+	"time"
+
+	"github.com/respawnd/respawnd/internal/netserve"
+)
+
+// Grace is how long the connections of a service that stops may take to end.
+const Grace = time.Second
+
+// ListenTCP opens a TCP listener on an address as the configuration has it.
+func ListenTCP(ctx context.Context, network, address string) (net.Listener, error) {
+	var lc net.ListenConfig
+	return lc.Listen(ctx, network, address)
+}
+
+// Limits are the live keys that services of connections share.
+type Limits struct {
+	MaxConns, MaxPerAddr, Rate, Burst int
+}
+
+// ConnLimits returns limits of connections from which trusted addresses are
+// exempt.
+func (e *Env) ConnLimits(l Limits) netserve.ConnOptions {
+	return netserve.ConnOptions{
+		MaxConns: l.MaxConns, MaxPerAddr: l.MaxPerAddr, Rate: float64(l.Rate), Burst: l.Burst, Exempt: e.Trusted,
+	}
+}
+
+// OnListener returns a Running for a service of one listener, which serve may
+// close.
+func OnListener(ln net.Listener, serve func(context.Context, net.Listener) error) *Running {
+	return &Running{
+		Address: ln.Addr(),
+		Serve:   func(ctx context.Context) error { return serve(ctx, ln) },
+		Close: func() error {
+			if err := ln.Close(); !errors.Is(err, net.ErrClosed) {
+				return err
+			}
+			return nil
+		},
+	}
+}
