@@ -21,6 +21,7 @@ func TestFloodOfForgedAnswersIsNotAnswered(t *testing.T) {
 				[]byte("\xff\xff\xff\xffI\x11name\x00map\x00folder\x00game\x00\x00\x00\x01\x10\x00dl\x00\x00"), []byte("\xff\xff\xff\xffA1234"),
 				binaryAnswer(f, "gamename", "new", "hostname", "x", ""),
 				{0, 0, 0, 0, 0},
+				{9, 1, 2, 3, 4, '5', 0}, // a challenge for a question that was not asked
 			},
 		}
 		a.Handler = onPorts{f, 7778, 6500, 27015, 10666}

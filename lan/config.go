@@ -7,7 +7,8 @@ import "time"
 type Config struct {
 	// Searches, true or false. true: everybody on these networks is asked with
 	// broadcasts on the query ports of all known games, and who answers is listed.
-	// Servers of Zandronum that announce themselves (UDP 15101) are asked as well.
+	// Servers of Zandronum that announce themselves (UDP 15101) or answer on UDP
+	// 10666 to 10673 are listed as well.
 	Discover bool `key:"discover" default:"false"`
 	// How often everybody on the networks is asked, {range}. A server that was
 	// found leaves the list after three times without an answer.

@@ -2,11 +2,13 @@
 // heard of a master: it asks everybody there, as the LAN browsers of the games
 // do, and lists who answers (origin lan).
 //
-// Every round it sends two questions, the text query \status\ and the binary
-// query FE FD 00 (see package internal/query), to the broadcast address of every
-// network, on the query port of every game of the catalogue and the two ports
-// behind it: servers take the next one if theirs is in use. Packets are spaced
-// out; a round never sends more than 100 a second.
+// Every round it sends three questions, the text query \status\, the binary query
+// FE FD 00 and the one for a challenge FE FD 09 (see package internal/query), to
+// the broadcast address of every network, on the query port of every game of the
+// catalogue and the two ports behind it: servers take the next one if theirs is in
+// use. A server that sends a challenge and did not answer without one is asked with
+// it, by itself. Packets are spaced out; a round never sends more than 100 a
+// second.
 //
 // A2S servers are asked for their info with one more question, on the ports that
 // Steam's own search uses. Who answers is handed on ([Options.Found]): somebody
@@ -17,8 +19,11 @@
 // three rounds without an answer. One that reports by itself, in whatever
 // protocol, keeps its own record.
 //
-// Servers of Zandronum announce themselves on UDP port 15101. They are heard,
-// and their addresses handed on ([Options.Heard]); what they say is for others.
+// Servers of Zandronum announce themselves on UDP port 15101, and every two minutes
+// they are asked on ports 10666 to 10673, because announcements do not reach parts
+// of a class A or B network. The addresses of those that are heard, or that
+// answered and may be asked again, are handed on ([Options.Heard]); what they say
+// is for others.
 //
 // It is off unless the operator switches it on: on a network of strangers nobody
 // wants these packets. It asks nobody outside the networks of this machine, and

@@ -37,6 +37,7 @@ const (
 	maxPorts   = 256                   // in all
 	sendGap    = 10 * time.Millisecond // between two packets: 100 a second
 	maxAnswers = 256                   // text answers that are not whole yet
+	maxPlain   = 4096                  // servers of which it is remembered that they want no challenge
 	maxPacket  = 4096
 	answerRate = 20 // packets per second taken from one address
 	answerBuf  = 60
@@ -62,8 +63,8 @@ type Options struct {
 	// does, and reports whether somebody will see to it; nil: that question is not
 	// asked. It must not block.
 	Found func(netip.AddrPort) bool
-	// Heard is told who announced a Zandronum server; nil: nobody is told. It
-	// must not block.
+	// Heard, if not nil, is called with the address of a Zandronum server that
+	// announced itself or answered; nil: they are not asked. It must not block.
 	Heard func(netip.AddrPort)
 
 	Log        zerolog.Logger
@@ -82,6 +83,9 @@ type Finder struct {
 	ports    []uint16 // sorted
 	keys     [2]uint32
 	answers  map[netip.AddrPort]*query.Assembly
+	plain    map[netip.AddrPort]struct{} // who answered the binary question of this round
+
+	zandronum zandronumSearch
 }
 
 // New returns a Finder. It asks nobody until Serve runs.
@@ -96,7 +100,8 @@ func New(opt Options) *Finder {
 		opt:     opt,
 		limit:   netserve.NewLimiter(netserve.LimiterOptions{Rate: answerRate, Burst: answerBuf, Slots: 4096}),
 		metrics: newMetrics(opt.Registerer),
-		answers: make(map[netip.AddrPort]*query.Assembly),
+		answers: make(map[netip.AddrPort]*query.Assembly), plain: make(map[netip.AddrPort]struct{}),
+		zandronum: zandronumSearch{waiting: make(map[netip.AddrPort]time.Time)},
 	}
 }
 
@@ -130,11 +135,27 @@ func (f *Finder) search(ctx context.Context, w netserve.PacketWriter, local neti
 				f.send(w, q)
 			}
 		}
-		select {
-		case <-ctx.Done():
+		if !f.rest(ctx, next.C) {
 			next.Stop()
 			return
-		case <-next.C:
+		}
+	}
+}
+
+// rest waits for the next round and meanwhile hands on the servers of Zandronum
+// that answered. It returns false if ctx has ended.
+func (f *Finder) rest(ctx context.Context, next <-chan time.Time) bool {
+	rested := time.NewTimer(zandronumRest + time.Second) // answers take a moment
+	defer rested.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return false
+		case <-rested.C:
+			f.handOnRested()
+		case <-next:
+			f.handOnRested()
+			return true
 		}
 	}
 }
@@ -170,7 +191,12 @@ func (f *Finder) round(local netip.Addr) (out []question) {
 	f.networks, f.ports = networks, ports
 	f.keys = [2]uint32{binary.BigEndian.Uint32(key[:]), f.keys[0]}
 	clear(f.answers)
+	clear(f.plain)
 	binaryQuery := query.AppendQuery(nil, f.keys[0], 0, false)
+	challengeQuery := query.AppendChallengeQuery(nil, f.keys[0])
+	if f.opt.Heard != nil {
+		out = f.zandronum.questions(networks, time.Now())
+	}
 	f.mu.Unlock()
 	text := query.NewExchange(query.Text, 0).Question()
 	info := a2s.AppendRequest(nil, a2s.Request{Kind: a2s.InfoRequest, Challenge: a2s.NoChallenge})
@@ -180,7 +206,7 @@ func (f *Finder) round(local netip.Addr) (out []question) {
 		}
 		for _, port := range ports {
 			to := netip.AddrPortFrom(n.Broadcast, port)
-			out = append(out, question{to, text}, question{to, binaryQuery})
+			out = append(out, question{to, text}, question{to, binaryQuery}, question{to, challengeQuery})
 		}
 	}
 	return out
@@ -229,15 +255,53 @@ func DropReasons() []string {
 	return []string{dropStranger, dropOwn, dropBanned, dropLimited, dropUseless, dropNoGame, dropFull}
 }
 
-// ServePacket takes a packet of an answer.
-func (f *Finder) ServePacket(_ netserve.PacketWriter, p netserve.Packet) {
-	if reason := f.take(p, time.Now()); reason != "" {
+// ServePacket takes a packet of an answer. It sends the next question to a server
+// that wants its challenge back.
+func (f *Finder) ServePacket(w netserve.PacketWriter, p netserve.Packet) {
+	next, reason := f.take(p, time.Now())
+	if reason != "" {
 		f.opt.Metrics.Drop(reason)
+	}
+	if next != nil {
+		f.send(w, question{p.From, next})
 	}
 }
 
-// take returns why a packet was dropped, "" if it was not.
-func (f *Finder) take(p netserve.Packet, now time.Time) string {
+// take returns the next question to the server that sent a packet, nil if there
+// is none, and why the packet was dropped, "" if it was not.
+func (f *Finder) take(p netserve.Packet, now time.Time) (next []byte, dropped string) {
+	if reason, ok := f.takeZandronum(p, now); ok {
+		return nil, reason
+	}
+	if query.IsChallenge(p.Data) {
+		return f.takeChallenge(p, now)
+	}
+	return nil, f.takeAnswer(p, now)
+}
+
+// takeChallenge returns the question with the challenge of a server, unless the
+// server answers without one.
+func (f *Finder) takeChallenge(p netserve.Packet, now time.Time) (next []byte, dropped string) {
+	f.mu.Lock()
+	ports := f.ports
+	f.mu.Unlock()
+	if reason := f.refuse(p.From, now, false, ports); reason != "" {
+		return nil, reason
+	}
+	key, challenge, ok := query.ParseChallenge(p.Data)
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if !ok || key == 0 || !slices.Contains(f.keys[:], key) {
+		return nil, dropUseless
+	}
+	if _, answers := f.plain[p.From]; answers {
+		return nil, ""
+	}
+	return query.AppendQuery(nil, key, challenge, false), ""
+}
+
+// takeAnswer returns why a packet was dropped, "" if it was not.
+func (f *Finder) takeAnswer(p netserve.Packet, now time.Time) string {
 	if m, err := a2s.ParseMessage(p.Data); err == nil {
 		return f.takeA2S(p.From, m.Kind, now)
 	}
@@ -312,7 +376,7 @@ func (f *Finder) refuse(a netip.AddrPort, now time.Time, anyPort bool, ports []u
 func (f *Finder) read(p netserve.Packet) (st query.Status, whole bool, err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if len(p.Data) > 0 && p.Data[0] == '\\' {
+	if query.IsText(p.Data) {
 		a := f.answers[p.From]
 		if a == nil {
 			if len(f.answers) >= maxAnswers {
@@ -327,9 +391,12 @@ func (f *Finder) read(p netserve.Packet) (st query.Status, whole bool, err error
 		}
 		return st, whole, err
 	}
-	_, key, body, ok := query.CutAnswer(p.Data)
+	_, key, body, ok := query.CutAnswer(p.Data) // a challenge is no answer: see take
 	if !ok || key == 0 || !slices.Contains(f.keys[:], key) {
 		return st, false, query.ErrForeign
+	}
+	if len(f.plain) < maxPlain {
+		f.plain[p.From] = struct{}{}
 	}
 	st, err = query.ParseAnswer(body)
 	return st, true, err
@@ -384,8 +451,5 @@ func (h announcements) ServePacket(_ netserve.PacketWriter, p netserve.Packet) {
 		return
 	}
 	h.f.metrics.announced.Inc()
-	h.f.opt.Verdicts.Note(service, p.From, "zandronum", verdicts.Heard)
-	if h.f.opt.Heard != nil {
-		h.f.opt.Heard(p.From)
-	}
+	h.f.handOn(p.From)
 }

@@ -74,7 +74,8 @@ func newFinder(t *testing.T, change func(*Options)) *Finder {
 
 // say hands a packet to a finder.
 func say(f *Finder, from string, packet []byte) string {
-	return f.take(netserve.Packet{Data: packet, From: netip.MustParseAddrPort(from)}, time.Now())
+	_, dropped := f.take(netserve.Packet{Data: packet, From: netip.MustParseAddrPort(from)}, time.Now())
+	return dropped
 }
 
 // binaryAnswer returns an answer to the binary question of the last round.
@@ -89,13 +90,15 @@ func binaryAnswer(f *Finder, fields ...string) []byte {
 func TestRoundAsksEveryNetworkOnEveryPort(t *testing.T) {
 	f := newFinder(t, nil)
 	out := f.round(netip.IPv4Unspecified())
-	var text, binary []string
+	var text, binary, challenge []string
 	for _, q := range out {
 		switch {
 		case string(q.data) == `\status\`:
 			text = append(text, q.to.String())
 		case len(q.data) == 10 && string(q.data[:3]) == "\xFE\xFD\x00" && string(q.data[7:]) == "\xFF\xFF\xFF":
 			binary = append(binary, q.to.String())
+		case len(q.data) == 7 && string(q.data[:3]) == "\xFE\xFD\x09":
+			challenge = append(challenge, q.to.String())
 		default:
 			t.Errorf("question %q", q.data)
 		}
@@ -104,8 +107,8 @@ func TestRoundAsksEveryNetworkOnEveryPort(t *testing.T) {
 		"192.0.2.255:6500", "192.0.2.255:6501", "192.0.2.255:6502",
 		"192.0.2.255:7778", "192.0.2.255:7779", "192.0.2.255:7780",
 	}
-	if !slices.Equal(text, want) || !slices.Equal(binary, want) {
-		t.Errorf("asked in text %q and binary %q, want %q", text, binary, want)
+	if !slices.Equal(text, want) || !slices.Equal(binary, want) || !slices.Equal(challenge, want) {
+		t.Errorf("asked in text %q, binary %q and for challenges %q, want %q", text, binary, challenge, want)
 	}
 }
 
@@ -118,8 +121,8 @@ func TestRoundsAreBounded(t *testing.T) {
 		o.Games = catalogue(t, append(ports, 65535)...)
 		o.Networks = func() ([]Network, error) { return slices.Repeat([]Network{hall}, 100), nil }
 	})
-	if n := len(f.round(netip.Addr{})); n != maxNetworks*maxPorts*2 {
-		t.Errorf("%d questions, want %d", n, maxNetworks*maxPorts*2)
+	if n := len(f.round(netip.Addr{})); n != maxNetworks*maxPorts*3 {
+		t.Errorf("%d questions, want %d", n, maxNetworks*maxPorts*3)
 	}
 	f = newFinder(t, func(o *Options) {
 		o.Networks = func() ([]Network, error) { return nil, errors.New("no networks") }
@@ -134,8 +137,8 @@ func TestFinderOnOneAddressSearchesItsNetworkAlone(t *testing.T) {
 	if n := len(f.round(netip.MustParseAddr("127.0.0.1"))); n != 0 {
 		t.Errorf("%d questions from the loopback address", n)
 	}
-	if n := len(f.round(netip.MustParseAddr("192.0.2.77"))); n != 12 {
-		t.Errorf("%d questions from an address of the network, want 12", n)
+	if n := len(f.round(netip.MustParseAddr("192.0.2.77"))); n != 18 {
+		t.Errorf("%d questions from an address of the network, want 18", n)
 	}
 }
 
@@ -150,12 +153,12 @@ func TestQuestionsAreSpacedOut(t *testing.T) {
 			t.Errorf("%d packets in 5 gaps", n)
 		}
 		time.Sleep(DefaultEvery - 6*sendGap)
-		if n := len(w.take()); n != 7 {
-			t.Errorf("%d packets in the rest of the round, want 7", n)
+		if n := len(w.take()); n != 13 {
+			t.Errorf("%d packets in the rest of the round, want 13", n)
 		}
 		time.Sleep(DefaultEvery)
-		if n := len(w.take()); n != 12 {
-			t.Errorf("%d packets in the next round, want 12", n)
+		if n := len(w.take()); n != 18 {
+			t.Errorf("%d packets in the next round, want 18", n)
 		}
 		cancel()
 		<-ended
@@ -294,8 +297,8 @@ func TestAnswersThatDoNotCount(t *testing.T) {
 		"too long":       {"192.0.2.10:7778", make([]byte, maxPacket+1), dropUseless, nil},
 		"of another key": {"192.0.2.10:7778", []byte("\x00\x01\x02\x03\x04gamename\x00old\x00\x00"), dropUseless, nil},
 		"list full": {"192.0.2.10:7778", good, dropFull, func(o *Options) {
-			o.Registry = master.NewRegistry(master.Limits{Servers: 1})
-			a := netip.MustParseAddrPort("192.0.2.9:7778")
+			o.Registry = master.NewRegistry(master.Limits{PerAddr: 1})
+			a := netip.MustParseAddrPort("192.0.2.10:7779")
 			_ = o.Registry.Put(master.Server{Key: master.Key{Source: a}, Public: a, Game: "old", Seen: time.Now()})
 		}},
 	} {
@@ -444,6 +447,8 @@ func (f lineFunc) Write(p []byte) (int, error) { f(); return len(p), nil }
 func FuzzTake(f *testing.F) {
 	f.Add([]byte(`\gamename\old\hostname\x\final\\queryid\1.1`))
 	f.Add([]byte("\x00KKKKgamename\x00new\x00\x00\x00\x01player_\x00\x00Ann\x00"))
+	f.Add([]byte("\x09KKKK12345\x00"))
+	f.Add([]byte(`gamename\old\hostname\x\final\\queryid\1.1`))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		fi := newFinder(t, nil)
 		fi.round(netip.Addr{})

@@ -648,3 +648,21 @@ func TestTokensDiffer(t *testing.T) {
 		t.Error("reasons are incomplete")
 	}
 }
+
+// netPanzer's servers leave the first backslash of an answer out.
+func TestAnswerWithoutItsFirstBackslashIsRead(t *testing.T) {
+	in := newIntake(t, nil)
+	h := in.textServer("192.0.2.1:26900")
+	if dropped := h.beat(""); dropped != "" {
+		t.Fatalf("heartbeat: dropped: %s", dropped)
+	}
+	if dropped := h.say(h.addr, h.reply(in.w.take()[0].data)[1:]); dropped != "" {
+		t.Fatalf("answer: dropped: %s", dropped)
+	}
+	if got := h.rule("gamename"); got != "gmtest" {
+		t.Errorf("gamename = %q, want gmtest", got)
+	}
+	if dropped := h.say(netip.MustParseAddrPort("192.0.2.2:26900"), []byte(`gamename\gmtest\final\`)); dropped != dropUnexpected {
+		t.Errorf("text of a stranger: dropped %q, want %q", dropped, dropUnexpected)
+	}
+}

@@ -15,6 +15,7 @@ import (
 
 	"github.com/respawnd/respawnd/internal/games"
 	"github.com/respawnd/respawnd/internal/netserve"
+	"github.com/respawnd/respawnd/internal/query"
 	"github.com/respawnd/respawnd/internal/verdicts"
 	"github.com/respawnd/respawnd/master"
 )
@@ -240,6 +241,8 @@ func (s *Server) handle(w netserve.PacketWriter, p netserve.Packet) (dropped str
 		return dropCDKey
 	case b[0] == 0xFE:
 		return dropOurs
+	case query.IsText(b): // an answer without its first backslash
+		return s.text.answer(w, p)
 	case b[0] > byte(KindRegistered):
 		return dropForeign
 	case len(b) < header:

@@ -128,7 +128,7 @@ func TestNetworkChild(t *testing.T) {
 	case "hall":
 		ownServers(t, map[uint16]string{6500: "binary hall", 7779: "text hall", 10666: "zandronum hall"})
 	case "attic":
-		ownServers(t, map[uint16]string{6501: "binary attic", 27016: "a2s attic"})
+		ownServers(t, map[uint16]string{6501: "binary attic", 6502: "challenge attic", 27016: "a2s attic", 7778: "panzer attic", 10667: "doom attic"})
 	default:
 		master, _ := strings.CutPrefix(role, "guest of ")
 		beGuest(t, netip.MustParseAddr(master))
@@ -141,7 +141,8 @@ func searchNetworks(t *testing.T) {
 	want := map[string]string{
 		"10.77.0.10:6500": "binary hall", "10.77.0.10:7779": "text hall", "10.77.1.11:6501": "binary attic",
 		"10.77.1.11:27016": "a2s attic",
-		"10.77.0.10:10666": "zandronum hall",
+		"10.77.0.10:10666": "zandronum hall", "10.77.1.11:6502": "challenge attic", "10.77.1.11:7778": "panzer attic",
+		"10.77.1.11:10667": "doom attic",
 	}
 	for a := range want {
 		d.waitFor("the discovery of "+a, 0, verdictOn(netip.MustParseAddrPort(a), "listed"))
@@ -240,7 +241,8 @@ func askAsStranger(t *testing.T, names netip.AddrPort) (check func()) {
 }
 
 // ownServers runs game servers by port until standard input ends. The first word
-// of a name says what they speak. Those of Zandronum announce themselves.
+// of a name says what they speak. Those of Zandronum announce themselves; those
+// called doom do so where nobody hears them.
 func ownServers(t *testing.T, servers map[uint16]string) {
 	var serving sync.WaitGroup
 	var conns []net.PacketConn
@@ -251,8 +253,11 @@ func ownServers(t *testing.T, servers map[uint16]string) {
 		}
 		conns = append(conns, conn)
 		serving.Go(func() { ownServer(conn, name) })
-		if strings.HasPrefix(name, "zandronum") {
-			serving.Go(func() { announce(conn) })
+		switch {
+		case strings.HasPrefix(name, "zandronum"):
+			serving.Go(func() { announce(conn, net.IPv4bcast) })
+		case strings.HasPrefix(name, "doom"):
+			serving.Go(func() { announce(conn, net.IPv4(10, 255, 255, 255)) }) // of the class, not of the network
 		}
 	}
 	_, _ = fmt.Fprintln(os.Stdout, "ready")
@@ -279,20 +284,25 @@ func ownServer(conn net.PacketConn, name string) {
 			if packets := game.Speaks(kind)(buf[:n]); len(packets) > 0 {
 				answer = packets[0]
 			}
-		case kind == "zandronum":
+		case kind == "zandronum" || kind == "doom":
 			game := probetest.Arena(zandronum.Game)
 			game.Name = name
 			if packets := game.Speaks("zandronum")(buf[:n]); len(packets) > 0 {
 				answer = packets[0]
 			}
-		case kind == "text" && strings.HasPrefix(string(buf[:n]), `\status\`):
-			answer = fmt.Appendf(nil, `\gamename\%s\hostname\%s\numplayers\0\final\\queryid\1.1`, testGame, name)
-		case kind == "binary" && n > 6 && string(buf[:3]) == "\xFE\xFD\x00":
+		case kind == "panzer" && strings.HasPrefix(string(buf[:n]), `\status\`):
+			answer = fmt.Appendf(nil, `gamename\%s\hostname\%s\numplayers\0\final\\queryid\1.1`, testGame, name)
+		case kind == "challenge" && n >= 7 && string(buf[:3]) == "\xFE\xFD\x09":
+			answer = append(append([]byte{9}, buf[3:7]...), "12345\x00"...)
+		case kind == "challenge" && n > 10 && string(buf[:3]) == "\xFE\xFD\x00" && string(buf[7:11]) == "\x00\x00\x30\x39",
+			kind == "binary" && n > 6 && string(buf[:3]) == "\xFE\xFD\x00":
 			answer = append([]byte{0}, buf[3:7]...)
 			for _, pair := range [][2]string{{"gamename", testGame}, {"hostname", name}} {
 				answer = gamespy.AppendPair(answer, pair[0], pair[1])
 			}
 			answer = append(gamespy.AppendEnd(answer), 0, 0, 0, 0, 0, 0)
+		case kind == "text" && strings.HasPrefix(string(buf[:n]), `\status\`):
+			answer = fmt.Appendf(nil, `\gamename\%s\hostname\%s\numplayers\0\final\\queryid\1.1`, testGame, name)
 		}
 		if answer == nil {
 			continue
@@ -302,10 +312,9 @@ func ownServer(conn net.PacketConn, name string) {
 	}
 }
 
-// announce tells everybody on the network of a server, once a second until its
-// socket is closed.
-func announce(conn net.PacketConn) {
-	to := &net.UDPAddr{IP: net.IPv4bcast, Port: lan.ZandronumPort}
+// announce tells an address of a server, once a second until its socket is closed.
+func announce(conn net.PacketConn, everybody net.IP) {
+	to := &net.UDPAddr{IP: everybody, Port: lan.ZandronumPort}
 	for {
 		if _, err := conn.WriteTo([]byte("announcement"), to); errors.Is(err, net.ErrClosed) {
 			return

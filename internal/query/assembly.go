@@ -102,7 +102,26 @@ type part struct {
 	text   []byte // begins with a backslash
 }
 
+// maxFirstKey is how long the key may be with which a text begins.
+const maxFirstKey = 32
+
+// IsText reports whether a packet looks like text of this protocol: it begins with
+// a backslash or, as netPanzer's, with a key of letters, digits and underscores and
+// a backslash.
+func IsText(packet []byte) bool {
+	at := bytes.IndexByte(packet, '\\')
+	if at < 0 || at > maxFirstKey {
+		return false
+	}
+	return !slices.ContainsFunc(packet[:at], func(c byte) bool {
+		return c != '_' && (c < '0' || c > '9') && (c < 'A' || c > 'Z') && (c < 'a' || c > 'z')
+	})
+}
+
 func readPart(packet []byte) (part, error) {
+	if IsText(packet) && packet[0] != '\\' {
+		packet = append([]byte{'\\'}, packet...)
+	}
 	start := bytes.IndexByte(packet, '\\')
 	if start < 0 {
 		return part{}, ErrMalformed

@@ -18,8 +18,8 @@ const (
 	maxSplit     = 8 // packets of a split answer
 )
 
-// appendChallengeQuery appends the question for a challenge.
-func appendChallengeQuery(b []byte, key uint32) []byte {
+// AppendChallengeQuery appends the question for a challenge.
+func AppendChallengeQuery(b []byte, key uint32) []byte {
 	return binary.BigEndian.AppendUint32(append(b, 0xFE, 0xFD, kindChallenge), key)
 }
 
@@ -43,6 +43,21 @@ func CutAnswer(packet []byte) (kind byte, key uint32, body []byte, ok bool) {
 		return 0, 0, nil, false
 	}
 	return packet[0], binary.BigEndian.Uint32(packet[1:]), packet[answerHeader:], true
+}
+
+// IsChallenge reports whether a packet has the header of a challenge.
+func IsChallenge(packet []byte) bool {
+	return len(packet) >= answerHeader && packet[0] == kindChallenge
+}
+
+// ParseChallenge reads the answer to the question for a challenge.
+func ParseChallenge(packet []byte) (key, challenge uint32, ok bool) {
+	kind, key, body, ok := CutAnswer(packet)
+	if !ok || kind != kindChallenge {
+		return 0, 0, false
+	}
+	challenge, ok = parseChallenge(body)
+	return key, challenge, ok
 }
 
 // parseChallenge reads the decimal number of a challenge, signed or not.

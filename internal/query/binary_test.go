@@ -61,7 +61,7 @@ func TestBinaryAnswer(t *testing.T) {
 
 func TestQueriesAsBrowsersSendThem(t *testing.T) {
 	for want, got := range map[string][]byte{
-		"fefd096d61befa":                 appendChallengeQuery(nil, 0x6d61befa),
+		"fefd096d61befa":                 AppendChallengeQuery(nil, 0x6d61befa),
 		"fefd007f61befaffffff":           AppendQuery(nil, 0x7f61befa, 0, false),
 		"fefd007f61befa2a45fdbcffffff01": AppendQuery(nil, 0x7f61befa, 0x2a45fdbc, true),
 	} {

@@ -75,7 +75,7 @@ func (e *Exchange) Question() []byte {
 	case e.kind == TextInfo:
 		return []byte(`\basic\\info\`)
 	case e.kind == BinaryChallenged && !e.challenged:
-		return appendChallengeQuery(nil, e.key)
+		return AppendChallengeQuery(nil, e.key)
 	default:
 		return AppendQuery(nil, e.key, e.challenge, e.kind == BinaryChallenged)
 	}
@@ -106,7 +106,7 @@ func (e *Exchange) Take(packet []byte) (Step, error) {
 }
 
 func (e *Exchange) takeText(packet []byte) (whole bool, err error) {
-	if len(packet) == 0 || packet[0] != '\\' {
+	if !IsText(packet) {
 		return false, ErrForeign
 	}
 	if whole, err = e.text.Add(packet); whole {

@@ -54,6 +54,8 @@ func TestRecordedAnswer(t *testing.T) {
 
 func TestAnswersInEveryForm(t *testing.T) {
 	for name, packets := range map[string][]string{
+		"no first backslash":      {`a\1\b\2\final\\queryid\1.1`},
+		"none in either packet":   {`a\1\queryid\1.1`, `b\2\final\\queryid\1.2`},
 		"one packet":              {`\a\1\b\2\final\\queryid\1.1`},
 		"two packets":             {`\a\1\queryid\1.1`, `\b\2\final\\queryid\1.2`},
 		"out of order":            {`\b\2\final\\queryid\1.2`, `\a\1\queryid\1.1`},
@@ -255,4 +257,16 @@ func FuzzAssembly(f *testing.F) {
 			t.Errorf("record: %v", err)
 		}
 	})
+}
+
+func TestIsText(t *testing.T) {
+	long := strings.Repeat("x", maxFirstKey)
+	for packet, want := range map[string]bool{
+		"": false, `\`: true, `\a\1`: true, `gamename\x`: true, `game_Name2\x`: true, long + `\`: true, long + `x\`: false,
+		"gamename": false, `game name\x`: false, "\xff\xff\xff\xff\\a": false, "\x00KKKKa\\": false, "\x03\\a": false,
+	} {
+		if got := IsText([]byte(packet)); got != want {
+			t.Errorf("IsText(%q) = %v, want %v", packet, got, want)
+		}
+	}
 }

@@ -1,0 +1,123 @@
+package lan
+
+import (
+	"crypto/rand"
+	"encoding/binary"
+	"net/netip"
+	"time"
+
+	"github.com/respawnd/respawnd/internal/netserve"
+	"github.com/respawnd/respawnd/internal/verdicts"
+	zan "github.com/respawnd/respawnd/internal/zandronum"
+)
+
+// Servers of Zandronum announce themselves to the broadcast address of the class
+// of their network (10.255.255.255), which nobody hears on a part of it such as
+// 10.1.2.0/24. So they are asked, too. A server tells one address something at
+// most every ten seconds (sv_queryignoretime), so they are not asked every round,
+// and an address is handed on only when it may be asked again.
+const (
+	zandronumFirst = 10666 // the port of the first server of a machine
+	zandronumPorts = 8     // it and the following ones
+	zandronumEvery = 2 * time.Minute
+	zandronumRest  = 11 * time.Second
+	maxWaiting     = 256 // servers that are to be handed on
+)
+
+// zandronumSearch is what is known of the servers of Zandronum that are asked. The
+// Finder's lock guards it.
+type zandronumSearch struct {
+	asked   time.Time                    // the last time
+	key     uint32                       // that their answers repeat
+	waiting map[netip.AddrPort]time.Time // who answered, and when it may be asked again
+}
+
+// questions returns the ones to a network if it is time for them.
+func (z *zandronumSearch) questions(networks []Network, now time.Time) (out []question) {
+	if !z.asked.IsZero() && now.Sub(z.asked) < zandronumEvery {
+		return nil
+	}
+	var key [4]byte
+	_, _ = rand.Read(key[:]) // never returns an error
+	z.asked, z.key = now, binary.LittleEndian.Uint32(key[:])
+	data := zan.Encode(nil, zan.AppendQuery(nil, zan.Query{Flags: zan.FlagName, Time: z.key}))
+	for _, n := range networks {
+		for i := range uint16(zandronumPorts) {
+			out = append(out, question{netip.AddrPortFrom(n.Broadcast, zandronumFirst+i), data})
+		}
+	}
+	return out
+}
+
+// rested takes those out who may be asked again.
+func (z *zandronumSearch) rested(now time.Time) (list []netip.AddrPort) {
+	for a, at := range z.waiting {
+		if !now.Before(at) {
+			list = append(list, a)
+			delete(z.waiting, a)
+		}
+	}
+	return list
+}
+
+// isZandronumPort reports whether servers of Zandronum are asked on a port.
+func isZandronumPort(port uint16) bool {
+	return port >= zandronumFirst && port < zandronumFirst+zandronumPorts
+}
+
+// isZandronum reports whether a message is the answer of a server of Zandronum,
+// or its refusal to answer, and which key it repeats.
+func isZandronum(message []byte) (key uint32, ok bool) {
+	switch kind, body := zan.ParseKind(message); kind {
+	case zan.KindInfo, zan.KindTooSoon, zan.KindBanned:
+		return zan.ParseDenial(body) // the key comes first in all of them
+	default:
+		return 0, false
+	}
+}
+
+// takeZandronum takes an answer of a server of Zandronum; it is not ok if the
+// packet is none. What the server says is not read: it is asked again, by itself.
+func (f *Finder) takeZandronum(p netserve.Packet, now time.Time) (dropped string, ok bool) {
+	if f.opt.Heard == nil || !isZandronumPort(p.From.Port()) || len(p.Data) > maxPacket {
+		return "", false
+	}
+	key, ok := isZandronum(zan.Decode(nil, p.Data, maxPacket))
+	if !ok {
+		return "", false
+	}
+	if dropped = f.refuse(p.From, now, true, nil); dropped != "" {
+		return dropped, true
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	z := &f.zandronum
+	switch _, again := z.waiting[p.From]; {
+	case z.asked.IsZero() || key != z.key:
+		return dropUseless, true
+	case !again && len(z.waiting) >= maxWaiting:
+		return dropFull, true
+	case !again:
+		f.metrics.answered.Inc()
+		z.waiting[p.From] = now.Add(zandronumRest)
+	}
+	return "", true
+}
+
+// handOnRested hands on the servers that answered and may be asked again.
+func (f *Finder) handOnRested() {
+	f.mu.Lock()
+	list := f.zandronum.rested(time.Now())
+	f.mu.Unlock()
+	for _, a := range list {
+		f.handOn(a)
+	}
+}
+
+// handOn hands on a server of Zandronum.
+func (f *Finder) handOn(a netip.AddrPort) {
+	f.opt.Verdicts.Note(service, a, zan.Game, verdicts.Heard)
+	if f.opt.Heard != nil {
+		f.opt.Heard(a)
+	}
+}
