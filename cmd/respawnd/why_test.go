@@ -148,8 +148,8 @@ func TestEveryReasonOfTheListIsTold(t *testing.T) {
 	d.cli("ban", "remove", "127.0.0.1")
 
 	flood := newHost(t, at)
-	for range 20 {
-		flood.beat(testGame)
+	for range 20 { // shorter than their challenge
+		flood.send(qr2.KindHeartbeat, gamespy.AppendPair(nil, "gamename", testGame))
 	}
 	wantReason(t, d, flood.address(), "qr2", verdicts.Limited)
 	d.stop()
@@ -175,7 +175,7 @@ func TestReachabilityIsTold(t *testing.T) {
 	d := start(t, t.TempDir(), variable("qr2.probe", "true"))
 	h := register(t, d, "hostname", "Open")
 	h.expect(qr2.KindQuery)
-	wantReason(t, d, h.address(), "qr2", verdicts.Reachable)
+	wantReason(t, d, h.address(), "qr2", verdicts.PerhapsReachable)
 	d.stop()
 }
 
