@@ -13,6 +13,7 @@ import (
 	"github.com/rs/zerolog"
 	"golang.org/x/sync/errgroup"
 
+	"github.com/respawnd/respawnd/internal/foreign"
 	"github.com/respawnd/respawnd/internal/games"
 	"github.com/respawnd/respawnd/internal/netserve"
 	"github.com/respawnd/respawnd/internal/query"
@@ -91,6 +92,7 @@ type Server struct {
 	texts   sync.Pool // of *[]byte, for reports without the rule statechanged
 	replies sync.Pool // of *[replyHeader]byte
 	metrics *metrics
+	foreign *foreign.Notes
 	conn    netserve.PacketWriter
 	clock   atomic.Pointer[time.Time] // the last tick; nil while Serve does not run
 	text    *textIntake
@@ -112,6 +114,7 @@ func New(opt Options) *Server {
 		list:     opt.Registry,
 		metrics:  newMetrics(opt.Registerer),
 		pending:  newPendingTable(),
+		foreign:  foreign.NewNotes(opt.Verdicts, service),
 		messages: newMessageTable(),
 		probes:   newProbeQueue(),
 	}
@@ -222,6 +225,7 @@ func DropReasons() []string {
 func (s *Server) ServePacket(w netserve.PacketWriter, p netserve.Packet) {
 	if reason := s.handle(w, p); reason != "" {
 		s.opt.Metrics.Drop(reason)
+		s.explain(p, reason)
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/respawnd/respawnd/internal/advertise"
+	"github.com/respawnd/respawnd/internal/foreign"
 	"github.com/respawnd/respawnd/internal/netserve"
 	"github.com/respawnd/respawnd/internal/verdicts"
 	"github.com/respawnd/respawnd/master"
@@ -58,6 +59,7 @@ type Server struct {
 	start    time.Time
 	rules    atomic.Pointer[rules]
 	metrics  *metrics
+	foreign  *foreign.Notes
 	tokens   tokens
 	walks    *walks
 	lister   *lister
@@ -71,13 +73,14 @@ type Server struct {
 // New returns a Server. Nothing runs until Serve is called.
 func New(opt Options) *Server {
 	s := &Server{
-		opt:    opt,
-		list:   opt.Registry,
-		start:  time.Now(),
-		tokens: newTokens(),
-		walks:  newWalks(maxWalks),
-		work:   newAllowance(workPerSecond),
-		hosts:  newHostTable(),
+		opt:     opt,
+		list:    opt.Registry,
+		start:   time.Now(),
+		tokens:  newTokens(),
+		walks:   newWalks(maxWalks),
+		work:    newAllowance(workPerSecond),
+		foreign: foreign.NewNotes(opt.Verdicts, service),
+		hosts:   newHostTable(),
 	}
 	s.requests.New = func() any { return new(request) }
 	s.lister = newLister(opt.Registry, s.regionOf)
@@ -154,6 +157,28 @@ const maxPacket = 1500
 func (s *Server) ServePacket(w netserve.PacketWriter, p netserve.Packet) {
 	if reason := s.handle(w, p); reason != "" {
 		s.opt.Metrics.Drop(reason)
+		s.explain(p, reason)
+	}
+}
+
+// explain notes why a packet was dropped if no verdict was noted on it: the operator
+// would look for it on the way. The verdict on a listed server stays, since the
+// packet may be forged.
+func (s *Server) explain(p netserve.Packet, reason string) {
+	switch reason {
+	case dropOversized, dropUnknown, dropMalformed:
+	default:
+		return
+	}
+	if _, known := s.taken(p.From); known {
+		return
+	}
+	switch {
+	case reason == dropOversized:
+		s.foreign.Note(p.From, verdicts.TooLong)
+	case s.foreign.Foreign(p.From, p.Data, foreign.Valve):
+	case reason == dropUnknown:
+		s.foreign.Note(p.From, verdicts.NotUnderstood)
 	}
 }
 

@@ -15,6 +15,7 @@ import (
 
 	"github.com/respawnd/respawnd/internal/advertise"
 	"github.com/respawnd/respawnd/internal/bans"
+	"github.com/respawnd/respawnd/internal/foreign"
 	"github.com/respawnd/respawnd/internal/netserve"
 	"github.com/respawnd/respawnd/internal/verdicts"
 	"github.com/respawnd/respawnd/internal/zandronum"
@@ -67,6 +68,7 @@ type Server struct {
 	policy  atomic.Pointer[Policy]
 	access  atomic.Pointer[access] // never nil
 	metrics *metrics
+	foreign *foreign.Notes
 	answers [zandronum.AnswerList][]byte // coded
 	gate    *gate
 	lister  lister
@@ -95,6 +97,7 @@ func New(opt Options) *Server {
 		list:       opt.Registry,
 		start:      time.Now(),
 		metrics:    newMetrics(opt.Registerer),
+		foreign:    foreign.NewNotes(opt.Verdicts, service),
 		gate:       newGate(),
 		lister:     newLister(opt.Registry),
 		wake:       make(chan struct{}, 1),
@@ -262,6 +265,7 @@ const (
 func (s *Server) ServePacket(w netserve.PacketWriter, p netserve.Packet) {
 	if reason := s.handle(w, p); reason != "" {
 		s.opt.Metrics.Drop(reason)
+		s.explain(p, reason)
 	}
 }
 

@@ -330,9 +330,14 @@ func (d *daemon) run(ctx context.Context) error {
 // announce says what is served where, and then the one line that tools wait
 // for.
 func (d *daemon) announce() {
+	ports := make(map[string]uint16, len(d.services))
 	for _, s := range d.services {
+		if a, err := netip.ParseAddrPort(s.address.String()); err == nil {
+			ports[s.name] = a.Port()
+		}
 		d.log.Info().Str("service", s.name).Stringer("address", s.address).Msg("listening")
 	}
+	d.book.SetPorts(ports)
 	if keys, _ := notBuilt(d.cfg); len(keys) > 0 {
 		d.log.Info().Strs("keys", keys).Msg("these services are configured but not part of this version yet")
 	}

@@ -60,6 +60,7 @@ var ranks = map[string]int{
 	"internal/accounts":   2,
 	"internal/advertise":  2,
 	"internal/bans":       2,
+	"internal/foreign":    2,
 	"internal/history":    2,
 	"internal/presence":   2,
 	"internal/query":      2,

@@ -28,6 +28,9 @@ const nothing = "nothing"
 // Explain puts the verdict into words. They hold nothing that a stranger sent.
 func (e Entry) Explain() Explanation {
 	x := reasons(e.Verdict)
+	if packet := packetReasons(e.Verdict, e.Port); packet.Cause != "" {
+		x = packet
+	}
 	switch e.Service {
 	case serviceZandronum, originZandronum:
 		x = zandronumReasons(e.Verdict, x)

@@ -43,6 +43,16 @@ var messages = [...]string{
 	PerhapsReachable: "server perhaps reachable",
 	Negotiated:       "server reached by NAT negotiation",
 
+	SpeaksQR2:       "server not listed: speaks GameSpy's protocol to another port",
+	SpeaksQR1:       "server not listed: speaks GameSpy's older protocol to another port",
+	SpeaksCDKey:     "packet dropped: check of CD keys",
+	SpeaksZandronum: "server not listed: speaks Zandronum's protocol to another port",
+	SpeaksValve:     "server not listed: speaks the protocol of Valve's master to another port",
+	SpeaksQuake3:    "server not listed: speaks Quake III's protocol",
+	TooLong:         "server not listed: packet too long",
+	KeepaliveAlone:  "sign of life of a server that is not listed",
+	NotUnderstood:   "packet not understood",
+
 	SignedIn:       "player signed in",
 	WrongPassword:  "sign-in refused: wrong password",
 	NoSuchAccount:  "sign-in refused: no such account",

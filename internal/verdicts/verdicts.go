@@ -64,6 +64,17 @@ const (
 	PerhapsReachable
 	Negotiated
 
+	// What packets get that a service drops.
+	SpeaksQR2
+	SpeaksQR1
+	SpeaksCDKey
+	SpeaksZandronum
+	SpeaksValve
+	SpeaksQuake3
+	TooLong
+	KeepaliveAlone
+	NotUnderstood
+
 	// What players get, see OfPlayer.
 	SignedIn
 	WrongPassword
@@ -123,6 +134,16 @@ var words = [...]string{
 	PerhapsReachable: "perhaps reachable",
 	Negotiated:       "reached by NAT negotiation",
 
+	SpeaksQR2:       "wrong port: speaks GameSpy's protocol",
+	SpeaksQR1:       "wrong port: speaks GameSpy's older protocol",
+	SpeaksCDKey:     "wrong port: checks CD keys",
+	SpeaksZandronum: "wrong port: speaks Zandronum's protocol",
+	SpeaksValve:     "wrong port: speaks the protocol of Valve's master",
+	SpeaksQuake3:    "wrong port: speaks Quake III's protocol",
+	TooLong:         "packet too long",
+	KeepaliveAlone:  "sign of life of a server that is not listed",
+	NotUnderstood:   "packet not understood",
+
 	SignedIn:       "signed in",
 	WrongPassword:  "wrong password",
 	NoSuchAccount:  "no such account",
@@ -172,6 +193,7 @@ type Entry struct {
 	First   time.Time // when the address got this verdict
 	Last    time.Time // when it was last confirmed
 	Times   int       // how often
+	Port    uint16    // where this daemon takes what came to the wrong port; 0: nowhere
 }
 
 // Book holds the last verdicts by address. It is safe for concurrent use.
@@ -185,6 +207,7 @@ type Book struct {
 	lines      *rate.Limiter
 	unsaid     int
 	lastUnsaid time.Time
+	ports      map[string]uint16 // of the services that are open; never changed
 }
 
 type pageKey struct {
@@ -262,7 +285,7 @@ func (b *Book) record(service string, addr netip.AddrPort, game string, v Verdic
 	} else {
 		game = strings.Clone(game) // it may be part of something longer
 	}
-	e = Entry{service, addr, game, v, now, now, 1}
+	e = Entry{service, addr, game, v, now, now, 1, b.ports[homes[v]]}
 	if len(p.entries) == PerAddr {
 		p.entries = slices.Delete(p.entries, 0, 1)
 	}

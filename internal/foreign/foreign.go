@@ -1,0 +1,145 @@
+// Package foreign recognises game servers that report to the wrong port. A service
+// that drops a packet hands it over, and the verdict on its sender says what came
+// and where it belongs.
+//
+// It answers nothing, keeps nothing of a packet and decides nothing about servers.
+package foreign
+
+import (
+	"bytes"
+	"net/netip"
+	"slices"
+
+	"golang.org/x/time/rate"
+
+	"github.com/respawnd/respawnd/internal/verdicts"
+	"github.com/respawnd/respawnd/internal/zandronum"
+)
+
+// Protocol is a protocol in which game servers report.
+type Protocol uint8
+
+// The protocols that are recognised.
+const (
+	None      Protocol = iota // none of them
+	QR2                       // heartbeats of GameSpy's SDK
+	QR1                       // text heartbeats of GameSpy's older SDK
+	CDKey                     // checks of CD keys of GameSpy's SDK
+	Zandronum                 // announcements to Zandronum's master
+	Valve                     // challenge requests, heartbeats and goodbyes to Valve's master
+	Quake3                    // heartbeats of Quake II, Quake III and their relatives
+)
+
+// maxCoded is how long a Zandronum announcement that is looked for may be, in
+// bytes. Real ones have fewer than 50.
+const maxCoded = 128
+
+// Recognize returns the protocol of a packet, by its first bytes and the fields
+// that every report in it has.
+func Recognize(p []byte) Protocol {
+	switch {
+	case len(p) == 0:
+		return None
+	case p[0] == ';':
+		return CDKey
+	case hasFold(p, `\heartbeat\`):
+		return QR1
+	case p[0] == 0x03 && len(p) > 5 && bytes.Contains(p[5:], []byte("gamename\x00")):
+		return QR2
+	case bytes.HasPrefix(p, []byte("\xFF\xFF\xFF\xFFheartbeat")):
+		return Quake3
+	case isValve(bytes.TrimPrefix(p, []byte("\xFF\xFF\xFF\xFF"))):
+		return Valve
+	case isZandronum(p):
+		return Zandronum
+	default:
+		return None
+	}
+}
+
+func hasFold(p []byte, prefix string) bool {
+	return len(p) >= len(prefix) && bytes.EqualFold(p[:len(prefix)], []byte(prefix))
+}
+
+// isValve recognises 'q' with up to five bytes behind it, '0' with a text of pairs,
+// and 'b'.
+func isValve(p []byte) bool {
+	switch {
+	case len(p) == 0:
+		return false
+	case p[0] == 'q':
+		return len(p) == 1 || len(p) <= 6 && p[1] == 0xFF
+	case p[0] == '0':
+		return bytes.HasPrefix(p, []byte("0\n\\"))
+	default:
+		return bytes.Equal(p, []byte("b\n")) || bytes.HasPrefix(p, []byte("b\n\\"))
+	}
+}
+
+func isZandronum(p []byte) bool {
+	if len(p) > maxCoded || p[0] > 7 && p[0] != 0xFF {
+		return false
+	}
+	var buf [2 * maxCoded]byte
+	kind, body := zandronum.ParseKind(zandronum.Decode(buf[:0], p, len(buf)))
+	return kind == zandronum.KindChallenge && zandronum.ParseChallenge(body).Complete
+}
+
+// verdict returns the verdict on a server that speaks a protocol to a service of
+// another one.
+func (p Protocol) verdict() verdicts.Verdict {
+	switch p {
+	case QR2:
+		return verdicts.SpeaksQR2
+	case QR1:
+		return verdicts.SpeaksQR1
+	case CDKey:
+		return verdicts.SpeaksCDKey
+	case Zandronum:
+		return verdicts.SpeaksZandronum
+	case Valve:
+		return verdicts.SpeaksValve
+	case Quake3:
+		return verdicts.SpeaksQuake3
+	default:
+		return verdicts.NotUnderstood
+	}
+}
+
+// Verdicts on dropped packets are noted at this rate at most: they cost strangers
+// one packet each and must not push the verdicts on real servers out of the book.
+const (
+	noteRate  = 20 // per second
+	noteBurst = 200
+)
+
+// Notes notes the verdicts of one service on packets that it dropped. It is safe
+// for concurrent use.
+type Notes struct {
+	book    *verdicts.Book
+	service string
+	ration  *rate.Limiter
+}
+
+// NewNotes returns Notes of a service.
+func NewNotes(book *verdicts.Book, service string) *Notes {
+	return &Notes{book, service, rate.NewLimiter(noteRate, noteBurst)}
+}
+
+// Note notes a verdict, unless there were too many.
+func (n *Notes) Note(a netip.AddrPort, v verdicts.Verdict) {
+	if n.ration.Allow() {
+		n.book.Note(n.service, a, "", v)
+	}
+}
+
+// Foreign notes that a packet is of another protocol, if it is recognised and is
+// not one of those that the service speaks itself. It reports whether it is.
+func (n *Notes) Foreign(a netip.AddrPort, packet []byte, own ...Protocol) bool {
+	p := Recognize(packet)
+	if p == None || slices.Contains(own, p) {
+		return false
+	}
+	n.Note(a, p.verdict())
+	return true
+}
