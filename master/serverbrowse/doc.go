@@ -114,6 +114,12 @@
 // one is built at most ten times a second. Connections encipher a view in pieces,
 // so a slow reader holds no copy of it. See view and package views.
 //
+// Players are found in an index of the names of a game, which is made when somebody
+// searches and is a second old at most. The searches of one address, over all its
+// connections, have a budget of bytes of names that they look at, for a tenth of a
+// processor; one that is over it is answered with nobody found, and counted. See
+// nameIndex.
+//
 // Updates come from one goroutine that follows the log of the registry and works
 // out once per game, filter and fields what has to be said; it rests long enough
 // to take a quarter of one processor at most. See feed.

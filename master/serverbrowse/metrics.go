@@ -18,6 +18,9 @@ const (
 	messageSize    = "bad_size"
 	messageRate    = "rate"
 	messageError   = "error"
+	searchAnswered = "answered"
+	searchRated    = "rate"   // of the connection
+	searchSpent    = "budget" // of the address
 )
 
 // metrics are the counters of the service; what it drops is counted by
@@ -26,6 +29,7 @@ type metrics struct {
 	requests *prometheus.CounterVec // kind
 	lists    *prometheus.CounterVec // result
 	messages *prometheus.CounterVec // result
+	searches *prometheus.CounterVec // result
 	pushes   *prometheus.CounterVec // kind
 	servers  prometheus.Counter     // of pushes
 	deletes  prometheus.Counter
@@ -67,6 +71,8 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 			listSent, listRooms, listHeader, listNoGame, listBadFilter, listBadFields, listExpensive, listBusy),
 		messages: vec("messages_total", "Messages for servers.", "result",
 			messageSent, messageUnknown, messageBusy, messageSize, messageRate, messageError),
+		searches: vec("searches_total", "Searches for players; those over a limit are answered with nobody found.", "result",
+			searchAnswered, searchRated, searchSpent),
 		pushes:  vec("pushes_total", "Updates queued for browsers.", "kind", "server", "delete"),
 		entries: counter("list_entries_total", "Servers and rooms in the lists sent."),
 		builds:  counter("view_builds_total", "Lists built."),
@@ -84,7 +90,7 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 	}
 	m.servers, m.deletes = m.pushes.WithLabelValues("server"), m.pushes.WithLabelValues("delete")
 	if reg != nil {
-		reg.MustRegister(m.requests, m.lists, m.messages, m.pushes, m.entries, m.builds,
+		reg.MustRegister(m.requests, m.lists, m.messages, m.searches, m.pushes, m.entries, m.builds,
 			m.ignored, m.build, m.views, m.bytes, m.audience, m.followed, m.unfollowed)
 	}
 	return m

@@ -2,68 +2,84 @@ package serverbrowse
 
 import (
 	"maps"
+	"net/netip"
 	"slices"
-	"strings"
+	"time"
 
+	"github.com/respawnd/respawnd/internal/netserve"
 	"github.com/respawnd/respawnd/master"
 )
 
-// Bounds of a player search.
+// Bounds of player searches.
 const (
-	maxFound      = 50      // answers
-	maxSearchRows = 200_000 // players that are looked at
+	maxFound = 50 // answers
+	// searchRate is how many bytes of names the searches of one address may look
+	// at per second, and searchBurst at once, in one search too. A byte takes two
+	// nanoseconds at most, so an address takes a tenth of one processor.
+	searchRate  = 50_000_000
+	searchBurst = 25_000_000
+	// searchBase is what a search of a game takes beside looking at its names, in
+	// bytes.
+	searchBase = 1000
 )
 
-// playerColumn is the column of the player table that holds names.
-const playerColumn = "player_"
+// newSearchBudget returns what bounds the searches of an address, over all its
+// connections.
+func newSearchBudget() *netserve.Limiter {
+	return netserve.NewLimiter(netserve.LimiterOptions{Rate: searchRate, Burst: searchBurst})
+}
 
-// search finds players on listed servers by name. game is the game of the
-// connection.
-func search(reg *master.Registry, game string, q PlayerSearch) []FoundPlayer {
+// search finds players on listed servers by name, for a client. game is the game
+// of the connection. ok is false if the budget of the client's address is spent.
+func (s *Server) search(client netip.Addr, game string, q PlayerSearch) (found []FoundPlayer, ok bool) {
+	where := []string{game}
+	if q.Options&SearchAllGames != 0 {
+		where = slices.Sorted(maps.Keys(s.opt.Registry.Counts()))
+	}
+	cost := 0
+	indexes := make([]*nameIndex, 0, len(where))
+	for _, g := range where {
+		n := s.names(g)
+		if cost += searchBase + len(n.names); cost > searchBurst {
+			cost = searchBurst // the players of the other games are not looked at
+			break
+		}
+		indexes = append(indexes, n)
+	}
+	if !s.searches.AllowN(client, cost, time.Now()) {
+		return nil, false
+	}
 	most := maxFound
 	if q.Max > 0 {
 		most = int(min(q.Max, maxFound))
 	}
-	where := []string{game}
-	if q.Options&SearchAllGames != 0 {
-		where = slices.Sorted(maps.Keys(reg.Counts()))
-	}
 	wanted := master.FoldName(q.Name)
-	rows := 0
-	var found []FoundPlayer
-	for _, g := range where {
-		for s := range reg.List(g) {
-			column, ok := s.Players.Names().Index(playerColumn)
-			if !ok || !shown(s) {
-				continue
-			}
-			for r := range s.Players.Rows() {
-				if rows++; rows > maxSearchRows {
-					return found
-				}
-				name := s.Players.Value(r, column)
-				if !q.Options.matches(master.FoldName(name), wanted) {
-					continue
-				}
-				found = append(found, FoundPlayer{name, s.Public, uint32(s.Seen.Unix()), s.Game})
-				if len(found) == most {
-					return found
-				}
-			}
+	for i, n := range indexes {
+		found = s.findIn(n, where[i], q.Options, wanted, found, most)
+	}
+	return found, true
+}
+
+// findIn appends the players of an index whose servers are still listed, up to
+// most in all.
+func (s *Server) findIn(n *nameIndex, game string, o SearchOption, wanted string, found []FoundPlayer, most int) []FoundPlayer {
+	if len(found) == most {
+		return found
+	}
+	var last netip.AddrPort
+	var server *master.Server
+	for public, name := range n.find(o, wanted) {
+		if public != last {
+			last = public
+			server, _ = s.opt.Registry.Find(public)
+		}
+		if server == nil || server.Game != game {
+			continue
+		}
+		found = append(found, FoundPlayer{name, public, uint32(server.Seen.Unix()), game})
+		if len(found) == most {
+			break
 		}
 	}
 	return found
-}
-
-// matches compares two names in lower case.
-func (o SearchOption) matches(name, wanted string) bool {
-	switch {
-	case o&SearchSubstring != 0:
-		return strings.Contains(name, wanted)
-	case o&SearchPrefix != 0 && strings.HasPrefix(name, wanted):
-		return true
-	case o&SearchSuffix != 0 && strings.HasSuffix(name, wanted):
-		return true
-	}
-	return name == wanted
 }

@@ -101,6 +101,8 @@ type Server struct {
 	views    *views.Cache[viewKey, view, *view]
 	builders builders
 	feed     *feed
+	indexes  *views.Cache[string, nameIndex, *nameIndex] // names of players, by game
+	searches *netserve.Limiter
 	chunks   views.Chunks
 	ignored  filterlog.Log
 }
@@ -111,6 +113,7 @@ func New(opt Options) *Server {
 	s := &Server{opt: opt, metrics: newMetrics(opt.Registerer)}
 	s.opt.Conn.Refused = s.refused
 	s.views = newViews(s.metrics)
+	s.indexes, s.searches = newIndexes(), newSearchBudget()
 	s.feed = newFeed(opt, s.view, s.metrics)
 	return s
 }

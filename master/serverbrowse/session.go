@@ -303,18 +303,25 @@ func (x *session) relay(to netip.AddrPort, data []byte) (result string) {
 	return messageError
 }
 
-// search answers a player search; one too many is answered with nothing found.
+// search answers a player search; one too many, or one that the address of the
+// client has spent its budget for, is answered with nothing found.
 func (x *session) search(body []byte) error {
 	q, err := parsePlayerSearch(body)
 	if err != nil {
 		return endedBad
 	}
 	var found []FoundPlayer
+	result := searchRated
 	if x.messages.Allow() {
-		found = search(x.server.opt.Registry, x.game, q)
-		for i := range found {
-			found[i].Server = x.asker.Given(found[i].Server)
+		var ok bool
+		result = searchSpent
+		if found, ok = x.server.search(x.conn.Peer().Addr(), x.game, q); ok {
+			result = searchAnswered
 		}
+	}
+	x.server.metrics.searches.WithLabelValues(result).Inc()
+	for i := range found {
+		found[i].Server = x.asker.Given(found[i].Server)
 	}
 	return x.out.send(nil, appendFound(nil, found))
 }

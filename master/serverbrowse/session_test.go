@@ -756,9 +756,11 @@ func TestPlayerSearchIsBounded(t *testing.T) {
 		players[i] = "Joe"
 	}
 	putPlayers(t, reg, "gmtest", "192.0.2.1:6500", nil, players, nil)
+	srv := New(Options{Registry: reg, Games: testGames(t)})
 	for most, want := range map[uint32]int{0: maxFound, 1: 1, maxFound: maxFound, maxFound + 1: maxFound, 0xFFFFFFFF: maxFound} {
-		if got := len(search(reg, "gmtest", PlayerSearch{Name: "joe", Max: most})); got != want {
-			t.Errorf("at most %d: %d found, want %d", most, got, want)
+		found, ok := srv.search(netip.MustParseAddr("192.0.2.99"), "gmtest", PlayerSearch{Name: "joe", Max: most})
+		if got := len(found); got != want || !ok {
+			t.Errorf("at most %d: %d found, %v, want %d", most, got, ok, want)
 		}
 	}
 }
