@@ -145,7 +145,7 @@ func (f *Finder) search(ctx context.Context, w netserve.PacketWriter, local neti
 // rest waits for the next round and meanwhile hands on the servers of Zandronum
 // that answered. It returns false if ctx has ended.
 func (f *Finder) rest(ctx context.Context, next <-chan time.Time) bool {
-	rested := time.NewTimer(zandronumRest + time.Second) // answers take a moment
+	rested := time.NewTicker(zandronumRest)
 	defer rested.Stop()
 	for {
 		select {

@@ -101,7 +101,7 @@ func handsOn(t *testing.T, every time.Duration) {
 		if len(heard) != 0 {
 			t.Errorf("%d handed on at once", len(heard))
 		}
-		time.Sleep(zandronumRest + 5*time.Second)
+		time.Sleep(2 * zandronumRest)
 		cancel()
 		<-ended
 		close(heard)
