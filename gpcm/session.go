@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
+	"io"
 	"os"
 	"sync"
 	"sync/atomic"
@@ -208,7 +209,7 @@ func (x *session) release(ctx context.Context) {
 		x.server.opt.Hub.SignOut(ctx, x)
 	}
 	x.stopWriting(nil)
-	x.settleAtEnd(ctx, errGone)
+	x.settleAtEnd(ctx, false)
 }
 
 // newSession returns the session of a connection that has just begun.
@@ -340,10 +341,11 @@ func (x *session) finish(ctx context.Context, err error) {
 		_, _ = x.conn.Write(last)
 	}
 	x.stopWriting(last)
+	there := errors.Is(err, io.EOF) || errors.Is(err, errLogout)
 	if last != nil || errors.Is(err, errDeleted) {
-		x.linger()
+		there = x.linger() && x.tookAll()
 	}
-	x.settleAtEnd(ctx, err)
+	x.settleAtEnd(ctx, there)
 }
 
 // lastWords returns the error that tells the client why the connection ends,
@@ -400,18 +402,19 @@ func (f *farewell) Error() string { return f.refusal.Error() }
 func (f *farewell) Unwrap() error { return f.why }
 
 // linger reads what the client still sends until it pauses or has closed its
-// side.
-func (x *session) linger() {
+// side. It reports whether the connection is in order.
+func (x *session) linger() bool {
 	var sink [1024]byte
 	end := time.Now().Add(lingerTime)
 	for read := 0; read < lingerBytes && time.Now().Before(end); {
 		if x.conn.SetReadDeadline(time.Now().Add(lingerPause)) != nil {
-			return
+			return false
 		}
 		n, err := x.conn.Read(sink[:])
 		if err != nil {
-			return
+			return errors.Is(err, io.EOF) || errors.Is(err, os.ErrDeadlineExceeded)
 		}
 		read += n
 	}
+	return true
 }

@@ -3,7 +3,6 @@ package gpcm
 import (
 	"context"
 	"errors"
-	"io"
 	"time"
 
 	"github.com/respawnd/respawnd/internal/presence"
@@ -81,17 +80,24 @@ func (x *session) removeMessages(ctx context.Context, ids []uint64) {
 	}
 }
 
-// settleAtEnd decides what has arrived at a client whose connection is over, err
-// being the reason, and puts back into the mailbox what has not. The writer has
-// ended.
-func (x *session) settleAtEnd(ctx context.Context, err error) {
+// tookAll reports whether the client's system has acknowledged everything, as far
+// as ours says, and nothing kept it from being written.
+func (x *session) tookAll() bool {
+	n, known := x.conn.Unacknowledged()
+	return !x.failed && (n == 0 || !known)
+}
+
+// settleAtEnd decides what has arrived at a client whose connection is over, and
+// puts back into the mailbox what has not. there: the client was there to the
+// end. The writer has ended.
+func (x *session) settleAtEnd(ctx context.Context, there bool) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeGrace)
 	defer cancel()
 	now := time.Now()
 	x.flight.acknowledge(x.conn.Unacknowledged())
 	before := x.settled(now)
-	if errors.Is(err, io.EOF) || errors.Is(err, errLogout) || errors.Is(err, errShutdown) {
-		before = now // the client was there to the end
+	if there {
+		before = now
 	}
 	x.removeMessages(ctx, x.flight.arrived(before))
 	var back []storage.Message

@@ -116,16 +116,16 @@ func TestUnreadMessagesWait(t *testing.T) {
 	}
 }
 
-// TestReturnedMessagesReachTheNextSession has a player who signs in anew while
-// the session before, over a line that is broken, is still there.
+// TestReturnedMessagesReachTheNextSession has a player whose client ends and who
+// signs in anew at once, while the session before may still be there.
 func TestReturnedMessagesReachTheNextSession(t *testing.T) {
 	f := start(t, nil)
 	ann, ben := f.register("Ann"), f.register("Ben")
 	f.befriend(ann.ID, ben.ID)
-	f.signIn(ann, 11)
-	writer := f.signIn(ben, 11)
+	before, writer := f.signIn(ann, 11), f.signIn(ben, 11)
 	writer.send(`\bm\1\sesskey\$K\t\%d\msg\hello\final\`, ann.ID)
 	writer.messages()
+	before.reset()
 	back := f.signIn(ann, 11)
 	for {
 		m := back.recv()
@@ -135,6 +135,24 @@ func TestReturnedMessagesReachTheNextSession(t *testing.T) {
 			}
 			return
 		}
+	}
+}
+
+// TestTakeOverRepeatsNothing has a player who has read a message and signs in
+// somewhere else.
+func TestTakeOverRepeatsNothing(t *testing.T) {
+	f := start(t, nil)
+	ann, ben := f.register("Ann"), f.register("Ben")
+	f.befriend(ann.ID, ben.ID)
+	before, writer := f.signIn(ann, 11), f.signIn(ben, 11)
+	before.want(`\bm\100\`)
+	writer.send(`\bm\1\sesskey\$K\t\%d\msg\hello\final\`, ann.ID)
+	before.want(`\bm\1\`)
+	f.signIn(ann, 11)
+	before.wantError(codeForced)
+	before.wantEnd()
+	if messages, _, err := f.store.CountMessages(t.Context()); messages != 0 || err != nil {
+		t.Errorf("%d messages wait after a take-over, %v, want none", messages, err)
 	}
 }
 

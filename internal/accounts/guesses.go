@@ -145,7 +145,7 @@ func (s *Service) right(ctx context.Context, from netip.Addr, u *storage.User) {
 		return
 	}
 	mark := s.homeMark(from, u.ID)
-	err := s.editUser(ctx, u.ID, func(u *storage.User) error {
+	err := s.editUser(storage.WithoutAudit(ctx), u.ID, func(u *storage.User) error {
 		if slices.Contains(u.Homes, mark) {
 			return errUnchanged
 		}
