@@ -24,6 +24,7 @@ import (
 	"github.com/respawnd/respawnd/internal/advertise"
 	"github.com/respawnd/respawnd/internal/bans"
 	"github.com/respawnd/respawnd/internal/clock"
+	"github.com/respawnd/respawnd/internal/games"
 	"github.com/respawnd/respawnd/internal/history"
 	"github.com/respawnd/respawnd/internal/logtail"
 	"github.com/respawnd/respawnd/internal/presence"
@@ -53,6 +54,7 @@ type daemon struct {
 	bans      *bans.Table
 	catalogue *admin.Catalogue
 	geo       *geoIP
+	hosts     *games.Names   // host names that lead to this machine
 	book      *verdicts.Book // on servers
 	visits    *verdicts.Book // on players
 	registry  *master.Registry
@@ -109,6 +111,7 @@ func (d *daemon) open(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	d.hosts, _ = serviceNames(d.cfg) // checkDNS has reported the error, if it matters
 	if d.store, err = openStore(ctx, d.cfg, storeWait, d.log); err != nil {
 		return err
 	}

@@ -22,7 +22,7 @@ func takenOver(cfg *services.Config) string {
 	for _, p := range []any{
 		d.listLimits(), d.qr2Policy(), d.browseLimits(), cfg.LegacyList, d.gpcmLimits(), d.gpcmPolicy(),
 		d.gpcmPolicy().Rule("nosuchgame"), d.gpspLimits(), d.gpspPolicy(), d.natnegPolicy(), d.zanPolicy(), d.probeLimits(),
-		d.webPolicy(), cfg.SSQ, d.valvePolicy(), d.dnsPolicy(), d.trusted()(netip.MustParseAddr("192.0.2.9")), advertised(cfg),
+		d.webPolicy(), cfg.SSQ, d.valvePolicy(), cfg.DNS, d.trusted()(netip.MustParseAddr("192.0.2.9")), advertised(cfg),
 	} {
 		write(&b, reflect.ValueOf(p), 0)
 	}

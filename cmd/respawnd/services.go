@@ -49,7 +49,7 @@ var built = []struct {
 	{"ssq", opens(func(c *services.Config) svc.Service { return &c.SSQ })},
 	{"web", (*daemon).openWeb},
 	{"admin", (*daemon).openAdmin},
-	{"dns", (*daemon).openDNS},
+	{"dns", opens(func(c *services.Config) svc.Service { return &c.DNS })},
 }
 
 // opens returns how to open a service that opens itself from its section.
@@ -71,7 +71,7 @@ func opens(section func(*services.Config) svc.Service) opener {
 func (d *daemon) env(name string) *svc.Env {
 	return &svc.Env{
 		Name: name, Version: version(),
-		List: d.registry, Games: d.catalogue.Catalog(), Rooms: d.catalogue.Rooms, Addresses: d.addresses,
+		List: d.registry, Games: d.catalogue.Catalog(), Rooms: d.catalogue.Rooms, Names: d.hosts, Addresses: d.addresses,
 		Servers: d.book, Players: d.visits,
 		Banned: d.bannedFrom, Trusted: d.isTrusted,
 		Log: d.log.With().Str("service", name).Logger(), Registerer: d.metrics,

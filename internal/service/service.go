@@ -55,6 +55,7 @@ type Env struct {
 	List      *master.Registry
 	Games     *games.Catalog
 	Rooms     func(game string) []games.Room // of the operator; may block
+	Names     *games.Names                   // host names that lead to this machine
 	Addresses *advertise.Table               // which address of a server an asker is given
 	Servers   *verdicts.Book                 // why servers are listed or not
 	Players   *verdicts.Book                 // how it went for players: lists, sign-in, negotiation

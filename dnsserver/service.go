@@ -1,0 +1,77 @@
+package dnsserver
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"slices"
+
+	"github.com/respawnd/respawnd/internal/netserve"
+	"github.com/respawnd/respawnd/internal/service"
+	"github.com/respawnd/respawnd/storage"
+)
+
+// listenTries is how often a port of the system's choice is asked for that is free
+// for UDP and TCP.
+const listenTries = 20
+
+// Open opens the socket and the listener of the service. It implements
+// service.Service.
+func (c *Config) Open(ctx context.Context, env *service.Env) (*service.Running, error) {
+	conn, ln, err := listenBoth(ctx, c.Listen)
+	if err != nil {
+		return nil, explain(err, c.Listen)
+	}
+	s := New(Options{
+		Names: env.Names.Has, Address: c.Address, Upstreams: c.Upstreams, Forwards: c.MaxForwards,
+		Policy: c.policy(env), Conn: netserve.ConnOptions{Grace: service.Grace},
+		Log: env.Log, Metrics: env.Metrics(DropReasons()...), Registerer: env.Registerer,
+	})
+	r := service.OnListener(ln, func(ctx context.Context, ln net.Listener) error { return s.Serve(ctx, conn, ln) })
+	r.Address, r.UDP = conn.LocalAddr(), []netip.AddrPort{conn.LocalAddr()}
+	r.Reload = func(to service.Service) { s.SetPolicy(to.(*Config).policy(env)) }
+	closeListener := r.Close
+	r.Close = func() error { return errors.Join(conn.Close(), closeListener()) }
+	return r, nil
+}
+
+func (c *Config) policy(env *service.Env) Policy {
+	return Policy{
+		Allow: c.Allow, AllowPrivate: c.AllowPrivate, Trusted: env.Trusted, Banned: env.BannedFrom(storage.ScopeAll),
+		Limit: netserve.NewLimiter(netserve.LimiterOptions{Rate: float64(c.Rate), Burst: c.Burst}),
+	}
+}
+
+// Check returns the mistakes of a configuration that show only on this machine,
+// which has the addresses mine.
+func (c *Config) Check(mine []netip.Addr) error { return ownUpstream(c.Upstreams, c.Listen, mine) }
+
+// ownUpstream returns an error for an upstream that is this server itself.
+func ownUpstream(upstreams []netip.AddrPort, listen string, mine []netip.Addr) error {
+	everywhere, at := listensOn(listen)
+	for _, u := range upstreams {
+		if u.Port() != at.Port() {
+			continue
+		}
+		if u.Addr() == at.Addr() || (everywhere && (u.Addr().IsLoopback() || slices.Contains(mine, u.Addr()))) {
+			return fmt.Errorf("dns.upstreams: %v is this DNS server itself: it would ask itself without end", u)
+		}
+	}
+	return nil
+}
+
+// listensOn returns what a checked listen address means: one address, or every
+// one of this machine.
+func listensOn(listen string) (everywhere bool, at netip.AddrPort) {
+	host, port, _ := net.SplitHostPort(listen)
+	switch host {
+	case "":
+		host = "0.0.0.0"
+	case "localhost":
+		host = "127.0.0.1"
+	}
+	at, _ = netip.ParseAddrPort(net.JoinHostPort(host, port))
+	return at.Addr().IsUnspecified(), at
+}

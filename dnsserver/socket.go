@@ -1,0 +1,88 @@
+package dnsserver
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"net/netip"
+	"runtime"
+	"strings"
+	"syscall"
+
+	"github.com/respawnd/respawnd/internal/hostnet"
+	"github.com/respawnd/respawnd/internal/netserve"
+	"github.com/respawnd/respawnd/internal/service"
+)
+
+// listenBoth opens an address for UDP and TCP.
+func listenBoth(ctx context.Context, address string) (*netserve.PacketConn, net.Listener, error) {
+	for try := 1; ; try++ {
+		conn, err := netserve.ListenPackets(ctx, "udp4", address, netserve.ListenOptions{})
+		if err != nil {
+			return nil, nil, err
+		}
+		ln, err := service.ListenTCP(ctx, "tcp4", conn.LocalAddr().String())
+		if err == nil {
+			return conn, ln, nil
+		}
+		err = errors.Join(err, conn.Close())
+		if _, port, _ := net.SplitHostPort(address); port != "0" || try == listenTries {
+			return nil, nil, err
+		}
+	}
+}
+
+// explain adds to an error who may have the port, and what to do.
+func explain(err error, address string) error {
+	everywhere, at := listensOn(address)
+	switch {
+	case errors.Is(err, fs.ErrPermission):
+		return fmt.Errorf("%w. %s", err, portRights(runtime.GOOS))
+	case errors.Is(err, syscall.EADDRINUSE) || windowsSaysTaken(err):
+		hint := portHolders(runtime.GOOS)
+		if everywhere {
+			hint += " Or give dns.listen one address on which it is free"
+			own, _ := hostnet.Addresses() // it is only an example
+			if mine := hostnet.Reachable(own, hostnet.Route()); len(mine) > 0 {
+				hint += ", such as " + netip.AddrPortFrom(mine[0].Addr(), at.Port()).String()
+			}
+			hint += "."
+		}
+		return fmt.Errorf("%w. Another program has this port. %s", err, hint)
+	default:
+		return err
+	}
+}
+
+// windowsSaysTaken reports whether an error of Windows means that another program
+// has the port; it has two, and neither is EADDRINUSE.
+func windowsSaysTaken(err error) bool {
+	text := err.Error()
+	return strings.Contains(text, "Only one usage of each socket address") ||
+		strings.Contains(text, "forbidden by its access permissions")
+}
+
+// portHolders tells which programs of a system mostly have port 53.
+func portHolders(goos string) string {
+	switch goos {
+	case "windows":
+		return "On Windows that is mostly Internet Connection Sharing (service SharedAccess: a mobile hotspot, or virtual machines), " +
+			"or the DNS Server role; stop it."
+	case "darwin":
+		return "On macOS that is mostly Internet Sharing (mDNSResponder), or dnsmasq; switch it off."
+	default:
+		return "On Linux that is mostly systemd-resolved (DNSStubListener=no in /etc/systemd/resolved.conf frees it), dnsmasq, " +
+			"libvirt or bind; `ss -lunp sport = :53` tells."
+	}
+}
+
+// portRights tells who may open a port below 1024 on a system.
+func portRights(goos string) string {
+	if goos == "linux" {
+		return "Ports below 1024 take root, the right CAP_NET_BIND_SERVICE (the systemd unit has it; " +
+			"`setcap cap_net_bind_service=+ep respawnd` gives it to the program), or net.ipv4.ip_unprivileged_port_start=53."
+	}
+	return "Ports below 1024 take the rights of an administrator here."
+}
