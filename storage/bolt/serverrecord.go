@@ -13,10 +13,11 @@ import (
 //
 //	form      1 byte: recordForm; '{' is a record in JSON, as older versions wrote it
 //	source    text: address and port
-//	flags     1 byte: 1 NAT negotiation, 2 reachable, 4 left out
+//	flags     1 byte: 1 NAT negotiation, 2 reachable, 4 left out, 8 reached follows
 //	via       text: address
 //	instance  number
 //	game, origin, country, region  text
+//	reached   text, if flags say so
 //	public    text: address and port
 //	local     number of addresses, each as text
 //	report, rules, players, teams  text
@@ -36,6 +37,7 @@ const (
 	flagNATNeg = 1 << iota
 	flagReachable
 	flagLeftOut
+	flagReached
 )
 
 func appendText[T string | []byte](dst []byte, text T) []byte {
@@ -68,10 +70,16 @@ func appendServer(dst []byte, s *storage.Server) []byte {
 	if s.Reachable {
 		flags |= flagReachable
 	}
+	if s.Reached != "" {
+		flags |= flagReached
+	}
 	dst = appendAddr(append(dst, flags), s.Via)
 	dst = binary.AppendUvarint(dst, uint64(s.Instance))
 	for _, word := range [...]string{s.Game, s.Origin, s.Country, s.Region} {
 		dst = appendText(dst, word)
+	}
+	if s.Reached != "" {
+		dst = appendText(dst, s.Reached)
 	}
 	dst = appendAddrPort(dst, s.Public)
 	dst = binary.AppendUvarint(dst, uint64(len(s.Local)))
@@ -219,6 +227,9 @@ func decodeServer(record []byte) (s storage.Server, kept bool, err error) {
 	s.Instance = uint32(r.number())
 	for _, word := range [...]*string{&s.Game, &s.Origin, &s.Country, &s.Region} {
 		*word = string(r.text())
+	}
+	if flags&flagReached != 0 {
+		s.Reached = string(r.text())
 	}
 	s.Public = r.addrPort()
 	n := r.number()
