@@ -1,11 +1,14 @@
 package main
 
 import (
+	"bytes"
 	"fmt"
 	"net/netip"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/rs/zerolog"
@@ -18,6 +21,7 @@ import (
 	"github.com/respawnd/respawnd/internal/verdicts"
 	"github.com/respawnd/respawnd/master"
 	"github.com/respawnd/respawnd/qr2"
+	"github.com/respawnd/respawnd/storage"
 	"github.com/respawnd/respawnd/storage/bolt"
 )
 
@@ -32,7 +36,7 @@ func newKeeper(t testing.TB, path string) *daemon {
 	t.Cleanup(func() { _ = store.Close() })
 	d := &daemon{
 		cfg: &services.Config{}, log: zerolog.Nop(), store: store, book: verdicts.NewBook(zerolog.Nop(), 0),
-		registry:  master.NewRegistry(master.Limits{PerAddr: 1 << 20, PerNet: 1 << 20}),
+		registry:  master.NewRegistry(master.Limits{Servers: 1 << 20, PerAddr: 1 << 20, PerNet: 1 << 20}),
 		catalogue: &admin.Catalogue{Embedded: configs.Games, Store: store}, bans: bans.New(store),
 	}
 	d.cfg.Master.RestoreFor = 90 * time.Second
@@ -156,4 +160,32 @@ func benchmarkSave(b *testing.B, servers, every int) {
 			b.Fatal(err)
 		}
 	}
+}
+
+// A daemon whose last save takes too long stops without an error: the list that
+// was saved before stays.
+func TestLastSaveIsBounded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var lines bytes.Buffer
+		d := newKeeper(t, filepath.Join(t.TempDir(), storeName))
+		d.log = zerolog.New(&lines)
+		d.host(t, 1, 1)
+		must(t, d.saveNow(t.Context()))
+		release, ended := make(chan struct{}), make(chan struct{})
+		go func() { // holds the list until the test is over
+			defer close(ended)
+			_, _ = d.store.SaveServers(t.Context(), func(func(storage.ListedServer) bool) { <-release })
+		}()
+		synctest.Wait()
+		began := time.Now()
+		if err := d.saveLast(); err != nil || time.Since(began) != lastSave {
+			t.Errorf("saveLast() = %v after %v, want nil after %v", err, time.Since(began), lastSave)
+		}
+		if !strings.Contains(lines.String(), "were not saved") {
+			t.Errorf("the log says %q, want that changes were not saved", &lines)
+		}
+		close(release)
+		<-ended
+		must(t, d.store.Close())
+	})
 }
