@@ -565,7 +565,7 @@ func TestListWithoutRoomIsToldAndTriedAgain(t *testing.T) {
 		reg := master.NewRegistry(master.Limits{Servers: 1})
 		w := newWorld(t, func(o *Options) { o.Registry = reg })
 		other := netip.MustParseAddrPort("192.0.2.7:6500")
-		w.put(master.Server{Public: other, Game: "plain", Origin: master.FromQR2})
+		w.put(master.Server{Public: other, Game: "plain", Origin: master.Static}) // which makes no room
 		w.says(there, probetest.Arena("cstrike").Speaks("a2s"))
 		w.watch(there, A2S, master.Static)
 		w.pass(time.Second)
