@@ -86,6 +86,7 @@ type daemon struct {
 	services []service
 	started  time.Time
 	serving  atomic.Bool
+	writable *storeWatch
 	ran      bool   // the list is worth saving
 	saved    uint64 // revision of the list that is saved; 0: none is
 
@@ -115,6 +116,7 @@ func (d *daemon) open(ctx context.Context) error {
 	if d.store, err = openStore(ctx, d.cfg, storeWait, d.log); err != nil {
 		return err
 	}
+	d.writable = &storeWatch{store: d.store, room: roomBeside(storePath(d.cfg), d.cfg.DataDir), log: d.log}
 	d.metrics = prometheus.NewRegistry()
 	d.metrics.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	d.book = verdicts.NewBook(d.log, 0)
@@ -317,6 +319,7 @@ func (d *daemon) run(ctx context.Context) error {
 	g.Go(func() error { d.tellReplaced(ctx); return nil })
 	g.Go(func() error { d.saveList(ctx); return nil })
 	g.Go(func() error { d.sweepBans(ctx); return nil })
+	g.Go(func() error { d.writable.run(ctx); return nil })
 	g.Go(func() error { d.keepAddresses(ctx); return nil })
 	if d.history != nil {
 		path := d.historyPath()
@@ -371,7 +374,7 @@ func (d *daemon) readiness() error {
 	if !d.serving.Load() {
 		return errNotServing
 	}
-	return nil
+	return d.writable.err()
 }
 
 // close saves the list and closes what is open, the store last.

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"errors"
 	"fmt"
+	"net/http"
 	"net/netip"
 	"os"
 	"os/exec"
@@ -205,8 +206,18 @@ func TestFullDiskRefusesChangesAndLosesNothing(t *testing.T) {
 	if _, err := enter(t.Context(), c.address["gpcm"], "early"); err != nil {
 		t.Errorf("login on a full disk: %v", err)
 	}
+	isReady := func() (code int, body string) { return get(t, &c.running, "admin", http.MethodGet, "/readyz", "") }
+	eventually(t, "readyz to say that the disk is full", func() bool {
+		code, body := isReady()
+		return code == http.StatusServiceUnavailable && strings.Contains(body, "the store cannot be written") && strings.Contains(body, "no space left")
+	})
+	c.waitFor("the store that cannot be written", lines, func(e entry) bool { return strings.HasPrefix(e.text("message"), "the store cannot be written") })
 
 	d.free()
+	c.waitFor("the store that can be written again", lines, message("the store can be written again"))
+	if code, body := isReady(); code != http.StatusOK {
+		t.Errorf("readyz with room again: %d %s", code, body)
+	}
 	if newUser(t.Context(), c.address["gpsp"], "later") == "" {
 		t.Errorf("no account although there is room again:\n%s", c.log)
 	}

@@ -39,7 +39,8 @@
 //	audit_players  number (8 bytes)                      likewise, of changes by players
 //
 // "meta" also has "user" and "profile", 4 bytes: the ids given out last, and
-// "audit" and "audit_players", 8 bytes: how many entries there are.
+// "audit" and "audit_players", 8 bytes: how many entries there are, and "probe",
+// which Probe writes.
 // Numbers are big-endian, so that byte order is number order. The sequence of a bucket gives the revisions.
 //
 // Every value has checksums, also those that are "empty" here: records over their
@@ -112,6 +113,7 @@ type Store struct {
 	db     *bbolt.DB
 	log    zerolog.Logger
 	broken atomic.Pointer[error] // why changes are refused; nil: they are not
+	writes writes
 
 	saving chan struct{} // holds one token while a list is saved
 	list   savedList
@@ -211,16 +213,19 @@ func (s *Store) update(ctx context.Context, fn func(*bbolt.Tx) error) (err error
 	}()
 	defer catchDamage(s.path, &err)
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
+	var refused error // by the step, not by the disk
 	err = s.db.Update(func(tx *bbolt.Tx) error {
-		if err := ctx.Err(); err != nil { // waiting for the turn may have taken a while
-			return err
+		s.writes.begin()
+		if refused = ctx.Err(); refused == nil { // waiting for the turn may have taken a while
+			refused = fn(tx)
 		}
-		if err := fn(tx); err != nil {
-			return err
+		if refused == nil {
+			refused = s.note(ctx, tx)
 		}
-		return s.note(ctx, tx)
+		return refused
 	})
 	panicking = false
+	s.writes.end(err, refused)
 	if errors.Is(err, errIdle) {
 		return nil
 	}
