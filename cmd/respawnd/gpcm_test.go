@@ -11,9 +11,9 @@ import (
 
 // annAndBen starts a daemon with two accounts: the operator has made one, a game
 // the other. The unique nicks are the nicks.
-func annAndBen(t *testing.T) *running {
+func annAndBen(t *testing.T, more ...string) *running {
 	t.Helper()
-	d := start(t, t.TempDir())
+	d := start(t, t.TempDir(), more...)
 	out := typed(t, d.cliEnv(), stormPassword+"\n", "account", "create",
 		"--email", "Ann@example.com", "--nick", "Ann", "--uniquenick", "Ann", "--password-stdin")
 	wantIn(t, out, "profile 1 (Ann)")

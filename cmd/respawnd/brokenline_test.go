@@ -1,0 +1,87 @@
+//go:build linux && netns
+
+package main
+
+import (
+	"bufio"
+	"fmt"
+	"net/netip"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/respawnd/respawnd/internal/netnstest"
+)
+
+// TestPlayerBehindABrokenLineOnNetworks cuts the cable of a player to whom
+// another writes. The player is offline soon, and the message comes when the
+// cable is back.
+func TestPlayerBehindABrokenLineOnNetworks(t *testing.T) {
+	w := twoNetworks(t)
+	child := func(space, role string) { runInNetwork(t, w.Child(space, "TestBrokenLineChild", role)) }
+	startInNetwork(t, w.Child("master", "TestBrokenLineChild", "serves"))
+	startInNetwork(t, w.Child("hall", "TestBrokenLineChild", "Ann is there"))
+	w.In("hall", "ip", "link", "set", "eth", "down")
+	child("attic", "Ben writes")
+	w.In("hall", "ip", "link", "set", "eth", "up")
+	child("hall", "Ann is back")
+}
+
+// TestBrokenLineChild is what a copy of the test program does in its namespace.
+func TestBrokenLineChild(t *testing.T) {
+	const port = 29900
+	enterFrom := func(network int, name string) *player {
+		at := netip.AddrPortFrom(netip.AddrFrom4([4]byte{10, 77, byte(network), 1}), port)
+		p, err := enter(t.Context(), at, name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return p
+	}
+	// waitFor returns when a message came that has all that.
+	waitFor := func(p *player, parts ...string) {
+		for found := 0; found < len(parts); {
+			m, err := p.next()
+			if err != nil {
+				t.Fatalf("%q did not come: %v", parts, err)
+			}
+			found = 0
+			for _, part := range parts {
+				if strings.Contains(m, part) {
+					found++
+				}
+			}
+		}
+	}
+	stay := func() {
+		_, _ = fmt.Fprintln(os.Stdout, "ready")
+		_, _ = bufio.NewReader(os.Stdin).ReadByte()
+	}
+	switch os.Getenv(netnstest.Role) {
+	case "serves":
+		d := annAndBen(t, variable("gpcm.listen", fmt.Sprintf("0.0.0.0:%d", port)), variable("gpcm.user_timeout", "10s"))
+		ann, ben := signedIn(t, d, "uniquenick", "Ann"), signedIn(t, d, "uniquenick", "Ben")
+		befriend(ann, ben)
+		befriend(ben, ann)
+		for _, s := range []seat{ann, ben} {
+			if err := s.leave(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		stay()
+		d.stop()
+	case "Ann is there":
+		enterFrom(0, "Ann")
+		stay()
+	case "Ben writes":
+		ben := enterFrom(1, "Ben")
+		if err := ben.carriesOut(`\bm\1\sesskey\$K\t\1\msg\hello`); err != nil {
+			t.Fatal(err)
+		}
+		waitFor(ben, `\bm\100\f\1\`, `|s|0|`) // the system alone would take 15 minutes
+	case "Ann is back":
+		waitFor(enterFrom(0, "Ann"), `\bm\1\f\2\`, `\msg\hello\`)
+	default:
+		t.Skip("it is part of the tests with networks")
+	}
+}
