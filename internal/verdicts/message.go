@@ -80,11 +80,14 @@ func (v Verdict) message() string {
 	return v.String()
 }
 
-// level returns the level of a verdict's log line: the steps before a decision
-// are for those who look for a fault.
+// level returns the level of a verdict's log line: the steps before a decision,
+// and packets of which any scanner may send some, are for those who look for a
+// fault.
 func (v Verdict) level() zerolog.Level {
-	if v == Heard || v == ChallengeSent {
+	switch v {
+	case Heard, ChallengeSent, SpeaksCDKey, KeepaliveAlone, NotUnderstood:
 		return zerolog.DebugLevel
+	default:
+		return zerolog.InfoLevel
 	}
-	return zerolog.InfoLevel
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"net/netip"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -55,7 +56,7 @@ func TestLogLines(t *testing.T) {
 		}
 		seen[line.Message] = v
 		want := "info"
-		if v == Heard || v == ChallengeSent {
+		if slices.Contains([]Verdict{Heard, ChallengeSent, SpeaksCDKey, KeepaliveAlone, NotUnderstood}, v) {
 			want = "debug"
 		}
 		if line.Level != want {
