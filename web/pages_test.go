@@ -405,6 +405,19 @@ func TestOwnNameIsLookedUpOnceInAWhile(t *testing.T) {
 	})
 }
 
+// What is found out about the way to a server does not help players to whom it is
+// listed under an address of no use.
+func TestWhyKeepsAdviceThatIsStillOfUse(t *testing.T) {
+	book := verdicts.NewBook(newFixture(t).server.opt.Log, 0)
+	f := newFixture(t, func(o *Options) { o.Diagnosis = Diagnosis{Verdicts: book} })
+	for _, v := range []verdicts.Verdict{verdicts.Listed, verdicts.OnlyHere, verdicts.PerhapsReachable} {
+		book.Note("qr2", addr("127.0.0.1:6500"), "gmtest", v)
+	}
+	wantParts(t, "the page", f.from("127.0.0.1:4000", "", "/why").Body.String(), "perhaps reachable</h3>", "<details open>", "sets net.advertise_as")
+	book.Note("qr2", addr("127.0.0.1:6500"), "gmtest", verdicts.Left)
+	wantNoParts(t, "the page after it left", f.from("127.0.0.1:4000", "", "/why").Body.String(), "<details open>", "sets net.advertise_as")
+}
+
 func TestWhyTellsOfTheVisitorsAddressAlone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		book := verdicts.NewBook(newFixture(t).server.opt.Log, 0)

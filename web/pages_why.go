@@ -39,6 +39,8 @@ type story struct {
 	Service, Address string
 	Now              happening
 	Before           []happening
+	Open             bool // there is still something to do about one of Before
+	later            []verdicts.Verdict
 }
 
 // happening is one verdict.
@@ -86,14 +88,23 @@ func stories(entries []verdicts.Entry, now time.Time) []story {
 		address := e.Addr.String()
 		i := slices.IndexFunc(out, func(st story) bool { return st.Service == e.Service && st.Address == address })
 		if i < 0 {
-			out = append(out, story{Service: e.Service, Address: address, Now: happened(e, now)})
+			out = append(out, story{Service: e.Service, Address: address, Now: happened(e, now), later: []verdicts.Verdict{e.Verdict}})
 			continue
 		}
-		old := happened(e, now)
-		old.Advice = ""
-		out[i].Before = append(out[i].Before, old)
+		out[i].precede(e, now)
 	}
 	return out
+}
+
+// precede puts a verdict before those of the story, with its advice if that is
+// still of use.
+func (st *story) precede(e verdicts.Entry, now time.Time) {
+	old := happened(e, now)
+	if slices.ContainsFunc(st.later, func(v verdicts.Verdict) bool { return v.Outdates(e.Verdict) }) {
+		old.Advice = ""
+	}
+	st.Open = st.Open || old.Advice != ""
+	st.Before, st.later = append(st.Before, old), append(st.later, e.Verdict)
 }
 
 // happened puts a verdict into words.

@@ -2,6 +2,7 @@ package main
 
 import (
 	"net/netip"
+	"strings"
 	"testing"
 
 	"github.com/rs/zerolog"
@@ -71,10 +72,14 @@ func TestAdvertisedAddress(t *testing.T) {
 // Every service is open to other machines here, on ports that nobody knows.
 func TestServerThatOnlyThisMachineReaches(t *testing.T) {
 	t.Parallel()
-	d := start(t, t.TempDir(), variable("serverbrowse.listen", "0.0.0.0:0"))
+	d := start(t, t.TempDir(), variable("serverbrowse.listen", "0.0.0.0:0"), variable("qr2.probe", "true"))
 	h := register(t, d, "hostname", "One")
 	d.waitFor("the warning", 0, func(e entry) bool { return e.text("level") == "warn" && e.text("server") == h.address().String() })
 	d.waitFor("the verdict", 0, verdictOn(h.address(), verdicts.OnlyHere.String()))
+	d.waitFor("a later one", 0, verdictOn(h.address(), verdicts.Unreachable.String())) // it does not answer probes
+	if out := d.cli("doctor", h.address().Addr().String()); !strings.Contains(out, "sets net.advertise_as") {
+		t.Errorf("doctor, want what to do about the address:\n%s", out)
+	}
 	d.stop()
 }
 

@@ -79,10 +79,14 @@ should be there, its packets do not arrive here, or come from another address:
 	return nil
 }
 
-// superseded reports whether one of the later verdicts is the same service's on
-// the same address.
+// superseded reports whether the advice of a verdict is of no use after the later
+// ones of the same service on the same address.
 func superseded(later []admin.Verdict, v admin.Verdict) bool {
-	return slices.ContainsFunc(later, func(l admin.Verdict) bool { return l.Service == v.Service && l.Address == v.Address })
+	earlier, _ := verdicts.Parse(v.Verdict)
+	return slices.ContainsFunc(later, func(l admin.Verdict) bool {
+		next, known := verdicts.Parse(l.Verdict)
+		return l.Service == v.Service && l.Address == v.Address && (!known || next.Outdates(earlier))
+	})
 }
 
 // tellPresent prints the servers and the bans of an address.

@@ -161,7 +161,7 @@ func (d *daemon) restoreList(ctx context.Context) error {
 		if err := d.registry.Put(s); err != nil {
 			continue // the limits were lowered since
 		}
-		d.book.Note(rec.Origin, rec.Source, rec.Game, verdicts.Restored)
+		d.book.Note(noting(s.Origin), rec.Source, rec.Game, verdicts.Restored)
 		restored++
 	}
 	d.saved = d.registry.Revision() // what was not restored is not in the next list

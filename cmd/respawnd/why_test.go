@@ -165,7 +165,7 @@ func TestLimitAndRestartAreTold(t *testing.T) {
 	second.answer()
 	wantReason(t, d, second.address(), "qr2", verdicts.TooManyHere)
 	d.stop()
-	e := start(t, dir)
+	e := start(t, dir, variable("log.level", "debug"))
 	wantReason(t, e, first.address(), "qr2", verdicts.Restored)
 	e.stop()
 }

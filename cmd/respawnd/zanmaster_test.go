@@ -317,6 +317,9 @@ func TestZandronumServerIsAskedAndSurvivesARestart(t *testing.T) {
 	if out := e.cli("server", "list"); strings.Contains(out, "restored") {
 		t.Errorf("server list, want no server that is restored:\n%s", out)
 	}
+	if out := e.cli("doctor", hosts[0].address().Addr().String()); !strings.Contains(out, "restored") || strings.Contains(out, "its next report lists it again") {
+		t.Errorf("doctor, want that the server was restored, and no advice to wait:\n%s", out)
+	}
 	wantZanList(t, newZanPeer(t, e, home, nil), hosts...)
 	check(e)
 	e.stop()

@@ -15,7 +15,6 @@ type Explanation struct {
 // The services whose verdicts read differently.
 const (
 	serviceZandronum = "zanmaster"
-	originZandronum  = "zandronum" // under which restored servers are noted
 	serviceText      = "qr1"
 	serviceLAN       = "lan"
 	serviceProbe     = "probe"
@@ -32,7 +31,7 @@ func (e Entry) Explain() Explanation {
 		x = packet
 	}
 	switch e.Service {
-	case serviceZandronum, originZandronum:
+	case serviceZandronum:
 		x = zandronumReasons(e.Verdict, x)
 	case serviceProbe:
 		x = askedReasons(e.Verdict, x)
@@ -52,7 +51,7 @@ func (e Entry) Explain() Explanation {
 // what names what servers send to a service.
 func what(service string) string {
 	switch service {
-	case serviceZandronum, originZandronum:
+	case serviceZandronum:
 		return "registration"
 	case serviceLAN:
 		return "answer on the local network"

@@ -6,7 +6,7 @@ import (
 )
 
 // services are those that note verdicts.
-var services = []string{"qr2", "qr1", "zanmaster", "zandronum", "lan", "probe", "valvemaster", "static", "gpcm", "gpsp", "natneg", "serverbrowse", "legacylist"}
+var services = []string{"qr2", "qr1", "zanmaster", "lan", "probe", "valvemaster", "gpcm", "gpsp", "natneg", "serverbrowse", "legacylist"}
 
 func TestEveryVerdictIsExplained(t *testing.T) {
 	for _, service := range services {

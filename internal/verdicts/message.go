@@ -82,10 +82,10 @@ func (v Verdict) message() string {
 
 // level returns the level of a verdict's log line: the steps before a decision,
 // and packets of which any scanner may send some, are for those who look for a
-// fault.
+// fault. Servers that were restored have one line for all of them.
 func (v Verdict) level() zerolog.Level {
 	switch v {
-	case Heard, ChallengeSent, SpeaksCDKey, KeepaliveAlone, NotUnderstood:
+	case Heard, ChallengeSent, Asked, Restored, SpeaksCDKey, KeepaliveAlone, NotUnderstood:
 		return zerolog.DebugLevel
 	default:
 		return zerolog.InfoLevel

@@ -171,6 +171,28 @@ func (v Verdict) String() string {
 	return "unknown"
 }
 
+// Parse returns the verdict that String writes as word; ok is false if there is
+// none.
+func Parse(word string) (v Verdict, ok bool) {
+	i := slices.Index(words[:], word)
+	return Verdict(max(i, 0)), i >= 0
+}
+
+// Outdates reports whether the advice of an earlier verdict of the same service
+// on the same server is of no use after v. The address under which a server is
+// listed stays the same while it is listed, whatever is found out about it.
+func (v Verdict) Outdates(earlier Verdict) bool {
+	if earlier != OnlyHere {
+		return true
+	}
+	switch v {
+	case Heard, ChallengeSent, Asked, Listed, Reachable, PerhapsReachable, Unreachable, Negotiated:
+		return false
+	default:
+		return true
+	}
+}
+
 // Limits of the book.
 const (
 	// DefaultCapacity is how many addresses the book remembers.
@@ -182,6 +204,7 @@ const (
 	linesASecond  = 50
 	linesAtOnce   = 500
 	reportDropped = time.Minute
+	sayAgain      = time.Hour // between two lines for one verdict, if no other had one
 )
 
 // Entry is one remembered verdict.
@@ -218,6 +241,7 @@ type pageKey struct {
 type page struct {
 	key     pageKey
 	entries []Entry // oldest first, at most PerAddr
+	said    Entry   // the last one that was logged; the zero Entry: none
 }
 
 // NewBook returns an empty book that logs to log and remembers capacity
@@ -290,11 +314,19 @@ func (b *Book) record(service string, addr netip.AddrPort, game string, v Verdic
 		p.entries = slices.Delete(p.entries, 0, 1)
 	}
 	p.entries = append(p.entries, e)
-	if v.level() < b.log.GetLevel() {
+	if v.level() < b.log.GetLevel() || p.repeats(&e) {
 		return e, 0, false
 	}
-	unsaid, told = b.ration(now)
+	if unsaid, told = b.ration(now); told {
+		p.said = e
+	}
 	return e, unsaid, told
+}
+
+// repeats reports whether the last line about the address said the same not long
+// ago: only verdicts that are not logged came in between.
+func (p *page) repeats(e *Entry) bool {
+	return p.said.Verdict == e.Verdict && p.said.Game == e.Game && e.First.Sub(p.said.First) < sayAgain
 }
 
 // page returns the page of a key, fresh or brought to the front. b.mu is held.

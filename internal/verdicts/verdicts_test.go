@@ -39,6 +39,37 @@ func TestOnlyAChangedVerdictIsLogged(t *testing.T) {
 	}
 }
 
+// A server that fails again and again is challenged in between, which is no line
+// at level info. It must not fill the log.
+func TestDecisionThatComesAgainIsLoggedOnceAnHour(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var out bytes.Buffer
+		b := NewBook(zerolog.New(&out).Level(zerolog.InfoLevel), 0)
+		try := func(v Verdict) (lines int) {
+			out.Reset()
+			b.Note("qr2", port(1), "gmtest", ChallengeSent)
+			b.Note("qr2", port(1), "gmtest", v)
+			return strings.Count(out.String(), "\n")
+		}
+		for i, step := range []struct {
+			after   time.Duration
+			verdict Verdict
+			want    int
+		}{
+			{0, WrongResponse, 1},
+			{sayAgain - time.Second, WrongResponse, 0},
+			{time.Second, WrongResponse, 1},
+			{time.Second, Listed, 1},
+			{time.Second, WrongResponse, 1},
+		} {
+			time.Sleep(step.after)
+			if got := try(step.verdict); got != step.want {
+				t.Errorf("step %d, %v: %d lines, want %d", i, step.verdict, got, step.want)
+			}
+		}
+	})
+}
+
 // The message of a line says what happened, the same for every server. The steps
 // before a decision are logged at level debug.
 func TestLogLines(t *testing.T) {
@@ -56,7 +87,7 @@ func TestLogLines(t *testing.T) {
 		}
 		seen[line.Message] = v
 		want := "info"
-		if slices.Contains([]Verdict{Heard, ChallengeSent, SpeaksCDKey, KeepaliveAlone, NotUnderstood}, v) {
+		if slices.Contains([]Verdict{Heard, ChallengeSent, Asked, Restored, SpeaksCDKey, KeepaliveAlone, NotUnderstood}, v) {
 			want = "debug"
 		}
 		if line.Level != want {
@@ -124,6 +155,25 @@ func TestLongGameNamesAreCut(t *testing.T) {
 	b.Note("qr2", port(1), strings.Repeat("x", 1000), UnknownGame)
 	if got := len(b.Of(port(1).Addr())[0].Game); got != maxGame {
 		t.Errorf("stored name: got %d bytes, want %d", got, maxGame)
+	}
+}
+
+func TestOutdates(t *testing.T) {
+	for v := range Verdict(len(words)) {
+		if got, ok := Parse(v.String()); got != v || !ok {
+			t.Errorf("Parse(%q) = %v, %v", v, got, ok)
+		}
+		if !v.Outdates(ChallengeSent) {
+			t.Errorf("%v leaves advice about %v, want none", v, ChallengeSent)
+		}
+	}
+	if v, ok := Parse("no verdict"); ok {
+		t.Errorf("Parse(no verdict) = %v", v)
+	}
+	for v, want := range map[Verdict]bool{Listed: false, PerhapsReachable: false, Unreachable: false, ChallengeSent: false, Left: true, Expired: true, Removed: true, OnlyHere: true} {
+		if got := v.Outdates(OnlyHere); got != want {
+			t.Errorf("%v outdates %v: %v, want %v", v, OnlyHere, got, want)
+		}
 	}
 }
 
