@@ -52,6 +52,11 @@ func (d *daemon) keepAddresses(ctx context.Context) {
 		case <-tick.C:
 			d.addresses.SetNetworks(addressesOrNone())
 			continue
+		case <-d.ruled:
+			if d.beyondLoopback() {
+				watch.review()
+			}
+			continue
 		case <-moved:
 		}
 		select {
@@ -99,6 +104,34 @@ func (w *localWatch) look() {
 		if h, ok := d.registry.Get(c.Key); ok { // it may have left since
 			w.note(h)
 		}
+	}
+}
+
+// review notes again, under other rules, the servers that are listed.
+func (w *localWatch) review() {
+	d := w.daemon
+	out := false // there is one that nobody outside reaches
+	for _, h := range d.registry.All() {
+		switch {
+		case !h.Public.Addr().IsLoopback():
+		case !d.addresses.Covers(h.Public.Addr()):
+			out = true
+			w.note(h.Server)
+		case w.warned:
+			d.book.Note(noting(h.Origin), h.Key.Source, h.Game, verdicts.Advertised)
+		}
+	}
+	w.warned = out
+}
+
+// setRules puts the rules of the configuration in force.
+func (d *daemon) setRules(rules []advertise.Rule) {
+	if !d.addresses.SetRules(rules) {
+		return
+	}
+	select {
+	case d.ruled <- struct{}{}:
+	default: // it is going to be seen
 	}
 }
 

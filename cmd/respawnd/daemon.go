@@ -59,6 +59,7 @@ type daemon struct {
 	visits    *verdicts.Book // on players
 	registry  *master.Registry
 	addresses *advertise.Table // which of them askers are given
+	ruled     chan struct{}    // of capacity 1: its rules have changed
 	reports   *master.Source   // reads the reports of QR2 that were saved
 	accounts  *accounts.Service
 	metrics   *prometheus.Registry
@@ -128,6 +129,7 @@ func (d *daemon) open(ctx context.Context) error {
 		Name: "respawnd_master_replaced_total", Help: "Servers that newcomers replaced in a list that was nearly full.",
 	}, func() float64 { return float64(d.registry.ReplacedTotal()) }))
 	d.addresses = advertise.New(d.registry)
+	d.ruled = make(chan struct{}, 1)
 	d.addresses.SetRules(advertised(d.cfg))
 	d.addresses.SetNetworks(addressesOrNone())
 	d.reports = master.NewSource(qr2.NewDecoder(d.registry))
@@ -467,7 +469,7 @@ func (d *daemon) reloadNow(ctx context.Context) {
 	d.saveEvery.Store(int64(next.Master.SaveEvery))
 	d.store.LimitAudit(next.Admin.AuditEntries)
 	d.registry.SetLimits(d.listLimits())
-	d.addresses.SetRules(advertised(next))
+	d.setRules(advertised(next))
 	d.webhooks.SetHooks(hooks)
 	d.configured.Store(&next.Servers)
 	d.networks.Store(&next.Net)

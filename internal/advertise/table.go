@@ -43,11 +43,11 @@ func New(r *master.Registry) *Table {
 	return t
 }
 
-// SetRules replaces the rules.
-func (t *Table) SetRules(rules []Rule) {
+// SetRules replaces the rules and reports whether they are others than before.
+func (t *Table) SetRules(rules []Rule) (changed bool) {
 	rules = slices.Clone(rules)
 	slices.SortStableFunc(rules, func(a, b Rule) int { return cmp.Compare(b.From.Bits(), a.From.Bits()) })
-	t.change(func(f *facts) { f.rules = rules })
+	return t.change(func(f *facts) { f.rules = rules })
 }
 
 // SetNetworks replaces the addresses of this machine.
@@ -58,15 +58,17 @@ func (t *Table) SetNetworks(all []hostnet.Address) {
 
 // change replaces the facts, unless they stay as they are: lists that were made
 // for askers of the old ones are of no use to those of the new ones.
-func (t *Table) change(set func(*facts)) {
+func (t *Table) change(set func(*facts)) (changed bool) {
 	t.changing.Lock()
 	defer t.changing.Unlock()
 	old := t.now.Load()
 	next := *old
 	set(&next)
-	if !slices.Equal(old.rules, next.rules) || !slices.Equal(old.own, next.own) {
-		t.now.Store(&next)
+	if slices.Equal(old.rules, next.rules) && slices.Equal(old.own, next.own) {
+		return false
 	}
+	t.now.Store(&next)
+	return true
 }
 
 // rule returns the rule for a private address.

@@ -164,6 +164,11 @@ func reasons(v Verdict) Explanation {
 			Cause:  "the server runs on the master's own machine and is in the list, but players outside are given an address that leads to their own machine",
 			Advice: "The operator sets net.advertise_as to the address under which players reach this machine. Or start the server with a public address, so that it reports from there.",
 		}
+	case Advertised:
+		return Explanation{
+			Cause: "the server runs on the master's own machine, and players outside are given the address of net.advertise_as now",
+			Good:  true,
+		}
 	case StaleChallenge:
 		return Explanation{
 			Cause:  "the heartbeat carries a challenge that is over, or that was given to another address or port: one is good for one heartbeat, within half a minute, and ends when this master restarts",

@@ -34,6 +34,7 @@ var messages = [...]string{
 	NotAllowed:    "server not listed: not on the allow list",
 	Concealed:     "server hidden by an operator",
 	OnlyHere:      "server listed under an address that only this machine and its network reach",
+	Advertised:    "server listed under the advertised address",
 
 	StaleChallenge: "server not listed: challenge out of date",
 	KeepsQuiet:     "server answered without telling",

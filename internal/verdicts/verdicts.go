@@ -57,6 +57,7 @@ const (
 	NotAllowed
 	Concealed
 	OnlyHere
+	Advertised
 	StaleChallenge
 	KeepsQuiet
 	BansUs
@@ -125,6 +126,7 @@ var words = [...]string{
 	NotAllowed:    "not on the allow list",
 	Concealed:     "hidden by an operator",
 	OnlyHere:      "listed under an address that only this machine and its network reach",
+	Advertised:    "listed under the advertised address",
 
 	StaleChallenge: "challenge out of date",
 	KeepsQuiet:     "answers, but does not tell",
