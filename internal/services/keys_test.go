@@ -10,9 +10,10 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"go.yaml.in/yaml/v3"
+
 	"github.com/respawnd/respawnd/configs"
 	"github.com/respawnd/respawnd/qr2"
-	"go.yaml.in/yaml/v3"
 )
 
 func TestDefaultsAreValid(t *testing.T) {

@@ -7,8 +7,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/respawnd/respawnd/configs"
 	"go.yaml.in/yaml/v3"
+
+	"github.com/respawnd/respawnd/configs"
 )
 
 // sample returns the path of a file in the folder configs.
