@@ -240,7 +240,7 @@ func (t *textIntake) introduce(w netserve.PacketWriter, p netserve.Packet, key m
 	t.table.mu.Lock()
 	host, fresh, gone := t.table.pend(key, policy.MaxPending)
 	if fresh || host.game.Name != g.Name {
-		host.game, host.extra, host.token = g, furtherFields(p.Data), ""
+		host.game, host.extra = g, furtherFields(p.Data) // the token stays: an answer may be on the way
 	}
 	if host.source != p.From {
 		t.table.unask(host.source, host)
@@ -279,30 +279,24 @@ const (
 	// secureLength is the length of a challenge. Hosts of some engines use no
 	// more than this many characters of a longer one.
 	secureLength = 6
-	echoLength   = 8
+	// tokenLength is the length of an echo text, of which a challenge is the
+	// beginning.
+	tokenLength = 8
 	// textQuerySize is the size of the first query, for all games.
 	textQuerySize = len(askStatus) + len(askSecure) + secureLength
 )
 
-// newToken returns a challenge or echo text that nobody can guess.
-func newToken(noSecure bool) string {
-	length := secureLength
-	if noSecure {
-		length = echoLength
-	}
-	return randomLetters(length)
-}
+// newToken returns a token that nobody can guess.
+func newToken() string { return randomLetters(tokenLength) }
 
 // appendTextQuery appends the query for everything, with the proof that the
 // host's game can give.
 func appendTextQuery(b []byte, noSecure bool, token string) []byte {
 	b = append(b, askStatus...)
 	if noSecure {
-		b = append(b, askEcho...)
-	} else {
-		b = append(b, askSecure...)
+		return append(append(b, askEcho...), token...)
 	}
-	return append(b, token...)
+	return append(append(b, askSecure...), token[:secureLength]...)
 }
 
 // trusted reports whether an address is the operator's own.

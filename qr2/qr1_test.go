@@ -374,12 +374,12 @@ func TestWrongProofIsNotListed(t *testing.T) {
 	in := newIntake(t, nil)
 	h := in.textServer("192.0.2.1:26900")
 	h.secret = "wrong1"
-	for range maxWrong {
+	for range 5 {
 		h.beat("")
 		h.serve(h.addr)
 	}
-	if h.listed() || len(in.text.table.hosts) != 0 {
-		t.Errorf("listed %v, %d hosts remembered after %d wrong proofs", h.listed(), len(in.text.table.hosts), maxWrong)
+	if h.listed() {
+		t.Error("listed after wrong proofs")
 	}
 	if got := in.verdict(h.addr); got != "wrong response" {
 		t.Errorf("verdict: %q", got)
@@ -520,6 +520,57 @@ func TestForgedTextHeartbeatsDoNotKeepANewServerOut(t *testing.T) {
 	}
 }
 
+func TestForgedGamesDoNotKeepANewTextServerOut(t *testing.T) {
+	tests := map[string]func(*textServer){
+		"one answer":  func(*textServer) {},
+		"proof apart": func(h *textServer) { h.noProof = true },
+		"echo": func(h *textServer) {
+			h.game, h.noProof, h.status = "silent", true, strings.Replace(h.status, "gmtest", "silent", 1)
+			h.say(h.source, AppendTextHeartbeat(nil, h.addr.Port(), "other"))
+			h.serve(h.addr) // it is asked for its proof alone
+		},
+	}
+	for name, change := range tests {
+		t.Run(name, func(t *testing.T) {
+			in := newIntake(t, nil)
+			h := in.textServer("192.0.2.1:26900")
+			change(h)
+			forge := func() { // under its address, while its answer is on the way
+				for _, game := range []string{"gone", "other", "silent", "other"} {
+					h.say(h.source, AppendTextHeartbeat(nil, h.addr.Port(), game, Rule{"motd", "forged"}))
+				}
+			}
+			h.beat("")
+			for range 3 {
+				queries := in.w.take()
+				forge()
+				for _, q := range queries {
+					h.say(h.addr, h.reply(q.data))
+				}
+			}
+			srv, ok := in.list.Get(h.key())
+			if !ok || srv.Game != h.game {
+				t.Fatalf("listed: %+v; verdict %q", srv, in.verdict(h.addr))
+			}
+			if got := h.rule("motd"); got == "forged" {
+				t.Errorf("motd = %q, want that of no other game's heartbeat", got)
+			}
+		})
+	}
+}
+
+func TestForgedProofsDoNotKeepANewTextServerOut(t *testing.T) {
+	in := newIntake(t, nil)
+	h := in.textServer("192.0.2.1:26900")
+	h.beat("")
+	for range 100 { // while its answer is on the way
+		h.say(h.addr, []byte(`\validate\AAAAAAAA\final\\queryid\1.1`))
+	}
+	if h.serve(h.addr); !h.listed() {
+		t.Errorf("not listed after its proof; verdict %q", in.verdict(h.addr))
+	}
+}
+
 func TestEndlessPacketsOfAnAnswerAreBounded(t *testing.T) {
 	in := newIntake(t, nil)
 	h := in.textServer("192.0.2.1:26900")
@@ -635,14 +686,11 @@ func TestAppendTextHeartbeatIsRead(t *testing.T) {
 func TestTokensDiffer(t *testing.T) {
 	seen := map[string]bool{}
 	for range 1000 {
-		a := newToken(false)
-		if len(a) != secureLength || seen[a] || strings.Trim(a, letters) != "" {
+		a := newToken()
+		if len(a) != tokenLength || seen[a] || strings.Trim(a, letters) != "" {
 			t.Fatalf("token %q", a)
 		}
 		seen[a] = true
-	}
-	if got := newToken(true); len(got) != echoLength {
-		t.Errorf("token %q has %d letters, want %d", got, len(got), echoLength)
 	}
 	if !slices.Contains(DropReasons(), dropUnexpected) {
 		t.Error("reasons are incomplete")

@@ -7,6 +7,7 @@ import (
 	"net/netip"
 	"time"
 
+	"github.com/respawnd/respawnd/internal/games"
 	"github.com/respawnd/respawnd/internal/gamespy"
 	"github.com/respawnd/respawnd/internal/netserve"
 	"github.com/respawnd/respawnd/internal/query"
@@ -19,6 +20,8 @@ import (
 type asked struct {
 	host   *textHost
 	from   netip.AddrPort
+	game   games.Game // that it said it runs
+	named  string
 	token  string
 	listed bool
 	apart  bool
@@ -37,7 +40,7 @@ func (t *textIntake) answer(w netserve.PacketWriter, p netserve.Packet) string {
 	if !h.listed {
 		h.in += len(p.Data)
 	}
-	var query [textQuerySize + echoLength]byte
+	var query [textQuerySize + tokenLength]byte
 	if bytes.Equal(p.Data, h.appendQuery(query[:0])) {
 		t.table.mu.Unlock()
 		return dropForeign // whoever is there sends back what it hears
@@ -49,7 +52,7 @@ func (t *textIntake) answer(w netserve.PacketWriter, p netserve.Packet) string {
 	}
 	st, err := h.answer.Status()
 	t.table.dropAnswer(h)
-	a := asked{host: h, from: p.From, token: h.token, listed: h.listed, apart: h.apart}
+	a := asked{host: h, from: p.From, game: h.game, named: h.named, token: h.token, listed: h.listed, apart: h.apart}
 	t.table.mu.Unlock()
 	if err != nil {
 		return dropMalformed
@@ -74,28 +77,49 @@ func (t *textTable) add(h *textHost, packet []byte) (whole bool, dropped string)
 	return whole, ""
 }
 
-// proved reports whether an answer could only come from the host that was asked.
-// given is false if it has no proof at all, right or wrong.
-func (t *textIntake) proved(a *asked, st *query.Status) (right, given bool) {
+// proved reports whether an answer could only come from a host of a game that was
+// asked. given is false if it has no proof at all, right or wrong.
+func (a *asked) proved(g *games.Game, st *query.Status) (right, given bool) {
 	if a.token == "" {
 		return false, false
 	}
-	if a.host.game.Policy.NoSecure.Or(false) {
+	if g.Policy.NoSecure.Or(false) {
 		return subtle.ConstantTimeCompare([]byte(st.Echo), []byte(a.token)) == 1, st.Echo != ""
 	}
-	return gamespy.CheckAny(a.host.game.Secrets, a.token, []byte(st.Validate)), st.Validate != ""
+	return gamespy.CheckAny(g.Secrets, a.token[:secureLength], []byte(st.Validate)), st.Validate != ""
 }
 
-// proof judges the answer of a host that is being verified.
+// provedOther reports whether an answer is right for the game that the host names
+// in its status, and makes that the game of a. The heartbeat that named another
+// one may have been forged.
+func (t *textIntake) provedOther(a *asked, st *query.Status) bool {
+	name, ok := st.Get("gamename")
+	if !ok {
+		name = a.named
+	}
+	g, ok := t.s.opt.Games.Lookup(name)
+	if !ok || g.Name == a.game.Name {
+		return false
+	}
+	right, _ := a.proved(&g, st)
+	if right {
+		a.game = g
+	}
+	return right
+}
+
+// proof judges the answer of a host that is being verified. A wrong one changes
+// nothing: it may be forged.
 func (t *textIntake) proof(w netserve.PacketWriter, a asked, st *query.Status, now time.Time) string {
-	right, given := t.proved(&a, st)
+	right, given := a.proved(&a.game, st)
 	switch {
-	case right:
+	case right || t.provedOther(&a, st):
 		return t.admit(w, a, st, st.Empty(), now)
 	case given:
-		return t.wrongProof(a)
-	case !a.host.game.Policy.NoSecure.Or(false):
-		return t.askApart(w, a, now)
+		t.noteText(a.host.key.Source, a.game.Name, verdicts.WrongResponse)
+		return dropWrong
+	case !a.game.Policy.NoSecure.Or(false):
+		return t.askApart(w, a, st, now)
 	case t.trusted(a.from.Addr()):
 		// The operator vouches for this network, and the game has no proof to give.
 		return t.admit(w, a, st, true, now)
@@ -104,23 +128,12 @@ func (t *textIntake) proof(w netserve.PacketWriter, a asked, st *query.Status, n
 	}
 }
 
-// wrongProof counts a wrong answer; after some of them the host is forgotten.
-func (t *textIntake) wrongProof(a asked) string {
-	t.table.mu.Lock()
-	h := a.host
-	if h.wrong++; h.wrong >= maxWrong && t.table.isPending(h) {
-		t.table.remove(h)
-	}
-	t.table.mu.Unlock()
-	t.noteText(h.key.Source, h.game.Name, verdicts.WrongResponse)
-	return dropWrong
-}
-
 // askApart asks a host for its proof alone: it told its status and left out the
 // proof.
-func (t *textIntake) askApart(w netserve.PacketWriter, a asked, now time.Time) string {
+func (t *textIntake) askApart(w netserve.PacketWriter, a asked, st *query.Status, now time.Time) string {
 	var out []textQuery
 	t.table.mu.Lock()
+	a.host.named, _ = st.Get("gamename")
 	if h := a.host; t.table.isPending(h) && !h.alone && now.Before(h.expires) {
 		h.alone = true
 		out = t.verify(h, now, out)
@@ -143,7 +156,7 @@ func (t *textIntake) echoed(w netserve.PacketWriter, p netserve.Packet, text []b
 		t.table.mu.Unlock()
 		return false
 	}
-	a := asked{host: h, from: p.From, token: h.token, listed: h.listed}
+	a := asked{host: h, from: p.From, game: h.game, token: h.token, listed: h.listed}
 	if !h.listed {
 		h.in += len(p.Data)
 	}
@@ -163,29 +176,32 @@ func (t *textIntake) admit(w netserve.PacketWriter, a asked, st *query.Status, a
 		t.table.mu.Unlock()
 		return dropUnexpected
 	}
+	if h.game.Name != a.game.Name {
+		h.game, h.extra = a.game, nil // the extra fields are those of another game's heartbeat
+	}
 	via, extra := h.via, h.extra
 	t.table.mu.Unlock()
 
 	if t.s.banned(h.key.Source.Addr()) {
-		return t.turnedAway(h, errBanned)
+		return t.turnedAway(a, errBanned)
 	}
 	if err := t.listText(a, st, via, extra, now); err != nil {
-		return t.turnedAway(h, err)
+		return t.turnedAway(a, err)
 	}
 	if t.s.banned(h.key.Source.Addr()) { // since the first look
 		t.s.list.Remove(h.key)
-		return t.turnedAway(h, errBanned)
+		return t.turnedAway(a, errBanned)
 	}
 	t.s.metrics.registered.Inc()
 	t.metrics.registered.Inc()
-	t.noteText(h.key.Source, h.game.Name, verdicts.Listed)
+	t.noteText(h.key.Source, a.game.Name, verdicts.Listed)
 
 	var out []textQuery
 	t.table.mu.Lock()
 	if t.table.hosts[h.key.Source] == h {
 		t.table.settle(h)
 		t.table.endRound(h)
-		h.listed, h.saved, h.apart, h.home, h.wrong = true, false, apart, a.from, 0
+		h.listed, h.saved, h.apart, h.home = true, false, apart, a.from
 		if st.Empty() {
 			out = t.startRound(h, now, out)
 		} else {
@@ -209,7 +225,7 @@ func (t *textIntake) listText(a asked, st *query.Status, via netip.Addr, extra [
 		}
 	}
 	srv := master.Server{
-		Key: h.key, Game: h.game.Name, Origin: master.FromQR1, Public: h.key.Source, Via: via,
+		Key: h.key, Game: a.game.Name, Origin: master.FromQR1, Public: h.key.Source, Via: via,
 		Lifetime: textLifetime, Seen: now,
 		Findings: master.Findings{Reached: reachedAt(h)},
 	}
@@ -237,7 +253,7 @@ func (a *asked) mayReplace(old *master.Server) error {
 	switch {
 	case old.Origin == master.FromQR2 && !old.Restored:
 		return errSpeaksQR2
-	case a.from == h.key.Source, old.Origin == master.FromLAN, old.Origin == master.FromQR1 && old.Game == h.game.Name:
+	case a.from == h.key.Source, old.Origin == master.FromLAN, old.Origin == master.FromQR1 && old.Game == a.game.Name:
 		return nil
 	default:
 		return master.ErrTaken
@@ -245,7 +261,8 @@ func (a *asked) mayReplace(old *master.Server) error {
 }
 
 // turnedAway forgets a host that proved itself and cannot be listed.
-func (t *textIntake) turnedAway(h *textHost, err error) string {
+func (t *textIntake) turnedAway(a asked, err error) string {
+	h := a.host
 	verdict, reason := verdicts.Malformed, dropMalformed
 	switch {
 	case errors.Is(err, errSpeaksQR2):
@@ -262,7 +279,7 @@ func (t *textIntake) turnedAway(h *textHost, err error) string {
 		t.table.remove(h)
 	}
 	t.table.mu.Unlock()
-	t.noteText(h.key.Source, h.game.Name, verdict)
+	t.noteText(h.key.Source, a.game.Name, verdict)
 	return reason
 }
 
@@ -271,7 +288,7 @@ func (t *textIntake) turnedAway(h *textHost, err error) string {
 func (t *textIntake) news(a asked, st *query.Status, now time.Time) string {
 	h := a.host
 	if !a.apart {
-		if right, _ := t.proved(&a, st); !right {
+		if right, _ := a.proved(&a.game, st); !right {
 			t.metrics.foreign.Inc()
 			return dropWrong
 		}

@@ -43,7 +43,7 @@ func (t *textIntake) sendQueries(w netserve.PacketWriter, out []textQuery) {
 // alone. The table is locked.
 func (t *textIntake) verify(h *textHost, now time.Time, out []textQuery) []textQuery {
 	if h.token == "" {
-		h.token = newToken(h.game.Policy.NoSecure.Or(false))
+		h.token = newToken()
 	}
 	data := h.appendQuery(nil)
 	for i, to := range [2]netip.AddrPort{h.key.Source, h.source} {
@@ -71,7 +71,7 @@ func (t *textIntake) startRound(h *textHost, now time.Time, out []textQuery) []t
 	t.table.endRound(h)
 	h.waiting = true
 	if !h.apart {
-		h.token = newToken(h.game.Policy.NoSecure.Or(false))
+		h.token = newToken()
 	}
 	return t.askListed(h, now, out)
 }
@@ -96,13 +96,14 @@ func (t *textIntake) askListed(h *textHost, now time.Time, out []textQuery) []te
 
 // appendQuery appends what a host is asked in this round.
 func (h *textHost) appendQuery(b []byte) []byte {
+	noSecure := h.game.Policy.NoSecure.Or(false)
 	switch {
 	case h.token == "":
 		return append(b, askStatus...)
-	case h.alone && !h.listed:
-		return append(append(b, askSecure...), h.token...)
+	case h.alone && !h.listed && !noSecure:
+		return append(append(b, askSecure...), h.token[:secureLength]...)
 	default:
-		return appendTextQuery(b, h.game.Policy.NoSecure.Or(false), h.token)
+		return appendTextQuery(b, noSecure, h.token)
 	}
 }
 

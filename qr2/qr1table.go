@@ -27,9 +27,9 @@ type textHost struct {
 	alone   bool           // verifying: the proof is asked for without the status
 	leaving bool           // its heartbeat may have been the last
 	home    netip.AddrPort // the address that proved itself, key.Source or source
-	token   string         // challenge or echo text of this round; "": none yet
+	token   string         // echo text of this round, its beginning is the challenge; "": none yet
+	named   string         // verifying: the game in a status that came without a proof
 	tries   int            // packets of this round
-	wrong   int            // wrong proofs
 	asked   time.Time      // when it was last asked
 	expires time.Time      // when an unproved host is forgotten
 	answer  query.Assembly
