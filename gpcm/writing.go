@@ -30,9 +30,21 @@ func (x *session) stopWriting(last []byte) {
 	x.keepUnsent(items)
 }
 
+// writerStack is what writing an event takes of a stack, in bytes.
+const writerStack = 3 << 10
+
+// growWriterStack is to the goroutine that writes what growStack is to a login.
+//
+//go:noinline
+func growWriterStack(i uint8) byte {
+	var room [writerStack]byte
+	return room[i]
+}
+
 // write writes what is in the outbox until that is empty or the client is gone.
 func (x *session) write(ctx context.Context) {
 	defer x.containPanic()
+	growWriterStack(0)
 	var spare []item
 	for {
 		items, last, more := x.out.take(spare)
