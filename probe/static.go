@@ -213,13 +213,10 @@ func (p *Prober) stateOf(a netip.AddrPort) (answers bool, why string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	t := p.table.targets[a]
-	switch {
-	case t == nil || t.asked.IsZero():
+	if t == nil || t.asked.IsZero() {
 		return false, "not asked yet"
-	case t.listed != "" || t.owned || !t.noted:
-	case t.verdict == verdicts.NoAnswer:
-		why = "no answer" // it was sent no challenge
-	default:
+	}
+	if t.listed == "" && !t.owned && t.noted {
 		why = t.verdict.String()
 	}
 	return t.answered && !t.denied, why

@@ -231,7 +231,7 @@ func TestChallengeIsRepeatedAFewTimes(t *testing.T) {
 		if want := "[1s 2s 3s 4s]"; fmt.Sprint(copies) != want {
 			t.Errorf("repeated after %v, want %v", copies, want)
 		}
-		if got := in.verdict(h.addr); got != "no answer to the challenge" {
+		if got := in.verdict(h.addr); got != "no answer" {
 			t.Errorf("verdict: got %q", got)
 		}
 		if in.pending.hosts.Len()+len(in.pending.bySource) != 0 {

@@ -407,7 +407,7 @@ func TestHostThatNeverAnswersIsForgotten(t *testing.T) {
 		if n := len(in.text.table.hosts) + len(in.text.table.byAddr) + len(in.text.table.queue) + len(in.text.table.waits); n != 0 {
 			t.Errorf("%d things remembered of it", n)
 		}
-		if got := in.verdict(h.addr); got != "no answer to the challenge" {
+		if got := in.verdict(h.addr); got != "no answer" {
 			t.Errorf("verdict: %q", got)
 		}
 	})

@@ -198,7 +198,7 @@ func TestUnansweredVerificationIsForgotten(t *testing.T) {
 		if got := g.verify(number); got != dropUnexpected {
 			t.Errorf("verification after 62 s: dropped %q, want %q", got, dropUnexpected)
 		}
-		if z.verdict(g.addr) != "no answer to the challenge" {
+		if z.verdict(g.addr) != "no answer" {
 			t.Errorf("verdict: got %q", z.verdict(g.addr))
 		}
 	})

@@ -101,7 +101,7 @@ var words = [...]string{
 	UnknownGame:   "unknown game",
 	NoSecret:      "game without secret key",
 	ChallengeSent: "challenge sent",
-	NoAnswer:      "no answer to the challenge",
+	NoAnswer:      "no answer",
 	WrongResponse: "wrong response",
 	Banned:        "banned",
 	Limited:       "limited",
@@ -364,7 +364,10 @@ func (b *Book) ration(now time.Time) (unsaid int, told bool) {
 
 // say logs a verdict. b.mu is not held: nobody waits for the log.
 func (b *Book) say(e Entry, unsaid int) {
-	line := b.log.WithLevel(e.Verdict.level()).Str("service", e.Service).Stringer("peer", e.Addr).Str("game", clean.UTF8(e.Game)).Stringer("verdict", e.Verdict)
+	line := b.log.WithLevel(e.Verdict.level()).Str("service", e.Service).Stringer("peer", e.Addr).Stringer("verdict", e.Verdict)
+	if e.Game != "" {
+		line = line.Str("game", clean.UTF8(e.Game))
+	}
 	if unsaid > 0 {
 		line = line.Int("lines_left_out", unsaid)
 	}

@@ -28,7 +28,7 @@ func TestOnlyAChangedVerdictIsLogged(t *testing.T) {
 	if got := strings.Count(out.String(), "\n"); got != 3 {
 		t.Fatalf("lines logged: got %d, want 3:\n%s", got, out.String())
 	}
-	for _, want := range []string{`"verdict":"no answer to the challenge"`, `"verdict":"listed"`, `"message":"server listed"`, `"peer":"192.0.2.1:1"`, `"game":"gmtest"`, `"service":"qr2"`} {
+	for _, want := range []string{`"verdict":"no answer"`, `"verdict":"listed"`, `"message":"server listed"`, `"peer":"192.0.2.1:1"`, `"game":"gmtest"`, `"service":"qr2"`} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("log lacks %s:\n%s", want, out.String())
 		}
@@ -68,6 +68,14 @@ func TestDecisionThatComesAgainIsLoggedOnceAnHour(t *testing.T) {
 			}
 		}
 	})
+}
+
+func TestLineOfAServerWithoutAGame(t *testing.T) {
+	var out bytes.Buffer
+	NewBook(zerolog.New(&out), 0).Note("probe", port(1), "", NoAnswer)
+	if got := out.String(); strings.Contains(got, "game") {
+		t.Errorf("line %q, want no field for the game", got)
+	}
 }
 
 // The message of a line says what happened, the same for every server. The steps
