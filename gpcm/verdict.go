@@ -9,8 +9,8 @@ import (
 	"github.com/respawnd/respawnd/internal/verdicts"
 )
 
-// service names the service in the book of verdicts.
-const service = "gpcm"
+// name is that of the service in the book of verdicts.
+const name = "gpcm"
 
 // noteLogin notes how a sign-in ended.
 func (x *session) noteLogin(r *request, err error) {
@@ -51,11 +51,11 @@ func (s *Server) refused(peer netip.AddrPort, why netserve.Refusal) []byte {
 	if why == netserve.RefusedFull {
 		v, text = verdicts.ServiceFull, "The server is full."
 	}
-	s.opt.Verdicts.NoteVisit(service, peer.Addr(), "", v)
+	s.opt.Verdicts.NoteVisit(name, peer.Addr(), "", v)
 	s.metrics.refused(codeLogin)
 	return appendError(nil, &refusal{code: codeLogin, text: text}, loginRequest())
 }
 
 func (s *Server) note(c *netserve.Conn, game string, v verdicts.Verdict) {
-	s.opt.Verdicts.NoteVisit(service, c.Peer().Addr(), game, v)
+	s.opt.Verdicts.NoteVisit(name, c.Peer().Addr(), game, v)
 }

@@ -151,8 +151,8 @@ func (n *negotiation) note(now time.Duration, a, b *side, e *effects) {
 	})
 }
 
-// service names the service in the book of verdicts.
-const service = "natneg"
+// name is that of the service in the book of verdicts.
+const name = "natneg"
 
 // verdict returns what an operator is told of the two addresses.
 func (r result) verdict() verdicts.Verdict {
@@ -165,7 +165,7 @@ func (r result) verdict() verdicts.Verdict {
 func (s *Server) tell(o *outcome) {
 	for _, c := range o.clients {
 		if c.known() {
-			s.opt.Verdicts.NoteVisit(service, c.addrPort().Addr(), o.game, o.result.verdict())
+			s.opt.Verdicts.NoteVisit(name, c.addrPort().Addr(), o.game, o.result.verdict())
 			if s.opt.Met != nil && o.result == resultConnected {
 				s.opt.Met(c.addrPort())
 			}

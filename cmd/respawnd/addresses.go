@@ -30,11 +30,6 @@ func advertised(cfg *services.Config) []advertise.Rule {
 	return rules
 }
 
-// givenPlayer returns the address that a player is given for another.
-func (d *daemon) givenPlayer(player, partner netip.Addr) netip.Addr {
-	return d.addresses.Browser(player, netip.Addr{}).Given(netip.AddrPortFrom(partner, 0)).Addr()
-}
-
 // keepAddresses follows the networks of this machine, and notes servers whose
 // address reaches too few, until ctx ends.
 func (d *daemon) keepAddresses(ctx context.Context) {

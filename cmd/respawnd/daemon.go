@@ -235,9 +235,6 @@ func (d *daemon) isTrusted(a netip.Addr) bool {
 // banned returns whether an address is banned from the lists.
 func (d *daemon) banned(a netip.Addr) bool { return d.bannedFrom(storage.ScopeLists, a) }
 
-// bannedFromAll returns whether an address is banned from every service.
-func (d *daemon) bannedFromAll(a netip.Addr) bool { return d.bannedFrom(storage.ScopeAll, a) }
-
 func (d *daemon) bannedFrom(scope storage.Scope, a netip.Addr) bool {
 	_, yes := d.bans.Check(scope, a, time.Now())
 	return yes

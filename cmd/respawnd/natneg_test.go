@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/respawnd/respawnd/internal/hostnet"
 	"github.com/respawnd/respawnd/internal/verdicts"
 	"github.com/respawnd/respawnd/master/serverbrowse"
 	"github.com/respawnd/respawnd/natneg"
@@ -84,7 +85,7 @@ func (h *hiddenHost) register(ctx context.Context, instance uint32) {
 
 func TestNATNegOnAllAddressesAnswersFromAnother(t *testing.T) {
 	t.Parallel()
-	mine := slices.DeleteFunc(machineAddresses(), func(a netip.Addr) bool { return a == home })
+	mine := slices.DeleteFunc(hostnet.Physical(), func(a netip.Addr) bool { return a == home })
 	if runtime.GOOS != "linux" || len(mine) == 0 {
 		t.Skip("needs a second address")
 	}

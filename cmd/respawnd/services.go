@@ -14,8 +14,6 @@ import (
 	"github.com/respawnd/respawnd/internal/netserve"
 	svc "github.com/respawnd/respawnd/internal/service"
 	"github.com/respawnd/respawnd/internal/services"
-	"github.com/respawnd/respawnd/master"
-	"github.com/respawnd/respawnd/master/serverbrowse"
 	"github.com/respawnd/respawnd/qr2"
 )
 
@@ -39,11 +37,11 @@ var built = []struct {
 	open opener
 }{
 	{"qr2", (*daemon).openQR2},
-	{"serverbrowse", (*daemon).openServerBrowse},
+	{"serverbrowse", opens(func(c *services.Config) svc.Service { return &c.ServerBrowse })},
 	{"legacylist", opens(func(c *services.Config) svc.Service { return &c.LegacyList })},
-	{"gpcm", (*daemon).openGPCM},
-	{"gpsp", (*daemon).openGPSP},
-	{"natneg", (*daemon).openNATNeg},
+	{"gpcm", opens(func(c *services.Config) svc.Service { return &c.GPCM })},
+	{"gpsp", opens(func(c *services.Config) svc.Service { return &c.GPSP })},
+	{"natneg", opens(func(c *services.Config) svc.Service { return &c.NATNeg })},
 	{"zanmaster", (*daemon).openZanMaster},
 	{"valvemaster", (*daemon).openValveMaster},
 	{"ssq", opens(func(c *services.Config) svc.Service { return &c.SSQ })},
@@ -69,12 +67,25 @@ func opens(section func(*services.Config) svc.Service) opener {
 
 // env returns what a service may use of the daemon.
 func (d *daemon) env(name string) *svc.Env {
-	return &svc.Env{
+	env := &svc.Env{
 		Name: name, Version: version(),
 		List: d.registry, Games: d.catalogue.Catalog(), Rooms: d.catalogue.Rooms, Names: d.hosts, Addresses: d.addresses,
-		Servers: d.book, Players: d.visits,
+		Met: d.met, Servers: d.book, Players: d.visits,
+		Store: d.store, Accounts: d.accounts, Hub: d.hub,
 		Banned: d.bannedFrom, Trusted: d.isTrusted,
 		Log: d.log.With().Str("service", name).Logger(), Registerer: d.metrics,
+	}
+	if d.intake != nil { // it is opened first
+		env.Messenger = d.intake
+	}
+	return env
+}
+
+// met notes that players got to a server by NAT negotiation, if there is one at
+// the address.
+func (d *daemon) met(a netip.AddrPort) {
+	if d.intake != nil {
+		d.intake.Negotiated(a)
 	}
 }
 
@@ -253,44 +264,6 @@ func closeOnce(ln net.Listener) func() error {
 			return err
 		}
 		return nil
-	}
-}
-
-func (d *daemon) openServerBrowse(ctx context.Context, l configs.Listener) (service, error) {
-	ln, err := listen(ctx, "tcp4", l.Address)
-	if err != nil {
-		return service{}, err
-	}
-	c := d.cfg.ServerBrowse
-	log := d.log.With().Str("service", "serverbrowse").Logger()
-	metrics := netserve.NewMetrics(d.metrics, "serverbrowse", serverbrowse.DropReasons()...)
-	gate := netserve.NewGate(d.browseLimits())
-	opt := serverbrowse.Options{
-		Registry: d.registry, Games: d.catalogue.Catalog(), Rooms: d.catalogue.Rooms, Banned: d.banned, Verdicts: d.visits,
-		Addresses:     d.addresses,
-		LenientFilter: c.LenientFilter, MaxFilter: c.MaxFilter, KeepAlive: c.KeepAlive,
-		MessageRate: float64(c.MessageRate), MessageBurst: c.MessageBurst, Push: c.Push, MaxFollowed: c.MaxFollowed,
-		Conn: netserve.ConnOptions{
-			Gate: gate, FirstByte: c.FirstByte, Idle: c.Idle, Write: c.Write, Grace: grace,
-		},
-		Log: log, Metrics: metrics, Registerer: d.metrics,
-	}
-	if d.intake != nil {
-		opt.Messenger = master.Messenger(d.intake)
-	}
-	s := serverbrowse.New(opt)
-	return service{
-		address: ln.Addr(),
-		serve:   func(ctx context.Context) error { return s.Serve(ctx, ln) },
-		reload:  func() { gate.SetLimits(d.browseLimits()) },
-		close:   closeOnce(ln),
-	}, nil
-}
-
-func (d *daemon) browseLimits() netserve.ConnOptions {
-	c := d.cfg.ServerBrowse
-	return netserve.ConnOptions{
-		MaxConns: c.MaxConns, MaxPerAddr: c.MaxPerAddr, Rate: float64(c.Rate), Burst: c.Burst, Exempt: d.trusted(),
 	}
 }
 

@@ -22,9 +22,6 @@ import (
 // timeFormat is how times are written in answers to tools.
 const timeFormat = time.RFC3339
 
-// grace is how long open connections may take to end when the daemon stops.
-const grace = time.Second
-
 const (
 	// lastSave bounds the save of a daemon that stops.
 	lastSave = 3 * time.Second

@@ -10,13 +10,16 @@ import (
 	"context"
 	"fmt"
 	"net/netip"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/rs/zerolog"
 
+	"github.com/respawnd/respawnd/internal/accounts"
 	"github.com/respawnd/respawnd/internal/advertise"
 	"github.com/respawnd/respawnd/internal/games"
 	"github.com/respawnd/respawnd/internal/netserve"
+	"github.com/respawnd/respawnd/internal/presence"
 	"github.com/respawnd/respawnd/internal/verdicts"
 	"github.com/respawnd/respawnd/master"
 	"github.com/respawnd/respawnd/storage"
@@ -59,6 +62,14 @@ type Env struct {
 	Addresses *advertise.Table               // which address of a server an asker is given
 	Servers   *verdicts.Book                 // why servers are listed or not
 	Players   *verdicts.Book                 // how it went for players: lists, sign-in, negotiation
+	Messenger master.Messenger               // to listed servers; nil: there is no way to them
+	// Met notes that players got to a server by NAT negotiation, if there is one at
+	// the address.
+	Met func(netip.AddrPort)
+
+	Store    storage.Store
+	Accounts *accounts.Service
+	Hub      *presence.Local
 
 	// Banned returns whether an address is banned from what a scope stands for.
 	Banned func(scope storage.Scope, a netip.Addr) bool
@@ -78,4 +89,13 @@ func (e *Env) BannedFrom(scope storage.Scope) func(netip.Addr) bool {
 // drops for the given reasons.
 func (e *Env) Metrics(reasons ...string) *netserve.Metrics {
 	return netserve.NewMetrics(e.Registerer, e.Name, reasons...)
+}
+
+// UnlessZero returns -1 for 0, which switches something off in a configuration;
+// in the options of a service 0 is the default and -1 is off.
+func UnlessZero[T int | time.Duration](v T) T {
+	if v == 0 {
+		return -1
+	}
+	return v
 }

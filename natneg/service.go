@@ -1,0 +1,76 @@
+package natneg
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/netip"
+
+	"github.com/respawnd/respawnd/internal/hostnet"
+	"github.com/respawnd/respawnd/internal/netserve"
+	"github.com/respawnd/respawnd/internal/service"
+	"github.com/respawnd/respawnd/storage"
+)
+
+// Open opens the address that clients know, a second socket on any port of it, and
+// the further addresses. It implements service.Service.
+func (c *Config) Open(ctx context.Context, env *service.Env) (*service.Running, error) {
+	var sockets Sockets
+	r := new(service.Running)
+	var opened []*netserve.PacketConn
+	r.Close = func() error {
+		var errs []error
+		for _, c := range opened {
+			errs = append(errs, c.Close())
+		}
+		return errors.Join(errs...)
+	}
+	open := func(address string) (*netserve.PacketConn, error) {
+		c, err := netserve.ListenPackets(ctx, "udp4", address, netserve.ListenOptions{})
+		if err == nil {
+			opened = append(opened, c)
+			r.UDP = append(r.UDP, c.LocalAddr())
+		}
+		return c, err
+	}
+	var err error
+	if sockets.Main, err = open(c.Listen); err != nil {
+		return nil, err
+	}
+	r.Address = sockets.Main.LocalAddr()
+	second := netip.AddrPortFrom(sockets.Main.LocalAddr().Addr(), 0)
+	if sockets.Second, err = open(second.String()); err != nil {
+		return nil, errors.Join(fmt.Errorf("second socket: %w", err), r.Close())
+	}
+	for _, extra := range c.ExtraListen {
+		further, err := open(extra)
+		if err != nil {
+			return nil, errors.Join(fmt.Errorf("natneg.extra_listen: %w", err), r.Close())
+		}
+		sockets.Extra = append(sockets.Extra, further)
+	}
+	metrics := env.Metrics(DropReasons()...)
+	s := New(Options{
+		Met: env.Met, Games: env.Games, Banned: env.BannedFrom(storage.ScopeAll), Verdicts: env.Players, Policy: c.policy(env),
+		Addresses: hostnet.Physical, Given: given(env),
+		Packets: netserve.PacketOptions{Log: env.Log, Metrics: metrics}, Log: env.Log, Metrics: metrics, Registerer: env.Registerer,
+	})
+	r.Serve = func(ctx context.Context) error { return s.Serve(ctx, sockets) }
+	r.Reload = func(to service.Service) { s.SetPolicy(to.(*Config).policy(env)) }
+	return r, nil
+}
+
+func (c *Config) policy(env *service.Env) Policy {
+	return Policy{
+		MaxOpen: c.MaxOpen, MaxPerAddr: c.MaxPerAddr, AssumeUnrestricted: c.AssumeUnrestricted,
+		Unproved: netserve.NewLimiter(netserve.LimiterOptions{Rate: float64(c.Rate), Burst: c.Burst}),
+		Trusted:  env.Trusted,
+	}
+}
+
+// given returns Options.Given by the addresses that servers are listed under.
+func given(env *service.Env) func(player, partner netip.Addr) netip.Addr {
+	return func(player, partner netip.Addr) netip.Addr {
+		return env.Addresses.Browser(player, netip.Addr{}).Given(netip.AddrPortFrom(partner, 0)).Addr()
+	}
+}
