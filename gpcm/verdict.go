@@ -47,11 +47,15 @@ func (x *session) noteNewUser(r *request, err error) {
 // refused notes that a connection is not served and returns the error that tells
 // its client: without one it would wait for ever.
 func (s *Server) refused(peer netip.AddrPort, why netserve.Refusal) []byte {
-	v, text := verdicts.Limited, "Too many connections from your address. Try again in a moment."
-	if why == netserve.RefusedFull {
-		v, text = verdicts.ServiceFull, "The server is full."
+	text := "The server is stopping. Try again in a moment."
+	switch {
+	case why.OfAddress():
+		text = "Too many connections from your address. Try again in a moment."
+		s.opt.Verdicts.NoteVisit(name, peer.Addr(), "", verdicts.Limited)
+	case why == netserve.RefusedFull:
+		text = "The server is full."
+		s.opt.Verdicts.NoteVisit(name, peer.Addr(), "", verdicts.ServiceFull)
 	}
-	s.opt.Verdicts.NoteVisit(name, peer.Addr(), "", v)
 	s.metrics.refused(codeLogin)
 	return appendError(nil, &refusal{code: codeLogin, text: text}, loginRequest())
 }

@@ -32,7 +32,10 @@ func (s *Server) noteAccount(r *request, err error) {
 // its client: without one it would wait for a minute.
 func (s *Server) refused(peer netip.AddrPort, why netserve.Refusal) []byte {
 	text := "the server is full, try again later"
-	if why != netserve.RefusedFull {
+	if why == netserve.RefusedStopping {
+		text = "the server is stopping, try again later"
+	}
+	if why.OfAddress() {
 		text = "too many connections from your address, try again in a moment"
 		s.opt.Verdicts.NoteVisit(name, peer.Addr(), "", verdicts.Limited)
 	}

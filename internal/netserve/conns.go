@@ -182,7 +182,12 @@ func (s *connServer) admit(ctx context.Context, raw net.Conn) {
 func (s *connServer) delay(ctx context.Context, c *Conn, by time.Duration) {
 	c.postpone(by)
 	drop := func() {
-		_ = c.Close()
+		why := RefusedFull // it has to give way
+		if ctx.Err() != nil {
+			why = RefusedStopping
+			s.opt.Metrics.refuse(why)
+		}
+		s.admitter.refuse(c.raw, c.peer, why)
 		c.seat.Leave()
 	}
 	c.waiting.Store(s.waiting.put(by, func() { s.serve(ctx, c) }, drop))

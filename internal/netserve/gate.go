@@ -29,7 +29,14 @@ const (
 	RefusedFull    Refusal = "full"        // there are MaxConns, and none has to give way
 	RefusedPerAddr Refusal = "per_address" // its address has MaxPerAddr
 	RefusedRate    Refusal = "rate"        // its address opens so many that it would wait for over ten seconds
+
+	// RefusedStopping is for a connection that waited for its turn until the
+	// service stopped.
+	RefusedStopping Refusal = "stopping"
 )
+
+// OfAddress reports whether the reason is what the connection's own address did.
+func (r Refusal) OfAddress() bool { return r == RefusedPerAddr || r == RefusedRate }
 
 // Gate counts the connections of a service and decides on new ones. It may be
 // used concurrently, and its limits may be changed at any time. Its memory is

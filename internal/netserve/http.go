@@ -101,7 +101,7 @@ func (c *gatedConn) evict() { _ = c.Conn.Close() }
 // refuseHTTP returns the answer to a request that is not even read.
 func refuseHTTP(_ netip.AddrPort, why Refusal) []byte {
 	status, text := "503 Service Unavailable", "too many connections, try again\n"
-	if why != RefusedFull {
+	if why.OfAddress() {
 		status, text = "429 Too Many Requests", "too many connections from your address\n"
 	}
 	return []byte("HTTP/1.1 " + status + "\r\nConnection: close\r\nRetry-After: 10\r\nContent-Type: text/plain; charset=utf-8\r\n" +

@@ -76,7 +76,7 @@ func NewMetrics(reg prometheus.Registerer, service string, reasons ...string) *M
 			Name: "respawnd_connections", Help: "Connections being served.",
 		}, []string{"service"})).WithLabelValues(service),
 	}
-	for _, why := range []Refusal{RefusedFull, RefusedPerAddr, RefusedRate} {
+	for _, why := range []Refusal{RefusedFull, RefusedPerAddr, RefusedRate, RefusedStopping} {
 		m.refused[why] = refused.WithLabelValues(service, string(why))
 	}
 	for state := range m.evicted {
@@ -199,7 +199,15 @@ func (m *Metrics) admitted(a *Admission) {
 	if a.Delay > 0 {
 		m.delayed.Inc()
 	}
-	if c, ok := m.refused[a.Refused]; ok {
+	m.refuse(a.Refused)
+}
+
+// refuse counts a connection that is not served. The empty reason is none.
+func (m *Metrics) refuse(why Refusal) {
+	if m == nil {
+		return
+	}
+	if c, ok := m.refused[why]; ok {
 		c.Inc()
 	}
 }

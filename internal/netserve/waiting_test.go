@@ -102,6 +102,39 @@ func TestShutdownDropsWaitingConnections(t *testing.T) {
 	})
 }
 
+func TestWaitingClientsAreSentTheReason(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := serveConns(t, holdUntilStop, ConnOptions{MaxConns: 3, Rate: 1, Burst: 1, FirstByte: time.Hour, Refused: words})
+		said := func(port int) <-chan string {
+			far, text := s.connect(fmt.Sprintf("192.0.2.1:%d", port)), make(chan string, 1)
+			go func() {
+				b, _ := io.ReadAll(far)
+				text <- string(b)
+			}()
+			return text
+		}
+		served, evicted, waiting := said(1), said(2), said(3)
+		synctest.Wait()
+		for port := range 2 { // the one that is served gives way first
+			s.connect(fmt.Sprintf("198.51.100.%d:1", 1+port))
+			synctest.Wait()
+		}
+		if err := s.stop(); err != nil {
+			t.Errorf("ServeConns = %v, want nil", err)
+		}
+		for _, tc := range []struct {
+			text <-chan string
+			want string
+		}{{served, ""}, {evicted, "192.0.2.1: full"}, {waiting, "192.0.2.1: stopping"}} {
+			if got := <-tc.text; got != tc.want {
+				t.Errorf("a client read %q, want %q", got, tc.want)
+			}
+		}
+		wantValue(t, s.reg, "respawnd_connections_refused_total", "stopping", 1)
+		wantEvicted(t, s.reg, StateNew, 2)
+	})
+}
+
 // A connection that has to give way is closed, whether it is served or waits.
 func TestConnectionsGiveWay(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -45,7 +45,7 @@ func (x *session) noteEnd(why ended) {
 // refused notes that a connection is not served. There is nothing that its client
 // would understand before it has asked.
 func (s *Server) refused(peer netip.AddrPort, why netserve.Refusal) []byte {
-	if why != netserve.RefusedFull {
+	if why.OfAddress() {
 		s.opt.Verdicts.NoteVisit(name, peer.Addr(), "", verdicts.Limited)
 	}
 	return nil
