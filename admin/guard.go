@@ -12,7 +12,7 @@ import (
 
 // How many connections the service has at a time, in all and from one address.
 // The second, and that the address with most makes room for others, keep a place
-// for the operator, whoever else finds the port.
+// for the operator, even if others find the port.
 const (
 	maxConns        = 512
 	maxConnsPerAddr = 128

@@ -136,7 +136,7 @@ func (s *Server) stream(w http.ResponseWriter, r *http.Request, q logQuery, enco
 	h.Set("X-Content-Type-Options", "nosniff")
 	h.Set("X-Accel-Buffering", "no") // proxies must pass lines on
 	seq := s.opt.Tail.Newest()
-	if last := r.Header.Get("Last-Event-ID"); last != "" { // a reader that was cut off goes on
+	if last := r.Header.Get("Last-Event-ID"); last != "" { // a reader that was cut off continues
 		var n uint64
 		if _, err := fmt.Sscan(last, &n); err == nil && n < seq {
 			seq = n

@@ -15,7 +15,7 @@ import (
 	"github.com/respawnd/respawnd/storage"
 )
 
-// A ban that is over when it begins keeps nobody away; whoever adds it meant
+// A ban that is over when it begins keeps no address away; the operator who adds it meant
 // something else.
 func TestBanThatIsOver(t *testing.T) {
 	forBoth(t, func(t *testing.T, l *Local, op Operator) {

@@ -79,7 +79,7 @@ func (x *session) askedJustNow(ctx context.Context, to storage.ProfileID) (bool,
 		return false, err
 	}
 	age := time.Since(last.Sent)
-	return 0 <= age && age < requestPause, nil // a clock that was set back does not silence anybody
+	return 0 <= age && age < requestPause, nil // a clock that was set back silences no player
 }
 
 // acceptMutual makes buddies of the client and somebody who has asked it

@@ -40,7 +40,7 @@ type command struct {
 	change bool // it changes what is stored; too many are refused with fail
 
 	// run carries it out. A *refusal or an accounts.Refusal is for the client to
-	// hear, an ended is counted and the connection goes on, errLogout and
+	// hear, an ended is counted and the connection continues, errLogout and
 	// errDeleted end it, any other error is a fault of ours.
 	run func(*session, context.Context, *request) error
 }

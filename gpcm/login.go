@@ -212,7 +212,7 @@ func (x *session) showMessages() {
 }
 
 // give queues an event for the client and waits for room before. It reports
-// whether the session goes on.
+// whether the session continues.
 func (x *session) give(e presence.Event) bool {
 	x.out.roomy(x.kicked)
 	select {

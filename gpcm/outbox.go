@@ -62,7 +62,7 @@ type taken uint8
 
 const (
 	takenYes  taken = iota
-	takenBusy       // there is no room for an event of that kind; the session goes on
+	takenBusy       // there is no room for an event of that kind; the session continues
 	takenFull       // there is no room at all
 	takenOver       // the session is over
 )

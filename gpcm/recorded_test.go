@@ -114,7 +114,7 @@ func (p *peer) leave() {
 const fenceID = `\id\999\final\`
 
 // fence waits until the service has carried out what the client sent, if it is
-// signed in and goes on.
+// signed in and continues.
 func (p *peer) fence(sent string) {
 	if p.key == "" || strings.HasPrefix(sent, `\logout`) || strings.HasPrefix(sent, `\delprofile`) {
 		return

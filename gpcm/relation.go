@@ -45,5 +45,5 @@ func (x *session) relation(ctx context.Context, to storage.ProfileID, now time.T
 	return relation, nil
 }
 
-// relationsChanged makes sessions read relations anew.
+// relationsChanged makes sessions read relations again.
 func (s *Server) relationsChanged() { s.relations.Add(1) }

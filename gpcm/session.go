@@ -67,7 +67,7 @@ const (
 	endedSessionKey ended = "bad_session_key"
 	endedSlow       ended = "queue_full"
 
-	// After these the connection goes on.
+	// After these the connection continues.
 	droppedEmpty   ended = "no_command"
 	droppedUnknown ended = "unknown_command"
 	droppedValue   ended = "bad_value"

@@ -25,7 +25,7 @@ func (x *session) settled(now time.Time) time.Time {
 	return now.Add(-x.server.opt.UserTimeout)
 }
 
-// settleInTime settles when the time has come, and sees to it that it comes.
+// settleInTime settles when the time has come, and sets the timer for the next time.
 func (x *session) settleInTime(ctx context.Context) {
 	now := time.Now()
 	if !x.settleBy.IsZero() && !now.Before(x.settleBy) {

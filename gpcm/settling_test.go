@@ -107,7 +107,7 @@ func TestUnreadMessagesWait(t *testing.T) {
 	}
 	stuck.reset()
 	f.gone(ann.ID)
-	// More than wait for somebody who is away by themselves: they were sent to somebody who was there.
+	// More than may wait for a player who is away: they were sent while he was there.
 	back, got := f.signIn(ann, 11), make(map[string]bool)
 	for len(got) < want {
 		if m := back.recv(); strings.HasPrefix(m, `\bm\1\`) {
@@ -117,7 +117,7 @@ func TestUnreadMessagesWait(t *testing.T) {
 }
 
 // TestReturnedMessagesReachTheNextSession has a player whose client ends and who
-// signs in anew at once, while the session before may still be there.
+// signs in again at once, while the session before may still be there.
 func TestReturnedMessagesReachTheNextSession(t *testing.T) {
 	f := start(t, nil)
 	ann, ben := f.register("Ann"), f.register("Ben")

@@ -208,7 +208,7 @@ func (p *page) flush() error {
 type shownRequests map[string]struct{}
 
 // maxShown bounds shownRequests, at what may be stored for one profile. Then it
-// begins anew; the worst is a request that is shown twice.
+// begins again; the worst is a request that is shown twice.
 const maxShown = storage.MaxRequestsTo
 
 // add notes a signature and reports whether it is new.

@@ -47,7 +47,7 @@ func commandsByName() map[string]command {
 	return table
 }
 
-// maxWork is how long a request may take. It also bounds one that goes on while
+// maxWork is how long a request may take. It also bounds one that continues while
 // the service stops.
 const maxWork = 20 * time.Second
 

@@ -40,7 +40,7 @@ const (
 	endedUnknown   ended = "unknown_command"
 	endedIdle      ended = "request_timeout"
 
-	// After these the connection goes on.
+	// After these the connection continues.
 	droppedQuota    ended = "quota"
 	droppedNetQuota ended = "quota_net"
 )

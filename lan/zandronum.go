@@ -12,7 +12,7 @@ import (
 )
 
 // Servers of Zandronum announce themselves to the broadcast address of the class
-// of their network (10.255.255.255), which nobody hears on a part of it such as
+// of their network (10.255.255.255), which no host hears on a part of it such as
 // 10.1.2.0/24. So they are asked, too. A server tells one address something at
 // most every ten seconds (sv_queryignoretime), so they are not asked every round,
 // and an address is handed on only when it may be asked again.

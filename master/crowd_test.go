@@ -137,7 +137,7 @@ func TestReplaceableServersChange(t *testing.T) {
 	want("10.0.3.1:1", "10.0.0.1:1")
 }
 
-// Nobody reads what is replaced: the list counts on.
+// Without a reader of what is replaced, the list still counts.
 func TestReplacedServersAreCountedWithoutAReader(t *testing.T) {
 	r := NewRegistry(Limits{Servers: 20_000, PerAddr: 10_000, PerNet: 20_000})
 	for i := range 9000 {

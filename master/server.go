@@ -81,7 +81,7 @@ type Findings struct {
 	Reached Reached
 }
 
-// Reached says how players get to a server, as far as is known.
+// Reached says what is known of how players get to a server.
 type Reached uint8
 
 // The ways to a server, the better ones last. A server behind a filter may let in

@@ -11,7 +11,7 @@
 //
 //	FD FC 1E 66 6A B2   version(1)   type(1)   cookie(4)
 //
-// and goes on as follows.
+// and continues as follows.
 //
 //	type  from    name            body
 //	0x00  client  init            port type(1) index(1) game port(1) local address(4) local port(2) game name, NUL

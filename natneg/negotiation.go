@@ -359,7 +359,7 @@ func (n *negotiation) connects(now time.Duration, e *effects) {
 	}
 }
 
-// connect tells a client the address of a partner, as far as the bounds allow
+// connect tells a client the address of a partner, if the bounds allow
 // it: of each one in turn that it has not confirmed.
 func (n *negotiation) connect(now time.Duration, i int, e *effects) {
 	s := n.side(i)

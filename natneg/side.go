@@ -23,7 +23,7 @@ func (x indexes) after(i int) int {
 	return (i + 1 + bits.TrailingZeros8(bits.RotateLeft8(uint8(x), -(i+1)))) % maxIndexes
 }
 
-// A report as far as it concerns a side.
+// The part of a report that concerns a side.
 const (
 	reportNone = iota
 	reportFailure

@@ -65,7 +65,7 @@ func (t *a2sTalk) keep() {
 	}
 }
 
-// next goes on to the next question that makes sense.
+// next continues to the next question that makes sense.
 func (t *a2sTalk) next() query.Step {
 	for t.at++; t.at < a2sOver; t.at++ {
 		switch {

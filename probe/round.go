@@ -67,7 +67,7 @@ func (p *Prober) visit(t *target, with talk, protocol Protocol, now time.Time) {
 	p.proceed(t, v.ask(now), false, nil, now)
 }
 
-// proceed goes on with a visit, or ends it. p.mu is held.
+// proceed continues with a visit, or ends it. p.mu is held.
 func (p *Prober) proceed(t *target, data []byte, over bool, err error, now time.Time) {
 	if !over {
 		if data != nil {

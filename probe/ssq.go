@@ -88,7 +88,7 @@ func (t *ssqTalk) take(packet []byte) (query.Step, error) {
 	return t.next(), nil
 }
 
-// next goes on to the next question that makes sense.
+// next continues to the next question that makes sense.
 func (t *ssqTalk) next() query.Step {
 	for t.at++; t.at < ssqOver; t.at++ {
 		if t.at == ssqPlayers && ssqCell(&t.info, 0, "numplayers", "players") != "0" || t.at == ssqRules && t.extras {

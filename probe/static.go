@@ -208,7 +208,7 @@ func (s *Statics) States() []State {
 }
 
 // stateOf reports whether a server told what it plays when it was last asked, and
-// why it is not in the list, as far as that is known.
+// why it is not in the list, if that is known.
 func (p *Prober) stateOf(a netip.AddrPort) (answers bool, why string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

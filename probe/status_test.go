@@ -165,7 +165,7 @@ func TestQuestionsOfCallersAreBounded(t *testing.T) {
 				a := netip.MustParseAddrPort(fmt.Sprintf("192.0.2.9:%d", 6500+i))
 				w.put(master.Server{Public: a, Game: "plain", Origin: master.FromQR1})
 				ctx, cancel := context.WithCancel(t.Context())
-				cancel() // the visit goes on without its caller
+				cancel() // the visit continues without its caller
 				if _, err := w.p.Status(ctx, a); errors.Is(err, ErrBusy) {
 					busy++
 				}

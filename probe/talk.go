@@ -51,7 +51,7 @@ type talk interface {
 	// is none.
 	stage() int
 	// take takes a packet of the server and says how to go on. After an error the
-	// talk goes on as if the packet had not come, unless the step is Done: then
+	// talk continues as if the packet had not come, unless the step is Done: then
 	// the server answered that it does not tell (see denies).
 	take(packet []byte) (query.Step, error)
 	// silence is told that no whole answer came. Ask: there is another question,

@@ -111,7 +111,7 @@ func (a *answer) assemble(body []byte) ([]byte, error) {
 	}
 	whole, err := a.parts.Add(s)
 	if whole != nil || err != nil {
-		// Begin anew: what is forged must not keep the real answer out.
+		// Begin again: what is forged must not keep the real answer out.
 		a.parts = nil
 	}
 	return whole, err

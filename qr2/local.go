@@ -18,7 +18,7 @@ func joinable(a netip.Addr) bool {
 
 const localRule = "localip" // a digit follows
 
-// pointless reports whether a rule is a private address that nobody can join.
+// pointless reports whether a rule is a private address that no player can join.
 // Its value is not kept: browsers see rules, too.
 func pointless[T string | []byte](name string, value T) bool {
 	if len(name) != len(localRule)+1 || !strings.EqualFold(name[:len(localRule)], localRule) {

@@ -191,7 +191,7 @@ func (s *Server) restoredKeepalive(w netserve.PacketWriter, p netserve.Packet, k
 	return s.challenge(w, p, key, g, reported{})
 }
 
-// challenge starts or goes on with a verification. said is what came in a
+// challenge starts or continues with a verification. said is what came in a
 // heartbeat, empty if none did.
 func (s *Server) challenge(w netserve.PacketWriter, p netserve.Packet, key master.Key, g games.Game, said reported) string {
 	now := time.Now()

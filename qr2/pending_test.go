@@ -141,7 +141,7 @@ func TestThreeWrongResponsesEndAVerification(t *testing.T) {
 		t.Errorf("right response after three wrong ones: got %q, listed %v", got, h.listed())
 	}
 	h.secret = secret
-	h.register() // the next heartbeat starts anew
+	h.register() // the next heartbeat starts again
 }
 
 func TestHostMayBeWrongTwice(t *testing.T) {

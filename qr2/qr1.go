@@ -140,7 +140,7 @@ func furtherFields(packet []byte) (extra []query.Field) {
 	return extra
 }
 
-// heartbeat has a host queried: at once if it is new or was not asked lately,
+// heartbeat has a host queried: at once if it is new or was not asked recently,
 // else soon. The heartbeat itself proves nothing and keeps nobody listed, for
 // its source address may be forged; the answer does both.
 func (t *textIntake) heartbeat(w netserve.PacketWriter, p netserve.Packet) string {
@@ -214,7 +214,7 @@ func (t *textIntake) again(w netserve.PacketWriter, p netserve.Packet, key maste
 	return true
 }
 
-// introduce starts the verification of a host, or goes on with it.
+// introduce starts the verification of a host, or continues with it.
 func (t *textIntake) introduce(w netserve.PacketWriter, p netserve.Packet, key master.Key, h textHeartbeat) string {
 	if own := t.s.opt.Own; own != nil && (own(key.Source) || own(p.From)) {
 		return dropForeign
@@ -286,7 +286,7 @@ const (
 	textQuerySize = len(askStatus) + len(askSecure) + secureLength
 )
 
-// newToken returns a token that nobody can guess.
+// newToken returns a token that cannot be guessed.
 func newToken() string { return randomLetters(tokenLength) }
 
 // appendTextQuery appends the query for everything, with the proof that the

@@ -181,9 +181,9 @@ func (s *Server) tick(ctx context.Context, conn, probe *netserve.PacketConn) {
 	}
 }
 
-// lately is a time within the last tick or so: near enough to say when a listed
+// recently is a time within the last tick or so: near enough to say when a listed
 // server was heard, and cheaper than the time itself.
-func (s *Server) lately() time.Time {
+func (s *Server) recently() time.Time {
 	if t := s.clock.Load(); t != nil {
 		return *t
 	}
@@ -274,7 +274,7 @@ func (s *Server) handle(w netserve.PacketWriter, p netserve.Packet) (dropped str
 // keepalive notes a sign of life. A stranger's says nothing that we could use
 // and is not answered; its next heartbeat comes within a minute.
 func (s *Server) keepalive(w netserve.PacketWriter, p netserve.Packet, key master.Key) string {
-	if !s.list.Touch(key, master.FromQR2, s.lately()) {
+	if !s.list.Touch(key, master.FromQR2, s.recently()) {
 		return s.restoredKeepalive(w, p, key)
 	}
 	s.metrics.received.keepalive.Inc()
@@ -306,9 +306,9 @@ func (s *Server) heartbeat(w netserve.PacketWriter, p netserve.Packet, key maste
 }
 
 // refresh takes a heartbeat of a listed server. done is false if it has to be
-// verified anew.
+// verified again.
 func (s *Server) refresh(w netserve.PacketWriter, p netserve.Packet, old *master.Server) (done bool, dropped string) {
-	now := s.lately()
+	now := s.recently()
 	f, err := peek(p.Data)
 	if err != nil {
 		s.list.Touch(old.Key, master.FromQR2, now)

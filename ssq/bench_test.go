@@ -13,7 +13,7 @@ type discard struct{}
 func (discard) WritePacket([]byte, netip.Addr, netip.AddrPort) error { return nil }
 
 // BenchmarkSelect answers questions about 10,000 servers. "changed" is with a
-// list that changed since the last question, so that it is read anew.
+// list that changed since the last question, so that it is read again.
 func BenchmarkSelect(b *testing.B) {
 	f := newFixture(b)
 	f.many(10_000)

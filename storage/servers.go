@@ -30,7 +30,7 @@ type Server struct {
 	Local     []netip.AddrPort `json:"local,omitempty"`    // addresses inside its own network
 	NATNeg    bool             `json:"natneg,omitzero"`    // reachable by NAT negotiation
 	Reachable bool             `json:"reachable,omitzero"` // answered a probe; of lists that were saved without Reached
-	Reached   string           `json:"reached,omitzero"`   // how players get to it, as far as is known
+	Reached   string           `json:"reached,omitzero"`   // how players get to it, if that is known
 	Country   string           `json:"country,omitzero"`   // country code
 	Region    string           `json:"region,omitzero"`    // region code
 	Report    []byte           `json:"report,omitempty"`   // opaque: its last report as it came, instead of the three below

@@ -22,7 +22,7 @@
 // record that exists from the start of the iteration to its end is seen exactly
 // once; one that is added or removed meanwhile may or may not be seen. A record
 // that cannot be read is an item with an error that matches [ErrDamaged], and
-// the iteration goes on; any other error is the last item.
+// the iteration continues; any other error is the last item.
 //
 // A change whose context carries an [AuditEntry] stores the entry in the same
 // atomic step, see [WithAudit].

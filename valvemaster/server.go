@@ -41,7 +41,7 @@ type Options struct {
 	Registry  *master.Registry
 	Addresses *advertise.Table // which addresses browsers are given; nil: those of the list
 	Targets   Targets
-	Banned    func(netip.Addr) bool // who is not served and not listed; nil: nobody
+	Banned    func(netip.Addr) bool // addresses that are neither served nor listed; nil: none
 	Verdicts  *verdicts.Book        // nil: none are noted
 
 	Policy // replaced by SetPolicy

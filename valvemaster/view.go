@@ -11,7 +11,7 @@ import (
 	"github.com/respawnd/respawnd/master"
 )
 
-// viewEvery is how often at most the list is made anew.
+// viewEvery is how often at most the list is made again.
 const viewEvery = 100 * time.Millisecond
 
 // view is the list at one moment, in the order of addresses and ports. It never
@@ -20,7 +20,7 @@ type view struct {
 	entries []*entry
 	made    time.Duration
 	seen    uint64 // serial of the registry up to which changes are in it
-	given   *given // the same for askers who are given other addresses; nil: nobody is
+	given   *given // the same for askers who are given other addresses; nil: there are none
 }
 
 // behind returns the index of the first server behind an address.
@@ -78,7 +78,7 @@ type lister struct {
 	allMoved bool
 }
 
-// manyMoved is from how many servers in another region on all are read anew.
+// manyMoved is from how many servers in another region on all are read again.
 const manyMoved = 1024
 
 func newLister(r *master.Registry, region func(netip.AddrPort) byte) *lister {

@@ -28,7 +28,7 @@ func (v *valve) fresh() []string {
 	return out
 }
 
-// TestViewFollowsTheList compares the view with one that is made anew, after
+// TestViewFollowsTheList compares the view with one that is made again, after
 // every kind of change.
 func TestViewFollowsTheList(t *testing.T) {
 	v := newValve(t, nil)

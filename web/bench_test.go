@@ -85,7 +85,7 @@ func BenchmarkServersJSON10000(b *testing.B) {
 	})
 }
 
-// BenchmarkPages writes each page anew, out of 10,000 servers.
+// BenchmarkPages writes each page again, out of 10,000 servers.
 func BenchmarkPages(b *testing.B) {
 	f := newFixture(b)
 	f.fillReal(10_000)

@@ -54,9 +54,9 @@
 // The stream has server-sent events: added and changed with the server as in the
 // list, removed with its id, game and address. What happens to one server within
 // feedPause is one event. The id of an event is the run of the daemon and the
-// serial of the change; a client that gives it back as Last-Event-ID goes on
+// serial of the change; a client that gives it back as Last-Event-ID continues
 // behind it. Where more than maxCatchUp changes lie between, or the id is of another
-// run, the first event is reset: the list has to be read anew. The events of all streams
+// run, the first event is reset: the list has to be read again. The events of all streams
 // are written once. There is a bound of streams in all and for each address, and a
 // client that takes nothing for streamWrite is cut.
 //

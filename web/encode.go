@@ -30,7 +30,7 @@ func newEncoder(buf []byte, list *snapshot) *encoder {
 }
 
 // maxTexts is how many servers of a snapshot keep their texts, and maxText how many
-// bytes each has at most: 64 MiB in all. Others are written anew for each answer,
+// bytes each has at most: 64 MiB in all. Others are written again for each answer,
 // and so are those that just changed: what is asked for once an hour is not worth
 // keeping.
 const (

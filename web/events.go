@@ -123,7 +123,7 @@ func (t *stream) run(r *http.Request) error {
 	return err
 }
 
-// begin sends the place from which the stream goes on: behind the last event that
+// begin sends the place from which the stream continues: behind the last event that
 // the client got, if there was one and it is known, else now.
 func (t *stream) begin(last string) error {
 	f := t.server.feed

@@ -24,7 +24,7 @@ const (
 	// usualEvent is about how many bytes an event takes.
 	usualEvent = 1 << 10
 	// maxCatchUp is how many changes are told afterwards. For whom more happened,
-	// reading the list anew is less work, and less for us.
+	// reading the list again is less work, and less for us.
 	maxCatchUp = 5000
 	// keptBatches and keptBytes bound what is kept for streams that lag behind. A
 	// stream that lags further gets its events written for itself.
@@ -52,7 +52,7 @@ type eventEnd struct {
 // counts the streams. Nothing is written while there are none.
 type feed struct {
 	lister *lister
-	epoch  string // part of every event id: serials begin anew with each start
+	epoch  string // part of every event id: serials begin again with each start
 	wake   chan struct{}
 
 	mu      sync.Mutex // guards the fields below
@@ -213,7 +213,7 @@ func (f *feed) reset(from, to uint64, reason string) *batch {
 	return b
 }
 
-// id returns the id of an event. Whoever gives it back goes on behind it.
+// id returns the id of an event. Whoever gives it back continues behind it.
 func (f *feed) id(serial uint64) string { return f.epoch + "-" + strconv.FormatUint(serial, 10) }
 
 // parseID is the inverse of id.

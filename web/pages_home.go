@@ -136,7 +136,7 @@ func (s *Server) choices() []choiceView {
 	return out
 }
 
-// chooseGame answers /games?name=, the form of the first page: it goes on to
+// chooseGame answers /games?name=, the form of the first page: it continues to
 // the page of that game.
 func (s *Server) chooseGame(w http.ResponseWriter, r *http.Request, name string) {
 	g, ok := s.lister.catalog.Lookup(strings.ToLower(name))

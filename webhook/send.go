@@ -62,7 +62,7 @@ func newSender(h *Hook, version string) *sender {
 				DialContext:            dialer(h.Allow).DialContext, // and no Proxy
 				TLSHandshakeTimeout:    tlsTimeout,
 				MaxResponseHeaderBytes: maxReplyHeader,
-				DisableKeepAlives:      true, // requests are rare, and every one is checked anew
+				DisableKeepAlives:      true, // requests are rare, and every one is checked again
 				ForceAttemptHTTP2:      true,
 			},
 		},

@@ -81,7 +81,7 @@ func (s *Server) bansChanged() {
 	s.enforce()
 }
 
-// changeAccess makes what is in force anew. Server.reading is held.
+// changeAccess makes what is in force again. Server.reading is held.
 func (s *Server) changeAccess(now time.Time) *access {
 	old := s.access.Load()
 	acc := &access{

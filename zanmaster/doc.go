@@ -72,7 +72,7 @@
 // Every verified server is sent the bans and exemptions, because it is the one
 // that turns players away. It knows addresses with "*" alone, so a prefix that
 // ends within an octet is sent as up to 128 of them. The list goes in parts of
-// at most 1,024 bytes, ten milliseconds apart, and anew whenever it changes; it
+// at most 1,024 bytes, ten milliseconds apart, and again whenever it changes; it
 // has no increments. Servers older than revision 2907 take it in one message. A
 // server that does not send its receipt gets the list again after 11, 22, 44 ...
 // seconds, at most every quarter of an hour.

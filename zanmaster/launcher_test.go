@@ -170,7 +170,7 @@ func TestListIsCodedOncePerChange(t *testing.T) {
 	}
 }
 
-// The list that was kept up to date must be the one that is read anew.
+// The list that was kept up to date must be the one that is read again.
 func TestListFollowsManyChanges(t *testing.T) {
 	for _, batch := range []int{1, 10, manyChanges, 500} {
 		z := newZan(t, func(o *Options) {

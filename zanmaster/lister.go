@@ -19,7 +19,7 @@ type lists struct {
 	packets [][]byte // coded
 	servers int
 	blocks  []zandronum.Block
-	given   *given // the same list for askers who are given other addresses; nil: nobody is
+	given   *given // the same list for askers who are given other addresses; nil: there are none
 
 	old     sync.Once
 	oldData []byte
@@ -44,7 +44,7 @@ type entry struct {
 
 func compareEntries(a, b entry) int { return strings.Compare(a.text, b.text) }
 
-// manyChanges is from how many changes on everything is read anew.
+// manyChanges is from how many changes on everything is read again.
 const manyChanges = 64
 
 // lister follows the registry and keeps the list coded.

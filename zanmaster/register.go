@@ -87,7 +87,7 @@ func (s *Server) heartbeat(p netserve.Packet, c zandronum.Challenge, now time.Ti
 	return true
 }
 
-// introduce starts the verification of a server, or goes on with it. One that
+// introduce starts the verification of a server, or continues with it. One that
 // is listed already stays so meanwhile.
 func (s *Server) introduce(w netserve.PacketWriter, p netserve.Packet, c zandronum.Challenge, now time.Time) string {
 	q, drop := s.pend(p, c, now)

@@ -135,7 +135,7 @@ func (f *fences) wait(s datagrams) {
 	_ = c.conn.Close()
 }
 
-// Lists go to addresses that proved nothing only as far as the total goes, and to
+// Lists go to addresses that proved nothing only within the total, and to
 // that of a listed server all the same.
 func TestZandronumListsInAll(t *testing.T) {
 	t.Parallel()

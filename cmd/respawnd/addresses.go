@@ -17,7 +17,7 @@ const (
 	// networksEvery is how often the networks of this machine are looked up again.
 	networksEvery = 30 * time.Second
 	// localPause is how long new servers are collected before it is noted which of
-	// them nobody outside reaches: other verdicts on them come first.
+	// them players outside cannot reach: other verdicts on them come first.
 	localPause = time.Second
 )
 
@@ -105,7 +105,7 @@ func (w *localWatch) look() {
 // review notes again, under other rules, the servers that are listed.
 func (w *localWatch) review() {
 	d := w.daemon
-	out := false // there is one that nobody outside reaches
+	out := false // there is one that players outside cannot reach
 	for _, h := range d.registry.All() {
 		switch {
 		case !h.Public.Addr().IsLoopback():

@@ -69,7 +69,7 @@ func TestAdvertisedAddress(t *testing.T) {
 	d.stop()
 }
 
-// Every service is open to other machines here, on ports that nobody knows.
+// Every service is open to other machines here, on free ports.
 func TestServerThatOnlyThisMachineReaches(t *testing.T) {
 	t.Parallel()
 	d := start(t, t.TempDir(), variable("serverbrowse.listen", "0.0.0.0:0"), variable("qr2.probe", "true"))

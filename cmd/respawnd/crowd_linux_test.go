@@ -71,7 +71,7 @@ func TestFewAddressesDoNotShutAService(t *testing.T) {
 					t.Fatal("a newcomer is not served")
 				}
 				for n := range 4 {
-					_ = open(n) // pushes nobody out
+					_ = open(n) // pushes no one out
 				}
 				if a.service == "web" || a.service == "gpsp" {
 					if !a.answered(newcomer) {
@@ -203,7 +203,7 @@ func TestPartyOfOneAddressSignsIn(t *testing.T) {
 	d.stop()
 }
 
-// Clients of the other services are told in their own protocol, or see the end.
+// Clients of the other services get an error in their own protocol, or the end.
 func TestClientsOverTheBoundAreToldWhatTheyUnderstand(t *testing.T) {
 	t.Parallel()
 	d := start(t, t.TempDir(), crowdLimits(1)...)

@@ -145,7 +145,7 @@ func (c *child) readied() <-chan struct{} {
 }
 
 // On a full disk changes are refused with an error of the protocol, the rest
-// goes on, and nothing is lost; with room again everything works.
+// continues, and nothing is lost; with room again everything works.
 func TestFullDiskRefusesChangesAndLosesNothing(t *testing.T) {
 	t.Parallel()
 	d := newSmallDisk(t, "2m")

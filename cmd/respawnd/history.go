@@ -22,7 +22,7 @@ const saveHistoryEvery = 15 * time.Minute
 func (d *daemon) historyPath() string { return filepath.Join(d.cfg.DataDir, historyName) }
 
 // loadHistory reads the history of players. One that cannot be read is told and
-// begins anew: nothing depends on it.
+// begins again: nothing depends on it.
 func (d *daemon) loadHistory() {
 	d.history = history.NewBook()
 	path := d.historyPath()

@@ -15,7 +15,7 @@ import (
 
 // openLAN opens the socket of the search on local networks: any port of the host
 // that game servers report to. The one on which servers of Zandronum announce
-// themselves may be taken by a launcher; the search goes on without it.
+// themselves may be taken by a launcher; the search continues without it.
 func (d *daemon) openLAN(ctx context.Context) (service, error) {
 	host := ""
 	if d.cfg.QR2.Listen != "" {

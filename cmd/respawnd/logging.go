@@ -17,7 +17,7 @@ const (
 	formatJSON    = "json"
 )
 
-// newLogger returns a log that writes each line before it goes on. auto is
+// newLogger returns a log that writes each line before it continues. auto is
 // console on a terminal, else JSON.
 func newLogger(w io.Writer, level, format string) zerolog.Logger {
 	return logTo(zerolog.SyncWriter(formatted(w, format)), level)

@@ -242,7 +242,7 @@ func askAsStranger(t *testing.T, names netip.AddrPort) (check func()) {
 
 // ownServers runs game servers by port until standard input ends. The first word
 // of a name says what they speak. Those of Zandronum announce themselves; those
-// called doom do so where nobody hears them.
+// called doom do so where no client hears them.
 func ownServers(t *testing.T, servers map[uint16]string) {
 	var serving sync.WaitGroup
 	var conns []net.PacketConn

@@ -446,7 +446,7 @@ func TestSelftestPlaysAgainstTheDaemon(t *testing.T) {
 	d.stop()
 }
 
-// What is no UTF-8 is read in one way, whoever looks.
+// Text that is not UTF-8 is read in one way everywhere.
 func TestNamesThatAreNotUTF8(t *testing.T) {
 	t.Parallel()
 	d := start(t, t.TempDir())

@@ -32,7 +32,7 @@ type writtenStore interface {
 	Probe(ctx context.Context) error
 }
 
-// storeWatch finds out whether the store can be written, also while nobody does.
+// storeWatch finds out whether the store can be written, even while nothing is.
 type storeWatch struct {
 	store   writtenStore
 	room    func(needed bool) error // whether there is room on the disk; needed: a write failed

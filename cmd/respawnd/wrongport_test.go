@@ -8,7 +8,7 @@ import (
 	"github.com/respawnd/respawnd/internal/verdicts"
 )
 
-// A server whose packets arrive and are dropped is told so, and where to send them
+// doctor says of a server whose packets arrive and are dropped where to send them
 // if this daemon has such a port.
 func TestServersAtTheWrongPortAreToldTheRightOne(t *testing.T) {
 	t.Parallel()

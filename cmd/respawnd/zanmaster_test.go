@@ -40,7 +40,7 @@ func TestZandronumServerRegistersAndLaunchersSeeIt(t *testing.T) {
 	wantZanList(t, launcher, h)
 
 	// The address waits for its next list. That concerns launchers alone: the
-	// game server on the same address goes on.
+	// game server on the same address continues.
 	launcher.send(zandronum.AppendListRequest(nil, zandronum.ListVersion))
 	launcher.wantAnswer(zandronum.AnswerTooSoon)
 	launcher.send(zandronum.AppendListRequest(nil, zandronum.ListVersion)) // not answered

@@ -25,7 +25,7 @@ type network struct {
 	ruled  bool // prefix is that of a rule
 }
 
-// nearBits is the length of a network that nobody says more about: an asker and
+// nearBits is the length of a network about which no rule says more: an asker and
 // a server whose private addresses agree so far are on one network.
 const nearBits = 24
 
@@ -160,7 +160,7 @@ func (a Asker) Local(local []netip.AddrPort) (at netip.AddrPort, ok bool) {
 
 // Find returns the listed server that an asker means by an address: that which is
 // listed there, else a private one whose address he was given so, or that
-// somebody outside was.
+// an asker outside was.
 func (a Asker) Find(r *master.Registry, asked netip.AddrPort) (*master.Server, bool) {
 	if s, ok := r.Find(asked); ok || a.facts == nil {
 		return s, ok

@@ -62,7 +62,7 @@ func (l *Local) forgetTold(id storage.ProfileID) {
 }
 
 // announceGone is announce for a profile that is not signed in any more. It is
-// the last chance to tell, so it goes on when ctx is over.
+// the last chance to tell, so it continues when ctx is over.
 func (l *Local) announceGone(ctx context.Context, id storage.ProfileID) {
 	if err := l.announce(context.WithoutCancel(ctx), id); err != nil && ctx.Err() == nil {
 		l.log.Error().Err(err).Uint32("profile", uint32(id)).Msg("watchers were not told")

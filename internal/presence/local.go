@@ -124,7 +124,7 @@ func (l *Local) enter(s Session, p Policy, st Status) (displaced []Session, gone
 	return displaced, gone, nil
 }
 
-// person returns the entry of a profile. A new one goes on where was, the entry
+// person returns the entry of a profile. A new one continues where was, the entry
 // before a take-over, ended, so that watchers do not notice.
 func (l *Local) person(id storage.ProfileID, was *person) *person {
 	if p := l.profiles[id]; p != nil {

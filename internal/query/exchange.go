@@ -82,7 +82,7 @@ func (e *Exchange) Question() []byte {
 }
 
 // Take takes a packet of the server and says how to go on. After an error the
-// exchange goes on as if the packet had not come; the error is ErrForeign,
+// exchange continues as if the packet had not come; the error is ErrForeign,
 // ErrMalformed, ErrTooMuch or gamespy.ErrTooManyFields.
 func (e *Exchange) Take(packet []byte) (Step, error) {
 	if e.step == Done {

@@ -62,7 +62,7 @@ func (e *Exchange) Question() []byte {
 }
 
 // Take takes a packet of the server and says how to go on. After an error the
-// exchange goes on as if the packet had not come, unless the step is Done; the
+// exchange continues as if the packet had not come, unless the step is Done; the
 // error is ErrForeign, ErrMalformed, ErrTooMuch, or wraps ErrRefused.
 func (e *Exchange) Take(packet []byte) (Step, error) {
 	if e.over {

@@ -149,7 +149,7 @@ func parseShort(text string) (i int64, ok bool) {
 	return i, true
 }
 
-// parseFraction reads a number that goes on behind its whole part at byte at.
+// parseFraction reads a number that continues behind its whole part at byte at.
 func parseFraction(text string, at int) (number value, ok bool) {
 	if fraction := digits(text[at+1:]); text[at] != '.' || fraction == 0 || at+1+fraction != len(text) {
 		return value{}, false

@@ -29,7 +29,7 @@
 // right behind it. More list requests on one connection go on with the cipher.
 //
 // The master answers with a crypt header in the clear (package gamespy), and
-// everything after it is enciphered in one stream that never starts anew. The
+// everything after it is enciphered in one stream that never starts again. The
 // header's flags tell the browser how to query hosts, so they are those of the
 // game whose servers it wants; if that game is unknown, those of its own.
 //

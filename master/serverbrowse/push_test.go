@@ -78,7 +78,7 @@ func TestUpdatesFollowTheFilter(t *testing.T) {
 }
 
 // A server that answers A2S alone is on no list of browsers that cannot query it,
-// whoever named it.
+// even if an operator named it.
 func TestServersOfA2SAreNotShown(t *testing.T) {
 	f := start(t, nil)
 	named := func(s *master.Server) { s.Origin = master.Static }
@@ -268,7 +268,7 @@ func TestWhoJoinsWithAnOldListIsBroughtLevel(t *testing.T) {
 		time.Sleep(2 * maxHold)
 		change("a")
 		time.Sleep(coalesce / 2)
-		if _, err := s.view(at); err != nil { // somebody asks for the list, which is made anew
+		if _, err := s.view(at); err != nil { // somebody asks for the list, which is made again
 			t.Fatal(err)
 		}
 		change("b")

@@ -221,7 +221,7 @@ func (p *PlayerSearch) AppendTo(dst []byte) ([]byte, error) {
 
 // frameReader cuts the stream of a browser into messages, however they were
 // split or merged on their way. A read that ends with an error, such as a
-// deadline, loses nothing: the next call goes on where it stopped.
+// deadline, loses nothing: the next call continues where it stopped.
 type frameReader struct {
 	r    io.Reader
 	buf  []byte // of firstFrameBuffer bytes, of maxMessage once that was too little

@@ -16,7 +16,7 @@ import (
 
 // How long a list may be used after its game changed: longer for a long list,
 // so that building lists never takes more than a few thousandths of a processor
-// per view, and never longer than maxHold. A short list is built anew after
+// per view, and never longer than maxHold. A short list is built again after
 // every change, which costs less than sending it, so a server that has just
 // registered is seen at once.
 const (

@@ -31,7 +31,7 @@ type Player struct {
 	Index   byte
 	Name    string // of the game
 	Version byte   // 1 to 4; 0: 4
-	// Linger is how long it goes on answering its partner when it is done.
+	// Linger is how long it continues answering its partner when it is done.
 	Linger time.Duration
 }
 

@@ -52,13 +52,13 @@
 // file once and refuses it if a page, a key or an entry of an index is not what it
 // was: whatever was there would otherwise just be missing. A record whose payload
 // is damaged does not keep the file from being used. It is logged at the start,
-// and whoever reads it gets an error. Values are checked again whenever they are
+// and reading it returns an error. Values are checked again whenever they are
 // read. Reading everything costs about as long as copying the file.
 //
 // bbolt panics, or the process faults, when a page changes later. Both become
 // errors that match [storage.ErrDamaged] and tell the operator to restore a
 // backup. After such an error in a change the store refuses further changes;
-// reading what is still readable goes on.
+// reading continues with what is still readable.
 //
 // # Writing
 //

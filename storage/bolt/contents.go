@@ -35,7 +35,7 @@ func kindOf(bucket string) kind {
 // only in a file of the present schema: older ones have no such checksums.
 type contents struct {
 	lost    faults // keys that are not what they were: what was under them would be missing without a word
-	bad     faults // records that cannot be read, which whoever reads them is told
+	bad     faults // records that cannot be read; reading them returns an error
 	oneHead bool   // the other head of the file cannot be read
 
 	bucket   string // the outermost that is being visited

@@ -130,7 +130,7 @@ func checkOldAccount(t *testing.T, s *Store) {
 	}
 }
 
-// An upgrade in many steps that was cut short goes on where it was.
+// An upgrade in many steps that was cut short resumes where it was.
 func TestSealKeysGoesOn(t *testing.T) {
 	path := oldFile(t, "schema3.db")
 	db, err := bbolt.Open(path, 0o600, &bbolt.Options{NoSync: true})

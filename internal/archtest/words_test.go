@@ -1,0 +1,63 @@
+package archtest
+
+import (
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// words are those that plain English does without, and how often they still
+// stand in code, pages and documents. A number may only fall.
+var words = map[string]int{
+	"anew":        8,
+	"whoever":     68,
+	"somebody":    104,
+	"anybody":     29,
+	"nobody":      308,
+	"is told":     70,
+	"are told":    27,
+	"as far as":   9,
+	"goes on":     7,
+	"lately":      0,
+	"hurry":       5,
+	"patience":    55,
+	"turned away": 2,
+	"doors":       14,
+	"roomy":       21,
+	"sees to it":  1,
+}
+
+// TestOddWordsOnlyFall counts words in the files that people read and edit. Data
+// and what a tool wrote are left out.
+func TestOddWordsOnlyFall(t *testing.T) {
+	found := make(map[string]int)
+	patterns := make(map[string]*regexp.Regexp)
+	for w := range words {
+		patterns[w] = regexp.MustCompile(`(?i)\b` + w + `\b`)
+	}
+	sourceFiles(t, func(name string, content []byte) {
+		if name == "internal/archtest/words_test.go" || name == "configs/games.yaml" || !hasSuffix(name, ".go", ".md", ".html", ".yaml") {
+			return
+		}
+		for w, p := range patterns {
+			found[w] += len(p.FindAllIndex(content, -1))
+		}
+	})
+	for w, most := range words {
+		switch n := found[w]; {
+		case n > most:
+			t.Errorf("%q stands in %d places, want at most %d: say it in another way", w, n, most)
+		case n < most:
+			t.Errorf("%q stands in %d places: write that in place of %d, so that they stay so few", w, n, most)
+		}
+	}
+}
+
+func hasSuffix(name string, suffixes ...string) bool {
+	for _, s := range suffixes {
+		if strings.HasSuffix(name, s) {
+			return true
+		}
+	}
+	return false
+}
