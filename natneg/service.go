@@ -18,13 +18,7 @@ func (c *Config) Open(ctx context.Context, env *service.Env) (*service.Running, 
 	var sockets Sockets
 	r := new(service.Running)
 	var opened []*netserve.PacketConn
-	r.Close = func() error {
-		var errs []error
-		for _, c := range opened {
-			errs = append(errs, c.Close())
-		}
-		return errors.Join(errs...)
-	}
+	r.Close = func() error { return service.ClosePackets(opened) }
 	open := func(address string) (*netserve.PacketConn, error) {
 		c, err := netserve.ListenPackets(ctx, "udp4", address, netserve.ListenOptions{})
 		if err == nil {

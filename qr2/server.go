@@ -21,8 +21,8 @@ import (
 	"github.com/respawnd/respawnd/master"
 )
 
-// service is the name under which verdicts are noted.
-const service = "qr2"
+// serviceName is the name under which verdicts are noted.
+const serviceName = "qr2"
 
 // Options configure a Server. Registry and Games are required.
 type Options struct {
@@ -114,7 +114,7 @@ func New(opt Options) *Server {
 		list:     opt.Registry,
 		metrics:  newMetrics(opt.Registerer),
 		pending:  newPendingTable(),
-		foreign:  foreign.NewNotes(opt.Verdicts, service),
+		foreign:  foreign.NewNotes(opt.Verdicts, serviceName),
 		messages: newMessageTable(),
 		probes:   newProbeQueue(),
 	}
@@ -419,7 +419,7 @@ func (s *Server) write(w netserve.PacketWriter, from netip.Addr, to netip.AddrPo
 }
 
 func (s *Server) note(a netip.AddrPort, game string, v verdicts.Verdict) {
-	s.opt.Verdicts.Note(service, a, game, v)
+	s.opt.Verdicts.Note(serviceName, a, game, v)
 }
 
 // Expired notes that the registry dropped a silent server. The owner of the

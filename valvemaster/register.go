@@ -193,7 +193,7 @@ func (s *Server) adopt(now time.Time) {
 func (s *Server) look(at time.Duration) {
 	timeout := s.rules.Load().Timeout
 	var said []verdicts.Noted
-	defer func() { s.opt.Verdicts.NoteAll(service, "", said) }()
+	defer func() { s.opt.Verdicts.NoteAll(serviceName, "", said) }()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for a, h := range s.hosts.bySource {
@@ -270,7 +270,9 @@ func (s *Server) countHosts() int {
 }
 
 // note remembers a verdict. Which game a server plays only A2S tells.
-func (s *Server) note(a netip.AddrPort, v verdicts.Verdict) { s.opt.Verdicts.Note(service, a, "", v) }
+func (s *Server) note(a netip.AddrPort, v verdicts.Verdict) {
+	s.opt.Verdicts.Note(serviceName, a, "", v)
+}
 
 // noteStranger is note for what a packet says that anybody could have sent: it
 // does not cover up what is known of a server.

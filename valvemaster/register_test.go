@@ -107,7 +107,7 @@ func TestHeartbeatNeedsItsOwnChallenge(t *testing.T) {
 		if got := v.verdict(a); got != "challenge out of date" {
 			t.Errorf("verdict on a wrong challenge: %q", got)
 		}
-		x := verdicts.Entry{Service: service, Verdict: verdicts.StaleChallenge}.Explain()
+		x := verdicts.Entry{Service: serviceName, Verdict: verdicts.StaleChallenge}.Explain()
 		if strings.Contains(x.Cause+x.Advice, "key") {
 			t.Errorf("explanation %+v, want nothing about keys, which this protocol has not", x)
 		}

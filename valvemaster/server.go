@@ -18,8 +18,8 @@ import (
 	"github.com/respawnd/respawnd/master"
 )
 
-// service is the name under which verdicts are noted.
-const service = "valvemaster"
+// serviceName is the name under which verdicts are noted.
+const serviceName = "valvemaster"
 
 // Targets asks game servers over A2S. Its methods are called from packet
 // handlers: they touch memory only, and do not call back.
@@ -79,7 +79,7 @@ func New(opt Options) *Server {
 		tokens:  newTokens(),
 		walks:   newWalks(maxWalks),
 		work:    newAllowance(workPerSecond),
-		foreign: foreign.NewNotes(opt.Verdicts, service),
+		foreign: foreign.NewNotes(opt.Verdicts, serviceName),
 		hosts:   newHostTable(),
 	}
 	s.requests.New = func() any { return new(request) }

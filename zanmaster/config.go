@@ -19,7 +19,7 @@ type Config struct {
 	// Folder of banlist.txt, whitelist.txt, blocklist.txt and
 	// multiserver_whitelist.txt, which need not exist. They stand beside the bans
 	// of `respawnd ban`. Empty: data_dir.
-	BanFiles string `key:"ban_files" as:"text"` // as configured, may be empty: use Config.ZandronumBanFiles
+	BanFiles string `key:"ban_files" as:"text"` // as configured, may be empty: use Folder
 	// How often the ban files are looked at for changes, {range}. 0s: only at the
 	// start and on SIGHUP. Less than 1s counts as 1s.
 	BanFilesPoll time.Duration `key:"ban_files_poll" default:"2s" range:"0s to 1h"` // 0: never

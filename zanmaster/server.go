@@ -22,8 +22,8 @@ import (
 	"github.com/respawnd/respawnd/master"
 )
 
-// service is the name under which verdicts are noted.
-const service = "zanmaster"
+// serviceName is the name under which verdicts are noted.
+const serviceName = "zanmaster"
 
 // Options configure a Server. Registry is required.
 type Options struct {
@@ -97,7 +97,7 @@ func New(opt Options) *Server {
 		list:       opt.Registry,
 		start:      time.Now(),
 		metrics:    newMetrics(opt.Registerer),
-		foreign:    foreign.NewNotes(opt.Verdicts, service),
+		foreign:    foreign.NewNotes(opt.Verdicts, serviceName),
 		gate:       newGate(),
 		lister:     newLister(opt.Registry),
 		wake:       make(chan struct{}, 1),

@@ -10,7 +10,7 @@ import (
 )
 
 func (s *Server) note(a netip.AddrPort, v verdicts.Verdict) {
-	s.opt.Verdicts.Note(service, a, zandronum.Game, v)
+	s.opt.Verdicts.Note(serviceName, a, zandronum.Game, v)
 }
 
 // explain notes why a packet was dropped if no verdict was noted on it: the operator
@@ -42,4 +42,4 @@ func (n *notes) add(a netip.AddrPort, v verdicts.Verdict) {
 	*n = append(*n, verdicts.Noted{Addr: a, Verdict: v})
 }
 
-func (s *Server) noteAll(n notes) { s.opt.Verdicts.NoteAll(service, zandronum.Game, n) }
+func (s *Server) noteAll(n notes) { s.opt.Verdicts.NoteAll(serviceName, zandronum.Game, n) }

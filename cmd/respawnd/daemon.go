@@ -28,6 +28,7 @@ import (
 	"github.com/respawnd/respawnd/internal/history"
 	"github.com/respawnd/respawnd/internal/logtail"
 	"github.com/respawnd/respawnd/internal/presence"
+	svc "github.com/respawnd/respawnd/internal/service"
 	"github.com/respawnd/respawnd/internal/services"
 	"github.com/respawnd/respawnd/internal/verdicts"
 	"github.com/respawnd/respawnd/master"
@@ -36,7 +37,6 @@ import (
 	"github.com/respawnd/respawnd/storage"
 	"github.com/respawnd/respawnd/storage/bolt"
 	"github.com/respawnd/respawnd/webhook"
-	"github.com/respawnd/respawnd/zanmaster"
 )
 
 // daemon holds what the services share, and the services.
@@ -70,9 +70,8 @@ type daemon struct {
 
 	hub      *presence.Local
 	webhooks *webhook.Dispatcher
-	intake   *qr2.Server                      // nil if the service is off
-	zan      atomic.Pointer[zanmaster.Server] // nil if the service is off, or not open yet
-	zanOn    bool                             // the service is on
+	keepers  []*svc.Keeper // of the services that list servers; complete before the daemon serves
+	zanOn    bool          // the service is on
 
 	prober  *probe.Prober
 	statics *probe.Statics
@@ -82,8 +81,7 @@ type daemon struct {
 	networks atomic.Pointer[services.Net]
 	own      func(netip.AddrPort) bool // addresses that services listen on; nil until all are open
 
-	listings sync.Mutex              // held while the store's word on single servers is taken over
-	unlisted []func() []admin.Listed // servers that services know and do not list
+	listings sync.Mutex // held while the store's word on single servers is taken over
 	services []service
 	started  time.Time
 	serving  atomic.Bool
@@ -158,14 +156,6 @@ func (d *daemon) open(ctx context.Context) error {
 	return d.openServices(ctx)
 }
 
-// unlistedServers returns the servers that services know and do not list.
-func (d *daemon) unlistedServers() (list []admin.Listed) {
-	for _, of := range d.unlisted {
-		list = append(list, of()...)
-	}
-	return list
-}
-
 // loadState reads what the store and the files next to it hold.
 func (d *daemon) loadState(ctx context.Context) error {
 	var errs []error
@@ -210,15 +200,6 @@ func (d *daemon) listLimits() master.Limits {
 	}
 }
 
-// exempt returns whether the list's limits per address do not bind an address.
-func (d *daemon) exempt() func(netip.Addr) bool {
-	trusted := d.trusted()
-	return func(a netip.Addr) bool {
-		zan := d.zan.Load()
-		return trusted(a) || (zan != nil && zan.MultiServer(a))
-	}
-}
-
 // trusted returns whether an address is in net.trusted.
 func (d *daemon) trusted() func(netip.Addr) bool {
 	nets := d.cfg.Net.Trusted
@@ -257,43 +238,6 @@ func (d *daemon) enforceBans() {
 	}
 }
 
-// expired notes that a server was silent for too long.
-func (d *daemon) expired(s *master.Server) {
-	if zan := d.zan.Load(); s.Origin == master.FromZandronum && zan != nil {
-		zan.Expired(s)
-		return
-	}
-	if s.Origin == master.FromQR2 && d.intake != nil {
-		d.intake.Expired(s)
-		return
-	}
-	d.book.Note(s.Origin.String(), s.Key.Source, s.Game, verdicts.Expired)
-}
-
-// tellReplaced tells servers that newcomers replaced, until ctx ends.
-func (d *daemon) tellReplaced(ctx context.Context) {
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case s := <-d.registry.Replaced():
-			d.replaced(s)
-		}
-	}
-}
-
-// replaced tells a server that a newcomer replaced it, where its protocol can.
-func (d *daemon) replaced(s *master.Server) {
-	switch zan := d.zan.Load(); {
-	case s.Origin == master.FromZandronum && zan != nil:
-		zan.Replaced(s)
-	case s.Origin == master.FromQR2 && d.intake != nil:
-		d.intake.Replaced(s)
-	default:
-		d.book.Note(s.Origin.String(), s.Key.Source, s.Game, verdicts.Replaced)
-	}
-}
-
 // run serves until ctx ends or a service fails; the first failure stops the
 // others.
 func (d *daemon) run(ctx context.Context) error {
@@ -315,7 +259,7 @@ func (d *daemon) run(ctx context.Context) error {
 		})
 	}
 	g.Go(func() error { return d.registry.Run(ctx, d.expired) })
-	g.Go(func() error { d.tellReplaced(ctx); return nil })
+	g.Go(func() error { d.reportReplaced(ctx); return nil })
 	g.Go(func() error { d.saveList(ctx); return nil })
 	g.Go(func() error { d.sweepBans(ctx); return nil })
 	g.Go(func() error { d.writable.run(ctx); return nil })

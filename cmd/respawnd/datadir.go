@@ -31,7 +31,7 @@ const (
 func backupFiles(cfg *services.Config) map[string]string {
 	files := map[string]string{tokenName: cfg.AdminTokenFile(), keyName: cfg.AccountKeyFile()}
 	for _, name := range zanmaster.FileNames() {
-		files[name] = filepath.Join(cfg.ZandronumBanFiles(), name)
+		files[name] = filepath.Join(cfg.ZanMaster.Folder(cfg.DataDir), name)
 	}
 	return files
 }

@@ -20,9 +20,9 @@ func takenOver(cfg *services.Config) string {
 	d := &daemon{cfg: cfg, zanOn: true, catalogue: &admin.Catalogue{Embedded: configs.Games}}
 	var b strings.Builder
 	for _, p := range []any{
-		d.listLimits(), d.qr2Policy(), cfg.ServerBrowse, cfg.LegacyList, cfg.GPCM,
-		cfg.GPSP, cfg.NATNeg, d.zanPolicy(), d.probeLimits(),
-		d.webPolicy(), cfg.SSQ, d.valvePolicy(), cfg.DNS, d.trusted()(netip.MustParseAddr("192.0.2.9")), advertised(cfg),
+		d.listLimits(), cfg.QR2, cfg.ServerBrowse, cfg.LegacyList, cfg.GPCM,
+		cfg.GPSP, cfg.NATNeg, cfg.ZanMaster, d.probeLimits(),
+		d.webPolicy(), cfg.SSQ, cfg.ValveMaster, cfg.DNS, d.trusted()(netip.MustParseAddr("192.0.2.9")), advertised(cfg),
 	} {
 		write(&b, reflect.ValueOf(p), 0)
 	}

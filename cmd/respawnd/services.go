@@ -7,14 +7,12 @@ import (
 	"net"
 	"net/netip"
 	"runtime"
-	"slices"
 
 	"github.com/respawnd/respawnd/admin"
 	"github.com/respawnd/respawnd/configs"
 	"github.com/respawnd/respawnd/internal/netserve"
 	svc "github.com/respawnd/respawnd/internal/service"
 	"github.com/respawnd/respawnd/internal/services"
-	"github.com/respawnd/respawnd/qr2"
 )
 
 // service is one that has its socket open.
@@ -36,14 +34,14 @@ var built = []struct {
 	name string
 	open opener
 }{
-	{"qr2", (*daemon).openQR2},
+	{"qr2", opens(func(c *services.Config) svc.Service { return &c.QR2 })},
 	{"serverbrowse", opens(func(c *services.Config) svc.Service { return &c.ServerBrowse })},
 	{"legacylist", opens(func(c *services.Config) svc.Service { return &c.LegacyList })},
 	{"gpcm", opens(func(c *services.Config) svc.Service { return &c.GPCM })},
 	{"gpsp", opens(func(c *services.Config) svc.Service { return &c.GPSP })},
 	{"natneg", opens(func(c *services.Config) svc.Service { return &c.NATNeg })},
-	{"zanmaster", (*daemon).openZanMaster},
-	{"valvemaster", (*daemon).openValveMaster},
+	{"zanmaster", opens(func(c *services.Config) svc.Service { return &c.ZanMaster })},
+	{"valvemaster", opens(func(c *services.Config) svc.Service { return &c.ValveMaster })},
 	{"ssq", opens(func(c *services.Config) svc.Service { return &c.SSQ })},
 	{"web", (*daemon).openWeb},
 	{"admin", (*daemon).openAdmin},
@@ -61,6 +59,9 @@ func opens(section func(*services.Config) svc.Service) opener {
 		if r.Reload != nil {
 			s.reload = func() { r.Reload(section(d.cfg)) }
 		}
+		if r.Keeper != nil {
+			d.keepers = append(d.keepers, r.Keeper)
+		}
 		return s, nil
 	}
 }
@@ -68,25 +69,25 @@ func opens(section func(*services.Config) svc.Service) opener {
 // env returns what a service may use of the daemon.
 func (d *daemon) env(name string) *svc.Env {
 	env := &svc.Env{
-		Name: name, Version: version(),
+		Name: name, Version: version(), DataDir: d.cfg.DataDir,
 		List: d.registry, Games: d.catalogue.Catalog(), Rooms: d.catalogue.Rooms, Names: d.hosts, Addresses: d.addresses,
-		Met: d.met, Servers: d.book, Players: d.visits,
-		Store: d.store, Accounts: d.accounts, Hub: d.hub,
+		Servers: d.book, Players: d.visits, Met: d.met, Own: d.isOwn, A2S: askedA2S{d.prober},
+		Bans: d.bans, Store: d.store, Accounts: d.accounts, Hub: d.hub,
 		Banned: d.bannedFrom, Trusted: d.isTrusted,
 		Log: d.log.With().Str("service", name).Logger(), Registerer: d.metrics,
 	}
-	if d.intake != nil { // it is opened first
-		env.Messenger = d.intake
+	if d.cfg.NATNeg.Listen != "" {
+		env.Further = d.cfg.NATNeg.ExtraListen
+	}
+	if d.geo != nil {
+		env.Locate = d.geo.locate
+	}
+	for _, k := range d.keepers {
+		if k.Messenger != nil { // its service is opened first
+			env.Messenger = k.Messenger
+		}
 	}
 	return env
-}
-
-// met notes that players got to a server by NAT negotiation, if there is one at
-// the address.
-func (d *daemon) met(a netip.AddrPort) {
-	if d.intake != nil {
-		d.intake.Negotiated(a)
-	}
 }
 
 // openServices opens every socket, or none: all failures are told at once, each
@@ -158,97 +159,6 @@ func notBuilt(cfg *services.Config) (keys []string, on int) {
 		}
 	}
 	return keys, on
-}
-
-func (d *daemon) openQR2(ctx context.Context, l configs.Listener) (service, error) {
-	c := d.cfg.QR2
-	conn, err := netserve.ListenPackets(ctx, "udp4", l.Address, netserve.ListenOptions{Sockets: c.Sockets, ReadBuffer: c.ReadBuffer})
-	if err != nil {
-		return service{}, err
-	}
-	probes, err := d.openProbes(ctx, conn.LocalAddr().Addr())
-	if err != nil {
-		return service{}, errors.Join(fmt.Errorf("socket of the reachability probe: %w", err), conn.Close())
-	}
-	opened := append([]*netserve.PacketConn{conn}, probes...)
-	log := d.log.With().Str("service", "qr2").Logger()
-	if got, _ := conn.Buffers(); got > 0 && got < c.ReadBuffer {
-		log.Info().Int("wanted", c.ReadBuffer).Int("granted", got).Msg("the system caps the receive buffer (net.core.rmem_max on Linux); bursts may lose packets")
-	}
-	metrics := netserve.NewMetrics(d.metrics, "qr2", qr2.DropReasons()...)
-	opt := qr2.Options{
-		Registry: d.registry, Games: d.catalogue.Catalog(), Verdicts: d.book, Banned: d.banned,
-		Own:        d.isOwn,
-		Policy:     d.qr2Policy(),
-		Packets:    netserve.PacketOptions{Readers: c.Readers, Log: log, Metrics: metrics},
-		Log:        log,
-		Metrics:    metrics,
-		Registerer: d.metrics,
-	}
-	if d.geo != nil {
-		opt.Locate = d.geo.locate
-	}
-	d.intake = qr2.New(opt)
-	return service{
-		address: conn.LocalAddr(), udp: localAddrs(opened...),
-		serve: func(ctx context.Context) error {
-			if len(probes) == 0 {
-				return d.intake.Serve(ctx, conn, nil)
-			}
-			return d.intake.Serve(ctx, conn, probes[0], probes[1:]...)
-		},
-		reload: func() { d.intake.SetPolicy(d.qr2Policy()) },
-		close:  func() error { return closePackets(opened) },
-	}, nil
-}
-
-// openProbes opens the sockets of the reachability probe, on any ports: one on the
-// address of the intake, since hosts may not reach others, and one on each further
-// address of natneg.extra_listen, which is unused while natneg.listen is empty. None
-// are opened if hosts are not probed.
-func (d *daemon) openProbes(ctx context.Context, intake netip.Addr) (opened []*netserve.PacketConn, err error) {
-	if !d.cfg.QR2.Probe {
-		return nil, nil
-	}
-	addresses := []netip.Addr{intake}
-	for _, extra := range d.cfg.NATNeg.ExtraListen {
-		if d.cfg.NATNeg.Listen == "" {
-			break
-		}
-		a, err := netip.ParseAddrPort(extra)
-		if err == nil && a.Addr().Is4() && !a.Addr().IsUnspecified() && !slices.Contains(addresses, a.Addr()) {
-			addresses = append(addresses, a.Addr())
-		}
-	}
-	for _, a := range addresses {
-		c, err := netserve.ListenPackets(ctx, "udp4", netip.AddrPortFrom(a, 0).String(), netserve.ListenOptions{})
-		if err != nil {
-			return nil, errors.Join(err, closePackets(opened))
-		}
-		opened = append(opened, c)
-	}
-	return opened, nil
-}
-
-// closePackets closes sockets.
-func closePackets(opened []*netserve.PacketConn) error {
-	var errs []error
-	for _, c := range opened {
-		errs = append(errs, c.Close())
-	}
-	return errors.Join(errs...)
-}
-
-func (d *daemon) qr2Policy() qr2.Policy {
-	c := d.cfg.QR2
-	return qr2.Policy{
-		StrictAvailability: c.StrictAvailability,
-		Maintenance:        c.Maintenance,
-		Refuse:             c.AddError,
-		MaxPending:         c.MaxPending,
-		Unproved:           netserve.NewLimiter(netserve.LimiterOptions{Rate: float64(c.UnprovedRate), Burst: c.UnprovedBurst}),
-		Trusted:            d.trusted(),
-	}
 }
 
 // listen opens a TCP listener.

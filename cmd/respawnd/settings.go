@@ -50,7 +50,7 @@ func (p *program) checkCommand() *cobra.Command {
 // says of this machine. It also reports lines of ban files that a daemon leaves
 // out with a warning.
 func checkFiles(cfg *services.Config) error {
-	return errors.Join(checkStart(cfg), zanmaster.CheckFiles(cfg.ZandronumBanFiles()))
+	return errors.Join(checkStart(cfg), zanmaster.CheckFiles(cfg.ZanMaster.Folder(cfg.DataDir)))
 }
 
 // checkStart returns the mistakes in the configuration, and in the files that it
@@ -63,7 +63,7 @@ func checkStart(cfg *services.Config) error {
 	if err := admin.CheckGamesFile(configs.Games, cfg.Games.File); err != nil {
 		errs = append(errs, err)
 	}
-	if err := checkBanFolder(cfg); err != nil {
+	if err := cfg.ZanMaster.CheckFolder(); err != nil {
 		errs = append(errs, err)
 	}
 	if _, err := webhooks(cfg); err != nil {

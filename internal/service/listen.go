@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net"
+	"net/netip"
 	"time"
 
 	"github.com/respawnd/respawnd/internal/netserve"
@@ -44,4 +45,21 @@ func OnListener(ln net.Listener, serve func(context.Context, net.Listener) error
 			return nil
 		},
 	}
+}
+
+// ClosePackets closes UDP sockets.
+func ClosePackets(opened []*netserve.PacketConn) error {
+	var errs []error
+	for _, c := range opened {
+		errs = append(errs, c.Close())
+	}
+	return errors.Join(errs...)
+}
+
+// PacketAddrs returns the addresses of UDP sockets.
+func PacketAddrs(opened []*netserve.PacketConn) (out []netip.AddrPort) {
+	for _, c := range opened {
+		out = append(out, c.LocalAddr())
+	}
+	return out
 }

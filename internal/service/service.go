@@ -17,6 +17,7 @@ import (
 
 	"github.com/respawnd/respawnd/internal/accounts"
 	"github.com/respawnd/respawnd/internal/advertise"
+	"github.com/respawnd/respawnd/internal/bans"
 	"github.com/respawnd/respawnd/internal/games"
 	"github.com/respawnd/respawnd/internal/netserve"
 	"github.com/respawnd/respawnd/internal/presence"
@@ -47,6 +48,41 @@ type Running struct {
 	// Close closes the sockets. It is called once, after Serve has returned or
 	// instead of Serve.
 	Close func() error
+
+	// Keeper is what a service does that lists game servers; nil: it lists none.
+	Keeper *Keeper
+}
+
+// Keeper is what a service does for the game servers that it lists. All of it but
+// Origin is optional. The functions may be called concurrently.
+type Keeper struct {
+	Origin master.Origin // of its servers
+
+	Expired  func(*master.Server)  // one was silent for too long and has left the list
+	Replaced func(*master.Server)  // one made room in the list for a newcomer
+	Met      func(netip.AddrPort)  // players got to the server at an address by NAT negotiation
+	Exempt   func(netip.Addr) bool // whether the list's bounds per address do not bind one
+	Unlisted func() []Unlisted     // those that it knows and does not list
+	// Messenger delivers messages of players to them.
+	Messenger master.Messenger
+}
+
+// Unlisted is a game server that a service knows and does not list.
+type Unlisted struct {
+	Game        string // empty: not known
+	Address     netip.AddrPort
+	Why         verdicts.Verdict
+	First, Seen time.Time
+}
+
+// Asker has game servers asked what they play.
+type Asker interface {
+	// Watch has a server asked from now on; false: it is not asked.
+	Watch(netip.AddrPort) bool
+	// Answers reports whether a server answered when it was asked last.
+	Answers(netip.AddrPort) bool
+	// Unwatch ends Watch.
+	Unwatch(netip.AddrPort)
 }
 
 // Env is what the daemon lends to a service. The service changes none of the
@@ -54,6 +90,7 @@ type Running struct {
 type Env struct {
 	Name    string // of the service, as in its keys
 	Version string // of the program
+	DataDir string // folder of everything that survives a restart
 
 	List      *master.Registry
 	Games     *games.Catalog
@@ -67,6 +104,18 @@ type Env struct {
 	// the address.
 	Met func(netip.AddrPort)
 
+	// Further are addresses of this machine, host:port as in the configuration, from
+	// which a service may send too.
+	Further []string
+	// Locate returns the country (ISO 3166 alpha-2) and region of an address; nil:
+	// they are not known.
+	Locate func(netip.Addr) (country, region string)
+	// Own returns whether a UDP service of this daemon listens on an address.
+	Own func(netip.AddrPort) bool
+	// A2S asks servers over A2S.
+	A2S Asker
+
+	Bans     *bans.Table
 	Store    storage.Store
 	Accounts *accounts.Service
 	Hub      *presence.Local

@@ -165,15 +165,6 @@ func (c *Config) AccountKeyFile() string {
 	return filepath.Join(c.DataDir, "account.key")
 }
 
-// ZandronumBanFiles returns the folder of the ban files of Zandronum's master:
-// zanmaster.ban_files, or the data folder if that is empty.
-func (c *Config) ZandronumBanFiles() string {
-	if c.ZanMaster.BanFiles != "" {
-		return c.ZanMaster.BanFiles
-	}
-	return c.DataDir
-}
-
 // Servers is section servers.
 type Servers struct {
 	// PROTOCOL HOST:PORT of each, such as "a2s 192.0.2.1:27015"; the protocol is

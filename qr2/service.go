@@ -1,0 +1,87 @@
+package qr2
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/netip"
+	"slices"
+
+	"github.com/respawnd/respawnd/internal/netserve"
+	"github.com/respawnd/respawnd/internal/service"
+	"github.com/respawnd/respawnd/master"
+	"github.com/respawnd/respawnd/storage"
+)
+
+// Open opens the sockets of the service. It implements service.Service.
+func (c *Config) Open(ctx context.Context, env *service.Env) (*service.Running, error) {
+	conn, err := netserve.ListenPackets(ctx, "udp4", c.Listen, netserve.ListenOptions{Sockets: c.Sockets, ReadBuffer: c.ReadBuffer})
+	if err != nil {
+		return nil, err
+	}
+	probes, err := c.openProbes(ctx, conn.LocalAddr().Addr(), env.Further)
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("socket of the reachability probe: %w", err), conn.Close())
+	}
+	if got, _ := conn.Buffers(); got > 0 && got < c.ReadBuffer {
+		env.Log.Info().Int("wanted", c.ReadBuffer).Int("granted", got).
+			Msg("the system caps the receive buffer (net.core.rmem_max on Linux); bursts may lose packets")
+	}
+	metrics := env.Metrics(DropReasons()...)
+	s := New(Options{
+		Registry: env.List, Games: env.Games, Verdicts: env.Servers, Banned: env.BannedFrom(storage.ScopeLists),
+		Own: env.Own, Locate: env.Locate, Policy: c.policy(env),
+		Packets: netserve.PacketOptions{Readers: c.Readers, Log: env.Log, Metrics: metrics},
+		Log:     env.Log, Metrics: metrics, Registerer: env.Registerer,
+	})
+	opened := append([]*netserve.PacketConn{conn}, probes...)
+	return &service.Running{
+		Address: conn.LocalAddr(), UDP: service.PacketAddrs(opened),
+		Serve: func(ctx context.Context) error {
+			if len(probes) == 0 {
+				return s.Serve(ctx, conn, nil)
+			}
+			return s.Serve(ctx, conn, probes[0], probes[1:]...)
+		},
+		Reload: func(to service.Service) { s.SetPolicy(to.(*Config).policy(env)) },
+		Close:  func() error { return service.ClosePackets(opened) },
+		Keeper: &service.Keeper{
+			Origin: master.FromQR2, Messenger: s, Expired: s.Expired, Replaced: s.Replaced, Met: s.Negotiated,
+		},
+	}, nil
+}
+
+// openProbes opens the sockets of the reachability probe, on any ports: one on the
+// address of the intake, since hosts may not reach others, and one on each further
+// address. None are opened if hosts are not probed.
+func (c *Config) openProbes(ctx context.Context, intake netip.Addr, further []string) (opened []*netserve.PacketConn, err error) {
+	if !c.Probe {
+		return nil, nil
+	}
+	addresses := []netip.Addr{intake}
+	for _, extra := range further {
+		a, err := netip.ParseAddrPort(extra)
+		if err == nil && a.Addr().Is4() && !a.Addr().IsUnspecified() && !slices.Contains(addresses, a.Addr()) {
+			addresses = append(addresses, a.Addr())
+		}
+	}
+	for _, a := range addresses {
+		conn, err := netserve.ListenPackets(ctx, "udp4", netip.AddrPortFrom(a, 0).String(), netserve.ListenOptions{})
+		if err != nil {
+			return nil, errors.Join(err, service.ClosePackets(opened))
+		}
+		opened = append(opened, conn)
+	}
+	return opened, nil
+}
+
+func (c *Config) policy(env *service.Env) Policy {
+	return Policy{
+		StrictAvailability: c.StrictAvailability,
+		Maintenance:        c.Maintenance,
+		Refuse:             c.AddError,
+		MaxPending:         c.MaxPending,
+		Unproved:           netserve.NewLimiter(netserve.LimiterOptions{Rate: float64(c.UnprovedRate), Burst: c.UnprovedBurst}),
+		Trusted:            env.Trusted,
+	}
+}

@@ -1,0 +1,71 @@
+package valvemaster
+
+import (
+	"context"
+	"net/netip"
+
+	"github.com/respawnd/respawnd/internal/netserve"
+	"github.com/respawnd/respawnd/internal/service"
+	"github.com/respawnd/respawnd/internal/verdicts"
+	"github.com/respawnd/respawnd/master"
+	"github.com/respawnd/respawnd/storage"
+)
+
+// Open opens the sockets of the service. It implements service.Service.
+func (c *Config) Open(ctx context.Context, env *service.Env) (*service.Running, error) {
+	conn, err := netserve.ListenPackets(ctx, "udp4", c.Listen, netserve.ListenOptions{Sockets: c.Sockets, ReadBuffer: c.ReadBuffer})
+	if err != nil {
+		return nil, err
+	}
+	metrics := env.Metrics(DropReasons()...)
+	s := New(Options{
+		Registry: env.List, Addresses: env.Addresses, Targets: env.A2S,
+		Banned: env.BannedFrom(storage.ScopeLists), Verdicts: env.Servers, Policy: c.policy(env),
+		Packets: netserve.PacketOptions{Readers: c.Readers, Log: env.Log, Metrics: metrics},
+		Log:     env.Log, Metrics: metrics, Registerer: env.Registerer,
+	})
+	return &service.Running{
+		Address: conn.LocalAddr(), UDP: []netip.AddrPort{conn.LocalAddr()},
+		Serve:  func(ctx context.Context) error { return s.Serve(ctx, conn) },
+		Reload: func(to service.Service) { s.SetPolicy(to.(*Config).policy(env)) },
+		Close:  conn.Close,
+		Keeper: &service.Keeper{Origin: master.FromValve, Unlisted: func() []service.Unlisted { return s.unlisted(env.Servers) }},
+	}, nil
+}
+
+// unlisted returns the servers that send heartbeats and do not answer A2S, or are
+// not taken by the list. Which game they have is not known.
+func (s *Server) unlisted(log *verdicts.Book) (list []service.Unlisted) {
+	for _, w := range s.Waiting() {
+		why := verdicts.Unanswered
+		if w.Answers {
+			why = askersVerdict(log, w.Addr)
+		}
+		list = append(list, service.Unlisted{Address: w.Addr, Why: why, First: w.First, Seen: w.Seen})
+	}
+	return list
+}
+
+// askersVerdict returns the last verdict of the service that asks servers, on one
+// that answers.
+func askersVerdict(log *verdicts.Book, a netip.AddrPort) verdicts.Verdict {
+	last := verdicts.Entry{Verdict: verdicts.Asked}
+	for _, e := range log.Of(a.Addr()) {
+		if e.Service == "probe" && e.Addr == a && e.Last.After(last.Last) {
+			last = e
+		}
+	}
+	return last.Verdict
+}
+
+func (c *Config) policy(env *service.Env) Policy {
+	return Policy{
+		Timeout:        c.Timeout,
+		ServersPerAddr: service.UnlessZero(c.MaxPerAddr),
+		PagesPerAddr:   service.UnlessZero(c.PagesPerAddr),
+		PagesPerNet:    service.UnlessZero(c.PagesPerNet),
+		KeyedPages:     service.UnlessZero(c.KeyedPages),
+		Unproved:       netserve.NewLimiter(netserve.LimiterOptions{Rate: float64(c.UnprovedRate), Burst: c.UnprovedBurst}),
+		Trusted:        env.Trusted,
+	}
+}

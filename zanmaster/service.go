@@ -1,0 +1,117 @@
+package zanmaster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/netip"
+	"os"
+
+	"github.com/respawnd/respawnd/internal/netserve"
+	"github.com/respawnd/respawnd/internal/service"
+	"github.com/respawnd/respawnd/internal/verdicts"
+	"github.com/respawnd/respawnd/internal/zandronum"
+	"github.com/respawnd/respawnd/master"
+)
+
+// Open opens the sockets of the service. It implements service.Service.
+func (c *Config) Open(ctx context.Context, env *service.Env) (*service.Running, error) {
+	if err := c.CheckFolder(); err != nil {
+		return nil, err
+	}
+	conn, err := netserve.ListenPackets(ctx, "udp4", c.Listen, netserve.ListenOptions{Sockets: c.Sockets, ReadBuffer: c.ReadBuffer})
+	if err != nil {
+		return nil, err
+	}
+	metrics := env.Metrics(DropReasons()...)
+	s := New(Options{
+		Registry: env.List, Addresses: env.Addresses, Bans: env.Bans, Verdicts: env.Servers, Locate: env.Locate,
+		Files: c.Folder(env.DataDir), Poll: service.UnlessZero(c.BanFilesPoll), Policy: c.policy(env),
+		Packets: netserve.PacketOptions{Readers: c.Readers, Log: env.Log, Metrics: metrics},
+		Log:     env.Log, Metrics: metrics, Registerer: env.Registerer,
+	})
+	return &service.Running{
+		Address: conn.LocalAddr(), UDP: []netip.AddrPort{conn.LocalAddr()},
+		Serve:  func(ctx context.Context) error { return s.Serve(ctx, conn) },
+		Reload: func(to service.Service) { s.reload(to.(*Config), env) },
+		Close:  conn.Close,
+		Keeper: &service.Keeper{
+			Origin: master.FromZandronum, Expired: s.Expired, Replaced: s.Replaced, Exempt: s.MultiServer, Unlisted: s.unlisted,
+		},
+	}, nil
+}
+
+// unlisted returns the servers that verified their address and are in no list.
+func (s *Server) unlisted() (list []service.Unlisted) {
+	for _, h := range s.Hosts() {
+		if h.Listed {
+			continue
+		}
+		why := verdicts.Hidden
+		if h.Enforces {
+			why = verdicts.ListFull
+		}
+		list = append(list, service.Unlisted{Game: zandronum.Game, Address: h.Addr, Why: why, First: h.First, Seen: h.Seen})
+	}
+	return list
+}
+
+func (c *Config) policy(env *service.Env) Policy {
+	visibility, _ := ParseVisibility(c.NotEnforcing) // the configuration allows no other word
+	return Policy{
+		NotEnforcing:   visibility,
+		ServersPerAddr: service.UnlessZero(c.ServersPerAddress),
+		Timeout:        c.Timeout,
+		MaxPending:     c.MaxPending,
+		NoOldList:      !c.OldList,
+		ListWindow:     service.UnlessZero(c.ListWindow),
+		ListsPerNet:    service.UnlessZero(c.ListsPerNet),
+		ListsTotal:     service.UnlessZero(c.ListsTotal),
+		AdvertiseAs:    c.AdvertiseAs,
+		AllowServers:   c.AllowServers,
+		AllowLaunchers: c.AllowLaunchers,
+		Unproved:       netserve.NewLimiter(netserve.LimiterOptions{Rate: float64(c.UnprovedRate), Burst: c.UnprovedBurst}),
+		Trusted:        env.Trusted,
+	}
+}
+
+// reload takes over the policy and reads the ban files. Lines that cannot be read
+// are logged; the others are in force.
+func (s *Server) reload(c *Config, env *service.Env) {
+	s.SetPolicy(c.policy(env))
+	err := s.Reload()
+	lines := []error{err}
+	if several, ok := err.(interface{ Unwrap() []error }); ok {
+		lines = several.Unwrap()
+	}
+	for _, err := range lines {
+		if err != nil {
+			env.Log.Warn().Err(err).Msg("line of a ban file not understood")
+		}
+	}
+}
+
+// Folder returns the folder of the ban files, which is dataDir if ban_files is
+// empty.
+func (c *Config) Folder(dataDir string) string {
+	if c.BanFiles != "" {
+		return c.BanFiles
+	}
+	return dataDir
+}
+
+// CheckFolder returns an error for a folder of ban files that was given and is not
+// there: a ban list that is silently empty bans no address.
+func (c *Config) CheckFolder() error {
+	if c.BanFiles == "" {
+		return nil
+	}
+	info, err := os.Stat(c.BanFiles)
+	if err == nil && !info.IsDir() {
+		err = errors.New("is not a folder")
+	}
+	if err != nil {
+		return fmt.Errorf("zanmaster.ban_files: %w", err)
+	}
+	return nil
+}
