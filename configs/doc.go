@@ -4,7 +4,7 @@
 // The comment of a field explains the key, its tags say what is allowed, what
 // holds if nobody sets it, and whether a running daemon takes it over. The names
 // of environment variables, the checks and the reports of a reload are made from
-// that; so are the commented default.yaml and the table of limits in the README,
+// that; so are the commented default.yaml and the table of limits in docs/,
 // which `go test ./internal/services -update` writes.
 //
 // A file, the environment and flags lie above the defaults, in this order; the

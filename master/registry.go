@@ -1,7 +1,6 @@
 package master
 
 import (
-	"context"
 	"errors"
 	"iter"
 	"net/netip"
@@ -471,69 +470,6 @@ func (r *Registry) Serial(game string) uint64 {
 	return r.emptied
 }
 
-// Heard is a listed server and when it last gave a sign of life.
-type Heard struct {
-	*Server
-	Last time.Time
-	// Revision is that of the record: one more than the newest before it, of all
-	// servers. Unlike the serial it counts for hidden servers too.
-	Revision uint64
-}
-
-// FindHeard is Find with the time at which the server was heard last.
-func (r *Registry) FindHeard(public netip.AddrPort) (Heard, bool) {
-	r.mu.RLock()
-	defer r.mu.RUnlock()
-	e, ok := r.byPublicLocked(public)
-	if !ok || e.game == &r.hidden {
-		return Heard{}, false
-	}
-	return r.heard(e), true
-}
-
-// heard returns the record of an entry. r.mu is held.
-func (r *Registry) heard(e *entry) Heard {
-	return Heard{e.server, r.start.Add(time.Duration(e.seen.Load())), e.revision}
-}
-
-// All returns every listed server. The order is by game, else arbitrary.
-func (r *Registry) All() []Heard {
-	r.mu.RLock()
-	defer r.mu.RUnlock()
-	out := make([]Heard, 0, len(r.bySource)-len(r.hidden.entries))
-	for _, g := range r.games {
-		out = r.allHeard(g, out)
-	}
-	return out
-}
-
-// Records returns every server, hidden ones included, and the newest revision:
-// what is new later has a higher one.
-func (r *Registry) Records() (list []Heard, revision uint64) {
-	r.mu.RLock()
-	defer r.mu.RUnlock()
-	list = make([]Heard, 0, len(r.bySource))
-	for _, g := range r.games {
-		list = r.allHeard(g, list)
-	}
-	return r.allHeard(&r.hidden, list), r.revision
-}
-
-// Revision returns the newest revision.
-func (r *Registry) Revision() uint64 {
-	r.mu.RLock()
-	defer r.mu.RUnlock()
-	return r.revision
-}
-
-// allHeard appends the servers of an index. r.mu is held.
-func (r *Registry) allHeard(g *gameIndex, out []Heard) []Heard {
-	for _, e := range g.entries {
-		out = append(out, r.heard(e))
-	}
-	return out
-}
-
 // Counts returns the number of listed servers of every game that has any.
 func (r *Registry) Counts() map[string]int {
 	r.mu.RLock()
@@ -551,68 +487,3 @@ func (r *Registry) Len() int {
 	defer r.mu.RUnlock()
 	return len(r.bySource)
 }
-
-// Run takes silent servers off the list until ctx ends; expired is told about
-// each of them, outside of all locks.
-func (r *Registry) Run(ctx context.Context, expired func(*Server)) error {
-	tick := time.NewTicker(sweepEvery)
-	defer tick.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return nil
-		case now := <-tick.C:
-			for _, s := range r.expire(now) {
-				expired(s)
-			}
-			r.names.sweep()
-		}
-	}
-}
-
-// expire removes the servers that were silent for their lifetime. It looks for
-// them under the read lock: readers go on, and a change waits for the scan, which
-// takes about a millisecond for 50,000 servers.
-func (r *Registry) expire(now time.Time) []*Server {
-	var silent []Key
-	r.mu.RLock()
-	for _, g := range r.games {
-		silent = r.silentOf(g, now, silent)
-	}
-	silent = r.silentOf(&r.hidden, now, silent)
-	r.mu.RUnlock()
-
-	var out []*Server
-	for _, k := range silent {
-		r.mu.Lock()
-		if e, ok := r.bySource[k.Source]; ok && e.server.Key == k && r.silent(e, now) {
-			out = append(out, e.server)
-			r.remove(e)
-		}
-		r.mu.Unlock()
-	}
-	return out
-}
-
-// silentOf appends the servers of an index that were silent for their lifetime.
-// r.mu is held.
-func (r *Registry) silentOf(g *gameIndex, now time.Time, out []Key) []Key {
-	for _, e := range g.entries {
-		if r.silent(e, now) {
-			out = append(out, e.server.Key)
-		}
-	}
-	return out
-}
-
-// silent reports whether a server was not heard for its lifetime. r.mu is held.
-func (r *Registry) silent(e *entry, now time.Time) bool {
-	lifetime := r.limits.Expire
-	if e.server.Lifetime > 0 {
-		lifetime = e.server.Lifetime
-	}
-	return r.since(now)-e.seen.Load() >= int64(lifetime)
-}
-
-// since returns t as nanoseconds since the registry was made.
-func (r *Registry) since(t time.Time) int64 { return int64(t.Sub(r.start)) }

@@ -17,7 +17,7 @@ import (
 )
 
 // update makes the tests write what they would otherwise compare with.
-var update = flag.Bool("update", false, "write default.yaml and the table of limits in README.md from the fields of Config")
+var update = flag.Bool("update", false, "write default.yaml and the table of limits in docs/ from the fields of Config")
 
 // width is the length of the longest line of default.yaml.
 const width = 80
