@@ -27,7 +27,7 @@ fmt: ## format
 fuzz: ## all fuzz targets in 15 minutes; FUZZ=10m: as long for each, FUZZ_TOTAL=1h: for all
 	./.ci/fuzz
 
-bench: ## what each operation costs, as in the README (Linux, two minutes)
+bench: ## what each operation costs, as in docs/operators/costs.md (Linux, two minutes)
 	cd tools/load && $(GO) run . table
 
 storm: ## kills under load, over and over; STORM_ROUNDS=50

@@ -4,7 +4,7 @@ package admin
 // its key.
 type Config struct {
 	// TCP address, plain HTTP. Keep it on the loopback address, or behind a proxy
-	// with HTTPS: whoever has the token can do everything.
+	// with HTTPS: the token allows everything.
 	Listen string `key:"listen" default:"127.0.0.1:8081" listen:"tcp 8081"`
 	// File with the token of the admin API and page, made at the first start if
 	// missing. Empty: admin.token in data_dir.

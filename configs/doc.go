@@ -2,7 +2,7 @@
 // others declare: a struct whose fields are keys.
 //
 // The comment of a field explains the key, its tags say what is allowed, what
-// holds if nobody sets it, and whether a running daemon takes it over. The names
+// holds if it is not set, and whether a running daemon takes it over. The names
 // of environment variables, the checks and the reports of a reload are made from
 // that; so are the commented default.yaml and the table of limits in docs/,
 // which `go test ./internal/services -update` writes.
@@ -22,7 +22,7 @@ import _ "embed"
 var defaultYAML string
 
 // Games is the built-in catalogue of games, as YAML in the form of games.file.
-// Nobody writes to it.
+// It must not be changed.
 //
 //go:embed games.yaml
 var Games []byte

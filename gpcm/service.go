@@ -12,11 +12,10 @@ import (
 
 // Open opens the listener of the service. It implements service.Service.
 func (c *Config) Open(ctx context.Context, env *service.Env) (*service.Running, error) {
-	ln, err := service.ListenTCP(ctx, "tcp4", c.Listen)
+	ln, gate, err := env.ListenGated(ctx, c.Listen, c.limits())
 	if err != nil {
 		return nil, err
 	}
-	gate := netserve.NewGate(env.ConnLimits(c.limits()))
 	s := New(Options{
 		Store: env.Store, Accounts: env.Accounts, Hub: env.Hub, Verdicts: env.Players,
 		Banned: env.BannedFrom(storage.ScopePresence), Policy: c.policy(env),

@@ -31,6 +31,6 @@ type Config struct {
 	// Accounts that one address may create per minute, {range}. 0: no bound.
 	Registrations int `key:"registrations" default:"60" range:"0 to 1000000" live:"true"`
 	// Tells less, true or false. true: whether an e-mail address has an account
-	// cannot be found out, and its nicks are told only to who has the password.
+	// cannot be found out, and its nicks are returned only for its password.
 	Private bool `key:"private" default:"false" live:"true"`
 }

@@ -451,5 +451,5 @@ func (h announcements) ServePacket(_ netserve.PacketWriter, p netserve.Packet) {
 		return
 	}
 	h.f.metrics.announced.Inc()
-	h.f.handOn(p.From)
+	h.f.forward(p.From)
 }

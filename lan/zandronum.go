@@ -110,12 +110,12 @@ func (f *Finder) handOnRested() {
 	list := f.zandronum.rested(time.Now())
 	f.mu.Unlock()
 	for _, a := range list {
-		f.handOn(a)
+		f.forward(a)
 	}
 }
 
-// handOn hands on a server of Zandronum.
-func (f *Finder) handOn(a netip.AddrPort) {
+// forward reports a server of Zandronum.
+func (f *Finder) forward(a netip.AddrPort) {
 	f.opt.Verdicts.Note(service, a, zan.Game, verdicts.Heard)
 	if f.opt.Heard != nil {
 		f.opt.Heard(a)

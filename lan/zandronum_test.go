@@ -52,7 +52,7 @@ func TestRoundAsksForZandronum(t *testing.T) {
 		}
 		f = newFinder(t, nil)
 		if got := zandronumQuestions(t, f.round(netip.Addr{})); got != nil {
-			t.Errorf("asked on %v, though nobody takes the servers", got)
+			t.Errorf("asked on %v, without a taker for the servers", got)
 		}
 	})
 }

@@ -87,7 +87,7 @@ func (n *negotiation) result(a, b *side) result {
 }
 
 // end adds the outcome of each pair to the effects, and those of clients that
-// met nobody.
+// met no other.
 func (n *negotiation) end(now time.Duration, e *effects) {
 	if n.phase == phaseWaiting {
 		n.endWaiting(now, e)
@@ -133,7 +133,7 @@ func (n *negotiation) endWaiting(now time.Duration, e *effects) {
 	e.ended = append(e.ended, o)
 }
 
-// add names a client that met nobody.
+// add names a client that met no other.
 func (o *outcome) add(s *side, index int) {
 	if !s.needed() {
 		o.result = resultHalfWay

@@ -25,9 +25,9 @@ type Config struct {
 	// {range}. Many hosts behind one router start together after a power cut.
 	UnprovedBurst int `key:"unproved_burst" default:"60" range:"1 to 1000000" live:"true"`
 	// Availability of games that are not in the catalogue, true or false. false:
-	// they are told "available", true: "unavailable".
+	// the answer is "available", true: "unavailable".
 	StrictAvailability bool `key:"strict_availability" default:"false" live:"true"`
-	// Maintenance, true or false. true: all games are told that the service is
+	// Maintenance, true or false. true: the answer to all games is that the service is
 	// temporarily unavailable. Hosts that are listed stay listed.
 	Maintenance bool `key:"maintenance" default:"false" live:"true"`
 	// Tell a host why it is refused, true or false. Some games show the text.

@@ -7,8 +7,8 @@ type Config struct {
 	Listen string `key:"listen" default:":26999" listen:"udp 26999"`
 	// Password with which a tool may see private columns, such as the address that
 	// a server reports from. It travels in the clear. 8 to 128 ASCII characters
-	// without blanks, quotes and backslashes. Empty: nobody sees them.
-	Password string `key:"password" as:"password" live:"true" secret:"true"` // for private columns; empty: nobody sees them
+	// without blanks, quotes and backslashes. Empty: they are never shown.
+	Password string `key:"password" as:"password" live:"true" secret:"true"`
 	// Bytes that an address which has proved itself may be sent per second,
 	// {range}. Four seconds' worth may be sent at once. Searching the list counts
 	// as well: one byte for each server and more for comparisons.

@@ -93,7 +93,7 @@ const (
 
 // keyed answers the browser of Xash3D. It asks for the first page alone and sends
 // nothing back that proves its address, so one that proved nothing by other means
-// gets one packet: a full one as far as the budget of these goes, a small page
+// gets one packet: a full one while the budget of these lasts, a small page
 // beyond it. An address that is trusted, or on a walk, gets several.
 func (s *Server) keyed(w netserve.PacketWriter, p netserve.Packet, q *request, r ListRequest, proved bool, now time.Time) {
 	policy, a := s.rules.Load(), p.From.Addr()

@@ -80,7 +80,7 @@
 //
 // What was sent is remembered for thirty seconds, for at most 16,384 sources
 // that proved themselves and as many that did not, which cannot push out the
-// former. Whoever is forgotten in the middle of a walk continues in small pages.
+// former. A client that is forgotten in the middle of a walk continues in small pages.
 //
 // The browser of Xash3D puts a random key of 32 bits into its filter, in hex, and
 // takes only answers with that key before the servers. It asks for the first page

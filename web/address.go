@@ -9,7 +9,7 @@ import (
 	"github.com/respawnd/respawnd/master"
 )
 
-// asker returns where a visitor stands as far as the addresses of servers depend
+// asker returns where a visitor stands, to the extent that the addresses of servers depend
 // on it: visitors who are equal share answers.
 func (s *Server) asker(r *http.Request) advertise.Asker {
 	if !s.lister.registry.AnyPrivate() {

@@ -31,7 +31,7 @@ type Config struct {
 	// Requests that one address may send at once before the rate applies, {range}.
 	Burst int `key:"burst" default:"1000" range:"1 to 1000000" live:"true"`
 	// Networks of your proxies, at most 256. Only what these say about a visitor's
-	// address (X-Forwarded-For) is believed. Empty: nobody is believed.
+	// address (X-Forwarded-For) is believed. Empty: no address is.
 	TrustedProxies []netip.Prefix `key:"trusted_proxies" live:"true"` // masked
 	// Open streams of /api/v1/events, {range}. A thousand take about 30 MiB.
 	MaxStreams int `key:"max_streams" default:"4096" range:"1 to 1000000" live:"true"`

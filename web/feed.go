@@ -213,7 +213,7 @@ func (f *feed) reset(from, to uint64, reason string) *batch {
 	return b
 }
 
-// id returns the id of an event. Whoever gives it back continues behind it.
+// id returns the id of an event. A client that gives it back continues behind it.
 func (f *feed) id(serial uint64) string { return f.epoch + "-" + strconv.FormatUint(serial, 10) }
 
 // parseID is the inverse of id.

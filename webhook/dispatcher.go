@@ -19,7 +19,7 @@ import (
 // Options is what a Dispatcher works with.
 type Options struct {
 	Registry *master.Registry
-	// Addresses decides which addresses of servers are told; nil: those of the
+	// Addresses decides which addresses of servers are reported; nil: those of the
 	// list. Hooks are outside of all networks of ours.
 	Addresses *advertise.Table
 	// Bans returns the bans that are in force; nil: there are none. Whoever changes

@@ -74,7 +74,7 @@ func TestStoreWatch(t *testing.T) {
 			t.Fatalf("a store in good health: %v after %d probes, log %s", err, store.probes, &log)
 		}
 		store.change(func() { store.err = full })
-		wait(20 * time.Second) // nobody writes
+		wait(20 * time.Second) // nothing is written
 		if err := w.err(); !errors.Is(err, full) || !strings.Contains(err.Error(), "the store cannot be written") {
 			t.Errorf("20 s after the disk failed: %v", err)
 		}

@@ -34,7 +34,7 @@
 // Failed logins are counted by account and address together, and by address.
 // What is over the limit is refused without a look at the password. An account
 // with many failures, from wherever they come, lets strangers try one password
-// per second. Strangers are the addresses that never signed in to it, so nobody
+// per second. Strangers are the addresses that never signed in to it, so no guesser
 // can lock its owner out at home. The addresses that did are kept with the
 // account, as marks that tell nothing without the key file: if a restart forgot
 // them, one who keeps guessing would lock the owner out from then on.

@@ -24,7 +24,7 @@ const (
 
 // guesses count the wrong passwords of each account, from wherever they come.
 // They bound only attempts from addresses that never signed in to the account,
-// so nobody can lock its owner out at home. The memory is fixed; when a row is
+// so no guesser can lock its owner out at home. The memory is fixed; when a row is
 // full, the account that has least makes room.
 type guesses struct {
 	limit  float64

@@ -40,7 +40,7 @@ func TestConnectionsOverTheRateWaitForTheirTurn(t *testing.T) {
 		for port := range 5 {
 			s.connect(fmt.Sprintf("192.0.2.1:%d", 1+port))
 		}
-		s.connect("192.0.2.2:9") // waits for nobody
+		s.connect("192.0.2.2:9") // waits for no other
 		synctest.Wait()
 		wantValue(t, s.reg, "respawnd_connections_delayed_total", "", 3)
 		wantValue(t, s.reg, "respawnd_connections", "", 3)

@@ -11,7 +11,7 @@
 //
 // [Session.Deliver] puts an event into the bounded queue of its session and
 // never blocks. A session whose queue is full says so and closes itself; the
-// hub continues with the next. So a slow peer delays nobody.
+// hub continues with the next. So a slow peer delays no other.
 //
 // # Order
 //

@@ -32,6 +32,15 @@ func (e *Env) ConnLimits(l Limits) netserve.ConnOptions {
 	}
 }
 
+// ListenGated opens a TCP listener, and a gate with the limits of its connections.
+func (e *Env) ListenGated(ctx context.Context, address string, l Limits) (net.Listener, *netserve.Gate, error) {
+	ln, err := ListenTCP(ctx, "tcp4", address)
+	if err != nil {
+		return nil, nil, err
+	}
+	return ln, netserve.NewGate(e.ConnLimits(l)), nil
+}
+
 // OnListener returns a Running for a service of one listener, which serve may
 // close.
 func OnListener(ln net.Listener, serve func(context.Context, net.Listener) error) *Running {

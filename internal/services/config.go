@@ -28,7 +28,7 @@ import (
 	"github.com/respawnd/respawnd/zanmaster"
 )
 
-// Config is a complete, checked configuration. Load makes it; nobody changes it
+// Config is a complete, checked configuration. Load makes it; it is not changed
 // afterwards, so goroutines may share it. The tags are those of configs.Key. A
 // section that one package alone uses is declared there.
 type Config struct {
@@ -69,7 +69,7 @@ type Config struct {
 	// master, and A2S servers that the search found. Servers that report by
 	// themselves are not; Zandronum's are asked as zanmaster.query says.
 	Probe probe.Config `key:"probe"`
-	// Game servers that are asked and listed although they report to nobody.
+	// Game servers that are asked and listed although they report to no master.
 	Servers Servers `key:"servers"`
 	// Public pages and JSON: /, /api/v1/servers, /api/v1/games, /api/v1/events and
 	// more; /api/v1/openapi.json describes them all.
@@ -77,7 +77,7 @@ type Config struct {
 	// Page, API, health and metrics for operators: /, /api/v1/, /healthz, /readyz,
 	// /metrics.
 	Admin admin.Config `key:"admin"`
-	// Programs and chats that are told over HTTP what happens. A list, at most 32
+	// Programs and chats that are notified over HTTP of what happens. A list, at most 32
 	// entries; in the environment, the same as one line of YAML. An entry holds:
 	//   name          for the log and `respawnd webhook test`: up to 32 letters,
 	//                 digits, hyphens, underscores and dots. Each one once.
@@ -88,9 +88,9 @@ type Config struct {
 	//                 file with it. Only for json, and needed there.
 	//   events        of up, down, players, bans (of `respawnd ban`). None: all.
 	//   games         only servers of these. None: of all.
-	//   players_high  a server with so many players is told, 1 to 9999. 0: none is.
-	//   players_low   it is told again with so few, and may then be high anew; below
-	//                 players_high. If missing, half of it.
+	//   players_high  a server with so many players is reported, 1 to 9999. 0: none.
+	//   players_low   it is reported with so few again, and may then be high
+	//                 once more; below players_high. If missing, half of it.
 	//   allow         networks that may be called although they are private, such as
 	//                 192.168.1.5 or 127.0.0.0/8. None: public addresses only.
 	// Such as:

@@ -114,10 +114,10 @@
 // one is built at most ten times a second. Connections encipher a view in pieces,
 // so a slow reader holds no copy of it. See view and package views.
 //
-// Players are found in an index of the names of a game, which is made when somebody
+// Players are found in an index of the names of a game, which is made when a client
 // searches and is a second old at most. The searches of one address, over all its
 // connections, have a budget of bytes of names that they look at, for a tenth of a
-// processor; one that is over it is answered with nobody found, and counted. See
+// processor; one that is over it is answered with no player found, and counted. See
 // nameIndex.
 //
 // Updates come from one goroutine that follows the log of the registry and works

@@ -71,7 +71,7 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 			listSent, listRooms, listHeader, listNoGame, listBadFilter, listBadFields, listExpensive, listBusy),
 		messages: vec("messages_total", "Messages for servers.", "result",
 			messageSent, messageUnknown, messageBusy, messageSize, messageRate, messageError),
-		searches: vec("searches_total", "Searches for players; those over a limit are answered with nobody found.", "result",
+		searches: vec("searches_total", "Searches for players; those over a limit are answered with no player found.", "result",
 			searchAnswered, searchRated, searchSpent),
 		pushes:  vec("pushes_total", "Updates queued for browsers.", "kind", "server", "delete"),
 		entries: counter("list_entries_total", "Servers and rooms in the lists sent."),

@@ -268,7 +268,7 @@ func TestWhoJoinsWithAnOldListIsBroughtLevel(t *testing.T) {
 		time.Sleep(2 * maxHold)
 		change("a")
 		time.Sleep(coalesce / 2)
-		if _, err := s.view(at); err != nil { // somebody asks for the list, which is made again
+		if _, err := s.view(at); err != nil { // a client asks for the list, which is made again
 			t.Fatal(err)
 		}
 		change("b")

@@ -10,11 +10,10 @@ import (
 
 // Open opens the listener of the service. It implements service.Service.
 func (c *Config) Open(ctx context.Context, env *service.Env) (*service.Running, error) {
-	ln, err := service.ListenTCP(ctx, "tcp4", c.Listen)
+	ln, gate, err := env.ListenGated(ctx, c.Listen, c.limits())
 	if err != nil {
 		return nil, err
 	}
-	gate := netserve.NewGate(env.ConnLimits(c.limits()))
 	s := New(Options{
 		Registry: env.List, Games: env.Games, Rooms: env.Rooms, Addresses: env.Addresses, Messenger: env.Messenger,
 		Banned: env.BannedFrom(storage.ScopeLists), Verdicts: env.Players,
