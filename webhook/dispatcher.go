@@ -44,14 +44,16 @@ type Dispatcher struct {
 	bans    chan struct{}     // has one token if the bans may have changed
 	changed chan struct{}     // has one token if the hooks did
 	through http.RoundTripper // in place of the network; nil: the network
+	begun   *watch            // what was there when New was called, for Run; nil: no hooks
 
 	mu      sync.Mutex // guards the fields below
 	hooks   []Hook
 	workers []*worker // changed by Run alone
 }
 
-// New returns a Dispatcher that is not watching yet. It panics if the registerer
-// has other metrics of the same names.
+// New returns a Dispatcher. What happens after New is reported once Run is called,
+// if there are Hooks. New panics if the registerer has other metrics of the same
+// names.
 func New(opt Options) *Dispatcher {
 	if opt.Title == nil {
 		opt.Title = func(game string) string { return game }
@@ -62,6 +64,9 @@ func New(opt Options) *Dispatcher {
 	d := &Dispatcher{opt: opt, bans: make(chan struct{}, 1), changed: make(chan struct{}, 1)}
 	d.metrics = newMetrics(opt.Registerer, opt.Metrics, d.queued)
 	d.SetHooks(opt.Hooks)
+	if len(opt.Hooks) > 0 {
+		d.begun = newWatch(d)
+	}
 	return d
 }
 
@@ -97,14 +102,14 @@ func (d *Dispatcher) queued() (n int) {
 // collect is how long changes of the list are collected before they are looked at.
 const collect = 500 * time.Millisecond
 
-// Run watches and tells until ctx ends. What waits then is lost, counted and
-// logged. While there are no hooks nothing is watched.
+// Run watches and delivers until ctx ends. What waits then is lost, counted and
+// logged. While there are no hooks nothing is watched. Run is called once.
 func (d *Dispatcher) Run(ctx context.Context) error {
 	var running sync.WaitGroup
 	defer running.Wait()
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	var seen *watch
+	seen := d.employ(ctx, &running, d.begun)
 	for {
 		var moved <-chan struct{}
 		if seen != nil {

@@ -112,30 +112,39 @@ type fixture struct {
 	stop     func()
 }
 
+// newFixture returns a dispatcher that does not run yet. It must be called in a
+// bubble.
+func newFixture(t *testing.T, hooks []Hook) *fixture {
+	f := &fixture{t: t, registry: master.NewRegistry(master.Limits{Changes: 64}), gauges: prometheus.NewRegistry(), to: &receiver{}}
+	f.put(listing{port: 1000, name: "here already", players: "20"})
+	f.d = New(Options{
+		Registry: f.registry, Bans: func() []storage.Ban { return f.bans }, Hooks: hooks, Version: "1.2.3",
+		Title: func(game string) string { return "Title of " + game },
+		Log:   zerolog.New(&f.log), Metrics: netserve.NewMetrics(f.gauges, "webhook", DropReasons()...), Registerer: f.gauges,
+	})
+	f.d.through = f.to
+	return f
+}
+
+// run runs the dispatcher while test does.
+func (f *fixture) run(test func(f *fixture)) {
+	ctx, cancel := context.WithCancel(f.t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- f.d.Run(ctx) }()
+	f.stop = sync.OnceFunc(func() {
+		cancel()
+		if err := <-ended; err != nil {
+			f.t.Errorf("Run: %v, want nil", err)
+		}
+	})
+	synctest.Wait()
+	test(f)
+	f.stop()
+}
+
 func watching(t *testing.T, hooks []Hook, test func(f *fixture)) {
 	t.Helper()
-	synctest.Test(t, func(t *testing.T) {
-		f := &fixture{t: t, registry: master.NewRegistry(master.Limits{Changes: 64}), gauges: prometheus.NewRegistry(), to: &receiver{}}
-		f.d = New(Options{
-			Registry: f.registry, Bans: func() []storage.Ban { return f.bans }, Hooks: hooks, Version: "1.2.3",
-			Title: func(game string) string { return "Title of " + game },
-			Log:   zerolog.New(&f.log), Metrics: netserve.NewMetrics(f.gauges, "webhook", DropReasons()...), Registerer: f.gauges,
-		})
-		f.d.through = f.to
-		f.put(listing{port: 1000, name: "here already", players: "20"})
-		ctx, cancel := context.WithCancel(t.Context())
-		ended := make(chan error, 1)
-		go func() { ended <- f.d.Run(ctx) }()
-		f.stop = sync.OnceFunc(func() {
-			cancel()
-			if err := <-ended; err != nil {
-				t.Errorf("Run: %v, want nil", err)
-			}
-		})
-		synctest.Wait()
-		test(f)
-		f.stop()
-	})
+	synctest.Test(t, func(t *testing.T) { newFixture(t, hooks).run(test) })
 }
 
 // listing describes a server.

@@ -25,6 +25,16 @@ func TestServersThatComeAndGoAreTold(t *testing.T) {
 	})
 }
 
+func TestRun(t *testing.T) {
+	t.Run("server listed between New and Run", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			f := newFixture(t, plain())
+			f.put(listing{port: 1, name: "One"})
+			f.run(func(f *fixture) { f.expect(soon, "server.up One") })
+		})
+	})
+}
+
 func TestRestartOfAServerIsNoNews(t *testing.T) {
 	watching(t, plain(), func(f *fixture) {
 		key := f.put(listing{port: 1, name: "One"})
