@@ -1,0 +1,76 @@
+package service
+
+import (
+	"context"
+	"errors"
+	"time"
+)
+
+// StepTimeout bounds every wait of a step of the self-test.
+const StepTimeout = 3 * time.Second
+
+// Errors of steps that look for the game server of the self-test.
+var (
+	ErrNotRegistered = errors.New("the test server is not registered")
+	ErrNotInList     = errors.New("the test server is not in the list")
+)
+
+// Step is one step of the self-test: a client that uses a running service and
+// checks its answers.
+type Step struct {
+	// Name is printed with the result, such as "serverbrowse list".
+	Name string
+	// Needs names the services that must be on, as in their keys. The step is left
+	// out if one is off.
+	Needs []string
+	// Order sorts the steps of all services: lower first, equal ones as the services
+	// start.
+	Order int
+	// Lasting reports that the step changes something for a while, such as accounts:
+	// a quick self-test leaves it out.
+	Lasting bool
+	// Run returns nil if the service did what it should. It waits at most StepTimeout
+	// for each answer.
+	Run func(context.Context, *Trial) error
+}
+
+// Trial is one run of the self-test, as its steps see it. The steps run one after
+// the other and share it.
+type Trial struct {
+	// Game is the name of a game that is in every catalogue, Secret its key.
+	Game, Secret string
+	// Name is the host name of the game server that the self-test plays. No other
+	// server has it.
+	Name string
+	// Domain is a domain under which games look for their services.
+	Domain string
+	// Address returns where a service is reached from this machine, host:port. It is
+	// empty for a service that is off.
+	Address func(service string) string
+	// Accounts opens the accounts of the daemon.
+	Accounts func(context.Context) (TrialAccounts, error)
+	// Server is the listed game server; nil until a step has registered it. The
+	// self-test closes it at the end.
+	Server TrialServer
+	// Remark adds to the result of a step that passes.
+	Remark func(string)
+}
+
+// TrialServer is a game server that the self-test plays.
+type TrialServer interface {
+	// Port returns the UDP port of the server.
+	Port() uint16
+	// AwaitMessage waits until a message of a player arrives, and confirms it.
+	AwaitMessage(context.Context) error
+	// Close takes the server off the list and closes its socket.
+	Close() error
+}
+
+// TrialAccounts is what a step may do with accounts beside the protocols.
+type TrialAccounts interface {
+	// Exists reports whether there is an account with an e-mail address. A step
+	// calls it before it makes one: where it fails, Delete would too.
+	Exists(ctx context.Context, email string) (bool, error)
+	// Delete removes the account with an e-mail address, and all of its profiles.
+	Delete(ctx context.Context, email string) error
+}
