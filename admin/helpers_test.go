@@ -56,7 +56,7 @@ func newLocal(t testing.TB) *Local {
 		OpenAccounts: opener(store, filepath.Join(dir, "account.key")),
 		Store:        store, Table: bans.New(store), Catalogue: &Catalogue{Embedded: []byte(embedded), Store: store},
 		DataDir: dir, StoreName: "test.db", Version: "test",
-		Registry: master.NewRegistry(master.Limits{}), Book: verdicts.NewBook(zerolog.Nop(), 0),
+		Registry: master.NewRegistry(master.Limits{}), Book: verdicts.NewLog(zerolog.Nop(), 0),
 	}
 	if err := l.Catalogue.Load(t.Context(), ""); err != nil {
 		t.Fatal(err)

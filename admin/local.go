@@ -65,8 +65,8 @@ type Local struct {
 
 	// Registry, the books and Sessions are nil where no daemon runs.
 	Registry *master.Registry
-	Book     *verdicts.Book // of servers
-	Visits   *verdicts.Book // of players
+	Book     *verdicts.Log // of servers
+	Visits   *verdicts.Log // of players
 	Sessions Sessions
 }
 

@@ -84,7 +84,7 @@ type Options struct {
 	Banned func(netip.Addr) bool
 
 	// Verdicts is told how sign-ins and requests for accounts ended; nil: nobody.
-	Verdicts *verdicts.Book
+	Verdicts *verdicts.Log
 
 	Policy // replaced by SetPolicy
 

@@ -9,7 +9,7 @@ import (
 	"github.com/respawnd/respawnd/internal/verdicts"
 )
 
-// name is that of the service in the book of verdicts.
+// name is that of the service in the log of verdicts.
 const name = "gpcm"
 
 // noteLogin notes how a sign-in ended.
@@ -51,15 +51,15 @@ func (s *Server) refused(peer netip.AddrPort, why netserve.Refusal) []byte {
 	switch {
 	case why.OfAddress():
 		text = "Too many connections from your address. Try again in a moment."
-		s.opt.Verdicts.NoteVisit(name, peer.Addr(), "", verdicts.Limited)
+		s.opt.Verdicts.NotePlayer(name, peer.Addr(), "", verdicts.Limited)
 	case why == netserve.RefusedFull:
 		text = "The server is full."
-		s.opt.Verdicts.NoteVisit(name, peer.Addr(), "", verdicts.ServiceFull)
+		s.opt.Verdicts.NotePlayer(name, peer.Addr(), "", verdicts.ServiceFull)
 	}
 	s.metrics.refused(codeLogin)
 	return appendError(nil, &refusal{code: codeLogin, text: text}, loginRequest())
 }
 
 func (s *Server) note(c *netserve.Conn, game string, v verdicts.Verdict) {
-	s.opt.Verdicts.NoteVisit(name, c.Peer().Addr(), game, v)
+	s.opt.Verdicts.NotePlayer(name, c.Peer().Addr(), game, v)
 }

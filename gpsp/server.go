@@ -66,7 +66,7 @@ type Options struct {
 	Banned func(netip.Addr) bool
 
 	// Verdicts is told how requests about accounts ended; nil: nobody.
-	Verdicts *verdicts.Book
+	Verdicts *verdicts.Log
 
 	Policy // replaced by SetPolicy
 

@@ -8,21 +8,21 @@ import (
 	"github.com/respawnd/respawnd/internal/verdicts"
 )
 
-// name is that of the service in the book of verdicts.
+// name is that of the service in the log of verdicts.
 const name = "gpsp"
 
 // noteRefusal notes why a request about an account was refused. Other errors are
 // faults of ours.
 func (s *Server) noteRefusal(r *request, err error) {
 	if v, ok := accounts.VerdictOn(err); ok {
-		s.opt.Verdicts.NoteVisit(name, r.from, r.get("gamename"), v)
+		s.opt.Verdicts.NotePlayer(name, r.from, r.get("gamename"), v)
 	}
 }
 
 // noteAccount notes how a request for an account ended.
 func (s *Server) noteAccount(r *request, err error) {
 	if err == nil {
-		s.opt.Verdicts.NoteVisit(name, r.from, r.get("gamename"), verdicts.AccountMade)
+		s.opt.Verdicts.NotePlayer(name, r.from, r.get("gamename"), verdicts.AccountMade)
 		return
 	}
 	s.noteRefusal(r, err)
@@ -37,7 +37,7 @@ func (s *Server) refused(peer netip.AddrPort, why netserve.Refusal) []byte {
 	}
 	if why.OfAddress() {
 		text = "too many connections from your address, try again in a moment"
-		s.opt.Verdicts.NoteVisit(name, peer.Addr(), "", verdicts.Limited)
+		s.opt.Verdicts.NotePlayer(name, peer.Addr(), "", verdicts.Limited)
 	}
 	var w reply
 	w.failure(codeSearch, text)

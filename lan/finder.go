@@ -52,7 +52,7 @@ const instance = 0x4C414E00
 type Options struct {
 	Registry *master.Registry
 	Games    *games.Catalog
-	Verdicts *verdicts.Book // nil: none are noted
+	Verdicts *verdicts.Log // nil: none are noted
 
 	Every    time.Duration             // 0: DefaultEvery
 	Networks func() ([]Network, error) // nil: those of this machine

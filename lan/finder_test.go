@@ -63,7 +63,7 @@ func catalogue(t *testing.T, ports ...uint16) *games.Catalog {
 func newFinder(t *testing.T, change func(*Options)) *Finder {
 	t.Helper()
 	opt := Options{
-		Registry: master.NewRegistry(master.Limits{}), Games: catalogue(t), Verdicts: verdicts.NewBook(zerolog.Nop(), 0),
+		Registry: master.NewRegistry(master.Limits{}), Games: catalogue(t), Verdicts: verdicts.NewLog(zerolog.Nop(), 0),
 		Networks: func() ([]Network, error) { return []Network{hall}, nil }, Registerer: prometheus.NewRegistry(),
 	}
 	if change != nil {
@@ -406,7 +406,7 @@ func TestFinderOverSockets(t *testing.T) {
 	t.Cleanup(func() { _ = server.Close(); done.Wait() })
 
 	listed := make(chan struct{}, 1)
-	book := verdicts.NewBook(zerolog.New(lineFunc(func() {
+	book := verdicts.NewLog(zerolog.New(lineFunc(func() {
 		select {
 		case listed <- struct{}{}:
 		default:

@@ -151,7 +151,7 @@ func (n *negotiation) note(now time.Duration, a, b *side, e *effects) {
 	})
 }
 
-// name is that of the service in the book of verdicts.
+// name is that of the service in the log of verdicts.
 const name = "natneg"
 
 // verdict returns what an operator is told of the two addresses.
@@ -165,7 +165,7 @@ func (r result) verdict() verdicts.Verdict {
 func (s *Server) tell(o *outcome) {
 	for _, c := range o.clients {
 		if c.known() {
-			s.opt.Verdicts.NoteVisit(name, c.addrPort().Addr(), o.game, o.result.verdict())
+			s.opt.Verdicts.NotePlayer(name, c.addrPort().Addr(), o.game, o.result.verdict())
 			if s.opt.Met != nil && o.result == resultConnected {
 				s.opt.Met(c.addrPort())
 			}

@@ -31,7 +31,7 @@ type Options struct {
 	Given func(player, partner netip.Addr) netip.Addr
 
 	// Verdicts is told how negotiations ended; nil: nobody.
-	Verdicts *verdicts.Book
+	Verdicts *verdicts.Log
 
 	// Addresses returns the IPv4 addresses of this machine that others may be sent
 	// packets from. It is asked at the start of Serve and once a minute, if

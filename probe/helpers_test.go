@@ -61,7 +61,7 @@ func newWorld(t testing.TB, change func(*Options)) *world {
 	}
 	metrics := prometheus.NewRegistry()
 	opt := Options{
-		Registry: master.NewRegistry(master.Limits{}), Games: catalogue, Verdicts: verdicts.NewBook(zerolog.Nop(), 0),
+		Registry: master.NewRegistry(master.Limits{}), Games: catalogue, Verdicts: verdicts.NewLog(zerolog.Nop(), 0),
 		Registerer: metrics, Metrics: netserve.NewMetrics(nil, "probe", DropReasons()...),
 	}
 	if change != nil {

@@ -29,7 +29,7 @@ func TestStates(t *testing.T) {
 		var log bytes.Buffer
 		own := netip.MustParseAddrPort("192.0.2.99:27900")
 		w := newWorld(t, func(o *Options) {
-			o.Verdicts = verdicts.NewBook(zerolog.New(&log), 0)
+			o.Verdicts = verdicts.NewLog(zerolog.New(&log), 0)
 			o.Own = func(a netip.AddrPort) bool { return a == own }
 			o.Broadcast = func(a netip.Addr) bool { return a == netip.MustParseAddr("192.0.2.255") }
 		})

@@ -109,7 +109,7 @@ func (l Limits) withDefaults() Limits {
 type Options struct {
 	Registry *master.Registry
 	Games    *games.Catalog
-	Verdicts *verdicts.Book // nil: none are noted
+	Verdicts *verdicts.Log // nil: none are noted
 	Limits   Limits
 
 	// Own tells which addresses are those of this daemon; nil: none.

@@ -67,7 +67,7 @@ func newFleet(t testing.TB, n int, addr func(i int) netip.AddrPort, via netip.Ad
 	f := &fleet{Server: New(Options{
 		Registry: master.NewRegistry(master.Limits{}),
 		Games:    catalogue(t),
-		Verdicts: verdicts.NewBook(zerolog.Nop(), 0),
+		Verdicts: verdicts.NewLog(zerolog.Nop(), 0),
 		Metrics:  netserve.NewMetrics(nil, "qr2", DropReasons()...),
 	})}
 	for i := range n {

@@ -93,7 +93,7 @@ type intake struct {
 	*Server
 	t     testing.TB
 	games *games.Catalog
-	book  *verdicts.Book
+	book  *verdicts.Log
 	w     *wire
 	probe *wire
 }
@@ -103,7 +103,7 @@ func newIntake(t testing.TB, change func(*Options)) *intake {
 	opt := Options{
 		Registry: master.NewRegistry(master.Limits{}),
 		Games:    catalogue(t),
-		Verdicts: verdicts.NewBook(zerolog.Nop(), 0),
+		Verdicts: verdicts.NewLog(zerolog.Nop(), 0),
 	}
 	if change != nil {
 		change(&opt)

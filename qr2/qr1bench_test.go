@@ -21,7 +21,7 @@ func newTextFleet(tb testing.TB, n int) (*Server, []netserve.Packet) {
 	s := New(Options{
 		Registry: master.NewRegistry(master.Limits{}),
 		Games:    catalogue(tb),
-		Verdicts: verdicts.NewBook(zerolog.Nop(), 0),
+		Verdicts: verdicts.NewLog(zerolog.Nop(), 0),
 		Metrics:  netserve.NewMetrics(nil, "qr2", DropReasons()...),
 	})
 	st, err := query.ParseText([]byte(sampleStatus))

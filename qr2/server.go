@@ -28,7 +28,7 @@ const serviceName = "qr2"
 type Options struct {
 	Registry *master.Registry
 	Games    *games.Catalog
-	Verdicts *verdicts.Book // nil: none are noted
+	Verdicts *verdicts.Log // nil: none are noted
 
 	// Banned tells whether an address may list servers; nil: nobody is banned.
 	Banned func(netip.Addr) bool

@@ -28,7 +28,7 @@ const password = "correct-horse"
 type fixture struct {
 	t        testing.TB
 	registry *master.Registry
-	book     *verdicts.Book
+	book     *verdicts.Log
 	gauges   *prometheus.Registry
 	server   *Server
 	config   Config
@@ -47,7 +47,7 @@ func newFixture(t testing.TB) *fixture {
 		t.Fatalf("NewCatalog: %v", err)
 	}
 	f := &fixture{
-		t: t, gauges: prometheus.NewRegistry(), book: verdicts.NewBook(zerolog.Nop(), 0),
+		t: t, gauges: prometheus.NewRegistry(), book: verdicts.NewLog(zerolog.Nop(), 0),
 		registry: master.NewRegistry(master.Limits{PerAddr: 1 << 20, PerNet: 1 << 20}),
 		config:   Config{Password: password, BytesPerAddr: 64 << 10, BytesPerNet: 256 << 10},
 	}

@@ -120,7 +120,7 @@ type valve struct {
 	*Server
 	t     testing.TB
 	asker *asker
-	book  *verdicts.Book
+	book  *verdicts.Log
 	w     *wire
 }
 
@@ -128,7 +128,7 @@ func newValve(t testing.TB, change func(*Options)) *valve {
 	t.Helper()
 	registry := master.NewRegistry(master.Limits{Servers: 1 << 20, PerAddr: 1 << 16, PerNet: 1 << 16})
 	k := newAsker(registry)
-	opt := Options{Registry: registry, Targets: k, Verdicts: verdicts.NewBook(zerolog.Nop(), 0)}
+	opt := Options{Registry: registry, Targets: k, Verdicts: verdicts.NewLog(zerolog.Nop(), 0)}
 	if change != nil {
 		change(&opt)
 		k.registry = opt.Registry

@@ -35,7 +35,7 @@ func (c *Config) Open(ctx context.Context, env *service.Env) (*service.Running, 
 
 // unlisted returns the servers that send heartbeats and do not answer A2S, or are
 // not taken by the list. Which game they have is not known.
-func (s *Server) unlisted(log *verdicts.Book) (list []service.Unlisted) {
+func (s *Server) unlisted(log *verdicts.Log) (list []service.Unlisted) {
 	for _, w := range s.Waiting() {
 		why := verdicts.Unanswered
 		if w.Answers {
@@ -48,7 +48,7 @@ func (s *Server) unlisted(log *verdicts.Book) (list []service.Unlisted) {
 
 // askersVerdict returns the last verdict of the service that asks servers, on one
 // that answers.
-func askersVerdict(log *verdicts.Book, a netip.AddrPort) verdicts.Verdict {
+func askersVerdict(log *verdicts.Log, a netip.AddrPort) verdicts.Verdict {
 	last := verdicts.Entry{Verdict: verdicts.Asked}
 	for _, e := range log.Of(a.Addr()) {
 		if e.Service == "probe" && e.Addr == a && e.Last.After(last.Last) {

@@ -236,7 +236,7 @@ func TestServerPageIsBounded(t *testing.T) {
 }
 
 func TestHostileTextsAreHarmlessOnEveryPage(t *testing.T) {
-	book := verdicts.NewBook(newFixture(t).server.opt.Log, 0)
+	book := verdicts.NewLog(newFixture(t).server.opt.Log, 0)
 	var st query.Status
 	o := &oracle{}
 	f := newFixture(t, func(opt *Options) { opt.Diagnosis.Verdicts, opt.Prober = book, o })
@@ -408,7 +408,7 @@ func TestOwnNameIsLookedUpOnceInAWhile(t *testing.T) {
 // What is found out about the way to a server does not help players to whom it is
 // listed under an address of no use.
 func TestWhyKeepsAdviceThatIsStillOfUse(t *testing.T) {
-	book := verdicts.NewBook(newFixture(t).server.opt.Log, 0)
+	book := verdicts.NewLog(newFixture(t).server.opt.Log, 0)
 	f := newFixture(t, func(o *Options) { o.Diagnosis = Diagnosis{Verdicts: book} })
 	for _, v := range []verdicts.Verdict{verdicts.Listed, verdicts.OnlyHere, verdicts.PerhapsReachable} {
 		book.Note("qr2", addr("127.0.0.1:6500"), "gmtest", v)
@@ -420,7 +420,7 @@ func TestWhyKeepsAdviceThatIsStillOfUse(t *testing.T) {
 
 func TestWhyTellsOfTheVisitorsAddressAlone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		book := verdicts.NewBook(newFixture(t).server.opt.Log, 0)
+		book := verdicts.NewLog(newFixture(t).server.opt.Log, 0)
 		f := newFixture(t, func(o *Options) {
 			o.Diagnosis = Diagnosis{Verdicts: book, Banned: func(a netip.Addr) []string {
 				if a == netip.MustParseAddr("198.51.100.9") {
@@ -465,7 +465,7 @@ func TestWhyTellsOfTheVisitorsAddressAlone(t *testing.T) {
 }
 
 func TestEveryVerdictIsToldOnThePage(t *testing.T) {
-	book := verdicts.NewBook(newFixture(t).server.opt.Log, 0)
+	book := verdicts.NewLog(newFixture(t).server.opt.Log, 0)
 	f := newFixture(t, func(o *Options) { o.Diagnosis.Verdicts = book })
 	told := 0
 	for v := verdicts.Verdict(0); v.String() != "unknown"; v++ {

@@ -16,7 +16,7 @@ const maxServersHere = 20
 // Diagnosis is what the page about a visitor's own address needs.
 type Diagnosis struct {
 	// Verdicts are what the services decided; nil: nothing is known.
-	Verdicts *verdicts.Book
+	Verdicts *verdicts.Log
 	// Banned tells from what an address is banned, in words; nil: from nothing.
 	Banned func(netip.Addr) []string
 }

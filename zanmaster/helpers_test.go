@@ -64,7 +64,7 @@ func (nowhere) WritePacket([]byte, netip.Addr, netip.AddrPort) error { return ni
 type zan struct {
 	*Server
 	t    testing.TB
-	book *verdicts.Book
+	book *verdicts.Log
 	w    *wire
 	due  ticker
 }
@@ -73,7 +73,7 @@ func newZan(t testing.TB, change func(*Options)) *zan {
 	t.Helper()
 	opt := Options{
 		Registry: master.NewRegistry(master.Limits{Servers: 1 << 20, PerAddr: 1 << 16, PerNet: 1 << 16}),
-		Verdicts: verdicts.NewBook(zerolog.Nop(), 0),
+		Verdicts: verdicts.NewLog(zerolog.Nop(), 0),
 	}
 	if change != nil {
 		change(&opt)

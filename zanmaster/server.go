@@ -33,7 +33,7 @@ type Options struct {
 	Addresses *advertise.Table
 
 	Bans     *bans.Table    // those of scope zandronum and all count; nil: the files alone
-	Verdicts *verdicts.Book // nil: none are noted
+	Verdicts *verdicts.Log // nil: none are noted
 
 	// Locate returns the country (ISO 3166 alpha-2) and region of an address,
 	// empty if unknown; nil: unknown. It is called once per registration and

@@ -85,7 +85,7 @@ func TestServerThatOnlyThisMachineReaches(t *testing.T) {
 
 func TestRulesChangeWhatIsNotedOfLocalServers(t *testing.T) {
 	registry := master.NewRegistry(master.Limits{})
-	d := &daemon{registry: registry, addresses: advertise.New(registry), ruled: make(chan struct{}, 1), book: verdicts.NewBook(zerolog.Nop(), 0), log: zerolog.Nop()}
+	d := &daemon{registry: registry, addresses: advertise.New(registry), ruled: make(chan struct{}, 1), book: verdicts.NewLog(zerolog.Nop(), 0), log: zerolog.Nop()}
 	w := localWatch{daemon: d}
 	at := netip.MustParseAddrPort("127.0.0.1:6500")
 	if err := registry.Put(master.Server{Key: master.Key{Source: at}, Game: testGame, Public: at}); err != nil {
@@ -118,7 +118,7 @@ func TestRulesChangeWhatIsNotedOfLocalServers(t *testing.T) {
 
 func TestServerThatLeftIsNotNotedAsOutOfReach(t *testing.T) {
 	registry := master.NewRegistry(master.Limits{})
-	d := &daemon{registry: registry, addresses: advertise.New(registry), book: verdicts.NewBook(zerolog.Nop(), 0), log: zerolog.Nop()}
+	d := &daemon{registry: registry, addresses: advertise.New(registry), book: verdicts.NewLog(zerolog.Nop(), 0), log: zerolog.Nop()}
 	w := localWatch{daemon: d}
 	at := netip.MustParseAddrPort("127.0.0.1:6500")
 	for _, leaves := range []bool{true, false} {

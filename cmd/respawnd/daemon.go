@@ -55,8 +55,8 @@ type daemon struct {
 	catalogue *admin.Catalogue
 	geo       *geoIP
 	hosts     *games.Names   // host names that lead to this machine
-	book      *verdicts.Book // on servers
-	visits    *verdicts.Book // on players
+	book      *verdicts.Log // on servers
+	visits    *verdicts.Log // on players
 	registry  *master.Registry
 	addresses *advertise.Table // which of them askers are given
 	ruled     chan struct{}    // of capacity 1: its rules have changed
@@ -118,8 +118,8 @@ func (d *daemon) open(ctx context.Context) error {
 	d.writable = &storeWatch{store: d.store, room: roomBeside(storePath(d.cfg), d.cfg.DataDir), log: d.log}
 	d.metrics = prometheus.NewRegistry()
 	d.metrics.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
-	d.book = verdicts.NewBook(d.log, 0)
-	d.visits = verdicts.NewBook(zerolog.Nop(), 0) // the services log what there is to log
+	d.book = verdicts.NewLog(d.log, 0)
+	d.visits = verdicts.NewLog(zerolog.Nop(), 0) // the services log what there is to log
 	d.bans = bans.New(d.store)
 	d.catalogue = &admin.Catalogue{Embedded: configs.Games, Store: d.store}
 	d.registry = master.NewRegistry(d.listLimits())

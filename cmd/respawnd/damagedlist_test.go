@@ -205,7 +205,7 @@ func FuzzRestoredServer(f *testing.F) {
 	}
 	f.Cleanup(func() { _ = store.Close() })
 	d := &daemon{
-		log: zerolog.Nop(), store: store, book: verdicts.NewBook(zerolog.Nop(), 0),
+		log: zerolog.Nop(), store: store, book: verdicts.NewLog(zerolog.Nop(), 0),
 		catalogue: &admin.Catalogue{Embedded: configs.Games, Store: store},
 	}
 	if err := d.catalogue.Load(f.Context(), ""); err != nil {

@@ -35,7 +35,7 @@ func newKeeper(t testing.TB, path string) *daemon {
 	}
 	t.Cleanup(func() { _ = store.Close() })
 	d := &daemon{
-		cfg: &services.Config{}, log: zerolog.Nop(), store: store, book: verdicts.NewBook(zerolog.Nop(), 0),
+		cfg: &services.Config{}, log: zerolog.Nop(), store: store, book: verdicts.NewLog(zerolog.Nop(), 0),
 		registry:  master.NewRegistry(master.Limits{Servers: 1 << 20, PerAddr: 1 << 20, PerNet: 1 << 20}),
 		catalogue: &admin.Catalogue{Embedded: configs.Games, Store: store}, bans: bans.New(store),
 	}

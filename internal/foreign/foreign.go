@@ -116,13 +116,13 @@ const (
 // Notes notes the verdicts of one service on packets that it dropped. It is safe
 // for concurrent use.
 type Notes struct {
-	book    *verdicts.Book
+	book    *verdicts.Log
 	service string
 	ration  *rate.Limiter
 }
 
 // NewNotes returns Notes of a service.
-func NewNotes(book *verdicts.Book, service string) *Notes {
+func NewNotes(book *verdicts.Log, service string) *Notes {
 	return &Notes{book, service, rate.NewLimiter(noteRate, noteBurst)}
 }
 

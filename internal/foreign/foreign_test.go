@@ -65,7 +65,7 @@ func FuzzRecognize(f *testing.F) {
 }
 
 func TestNotes(t *testing.T) {
-	book := verdicts.NewBook(zerolog.Nop(), 0)
+	book := verdicts.NewLog(zerolog.Nop(), 0)
 	book.SetPorts(map[string]uint16{"zanmaster": 15301})
 	n := NewNotes(book, "qr2")
 	a := netip.MustParseAddrPort("192.0.2.1:10666")

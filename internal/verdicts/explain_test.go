@@ -8,7 +8,7 @@ import (
 // services are those that note verdicts.
 var services = []string{"qr2", "qr1", "zanmaster", "lan", "probe", "valvemaster", "gpcm", "gpsp", "natneg", "serverbrowse", "legacylist"}
 
-func TestEveryVerdictIsExplained(t *testing.T) {
+func TestExplain(t *testing.T) {
 	for _, service := range services {
 		causes := map[string]Verdict{}
 		for v := range Verdict(len(words)) {
@@ -33,8 +33,8 @@ func TestEveryVerdictIsExplained(t *testing.T) {
 	}
 }
 
-// A server that an operator named sends no heartbeats that could be spoken of.
-func TestServerThatWasNamedIsNotSaidToReport(t *testing.T) {
+// A server that an operator named sends no reports, so the words mention none.
+func TestExplainNamedServer(t *testing.T) {
 	for _, v := range []Verdict{NoAnswer, Unanswered, NeverAsked, Expired} {
 		x := Entry{Service: "probe", Verdict: v}.Explain()
 		for _, word := range []string{"heartbeat", "report", "challenge"} {
@@ -45,7 +45,7 @@ func TestServerThatWasNamedIsNotSaidToReport(t *testing.T) {
 	}
 }
 
-func TestUnknownVerdictIsExplained(t *testing.T) {
+func TestExplainUnknown(t *testing.T) {
 	if x := (Entry{Verdict: 255}).Explain(); x.Cause == "" || x.What == "" {
 		t.Errorf("Explain of no verdict: got %+v, want words", x)
 	}

@@ -1,10 +1,10 @@
-// Package verdicts remembers what the services last decided about an address,
-// in words an operator understands, and logs a line when the decision changes.
-// It answers "why is my server not listed?", and "why can I not sign in?".
+// Package verdicts keeps the last decisions of the services about each address,
+// puts them into words and logs a line when a decision changes. It answers "why is
+// my server not listed?" and "why can I not sign in?".
 //
 // It decides nothing itself and keeps no packet content, no key and no secret.
-// Its memory is fixed: when the book is full, the address that was heard of
-// least recently makes room.
+// Its memory is fixed: when the log is full, the address whose last verdict is
+// oldest is dropped.
 package verdicts
 
 import (
@@ -24,9 +24,9 @@ import (
 // Verdict is what a service decided about an address.
 type Verdict uint8
 
-// The verdicts. Their words appear in logs, on the status page and in the
-// admin API, so they say what happened and, where it helps, what to look at. Each
-// has a message for its log line too, see messages.
+// The verdicts. Their words appear in log lines, on the status page and in the
+// admin API; programs compare them, so they do not change. Each has a message for
+// its log line too, see messages.
 const (
 	Heard Verdict = iota
 	UnknownGame
@@ -65,7 +65,7 @@ const (
 	PerhapsReachable
 	Negotiated
 
-	// What packets get that a service drops.
+	// Verdicts on packets that a service drops.
 	SpeaksQR2
 	SpeaksQR1
 	SpeaksCDKey
@@ -76,7 +76,7 @@ const (
 	KeepaliveAlone
 	NotUnderstood
 
-	// What players get, see OfPlayer.
+	// Verdicts on players, see OfPlayer.
 	SignedIn
 	WrongPassword
 	NoSuchAccount
@@ -165,7 +165,7 @@ var words = [...]string{
 	BadFilter:      "filter refused",
 }
 
-// String returns the verdict in words.
+// String returns the words of the verdict: its code in logs and APIs.
 func (v Verdict) String() string {
 	if int(v) < len(words) {
 		return words[v]
@@ -173,16 +173,15 @@ func (v Verdict) String() string {
 	return "unknown"
 }
 
-// Parse returns the verdict that String writes as word; ok is false if there is
-// none.
+// Parse returns the verdict whose String is word. ok is false if there is none.
 func Parse(word string) (v Verdict, ok bool) {
 	i := slices.Index(words[:], word)
 	return Verdict(max(i, 0)), i >= 0
 }
 
-// Outdates reports whether the advice of an earlier verdict of the same service
-// on the same server is of no use after v. The address under which a server is
-// listed stays the same while it is listed, whatever is found out about it.
+// Outdates reports whether v makes the advice of an earlier verdict of the same
+// service on the same server useless. Only OnlyHere stays valid while the server
+// is listed: its address does not change with what is learnt about the server.
 func (v Verdict) Outdates(earlier Verdict) bool {
 	if earlier != OnlyHere {
 		return true
@@ -195,18 +194,18 @@ func (v Verdict) Outdates(earlier Verdict) bool {
 	}
 }
 
-// Limits of the book.
+// Limits of the log.
 const (
-	// DefaultCapacity is how many addresses the book remembers.
+	// DefaultCapacity is the number of addresses that a log remembers.
 	DefaultCapacity = 8192
-	// PerAddr is how many past verdicts it keeps for each of them.
+	// PerAddr is the number of past verdicts kept for each of them.
 	PerAddr = 8
 
-	maxGame       = 64 // bytes of a game name that a stranger sent
-	linesASecond  = 50
-	linesAtOnce   = 500
-	reportDropped = time.Minute
-	sayAgain      = time.Hour // between two lines for one verdict, if no other had one
+	maxGame        = 64 // bytes of a game name from the network
+	linesPerSecond = 50
+	linesBurst     = 500
+	reportSkipped  = time.Minute // between two lines that count skipped ones
+	repeatAfter    = time.Hour   // between two lines for one verdict with no other between
 )
 
 // Entry is one remembered verdict.
@@ -218,63 +217,64 @@ type Entry struct {
 	First   time.Time // when the address got this verdict
 	Last    time.Time // when it was last confirmed
 	Times   int       // how often
-	Port    uint16    // where this daemon takes what came to the wrong port; 0: nowhere
+	Port    uint16    // of this daemon, for packets sent to the wrong port; 0: none
 }
 
-// Book holds the last verdicts by address. It is safe for concurrent use.
-type Book struct {
+// Log holds the last verdicts by service and address. It is safe for concurrent
+// use. A nil Log remembers nothing.
+type Log struct {
 	log      zerolog.Logger
 	capacity int
 
-	mu         sync.Mutex // guards the fields below
-	pages      map[pageKey]*list.Element
-	recent     *list.List // of *page, most recent first
-	lines      *rate.Limiter
-	unsaid     int
-	lastUnsaid time.Time
-	ports      map[string]uint16 // of the services that are open; never changed
+	mu          sync.Mutex // guards the fields below
+	sources     map[source]*list.Element
+	recent      *list.List // of *record, most recent first
+	lines       *rate.Limiter
+	skipped     int               // lines since the last report of them
+	lastSkipped time.Time         // when that was
+	ports       map[string]uint16 // of the open services; the map is never changed
 }
 
-type pageKey struct {
+type source struct {
 	service string
 	addr    netip.AddrPort
 }
 
-type page struct {
-	key     pageKey
+// record holds the verdicts of one source.
+type record struct {
+	source  source
 	entries []Entry // oldest first, at most PerAddr
-	said    Entry   // the last one that was logged; the zero Entry: none
+	logged  Entry   // the last one that was logged; the zero Entry: none
 }
 
-// NewBook returns an empty book that logs to log and remembers capacity
-// addresses (0: DefaultCapacity).
-func NewBook(log zerolog.Logger, capacity int) *Book {
+// NewLog returns an empty log that remembers capacity addresses (0:
+// DefaultCapacity) and writes its lines to log.
+func NewLog(log zerolog.Logger, capacity int) *Log {
 	if capacity <= 0 {
 		capacity = DefaultCapacity
 	}
-	return &Book{
+	return &Log{
 		log:      log,
 		capacity: capacity,
-		pages:    make(map[pageKey]*list.Element),
+		sources:  make(map[source]*list.Element),
 		recent:   list.New(),
-		lines:    rate.NewLimiter(linesASecond, linesAtOnce),
+		lines:    rate.NewLimiter(linesPerSecond, linesBurst),
 	}
 }
 
-// NoteVisit is Note for a player's address, whose port is another each time and is
-// left out.
-func (b *Book) NoteVisit(service string, addr netip.Addr, game string, v Verdict) {
-	b.Note(service, netip.AddrPortFrom(addr, 0), game, v)
+// NotePlayer is Note for the address of a player, without its port, which differs
+// from connection to connection.
+func (l *Log) NotePlayer(service string, addr netip.Addr, game string, v Verdict) {
+	l.Note(service, netip.AddrPortFrom(addr, 0), game, v)
 }
 
-// Note records a verdict and logs it if it is new for this address and game. A
-// nil book does nothing.
-func (b *Book) Note(service string, addr netip.AddrPort, game string, v Verdict) {
-	if b == nil {
+// Note records a verdict and logs it if it is new for this address and game.
+func (l *Log) Note(service string, addr netip.AddrPort, game string, v Verdict) {
+	if l == nil {
 		return
 	}
-	if e, unsaid, told := b.record(service, addr, game, v, time.Now()); told {
-		b.say(e, unsaid)
+	if e, skipped, due := l.record(source{service, addr}, game, v, time.Now()); due {
+		l.write(e, skipped)
 	}
 }
 
@@ -284,24 +284,26 @@ type Noted struct {
 	Verdict Verdict
 }
 
-// NoteAll notes verdicts of one service about servers of one game, in their
-// order. Noting may log: a service that finds them while it holds a lock notes
-// them when it has released it.
-func (b *Book) NoteAll(service, game string, list []Noted) {
+// NoteAll notes verdicts of one service about servers of one game, in order.
+// Noting may log: a service that decides under a lock collects the verdicts and
+// notes them after it released the lock.
+func (l *Log) NoteAll(service, game string, list []Noted) {
 	for _, n := range list {
-		b.Note(service, n.Addr, game, n.Verdict)
+		l.Note(service, n.Addr, game, n.Verdict)
 	}
 }
 
-// record records a verdict. told says that it is to be logged; unsaid is how
-// many lines were left out before, 0 if it is not yet time to tell.
-func (b *Book) record(service string, addr netip.AddrPort, game string, v Verdict, now time.Time) (e Entry, unsaid int, told bool) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	p := b.page(pageKey{service, addr})
-	game = clip(game)
-	if n := len(p.entries); n > 0 && p.entries[n-1].Game == game {
-		last := &p.entries[n-1]
+// record records a verdict. due reports that it must be logged, skipped how many
+// lines were left out before (0 unless a report of them is due).
+func (l *Log) record(from source, game string, v Verdict, now time.Time) (e Entry, skipped int, due bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	r := l.of(from)
+	if len(game) > maxGame {
+		game = game[:maxGame]
+	}
+	if n := len(r.entries); n > 0 && r.entries[n-1].Game == game {
+		last := &r.entries[n-1]
 		if last.Verdict == v {
 			last.Last = now
 			last.Times++
@@ -311,81 +313,81 @@ func (b *Book) record(service string, addr netip.AddrPort, game string, v Verdic
 	} else {
 		game = strings.Clone(game) // it may be part of something longer
 	}
-	e = Entry{service, addr, game, v, now, now, 1, b.ports[homes[v]]}
-	if len(p.entries) == PerAddr {
-		p.entries = slices.Delete(p.entries, 0, 1)
+	e = Entry{from.service, from.addr, game, v, now, now, 1, l.ports[homes[v]]}
+	if len(r.entries) == PerAddr {
+		r.entries = slices.Delete(r.entries, 0, 1)
 	}
-	p.entries = append(p.entries, e)
-	if v.level() < b.log.GetLevel() || p.repeats(&e) {
+	r.entries = append(r.entries, e)
+	if v.level() < l.log.GetLevel() || r.repeats(&e) {
 		return e, 0, false
 	}
-	if unsaid, told = b.ration(now); told {
-		p.said = e
+	if skipped, due = l.ration(now); due {
+		r.logged = e
 	}
-	return e, unsaid, told
+	return e, skipped, due
 }
 
-// repeats reports whether the last line about the address said the same not long
-// ago: only verdicts that are not logged came in between.
-func (p *page) repeats(e *Entry) bool {
-	return p.said.Verdict == e.Verdict && p.said.Game == e.Game && e.First.Sub(p.said.First) < sayAgain
+// repeats reports whether the last line about the source said the same less than
+// repeatAfter ago, so that only verdicts below the log level came in between.
+func (r *record) repeats(e *Entry) bool {
+	return r.logged.Verdict == e.Verdict && r.logged.Game == e.Game && e.First.Sub(r.logged.First) < repeatAfter
 }
 
-// page returns the page of a key, fresh or brought to the front. b.mu is held.
-func (b *Book) page(k pageKey) *page {
-	if el, ok := b.pages[k]; ok {
-		b.recent.MoveToFront(el)
-		return el.Value.(*page)
+// of returns the record of a source, new or moved to the front. l.mu is held.
+func (l *Log) of(from source) *record {
+	if el, ok := l.sources[from]; ok {
+		l.recent.MoveToFront(el)
+		return el.Value.(*record)
 	}
-	if len(b.pages) >= b.capacity {
-		oldest := b.recent.Back()
-		delete(b.pages, oldest.Value.(*page).key)
-		b.recent.Remove(oldest)
+	if len(l.sources) >= l.capacity {
+		oldest := l.recent.Back()
+		delete(l.sources, oldest.Value.(*record).source)
+		l.recent.Remove(oldest)
 	}
-	p := &page{key: k}
-	b.pages[k] = b.recent.PushFront(p)
-	return p
+	r := &record{source: from}
+	l.sources[from] = l.recent.PushFront(r)
+	return r
 }
 
-// ration decides whether there is a line in the log for a verdict. A flood of
-// strangers must not become a flood of lines, so lines are rationed and what was
-// left out is counted in a later one. b.mu is held.
-func (b *Book) ration(now time.Time) (unsaid int, told bool) {
-	if !b.lines.AllowN(now, 1) {
-		b.unsaid++
+// ration decides whether a verdict gets a line, so that a flood of packets does
+// not become a flood of lines. Skipped lines are counted in a later one. l.mu is
+// held.
+func (l *Log) ration(now time.Time) (skipped int, ok bool) {
+	if !l.lines.AllowN(now, 1) {
+		l.skipped++
 		return 0, false
 	}
-	if b.unsaid > 0 && now.Sub(b.lastUnsaid) >= reportDropped {
-		unsaid = b.unsaid
-		b.unsaid, b.lastUnsaid = 0, now
+	if l.skipped > 0 && now.Sub(l.lastSkipped) >= reportSkipped {
+		skipped = l.skipped
+		l.skipped, l.lastSkipped = 0, now
 	}
-	return unsaid, true
+	return skipped, true
 }
 
-// say logs a verdict. b.mu is not held: nobody waits for the log.
-func (b *Book) say(e Entry, unsaid int) {
-	line := b.log.WithLevel(e.Verdict.level()).Str("service", e.Service).Stringer("peer", e.Addr).Stringer("verdict", e.Verdict)
+// write logs a verdict. l.mu is not held: a slow log delays no other caller.
+func (l *Log) write(e Entry, skipped int) {
+	line := l.log.WithLevel(e.Verdict.level()).Str("service", e.Service).Stringer("peer", e.Addr).Stringer("verdict", e.Verdict)
 	if e.Game != "" {
 		line = line.Str("game", clean.UTF8(e.Game))
 	}
-	if unsaid > 0 {
-		line = line.Int("lines_left_out", unsaid)
+	if skipped > 0 {
+		line = line.Int("lines_left_out", skipped)
 	}
 	line.Msg(e.Verdict.message())
 }
 
-// Of returns what is remembered of an address, over all its ports and services,
-// oldest first.
-func (b *Book) Of(addr netip.Addr) []Entry {
-	if b == nil {
+// Of returns the remembered verdicts on an address, over all its ports and
+// services, oldest first.
+func (l *Log) Of(addr netip.Addr) []Entry {
+	if l == nil {
 		return nil
 	}
-	b.mu.Lock()
-	defer b.mu.Unlock()
+	l.mu.Lock()
+	defer l.mu.Unlock()
 	var out []Entry
-	for k, el := range b.pages {
-		if k.addr.Addr() == addr {
-			out = append(out, el.Value.(*page).entries...)
+	for from, el := range l.sources {
+		if from.addr.Addr() == addr {
+			out = append(out, el.Value.(*record).entries...)
 		}
 	}
 	slices.SortFunc(out, func(x, y Entry) int { return x.First.Compare(y.First) })
@@ -393,23 +395,16 @@ func (b *Book) Of(addr netip.Addr) []Entry {
 }
 
 // Recent returns the latest verdict of up to n addresses, the newest first.
-func (b *Book) Recent(n int) []Entry {
-	if b == nil {
+func (l *Log) Recent(n int) []Entry {
+	if l == nil {
 		return nil
 	}
-	b.mu.Lock()
-	defer b.mu.Unlock()
+	l.mu.Lock()
+	defer l.mu.Unlock()
 	var out []Entry
-	for el := b.recent.Front(); el != nil && len(out) < n; el = el.Next() {
-		entries := el.Value.(*page).entries
+	for el := l.recent.Front(); el != nil && len(out) < n; el = el.Next() {
+		entries := el.Value.(*record).entries
 		out = append(out, entries[len(entries)-1])
 	}
 	return out
-}
-
-func clip(game string) string {
-	if len(game) > maxGame {
-		return game[:maxGame]
-	}
-	return game
 }

@@ -19,7 +19,7 @@ func port(p uint16) netip.AddrPort {
 
 func TestOnlyAChangedVerdictIsLogged(t *testing.T) {
 	var out bytes.Buffer
-	b := NewBook(zerolog.New(&out), 0)
+	b := NewLog(zerolog.New(&out), 0)
 	for range 3 {
 		b.Note("qr2", port(1), "gmtest", NoAnswer)
 	}
@@ -40,11 +40,11 @@ func TestOnlyAChangedVerdictIsLogged(t *testing.T) {
 }
 
 // A server that fails again and again is challenged in between, which is no line
-// at level info. It must not fill the log.
-func TestDecisionThatComesAgainIsLoggedOnceAnHour(t *testing.T) {
+// at level info. It must not fill the log of the daemon.
+func TestNoteLogsRepeatsHourly(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var out bytes.Buffer
-		b := NewBook(zerolog.New(&out).Level(zerolog.InfoLevel), 0)
+		b := NewLog(zerolog.New(&out).Level(zerolog.InfoLevel), 0)
 		try := func(v Verdict) (lines int) {
 			out.Reset()
 			b.Note("qr2", port(1), "gmtest", ChallengeSent)
@@ -57,7 +57,7 @@ func TestDecisionThatComesAgainIsLoggedOnceAnHour(t *testing.T) {
 			want    int
 		}{
 			{0, WrongResponse, 1},
-			{sayAgain - time.Second, WrongResponse, 0},
+			{repeatAfter - time.Second, WrongResponse, 0},
 			{time.Second, WrongResponse, 1},
 			{time.Second, Listed, 1},
 			{time.Second, WrongResponse, 1},
@@ -70,9 +70,9 @@ func TestDecisionThatComesAgainIsLoggedOnceAnHour(t *testing.T) {
 	})
 }
 
-func TestLineOfAServerWithoutAGame(t *testing.T) {
+func TestNoteWithoutGame(t *testing.T) {
 	var out bytes.Buffer
-	NewBook(zerolog.New(&out), 0).Note("probe", port(1), "", NoAnswer)
+	NewLog(zerolog.New(&out), 0).Note("probe", port(1), "", NoAnswer)
 	if got := out.String(); strings.Contains(got, "game") {
 		t.Errorf("line %q, want no field for the game", got)
 	}
@@ -80,11 +80,11 @@ func TestLineOfAServerWithoutAGame(t *testing.T) {
 
 // The message of a line says what happened, the same for every server. The steps
 // before a decision are logged at level debug.
-func TestLogLines(t *testing.T) {
+func TestMessages(t *testing.T) {
 	seen := map[string]Verdict{}
 	for v := range Verdict(len(words)) {
 		var out bytes.Buffer
-		NewBook(zerolog.New(&out), 0).Note("qr2", port(1), "gmtest", v)
+		NewLog(zerolog.New(&out), 0).Note("qr2", port(1), "gmtest", v)
 		var line struct{ Level, Message, Verdict string }
 		if err := json.Unmarshal(out.Bytes(), &line); err != nil {
 			t.Fatalf("%v: line %q: %v", v, out.String(), err)
@@ -104,11 +104,11 @@ func TestLogLines(t *testing.T) {
 	}
 }
 
-// A line that the level leaves out takes nothing from the ration of the others.
-func TestDebugLinesAreNotRationedAtLevelInfo(t *testing.T) {
+// A line below the level of the log takes nothing from the ration of others.
+func TestNoteBelowLevelIsNotRationed(t *testing.T) {
 	var out bytes.Buffer
-	b := NewBook(zerolog.New(&out).Level(zerolog.InfoLevel), 0)
-	for p := range uint16(2 * linesAtOnce) {
+	b := NewLog(zerolog.New(&out).Level(zerolog.InfoLevel), 0)
+	for p := range uint16(2 * linesBurst) {
 		b.Note("qr2", port(p+1), "gmtest", ChallengeSent)
 	}
 	b.Note("qr2", port(1), "gmtest", Listed)
@@ -117,8 +117,8 @@ func TestDebugLinesAreNotRationedAtLevelInfo(t *testing.T) {
 	}
 }
 
-func TestBookStaysWithinItsCapacity(t *testing.T) {
-	b := NewBook(zerolog.Nop(), 10)
+func TestLogCapacity(t *testing.T) {
+	b := NewLog(zerolog.Nop(), 10)
 	for p := range uint16(25) {
 		b.Note("qr2", port(p+1), "gmtest", Heard)
 	}
@@ -130,8 +130,8 @@ func TestBookStaysWithinItsCapacity(t *testing.T) {
 	}
 }
 
-func TestHistoryOfOneAddressIsBounded(t *testing.T) {
-	b := NewBook(zerolog.Nop(), 0)
+func TestLogPerAddress(t *testing.T) {
+	b := NewLog(zerolog.Nop(), 0)
 	for i := range 3 * PerAddr {
 		b.Note("qr2", port(1), "gmtest", Verdict(i%2))
 	}
@@ -140,15 +140,15 @@ func TestHistoryOfOneAddressIsBounded(t *testing.T) {
 	}
 }
 
-func TestFloodOfVerdictsIsRationedAndCounted(t *testing.T) {
+func TestNoteRationsLines(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var out bytes.Buffer
-		b := NewBook(zerolog.New(&out), 0)
-		for p := range uint16(2 * linesAtOnce) {
+		b := NewLog(zerolog.New(&out), 0)
+		for p := range uint16(2 * linesBurst) {
 			b.Note("qr2", port(p+1), "gmtest", Expired)
 		}
-		if got := strings.Count(out.String(), "\n"); got != linesAtOnce {
-			t.Fatalf("lines at once: got %d, want %d", got, linesAtOnce)
+		if got := strings.Count(out.String(), "\n"); got != linesBurst {
+			t.Fatalf("lines at once: got %d, want %d", got, linesBurst)
 		}
 		time.Sleep(time.Second)
 		b.Note("qr2", port(1), "gmtest", Listed)
@@ -158,8 +158,8 @@ func TestFloodOfVerdictsIsRationedAndCounted(t *testing.T) {
 	})
 }
 
-func TestLongGameNamesAreCut(t *testing.T) {
-	b := NewBook(zerolog.Nop(), 0)
+func TestNoteCutsLongGame(t *testing.T) {
+	b := NewLog(zerolog.Nop(), 0)
 	b.Note("qr2", port(1), strings.Repeat("x", 1000), UnknownGame)
 	if got := len(b.Of(port(1).Addr())[0].Game); got != maxGame {
 		t.Errorf("stored name: got %d bytes, want %d", got, maxGame)
@@ -185,22 +185,22 @@ func TestOutdates(t *testing.T) {
 	}
 }
 
-func TestNilBookIsSilent(t *testing.T) {
-	var b *Book
+func TestNilLog(t *testing.T) {
+	var b *Log
 	b.Note("qr2", port(1), "gmtest", Heard)
-	b.NoteVisit("gpcm", port(1).Addr(), "gmtest", SignedIn)
+	b.NotePlayer("gpcm", port(1).Addr(), "gmtest", SignedIn)
 	if of, recent := b.Of(port(1).Addr()), b.Recent(10); of != nil || recent != nil {
-		t.Errorf("no book remembers %v and %v", of, recent)
+		t.Errorf("nil log remembers %v and %v", of, recent)
 	}
 }
 
 func BenchmarkNoteNewAddress(b *testing.B) {
-	book := NewBook(zerolog.Nop(), 0)
+	log := NewLog(zerolog.Nop(), 0)
 	b.ReportAllocs()
 	var n uint32
 	for b.Loop() {
 		n++
-		book.Note("qr2", netip.AddrPortFrom(netip.AddrFrom4([4]byte{10, byte(n >> 16), byte(n >> 8), byte(n)}), 1), "gmtest", ChallengeSent)
+		log.Note("qr2", netip.AddrPortFrom(netip.AddrFrom4([4]byte{10, byte(n >> 16), byte(n >> 8), byte(n)}), 1), "gmtest", ChallengeSent)
 	}
 }
 
@@ -209,12 +209,12 @@ type writer func()
 
 func (w writer) Write(p []byte) (int, error) { w(); return len(p), nil }
 
-// A log that is slow must not stop those who note verdicts: it is written when
-// the book can be used by others.
-func TestBookIsNotHeldWhileItLogs(t *testing.T) {
+// A slow writer must not delay other callers: lines are written while
+// the log is unlocked.
+func TestNoteLogsUnlocked(t *testing.T) {
 	lines := 0
-	var b *Book
-	b = NewBook(zerolog.New(writer(func() { lines += len(b.Recent(10)) })), 0)
+	var b *Log
+	b = NewLog(zerolog.New(writer(func() { lines += len(b.Recent(10)) })), 0)
 	b.NoteAll("qr2", "gmtest", []Noted{
 		{netip.MustParseAddrPort("192.0.2.1:1"), Listed}, {netip.MustParseAddrPort("192.0.2.2:1"), Listed},
 	})

@@ -15,13 +15,13 @@ var homes = map[Verdict]string{
 
 // SetPorts says at which ports the services of this daemon are open, by their
 // names. Verdicts noted from then on name the port that a server should report to.
-func (b *Book) SetPorts(ports map[string]uint16) {
-	if b == nil {
+func (l *Log) SetPorts(ports map[string]uint16) {
+	if l == nil {
 		return
 	}
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.ports = ports
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.ports = ports
 }
 
 // packetReasons returns the words for packets that a service dropped. port is

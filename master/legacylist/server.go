@@ -45,7 +45,7 @@ type Options struct {
 	// Banned tells which addresses are not served; nil: none.
 	Banned func(netip.Addr) bool
 	// Verdicts is told how requests for lists ended; nil: nobody.
-	Verdicts *verdicts.Book
+	Verdicts *verdicts.Log
 
 	// StrictValidate wants a right answer to the greeting also from clients that
 	// read the list without encryption. A game's own policy comes first.

@@ -88,7 +88,7 @@ type session struct {
 func (s *Server) ServeConn(ctx context.Context, c *netserve.Conn) {
 	if s.opt.Banned != nil && s.opt.Banned(c.Peer().Addr()) {
 		s.opt.Metrics.Drop(string(endedBanned))
-		s.opt.Verdicts.NoteVisit(name, c.Peer().Addr(), "", verdicts.Banned)
+		s.opt.Verdicts.NotePlayer(name, c.Peer().Addr(), "", verdicts.Banned)
 		return
 	}
 	stop := context.AfterFunc(ctx, func() {

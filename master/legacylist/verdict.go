@@ -34,11 +34,11 @@ func (x *session) noteList(game string, err error) {
 // would understand before it has asked.
 func (s *Server) refused(peer netip.AddrPort, why netserve.Refusal) []byte {
 	if why.OfAddress() {
-		s.opt.Verdicts.NoteVisit(name, peer.Addr(), "", verdicts.Limited)
+		s.opt.Verdicts.NotePlayer(name, peer.Addr(), "", verdicts.Limited)
 	}
 	return nil
 }
 
 func (x *session) note(game string, v verdicts.Verdict) {
-	x.server.opt.Verdicts.NoteVisit(name, x.conn.Peer().Addr(), game, v)
+	x.server.opt.Verdicts.NotePlayer(name, x.conn.Peer().Addr(), game, v)
 }

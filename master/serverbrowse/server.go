@@ -49,7 +49,7 @@ type Options struct {
 	// Banned tells which addresses are not served; nil: none.
 	Banned func(netip.Addr) bool
 	// Verdicts is told how requests for lists ended; nil: nobody.
-	Verdicts *verdicts.Book
+	Verdicts *verdicts.Log
 
 	LenientFilter bool          // ignore a filter with a mistake, in place of refusing it
 	MaxFilter     int           // bytes; 0 or too large: filter.MaxLength

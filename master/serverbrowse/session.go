@@ -90,7 +90,7 @@ type session struct {
 func (s *Server) ServeConn(ctx context.Context, c *netserve.Conn) {
 	if s.banned(c.Peer().Addr()) {
 		s.opt.Metrics.Drop(string(endedBanned))
-		s.opt.Verdicts.NoteVisit(name, c.Peer().Addr(), "", verdicts.Banned)
+		s.opt.Verdicts.NotePlayer(name, c.Peer().Addr(), "", verdicts.Banned)
 		return
 	}
 	x := &session{

@@ -8,7 +8,7 @@ import (
 	"github.com/respawnd/respawnd/internal/verdicts"
 )
 
-// name is that of the service in the book of verdicts.
+// name is that of the service in the log of verdicts.
 const name = "serverbrowse"
 
 // noteList notes how a request for a list ended that was understood.
@@ -46,11 +46,11 @@ func (x *session) noteEnd(why ended) {
 // would understand before it has asked.
 func (s *Server) refused(peer netip.AddrPort, why netserve.Refusal) []byte {
 	if why.OfAddress() {
-		s.opt.Verdicts.NoteVisit(name, peer.Addr(), "", verdicts.Limited)
+		s.opt.Verdicts.NotePlayer(name, peer.Addr(), "", verdicts.Limited)
 	}
 	return nil
 }
 
 func (x *session) note(game string, v verdicts.Verdict) {
-	x.server.opt.Verdicts.NoteVisit(name, x.conn.Peer().Addr(), game, v)
+	x.server.opt.Verdicts.NotePlayer(name, x.conn.Peer().Addr(), game, v)
 }
