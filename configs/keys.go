@@ -75,6 +75,18 @@ func (k Key) set(text string) error {
 // everything else a key. Keys panics if the tags of a field do not fit its type.
 func Keys(config any) []Key { return keysOf("", reflect.ValueOf(config).Elem()) }
 
+// Defaults sets every key of a zero configuration, or of a zero section, to its
+// default. It panics if the tag default of a field does not fit its type.
+func Defaults(config any) {
+	for _, k := range Keys(config) {
+		for _, text := range texts(k.Default, k.List) {
+			if err := k.set(text); err != nil {
+				panic(fmt.Sprintf("configs: default of %s: %v", k.Name, err))
+			}
+		}
+	}
+}
+
 // keysOf returns the keys of a section. The prefix is empty or ends with a dot.
 func keysOf(prefix string, section reflect.Value) []Key {
 	var all []Key

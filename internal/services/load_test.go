@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -323,5 +324,13 @@ func TestRareChoicesAreWarnedAbout(t *testing.T) {
 				t.Errorf("Load(%v) warns %q, want one that starts with %q", test.flags, warnings, test.want)
 			}
 		})
+	}
+}
+
+func TestDefaults(t *testing.T) {
+	var got Config
+	configs.Defaults(&got)
+	if diff := cmp.Diff(load(t, configs.Options{}), &got, cmp.Exporter(func(reflect.Type) bool { return true })); diff != "" {
+		t.Errorf("Defaults differ from Load without sources:\n%s", diff)
 	}
 }
