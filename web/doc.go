@@ -16,6 +16,7 @@
 //	/games/{name}/hosts.txt       these lines as a file
 //	/why                          what was decided about the visitor's own address
 //	/account and below            accounts: log in, register, change, delete
+//	/docs and below               what Options.Docs answers
 //	/api/v1/servers               the list; see below
 //	/api/v1/servers/{id}          one server with its rules, players and teams
 //	/api/v1/servers/{id}/history  how many players it had in the last 24 hours

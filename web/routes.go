@@ -38,6 +38,7 @@ const (
 	livePath   = "/assets/live.js"
 	iconPath   = "/assets/icon.svg"
 	eventsPath = "/api/v1/events"
+	docsPath   = "/docs"
 	otherPath  = "other" // label for what has no route
 )
 
@@ -49,7 +50,7 @@ type route struct {
 
 // routes returns every path that is served.
 func (s *Server) routes() []route {
-	return []route{
+	routes := []route{
 		{"/{$}", s.serveHome},
 		{"/servers", s.serveList},
 		{"/servers/{id}", s.serveServerPage},
@@ -80,6 +81,10 @@ func (s *Server) routes() []route {
 		{eventsPath, s.serveEvents},
 		{"/api/v1/openapi.json", s.serveOpenAPI},
 	}
+	if docs := s.opt.Docs; docs != nil {
+		routes = append(routes, route{docsPath, docs.ServeHTTP}, route{docsPath + "/", docs.ServeHTTP})
+	}
+	return routes
 }
 
 // mux returns the multiplexer.

@@ -76,6 +76,9 @@ type Options struct {
 	Diagnosis Diagnosis
 	// Accounts is what players look after their accounts with.
 	Accounts Accounts
+	// Docs answers GET and HEAD of /docs and every path below; nil: there are no
+	// documents.
+	Docs http.Handler
 	// Version is shown at the foot of the pages; may be empty.
 	Version string
 
