@@ -444,7 +444,7 @@ func TestWhyTellsOfTheVisitorsAddressAlone(t *testing.T) {
 			t.Errorf("Cache-Control %q, want no-store", got)
 		}
 		wantParts(t, "the page", own.Body.String(), "Mine", "heartbeat from 192.0.2.1:6500 for game <bdi>gmtest</bdi>",
-			"a challenge was sent, no answer came: the port is filtered or rewritten on the way back", "What to do:", "(10 s ago)",
+			"a challenge was sent, and no answer arrived: the port is filtered or rewritten on the way back", "What to do:", "(10 s ago)",
 			"Before that", "challenge sent", "registration from 192.0.2.1:10666")
 		tests := map[string]*httptest.ResponseRecorder{
 			"with parameters":          f.from("192.0.2.1:4000", "", "/why?ip=192.0.2.2&addr=192.0.2.2&address=192.0.2.2"),

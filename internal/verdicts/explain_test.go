@@ -11,7 +11,7 @@ var services = []string{"qr2", "qr1", "zanmaster", "lan", "probe", "valvemaster"
 func TestExplain(t *testing.T) {
 	for _, service := range services {
 		causes := map[string]Verdict{}
-		for v := range Verdict(len(words)) {
+		for v := range Verdict(len(texts)) {
 			x := Entry{Service: service, Verdict: v, Game: "secret game name"}.Explain()
 			if x.What == "" || x.Cause == "" {
 				t.Errorf("%s, %v: %+v, want what came and a cause", service, v, x)

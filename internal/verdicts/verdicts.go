@@ -25,8 +25,8 @@ import (
 type Verdict uint8
 
 // The verdicts. Their words appear in log lines, on the status page and in the
-// admin API; programs compare them, so they do not change. Each has a message for
-// its log line too, see messages.
+// admin API; programs compare them, so they do not change. texts
+// has everything else that is said about them.
 const (
 	Heard Verdict = iota
 	UnknownGame
@@ -95,89 +95,6 @@ const (
 	ListSent
 	BadFilter
 )
-
-var words = [...]string{
-	Heard:         "heard",
-	UnknownGame:   "unknown game",
-	NoSecret:      "game without secret key",
-	ChallengeSent: "challenge sent",
-	NoAnswer:      "no answer",
-	WrongResponse: "wrong response",
-	Banned:        "banned",
-	Limited:       "limited",
-	ListFull:      "list full",
-	TooManyHere:   "too many servers here",
-	Replaced:      "replaced by a newcomer",
-	Malformed:     "malformed heartbeat",
-	Listed:        "listed",
-	Restored:      "restored",
-	Left:          "left",
-	Expired:       "expired",
-	Restarted:     "restarted",
-	Removed:       "removed",
-	Reachable:     "reachable",
-	Unreachable:   "not reachable from a new address",
-	Asked:         "heartbeat taken, asked over A2S",
-	Unanswered:    "no answer to A2S queries",
-	NeverAsked:    "not asked: no room, or an address that is never asked",
-	Hidden:        "hidden: does not enforce the ban list",
-	Outdated:      "server too old",
-	Blocked:       "blocked from hosting",
-	NotAllowed:    "not on the allow list",
-	Concealed:     "hidden by an operator",
-	OnlyHere:      "listed under an address that only this machine and its network reach",
-	Advertised:    "listed under the advertised address",
-
-	StaleChallenge: "challenge out of date",
-	KeepsQuiet:     "answers, but does not tell",
-	BansUs:         "bans this master's address",
-	AskedTooSoon:   "says that it was asked too soon",
-
-	PerhapsReachable: "perhaps reachable",
-	Negotiated:       "reached by NAT negotiation",
-
-	SpeaksQR2:       "wrong port: speaks GameSpy's protocol",
-	SpeaksQR1:       "wrong port: speaks GameSpy's older protocol",
-	SpeaksCDKey:     "wrong port: checks CD keys",
-	SpeaksZandronum: "wrong port: speaks Zandronum's protocol",
-	SpeaksValve:     "wrong port: speaks the protocol of Valve's master",
-	SpeaksQuake3:    "wrong port: speaks Quake III's protocol",
-	TooLong:         "packet too long",
-	KeepaliveAlone:  "sign of life of a server that is not listed",
-	NotUnderstood:   "packet not understood",
-
-	SignedIn:       "signed in",
-	WrongPassword:  "wrong password",
-	NoSuchAccount:  "no such account",
-	BadTicket:      "ticket not good any more",
-	AccountBanned:  "account banned",
-	ServiceFull:    "too many players",
-	NeverSignedIn:  "did not sign in in time",
-	AccountMade:    "account made",
-	AccountRefused: "account not made or changed",
-	Met:            "reached the other player",
-	NotMet:         "did not reach the other player",
-	Introduced:     "introduced, no report came",
-	Unconfirmed:    "introduced, not confirmed by both",
-	NoPartner:      "the other player never came",
-	HalfWay:        "packets stopped half-way",
-	ListSent:       "list sent",
-	BadFilter:      "filter refused",
-}
-
-// String returns the words of the verdict: its code in logs and APIs.
-func (v Verdict) String() string {
-	if int(v) < len(words) {
-		return words[v]
-	}
-	return "unknown"
-}
-
-// Parse returns the verdict whose String is word. ok is false if there is none.
-func Parse(word string) (v Verdict, ok bool) {
-	i := slices.Index(words[:], word)
-	return Verdict(max(i, 0)), i >= 0
-}
 
 // Outdates reports whether v makes the advice of an earlier verdict of the same
 // service on the same server useless. Only OnlyHere stays valid while the server
@@ -313,7 +230,7 @@ func (l *Log) record(from source, game string, v Verdict, now time.Time) (e Entr
 	} else {
 		game = strings.Clone(game) // it may be part of something longer
 	}
-	e = Entry{from.service, from.addr, game, v, now, now, 1, l.ports[homes[v]]}
+	e = Entry{from.service, from.addr, game, v, now, now, 1, l.ports[v.text().home]}
 	if len(r.entries) == PerAddr {
 		r.entries = slices.Delete(r.entries, 0, 1)
 	}
@@ -373,7 +290,18 @@ func (l *Log) write(e Entry, skipped int) {
 	if skipped > 0 {
 		line = line.Int("lines_left_out", skipped)
 	}
-	line.Msg(e.Verdict.message())
+	line.Msg(e.Verdict.text().message)
+}
+
+// SetPorts sets the ports at which the services of this daemon are open, by
+// service name. Later verdicts on packets for another service name its port.
+func (l *Log) SetPorts(ports map[string]uint16) {
+	if l == nil {
+		return
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.ports = ports
 }
 
 // Of returns the remembered verdicts on an address, over all its ports and
