@@ -11,6 +11,7 @@ import (
 	"strconv"
 
 	"github.com/respawnd/respawnd/internal/accounts"
+	"github.com/respawnd/respawnd/operator"
 	"github.com/respawnd/respawnd/storage"
 )
 
@@ -20,20 +21,20 @@ func accountPath(id storage.UserID, tail string) string {
 }
 
 // CreateAccount implements AccountOperator.
-func (c *Client) CreateAccount(ctx context.Context, a NewAccount) (p storage.Profile, err error) {
+func (c *Client) CreateAccount(ctx context.Context, a operator.NewAccount) (p storage.Profile, err error) {
 	err = c.call(ctx, http.MethodPost, "/api/v1/accounts", a, &p)
 	return p, err
 }
 
 // ListAccounts implements AccountOperator.
-func (c *Client) ListAccounts(ctx context.Context, q AccountQuery) (page AccountPage, err error) {
+func (c *Client) ListAccounts(ctx context.Context, q operator.AccountQuery) (page operator.AccountPage, err error) {
 	v := url.Values{"after": {strconv.FormatUint(uint64(q.After), 10)}, "limit": {strconv.Itoa(q.Limit)}, "match": {q.Match}}
 	err = c.call(ctx, http.MethodGet, "/api/v1/accounts?"+v.Encode(), nil, &page)
 	return page, err
 }
 
 // FindAccount implements AccountOperator.
-func (c *Client) FindAccount(ctx context.Context, ref AccountRef) (a accounts.Account, err error) {
+func (c *Client) FindAccount(ctx context.Context, ref operator.AccountRef) (a accounts.Account, err error) {
 	v := url.Values{
 		"id": {strconv.FormatUint(uint64(ref.ID), 10)}, "email": {ref.Email}, "partner": {strconv.Itoa(ref.Partner)},
 		"uniquenick": {ref.UniqueNick}, "namespace": {strconv.Itoa(ref.Namespace)},
@@ -90,9 +91,9 @@ func (c *Client) ExportAccounts(ctx context.Context, w io.Writer, secrets bool) 
 const maxImport = 4 << 20
 
 // ImportAccounts implements AccountOperator. It sends as many parts as it takes.
-func (c *Client) ImportAccounts(ctx context.Context, list []accounts.Account) (all []Imported, err error) {
+func (c *Client) ImportAccounts(ctx context.Context, list []accounts.Account) (all []operator.Imported, err error) {
 	err = inParts(list, func(part []accounts.Account) error {
-		var out []Imported
+		var out []operator.Imported
 		err := c.call(ctx, http.MethodPost, "/api/v1/accounts/import", importBody{part}, &out)
 		if err == nil && len(out) != len(part) {
 			err = fmt.Errorf("the daemon answered about %d accounts of %d", len(out), len(part))
@@ -115,7 +116,7 @@ func (c *Client) ImportBuddies(ctx context.Context, list []accounts.Account) err
 func inParts(list []accounts.Account, f func([]accounts.Account) error) error {
 	for len(list) > 0 {
 		n, size := 0, 0
-		for n < len(list) && n < MaxAccountPage {
+		for n < len(list) && n < operator.MaxAccountPage {
 			b, err := json.Marshal(list[n].Profiles) // the rest is short
 			if err != nil {
 				return err

@@ -7,6 +7,7 @@ import (
 	"strconv"
 
 	"github.com/respawnd/respawnd/internal/accounts"
+	"github.com/respawnd/respawnd/operator"
 	"github.com/respawnd/respawnd/storage"
 )
 
@@ -43,7 +44,7 @@ type done struct {
 // what was sent.
 func secretBody(r *http.Request, into any) error {
 	if err := body(r, into); err != nil {
-		return fmt.Errorf("%w: the body is not what it must be", ErrBadRequest)
+		return fmt.Errorf("%w: the body is not what it must be", operator.ErrBadRequest)
 	}
 	return nil
 }
@@ -57,7 +58,7 @@ func numbers(q url.Values, into map[string]*int) error {
 		}
 		v, err := strconv.ParseInt(text, 10, 32)
 		if err != nil || v < 0 {
-			return fmt.Errorf("%w: %s is not a number", ErrBadRequest, name)
+			return fmt.Errorf("%w: %s is not a number", operator.ErrBadRequest, name)
 		}
 		*n = int(v)
 	}
@@ -68,7 +69,7 @@ func numbers(q url.Values, into map[string]*int) error {
 func userID(r *http.Request) (storage.UserID, error) {
 	id, err := strconv.ParseUint(r.PathValue("id"), 10, 31)
 	if err != nil || id == 0 {
-		return 0, fmt.Errorf("%w: the id is not a number above 0", ErrBadRequest)
+		return 0, fmt.Errorf("%w: the id is not a number above 0", operator.ErrBadRequest)
 	}
 	return storage.UserID(id), nil
 }
@@ -77,15 +78,15 @@ func (s *Server) getAccounts(w http.ResponseWriter, r *http.Request) {
 	var after, limit int
 	q := r.URL.Query()
 	err := numbers(q, map[string]*int{"after": &after, "limit": &limit})
-	var page AccountPage
+	var page operator.AccountPage
 	if err == nil {
-		page, err = s.opt.Operator.ListAccounts(r.Context(), AccountQuery{storage.UserID(after), limit, q.Get("match")})
+		page, err = s.opt.Operator.ListAccounts(r.Context(), operator.AccountQuery{After: storage.UserID(after), Limit: limit, Match: q.Get("match")})
 	}
 	answer(s, w, r, page, err)
 }
 
 func (s *Server) postAccount(w http.ResponseWriter, r *http.Request) {
-	var a NewAccount
+	var a operator.NewAccount
 	var p storage.Profile
 	err := secretBody(r, &a)
 	if err == nil {
@@ -100,7 +101,7 @@ func (s *Server) getAccount(w http.ResponseWriter, r *http.Request) {
 	err := numbers(q, map[string]*int{"id": &id, "partner": &partner, "namespace": &namespace})
 	var a accounts.Account
 	if err == nil {
-		a, err = s.opt.Operator.FindAccount(r.Context(), AccountRef{
+		a, err = s.opt.Operator.FindAccount(r.Context(), operator.AccountRef{
 			ID: storage.UserID(id), Email: q.Get("email"), Partner: partner, UniqueNick: q.Get("uniquenick"), Namespace: namespace,
 		})
 	}
@@ -157,7 +158,7 @@ func (s *Server) deleteAccount(w http.ResponseWriter, r *http.Request) {
 func (s *Server) exportAccounts(w http.ResponseWriter, r *http.Request) {
 	secrets, err := strconv.ParseBool(r.URL.Query().Get("secrets"))
 	if err != nil && r.URL.Query().Get("secrets") != "" {
-		s.fail(w, r, fmt.Errorf("%w: secrets is neither true nor false", ErrBadRequest))
+		s.fail(w, r, fmt.Errorf("%w: secrets is neither true nor false", operator.ErrBadRequest))
 		return
 	}
 	out := &started{w: w}
@@ -185,7 +186,7 @@ type importBody struct {
 
 func (s *Server) importAccounts(w http.ResponseWriter, r *http.Request) {
 	var v importBody
-	var out []Imported
+	var out []operator.Imported
 	err := secretBody(r, &v)
 	if err == nil {
 		out, err = s.opt.Operator.ImportAccounts(r.Context(), v.Accounts)

@@ -21,6 +21,7 @@ import (
 
 	"github.com/respawnd/respawnd/internal/accounts"
 	"github.com/respawnd/respawnd/internal/presence"
+	"github.com/respawnd/respawnd/operator"
 	"github.com/respawnd/respawnd/storage"
 )
 
@@ -47,15 +48,15 @@ func (k kicks) KickUser(_ context.Context, id storage.UserID, reason error) int 
 	return 1
 }
 
-func bob(change func(*NewAccount)) NewAccount {
-	a := NewAccount{Namespace: 1, Email: "Bob@example.com", Nick: "Bob", UniqueNick: "BobU", Password: "hunter2!"}
+func bob(change func(*operator.NewAccount)) operator.NewAccount {
+	a := operator.NewAccount{Namespace: 1, Email: "Bob@example.com", Nick: "Bob", UniqueNick: "BobU", Password: "hunter2!"}
 	if change != nil {
 		change(&a)
 	}
 	return a
 }
 
-func create(t *testing.T, op Operator, a NewAccount) storage.Profile {
+func create(t *testing.T, op operator.Operator, a operator.NewAccount) storage.Profile {
 	t.Helper()
 	p, err := op.CreateAccount(t.Context(), a)
 	if err != nil {
@@ -65,7 +66,7 @@ func create(t *testing.T, op Operator, a NewAccount) storage.Profile {
 }
 
 // logsIn reports what became of a password.
-func logsIn(t *testing.T, l *Local, email, password string) error {
+func logsIn(t *testing.T, l *operator.Local, email, password string) error {
 	t.Helper()
 	s, err := l.OpenAccounts(t.Context())
 	if err != nil {
@@ -76,10 +77,10 @@ func logsIn(t *testing.T, l *Local, email, password string) error {
 }
 
 func TestAccountIsCreatedAndFound(t *testing.T) {
-	forBoth(t, func(t *testing.T, l *Local, op Operator) {
+	forBoth(t, func(t *testing.T, l *operator.Local, op operator.Operator) {
 		first := create(t, op, bob(nil))
-		second := create(t, op, bob(func(a *NewAccount) { a.Nick, a.UniqueNick = "J\u00fcrgen", "" }))
-		other := create(t, op, bob(func(a *NewAccount) { a.Partner, a.Namespace, a.Password = 10, 15, "other" }))
+		second := create(t, op, bob(func(a *operator.NewAccount) { a.Nick, a.UniqueNick = "J\u00fcrgen", "" }))
+		other := create(t, op, bob(func(a *operator.NewAccount) { a.Partner, a.Namespace, a.Password = 10, 15, "other" }))
 		if first.User != second.User || other.User == first.User || first.UniqueNickIn(1) != "BobU" {
 			t.Errorf("created %+v, %+v, %+v", first, second, other)
 		}
@@ -92,7 +93,7 @@ func TestAccountIsCreatedAndFound(t *testing.T) {
 		want := accounts.Account{ID: first.User, Email: "Bob@example.com", Profiles: []accounts.AccountProfile{
 			{Profile: first, Buddies: []storage.ProfileID{other.ID}}, {Profile: second, Blocks: []storage.ProfileID{other.ID}},
 		}}
-		for name, ref := range map[string]AccountRef{
+		for name, ref := range map[string]operator.AccountRef{
 			"id":          {ID: first.User},
 			"e-mail":      {Email: "bob@EXAMPLE.com"},
 			"unique nick": {UniqueNick: "bobu", Namespace: 1},
@@ -103,10 +104,10 @@ func TestAccountIsCreatedAndFound(t *testing.T) {
 				t.Errorf("FindAccount by %s: %v (-want +got):\n%s", name, err, diff)
 			}
 		}
-		if got, err := op.FindAccount(t.Context(), AccountRef{Email: "bob@example.com", Partner: 10}); got.ID != other.User || err != nil {
+		if got, err := op.FindAccount(t.Context(), operator.AccountRef{Email: "bob@example.com", Partner: 10}); got.ID != other.User || err != nil {
 			t.Errorf("FindAccount with partner 10 = %d, %v; want %d", got.ID, err, other.User)
 		}
-		for name, ref := range map[string]AccountRef{
+		for name, ref := range map[string]operator.AccountRef{
 			"nothing": {}, "id": {ID: 4711}, "e-mail": {Email: "x@example.com"}, "unique nick": {UniqueNick: "BobU", Namespace: 2},
 			"partner": {Email: "bob@example.com", Partner: 11},
 		} {
@@ -118,18 +119,18 @@ func TestAccountIsCreatedAndFound(t *testing.T) {
 }
 
 func TestAccountsThatBreakARuleAreRefused(t *testing.T) {
-	forBoth(t, func(t *testing.T, _ *Local, op Operator) {
+	forBoth(t, func(t *testing.T, _ *operator.Local, op operator.Operator) {
 		create(t, op, bob(nil))
-		for name, change := range map[string]func(*NewAccount){
-			"same nick":        func(*NewAccount) {},
-			"wrong password":   func(a *NewAccount) { a.Nick, a.Password = "B2", "guess" },
-			"no e-mail":        func(a *NewAccount) { a.Email = "bob" },
-			"no password":      func(a *NewAccount) { a.Email, a.Password = "b@example.com", "" },
-			"unique nick used": func(a *NewAccount) { a.Email = "b@example.com" },
-			"negative partner": func(a *NewAccount) { a.Email, a.UniqueNick, a.Partner = "b@example.com", "", -1 },
+		for name, change := range map[string]func(*operator.NewAccount){
+			"same nick":        func(*operator.NewAccount) {},
+			"wrong password":   func(a *operator.NewAccount) { a.Nick, a.Password = "B2", "guess" },
+			"no e-mail":        func(a *operator.NewAccount) { a.Email = "bob" },
+			"no password":      func(a *operator.NewAccount) { a.Email, a.Password = "b@example.com", "" },
+			"unique nick used": func(a *operator.NewAccount) { a.Email = "b@example.com" },
+			"negative partner": func(a *operator.NewAccount) { a.Email, a.UniqueNick, a.Partner = "b@example.com", "", -1 },
 		} {
 			_, err := op.CreateAccount(t.Context(), bob(change))
-			if !errors.Is(err, ErrBadRequest) || strings.Contains(err.Error(), "guess") {
+			if !errors.Is(err, operator.ErrBadRequest) || strings.Contains(err.Error(), "guess") {
 				t.Errorf("%s: %v, want ErrBadRequest", name, err)
 			}
 		}
@@ -137,11 +138,11 @@ func TestAccountsThatBreakARuleAreRefused(t *testing.T) {
 }
 
 func TestAccountsAreListedInPages(t *testing.T) {
-	forBoth(t, func(t *testing.T, _ *Local, op Operator) {
+	forBoth(t, func(t *testing.T, _ *operator.Local, op operator.Operator) {
 		for i := range 7 {
-			create(t, op, NewAccount{Namespace: 1, Email: fmt.Sprintf("p%d@example.com", i), Nick: "Someone", UniqueNick: fmt.Sprintf("Un%dique", i), Password: "p"})
+			create(t, op, operator.NewAccount{Namespace: 1, Email: fmt.Sprintf("p%d@example.com", i), Nick: "Someone", UniqueNick: fmt.Sprintf("Un%dique", i), Password: "p"})
 		}
-		emails := func(q AccountQuery) (out []string, next storage.UserID) {
+		emails := func(q operator.AccountQuery) (out []string, next storage.UserID) {
 			t.Helper()
 			page, err := op.ListAccounts(t.Context(), q)
 			if err != nil || page.LeftOut != 0 {
@@ -152,9 +153,9 @@ func TestAccountsAreListedInPages(t *testing.T) {
 			}
 			return out, page.Next
 		}
-		one, next := emails(AccountQuery{Limit: 3})
-		two, next2 := emails(AccountQuery{Limit: 3, After: next})
-		three, last := emails(AccountQuery{Limit: 3, After: next2})
+		one, next := emails(operator.AccountQuery{Limit: 3})
+		two, next2 := emails(operator.AccountQuery{Limit: 3, After: next})
+		three, last := emails(operator.AccountQuery{Limit: 3, After: next2})
 		if diff := cmp.Diff([]string{"p0", "p1", "p2", "p3", "p4", "p5", "p6"}, slices.Concat(one, two, three)); diff != "" || last != 0 {
 			t.Errorf("three pages, next %d (-want +got):\n%s", last, diff)
 		}
@@ -162,7 +163,7 @@ func TestAccountsAreListedInPages(t *testing.T) {
 			"": {"p0", "p1", "p2", "p3", "p4", "p5", "p6"}, "SOME": {"p0", "p1", "p2", "p3", "p4", "p5", "p6"},
 			"un3IQ": {"p3"}, "P4@": {"p4"}, "nobody": nil,
 		} {
-			if got, next := emails(AccountQuery{Match: match}); !slices.Equal(got, want) || next != 0 {
+			if got, next := emails(operator.AccountQuery{Match: match}); !slices.Equal(got, want) || next != 0 {
 				t.Errorf("accounts that match %q: %q, next %d; want %q", match, got, next, want)
 			}
 		}
@@ -170,7 +171,7 @@ func TestAccountsAreListedInPages(t *testing.T) {
 }
 
 func TestPasswordIsChangedAndSessionsEnd(t *testing.T) {
-	forBoth(t, func(t *testing.T, l *Local, op Operator) {
+	forBoth(t, func(t *testing.T, l *operator.Local, op operator.Operator) {
 		ended := kicks{}
 		l.Sessions = ended
 		p := create(t, op, bob(nil))
@@ -194,7 +195,7 @@ func TestPasswordIsChangedAndSessionsEnd(t *testing.T) {
 		if !errors.Is(ended[p.User], presence.ErrDisplaced) {
 			t.Errorf("sessions ended: %v", ended)
 		}
-		if err := op.SetPassword(t.Context(), p.User, strings.Repeat("x", 31)); !errors.Is(err, ErrBadRequest) {
+		if err := op.SetPassword(t.Context(), p.User, strings.Repeat("x", 31)); !errors.Is(err, operator.ErrBadRequest) {
 			t.Errorf("a password that is too long: %v, want ErrBadRequest", err)
 		}
 		if err := op.SetPassword(t.Context(), 4711, "x"); !errors.Is(err, storage.ErrNotFound) {
@@ -204,7 +205,7 @@ func TestPasswordIsChangedAndSessionsEnd(t *testing.T) {
 }
 
 func TestAccountIsBannedAndLetInAgain(t *testing.T) {
-	forBoth(t, func(t *testing.T, l *Local, op Operator) {
+	forBoth(t, func(t *testing.T, l *operator.Local, op operator.Operator) {
 		ended := kicks{}
 		l.Sessions = ended
 		p := create(t, op, bob(nil))
@@ -212,7 +213,7 @@ func TestAccountIsBannedAndLetInAgain(t *testing.T) {
 		if err := op.BanAccount(t.Context(), p.User, storage.AccountBan{Expires: until, Reason: "cheats", By: "me"}); err != nil {
 			t.Fatalf("BanAccount: %v", err)
 		}
-		a, err := op.FindAccount(t.Context(), AccountRef{ID: p.User})
+		a, err := op.FindAccount(t.Context(), operator.AccountRef{ID: p.User})
 		if err != nil || !a.Ban.Expires.Equal(until) || a.Ban.Reason != "cheats" || a.Ban.By != "me" || a.Ban.Added.IsZero() {
 			t.Errorf("ban = %+v, %v", a.Ban, err)
 		}
@@ -245,14 +246,14 @@ func TestAccountIsBannedAndLetInAgain(t *testing.T) {
 }
 
 func TestAccountIsDeleted(t *testing.T) {
-	forBoth(t, func(t *testing.T, l *Local, op Operator) {
+	forBoth(t, func(t *testing.T, l *operator.Local, op operator.Operator) {
 		ended := kicks{}
 		l.Sessions = ended
 		p := create(t, op, bob(nil))
 		if err := op.DeleteAccount(t.Context(), p.User); err != nil {
 			t.Fatalf("DeleteAccount: %v", err)
 		}
-		if _, err := op.FindAccount(t.Context(), AccountRef{UniqueNick: "BobU", Namespace: 1}); !errors.Is(err, storage.ErrNotFound) {
+		if _, err := op.FindAccount(t.Context(), operator.AccountRef{UniqueNick: "BobU", Namespace: 1}); !errors.Is(err, storage.ErrNotFound) {
 			t.Errorf("FindAccount afterwards: %v, want ErrNotFound", err)
 		}
 		if !errors.Is(ended[p.User], presence.ErrDeleted) {
@@ -279,9 +280,9 @@ func decode(t *testing.T, b []byte) (list []accounts.Account) {
 }
 
 func TestAccountsMoveToAnotherServer(t *testing.T) {
-	forBoth(t, func(t *testing.T, l *Local, op Operator) {
+	forBoth(t, func(t *testing.T, l *operator.Local, op operator.Operator) {
 		one := create(t, op, bob(nil))
-		two := create(t, op, bob(func(a *NewAccount) { a.Email, a.UniqueNick = "c@example.com", "" }))
+		two := create(t, op, bob(func(a *operator.NewAccount) { a.Email, a.UniqueNick = "c@example.com", "" }))
 		for owner, buddy := range map[storage.ProfileID]storage.ProfileID{one.ID: two.ID, two.ID: one.ID} {
 			if err := l.Store.AddBuddy(t.Context(), owner, buddy); err != nil {
 				t.Fatal(err)
@@ -298,7 +299,7 @@ func TestAccountsMoveToAnotherServer(t *testing.T) {
 			t.Errorf("export without secrets:\n%s", plain.String())
 		}
 		list := decode(t, secret.Bytes())
-		for name, to := range map[string]Operator{"local": newLocal(t), "client": serve(t, newLocal(t), testToken)} {
+		for name, to := range map[string]operator.Operator{"local": newLocal(t), "client": serve(t, newLocal(t), testToken)} {
 			out, err := to.ImportAccounts(t.Context(), list)
 			if err != nil || len(out) != 2 || out[0].User != one.User || out[1].Profiles[0] != two.ID || out[0].Error != "" {
 				t.Fatalf("%s: ImportAccounts = %+v, %v", name, out, err)
@@ -306,11 +307,11 @@ func TestAccountsMoveToAnotherServer(t *testing.T) {
 			if err := to.ImportBuddies(t.Context(), list); err != nil {
 				t.Fatalf("%s: ImportBuddies: %v", name, err)
 			}
-			a, err := to.FindAccount(t.Context(), AccountRef{Email: "bob@example.com"})
+			a, err := to.FindAccount(t.Context(), operator.AccountRef{Email: "bob@example.com"})
 			if err != nil || len(a.Profiles) != 1 || !slices.Equal(a.Profiles[0].Buddies, []storage.ProfileID{two.ID}) {
 				t.Errorf("%s: imported %+v, %v", name, a, err)
 			}
-			if _, err := to.CreateAccount(t.Context(), bob(func(a *NewAccount) { a.Nick, a.UniqueNick = "B2", "" })); err != nil {
+			if _, err := to.CreateAccount(t.Context(), bob(func(a *operator.NewAccount) { a.Nick, a.UniqueNick = "B2", "" })); err != nil {
 				t.Errorf("%s: the password did not move: %v", name, err)
 			}
 			bad := list[1]
@@ -333,7 +334,7 @@ func TestImportIsSentInParts(t *testing.T) {
 		want []int
 	}{
 		"nothing": {nil, nil},
-		"small":   {make([]accounts.Account, MaxAccountPage+1), []int{MaxAccountPage, 1}},
+		"small":   {make([]accounts.Account, operator.MaxAccountPage+1), []int{operator.MaxAccountPage, 1}},
 		"large":   {[]accounts.Account{big, {}, big, big, {}}, []int{2, 1, 2}},
 		"huge":    {[]accounts.Account{long(2 * maxImport), {}}, []int{1, 1}},
 	} {
@@ -346,13 +347,13 @@ func TestImportIsSentInParts(t *testing.T) {
 		}
 	}
 	broken := errors.New("broken")
-	if err := inParts(make([]accounts.Account, 2*MaxAccountPage), func([]accounts.Account) error { return broken }); !errors.Is(err, broken) {
+	if err := inParts(make([]accounts.Account, 2*operator.MaxAccountPage), func([]accounts.Account) error { return broken }); !errors.Is(err, broken) {
 		t.Errorf("a part that fails: %v", err)
 	}
 }
 
 func TestKeyIsRotated(t *testing.T) {
-	forBoth(t, func(t *testing.T, l *Local, op Operator) {
+	forBoth(t, func(t *testing.T, l *operator.Local, op operator.Operator) {
 		create(t, op, bob(nil))
 		if n, err := op.RotateAccountKey(t.Context()); n != 1 || err != nil {
 			t.Errorf("RotateAccountKey = %d, %v; want 1", n, err)
@@ -364,9 +365,10 @@ func TestKeyIsRotated(t *testing.T) {
 }
 
 func TestWithoutAccountsEverythingSaysSo(t *testing.T) {
+	const noAccounts = "accounts are not served here"
 	l := newLocal(t)
 	l.OpenAccounts = nil
-	for name, op := range map[string]Operator{"local": l, "client": serve(t, l, testToken)} {
+	for name, op := range map[string]operator.Operator{"local": l, "client": serve(t, l, testToken)} {
 		ctx := t.Context()
 		_, create := op.CreateAccount(ctx, bob(nil))
 		_, imported := op.ImportAccounts(ctx, []accounts.Account{{}})
@@ -375,8 +377,8 @@ func TestWithoutAccountsEverythingSaysSo(t *testing.T) {
 			"create": create, "import": imported, "export": exported,
 			"ban": op.BanAccount(ctx, 1, storage.AccountBan{}), "password": op.SetPassword(ctx, 1, "x"),
 		} {
-			if err == nil || err.Error() != errNoAccounts.Error() {
-				t.Errorf("%s, %s: %v, want %v", name, what, err, errNoAccounts)
+			if err == nil || err.Error() != noAccounts {
+				t.Errorf("%s, %s: %v, want %s", name, what, err, noAccounts)
 			}
 		}
 	}
@@ -425,7 +427,7 @@ func TestBrokenExportIsNoExport(t *testing.T) {
 }
 
 // breaksOff is an operator whose exports fail in the middle.
-type breaksOff struct{ *Local }
+type breaksOff struct{ *operator.Local }
 
 func (b *breaksOff) ExportAccounts(_ context.Context, w io.Writer, _ bool) (int, error) {
 	if _, err := w.Write(bytes.Repeat([]byte("{}\n"), 64<<10)); err != nil {

@@ -16,13 +16,14 @@ import (
 	"github.com/respawnd/respawnd/internal/accounts"
 	"github.com/respawnd/respawnd/internal/games"
 	"github.com/respawnd/respawnd/internal/presence"
+	"github.com/respawnd/respawnd/operator"
 	"github.com/respawnd/respawnd/storage"
 )
 
 // auditLines returns the audit log as one line per entry, oldest first.
-func auditLines(t *testing.T, op Operator) []string {
+func auditLines(t *testing.T, op operator.Operator) []string {
 	t.Helper()
-	page, err := op.AuditLog(t.Context(), AuditQuery{Limit: MaxAuditPage})
+	page, err := op.AuditLog(t.Context(), operator.AuditQuery{Limit: operator.MaxAuditPage})
 	if err != nil {
 		t.Fatalf("AuditLog: %v", err)
 	}
@@ -34,7 +35,7 @@ func auditLines(t *testing.T, op Operator) []string {
 }
 
 func TestEveryChangeOfAnOperatorIsInTheAuditLog(t *testing.T) {
-	forBoth(t, func(t *testing.T, l *Local, op Operator) {
+	forBoth(t, func(t *testing.T, l *operator.Local, op operator.Operator) {
 		ctx := t.Context()
 		prefix := netip.MustParsePrefix("192.0.2.0/24")
 		until := time.Now().Add(time.Hour).UTC().Truncate(time.Second)
@@ -111,7 +112,7 @@ func TestEveryChangeOfAnOperatorIsInTheAuditLog(t *testing.T) {
 }
 
 func TestRefusedChangesLeaveNoEntry(t *testing.T) {
-	forBoth(t, func(t *testing.T, _ *Local, op Operator) {
+	forBoth(t, func(t *testing.T, _ *operator.Local, op operator.Operator) {
 		for name, err := range map[string]error{
 			"ban of everybody":     op.AddBan(t.Context(), storage.Ban{Prefix: netip.MustParsePrefix("0.0.0.0/0"), Scope: storage.ScopeAll}),
 			"unknown game removed": op.DeleteGame(t.Context(), "none"),
@@ -139,7 +140,7 @@ func TestAuditTellsWhoItWas(t *testing.T) {
 	if err := l.AddBan(t.Context(), b); err != nil {
 		t.Fatal(err)
 	}
-	if err := c.AddBan(WithActor(t.Context(), Actor{By: "Änne %"}), b); err != nil {
+	if err := c.AddBan(operator.WithActor(t.Context(), operator.Actor{By: "Änne %"}), b); err != nil {
 		t.Fatal(err)
 	}
 	r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/api/v1/bans", strings.NewReader(`{"prefix":"192.0.2.1/32","scope":"all"}`))
@@ -150,31 +151,31 @@ func TestAuditTellsWhoItWas(t *testing.T) {
 	if h.ServeHTTP(w, r); w.Code != http.StatusOK {
 		t.Fatalf("POST /api/v1/bans: %d %s", w.Code, w.Body)
 	}
-	page, err := l.AuditLog(t.Context(), AuditQuery{})
+	page, err := l.AuditLog(t.Context(), operator.AuditQuery{})
 	if err != nil || len(page.Entries) != 3 {
 		t.Fatalf("AuditLog() = %+v, %v", page, err)
 	}
-	for i, want := range []Actor{
-		{storage.ViaAPI, "", netip.MustParseAddr("198.51.100.7")},
-		{storage.ViaCommand, "Änne %", netip.MustParseAddr("127.0.0.1")},
-		{storage.ViaCommand, "", netip.Addr{}},
+	for i, want := range []operator.Actor{
+		{Via: storage.ViaAPI, From: netip.MustParseAddr("198.51.100.7")},
+		{Via: storage.ViaCommand, By: "Änne %", From: netip.MustParseAddr("127.0.0.1")},
+		{Via: storage.ViaCommand},
 	} {
 		e := page.Entries[i]
-		if got := (Actor{e.Via, e.By, e.From}); got != want {
+		if got := (operator.Actor{Via: e.Via, By: e.By, From: e.From}); got != want {
 			t.Errorf("entry %d: who = %+v, want %+v", i, got, want)
 		}
 	}
 }
 
 func TestAuditLogIsReadInPages(t *testing.T) {
-	forBoth(t, func(t *testing.T, l *Local, op Operator) {
+	forBoth(t, func(t *testing.T, l *operator.Local, op operator.Operator) {
 		for i := range 250 {
 			if _, err := l.Store.AddAudit(t.Context(), storage.AuditEntry{Action: "test", ID: uint32(i)}); err != nil {
 				t.Fatal(err)
 			}
 		}
 		var sizes []int
-		q := AuditQuery{}
+		q := operator.AuditQuery{}
 		for next := uint64(251); ; {
 			page, err := op.AuditLog(t.Context(), q)
 			if err != nil {
@@ -193,8 +194,8 @@ func TestAuditLogIsReadInPages(t *testing.T) {
 		if diff := cmp.Diff([]int{100, 100, 50}, sizes); diff != "" {
 			t.Errorf("sizes of pages (-want +got):\n%s", diff)
 		}
-		for limit, want := range map[int]int{0: 100, 1: 1, 250: 250, MaxAuditPage + 1: 250} {
-			page, err := op.AuditLog(t.Context(), AuditQuery{Limit: limit})
+		for limit, want := range map[int]int{0: 100, 1: 1, 250: 250, operator.MaxAuditPage + 1: 250} {
+			page, err := op.AuditLog(t.Context(), operator.AuditQuery{Limit: limit})
 			if err != nil || len(page.Entries) != want {
 				t.Errorf("AuditLog(limit %d) has %d entries, %v, want %d", limit, len(page.Entries), err, want)
 			}
@@ -248,7 +249,7 @@ func (h *hub) List(after storage.ProfileID, limit int) (list []presence.SignedIn
 }
 
 func TestSessionsAreShownAndEnded(t *testing.T) {
-	forBoth(t, func(t *testing.T, l *Local, op Operator) {
+	forBoth(t, func(t *testing.T, l *operator.Local, op operator.Operator) {
 		if _, err := op.SignedIn(t.Context(), 0, 0); err == nil {
 			t.Error("SignedIn() without a daemon: no error")
 		}
@@ -264,7 +265,7 @@ func TestSessionsAreShownAndEnded(t *testing.T) {
 		if err != nil || len(page.Sessions) != 2 || page.Total != 2 || page.Next != 0 {
 			t.Fatalf("SignedIn() = %+v, %v", page, err)
 		}
-		want := Session{
+		want := operator.Session{
 			Profile: p.ID, Account: p.User, Nick: "Bob", UniqueNick: "BobU", Address: peer, Game: "gmtest",
 			State: "playing", Text: "dm1", Since: since,
 		}
@@ -288,7 +289,7 @@ func TestSessionsAreShownAndEnded(t *testing.T) {
 }
 
 func TestMaintenanceLeavesTheRestOfARecord(t *testing.T) {
-	forBoth(t, func(t *testing.T, l *Local, op Operator) {
+	forBoth(t, func(t *testing.T, l *operator.Local, op operator.Operator) {
 		if err := op.PutGames(t.Context(), []games.Game{{Name: "gmtest", Title: "Mine", QueryPort: 7000}}); err != nil {
 			t.Fatal(err)
 		}
@@ -315,13 +316,13 @@ func TestMaintenanceLeavesTheRestOfARecord(t *testing.T) {
 }
 
 func TestWaitingMessagesAreCounted(t *testing.T) {
-	forBoth(t, func(t *testing.T, l *Local, op Operator) {
+	forBoth(t, func(t *testing.T, l *operator.Local, op operator.Operator) {
 		p := create(t, op, bob(nil))
 		m := storage.Message{From: p.ID, Kind: storage.MessageText, Text: "hi", Sent: time.Now()}
 		if err := l.Store.Leave(t.Context(), p.ID, m); err != nil {
 			t.Fatal(err)
 		}
-		if w, err := op.Waiting(t.Context()); err != nil || w != (Waiting{1, 1}) {
+		if w, err := op.Waiting(t.Context()); err != nil || w != (operator.Waiting{Messages: 1, Profiles: 1}) {
 			t.Errorf("Waiting() = %+v, %v", w, err)
 		}
 	})

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/respawnd/respawnd/internal/games"
+	"github.com/respawnd/respawnd/operator"
 	"github.com/respawnd/respawnd/storage"
 )
 
@@ -24,7 +25,7 @@ func write(t testing.TB, text string) string {
 }
 
 // store puts a document under a name, without any check of the catalogue.
-func store(t testing.TB, l *Local, name, doc string) {
+func store(t testing.TB, l *operator.Local, name, doc string) {
 	t.Helper()
 	if err := l.Store.SetGames(t.Context(), []storage.Game{{Name: name, Doc: []byte(doc)}}); err != nil {
 		t.Fatal(err)
@@ -48,16 +49,16 @@ func TestUpperLayersChangeWhatTheyState(t *testing.T) {
 }
 
 func TestFailedReloadKeepsTheOldState(t *testing.T) {
-	for name, spoil := range map[string]func(t *testing.T, l *Local) string{
-		"file is missing": func(t *testing.T, _ *Local) string { return filepath.Join(t.TempDir(), "none") },
-		"file is no YAML": func(t *testing.T, _ *Local) string { return write(t, "games: [") },
-		"file is wrong":   func(t *testing.T, _ *Local) string { return write(t, "games: [{name: new}, {name: 'a b'}]") },
-		"file clashes": func(t *testing.T, _ *Local) string {
+	for name, spoil := range map[string]func(t *testing.T, l *operator.Local) string{
+		"file is missing": func(t *testing.T, _ *operator.Local) string { return filepath.Join(t.TempDir(), "none") },
+		"file is no YAML": func(t *testing.T, _ *operator.Local) string { return write(t, "games: [") },
+		"file is wrong":   func(t *testing.T, _ *operator.Local) string { return write(t, "games: [{name: new}, {name: 'a b'}]") },
+		"file clashes": func(t *testing.T, _ *operator.Local) string {
 			return write(t, "games: [{name: new, rooms: [{id: 1, name: x}]}]")
 		},
-		"store is wrong":    func(t *testing.T, l *Local) string { store(t, l, "x", "games: [{name: 'a b'}]"); return "" },
-		"store is no YAML":  func(t *testing.T, l *Local) string { store(t, l, "x", "]"); return "" },
-		"embedded is wrong": func(_ *testing.T, l *Local) string { l.Catalogue.Embedded = []byte("games: [{}]"); return "" },
+		"store is wrong":    func(t *testing.T, l *operator.Local) string { store(t, l, "x", "games: [{name: 'a b'}]"); return "" },
+		"store is no YAML":  func(t *testing.T, l *operator.Local) string { store(t, l, "x", "]"); return "" },
+		"embedded is wrong": func(_ *testing.T, l *operator.Local) string { l.Catalogue.Embedded = []byte("games: [{}]"); return "" },
 	} {
 		t.Run(name, func(t *testing.T) {
 			l := newLocal(t)
@@ -73,7 +74,8 @@ func TestFailedReloadKeepsTheOldState(t *testing.T) {
 			if _, err := l.Store.PutRoom(ctx, storage.Room{Game: "gmtest", Name: "Not in force yet"}); err != nil {
 				t.Fatal(err)
 			}
-			if err := l.Catalogue.Load(ctx, spoil(t, l)); err == nil {
+			path := spoil(t, l)
+			if err := l.Catalogue.Load(ctx, path); err == nil {
 				t.Fatal("Load returned nil")
 			}
 			if _, ok := l.Catalogue.Catalog().Lookup("good"); !ok || l.Catalogue.Catalog().Len() != 4 {
@@ -82,8 +84,11 @@ func TestFailedReloadKeepsTheOldState(t *testing.T) {
 			if n := len(l.Catalogue.Rooms("gmtest")); n != old {
 				t.Errorf("%d rooms after a reload that failed, want the old %d", n, old)
 			}
-			if l.Catalogue.file != good {
-				t.Errorf("the next reload reads %q, want the old %q", l.Catalogue.file, good)
+			if path == "" { // the rest is spoiled, not the file
+				return
+			}
+			if err := l.Catalogue.Reload(ctx); err != nil {
+				t.Errorf("Reload of the old file: %v", err)
 			}
 		})
 	}
@@ -108,12 +113,12 @@ func TestGamesFileIsCheckedOverTheEmbeddedList(t *testing.T) {
 		"clash":  {"games: [{name: new, rooms: [{id: 1, name: x}]}]", "1"},
 		"syntax": {"games: [", "games.file"},
 	} {
-		err := CheckGamesFile([]byte(embedded), write(t, tc.text))
+		err := operator.CheckGamesFile([]byte(embedded), write(t, tc.text))
 		if (err == nil) != (tc.part == "") || (err != nil && !strings.Contains(err.Error(), tc.part)) {
 			t.Errorf("%s: CheckGamesFile: %v, want %q in it", name, err, tc.part)
 		}
 	}
-	if err := CheckGamesFile([]byte(embedded), ""); err != nil {
+	if err := operator.CheckGamesFile([]byte(embedded), ""); err != nil {
 		t.Errorf("CheckGamesFile of no file: %v", err)
 	}
 }

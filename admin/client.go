@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/respawnd/respawnd/internal/games"
+	"github.com/respawnd/respawnd/operator"
 	"github.com/respawnd/respawnd/storage"
 )
 
@@ -26,7 +27,7 @@ type Client struct {
 	http  *http.Client
 }
 
-var _ Operator = (*Client)(nil)
+var _ operator.Operator = (*Client)(nil)
 
 // clientTimeout bounds every call but a backup.
 const clientTimeout = 60 * time.Second
@@ -107,8 +108,8 @@ func (c *Client) do(ctx context.Context, method, path string, payload io.Reader)
 	}
 	req.Header.Set("Authorization", "Bearer "+c.token)
 	req.Header.Set(viaHeader, string(storage.ViaCommand))
-	if a, ok := ctx.Value(actorKey{}).(Actor); ok && a.By != "" {
-		req.Header.Set(byHeader, url.QueryEscape(a.By))
+	if by := operator.ActorOf(ctx).By; by != "" {
+		req.Header.Set(byHeader, url.QueryEscape(by))
 	}
 	resp, err := c.http.Do(req)
 	if err != nil {
@@ -130,13 +131,13 @@ func refusal(resp *http.Response) error {
 	kind := error(nil)
 	switch resp.StatusCode {
 	case http.StatusUnauthorized:
-		return ErrUnauthorized
+		return operator.ErrUnauthorized
 	case http.StatusNotFound:
 		kind = storage.ErrNotFound
 	case http.StatusConflict:
 		kind = storage.ErrConflict
 	case http.StatusBadRequest:
-		kind = ErrBadRequest
+		kind = operator.ErrBadRequest
 	}
 	return &remoteError{p.Error, kind}
 }
@@ -218,13 +219,13 @@ func (c *Client) DeleteRoom(ctx context.Context, id uint32) error {
 }
 
 // Servers implements Operator.
-func (c *Client) Servers(ctx context.Context, game string) (list []Listed, err error) {
+func (c *Client) Servers(ctx context.Context, game string) (list []operator.Listed, err error) {
 	err = c.call(ctx, http.MethodGet, "/api/v1/servers?"+url.Values{"game": {game}}.Encode(), nil, &list)
 	return list, err
 }
 
 // Verdicts implements Operator.
-func (c *Client) Verdicts(ctx context.Context, addr netip.Addr) (list []Verdict, err error) {
+func (c *Client) Verdicts(ctx context.Context, addr netip.Addr) (list []operator.Verdict, err error) {
 	path := "/api/v1/verdicts"
 	if addr.IsValid() {
 		path += "?" + url.Values{"addr": {addr.String()}}.Encode()
@@ -250,4 +251,58 @@ func (c *Client) Backup(ctx context.Context, w io.Writer) error {
 		return errCut
 	}
 	return err
+}
+
+// AuditLog implements Operator.
+func (c *Client) AuditLog(ctx context.Context, q operator.AuditQuery) (page operator.AuditPage, err error) {
+	v := url.Values{}
+	if q.Before > 0 {
+		v.Set("before", strconv.FormatUint(q.Before, 10))
+	}
+	if q.Limit > 0 {
+		v.Set("limit", strconv.Itoa(q.Limit))
+	}
+	err = c.call(ctx, http.MethodGet, "/api/v1/audit?"+v.Encode(), nil, &page)
+	return page, err
+}
+
+// SignedIn implements Operator.
+func (c *Client) SignedIn(ctx context.Context, after storage.ProfileID, limit int) (page operator.SessionPage, err error) {
+	v := url.Values{"after": {strconv.FormatUint(uint64(after), 10)}, "limit": {strconv.Itoa(limit)}}
+	err = c.call(ctx, http.MethodGet, "/api/v1/sessions?"+v.Encode(), nil, &page)
+	return page, err
+}
+
+// Kick implements Operator.
+func (c *Client) Kick(ctx context.Context, id storage.ProfileID) (int, error) {
+	var n removed
+	err := c.call(ctx, http.MethodDelete, "/api/v1/sessions/"+strconv.FormatUint(uint64(id), 10), nil, &n)
+	return n.Removed, err
+}
+
+// Waiting implements Operator.
+func (c *Client) Waiting(ctx context.Context) (w operator.Waiting, err error) {
+	err = c.call(ctx, http.MethodGet, "/api/v1/messages", nil, &w)
+	return w, err
+}
+
+// OwnGame implements Operator.
+func (c *Client) OwnGame(ctx context.Context, name string) (games.Game, error) {
+	ctx, cancel := context.WithTimeout(ctx, clientTimeout)
+	defer cancel()
+	resp, err := c.do(ctx, http.MethodGet, "/api/v1/games/"+url.PathEscape(name), nil)
+	if err != nil {
+		return games.Game{}, err
+	}
+	defer func() { _ = resp.Body.Close() }()
+	list, err := games.ParseYAML(resp.Body, games.Source{Origin: games.FromStore})
+	if err != nil || len(list) != 1 {
+		return games.Game{}, fmt.Errorf("answer about game %s: %w", name, err)
+	}
+	return list[0], nil
+}
+
+// SetMaintenance implements Operator.
+func (c *Client) SetMaintenance(ctx context.Context, name string, on bool) error {
+	return c.call(ctx, http.MethodPut, "/api/v1/games/"+url.PathEscape(name)+"/maintenance", switchBody{on}, nil)
 }

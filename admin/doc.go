@@ -1,8 +1,6 @@
-// Package admin is what operators do with the daemon: bans, games, rooms,
-// accounts, servers, sessions, backups and a look inside. The same operations are
-// served over HTTP (/api/v1/ and a page on the admin address), carried there by
-// [Client] for the command line, and done by [Local] on the store directly when
-// no daemon runs.
+// Package admin serves the operations of package operator over HTTP, as an API
+// (/api/v1/) and as pages for people, and has the [Client] with which the command
+// line calls the API of the running daemon.
 //
 // It is not the public web service and shows nothing to players.
 //
@@ -12,26 +10,19 @@
 //
 // # API
 //
-// Every path under /api/v1/, known or not, wants "Authorization: Bearer TOKEN"
-// and answers 401 without. Bodies and answers are JSON unless it says otherwise;
-// errors are {"error": "..."} with 400, 401, 404, 409, 500 or 503. GET
-// /api/v1/routes lists all routes with what they do; it is the same list as in
-// routes.go.
+// Every path under /api/v1/, known or not, requires "Authorization: Bearer TOKEN"
+// and answers 401 without it. Bodies and answers are JSON unless the route says
+// otherwise; errors are {"error": "..."} with 400, 401, 404, 409, 500 or 503. GET
+// /api/v1/routes lists all routes with what they do.
 //
-// # Page
+// # Pages
 //
-// Everything else is a page for people, at /. Who logs in with the token gets a
-// session in a cookie; each form carries a proof that it comes from a page of
-// that session. The page is only served under host names that are ours, so that
-// no foreign site can have its name lead here. It works without scripts; a
-// script only lets new lines of the log appear by themselves.
+// All other paths are pages. A login with the token opens a session, which a cookie
+// carries; each form carries a proof that it comes from a page of that session.
+// Pages are only served under known host names, so that a foreign site cannot point
+// its own name at them. They work without scripts; the script only adds new lines
+// to the log.
 //
-// What strangers sent (names, log lines) is shown with everything visible that
-// would hide or change the text around it; see show.
-//
-// # Audit log
-//
-// Each change is recorded in the store with who made it, in the same atomic step
-// as the change wherever that is one step; see actor.go. What players change on the
-// pages of package web stands there too.
+// Names and log lines may come from strangers. They are shown with every character
+// that would hide or change the text around it made visible; see show.
 package admin

@@ -16,6 +16,7 @@ import (
 	"github.com/respawnd/respawnd/internal/logtail"
 	"github.com/respawnd/respawnd/internal/verdicts"
 	"github.com/respawnd/respawnd/master"
+	"github.com/respawnd/respawnd/operator"
 	"github.com/respawnd/respawnd/storage/bolt"
 )
 
@@ -40,7 +41,7 @@ const embedded = `games:
 `
 
 // newLocal returns the operations on a fresh store, as the daemon has them.
-func newLocal(t testing.TB) *Local {
+func newLocal(t testing.TB) *operator.Local {
 	t.Helper()
 	dir := t.TempDir()
 	store, err := bolt.Open(t.Context(), filepath.Join(dir, "test.db"), bolt.Options{NoSync: true, Log: zerolog.Nop()})
@@ -52,9 +53,9 @@ func newLocal(t testing.TB) *Local {
 			t.Errorf("Close: %v", err)
 		}
 	})
-	l := &Local{
+	l := &operator.Local{
 		OpenAccounts: opener(store, filepath.Join(dir, "account.key")),
-		Store:        store, Table: bans.New(store), Catalogue: &Catalogue{Embedded: []byte(embedded), Store: store},
+		Store:        store, Table: bans.New(store), Catalogue: &operator.Catalogue{Embedded: []byte(embedded), Store: store},
 		DataDir: dir, StoreName: "test.db", Version: "test",
 		Registry: master.NewRegistry(master.Limits{}), Book: verdicts.NewLog(zerolog.Nop(), 0),
 	}
@@ -65,10 +66,12 @@ func newLocal(t testing.TB) *Local {
 }
 
 // options are those of a server for an operator.
-func options(op Operator, log *bytes.Buffer) Options {
+func options(op operator.Operator, log *bytes.Buffer) Options {
 	o := Options{
 		Operator: op, Token: testToken, Gatherer: prometheus.NewRegistry(), Log: zerolog.Nop(), Tail: logtail.New(100),
-		Status: func() Status { return Status{Version: "42", Services: map[string]string{"qr2": "127.0.0.1:27900"}} },
+		Status: func() operator.Status {
+			return operator.Status{Version: "42", Services: map[string]string{"qr2": "127.0.0.1:27900"}}
+		},
 	}
 	if log != nil {
 		o.Log = zerolog.New(log)
@@ -77,7 +80,7 @@ func options(op Operator, log *bytes.Buffer) Options {
 }
 
 // serve serves an operator over HTTP and returns a client with the token.
-func serve(t testing.TB, op Operator, token string) *Client {
+func serve(t testing.TB, op operator.Operator, token string) *Client {
 	t.Helper()
 	s := httptest.NewServer(New(options(op, nil)).Handler())
 	t.Cleanup(s.Close)
@@ -89,7 +92,7 @@ func serve(t testing.TB, op Operator, token string) *Client {
 }
 
 // put lists a server.
-func put(t testing.TB, l *Local, game, public string, rules ...string) {
+func put(t testing.TB, l *operator.Local, game, public string, rules ...string) {
 	t.Helper()
 	a := netip.MustParseAddrPort(public)
 	s := master.Server{

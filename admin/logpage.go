@@ -16,6 +16,7 @@ import (
 
 	"github.com/respawnd/respawnd/internal/logtail"
 	"github.com/respawnd/respawnd/internal/netserve"
+	"github.com/respawnd/respawnd/operator"
 )
 
 // Bounds of watching the log.
@@ -49,7 +50,7 @@ func parseLogQuery(v url.Values) (q logQuery, err error) {
 	q.Level = zerolog.TraceLevel
 	if word := v.Get("level"); word != "" {
 		if !slices.Contains(levelWords, word) {
-			return q, fmt.Errorf("%w: level is not one of %s", ErrBadRequest, strings.Join(levelWords, ", "))
+			return q, fmt.Errorf("%w: level is not one of %s", operator.ErrBadRequest, strings.Join(levelWords, ", "))
 		}
 		q.Level, _ = zerolog.ParseLevel(word) // it is one of the words
 	}

@@ -20,11 +20,12 @@ import (
 	"github.com/respawnd/respawnd/internal/games"
 	"github.com/respawnd/respawnd/internal/verdicts"
 	"github.com/respawnd/respawnd/master/rooms"
+	"github.com/respawnd/respawnd/operator"
 	"github.com/respawnd/respawnd/storage"
 )
 
 // forBoth runs a test on the operations themselves and through the client.
-func forBoth(t *testing.T, test func(t *testing.T, l *Local, op Operator)) {
+func forBoth(t *testing.T, test func(t *testing.T, l *operator.Local, op operator.Operator)) {
 	t.Helper()
 	t.Run("local", func(t *testing.T) { l := newLocal(t); test(t, l, l) })
 	t.Run("client", func(t *testing.T) { l := newLocal(t); test(t, l, serve(t, l, testToken)) })
@@ -33,7 +34,7 @@ func forBoth(t *testing.T, test func(t *testing.T, l *Local, op Operator)) {
 var compareAddrs = cmpopts.EquateComparable(netip.Addr{}, netip.AddrPort{}, netip.Prefix{})
 
 func TestBansComeAndGo(t *testing.T) {
-	forBoth(t, func(t *testing.T, l *Local, op Operator) {
+	forBoth(t, func(t *testing.T, l *operator.Local, op operator.Operator) {
 		ctx := t.Context()
 		changes := 0
 		l.Table.OnChange(func() { changes++ })
@@ -77,7 +78,7 @@ func TestBansComeAndGo(t *testing.T) {
 }
 
 func TestGamesComeAndGo(t *testing.T) {
-	forBoth(t, func(t *testing.T, l *Local, op Operator) {
+	forBoth(t, func(t *testing.T, l *operator.Local, op operator.Operator) {
 		ctx := t.Context()
 		before, err := op.Games(ctx)
 		if err != nil {
@@ -130,7 +131,7 @@ func TestRoomsOfAGameAreBounded(t *testing.T) {
 	}
 	for _, id := range []uint32{0, 10_000} {
 		r, err := l.PutRoom(ctx, storage.Room{ID: id, Game: "gmtest", Name: "One too many"})
-		if !errors.Is(err, ErrBadRequest) || !strings.Contains(err.Error(), strconv.Itoa(rooms.MaxStored)) {
+		if !errors.Is(err, operator.ErrBadRequest) || !strings.Contains(err.Error(), strconv.Itoa(rooms.MaxStored)) {
 			t.Errorf("PutRoom of room %d = %+v, %v; want a refusal that names the bound", id, r, err)
 		}
 	}
@@ -144,7 +145,7 @@ func TestRoomsOfAGameAreBounded(t *testing.T) {
 }
 
 func TestRoomsComeAndGo(t *testing.T) {
-	forBoth(t, func(t *testing.T, l *Local, op Operator) {
+	forBoth(t, func(t *testing.T, l *operator.Local, op operator.Operator) {
 		ctx := t.Context()
 		room := storage.Room{ID: 4711, Game: "GMTEST", Name: "Lobby", MaxWaiting: 50, Fields: []storage.Field{{Name: "a", Value: "b"}}}
 		stored, err := op.PutRoom(ctx, room)
@@ -176,7 +177,7 @@ func TestRoomsComeAndGo(t *testing.T) {
 }
 
 func TestServersAndVerdictsAreShown(t *testing.T) {
-	forBoth(t, func(t *testing.T, l *Local, op Operator) {
+	forBoth(t, func(t *testing.T, l *operator.Local, op operator.Operator) {
 		ctx := t.Context()
 		put(t, l, "rooms", "192.0.2.9:6500", "hostname", "R")
 		put(t, l, "gmtest", "192.0.2.2:6500", "hostname", "B\x1b", "numplayers", "1", "maxplayers", "8")
@@ -226,10 +227,12 @@ func TestServersAndVerdictsAreShown(t *testing.T) {
 
 // Callers decide by the kind of an error, wherever the operation was done.
 func TestHiddenServersAreShownToTheOperator(t *testing.T) {
-	forBoth(t, func(t *testing.T, l *Local, op Operator) {
+	forBoth(t, func(t *testing.T, l *operator.Local, op operator.Operator) {
 		put(t, l, "gmtest", "192.0.2.1:6500")
 		hidden := netip.MustParseAddrPort("192.0.2.2:10666")
-		l.Unlisted = func() []Listed { return []Listed{{Game: "zandronum", Address: hidden, Hidden: "why not"}} }
+		l.Unlisted = func() []operator.Listed {
+			return []operator.Listed{{Game: "zandronum", Address: hidden, Hidden: "why not"}}
+		}
 		for game, n := range map[string]int{"": 2, "gmtest": 1, "zandronum": 1, "none": 0} {
 			list, err := op.Servers(t.Context(), game)
 			if err != nil || len(list) != n {
@@ -245,7 +248,7 @@ func TestHiddenServersAreShownToTheOperator(t *testing.T) {
 }
 
 func TestErrorsKeepTheirKind(t *testing.T) {
-	forBoth(t, func(t *testing.T, l *Local, op Operator) {
+	forBoth(t, func(t *testing.T, l *operator.Local, op operator.Operator) {
 		ctx := t.Context()
 		kept, err := op.PutRoom(ctx, storage.Room{ID: 50, Game: "gmtest", Name: "Kept"})
 		if err != nil {
@@ -265,22 +268,22 @@ func TestErrorsKeepTheirKind(t *testing.T) {
 			"game that is not ours": {op.DeleteGame(ctx, "gmtest"), []error{storage.ErrNotFound}, "gmtest"},
 			"no such game":          {op.DeleteGame(ctx, "no/such game?"), []error{storage.ErrNotFound}, "no/such game?"},
 			"no such room":          {op.DeleteRoom(ctx, 999), []error{storage.ErrNotFound}, "999"},
-			"bad name":              {op.PutGames(ctx, []games.Game{{Name: "bad name"}}), []error{ErrBadRequest}, "bad name"},
-			"same game twice":       {op.PutGames(ctx, []games.Game{{Name: "twice"}, {Name: "twice"}}), []error{ErrBadRequest}, "twice"},
+			"bad name":              {op.PutGames(ctx, []games.Game{{Name: "bad name"}}), []error{operator.ErrBadRequest}, "bad name"},
+			"same game twice":       {op.PutGames(ctx, []games.Game{{Name: "twice"}, {Name: "twice"}}), []error{operator.ErrBadRequest}, "twice"},
 			"room of the catalogue in a game": {
-				op.PutGames(ctx, []games.Game{{Name: "ours", Rooms: []games.Room{{ID: 1, Name: "Clash"}}}}), []error{ErrBadRequest}, "1",
+				op.PutGames(ctx, []games.Game{{Name: "ours", Rooms: []games.Room{{ID: 1, Name: "Clash"}}}}), []error{operator.ErrBadRequest}, "1",
 			},
 			"room that was added in a game": {
-				op.PutGames(ctx, []games.Game{{Name: "ours", Rooms: []games.Room{{ID: 50, Name: "Clash"}}}}), []error{ErrBadRequest}, "50",
+				op.PutGames(ctx, []games.Game{{Name: "ours", Rooms: []games.Room{{ID: 50, Name: "Clash"}}}}), []error{operator.ErrBadRequest}, "50",
 			},
-			"room of an unknown game": {second(op.PutRoom(ctx, storage.Room{Game: "none", Name: "X"})), []error{ErrBadRequest}, "none"},
-			"number of the catalogue": {second(op.PutRoom(ctx, storage.Room{ID: 1, Game: "gmtest", Name: "X"})), []error{ErrBadRequest}, "rooms"},
+			"room of an unknown game": {second(op.PutRoom(ctx, storage.Room{Game: "none", Name: "X"})), []error{operator.ErrBadRequest}, "none"},
+			"number of the catalogue": {second(op.PutRoom(ctx, storage.Room{ID: 1, Game: "gmtest", Name: "X"})), []error{operator.ErrBadRequest}, "rooms"},
 			"number that is taken":    {second(op.PutRoom(ctx, storage.Room{ID: 50, Game: "gmtest", Name: "X"})), []error{storage.ErrTaken, storage.ErrConflict}, "50"},
 			"room changed by others":  {second(op.PutRoom(ctx, stale)), []error{storage.ErrConflict}, "50"},
-			"room without name":       {second(op.PutRoom(ctx, storage.Room{Game: "gmtest"})), []error{ErrBadRequest, storage.ErrInvalid}, "name"},
-			"ban of everybody":        {op.AddBan(ctx, everybody), []error{ErrBadRequest, bans.ErrEverybody}, "everybody"},
-			"ban without scope":       {op.AddBan(ctx, storage.Ban{Prefix: netip.MustParsePrefix("10.0.0.0/8")}), []error{ErrBadRequest, storage.ErrInvalid}, ""},
-			"ban with a long reason":  {op.AddBan(ctx, storage.Ban{Prefix: netip.MustParsePrefix("10.0.0.0/8"), Scope: storage.ScopeAll, Reason: strings.Repeat("x", storage.MaxBanReason+1)}), []error{ErrBadRequest, storage.ErrInvalid}, "reason"},
+			"room without name":       {second(op.PutRoom(ctx, storage.Room{Game: "gmtest"})), []error{operator.ErrBadRequest, storage.ErrInvalid}, "name"},
+			"ban of everybody":        {op.AddBan(ctx, everybody), []error{operator.ErrBadRequest, bans.ErrEverybody}, "everybody"},
+			"ban without scope":       {op.AddBan(ctx, storage.Ban{Prefix: netip.MustParsePrefix("10.0.0.0/8")}), []error{operator.ErrBadRequest, storage.ErrInvalid}, ""},
+			"ban with a long reason":  {op.AddBan(ctx, storage.Ban{Prefix: netip.MustParsePrefix("10.0.0.0/8"), Scope: storage.ScopeAll, Reason: strings.Repeat("x", storage.MaxBanReason+1)}), []error{operator.ErrBadRequest, storage.ErrInvalid}, "reason"},
 		}
 		for name, tc := range tests {
 			if !slices.ContainsFunc(tc.want, func(want error) bool { return errors.Is(tc.got, want) }) || !strings.Contains(tc.got.Error(), tc.text) {
@@ -297,7 +300,7 @@ func second(_ storage.Room, err error) error { return err }
 
 // One bad record keeps all of them out, however long the list is.
 func TestBadRecordIsRefusedWithAllOthers(t *testing.T) {
-	forBoth(t, func(t *testing.T, l *Local, op Operator) {
+	forBoth(t, func(t *testing.T, l *operator.Local, op operator.Operator) {
 		big := games.Game{Name: "big"} // its document is more than a record of the store holds
 		for i := range games.MaxRooms {
 			big.Rooms = append(big.Rooms, games.Room{ID: uint32(1000 + i), Name: strings.Repeat("r", games.MaxTextLen)})
@@ -323,16 +326,16 @@ func TestBadRecordIsRefusedWithAllOthers(t *testing.T) {
 func TestWithoutADaemonThereIsNoLiveList(t *testing.T) {
 	l := newLocal(t)
 	l.Registry, l.Book = nil, nil
-	if _, err := l.Servers(t.Context(), ""); !errors.Is(err, ErrNotRunning) {
+	if _, err := l.Servers(t.Context(), ""); !errors.Is(err, operator.ErrNotRunning) {
 		t.Errorf("Servers: %v, want ErrNotRunning", err)
 	}
-	if _, err := l.Verdicts(t.Context(), netip.Addr{}); !errors.Is(err, ErrNotRunning) {
+	if _, err := l.Verdicts(t.Context(), netip.Addr{}); !errors.Is(err, operator.ErrNotRunning) {
 		t.Errorf("Verdicts: %v, want ErrNotRunning", err)
 	}
 }
 
 func TestBackupHoldsStoreAndFiles(t *testing.T) {
-	forBoth(t, func(t *testing.T, l *Local, op Operator) {
+	forBoth(t, func(t *testing.T, l *operator.Local, op operator.Operator) {
 		token := filepath.Join(t.TempDir(), "token of another name")
 		if err := os.WriteFile(token, []byte("secret"), 0o600); err != nil {
 			t.Fatal(err)

@@ -15,6 +15,7 @@ import (
 
 	"github.com/respawnd/respawnd/internal/bans"
 	"github.com/respawnd/respawnd/internal/clean"
+	"github.com/respawnd/respawnd/operator"
 	"github.com/respawnd/respawnd/storage"
 )
 
@@ -198,7 +199,7 @@ func (s *Server) showProblem(w http.ResponseWriter, code int, text string, v *vi
 // showError shows an error of an operation with the status that fits it.
 func (s *Server) showError(w http.ResponseWriter, r *http.Request, err error, v *visit) {
 	if errors.Is(err, bans.ErrEverybody) {
-		err = fmt.Errorf("%w: %w", ErrBadRequest, err)
+		err = fmt.Errorf("%w: %w", operator.ErrBadRequest, err)
 	}
 	s.showProblem(w, s.classify(r, err), clean.Cut(err.Error(), clean.MaxEcho), v)
 }
@@ -302,8 +303,8 @@ func (s *Server) visitor(menu string, f func(http.ResponseWriter, *http.Request,
 			s.showLogin(w, r, http.StatusUnauthorized, loginView{Problem: "You are not logged in any more. Nothing was changed."})
 			return
 		}
-		a := Actor{Via: storage.ViaPage, By: session.by, From: peerOf(r)}
-		f(w, r.WithContext(WithActor(r.Context(), a)), &visit{session: session, path: menu})
+		a := operator.Actor{Via: storage.ViaPage, By: session.by, From: peerOf(r)}
+		f(w, r.WithContext(operator.WithActor(r.Context(), a)), &visit{session: session, path: menu})
 	}
 }
 

@@ -24,6 +24,7 @@ import (
 	"github.com/respawnd/respawnd/internal/logtail"
 	"github.com/respawnd/respawnd/internal/presence"
 	"github.com/respawnd/respawnd/internal/verdicts"
+	"github.com/respawnd/respawnd/operator"
 	"github.com/respawnd/respawnd/storage"
 )
 
@@ -46,7 +47,7 @@ type page struct {
 
 // site is a server with pages.
 type site struct {
-	l    *Local
+	l    *operator.Local
 	s    *Server
 	http *httptest.Server
 	tail *logtail.Ring
@@ -739,7 +740,7 @@ func TestEveryPageWorksWithoutADaemonsParts(t *testing.T) {
 	if p := b.get("/"); p.code != http.StatusOK {
 		t.Errorf("GET /: %d %s", p.code, p.body)
 	}
-	if p := b.get("/servers"); p.code != http.StatusServiceUnavailable || !strings.Contains(p.body, ErrNotRunning.Error()) {
+	if p := b.get("/servers"); p.code != http.StatusServiceUnavailable || !strings.Contains(p.body, operator.ErrNotRunning.Error()) {
 		t.Errorf("GET /servers: %d", p.code)
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/respawnd/respawnd/internal/accounts"
+	"github.com/respawnd/respawnd/operator"
 	"github.com/respawnd/respawnd/storage"
 )
 
@@ -28,7 +29,7 @@ func (s *Server) accountsPage(r *http.Request) (view, error) {
 		return view{}, err
 	}
 	v := accountsView{Query: strings.TrimSpace(q.Get("q"))}
-	page, err := s.opt.Operator.ListAccounts(r.Context(), AccountQuery{After: storage.UserID(after), Limit: pageRows, Match: v.Query})
+	page, err := s.opt.Operator.ListAccounts(r.Context(), operator.AccountQuery{After: storage.UserID(after), Limit: pageRows, Match: v.Query})
 	if err != nil {
 		return view{}, err
 	}
@@ -50,7 +51,7 @@ func (s *Server) readAccount(r *http.Request) (v accountView, err error) {
 	if err != nil {
 		return v, err
 	}
-	v.Account, err = s.opt.Operator.FindAccount(r.Context(), AccountRef{ID: id})
+	v.Account, err = s.opt.Operator.FindAccount(r.Context(), operator.AccountRef{ID: id})
 	v.Banned = v.Account.Ban.In(time.Now())
 	return v, err
 }
@@ -71,7 +72,7 @@ func pageOfAccount(id storage.UserID) string {
 }
 
 func (s *Server) accountCreateForm(r *http.Request) (done, to string, err error) {
-	a := NewAccount{
+	a := operator.NewAccount{
 		Namespace: 1, Email: strings.TrimSpace(r.PostFormValue("email")), Nick: strings.TrimSpace(r.PostFormValue("nick")),
 		UniqueNick: strings.TrimSpace(r.PostFormValue("uniquenick")), Password: r.PostFormValue("password"),
 	}
@@ -81,7 +82,7 @@ func (s *Server) accountCreateForm(r *http.Request) (done, to string, err error)
 			continue
 		}
 		if *n, err = strconv.Atoi(text); err != nil || *n < 0 {
-			return "", "", fmt.Errorf("%w: %s is not a number", ErrBadRequest, name)
+			return "", "", fmt.Errorf("%w: %s is not a number", operator.ErrBadRequest, name)
 		}
 	}
 	p, err := s.opt.Operator.CreateAccount(r.Context(), a)
@@ -91,7 +92,7 @@ func (s *Server) accountCreateForm(r *http.Request) (done, to string, err error)
 func (s *Server) accountPasswordForm(r *http.Request) (done, to string, err error) {
 	id, err := userID(r)
 	if err == nil && r.PostFormValue("password") != r.PostFormValue("again") {
-		err = fmt.Errorf("%w: the two passwords differ", ErrBadRequest)
+		err = fmt.Errorf("%w: the two passwords differ", operator.ErrBadRequest)
 	}
 	if err != nil {
 		return "", "", err
@@ -133,7 +134,7 @@ func (s *Server) accountDeleteForm(r *http.Request) (done, to string, err error)
 		return "", "", err
 	}
 	if !strings.EqualFold(strings.TrimSpace(r.PostFormValue("confirm")), v.Account.Email) {
-		return "", "", fmt.Errorf("%w: %w", ErrBadRequest, errNotConfirmed)
+		return "", "", fmt.Errorf("%w: %w", operator.ErrBadRequest, errNotConfirmed)
 	}
 	return fmt.Sprintf("Account %d is deleted.", v.Account.ID), "", s.opt.Operator.DeleteAccount(r.Context(), v.Account.ID)
 }

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/respawnd/respawnd/internal/presence"
+	"github.com/respawnd/respawnd/operator"
 	"github.com/respawnd/respawnd/storage"
 )
 
@@ -78,7 +79,7 @@ func TestBansThroughTheForm(t *testing.T) {
 		t.Error("GET /bans?address: the form is not filled in")
 	}
 	// The audit log knows who, from where and by which way.
-	log, err := x.l.AuditLog(t.Context(), AuditQuery{})
+	log, err := x.l.AuditLog(t.Context(), operator.AuditQuery{})
 	if err != nil || len(log.Entries) != 3 {
 		t.Fatalf("audit log: %+v, %v", log, err)
 	}

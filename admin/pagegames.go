@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/respawnd/respawnd/internal/games"
+	"github.com/respawnd/respawnd/operator"
 	"github.com/respawnd/respawnd/storage"
 )
 
@@ -106,7 +107,7 @@ func (s *Server) gameAddForm(r *http.Request) (done, to string, err error) {
 		g.QueryPort = uint16(n)
 	}
 	if _, err := s.opt.Operator.OwnGame(r.Context(), g.Name); err == nil {
-		return "", "", fmt.Errorf("%w: there is a record of yours of %s already; change it on its page", ErrBadRequest, g.Name)
+		return "", "", fmt.Errorf("%w: there is a record of yours of %s already; change it on its page", operator.ErrBadRequest, g.Name)
 	}
 	return fmt.Sprintf("Your record of %s is stored.", g.Name), pageOfGame(g.Name), s.opt.Operator.PutGames(r.Context(), []games.Game{g})
 }
@@ -114,12 +115,12 @@ func (s *Server) gameAddForm(r *http.Request) (done, to string, err error) {
 func (s *Server) gameUploadForm(r *http.Request) (done, to string, err error) {
 	f, head, err := r.FormFile("file")
 	if err != nil {
-		return "", "", fmt.Errorf("%w: choose a file first", ErrBadRequest)
+		return "", "", fmt.Errorf("%w: choose a file first", operator.ErrBadRequest)
 	}
 	defer func() { _ = f.Close() }()
 	list, report, err := games.Import(io.LimitReader(f, maxUpload), head.Filename)
 	if err != nil {
-		return "", "", fmt.Errorf("%w: %w", ErrBadRequest, err)
+		return "", "", fmt.Errorf("%w: %w", operator.ErrBadRequest, err)
 	}
 	added := list
 	if report.Format != games.FormatYAML { // our own form says what it means
@@ -147,10 +148,10 @@ func (s *Server) gameRecordForm(r *http.Request) (done, to string, err error) {
 	name := strings.ToLower(r.PathValue("name"))
 	list, err := games.ParseYAML(bytes.NewReader([]byte(r.PostFormValue("record"))), games.Source{Origin: games.FromStore})
 	if err != nil {
-		return "", "", fmt.Errorf("%w: %w", ErrBadRequest, err)
+		return "", "", fmt.Errorf("%w: %w", operator.ErrBadRequest, err)
 	}
 	if len(list) != 1 || list[0].Name != name {
-		return "", "", fmt.Errorf("%w: this must be one record, of %s", ErrBadRequest, strconv.Quote(name))
+		return "", "", fmt.Errorf("%w: this must be one record, of %s", operator.ErrBadRequest, strconv.Quote(name))
 	}
 	return fmt.Sprintf("Your record of %s is stored.", name), pageOfGame(name), s.opt.Operator.PutGames(r.Context(), list)
 }
@@ -162,6 +163,9 @@ func (s *Server) gameRemoveForm(r *http.Request) (done, to string, err error) {
 
 func (s *Server) maintenanceForm(r *http.Request) (done, to string, err error) {
 	name := strings.ToLower(r.PathValue("name"))
-	on := r.PostFormValue("on") == "yes"
-	return fmt.Sprintf("Maintenance of %s is %s.", name, onOff(on)), pageOfGame(name), s.opt.Operator.SetMaintenance(r.Context(), name, on)
+	on, state := r.PostFormValue("on") == "yes", "off"
+	if on {
+		state = "on"
+	}
+	return fmt.Sprintf("Maintenance of %s is %s.", name, state), pageOfGame(name), s.opt.Operator.SetMaintenance(r.Context(), name, on)
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/respawnd/respawnd/operator"
 	"github.com/respawnd/respawnd/storage"
 )
 
@@ -17,7 +18,7 @@ type serversView struct {
 	Rows        []serverRow
 	Found       int
 	Next        string // link; empty: there is no further page
-	Kept        Kept
+	Kept        operator.Kept
 	Protocols   []string
 }
 
@@ -39,7 +40,7 @@ func (v serversView) State(address string) string {
 
 // serverRow is a server of the list, or one kept out of it.
 type serverRow struct {
-	Listed
+	operator.Listed
 	Concealed bool // the operator hid it
 }
 
@@ -55,7 +56,7 @@ func (s *Server) serversPage(r *http.Request) (view, error) {
 	}
 	if v.Query != "" {
 		part := storage.Fold(v.Query)
-		list = slices.DeleteFunc(list, func(l Listed) bool {
+		list = slices.DeleteFunc(list, func(l operator.Listed) bool {
 			return !strings.Contains(storage.Fold(l.Name), part) && !strings.Contains(l.Address.String(), part) && !strings.Contains(l.Source.String(), part)
 		})
 	}
@@ -77,7 +78,7 @@ func (s *Server) serversPage(r *http.Request) (view, error) {
 func formAddress(r *http.Request) (netip.AddrPort, error) {
 	a, err := netip.ParseAddrPort(strings.TrimSpace(r.PostFormValue("address")))
 	if err != nil || a.Port() == 0 {
-		return a, fmt.Errorf("%w: the address is not one such as 192.0.2.1:27015", ErrBadRequest)
+		return a, fmt.Errorf("%w: the address is not one such as 192.0.2.1:27015", operator.ErrBadRequest)
 	}
 	return a, nil
 }

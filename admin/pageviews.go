@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/respawnd/respawnd/internal/bans"
+	"github.com/respawnd/respawnd/operator"
 	"github.com/respawnd/respawnd/storage"
 )
 
@@ -38,13 +39,13 @@ func onePage[R any](r *http.Request, list []R) (part []R, next string, err error
 
 // overviewView is what the first page shows.
 type overviewView struct {
-	Status   Status
+	Status   operator.Status
 	Services []serviceRow
 	Games    []gameCount
 	Servers  int
 	Hidden   int
-	Waiting  Waiting
-	Verdicts []VerdictCount
+	Waiting  operator.Waiting
+	Verdicts []operator.VerdictCount
 	Audit    []storage.AuditEntry
 }
 
@@ -80,18 +81,18 @@ func (s *Server) overviewPage(r *http.Request) (view, error) {
 		return view{}, err
 	}
 	verdicts, err := op.Verdicts(ctx, netip.Addr{})
-	if err != nil && !errors.Is(err, ErrNotRunning) {
+	if err != nil && !errors.Is(err, operator.ErrNotRunning) {
 		return view{}, err
 	}
-	v.Verdicts = countVerdicts(verdicts)
-	page, err := op.AuditLog(ctx, AuditQuery{Limit: overviewChanges})
+	v.Verdicts = operator.CountVerdicts(verdicts)
+	page, err := op.AuditLog(ctx, operator.AuditQuery{Limit: overviewChanges})
 	v.Audit = page.Entries
 	return view{"overview", "Overview", v}, err
 }
 
 // sessionsView is what the page of players shows.
 type sessionsView struct {
-	Page SessionPage
+	Page operator.SessionPage
 	Next string
 }
 
@@ -124,7 +125,7 @@ func (s *Server) kickForm(r *http.Request) (done, to string, err error) {
 func formNumber(r *http.Request, name string, most uint64) (uint64, error) {
 	n, err := strconv.ParseUint(strings.TrimSpace(r.PostFormValue(name)), 10, 64)
 	if err != nil || n == 0 || n > most {
-		return 0, fmt.Errorf("%w: %s is not a number from 1 to %d", ErrBadRequest, name, most)
+		return 0, fmt.Errorf("%w: %s is not a number from 1 to %d", operator.ErrBadRequest, name, most)
 	}
 	return n, nil
 }
@@ -174,15 +175,15 @@ func formSpan(r *http.Request) (time.Duration, error) {
 	unit, ok := map[string]time.Duration{"hours": time.Hour, "days": 24 * time.Hour, "weeks": 7 * 24 * time.Hour}[r.PostFormValue("unit")]
 	n, err := strconv.ParseUint(text, 10, 32)
 	if !ok || err != nil || n == 0 || time.Duration(n) > longestBan/unit {
-		return 0, fmt.Errorf("%w: how long: a number of hours, days or weeks, or nothing for good", ErrBadRequest)
+		return 0, fmt.Errorf("%w: how long: a number of hours, days or weeks, or nothing for good", operator.ErrBadRequest)
 	}
 	return time.Duration(n) * unit, nil
 }
 
 // pageBy names who bans through the page.
 func pageBy(r *http.Request) string {
-	if a, ok := r.Context().Value(actorKey{}).(Actor); ok && a.By != "" {
-		return a.By
+	if by := operator.ActorOf(r.Context()).By; by != "" {
+		return by
 	}
 	return string(storage.ViaPage)
 }
@@ -190,7 +191,7 @@ func pageBy(r *http.Request) string {
 func (s *Server) banAddForm(r *http.Request) (done, to string, err error) {
 	p, err := bans.ParsePrefix(strings.TrimSpace(r.PostFormValue("address")))
 	if err != nil {
-		return "", "", fmt.Errorf("%w: %w", ErrBadRequest, err)
+		return "", "", fmt.Errorf("%w: %w", operator.ErrBadRequest, err)
 	}
 	scope, err := storage.ParseScope(r.PostFormValue("scope"))
 	if err != nil {
@@ -210,7 +211,7 @@ func (s *Server) banAddForm(r *http.Request) (done, to string, err error) {
 func (s *Server) banRemoveForm(r *http.Request) (done, to string, err error) {
 	p, err := bans.ParsePrefix(r.PostFormValue("address"))
 	if err != nil {
-		return "", "", fmt.Errorf("%w: %w", ErrBadRequest, err)
+		return "", "", fmt.Errorf("%w: %w", operator.ErrBadRequest, err)
 	}
 	scope, err := storage.ParseScope(r.PostFormValue("scope"))
 	if err != nil {
@@ -226,7 +227,7 @@ func (s *Server) banRemoveForm(r *http.Request) (done, to string, err error) {
 // verdictsView is what the page of verdicts shows.
 type verdictsView struct {
 	Address string
-	Rows    []Verdict
+	Rows    []operator.Verdict
 }
 
 func (s *Server) verdictsPage(r *http.Request) (view, error) {
@@ -235,11 +236,11 @@ func (s *Server) verdictsPage(r *http.Request) (view, error) {
 	if v.Address != "" {
 		var err error
 		if addr, err = netip.ParseAddr(v.Address); err != nil {
-			return view{}, fmt.Errorf("%w: %q is not an IP address", ErrBadRequest, v.Address)
+			return view{}, fmt.Errorf("%w: %q is not an IP address", operator.ErrBadRequest, v.Address)
 		}
 	}
 	list, err := s.opt.Operator.Verdicts(r.Context(), addr)
-	slices.SortStableFunc(list, func(a, b Verdict) int { return b.Last.Compare(a.Last) })
+	slices.SortStableFunc(list, func(a, b operator.Verdict) int { return b.Last.Compare(a.Last) })
 	v.Rows = list
 	return view{"verdicts", "Why is my server not listed?", v}, err
 }

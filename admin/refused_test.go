@@ -12,13 +12,14 @@ import (
 	"time"
 
 	"github.com/respawnd/respawnd/internal/clean"
+	"github.com/respawnd/respawnd/operator"
 	"github.com/respawnd/respawnd/storage"
 )
 
 // A ban that is over when it begins keeps no address away; the operator who adds it meant
 // something else.
 func TestBanThatIsOver(t *testing.T) {
-	forBoth(t, func(t *testing.T, l *Local, op Operator) {
+	forBoth(t, func(t *testing.T, l *operator.Local, op operator.Operator) {
 		now := time.Now()
 		prefix := netip.MustParsePrefix("192.0.2.0/24")
 		p := create(t, op, bob(nil))
@@ -29,7 +30,7 @@ func TestBanThatIsOver(t *testing.T) {
 			"was over long ago":     {Added: now.Add(-2 * time.Hour), Expires: now.Add(-time.Hour)},
 		} {
 			b.Prefix, b.Scope = prefix, storage.ScopeAll
-			if err := op.AddBan(t.Context(), b); !errors.Is(err, ErrBadRequest) || !strings.Contains(fmt.Sprint(err), "before it begins") {
+			if err := op.AddBan(t.Context(), b); !errors.Is(err, operator.ErrBadRequest) || !strings.Contains(fmt.Sprint(err), "before it begins") {
 				t.Errorf("AddBan of one that %s = %v, want a refusal", name, err)
 			}
 		}
@@ -37,10 +38,10 @@ func TestBanThatIsOver(t *testing.T) {
 		if err != nil || len(list) > 0 {
 			t.Errorf("bans after those that were refused: %v, %v", list, err)
 		}
-		if err := op.BanAccount(t.Context(), p.User, storage.AccountBan{Expires: now.Add(-time.Second)}); !errors.Is(err, ErrBadRequest) {
+		if err := op.BanAccount(t.Context(), p.User, storage.AccountBan{Expires: now.Add(-time.Second)}); !errors.Is(err, operator.ErrBadRequest) {
 			t.Errorf("BanAccount of one that is over = %v, want a refusal", err)
 		}
-		if a, err := op.FindAccount(t.Context(), AccountRef{ID: p.User}); err != nil || !a.Ban.Added.IsZero() {
+		if a, err := op.FindAccount(t.Context(), operator.AccountRef{ID: p.User}); err != nil || !a.Ban.Added.IsZero() {
 			t.Errorf("ban of the account: %+v, %v, want none", a.Ban, err)
 		}
 	})

@@ -8,11 +8,13 @@ import (
 	"io"
 	"net/http"
 	"net/netip"
+	"net/url"
 	"slices"
 	"strconv"
 
 	"github.com/respawnd/respawnd/internal/bans"
 	"github.com/respawnd/respawnd/internal/games"
+	"github.com/respawnd/respawnd/operator"
 	"github.com/respawnd/respawnd/storage"
 )
 
@@ -87,10 +89,10 @@ func body(r *http.Request, into any) error {
 	d := json.NewDecoder(r.Body)
 	d.DisallowUnknownFields()
 	if err := d.Decode(into); err != nil {
-		return fmt.Errorf("%w: %w", ErrBadRequest, err)
+		return fmt.Errorf("%w: %w", operator.ErrBadRequest, err)
 	}
 	if _, err := d.Token(); !errors.Is(err, io.EOF) {
-		return fmt.Errorf("%w: more than one value", ErrBadRequest)
+		return fmt.Errorf("%w: more than one value", operator.ErrBadRequest)
 	}
 	return nil
 }
@@ -106,7 +108,7 @@ func (s *Server) postBan(w http.ResponseWriter, r *http.Request) {
 	if err == nil {
 		err = s.opt.Operator.AddBan(r.Context(), b)
 		if errors.Is(err, bans.ErrEverybody) {
-			err = fmt.Errorf("%w: %w", ErrBadRequest, err)
+			err = fmt.Errorf("%w: %w", operator.ErrBadRequest, err)
 		}
 	}
 	answer(s, w, r, b, err)
@@ -124,7 +126,7 @@ func (s *Server) deleteBans(w http.ResponseWriter, r *http.Request) {
 		scope, err = storage.ParseScope(text)
 	}
 	if err != nil {
-		s.fail(w, r, fmt.Errorf("%w: %w", ErrBadRequest, err))
+		s.fail(w, r, fmt.Errorf("%w: %w", operator.ErrBadRequest, err))
 		return
 	}
 	n, err := s.opt.Operator.RemoveBan(r.Context(), p, scope)
@@ -151,12 +153,12 @@ func writeGames(w http.ResponseWriter, list []games.Game) {
 func (s *Server) putGames(w http.ResponseWriter, r *http.Request) {
 	doc, err := io.ReadAll(r.Body)
 	if err != nil {
-		s.fail(w, r, fmt.Errorf("%w: %w", ErrBadRequest, err))
+		s.fail(w, r, fmt.Errorf("%w: %w", operator.ErrBadRequest, err))
 		return
 	}
 	list, err := games.ParseYAML(bytes.NewReader(doc), games.Source{Origin: games.FromStore})
 	if err != nil {
-		s.fail(w, r, fmt.Errorf("%w: %w", ErrBadRequest, err))
+		s.fail(w, r, fmt.Errorf("%w: %w", operator.ErrBadRequest, err))
 		return
 	}
 	err = s.opt.Operator.PutGames(r.Context(), list)
@@ -187,7 +189,7 @@ func (s *Server) putRoom(w http.ResponseWriter, r *http.Request) {
 func (s *Server) deleteRoom(w http.ResponseWriter, r *http.Request) {
 	id, err := strconv.ParseUint(r.PathValue("id"), 10, 32)
 	if err != nil {
-		err = fmt.Errorf("%w: %w", ErrBadRequest, err)
+		err = fmt.Errorf("%w: %w", operator.ErrBadRequest, err)
 	} else {
 		err = s.opt.Operator.DeleteRoom(r.Context(), uint32(id))
 	}
@@ -204,7 +206,7 @@ func (s *Server) getVerdicts(w http.ResponseWriter, r *http.Request) {
 	if text := r.URL.Query().Get("addr"); text != "" {
 		var err error
 		if addr, err = netip.ParseAddr(text); err != nil {
-			s.fail(w, r, fmt.Errorf("%w: addr: %w", ErrBadRequest, err))
+			s.fail(w, r, fmt.Errorf("%w: addr: %w", operator.ErrBadRequest, err))
 			return
 		}
 	}
@@ -239,4 +241,80 @@ func (s *started) Write(p []byte) (int, error) {
 	s.yes = true
 	patience(s.w)
 	return s.w.Write(p)
+}
+
+// auditQuery reads the parameters of a page of the audit log.
+func auditQuery(v url.Values) (q operator.AuditQuery, err error) {
+	if text := v.Get("before"); text != "" {
+		if q.Before, err = strconv.ParseUint(text, 10, 64); err != nil {
+			return q, fmt.Errorf("%w: before is not a number", operator.ErrBadRequest)
+		}
+	}
+	return q, numbers(v, map[string]*int{"limit": &q.Limit})
+}
+
+func (s *Server) getAudit(w http.ResponseWriter, r *http.Request) {
+	q, err := auditQuery(r.URL.Query())
+	var page operator.AuditPage
+	if err == nil {
+		page, err = s.opt.Operator.AuditLog(r.Context(), q)
+	}
+	answer(s, w, r, page, err)
+}
+
+func (s *Server) getSessions(w http.ResponseWriter, r *http.Request) {
+	var after, limit int
+	err := numbers(r.URL.Query(), map[string]*int{"after": &after, "limit": &limit})
+	var page operator.SessionPage
+	if err == nil {
+		page, err = s.opt.Operator.SignedIn(r.Context(), storage.ProfileID(after), limit)
+	}
+	answer(s, w, r, page, err)
+}
+
+func (s *Server) deleteSession(w http.ResponseWriter, r *http.Request) {
+	id, err := userID(r) // ids of profiles have the same range
+	n := 0
+	if err == nil {
+		n, err = s.opt.Operator.Kick(r.Context(), storage.ProfileID(id))
+	}
+	answer(s, w, r, removed{n}, err)
+}
+
+func (s *Server) getMessages(w http.ResponseWriter, r *http.Request) {
+	v, err := s.opt.Operator.Waiting(r.Context())
+	answer(s, w, r, v, err)
+}
+
+// switchBody is the body that switches something.
+type switchBody struct {
+	On bool `json:"on"`
+}
+
+// getGame answers in the YAML form, like getGames.
+func (s *Server) getGame(w http.ResponseWriter, r *http.Request) {
+	g, err := s.opt.Operator.OwnGame(r.Context(), r.PathValue("name"))
+	if err != nil {
+		s.fail(w, r, err)
+		return
+	}
+	writeGames(w, []games.Game{g})
+}
+
+func (s *Server) putMaintenance(w http.ResponseWriter, r *http.Request) {
+	var v switchBody
+	err := body(r, &v)
+	if err == nil {
+		err = s.opt.Operator.SetMaintenance(r.Context(), r.PathValue("name"), v.On)
+	}
+	answer(s, w, r, v, err)
+}
+
+func (s *Server) getStatus(w http.ResponseWriter, _ *http.Request) {
+	writeJSON(w, http.StatusOK, s.opt.Status())
+}
+
+func (s *Server) getVerdictSummary(w http.ResponseWriter, r *http.Request) {
+	list, err := s.opt.Operator.Verdicts(r.Context(), netip.Addr{})
+	answer(s, w, r, operator.CountVerdicts(list), err)
 }

@@ -19,12 +19,13 @@ import (
 	"github.com/respawnd/respawnd/internal/clean"
 	"github.com/respawnd/respawnd/internal/logtail"
 	"github.com/respawnd/respawnd/internal/netserve"
+	"github.com/respawnd/respawnd/operator"
 	"github.com/respawnd/respawnd/storage"
 )
 
 // Options configure a Server. Operator, Status, Tail and Gatherer are required.
 type Options struct {
-	Operator Operator
+	Operator operator.Operator
 	Token    string // empty: nobody is let in
 	// Names are the host names under which the page may be opened, beside
 	// localhost and IP addresses, in lower case.
@@ -34,7 +35,7 @@ type Options struct {
 	Protocols []string
 	// Ready returns what is not ready yet, nil when the daemon serves.
 	Ready  func() error
-	Status func() Status
+	Status func() operator.Status
 	// Tail has the last lines of the log.
 	Tail       *logtail.Ring
 	Gatherer   prometheus.Gatherer
@@ -158,7 +159,7 @@ func (s *Server) authorized(next http.Handler) http.Handler {
 		right := s.rightToken(strings.TrimSpace(given)) && strings.EqualFold(scheme, "Bearer")
 		inQuery := s.tokenInQuery(r)
 		if !right || inQuery {
-			err, reason := ErrUnauthorized, refusedToken
+			err, reason := operator.ErrUnauthorized, refusedToken
 			if inQuery {
 				err, reason = errTokenInQuery, refusedQuery
 			}
@@ -168,7 +169,7 @@ func (s *Server) authorized(next http.Handler) http.Handler {
 			return
 		}
 		r.Body = http.MaxBytesReader(w, r.Body, maxBody)
-		next.ServeHTTP(w, r.WithContext(WithActor(r.Context(), apiActor(r))))
+		next.ServeHTTP(w, r.WithContext(operator.WithActor(r.Context(), apiActor(r))))
 	})
 }
 
@@ -219,9 +220,9 @@ func (s *Server) classify(r *http.Request, err error) int {
 		return http.StatusNotFound
 	case errors.Is(err, storage.ErrTaken), errors.Is(err, storage.ErrConflict), errors.Is(err, storage.ErrFull):
 		return http.StatusConflict
-	case errors.Is(err, ErrBadRequest), errors.Is(err, storage.ErrInvalid):
+	case errors.Is(err, operator.ErrBadRequest), errors.Is(err, storage.ErrInvalid):
 		return http.StatusBadRequest
-	case errors.Is(err, ErrNotRunning):
+	case errors.Is(err, operator.ErrNotRunning):
 		return http.StatusServiceUnavailable
 	}
 	s.opt.Log.Error().Str("path", clean.Cut(r.URL.Path, clean.MaxEcho)).Str("error", clean.Cut(err.Error(), clean.MaxEcho)).Msg("admin request not carried out")

@@ -18,6 +18,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/respawnd/respawnd/operator"
 	"github.com/respawnd/respawnd/storage"
 )
 
@@ -152,7 +153,7 @@ func TestReadyzTellsWhatIsMissing(t *testing.T) {
 
 // fake is an operator whose backups and lists of bans go wrong.
 type fake struct {
-	Operator
+	operator.Operator
 	backup func(w io.Writer) error
 }
 
@@ -252,14 +253,14 @@ func TestServeEndsWithItsContext(t *testing.T) {
 func TestWrongTokenIsToldAsSuch(t *testing.T) {
 	c := serve(t, newLocal(t), "not the token of this daemon")
 	list, err := c.Games(t.Context())
-	if !errors.Is(err, ErrUnauthorized) || list != nil {
+	if !errors.Is(err, operator.ErrUnauthorized) || list != nil {
 		t.Errorf("Games with a wrong token: %v, want ErrUnauthorized", err)
 	}
-	if err := c.Backup(t.Context(), io.Discard); !errors.Is(err, ErrUnauthorized) {
+	if err := c.Backup(t.Context(), io.Discard); !errors.Is(err, operator.ErrUnauthorized) {
 		t.Errorf("Backup with a wrong token: %v, want ErrUnauthorized", err)
 	}
 	ban := storage.Ban{Prefix: netip.MustParsePrefix("192.0.2.0/24"), Scope: storage.ScopeAll}
-	if err := c.AddBan(t.Context(), ban); !errors.Is(err, ErrUnauthorized) {
+	if err := c.AddBan(t.Context(), ban); !errors.Is(err, operator.ErrUnauthorized) {
 		t.Errorf("AddBan with a wrong token: %v, want ErrUnauthorized", err)
 	}
 }

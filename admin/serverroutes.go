@@ -7,6 +7,7 @@ import (
 	"net/netip"
 	"net/url"
 
+	"github.com/respawnd/respawnd/operator"
 	"github.com/respawnd/respawnd/storage"
 )
 
@@ -58,7 +59,7 @@ func (s *Server) putHidden(w http.ResponseWriter, r *http.Request) {
 func (s *Server) deleteHidden(w http.ResponseWriter, r *http.Request) {
 	a, err := netip.ParseAddrPort(r.URL.Query().Get("address"))
 	if err != nil {
-		err = fmt.Errorf("%w: address: %w", ErrBadRequest, err)
+		err = fmt.Errorf("%w: address: %w", operator.ErrBadRequest, err)
 	} else {
 		err = s.opt.Operator.UnhideServer(r.Context(), a)
 	}
@@ -66,7 +67,7 @@ func (s *Server) deleteHidden(w http.ResponseWriter, r *http.Request) {
 }
 
 // KeptServers implements ServerOperator.
-func (c *Client) KeptServers(ctx context.Context) (k Kept, err error) {
+func (c *Client) KeptServers(ctx context.Context) (k operator.Kept, err error) {
 	err = c.call(ctx, http.MethodGet, keptPath, nil, &k)
 	return k, err
 }
@@ -77,7 +78,7 @@ func (c *Client) AddServer(ctx context.Context, a storage.AddedServer) error {
 }
 
 // RemoveServer implements ServerOperator.
-func (c *Client) RemoveServer(ctx context.Context, address string) (r Removal, err error) {
+func (c *Client) RemoveServer(ctx context.Context, address string) (r operator.Removal, err error) {
 	err = c.call(ctx, http.MethodDelete, addedPath+"?"+url.Values{"address": {address}}.Encode(), nil, &r)
 	return r, err
 }

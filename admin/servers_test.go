@@ -12,19 +12,20 @@ import (
 
 	"github.com/respawnd/respawnd/internal/verdicts"
 	"github.com/respawnd/respawnd/master"
+	"github.com/respawnd/respawnd/operator"
 	"github.com/respawnd/respawnd/storage"
 )
 
 func TestServersAreAddedHiddenAndForgotten(t *testing.T) {
-	forBoth(t, func(t *testing.T, l *Local, op Operator) {
+	forBoth(t, func(t *testing.T, l *operator.Local, op operator.Operator) {
 		ctx := t.Context()
 		changes := 0
 		l.ServersChanged = func(context.Context) error { changes++; return nil }
 		l.StaticServers = func() []storage.AddedServer {
 			return []storage.AddedServer{{Address: "192.0.2.9:27015", Protocol: "a2s"}}
 		}
-		l.AskedServers = func() []AskedServer {
-			return []AskedServer{{Address: "a.example:27015", Answers: true}, {Address: "192.0.2.9:27015", Why: "no answer"}}
+		l.AskedServers = func() []operator.AskedServer {
+			return []operator.AskedServer{{Address: "a.example:27015", Answers: true}, {Address: "192.0.2.9:27015", Why: "no answer"}}
 		}
 		l.CheckAdded = func(a *storage.AddedServer) error {
 			if a.Protocol == "quake9" {
@@ -38,7 +39,7 @@ func TestServersAreAddedHiddenAndForgotten(t *testing.T) {
 		if err := errors.Join(op.AddServer(ctx, a), op.HideServer(ctx, h)); err != nil {
 			t.Fatal(err)
 		}
-		want := Kept{Static: l.StaticServers(), Added: []storage.AddedServer{a}, Hidden: []storage.HiddenServer{h}, Asked: l.AskedServers()}
+		want := operator.Kept{Static: l.StaticServers(), Added: []storage.AddedServer{a}, Hidden: []storage.HiddenServer{h}, Asked: l.AskedServers()}
 		got, err := op.KeptServers(ctx)
 		if diff := cmp.Diff(want, got, compareAddrs); err != nil || diff != "" {
 			t.Errorf("KeptServers: %v (-want +got):\n%s", err, diff)
@@ -51,7 +52,7 @@ func TestServersAreAddedHiddenAndForgotten(t *testing.T) {
 			"no address":          op.AddServer(ctx, storage.AddedServer{Protocol: "a2s"}),
 			"a long reason":       op.HideServer(ctx, storage.HiddenServer{Address: h.Address, Reason: string(make([]byte, 2000))}),
 		} {
-			if !errors.Is(err, ErrBadRequest) && !errors.Is(err, storage.ErrInvalid) {
+			if !errors.Is(err, operator.ErrBadRequest) && !errors.Is(err, storage.ErrInvalid) {
 				t.Errorf("%s: %v, want a refusal", what, err)
 			}
 		}
@@ -85,14 +86,14 @@ func TestServersAreAddedHiddenAndForgotten(t *testing.T) {
 				t.Errorf("%s again: %v, want ErrNotFound", what, err)
 			}
 		}
-		if _, err := op.RemoveServer(ctx, "192.0.2.9:27015"); !errors.Is(err, ErrBadRequest) {
+		if _, err := op.RemoveServer(ctx, "192.0.2.9:27015"); !errors.Is(err, operator.ErrBadRequest) {
 			t.Errorf("RemoveServer of one from the configuration: %v, want ErrBadRequest", err)
 		}
 	})
 }
 
 func TestRemovedServerLeavesTheList(t *testing.T) {
-	forBoth(t, func(t *testing.T, l *Local, op Operator) {
+	forBoth(t, func(t *testing.T, l *operator.Local, op operator.Operator) {
 		a := netip.MustParseAddrPort("192.0.2.1:6500")
 		put := func() {
 			t.Helper()
@@ -121,7 +122,7 @@ func TestRemovedServerLeavesTheList(t *testing.T) {
 }
 
 func TestTooManyAddedServersAreAConflict(t *testing.T) {
-	forBoth(t, func(t *testing.T, l *Local, op Operator) {
+	forBoth(t, func(t *testing.T, l *operator.Local, op operator.Operator) {
 		l.ServersChanged = func(context.Context) error { return storage.ErrFull }
 		if err := op.AddServer(t.Context(), storage.AddedServer{Address: "a.example:1", Protocol: "a2s"}); !errors.Is(err, storage.ErrFull) && !errors.Is(err, storage.ErrConflict) {
 			t.Errorf("AddServer: %v, want a conflict", err)

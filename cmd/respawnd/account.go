@@ -16,9 +16,9 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
-	"github.com/respawnd/respawnd/admin"
 	"github.com/respawnd/respawnd/internal/accounts"
 	"github.com/respawnd/respawnd/internal/services"
+	"github.com/respawnd/respawnd/operator"
 	"github.com/respawnd/respawnd/storage"
 )
 
@@ -74,8 +74,8 @@ func (p *program) accountCommand() *cobra.Command {
 }
 
 // find returns the account that an argument names.
-func (f *accountFlags) find(ctx context.Context, op admin.Operator, name string) (accounts.Account, error) {
-	ref := admin.AccountRef{Partner: f.partner, Namespace: f.namespace}
+func (f *accountFlags) find(ctx context.Context, op operator.Operator, name string) (accounts.Account, error) {
+	ref := operator.AccountRef{Partner: f.partner, Namespace: f.namespace}
 	id, err := strconv.ParseUint(name, 10, 31)
 	switch {
 	case err == nil && id > 0:
@@ -94,14 +94,14 @@ func (f *accountFlags) find(ctx context.Context, op admin.Operator, name string)
 
 // onAccount returns a command that does something with one account.
 func (p *program) onAccount(f *accountFlags, use, short string,
-	do func(ctx context.Context, op admin.Operator, a accounts.Account) error,
+	do func(ctx context.Context, op operator.Operator, a accounts.Account) error,
 ) *cobra.Command {
 	return &cobra.Command{
 		Use:   use + " EMAIL|UNIQUENICK|ID",
 		Short: short,
 		Args:  usage(cobra.ExactArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return p.operate(cmd.Context(), func(ctx context.Context, op admin.Operator) error {
+			return p.operate(cmd.Context(), func(ctx context.Context, op operator.Operator) error {
 				a, err := f.find(ctx, op, args[0])
 				if err != nil {
 					return err
@@ -168,7 +168,7 @@ func (p *program) askPassword(f *os.File) (string, error) {
 }
 
 func (p *program) accountCreate(f *accountFlags) *cobra.Command {
-	var a admin.NewAccount
+	var a operator.NewAccount
 	cmd := &cobra.Command{
 		Use:   "create --email E --nick N [--uniquenick U] --password-stdin",
 		Short: "Create an account, or a further profile of one",
@@ -190,7 +190,7 @@ func (p *program) accountCreate(f *accountFlags) *cobra.Command {
 		if a.Password, err = p.readPassword(*stdin); err != nil {
 			return err
 		}
-		return p.operate(cmd.Context(), func(ctx context.Context, op admin.Operator) error {
+		return p.operate(cmd.Context(), func(ctx context.Context, op operator.Operator) error {
 			made, err := op.CreateAccount(ctx, a)
 			if err != nil {
 				return err
@@ -208,7 +208,7 @@ func (p *program) accountList() *cobra.Command {
 		Short: "Show all accounts",
 		Args:  usage(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return p.operate(cmd.Context(), func(ctx context.Context, op admin.Operator) error {
+			return p.operate(cmd.Context(), func(ctx context.Context, op operator.Operator) error {
 				return p.listAccounts(ctx, op, match)
 			})
 		},
@@ -217,10 +217,10 @@ func (p *program) accountList() *cobra.Command {
 	return cmd
 }
 
-func (p *program) listAccounts(ctx context.Context, op admin.Operator, match string) error {
+func (p *program) listAccounts(ctx context.Context, op operator.Operator, match string) error {
 	var rows [][]string
 	leftOut := 0
-	for q := (admin.AccountQuery{Match: match}); ; {
+	for q := (operator.AccountQuery{Match: match}); ; {
 		page, err := op.ListAccounts(ctx, q)
 		if err != nil {
 			return err
@@ -273,7 +273,7 @@ func banned(b storage.AccountBan) string {
 }
 
 func (p *program) accountShow(f *accountFlags) *cobra.Command {
-	return p.onAccount(f, "show", "Show an account with its profiles", func(_ context.Context, _ admin.Operator, a accounts.Account) error {
+	return p.onAccount(f, "show", "Show an account with its profiles", func(_ context.Context, _ operator.Operator, a accounts.Account) error {
 		ban := banned(a.Ban)
 		if ban != "-" && a.Ban.Reason != "" {
 			ban += " (" + printable(a.Ban.Reason) + ")"
@@ -324,7 +324,7 @@ func idList(ids []storage.ProfileID) string {
 func (p *program) accountPasswd(f *accountFlags) *cobra.Command {
 	password := ""
 	cmd := p.onAccount(f, "passwd", "Change the password of an account; its sessions end",
-		func(ctx context.Context, op admin.Operator, a accounts.Account) error {
+		func(ctx context.Context, op operator.Operator, a accounts.Account) error {
 			if err := op.SetPassword(ctx, a.ID, password); err != nil {
 				return err
 			}
@@ -342,7 +342,7 @@ func (p *program) accountBan(f *accountFlags) *cobra.Command {
 	var span time.Duration
 	var reason string
 	var cmd *cobra.Command
-	cmd = p.onAccount(f, "ban", "Keep an account out, at once", func(ctx context.Context, op admin.Operator, a accounts.Account) error {
+	cmd = p.onAccount(f, "ban", "Keep an account out, at once", func(ctx context.Context, op operator.Operator, a accounts.Account) error {
 		if cmd.Flags().Changed("for") && span <= 0 {
 			return usageError{errBanFor}
 		}
@@ -361,7 +361,7 @@ func (p *program) accountBan(f *accountFlags) *cobra.Command {
 }
 
 func (p *program) accountUnban(f *accountFlags) *cobra.Command {
-	return p.onAccount(f, "unban", "Let an account in again", func(ctx context.Context, op admin.Operator, a accounts.Account) error {
+	return p.onAccount(f, "unban", "Let an account in again", func(ctx context.Context, op operator.Operator, a accounts.Account) error {
 		if err := op.UnbanAccount(ctx, a.ID); err != nil {
 			return err
 		}
@@ -371,7 +371,7 @@ func (p *program) accountUnban(f *accountFlags) *cobra.Command {
 
 func (p *program) accountDelete(f *accountFlags) *cobra.Command {
 	return p.onAccount(f, "delete", "Delete an account with everything that hangs on it, for good",
-		func(ctx context.Context, op admin.Operator, a accounts.Account) error {
+		func(ctx context.Context, op operator.Operator, a accounts.Account) error {
 			if err := op.DeleteAccount(ctx, a.ID); err != nil {
 				return err
 			}
@@ -385,7 +385,7 @@ func (p *program) accountRotateKey() *cobra.Command {
 		Short: "Seal all passwords with a new key",
 		Args:  usage(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return p.operate(cmd.Context(), func(ctx context.Context, op admin.Operator) error {
+			return p.operate(cmd.Context(), func(ctx context.Context, op operator.Operator) error {
 				n, err := op.RotateAccountKey(ctx)
 				if err != nil {
 					return err

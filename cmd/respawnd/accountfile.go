@@ -10,8 +10,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/respawnd/respawnd/admin"
 	"github.com/respawnd/respawnd/internal/accounts"
+	"github.com/respawnd/respawnd/operator"
 	"github.com/respawnd/respawnd/storage"
 )
 
@@ -22,7 +22,7 @@ func (p *program) accountExport() *cobra.Command {
 		Short: "Write all accounts, one line of JSON each; - is standard output",
 		Args:  usage(cobra.ExactArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return p.operate(cmd.Context(), func(ctx context.Context, op admin.Operator) error {
+			return p.operate(cmd.Context(), func(ctx context.Context, op operator.Operator) error {
 				return p.exportAccounts(ctx, op, args[0], secrets)
 			})
 		},
@@ -31,7 +31,7 @@ func (p *program) accountExport() *cobra.Command {
 	return cmd
 }
 
-func (p *program) exportAccounts(ctx context.Context, op admin.Operator, path string, secrets bool) error {
+func (p *program) exportAccounts(ctx context.Context, op operator.Operator, path string, secrets bool) error {
 	leftOut := 0
 	write := func(w io.Writer) (err error) {
 		leftOut, err = op.ExportAccounts(ctx, w, secrets)
@@ -69,7 +69,7 @@ func (p *program) accountImport() *cobra.Command {
 				defer func() { _ = f.Close() }()
 				in = f
 			}
-			return p.operate(cmd.Context(), func(ctx context.Context, op admin.Operator) error {
+			return p.operate(cmd.Context(), func(ctx context.Context, op operator.Operator) error {
 				return p.importAccounts(ctx, op, in)
 			})
 		},
@@ -79,7 +79,7 @@ func (p *program) accountImport() *cobra.Command {
 // importAccounts stores accounts as it reads them. Buddies come last, because
 // they may be of accounts further down. An import that was cut short can be
 // repeated: accounts that are there already get the buddies that they lack.
-func (p *program) importAccounts(ctx context.Context, op admin.Operator, in io.Reader) error {
+func (p *program) importAccounts(ctx context.Context, op operator.Operator, in io.Reader) error {
 	var later, batch []accounts.Account // later: only what ImportBuddies needs
 	stored, refused := 0, 0
 	flush := func() error {
@@ -110,7 +110,7 @@ func (p *program) importAccounts(ctx context.Context, op admin.Operator, in io.R
 		if err != nil {
 			return fmt.Errorf("account %d of the file, after %d that were stored: %w", stored+refused+len(batch)+1, stored, err)
 		}
-		if batch = append(batch, a); len(batch) == admin.MaxAccountPage {
+		if batch = append(batch, a); len(batch) == operator.MaxAccountPage {
 			if err := flush(); err != nil {
 				return err
 			}

@@ -10,7 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/respawnd/respawnd/admin"
+	"github.com/respawnd/respawnd/operator"
 	"github.com/respawnd/respawnd/storage"
 )
 
@@ -21,8 +21,8 @@ const auditLines = 50
 var errAuditLimit = errors.New("--limit: a number of entries, or 0 for all of them")
 
 // actor returns who uses the command line, for the audit log.
-func actor() admin.Actor {
-	a := admin.Actor{Via: storage.ViaCommand}
+func actor() operator.Actor {
+	a := operator.Actor{Via: storage.ViaCommand}
 	if u, err := user.Current(); err == nil {
 		a.By = u.Username
 	}
@@ -40,7 +40,7 @@ func (p *program) auditCommand() *cobra.Command {
 			if limit < 0 {
 				return usageError{errAuditLimit}
 			}
-			return p.operate(cmd.Context(), func(ctx context.Context, op admin.Operator) error {
+			return p.operate(cmd.Context(), func(ctx context.Context, op operator.Operator) error {
 				entries, leftOut, err := readAudit(ctx, op, limit)
 				if err != nil {
 					return err
@@ -61,12 +61,12 @@ func (p *program) auditCommand() *cobra.Command {
 }
 
 // readAudit returns the newest entries, page by page.
-func readAudit(ctx context.Context, op admin.Operator, limit int) (entries []storage.AuditEntry, leftOut int, err error) {
+func readAudit(ctx context.Context, op operator.Operator, limit int) (entries []storage.AuditEntry, leftOut int, err error) {
 	var before uint64
 	for limit == 0 || len(entries) < limit {
-		q := admin.AuditQuery{Before: before, Limit: admin.MaxAuditPage}
+		q := operator.AuditQuery{Before: before, Limit: operator.MaxAuditPage}
 		if limit > 0 {
-			q.Limit = min(limit-len(entries), admin.MaxAuditPage)
+			q.Limit = min(limit-len(entries), operator.MaxAuditPage)
 		}
 		page, err := op.AuditLog(ctx, q)
 		if err != nil {

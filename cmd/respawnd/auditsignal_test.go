@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/respawnd/respawnd/admin"
+	"github.com/respawnd/respawnd/operator"
 	"github.com/respawnd/respawnd/storage"
 )
 
@@ -41,7 +42,7 @@ func TestReloadTakesOverTheLengthOfTheAuditLog(t *testing.T) {
 	}
 	count := func() int {
 		t.Helper()
-		page, err := op.AuditLog(t.Context(), admin.AuditQuery{Limit: admin.MaxAuditPage})
+		page, err := op.AuditLog(t.Context(), operator.AuditQuery{Limit: operator.MaxAuditPage})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -32,6 +32,7 @@ import (
 	"github.com/respawnd/respawnd/internal/services"
 	"github.com/respawnd/respawnd/internal/verdicts"
 	"github.com/respawnd/respawnd/master"
+	"github.com/respawnd/respawnd/operator"
 	"github.com/respawnd/respawnd/probe"
 	"github.com/respawnd/respawnd/qr2"
 	"github.com/respawnd/respawnd/storage"
@@ -52,7 +53,7 @@ type daemon struct {
 
 	store     *bolt.Store
 	bans      *bans.Table
-	catalogue *admin.Catalogue
+	catalogue *operator.Catalogue
 	geo       *geoIP
 	hosts     *games.Names   // host names that lead to this machine
 	book      *verdicts.Log // on servers
@@ -63,7 +64,7 @@ type daemon struct {
 	reports   *master.Source   // reads the reports of QR2 that were saved
 	accounts  *accounts.Service
 	metrics   *prometheus.Registry
-	operator  *admin.Local
+	operator  *operator.Local
 	token     string
 
 	history *history.Book // of numbers of players; nil if the pages are off
@@ -121,7 +122,7 @@ func (d *daemon) open(ctx context.Context) error {
 	d.book = verdicts.NewLog(d.log, 0)
 	d.visits = verdicts.NewLog(zerolog.Nop(), 0) // the services log what there is to log
 	d.bans = bans.New(d.store)
-	d.catalogue = &admin.Catalogue{Embedded: configs.Games, Store: d.store}
+	d.catalogue = &operator.Catalogue{Embedded: configs.Games, Store: d.store}
 	d.registry = master.NewRegistry(d.listLimits())
 	d.metrics.MustRegister(prometheus.NewCounterFunc(prometheus.CounterOpts{
 		Name: "respawnd_master_replaced_total", Help: "Servers that newcomers replaced in a list that was nearly full.",
@@ -137,7 +138,7 @@ func (d *daemon) open(ctx context.Context) error {
 	d.hub = presence.New(d.store, presence.Options{
 		MaxSessions: d.cfg.GPCM.MaxConns, Registerer: d.metrics, Log: d.log.With().Str("service", "presence").Logger(),
 	})
-	d.operator = &admin.Local{
+	d.operator = &operator.Local{
 		Store: d.store, Table: d.bans, Catalogue: d.catalogue,
 		DataDir: d.cfg.DataDir, StoreName: storeName, Files: backupFiles(d.cfg), Version: version(),
 		Registry: d.registry, Book: d.book, Visits: d.visits,

@@ -18,11 +18,11 @@ import (
 	"github.com/rs/zerolog"
 	"go.etcd.io/bbolt"
 
-	"github.com/respawnd/respawnd/admin"
 	"github.com/respawnd/respawnd/configs"
 	"github.com/respawnd/respawnd/internal/gamespy"
 	"github.com/respawnd/respawnd/internal/verdicts"
 	"github.com/respawnd/respawnd/master"
+	"github.com/respawnd/respawnd/operator"
 	"github.com/respawnd/respawnd/qr2"
 	"github.com/respawnd/respawnd/storage"
 	"github.com/respawnd/respawnd/storage/bolt"
@@ -206,7 +206,7 @@ func FuzzRestoredServer(f *testing.F) {
 	f.Cleanup(func() { _ = store.Close() })
 	d := &daemon{
 		log: zerolog.Nop(), store: store, book: verdicts.NewLog(zerolog.Nop(), 0),
-		catalogue: &admin.Catalogue{Embedded: configs.Games, Store: store},
+		catalogue: &operator.Catalogue{Embedded: configs.Games, Store: store},
 	}
 	if err := d.catalogue.Load(f.Context(), ""); err != nil {
 		f.Fatal(err)

@@ -14,6 +14,7 @@ import (
 	"github.com/respawnd/respawnd/admin"
 	"github.com/respawnd/respawnd/internal/backup"
 	"github.com/respawnd/respawnd/internal/services"
+	"github.com/respawnd/respawnd/operator"
 	"github.com/respawnd/respawnd/storage/bolt"
 	"github.com/respawnd/respawnd/zanmaster"
 )
@@ -41,7 +42,7 @@ func storePath(cfg *services.Config) string { return filepath.Join(cfg.DataDir, 
 // sweepBackups removes what backups that were killed left in the data folder.
 // The store is ours, so none is under way.
 func sweepBackups(cfg *services.Config, log zerolog.Logger) {
-	gone, err := backup.SweepDirs(admin.BackupWork(cfg.DataDir))
+	gone, err := backup.SweepDirs(operator.BackupWork(cfg.DataDir))
 	if err != nil {
 		log.Warn().Err(err).Msg("what an unfinished backup left behind was not removed")
 	}

@@ -9,8 +9,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/respawnd/respawnd/admin"
 	"github.com/respawnd/respawnd/internal/verdicts"
+	"github.com/respawnd/respawnd/operator"
 	"github.com/respawnd/respawnd/storage"
 )
 
@@ -28,7 +28,7 @@ func (p *program) doctorCommand() *cobra.Command {
 				}
 				addr = addr.Unmap()
 			}
-			return p.operate(cmd.Context(), func(ctx context.Context, op admin.Operator) error {
+			return p.operate(cmd.Context(), func(ctx context.Context, op operator.Operator) error {
 				list, err := op.Verdicts(ctx, addr)
 				if err != nil {
 					return err
@@ -43,7 +43,7 @@ func (p *program) doctorCommand() *cobra.Command {
 }
 
 // tellVerdicts prints the latest verdicts on many addresses.
-func (p *program) tellVerdicts(list []admin.Verdict) error {
+func (p *program) tellVerdicts(list []operator.Verdict) error {
 	var rows [][]string
 	for _, v := range list {
 		rows = append(rows, []string{
@@ -55,11 +55,11 @@ func (p *program) tellVerdicts(list []admin.Verdict) error {
 
 // examine prints everything about one address: what holds now, and how it came
 // to that.
-func (p *program) examine(ctx context.Context, op admin.Operator, addr netip.Addr, list []admin.Verdict) error {
+func (p *program) examine(ctx context.Context, op operator.Operator, addr netip.Addr, list []operator.Verdict) error {
 	if err := p.tellPresent(ctx, op, addr); err != nil {
 		return err
 	}
-	if !slices.ContainsFunc(list, func(v admin.Verdict) bool { return !verdicts.OfPlayer(v.Service) }) {
+	if !slices.ContainsFunc(list, func(v operator.Verdict) bool { return !verdicts.OfPlayer(v.Service) }) {
 		if err := p.say(`
 Nothing that reports a server was heard from %s since the daemon started. If one
 should be there, its packets do not arrive here, or come from another address:
@@ -81,16 +81,16 @@ should be there, its packets do not arrive here, or come from another address:
 
 // superseded reports whether the advice of a verdict is of no use after the later
 // ones of the same service on the same address.
-func superseded(later []admin.Verdict, v admin.Verdict) bool {
+func superseded(later []operator.Verdict, v operator.Verdict) bool {
 	earlier, _ := verdicts.Parse(v.Verdict)
-	return slices.ContainsFunc(later, func(l admin.Verdict) bool {
+	return slices.ContainsFunc(later, func(l operator.Verdict) bool {
 		next, known := verdicts.Parse(l.Verdict)
 		return l.Service == v.Service && l.Address == v.Address && (!known || next.Outdates(earlier))
 	})
 }
 
 // tellPresent prints the servers and the bans of an address.
-func (p *program) tellPresent(ctx context.Context, op admin.Operator, addr netip.Addr) error {
+func (p *program) tellPresent(ctx context.Context, op operator.Operator, addr netip.Addr) error {
 	servers, err := op.Servers(ctx, "")
 	if err != nil {
 		return err
@@ -124,7 +124,7 @@ func (p *program) tellPresent(ctx context.Context, op admin.Operator, addr netip
 func inForce(b storage.Ban, now time.Time) bool { return b.Expires.IsZero() || now.Before(b.Expires) }
 
 // tellVerdict prints one verdict in words, with its advice if it has any.
-func (p *program) tellVerdict(v admin.Verdict) error {
+func (p *program) tellVerdict(v operator.Verdict) error {
 	game := ""
 	if v.Game != "" {
 		game = " for game " + printable(v.Game)

@@ -12,9 +12,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/respawnd/respawnd/admin"
 	"github.com/respawnd/respawnd/configs"
 	"github.com/respawnd/respawnd/internal/games"
+	"github.com/respawnd/respawnd/operator"
 	"github.com/respawnd/respawnd/storage"
 )
 
@@ -33,7 +33,7 @@ func (p *program) gameList() *cobra.Command {
 		Short: "Show all games",
 		Args:  usage(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return p.operate(cmd.Context(), func(ctx context.Context, op admin.Operator) error {
+			return p.operate(cmd.Context(), func(ctx context.Context, op operator.Operator) error {
 				list, err := op.Games(ctx)
 				if err != nil {
 					return err
@@ -58,7 +58,7 @@ func (p *program) gameShow() *cobra.Command {
 		Short: "Show one game, as it would stand in games.file",
 		Args:  usage(cobra.ExactArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return p.operate(cmd.Context(), func(ctx context.Context, op admin.Operator) error {
+			return p.operate(cmd.Context(), func(ctx context.Context, op operator.Operator) error {
 				list, err := op.Games(ctx)
 				if err != nil {
 					return err
@@ -95,7 +95,7 @@ func (p *program) gameAdd() *cobra.Command {
 			if cmd.Flags().Changed("maintenance") {
 				g.Given |= games.FieldMaintenance
 			}
-			return p.operate(cmd.Context(), func(ctx context.Context, op admin.Operator) error {
+			return p.operate(cmd.Context(), func(ctx context.Context, op operator.Operator) error {
 				if err := op.PutGames(ctx, []games.Game{g}); err != nil {
 					return err
 				}
@@ -120,7 +120,7 @@ func (p *program) gameRemove() *cobra.Command {
 		Short: "Take back what you added or changed; a built-in game stays as it was",
 		Args:  usage(cobra.ExactArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return p.operate(cmd.Context(), func(ctx context.Context, op admin.Operator) error {
+			return p.operate(cmd.Context(), func(ctx context.Context, op operator.Operator) error {
 				if err := op.DeleteGame(ctx, strings.ToLower(args[0])); err != nil {
 					return err
 				}
@@ -148,7 +148,7 @@ func (p *program) gameImport() *cobra.Command {
 			for _, problem := range report.Problems {
 				_, _ = fmt.Fprintf(p.err, "refused: %s\n", problem)
 			}
-			return p.operate(cmd.Context(), func(ctx context.Context, op admin.Operator) error {
+			return p.operate(cmd.Context(), func(ctx context.Context, op operator.Operator) error {
 				return p.addImported(ctx, op, list, report)
 			})
 		},
@@ -156,7 +156,7 @@ func (p *program) gameImport() *cobra.Command {
 }
 
 // addImported stores what an imported list adds to the catalogue.
-func (p *program) addImported(ctx context.Context, op admin.Operator, list []games.Game, report games.Report) error {
+func (p *program) addImported(ctx context.Context, op operator.Operator, list []games.Game, report games.Report) error {
 	known, err := op.Games(ctx)
 	if err != nil {
 		return err
@@ -194,7 +194,7 @@ func (p *program) roomAdd() *cobra.Command {
 		Args:  usage(cobra.ExactArgs(2)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			r.Game, r.Name = args[0], args[1]
-			return p.operate(cmd.Context(), func(ctx context.Context, op admin.Operator) error {
+			return p.operate(cmd.Context(), func(ctx context.Context, op operator.Operator) error {
 				stored, err := op.PutRoom(ctx, r)
 				if err != nil {
 					return err
@@ -214,7 +214,7 @@ func (p *program) roomList() *cobra.Command {
 		Short: "Show the group rooms that were added",
 		Args:  usage(cobra.MaximumNArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return p.operate(cmd.Context(), func(ctx context.Context, op admin.Operator) error {
+			return p.operate(cmd.Context(), func(ctx context.Context, op operator.Operator) error {
 				list, err := op.Rooms(ctx, strings.Join(args, ""))
 				if err != nil {
 					return err
@@ -239,7 +239,7 @@ func (p *program) roomRemove() *cobra.Command {
 			if err != nil {
 				return usageError{err}
 			}
-			return p.operate(cmd.Context(), func(ctx context.Context, op admin.Operator) error {
+			return p.operate(cmd.Context(), func(ctx context.Context, op operator.Operator) error {
 				if err := op.DeleteRoom(ctx, uint32(id)); err != nil {
 					return err
 				}

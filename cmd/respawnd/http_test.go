@@ -9,9 +9,9 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus/testutil/promlint"
 
-	"github.com/respawnd/respawnd/admin"
 	"github.com/respawnd/respawnd/configs"
 	"github.com/respawnd/respawnd/internal/games"
+	"github.com/respawnd/respawnd/operator"
 	"github.com/respawnd/respawnd/qr2"
 )
 
@@ -124,7 +124,7 @@ func TestStatusCountsServersAndBans(t *testing.T) {
 	register(t, d, "hostname", "One")
 	d.cli("ban", "add", "192.0.2.0/24")
 	_, body := get(t, d, "admin", http.MethodGet, "/api/v1/status", "Bearer "+strings.TrimSpace(readFile(t, dir+"/admin.token")))
-	var s admin.Status
+	var s operator.Status
 	if err := json.Unmarshal([]byte(body), &s); err != nil {
 		t.Fatal(err)
 	}

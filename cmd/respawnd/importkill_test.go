@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/respawnd/respawnd/admin"
 	"github.com/respawnd/respawnd/internal/accounts"
+	"github.com/respawnd/respawnd/operator"
 	"github.com/respawnd/respawnd/storage"
 )
 
@@ -39,7 +39,7 @@ func TestKilledImportLeavesNoHalfAccounts(t *testing.T) {
 	}()
 	watch := c.client(dir)
 	for seen := 0; seen < 5; {
-		page, err := watch.ListAccounts(t.Context(), admin.AccountQuery{})
+		page, err := watch.ListAccounts(t.Context(), operator.AccountQuery{})
 		must(t, err)
 		seen = len(page.Accounts)
 	}
@@ -49,7 +49,7 @@ func TestKilledImportLeavesNoHalfAccounts(t *testing.T) {
 	stored := 0
 	check := func(c *child) {
 		t.Helper()
-		page, err := c.client(dir).ListAccounts(t.Context(), admin.AccountQuery{})
+		page, err := c.client(dir).ListAccounts(t.Context(), operator.AccountQuery{})
 		must(t, err)
 		for _, a := range page.Accounts {
 			if len(a.Profiles) != profiles {

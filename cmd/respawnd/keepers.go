@@ -5,10 +5,10 @@ import (
 	"net/netip"
 	"slices"
 
-	"github.com/respawnd/respawnd/admin"
 	svc "github.com/respawnd/respawnd/internal/service"
 	"github.com/respawnd/respawnd/internal/verdicts"
 	"github.com/respawnd/respawnd/master"
+	"github.com/respawnd/respawnd/operator"
 	"github.com/respawnd/respawnd/probe"
 )
 
@@ -71,13 +71,13 @@ func (d *daemon) exempt() func(netip.Addr) bool {
 }
 
 // unlistedServers returns the servers that services know and do not list.
-func (d *daemon) unlistedServers() (list []admin.Listed) {
+func (d *daemon) unlistedServers() (list []operator.Listed) {
 	for _, k := range d.keepers {
 		if k.Unlisted == nil {
 			continue
 		}
 		for _, u := range k.Unlisted() {
-			list = append(list, admin.Listed{
+			list = append(list, operator.Listed{
 				Game: u.Game, Origin: k.Origin.String(), Address: u.Address, Source: u.Address,
 				Hidden: u.Why.String(), First: u.First.UTC(), Last: u.Seen.UTC(),
 			})

@@ -6,10 +6,10 @@ import (
 	"fmt"
 	"net/netip"
 
-	"github.com/respawnd/respawnd/admin"
 	"github.com/respawnd/respawnd/configs"
 	"github.com/respawnd/respawnd/internal/games"
 	"github.com/respawnd/respawnd/internal/services"
+	"github.com/respawnd/respawnd/operator"
 	"github.com/respawnd/respawnd/probe"
 	"github.com/respawnd/respawnd/storage"
 )
@@ -91,9 +91,9 @@ func (d *daemon) checkAdded(a *storage.AddedServer) error {
 
 // askedServers says how it is with the servers that are asked because they were
 // named.
-func (d *daemon) askedServers() (list []admin.AskedServer) {
+func (d *daemon) askedServers() (list []operator.AskedServer) {
 	for _, s := range d.statics.States() {
-		list = append(list, admin.AskedServer{Address: s.Address, Answers: s.Answers, Why: s.Why})
+		list = append(list, operator.AskedServer{Address: s.Address, Answers: s.Answers, Why: s.Why})
 	}
 	return list
 }

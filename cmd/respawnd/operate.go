@@ -23,6 +23,7 @@ import (
 	"github.com/respawnd/respawnd/internal/clean"
 	"github.com/respawnd/respawnd/internal/services"
 	"github.com/respawnd/respawnd/master"
+	"github.com/respawnd/respawnd/operator"
 	"github.com/respawnd/respawnd/storage"
 	"github.com/respawnd/respawnd/storage/bolt"
 )
@@ -32,7 +33,7 @@ import (
 const probeStore = 100 * time.Millisecond
 
 // operate runs f on the running daemon, or on the store if none runs.
-func (p *program) operate(ctx context.Context, f func(context.Context, admin.Operator) error) error {
+func (p *program) operate(ctx context.Context, f func(context.Context, operator.Operator) error) error {
 	cfg, _, err := p.load()
 	if err != nil {
 		return p.listMistakes(err)
@@ -41,15 +42,15 @@ func (p *program) operate(ctx context.Context, f func(context.Context, admin.Ope
 	if err != nil {
 		return err
 	}
-	err = f(admin.WithActor(ctx, actor()), op)
-	if errors.Is(err, admin.ErrNotRunning) {
+	err = f(operator.WithActor(ctx, actor()), op)
+	if errors.Is(err, operator.ErrNotRunning) {
 		err = fmt.Errorf("%w: none has the store in %s open (data_dir)", err, wholePath(cfg.DataDir))
 	}
 	return errors.Join(err, closeStore())
 }
 
 // connect opens the store, or a way to the daemon that holds it.
-func (p *program) connect(ctx context.Context, cfg *services.Config) (admin.Operator, func() error, error) {
+func (p *program) connect(ctx context.Context, cfg *services.Config) (operator.Operator, func() error, error) {
 	if err := p.doubtNewFolder(ctx, cfg); err != nil {
 		return nil, nil, err
 	}
@@ -73,7 +74,7 @@ func (p *program) connect(ctx context.Context, cfg *services.Config) (admin.Oper
 }
 
 // remote returns the running daemon.
-func remote(cfg *services.Config) (admin.Operator, error) {
+func remote(cfg *services.Config) (operator.Operator, error) {
 	if cfg.Admin.Listen == "" {
 		return nil, errors.New("the daemon is running and its admin API is off: set admin.listen, or stop the daemon first")
 	}
@@ -86,9 +87,9 @@ func remote(cfg *services.Config) (admin.Operator, error) {
 
 // local returns the operations on the store itself. A mistake in games.file is
 // told and passed over: it must not keep anybody from lifting a ban.
-func (p *program) local(ctx context.Context, cfg *services.Config, store *bolt.Store) (*admin.Local, error) {
-	l := &admin.Local{
-		Store: store, Table: bans.New(store), Catalogue: &admin.Catalogue{Embedded: configs.Games, Store: store},
+func (p *program) local(ctx context.Context, cfg *services.Config, store *bolt.Store) (*operator.Local, error) {
+	l := &operator.Local{
+		Store: store, Table: bans.New(store), Catalogue: &operator.Catalogue{Embedded: configs.Games, Store: store},
 		DataDir: cfg.DataDir, StoreName: storeName, Files: backupFiles(cfg), Version: version(),
 		OpenAccounts:  accountsWhenWanted(cfg, store),
 		StaticServers: func() []storage.AddedServer { return staticServers(&cfg.Servers) },
@@ -176,7 +177,7 @@ func (p *program) banAdd() *cobra.Command {
 			if span > 0 {
 				b.Expires = b.Added.Add(span)
 			}
-			return p.operate(cmd.Context(), func(ctx context.Context, op admin.Operator) error {
+			return p.operate(cmd.Context(), func(ctx context.Context, op operator.Operator) error {
 				if err := op.AddBan(ctx, b); err != nil {
 					return err
 				}
@@ -215,7 +216,7 @@ func (p *program) banList() *cobra.Command {
 		Short: "Show all bans",
 		Args:  usage(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return p.operate(cmd.Context(), func(ctx context.Context, op admin.Operator) error {
+			return p.operate(cmd.Context(), func(ctx context.Context, op operator.Operator) error {
 				list, err := op.Bans(ctx)
 				if err != nil {
 					return err
@@ -247,7 +248,7 @@ func (p *program) banRemove() *cobra.Command {
 					return usageError{fmt.Errorf("--scope: %w", err)}
 				}
 			}
-			return p.operate(cmd.Context(), func(ctx context.Context, op admin.Operator) error {
+			return p.operate(cmd.Context(), func(ctx context.Context, op operator.Operator) error {
 				n, err := op.RemoveBan(ctx, prefix, sc)
 				if err != nil {
 					return err
@@ -264,7 +265,7 @@ func (p *program) banRemove() *cobra.Command {
 }
 
 // notBanned says that there is no ban of a prefix, and which one covers it.
-func notBanned(ctx context.Context, op admin.Operator, prefix netip.Prefix) error {
+func notBanned(ctx context.Context, op operator.Operator, prefix netip.Prefix) error {
 	list, err := op.Bans(ctx)
 	if err != nil {
 		return err
@@ -300,7 +301,7 @@ func (p *program) serverCommand() *cobra.Command {
 			if kept {
 				return p.operate(cmd.Context(), p.keptServers)
 			}
-			return p.operate(cmd.Context(), func(ctx context.Context, op admin.Operator) error {
+			return p.operate(cmd.Context(), func(ctx context.Context, op operator.Operator) error {
 				servers, err := op.Servers(ctx, game)
 				if err != nil {
 					return err
@@ -322,7 +323,7 @@ func (p *program) serverCommand() *cobra.Command {
 }
 
 // how says how players get to a server.
-func how(s admin.Listed) string {
+func how(s operator.Listed) string {
 	switch {
 	case s.Hidden != "":
 		return printable(s.Hidden)
@@ -347,14 +348,14 @@ func (p *program) backupCommand() *cobra.Command {
 		Short: "Write everything that a new machine needs to go on into one file",
 		Args:  usage(cobra.ExactArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return p.operate(cmd.Context(), func(ctx context.Context, op admin.Operator) error {
+			return p.operate(cmd.Context(), func(ctx context.Context, op operator.Operator) error {
 				return p.writeBackup(ctx, op, args[0])
 			})
 		},
 	}
 }
 
-func (p *program) writeBackup(ctx context.Context, op admin.Operator, path string) error {
+func (p *program) writeBackup(ctx context.Context, op operator.Operator, path string) error {
 	size, err := replaceFile(path, func(w io.Writer) error { return op.Backup(ctx, w) })
 	if err != nil {
 		return fmt.Errorf("no backup written: %w", err)

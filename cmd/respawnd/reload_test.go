@@ -10,14 +10,14 @@ import (
 	"testing"
 	"time"
 
-	"github.com/respawnd/respawnd/admin"
 	"github.com/respawnd/respawnd/configs"
 	"github.com/respawnd/respawnd/internal/services"
+	"github.com/respawnd/respawnd/operator"
 )
 
 // takenOver is what services are given of a configuration on a reload, as text.
 func takenOver(cfg *services.Config) string {
-	d := &daemon{cfg: cfg, zanOn: true, catalogue: &admin.Catalogue{Embedded: configs.Games}}
+	d := &daemon{cfg: cfg, zanOn: true, catalogue: &operator.Catalogue{Embedded: configs.Games}}
 	var b strings.Builder
 	for _, p := range []any{
 		d.listLimits(), cfg.QR2, cfg.ServerBrowse, cfg.LegacyList, cfg.GPCM,

@@ -9,8 +9,8 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/respawnd/respawnd/admin"
 	"github.com/respawnd/respawnd/internal/gamespy"
+	"github.com/respawnd/respawnd/operator"
 	"github.com/respawnd/respawnd/storage"
 )
 
@@ -27,7 +27,7 @@ func (t *selfTest) buddyMessage(ctx context.Context) (err error) {
 	for i := range players {
 		p := newTestPlayer()
 		// Who cannot be reached could not delete the account afterwards.
-		if _, err := op.FindAccount(ctx, admin.AccountRef{Email: p.email}); !errors.Is(err, storage.ErrNotFound) {
+		if _, err := op.FindAccount(ctx, operator.AccountRef{Email: p.email}); !errors.Is(err, storage.ErrNotFound) {
 			return fmt.Errorf("admin: looking for an account that nobody has: %w", err)
 		}
 		if err := p.register(ctx, t.cfg.GPSP.Listen); err != nil {
@@ -167,12 +167,12 @@ func (p *testPlayer) message(kind string, from *testPlayer) (string, error) {
 }
 
 // leave ends the session and deletes the account.
-func (p *testPlayer) leave(ctx context.Context, op admin.Operator) error {
+func (p *testPlayer) leave(ctx context.Context, op operator.Operator) error {
 	if p.game != nil {
 		_ = p.game.conn.Close() // it may have ended
 	}
-	ctx = admin.WithActor(ctx, actor())
-	a, err := op.FindAccount(ctx, admin.AccountRef{Email: p.email})
+	ctx = operator.WithActor(ctx, actor())
+	a, err := op.FindAccount(ctx, operator.AccountRef{Email: p.email})
 	if err == nil {
 		err = op.DeleteAccount(ctx, a.ID)
 	}

@@ -8,13 +8,13 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/respawnd/respawnd/admin"
 	"github.com/respawnd/respawnd/configs"
+	"github.com/respawnd/respawnd/operator"
 	"github.com/respawnd/respawnd/storage"
 )
 
 // keptServers prints what operators said about single servers.
-func (p *program) keptServers(ctx context.Context, op admin.Operator) error {
+func (p *program) keptServers(ctx context.Context, op operator.Operator) error {
 	kept, err := op.KeptServers(ctx)
 	if err != nil {
 		return err
@@ -36,7 +36,7 @@ func (p *program) keptServers(ctx context.Context, op admin.Operator) error {
 
 // asked says whether a server that is asked answers, and why it is not in the
 // list.
-func asked(kept *admin.Kept, address string) (answers, why string) {
+func asked(kept *operator.Kept, address string) (answers, why string) {
 	s, known := kept.Of(address)
 	switch {
 	case !known:
@@ -58,7 +58,7 @@ func (p *program) serverAdd() *cobra.Command {
 		Args: usage(cobra.ExactArgs(2)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			a := storage.AddedServer{Protocol: args[0], Address: args[1], Game: game, By: "cli", Added: time.Now()}
-			return p.operate(cmd.Context(), func(ctx context.Context, op admin.Operator) error {
+			return p.operate(cmd.Context(), func(ctx context.Context, op operator.Operator) error {
 				if err := op.AddServer(ctx, a); err != nil {
 					return err
 				}
@@ -80,7 +80,7 @@ func (p *program) serverRemove() *cobra.Command {
 			if err != nil {
 				address = args[0] // servers that report by themselves may be anywhere
 			}
-			return p.operate(cmd.Context(), func(ctx context.Context, op admin.Operator) error {
+			return p.operate(cmd.Context(), func(ctx context.Context, op operator.Operator) error {
 				done, err := op.RemoveServer(ctx, address)
 				switch {
 				case err != nil:
@@ -107,7 +107,7 @@ func (p *program) serverHide() *cobra.Command {
 				return err
 			}
 			h := storage.HiddenServer{Address: a, Reason: reason, By: "cli", Added: time.Now()}
-			return p.operate(cmd.Context(), func(ctx context.Context, op admin.Operator) error {
+			return p.operate(cmd.Context(), func(ctx context.Context, op operator.Operator) error {
 				if err := op.HideServer(ctx, h); err != nil {
 					return err
 				}
@@ -129,7 +129,7 @@ func (p *program) serverUnhide() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return p.operate(cmd.Context(), func(ctx context.Context, op admin.Operator) error {
+			return p.operate(cmd.Context(), func(ctx context.Context, op operator.Operator) error {
 				if err := op.UnhideServer(ctx, a); err != nil {
 					return err
 				}

@@ -13,6 +13,7 @@ import (
 	"github.com/respawnd/respawnd/internal/netserve"
 	svc "github.com/respawnd/respawnd/internal/service"
 	"github.com/respawnd/respawnd/internal/services"
+	"github.com/respawnd/respawnd/operator"
 )
 
 // service is one that has its socket open.
@@ -195,8 +196,8 @@ func (d *daemon) openAdmin(ctx context.Context, l configs.Listener) (service, er
 }
 
 // status is what the admin API tells about the daemon.
-func (d *daemon) status() admin.Status {
-	s := admin.Status{
+func (d *daemon) status() operator.Status {
+	s := operator.Status{
 		Version: version(), Go: runtime.Version(), Started: d.started.UTC().Format(timeFormat),
 		Services: make(map[string]string), Servers: d.registry.Counts(), Bans: len(d.bansInForce()), Sessions: d.hub.Count(),
 	}

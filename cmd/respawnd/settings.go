@@ -13,6 +13,7 @@ import (
 	"github.com/respawnd/respawnd/admin"
 	"github.com/respawnd/respawnd/configs"
 	"github.com/respawnd/respawnd/internal/services"
+	"github.com/respawnd/respawnd/operator"
 	"github.com/respawnd/respawnd/zanmaster"
 )
 
@@ -60,7 +61,7 @@ func checkStart(cfg *services.Config) error {
 	if _, err := admin.ReadToken(cfg.AdminTokenFile()); err != nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, fs.ErrPermission) {
 		errs = append(errs, fmt.Errorf("admin.token_file: %w", err))
 	}
-	if err := admin.CheckGamesFile(configs.Games, cfg.Games.File); err != nil {
+	if err := operator.CheckGamesFile(configs.Games, cfg.Games.File); err != nil {
 		errs = append(errs, err)
 	}
 	if err := cfg.ZanMaster.CheckFolder(); err != nil {

@@ -13,13 +13,13 @@ import (
 
 	"github.com/rs/zerolog"
 
-	"github.com/respawnd/respawnd/admin"
 	"github.com/respawnd/respawnd/configs"
 	"github.com/respawnd/respawnd/internal/bans"
 	"github.com/respawnd/respawnd/internal/gamespy"
 	"github.com/respawnd/respawnd/internal/services"
 	"github.com/respawnd/respawnd/internal/verdicts"
 	"github.com/respawnd/respawnd/master"
+	"github.com/respawnd/respawnd/operator"
 	"github.com/respawnd/respawnd/qr2"
 	"github.com/respawnd/respawnd/storage"
 	"github.com/respawnd/respawnd/storage/bolt"
@@ -37,7 +37,7 @@ func newKeeper(t testing.TB, path string) *daemon {
 	d := &daemon{
 		cfg: &services.Config{}, log: zerolog.Nop(), store: store, book: verdicts.NewLog(zerolog.Nop(), 0),
 		registry:  master.NewRegistry(master.Limits{Servers: 1 << 20, PerAddr: 1 << 20, PerNet: 1 << 20}),
-		catalogue: &admin.Catalogue{Embedded: configs.Games, Store: store}, bans: bans.New(store),
+		catalogue: &operator.Catalogue{Embedded: configs.Games, Store: store}, bans: bans.New(store),
 	}
 	d.cfg.Master.RestoreFor = 90 * time.Second
 	d.reports = master.NewSource(qr2.NewDecoder(d.registry))

@@ -19,6 +19,7 @@ import (
 	"github.com/respawnd/respawnd/admin"
 	"github.com/respawnd/respawnd/internal/accounts"
 	"github.com/respawnd/respawnd/internal/gamespy"
+	"github.com/respawnd/respawnd/operator"
 	"github.com/respawnd/respawnd/storage"
 )
 
@@ -202,7 +203,7 @@ func readTruth(t *testing.T, op *admin.Client) (have, noted map[string]bool) {
 		have["hidden "+h.Address.String()] = true
 	}
 	for before := uint64(0); ; {
-		page, err := op.AuditLog(ctx, admin.AuditQuery{Before: before, Limit: admin.MaxAuditPage})
+		page, err := op.AuditLog(ctx, operator.AuditQuery{Before: before, Limit: operator.MaxAuditPage})
 		must(t, err)
 		for _, e := range page.Entries { // the newest first
 			have["audit "+e.Action+" "+e.Subject] = true
@@ -304,7 +305,7 @@ func stormWriters() []stormWriter {
 
 // newAccount makes an account as an operator does.
 func (s *storm) newAccount(ctx context.Context, name string) (storage.Profile, error) {
-	return s.op.CreateAccount(ctx, admin.NewAccount{
+	return s.op.CreateAccount(ctx, operator.NewAccount{
 		Namespace: 1, Email: name + "@example.com", Nick: name, UniqueNick: name, Password: stormPassword,
 	})
 }

@@ -69,6 +69,7 @@ var ranks = map[string]int{
 	"storage/storagetest": 2,
 
 	"internal/service": 3,
+	"operator":         3,
 
 	"admin":               4,
 	"dnsserver":           4,

@@ -1,13 +1,10 @@
-package admin
+package operator
 
 import (
 	"context"
 	"errors"
 	"fmt"
-	"net/http"
 	"net/netip"
-	"net/url"
-	"strconv"
 	"time"
 
 	"github.com/respawnd/respawnd/internal/presence"
@@ -114,39 +111,6 @@ func (l *Local) Kick(ctx context.Context, id storage.ProfileID) (int, error) {
 	return n, err
 }
 
-// SignedIn implements Operator.
-func (c *Client) SignedIn(ctx context.Context, after storage.ProfileID, limit int) (page SessionPage, err error) {
-	v := url.Values{"after": {strconv.FormatUint(uint64(after), 10)}, "limit": {strconv.Itoa(limit)}}
-	err = c.call(ctx, http.MethodGet, "/api/v1/sessions?"+v.Encode(), nil, &page)
-	return page, err
-}
-
-// Kick implements Operator.
-func (c *Client) Kick(ctx context.Context, id storage.ProfileID) (int, error) {
-	var n removed
-	err := c.call(ctx, http.MethodDelete, "/api/v1/sessions/"+strconv.FormatUint(uint64(id), 10), nil, &n)
-	return n.Removed, err
-}
-
-func (s *Server) getSessions(w http.ResponseWriter, r *http.Request) {
-	var after, limit int
-	err := numbers(r.URL.Query(), map[string]*int{"after": &after, "limit": &limit})
-	var page SessionPage
-	if err == nil {
-		page, err = s.opt.Operator.SignedIn(r.Context(), storage.ProfileID(after), limit)
-	}
-	answer(s, w, r, page, err)
-}
-
-func (s *Server) deleteSession(w http.ResponseWriter, r *http.Request) {
-	id, err := userID(r) // ids of profiles have the same range
-	n := 0
-	if err == nil {
-		n, err = s.opt.Operator.Kick(r.Context(), storage.ProfileID(id))
-	}
-	answer(s, w, r, removed{n}, err)
-}
-
 // Waiting says how many messages wait for players who were offline.
 type Waiting struct {
 	Messages int `json:"messages"`
@@ -157,15 +121,4 @@ type Waiting struct {
 func (l *Local) Waiting(ctx context.Context) (w Waiting, err error) {
 	w.Messages, w.Profiles, err = l.Store.CountMessages(ctx)
 	return w, err
-}
-
-// Waiting implements Operator.
-func (c *Client) Waiting(ctx context.Context) (w Waiting, err error) {
-	err = c.call(ctx, http.MethodGet, "/api/v1/messages", nil, &w)
-	return w, err
-}
-
-func (s *Server) getMessages(w http.ResponseWriter, r *http.Request) {
-	v, err := s.opt.Operator.Waiting(r.Context())
-	answer(s, w, r, v, err)
 }

@@ -1,12 +1,8 @@
-package admin
+package operator
 
 import (
 	"context"
 	"errors"
-	"fmt"
-	"net/http"
-	"net/url"
-	"strconv"
 
 	"github.com/respawnd/respawnd/storage"
 )
@@ -52,36 +48,4 @@ func (l *Local) AuditLog(ctx context.Context, q AuditQuery) (AuditPage, error) {
 		page.Entries = append(page.Entries, e)
 	}
 	return page, nil
-}
-
-// AuditLog implements Operator.
-func (c *Client) AuditLog(ctx context.Context, q AuditQuery) (page AuditPage, err error) {
-	v := url.Values{}
-	if q.Before > 0 {
-		v.Set("before", strconv.FormatUint(q.Before, 10))
-	}
-	if q.Limit > 0 {
-		v.Set("limit", strconv.Itoa(q.Limit))
-	}
-	err = c.call(ctx, http.MethodGet, "/api/v1/audit?"+v.Encode(), nil, &page)
-	return page, err
-}
-
-// auditQuery reads the parameters of a page of the audit log.
-func auditQuery(v url.Values) (q AuditQuery, err error) {
-	if text := v.Get("before"); text != "" {
-		if q.Before, err = strconv.ParseUint(text, 10, 64); err != nil {
-			return q, fmt.Errorf("%w: before is not a number", ErrBadRequest)
-		}
-	}
-	return q, numbers(v, map[string]*int{"limit": &q.Limit})
-}
-
-func (s *Server) getAudit(w http.ResponseWriter, r *http.Request) {
-	q, err := auditQuery(r.URL.Query())
-	var page AuditPage
-	if err == nil {
-		page, err = s.opt.Operator.AuditLog(r.Context(), q)
-	}
-	answer(s, w, r, page, err)
 }

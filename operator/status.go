@@ -1,8 +1,7 @@
-package admin
+package operator
 
 import (
 	"cmp"
-	"net/http"
 	"net/netip"
 	"slices"
 )
@@ -25,9 +24,9 @@ type VerdictCount struct {
 	Addresses int    `json:"addresses"`
 }
 
-// countVerdicts sums up a list of verdicts, most addresses first. What counts is
+// CountVerdicts sums up a list of verdicts, most addresses first. What counts is
 // the newest verdict of each address.
-func countVerdicts(list []Verdict) []VerdictCount {
+func CountVerdicts(list []Verdict) []VerdictCount {
 	type who struct {
 		service string
 		address netip.AddrPort
@@ -52,13 +51,4 @@ func countVerdicts(list []Verdict) []VerdictCount {
 		return cmp.Or(cmp.Compare(b.Addresses, a.Addresses), cmp.Compare(a.Service, b.Service), cmp.Compare(a.Verdict, b.Verdict))
 	})
 	return out
-}
-
-func (s *Server) getStatus(w http.ResponseWriter, _ *http.Request) {
-	writeJSON(w, http.StatusOK, s.opt.Status())
-}
-
-func (s *Server) getVerdictSummary(w http.ResponseWriter, r *http.Request) {
-	list, err := s.opt.Operator.Verdicts(r.Context(), netip.Addr{})
-	answer(s, w, r, countVerdicts(list), err)
 }

@@ -1,12 +1,10 @@
-package admin
+package operator
 
 import (
 	"bytes"
 	"context"
 	"errors"
 	"fmt"
-	"net/http"
-	"net/url"
 
 	"github.com/respawnd/respawnd/internal/games"
 	"github.com/respawnd/respawnd/storage"
@@ -57,49 +55,4 @@ func onOff(on bool) string {
 		return "on"
 	}
 	return "off"
-}
-
-// OwnGame implements Operator.
-func (c *Client) OwnGame(ctx context.Context, name string) (games.Game, error) {
-	ctx, cancel := context.WithTimeout(ctx, clientTimeout)
-	defer cancel()
-	resp, err := c.do(ctx, http.MethodGet, "/api/v1/games/"+url.PathEscape(name), nil)
-	if err != nil {
-		return games.Game{}, err
-	}
-	defer func() { _ = resp.Body.Close() }()
-	list, err := games.ParseYAML(resp.Body, games.Source{Origin: games.FromStore})
-	if err != nil || len(list) != 1 {
-		return games.Game{}, fmt.Errorf("answer about game %s: %w", name, err)
-	}
-	return list[0], nil
-}
-
-// switchBody is the body that switches something.
-type switchBody struct {
-	On bool `json:"on"`
-}
-
-// SetMaintenance implements Operator.
-func (c *Client) SetMaintenance(ctx context.Context, name string, on bool) error {
-	return c.call(ctx, http.MethodPut, "/api/v1/games/"+url.PathEscape(name)+"/maintenance", switchBody{on}, nil)
-}
-
-// getGame answers in the YAML form, like getGames.
-func (s *Server) getGame(w http.ResponseWriter, r *http.Request) {
-	g, err := s.opt.Operator.OwnGame(r.Context(), r.PathValue("name"))
-	if err != nil {
-		s.fail(w, r, err)
-		return
-	}
-	writeGames(w, []games.Game{g})
-}
-
-func (s *Server) putMaintenance(w http.ResponseWriter, r *http.Request) {
-	var v switchBody
-	err := body(r, &v)
-	if err == nil {
-		err = s.opt.Operator.SetMaintenance(r.Context(), r.PathValue("name"), v.On)
-	}
-	answer(s, w, r, v, err)
 }
