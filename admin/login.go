@@ -12,6 +12,7 @@ import (
 
 	"github.com/respawnd/respawnd/internal/netserve"
 	"github.com/respawnd/respawnd/storage"
+	"github.com/respawnd/respawnd/web/session"
 )
 
 // How many logins with a wrong token are looked at and logged. The right token is
@@ -60,7 +61,7 @@ type loginView struct {
 
 // getLogin shows the form.
 func (s *Server) getLogin(w http.ResponseWriter, r *http.Request) {
-	if s.sessions.find(r, time.Now()) != nil {
+	if open, _ := s.findSession(r); open != nil {
 		http.Redirect(w, r, "/", http.StatusSeeOther)
 		return
 	}
@@ -69,22 +70,23 @@ func (s *Server) getLogin(w http.ResponseWriter, r *http.Request) {
 
 // showLogin writes the form, with a cookie that ties it to this browser.
 func (s *Server) showLogin(w http.ResponseWriter, r *http.Request, code int, v loginView) {
-	cookie := randomText()
-	if c, err := r.Cookie(loginCookie); err == nil && len(c.Value) == len(cookie) {
-		cookie = c.Value // another tab may have the form open
+	c := cookie(r, loginCookie, loginFormLife)
+	tie := session.NewToken()
+	if sent := c.Value(r); len(sent) == len(tie) {
+		tie = sent // another tab may have the form open
 	}
-	setCookie(w, r, loginCookie, cookie, loginFormLife)
-	v.Form = s.forms.value(cookie)
+	c.Set(w, tie)
+	v.Form = s.forms.Token(tie)
 	s.write(w, code, view{name: "login", title: "Log in", data: v}, nil)
 }
 
-// postLogin opens a session for who knows the token.
+// postLogin opens a session for a browser that sends the token.
 func (s *Server) postLogin(w http.ResponseWriter, r *http.Request) {
 	by := strings.TrimSpace(r.PostFormValue("by"))
 	v := loginView{By: by}
 	now := time.Now()
 	switch {
-	case !s.forms.check(r, r.PostFormValue(formField)):
+	case !s.forms.Valid(cookie(r, loginCookie, 0).Value(r), r.PostFormValue(formField)):
 		s.metrics.refuse(refusedForgery)
 		v.Problem = "That form was too old, or your browser does not keep cookies. Please try again."
 		s.showLogin(w, r, http.StatusForbidden, v)
@@ -105,22 +107,21 @@ func (s *Server) postLogin(w http.ResponseWriter, r *http.Request) {
 
 // logIn opens a session with an id of its own, whatever cookie came.
 func (s *Server) logIn(w http.ResponseWriter, r *http.Request, by string, now time.Time) {
-	if old := s.sessions.find(r, now); old != nil {
-		s.sessions.end(old)
+	if old, _ := s.findSession(r); old != nil {
+		s.sessions.End(old)
 	}
 	by = storage.AuditEntry{By: by}.Canonical().By
-	_, cookie := s.sessions.start(by, now)
+	cookie(r, sessionCookie, sessionLife).Set(w, s.sessions.Open(by, now, nil))
+	cookie(r, loginCookie, 0).Delete(w)
 	s.metrics.logins.WithLabelValues(loginDone).Inc()
 	s.opt.Log.Info().Stringer("peer", peerOf(r)).Str("by", by).Msg("operator logged in to the admin page")
-	setCookie(w, r, sessionCookie, cookie, sessionLife)
-	setCookie(w, r, loginCookie, "", 0)
 	http.Redirect(w, r, "/", http.StatusSeeOther)
 }
 
 // postLogout ends the session.
 func (s *Server) postLogout(w http.ResponseWriter, r *http.Request, v *visit) {
-	s.sessions.end(v.session)
-	s.opt.Log.Info().Stringer("peer", peerOf(r)).Str("by", v.session.by).Msg("operator logged out of the admin page")
-	setCookie(w, r, sessionCookie, "", 0)
+	s.sessions.End(v.session)
+	s.opt.Log.Info().Stringer("peer", peerOf(r)).Str("by", v.session.Owner).Msg("operator logged out of the admin page")
+	cookie(r, sessionCookie, 0).Delete(w)
 	http.Redirect(w, r, "/login", http.StatusSeeOther)
 }

@@ -106,7 +106,7 @@ func (s *Server) streamPage(w http.ResponseWriter, r *http.Request, v *visit) {
 		return
 	}
 	err = s.stream(w, r, q, func(l logtail.Line) any { return newLogLine(l) },
-		func() bool { return s.sessions.alive(v.session, time.Now()) })
+		func() bool { return s.sessions.Alive(v.session, time.Now()) })
 	if err != nil {
 		s.showProblem(w, http.StatusServiceUnavailable, err.Error(), v)
 	}

@@ -147,6 +147,7 @@ func many(n int, one, more string) string {
 // visit is a request to a page by who is logged in.
 type visit struct {
 	session *pageSession
+	form    string // what forms must carry
 	path    string // of the menu entry that the page belongs to
 }
 
@@ -170,9 +171,9 @@ type frame struct {
 func (s *Server) write(w http.ResponseWriter, code int, p view, v *visit) {
 	f := frame{Title: p.title, Version: s.opt.Version, Assets: s.assets.version, FormField: formField, Data: p.data}
 	if v != nil {
-		f.Form, f.By, f.Path = v.session.form, v.session.by, v.path
+		f.Form, f.By, f.Path = v.form, v.session.Owner, v.path
 		if code < http.StatusBadRequest {
-			f.Notice = s.sessions.told(v.session)
+			f.Notice = v.session.Data.take()
 		}
 	}
 	var b bytes.Buffer
@@ -275,7 +276,7 @@ func (s *Server) pages(mux *http.ServeMux) {
 			if to == "" {
 				to = v.path
 			}
-			s.sessions.tell(v.session, done)
+			v.session.Data.set(done)
 			http.Redirect(w, r, to, http.StatusSeeOther)
 		})
 	}
@@ -294,7 +295,7 @@ func menuOf(pattern string) string {
 // visitor lets only those through who are logged in.
 func (s *Server) visitor(menu string, f func(http.ResponseWriter, *http.Request, *visit)) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
-		session := s.sessions.find(r, time.Now())
+		session, token := s.findSession(r)
 		if session == nil {
 			if r.Method == http.MethodGet || r.Method == http.MethodHead {
 				http.Redirect(w, r, "/login", http.StatusSeeOther)
@@ -303,8 +304,8 @@ func (s *Server) visitor(menu string, f func(http.ResponseWriter, *http.Request,
 			s.showLogin(w, r, http.StatusUnauthorized, loginView{Problem: "You are not logged in any more. Nothing was changed."})
 			return
 		}
-		a := operator.Actor{Via: storage.ViaPage, By: session.by, From: peerOf(r)}
-		f(w, r.WithContext(operator.WithActor(r.Context(), a)), &visit{session: session, path: menu})
+		a := operator.Actor{Via: storage.ViaPage, By: session.Owner, From: peerOf(r)}
+		f(w, r.WithContext(operator.WithActor(r.Context(), a)), &visit{session: session, form: s.forms.Token(token), path: menu})
 	}
 }
 
@@ -317,7 +318,7 @@ func (s *Server) onForm(mux *http.ServeMux, pattern string, f func(http.Response
 			limit = maxUpload
 		}
 		s.withForm(limit, func(w http.ResponseWriter, r *http.Request) {
-			if !v.session.checkForm(r.PostFormValue(formField)) {
+			if !s.forms.Valid(cookie(r, sessionCookie, 0).Value(r), r.PostFormValue(formField)) {
 				s.metrics.refuse(refusedForgery)
 				s.showProblem(w, http.StatusForbidden, "This form was not sent by a page of yours. Nothing was changed. Go back, reload the page and try again.", v)
 				return

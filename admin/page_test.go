@@ -26,6 +26,7 @@ import (
 	"github.com/respawnd/respawnd/internal/verdicts"
 	"github.com/respawnd/respawnd/operator"
 	"github.com/respawnd/respawnd/storage"
+	"github.com/respawnd/respawnd/web/session"
 )
 
 // browser is somebody who uses the page: it keeps cookies and follows redirects
@@ -271,7 +272,7 @@ func TestSessionCookieIsSecureBehindHTTPS(t *testing.T) {
 
 func TestForgedAndFixedSessionsAreWorthNothing(t *testing.T) {
 	x := newSite(t, nil)
-	for name, value := range map[string]string{"made up": randomText(), "empty": "", "long": strings.Repeat("x", 4000), "token": testToken} {
+	for name, value := range map[string]string{"made up": session.NewToken(), "empty": "", "long": strings.Repeat("x", 4000), "token": testToken} {
 		b := x.browser(t)
 		b.setCookie(sessionCookie, value)
 		if p := b.get("/bans"); p.code != http.StatusSeeOther {
@@ -296,7 +297,7 @@ func TestForgedAndFixedSessionsAreWorthNothing(t *testing.T) {
 	b.client.Jar, _ = cookiejar.New(nil)
 	b.setCookie(sessionCookie, first)
 	b.setCookie(loginCookie, "abc")
-	b.form = x.s.forms.value("abc")
+	b.form = x.s.forms.Token("abc")
 	if p := b.post("/login", "token", testToken); p.code != http.StatusSeeOther {
 		t.Fatalf("second login: %d", p.code)
 	}
@@ -319,8 +320,10 @@ func TestFormsOfOthersChangeNothing(t *testing.T) {
 		return strings.NewReader(url.Values{formField: {form}, "address": {"192.0.2.1"}, "scope": {"all"}}.Encode())
 	}
 	tests := map[string]func(r *http.Request) *http.Request{
-		"without proof":           func(r *http.Request) *http.Request { return good.request(r.Method, r.URL.Path, body("")) },
-		"with a made up proof":    func(r *http.Request) *http.Request { return good.request(r.Method, r.URL.Path, body(randomText())) },
+		"without proof": func(r *http.Request) *http.Request { return good.request(r.Method, r.URL.Path, body("")) },
+		"with a made up proof": func(r *http.Request) *http.Request {
+			return good.request(r.Method, r.URL.Path, body(session.NewToken()))
+		},
 		"with the proof of other": func(r *http.Request) *http.Request { return good.request(r.Method, r.URL.Path, body(other.form)) },
 		"with the proof in the address": func(r *http.Request) *http.Request {
 			return good.request(r.Method, r.URL.Path+"?form="+good.form, body(""))
@@ -375,8 +378,8 @@ func TestLoginFormBelongsToItsBrowser(t *testing.T) {
 // attempt logs in with a token from an address, and returns the status.
 func attempt(t *testing.T, s *Server, from, token string) int {
 	t.Helper()
-	cookie := randomText()
-	v := url.Values{formField: {s.forms.value(cookie)}, "token": {token}}
+	cookie := session.NewToken()
+	v := url.Values{formField: {s.forms.Token(cookie)}, "token": {token}}
 	r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/login", strings.NewReader(v.Encode()))
 	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 	r.AddCookie(&http.Cookie{Name: loginCookie, Value: cookie})
@@ -434,57 +437,25 @@ func TestWrongLoginsDoNotKeepTheOperatorOut(t *testing.T) {
 	}
 }
 
-func TestPageSessionsAreBoundedAndEnd(t *testing.T) {
-	table := newPageSessions()
-	begin := time.Now()
-	request := func(cookie string) *http.Request {
-		r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/", nil)
-		r.AddCookie(&http.Cookie{Name: sessionCookie, Value: cookie})
-		return r
+func TestPageSessions(t *testing.T) {
+	table, begin := newPageSessions(), time.Now()
+	for range maxPageSessions {
+		table.Open("Ann", begin, nil)
 	}
-	var cookies []string
-	for i := range maxPageSessions + 1 {
-		_, c := table.start("", begin.Add(time.Duration(i)*time.Second))
-		cookies = append(cookies, c)
-		if i == 0 {
-			continue
-		}
-		table.find(request(cookies[0]), begin.Add(time.Duration(i)*time.Second)) // the first one stays in use
+	last := table.Open("Ann", begin, nil)
+	if table.Len() != maxPageSessions {
+		t.Errorf("%d sessions, want %d", table.Len(), maxPageSessions)
 	}
-	now := begin.Add(time.Hour)
-	if table.len() != maxPageSessions || table.find(request(cookies[0]), now) == nil || table.find(request(cookies[1]), now) != nil {
-		t.Errorf("after one session too many there are %d, the one in use open %v, the one at rest open %v",
-			table.len(), table.find(request(cookies[0]), now) != nil, table.find(request(cookies[1]), now) != nil)
-	}
-	tests := map[string]struct {
-		look []time.Duration // after the start, one after the other
-		want bool            // at the last look
-	}{
-		"in use":              {[]time.Duration{sessionIdle - 1}, true},
-		"at rest":             {[]time.Duration{sessionIdle}, false},
-		"in use for long":     {[]time.Duration{sessionIdle - 1, 2*sessionIdle - 2}, true},
-		"at rest after a use": {[]time.Duration{sessionIdle - 1, 2*sessionIdle - 1}, false},
-	}
-	for name, tc := range tests {
-		table := newPageSessions()
-		_, c := table.start("", begin)
-		got := false
-		for _, d := range tc.look {
-			got = table.find(request(c), begin.Add(d)) != nil
-		}
-		if got != tc.want {
-			t.Errorf("%s: session open %v, want %v", name, got, tc.want)
+	for at := time.Duration(0); at < sessionLife; at += sessionIdle - 1 {
+		if table.Find(last, begin.Add(at)) == nil {
+			t.Fatalf("the session ended after %v", at)
 		}
 	}
-	table = newPageSessions()
-	s, c := table.start("", begin)
-	for d := time.Duration(0); d < sessionLife; d += sessionIdle / 2 {
-		if table.find(request(c), begin.Add(d)) == nil {
-			t.Fatalf("the session ended after %v", d)
-		}
-	}
-	if table.find(request(c), begin.Add(sessionLife)) != nil || table.alive(s, begin.Add(sessionLife)) {
+	if table.Find(last, begin.Add(sessionLife)) != nil {
 		t.Errorf("the session is open after %v", sessionLife)
+	}
+	if idle := table.Open("Ann", begin, nil); table.Find(idle, begin.Add(sessionIdle)) != nil {
+		t.Errorf("an idle session is open after %v", sessionIdle)
 	}
 }
 
@@ -687,11 +658,9 @@ func TestTextsOfStrangersAreShownAndDoNothing(t *testing.T) {
 	} else {
 		wantShown(t, "POST /bans", p.body)
 	}
-	x.s.sessions.mu.Lock()
-	for _, s := range x.s.sessions.open {
-		s.by, s.notice = evil, evil
-	}
-	x.s.sessions.mu.Unlock()
+	open := x.s.sessions.Find(b.cookie(sessionCookie).Value, time.Now())
+	open.Owner = evil
+	open.Data.set(evil)
 	wantShown(t, "the notice", b.get("/").body)
 }
 

@@ -21,6 +21,7 @@ import (
 	"github.com/respawnd/respawnd/internal/netserve"
 	"github.com/respawnd/respawnd/operator"
 	"github.com/respawnd/respawnd/storage"
+	"github.com/respawnd/respawnd/web/session"
 )
 
 // Options configure a Server. Operator, Status, Tail and Gatherer are required.
@@ -49,8 +50,8 @@ type Server struct {
 	token     [sha256.Size]byte
 	templates map[string]*template.Template
 	assets    *assets
-	sessions  *pageSessions
-	forms     *loginForms
+	sessions  *session.Table[string, notice]
+	forms     *session.Forms
 	logins    *logins
 	metrics   *metrics
 	conns     *netserve.Metrics
@@ -61,9 +62,9 @@ type Server struct {
 func New(opt Options) *Server {
 	s := &Server{
 		opt: opt, token: sha256.Sum256([]byte(opt.Token)), templates: loadTemplates(), assets: loadAssets(),
-		sessions: newPageSessions(), forms: newLoginForms(), logins: newLogins(), streams: make(chan struct{}, maxStreams),
+		sessions: newPageSessions(), forms: session.NewForms(), logins: newLogins(), streams: make(chan struct{}, maxStreams),
 	}
-	s.metrics = newMetrics(opt.Registerer, s.sessions.len)
+	s.metrics = newMetrics(opt.Registerer, s.sessions.Len)
 	s.conns = netserve.NewMetrics(opt.Registerer, "admin")
 	return s
 }

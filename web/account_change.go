@@ -77,7 +77,7 @@ func (v *visit) noted(ctx context.Context, action string) context.Context {
 // withinQuota takes one change from what the account may do. It returns false if
 // it answered.
 func (v *visit) withinQuota() bool {
-	if v.session.quota.AllowN(time.Now(), 1) {
+	if v.session.Data.quota.AllowN(time.Now(), 1) {
 		return true
 	}
 	v.opt.Metrics.Drop(dropForms)
@@ -123,11 +123,11 @@ func changePassword(ctx context.Context, v *visit) error {
 	return errors.Join(v.endGames(ctx, v.user.ID), v.stay(ctx))
 }
 
-// stay lets this browser's session go on although the password changed.
+// stay continues this browser's session after a change of the password.
 func (v *visit) stay(ctx context.Context) error {
 	_, mark, err := v.keeper.userOf(ctx, v.user.ID)
 	if err == nil {
-		v.keeper.sessions.keep(v.session, mark)
+		v.session.Data.mark.Store(&mark)
 	}
 	return err
 }
@@ -252,7 +252,7 @@ func (v *visit) serveDelete() {
 		return
 	}
 	v.keeper.Sessions.KickUser(ctx, v.user.ID, presence.ErrDeleted)
-	v.keeper.sessions.end(v.session)
-	v.keeper.setCookie(v.w, sessionCookie, "")
+	v.keeper.sessions.End(v.session)
+	v.keeper.cookie.Delete(v.w)
 	v.goTo("/account/login?done=deleted")
 }

@@ -2,9 +2,6 @@ package web
 
 import (
 	"context"
-	"crypto/hmac"
-	"crypto/sha256"
-	"encoding/base64"
 	"errors"
 	"mime"
 	"net/http"
@@ -16,6 +13,7 @@ import (
 	"github.com/respawnd/respawnd/internal/accounts"
 	"github.com/respawnd/respawnd/internal/netserve"
 	"github.com/respawnd/respawnd/storage"
+	"github.com/respawnd/respawnd/web/session"
 )
 
 // maxForm is how many bytes a form may have.
@@ -50,64 +48,28 @@ type PresenceSessions interface {
 // keeper is the state of the pages of accounts.
 type keeper struct {
 	Accounts
-	sessions *sessions
-	key      [32]byte // of the tokens in forms; of this run alone
-	secure   bool     // visitors come over HTTPS
+	sessions *session.Table[storage.UserID, login]
+	forms    *session.Forms
+	cookie   session.Cookie // of a session
+	tie      session.Cookie // ties forms to a browser that is not logged in
+	secure   bool           // visitors come over HTTPS
 	origins  *http.CrossOriginProtection
 	trouble  netserve.Trouble
 }
 
 // newKeeper returns the state of the pages. publicURL is Options.PublicURL.
 func newKeeper(a Accounts, publicURL string) *keeper {
-	k := &keeper{Accounts: a, sessions: newSessions(maxSessions), origins: http.NewCrossOriginProtection()}
-	k.key = sha256.Sum256([]byte(randomToken()))
+	k := &keeper{Accounts: a, sessions: newSessions(), forms: session.NewForms(), origins: http.NewCrossOriginProtection()}
+	prefix := "respawnd-"
 	if u, err := url.Parse(publicURL); err == nil && u.Host != "" {
-		k.secure = u.Scheme == "https"
+		if k.secure = u.Scheme == "https"; k.secure {
+			prefix = "__Host-respawnd-" // browsers refuse one that another host or plain HTTP set
+		}
 		_ = k.origins.AddTrustedOrigin(u.Scheme + "://" + u.Host) // ours, whatever a proxy makes of the Host header
 	}
+	k.cookie = session.Cookie{Name: prefix + "session", Secure: k.secure}
+	k.tie = session.Cookie{Name: prefix + "form", Secure: k.secure}
 	return k
-}
-
-// cookie names. The prefix makes browsers refuse one that another host or plain
-// HTTP set.
-func (k *keeper) cookieName(name string) string {
-	if k.secure {
-		return "__Host-respawnd-" + name
-	}
-	return "respawnd-" + name
-}
-
-const (
-	sessionCookie = "session"
-	formCookie    = "form" // ties forms to a browser that is not logged in
-)
-
-// setCookie sets a cookie for this browser session; an empty value deletes it.
-func (k *keeper) setCookie(w http.ResponseWriter, name, value string) {
-	age := 0
-	if value == "" {
-		age = -1
-	}
-	http.SetCookie(w, &http.Cookie{ //nolint:gosec // without HTTPS a Secure cookie would not come back
-		Name: k.cookieName(name), Value: value, Path: "/", MaxAge: age,
-		Secure: k.secure, HttpOnly: true, SameSite: http.SameSiteStrictMode,
-	})
-}
-
-func (k *keeper) cookie(r *http.Request, name string) string {
-	c, err := r.Cookie(k.cookieName(name))
-	if err != nil || len(c.Value) > 128 {
-		return ""
-	}
-	return c.Value
-}
-
-// token returns what forms of a browser carry. Only we can make it from the
-// browser's cookie, and no other page can read either.
-func (k *keeper) token(cookie string) string {
-	mac := hmac.New(sha256.New, k.key[:])
-	mac.Write([]byte(cookie))
-	return base64.RawURLEncoding.EncodeToString(mac.Sum(nil))
 }
 
 // visit is one request for a page of accounts.
@@ -116,9 +78,9 @@ type visit struct {
 	w       http.ResponseWriter
 	r       *http.Request
 	from    netip.Addr
-	form    url.Values // empty unless it is a form
-	tie     string     // the cookie that the forms are tied to
-	session *session   // nil: not logged in
+	form    url.Values      // empty unless it is a form
+	tie     string          // the cookie that the forms are tied to
+	session *accountSession // nil: not logged in
 	user    storage.User
 }
 
@@ -149,31 +111,31 @@ func (s *Server) accountsOn() bool { return s.keeper.Service != nil && s.policy.
 // identify finds out who the visitor is. It returns false if it answered.
 func (v *visit) identify() bool {
 	k := v.keeper
-	token := k.cookie(v.r, sessionCookie)
-	if s := k.sessions.find(token, time.Now()); s != nil {
-		u, mark, err := k.userOf(v.r.Context(), s.user)
+	token := k.cookie.Value(v.r)
+	if s := k.sessions.Find(token, time.Now()); s != nil {
+		u, mark, err := k.userOf(v.r.Context(), s.Owner)
 		switch {
-		case err == nil && k.sessions.holds(s, mark) && !u.Ban.In(time.Now()):
+		case err == nil && *s.Data.mark.Load() == mark && !u.Ban.In(time.Now()):
 			v.session, v.user, v.tie = s, u, token
 			return true
 		case err != nil && !errors.Is(err, storage.ErrNotFound):
 			v.fault(err)
 			return false
 		}
-		k.sessions.end(s)
+		k.sessions.End(s)
 	}
 	if token != "" {
-		k.setCookie(v.w, sessionCookie, "")
+		k.cookie.Delete(v.w)
 	}
-	if v.tie = k.cookie(v.r, formCookie); v.tie == "" {
-		v.tie = randomToken()
-		k.setCookie(v.w, formCookie, v.tie)
+	if v.tie = k.tie.Value(v.r); v.tie == "" {
+		v.tie = session.NewToken()
+		k.tie.Set(v.w, v.tie)
 	}
 	return true
 }
 
 // userOf returns an account, and what changes with its password.
-func (k *keeper) userOf(ctx context.Context, id storage.UserID) (u storage.User, mark [sha256.Size]byte, err error) {
+func (k *keeper) userOf(ctx context.Context, id storage.UserID) (u storage.User, mark passwordMark, err error) {
 	if u, err = k.Store.GetUser(ctx, id); err == nil {
 		mark, err = k.Service.PasswordMark(&u)
 	}
@@ -206,18 +168,13 @@ func (v *visit) readForm() bool {
 		return false
 	}
 	v.form = v.r.PostForm
-	if v.keeper.origins.Check(v.r) != nil || !v.tokenFits() {
+	if v.keeper.origins.Check(v.r) != nil || !v.keeper.forms.Valid(v.tie, v.form.Get("token")) {
 		v.opt.Metrics.Drop(dropForgery)
 		v.fail(v.w, v.r, http.StatusForbidden,
 			"the form is too old, came from elsewhere, or your browser keeps no cookies; nothing was changed, go back and try again")
 		return false
 	}
 	return true
-}
-
-// tokenFits reports whether the form was made for this browser.
-func (v *visit) tokenFits() bool {
-	return hmac.Equal([]byte(v.form.Get("token")), []byte(v.keeper.token(v.tie)))
 }
 
 // fault answers after an error of ours.

@@ -47,7 +47,7 @@ type uniqueNickView struct {
 
 func (v *visit) view(title string) accountView {
 	return accountView{
-		frame: v.pages.frame(title, placeAccount), Token: v.keeper.token(v.tie),
+		frame: v.pages.frame(title, placeAccount), Token: v.keeper.forms.Token(v.tie),
 		Plain: !v.keeper.secure && v.r.TLS == nil && !isNear(v.from), MaxPassword: accounts.MaxPassword,
 		Partner: "0", Namespace: "1",
 	}
@@ -106,10 +106,10 @@ func (v *visit) enter(id storage.UserID) {
 		return
 	}
 	if v.session != nil {
-		v.keeper.sessions.end(v.session)
+		v.keeper.sessions.End(v.session)
 	}
-	v.keeper.setCookie(v.w, sessionCookie, v.keeper.sessions.open(id, mark, time.Now()))
-	v.keeper.setCookie(v.w, formCookie, "")
+	v.keeper.cookie.Set(v.w, v.keeper.openSession(id, mark, time.Now()))
+	v.keeper.tie.Delete(v.w)
 	v.opt.Log.Info().Uint32("user", uint32(id)).Stringer("peer", v.from).Msg("logged in on the page")
 	v.goTo("/account")
 }
@@ -271,8 +271,8 @@ func (v *visit) accountView() (accountView, error) {
 // serveLogout answers /account/logout.
 func (v *visit) serveLogout() {
 	if v.r.Method == http.MethodPost && v.session != nil {
-		v.keeper.sessions.end(v.session)
-		v.keeper.setCookie(v.w, sessionCookie, "")
+		v.keeper.sessions.End(v.session)
+		v.keeper.cookie.Delete(v.w)
 		v.goTo("/account/login?done=out")
 		return
 	}

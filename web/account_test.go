@@ -3,7 +3,6 @@ package web
 import (
 	"bytes"
 	"context"
-	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io"
@@ -309,7 +308,7 @@ func TestSessionEndsWhenTheAccountChangesElsewhere(t *testing.T) {
 				t.Errorf("a form after it: got %d to %q", w.Code, w.Header().Get("Location"))
 			}
 			wantDone(t, "the account after it", b.get("/account"), "/account/login")
-			if f.server.keeper.sessions.len() != 0 {
+			if f.server.keeper.sessions.Len() != 0 {
 				t.Error("the session is still kept")
 			}
 		})
@@ -661,46 +660,36 @@ func TestSessionIsNotTheVisitorsChoice(t *testing.T) {
 	}
 	first := b.cookies["respawnd-session"].Value
 	wantDone(t, "second login", b.login("ann@example.org", "secret"), "/account")
-	if b.cookies["respawnd-session"].Value == first || f.server.keeper.sessions.find(first, time.Now()) != nil {
+	if b.cookies["respawnd-session"].Value == first || f.server.keeper.sessions.Find(first, time.Now()) != nil {
 		t.Error("a login keeps the session from before it")
 	}
 }
 
-func TestSessionsAreBoundedAndEnd(t *testing.T) {
-	now := time.Now()
-	s := newSessions(10)
-	mark := sha256.Sum256(nil)
-	var mine []string
-	for range sessionsPerUser + 1 {
-		mine = append(mine, s.open(1, mark, now))
+func TestSessions(t *testing.T) {
+	k, now := newKeeper(Accounts{}, ""), time.Now()
+	first := k.openSession(1, passwordMark{1}, now)
+	for range sessionsPerUser {
+		k.openSession(1, passwordMark{1}, now)
 	}
-	if s.find(mine[0], now) != nil || s.find(mine[1], now) == nil || s.len() != sessionsPerUser {
-		t.Errorf("%d sessions of one account: %d kept, want %d, the oldest gone", len(mine), s.len(), sessionsPerUser)
+	last := k.sessions.Find(k.openSession(1, passwordMark{2}, now), now)
+	if k.sessions.Find(first, now) != nil || k.sessions.Len() != sessionsPerUser {
+		t.Errorf("%d sessions of one account, want %d without the oldest", k.sessions.Len(), sessionsPerUser)
 	}
-	for id := range storage.UserID(5) {
-		s.open(id+2, mark, now)
+	other := k.sessions.Find(k.openSession(1, passwordMark{1}, now), now)
+	if *last.Data.mark.Load() != (passwordMark{2}) || last.Data.quota != other.Data.quota {
+		t.Error("a session has the mark of another, or another quota than one of its account")
 	}
-	if s.len() != 10 || s.find(mine[3], now) != nil || s.find(mine[len(mine)-1], now) == nil {
-		t.Errorf("%d sessions kept, want 10 and the oldest gone", s.len())
+	stranger := k.openSession(2, passwordMark{}, now)
+	if k.sessions.Find(stranger, now).Data.quota == other.Data.quota {
+		t.Error("two accounts share a quota")
 	}
-	last := mine[len(mine)-1]
-	if s.find(last, now.Add(sessionIdle-time.Second)) == nil {
-		t.Error("the session ends too early")
-	}
-	if s.find(last, now.Add(2*sessionIdle)) != nil || s.find(last, now) != nil {
-		t.Error("an idle session goes on")
-	}
-	busy := s.open(99, mark, now)
-	for at := now; at.Before(now.Add(sessionLife)); at = at.Add(time.Hour) {
-		if s.find(busy, at) == nil {
-			t.Fatalf("a busy session ended after %v", at.Sub(now))
+	for at := time.Duration(0); at < sessionLife; at += sessionIdle - 1 {
+		if k.sessions.Find(stranger, now.Add(at)) == nil {
+			t.Fatalf("the session ended after %v", at)
 		}
 	}
-	if s.find(busy, now.Add(sessionLife)) != nil {
-		t.Error("a busy session goes on for ever")
-	}
-	if s.find("", now) != nil {
-		t.Error("no token has a session")
+	if k.sessions.Find(stranger, now.Add(sessionLife)) != nil {
+		t.Errorf("the session is open after %v", sessionLife)
 	}
 }
 

@@ -156,7 +156,7 @@ func New(opt Options) *Server {
 		zipper:      newZipper(),
 		building:    make(chan struct{}, maxBuilding()),
 	}
-	s.metrics = newMetrics(opt.Registerer, s.feed.len, func() int { n, _ := s.history.Len(); return n }, s.keeper.sessions.len)
+	s.metrics = newMetrics(opt.Registerer, s.feed.len, func() int { n, _ := s.history.Len(); return n }, s.keeper.sessions.Len)
 	s.SetPolicy(opt.Policy)
 	s.handler = s.wrap(s.mux())
 	return s

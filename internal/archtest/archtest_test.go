@@ -47,6 +47,7 @@ var ranks = map[string]int{
 	"internal/unproved":  0,
 	"internal/zandronum": 0,
 	"master/views":       0,
+	"web/session":        0,
 
 	"internal/abusetest": 1, // for tests
 	"internal/echotest":  1, // for tests
