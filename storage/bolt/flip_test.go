@@ -9,6 +9,7 @@ import (
 	"net/netip"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -163,9 +164,21 @@ func flipped(t *testing.T, content []byte, bit int, want map[string]string) stri
 	return ""
 }
 
+// flipStep is the distance of the bits that are changed: a prime, so that every bit
+// of a byte and every part of a page is among them. FLIP_STEP=1 changes each.
+func flipStep(t *testing.T) int {
+	t.Helper()
+	n, err := strconv.Atoi(os.Getenv("FLIP_STEP"))
+	if err != nil || n < 1 {
+		return 19997
+	}
+	return n
+}
+
 // A store with one bit changed is refused, reports what it cannot read, or is
 // right.
 func TestFlippedBit(t *testing.T) {
+	t.Parallel()
 	content := fullFile(t)
 	s, err := Open(t.Context(), writeFile(t, content), testOptions())
 	if err != nil {
@@ -180,8 +193,7 @@ func TestFlippedBit(t *testing.T) {
 			t.Fatalf("%s: %s before any damage", question, answer)
 		}
 	}
-	const step = 4999 // a prime: every bit of a byte and every part of a page has its turn
-	for bit := 0; bit < 8*len(content); bit += step {
+	for bit := 0; bit < 8*len(content); bit += flipStep(t) {
 		if wrong := flipped(t, content, bit, want); wrong != "" {
 			t.Errorf("bit %d of byte %d (page %d, offset %d): %s", bit%8, bit/8, bit/8/os.Getpagesize(), bit/8%os.Getpagesize(), wrong)
 		}

@@ -3,6 +3,7 @@ package storagetest
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -106,10 +107,10 @@ func testImportRelations(t *testing.T, s storage.Store) {
 func testBuddyPages(t *testing.T, s storage.Store) {
 	p := people(t, s, 600) // more than a page of any engine
 	var others []storage.ProfileID
-	for i := len(p) - 1; i > 0; i-- {
-		addBuddy(t, s, p[0].ID, p[i].ID)
-		addBuddy(t, s, p[i].ID, p[0].ID)
-	}
+	together(t, len(p)-1, func(i int) error {
+		other := p[len(p)-1-i].ID
+		return errors.Join(s.AddBuddy(t.Context(), p[0].ID, other), s.AddBuddy(t.Context(), other, p[0].ID))
+	})
 	for _, other := range p[1:] {
 		others = append(others, other.ID)
 	}
@@ -161,12 +162,9 @@ func testBuddyStrangers(t *testing.T, s storage.Store) {
 func testBuddyFull(t *testing.T, s storage.Store) {
 	p := people(t, s, storage.MaxBuddies+2)
 	me, more := p[0].ID, p[len(p)-1].ID
-	for _, other := range p[1 : len(p)-1] {
-		addBuddy(t, s, me, other.ID)
-		if err := s.AddBlock(t.Context(), me, other.ID); err != nil {
-			t.Fatal(err)
-		}
-	}
+	together(t, len(p)-2, func(i int) error {
+		return errors.Join(s.AddBuddy(t.Context(), me, p[1+i].ID), s.AddBlock(t.Context(), me, p[1+i].ID))
+	})
 	ask(t, s, me, more, moment())
 	for what, err := range map[string]error{
 		"AddBuddy": s.AddBuddy(t.Context(), me, more),
@@ -223,24 +221,24 @@ func testBlocksInPages(t *testing.T, s storage.Store) {
 	me := p[350].ID // blocks come from and go to lower and higher ids
 	var want []storage.ProfileID
 	for i, other := range p {
-		if other.ID == me {
-			continue
-		}
-		addBuddy(t, s, me, other.ID)
-		addBuddy(t, s, other.ID, me)
-		pair := [2]storage.ProfileID{me, other.ID}
-		switch i % 7 {
-		case 3:
-			pair = [2]storage.ProfileID{other.ID, me}
-			fallthrough
-		case 0, 5:
-			if err := s.AddBlock(t.Context(), pair[0], pair[1]); err != nil {
-				t.Fatal(err)
-			}
-		default:
+		if other.ID != me && !slices.Contains([]int{0, 3, 5}, i%7) {
 			want = append(want, other.ID)
 		}
 	}
+	together(t, len(p), func(i int) error {
+		other := p[i].ID
+		if other == me {
+			return nil
+		}
+		err := errors.Join(s.AddBuddy(t.Context(), me, other), s.AddBuddy(t.Context(), other, me))
+		switch i % 7 {
+		case 0, 5:
+			err = errors.Join(err, s.AddBlock(t.Context(), me, other))
+		case 3:
+			err = errors.Join(err, s.AddBlock(t.Context(), other, me))
+		}
+		return err
+	})
 	differ(t, "whom I see", collect(t, s.Watched(t.Context(), me)), want)
 	differ(t, "who sees me", collect(t, s.Watchers(t.Context(), me)), want)
 }
@@ -342,9 +340,7 @@ func testBuddyLimits(t *testing.T, s storage.Store) {
 
 func testBuddyRemoveInLoop(t *testing.T, s storage.Store) {
 	p := people(t, s, 300)
-	for _, other := range p[1:] {
-		addBuddy(t, s, p[0].ID, other.ID)
-	}
+	together(t, len(p)-1, func(i int) error { return s.AddBuddy(t.Context(), p[0].ID, p[1+i].ID) })
 	for id, err := range s.BuddiesOf(t.Context(), p[0].ID) {
 		if err != nil {
 			t.Fatal(err)

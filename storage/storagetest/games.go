@@ -3,6 +3,7 @@ package storagetest
 import (
 	"errors"
 	"fmt"
+	"iter"
 	"slices"
 	"strings"
 	"testing"
@@ -156,14 +157,29 @@ func testGameUpdateRace(t *testing.T, s storage.Store) {
 	}), storage.ErrConflict)
 }
 
+// setGames stores many games, as many at once as a store takes.
+func setGames(t *testing.T, s storage.Store, names iter.Seq2[int, string]) {
+	t.Helper()
+	var list []storage.Game
+	for _, name := range names {
+		if list = append(list, game(name)); len(list) == storage.MaxGamesAtOnce {
+			if err := s.SetGames(t.Context(), list); err != nil {
+				t.Fatalf("SetGames() = %v", err)
+			}
+			list = nil
+		}
+	}
+	if len(list) > 0 {
+		t.Fatalf("%d games are left over", len(list))
+	}
+}
+
 func testGameList(t *testing.T, s storage.Store) {
 	var want []string
 	for i := range 600 {
 		want = append(want, fmt.Sprintf("game%03d", i))
 	}
-	for _, name := range slices.Backward(want) {
-		putGame(t, s, game(name))
-	}
+	setGames(t, s, slices.Backward(want))
 	var got []string
 	for _, g := range collect(t, s.Games(t.Context())) {
 		got = append(got, g.Name)
@@ -178,9 +194,11 @@ func testGameList(t *testing.T, s storage.Store) {
 }
 
 func testGameListChanging(t *testing.T, s storage.Store) {
+	var names []string
 	for i := range 400 {
-		putGame(t, s, game(fmt.Sprintf("m%03d", i)))
+		names = append(names, fmt.Sprintf("m%03d", i))
 	}
+	setGames(t, s, slices.All(names))
 	seen := map[string]int{}
 	for g, err := range s.Games(t.Context()) {
 		if err != nil {

@@ -169,10 +169,11 @@ func testProfileRev(t *testing.T, s storage.Store) {
 }
 
 func testProfileFind(t *testing.T, s storage.Store) {
-	for i := range 600 { // more than a page of any engine
+	together(t, 600, func(i int) error { // more than a page of any engine
 		p := storage.Profile{Nick: fmt.Sprint("Joe", i%2), FirstName: "Jo", LastName: fmt.Sprint("L", i), ICQ: int32(i % 3)}
-		createUser(t, s, user(fmt.Sprintf("%d@b.c", i)), p)
-	}
+		_, _, err := s.CreateUser(t.Context(), user(fmt.Sprintf("%d@b.c", i)), p)
+		return err
+	})
 	tests := map[string]struct {
 		by    storage.ProfileIndex
 		value string

@@ -110,32 +110,24 @@ func testRequestReplace(t *testing.T, s storage.Store) {
 func testRequestFull(t *testing.T, s storage.Store) {
 	p := people(t, s, storage.MaxRequestsTo+2)
 	me, to := p[0].ID, p[1:]
-	for i := range storage.MaxRequestsToStrangers {
-		ask(t, s, me, to[i].ID, moment())
+	asked := func(from, to storage.ProfileID) error {
+		return s.Ask(t.Context(), storage.Request{From: from, To: to, Signature: signature, Sent: moment()})
 	}
+	together(t, storage.MaxRequestsToStrangers, func(i int) error { return asked(me, to[i].ID) })
 	over := storage.Request{From: me, To: to[storage.MaxRequestsToStrangers].ID, Signature: signature, Sent: moment()}
 	if err := s.Ask(t.Context(), over); !errors.Is(err, storage.ErrFull) {
 		t.Errorf("Ask() of one stranger too many = %v, want ErrFull", err)
 	}
-	for i := storage.MaxRequestsToStrangers; i <= storage.MaxRequestsFrom; i++ { // no strangers
-		addBuddy(t, s, to[i].ID, me)
-	}
-	for i := storage.MaxRequestsToStrangers; i < storage.MaxRequestsFrom; i++ {
-		ask(t, s, me, to[i].ID, moment())
-	}
+	friends := to[storage.MaxRequestsToStrangers : storage.MaxRequestsFrom+1]
+	together(t, len(friends), func(i int) error { return s.AddBuddy(t.Context(), friends[i].ID, me) })
+	together(t, len(friends)-1, func(i int) error { return asked(me, friends[i].ID) })
 	over = storage.Request{From: me, To: to[storage.MaxRequestsFrom].ID, Signature: signature, Sent: moment()}
 	if err := s.Ask(t.Context(), over); !errors.Is(err, storage.ErrFull) {
 		t.Errorf("Ask() beyond the limit of who asks = %v, want ErrFull", err)
 	}
 	ask(t, s, me, to[0].ID, moment()) // one that is there may be renewed
-	for i := storage.MaxRequestsToStrangers; i <= storage.MaxRequestsFrom; i++ {
-		if err := s.RemoveBuddy(t.Context(), to[i].ID, me); err != nil {
-			t.Fatal(err)
-		}
-	}
-	for i := range storage.MaxRequestsTo {
-		ask(t, s, to[i].ID, me, moment())
-	}
+	together(t, len(friends), func(i int) error { return s.RemoveBuddy(t.Context(), friends[i].ID, me) })
+	together(t, storage.MaxRequestsTo, func(i int) error { return asked(to[i].ID, me) })
 	over = storage.Request{From: to[storage.MaxRequestsTo].ID, To: me, Signature: signature, Sent: moment()}
 	if err := s.Ask(t.Context(), over); !errors.Is(err, storage.ErrFull) {
 		t.Errorf("Ask() beyond the limit of who is asked = %v, want ErrFull", err)

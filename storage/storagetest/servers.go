@@ -1,7 +1,6 @@
 package storagetest
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"iter"
@@ -177,11 +176,7 @@ func testServerLimits(t *testing.T, s storage.Store) {
 	if want := (storage.SavedServers{Servers: 2, Written: 2}); saved != want || err != nil {
 		t.Errorf("SaveServers() = %+v, %v, want %+v", saved, err, want)
 	}
-	got := collect(t, s.LoadServers(t.Context()))
-	if len(got) == 2 && bytes.Equal(got[0].Rules, edge.Rules) { // comparing them byte by byte takes seconds
-		got[0].Rules, edge.Rules = nil, nil
-	}
-	differ(t, "servers", got, []storage.Server{edge, server(2)})
+	differ(t, "servers", collect(t, s.LoadServers(t.Context())), []storage.Server{edge, server(2)})
 }
 
 func testServersCancelled(t *testing.T, s storage.Store) {

@@ -1,8 +1,10 @@
 package storagetest
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -28,13 +30,16 @@ func createUser(t tester, s storage.Store, u storage.User, p storage.Profile) (s
 	return user, first
 }
 
-// people creates n users with one profile each and returns the profiles.
+// people creates n users with one profile each and returns the profiles in the
+// order of their ids.
 func people(t tester, s storage.Store, n int) []storage.Profile {
 	t.Helper()
 	all := make([]storage.Profile, n)
-	for i := range all {
-		_, all[i] = createUser(t, s, user(fmt.Sprintf("p%d@example.com", i)), storage.Profile{Nick: fmt.Sprintf("P%d", i)})
-	}
+	together(t, n, func(i int) (err error) {
+		_, all[i], err = s.CreateUser(background(), user(fmt.Sprintf("p%d@example.com", i)), storage.Profile{Nick: fmt.Sprintf("P%d", i)})
+		return err
+	})
+	slices.SortFunc(all, func(a, b storage.Profile) int { return cmp.Compare(a.ID, b.ID) })
 	return all
 }
 
@@ -317,6 +322,7 @@ func testUserDelete(t *testing.T, s storage.Store) {
 		tangle(t, s, id, friend)
 	}
 	addBuddy(t, s, friend, all[2].ID)
+	freed := must(s.GetUser(t.Context(), all[0].User))(t)
 	if err := s.DeleteUser(t.Context(), all[0].User); err != nil {
 		t.Fatalf("DeleteUser() = %v", err)
 	}
@@ -330,7 +336,7 @@ func testUserDelete(t *testing.T, s storage.Store) {
 	if got, err := s.ProfilesOf(t.Context(), all[0].User); err != nil || len(got) != 0 {
 		t.Errorf("ProfilesOf() of a deleted user = %v, %v, want none", got, err)
 	}
-	createUser(t, s, user("p0@example.com"), profile("Rich")) // all of it is free again
+	createUser(t, s, user(freed.Email), profile("Rich")) // all of it is free again
 }
 
 // tangle makes everything hang on a profile that can.
