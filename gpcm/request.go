@@ -5,6 +5,7 @@ import (
 	"math"
 	"strconv"
 
+	"github.com/respawnd/respawnd/internal/ascii"
 	"github.com/respawnd/respawnd/internal/gamespy"
 	"github.com/respawnd/respawnd/storage"
 )
@@ -46,26 +47,10 @@ func cutTail(body []byte, key string) (head, tail []byte) {
 		}
 		i += n + 1
 		end := i + len(key)
-		if end < len(body) && body[end] == '\\' && equalFold(body[i:end], key) {
+		if end < len(body) && body[end] == '\\' && ascii.EqualFold(body[i:end], key) {
 			return body[:i-1], body[end+1:]
 		}
 	}
-}
-
-// equalFold compares with a key in lower case.
-func equalFold(b []byte, key string) bool {
-	if len(b) != len(key) {
-		return false
-	}
-	for i, c := range b {
-		if 'A' <= c && c <= 'Z' {
-			c += 'a' - 'A'
-		}
-		if c != key[i] {
-			return false
-		}
-	}
-	return true
 }
 
 // commandName appends the name of a message to dst, in lower case. What is too
@@ -77,10 +62,7 @@ func commandName(dst, body []byte) []byte {
 		if c == '\\' || c == 0 {
 			break
 		}
-		if 'A' <= c && c <= 'Z' {
-			c += 'a' - 'A'
-		}
-		dst = append(dst, c)
+		dst = append(dst, ascii.Lower(c))
 	}
 	return dst
 }

@@ -5,6 +5,8 @@ import (
 	"strings"
 	"sync"
 	"weak"
+
+	"github.com/respawnd/respawnd/internal/ascii"
 )
 
 // MaxNames is the largest number of field names in one report. Hosts know at
@@ -75,20 +77,7 @@ func (n *Names) Index(name string) (int, bool) {
 
 // FoldName returns a name, of a field or of a player, in lower case. Only ASCII
 // letters change: names come in any encoding, and two that differ must stay apart.
-func FoldName(name string) string {
-	if !strings.ContainsFunc(name, isUpper) {
-		return name
-	}
-	b := []byte(name)
-	for i, c := range b {
-		if 'A' <= c && c <= 'Z' {
-			b[i] = c + ('a' - 'A')
-		}
-	}
-	return string(b)
-}
-
-func isUpper(r rune) bool { return 'A' <= r && r <= 'Z' }
+func FoldName(name string) string { return ascii.ToLower(name) }
 
 // same reports whether both keep the same names in the same order. Equal lists
 // are mostly one list; they differ if names were dropped or could not be shared.

@@ -6,6 +6,7 @@ import (
 	"net/netip"
 	"time"
 
+	"github.com/respawnd/respawnd/internal/ascii"
 	"github.com/respawnd/respawnd/internal/netserve"
 )
 
@@ -206,14 +207,7 @@ const maxName = 64
 // nameHash returns a keyed hash of a game name, in which case does not count.
 func (s *Server) nameHash(name []byte) uint64 {
 	var lower [maxName]byte
-	name = name[:min(len(name), maxName)]
-	for i, c := range name {
-		if 'A' <= c && c <= 'Z' {
-			c += 'a' - 'A'
-		}
-		lower[i] = c
-	}
-	return maphash.Bytes(s.seed, lower[:len(name)])
+	return maphash.Bytes(s.seed, ascii.AppendLower(lower[:0], name[:min(len(name), maxName)]))
 }
 
 // connectAck takes the receipt of a connect.

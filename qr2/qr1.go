@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/respawnd/respawnd/internal/ascii"
 	"github.com/respawnd/respawnd/internal/gamespy"
 	"github.com/respawnd/respawnd/internal/netserve"
 	"github.com/respawnd/respawnd/internal/query"
@@ -51,9 +52,9 @@ func (t *textIntake) handle(w netserve.PacketWriter, p netserve.Packet) (dropped
 		return dropMalformed
 	}
 	switch {
-	case gamespy.IsKey(fields.Key(), "heartbeat"):
+	case ascii.EqualFold(fields.Key(), "heartbeat"):
 		return t.heartbeat(w, p)
-	case gamespy.IsKey(fields.Key(), "echo"):
+	case ascii.EqualFold(fields.Key(), "echo"):
 		if t.echoed(w, p, fields.Value()) {
 			return ""
 		}
@@ -87,16 +88,16 @@ func readTextHeartbeat(packet []byte) (h textHeartbeat, err error) {
 	for s := gamespy.ScanFields(packet); s.Next(); {
 		key, value := s.Key(), s.Value()
 		switch {
-		case gamespy.IsKey(key, "heartbeat"):
+		case ascii.EqualFold(key, "heartbeat"):
 			if h.port == 0 {
 				h.port = parsePort(value)
 			}
-		case gamespy.IsKey(key, "gamename"):
+		case ascii.EqualFold(key, "gamename"):
 			first(&h.game, value)
-		case gamespy.IsKey(key, stateName):
+		case ascii.EqualFold(key, stateName):
 			// 1 is a change. 2, no value and anything else may mean the end.
 			h.leaving = string(value) != "0" && string(value) != "1" && string(value) != "3"
-		case gamespy.IsKey(key, "final"), gamespy.IsKey(key, "queryid"):
+		case ascii.EqualFold(key, "final"), ascii.EqualFold(key, "queryid"):
 		default:
 			if h.extra++; h.extra > master.MaxNames {
 				return h, errTooMuch

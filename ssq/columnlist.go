@@ -3,6 +3,7 @@ package ssq
 import (
 	"strings"
 
+	"github.com/respawnd/respawnd/internal/ascii"
 	wire "github.com/respawnd/respawnd/internal/ssq"
 	"github.com/respawnd/respawnd/master"
 )
@@ -67,7 +68,7 @@ func (l *columnLister) reported(lists []*master.Names, prefix, suffix string) {
 			if l.full {
 				return
 			}
-			own := strings.TrimSuffix(foldASCII(n.Name(i)), suffix)
+			own := strings.TrimSuffix(ascii.ToLower(n.Name(i)), suffix)
 			if !isAskable(own) {
 				continue
 			}

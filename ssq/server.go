@@ -25,7 +25,7 @@ type Options struct {
 	Registry  *master.Registry
 	Addresses *advertise.Table      // which addresses clients are given; nil: those of the list
 	Games     *games.Catalog        // for titles; nil: games have none
-	Verdicts  *verdicts.Log        // nil: column x-verdict is empty
+	Verdicts  *verdicts.Log         // nil: column x-verdict is empty
 	Banned    func(netip.Addr) bool // addresses that are not answered; nil: none
 	Version   string                // of this program, for VERSION
 

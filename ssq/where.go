@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/respawnd/respawnd/internal/ascii"
 	wire "github.com/respawnd/respawnd/internal/ssq"
 )
 
@@ -26,7 +27,7 @@ type test struct {
 // newTest reads the value as the kind of its column demands. The error is for
 // the client.
 func newTest(c wire.Comparison, col *column, now time.Time) (test, error) {
-	t := test{or: c.Or, col: col, op: c.Op, text: foldASCII(c.Value)}
+	t := test{or: c.Or, col: col, op: c.Op, text: ascii.ToLower(c.Value)}
 	want := ""
 	switch col.kind {
 	case textKind:
@@ -167,28 +168,11 @@ func compareNumbers(a, b float64) int {
 	}
 }
 
-func lowerASCII(c byte) byte {
-	if 'A' <= c && c <= 'Z' {
-		c += 'a' - 'A'
-	}
-	return c
-}
-
-// foldASCII returns a text with ASCII letters in lower case; the encoding of
-// others is not known.
-func foldASCII(text string) string {
-	b := []byte(text)
-	for i, c := range b {
-		b[i] = lowerASCII(c)
-	}
-	return string(b)
-}
-
 // compareFolded compares a text with one that is in lower case already, byte by
 // byte.
 func compareFolded(a, lower string) int {
 	for i := range min(len(a), len(lower)) {
-		if c := lowerASCII(a[i]); c != lower[i] {
+		if c := ascii.Lower(a[i]); c != lower[i] {
 			return int(c) - int(lower[i])
 		}
 	}

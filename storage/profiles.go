@@ -7,6 +7,8 @@ import (
 	"strings"
 	"time"
 	"unicode/utf8"
+
+	"github.com/respawnd/respawnd/internal/ascii"
 )
 
 // Limits of a Profile: what the buffers of the original clients hold.
@@ -235,25 +237,7 @@ func checkBirthday(b uint32) error {
 
 // Fold returns s with its ASCII letters in lower case: how names and e-mails
 // are compared. Other bytes stay, because their code page is not known.
-func Fold(s string) string {
-	for i := range len(s) {
-		if 'A' <= s[i] && s[i] <= 'Z' {
-			return foldFrom(s, i)
-		}
-	}
-	return s
-}
-
-// foldFrom is Fold for a string with a capital at i.
-func foldFrom(s string, i int) string {
-	b := []byte(s)
-	for ; i < len(b); i++ {
-		if 'A' <= b[i] && b[i] <= 'Z' {
-			b[i] += 'a' - 'A'
-		}
-	}
-	return string(b)
-}
+func Fold(s string) string { return ascii.ToLower(s) }
 
 // checkNumber refuses a number that clients cannot read.
 func checkNumber(what string, n int) error {

@@ -4,6 +4,7 @@ import (
 	"net/netip"
 	"strconv"
 
+	"github.com/respawnd/respawnd/internal/ascii"
 	"github.com/respawnd/respawnd/master"
 )
 
@@ -52,7 +53,7 @@ func newEntry(srv *master.Server, said byte) (e *entry, ok bool) {
 	}
 	get := func(rule string) string {
 		v, _ := srv.Rules.Get(rule)
-		return lowerText(v[:min(len(v), maxText)])
+		return ascii.ToLower(v[:min(len(v), maxText)])
 	}
 	e = &entry{
 		record:     srv,

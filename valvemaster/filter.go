@@ -5,6 +5,8 @@ import (
 	"errors"
 	"net/netip"
 	"strconv"
+
+	"github.com/respawnd/respawnd/internal/ascii"
 )
 
 // Bounds of a filter. See "Filters" in doc.go.
@@ -83,11 +85,7 @@ type filter struct {
 func (f *filter) parse(b []byte) error {
 	f.n, f.collapse, f.unknown, f.wildcards, f.parts = 0, false, 0, 0, 0
 	f.key, f.keyed = 0, false
-	text := f.text[:copy(f.text[:], b)]
-	for i, c := range text {
-		text[i] = lower(c)
-	}
-	rest := bytes.TrimPrefix(text, []byte{'\\'})
+	rest := bytes.TrimPrefix(ascii.AppendLower(f.text[:0], b), []byte{'\\'})
 	for len(rest) > 0 {
 		var err error
 		if rest, err = f.parseOne(rest, 0); err != nil {

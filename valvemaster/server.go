@@ -42,7 +42,7 @@ type Options struct {
 	Addresses *advertise.Table // which addresses browsers are given; nil: those of the list
 	Targets   Targets
 	Banned    func(netip.Addr) bool // addresses that are neither served nor listed; nil: none
-	Verdicts  *verdicts.Log        // nil: none are noted
+	Verdicts  *verdicts.Log         // nil: none are noted
 
 	Policy // replaced by SetPolicy
 

@@ -74,26 +74,3 @@ func hasTag(tags string, tag []byte) bool {
 	}
 	return false
 }
-
-// lower returns an ASCII letter in lower case. Other bytes stay: names come in
-// any encoding.
-func lower(c byte) byte {
-	if 'A' <= c && c <= 'Z' {
-		return c + 'a' - 'A'
-	}
-	return c
-}
-
-// lowerText returns text with its ASCII letters in lower case.
-func lowerText(text string) string {
-	for i := range len(text) {
-		if lower(text[i]) != text[i] {
-			b := []byte(text)
-			for i, c := range b {
-				b[i] = lower(c)
-			}
-			return string(b)
-		}
-	}
-	return text
-}

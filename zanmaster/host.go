@@ -5,6 +5,7 @@ import (
 	"net/netip"
 	"time"
 
+	"github.com/respawnd/respawnd/internal/ascii"
 	"github.com/respawnd/respawnd/internal/unproved"
 	"github.com/respawnd/respawnd/internal/zandronum"
 )
@@ -42,11 +43,8 @@ type claim struct {
 
 func claimOf(a netip.AddrPort, verification []byte) claim {
 	var text [maxVerification]byte
-	n := min(len(verification), len(text))
-	for i := range n {
-		text[i] = lower(verification[i])
-	}
-	return claim{a, string(text[:n])}
+	verification = verification[:min(len(verification), len(text))]
+	return claim{a, string(ascii.AppendLower(text[:0], verification))}
 }
 
 // pending is a game server that has not answered its challenge yet.
@@ -161,16 +159,9 @@ func sameVerification(a string, b []byte) bool {
 	}
 	var x, y [maxVerification]byte
 	for i := range len(a) {
-		x[i], y[i] = lower(a[i]), lower(b[i])
+		x[i], y[i] = ascii.Lower(a[i]), ascii.Lower(b[i])
 	}
 	return subtle.ConstantTimeCompare(x[:], y[:]) == 1
-}
-
-func lower(b byte) byte {
-	if 'A' <= b && b <= 'Z' {
-		return b + 'a' - 'A'
-	}
-	return b
 }
 
 // take replaces what a challenge says about the server.

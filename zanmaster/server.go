@@ -32,7 +32,7 @@ type Options struct {
 	// list. Policy.AdvertiseAs comes first.
 	Addresses *advertise.Table
 
-	Bans     *bans.Table    // those of scope zandronum and all count; nil: the files alone
+	Bans     *bans.Table   // those of scope zandronum and all count; nil: the files alone
 	Verdicts *verdicts.Log // nil: none are noted
 
 	// Locate returns the country (ISO 3166 alpha-2) and region of an address,

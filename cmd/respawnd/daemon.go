@@ -55,7 +55,7 @@ type daemon struct {
 	bans      *bans.Table
 	catalogue *operator.Catalogue
 	geo       *geoIP
-	hosts     *games.Names   // host names that lead to this machine
+	hosts     *games.Names  // host names that lead to this machine
 	book      *verdicts.Log // on servers
 	visits    *verdicts.Log // on players
 	registry  *master.Registry

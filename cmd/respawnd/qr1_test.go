@@ -6,6 +6,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/respawnd/respawnd/internal/ascii"
 	"github.com/respawnd/respawnd/internal/gamespy"
 	"github.com/respawnd/respawnd/master/serverbrowse"
 )
@@ -25,7 +26,7 @@ func (h *host) textQuery() (challenge string) {
 		h.t.Fatalf("host %v waits for a query: %v", h.address(), err)
 	}
 	for s := gamespy.ScanFields(buf[:n]); s.Next(); {
-		if gamespy.IsKey(s.Key(), "secure") {
+		if ascii.EqualFold(s.Key(), "secure") {
 			challenge = string(s.Value())
 		}
 	}

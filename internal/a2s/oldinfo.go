@@ -1,5 +1,7 @@
 package a2s
 
+import "github.com/respawnd/respawnd/internal/ascii"
+
 // Mod is what a server says about its mod.
 type Mod struct {
 	Link, Download  string // URLs
@@ -41,16 +43,9 @@ func (o *OldInfo) Info() Info {
 	return Info{
 		Protocol: o.Protocol, Name: o.Name, Map: o.Map, Folder: o.Folder, Game: o.Game,
 		Players: o.Players, MaxPlayers: o.MaxPlayers, Bots: o.Bots,
-		Type: lowerCase(o.Type), System: lowerCase(o.System), Password: o.Password, VAC: o.VAC,
+		Type: ServerType(ascii.Lower(byte(o.Type))), System: System(ascii.Lower(byte(o.System))), Password: o.Password, VAC: o.VAC,
 		Truncated: o.Truncated,
 	}
-}
-
-func lowerCase[T ~byte](letter T) T {
-	if letter >= 'A' && letter <= 'Z' {
-		return letter | 0x20
-	}
-	return letter
 }
 
 // AppendOldInfo appends a whole KindOldInfo. Truncated is not looked at.

@@ -34,25 +34,26 @@ var root = filepath.Join("..", "..")
 // package gets a line here.
 var ranks = map[string]int{
 	"configs":            0,
-	"internal/a2s":       0,
+	"internal/ascii":     0,
 	"internal/backup":    0,
 	"internal/clean":     0,
 	"internal/clock":     0,
-	"internal/gamespy":   0,
 	"internal/hostnet":   0,
 	"internal/netnstest": 0, // for tests
 	"internal/logtail":   0,
 	"internal/netserve":  0,
-	"internal/ssq":       0,
 	"internal/unproved":  0,
 	"internal/zandronum": 0,
 	"master/views":       0,
 	"web/session":        0,
 
+	"internal/a2s":       1,
 	"internal/abusetest": 1, // for tests
 	"internal/echotest":  1, // for tests
 	"internal/filterlog": 1,
 	"internal/games":     1,
+	"internal/gamespy":   1,
+	"internal/ssq":       1,
 	"internal/verdicts":  1,
 	"master":             1,
 	"master/filter":      1,

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"sync/atomic"
+
+	"github.com/respawnd/respawnd/internal/ascii"
 )
 
 // Catalog is the set of games that the daemon knows. Any number of goroutines may
@@ -64,12 +66,8 @@ func lookup[T string | []byte](c *Catalog, name T) (Game, bool) {
 		return Game{}, false
 	}
 	var folded [MaxNameLen]byte
-	for i := range len(name) {
-		b := name[i]
-		if 'A' <= b && b <= 'Z' {
-			b += 'a' - 'A'
-		}
-		folded[i] = b
+	for i := range len(name) { // faster than ascii.AppendLower
+		folded[i] = ascii.Lower(name[i])
 	}
 	g, ok := idx.byName[string(folded[:len(name)])]
 	if !ok {
@@ -153,7 +151,7 @@ func build(layers [][]Game) (*index, error) {
 		inLayer := make(map[string]Source, len(layer))
 		for _, g := range layer {
 			g = g.clone()
-			g.Name = foldName(g.Name)
+			g.Name = ascii.ToLower(g.Name)
 			if !g.check(&probs) {
 				continue
 			}

@@ -13,7 +13,6 @@ package games
 
 import (
 	"slices"
-	"strings"
 )
 
 const (
@@ -286,14 +285,4 @@ func (g Game) clone() Game {
 		g.Rooms[i].Fields = slices.Clone(g.Rooms[i].Fields)
 	}
 	return g
-}
-
-// foldName returns name in lower case; only ASCII letters change.
-func foldName(name string) string {
-	return strings.Map(func(r rune) rune {
-		if 'A' <= r && r <= 'Z' {
-			return r + ('a' - 'A')
-		}
-		return r
-	}, name)
 }

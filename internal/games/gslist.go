@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"fmt"
 	"strings"
+
+	"github.com/respawnd/respawnd/internal/ascii"
 )
 
 // A line of gslist.cfg has columns of fixed width, padded with spaces:
@@ -37,7 +39,7 @@ func splitGSList(line []byte) (title, name, secret string, ok bool) {
 	}
 	end := min(len(chars), gslistSecret)
 	title = strings.TrimSpace(string(chars[:gslistName]))
-	name = foldName(strings.TrimRight(string(chars[gslistName:end]), " "))
+	name = ascii.ToLower(strings.TrimRight(string(chars[gslistName:end]), " "))
 	return title, name, string(chars[end:]), true
 }
 

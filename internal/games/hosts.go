@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/respawnd/respawnd/internal/ascii"
 )
 
 // The domains that clients were built with.
@@ -37,11 +39,7 @@ var (
 func serverIndex(game string) int {
 	var h uint32
 	for i := range len(game) {
-		c := game[i]
-		if 'A' <= c && c <= 'Z' {
-			c += 'a' - 'A'
-		}
-		h = h*0x9CCF9319 + uint32(c)
+		h = h*0x9CCF9319 + uint32(ascii.Lower(game[i]))
 	}
 	return int(h % serverIndexes)
 }
@@ -127,7 +125,7 @@ func nintendoPatterns() []HostName {
 // each other. Automatch clients use a game of their own, mostly the name with "am"
 // behind it. The error is ErrBadName or ErrBadDomain.
 func HostNames(game, domain string) ([]HostName, error) {
-	game, domain = foldName(game), foldName(domain)
+	game, domain = ascii.ToLower(game), ascii.ToLower(domain)
 	if !ValidName(game) {
 		return nil, fmt.Errorf("%w: %q", ErrBadName, shorten(game))
 	}
@@ -178,8 +176,8 @@ func WriteHosts(w io.Writer, game string, ip netip.Addr, domains []string) error
 		if err != nil {
 			return err
 		}
-		domain = foldName(domain)
-		fmt.Fprintf(&out, "# %s under %s\n", foldName(game), domain)
+		domain = ascii.ToLower(domain)
+		fmt.Fprintf(&out, "# %s under %s\n", ascii.ToLower(game), domain)
 		if len(domain) != len(DefaultDomain) && domain != NintendoDomain {
 			fmt.Fprintf(&out, "# warning: %s has %d characters and %s has %d: it cannot take its place inside an executable\n",
 				domain, len(domain), DefaultDomain, len(DefaultDomain))
@@ -197,7 +195,7 @@ func WriteHosts(w io.Writer, game string, ip netip.Addr, domains []string) error
 			fmt.Fprintf(&out, "%s %s\n", ip, n.Name)
 		}
 	}
-	if automatch := foldName(game) + "am"; ValidName(automatch) {
+	if automatch := ascii.ToLower(game) + "am"; ValidName(automatch) {
 		fmt.Fprintf(&out, "# if the game has automatch, it uses the names of %s as well\n", automatch)
 	}
 	_, err := io.WriteString(w, out.String())

@@ -3,6 +3,8 @@ package games
 import (
 	"fmt"
 	"strings"
+
+	"github.com/respawnd/respawnd/internal/ascii"
 )
 
 // Names tells which host names lead to the services of games: all names under
@@ -20,14 +22,14 @@ type Names struct {
 func NewNames(domains []string, more ...string) (*Names, error) {
 	n := &Names{exact: make(map[string]bool)}
 	for _, name := range more {
-		if name = foldName(name); !validDomain(name) {
+		if name = ascii.ToLower(name); !validDomain(name) {
 			return nil, fmt.Errorf("%w: %q", ErrBadDomain, shorten(name))
 		}
 		n.exact[name] = true
 	}
 	patterns := hostPatterns()
 	for _, domain := range domains {
-		if domain = foldName(domain); !validDomain(domain) {
+		if domain = ascii.ToLower(domain); !validDomain(domain) {
 			return nil, fmt.Errorf("%w: %q", ErrBadDomain, shorten(domain))
 		}
 		n.under = append(n.under, domain)

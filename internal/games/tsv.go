@@ -8,6 +8,8 @@ import (
 	"io"
 	"strconv"
 	"strings"
+
+	"github.com/respawnd/respawnd/internal/ascii"
 )
 
 // A row of game_list.tsv has no header above it and six columns: title, name, id,
@@ -66,7 +68,7 @@ func gameFromRow(row []string, at Source, probs *problems) (Game, bool) {
 		}
 		return strings.TrimSpace(decodeText([]byte(row[i])))
 	}
-	g := Game{Name: foldName(column(1)), Title: column(0), Source: at}
+	g := Game{Name: ascii.ToLower(column(1)), Title: column(0), Source: at}
 	if id := column(2); id != "" {
 		n, err := strconv.ParseUint(id, 10, 31)
 		if err != nil {

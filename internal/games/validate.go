@@ -7,6 +7,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/respawnd/respawnd/internal/ascii"
 )
 
 // What a record may hold. Everything beyond is refused, never cut.
@@ -130,7 +132,7 @@ func checkRoomFields(fields []Field, bad func(string, ...any)) {
 	}
 	seen := make(map[string]bool, len(fields)) // clients ask without regard to case
 	for _, f := range fields {
-		key, folded := shorten(f.Key), foldName(f.Key)
+		key, folded := shorten(f.Key), ascii.ToLower(f.Key)
 		switch reason := textProblem(f.Key, MaxFieldKeyLen); {
 		case f.Key == "":
 			bad("a field without a key")

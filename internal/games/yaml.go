@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	"go.yaml.in/yaml/v3"
+
+	"github.com/respawnd/respawnd/internal/ascii"
 )
 
 // MaxFileSize is the size in bytes of the longest file that the package reads.
@@ -237,7 +239,7 @@ func (y *yamlReader) game(n *yaml.Node) (g Game, ok bool) {
 func nameIn(n *yaml.Node) string {
 	for i := 0; i+1 < len(n.Content); i += 2 {
 		if n.Content[i].Value == "name" && n.Content[i+1].Kind == yaml.ScalarNode && !isNull(n.Content[i+1]) {
-			return foldName(n.Content[i+1].Value)
+			return ascii.ToLower(n.Content[i+1].Value)
 		}
 	}
 	return ""

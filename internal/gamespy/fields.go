@@ -47,17 +47,3 @@ func (s *FieldScanner) Value() []byte { return s.value }
 func (s *FieldScanner) DropValue() {
 	s.value, s.rest = nil, s.behindKey
 }
-
-// IsKey reports whether a key is name, which is in lower case, without regard
-// to the case of ASCII letters.
-func IsKey(key []byte, name string) bool {
-	if len(key) != len(name) {
-		return false
-	}
-	for i := range key {
-		if lowerASCII(key[i]) != name[i] {
-			return false
-		}
-	}
-	return true
-}

@@ -50,14 +50,6 @@ func TestDropValueMakesItTheNextKey(t *testing.T) {
 	}
 }
 
-func TestIsKeyIgnoresCase(t *testing.T) {
-	for key, want := range map[string]bool{"final": true, "FINAL": true, "Final": true, "fina": false, "finall": false, "": false} {
-		if got := IsKey([]byte(key), "final"); got != want {
-			t.Errorf("IsKey(%q, final) = %v, want %v", key, got, want)
-		}
-	}
-}
-
 func FuzzScanFields(f *testing.F) {
 	f.Add([]byte(`\heartbeat\26900\gamename\gmtest\statechanged\`))
 	f.Add([]byte("x\\a\\\\\\b\\c\r\n\\"))

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"iter"
 	"strings"
+
+	"github.com/respawnd/respawnd/internal/ascii"
 )
 
 // Final ends a message of backslash text on a stream.
@@ -126,7 +128,7 @@ func (m Message) Len() int {
 // regard to the case of ASCII letters, and whether there is one.
 func (m Message) Get(key string) (value string, ok bool) {
 	for _, f := range m.fields {
-		if EqualFold(f.key, key) {
+		if ascii.EqualFold(f.key, key) {
 			return f.value, true
 		}
 	}
@@ -172,26 +174,4 @@ func (m Message) AppendTo(b []byte) ([]byte, error) {
 
 func writable(s string) bool {
 	return strings.IndexByte(s, '\\') < 0 && strings.IndexByte(s, 0) < 0
-}
-
-// EqualFold reports whether two texts are the same but for the case of ASCII
-// letters. It differs from strings.EqualFold for bytes of other code pages, which
-// that takes for broken UTF-8 and finds all alike.
-func EqualFold(a, b string) bool {
-	if len(a) != len(b) {
-		return false
-	}
-	for i := range len(a) {
-		if lowerASCII(a[i]) != lowerASCII(b[i]) {
-			return false
-		}
-	}
-	return true
-}
-
-func lowerASCII(c byte) byte {
-	if 'A' <= c && c <= 'Z' {
-		return c + ('a' - 'A')
-	}
-	return c
 }

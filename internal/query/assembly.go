@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/respawnd/respawnd/internal/ascii"
 	"github.com/respawnd/respawnd/internal/gamespy"
 )
 
@@ -135,7 +136,7 @@ func readPart(packet []byte) (part, error) {
 	fields := 0
 	for s := gamespy.ScanFields(text); s.Next(); fields++ {
 		switch {
-		case gamespy.IsKey(s.Key(), "queryid"):
+		case ascii.EqualFold(s.Key(), "queryid"):
 			if query, number, ok := readQueryID(s.Value()); ok {
 				p.query, p.number, p.final = query, number, hasFinal(text)
 			}
@@ -168,12 +169,12 @@ func readNumberedPart(text []byte) (part, error) {
 // hasFinal reports whether one of the keys is final.
 func hasFinal(text []byte) bool {
 	for s := gamespy.ScanFields(text); s.Next(); {
-		if gamespy.IsKey(s.Key(), "final") {
+		if ascii.EqualFold(s.Key(), "final") {
 			return true
 		}
 		// A cut packet begins with a value, so keys and values may have changed
 		// places.
-		if gamespy.IsKey(s.Value(), "final") {
+		if ascii.EqualFold(s.Value(), "final") {
 			return true
 		}
 	}
@@ -181,7 +182,7 @@ func hasFinal(text []byte) bool {
 }
 
 // isBare reports whether a key never has a value.
-func isBare(key []byte) bool { return gamespy.IsKey(key, "final") || gamespy.IsKey(key, "eof") }
+func isBare(key []byte) bool { return ascii.EqualFold(key, "final") || ascii.EqualFold(key, "eof") }
 
 // readQueryID reads Q.P or P. ok is false for words, which number nothing.
 func readQueryID(value []byte) (query, number int, ok bool) {

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/respawnd/respawnd/internal/ascii"
 	"github.com/respawnd/respawnd/internal/gamespy"
 	"github.com/respawnd/respawnd/master"
 )
@@ -39,7 +40,7 @@ type Table struct {
 func (s *Status) Get(name string) (value string, ok bool) {
 	name = strings.ToLower(name)
 	for _, f := range s.Rules {
-		if gamespy.IsKey([]byte(f.Name), name) {
+		if ascii.EqualFold(f.Name, name) {
 			return f.Value, true
 		}
 	}
@@ -63,10 +64,10 @@ func ParseText(text []byte) (Status, error) {
 			if len(s.Value()) > 0 {
 				s.DropValue()
 			}
-		case gamespy.IsKey(key, "queryid"), gamespy.IsKey(key, "statusresponse"):
-		case gamespy.IsKey(key, "validate"):
+		case ascii.EqualFold(key, "queryid"), ascii.EqualFold(key, "statusresponse"):
+		case ascii.EqualFold(key, "validate"):
 			st.Validate = string(s.Value())
-		case gamespy.IsKey(key, "echo"):
+		case ascii.EqualFold(key, "echo"):
 			st.Echo = string(s.Value())
 		default:
 			if len(fields) == gamespy.MaxFields {

@@ -97,8 +97,8 @@ type Env struct {
 	Rooms     func(game string) []games.Room // of the operator; may block
 	Names     *games.Names                   // host names that lead to this machine
 	Addresses *advertise.Table               // which address of a server an asker is given
-	Servers   *verdicts.Log                 // why servers are listed or not
-	Players   *verdicts.Log                 // how it went for players: lists, sign-in, negotiation
+	Servers   *verdicts.Log                  // why servers are listed or not
+	Players   *verdicts.Log                  // how it went for players: lists, sign-in, negotiation
 	Messenger master.Messenger               // to listed servers; nil: there is no way to them
 	// Met notes that players got to a server by NAT negotiation, if there is one at
 	// the address.

@@ -3,6 +3,8 @@ package ssq
 import (
 	"fmt"
 	"strings"
+
+	"github.com/respawnd/respawnd/internal/ascii"
 )
 
 type tokenKind uint8
@@ -25,15 +27,7 @@ type token struct {
 
 // is reports whether the token is a keyword, which is given in lower case.
 func (t token) is(keyword string) bool {
-	if t.kind != tokenWord || len(t.text) != len(keyword) {
-		return false
-	}
-	for i := range len(keyword) {
-		if lower(t.text[i]) != keyword[i] {
-			return false
-		}
-	}
-	return true
+	return t.kind == tokenWord && ascii.EqualFold(t.text, keyword)
 }
 
 // describe returns the token for messages.
@@ -166,29 +160,4 @@ func appendQuoted(b []byte, text string) []byte {
 		}
 	}
 	return append(b, '"')
-}
-
-// lower returns an ASCII letter in lower case, and every other byte as it is.
-func lower(c byte) byte {
-	if 'A' <= c && c <= 'Z' {
-		c += 'a' - 'A'
-	}
-	return c
-}
-
-// fold returns a text with ASCII letters in lower case. Others stay: their
-// encoding is not known.
-func fold(text string) string {
-	i := 0
-	for i < len(text) && lower(text[i]) == text[i] {
-		i++
-	}
-	if i == len(text) {
-		return text
-	}
-	b := []byte(text)
-	for ; i < len(b); i++ {
-		b[i] = lower(b[i])
-	}
-	return string(b)
 }

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/respawnd/respawnd/internal/ascii"
 )
 
 // Bounds of a query. ErrTooLong reports that one is passed.
@@ -152,7 +154,7 @@ func (p *parser) query() error {
 	}
 	i := -1
 	if t.kind == tokenWord {
-		i = slices.Index(verbWords[:], fold(t.text))
+		i = slices.Index(verbWords[:], ascii.ToLower(t.text))
 	}
 	if i < 0 {
 		return syntax("want SELECT, SP, AUTH, CL, VERSION or PING, got %s", t.describe())
@@ -165,7 +167,7 @@ func (p *parser) query() error {
 		if p.q.Name, err = p.value("the name of a procedure"); err != nil {
 			return err
 		}
-		if p.q.Name = fold(p.q.Name); p.q.Name == Ping.String() {
+		if p.q.Name = ascii.ToLower(p.q.Name); p.q.Name == Ping.String() {
 			p.q.Verb, p.q.Name = Ping, ""
 		}
 		t, err = p.lexer.next()
@@ -195,7 +197,7 @@ func (p *parser) clauses(t token, err error) error {
 
 // clause reads the clause that begins with t and returns the token behind it.
 func (p *parser) clause(t token) (next token, err error) {
-	word := fold(t.text)
+	word := ascii.ToLower(t.text)
 	data := p.q.Verb == Select || p.q.Verb == Procedure
 	if t.kind == tokenWord && slices.Contains(p.seen, word) {
 		return t, syntax("%s comes twice", t.describe())
@@ -250,7 +252,7 @@ func (p *parser) header() error {
 	if err != nil {
 		return err
 	}
-	i := slices.Index(headerWords[:], fold(text))
+	i := slices.Index(headerWords[:], ascii.ToLower(text))
 	if i < 0 {
 		return syntax("want normal, compact or null, got %.20q", text)
 	}
@@ -271,7 +273,7 @@ func (p *parser) fields() (token, error) {
 		if len(p.q.Fields) == MaxFields {
 			return t, fmt.Errorf("%w: more than %d columns", ErrTooLong, MaxFields)
 		}
-		p.q.Fields = append(p.q.Fields, fold(t.text))
+		p.q.Fields = append(p.q.Fields, ascii.ToLower(t.text))
 		if t, err = p.lexer.next(); err != nil || t.kind != tokenComma {
 			return t, err
 		}
@@ -307,7 +309,7 @@ func (p *parser) comparison() (Comparison, error) {
 	if err != nil {
 		return c, err
 	}
-	c.Column = fold(t.text)
+	c.Column = ascii.ToLower(t.text)
 	if t, err = p.lexer.next(); err == nil && t.kind != tokenOp {
 		err = syntax("want =, !=, > or < behind %.20q, got %s", c.Column, t.describe())
 	}

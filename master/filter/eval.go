@@ -2,6 +2,8 @@ package filter
 
 import (
 	"cmp"
+
+	"github.com/respawnd/respawnd/internal/ascii"
 )
 
 // evaluator is one call of Match.
@@ -227,19 +229,11 @@ func (e *evaluator) compareText(a, b string) int {
 		if a[i] == b[i] {
 			continue
 		}
-		if order := cmp.Compare(fold(a[i]), fold(b[i])); order != 0 {
+		if order := cmp.Compare(ascii.Lower(a[i]), ascii.Lower(b[i])); order != 0 {
 			e.steps -= i + 1
 			return order
 		}
 	}
 	e.steps -= min(len(a), len(b))
 	return cmp.Compare(len(a), len(b))
-}
-
-// fold returns the lower case of a letter from A to Z, and c otherwise.
-func fold(c byte) byte {
-	if c >= 'A' && c <= 'Z' {
-		return c + 'a' - 'A'
-	}
-	return c
 }

@@ -2,6 +2,8 @@ package filter
 
 import (
 	"strings"
+
+	"github.com/respawnd/respawnd/internal/ascii"
 )
 
 const blanks = " \t\r\n\v\f"
@@ -133,7 +135,7 @@ func (l *lexer) number() (token, error) {
 	}
 	t := l.take(tokenNumber, 0, width)
 	rest = rest[width:]
-	if rest != "" && fold(rest[0]) == 'f' && (len(rest) == 1 || !isWord(rest[1])) {
+	if rest != "" && ascii.Lower(rest[0]) == 'f' && (len(rest) == 1 || !isWord(rest[1])) {
 		l.at++
 	}
 	return t, nil
@@ -261,7 +263,7 @@ func (l *lexer) quoted() (token, error) {
 }
 
 func isDigit(c byte) bool  { return c >= '0' && c <= '9' }
-func isLetter(c byte) bool { return c == '_' || fold(c) >= 'a' && fold(c) <= 'z' }
+func isLetter(c byte) bool { return c == '_' || ascii.Lower(c) >= 'a' && ascii.Lower(c) <= 'z' }
 func isWord(c byte) bool   { return isLetter(c) || isDigit(c) || c == '.' }
 
 // digits returns how many decimal digits text starts with.

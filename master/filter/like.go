@@ -1,5 +1,7 @@
 package filter
 
+import "github.com/respawnd/respawnd/internal/ascii"
+
 // like evaluates opLike or opNotLike. Null is neither like anything nor not.
 func (e *evaluator) like(n node) bool {
 	text, pattern := e.value(int(n.a)), e.value(int(n.b))
@@ -60,7 +62,7 @@ func fits(c byte, pattern string) (width int) {
 	case want == '\\' && len(pattern) > 1:
 		want, width = pattern[1], 2
 	}
-	if fold(want) != fold(c) {
+	if ascii.Lower(want) != ascii.Lower(c) {
 		return 0
 	}
 	return width

@@ -8,8 +8,8 @@ package rooms
 import (
 	"strconv"
 
+	"github.com/respawnd/respawnd/internal/ascii"
 	"github.com/respawnd/respawnd/internal/games"
-	"github.com/respawnd/respawnd/internal/gamespy"
 	"github.com/respawnd/respawnd/master"
 )
 
@@ -108,7 +108,7 @@ func (r *Room) Value(name string) string {
 		return strconv.Itoa(r.Servers)
 	}
 	for _, f := range r.Fields {
-		if gamespy.EqualFold(f.Key, name) {
+		if ascii.EqualFold(f.Key, name) {
 			return f.Value
 		}
 	}

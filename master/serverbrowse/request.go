@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/respawnd/respawnd/internal/ascii"
 	"github.com/respawnd/respawnd/internal/gamespy"
 )
 
@@ -132,7 +133,7 @@ func seal(dst, b []byte, start int) ([]byte, error) {
 // ok is false if there are too many.
 func fieldNames(list string) (names []string, ok bool) {
 	for name := range strings.SplitSeq(list, `\`) {
-		same := func(n string) bool { return gamespy.EqualFold(n, name) }
+		same := func(n string) bool { return ascii.EqualFold(n, name) }
 		if name == "" || slices.ContainsFunc(names, same) {
 			continue
 		}

@@ -1,0 +1,44 @@
+// Package ascii folds the case of ASCII letters, in texts whose encoding is not
+// known: names of games, rules, players and accounts as old programs send them.
+// All other bytes stay as they are, so that texts that differ in them stay apart.
+package ascii
+
+// Lower returns a letter from A to Z in lower case and every other byte as it is.
+func Lower(c byte) byte {
+	if 'A' <= c && c <= 'Z' {
+		c += 'a' - 'A'
+	}
+	return c
+}
+
+// ToLower returns a text with its letters in lower case, s itself if they are.
+func ToLower(s string) string {
+	for i := range len(s) {
+		if Lower(s[i]) != s[i] {
+			return string(AppendLower(make([]byte, 0, len(s)), s))
+		}
+	}
+	return s
+}
+
+// AppendLower appends a text with its letters in lower case.
+func AppendLower[T string | []byte](dst []byte, s T) []byte {
+	for i := range len(s) {
+		dst = append(dst, Lower(s[i]))
+	}
+	return dst
+}
+
+// EqualFold reports whether two texts differ in the case of letters at most. It
+// does not allocate.
+func EqualFold[A, B string | []byte](a A, b B) bool {
+	if len(a) != len(b) {
+		return false
+	}
+	for i := range len(a) {
+		if Lower(a[i]) != Lower(b[i]) {
+			return false
+		}
+	}
+	return true
+}

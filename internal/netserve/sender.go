@@ -1,0 +1,30 @@
+package netserve
+
+import (
+	"net/netip"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/rs/zerolog"
+)
+
+// AddrSet reports which addresses belong to a set, such as those that are banned;
+// nil: none. It may be called concurrently and must not block.
+type AddrSet func(netip.Addr) bool
+
+// Has reports whether an address belongs to the set.
+func (s AddrSet) Has(a netip.Addr) bool { return s != nil && s(a) }
+
+// Sender sends packets for which there is no remedy if they are lost: those that
+// the system does not take are counted and logged.
+type Sender struct {
+	Log    zerolog.Logger
+	Errors prometheus.Counter
+}
+
+// Send sends b through w, from and to as PacketWriter describes.
+func (s *Sender) Send(w PacketWriter, b []byte, from netip.Addr, to netip.AddrPort) {
+	if err := w.WritePacket(b, from, to); err != nil {
+		s.Errors.Inc()
+		s.Log.Debug().Stringer("peer", to).Err(err).Msg("packet not sent")
+	}
+}
