@@ -35,7 +35,7 @@ func (x *session) addBuddy(ctx context.Context, r *request) error {
 	case relation.BlockedBy:
 		return droppedBlocked // the other notices nothing, and neither does the client
 	}
-	if x.rule.AutoAccept {
+	if x.rule.autoAccept {
 		if done, err := x.acceptMutual(ctx, to); done || err != nil {
 			return err
 		}
@@ -168,7 +168,7 @@ func (x *session) delBuddy(ctx context.Context, r *request) error {
 		return err
 	}
 	x.server.relationsChanged()
-	if !x.rule.SymmetricDelete {
+	if !x.rule.symmetricDelete {
 		return nil
 	}
 	if err := x.leaveList(ctx, other); !missing(err) {

@@ -58,14 +58,13 @@ type stageplay struct {
 	*fixture
 	people map[string]storage.Profile
 	peers  map[string]*peer
-	rule   Rule
 	out    []string
 }
 
 // play returns the script with what the service says in it.
 func play(t *testing.T, script []string) []string {
 	s := &stageplay{people: make(map[string]storage.Profile), peers: make(map[string]*peer)}
-	s.fixture = start(t, func(o *Options) { o.Rule = func(string) Rule { return s.rule } })
+	s.fixture = start(t, nil)
 	for _, line := range script {
 		words := strings.SplitN(line, " ", 3)
 		if len(words) > 1 && (words[1] == "<" || words[1] == "end") {
@@ -95,9 +94,10 @@ func (s *stageplay) step(words []string) {
 	s.t.Helper()
 	switch verb, name := words[0], words[1]; verb {
 	case "rule":
-		s.rule = Rule{
-			AutoAccept: strings.Contains(words[1], "auto_accept"), SymmetricDelete: strings.Contains(words[1], "symmetric_delete"),
-		}
+		s.reload(func(c *Config) {
+			c.AutoAccept = strings.Contains(words[1], "auto_accept")
+			c.SymmetricDelete = strings.Contains(words[1], "symmetric_delete")
+		})
 	case "account":
 		s.people[name] = s.register(name)
 	case "buddies":

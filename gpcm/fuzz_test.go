@@ -64,7 +64,7 @@ func FuzzSession(f *testing.F) {
 	var bad faults
 	shared := startPipe(f, func(o *Options) {
 		o.Log = zerolog.New(&bad).Level(zerolog.ErrorLevel)
-		o.Registrations = -1
+		o.Registrations = 0
 	})
 	shared.patience = patience // the clock is a real one here
 	witness := shared.signIn(shared.register("Witness"), 63)

@@ -16,9 +16,10 @@ import (
 
 	"github.com/rs/zerolog"
 
+	"github.com/respawnd/respawnd/configs"
 	"github.com/respawnd/respawnd/internal/accounts"
+	"github.com/respawnd/respawnd/internal/games"
 	"github.com/respawnd/respawnd/internal/gamespy"
-	"github.com/respawnd/respawnd/internal/netserve"
 	"github.com/respawnd/respawnd/internal/presence"
 	"github.com/respawnd/respawnd/storage"
 	"github.com/respawnd/respawnd/storage/bolt"
@@ -93,13 +94,37 @@ func build(t testing.TB, change func(*Options)) *fixture {
 	f := &fixture{t: t, patience: patience, store: store, accounts: service, hub: presence.New(store, presence.Options{}), dropped: newDropped()}
 	opt := Options{
 		Store: store, Accounts: service, Hub: f.hub, Log: zerolog.Nop(), Metrics: f.dropped.metrics,
-		Conn: netserve.ConnOptions{Rate: -1, MaxPerAddr: -1},
+		Config: defaults(), Games: catalog(t),
 	}
+	opt.Rate, opt.MaxPerAddr = -1, -1 // no limits
 	if change != nil {
 		change(&opt)
 	}
 	f.server = New(opt)
 	return f
+}
+
+// defaults returns a configuration of defaults.
+func defaults() (c Config) {
+	configs.Defaults(&c)
+	return c
+}
+
+// catalog returns a catalogue of some games.
+func catalog(t testing.TB, some ...games.Game) *games.Catalog {
+	t.Helper()
+	c, err := games.NewCatalog(some)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// reload changes live keys of the service.
+func (f *fixture) reload(change func(*Config)) {
+	c := f.server.opt.Config
+	change(&c)
+	f.server.Reload(&c)
 }
 
 func (f *fixture) serve(ln net.Listener) {

@@ -187,20 +187,20 @@ func TestKeepAlive(t *testing.T) {
 				t.Fatalf("after %v: %q", time.Since(began), m)
 			}
 			ben.want(`\ka\`)
-			if took := time.Since(began); took != time.Duration(n+1)*DefaultKeepAlive {
+			if took := time.Since(began); took != time.Duration(n+1)*defaults().KeepAlive {
 				t.Errorf("keepalive %d after %v", n+1, took)
 			}
 		}
 		// Whoever hears something needs no keepalive; one of the client is not answered.
-		time.Sleep(DefaultKeepAlive / 2)
+		time.Sleep(defaults().KeepAlive / 2)
 		ann.send(`\ka\\final\`)
 		ann.send(`\bm\1\sesskey\$K\t\%d\msg\hi\final\`, ben.id)
 		ben.want(`\bm\1\`)
 		said := time.Now()
 		ann.want(`\ka\`)
 		ben.want(`\ka\`)
-		if took := time.Since(said); took != DefaultKeepAlive {
-			t.Errorf("keepalive %v after the message, want %v", took, DefaultKeepAlive)
+		if took := time.Since(said); took != defaults().KeepAlive {
+			t.Errorf("keepalive %v after the message, want %v", took, defaults().KeepAlive)
 		}
 		// Silence of the client means nothing.
 		for time.Since(began) < 3*time.Hour {
@@ -218,12 +218,12 @@ func TestTicketIsRenewed(t *testing.T) {
 		began := time.Now()
 		m := p.recv()
 		for ; m == `\ka\\final\`; m = p.recv() {
-			if time.Since(began) > DefaultTicketRenewal+2*DefaultKeepAlive {
+			if time.Since(began) > defaults().TicketRenewal+2*defaults().KeepAlive {
 				t.Fatal("no new ticket")
 			}
 		}
 		id, err := f.accounts.CheckTicket(field(m, "lt"))
-		if err != nil || id != ann.ID || time.Since(began) < DefaultTicketRenewal {
+		if err != nil || id != ann.ID || time.Since(began) < defaults().TicketRenewal {
 			t.Errorf("after %v: %q, profile %d, %v", time.Since(began), m, id, err)
 		}
 		if strings.Contains(m, `\id\`) {
@@ -285,8 +285,8 @@ func TestSlowReaderDelaysNobody(t *testing.T) {
 		if m := <-heard; !strings.HasPrefix(m, fmt.Sprintf(`\bm\100\f\%d\msg\|s|0|`, slow.ID)) {
 			t.Errorf("received %q", m)
 		}
-		if took := time.Since(began); took < DefaultWrite {
-			t.Errorf("gone after %v, want %v at least", took, DefaultWrite)
+		if took := time.Since(began); took < defaults().Write {
+			t.Errorf("gone after %v, want %v at least", took, defaults().Write)
 		}
 		synctest.Wait()
 		_ = stuck.conn.Close()

@@ -82,7 +82,7 @@ func (x *session) checkLogin(ctx context.Context, r *request) error {
 	game := strings.Clone(r.text("gamename"))
 	x.who = who{
 		user: l.User, profile: l.Profile.ID, key: newSessionKey(), revision: revision,
-		namespace: proof.Namespace, game: game, since: time.Now(), rule: x.server.policy.Load().rule(game),
+		namespace: proof.Namespace, game: game, since: time.Now(), rule: x.server.ruleOf(game),
 	}
 	return x.signIn(ctx, r, &l, status)
 }
@@ -107,7 +107,7 @@ func (x *session) signIn(ctx context.Context, r *request, l *accounts.Login, sta
 	if err := x.conn.SetReadDeadline(time.Time{}); err != nil {
 		return err
 	}
-	_, err = x.server.opt.Hub.SignIn(ctx, x, x.rule.SecondLogin, status)
+	_, err = x.server.opt.Hub.SignIn(ctx, x, x.rule.secondLogin, status)
 	switch {
 	case errors.Is(err, presence.ErrFull):
 		return &refusal{code: codeLogin, text: "The server is full."}
@@ -159,7 +159,7 @@ func (x *session) welcome(r *request, l *accounts.Login, buddies, blocks []stora
 		b = appendList(b, "blk", blocks)
 	}
 	user := l.User
-	if x.rule.NoUserID {
+	if x.rule.noUserID {
 		user = 0
 	}
 	b = appendPair(b, "lc", "2")
@@ -279,7 +279,7 @@ func (x *session) lookAround(ctx context.Context, buddies []storage.ProfileID) e
 // newUser is the command newuser.
 func (x *session) newUser(ctx context.Context, r *request) error {
 	from := x.conn.Peer().Addr()
-	if !x.server.policy.Load().mayRegister(from, time.Now()) {
+	if !x.server.mayRegister(from, time.Now()) {
 		x.drop(droppedRate)
 		return &refusal{code: codeNewUser, text: "Too many registrations, try again in a minute."}
 	}

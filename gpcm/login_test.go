@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/respawnd/respawnd/internal/accounts"
+	"github.com/respawnd/respawnd/internal/games"
 	"github.com/respawnd/respawnd/internal/presence"
 	"github.com/respawnd/respawnd/storage"
 )
@@ -289,11 +290,11 @@ func TestLoginTimeout(t *testing.T) {
 		f := startPipe(t, nil)
 		p := f.connect()
 		began := time.Now()
-		time.Sleep(DefaultLoginTime - time.Second)
+		time.Sleep(defaults().LoginTime - time.Second)
 		p.send(`\ka\\final\`)
 		m := p.wantError(codeLoginTimeout)
-		if took := time.Since(began); took != DefaultLoginTime || field(m, "id") != "1" {
-			t.Errorf("after %v: %q, want it after %v with id 1", took, m, DefaultLoginTime)
+		if took := time.Since(began); took != defaults().LoginTime || field(m, "id") != "1" {
+			t.Errorf("after %v: %q, want it after %v with id 1", took, m, defaults().LoginTime)
 		}
 		p.wantEnd()
 	})
@@ -379,7 +380,7 @@ func TestRegistrationQuota(t *testing.T) {
 		if m := try(3); !strings.HasPrefix(m, `\nur\`) {
 			t.Errorf("registration half a minute later: %q", m)
 		}
-		f.server.SetPolicy(Policy{Registrations: -1})
+		f.reload(func(c *Config) { c.Registrations = 0 })
 		for n := range 10 {
 			if m := try(10 + n); !strings.HasPrefix(m, `\nur\`) {
 				t.Errorf("registration without a quota: %q", m)
@@ -390,22 +391,17 @@ func TestRegistrationQuota(t *testing.T) {
 
 func TestSecondLogin(t *testing.T) {
 	tests := map[string]struct {
-		policy              presence.Policy
+		policy              games.SecondLogin
 		sameGoes, otherGoes bool
 	}{
-		"by profile": {presence.KickProfile, true, false},
-		"by user":    {presence.KickUser, true, true},
-		"allowed":    {presence.Allow, false, false},
+		"by profile": {games.KickProfile, true, false},
+		"by user":    {games.KickUser, true, true},
+		"allowed":    {games.AllowSecond, false, false},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			f := start(t, func(o *Options) {
-				o.Rule = func(game string) Rule {
-					if game != "gmtest" {
-						t.Errorf("asked for the rule of %q", game)
-					}
-					return Rule{SecondLogin: test.policy}
-				}
+				o.Games = catalog(t, games.Game{Name: "gmtest", Policy: games.Policy{SecondLogin: test.policy}})
 			})
 			ann := f.register("Ann")
 			other, err := f.accounts.Register(t.Context(), accounts.Registration{
@@ -503,7 +499,7 @@ func TestOrderAfterLogin(t *testing.T) {
 
 func TestLoginAnswer(t *testing.T) {
 	f := start(t, func(o *Options) {
-		o.Rule = func(game string) Rule { return Rule{NoUserID: game == "handheld"} }
+		o.Games = catalog(t, games.Game{Name: "handheld", Policy: games.Policy{NoUserID: games.On}})
 	})
 	ann := f.register("Ann")
 	t.Run("no unique nick in the namespace", func(t *testing.T) {

@@ -14,31 +14,12 @@ import (
 
 	"github.com/respawnd/respawnd/internal/accounts"
 	"github.com/respawnd/respawnd/internal/clock"
+	"github.com/respawnd/respawnd/internal/games"
 	"github.com/respawnd/respawnd/internal/netserve"
 	"github.com/respawnd/respawnd/internal/presence"
+	"github.com/respawnd/respawnd/internal/service"
 	"github.com/respawnd/respawnd/internal/verdicts"
 	"github.com/respawnd/respawnd/storage"
-)
-
-// Defaults of Options and Policy.
-const (
-	// DefaultLoginTime is how long a client may take to sign in.
-	DefaultLoginTime = 30 * time.Second
-	// DefaultKeepAlive is after how much silence a client is sent a keepalive.
-	// Clients send one of their own after two minutes without hearing anything.
-	DefaultKeepAlive = 90 * time.Second
-	// DefaultTicketRenewal is after what time a client gets a new login ticket.
-	DefaultTicketRenewal = accounts.DefaultTicketLife / 2
-	// DefaultRegistrations is how many accounts and profiles an address may
-	// create per minute.
-	DefaultRegistrations = 60
-	// DefaultWrite is how long a client may take to read what is sent at once.
-	DefaultWrite = 60 * time.Second
-	// DefaultUserTimeout is how long a client's system may take to acknowledge
-	// what was sent.
-	DefaultUserTimeout = 75 * time.Second
-	// DefaultMaxConns is how many connections there may be.
-	DefaultMaxConns = 32768
 )
 
 // sweepEvery is how often requests and messages that have long been expired are
@@ -72,62 +53,26 @@ type Store interface {
 	SweepMessages(ctx context.Context, now time.Time) (n int, err error)
 }
 
-// Options are what the service needs and how it behaves. All functions may be
-// called from many goroutines at once and must not block.
+// Options are what a Server works with. Store, Accounts, Hub and Games are
+// required. All functions may be called from many goroutines at once and must not
+// block.
 type Options struct {
-	Store    Store             // required
-	Accounts *accounts.Service // required
-	Hub      presence.Hub      // required
+	Config // its live keys are replaced by Reload
 
-	// Banned tells which addresses are not served; nil: none. Somebody who is
-	// signed in already is looked up again with every command and keepalive.
-	Banned func(netip.Addr) bool
+	Store    Store
+	Accounts *accounts.Service
+	Hub      presence.Hub
+	Games    *games.Catalog
 
-	// Verdicts is told how sign-ins and requests for accounts ended; nil: nobody.
-	Verdicts *verdicts.Log
+	// Banned returns whether an address is not served; nil: all are. It is called
+	// again for each command and keepalive of a client that is signed in.
+	Banned   func(netip.Addr) bool
+	Trusted  func(netip.Addr) bool // addresses without limits of their own; nil: none
+	Verdicts *verdicts.Log         // of sign-ins and requests for accounts; nil: none
 
-	Policy // replaced by SetPolicy
-
-	LoginTime     time.Duration // 0: DefaultLoginTime
-	KeepAlive     time.Duration // 0: DefaultKeepAlive; over 2 minutes clients send theirs
-	UserTimeout   time.Duration // 0: DefaultUserTimeout; see netserve.Conn.SetUserTimeout
-	TicketRenewal time.Duration // 0: DefaultTicketRenewal; keep it under the life of tickets
-
-	// Conn bounds the connections. Its Metrics, Log, Refused, FirstByte and Idle
-	// are not used; where MaxConns and Write are 0 the defaults of this package
-	// count.
-	Conn       netserve.ConnOptions
 	Log        zerolog.Logger
-	Metrics    *netserve.Metrics     // what is dropped is counted here; nil: nowhere
-	Registerer prometheus.Registerer // for the service's own metrics; nil: none
-}
-
-// Policy is what an operator may change while the Server runs.
-type Policy struct {
-	// Registrations is how many accounts and profiles an address, or an IPv6
-	// /64, may create per minute; 0: DefaultRegistrations, negative: no bound.
-	Registrations int
-	// Trusted tells which addresses have no such bound; nil: none.
-	Trusted func(netip.Addr) bool
-	// Rule returns the rule of a game by its name in lower case, which may be
-	// empty or unknown; nil: the zero Rule for all. It counts from the next
-	// login on.
-	Rule func(game string) Rule
-}
-
-// Rule is how the service treats the players of one game. The zero value is
-// right for nearly every game.
-type Rule struct {
-	// SecondLogin says whom a login displaces.
-	SecondLogin presence.Policy
-	// AutoAccept makes buddies of two players who have asked each other,
-	// without anybody's answer. Games with friend codes need it.
-	AutoAccept bool
-	// SymmetricDelete makes who removes a buddy disappear from the list of that
-	// buddy too.
-	SymmetricDelete bool
-	// NoUserID reports the user id as 0. Some games of handhelds want that.
-	NoUserID bool
+	Metrics    *netserve.Metrics     // counts what is dropped; nil: nothing is counted
+	Registerer prometheus.Registerer // nil: the metrics of this package are not registered
 }
 
 // Server is the presence service.
@@ -135,7 +80,8 @@ type Server struct {
 	opt      Options
 	commands map[string]*command // never changed
 	metrics  *metrics
-	policy   atomic.Pointer[policy] // never nil
+	gate     *netserve.Gate
+	live     atomic.Pointer[live] // never nil
 	buffers  buffers
 	changes  *quotas
 	trouble  netserve.Trouble
@@ -147,75 +93,13 @@ type Server struct {
 	relations atomic.Uint64
 }
 
-// policy is a Policy with its state.
-type policy struct {
-	Policy
-	registrations *netserve.Limiter
-}
-
 // New returns a server. It starts nothing.
 func New(opt Options) *Server {
-	opt = opt.withDefaults()
 	s := &Server{opt: opt, commands: commands(), metrics: newMetrics(opt.Registerer), changes: newQuotas()}
-	s.opt.Conn.Refused = s.refused
 	s.newChallenge = func() string { return randomLetters(challengeLen) }
-	s.SetPolicy(opt.Policy)
+	s.gate = netserve.NewGate(s.limits(&opt.Config))
+	s.live.Store(newLive(&opt.Config))
 	return s
-}
-
-func (o Options) withDefaults() Options {
-	if o.LoginTime <= 0 {
-		o.LoginTime = DefaultLoginTime
-	}
-	if o.KeepAlive <= 0 {
-		o.KeepAlive = DefaultKeepAlive
-	}
-	if o.UserTimeout <= 0 {
-		o.UserTimeout = DefaultUserTimeout
-	}
-	if o.TicketRenewal <= 0 {
-		o.TicketRenewal = DefaultTicketRenewal
-	}
-	if o.Conn.MaxConns == 0 {
-		o.Conn.MaxConns = DefaultMaxConns
-	}
-	if o.Conn.Write == 0 {
-		o.Conn.Write = DefaultWrite
-	}
-	o.Conn.FirstByte = 2 * o.LoginTime // our own deadlines come first
-	o.Conn.Idle = forever
-	o.Conn.Metrics, o.Conn.Log = o.Metrics, o.Log
-	return o
-}
-
-// SetPolicy replaces the policy. Every address starts with a whole quota.
-func (s *Server) SetPolicy(p Policy) {
-	next := &policy{Policy: p}
-	n := p.Registrations
-	if n == 0 {
-		n = DefaultRegistrations
-	}
-	if n > 0 {
-		const slots = 1 << 13
-		next.registrations = netserve.NewLimiter(netserve.LimiterOptions{
-			Rate: float64(n) / time.Minute.Seconds(), Burst: n, Slots: slots,
-		})
-	}
-	s.policy.Store(next)
-}
-
-// mayRegister takes one registration from the quota of an address and tells
-// whether there was one.
-func (p *policy) mayRegister(from netip.Addr, now time.Time) bool {
-	return p.registrations == nil || p.Trusted != nil && p.Trusted(from) || p.registrations.Allow(from, now)
-}
-
-// rule returns the rule of a game.
-func (p *policy) rule(game string) Rule {
-	if p.Rule == nil {
-		return Rule{}
-	}
-	return p.Rule(storage.Fold(game))
 }
 
 // banned reports whether an address is not served.
@@ -230,7 +114,10 @@ func (s *Server) Serve(ctx context.Context, ln net.Listener) error {
 	defer cancel()
 	g.Go(func() error {
 		defer cancel()
-		return netserve.ServeConns(ctx, ln, s, s.opt.Conn)
+		return netserve.ServeConns(ctx, ln, s, netserve.ConnOptions{
+			Gate: s.gate, FirstByte: 2 * s.opt.LoginTime, Idle: forever, // the session's own deadlines come first
+			Write: s.opt.Write, Grace: service.Grace, Refused: s.refused, Log: s.opt.Log, Metrics: s.opt.Metrics,
+		})
 	})
 	g.Go(func() error { s.sweepOften(ctx); return nil })
 	return g.Wait()

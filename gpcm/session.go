@@ -147,7 +147,7 @@ type who struct {
 	namespace int
 	game      string
 	since     time.Time
-	rule      Rule
+	rule      rule
 }
 
 // Profile implements presence.Session.

@@ -49,7 +49,7 @@ func (p *page) makeRoom(ctx context.Context) error {
 	if err := p.flush(); err != nil {
 		return err
 	}
-	end := p.now.Add(p.server.opt.Conn.Write)
+	end := p.now.Add(p.server.opt.Write)
 	for pause := firstRoomPause; ; pause = min(2*pause, maxRoomPause) {
 		p.flight.acknowledge(p.conn.Unacknowledged())
 		p.removeMessages(ctx, p.flight.arrived(p.now))

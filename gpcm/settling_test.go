@@ -184,7 +184,7 @@ func TestMessagesAreRemovedInTime(t *testing.T) {
 		if got := p.messages(); len(got) != 0 {
 			t.Errorf("received %v, which is under way already", got)
 		}
-		time.Sleep(DefaultUserTimeout - settleTime) // a pipe does not say what has arrived
+		time.Sleep(defaults().UserTimeout - settleTime) // a pipe does not say what has arrived
 		if n := waiting(); n != 1 {
 			t.Errorf("%d messages wait before the user time-out, want 1", n)
 		}

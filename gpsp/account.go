@@ -15,7 +15,7 @@ func (s *Server) valid(ctx context.Context, r *request, w *reply) error {
 		return err
 	}
 	known := int64(1)
-	if !r.policy.Private {
+	if !r.live.Private {
 		_, err := s.opt.Store.UserByEmail(ctx, partner, r.get("email"))
 		switch {
 		case errors.Is(err, storage.ErrNotFound):
@@ -77,7 +77,7 @@ func (s *Server) nicks(ctx context.Context, r *request, w *reply) error {
 func (s *Server) check(ctx context.Context, r *request, w *reply) error {
 	user, err := s.credentials(ctx, r)
 	if err != nil {
-		return refuse(err, checkCode(err, r.policy.Private))
+		return refuse(err, checkCode(err, r.live.Private))
 	}
 	p, err := s.opt.Store.ProfileByNick(ctx, user, r.get("nick"))
 	if errors.Is(err, storage.ErrNotFound) {

@@ -10,7 +10,7 @@ import (
 
 // BenchmarkRequest is a request without the network: parse, look up, write.
 func BenchmarkRequest(b *testing.B) {
-	f := newFixture(b, func(o *Options) { o.Lookups, o.Registrations = -1, -1 })
+	f := newFixture(b, func(o *Options) { o.Lookups, o.Registrations = 0, 0 })
 	f.populate(b)
 	for i := range 500 {
 		id := storage.ProfileID(5000 + i)
@@ -30,7 +30,7 @@ func BenchmarkRequest(b *testing.B) {
 		b.Run(name, func(b *testing.B) {
 			in := []byte(text)
 			var w reply
-			policy := f.srv.policy.Load()
+			live := f.srv.live.Load()
 			b.ReportAllocs()
 			for b.Loop() {
 				cut, _, _ := gamespy.CutFinal(in)
@@ -40,7 +40,7 @@ func BenchmarkRequest(b *testing.B) {
 				}
 				c := f.srv.commands[m.Name()]
 				w.b = w.b[:0]
-				if result, err := f.srv.perform(b.Context(), &c, &request{Message: m, policy: policy}, &w); result != resultAnswered || err != nil {
+				if result, err := f.srv.perform(b.Context(), &c, &request{Message: m, live: live}, &w); result != resultAnswered || err != nil {
 					b.Fatalf("%s, %v: %s", result, err, w.b)
 				}
 				w.end()

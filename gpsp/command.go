@@ -53,7 +53,7 @@ const maxWork = 20 * time.Second
 
 // perform carries out a command and writes the reply, which may be an error.
 func (s *Server) perform(ctx context.Context, c *command, r *request, w *reply) (result string, err error) {
-	if why := r.policy.take(c.quota, r.from, time.Now()); why != "" {
+	if why := s.take(c.quota, r, time.Now()); why != "" {
 		s.opt.Metrics.Drop(string(why))
 		c.refuse(w, &refusal{codeSearch, "too many requests, try again in a minute"})
 		return resultLimited, nil

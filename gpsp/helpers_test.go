@@ -14,6 +14,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/rs/zerolog"
 
+	"github.com/respawnd/respawnd/configs"
 	"github.com/respawnd/respawnd/internal/accounts"
 	"github.com/respawnd/respawnd/internal/netserve"
 	"github.com/respawnd/respawnd/internal/presence"
@@ -53,14 +54,28 @@ func newFixture(t testing.TB, change func(*Options)) *fixture {
 	}
 	f.hub = presence.New(store, presence.Options{Log: zerolog.Nop()})
 	opt := Options{
-		Store: store, Accounts: f.accounts, Hub: f.hub, Log: zerolog.Nop(), Conn: netserve.ConnOptions{Rate: -1},
+		Store: store, Accounts: f.accounts, Hub: f.hub, Log: zerolog.Nop(), Config: defaults(),
 		Metrics: netserve.NewMetrics(f.metrics, "gpsp", DropReasons()...), Registerer: f.metrics,
 	}
+	opt.Rate = -1 // no limit
 	if change != nil {
 		change(&opt)
 	}
 	f.srv = New(opt)
 	return f
+}
+
+// defaults returns a configuration of defaults.
+func defaults() (c Config) {
+	configs.Defaults(&c)
+	return c
+}
+
+// reload changes live keys of the service.
+func (f *fixture) reload(change func(*Config)) {
+	c := f.srv.opt.Config
+	change(&c)
+	f.srv.Reload(&c)
 }
 
 // start runs a service on a loopback socket.

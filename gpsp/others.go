@@ -107,7 +107,7 @@ func (s *Server) nickFor(ctx context.Context, r *request, asker, id storage.Prof
 		return p.UniqueNickIn(namespace), err
 	}
 	rel, err := s.opt.Store.Relation(ctx, asker, id)
-	if err != nil || rel.Blocked() || r.policy.Private && !rel.BuddyOf {
+	if err != nil || rel.Blocked() || r.live.Private && !rel.BuddyOf {
 		return "", err
 	}
 	return p.UniqueNickIn(namespace), nil

@@ -1,7 +1,6 @@
 package gpsp
 
 import (
-	"net/netip"
 	"time"
 
 	"github.com/respawnd/respawnd/internal/netserve"
@@ -17,9 +16,11 @@ const (
 	registration
 )
 
-// policy is a Policy with the state of its quotas.
-type policy struct {
-	Policy
+// live is the live half of a Config with the state of its quotas. There is no
+// quota over all addresses together, because one flood would then shut out all
+// players.
+type live struct {
+	*Config
 	lookups, registrations, validPerNet *netserve.Limiter
 }
 
@@ -29,43 +30,30 @@ const (
 	netPrefix6 = 48
 )
 
-func newPolicy(p Policy) *policy {
-	return &policy{
-		Policy:        p,
-		lookups:       perMinute(p.Lookups, DefaultLookups, netserve.LimiterOptions{}),
-		registrations: perMinute(p.Registrations, DefaultRegistrations, netserve.LimiterOptions{}),
-		validPerNet: perMinute(p.ValidPerNet, DefaultValidPerNet,
+func newLive(c *Config) *live {
+	return &live{
+		Config:        c,
+		lookups:       netserve.PerMinute(c.Lookups, netserve.LimiterOptions{}),
+		registrations: netserve.PerMinute(c.Registrations, netserve.LimiterOptions{}),
+		validPerNet: netserve.PerMinute(c.ValidPerNet,
 			netserve.LimiterOptions{Prefix4: netPrefix4, Prefix6: netPrefix6}),
 	}
 }
 
-// perMinute returns a limiter of n events per minute; 0 stands for def, less
-// for no bound. All n may come at once. opt has the prefixes.
-func perMinute(n, def int, opt netserve.LimiterOptions) *netserve.Limiter {
-	if n < 0 {
-		return nil
-	}
-	if n == 0 {
-		n = def
-	}
-	opt.Rate, opt.Burst = float64(n)/time.Minute.Seconds(), n
-	return netserve.NewLimiter(opt)
-}
-
 // take takes one request from the quotas of an address and its network. It
 // returns why there is none; "" if there was one.
-func (p *policy) take(q quota, from netip.Addr, now time.Time) ended {
-	if q == free || p.Trusted != nil && p.Trusted(from) {
+func (s *Server) take(q quota, r *request, now time.Time) ended {
+	if q == free || s.opt.Trusted != nil && s.opt.Trusted(r.from) {
 		return ""
 	}
-	own := p.lookups
+	own := r.live.lookups
 	if q == registration {
-		own = p.registrations
+		own = r.live.registrations
 	}
 	switch {
-	case !own.Allow(from, now):
+	case !own.Allow(r.from, now):
 		return droppedQuota
-	case q == emailLookup && !p.validPerNet.Allow(from, now):
+	case q == emailLookup && !r.live.validPerNet.Allow(r.from, now):
 		return droppedNetQuota
 	}
 	return ""

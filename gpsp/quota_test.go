@@ -33,7 +33,7 @@ func TestLookupsHaveAQuotaPerAddress(t *testing.T) {
 		f, from := startFrom(t, nil)
 		f.populate(t)
 		c := from("192.0.2.1:1")
-		for i := range DefaultLookups {
+		for i := range defaults().Lookups {
 			if got := c.ask(askValid); got != validYes {
 				t.Fatalf("look-up %d: %q, want %q", i+1, got, validYes)
 			}
@@ -64,14 +64,14 @@ func TestLookupsHaveAQuotaPerAddress(t *testing.T) {
 		if got := f.dropped(t, droppedQuota); got != 11 {
 			t.Errorf("%v were counted as over the quota, want 11", got)
 		}
-		time.Sleep(DefaultIdle / 2)
-		for i := range DefaultLookups / 2 {
+		time.Sleep(defaults().Idle / 2)
+		for i := range defaults().Lookups / 2 {
 			if got := c.ask(askValid); got != validYes {
 				t.Fatalf("look-up %d half a minute later: %q, want %q", i+1, got, validYes)
 			}
 		}
 		if got := c.ask(askValid); got != tooMany {
-			t.Errorf("look-up %d half a minute later: %q, want %q", DefaultLookups/2+1, got, tooMany)
+			t.Errorf("look-up %d half a minute later: %q, want %q", defaults().Lookups/2+1, got, tooMany)
 		}
 	})
 }
@@ -82,7 +82,7 @@ func TestEmailsHaveAQuotaPerNetwork(t *testing.T) {
 		f.populate(t)
 		const each = 100
 		asked := 0
-		for host := 1; asked < DefaultValidPerNet; host++ {
+		for host := 1; asked < defaults().ValidPerNet; host++ {
 			c := from(fmt.Sprintf("192.0.2.%d:1", host))
 			for range each {
 				if got := c.ask(askValid); got != validYes {
@@ -114,7 +114,7 @@ func TestRegistrationsHaveAQuotaPerAddress(t *testing.T) {
 			return fmt.Sprintf(`\newuser\\nick\N\email\n%d@example.com\pass\n\namespaceid\0\partnerid\0\final\`, i)
 		}
 		c := from("[2001:db8::1]:1")
-		for i := 1; i <= DefaultRegistrations; i++ {
+		for i := 1; i <= defaults().Registrations; i++ {
 			if got, want := c.ask(register(i)), fmt.Sprintf(`\nur\0\pid\%d\final\`, i); got != want {
 				t.Fatalf("registration %d: %q, want %q", i, got, want)
 			}
@@ -125,7 +125,7 @@ func TestRegistrationsHaveAQuotaPerAddress(t *testing.T) {
 		if got := from("[2001:db8::2]:1").ask(register(101)); got != `\nur\512\final\` {
 			t.Errorf("registration from the same /64: %q", got)
 		}
-		if got, want := from("[2001:db8:0:1::1]:1").ask(register(102)), fmt.Sprintf(`\nur\0\pid\%d\final\`, DefaultRegistrations+1); got != want {
+		if got, want := from("[2001:db8:0:1::1]:1").ask(register(102)), fmt.Sprintf(`\nur\0\pid\%d\final\`, defaults().Registrations+1); got != want {
 			t.Errorf("registration from another /64: %q, want %q", got, want)
 		}
 		if got := c.ask(askUnknown); got != validNo {
@@ -135,15 +135,18 @@ func TestRegistrationsHaveAQuotaPerAddress(t *testing.T) {
 			t.Error("what was refused was registered")
 		}
 		time.Sleep(time.Second)
-		if got, want := c.ask(register(103)), fmt.Sprintf(`\nur\0\pid\%d\final\`, DefaultRegistrations+2); got != want {
+		if got, want := c.ask(register(103)), fmt.Sprintf(`\nur\0\pid\%d\final\`, defaults().Registrations+2); got != want {
 			t.Errorf("registration a second later: %q, want %q", got, want)
 		}
 	})
 }
 
-func TestPolicyChangesWhileTheServiceRuns(t *testing.T) {
+func TestReload(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		f, from := startFrom(t, func(o *Options) { o.Lookups = 1 })
+		trusted := netip.Addr{}
+		f, from := startFrom(t, func(o *Options) {
+			o.Lookups, o.Trusted = 1, func(a netip.Addr) bool { return a == trusted }
+		})
 		c := from("192.0.2.1:1")
 		ask := func(want ...string) {
 			t.Helper()
@@ -154,13 +157,15 @@ func TestPolicyChangesWhileTheServiceRuns(t *testing.T) {
 			}
 		}
 		ask(validNo, tooMany)
-		f.srv.SetPolicy(Policy{Lookups: 2})
+		f.reload(func(c *Config) { c.Lookups = 2 })
 		ask(validNo, validNo, tooMany)
-		f.srv.SetPolicy(Policy{Lookups: 1, Trusted: func(a netip.Addr) bool { return a == netip.MustParseAddr("192.0.2.1") }})
+		f.reload(func(c *Config) { c.Lookups = 1 })
+		trusted = netip.MustParseAddr("192.0.2.1")
 		ask(validNo, validNo, validNo)
-		f.srv.SetPolicy(Policy{Lookups: -1})
+		trusted = netip.Addr{}
+		f.reload(func(c *Config) { c.Lookups = 0 })
 		ask(validNo, validNo, validNo)
-		f.srv.SetPolicy(Policy{Private: true})
+		f.reload(func(c *Config) { c.Private = true })
 		ask(validYes)
 	})
 }
@@ -204,11 +209,11 @@ func TestGuessedPasswordsAreRefusedThenTheRightOneToo(t *testing.T) {
 // The original client opens a connection for each request.
 func TestQuotaIsReachedBeforeTheBoundOfConnections(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		_, from := startFrom(t, func(o *Options) { o.Conn.Rate = 0 })
-		for i := range DefaultLookups + DefaultRegistrations {
+		_, from := startFrom(t, func(o *Options) { o.Rate = 20 })
+		for i := range defaults().Lookups + defaults().Registrations {
 			c := from("192.0.2.1:1")
 			want := validNo
-			if i >= DefaultLookups {
+			if i >= defaults().Lookups {
 				want = tooMany
 			}
 			if got := c.ask(askUnknown); got != want {

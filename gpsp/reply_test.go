@@ -81,7 +81,7 @@ func FuzzRequests(f *testing.F) {
 			f.Add([]byte(exchange.Request))
 		}
 	}
-	fix := newFixture(f, func(o *Options) { o.Lookups, o.Registrations = -1, -1 })
+	fix := newFixture(f, func(o *Options) { o.Lookups, o.Registrations = 0, 0 })
 	fix.populate(f)
 	f.Fuzz(func(t *testing.T, p []byte) {
 		for len(p) > 0 {
@@ -99,7 +99,7 @@ func FuzzRequests(f *testing.F) {
 				continue
 			}
 			var w reply
-			if _, err := fix.srv.perform(t.Context(), &c, &request{Message: m, policy: fix.srv.policy.Load()}, &w); err != nil {
+			if _, err := fix.srv.perform(t.Context(), &c, &request{Message: m, live: fix.srv.live.Load()}, &w); err != nil {
 				t.Fatalf("%q: %v", text, err)
 			}
 			if err := acceptable(c.name, string(w.end())); err != nil {

@@ -13,8 +13,8 @@ import (
 // request is one request with what is known of who sends it.
 type request struct {
 	gamespy.Message
-	from   netip.Addr
-	policy *policy
+	from netip.Addr
+	live *live
 }
 
 // get returns a value, "" if it is missing.
@@ -85,7 +85,7 @@ func (s *Server) asker(ctx context.Context, r *request) (storage.ProfileID, erro
 // In private they need one.
 func (s *Server) optionalAsker(ctx context.Context, r *request) (storage.ProfileID, error) {
 	id, err := s.asker(ctx, r)
-	if err != nil && !r.policy.Private {
+	if err != nil && !r.live.Private {
 		return 0, nil
 	}
 	return id, err

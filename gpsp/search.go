@@ -166,7 +166,7 @@ func (s *Server) search(ctx context.Context, r *request, w *reply) error {
 		switch {
 		case err != nil:
 			return err
-		case r.policy.Private && c.email != "" && !emailShown(&f.Profile) && f.ID != asker:
+		case r.live.Private && c.email != "" && !emailShown(&f.Profile) && f.ID != asker:
 			continue
 		}
 		if n++; n <= skip {

@@ -77,7 +77,7 @@ func (f *fixture) perform(t testing.TB, text string) (string, error) {
 	}
 	c := f.srv.commands[m.Name()]
 	var w reply
-	_, err = f.srv.perform(t.Context(), &c, &request{Message: m, from: netip.MustParseAddr("192.0.2.1"), policy: f.srv.policy.Load()}, &w)
+	_, err = f.srv.perform(t.Context(), &c, &request{Message: m, from: netip.MustParseAddr("192.0.2.1"), live: f.srv.live.Load()}, &w)
 	return string(w.end()), err
 }
 

@@ -133,7 +133,7 @@ func (x *session) handle(ctx context.Context, m gamespy.Message) error {
 	result := resultAnswered
 	if c.serve != nil {
 		var err error
-		r := &request{Message: m, from: x.conn.Peer().Addr(), policy: x.server.policy.Load()}
+		r := &request{Message: m, from: x.conn.Peer().Addr(), live: x.server.live.Load()}
 		x.out.b = x.out.b[:0]
 		result, err = x.server.perform(context.WithoutCancel(ctx), &c, r, &x.out)
 		if err != nil {

@@ -156,11 +156,11 @@ func TestSlowRequestIsNotWaitedFor(t *testing.T) {
 			if _, err := c.conn.Write([]byte(`\`)); err != nil {
 				break
 			}
-			time.Sleep(DefaultIdle / 10)
+			time.Sleep(defaults().Idle / 10)
 		}
 		c.wantClosed()
-		if took := time.Since(begin); took > DefaultIdle+DefaultIdle/10 {
-			t.Errorf("closed after %v, want %v", took, DefaultIdle)
+		if took := time.Since(begin); took > defaults().Idle+defaults().Idle/10 {
+			t.Errorf("closed after %v, want %v", took, defaults().Idle)
 		}
 		if got := f.dropped(t, endedIdle); got != 1 {
 			t.Errorf("%v time-outs were counted, want 1", got)

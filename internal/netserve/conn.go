@@ -26,7 +26,6 @@ type Conn struct {
 	endBy       time.Time // zero: no end
 	maxIdle     time.Duration
 	maxWrite    time.Duration
-	idle        atomic.Int64 // nanoseconds; between reads
 
 	heard    atomic.Bool // a byte has come
 	expired  atomic.Bool // a bound was passed and counted
@@ -51,7 +50,6 @@ func newConn(raw net.Conn, now time.Time, opt *ConnOptions) *Conn {
 		writing:     deadline{set: raw.SetWriteDeadline},
 		oneWrite:    make(chan struct{}, 1),
 	}
-	c.idle.Store(int64(opt.Idle))
 	if opt.MaxLifetime > 0 {
 		c.endBy = now.Add(opt.MaxLifetime)
 	}
@@ -92,20 +90,13 @@ func (c *Conn) RemoteAddr() net.Addr { return c.raw.RemoteAddr() }
 // LocalAddr implements net.Conn; see Local.
 func (c *Conn) LocalAddr() net.Addr { return c.raw.LocalAddr() }
 
-// SetIdle bounds the time that each later Read waits. Zero or less restores
-// ConnOptions.Idle. The wait for the first byte of the connection is bounded by
-// ConnOptions.FirstByte whatever is set here.
-func (c *Conn) SetIdle(d time.Duration) {
-	c.idle.Store(int64(orDefault(d, c.maxIdle)))
-}
-
 // Read reads what has come. It waits at most until the connection's first-byte
 // time or, later, for its idle time.
 func (c *Conn) Read(p []byte) (int, error) {
 	now := time.Now()
 	by, reason := c.firstByteBy, dropFirstByte
 	if c.heard.Load() {
-		by, reason = now.Add(time.Duration(c.idle.Load())), dropIdle
+		by, reason = now.Add(c.maxIdle), dropIdle
 	}
 	by, reason = c.withinLife(by, reason)
 	if err := c.reading.arm(by); err != nil {

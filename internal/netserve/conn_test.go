@@ -45,19 +45,6 @@ func TestBoundsOfAConnection(t *testing.T) {
 			time.Sleep(time.Second)
 			_, _ = far.Write([]byte("x"))
 		}, time.Second + timeOuts.Idle, "idle_timeout"},
-		"first byte not postponed by SetIdle": {timeOuts, func(ctx context.Context, c *Conn) error {
-			c.SetIdle(time.Hour)
-			return readAll(ctx, c)
-		}, func(net.Conn) {}, timeOuts.FirstByte, "first_byte_timeout"},
-		"idle time of the handler": {timeOuts, func(ctx context.Context, c *Conn) error {
-			c.SetIdle(time.Minute)
-			return readAll(ctx, c)
-		}, func(far net.Conn) { _, _ = far.Write([]byte("x")) }, time.Minute, "idle_timeout"},
-		"idle time given back": {timeOuts, func(ctx context.Context, c *Conn) error {
-			c.SetIdle(time.Minute)
-			c.SetIdle(0)
-			return readAll(ctx, c)
-		}, func(far net.Conn) { _, _ = far.Write([]byte("x")) }, timeOuts.Idle, "idle_timeout"},
 		"reads nothing": {timeOuts, writeAll, func(net.Conn) {}, timeOuts.Write, "slow_reader"},
 		"reads too slowly": {timeOuts, writeAll, func(far net.Conn) {
 			for range 99 { // a byte short of one write

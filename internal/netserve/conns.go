@@ -52,7 +52,7 @@ type ConnOptions struct {
 	Burst      int     // new connections at once per address after a rest; 0: DefaultConnBurst
 
 	FirstByte   time.Duration // from accept to the first byte; 0: DefaultFirstByte
-	Idle        time.Duration // wait of a later Read; 0: DefaultIdle; see Conn.SetIdle
+	Idle        time.Duration // wait of a later Read; 0: DefaultIdle
 	Write       time.Duration // whole of one Write; 0: DefaultWrite
 	MaxLifetime time.Duration // from accept; reads and writes end then; 0: no bound
 	Grace       time.Duration // from the end of the context until connections are closed; 0: DefaultGrace, negative: none

@@ -96,6 +96,13 @@ func NewLimiter(opt LimiterOptions) *Limiter {
 	}
 }
 
+// PerMinute returns a Limiter of n events per minute and source, all of which may
+// come at once; 0: everything is allowed. Rate and Burst of opt are not used.
+func PerMinute(n int, opt LimiterOptions) *Limiter {
+	opt.Rate, opt.Burst = float64(n)/time.Minute.Seconds(), n
+	return NewLimiter(opt)
+}
+
 // Allow takes one event from the bucket of a's prefix and tells whether there
 // was one. IPv4-mapped addresses count as IPv4; zero addresses are one source.
 // now should come from time.Now. A nil Limiter allows everything.

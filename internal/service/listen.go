@@ -19,26 +19,23 @@ func ListenTCP(ctx context.Context, network, address string) (net.Listener, erro
 	return lc.Listen(ctx, network, address)
 }
 
-// Limits are the live keys that services of connections share.
-type Limits struct {
-	MaxConns, MaxPerAddr, Rate, Burst int
+// ConnServer is a service of TCP connections, which was made from a C.
+type ConnServer[C Service] interface {
+	// Serve serves the connections of ln until ctx ends, and closes ln.
+	Serve(ctx context.Context, ln net.Listener) error
+	// Reload takes over the live keys of to.
+	Reload(to C)
 }
 
-// ConnLimits returns limits of connections from which trusted addresses are
-// exempt.
-func (e *Env) ConnLimits(l Limits) netserve.ConnOptions {
-	return netserve.ConnOptions{
-		MaxConns: l.MaxConns, MaxPerAddr: l.MaxPerAddr, Rate: float64(l.Rate), Burst: l.Burst, Exempt: e.Trusted,
-	}
-}
-
-// ListenGated opens a TCP listener, and a gate with the limits of its connections.
-func (e *Env) ListenGated(ctx context.Context, address string, l Limits) (net.Listener, *netserve.Gate, error) {
+// OpenConns opens the listener of s.
+func OpenConns[C Service](ctx context.Context, address string, s ConnServer[C]) (*Running, error) {
 	ln, err := ListenTCP(ctx, "tcp4", address)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	return ln, netserve.NewGate(e.ConnLimits(l)), nil
+	r := OnListener(ln, s.Serve)
+	r.Reload = func(to Service) { s.Reload(to.(C)) }
+	return r, nil
 }
 
 // OnListener returns a Running for a service of one listener, which serve may

@@ -14,6 +14,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/rs/zerolog"
 
+	"github.com/respawnd/respawnd/configs"
 	"github.com/respawnd/respawnd/internal/games"
 	"github.com/respawnd/respawnd/internal/gamespy"
 	"github.com/respawnd/respawnd/internal/netserve"
@@ -114,17 +115,23 @@ func startPipe(t testing.TB, change func(*Options)) *fixture {
 	return f
 }
 
+// testConfig returns the defaults, without limits of connections.
+func testConfig() (c Config) {
+	configs.Defaults(&c)
+	c.Rate, c.MaxPerAddr = -1, -1
+	return c
+}
+
 func serve(t testing.TB, ln net.Listener, change func(*Options)) *fixture {
 	t.Helper()
 	f := &fixture{metrics: prometheus.NewRegistry()}
 	opt := Options{
-		Registry:      master.NewRegistry(master.Limits{PerNet: 1 << 20, PerAddr: 1 << 20, Servers: 1 << 20}),
-		Games:         testGames(t),
-		LenientFilter: true,
-		Log:           zerolog.Nop(),
-		Conn:          netserve.ConnOptions{Rate: -1, MaxPerAddr: -1},
-		Metrics:       netserve.NewMetrics(f.metrics, "legacylist", DropReasons()...),
-		Registerer:    f.metrics,
+		Registry:   master.NewRegistry(master.Limits{PerNet: 1 << 20, PerAddr: 1 << 20, Servers: 1 << 20}),
+		Games:      testGames(t),
+		Config:     testConfig(),
+		Log:        zerolog.Nop(),
+		Metrics:    netserve.NewMetrics(f.metrics, "legacylist", DropReasons()...),
+		Registerer: f.metrics,
 	}
 	if change != nil {
 		change(&opt)

@@ -68,6 +68,9 @@ func TestWhatClientsWriteIsUnderstood(t *testing.T) {
 	}
 }
 
+// requestTime is the default of the key.
+const requestTime = 30 * time.Second
+
 // listener hands the inbox of a connection to a test.
 type listener struct {
 	heard chan heard
@@ -80,7 +83,7 @@ type heard struct {
 }
 
 func (l *listener) ServeConn(ctx context.Context, c *netserve.Conn) {
-	in := inbox{conn: c, time: DefaultRequestTime}
+	in := inbox{conn: c, time: requestTime}
 	start := time.Now()
 	r, err := in.inquiry(ctx)
 	l.heard <- heard{r, err, time.Since(start)}
@@ -128,12 +131,12 @@ func TestClientsThatDoNotEndTheirRequest(t *testing.T) {
 		"list with an end but a slash":   {hello + `\list\cmp\gamename\quake\final`, inquiry{mode: Compact, game: "quake"}, quietList},
 		"list with a line end":           {hello + `\list\\gamename\quake` + "\r\n", inquiry{game: "quake"}, quietList},
 		"list with filter":               {hello + `\list\cmp\gamename\quake\where\a=1`, inquiry{mode: Compact, game: "quake", filter: "a=1"}, quietList},
-		"list of no game":                {hello + `\list\cmp`, inquiry{}, DefaultRequestTime},
-		"introduced alone":               {hello, inquiry{}, DefaultRequestTime},
-		"introduced without end":         {`\gamename\unreal\validate\12345678`, inquiry{}, DefaultRequestTime},
+		"list of no game":                {hello + `\list\cmp`, inquiry{}, requestTime},
+		"introduced alone":               {hello, inquiry{}, requestTime},
+		"introduced without end":         {`\gamename\unreal\validate\12345678`, inquiry{}, requestTime},
 		"unreal":                         {strings.ReplaceAll(hello, "gmtest", "Unreal"), inquiry{engine: "unreal"}, quietUnreal},
 		"unreal that asks for a list":    {strings.ReplaceAll(hello, "gmtest", "unreal") + `\list\cmp\gamename\quake`, inquiry{engine: "unreal", mode: Compact, game: "quake"}, quietList},
-		"unreal that asks, but not whom": {strings.ReplaceAll(hello, "gmtest", "unreal") + `\list\cmp`, inquiry{}, DefaultRequestTime},
+		"unreal that asks, but not whom": {strings.ReplaceAll(hello, "gmtest", "unreal") + `\list\cmp`, inquiry{}, requestTime},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -142,7 +145,7 @@ func TestClientsThatDoNotEndTheirRequest(t *testing.T) {
 				if got.after != tt.after {
 					t.Errorf("decided after %v, want %v", got.after, tt.after)
 				}
-				if tt.after == DefaultRequestTime {
+				if tt.after == requestTime {
 					if !errors.Is(got.err, endedTimeout) {
 						t.Errorf("inquiry = %+v, %v, want %v", got.inquiry, got.err, endedTimeout)
 					}
@@ -173,8 +176,8 @@ func TestGuessWaitsForTheClientToFallSilent(t *testing.T) {
 func TestDrippingClientHasItsTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		got := hear(t, strings.Repeat("x", 1000), 1, time.Second)
-		if !errors.Is(got.err, endedTimeout) || got.after != DefaultRequestTime {
-			t.Errorf("ended after %v with %v, want %v with %v", got.after, got.err, DefaultRequestTime, endedTimeout)
+		if !errors.Is(got.err, endedTimeout) || got.after != requestTime {
+			t.Errorf("ended after %v with %v, want %v with %v", got.after, got.err, requestTime, endedTimeout)
 		}
 	})
 }
@@ -186,7 +189,7 @@ func TestBoundsOfSilentAndSlowClients(t *testing.T) {
 		after  time.Duration
 	}{
 		"greeting only":       {"", "first_byte_timeout", netserve.DefaultFirstByte},
-		"introduced alone":    {hello, "request_timeout", DefaultRequestTime},
+		"introduced alone":    {hello, "request_timeout", requestTime},
 		"reads no list":       {hello + `\list\cmp\gamename\gmtest\final\`, "slow_reader", netserve.DefaultWrite},
 		"reads no error":      {`\list\cmp\gamename\gmtest\where\` + strings.Repeat("x", 1025) + `\final\`, "slow_reader", netserve.DefaultWrite},
 		"reads no coded list": {`\gamename\gmtest\enctype\1\validate\VALIDATE\list\cmp\gamename\gmtest\final\`, "slow_reader", netserve.DefaultWrite},
@@ -240,7 +243,7 @@ func TestServiceEndsWithOpenConnections(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		ln := &pipeListener{make(chan net.Conn), make(chan struct{})}
-		s := New(Options{Registry: master.NewRegistry(master.Limits{}), Games: testGames(t), Conn: netserve.ConnOptions{Grace: time.Hour}})
+		s := New(Options{Registry: master.NewRegistry(master.Limits{}), Games: testGames(t), Config: testConfig()})
 		done := make(chan error, 1)
 		go func() { done <- s.Serve(ctx, ln) }()
 		f := &fixture{dial: ln.dial}

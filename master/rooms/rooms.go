@@ -1,5 +1,5 @@
-// Package rooms finds the group rooms of a game with what is in them: the people
-// who wait there and the listed servers that say they belong to one.
+// Package rooms finds the group rooms of a game with what is in them: the listed
+// servers that say they belong to one.
 //
 // Rooms come from the catalogue and from the store; this package keeps none. How
 // they are written is for the protocols that list them.
@@ -15,7 +15,7 @@ import (
 
 const (
 	// MaxStored is how many rooms of the store a game may have, beside those of
-	// the catalogue. Whoever stores rooms keeps to it.
+	// the catalogue. Writers of rooms keep to it.
 	MaxStored = 3000
 	// Max is how many rooms of a game there are at most; further ones are left out.
 	Max = games.MaxRooms + MaxStored
@@ -29,62 +29,43 @@ const (
 // Room is a room and what is in it.
 type Room struct {
 	games.Room
-	Waiting int // people
 	Servers int // listed ones that say they belong to it
 	Players int // on those servers
 }
 
-// Sources are where rooms and what is in them are known. Registry is required.
-type Sources struct {
-	Registry *master.Registry
-	// More returns the rooms of a game that are not in the catalogue; nil: none.
-	// It may block.
-	More func(game string) []games.Room
-	// Waiting returns how many people are in a room; nil: nobody.
-	Waiting func(room uint32) int
-}
-
-// Of returns the rooms of a game: those of the catalogue, then those of the store
-// that have another id. Hidden servers do not count.
-func (s Sources) Of(game games.Game) []Room {
+// Of returns the rooms of a game: those of the catalogue, then those that more
+// returns under another id. more may be nil. Hidden servers do not count.
+func Of(reg *master.Registry, game games.Game, more func(game string) []games.Room) []Room {
 	var all []Room
-	places := make(map[uint32]int)
+	indexes := make(map[uint32]int) // by id
 	add := func(list []games.Room) {
 		for _, r := range list {
-			if _, again := places[r.ID]; again || r.ID == 0 || r.ID == unlistable || len(all) == Max {
+			if _, again := indexes[r.ID]; again || r.ID == 0 || r.ID == unlistable || len(all) == Max {
 				continue
 			}
-			places[r.ID] = len(all)
-			next := Room{Room: r}
-			if s.Waiting != nil {
-				next.Waiting = s.Waiting(r.ID)
-			}
-			all = append(all, next)
+			indexes[r.ID] = len(all)
+			all = append(all, Room{Room: r})
 		}
 	}
 	add(game.Rooms)
-	if s.More != nil {
-		add(s.More(game.Name))
+	if more != nil {
+		add(more(game.Name))
 	}
-	if len(all) > 0 {
-		s.count(game.Name, all, places)
+	if len(all) == 0 {
+		return nil
 	}
-	return all
-}
-
-// count counts servers and players in the rooms.
-func (s Sources) count(game string, all []Room, places map[uint32]int) {
-	for srv := range s.Registry.List(game) {
+	for srv := range reg.List(game.Name) {
 		text, _ := srv.Rules.Get("groupid")
 		id, err := strconv.ParseUint(text, 10, 32)
 		if err != nil {
 			continue
 		}
-		if i, ok := places[uint32(id)]; ok {
+		if i, ok := indexes[uint32(id)]; ok {
 			all[i].Servers++
 			all[i].Players += srv.Population()
 		}
 	}
+	return all
 }
 
 // Value returns what the room says under a name, without regard to case, "" if
@@ -103,7 +84,7 @@ func (r *Room) Value(name string) string {
 		}
 		return strconv.Itoa(r.MaxWaiting)
 	case "numwaiting":
-		return strconv.Itoa(r.Waiting)
+		return "0" // there is no chat to wait in
 	case "numservers":
 		return strconv.Itoa(r.Servers)
 	}

@@ -35,50 +35,46 @@ func put(t *testing.T, reg *master.Registry, public, groupid, players string) ne
 	return a
 }
 
-func TestRoomsOfAGame(t *testing.T) {
+func TestOf(t *testing.T) {
 	reg := master.NewRegistry(master.Limits{})
 	for i, groupid := range []string{"2157", "2157", "2158", "0", "x", "", "9999"} {
 		put(t, reg, fmt.Sprintf("192.0.2.%d:6500", i+1), groupid, "3")
 	}
 	put(t, reg, "192.0.2.20:6500", "2158", "many")
 	reg.Hide(put(t, reg, "192.0.2.21:6500", "2157", "30"))
-	s := Sources{
-		Registry: reg,
-		More: func(name string) []games.Room {
-			return []games.Room{{ID: 9, Name: "Room of " + name}, {ID: 2158, Name: "twice"}, {ID: 0}, {ID: unlistable}}
-		},
-		Waiting: func(id uint32) int { return int(id) % 10 },
+	more := func(name string) []games.Room {
+		return []games.Room{{ID: 9, Name: "Room of " + name}, {ID: 2158, Name: "twice"}, {ID: 0}, {ID: unlistable}}
 	}
 	want := []Room{
-		{Room: game.Rooms[0], Waiting: 7, Servers: 2, Players: 6},
-		{Room: game.Rooms[1], Waiting: 8, Servers: 2, Players: 3},
-		{Room: games.Room{ID: 9, Name: "Room of gmtest"}, Waiting: 9},
+		{Room: game.Rooms[0], Servers: 2, Players: 6},
+		{Room: game.Rooms[1], Servers: 2, Players: 3},
+		{Room: games.Room{ID: 9, Name: "Room of gmtest"}},
 	}
-	if d := cmp.Diff(want, s.Of(game)); d != "" {
+	if d := cmp.Diff(want, Of(reg, game, more)); d != "" {
 		t.Errorf("rooms (-want +got):\n%s", d)
 	}
-	if got := (Sources{Registry: reg}).Of(games.Game{Name: "gmtest"}); got != nil {
+	if got := Of(reg, games.Game{Name: "gmtest"}, nil); got != nil {
 		t.Errorf("rooms of a game without any: %+v", got)
 	}
 }
 
-func TestRoomsAreBounded(t *testing.T) {
-	s := Sources{Registry: master.NewRegistry(master.Limits{}), More: func(string) []games.Room {
+func TestOfBound(t *testing.T) {
+	more := func(string) []games.Room {
 		rooms := make([]games.Room, 2*Max)
 		for i := range rooms {
 			rooms[i].ID = uint32(i)
 		}
 		return rooms
-	}}
-	if got := len(s.Of(game)); got != Max {
+	}
+	if got := len(Of(master.NewRegistry(master.Limits{}), game, more)); got != Max {
 		t.Errorf("%d rooms, want %d", got, Max)
 	}
 }
 
-func TestWhatARoomSays(t *testing.T) {
-	r := Room{Room: game.Rooms[0], Waiting: 1, Servers: 2, Players: 3}
+func TestValue(t *testing.T) {
+	r := Room{Room: game.Rooms[0], Servers: 2, Players: 3}
 	for name, want := range map[string]string{
-		"groupid": "2157", "HostName": "Lobby 1", "numwaiting": "1", "maxwaiting": "50", "numservers": "2", "numplayers": "3",
+		"groupid": "2157", "HostName": "Lobby 1", "numwaiting": "0", "maxwaiting": "50", "numservers": "2", "numplayers": "3",
 		"roomType": "casual", "nosuch": "",
 	} {
 		if got := r.Value(name); got != want {

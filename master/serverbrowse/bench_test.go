@@ -47,7 +47,7 @@ func BenchmarkBuild50000(b *testing.B) { benchmarkBuild(b, 50_000) }
 
 func BenchmarkServeList1000(b *testing.B) {
 	reg := manyServers(b, 1000)
-	s := New(Options{Registry: reg, Games: testGames(b)})
+	s := New(Options{Config: testConfig(), Registry: reg, Games: testGames(b)})
 	r := request(func(r *ListRequest) { r.Fields = nineFields; r.Filter = "gamever='1.0' and numplayers>=0" })
 	out := outlet{w: io.Discard, chunks: &s.chunks}
 	key := gamespy.BrowseKey(testSecret, testChallenge, testChallenge[:])
@@ -85,7 +85,7 @@ func BenchmarkEncodeInfo(b *testing.B) {
 // thousand clients follow.
 func BenchmarkUpdate50000(b *testing.B) {
 	reg := manyServers(b, 50_000)
-	s := New(Options{Registry: reg, Games: testGames(b)})
+	s := New(Options{Config: testConfig(), Registry: reg, Games: testGames(b)})
 	r := request(nil)
 	at, err := s.asked(&r, "gmtest", 6500)
 	if err != nil {

@@ -19,8 +19,6 @@ const (
 	coalesce = 100 * time.Millisecond
 	// maxOutbox is how many batches may wait for a slow client.
 	maxOutbox = 256
-	// DefaultMaxFollowed is the default of Options.MaxFollowed.
-	DefaultMaxFollowed = 8192
 	// maxTracked is how many servers may be remembered over all followed lists
 	// for one more to be followed; those that are may grow with the list.
 	maxTracked = 2 << 20

@@ -84,7 +84,7 @@ func FuzzSession(f *testing.F) {
 	for i, name := range []string{"192.0.2.10:6500", "192.0.2.11:7777", "192.0.2.12:6500"} {
 		putPlayers(f, reg, "gmtest", name, []string{"hostname", name, "numplayers", string(rune('0' + i))}, []string{"Joe", "Joey"}, nil)
 	}
-	srv := New(Options{Registry: reg, Games: testGames(f), LenientFilter: true, Push: true, Messenger: &messenger{}})
+	srv := New(Options{Config: testConfig(), Registry: reg, Games: testGames(f), Messenger: &messenger{}})
 	ln := newPipeListener()
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)

@@ -13,8 +13,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/rs/zerolog"
 
+	"github.com/respawnd/respawnd/configs"
 	"github.com/respawnd/respawnd/internal/games"
-	"github.com/respawnd/respawnd/internal/netserve"
 	"github.com/respawnd/respawnd/master"
 	"github.com/respawnd/respawnd/master/filter"
 )
@@ -143,15 +143,20 @@ func startPipe(t testing.TB, change func(*Options)) *fixture {
 	return f
 }
 
+// testConfig returns the defaults, without limits of connections.
+func testConfig() (c Config) {
+	configs.Defaults(&c)
+	c.Rate, c.MaxPerAddr = -1, -1
+	return c
+}
+
 func serve(t testing.TB, ln net.Listener, change func(*Options)) *fixture {
 	t.Helper()
 	opt := Options{
-		Registry:      master.NewRegistry(master.Limits{PerNet: 1 << 20, PerAddr: 1 << 20, Servers: 1 << 20}),
-		Games:         testGames(t),
-		LenientFilter: true,
-		Push:          true,
-		Log:           zerolog.Nop(),
-		Conn:          netserve.ConnOptions{Rate: -1},
+		Registry: master.NewRegistry(master.Limits{PerNet: 1 << 20, PerAddr: 1 << 20, Servers: 1 << 20}),
+		Games:    testGames(t),
+		Config:   testConfig(),
+		Log:      zerolog.Nop(),
 	}
 	if change != nil {
 		change(&opt)

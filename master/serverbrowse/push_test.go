@@ -156,7 +156,7 @@ func TestSlowSubscriberIsClosed(t *testing.T) {
 		m := netserve.NewMetrics(reg, "serverbrowse")
 		f := startPipe(t, func(o *Options) {
 			// A keepalive would wait for the write under way, which synctest cannot see.
-			o.Metrics, o.Conn.Write, o.KeepAlive = m, time.Hour, time.Hour
+			o.Metrics, o.Write, o.KeepAlive = m, time.Hour, time.Hour
 		})
 		b := f.connect(t)
 		b.subscribe(nil)
@@ -181,7 +181,9 @@ func TestFollowedListsAreBounded(t *testing.T) {
 		reg := newTestRegistry()
 		put(t, reg, "gmtest", "192.0.2.1:6500", []string{"hostname", "Alpha"}, nil)
 		var lines bytes.Buffer
-		s := New(Options{Registry: reg, Games: testGames(t), MaxFollowed: bound, Log: zerolog.New(&lines)})
+		config := testConfig()
+		config.MaxFollowed = bound
+		s := New(Options{Config: config, Registry: reg, Games: testGames(t), Log: zerolog.New(&lines)})
 		join := func(i int, f func(*ListRequest)) (*asked, *subscriber, bool) {
 			t.Helper()
 			r := request(f)
@@ -244,7 +246,7 @@ func TestWhoJoinsWithAnOldListIsBroughtLevel(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		reg := newTestRegistry()
 		fill(t, reg, shortList+int(maxHold/holdPerServer))
-		s := New(Options{Registry: reg, Games: testGames(t)})
+		s := New(Options{Config: testConfig(), Registry: reg, Games: testGames(t)})
 		ctx, cancel := context.WithCancel(t.Context())
 		done := make(chan struct{})
 		go func() { defer close(done); s.feed.run(ctx) }()
@@ -335,7 +337,7 @@ func TestScreensAgreeWithTheList(t *testing.T) {
 	games := testGames(t)
 	rapid.Check(t, func(t *rapid.T) {
 		reg := master.NewRegistry(master.Limits{Changes: 8})
-		s := New(Options{Registry: reg, Games: games})
+		s := New(Options{Config: testConfig(), Registry: reg, Games: games})
 		r := request(func(r *ListRequest) { r.Fields, r.Filter = `\hostname`, "shown=1" })
 		addresses := newAddresses(reg)
 		askers := []advertise.Asker{{}, addresses.Outside(), addresses.Asker(netip.MustParseAddr("10.0.0.9")), addresses.Asker(netip.MustParseAddr("127.0.0.1"))}

@@ -103,7 +103,6 @@ func (s *Server) ServeConn(ctx context.Context, c *netserve.Conn) {
 		lists:    rate.NewLimiter(listRate, listBurst),
 		messages: rate.NewLimiter(rate.Limit(s.opt.MessageRate), s.opt.MessageBurst),
 	}
-	c.SetIdle(2 * s.opt.Conn.Idle) // the session's own deadlines come first
 	stop := context.AfterFunc(ctx, func() {
 		now := time.Now()
 		_ = c.SetReadDeadline(now)
@@ -165,7 +164,7 @@ func (x *session) next(ctx context.Context) (Kind, []byte, error) {
 			return 0, nil, err // the service ends, a bound was passed, or the client has gone
 		case !x.ready:
 			return 0, nil, endedFirst
-		case time.Since(x.heard) >= x.server.opt.Conn.Idle:
+		case time.Since(x.heard) >= x.server.opt.Idle:
 			return 0, nil, endedIdle
 		case x.missed == maxMissed:
 			return 0, nil, endedGone
@@ -182,9 +181,9 @@ func (x *session) next(ctx context.Context) (Kind, []byte, error) {
 func (x *session) patience() time.Time {
 	opt := &x.server.opt
 	if !x.ready {
-		return x.heard.Add(opt.Conn.FirstByte + firstMessage)
+		return x.heard.Add(opt.FirstByte + firstMessage)
 	}
-	keepalive, end := time.Now().Add(opt.KeepAlive), x.heard.Add(opt.Conn.Idle)
+	keepalive, end := time.Now().Add(opt.KeepAlive), x.heard.Add(opt.Idle)
 	if end.Before(keepalive) {
 		return end
 	}

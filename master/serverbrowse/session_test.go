@@ -412,7 +412,7 @@ func (m *messenger) SendToServer(k master.Key, p []byte) error {
 
 func TestMessagesReachListedServersOnly(t *testing.T) {
 	m := &messenger{}
-	f := start(t, func(o *Options) { o.Messenger, o.MessageBurst, o.MessageRate = m, 3, 1e-9 })
+	f := start(t, func(o *Options) { o.Messenger, o.MessageBurst, o.MessageRate = m, 3, 0 })
 	put(t, f.reg, "gmtest", "192.0.2.10:6500", []string{"hostname", "Alpha"}, func(s *master.Server) {
 		s.Key.Source = netip.MustParseAddrPort("192.0.2.10:41000")
 	})
@@ -470,7 +470,6 @@ func TestRooms(t *testing.T) {
 		o.Rooms = func(game string) []games.Room {
 			return []games.Room{{ID: 9, Name: "From the store", MaxWaiting: 20}, {ID: 2158, Name: "again"}, {ID: 0xFFFFFFFF, Name: "end"}}
 		}
-		o.Waiting = func(room uint32) int { return int(room % 10) }
 	})
 	for i, groupid := range []string{"2157", "2157", "2158", "0", "x", ""} {
 		put(t, f.reg, "gmtest", fmt.Sprintf("192.0.2.%d:6500", i+1), []string{"groupid", groupid, "numplayers", "3"}, nil)
@@ -481,9 +480,9 @@ func TestRooms(t *testing.T) {
 	}{
 		"standard fields": {
 			want: map[string]map[string]string{
-				"0.0.8.109:6500": {"hostname": "Lobby 1", "numwaiting": "7", "maxwaiting": "50", "numservers": "2", "numplayers": "6"},
-				"0.0.8.110:6500": {"hostname": "Lobby 2", "numwaiting": "8", "maxwaiting": "100", "numservers": "1", "numplayers": "3"},
-				"0.0.0.9:6500":   {"hostname": "From the store", "numwaiting": "9", "maxwaiting": "20", "numservers": "0", "numplayers": "0"},
+				"0.0.8.109:6500": {"hostname": "Lobby 1", "numwaiting": "0", "maxwaiting": "50", "numservers": "2", "numplayers": "6"},
+				"0.0.8.110:6500": {"hostname": "Lobby 2", "numwaiting": "0", "maxwaiting": "100", "numservers": "1", "numplayers": "3"},
+				"0.0.0.9:6500":   {"hostname": "From the store", "numwaiting": "0", "maxwaiting": "20", "numservers": "0", "numplayers": "0"},
 			},
 		},
 		"own fields": {
@@ -565,7 +564,7 @@ func TestSlowReaderGetsTheWholeList(t *testing.T) {
 		if got := b.ask(request(func(r *ListRequest) { r.Fields = nineFields })); len(got.Entries) != servers {
 			t.Errorf("%d servers, want %d", len(got.Entries), servers)
 		}
-		if took := time.Since(begin); took < netserve.DefaultWrite {
+		if took := time.Since(begin); took < 15*time.Second {
 			t.Errorf("the list was read in %v, want longer than a write may take", took)
 		}
 	})
@@ -583,7 +582,7 @@ func TestClientThatNeverReadsIsClosed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		reg := prometheus.NewRegistry()
 		m := netserve.NewMetrics(reg, "serverbrowse")
-		f := startPipe(t, func(o *Options) { o.Conn.Write, o.Metrics = 30*time.Second, m })
+		f := startPipe(t, func(o *Options) { o.Write, o.Metrics = 30*time.Second, m })
 		fill(t, f.reg, 10)
 		c, err := f.dial()
 		if err != nil {
@@ -650,7 +649,7 @@ func TestSilenceIsBoundedByTheOptions(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				reg := prometheus.NewRegistry()
 				m := netserve.NewMetrics(reg, "serverbrowse")
-				f := startPipe(t, func(o *Options) { o.KeepAlive, o.Conn.Idle, o.Metrics = test.keepAlive, test.idle, m })
+				f := startPipe(t, func(o *Options) { o.KeepAlive, o.Idle, o.Metrics = test.keepAlive, test.idle, m })
 				b := f.connect(t)
 				b.ask(request(nil))
 				begin := time.Now()
@@ -670,7 +669,7 @@ func TestSilenceIsBoundedByTheOptions(t *testing.T) {
 func TestTimeForTheFirstByteIsThatOfTheOptions(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const most = time.Minute
-		f := startPipe(t, func(o *Options) { o.Conn.FirstByte = most })
+		f := startPipe(t, func(o *Options) { o.FirstByte = most })
 		b := f.connect(t)
 		time.Sleep(most - time.Second)
 		if got := b.ask(request(nil)); got.Port != 6500 {
@@ -680,13 +679,14 @@ func TestTimeForTheFirstByteIsThatOfTheOptions(t *testing.T) {
 }
 
 func TestFirstMessageThatDoesNotComeIsCountedOnce(t *testing.T) {
+	const firstByte = 10 * time.Second // the default
 	tests := map[string]struct {
 		send   []byte
 		after  time.Duration
 		reason ended
 	}{
-		"nothing": {nil, netserve.DefaultFirstByte, "first_byte_timeout"},
-		"a part":  {[]byte{0, 50, 0}, netserve.DefaultFirstByte + firstMessage, endedFirst},
+		"nothing": {nil, firstByte, "first_byte_timeout"},
+		"a part":  {[]byte{0, 50, 0}, firstByte + firstMessage, endedFirst},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -756,7 +756,7 @@ func TestPlayerSearchIsBounded(t *testing.T) {
 		players[i] = "Joe"
 	}
 	putPlayers(t, reg, "gmtest", "192.0.2.1:6500", nil, players, nil)
-	srv := New(Options{Registry: reg, Games: testGames(t)})
+	srv := New(Options{Config: testConfig(), Registry: reg, Games: testGames(t)})
 	for most, want := range map[uint32]int{0: maxFound, 1: 1, maxFound: maxFound, maxFound + 1: maxFound, 0xFFFFFFFF: maxFound} {
 		found, ok := srv.search(netip.MustParseAddr("192.0.2.99"), "gmtest", PlayerSearch{Name: "joe", Max: most})
 		if got := len(found); got != want || !ok {

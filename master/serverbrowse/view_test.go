@@ -267,7 +267,7 @@ func TestFieldNames(t *testing.T) {
 func TestViewIsSharedUntilTheGameChanges(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		reg := newTestRegistry()
-		s := New(Options{Registry: reg, Games: testGames(t)})
+		s := New(Options{Config: testConfig(), Registry: reg, Games: testGames(t)})
 		r := request(nil)
 		get := func() *view {
 			t.Helper()

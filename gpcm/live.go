@@ -1,0 +1,68 @@
+package gpcm
+
+import (
+	"net/netip"
+	"time"
+
+	"github.com/respawnd/respawnd/internal/games"
+	"github.com/respawnd/respawnd/internal/netserve"
+	"github.com/respawnd/respawnd/internal/presence"
+	"github.com/respawnd/respawnd/storage"
+)
+
+// live is the live half of a Config with its state.
+type live struct {
+	*Config
+	registrations *netserve.Limiter
+}
+
+// registrationSlots is how many registering addresses are remembered.
+const registrationSlots = 1 << 13
+
+func newLive(c *Config) *live {
+	return &live{c, netserve.PerMinute(c.Registrations, netserve.LimiterOptions{Slots: registrationSlots})}
+}
+
+// Reload takes over the live keys. Open connections stay, sessions keep the rule
+// of their login, and every address starts with a whole quota.
+func (s *Server) Reload(c *Config) {
+	s.gate.SetLimits(s.limits(c))
+	s.live.Store(newLive(c))
+}
+
+// limits returns the limits of connections.
+func (s *Server) limits(c *Config) netserve.ConnOptions {
+	return netserve.ConnOptions{
+		MaxConns: c.MaxConns, MaxPerAddr: c.MaxPerAddr, Rate: float64(c.Rate), Burst: c.Burst, Exempt: s.opt.Trusted,
+	}
+}
+
+// mayRegister takes one registration from the quota of an address and reports
+// whether there was one.
+func (s *Server) mayRegister(from netip.Addr, now time.Time) bool {
+	return s.opt.Trusted != nil && s.opt.Trusted(from) || s.live.Load().registrations.Allow(from, now)
+}
+
+// rule is how the service treats the players of one game.
+type rule struct {
+	secondLogin     presence.Policy // which sessions a login ends
+	autoAccept      bool            // two players who asked each other are buddies without an answer
+	symmetricDelete bool            // a buddy who is removed loses the one who removed him
+	noUserID        bool            // the user id is reported as 0
+}
+
+// ruleOf returns the rule of a game: what its own policy says, and the
+// configuration where that says nothing. An unknown game has no policy.
+func (s *Server) ruleOf(game string) rule {
+	second := map[games.SecondLogin]presence.Policy{
+		games.KickProfile: presence.KickProfile, games.KickUser: presence.KickUser, games.AllowSecond: presence.Allow,
+	}
+	c := s.live.Load()
+	g, _ := s.opt.Games.Lookup(storage.Fold(game))
+	return rule{
+		secondLogin:     second[g.Policy.SecondLogin.Or(games.SecondLogin(c.SecondLogin))],
+		autoAccept:      g.Policy.AutoAccept.Or(c.AutoAccept),
+		symmetricDelete: g.Policy.SymmetricDelete.Or(c.SymmetricDelete),
+		noUserID:        g.Policy.NoUserID.Or(c.NoUserID),
+	}
+}
