@@ -64,6 +64,7 @@ var ranks = map[string]int{
 	"internal/bans":       2,
 	"internal/foreign":    2,
 	"internal/history":    2,
+	"internal/netclient":  2,
 	"internal/presence":   2,
 	"internal/query":      2,
 	"master/rooms":        2,

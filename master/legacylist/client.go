@@ -1,13 +1,17 @@
 package legacylist
 
 import (
+	"context"
 	"encoding/binary"
 	"errors"
+	"io"
+	"net"
 	"net/netip"
 	"strconv"
 	"strings"
 
 	"github.com/respawnd/respawnd/internal/gamespy"
+	"github.com/respawnd/respawnd/internal/netclient"
 )
 
 // greeting is what the master says first. The challenge follows, and nothing
@@ -69,6 +73,47 @@ func (r Request) AppendTo(dst []byte, challenge string) ([]byte, error) {
 		return dst, err
 	}
 	return append(out, gamespy.Final...), nil
+}
+
+// maxStream is the longest answer that a client reads, in bytes.
+const maxStream = 16 << 20
+
+// Ask has the whole conversation on a new connection: it waits for the greeting,
+// sends the request, and returns the servers of the list. The mode of the request
+// must be [Compact]. The caller closes conn.
+func (r Request) Ask(ctx context.Context, conn net.Conn) (servers []netip.AddrPort, err error) {
+	err = netclient.During(ctx, conn, func() error {
+		servers, err = r.ask(conn)
+		return err
+	})
+	return servers, err
+}
+
+func (r Request) ask(conn net.Conn) ([]netip.AddrPort, error) {
+	var greeting [GreetingLen]byte
+	if _, err := io.ReadFull(conn, greeting[:]); err != nil {
+		return nil, err
+	}
+	challenge, err := ParseGreeting(greeting[:])
+	if err != nil {
+		return nil, err
+	}
+	request, err := r.AppendTo(nil, challenge)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := conn.Write(request); err != nil {
+		return nil, err
+	}
+	stream, err := io.ReadAll(io.LimitReader(conn, maxStream))
+	if err != nil {
+		return nil, err
+	}
+	list, err := r.Decode(challenge, stream)
+	if err != nil {
+		return nil, err
+	}
+	return ParseCompact(list)
 }
 
 // Decode returns the list in stream, which is all that the master sent after the

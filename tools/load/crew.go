@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/respawnd/respawnd/internal/zandronum"
+	"github.com/respawnd/respawnd/zanmaster"
 )
 
 // openAll opens n users. With an error it returns those that are open.
@@ -158,6 +159,8 @@ type zanBeater struct {
 	beater *launcher
 }
 
+var errNoList = errors.New("a list in a version that there is not")
+
 // noVersion is no version of the list.
 const noVersion = 1
 
@@ -178,14 +181,14 @@ func (z *zanBeater) do(ctx context.Context) error {
 	if err := z.zanServer.do(ctx); err != nil {
 		return err
 	}
-	s := z.beater.socket
-	if err := s.send(zandronum.Encode(nil, zandronum.AppendListRequest(nil, noVersion))); err != nil {
+	if err := z.beater.Ask(noVersion); err != nil {
 		return err
 	}
-	return s.await(func(p []byte) (bool, error) {
-		l, err := zandronum.ParseListPacket(zandronum.Decode(nil, p, len(s.in)))
-		return l.Answer == zandronum.AnswerWrongVersion, err
-	})
+	_, err := z.beater.Read(soon())
+	if answer, ok := errors.AsType[zanmaster.AnswerError](err); ok && zandronum.Answer(answer) == zandronum.AnswerWrongVersion {
+		return nil
+	}
+	return errors.Join(err, errNoList)
 }
 
 func (z *zanBeater) close(rude bool) {

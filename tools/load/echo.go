@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/respawnd/respawnd/internal/gamespy"
+	"github.com/respawnd/respawnd/internal/netclient"
 	"github.com/respawnd/respawnd/internal/netserve"
 )
 
@@ -63,7 +64,7 @@ func echo(ctx context.Context, log io.Writer) error {
 			wg.Go(func() { echoConn(ctx, conn) })
 		}
 	})
-	server := &http.Server{Handler: http.HandlerFunc(echoPage), ReadHeaderTimeout: patience}
+	server := &http.Server{Handler: http.HandlerFunc(echoPage), ReadHeaderTimeout: timeout}
 	wg.Go(func() { _ = server.Serve(web) }) // until it is closed
 	<-ctx.Done()
 	err = errors.Join(pc.Close(), ln.Close(), server.Close())
@@ -125,25 +126,27 @@ func startEcho(ctx context.Context) (*child, error) {
 const echoVariable = "LOAD_ECHO"
 
 // packetEcho sends datagrams to the bare server.
-type packetEcho struct{ socket *socket }
+type packetEcho struct{ *netclient.Packets }
+
+// echoPacket is what is sent.
+var echoPacket = make([]byte, echoRequest)
 
 func openPacketEcho(_ context.Context, w *world, i int) (user, error) {
-	s, err := dialUDP(address(groupEcho, i), w.daemon.at("udp"))
+	c, err := dialUDP(address(groupEcho, i), w.daemon.at("udp"))
 	if err != nil {
 		return nil, err
 	}
-	s.out = make([]byte, echoRequest)
-	return &packetEcho{s}, nil
+	return packetEcho{c}, nil
 }
 
-func (e *packetEcho) do(context.Context) error {
-	if err := e.socket.send(e.socket.out); err != nil {
+func (e packetEcho) do(context.Context) error {
+	if err := e.Send(echoPacket); err != nil {
 		return err
 	}
-	return e.socket.await(func(p []byte) (bool, error) { return len(p) == echoAnswer, nil })
+	return e.Await(soon(), func(p []byte, _ netip.AddrPort) (bool, error) { return len(p) == echoAnswer, nil })
 }
 
-func (e *packetEcho) close(bool) { _ = e.socket.conn.Close() }
+func (e packetEcho) close(bool) { _ = e.Close() }
 
 // streamEcho asks the bare server over TCP: on one connection, or on a new one
 // each time.
@@ -180,7 +183,8 @@ func (e *streamEcho) do(ctx context.Context) error {
 			return err
 		}
 		defer func() { _ = conn.Close() }()
-	} else if err := conn.SetDeadline(time.Now().Add(patience)); err != nil {
+	}
+	if err := conn.SetDeadline(time.Now().Add(timeout)); err != nil {
 		return err
 	}
 	binary.BigEndian.PutUint32(e.buf, e.size)

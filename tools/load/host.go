@@ -5,9 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"net/netip"
 	"strconv"
 
-	"github.com/respawnd/respawnd/internal/gamespy"
 	"github.com/respawnd/respawnd/qr2"
 )
 
@@ -41,44 +41,29 @@ const (
 
 // host is a game server that reports in QR2's binary form.
 type host struct {
-	socket         *socket
-	instance       uint32
-	name           string
-	game, secret   string
+	qr2.Host
 	players, beats int
 }
 
-// openHost has a server listed.
-func openHost(_ context.Context, w *world, i int) (user, error) {
-	c, err := w.bind(address(groupHosts, i), w.daemon.at("qr2"))
+// newHost opens the socket of a server.
+func newHost(w *world, at netip.Addr, name, game, secret string) (*host, error) {
+	c, err := w.bind(at, w.daemon.at("qr2"), true)
 	if err != nil {
 		return nil, err
 	}
-	h := &host{socket: &socket{conn: c}, instance: rand.Uint32(), name: fmt.Sprintf("Server %d of the load", i), game: game, secret: secret} //nolint:gosec // needs only to differ
-	if err := h.register(); err != nil {
-		h.close(true)
-		return nil, err
-	}
-	return h, nil
-}
-
-// heartbeat sends what servers say of themselves: about 40 rules, players and
-// teams in about 1,000 bytes. Something of it changes each time.
-func (h *host) heartbeat(state string) error {
-	h.players = (h.players + 1) % 8
-	rules := []qr2.Rule{
-		{Name: "localip0", Value: h.socket.local().Addr().String()},
-		{Name: "localport", Value: strconv.Itoa(int(h.socket.local().Port()))},
-		{Name: "natneg", Value: "1"},
-		{Name: "statechanged", Value: state},
-		{Name: "gamename", Value: h.game},
-		{Name: "hostname", Value: h.name},
+	h := &host{Host: qr2.Host{
+		Packets: c, Game: game, Secret: secret, Instance: rand.Uint32(), Private: c.Local(), NATNeg: true, //nolint:gosec // needs only to differ
+		Players: qr2.Table{Columns: []string{"player_", "score_", "ping_", "team_"}},
+		Teams:   qr2.Table{Columns: []string{"team_t", "score_t"}, Rows: [][]string{{"Red", "10"}, {"Blue", "12"}}},
+	}}
+	h.Rules = []qr2.Rule{
+		{Name: "hostname", Value: name},
 		{Name: "gamever", Value: "1.1"},
-		{Name: "hostport", Value: strconv.Itoa(int(h.socket.local().Port()))},
-		{Name: "mapname", Value: "map" + strconv.Itoa(int(h.instance%16))},
+		{Name: "hostport", Value: strconv.Itoa(int(c.Local().Port()))},
+		{Name: "mapname", Value: "map" + strconv.Itoa(int(h.Instance%16))},
 		{Name: "gametype", Value: "arena"},
 		{Name: "gamevariant", Value: "standard"},
-		{Name: "numplayers", Value: strconv.Itoa(h.players)},
+		{Name: "numplayers"},
 		{Name: "maxplayers", Value: "16"},
 		{Name: "gamemode", Value: "openplaying"},
 		{Name: "timelimit", Value: "40"},
@@ -86,86 +71,62 @@ func (h *host) heartbeat(state string) error {
 		{Name: "password", Value: "0"},
 	}
 	for i := range 20 {
-		rules = append(rules, qr2.Rule{Name: "setting_" + strconv.Itoa(i), Value: strconv.Itoa(i * 100)})
+		h.Rules = append(h.Rules, qr2.Rule{Name: "setting_" + strconv.Itoa(i), Value: strconv.Itoa(i * 100)})
 	}
-	s := h.socket
-	s.out = qr2.AppendHeartbeat(s.out[:0], h.instance, rules...)
-	rows := make([][]string, h.players)
-	for i := range rows {
-		rows[i] = []string{"Player " + strconv.Itoa(i), strconv.Itoa(h.beats % 100), "42", strconv.Itoa(i % 2)}
+	h.play()
+	return h, nil
+}
+
+// openHost has a server listed.
+func openHost(_ context.Context, w *world, i int) (user, error) {
+	h, err := newHost(w, address(groupHosts, i), fmt.Sprintf("Server %d of the load", i), game, secret)
+	if err != nil {
+		return nil, err
 	}
-	var err error
-	if s.out, err = gamespy.AppendTable(s.out, []string{"player_", "score_", "ping_", "team_"}, rows); err != nil {
-		return err
+	if err := h.Register(soon()); err != nil {
+		h.close(true)
+		return nil, err
 	}
-	if s.out, err = gamespy.AppendTable(s.out, []string{"team_t", "score_t"}, [][]string{{"Red", "10"}, {"Blue", "12"}}); err != nil {
-		return err
+	return h, nil
+}
+
+// play changes what the server reports: some 40 rules, players and teams in about
+// 1,000 bytes.
+func (h *host) play() {
+	h.players = (h.players + 1) % 8
+	for i := range h.Rules {
+		if h.Rules[i].Name == "numplayers" {
+			h.Rules[i].Value = strconv.Itoa(h.players)
+		}
+	}
+	h.Players.Rows = make([][]string, h.players)
+	for i := range h.Players.Rows {
+		h.Players.Rows[i] = []string{"Player " + strconv.Itoa(i), strconv.Itoa(h.beats % 100), "42", strconv.Itoa(i % 2)}
 	}
 	h.beats++
-	return s.send(s.out)
-}
-
-// await waits for a packet of one of two kinds.
-func (h *host) await(kind qr2.Kind) (body []byte, err error) {
-	err = h.socket.await(func(p []byte) (bool, error) {
-		r, ok := qr2.ParseReply(p)
-		body = r.Body
-		if ok && r.Kind == qr2.KindRefusal {
-			return false, fmt.Errorf("registration refused: %q", r.Body)
-		}
-		return ok && r.Kind == kind && r.Key == h.instance, nil
-	})
-	return body, err
-}
-
-func (h *host) register() error {
-	if err := h.heartbeat("3"); err != nil {
-		return err
-	}
-	challenge, err := h.await(qr2.KindChallenge)
-	if err != nil {
-		return fmt.Errorf("challenge: %w", err)
-	}
-	h.socket.out = qr2.AppendResponse(h.socket.out[:0], h.instance, h.secret, challenge)
-	if err := h.socket.send(h.socket.out); err != nil {
-		return err
-	}
-	if _, err := h.await(qr2.KindRegistered); err != nil {
-		return fmt.Errorf("registration: %w", err)
-	}
-	return nil
-}
-
-// keepalive sends a keepalive and waits for its echo.
-func (h *host) keepalive() error {
-	h.socket.out = qr2.AppendKeepalive(h.socket.out[:0], h.instance)
-	if err := h.socket.send(h.socket.out); err != nil {
-		return err
-	}
-	_, err := h.await(qr2.KindKeepalive)
-	return err
 }
 
 // do is a heartbeat, which has no answer, and a keepalive, whose answer shows
-// that the daemon got as far.
+// that the daemon has read both.
 func (h *host) do(context.Context) error {
-	if err := h.heartbeat("0"); err != nil {
+	h.play()
+	if err := h.Heartbeat(qr2.StateSame); err != nil {
 		return err
 	}
-	return h.keepalive()
+	return h.Keepalive(soon())
 }
 
 func (h *host) close(rude bool) {
 	if !rude {
-		_ = h.heartbeat("2") // it would expire anyway
+		_ = h.Leave() // it would expire anyway
 	}
-	_ = h.socket.conn.Close()
+	_ = h.Close()
 }
 
 // keeper is a host that sends keepalives alone.
 type keeper struct{ *host }
 
-func (k keeper) do(context.Context) error { return k.keepalive() }
+func (k keeper) do(context.Context) error { return k.Keepalive(soon()) }
 
 func openKeeper(ctx context.Context, w *world, i int) (user, error) {
 	u, err := openHost(ctx, w, i)
@@ -184,12 +145,11 @@ type newcomer struct {
 func openNewcomer(_ context.Context, w *world, i int) (user, error) { return &newcomer{w, i}, nil }
 
 func (n *newcomer) do(context.Context) error {
-	c, err := n.w.bind(address(groupRegistrations, n.i), n.w.daemon.at("qr2"))
+	h, err := newHost(n.w, address(groupRegistrations, n.i), "Newcomer", otherGame, otherSecret)
 	if err != nil {
 		return err
 	}
-	h := &host{socket: &socket{conn: c}, instance: rand.Uint32(), name: "Newcomer", game: otherGame, secret: otherSecret} //nolint:gosec // needs only to differ
-	err = h.register()
+	err = h.Register(soon())
 	h.close(err != nil)
 	return err
 }

@@ -2,11 +2,6 @@ package main
 
 import (
 	"context"
-	"crypto/rand"
-	"fmt"
-	"io"
-	"net"
-	"time"
 
 	"github.com/respawnd/respawnd/master/legacylist"
 	"github.com/respawnd/respawnd/master/serverbrowse"
@@ -29,102 +24,72 @@ func openBrowser(_ context.Context, w *world, i int) (user, error) {
 	return &browser{w: w, i: i, want: -1}, nil
 }
 
-// browse opens a connection and reads the list.
-func (b *browser) browse(ctx context.Context, o serverbrowse.Option) (net.Conn, *serverbrowse.Decoder, error) {
+// browse opens a connection, reads the list and counts its servers.
+func (b *browser) browse(ctx context.Context, o serverbrowse.Option) (*serverbrowse.Client, error) {
 	conn, err := dialTCP(ctx, address(groupBrowsers, b.i), b.w.daemon.at("serverbrowse"))
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	d, err := b.list(conn, o)
+	c := serverbrowse.NewClient(conn, secret)
+	reply, err := c.List(soon(), serverbrowse.NewRequest(game, listFilter, listFields, o))
+	if err == nil && b.want >= 0 && len(reply.Entries) != b.want {
+		err = errListLength
+	}
 	if err != nil {
-		_ = conn.Close()
-		return nil, nil, err
-	}
-	return conn, d, nil
-}
-
-// list asks for a list on a connection, deciphers it and counts its servers.
-func (b *browser) list(conn net.Conn, o serverbrowse.Option) (*serverbrowse.Decoder, error) {
-	req := serverbrowse.ListRequest{
-		Protocol: 1, Encoding: 3, For: game, From: game, Filter: listFilter, Fields: listFields, Options: o,
-	}
-	_, _ = rand.Read(req.Challenge[:]) // never returns an error
-	message, err := req.AppendTo(nil)
-	if err != nil {
+		_ = c.Close()
 		return nil, err
 	}
-	if _, err := conn.Write(message); err != nil {
-		return nil, err
-	}
-	d, err := serverbrowse.NewDecoder(conn, secret, req.Challenge)
-	if err != nil {
-		return nil, err
-	}
-	reply, err := d.Reply(o)
-	switch {
-	case err != nil:
-		return nil, err
-	case reply.Error != "":
-		return nil, fmt.Errorf("list refused: %q", reply.Error)
-	case b.want >= 0 && len(reply.Entries) != b.want:
-		return nil, errListLength
-	}
-	return d, nil
+	return c, nil
 }
 
 func (b *browser) do(ctx context.Context) error {
-	conn, _, err := b.browse(ctx, serverbrowse.FieldsForAll)
+	c, err := b.browse(ctx, serverbrowse.FieldsForAll)
 	if err != nil {
 		return err
 	}
-	return conn.Close()
+	return c.Close()
 }
 
 func (b *browser) close(bool) {}
 
-// watcher stays connected after its list and is told what changes.
+// watcher stays connected after its list and follows what changes.
 type watcher struct {
-	conn  net.Conn
+	*serverbrowse.Client
 	ended chan struct{}
 	err   error // what ended the updates, once ended is closed
 }
 
 func openWatcher(ctx context.Context, w *world, i int) (user, error) {
 	const options = serverbrowse.FieldsForAll | serverbrowse.PushUpdates
-	conn, d, err := (&browser{w: w, i: i + 1<<12, want: -1}).browse(ctx, options)
+	c, err := (&browser{w: w, i: i + 1<<12, want: -1}).browse(ctx, options)
 	if err != nil {
 		return nil, err
 	}
-	if err := conn.SetDeadline(time.Time{}); err != nil {
-		_ = conn.Close()
-		return nil, err
-	}
-	x := &watcher{conn: conn, ended: make(chan struct{})}
-	go func() {
-		defer close(x.ended)
-		echo := []byte{0, 3, byte(serverbrowse.KindKeepalive)}
-		for x.err == nil {
-			var p serverbrowse.Push
-			if p, x.err = d.Push(); x.err == nil && p.Kind == serverbrowse.PushKeepalive {
-				_, x.err = conn.Write(echo)
-			}
-		}
-	}()
+	x := &watcher{Client: c, ended: make(chan struct{})}
+	go x.follow(context.WithoutCancel(ctx)) // until it is closed
 	return x, nil
+}
+
+// follow reads updates until the connection is closed.
+func (x *watcher) follow(ctx context.Context) {
+	defer close(x.ended)
+	for x.err == nil {
+		_, x.err = x.Next(ctx)
+	}
 }
 
 // do fails if the connection has ended.
 func (x *watcher) do(context.Context) error {
 	select {
 	case <-x.ended:
-		return fmt.Errorf("updates: %w", x.err)
+		return x.err
 	default:
 		return nil
 	}
 }
 
 func (x *watcher) close(bool) {
-	_ = x.conn.Close()
+	_ = x.Close()
 	<-x.ended
 }
 
@@ -144,31 +109,8 @@ func (b *oldBrowser) do(ctx context.Context) error {
 		return err
 	}
 	defer func() { _ = conn.Close() }()
-	var greeting [legacylist.GreetingLen]byte
-	if _, err := io.ReadFull(conn, greeting[:]); err != nil {
-		return err
-	}
-	challenge, err := legacylist.ParseGreeting(greeting[:])
-	if err != nil {
-		return err
-	}
 	r := legacylist.Request{Engine: game, Secret: secret, Enctype: b.enctype, Mode: legacylist.Compact, Game: game}
-	request, err := r.AppendTo(nil, challenge)
-	if err != nil {
-		return err
-	}
-	if _, err := conn.Write(request); err != nil {
-		return err
-	}
-	stream, err := io.ReadAll(conn)
-	if err != nil {
-		return err
-	}
-	list, err := r.Decode(challenge, stream)
-	if err != nil {
-		return err
-	}
-	servers, err := legacylist.ParseCompact(list)
+	servers, err := r.Ask(soon(), conn)
 	if err == nil && b.want >= 0 && len(servers) != b.want {
 		err = errListLength
 	}

@@ -2,16 +2,17 @@ package main
 
 import (
 	"context"
-	"errors"
 	"net"
 	"net/netip"
 	"sync"
 	"time"
+
+	"github.com/respawnd/respawnd/internal/netclient"
 )
 
-// patience is how long a user waits for an answer. Nothing is repeated: what has
+// timeout is how long a user waits for an answer. Nothing is repeated: what has
 // not come by then is lost.
-const patience = 5 * time.Second
+const timeout = 5 * time.Second
 
 // user is a client of the daemon: a game, a server or a program. It is used by
 // one goroutine at a time.
@@ -35,14 +36,22 @@ type world struct {
 }
 
 // bind opens the UDP socket of a game server on an address, with the port that it
-// had there before if that is free. to is whom it is connected with, if valid.
-func (w *world) bind(at netip.Addr, to netip.AddrPort) (*net.UDPConn, error) {
-	open := func(port uint16) (*net.UDPConn, error) {
+// had there before if that is free. It talks to the service at to, and if connected
+// is set to nothing else.
+func (w *world) bind(at netip.Addr, to netip.AddrPort, connected bool) (*netclient.Packets, error) {
+	open := func(port uint16) (*netclient.Packets, error) {
 		local := net.UDPAddrFromAddrPort(netip.AddrPortFrom(at, port))
-		if to.IsValid() {
-			return net.DialUDP("udp4", local, net.UDPAddrFromAddrPort(to))
+		var c *net.UDPConn
+		var err error
+		if connected {
+			c, err = net.DialUDP("udp4", local, net.UDPAddrFromAddrPort(to))
+		} else {
+			c, err = net.ListenUDP("udp4", local)
 		}
-		return net.ListenUDP("udp4", local)
+		if err != nil {
+			return nil, err
+		}
+		return netclient.New(c, to, readSize), nil
 	}
 	if port, ok := w.ports.Load(at); ok {
 		if c, err := open(port.(uint16)); err == nil {
@@ -51,7 +60,7 @@ func (w *world) bind(at netip.Addr, to netip.AddrPort) (*net.UDPConn, error) {
 	}
 	c, err := open(0)
 	if err == nil {
-		w.ports.Store(at, c.LocalAddr().(*net.UDPAddr).AddrPort().Port())
+		w.ports.Store(at, c.Local().Port())
 	}
 	return c, err
 }
@@ -62,59 +71,24 @@ func address(group byte, i int) netip.Addr {
 	return netip.AddrFrom4([4]byte{127, group, byte(i >> 8), byte(i)})
 }
 
-var errShortWrite = errors.New("not all was sent")
+// readSize is how long packets may be that users read, in bytes.
+const readSize = 8192
 
-// socket is a UDP socket of a user, connected to a service.
-type socket struct {
-	conn *net.UDPConn
-	out  []byte
-	in   [8192]byte
-}
-
-func dialUDP(from netip.Addr, to netip.AddrPort) (*socket, error) {
+// dialUDP opens a socket that is connected to a service.
+func dialUDP(from netip.Addr, to netip.AddrPort) (*netclient.Packets, error) {
 	c, err := net.DialUDP("udp4", net.UDPAddrFromAddrPort(netip.AddrPortFrom(from, 0)), net.UDPAddrFromAddrPort(to))
 	if err != nil {
 		return nil, err
 	}
-	return &socket{conn: c}, nil
+	return netclient.New(c, to, readSize), nil
 }
 
-func (s *socket) local() netip.AddrPort { return s.conn.LocalAddr().(*net.UDPAddr).AddrPort() }
-
-func (s *socket) send(p []byte) error {
-	n, err := s.conn.Write(p)
-	if err == nil && n < len(p) {
-		err = errShortWrite
-	}
-	return err
-}
-
-// await reads packets until accept says that what was waited for has come.
-func (s *socket) await(accept func(p []byte) (done bool, err error)) error {
-	if err := s.conn.SetReadDeadline(time.Now().Add(patience)); err != nil {
-		return err
-	}
-	for {
-		n, err := s.conn.Read(s.in[:])
-		if err != nil {
-			return err
-		}
-		if done, err := accept(s.in[:n]); done || err != nil {
-			return err
-		}
-	}
-}
-
-// dialTCP connects to a service. All on the connection has to be over within
-// patience, unless its deadline is moved.
+// dialTCP connects to a service.
 func dialTCP(ctx context.Context, from netip.Addr, to netip.AddrPort) (net.Conn, error) {
-	d := net.Dialer{LocalAddr: net.TCPAddrFromAddrPort(netip.AddrPortFrom(from, 0)), Timeout: patience}
-	c, err := d.DialContext(ctx, "tcp4", to.String())
-	if err != nil {
-		return nil, err
-	}
-	if err := c.SetDeadline(time.Now().Add(patience)); err != nil {
-		return nil, errors.Join(err, c.Close())
-	}
-	return c, nil
+	d := net.Dialer{LocalAddr: net.TCPAddrFromAddrPort(netip.AddrPortFrom(from, 0)), Timeout: timeout}
+	return d.DialContext(ctx, "tcp4", to.String())
 }
+
+// soon is the context of one wait for an answer. It cannot be cancelled, which
+// would cost more than a packet does.
+func soon() context.Context { return netclient.Bound(context.Background(), timeout) }

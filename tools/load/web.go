@@ -21,7 +21,7 @@ type reader struct {
 
 // webClient returns a client that speaks from an address of its own.
 func webClient(from netip.Addr) *http.Client {
-	d := &net.Dialer{LocalAddr: net.TCPAddrFromAddrPort(netip.AddrPortFrom(from, 0)), Timeout: patience}
+	d := &net.Dialer{LocalAddr: net.TCPAddrFromAddrPort(netip.AddrPortFrom(from, 0)), Timeout: timeout}
 	return &http.Client{Transport: &http.Transport{DialContext: d.DialContext}}
 }
 
@@ -37,7 +37,7 @@ func openReader(_ context.Context, w *world, i int) (user, error) {
 }
 
 func (r *reader) do(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, patience)
+	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	path := r.paths[r.next%len(r.paths)]
 	r.next++
@@ -78,7 +78,7 @@ type listener struct {
 func openListener(ctx context.Context, w *world, i int) (user, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	l := &listener{client: webClient(address(groupWeb, i+1<<12)), cancel: cancel, ended: make(chan struct{})}
-	t := time.AfterFunc(patience, cancel)
+	t := time.AfterFunc(timeout, cancel)
 	body, err := get(ctx, l.client, "http://"+w.daemon.at("web").String()+"/api/v1/events")
 	t.Stop()
 	if err != nil {

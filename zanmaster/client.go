@@ -1,0 +1,192 @@
+package zanmaster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/netip"
+	"slices"
+
+	"github.com/respawnd/respawnd/internal/netclient"
+	"github.com/respawnd/respawnd/internal/zandronum"
+)
+
+// Errors of the client's side.
+var (
+	// ErrNotAsked reports another message than a verification request.
+	ErrNotAsked = errors.New("something else came than a verification request")
+	// ErrNotBanList reports another message than the next part of the ban list.
+	ErrNotBanList = errors.New("something else came than the ban list")
+)
+
+// AnswerError is what the master answers instead of the list.
+type AnswerError zandronum.Answer
+
+func (e AnswerError) Error() string { return fmt.Sprintf("answer to a list request: number %d", e) }
+
+// ClientRevision is a revision of game servers that take the ban list in parts.
+const ClientRevision = 1761882777
+
+// maxWaiting is how many messages of the master a GameServer keeps until they are
+// read.
+const maxWaiting = 256
+
+// GameServer is a Zandronum server. Serve must run while the other methods are
+// called. The fields are set before.
+type GameServer struct {
+	*netclient.Packets
+
+	Verification []byte // made up by the server when it starts
+	Revision     uint32
+
+	tell     func(zandronum.Query) [][]byte
+	messages chan []byte
+}
+
+// NewGameServer returns a game server of revision ClientRevision. tell returns the
+// messages that answer a query; nil: the server is silent.
+func NewGameServer(p *netclient.Packets, verification string, tell func(zandronum.Query) [][]byte) *GameServer {
+	return &GameServer{
+		Packets: p, Verification: []byte(verification), Revision: ClientRevision,
+		tell: tell, messages: make(chan []byte, maxWaiting),
+	}
+}
+
+// Serve answers queries, and keeps what the master sends, until the socket is
+// closed.
+func (s *GameServer) Serve() {
+	var m []byte
+	s.Packets.Serve(func(p []byte, from netip.AddrPort) {
+		m = zandronum.Decode(m[:0], p, netclient.MaxPacket)
+		kind, body := zandronum.ParseKind(m)
+		if kind != zandronum.KindQuery {
+			select {
+			case s.messages <- slices.Clone(m):
+			default: // nobody reads them
+			}
+			return
+		}
+		if s.tell == nil {
+			return
+		}
+		for _, answer := range s.tell(zandronum.ParseQuery(body)) {
+			_ = s.Answer(zandronum.Encode(nil, answer), from) // it may be lost, as elsewhere
+		}
+	})
+}
+
+// SendMessage encodes a message and sends it.
+func (s *GameServer) SendMessage(message []byte) error {
+	return s.Send(zandronum.Encode(nil, message))
+}
+
+// Next waits for the next message of the master.
+func (s *GameServer) Next(ctx context.Context) ([]byte, error) {
+	return netclient.Wait(ctx, s.messages)
+}
+
+// Announce sends the challenge, which is the heartbeat too. A server that does not
+// enforce the ban list is hidden, unless the operator lists such.
+func (s *GameServer) Announce(enforces bool) error {
+	return s.SendMessage(zandronum.AppendChallenge(nil, zandronum.Challenge{
+		Verification: s.Verification, Complete: true, Enforces: enforces, Revision: s.Revision,
+	}))
+}
+
+// AwaitRequest waits for the verification request.
+func (s *GameServer) AwaitRequest(ctx context.Context) (zandronum.Verification, error) {
+	m, err := s.Next(ctx)
+	if err != nil {
+		return zandronum.Verification{}, err
+	}
+	v, ok := zandronum.ParseVerificationRequest(m)
+	if !ok || string(v.Verification) != string(s.Verification) {
+		return v, ErrNotAsked
+	}
+	return v, nil
+}
+
+// Verify answers a verification request.
+func (s *GameServer) Verify(v zandronum.Verification) error {
+	return s.SendMessage(zandronum.AppendVerification(nil, v))
+}
+
+// AwaitBanList takes all parts of a ban list, in their order, and confirms it.
+func (s *GameServer) AwaitBanList(ctx context.Context) (l zandronum.BanList, parts int, err error) {
+	for {
+		m, err := s.Next(ctx)
+		if err != nil {
+			return l, parts, err
+		}
+		part, err := zandronum.ParseBanPart(m)
+		if err != nil || int(part.Number) != parts || string(part.Verification) != string(s.Verification) {
+			return l, parts, ErrNotBanList
+		}
+		parts++
+		l.Bans, l.Exempt = append(l.Bans, part.Bans...), append(l.Exempt, part.Exempt...)
+		if part.Last {
+			return l, parts, s.SendMessage(zandronum.AppendReceipt(nil, s.Verification))
+		}
+	}
+}
+
+// Register has the server verified and takes the ban list.
+func (s *GameServer) Register(ctx context.Context, enforces bool) (zandronum.BanList, error) {
+	if err := s.Announce(enforces); err != nil {
+		return zandronum.BanList{}, err
+	}
+	v, err := s.AwaitRequest(ctx)
+	if err != nil {
+		return zandronum.BanList{}, fmt.Errorf("no verification request for a challenge: %w", err)
+	}
+	if err := s.Verify(v); err != nil {
+		return zandronum.BanList{}, err
+	}
+	l, _, err := s.AwaitBanList(ctx)
+	if err != nil {
+		return l, fmt.Errorf("no whole ban list for the right answer: %w", err)
+	}
+	return l, nil
+}
+
+// Launcher asks for the list.
+type Launcher struct {
+	*netclient.Packets
+	in []byte
+}
+
+// List asks for the list once and reads it.
+func (l *Launcher) List(ctx context.Context) ([]netip.AddrPort, error) {
+	if err := l.Ask(zandronum.ListVersion); err != nil {
+		return nil, err
+	}
+	return l.Read(ctx)
+}
+
+// Read waits for a list and returns its servers in their order. The error is an
+// AnswerError if the master answers something else.
+func (l *Launcher) Read(ctx context.Context) (servers []netip.AddrPort, err error) {
+	err = l.Await(ctx, func(p []byte, _ netip.AddrPort) (done bool, err error) {
+		l.in = zandronum.Decode(l.in[:0], p, netclient.MaxPacket)
+		servers, done, err = addList(servers, l.in, zandronum.AnswerList)
+		return done, err
+	})
+	return servers, err
+}
+
+// Ask requests the list in a version and does not wait for it.
+func (l *Launcher) Ask(version uint16) error {
+	return l.Send(zandronum.Encode(nil, zandronum.AppendListRequest(nil, version)))
+}
+
+// addList adds the servers of a message that should be a part of the list.
+func addList(servers []netip.AddrPort, message []byte, want zandronum.Answer) ([]netip.AddrPort, bool, error) {
+	part, err := zandronum.ParseListPacket(message)
+	switch {
+	case err != nil:
+		return servers, false, fmt.Errorf("answer to a list request: %w", err)
+	case part.Answer != want:
+		return servers, false, AnswerError(part.Answer)
+	}
+	return append(servers, part.Servers...), part.Last, nil
+}
