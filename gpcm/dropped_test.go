@@ -29,7 +29,7 @@ func (d *dropped) count(t testing.TB, reason ended) int {
 	for _, f := range families {
 		for _, m := range f.GetMetric() {
 			for _, l := range m.GetLabel() {
-				if f.GetName() == "respawnd_dropped_total" && l.GetValue() == string(reason) {
+				if f.GetName() == "respawnd_dropped_total" && l.GetValue() == reason.Error() {
 					return int(m.GetCounter().GetValue())
 				}
 			}

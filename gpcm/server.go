@@ -4,7 +4,6 @@ import (
 	"context"
 	"iter"
 	"net"
-	"net/netip"
 	"sync/atomic"
 	"time"
 
@@ -15,6 +14,7 @@ import (
 	"github.com/respawnd/respawnd/internal/accounts"
 	"github.com/respawnd/respawnd/internal/clock"
 	"github.com/respawnd/respawnd/internal/games"
+	"github.com/respawnd/respawnd/internal/gamespy"
 	"github.com/respawnd/respawnd/internal/netserve"
 	"github.com/respawnd/respawnd/internal/presence"
 	"github.com/respawnd/respawnd/internal/service"
@@ -64,11 +64,11 @@ type Options struct {
 	Hub      presence.Hub
 	Games    *games.Catalog
 
-	// Banned returns whether an address is not served; nil: all are. It is called
-	// again for each command and keepalive of a client that is signed in.
-	Banned   func(netip.Addr) bool
-	Trusted  func(netip.Addr) bool // addresses without limits of their own; nil: none
-	Verdicts *verdicts.Log         // of sign-ins and requests for accounts; nil: none
+	// Banned are not served. A client that is signed in is looked up again with each
+	// command and keepalive.
+	Banned   netserve.AddrSet
+	Trusted  netserve.AddrSet // addresses without limits of their own
+	Verdicts *verdicts.Log    // of sign-ins and requests for accounts; nil: none
 
 	Log        zerolog.Logger
 	Metrics    *netserve.Metrics     // counts what is dropped; nil: nothing is counted
@@ -96,14 +96,11 @@ type Server struct {
 // New returns a server. It starts nothing.
 func New(opt Options) *Server {
 	s := &Server{opt: opt, commands: commands(), metrics: newMetrics(opt.Registerer), changes: newQuotas()}
-	s.newChallenge = func() string { return randomLetters(challengeLen) }
+	s.newChallenge = func() string { return gamespy.RandomLetters(challengeLen) }
 	s.gate = netserve.NewGate(s.limits(&opt.Config))
 	s.live.Store(newLive(&opt.Config))
 	return s
 }
-
-// banned reports whether an address is not served.
-func (s *Server) banned(a netip.Addr) bool { return s.opt.Banned != nil && s.opt.Banned(a) }
 
 // Serve serves the connections of ln, and removes expired requests and messages
 // from the store, until ctx ends. It returns after all its goroutines, with nil

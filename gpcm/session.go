@@ -2,7 +2,6 @@ package gpcm
 
 import (
 	"context"
-	"crypto/rand"
 	"errors"
 	"io"
 	"os"
@@ -49,47 +48,55 @@ const (
 	changeBurst = 200
 )
 
-// ended is why the service closes a connection, or drops a message; it is
-// counted under this name.
-type ended string
-
-// Error implements error.
-func (e ended) Error() string { return string(e) }
+// ended is why the service closes a connection, or drops a message; its
+// name is the one that it is counted under.
+type ended uint8
 
 // The reasons.
 const (
-	endedBanned     ended = "banned"
-	endedTooLong    ended = "too_long"
-	endedMalformed  ended = "malformed"
-	endedEarly      ended = "not_logged_in"
-	endedFlood      ended = "login_flood"
-	endedTimeout    ended = "login_timeout"
-	endedSessionKey ended = "bad_session_key"
-	endedSlow       ended = "queue_full"
+	endedBanned ended = iota + 1
+	endedTooLong
+	endedMalformed
+	endedEarly
+	endedFlood
+	endedTimeout
+	endedSessionKey
+	endedSlow
 
 	// After these the connection continues.
-	droppedEmpty   ended = "no_command"
-	droppedUnknown ended = "unknown_command"
-	droppedValue   ended = "bad_value"
-	droppedRate    ended = "too_many_changes"
-	droppedBlocked ended = "blocked"
-	droppedKind    ended = "bad_kind"
-	droppedBusy    ended = "receiver_busy"
+	droppedEmpty
+	droppedUnknown
+	droppedValue
+	droppedRate
+	droppedBlocked
+	droppedKind
+	droppedBusy
 )
 
-// DropReasons are the reasons under which the service counts what it drops, for
-// netserve.NewMetrics.
-func DropReasons() []string {
-	all := []ended{
-		endedBanned, endedTooLong, endedMalformed, endedEarly, endedFlood, endedTimeout, endedSessionKey, endedSlow,
-		droppedEmpty, droppedUnknown, droppedValue, droppedRate, droppedBlocked, droppedKind, droppedBusy,
-	}
-	names := make([]string, len(all))
-	for i, e := range all {
-		names[i] = string(e)
-	}
-	return names
+var endedNames = [...]string{
+	"",              // none
+	endedBanned:     "banned",
+	endedTooLong:    "too_long",
+	endedMalformed:  "malformed",
+	endedEarly:      "not_logged_in",
+	endedFlood:      "login_flood",
+	endedTimeout:    "login_timeout",
+	endedSessionKey: "bad_session_key",
+	endedSlow:       "queue_full",
+	droppedEmpty:    "no_command",
+	droppedUnknown:  "unknown_command",
+	droppedValue:    "bad_value",
+	droppedRate:     "too_many_changes",
+	droppedBlocked:  "blocked",
+	droppedKind:     "bad_kind",
+	droppedBusy:     "receiver_busy",
 }
+
+// Error implements error.
+func (e ended) Error() string { return endedNames[e] }
+
+// DropReasons lists the names of the reasons, under which Options.Metrics counts.
+func DropReasons() []string { return endedNames[1:] }
 
 // Why a connection ends without anything to count.
 var (
@@ -190,7 +197,7 @@ func (x *session) Kick(reason error) {
 // ServeConn implements netserve.ConnHandler. It returns when the client has
 // gone, has to go, or ctx ends.
 func (s *Server) ServeConn(ctx context.Context, c *netserve.Conn) {
-	if s.banned(c.Peer().Addr()) {
+	if s.opt.Banned.Has(c.Peer().Addr()) {
 		s.refuseConn(c)
 		return
 	}
@@ -221,7 +228,7 @@ func (s *Server) newSession(c *netserve.Conn) *session {
 
 // refuseConn turns somebody away.
 func (s *Server) refuseConn(c *netserve.Conn) {
-	s.opt.Metrics.Drop(string(endedBanned))
+	s.opt.Metrics.Drop(endedBanned.Error())
 	s.note(c, "", verdicts.Banned)
 	banned := &refusal{code: codeLogin, text: "You are banned."}
 	_, _ = c.Write(appendError(nil, banned, loginRequest()))
@@ -236,21 +243,11 @@ func (x *session) debug(err error) *zerolog.Event {
 }
 
 // drop counts something that is dropped.
-func (x *session) drop(why ended) { x.server.opt.Metrics.Drop(string(why)) }
+func (x *session) drop(why ended) { x.server.opt.Metrics.Drop(why.Error()) }
 
 // loginRequest stands for what a client waits for that has not signed in: the
 // id is always the same.
 func loginRequest() *request { return &request{id: loginID, hasID: true} }
-
-// randomLetters returns n random capitals.
-func randomLetters(n int) string {
-	b := make([]byte, n)
-	_, _ = rand.Read(b) // never fails
-	for i, c := range b {
-		b[i] = 'A' + c%26
-	}
-	return string(b)
-}
 
 // run greets the client and carries out its commands. The error says why that
 // ended.
@@ -301,7 +298,7 @@ func (x *session) checkRead(ctx context.Context, err error) error {
 		return over
 	}
 	switch {
-	case err == nil && x.server.banned(x.conn.Peer().Addr()):
+	case err == nil && x.server.opt.Banned.Has(x.conn.Peer().Addr()):
 		return endedBanned
 	case errors.Is(err, os.ErrDeadlineExceeded) && !x.signedIn:
 		return endedTimeout

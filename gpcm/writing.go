@@ -76,7 +76,7 @@ func (x *session) containPanic() {
 
 // breakSilence gives the client something to hear.
 func (x *session) breakSilence() {
-	if x.server.banned(x.conn.Peer().Addr()) {
+	if x.server.opt.Banned.Has(x.conn.Peer().Addr()) {
 		x.Kick(endedBanned)
 		return
 	}

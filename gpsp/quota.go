@@ -41,10 +41,10 @@ func newLive(c *Config) *live {
 }
 
 // take takes one request from the quotas of an address and its network. It
-// returns why there is none; "" if there was one.
+// returns why there is none; 0 if there was one.
 func (s *Server) take(q quota, r *request, now time.Time) ended {
-	if q == free || s.opt.Trusted != nil && s.opt.Trusted(r.from) {
-		return ""
+	if q == free || s.opt.Trusted.Has(r.from) {
+		return 0
 	}
 	own := r.live.lookups
 	if q == registration {
@@ -56,5 +56,5 @@ func (s *Server) take(q quota, r *request, now time.Time) ended {
 	case q == emailLookup && !r.live.validPerNet.Allow(r.from, now):
 		return droppedNetQuota
 	}
-	return ""
+	return 0
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"iter"
 	"net"
-	"net/netip"
 	"sync/atomic"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -46,9 +45,9 @@ type Options struct {
 	Accounts *accounts.Service
 	Hub      Hub
 
-	Banned   func(netip.Addr) bool // addresses that are not served; nil: none
-	Trusted  func(netip.Addr) bool // addresses without limits and quotas of their own; nil: none
-	Verdicts *verdicts.Log         // of requests about accounts; nil: none
+	Banned   netserve.AddrSet // addresses that are not served
+	Trusted  netserve.AddrSet // addresses without limits and quotas of their own
+	Verdicts *verdicts.Log    // of requests about accounts; nil: none
 
 	Log        zerolog.Logger
 	Metrics    *netserve.Metrics     // counts what is dropped; nil: nothing is counted

@@ -25,33 +25,46 @@ const (
 	lingerBytes = 256 << 10
 )
 
-// ended is why the service closes a connection, or drops a request; it is
-// counted under this name.
-type ended string
-
-// Error implements error.
-func (e ended) Error() string { return string(e) }
+// ended is why the service closes a connection, or drops a request; its
+// name is the one that it is counted under.
+type ended uint8
 
 // The reasons.
 const (
-	endedBanned    ended = "banned"
-	endedTooLong   ended = "too_long"
-	endedMalformed ended = "malformed"
-	endedUnknown   ended = "unknown_command"
-	endedIdle      ended = "request_timeout"
+	endedBanned ended = iota + 1
+	endedTooLong
+	endedMalformed
+	endedUnknown
+	endedIdle
 
 	// After these the connection continues.
-	droppedQuota    ended = "quota"
-	droppedNetQuota ended = "quota_net"
+	droppedQuota
+	droppedNetQuota
 )
 
-// DropReasons are the reasons under which the service counts what it drops, for
-// netserve.NewMetrics.
+// endings are the names of the reasons, and what a client is told about those that
+// concern its request.
+var endings = [...]struct{ name, text string }{
+	{},              // none
+	endedBanned:     {name: "banned"},
+	endedTooLong:    {"too_long", "the request is too long"},
+	endedMalformed:  {"malformed", "the request is malformed"},
+	endedUnknown:    {"unknown_command", "unknown command"},
+	endedIdle:       {name: "request_timeout"},
+	droppedQuota:    {name: "quota"},
+	droppedNetQuota: {name: "quota_net"},
+}
+
+// Error implements error.
+func (e ended) Error() string { return endings[e].name }
+
+// DropReasons lists the names of the reasons, under which Options.Metrics counts.
 func DropReasons() []string {
-	return []string{
-		string(endedBanned), string(endedTooLong), string(endedMalformed), string(endedUnknown), string(endedIdle),
-		string(droppedQuota), string(droppedNetQuota),
+	var names []string
+	for _, e := range endings[1:] {
+		names = append(names, e.name)
 	}
+	return names
 }
 
 // session is one connection. It belongs to one goroutine.
@@ -66,8 +79,8 @@ type session struct {
 // ServeConn implements netserve.ConnHandler. It returns when the client has
 // gone, has to go, or ctx ends; a request that has come is still answered then.
 func (s *Server) ServeConn(ctx context.Context, c *netserve.Conn) {
-	if s.opt.Banned != nil && s.opt.Banned(c.Peer().Addr()) {
-		s.opt.Metrics.Drop(string(endedBanned))
+	if s.opt.Banned.Has(c.Peer().Addr()) {
+		s.opt.Metrics.Drop(endedBanned.Error())
 		return
 	}
 	x := &session{server: s, conn: c, log: s.opt.Log.With().Stringer("peer", c.Peer()).Logger()}
@@ -158,16 +171,9 @@ func (x *session) part(err error) error {
 	if !ok {
 		return err
 	}
-	x.server.opt.Metrics.Drop(string(reason))
-	text := ""
-	switch reason {
-	case endedTooLong:
-		text = "the request is too long"
-	case endedMalformed:
-		text = "the request is malformed"
-	case endedUnknown:
-		text = "unknown command"
-	default:
+	x.server.opt.Metrics.Drop(reason.Error())
+	text := endings[reason].text
+	if text == "" {
 		return err
 	}
 	x.out.failure(codeParse, text)

@@ -26,7 +26,7 @@ const (
 // dropped returns how often something was dropped for a reason.
 func (f *fixture) dropped(t testing.TB, reason ended) float64 {
 	t.Helper()
-	return f.counted(t, "respawnd_dropped_total", "reason", string(reason))
+	return f.counted(t, "respawnd_dropped_total", "reason", reason.Error())
 }
 
 // counted returns the sum of the counters of a family that have a label value.

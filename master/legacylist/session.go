@@ -2,7 +2,6 @@ package legacylist
 
 import (
 	"context"
-	"crypto/rand"
 	"errors"
 	"io"
 	"time"
@@ -23,56 +22,52 @@ const (
 	closeGrace = time.Second
 )
 
-// ended is why the master closes a connection without a list; it is counted
-// under this name.
-type ended string
-
-// Error implements error.
-func (e ended) Error() string { return string(e) }
+// ended is why the master closes a connection without a list; its name is the
+// one that it is counted under.
+type ended uint8
 
 // The reasons.
 const (
-	endedBanned     ended = "banned"
-	endedTooLong    ended = "too_long"
-	endedTimeout    ended = "request_timeout"
-	endedGone       ended = "no_request"
-	endedEnctype    ended = "bad_enctype"
-	endedValidation ended = "validation"
-	endedSecret     ended = "no_secret"
-	endedFilter     ended = "bad_filter"
-	endedExpensive  ended = "too_expensive"
-	endedBusy       ended = "busy"
-	droppedPipeline ended = "pipelined_list" // the connection got the list that it asked for first
+	endedBanned ended = iota + 1
+	endedTooLong
+	endedTimeout
+	endedGone
+	endedEnctype
+	endedValidation
+	endedSecret
+	endedFilter
+	endedExpensive
+	endedBusy
+	droppedPipeline // the connection got the list that it asked for first
 )
 
-// DropReasons are the reasons under which the service counts what it drops, for
-// netserve.NewMetrics.
-func DropReasons() []string {
-	return []string{
-		string(endedBanned), string(endedTooLong), string(endedTimeout), string(endedGone), string(endedEnctype),
-		string(endedValidation), string(endedSecret), string(endedFilter), string(endedExpensive), string(endedBusy),
-		string(droppedPipeline),
-	}
+// endings are the names of the reasons, and what a client is told about those that
+// concern its request.
+var endings = [...]struct{ name, text string }{
+	{},              // none
+	endedBanned:     {name: "banned"},
+	endedTooLong:    {"too_long", "Request too long"},
+	endedTimeout:    {name: "request_timeout"},
+	endedGone:       {name: "no_request"},
+	endedEnctype:    {"bad_enctype", "Unknown enctype"},
+	endedValidation: {"validation", "Validation error"},
+	endedSecret:     {"no_secret", "Validation error"},
+	endedFilter:     {"bad_filter", "Query error"},
+	endedExpensive:  {"too_expensive", "Query too expensive"},
+	endedBusy:       {"busy", "Server is busy"},
+	droppedPipeline: {name: "pipelined_list"},
 }
 
-// said is what a client is told about the reasons that concern its request.
-func (e ended) said() string {
-	switch e {
-	case endedTooLong:
-		return "Request too long"
-	case endedEnctype:
-		return "Unknown enctype"
-	case endedValidation, endedSecret:
-		return "Validation error"
-	case endedFilter:
-		return "Query error"
-	case endedExpensive:
-		return "Query too expensive"
-	case endedBusy:
-		return "Server is busy"
-	default:
-		return ""
+// Error implements error.
+func (e ended) Error() string { return endings[e].name }
+
+// DropReasons lists the names of the reasons, under which Options.Metrics counts.
+func DropReasons() []string {
+	var names []string
+	for _, e := range endings[1:] {
+		names = append(names, e.name)
 	}
+	return names
 }
 
 // session is one connection. It has one goroutine.
@@ -86,8 +81,8 @@ type session struct {
 // ServeConn implements netserve.ConnHandler. It greets the client, answers one
 // request and returns.
 func (s *Server) ServeConn(ctx context.Context, c *netserve.Conn) {
-	if s.opt.Banned != nil && s.opt.Banned(c.Peer().Addr()) {
-		s.opt.Metrics.Drop(string(endedBanned))
+	if s.opt.Banned.Has(c.Peer().Addr()) {
+		s.opt.Metrics.Drop(endedBanned.Error())
 		s.opt.Verdicts.NotePlayer(name, c.Peer().Addr(), "", verdicts.Banned)
 		return
 	}
@@ -97,7 +92,7 @@ func (s *Server) ServeConn(ctx context.Context, c *netserve.Conn) {
 		_ = c.SetWriteDeadline(now.Add(closeGrace))
 	})
 	defer stop()
-	x := &session{server: s, conn: c, out: c, challenge: newChallenge()}
+	x := &session{server: s, conn: c, out: c, challenge: gamespy.RandomLetters(challengeLen)}
 	err := x.run(ctx)
 	s.opt.Log.Debug().Stringer("peer", c.Peer()).Err(err).Msg("connection ended")
 }
@@ -119,7 +114,7 @@ func (x *session) run(ctx context.Context) error {
 		return err
 	}
 	if err == nil && asksForList(in.rest()) {
-		x.server.opt.Metrics.Drop(string(droppedPipeline))
+		x.server.opt.Metrics.Drop(droppedPipeline.Error())
 	}
 	x.linger(ctx)
 	return err
@@ -134,8 +129,8 @@ func (x *session) refuse(err error, enctype string) bool {
 	if !ok {
 		return false
 	}
-	x.server.opt.Metrics.Drop(string(reason))
-	text := reason.said()
+	x.server.opt.Metrics.Drop(reason.Error())
+	text := endings[reason].text
 	if text == "" {
 		return false
 	}
@@ -157,21 +152,4 @@ func (x *session) linger(ctx context.Context) {
 		return
 	}
 	_, _ = io.CopyN(io.Discard, x.conn, lingerBytes) // whatever ends it, the list is out
-}
-
-// newChallenge returns six random letters. Some clients read exactly six from a
-// fixed place, so there are never more or less.
-func newChallenge() string {
-	const fair = 256 / 26 * 26 // bytes from here on would make some letters likelier
-	out := make([]byte, 0, challengeLen)
-	for len(out) < challengeLen {
-		var b [2 * challengeLen]byte
-		_, _ = rand.Read(b[:]) // never returns an error
-		for _, c := range b {
-			if c < fair && len(out) < challengeLen {
-				out = append(out, 'A'+c%26)
-			}
-		}
-	}
-	return string(out)
 }

@@ -20,7 +20,7 @@ func (x *session) listAndPush(r *ListRequest, plain, header []byte, a *asked) er
 		return x.sendView(r, plain, header, v, nil)
 	}
 	sub := &subscriber{out: make(chan []byte, maxOutbox), slow: sync.OnceFunc(func() {
-		x.server.opt.Metrics.Drop(string(endedSlow))
+		x.server.opt.Metrics.Drop(endedSlow.Error())
 		_ = x.conn.Close()
 	})}
 	v, subscribed, err := x.server.feed.join(a, sub)

@@ -168,7 +168,7 @@ func TestSlowSubscriberIsClosed(t *testing.T) {
 		if _, err := b.conn.Write([]byte{0}); err == nil {
 			t.Error("connection still open with a full queue")
 		}
-		wantDropped(t, reg, endedSlow)
+		wantDropped(t, reg, endedSlow.Error())
 		if n := valueOf(t, f.srv.metrics.audience); n != 0 {
 			t.Errorf("%v subscribers, want none", n)
 		}

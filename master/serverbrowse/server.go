@@ -3,7 +3,6 @@ package serverbrowse
 import (
 	"context"
 	"net"
-	"net/netip"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/rs/zerolog"
@@ -33,9 +32,9 @@ type Options struct {
 	// It is called at most ten times a second for each game, filter and set of
 	// fields, and may block.
 	Rooms    func(game string) []games.Room
-	Banned   func(netip.Addr) bool // addresses that are not served; nil: none
-	Trusted  func(netip.Addr) bool // addresses without limits of their own; nil: none
-	Verdicts *verdicts.Log         // of requests for lists; nil: none
+	Banned   netserve.AddrSet // addresses that are not served
+	Trusted  netserve.AddrSet // addresses without limits of their own
+	Verdicts *verdicts.Log    // of requests for lists; nil: none
 
 	Log        zerolog.Logger
 	Metrics    *netserve.Metrics     // counts what is dropped; nil: nothing is counted

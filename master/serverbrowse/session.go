@@ -33,35 +33,45 @@ const (
 	listBurst = 10
 )
 
-// ended is why the master closes a connection; it is counted under this name.
-type ended string
-
-// Error implements error.
-func (e ended) Error() string { return string(e) }
+// ended is why the master closes a connection; its name is
+// the one that it is counted under.
+type ended uint8
 
 // The reasons.
 const (
-	endedBanned  ended = "banned"
-	endedFraming ended = "bad_length"
-	endedBad     ended = "bad_message"
-	endedOrder   ended = "no_list_first"
-	endedGame    ended = "unknown_game"
-	endedSecret  ended = "no_secret"
-	endedFirst   ended = "first_message_timeout"
-	endedGone    ended = "keepalive_timeout"
-	endedIdle    ended = "idle_timeout"
-	endedRate    ended = "list_rate"
-	endedSlow    ended = "slow_push"
+	endedBanned ended = iota + 1
+	endedFraming
+	endedBad
+	endedOrder
+	endedGame
+	endedSecret
+	endedFirst
+	endedGone
+	endedIdle
+	endedRate
+	endedSlow
 )
 
-// DropReasons are the reasons under which the service counts what it drops, for
-// netserve.NewMetrics.
-func DropReasons() []string {
-	return []string{
-		string(endedBanned), string(endedFraming), string(endedBad), string(endedOrder), string(endedGame),
-		string(endedSecret), string(endedFirst), string(endedGone), string(endedIdle), string(endedRate), string(endedSlow),
-	}
+var endedNames = [...]string{
+	"",           // none
+	endedBanned:  "banned",
+	endedFraming: "bad_length",
+	endedBad:     "bad_message",
+	endedOrder:   "no_list_first",
+	endedGame:    "unknown_game",
+	endedSecret:  "no_secret",
+	endedFirst:   "first_message_timeout",
+	endedGone:    "keepalive_timeout",
+	endedIdle:    "idle_timeout",
+	endedRate:    "list_rate",
+	endedSlow:    "slow_push",
 }
+
+// Error implements error.
+func (e ended) Error() string { return endedNames[e] }
+
+// DropReasons lists the names of the reasons, under which Options.Metrics counts.
+func DropReasons() []string { return endedNames[1:] }
 
 // session is one connection. Its goroutine reads and answers; a second one
 // writes updates if the client asked for them.
@@ -88,8 +98,8 @@ type session struct {
 // ServeConn implements netserve.ConnHandler. It returns when the client has
 // gone, has to go, or ctx ends.
 func (s *Server) ServeConn(ctx context.Context, c *netserve.Conn) {
-	if s.banned(c.Peer().Addr()) {
-		s.opt.Metrics.Drop(string(endedBanned))
+	if s.opt.Banned.Has(c.Peer().Addr()) {
+		s.opt.Metrics.Drop(endedBanned.Error())
 		s.opt.Verdicts.NotePlayer(name, c.Peer().Addr(), "", verdicts.Banned)
 		return
 	}
@@ -113,13 +123,11 @@ func (s *Server) ServeConn(ctx context.Context, c *netserve.Conn) {
 	defer func() { _ = c.Close() }() // a write of the other goroutine ends
 	err := x.run(ctx)
 	if reason, ok := errors.AsType[ended](err); ok {
-		s.opt.Metrics.Drop(string(reason))
+		s.opt.Metrics.Drop(reason.Error())
 		x.noteEnd(reason)
 	}
 	x.log.Debug().Err(err).Msg("connection ended")
 }
-
-func (s *Server) banned(a netip.Addr) bool { return s.opt.Banned != nil && s.opt.Banned(a) }
 
 // run reads and answers messages. The error says why it ended.
 func (x *session) run(ctx context.Context) error {
@@ -153,7 +161,7 @@ func (x *session) next(ctx context.Context) (Kind, []byte, error) {
 	for {
 		kind, body, err := x.read(ctx, x.patience())
 		switch {
-		case x.server.banned(x.conn.Peer().Addr()): // since the last message or keepalive
+		case x.server.opt.Banned.Has(x.conn.Peer().Addr()): // since the last message or keepalive
 			return 0, nil, endedBanned
 		case err == nil:
 			x.heard, x.missed = time.Now(), 0

@@ -231,23 +231,23 @@ func TestConnectionsThatMakeNoSenseAreClosed(t *testing.T) {
 	}
 	tests := map[string]struct {
 		send   []byte
-		reason ended
+		reason string
 	}{
-		"TLS":                       {append([]byte{0x16, 0x03, 0x01, 0x02, 0x00, 0x01}, make([]byte, 200)...), endedFraming},
-		"HTTP":                      {[]byte("GET / HTTP/1.1\r\nHost: x\r\n\r\n"), endedFraming},
-		"length 0":                  {[]byte{0, 0, 0}, endedFraming},
-		"length 2":                  {[]byte{0, 2, 0}, endedFraming},
-		"length 4097":               {[]byte{0x10, 0x01, 0}, endedFraming},
-		"list request cut short":    {[]byte{0, 8, 0, 1, 3, 0, 0, 0}, endedBad},
-		"info first":                {AppendInfoRequest(nil, netip.MustParseAddrPort("192.0.2.1:1")), endedOrder},
-		"message first":             {[]byte{0, 10, 2, 1, 2, 3, 4, 5, 6, 7}, endedOrder},
-		"maploop first":             {AppendMapLoopRequest(nil, netip.MustParseAddrPort("192.0.2.1:1")), endedOrder},
-		"search first":              {[]byte{0, 13, 5, 0, 0, 0, 0, 0, 0, 0, 1, 'a', 0}, endedOrder},
-		"unknown kind first":        {[]byte{0, 3, 99}, endedOrder},
-		"unknown game":              {from("nosuchgame"), endedGame},
-		"game without a secret":     {from("nokey"), endedSecret},
-		"game name too long":        {from(strings.Repeat("g", 300)), endedGame},
-		"request without a NUL end": {append([]byte{0x0F, 0xFF, 0}, bytes.Repeat([]byte{'x'}, 0xFFF-3)...), endedBad},
+		"TLS":                       {append([]byte{0x16, 0x03, 0x01, 0x02, 0x00, 0x01}, make([]byte, 200)...), endedFraming.Error()},
+		"HTTP":                      {[]byte("GET / HTTP/1.1\r\nHost: x\r\n\r\n"), endedFraming.Error()},
+		"length 0":                  {[]byte{0, 0, 0}, endedFraming.Error()},
+		"length 2":                  {[]byte{0, 2, 0}, endedFraming.Error()},
+		"length 4097":               {[]byte{0x10, 0x01, 0}, endedFraming.Error()},
+		"list request cut short":    {[]byte{0, 8, 0, 1, 3, 0, 0, 0}, endedBad.Error()},
+		"info first":                {AppendInfoRequest(nil, netip.MustParseAddrPort("192.0.2.1:1")), endedOrder.Error()},
+		"message first":             {[]byte{0, 10, 2, 1, 2, 3, 4, 5, 6, 7}, endedOrder.Error()},
+		"maploop first":             {AppendMapLoopRequest(nil, netip.MustParseAddrPort("192.0.2.1:1")), endedOrder.Error()},
+		"search first":              {[]byte{0, 13, 5, 0, 0, 0, 0, 0, 0, 0, 1, 'a', 0}, endedOrder.Error()},
+		"unknown kind first":        {[]byte{0, 3, 99}, endedOrder.Error()},
+		"unknown game":              {from("nosuchgame"), endedGame.Error()},
+		"game without a secret":     {from("nokey"), endedSecret.Error()},
+		"game name too long":        {from(strings.Repeat("g", 300)), endedGame.Error()},
+		"request without a NUL end": {append([]byte{0x0F, 0xFF, 0}, bytes.Repeat([]byte{'x'}, 0xFFF-3)...), endedBad.Error()},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -265,7 +265,7 @@ func TestConnectionsThatMakeNoSenseAreClosed(t *testing.T) {
 func request1() *ListRequest { r := request(nil); return &r }
 
 // wantDropped fails unless exactly one thing was dropped, for this reason.
-func wantDropped(t *testing.T, reg *prometheus.Registry, reason ended) {
+func wantDropped(t *testing.T, reg *prometheus.Registry, reason string) {
 	t.Helper()
 	families, err := reg.Gather()
 	if err != nil {
@@ -284,7 +284,7 @@ func wantDropped(t *testing.T, reg *prometheus.Registry, reason ended) {
 			}
 		}
 	}
-	if d := cmp.Diff(map[string]float64{string(reason): 1}, got); d != "" {
+	if d := cmp.Diff(map[string]float64{reason: 1}, got); d != "" {
 		t.Errorf("dropped (-want +got):\n%s", d)
 	}
 }
@@ -628,7 +628,7 @@ func TestQuietClientIsAskedAndThenDropped(t *testing.T) {
 			t.Errorf("dropped after %v, want 240s", got)
 		}
 		synctest.Wait()
-		wantDropped(t, reg, endedGone)
+		wantDropped(t, reg, endedGone.Error())
 	})
 }
 
@@ -637,12 +637,12 @@ func TestSilenceIsBoundedByTheOptions(t *testing.T) {
 		keepAlive, idle time.Duration
 		keepalives      int
 		after           time.Duration
-		reason          ended
+		reason          string
 	}{
-		"shorter than a keepalive":     {30 * time.Second, 20 * time.Second, 0, 20 * time.Second, endedIdle},
-		"as long as a keepalive":       {30 * time.Second, 30 * time.Second, 0, 30 * time.Second, endedIdle},
-		"between two keepalives":       {30 * time.Second, 40 * time.Second, 1, 40 * time.Second, endedIdle},
-		"longer than keepalives allow": {30 * time.Second, time.Hour, 2, 90 * time.Second, endedGone},
+		"shorter than a keepalive":     {30 * time.Second, 20 * time.Second, 0, 20 * time.Second, endedIdle.Error()},
+		"as long as a keepalive":       {30 * time.Second, 30 * time.Second, 0, 30 * time.Second, endedIdle.Error()},
+		"between two keepalives":       {30 * time.Second, 40 * time.Second, 1, 40 * time.Second, endedIdle.Error()},
+		"longer than keepalives allow": {30 * time.Second, time.Hour, 2, 90 * time.Second, endedGone.Error()},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -683,10 +683,10 @@ func TestFirstMessageThatDoesNotComeIsCountedOnce(t *testing.T) {
 	tests := map[string]struct {
 		send   []byte
 		after  time.Duration
-		reason ended
+		reason string
 	}{
 		"nothing": {nil, firstByte, "first_byte_timeout"},
-		"a part":  {[]byte{0, 50, 0}, firstByte + firstMessage, endedFirst},
+		"a part":  {[]byte{0, 50, 0}, firstByte + firstMessage, endedFirst.Error()},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
