@@ -8,7 +8,7 @@ type Config struct {
 	Listen string `key:"listen" default:"127.0.0.1:8081" listen:"tcp 8081"`
 	// File with the token of the admin API and page, made at the first start if
 	// missing. Empty: admin.token in data_dir.
-	TokenFile string `key:"token_file" as:"text"` // as configured, may be empty: use Config.AdminTokenFile
+	TokenFile string `key:"token_file" as:"text"` // as configured, may be empty: use Config.TokenPath
 	// Host names under which the page may be opened, beside localhost and IP
 	// addresses, such as admin.example.org of a proxy in front of it.
 	Names []string `key:"names" as:"domain"` // lower case, without a final dot

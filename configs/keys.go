@@ -72,7 +72,8 @@ func (k Key) set(text string) error {
 
 // Keys returns every key of a configuration, in the order of its fields. config
 // is a pointer to a struct whose fields have the tag key: a struct is a section,
-// everything else a key. Keys panics if the tags of a field do not fit its type.
+// everything else a key. The fields of an embedded struct without the tag count as
+// its own. Keys panics if the tags of a field do not fit its type.
 func Keys(config any) []Key { return keysOf("", reflect.ValueOf(config).Elem()) }
 
 // Defaults sets every key of a zero configuration, or of a zero section, to its
@@ -90,14 +91,13 @@ func Defaults(config any) {
 // keysOf returns the keys of a section. The prefix is empty or ends with a dot.
 func keysOf(prefix string, section reflect.Value) []Key {
 	var all []Key
-	for i := range section.NumField() {
-		f := section.Type().Field(i)
+	for f, v := range fields(section) {
 		name := prefix + f.Tag.Get("key")
 		if IsSection(f) {
-			all = append(all, keysOf(name+".", section.Field(i))...)
+			all = append(all, keysOf(name+".", v)...)
 			continue
 		}
-		k := newKey(name, f, section.Field(i))
+		k := newKey(name, f, v)
 		k.Section = section.Type()
 		all = append(all, k)
 	}

@@ -8,6 +8,7 @@ import (
 	"net/netip"
 	"slices"
 
+	"github.com/respawnd/respawnd/internal/hostnet"
 	"github.com/respawnd/respawnd/internal/netserve"
 	"github.com/respawnd/respawnd/internal/service"
 	"github.com/respawnd/respawnd/storage"
@@ -16,6 +17,15 @@ import (
 // listenTries is how often a port of the system's choice is asked for that is free
 // for UDP and TCP.
 const listenTries = 20
+
+// Describe implements service.Service.
+func (c *Config) Describe() service.Descriptor {
+	return service.Descriptor{
+		Title: "Names of the services", Stage: service.StagePages,
+		Check:  func(string, service.Moment) error { return c.check(hostnet.Own()) },
+		Guests: service.Guests{Invited: c.Enabled, Resolver: true},
+	}
+}
 
 // Open opens the socket and the listener of the service. It implements
 // service.Service.
@@ -44,9 +54,14 @@ func (c *Config) policy(env *service.Env) Policy {
 	}
 }
 
-// Check returns the mistakes of a configuration that show only on this machine,
+// check returns the mistakes of a configuration that show only on this machine,
 // which has the addresses mine.
-func (c *Config) Check(mine []netip.Addr) error { return ownUpstream(c.Upstreams, c.Listen, mine) }
+func (c *Config) check(mine []netip.Addr) error {
+	if !c.Enabled || c.Listen == "" {
+		return nil
+	}
+	return ownUpstream(c.Upstreams, c.Listen, mine)
+}
 
 // ownUpstream returns an error for an upstream that is this server itself.
 func ownUpstream(upstreams []netip.AddrPort, listen string, mine []netip.Addr) error {

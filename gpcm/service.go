@@ -7,6 +7,13 @@ import (
 	"github.com/respawnd/respawnd/storage"
 )
 
+// Describe implements service.Service.
+func (c *Config) Describe() service.Descriptor {
+	return service.Descriptor{
+		Title: "Sign-in, buddies, messages", Sessions: c.MaxConns,
+	}
+}
+
 // Open opens the listener of the service. It implements service.Service.
 func (c *Config) Open(ctx context.Context, env *service.Env) (*service.Running, error) {
 	s := New(Options{

@@ -21,8 +21,8 @@ import (
 	"github.com/respawnd/respawnd/master"
 )
 
-// service is the name under which verdicts are noted.
-const service = "lan"
+// serviceName is the name under which verdicts are noted.
+const serviceName = "lan"
 
 // ZandronumPort is the UDP port on which servers of Zandronum announce
 // themselves.
@@ -343,7 +343,7 @@ func (f *Finder) takeA2S(from netip.AddrPort, kind a2s.Kind, now time.Time) stri
 		return "" // somebody sees to it already
 	}
 	if !f.opt.Found(from) {
-		f.opt.Verdicts.Note(service, from, "", verdicts.ListFull)
+		f.opt.Verdicts.Note(serviceName, from, "", verdicts.ListFull)
 		return dropFull
 	}
 	return ""
@@ -433,11 +433,11 @@ func (f *Finder) found(p netserve.Packet, st *query.Status, now time.Time) strin
 		return ""
 	}
 	if err := f.opt.Registry.Put(srv); err != nil {
-		f.opt.Verdicts.Note(service, p.From, g.Name, verdicts.ListFull)
+		f.opt.Verdicts.Note(serviceName, p.From, g.Name, verdicts.ListFull)
 		return dropFull
 	}
 	f.metrics.found.Inc()
-	f.opt.Verdicts.Note(service, p.From, g.Name, verdicts.Listed)
+	f.opt.Verdicts.Note(serviceName, p.From, g.Name, verdicts.Listed)
 	return ""
 }
 

@@ -116,7 +116,7 @@ func (f *Finder) handOnRested() {
 
 // forward reports a server of Zandronum.
 func (f *Finder) forward(a netip.AddrPort) {
-	f.opt.Verdicts.Note(service, a, zan.Game, verdicts.Heard)
+	f.opt.Verdicts.Note(serviceName, a, zan.Game, verdicts.Heard)
 	if f.opt.Heard != nil {
 		f.opt.Heard(a)
 	}

@@ -119,6 +119,13 @@ func NewRegistry(lim Limits) *Registry {
 	return r
 }
 
+// Limits returns the limits in force.
+func (r *Registry) Limits() Limits {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.limits
+}
+
 // SetLimits changes the limits. Servers that are listed already stay.
 func (r *Registry) SetLimits(lim Limits) {
 	r.mu.Lock()

@@ -12,6 +12,13 @@ import (
 	"github.com/respawnd/respawnd/storage"
 )
 
+// Describe implements service.Service.
+func (c *Config) Describe() service.Descriptor {
+	return service.Descriptor{
+		Title: "Meeting through routers", Further: c.ExtraListen,
+	}
+}
+
 // Open opens the address that clients know, a second socket on any port of it, and
 // the further addresses. It implements service.Service.
 func (c *Config) Open(ctx context.Context, env *service.Env) (*service.Running, error) {

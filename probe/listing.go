@@ -5,15 +5,14 @@ import (
 	"strings"
 	"time"
 
-	"github.com/respawnd/respawnd/internal/games"
 	"github.com/respawnd/respawnd/internal/query"
 	"github.com/respawnd/respawnd/internal/verdicts"
 	wire "github.com/respawnd/respawnd/internal/zandronum"
 	"github.com/respawnd/respawnd/master"
 )
 
-// service is the name under which verdicts are noted.
-const service = "probe"
+// serviceName is the name under which verdicts are noted.
+const serviceName = "probe"
 
 // instance marks the records of watched servers, so that a report of the server
 // itself, which has another one, replaces the record as a whole.
@@ -151,11 +150,6 @@ func (p *Prober) setListed(t *target, game string) {
 	t.listed = game
 }
 
-// keyless is behind the name of a game that has a secret key when a stranger
-// serves it over A2S, where no server proves that it knows a key. Browsers that
-// ask for the game itself never see those.
-const keyless = ".a2s"
-
 // gameOf returns the game under which a server is listed. p.mu is held.
 func (p *Prober) gameOf(t *target, c claim, origin master.Origin, st *query.Status) (string, bool) {
 	if c.protocol == Zandronum {
@@ -165,7 +159,7 @@ func (p *Prober) gameOf(t *target, c claim, origin master.Origin, st *query.Stat
 	if name == "" {
 		name, _ = st.Get("gamename")
 	}
-	name, ok := ListedAs(p.opt.Games, origin, name)
+	name, ok := p.opt.Games.ListedAs(name, origin == master.FromValve)
 	if !ok || name == wire.Game {
 		return "", false
 	}
@@ -176,43 +170,6 @@ func (p *Prober) gameOf(t *target, c claim, origin master.Origin, st *query.Stat
 		return "", false
 	}
 	return name, true
-}
-
-// ListedAs returns the name under which a server is listed that says it plays a
-// game; ok is false if it says nothing that can be a name. It may be that of a
-// game in the catalogue: see [GameName] for the others.
-func ListedAs(catalogue *games.Catalog, origin master.Origin, said string) (name string, ok bool) {
-	name, ok = GameName(said)
-	if g, known := catalogue.Lookup(name); known && origin == master.FromValve && g.Usable() {
-		name += keyless
-	}
-	return name, ok && len(name) <= maxGameName
-}
-
-// maxGameName is the longest name of a game that is not in the catalogue.
-const maxGameName = 32
-
-// GameName returns the name under which a game that is not in the catalogue is
-// listed: what a server names, in lower case and with _ for spaces. ok is false
-// if that is empty, longer than 32 bytes or has other characters than letters,
-// digits and _ - + . in it.
-func GameName(said string) (name string, ok bool) {
-	if said == "" || len(said) > maxGameName {
-		return "", false
-	}
-	b := []byte(said)
-	for i, c := range b {
-		switch {
-		case 'A' <= c && c <= 'Z':
-			b[i] = c + 'a' - 'A'
-		case c == ' ':
-			b[i] = '_'
-		case 'a' <= c && c <= 'z', '0' <= c && c <= '9', c == '_', c == '-', c == '+', c == '.':
-		default:
-			return "", false
-		}
-	}
-	return string(b), true
 }
 
 // heard notes that a server answered without telling. p.mu is held.

@@ -160,7 +160,7 @@ func (p *Prober) missed(t *target) {
 // note notes a verdict about a target. p.mu is held.
 func (p *Prober) note(t *target, game string, v verdicts.Verdict) {
 	t.noted, t.verdict = true, v
-	p.opt.Verdicts.Note(service, t.addr, game, v)
+	p.opt.Verdicts.Note(serviceName, t.addr, game, v)
 }
 
 // noteNamed notes why a server that an operator named is not in the list. p.mu is

@@ -248,7 +248,7 @@ func (s *Statics) apply() {
 			continue // apply is called again and again
 		}
 		s.log.Warn().Stringer("address", t.Address).Err(err).Msg("a game server that was named is not asked")
-		s.prober.opt.Verdicts.Note(service, t.Address, t.Game, verdicts.NeverAsked)
+		s.prober.opt.Verdicts.Note(serviceName, t.Address, t.Game, verdicts.NeverAsked)
 	}
 	s.refused = refused
 }

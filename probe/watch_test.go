@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/respawnd/respawnd/internal/a2s"
+	"github.com/respawnd/respawnd/internal/games"
 	"github.com/respawnd/respawnd/internal/ssq"
 	"github.com/respawnd/respawnd/internal/verdicts"
 	"github.com/respawnd/respawnd/master"
@@ -534,8 +535,8 @@ func TestGameNamesAreChecked(t *testing.T) {
 		"": "", "a/b": "", "a\\b": "", "ä": "", "a\x00": "", "123456789012345678901234567890123": "",
 		"12345678901234567890123456789012": "12345678901234567890123456789012",
 	} {
-		if got, ok := GameName(said); got != want || ok != (want != "") {
-			t.Errorf("GameName(%q) = %q, %v, want %q", said, got, ok, want)
+		if got, ok := games.ListedName(said); got != want || ok != (want != "") {
+			t.Errorf("ListedName(%q) = %q, %v, want %q", said, got, ok, want)
 		}
 	}
 	synctest.Test(t, func(t *testing.T) {

@@ -13,6 +13,14 @@ import (
 	"github.com/respawnd/respawnd/storage"
 )
 
+// Describe implements service.Service.
+func (c *Config) Describe() service.Descriptor {
+	return service.Descriptor{
+		Title: "Game servers report here", Origins: []master.Origin{master.FromQR2}, Decoder: NewDecoder,
+		Expire: c.Expire,
+	}
+}
+
 // Open opens the sockets of the service. It implements service.Service.
 func (c *Config) Open(ctx context.Context, env *service.Env) (*service.Running, error) {
 	conn, err := netserve.ListenPackets(ctx, "udp4", c.Listen, netserve.ListenOptions{Sockets: c.Sockets, ReadBuffer: c.ReadBuffer})

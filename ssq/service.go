@@ -9,6 +9,13 @@ import (
 	"github.com/respawnd/respawnd/storage"
 )
 
+// Describe implements service.Service.
+func (*Config) Describe() service.Descriptor {
+	return service.Descriptor{
+		Title: "Standard Server Queries", Stage: service.StageViews, Shows: true,
+	}
+}
+
 // Open opens the socket of the service. It implements service.Service.
 func (c *Config) Open(ctx context.Context, env *service.Env) (*service.Running, error) {
 	conn, err := netserve.ListenPackets(ctx, "udp4", c.Listen, netserve.ListenOptions{})

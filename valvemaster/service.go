@@ -11,6 +11,13 @@ import (
 	"github.com/respawnd/respawnd/storage"
 )
 
+// Describe implements service.Service.
+func (*Config) Describe() service.Descriptor {
+	return service.Descriptor{
+		Title: "Valve-style server lists", Shows: true, Origins: []master.Origin{master.FromValve},
+	}
+}
+
 // Open opens the sockets of the service. It implements service.Service.
 func (c *Config) Open(ctx context.Context, env *service.Env) (*service.Running, error) {
 	conn, err := netserve.ListenPackets(ctx, "udp4", c.Listen, netserve.ListenOptions{Sockets: c.Sockets, ReadBuffer: c.ReadBuffer})
@@ -19,7 +26,7 @@ func (c *Config) Open(ctx context.Context, env *service.Env) (*service.Running, 
 	}
 	metrics := env.Metrics(DropReasons()...)
 	s := New(Options{
-		Registry: env.List, Addresses: env.Addresses, Targets: env.A2S,
+		Registry: env.List, Addresses: env.Addresses, Targets: targets{env.Asker},
 		Banned: env.BannedFrom(storage.ScopeLists), Verdicts: env.Servers, Policy: c.policy(env),
 		Packets: netserve.PacketOptions{Readers: c.Readers, Log: env.Log, Metrics: metrics},
 		Log:     env.Log, Metrics: metrics, Registerer: env.Registerer,
@@ -32,6 +39,15 @@ func (c *Config) Open(ctx context.Context, env *service.Env) (*service.Running, 
 		Keeper: &service.Keeper{Origin: master.FromValve, Unlisted: func() []service.Unlisted { return s.unlisted(env.Servers) }},
 	}, nil
 }
+
+// targets has servers asked over A2S. It implements Targets.
+type targets struct{ asker service.Asker }
+
+func (t targets) Watch(a netip.AddrPort) bool { return t.asker.Watch(a, "a2s", master.FromValve) == nil }
+
+func (t targets) Answers(a netip.AddrPort) bool { return t.asker.Answers(a) }
+
+func (t targets) Unwatch(a netip.AddrPort) { t.asker.Unwatch(a, master.FromValve) }
 
 // unlisted returns the servers that send heartbeats and do not answer A2S, or are
 // not taken by the list. Which game they have is not known.

@@ -596,12 +596,12 @@ func TestBanOfAFileIsOverInTime(t *testing.T) {
 
 func TestCheckFiles(t *testing.T) {
 	dir := t.TempDir()
-	if err := CheckFiles(dir); err != nil {
-		t.Errorf("CheckFiles without files: %v", err)
+	if err := checkFiles(dir); err != nil {
+		t.Errorf("checkFiles without files: %v", err)
 	}
 	write(t, dir, ExemptFile, "10.0.0.1\nnobody\n")
-	if err := CheckFiles(dir); err == nil || !strings.Contains(err.Error(), ExemptFile+":2: ") {
-		t.Errorf("CheckFiles: got %v, want one that names %s:2", err, ExemptFile)
+	if err := checkFiles(dir); err == nil || !strings.Contains(err.Error(), ExemptFile+":2: ") {
+		t.Errorf("checkFiles: got %v, want one that names %s:2", err, ExemptFile)
 	}
 }
 

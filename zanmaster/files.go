@@ -94,9 +94,9 @@ func (f *ruleFile) read() error {
 	return err
 }
 
-// CheckFiles reads the ban files of a directory as Serve does and returns what
+// checkFiles reads the ban files of a directory as Serve does and returns what
 // is wrong with them, every bad line with file and line.
-func CheckFiles(dir string) error {
+func checkFiles(dir string) error {
 	var errs []error
 	for _, name := range FileNames() {
 		errs = append(errs, newRuleFile(dir, name).read())
@@ -104,10 +104,10 @@ func CheckFiles(dir string) error {
 	return errors.Join(errs...)
 }
 
-// CheckReadable returns which ban files of a directory cannot be read. A file that
+// checkReadable returns which ban files of a directory cannot be read. A file that
 // is missing and lines that are wrong are no mistakes here: Reload leaves out
 // both.
-func CheckReadable(dir string) error {
+func checkReadable(dir string) error {
 	var errs []error
 	for _, name := range FileNames() {
 		if _, err := readAtMost(filepath.Join(dir, name), maxFile); !errors.Is(err, fs.ErrNotExist) {

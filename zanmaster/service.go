@@ -6,17 +6,55 @@ import (
 	"fmt"
 	"net/netip"
 	"os"
+	"path/filepath"
 
 	"github.com/respawnd/respawnd/internal/netserve"
 	"github.com/respawnd/respawnd/internal/service"
 	"github.com/respawnd/respawnd/internal/verdicts"
 	"github.com/respawnd/respawnd/internal/zandronum"
 	"github.com/respawnd/respawnd/master"
+	"github.com/respawnd/respawnd/storage"
 )
+
+// Describe implements service.Service.
+func (c *Config) Describe() service.Descriptor {
+	d := service.Descriptor{
+		Title: "Zandronum", Shows: true, Origins: []master.Origin{master.FromZandronum}, Bans: storage.ScopeZandronum,
+		// What servers and launchers of Zandronum, and of what came before it, look up.
+		Hosts: []string{"master.zandronum.com", "skulltag.servegame.com"},
+		Files: c.files, Check: c.check,
+	}
+	if c.Query {
+		d.AskEvery = c.QueryEvery
+	}
+	return d
+}
+
+// files returns the paths of the ban files by name.
+func (c *Config) files(dataDir string) map[string]string {
+	files := make(map[string]string)
+	for _, name := range FileNames() {
+		files[name] = filepath.Join(c.folder(dataDir), name)
+	}
+	return files
+}
+
+// check returns what is wrong with the ban files.
+func (c *Config) check(dataDir string, when service.Moment) error {
+	err := c.checkFolder()
+	switch when {
+	case service.AtReload:
+		err = errors.Join(err, checkReadable(c.folder(dataDir)))
+	case service.OnCommand:
+		err = errors.Join(err, checkFiles(c.folder(dataDir)))
+	case service.AtStart:
+	}
+	return err
+}
 
 // Open opens the sockets of the service. It implements service.Service.
 func (c *Config) Open(ctx context.Context, env *service.Env) (*service.Running, error) {
-	if err := c.CheckFolder(); err != nil {
+	if err := c.checkFolder(); err != nil {
 		return nil, err
 	}
 	conn, err := netserve.ListenPackets(ctx, "udp4", c.Listen, netserve.ListenOptions{Sockets: c.Sockets, ReadBuffer: c.ReadBuffer})
@@ -26,7 +64,7 @@ func (c *Config) Open(ctx context.Context, env *service.Env) (*service.Running, 
 	metrics := env.Metrics(DropReasons()...)
 	s := New(Options{
 		Registry: env.List, Addresses: env.Addresses, Bans: env.Bans, Verdicts: env.Servers, Locate: env.Locate,
-		Files: c.Folder(env.DataDir), Poll: service.UnlessZero(c.BanFilesPoll), Policy: c.policy(env),
+		Files: c.folder(env.DataDir), Poll: service.UnlessZero(c.BanFilesPoll), Policy: c.policy(env),
 		Packets: netserve.PacketOptions{Readers: c.Readers, Log: env.Log, Metrics: metrics},
 		Log:     env.Log, Metrics: metrics, Registerer: env.Registerer,
 	})
@@ -91,18 +129,18 @@ func (s *Server) reload(c *Config, env *service.Env) {
 	}
 }
 
-// Folder returns the folder of the ban files, which is dataDir if ban_files is
+// folder returns the folder of the ban files, which is dataDir if ban_files is
 // empty.
-func (c *Config) Folder(dataDir string) string {
+func (c *Config) folder(dataDir string) string {
 	if c.BanFiles != "" {
 		return c.BanFiles
 	}
 	return dataDir
 }
 
-// CheckFolder returns an error for a folder of ban files that was given and is not
+// checkFolder returns an error for a folder of ban files that was given and is not
 // there: a ban list that is silently empty bans no address.
-func (c *Config) CheckFolder() error {
+func (c *Config) checkFolder() error {
 	if c.BanFiles == "" {
 		return nil
 	}

@@ -108,7 +108,7 @@ func (d *daemon) open(ctx context.Context) error {
 	d.configured.Store(&d.cfg.Servers)
 	d.networks.Store(&d.cfg.Net)
 	d.zanOn = d.cfg.ZanMaster.Listen != ""
-	err := checkDNS(d.cfg)
+	err := errors.Join(checkDNS(d.cfg), d.cfg.DNS.Describe().Check("", svc.AtStart))
 	if err != nil {
 		return err
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"time"
@@ -13,10 +14,10 @@ import (
 
 	"github.com/respawnd/respawnd/admin"
 	"github.com/respawnd/respawnd/internal/backup"
+	daemonlist "github.com/respawnd/respawnd/internal/daemon"
 	"github.com/respawnd/respawnd/internal/services"
 	"github.com/respawnd/respawnd/operator"
 	"github.com/respawnd/respawnd/storage/bolt"
-	"github.com/respawnd/respawnd/zanmaster"
 )
 
 // storeName is the name of the store in the data folder and in a backup.
@@ -30,9 +31,11 @@ const (
 
 // backupFiles returns where the files of a backup lie, the store aside.
 func backupFiles(cfg *services.Config) map[string]string {
-	files := map[string]string{tokenName: cfg.AdminTokenFile(), keyName: cfg.AccountKeyFile()}
-	for _, name := range zanmaster.FileNames() {
-		files[name] = filepath.Join(cfg.ZanMaster.Folder(cfg.DataDir), name)
+	files := map[string]string{keyName: cfg.AccountKeyFile()}
+	for _, e := range daemonlist.List(cfg) {
+		if e.Files != nil {
+			maps.Copy(files, e.Files(cfg.DataDir))
+		}
 	}
 	return files
 }

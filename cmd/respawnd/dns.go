@@ -1,7 +1,6 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 
 	"github.com/respawnd/respawnd/internal/games"
@@ -33,7 +32,7 @@ func checkDNS(cfg *services.Config) error {
 		return nil
 	}
 	_, err := serviceNames(cfg)
-	return errors.Join(err, cfg.DNS.Check(machineAddrs()))
+	return err
 }
 
 // addressesOrNone returns the addresses of this machine, none if the system does

@@ -9,7 +9,6 @@ import (
 	"github.com/respawnd/respawnd/internal/verdicts"
 	"github.com/respawnd/respawnd/master"
 	"github.com/respawnd/respawnd/operator"
-	"github.com/respawnd/respawnd/probe"
 )
 
 // keeper returns the service that lists servers of an origin; nil: none does.
@@ -85,14 +84,3 @@ func (d *daemon) unlistedServers() (list []operator.Listed) {
 	}
 	return list
 }
-
-// askedA2S has servers asked over A2S.
-type askedA2S struct{ prober *probe.Prober }
-
-func (t askedA2S) Watch(a netip.AddrPort) bool {
-	return t.prober.Watch(probe.Target{Address: a, Protocol: probe.A2S, Origin: master.FromValve}) == nil
-}
-
-func (t askedA2S) Answers(a netip.AddrPort) bool { return t.prober.Answers(a) }
-
-func (t askedA2S) Unwatch(a netip.AddrPort) { t.prober.Unwatch(a, master.FromValve) }

@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"net/netip"
 
-	"github.com/respawnd/respawnd/configs"
-	"github.com/respawnd/respawnd/internal/games"
 	"github.com/respawnd/respawnd/internal/services"
 	"github.com/respawnd/respawnd/operator"
 	"github.com/respawnd/respawnd/probe"
@@ -80,7 +78,7 @@ func staticServers(c *services.Servers) []storage.AddedServer {
 }
 
 func (d *daemon) checkAdded(a *storage.AddedServer) error {
-	if err := checkAdded(d.catalogue.Catalog(), a); err != nil {
+	if err := probe.CheckAdded(d.catalogue.Catalog(), a); err != nil {
 		return err
 	}
 	if at, err := netip.ParseAddrPort(a.Address); err == nil {
@@ -96,30 +94,4 @@ func (d *daemon) askedServers() (list []operator.AskedServer) {
 		list = append(list, operator.AskedServer{Address: s.Address, Answers: s.Answers, Why: s.Why})
 	}
 	return list
-}
-
-// checkAdded refuses a server that cannot be asked, and puts its address and
-// game into the form in which they are kept.
-func checkAdded(catalogue *games.Catalog, a *storage.AddedServer) (err error) {
-	if _, err := probe.ParseProtocol(a.Protocol); err != nil {
-		return err
-	}
-	address, err := configs.ParseServerAddress(a.Address)
-	if err != nil {
-		return fmt.Errorf("%.80q %w", a.Address, err)
-	}
-	a.Address = address
-	if a.Game == "" {
-		return nil
-	}
-	if g, known := catalogue.Lookup(a.Game); known {
-		a.Game = g.Name
-		return nil
-	}
-	name, ok := probe.GameName(a.Game)
-	if !ok {
-		return fmt.Errorf("%.80q is no name of a game", a.Game)
-	}
-	a.Game = name
-	return nil
 }

@@ -24,6 +24,7 @@ import (
 	"github.com/respawnd/respawnd/internal/services"
 	"github.com/respawnd/respawnd/master"
 	"github.com/respawnd/respawnd/operator"
+	"github.com/respawnd/respawnd/probe"
 	"github.com/respawnd/respawnd/storage"
 	"github.com/respawnd/respawnd/storage/bolt"
 )
@@ -94,7 +95,7 @@ func (p *program) local(ctx context.Context, cfg *services.Config, store *bolt.S
 		OpenAccounts:  accountsWhenWanted(cfg, store),
 		StaticServers: func() []storage.AddedServer { return staticServers(&cfg.Servers) },
 	}
-	l.CheckAdded = func(a *storage.AddedServer) error { return checkAdded(l.Catalogue.Catalog(), a) }
+	l.CheckAdded = func(a *storage.AddedServer) error { return probe.CheckAdded(l.Catalogue.Catalog(), a) }
 	err := l.Catalogue.Load(ctx, cfg.Games.File)
 	if err != nil && cfg.Games.File != "" {
 		_, _ = fmt.Fprintf(p.err, "warning: going on without games.file: %v\n", err)

@@ -5,10 +5,10 @@ import (
 	"errors"
 	"fmt"
 
+	svc "github.com/respawnd/respawnd/internal/service"
 	"github.com/respawnd/respawnd/internal/services"
 	"github.com/respawnd/respawnd/storage"
 	"github.com/respawnd/respawnd/webhook"
-	"github.com/respawnd/respawnd/zanmaster"
 )
 
 // loadAll reads everything that a reload takes over besides the configuration,
@@ -16,7 +16,7 @@ import (
 // the games and the bans are in force when it returns, and what is still to be
 // taken over is known to be good. After an error nothing has changed.
 func (d *daemon) loadAll(ctx context.Context, cfg *services.Config) ([]webhook.Hook, error) {
-	if err := errors.Join(checkStart(cfg), zanmaster.CheckReadable(cfg.ZanMaster.Folder(cfg.DataDir)), d.checkListings(ctx)); err != nil {
+	if err := errors.Join(check(cfg, svc.AtReload), d.checkListings(ctx)); err != nil {
 		return nil, err
 	}
 	hooks, err := webhooks(cfg)

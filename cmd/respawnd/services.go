@@ -14,6 +14,7 @@ import (
 	svc "github.com/respawnd/respawnd/internal/service"
 	"github.com/respawnd/respawnd/internal/services"
 	"github.com/respawnd/respawnd/operator"
+	"github.com/respawnd/respawnd/probe"
 )
 
 // service is one that has its socket open.
@@ -72,7 +73,7 @@ func (d *daemon) env(name string) *svc.Env {
 	env := &svc.Env{
 		Name: name, Version: version(), DataDir: d.cfg.DataDir,
 		List: d.registry, Games: d.catalogue.Catalog(), Rooms: d.catalogue.Rooms, Names: d.hosts, Addresses: d.addresses,
-		Servers: d.book, Players: d.visits, Met: d.met, Own: d.isOwn, A2S: askedA2S{d.prober},
+		Servers: d.book, Players: d.visits, Met: d.met, Own: d.isOwn, Asker: probe.NewAsker(d.prober, d.statics),
 		Bans: d.bans, Store: d.store, Accounts: d.accounts, Hub: d.hub,
 		Banned: d.bannedFrom, Trusted: d.isTrusted,
 		Log: d.log.With().Str("service", name).Logger(), Registerer: d.metrics,

@@ -3,18 +3,17 @@ package main
 import (
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"strings"
 
 	"github.com/spf13/cobra"
 	"go.yaml.in/yaml/v3"
 
-	"github.com/respawnd/respawnd/admin"
 	"github.com/respawnd/respawnd/configs"
+	daemonlist "github.com/respawnd/respawnd/internal/daemon"
+	svc "github.com/respawnd/respawnd/internal/service"
 	"github.com/respawnd/respawnd/internal/services"
 	"github.com/respawnd/respawnd/operator"
-	"github.com/respawnd/respawnd/zanmaster"
 )
 
 // load reads the configuration as the flags and the environment say.
@@ -35,7 +34,7 @@ func (p *program) checkCommand() *cobra.Command {
 			if err != nil {
 				return p.listMistakes(err)
 			}
-			if err := checkFiles(cfg); err != nil {
+			if err := check(cfg, svc.OnCommand); err != nil {
 				return p.listMistakes(err)
 			}
 			later, on := notBuilt(cfg)
@@ -47,24 +46,16 @@ func (p *program) checkCommand() *cobra.Command {
 	}
 }
 
-// checkFiles looks into the files that the configuration names, and at what it
-// says of this machine. It also reports lines of ban files that a daemon leaves
-// out with a warning.
-func checkFiles(cfg *services.Config) error {
-	return errors.Join(checkStart(cfg), zanmaster.CheckFiles(cfg.ZanMaster.Folder(cfg.DataDir)))
-}
-
-// checkStart returns the mistakes in the configuration, and in the files that it
-// names, for which a daemon would not start.
-func checkStart(cfg *services.Config) error {
+// check returns the mistakes in the configuration, in the files that it names and
+// in what it says of this machine.
+func check(cfg *services.Config, when svc.Moment) error {
 	errs := []error{checkDNS(cfg), checkDataDir(cfg)}
-	if _, err := admin.ReadToken(cfg.AdminTokenFile()); err != nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, fs.ErrPermission) {
-		errs = append(errs, fmt.Errorf("admin.token_file: %w", err))
+	for _, e := range daemonlist.List(cfg) {
+		if e.Check != nil {
+			errs = append(errs, e.Check(cfg.DataDir, when))
+		}
 	}
 	if err := operator.CheckGamesFile(configs.Games, cfg.Games.File); err != nil {
-		errs = append(errs, err)
-	}
-	if err := cfg.ZanMaster.CheckFolder(); err != nil {
 		errs = append(errs, err)
 	}
 	if _, err := webhooks(cfg); err != nil {

@@ -15,7 +15,6 @@ import (
 	"github.com/respawnd/respawnd/internal/gamespy"
 	"github.com/respawnd/respawnd/internal/verdicts"
 	"github.com/respawnd/respawnd/master"
-	"github.com/respawnd/respawnd/probe"
 	"github.com/respawnd/respawnd/storage"
 )
 
@@ -192,7 +191,7 @@ func (d *daemon) unpack(rec storage.Server) (s master.Server, ok bool) {
 	switch origin {
 	case master.Static, master.FromValve, master.FromLAN:
 		// The game may have got a key since.
-		g.Name, known = probe.ListedAs(d.catalogue.Catalog(), origin, rec.Game)
+		g.Name, known = d.catalogue.Catalog().ListedAs(rec.Game, origin == master.FromValve)
 	case master.FromQR2, master.FromQR1, master.FromZandronum:
 	}
 	if !known || !valid {

@@ -1,12 +1,27 @@
 package accounts
 
+import "path/filepath"
+
+// KeyName is the name of the key that seals passwords in the data folder and in a
+// backup.
+const KeyName = "account.key"
+
+// KeyPath returns the path of the key that seals passwords: key_file, or KeyName in
+// the data folder if that is empty.
+func (c *Config) KeyPath(dataDir string) string {
+	if c.KeyFile != "" {
+		return c.KeyFile
+	}
+	return filepath.Join(dataDir, KeyName)
+}
+
 // Config is section accounts of the configuration. The comment of each field explains
 // its key.
 type Config struct {
 	// File with the key that seals passwords, made at the first start if missing.
 	// Without it the accounts in data_dir are worthless, so it is part of every
 	// backup. Empty: account.key in data_dir.
-	KeyFile string `key:"key_file" as:"text"` // as configured, may be empty: use Config.AccountKeyFile
+	KeyFile string `key:"key_file" as:"text"` // as configured, may be empty: use Config.KeyPath
 	// Keeps the passwords themselves, sealed, true or false. Games sign in without
 	// it; the statistics service of some games will need it.
 	KeepPasswords bool `key:"keep_passwords" default:"false"`

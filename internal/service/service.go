@@ -19,16 +19,21 @@ import (
 	"github.com/respawnd/respawnd/internal/advertise"
 	"github.com/respawnd/respawnd/internal/bans"
 	"github.com/respawnd/respawnd/internal/games"
+	"github.com/respawnd/respawnd/internal/logtail"
 	"github.com/respawnd/respawnd/internal/netserve"
 	"github.com/respawnd/respawnd/internal/presence"
+	"github.com/respawnd/respawnd/internal/query"
 	"github.com/respawnd/respawnd/internal/verdicts"
 	"github.com/respawnd/respawnd/master"
+	"github.com/respawnd/respawnd/operator"
 	"github.com/respawnd/respawnd/storage"
 )
 
 // Service is the configuration of a service, which opens it. The configuration is
 // complete and checked, and is not changed.
 type Service interface {
+	// Describe describes the service as it is configured.
+	Describe() Descriptor
 	// Open opens the sockets of the service. It starts no goroutine. After an
 	// error nothing is open.
 	Open(ctx context.Context, env *Env) (*Running, error)
@@ -49,6 +54,8 @@ type Running struct {
 	// instead of Serve.
 	Close func() error
 
+	// Asker is set by the service that asks game servers.
+	Asker Asker
 	// Keeper is what a service does that lists game servers; nil: it lists none.
 	Keeper *Keeper
 }
@@ -75,14 +82,31 @@ type Unlisted struct {
 	First, Seen time.Time
 }
 
-// Asker has game servers asked what they play.
+// Asker has game servers asked what they play and who plays there. Its methods may
+// be called concurrently.
 type Asker interface {
-	// Watch has a server asked from now on; false: it is not asked.
-	Watch(netip.AddrPort) bool
+	// Watch has a server asked from now on, in a protocol such as "a2s", and listed
+	// under an origin while it answers.
+	Watch(a netip.AddrPort, protocol string, o master.Origin) error
 	// Answers reports whether a server answered when it was asked last.
 	Answers(netip.AddrPort) bool
 	// Unwatch ends Watch.
-	Unwatch(netip.AddrPort)
+	Unwatch(netip.AddrPort, master.Origin)
+	// Status asks a listed server now. The answer may be some seconds old.
+	Status(ctx context.Context, public netip.AddrPort) (query.Status, error)
+	// Check refuses a server that cannot be asked, and puts its address and game into
+	// the form in which they are kept.
+	Check(*storage.AddedServer) error
+	// Name replaces the servers that an operator named.
+	Name([]storage.AddedServer)
+	// Named returns what is known of those.
+	Named() []operator.AskedServer
+}
+
+// Opened is a service whose sockets are open.
+type Opened struct {
+	Name, Title string
+	Address     fmt.Stringer
 }
 
 // Env is what the daemon lends to a service. The service changes none of the
@@ -104,6 +128,31 @@ type Env struct {
 	// the address.
 	Met func(netip.AddrPort)
 
+	// Host returns the host of the address of a service in the configuration. It is
+	// empty for a service that is off, and for one that listens on all addresses.
+	Host func(service string) string
+	// UDPHost is the host that all UDP services listen on. If they differ it is empty,
+	// for all addresses: packets to a server leave from the one that leads there.
+	UDPHost string
+	// Domains are those under which games look for their services.
+	Domains []string
+	// Started is when the daemon started.
+	Started time.Time
+	// Opened returns the services that run, in the order in which they were opened.
+	Opened func() []Opened
+	// Protocols are the words for the protocols in which servers can be asked.
+	Protocols []string
+	// Operator is what an operator can do.
+	Operator operator.Operator
+	// Ready returns what is not ready yet; nil: the daemon serves.
+	Ready func() error
+	// Tail has the last lines of the log.
+	Tail *logtail.Ring
+	// Gatherer has all metrics.
+	Gatherer prometheus.Gatherer
+	// Private reports whether strangers must not learn who has an account, as it is
+	// now.
+	Private func() bool
 	// Further are addresses of this machine, host:port as in the configuration, from
 	// which a service may send too.
 	Further []string
@@ -112,8 +161,11 @@ type Env struct {
 	Locate func(netip.Addr) (country, region string)
 	// Own returns whether a UDP service of this daemon listens on an address.
 	Own func(netip.AddrPort) bool
-	// A2S asks servers over A2S.
-	A2S Asker
+	// Asker has game servers asked. It works once the daemon serves.
+	Asker Asker
+	// AskEvery returns how often servers of an origin are asked although they report
+	// by themselves, as it is now; 0: never.
+	AskEvery func(master.Origin) time.Duration
 
 	Bans     *bans.Table
 	Store    storage.Store

@@ -1,0 +1,44 @@
+package games
+
+// maxListedName is the longest name of a game that is not in the catalogue.
+const maxListedName = 32
+
+// unproved is behind the name of a game that has a secret key when a server did
+// not prove that it knows the key. Clients that ask for the game itself never see
+// those servers.
+const unproved = ".a2s"
+
+// ListedAs returns the name under which a server is listed that says which game it
+// plays; ok is false if it says nothing that can be a name. It may be that of a
+// game in the catalogue: see [ListedName] for the others. beside is set for servers
+// that nobody vouches for: they are listed beside a game with a key, not in it.
+func (c *Catalog) ListedAs(said string, beside bool) (name string, ok bool) {
+	name, ok = ListedName(said)
+	if g, known := c.Lookup(name); known && beside && g.Usable() {
+		name += unproved
+	}
+	return name, ok && len(name) <= maxListedName
+}
+
+// ListedName returns the name under which a game that is not in the catalogue is
+// listed: what a server names, in lower case and with _ for spaces. ok is false
+// if that is empty, longer than 32 bytes or has other characters than letters,
+// digits and _ - + . in it.
+func ListedName(said string) (name string, ok bool) {
+	if said == "" || len(said) > maxListedName {
+		return "", false
+	}
+	b := []byte(said)
+	for i, c := range b {
+		switch {
+		case 'A' <= c && c <= 'Z':
+			b[i] = c + 'a' - 'A'
+		case c == ' ':
+			b[i] = '_'
+		case 'a' <= c && c <= 'z', '0' <= c && c <= '9', c == '_', c == '-', c == '+', c == '.':
+		default:
+			return "", false
+		}
+	}
+	return string(b), true
+}

@@ -1,0 +1,55 @@
+package history
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"time"
+
+	"github.com/rs/zerolog"
+
+	"github.com/respawnd/respawnd/internal/backup"
+)
+
+// saveEvery is how much of the history a crash may lose.
+const saveEvery = 15 * time.Minute
+
+// File keeps a history over restarts. Nothing depends on it: an unreadable file is
+// logged and replaced by an empty history.
+type File struct {
+	Path string
+	Log  zerolog.Logger
+}
+
+// Load returns the history in the file.
+func (k File) Load() *Book {
+	b := NewBook()
+	f, err := os.Open(k.Path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return b
+	}
+	if err == nil {
+		err = errors.Join(b.Load(f), f.Close())
+	}
+	if err != nil {
+		k.Log.Warn().Str("file", k.Path).Err(err).Msg("the history of players is unreadable and starts empty")
+	}
+	return b
+}
+
+// Keep saves b from time to time, and once more when ctx ends.
+func (k File) Keep(ctx context.Context, b *Book) {
+	tick := time.NewTicker(saveEvery)
+	defer tick.Stop()
+	for stopping := false; !stopping; {
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			stopping = true
+		}
+		if _, err := backup.Replace(k.Path, b.Save); err != nil {
+			k.Log.Warn().Str("file", k.Path).Err(err).Msg("the history of players was not saved")
+		}
+	}
+}

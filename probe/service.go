@@ -1,0 +1,139 @@
+package probe
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"net/netip"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/respawnd/respawnd/configs"
+	"github.com/respawnd/respawnd/internal/games"
+	"github.com/respawnd/respawnd/internal/hostnet"
+	"github.com/respawnd/respawnd/internal/netserve"
+	"github.com/respawnd/respawnd/internal/service"
+	"github.com/respawnd/respawnd/master"
+	"github.com/respawnd/respawnd/operator"
+	"github.com/respawnd/respawnd/storage"
+)
+
+// Describe implements service.Service.
+func (*Config) Describe() service.Descriptor {
+	d := service.Descriptor{Stage: service.StageSearch, Origins: []master.Origin{master.Static}, Switch: "probe"}
+	for _, p := range Protocols() {
+		d.Protocols = append(d.Protocols, p.String())
+	}
+	return d
+}
+
+// Open opens the socket from which game servers are asked, on any port. It
+// implements service.Service.
+func (c *Config) Open(ctx context.Context, env *service.Env) (*service.Running, error) {
+	conn, err := netserve.ListenPackets(ctx, "udp4", net.JoinHostPort(env.UDPHost, "0"), netserve.ListenOptions{})
+	if err != nil {
+		return nil, err
+	}
+	p := New(Options{
+		Registry: env.List, Games: env.Games, Verdicts: env.Servers, Limits: c.limits(env),
+		Own: env.Own, Broadcast: hostnet.IsBroadcast, Banned: env.BannedFrom(storage.ScopeLists), Locate: env.Locate,
+		Log: env.Log, Metrics: env.Metrics(DropReasons()...), Registerer: env.Registerer,
+	})
+	statics := NewStatics(p, func(ctx context.Context, host string) ([]netip.Addr, error) {
+		return net.DefaultResolver.LookupNetIP(ctx, "ip4", host)
+	}, env.Log)
+	return &service.Running{
+		Address: conn.LocalAddr(), UDP: []netip.AddrPort{conn.LocalAddr()},
+		Serve: func(ctx context.Context) error {
+			g, ctx := errgroup.WithContext(ctx)
+			g.Go(func() error { return p.Serve(ctx, conn) })
+			g.Go(func() error { statics.Run(ctx); return nil })
+			return g.Wait()
+		},
+		Reload: func(to service.Service) { p.SetLimits(to.(*Config).limits(env)) },
+		Close:  conn.Close,
+		Asker:  NewAsker(p, statics),
+	}, nil
+}
+
+func (c *Config) limits(env *service.Env) Limits {
+	return Limits{
+		Every: c.Every, Rate: float64(c.Rate), Targets: c.MaxServers, Games: c.MaxGames,
+		PerAddr: env.List.Limits().PerAddr, Exempt: env.Trusted, Zandronum: env.AskEvery(master.FromZandronum),
+	}
+}
+
+// asker is what other services use of the Prober. It implements service.Asker.
+type asker struct {
+	*Prober
+	statics *Statics
+}
+
+// NewAsker returns what other services use of a Prober.
+func NewAsker(p *Prober, s *Statics) service.Asker { return asker{p, s} }
+
+func (a asker) Watch(at netip.AddrPort, protocol string, o master.Origin) error {
+	p, err := ParseProtocol(protocol)
+	if err != nil {
+		return err
+	}
+	return a.Prober.Watch(Target{Address: at, Protocol: p, Origin: o})
+}
+
+func (a asker) Unwatch(at netip.AddrPort, o master.Origin) { a.Prober.Unwatch(at, o) }
+
+func (a asker) Name(list []storage.AddedServer) {
+	var named []Named
+	for _, s := range list {
+		protocol, err := ParseProtocol(s.Protocol)
+		if err != nil {
+			a.statics.log.Warn().Str("address", s.Address).Err(err).Msg("a server that was added is not asked")
+			continue
+		}
+		named = append(named, Named{Protocol: protocol, Address: s.Address, Game: s.Game})
+	}
+	a.statics.Set(named)
+}
+
+func (a asker) Named() (list []operator.AskedServer) {
+	for _, s := range a.statics.States() {
+		list = append(list, operator.AskedServer{Address: s.Address, Answers: s.Answers, Why: s.Why})
+	}
+	return list
+}
+
+func (a asker) Check(s *storage.AddedServer) error {
+	if err := CheckAdded(a.opt.Games, s); err != nil {
+		return err
+	}
+	if at, err := netip.ParseAddrPort(s.Address); err == nil {
+		return a.Forbidden(at)
+	}
+	return nil
+}
+
+// CheckAdded refuses a server that cannot be asked, and puts its address and game
+// into the form in which they are kept.
+func CheckAdded(catalogue *games.Catalog, a *storage.AddedServer) (err error) {
+	if _, err := ParseProtocol(a.Protocol); err != nil {
+		return err
+	}
+	address, err := configs.ParseServerAddress(a.Address)
+	if err != nil {
+		return fmt.Errorf("%.80q %w", a.Address, err)
+	}
+	a.Address = address
+	if a.Game == "" {
+		return nil
+	}
+	if g, known := catalogue.Lookup(a.Game); known {
+		a.Game = g.Name
+		return nil
+	}
+	name, ok := games.ListedName(a.Game)
+	if !ok {
+		return fmt.Errorf("%.80q is no name of a game", a.Game)
+	}
+	a.Game = name
+	return nil
+}

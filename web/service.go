@@ -1,0 +1,104 @@
+package web
+
+import (
+	"context"
+	"net"
+	"net/netip"
+	"path/filepath"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/respawnd/respawnd/internal/bans"
+	"github.com/respawnd/respawnd/internal/history"
+	"github.com/respawnd/respawnd/internal/service"
+	"github.com/respawnd/respawnd/storage"
+)
+
+// HistoryFile is the file in the data folder that keeps the numbers of players
+// over a restart. It is no part of a backup: a day later it is worth nothing.
+const HistoryFile = "players.history"
+
+// Describe implements service.Service.
+func (c *Config) Describe() service.Descriptor {
+	return service.Descriptor{
+		Stage: service.StagePages, Shows: true, Guests: service.Guests{Page: true, PageURL: c.PublicURL},
+	}
+}
+
+// Open opens the listener of the service. It implements service.Service.
+func (c *Config) Open(ctx context.Context, env *service.Env) (*service.Running, error) {
+	ln, err := service.ListenTCP(ctx, "tcp", c.Listen)
+	if err != nil {
+		return nil, err
+	}
+	file := history.File{Path: filepath.Join(env.DataDir, HistoryFile), Log: env.Log}
+	kept := file.Load()
+	s := New(Options{
+		History: kept, Registry: env.List, Addresses: env.Addresses, Games: env.Games, Domains: env.Domains,
+		Started: env.Started, PublicURL: c.PublicURL, GameAddress: c.GameAddress, Version: env.Version,
+		Lookup: func(ctx context.Context, host string) ([]netip.Addr, error) {
+			return net.DefaultResolver.LookupNetIP(ctx, "ip4", host)
+		},
+		Services: func() []Service { return publicServices(env.Opened()) }, Prober: env.Asker,
+		Diagnosis: Diagnosis{Verdicts: env.Servers, Banned: func(a netip.Addr) []string { return banWords(env.Bans, a) }},
+		Accounts: Accounts{
+			Service: env.Accounts, Store: env.Store, Sessions: env.Hub, Banned: env.BannedFrom(storage.ScopePresence),
+		},
+		MaxConns: c.MaxConns, MaxPerAddr: c.MaxPerAddr, Policy: c.policy(env),
+		Log: env.Log, Metrics: env.Metrics(DropReasons()...), Registerer: env.Registerer,
+	})
+	r := service.OnListener(ln, func(ctx context.Context, ln net.Listener) error {
+		g, ctx := errgroup.WithContext(ctx)
+		g.Go(func() error { return s.Serve(ctx, ln) })
+		g.Go(func() error { file.Keep(ctx, kept); return nil })
+		return g.Wait()
+	})
+	r.Reload = func(to service.Service) { s.SetPolicy(to.(*Config).policy(env)) }
+	return r, nil
+}
+
+func (c *Config) policy(env *service.Env) Policy {
+	return Policy{
+		Rate: c.Rate, Burst: c.Burst, MaxStreams: c.MaxStreams, MaxStreamsPerAddr: c.MaxStreamsPerAddr,
+		TrustedProxies: c.TrustedProxies, Exempt: env.Trusted,
+		Accounts: c.Accounts, Forms: c.Forms, Registrations: c.Registrations, Private: env.Private(),
+	}
+}
+
+// publicServices returns the services that players have to do with. Every one
+// that was opened runs: the daemon ends if one does not.
+func publicServices(opened []service.Opened) (out []Service) {
+	for _, s := range opened {
+		if s.Title == "" {
+			continue
+		}
+		network := "UDP"
+		if _, tcp := s.Address.(net.Addr); tcp {
+			network = "TCP"
+		}
+		_, port, _ := net.SplitHostPort(s.Address.String())
+		out = append(out, Service{Name: s.Name, What: s.Title, Port: network + " " + port})
+	}
+	return out
+}
+
+// banWords says from what an address is banned, for visitors that come from it.
+func banWords(table *bans.Table, a netip.Addr) (out []string) {
+	now := time.Now()
+	for _, from := range []struct {
+		scope storage.Scope
+		words string
+	}{
+		{storage.ScopeLists, "server lists"}, {storage.ScopePresence, "signing in"}, {storage.ScopeZandronum, "the Zandronum list"},
+	} {
+		ban, yes := table.Check(from.scope, a, now)
+		switch {
+		case yes && ban.Expires.IsZero():
+			out = append(out, from.words+" for good")
+		case yes:
+			out = append(out, from.words+" until "+ban.Expires.UTC().Format("2 January 2006, 15:04 UTC"))
+		}
+	}
+	return out
+}
