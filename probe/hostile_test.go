@@ -364,7 +364,7 @@ func FuzzTalk(f *testing.F) {
 		}
 		st := talk.status()
 		var report master.Report
-		st.Report(reg, &report)
+		report.Fill(reg, st.All(), master.Grid(st.Players), master.Grid(st.Teams))
 		var srv master.Server
 		_ = report.Into(&srv) // too big for a record is possible; it must only not panic
 	})

@@ -12,7 +12,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/respawnd/respawnd/internal/gamespy"
-	"github.com/respawnd/respawnd/master"
 )
 
 // answerBody is a binary answer without its header.
@@ -203,7 +202,6 @@ func FuzzExchange(f *testing.F) {
 	f.Add(uint8(BinaryChallenged), packed(append(header(kindChallenge, 7), "12\x00"...),
 		append(header(kindQuery, 7), splitBodies()[0]...), append(header(kindQuery, 7), splitBodies()[1]...)))
 	f.Add(uint8(Text), packed([]byte(sample)))
-	reg := master.NewRegistry(master.Limits{})
 	f.Fuzz(func(t *testing.T, kind uint8, b []byte) {
 		e := NewExchange(Kind(kind%4), 7)
 		for len(b) >= 2 {
@@ -217,11 +215,6 @@ func FuzzExchange(f *testing.F) {
 		st := e.Status()
 		if len(st.Rules) > gamespy.MaxFields || len(st.Players.Rows) > MaxRows || len(st.Players.Columns) > MaxColumns {
 			t.Errorf("%d rules, %d rows, %d columns", len(st.Rules), len(st.Players.Rows), len(st.Players.Columns))
-		}
-		var r master.Report
-		st.Report(reg, &r)
-		if err := r.Into(&master.Server{}); err != nil {
-			t.Errorf("record: %v", err)
 		}
 	})
 }

@@ -1,7 +1,6 @@
 // Package query is the asking side of the two status queries of GameSpy's
 // protocols: what to send to a game server, how its answer is put together from
-// packets, and what the answer says. It writes an answer into a record of the
-// list.
+// packets, and what the answer says, as plain values.
 //
 // It opens no socket, keeps no time and decides neither whom to ask nor whom to
 // believe: those who send the packets do (qr2, probe, lan).

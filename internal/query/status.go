@@ -1,13 +1,12 @@
 package query
 
 import (
-	"math"
+	"iter"
 	"slices"
 	"strings"
 
 	"github.com/respawnd/respawnd/internal/ascii"
 	"github.com/respawnd/respawnd/internal/gamespy"
-	"github.com/respawnd/respawnd/master"
 )
 
 // Bounds of the tables of an answer. What does not fit a table stays a rule.
@@ -45,6 +44,17 @@ func (s *Status) Get(name string) (value string, ok bool) {
 		}
 	}
 	return "", false
+}
+
+// All yields the rules.
+func (s *Status) All() iter.Seq2[string, string] {
+	return func(yield func(string, string) bool) {
+		for _, f := range s.Rules {
+			if !yield(f.Name, f.Value) {
+				return
+			}
+		}
+	}
 }
 
 // Empty reports whether the server said nothing about itself.
@@ -182,74 +192,4 @@ func (b *tableBuilder) table() Table {
 		t.Columns = b.columns
 	}
 	return t
-}
-
-// maxValues is how many bytes of values a section of a record holds.
-const maxValues = math.MaxUint16
-
-// Report writes the answer into a report, which is reset first. Names are shared
-// through reg. Rules beyond master.MaxNames are left out, and so are rules and
-// rows whose values do not fit a record beside those in front of them.
-func (s *Status) Report(reg *master.Registry, r *master.Report) {
-	r.Reset()
-	rules := s.fitting()
-	list := make([]string, len(rules))
-	for i, f := range rules {
-		list[i] = f.Name
-	}
-	names := reg.Names(list)
-	for i, f := range rules {
-		if _, slot := names.ReportedName(i); slot >= 0 {
-			r.Rule([]byte(f.Value))
-		}
-	}
-	r.SetRules(names)
-	players, rows := s.Players.report(reg, r.Player)
-	r.SetPlayers(players, rows)
-	teams, rows := s.Teams.report(reg, r.Team)
-	r.SetTeams(teams, rows)
-}
-
-// fitting returns the rules that fit a record.
-func (s *Status) fitting() []Field {
-	room, all := maxValues, true
-	for _, f := range s.Rules {
-		if room -= len(f.Value); room < 0 {
-			all = false
-			break
-		}
-	}
-	if all {
-		return s.Rules[:min(len(s.Rules), master.MaxNames)]
-	}
-	var rules []Field
-	room = maxValues
-	for _, f := range s.Rules[:min(len(s.Rules), master.MaxNames)] {
-		if len(f.Value) <= room {
-			rules = append(rules, f)
-			room -= len(f.Value)
-		}
-	}
-	return rules
-}
-
-func (t *Table) report(reg *master.Registry, add func([]byte)) (names *master.Names, rows int) {
-	if names = reg.Names(t.Columns); names.Len() == 0 {
-		return nil, 0
-	}
-	room := maxValues
-	for n, row := range t.Rows {
-		for _, value := range row {
-			room -= len(value)
-		}
-		if room < 0 || n == MaxRows {
-			return names, n
-		}
-		for i, value := range row {
-			if _, slot := names.ReportedName(i); slot >= 0 {
-				add([]byte(value))
-			}
-		}
-	}
-	return names, len(t.Rows)
 }

@@ -9,7 +9,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/respawnd/respawnd/internal/gamespy"
-	"github.com/respawnd/respawnd/master"
 )
 
 // sample is a recorded answer.
@@ -193,46 +192,11 @@ func TestTablesAreBounded(t *testing.T) {
 	}
 }
 
-func TestStatusBecomesARecord(t *testing.T) {
-	reg := master.NewRegistry(master.Limits{})
-	st := assemble(t, sample)
-	st.Rules = append(st.Rules, Field{"hostname", "second"})
-	st.Teams = Table{[]string{"team_t"}, [][]string{{"Red"}, {"Blue"}}}
-	var r master.Report
-	for range 2 { // it is reset
-		st.Report(reg, &r)
-	}
-	var srv master.Server
-	if err := r.Into(&srv); err != nil {
-		t.Fatal(err)
-	}
-	if got, _ := srv.Rules.Get("hostname"); got != "GameMaster Arena Server" {
-		t.Errorf("hostname %q", got)
-	}
-	if srv.Players.Value(0, 0) != "Joe Player" || srv.Teams.Value(1, 0) != "Blue" || !r.Same(&srv) {
-		t.Errorf("record %+v", srv)
-	}
-}
-
-func TestRecordsTakeNoMoreRulesThanTheListAllows(t *testing.T) {
-	var st Status
-	for i := range master.MaxNames + 1 {
-		st.Rules = append(st.Rules, Field{fmt.Sprintf("k%d", i), "v"})
-	}
-	var r master.Report
-	st.Report(master.NewRegistry(master.Limits{}), &r)
-	var srv master.Server
-	if err := r.Into(&srv); err != nil || srv.Rules.Len() != master.MaxNames {
-		t.Errorf("%d rules, error %v; want %d", srv.Rules.Len(), err, master.MaxNames)
-	}
-}
-
 func FuzzAssembly(f *testing.F) {
 	f.Add([]byte(sample))
 	f.Add([]byte(strings.Join(numberedAnswer, "\n")))
 	f.Add([]byte(strings.Join(pointlessAnswer, "\n")))
 	f.Add([]byte("\\a\\1\\queryid\\5.1\n\\b\\2\\queryid\\5.2\\final\\"))
-	reg := master.NewRegistry(master.Limits{})
 	f.Fuzz(func(t *testing.T, b []byte) {
 		var a Assembly
 		whole := false
@@ -251,10 +215,8 @@ func FuzzAssembly(f *testing.F) {
 		if whole && a.Size() == 0 {
 			t.Error("a whole answer of nothing")
 		}
-		var r master.Report
-		st.Report(reg, &r)
-		if err := r.Into(&master.Server{}); err != nil {
-			t.Errorf("record: %v", err)
+		if len(st.Rules) > gamespy.MaxFields || len(st.Players.Rows) > MaxRows || len(st.Teams.Columns) > MaxColumns {
+			t.Errorf("%d rules, %d rows, %d columns", len(st.Rules), len(st.Players.Rows), len(st.Teams.Columns))
 		}
 	})
 }

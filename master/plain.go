@@ -1,0 +1,66 @@
+package master
+
+import (
+	"iter"
+	"math"
+)
+
+// Grid is a table of players or teams as plain values: each row has one value
+// per column.
+type Grid struct {
+	Columns []string
+	Rows    [][]string
+}
+
+// maxGridRows is how many rows of a Grid a record takes.
+const maxGridRows = 256
+
+// Fill replaces what the report says. Names are shared through reg. Rules beyond
+// MaxNames are left out, and so are rules and rows whose values do not fit a
+// record behind those in front of them. Of a name that comes twice the first
+// counts.
+func (r *Report) Fill(reg *Registry, rules iter.Seq2[string, string], players, teams Grid) {
+	r.Reset()
+	var list, values []string
+	n, room := 0, math.MaxUint16
+	for name, value := range rules {
+		if n++; n > MaxNames {
+			break
+		}
+		if len(value) <= room {
+			room -= len(value)
+			list, values = append(list, name), append(values, value)
+		}
+	}
+	names := reg.Names(list)
+	for i, value := range values {
+		if _, slot := names.ReportedName(i); slot >= 0 {
+			r.Rule([]byte(value))
+		}
+	}
+	r.SetRules(names)
+	r.SetPlayers(players.fill(reg, r.Player))
+	r.SetTeams(teams.fill(reg, r.Team))
+}
+
+// fill adds the values of the rows that fit and returns their columns and number.
+func (g Grid) fill(reg *Registry, add func([]byte)) (names *Names, rows int) {
+	if names = reg.Names(g.Columns); names.Len() == 0 {
+		return nil, 0
+	}
+	room := math.MaxUint16
+	for n, row := range g.Rows {
+		for _, value := range row {
+			room -= len(value)
+		}
+		if room < 0 || n == maxGridRows {
+			return names, n
+		}
+		for i, value := range row {
+			if _, slot := names.ReportedName(i); slot >= 0 {
+				add([]byte(value))
+			}
+		}
+	}
+	return names, len(g.Rows)
+}
