@@ -80,50 +80,32 @@ const (
 // the connection, of login and of newuser.
 func (c code) fatal() bool { return c < codeUpdateUI }
 
-// text returns the words for a code, for those who look at them.
-func (c code) text() string {
-	switch c {
-	case codeParse:
-		return "The request is malformed."
-	case codeNotLoggedIn:
-		return "You must be logged in for that."
-	case codeBadSession:
-		return "The session key is not valid."
-	case codeDatabase:
-		return "The server cannot do that now."
-	case codeForced:
-		return "This profile has been disconnected by another login."
-	case codeLoginTimeout:
-		return "The login took too long."
-	case codeAddBuddyNew, codeGetProfileUnknown, codeAuthAddFrom:
-		return "There is no such profile."
-	case codeAddBuddyAlready:
-		return "That profile is on your list already."
-	case codeAddBuddyBlocked, codeAuthAddBlocked:
-		return "You block that profile."
-	case codeAuthAddSignature:
-		return "There is no such request."
-	case codeStatus:
-		return "The status is not valid."
-	case codeMessage:
-		return "The message cannot be delivered."
-	case codeMessageNotBuddy, codeDelBuddyNot:
-		return "That profile is not your buddy."
-	case codeMessageExtended:
-		return "That is not supported."
-	case codeMessageOffline:
-		return "That player is not there."
-	case codeRevokeNot:
-		return "You are not on the list of that profile."
-	case codeAddBlockAlready:
-		return "You block that profile already."
-	case codeRemoveBlockNot:
-		return "You do not block that profile."
-	case codeRegisterNickSpace:
-		return "The namespace has no unique nicks."
-	default:
-		return "The request was refused."
-	}
+// texts are the words for the codes that have words of their own, for people who
+// read the messages.
+var texts = map[code]string{
+	codeParse:             "The request is malformed.",
+	codeNotLoggedIn:       "You must be logged in for that.",
+	codeBadSession:        "The session key is not valid.",
+	codeDatabase:          "The server cannot do that now.",
+	codeForced:            "This profile has been disconnected by another login.",
+	codeLoginTimeout:      "The login took too long.",
+	codeAddBuddyNew:       "There is no such profile.",
+	codeGetProfileUnknown: "There is no such profile.",
+	codeAuthAddFrom:       "There is no such profile.",
+	codeAddBuddyAlready:   "That profile is on your list already.",
+	codeAddBuddyBlocked:   "You block that profile.",
+	codeAuthAddBlocked:    "You block that profile.",
+	codeAuthAddSignature:  "There is no such request.",
+	codeStatus:            "The status is not valid.",
+	codeMessage:           "The message cannot be delivered.",
+	codeMessageNotBuddy:   "That profile is not your buddy.",
+	codeDelBuddyNot:       "That profile is not your buddy.",
+	codeMessageExtended:   "That is not supported.",
+	codeMessageOffline:    "That player is not there.",
+	codeRevokeNot:         "You are not on the list of that profile.",
+	codeAddBlockAlready:   "You block that profile already.",
+	codeRemoveBlockNot:    "You do not block that profile.",
+	codeRegisterNickSpace: "The namespace has no unique nicks.",
 }
 
 // refusal is an error for the client to hear.
@@ -140,20 +122,29 @@ func (r *refusal) words() string {
 	if r.text != "" {
 		return r.text
 	}
-	return r.code.text()
+	if text, ok := texts[r.code]; ok {
+		return text
+	}
+	return "The request was refused."
 }
 
 // refuse returns the refusal of a code with its usual words.
 func refuse(c code) error { return &refusal{code: c} }
 
-// refusalOf returns what a client hears of a refusal by the accounts; codes
-// gives the code.
-func refusalOf(err error, codes func(accounts.Refusal) code) *refusal {
+// codes are the codes for refusals by the accounts.
+type codes map[accounts.Refusal]code
+
+// refusalOf returns what a client hears of a refusal by the accounts, nil if err is
+// none. A refusal that is not in known has the code fail.
+func refusalOf(err error, known codes, fail code) *refusal {
 	why, ok := errors.AsType[accounts.Refusal](err)
 	if !ok {
 		return nil
 	}
-	r := &refusal{code: codes(why), text: sentence(why)}
+	r := &refusal{code: fail, text: sentence(why)}
+	if c, ok := known[why]; ok {
+		r.code = c
+	}
 	if taken, ok := errors.AsType[*accounts.NickTakenError](err); ok && r.code == codeNewUserNick {
 		r.profile = taken.Profile
 	}
@@ -169,100 +160,49 @@ func sentence(r accounts.Refusal) string {
 	return text + "."
 }
 
-func loginCode(r accounts.Refusal) code {
-	switch r {
-	case accounts.ErrMalformed:
-		return codeParse
-	case accounts.ErrBadEmail:
-		return codeLoginEmail
-	case accounts.ErrBadPassword:
-		return codeLoginPassword
-	case accounts.ErrBadProfile:
-		return codeLoginProfile
-	case accounts.ErrProfileDeleted:
-		return codeLoginDeleted
-	case accounts.ErrBadUniqueNick:
-		return codeLoginUniqueNick
-	case accounts.ErrBadToken:
-		return codeLoginToken
-	case accounts.ErrBadTicket:
-		return codeLoginTicket
-	case accounts.ErrExpiredTicket:
-		return codeLoginTicketExpired
-	default:
-		return codeLogin
+// The codes of the commands that have several.
+var (
+	loginCodes = codes{
+		accounts.ErrMalformed:      codeParse,
+		accounts.ErrBadEmail:       codeLoginEmail,
+		accounts.ErrBadPassword:    codeLoginPassword,
+		accounts.ErrBadProfile:     codeLoginProfile,
+		accounts.ErrProfileDeleted: codeLoginDeleted,
+		accounts.ErrBadUniqueNick:  codeLoginUniqueNick,
+		accounts.ErrBadToken:       codeLoginToken,
+		accounts.ErrBadTicket:      codeLoginTicket,
+		accounts.ErrExpiredTicket:  codeLoginTicketExpired,
 	}
-}
-
-func newUserCode(r accounts.Refusal) code {
-	switch r {
-	case accounts.ErrBadNick, accounts.ErrNickTaken:
-		return codeNewUserNick
-	case accounts.ErrBadPassword:
-		return codeNewUserPassword
-	case accounts.ErrUniqueNickIllegal, accounts.ErrUniqueNickReserved:
-		return codeNewUserIllegal
-	case accounts.ErrUniqueNickTaken:
-		return codeNewUserTaken
-	default:
-		return codeNewUser
+	newUserCodes = codes{
+		accounts.ErrBadNick:            codeNewUserNick,
+		accounts.ErrNickTaken:          codeNewUserNick,
+		accounts.ErrBadPassword:        codeNewUserPassword,
+		accounts.ErrUniqueNickIllegal:  codeNewUserIllegal,
+		accounts.ErrUniqueNickReserved: codeNewUserIllegal,
+		accounts.ErrUniqueNickTaken:    codeNewUserTaken,
 	}
-}
-
-func updateProCode(r accounts.Refusal) code {
-	if r == accounts.ErrNickTaken {
-		return codeUpdateProNick
+	updateProCodes = codes{
+		accounts.ErrNickTaken: codeUpdateProNick,
 	}
-	return codeUpdatePro
-}
-
-func updateUICode(r accounts.Refusal) code {
-	if r == accounts.ErrBadEmail || r == accounts.ErrEmailTaken {
-		return codeUpdateUIEmail
+	updateUICodes = codes{
+		accounts.ErrBadEmail:   codeUpdateUIEmail,
+		accounts.ErrEmailTaken: codeUpdateUIEmail,
 	}
-	return codeUpdateUI
-}
-
-func newProfileCode(r accounts.Refusal) code {
-	switch r {
-	case accounts.ErrNoOldNick:
-		return codeNewProfileNoOld
-	case accounts.ErrNickTaken:
-		return codeNewProfileTaken
-	default:
-		return codeNewProfile
+	newProfileCodes = codes{
+		accounts.ErrNoOldNick: codeNewProfileNoOld,
+		accounts.ErrNickTaken: codeNewProfileTaken,
 	}
-}
-
-func delProfileCode(r accounts.Refusal) code {
-	if r == accounts.ErrLastProfile {
-		return codeDelProfileLast
+	delProfileCodes = codes{
+		accounts.ErrLastProfile: codeDelProfileLast,
 	}
-	return codeDelProfile
-}
-
-func registerNickCode(r accounts.Refusal) code {
-	switch r {
-	case accounts.ErrUniqueNickTaken:
-		return codeRegisterNickTaken
-	case accounts.ErrUniqueNickReserved:
-		return codeRegisterNickWord
-	case accounts.ErrBadNamespace:
-		return codeRegisterNickSpace
-	default:
-		return codeRegisterNick
+	registerNickCodes = codes{
+		accounts.ErrUniqueNickTaken:    codeRegisterNickTaken,
+		accounts.ErrUniqueNickReserved: codeRegisterNickWord,
+		accounts.ErrBadNamespace:       codeRegisterNickSpace,
 	}
-}
-
-func registerKeyCode(r accounts.Refusal) code {
-	switch r {
-	case accounts.ErrBadCDKey:
-		return codeRegisterKeyBad
-	case accounts.ErrCDKeySet:
-		return codeRegisterKeySet
-	case accounts.ErrCDKeyTaken:
-		return codeRegisterKeyTaken
-	default:
-		return codeRegisterKey
+	registerKeyCodes = codes{
+		accounts.ErrBadCDKey:   codeRegisterKeyBad,
+		accounts.ErrCDKeySet:   codeRegisterKeySet,
+		accounts.ErrCDKeyTaken: codeRegisterKeyTaken,
 	}
-}
+)

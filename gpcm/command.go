@@ -10,7 +10,6 @@ import (
 
 	"golang.org/x/time/rate"
 
-	"github.com/respawnd/respawnd/internal/accounts"
 	"github.com/respawnd/respawnd/internal/gamespy"
 )
 
@@ -31,10 +30,10 @@ type command struct {
 	keys []string // must be there, if perhaps empty; else: bad
 	tail string   // the value of this key runs to the end of the message
 
-	bad   code                        // for a request that makes no sense
-	fail  code                        // for what has no code of its own
-	codes func(accounts.Refusal) code // for a refusal by the accounts; nil: fail
-	again code                        // for a command of before that comes afterwards
+	bad   code  // for a request that makes no sense
+	fail  code  // for what has no code of its own
+	codes codes // for refusals by the accounts that have one; else: fail
+	again code  // for a command of before that comes afterwards
 
 	pace   int  // what it costs others; a client that spends too much waits
 	change bool // it changes what is stored; too many are refused with fail
@@ -57,11 +56,11 @@ func commands() map[string]*command {
 		{name: "ka", when: always, run: (*session).nothing},
 		{
 			name: "login", when: before, keys: []string{"challenge", "response"}, bad: codeParse, fail: codeLogin,
-			codes: loginCode, again: codeLogin, run: (*session).login,
+			codes: loginCodes, again: codeLogin, run: (*session).login,
 		},
 		{
 			name: "newuser", when: before, keys: []string{"email", "nick"}, bad: codeParse, fail: codeNewUser,
-			codes: newUserCode, again: codeNewUser, run: (*session).newUser,
+			codes: newUserCodes, again: codeNewUser, run: (*session).newUser,
 		},
 		{name: "logout", when: always, run: (*session).logout},
 
@@ -81,20 +80,20 @@ func commands() map[string]*command {
 		{name: "inviteto", run: (*session).inviteTo},
 
 		{name: "getprofile", fail: codeGetProfile, pace: paceMessage, run: (*session).getProfile},
-		{name: "updatepro", fail: codeUpdatePro, codes: updateProCode, change: true, run: (*session).updateProfile},
-		{name: "updateui", fail: codeUpdateUI, codes: updateUICode, change: true, run: (*session).updateUser},
+		{name: "updatepro", fail: codeUpdatePro, codes: updateProCodes, change: true, run: (*session).updateProfile},
+		{name: "updateui", fail: codeUpdateUI, codes: updateUICodes, change: true, run: (*session).updateUser},
 		{
-			name: "newprofile", keys: []string{"nick"}, bad: codeNewProfile, fail: codeNewProfile, codes: newProfileCode,
+			name: "newprofile", keys: []string{"nick"}, bad: codeNewProfile, fail: codeNewProfile, codes: newProfileCodes,
 			change: true, run: (*session).newProfile,
 		},
-		{name: "delprofile", fail: codeDelProfile, codes: delProfileCode, change: true, run: (*session).delProfile},
+		{name: "delprofile", fail: codeDelProfile, codes: delProfileCodes, change: true, run: (*session).delProfile},
 		{
 			name: "registernick", keys: []string{"uniquenick"}, bad: codeRegisterNick, fail: codeRegisterNick,
-			codes: registerNickCode, change: true, run: (*session).registerNick,
+			codes: registerNickCodes, change: true, run: (*session).registerNick,
 		},
 		{
 			name: "registercdkey", keys: []string{"cdkeyenc"}, bad: codeRegisterKeyBad, fail: codeRegisterKey,
-			codes: registerKeyCode, change: true, run: (*session).registerCDKey,
+			codes: registerKeyCodes, change: true, run: (*session).registerCDKey,
 		},
 	}
 	table := make(map[string]*command, len(rows))
@@ -227,11 +226,7 @@ func (x *session) told(c *command, err error) *refusal {
 	if why, ok := errors.AsType[*refusal](err); ok {
 		return why
 	}
-	codes := c.codes
-	if codes == nil {
-		codes = func(accounts.Refusal) code { return c.fail }
-	}
-	if why := refusalOf(err, codes); why != nil {
+	if why := refusalOf(err, c.codes, c.fail); why != nil {
 		return why
 	}
 	if untold, tell := x.server.trouble.Tell(time.Now()); tell {

@@ -14,7 +14,6 @@ import (
 	"time"
 
 	"github.com/respawnd/respawnd/internal/accounts"
-	"github.com/respawnd/respawnd/internal/gamespy"
 	"github.com/respawnd/respawnd/internal/netserve"
 	"github.com/respawnd/respawnd/internal/presence"
 	"github.com/respawnd/respawnd/storage"
@@ -293,7 +292,7 @@ func (x *session) newUser(ctx context.Context, r *request) error {
 		From:       from,
 	}
 	var ok bool
-	registration.Password, _, ok = password(r)
+	registration.Password, _, ok = r.Password()
 	if n.bad || !ok {
 		return refuse(codeParse)
 	}
@@ -310,21 +309,4 @@ func (x *session) newUser(ctx context.Context, r *request) error {
 	}
 	x.early = 0
 	return x.conn.SetReadDeadline(time.Now().Add(x.server.opt.LoginTime))
-}
-
-// password returns the password of a request: clients have used four keys for
-// it. given: there is one; ok: it can be read.
-func password(r *request) (plain string, given, ok bool) {
-	for _, key := range []string{"passenc", "passwordenc"} {
-		if encoded, given := r.Get(key); given {
-			plain, err := gamespy.DecodePassword(encoded)
-			return plain, true, err == nil
-		}
-	}
-	for _, key := range []string{"pass", "password"} {
-		if plain, given := r.Get(key); given {
-			return plain, true, true
-		}
-	}
-	return "", false, false
 }

@@ -218,7 +218,7 @@ func (x *session) updateUser(ctx context.Context, r *request) error {
 			return err
 		}
 	}
-	if plain, given, ok := password(r); given {
+	if plain, given, ok := r.Password(); given {
 		if !ok {
 			return refuse(codeUpdateUI)
 		}

@@ -12,6 +12,7 @@ import (
 	"github.com/rs/zerolog"
 	"golang.org/x/time/rate"
 
+	"github.com/respawnd/respawnd/internal/gamespy"
 	"github.com/respawnd/respawnd/internal/netserve"
 	"github.com/respawnd/respawnd/internal/presence"
 	"github.com/respawnd/respawnd/internal/verdicts"
@@ -113,7 +114,7 @@ var (
 type session struct {
 	server    *Server
 	conn      *netserve.Conn
-	in        inbox
+	in        gamespy.Inbox
 	challenge string
 	early     int  // messages before the sign-in
 	signedIn  bool // the hub knows the session; the fields of who are set
@@ -281,7 +282,7 @@ func (x *session) next(ctx context.Context) ([]byte, error) {
 	if err := x.ready(ctx); err != nil {
 		return nil, err
 	}
-	body, err := x.in.next(x.conn)
+	body, err := x.in.Next(x.conn)
 	return body, x.checkRead(ctx, err)
 }
 
@@ -300,6 +301,8 @@ func (x *session) checkRead(ctx context.Context, err error) error {
 	switch {
 	case err == nil && x.server.opt.Banned.Has(x.conn.Peer().Addr()):
 		return endedBanned
+	case errors.Is(err, gamespy.ErrMessageTooLong):
+		return endedTooLong
 	case errors.Is(err, os.ErrDeadlineExceeded) && !x.signedIn:
 		return endedTimeout
 	}
@@ -401,17 +404,6 @@ func (f *farewell) Unwrap() error { return f.why }
 // linger reads what the client still sends until it pauses or has closed its
 // side. It reports whether the connection is in order.
 func (x *session) linger() bool {
-	var sink [1024]byte
-	end := time.Now().Add(lingerTime)
-	for read := 0; read < lingerBytes && time.Now().Before(end); {
-		if x.conn.SetReadDeadline(time.Now().Add(lingerPause)) != nil {
-			return false
-		}
-		n, err := x.conn.Read(sink[:])
-		if err != nil {
-			return errors.Is(err, io.EOF) || errors.Is(err, os.ErrDeadlineExceeded)
-		}
-		read += n
-	}
-	return true
+	err := x.conn.Linger(lingerPause, lingerTime, lingerBytes)
+	return err == nil || errors.Is(err, io.EOF)
 }

@@ -34,7 +34,7 @@ func (s *Server) credentials(ctx context.Context, r *request) (storage.UserID, e
 	if err != nil {
 		return 0, err
 	}
-	password, ok := r.password()
+	password, _, ok := r.Password()
 	if !ok {
 		return 0, accounts.ErrBadPassword
 	}
@@ -125,7 +125,7 @@ func registrationOf(r *request) (accounts.Registration, error) {
 	if err != nil {
 		return accounts.Registration{}, err
 	}
-	password, ok := r.password()
+	password, _, ok := r.Password()
 	if !ok {
 		return accounts.Registration{}, &refusal{code: codeNewUserPass}
 	}

@@ -45,23 +45,6 @@ func (r *request) count(key string) (int, error) {
 	return n, err
 }
 
-// password returns the password in whatever form it came; false if it is
-// missing or cannot be decoded.
-func (r *request) password() (string, bool) {
-	for _, key := range []string{"passenc", "passwordenc"} {
-		if v, ok := r.Get(key); ok {
-			plain, err := gamespy.DecodePassword(v)
-			return plain, err == nil
-		}
-	}
-	for _, key := range []string{"pass", "password"} {
-		if v, ok := r.Get(key); ok {
-			return v, true
-		}
-	}
-	return "", false
-}
-
 // asker returns the profile whose sign-in the request shows. Refusals: not
 // logged in, bad session.
 func (s *Server) asker(ctx context.Context, r *request) (storage.ProfileID, error) {

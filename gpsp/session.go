@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"os"
-	"slices"
 	"time"
 
 	"github.com/rs/zerolog"
@@ -16,8 +15,6 @@ import (
 
 // Bounds of a connection.
 const (
-	// readSize is how much is read at once at least, in bytes.
-	readSize = 512
 	// lingerTime and lingerBytes bound what is read from a client that has to
 	// go while it is still sending: closing at once would take the answer from
 	// it.
@@ -72,7 +69,7 @@ type session struct {
 	server *Server
 	conn   *netserve.Conn
 	log    zerolog.Logger
-	in     []byte // what was read and not yet used, at most MaxMessage and one read
+	in     gamespy.Inbox
 	out    reply
 }
 
@@ -112,29 +109,21 @@ func (x *session) next(ctx context.Context) (gamespy.Message, error) {
 	if err := ctx.Err(); err != nil { // it may have ended before the deadline was set
 		return gamespy.Message{}, err
 	}
-	for {
-		if text, rest, ok := gamespy.CutFinal(x.in); ok {
-			m, err := gamespy.ParseMessage(text)
-			x.in = x.in[:copy(x.in, rest)] // m shares nothing with it
-			if err != nil {
-				err = endedMalformed
-			}
-			return m, err
-		}
-		if len(x.in) >= gamespy.MaxMessage {
-			return gamespy.Message{}, endedTooLong
-		}
-		x.in = slices.Grow(x.in, readSize)
-		n, err := x.conn.Read(x.in[len(x.in):cap(x.in)])
-		x.in = x.in[:len(x.in)+n]
-		switch {
-		case n > 0 || err == nil:
-		case errors.Is(err, os.ErrDeadlineExceeded) && ctx.Err() == nil:
-			return gamespy.Message{}, endedIdle
-		default:
-			return gamespy.Message{}, err
-		}
+	text, err := x.in.Next(x.conn)
+	switch {
+	case errors.Is(err, gamespy.ErrMessageTooLong):
+		err = endedTooLong
+	case errors.Is(err, os.ErrDeadlineExceeded) && ctx.Err() == nil:
+		err = endedIdle
 	}
+	if err != nil {
+		return gamespy.Message{}, err
+	}
+	m, err := gamespy.ParseMessage(text)
+	if err != nil {
+		err = endedMalformed
+	}
+	return m, err
 }
 
 // handle answers one request. An error ends the connection.
@@ -178,21 +167,7 @@ func (x *session) part(err error) error {
 	}
 	x.out.failure(codeParse, text)
 	if _, werr := x.conn.Write(x.out.end()); werr == nil && reason == endedTooLong {
-		x.linger()
+		_ = x.conn.Linger(lingerTime, lingerTime, lingerBytes)
 	}
 	return err
-}
-
-// linger reads and forgets what the client is still sending.
-func (x *session) linger() {
-	if x.conn.SetReadDeadline(time.Now().Add(lingerTime)) != nil {
-		return
-	}
-	for total := 0; total < lingerBytes; {
-		n, err := x.conn.Read(x.in[:cap(x.in)])
-		if err != nil {
-			return
-		}
-		total += n
-	}
 }

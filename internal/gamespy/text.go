@@ -135,6 +135,23 @@ func (m Message) Get(key string) (value string, ok bool) {
 	return "", false
 }
 
+// Password returns the password of a message: clients have used four keys for it,
+// two of which are for encoded ones. given: there is one; ok: it can be read.
+func (m Message) Password() (plain string, given, ok bool) {
+	for _, key := range []string{"passenc", "passwordenc"} {
+		if encoded, given := m.Get(key); given {
+			plain, err := DecodePassword(encoded)
+			return plain, true, err == nil
+		}
+	}
+	for _, key := range []string{"pass", "password"} {
+		if plain, given := m.Get(key); given {
+			return plain, true, true
+		}
+	}
+	return "", false, false
+}
+
 // Fields yields the keys and values in order, repeated keys included.
 func (m Message) Fields() iter.Seq2[string, string] {
 	return func(yield func(string, string) bool) {

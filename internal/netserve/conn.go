@@ -111,6 +111,36 @@ func (c *Conn) Read(p []byte) (int, error) {
 	return n, err
 }
 
+// Linger reads and drops what the peer still sends, so that closing does not take
+// the last words from it: until it pauses, or sent so many bytes, or for so long. It
+// returns the error that ended it, nil if that was one of the bounds.
+func (c *Conn) Linger(pause, most time.Duration, bytes int) error {
+	var sink [1024]byte
+	end := time.Now().Add(most)
+	for read := 0; read < bytes; {
+		now := time.Now()
+		if !now.Before(end) {
+			return nil
+		}
+		by := now.Add(pause)
+		if by.After(end) {
+			by = end
+		}
+		if err := c.SetReadDeadline(by); err != nil {
+			return err
+		}
+		n, err := c.Read(sink[:])
+		switch {
+		case errors.Is(err, os.ErrDeadlineExceeded) && !c.Expired():
+			return nil
+		case err != nil:
+			return err
+		}
+		read += n
+	}
+	return nil
+}
+
 // Write writes all of p. It must be done within ConnOptions.Write, or the peer
 // is a slow reader and the connection is closed. A Write waits for one that is
 // under way.

@@ -251,3 +251,47 @@ func TestCloseWriteOfAConnectionThatCannot(t *testing.T) {
 		t.Errorf("CloseWrite = %v, want %v", err, errors.ErrUnsupported)
 	}
 }
+
+func TestLinger(t *testing.T) {
+	const pause, most, limit = time.Second, 5 * time.Second, 100
+	for name, tc := range map[string]struct {
+		peer  func(far net.Conn)
+		after time.Duration
+		want  error
+	}{
+		"silent":     {func(net.Conn) {}, pause, nil},
+		"closed":     {func(far net.Conn) { _ = far.Close() }, 0, io.EOF},
+		"much":       {func(far net.Conn) { _, _ = far.Write(make([]byte, limit)) }, 0, nil},
+		"almost":     {func(far net.Conn) { _, _ = far.Write(make([]byte, limit-1)) }, pause, nil},
+		"for long":   {every(900 * time.Millisecond), most, nil},
+		"too slowly": {every(1100 * time.Millisecond), pause, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				near, far := net.Pipe()
+				opt := ConnOptions{}.withDefaults()
+				c := newConn(near, time.Now(), &opt)
+				done := make(chan struct{})
+				go func() { defer close(done); tc.peer(far) }()
+				start := time.Now()
+				if err := c.Linger(pause, most, limit); !errors.Is(err, tc.want) || time.Since(start) != tc.after {
+					t.Errorf("Linger = %v after %v, want %v after %v", err, time.Since(start), tc.want, tc.after)
+				}
+				_, _ = c.Close(), far.Close()
+				<-done
+			})
+		})
+	}
+}
+
+// every returns a peer that writes a byte in each period.
+func every(period time.Duration) func(net.Conn) {
+	return func(far net.Conn) {
+		for {
+			time.Sleep(period)
+			if _, err := far.Write([]byte("x")); err != nil {
+				return
+			}
+		}
+	}
+}

@@ -145,11 +145,7 @@ func (x *session) refuse(err error, enctype string) bool {
 
 // linger ends the own direction and waits for the client to do the same.
 func (x *session) linger(ctx context.Context) {
-	if x.conn.CloseWrite() != nil {
-		return
+	if x.conn.CloseWrite() == nil && ctx.Err() == nil {
+		_ = x.conn.Linger(lingerTime, lingerTime, lingerBytes) // whatever ends it, the list is out
 	}
-	if x.conn.SetReadDeadline(time.Now().Add(lingerTime)) != nil || ctx.Err() != nil {
-		return
-	}
-	_, _ = io.CopyN(io.Discard, x.conn, lingerBytes) // whatever ends it, the list is out
 }

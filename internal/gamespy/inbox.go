@@ -1,33 +1,31 @@
-package gpcm
+package gamespy
 
-import (
-	"io"
+import "io"
 
-	"github.com/respawnd/respawnd/internal/gamespy"
-)
-
-// inbox is what a client sent and nobody has read.
-type inbox struct {
+// Inbox is what a stream brought and was not taken as a message yet. The zero value
+// is empty and holds no memory.
+type Inbox struct {
 	buf      []byte
 	from, to int // what of buf is unread
 }
 
-// Sizes of the memory of an inbox, in bytes.
+// Sizes of the memory of an Inbox, in bytes.
 const (
 	firstInbox = 512
 	keepInbox  = 2048 // more is given back when it is empty
 )
 
-// next returns the next message without its end, reading more if it must. It is
-// valid until the next call.
-func (i *inbox) next(r io.Reader) ([]byte, error) {
+// Next returns the next message without the [Final] behind it, reading from r if it
+// must. It is valid until the next call. The error is [ErrMessageTooLong] or comes
+// from r.
+func (i *Inbox) Next(r io.Reader) ([]byte, error) {
 	for {
-		if body, rest, ok := gamespy.CutFinal(i.buf[i.from:i.to]); ok {
+		if body, rest, ok := CutFinal(i.buf[i.from:i.to]); ok {
 			i.from = i.to - len(rest)
 			return body, nil
 		}
-		if i.to-i.from >= gamespy.MaxMessage {
-			return nil, endedTooLong
+		if i.to-i.from >= MaxMessage {
+			return nil, ErrMessageTooLong
 		}
 		i.makeRoom()
 		n, err := r.Read(i.buf[i.to:])
@@ -39,7 +37,7 @@ func (i *inbox) next(r io.Reader) ([]byte, error) {
 }
 
 // makeRoom makes room for at least one byte behind what is unread.
-func (i *inbox) makeRoom() {
+func (i *Inbox) makeRoom() {
 	unread := i.buf[i.from:i.to]
 	switch {
 	case len(unread) == 0 && (i.buf == nil || len(i.buf) > keepInbox):

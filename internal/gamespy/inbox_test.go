@@ -1,0 +1,44 @@
+package gamespy
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"strings"
+	"testing"
+	"testing/iotest"
+)
+
+func TestInbox(t *testing.T) {
+	longest := strings.Repeat("x", MaxMessage-len(Final))
+	for name, tc := range map[string]struct {
+		text string
+		want []string
+		err  error
+	}{
+		"nothing":    {"", nil, io.EOF},
+		"messages":   {`\a\b\final\\c\d\final\`, []string{`\a\b`, `\c\d`}, io.EOF},
+		"unfinished": {`\a\b\final\\c`, []string{`\a\b`}, io.EOF},
+		"longest":    {longest + Final + "y" + Final, []string{longest, "y"}, io.EOF},
+		"too long":   {longest + "x" + Final, nil, ErrMessageTooLong},
+	} {
+		for form, r := range map[string]io.Reader{
+			"at once": strings.NewReader(tc.text), "bytewise": iotest.OneByteReader(strings.NewReader(tc.text)),
+		} {
+			t.Run(name+"/"+form, func(t *testing.T) {
+				var in Inbox
+				for _, want := range tc.want {
+					if got, err := in.Next(r); !bytes.Equal(got, []byte(want)) || err != nil {
+						t.Fatalf("Next = %.40q, %v, want %.40q", got, err, want)
+					}
+				}
+				if got, err := in.Next(r); got != nil || !errors.Is(err, tc.err) {
+					t.Errorf("Next at the end = %.40q, %v, want %v", got, err, tc.err)
+				}
+				if name == "messages" && len(in.buf) > keepInbox {
+					t.Errorf("%d bytes kept", len(in.buf))
+				}
+			})
+		}
+	}
+}
