@@ -4,7 +4,7 @@ GO   ?= go
 LINT  = $(GO) tool -modfile=tools/go.mod golangci-lint
 
 .DEFAULT_GOAL := build
-.PHONY: help build test race lint fmt fuzz bench storm gobench browser packages check clean
+.PHONY: help build test race lint fmt docs fuzz bench storm gobench browser packages check clean
 
 help: ## this list
 	@sed -nE 's/^([a-z]+): ## (.*)/\1\t\2/p' $(MAKEFILE_LIST) | expand -t 12
@@ -12,7 +12,7 @@ help: ## this list
 build: ## build ./respawnd
 	CGO_ENABLED=0 $(GO) build -trimpath -o respawnd ./cmd/respawnd
 
-test: ## the tests, as in the README
+test: ## all tests
 	$(GO) test ./...
 
 race: ## the tests with the race detector (needs a C compiler)
@@ -23,6 +23,10 @@ lint: ## the linter, in the version that tools/go.mod names
 
 fmt: ## format
 	$(LINT) fmt ./...
+
+docs: ## write the generated pages and tables in docs/ and configs/default.yaml
+	$(GO) test ./internal/services ./internal/verdicts -update
+	$(GO) test ./cmd/respawnd -run Reference -update
 
 fuzz: ## all fuzz targets in 15 minutes; FUZZ=10m: as long for each, FUZZ_TOTAL=1h: for all
 	./.ci/fuzz

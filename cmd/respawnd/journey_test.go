@@ -22,8 +22,8 @@ import (
 	"github.com/respawnd/respawnd/probe/probetest"
 )
 
-// journey walks through a section of the README as its reader would: in a folder
-// that holds nothing but configs/, with the built program.
+// journey walks through a page of the documentation as its reader would: in a
+// folder that holds nothing but the sample configurations, with the built program.
 type journey struct {
 	*testing.T
 	program string
@@ -32,7 +32,7 @@ type journey struct {
 	env     []string // of commands; finds the daemon where it really listens
 }
 
-// step is one command line of the README.
+// step is one command line of a page.
 type step struct {
 	line   string         // as it stands there
 	before func(*journey) // what happens meanwhile
@@ -41,24 +41,31 @@ type step struct {
 	want   []string       // parts of what it prints
 }
 
-// journeys are the sections with commands and what is walked in each.
+// journeys are the pages with commands and what is walked in each.
 var journeys = map[string][]step{
-	"Point a game at it": {
-		{line: `respawnd hosts --game swat4 --ip 192.168.1.5`, before: (*journey).serve, want: []string{"192.168.1.5 swat4.ms15.gamespy.com"}},
-		{line: `respawnd game list`, want: []string{"swat4", "gmtest"}},
-		{line: `respawnd game add mygame --title "My Game" --secret AbCdEf --port 6500`, want: []string{"mygame"}},
+	"README.md": {
+		{line: `go build -o respawnd ./cmd/respawnd`}, // done already
+		{line: `./respawnd serve`},
+		{line: `./respawnd selftest`, want: selftestOf("qr2", "serverbrowse list", "legacylist list", "natneg", "zanmaster", "presence")},
+		{line: `go test ./...`}, // these are the tests
 	},
-	"A LAN party": {
-		{line: `respawnd serve --config configs/lan.yaml`},
+	"docs/operators/install.md": {
+		{line: `go build -o respawnd ./cmd/respawnd`},
+		{line: `respawnd version`, want: []string{"respawnd "}},
+		{line: `respawnd serve`},
+		{line: `respawnd selftest`, want: selftestOf("qr2", "presence")},
+	},
+	"docs/operators/lan.md": {
+		{line: `respawnd serve --config lan.yaml`},
 		{line: `respawnd hosts --game ut --ip 192.168.1.5`, before: (*journey).guest, want: []string{"192.168.1.5", "gamespy.com"}},
-		{line: `respawnd doctor 192.168.1.77`, with: []string{"192.168.1.77", "127.0.0.1"}, want: []string{"gmtest", "listed"}},
 		{line: `respawnd server list`, want: []string{"The Inn", "127.0.0.1:"}},
-		{line: `respawnd selftest --config configs/lan.yaml`, want: selftestOf("qr2", "serverbrowse list", "legacylist list", "natneg", "dns", "presence")},
+		{line: `respawnd selftest --config lan.yaml`, want: selftestOf("qr2", "serverbrowse list", "legacylist list", "natneg", "dns", "presence")},
+		{line: `respawnd doctor 192.168.1.77`, with: []string{"192.168.1.77", "127.0.0.1"}, want: []string{"gmtest", "listed"}},
 	},
-	"A public machine": {
-		{line: `respawnd check --config configs/community.yaml`, want: []string{"fine"}},
-		{line: `respawnd serve --config configs/community.yaml`},
-		{line: `respawnd selftest --config configs/community.yaml`, want: selftestOf("qr2", "serverbrowse list", "legacylist list", "ssq", "natneg", "zanmaster", "valvemaster", "presence")},
+	"docs/operators/public-machine.md": {
+		{line: `respawnd check --config community.yaml`, want: []string{"fine"}},
+		{line: `respawnd serve --config community.yaml`},
+		{line: `respawnd selftest --config community.yaml`, want: selftestOf("qr2", "serverbrowse list", "legacylist list", "ssq", "natneg", "zanmaster", "valvemaster", "presence")},
 		{line: `respawnd server list`, before: (*journey).guest, want: []string{"The Inn"}},
 		{line: `respawnd server hide 192.0.2.1:27015 --reason "fake players"`, want: []string{"192.0.2.1:27015"}},
 		{line: `respawnd ban add 198.51.100.0/24 --scope lists --for 24h --reason "fake servers"`, want: []string{"198.51.100.0/24", "lists", "until"}},
@@ -68,23 +75,60 @@ var journeys = map[string][]step{
 		{line: `respawnd account list`, want: []string{"E-MAIL"}},
 		{line: `respawnd game room add gmtest "Beginners"`, want: []string{"gmtest"}},
 		{line: `respawnd audit`, want: []string{"ban.add", "ban.remove", "server.hide", "room.put", "198.51.100.0/24"}},
-		{line: `respawnd backup respawnd.tar`, want: []string{"wrote respawnd.tar"}},
-		{line: `curl http://127.0.0.1:8081/readyz`, want: []string{"ready"}},
-		{line: `curl http://127.0.0.1:8081/metrics`, want: []string{"respawnd_"}},
-		{line: `respawnd restore respawnd.tar`, before: (*journey).stopAndLose, want: []string{"restored the backup"}},
 	},
-	"A private Zandronum master": {
-		{line: `respawnd serve --config configs/zandronum-only.yaml`},
-		{line: `respawnd selftest --config configs/zandronum-only.yaml`, want: selftestOf("zanmaster")},
+	"docs/operators/zandronum.md": {
+		{line: `respawnd serve --config zandronum-only.yaml`},
+		{line: `respawnd selftest --config zandronum-only.yaml`, want: selftestOf("zanmaster")},
 		{line: `respawnd ban add 198.51.100.7 --scope zandronum --reason "aimbot" --for 720h`, before: (*journey).zandronumServer, want: []string{"198.51.100.7/32", "zandronum"}},
 		{line: `respawnd server list --game zandronum`, want: []string{"zandronum", "127.0.0.1:"}},
 		{line: `respawnd query zandronum 203.0.113.7:10666`, with: []string{"203.0.113.7:10666", theServer}, want: []string{"Arena of", "Bob the second"}},
 		{line: `respawnd doctor 203.0.113.7`, with: []string{"203.0.113.7", "127.0.0.1"}, want: []string{"zanmaster", "listed"}},
 	},
-	"For players": {
+	"docs/operators/troubleshooting.md": {
 		{line: `respawnd doctor 203.0.113.7`, before: (*journey).serveWithGuest, with: []string{"203.0.113.7", "127.0.0.1"}, want: []string{"listed"}},
 	},
-	"For tool authors": {
+	"docs/operators/configure.md": {
+		{line: `respawnd config`, want: []string{"# respawnd: every setting", "qr2:"}},
+		{line: `respawnd check --config my.yaml`, before: func(j *journey) { j.file("my.yaml", "qr2: {strict_availability: true}\n") }, want: []string{"fine"}},
+		{line: `respawnd serve --config my.yaml`},
+	},
+	"docs/operators/dns.md": {
+		{line: `respawnd hosts --game swat4 --ip 192.168.1.5`, before: (*journey).serve, want: []string{"192.168.1.5 swat4.ms15.gamespy.com"}},
+		{line: `respawnd game list`, want: []string{"swat4", "gmtest"}},
+		{line: `respawnd game add mygame --title "My Game" --secret AbCdEf --port 6500`, want: []string{"mygame"}},
+	},
+	"docs/operators/servers.md": {
+		{line: `respawnd server add a2s 192.0.2.1:27015`, before: (*journey).serveWithArena, with: []string{"192.0.2.1:27015", theServer}, want: []string{"added " + theServer}},
+		{line: `respawnd server remove 192.0.2.1:27015`, before: (*journey).arenaIsListed, with: []string{"192.0.2.1:27015", theServer}, want: []string{"removed " + theServer}},
+		{line: `respawnd server list --kept`, want: []string{"PROTOCOL"}},
+		{line: `respawnd server hide 192.0.2.1:27015 --reason "fake players"`, want: []string{"hid 192.0.2.1:27015"}},
+		{line: `respawnd server unhide 192.0.2.1:27015`, want: []string{"shows 192.0.2.1:27015 again"}},
+		{line: `respawnd query a2s 192.0.2.1:27015`, with: []string{"192.0.2.1:27015", theServer}, want: []string{"Arena of cstrike", "Bob the second"}},
+		{line: `quakestat -stma2s,game=cstrike,status=notempty 203.0.113.7:27010`, with: []string{"203.0.113.7:27010", "ADDRESS:valvemaster"}, want: []string{"STMA2S"}},
+	},
+	"docs/operators/accounts.md": {
+		{line: `respawnd account create --email joe@example.com --nick Joe --uniquenick joe --password-stdin`, before: (*journey).serve, in: "horse battery\n", want: []string{"joe"}},
+		{line: `respawnd account list`, want: []string{"joe@example.com", "Joe"}},
+		{line: `respawnd account passwd joe@example.com --password-stdin`, in: "staple\n", want: []string{"joe@example.com"}},
+		{line: `respawnd account ban joe@example.com`, want: []string{"joe@example.com"}},
+		{line: `respawnd account export accounts.jsonl`, want: []string{"wrote accounts.jsonl"}},
+	},
+	"docs/operators/admin.md": {
+		{line: `ssh -L 8081:127.0.0.1:8081 you@your-server`, before: (*journey).serve}, // another machine: not walked
+		{line: `respawnd audit`, before: func(j *journey) { j.run("respawnd ban add 192.0.2.1", "") }, want: []string{"ban.add"}},
+		{line: `respawnd audit --json --limit 500`, want: []string{`"action":"ban.add"`}},
+		{line: `curl -H "Authorization: Bearer $(cat respawnd-data/admin.token)" "http://127.0.0.1:8081/api/v1/routes"`, want: []string{"/api/v1/bans"}},
+		{line: `curl -N -H "Authorization: Bearer $(cat respawnd-data/admin.token)" "http://127.0.0.1:8081/api/v1/log/stream?level=warn"`, want: []string{"\n"}},
+	},
+	"docs/operators/monitoring.md": {
+		{line: `curl http://127.0.0.1:8081/readyz`, before: (*journey).serve, want: []string{"ready"}},
+		{line: `curl http://127.0.0.1:8081/metrics`, want: []string{"respawnd_"}},
+	},
+	"docs/operators/upgrade.md": {
+		{line: `respawnd backup respawnd.tar`, before: (*journey).serve, want: []string{"wrote respawnd.tar"}},
+		{line: `respawnd restore respawnd.tar`, before: (*journey).stopAndLose, want: []string{"restored the backup"}},
+	},
+	"docs/api.md": {
 		{line: `curl "http://localhost:8080/api/v1/servers?game=gmtest&sort=players&limit=50"`, before: (*journey).serveWithHooks, want: []string{`"The Inn"`, `"gmtest"`}},
 		{line: `curl "http://localhost:8080/api/v1/servers?q=inn&full=1"`, want: []string{`"The Inn"`, `"maxplayers"`}},
 		{line: `curl "http://localhost:8080/api/v1/games?active=1"`, want: []string{`"gmtest"`}},
@@ -96,40 +140,7 @@ var journeys = map[string][]step{
 		{line: `respawnd webhook test chat`, want: []string{"chat: delivered"}},
 		{line: `respawnd webhook test --all`, want: []string{"chat: delivered", "bot: delivered"}},
 	},
-	"Accounts": {
-		{line: `respawnd account create --email joe@example.com --nick Joe --uniquenick joe --password-stdin`, before: (*journey).serve, in: "horse battery\n", want: []string{"joe"}},
-		{line: `respawnd account list`, want: []string{"joe@example.com", "Joe"}},
-		{line: `respawnd account passwd joe@example.com --password-stdin`, in: "staple\n", want: []string{"joe@example.com"}},
-		{line: `respawnd account ban joe@example.com`, want: []string{"joe@example.com"}},
-		{line: `respawnd account export accounts.jsonl`, want: []string{"wrote accounts.jsonl"}},
-	},
-	"Servers that report to nobody": {
-		{line: `respawnd server add a2s 192.0.2.1:27015`, before: (*journey).serveWithArena, with: []string{"192.0.2.1:27015", theServer}, want: []string{"added " + theServer}},
-		{line: `respawnd server remove 192.0.2.1:27015`, before: (*journey).arenaIsListed, with: []string{"192.0.2.1:27015", theServer}, want: []string{"removed " + theServer}},
-		{line: `respawnd server list --kept`, want: []string{"PROTOCOL"}},
-		{line: `respawnd server hide 192.0.2.1:27015 --reason "fake players"`, want: []string{"hid 192.0.2.1:27015"}},
-		{line: `respawnd server unhide 192.0.2.1:27015`, want: []string{"shows 192.0.2.1:27015 again"}},
-		{line: `respawnd query a2s 192.0.2.1:27015`, with: []string{"192.0.2.1:27015", theServer}, want: []string{"Arena of cstrike", "Bob the second"}},
-	},
-	"Source, GoldSource and other A2S servers": {
-		{line: `quakestat -stma2s,game=cstrike,status=notempty 203.0.113.7:27010`, before: (*journey).serve, with: []string{"203.0.113.7:27010", "ADDRESS:valvemaster"}, want: []string{"STMA2S"}},
-	},
-	"Configure it": {
-		{line: `respawnd check --config my.yaml`, before: func(j *journey) { j.file("my.yaml", "qr2: {strict_availability: true}\n") }, want: []string{"fine"}},
-		{line: `respawnd serve --config my.yaml`},
-	},
-	"Operate it": {
-		{line: `ssh -L 8081:127.0.0.1:8081 you@your-server`, before: (*journey).serve}, // another machine: not walked
-		{line: `respawnd audit`, before: func(j *journey) { j.run("respawnd ban add 192.0.2.1", "") }, want: []string{"ban.add"}},
-		{line: `respawnd audit --json --limit 500`, want: []string{`"action":"ban.add"`}},
-		{line: `curl -H "Authorization: Bearer $(cat respawnd-data/admin.token)" "http://127.0.0.1:8081/api/v1/routes"`, want: []string{"/api/v1/bans"}},
-		{line: `curl -N -H "Authorization: Bearer $(cat respawnd-data/admin.token)" "http://127.0.0.1:8081/api/v1/log/stream?level=warn"`, want: []string{"\n"}},
-	},
 }
-
-// notWalked are the sections whose commands get and build the program, which the
-// tests themselves do.
-var notWalked = map[string]bool{"Quick start": true, "Develop it": true}
 
 // theServer stands for the address of the game server that the test plays.
 const theServer = "ADDRESS:server"
@@ -142,47 +153,21 @@ func selftestOf(services ...string) (want []string) {
 	return want
 }
 
-var heading = regexp.MustCompile(`(?m)^## (.*)\n`)
-
-// readmeSections returns the text of each section by its heading.
-func readmeSections(t *testing.T) map[string]string {
-	t.Helper()
-	text := readme(t)
-	sections := make(map[string]string)
-	found := heading.FindAllStringSubmatchIndex(text, -1)
-	for i, at := range found {
-		end := len(text)
-		if i+1 < len(found) {
-			end = found[i+1][0]
-		}
-		sections[text[at[2]:at[3]]] = text[at[1]:end]
-	}
-	return sections
-}
-
-func TestReadmeIsWalkedAsItStands(t *testing.T) {
+func TestDocsAreWalked(t *testing.T) {
 	t.Parallel()
-	sections := readmeSections(t)
-	for name, text := range sections {
-		var lines []string
-		for _, block := range fenced.FindAllStringSubmatch(text, -1) {
-			for line := range strings.Lines(block[1]) {
-				lines = append(lines, strings.TrimSpace(line))
-			}
+	for name, text := range docs(t) {
+		if name == "CONTRIBUTING.md" || strings.HasPrefix(name, "docs/contributing/") {
+			continue // these build and test
 		}
 		var walked []string
 		for _, s := range journeys[name] {
 			walked = append(walked, s.line)
 		}
-		if diff := cmp.Diff(lines, walked); diff != "" && !notWalked[name] {
-			t.Errorf("commands of the section %q, -README +walked by the test:\n%s", name, diff)
+		if diff := cmp.Diff(fencedLines(text), walked); diff != "" {
+			t.Errorf("commands of %s, -page +walked by the test:\n%s", name, diff)
 		}
 	}
 	for name, steps := range journeys {
-		if _, there := sections[name]; !there {
-			t.Errorf("the README has no section %q", name)
-			continue
-		}
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			newJourney(t).walk(steps)
@@ -202,7 +187,7 @@ func newJourney(t *testing.T) *journey {
 		t.Fatalf("samples: %q, %v", samples, err)
 	}
 	for _, s := range samples {
-		j.file(filepath.Join("configs", filepath.Base(s)), readFile(t, s))
+		j.file(filepath.Base(s), readFile(t, s))
 	}
 	return j
 }
@@ -227,7 +212,9 @@ func (j *journey) walk(steps []step) {
 		line := j.here(strings.NewReplacer(s.with...).Replace(s.line))
 		var out string
 		switch program, _, _ := strings.Cut(line, " "); program {
-		case "respawnd":
+		case "go":
+			continue
+		case "respawnd", "./respawnd":
 			if words := strings.Fields(line); words[1] == serveName {
 				j.start(words[2:]...)
 				continue
@@ -314,10 +301,10 @@ func (j *journey) serveWithArena() {
 
 func (j *journey) arenaIsListed() { appears(j.T, &j.d.running, j.d.address["server"].String()) }
 
-// serveWithHooks runs the daemon with the webhooks of the README, which this
+// serveWithHooks runs the daemon with the webhooks of the page, which this
 // test receives. A receiver on loopback has to be allowed.
 func (j *journey) serveWithHooks() {
-	block := yamlFence.FindStringSubmatch(readmeSections(j.T)["For tool authors"])
+	block := fencedYAML.FindStringSubmatch(docs(j.T)["docs/api.md"])
 	if block == nil {
 		j.Fatal("no configuration of webhooks")
 	}

@@ -392,10 +392,12 @@ func TestReadmeTellsWhichServicesAreBuilt(t *testing.T) {
 	}
 }
 
+var linked = regexp.MustCompile(`\[([^]]*)\]\([^)]*\)`)
+
 var portCell = regexp.MustCompile(`^(UDP|TCP|UDP\+TCP) [0-9]+$`)
 
-// serviceTable returns the rows whose second cell is a port. Names may be in
-// backquotes.
+// serviceTable returns the rows whose second cell is a port. Names may be links
+// or in backquotes.
 func serviceTable(text string) (rows []row) {
 	for line := range strings.Lines(text) {
 		cells := strings.Split(strings.TrimSpace(line), "|")
@@ -403,7 +405,7 @@ func serviceTable(text string) (rows []row) {
 			continue
 		}
 		for i := range cells {
-			cells[i] = strings.Trim(strings.TrimSpace(cells[i]), "`*")
+			cells[i] = linked.ReplaceAllString(strings.Trim(strings.TrimSpace(cells[i]), "`*"), "$1")
 		}
 		if portCell.MatchString(cells[2]) {
 			rows = append(rows, row{cells[1], cells[2], cells[3]})

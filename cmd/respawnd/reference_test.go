@@ -1,0 +1,135 @@
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/rs/zerolog"
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/respawnd/respawnd/internal/logtail"
+)
+
+var update = flag.Bool("update", false, "write the reference pages in docs/operators")
+
+// checkReference compares a page below docs/operators with what it should be
+// below its first table or second heading, or writes it.
+func checkReference(t *testing.T, name, from, reference string) {
+	t.Helper()
+	file := filepath.Join(repository, "docs", "operators", name)
+	page := strings.ReplaceAll(readFile(t, file), "\r\n", "\n")
+	head, _, found := strings.Cut(page, from)
+	if !found {
+		t.Fatalf("%s has no line %q", name, from)
+	}
+	want := head + reference
+	if *update {
+		if err := os.WriteFile(file, []byte(want), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	if diff := cmp.Diff(page, want); diff != "" {
+		t.Errorf("%s, -is +should be (go test ./cmd/respawnd -run Reference -update writes it):\n%s", name, diff)
+	}
+}
+
+func TestReferenceOfCommands(t *testing.T) {
+	t.Parallel()
+	var b strings.Builder
+	b.WriteString("| command | what it does | flags |\n|---|---|---|\n")
+	var walk func(c *cobra.Command)
+	walk = func(c *cobra.Command) {
+		if c.Name() == "help" || c.Name() == "completion" || c.Hidden {
+			return
+		}
+		if !c.HasSubCommands() {
+			var flags []string
+			c.Flags().VisitAll(func(f *pflag.Flag) {
+				if f.Name != "help" && c.InheritedFlags().Lookup(f.Name) == nil {
+					flags = append(flags, "`--"+f.Name+"`: "+f.Usage)
+				}
+			})
+			use, _ := strings.CutSuffix(c.UseLine(), " [flags]")
+			fmt.Fprintf(&b, "| `%s` | %s | %s |\n", cell(use), cell(c.Short), cell(strings.Join(flags, "; ")))
+		}
+		for _, sub := range c.Commands() {
+			walk(sub)
+		}
+	}
+	walk((&program{flags: make(map[string]string)}).rootCommand())
+	checkReference(t, "commands.md", "| command |", b.String())
+}
+
+// cell makes text fit for a cell of a table.
+func cell(text string) string { return strings.ReplaceAll(text, "|", `\|`) }
+
+// metricDesc reads what a description of client_golang prints.
+var metricDesc = regexp.MustCompile(`fqName: "([^"]*)", help: "(.*)", unit: "[^"]*", constLabels: \{(.*)\}, variableLabels: \{(.*)\}\}`)
+
+func TestReferenceOfMetrics(t *testing.T) {
+	t.Parallel()
+	p := &program{env: append(testEnv(t.TempDir()), "RESPAWND_DNS_ENABLED=true", "RESPAWND_LAN_DISCOVER=true"), flags: make(map[string]string)}
+	cfg, _, err := p.load()
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := &daemon{cfg: cfg, log: zerolog.Nop(), tail: logtail.New(10), reload: p.load, notify: newNotifier(nil)}
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	err = d.open(ctx)
+	defer func() { _ = d.close() }()
+	if err != nil {
+		t.Fatal(err)
+	}
+	types := make(map[string]string) // of those that have samples
+	families, err := d.metrics.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range families {
+		types[f.GetName()] = strings.ToLower(f.GetType().String())
+	}
+	descs := make(chan *prometheus.Desc)
+	go func() { d.metrics.Describe(descs); close(descs) }()
+	rows := make(map[string]string)
+	for desc := range descs {
+		m := metricDesc.FindStringSubmatch(desc.String())
+		if m == nil {
+			t.Fatalf("description %s is not understood", desc)
+		}
+		name, help, labels := m[1], m[2], m[4]
+		if !strings.HasPrefix(name, "respawnd_") {
+			continue // of the Go runtime and the process
+		}
+		if m[3] != "" {
+			constant := regexp.MustCompile(`="[^"]*"`).ReplaceAllString(m[3], "")
+			labels = strings.Trim(constant+","+labels, ",")
+		}
+		kind := types[name]
+		if kind == "" {
+			kind = "gauge"
+			if strings.HasSuffix(name, "_total") {
+				kind = "counter"
+			}
+		}
+		rows[name] = fmt.Sprintf("| `%s` | %s | %s | %s |\n", name, kind, strings.ReplaceAll(labels, ",", ", "), cell(help))
+	}
+	var b strings.Builder
+	b.WriteString("| metric | type | labels | meaning |\n|---|---|---|---|\n")
+	for _, name := range slices.Sorted(maps.Keys(rows)) {
+		b.WriteString(rows[name])
+	}
+	checkReference(t, "metrics.md", "| metric |", b.String())
+}
