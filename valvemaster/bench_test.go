@@ -15,7 +15,7 @@ const many = 10_000
 // big is a master with many servers and no bounds.
 func big(b *testing.B) *valve {
 	b.Helper()
-	v := newValve(b, func(o *Options) { o.Verdicts = nil; o.PagesPerAddr, o.PagesPerNet = -1, -1 })
+	v := newValve(b, func(o *Options) { o.Verdicts = nil; o.PagesPerAddr, o.PagesPerNet = 0, 0 })
 	v.work = newAllowance(1 << 40)
 	populate(b, v.list, many)
 	v.lister.current(0)
@@ -43,7 +43,7 @@ func BenchmarkPage(b *testing.B) {
 		})
 		b.Run(name+"/full", func(b *testing.B) {
 			v := big(b)
-			v.rules.Load().Trusted = func(netip.Addr) bool { return true }
+			v.opt.Trusted = func(netip.Addr) bool { return true }
 			p := netserve.Packet{Data: ListRequest{AnyRegion, Start, []byte(filter)}.AppendTo(nil), From: netip.MustParseAddrPort("203.0.113.1:1")}
 			b.ReportAllocs()
 			for b.Loop() {

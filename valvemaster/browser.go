@@ -27,23 +27,23 @@ type request struct {
 }
 
 // listRequest answers a browser with a page.
-func (s *Server) listRequest(w netserve.PacketWriter, p netserve.Packet, body []byte, now time.Time) (dropped string) {
+func (s *Server) listRequest(w netserve.PacketWriter, p netserve.Packet, body []byte, now time.Time) (dropped drop) {
 	r, err := ParseListRequest(body)
 	a := p.From.Addr()
 	switch {
 	case err != nil:
 		return dropMalformed
-	case s.banned(a):
+	case s.opt.Banned.Has(a):
 		return dropBanned
 	}
-	policy, at := s.rules.Load(), s.since(now)
-	trusted := policy.trusts(a)
+	live, at := s.live.Load(), s.since(now)
+	trusted := s.opt.Trusted.Has(a)
 	step := s.walks.next(p.From, r.Seed, trusted, at)
 	switch {
 	case trusted:
-	case !step.proved && !policy.Unproved.Allow(a, now):
+	case !step.proved && !live.unproved.Allow(a, now):
 		return dropLimited
-	case !policy.allowPage(a, now):
+	case !live.allowPage(a, now):
 		return dropNoBudget
 	}
 	q := s.requests.Get().(*request)
@@ -57,7 +57,7 @@ func (s *Server) listRequest(w netserve.PacketWriter, p netserve.Packet, body []
 	}
 	if q.filter.keyed {
 		s.keyed(w, p, q, r, step.proved, now)
-		return ""
+		return notDropped
 	}
 	page, looked := s.page(q, a, r, step, at)
 	work := looked * q.filter.work()
@@ -67,16 +67,16 @@ func (s *Server) listRequest(w netserve.PacketWriter, p netserve.Packet, body []
 	if !trusted {
 		s.walks.sent(p.From, r.Seed, page.continuation(), step, at)
 		for range work / pageWork {
-			policy.allowPage(a, now) // if there is none left, the next request finds out
+			live.allowPage(a, now) // if there is none left, the next request finds out
 		}
 	}
-	s.write(w, p, page.AppendTo(q.packet[:0]))
+	s.reply(w, p, page.AppendTo(q.packet[:0]))
 	if step.proved {
 		s.metrics.pages.full.Inc()
 	} else {
 		s.metrics.pages.small.Inc()
 	}
-	return ""
+	return notDropped
 }
 
 const (
@@ -96,12 +96,12 @@ const (
 // gets one packet: a full one while the budget of these lasts, a small page
 // beyond it. An address that is trusted, or on a walk, gets several.
 func (s *Server) keyed(w netserve.PacketWriter, p netserve.Packet, q *request, r ListRequest, proved bool, now time.Time) {
-	policy, a := s.rules.Load(), p.From.Addr()
+	live, a := s.live.Load(), p.From.Addr()
 	left, size := mostSmall-1, s.metrics.pages.small
 	switch {
 	case proved:
 		left, size = maxKeyed, s.metrics.pages.full
-	case policy.allowKeyed(a, now):
+	case live.allowKeyed(a, now):
 		left, size = min(mostKeyed, keyedFactor*len(p.Data)/entrySize-keySlots), s.metrics.pages.full
 	}
 	list := s.lister.current(s.since(now)).givenTo(s.opt.Addresses.Asker(a))
@@ -113,10 +113,10 @@ func (s *Server) keyed(w netserve.PacketWriter, p netserve.Packet, q *request, r
 			s.work.spend(looked * q.filter.work())
 		}
 		l := KeyedList{q.filter.key, List{servers, !more}}
-		s.write(w, p, l.AppendTo(q.packet[:0]))
+		s.reply(w, p, l.AppendTo(q.packet[:0]))
 		size.Inc()
 		left -= len(servers)
-		if !more || left == 0 || (!policy.trusts(a) && !policy.allowPage(a, now)) {
+		if !more || left == 0 || (!s.opt.Trusted.Has(a) && !live.allowPage(a, now)) {
 			return
 		}
 		seed = servers[len(servers)-1]

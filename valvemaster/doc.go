@@ -42,13 +42,13 @@
 //
 // The answer has at most 14 bytes, and the question may have one: this is an
 // exception to the rule that an unproved address is sent no more than it sent.
-// It is capped by Policy.Unproved per address. On the wire, with the headers of
+// It is capped by Config.UnprovedRate per address. On the wire, with the headers of
 // IP and UDP, it is 38 bytes for 29, and both fill an Ethernet frame of the
 // least size.
 //
 // A heartbeat is believed in one thing, the region that the server's operator
 // chose. Everything else comes from its A2S answers. Who sent none for
-// Policy.Timeout is no longer watched and leaves; who stops to answer A2S
+// Config.Timeout is no longer watched and leaves; who stops to answer A2S
 // leaves as Targets has it.
 //
 // The good-bye of engines carries no challenge, so anybody could forge it, and it
@@ -86,7 +86,7 @@
 // takes only answers with that key before the servers. It asks for the first page
 // alone and never sends back anything of ours, so it cannot prove its address. It
 // is sent one packet: a full one of up to 229 servers, and not more than 16 times
-// its request, twice in ten seconds per address and Policy.KeyedPages times in
+// its request, twice in ten seconds per address and Config.KeyedPages times in
 // all; and a small page beyond that. This is the third exception. A trusted address is sent up to 1,400 servers in several
 // packets.
 //

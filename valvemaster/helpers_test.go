@@ -10,6 +10,7 @@ import (
 
 	"github.com/rs/zerolog"
 
+	"github.com/respawnd/respawnd/configs"
 	"github.com/respawnd/respawnd/internal/netserve"
 	"github.com/respawnd/respawnd/internal/verdicts"
 	"github.com/respawnd/respawnd/master"
@@ -129,6 +130,8 @@ func newValve(t testing.TB, change func(*Options)) *valve {
 	registry := master.NewRegistry(master.Limits{Servers: 1 << 20, PerAddr: 1 << 16, PerNet: 1 << 16})
 	k := newAsker(registry)
 	opt := Options{Registry: registry, Targets: k, Verdicts: verdicts.NewLog(zerolog.Nop(), 0)}
+	configs.Defaults(&opt.Config)
+	opt.UnprovedRate = 0 // no bound
 	if change != nil {
 		change(&opt)
 		k.registry = opt.Registry
@@ -137,7 +140,7 @@ func newValve(t testing.TB, change func(*Options)) *valve {
 }
 
 // send hands a packet to the master and returns why it was dropped.
-func (v *valve) send(from netip.AddrPort, data []byte) string {
+func (v *valve) send(from netip.AddrPort, data []byte) drop {
 	return v.handle(v.w, netserve.Packet{Data: data, From: from, To: masterAddr})
 }
 
@@ -145,7 +148,7 @@ func (v *valve) send(from netip.AddrPort, data []byte) string {
 func (v *valve) one(from netip.AddrPort, data []byte) []byte {
 	v.t.Helper()
 	v.w.take()
-	if dropped := v.send(from, data); dropped != "" {
+	if dropped := v.send(from, data); dropped != notDropped {
 		v.t.Fatalf("packet %q from %v: dropped: %s", data, from, dropped)
 	}
 	got := v.w.take()
@@ -181,7 +184,7 @@ func (v *valve) register(addr string, rules map[string]string) netip.AddrPort {
 	if rules != nil {
 		v.asker.answers[a] = rules
 	}
-	if dropped := v.send(a, beat(v.t, Heartbeat{Challenge: v.challengeFor(a), Region: AnyRegion})); dropped != "" {
+	if dropped := v.send(a, beat(v.t, Heartbeat{Challenge: v.challengeFor(a), Region: AnyRegion})); dropped != notDropped {
 		v.t.Fatalf("heartbeat of %v: dropped: %s", a, dropped)
 	}
 	return a

@@ -25,16 +25,16 @@ func newHostTable() hostTable {
 	return hostTable{bySource: make(map[netip.AddrPort]*host), perAddr: make(map[netip.Addr]int)}
 }
 
-// room returns why another host is not taken in, "" if it is. limit bounds those
-// of an address; negative: no bound.
-func (t *hostTable) room(a netip.Addr, limit int) (dropped string) {
+// room returns why another host is not taken in. limit bounds those
+// of an address; 0: no bound.
+func (t *hostTable) room(a netip.Addr, limit int) (dropped drop) {
 	switch {
 	case len(t.bySource) >= maxHosts:
 		return dropFull
-	case limit >= 0 && t.perAddr[a] >= limit:
+	case limit > 0 && t.perAddr[a] >= limit:
 		return dropTooMany
 	default:
-		return ""
+		return notDropped
 	}
 }
 

@@ -14,29 +14,29 @@ import (
 const patience = 15 * time.Second
 
 // challenge answers a server that wants to send a heartbeat.
-func (s *Server) challenge(w netserve.PacketWriter, p netserve.Packet, body []byte, now time.Time) (dropped string) {
+func (s *Server) challenge(w netserve.PacketWriter, p netserve.Packet, body []byte, now time.Time) (dropped drop) {
 	r, err := ParseChallengeRequest(body)
 	a := p.From.Addr()
 	switch {
 	case err != nil:
 		return dropMalformed
-	case s.banned(a):
+	case s.opt.Banned.Has(a):
 		s.note(p.From, verdicts.Banned)
 		return dropBanned
 	}
 	taken, known := s.taken(p.From)
-	if policy := s.rules.Load(); !policy.trusts(a) && !policy.Unproved.Allow(a, now) {
+	if live := s.live.Load(); !s.opt.Trusted.Has(a) && !live.unproved.Allow(a, now) {
 		s.noteStranger(p.From, verdicts.Limited)
 		return dropLimited
 	}
 	c := Challenge{s.tokens.token(p.From, taken, slotOf(s.since(now))), r.Nonce, r.HasNonce}
 	var buf [maxChallenge]byte
-	s.write(w, p, c.AppendTo(buf[:0]))
+	s.reply(w, p, c.AppendTo(buf[:0]))
 	s.metrics.challenges.Inc()
 	if !known {
 		s.note(p.From, verdicts.ChallengeSent)
 	}
-	return ""
+	return notDropped
 }
 
 // taken returns how many heartbeats of a source were taken, and whether it is
@@ -51,8 +51,8 @@ func (s *Server) taken(a netip.AddrPort) (n uint32, known bool) {
 }
 
 // heartbeat takes a heartbeat and has its server asked.
-func (s *Server) heartbeat(p netserve.Packet, body []byte, now time.Time) (dropped string) {
-	if s.banned(p.From.Addr()) {
+func (s *Server) heartbeat(p netserve.Packet, body []byte, now time.Time) (dropped drop) {
+	if s.opt.Banned.Has(p.From.Addr()) {
 		s.note(p.From, verdicts.Banned)
 		return dropBanned
 	}
@@ -63,7 +63,7 @@ func (s *Server) heartbeat(p netserve.Packet, body []byte, now time.Time) (dropp
 	}
 	first, dropped := s.take(p.From, h, now)
 	switch dropped {
-	case "":
+	case notDropped:
 		if first {
 			s.metrics.registered.Inc()
 			s.note(p.From, verdicts.Asked)
@@ -77,8 +77,8 @@ func (s *Server) heartbeat(p netserve.Packet, body []byte, now time.Time) (dropp
 }
 
 // take checks the challenge of a heartbeat, and notes its server.
-func (s *Server) take(a netip.AddrPort, hb Heartbeat, now time.Time) (first bool, dropped string) {
-	policy, at := s.rules.Load(), s.since(now)
+func (s *Server) take(a netip.AddrPort, hb Heartbeat, now time.Time) (first bool, dropped drop) {
+	live, at := s.live.Load(), s.since(now)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	h := s.hosts.bySource[a]
@@ -86,15 +86,15 @@ func (s *Server) take(a netip.AddrPort, hb Heartbeat, now time.Time) (first bool
 	if h != nil {
 		taken = h.taken
 	}
-	if dropped = s.prove(a, taken, hb.Challenge, policy, now); dropped != "" {
+	if dropped = s.prove(a, taken, hb.Challenge, live, now); dropped != notDropped {
 		return false, dropped
 	}
 	if first = h == nil; first {
-		limit := policy.ServersPerAddr
-		if policy.trusts(a.Addr()) {
-			limit = -1
+		limit := live.MaxPerAddr
+		if s.opt.Trusted.Has(a.Addr()) {
+			limit = 0
 		}
-		if dropped = s.hosts.room(a.Addr(), limit); dropped != "" {
+		if dropped = s.hosts.room(a.Addr(), limit); dropped != notDropped {
 			return false, dropped
 		}
 		h = &host{addr: a, first: at, region: AnyRegion}
@@ -110,16 +110,16 @@ func (s *Server) take(a netip.AddrPort, hb Heartbeat, now time.Time) (first bool
 	}
 	h.seen, h.region = at, hb.Region
 	h.taken++
-	return first, ""
+	return first, notDropped
 }
 
-// prove returns why a challenge is not accepted, "" if it is. Guesses are
+// prove returns why a challenge is not accepted. Guesses are
 // rationed like everything that proves nothing.
-func (s *Server) prove(a netip.AddrPort, taken, challenge uint32, policy *rules, now time.Time) (dropped string) {
+func (s *Server) prove(a netip.AddrPort, taken, challenge uint32, live *live, now time.Time) (dropped drop) {
 	switch {
 	case s.tokens.valid(a, taken, challenge, s.since(now)):
-		return ""
-	case !policy.trusts(a.Addr()) && !policy.Unproved.Allow(a.Addr(), now):
+		return notDropped
+	case !s.opt.Trusted.Has(a.Addr()) && !live.unproved.Allow(a.Addr(), now):
 		return dropLimited
 	default:
 		return dropWrong
@@ -128,7 +128,7 @@ func (s *Server) prove(a netip.AddrPort, taken, challenge uint32, policy *rules,
 
 // goodbye forgets a server that proves that it is the one who leaves. See
 // "Servers" in doc.go.
-func (s *Server) goodbye(p netserve.Packet, body []byte, now time.Time) (dropped string) {
+func (s *Server) goodbye(p netserve.Packet, body []byte, now time.Time) (dropped drop) {
 	g, err := ParseGoodbye(body)
 	switch {
 	case err != nil:
@@ -136,27 +136,27 @@ func (s *Server) goodbye(p netserve.Packet, body []byte, now time.Time) (dropped
 	case !g.HasChallenge:
 		return dropGoodbye
 	}
-	if dropped = s.leave(p.From, g.Challenge, now); dropped == "" {
+	if dropped = s.leave(p.From, g.Challenge, now); dropped == notDropped {
 		s.note(p.From, verdicts.Left)
 	}
 	return dropped
 }
 
-func (s *Server) leave(a netip.AddrPort, challenge uint32, now time.Time) (dropped string) {
+func (s *Server) leave(a netip.AddrPort, challenge uint32, now time.Time) (dropped drop) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	h := s.hosts.bySource[a]
 	if h == nil {
 		return dropGoodbye
 	}
-	if dropped = s.prove(a, h.taken, challenge, s.rules.Load(), now); dropped == "" {
+	if dropped = s.prove(a, h.taken, challenge, s.live.Load(), now); dropped == notDropped {
 		s.forget(h)
 	}
 	return dropped
 }
 
 // verdictOn returns the verdict for a reason.
-func verdictOn(dropped string) verdicts.Verdict {
+func verdictOn(dropped drop) verdicts.Verdict {
 	switch dropped {
 	case dropFull:
 		return verdicts.ListFull
@@ -177,11 +177,11 @@ func (s *Server) adopt(now time.Time) {
 	at := s.since(now)
 	for _, srv := range s.list.All() {
 		a := srv.Key.Source
-		if srv.Origin != master.FromValve || !a.Addr().Is4() || s.banned(a.Addr()) {
+		if srv.Origin != master.FromValve || !a.Addr().Is4() || s.opt.Banned.Has(a.Addr()) {
 			continue
 		}
 		s.mu.Lock()
-		if s.hosts.bySource[a] == nil && s.hosts.room(a.Addr(), -1) == "" && s.opt.Targets.Watch(a) {
+		if s.hosts.bySource[a] == nil && s.hosts.room(a.Addr(), 0) == notDropped && s.opt.Targets.Watch(a) {
 			s.hosts.add(&host{addr: a, first: at, seen: at, region: AnyRegion})
 		}
 		s.mu.Unlock()
@@ -191,14 +191,14 @@ func (s *Server) adopt(now time.Time) {
 // look forgets who was silent for too long or has been banned, and notes who does
 // not answer, or not any more.
 func (s *Server) look(at time.Duration) {
-	timeout := s.rules.Load().Timeout
+	timeout := s.live.Load().Timeout
 	var said []verdicts.Noted
 	defer func() { s.opt.Verdicts.NoteAll(serviceName, "", said) }()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for a, h := range s.hosts.bySource {
 		switch {
-		case s.banned(a.Addr()):
+		case s.opt.Banned.Has(a.Addr()):
 			s.forget(h)
 			said = append(said, verdicts.Noted{Addr: a, Verdict: verdicts.Banned})
 			continue

@@ -8,7 +8,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/respawnd/respawnd/internal/netserve"
 	"github.com/respawnd/respawnd/internal/verdicts"
 	"github.com/respawnd/respawnd/master"
 )
@@ -24,7 +23,7 @@ func TestServerIsListedAfterItsHeartbeatAndItsAnswer(t *testing.T) {
 		if len(v.asker.watched) != 0 || v.verdict(a) != "challenge sent" {
 			t.Errorf("after the challenge: watched %v, verdict %q", v.asker.watched, v.verdict(a))
 		}
-		if dropped := v.send(a, beat(t, Heartbeat{Challenge: c})); dropped != "" {
+		if dropped := v.send(a, beat(t, Heartbeat{Challenge: c})); dropped != notDropped {
 			t.Fatalf("heartbeat: dropped: %s", dropped)
 		}
 		if got := v.verdict(a); !strings.HasPrefix(got, "heartbeat taken") {
@@ -112,7 +111,7 @@ func TestHeartbeatNeedsItsOwnChallenge(t *testing.T) {
 			t.Errorf("explanation %+v, want nothing about keys, which this protocol has not", x)
 		}
 		time.Sleep(slotLength) // it is good for another slot
-		if dropped := v.send(a, beat(t, Heartbeat{Challenge: c})); dropped != "" {
+		if dropped := v.send(a, beat(t, Heartbeat{Challenge: c})); dropped != notDropped {
 			t.Errorf("heartbeat after %v: dropped %q", slotLength, dropped)
 		}
 		if dropped := v.send(a, beat(t, Heartbeat{Challenge: c})); dropped != dropWrong {
@@ -134,14 +133,14 @@ func TestServerWithoutHeartbeatsLeaves(t *testing.T) {
 		v := newValve(t, nil)
 		a := v.register("192.0.2.1:27015", someRules)
 		for range 3 {
-			time.Sleep(DefaultTimeout - time.Second)
+			time.Sleep(v.opt.Timeout - time.Second)
 			v.tick(time.Now())
 			v.register(a.String(), someRules)
 		}
 		if v.asker.watched[a] != 4 {
 			t.Errorf("watched %d times, want each of 4 heartbeats to renew it", v.asker.watched[a])
 		}
-		time.Sleep(DefaultTimeout)
+		time.Sleep(v.opt.Timeout)
 		v.tick(time.Now())
 		if _, ok := v.asker.watched[a]; ok || v.verdict(a) != "expired" || v.countHosts() != 0 || len(v.hosts.perAddr) != 0 {
 			t.Errorf("after the timeout: watched %v, verdict %q, %d hosts", v.asker.watched, v.verdict(a), v.countHosts())
@@ -155,7 +154,7 @@ func TestGoodbyeTakesNobodyOff(t *testing.T) {
 	for name, tc := range map[string]struct {
 		from string
 		g    Goodbye
-		want string
+		want drop
 	}{
 		"without a challenge":       {a.String(), Goodbye{}, dropGoodbye},
 		"with a guess":              {a.String(), Goodbye{1, true}, dropWrong},
@@ -176,7 +175,7 @@ func TestGoodbyeTakesNobodyOff(t *testing.T) {
 func TestGoodbyeWithAChallengeTakesItsServerOff(t *testing.T) {
 	v := newValve(t, nil)
 	a := v.register("192.0.2.1:27015", someRules)
-	if dropped := v.send(a, Goodbye{v.challengeFor(a), true}.AppendTo(nil)); dropped != "" {
+	if dropped := v.send(a, Goodbye{v.challengeFor(a), true}.AppendTo(nil)); dropped != notDropped {
 		t.Errorf("good-bye: dropped %q", dropped)
 	}
 	if all, _ := v.walk("203.0.113.1:1", AnyRegion, ""); len(all) != 0 || v.countHosts() != 0 || v.verdict(a) != "left" {
@@ -187,13 +186,13 @@ func TestGoodbyeWithAChallengeTakesItsServerOff(t *testing.T) {
 func TestServersPerAddress(t *testing.T) {
 	trusted := netip.MustParseAddr("192.0.2.9")
 	v := newValve(t, func(o *Options) {
-		o.ServersPerAddr = 2
+		o.MaxPerAddr = 2
 		o.Trusted = func(a netip.Addr) bool { return a == trusted }
 	})
 	for port := range uint16(4) {
 		for _, host := range []netip.Addr{netip.MustParseAddr("192.0.2.1"), trusted} {
 			a := netip.AddrPortFrom(host, 27015+port)
-			want := ""
+			want := notDropped
 			if port >= 2 && host != trusted {
 				want = dropTooMany
 			}
@@ -263,7 +262,7 @@ func TestServersFromBeforeTheStartAreAskedAtOnce(t *testing.T) {
 
 func TestUnprovedPacketsAreRationed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		v := newValve(t, func(o *Options) { o.Unproved = netserve.NewLimiter(netserve.LimiterOptions{Rate: 2, Burst: 5}) })
+		v := newValve(t, func(o *Options) { o.UnprovedRate, o.UnprovedBurst = 2, 5 })
 		populate(t, v.list, 20)
 		a := netip.MustParseAddrPort("192.0.2.1:27015")
 		packets := [][]byte{
@@ -272,8 +271,8 @@ func TestUnprovedPacketsAreRationed(t *testing.T) {
 			beat(t, Heartbeat{Challenge: 1}),
 		}
 		for i := range 9 {
-			want := map[bool]string{true: dropLimited}[i >= 5]
-			if got := v.send(a, packets[i%3]); got != want && (want != "" || got != dropWrong) {
+			want := map[bool]drop{true: dropLimited}[i >= 5]
+			if got := v.send(a, packets[i%3]); got != want && (want != notDropped || got != dropWrong) {
 				t.Errorf("packet %d: dropped %q, want %q", i, got, want)
 			}
 		}
@@ -308,14 +307,14 @@ func TestBadPackets(t *testing.T) {
 	for name, tc := range map[string]struct {
 		from netip.AddrPort
 		data string
-		want string
+		want drop
 	}{
 		"nothing":                {a, "", dropEmpty},
 		"a prefix alone":         {a, "\xff\xff\xff\xff", dropEmpty},
 		"an unknown kind":        {a, "M\n", dropUnknown},
 		"an answer":              {a, "\xff\xff\xff\xfff\n", dropUnknown},
 		"a filter of 64 KiB":     {a, "1\xff0.0.0.0:0\x00\\map\\" + strings.Repeat("a", 65_000) + "\x00", dropOversized},
-		"a packet at its bound":  {a, "1\xff0.0.0.0:0\x00\\map\\" + strings.Repeat("a", maxPacket-17), ""},
+		"a packet at its bound":  {a, "1\xff0.0.0.0:0\x00\\map\\" + strings.Repeat("a", maxPacket-17), notDropped},
 		"a seed without an end":  {a, "1\xff0.0.0.0:0", dropMalformed},
 		"a heartbeat of nothing": {a, "0\n", dropMalformed},
 		"a nesting bomb":         {a, "1\xff0.0.0.0:0\x00" + strings.Repeat(`\nor\1`, maxDepth+1) + "\x00", dropFilter},

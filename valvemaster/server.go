@@ -38,13 +38,14 @@ type Targets interface {
 
 // Options configure a Server. Registry and Targets are required.
 type Options struct {
+	Config // its live keys are replaced by Reload
+
 	Registry  *master.Registry
 	Addresses *advertise.Table // which addresses browsers are given; nil: those of the list
 	Targets   Targets
-	Banned    func(netip.Addr) bool // addresses that are neither served nor listed; nil: none
-	Verdicts  *verdicts.Log         // nil: none are noted
-
-	Policy // replaced by SetPolicy
+	Banned    netserve.AddrSet // neither served nor listed
+	Trusted   netserve.AddrSet // not bound per address; their first page is a full one
+	Verdicts  *verdicts.Log    // nil: none are noted
 
 	Packets    netserve.PacketOptions
 	Log        zerolog.Logger
@@ -57,8 +58,9 @@ type Server struct {
 	opt      Options
 	list     *master.Registry
 	start    time.Time
-	rules    atomic.Pointer[rules]
+	live     atomic.Pointer[live] // never nil
 	metrics  *metrics
+	send     netserve.Sender
 	foreign  *foreign.Notes
 	tokens   tokens
 	walks    *walks
@@ -85,12 +87,10 @@ func New(opt Options) *Server {
 	s.requests.New = func() any { return new(request) }
 	s.lister = newLister(opt.Registry, s.regionOf)
 	s.metrics = newMetrics(opt.Registerer, s.countHosts, s.walks.len)
-	s.SetPolicy(opt.Policy)
+	s.send = netserve.Sender{Log: opt.Log, Errors: s.metrics.writeErrors}
+	s.Reload(&opt.Config)
 	return s
 }
-
-// SetPolicy replaces the policy at once. Servers that are watched already stay.
-func (s *Server) SetPolicy(p Policy) { s.rules.Store(newRules(p)) }
 
 // tickEvery is how often it is looked who is silent and who was listed.
 const tickEvery = 2 * time.Second
@@ -123,40 +123,13 @@ func (s *Server) tick(now time.Time) {
 	s.look(s.since(now))
 }
 
-// The reasons for which packets are dropped.
-const (
-	dropEmpty     = "empty"
-	dropOversized = "oversized"
-	dropForeign   = "foreign"
-	dropUnknown   = "unknown_kind"
-	dropMalformed = "malformed"
-	dropBanned    = "banned"
-	dropLimited   = "limited"
-	dropWrong     = "wrong_response"
-	dropTooMany   = "too_many_here"
-	dropFull      = "list_full"
-	dropRefused   = "never_asked"
-	dropGoodbye   = "goodbye"
-	dropFilter    = "filter_too_big"
-	dropNoBudget  = "no_budget"
-	dropBusy      = "busy"
-)
-
-// DropReasons lists the reasons that Options.Metrics counts drops under.
-func DropReasons() []string {
-	return []string{
-		dropEmpty, dropOversized, dropForeign, dropUnknown, dropMalformed, dropBanned, dropLimited, dropWrong,
-		dropTooMany, dropFull, dropRefused, dropGoodbye, dropFilter, dropNoBudget, dropBusy,
-	}
-}
-
 // maxPacket is the size of the largest datagram that is looked at.
 const maxPacket = 1500
 
 // ServePacket handles one datagram. It touches memory only.
 func (s *Server) ServePacket(w netserve.PacketWriter, p netserve.Packet) {
-	if reason := s.handle(w, p); reason != "" {
-		s.opt.Metrics.Drop(reason)
+	if reason := s.handle(w, p); reason != notDropped {
+		s.opt.Metrics.Drop(reason.String())
 		s.explain(p, reason)
 	}
 }
@@ -164,7 +137,7 @@ func (s *Server) ServePacket(w netserve.PacketWriter, p netserve.Packet) {
 // explain notes why a packet was dropped if no verdict was noted on it: the operator
 // would look for it on the way. The verdict on a listed server stays, since the
 // packet may be forged.
-func (s *Server) explain(p netserve.Packet, reason string) {
+func (s *Server) explain(p netserve.Packet, reason drop) {
 	switch reason {
 	case dropOversized, dropUnknown, dropMalformed:
 	default:
@@ -182,8 +155,8 @@ func (s *Server) explain(p netserve.Packet, reason string) {
 	}
 }
 
-// handle returns why the packet was dropped, "" if it was not.
-func (s *Server) handle(w netserve.PacketWriter, p netserve.Packet) (dropped string) {
+// handle returns why the packet was dropped was not.
+func (s *Server) handle(w netserve.PacketWriter, p netserve.Packet) (dropped drop) {
 	switch {
 	case len(p.Data) == 0:
 		return dropEmpty
@@ -219,11 +192,7 @@ func (s *Server) handle(w netserve.PacketWriter, p netserve.Packet) (dropped str
 // clock does not move.
 func (s *Server) since(now time.Time) time.Duration { return now.Sub(s.start) }
 
-func (s *Server) banned(a netip.Addr) bool { return s.opt.Banned != nil && s.opt.Banned(a) }
-
-func (s *Server) write(w netserve.PacketWriter, p netserve.Packet, b []byte) {
-	if err := w.WritePacket(b, p.To, p.From); err != nil {
-		s.metrics.writeErrors.Inc()
-		s.opt.Log.Debug().Stringer("peer", p.From).Err(err).Msg("packet not sent")
-	}
+// reply answers a packet from the address that it was sent to.
+func (s *Server) reply(w netserve.PacketWriter, p netserve.Packet, b []byte) {
+	s.send.Send(w, b, p.To, p.From)
 }

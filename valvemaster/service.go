@@ -24,17 +24,17 @@ func (c *Config) Open(ctx context.Context, env *service.Env) (*service.Running, 
 	if err != nil {
 		return nil, err
 	}
-	metrics := env.Metrics(DropReasons()...)
+	metrics := env.Metrics(dropNames[1:]...)
 	s := New(Options{
-		Registry: env.List, Addresses: env.Addresses, Targets: targets{env.Asker},
-		Banned: env.BannedFrom(storage.ScopeLists), Verdicts: env.Servers, Policy: c.policy(env),
+		Config: *c, Registry: env.List, Addresses: env.Addresses, Targets: targets{env.Asker},
+		Banned: env.BannedFrom(storage.ScopeLists), Trusted: env.Trusted, Verdicts: env.Servers,
 		Packets: netserve.PacketOptions{Readers: c.Readers, Log: env.Log, Metrics: metrics},
 		Log:     env.Log, Metrics: metrics, Registerer: env.Registerer,
 	})
 	return &service.Running{
 		Address: conn.LocalAddr(), UDP: []netip.AddrPort{conn.LocalAddr()},
 		Serve:  func(ctx context.Context) error { return s.Serve(ctx, conn) },
-		Reload: func(to service.Service) { s.SetPolicy(to.(*Config).policy(env)) },
+		Reload: func(to service.Service) { s.Reload(to.(*Config)) },
 		Close:  conn.Close,
 		Keeper: &service.Keeper{Origin: master.FromValve, Unlisted: func() []service.Unlisted { return s.unlisted(env.Servers) }},
 	}, nil
@@ -72,16 +72,4 @@ func askersVerdict(log *verdicts.Log, a netip.AddrPort) verdicts.Verdict {
 		}
 	}
 	return last.Verdict
-}
-
-func (c *Config) policy(env *service.Env) Policy {
-	return Policy{
-		Timeout:        c.Timeout,
-		ServersPerAddr: service.UnlessZero(c.MaxPerAddr),
-		PagesPerAddr:   service.UnlessZero(c.PagesPerAddr),
-		PagesPerNet:    service.UnlessZero(c.PagesPerNet),
-		KeyedPages:     service.UnlessZero(c.KeyedPages),
-		Unproved:       netserve.NewLimiter(netserve.LimiterOptions{Rate: float64(c.UnprovedRate), Burst: c.UnprovedBurst}),
-		Trusted:        env.Trusted,
-	}
 }

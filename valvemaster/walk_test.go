@@ -8,7 +8,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/respawnd/respawnd/internal/netserve"
 	"github.com/respawnd/respawnd/master"
 )
 
@@ -35,7 +34,7 @@ func TestWalkSeesEveryServerOnce(t *testing.T) {
 }
 
 func TestPageEndsWhereNobodyCanGuess(t *testing.T) {
-	v := newValve(t, func(o *Options) { o.PagesPerAddr, o.PagesPerNet = -1, -1 })
+	v := newValve(t, func(o *Options) { o.PagesPerAddr, o.PagesPerNet = 0, 0 })
 	populate(t, v.list, 1000)
 	small, full := make(map[int]bool), make(map[int]bool)
 	for range 2000 {
@@ -211,7 +210,7 @@ func TestSeedThatLeftTheList(t *testing.T) {
 func TestTrustedAreSentFullPages(t *testing.T) {
 	v := newValve(t, func(o *Options) {
 		o.PagesPerAddr, o.PagesPerNet = 1, 1
-		o.Unproved = netserve.NewLimiter(netserve.LimiterOptions{Rate: 1, Burst: 1})
+		o.UnprovedRate, o.UnprovedBurst = 1, 1
 		o.Trusted = func(netip.Addr) bool { return true }
 	})
 	populate(t, v.list, 1000)
@@ -223,22 +222,22 @@ func TestTrustedAreSentFullPages(t *testing.T) {
 
 func TestBudgets(t *testing.T) {
 	for name, tc := range map[string]struct {
-		policy Policy
+		change func(*Options)
 		more   string // another address; what it gets
-		want   string
+		want   drop
 	}{
-		"of an address":          {Policy{PagesPerAddr: 3}, "203.0.113.2:1", ""},
-		"of a network":           {Policy{PagesPerNet: 3}, "203.0.113.2:1", dropNoBudget},
-		"of a network, not ours": {Policy{PagesPerNet: 3}, "203.0.114.1:1", ""},
+		"of an address":          {func(o *Options) { o.PagesPerAddr = 3 }, "203.0.113.2:1", notDropped},
+		"of a network":           {func(o *Options) { o.PagesPerNet = 3 }, "203.0.113.2:1", dropNoBudget},
+		"of a network, not ours": {func(o *Options) { o.PagesPerNet = 3 }, "203.0.114.1:1", notDropped},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				v := newValve(t, func(o *Options) { o.Policy = tc.policy })
+				v := newValve(t, tc.change)
 				populate(t, v.list, 3)
 				request := ListRequest{Region: AnyRegion, Seed: Start}.AppendTo(nil)
 				a := netip.MustParseAddrPort("203.0.113.1:1")
 				for i := range 4 {
-					want := map[bool]string{true: dropNoBudget}[i == 3]
+					want := map[bool]drop{true: dropNoBudget}[i == 3]
 					if got := v.send(a, request); got != want {
 						t.Errorf("page %d: dropped %q, want %q", i, got, want)
 					}
@@ -248,16 +247,16 @@ func TestBudgets(t *testing.T) {
 				}
 				time.Sleep(budgetWindow)
 				for i := range 3 {
-					if got := v.send(a, request); got != "" {
+					if got := v.send(a, request); got != notDropped {
 						t.Errorf("page %d after %v: dropped %q", i, budgetWindow, got)
 					}
 				}
 			})
 		})
 	}
-	v := newValve(t, func(o *Options) { o.PagesPerAddr, o.PagesPerNet = -1, -1 })
-	for range 3 * DefaultPagesPerNet {
-		if got := v.send(netip.MustParseAddrPort("203.0.113.1:1"), ListRequest{Region: AnyRegion, Seed: Start}.AppendTo(nil)); got != "" {
+	v := newValve(t, func(o *Options) { o.PagesPerAddr, o.PagesPerNet = 0, 0 })
+	for range 3000 {
+		if got := v.send(netip.MustParseAddrPort("203.0.113.1:1"), ListRequest{Region: AnyRegion, Seed: Start}.AppendTo(nil)); got != notDropped {
 			t.Fatalf("page without budgets: dropped %q", got)
 		}
 	}
@@ -271,12 +270,12 @@ func TestForgedAddressesCannotBuyAllOurTime(t *testing.T) {
 		v.work = newAllowance(10_000)
 		populate(t, v.list, 1000)
 		request := ListRequest{AnyRegion, Start, []byte(`\name_match\*nobody*\map\*`)}.AppendTo(nil)
-		send := func(i int) string {
+		send := func(i int) drop {
 			return v.send(netip.AddrPortFrom(netip.AddrFrom4([4]byte{11, 0, byte(i >> 8), byte(i)}), 1), request)
 		}
 		served := 0
 		for i := range 100 {
-			if send(i) == "" {
+			if send(i) == notDropped {
 				served++
 			}
 		}
@@ -284,7 +283,7 @@ func TestForgedAddressesCannotBuyAllOurTime(t *testing.T) {
 			t.Errorf("%d of 100 requests were served at once, want 2", served)
 		}
 		time.Sleep(time.Second)
-		if got := send(1000); got != "" {
+		if got := send(1000); got != notDropped {
 			t.Errorf("a second later: dropped %q", got)
 		}
 	})
@@ -299,7 +298,7 @@ func FuzzForger(f *testing.F) {
 	f.Add([]byte("1\xff0.0.0.0:0\x00\x00\xfe1\xff100.64.0.11:27015\x00\x00"))
 	f.Add([]byte("1\xff0.0.0.0:0\x00\\nor\\1\\map\\x\x00\xfe1\xff100.64.0.5:27015r\x00\xfe1\xff100.64.0.12:27015\x00\x00"))
 	f.Add([]byte("0\n\\challenge\\1\xfeb\n"))
-	v := newValve(f, func(o *Options) { o.Verdicts = nil; o.PagesPerAddr, o.PagesPerNet = -1, -1 })
+	v := newValve(f, func(o *Options) { o.Verdicts = nil; o.PagesPerAddr, o.PagesPerNet = 0, 0 })
 	v.work = newAllowance(1 << 40)
 	populate(f, v.list, 500)
 	victim := netip.MustParseAddrPort("203.0.113.1:1")
@@ -346,7 +345,7 @@ func splitScript(script []byte) func(func([]byte) bool) {
 // list: he guesses where pages end, the likeliest seeds first, and counts what
 // the victim got for what he sent.
 func TestForgerGainsNothing(t *testing.T) {
-	v := newValve(t, func(o *Options) { o.Verdicts = nil; o.PagesPerAddr, o.PagesPerNet = -1, -1 })
+	v := newValve(t, func(o *Options) { o.Verdicts = nil; o.PagesPerAddr, o.PagesPerNet = 0, 0 })
 	v.work = newAllowance(1 << 40)
 	populate(t, v.list, 2000)
 	entries := v.lister.current(0).entries
@@ -383,7 +382,7 @@ func TestCostlyFilterTakesMoreOfTheBudget(t *testing.T) {
 		a := netip.MustParseAddrPort("203.0.113.1:1")
 		served := 0
 		for range 10 {
-			if v.send(a, ListRequest{AnyRegion, Start, []byte(strings.Repeat(`\nor\1\map\x`, 15) + `\map\nowhere`)}.AppendTo(nil)) == "" {
+			if v.send(a, ListRequest{AnyRegion, Start, []byte(strings.Repeat(`\nor\1\map\x`, 15) + `\map\nowhere`)}.AppendTo(nil)) == notDropped {
 				served++
 			}
 		}
