@@ -52,14 +52,14 @@ func clientPackets(t testing.TB) (packets [][]byte) {
 }
 
 func TestFloodFromForgedAddressesBringsThemLittle(t *testing.T) {
-	for name, opt := range map[string]Options{
-		"as it is":    {},
-		"little room": {Policy: Policy{MaxOpen: 100, MaxPerAddr: 4}},
-		"some banned": {Banned: func(a netip.Addr) bool { return a.As4()[3]%4 == 0 }},
+	for name, change := range map[string]func(*Options){
+		"as it is":    func(*Options) {},
+		"little room": func(o *Options) { o.MaxOpen, o.MaxPerAddr = 100, 4 },
+		"some banned": func(o *Options) { o.Banned = func(a netip.Addr) bool { return a.As4()[3]%4 == 0 } },
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				s := New(opt)
+				s := New(options(change))
 				a := &abusetest.Attack{
 					Handler: s, To: serverAddr, Packets: clientPackets(t), Exceptions: []abusetest.Exception{connects, longAcks},
 					Count: 30_000, Memory: 64 << 20,
@@ -83,7 +83,7 @@ func TestFloodFromForgedAddressesBringsThemLittle(t *testing.T) {
 // version with a new cookie each time.
 func TestForgedInitsWithEverNewCookiesAreCapped(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := New(Options{})
+		s := New(DefaultOptions())
 		n := uint32(0)
 		a := &abusetest.Attack{
 			To: serverAddr, Packets: [][]byte{initOf(1, 7, Init{PortType: PortNN1})}, Exceptions: []abusetest.Exception{connects, longAcks},

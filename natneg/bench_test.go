@@ -21,11 +21,11 @@ func packetFrom(from netip.AddrPort, data []byte) netserve.Packet {
 
 // quiet is a server that is measured: with metrics, without a log.
 func quiet() *Server {
-	return New(Options{
-		Registerer: prometheus.NewRegistry(),
-		Policy:     Policy{MaxPerAddr: 1 << 16},
-	})
+	return New(options(func(o *Options) { o.Registerer, o.MaxPerAddr = prometheus.NewRegistry(), 1<<16 }))
 }
+
+// maxOpen is the default of Config.MaxOpen.
+var maxOpen = DefaultOptions().MaxOpen
 
 // BenchmarkInit handles inits that open a cookie each, among many open ones.
 func BenchmarkInit(b *testing.B) {
@@ -38,7 +38,7 @@ func BenchmarkInit(b *testing.B) {
 		from := netip.AddrPortFrom(netip.AddrFrom4([4]byte{20, byte(i >> 16), byte(i >> 8), byte(i)}), 5000)
 		s.ServePacket(silence{}, packetFrom(from, p))
 	}
-	for range DefaultMaxOpen {
+	for range maxOpen {
 		next()
 	}
 	b.ReportAllocs()
@@ -103,7 +103,7 @@ func pairPackets() []pairPacket {
 // BenchmarkTick looks for what is due among many open cookies.
 func BenchmarkTick(b *testing.B) {
 	st := &station{Server: quiet(), t: b, post: &post{}}
-	fillCookies(st, DefaultMaxOpen)
+	fillCookies(st, maxOpen)
 	e := effects{}
 	now := st.start
 	b.ReportAllocs()

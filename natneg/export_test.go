@@ -4,8 +4,24 @@ import (
 	"net/netip"
 	"time"
 
+	"github.com/respawnd/respawnd/configs"
 	"github.com/respawnd/respawnd/internal/netserve"
 )
+
+// DefaultOptions returns Options with the defaults of the configuration and without
+// a bound per second.
+func DefaultOptions() (o Options) {
+	configs.Defaults(&o.Config)
+	o.Rate = 0
+	return o
+}
+
+// options returns DefaultOptions after a change.
+func options(change func(*Options)) Options {
+	o := DefaultOptions()
+	change(&o)
+	return o
+}
 
 // Attach gives a Server sockets of a test, without Serve. The second address is
 // that of the second socket; an invalid one: none.
@@ -22,7 +38,7 @@ func (s *Server) Attach(open []netserve.PacketWriter, at []netip.AddrPort, secon
 }
 
 // Deliver hands a packet to a Server as one of its sockets does.
-func (s *Server) Deliver(socket uint16, w netserve.PacketWriter, p netserve.Packet) string {
+func (s *Server) Deliver(socket uint16, w netserve.PacketWriter, p netserve.Packet) drop {
 	return s.handle(socket, w, p)
 }
 

@@ -3,50 +3,19 @@ package natneg
 import (
 	"errors"
 	"hash/maphash"
-	"net/netip"
 	"time"
 
 	"github.com/respawnd/respawnd/internal/ascii"
 	"github.com/respawnd/respawnd/internal/netserve"
 )
 
-// The reasons for which packets are dropped.
-const (
-	dropShort        = "short"
-	dropForeign      = "foreign"
-	dropVersion      = "version"
-	dropSource       = "source"
-	dropBanned       = "banned"
-	dropLimited      = "limited"
-	dropUnused       = "unused_type"
-	dropOurs         = "server_packet"
-	dropUnknownType  = "unknown_type"
-	dropMalformed    = "malformed"
-	dropIndex        = "index"
-	dropUnexpected   = "unexpected"
-	dropOtherAddress = "other_address"
-	dropItself       = "own_partner"
-	dropCookieFull   = "cookie_full"
-	dropTooMany      = "too_many_here"
-	dropUntestable   = "untestable"
-)
-
-// DropReasons lists the reasons that Options.Metrics counts drops under.
-func DropReasons() []string {
-	return []string{
-		dropShort, dropForeign, dropVersion, dropSource, dropBanned, dropLimited, dropUnused, dropOurs,
-		dropUnknownType, dropMalformed, dropIndex, dropUnexpected, dropOtherAddress, dropItself,
-		dropCookieFull, dropTooMany, dropUntestable,
-	}
-}
-
 // ServePacket handles one datagram that came to the main socket. It touches
 // memory only.
 func (s *Server) ServePacket(w netserve.PacketWriter, p netserve.Packet) { s.serve(0, w, p) }
 
 func (s *Server) serve(socket uint16, w netserve.PacketWriter, p netserve.Packet) {
-	if reason := s.handle(socket, w, p); reason != "" {
-		s.opt.Metrics.Drop(reason)
+	if reason := s.handle(socket, w, p); reason != notDropped {
+		s.opt.Metrics.Drop(reason.String())
 	}
 }
 
@@ -81,8 +50,8 @@ func (r *request) via() via {
 	return v
 }
 
-// handle returns why the packet was dropped, "" if it was not.
-func (s *Server) handle(socket uint16, w netserve.PacketWriter, p netserve.Packet) (dropped string) {
+// handle returns why the packet was dropped.
+func (s *Server) handle(socket uint16, w netserve.PacketWriter, p netserve.Packet) (dropped drop) {
 	h, body, err := ParseHeader(p.Data)
 	switch {
 	case errors.Is(err, ErrShort):
@@ -93,11 +62,11 @@ func (s *Server) handle(socket uint16, w netserve.PacketWriter, p netserve.Packe
 		return dropForeign
 	case !usable(p.From):
 		return dropSource
-	case s.opt.Banned != nil && s.opt.Banned(p.From.Addr()):
+	case s.opt.Banned.Has(p.From.Addr()):
 		return dropBanned
 	}
 	r := request{Header: h, Packet: p, body: body, socket: socket, w: w, now: time.Now()}
-	if !s.policy.Load().allow(p.From.Addr(), r.now) {
+	if a := p.From.Addr(); !s.live.Load().perAddr.Allow(a, r.now) && !s.opt.Trusted.Has(a) {
 		return dropLimited
 	}
 	r.scratch = s.scratch.Get().(*scratch)
@@ -126,7 +95,7 @@ func (s *Server) handle(socket uint16, w netserve.PacketWriter, p netserve.Packe
 
 // init confirms an init, always, and hands it to its negotiation. A receipt
 // tells nothing, not even that the cookie is known.
-func (s *Server) init(r *request) string {
+func (s *Server) init(r *request) drop {
 	in, ok := ParseInit(r.Version, r.body)
 	switch {
 	case !ok || in.PortType >= portTypes:
@@ -164,7 +133,7 @@ func (s *Server) ackVersion(r *request) byte {
 
 // take hands an init to its negotiation. It returns why the init was ignored,
 // and our sockets, or nil if there is no room for it and it is not confirmed.
-func (s *Server) take(r *request, in *Init) (dropped string, ours *doors) {
+func (s *Server) take(r *request, in *Init) (dropped drop, ours *doors) {
 	c := call{version: r.Version, name: s.nameHash(in.Game), from: endpointOf(r.From), via: r.via(), in: in}
 	e := &r.scratch.effects
 	e.reset()
@@ -176,18 +145,18 @@ func (s *Server) take(r *request, in *Init) (dropped string, ours *doors) {
 			return dropped, nil
 		}
 	}
-	if dropped = n.init(r.now.Sub(s.start), &c, e); dropped == "" {
+	if dropped = n.init(r.now.Sub(s.start), &c, e); dropped == notDropped {
 		s.table.changed(n)
 	}
 	return dropped, s.sockets
 }
 
 // begin opens a negotiation. s.mu is held.
-func (s *Server) begin(r *request, in *Init) (n *negotiation, refused string) {
-	policy := s.policy.Load()
+func (s *Server) begin(r *request, in *Init) (n *negotiation, refused drop) {
+	live := s.live.Load()
 	from := r.From.Addr().As4()
 	evicted := s.table.evicted
-	if refused = s.table.mayOpen(r.Cookie, from, policy.MaxOpen, policy.MaxPerAddr); refused != "" {
+	if refused = s.table.mayOpen(r.Cookie, from, live.MaxOpen, live.MaxPerAddr); refused != notDropped {
 		return nil, refused
 	}
 	s.metrics.evicted.Add(float64(s.table.evicted - evicted))
@@ -198,7 +167,7 @@ func (s *Server) begin(r *request, in *Init) (n *negotiation, refused string) {
 		}
 	}
 	s.table.open(n, from)
-	return n, ""
+	return n, notDropped
 }
 
 // maxName is how much of a game name counts, in bytes.
@@ -211,7 +180,7 @@ func (s *Server) nameHash(name []byte) uint64 {
 }
 
 // connectAck takes the receipt of a connect.
-func (s *Server) connectAck(r *request) string {
+func (s *Server) connectAck(r *request) drop {
 	a, ok := ParseAck(1, r.body) // the rest is rubbish in every version
 	switch {
 	case !ok:
@@ -228,12 +197,12 @@ func (s *Server) connectAck(r *request) string {
 		return dropUnexpected
 	}
 	s.table.changed(n)
-	return ""
+	return notDropped
 }
 
 // report confirms a report, always: clients wait for that before they tell the
 // game how it went.
-func (s *Server) report(r *request) string {
+func (s *Server) report(r *request) drop {
 	rep, ok := ParseReport(r.body)
 	if !ok {
 		return dropMalformed
@@ -251,7 +220,7 @@ func (s *Server) report(r *request) string {
 	if !known {
 		return dropUnexpected
 	}
-	return ""
+	return notDropped
 }
 
 // takeReport hands a report to its negotiation. It returns whether there is one.
@@ -270,7 +239,7 @@ func (s *Server) takeReport(r *request, rep *Report) bool {
 }
 
 // queue tells a client that waits to be queued for a busy host to go on.
-func (s *Server) queue(r *request) string {
+func (s *Server) queue(r *request) drop {
 	q, ok := ParseQueue(r.body)
 	if !ok {
 		return dropMalformed
@@ -278,15 +247,8 @@ func (s *Server) queue(r *request) string {
 	s.metrics.received.queue.Inc()
 	q.State = queueReady
 	s.answer(r, q.AppendTo(r.reply(TypeQueueAck)))
-	return ""
+	return notDropped
 }
 
 // answer sends a packet to where the request came from, from where it came to.
-func (s *Server) answer(r *request, b []byte) { s.write(r.w, r.To, r.From, b) }
-
-func (s *Server) write(w netserve.PacketWriter, from netip.Addr, to netip.AddrPort, b []byte) {
-	if err := w.WritePacket(b, from, to); err != nil {
-		s.metrics.writeErrors.Inc()
-		s.opt.Log.Debug().Stringer("peer", to).Err(err).Msg("packet not sent")
-	}
-}
+func (s *Server) answer(r *request, b []byte) { s.send.Send(r.w, b, r.To, r.From) }

@@ -100,7 +100,7 @@ func newStation(t testing.TB, opt Options, second string, at ...string) *station
 }
 
 // deliver hands a packet to a socket and returns why it was dropped.
-func (st *station) deliver(socket int, from string, data []byte) string {
+func (st *station) deliver(socket int, from string, data []byte) drop {
 	return st.handle(uint16(socket), st.wires[socket], netserve.Packet{
 		Data: data, From: netip.MustParseAddrPort(from), To: st.at[socket].Addr(),
 	})
@@ -133,9 +133,9 @@ func initOf(version byte, cookie uint32, i Init) []byte {
 
 // inits sends the inits of a whole client of version 3 and returns why the last
 // one that was dropped was.
-func (st *station) inits(cookie uint32, index byte, from string) (dropped string) {
+func (st *station) inits(cookie uint32, index byte, from string) (dropped drop) {
 	for _, t := range []PortType{PortNN1, PortNN2, PortNN3} {
-		if d := st.deliver(0, from, initPacket(cookie, index, t)); d != "" {
+		if d := st.deliver(0, from, initPacket(cookie, index, t)); d != notDropped {
 			dropped = d
 		}
 	}

@@ -200,7 +200,7 @@ func kernelServer(t *testing.T) {
 		stop()
 	}()
 	_, _ = fmt.Fprintln(os.Stdout, "ready")
-	if err := natneg.New(natneg.Options{}).Serve(ctx, sockets); err != nil {
+	if err := natneg.New(natneg.DefaultOptions()).Serve(ctx, sockets); err != nil {
 		t.Error(err)
 	}
 }

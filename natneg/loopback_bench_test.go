@@ -28,10 +28,10 @@ func TestLoopbackServer(t *testing.T) {
 			t.Fatal(err)
 		}
 		reg := prometheus.NewRegistry()
-		counters := netserve.NewMetrics(reg, "natneg", DropReasons()...)
-		opt := Options{Registerer: reg, Metrics: counters, Packets: netserve.PacketOptions{Metrics: counters}}
-		opt.MaxPerAddr = 1 << 16
-		opt.Unproved = netserve.NewLimiter(netserve.LimiterOptions{Rate: 1e9, Burst: 1e6})
+		counters := netserve.NewMetrics(reg, "natneg", dropNames[1:]...)
+		opt := DefaultOptions()
+		opt.Registerer, opt.Metrics, opt.Packets.Metrics = reg, counters, counters
+		opt.MaxPerAddr, opt.Rate, opt.Burst = 1<<16, 1e9, 1e6
 		echotest.Serve(t, conn.LocalAddr(), func(ctx context.Context) error { return New(opt).Serve(ctx, Sockets{Main: conn}) })
 	default:
 		t.Skip("it is the process that BenchmarkLoopback measures")

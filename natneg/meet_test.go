@@ -34,7 +34,7 @@ func (w memoryWriter) WritePacket(data []byte, _ netip.Addr, to netip.AddrPort) 
 // stops when ctx ends.
 func newCity(t *testing.T, ctx context.Context, addresses int) *city {
 	t.Helper()
-	c := &city{t: t, net: &natnegtest.Memory{Delay: 20 * time.Millisecond}, server: natneg.New(natneg.Options{})}
+	c := &city{t: t, net: &natnegtest.Memory{Delay: 20 * time.Millisecond}, server: natneg.New(natneg.DefaultOptions())}
 	var writers []netserve.PacketWriter
 	for i := range addresses {
 		at := netip.AddrPortFrom(netip.AddrFrom4([4]byte{198, 51, 100, byte(i + 1)}), 27901)
@@ -350,7 +350,7 @@ func TestPlayersMeetOverLoopback(t *testing.T) {
 	}
 	for name, kinds := range tests {
 		t.Run(name, func(t *testing.T) {
-			at := serve(t, natneg.Options{})
+			at := serve(t, natneg.DefaultOptions())
 			results := make([]natnegtest.Result, 2)
 			var wg sync.WaitGroup
 			for i := range results {
@@ -404,7 +404,7 @@ func serve(t testing.TB, opt natneg.Options) netip.AddrPort {
 }
 
 func TestNATTest3IsAnsweredFromAnotherPort(t *testing.T) {
-	at := serve(t, natneg.Options{})
+	at := serve(t, natneg.DefaultOptions())
 	came := make(chan netip.AddrPort, 4)
 	sock, err := natnegtest.System{}.Open(netip.MustParseAddrPort("127.0.0.1:0"), func(data []byte, from netip.AddrPort) {
 		if h, _, err := natneg.ParseHeader(data); err == nil && h.Type == natneg.TypeTest {
@@ -427,7 +427,7 @@ func TestNATTest3IsAnsweredFromAnotherPort(t *testing.T) {
 
 func TestServeTakesNoMoreSocketsThanItCanNumber(t *testing.T) {
 	extra := make([]*netserve.PacketConn, natneg.MaxExtra+1)
-	err := natneg.New(natneg.Options{}).Serve(t.Context(), natneg.Sockets{Extra: extra})
+	err := natneg.New(natneg.DefaultOptions()).Serve(t.Context(), natneg.Sockets{Extra: extra})
 	if !errors.Is(err, natneg.ErrTooManySockets) {
 		t.Errorf("Serve with %d extra sockets: got %v, want %v", len(extra), err, natneg.ErrTooManySockets)
 	}
@@ -445,7 +445,7 @@ func TestExtraSocketsAreServed(t *testing.T) {
 	sockets := natneg.Sockets{Main: open(), Extra: []*netserve.PacketConn{open(), open()}}
 	ctx, stop := context.WithCancel(t.Context())
 	done := make(chan error, 1)
-	go func() { done <- natneg.New(natneg.Options{}).Serve(ctx, sockets) }()
+	go func() { done <- natneg.New(natneg.DefaultOptions()).Serve(ctx, sockets) }()
 
 	players := make([]*natnegtest.Player, 2)
 	results := make(chan natnegtest.Result, len(players))

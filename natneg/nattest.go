@@ -117,7 +117,7 @@ func seenAsItIs(other, to, client netip.Addr) bool {
 
 // natTest sends one of the three packets by which a client learns whom its NAT
 // lets in.
-func (s *Server) natTest(r *request) string {
+func (s *Server) natTest(r *request) drop {
 	c, ok := ParseCheck(r.body)
 	switch {
 	case !ok:
@@ -133,8 +133,8 @@ func (s *Server) natTest(r *request) string {
 	case w == nil:
 		return dropUntestable
 	}
-	s.write(w, from, r.From, c.Test.AppendTo(r.reply(TypeTest)))
-	return ""
+	s.send.Send(w, c.Test.AppendTo(r.reply(TypeTest)), from, r.From)
+	return notDropped
 }
 
 // tester returns the socket and the address that a NAT test is answered from; w is
@@ -157,7 +157,7 @@ func (s *Server) tester(r *request, t PortType) (w netserve.PacketWriter, from n
 		if from, ok := otherOf(machine, r.To, natneg2, r.From.Addr()); ok {
 			return r.w, from
 		}
-		if s.policy.Load().AssumeUnrestricted {
+		if s.live.Load().AssumeUnrestricted {
 			return r.w, r.To
 		}
 	case PortNN3:
@@ -168,7 +168,7 @@ func (s *Server) tester(r *request, t PortType) (w netserve.PacketWriter, from n
 }
 
 // addressCheck tells a client the address that we see.
-func (s *Server) addressCheck(r *request) string {
+func (s *Server) addressCheck(r *request) drop {
 	c, ok := ParseCheck(r.body)
 	switch {
 	case !ok:
@@ -179,5 +179,5 @@ func (s *Server) addressCheck(r *request) string {
 	s.metrics.received.addressCheck.Inc()
 	reply := AddressReply{c.PortType, c.Data[0], c.Data[1], r.From}
 	s.answer(r, reply.AppendTo(r.reply(TypeAddressReply)))
-	return ""
+	return notDropped
 }

@@ -132,7 +132,7 @@ type call struct {
 
 // init takes an init from a client; its index is below maxIndexes. It returns
 // why the init was ignored, "" if it was not.
-func (n *negotiation) init(now time.Duration, c *call, e *effects) string {
+func (n *negotiation) init(now time.Duration, c *call, e *effects) drop {
 	i := int(c.in.Index)
 	if n.isPartner(c.from, i) {
 		return dropItself
@@ -155,7 +155,7 @@ func (n *negotiation) init(now time.Duration, c *call, e *effects) string {
 	}
 	n.last = now
 	n.advance(now, e)
-	return ""
+	return notDropped
 }
 
 // isPartner tells whether a client of another index is seen at the address.

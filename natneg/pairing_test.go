@@ -17,9 +17,9 @@ const (
 
 // gameInits sends the inits of a client of version 2 and returns why the last
 // one that was dropped was.
-func (st *station) gameInits(cookie uint32, index byte, game, from string) (dropped string) {
+func (st *station) gameInits(cookie uint32, index byte, game, from string) (dropped drop) {
 	for _, t := range []PortType{PortNN1, PortNN2} {
-		if d := st.deliver(0, from, initOf(2, cookie, Init{PortType: t, Index: index, Game: []byte(game)})); d != "" {
+		if d := st.deliver(0, from, initOf(2, cookie, Init{PortType: t, Index: index, Game: []byte(game)})); d != notDropped {
 			dropped = d
 		}
 	}
@@ -56,7 +56,7 @@ func TestCookieDecidesWhoMeets(t *testing.T) {
 		"names without order": {"gmtest", "othergame"},
 	}
 	for name, games := range tests {
-		st := newStation(t, Options{}, "")
+		st := newStation(t, DefaultOptions(), "")
 		st.gameInits(77, 0, games[0], alice)
 		st.gameInits(77, 1, games[1], bob)
 		t.Log(name)
@@ -66,12 +66,13 @@ func TestCookieDecidesWhoMeets(t *testing.T) {
 
 func TestPlayersAreGivenTheAddressThatReachesTheirPartner(t *testing.T) {
 	const here, near, far = "127.0.0.1:7000", "10.0.0.20:7001", "203.0.113.4:8000"
-	opt := Options{Given: func(player, partner netip.Addr) netip.Addr {
+	opt := DefaultOptions()
+	opt.Given = func(player, partner netip.Addr) netip.Addr {
 		if !player.IsPrivate() && !player.IsLoopback() {
 			return netip.MustParseAddr("203.0.113.5")
 		}
 		return partner
-	}}
+	}
 	for name, tc := range map[string]struct {
 		a, b string
 		want map[string][]string
@@ -104,7 +105,7 @@ func TestLocalAddressOfAPartnerIsGivenAsItIs(t *testing.T) {
 }
 
 func TestGameDecidesBetweenNegotiationsOfOneCookie(t *testing.T) {
-	st := newStation(t, Options{}, "")
+	st := newStation(t, DefaultOptions(), "")
 	st.gameInits(77, 0, "civ4", alice)
 	st.gameInits(77, 0, "fear", carol)
 	if st.Open() != 2 {
@@ -117,9 +118,9 @@ func TestGameDecidesBetweenNegotiationsOfOneCookie(t *testing.T) {
 }
 
 func TestNegotiationsOfOneCookieAreBounded(t *testing.T) {
-	st := newStation(t, Options{}, "")
+	st := newStation(t, DefaultOptions(), "")
 	for i := range maxSame + 1 {
-		want := ""
+		want := notDropped
 		if i == maxSame {
 			want = dropCookieFull
 		}
@@ -166,7 +167,7 @@ func TestEveryIndexMeetsEveryOther(t *testing.T) {
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				st := newStation(t, Options{}, "")
+				st := newStation(t, DefaultOptions(), "")
 				told := st.crowd(tc.clients, tc.confirm)
 				for i := range tc.clients {
 					for k := range tc.clients {
@@ -182,7 +183,7 @@ func TestEveryIndexMeetsEveryOther(t *testing.T) {
 
 func TestThirdClientMeetsTwoThatHaveMet(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		st := newStation(t, Options{}, "")
+		st := newStation(t, DefaultOptions(), "")
 		st.inits(77, 0, alice)
 		st.inits(77, 1, bob)
 		st.deliver(0, alice, connectAckPacket(77, 0))
@@ -198,7 +199,7 @@ func TestThirdClientMeetsTwoThatHaveMet(t *testing.T) {
 
 func TestCrowdEndsWhenAllHaveReported(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		st := newStation(t, Options{}, "")
+		st := newStation(t, DefaultOptions(), "")
 		st.crowd(3, true)
 		for i := range byte(3) {
 			if st.Open() != 1 {
@@ -227,7 +228,7 @@ type knock struct {
 	game    string // empty: gmtest
 }
 
-func (st *station) knock(index byte, k knock) string {
+func (st *station) knock(index byte, k knock) drop {
 	in := Init{PortType: k.port, Index: index, GamePort: true, Local: netip.MustParseAddrPort(k.local), Game: []byte("gmtest")}
 	if k.game != "" {
 		in.Game = []byte(k.game)
@@ -249,13 +250,13 @@ func TestPlayerWithSeveralPublicAddressesIsOnePlayer(t *testing.T) {
 	}
 	for i := range knocks { // in whatever order they come
 		t.Run(fmt.Sprint("from ", i), func(t *testing.T) {
-			st := newStation(t, Options{}, "")
+			st := newStation(t, DefaultOptions(), "")
 			st.inits(77, 0, alice)
 			for k := range knocks {
 				st.knock(1, knocks[(i+k)%len(knocks)])
 			}
 			st.wantTold(map[string][]string{alice: {carrierB}, carrierA: {alice}})
-			if got := st.deliver(0, carrierA, connectAckPacket(77, 1)); got != "" {
+			if got := st.deliver(0, carrierA, connectAckPacket(77, 1)); got != notDropped {
 				t.Errorf("connect receipt: dropped as %q", got)
 			}
 		})
@@ -280,7 +281,7 @@ func TestStrangerGetsNothingOfAPlace(t *testing.T) {
 	for name, knocks := range tests {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				st := newStation(t, Options{}, "")
+				st := newStation(t, DefaultOptions(), "")
 				st.inits(77, 0, alice)
 				for _, port := range []PortType{PortNN1, PortNN3} {
 					st.knock(1, knock{carrierA, port, local, 0, ""})
@@ -309,7 +310,7 @@ func TestStrangerGetsNothingOfAPlace(t *testing.T) {
 }
 
 func TestNoAddressJoinsAPlayerThatWasIntroduced(t *testing.T) {
-	st := newStation(t, Options{}, "")
+	st := newStation(t, DefaultOptions(), "")
 	st.inits(77, 0, alice)
 	for _, port := range []PortType{PortGame, PortNN1, PortNN2, PortNN3} {
 		st.knock(1, knock{carrierA, port, "192.168.1.5:6500", 0, ""})
@@ -322,7 +323,7 @@ func TestNoAddressJoinsAPlayerThatWasIntroduced(t *testing.T) {
 
 func TestOtherAddressReplacesNothingOfTheFirst(t *testing.T) {
 	const local = "192.168.1.5:6500"
-	st := newStation(t, Options{}, "")
+	st := newStation(t, DefaultOptions(), "")
 	for _, port := range []PortType{PortNN1, PortNN2} {
 		st.knock(1, knock{carrierA, port, local, 0, ""})
 	}
@@ -335,7 +336,7 @@ func TestOtherAddressReplacesNothingOfTheFirst(t *testing.T) {
 }
 
 func TestAddressesOfOnePlayerAreBounded(t *testing.T) {
-	st := newStation(t, Options{}, "")
+	st := newStation(t, DefaultOptions(), "")
 	st.knock(1, knock{carrierA, PortNN1, "192.168.1.5:0", 0, ""})
 	for i := range 2 * maxRivals {
 		st.knock(1, knock{addr(i), PortNN2, "192.168.1.5:6500", 0, ""})
@@ -350,7 +351,7 @@ func TestAddressesOfOnePlayerAreBounded(t *testing.T) {
 func TestOnlyItsOwnPacketsEarnAnAddressConnects(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const local = "192.168.1.5:6500"
-		st := newStation(t, Options{}, "")
+		st := newStation(t, DefaultOptions(), "")
 		st.knock(1, knock{carrierA, PortNN1, local, 0, ""})
 		for range 50 {
 			st.knock(1, knock{mallory, PortGame, local, 0, ""})
@@ -366,7 +367,7 @@ func TestOnlyItsOwnPacketsEarnAnAddressConnects(t *testing.T) {
 
 // An address that waits to be one with a player may have become its partner.
 func TestPartnerIsNoOtherAddressOfThePlayer(t *testing.T) {
-	st := newStation(t, Options{}, "")
+	st := newStation(t, DefaultOptions(), "")
 	st.knock(1, knock{carrierA, PortNN1, "192.168.1.5:6500", 0, ""})
 	st.knock(1, knock{alice, PortGame, "192.168.1.5:0", 0, ""})
 	st.inits(77, 0, alice)

@@ -48,7 +48,7 @@ func TestRecordedExchangesAreAnsweredAsRecorded(t *testing.T) {
 	for _, c := range readJSON[capture](t, "captures.json") {
 		t.Run(c.Name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				st := newStation(t, Options{}, "127.0.0.1:27902", names...)
+				st := newStation(t, DefaultOptions(), "127.0.0.1:27902", names...)
 				start := time.Now()
 				var want []reply
 				for _, p := range c.Packets {
@@ -60,7 +60,7 @@ func TestRecordedExchangesAreAnsweredAsRecorded(t *testing.T) {
 						continue // from client to client, or from the server
 					}
 					st.pass(time.Duration(p.T*float64(time.Second)) - time.Since(start))
-					if got := st.deliver(slices.Index(names, p.Dst.String()), p.Src.String(), data); got != "" {
+					if got := st.deliver(slices.Index(names, p.Dst.String()), p.Src.String(), data); got != notDropped {
 						t.Errorf("%s: dropped as %q", p.Hex, got)
 					}
 				}
@@ -106,7 +106,7 @@ func TestRecordedTroubleIsAnswered(t *testing.T) {
 	for _, c := range readJSON[experiment](t, "experiments.json") {
 		t.Run(c.Case, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				st := newStation(t, Options{}, "", names...)
+				st := newStation(t, DefaultOptions(), "", names...)
 				start := time.Now()
 				acks, reports := 0, 0
 				for _, p := range c.Packets {
@@ -121,7 +121,7 @@ func TestRecordedTroubleIsAnswered(t *testing.T) {
 					switch h.Type {
 					case TypeInit:
 						acks++
-						if dropped != "" {
+						if dropped != notDropped {
 							t.Errorf("init %s: dropped as %q", p.Hex, dropped)
 						}
 					case TypeReport:

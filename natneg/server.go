@@ -19,12 +19,14 @@ import (
 	"github.com/respawnd/respawnd/internal/verdicts"
 )
 
-// Options configure a Server. The zero value works.
+// Options are what a Server works with. All but Config is optional.
 type Options struct {
+	Config // its live keys are replaced by Reload
+
 	// Games names the games for metrics and log; nil: all are "other".
-	Games *games.Catalog
-	// Banned tells whether an address is ignored; nil: none is.
-	Banned func(netip.Addr) bool
+	Games   *games.Catalog
+	Banned  netserve.AddrSet // ignored
+	Trusted netserve.AddrSet // Config.Rate does not bind them
 
 	// Given returns the IPv4 address that a player is given for a partner, whose own
 	// one is loopback or private; nil: that.
@@ -43,46 +45,10 @@ type Options struct {
 	// report says got to its partner. It must not block.
 	Met func(netip.AddrPort)
 
-	Policy // replaced by SetPolicy
-
 	Packets    netserve.PacketOptions
 	Log        zerolog.Logger
 	Metrics    *netserve.Metrics
 	Registerer prometheus.Registerer // nil: the metrics of this package are not registered
-}
-
-// Policy is what an operator may change while the Server runs.
-type Policy struct {
-	// MaxOpen bounds the open cookies; 0: 100,000. When it is reached, the
-	// oldest one without a partner makes room.
-	MaxOpen int
-	// MaxPerAddr bounds the open cookies that one address brought; 0: 512. More
-	// are not answered.
-	MaxPerAddr int
-	// AssumeUnrestricted answers NAT test 2 where it cannot be answered
-	// honestly. Clients then end the test at once instead of after 10 seconds,
-	// and most of them take their NAT for more open than it is.
-	AssumeUnrestricted bool
-	// Unproved bounds the packets that are taken from an address; nil: no bound.
-	// A household of 16 players sends 64 packets at once.
-	Unproved *netserve.Limiter
-	// Trusted tells which addresses Unproved does not bind; nil: none.
-	Trusted func(netip.Addr) bool
-}
-
-func (p *Policy) withDefaults() *Policy {
-	q := *p
-	if q.MaxOpen <= 0 {
-		q.MaxOpen = DefaultMaxOpen
-	}
-	if q.MaxPerAddr <= 0 {
-		q.MaxPerAddr = DefaultMaxPerAddr
-	}
-	return &q
-}
-
-func (p *Policy) allow(a netip.Addr, now time.Time) bool {
-	return p.Unproved.Allow(a, now) || (p.Trusted != nil && p.Trusted(a))
 }
 
 // Sockets are what a Server receives and sends on. They stay open and belong to
@@ -108,8 +74,9 @@ var ErrTooManySockets = errors.New("more than 256 extra sockets")
 // netserve.PacketHandler.
 type Server struct {
 	opt      Options
-	policy   atomic.Pointer[Policy]
+	live     atomic.Pointer[live] // never nil
 	metrics  *metrics
+	send     netserve.Sender
 	longAcks *rate.Limiter
 	journal  journal
 	seed     maphash.Seed
@@ -136,12 +103,21 @@ func New(opt Options) *Server {
 	}
 	s.scratch.New = func() any { return &scratch{effects: effects{given: opt.Given}} }
 	s.metrics = newMetrics(opt.Registerer, s.open)
-	s.SetPolicy(opt.Policy)
+	s.send = netserve.Sender{Log: opt.Log, Errors: s.metrics.writeErrors}
+	s.Reload(&opt.Config)
 	return s
 }
 
-// SetPolicy replaces the policy from the next packet on.
-func (s *Server) SetPolicy(p Policy) { s.policy.Store(p.withDefaults()) }
+// live is a Config that is in force. It is not changed.
+type live struct {
+	*Config
+	perAddr *netserve.Limiter // packets
+}
+
+// Reload takes over the live keys from the next packet on.
+func (s *Server) Reload(c *Config) {
+	s.live.Store(&live{c, netserve.NewLimiter(netserve.LimiterOptions{Rate: float64(c.Rate), Burst: c.Burst})})
+}
 
 // open returns the number of open cookies.
 func (s *Server) open() float64 {
@@ -232,7 +208,7 @@ func (s *Server) carryOut(d *doors, e *effects, r *request) {
 			w = r.w
 		}
 		if w != nil {
-			s.write(w, localAddr(p.via.ip), p.to.addrPort(), p.data[:p.size])
+			s.send.Send(w, p.data[:p.size], localAddr(p.via.ip), p.to.addrPort())
 		}
 	}
 	if len(e.sends) > 0 {
@@ -269,5 +245,5 @@ type deaf struct{ s *Server }
 
 // ServePacket implements netserve.PacketHandler.
 func (h deaf) ServePacket(netserve.PacketWriter, netserve.Packet) {
-	h.s.opt.Metrics.Drop(dropUnexpected)
+	h.s.opt.Metrics.Drop(dropUnexpected.String())
 }

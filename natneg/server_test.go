@@ -31,17 +31,17 @@ func TestPacketsAreAnsweredOrDroppedWithAReason(t *testing.T) {
 	tests := map[string]struct {
 		data []byte
 		from string
-		want string
+		want drop
 	}{
 		"nothing":                     {nil, alice, dropShort},
 		"other protocol":              {bytes.Repeat([]byte{0xFE}, 20), alice, dropForeign},
 		"version 0":                   {header(0, TypeInit), alice, dropVersion},
 		"version 5":                   {header(5, TypeInit), alice, dropVersion},
 		"version 255":                 {header(255, TypeInit), alice, dropVersion},
-		"init":                        {initPacket(77, 0, PortNN1), alice, ""},
-		"init of version 1":           {initOf(1, 77, Init{PortType: PortNN1}), alice, ""},
+		"init":                        {initPacket(77, 0, PortNN1), alice, notDropped},
+		"init of version 1":           {initOf(1, 77, Init{PortType: PortNN1}), alice, notDropped},
 		"init of port type 4":         {initPacket(77, 0, 4), alice, dropMalformed},
-		"init of index 7":             {initPacket(77, 7, PortNN1), alice, ""},
+		"init of index 7":             {initPacket(77, 7, PortNN1), alice, notDropped},
 		"init of index 8":             {initPacket(77, 8, PortNN1), alice, dropIndex},
 		"init of index 255":           {initPacket(77, 255, PortNN1), alice, dropIndex},
 		"init, short":                 {body(TypeInit, 8), alice, dropMalformed},
@@ -57,7 +57,7 @@ func TestPacketsAreAnsweredOrDroppedWithAReason(t *testing.T) {
 		"report, index 8":             {reportPacket(77, 8, 1), alice, dropIndex},
 		"report, bare":                {header(3, TypeReport), alice, dropMalformed},
 		"report, 10 bytes":            {body(TypeReport, 10), alice, dropMalformed},
-		"queue":                       {body(TypeQueue, 6), alice, ""},
+		"queue":                       {body(TypeQueue, 6), alice, notDropped},
 		"queue, short":                {body(TypeQueue, 5), alice, dropMalformed},
 		"address check of cookie 77":  {body(TypeAddressCheck, 61), alice, dropUnexpected},
 		"address check, bare":         {header(3, TypeAddressCheck), alice, dropMalformed},
@@ -74,18 +74,11 @@ func TestPacketsAreAnsweredOrDroppedWithAReason(t *testing.T) {
 		"type 0xFF":                   {body(0xFF, 61), alice, dropUnknownType},
 	}
 	for name, tc := range tests {
-		st := newStation(t, Options{Banned: func(a netip.Addr) bool { return a == netip.MustParseAddr("203.0.113.99") }}, "")
+		st := newStation(t, options(func(o *Options) {
+			o.Banned = func(a netip.Addr) bool { return a == netip.MustParseAddr("203.0.113.99") }
+		}), "")
 		if got := st.deliver(0, tc.from, tc.data); got != tc.want {
 			t.Errorf("%s: dropped as %q, want %q", name, got, tc.want)
-		}
-	}
-	var reasons []string
-	for _, tc := range tests {
-		reasons = append(reasons, tc.want)
-	}
-	for _, r := range reasons {
-		if r != "" && !slices.Contains(DropReasons(), r) {
-			t.Errorf("DropReasons lacks %q", r)
 		}
 	}
 }
@@ -93,7 +86,7 @@ func TestPacketsAreAnsweredOrDroppedWithAReason(t *testing.T) {
 func TestEveryTypeAtEveryLengthIsAnsweredWithNoMoreThanItBrought(t *testing.T) {
 	for version := range byte(7) {
 		for typ := range 0x14 {
-			st := newStation(t, Options{Policy: Policy{AssumeUnrestricted: true}}, "198.51.100.1:1")
+			st := newStation(t, options(func(o *Options) { o.AssumeUnrestricted = true }), "198.51.100.1:1")
 			for size := range 120 {
 				for _, cookie := range []uint32{3, 777} {
 					p := append(Header{version, Type(typ), cookie}.AppendTo(nil), make([]byte, size)...)
@@ -117,17 +110,17 @@ func TestEveryTypeAtEveryLengthIsAnsweredWithNoMoreThanItBrought(t *testing.T) {
 
 func TestPacketsAboveTheRateAreDropped(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		policy := Policy{
-			Unproved: netserve.NewLimiter(netserve.LimiterOptions{Rate: 1, Burst: 2}),
-			Trusted:  func(a netip.Addr) bool { return a == netip.MustParseAddrPort(bob).Addr() },
-		}
-		st := newStation(t, Options{}, "")
-		st.SetPolicy(policy)
-		for i, want := range []string{"", "", dropLimited} {
+		st := newStation(t, options(func(o *Options) {
+			o.Trusted = func(a netip.Addr) bool { return a == netip.MustParseAddrPort(bob).Addr() }
+		}), "")
+		limited := st.opt.Config
+		limited.Rate, limited.Burst = 1, 2
+		st.Reload(&limited)
+		for i, want := range []drop{notDropped, notDropped, dropLimited} {
 			if got := st.deliver(0, alice, initPacket(77, 0, PortNN1)); got != want {
 				t.Errorf("packet %d: dropped as %q, want %q", i, got, want)
 			}
-			if got := st.deliver(0, bob, initPacket(78, 0, PortNN1)); got != "" {
+			if got := st.deliver(0, bob, initPacket(78, 0, PortNN1)); got != notDropped {
 				t.Errorf("packet %d of a trusted address: dropped as %q", i, got)
 			}
 		}
@@ -135,7 +128,7 @@ func TestPacketsAboveTheRateAreDropped(t *testing.T) {
 }
 
 func TestAnswersHaveTheVersionAndLeaveFromWhereTheRequestCame(t *testing.T) {
-	st := newStation(t, Options{}, "", "198.51.100.1:27901", "198.51.100.2:27901")
+	st := newStation(t, DefaultOptions(), "", "198.51.100.1:27901", "198.51.100.2:27901")
 	for version := byte(1); version <= 4; version++ {
 		st.deliver(1, alice, initOf(version, 77, Init{PortType: PortNN2, GamePort: true}))
 		want := Ack{PortType: PortNN2, Rest: [7]byte{1}}.AppendTo(Header{version, TypeInitAck, 77}.AppendTo(nil), 4)
@@ -148,7 +141,7 @@ func TestAnswersHaveTheVersionAndLeaveFromWhereTheRequestCame(t *testing.T) {
 
 func TestReceiptsOfVersion1AreLongUpToABound(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		st := newStation(t, Options{}, "")
+		st := newStation(t, DefaultOptions(), "")
 		sizes := func(packets int) map[int]int {
 			for i := range packets {
 				st.deliver(0, addr(i), initOf(1, uint32(i), Init{PortType: PortNN2}))
@@ -170,7 +163,7 @@ func TestReceiptsOfVersion1AreLongUpToABound(t *testing.T) {
 }
 
 func TestQueueIsAnsweredWithGoOn(t *testing.T) {
-	st := newStation(t, Options{}, "")
+	st := newStation(t, DefaultOptions(), "")
 	st.deliver(0, alice, unhex(t, "fdfc1e666ab2040fb5e0952a002438b2b35e"))
 	want := unhex(t, "fdfc1e666ab20410b5e0952a000238b2b35e")
 	if got := st.post.take(); len(got) != 1 || !bytes.Equal(got[0].data, want) {
@@ -179,7 +172,7 @@ func TestQueueIsAnsweredWithGoOn(t *testing.T) {
 }
 
 func TestReportIsConfirmedEvenIfNothingIsKnown(t *testing.T) {
-	st := newStation(t, Options{}, "")
+	st := newStation(t, DefaultOptions(), "")
 	for range 2 {
 		st.deliver(0, alice, reportPacket(77, 0, 1))
 		got := st.of(TypeReportAck, alice)
@@ -193,7 +186,7 @@ func TestReportIsConfirmedEvenIfNothingIsKnown(t *testing.T) {
 }
 
 func TestClientsAreIntroducedOnceBothAreComplete(t *testing.T) {
-	st := newStation(t, Options{}, "")
+	st := newStation(t, DefaultOptions(), "")
 	st.inits(77, 0, alice)
 	st.deliver(0, bob, initPacket(77, 1, PortNN3)) // out of order
 	st.deliver(0, bob, initPacket(77, 1, PortNN1))
@@ -213,7 +206,7 @@ func TestClientsAreIntroducedOnceBothAreComplete(t *testing.T) {
 }
 
 func TestConnectLeavesFromTheSocketThatPortType1CameTo(t *testing.T) {
-	st := newStation(t, Options{}, "", "198.51.100.1:27901", "198.51.100.2:27901", "198.51.100.3:27901")
+	st := newStation(t, DefaultOptions(), "", "198.51.100.1:27901", "198.51.100.2:27901", "198.51.100.3:27901")
 	for index, from := range []string{alice, bob} {
 		for socket, port := range []PortType{PortNN2, PortNN1, PortNN3} { // as if the names were mixed up
 			st.deliver(socket, from, initPacket(77, byte(index), port))
@@ -227,7 +220,7 @@ func TestConnectLeavesFromTheSocketThatPortType1CameTo(t *testing.T) {
 
 func TestMissingInitsAreWaitedForALittle(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		st := newStation(t, Options{}, "")
+		st := newStation(t, DefaultOptions(), "")
 		st.deliver(0, alice, initPacket(77, 0, PortNN1))
 		st.inits(77, 1, bob)
 		st.pass(time.Second)
@@ -243,7 +236,7 @@ func TestMissingInitsAreWaitedForALittle(t *testing.T) {
 
 func TestThirdPartyLearnsEndsAndRedirectsNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		st := newStation(t, Options{}, "")
+		st := newStation(t, DefaultOptions(), "")
 		st.inits(77, 0, alice)
 		st.post.take()
 
@@ -280,7 +273,7 @@ func TestThirdPartyLearnsEndsAndRedirectsNothing(t *testing.T) {
 
 func TestOneAddressIsNotItsOwnPartner(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		st := newStation(t, Options{}, "")
+		st := newStation(t, DefaultOptions(), "")
 		st.inits(77, 0, alice)
 		if got := st.inits(77, 1, alice); got != dropItself {
 			t.Errorf("dropped as %q, want %q", got, dropItself)
@@ -305,7 +298,7 @@ func TestOneAddressIsNotItsOwnPartner(t *testing.T) {
 }
 
 func TestNewPortOfTheSameAddressReplacesTheOldOne(t *testing.T) {
-	st := newStation(t, Options{}, "")
+	st := newStation(t, DefaultOptions(), "")
 	st.inits(77, 0, alice)
 	st.inits(77, 0, "203.0.113.1:5999")
 	st.inits(77, 1, bob)
@@ -318,7 +311,7 @@ func TestNewPortOfTheSameAddressReplacesTheOldOne(t *testing.T) {
 func TestPartnerThatStillWaitsIsKeptForANewRound(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const again = "203.0.113.1:5001"
-		st := newStation(t, Options{}, "")
+		st := newStation(t, DefaultOptions(), "")
 		st.inits(77, 0, alice)
 		st.inits(77, 1, bob)
 		st.deliver(0, alice, connectAckPacket(77, 0)) // Bob's connect was lost
@@ -334,7 +327,7 @@ func TestPartnerThatStillWaitsIsKeptForANewRound(t *testing.T) {
 
 func TestLateInitsOfAnAnsweredRoundAreOnlyConfirmed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		st := newStation(t, Options{}, "")
+		st := newStation(t, DefaultOptions(), "")
 		st.inits(77, 0, alice)
 		st.inits(77, 1, bob)
 		for index, from := range []string{alice, bob} {
@@ -384,7 +377,7 @@ func TestForgedPacketsBringLittle(t *testing.T) {
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				st := newStation(t, Options{}, "198.51.100.1:1")
+				st := newStation(t, DefaultOptions(), "198.51.100.1:1")
 				in, most := 0, 0
 				for _, p := range tc.forged {
 					st.deliver(0, alice, p)
@@ -421,12 +414,12 @@ func TestForgedPacketsBringLittle(t *testing.T) {
 
 func TestConnectsBackOffAndEndWithTheReceipt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		st := newStation(t, Options{}, "")
+		st := newStation(t, DefaultOptions(), "")
 		for range 2 {
 			st.inits(77, 0, alice)
 		}
 		st.inits(77, 1, bob)
-		if got := st.deliver(0, bob, connectAckPacket(77, 1)); got != "" {
+		if got := st.deliver(0, bob, connectAckPacket(77, 1)); got != notDropped {
 			t.Fatalf("connect receipt: dropped as %q", got)
 		}
 		if n := len(st.of(TypeConnect, alice)); n != 1 {
@@ -468,44 +461,44 @@ func TestNATTestsAreAnsweredHonestly(t *testing.T) {
 	tests := map[string]struct {
 		at     []string
 		second string
-		policy Policy
+		assume bool                // Config.AssumeUnrestricted
 		to     int                 // socket that the tests come to
 		want   map[PortType]answer // of tests 1 to 3
 	}{
-		"one address": {[]string{a}, second, Policy{}, 0, map[PortType]answer{
+		"one address": {[]string{a}, second, false, 0, map[PortType]answer{
 			1: {0, a}, 2: none, 3: {-1, a},
 		}},
-		"one address, insisting": {[]string{a}, second, Policy{AssumeUnrestricted: true}, 0, map[PortType]answer{
+		"one address, insisting": {[]string{a}, second, true, 0, map[PortType]answer{
 			1: {0, a}, 2: {0, a}, 3: {-1, a},
 		}},
-		"one address, no second socket": {[]string{a}, "", Policy{}, 0, map[PortType]answer{
+		"one address, no second socket": {[]string{a}, "", false, 0, map[PortType]answer{
 			1: {0, a}, 2: none, 3: none,
 		}},
-		"one address, another port": {[]string{a, "198.51.100.1:27902"}, "", Policy{}, 0, map[PortType]answer{
+		"one address, another port": {[]string{a, "198.51.100.1:27902"}, "", false, 0, map[PortType]answer{
 			1: {0, a}, 2: none, 3: {1, a},
 		}},
-		"two addresses, natneg1": {[]string{a, b}, second, Policy{}, 0, map[PortType]answer{
+		"two addresses, natneg1": {[]string{a, b}, second, false, 0, map[PortType]answer{
 			1: {0, a}, 2: none, 3: {-1, a},
 		}},
-		"two addresses, natneg2": {[]string{a, b}, second, Policy{}, 1, map[PortType]answer{
+		"two addresses, natneg2": {[]string{a, b}, second, false, 1, map[PortType]answer{
 			1: {1, b}, 2: none, 3: {-1, a},
 		}},
-		"two addresses, second socket on all": {[]string{a, b}, "0.0.0.0:40000", Policy{}, 1, map[PortType]answer{
+		"two addresses, second socket on all": {[]string{a, b}, "0.0.0.0:40000", false, 1, map[PortType]answer{
 			1: {1, b}, 2: none, 3: {-1, b},
 		}},
-		"three addresses, natneg1": {[]string{a, b, c}, second, Policy{}, 0, map[PortType]answer{
+		"three addresses, natneg1": {[]string{a, b, c}, second, false, 0, map[PortType]answer{
 			1: {0, a}, 2: {2, c}, 3: {-1, a},
 		}},
-		"three addresses, natneg2": {[]string{a, b, c}, second, Policy{}, 1, map[PortType]answer{
+		"three addresses, natneg2": {[]string{a, b, c}, second, false, 1, map[PortType]answer{
 			1: {1, b}, 2: none, 3: {-1, a},
 		}},
-		"three addresses and further ports": {[]string{a, "198.51.100.1:27902", b, "198.51.100.2:27902", c}, "", Policy{}, 0, map[PortType]answer{
+		"three addresses and further ports": {[]string{a, "198.51.100.1:27902", b, "198.51.100.2:27902", c}, "", false, 0, map[PortType]answer{
 			1: {0, a}, 2: {4, c}, 3: {1, a},
 		}},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
-			st := newStation(t, Options{Policy: tc.policy}, tc.second, tc.at...)
+			st := newStation(t, options(func(o *Options) { o.AssumeUnrestricted = tc.assume }), tc.second, tc.at...)
 			for port, want := range tc.want {
 				check := Check{Test{PortType: port, Data: [8]byte{1, 2, 3, 4, 5, 6, 7, 8}}}
 				dropped := st.deliver(tc.to, alice, check.AppendTo(Header{3, TypeNATTest, 777}.AppendTo(nil)))
@@ -530,7 +523,7 @@ func TestNATTestsAreAnsweredHonestly(t *testing.T) {
 }
 
 func TestNATTest2OnAWildcardAddressIsHonest(t *testing.T) {
-	st := newStation(t, Options{}, "", "0.0.0.0:27901", "198.51.100.2:27901", "198.51.100.3:27901")
+	st := newStation(t, DefaultOptions(), "", "0.0.0.0:27901", "198.51.100.2:27901", "198.51.100.3:27901")
 	test := Check{Test{PortType: PortNN2}}.AppendTo(Header{3, TypeNATTest, 777}.AppendTo(nil))
 	deliver := func(to string) []sent {
 		p := netserve.Packet{Data: test, From: netip.MustParseAddrPort(alice)}
@@ -552,7 +545,7 @@ func TestNATTest2OnAWildcardAddressIsHonest(t *testing.T) {
 }
 
 func TestAddressCheckTellsTheAddressForCookies0To3(t *testing.T) {
-	st := newStation(t, Options{}, "")
+	st := newStation(t, DefaultOptions(), "")
 	for cookie := range uint32(5) {
 		st.deliver(0, alice, Check{Test{PortType: PortNN2, Data: [8]byte{7, 8}}}.AppendTo(Header{4, TypeAddressCheck, cookie}.AppendTo(nil)))
 		got := st.post.take()
@@ -616,10 +609,10 @@ func TestOutcomesAreLoggedAndCounted(t *testing.T) {
 				var log bytes.Buffer
 				reg := prometheus.NewPedanticRegistry()
 				var met []string
-				st := newStation(t, Options{
-					Games: catalogue, Log: zerolog.New(&log), Registerer: reg,
-					Met: func(a netip.AddrPort) { met = append(met, a.String()) },
-				}, "")
+				st := newStation(t, options(func(o *Options) {
+					o.Games, o.Log, o.Registerer = catalogue, zerolog.New(&log), reg
+					o.Met = func(a netip.AddrPort) { met = append(met, a.String()) }
+				}), "")
 				tc.play(st)
 				st.pass(2 * time.Minute)
 				wantMet := []string(nil)
@@ -702,7 +695,7 @@ func TestLogIsNotFilledByStrangers(t *testing.T) {
 }
 
 func TestPacketsAndTicksMayCrossEachOther(t *testing.T) {
-	st := newStation(t, Options{Policy: Policy{MaxOpen: 50}}, "")
+	st := newStation(t, options(func(o *Options) { o.MaxOpen = 50 }), "")
 	var wg sync.WaitGroup
 	for i := range 4 {
 		wg.Go(func() {
@@ -734,7 +727,7 @@ func FuzzHandle(f *testing.F) {
 	}
 	f.Add(initOf(1, 77, Init{PortType: PortNN1}), initOf(1, 77, Init{PortType: PortNN1, Index: 1}))
 	f.Fuzz(func(t *testing.T, a, b []byte) {
-		st := newStation(t, Options{}, "198.51.100.1:1")
+		st := newStation(t, DefaultOptions(), "198.51.100.1:1")
 		in := map[string]int{}
 		for i, p := range [][]byte{a, b, a, b} {
 			from := []string{alice, bob}[i%2]

@@ -50,23 +50,15 @@ func (c *Config) Open(ctx context.Context, env *service.Env) (*service.Running, 
 		}
 		sockets.Extra = append(sockets.Extra, further)
 	}
-	metrics := env.Metrics(DropReasons()...)
+	metrics := env.Metrics(dropNames[1:]...)
 	s := New(Options{
-		Met: env.Met, Games: env.Games, Banned: env.BannedFrom(storage.ScopeAll), Verdicts: env.Players, Policy: c.policy(env),
+		Config: *c, Met: env.Met, Games: env.Games, Banned: env.BannedFrom(storage.ScopeAll), Trusted: env.Trusted, Verdicts: env.Players,
 		Addresses: hostnet.Physical, Given: given(env),
 		Packets: netserve.PacketOptions{Log: env.Log, Metrics: metrics}, Log: env.Log, Metrics: metrics, Registerer: env.Registerer,
 	})
 	r.Serve = func(ctx context.Context) error { return s.Serve(ctx, sockets) }
-	r.Reload = func(to service.Service) { s.SetPolicy(to.(*Config).policy(env)) }
+	r.Reload = func(to service.Service) { s.Reload(to.(*Config)) }
 	return r, nil
-}
-
-func (c *Config) policy(env *service.Env) Policy {
-	return Policy{
-		MaxOpen: c.MaxOpen, MaxPerAddr: c.MaxPerAddr, AssumeUnrestricted: c.AssumeUnrestricted,
-		Unproved: netserve.NewLimiter(netserve.LimiterOptions{Rate: float64(c.Rate), Burst: c.Burst}),
-		Trusted:  env.Trusted,
-	}
 }
 
 // given returns Options.Given by the addresses that servers are listed under.

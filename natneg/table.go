@@ -2,15 +2,8 @@ package natneg
 
 import "time"
 
-// Bounds of the table.
-const (
-	// DefaultMaxOpen is the default of Policy.MaxOpen.
-	DefaultMaxOpen = 100_000
-	// DefaultMaxPerAddr is the default of Policy.MaxPerAddr.
-	DefaultMaxPerAddr = 512
-	// maxSame is how many negotiations may have one cookie at a time.
-	maxSame = 4
-)
+// maxSame is how many negotiations may have one cookie at a time.
+const maxSame = 4
 
 // The wheel of timers: one turn is longer than any wait of a negotiation.
 const (
@@ -120,7 +113,7 @@ func (t *table) findClient(cookie uint32, index byte, from endpoint) *negotiatio
 
 // mayOpen tells whether there is room for one more negotiation that the address
 // opens; it makes room where it has to.
-func (t *table) mayOpen(cookie uint32, from [4]byte, maxOpen, maxPerAddr int) (refused string) {
+func (t *table) mayOpen(cookie uint32, from [4]byte, maxOpen, maxPerAddr int) (refused drop) {
 	same := 0
 	for n := t.byCookie[cookie]; n != nil; n = n.place.same {
 		same++
@@ -139,7 +132,7 @@ func (t *table) mayOpen(cookie uint32, from [4]byte, maxOpen, maxPerAddr int) (r
 		t.remove(victim)
 		t.evicted++
 	}
-	return ""
+	return notDropped
 }
 
 // open adds a negotiation.

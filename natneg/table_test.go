@@ -14,7 +14,7 @@ import (
 
 func TestOldestWithoutPartnerMakesRoom(t *testing.T) {
 	reg := prometheus.NewPedanticRegistry()
-	st := newStation(t, Options{Registerer: reg, Policy: Policy{MaxOpen: 3}}, "")
+	st := newStation(t, options(func(o *Options) { o.Registerer, o.MaxOpen = reg, 3 }), "")
 	st.inits(1, 0, addr(1)) // has met: stays although it is the oldest
 	st.inits(1, 1, addr(101))
 	st.inits(2, 0, addr(2))
@@ -43,8 +43,8 @@ func TestOldestWithoutPartnerMakesRoom(t *testing.T) {
 
 func TestOneAddressOpensNoMoreThanItsShare(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		st := newStation(t, Options{Policy: Policy{MaxPerAddr: 2}}, "")
-		for cookie, want := range map[uint32]string{1: "", 2: ""} {
+		st := newStation(t, options(func(o *Options) { o.MaxPerAddr = 2 }), "")
+		for cookie, want := range map[uint32]drop{1: notDropped, 2: notDropped} {
 			if got := st.inits(cookie, 0, alice); got != want {
 				t.Errorf("cookie %d: dropped as %q", cookie, got)
 			}
@@ -57,11 +57,11 @@ func TestOneAddressOpensNoMoreThanItsShare(t *testing.T) {
 			t.Errorf("cookie 3: got %+v, want no answer", got)
 		}
 		st.inits(4, 1, bob)
-		if got := st.inits(4, 0, alice); got != "" {
+		if got := st.inits(4, 0, alice); got != notDropped {
 			t.Errorf("cookie of another address: dropped as %q", got)
 		}
 		st.pass(time.Minute)
-		if got := st.inits(3, 0, alice); got != "" {
+		if got := st.inits(3, 0, alice); got != notDropped {
 			t.Errorf("cookie 3, after the others ended: dropped as %q", got)
 		}
 	})
@@ -71,13 +71,13 @@ func TestBoundOfAnAddressHoldsBeyond65536(t *testing.T) {
 	const most = 1<<16 + 1
 	tb, from := newTable(), [4]byte{10, 0, 0, 1}
 	for cookie := range uint32(most + 2) {
-		want := ""
+		want := notDropped
 		if cookie >= most {
 			want = dropTooMany
 		}
 		if got := tb.mayOpen(cookie, from, 2*most, most); got != want {
 			t.Fatalf("cookie %d of an address: refused as %q, want %q", cookie, got, want)
-		} else if got == "" {
+		} else if got == notDropped {
 			tb.open(&negotiation{cookie: cookie}, from)
 		}
 	}
@@ -107,18 +107,18 @@ func TestHundredThousandCookiesFitIn60MiB(t *testing.T) {
 	var before, after runtime.MemStats
 	runtime.GC()
 	runtime.ReadMemStats(&before)
-	s := New(Options{Policy: Policy{MaxPerAddr: 1 << 16}})
+	s := New(options(func(o *Options) { o.MaxPerAddr = 1 << 16 }))
 	st := &station{Server: s, t: t, post: &post{}}
-	fillCookies(st, DefaultMaxOpen)
+	fillCookies(st, maxOpen)
 	runtime.GC()
 	runtime.ReadMemStats(&after)
-	if st.Open() != DefaultMaxOpen {
-		t.Fatalf("%d cookies are open, want %d", st.Open(), DefaultMaxOpen)
+	if st.Open() != maxOpen {
+		t.Fatalf("%d cookies are open, want %d", st.Open(), maxOpen)
 	}
 	used := int64(after.HeapAlloc) - int64(before.HeapAlloc)
-	t.Logf("%d cookies: %.1f MiB", DefaultMaxOpen, float64(used)/(1<<20))
+	t.Logf("%d cookies: %.1f MiB", maxOpen, float64(used)/(1<<20))
 	if used > 60<<20 {
-		t.Errorf("%d cookies take %d bytes, want at most 60 MiB", DefaultMaxOpen, used)
+		t.Errorf("%d cookies take %d bytes, want at most 60 MiB", maxOpen, used)
 	}
 	runtime.KeepAlive(st)
 }
@@ -159,13 +159,13 @@ func TestWhateverComesTheBoundsHold(t *testing.T) {
 				c := call{version: byte(1 + small(4, "version")), name: uint64(small(2, "game")), from: from, in: &in}
 				n := m.tb.find(cookie, &c)
 				if n == nil {
-					if m.tb.mayOpen(cookie, from.ip, 2, 2) != "" {
+					if m.tb.mayOpen(cookie, from.ip, 2, 2) != notDropped {
 						return
 					}
 					n = &negotiation{cookie: cookie, opened: m.now}
 					m.tb.open(n, from.ip)
 				}
-				if n.init(m.now, &c, &e) == "" {
+				if n.init(m.now, &c, &e) == notDropped {
 					m.tb.changed(n)
 				}
 				m.packets[fmt.Sprint(cookie, from.ip)]++

@@ -21,7 +21,9 @@ func TestSocketOnAllAddressesAnswersNATTest2FromAnother(t *testing.T) {
 		return c
 	}
 	one, other := netip.MustParseAddr("127.0.0.1"), netip.MustParseAddr("127.0.0.2")
-	server := natneg.New(natneg.Options{Addresses: func() []netip.Addr { return []netip.Addr{one, other} }})
+	opt := natneg.DefaultOptions()
+	opt.Addresses = func() []netip.Addr { return []netip.Addr{one, other} }
+	server := natneg.New(opt)
 	sockets := natneg.Sockets{Main: open(), Second: open()}
 	ctx, stop := context.WithCancel(t.Context())
 	done := make(chan error, 1)

@@ -36,9 +36,9 @@ func TestNATTest2OnAllAddressesIsAnsweredFromAnother(t *testing.T) {
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
-			st := newStation(t, Options{
-				Addresses: func() []netip.Addr { return tc.machine }, Policy: Policy{AssumeUnrestricted: tc.assumeAll},
-			}, "0.0.0.0:40000", "0.0.0.0:27901")
+			st := newStation(t, options(func(o *Options) {
+				o.Addresses, o.AssumeUnrestricted = func() []netip.Addr { return tc.machine }, tc.assumeAll
+			}), "0.0.0.0:40000", "0.0.0.0:27901")
 			st.lookAtAddresses()
 			ask := func(port PortType, to string) []sent {
 				check := Check{Test{PortType: port}}
@@ -65,7 +65,7 @@ func TestNATTest2OnAllAddressesIsAnsweredFromAnother(t *testing.T) {
 
 func TestAddressesOfTheMachineAreOfNoUseToASocketOnOne(t *testing.T) {
 	asked := false
-	st := newStation(t, Options{Addresses: func() []netip.Addr { asked = true; return nil }}, "")
+	st := newStation(t, options(func(o *Options) { o.Addresses = func() []netip.Addr { asked = true; return nil } }), "")
 	st.lookAtAddresses()
 	if asked {
 		t.Error("a server on one address asked for all of the machine's")
