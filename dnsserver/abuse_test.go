@@ -8,8 +8,8 @@ import (
 
 	"github.com/miekg/dns"
 
+	"github.com/respawnd/respawnd/configs"
 	"github.com/respawnd/respawnd/internal/abusetest"
-	"github.com/respawnd/respawnd/internal/netserve"
 )
 
 // clientQuestions are what machines ask.
@@ -40,7 +40,7 @@ func TestFloodOfStrangersIsNotAnswered(t *testing.T) {
 func TestFloodFromForgedAddressesOfTheNetworkBringsThemLittle(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newServer(t, func(o *Options) {
-			o.Limit = netserve.NewLimiter(netserve.LimiterOptions{Rate: DefaultRate, Burst: DefaultBurst})
+			configs.Defaults(&o.Config)
 		})
 		a := &abusetest.Attack{
 			Handler: s, To: netip.MustParseAddr("192.168.1.5"), Packets: clientQuestions(t), First: netip.MustParseAddr("10.0.0.0"), Memory: 64 << 20,

@@ -25,7 +25,7 @@ func BenchmarkServePacket(b *testing.B) {
 	} {
 		b.Run(name, func(b *testing.B) {
 			f := newServer(b, func(o *Options) {
-				o.Limit = netserve.NewLimiter(netserve.LimiterOptions{Rate: 1e9, Burst: 1e6})
+				o.Rate, o.Burst = 1e9, 1e6
 			})
 			p := netserve.Packet{Data: pack(b, m), From: netip.MustParseAddrPort("192.168.1.77:5353")}
 			b.ReportAllocs()

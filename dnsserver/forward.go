@@ -15,9 +15,9 @@ import (
 
 // Times and bounds of questions to upstreams.
 const (
-	// DefaultTryTime is how long one upstream has for its answer. Clients ask again
+	// defaultTryTime is how long one upstream has for its answer. Clients ask again
 	// after five seconds or so.
-	DefaultTryTime = 1500 * time.Millisecond
+	defaultTryTime = 1500 * time.Millisecond
 	// minTries is how often a single upstream is asked; packets get lost.
 	minTries = 2
 	// maxTries is how many packets a question costs.
@@ -70,7 +70,7 @@ type forwarder struct {
 
 func newForwarder(opt *Options, m *metrics, allowed func() []string) *forwarder {
 	return &forwarder{
-		upstreams: opt.Upstreams, most: opt.Forwards, tryTime: opt.TryTime, metrics: m, log: opt.Log,
+		upstreams: opt.Upstreams, most: opt.MaxForwards, tryTime: opt.tryTime, metrics: m, log: opt.Log,
 		warn: rate.Sometimes{Interval: warnEvery}, warnLocal: rate.Sometimes{Interval: warnEvery}, allowed: allowed,
 		open: make(map[question][]*waiter),
 	}

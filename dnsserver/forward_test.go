@@ -17,7 +17,7 @@ import (
 
 // forwarding returns a change of options that names upstreams.
 func forwarding(upstreams ...netip.AddrPort) func(*Options) {
-	return func(o *Options) { o.Upstreams, o.TryTime = upstreams, hang }
+	return func(o *Options) { o.Upstreams, o.tryTime = upstreams, hang }
 }
 
 // closedPort is an address where nobody answers, and the system says so.
@@ -167,7 +167,7 @@ func TestUpstreamsAreAskedInTurn(t *testing.T) {
 func TestSilentUpstreamIsGivenUp(t *testing.T) {
 	var asked atomic.Int32
 	silent := upstream(t, func(string, *dns.Msg) [][]byte { asked.Add(1); return nil })
-	r := start(t, func(o *Options) { o.Upstreams, o.TryTime = []netip.AddrPort{silent}, 20*time.Millisecond })
+	r := start(t, func(o *Options) { o.Upstreams, o.tryTime = []netip.AddrPort{silent}, 20*time.Millisecond })
 	if m := r.overUDP(t, about("example.org", dns.TypeA)); m.Rcode != dns.RcodeServerFailure {
 		t.Errorf("answer %v, want SERVFAIL", m)
 	}
@@ -265,7 +265,7 @@ func TestClientsOfTheSameQuestionShareIt(t *testing.T) {
 func TestQuestionsUnderWayAreBounded(t *testing.T) {
 	release := make(chan struct{})
 	up := upstream(t, func(_ string, m *dns.Msg) [][]byte { <-release; return [][]byte{pack(t, says(t, m, "192.0.2.80"))} })
-	f := newServer(t, func(o *Options) { forwarding(up)(o); o.Forwards = 3 })
+	f := newServer(t, func(o *Options) { forwarding(up)(o); o.MaxForwards = 3 })
 	ctx, cancel := context.WithCancel(t.Context())
 	f.forward.begin(ctx)
 	for i := range 5 {
@@ -304,7 +304,7 @@ func TestQuestionThatComesBackGoesOutOnce(t *testing.T) {
 		_, _ = conn.Write(pack(t, m))
 		return nil
 	})
-	r := start(t, func(o *Options) { o.Upstreams, o.TryTime = []netip.AddrPort{up}, 50*time.Millisecond })
+	r := start(t, func(o *Options) { o.Upstreams, o.tryTime = []netip.AddrPort{up}, 50*time.Millisecond })
 	at.Store(&r.at)
 	if m := r.overUDP(t, about("example.org", dns.TypeA).SetEdns0(1232, false)); m.Rcode != dns.RcodeServerFailure {
 		t.Errorf("answer %v, want SERVFAIL", m)

@@ -16,6 +16,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/rs/zerolog"
 
+	"github.com/respawnd/respawnd/configs"
 	"github.com/respawnd/respawnd/internal/hostnet"
 	"github.com/respawnd/respawnd/internal/netserve"
 )
@@ -33,8 +34,11 @@ func isGame(name string) bool {
 
 // options are those of a machine with two cards.
 func options() Options {
+	var c Config
+	configs.Defaults(&c)
+	c.Rate = 0 // no bound
 	return Options{
-		Names: isGame,
+		Config: c, Names: isGame,
 		Addresses: func() ([]hostnet.Address, error) {
 			return []hostnet.Address{card("127.0.0.1/8"), card("192.168.1.5/24"), card("10.0.0.1/16")}, nil
 		},
@@ -78,7 +82,7 @@ func newServer(t testing.TB, change func(*Options)) *fixture {
 	t.Helper()
 	opt := options()
 	f := &fixture{metrics: prometheus.NewRegistry()}
-	opt.Metrics = netserve.NewMetrics(f.metrics, "dns", DropReasons()...)
+	opt.Metrics = netserve.NewMetrics(f.metrics, "dns", dropNames[1:]...)
 	if change != nil {
 		change(&opt)
 	}
@@ -168,9 +172,9 @@ func (f *fixture) value(t testing.TB, reg prometheus.Gatherer, family, label str
 	return 0
 }
 
-func (f *fixture) dropped(t testing.TB, reason string) int {
+func (f *fixture) dropped(t testing.TB, reason drop) int {
 	t.Helper()
-	return f.value(t, f.metrics, "respawnd_dropped_total", reason)
+	return f.value(t, f.metrics, "respawnd_dropped_total", reason.String())
 }
 
 // counted returns one of the package's own counters.

@@ -13,7 +13,6 @@ import (
 	"github.com/miekg/dns"
 
 	"github.com/respawnd/respawnd/internal/echotest"
-	"github.com/respawnd/respawnd/internal/netserve"
 )
 
 // TestLoopbackServer is the process that BenchmarkLoopback measures.
@@ -24,7 +23,7 @@ func TestLoopbackServer(t *testing.T) {
 	case "dns":
 		conn, ln := listen(t)
 		f := newServer(t, func(o *Options) {
-			o.Limit = netserve.NewLimiter(netserve.LimiterOptions{Rate: 1e9, Burst: 1e6})
+			o.Rate, o.Burst = 1e9, 1e6
 		})
 		echotest.Serve(t, conn.LocalAddr(), func(ctx context.Context) error { return f.Serve(ctx, conn, ln) })
 	default:

@@ -102,7 +102,7 @@ func TestRebinding(t *testing.T) {
 			t.Errorf("%s: %s, want the whole answer", name, texts(m))
 		}
 	}
-	r.SetPolicy(Policy{AllowPrivate: []string{"example.org"}})
+	r.Reload(&Config{AllowPrivate: []string{"example.org"}})
 	if m := r.overUDP(t, about("evil.example.org", dns.TypeA)); len(m.Answer) != 7 {
 		t.Errorf("after dns.allow_private was changed: %s, want the whole answer", texts(m))
 	}

@@ -19,22 +19,14 @@ import (
 	"github.com/respawnd/respawnd/internal/netserve"
 )
 
-// Defaults of Options.
-const (
-	// DefaultRate is how many questions per second an address may ask.
-	DefaultRate = 50
-	// DefaultBurst is how many it may ask at once: a page in a browser asks dozens.
-	DefaultBurst = 200
-	// DefaultForwards is how many questions to upstreams may be under way.
-	DefaultForwards = 256
-)
-
 // refreshEvery is how often the addresses of this machine are looked at: a cable
 // may be plugged in, or an address change.
 const refreshEvery = 10 * time.Second
 
 // Options configure a Server. Names is required.
 type Options struct {
+	Config // its live keys are replaced by Reload
+
 	// Names tells which names are those of services. A name is in lower case,
 	// without a dot at its end.
 	Names func(name string) bool
@@ -43,46 +35,35 @@ type Options struct {
 	Addresses func() ([]hostnet.Address, error)
 	// Route returns the address on the way to the rest of the world, zero if there
 	// is none; nil: hostnet.Route.
-	Route func() netip.Addr
-	// Address is given to clients on none of our networks; zero: the one that they
-	// asked, if the system says which, or that of Route.
-	Address netip.Addr
-
-	// Upstreams are asked for all other names, in this order; none: those names
-	// are refused.
-	Upstreams []netip.AddrPort
-	Forwards  int           // questions to upstreams at a time; 0: DefaultForwards
-	TryTime   time.Duration // for the answer of one upstream; 0: DefaultTryTime
-
-	Policy // replaced by SetPolicy
+	Route   func() netip.Addr
+	Trusted netserve.AddrSet // Config.Rate does not bind them
+	Banned  netserve.AddrSet // not answered
 
 	Packets    netserve.PacketOptions
 	Conn       netserve.ConnOptions // its Metrics and Log are taken from here
 	Log        zerolog.Logger
 	Metrics    *netserve.Metrics
 	Registerer prometheus.Registerer // nil: the metrics of this package are not registered
+
+	tryTime time.Duration // for the answer of one upstream; 0: defaultTryTime. Tests set it
 }
 
-// Policy is what an operator may change while the Server runs.
-type Policy struct {
-	// Allow are networks that are answered besides private ones.
-	Allow []netip.Prefix
-	// AllowPrivate are domains, without a final dot, whose names may have private
-	// addresses in what upstreams answer, besides names without a dot.
-	AllowPrivate []string
-	// Limit bounds the questions of an address; nil: no bound.
-	Limit *netserve.Limiter
-	// Trusted tells which addresses Limit does not bind; nil: none.
-	Trusted func(netip.Addr) bool
-	// Banned tells which addresses are not answered; nil: none.
-	Banned func(netip.Addr) bool
+// live is a Config that is in force. It is not changed.
+type live struct {
+	*Config
+	perAddr *netserve.Limiter // questions
+}
+
+// Reload takes over the live keys from the next question on.
+func (s *Server) Reload(c *Config) {
+	s.live.Store(&live{c, netserve.NewLimiter(netserve.LimiterOptions{Rate: float64(c.Rate), Burst: c.Burst})})
 }
 
 // Server answers questions. It implements netserve.PacketHandler and
 // netserve.ConnHandler.
 type Server struct {
 	opt     Options
-	policy  atomic.Pointer[Policy]
+	live    atomic.Pointer[live] // never nil
 	metrics *metrics
 	works   sync.Pool // of *work
 	where   atomic.Pointer[whereabouts]
@@ -107,25 +88,19 @@ func New(opt Options) *Server {
 	if opt.Route == nil {
 		opt.Route = hostnet.Route
 	}
-	if opt.Forwards <= 0 {
-		opt.Forwards = DefaultForwards
-	}
-	if opt.TryTime <= 0 {
-		opt.TryTime = DefaultTryTime
+	if opt.tryTime == 0 {
+		opt.tryTime = defaultTryTime
 	}
 	opt.Packets.Metrics, opt.Packets.Log = opt.Metrics, opt.Log
 	opt.Conn.Metrics, opt.Conn.Log = opt.Metrics, opt.Log
 	opt.Conn = connDefaults(opt.Conn)
 	s := &Server{opt: opt, metrics: newMetrics(opt.Registerer)}
 	s.works.New = func() any { return new(work) }
-	s.SetPolicy(opt.Policy)
-	s.forward = newForwarder(&s.opt, s.metrics, func() []string { return s.policy.Load().AllowPrivate })
+	s.Reload(&opt.Config)
+	s.forward = newForwarder(&s.opt, s.metrics, func() []string { return s.live.Load().AllowPrivate })
 	s.where.Store(new(whereabouts))
 	return s
 }
-
-// SetPolicy replaces the policy from the next question on.
-func (s *Server) SetPolicy(p Policy) { s.policy.Store(&p) }
 
 // Serve answers over conn, and over the connections of ln, until ctx ends. It
 // returns after all its goroutines. conn stays open and belongs to the caller;
@@ -195,33 +170,40 @@ func (s *Server) addressFor(client, asked netip.Addr) netip.Addr {
 	return netip.Addr{}
 }
 
-// The reasons for which questions are dropped without an answer.
+// drop is why a question was dropped without an answer.
+type drop uint8
+
 const (
-	dropStranger = "stranger" // not of a private or allowed network
-	dropBanned   = "banned"
-	dropLimited  = "limited"
-	dropUseless  = "useless" // not a question
-	dropTooLong  = "too_long"
-	dropLoop     = "loop" // an upstream asks us what we are asking it
+	notDropped   drop = iota
+	dropStranger      // not of a private or allowed network
+	dropBanned
+	dropLimited
+	dropUseless // not a question
+	dropTooLong
+	dropLoop // an upstream asks us what we are asking it
 )
 
-// DropReasons lists the reasons that Options.Metrics counts drops under.
-func DropReasons() []string {
-	return []string{dropStranger, dropBanned, dropLimited, dropUseless, dropTooLong, dropLoop}
+// dropNames are the reasons as the metrics show them.
+var dropNames = [...]string{
+	dropStranger: "stranger", dropBanned: "banned", dropLimited: "limited", dropUseless: "useless",
+	dropTooLong: "too_long", dropLoop: "loop",
 }
 
-// admit returns why an address is not answered, "" if it is.
-func (s *Server) admit(client netip.Addr, now time.Time) string {
-	p := s.policy.Load()
+// String returns the reason as the metrics show it, "" for notDropped.
+func (d drop) String() string { return dropNames[d] }
+
+// admit returns why an address is not answered.
+func (s *Server) admit(client netip.Addr, now time.Time) drop {
+	live := s.live.Load()
 	switch {
-	case !near(client) && !slices.ContainsFunc(p.Allow, func(n netip.Prefix) bool { return n.Contains(client.WithZone("")) }):
+	case !near(client) && !slices.ContainsFunc(live.Allow, func(n netip.Prefix) bool { return n.Contains(client.WithZone("")) }):
 		return dropStranger
-	case p.Banned != nil && p.Banned(client):
+	case s.opt.Banned.Has(client):
 		return dropBanned
-	case !p.Limit.Allow(client, now) && (p.Trusted == nil || !p.Trusted(client)):
+	case !live.perAddr.Allow(client, now) && !s.opt.Trusted.Has(client):
 		return dropLimited
 	default:
-		return ""
+		return notDropped
 	}
 }
 
@@ -231,8 +213,8 @@ func near(a netip.Addr) bool { return a.IsPrivate() || a.IsLoopback() || a.IsLin
 
 // ServePacket implements netserve.PacketHandler.
 func (s *Server) ServePacket(w netserve.PacketWriter, p netserve.Packet) {
-	if reason := s.admit(p.From.Addr(), time.Now()); reason != "" {
-		s.opt.Metrics.Drop(reason)
+	if reason := s.admit(p.From.Addr(), time.Now()); reason != notDropped {
+		s.opt.Metrics.Drop(reason.String())
 		return
 	}
 	x := s.works.Get().(*work)
@@ -261,7 +243,7 @@ var errForward = errors.New("dnsserver: not a name of ours")
 func (s *Server) answer(x *work, message []byte, client, asked netip.Addr) ([]byte, error) {
 	code, ok := x.query.read(message)
 	if !ok {
-		s.opt.Metrics.Drop(dropUseless)
+		s.opt.Metrics.Drop(dropUseless.String())
 		return nil, nil
 	}
 	if code == dns.RcodeFormatError || code == dns.RcodeNotImplemented {
@@ -313,7 +295,7 @@ func (s *Server) askUpstream(x *work, client netip.Addr, limit int, deliver func
 	case err == nil:
 		return nil, true
 	case errors.Is(err, errLoop):
-		s.opt.Metrics.Drop(dropLoop)
+		s.opt.Metrics.Drop(dropLoop.String())
 		return nil, false
 	default:
 		return s.refuse(x, dns.RcodeServerFailure), false

@@ -5,7 +5,9 @@ import (
 	"errors"
 	"net/netip"
 	"slices"
+	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/miekg/dns"
@@ -180,9 +182,11 @@ func TestOnlyNearClientsAreAnswered(t *testing.T) {
 	}
 }
 
-func TestRateOfAnAddressIsBounded(t *testing.T) {
+func TestRateOfAnAddressIsBounded(t *testing.T) { synctest.Test(t, testRate) }
+
+func testRate(t *testing.T) {
 	f := newServer(t, func(o *Options) {
-		o.Limit = netserve.NewLimiter(netserve.LimiterOptions{Rate: 1e-9, Burst: 3})
+		o.Rate, o.Burst = 1, 3
 		o.Trusted = func(a netip.Addr) bool { return a == netip.MustParseAddr("192.168.1.2") }
 	})
 	q := pack(t, about("gamespy.com", dns.TypeA))
@@ -200,7 +204,7 @@ func TestRateOfAnAddressIsBounded(t *testing.T) {
 	if got := f.dropped(t, dropLimited); got != 14 {
 		t.Errorf("%d counted, want 14", got)
 	}
-	f.SetPolicy(Policy{})
+	f.Reload(&Config{})
 	if f.packet(t, "192.168.1.77:99", q) == nil {
 		t.Error("not answered after the bound was lifted")
 	}
@@ -267,7 +271,8 @@ func TestServerOverSockets(t *testing.T) {
 }
 
 func TestConnectionsAreBounded(t *testing.T) {
-	r := start(t, nil)
+	var banned atomic.Bool
+	r := start(t, func(o *Options) { o.Banned = func(netip.Addr) bool { return banned.Load() } })
 	ended := func(conn interface{ Read([]byte) (int, error) }) bool {
 		var b [1]byte
 		n, err := conn.Read(b[:])
@@ -290,7 +295,7 @@ func TestConnectionsAreBounded(t *testing.T) {
 	if !ended(conn) {
 		t.Errorf("more than %d questions of a connection answered", maxQuestions)
 	}
-	r.SetPolicy(Policy{Banned: func(netip.Addr) bool { return true }})
+	banned.Store(true)
 	conn = r.connect(t)
 	if _, err := conn.Write(q); err != nil {
 		t.Fatal(err)

@@ -35,23 +35,15 @@ func (c *Config) Open(ctx context.Context, env *service.Env) (*service.Running, 
 		return nil, explain(err, c.Listen)
 	}
 	s := New(Options{
-		Names: env.Names.Has, Address: c.Address, Upstreams: c.Upstreams, Forwards: c.MaxForwards,
-		Policy: c.policy(env), Conn: netserve.ConnOptions{Grace: service.Grace},
-		Log: env.Log, Metrics: env.Metrics(DropReasons()...), Registerer: env.Registerer,
+		Config: *c, Names: env.Names.Has, Trusted: env.Trusted, Banned: env.BannedFrom(storage.ScopeAll), Conn: netserve.ConnOptions{Grace: service.Grace},
+		Log: env.Log, Metrics: env.Metrics(dropNames[1:]...), Registerer: env.Registerer,
 	})
 	r := service.OnListener(ln, func(ctx context.Context, ln net.Listener) error { return s.Serve(ctx, conn, ln) })
 	r.Address, r.UDP = conn.LocalAddr(), []netip.AddrPort{conn.LocalAddr()}
-	r.Reload = func(to service.Service) { s.SetPolicy(to.(*Config).policy(env)) }
+	r.Reload = func(to service.Service) { s.Reload(to.(*Config)) }
 	closeListener := r.Close
 	r.Close = func() error { return errors.Join(conn.Close(), closeListener()) }
 	return r, nil
-}
-
-func (c *Config) policy(env *service.Env) Policy {
-	return Policy{
-		Allow: c.Allow, AllowPrivate: c.AllowPrivate, Trusted: env.Trusted, Banned: env.BannedFrom(storage.ScopeAll),
-		Limit: netserve.NewLimiter(netserve.LimiterOptions{Rate: float64(c.Rate), Burst: c.Burst}),
-	}
 }
 
 // check returns the mistakes of a configuration that show only on this machine,

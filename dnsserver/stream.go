@@ -45,14 +45,14 @@ func (s *Server) ServeConn(ctx context.Context, c *netserve.Conn) {
 			return
 		}
 		if n > len(message) {
-			s.opt.Metrics.Drop(dropTooLong)
+			s.opt.Metrics.Drop(dropTooLong.String())
 			return
 		}
 		if _, err := io.ReadFull(c, message[:n]); err != nil {
 			return
 		}
-		if reason := s.admit(c.Peer().Addr(), time.Now()); reason != "" {
-			s.opt.Metrics.Drop(reason)
+		if reason := s.admit(c.Peer().Addr(), time.Now()); reason != notDropped {
+			s.opt.Metrics.Drop(reason.String())
 			return
 		}
 		c.SetState(netserve.StateBusy)
