@@ -9,6 +9,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/rs/zerolog"
 
+	"github.com/respawnd/respawnd/configs"
 	"github.com/respawnd/respawnd/internal/games"
 	"github.com/respawnd/respawnd/internal/netserve"
 	wire "github.com/respawnd/respawnd/internal/ssq"
@@ -34,7 +35,7 @@ type fixture struct {
 	config   Config
 
 	sent    [][]byte // packets to the client since the last question
-	dropped string   // why the last question was
+	dropped drop     // why the last question was
 }
 
 func newFixture(t testing.TB) *fixture {
@@ -49,13 +50,14 @@ func newFixture(t testing.TB) *fixture {
 	f := &fixture{
 		t: t, gauges: prometheus.NewRegistry(), book: verdicts.NewLog(zerolog.Nop(), 0),
 		registry: master.NewRegistry(master.Limits{PerAddr: 1 << 20, PerNet: 1 << 20}),
-		config:   Config{Password: password, BytesPerAddr: 64 << 10, BytesPerNet: 256 << 10},
 	}
+	configs.Defaults(&f.config)
+	f.config.Password = password
 	f.server = New(Options{
 		Registry: f.registry, Games: catalog, Verdicts: f.book, Version: "1.2.3", Log: zerolog.Nop(), Config: f.config,
 		Trusted: func(a netip.Addr) bool { return a == trustedClient.Addr() },
 		Banned:  func(a netip.Addr) bool { return a == netip.MustParseAddr("203.0.113.66") },
-		Metrics: netserve.NewMetrics(f.gauges, "ssq", DropReasons()...), Registerer: f.gauges,
+		Metrics: netserve.NewMetrics(f.gauges, "ssq", dropNames[1:]...), Registerer: f.gauges,
 	})
 	return f
 }
@@ -238,7 +240,7 @@ func (f *fixture) threeServers() {
 
 // counted returns how many packets were counted as dropped for a reason while
 // something else became of the packet at hand.
-func (f *fixture) counted(reason string) float64 {
+func (f *fixture) counted(reason drop) float64 {
 	f.t.Helper()
 	families, err := f.gauges.Gather()
 	if err != nil {
@@ -247,7 +249,7 @@ func (f *fixture) counted(reason string) float64 {
 	for _, family := range families {
 		for _, m := range family.GetMetric() {
 			for _, l := range m.GetLabel() {
-				if family.GetName() == "respawnd_dropped_total" && l.GetValue() == reason {
+				if family.GetName() == "respawnd_dropped_total" && l.GetValue() == reason.String() {
 					return m.GetCounter().GetValue()
 				}
 			}

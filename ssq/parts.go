@@ -34,7 +34,7 @@ type partials struct {
 // bytes were received for it, and forgets it; else text is nil. dropped says if
 // something was thrown away: this packet and what came before it, or older
 // questions.
-func (p *partials) add(from netip.AddrPort, h wire.Header, packet []byte, now time.Time) (text []byte, received int, dropped string) {
+func (p *partials) add(from netip.AddrPort, h wire.Header, packet []byte, now time.Time) (text []byte, received int, dropped drop) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.forget(now) {

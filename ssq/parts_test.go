@@ -23,7 +23,7 @@ func TestQuestionsOfSeveralPackets(t *testing.T) {
 	for _, order := range [][]int{{0, 1, 2}, {2, 1, 0}, {1, 1, 0, 2}} {
 		for i, n := range order {
 			f.part(trustedClient, 3, n, []string{query[:9], query[9:20], query[20:]}[n])
-			if last := i == len(order)-1; f.dropped != "" || (len(f.sent) > 0) != last {
+			if last := i == len(order)-1; f.dropped != notDropped || (len(f.sent) > 0) != last {
 				t.Fatalf("order %v, packet %d: dropped %q, %d packets sent", order, i, f.dropped, len(f.sent))
 			}
 		}
@@ -58,7 +58,7 @@ func TestPartialQuestionsAreBounded(t *testing.T) {
 		for i := range maxPartial {
 			f.part(client(i), 2, 0, "PI")
 			time.Sleep(time.Millisecond)
-			if f.dropped != "" {
+			if f.dropped != notDropped {
 				t.Fatalf("question %d: dropped %q", i, f.dropped)
 			}
 		}
@@ -93,7 +93,7 @@ func TestForgottenQuestionIsCounted(t *testing.T) {
 		f.part(other, 2, 0, "PI")
 		time.Sleep(partialTime / 2)
 		f.part(other, 2, 1, "NG")
-		if len(f.sent) != 1 || f.dropped != "" {
+		if len(f.sent) != 1 || f.dropped != notDropped {
 			t.Errorf("the newer question: %d answers, dropped %q", len(f.sent), f.dropped)
 		}
 		if got := f.counted(dropParts); got != 1 {

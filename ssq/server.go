@@ -22,15 +22,15 @@ import (
 
 // Options are what a Server works with. Registry is required.
 type Options struct {
-	Registry  *master.Registry
-	Addresses *advertise.Table      // which addresses clients are given; nil: those of the list
-	Games     *games.Catalog        // for titles; nil: games have none
-	Verdicts  *verdicts.Log         // nil: column x-verdict is empty
-	Banned    func(netip.Addr) bool // addresses that are not answered; nil: none
-	Version   string                // of this program, for VERSION
+	Config // its live keys are replaced by Reload
 
-	Config                        // its live keys are replaced by Reload
-	Trusted func(netip.Addr) bool // addresses that need no proof and have no budget; nil: none
+	Registry  *master.Registry
+	Addresses *advertise.Table // which addresses clients are given; nil: those of the list
+	Games     *games.Catalog   // for titles; nil: games have none
+	Verdicts  *verdicts.Log    // nil: column x-verdict is empty
+	Banned    netserve.AddrSet // not answered
+	Trusted   netserve.AddrSet // need no proof and have no budget
+	Version   string           // of this program, for VERSION
 
 	Packets    netserve.PacketOptions
 	Log        zerolog.Logger
@@ -49,8 +49,8 @@ const (
 	authBurst = 5
 )
 
-// policy is what the live keys of a Config say.
-type policy struct {
+// live is what the live keys of a Config say. It is not changed.
+type live struct {
 	digest          []byte // of the password; nil: there is none
 	perAddr, perNet budget
 }
@@ -76,7 +76,8 @@ func (b budget) spend(a netip.Addr, n int, now time.Time) bool {
 type Server struct {
 	opt      Options
 	keys     *keys
-	policy   atomic.Pointer[policy] // never nil
+	live     atomic.Pointer[live] // never nil
+	out      netserve.Sender
 	metrics  *metrics
 	latest   *views.Latest[snapshot]
 	guesses  *netserve.Limiter // of passwords
@@ -107,6 +108,7 @@ func New(opt Options) *Server {
 		s.fixed[s.columns[i].name] = i
 	}
 	s.buffers.New = func() any { return new(buffer) }
+	s.out = netserve.Sender{Log: opt.Log, Errors: s.metrics.writeErrors}
 	s.Reload(&opt.Config)
 	return s
 }
@@ -114,11 +116,11 @@ func New(opt Options) *Server {
 // Reload takes over the live keys at once. Tokens that were given for another
 // password are worth nothing from then on.
 func (s *Server) Reload(c *Config) {
-	p := &policy{perAddr: newBudget(c.BytesPerAddr, 32), perNet: newBudget(c.BytesPerNet, 24)}
+	l := &live{perAddr: newBudget(c.BytesPerAddr, 32), perNet: newBudget(c.BytesPerNet, 24)}
 	if c.Password != "" {
-		p.digest = s.keys.digest(c.Password)
+		l.digest = s.keys.digest(c.Password)
 	}
-	s.policy.Store(p)
+	s.live.Store(l)
 }
 
 // Serve answers the queries that come to conn until ctx ends. conn stays open
@@ -127,24 +129,29 @@ func (s *Server) Serve(ctx context.Context, conn *netserve.PacketConn) error {
 	return netserve.ServePackets(ctx, conn, s, s.opt.Packets)
 }
 
-// The reasons for which packets are dropped.
+// drop is why a packet was dropped.
+type drop uint8
+
 const (
-	dropForeign   = "foreign"
-	dropOversized = "oversized"
-	dropBanned    = "banned"
-	dropMalformed = "malformed"
-	dropParts     = "parts_forgotten"
-	dropShort     = "too_short_for_token"
-	dropLimited   = "limited"
-	dropNoBudget  = "no_budget"
+	notDropped drop = iota
+	dropForeign
+	dropOversized
+	dropBanned
+	dropMalformed
+	dropParts
+	dropShort
+	dropLimited
+	dropNoBudget
 )
 
-// DropReasons lists the reasons that Options.Metrics counts drops under.
-func DropReasons() []string {
-	return []string{
-		dropForeign, dropOversized, dropBanned, dropMalformed, dropParts, dropShort, dropLimited, dropNoBudget,
-	}
+// dropNames are the reasons as the metrics show them.
+var dropNames = [...]string{
+	dropForeign: "foreign", dropOversized: "oversized", dropBanned: "banned", dropMalformed: "malformed",
+	dropParts: "parts_forgotten", dropShort: "too_short_for_token", dropLimited: "limited", dropNoBudget: "no_budget",
 }
+
+// String returns the reason as the metrics show it, "" for notDropped.
+func (d drop) String() string { return dropNames[d] }
 
 // request is a query on its way.
 type request struct {
@@ -153,7 +160,7 @@ type request struct {
 	id       byte
 	received int // bytes of the question
 	query    wire.Query
-	policy   *policy
+	live     *live
 	now      time.Time
 
 	trusted bool // no budget
@@ -164,36 +171,36 @@ func (r *request) from() netip.Addr { return r.packet.From.Addr() }
 
 // ServePacket handles one datagram. It touches memory only.
 func (s *Server) ServePacket(w netserve.PacketWriter, p netserve.Packet) {
-	if reason := s.handle(w, p); reason != "" {
-		s.opt.Metrics.Drop(reason)
+	if reason := s.handle(w, p); reason != notDropped {
+		s.opt.Metrics.Drop(reason.String())
 	}
 }
 
-// handle returns why the packet was dropped, "" if it was not.
-func (s *Server) handle(w netserve.PacketWriter, p netserve.Packet) (dropped string) {
+// handle returns why the packet was dropped.
+func (s *Server) handle(w netserve.PacketWriter, p netserve.Packet) (dropped drop) {
 	switch {
 	case !p.From.Addr().Is4() || p.From.Port() == 0:
 		return dropForeign
 	case len(p.Data) > wire.HeaderLen+wire.MaxQuery:
 		return dropOversized
-	case s.opt.Banned != nil && s.opt.Banned(p.From.Addr()):
+	case s.opt.Banned.Has(p.From.Addr()):
 		return dropBanned
 	}
 	h, body, err := wire.ParseHeader(p.Data)
 	if err != nil {
 		return dropMalformed
 	}
-	r := &request{w: w, packet: p, id: h.ID, received: len(p.Data), policy: s.policy.Load(), now: time.Now()}
+	r := &request{w: w, packet: p, id: h.ID, received: len(p.Data), live: s.live.Load(), now: time.Now()}
 	if h.Count > 1 {
 		body, r.received, dropped = s.partials.add(p.From, h, p.Data, r.now)
 		if body == nil {
 			return dropped
 		}
-		if dropped != "" { // older questions; this one is whole
-			s.opt.Metrics.Drop(dropped)
+		if dropped != notDropped { // older questions; this one is whole
+			s.opt.Metrics.Drop(dropped.String())
 		}
 	}
-	r.trusted = s.opt.Trusted != nil && s.opt.Trusted(r.from())
+	r.trusted = s.opt.Trusted.Has(r.from())
 	r.query, err = wire.ParseQuery(body)
 	switch {
 	case errors.Is(err, wire.ErrNoQuery):
@@ -214,22 +221,22 @@ func (s *Server) handle(w netserve.PacketWriter, p netserve.Packet) (dropped str
 }
 
 // pong answers a ping. The answer is shorter than any question.
-func (s *Server) pong(r *request) string {
+func (s *Server) pong(r *request) drop {
 	var buf [8]byte
 	s.write(r, wire.AppendPong(wire.Header{ID: r.id, Count: 1}.AppendTo(buf[:0])))
-	return ""
+	return notDropped
 }
 
 // wantProof sends the token that the client has to repeat, if the question was
 // long enough for it.
-func (s *Server) wantProof(r *request) string {
+func (s *Server) wantProof(r *request) drop {
 	b := s.oneCell(r.id, wire.TokenColumn, s.keys.proof(r.from(), r.now))
 	if len(b) > r.received {
 		return dropShort
 	}
 	s.metrics.tokens.Inc()
 	s.write(r, b)
-	return ""
+	return notDropped
 }
 
 // oneCell returns the packet of a table of one cell.
@@ -264,14 +271,14 @@ var errBusy = errors.New("busy")
 
 // spend takes bytes from the budgets of the address.
 func (r *request) spend(n int) bool {
-	return r.trusted || (r.policy.perAddr.spend(r.from(), n, r.now) && r.policy.perNet.spend(r.from(), n, r.now))
+	return r.trusted || (r.live.perAddr.spend(r.from(), n, r.now) && r.live.perNet.spend(r.from(), n, r.now))
 }
 
 // usesList reports whether the list is read for a query.
 func usesList(v wire.Verb) bool { return v == wire.Select || v == wire.Procedure || v == wire.Columns }
 
 // answer answers a query from an address that is proved.
-func (s *Server) answer(r *request) string {
+func (s *Server) answer(r *request) drop {
 	if usesList(r.query.Verb) && !r.spend(searchWork(s.opt.Registry.Len(), len(r.query.Where))) {
 		return s.busy(r) // before anything is done for it
 	}
@@ -281,7 +288,7 @@ func (s *Server) answer(r *request) string {
 	switch r.query.Verb {
 	case wire.Auth:
 		token, dropped := s.auth(r)
-		if dropped != "" {
+		if dropped != notDropped {
 			return dropped
 		}
 		t := wire.Table{Columns: []string{wire.AuthColumn}, Rows: [][]string{{token}}}
@@ -293,7 +300,7 @@ func (s *Server) answer(r *request) string {
 		b = s.columnList(b, s.latest.Now(), r.query.Long)
 	default:
 		snap := s.latest.Now()
-		p, err := s.newPlan(&r.query, snap, s.keys.authorizes(r.query.Identified, r.from(), r.policy.digest, r.now), r.now)
+		p, err := s.newPlan(&r.query, snap, s.keys.authorizes(r.query.Identified, r.from(), r.live.digest, r.now), r.now)
 		if err != nil {
 			return s.correct(r, err)
 		}
@@ -308,39 +315,39 @@ func (s *Server) answer(r *request) string {
 		return s.busy(r)
 	}
 	s.send(r, buf)
-	return ""
+	return notDropped
 }
 
 // correct tells the client what the list does not have.
-func (s *Server) correct(r *request, err error) string {
+func (s *Server) correct(r *request, err error) drop {
 	if !r.spend(maxError) {
 		return s.busy(r)
 	}
 	s.refuse(r, err)
-	return ""
+	return notDropped
 }
 
 // busy tells the client that it has used up its budget. A question with a token
 // is longer than this answer.
-func (s *Server) busy(r *request) string {
+func (s *Server) busy(r *request) drop {
 	r.proved = false
 	s.refuse(r, errBusy)
 	return dropNoBudget
 }
 
 // auth returns the token for a password, "" for a wrong one.
-func (s *Server) auth(r *request) (token, dropped string) {
+func (s *Server) auth(r *request) (token string, dropped drop) {
 	if !s.guesses.Allow(r.from(), r.now) {
 		return "", dropLimited
 	}
-	if r.policy.digest == nil || !same(string(s.keys.digest(r.query.Password)), string(r.policy.digest)) {
+	if r.live.digest == nil || !same(string(s.keys.digest(r.query.Password)), string(r.live.digest)) {
 		s.metrics.auth.refused.Inc()
 		s.opt.Log.Debug().Stringer("peer", r.packet.From).Msg("wrong password for private columns")
-		return "", ""
+		return "", notDropped
 	}
 	s.metrics.auth.granted.Inc()
 	s.opt.Log.Info().Stringer("peer", r.packet.From).Msg("password taken: private columns are shown to this address")
-	return s.keys.auth(r.from(), r.policy.digest, r.now), ""
+	return s.keys.auth(r.from(), r.live.digest, r.now), notDropped
 }
 
 // program returns the name and version of this program.
@@ -363,9 +370,4 @@ func (s *Server) send(r *request, buf *buffer) {
 	}
 }
 
-func (s *Server) write(r *request, b []byte) {
-	if err := r.w.WritePacket(b, r.packet.To, r.packet.From); err != nil {
-		s.metrics.writeErrors.Inc()
-		s.opt.Log.Debug().Stringer("peer", r.packet.From).Err(err).Msg("packet not sent")
-	}
-}
+func (s *Server) write(r *request, b []byte) { s.out.Send(r.w, b, r.packet.To, r.packet.From) }

@@ -22,7 +22,7 @@ func (c *Config) Open(ctx context.Context, env *service.Env) (*service.Running, 
 	if err != nil {
 		return nil, err
 	}
-	metrics := env.Metrics(DropReasons()...)
+	metrics := env.Metrics(dropNames[1:]...)
 	s := New(Options{
 		Registry: env.List, Games: env.Games, Addresses: env.Addresses, Verdicts: env.Servers, Banned: env.BannedFrom(storage.ScopeLists), Version: env.Version,
 		Config: *c, Trusted: env.Trusted,
