@@ -1,0 +1,188 @@
+package admin
+
+import (
+	"bytes"
+	"flag"
+	"fmt"
+	"net/http"
+	"net/netip"
+	"os"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/respawnd/respawnd/internal/presence"
+	"github.com/respawnd/respawnd/internal/verdicts"
+)
+
+var update = flag.Bool("update", false, "write the answers of the API into testdata")
+
+// apiRequests are requests to the API, in order, as a script of changes, reads and
+// mistakes: method, path and body.
+const apiRequests = `
+GET /api/v1/routes
+GET /api/v1/none
+GET /api/v1/status
+POST /api/v1/bans {"prefix": "192.0.2.0/24", "scope": "lists", "reason": "flood", "added": "2026-01-02T03:04:05Z"}
+POST /api/v1/bans {"prefix": "0.0.0.0/0", "scope": "all"}
+POST /api/v1/bans {"prefix": "192.0.2.0/24", "scope": "none"}
+POST /api/v1/bans {"prefix": "192.0.2.0/24", "scope": "all", "expires": "2020-01-02T03:04:05Z"}
+POST /api/v1/bans {"unknown": 1}
+POST /api/v1/bans {} {}
+POST /api/v1/bans
+GET /api/v1/bans
+DELETE /api/v1/bans
+DELETE /api/v1/bans?prefix=x
+DELETE /api/v1/bans?prefix=192.0.2.0/24&scope=none
+DELETE /api/v1/bans?prefix=192.0.2.0/24&scope=presence
+DELETE /api/v1/bans?prefix=192.0.2.0/24
+GET /api/v1/games
+PUT /api/v1/games games: [{name: own, title: Own, secret: aB3dE6}]
+PUT /api/v1/games games: [{name: 'a b'}]
+PUT /api/v1/games [
+PUT /api/v1/games games: [{name: own, rooms: [{id: 1, name: x}]}]
+GET /api/v1/games/own
+GET /api/v1/games/gmtest
+PUT /api/v1/games/own/maintenance {"on": true}
+PUT /api/v1/games/none/maintenance {"on": true}
+PUT /api/v1/games/own/maintenance {"on": 1}
+GET /api/v1/games/own
+DELETE /api/v1/games/own
+DELETE /api/v1/games/own
+DELETE /api/v1/games/no%2Fsuch%20game
+PUT /api/v1/rooms {"id": 70, "game": "gmtest", "name": "Lobby", "max_waiting": 5}
+PUT /api/v1/rooms {"id": 1, "game": "gmtest", "name": "Taken"}
+PUT /api/v1/rooms {"game": "none", "name": "X"}
+PUT /api/v1/rooms {"game": 1}
+GET /api/v1/rooms
+GET /api/v1/rooms?game=rooms
+DELETE /api/v1/rooms/x
+DELETE /api/v1/rooms/4294967296
+DELETE /api/v1/rooms/71
+DELETE /api/v1/rooms/70
+GET /api/v1/servers
+GET /api/v1/servers?game=none
+GET /api/v1/servers/kept
+PUT /api/v1/servers/added {"address": "a.example:27015", "protocol": "a2s", "game": "cstrike", "added": "2026-01-02T03:04:05Z"}
+PUT /api/v1/servers/added {"address": 1}
+PUT /api/v1/servers/hidden {"address": "192.0.2.9:6500", "reason": "fake", "added": "2026-01-02T03:04:05Z"}
+PUT /api/v1/servers/hidden {"address": "x"}
+GET /api/v1/servers/kept
+DELETE /api/v1/servers/hidden
+DELETE /api/v1/servers/hidden?address=192.0.2.9
+DELETE /api/v1/servers/hidden?address=192.0.2.9:6500
+DELETE /api/v1/servers/hidden?address=192.0.2.9:6500
+DELETE /api/v1/servers/added?address=a.example:27015
+DELETE /api/v1/servers/added?address=a.example:27015
+DELETE /api/v1/servers/added
+GET /api/v1/verdicts
+GET /api/v1/verdicts?addr=192.0.2.1
+GET /api/v1/verdicts?addr=x
+GET /api/v1/verdicts/summary
+GET /api/v1/sessions
+GET /api/v1/sessions?after=-1
+GET /api/v1/sessions?limit=x
+DELETE /api/v1/sessions/0
+DELETE /api/v1/sessions/x
+DELETE /api/v1/sessions/9
+DELETE /api/v1/sessions/1
+GET /api/v1/messages
+POST /api/v1/accounts {"namespace": 1, "email": "bob@example.com", "nick": "Bob", "uniquenick": "BobU", "password": "hunter2!"}
+POST /api/v1/accounts {"email": "bob@example.com", "nick": "Bob", "password": "wrong one"}
+POST /api/v1/accounts {"email": "x", "nick": "Bob", "password": "hunter2!"}
+POST /api/v1/accounts {"password": ["sesame"]}
+GET /api/v1/accounts
+GET /api/v1/accounts?match=nobody
+GET /api/v1/accounts?after=x
+GET /api/v1/account?id=1
+GET /api/v1/account?email=bob@example.com
+GET /api/v1/account?uniquenick=bobu&namespace=1
+GET /api/v1/account?id=9
+GET /api/v1/account?id=x
+PUT /api/v1/accounts/1/password {"password": "hunter3!"}
+PUT /api/v1/accounts/1/password {"password": ""}
+PUT /api/v1/accounts/1/password {"secret": "x"}
+PUT /api/v1/accounts/0/password {"password": "hunter3!"}
+PUT /api/v1/accounts/9/password {"password": "hunter3!"}
+PUT /api/v1/accounts/1/ban {"reason": "cheats"}
+PUT /api/v1/accounts/1/ban {"expires": "2020-01-02T03:04:05Z"}
+PUT /api/v1/accounts/1/ban []
+PUT /api/v1/accounts/x/ban {}
+DELETE /api/v1/accounts/1/ban
+DELETE /api/v1/accounts/9/ban
+DELETE /api/v1/accounts/x/ban
+GET /api/v1/accounts/export
+GET /api/v1/accounts/export?secrets=perhaps
+POST /api/v1/accounts/import {"accounts": [{"email": "eve@example.com", "password": "imported1", "profiles": []}]}
+POST /api/v1/accounts/import {"accounts": 1}
+POST /api/v1/accounts/import/buddies {"accounts": []}
+POST /api/v1/accounts/import/buddies {"accounts": 1}
+POST /api/v1/accounts/rotate-key
+DELETE /api/v1/accounts/1
+DELETE /api/v1/accounts/1
+DELETE /api/v1/accounts/-1
+GET /api/v1/audit?limit=2
+GET /api/v1/audit?before=3
+GET /api/v1/audit?before=x
+GET /api/v1/audit?limit=x
+GET /api/v1/log
+GET /api/v1/log?level=loud
+GET /api/v1/log?limit=x
+GET /api/v1/log/stream?level=loud
+`
+
+// Parts of answers that differ between runs, and the texts of verdicts.
+var (
+	verdictText = regexp.MustCompile(`,"(what|cause|advice)":"[^"]*"`)
+	goldenTime = regexp.MustCompile(`"20[0-9T:.+-]+Z?"`)
+	goldenNow  = regexp.MustCompile(`20[0-9]{2}-[0-9T:-]+Z`)
+)
+
+// Paths, parameters, status codes, bodies and error texts of the API are relied on
+// by programs of operators.
+func TestAPIAnswers(t *testing.T) {
+	l := newLocal(t)
+	put(t, l, "gmtest", "192.0.2.1:6500", "hostname", "Golden")
+	l.Book.Note("qr2", netip.MustParseAddrPort("192.0.2.1:6500"), "gmtest", verdicts.Listed)
+	l.Sessions = &hub{list: []presence.SignedIn{{Profile: 1, User: 1, Client: presence.Client{Game: "gmtest", Since: time.Now()}}}}
+	h := New(options(l, nil)).Handler()
+	var got bytes.Buffer
+	for line := range strings.Lines(strings.TrimSpace(apiRequests)) {
+		line = strings.TrimSpace(line)
+		method, rest, _ := strings.Cut(line, " ")
+		path, body, _ := strings.Cut(rest, " ")
+		w := request(t, h, method, path, "Bearer "+testToken, body)
+		answer := strings.TrimRight(w.Body.String(), "\n")
+		if strings.HasPrefix(path, "/api/v1/verdicts") {
+			answer = verdictText.ReplaceAllString(answer, "")
+		}
+		if strings.HasPrefix(answer, "{") || strings.HasPrefix(answer, "[") {
+			answer = goldenTime.ReplaceAllString(answer, `"TIME"`)
+		}
+		if w.Code == http.StatusBadRequest {
+			answer = goldenNow.ReplaceAllStringFunc(answer, func(s string) string {
+				if strings.HasPrefix(s, "2020") {
+					return s
+				}
+				return "NOW"
+			})
+		}
+		fmt.Fprintf(&got, "%s\n%d %s %s\n%s\n\n", line, w.Code, w.Header().Get("Content-Type"), w.Header().Get("Cache-Control"), answer)
+	}
+	const file = "testdata/api.golden"
+	if *update {
+		if err := os.WriteFile(file, got.Bytes(), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(strings.Split(string(want), "\n"), strings.Split(got.String(), "\n")); diff != "" {
+		t.Errorf("answers of the API (-want +got):\n%s", diff)
+	}
+}
