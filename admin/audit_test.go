@@ -250,7 +250,7 @@ func (h *hub) List(after storage.ProfileID, limit int) (list []presence.SignedIn
 
 func TestSessionsAreShownAndEnded(t *testing.T) {
 	forBoth(t, func(t *testing.T, l *operator.Local, op operator.Operator) {
-		if _, err := op.SignedIn(t.Context(), 0, 0); err == nil {
+		if _, err := op.SignedIn(t.Context(), operator.SessionQuery{}); err == nil {
 			t.Error("SignedIn() without a daemon: no error")
 		}
 		p := create(t, op, bob(nil))
@@ -261,7 +261,7 @@ func TestSessionsAreShownAndEnded(t *testing.T) {
 			{Profile: 4711, User: 4711}, // deleted meanwhile
 		}}
 		l.Sessions = h
-		page, err := op.SignedIn(t.Context(), 0, 0)
+		page, err := op.SignedIn(t.Context(), operator.SessionQuery{})
 		if err != nil || len(page.Sessions) != 2 || page.Total != 2 || page.Next != 0 {
 			t.Fatalf("SignedIn() = %+v, %v", page, err)
 		}
@@ -272,7 +272,7 @@ func TestSessionsAreShownAndEnded(t *testing.T) {
 		if page.Sessions[0] != want {
 			t.Errorf("SignedIn() has %+v, want %+v", page.Sessions[0], want)
 		}
-		if page, err = op.SignedIn(t.Context(), 0, 1); err != nil || len(page.Sessions) != 1 || page.Next != p.ID {
+		if page, err = op.SignedIn(t.Context(), operator.SessionQuery{Limit: 1}); err != nil || len(page.Sessions) != 1 || page.Next != p.ID {
 			t.Errorf("SignedIn(limit 1) = %+v, %v", page, err)
 		}
 		if n, err := op.Kick(t.Context(), p.ID); n != 1 || err != nil || len(h.kicked) != 1 {

@@ -12,34 +12,39 @@ import (
 	"net/netip"
 	"net/url"
 	"strconv"
-	"strings"
 	"time"
 
+	"github.com/respawnd/respawnd/internal/accounts"
 	"github.com/respawnd/respawnd/internal/games"
 	"github.com/respawnd/respawnd/operator"
 	"github.com/respawnd/respawnd/storage"
 )
 
-// Client carries operations to the running daemon.
-type Client struct {
+// client is an operator.Operator that calls the API of the running daemon.
+type client struct {
 	base  string
 	token string
 	http  *http.Client
 }
 
-var _ operator.Operator = (*Client)(nil)
-
-// clientTimeout bounds every call but a backup.
-const clientTimeout = 60 * time.Second
+const (
+	clientTimeout = 60 * time.Second // for a call, except those of any length
+	answerTime    = time.Second      // how long Answers waits
+)
 
 // maxAnswer bounds an answer that is held in memory, in bytes.
 const maxAnswer = 256 << 20
 
-// healthy is what /healthz answers.
+// healthy is the answer of /healthz.
 const healthy = "ok\n"
 
-// NewClient returns a client for the daemon whose admin.listen is listen.
-func NewClient(listen, token string) (*Client, error) {
+// NewClient returns the operations of the daemon whose admin.listen is listen. The
+// errors of its methods are those of operator.Local, or operator.ErrUnauthorized.
+func NewClient(listen, token string) (operator.Operator, error) {
+	return newClient(listen, token)
+}
+
+func newClient(listen, token string) (*client, error) {
 	host, port, err := net.SplitHostPort(listen)
 	if err != nil {
 		return nil, fmt.Errorf("admin.listen: %w", err)
@@ -49,16 +54,13 @@ func NewClient(listen, token string) (*Client, error) {
 	}
 	// No proxy: it would get the token.
 	direct := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
-	return &Client{base: "http://" + net.JoinHostPort(host, port), token: token, http: direct}, nil
+	return &client{base: "http://" + net.JoinHostPort(host, port), token: token, http: direct}, nil
 }
-
-// answerTime is how long Answers waits.
-const answerTime = time.Second
 
 // Answers reports whether the admin service of a daemon answers at a listen
 // address. It needs no token.
 func Answers(ctx context.Context, listen string) bool {
-	c, err := NewClient(listen, "")
+	c, err := newClient(listen, "")
 	if err != nil {
 		return false
 	}
@@ -77,32 +79,9 @@ func Answers(ctx context.Context, listen string) bool {
 	return err == nil && resp.StatusCode == http.StatusOK && string(body) == healthy
 }
 
-// call makes a request and decodes the JSON answer into out, unless out is nil.
-func (c *Client) call(ctx context.Context, method, path string, in, out any) error {
-	var payload io.Reader
-	if in != nil {
-		b, err := json.Marshal(in)
-		if err != nil {
-			return err
-		}
-		payload = bytes.NewReader(b)
-	}
-	ctx, cancel := context.WithTimeout(ctx, clientTimeout)
-	defer cancel()
-	resp, err := c.do(ctx, method, path, payload)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = resp.Body.Close() }()
-	if out == nil {
-		return nil
-	}
-	return json.NewDecoder(io.LimitReader(resp.Body, maxAnswer)).Decode(out)
-}
-
-// do makes a request. The answer is a success; its body belongs to the caller.
-func (c *Client) do(ctx context.Context, method, path string, payload io.Reader) (*http.Response, error) {
-	req, err := http.NewRequestWithContext(ctx, method, c.base+path, payload)
+// do sends a request. The answer is a success; its body belongs to the caller.
+func (c *client) do(ctx context.Context, method, path string, body []byte) (*http.Response, error) {
+	req, err := http.NewRequestWithContext(ctx, method, c.base+path, bytes.NewReader(body))
 	if err != nil {
 		return nil, err
 	}
@@ -122,7 +101,7 @@ func (c *Client) do(ctx context.Context, method, path string, payload io.Reader)
 	return nil, refusal(resp)
 }
 
-// refusal turns an error answer into the error that Local would have returned.
+// refusal turns the answer of an error into the error that operator.Local returned.
 func refusal(resp *http.Response) error {
 	var p problem
 	if err := json.NewDecoder(io.LimitReader(resp.Body, 64<<10)).Decode(&p); err != nil || p.Error == "" {
@@ -142,7 +121,7 @@ func refusal(resp *http.Response) error {
 	return &remoteError{p.Error, kind}
 }
 
-// remoteError has the daemon's words and the kind that callers decide by.
+// remoteError has the text of the daemon and the kind that callers decide by.
 type remoteError struct {
 	text string
 	kind error
@@ -151,158 +130,237 @@ type remoteError struct {
 func (e *remoteError) Error() string { return e.text }
 func (e *remoteError) Unwrap() error { return e.kind }
 
-// Bans implements Operator.
-func (c *Client) Bans(ctx context.Context) (list []storage.Ban, err error) {
-	err = c.call(ctx, http.MethodGet, "/api/v1/bans", nil, &list)
-	return list, err
+func (c *client) Status(ctx context.Context) (operator.Status, error) {
+	return getStatus.call(ctx, c, none{})
 }
 
-// AddBan implements Operator.
-func (c *Client) AddBan(ctx context.Context, b storage.Ban) error {
-	return c.call(ctx, http.MethodPost, "/api/v1/bans", b, nil)
+func (c *client) Bans(ctx context.Context) ([]storage.Ban, error) {
+	return getBans.call(ctx, c, none{})
 }
 
-// RemoveBan implements Operator.
-func (c *Client) RemoveBan(ctx context.Context, p netip.Prefix, scope storage.Scope) (int, error) {
-	q := url.Values{"prefix": {p.String()}}
-	if scope != storage.EveryScope {
-		q.Set("scope", scope.String())
-	}
-	var n removed
-	err := c.call(ctx, http.MethodDelete, "/api/v1/bans?"+q.Encode(), nil, &n)
+func (c *client) AddBan(ctx context.Context, b storage.Ban) error {
+	_, err := addBan.call(ctx, c, b)
+	return err
+}
+
+func (c *client) RemoveBan(ctx context.Context, p netip.Prefix, scope storage.Scope) (int, error) {
+	n, err := removeBans.call(ctx, c, banRef{p, scope})
 	return n.Removed, err
 }
 
-// Games implements Operator.
-func (c *Client) Games(ctx context.Context) ([]games.Game, error) {
-	ctx, cancel := context.WithTimeout(ctx, clientTimeout)
-	defer cancel()
-	resp, err := c.do(ctx, http.MethodGet, "/api/v1/games", nil)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = resp.Body.Close() }()
-	return games.ParseYAML(resp.Body, games.Source{})
+func (c *client) Games(ctx context.Context) ([]games.Game, error) {
+	return getGames.call(ctx, c, none{})
 }
 
-// PutGames implements Operator.
-func (c *Client) PutGames(ctx context.Context, list []games.Game) error {
-	ctx, cancel := context.WithTimeout(ctx, clientTimeout)
-	defer cancel()
-	resp, err := c.do(ctx, http.MethodPut, "/api/v1/games", bytes.NewReader(games.AppendYAML(nil, list)))
+func (c *client) PutGames(ctx context.Context, list []games.Game) error {
+	_, err := putGames.call(ctx, c, list)
+	return err
+}
+
+func (c *client) OwnGame(ctx context.Context, name string) (games.Game, error) {
+	list, err := getGame.call(ctx, c, name)
+	if err != nil {
+		return games.Game{}, err
+	}
+	if len(list) != 1 {
+		return games.Game{}, fmt.Errorf("the answer about game %s has %d games", name, len(list))
+	}
+	list[0].Source.Origin = games.FromStore
+	return list[0], nil
+}
+
+func (c *client) DeleteGame(ctx context.Context, name string) error {
+	_, err := deleteGame.call(ctx, c, name)
+	return err
+}
+
+func (c *client) SetMaintenance(ctx context.Context, name string, on bool) error {
+	_, err := setMaintenance.call(ctx, c, maintenance{name, switchBody{on}})
+	return err
+}
+
+func (c *client) Rooms(ctx context.Context, game string) ([]storage.Room, error) {
+	return getRooms.call(ctx, c, game)
+}
+
+func (c *client) PutRoom(ctx context.Context, r storage.Room) (storage.Room, error) {
+	return putRoom.call(ctx, c, r)
+}
+
+func (c *client) DeleteRoom(ctx context.Context, id uint32) error {
+	_, err := deleteRoom.call(ctx, c, id)
+	return err
+}
+
+func (c *client) Servers(ctx context.Context, game string) ([]operator.Listed, error) {
+	return getServers.call(ctx, c, game)
+}
+
+func (c *client) KeptServers(ctx context.Context) (operator.Kept, error) {
+	return getKept.call(ctx, c, none{})
+}
+
+func (c *client) AddServer(ctx context.Context, a storage.AddedServer) error {
+	_, err := addServer.call(ctx, c, a)
+	return err
+}
+
+func (c *client) RemoveServer(ctx context.Context, address string) (operator.Removal, error) {
+	return removeServer.call(ctx, c, address)
+}
+
+func (c *client) HideServer(ctx context.Context, h storage.HiddenServer) error {
+	_, err := hideServer.call(ctx, c, h)
+	return err
+}
+
+func (c *client) UnhideServer(ctx context.Context, a netip.AddrPort) error {
+	_, err := unhideServer.call(ctx, c, a)
+	return err
+}
+
+func (c *client) Verdicts(ctx context.Context, a netip.Addr) ([]operator.Verdict, error) {
+	return getVerdicts.call(ctx, c, a)
+}
+
+func (c *client) SignedIn(ctx context.Context, q operator.SessionQuery) (operator.SessionPage, error) {
+	return getSessions.call(ctx, c, q)
+}
+
+func (c *client) Kick(ctx context.Context, id storage.ProfileID) (int, error) {
+	n, err := deleteSession.call(ctx, c, id)
+	return n.Removed, err
+}
+
+func (c *client) Waiting(ctx context.Context) (operator.Waiting, error) {
+	return getMessages.call(ctx, c, none{})
+}
+
+func (c *client) AuditLog(ctx context.Context, q operator.AuditQuery) (operator.AuditPage, error) {
+	return getAudit.call(ctx, c, q)
+}
+
+// errBackupCut is returned for a backup that ended too early.
+var errBackupCut = errors.New("the daemon broke the backup off; see its log")
+
+func (c *client) Backup(ctx context.Context, w io.Writer) error {
+	resp, err := c.do(ctx, http.MethodGet, backupPath, nil)
 	if err != nil {
 		return err
 	}
-	return resp.Body.Close()
-}
-
-// DeleteGame implements Operator.
-func (c *Client) DeleteGame(ctx context.Context, name string) error {
-	return c.call(ctx, http.MethodDelete, "/api/v1/games/"+url.PathEscape(name), nil, nil)
-}
-
-// Rooms implements Operator.
-func (c *Client) Rooms(ctx context.Context, game string) (list []storage.Room, err error) {
-	err = c.call(ctx, http.MethodGet, "/api/v1/rooms?"+url.Values{"game": {game}}.Encode(), nil, &list)
-	return list, err
-}
-
-// PutRoom implements Operator.
-func (c *Client) PutRoom(ctx context.Context, r storage.Room) (storage.Room, error) {
-	err := c.call(ctx, http.MethodPut, "/api/v1/rooms", r, &r)
-	return r, err
-}
-
-// DeleteRoom implements Operator.
-func (c *Client) DeleteRoom(ctx context.Context, id uint32) error {
-	return c.call(ctx, http.MethodDelete, "/api/v1/rooms/"+strconv.FormatUint(uint64(id), 10), nil, nil)
-}
-
-// Servers implements Operator.
-func (c *Client) Servers(ctx context.Context, game string) (list []operator.Listed, err error) {
-	err = c.call(ctx, http.MethodGet, "/api/v1/servers?"+url.Values{"game": {game}}.Encode(), nil, &list)
-	return list, err
-}
-
-// Verdicts implements Operator.
-func (c *Client) Verdicts(ctx context.Context, addr netip.Addr) (list []operator.Verdict, err error) {
-	path := "/api/v1/verdicts"
-	if addr.IsValid() {
-		path += "?" + url.Values{"addr": {addr.String()}}.Encode()
-	}
-	err = c.call(ctx, http.MethodGet, path, nil, &list)
-	return list, err
-}
-
-// errCut is returned for a backup that ended too early.
-var errCut = errors.New("the daemon broke the backup off; see its log")
-
-// Backup implements Operator.
-func (c *Client) Backup(ctx context.Context, w io.Writer) error {
-	resp, err := c.do(ctx, http.MethodGet, "/api/v1/backup", nil)
-	if err != nil {
-		return err
-	}
 	defer func() { _ = resp.Body.Close() }()
-	if !strings.HasPrefix(resp.Header.Get("Content-Type"), "application/x-tar") {
-		return errCut
+	if resp.Header.Get("Content-Type") != tarType {
+		return errBackupCut
 	}
-	if _, err = io.Copy(w, resp.Body); errors.Is(err, io.ErrUnexpectedEOF) {
-		return errCut
+	return copyWhole(w, resp.Body, errBackupCut)
+}
+
+// copyWhole copies a body, and returns cut if the daemon broke it off.
+func copyWhole(w io.Writer, body io.Reader, cut error) error {
+	_, err := io.Copy(w, body)
+	if errors.Is(err, io.ErrUnexpectedEOF) {
+		return cut
 	}
 	return err
 }
 
-// AuditLog implements Operator.
-func (c *Client) AuditLog(ctx context.Context, q operator.AuditQuery) (page operator.AuditPage, err error) {
-	v := url.Values{}
-	if q.Before > 0 {
-		v.Set("before", strconv.FormatUint(q.Before, 10))
-	}
-	if q.Limit > 0 {
-		v.Set("limit", strconv.Itoa(q.Limit))
-	}
-	err = c.call(ctx, http.MethodGet, "/api/v1/audit?"+v.Encode(), nil, &page)
-	return page, err
+func (c *client) CreateAccount(ctx context.Context, a operator.NewAccount) (storage.Profile, error) {
+	return createAccount.call(ctx, c, a)
 }
 
-// SignedIn implements Operator.
-func (c *Client) SignedIn(ctx context.Context, after storage.ProfileID, limit int) (page operator.SessionPage, err error) {
-	v := url.Values{"after": {strconv.FormatUint(uint64(after), 10)}, "limit": {strconv.Itoa(limit)}}
-	err = c.call(ctx, http.MethodGet, "/api/v1/sessions?"+v.Encode(), nil, &page)
-	return page, err
+func (c *client) ListAccounts(ctx context.Context, q operator.AccountQuery) (operator.AccountPage, error) {
+	return getAccounts.call(ctx, c, q)
 }
 
-// Kick implements Operator.
-func (c *Client) Kick(ctx context.Context, id storage.ProfileID) (int, error) {
-	var n removed
-	err := c.call(ctx, http.MethodDelete, "/api/v1/sessions/"+strconv.FormatUint(uint64(id), 10), nil, &n)
-	return n.Removed, err
+func (c *client) FindAccount(ctx context.Context, ref operator.AccountRef) (accounts.Account, error) {
+	return getAccount.call(ctx, c, ref)
 }
 
-// Waiting implements Operator.
-func (c *Client) Waiting(ctx context.Context) (w operator.Waiting, err error) {
-	err = c.call(ctx, http.MethodGet, "/api/v1/messages", nil, &w)
-	return w, err
+func (c *client) SetPassword(ctx context.Context, id storage.UserID, password string) error {
+	_, err := setPassword.call(ctx, c, newPassword{id, password})
+	return err
 }
 
-// OwnGame implements Operator.
-func (c *Client) OwnGame(ctx context.Context, name string) (games.Game, error) {
-	ctx, cancel := context.WithTimeout(ctx, clientTimeout)
-	defer cancel()
-	resp, err := c.do(ctx, http.MethodGet, "/api/v1/games/"+url.PathEscape(name), nil)
+func (c *client) BanAccount(ctx context.Context, id storage.UserID, b storage.AccountBan) error {
+	_, err := banAccount.call(ctx, c, accountBan{id, b})
+	return err
+}
+
+func (c *client) UnbanAccount(ctx context.Context, id storage.UserID) error {
+	_, err := unbanAccount.call(ctx, c, id)
+	return err
+}
+
+func (c *client) DeleteAccount(ctx context.Context, id storage.UserID) error {
+	_, err := deleteAccount.call(ctx, c, id)
+	return err
+}
+
+// errExportCut is returned for an export that ended too early.
+var errExportCut = errors.New("the daemon broke the export off; see its log")
+
+func (c *client) ExportAccounts(ctx context.Context, w io.Writer, secrets bool) (leftOut int, err error) {
+	resp, err := c.do(ctx, http.MethodGet, exportPath+"?secrets="+strconv.FormatBool(secrets), nil)
 	if err != nil {
-		return games.Game{}, err
+		return 0, err
 	}
 	defer func() { _ = resp.Body.Close() }()
-	list, err := games.ParseYAML(resp.Body, games.Source{Origin: games.FromStore})
-	if err != nil || len(list) != 1 {
-		return games.Game{}, fmt.Errorf("answer about game %s: %w", name, err)
+	if err := copyWhole(w, resp.Body, errExportCut); err != nil {
+		return 0, err
 	}
-	return list[0], nil
+	if leftOut, err = strconv.Atoi(resp.Trailer.Get(leftOutTrailer)); err != nil {
+		return 0, errExportCut
+	}
+	return leftOut, nil
 }
 
-// SetMaintenance implements Operator.
-func (c *Client) SetMaintenance(ctx context.Context, name string, on bool) error {
-	return c.call(ctx, http.MethodPut, "/api/v1/games/"+url.PathEscape(name)+"/maintenance", switchBody{on}, nil)
+func (c *client) ImportAccounts(ctx context.Context, list []accounts.Account) (all []operator.Imported, err error) {
+	err = inParts(list, func(part []accounts.Account) error {
+		out, err := importAccounts.call(ctx, c, importBody{part})
+		if err == nil && len(out) != len(part) {
+			err = fmt.Errorf("the daemon answered about %d accounts of %d", len(out), len(part))
+		}
+		all = append(all, out...)
+		return err
+	})
+	return all, err
+}
+
+func (c *client) ImportBuddies(ctx context.Context, list []accounts.Account) error {
+	return inParts(list, func(part []accounts.Account) error {
+		_, err := importBuddies.call(ctx, c, importBody{part})
+		return err
+	})
+}
+
+// maxImport is how much of an import is sent at once, in bytes of JSON. One
+// account is always sent.
+const maxImport = 4 << 20
+
+// inParts calls f for parts of a list that have at most operator.MaxAccountPage
+// accounts and maxImport bytes.
+func inParts(list []accounts.Account, f func([]accounts.Account) error) error {
+	for len(list) > 0 {
+		n, size := 0, 0
+		for n < len(list) && n < operator.MaxAccountPage {
+			b, err := json.Marshal(list[n].Profiles) // the rest is short
+			if err != nil {
+				return err
+			}
+			if size += len(b); n > 0 && size > maxImport {
+				break
+			}
+			n++
+		}
+		if err := f(list[:n]); err != nil {
+			return err
+		}
+		list = list[n:]
+	}
+	return nil
+}
+
+func (c *client) RotateAccountKey(ctx context.Context) (int, error) {
+	n, err := rotateKey.callSlow(ctx, c, none{}) // as long as it takes
+	return n.Done, err
 }

@@ -22,8 +22,8 @@ const (
 // of one that has no bound.
 const writeTimeout = 30 * time.Second
 
-// patience gives the client writeTimeout from now on to read.
-func patience(w http.ResponseWriter) {
+// extendDeadline gives the client writeTimeout from now to read.
+func extendDeadline(w http.ResponseWriter) {
 	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(writeTimeout)) // test writers have none
 }
 
@@ -62,7 +62,7 @@ func (s *Server) knownHost(r *http.Request) bool {
 		return true
 	}
 	host = strings.ToLower(strings.TrimSuffix(host, "."))
-	return host == "localhost" || slices.Contains(s.opt.Names, host)
+	return host == "localhost" || slices.Contains(s.opt.Config.Names, host)
 }
 
 // pageHeaders are those of every page. Nothing is loaded from elsewhere, no

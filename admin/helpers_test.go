@@ -57,6 +57,9 @@ func newLocal(t testing.TB) *operator.Local {
 		OpenAccounts: opener(store, filepath.Join(dir, "account.key")),
 		Store:        store, Table: bans.New(store), Catalogue: &operator.Catalogue{Embedded: []byte(embedded), Store: store},
 		DataDir: dir, StoreName: "test.db", Version: "test",
+		Listening: func() (time.Time, map[string]string) {
+			return time.Now(), map[string]string{"qr2": "127.0.0.1:27900"}
+		},
 		Registry: master.NewRegistry(master.Limits{}), Book: verdicts.NewLog(zerolog.Nop(), 0),
 	}
 	if err := l.Catalogue.Load(t.Context(), ""); err != nil {
@@ -69,9 +72,6 @@ func newLocal(t testing.TB) *operator.Local {
 func options(op operator.Operator, log *bytes.Buffer) Options {
 	o := Options{
 		Operator: op, Token: testToken, Gatherer: prometheus.NewRegistry(), Log: zerolog.Nop(), Tail: logtail.New(100),
-		Status: func() operator.Status {
-			return operator.Status{Version: "42", Services: map[string]string{"qr2": "127.0.0.1:27900"}}
-		},
 	}
 	if log != nil {
 		o.Log = zerolog.New(log)
@@ -80,11 +80,11 @@ func options(op operator.Operator, log *bytes.Buffer) Options {
 }
 
 // serve serves an operator over HTTP and returns a client with the token.
-func serve(t testing.TB, op operator.Operator, token string) *Client {
+func serve(t testing.TB, op operator.Operator, token string) *client {
 	t.Helper()
 	s := httptest.NewServer(New(options(op, nil)).Handler())
 	t.Cleanup(s.Close)
-	c, err := NewClient(strings.TrimPrefix(s.URL, "http://"), token)
+	c, err := newClient(strings.TrimPrefix(s.URL, "http://"), token)
 	if err != nil {
 		t.Fatal(err)
 	}

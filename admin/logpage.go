@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"net/url"
 	"slices"
 	"strings"
 	"time"
@@ -16,7 +15,6 @@ import (
 
 	"github.com/respawnd/respawnd/internal/logtail"
 	"github.com/respawnd/respawnd/internal/netserve"
-	"github.com/respawnd/respawnd/operator"
 )
 
 // Bounds of watching the log.
@@ -38,23 +36,24 @@ type logQuery struct {
 	Level zerolog.Level
 }
 
-// parseLogQuery reads the parameters of the log.
-func parseLogQuery(v url.Values) (q logQuery, err error) {
-	if err := numbers(v, map[string]*int{"limit": &q.Limit}); err != nil {
-		return q, err
-	}
+// logParams reads the parameters of the log.
+func logParams(p *params, q *logQuery) {
+	number(p, "limit", &q.Limit)
 	if q.Limit == 0 {
 		q.Limit = defaultLines
 	}
 	q.Limit = min(q.Limit, maxLines)
-	q.Level = zerolog.TraceLevel
-	if word := v.Get("level"); word != "" {
+	p.value("level", "", func(word string) error {
+		q.Level = zerolog.TraceLevel
+		if word == "" {
+			return nil
+		}
 		if !slices.Contains(levelWords, word) {
-			return q, fmt.Errorf("%w: level is not one of %s", operator.ErrBadRequest, strings.Join(levelWords, ", "))
+			return fmt.Errorf("level is not one of %s", strings.Join(levelWords, ", "))
 		}
 		q.Level, _ = zerolog.ParseLevel(word) // it is one of the words
-	}
-	return q, nil
+		return nil
+	})
 }
 
 // apiLine is a line of the log in the API.
@@ -73,21 +72,21 @@ func newAPILine(l logtail.Line) any {
 }
 
 func (s *Server) getLog(w http.ResponseWriter, r *http.Request) {
-	q, err := parseLogQuery(r.URL.Query())
+	q, err := readParams(r, logParams)
 	lines := []any{} // never null as JSON
 	if err == nil {
 		for _, l := range s.opt.Tail.Last(q.Limit, q.Level) {
 			lines = append(lines, newAPILine(l))
 		}
 	}
-	answer(s, w, r, struct {
+	s.answer(w, r, struct {
 		Lines []any `json:"lines"`
 	}{lines}, err)
 }
 
 // streamLog answers with lines as they come.
 func (s *Server) streamLog(w http.ResponseWriter, r *http.Request) {
-	q, err := parseLogQuery(r.URL.Query())
+	q, err := readParams(r, logParams)
 	if err != nil {
 		s.fail(w, r, err)
 		return
@@ -100,7 +99,7 @@ func (s *Server) streamLog(w http.ResponseWriter, r *http.Request) {
 // streamPage is streamLog for the page, with lines made ready to be shown. It
 // ends with the session.
 func (s *Server) streamPage(w http.ResponseWriter, r *http.Request, v *visit) {
-	q, err := parseLogQuery(r.URL.Query())
+	q, err := readParams(r, logParams)
 	if err != nil {
 		s.showError(w, r, err, v)
 		return
@@ -144,7 +143,7 @@ func (s *Server) stream(w http.ResponseWriter, r *http.Request, q logQuery, enco
 		}
 	}
 	send := func(b []byte) error {
-		patience(w)
+		extendDeadline(w)
 		if _, err := w.Write(b); err != nil {
 			return err
 		}
@@ -253,7 +252,7 @@ type logView struct {
 }
 
 func (s *Server) logPage(r *http.Request) (view, error) {
-	q, err := parseLogQuery(r.URL.Query())
+	q, err := readParams(r, logParams)
 	if err != nil {
 		return view{}, err
 	}

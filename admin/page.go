@@ -13,7 +13,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/respawnd/respawnd/internal/bans"
 	"github.com/respawnd/respawnd/internal/clean"
 	"github.com/respawnd/respawnd/operator"
 	"github.com/respawnd/respawnd/storage"
@@ -199,9 +198,7 @@ func (s *Server) showProblem(w http.ResponseWriter, code int, text string, v *vi
 
 // showError shows an error of an operation with the status that fits it.
 func (s *Server) showError(w http.ResponseWriter, r *http.Request, err error, v *visit) {
-	if errors.Is(err, bans.ErrEverybody) {
-		err = fmt.Errorf("%w: %w", operator.ErrBadRequest, err)
-	}
+	err = refusedBan(err)
 	s.showProblem(w, s.classify(r, err), clean.Cut(err.Error(), clean.MaxEcho), v)
 }
 

@@ -460,7 +460,7 @@ func TestPageSessions(t *testing.T) {
 }
 
 func TestForeignHostNamesAreRefused(t *testing.T) {
-	x := newSite(t, func(o *Options) { o.Names = []string{"admin.example.org"} })
+	x := newSite(t, func(o *Options) { o.Config.Names = []string{"admin.example.org"} })
 	h := x.s.Handler()
 	for host, want := range map[string]int{
 		"127.0.0.1:8081": 200, "127.0.0.1": 200, "[::1]:8081": 200, "[::1]": 200, "localhost:8081": 200, "LOCALHOST.": 200,

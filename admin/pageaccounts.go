@@ -23,13 +23,12 @@ type accountsView struct {
 }
 
 func (s *Server) accountsPage(r *http.Request) (view, error) {
-	q := r.URL.Query()
-	after := 0
-	if err := numbers(q, map[string]*int{"after": &after}); err != nil {
+	v := accountsView{Query: strings.TrimSpace(r.URL.Query().Get("q"))}
+	after, err := readParams(r, afterParam[storage.UserID])
+	if err != nil {
 		return view{}, err
 	}
-	v := accountsView{Query: strings.TrimSpace(q.Get("q"))}
-	page, err := s.opt.Operator.ListAccounts(r.Context(), operator.AccountQuery{After: storage.UserID(after), Limit: pageRows, Match: v.Query})
+	page, err := s.opt.Operator.ListAccounts(r.Context(), operator.AccountQuery{After: after, Limit: pageRows, Match: v.Query})
 	if err != nil {
 		return view{}, err
 	}
@@ -47,7 +46,7 @@ type accountView struct {
 }
 
 func (s *Server) readAccount(r *http.Request) (v accountView, err error) {
-	id, err := userID(r)
+	id, err := readParams(r, idParam[storage.UserID])
 	if err != nil {
 		return v, err
 	}
@@ -90,7 +89,7 @@ func (s *Server) accountCreateForm(r *http.Request) (done, to string, err error)
 }
 
 func (s *Server) accountPasswordForm(r *http.Request) (done, to string, err error) {
-	id, err := userID(r)
+	id, err := readParams(r, idParam[storage.UserID])
 	if err == nil && r.PostFormValue("password") != r.PostFormValue("again") {
 		err = fmt.Errorf("%w: the two passwords differ", operator.ErrBadRequest)
 	}
@@ -102,7 +101,7 @@ func (s *Server) accountPasswordForm(r *http.Request) (done, to string, err erro
 }
 
 func (s *Server) accountBanForm(r *http.Request) (done, to string, err error) {
-	id, err := userID(r)
+	id, err := readParams(r, idParam[storage.UserID])
 	var span time.Duration
 	if err == nil {
 		span, err = formSpan(r)
@@ -118,7 +117,7 @@ func (s *Server) accountBanForm(r *http.Request) (done, to string, err error) {
 }
 
 func (s *Server) accountUnbanForm(r *http.Request) (done, to string, err error) {
-	id, err := userID(r)
+	id, err := readParams(r, idParam[storage.UserID])
 	if err != nil {
 		return "", "", err
 	}

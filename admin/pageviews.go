@@ -23,14 +23,14 @@ const pageRows = 200
 // onePage returns the part of a list that the parameter from asks for, and the
 // link to the next part, "" if there is none.
 func onePage[R any](r *http.Request, list []R) (part []R, next string, err error) {
-	q := r.URL.Query()
-	from := 0
-	if err := numbers(q, map[string]*int{"from": &from}); err != nil {
+	from, err := readParams(r, func(p *params, from *int) { number(p, "from", from) })
+	if err != nil {
 		return nil, "", err
 	}
 	from = min(from, len(list))
 	to := min(from+pageRows, len(list))
 	if to < len(list) {
+		q := r.URL.Query()
 		q.Set("from", strconv.Itoa(to))
 		next = r.URL.Path + "?" + q.Encode()
 	}
@@ -64,7 +64,11 @@ const (
 
 func (s *Server) overviewPage(r *http.Request) (view, error) {
 	ctx, op := r.Context(), s.opt.Operator
-	v := overviewView{Status: s.opt.Status()}
+	var v overviewView
+	var err error
+	if v.Status, err = op.Status(ctx); err != nil && !errors.Is(err, operator.ErrNotRunning) {
+		return view{}, err
+	}
 	for _, name := range slices.Sorted(maps.Keys(v.Status.Services)) {
 		v.Services = append(v.Services, serviceRow{name, v.Status.Services[name]})
 	}
@@ -76,7 +80,6 @@ func (s *Server) overviewPage(r *http.Request) (view, error) {
 		return cmp.Or(cmp.Compare(b.Servers, a.Servers), cmp.Compare(a.Name, b.Name))
 	})
 	v.Games = v.Games[:min(len(v.Games), overviewGames)]
-	var err error
 	if v.Waiting, err = op.Waiting(ctx); err != nil {
 		return view{}, err
 	}
@@ -97,11 +100,11 @@ type sessionsView struct {
 }
 
 func (s *Server) sessionsPage(r *http.Request) (view, error) {
-	after := 0
-	if err := numbers(r.URL.Query(), map[string]*int{"after": &after}); err != nil {
+	after, err := readParams(r, afterParam[storage.ProfileID])
+	if err != nil {
 		return view{}, err
 	}
-	page, err := s.opt.Operator.SignedIn(r.Context(), storage.ProfileID(after), pageRows)
+	page, err := s.opt.Operator.SignedIn(r.Context(), operator.SessionQuery{After: after, Limit: pageRows})
 	if err != nil {
 		return view{}, err
 	}
@@ -253,7 +256,7 @@ type auditView struct {
 }
 
 func (s *Server) auditPage(r *http.Request) (view, error) {
-	q, err := auditQuery(r.URL.Query())
+	q, err := readParams(r, auditQuery)
 	if err != nil {
 		return view{}, err
 	}

@@ -3,7 +3,6 @@ package admin
 import (
 	"context"
 	"crypto/sha256"
-	"encoding/json"
 	"errors"
 	"html/template"
 	"log/slog"
@@ -16,27 +15,22 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 	"github.com/rs/zerolog"
 
-	"github.com/respawnd/respawnd/internal/clean"
 	"github.com/respawnd/respawnd/internal/logtail"
 	"github.com/respawnd/respawnd/internal/netserve"
 	"github.com/respawnd/respawnd/operator"
-	"github.com/respawnd/respawnd/storage"
 	"github.com/respawnd/respawnd/web/session"
 )
 
-// Options configure a Server. Operator, Status, Tail and Gatherer are required.
+// Options configure a Server. Operator, Tail and Gatherer are required.
 type Options struct {
 	Operator operator.Operator
 	Token    string // empty: nobody is let in
-	// Names are the host names under which the page may be opened, beside
-	// localhost and IP addresses, in lower case.
-	Names   []string
-	Version string // shown on the pages
+	Config   Config
+	Version  string // shown on the pages
 	// Protocols are the words for those in which an added server can be asked.
 	Protocols []string
 	// Ready returns what is not ready yet, nil when the daemon serves.
-	Ready  func() error
-	Status func() operator.Status
+	Ready func() error
 	// Tail has the last lines of the log.
 	Tail       *logtail.Ring
 	Gatherer   prometheus.Gatherer
@@ -125,7 +119,7 @@ func (s *Server) Handler() http.Handler {
 	mux.Handle("GET /metrics", promhttp.HandlerFor(s.opt.Gatherer, promhttp.HandlerOpts{}))
 	guarded := s.authorized(api)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		patience(w)
+		extendDeadline(w)
 		// Before the mux: it answers odd paths with a redirect of its own.
 		if strings.HasPrefix(r.URL.Path, "/api/v1/") {
 			guarded.ServeHTTP(w, r)
@@ -190,42 +184,4 @@ func (s *Server) guarded(next http.Handler) http.Handler {
 			next.ServeHTTP(w, r)
 		}
 	})
-}
-
-func writeJSON(w http.ResponseWriter, code int, v any) {
-	w.Header().Set("Content-Type", "application/json")
-	w.Header().Set("Cache-Control", "no-store")
-	w.Header().Set("X-Content-Type-Options", "nosniff")
-	w.WriteHeader(code)
-	_ = json.NewEncoder(w).Encode(v) // a client that went away is no news
-}
-
-// problem is the body of every error.
-type problem struct {
-	Error string `json:"error"`
-}
-
-func writeError(w http.ResponseWriter, code int, err error) {
-	writeJSON(w, code, problem{clean.Cut(err.Error(), clean.MaxEcho)})
-}
-
-// fail answers an error with the status that fits it.
-func (s *Server) fail(w http.ResponseWriter, r *http.Request, err error) {
-	writeError(w, s.classify(r, err), err)
-}
-
-// classify returns the status that fits an error, and logs what is our fault.
-func (s *Server) classify(r *http.Request, err error) int {
-	switch {
-	case errors.Is(err, storage.ErrNotFound):
-		return http.StatusNotFound
-	case errors.Is(err, storage.ErrTaken), errors.Is(err, storage.ErrConflict), errors.Is(err, storage.ErrFull):
-		return http.StatusConflict
-	case errors.Is(err, operator.ErrBadRequest), errors.Is(err, storage.ErrInvalid):
-		return http.StatusBadRequest
-	case errors.Is(err, operator.ErrNotRunning):
-		return http.StatusServiceUnavailable
-	}
-	s.opt.Log.Error().Str("path", clean.Cut(r.URL.Path, clean.MaxEcho)).Str("error", clean.Cut(err.Error(), clean.MaxEcho)).Msg("admin request not carried out")
-	return http.StatusInternalServerError
 }

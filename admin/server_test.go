@@ -206,7 +206,7 @@ func TestBugInAHandlerIsALineOfTheLog(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	served := make(chan error, 1)
 	go func() { served <- New(opt).Serve(ctx, ln) }()
-	c, err := NewClient(ln.Addr().String(), testToken)
+	c, err := newClient(ln.Addr().String(), testToken)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -276,22 +276,22 @@ func TestClientFindsTheDaemon(t *testing.T) {
 		"127.0.0.1":        "",
 		"127.0.0.1:1:8081": "",
 	} {
-		c, err := NewClient(listen, testToken)
+		c, err := newClient(listen, testToken)
 		if want == "" {
 			if err == nil || !strings.Contains(err.Error(), "admin.listen") {
-				t.Errorf("NewClient(%q): %v, want an error that names admin.listen", listen, err)
+				t.Errorf("newClient(%q): %v, want an error that names admin.listen", listen, err)
 			}
 			continue
 		}
 		if err != nil || c.base != want {
-			t.Errorf("NewClient(%q) asks %q, %v; want %q", listen, c.base, err, want)
+			t.Errorf("newClient(%q) asks %q, %v; want %q", listen, c.base, err, want)
 		}
 	}
 }
 
 // The token is for the daemon alone: no proxy of the environment gets it.
 func TestClientUsesNoProxy(t *testing.T) {
-	c, err := NewClient("192.0.2.1:8081", testToken)
+	c, err := newClient("192.0.2.1:8081", testToken)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -307,7 +307,7 @@ func TestSilentDaemonIsToldAsSuch(t *testing.T) {
 		t.Fatal(err)
 	}
 	_ = ln.Close()
-	c, err := NewClient(ln.Addr().String(), testToken)
+	c, err := newClient(ln.Addr().String(), testToken)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -6,11 +6,8 @@ import (
 	"fmt"
 	"io/fs"
 	"path/filepath"
-	"runtime"
-	"time"
 
 	"github.com/respawnd/respawnd/internal/service"
-	"github.com/respawnd/respawnd/operator"
 )
 
 // TokenFile is the name of the file with the token in the data folder and in a
@@ -60,21 +57,9 @@ func (c *Config) Open(ctx context.Context, env *service.Env) (*service.Running, 
 		return nil, err
 	}
 	s := New(Options{
-		Operator: env.Operator, Token: token, Names: c.Names, Version: env.Version, Protocols: env.Protocols,
-		Ready: env.Ready, Status: func() operator.Status { return status(env) }, Tail: env.Tail,
+		Operator: env.Operator, Token: token, Config: *c, Version: env.Version, Protocols: env.Protocols,
+		Ready: env.Ready, Tail: env.Tail,
 		Gatherer: env.Gatherer, Registerer: env.Registerer, Log: env.Log,
 	})
 	return service.OnListener(ln, s.Serve), nil
-}
-
-// status is what the API says about the daemon.
-func status(env *service.Env) operator.Status {
-	s := operator.Status{
-		Version: env.Version, Go: runtime.Version(), Started: env.Started.UTC().Format(time.RFC3339),
-		Services: make(map[string]string), Servers: env.List.Counts(), Bans: len(env.Bans.InForce(time.Now())), Sessions: env.Hub.Count(),
-	}
-	for _, o := range env.Opened() {
-		s.Services[o.Name] = o.Address.String()
-	}
-	return s
 }

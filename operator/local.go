@@ -63,6 +63,9 @@ type Local struct {
 	// where no daemon runs.
 	ServersChanged func(context.Context) error
 
+	// Listening returns when the daemon started, and the addresses of its services
+	// by name; nil where no daemon runs.
+	Listening func() (started time.Time, services map[string]string)
 	// Registry, the books and Sessions are nil where no daemon runs.
 	Registry *master.Registry
 	Book     *verdicts.Log // of servers

@@ -23,6 +23,8 @@ var (
 
 // Operator does what an operator asks for.
 type Operator interface {
+	Status(ctx context.Context) (Status, error)
+
 	Bans(ctx context.Context) ([]storage.Ban, error)
 	// AddBan puts a ban in force at once.
 	AddBan(ctx context.Context, b storage.Ban) error
@@ -55,9 +57,8 @@ type Operator interface {
 	// about the addresses heard last if addr is zero.
 	Verdicts(ctx context.Context, addr netip.Addr) ([]Verdict, error)
 
-	// SignedIn returns a page of the players who are signed in, those with
-	// profiles above after. limit 0: MaxSessionPage.
-	SignedIn(ctx context.Context, after storage.ProfileID, limit int) (SessionPage, error)
+	// SignedIn returns a page of the players who are signed in.
+	SignedIn(ctx context.Context, q SessionQuery) (SessionPage, error)
 	// Kick ends the sessions of a profile and returns how many there were.
 	Kick(ctx context.Context, id storage.ProfileID) (int, error)
 	// Waiting counts the messages for players who were offline.

@@ -61,15 +61,21 @@ func stateWord(s presence.State) string {
 	return fmt.Sprintf("state %d", int(s))
 }
 
+// SessionQuery selects sessions.
+type SessionQuery struct {
+	After storage.ProfileID // profiles above that
+	Limit int               // how many; 0 or too many: MaxSessionPage
+}
+
 // SignedIn implements Operator.
-func (l *Local) SignedIn(ctx context.Context, after storage.ProfileID, limit int) (SessionPage, error) {
+func (l *Local) SignedIn(ctx context.Context, q SessionQuery) (SessionPage, error) {
 	if l.Sessions == nil {
 		return SessionPage{}, ErrNotRunning
 	}
-	if limit <= 0 || limit > MaxSessionPage {
-		limit = MaxSessionPage
+	if q.Limit <= 0 || q.Limit > MaxSessionPage {
+		q.Limit = MaxSessionPage
 	}
-	list, more := l.Sessions.List(after, limit)
+	list, more := l.Sessions.List(q.After, q.Limit)
 	page := SessionPage{Sessions: []Session{}, Total: l.Sessions.Count()} // never null as JSON
 	for _, s := range list {
 		out := Session{

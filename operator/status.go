@@ -2,8 +2,11 @@ package operator
 
 import (
 	"cmp"
+	"context"
 	"net/netip"
+	"runtime"
 	"slices"
+	"time"
 )
 
 // Status is what the daemon says about itself.
@@ -15,6 +18,22 @@ type Status struct {
 	Servers  map[string]int    `json:"servers"`  // listed ones by game
 	Bans     int               `json:"bans"`
 	Sessions int               `json:"sessions"` // players who are signed in
+}
+
+// Status implements Operator.
+func (l *Local) Status(context.Context) (Status, error) {
+	if l.Listening == nil || l.Registry == nil {
+		return Status{}, ErrNotRunning
+	}
+	started, services := l.Listening()
+	s := Status{
+		Version: l.Version, Go: runtime.Version(), Started: started.UTC().Format(time.RFC3339), Services: services,
+		Servers: l.Registry.Counts(), Bans: len(l.Table.InForce(time.Now())),
+	}
+	if l.Sessions != nil {
+		s.Sessions = l.Sessions.Count()
+	}
+	return s, nil
 }
 
 // VerdictCount is how many addresses last got a verdict from a service.

@@ -142,7 +142,7 @@ func (d *daemon) open(ctx context.Context) error {
 		Store: d.store, Table: d.bans, Catalogue: d.catalogue,
 		DataDir: d.cfg.DataDir, StoreName: storeName, Files: backupFiles(d.cfg), Version: version(),
 		Registry: d.registry, Book: d.book, Visits: d.visits,
-		Unlisted:     d.unlistedServers,
+		Unlisted: d.unlistedServers, Listening: d.listening,
 		OpenAccounts: func(context.Context) (*accounts.Service, error) { return d.accounts, nil }, Sessions: d.hub,
 		StaticServers: func() []storage.AddedServer { return staticServers(d.configured.Load()) }, CheckAdded: d.checkAdded,
 		AskedServers:   d.askedServers,

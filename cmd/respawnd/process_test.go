@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/respawnd/respawnd/admin"
+	"github.com/respawnd/respawnd/operator"
 )
 
 // builtProgram builds the program once for all tests that need a process of it,
@@ -129,7 +130,7 @@ func (c *child) kill() {
 // raceReport is in the first line of a report of the race detector.
 const raceReport = "WARNING: DATA RACE"
 
-func (c *child) client(dir string) *admin.Client {
+func (c *child) client(dir string) operator.Operator {
 	c.t.Helper()
 	token, err := admin.ReadToken(filepath.Join(dir, tokenName))
 	if err != nil {

@@ -6,14 +6,13 @@ import (
 	"fmt"
 	"net"
 	"net/netip"
-	"runtime"
+	"time"
 
 	"github.com/respawnd/respawnd/admin"
 	"github.com/respawnd/respawnd/configs"
 	"github.com/respawnd/respawnd/internal/netserve"
 	svc "github.com/respawnd/respawnd/internal/service"
 	"github.com/respawnd/respawnd/internal/services"
-	"github.com/respawnd/respawnd/operator"
 	"github.com/respawnd/respawnd/probe"
 )
 
@@ -185,8 +184,8 @@ func (d *daemon) openAdmin(ctx context.Context, l configs.Listener) (service, er
 		return service{}, err
 	}
 	s := admin.New(admin.Options{
-		Operator: d.operator, Token: d.token, Names: d.cfg.Admin.Names, Version: version(), Protocols: protocolNames(),
-		Ready: d.readiness, Status: d.status, Tail: d.tail, Gatherer: d.metrics, Registerer: d.metrics,
+		Operator: d.operator, Token: d.token, Config: d.cfg.Admin, Version: version(), Protocols: protocolNames(),
+		Ready: d.readiness, Tail: d.tail, Gatherer: d.metrics, Registerer: d.metrics,
 		Log: d.log.With().Str("service", "admin").Logger(),
 	})
 	return service{
@@ -196,14 +195,11 @@ func (d *daemon) openAdmin(ctx context.Context, l configs.Listener) (service, er
 	}, nil
 }
 
-// status is what the admin API tells about the daemon.
-func (d *daemon) status() operator.Status {
-	s := operator.Status{
-		Version: version(), Go: runtime.Version(), Started: d.started.UTC().Format(timeFormat),
-		Services: make(map[string]string), Servers: d.registry.Counts(), Bans: len(d.bansInForce()), Sessions: d.hub.Count(),
-	}
+// listening returns when the daemon started, and the addresses of its services.
+func (d *daemon) listening() (started time.Time, addresses map[string]string) {
+	addresses = make(map[string]string)
 	for _, svc := range d.services {
-		s.Services[svc.name] = svc.address.String()
+		addresses[svc.name] = svc.address.String()
 	}
-	return s
+	return d.started, addresses
 }

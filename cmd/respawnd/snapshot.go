@@ -18,9 +18,6 @@ import (
 	"github.com/respawnd/respawnd/storage"
 )
 
-// timeFormat is how times are written in answers to tools.
-const timeFormat = time.RFC3339
-
 const (
 	// lastSave bounds the save of a daemon that stops.
 	lastSave = 3 * time.Second

@@ -16,7 +16,6 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"github.com/respawnd/respawnd/admin"
 	"github.com/respawnd/respawnd/internal/accounts"
 	"github.com/respawnd/respawnd/internal/gamespy"
 	"github.com/respawnd/respawnd/operator"
@@ -33,7 +32,7 @@ type fact struct {
 // storm is a daemon that is about to be killed, as those who write to it see it.
 type storm struct {
 	at     map[string]netip.AddrPort
-	op     *admin.Client
+	op     operator.Operator
 	acks   chan<- acked
 	killed *atomic.Bool
 }
@@ -175,7 +174,7 @@ func checkTruth(t *testing.T, c *child, dir string, truth map[string]fact, round
 
 // readTruth returns what is so, and which bans there should be if the audit log
 // is to be believed.
-func readTruth(t *testing.T, op *admin.Client) (have, noted map[string]bool) {
+func readTruth(t *testing.T, op operator.Operator) (have, noted map[string]bool) {
 	t.Helper()
 	ctx := t.Context()
 	have, noted = make(map[string]bool), make(map[string]bool)
@@ -226,7 +225,7 @@ func readTruth(t *testing.T, op *admin.Client) (have, noted map[string]bool) {
 }
 
 // readAccounts adds what is so of the accounts.
-func readAccounts(t *testing.T, op *admin.Client, have map[string]bool) {
+func readAccounts(t *testing.T, op operator.Operator, have map[string]bool) {
 	t.Helper()
 	var export bytes.Buffer
 	leftOut, err := op.ExportAccounts(t.Context(), &export, false)
