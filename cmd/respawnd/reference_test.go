@@ -16,7 +16,6 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/rs/zerolog"
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
 	"github.com/respawnd/respawnd/internal/logtail"
 )
@@ -56,11 +55,9 @@ func TestReferenceOfCommands(t *testing.T) {
 		}
 		if !c.HasSubCommands() {
 			var flags []string
-			c.Flags().VisitAll(func(f *pflag.Flag) {
-				if f.Name != "help" && c.InheritedFlags().Lookup(f.Name) == nil {
-					flags = append(flags, "`--"+f.Name+"`: "+f.Usage)
-				}
-			})
+			for _, m := range flagUsage.FindAllStringSubmatch(c.LocalFlags().FlagUsages(), -1) {
+				flags = append(flags, "`"+m[1]+"`: "+m[2])
+			}
 			use, _ := strings.CutSuffix(c.UseLine(), " [flags]")
 			fmt.Fprintf(&b, "| `%s` | %s | %s |\n", cell(use), cell(c.Short), cell(strings.Join(flags, "; ")))
 		}
@@ -71,6 +68,9 @@ func TestReferenceOfCommands(t *testing.T) {
 	walk((&program{flags: make(map[string]string)}).rootCommand())
 	checkReference(t, "commands.md", "| command |", b.String())
 }
+
+// flagUsage is a flag without a short form, as cobra's help shows it.
+var flagUsage = regexp.MustCompile(`(?m)^ +(--[a-z-]+)(?: [a-zA-Z0-9]+)? {2,}(.*)$`)
 
 // cell makes text fit for a cell of a table.
 func cell(text string) string { return strings.ReplaceAll(text, "|", `\|`) }
