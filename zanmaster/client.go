@@ -116,7 +116,7 @@ func (s *GameServer) AwaitBanList(ctx context.Context) (l zandronum.BanList, par
 	for {
 		m, err := s.Next(ctx)
 		if err != nil {
-			return l, parts, err
+			return l, parts, fmt.Errorf("no whole ban list for the right answer: %w", err)
 		}
 		part, err := zandronum.ParseBanPart(m)
 		if err != nil || int(part.Number) != parts || string(part.Verification) != string(s.Verification) {
@@ -137,16 +137,13 @@ func (s *GameServer) Register(ctx context.Context, enforces bool) (zandronum.Ban
 	}
 	v, err := s.AwaitRequest(ctx)
 	if err != nil {
-		return zandronum.BanList{}, fmt.Errorf("no verification request for a challenge: %w", err)
+		return zandronum.BanList{}, fmt.Errorf("no verification request for a challenge (respawnd doctor may say why): %w", err)
 	}
 	if err := s.Verify(v); err != nil {
 		return zandronum.BanList{}, err
 	}
 	l, _, err := s.AwaitBanList(ctx)
-	if err != nil {
-		return l, fmt.Errorf("no whole ban list for the right answer: %w", err)
-	}
-	return l, nil
+	return l, err
 }
 
 // Launcher asks for the list.

@@ -123,7 +123,7 @@ func registerLocally(t *testing.T, d *running) {
 // and one who knows the machine under an address.
 func cookieFor(master netip.Addr) natneg.Header {
 	ip := master.As4()
-	return natneg.Header{Version: negotiationVersion, Type: natneg.TypeInit, Cookie: binary.BigEndian.Uint32(ip[:])}
+	return natneg.Header{Version: 3, Type: natneg.TypeInit, Cookie: binary.BigEndian.Uint32(ip[:])}
 }
 
 func dialNATNeg(t *testing.T, d *running) *net.UDPConn {
@@ -194,7 +194,7 @@ func askForLocal(t *testing.T, master netip.Addr) {
 // askOtherLists asks for every other list. Its servers must be at the address of
 // the daemon.
 func askOtherLists(t *testing.T, d *running, want netip.AddrPort) {
-	old, err := askLegacyList(t.Context(), d.address["legacylist"].String(), legacylist.Request{
+	old, err := legacyList(t, d, legacylist.Request{
 		Engine: testGame, Secret: testSecret, Mode: legacylist.Compact, Game: testGame,
 	})
 	if err != nil || len(old) != 1 || old[0] != want {

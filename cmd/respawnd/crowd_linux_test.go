@@ -136,7 +136,7 @@ func TestSignedInPlayersNeverMakeRoom(t *testing.T) {
 			t.Fatal(err)
 		}
 		t.Cleanup(func() { _ = c.Close() })
-		return &player{conn: c}
+		return unmet(c)
 	}
 	if _, err := connect(1).expect(`\lc\1\`); err != nil {
 		t.Errorf("the last one that has room: %v", err)
@@ -180,12 +180,11 @@ func TestPartyOfOneAddressSignsIn(t *testing.T) {
 		return strings.Contains(d.cli("doctor", "127.0.0.1"), fmt.Sprintf("%s (%d times", verdicts.SignedIn, most))
 	})
 	for range 3 {
-		p := &player{}
 		c, err := dialFrom(t.Context(), home, d.address["gpcm"])
 		if err != nil {
 			t.Fatal(err)
 		}
-		p.conn = c
+		p := unmet(c)
 		want := `\error\\err\256\fatal\\errmsg\Too many connections from your address. Try again in a moment.\id\1\final\`
 		if _, err := p.expect(want); err != nil {
 			t.Errorf("one too many: %v", err)

@@ -235,7 +235,7 @@ func TestAvailabilityIsAnswered(t *testing.T) {
 	t.Parallel()
 	d := start(t, t.TempDir())
 	h := newHost(t, d.address["qr2"])
-	h.key = 0
+	h.Instance = 0
 	h.raw(append([]byte{byte(qr2.KindAvailable), 0, 0, 0, 0}, testGame+"\x00"...))
 	if kind, _ := h.read(); kind != qr2.KindAvailable {
 		t.Errorf("answer to the availability check has kind %d, want %d", kind, qr2.KindAvailable)

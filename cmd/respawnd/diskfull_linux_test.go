@@ -188,7 +188,7 @@ func TestFullDiskRefusesChangesAndLosesNothing(t *testing.T) {
 		if m, err := g.next(); err != nil || !strings.HasPrefix(m, `\error\`) {
 			t.Errorf("newuser in presence on a full disk is answered with %q, %v, want an error", m, err)
 		}
-		must(t, g.conn.Close())
+		must(t, g.Close())
 	}
 	c.waitFor("the full disk", lines, func(e entry) bool {
 		return e.text("level") == "error" && strings.Contains(e.text("error"), "no space left on device")

@@ -17,8 +17,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/respawnd/respawnd/internal/netclient"
 	"github.com/respawnd/respawnd/master/serverbrowse"
-	"github.com/respawnd/respawnd/qr2"
 )
 
 const (
@@ -151,20 +151,7 @@ func newFleet(b *testing.B, d *running) (fleet []*host) {
 
 // alive sends a keepalive and reports whether it is answered.
 func (h *host) alive() bool {
-	if err := h.conn.SetDeadline(time.Now().Add(5 * time.Second)); err != nil {
-		return false
-	}
-	h.send(qr2.KindKeepalive, nil)
-	buf := make([]byte, 2048)
-	for {
-		n, _, err := h.conn.ReadFromUDPAddrPort(buf)
-		if err != nil {
-			return false
-		}
-		if n >= 3 && qr2.Kind(buf[2]) == qr2.KindKeepalive {
-			return true
-		}
-	}
+	return h.Keepalive(netclient.Bound(h.t.Context(), 5*time.Second)) == nil
 }
 
 // listOnce asks for the list over a new connection and reads all of it.

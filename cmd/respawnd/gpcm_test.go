@@ -26,13 +26,13 @@ func annAndBen(t *testing.T, more ...string) *running {
 // befriend has Ann ask Ben, and Ben agree.
 func befriend(ann, ben seat) {
 	ann.t.Helper()
-	ann.say(`\addbuddy\\sesskey\$K\newprofileid\%s\reason\play with me`, ben.id)
-	request := ben.hears(`\bm\2\f\%s\`, ann.id)
+	ann.say(`\addbuddy\\sesskey\$K\newprofileid\%s\reason\play with me`, ben.Profile)
+	request := ben.hears(`\bm\2\f\%s\`, ann.Profile)
 	wantIn(ann.t, request, `\msg\play with me|signed|`)
 	_, signature, _ := strings.Cut(strings.TrimSuffix(request, gamespy.Final), "|signed|")
-	ben.say(`\authadd\\sesskey\$K\fromprofileid\%s\sig\%s`, ann.id, signature)
-	ann.hears(`\bm\4\f\%s\`, ben.id)
-	ann.hears(`\bm\100\f\%s\msg\|s|1|ss|Online|`, ben.id)
+	ben.say(`\authadd\\sesskey\$K\fromprofileid\%s\sig\%s`, ann.Profile, signature)
+	ann.hears(`\bm\4\f\%s\`, ben.Profile)
+	ann.hears(`\bm\100\f\%s\msg\|s|1|ss|Online|`, ben.Profile)
 }
 
 func TestPlayersBecomeBuddiesAndTalk(t *testing.T) {
@@ -40,8 +40,8 @@ func TestPlayersBecomeBuddiesAndTalk(t *testing.T) {
 	d := annAndBen(t)
 	ann := signedIn(t, d, "uniquenick", "Ann")
 	ben := signedIn(t, d, "user", "Ben@ben@example.com")
-	if ann.id != "1" || ben.id != "2" {
-		t.Fatalf("signed in as profiles %s and %s, want 1 and 2", ann.id, ben.id)
+	if ann.Profile != "1" || ben.Profile != "2" {
+		t.Fatalf("signed in as profiles %s and %s, want 1 and 2", ann.Profile, ben.Profile)
 	}
 	befriend(ann, ben)
 
@@ -215,7 +215,7 @@ func TestServicesShareTheAccounts(t *testing.T) {
 		return answer
 	}
 	wantIn(t, search(`\search\\uniquenick\ann\namespaceid\1\partnerid\0\gamename\gmtest\final\`), `\bsr\1\nick\Ann\uniquenick\Ann\`)
-	wantIn(t, search(fmt.Sprintf(`\others\\sesskey\%s\profileid\2\namespaceid\1\gamename\gmtest\final\`, ben.key)), `\o\1\nick\Ann\`)
+	wantIn(t, search(fmt.Sprintf(`\others\\sesskey\%s\profileid\2\namespaceid\1\gamename\gmtest\final\`, ben.Session)), `\o\1\nick\Ann\`)
 
 	// A profile that is made in a game is the operator's too, and found.
 	ann.say(`\newprofile\\sesskey\$K\nick\Annie\id\3`)

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"encoding/binary"
 	"errors"
 	"net"
@@ -10,20 +11,36 @@ import (
 	"testing"
 	"time"
 
-	"github.com/respawnd/respawnd/internal/gamespy"
+	"github.com/respawnd/respawnd/internal/netclient"
+	"github.com/respawnd/respawnd/master/legacylist"
 	"github.com/respawnd/respawnd/master/serverbrowse"
 	"github.com/respawnd/respawnd/qr2"
 )
 
-// testSecret is the secret of testGame.
-const testSecret = "HA6zkS"
+// testGame is the game of hosts and browsers, testSecret its secret.
+const (
+	testGame   = "gmtest"
+	testSecret = "HA6zkS"
+)
+
+// wait returns the context of a wait, which ends with hang.
+func wait(t testing.TB) context.Context { return netclient.Bound(t.Context(), hang) }
+
+// packetsAt opens the socket of a client on an address of this machine.
+func packetsAt(t testing.TB, at, server netip.AddrPort) *netclient.Packets {
+	t.Helper()
+	c, err := net.ListenUDP("udp4", net.UDPAddrFromAddrPort(at))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = c.Close() })
+	return netclient.New(c, server, 1<<13)
+}
 
 // host is a game server.
 type host struct {
+	qr2.Host
 	t        testing.TB
-	conn     *net.UDPConn
-	master   netip.AddrPort
-	key      uint32
 	rules    []string // names and values in turn
 	players  []string
 	messages [][]byte // client messages, in the order in which they came
@@ -38,16 +55,12 @@ func newHost(t testing.TB, master netip.AddrPort, rules ...string) *host {
 // newHostAt is newHost on an address of this machine.
 func newHostAt(t testing.TB, at, master netip.AddrPort, rules ...string) *host {
 	t.Helper()
-	c, err := net.ListenUDP("udp4", net.UDPAddrFromAddrPort(at))
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = c.Close() })
-	if err := c.SetDeadline(time.Now().Add(hang)); err != nil {
-		t.Fatal(err)
-	}
-	h := &host{t: t, conn: c, master: master, rules: rules}
-	h.key = 0xA0000000 | uint32(h.address().Port())
+	h := &host{t: t, rules: rules, Host: qr2.Host{
+		Packets: packetsAt(t, at, master), Game: testGame, Secret: testSecret,
+		Private: netip.MustParseAddrPort("192.168.7.7:6500"), NATNeg: true,
+		Players: qr2.Table{Columns: []string{"player_", "score_"}}, Teams: qr2.Table{Columns: []string{"team_t"}},
+	}}
+	h.Instance = 0xA0000000 | uint32(h.address().Port())
 	return h
 }
 
@@ -75,61 +88,43 @@ func (h *host) prove() {
 // answer waits for the challenge and answers it.
 func (h *host) answer() {
 	h.t.Helper()
-	challenge, _, ok := gamespy.CutString(h.expect(qr2.KindChallenge))
-	if !ok {
-		h.t.Fatal("the challenge has no end")
-	}
-	h.send(qr2.KindChallenge, append([]byte(gamespy.Response(testSecret, string(challenge))), 0))
+	h.must(h.AnswerChallenge(wait(h.t)))
 }
 
-func (h *host) address() netip.AddrPort {
-	a := h.conn.LocalAddr().(*net.UDPAddr).AddrPort()
-	return netip.AddrPortFrom(a.Addr().Unmap(), a.Port())
+func (h *host) must(err error) {
+	h.t.Helper()
+	if err != nil {
+		h.t.Fatalf("host %v: %v", h.address(), err)
+	}
 }
+
+func (h *host) address() netip.AddrPort { return h.Local() }
 
 func (h *host) send(kind qr2.Kind, body []byte) {
 	h.t.Helper()
-	p := binary.BigEndian.AppendUint32([]byte{byte(kind)}, h.key)
-	h.raw(append(p, body...))
+	h.raw(append(binary.BigEndian.AppendUint32([]byte{byte(kind)}, h.Instance), body...))
 }
 
 func (h *host) raw(p []byte) {
 	h.t.Helper()
-	if _, err := h.conn.WriteToUDPAddrPort(p, h.master); err != nil {
-		h.t.Fatal(err)
-	}
+	h.must(h.Send(p))
 }
 
 // heartbeat reports the rules. state is the value of statechanged, "" for none.
 func (h *host) heartbeat(state string) {
 	h.t.Helper()
-	b := gamespy.AppendPair(nil, "localip0", "192.168.7.7")
-	b = gamespy.AppendPair(b, "localport", "6500")
-	b = gamespy.AppendPair(b, "natneg", "1")
-	if state != "" {
-		b = gamespy.AppendPair(b, "statechanged", state)
-	}
-	b = gamespy.AppendPair(b, "gamename", testGame)
+	h.Rules, h.Players.Rows = nil, nil
 	for pair := range slices.Chunk(h.rules, 2) {
-		b = gamespy.AppendPair(b, pair[0], pair[1])
+		h.Rules = append(h.Rules, qr2.Rule{Name: pair[0], Value: pair[1]})
 	}
-	b = gamespy.AppendEnd(b)
-	var rows [][]string
 	for _, p := range h.players {
-		rows = append(rows, []string{p, "7"})
+		h.Players.Rows = append(h.Players.Rows, []string{p, "7"})
 	}
-	b, err := gamespy.AppendTable(b, []string{"player_", "score_"}, rows)
-	if err == nil {
-		b, err = gamespy.AppendTable(b, []string{"team_t"}, nil)
-	}
-	if err != nil {
-		h.t.Fatal(err)
-	}
-	h.send(qr2.KindHeartbeat, b)
+	h.must(h.Heartbeat(state))
 }
 
-// expect returns the body of the next packet of the kind. What comes before it
-// is taken as a game server takes it: queries are answered, messages confirmed.
+// expect returns the body of the next packet of the kind. Queries that come before
+// it are answered, messages confirmed.
 func (h *host) expect(kind qr2.Kind) []byte {
 	h.t.Helper()
 	for {
@@ -142,116 +137,99 @@ func (h *host) expect(kind qr2.Kind) []byte {
 
 func (h *host) read() (qr2.Kind, []byte) {
 	h.t.Helper()
-	var buf [2048]byte
-	n, from, err := h.conn.ReadFromUDPAddrPort(buf[:])
-	if err != nil {
-		h.t.Fatalf("host %v waits for a packet: %v", h.address(), err)
-	}
-	p := buf[:n]
-	if n < 7 || p[0] != 0xFE || p[1] != 0xFD {
-		h.t.Fatalf("host %v got %x, which no host understands", h.address(), p)
-	}
-	kind, key, body := qr2.Kind(p[2]), p[3:7], slices.Clone(p[7:])
-	switch kind {
-	case qr2.KindQuery: // of the probe, from another port
-		reply := gamespy.AppendPair(append([]byte{byte(kind)}, key...), "hostname", "probed")
-		if _, err := h.conn.WriteToUDPAddrPort(gamespy.AppendEnd(reply), from); err != nil {
-			h.t.Fatal(err)
-		}
-	case qr2.KindMessage:
-		if len(body) < 4 {
-			h.t.Fatalf("message %x is too short", p)
-		}
-		h.send(qr2.KindReceipt, body[:4])
+	r, err := h.Receive(wait(h.t))
+	h.must(err)
+	body := slices.Clone(r.Body)
+	if r.Kind == qr2.KindMessage {
 		h.messages = append(h.messages, body[4:])
-	default:
-		if got := binary.BigEndian.Uint32(key); got != h.key {
-			h.t.Fatalf("packet of kind %d has key %08x, want %08x", kind, got, h.key)
-		}
 	}
-	return kind, body
+	return r.Kind, body
+}
+
+// packet returns the next packet of any protocol, and where it came from.
+func (h *host) packet() (p []byte, from netip.AddrPort) {
+	h.t.Helper()
+	h.must(h.Packets.Await(wait(h.t), func(b []byte, a netip.AddrPort) (bool, error) {
+		p, from = slices.Clone(b), a
+		return true, nil
+	}))
+	return p, from
 }
 
 // browser is a client of the list.
 type browser struct {
+	*serverbrowse.Client
 	t         testing.TB
 	conn      net.Conn
 	challenge [8]byte
-	dec       *serverbrowse.Decoder
 }
 
 func browse(t testing.TB, d *running) *browser {
 	t.Helper()
-	c, err := new(net.Dialer).DialContext(t.Context(), "tcp4", d.address["serverbrowse"].String())
+	c, err := netclient.DialTCP(t.Context(), d.address["serverbrowse"].String())
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = c.Close() })
-	if err := c.SetDeadline(time.Now().Add(hang)); err != nil {
-		t.Fatal(err)
+	b := &browser{Client: serverbrowse.NewClient(c, testSecret), t: t, conn: c}
+	b.setChallenge([]byte("gOFezpUs"))
+	return b
+}
+
+func (b *browser) setChallenge(challenge []byte) {
+	b.challenge = [8]byte(challenge)
+	b.SetChallenge(b.challenge)
+}
+
+func (b *browser) must(err error) {
+	b.t.Helper()
+	if err != nil {
+		b.t.Fatalf("browser: %v", err)
 	}
-	return &browser{t: t, conn: c, challenge: [8]byte([]byte("gOFezpUs"))}
 }
 
 func (b *browser) write(p []byte) {
 	b.t.Helper()
-	if _, err := b.conn.Write(p); err != nil {
-		b.t.Fatal(err)
-	}
+	b.must(b.Send(wait(b.t), p))
 }
 
 // ask sends a list request and returns the reply.
 func (b *browser) ask(o serverbrowse.Option, filter, fields string) serverbrowse.Reply {
 	b.t.Helper()
-	r := serverbrowse.ListRequest{
-		Protocol: 1, Encoding: 3, For: testGame, From: testGame, Challenge: b.challenge, Filter: filter, Fields: fields, Options: o,
-	}
+	r := serverbrowse.NewRequest(testGame, filter, fields, o)
+	r.Challenge = b.challenge
 	msg, err := r.AppendTo(nil)
-	if err != nil {
-		b.t.Fatal(err)
-	}
+	b.must(err)
 	b.write(msg)
 	return b.reply(o)
 }
 
 func (b *browser) reply(o serverbrowse.Option) serverbrowse.Reply {
 	b.t.Helper()
-	if b.dec == nil {
-		dec, err := serverbrowse.NewDecoder(b.conn, testSecret, b.challenge)
-		if err != nil {
-			b.t.Fatal(err)
-		}
-		b.dec = dec
-	}
-	r, err := b.dec.Reply(o)
-	if err != nil {
-		b.t.Fatalf("reply: %v", err)
-	}
+	r, err := b.Reply(wait(b.t), o)
+	b.must(err)
 	return r
 }
 
 func (b *browser) next() serverbrowse.Push {
 	b.t.Helper()
-	p, err := b.dec.Push()
-	if err != nil {
-		b.t.Fatalf("next message: %v", err)
-	}
+	p, err := b.Next(wait(b.t))
+	b.must(err)
 	return p
 }
 
 // nextOf returns the next message of a kind.
 func (b *browser) nextOf(kind serverbrowse.PushKind) serverbrowse.Push {
 	b.t.Helper()
-	for {
-		if p := b.next(); p.Kind == kind {
-			return p
-		}
-	}
+	p, err := b.NextOf(wait(b.t), kind)
+	b.must(err)
+	return p
 }
 
 // wantClosed fails unless the master closes the connection.
 func (b *browser) wantClosed() {
 	b.t.Helper()
+	b.must(b.conn.SetDeadline(time.Now().Add(hang)))
 	var buf [512]byte
 	for {
 		_, err := b.conn.Read(buf[:])
@@ -300,4 +278,15 @@ func wantListed(t testing.TB, d *running, hosts ...*host) {
 			t.Errorf("%s is listed, want it gone", a)
 		}
 	}
+}
+
+// legacyList asks for the old list.
+func legacyList(t testing.TB, d *running, r legacylist.Request) ([]netip.AddrPort, error) {
+	t.Helper()
+	c, err := netclient.DialTCP(t.Context(), d.address["legacylist"].String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = c.Close() }()
+	return r.Ask(wait(t), c)
 }

@@ -8,95 +8,56 @@ import (
 	"net/netip"
 	"strings"
 	"testing"
-	"time"
 
+	"github.com/respawnd/respawnd/gpcm"
 	"github.com/respawnd/respawnd/internal/gamespy"
+	"github.com/respawnd/respawnd/internal/netclient"
 )
 
 // errUnexpected is another message than the one that had to come. Any other
 // error of a player says that the connection has ended.
-var errUnexpected = errors.New("unexpected message")
+var errUnexpected = netclient.ErrUnexpected
 
 // player is a game that signs in to the presence service.
-type player struct {
-	conn      net.Conn
-	unread    []byte
-	challenge string   // of the server
-	key       string   // of the session
-	id        string   // of the profile
-	buddies   []string // ids, as sent at the sign-in
-}
+type player struct{ *gpcm.Client }
+
+// unmet returns a player on a connection whose greeting has not been read.
+func unmet(c net.Conn) *player { return &player{&gpcm.Client{Text: netclient.NewText(c)}} }
 
 // meet connects to the presence service and reads the greeting.
 func meet(ctx context.Context, at netip.AddrPort) (*player, error) {
-	c, err := new(net.Dialer).DialContext(ctx, "tcp4", at.String())
+	ctx = netclient.Bound(ctx, hang)
+	c, err := netclient.DialTCP(ctx, at.String())
 	if err != nil {
 		return nil, err
 	}
-	p := &player{conn: c}
-	hello, err := p.expect(`\lc\1\challenge\`)
-	if err != nil {
-		return nil, errors.Join(err, c.Close())
-	}
-	p.challenge = field(hello, "challenge")
-	return p, nil
+	p, err := gpcm.Connect(ctx, c)
+	return &player{p}, err
 }
 
 // knock sends a login: by is the key that says who it is, uniquenick or user.
 func (p *player) knock(by, who, password string) error {
-	const challenge = "abcdefghijklmnopqrstuvwxyz012345"
-	secret := md5hex(password)
-	return p.send(fmt.Sprintf(
-		`\login\\challenge\%s\%s\%s\partnerid\0\response\%s\port\0\productid\11\gamename\%s\namespaceid\1\sdkrevision\11\id\1\final\`,
-		challenge, by, who, md5hex(secret+strings.Repeat(" ", 48)+who+challenge+p.challenge+secret), testGame))
+	_, err := p.SendLogin(gpcm.Login{By: by, Name: who, Password: password, Game: testGame})
+	return err
 }
 
 // enter logs in and reads the answer.
 func (p *player) enter(by, who, password string) error {
-	if err := p.knock(by, who, password); err != nil {
-		return err
-	}
-	buddies, err := p.expect(`\bdy\`)
-	if err != nil {
-		return err
-	}
-	if list := field(buddies, "list"); list != "" {
-		p.buddies = strings.Split(list, ",")
-	}
-	if _, err := p.expect(`\blk\`); err != nil {
-		return err
-	}
-	answer, err := p.expect(`\lc\2\`)
-	p.key, p.id = field(answer, "sesskey"), field(answer, "profileid")
-	return err
+	return p.Login(netclient.Bound(context.Background(), hang), gpcm.Login{By: by, Name: who, Password: password, Game: testGame})
 }
 
 // send writes a message. $K in it stands for the session key.
 func (p *player) send(text string) error {
-	if err := p.conn.SetWriteDeadline(time.Now().Add(hang)); err != nil {
-		return err
-	}
-	_, err := p.conn.Write([]byte(strings.ReplaceAll(text, "$K", p.key)))
-	return err
+	return p.SendText(strings.ReplaceAll(text, "$K", p.Session))
 }
 
 // next returns the next message with its end.
 func (p *player) next() (string, error) {
-	if err := p.conn.SetReadDeadline(time.Now().Add(hang)); err != nil {
+	m, err := p.Next(netclient.Bound(context.Background(), hang))
+	if err != nil {
 		return "", err
 	}
-	buf := make([]byte, 4096)
-	for {
-		if body, rest, ok := gamespy.CutFinal(p.unread); ok {
-			p.unread = rest
-			return string(body) + gamespy.Final, nil
-		}
-		n, err := p.conn.Read(buf)
-		if err != nil {
-			return "", err
-		}
-		p.unread = append(p.unread, buf[:n]...)
-	}
+	return m + gamespy.Final, nil
 }
 
 // expect returns the next message, which must begin like that.
@@ -142,17 +103,13 @@ func (p *player) ended() error {
 			return fmt.Errorf("the connection is still open: %w", err)
 		}
 		if err != nil {
-			return p.conn.Close()
+			return p.Close()
 		}
 	}
 }
 
 // field returns the value of a key in the way clients look for it.
-func field(message, key string) string {
-	_, rest, _ := strings.Cut(message, `\`+key+`\`)
-	v, _, _ := strings.Cut(rest, `\`)
-	return v
-}
+func field(message, key string) string { return netclient.Field(message, key) }
 
 // seat is a player in a test that fails when something goes wrong.
 type seat struct {
@@ -167,7 +124,7 @@ func greeted(t testing.TB, d *running) seat {
 	if err != nil {
 		t.Fatalf("connect to gpcm: %v", err)
 	}
-	t.Cleanup(func() { _ = p.conn.Close() })
+	t.Cleanup(func() { _ = p.Close() })
 	return seat{p, t}
 }
 

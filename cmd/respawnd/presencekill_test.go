@@ -102,7 +102,7 @@ func TestMessagesOnTheirWaySurviveAKill(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := ann.carriesOut(`\addbuddy\\sesskey\$K\newprofileid\` + ben.id + `\reason\hi`); err != nil {
+	if err := ann.carriesOut(`\addbuddy\\sesskey\$K\newprofileid\` + ben.Profile + `\reason\hi`); err != nil {
 		t.Fatal(err)
 	}
 	request, err := ben.expect(`\bm\2\f\`)
@@ -110,7 +110,7 @@ func TestMessagesOnTheirWaySurviveAKill(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, signature, _ := strings.Cut(strings.TrimSuffix(request, gamespy.Final), "|signed|")
-	if err := ben.carriesOut(`\authadd\\sesskey\$K\fromprofileid\` + ann.id + `\sig\` + signature); err != nil {
+	if err := ben.carriesOut(`\authadd\\sesskey\$K\fromprofileid\` + ann.Profile + `\sig\` + signature); err != nil {
 		t.Fatal(err)
 	}
 	if err := ben.leave(); err != nil {
@@ -118,7 +118,7 @@ func TestMessagesOnTheirWaySurviveAKill(t *testing.T) {
 	}
 	want := []string{"one", "two", "three"}
 	for _, text := range want {
-		if err := ann.carriesOut(`\bm\1\sesskey\$K\t\` + ben.id + `\msg\` + text); err != nil {
+		if err := ann.carriesOut(`\bm\1\sesskey\$K\t\` + ben.Profile + `\msg\` + text); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -150,7 +150,7 @@ func makeFriends(ctx context.Context, at map[string]netip.AddrPort, captain, pre
 	if err != nil {
 		return err
 	}
-	defer func() { _ = p.conn.Close() }()
+	defer func() { _ = p.Close() }()
 	for n := 0; ; n++ {
 		f := &friend{name: fmt.Sprint(prefix, n), captain: captain}
 		if f.id = newUser(ctx, at["gpsp"], f.name); f.id == "" {
@@ -179,7 +179,7 @@ func (f *friend) accept(ctx context.Context, at netip.AddrPort, acks chan<- ack)
 	if err != nil {
 		return err
 	}
-	defer func() { _ = p.conn.Close() }()
+	defer func() { _ = p.Close() }()
 	request, err := p.expect(`\bm\2\f\`)
 	if err != nil {
 		return err
@@ -199,7 +199,7 @@ func enter(ctx context.Context, at netip.AddrPort, uniqueNick string) (*player, 
 		return nil, err
 	}
 	if err := p.enter("uniquenick", uniqueNick, stormPassword); err != nil {
-		return nil, errors.Join(err, p.conn.Close())
+		return nil, errors.Join(err, p.Close())
 	}
 	return p, nil
 }
@@ -234,7 +234,7 @@ func visit(t *testing.T, c *child, name string) (buddies, heard []string) {
 	if err := p.leave(); err != nil {
 		t.Fatalf("logout of %s: %v", name, err)
 	}
-	return p.buddies, heard
+	return p.Buddies, heard
 }
 
 // checkFriends fails unless everything that was acknowledged is there once.

@@ -20,18 +20,14 @@ func (h *host) textBeat(more string) {
 // textQuery waits for a query of the older protocol and returns its challenge.
 func (h *host) textQuery() (challenge string) {
 	h.t.Helper()
-	var buf [2048]byte
-	n, _, err := h.conn.ReadFromUDPAddrPort(buf[:])
-	if err != nil {
-		h.t.Fatalf("host %v waits for a query: %v", h.address(), err)
-	}
-	for s := gamespy.ScanFields(buf[:n]); s.Next(); {
+	p, _ := h.packet()
+	for s := gamespy.ScanFields(p); s.Next(); {
 		if ascii.EqualFold(s.Key(), "secure") {
 			challenge = string(s.Value())
 		}
 	}
-	if n > 24 || challenge == "" {
-		h.t.Fatalf("query %q of %d bytes, want one with a challenge in at most 24", buf[:n], n)
+	if len(p) > 24 || challenge == "" {
+		h.t.Fatalf("query %q of %d bytes, want one with a challenge in at most 24", p, len(p))
 	}
 	return challenge
 }
@@ -106,7 +102,7 @@ func TestHostOfTheOlderProtocolIsAskedAfterARestart(t *testing.T) {
 	d.stop()
 
 	d = start(t, dir)
-	h.master = d.address["qr2"]
+	h.SetServer(d.address["qr2"])
 	answer("After") // without a heartbeat
 	d.waitFor("the registration", 0, verdictOn(h.address(), "listed"))
 	want := map[string]map[string]string{h.address().String(): {"hostname": "After"}}

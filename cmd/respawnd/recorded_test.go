@@ -85,7 +85,7 @@ func TestRecordedBrowsersAreAnswered(t *testing.T) {
 				ctf.t = t
 				b := browse(t, d)
 				defer func() { _ = b.conn.Close() }()
-				b.challenge = [8]byte(rec.Challenge)
+				b.setChallenge(rec.Challenge)
 				for _, s := range segments {
 					b.write(s)
 				}
@@ -174,7 +174,7 @@ func TestRecordedHostsAreListed(t *testing.T) {
 		packets := all[name]
 		t.Run(name, func(t *testing.T) {
 			h := newHost(t, d.address["qr2"])
-			h.key = keyOf(packets[0])
+			h.Instance = keyOf(packets[0])
 			h.raw(packets[0])
 			if name == "available_0" {
 				if kind, _ := h.read(); kind != qr2.KindAvailable {

@@ -27,7 +27,7 @@ func TestListSurvivesARestart(t *testing.T) {
 	if out := e.cli("server", "list"); strings.Count(out, "restored") != 2 {
 		t.Errorf("server list, want 2 servers that are restored:\n%s", out)
 	}
-	stays.master = e.address["qr2"]
+	stays.SetServer(e.address["qr2"])
 	stays.send(qr2.KindKeepalive, nil)
 	stays.prove()
 	e.waitFor("the server that proved itself", 0, verdictOn(stays.address(), "listed"))

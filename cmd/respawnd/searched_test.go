@@ -7,15 +7,15 @@ import (
 	"encoding/base64"
 	"encoding/hex"
 	"fmt"
-	"net"
 	"net/netip"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
+	"github.com/respawnd/respawnd/gpsp"
 	"github.com/respawnd/respawnd/internal/gamespy"
+	"github.com/respawnd/respawnd/internal/netclient"
 )
 
 // stormPassword is the password of all accounts of the storm; it must not be
@@ -24,27 +24,18 @@ const stormPassword = "Kx7-storm-Passwd"
 
 // askSearch sends one request of account search and returns the answer up to its end.
 func askSearch(ctx context.Context, at netip.AddrPort, request string) (string, error) {
-	c, err := new(net.Dialer).DialContext(ctx, "tcp4", at.String())
+	ctx = netclient.Bound(ctx, hang)
+	conn, err := netclient.DialTCP(ctx, at.String())
 	if err != nil {
 		return "", err
 	}
+	c := gpsp.NewClient(conn)
 	defer func() { _ = c.Close() }()
-	if err := c.SetDeadline(time.Now().Add(hang)); err != nil {
+	if err := c.SendText(request); err != nil {
 		return "", err
 	}
-	if _, err := c.Write([]byte(request)); err != nil {
-		return "", err
-	}
-	var answer []byte
-	buf := make([]byte, 4096)
-	for !bytes.Contains(answer, []byte(gamespy.Final)) {
-		n, err := c.Read(buf)
-		if err != nil {
-			return "", err
-		}
-		answer = append(answer, buf[:n]...)
-	}
-	return string(answer), nil
+	answer, err := c.Next(ctx)
+	return answer + gamespy.Final, err
 }
 
 // newUser creates an account as a game does and returns the id of its profile,

@@ -3,31 +3,21 @@ package main
 import (
 	"bytes"
 	"context"
-	"crypto/rand"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"net"
 	"net/netip"
-	"slices"
-	"strconv"
-	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/respawnd/respawnd/configs"
 	"github.com/respawnd/respawnd/internal/games"
+	"github.com/respawnd/respawnd/internal/selftest"
+	svc "github.com/respawnd/respawnd/internal/service"
 	"github.com/respawnd/respawnd/internal/services"
-	"github.com/respawnd/respawnd/master/serverbrowse"
-	"github.com/respawnd/respawnd/qr2"
+	"github.com/respawnd/respawnd/operator"
+	"github.com/respawnd/respawnd/storage"
 )
-
-// The self-test plays a server of this game; it is in every catalogue.
-const testGame = "gmtest"
-
-// stepTimeout bounds every wait of the self-test.
-const stepTimeout = 3 * time.Second
 
 func (p *program) selftestCommand() *cobra.Command {
 	quick := false
@@ -51,61 +41,54 @@ for a health check that runs every minute.`,
 	return cmd
 }
 
-// selftest runs every test whose service is on and says how it went.
 func (p *program) selftest(ctx context.Context, cfg *services.Config, quick bool) error {
-	t := &selfTest{cfg: cfg}
-	defer t.close()
-	failed := 0
-	for _, step := range []struct {
-		service string
-		on      bool
-		run     func(context.Context) error
-	}{
-		{"qr2", cfg.QR2.Listen != "", t.register},
-		{"serverbrowse list", cfg.QR2.Listen != "" && cfg.ServerBrowse.Listen != "", t.list},
-		{"legacylist list", cfg.QR2.Listen != "" && cfg.LegacyList.Listen != "", t.legacyList},
-		{"ssq", cfg.QR2.Listen != "" && cfg.SSQ.Listen != "", t.standardQuery},
-		{"web", cfg.Web.Listen != "", t.webList},
-		{"admin", cfg.Admin.Listen != "", t.ready},
-		{"natneg", cfg.NATNeg.Listen != "", t.negotiate},
-		{"zanmaster", cfg.ZanMaster.Listen != "", t.zanmaster},
-		{"valvemaster", cfg.ValveMaster.Listen != "", t.valveMaster},
-		{"dns", cfg.DNS.Enabled && cfg.DNS.Listen != "", t.resolve},
-		{"presence", cfg.GPCM.Listen != "" && cfg.GPSP.Listen != "", t.presence},
-		{"buddy message", !quick && cfg.GPCM.Listen != "" && cfg.GPSP.Listen != "", t.buddyMessage},
-		{"serverbrowse message", cfg.QR2.Listen != "" && cfg.ServerBrowse.Listen != "", t.message},
-	} {
-		if !step.on {
-			continue
-		}
-		result := "ok"
-		t.remark = ""
-		err := step.run(ctx)
-		if t.remark != "" {
-			result += ", but " + t.remark
-		}
-		if err != nil {
-			failed++
-			result = "FAILED: " + strings.ReplaceAll(err.Error(), "\n", ": ")
-		}
-		if err := p.say("%-22s %s", step.service, result); err != nil {
-			return err
-		}
+	t, err := newTrial(cfg)
+	if err != nil {
+		return err
 	}
-	if failed > 0 {
-		return reportedError{fmt.Errorf("%d tests failed", failed)}
+	failed, err := selftest.Run(ctx, t, steps(cfg), quick, func(step, result string) error {
+		return p.say("%-22s %s", step, result)
+	})
+	if err == nil && failed > 0 {
+		err = reportedError{fmt.Errorf("%d tests failed", failed)}
 	}
-	return nil
+	return err
 }
 
-// selfTest is a game server, and the player who looks for it.
-type selfTest struct {
-	cfg      *services.Config
-	name     string
-	secret   string
-	instance uint32
-	host     *net.UDPConn
-	remark   string // of a step that passed
+// steps returns the steps of all services in the order in which these start.
+func steps(cfg *services.Config) (all []svc.Step) {
+	for _, s := range []interface{ Steps() []svc.Step }{
+		&cfg.QR2, &cfg.ServerBrowse, &cfg.LegacyList, &cfg.NATNeg, &cfg.ZanMaster, &cfg.ValveMaster, &cfg.SSQ, &cfg.Web, &cfg.Admin, &cfg.DNS,
+	} {
+		all = append(all, s.Steps()...)
+	}
+	return append(all, selftest.Presence(cfg.GPSP.Private)...)
+}
+
+func newTrial(cfg *services.Config) (*svc.Trial, error) {
+	list, err := games.ParseYAML(bytes.NewReader(configs.Games), games.Source{Origin: games.FromEmbedded})
+	if err != nil {
+		return nil, err
+	}
+	catalog, err := games.NewCatalog(list)
+	if err != nil {
+		return nil, err
+	}
+	g, _ := catalog.Lookup(selftest.Game)
+	addresses := make(map[string]string)
+	for _, l := range cfg.Listeners() {
+		if addresses[l.Service] == "" {
+			addresses[l.Service] = dialable(l.Address)
+		}
+	}
+	return &svc.Trial{
+		Game: selftest.Game, Secret: g.Secret(), Name: selftest.Name(), Domain: cfg.Games.Domains[0],
+		Address: func(service string) string { return addresses[service] },
+		Accounts: func(context.Context) (svc.TrialAccounts, error) {
+			op, err := remote(cfg)
+			return trialAccounts{op}, err
+		},
+	}, nil
 }
 
 // dialable turns a listen address into one that can be reached from here.
@@ -120,174 +103,22 @@ func dialable(listen string) string {
 	return net.JoinHostPort(host, port)
 }
 
-// register has the game server listed.
-func (t *selfTest) register(ctx context.Context) error {
-	list, err := games.ParseYAML(bytes.NewReader(configs.Games), games.Source{Origin: games.FromEmbedded})
-	if err != nil {
-		return err
-	}
-	catalog, err := games.NewCatalog(list)
-	if err != nil {
-		return err
-	}
-	g, _ := catalog.Lookup(testGame)
-	t.secret = g.Secret()
-	var random [4]byte
-	_, _ = rand.Read(random[:]) // never returns an error
-	t.instance = binary.BigEndian.Uint32(random[:])
-	t.name = "respawnd selftest " + strconv.FormatUint(uint64(t.instance), 16)
+// trialAccounts are the accounts of the running daemon.
+type trialAccounts struct{ op operator.Operator }
 
-	var d net.Dialer
-	conn, err := d.DialContext(ctx, "udp4", dialable(t.cfg.QR2.Listen))
-	if err != nil {
-		return err
+func (a trialAccounts) Exists(ctx context.Context, email string) (bool, error) {
+	_, err := a.op.FindAccount(ctx, operator.AccountRef{Email: email})
+	if errors.Is(err, storage.ErrNotFound) {
+		return false, nil
 	}
-	t.host = conn.(*net.UDPConn)
-	if err := t.send(qr2.AppendHeartbeat(nil, t.instance, t.rules("3")...)); err != nil {
-		return err
-	}
-	challenge, err := t.await(qr2.KindChallenge)
-	if err != nil {
-		return fmt.Errorf("no challenge for a heartbeat: %w", err)
-	}
-	if err := t.send(qr2.AppendResponse(nil, t.instance, t.secret, challenge.Body)); err != nil {
-		return err
-	}
-	if _, err := t.await(qr2.KindRegistered); err != nil {
-		return fmt.Errorf("no registration for the right answer: %w", err)
-	}
-	return nil
+	return err == nil, err
 }
 
-func (t *selfTest) rules(state string) []qr2.Rule {
-	return []qr2.Rule{
-		{Name: "natneg", Value: "1"},
-		{Name: "statechanged", Value: state},
-		{Name: "gamename", Value: testGame},
-		{Name: "hostname", Value: t.name},
-		{Name: "numplayers", Value: "0"},
-		{Name: "maxplayers", Value: "8"},
-	}
-}
-
-func (t *selfTest) send(b []byte) error {
-	_, err := t.host.Write(b)
-	return err
-}
-
-// await waits for a packet of one kind and passes over others.
-func (t *selfTest) await(kind qr2.Kind) (qr2.Reply, error) {
-	if err := t.host.SetReadDeadline(time.Now().Add(stepTimeout)); err != nil {
-		return qr2.Reply{}, err
-	}
-	for {
-		buf := make([]byte, qr2.MaxReply+1)
-		n, err := t.host.Read(buf)
-		if err != nil {
-			return qr2.Reply{}, err
-		}
-		if r, ok := qr2.ParseReply(buf[:n]); ok && r.Kind == kind && r.Key == t.instance {
-			return r, nil
-		}
-	}
-}
-
-var (
-	errNotRegistered = errors.New("the test server is not registered")
-	errNotInList     = errors.New("the test server is not in the list")
-)
-
-// browse opens a connection and asks for a list.
-func (t *selfTest) browse(ctx context.Context, o serverbrowse.Option, filter string) (net.Conn, *serverbrowse.Decoder, error) {
-	if t.host == nil || t.secret == "" {
-		return nil, nil, errNotRegistered
-	}
-	req := serverbrowse.ListRequest{
-		Protocol: 1, Encoding: 3, For: testGame, From: testGame, Filter: filter, Fields: `\hostname\numplayers`, Options: o,
-	}
-	copy(req.Challenge[:], rand.Text())
-	b, err := req.AppendTo(nil)
-	if err != nil {
-		return nil, nil, err
-	}
-	var d net.Dialer
-	conn, err := d.DialContext(ctx, "tcp4", dialable(t.cfg.ServerBrowse.Listen))
-	if err != nil {
-		return nil, nil, err
-	}
-	if err = conn.SetDeadline(time.Now().Add(stepTimeout)); err == nil {
-		_, err = conn.Write(b)
-	}
-	if err != nil {
-		return nil, nil, errors.Join(err, conn.Close())
-	}
-	decoder, err := serverbrowse.NewDecoder(conn, t.secret, req.Challenge)
-	if err != nil {
-		return nil, nil, errors.Join(err, conn.Close())
-	}
-	return conn, decoder, nil
-}
-
-// list looks for the test server in the list.
-func (t *selfTest) list(ctx context.Context) error {
-	conn, decoder, err := t.browse(ctx, serverbrowse.FieldsForAll, "hostname='"+t.name+"'")
+func (a trialAccounts) Delete(ctx context.Context, email string) error {
+	ctx = operator.WithActor(ctx, actor())
+	found, err := a.op.FindAccount(ctx, operator.AccountRef{Email: email})
 	if err != nil {
 		return err
 	}
-	defer func() { _ = conn.Close() }()
-	reply, err := decoder.Reply(serverbrowse.FieldsForAll)
-	if err != nil {
-		return err
-	}
-	if reply.Error != "" {
-		return errors.New(reply.Error)
-	}
-	if !slices.ContainsFunc(reply.Entries, t.isOurs) {
-		return errNotInList
-	}
-	return nil
-}
-
-func (t *selfTest) isOurs(e serverbrowse.Entry) bool {
-	return len(e.Values) > 0 && e.Values[0] == t.name && e.Public.Port() == t.port()
-}
-
-func (t *selfTest) port() uint16 {
-	return netip.MustParseAddrPort(t.host.LocalAddr().String()).Port()
-}
-
-// message has the player send the test server a message through the master.
-func (t *selfTest) message(ctx context.Context) error {
-	conn, decoder, err := t.browse(ctx, serverbrowse.NoServerList, "")
-	if err != nil {
-		return err
-	}
-	defer func() { _ = conn.Close() }()
-	reply, err := decoder.Reply(serverbrowse.NoServerList)
-	if err != nil {
-		return err
-	}
-	// The master sees the test server where it sees us.
-	server := netip.AddrPortFrom(reply.Client, t.port())
-	b, err := serverbrowse.AppendMessage(nil, server, []byte("respawnd selftest"))
-	if err != nil {
-		return err
-	}
-	if _, err := conn.Write(b); err != nil {
-		return err
-	}
-	m, err := t.await(qr2.KindMessage)
-	if err != nil {
-		return fmt.Errorf("the message did not arrive: %w", err)
-	}
-	return t.send(qr2.AppendReceipt(nil, t.instance, m.Body))
-}
-
-// close has the test server leave the list.
-func (t *selfTest) close() {
-	if t.host == nil {
-		return
-	}
-	_ = t.send(qr2.AppendHeartbeat(nil, t.instance, t.rules("2")...)) // it would expire anyway
-	_ = t.host.Close()
+	return a.op.DeleteAccount(ctx, found.ID)
 }

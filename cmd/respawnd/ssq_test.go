@@ -4,57 +4,48 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"net"
+	"net/netip"
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/respawnd/respawnd/internal/netclient"
 	wire "github.com/respawnd/respawnd/internal/ssq"
+	"github.com/respawnd/respawnd/ssq"
 )
 
 // queryTool asks a daemon in Standard Server Queries.
 type queryTool struct {
-	t     testing.TB
-	conn  net.Conn
-	id    byte
-	token string
-
-	packets int // of the last answer
+	ssq.Client
+	t testing.TB
 }
 
 func newQueryTool(t testing.TB, d *running) *queryTool {
 	t.Helper()
-	c, err := new(net.Dialer).DialContext(t.Context(), "udp4", d.address["ssq"].String())
+	c, err := netclient.Dial(t.Context(), d.address["ssq"].String())
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = c.Close() })
-	if err := c.SetDeadline(time.Now().Add(hang)); err != nil {
-		t.Fatal(err)
-	}
-	return &queryTool{t: t, conn: c}
+	return &queryTool{ssq.Client{Packets: c}, t}
 }
 
 // exchange sends a datagram and returns the next one that comes back.
-func (q *queryTool) exchange(request []byte) []byte {
+func (q *queryTool) exchange(request []byte) (answer []byte) {
 	q.t.Helper()
-	if _, err := q.conn.Write(request); err != nil {
-		q.t.Fatal(err)
+	err := q.Send(request)
+	if err == nil {
+		err = q.Await(wait(q.t), func(p []byte, _ netip.AddrPort) (bool, error) {
+			answer = bytes.Clone(p)
+			return true, nil
+		})
 	}
-	return q.read()
-}
-
-func (q *queryTool) read() []byte {
-	q.t.Helper()
-	var buf [2048]byte
-	n, err := q.conn.Read(buf[:])
 	if err != nil {
 		q.t.Fatal(err)
 	}
-	return bytes.Clone(buf[:n])
+	return answer
 }
 
 // try has a question answered, with a token if it must be.
@@ -64,24 +55,7 @@ func (q *queryTool) try(text string) (wire.Table, error) {
 	if err != nil {
 		q.t.Fatal(err)
 	}
-	q.id += 4
-	query.Token = q.token
-	e := wire.NewExchange(query, q.id)
-	for p := q.exchange(e.Question()); ; p = q.read() {
-		q.packets++
-		step, err := e.Take(p)
-		switch {
-		case step == wire.Done:
-			return e.Answer(), err
-		case err != nil:
-			q.t.Fatalf("%s: packet %q: %v", text, p, err)
-		case step == wire.Ask:
-			q.packets = 0
-			if _, err := q.conn.Write(e.Question()); err != nil {
-				q.t.Fatal(err)
-			}
-		}
-	}
+	return q.Ask(wait(q.t), query)
 }
 
 func (q *queryTool) ask(text string) wire.Table {
@@ -119,7 +93,7 @@ func TestToolsAskForWhatTheListKnows(t *testing.T) {
 		if want := "\x07\x00hostip\x00hostname\x00map\x00\n\x00"; !bytes.HasPrefix(got, []byte(want)) {
 			t.Fatalf("answer %q, want %q and rows", got, want)
 		}
-		tool.token = token
+		tool.Token = token
 	})
 	t.Run("info", func(t *testing.T) {
 		tool.t = t
@@ -142,10 +116,9 @@ func TestToolsAskForWhatTheListKnows(t *testing.T) {
 	})
 	t.Run("rules in several packets", func(t *testing.T) {
 		tool.t = t
-		tool.packets = 0
 		got := tool.ask("SP rules WHERE hostip = " + here)
-		if tool.packets < 2 || len(got.Rows) < 21 || !slices.ContainsFunc(got.Rows, func(row []string) bool { return row[0] == "timelimit" && row[1] == "40" }) {
-			t.Errorf("%d rules in %d packets: %q", len(got.Rows), tool.packets, got.Rows)
+		if tool.Received < 2 || len(got.Rows) < 21 || !slices.ContainsFunc(got.Rows, func(row []string) bool { return row[0] == "timelimit" && row[1] == "40" }) {
+			t.Errorf("%d rules in %d packets: %q", len(got.Rows), tool.Received, got.Rows)
 		}
 	})
 	t.Run("columns, version, ping, games", func(t *testing.T) {
@@ -176,7 +149,7 @@ func TestToolsAskForWhatTheListKnows(t *testing.T) {
 		if got := tool.ask(query + " IDENTIFIED " + token); got.Cell(0, "x-source") != here || got.Cell(0, "x-local") != "192.168.7.7:6500" {
 			t.Errorf("with a token: %+v", got)
 		}
-		if log := d.log.String(); strings.Contains(log, "horse") || strings.Contains(log, token) || strings.Contains(log, tool.token) {
+		if log := d.log.String(); strings.Contains(log, "horse") || strings.Contains(log, token) || strings.Contains(log, tool.Token) {
 			t.Errorf("a password or token is in the log:\n%s", log)
 		}
 	})

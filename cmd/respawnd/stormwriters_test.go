@@ -149,7 +149,7 @@ func (s *storm) asPlayer(ctx context.Context, name string, do func(p *player) ([
 	if err != nil {
 		return nil, err
 	}
-	defer func() { _ = p.conn.Close() }()
+	defer func() { _ = p.Close() }()
 	return do(p)
 }
 
@@ -183,7 +183,7 @@ func stormPlayers() []stormWriter {
 			if err != nil {
 				return nil, err
 			}
-			defer func() { _ = p.conn.Close() }()
+			defer func() { _ = p.Close() }()
 			if err := p.send(gameUserRequest(name)); err != nil {
 				return nil, err
 			}
@@ -192,7 +192,7 @@ func stormPlayers() []stormWriter {
 		}},
 		{"profiles", func(ctx context.Context, s *storm, name string) ([]fact, error) {
 			return s.asPlayer(ctx, name, func(p *player) ([]fact, error) {
-				return so("firstname " + p.id + " first" + name), p.carriesOut(`\updatepro\\sesskey\$K\firstname\first` + name)
+				return so("firstname " + p.Profile + " first" + name), p.carriesOut(`\updatepro\\sesskey\$K\firstname\first` + name)
 			})
 		}},
 		{"passwords", func(ctx context.Context, s *storm, name string) ([]fact, error) {
@@ -227,7 +227,7 @@ func stormPlayers() []stormWriter {
 		}},
 		{"blocks", func(ctx context.Context, s *storm, name string) ([]fact, error) {
 			return s.asPlayer(ctx, name, func(p *player) ([]fact, error) {
-				block := so("block " + p.id + " 1")
+				block := so("block " + p.Profile + " 1")
 				return everySecond(name,
 					func() error { return p.carriesOut(`\addblock\\sesskey\$K\profileid\1`) },
 					func() error { return p.carriesOut(`\removeblock\\sesskey\$K\profileid\1`) },

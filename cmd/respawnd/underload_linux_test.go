@@ -113,7 +113,7 @@ func TestLittleMemoryIsEnough(t *testing.T) {
 		for _, p := range logins {
 			_, err := p.caughtUp()
 			must(t, err)
-			_ = p.conn.Close()
+			_ = p.Close()
 		}
 		cpu, rss := metricValue(t, c, "process_cpu_seconds_total"), metricValue(t, c, "process_resident_memory_bytes")
 		cycles := metricValue(t, c, "go_gc_duration_seconds_count")

@@ -2,7 +2,6 @@ package main
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"net"
 	"net/http"
@@ -16,6 +15,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/respawnd/respawnd/internal/netclient"
 	"github.com/respawnd/respawnd/probe/probetest"
 	"github.com/respawnd/respawnd/valvemaster"
 )
@@ -23,10 +23,8 @@ import (
 // valveHost is a game server of Valve's kind: it sends heartbeats, and answers
 // A2S queries from everybody.
 type valveHost struct {
-	t          testing.TB
-	conn       *net.UDPConn
-	master     netip.AddrPort
-	challenges chan uint32
+	*valvemaster.Host
+	t testing.TB
 }
 
 // newValveHost starts a server. A nil game is one whose port is closed to
@@ -39,147 +37,85 @@ func newValveHost(t testing.TB, d *running, game *probetest.Game) *valveHost {
 // newValveHostAt is newValveHost on an address of this machine.
 func newValveHostAt(t testing.TB, at netip.Addr, d *running, game *probetest.Game) *valveHost {
 	t.Helper()
-	c, err := net.ListenUDP("udp4", net.UDPAddrFromAddrPort(netip.AddrPortFrom(at, 0)))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return newValveHostOn(t, c, d, game)
+	return newValveHostOn(t, packetsAt(t, netip.AddrPortFrom(at, 0), d.address["valvemaster"]), game)
 }
 
 // newValveHostOn is newValveHost on a socket, which it closes in the end.
-func newValveHostOn(t testing.TB, c *net.UDPConn, d *running, game *probetest.Game) *valveHost {
+func newValveHostOn(t testing.TB, c *netclient.Packets, game *probetest.Game) *valveHost {
 	t.Helper()
-	h := &valveHost{t, c, d.address["valvemaster"], make(chan uint32, 16)}
+	var answer func([]byte) [][]byte
+	if game != nil {
+		answer = game.Speaks("a2s")
+	}
+	beat := valvemaster.Heartbeat{GameDir: []byte("cstrike"), Region: valvemaster.AnyRegion}
+	h := &valveHost{valvemaster.NewHost(c, beat, answer), t}
 	var answering sync.WaitGroup
-	answering.Go(func() { h.serve(game) })
+	answering.Go(h.Serve)
 	t.Cleanup(func() { _ = c.Close(); answering.Wait() })
 	return h
 }
 
-func (h *valveHost) serve(game *probetest.Game) {
-	var talk probetest.Talk
-	if game != nil {
-		talk = game.Speaks("a2s")
-	}
-	buf := make([]byte, 1<<16)
-	for {
-		n, from, err := h.conn.ReadFromUDPAddrPort(buf)
-		if errors.Is(err, net.ErrClosed) {
-			return
-		}
-		if err != nil {
-			continue // an answer did not arrive; not all systems keep that to themselves
-		}
-		if c, err := valvemaster.ParseChallenge(buf[:n]); err == nil && from == h.master {
-			h.challenges <- c.Challenge
-			continue
-		}
-		if talk == nil {
-			continue
-		}
-		for _, p := range talk(buf[:n]) {
-			_, _ = h.conn.WriteToUDPAddrPort(p, from)
-		}
-	}
-}
+func (h *valveHost) address() netip.AddrPort { return h.Local() }
 
-func (h *valveHost) address() netip.AddrPort {
-	return netip.MustParseAddrPort(h.conn.LocalAddr().String())
+func (h *valveHost) must(err error) {
+	h.t.Helper()
+	if err != nil {
+		h.t.Fatalf("%v: %v", h.address(), err)
+	}
 }
 
 func (h *valveHost) send(b []byte) {
 	h.t.Helper()
-	if _, err := h.conn.WriteToUDPAddrPort(b, h.master); err != nil {
-		h.t.Fatal(err)
-	}
+	h.must(h.Send(b))
 }
 
 // challenge asks for a challenge.
 func (h *valveHost) challenge() uint32 {
 	h.t.Helper()
-	h.send(valvemaster.ChallengeRequest{}.AppendTo(nil))
-	select {
-	case c := <-h.challenges:
-		return c
-	case <-time.After(hang):
-		h.t.Fatalf("%v: no challenge came", h.address())
-		return 0
-	}
+	c, err := h.Challenge(wait(h.t))
+	h.must(err)
+	return c
 }
 
 func (h *valveHost) heartbeat() {
 	h.t.Helper()
-	b, err := valvemaster.Heartbeat{Challenge: h.challenge(), GameDir: []byte("cstrike"), Region: valvemaster.AnyRegion}.AppendTo(nil)
-	if err != nil {
-		h.t.Fatal(err)
-	}
-	h.send(b)
+	h.must(h.Heartbeat(wait(h.t)))
 }
 
-// valvePatient is how long a browser waits for a page until it asks again.
-const valvePatient = 200 * time.Millisecond
+// valveRetry is how long a browser waits for a page until it asks again, for the
+// tests ask too often.
+const valveRetry = 200 * time.Millisecond
+
+func valveBrowser(t testing.TB, d *running, retry time.Duration) *valvemaster.Browser {
+	t.Helper()
+	return &valvemaster.Browser{Packets: packetsAt(t, netip.AddrPortFrom(netip.IPv4Unspecified(), 0), d.address["valvemaster"]), Retry: retry}
+}
 
 // valveList walks through the list as a browser does.
 func valveList(t testing.TB, d *running, filter string) (all []string) {
 	t.Helper()
-	c, err := net.DialUDP("udp4", nil, net.UDPAddrFromAddrPort(d.address["valvemaster"]))
+	b := valveBrowser(t, d, valveRetry)
+	defer func() { _ = b.Close() }()
+	servers, err := b.List(wait(t), filter, 0)
 	if err != nil {
-		t.Fatal(err)
+		t.Fatalf("list: %v", err)
 	}
-	defer func() { _ = c.Close() }()
-	r := valvemaster.ListRequest{Region: valvemaster.AnyRegion, Seed: valvemaster.Start, Filter: []byte(filter)}
-	buf := make([]byte, 1<<16)
-	for until := time.Now().Add(hang); ; {
-		if err := c.SetDeadline(time.Now().Add(valvePatient)); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := c.Write(r.AppendTo(nil)); err != nil {
-			t.Fatal(err)
-		}
-		n, err := c.Read(buf)
-		if err != nil && time.Now().Before(until) {
-			continue // this test asks too often
-		}
-		if err != nil {
-			t.Fatalf("list: %v", err)
-		}
-		l, err := valvemaster.ParseList(buf[:n])
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, s := range l.Servers {
-			all = append(all, s.String())
-		}
-		if l.Last {
-			return all
-		}
-		r.Seed = l.Servers[len(l.Servers)-1]
+	for _, s := range servers {
+		all = append(all, s.String())
 	}
+	return all
 }
 
 // keyedList asks for the list as the browser of Xash3D does, once.
-func keyedList(t testing.TB, d *running, filter string) valvemaster.KeyedList {
+func keyedList(t testing.TB, d *running, filter string) (l valvemaster.KeyedList) {
 	t.Helper()
-	c, err := net.DialUDP("udp4", nil, net.UDPAddrFromAddrPort(d.address["valvemaster"]))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = c.Close() }()
-	if err := c.SetDeadline(time.Now().Add(hang)); err != nil {
-		t.Fatal(err)
-	}
 	r := valvemaster.ListRequest{Region: valvemaster.AnyRegion, Seed: valvemaster.Start, Filter: []byte(filter)}
-	if _, err := c.Write(r.AppendTo(nil)); err != nil {
-		t.Fatal(err)
-	}
-	buf := make([]byte, 1<<16)
-	n, err := c.Read(buf)
+	err := valveBrowser(t, d, 0).Request(wait(t), r, func(p []byte) (err error) {
+		l, err = valvemaster.ParseKeyedList(p)
+		return err
+	})
 	if err != nil {
 		t.Fatalf("keyed list: %v", err)
-	}
-	l, err := valvemaster.ParseKeyedList(buf[:n])
-	if err != nil {
-		t.Fatalf("keyed list %x: %v", buf[:n], err)
 	}
 	return l
 }
@@ -352,7 +288,7 @@ func TestGameServerOnNumberOfTCPServiceIsAsked(t *testing.T) {
 		if err != nil {
 			continue // somebody else's; there are more to try
 		}
-		h := newValveHostOn(t, c, d, probetest.Arena("cstrike"))
+		h := newValveHostOn(t, netclient.New(c, d.address["valvemaster"], 0), probetest.Arena("cstrike"))
 		h.heartbeat()
 		d.waitFor("the verdict", 0, verdictOn(h.address(), "listed"))
 		return

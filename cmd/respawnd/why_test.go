@@ -71,7 +71,7 @@ func TestDoctorTellsWhoGotLists(t *testing.T) {
 		t.Helper()
 		r := legacylist.Request{Engine: testGame, Secret: testSecret, Enctype: 2, Mode: legacylist.Compact, Game: testGame}
 		change(&r)
-		_, _ = askLegacyList(t.Context(), d.address["legacylist"].String(), r) // refused or not
+		_, _ = legacyList(t, d, r) // refused or not
 	}
 	ask(func(r *legacylist.Request) { r.Secret = "wrong1" })
 	d.wantVisit("legacylist", " for game "+testGame, verdicts.WrongResponse)
@@ -131,7 +131,7 @@ func TestEveryReasonOfTheListIsTold(t *testing.T) {
 	late.answer()
 	wantReason(t, d, late.address(), "qr2", verdicts.ListFull)
 
-	good.key++
+	good.Instance++
 	good.heartbeat("3")
 	good.prove()
 	wantReason(t, d, good.address(), "qr2", verdicts.Restarted)

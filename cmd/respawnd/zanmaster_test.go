@@ -311,7 +311,7 @@ func TestZandronumServerIsAskedAndSurvivesARestart(t *testing.T) {
 		t.Errorf("server list, want 2 servers that are restored:\n%s", out)
 	}
 	for _, h := range hosts {
-		h.master = e.address["zanmaster"]
+		h.SetServer(e.address["zanmaster"])
 		h.register()
 	}
 	if out := e.cli("server", "list"); strings.Contains(out, "restored") {

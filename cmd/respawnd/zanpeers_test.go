@@ -3,7 +3,6 @@ package main
 import (
 	"encoding/binary"
 	"encoding/json"
-	"net"
 	"net/http"
 	"net/netip"
 	"slices"
@@ -12,89 +11,67 @@ import (
 	"time"
 
 	"github.com/respawnd/respawnd/internal/zandronum"
+	"github.com/respawnd/respawnd/zanmaster"
 )
 
 const (
 	// zanString is what a game server makes up when it starts.
 	zanString = "0123456789abcdef0123456789abcdef"
 	// zanRevision is one of our days.
-	zanRevision = 1761882777
+	zanRevision = zanmaster.ClientRevision
 )
 
 // zanPeer is a socket that talks to the Zandronum master.
 type zanPeer struct {
-	t      testing.TB
-	conn   *net.UDPConn
-	master netip.AddrPort
-	got    chan []byte // messages from the master
-	asked  chan zandronum.Query
+	*zanmaster.GameServer
+	t     testing.TB
+	asked chan zandronum.Query
 }
 
 // newZanPeer opens a socket on a free port of an address. tell answers the
 // queries of others than the master; nil: it is silent.
 func newZanPeer(t testing.TB, d *running, at netip.Addr, tell func(zandronum.Query) [][]byte) *zanPeer {
 	t.Helper()
-	c, err := net.ListenUDP("udp4", net.UDPAddrFromAddrPort(netip.AddrPortFrom(at, 0)))
-	if err != nil {
-		t.Fatal(err)
-	}
-	p := &zanPeer{t: t, conn: c, master: d.address["zanmaster"], got: make(chan []byte, 4096), asked: make(chan zandronum.Query, 64)}
-	var reading sync.WaitGroup
-	reading.Go(func() { p.read(tell) })
-	t.Cleanup(func() { _ = c.Close(); reading.Wait() })
-	return p
-}
-
-func (p *zanPeer) read(tell func(zandronum.Query) [][]byte) {
-	buf := make([]byte, 1<<16)
-	for {
-		n, from, err := p.conn.ReadFromUDPAddrPort(buf)
-		if err != nil {
-			return // closed
-		}
-		m := zandronum.Decode(nil, buf[:n], 1<<16)
-		kind, body := zandronum.ParseKind(m)
-		if kind != zandronum.KindQuery {
-			select {
-			case p.got <- m:
-			default: // the test has failed by then
-			}
-			continue
-		}
-		q := zandronum.ParseQuery(body)
+	p := &zanPeer{t: t, asked: make(chan zandronum.Query, 64)}
+	c := packetsAt(t, netip.AddrPortFrom(at, 0), d.address["zanmaster"])
+	p.GameServer = zanmaster.NewGameServer(c, zanString, func(q zandronum.Query) (answer [][]byte) {
 		if tell != nil {
-			for _, answer := range tell(q) {
-				_, _ = p.conn.WriteToUDPAddrPort(zandronum.Encode(nil, answer), from)
-			}
+			answer = tell(q)
 		}
 		select {
 		case p.asked <- q:
 		default:
 		}
+		return answer
+	})
+	var reading sync.WaitGroup
+	reading.Go(p.Serve)
+	t.Cleanup(func() { _ = c.Close(); reading.Wait() })
+	return p
+}
+
+func (p *zanPeer) address() netip.AddrPort { return p.Local() }
+
+func (p *zanPeer) must(err error) {
+	p.t.Helper()
+	if err != nil {
+		p.t.Fatalf("%v: %v", p.address(), err)
 	}
 }
 
-func (p *zanPeer) address() netip.AddrPort { return p.conn.LocalAddr().(*net.UDPAddr).AddrPort() }
-
 func (p *zanPeer) send(message []byte) {
 	p.t.Helper()
-	if _, err := p.conn.WriteToUDPAddrPort(zandronum.Encode(nil, message), p.master); err != nil {
-		p.t.Fatal(err)
-	}
+	p.must(p.SendMessage(message))
 }
 
 // next returns the next message of the master.
 func (p *zanPeer) next(what string) []byte {
 	p.t.Helper()
-	guard := time.NewTimer(hang)
-	defer guard.Stop()
-	select {
-	case m := <-p.got:
-		return m
-	case <-guard.C:
+	m, err := p.Next(wait(p.t))
+	if err != nil {
 		p.t.Fatalf("%v: no packet from the master: want %s", p.address(), what)
-		return nil
 	}
+	return m
 }
 
 // wantAnswer fails unless the next message is this answer.
@@ -141,26 +118,21 @@ func newZanHost(t testing.TB, d *running, at netip.Addr, tell func(zandronum.Que
 // announce sends the challenge, which is the heartbeat too.
 func (h *zanHost) announce() {
 	h.t.Helper()
-	h.send(zandronum.AppendChallenge(nil, zandronum.Challenge{
-		Verification: []byte(zanString), Complete: true, Enforces: h.enforces, Revision: zanRevision,
-	}))
+	h.must(h.Announce(h.enforces))
 }
 
 // request waits for the verification request.
 func (h *zanHost) request() zandronum.Verification {
 	h.t.Helper()
-	m := h.next("a verification request")
-	v, ok := zandronum.ParseVerificationRequest(m)
-	if !ok || string(v.Verification) != zanString {
-		h.t.Fatalf("%v: got %x, want a verification request", h.address(), m)
-	}
+	v, err := h.AwaitRequest(wait(h.t))
+	h.must(err)
 	return v
 }
 
 // verify answers a verification request and takes the ban list.
 func (h *zanHost) verify(v zandronum.Verification) zandronum.BanList {
 	h.t.Helper()
-	h.send(zandronum.AppendVerification(nil, v))
+	h.must(h.Verify(v))
 	l, _ := h.banList()
 	return l
 }
@@ -175,19 +147,9 @@ func (h *zanHost) register() zandronum.BanList {
 // banList takes all parts of a ban list, in their order, and acknowledges it.
 func (h *zanHost) banList() (l zandronum.BanList, parts int) {
 	h.t.Helper()
-	for {
-		m := h.next("a part of the ban list")
-		part, err := zandronum.ParseBanPart(m)
-		if err != nil || int(part.Number) != parts || string(part.Verification) != zanString {
-			h.t.Fatalf("%v: part %d of the ban list: %x: %+v, %v", h.address(), parts, m, part, err)
-		}
-		parts++
-		l.Bans, l.Exempt = append(l.Bans, part.Bans...), append(l.Exempt, part.Exempt...)
-		if part.Last {
-			h.send(zandronum.AppendReceipt(nil, []byte(zanString)))
-			return l, parts
-		}
-	}
+	l, parts, err := h.AwaitBanList(wait(h.t))
+	h.must(err)
+	return l, parts
 }
 
 // wantZanList fails unless a launcher that has not asked before sees these

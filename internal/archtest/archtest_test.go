@@ -93,6 +93,7 @@ var ranks = map[string]int{
 	"zanmaster":           5,
 
 	"internal/daemon":   6,
+	"internal/selftest": 6,
 	"internal/services": 6,
 
 	"cmd/respawnd":      7,

@@ -99,13 +99,22 @@ func Field(message, key string) string {
 	return value
 }
 
+// ErrUnexpected reports a message that is not the one that had to come.
+var ErrUnexpected = errors.New("unexpected message")
+
 // Unexpected returns the error for a message that is not the right answer to
 // something, such as "a login". It names the code and the text of an error that the
-// server sent.
+// server sent, and is an ErrUnexpected.
 func Unexpected(to, message string) error {
 	if text := Field(message, "errmsg"); text != "" {
-		return fmt.Errorf("the answer to %s is error %q: %q", to, Field(message, "err"), text)
+		return unexpectedError(fmt.Sprintf("the answer to %s is error %q: %q", to, Field(message, "err"), text))
 	}
 	name, _, _ := strings.Cut(strings.TrimPrefix(message, `\`), `\`)
-	return fmt.Errorf("the answer to %s is not what it must be: %q", to, name)
+	return unexpectedError(fmt.Sprintf("the answer to %s is not what it must be: %q", to, name))
 }
+
+type unexpectedError string
+
+func (e unexpectedError) Error() string { return string(e) }
+
+func (e unexpectedError) Is(target error) bool { return target == ErrUnexpected }

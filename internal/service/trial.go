@@ -25,7 +25,7 @@ type Step struct {
 	Needs []string
 	// Order sorts the steps of all services: lower first, equal ones as the services
 	// start.
-	Order int
+	Order StepOrder
 	// Lasting reports that the step changes something for a while, such as accounts:
 	// a quick self-test leaves it out.
 	Lasting bool
@@ -33,6 +33,19 @@ type Step struct {
 	// for each answer.
 	Run func(context.Context, *Trial) error
 }
+
+// StepOrder is when a step runs.
+type StepOrder int
+
+// The order of steps.
+const (
+	OrderRegister StepOrder = iota // registers Trial.Server
+	OrderLists                     // looks for it in a list
+	OrderPages                     // looks for it in pages, asks the daemon
+	OrderAlone                     // needs no server
+	OrderPlayers                   // signs players in
+	OrderMessages                  // sends Trial.Server a message
+)
 
 // Trial is one run of the self-test, as its steps see it. The steps run one after
 // the other and share it.
@@ -49,7 +62,7 @@ type Trial struct {
 	Address func(service string) string
 	// Accounts opens the accounts of the daemon.
 	Accounts func(context.Context) (TrialAccounts, error)
-	// Server is the listed game server; nil until a step has registered it. The
+	// Server is the game server that a step has reported; nil until then. The
 	// self-test closes it at the end.
 	Server TrialServer
 	// Remark adds to the result of a step that passes.

@@ -1,4 +1,4 @@
-package main
+package selftest
 
 import (
 	"bytes"
@@ -7,10 +7,10 @@ import (
 	"testing"
 
 	"github.com/respawnd/respawnd/internal/gamespy"
-	"github.com/respawnd/respawnd/internal/services"
+	"github.com/respawnd/respawnd/internal/service"
 )
 
-// recite listens and says to everybody first greeting, and then answer to what
+// recite listens and says first greeting, and then answer to what
 // comes. An empty answer ends the connection.
 func recite(t *testing.T, greeting, answer string) string {
 	t.Helper()
@@ -43,7 +43,7 @@ func recite(t *testing.T, greeting, answer string) string {
 	return ln.Addr().String()
 }
 
-func TestSelftestTellsWhatPresenceDoesWrong(t *testing.T) {
+func TestPresence(t *testing.T) {
 	t.Parallel()
 	const (
 		unknown = `\vr\0\final\`
@@ -71,12 +71,11 @@ func TestSelftestTellsWhatPresenceDoesWrong(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			cfg := new(services.Config)
-			cfg.GPSP.Listen, cfg.GPSP.Private = recite(t, "", tc.found), tc.private
-			cfg.GPCM.Listen = recite(t, tc.greeting, tc.answer)
-			err := (&selfTest{cfg: cfg}).presence(t.Context())
+			address := map[string]string{"gpsp": recite(t, "", tc.found), "gpcm": recite(t, tc.greeting, tc.answer)}
+			trial := &service.Trial{Game: Game, Address: func(name string) string { return address[name] }}
+			err := Presence(tc.private)[0].Run(t.Context(), trial)
 			if tc.want == "" && err != nil || tc.want != "" && (err == nil || !strings.Contains(err.Error(), tc.want)) {
-				t.Errorf("presence() = %v, want %q", err, tc.want)
+				t.Errorf("presence: %v, want %q", err, tc.want)
 			}
 		})
 	}

@@ -1,0 +1,171 @@
+package selftest
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/respawnd/respawnd/gpcm"
+	"github.com/respawnd/respawnd/gpsp"
+	"github.com/respawnd/respawnd/internal/netclient"
+	"github.com/respawnd/respawnd/internal/service"
+)
+
+// badUniqueNick is the code for a login with a unique nick that no profile has.
+const badUniqueNick = "265"
+
+var errCannotLook = errors.New("admin: looking for an account that nobody has")
+
+// Presence returns the steps that test sign-in and account search together.
+// private reports that account search says yes to every question.
+func Presence(private bool) []service.Step {
+	needs := []string{"gpcm", "gpsp"}
+	p := presence{private}
+	return []service.Step{
+		{Name: "presence", Needs: needs, Order: service.OrderPlayers, Run: p.unknown},
+		{Name: "buddy message", Needs: needs, Order: service.OrderPlayers, Lasting: true, Run: buddyMessage},
+	}
+}
+
+type presence struct{ private bool }
+
+// unknown asks both services about a player who cannot exist: the unique nick is
+// longer than any may be. So the step needs no account and makes none.
+func (p presence) unknown(ctx context.Context, t *service.Trial) error {
+	name := "selftest-" + rand.Text()
+	if err := p.lookUp(ctx, t, name+"@selftest.invalid"); err != nil {
+		return fmt.Errorf("gpsp: %w", err)
+	}
+	if err := loginUnknown(ctx, t, name); err != nil {
+		return fmt.Errorf("gpcm: %w", err)
+	}
+	return nil
+}
+
+// lookUp asks whether there is an account with an unknown e-mail address.
+func (p presence) lookUp(ctx context.Context, t *service.Trial, email string) error {
+	ctx = netclient.Bound(ctx, service.StepTimeout)
+	conn, err := netclient.DialTCP(ctx, t.Address("gpsp"))
+	if err != nil {
+		return err
+	}
+	c := gpsp.NewClient(conn)
+	defer func() { _ = c.Close() }()
+	exists, err := c.Exists(ctx, email, t.Game)
+	if err == nil && exists != p.private {
+		err = netclient.Unexpected("a look-up", `\vr\`)
+	}
+	return err
+}
+
+// loginUnknown signs in with an unknown unique nick.
+func loginUnknown(ctx context.Context, t *service.Trial, uniqueNick string) error {
+	c, err := connect(ctx, t)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = c.Close() }()
+	if _, err := c.SendLogin(gpcm.Login{By: "uniquenick", Name: uniqueNick, Game: t.Game}); err != nil {
+		return err
+	}
+	m, err := c.Next(netclient.Bound(ctx, service.StepTimeout))
+	if err != nil {
+		return fmt.Errorf("no answer to a login: %w", err)
+	}
+	if !strings.HasPrefix(m, `\error\\err\`+badUniqueNick+`\`) || netclient.Field(m, "id") != "1" {
+		return netclient.Unexpected("a login of nobody", m)
+	}
+	return nil
+}
+
+func connect(ctx context.Context, t *service.Trial) (*gpcm.Client, error) {
+	ctx = netclient.Bound(ctx, service.StepTimeout)
+	conn, err := netclient.DialTCP(ctx, t.Address("gpcm"))
+	if err != nil {
+		return nil, err
+	}
+	return gpcm.Connect(ctx, conn)
+}
+
+// buddyMessage makes two accounts as games do, signs both players in, lets them
+// become buddies, and passes a message from one to the other. The accounts are
+// deleted again, which takes the admin API: the protocol keeps the last profile of
+// an account.
+func buddyMessage(ctx context.Context, t *service.Trial) (err error) {
+	all, err := t.Accounts(ctx)
+	if err != nil {
+		return err
+	}
+	var players [2]*gpcm.Client
+	for i := range players {
+		name := "st" + strings.ToLower(rand.Text()[:14])
+		a := gpsp.Account{Email: name + "@selftest.invalid", Nick: name, Password: rand.Text()[:16], Game: t.Game}
+		// Without the API the account could not be deleted afterwards.
+		if exists, err := all.Exists(ctx, a.Email); exists || err != nil {
+			return errors.Join(errCannotLook, err)
+		}
+		if err := makeAccount(ctx, t, a); err != nil {
+			return fmt.Errorf("gpsp: %w", err)
+		}
+		defer func() { err = errors.Join(err, deleteAccount(ctx, all, a.Email)) }()
+		c, err := connect(ctx, t)
+		if err == nil {
+			defer func() { _ = c.Close() }()
+			err = c.Login(netclient.Bound(ctx, service.StepTimeout), gpcm.Login{By: "uniquenick", Name: a.Nick, Password: a.Password, Game: a.Game})
+		}
+		if err != nil {
+			return fmt.Errorf("gpcm: %w", err)
+		}
+		players[i] = c
+	}
+	if err := talk(netclient.Bound(ctx, service.StepTimeout), players[0], players[1]); err != nil {
+		return fmt.Errorf("gpcm: %w", err)
+	}
+	return nil
+}
+
+func makeAccount(ctx context.Context, t *service.Trial, a gpsp.Account) error {
+	ctx = netclient.Bound(ctx, service.StepTimeout)
+	conn, err := netclient.DialTCP(ctx, t.Address("gpsp"))
+	if err != nil {
+		return err
+	}
+	c := gpsp.NewClient(conn)
+	defer func() { _ = c.Close() }()
+	_, err = c.Register(ctx, a)
+	return err
+}
+
+func deleteAccount(ctx context.Context, all service.TrialAccounts, email string) error {
+	if err := all.Delete(ctx, email); err != nil {
+		return fmt.Errorf("the test account %s is left behind: %w", email, err)
+	}
+	return nil
+}
+
+// talk has a ask b to become a buddy, b agree, and a write to b.
+func talk(ctx context.Context, a, b *gpcm.Client) error {
+	if err := a.AskBuddy(b.Profile, "selftest"); err != nil {
+		return err
+	}
+	if err := b.Accept(ctx, a.Profile); err != nil {
+		return fmt.Errorf("the request of a buddy did not come: %w", err)
+	}
+	if _, err := a.AwaitMessage(ctx, gpcm.MessageAccepted, b.Profile); err != nil {
+		return fmt.Errorf("the answer to the request did not come: %w", err)
+	}
+	text := "hello " + rand.Text()
+	if err := a.Message(b.Profile, text); err != nil {
+		return err
+	}
+	got, err := b.AwaitMessage(ctx, gpcm.MessageText, a.Profile)
+	if err != nil {
+		return fmt.Errorf("the message of a buddy did not come: %w", err)
+	}
+	if got != text {
+		return fmt.Errorf("the message of a buddy came as %q, want %q", got, text)
+	}
+	return nil
+}

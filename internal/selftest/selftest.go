@@ -1,0 +1,55 @@
+// Package selftest runs the steps of the self-test against a running daemon: each
+// one is a client of a service. The steps are those of the services, and two for
+// accounts, which take two services.
+//
+// It knows no other protocol, and does not read the configuration.
+package selftest
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"slices"
+	"strings"
+
+	"github.com/respawnd/respawnd/internal/service"
+)
+
+// Game is the game that the self-test plays; it is in every catalogue.
+const Game = "gmtest"
+
+// Name returns a name for the game server of a run. No two are alike.
+func Name() string {
+	var random [4]byte
+	_, _ = rand.Read(random[:]) // never returns an error
+	return "respawnd selftest " + hex.EncodeToString(random[:])
+}
+
+// Run runs the steps whose services are on, in their order, and calls say with the
+// name of each and its result, in one line. quick leaves out lasting ones. It
+// returns how many failed; the error is that of say. It sets t.Remark, and closes
+// t.Server.
+func Run(ctx context.Context, t *service.Trial, steps []service.Step, quick bool, say func(step, result string) error) (failed int, err error) {
+	defer func() {
+		if t.Server != nil {
+			_ = t.Server.Close() // it would expire anyway
+		}
+	}()
+	steps = slices.DeleteFunc(slices.Clone(steps), func(s service.Step) bool {
+		return quick && s.Lasting || slices.ContainsFunc(s.Needs, func(name string) bool { return t.Address(name) == "" })
+	})
+	slices.SortStableFunc(steps, func(a, b service.Step) int { return cmp.Compare(a.Order, b.Order) })
+	for _, s := range steps {
+		result := "ok"
+		t.Remark = func(text string) { result += ", but " + text }
+		if err := s.Run(ctx, t); err != nil {
+			failed++
+			result = "FAILED: " + strings.ReplaceAll(err.Error(), "\n", ": ")
+		}
+		if err := say(s.Name, result); err != nil {
+			return failed, err
+		}
+	}
+	return failed, nil
+}
