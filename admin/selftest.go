@@ -7,9 +7,9 @@ import (
 	"github.com/respawnd/respawnd/internal/service"
 )
 
-// Steps returns the step of the self-test that asks whether every socket of the
+// steps returns the step of the self-test that asks whether every socket of the
 // daemon is open.
-func (*Config) Steps() []service.Step {
+func steps() []service.Step {
 	return []service.Step{{Name: "admin", Needs: []string{"admin"}, Order: service.OrderPages, Run: ready}}
 }
 

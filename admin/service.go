@@ -26,7 +26,7 @@ func (c *Config) TokenPath(dataDir string) string {
 // Describe implements service.Service.
 func (c *Config) Describe() service.Descriptor {
 	return service.Descriptor{
-		Stage: service.StagePages, Audit: c.AuditEntries, Check: c.check,
+		Stage: service.StagePages, Audit: c.AuditEntries, Check: c.check, Steps: steps(),
 		Files: func(dataDir string) map[string]string { return map[string]string{TokenFile: c.TokenPath(dataDir)} },
 	}
 }

@@ -11,9 +11,9 @@ import (
 	"github.com/respawnd/respawnd/internal/service"
 )
 
-// Steps returns the step of the self-test that asks for the name of a service as a
+// steps returns the step of the self-test that asks for the name of a service as a
 // game does, over UDP and TCP.
-func (*Config) Steps() []service.Step {
+func steps() []service.Step {
 	return []service.Step{{Name: "dns", Needs: []string{"dns"}, Order: service.OrderAlone, Run: resolve}}
 }
 

@@ -21,7 +21,7 @@ const listenTries = 20
 // Describe implements service.Service.
 func (c *Config) Describe() service.Descriptor {
 	return service.Descriptor{
-		Title: "Names of the services", Stage: service.StagePages,
+		Title: "Names of the services", Stage: service.StagePages, Steps: steps(),
 		Check:  func(string, service.Moment) error { return c.check(hostnet.Own()) },
 		Guests: service.Guests{Invited: c.Enabled, Resolver: true},
 	}

@@ -11,9 +11,9 @@ import (
 	"github.com/respawnd/respawnd/internal/service"
 )
 
-// Steps returns the step of the self-test in which two players meet who are behind
+// steps returns the step of the self-test in which two players meet who are behind
 // no NAT.
-func (*Config) Steps() []service.Step {
+func steps() []service.Step {
 	return []service.Step{{Name: "natneg", Needs: []string{"natneg"}, Order: service.OrderAlone, Run: meet}}
 }
 

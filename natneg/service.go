@@ -15,7 +15,7 @@ import (
 // Describe implements service.Service.
 func (c *Config) Describe() service.Descriptor {
 	return service.Descriptor{
-		Title: "Meeting through routers", Further: c.ExtraListen,
+		Title: "Meeting through routers", Further: c.ExtraListen, Steps: steps(),
 	}
 }
 

@@ -9,9 +9,9 @@ import (
 	"github.com/respawnd/respawnd/internal/service"
 )
 
-// Steps returns the step of the self-test that lists the game server which steps of
+// steps returns the step of the self-test that lists the game server which steps of
 // other services look for.
-func (*Config) Steps() []service.Step {
+func steps() []service.Step {
 	return []service.Step{{Name: "qr2", Needs: []string{"qr2"}, Order: service.OrderRegister, Run: register}}
 }
 

@@ -16,7 +16,7 @@ import (
 // Describe implements service.Service.
 func (c *Config) Describe() service.Descriptor {
 	return service.Descriptor{
-		Title: "Game servers report here", Origins: []master.Origin{master.FromQR2}, Decoder: NewDecoder,
+		Title: "Game servers report here", Origins: []master.Origin{master.FromQR2}, Decoder: NewDecoder, Steps: steps(),
 		Expire: c.Expire,
 	}
 }

@@ -9,9 +9,9 @@ import (
 	wire "github.com/respawnd/respawnd/internal/ssq"
 )
 
-// Steps returns the step of the self-test that looks for the test server with a
+// steps returns the step of the self-test that looks for the test server with a
 // Standard Server Query.
-func (*Config) Steps() []service.Step {
+func steps() []service.Step {
 	return []service.Step{{Name: "ssq", Needs: []string{"qr2", "ssq"}, Order: service.OrderLists, Run: findServer}}
 }
 

@@ -12,7 +12,7 @@ import (
 // Describe implements service.Service.
 func (*Config) Describe() service.Descriptor {
 	return service.Descriptor{
-		Title: "Standard Server Queries", Stage: service.StageViews, Shows: true,
+		Title: "Standard Server Queries", Stage: service.StageViews, Shows: true, Steps: steps(),
 	}
 }
 

@@ -28,9 +28,9 @@ var (
 	errNotListed   = errors.New("the A2S query was answered, but the test server is not in the list")
 )
 
-// Steps returns the step of the self-test in which a server sends a heartbeat,
+// steps returns the step of the self-test in which a server sends a heartbeat,
 // answers the A2S queries that follow, and is seen by a browser.
-func (*Config) Steps() []service.Step {
+func steps() []service.Step {
 	return []service.Step{{Name: "valvemaster", Needs: []string{"valvemaster"}, Order: service.OrderAlone, Run: findServer}}
 }
 

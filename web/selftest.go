@@ -10,9 +10,9 @@ import (
 	"github.com/respawnd/respawnd/internal/service"
 )
 
-// Steps returns the step of the self-test that looks for the test server in the
+// steps returns the step of the self-test that looks for the test server in the
 // list which tools read, and for any answer if no server can report.
-func (*Config) Steps() []service.Step {
+func steps() []service.Step {
 	return []service.Step{{Name: "web", Needs: []string{"web"}, Order: service.OrderPages, Run: findServer}}
 }
 

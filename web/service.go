@@ -22,7 +22,7 @@ const HistoryFile = "players.history"
 // Describe implements service.Service.
 func (c *Config) Describe() service.Descriptor {
 	return service.Descriptor{
-		Stage: service.StagePages, Shows: true, Guests: service.Guests{Page: true, PageURL: c.PublicURL},
+		Stage: service.StagePages, Shows: true, Guests: service.Guests{Page: true, PageURL: c.PublicURL}, Steps: steps(),
 	}
 }
 

@@ -27,13 +27,13 @@ const (
 // errTrialBanned is the result for an address that the master declines.
 var errTrialBanned = errors.New("refused: this address is banned, blocked or not on the allow list (respawnd doctor says which)")
 
-// Steps returns the step of the self-test in which a server registers, takes the
+// steps returns the step of the self-test in which a server registers, takes the
 // ban list, and is seen by a launcher.
 //
 // A launcher's address gets one list per zanmaster.list_window. If ours has had its
 // list already, such as in an earlier self-test, the master says so, which shows
 // that it answers launchers; the step passes and says what it did not see.
-func (c *Config) Steps() []service.Step {
+func (c *Config) steps() []service.Step {
 	return []service.Step{{Name: "zanmaster", Needs: []string{"zanmaster"}, Order: service.OrderAlone, Run: c.findServer}}
 }
 

@@ -19,7 +19,7 @@ import (
 // Describe implements service.Service.
 func (c *Config) Describe() service.Descriptor {
 	d := service.Descriptor{
-		Title: "Zandronum", Shows: true, Origins: []master.Origin{master.FromZandronum}, Bans: storage.ScopeZandronum,
+		Title: "Zandronum", Shows: true, Origins: []master.Origin{master.FromZandronum}, Bans: storage.ScopeZandronum, Steps: c.steps(),
 		// What servers and launchers of Zandronum, and of what came before it, look up.
 		Hosts: []string{"master.zandronum.com", "skulltag.servegame.com"},
 		Files: c.files, Check: c.check,

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/respawnd/respawnd/configs"
+	parts "github.com/respawnd/respawnd/internal/daemon"
 	"github.com/respawnd/respawnd/internal/games"
 	"github.com/respawnd/respawnd/internal/selftest"
 	svc "github.com/respawnd/respawnd/internal/service"
@@ -57,12 +58,12 @@ func (p *program) selftest(ctx context.Context, cfg *services.Config, quick bool
 
 // steps returns the steps of all services in the order in which these start.
 func steps(cfg *services.Config) (all []svc.Step) {
-	for _, s := range []interface{ Steps() []svc.Step }{
-		&cfg.QR2, &cfg.ServerBrowse, &cfg.LegacyList, &cfg.NATNeg, &cfg.ZanMaster, &cfg.ValveMaster, &cfg.SSQ, &cfg.Web, &cfg.Admin, &cfg.DNS,
-	} {
-		all = append(all, s.Steps()...)
+	private := false
+	for _, e := range parts.List(cfg) {
+		all = append(all, e.Steps...)
+		private = private || e.Private
 	}
-	return append(all, selftest.Presence(cfg.GPSP.Private)...)
+	return append(all, selftest.Presence(private)...)
 }
 
 func newTrial(cfg *services.Config) (*svc.Trial, error) {

@@ -9,9 +9,9 @@ import (
 	"github.com/respawnd/respawnd/internal/service"
 )
 
-// Steps returns the step of the self-test that looks for the test server in the old
+// steps returns the step of the self-test that looks for the test server in the old
 // list, as a game does whose list is encrypted with its secret.
-func (*Config) Steps() []service.Step {
+func steps() []service.Step {
 	return []service.Step{{
 		Name: "legacylist list", Needs: []string{"qr2", "legacylist"}, Order: service.OrderLists, Run: findServer,
 	}}

@@ -10,7 +10,7 @@ import (
 // Describe implements service.Service.
 func (*Config) Describe() service.Descriptor {
 	return service.Descriptor{
-		Title: "Server lists in games from before 2004", Shows: true,
+		Title: "Server lists in games from before 2004", Shows: true, Steps: steps(),
 	}
 }
 

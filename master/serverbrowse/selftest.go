@@ -10,9 +10,9 @@ import (
 	"github.com/respawnd/respawnd/internal/service"
 )
 
-// Steps returns the steps of the self-test: a list with the test server, and a
+// steps returns the steps of the self-test: a list with the test server, and a
 // message to it.
-func (*Config) Steps() []service.Step {
+func steps() []service.Step {
 	needs := []string{"qr2", "serverbrowse"}
 	return []service.Step{
 		{Name: "serverbrowse list", Needs: needs, Order: service.OrderLists, Run: findServer},

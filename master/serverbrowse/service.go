@@ -10,7 +10,7 @@ import (
 // Describe implements service.Service.
 func (*Config) Describe() service.Descriptor {
 	return service.Descriptor{
-		Title: "Server lists in games", Shows: true,
+		Title: "Server lists in games", Shows: true, Steps: steps(),
 	}
 }
 
