@@ -43,7 +43,7 @@ func serverReply(_ netip.AddrPort, b []byte) [][]byte {
 
 func TestFloodFromForgedAddressesBringsThemLittle(t *testing.T) {
 	for name, change := range map[string]func(*Options){
-		"for everybody": func(o *Options) { o.ListsPerNet, o.ListsTotal = -1, -1 },
+		"for everybody": func(o *Options) { o.ListsPerNet, o.ListsTotal = 0, 0 },
 		"for ourselves": func(o *Options) {
 			ours := []netip.Prefix{netip.MustParsePrefix("192.0.2.0/24")}
 			o.AllowServers, o.AllowLaunchers = ours, ours
@@ -67,7 +67,7 @@ func TestFloodFromForgedAddressesBringsThemLittle(t *testing.T) {
 				a.Exceptions = []abusetest.Exception{{
 					Name: "lists", Is: isList,
 					More: func(abusetest.Account) (packets, size int) {
-						windows := int(time.Since(begin)/DefaultListWindow) + 1
+						windows := int(time.Since(begin)/z.opt.ListWindow) + 1
 						list := z.lists()
 						old, _ := list.oldForm()
 						for _, p := range list.packets {

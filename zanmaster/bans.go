@@ -42,10 +42,10 @@ func (s *Server) MultiServer(a netip.Addr) bool {
 	return a.Is4() && s.access.Load().multi.has(a, time.Now())
 }
 
-// Reload reads the ban files again and puts them in force. Lines that are wrong
+// readFiles reads the ban files again and puts them in force. Lines that are wrong
 // are left out, and the error names them with file and line; a file that cannot
 // be read leaves its rules as they were.
-func (s *Server) Reload() error {
+func (s *Server) readFiles() error {
 	s.reading.Lock()
 	var errs []error
 	for _, f := range s.files() {

@@ -202,8 +202,8 @@ func TestBannedBlockedAndExempt(t *testing.T) {
 			t.Errorf("list for %s: answer %d, want %d", from, got, want)
 		}
 	}
-	for addr, want := range map[string]string{
-		"127.0.50.1:10666": dropBanned, "127.0.52.1:10666": dropBlocked, "127.0.52.2:10666": "", "127.0.51.9:10666": "",
+	for addr, want := range map[string]drop{
+		"127.0.50.1:10666": dropBanned, "127.0.52.1:10666": dropBlocked, "127.0.52.2:10666": notDropped, "127.0.51.9:10666": notDropped,
 	} {
 		g := z.server(addr)
 		if got := g.announce(); got != want {
@@ -213,10 +213,10 @@ func TestBannedBlockedAndExempt(t *testing.T) {
 		if len(answers) != 1 {
 			t.Fatalf("%d answers to %s, want one", len(answers), addr)
 		}
-		if banned := answers[0].message[0] == byte(zandronum.AnswerBanned); banned != (want != "") {
+		if banned := answers[0].message[0] == byte(zandronum.AnswerBanned); banned != (want != notDropped) {
 			t.Errorf("challenge of %s: answer %x", addr, answers[0].message)
 		}
-		word := map[string]string{dropBanned: "banned", dropBlocked: "blocked from hosting", "": z.verdict(g.addr)}[want]
+		word := map[drop]string{dropBanned: "banned", dropBlocked: "blocked from hosting", notDropped: z.verdict(g.addr)}[want]
 		if got := z.verdict(g.addr); got != word {
 			t.Errorf("verdict on %s: got %q, want %q", addr, got, word)
 		}
@@ -273,7 +273,7 @@ func TestReloadNamesBadLines(t *testing.T) {
 	z := newZan(t, func(o *Options) { o.Files = dir })
 	write(t, dir, BanFile, "10.0.0.1\nbroken\n")
 	write(t, dir, MultiServerFile, "192.0.2.1\n\n\n1.2.3\n")
-	err := z.Reload()
+	err := z.readFiles()
 	for _, want := range []string{BanFile + ":2: ", MultiServerFile + ":4: "} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("Reload: got %v, want %q in it", err, want)
@@ -297,7 +297,7 @@ func TestFileThatCannotBeReadKeepsItsRules(t *testing.T) {
 	if err := os.Mkdir(filepath.Join(dir, BanFile), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if err := z.Reload(); err == nil {
+	if err := z.readFiles(); err == nil {
 		t.Error("Reload of a directory: no error")
 	}
 	if !z.banned(netip.MustParseAddr("10.0.0.1"), time.Now()) {
@@ -423,7 +423,7 @@ func TestBanListIsSentInPacedPartsAndInOrder(t *testing.T) {
 func TestServerThatNeverAcknowledges(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		dir := t.TempDir()
-		z := newZan(t, func(o *Options) { o.Files = dir; o.Poll = -1 })
+		z := newZan(t, func(o *Options) { o.Files = dir; o.BanFilesPoll = 0 })
 		g := z.server("192.0.2.1:10666")
 		g.register()
 		start := time.Now()
@@ -440,7 +440,7 @@ func TestServerThatNeverAcknowledges(t *testing.T) {
 		}
 		// A change is sent at once all the same.
 		write(t, dir, BanFile, "10.0.0.1\n")
-		if err := z.Reload(); err != nil {
+		if err := z.readFiles(); err != nil {
 			t.Fatal(err)
 		}
 		z.pass(time.Second)
@@ -453,7 +453,7 @@ func TestServerThatNeverAcknowledges(t *testing.T) {
 func TestReceipts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		dir := t.TempDir()
-		z := newZan(t, func(o *Options) { o.Files = dir; o.Poll = -1 })
+		z := newZan(t, func(o *Options) { o.Files = dir; o.BanFilesPoll = 0 })
 		g := z.server("192.0.2.1:10666")
 		if got := g.acknowledge(); got != dropUnexpected {
 			t.Errorf("receipt of a stranger: dropped %q, want %q", got, dropUnexpected)
@@ -467,7 +467,7 @@ func TestReceipts(t *testing.T) {
 		// The list changes while the receipt for the first one is on its way:
 		// it must not count for the second one.
 		write(t, dir, BanFile, "10.0.0.1\n")
-		if err := z.Reload(); err != nil {
+		if err := z.readFiles(); err != nil {
 			t.Fatal(err)
 		}
 		z.pass(time.Second)
@@ -494,14 +494,14 @@ func TestReceipts(t *testing.T) {
 func TestBanListsForManyServersArePaced(t *testing.T) {
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
-		z := newZan(t, func(o *Options) { o.Files = dir; o.Poll = -1 })
+		z := newZan(t, func(o *Options) { o.Files = dir; o.BanFilesPoll = 0 })
 		for i := range 500 {
 			g := z.server(fmt.Sprintf("10.0.%d.%d:10666", i/250, i%250))
 			g.register()
 			g.acknowledge()
 		}
 		write(t, dir, BanFile, "10.9.0.1\n")
-		if err := z.Reload(); err != nil {
+		if err := z.readFiles(); err != nil {
 			t.Fatal(err)
 		}
 		z.w.take()
@@ -520,7 +520,7 @@ func TestBanListsForManyServersArePaced(t *testing.T) {
 // anybody asking, as Serve looks after it.
 func TestServePushesChanges(t *testing.T) {
 	dir := t.TempDir()
-	z := newZan(t, func(o *Options) { o.Files = dir; o.Poll = 10 * time.Millisecond })
+	z := newZan(t, func(o *Options) { o.Files = dir; o.BanFilesPoll = 10 * time.Millisecond })
 	conn, err := netserve.ListenPackets(t.Context(), "udp4", "127.0.0.1:0", netserve.ListenOptions{})
 	if err != nil {
 		t.Fatal(err)

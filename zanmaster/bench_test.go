@@ -98,7 +98,7 @@ func BenchmarkRegister(b *testing.B) {
 func BenchmarkList(b *testing.B) {
 	for _, n := range []int{100, 1000, 4000} {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {
-			z := newZan(b, func(o *Options) { o.ListWindow, o.ListsPerNet, o.ListsTotal = -1, -1, -1 })
+			z := newZan(b, func(o *Options) { o.ListWindow, o.ListsPerNet, o.ListsTotal = 0, 0, 0 })
 			populate(b, z.opt.Registry, n, 1)
 			p := netserve.Packet{
 				Data: zandronum.Encode(nil, zandronum.AppendListRequest(nil, zandronum.ListVersion)),
@@ -128,7 +128,7 @@ func BenchmarkListWithinBudgets(b *testing.B) {
 func BenchmarkListAfterAChange(b *testing.B) {
 	for _, n := range []int{100, 4000} {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {
-			z := newZan(b, func(o *Options) { o.ListWindow, o.ListsPerNet, o.ListsTotal = -1, -1, -1 })
+			z := newZan(b, func(o *Options) { o.ListWindow, o.ListsPerNet, o.ListsTotal = 0, 0, 0 })
 			populate(b, z.opt.Registry, n, 1)
 			p := netserve.Packet{
 				Data: zandronum.Encode(nil, zandronum.AppendListRequest(nil, zandronum.ListVersion)),

@@ -31,10 +31,10 @@
 //
 // A known address with another verification string is a server that was
 // restarted. It is verified at once, and until it has been, its old entry stays
-// in the list. Who is silent for longer than Policy.Timeout leaves.
+// in the list. Who is silent for longer than Config.Timeout leaves.
 //
 // An address may have ten servers, unless multiserver_whitelist.txt or
-// Policy.Trusted names it. Those that are being verified do not count, since they
+// Options.Trusted names it. Those that are being verified do not count, since they
 // may never have existed. They are held in a table of their own, in which one
 // address pushes out its own servers first.
 //

@@ -11,6 +11,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/rs/zerolog"
 
+	"github.com/respawnd/respawnd/configs"
 	"github.com/respawnd/respawnd/internal/netserve"
 	"github.com/respawnd/respawnd/internal/verdicts"
 	"github.com/respawnd/respawnd/internal/zandronum"
@@ -75,16 +76,25 @@ func newZan(t testing.TB, change func(*Options)) *zan {
 		Registry: master.NewRegistry(master.Limits{Servers: 1 << 20, PerAddr: 1 << 16, PerNet: 1 << 16}),
 		Verdicts: verdicts.NewLog(zerolog.Nop(), 0),
 	}
+	configs.Defaults(&opt.Config)
+	opt.UnprovedRate = 0 // no bound
 	if change != nil {
 		change(&opt)
 	}
 	z := &zan{Server: New(opt), t: t, book: opt.Verdicts, w: &wire{}}
 	if opt.Files != "" {
-		if err := z.Reload(); err != nil {
+		if err := z.readFiles(); err != nil {
 			t.Fatal(err)
 		}
 	}
 	return z
+}
+
+// reload changes the live configuration.
+func (z *zan) reload(change func(*Config)) {
+	c := *z.live.Load().Config
+	change(&c)
+	z.Reload(&c)
 }
 
 // pass lets time go by as Serve does. It needs synctest.
@@ -115,7 +125,7 @@ func (z *zan) verdict(a netip.AddrPort) string {
 }
 
 // send hands a message to the master and returns why it was dropped.
-func (z *zan) send(from netip.AddrPort, message []byte) string {
+func (z *zan) send(from netip.AddrPort, message []byte) drop {
 	return z.handle(z.w, netserve.Packet{Data: zandronum.Encode(nil, message), From: from, To: masterAddr})
 }
 
@@ -139,13 +149,13 @@ func (g *server) announcement() []byte {
 	})
 }
 
-func (g *server) announce() string { return g.z.send(g.addr, g.announcement()) }
+func (g *server) announce() drop { return g.z.send(g.addr, g.announcement()) }
 
 // challenged announces the server and returns the number that it is sent.
 func (g *server) challenged() uint32 {
 	g.z.t.Helper()
 	g.z.w.take()
-	if dropped := g.announce(); dropped != "" {
+	if dropped := g.announce(); dropped != notDropped {
 		g.z.t.Fatalf("challenge of %v: dropped: %s", g.addr, dropped)
 	}
 	for _, p := range g.z.w.take() {
@@ -160,7 +170,7 @@ func (g *server) challenged() uint32 {
 	return 0
 }
 
-func (g *server) verify(number uint32) string {
+func (g *server) verify(number uint32) drop {
 	return g.z.send(g.addr, zandronum.AppendVerification(nil, zandronum.Verification{Verification: []byte(g.verification), Number: number}))
 }
 
@@ -168,13 +178,13 @@ func (g *server) verify(number uint32) string {
 func (g *server) register() []sent {
 	g.z.t.Helper()
 	number := g.challenged()
-	if dropped := g.verify(number); dropped != "" {
+	if dropped := g.verify(number); dropped != notDropped {
 		g.z.t.Fatalf("verification of %v: dropped: %s", g.addr, dropped)
 	}
 	return g.z.w.take()
 }
 
-func (g *server) acknowledge() string {
+func (g *server) acknowledge() drop {
 	return g.z.send(g.addr, zandronum.AppendReceipt(nil, []byte(g.verification)))
 }
 

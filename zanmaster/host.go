@@ -113,10 +113,10 @@ func (t *hostTable) removeHost(a netip.AddrPort) {
 }
 
 // room reports whether a source may become known. limit bounds the servers of an
-// address; negative: no bound. Those that are being verified do not count: they
+// address; 0: no bound. Those that are being verified do not count: they
 // may never have existed.
 func (t *hostTable) room(a netip.AddrPort, limit int) bool {
-	return limit < 0 || t.perAddr[a.Addr()] < limit || t.known[a] != nil
+	return limit == 0 || t.perAddr[a.Addr()] < limit || t.known[a] != nil
 }
 
 // pend returns the verification of a server, made if it is missing, and how many

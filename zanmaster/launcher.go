@@ -33,9 +33,9 @@ type gate struct {
 	served  *recent[uint32]         // addresses that got a list, or are refused anyway
 	silent  *recent[uint32]         // addresses that asked too soon
 	noise   *recent[netip.AddrPort] // sources of what nobody understands
-	perNet  int                     // lists for a /24; negative: any number
-	nets    *netserve.Limiter       // of lists for a /24; nil: any number
-	total   int                     // lists for all that proved nothing; negative: any number
+	perNet  int                     // lists for a /24; 0: any number
+	nets    *netserve.Limiter       // of lists for a /24
+	total   int                     // lists for all that proved nothing; 0: any number
 	ofAll   int
 	allFrom time.Duration
 }
@@ -45,25 +45,21 @@ func newGate() *gate {
 		served: newRecent[uint32](0, mostAddrs),
 		silent: newRecent[uint32](silence, mostAddrs),
 		noise:  newRecent[netip.AddrPort](garbageWait, mostGarbage),
-		perNet: -1,
 	}
 }
 
-func (g *gate) setPolicy(p *Policy) {
+func (g *gate) takeOver(c *Config) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if g.perNet != p.ListsPerNet { // else what was spent stays spent
-		g.perNet, g.nets = p.ListsPerNet, newNetBudget(p.ListsPerNet)
+	if g.perNet != c.ListsPerNet { // else what was spent stays spent
+		g.perNet, g.nets = c.ListsPerNet, newNetBudget(c.ListsPerNet)
 	}
-	g.window, g.total = max(p.ListWindow, 0), p.ListsTotal
+	g.window, g.total = c.ListWindow, c.ListsTotal
 	g.served.life = max(g.window-windowGrace, g.window/2)
 }
 
-// newNetBudget bounds the lists for a /24; nil if any number is allowed.
+// newNetBudget bounds the lists for a /24; 0 lists: any number is allowed.
 func newNetBudget(lists int) *netserve.Limiter {
-	if lists < 0 {
-		return nil
-	}
 	return netserve.NewLimiter(netserve.LimiterOptions{
 		Rate: float64(lists) / budgetWindow.Seconds(), Burst: lists, Prefix4: 24,
 	})
@@ -121,7 +117,7 @@ func (g *gate) spend(a netip.Addr, free, proved bool, now time.Time, at time.Dur
 	if at-g.allFrom >= budgetWindow {
 		g.allFrom, g.ofAll = at, 0
 	}
-	bound := g.total >= 0 && !free && !proved
+	bound := g.total > 0 && !free && !proved
 	switch {
 	case bound && g.ofAll >= g.total:
 		return false
@@ -139,10 +135,10 @@ func (g *gate) spend(a netip.Addr, free, proved bool, now time.Time, at time.Dur
 
 // admits decides about a request and answers it if it is refused. wrong means
 // that its version is.
-func (s *Server) admits(w netserve.PacketWriter, p netserve.Packet, wrong bool, now time.Time) (dropped string) {
-	policy := s.policy.Load()
+func (s *Server) admits(w netserve.PacketWriter, p netserve.Packet, wrong bool, now time.Time) (dropped drop) {
+	live := s.live.Load()
 	a, at := p.From.Addr(), s.since(now)
-	free := policy.trusts(a)
+	free := s.opt.Trusted.Has(a)
 	if !free {
 		switch s.gate.knock(p.From, at) {
 		case keepSilent:
@@ -153,18 +149,18 @@ func (s *Server) admits(w netserve.PacketWriter, p netserve.Packet, wrong bool, 
 		}
 	}
 	switch {
-	case !covers(policy.AllowLaunchers, a):
+	case !covers(live.AllowLaunchers, a):
 		return s.refuse(w, p, zandronum.AnswerBanned, dropNotAllowed)
 	case wrong:
 		return s.refuse(w, p, zandronum.AnswerWrongVersion, dropVersion)
 	case !s.gate.spend(a, free, s.list.HasAt(a), now, at):
 		return s.refuse(w, p, zandronum.AnswerTooSoon, dropNoBudget)
 	default:
-		return ""
+		return notDropped
 	}
 }
 
-func (s *Server) refuse(w netserve.PacketWriter, p netserve.Packet, a zandronum.Answer, reason string) string {
+func (s *Server) refuse(w netserve.PacketWriter, p netserve.Packet, a zandronum.Answer, reason drop) drop {
 	switch a {
 	case zandronum.AnswerTooSoon:
 		s.metrics.answers.tooSoon.Inc()
@@ -179,31 +175,31 @@ func (s *Server) refuse(w netserve.PacketWriter, p netserve.Packet, a zandronum.
 }
 
 // launcher answers a request for the list.
-func (s *Server) launcher(w netserve.PacketWriter, p netserve.Packet, version uint16, now time.Time) string {
-	if dropped := s.admits(w, p, version != zandronum.ListVersion, now); dropped != "" {
+func (s *Server) launcher(w netserve.PacketWriter, p netserve.Packet, version uint16, now time.Time) drop {
+	if dropped := s.admits(w, p, version != zandronum.ListVersion, now); dropped != notDropped {
 		return dropped
 	}
 	s.metrics.answers.list.Inc()
 	for _, b := range s.listsFor(p.From.Addr()).packets {
-		s.write(w, p.To, p.From, b)
+		s.out.Send(w, b, p.To, p.From)
 	}
-	return ""
+	return notDropped
 }
 
 // oldLauncher answers a request for the old form of the list.
-func (s *Server) oldLauncher(w netserve.PacketWriter, p netserve.Packet, now time.Time) string {
-	if s.policy.Load().NoOldList {
+func (s *Server) oldLauncher(w netserve.PacketWriter, p netserve.Packet, now time.Time) drop {
+	if !s.live.Load().OldList {
 		return dropOldList
 	}
-	if dropped := s.admits(w, p, false, now); dropped != "" {
+	if dropped := s.admits(w, p, false, now); dropped != notDropped {
 		return dropped
 	}
 	s.metrics.answers.oldList.Inc()
 	l := s.listsFor(p.From.Addr())
 	list, left := l.oldForm()
 	s.capped(&s.tellOld, l, left, 1)
-	s.write(w, p.To, p.From, list)
-	return ""
+	s.out.Send(w, list, p.To, p.From)
+	return notDropped
 }
 
 // lists returns the list as it is now.

@@ -89,7 +89,7 @@ func TestGarbageOfAListedServer(t *testing.T) {
 			t.Errorf("garbage %x: dropped %q, want %q", b, got, dropUnknown)
 		}
 	}
-	if dropped := g.announce(); dropped != "" {
+	if dropped := g.announce(); dropped != notDropped {
 		t.Errorf("heartbeat after garbage: dropped: %s", dropped)
 	}
 	z.wantList("192.0.2.1:5000", "192.0.2.1:10666") // a launcher on the same machine
@@ -133,7 +133,7 @@ func TestOldList(t *testing.T) {
 	if _, got := z.askWith("203.0.113.2:1", request); len(got) != 2 {
 		t.Errorf("old list of two: got %q", got)
 	}
-	z.SetPolicy(Policy{NoOldList: true})
+	z.reload(func(c *Config) { c.OldList = false })
 	if answer, _ := z.askWith("203.0.113.3:1", request); answer != noAnswer {
 		t.Errorf("old list switched off: answer %d", answer)
 	}
@@ -174,7 +174,7 @@ func TestListIsCodedOncePerChange(t *testing.T) {
 func TestListFollowsManyChanges(t *testing.T) {
 	for _, batch := range []int{1, 10, manyChanges, 500} {
 		z := newZan(t, func(o *Options) {
-			o.ServersPerAddr = -1
+			o.ServersPerAddress = 0
 			o.Registry = master.NewRegistry(master.Limits{Changes: 200, PerAddr: 1000})
 		})
 		n := 0
@@ -221,7 +221,7 @@ func TestOtherGamesAndOriginsAreNotListed(t *testing.T) {
 
 func TestBudgets(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		z := newZan(t, func(o *Options) { o.ListsPerNet, o.ListWindow = 3, -1 })
+		z := newZan(t, func(o *Options) { o.ListsPerNet, o.ListWindow = 3, 0 })
 		answers := func(n int, from string) (lists int) {
 			for range n {
 				if a, _ := z.ask(from); a == zandronum.AnswerList {
@@ -245,7 +245,7 @@ func TestBudgets(t *testing.T) {
 		if got := answers(1, "203.0.113.1:1"); got != 1 {
 			t.Errorf("lists ten seconds later: %d, want 1", got)
 		}
-		z.SetPolicy(Policy{ListsPerNet: -1, ListWindow: -1, ListsTotal: 4})
+		z.reload(func(c *Config) { c.ListsPerNet, c.ListWindow, c.ListsTotal = 0, 0, 4 })
 		time.Sleep(budgetWindow)
 		got := 0
 		for i := range 10 {
@@ -268,8 +268,8 @@ func TestListsPerNetByDefault(t *testing.T) {
 			}
 		}
 	}
-	if lists != DefaultListsPerNet {
-		t.Errorf("lists for a /24: %d, want %d", lists, DefaultListsPerNet)
+	if lists != z.opt.ListsPerNet {
+		t.Errorf("lists for a /24: %d, want %d", lists, z.opt.ListsPerNet)
 	}
 }
 
@@ -287,13 +287,13 @@ func TestListsInAllByDefault(t *testing.T) {
 			return 0
 		}
 		flood := func(first byte) (got int) {
-			for i := range DefaultListsTotal + 100 {
+			for i := range z.opt.ListsTotal + 100 {
 				got += lists(fmt.Sprintf("%d.%d.%d.1:1", first, i>>8, i&0xFF))
 			}
 			return got
 		}
-		if got := flood(20); got != DefaultListsTotal {
-			t.Errorf("lists for addresses that proved nothing: %d, want %d", got, DefaultListsTotal)
+		if got := flood(20); got != z.opt.ListsTotal {
+			t.Errorf("lists for addresses that proved nothing: %d, want %d", got, z.opt.ListsTotal)
 		}
 		for name, from := range map[string]string{"of a listed server": "192.0.2.1:5", "that is trusted": "203.0.113.1:5"} {
 			if lists(from) != 1 {
@@ -304,8 +304,8 @@ func TestListsInAllByDefault(t *testing.T) {
 			t.Error("another address that proved nothing: a list")
 		}
 		time.Sleep(budgetWindow)
-		if got := flood(30); got != DefaultListsTotal {
-			t.Errorf("lists ten seconds later: %d, want %d", got, DefaultListsTotal)
+		if got := flood(30); got != z.opt.ListsTotal {
+			t.Errorf("lists ten seconds later: %d, want %d", got, z.opt.ListsTotal)
 		}
 	})
 }
@@ -369,7 +369,7 @@ func TestRecent(t *testing.T) {
 
 func TestListTooLongIsCappedAndTold(t *testing.T) {
 	reg, log := prometheus.NewRegistry(), bytes.Buffer{}
-	z := newZan(t, func(o *Options) { o.ServersPerAddr, o.Log, o.Registerer = -1, zerolog.New(&log), reg })
+	z := newZan(t, func(o *Options) { o.ServersPerAddress, o.Log, o.Registerer = 0, zerolog.New(&log), reg })
 	for i := range 145*zandronum.MaxListPackets + 5 {
 		a := netip.AddrPortFrom(netip.AddrFrom4([4]byte{10, byte(i >> 16), byte(i >> 8), byte(i)}), 10666)
 		if err := z.opt.Registry.Put(master.Server{Key: master.Key{Source: a}, Public: a, Game: zandronum.Game, Origin: master.FromZandronum}); err != nil {
@@ -397,7 +397,7 @@ func TestOldListTooLongIsCappedAndTold(t *testing.T) {
 	const room = (8192 - 4 - 1) / 7 // servers of one packet
 	synctest.Test(t, func(t *testing.T) {
 		reg, log := prometheus.NewRegistry(), bytes.Buffer{}
-		z := newZan(t, func(o *Options) { o.ListWindow, o.Log, o.Registerer = -1, zerolog.New(&log), reg })
+		z := newZan(t, func(o *Options) { o.ListWindow, o.Log, o.Registerer = 0, zerolog.New(&log), reg })
 		populate(t, z.opt.Registry, room, 1)
 		ask := func(wantServers int, wantCapped float64, wantLines int) {
 			t.Helper()

@@ -65,10 +65,10 @@ func newLister(r *master.Registry) lister {
 	return lister{registry: r, byKey: make(map[master.Key]entry)}
 }
 
-func (l *lister) setPolicy(p *Policy) {
+func (l *lister) takeOver(c *Config) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.hide, l.read = p.NotEnforcing == Hide, false
+	l.hide, l.read = c.NotEnforcing == hide, false
 	l.now.Store(nil)
 }
 

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/respawnd/respawnd/configs"
 	"github.com/respawnd/respawnd/internal/echotest"
 	"github.com/respawnd/respawnd/internal/netserve"
 	"github.com/respawnd/respawnd/internal/zandronum"
@@ -28,9 +29,12 @@ func TestLoopbackServer(t *testing.T) {
 	if _, err := fmt.Sscan(echotest.Role(), &what, &addrs, &perAddr); err != nil {
 		t.Fatal(err)
 	}
+	var c Config
+	configs.Defaults(&c)
+	c.ListWindow, c.ListsPerNet, c.ListsTotal, c.UnprovedRate = 0, 0, 0, 0
 	s := New(Options{
 		Registry: master.NewRegistry(master.Limits{PerAddr: 1 << 16, PerNet: 1 << 16}),
-		Policy:   Policy{ListWindow: -1, ListsPerNet: -1, ListsTotal: -1},
+		Config:   c,
 	})
 	populate(t, s.list, addrs, perAddr)
 	switch what {

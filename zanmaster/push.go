@@ -123,5 +123,5 @@ func (s *Server) pushBans(w netserve.PacketWriter, now time.Time) time.Duration 
 
 // writeBans codes and sends a part.
 func (s *Server) writeBans(w netserve.PacketWriter, b banPacket) {
-	s.write(w, b.from, b.to, zandronum.Encode(make([]byte, 0, len(b.message)+1), b.message))
+	s.out.Send(w, zandronum.Encode(make([]byte, 0, len(b.message)+1), b.message), b.from, b.to)
 }

@@ -255,7 +255,7 @@ func TestRecordedScenarios(t *testing.T) {
 	}{
 		"register_verify_banlist_list":        {},
 		"enforce_zero_hidden_default":         {},
-		"enforce_zero_shown_with_option":      {change: func(o *Options) { o.NotEnforcing = Show }},
+		"enforce_zero_shown_with_option":      {change: func(o *Options) { o.NotEnforcing = show }},
 		"old_revisions_banlist_single_packet": {},
 		"launcher_errors":                     {},
 		"per_ip_limit_and_race":               {},

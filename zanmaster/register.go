@@ -14,13 +14,13 @@ import (
 
 // challenge takes the message with which a server announces itself, which is
 // its heartbeat too.
-func (s *Server) challenge(w netserve.PacketWriter, p netserve.Packet, c zandronum.Challenge, now time.Time) string {
+func (s *Server) challenge(w netserve.PacketWriter, p netserve.Packet, c zandronum.Challenge, now time.Time) drop {
 	if s.heartbeat(p, c, now) {
 		s.metrics.received.heartbeat.Inc()
-		return ""
+		return notDropped
 	}
 	s.metrics.received.challenge.Inc()
-	if refused := s.refusal(p.From.Addr(), now); refused != "" {
+	if refused := s.refusal(p.From.Addr(), now); refused != notDropped {
 		s.note(p.From, verdictOn(refused))
 		s.gate.refused(p.From.Addr(), s.since(now))
 		s.answer(w, p, zandronum.AnswerBanned)
@@ -39,21 +39,20 @@ func (s *Server) challenge(w netserve.PacketWriter, p netserve.Packet, c zandron
 	return s.introduce(w, p, c, now)
 }
 
-// refusal returns why an address that is not banned may not be listed, "" if it
-// may.
-func (s *Server) refusal(a netip.Addr, now time.Time) string {
+// refusal returns why an address that is not banned may not be listed.
+func (s *Server) refusal(a netip.Addr, now time.Time) drop {
 	switch {
 	case s.blocked(a, now):
 		return dropBlocked
-	case !covers(s.policy.Load().AllowServers, a):
+	case !covers(s.live.Load().AllowServers, a):
 		return dropNotAllowed
 	default:
-		return ""
+		return notDropped
 	}
 }
 
 // verdictOn returns the verdict for a reason of refusal.
-func verdictOn(reason string) verdicts.Verdict {
+func verdictOn(reason drop) verdicts.Verdict {
 	switch reason {
 	case dropBlocked:
 		return verdicts.Blocked
@@ -80,7 +79,7 @@ func (s *Server) heartbeat(p netserve.Packet, c zandronum.Challenge, now time.Ti
 		return false
 	}
 	h.seen, h.via = now, p.To
-	if h.enforces != c.Enforces || (!h.listed && s.policy.Load().shows(h.enforces)) {
+	if h.enforces != c.Enforces || (!h.listed && s.live.Load().shows(h.enforces)) {
 		h.enforces = c.Enforces
 		s.place(h, &n)
 	}
@@ -89,47 +88,46 @@ func (s *Server) heartbeat(p netserve.Packet, c zandronum.Challenge, now time.Ti
 
 // introduce starts the verification of a server, or continues with it. One that
 // is listed already stays so meanwhile.
-func (s *Server) introduce(w netserve.PacketWriter, p netserve.Packet, c zandronum.Challenge, now time.Time) string {
-	q, drop := s.pend(p, c, now)
-	if drop != "" {
-		if drop == dropTooMany {
+func (s *Server) introduce(w netserve.PacketWriter, p netserve.Packet, c zandronum.Challenge, now time.Time) drop {
+	q, dropped := s.pend(p, c, now)
+	if dropped != notDropped {
+		if dropped == dropTooMany {
 			s.note(p.From, verdicts.TooManyHere)
 		}
-		return drop
+		return dropped
 	}
 	var plain [maxVerification + 8]byte
 	var coded [len(plain) + 1]byte
 	request := zandronum.Encode(coded[:0], zandronum.AppendVerificationRequest(plain[:0], q))
-	if drop := s.spend(p, c, len(request), now); drop != "" {
-		if drop == dropLimited {
+	if dropped := s.spend(p, c, len(request), now); dropped != notDropped {
+		if dropped == dropLimited {
 			s.note(p.From, verdicts.Limited)
 		}
-		return drop
+		return dropped
 	}
-	s.write(w, p.To, p.From, request)
+	s.out.Send(w, request, p.To, p.From)
 	s.metrics.requests.Inc()
 	s.note(p.From, verdicts.ChallengeSent)
-	return ""
+	return notDropped
 }
 
-// serversPerAddr returns how many servers an address may have; negative: no
-// bound.
+// serversPerAddr returns how many servers an address may have; 0: no bound.
 func (s *Server) serversPerAddr(a netip.Addr, now time.Time) int {
-	if policy := s.policy.Load(); !s.free(a, now) {
-		return policy.ServersPerAddr
+	if live := s.live.Load(); !s.free(a, now) {
+		return live.ServersPerAddress
 	}
-	return -1
+	return 0
 }
 
 // free reports whether no bound per address binds an address.
 func (s *Server) free(a netip.Addr, now time.Time) bool {
-	return s.policy.Load().trusts(a) || s.access.Load().multi.has(a, now)
+	return s.opt.Trusted.Has(a) || s.access.Load().multi.has(a, now)
 }
 
 // pend notes a server that has to verify its address and returns what it is
 // asked, or why it is not.
-func (s *Server) pend(p netserve.Packet, c zandronum.Challenge, now time.Time) (q zandronum.Verification, dropped string) {
-	most, limit := s.policy.Load().MaxPending, s.serversPerAddr(p.From.Addr(), now)
+func (s *Server) pend(p netserve.Packet, c zandronum.Challenge, now time.Time) (q zandronum.Verification, dropped drop) {
+	most, limit := s.live.Load().MaxPending, s.serversPerAddr(p.From.Addr(), now)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if !s.hosts.room(p.From, limit) {
@@ -137,20 +135,19 @@ func (s *Server) pend(p netserve.Packet, c zandronum.Challenge, now time.Time) (
 	}
 	v, gone := s.hosts.pend(claimOf(p.From, c.Verification), most, now)
 	for range gone {
-		s.opt.Metrics.Drop(dropPending)
+		s.opt.Metrics.Drop(dropPending.String())
 	}
 	v.take(c, p.To, now)
 	v.in += len(p.Data)
-	return zandronum.Verification{Verification: c.Verification, Number: v.number}, ""
+	return zandronum.Verification{Verification: c.Verification, Number: v.number}, notDropped
 }
 
-// spend returns why a request of a size is not sent to an unproved address, "" if
-// it is. One that is no longer than the challenge that asked for it cannot be used
+// spend returns why a request of a size is not sent to an unproved address. One that is no longer than the challenge that asked for it cannot be used
 // to flood others. It costs no allowance, which a real server at that address
 // would lack.
-func (s *Server) spend(p netserve.Packet, c zandronum.Challenge, size int, now time.Time) (dropped string) {
+func (s *Server) spend(p netserve.Packet, c zandronum.Challenge, size int, now time.Time) (dropped drop) {
 	a := p.From.Addr()
-	if size > len(p.Data) && !s.free(a, now) && !s.policy.Load().Unproved.Allow(a, now) {
+	if size > len(p.Data) && !s.free(a, now) && !s.live.Load().unproved.Allow(a, now) {
 		return dropLimited
 	}
 	s.mu.Lock()
@@ -159,19 +156,19 @@ func (s *Server) spend(p netserve.Packet, c zandronum.Challenge, size int, now t
 	if !ok || !v.spend(size) {
 		return dropNoBudget
 	}
-	return ""
+	return notDropped
 }
 
 // verification takes a server's answer and lists it.
-func (s *Server) verification(w netserve.PacketWriter, p netserve.Packet, body []byte, now time.Time) string {
+func (s *Server) verification(w netserve.PacketWriter, p netserve.Packet, body []byte, now time.Time) drop {
 	s.metrics.received.verification.Inc()
 	got, ok := zandronum.ParseVerification(body)
 	if !ok {
 		return dropMalformed
 	}
-	h, first, drop := s.verify(p, got, now)
-	if drop != "" {
-		return drop
+	h, first, dropped := s.verify(p, got, now)
+	if dropped != notDropped {
+		return dropped
 	}
 	s.metrics.registered.Inc()
 	if h.listed {
@@ -184,12 +181,12 @@ func (s *Server) verification(w netserve.PacketWriter, p netserve.Packet, body [
 	if !h.push.whole {
 		s.hurry()
 	}
-	return ""
+	return notDropped
 }
 
 // verify checks an answer, makes the server a known one, and returns a copy of
 // it with the first part of its ban list.
-func (s *Server) verify(p netserve.Packet, got zandronum.Verification, now time.Time) (h host, first banPacket, dropped string) {
+func (s *Server) verify(p netserve.Packet, got zandronum.Verification, now time.Time) (h host, first banPacket, dropped drop) {
 	var said notes
 	defer func() { s.noteAll(said) }()
 	limit := s.serversPerAddr(p.From.Addr(), now)
@@ -221,36 +218,36 @@ func (s *Server) verify(p netserve.Packet, got zandronum.Verification, now time.
 		said.add(p.From, verdicts.ListFull)
 		return h, first, dropFull
 	}
-	if drop := s.place(n, &said); drop != "" {
-		return h, first, drop
+	if dropped := s.place(n, &said); dropped != notDropped {
+		return h, first, dropped
 	}
 	s.hosts.addHost(n)
 	first, _ = n.push.next(n, s.access.Load(), now)
-	return *n, first, ""
+	return *n, first, notDropped
 }
 
 func (h *host) key() master.Key { return master.Key{Source: h.addr} }
 
-// place puts a known server into the list or takes it out, as the policy wants,
+// place puts a known server into the list or takes it out, as the configuration says,
 // and returns why it could not be listed. Server.mu is held.
-func (s *Server) place(h *host, n *notes) (dropped string) {
-	policy := s.policy.Load()
-	if !policy.shows(h.enforces) {
+func (s *Server) place(h *host, n *notes) (dropped drop) {
+	live := s.live.Load()
+	if !live.shows(h.enforces) {
 		if h.listed {
 			s.list.Remove(h.key())
 			h.listed = false
 			n.add(h.addr, verdicts.Hidden)
 		}
-		return ""
+		return notDropped
 	}
-	srv, err := s.record(h, policy)
+	srv, err := s.record(h, live)
 	if err == nil {
 		err = s.list.Put(srv)
 	}
 	h.listed = err == nil
 	switch {
 	case err == nil:
-		return ""
+		return notDropped
 	case errors.Is(err, master.ErrFull):
 		n.add(h.addr, verdicts.ListFull)
 		return dropFull
@@ -269,10 +266,10 @@ func (s *Server) place(h *host, n *notes) (dropped string) {
 const spare = 10 * time.Second
 
 // record makes the record of a server, with what was found out about it before.
-func (s *Server) record(h *host, policy *Policy) (master.Server, error) {
+func (s *Server) record(h *host, live *live) (master.Server, error) {
 	srv := master.Server{
 		Key: h.key(), Game: zandronum.Game, Origin: master.FromZandronum,
-		Public: policy.public(h.addr), Via: h.via, Seen: h.seen, First: h.first, Lifetime: policy.Timeout + spare,
+		Public: live.public(h.addr), Via: h.via, Seen: h.seen, First: h.first, Lifetime: live.Timeout + spare,
 	}
 	old, known := s.list.At(h.addr)
 	known = known && old.Key == srv.Key && old.Game == srv.Game && old.Origin == srv.Origin
@@ -280,7 +277,7 @@ func (s *Server) record(h *host, policy *Policy) (master.Server, error) {
 	values := []string{"0", strconv.FormatUint(uint64(h.revision), 10)}
 	if h.enforces {
 		values[0] = "1"
-	} else if policy.NotEnforcing == Mark {
+	} else if live.marks(h.enforces) {
 		names, values = append(names, zandronum.RuleWarning), append(values, "does not enforce the ban list")
 	}
 	if known {
@@ -310,7 +307,7 @@ func (s *Server) record(h *host, policy *Policy) (master.Server, error) {
 
 // expire forgets who was silent for too long.
 func (s *Server) expire(now time.Time) {
-	timeout := s.policy.Load().Timeout
+	timeout := s.live.Load().Timeout
 	var n notes
 	defer func() { s.noteAll(n) }()
 	s.mu.Lock()
@@ -341,13 +338,13 @@ func (s *Server) Expired(srv *master.Server) { s.note(srv.Key.Source, verdicts.E
 // protocol cannot tell it. The owner of the registry calls it.
 func (s *Server) Replaced(srv *master.Server) { s.note(srv.Key.Source, verdicts.Replaced) }
 
-// enforce applies bans and policy to the servers that are known already.
+// enforce applies bans and configuration to the servers that are known already.
 func (s *Server) enforce() {
 	now := time.Now()
-	reason := func(a netip.Addr) string {
+	reason := func(a netip.Addr) drop {
 		switch {
 		case !a.Is4():
-			return ""
+			return notDropped
 		case s.banned(a, now):
 			return dropBanned
 		default:
@@ -356,21 +353,21 @@ func (s *Server) enforce() {
 	}
 	var n notes
 	for _, srv := range s.list.RemoveFunc(func(srv *master.Server) bool {
-		return srv.Origin == master.FromZandronum && reason(srv.Key.Source.Addr()) != ""
+		return srv.Origin == master.FromZandronum && reason(srv.Key.Source.Addr()) != notDropped
 	}) {
 		n.add(srv.Key.Source, verdictOn(reason(srv.Key.Source.Addr())))
 	}
-	policy, version := s.policy.Load(), s.access.Load().version
+	live, version := s.live.Load(), s.access.Load().version
 	s.mu.Lock()
 	for a, h := range s.hosts.known {
 		refused := reason(a.Addr())
 		switch {
-		case refused != "":
+		case refused != notDropped:
 			s.hosts.removeHost(a)
 			if !h.listed {
 				n.add(a, verdictOn(refused))
 			}
-		case s.misplaced(h, policy):
+		case s.misplaced(h, live):
 			s.place(h, &n)
 		}
 		if s.hosts.known[a] != nil && h.push.has != version {
@@ -378,7 +375,7 @@ func (s *Server) enforce() {
 		}
 	}
 	for c := range s.hosts.pending.All() {
-		if reason(c.addr.Addr()) != "" {
+		if reason(c.addr.Addr()) != notDropped {
 			s.hosts.pending.Remove(c)
 		}
 	}
@@ -387,21 +384,21 @@ func (s *Server) enforce() {
 	s.hurry()
 }
 
-// misplaced reports whether the list does not show a server as the policy wants.
-func (s *Server) misplaced(h *host, policy *Policy) bool {
-	if !h.listed || !policy.shows(h.enforces) {
-		return h.listed != policy.shows(h.enforces)
+// misplaced reports whether the list does not show a server as the configuration says.
+func (s *Server) misplaced(h *host, live *live) bool {
+	if !h.listed || !live.shows(h.enforces) {
+		return h.listed != live.shows(h.enforces)
 	}
 	srv, ok := s.list.Get(h.key())
 	if !ok {
 		return false // its next heartbeat finds out
 	}
 	_, warned := srv.Rules.Get(zandronum.RuleWarning)
-	return srv.Public != policy.public(h.addr) || warned != (policy.NotEnforcing == Mark && !h.enforces)
+	return srv.Public != live.public(h.addr) || warned != live.marks(h.enforces)
 }
 
 // receipt notes that a ban list has come.
-func (s *Server) receipt(from netip.AddrPort, verification []byte) string {
+func (s *Server) receipt(from netip.AddrPort, verification []byte) drop {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	h := s.hosts.known[from]
@@ -409,5 +406,5 @@ func (s *Server) receipt(from netip.AddrPort, verification []byte) string {
 		return dropUnexpected
 	}
 	s.metrics.bans.received.Inc()
-	return ""
+	return notDropped
 }

@@ -28,7 +28,7 @@ func TestServerIsListedOnceItVerified(t *testing.T) {
 	if g.listed() || z.verdict(g.addr) != "challenge sent" {
 		t.Errorf("after the challenge: listed %t, verdict %q", g.listed(), z.verdict(g.addr))
 	}
-	if dropped := g.verify(number); dropped != "" {
+	if dropped := g.verify(number); dropped != notDropped {
 		t.Fatalf("verification: dropped: %s", dropped)
 	}
 	packets := z.w.take()
@@ -40,7 +40,7 @@ func TestServerIsListedOnceItVerified(t *testing.T) {
 	if !ok || srv.Game != zandronum.Game || srv.Origin != master.FromZandronum || srv.Public != g.addr || srv.Via != masterAddr {
 		t.Errorf("record: got %+v", srv)
 	}
-	if dropped := g.announce(); dropped != "" || len(z.w.take()) != 0 {
+	if dropped := g.announce(); dropped != notDropped || len(z.w.take()) != 0 {
 		t.Errorf("heartbeat: dropped %q, or answered", dropped)
 	}
 	if z.verdict(g.addr) != "listed" {
@@ -55,7 +55,7 @@ func TestLostVerificationRequestIsRepeated(t *testing.T) {
 	if second := g.challenged(); second != first {
 		t.Errorf("second request: number %d, want %d as in the first", second, first)
 	}
-	if dropped := g.verify(first); dropped != "" {
+	if dropped := g.verify(first); dropped != notDropped {
 		t.Errorf("verification: dropped: %s", dropped)
 	}
 }
@@ -63,14 +63,14 @@ func TestLostVerificationRequestIsRepeated(t *testing.T) {
 func TestVerificationMustBeRight(t *testing.T) {
 	tests := map[string]struct {
 		change func(g *server, number *uint32)
-		want   string
+		want   drop
 	}{
 		"number":       {func(_ *server, n *uint32) { *n++ }, dropWrong},
 		"string":       {func(g *server, _ *uint32) { g.verification = "nope" }, dropUnexpected},
 		"empty string": {func(g *server, _ *uint32) { g.verification = "" }, dropUnexpected},
 		"port":         {func(g *server, _ *uint32) { g.addr = netip.AddrPortFrom(g.addr.Addr(), 10667) }, dropUnexpected},
 		"address":      {func(g *server, _ *uint32) { g.addr = netip.MustParseAddrPort("192.0.2.2:10666") }, dropUnexpected},
-		"case only":    {func(g *server, _ *uint32) { g.verification = "0123456789abcdef0123456789ABCDEF" }, ""},
+		"case only":    {func(g *server, _ *uint32) { g.verification = "0123456789abcdef0123456789ABCDEF" }, notDropped},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -81,7 +81,7 @@ func TestVerificationMustBeRight(t *testing.T) {
 			if got := g.verify(number); got != tc.want {
 				t.Errorf("verification with another %s: dropped %q, want %q", name, got, tc.want)
 			}
-			if want := tc.want == ""; (z.opt.Registry.Len() == 1) != want {
+			if want := tc.want == notDropped; (z.opt.Registry.Len() == 1) != want {
 				t.Errorf("verification with another %s: %d servers listed", name, z.opt.Registry.Len())
 			}
 		})
@@ -117,7 +117,7 @@ func TestGuessingEndsAVerification(t *testing.T) {
 
 func TestNumbersCannotBeForeseen(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) { // in a bubble the clock stands still
-		z := newZan(t, func(o *Options) { o.ServersPerAddr = -1 })
+		z := newZan(t, func(o *Options) { o.ServersPerAddress = 0 })
 		seen := make(map[uint32]bool)
 		for i := range 200 {
 			seen[z.server(fmt.Sprintf("192.0.2.%d:10666", i)).challenged()] = true
@@ -137,16 +137,16 @@ func TestRestartedServerIsVerifiedAtOnceAndStaysListed(t *testing.T) {
 	next.verification = another
 	number := next.challenged()
 	z.wantList("203.0.113.1:1", "192.0.2.1:10666")
-	if dropped := old.announce(); dropped != "" {
+	if dropped := old.announce(); dropped != notDropped {
 		t.Errorf("heartbeat of the old process: dropped: %s", dropped)
 	}
-	if dropped := next.verify(number); dropped != "" {
+	if dropped := next.verify(number); dropped != notDropped {
 		t.Fatalf("verification of the new process: dropped: %s", dropped)
 	}
 	if parts := banLists(t, z.w.take(), next.addr); len(parts) != 1 || string(parts[0].Verification) != another {
 		t.Errorf("ban list for the new process: got %+v", parts)
 	}
-	if dropped := next.announce(); dropped != "" || len(z.w.take()) != 0 {
+	if dropped := next.announce(); dropped != notDropped || len(z.w.take()) != 0 {
 		t.Errorf("heartbeat of the new process: dropped %q, or answered", dropped)
 	}
 	z.wantList("203.0.113.2:1", "192.0.2.1:10666")
@@ -161,7 +161,7 @@ func TestForgedRestartChangesNothing(t *testing.T) {
 	for range 20 {
 		forged.announce()
 	}
-	if dropped := g.announce(); dropped != "" {
+	if dropped := g.announce(); dropped != notDropped {
 		t.Errorf("heartbeat after forged ones: dropped: %s", dropped)
 	}
 	z.wantList("203.0.113.1:1", "192.0.2.1:10666")
@@ -175,7 +175,7 @@ func TestSilentServerLeaves(t *testing.T) {
 		b.register()
 		// a heartbeat is lost every now and then
 		z.pass(60 * time.Second)
-		if dropped := a.announce(); dropped != "" || !b.listed() {
+		if dropped := a.announce(); dropped != notDropped || !b.listed() {
 			t.Errorf("after 60 s: heartbeat dropped %q, silent server listed %t", dropped, b.listed())
 		}
 		z.pass(12 * time.Second)
@@ -215,11 +215,11 @@ func TestServersPerAddress(t *testing.T) {
 		challenged, numbers = append(challenged, g), append(numbers, g.challenged())
 	}
 	for i, g := range challenged {
-		want := ""
+		want := notDropped
 		if i >= 10 {
 			want = dropTooMany
 		}
-		if got := g.verify(numbers[i]); got != want || g.listed() != (want == "") {
+		if got := g.verify(numbers[i]); got != want || g.listed() != (want == notDropped) {
 			t.Errorf("verification %d of one address: dropped %q, listed %t, want %q", i+1, got, g.listed(), want)
 		}
 	}
@@ -244,7 +244,7 @@ func TestServersPerAddress(t *testing.T) {
 
 func TestPolicyOfServersPerAddress(t *testing.T) {
 	z := newZan(t, func(o *Options) {
-		o.ServersPerAddr = 2
+		o.ServersPerAddress = 2
 		o.Trusted = func(a netip.Addr) bool { return a == netip.MustParseAddr("192.0.2.9") }
 	})
 	for i := range 20 {
@@ -261,14 +261,14 @@ func TestOldRevisions(t *testing.T) {
 	text := hex.EncodeToString([]byte(hexString)) + "00"
 	tests := map[string]struct {
 		challenge string
-		dropped   string
+		dropped   drop
 		banList   string // how the answer to the verification begins
 	}{
-		"last in one message": {"745d5600" + text + "01" + "5a0b0000", "", "cd" + text + "00000000"},
-		"first in parts":      {"745d5600" + text + "01" + "5b0b0000", "", "cf" + text + "0003"},
-		"short revision":      {"745d5600" + text + "01" + "f00a", "", "cd" + text + "00000000"},
-		"no revision":         {"745d5600" + text + "01", "", "cd" + text + "00000000"},
-		"no string":           {"745d5600" + "00" + "01" + "f00a0000", "", "cd0000000000000000"},
+		"last in one message": {"745d5600" + text + "01" + "5a0b0000", notDropped, "cd" + text + "00000000"},
+		"first in parts":      {"745d5600" + text + "01" + "5b0b0000", notDropped, "cf" + text + "0003"},
+		"short revision":      {"745d5600" + text + "01" + "f00a", notDropped, "cd" + text + "00000000"},
+		"no revision":         {"745d5600" + text + "01", notDropped, "cd" + text + "00000000"},
+		"no string":           {"745d5600" + "00" + "01" + "f00a0000", notDropped, "cd0000000000000000"},
 		"98d":                 {"745d5600" + text + "01" + "cd0b0000", dropOutdated, ""},
 		"no enforce byte":     {"745d5600" + text, dropOutdated, ""},
 		"the long alone":      {"745d5600", dropOutdated, ""},
@@ -286,12 +286,12 @@ func TestOldRevisions(t *testing.T) {
 				t.Fatalf("challenge: dropped %q, want %q", got, tc.dropped)
 			}
 			packets := z.w.take()
-			if tc.dropped != "" {
+			if tc.dropped != notDropped {
 				if len(packets) != 0 {
 					t.Errorf("challenge was answered: %+v", packets)
 				}
 				answer, _ := z.ask("192.0.2.1:5")
-				if want := map[string]zandronum.Answer{dropOutdated: zandronum.AnswerTooSoon, dropMalformed: zandronum.AnswerList}[tc.dropped]; answer != want {
+				if want := map[drop]zandronum.Answer{dropOutdated: zandronum.AnswerTooSoon, dropMalformed: zandronum.AnswerList}[tc.dropped]; answer != want {
 					t.Errorf("list request from there: answer %d, want %d", answer, want)
 				}
 				return
@@ -315,19 +315,19 @@ func bytesPrefix(b []byte, prefix string) bool {
 }
 
 func TestServersThatDoNotEnforce(t *testing.T) {
-	tests := map[Visibility]struct {
+	tests := map[string]struct {
 		list    []string
 		warning bool
 	}{
-		Hide: {[]string{"192.0.2.1:10666"}, false},
-		Show: {[]string{"192.0.2.1:10666", "192.0.2.2:10666"}, false},
-		Mark: {[]string{"192.0.2.1:10666", "192.0.2.2:10666"}, true},
+		hide: {[]string{"192.0.2.1:10666"}, false},
+		show: {[]string{"192.0.2.1:10666", "192.0.2.2:10666"}, false},
+		mark: {[]string{"192.0.2.1:10666", "192.0.2.2:10666"}, true},
 	}
-	check := func(t *testing.T, z *zan, launcher string, v Visibility) {
+	check := func(t *testing.T, z *zan, launcher string, v string) {
 		t.Helper()
 		z.wantList(launcher, tests[v].list...)
 		srv, ok := z.opt.Registry.At(netip.MustParseAddrPort("192.0.2.2:10666"))
-		if ok != (v != Hide) {
+		if ok != (v != hide) {
 			t.Errorf("%v: record there: %t", v, ok)
 		}
 		if ok {
@@ -337,27 +337,27 @@ func TestServersThatDoNotEnforce(t *testing.T) {
 		}
 	}
 	for v := range tests {
-		t.Run(v.String(), func(t *testing.T) {
+		t.Run(v, func(t *testing.T) {
 			z := newZan(t, func(o *Options) { o.NotEnforcing = v })
 			z.server("192.0.2.1:10666").register()
 			g := z.server("192.0.2.2:10666")
 			g.enforces = false
 			g.register()
 			check(t, z, "203.0.113.1:1", v)
-			if hosts := z.Hosts(); len(hosts) != 2 || hosts[1].Listed != (v != Hide) {
+			if hosts := z.Hosts(); len(hosts) != 2 || hosts[1].Listed != (v != hide) {
 				t.Errorf("Hosts: got %+v", hosts)
 			}
-			for i, other := range []Visibility{Show, Hide, Mark, Show, Mark, Hide} {
-				z.SetPolicy(Policy{NotEnforcing: other})
+			for i, other := range []string{show, hide, mark, show, mark, hide} {
+				z.reload(func(c *Config) { c.NotEnforcing = other })
 				check(t, z, fmt.Sprintf("203.0.113.%d:1", 10+i), other)
 			}
 			// The server changes its mind.
 			g.enforces = true
 			g.announce()
-			z.wantList("203.0.113.2:1", tests[Show].list...)
+			z.wantList("203.0.113.2:1", tests[show].list...)
 			g.enforces = false
 			g.announce()
-			z.wantList("203.0.113.3:1", tests[Hide].list...)
+			z.wantList("203.0.113.3:1", tests[hide].list...)
 		})
 	}
 }
@@ -368,7 +368,7 @@ func TestAdvertiseAs(t *testing.T) {
 		z.server(a).register()
 	}
 	z.wantList("203.0.113.1:1", "192.0.2.1:10666", "203.0.113.80:10666", "203.0.113.80:10667", "203.0.113.80:10668")
-	z.SetPolicy(Policy{})
+	z.reload(func(c *Config) { c.AdvertiseAs = netip.Addr{} })
 	z.wantList("203.0.113.2:1", "10.0.0.5:10668", "127.0.0.1:10667", "192.0.2.1:10666", "192.168.1.5:10666")
 }
 
@@ -426,7 +426,7 @@ func TestAllowLists(t *testing.T) {
 	if answer, _ := z.ask("198.51.100.9:1"); answer != zandronum.AnswerBanned {
 		t.Errorf("launcher that is not allowed: answer %d, want %d", answer, zandronum.AnswerBanned)
 	}
-	z.SetPolicy(Policy{AllowServers: []netip.Prefix{netip.MustParsePrefix("198.51.100.0/24")}})
+	z.reload(func(c *Config) { c.AllowServers = []netip.Prefix{netip.MustParsePrefix("198.51.100.0/24")} })
 	z.wantList("203.0.113.2:1")
 	stranger.register()
 	z.wantList("203.0.113.3:1", "198.51.100.8:10666")
@@ -494,8 +494,8 @@ func TestFloodOfChallenges(t *testing.T) {
 	if after := memory(); after > before+before/4+1<<20 {
 		t.Errorf("memory: %d bytes after 20,000 challenges, %d after 100,000 more", before, after)
 	}
-	if n := z.hosts.pending.Len(); n != DefaultMaxPending {
-		t.Errorf("%d servers are being verified, want %d", n, DefaultMaxPending)
+	if n := z.hosts.pending.Len(); n != z.opt.MaxPending {
+		t.Errorf("%d servers are being verified, want %d", n, z.opt.MaxPending)
 	}
 	if n := len(z.hosts.perAddr); n != 1 {
 		t.Errorf("%d addresses are counted, want that of the known server alone", n)
@@ -506,14 +506,14 @@ func TestFloodOfChallenges(t *testing.T) {
 func TestVerificationThatMakesRoomIsCounted(t *testing.T) {
 	reg := prometheus.NewRegistry()
 	z := newZan(t, func(o *Options) {
-		o.MaxPending, o.Metrics = 2, netserve.NewMetrics(reg, "zanmaster", DropReasons()...)
+		o.MaxPending, o.Metrics = 2, netserve.NewMetrics(reg, "zanmaster", dropNames[1:]...)
 	})
 	for i := range 5 {
-		if dropped := z.server(fmt.Sprintf("192.0.2.%d:10666", 1+i)).announce(); dropped != "" {
+		if dropped := z.server(fmt.Sprintf("192.0.2.%d:10666", 1+i)).announce(); dropped != notDropped {
 			t.Fatalf("challenge %d: dropped: %s", i, dropped)
 		}
 	}
-	if got := counted(t, reg, "respawnd_dropped_total", "zanmaster", dropPending); got != 3 {
+	if got := counted(t, reg, "respawnd_dropped_total", "zanmaster", dropPending.String()); got != 3 {
 		t.Errorf("%v verifications were counted that made room, want 3", got)
 	}
 }
@@ -522,8 +522,8 @@ func TestVerificationThatMakesRoomIsCounted(t *testing.T) {
 // be used to flood others.
 func TestUnprovedBound(t *testing.T) {
 	z := newZan(t, func(o *Options) {
-		o.ServersPerAddr = -1
-		o.Unproved = netserve.NewLimiter(netserve.LimiterOptions{Rate: 1, Burst: 3})
+		o.ServersPerAddress = 0
+		o.UnprovedRate, o.UnprovedBurst = 1, 3
 	})
 	short := []byte("\x74\x5d\x56\x00\x00\x01") // no string, no revision
 	size, longer, limited := len(zandronum.Encode(nil, short)), 0, 0
@@ -562,7 +562,7 @@ func TestForgottenServerGetsTheSameNumber(t *testing.T) {
 		if next := g.challenged(); next == first {
 			t.Errorf("number a minute later: got %d again", next)
 		}
-		if dropped := g.verify(first); dropped != "" || !g.listed() {
+		if dropped := g.verify(first); dropped != notDropped || !g.listed() {
 			t.Errorf("verification with the last number: dropped %q, listed %t", dropped, g.listed())
 		}
 		z.opt.Registry.Remove(master.Key{Source: g.addr})
@@ -600,7 +600,7 @@ func TestChallengesDoNotAmplify(t *testing.T) {
 }
 
 func TestRestoredServersThatDoNotEnforceAreHidden(t *testing.T) {
-	shown := newZan(t, func(o *Options) { o.NotEnforcing = Show })
+	shown := newZan(t, func(o *Options) { o.NotEnforcing = show })
 	g := shown.server("192.0.2.1:10666")
 	g.enforces = false
 	g.register()
@@ -612,7 +612,7 @@ func TestRestoredServersThatDoNotEnforceAreHidden(t *testing.T) {
 		t.Fatal(err)
 	}
 	z.wantList("203.0.113.1:1")
-	z.SetPolicy(Policy{NotEnforcing: Show})
+	z.reload(func(c *Config) { c.NotEnforcing = show })
 	z.wantList("203.0.113.2:1", "192.0.2.1:10666")
 }
 
@@ -635,11 +635,11 @@ func TestVerdictOnServersThatAreTakenOff(t *testing.T) {
 			hidden.register()
 			if tc.file != "" {
 				write(t, dir, tc.file, "203.0.113.1\n")
-				if err := z.Reload(); err != nil {
+				if err := z.readFiles(); err != nil {
 					t.Fatal(err)
 				}
 			} else {
-				z.SetPolicy(Policy{AllowServers: []netip.Prefix{netip.MustParsePrefix("192.0.2.0/24")}})
+				z.reload(func(c *Config) { c.AllowServers = []netip.Prefix{netip.MustParsePrefix("192.0.2.0/24")} })
 			}
 			for _, g := range []*server{listed, hidden} {
 				if got := z.verdict(g.addr); got != tc.want.String() {

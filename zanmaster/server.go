@@ -3,7 +3,6 @@ package zanmaster
 import (
 	"context"
 	"net/netip"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -27,9 +26,11 @@ const serviceName = "zanmaster"
 
 // Options configure a Server. Registry is required.
 type Options struct {
+	Config // its live keys are replaced by Reload
+
 	Registry *master.Registry
 	// Addresses decides which addresses launchers are given; nil: those of the
-	// list. Policy.AdvertiseAs comes first.
+	// list. Config.AdvertiseAs comes first.
 	Addresses *advertise.Table
 
 	Bans     *bans.Table   // those of scope zandronum and all count; nil: the files alone
@@ -41,12 +42,8 @@ type Options struct {
 	Locate func(netip.Addr) (country, region string)
 
 	// Files is the directory of the four ban files; empty: there are none.
-	Files string
-	// Poll is how often the files are looked at for changes; 0: DefaultPoll,
-	// negative: never.
-	Poll time.Duration
-
-	Policy // replaced by SetPolicy
+	Files   string
+	Trusted netserve.AddrSet // not bound per address
 
 	Packets    netserve.PacketOptions
 	Log        zerolog.Logger
@@ -57,17 +54,15 @@ type Options struct {
 // cappedEvery bounds the lines in the log about lists that are too long.
 const cappedEvery = time.Minute
 
-// DefaultPoll is the default of Options.Poll.
-const DefaultPoll = 2 * time.Second
-
 // Server is the master. It implements netserve.PacketHandler.
 type Server struct {
 	opt     Options
 	list    *master.Registry
 	start   time.Time
-	policy  atomic.Pointer[Policy]
+	live    atomic.Pointer[live]   // never nil
 	access  atomic.Pointer[access] // never nil
 	metrics *metrics
+	out     netserve.Sender
 	foreign *foreign.Notes
 	answers [zandronum.AnswerList][]byte // coded
 	gate    *gate
@@ -89,9 +84,6 @@ type Server struct {
 // New returns a Server. Nothing runs and no file is read until Serve is called.
 // It registers itself with Options.Bans.
 func New(opt Options) *Server {
-	if opt.Poll == 0 {
-		opt.Poll = DefaultPoll
-	}
 	s := &Server{
 		opt:        opt,
 		list:       opt.Registry,
@@ -117,31 +109,18 @@ func New(opt Options) *Server {
 	s.reading.Lock()
 	s.changeAccess(s.start)
 	s.reading.Unlock()
-	s.setPolicy(opt.Policy)
+	s.out = netserve.Sender{Log: opt.Log, Errors: s.metrics.writeErrors}
+	s.takeOver(&s.opt.Config)
 	if opt.Bans != nil {
 		opt.Bans.OnChange(s.bansChanged)
 	}
 	return s
 }
 
-// SetPolicy replaces the policy at once: servers that may not be listed any
-// more leave the list, hidden ones that may come into it.
-func (s *Server) SetPolicy(p Policy) {
-	s.setPolicy(p)
-	s.enforce()
-}
-
-func (s *Server) setPolicy(p Policy) {
-	q := p.withDefaults()
-	s.policy.Store(q)
-	s.gate.setPolicy(q)
-	s.lister.setPolicy(q)
-}
-
 // Serve reads the ban files and takes packets from conn until ctx ends. conn
 // stays open and belongs to the caller.
 func (s *Server) Serve(ctx context.Context, conn *netserve.PacketConn) error {
-	s.logProblems(s.Reload())
+	s.logProblems(s.readFiles())
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() error { return netserve.ServePackets(ctx, conn, s, s.opt.Packets) })
 	g.Go(func() error { s.tick(ctx, conn); return nil })
@@ -170,7 +149,7 @@ func (s *Server) tick(ctx context.Context, w netserve.PacketWriter) {
 	timer := time.NewTimer(idle)
 	defer timer.Stop()
 	next := time.Now().Add(idle)
-	due := ticker{poll: time.Now().Add(s.opt.Poll), expire: next}
+	due := ticker{poll: time.Now().Add(s.opt.BanFilesPoll), expire: next}
 	for {
 		select {
 		case <-ctx.Done():
@@ -196,10 +175,10 @@ type ticker struct {
 
 // step does what is due at now and returns how long to rest.
 func (s *Server) step(w netserve.PacketWriter, due *ticker, now time.Time) time.Duration {
-	if s.opt.Poll > 0 && !now.Before(due.poll) {
-		due.poll = now.Add(s.opt.Poll)
+	if s.opt.BanFilesPoll > 0 && !now.Before(due.poll) {
+		due.poll = now.Add(s.opt.BanFilesPoll)
 		if s.filesChanged() {
-			s.logProblems(s.Reload())
+			s.logProblems(s.readFiles())
 		}
 	}
 	if next := s.access.Load().next; !next.IsZero() && !now.Before(next) {
@@ -218,131 +197,4 @@ func (s *Server) hurry() {
 	case s.wake <- struct{}{}:
 	default: // it is awake already
 	}
-}
-
-// The reasons for which packets are dropped.
-const (
-	dropEmpty      = "empty"
-	dropOversized  = "oversized"
-	dropForeign    = "foreign"
-	dropUnknown    = "unknown_kind"
-	dropMalformed  = "malformed"
-	dropBanned     = "banned"
-	dropBlocked    = "blocked"
-	dropNotAllowed = "not_allowed"
-	dropOutdated   = "outdated"
-	dropLimited    = "limited"
-	dropTooMany    = "too_many_here"
-	dropPending    = "too_many_pending"
-	dropFull       = "list_full"
-	dropNoBudget   = "no_budget"
-	dropWrong      = "wrong_response"
-	dropUnexpected = "unexpected"
-	dropTooSoon    = "too_soon"
-	dropSilenced   = "silenced"
-	dropOldList    = "old_list_off"
-	dropVersion    = "wrong_version"
-)
-
-// DropReasons lists the reasons that Options.Metrics counts drops under.
-func DropReasons() []string {
-	return []string{
-		dropEmpty, dropOversized, dropForeign, dropUnknown, dropMalformed, dropBanned, dropBlocked, dropNotAllowed,
-		dropOutdated, dropLimited, dropTooMany, dropPending, dropFull, dropNoBudget, dropWrong, dropUnexpected,
-		dropTooSoon, dropSilenced, dropOldList, dropVersion,
-	}
-}
-
-const (
-	// maxPacket is the size of the largest datagram that is looked at.
-	maxPacket = 1500
-	// maxMessage is the size of the largest message that is looked at. None
-	// that makes sense has a tenth of it.
-	maxMessage = 1024
-)
-
-// ServePacket handles one datagram. It touches memory only.
-func (s *Server) ServePacket(w netserve.PacketWriter, p netserve.Packet) {
-	if reason := s.handle(w, p); reason != "" {
-		s.opt.Metrics.Drop(reason)
-		s.explain(p, reason)
-	}
-}
-
-// handle returns why the packet was dropped, "" if it was not.
-func (s *Server) handle(w netserve.PacketWriter, p netserve.Packet) (dropped string) {
-	switch {
-	case len(p.Data) == 0:
-		return dropEmpty
-	case len(p.Data) > maxPacket:
-		return dropOversized
-	case !p.From.Addr().Is4() || p.From.Port() == 0:
-		return dropForeign
-	}
-	buf := s.buffers.Get().(*[maxMessage]byte)
-	defer s.buffers.Put(buf)
-	message := zandronum.Decode(buf[:0], p.Data, maxMessage)
-	if len(message) == 0 {
-		return dropEmpty
-	}
-	now := time.Now()
-	kind, body := zandronum.ParseKind(message)
-	if s.banned(p.From.Addr(), now) {
-		return s.turnAway(w, p, kind, now)
-	}
-	switch kind {
-	case zandronum.KindChallenge:
-		return s.challenge(w, p, zandronum.ParseChallenge(body), now)
-	case zandronum.KindVerification:
-		return s.verification(w, p, body, now)
-	case zandronum.KindReceipt:
-		return s.receipt(p.From, zandronum.ParseReceipt(body))
-	case zandronum.KindListRequest:
-		s.metrics.received.list.Inc()
-		return s.launcher(w, p, zandronum.ParseListRequest(body), now)
-	case zandronum.KindQuery:
-		s.metrics.received.oldList.Inc()
-		return s.oldLauncher(w, p, now)
-	default:
-		s.gate.garbage(p.From, s.since(now))
-		return dropUnknown
-	}
-}
-
-// turnAway answers a banned address, whatever it sent, unless that was an answer:
-// two masters that ban each other, or an echo, would go on for ever. For the same
-// reason it is done at the rate of strangers.
-func (s *Server) turnAway(w netserve.PacketWriter, p netserve.Packet, kind zandronum.Kind, now time.Time) string {
-	if kind == zandronum.KindChallenge {
-		s.note(p.From, verdicts.Banned)
-	}
-	s.gate.refused(p.From.Addr(), s.since(now))
-	if !zandronum.IsAnswer(kind) && s.policy.Load().Unproved.Allow(p.From.Addr(), now) {
-		s.answer(w, p, zandronum.AnswerBanned)
-		s.metrics.answers.banned.Inc()
-	}
-	return dropBanned
-}
-
-// since is the time on the clock of the gate.
-func (s *Server) since(now time.Time) time.Duration { return now.Sub(s.start) }
-
-// answer sends one of the answers that are only a number, unless it is longer
-// than the question.
-func (s *Server) answer(w netserve.PacketWriter, p netserve.Packet, a zandronum.Answer) {
-	if b := s.answers[a]; len(b) <= len(p.Data) {
-		s.write(w, p.To, p.From, b)
-	}
-}
-
-func (s *Server) write(w netserve.PacketWriter, from netip.Addr, to netip.AddrPort, b []byte) {
-	if err := w.WritePacket(b, from, to); err != nil {
-		s.metrics.writeErrors.Inc()
-		s.opt.Log.Debug().Stringer("peer", to).Err(err).Msg("packet not sent")
-	}
-}
-
-// covers reports whether one of the networks holds a; no networks hold everybody.
-func covers(networks []netip.Prefix, a netip.Addr) bool {
-	return len(networks) == 0 || slices.ContainsFunc(networks, func(n netip.Prefix) bool { return n.Contains(a) })
 }

@@ -61,10 +61,10 @@ func (c *Config) Open(ctx context.Context, env *service.Env) (*service.Running, 
 	if err != nil {
 		return nil, err
 	}
-	metrics := env.Metrics(DropReasons()...)
+	metrics := env.Metrics(dropNames[1:]...)
 	s := New(Options{
-		Registry: env.List, Addresses: env.Addresses, Bans: env.Bans, Verdicts: env.Servers, Locate: env.Locate,
-		Files: c.folder(env.DataDir), Poll: service.UnlessZero(c.BanFilesPoll), Policy: c.policy(env),
+		Config: *c, Registry: env.List, Addresses: env.Addresses, Bans: env.Bans, Verdicts: env.Servers, Locate: env.Locate,
+		Files: c.folder(env.DataDir), Trusted: env.Trusted,
 		Packets: netserve.PacketOptions{Readers: c.Readers, Log: env.Log, Metrics: metrics},
 		Log:     env.Log, Metrics: metrics, Registerer: env.Registerer,
 	})
@@ -94,30 +94,11 @@ func (s *Server) unlisted() (list []service.Unlisted) {
 	return list
 }
 
-func (c *Config) policy(env *service.Env) Policy {
-	visibility, _ := ParseVisibility(c.NotEnforcing) // the configuration allows no other word
-	return Policy{
-		NotEnforcing:   visibility,
-		ServersPerAddr: service.UnlessZero(c.ServersPerAddress),
-		Timeout:        c.Timeout,
-		MaxPending:     c.MaxPending,
-		NoOldList:      !c.OldList,
-		ListWindow:     service.UnlessZero(c.ListWindow),
-		ListsPerNet:    service.UnlessZero(c.ListsPerNet),
-		ListsTotal:     service.UnlessZero(c.ListsTotal),
-		AdvertiseAs:    c.AdvertiseAs,
-		AllowServers:   c.AllowServers,
-		AllowLaunchers: c.AllowLaunchers,
-		Unproved:       netserve.NewLimiter(netserve.LimiterOptions{Rate: float64(c.UnprovedRate), Burst: c.UnprovedBurst}),
-		Trusted:        env.Trusted,
-	}
-}
-
-// reload takes over the policy and reads the ban files. Lines that cannot be read
+// reload takes over the live keys and reads the ban files. Lines that cannot be read
 // are logged; the others are in force.
 func (s *Server) reload(c *Config, env *service.Env) {
-	s.SetPolicy(c.policy(env))
-	err := s.Reload()
+	s.Reload(c)
+	err := s.readFiles()
 	lines := []error{err}
 	if several, ok := err.(interface{ Unwrap() []error }); ok {
 		lines = several.Unwrap()
