@@ -161,7 +161,7 @@ func (x *session) allow(ctx context.Context, c *command, r *request) error {
 			return refuse(c.bad)
 		}
 	}
-	if c.change && !x.server.changes.take(x.profile, time.Now()) {
+	if c.change && !x.server.changes.Take(x.profile, time.Now()) {
 		x.drop(droppedRate)
 		return &refusal{code: c.fail, text: "That was too much at once."}
 	}

@@ -10,34 +10,6 @@ import (
 	"github.com/respawnd/respawnd/storage"
 )
 
-func TestQuotas(t *testing.T) {
-	q, now := newQuotas(), time.Now()
-	spend := func(id storage.ProfileID) (n int) {
-		for q.take(id, now) {
-			n++
-		}
-		return n
-	}
-	if n := spend(1); n != changeBurst {
-		t.Errorf("%d changes at once, want %d", n, changeBurst)
-	}
-	now = now.Add(time.Second)
-	if n := spend(1); n != changeRate {
-		t.Errorf("%d changes after a second, want %d", n, changeRate)
-	}
-	for i := range quotaRowLen { // of the same row; the last makes the one that spent least go
-		id := storage.ProfileID(1 + (i+1)*quotaRows)
-		if n := spend(id); n != changeBurst {
-			t.Errorf("profile %d: %d changes at once, want %d", id, n, changeBurst)
-		}
-		now = now.Add(50 * time.Millisecond)
-	}
-	now = now.Add(time.Hour)
-	if n := spend(1); n != changeBurst {
-		t.Errorf("%d changes after an hour, want %d", n, changeBurst)
-	}
-}
-
 // TestQuotaOfAProfile has a player who comes again and again.
 func TestQuotaOfAProfile(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

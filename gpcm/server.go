@@ -83,7 +83,7 @@ type Server struct {
 	gate     *netserve.Gate
 	live     atomic.Pointer[live] // never nil
 	buffers  buffers
-	changes  *quotas
+	changes  *netserve.Buckets[storage.ProfileID] // of what is stored: a new connection brings no new quota
 	trouble  netserve.Trouble
 
 	newChallenge func() string // of a connection; never changed once it serves
@@ -95,7 +95,7 @@ type Server struct {
 
 // New returns a server. It starts nothing.
 func New(opt Options) *Server {
-	s := &Server{opt: opt, commands: commands(), metrics: newMetrics(opt.Registerer), changes: newQuotas()}
+	s := &Server{opt: opt, commands: commands(), metrics: newMetrics(opt.Registerer), changes: netserve.NewBuckets[storage.ProfileID](changeBurst, changeBurst/changeRate*time.Second, changeSlots)}
 	s.newChallenge = func() string { return gamespy.RandomLetters(challengeLen) }
 	s.gate = netserve.NewGate(s.limits(&opt.Config))
 	s.live.Store(newLive(&opt.Config))

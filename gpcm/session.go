@@ -43,10 +43,11 @@ const (
 	// that at once; beyond it, it waits.
 	paceRate  = 1000
 	paceBurst = 5000
-	// Changes of what is stored that a profile may make, per second and at once.
-	// More are refused.
+	// Changes of what is stored that a profile may make, per second and at once, over
+	// all its connections. More are refused. changeSlots profiles are remembered.
 	changeRate  = 20
 	changeBurst = 200
+	changeSlots = 1 << 15
 )
 
 // ended is why the service closes a connection, or drops a message; its

@@ -34,7 +34,7 @@ func appendNumber[N ~int | ~int32 | ~int64 | ~uint8 | ~uint32](b []byte, key str
 func appendText(b []byte, key, value string) []byte {
 	value = carry(value, len(value))
 	b = appendPair(b, key, value)
-	if isKeyWord(value) {
+	if gamespy.IsPresenceKey(value) {
 		b = append(b, ' ')
 	}
 	return b
@@ -99,24 +99,6 @@ const signedMark = "|signed"
 func requestReason(s string) string {
 	s = carry(s, storage.MaxReason)
 	return strings.ReplaceAll(s, signedMark, "/signed")
-}
-
-// isKeyWord reports whether clients would take a value for a key.
-func isKeyWord(s string) bool {
-	const longest = 11
-	if s == "" || len(s) > longest {
-		return false
-	}
-	switch storage.Fold(s) {
-	case "aim", "bdy", "bip", "birthday", "blk", "bm", "bport", "bsi", "challenge", "chc", "conn", "countrycode",
-		"date", "dpr", "email", "err", "errmsg", "error", "f", "fatal", "final", "firstname", "gamemn", "gametype",
-		"gamevnt", "homepage", "hostip", "hport", "hprivip", "i1", "icquin", "id", "inc", "ind", "ka", "lastname",
-		"lat", "lc", "list", "loc", "lon", "lt", "mar", "msg", "nick", "npr", "nur", "o1", "occ", "pi", "pic", "pid",
-		"pmask", "product", "profile", "profileid", "proof", "qmodeflags", "qport", "rc", "rn", "rstatus", "sesskey",
-		"sessflags", "sex", "sig", "state", "uniquenick", "userid", "zipcode":
-		return true
-	}
-	return false
 }
 
 // appendError appends an error message, with the id of the request that waits

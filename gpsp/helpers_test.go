@@ -47,7 +47,7 @@ func newFixture(t testing.TB, change func(*Options)) *fixture {
 	})
 	f := &fixture{store: store, metrics: prometheus.NewRegistry()}
 	f.accounts, err = accounts.Open(t.Context(), store, accounts.Options{
-		KeyFile: filepath.Join(dir, "account.key"), Reserved: []string{"admin"}, Log: zerolog.Nop(),
+		KeyFile: filepath.Join(dir, "account.key"), Log: zerolog.Nop(),
 	})
 	if err != nil {
 		t.Fatal(err)

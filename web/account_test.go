@@ -451,7 +451,7 @@ func TestFailedLoginsAreThrottled(t *testing.T) {
 	f := newAccountFixture(t)
 	f.browser(near).register("ann@example.org", "Ann", "", "secret")
 	b := f.browser("192.0.2.1:1")
-	for range accounts.DefaultFailures {
+	for range accounts.MaxFailures {
 		wantRefused(t, "guess", b.login("ann@example.org", "guess"), 422, problemLogin)
 	}
 	wantRefused(t, "one guess too many, even the right one", b.login("ann@example.org", "secret"), 429, problemThrottled)

@@ -16,8 +16,8 @@ import (
 )
 
 const (
-	// DefaultTicketLife is how long a login ticket is good.
-	DefaultTicketLife = 48 * time.Hour
+	// TicketLife is how long a login ticket is good.
+	TicketLife = 48 * time.Hour
 	// TicketLen is the length of a login ticket: what clients have room for.
 	TicketLen = 24
 	// DefaultTokenLife is how long an auth token is good.
@@ -175,7 +175,7 @@ func (s *Service) IssueTicket(profile storage.ProfileID) string {
 	_, _ = rand.Read(b[:]) // never fails
 	ticket := strings.NewReplacer("+", "[", "/", "]", "=", "_").Replace(base64.StdEncoding.EncodeToString(b[:]))
 	now := time.Now()
-	s.tickets.add(ticket, grant{profile: profile, expires: now.Add(s.opt.TicketLife), once: true}, now)
+	s.tickets.add(ticket, grant{profile: profile, expires: now.Add(TicketLife), once: true}, now)
 	return ticket
 }
 

@@ -32,12 +32,12 @@ func (s *Service) CheckPassword(ctx context.Context, c Credentials) (storage.Use
 
 func (s *Service) checkPassword(ctx context.Context, c Credentials) (storage.User, error) {
 	now := time.Now()
-	if s.throttle.refuses(c.From, 0, now) {
+	if s.failures.refuses(c.From, 0, now) {
 		return storage.User{}, ErrThrottled
 	}
 	u, err := s.store.UserByEmail(ctx, c.Partner, c.Email)
 	if errors.Is(err, storage.ErrNotFound) {
-		s.throttle.failed(c.From, 0, now)
+		s.failures.failed(c.From, 0, now)
 		_ = samePassword(NewSignature(), c.Password)
 		return storage.User{}, ErrBadEmail
 	}

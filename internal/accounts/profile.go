@@ -18,23 +18,11 @@ func (s *Service) ProfileByUniqueNick(ctx context.Context, namespace int, nick s
 	if namespace <= 0 || namespace > storage.MaxAccountID || nick == "" || len(nick) > storage.MaxUniqueNick {
 		return storage.Profile{}, storage.ErrNotFound
 	}
-	folded := storage.Fold(nick)
-	key := s.names.uniqueNickKey(namespace, nick)
-	p, err := s.store.ProfileByUniqueNick(ctx, namespace, key)
-	if err == nil && storage.Fold(p.UniqueNickIn(namespace)) != folded {
-		err = storage.ErrNotFound
-	}
-	if !errors.Is(err, storage.ErrNotFound) || key == folded {
-		return p, err
-	}
-	// It may have been stored under another rule.
-	if p, err = s.store.ProfileByUniqueNick(ctx, namespace, folded); err != nil {
-		return storage.Profile{}, err
-	}
-	if storage.Fold(p.UniqueNickIn(namespace)) != folded {
+	p, err := s.store.ProfileByUniqueNick(ctx, namespace, uniqueNickKey(nick))
+	if err == nil && storage.Fold(p.UniqueNickIn(namespace)) != storage.Fold(nick) {
 		return storage.Profile{}, storage.ErrNotFound
 	}
-	return p, nil
+	return p, err
 }
 
 // UpdateProfile edits a profile and returns it as it is stored then. edit gets
@@ -54,7 +42,7 @@ func (s *Service) UpdateProfile(ctx context.Context, id storage.ProfileID, edit 
 		for _, text := range []*string{&p.Nick, &p.FirstName, &p.LastName, &p.Homepage, &p.Zip, &p.Country, &p.Place, &p.AIM} {
 			*text = Clean(*text)
 		}
-		return s.names.checkProfile(p)
+		return checkProfile(p)
 	})
 	if err != nil {
 		return storage.Profile{}, err
@@ -68,7 +56,7 @@ func (s *Service) UpdateProfile(ctx context.Context, id storage.ProfileID, edit 
 // ErrBadProfile.
 func (s *Service) RegisterNick(ctx context.Context, id storage.ProfileID, namespace int, nick string,
 ) (storage.Profile, error) {
-	if err := s.names.checkUniqueNick(namespace, nick); err != nil {
+	if err := checkUniqueNick(namespace, nick); err != nil {
 		return storage.Profile{}, err
 	}
 	return s.editProfile(ctx, id, func(p *storage.Profile) error {
@@ -91,10 +79,10 @@ func (s *Service) RegisterNick(ctx context.Context, id storage.ProfileID, namesp
 // Refusals: ErrBadNamespace, ErrUniqueNickIllegal, ErrUniqueNickReserved,
 // ErrUniqueNickTaken.
 func (s *Service) CheckUniqueNick(ctx context.Context, namespace int, nick string) error {
-	if err := s.names.checkUniqueNick(namespace, nick); err != nil {
+	if err := checkUniqueNick(namespace, nick); err != nil {
 		return err
 	}
-	_, err := s.store.ProfileByUniqueNick(ctx, namespace, s.names.uniqueNickKey(namespace, nick))
+	_, err := s.store.ProfileByUniqueNick(ctx, namespace, uniqueNickKey(nick))
 	switch {
 	case err == nil:
 		return ErrUniqueNickTaken
@@ -138,7 +126,7 @@ func (s *Service) candidates(namespace int, wish string) func(yield func(string)
 		if !yield(wish) {
 			return
 		}
-		base := s.names.legalPart(namespace, wish)
+		base := legalPart(namespace, wish)
 		if base != wish && !yield(base) {
 			return
 		}
@@ -157,11 +145,10 @@ func (s *Service) candidates(namespace int, wish string) func(yield func(string)
 
 // legalPart returns what is left of a wish under the rules of a namespace, with
 // something in front if it could not begin like that.
-func (n *names) legalPart(namespace int, wish string) string {
-	rule := n.rule(namespace)
+func legalPart(namespace int, wish string) string {
 	legal := make([]byte, 0, len(wish))
 	for i := range len(wish) {
-		if rule.allows(wish[i]) {
+		if allows(namespace, wish[i]) {
 			legal = append(legal, wish[i])
 		}
 	}
@@ -169,7 +156,7 @@ func (n *names) legalPart(namespace int, wish string) string {
 	if base == "" {
 		base = "Player"
 	}
-	if !rule.LeadingDigit && '0' <= base[0] && base[0] <= '9' {
+	if isDigit(base[0]) {
 		base = "x" + base
 	}
 	return base[:min(len(base), storage.MaxUniqueNick)]
@@ -178,7 +165,7 @@ func (n *names) legalPart(namespace int, wish string) string {
 // NewProfile adds a profile to an account. Refusals: ErrBadNick, ErrNickTaken
 // with the profile in a NickTakenError, ErrTooMany.
 func (s *Service) NewProfile(ctx context.Context, user storage.UserID, nick string) (storage.Profile, error) {
-	if err := s.names.checkNick(nick); err != nil {
+	if err := checkNick(nick); err != nil {
 		return storage.Profile{}, err
 	}
 	return s.createProfile(ctx, storage.Profile{
@@ -189,7 +176,7 @@ func (s *Service) NewProfile(ctx context.Context, user storage.UserID, nick stri
 // ReplaceProfile renames the profile of an account that has the old nick.
 // Refusals: ErrBadNick, ErrNoOldNick, ErrNickTaken.
 func (s *Service) ReplaceProfile(ctx context.Context, user storage.UserID, oldNick, nick string) (storage.Profile, error) {
-	if err := s.names.checkNick(nick); err != nil {
+	if err := checkNick(nick); err != nil {
 		return storage.Profile{}, err
 	}
 	p, err := s.store.ProfileByNick(ctx, user, oldNick)

@@ -107,7 +107,7 @@ func (s *Service) CheckProof(ctx context.Context, p Proof) (Login, error) {
 }
 
 func (s *Service) checkProof(ctx context.Context, p *Proof) (Login, error) {
-	if s.throttle.refuses(p.From, 0, time.Now()) {
+	if s.failures.refuses(p.From, 0, time.Now()) {
 		return Login{}, ErrThrottled
 	}
 	switch {
@@ -186,7 +186,7 @@ func SplitUser(user string) (nick, email string, ok bool) {
 // unknown counts a failure with an account that does not exist. It takes about
 // as long as a wrong password.
 func (s *Service) unknown(p *Proof, user string, reason Refusal) error {
-	s.throttle.failed(p.From, 0, time.Now())
+	s.failures.failed(p.From, 0, time.Now())
 	_ = p.proves(NewSignature(), user)
 	return reason
 }
@@ -237,12 +237,12 @@ func (s *Service) secret(u *storage.User) (string, error) {
 func (s *Service) byToken(ctx context.Context, p *Proof) (Login, error) {
 	g, err := s.tokens.find(p.Token, time.Now())
 	if err != nil {
-		s.throttle.failed(p.From, 0, time.Now())
+		s.failures.failed(p.From, 0, time.Now())
 		return Login{}, ErrBadToken
 	}
 	secret := secretOf(g.challenge)
 	if !p.proves(secret, p.Token) {
-		s.throttle.failed(p.From, 0, time.Now())
+		s.failures.failed(p.From, 0, time.Now())
 		return Login{}, ErrBadPassword
 	}
 	return s.byGrant(ctx, p, s.tokens, p.Token, g, p.answer(secret, p.Token), ErrBadToken)
@@ -254,7 +254,7 @@ func (s *Service) byToken(ctx context.Context, p *Proof) (Login, error) {
 func (s *Service) byTicket(ctx context.Context, p *Proof) (Login, error) {
 	g, err := s.tickets.find(p.Ticket, time.Now())
 	if err != nil {
-		s.throttle.failed(p.From, 0, time.Now())
+		s.failures.failed(p.From, 0, time.Now())
 		return Login{}, refuseTicket(err)
 	}
 	empty, itself := secretOf(""), secretOf(p.Ticket)
@@ -265,7 +265,7 @@ func (s *Service) byTicket(ctx context.Context, p *Proof) (Login, error) {
 	case p.proves(itself, p.Ticket):
 		proof = p.answer(itself, p.Ticket)
 	default:
-		s.throttle.failed(p.From, 0, time.Now())
+		s.failures.failed(p.From, 0, time.Now())
 		return Login{}, ErrBadPassword
 	}
 	return s.byGrant(ctx, p, s.tickets, p.Ticket, g, proof, ErrBadTicket)

@@ -56,11 +56,11 @@ func (s *Service) newProfile(r *Registration) (storage.Profile, error) {
 		return storage.Profile{}, ErrMalformed
 	}
 	p := storage.Profile{Nick: r.Nick, PublicMask: DefaultPublicMask, Created: time.Now()}
-	if err := s.names.checkNick(r.Nick); err != nil {
+	if err := checkNick(r.Nick); err != nil {
 		return storage.Profile{}, err
 	}
 	if r.UniqueNick != "" && r.Namespace != 0 {
-		if err := s.names.checkUniqueNick(r.Namespace, r.UniqueNick); err != nil {
+		if err := checkUniqueNick(r.Namespace, r.UniqueNick); err != nil {
 			return storage.Profile{}, err
 		}
 		p.UniqueNicks = []storage.UniqueNick{s.uniqueNick(r.Namespace, r.UniqueNick)}
@@ -70,7 +70,7 @@ func (s *Service) newProfile(r *Registration) (storage.Profile, error) {
 
 // uniqueNick returns the record of a unique nick.
 func (s *Service) uniqueNick(namespace int, nick string) storage.UniqueNick {
-	return storage.UniqueNick{Namespace: namespace, Nick: nick, Key: s.names.uniqueNickKey(namespace, nick)}
+	return storage.UniqueNick{Namespace: namespace, Nick: nick, Key: uniqueNickKey(nick)}
 }
 
 // tryRegister creates the account or the profile. Not done and no error means

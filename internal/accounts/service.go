@@ -8,7 +8,6 @@ import (
 	"io/fs"
 	"sync"
 	"sync/atomic"
-	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/rs/zerolog"
@@ -30,21 +29,8 @@ type Options struct {
 	// KeepPasswords also keeps the password itself, sealed. Some services
 	// cannot do without it; it only helps for passwords set from then on.
 	KeepPasswords bool
-	// Reserved are words that no unique nick may be, beside the key words of
-	// the protocol.
-	Reserved []string
-	// Rule says what holds for the unique nicks of a namespace. nil:
-	// DefaultRule. Changing it does not change the nicks that there are.
-	Rule func(namespace int) NamespaceRule
-
-	Failures        int           // failed logins forgiven to one account and address; 0: DefaultFailures
-	AddressFailures int           // failed logins forgiven to one address; 0: DefaultAddressFailures
-	AccountFailures int           // failed logins of one account before strangers have to wait; 0: DefaultAccountFailures
-	FailureWindow   time.Duration // how long it takes to forget them all; 0: DefaultFailureWindow
-	TicketLife      time.Duration // how long a login ticket is good; 0: DefaultTicketLife
-
-	Registerer prometheus.Registerer
-	Log        zerolog.Logger
+	Registerer    prometheus.Registerer
+	Log           zerolog.Logger
 }
 
 // Service is the rules of accounts over a store. All methods may be called from
@@ -53,9 +39,7 @@ type Options struct {
 type Service struct {
 	store    Store
 	opt      Options
-	names    *names
-	throttle *throttle
-	guesses  *guesses
+	failures *failures
 	guessing netserve.Trouble // of the log; so is homeless
 	homeless netserve.Trouble
 	tokens   *grants
@@ -86,12 +70,9 @@ func Open(ctx context.Context, store Store, opt Options) (*Service, error) {
 	if err != nil {
 		return nil, fmt.Errorf("sealing key: %w", err)
 	}
-	opt.fill()
 	s := &Service{
 		store: store, opt: opt, log: opt.Log,
-		names:    newNames(opt.Reserved, opt.Rule),
-		throttle: newThrottle(opt.Failures, opt.AddressFailures, opt.FailureWindow),
-		guesses:  newGuesses(opt.AccountFailures, opt.FailureWindow),
+		failures: newFailures(),
 		tokens:   newGrants(maxTokens),
 		tickets:  newGrants(maxTickets),
 		metrics:  newMetrics(opt.Registerer),
@@ -99,28 +80,6 @@ func Open(ctx context.Context, store Store, opt Options) (*Service, error) {
 	s.keys.Store(keys)
 	_, _ = rand.Read(s.markKey[:]) // never fails
 	return s, nil
-}
-
-// fill puts the defaults in.
-func (o *Options) fill() {
-	if o.Rule == nil {
-		o.Rule = DefaultRule
-	}
-	if o.Failures <= 0 {
-		o.Failures = DefaultFailures
-	}
-	if o.AddressFailures <= 0 {
-		o.AddressFailures = DefaultAddressFailures
-	}
-	if o.AccountFailures <= 0 {
-		o.AccountFailures = DefaultAccountFailures
-	}
-	if o.FailureWindow <= 0 {
-		o.FailureWindow = DefaultFailureWindow
-	}
-	if o.TicketLife <= 0 {
-		o.TicketLife = DefaultTicketLife
-	}
 }
 
 // createKeys makes the key file of a store without accounts.

@@ -3,9 +3,7 @@ package netserve
 import (
 	"encoding/binary"
 	"hash/maphash"
-	"math/bits"
 	"net/netip"
-	"sync"
 	"time"
 )
 
@@ -36,36 +34,13 @@ type LimiterOptions struct {
 	Prefix4, Prefix6 int
 }
 
-// setSlots is the number of slots that share a lock and compete for room.
-const setSlots = 8
-
 // Limiter bounds the rate of events per source prefix with token buckets in a
-// table of fixed size. Where it has no room for a new source, the source whose
-// bucket is fullest (the one that rested longest) is forgotten; a forgotten
-// source starts with a full bucket. Places in the table come from a hash with a
-// random key, so nobody can choose whom to push out. It is safe for concurrent use.
-//
-// A bucket is kept as one number: the time at which it will be full again. An
-// event moves that time on by one interval and is allowed as long as the time
-// stays within the burst ahead of now.
+// table of fixed size; see Buckets. It is safe for concurrent use.
 type Limiter struct {
-	interval int64 // nanoseconds per event; 0: no limit
-	ahead    int64 // how far ahead of now "full again" may be before an event
+	buckets
 	seed     maphash.Seed
-	start    time.Time // times in the table are nanoseconds since then
-	mask4    uint64    // over the last 64 bits of the mapped address
+	mask4    uint64 // over the last 64 bits of the mapped address
 	hi6, lo6 uint64
-	sets     []limiterSet // a power of two
-}
-
-type limiterSet struct {
-	mu    sync.Mutex
-	slots [setSlots]limiterSlot
-}
-
-type limiterSlot struct {
-	source uint64 // keyed hash of the prefix; 0: free
-	full   int64  // when the bucket is full again
 }
 
 // NewLimiter returns a Limiter with all buckets full. Its memory, 17 bytes per
@@ -80,19 +55,15 @@ func NewLimiter(opt LimiterOptions) *Limiter {
 	if burst < 1 {
 		burst = int(max(min(opt.Rate, 1<<20), 1))
 	}
-	slots := min(orDefault(opt.Slots, DefaultLimiterSlots), MaxLimiterSlots)
-	sets := 1 << bits.Len(uint((slots+setSlots-1)/setSlots-1))
+	ahead := int64(min(float64(burst-1)*float64(interval), 1<<30*float64(time.Second)))
 	p4 := min(orDefault(opt.Prefix4, DefaultPrefix4), 32)
 	p6 := min(orDefault(opt.Prefix6, DefaultPrefix6), 128)
 	return &Limiter{
-		interval: interval,
-		ahead:    int64(min(float64(burst-1)*float64(interval), 1<<30*float64(time.Second))),
-		seed:     maphash.MakeSeed(),
-		start:    time.Now(),
-		mask4:    ^uint64(0) << (32 - p4),
-		hi6:      ^uint64(0) << max(64-p6, 0),
-		lo6:      ^uint64(0) << min(128-p6, 64),
-		sets:     make([]limiterSet, sets),
+		buckets: newBuckets(interval, ahead, min(orDefault(opt.Slots, DefaultLimiterSlots), MaxLimiterSlots)),
+		seed:    maphash.MakeSeed(),
+		mask4:   ^uint64(0) << (32 - p4),
+		hi6:     ^uint64(0) << max(64-p6, 0),
+		lo6:     ^uint64(0) << min(128-p6, 64),
 	}
 }
 
@@ -117,7 +88,7 @@ func (l *Limiter) AllowN(a netip.Addr, n int, now time.Time) bool {
 	if int64(n) > (1<<62)/l.interval {
 		return false
 	}
-	_, ok := l.take(a, int64(n)*l.interval, 0, now)
+	_, ok := l.take(l.source(a), int64(n)*l.interval, 0, now)
 	return ok
 }
 
@@ -129,43 +100,7 @@ func (l *Limiter) Reserve(a netip.Addr, now time.Time, most time.Duration) (wait
 	if l == nil || l.interval == 0 {
 		return 0, true
 	}
-	return l.take(a, l.interval, most, now)
-}
-
-// take moves the time at which the bucket of a's prefix is full on by cost.
-func (l *Limiter) take(a netip.Addr, cost int64, most time.Duration, now time.Time) (wait time.Duration, ok bool) {
-	t := int64(now.Sub(l.start))
-	source := l.source(a)
-	set := &l.sets[source&uint64(len(l.sets)-1)]
-
-	set.mu.Lock()
-	defer set.mu.Unlock()
-	s := set.find(source)
-	if s.source != source {
-		*s = limiterSlot{source: source, full: t}
-	}
-	full := max(s.full, t) + cost
-	wait = time.Duration(max(full-(t+l.ahead+l.interval), 0))
-	if wait > most {
-		return 0, false
-	}
-	s.full = full
-	return wait, true
-}
-
-// find returns the slot of source, else the one to give to it.
-func (s *limiterSet) find(source uint64) *limiterSlot {
-	victim := &s.slots[0]
-	for i := range s.slots {
-		slot := &s.slots[i]
-		if slot.source == source {
-			return slot
-		}
-		if victim.source != 0 && (slot.source == 0 || slot.full < victim.full) {
-			victim = slot
-		}
-	}
-	return victim
+	return l.take(l.source(a), l.interval, most, now)
 }
 
 // source returns the keyed hash of a's prefix, never 0.

@@ -12,6 +12,85 @@ import (
 	"github.com/respawnd/respawnd/storage"
 )
 
+func TestFailuresOfOneAddress(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := open(t, Options{})
+		register(t, s, alice())
+		bob := alice()
+		bob.Email, bob.UniqueNick = "bob@example.com", "BobU"
+		register(t, s, bob)
+		attack := byNick("AliceU", "guess")
+		attack.From = elsewhere()
+		for i := range MaxFailures + 3 {
+			_, err := s.CheckProof(t.Context(), attack)
+			want := ErrBadPassword
+			if i >= MaxFailures {
+				want = ErrThrottled
+			}
+			wantRefusal(t, fmt.Sprint("guess ", i), err, want)
+		}
+		right := byNick("AliceU", "rosebud")
+		right.From = elsewhere()
+		_, err := s.CheckProof(t.Context(), right)
+		wantRefusal(t, "the right password after too many guesses", err, ErrThrottled)
+		_, err = s.CheckPassword(t.Context(), Credentials{Email: "alice@example.com", Password: "rosebud", From: elsewhere()})
+		wantRefusal(t, "the password itself after too many guesses", err, ErrThrottled)
+		wantLogin(t, s, "the owner at home", byNick("AliceU", "rosebud"))
+		other := byNick("BobU", "rosebud")
+		other.From = elsewhere()
+		wantLogin(t, s, "another account there", other)
+
+		time.Sleep(FailureWindow/MaxFailures - 1) // a tenth of the window forgives one
+		_, err = s.CheckProof(t.Context(), right)
+		wantRefusal(t, "just before one failure is forgotten", err, ErrThrottled)
+		time.Sleep(time.Nanosecond)
+		wantLogin(t, s, "when one failure is forgotten", right)
+		for range MaxFailures { // a success has cleared the count
+			_, err := s.CheckProof(t.Context(), attack)
+			wantRefusal(t, "a guess", err, ErrBadPassword)
+		}
+	})
+}
+
+func TestFailuresAtManyAccounts(t *testing.T) {
+	s := open(t, Options{})
+	register(t, s, alice())
+	for i := range MaxAddressFailures {
+		p := byNick(fmt.Sprint("Nobody", i), "x")
+		p.From = elsewhere()
+		_, err := s.CheckProof(t.Context(), p)
+		wantRefusal(t, "an unknown account", err, ErrBadUniqueNick)
+	}
+	right := byNick("AliceU", "rosebud")
+	right.From = elsewhere()
+	_, err := s.CheckProof(t.Context(), right)
+	wantRefusal(t, "the address", err, ErrThrottled)
+	wantLogin(t, s, "another address", byNick("AliceU", "rosebud"))
+	right.From = netip.Addr{}
+	wantLogin(t, s, "the operator", right)
+}
+
+func TestFailuresOfAnIPv6Network(t *testing.T) {
+	th := newFailures()
+	now := time.Now()
+	for i := range MaxFailures {
+		th.failed(netip.MustParseAddr(fmt.Sprintf("2001:db8::%d", i)), 1, now)
+	}
+	for addr, want := range map[string]bool{
+		"2001:db8::ffff": true, "2001:db8::1%eth0": true, "2001:db8:0:1::1": false, "192.0.2.1": false,
+	} {
+		if got := th.refuses(netip.MustParseAddr(addr), 1, now); got != want {
+			t.Errorf("refuses(%s) = %v, want %v", addr, got, want)
+		}
+	}
+	for range MaxFailures {
+		th.failed(home(), 1, now)
+	}
+	if mapped := netip.AddrFrom16(home().As16()); !th.refuses(mapped, 1, now) {
+		t.Errorf("refuses(%v) = false, want the count of %v", mapped, home())
+	}
+}
+
 // stranger returns one of many addresses.
 func stranger(i int) netip.Addr { return netip.AddrFrom4([4]byte{203, 0, byte(i >> 8), byte(i)}) }
 
@@ -38,9 +117,9 @@ func TestGuessingFromManyAddresses(t *testing.T) {
 			}
 			return !errors.Is(err, ErrThrottled)
 		}
-		for n := range DefaultAccountFailures {
+		for n := range MaxAccountFailures {
 			if !guess() {
-				t.Fatalf("guess %d was refused, want %d looked at", n+1, DefaultAccountFailures)
+				t.Fatalf("guess %d was refused, want %d looked at", n+1, MaxAccountFailures)
 			}
 		}
 		looked := 0
@@ -66,7 +145,7 @@ func TestGuessingFromManyAddresses(t *testing.T) {
 			t.Errorf("the operator: %v", err)
 		}
 
-		time.Sleep(DefaultFailureWindow)
+		time.Sleep(FailureWindow)
 		right.From = elsewhere()
 		if _, err := s.CheckPassword(t.Context(), right); err != nil {
 			t.Errorf("the owner at a new address, later: %v", err)
@@ -79,12 +158,12 @@ func TestGuessingFromManyAddresses(t *testing.T) {
 func TestHomesSurviveARestart(t *testing.T) {
 	dir := t.TempDir()
 	store := openStore(t, filepath.Join(dir, "store.db"))
-	keys := Options{KeyFile: filepath.Join(dir, "account.key"), AccountFailures: 1}
+	keys := Options{KeyFile: filepath.Join(dir, "account.key")}
 	s := openOver(t, store, keys)
 	p := register(t, s, alice())
 	wantLogin(t, s, "the owner at home", byNick("AliceU", "rosebud"))
 	s = openOver(t, store, keys)
-	for i := range 2 {
+	for i := range MaxAccountFailures + 1 {
 		guess := byNick("AliceU", "guess")
 		guess.From = stranger(i)
 		_, err := s.CheckProof(t.Context(), guess)
@@ -114,35 +193,5 @@ func TestHomesSurviveARestart(t *testing.T) {
 	}
 	if other := (storage.User{ID: u.ID + 1, Homes: u.Homes}); s.atHome(stranger(storage.MaxHomes), &other) {
 		t.Error("the home of one account is one of another")
-	}
-}
-
-func TestGuessesForgetTheLeastWhenFull(t *testing.T) {
-	g, now := newGuesses(3, time.Hour), time.Now()
-	for range 3 {
-		g.failed(1, now)
-	}
-	for i := range 10 * rowLen { // of the same row, one each
-		g.failed(storage.UserID(1+(i+1)*throttleRows), now)
-	}
-	if !g.full(1, now) {
-		t.Error("single failures of others pushed a full count out")
-	}
-	for i, want := range []bool{true, false} {
-		if got := g.attempt(1, now); got != want {
-			t.Errorf("attempt %d of one instant = %v, want %v", i+1, got, want)
-		}
-	}
-	filled := 0
-	for range 5 {
-		if g.failed(2, now) {
-			filled++
-		}
-	}
-	if filled != 1 {
-		t.Errorf("five failures filled a bucket of three %d times, want once", filled)
-	}
-	if full := fmt.Sprint(g.full(2, now), g.full(3, now)); full != "true false" {
-		t.Errorf("full() = %s, want true false", full)
 	}
 }

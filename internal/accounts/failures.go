@@ -1,0 +1,162 @@
+package accounts
+
+import (
+	"context"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/binary"
+	"net/netip"
+	"slices"
+	"time"
+
+	"github.com/respawnd/respawnd/internal/netserve"
+	"github.com/respawnd/respawnd/storage"
+)
+
+// Failed logins that are forgiven within FailureWindow.
+const (
+	MaxFailures        = 10               // MaxFailures is how many fit one account and one address.
+	MaxAddressFailures = 200              // MaxAddressFailures is how many fit one address.
+	MaxAccountFailures = 100              // MaxAccountFailures is how many fit one account before strangers have to wait.
+	FailureWindow      = 10 * time.Minute // FailureWindow is how long it takes to forget them all.
+)
+
+const (
+	// guessPause is the time between the attempts at an account that has
+	// MaxAccountFailures, from addresses that never signed in to it.
+	guessPause = time.Second
+	// failureSlots is how many addresses, accounts and pairs of both are remembered.
+	failureSlots = 1 << 14
+)
+
+// failures count failed logins. None is refused for those of an account alone:
+// a stranger cannot lock the owner out at home. An address is an IPv4 address or the
+// /64 of an IPv6 address. The zero address stands for the operator, who is never
+// refused.
+type failures struct {
+	addresses *netserve.Buckets[netip.Addr]
+	pairs     *netserve.Buckets[pair]
+	accounts  *netserve.Buckets[storage.UserID]
+	attempts  *netserve.Buckets[storage.UserID] // of strangers at accounts without a failure left
+}
+
+// pair is an account and an address that fails at it.
+type pair struct {
+	from netip.Addr
+	user storage.UserID
+}
+
+func newFailures() *failures {
+	return &failures{
+		addresses: netserve.NewBuckets[netip.Addr](MaxAddressFailures, FailureWindow, failureSlots),
+		pairs:     netserve.NewBuckets[pair](MaxFailures, FailureWindow, failureSlots),
+		accounts:  netserve.NewBuckets[storage.UserID](MaxAccountFailures, FailureWindow, failureSlots),
+		attempts:  netserve.NewBuckets[storage.UserID](1, guessPause, failureSlots),
+	}
+}
+
+// source returns what of an address is counted.
+func source(a netip.Addr) netip.Addr {
+	a = a.Unmap().WithZone("")
+	if a.Is6() {
+		p, _ := a.Prefix(64) // 64 fits
+		return p.Addr()
+	}
+	return a
+}
+
+// refuses reports whether from has failed too often, at all or with user, unless
+// that is 0.
+func (f *failures) refuses(from netip.Addr, user storage.UserID, now time.Time) bool {
+	from = source(from)
+	return from.IsValid() &&
+		(f.addresses.Empty(from, now) || user != 0 && f.pairs.Empty(pair{from, user}, now))
+}
+
+// failed counts a failure of from, and with user unless that is 0.
+func (f *failures) failed(from netip.Addr, user storage.UserID, now time.Time) {
+	from = source(from)
+	if !from.IsValid() {
+		return
+	}
+	f.addresses.Spend(from, now)
+	if user != 0 {
+		f.pairs.Spend(pair{from, user}, now)
+	}
+}
+
+// succeeded forgets the failures of from with user. Those of the address stay,
+// or one known password would pay for guessing many others.
+func (f *failures) succeeded(from netip.Addr, user storage.UserID) {
+	f.pairs.Fill(pair{source(from), user})
+}
+
+// admits reports whether a password of an account may be looked at.
+func (s *Service) admits(from netip.Addr, u *storage.User, now time.Time) bool {
+	if s.failures.refuses(from, u.ID, now) {
+		return false
+	}
+	if !from.IsValid() || !s.failures.accounts.Empty(u.ID, now) || s.atHome(from, u) || s.failures.attempts.Take(u.ID, now) {
+		return true
+	}
+	s.metrics.guarded.Inc()
+	return false
+}
+
+// wrong counts a wrong password.
+func (s *Service) wrong(from netip.Addr, user storage.UserID, now time.Time) {
+	if !from.IsValid() {
+		return
+	}
+	s.failures.failed(from, user, now)
+	if s.failures.accounts.Spend(user, now) {
+		if untold, tell := s.guessing.Tell(now); tell {
+			s.log.Warn().Uint32("user", uint32(user)).Int("untold", untold).
+				Msg("the password of an account is being guessed: addresses that never signed in to it have one attempt per second")
+		}
+	}
+}
+
+// right forgets the failures of an address with an account and remembers that it
+// signed in.
+func (s *Service) right(ctx context.Context, from netip.Addr, u *storage.User) {
+	if !from.IsValid() {
+		return
+	}
+	s.failures.succeeded(from, u.ID)
+	if s.atHome(from, u) {
+		return
+	}
+	mark := s.homeMark(from, u.ID)
+	err := s.editUser(storage.WithoutAudit(ctx), u.ID, func(u *storage.User) error {
+		if slices.Contains(u.Homes, mark) {
+			return errUnchanged
+		}
+		u.Homes = append(u.Homes, mark)
+		u.Homes = u.Homes[max(0, len(u.Homes)-storage.MaxHomes):]
+		return nil
+	})
+	if err == nil || ctx.Err() != nil {
+		return
+	}
+	if untold, tell := s.homeless.Tell(time.Now()); tell {
+		s.log.Error().Err(err).Uint32("user", uint32(u.ID)).Int("untold", untold).Msg("the address of a sign-in was not stored")
+	}
+}
+
+// atHome reports whether an address, or its IPv6 /64, has signed in to an account
+// before. The last storage.MaxHomes count.
+func (s *Service) atHome(from netip.Addr, u *storage.User) bool {
+	return slices.Contains(u.Homes, s.homeMark(from, u.ID))
+}
+
+// homeMark stands for an address in the record of an account. It tells nothing of
+// the address without the key file.
+func (s *Service) homeMark(from netip.Addr, user storage.UserID) uint64 {
+	mac := hmac.New(sha256.New, s.keys.Load().file.Digest)
+	mac.Write([]byte("home\x00"))
+	mac.Write(binary.BigEndian.AppendUint32(nil, uint32(user)))
+	a := source(from).As16()
+	mac.Write(a[:])
+	return binary.BigEndian.Uint64(mac.Sum(nil))
+}

@@ -1,0 +1,140 @@
+package netserve
+
+import (
+	"hash/maphash"
+	"math/bits"
+	"sync"
+	"time"
+)
+
+// Buckets are token buckets by key in a table of fixed size. Where it has no room
+// for a new key, the key whose bucket is fullest (the one that rested longest) is
+// forgotten; a forgotten key starts with a full bucket. Slots in the table come from
+// a hash with a random key, so that no client can choose which key to push out. It
+// is safe for concurrent use.
+type Buckets[K comparable] struct {
+	buckets
+	seed maphash.Seed
+}
+
+// NewBuckets returns Buckets of n events at once, which come back within window,
+// for so many keys. n and window are above 0.
+func NewBuckets[K comparable](n int, window time.Duration, slots int) *Buckets[K] {
+	interval := int64(window) / int64(n)
+	return &Buckets[K]{newBuckets(interval, int64(n-1)*interval, slots), maphash.MakeSeed()}
+}
+
+// Take takes one event from the bucket of a key and reports whether there was one.
+func (b *Buckets[K]) Take(key K, now time.Time) bool {
+	_, ok := b.take(b.source(key), b.interval, 0, now)
+	return ok
+}
+
+// Spend takes one event from the bucket of a key, or what is left in it. It reports
+// whether that was the last one.
+func (b *Buckets[K]) Spend(key K, now time.Time) (last bool) {
+	t := int64(now.Sub(b.start))
+	set, s := b.slot(b.source(key), t)
+	defer set.mu.Unlock()
+	before := max(s.full, t)
+	empty := t + b.ahead
+	s.full = min(before+b.interval, empty+b.interval)
+	return before <= empty && s.full > empty
+}
+
+// Empty reports whether the bucket of a key has no event left.
+func (b *Buckets[K]) Empty(key K, now time.Time) (empty bool) {
+	b.known(key, func(s *bucketSlot) { empty = s.full > int64(now.Sub(b.start))+b.ahead })
+	return empty
+}
+
+// Fill fills the bucket of a key.
+func (b *Buckets[K]) Fill(key K) { b.known(key, func(s *bucketSlot) { *s = bucketSlot{} }) }
+
+// known calls do with the slot of a key that has one, the lock of its set held.
+func (b *Buckets[K]) known(key K, do func(*bucketSlot)) {
+	source := b.source(key)
+	set := b.set(source)
+	set.mu.Lock()
+	defer set.mu.Unlock()
+	if s := set.find(source); s.source == source {
+		do(s)
+	}
+}
+
+// source returns the keyed hash of a key, never 0.
+func (b *Buckets[K]) source(key K) uint64 { return max(maphash.Comparable(b.seed, key), 1) }
+
+// setSlots is the number of slots that share a lock and compete for room.
+const setSlots = 8
+
+// buckets is the table of Buckets and of a Limiter.
+//
+// A bucket is kept as one number: the time at which it will be full again. An
+// event moves that time on by one interval and is allowed as long as the time
+// stays within the burst ahead of now.
+type buckets struct {
+	interval int64 // nanoseconds per event; 0: no limit
+	ahead    int64 // how far ahead of now "full again" may be before an event
+	start    time.Time
+	sets     []bucketSet // a power of two
+}
+
+type bucketSet struct {
+	mu    sync.Mutex
+	slots [setSlots]bucketSlot
+}
+
+type bucketSlot struct {
+	source uint64 // keyed hash; 0: free
+	full   int64  // when the bucket is full again, in nanoseconds since start
+}
+
+func newBuckets(interval, ahead int64, slots int) buckets {
+	sets := 1 << bits.Len(uint((slots+setSlots-1)/setSlots-1))
+	return buckets{interval: interval, ahead: ahead, start: time.Now(), sets: make([]bucketSet, sets)}
+}
+
+// set returns the set that source belongs to.
+func (b *buckets) set(source uint64) *bucketSet { return &b.sets[source&uint64(len(b.sets)-1)] }
+
+// slot returns the slot of source at t, with the lock of its set held.
+func (b *buckets) slot(source uint64, t int64) (*bucketSet, *bucketSlot) {
+	set := b.set(source)
+	set.mu.Lock()
+	s := set.find(source)
+	if s.source != source {
+		*s = bucketSlot{source: source, full: t}
+	}
+	return set, s
+}
+
+// take moves the time at which the bucket of source is full on by cost. wait is how
+// long the event has to wait for that; if that is longer than most nothing is taken.
+func (b *buckets) take(source uint64, cost int64, most time.Duration, now time.Time) (wait time.Duration, ok bool) {
+	t := int64(now.Sub(b.start))
+	set, s := b.slot(source, t)
+	defer set.mu.Unlock()
+	full := max(s.full, t) + cost
+	wait = time.Duration(max(full-(t+b.ahead+b.interval), 0))
+	if wait > most {
+		return 0, false
+	}
+	s.full = full
+	return wait, true
+}
+
+// find returns the slot of source, else the one to give to it.
+func (s *bucketSet) find(source uint64) *bucketSlot {
+	victim := &s.slots[0]
+	for i := range s.slots {
+		slot := &s.slots[i]
+		if slot.source == source {
+			return slot
+		}
+		if victim.source != 0 && (slot.source == 0 || slot.full < victim.full) {
+			victim = slot
+		}
+	}
+	return victim
+}
