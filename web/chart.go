@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/respawnd/respawnd/internal/history"
+	"github.com/respawnd/respawnd/web/api"
 )
 
 // The chart of a server's players: 24 hours, drawn by the server so that it needs
@@ -27,8 +28,8 @@ type chartPoint struct {
 }
 
 // chart draws the history of a server; nil if there is none.
-func (s *Server) chart(r *row, now time.Time) *historyView {
-	series, ok := s.history.Of(r.historyKey())
+func (s *Server) chart(r *api.Row, now time.Time) *historyView {
+	series, ok := s.opt.History.Of(r.HistoryKey())
 	if !ok {
 		return nil
 	}

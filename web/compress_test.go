@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"strings"
 	"testing"
 	"testing/synctest"
 )
@@ -14,12 +13,12 @@ import (
 func TestAnswersAreCompressedOnceForAll(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFixture(t)
-		f.fill(100)
+		f.Fill(100)
 		const target, far, near = "/api/v1/servers", "198.51.100.1:1", "192.168.1.5:1"
-		plain := f.ask(near, target, "Accept-Encoding", "gzip")
-		built := f.count("respawnd_web_answers_built_total")
+		plain := f.Ask(near, target, "Accept-Encoding", "gzip")
+		built := f.Count("respawnd_web_answers_built_total")
 		for range 3 {
-			w := f.ask(far, target, "Accept-Encoding", "br, gzip;q=0.5")
+			w := f.Ask(far, target, "Accept-Encoding", "br, gzip;q=0.5")
 			if w.Header().Get("Content-Encoding") != "gzip" || w.Header().Get("Content-Length") != fmt.Sprint(w.Body.Len()) || w.Header().Get("Vary") != "Accept-Encoding" {
 				t.Errorf("GET with gzip: headers %v, %d bytes", w.Header(), w.Body.Len())
 			}
@@ -37,49 +36,20 @@ func TestAnswersAreCompressedOnceForAll(t *testing.T) {
 				t.Errorf("the compressed answer is another one: %v", err)
 			}
 		}
-		if got := f.count("respawnd_web_answers_built_total"); got != built+1 {
+		if got := f.Count("respawnd_web_answers_built_total"); got != built+1 {
 			t.Errorf("three compressed answers: %v were written, want 1", got-built)
 		}
 		for name, w := range map[string]http.Header{
-			"nobody asked":        f.ask(far, target).Header(),
-			"refused":             f.ask(far, target, "Accept-Encoding", "gzip;q=0").Header(),
-			"other forms":         f.ask(far, target, "Accept-Encoding", "br, deflate").Header(),
+			"nobody asked":        f.Ask(far, target).Header(),
+			"refused":             f.Ask(far, target, "Accept-Encoding", "gzip;q=0").Header(),
+			"other forms":         f.Ask(far, target, "Accept-Encoding", "br, deflate").Header(),
 			"our own network":     plain.Header(),
-			"not worth it":        f.ask(far, "/api/v1/servers?limit=1", "Accept-Encoding", "gzip").Header(),
-			"nothing to compress": f.ask(far, target, "Accept-Encoding", "gzip", "If-None-Match", "*").Header(),
+			"not worth it":        f.Ask(far, "/api/v1/servers?limit=1", "Accept-Encoding", "gzip").Header(),
+			"nothing to compress": f.Ask(far, target, "Accept-Encoding", "gzip", "If-None-Match", "*").Header(),
 		} {
 			if got := w.Get("Content-Encoding"); got != "" {
 				t.Errorf("%s: Content-Encoding %q, want none", name, got)
 			}
 		}
 	})
-}
-
-func TestFailedAnswerIsNotCalledCompressed(t *testing.T) {
-	f := newFixture(t)
-	f.fill(100)
-	whole := &answer{body: make([]byte, maxSending)}
-	f.server.outbox.add(whole)
-	w := f.ask("198.51.100.1:1", "/api/v1/servers", "Accept-Encoding", "gzip")
-	if w.Code != http.StatusServiceUnavailable || w.Header().Get("Content-Encoding") != "" || !strings.Contains(w.Body.String(), "too much") {
-		t.Errorf("got %d %v %q, want a readable 503", w.Code, w.Header(), w.Body)
-	}
-}
-
-func BenchmarkZip(b *testing.B) {
-	f := newFixture(b)
-	f.fillReal(10_000)
-	list := f.server.lister.now()
-	for name, body := range map[string][]byte{
-		"servers": encodeList(list, listParams{limit: MaxLimit}, maxAnswer),
-		"page":    f.server.listPage(list, pageParams{page: 1}),
-	} {
-		b.Run(name, func(b *testing.B) {
-			b.ReportAllocs()
-			b.SetBytes(int64(len(body)))
-			for b.Loop() {
-				b.ReportMetric(float64(len(f.server.zipper.zip(body)))/float64(len(body)), "ratio")
-			}
-		})
-	}
 }

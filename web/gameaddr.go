@@ -77,8 +77,8 @@ func usableForGames(a netip.Addr) bool {
 // else that of the public URL, else the one that this visitor reached. Zero if
 // that is none for games: an IPv6 address, or loopback as seen from a proxy.
 func (s *Server) gameAddress(r *http.Request) netip.Addr {
-	if usableForGames(s.opt.GameAddress) {
-		return s.opt.GameAddress
+	if usableForGames(s.opt.Config.GameAddress) {
+		return s.opt.Config.GameAddress
 	}
 	if s.own.host != "" {
 		if a := s.own.public(r.Context()); usableForGames(a) {
@@ -95,7 +95,7 @@ func (s *Server) gameAddress(r *http.Request) netip.Addr {
 		return netip.Addr{}
 	}
 	a := at.Addr().Unmap()
-	if !usableForGames(a) || a.IsLoopback() && !s.visitor(r).IsLoopback() {
+	if !usableForGames(a) || a.IsLoopback() && !s.Visitor(r).IsLoopback() {
 		return netip.Addr{}
 	}
 	return a

@@ -6,7 +6,6 @@ import (
 	"net/http"
 	"net/netip"
 	"regexp"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -15,6 +14,7 @@ import (
 	"golang.org/x/net/html/atom"
 
 	"github.com/respawnd/respawnd/master"
+	"github.com/respawnd/respawnd/web/webtest"
 )
 
 // cells returns the visible text of the rows of the list in a page, by cells
@@ -26,15 +26,15 @@ func cells(t *testing.T, page string) []string {
 		t.Fatalf("the page is not HTML: %v", err)
 	}
 	var out []string
-	for _, n := range all(doc, atom.Table) {
-		if !strings.HasPrefix(text(n), "Servers") {
+	for _, n := range webtest.Elements(doc, atom.Table) {
+		if !strings.HasPrefix(webtest.Content(n), "Servers") {
 			continue
 		}
-		for _, tr := range all(n, atom.Tr) {
+		for _, tr := range webtest.Elements(n, atom.Tr) {
 			var row []string
 			for c := range tr.ChildNodes() {
 				if c.DataAtom == atom.Td || c.DataAtom == atom.Th {
-					row = append(row, visible(c))
+					row = append(row, webtest.Visible(c))
 				}
 			}
 			out = append(out, strings.Join(row, "|"))
@@ -43,50 +43,20 @@ func cells(t *testing.T, page string) []string {
 	return out
 }
 
-func all(n *nethtml.Node, a atom.Atom) (found []*nethtml.Node) {
-	for d := range n.Descendants() {
-		if d.DataAtom == a {
-			found = append(found, d)
-		}
-	}
-	return found
-}
-
-func text(n *nethtml.Node) string {
-	var b strings.Builder
-	for d := range n.Descendants() {
-		if d.Type == nethtml.TextNode {
-			b.WriteString(d.Data)
-		}
-	}
-	return strings.TrimSpace(b.String())
-}
-
-// visible is text without what only small screens show.
-func visible(n *nethtml.Node) string {
-	out := text(n)
-	for _, small := range all(n, atom.Small) {
-		if slices.ContainsFunc(small.Attr, func(a nethtml.Attribute) bool { return a.Key == "class" && a.Val == "tight" }) {
-			out = strings.TrimSpace(strings.TrimSuffix(out, text(small)))
-		}
-	}
-	return out
-}
-
 func TestPageShowsServersMostPlayersFirst(t *testing.T) {
 	f := newFixture(t)
-	f.put(listed{addr: "192.0.2.1:1", game: "gmtest", rules: []string{"hostname", "Few", "numplayers", "1", "maxplayers", "8"}})
-	f.put(listed{
-		addr: "192.0.2.2:2", game: "gmother",
-		rules: []string{"hostname", "Many", "mapname", "deck", "numplayers", "9", "password", "1"},
-		change: func(s *master.Server) {
+	f.Put(webtest.Listed{Addr: "192.0.2.1:1", Game: "gmtest", Rules: []string{"hostname", "Few", "numplayers", "1", "maxplayers", "8"}})
+	f.Put(webtest.Listed{
+		Addr: "192.0.2.2:2", Game: "gmother",
+		Rules: []string{"hostname", "Many", "mapname", "deck", "numplayers", "9", "password", "1"},
+		Change: func(s *master.Server) {
 			s.Country = "NZ"
 			s.Findings.Reached = master.ReachedDirect
 			s.First = s.Seen.Add(-3 * time.Hour)
 		},
 	})
-	f.put(listed{addr: "[2001:db8::1]:3", game: "gmtest"})
-	page := f.page("/servers")
+	f.Put(webtest.Listed{Addr: "[2001:db8::1]:3", Game: "gmtest"})
+	page := f.Page("/servers")
 	want := []string{
 		"Name|Game|Map|Players|Country|Address|Listed for|Reached",
 		"Many password|Other game|deck|9|NZ|192.0.2.2:2|3 h|directly",
@@ -113,8 +83,8 @@ func TestPageShowsServersMostPlayersFirst(t *testing.T) {
 
 func TestPageFilters(t *testing.T) {
 	f := newFixture(t)
-	f.put(listed{addr: "192.0.2.1:1", game: "gmtest", rules: []string{"hostname", "One"}})
-	f.put(listed{addr: "192.0.2.2:1", game: "gmother", rules: []string{"hostname", "Two", "mapname", "One", "numplayers", "3", "password", "1"}})
+	f.Put(webtest.Listed{Addr: "192.0.2.1:1", Game: "gmtest", Rules: []string{"hostname", "One"}})
+	f.Put(webtest.Listed{Addr: "192.0.2.2:1", Game: "gmother", Rules: []string{"hostname", "Two", "mapname", "One", "numplayers", "3", "password", "1"}})
 	tests := map[string]struct {
 		target string
 		want   string // addresses
@@ -137,7 +107,7 @@ func TestPageFilters(t *testing.T) {
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
-			page := f.page(tc.target)
+			page := f.Page(tc.target)
 			var got []string
 			for i, row := range cells(t, page) {
 				if i > 0 {
@@ -152,7 +122,7 @@ func TestPageFilters(t *testing.T) {
 			}
 		})
 	}
-	if page := f.page("/servers?q=%22%3E%3Cscript%3E&game=gmtest"); strings.Contains(page, "<script>") {
+	if page := f.Page("/servers?q=%22%3E%3Cscript%3E&game=gmtest"); strings.Contains(page, "<script>") {
 		t.Error("the text that was searched for comes back as markup")
 	}
 }
@@ -160,7 +130,7 @@ func TestPageFilters(t *testing.T) {
 func TestEmptyPage(t *testing.T) {
 	f := newFixture(t)
 	for _, target := range []string{"/", "/servers", "/servers?sort=name", "/games/gmtest"} {
-		if page := f.page(target); !strings.Contains(page, " is listed at the moment.") {
+		if page := f.Page(target); !strings.Contains(page, " is listed at the moment.") {
 			t.Errorf("GET %s without servers does not say so", target)
 		}
 	}
@@ -177,12 +147,12 @@ func TestLongListHasPages(t *testing.T) {
 		}
 		return strings.Join(out, ", ")
 	}
-	f.fill(PageRows)
-	if page := f.page("/servers"); len(cells(t, page)) != PageRows+1 || links(page) != "" {
+	f.Fill(PageRows)
+	if page := f.Page("/servers"); len(cells(t, page)) != PageRows+1 || links(page) != "" {
 		t.Errorf("%d servers: got %d lines and links %q, want all and none", PageRows, len(cells(t, page))-1, links(page))
 	}
 	for i := range PageRows + 1 {
-		f.put(listed{addr: fmt.Sprintf("10.9.%d.%d:1", i>>8, i&255)})
+		f.Put(webtest.Listed{Addr: fmt.Sprintf("10.9.%d.%d:1", i>>8, i&255)})
 	}
 	tests := map[string]struct {
 		target string
@@ -197,7 +167,7 @@ func TestLongListHasPages(t *testing.T) {
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
-			page := f.page(tc.target)
+			page := f.Page(tc.target)
 			if got := len(cells(t, page)) - 1; got != tc.rows || links(page) != tc.links {
 				t.Errorf("GET %s: got %d rows, links %q; want %d, %q", tc.target, got, links(page), tc.rows, tc.links)
 			}
@@ -207,7 +177,7 @@ func TestLongListHasPages(t *testing.T) {
 
 func TestHostileTextsAreHarmlessInThePage(t *testing.T) {
 	f := newFixture(t)
-	clean := f.page("/servers")
+	clean := f.Page("/servers")
 	allowed := map[string]bool{}
 	note := func(page string, add bool) {
 		doc, err := nethtml.Parse(strings.NewReader(page))
@@ -228,19 +198,19 @@ func TestHostileTextsAreHarmlessInThePage(t *testing.T) {
 		}
 	}
 	note(clean, true)
-	f.put(listed{addr: "198.51.100.1:1", rules: []string{"hostname", "x", "mapname", "y", "password", "1"}})
-	f.put(listed{addr: "198.51.100.2:1"})
-	note(f.page("/servers"), true)
-	note(f.page("/servers?q=x&game=gmtest"), true)
-	for i, text := range hostileTexts() {
-		f.put(listed{
-			addr: fmt.Sprintf("192.0.2.%d:6500", i), rules: []string{"hostname", text, "mapname", text, "numplayers", text},
-			change: func(s *master.Server) { s.Country = text },
+	f.Put(webtest.Listed{Addr: "198.51.100.1:1", Rules: []string{"hostname", "x", "mapname", "y", "password", "1"}})
+	f.Put(webtest.Listed{Addr: "198.51.100.2:1"})
+	note(f.Page("/servers"), true)
+	note(f.Page("/servers?q=x&game=gmtest"), true)
+	for i, text := range webtest.HostileTexts() {
+		f.Put(webtest.Listed{
+			Addr: fmt.Sprintf("192.0.2.%d:6500", i), Rules: []string{"hostname", text, "mapname", text, "numplayers", text},
+			Change: func(s *master.Server) { s.Country = text },
 		})
 	}
-	page := f.page("/servers")
+	page := f.Page("/servers")
 	note(page, false)
-	checkNothingHidden(t, strings.ReplaceAll(page, "\n", ""))
+	webtest.CheckNothingHidden(t, strings.ReplaceAll(page, "\n", ""))
 	for i, row := range cells(t, page) {
 		if n := len([]rune(row)); n > maxNameText+2*maxAreaText+maxGameText+100 {
 			t.Errorf("row %d is %d characters long", i, n)
@@ -266,9 +236,9 @@ func TestLinksFollowThePublicPath(t *testing.T) {
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
-			f := newFixture(t, func(o *Options) { o.PublicURL = tc.public })
-			f.put(listed{})
-			page := f.page("/")
+			f := newFixture(t, func(o *Options) { o.Config.PublicURL = tc.public })
+			f.Put(webtest.Listed{})
+			page := f.Page("/")
 			for _, part := range []string{
 				`href="` + tc.base + `/games/gmtest"`, `href="` + tc.base + `/assets/style.css?v=`, `action="` + tc.base + `/servers"`,
 			} {
@@ -296,14 +266,14 @@ func TestListIsSortedAsAsked(t *testing.T) {
 	since := func(d time.Duration, country string) func(*master.Server) {
 		return func(s *master.Server) { s.First, s.Country = now.Add(-d), country }
 	}
-	f.put(listed{addr: "192.0.2.1:1", rules: []string{"hostname", "b", "mapname", "y", "numplayers", "1"}, change: since(time.Hour, "NZ")})
-	f.put(listed{addr: "192.0.2.2:1", game: "gmother", rules: []string{"hostname", "A", "mapname", "x", "numplayers", "3"}, change: since(time.Minute, "DE")})
-	f.put(listed{addr: "192.0.2.3:1", rules: []string{"numplayers", "2"}, change: since(2*time.Hour, "")})
+	f.Put(webtest.Listed{Addr: "192.0.2.1:1", Rules: []string{"hostname", "b", "mapname", "y", "numplayers", "1"}, Change: since(time.Hour, "NZ")})
+	f.Put(webtest.Listed{Addr: "192.0.2.2:1", Game: "gmother", Rules: []string{"hostname", "A", "mapname", "x", "numplayers", "3"}, Change: since(time.Minute, "DE")})
+	f.Put(webtest.Listed{Addr: "192.0.2.3:1", Rules: []string{"numplayers", "2"}, Change: since(2*time.Hour, "")})
 	for sort, want := range map[string]string{
 		"": "2 3 1", "players": "2 3 1", "-players": "1 3 2", "name": "2 1 3", "-name": "3 1 2", "game": "2 3 1", "-game": "3 1 2",
 		"map": "2 1 3", "country": "2 1 3", "age": "2 1 3", "-age": "3 1 2", "nonsense": "2 3 1", "--name": "2 3 1",
 	} {
-		page := f.page("/servers?sort=" + sort)
+		page := f.Page("/servers?sort=" + sort)
 		var got []string
 		for _, row := range cells(t, page)[1:] {
 			got = append(got, strings.TrimSuffix(strings.TrimPrefix(address(row), "192.0.2."), ":1"))
@@ -315,7 +285,7 @@ func TestListIsSortedAsAsked(t *testing.T) {
 			t.Errorf("sort=%s: %d columns say that the list is sorted by them, want 1", sort, n)
 		}
 	}
-	if page := f.page("/servers?sort=name&q=b"); !strings.Contains(page, `href="/servers?q=b&amp;sort=-name"`) {
+	if page := f.Page("/servers?sort=name&q=b"); !strings.Contains(page, `href="/servers?q=b&amp;sort=-name"`) {
 		t.Error("the head of the column by which the list is sorted does not turn it round, with the search kept")
 	}
 }
@@ -334,15 +304,15 @@ func TestAgeText(t *testing.T) {
 
 func TestStyleSheetIsNamedByItsContent(t *testing.T) {
 	f := newFixture(t)
-	m := regexp.MustCompile(`href="(/assets/style\.css\?v=[0-9a-f]{16})"`).FindStringSubmatch(f.page("/"))
+	m := regexp.MustCompile(`href="(/assets/style\.css\?v=[0-9a-f]{16})"`).FindStringSubmatch(f.Page("/"))
 	if m == nil {
 		t.Fatal("the page names no style sheet")
 	}
-	w := f.get(m[1])
-	if w.Code != http.StatusOK || w.Header().Get("Content-Type") != cssType || !strings.Contains(w.Header().Get("Cache-Control"), "max-age") {
+	w := f.Get(m[1])
+	if w.Code != http.StatusOK || w.Header().Get("Content-Type") != "text/css; charset=utf-8" || !strings.Contains(w.Header().Get("Cache-Control"), "max-age") {
 		t.Errorf("GET %s: got %d %v, want a style sheet that may be kept", m[1], w.Code, w.Header())
 	}
-	if w := f.get(m[1], "If-None-Match", w.Header().Get("ETag")); w.Code != http.StatusNotModified {
+	if w := f.Get(m[1], "If-None-Match", w.Header().Get("ETag")); w.Code != http.StatusNotModified {
 		t.Errorf("GET %s with its tag: got %d, want 304", m[1], w.Code)
 	}
 }

@@ -21,12 +21,14 @@ import (
 	"github.com/respawnd/respawnd/internal/query"
 	"github.com/respawnd/respawnd/internal/verdicts"
 	"github.com/respawnd/respawnd/master"
+	"github.com/respawnd/respawnd/web/front"
+	"github.com/respawnd/respawnd/web/webtest"
 )
 
 // from sends a request as if it came from an address to one of ours.
 func (f *fixture) from(peer, local, target string, header ...string) *httptest.ResponseRecorder {
-	f.t.Helper()
-	r := httptest.NewRequestWithContext(f.t.Context(), http.MethodGet, target, nil)
+	f.T.Helper()
+	r := httptest.NewRequestWithContext(f.T.Context(), http.MethodGet, target, nil)
 	r.RemoteAddr = peer
 	for i := 0; i < len(header); i += 2 {
 		r.Header.Add(header[i], header[i+1])
@@ -36,26 +38,8 @@ func (f *fixture) from(peer, local, target string, header ...string) *httptest.R
 		r = r.WithContext(context.WithValue(r.Context(), http.LocalAddrContextKey, net.Addr(at)))
 	}
 	w := httptest.NewRecorder()
-	f.server.Handler().ServeHTTP(w, r)
+	f.Handler.ServeHTTP(w, r)
 	return w
-}
-
-func wantParts(t *testing.T, what, page string, parts ...string) {
-	t.Helper()
-	for _, part := range parts {
-		if !strings.Contains(page, part) {
-			t.Errorf("%s lacks %q:\n%s", what, part, page)
-		}
-	}
-}
-
-func wantNoParts(t *testing.T, what, page string, parts ...string) {
-	t.Helper()
-	for _, part := range parts {
-		if strings.Contains(page, part) {
-			t.Errorf("%s has %q", what, part)
-		}
-	}
 }
 
 func TestHomeSaysWhatRunsAndHowToConnect(t *testing.T) {
@@ -64,11 +48,11 @@ func TestHomeSaysWhatRunsAndHowToConnect(t *testing.T) {
 			return []Service{{"qr2", "Game servers report here", "UDP 27900"}, {"dns", "Names of the services", "UDP 53"}}
 		}
 	})
-	f.put(listed{rules: []string{"hostname", "One", "numplayers", "7"}})
+	f.Put(webtest.Listed{Rules: []string{"hostname", "One", "numplayers", "7"}})
 	page := f.from("192.168.1.9:4000", "192.168.1.5:8080", "/").Body.String()
-	wantParts(t, "home", page, "<dd>1</dd>", "<dd>7</dd>", "One", "Game servers report here", "UDP 27900", "<code>192.168.1.5</code>",
+	webtest.WantParts(t, "home", page, "<dd>1</dd>", "<dd>7</dd>", "One", "Game servers report here", "UDP 27900", "<code>192.168.1.5</code>",
 		"set it as the DNS server", `<option value="gmtest">Test &lt;game&gt;</option>`, `action="/games"`)
-	wantNoParts(t, "home", page, `href="/account"`)
+	webtest.WantNoParts(t, "home", page, `href="/account"`)
 }
 
 // What is switched off is not offered: a private master for Zandronum would
@@ -79,38 +63,38 @@ func TestPagesSpeakOfWhatRunsAlone(t *testing.T) {
 	}
 	f := only(Service{"zanmaster", "Zandronum", "UDP 15301"})
 	home := f.from("192.168.1.9:4000", "192.168.1.5:8080", "/").Body.String()
-	wantParts(t, "home of a Zandronum master", home, "masterhostname 192.168.1.5\nsv_updatemaster 1", "sv_enforcemasterbanlist 1",
+	webtest.WantParts(t, "home of a Zandronum master", home, "masterhostname 192.168.1.5\nsv_updatemaster 1", "sv_enforcemasterbanlist 1",
 		"192.168.1.5:15301</code> to your launcher", "<code>-masterport 15301</code>")
-	wantNoParts(t, "home of a Zandronum master", home, "hosts file", "signs players in", "<option", "setmaster")
-	wantNoParts(t, "page of a game that finds nothing here", f.page("/games/gmtest"), "/etc/hosts", "hosts.txt")
+	webtest.WantNoParts(t, "home of a Zandronum master", home, "hosts file", "signs players in", "<option", "setmaster")
+	webtest.WantNoParts(t, "page of a game that finds nothing here", f.Page("/games/gmtest"), "/etc/hosts", "hosts.txt")
 
 	f = only(Service{"zanmaster", "Zandronum", "UDP 15300"})
 	home = f.from("192.168.1.9:4000", "192.168.1.5:8080", "/").Body.String()
-	wantParts(t, "home of a Zandronum master on its usual port", home, "masterhostname 192.168.1.5\n", "192.168.1.5:15300</code> to your launcher")
-	wantNoParts(t, "home of a Zandronum master on its usual port", home, "-masterport")
+	webtest.WantParts(t, "home of a Zandronum master on its usual port", home, "masterhostname 192.168.1.5\n", "192.168.1.5:15300</code> to your launcher")
+	webtest.WantNoParts(t, "home of a Zandronum master on its usual port", home, "-masterport")
 
 	f = only(Service{"valvemaster", "Valve-style server lists", "UDP 27010"})
 	home = f.from("192.168.1.9:4000", "192.168.1.5:8080", "/").Body.String()
-	wantParts(t, "home of a Valve-style master", home, "setmaster add 192.168.1.5:27010")
-	wantNoParts(t, "home of a Valve-style master", home, "hosts file", "masterhostname")
+	webtest.WantParts(t, "home of a Valve-style master", home, "setmaster add 192.168.1.5:27010")
+	webtest.WantNoParts(t, "home of a Valve-style master", home, "hosts file", "masterhostname")
 
 	f = only(Service{"qr2", "Game servers report here", "UDP 27900"}, Service{"serverbrowse", "Server lists in games", "TCP 28910"})
-	home = f.page("/")
-	wantParts(t, "home without accounts", home, "hosts file", "<option")
-	wantNoParts(t, "home without accounts", home, "signs players in", "masterhostname", "setmaster")
-	wantParts(t, "page of a game", f.page("/games/gmtest"), "/etc/hosts")
+	home = f.Page("/")
+	webtest.WantParts(t, "home without accounts", home, "hosts file", "<option")
+	webtest.WantNoParts(t, "home without accounts", home, "signs players in", "masterhostname", "setmaster")
+	webtest.WantParts(t, "page of a game", f.Page("/games/gmtest"), "/etc/hosts")
 }
 
 func TestHomeShowsTheFirstServersAndLeadsToAll(t *testing.T) {
 	f := newFixture(t)
-	f.fill(homeRows)
-	page := f.page("/")
+	f.Fill(homeRows)
+	page := f.Page("/")
 	if got := len(cells(t, page)) - 1; got != homeRows {
 		t.Errorf("%d servers: home shows %d", homeRows, got)
 	}
-	wantNoParts(t, "home", page, "All 25 servers")
-	f.put(listed{addr: "198.51.100.1:1"})
-	wantParts(t, "home with one more", f.page("/"), fmt.Sprintf("All %d servers", homeRows+1))
+	webtest.WantNoParts(t, "home", page, "All 25 servers")
+	f.Put(webtest.Listed{Addr: "198.51.100.1:1"})
+	webtest.WantParts(t, "home with one more", f.Page("/"), fmt.Sprintf("All %d servers", homeRows+1))
 }
 
 func TestOldLinksToTheListGoOn(t *testing.T) {
@@ -124,21 +108,21 @@ func TestOldLinksToTheListGoOn(t *testing.T) {
 		"/?q=//evil.example":   "/servers?q=%2F%2Fevil.example",
 		"/?game=//evil&page=2": "/servers?page=2",
 	} {
-		w := f.get(target)
+		w := f.Get(target)
 		if got := w.Header().Get("Location"); w.Code != http.StatusSeeOther || got != want {
 			t.Errorf("GET %s: got %d to %q, want 303 to %q", target, w.Code, got, want)
 		}
 	}
 	for _, target := range []string{"/?utm_source=x", "/?page=1", "/?game="} {
-		if w := f.get(target); w.Code != http.StatusOK {
+		if w := f.Get(target); w.Code != http.StatusOK {
 			t.Errorf("GET %s: got %d, want the page", target, w.Code)
 		}
 	}
-	if w := f.get("/games?name=//evil.example"); w.Code != http.StatusNotFound || w.Header().Get("Location") != "" {
+	if w := f.Get("/games?name=//evil.example"); w.Code != http.StatusNotFound || w.Header().Get("Location") != "" {
 		t.Errorf("a game of no name: got %d to %q, want 404", w.Code, w.Header().Get("Location"))
 	}
 	for _, target := range []string{"//evil.example/%2f..", "/\\evil.example", "//evil.example/servers/../"} {
-		if to := f.get(target).Header().Get("Location"); strings.HasPrefix(to, "//") || strings.Contains(to, ":") || strings.HasPrefix(to, `/\`) {
+		if to := f.Get(target).Header().Get("Location"); strings.HasPrefix(to, "//") || strings.Contains(to, ":") || strings.HasPrefix(to, `/\`) {
 			t.Errorf("GET %s leads to %q", target, to)
 		}
 	}
@@ -165,16 +149,16 @@ const serverPath = "/servers/qr2-192.0.2.1-6500"
 
 func TestServerPageShowsTheLastReport(t *testing.T) {
 	f := newFixture(t)
-	f.put(listed{
-		rules:   []string{"hostname", "One", "mapname", "deck", "gametype", "dm", "numplayers", "2", "maxplayers", "8", "hostport", "7777", "localip0", "192.168.7.7", "gamever", "1.1"},
-		players: [][]string{{"player_", "score_"}, {"Ann", "3"}, {"Ben", "4"}},
-		teams:   [][]string{{"team_t"}, {"Red"}},
-		change:  func(s *master.Server) { s.Country, s.NATNeg = "NZ", true },
+	f.Put(webtest.Listed{
+		Rules:   []string{"hostname", "One", "mapname", "deck", "gametype", "dm", "numplayers", "2", "maxplayers", "8", "hostport", "7777", "localip0", "192.168.7.7", "gamever", "1.1"},
+		Players: [][]string{{"player_", "score_"}, {"Ann", "3"}, {"Ben", "4"}},
+		Teams:   [][]string{{"team_t"}, {"Red"}},
+		Change:  func(s *master.Server) { s.Country, s.NATNeg = "NZ", true },
 	})
-	page := f.page(serverPath)
-	wantParts(t, "the page", page, "<bdi>One</bdi>", "2 of 8", "192.0.2.1:6500", "7777", "deck", "NZ", "Ann", "Ben", "Red", "gamever", "1.1",
+	page := f.Page(serverPath)
+	webtest.WantParts(t, "the page", page, "<bdi>One</bdi>", "2 of 8", "192.0.2.1:6500", "7777", "deck", "NZ", "Ann", "Ben", "Red", "gamever", "1.1",
 		"NAT negotiation", "last report", `href="/games/gmtest"`, `href="/api/v1/servers/qr2-192.0.2.1-6500"`, `<th scope="col"><bdi>player</bdi></th>`)
-	wantNoParts(t, "the page", page, "192.168.7.7", "player_", "it did not answer")
+	webtest.WantNoParts(t, "the page", page, "192.168.7.7", "player_", "it did not answer")
 }
 
 func TestServerPageShowsWhatTheServerSaysNow(t *testing.T) {
@@ -183,15 +167,15 @@ func TestServerPageShowsWhatTheServerSaysNow(t *testing.T) {
 		Players: query.Table{Columns: []string{"player"}, Rows: [][]string{{"Cid"}}},
 	}}
 	f := newFixture(t, func(opt *Options) { opt.Prober = o })
-	f.put(listed{rules: []string{"hostname", "Then", "numplayers", "2"}})
-	page := f.page(serverPath)
-	wantParts(t, "the page", page, "answered just now", "Cid", "<dd>5</dd>", "bot")
-	wantNoParts(t, "the page", page, "10.9.9.9")
+	f.Put(webtest.Listed{Rules: []string{"hostname", "Then", "numplayers", "2"}})
+	page := f.Page(serverPath)
+	webtest.WantParts(t, "the page", page, "answered just now", "Cid", "<dd>5</dd>", "bot")
+	webtest.WantNoParts(t, "the page", page, "10.9.9.9")
 	if len(o.asked) != 1 || o.asked[0] != addr("192.0.2.1:6500") {
 		t.Errorf("asked %v, want the server once", o.asked)
 	}
-	f.do(http.MethodHead, serverPath)
-	f.get("/servers/qr2-192.0.2.9-1")
+	f.Do(http.MethodHead, serverPath)
+	f.Get("/servers/qr2-192.0.2.9-1")
 	if len(o.asked) != 1 {
 		t.Errorf("HEAD and the page of no server: asked %v, want nobody", o.asked[1:])
 	}
@@ -201,14 +185,14 @@ func TestServerThatDoesNotAnswerCostsLittleTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		o := &oracle{wait: true}
 		f := newFixture(t, func(opt *Options) { opt.Prober = o })
-		f.put(listed{rules: []string{"hostname", "Then"}})
+		f.Put(webtest.Listed{Rules: []string{"hostname", "Then"}})
 		began := time.Now()
-		wantParts(t, "the page", f.page(serverPath), "it did not answer", "Then")
+		webtest.WantParts(t, "the page", f.Page(serverPath), "it did not answer", "Then")
 		if took := time.Since(began); took != liveWait {
 			t.Errorf("the page took %v, want %v", took, liveWait)
 		}
 		o.wait, o.err = false, errors.New("too many questions")
-		wantParts(t, "the page of a busy prober", f.page(serverPath), "it did not answer", "Then")
+		webtest.WantParts(t, "the page of a busy prober", f.Page(serverPath), "it did not answer", "Then")
 	})
 }
 
@@ -226,10 +210,10 @@ func TestServerPageIsBounded(t *testing.T) {
 		st.Players.Rows = append(st.Players.Rows, make([]string, 40))
 	}
 	f := newFixture(t, func(opt *Options) { opt.Prober = &oracle{status: st} })
-	f.put(listed{})
-	page := f.page(serverPath)
-	wantParts(t, "the page", page, fmt.Sprintf("%d more rules are not shown", 2*maxRuleRows), fmt.Sprintf("%d more rows are not shown", maxTableRows), "column11")
-	wantNoParts(t, "the page", page, "column12")
+	f.Put(webtest.Listed{})
+	page := f.Page(serverPath)
+	webtest.WantParts(t, "the page", page, fmt.Sprintf("%d more rules are not shown", 2*maxRuleRows), fmt.Sprintf("%d more rows are not shown", maxTableRows), "column11")
+	webtest.WantNoParts(t, "the page", page, "column12")
 	if len(page) > 600<<10 {
 		t.Errorf("the page has %d bytes", len(page))
 	}
@@ -239,20 +223,20 @@ func TestHostileTextsAreHarmlessOnEveryPage(t *testing.T) {
 	book := verdicts.NewLog(newFixture(t).server.opt.Log, 0)
 	var st query.Status
 	o := &oracle{}
-	f := newFixture(t, func(opt *Options) { opt.Diagnosis.Verdicts, opt.Prober = book, o })
-	for i, text := range hostileTexts() {
+	f := newFixture(t, func(opt *Options) { opt.Verdicts, opt.Prober = book, o })
+	for i, text := range webtest.HostileTexts() {
 		name := "k" + strings.ReplaceAll(text[:min(len(text), 100)], "\x00", "") // names end at a NUL already on the wire
 		at := fmt.Sprintf("192.0.2.%d:6500", i+1)
 		st.Rules = append(st.Rules, query.Field{Name: text, Value: text})
 		st.Players.Columns = append(st.Players.Columns, text)
-		f.put(listed{
-			addr: at, rules: []string{"hostname", text, "mapname", text, "gametype", text, name, text},
-			players: [][]string{{"player_", name}, {text, text}}, change: func(s *master.Server) { s.Country = text },
+		f.Put(webtest.Listed{
+			Addr: at, Rules: []string{"hostname", text, "mapname", text, "gametype", text, name, text},
+			Players: [][]string{{"player_", name}, {text, text}}, Change: func(s *master.Server) { s.Country = text },
 		})
 		book.Note("qr2", addr(at), text, verdicts.UnknownGame)
 	}
 	st.Players.Rows = [][]string{st.Players.Columns}
-	for i, text := range hostileTexts() {
+	for i, text := range webtest.HostileTexts() {
 		o.status = query.Status{}
 		if i%2 == 1 {
 			o.status = st
@@ -260,13 +244,13 @@ func TestHostileTextsAreHarmlessOnEveryPage(t *testing.T) {
 		host := fmt.Sprintf("192.0.2.%d", i+1)
 		for _, target := range []string{"/", "/servers", "/servers/qr2-" + host + "-6500", "/games/gmtest", "/why"} {
 			page := f.from(host+":4000", "", target).Body.String()
-			wantNoParts(t, "GET "+target+" with "+fmt.Sprintf("%q", text), page, "<script>", "<img", "<b>", "javascript:", "onerror=\"", "\x1b")
-			checkNothingHidden(t, strings.ReplaceAll(page, "\n", ""))
+			webtest.WantNoParts(t, "GET "+target+" with "+fmt.Sprintf("%q", text), page, "<script>", "<img", "<b>", "javascript:", "onerror=\"", "\x1b")
+			webtest.CheckNothingHidden(t, strings.ReplaceAll(page, "\n", ""))
 			doc, err := nethtml.Parse(strings.NewReader(page))
 			if err != nil {
 				t.Fatal(err)
 			}
-			if scripts := all(doc, atom.Script); len(scripts) > 1 {
+			if scripts := webtest.Elements(doc, atom.Script); len(scripts) > 1 {
 				t.Errorf("GET %s: %d scripts", target, len(scripts))
 			}
 		}
@@ -275,18 +259,18 @@ func TestHostileTextsAreHarmlessOnEveryPage(t *testing.T) {
 
 func TestGamePageHasTheLinesForTheHostsFile(t *testing.T) {
 	f := newFixture(t, func(o *Options) { o.Domains = []string{"gamespy.com", "example.org"} })
-	f.put(listed{rules: []string{"hostname", "Of this game"}})
+	f.Put(webtest.Listed{Rules: []string{"hostname", "Of this game"}})
 	page := f.from("192.168.1.9:4000", "192.168.1.5:8080", "/games/GMTEST").Body.String()
-	wantParts(t, "the page", page, "Of this game", "192.168.1.5 gmtest.master.gamespy.com", "192.168.1.5 gmtest.natneg1.gamespy.com",
+	webtest.WantParts(t, "the page", page, "Of this game", "192.168.1.5 gmtest.master.gamespy.com", "192.168.1.5 gmtest.natneg1.gamespy.com",
 		"192.168.1.5 natneg1.gamespy.com", "192.168.1.5 gmtest.master.example.org", `href="/games/gmtest/hosts.txt"`)
-	page = f.page("/games/gmtest?ip=203.0.113.9")
-	wantParts(t, "the page with an address", page, "203.0.113.9 gmtest.master.gamespy.com", `href="/games/gmtest/hosts.txt?ip=203.0.113.9"`)
+	page = f.Page("/games/gmtest?ip=203.0.113.9")
+	webtest.WantParts(t, "the page with an address", page, "203.0.113.9 gmtest.master.gamespy.com", `href="/games/gmtest/hosts.txt?ip=203.0.113.9"`)
 	for _, ip := range []string{"nowhere", "2001:db8::1", "0.0.0.0", "255.255.255.255", "224.0.0.1", "1.2.3.4%0d%0aX:y", "%3Cscript%3E", strings.Repeat("9", 5000)} {
-		page := f.page("/games/gmtest?ip=" + ip)
-		wantParts(t, "the page with ip="+ip, page, "not an IPv4 address", `aria-invalid="true"`)
-		wantNoParts(t, "the page with ip="+ip, page, "gmtest.master.gamespy.com\n", "<script>")
+		page := f.Page("/games/gmtest?ip=" + ip)
+		webtest.WantParts(t, "the page with ip="+ip, page, "not an IPv4 address", `aria-invalid="true"`)
+		webtest.WantNoParts(t, "the page with ip="+ip, page, "gmtest.master.gamespy.com\n", "<script>")
 	}
-	wantParts(t, "the page without a known address", f.page("/games/gmtest"), "is not known here")
+	webtest.WantParts(t, "the page without a known address", f.Page("/games/gmtest"), "is not known here")
 }
 
 func TestHostsFileIsADownload(t *testing.T) {
@@ -296,11 +280,11 @@ func TestHostsFileIsADownload(t *testing.T) {
 	if w.Code != http.StatusOK || err != nil || kind != "attachment" || args["filename"] != "hosts-gmtest.txt" {
 		t.Errorf("got %d, Content-Disposition %q; want 200 and a file", w.Code, w.Header().Get("Content-Disposition"))
 	}
-	if got := w.Header().Get("Content-Type"); got != textType {
-		t.Errorf("content type: got %q, want %q", got, textType)
+	if got := w.Header().Get("Content-Type"); got != front.Text {
+		t.Errorf("content type: got %q, want %q", got, front.Text)
 	}
 	body := w.Body.String()
-	wantParts(t, "the file", body, "192.168.1.5 gmtest.master.gamespy.com\r\n", "# Test <game> through respawnd at 192.168.1.5\r\n")
+	webtest.WantParts(t, "the file", body, "192.168.1.5 gmtest.master.gamespy.com\r\n", "# Test <game> through respawnd at 192.168.1.5\r\n")
 	for line := range strings.SplitSeq(strings.TrimSuffix(body, "\r\n"), "\r\n") {
 		fields := strings.Fields(line)
 		if !strings.HasPrefix(line, "#") && (len(fields) != 2 || fields[0] != "192.168.1.5") {
@@ -308,37 +292,37 @@ func TestHostsFileIsADownload(t *testing.T) {
 		}
 	}
 	for _, path := range []string{"gmtest%0d%0aSet-Cookie:x=1", "gmtest%22;evil", "..%2f..%2fetc", "gm\u202etest"} {
-		if w := f.get("/games/" + path + "/hosts.txt?ip=192.0.2.1"); w.Code != http.StatusNotFound || w.Header().Get("Content-Disposition") != "" || w.Header().Get("Set-Cookie") != "" {
+		if w := f.Get("/games/" + path + "/hosts.txt?ip=192.0.2.1"); w.Code != http.StatusNotFound || w.Header().Get("Content-Disposition") != "" || w.Header().Get("Set-Cookie") != "" {
 			t.Errorf("GET of %q: got %d %v, want 404 without a file", path, w.Code, w.Header())
 		}
 	}
 }
 
 func TestPagesFollowTheEventsOfTheirGame(t *testing.T) {
-	f := newFixture(t, func(o *Options) { o.PublicURL = "https://example.org/sub" })
-	f.put(listed{})
+	f := newFixture(t, func(o *Options) { o.Config.PublicURL = "https://example.org/sub" })
+	f.Put(webtest.Listed{})
 	for target, want := range map[string]string{
 		"/": "", "/servers": "", "/servers?game=gmtest": "?game=gmtest", serverPath: "?game=gmtest", "/games/gmother": "?game=gmother",
 	} {
-		page := f.page(target)
-		wantParts(t, target, page, `data-events="/sub/api/v1/events`+want+`"`, `<script src="/sub/assets/live.js?v=`, "data-live=")
-		if w := f.do(http.MethodHead, eventsPath+want); w.Code != http.StatusOK {
+		page := f.Page(target)
+		webtest.WantParts(t, target, page, `data-events="/sub/api/v1/events`+want+`"`, `<script src="/sub/assets/live.js?v=`, "data-live=")
+		if w := f.Do(http.MethodHead, front.EventsPath+want); w.Code != http.StatusOK {
 			t.Errorf("HEAD of the events of %s: got %d", target, w.Code)
 		}
 	}
 	for _, target := range []string{"/games", "/why", "/nothing"} {
-		wantNoParts(t, target, f.get(target).Body.String(), "<script", "data-events")
+		webtest.WantNoParts(t, target, f.Get(target).Body.String(), "<script", "data-events")
 	}
 }
 
 func TestGamesCanBeSearched(t *testing.T) {
 	f := newFixture(t)
-	f.put(listed{game: "gmother"})
-	wantParts(t, "all games", f.page("/games"), "Test &lt;game&gt;", "Other game", "gmquiet", "3 games are known")
-	page := f.page("/games?q=OTHER")
-	wantParts(t, "games with other", page, "Other game", `href="/games/gmother"`)
-	wantNoParts(t, "games with other", page, "gmquiet")
-	wantParts(t, "no game", f.page("/games?q=zzz"), "No game has that")
+	f.Put(webtest.Listed{Game: "gmother"})
+	webtest.WantParts(t, "all games", f.Page("/games"), "Test &lt;game&gt;", "Other game", "gmquiet", "3 games are known")
+	page := f.Page("/games?q=OTHER")
+	webtest.WantParts(t, "games with other", page, "Other game", `href="/games/gmother"`)
+	webtest.WantNoParts(t, "games with other", page, "gmquiet")
+	webtest.WantParts(t, "no game", f.Page("/games?q=zzz"), "No game has that")
 }
 
 func TestAddressForGames(t *testing.T) {
@@ -349,26 +333,29 @@ func TestAddressForGames(t *testing.T) {
 		return []netip.Addr{netip.MustParseAddr("2001:db8::5"), netip.MustParseAddr("203.0.113.5")}, nil
 	}
 	tests := map[string]struct {
-		opt         Options
+		public      string
+		configured  string
 		peer, local string
 		want        string
 	}{
-		"the one that was reached":       {Options{}, "192.168.1.9:1", "192.168.1.5:8080", "192.168.1.5"},
-		"mapped":                         {Options{}, "192.168.1.9:1", "[::ffff:192.168.1.5]:8080", "192.168.1.5"},
-		"loopback for loopback":          {Options{}, "127.0.0.1:1", "127.0.0.1:8080", "127.0.0.1"},
-		"loopback for others":            {Options{}, "192.0.2.1:1", "127.0.0.1:8080", ""},
-		"IPv6":                           {Options{}, "[2001:db8::1]:1", "[2001:db8::5]:8080", ""},
-		"public URL with an address":     {Options{PublicURL: "http://198.51.100.5:8080"}, "192.168.1.9:1", "192.168.1.5:8080", "198.51.100.5"},
-		"public URL with a name":         {Options{PublicURL: "https://servers.example.org", Lookup: lookup}, "192.168.1.9:1", "192.168.1.5:8080", "203.0.113.5"},
-		"public URL of an unknown name":  {Options{PublicURL: "https://other.example.org", Lookup: lookup}, "192.168.1.9:1", "192.168.1.5:8080", ""},
-		"public URL, nobody to ask":      {Options{PublicURL: "https://servers.example.org"}, "192.168.1.9:1", "192.168.1.5:8080", ""},
-		"configured goes before":         {Options{GameAddress: netip.MustParseAddr("198.51.100.7"), PublicURL: "http://198.51.100.5"}, "192.168.1.9:1", "192.168.1.5:8080", "198.51.100.7"},
-		"public URL with an IPv6 number": {Options{PublicURL: "http://[2001:db8::5]:8080"}, "192.168.1.9:1", "192.168.1.5:8080", ""},
+		"the one that was reached":       {"", "", "192.168.1.9:1", "192.168.1.5:8080", "192.168.1.5"},
+		"mapped":                         {"", "", "192.168.1.9:1", "[::ffff:192.168.1.5]:8080", "192.168.1.5"},
+		"loopback for loopback":          {"", "", "127.0.0.1:1", "127.0.0.1:8080", "127.0.0.1"},
+		"loopback for others":            {"", "", "192.0.2.1:1", "127.0.0.1:8080", ""},
+		"IPv6":                           {"", "", "[2001:db8::1]:1", "[2001:db8::5]:8080", ""},
+		"public URL with an address":     {"http://198.51.100.5:8080", "", "192.168.1.9:1", "192.168.1.5:8080", "198.51.100.5"},
+		"public URL with a name":         {"https://servers.example.org", "", "192.168.1.9:1", "192.168.1.5:8080", "203.0.113.5"},
+		"public URL of an unknown name":  {"https://other.example.org", "", "192.168.1.9:1", "192.168.1.5:8080", ""},
+		"configured goes before":         {"http://198.51.100.5", "198.51.100.7", "192.168.1.9:1", "192.168.1.5:8080", "198.51.100.7"},
+		"public URL with an IPv6 number": {"http://[2001:db8::5]:8080", "", "192.168.1.9:1", "192.168.1.5:8080", ""},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
 			f := newFixture(t, func(o *Options) {
-				o.PublicURL, o.Lookup, o.GameAddress = tc.opt.PublicURL, tc.opt.Lookup, tc.opt.GameAddress
+				o.Config.PublicURL, o.Lookup = tc.public, lookup
+				if tc.configured != "" {
+					o.Config.GameAddress = netip.MustParseAddr(tc.configured)
+				}
 			})
 			page := f.from(tc.peer, tc.local, "/games/gmtest").Body.String()
 			if got := strings.Contains(page, tc.want+" gmtest.master.gamespy.com"); got != (tc.want != "") {
@@ -385,7 +372,7 @@ func TestOwnNameIsLookedUpOnceInAWhile(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		asked := 0
 		f := newFixture(t, func(o *Options) {
-			o.PublicURL = "https://servers.example.org"
+			o.Config.PublicURL = "https://servers.example.org"
 			o.Lookup = func(ctx context.Context, _ string) ([]netip.Addr, error) {
 				asked++
 				<-ctx.Done() // a resolver that is down
@@ -393,13 +380,13 @@ func TestOwnNameIsLookedUpOnceInAWhile(t *testing.T) {
 			}
 		})
 		for range 5 {
-			f.get("/")
+			f.Get("/")
 		}
 		if asked != 1 {
 			t.Errorf("five pages: asked %d times, want once", asked)
 		}
 		time.Sleep(lookupFor)
-		if f.get("/"); asked != 2 {
+		if f.Get("/"); asked != 2 {
 			t.Errorf("after %v: asked %d times, want twice", lookupFor, asked)
 		}
 	})
@@ -409,29 +396,30 @@ func TestOwnNameIsLookedUpOnceInAWhile(t *testing.T) {
 // listed under an address of no use.
 func TestWhyKeepsAdviceThatIsStillOfUse(t *testing.T) {
 	book := verdicts.NewLog(newFixture(t).server.opt.Log, 0)
-	f := newFixture(t, func(o *Options) { o.Diagnosis = Diagnosis{Verdicts: book} })
+	f := newFixture(t, func(o *Options) { o.Verdicts = book })
 	for _, v := range []verdicts.Verdict{verdicts.Listed, verdicts.OnlyHere, verdicts.PerhapsReachable} {
 		book.Note("qr2", addr("127.0.0.1:6500"), "gmtest", v)
 	}
-	wantParts(t, "the page", f.from("127.0.0.1:4000", "", "/why").Body.String(), "perhaps reachable</h3>", "<details open>", "sets net.advertise_as")
+	webtest.WantParts(t, "the page", f.from("127.0.0.1:4000", "", "/why").Body.String(), "perhaps reachable</h3>", "<details open>", "sets net.advertise_as")
 	book.Note("qr2", addr("127.0.0.1:6500"), "gmtest", verdicts.Left)
-	wantNoParts(t, "the page after it left", f.from("127.0.0.1:4000", "", "/why").Body.String(), "<details open>", "sets net.advertise_as")
+	webtest.WantNoParts(t, "the page after it left", f.from("127.0.0.1:4000", "", "/why").Body.String(), "<details open>", "sets net.advertise_as")
 }
 
 func TestWhyTellsOfTheVisitorsAddressAlone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		book := verdicts.NewLog(newFixture(t).server.opt.Log, 0)
 		f := newFixture(t, func(o *Options) {
-			o.Diagnosis = Diagnosis{Verdicts: book, Banned: func(a netip.Addr) []string {
+			o.Verdicts = book
+			o.Banned = func(a netip.Addr) []string {
 				if a == netip.MustParseAddr("198.51.100.9") {
 					return []string{"server lists for good"}
 				}
 				return nil
-			}}
-			o.Policy.TrustedProxies = []netip.Prefix{netip.MustParsePrefix("10.0.0.1/32")}
+			}
+			o.Config.TrustedProxies = []netip.Prefix{netip.MustParsePrefix("10.0.0.1/32")}
 		})
-		f.put(listed{addr: "192.0.2.1:6500", rules: []string{"hostname", "Mine"}})
-		f.put(listed{addr: "192.0.2.2:6500", rules: []string{"hostname", "Of another"}})
+		f.Put(webtest.Listed{Addr: "192.0.2.1:6500", Rules: []string{"hostname", "Mine"}})
+		f.Put(webtest.Listed{Addr: "192.0.2.2:6500", Rules: []string{"hostname", "Of another"}})
 		book.Note("qr2", addr("192.0.2.1:6500"), "gmtest", verdicts.ChallengeSent)
 		time.Sleep(30 * time.Second)
 		book.Note("qr2", addr("192.0.2.1:6500"), "gmtest", verdicts.NoAnswer)
@@ -443,7 +431,7 @@ func TestWhyTellsOfTheVisitorsAddressAlone(t *testing.T) {
 		if got := own.Header().Get("Cache-Control"); got != "no-store" {
 			t.Errorf("Cache-Control %q, want no-store", got)
 		}
-		wantParts(t, "the page", own.Body.String(), "Mine", "heartbeat from 192.0.2.1:6500 for game <bdi>gmtest</bdi>",
+		webtest.WantParts(t, "the page", own.Body.String(), "Mine", "heartbeat from 192.0.2.1:6500 for game <bdi>gmtest</bdi>",
 			"a challenge was sent, and no answer arrived: the port is filtered or rewritten on the way back", "What to do:", "(10 s ago)",
 			"Before that", "challenge sent", "registration from 192.0.2.1:10666")
 		tests := map[string]*httptest.ResponseRecorder{
@@ -453,28 +441,28 @@ func TestWhyTellsOfTheVisitorsAddressAlone(t *testing.T) {
 			"through a proxy in front": f.from("[::ffff:192.0.2.1]:4000", "", "/why"),
 		}
 		for name, w := range tests {
-			wantParts(t, "the page "+name, w.Body.String(), "192.0.2.1:6500", "Mine")
-			wantNoParts(t, "the page "+name, w.Body.String(), "192.0.2.2", "Of another", "secretgame")
+			webtest.WantParts(t, "the page "+name, w.Body.String(), "192.0.2.1:6500", "Mine")
+			webtest.WantNoParts(t, "the page "+name, w.Body.String(), "192.0.2.2", "Of another", "secretgame")
 		}
-		wantParts(t, "the page of a stranger", f.from("203.0.113.1:1", "", "/why").Body.String(), "signing in, friends, messages", "Nothing that reports a game server was heard", "No server at your address")
-		wantParts(t, "the page over IPv6", f.from("[2001:db8::1]:1", "", "/why").Body.String(), "Games speak IPv4 only")
-		wantParts(t, "the page of a banned address", f.from("198.51.100.9:1", "", "/why").Body.String(), "banned from server lists for good")
-		wantParts(t, "the page through a proxy that is not trusted",
+		webtest.WantParts(t, "the page of a stranger", f.from("203.0.113.1:1", "", "/why").Body.String(), "signing in, friends, messages", "Nothing that reports a game server was heard", "No server at your address")
+		webtest.WantParts(t, "the page over IPv6", f.from("[2001:db8::1]:1", "", "/why").Body.String(), "Games speak IPv4 only")
+		webtest.WantParts(t, "the page of a banned address", f.from("198.51.100.9:1", "", "/why").Body.String(), "banned from server lists for good")
+		webtest.WantParts(t, "the page through a proxy that is not trusted",
 			f.from("127.0.0.1:1", "", "/why", "X-Forwarded-For", "192.0.2.1").Body.String(), "web.trusted_proxies")
 	})
 }
 
 func TestEveryVerdictIsToldOnThePage(t *testing.T) {
 	book := verdicts.NewLog(newFixture(t).server.opt.Log, 0)
-	f := newFixture(t, func(o *Options) { o.Diagnosis.Verdicts = book })
+	f := newFixture(t, func(o *Options) { o.Verdicts = book })
 	told := 0
 	for v := verdicts.Verdict(0); v.String() != "unknown"; v++ {
 		host := fmt.Sprintf("192.0.2.%d", v+1)
 		e := verdicts.Entry{Service: "qr2", Addr: addr(host + ":6500"), Game: "gmtest", Verdict: v}
 		book.Note(e.Service, e.Addr, e.Game, e.Verdict)
 		x := e.Explain()
-		page := text(parse(t, f.from(host+":4000", "", "/why").Body.String()))
-		wantParts(t, "the page about "+v.String(), page, v.String(), x.Cause, x.Advice)
+		page := webtest.Content(webtest.Parse(t, f.from(host+":4000", "", "/why").Body.String()))
+		webtest.WantParts(t, "the page about "+v.String(), page, v.String(), x.Cause, x.Advice)
 		told++
 	}
 	if told < 12 {
@@ -482,30 +470,22 @@ func TestEveryVerdictIsToldOnThePage(t *testing.T) {
 	}
 }
 
-func parse(t *testing.T, page string) *nethtml.Node {
-	t.Helper()
-	doc, err := nethtml.Parse(strings.NewReader(page))
-	if err != nil {
-		t.Fatalf("the page is not HTML: %v", err)
-	}
-	return doc
-}
-
 func TestChartOfPlayers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFixture(t)
-		if v := f.server.chart(&row{reading: &reading{Server: &master.Server{}}}, time.Now()); v != nil {
+		f.Put(webtest.Listed{})
+		if v := f.server.chart(f.server.api.Snapshot().Rows[0], time.Now()); v != nil {
 			t.Errorf("a server without history: got %+v, want no chart", v)
 		}
 		for i, n := range []string{"3", "9", "4"} {
-			f.put(listed{rules: []string{"hostname", "One", "numplayers", n}})
-			f.server.sampleNow(time.Now())
+			f.Put(webtest.Listed{Rules: []string{"hostname", "One", "numplayers", n}})
+			f.sample(time.Now())
 			if i < 2 {
 				time.Sleep(history.Interval)
 			}
 		}
-		page := f.page(serverPath)
-		wantParts(t, "the page", page, `role="img"`, "Players in the last 24 hours: 4 at the latest, 9 at most.", "<caption>Most players by hour (UTC)</caption>", `<td class="num">9</td>`, "not listed")
+		page := f.Page(serverPath)
+		webtest.WantParts(t, "the page", page, `role="img"`, "Players in the last 24 hours: 4 at the latest, 9 at most.", "<caption>Most players by hour (UTC)</caption>", `<td class="num">9</td>`, "not listed")
 	})
 }
 
@@ -535,84 +515,6 @@ func TestRoundUp(t *testing.T) {
 	}
 }
 
-// TestPagesAreFitForEverybody checks what a machine can check: a language, a
-// title, landmarks, one heading of the first rank, a label for each field, a
-// caption for each table, no id twice.
-func TestPagesAreFitForEverybody(t *testing.T) {
-	f := newAccountFixture(t)
-	f.put(listed{
-		rules: []string{"hostname", "One"}, players: [][]string{{"player_"}, {"Ann"}}, teams: [][]string{{"team_t"}, {"Red"}},
-	})
-	f.server.sampleNow(time.Now())
-	b := f.browser("192.0.2.1:1")
-	pages := map[string]string{"/account": b.register("ann@example.org", "Ann", "ann", "secret").get("/account").Body.String()}
-	for _, target := range []string{"/", "/servers", "/servers?q=x", serverPath, "/games", "/games/gmtest", "/games/gmtest?ip=x", "/why", "/nothing", "/account/login", "/account/register"} {
-		pages[target] = f.get(target).Body.String()
-	}
-	for target, page := range pages {
-		t.Run(target, func(t *testing.T) { checkFit(t, parse(t, page)) })
-	}
-}
-
-func checkFit(t *testing.T, doc *nethtml.Node) {
-	t.Helper()
-	for a, want := range map[atom.Atom]int{atom.H1: 1, atom.Main: 1, atom.Header: 1, atom.Footer: 1} {
-		if got := len(all(doc, a)); got != want {
-			t.Errorf("%d elements %s, want %d", got, a, want)
-		}
-	}
-	if titles := all(all(doc, atom.Head)[0], atom.Title); len(titles) != 1 || text(titles[0]) == "" {
-		t.Errorf("%d titles, want one with text", len(titles))
-	}
-	ids, labels := map[string]bool{}, map[string]bool{}
-	for n := range doc.Descendants() {
-		id := attribute(n, "id")
-		if id != "" && ids[id] {
-			t.Errorf("two elements have the id %s", id)
-		}
-		ids[id] = true
-		if n.DataAtom == atom.Label {
-			labels[attribute(n, "for")] = true
-		}
-	}
-	for _, n := range append(all(doc, atom.Input), all(doc, atom.Select)...) {
-		if attribute(n, "type") != "hidden" && !labels[attribute(n, "id")] {
-			t.Errorf("field %s has no label", attribute(n, "name"))
-		}
-	}
-	for _, n := range all(doc, atom.Table) {
-		if len(all(n, atom.Caption)) != 1 {
-			t.Error("a table has no caption")
-		}
-	}
-	for _, n := range all(doc, atom.A) {
-		if text(n) == "" || attribute(n, "href") == "" {
-			t.Error("a link leads nowhere or has no text")
-		}
-	}
-	for n := range doc.Descendants() {
-		for _, name := range []string{"aria-labelledby", "aria-describedby"} {
-			if to := attribute(n, name); to != "" && !ids[to] {
-				t.Errorf("%s of %s names %s, which is not there", name, n.Data, to)
-			}
-		}
-		for _, a := range n.Attr {
-			if a.Key == "style" || strings.HasPrefix(a.Key, "on") || a.Key == "tabindex" && a.Val != "0" && a.Val != "-1" {
-				t.Errorf("%s has %s=%q", n.Data, a.Key, a.Val)
-			}
-		}
-	}
-}
-
-func attribute(n *nethtml.Node, name string) string {
-	for _, a := range n.Attr {
-		if a.Key == name {
-			return a.Val
-		}
-	}
-	return ""
-}
-
 func TestReachedInWords(t *testing.T) {
 	for _, tt := range []struct {
 		reached  master.Reached
@@ -633,5 +535,16 @@ func TestReachedInWords(t *testing.T) {
 		if got := reached(s); got.Word != tt.want || got.Text == "" {
 			t.Errorf("%v, negotiation %t, restored %t: got %+v, want %q", tt.reached, tt.natneg, tt.restored, got, tt.want)
 		}
+	}
+}
+
+func TestPagesAreAccessible(t *testing.T) {
+	f := newFixture(t)
+	f.Put(webtest.Listed{
+		Rules: []string{"hostname", "One"}, Players: [][]string{{"player_"}, {"Ann"}}, Teams: [][]string{{"team_t"}, {"Red"}},
+	})
+	f.sample(time.Now())
+	for _, target := range []string{"/", "/servers", "/servers?q=x", serverPath, "/games", "/games/gmtest", "/games/gmtest?ip=x", "/why", "/nothing"} {
+		t.Run(target, func(t *testing.T) { webtest.CheckFit(t, f.Get(target).Body.String()) })
 	}
 }

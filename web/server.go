@@ -2,243 +2,222 @@ package web
 
 import (
 	"context"
-	"fmt"
-	"log/slog"
-	"net"
 	"net/http"
 	"net/netip"
-	"net/url"
+	"strconv"
 	"strings"
-	"sync"
-	"sync/atomic"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus"
-	"github.com/rs/zerolog"
-
-	"github.com/respawnd/respawnd/internal/advertise"
-	"github.com/respawnd/respawnd/internal/games"
-	"github.com/respawnd/respawnd/internal/history"
-	"github.com/respawnd/respawnd/internal/netserve"
+	"github.com/respawnd/respawnd/internal/clean"
+	"github.com/respawnd/respawnd/internal/query"
 	"github.com/respawnd/respawnd/master"
+	"github.com/respawnd/respawnd/web/api"
+	"github.com/respawnd/respawnd/web/page"
 )
 
-// Bounds of connections and requests.
+// liveWait is how long a page waits for the server that it shows.
+const liveWait = 1200 * time.Millisecond
+
+// Bounds of what the page of a server shows.
 const (
-	// DefaultMaxConns is how many connections are served at a time.
-	DefaultMaxConns = 8192
-	// DefaultMaxPerAddr is how many of them one address may have.
-	DefaultMaxPerAddr = 256
-
-	maxHeader     = 16 << 10 // bytes of a request's header
-	headerTimeout = 5 * time.Second
-	readTimeout   = 10 * time.Second
-	writeTimeout  = 30 * time.Second // of a whole answer
-	idleTimeout   = 60 * time.Second
-	grace         = 2 * time.Second // for answers under way when the service stops
+	maxTableRows    = 256
+	maxTableColumns = 12
+	maxRuleRows     = 512
 )
 
-const (
-	panicAgain   = time.Minute // least time between two log lines about panics
-	maxServerLog = 512         // bytes of what net/http says that are logged
-)
-
-// Options is what the service works with.
-type Options struct {
-	Registry *master.Registry
-	Games    *games.Catalog
-	// Addresses decides which addresses of servers visitors are given; nil: those
-	// of the list.
-	Addresses *advertise.Table
-
-	// Domains are those under which clients of games look for us; for the names in
-	// /api/v1/games/{name}.
-	Domains []string
-	// History gets a sample of all numbers of players every history.Interval while
-	// Serve runs; nil: one of our own.
-	History *history.Book
-	// Started is when the daemon started; zero: now.
-	Started time.Time
-
-	// PublicURL is where visitors find the pages, without a slash at the end; a
-	// path in it is put in front of links. Empty: at the root of any host.
-	PublicURL string
-	// GameAddress is the IPv4 address that pages tell games to use. Zero: that of
-	// PublicURL's host, else the one that the visitor reached.
-	GameAddress netip.Addr
-	// Lookup finds the addresses of PublicURL's host; nil: nobody does.
-	Lookup func(ctx context.Context, host string) ([]netip.Addr, error)
-	// Services returns what the daemon runs; nil: not shown.
-	Services func() []Service
-	// Prober asks the server of a page about itself; nil: nobody is asked.
-	Prober Prober
-	// Diagnosis is what the page about the visitor's own address tells.
-	Diagnosis Diagnosis
-	// Accounts is what players look after their accounts with.
-	Accounts Accounts
-	// Docs answers GET and HEAD of /docs and every path below; nil: there are no
-	// documents.
-	Docs http.Handler
-	// Version is shown at the foot of the pages; may be empty.
-	Version string
-
-	// MaxConns bounds the connections in all; 0: DefaultMaxConns. When there are as
-	// many, those of the address with most make room for others.
-	MaxConns int
-	// MaxPerAddr bounds the connections from one IPv4 address or IPv6 /64; 0:
-	// DefaultMaxPerAddr. Trusted proxies are not bound by it.
-	MaxPerAddr int
-	// Policy is what SetPolicy changes later.
-	Policy Policy
-
-	Log        zerolog.Logger
-	Metrics    *netserve.Metrics     // counts what is refused; nil: not counted
-	Registerer prometheus.Registerer // for the metrics of this package; nil: not registered
+// Prober asks listed servers what they say about themselves now. Its answers may
+// be some seconds old.
+type Prober interface {
+	Status(ctx context.Context, public netip.AddrPort) (query.Status, error)
 }
 
-func (o Options) withDefaults() Options {
-	if o.MaxConns <= 0 {
-		o.MaxConns = DefaultMaxConns
-	}
-	if o.MaxPerAddr <= 0 {
-		o.MaxPerAddr = DefaultMaxPerAddr
-	}
-	if o.Started.IsZero() {
-		o.Started = time.Now()
-	}
-	if o.History == nil {
-		o.History = history.NewBook()
-	}
-	return o
+// serverPage is what the template of a server shows.
+type serverPage struct {
+	page.Frame
+	rowView
+	Count     int // players
+	GamePort  string
+	Type      string
+	Origin    string
+	Last      string
+	Live      bool // the tables below are what the server says now
+	Asked     bool // it was asked
+	Rules     []ruleView
+	MoreRules int // that are not shown
+	Players   tableView
+	Teams     tableView
+	JSON      string
+	History   *historyView // nil: nothing is kept
 }
 
-// Server answers requests for pages and JSON. All methods may be called
-// concurrently.
-type Server struct {
-	opt     Options
-	metrics *metrics
-	started time.Time
-	lister  *lister
-	feed    *feed
-	streams *netserve.Gate // event streams by visitor
-	history *history.Book
-	// description is the document for programs.
-	description fixed
-	pages       *pages
-	own         *ownAddress
-	keeper      *keeper
-	handler     http.Handler
-	policy      atomic.Pointer[policy]
+// ruleView is a rule of a server.
+type ruleView struct{ Name, Value string }
 
-	zipper      *zipper
-	building    chan struct{} // one token per answer that is being written
-	outbox      outbox
-	panicLogged atomic.Int64 // Unix nanoseconds
+// tableView is a table of players or teams.
+type tableView struct {
+	Name    string
+	Columns []string
+	Rows    [][]string
+	More    int // rows that are not shown
 }
 
-// New returns a service that is not serving yet. It panics if the registerer has
-// other metrics of the same names.
-func New(opt Options) *Server {
-	opt = opt.withDefaults()
-	list := newLister(opt.Registry, opt.Games)
-	s := &Server{
-		opt:     opt,
-		started: opt.Started,
-		lister:  list,
-		feed:    newFeed(list),
-		streams: netserve.NewGate(netserve.ConnOptions{}),
-		history: opt.History,
-
-		description: newFixed(openAPI),
-		pages:       newPages(basePath(opt.PublicURL), opt.Version),
-		keeper:      newKeeper(opt.Accounts, opt.PublicURL),
-		own:         newOwnAddress(opt.PublicURL, opt.Lookup),
-		zipper:      newZipper(),
-		building:    make(chan struct{}, maxBuilding()),
+// serveServer answers /servers/{id}.
+func (s *Server) serveServer(w http.ResponseWriter, r *http.Request) {
+	asker := s.api.Asker(r)
+	found, list, ok := s.api.Find(r.PathValue("id"), asker)
+	if !ok {
+		s.Fail(w, r, http.StatusNotFound, "this server is not in the list; it may have left")
+		return
 	}
-	s.metrics = newMetrics(opt.Registerer, s.feed.len, func() int { n, _ := s.history.Len(); return n }, s.keeper.sessions.Len)
-	s.SetPolicy(opt.Policy)
-	s.handler = s.wrap(s.mux())
-	return s
-}
-
-// basePath returns the path of a URL without a slash at the end; "" if the URL
-// cannot be read.
-func basePath(public string) string {
-	u, err := url.Parse(public)
-	if err != nil {
-		return ""
+	v := serverPage{
+		Frame: s.site.LiveFrame("", page.Servers, found.Game), rowView: s.rowViews([]*api.Row{found}, list.Begun, asker)[0],
+		Type: clean.Line(found.Type, maxAreaText), Origin: originText(found.Origin),
+		Last: agoText(time.Since(found.Last)), JSON: s.site.Base() + "/api/v1/servers/" + found.ID(),
+		History: s.chart(found, time.Now()),
 	}
-	return strings.TrimRight(u.EscapedPath(), "/")
+	v.Count = found.Count
+	if v.Title = v.Name; v.Title == "" {
+		v.Title = v.Address
+	}
+	if port := found.GamePort; port != 0 && port != found.Public.Port() {
+		v.GamePort = strconv.Itoa(int(port))
+	}
+	if st, ok := s.ask(r, found); ok {
+		v.Live = true
+		v.showStatus(&st)
+	} else {
+		v.Asked = s.opt.Prober != nil
+		v.showReport(found.Server)
+	}
+	s.show(w, r, "server", v)
 }
 
-// Handler returns the handler of all paths, for a server of another owner. The
-// bounds on connections and the time-outs are those of Serve alone.
-func (s *Server) Handler() http.Handler { return s.handler }
-
-// Serve answers requests on ln until ctx ends; it is called once. Then it gives the answers under
-// way two seconds, closes what is left and returns nil. An error that ends it
-// before is returned. It closes ln in any case. Events come, and the history is
-// written, only while Serve runs.
-func (s *Server) Serve(ctx context.Context, ln net.Listener) error {
-	ctx, cancel := context.WithCancel(ctx)
+// ask asks a server about itself, if the visitor wants more than the header of
+// its page.
+func (s *Server) ask(r *http.Request, found *api.Row) (query.Status, bool) {
+	if s.opt.Prober == nil || r.Method != http.MethodGet {
+		return query.Status{}, false
+	}
+	ctx, cancel := context.WithTimeout(r.Context(), liveWait)
 	defer cancel()
-	hs := &http.Server{
-		Handler:           s.handler,
-		ReadHeaderTimeout: headerTimeout,
-		ReadTimeout:       readTimeout,
-		WriteTimeout:      writeTimeout,
-		IdleTimeout:       idleTimeout,
-		MaxHeaderBytes:    maxHeader,
-		ErrorLog:          slog.NewLogLogger(serverLog{s.opt.Log}, slog.LevelDebug),
-		// Answers under way outlive ctx by the grace.
-		BaseContext: func(net.Listener) context.Context { return context.WithoutCancel(ctx) },
+	st, err := s.opt.Prober.Status(ctx, found.Public)
+	if err != nil {
+		s.opt.Log.Debug().Err(err).Stringer("server", found.Public).Msg("no live details")
+		return query.Status{}, false
 	}
-	var stopping sync.WaitGroup
-	stopping.Go(func() { s.feed.run(ctx) })
-	stopping.Go(func() { s.sample(ctx) })
-	stopping.Go(func() {
-		<-ctx.Done()
-		late, stop := context.WithTimeout(context.WithoutCancel(ctx), grace)
-		defer stop()
-		if hs.Shutdown(late) != nil {
-			_ = hs.Close()
+	return st, !st.Empty()
+}
+
+// originText says how a server came into the list.
+func originText(o master.Origin) string {
+	switch o {
+	case master.FromQR2:
+		return "It reports itself in heartbeats (QR2) and proved its address and its game's key."
+	case master.FromQR1:
+		return "It reports itself in heartbeats of the older text form (QR1) and proves each answer."
+	case master.FromZandronum:
+		return "It registered with the Zandronum master and proved its address."
+	case master.FromValve:
+		return "It registered with the Valve-style master."
+	case master.FromLAN:
+		return "It was found on the local network."
+	case master.Static:
+		return "The operator listed it."
+	}
+	return ""
+}
+
+// showReport fills the tables with what the server reported last.
+func (v *serverPage) showReport(s *master.Server) {
+	for name, value := range s.Rules.All() {
+		v.addRule(name, value)
+	}
+	v.Players = reportTable("Players", s.Players)
+	v.Teams = reportTable("Teams", s.Teams)
+}
+
+// showStatus fills the tables with what the server says now, and the numbers
+// above them.
+func (v *serverPage) showStatus(st *query.Status) {
+	for _, f := range st.Rules {
+		v.addRule(f.Name, f.Value)
+	}
+	v.Players = statusTable("Players", &st.Players)
+	v.Teams = statusTable("Teams", &st.Teams)
+	number := func(name string, to *int) {
+		value, _ := st.Get(name)
+		if n, ok := master.ParsePopulation(value); ok {
+			*to = n
 		}
-	})
-	err := netserve.ServeHTTP(hs, ln, netserve.ConnOptions{
-		MaxConns: s.opt.MaxConns, MaxPerAddr: s.opt.MaxPerAddr, Exempt: s.unbound, Metrics: s.opt.Metrics, Log: s.opt.Log,
-	})
-	ended := ctx.Err() != nil
-	cancel()
-	stopping.Wait()
-	if ended {
-		return nil
 	}
-	return fmt.Errorf("serve pages on %s: %w", ln.Addr(), err)
+	number("numplayers", &v.Count)
+	number("maxplayers", &v.MaxPlayers)
+	text := func(name string, to *string, most int) {
+		if value, ok := st.Get(name); ok {
+			*to = clean.Line(value, most)
+		}
+	}
+	text("hostname", &v.Name, maxNameText)
+	text("mapname", &v.Map, maxAreaText)
+	text("gametype", &v.Type, maxAreaText)
 }
 
-// unbound reports whether connections of a peer are not counted against it.
-func (s *Server) unbound(peer netip.Addr) bool {
-	p := s.policy.Load()
-	return p.proxy(peer) || p.exempt(peer)
+func (v *serverPage) addRule(name, value string) {
+	name = clean.Line(name, maxFieldText)
+	if name == "" || api.IsPrivateRule(name) {
+		return
+	}
+	if len(v.Rules) == maxRuleRows {
+		v.MoreRules++
+		return
+	}
+	v.Rules = append(v.Rules, ruleView{name, clean.Line(value, maxValueText)})
 }
 
-// serverLog takes what net/http has to say, which is nearly always about
-// something that a stranger did.
-type serverLog struct{ log zerolog.Logger }
-
-// Enabled implements slog.Handler.
-func (l serverLog) Enabled(context.Context, slog.Level) bool { return true }
-
-// Handle implements slog.Handler.
-func (l serverLog) Handle(_ context.Context, r slog.Record) error {
-	text := r.Message
-	l.log.Debug().Str("text", text[:min(len(text), maxServerLog)]).Msg("trouble with a connection")
-	return nil
+// columnName is the name of a column without what marks it as one.
+func columnName(name string) string {
+	name = strings.TrimSuffix(strings.TrimSuffix(name, "_t"), "_")
+	return clean.Line(name, maxFieldText)
 }
 
-// WithAttrs implements slog.Handler.
-func (l serverLog) WithAttrs([]slog.Attr) slog.Handler { return l }
+// shownColumns returns the columns that are shown.
+func shownColumns(names []string) (at []int, shown []string) {
+	for i, name := range names {
+		if n := columnName(name); n != "" && !api.IsPrivateRule(n) && len(at) < maxTableColumns {
+			at, shown = append(at, i), append(shown, n)
+		}
+	}
+	return at, shown
+}
 
-// WithGroup implements slog.Handler.
-func (l serverLog) WithGroup(string) slog.Handler { return l }
+func reportTable(title string, t master.Table) tableView {
+	names := make([]string, t.Columns())
+	for i := range names {
+		names[i] = t.Names().Name(i)
+	}
+	return showTable(title, names, t.Rows(), t.Value)
+}
+
+func statusTable(title string, t *query.Table) tableView {
+	return showTable(title, t.Columns, len(t.Rows), func(row, column int) string { return t.Rows[row][column] })
+}
+
+func showTable(title string, names []string, rows int, value func(row, column int) string) tableView {
+	at, shown := shownColumns(names)
+	v := tableView{Name: title, Columns: shown}
+	if len(at) == 0 {
+		return v
+	}
+	for i := range rows {
+		if i == maxTableRows {
+			v.More = rows - maxTableRows
+			break
+		}
+		line := make([]string, len(at))
+		for k, column := range at {
+			line[k] = clean.Line(value(i, column), maxNameText)
+		}
+		v.Rows = append(v.Rows, line)
+	}
+	return v
+}

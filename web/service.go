@@ -13,6 +13,7 @@ import (
 	"github.com/respawnd/respawnd/internal/history"
 	"github.com/respawnd/respawnd/internal/service"
 	"github.com/respawnd/respawnd/storage"
+	"github.com/respawnd/respawnd/web/account"
 )
 
 // HistoryFile is the file in the data folder that keeps the numbers of players
@@ -35,17 +36,16 @@ func (c *Config) Open(ctx context.Context, env *service.Env) (*service.Running, 
 	file := history.File{Path: filepath.Join(env.DataDir, HistoryFile), Log: env.Log}
 	kept := file.Load()
 	s := New(Options{
-		History: kept, Registry: env.List, Addresses: env.Addresses, Games: env.Games, Domains: env.Domains,
-		Started: env.Started, PublicURL: c.PublicURL, GameAddress: c.GameAddress, Version: env.Version,
+		Config: c, History: kept, List: env.List, Addresses: env.Addresses, Games: env.Games, Domains: env.Domains,
+		Started: env.Started, Version: env.Version, Trusted: env.Trusted,
 		Lookup: func(ctx context.Context, host string) ([]netip.Addr, error) {
 			return net.DefaultResolver.LookupNetIP(ctx, "ip4", host)
 		},
 		Services: func() []Service { return publicServices(env.Opened()) }, Prober: env.Asker,
-		Diagnosis: Diagnosis{Verdicts: env.Servers, Banned: func(a netip.Addr) []string { return banWords(env.Bans, a) }},
-		Accounts: Accounts{
-			Service: env.Accounts, Store: env.Store, Sessions: env.Hub, Banned: env.BannedFrom(storage.ScopePresence),
+		Verdicts: env.Servers, Banned: func(a netip.Addr) []string { return banWords(env.Bans, a) },
+		Accounts: account.Options{
+			Service: env.Accounts, Store: env.Store, Sessions: env.Hub, Banned: env.BannedFrom(storage.ScopePresence), Private: env.Private,
 		},
-		MaxConns: c.MaxConns, MaxPerAddr: c.MaxPerAddr, Policy: c.policy(env),
 		Log: env.Log, Metrics: env.Metrics(DropReasons()...), Registerer: env.Registerer,
 	})
 	r := service.OnListener(ln, func(ctx context.Context, ln net.Listener) error {
@@ -54,16 +54,8 @@ func (c *Config) Open(ctx context.Context, env *service.Env) (*service.Running, 
 		g.Go(func() error { file.Keep(ctx, kept); return nil })
 		return g.Wait()
 	})
-	r.Reload = func(to service.Service) { s.SetPolicy(to.(*Config).policy(env)) }
+	r.Reload = func(to service.Service) { s.Reload(to.(*Config)) }
 	return r, nil
-}
-
-func (c *Config) policy(env *service.Env) Policy {
-	return Policy{
-		Rate: c.Rate, Burst: c.Burst, MaxStreams: c.MaxStreams, MaxStreamsPerAddr: c.MaxStreamsPerAddr,
-		TrustedProxies: c.TrustedProxies, Exempt: env.Trusted,
-		Accounts: c.Accounts, Forms: c.Forms, Registrations: c.Registrations, Private: env.Private(),
-	}
 }
 
 // publicServices returns the services that players have to do with. Every one

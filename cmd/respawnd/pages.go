@@ -13,13 +13,13 @@ import (
 
 // pageOptions adds what the pages need beside the list.
 func (d *daemon) pageOptions(opt *web.Options) {
-	opt.GameAddress = d.cfg.Web.GameAddress
 	opt.Lookup = func(ctx context.Context, host string) ([]netip.Addr, error) {
 		return net.DefaultResolver.LookupNetIP(ctx, "ip4", host)
 	}
 	opt.Services, opt.Prober = d.publicServices, d.prober
-	opt.Diagnosis = web.Diagnosis{Verdicts: d.book, Banned: d.bannedWords}
-	opt.Accounts = web.Accounts{Service: d.accounts, Store: d.store, Sessions: d.hub, Banned: d.bannedFromPresence}
+	opt.Verdicts, opt.Banned = d.book, d.bannedWords
+	opt.Accounts.Service, opt.Accounts.Store = d.accounts, d.store
+	opt.Accounts.Sessions, opt.Accounts.Banned = d.hub, d.bannedFromPresence
 }
 
 // serviceWords says what a service is for, to players; "" if it is none of their

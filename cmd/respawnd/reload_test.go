@@ -22,7 +22,7 @@ func takenOver(cfg *services.Config) string {
 	for _, p := range []any{
 		d.listLimits(), cfg.QR2, cfg.ServerBrowse, cfg.LegacyList, cfg.GPCM,
 		cfg.GPSP, cfg.NATNeg, cfg.ZanMaster, d.probeLimits(),
-		d.webPolicy(), cfg.SSQ, cfg.ValveMaster, cfg.DNS, d.trusted()(netip.MustParseAddr("192.0.2.9")), advertised(cfg),
+		cfg.Web, cfg.SSQ, cfg.ValveMaster, cfg.DNS, d.trusted()(netip.MustParseAddr("192.0.2.9")), advertised(cfg),
 	} {
 		write(&b, reflect.ValueOf(p), 0)
 	}

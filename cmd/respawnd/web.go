@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"sync/atomic"
 
 	"github.com/respawnd/respawnd/configs"
 	"github.com/respawnd/respawnd/internal/netserve"
@@ -15,28 +16,24 @@ func (d *daemon) openWeb(ctx context.Context, l configs.Listener) (service, erro
 	}
 	d.loadHistory()
 	opt := web.Options{
-		History:  d.history,
-		Registry: d.registry, Addresses: d.addresses, Games: d.catalogue.Catalog(), Domains: d.cfg.Games.Domains, Started: d.started,
-		PublicURL: d.cfg.Web.PublicURL, Version: version(),
-		MaxConns: d.cfg.Web.MaxConns, MaxPerAddr: d.cfg.Web.MaxPerAddr, Policy: d.webPolicy(),
+		Config: &d.cfg.Web, History: d.history, Trusted: d.trusted(),
+		List: d.registry, Addresses: d.addresses, Games: d.catalogue.Catalog(), Domains: d.cfg.Games.Domains, Started: d.started,
+		Version: version(),
 		Log:     d.log.With().Str("service", "web").Logger(),
 		Metrics: netserve.NewMetrics(d.metrics, "web", web.DropReasons()...), Registerer: d.metrics,
 	}
+	var private atomic.Bool // as the configuration has it now
+	private.Store(d.cfg.GPSP.Private)
+	opt.Accounts.Private = private.Load
 	d.pageOptions(&opt)
 	s := web.New(opt)
 	return service{
 		address: ln.Addr(),
 		serve:   func(ctx context.Context) error { return s.Serve(ctx, ln) },
-		reload:  func() { s.SetPolicy(d.webPolicy()) },
-		close:   closeOnce(ln),
+		reload: func() {
+			private.Store(d.cfg.GPSP.Private)
+			s.Reload(&d.cfg.Web)
+		},
+		close: closeOnce(ln),
 	}, nil
-}
-
-func (d *daemon) webPolicy() web.Policy {
-	c := d.cfg.Web
-	return web.Policy{
-		Rate: c.Rate, Burst: c.Burst, MaxStreams: c.MaxStreams, MaxStreamsPerAddr: c.MaxStreamsPerAddr,
-		TrustedProxies: c.TrustedProxies, Exempt: d.trusted(),
-		Accounts: c.Accounts, Forms: c.Forms, Registrations: c.Registrations, Private: d.cfg.GPSP.Private,
-	}
 }

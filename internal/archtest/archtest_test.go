@@ -58,6 +58,7 @@ var ranks = map[string]int{
 	"master":             1,
 	"master/filter":      1,
 	"storage":            1,
+	"web/front":          1,
 
 	"internal/accounts":   2,
 	"internal/advertise":  2,
@@ -70,8 +71,12 @@ var ranks = map[string]int{
 	"master/rooms":        2,
 	"storage/bolt":        2,
 	"storage/storagetest": 2,
+	"web/page":            2,
 
-	"operator": 3,
+	"operator":    3,
+	"web/account": 3,
+	"web/api":     3,
+	"web/webtest": 3, // for tests
 
 	"internal/service": 4,
 

@@ -1,0 +1,278 @@
+package account
+
+import (
+	"context"
+	"embed"
+	"errors"
+	"html/template"
+	"mime"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/rs/zerolog"
+
+	"github.com/respawnd/respawnd/internal/accounts"
+	"github.com/respawnd/respawnd/internal/netserve"
+	"github.com/respawnd/respawnd/storage"
+	"github.com/respawnd/respawnd/web/front"
+	"github.com/respawnd/respawnd/web/page"
+	"github.com/respawnd/respawnd/web/session"
+)
+
+// maxForm is how many bytes a form may have.
+const maxForm = 16 << 10
+
+// prefix is the path of the pages: the only ones that take forms which change
+// something.
+const prefix = "/account"
+
+//go:embed templates
+var files embed.FS
+
+// Options are what the pages work with.
+type Options struct {
+	Service *accounts.Service // nil: the pages do not exist
+	Store   Store
+	// Sessions are the players who are signed in with their games.
+	Sessions Presence
+	// Banned returns whether an address may not sign in; nil: none is banned.
+	Banned func(netip.Addr) bool
+	// Private returns whether no answer may tell which e-mails have an account; nil:
+	// they may.
+	Private func() bool
+	// PublicURL is where visitors find the pages; empty: at any host.
+	PublicURL string
+
+	Log        zerolog.Logger
+	Registerer prometheus.Registerer // for the metrics of this package; nil: not registered
+}
+
+// Store is what the pages read of the store.
+type Store interface {
+	GetUser(ctx context.Context, id storage.UserID) (storage.User, error)
+	ProfilesOf(ctx context.Context, user storage.UserID) ([]storage.Profile, error)
+}
+
+// Presence ends the sessions of games; a presence.Hub is one.
+type Presence interface {
+	KickUser(ctx context.Context, id storage.UserID, reason error) int
+	KickProfile(ctx context.Context, id storage.ProfileID, reason error) int
+}
+
+// Pages are the pages of accounts. All methods may be called concurrently.
+type Pages struct {
+	*front.Front
+	opt       Options
+	site      *page.Site
+	templates map[string]*template.Template
+	limits    atomic.Pointer[limits] // never nil
+	sessions  *session.Table[storage.UserID, login]
+	forms     *session.Forms
+	cookie    session.Cookie // of a session
+	tie       session.Cookie // ties forms to a browser that is not logged in
+	secure    bool           // visitors come over HTTPS
+	origins   *http.CrossOriginProtection
+	trouble   netserve.Trouble
+}
+
+// limits are the live settings of the pages.
+type limits struct {
+	on                   bool
+	forms, registrations *netserve.Limiter
+}
+
+// New returns pages that are switched off until SetLimits is called.
+func New(f *front.Front, site *page.Site, opt Options) *Pages {
+	p := &Pages{
+		Front: f, site: site, opt: opt, templates: site.Parse(files, "login", "register", "account"),
+		sessions: newSessions(), forms: session.NewForms(), origins: http.NewCrossOriginProtection(),
+	}
+	prefix := "respawnd-"
+	if u, err := url.Parse(opt.PublicURL); err == nil && u.Host != "" {
+		if p.secure = u.Scheme == "https"; p.secure {
+			prefix = "__Host-respawnd-" // browsers refuse one that another host or plain HTTP set
+		}
+		_ = p.origins.AddTrustedOrigin(u.Scheme + "://" + u.Host) // ours, whatever a proxy makes of the Host header
+	}
+	p.cookie = session.Cookie{Name: prefix + "session", Secure: p.secure}
+	p.tie = session.Cookie{Name: prefix + "form", Secure: p.secure}
+	p.SetLimits(false, 0, 0)
+	front.Gauge(opt.Registerer, "respawnd_web_account_sessions", "Players who are logged in on the pages.", p.sessions.Len)
+	return p
+}
+
+// SetLimits switches the pages on or off, and bounds the forms that one address
+// sends, and the accounts that it makes, per minute; 0: no bound. Every address
+// starts with a whole minute's worth.
+func (p *Pages) SetLimits(on bool, forms, registrations int) {
+	on = on && p.opt.Service != nil
+	p.limits.Store(&limits{on, perMinute(forms), perMinute(registrations)})
+	p.site.SetAccounts(on)
+}
+
+// perMinute returns a limiter of n events per minute; 0: no bound. All n may
+// come at once.
+func perMinute(n int) *netserve.Limiter {
+	return netserve.NewLimiter(netserve.LimiterOptions{Rate: float64(n) / time.Minute.Seconds(), Burst: n})
+}
+
+// Routes returns every path of the pages.
+func (p *Pages) Routes() []front.Route {
+	return []front.Route{
+		{Pattern: prefix, Serve: p.handler((*visit).serveAccount)},
+		{Pattern: prefix + "/login", Serve: p.handler((*visit).serveLogin)},
+		{Pattern: prefix + "/logout", Serve: p.handler((*visit).serveLogout)},
+		{Pattern: prefix + "/register", Serve: p.handler((*visit).serveRegister)},
+		{Pattern: prefix + "/password", Serve: p.change("password", "account.password", changePassword)},
+		{Pattern: prefix + "/email", Serve: p.change("email", "account.email", changeEmail)},
+		{Pattern: prefix + "/profile", Serve: p.change("nick", "account.profile_add", addProfile)},
+		{Pattern: prefix + "/nick", Serve: p.change("renamed", "account.nick", renameProfile)},
+		{Pattern: prefix + "/uniquenick", Serve: p.change("uniquenick", "account.uniquenick", changeUniqueNick)},
+		{Pattern: prefix + "/drop", Serve: p.change("dropped", "account.profile_remove", dropProfile)},
+		{Pattern: prefix + "/delete", Serve: p.handler((*visit).serveDelete)},
+	}
+}
+
+// TakesForms reports whether a path may be sent a form.
+func (p *Pages) TakesForms(path string) bool {
+	return p.limits.Load().on && strings.HasPrefix(path, prefix+"/")
+}
+
+// Reasons under which forms are refused.
+const (
+	dropForms         = "form_rate"         // more from one address or account than allowed
+	dropRegistrations = "registration_rate" // more accounts from one address than allowed
+	dropForm          = "form"              // not a form of ours or too large
+	dropForgery       = "form_forged"       // made by another page
+)
+
+// DropReasons returns the reasons for netserve.NewMetrics, beside those of package
+// front.
+func DropReasons() []string {
+	return []string{dropForms, dropRegistrations, dropForm, dropForgery}
+}
+
+// visit is one request for a page of accounts.
+type visit struct {
+	*Pages
+	w       http.ResponseWriter
+	r       *http.Request
+	from    netip.Addr
+	form    url.Values      // empty unless it is a form
+	browser string          // the cookie that the forms are tied to
+	session *accountSession // nil: not logged in
+	user    storage.User
+}
+
+// handler makes the handler of a page of accounts. Forms come to it only if they
+// are ours.
+func (p *Pages) handler(serve func(*visit)) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		if !p.limits.Load().on {
+			p.NotFound(w, r)
+			return
+		}
+		w.Header().Set("Cache-Control", "no-store")
+		v := &visit{Pages: p, w: w, r: r, from: p.Visitor(r), form: url.Values{}}
+		if p.opt.Banned != nil && p.opt.Banned(v.from) {
+			p.Fail(w, r, http.StatusForbidden, "your address is banned from signing in")
+			return
+		}
+		if !v.identify() || r.Method == http.MethodPost && !v.readForm() {
+			return
+		}
+		serve(v)
+	}
+}
+
+// identify finds out who the visitor is. It returns false if it answered.
+func (v *visit) identify() bool {
+	token := v.cookie.Value(v.r)
+	if s := v.sessions.Find(token, time.Now()); s != nil {
+		u, mark, err := v.userOf(v.r.Context(), s.Owner)
+		switch {
+		case err == nil && *s.Data.mark.Load() == mark && !u.Ban.In(time.Now()):
+			v.session, v.user, v.browser = s, u, token
+			return true
+		case err != nil && !errors.Is(err, storage.ErrNotFound):
+			v.fault(err)
+			return false
+		}
+		v.sessions.End(s)
+	}
+	if token != "" {
+		v.cookie.Delete(v.w)
+	}
+	if v.browser = v.tie.Value(v.r); v.browser == "" {
+		v.browser = session.NewToken()
+		v.tie.Set(v.w, v.browser)
+	}
+	return true
+}
+
+// userOf returns an account, and what changes with its password.
+func (p *Pages) userOf(ctx context.Context, id storage.UserID) (u storage.User, mark passwordMark, err error) {
+	if u, err = p.opt.Store.GetUser(ctx, id); err == nil {
+		mark, err = p.opt.Service.PasswordMark(&u)
+	}
+	return u, mark, err
+}
+
+// readForm reads the form of a request and checks that it is one of ours. It
+// returns false if it answered.
+func (v *visit) readForm() bool {
+	if !v.Trusted(v.from) && !v.limits.Load().forms.Allow(v.from, time.Now()) {
+		v.Drop(dropForms)
+		v.w.Header().Set("Retry-After", "60")
+		v.Fail(v.w, v.r, http.StatusTooManyRequests, "too many forms from your address, wait a minute")
+		return false
+	}
+	if kind, _, err := mime.ParseMediaType(v.r.Header.Get("Content-Type")); err != nil || kind != "application/x-www-form-urlencoded" {
+		v.Drop(dropForm)
+		v.Fail(v.w, v.r, http.StatusUnsupportedMediaType, "this is not a form of ours")
+		return false
+	}
+	v.r.Body = http.MaxBytesReader(v.w, v.r.Body, maxForm)
+	if err := v.r.ParseForm(); err != nil {
+		v.Drop(dropForm)
+		if _, tooLarge := errors.AsType[*http.MaxBytesError](err); tooLarge {
+			v.Fail(v.w, v.r, http.StatusRequestEntityTooLarge, "the form is too large")
+			return false
+		}
+		v.Fail(v.w, v.r, http.StatusBadRequest, "the form cannot be read")
+		return false
+	}
+	v.form = v.r.PostForm
+	if v.origins.Check(v.r) != nil || !v.forms.Valid(v.browser, v.form.Get("token")) {
+		v.Drop(dropForgery)
+		v.Fail(v.w, v.r, http.StatusForbidden,
+			"the form is too old, came from elsewhere, or your browser keeps no cookies; nothing was changed, go back and try again")
+		return false
+	}
+	return true
+}
+
+// fault answers after an error of ours.
+func (v *visit) fault(err error) {
+	if v.r.Context().Err() != nil {
+		err = v.r.Context().Err() // the visitor is gone; nothing is wrong with us
+		v.opt.Log.Debug().Err(err).Msg("visitor left")
+	} else if untold, tell := v.trouble.Tell(time.Now()); tell {
+		v.opt.Log.Error().Err(err).Str("path", v.r.Pattern).Int("untold", untold).Msg("page of an account failed")
+	}
+	v.Fail(v.w, v.r, http.StatusInternalServerError, "something went wrong here; try again later")
+}
+
+// goTo sends the visitor to another page of ours after a form. The path is never
+// one that somebody sent.
+func (v *visit) goTo(path string) {
+	http.Redirect(v.w, v.r, v.site.Base()+path, http.StatusSeeOther)
+}
+
+// line returns a value of the form without spaces around it.
+func (v *visit) line(name string) string { return strings.TrimSpace(v.form.Get(name)) }

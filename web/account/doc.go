@@ -1,0 +1,19 @@
+// Package account is the pages on which players look after their accounts: log in,
+// register, change, delete.
+//
+// The rules are those of internal/accounts: an account made here signs in with
+// games, and the other way round. Text of forms is turned into the bytes that games
+// send, one per character. A session is kept by package web/session; the cookie is
+// Secure and bound to the host where the public URL is https. It ends with another
+// password, a ban, two idle hours or a day.
+//
+// A form changes something only if it carries the token that belongs to the
+// browser's cookie and comes from our own origin. Forms are bounded in size, by
+// address and by account; failed passwords count as those of games do. With
+// Options.Private no answer tells whether an e-mail has an account; only making one,
+// or moving one there, does, and both are rationed. What was changed is in the audit
+// log of the store, with the number and a nick of the account and the address it
+// came from, in the same step as the change.
+//
+// It is not for operators (package admin), and sends no e-mail.
+package account

@@ -1,0 +1,294 @@
+package account
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/respawnd/respawnd/internal/accounts"
+	"github.com/respawnd/respawnd/internal/clean"
+	"github.com/respawnd/respawnd/internal/presence"
+	"github.com/respawnd/respawnd/storage"
+	"github.com/respawnd/respawnd/web/front"
+	"github.com/respawnd/respawnd/web/page"
+)
+
+// evenTime is how long a registration takes where it must not tell whether there
+// is an account already: the store is slower if there is none.
+const evenTime = 250 * time.Millisecond
+
+// accountView is what the templates of accounts show.
+type accountView struct {
+	page.Frame
+	Token   string
+	Done    string
+	Problem string
+	Plain   bool // the page is not encrypted, and the visitor is not near
+
+	Email, Nick, UniqueNick string // what was filled in, or is in force
+	Partner, Namespace      string
+	Created                 string
+	Profiles                []profileView
+	MaxPassword             int
+}
+
+// profileView is a profile of an account.
+type profileView struct {
+	ID          storage.ProfileID
+	Nick        string
+	UniqueNicks []uniqueNickView
+	Only        bool // it cannot be deleted
+}
+
+type uniqueNickView struct {
+	Namespace int
+	Nick      string
+}
+
+func (v *visit) view(title string) accountView {
+	return accountView{
+		Frame: v.site.Frame(title, page.Account), Token: v.forms.Token(v.browser),
+		Plain: !v.secure && v.r.TLS == nil && !front.IsNear(v.from), MaxPassword: accounts.MaxPassword,
+		Partner: "0", Namespace: "1",
+	}
+}
+
+// again shows a page with what was wrong with its form.
+func (v *visit) again(name string, a accountView, status int, problem string) {
+	a.Problem = problem
+	front.WritePage(v.w, status, page.Render(v.templates[name], a))
+}
+
+// show shows a page.
+func (v *visit) show(name string, a accountView) { page.Show(v.Front, v.w, v.r, v.templates[name], a) }
+
+// serveLogin answers /account/login.
+func (v *visit) serveLogin() {
+	a := v.view("Log in")
+	if v.r.Method != http.MethodPost {
+		a.Done = doneText(v.r.URL.Query().Get("done"))
+		v.show("login", a)
+		return
+	}
+	a.Email, a.Partner = clean.Line(v.line("email"), storage.MaxEmail), clean.Line(v.line("partner"), 10)
+	partner, ok := number31(a.Partner, 0)
+	if !ok {
+		v.again("login", a, http.StatusUnprocessableEntity, problemLogin)
+		return
+	}
+	c := accounts.Credentials{Partner: partner, Email: v.line("email"), Password: asGamesSend(v.form.Get("password")), From: v.from}
+	id, err := v.opt.Service.CheckPassword(v.r.Context(), c)
+	switch {
+	case errors.Is(err, accounts.ErrBadEmail), errors.Is(err, accounts.ErrBadPassword):
+		v.again("login", a, http.StatusUnprocessableEntity, problemLogin)
+	case err != nil:
+		v.tellProblem("login", a, err)
+	default:
+		v.enter(id)
+	}
+}
+
+// asGamesSend is latin1 for a password that is only compared.
+func asGamesSend(password string) string {
+	if p, ok := latin1(password); ok {
+		return p
+	}
+	return password
+}
+
+// enter logs the visitor in and sends him to his account. Whoever had a session
+// before gets another one: nobody can prepare it for him.
+func (v *visit) enter(id storage.UserID) {
+	_, mark, err := v.userOf(v.r.Context(), id)
+	if err != nil {
+		v.fault(err)
+		return
+	}
+	if v.session != nil {
+		v.sessions.End(v.session)
+	}
+	v.cookie.Set(v.w, v.openSession(id, mark, time.Now()))
+	v.tie.Delete(v.w)
+	v.opt.Log.Info().Uint32("user", uint32(id)).Stringer("peer", v.from).Msg("logged in on the page")
+	v.goTo("/account")
+}
+
+// tellProblem shows a page with a refusal, or answers after a fault.
+func (v *visit) tellProblem(name string, a accountView, err error) {
+	text, ok := problemText(err)
+	switch {
+	case !ok:
+		v.fault(err)
+	case errors.Is(err, accounts.ErrThrottled):
+		v.again(name, a, http.StatusTooManyRequests, text)
+	default:
+		v.again(name, a, http.StatusUnprocessableEntity, text)
+	}
+}
+
+// serveRegister answers /account/register.
+func (v *visit) serveRegister() {
+	a := v.view("Make an account")
+	if v.r.Method != http.MethodPost {
+		v.show("register", a)
+		return
+	}
+	began := time.Now()
+	a.Email, a.Nick = clean.Line(v.line("email"), storage.MaxEmail), clean.Line(v.line("nick"), storage.MaxNick)
+	a.UniqueNick, a.Partner = clean.Line(v.line("uniquenick"), storage.MaxUniqueNick), clean.Line(v.line("partner"), 10)
+	a.Namespace = clean.Line(v.line("namespace"), 10)
+	reg, problem := v.registration()
+	if problem != "" {
+		v.again("register", a, http.StatusUnprocessableEntity, problem)
+		return
+	}
+	if !v.Trusted(v.from) && !v.limits.Load().registrations.Allow(v.from, began) {
+		v.Drop(dropRegistrations)
+		v.again("register", a, http.StatusTooManyRequests, problemQuota)
+		return
+	}
+	if reg.UniqueNick != "" {
+		// Asked first: else the answer would tell whether there is an account.
+		if err := v.opt.Service.CheckUniqueNick(v.r.Context(), reg.Namespace, reg.UniqueNick); err != nil {
+			v.tellProblem("register", a, err)
+			return
+		}
+	}
+	ctx := storage.WithAudit(v.r.Context(), storage.AuditEntry{
+		Via: storage.ViaPlayer, From: v.from, Action: "account.create", Subject: reg.Nick,
+	})
+	profile, err := v.opt.Service.Register(ctx, reg)
+	if v.private() {
+		v.answerInPrivate(a, err, began)
+		return
+	}
+	switch {
+	case errors.Is(err, accounts.ErrBadPassword):
+		v.again("register", a, http.StatusUnprocessableEntity, "There is an account with that e-mail address, and its password is another.")
+	case err != nil:
+		v.tellProblem("register", a, err)
+	default:
+		v.enter(profile.User)
+	}
+}
+
+// private reports whether no answer may tell which e-mails have an account.
+func (v *visit) private() bool { return v.opt.Private != nil && v.opt.Private() }
+
+// answerInPrivate answers a registration so that nobody learns from it whether
+// there was an account with that e-mail. Only its owner hears more.
+func (v *visit) answerInPrivate(a accountView, err error, began time.Time) {
+	select {
+	case <-time.After(time.Until(began.Add(evenTime))):
+	case <-v.r.Context().Done():
+	}
+	same := err == nil || errors.Is(err, accounts.ErrBadPassword) || errors.Is(err, accounts.ErrThrottled) || errors.Is(err, accounts.ErrUniqueNickTaken)
+	if !same {
+		v.tellProblem("register", a, err)
+		return
+	}
+	v.goTo("/account/login?done=asked")
+}
+
+// registration reads the form of a registration.
+func (v *visit) registration() (reg accounts.Registration, problem string) {
+	partner, ok := number31(v.line("partner"), 0)
+	namespace, good := number31(v.line("namespace"), 1)
+	if !ok || !good {
+		return reg, "Partner code and namespace are numbers."
+	}
+	nick, nickOK := latin1(v.line("nick"))
+	unique, uniqueOK := latin1(v.line("uniquenick"))
+	if !nickOK || !uniqueOK {
+		return reg, problemLetters
+	}
+	password, problem := v.newPassword()
+	return accounts.Registration{
+		Partner: partner, Namespace: namespace, Email: v.line("email"), Nick: nick, UniqueNick: unique, Password: password, From: v.from,
+	}, problem
+}
+
+// newPassword reads a password that was typed twice.
+func (v *visit) newPassword() (password, problem string) {
+	if v.form.Get("new") != v.form.Get("repeat") {
+		return "", problemRepeat
+	}
+	password, ok := latin1(v.form.Get("new"))
+	switch {
+	case !ok:
+		return "", problemLetters
+	case password == "" || len(password) > accounts.MaxPassword:
+		return "", problemLength
+	}
+	return password, ""
+}
+
+// number31 reads a number that fits the protocol; empty means none.
+func number31(text string, none int) (int, bool) {
+	if text == "" {
+		return none, true
+	}
+	n, err := strconv.ParseUint(text, 10, 31)
+	return int(n), err == nil
+}
+
+// serveAccount answers /account.
+func (v *visit) serveAccount() {
+	if v.session == nil {
+		v.goTo("/account/login")
+		return
+	}
+	a, err := v.accountView()
+	if err != nil {
+		v.fault(err)
+		return
+	}
+	a.Done = doneText(v.r.URL.Query().Get("done"))
+	v.show("account", a)
+}
+
+// accountView returns what the page of the visitor's account shows.
+func (v *visit) accountView() (accountView, error) {
+	a := v.view("Your account")
+	a.Email = clean.Text(v.user.Email)
+	a.Created = v.user.Created.UTC().Format("2 January 2006")
+	if v.user.Created.IsZero() {
+		a.Created = ""
+	}
+	list, err := v.opt.Store.ProfilesOf(v.r.Context(), v.user.ID)
+	if err != nil {
+		return a, err
+	}
+	for _, p := range list {
+		view := profileView{ID: p.ID, Nick: clean.Text(p.Nick), Only: len(list) == 1}
+		for _, n := range p.UniqueNicks {
+			view.UniqueNicks = append(view.UniqueNicks, uniqueNickView{n.Namespace, clean.Text(n.Nick)})
+		}
+		a.Profiles = append(a.Profiles, view)
+	}
+	return a, nil
+}
+
+// serveLogout answers /account/logout.
+func (v *visit) serveLogout() {
+	if v.r.Method == http.MethodPost && v.session != nil {
+		v.sessions.End(v.session)
+		v.cookie.Delete(v.w)
+		v.goTo("/account/login?done=out")
+		return
+	}
+	v.goTo("/account")
+}
+
+// endGames ends the sessions of games of an account, and what they could come
+// back with.
+func (v *visit) endGames(ctx context.Context, id storage.UserID) error {
+	v.opt.Sessions.KickUser(ctx, id, presence.ErrDisplaced)
+	list, err := v.opt.Store.ProfilesOf(ctx, id)
+	for _, p := range list {
+		v.opt.Service.RevokeGrants(p.ID)
+	}
+	return err
+}

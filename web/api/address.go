@@ -1,0 +1,83 @@
+package api
+
+import (
+	"net/netip"
+	"strconv"
+
+	"github.com/respawnd/respawnd/internal/advertise"
+	"github.com/respawnd/respawnd/master"
+)
+
+// findServer returns the listed server with an id. The address in the id may be
+// the one that the asker was given.
+func (s *API) findServer(id string, asker advertise.Asker) (*master.Server, bool) {
+	origin, public, ok := master.ParseID(id)
+	if !ok {
+		return nil, false
+	}
+	server, ok := asker.Find(s.lister.registry, public)
+	return server, ok && server.Origin == origin
+}
+
+// appendAddress writes the members of a server that are its address.
+func appendAddress(b []byte, at netip.AddrPort) []byte {
+	b = appendHostPort(b, at)
+	b = append(b, `,"host":"`...)
+	b = at.Addr().AppendTo(b)
+	b = append(b, `","port":`...)
+	return strconv.AppendUint(b, uint64(at.Port()), 10)
+}
+
+// appendHostPort writes the member of a server that is its whole address.
+func appendHostPort(b []byte, at netip.AddrPort) []byte {
+	b = append(b, `"address":"`...)
+	b = at.AppendTo(b)
+	return append(b, '"')
+}
+
+// spot is where in the text of events a private address is written.
+type spot struct {
+	from, to int
+	public   netip.AddrPort
+	write    func([]byte, netip.AddrPort) []byte
+}
+
+// mark remembers what was written into the text from a place on, if it is an
+// address that depends on the asker.
+func (b *batch) mark(from, to int, public netip.AddrPort, write func([]byte, netip.AddrPort) []byte) {
+	if master.IsPrivate(public.Addr()) {
+		b.spots = append(b.spots, spot{from, to, public, write})
+	}
+}
+
+// appendGiven appends a part of the text with the addresses that an asker is
+// given. spots are those from the part on; the ones behind it are returned.
+func (b *batch) appendGiven(dst []byte, from, to int, asker advertise.Asker, spots []spot) ([]byte, []spot) {
+	for len(spots) > 0 && spots[0].from < to {
+		p := spots[0]
+		dst = append(dst, b.text[from:p.from]...)
+		dst = p.write(dst, asker.Given(p.public))
+		from, spots = p.to, spots[1:]
+	}
+	return append(dst, b.text[from:to]...), spots
+}
+
+// textFor returns the events of a game (all, if it is empty) with the addresses
+// that an asker is given.
+func (b *batch) textFor(game string, asker advertise.Asker) (text []byte) {
+	if game == "" && len(b.spots) == 0 {
+		return b.text
+	}
+	start, spots := 0, b.spots
+	for _, e := range b.events {
+		if e.game == game || e.game == "" || game == "" {
+			text, spots = b.appendGiven(text, start, e.end, asker, spots)
+		} else {
+			for len(spots) > 0 && spots[0].from < e.end {
+				spots = spots[1:]
+			}
+		}
+		start = e.end
+	}
+	return text
+}

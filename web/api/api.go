@@ -1,0 +1,136 @@
+package api
+
+import (
+	"hash/maphash"
+	"net/http"
+	"slices"
+	"strconv"
+
+	"github.com/respawnd/respawnd/internal/advertise"
+	"github.com/respawnd/respawnd/internal/clean"
+
+	"github.com/respawnd/respawnd/web/front"
+)
+
+// maxAnswer is the size in bytes after which an answer stops and the rest of the
+// list is left to the next one.
+const maxAnswer = 16 << 20
+
+// headRoom is kept free in front of a list for what is known only behind it: at
+// least the length of its first line with two numbers in it.
+const headRoom = 96
+
+// sampleRows is after how many rows the size of a list is estimated.
+const sampleRows = 32
+
+// serveServers answers /api/v1/servers.
+func (s *API) serveServers(w http.ResponseWriter, r *http.Request) {
+	p, err := parseListParams(r.URL.RawQuery)
+	if err != nil {
+		s.refuse(w, err)
+		return
+	}
+	p.asker = s.Asker(r)
+	serial := s.lister.gameSerial(p.game) // before the list is read: the list may be newer, never older
+	list := s.lister.now()
+	if front.NotModified(w, r, s.etag(serial, list.titles, p)) {
+		return
+	}
+	s.Reply(w, r, front.JSON, &list.Answers, p, func() []byte { return encodeList(list, p, maxAnswer) })
+}
+
+// encodeList writes the answer to p. It stops behind the server with which it
+// exceeds most bytes.
+func encodeList(list *Snapshot, p listParams, most int) []byte {
+	rows := list.Choose(p.game, p.query, p.order)
+	total := len(rows)
+	if p.cursor {
+		i, found := slices.BinarySearchFunc(rows, p.after, func(r *Row, to place) int { return comparePlaces(placeOf(p.order, r), to) })
+		if found {
+			i++
+		}
+		rows = rows[i:]
+	}
+	page := rows[:min(len(rows), p.limit)]
+
+	e := newEncoder(make([]byte, headRoom, 4096), list)
+	e.asker = p.asker
+	n := 0
+	for n < len(page) && len(e.buf) < most {
+		if n > 0 {
+			e.buf = append(e.buf, ',')
+		}
+		if n == sampleRows {
+			perRow := (len(e.buf) - headRoom) / n
+			e.buf = slices.Grow(e.buf, min(perRow*(len(page)-n)*9/8, most)+headRoom)
+		}
+		e.appendServer(page[n], p.full)
+		n++
+	}
+	e.buf = append(e.buf, ']')
+	if n > 0 && n < len(rows) {
+		e.buf = append(e.buf, `,"next":"`...)
+		e.buf = append(e.buf, placeOf(p.order, page[n-1]).cursor()...)
+		e.buf = append(e.buf, '"')
+	}
+	e.buf = append(e.buf, "}\n"...)
+	return prepend(e.buf, `{"count":`+strconv.Itoa(n)+`,"total":`+strconv.Itoa(total)+`,"servers":[`)
+}
+
+// prepend writes head into the end of the room that was left for it.
+func prepend(buf []byte, head string) []byte {
+	start := headRoom - len(head)
+	copy(buf[start:], head)
+	return buf[start:]
+}
+
+// serverQuestion is the question for one server.
+type serverQuestion struct {
+	id    string
+	asker advertise.Asker
+}
+
+// serveServer answers /api/v1/servers/{id}.
+func (s *API) serveServer(w http.ResponseWriter, r *http.Request) {
+	if _, err := parseParams(r.URL.RawQuery); err != nil {
+		s.refuse(w, err)
+		return
+	}
+	q := serverQuestion{r.PathValue("id"), s.Asker(r)}
+	found, list, ok := s.Find(q.id, q.asker)
+	if !ok {
+		noSuchServer(w)
+		return
+	}
+	if front.NotModified(w, r, s.etag(found.Serial, list.titles, q)) {
+		return
+	}
+	s.Reply(w, r, front.JSON, &list.Answers, q, func() []byte {
+		e := newEncoder(nil, list)
+		e.asker = q.asker
+		e.appendServer(found, true)
+		return append(e.buf, '\n')
+	})
+}
+
+// etag returns the weak tag of an answer: the list at a serial, seen through a
+// question. Another run of the daemon gives other tags.
+func (s *API) etag(serial, titles uint64, question any) string {
+	h := maphash.Comparable(s.lister.seed, tagged{serial, titles, question})
+	return `W/"` + strconv.FormatUint(serial, 16) + "-" + strconv.FormatUint(h, 16) + `"`
+}
+
+type tagged struct {
+	serial, titles uint64
+	question       any
+}
+
+// refuse answers a bad parameter.
+func (s *API) refuse(w http.ResponseWriter, err error) {
+	s.Drop(front.DropParam)
+	front.FailJSON(w, http.StatusBadRequest, clean.Cut(err.Error(), clean.MaxEcho))
+}
+
+func noSuchServer(w http.ResponseWriter) {
+	front.FailJSON(w, http.StatusNotFound, "no such server")
+}

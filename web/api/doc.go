@@ -1,0 +1,49 @@
+// Package api is the JSON interface of the daemon over HTTP, under /api/v1, and the
+// list of servers as package web shows it.
+//
+//	/servers               the list; see below
+//	/servers/{id}          one server with its rules, players and teams
+//	/servers/{id}/history  how many players it had in the last 24 hours
+//	/games                 the catalogue; ?active=1 leaves games without servers out
+//	/games/{name}          one game with the host names that it looks up
+//	/stats                 totals, version, uptime
+//	/events                what happens in the list; see below
+//	/openapi.json          all of this for programs
+//
+// The list is {"count", "total", "servers", "next"}: how many servers this answer
+// has, how many there are, the servers, and the cursor of what follows if
+// something does. The parameters, each at most once, others are refused:
+//
+//	game    servers of this game only
+//	q       servers with this text in their name or map, whatever its case
+//	sort    game (then players, most first), players, name or added (newest first);
+//	        then by address; default game
+//	limit   1 to 10000 servers; default 1000
+//	cursor  "next" of an earlier answer: continue behind its last server
+//	full    1: players and teams too
+//
+// A server is the object that appendServer writes. The keys of its rules, players
+// and teams are those that it reported. What it said about its own network
+// (localip0 and so on) is left out. An answer may be shorter than its limit if it
+// would become too large; "next" is there then.
+//
+// Answers to requests that differ in nothing are shared for up to a second if
+// the list does not change, their compressed form too. When it does change, what
+// was read and written of the other servers is used again. A server's last_seen
+// may be that old; changes of the list show at once. The ETag of an answer changes
+// when the list (with ?game=, the list of that game) does, not when servers
+// reported again without a change.
+//
+// # Events
+//
+// The stream has server-sent events: added and changed with the server as in the
+// list, removed with its id, game and address. What happens to one server within
+// feedPause is one event. The id of an event is the run of the daemon and the
+// serial of the change; a client that gives it back as Last-Event-ID continues
+// behind it. Where more than maxCatchUp changes lie between, or the id is of another
+// run, the first event is reset: the list has to be read again. The events of all
+// streams are written once. There is a bound of streams in all and for each
+// address, and a client that takes nothing for streamWrite is cut.
+//
+// It is not the API of operators (package admin), and changes nothing.
+package api

@@ -1,0 +1,183 @@
+package api
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"net/netip"
+	"os"
+	"time"
+
+	"github.com/respawnd/respawnd/internal/advertise"
+	"github.com/respawnd/respawnd/internal/netserve"
+
+	"github.com/respawnd/respawnd/web/front"
+)
+
+const (
+	// Reasons under which streams are refused or cut: too many in all, one that made
+	// room for that of another address, too many of one address, a client that did not
+	// read for streamWrite.
+	dropStreams        = "streams_full"
+	dropStreamEvicted  = "stream_evicted"
+	dropStreamsPerAddr = "streams_per_address"
+	dropSlowStream     = "stream_slow"
+
+	eventsType = "text/event-stream; charset=utf-8"
+
+	// streamBeat is how often a stream without events gets a comment, so that
+	// nobody on its way takes it for dead.
+	streamBeat = 15 * time.Second
+	// streamWrite is the time for a client to take what is sent to it. One that
+	// does not is cut; it may come back with the id of its last event.
+	streamWrite = 10 * time.Second
+	// streamRetry is after how many milliseconds clients should come back.
+	streamRetry = "5000"
+	// streamsFull is after how many seconds a client should try again that found
+	// no room.
+	streamsFull = "30"
+)
+
+// DropReasons returns the reasons for netserve.NewMetrics, beside those of package
+// front.
+func DropReasons() []string {
+	return []string{dropStreams, dropStreamEvicted, dropStreamsPerAddr, dropSlowStream}
+}
+
+// serveEvents answers /api/v1/events.
+func (s *API) serveEvents(w http.ResponseWriter, r *http.Request) {
+	p, err := parseParams(r.URL.RawQuery, "game")
+	if err != nil {
+		s.refuse(w, err)
+		return
+	}
+	game, err := p.Game()
+	if err != nil {
+		s.refuse(w, err)
+		return
+	}
+	h := w.Header()
+	h.Set("Content-Type", eventsType)
+	h.Set("Cache-Control", "no-store")
+	h.Set("X-Accel-Buffering", "no") // nginx would hold events back
+	if r.Method == http.MethodHead {
+		w.WriteHeader(http.StatusOK)
+		return
+	}
+	ctx, cancel := context.WithCancel(r.Context())
+	defer cancel()
+	addr := s.Visitor(r)
+	a := s.streams.Enter(addr, time.Now(), cancel)
+	if a.Seat == nil {
+		s.refuseStream(w, a.Refused)
+		return
+	}
+	defer a.Seat.Leave()
+	if a.Evicted {
+		s.Drop(dropStreamEvicted)
+	}
+	a.Seat.SetState(netserve.StateStream)
+	netserve.SetState(ctx, netserve.StateStream)
+	out := &stream{server: s, w: w, control: http.NewResponseController(w), addr: addr, game: game, at: s.feed.join()}
+	defer s.feed.leave()
+	if err := out.run(r.WithContext(ctx)); errors.Is(err, os.ErrDeadlineExceeded) {
+		s.Drop(dropSlowStream)
+	}
+}
+
+// refuseStream answers a client for whose stream there is no room.
+func (s *API) refuseStream(w http.ResponseWriter, why netserve.Refusal) {
+	w.Header().Set("Cache-Control", "no-cache")
+	w.Header().Set("Retry-After", streamsFull)
+	if why == netserve.RefusedPerAddr {
+		s.Drop(dropStreamsPerAddr)
+		front.FailJSON(w, http.StatusTooManyRequests, "too many event streams from your address")
+		return
+	}
+	s.Drop(dropStreams)
+	front.FailJSON(w, http.StatusServiceUnavailable, "too many event streams, try again")
+}
+
+// stream is one client of the feed.
+type stream struct {
+	server  *API
+	w       http.ResponseWriter
+	control *http.ResponseController
+	addr    netip.Addr // of the visitor
+	game    string     // empty: all
+	at      uint64     // it knows everything up to this serial
+}
+
+// run sends events until the client leaves, does not read, or the service stops.
+func (t *stream) run(r *http.Request) error {
+	_ = t.control.SetReadDeadline(time.Time{}) // a stream has no end; what cannot do that has no deadline
+	t.w.WriteHeader(http.StatusOK)
+	f := t.server.feed
+	err := t.begin(r.Header.Get("Last-Event-ID"))
+	beat := time.NewTicker(streamBeat)
+	defer beat.Stop()
+	for err == nil {
+		b, now, wait := f.next(t.at)
+		switch {
+		case b != nil:
+			err = t.tell(b)
+			continue
+		case wait == nil:
+			err = t.tell(t.catchUp(now))
+			continue
+		}
+		select {
+		case <-wait:
+		case <-beat.C:
+			err = t.send([]byte(":\n\n"))
+		case <-r.Context().Done():
+			return nil
+		case <-f.over:
+			return nil
+		}
+	}
+	return err
+}
+
+// begin sends the place from which the stream continues: behind the last event that
+// the client got, if there was one and it is known, else now.
+func (t *stream) begin(last string) error {
+	f := t.server.feed
+	if last == "" {
+		return t.send([]byte("retry: " + streamRetry + "\nid: " + f.id(t.at) + "\n\n"))
+	}
+	if at, ok := f.parseID(last); ok && at <= t.at {
+		t.at = at
+		return t.send([]byte("retry: " + streamRetry + "\n\n"))
+	}
+	return t.tell(f.reset(t.at, t.at, resetRestart))
+}
+
+// catchUp writes the next events for this stream alone, in turn with answers.
+func (t *stream) catchUp(to uint64) (b *batch) {
+	s := t.server
+	s.InTurn(func() { b = s.feed.write(t.at, to) })
+	return b
+}
+
+// tell sends the events of a batch that the client wants.
+func (t *stream) tell(b *batch) error {
+	t.at = b.to
+	var asker advertise.Asker
+	if len(b.spots) > 0 {
+		asker = t.server.opt.Addresses.Browser(t.addr, netip.Addr{})
+	}
+	return t.send(b.textFor(t.game, asker))
+}
+
+// send writes and flushes text within streamWrite.
+func (t *stream) send(text []byte) error {
+	if len(text) == 0 {
+		return nil
+	}
+	_ = t.control.SetWriteDeadline(time.Now().Add(streamWrite)) // what cannot do that does not block
+	if _, err := t.w.Write(text); err != nil {
+		return err
+	}
+	return t.control.Flush()
+}

@@ -1,0 +1,481 @@
+package api
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"math"
+	"net/http"
+	"net/http/httptest"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/respawnd/respawnd/internal/history"
+	"github.com/respawnd/respawnd/master"
+	"github.com/respawnd/respawnd/web/front"
+	"github.com/respawnd/respawnd/web/webtest"
+)
+
+// object is a part of the document.
+type object = map[string]any
+
+// document is the description of the API with what was seen of it. It knows just
+// the part of JSON Schema that the description uses and fails on any other word:
+// no library does the other direction, that all that is described really comes.
+type document struct {
+	t    *testing.T
+	root object
+	seen map[string]bool // "Schema.property", "GET /path 200", "GET /path ?parameter"
+}
+
+func readDocument(t *testing.T) *document {
+	t.Helper()
+	d := &document{t: t, seen: make(map[string]bool)}
+	if err := json.Unmarshal(openAPI, &d.root); err != nil {
+		t.Fatalf("openapi.json: %v", err)
+	}
+	return d
+}
+
+// at returns a part of the document, following a reference.
+func (d *document) at(v any) object {
+	d.t.Helper()
+	o, ok := v.(object)
+	if !ok {
+		d.t.Fatalf("%v is not an object", v)
+	}
+	ref, ok := o["$ref"].(string)
+	if !ok {
+		return o
+	}
+	o = d.root
+	for part := range strings.SplitSeq(strings.TrimPrefix(ref, "#/"), "/") {
+		if o, ok = o[part].(object); !ok {
+			d.t.Fatalf("%s leads nowhere", ref)
+		}
+	}
+	return o
+}
+
+// operations yields path and operation.
+func (d *document) operations(visit func(path string, op object)) {
+	for path, item := range d.at(d.root["paths"]) {
+		for method, op := range d.at(item) {
+			if method != "get" {
+				d.t.Errorf("%s has a %s", path, method)
+			}
+			visit(path, d.at(op))
+		}
+	}
+}
+
+// parameters returns those of an operation that are in a part of the request.
+func (d *document) parameters(op object, in string) map[string]object {
+	out := make(map[string]object)
+	for _, p := range op["parameters"].([]any) {
+		if p := d.at(p); p["in"] == in {
+			out[p["name"].(string)] = p
+		}
+	}
+	return out
+}
+
+// check compares a value with a schema. name is that of the schema.
+func (d *document) check(where, name string, schema, v any) {
+	d.t.Helper()
+	if o := schema.(object); o["$ref"] != nil {
+		name = o["$ref"].(string)[strings.LastIndex(o["$ref"].(string), "/")+1:]
+	}
+	s := d.at(schema)
+	if !slices.Contains(typesOf(s), typeName(v)) && (typeName(v) != "integer" || !slices.Contains(typesOf(s), "number")) {
+		d.t.Errorf("%s (%s): got %v, want %v", where, name, v, s["type"])
+		return
+	}
+	for word, rule := range s {
+		switch word {
+		case "type", "description", "required", "properties", "default":
+		case "additionalProperties", "items":
+			if _, isSchema := rule.(object); !isSchema && word == "items" {
+				d.t.Errorf("%s: items is no schema", name)
+			}
+		case "enum":
+			if !slices.Contains(rule.([]any), v) {
+				d.t.Errorf("%s (%s): got %v, want one of %v", where, name, v, rule)
+			}
+		case "pattern":
+			if !regexp.MustCompile(rule.(string)).MatchString(v.(string)) {
+				d.t.Errorf("%s (%s): got %q, want %s", where, name, v, rule)
+			}
+		case "format":
+			if _, err := time.Parse(time.RFC3339, fmt.Sprint(v)); v != nil && err != nil {
+				d.t.Errorf("%s (%s): got %v, want a time", where, name, v)
+			}
+		case "minimum":
+			if n, ok := v.(float64); ok && n < rule.(float64) {
+				d.t.Errorf("%s (%s): got %v, want at least %v", where, name, v, rule)
+			}
+		case "maximum":
+			if n, ok := v.(float64); ok && n > rule.(float64) {
+				d.t.Errorf("%s (%s): got %v, want at most %v", where, name, v, rule)
+			}
+		default:
+			d.t.Errorf("%s: this test does not know the word %s", name, word)
+		}
+	}
+	switch v := v.(type) {
+	case []any:
+		for i, e := range v {
+			d.check(fmt.Sprintf("%s[%d]", where, i), name, s["items"], e)
+		}
+	case object:
+		d.checkObject(where, name, s, v)
+	}
+}
+
+func (d *document) checkObject(where, name string, s, v object) {
+	d.t.Helper()
+	required, _ := s["required"].([]any)
+	for _, r := range required {
+		if _, ok := v[r.(string)]; !ok {
+			d.t.Errorf("%s (%s) lacks %s", where, name, r)
+		}
+	}
+	properties, _ := s["properties"].(object)
+	for key, value := range v {
+		switch p, known := properties[key]; {
+		case known:
+			d.seen[name+"."+key] = true
+			d.check(where+"."+key, name, p, value)
+		case s["additionalProperties"] == true:
+		case s["additionalProperties"] == false:
+			d.t.Errorf("%s (%s) has %s, which is not described", where, name, key)
+		default:
+			d.check(where+"."+key, name, s["additionalProperties"], value)
+		}
+	}
+}
+
+func typesOf(s object) []string {
+	switch t := s["type"].(type) {
+	case string:
+		return []string{t}
+	case []any:
+		var out []string
+		for _, one := range t {
+			out = append(out, one.(string))
+		}
+		return out
+	}
+	return nil
+}
+
+func typeName(v any) string {
+	switch v := v.(type) {
+	case nil:
+		return "null"
+	case bool:
+		return "boolean"
+	case string:
+		return "string"
+	case float64:
+		if v == math.Trunc(v) {
+			return "integer"
+		}
+		return "number"
+	case []any:
+		return "array"
+	}
+	return "object"
+}
+
+// answer compares an answer with what the document says about it.
+func (d *document) answer(path string, w *httptest.ResponseRecorder) {
+	d.t.Helper()
+	op := d.at(d.at(d.at(d.root["paths"])[path])["get"])
+	status := strconv.Itoa(w.Code)
+	described, ok := d.at(op["responses"])[status]
+	if !ok {
+		d.t.Errorf("GET %s: got %s %s, which is not described", path, status, w.Body)
+		return
+	}
+	d.seen[path+" "+status] = true
+	r := d.at(described)
+	headers, _ := r["headers"].(object)
+	for name := range headers {
+		if w.Header().Get(name) == "" {
+			d.t.Errorf("GET %s: %s without the header %s", path, status, name)
+		}
+	}
+	for _, name := range []string{"ETag", "Retry-After"} {
+		if _, ok := headers[name]; !ok && w.Header().Get(name) != "" {
+			d.t.Errorf("GET %s: %s has %s, which is not described", path, status, name)
+		}
+	}
+	content, _ := r["content"].(object)
+	kind, _, _ := strings.Cut(w.Header().Get("Content-Type"), ";")
+	switch media, ok := content[kind].(object); {
+	case len(content) == 0 && w.Body.Len() == 0:
+	case !ok:
+		d.t.Errorf("GET %s: %s of type %q with %d bytes, which is not described", path, status, kind, w.Body.Len())
+	case kind == "application/json":
+		d.check(path, path, media["schema"], webtest.Decode[any](d.t, w.Body))
+	case kind == "text/event-stream":
+		d.stream(path, r, w.Body.String())
+	}
+}
+
+// stream compares the events of an answer with what the document says of them.
+func (d *document) stream(path string, response object, text string) {
+	d.t.Helper()
+	kinds := response["x-events"].(object)
+	for _, e := range regexp.MustCompile(`event: (.*)\ndata: (.*)\n\n`).FindAllStringSubmatch(text, -1) {
+		schema, ok := kinds[e[1]]
+		if !ok {
+			d.t.Errorf("event %s is not described", e[1])
+			continue
+		}
+		d.seen["event "+e[1]] = true
+		d.check(path+" "+e[1], path, schema, webtest.Decode[any](d.t, strings.NewReader(e[2])))
+	}
+}
+
+// described is a service with one of everything.
+func described(t *testing.T) *fixture {
+	f := newFixture(t, func(o *Options) { o.Domains = []string{"gamespy.com", "example.org"} })
+	rich := webtest.Listed{
+		Rules:   []string{"hostname", "h", "hostport", "7777", "mapname", "m", "numplayers", "2", "maxplayers", "8"},
+		Players: [][]string{{"player_"}, {"a"}}, Teams: [][]string{{"team_t"}, {"Red"}},
+		Change: func(s *master.Server) { s.Country = "NZ" },
+	}
+	f.Put(rich)
+	f.Put(webtest.Listed{Addr: "192.0.2.2:6500", Game: "gmother", Change: func(s *master.Server) { s.Origin = master.FromZandronum }})
+	now := time.Now()
+	f.api.sampleNow(now.Add(-2 * history.Interval))
+	f.api.opt.History.Begin(now.Add(-history.Interval))
+	f.api.sampleNow(now)
+	return f
+}
+
+func TestEveryRouteIsDescribedAndTheOtherWayRound(t *testing.T) {
+	d := readDocument(t)
+	var want, got []string
+	for _, r := range newFixture(t).api.Routes() {
+		if rest, ok := strings.CutPrefix(r.Pattern, "/api/v1"); ok {
+			want = append(want, rest)
+		}
+	}
+	d.operations(func(path string, op object) {
+		got = append(got, path)
+		placeholders := regexp.MustCompile(`\{(\w+)\}`).FindAllStringSubmatch(path, -1)
+		if in := d.parameters(op, "path"); len(in) != len(placeholders) || (len(in) == 1 && in[placeholders[0][1]] == nil) {
+			t.Errorf("%s: parameters in the path %v, want those between braces", path, slices.Collect(maps.Keys(in)))
+		}
+	})
+	slices.Sort(want)
+	slices.Sort(got)
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("paths (-handlers +document):\n%s", diff)
+	}
+}
+
+// target returns the address of a path with its example values.
+func (d *document) target(path string, op object) string {
+	for name, p := range d.parameters(op, "path") {
+		path = strings.ReplaceAll(path, "{"+name+"}", p["example"].(string))
+	}
+	return "/api/v1" + path
+}
+
+func TestEveryParameterIsDescribedAndTheOtherWayRound(t *testing.T) {
+	d, f := readDocument(t), described(t)
+	known := regexp.MustCompile(`known are: (.*)$`)
+	d.operations(func(path string, op object) {
+		target := d.target(path, op)
+		query := d.parameters(op, "query")
+		names := slices.Sorted(maps.Keys(query))
+		text := webtest.ErrorText(t, f.Get(target+"?no.such.parameter=1"))
+		handled := strings.Split(known.FindStringSubmatch(text)[1], ", ")
+		slices.Sort(handled)
+		if len(names) == 0 {
+			names = []string{"none"}
+		}
+		if diff := cmp.Diff(handled, names); diff != "" {
+			t.Errorf("%s: parameters (-handler +document):\n%s", path, diff)
+		}
+		for name, p := range query {
+			schema := d.at(p["schema"])
+			good := []string{fmt.Sprint(p["example"])}
+			var bad []string
+			if enum, ok := schema["enum"].([]any); ok {
+				for _, v := range enum {
+					good = append(good, v.(string))
+				}
+				bad = append(bad, "nosuch")
+			}
+			if low, ok := schema["minimum"].(float64); ok {
+				high := schema["maximum"].(float64)
+				good = append(good, fmt.Sprint(low), fmt.Sprint(high))
+				bad = append(bad, fmt.Sprint(low-1), fmt.Sprint(high+1))
+			}
+			if v, ok := schema["default"]; ok {
+				good = append(good, fmt.Sprint(v))
+				if a, b := f.Get(target), f.Get(target+"?"+name+"="+fmt.Sprint(v)); a.Body.String() != b.Body.String() {
+					t.Errorf("%s: %s=%v is not what comes without it", path, name, v)
+				}
+			}
+			for _, v := range good {
+				if w := f.Do(http.MethodHead, target+"?"+name+"="+v); w.Code != http.StatusOK {
+					t.Errorf("%s?%s=%s: got %d, want 200", path, name, v, w.Code)
+				}
+			}
+			for _, v := range bad {
+				if w := f.Get(target + "?" + name + "=" + v); w.Code != http.StatusBadRequest {
+					t.Errorf("%s?%s=%s: got %d, want 400", path, name, v, w.Code)
+				}
+			}
+		}
+	})
+}
+
+func TestEveryAnswerIsDescribedAndTheOtherWayRound(t *testing.T) {
+	d, f := readDocument(t), described(t)
+	d.operations(func(path string, op object) {
+		target := d.target(path, op)
+		get := func(query string, header ...string) {
+			if path == "/events" && query == "" {
+				d.answer(path, f.events(header...))
+				return
+			}
+			d.answer(path, f.Get(target+query, header...))
+		}
+		get("")
+		get("?no.such.parameter=1")
+		for name := range d.parameters(op, "query") {
+			if name != "game" || path != "/events" {
+				get("?" + name + "=" + fmt.Sprint(d.parameters(op, "query")[name]["example"]))
+			}
+		}
+		for name := range d.parameters(op, "header") {
+			get("", name, "*")
+		}
+		for name := range d.parameters(op, "path") {
+			missing := strings.ReplaceAll("/api/v1"+path, "{"+name+"}", "nosuch-192.0.2.9-1")
+			d.answer(path, f.Get(missing))
+		}
+		f.api.SetLimits(1, 1, nil)
+		f.api.SetStreams(1, 64)
+		f.Get("/")
+		d.answer(path, f.Get(target))
+		f.api.SetLimits(0, 0, nil)
+		free := f.busy()
+		if path == "/events" { // streams have a bound of their own
+			f.api.streams.Enter(addr("192.0.2.7:1").Addr(), time.Now(), func() {})
+		}
+		d.answer(path, f.Get(target))
+		free()
+		f.api.SetStreams(4096, 64)
+	})
+	d.answer("/servers", f.Get("/api/v1/servers?limit=1"))
+	d.answer("/servers/{id}/history", f.Get("/api/v1/servers/zandronum-192.0.2.2-6500/history"))
+	f.Put(webtest.Listed{Addr: "192.0.2.3:1"})
+	d.answer("/servers/{id}/history", f.Get("/api/v1/servers/qr2-192.0.2.3-1/history"))
+	d.nothingUnseen()
+}
+
+// stuck is a visitor who does not read until he is freed.
+type stuck struct {
+	header        http.Header
+	sending, free chan struct{}
+}
+
+func (s *stuck) Header() http.Header { return s.header }
+func (s *stuck) WriteHeader(int)     {}
+func (s *stuck) Write(p []byte) (int, error) {
+	close(s.sending)
+	<-s.free
+	return len(p), nil
+}
+
+// busy has as many bytes on their way as may be, until free is called.
+func (f *fixture) busy() (free func()) {
+	w := &stuck{http.Header{}, make(chan struct{}), make(chan struct{})}
+	r := httptest.NewRequestWithContext(f.T.Context(), http.MethodGet, "/", nil)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		f.api.Send(w, r, front.Text, front.NewAnswer(make([]byte, front.MaxSending)))
+	}()
+	<-w.sending
+	return func() { close(w.free); <-done }
+}
+
+// nothingUnseen fails for what is described and did not come.
+func (d *document) nothingUnseen() {
+	d.t.Helper()
+	d.operations(func(path string, op object) {
+		for status := range d.at(op["responses"]) {
+			if status != "default" && !d.seen[path+" "+status] {
+				d.t.Errorf("GET %s: %s is described and never came", path, status)
+			}
+		}
+	})
+	for name, schema := range d.at(d.at(d.root["components"])["schemas"]) {
+		properties, _ := d.at(schema)["properties"].(object)
+		for key := range properties {
+			if !d.seen[name+"."+key] {
+				d.t.Errorf("schema %s: %s is described and never came", name, key)
+			}
+		}
+	}
+	for _, kind := range []string{"added", "changed", "removed", "reset"} {
+		if !d.seen["event "+kind] {
+			d.t.Errorf("event %s never came", kind)
+		}
+	}
+}
+
+// events returns an answer with events of every kind.
+func (f *fixture) events(header ...string) *httptest.ResponseRecorder {
+	f.T.Helper()
+	gone := f.Put(webtest.Listed{Addr: "198.51.100.1:1"})
+	f.Put(webtest.Listed{Addr: "198.51.100.2:1"})
+	ctx, cancel := context.WithCancel(f.T.Context())
+	cancel() // the stream ends after its beginning
+	r := httptest.NewRequestWithContext(ctx, http.MethodGet, "/api/v1/events", nil)
+	for i := 0; i < len(header); i += 2 {
+		r.Header.Set(header[i], header[i+1])
+	}
+	w := httptest.NewRecorder()
+	f.Handler.ServeHTTP(w, r)
+	out := &stream{server: f.api, w: w, control: http.NewResponseController(w), at: f.api.lister.registry.LastSerial()}
+	f.Put(webtest.Listed{Addr: "198.51.100.2:1", Rules: []string{"a", "b"}})
+	f.Put(webtest.Listed{Addr: "198.51.100.3:1"})
+	f.Registry.Remove(gone)
+	if err := out.tell(f.api.feed.write(out.at, f.api.lister.registry.LastSerial())); err != nil {
+		f.T.Errorf("tell: %v", err)
+	}
+	f.Registry.RemoveFunc(func(s *master.Server) bool { return strings.HasPrefix(s.Public.String(), "198.51.100.") })
+	return w
+}
+
+func TestHeadAnswersAsGetDoes(t *testing.T) {
+	d, f := readDocument(t), described(t)
+	d.operations(func(path string, op object) {
+		target := d.target(path, op)
+		if path == "/events" {
+			return
+		}
+		get, head := f.Get(target), f.Do(http.MethodHead, target)
+		if head.Code != get.Code || head.Body.Len() != 0 || head.Header().Get("Content-Length") != fmt.Sprint(get.Body.Len()) {
+			t.Errorf("HEAD %s: got %d, length %s, body %d; want %d, %d, none",
+				target, head.Code, head.Header().Get("Content-Length"), head.Body.Len(), get.Code, get.Body.Len())
+		}
+	})
+}

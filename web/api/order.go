@@ -1,0 +1,266 @@
+package api
+
+import (
+	"cmp"
+	"encoding/base64"
+	"encoding/binary"
+	"net/netip"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"unicode/utf8"
+
+	"github.com/respawnd/respawnd/internal/games"
+	"github.com/respawnd/respawnd/master"
+)
+
+// Order is an order in which the list is given out. In all of them the address
+// decides between servers that are equal.
+type Order uint8
+
+// The orders.
+const (
+	ByGame    Order = iota // by game, then players, most first
+	ByPlayers              // most players first
+	ByName                 // by name, whatever its case
+	ByAge                  // newest in the list first
+)
+
+// orderNames are the orders as the parameter sort spells them.
+func orderNames() []string { return []string{"game", "players", "name", "added"} }
+
+// parseOrder reads the parameter sort; empty means ByGame.
+func parseOrder(text string) (Order, bool) {
+	if text == "" {
+		return ByGame, true
+	}
+	i := slices.Index(orderNames(), text)
+	return Order(max(i, 0)), i >= 0
+}
+
+// maxNameKey is how many bytes of a name decide about its place.
+const maxNameKey = 64
+
+// place is a place in the list in one of its orders, whether a server is there or
+// not. So a cursor stays good while servers come and go. Only the fields that the
+// order asks for are set.
+type place struct {
+	order   Order
+	game    string
+	players int
+	name    string // at most maxNameKey bytes, in lower case
+	first   int64  // Unix nanoseconds
+	public  netip.AddrPort
+}
+
+// placeOf returns the place of a server.
+func placeOf(o Order, r *Row) place {
+	p := place{order: o, public: r.Public}
+	switch o {
+	case ByGame:
+		p.game, p.players = r.Game, r.Count
+	case ByPlayers:
+		p.players = r.Count
+	case ByName:
+		p.name = nameKey(r.Name)
+	case ByAge:
+		p.first = r.First.UnixNano()
+	}
+	return p
+}
+
+func nameKey(name string) string {
+	if len(name) > maxNameKey {
+		name = name[:maxNameKey]
+	}
+	name = strings.ToLower(name)
+	for len(name) > maxNameKey || !utf8.ValidString(name) { // a character was cut, or grew
+		name = name[:len(name)-1]
+	}
+	return name
+}
+
+// comparePlaces compares two places of one order.
+func comparePlaces(a, b place) int {
+	return cmp.Or(
+		strings.Compare(a.game, b.game),
+		cmp.Compare(b.players, a.players),
+		strings.Compare(a.name, b.name),
+		cmp.Compare(b.first, a.first),
+		a.public.Compare(b.public),
+	)
+}
+
+// SortKey is what decides about the place of a row: the number, then the text,
+// then the rank. Reading it once per row is most of what makes sorting quick.
+type SortKey struct {
+	Number int64
+	Text   string
+	Rank   uint64
+}
+
+// addressRank are the bits of a rank that stand for the address.
+const addressRank = 1<<48 - 1
+
+// rankOf returns the place of a server among all others by players, most first,
+// then by address: smaller is earlier. Ranks of IPv6 addresses are the same and
+// behind those of IPv4.
+//
+//	bits   63-48              47-16         15-0
+//	      MaxPopulation  |  IPv4 address  |  port
+//	      less players
+func rankOf(players int, public netip.AddrPort) uint64 {
+	address := uint64(addressRank)
+	if public.Addr().Is4() {
+		b := public.Addr().As4()
+		address = uint64(binary.BigEndian.Uint32(b[:]))<<16 | uint64(public.Port())
+	}
+	return uint64(master.MaxPopulation-players)<<48 | address
+}
+
+// key is the place of a row, as comparePlaces sees it.
+func (o Order) key(r *Row) SortKey {
+	switch o {
+	case ByGame:
+		return SortKey{Text: r.Game, Rank: r.Rank}
+	case ByPlayers:
+		return SortKey{Rank: r.Rank}
+	case ByName:
+		return SortKey{Text: nameKey(r.Name), Rank: r.Rank & addressRank}
+	default:
+		return SortKey{Number: -r.First.UnixNano(), Rank: r.Rank & addressRank}
+	}
+}
+
+// keyed is a row with its key.
+type keyed struct {
+	SortKey
+	row *Row
+}
+
+// compare compares two rows. In reverse, the ranks stay as they are.
+func (k keyed) compare(other keyed, reverse bool) int {
+	c := cmp.Compare(k.Number, other.Number)
+	if c == 0 {
+		c = strings.Compare(k.Text, other.Text)
+	}
+	switch {
+	case c != 0 && reverse:
+		return -c
+	case c != 0:
+		return c
+	case k.Rank != other.Rank:
+		return cmp.Compare(k.Rank, other.Rank)
+	}
+	return k.row.Public.Compare(other.row.Public)
+}
+
+// Sorted returns the rows sorted by their keys.
+func Sorted(rows []*Row, reverse bool, key func(*Row) SortKey) []*Row {
+	list := make([]keyed, len(rows))
+	for i, r := range rows {
+		list[i] = keyed{key(r), r}
+	}
+	slices.SortFunc(list, func(a, b keyed) int { return a.compare(b, reverse) })
+	out := make([]*Row, len(list))
+	for i := range list {
+		out[i] = list[i].row
+	}
+	return out
+}
+
+// merged returns all rows of two lists by game. Both are in that order, and the
+// second one is short as a rule.
+func merged(long, short []*Row) []*Row {
+	if len(long) == 0 {
+		return short
+	}
+	out := make([]*Row, 0, len(long)+len(short))
+	for _, r := range short {
+		place := keyed{ByGame.key(r), r}
+		i, _ := slices.BinarySearchFunc(long, place, func(a *Row, to keyed) int { return keyed{ByGame.key(a), a}.compare(to, false) })
+		out = append(append(out, long[:i]...), r)
+		long = long[i:]
+	}
+	return append(out, long...)
+}
+
+// cursor returns the place as "next" shows it.
+func (p place) cursor() string {
+	parts := []string{orderNames()[p.order], p.public.String()}
+	switch p.order {
+	case ByGame:
+		parts = append(parts, strconv.Itoa(p.players), p.game)
+	case ByPlayers:
+		parts = append(parts, strconv.Itoa(p.players), "")
+	case ByName:
+		parts = append(parts, "0", p.name)
+	case ByAge:
+		parts = append(parts, strconv.FormatInt(p.first, 10), "")
+	}
+	return base64.RawURLEncoding.EncodeToString([]byte(strings.Join(parts, "~")))
+}
+
+// parseCursor is the inverse of cursor.
+func parseCursor(text string) (p place, ok bool) {
+	if len(text) > maxCursor {
+		return p, false
+	}
+	plain, err := base64.RawURLEncoding.DecodeString(text)
+	if err != nil {
+		return p, false
+	}
+	parts := strings.SplitN(string(plain), "~", 4)
+	if len(parts) != 4 || parts[0] == "" {
+		return p, false
+	}
+	if p.order, ok = parseOrder(parts[0]); !ok {
+		return p, false
+	}
+	if p.public, err = netip.ParseAddrPort(parts[1]); err != nil {
+		return place{}, false
+	}
+	number, err := strconv.ParseInt(parts[2], 10, 64)
+	if err != nil || !p.set(number, parts[3]) {
+		return place{}, false
+	}
+	return p, true
+}
+
+// set sets what the order asks for from the number and the text of a cursor. It
+// reports false if they cannot be what a server has.
+func (p *place) set(number int64, text string) bool {
+	stated := number >= 0 && number <= master.MaxPopulation
+	switch p.order {
+	case ByGame:
+		p.game, p.players = text, int(number)
+		return stated && games.ValidName(text)
+	case ByPlayers:
+		p.players = int(number)
+		return stated && text == ""
+	case ByName:
+		p.name = text
+		return number == 0 && len(text) <= maxNameKey
+	default:
+		p.first = number
+		return text == ""
+	}
+}
+
+// orders keeps the rows of a snapshot in the orders that somebody asked for,
+// ByGame excepted.
+type orders [ByAge + 1]struct {
+	once sync.Once
+	rows []*Row
+}
+
+// inOrder returns all rows in an order. The slice is the snapshot's own.
+func (s *Snapshot) inOrder(o Order) []*Row {
+	if o == ByGame {
+		return s.Rows
+	}
+	in := &s.orders[o]
+	in.once.Do(func() { in.rows = Sorted(s.Rows, false, o.key) })
+	return in.rows
+}

@@ -1,0 +1,159 @@
+package api
+
+import (
+	"errors"
+	"fmt"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/respawnd/respawnd/internal/advertise"
+	"github.com/respawnd/respawnd/internal/clean"
+	"github.com/respawnd/respawnd/internal/games"
+)
+
+// Bounds of the parameters of a list.
+const (
+	// DefaultLimit and MaxLimit are how many servers an answer has if the request
+	// does not say, and at most.
+	DefaultLimit = 1000
+	MaxLimit     = 10_000
+	// MaxQuery is the length in bytes of the longest text to search for.
+	MaxQuery = 128
+	// maxCursor is the length of the longest cursor that can be one.
+	maxCursor = 256
+)
+
+// listParams are the parameters of /api/v1/servers. They are comparable: equal
+// ones ask for the same answer.
+type listParams struct {
+	game   string
+	query  string
+	order  Order
+	limit  int
+	after  place // the zero place: from the start
+	full   bool
+	cursor bool // after is set, in the same order
+	asker  advertise.Asker
+}
+
+// paramError says which parameter is wrong and what it should be. It may be
+// shown to whoever sent it.
+type paramError struct {
+	name, text string
+}
+
+func (e *paramError) Error() string { return e.name + ": " + e.text }
+
+func badParam(name, format string, args ...any) error {
+	return &paramError{name, fmt.Sprintf(format, args...)}
+}
+
+// Params are the parameters of a request, each present at most once.
+type Params map[string]string
+
+// parseParams reads a query that may have the known parameters and no others.
+func parseParams(query string, known ...string) (Params, error) {
+	values, err := url.ParseQuery(query)
+	if err != nil {
+		return nil, badParam("query", "not a list of parameters")
+	}
+	p := make(Params, len(values))
+	for name, v := range values {
+		switch {
+		case !slices.Contains(known, name):
+			return nil, badParam(clean.Line(name, 40), "unknown parameter; known are: %s", orNone(known))
+		case len(v) > 1:
+			return nil, badParam(name, "more than once")
+		}
+		p[name] = v[0]
+	}
+	return p, nil
+}
+
+func orNone(list []string) string {
+	if len(list) == 0 {
+		return "none"
+	}
+	return strings.Join(list, ", ")
+}
+
+// Flag reads a parameter that is 0 or 1; missing means 0.
+func (p Params) Flag(name string) (bool, error) {
+	switch v, ok := p[name]; {
+	case !ok || v == "0":
+		return false, nil
+	case v == "1":
+		return true, nil
+	}
+	return false, badParam(name, "must be 0 or 1")
+}
+
+// Game reads the name of a game; missing or empty means all.
+func (p Params) Game() (string, error) {
+	name := strings.ToLower(p["game"])
+	if name != "" && !games.ValidName(name) {
+		return "", badParam("game", "not the name of a game")
+	}
+	return name, nil
+}
+
+// Query reads a text to search for.
+func (p Params) Query() (string, error) {
+	q := p["q"]
+	switch {
+	case len(q) > MaxQuery:
+		return "", badParam("q", "longer than %d bytes", MaxQuery)
+	case !utf8.ValidString(q):
+		return "", badParam("q", "not UTF-8")
+	}
+	return strings.ToLower(q), nil
+}
+
+// order reads the parameter sort.
+func (p Params) order() (Order, error) {
+	o, ok := parseOrder(p["sort"])
+	if !ok {
+		return 0, badParam("sort", "must be one of: %s", strings.Join(orderNames(), ", "))
+	}
+	return o, nil
+}
+
+// Number reads a number from 1 to most; missing means none.
+func (p Params) Number(name string, none, most int) (int, error) {
+	v, ok := p[name]
+	if !ok {
+		return none, nil
+	}
+	n, err := strconv.Atoi(v)
+	if err != nil || n < 1 || n > most {
+		return 0, badParam(name, "must be a number from 1 to %d", most)
+	}
+	return n, nil
+}
+
+// parseListParams reads the parameters of /api/v1/servers.
+func parseListParams(query string) (l listParams, err error) {
+	p, err := parseParams(query, "game", "q", "sort", "limit", "cursor", "full")
+	if err != nil {
+		return l, err
+	}
+	var errs [5]error
+	l.game, errs[0] = p.Game()
+	l.query, errs[1] = p.Query()
+	l.limit, errs[2] = p.Number("limit", DefaultLimit, MaxLimit)
+	l.full, errs[3] = p.Flag("full")
+	l.order, errs[4] = p.order()
+	if err := errors.Join(errs[:]...); err != nil {
+		return l, err
+	}
+	if text, ok := p["cursor"]; ok {
+		if l.after, ok = parseCursor(text); !ok || l.after.order != l.order {
+			return l, badParam("cursor", "not one that an answer with this sort had")
+		}
+		l.cursor = true
+	}
+	return l, nil
+}

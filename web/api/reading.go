@@ -1,0 +1,107 @@
+package api
+
+import (
+	"strconv"
+	"strings"
+	"sync/atomic"
+
+	"github.com/respawnd/respawnd/internal/clean"
+	"github.com/respawnd/respawnd/master"
+)
+
+// reading is what answers need of a record more than once. Snapshots hand it on to
+// each other for as long as the record is listed. It never changes but for its text.
+type reading struct {
+	*master.Server
+	Title      string // of its game
+	Name, Map  string // cleaned host and map name
+	LowerName  string
+	LowerMap   string
+	Type       string // its rule gametype
+	Count      int    // players
+	MaxPlayers int
+	GamePort   uint16 // that players connect to; 0: it names none
+	Password   bool   // it says that it asks for one
+	Rank       uint64 // see rankOf
+
+	text atomic.Pointer[written] // nil: it was not written yet, or is not kept
+}
+
+// matches reports whether the name or the map has the text, which is in lower case.
+func (r *reading) matches(lower string) bool {
+	return strings.Contains(r.LowerName, lower) || strings.Contains(r.LowerMap, lower)
+}
+
+// reader reads records. It belongs to one list: it remembers what many of its
+// servers have in common.
+type reader struct {
+	lister *lister
+	slots  map[*master.Names]slots
+	titles map[string]string // by game
+}
+
+// slots are the places of the rules that have a meaning here, for all servers
+// that report the same names. -1: not reported.
+type slots struct {
+	host, area, kind, max, password, port int
+}
+
+func newReader(l *lister) *reader {
+	return &reader{lister: l, slots: make(map[*master.Names]slots), titles: make(map[string]string)}
+}
+
+// read returns what a server says about itself.
+func (rd *reader) read(s *master.Server) *reading {
+	at := rd.slotsOf(s.Rules.Names())
+	rule := func(slot int) string {
+		if slot < 0 {
+			return ""
+		}
+		return s.Rules.Value(slot)
+	}
+	r := &reading{
+		Server: s, Title: rd.title(s.Game), Name: clean.Text(rule(at.host)), Map: clean.Text(rule(at.area)), Type: rule(at.kind),
+		Count: s.Population(), GamePort: parsePort(rule(at.port)), Password: master.IsYes(rule(at.password)),
+	}
+	r.LowerName, r.LowerMap = strings.ToLower(r.Name), strings.ToLower(r.Map)
+	r.MaxPlayers, _ = master.ParsePopulation(rule(at.max))
+	r.Rank = rankOf(r.Count, s.Public)
+	return r
+}
+
+func (rd *reader) title(game string) string {
+	title, ok := rd.titles[game]
+	if !ok {
+		title = rd.lister.title(game)
+		rd.titles[game] = title
+	}
+	return title
+}
+
+func (rd *reader) slotsOf(names *master.Names) slots {
+	at, ok := rd.slots[names]
+	if ok {
+		return at
+	}
+	find := func(name string) int {
+		if i, ok := names.Index(name); ok {
+			return i
+		}
+		return -1
+	}
+	at = slots{
+		host: find("hostname"), area: find("mapname"), kind: find("gametype"),
+		max: find("maxplayers"), password: find("password"), port: find("hostport"),
+	}
+	rd.slots[names] = at
+	return at
+}
+
+// parsePort reads a port, 0 if it is none.
+func parsePort(value string) uint16 {
+	n, err := strconv.ParseUint(strings.TrimSpace(value), 10, 16)
+	if err != nil {
+		return 0
+	}
+	return uint16(n)
+}

@@ -1,0 +1,123 @@
+package api
+
+import (
+	"context"
+	"net/http"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/rs/zerolog"
+
+	"github.com/respawnd/respawnd/internal/advertise"
+	"github.com/respawnd/respawnd/internal/games"
+	"github.com/respawnd/respawnd/internal/history"
+	"github.com/respawnd/respawnd/internal/netserve"
+	"github.com/respawnd/respawnd/master"
+	"github.com/respawnd/respawnd/web/front"
+)
+
+// Options are what an API works with. All of it but Addresses and Registerer is
+// required.
+type Options struct {
+	List  *master.Registry
+	Games *games.Catalog
+	// Addresses decides which addresses of servers visitors are given; nil: those
+	// of the list.
+	Addresses *advertise.Table
+	// Domains are those under which clients of games look for us; for the names in
+	// /api/v1/games/{name}.
+	Domains []string
+	// History gets a sample of all numbers of players every history.Interval while
+	// Run runs.
+	History *history.Book
+	Started time.Time // of the daemon
+	Version string
+
+	Log        zerolog.Logger
+	Registerer prometheus.Registerer // for the metrics of this package; nil: not registered
+}
+
+// API answers requests under /api/v1. All methods may be called concurrently.
+type API struct {
+	*front.Front
+	opt         Options
+	lister      *lister
+	feed        *feed
+	streams     *netserve.Gate // event streams by visitor
+	description fixed          // of the API, for programs
+}
+
+// New returns an API.
+func New(f *front.Front, opt Options) *API {
+	list := newLister(opt.List, opt.Games)
+	s := &API{
+		Front: f, opt: opt, lister: list, feed: newFeed(list), description: newFixed(openAPI),
+		streams: netserve.NewGate(netserve.ConnOptions{}),
+	}
+	front.Gauge(opt.Registerer, "respawnd_web_event_streams", "Event streams that are open.", s.feed.len)
+	front.Gauge(opt.Registerer, "respawnd_web_history_servers", "Servers whose numbers of players are remembered.", func() int {
+		n, _ := opt.History.Len()
+		return n
+	})
+	return s
+}
+
+// SetStreams bounds the open event streams in all and of one address. Streams
+// that are open stay, until those of the address with most make room for others.
+func (s *API) SetStreams(most, perAddr int) {
+	s.streams.SetLimits(netserve.ConnOptions{MaxConns: most, MaxPerAddr: perAddr, Rate: -1, Exempt: s.Trusted})
+}
+
+// Run sends events and writes the history until ctx ends.
+func (s *API) Run(ctx context.Context) {
+	var running sync.WaitGroup
+	running.Go(func() { s.feed.run(ctx) })
+	running.Go(func() { s.sample(ctx) })
+	running.Wait()
+}
+
+// Routes returns every path that is served.
+func (s *API) Routes() []front.Route {
+	return []front.Route{
+		{Pattern: "/api/v1/servers", Serve: s.serveServers},
+		{Pattern: "/api/v1/servers/{id}", Serve: s.serveServer},
+		{Pattern: "/api/v1/servers/{id}/history", Serve: s.serveHistory},
+		{Pattern: "/api/v1/games", Serve: s.serveGames},
+		{Pattern: "/api/v1/games/{name}", Serve: s.serveGame},
+		{Pattern: "/api/v1/stats", Serve: s.serveStats},
+		{Pattern: front.EventsPath, Serve: s.serveEvents},
+		{Pattern: "/api/v1/openapi.json", Serve: s.serveOpenAPI},
+	}
+}
+
+// Snapshot returns the list with every change made before the call.
+func (s *API) Snapshot() *Snapshot { return s.lister.now() }
+
+// Title returns what people call a game.
+func (s *API) Title(game string) string { return s.lister.title(game) }
+
+// Find returns the listed server with an id, and the list that has it. The address
+// in the id may be the one that the asker was given.
+func (s *API) Find(id string, asker advertise.Asker) (*Row, *Snapshot, bool) {
+	server, ok := s.findServer(id, asker)
+	if !ok {
+		return nil, nil, false
+	}
+	list := s.lister.now()
+	i := slices.IndexFunc(list.Rows, func(r *Row) bool { return r.Public == server.Public })
+	if i < 0 { // it left in between
+		return nil, nil, false
+	}
+	return list.Rows[i], list, true
+}
+
+// Asker returns where a visitor stands, to the extent that the addresses of
+// servers depend on it: visitors who are equal share answers.
+func (s *API) Asker(r *http.Request) advertise.Asker {
+	if !s.opt.List.AnyPrivate() {
+		return advertise.Asker{}
+	}
+	return s.opt.Addresses.Asker(s.Visitor(r))
+}

@@ -1,0 +1,195 @@
+package api
+
+import (
+	"hash/maphash"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/respawnd/respawnd/internal/clean"
+	"github.com/respawnd/respawnd/internal/games"
+	"github.com/respawnd/respawnd/master"
+	"github.com/respawnd/respawnd/master/views"
+
+	"github.com/respawnd/respawnd/web/front"
+)
+
+// Snapshot is the list as it was at one moment, in the order in which it is
+// given out, with the answers that were written from it. Only texts, orders and
+// answers change.
+type Snapshot struct {
+	Begun   time.Time // when reading the registry began
+	titles  uint64    // changes when the title of a listed game does
+	Rows    []*Row    // by game, players (most first), address
+	Games   []ListedGame
+	Players int // in all
+
+	texts atomic.Int64 // how many of the rows have theirs
+
+	orders  orders
+	Answers front.Cache
+}
+
+// ListedGame is a game that has servers.
+type ListedGame struct {
+	Name, Title string
+	Players     int
+	from, to    int // its rows
+}
+
+// Servers returns how many there are.
+func (g ListedGame) Servers() int { return g.to - g.from }
+
+// Row is a server of a snapshot.
+type Row struct {
+	*reading
+	Last    time.Time // when it was heard last
+	lasting bool      // the snapshot before had the same reading
+}
+
+// lister hands out snapshots.
+type lister struct {
+	registry *master.Registry
+	catalog  *games.Catalog
+	seed     maphash.Seed
+	latest   *views.Latest[Snapshot]
+}
+
+func newLister(r *master.Registry, c *games.Catalog) *lister {
+	l := &lister{registry: r, catalog: c, seed: maphash.MakeSeed()}
+	l.latest = views.NewLatest(r.LastSerial, l.build)
+	return l
+}
+
+// now returns a snapshot that has every change made before the call.
+func (l *lister) now() *Snapshot { return l.latest.Now() }
+
+// gameSerial returns the serial of the last change of a game's list, of the whole
+// list if game is empty.
+func (l *lister) gameSerial(game string) uint64 {
+	if game == "" {
+		return l.registry.LastSerial()
+	}
+	return l.registry.Serial(game)
+}
+
+// build reads the registry and the catalogue. Of records that the last snapshot
+// has, too, nothing is read again, and their rows are not sorted again. last may
+// be nil.
+func (l *lister) build(last *Snapshot) *Snapshot {
+	s := &Snapshot{Begun: time.Now()}
+	all := l.registry.All()
+	rd := newReader(l) // the only one who asks for titles: those of a game must not differ
+	var kept []Row
+	var left map[*master.Server]time.Time // records that are not kept
+	if last != nil {
+		left = make(map[*master.Server]time.Time, len(all))
+		for _, h := range all {
+			left[h.Server] = h.Last
+		}
+		kept = s.keep(last.titled(rd.title), left)
+	}
+	fresh := make([]Row, 0, len(all)-len(kept))
+	for _, h := range all { // in an order that is kind to memory, other than that of left
+		if _, ok := left[h.Server]; ok || len(kept) == 0 {
+			fresh = append(fresh, Row{reading: rd.read(h.Server), Last: h.Last})
+		}
+	}
+	s.Rows = merged(pointers(kept), Sorted(pointers(fresh), false, ByGame.key))
+	l.group(s)
+	return s
+}
+
+// keep returns those rows of another snapshot of which the records are left, with
+// the times at which they were heard, and takes them out of what is left.
+func (s *Snapshot) keep(rows []*Row, left map[*master.Server]time.Time) []Row {
+	kept := make([]Row, 0, len(rows))
+	for _, r := range rows {
+		at, ok := left[r.Server]
+		if !ok {
+			continue
+		}
+		delete(left, r.Server)
+		kept = append(kept, Row{reading: r.reading, Last: at, lasting: true})
+		if r.text.Load() != nil {
+			s.texts.Add(1)
+		}
+	}
+	return kept
+}
+
+func pointers(rows []Row) []*Row {
+	out := make([]*Row, len(rows))
+	for i := range rows {
+		out[i] = &rows[i]
+	}
+	return out
+}
+
+// titled returns the rows of the games that are still called as they were.
+func (s *Snapshot) titled(title func(string) string) []*Row {
+	rows := make([]*Row, 0, len(s.Rows))
+	for _, g := range s.Games {
+		if title(g.Name) == g.Title {
+			rows = append(rows, s.Rows[g.from:g.to]...)
+		}
+	}
+	return rows
+}
+
+// group finds the games among the sorted rows.
+func (l *lister) group(s *Snapshot) {
+	var titles maphash.Hash
+	titles.SetSeed(l.seed)
+	for from := 0; from < len(s.Rows); {
+		g := ListedGame{Name: s.Rows[from].Game, Title: s.Rows[from].Title, from: from}
+		to := from
+		for ; to < len(s.Rows) && s.Rows[to].Game == g.Name; to++ {
+			g.Players += s.Rows[to].Count
+		}
+		g.to, from = to, to
+		s.Players += g.Players
+		s.Games = append(s.Games, g)
+		maphash.WriteComparable(&titles, [2]string{g.Name, g.Title})
+	}
+	s.titles = titles.Sum64()
+}
+
+// title returns what people call a game.
+func (l *lister) title(name string) string {
+	if g, ok := l.catalog.Lookup(name); ok && g.Title != "" {
+		return clean.Text(g.Title)
+	}
+	return name
+}
+
+// Game returns a game of the list; the zero value if it has no servers.
+func (s *Snapshot) Game(name string) ListedGame {
+	i, ok := slices.BinarySearchFunc(s.Games, name, func(g ListedGame, name string) int { return strings.Compare(g.Name, name) })
+	if !ok {
+		return ListedGame{Name: name}
+	}
+	return s.Games[i]
+}
+
+// Choose returns the rows of a game (all, if game is empty) with a text in their
+// name or map, in an order. The slice may be the snapshot's own.
+func (s *Snapshot) Choose(game, text string, o Order) []*Row {
+	rows := s.inOrder(o)
+	if o == ByGame && game != "" {
+		g := s.Game(game)
+		rows, game = rows[g.from:g.to], ""
+	}
+	if game == "" && text == "" {
+		return rows
+	}
+	text = strings.ToLower(text)
+	var found []*Row
+	for _, r := range rows {
+		if (game == "" || r.Game == game) && (text == "" || r.matches(text)) {
+			found = append(found, r)
+		}
+	}
+	return found
+}

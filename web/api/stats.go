@@ -1,0 +1,72 @@
+package api
+
+import (
+	"net/http"
+	"time"
+
+	"github.com/respawnd/respawnd/master"
+
+	"github.com/respawnd/respawnd/web/front"
+)
+
+// statsJSON is what /api/v1/stats shows.
+type statsJSON struct {
+	Version string         `json:"version"`
+	Started time.Time      `json:"started"`
+	Uptime  int64          `json:"uptime_seconds"`
+	Servers int            `json:"servers"`
+	Players int            `json:"players"`
+	Streams int            `json:"event_streams"`
+	Games   []gameTotals   `json:"games"`
+	Origins []originTotals `json:"origins"`
+}
+
+// gameTotals are the totals of a game that has servers.
+type gameTotals struct {
+	Name    string `json:"name"`
+	Title   string `json:"title"`
+	Servers int    `json:"servers"`
+	Players int    `json:"players"`
+}
+
+// originTotals are the totals of an origin that has servers.
+type originTotals struct {
+	Origin  string `json:"origin"`
+	Servers int    `json:"servers"`
+	Players int    `json:"players"`
+}
+
+// statsQuestion is the question for the totals.
+type statsQuestion struct{}
+
+// serveStats answers /api/v1/stats.
+func (s *API) serveStats(w http.ResponseWriter, r *http.Request) {
+	if _, err := parseParams(r.URL.RawQuery); err != nil {
+		s.refuse(w, err)
+		return
+	}
+	list := s.lister.now()
+	s.Reply(w, r, front.JSON, &list.Answers, statsQuestion{}, func() []byte { return encodeJSON(s.stats(list, time.Now())) })
+}
+
+func (s *API) stats(list *Snapshot, now time.Time) statsJSON {
+	out := statsJSON{
+		Version: s.opt.Version, Started: s.opt.Started.UTC().Truncate(time.Second), Uptime: int64(now.Sub(s.opt.Started) / time.Second),
+		Servers: len(list.Rows), Players: list.Players, Streams: s.feed.len(),
+		Games: []gameTotals{}, Origins: []originTotals{},
+	}
+	for _, g := range list.Games {
+		out.Games = append(out.Games, gameTotals{g.Name, g.Title, g.Servers(), g.Players})
+	}
+	var servers, players [master.Static + 1]int
+	for _, r := range list.Rows {
+		servers[r.Origin]++
+		players[r.Origin] += r.Count
+	}
+	for o, n := range servers {
+		if n > 0 {
+			out.Origins = append(out.Origins, originTotals{master.Origin(o).String(), n, players[o]})
+		}
+	}
+	return out
+}

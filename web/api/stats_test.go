@@ -1,0 +1,119 @@
+package api
+
+import (
+	"net/http"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/respawnd/respawnd/internal/history"
+	"github.com/respawnd/respawnd/master"
+	"github.com/respawnd/respawnd/web/webtest"
+)
+
+func TestTotals(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		began := time.Now().Truncate(time.Second)
+		f := newFixture(t)
+		f.Put(webtest.Listed{Addr: "192.0.2.1:1", Rules: []string{"numplayers", "3"}})
+		f.Put(webtest.Listed{Addr: "192.0.2.2:1", Rules: []string{"numplayers", "4"}})
+		f.Put(webtest.Listed{Addr: "192.0.2.3:1", Game: "gmother", Change: func(s *master.Server) { s.Origin = master.FromZandronum }})
+		time.Sleep(90 * time.Second)
+		want := statsJSON{
+			Version: "1.2.3", Started: began.UTC(), Uptime: 90, Servers: 3, Players: 7,
+			Games:   []gameTotals{{"gmother", "Other game", 1, 0}, {"gmtest", "Test <game>", 2, 7}},
+			Origins: []originTotals{{"qr2", 2, 7}, {"zandronum", 1, 0}},
+		}
+		if diff := cmp.Diff(want, webtest.Decode[statsJSON](t, f.Get("/api/v1/stats").Body)); diff != "" {
+			t.Errorf("stats (-want +got):\n%s", diff)
+		}
+	})
+}
+
+func TestEmptyTotalsHaveArrays(t *testing.T) {
+	got := webtest.Decode[statsJSON](t, newFixture(t).Get("/api/v1/stats").Body)
+	if got.Games == nil || got.Origins == nil {
+		t.Errorf("stats of an empty list: got %+v, want empty arrays", got)
+	}
+}
+
+func TestGameNamesItsHosts(t *testing.T) {
+	f := newFixture(t, func(o *Options) { o.Domains = []string{"example.org", "gamespy.com", "no domain"} })
+	f.Put(webtest.Listed{Rules: []string{"numplayers", "3"}})
+	for _, target := range []string{"/api/v1/games/gmtest", "/api/v1/games/GMTest"} {
+		g := webtest.Decode[gameDetails](t, f.Get(target).Body)
+		if g.Name != "gmtest" || g.Servers != 1 || g.Players != 3 || g.QueryPort != 25000 {
+			t.Errorf("GET %s: got %+v", target, g.gameJSON)
+		}
+		domains, seen := map[string]int{}, map[string]bool{}
+		for _, h := range g.Hosts {
+			if seen[h.Name] {
+				t.Errorf("the host %s is there twice", h.Name)
+			}
+			seen[h.Name] = true
+			domains[h.Domain]++
+		}
+		if !seen["gmtest.available.example.org"] || !seen["natneg1.gamespy.com"] || !seen["gmtest.natneg1.gamespy.com"] || len(domains) != 2 {
+			t.Errorf("GET %s: hosts %v under %v, want those of both domains", target, seen, domains)
+		}
+	}
+	for _, name := range []string{"nosuch", "%1b%5b31m", "..%2fgames", "gm test"[:2] + "%20test"} {
+		if w := f.Get("/api/v1/games/" + name); w.Code != http.StatusNotFound {
+			t.Errorf("GET /api/v1/games/%s: got %d, want 404", name, w.Code)
+		}
+	}
+}
+
+// historyJSON is a history as a tool reads it.
+type historyJSON struct {
+	ID       string  `json:"id"`
+	Interval int     `json:"interval_seconds"`
+	First    *string `json:"first"`
+	Players  []*int  `json:"players"`
+}
+
+func TestHistoryOfAServer(t *testing.T) {
+	serving(t, func(t *testing.T, f *fixture, _ *webtest.Pipes, _ func() time.Duration) {
+		const target = "/api/v1/servers/qr2-192.0.2.1-6500/history"
+		synctest.Wait() // for the sample at the start
+		key := f.Put(webtest.Listed{Rules: []string{"numplayers", "3"}})
+		tag := f.Get(target).Header().Get("ETag")
+		if got := webtest.Decode[historyJSON](t, f.Get(target).Body); got.First != nil || len(got.Players) != 0 || got.Players == nil {
+			t.Errorf("before the first sample: got %+v, want an empty history", got)
+		}
+		wait := func() { time.Sleep(history.Interval); synctest.Wait() }
+		wait()
+		first := time.Now().Truncate(history.Interval).UTC().Format(time.RFC3339)
+		f.Registry.Remove(key)
+		wait()
+		f.Put(webtest.Listed{Players: [][]string{{"player_"}, {"a"}}})
+		wait()
+		w := f.Get(target, "If-None-Match", tag)
+		text := w.Body.String()
+		got := webtest.Decode[historyJSON](t, w.Body)
+		if got.ID != "qr2-192.0.2.1-6500" || got.Interval != 300 || got.First == nil || *got.First != first ||
+			len(got.Players) != 3 || *got.Players[0] != 3 || got.Players[1] != nil || *got.Players[2] != 1 {
+			t.Errorf("got %s, want 3, null, 1 from %s", text, first)
+		}
+		if w := f.Get(target, "If-None-Match", w.Header().Get("ETag")); w.Code != http.StatusNotModified {
+			t.Errorf("with its tag: got %d, want 304", w.Code)
+		}
+		s, _ := f.Registry.Find(addr("192.0.2.1:6500"))
+		f.Registry.Remove(s.Key)
+		if w := f.Get(target); w.Code != http.StatusOK {
+			t.Errorf("of a server that left: got %d, want 200", w.Code)
+		}
+		f.Registry.Hide(s.Public)
+		if w := f.Get(target); w.Code != http.StatusNotFound {
+			t.Errorf("of a server that an operator hid: got %d, want 404", w.Code)
+		}
+		f.Registry.Unhide(s.Public)
+		for _, other := range []string{"zandronum-192.0.2.1-6500", "qr2-192.0.2.2-6500", "x"} {
+			if w := f.Get("/api/v1/servers/" + other + "/history"); w.Code != http.StatusNotFound {
+				t.Errorf("of %s: got %d, want 404", other, w.Code)
+			}
+		}
+	})
+}

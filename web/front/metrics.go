@@ -1,0 +1,78 @@
+package front
+
+import (
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+// Reasons under which Options.Metrics counts requests that are refused.
+const (
+	dropRate   = "rate"   // more from one address than SetLimits allows
+	dropMethod = "method" // neither GET nor HEAD
+	dropBusy   = "busy"   // too much is being sent already
+	dropPanic  = "panic"  // the handler had a bug; the request is lost
+
+	DropParam = "parameter" // a parameter that is unknown or wrong
+)
+
+// DropReasons returns the reasons for netserve.NewMetrics.
+func DropReasons() []string { return []string{dropRate, dropMethod, DropParam, dropBusy, dropPanic} }
+
+// codeClasses are the values of the label "code"; status/100 is the index.
+var codeClasses = [...]string{"other", "1xx", "2xx", "3xx", "4xx", "5xx"}
+
+// metrics are the counters of this package.
+type metrics struct {
+	requests *prometheus.CounterVec
+	duration *prometheus.HistogramVec
+	panics   prometheus.Counter
+	built    prometheus.Counter
+	shared   prometheus.Counter
+}
+
+func newMetrics(reg prometheus.Registerer) *metrics {
+	m := &metrics{
+		requests: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "respawnd_web_requests_total", Help: "Requests answered, by path and class of status code.",
+		}, []string{"path", "code"}),
+		duration: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Name: "respawnd_web_request_duration_seconds", Help: "Time from the header of a request to its last byte handed over, by path.",
+			Buckets: []float64{.0005, .001, .0025, .005, .01, .025, .05, .1, .25, 1, 5, 30},
+		}, []string{"path"}),
+		panics: prometheus.NewCounter(prometheus.CounterOpts{
+			Name: "respawnd_web_panics_total", Help: "Panics contained in handlers.",
+		}),
+		built: prometheus.NewCounter(prometheus.CounterOpts{
+			Name: "respawnd_web_answers_built_total", Help: "Answers that had to be written anew.",
+		}),
+		shared: prometheus.NewCounter(prometheus.CounterOpts{
+			Name: "respawnd_web_answers_shared_total", Help: "Answers that an earlier request had left ready.",
+		}),
+	}
+	if reg != nil {
+		reg.MustRegister(m.requests, m.duration, m.panics, m.built, m.shared)
+	}
+	return m
+}
+
+// Gauge registers a gauge whose value is found out when the metrics are read. reg
+// may be nil.
+func Gauge(reg prometheus.Registerer, name, help string, value func() int) {
+	if reg != nil {
+		reg.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help}, func() float64 { return float64(value()) }))
+	}
+}
+
+// answered counts one request. path is the pattern of a route, not what the
+// client asked for.
+func (m *metrics) answered(path string, status int, took time.Duration) {
+	class := codeClasses[0]
+	if i := status / 100; i > 0 && i < len(codeClasses) {
+		class = codeClasses[i]
+	}
+	m.requests.WithLabelValues(path, class).Inc()
+	if path != EventsPath { // a stream lasts as long as its client likes
+		m.duration.WithLabelValues(path).Observe(took.Seconds())
+	}
+}

@@ -1,0 +1,135 @@
+// Package front takes the requests of visitors and sends them their answers: it
+// finds out their address behind proxies, bounds their connections and requests,
+// sets the headers that all answers have, contains panics of handlers, and shares
+// and compresses answers. It is not for what is in the answers: that is up to
+// packages web, web/api and web/account.
+package front
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/netip"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/rs/zerolog"
+
+	"github.com/respawnd/respawnd/internal/netserve"
+)
+
+const (
+	maxHeader     = 16 << 10 // bytes of a request's header
+	headerTimeout = 5 * time.Second
+	readTimeout   = 10 * time.Second
+	writeTimeout  = 30 * time.Second // of a whole answer
+	idleTimeout   = 60 * time.Second
+	grace         = 2 * time.Second // for answers under way when the service stops
+
+	panicAgain   = time.Minute // least time between two log lines about panics
+	maxServerLog = 512         // bytes of a message of net/http that are logged
+)
+
+// Options are what a Front works with. All of it is optional.
+type Options struct {
+	// Trusted returns whether the bounds per address do not apply to a visitor; nil:
+	// they apply to all.
+	Trusted func(netip.Addr) bool
+	// TakesForms returns whether a path may be sent a form; nil: none may.
+	TakesForms func(path string) bool
+	// ErrorPage writes the page of an error outside of the API; nil: errors are JSON.
+	ErrorPage func(status int, text string) []byte
+
+	Log        zerolog.Logger
+	Metrics    *netserve.Metrics     // counts what is refused; nil: not counted
+	Registerer prometheus.Registerer // for the metrics of this package; nil: not registered
+}
+
+// Front is what all handlers have in common. All methods may be called
+// concurrently.
+type Front struct {
+	opt     Options
+	metrics *metrics
+	limits  atomic.Pointer[limits] // never nil
+
+	zipper      *zipper
+	building    chan struct{} // one token per answer that is being written
+	outbox      outbox
+	panicLogged atomic.Int64 // Unix nanoseconds
+}
+
+// New returns a Front without bounds on requests and without trusted proxies. It
+// panics if the registerer has other metrics of the same names.
+func New(opt Options) *Front {
+	f := &Front{opt: opt, metrics: newMetrics(opt.Registerer), zipper: newZipper(), building: make(chan struct{}, maxBuilding())}
+	f.SetLimits(0, 0, nil)
+	return f
+}
+
+// Drop counts a request that was refused for a reason.
+func (f *Front) Drop(reason string) { f.opt.Metrics.Drop(reason) }
+
+// Serve answers requests on ln until ctx ends. Then it gives the answers under
+// way two seconds, closes what is left and returns nil. An error that ends it
+// before is returned. It closes ln in any case.
+//
+// At most maxConns connections are open, and maxPerAddr of one IPv4 address or IPv6
+// /64; trusted proxies and addresses are not bound by the second.
+func (f *Front) Serve(ctx context.Context, ln net.Listener, handler http.Handler, maxConns, maxPerAddr int) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	hs := &http.Server{
+		Handler:           handler,
+		ReadHeaderTimeout: headerTimeout,
+		ReadTimeout:       readTimeout,
+		WriteTimeout:      writeTimeout,
+		IdleTimeout:       idleTimeout,
+		MaxHeaderBytes:    maxHeader,
+		ErrorLog:          slog.NewLogLogger(serverLog{f.opt.Log}, slog.LevelDebug),
+		// Answers under way outlive ctx by the grace.
+		BaseContext: func(net.Listener) context.Context { return context.WithoutCancel(ctx) },
+	}
+	var stopping sync.WaitGroup
+	stopping.Go(func() {
+		<-ctx.Done()
+		late, stop := context.WithTimeout(context.WithoutCancel(ctx), grace)
+		defer stop()
+		if hs.Shutdown(late) != nil {
+			_ = hs.Close()
+		}
+	})
+	err := netserve.ServeHTTP(hs, ln, netserve.ConnOptions{
+		MaxConns: maxConns, MaxPerAddr: maxPerAddr, Exempt: f.unbound, Metrics: f.opt.Metrics, Log: f.opt.Log,
+	})
+	ended := ctx.Err() != nil
+	cancel()
+	stopping.Wait()
+	if ended {
+		return nil
+	}
+	return fmt.Errorf("serve pages on %s: %w", ln.Addr(), err)
+}
+
+// serverLog takes what net/http reports, which is nearly always about something
+// that a stranger did.
+type serverLog struct{ log zerolog.Logger }
+
+// Enabled implements slog.Handler.
+func (l serverLog) Enabled(context.Context, slog.Level) bool { return true }
+
+// Handle implements slog.Handler.
+func (l serverLog) Handle(_ context.Context, r slog.Record) error {
+	text := r.Message
+	l.log.Debug().Str("text", text[:min(len(text), maxServerLog)]).Msg("trouble with a connection")
+	return nil
+}
+
+// WithAttrs implements slog.Handler.
+func (l serverLog) WithAttrs([]slog.Attr) slog.Handler { return l }
+
+// WithGroup implements slog.Handler.
+func (l serverLog) WithGroup(string) slog.Handler { return l }

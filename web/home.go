@@ -1,0 +1,151 @@
+package web
+
+import (
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/respawnd/respawnd/internal/advertise"
+	"github.com/respawnd/respawnd/internal/clean"
+	"github.com/respawnd/respawnd/web/api"
+	"github.com/respawnd/respawnd/web/page"
+)
+
+// homeRows is how many servers the first page shows.
+const homeRows = 25
+
+// Service is one that the daemon runs, as the first page shows it.
+type Service struct {
+	Name string // as the configuration spells it
+	What string // what it is for, in a few words
+	Port string // "UDP 27900"
+}
+
+// services returns what the daemon runs; nil if that is not known.
+func (s *Server) services() []Service {
+	if s.opt.Services == nil {
+		return nil
+	}
+	return s.opt.Services()
+}
+
+// running tells which families of games find something here, and where.
+type running struct {
+	GameSpy   bool   // a service whose name games look up
+	SignIn    bool   // accounts and buddies among them
+	DNS       bool   // it answers those names itself
+	Zandronum string // port of the master for Zandronum, empty if it is off
+	Valve     string // port of the master in Valve's form, empty if it is off
+}
+
+// runningOf sorts services. Where none are known, those of GameSpy are taken to
+// run.
+func runningOf(services []Service) running {
+	r := running{GameSpy: services == nil, SignIn: services == nil}
+	for _, svc := range services {
+		switch svc.Name {
+		case "qr2", "serverbrowse", "legacylist", "natneg", "gpsp":
+			r.GameSpy = true
+		case "gpcm":
+			r.GameSpy, r.SignIn = true, true
+		case "dns":
+			r.DNS = true
+		case "zanmaster":
+			r.Zandronum = svc.portNumber()
+		case "valvemaster":
+			r.Valve = svc.portNumber()
+		}
+	}
+	return r
+}
+
+// usualMasterPort is where Zandronum's servers look for their master unless they
+// are started with -masterport.
+const usualMasterPort = "15300"
+
+// MasterPort returns the port of the master for Zandronum if its servers must be
+// given it, else "".
+func (r running) MasterPort() string {
+	if r.Zandronum == usualMasterPort {
+		return ""
+	}
+	return r.Zandronum
+}
+
+// portNumber returns the port without the network.
+func (s Service) portNumber() string { return s.Port[strings.LastIndexByte(s.Port, ' ')+1:] }
+
+// homeView is what the template of the first page shows.
+type homeView struct {
+	page.Frame
+	Servers, Players int
+	Games            []gameView
+	Table            rowTable
+	Services         []Service
+	Address          string // that games should use; empty if unknown
+	Running          running
+	Choices          []choiceView // of games that look up names; none if nothing answers to those
+}
+
+// choiceView is a game to be chosen.
+type choiceView struct{ Name, Title string }
+
+// serveHome answers /. Links to the list from the time when it was here go on to
+// where it is now.
+func (s *Server) serveHome(w http.ResponseWriter, r *http.Request) {
+	if p := parsePageParams(r.URL.RawQuery); p != (pageParams{page: 1}) {
+		http.Redirect(w, r, s.listURL(p, p.page), http.StatusSeeOther)
+		return
+	}
+	address := ""
+	if a := s.gameAddress(r); a.IsValid() {
+		address = a.String()
+	}
+	list := s.api.Snapshot()
+	q := homeQuestion{address, s.api.Asker(r)}
+	s.replyPage(w, r, list, q, func() []byte { return s.homePage(list, q) })
+}
+
+// homeQuestion is the question for the first page: visitors who reach us at the
+// same address, and are given the same addresses of servers, get the same.
+type homeQuestion struct {
+	address string
+	asker   advertise.Asker
+}
+
+// homePage writes the page.
+func (s *Server) homePage(list *api.Snapshot, q homeQuestion) []byte {
+	rows := choosePage(list, pageParams{})
+	v := homeView{
+		Frame:   s.site.LiveFrame("Game servers", page.Home, ""),
+		Servers: len(list.Rows), Players: list.Players, Games: s.gameViews(list, pageParams{}),
+		Table: s.table(rows[:min(len(rows), homeRows)], list.Begun, q.asker, true, unsorted), Address: q.address, Services: s.services(),
+	}
+	v.Running = runningOf(v.Services)
+	if v.Running.GameSpy {
+		v.Choices = s.choices()
+	}
+	return s.render("home", v)
+}
+
+// choices returns all games by title.
+func (s *Server) choices() []choiceView {
+	all := s.opt.Games.All()
+	out := make([]choiceView, 0, len(all))
+	for _, g := range all {
+		out = append(out, choiceView{g.Name, clean.Line(s.api.Title(g.Name), maxGameText)})
+	}
+	slices.SortFunc(out, func(a, b choiceView) int { return compareTexts(a.Title, b.Title) })
+	return out
+}
+
+// chooseGame answers /games?name=, the form of the first page: it continues to
+// the page of that game.
+func (s *Server) chooseGame(w http.ResponseWriter, r *http.Request, name string) {
+	g, ok := s.opt.Games.Lookup(strings.ToLower(name))
+	if !ok {
+		s.Fail(w, r, http.StatusNotFound, "no game of that name is known here")
+		return
+	}
+	http.Redirect(w, r, s.gameURL(g.Name), http.StatusSeeOther)
+}

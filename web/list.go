@@ -1,0 +1,378 @@
+package web
+
+import (
+	"cmp"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/respawnd/respawnd/internal/advertise"
+	"github.com/respawnd/respawnd/internal/clean"
+	"github.com/respawnd/respawnd/master"
+	"github.com/respawnd/respawnd/web/api"
+	"github.com/respawnd/respawnd/web/page"
+)
+
+// PageRows is how many servers a page has at most.
+const PageRows = 100
+
+// maxPage keeps page numbers within reason.
+const maxPage = 1 << 20
+
+// tableOrder is how a list is sorted. The other direction has a "-" in front of its
+// name.
+type tableOrder struct {
+	column  tableColumn
+	reverse bool
+}
+
+// tableColumn is what a list can be sorted by.
+type tableColumn uint8
+
+const (
+	colPlayers tableColumn = iota // most first
+	colName
+	colGame
+	colMap
+	colCountry
+	colAge // newest first
+	columns
+)
+
+func (c tableColumn) String() string {
+	return [columns]string{"players", "name", "game", "map", "country", "age"}[c]
+}
+
+func (o tableOrder) String() string {
+	if o.reverse {
+		return "-" + o.column.String()
+	}
+	return o.column.String()
+}
+
+// parseTableOrder is the inverse of String.
+func parseTableOrder(text string) (o tableOrder, ok bool) {
+	text, o.reverse = strings.CutPrefix(text, "-")
+	for c := range columns {
+		if c.String() == text {
+			o.column = c
+			return o, true
+		}
+	}
+	return tableOrder{}, false
+}
+
+// key is what decides about the place of a row. What is empty comes last.
+func (o tableOrder) key(r *api.Row) api.SortKey {
+	text := func(lower string) api.SortKey {
+		k := api.SortKey{Text: lower, Rank: r.Rank}
+		if lower == "" {
+			k.Number = 1
+		}
+		return k
+	}
+	switch o.column {
+	case colName:
+		return text(r.LowerName)
+	case colGame:
+		return text(strings.ToLower(r.Title))
+	case colMap:
+		return text(r.LowerMap)
+	case colCountry:
+		return text(strings.ToLower(r.Country))
+	case colAge:
+		return api.SortKey{Number: -r.First.UnixNano(), Rank: r.Rank}
+	default:
+		return api.SortKey{Number: -int64(r.Count), Rank: r.Rank}
+	}
+}
+
+// compareTexts puts what is empty last.
+func compareTexts(a, b string) int {
+	if a == "" || b == "" {
+		return cmp.Compare(len(b), len(a))
+	}
+	return strings.Compare(strings.ToLower(a), strings.ToLower(b))
+}
+
+// pageParams say which page of which list. Equal ones ask for the same page.
+type pageParams struct {
+	game, query string
+	peopled     bool // only servers with players
+	open        bool // only servers without password
+	order       tableOrder
+	page        int // from 1
+	asker       advertise.Asker
+}
+
+// parsePageParams reads the parameters of the page. People's links get changed on
+// their way, so what is unknown or wrong is as if it were not there.
+func parsePageParams(query string) pageParams {
+	values, _ := url.ParseQuery(query) // what can be read
+	p := make(api.Params, len(values))
+	for name := range values {
+		p[name] = values.Get(name)
+	}
+	out := pageParams{page: 1}
+	if game, err := p.Game(); err == nil {
+		out.game = game
+	}
+	if q, err := p.Query(); err == nil {
+		out.query = strings.TrimSpace(clean.Text(q))
+	}
+	if n, err := p.Number("page", 1, maxPage); err == nil {
+		out.page = n
+	}
+	out.order, _ = parseTableOrder(p["sort"])
+	out.peopled, _ = p.Flag("peopled")
+	out.open, _ = p.Flag("open")
+	return out
+}
+
+// narrow reports whether the parameters leave servers out.
+func (p pageParams) narrow() bool { return p.game != "" || p.query != "" || p.peopled || p.open }
+
+// wants reports whether a row passes the switches.
+func (p pageParams) wants(r *api.Row) bool {
+	return (!p.peopled || r.Count > 0) && (!p.open || !r.Password)
+}
+
+// choosePage returns the rows of all pages, in order. The slice may be the
+// snapshot's own.
+func choosePage(list *api.Snapshot, p pageParams) []*api.Row {
+	o := api.ByPlayers
+	if p.game != "" {
+		o = api.ByGame // of one game, most players first
+	}
+	rows := list.Choose(p.game, p.query, o)
+	if p.peopled || p.open {
+		kept := make([]*api.Row, 0, len(rows))
+		for _, r := range rows {
+			if p.wants(r) {
+				kept = append(kept, r)
+			}
+		}
+		rows = kept
+	}
+	if p.order != (tableOrder{}) {
+		rows = api.Sorted(rows, p.order.reverse, p.order.key)
+	}
+	return rows
+}
+
+// serveList answers /servers.
+func (s *Server) serveList(w http.ResponseWriter, r *http.Request) {
+	p := parsePageParams(r.URL.RawQuery)
+	p.asker = s.api.Asker(r)
+	list := s.api.Snapshot()
+	s.replyPage(w, r, list, p, func() []byte { return s.listPage(list, p) })
+}
+
+// listView is what the template of the list shows.
+type listView struct {
+	page.Frame
+	Games              []gameView
+	Servers            int // of the whole list
+	Table              rowTable
+	Found              int // servers that fit the filter
+	First, Last        int // of them, those shown, from 1; 0: none
+	Query, Sort        string
+	Narrow             bool
+	Peopled, Open      bool
+	GameTitle, GameURL string // of the game; empty if there is no filter by game
+	Previous, Next     string // links; empty if there is nothing
+}
+
+// rowTable is a table of servers. Columns that would be empty or all the same are
+// left out.
+type rowTable struct {
+	Columns          []columnView
+	Rows             []rowView
+	Games, Countries bool // there are columns for them
+}
+
+// columnView is the head of a column.
+type columnView struct {
+	Title  string
+	Link   string // sorts by it; empty if nothing does
+	Sorted string // value of aria-sort; empty: not sorted by it
+	Class  string
+}
+
+// gameView is a game that has servers.
+type gameView struct {
+	Name, Title      string
+	Servers, Players int
+	Link             string
+	Selected         bool
+}
+
+// rowView is a line of the list.
+type rowView struct {
+	Name, Game, Map, Country, Address string
+	Link, GameURL                     string
+	Players, MaxPlayers               int
+	Full, Password                    bool
+	Reached                           reachView
+	Age                               string
+}
+
+// reachView says how players get to a server.
+type reachView struct {
+	Word string // one or two words
+	Text string // a sentence
+	Good bool
+}
+
+func reached(s *master.Server) reachView {
+	switch {
+	case s.Restored:
+		return reachView{Word: "not heard yet", Text: "It was listed before the last restart and has not been heard since."}
+	case s.Findings.Reached == master.ReachedDirect:
+		return reachView{Word: "directly", Text: "It answers players that it never talked to.", Good: true}
+	case s.Findings.Reached == master.ReachedNegotiated:
+		return reachView{Word: "with help", Text: "Players reached it through NAT negotiation.", Good: true}
+	case s.NATNeg:
+		return reachView{Word: "with help", Text: "It may be behind a router; players reach it through NAT negotiation.", Good: true}
+	case s.Findings.Reached == master.ReachedPerhaps:
+		return reachView{Word: "perhaps", Text: "It answers this site at another port. Whether it lets in addresses that it never talked to is not known.", Good: true}
+	case s.Findings.Reached == master.ReachedNo:
+		return reachView{Word: "not reached", Text: "It did not answer a query from a port that it never talked to, and it has no NAT negotiation."}
+	}
+	return reachView{Word: "not confirmed", Text: "Whether strangers can reach it is not known."}
+}
+
+// listPage writes the page.
+func (s *Server) listPage(list *api.Snapshot, p pageParams) []byte {
+	rows := choosePage(list, p)
+	nth := min(p.page, max((len(rows)+PageRows-1)/PageRows, 1))
+	from := (nth - 1) * PageRows
+	to := min(from+PageRows, len(rows))
+
+	v := listView{
+		Frame: s.site.LiveFrame("Servers", page.Servers, p.game), Games: s.gameViews(list, p),
+		Servers: len(list.Rows), Found: len(rows), Query: p.query, Narrow: p.narrow(),
+		Peopled: p.peopled, Open: p.open,
+	}
+	if p.order != (tableOrder{}) {
+		v.Sort = p.order.String()
+	}
+	if p.game != "" {
+		v.GameTitle = clean.Line(s.api.Title(p.game), maxGameText)
+		v.GameURL = s.gameURL(p.game)
+		v.Title = v.GameTitle + " servers"
+	}
+	if to > from {
+		v.First, v.Last = from+1, to
+	}
+	if nth > 1 {
+		v.Previous = s.listURL(p, nth-1)
+	}
+	if to < len(rows) {
+		v.Next = s.listURL(p, nth+1)
+	}
+	v.Table = s.table(rows[from:to], list.Begun, p.asker, p.game == "", func(title string, c tableColumn, class string) columnView {
+		return s.sortedBy(p, title, c, class)
+	})
+	return s.render("list", v)
+}
+
+// table returns a table of servers. head makes the head of a column that the
+// list can be sorted by.
+func (s *Server) table(rows []*api.Row, now time.Time, asker advertise.Asker, withGames bool, head func(string, tableColumn, string) columnView) rowTable {
+	t := rowTable{Rows: s.rowViews(rows, now, asker), Games: withGames}
+	t.Countries = slices.ContainsFunc(t.Rows, func(r rowView) bool { return r.Country != "" })
+	t.Columns = []columnView{head("Name", colName, "")}
+	if t.Games {
+		t.Columns = append(t.Columns, head("Game", colGame, "roomy"))
+	}
+	t.Columns = append(t.Columns, head("Map", colMap, "roomy"), head("Players", colPlayers, "num"))
+	if t.Countries {
+		t.Columns = append(t.Columns, head("Country", colCountry, "roomy"))
+	}
+	t.Columns = append(t.Columns, columnView{Title: "Address", Class: "roomy"}, head("Listed for", colAge, "roomy"), columnView{Title: "Reached", Class: "roomy"})
+	return t
+}
+
+// unsorted makes the head of a column in a table that stays as it is.
+func unsorted(title string, _ tableColumn, class string) columnView {
+	return columnView{Title: title, Class: class}
+}
+
+// sortedBy makes the head of a column of the list: a link that sorts by it, and
+// once it does, the other way round.
+func (s *Server) sortedBy(p pageParams, title string, c tableColumn, class string) columnView {
+	v := columnView{Title: title, Class: class}
+	next := p
+	next.order = tableOrder{column: c}
+	if p.order.column == c {
+		v.Sorted = "ascending"
+		if falling := c == colPlayers; falling != p.order.reverse {
+			v.Sorted = "descending"
+		}
+		next.order.reverse = !p.order.reverse
+	}
+	v.Link = s.listURL(next, 1)
+	return v
+}
+
+// gameViews returns the games that have servers, most players first.
+func (s *Server) gameViews(list *api.Snapshot, p pageParams) []gameView {
+	listed := slices.Clone(list.Games)
+	slices.SortStableFunc(listed, func(a, b api.ListedGame) int {
+		return cmp.Or(b.Players-a.Players, b.Servers()-a.Servers())
+	})
+	out := make([]gameView, 0, len(listed))
+	for _, g := range listed {
+		out = append(out, gameView{
+			Name: g.Name, Title: clean.Line(g.Title, maxGameText), Servers: g.Servers(), Players: g.Players,
+			Link: s.gameURL(g.Name), Selected: g.Name == p.game,
+		})
+	}
+	return out
+}
+
+func (s *Server) rowViews(rows []*api.Row, now time.Time, asker advertise.Asker) []rowView {
+	out := make([]rowView, 0, len(rows))
+	for _, r := range rows {
+		out = append(out, rowView{
+			Name: clean.Line(r.Name, maxNameText), Game: clean.Line(r.Title, maxGameText), Map: clean.Line(r.Map, maxAreaText),
+			Country: clean.Line(r.Country, maxAreaText), Address: asker.Given(r.Public).String(),
+			Link: s.serverURL(r.Server), GameURL: s.gameURL(r.Game),
+			Players: r.Count, MaxPlayers: r.MaxPlayers, Full: r.MaxPlayers > 0 && r.Count >= r.MaxPlayers,
+			Password: r.Password, Reached: reached(r.Server), Age: ageText(now.Sub(r.First)),
+		})
+	}
+	return out
+}
+
+// listURL returns the address of a page of the list.
+func (s *Server) listURL(to pageParams, page int) string {
+	v := url.Values{}
+	set := func(name, value string, on bool) {
+		if on {
+			v.Set(name, value)
+		}
+	}
+	set("game", to.game, to.game != "")
+	set("q", to.query, to.query != "")
+	set("peopled", "1", to.peopled)
+	set("open", "1", to.open)
+	set("sort", to.order.String(), to.order != (tableOrder{}))
+	set("page", strconv.Itoa(page), page > 1)
+	if len(v) == 0 {
+		return s.site.Base() + "/servers"
+	}
+	return s.site.Base() + "/servers?" + v.Encode()
+}
+
+// serverURL returns the address of the page of a server.
+func (s *Server) serverURL(of *master.Server) string {
+	return s.site.Base() + "/servers/" + url.PathEscape(of.ID())
+}
+
+// gameURL returns the address of the page of a game.
+func (s *Server) gameURL(name string) string { return s.site.Base() + "/games/" + url.PathEscape(name) }

@@ -1,0 +1,157 @@
+// Package page has what all pages have in common: the frame with the navigation,
+// the style sheet and the script, and the page of an error.
+//
+// Pages are whole without scripts; the one script that there is fetches a page
+// again when the list changes and replaces the parts that have a data-live
+// attribute.
+//
+// It is not for the content of pages.
+package page
+
+import (
+	"bytes"
+	"embed"
+	"html/template"
+	"io/fs"
+	"net/http"
+	"net/url"
+	"strings"
+	"sync/atomic"
+
+	"github.com/respawnd/respawnd/web/front"
+)
+
+//go:embed templates assets
+var files embed.FS
+
+// Site is what all pages show. All methods may be called concurrently.
+type Site struct {
+	base, version     string
+	accounts          atomic.Bool
+	message           *template.Template
+	style, live, icon asset
+}
+
+// New returns a Site. base is the path under which visitors find the pages,
+// without a slash at its end; version may be empty.
+func New(base, version string) *Site {
+	s := &Site{base: base, version: version}
+	s.message = s.Parse(files, "message")["message"]
+	s.style = newAsset("/assets/style.css", "text/css; charset=utf-8")
+	s.live = newAsset("/assets/live.js", "text/javascript; charset=utf-8")
+	s.icon = newAsset("/assets/icon.svg", "image/svg+xml")
+	return s
+}
+
+// Parse reads templates from a folder of their name, each to fill the frame. All of
+// them have the definitions of parts.html, if there is one. It panics if one cannot
+// be read, which any test finds.
+func (s *Site) Parse(from fs.FS, names ...string) map[string]*template.Template {
+	frame := template.Must(template.ParseFS(files, "templates/frame.html"))
+	if parts, err := fs.Glob(from, "templates/parts.html"); err == nil && len(parts) > 0 {
+		template.Must(frame.ParseFS(from, parts...))
+	}
+	named := make(map[string]*template.Template, len(names))
+	for _, name := range names {
+		named[name] = template.Must(template.Must(frame.Clone()).ParseFS(from, "templates/"+name+".html"))
+	}
+	return named
+}
+
+// Base returns the path under which visitors find the pages.
+func (s *Site) Base() string { return s.base }
+
+// SetAccounts shows the link to the pages of accounts, or hides it.
+func (s *Site) SetAccounts(on bool) { s.accounts.Store(on) }
+
+// Accounts reports whether the pages have a link to accounts.
+func (s *Site) Accounts() bool { return s.accounts.Load() }
+
+// Frame is what a page shows around its content.
+type Frame struct {
+	Base, Style, Icon, Version, Title string
+	Script                            string // empty: the page does not renew itself
+	Events                            string // the stream that tells the script when to
+	Place                             string // which entry of the navigation the page belongs to
+	Accounts                          bool
+}
+
+// The entries of the navigation.
+const (
+	Home    = "home"
+	Servers = "servers"
+	Games   = "games"
+	Why     = "why"
+	Account = "account"
+)
+
+// Frame returns the frame of a page that stays as it is.
+func (s *Site) Frame(title, place string) Frame {
+	return Frame{
+		Base: s.base, Style: s.base + s.style.url, Icon: s.base + s.icon.url, Version: s.version, Title: title, Place: place, Accounts: s.Accounts(),
+	}
+}
+
+// LiveFrame is Frame for a page that renews itself, where scripts run, when the
+// list of a game changes; game may be empty, for all.
+func (s *Site) LiveFrame(title, place, game string) Frame {
+	f := s.Frame(title, place)
+	f.Script, f.Events = s.base+s.live.url, s.base+front.EventsPath
+	if game != "" {
+		f.Events += "?game=" + url.QueryEscape(game)
+	}
+	return f
+}
+
+// Render runs a template of Parse. It panics if the template does not fit its data.
+func Render(t *template.Template, data any) []byte {
+	var b bytes.Buffer
+	if err := t.ExecuteTemplate(&b, "frame.html", data); err != nil {
+		panic(err)
+	}
+	return b.Bytes()
+}
+
+// Error returns the page of an error.
+func (s *Site) Error(status int, text string) []byte {
+	return Render(s.message, struct {
+		Frame
+		Status int
+		Text   string
+	}{s.Frame(http.StatusText(status), ""), status, text})
+}
+
+// Show sends a page that is made for this visitor alone.
+func Show(f *front.Front, w http.ResponseWriter, r *http.Request, t *template.Template, data any) {
+	var body []byte
+	f.InTurn(func() { body = Render(t, data) })
+	f.Send(w, r, front.HTML, front.NewAnswer(body))
+}
+
+// asset is a file that pages name with its hash, so that browsers may keep it.
+type asset struct {
+	path, url, tag, format string
+	answer                 *front.Answer
+}
+
+func newAsset(path, format string) asset {
+	body, err := files.ReadFile(strings.TrimPrefix(path, "/"))
+	if err != nil {
+		panic(err) // the files are part of the program
+	}
+	tag := front.ContentTag(body)
+	return asset{path, path + "?v=" + strings.Trim(tag, `"`), tag, format, front.NewAnswer(body)}
+}
+
+// Routes returns the paths of the files that pages need.
+func (s *Site) Routes(f *front.Front) (routes []front.Route) {
+	for _, a := range []asset{s.style, s.live, s.icon} {
+		routes = append(routes, front.Route{Pattern: a.path, Serve: func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Cache-Control", "public, max-age=86400")
+			if !front.NotModified(w, r, a.tag) {
+				f.Send(w, r, a.format, a.answer)
+			}
+		}})
+	}
+	return routes
+}

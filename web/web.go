@@ -1,0 +1,229 @@
+package web
+
+import (
+	"context"
+	"embed"
+	"html/template"
+	"net"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/rs/zerolog"
+
+	"github.com/respawnd/respawnd/internal/advertise"
+	"github.com/respawnd/respawnd/internal/games"
+	"github.com/respawnd/respawnd/internal/history"
+	"github.com/respawnd/respawnd/internal/netserve"
+	"github.com/respawnd/respawnd/internal/verdicts"
+	"github.com/respawnd/respawnd/master"
+	"github.com/respawnd/respawnd/web/account"
+	"github.com/respawnd/respawnd/web/api"
+	"github.com/respawnd/respawnd/web/front"
+	"github.com/respawnd/respawnd/web/page"
+)
+
+//go:embed templates
+var files embed.FS
+
+// Options are what the service works with. Config, List and Games are required.
+type Options struct {
+	Config *Config // its live keys are replaced by Reload
+
+	List  *master.Registry
+	Games *games.Catalog
+	// Addresses decides which addresses of servers visitors are given; nil: those
+	// of the list.
+	Addresses *advertise.Table
+	// Domains are those under which clients of games look for us; for the names in
+	// /api/v1/games/{name}.
+	Domains []string
+	// History gets a sample of all numbers of players every history.Interval while
+	// Serve runs; nil: one of our own.
+	History *history.Book
+	// Prober asks the server of a page about itself; nil: no server is asked.
+	Prober Prober
+	// Verdicts are what the services decided about game servers; nil: nothing is
+	// known.
+	Verdicts *verdicts.Log
+	// Banned returns from what an address is banned, in words; nil: from nothing.
+	Banned func(netip.Addr) []string
+	// Trusted returns whether the bounds per address do not apply to a visitor; nil:
+	// they apply to all.
+	Trusted func(netip.Addr) bool
+	// Accounts are what the pages of accounts work with; the last three fields are
+	// set here.
+	Accounts account.Options
+	// Docs answers GET and HEAD of /docs and every path below; nil: there are no
+	// documents.
+	Docs http.Handler
+
+	// Lookup finds the addresses of the host of the public URL; nil: they are not
+	// looked up.
+	Lookup func(ctx context.Context, host string) ([]netip.Addr, error)
+	// Services returns what the daemon runs; nil: not shown.
+	Services func() []Service
+	Started  time.Time // of the daemon; zero: now
+	Version  string    // shown at the foot of the pages; may be empty
+
+	Log        zerolog.Logger
+	Metrics    *netserve.Metrics     // counts what is refused; nil: not counted
+	Registerer prometheus.Registerer // for the metrics of this package; nil: not registered
+}
+
+// Server answers requests for pages and JSON. All methods may be called
+// concurrently.
+type Server struct {
+	*front.Front
+	opt       Options
+	site      *page.Site
+	templates map[string]*template.Template
+	api       *api.API
+	accounts  *account.Pages
+	own       *ownAddress
+	handler   http.Handler
+}
+
+// New returns a service that is not serving yet. It panics if the registerer has
+// other metrics of the same names.
+func New(opt Options) *Server {
+	if opt.Started.IsZero() {
+		opt.Started = time.Now()
+	}
+	if opt.History == nil {
+		opt.History = history.NewBook()
+	}
+	public := opt.Config.PublicURL
+	s := &Server{opt: opt, site: page.New(basePath(public), opt.Version), own: newOwnAddress(public, opt.Lookup)}
+	s.templates = s.site.Parse(files, "home", "list", "server", "games", "game", "why")
+	s.Front = front.New(front.Options{
+		Trusted: opt.Trusted, TakesForms: func(path string) bool { return s.accounts.TakesForms(path) }, ErrorPage: s.site.Error,
+		Log: opt.Log, Metrics: opt.Metrics, Registerer: opt.Registerer,
+	})
+	s.api = api.New(s.Front, api.Options{
+		List: opt.List, Games: opt.Games, Addresses: opt.Addresses, Domains: opt.Domains, History: opt.History,
+		Started: opt.Started, Version: opt.Version, Log: opt.Log, Registerer: opt.Registerer,
+	})
+	opt.Accounts.PublicURL, opt.Accounts.Log, opt.Accounts.Registerer = public, opt.Log, opt.Registerer
+	s.accounts = account.New(s.Front, s.site, opt.Accounts)
+	s.Reload(opt.Config)
+	s.handler = s.Front.Handler(s.routes())
+	return s
+}
+
+// Reload takes over the live keys of a configuration. Every address starts with a
+// whole burst.
+func (s *Server) Reload(c *Config) {
+	s.SetLimits(c.Rate, c.Burst, c.TrustedProxies)
+	s.api.SetStreams(c.MaxStreams, c.MaxStreamsPerAddr)
+	s.accounts.SetLimits(c.Accounts, c.Forms, c.Registrations)
+}
+
+// DropReasons returns the reasons under which the service counts what it
+// refuses, for netserve.NewMetrics.
+func DropReasons() []string {
+	return slices.Concat(front.DropReasons(), api.DropReasons(), account.DropReasons())
+}
+
+// basePath returns the path of a URL without a slash at the end; "" if the URL
+// cannot be read.
+func basePath(public string) string {
+	u, err := url.Parse(public)
+	if err != nil {
+		return ""
+	}
+	return strings.TrimRight(u.EscapedPath(), "/")
+}
+
+// docsPath is where Options.Docs is.
+const docsPath = "/docs"
+
+// routes returns every path that is served.
+func (s *Server) routes() []front.Route {
+	routes := slices.Concat([]front.Route{
+		{Pattern: "/{$}", Serve: s.serveHome},
+		{Pattern: "/servers", Serve: s.serveList},
+		{Pattern: "/servers/{id}", Serve: s.serveServer},
+		{Pattern: "/games", Serve: s.serveGames},
+		{Pattern: "/games/{name}", Serve: s.serveGame},
+		{Pattern: "/games/{name}/hosts.txt", Serve: s.serveHosts},
+		{Pattern: "/why", Serve: s.serveWhy},
+	}, s.accounts.Routes(), s.site.Routes(s.Front), s.api.Routes())
+	if docs := s.opt.Docs; docs != nil {
+		routes = append(routes, front.Route{Pattern: docsPath, Serve: docs.ServeHTTP}, front.Route{Pattern: docsPath + "/", Serve: docs.ServeHTTP})
+	}
+	return routes
+}
+
+// Handler returns the handler of all paths, for a server of another owner. The
+// bounds on connections and the time-outs are those of Serve alone.
+func (s *Server) Handler() http.Handler { return s.handler }
+
+// Serve answers requests on ln until ctx ends; it is called once. Then it gives
+// the answers under way two seconds, closes what is left and returns nil. An
+// error that ends it before is returned. It closes ln in any case. Events come,
+// and the history is written, only while Serve runs.
+func (s *Server) Serve(ctx context.Context, ln net.Listener) error {
+	ctx, cancel := context.WithCancel(ctx)
+	var running sync.WaitGroup
+	running.Go(func() { s.api.Run(ctx) })
+	err := s.Front.Serve(ctx, ln, s.handler, s.opt.Config.MaxConns, s.opt.Config.MaxPerAddr)
+	cancel()
+	running.Wait()
+	return err
+}
+
+// framed is the question for a page: its frame may change while the list stays.
+type framed struct {
+	accounts bool
+	question any
+}
+
+// replyPage sends a page that visitors with the same question share.
+func (s *Server) replyPage(w http.ResponseWriter, r *http.Request, list *api.Snapshot, question any, write func() []byte) {
+	s.Reply(w, r, front.HTML, &list.Answers, framed{s.site.Accounts(), question}, write)
+}
+
+// show sends a page that is made for this visitor alone.
+func (s *Server) show(w http.ResponseWriter, r *http.Request, name string, data any) {
+	page.Show(s.Front, w, r, s.templates[name], data)
+}
+
+func (s *Server) render(name string, data any) []byte { return page.Render(s.templates[name], data) }
+
+// Longest texts in a page, in characters.
+const (
+	maxNameText  = 80
+	maxAreaText  = 40
+	maxGameText  = 60
+	maxFieldText = 60  // names of rules and columns
+	maxValueText = 300 // values of rules
+)
+
+// ageText returns a duration in its largest whole unit.
+func ageText(d time.Duration) string {
+	const day = 24 * time.Hour
+	switch {
+	case d < time.Minute:
+		return "just now"
+	case d < time.Hour:
+		return strconv.Itoa(int(d/time.Minute)) + " min"
+	case d < 2*day:
+		return strconv.Itoa(int(d/time.Hour)) + " h"
+	}
+	return strconv.Itoa(int(d/day)) + " days"
+}
+
+// agoText returns how long ago something was, with seconds.
+func agoText(d time.Duration) string {
+	if d < time.Minute {
+		return strconv.Itoa(max(int(d/time.Second), 0)) + " s ago"
+	}
+	return ageText(d) + " ago"
+}

@@ -1,0 +1,114 @@
+package web
+
+import (
+	"cmp"
+	"net/http"
+	"slices"
+	"time"
+
+	"github.com/respawnd/respawnd/internal/clean"
+	"github.com/respawnd/respawnd/internal/verdicts"
+	"github.com/respawnd/respawnd/web/api"
+	"github.com/respawnd/respawnd/web/front"
+	"github.com/respawnd/respawnd/web/page"
+)
+
+// maxServersHere is how many servers of his own a visitor is shown.
+const maxServersHere = 20
+
+// whyPage is what the template of the diagnosis shows.
+type whyPage struct {
+	page.Frame
+	Address  string
+	IPv6     bool // games do not speak it
+	Proxied  bool // somebody names another address, and is not believed
+	Banned   []string
+	Listed   []rowView
+	More     int // servers that are not shown
+	Stories  []story
+	Services []Service
+}
+
+// story is what a service decided about one port, the newest first.
+type story struct {
+	Service, Address string
+	Now              happening
+	Before           []happening
+	Open             bool // there is still something to do about one of Before
+	later            []verdicts.Verdict
+}
+
+// happening is one verdict.
+type happening struct {
+	What, Game, Verdict, Cause, Advice string
+	At, Ago, Until                     string
+	Times                              int
+	Good                               bool
+}
+
+// serveWhy answers /why: what was decided about the visitor's own address, and
+// about no other. There is no parameter.
+func (s *Server) serveWhy(w http.ResponseWriter, r *http.Request) {
+	w.Header().Set("Cache-Control", "no-store")
+	from := s.Visitor(r)
+	v := whyPage{Frame: s.site.Frame("Why is my server not listed?", page.Why), Address: from.String(), IPv6: from.Is6()}
+	v.Proxied = r.Header.Get("X-Forwarded-For") != "" && front.IsNear(from)
+	if s.opt.Banned != nil {
+		v.Banned = s.opt.Banned(from)
+	}
+	list := s.api.Snapshot()
+	var here []*api.Row
+	for _, row := range list.Rows {
+		if row.Public.Addr() == from || row.Key.Source.Addr() == from {
+			here = append(here, row)
+		}
+	}
+	v.More = max(len(here)-maxServersHere, 0)
+	v.Listed = s.rowViews(here[:min(len(here), maxServersHere)], list.Begun, s.api.Asker(r))
+	if s.opt.Verdicts != nil {
+		v.Stories = stories(s.opt.Verdicts.Of(from), time.Now())
+	}
+	v.Services = s.services()
+	s.show(w, r, "why", v)
+}
+
+// stories sorts verdicts by service and port, the port with the newest one first.
+func stories(entries []verdicts.Entry, now time.Time) []story {
+	entries = slices.Clone(entries)
+	slices.SortStableFunc(entries, func(a, b verdicts.Entry) int { return cmp.Or(b.Last.Compare(a.Last), b.First.Compare(a.First)) })
+	var out []story
+	for _, e := range entries {
+		address := e.Addr.String()
+		i := slices.IndexFunc(out, func(st story) bool { return st.Service == e.Service && st.Address == address })
+		if i < 0 {
+			out = append(out, story{Service: e.Service, Address: address, Now: happened(e, now), later: []verdicts.Verdict{e.Verdict}})
+			continue
+		}
+		out[i].precede(e, now)
+	}
+	return out
+}
+
+// precede puts a verdict before those of the story, with its advice if that is
+// still of use.
+func (st *story) precede(e verdicts.Entry, now time.Time) {
+	old := happened(e, now)
+	if slices.ContainsFunc(st.later, func(v verdicts.Verdict) bool { return v.Outdates(e.Verdict) }) {
+		old.Advice = ""
+	}
+	st.Open = st.Open || old.Advice != ""
+	st.Before, st.later = append(st.Before, old), append(st.later, e.Verdict)
+}
+
+// happened puts a verdict into words.
+func happened(e verdicts.Entry, now time.Time) happening {
+	x := e.Explain()
+	h := happening{
+		What: x.What, Game: clean.Line(e.Game, maxGameText), Verdict: e.Verdict.String(), Cause: x.Cause, Advice: x.Advice,
+		At: e.First.UTC().Format("15:04:05"), Ago: agoText(now.Sub(e.First)), Times: e.Times, Good: x.Good,
+	}
+	if e.Times > 1 {
+		h.Until = e.Last.UTC().Format("15:04:05")
+	}
+	return h
+}
