@@ -71,7 +71,7 @@ func TestFloodFromForgedAddressesBringsThemLittle(t *testing.T) {
 	for name, change := range map[string]func(*Options){
 		"as it is": nil,
 		"refusing, and some banned": func(o *Options) {
-			o.Refuse = true
+			o.AddError = true
 			o.Banned = func(a netip.Addr) bool { return a.As4()[3]%4 == 0 }
 		},
 	} {

@@ -65,10 +65,11 @@ func spread(i int) netip.AddrPort {
 func newFleet(t testing.TB, n int, addr func(i int) netip.AddrPort, via netip.Addr) *fleet {
 	t.Helper()
 	f := &fleet{Server: New(Options{
+		Config:   quietConfig(),
 		Registry: master.NewRegistry(master.Limits{}),
 		Games:    catalogue(t),
 		Verdicts: verdicts.NewLog(zerolog.Nop(), 0),
-		Metrics:  netserve.NewMetrics(nil, "qr2", DropReasons()...),
+		Metrics:  netserve.NewMetrics(nil, "qr2", dropNames[1:]...),
 	})}
 	for i := range n {
 		h := host{instance: uint32(i), game: "gmtest", addr: addr(i)}
@@ -157,7 +158,7 @@ func BenchmarkRegistration(b *testing.B) {
 	var answer []byte
 	send := func(i int, data []byte) {
 		from := netip.AddrPortFrom(netip.AddrFrom4([4]byte{10, 0, byte(i >> 8), byte(i)}), 6500)
-		if dropped := in.handle(&w, netserve.Packet{Data: data, From: from, To: masterAddr}); dropped != "" {
+		if dropped := in.handle(&w, netserve.Packet{Data: data, From: from, To: masterAddr}); dropped != notDropped {
 			b.Fatal(dropped)
 		}
 	}

@@ -57,7 +57,7 @@ func TestForgedHeartbeatsDoNotKeepANewServerOut(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				in := newIntake(t, func(o *Options) {
-					o.Unproved = netserve.NewLimiter(netserve.LimiterOptions{Rate: 20, Burst: 60})
+					o.UnprovedRate = 20
 				})
 				flood := func(d time.Duration) {
 					for ; d > 0; d -= slice {

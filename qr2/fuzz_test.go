@@ -80,7 +80,7 @@ func FuzzServePacket(f *testing.F) {
 			return
 		}
 		in := newIntake(t, func(o *Options) {
-			o.Refuse = len(steps)%2 == 0
+			o.AddError = len(steps)%2 == 0
 			o.Banned = func(a netip.Addr) bool { return a.As4()[3] == 4 }
 		})
 		l := &ledger{map[netip.AddrPort]int{}, map[netip.AddrPort]int{}, map[netip.AddrPort]bool{}, map[netip.AddrPort][]byte{}}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/rs/zerolog"
 
+	"github.com/respawnd/respawnd/configs"
 	"github.com/respawnd/respawnd/internal/games"
 	"github.com/respawnd/respawnd/internal/gamespy"
 	"github.com/respawnd/respawnd/internal/netserve"
@@ -105,10 +106,26 @@ func newIntake(t testing.TB, change func(*Options)) *intake {
 		Games:    catalogue(t),
 		Verdicts: verdicts.NewLog(zerolog.Nop(), 0),
 	}
+	opt.Config = quietConfig()
 	if change != nil {
 		change(&opt)
 	}
 	return &intake{New(opt), t, opt.Games, opt.Verdicts, &wire{}, &wire{}}
+}
+
+// quietConfig is the default configuration, without a bound per second and without
+// refusals.
+func quietConfig() (c Config) {
+	configs.Defaults(&c)
+	c.UnprovedRate, c.AddError = 0, false
+	return c
+}
+
+// reload changes the live configuration.
+func (in *intake) reload(change func(*Config)) {
+	c := *in.live.Load().Config
+	change(&c)
+	in.Reload(&c)
 }
 
 // verdict returns the last verdict on an address.
@@ -191,7 +208,7 @@ func (h *host) heartbeat(pairs ...string) []byte {
 }
 
 // send hands a packet of the host to the service and returns why it was dropped.
-func (h *host) send(data []byte) string {
+func (h *host) send(data []byte) drop {
 	return h.in.handle(h.in.w, netserve.Packet{Data: data, From: h.addr, To: masterAddr})
 }
 
@@ -205,7 +222,7 @@ func (h *host) answer(challenge []byte) []byte {
 func (h *host) challenged(heartbeat []byte) []byte {
 	h.in.t.Helper()
 	h.in.w.take()
-	if dropped := h.send(heartbeat); dropped != "" {
+	if dropped := h.send(heartbeat); dropped != notDropped {
 		h.in.t.Fatalf("heartbeat of %v: dropped: %s", h.addr, dropped)
 	}
 	for _, p := range h.in.w.take() {
@@ -221,7 +238,7 @@ func (h *host) challenged(heartbeat []byte) []byte {
 func (h *host) register(pairs ...string) *master.Server {
 	h.in.t.Helper()
 	c := h.challenged(h.heartbeat(pairs...))
-	if dropped := h.send(h.answer(c)); dropped != "" {
+	if dropped := h.send(h.answer(c)); dropped != notDropped {
 		h.in.t.Fatalf("response of %v: dropped: %s", h.addr, dropped)
 	}
 	h.want(sent{h.reply(KindRegistered), masterAddr, h.addr})

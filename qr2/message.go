@@ -125,13 +125,13 @@ func (s *Server) SendToServer(k master.Key, payload []byte) error {
 
 func (s *Server) sendMessage(w netserve.PacketWriter, id messageID, m *message) {
 	var buf [MaxReply]byte
-	s.write(w, m.via, id.host.Source, appendMessage(buf[:0], id.host.Instance, id.key, m.data))
+	s.out.Send(w, appendMessage(buf[:0], id.host.Instance, id.key, m.data), m.via, id.host.Source)
 	s.metrics.messages.sent.Inc()
 }
 
 // receipt takes a message off its way. Its address and instance key must be the
 // host's.
-func (s *Server) receipt(p netserve.Packet, key master.Key) string {
+func (s *Server) receipt(p netserve.Packet, key master.Key) drop {
 	if len(p.Data) < header+4 {
 		return dropShort
 	}
@@ -144,7 +144,7 @@ func (s *Server) receipt(p netserve.Packet, key master.Key) string {
 	}
 	s.list.Touch(key, master.FromQR2, time.Now())
 	s.metrics.messages.delivered.Inc()
-	return ""
+	return notDropped
 }
 
 // repeatMessages sends what was not confirmed and gives up what never was.

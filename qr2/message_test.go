@@ -49,7 +49,7 @@ func TestMessageIsRepeatedUntilItsReceipt(t *testing.T) {
 		data[0] = 0 // it is the caller's again
 		in.pass(time.Second)
 		h.want(sent{m, masterAddr, h.addr})
-		if dropped := h.send(h.receipt(m)); dropped != "" {
+		if dropped := h.send(h.receipt(m)); dropped != notDropped {
 			t.Errorf("receipt: dropped: %s", dropped)
 		}
 		if got := h.send(h.receipt(m)); got != dropUnexpected {
@@ -144,7 +144,7 @@ func TestMessagesOnTheirWayAreBounded(t *testing.T) {
 	other := in.host("192.0.2.2:6500")
 	other.register()
 	other.message(t, nil)
-	if dropped := h.send(h.receipt(first)); dropped != "" {
+	if dropped := h.send(h.receipt(first)); dropped != notDropped {
 		t.Fatalf("receipt: dropped: %s", dropped)
 	}
 	h.message(t, nil)
@@ -172,7 +172,7 @@ func TestReceiptMustComeFromTheHost(t *testing.T) {
 			t.Errorf("receipt from another %s: got %q, want %q", name, got, dropUnexpected)
 		}
 	}
-	if dropped := h.send(h.receipt(m)); dropped != "" {
+	if dropped := h.send(h.receipt(m)); dropped != notDropped {
 		t.Errorf("receipt of the host: dropped: %s", dropped)
 	}
 }

@@ -47,18 +47,19 @@ func TestRepeatedHeartbeatGetsTheSameChallenge(t *testing.T) {
 	if !bytes.Equal(first, again) {
 		t.Errorf("second challenge: got %q, want %q", again, first)
 	}
-	if dropped := h.send(h.answer(first)); dropped != "" || h.rule("hostname") != "second" {
+	if dropped := h.send(h.answer(first)); dropped != notDropped || h.rule("hostname") != "second" {
 		t.Errorf("response: dropped %q, hostname %q, want the latest", dropped, h.rule("hostname"))
 	}
 }
 
-func TestHostsThatAreTurnedAway(t *testing.T) {
+func TestHostsThatAreRejected(t *testing.T) {
 	long := strings.Repeat("x", 100)
 	tests := map[string]struct {
-		game            string
-		banned          bool
-		dropped, wanted string
-		text            string
+		game    string
+		banned  bool
+		dropped drop
+		wanted  string
+		text    string
 	}{
 		"unknown game": {"nobody", false, dropUnknownGame, "unknown game", textUnknownGame},
 		"endless name": {long, false, dropUnknownGame, "unknown game", textUnknownGame},
@@ -69,7 +70,7 @@ func TestHostsThatAreTurnedAway(t *testing.T) {
 		for _, refuse := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%s, told %v", name, refuse), func(t *testing.T) {
 				in := newIntake(t, func(o *Options) {
-					o.Refuse = refuse
+					o.AddError = refuse
 					o.Banned = func(netip.Addr) bool { return tt.banned }
 				})
 				h := in.host("192.0.2.1:6500")
@@ -106,7 +107,7 @@ func TestBanHoldsAlsoDuringAVerification(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			asked := 0
 			in := newIntake(t, func(o *Options) {
-				o.Refuse = true
+				o.AddError = true
 				o.Banned = func(netip.Addr) bool { asked++; return asked > at }
 			})
 			h := in.host("192.0.2.1:6500")
@@ -151,13 +152,13 @@ func TestHostMayBeWrongTwice(t *testing.T) {
 	for _, wrong := range []string{"", "\x00", "AAAAAAAAAAAAAAAAAAAAAAAAAAAA\x00"}[:maxWrong-1] {
 		_ = h.send(h.packet(KindChallenge, wrong))
 	}
-	if dropped := h.send(h.answer(c)); dropped != "" || !h.listed() {
+	if dropped := h.send(h.answer(c)); dropped != notDropped || !h.listed() {
 		t.Errorf("right response after two wrong ones: dropped %q, listed %v", dropped, h.listed())
 	}
 }
 
 func TestWrongResponseIsRefusedWithinTheBudget(t *testing.T) {
-	in := newIntake(t, func(o *Options) { o.Refuse = true })
+	in := newIntake(t, func(o *Options) { o.AddError = true })
 	h := in.host("192.0.2.1:6500")
 	h.challenged(h.heartbeat())
 	h.secret = "wrong1"
@@ -172,7 +173,7 @@ func TestWrongResponseIsRefusedWithinTheBudget(t *testing.T) {
 
 func TestRefusalsFollowThePolicyInForce(t *testing.T) {
 	in := newIntake(t, nil)
-	in.SetPolicy(Policy{Refuse: true})
+	in.reload(func(c *Config) { c.AddError = true })
 	h := in.host("192.0.2.1:6500")
 	h.challenged(h.heartbeat())
 	h.secret = "wrong1"
@@ -186,7 +187,7 @@ func TestResponseCountsOnce(t *testing.T) {
 	c := h.challenged(h.heartbeat())
 	answer := h.answer(c)
 	for range 3 { // the word of the registration may be lost
-		if dropped := h.send(answer); dropped != "" {
+		if dropped := h.send(answer); dropped != notDropped {
 			t.Fatalf("response: dropped: %s", dropped)
 		}
 		h.want(sent{h.reply(KindRegistered), masterAddr, h.addr})
@@ -207,7 +208,7 @@ func TestResponseMustComeFromTheChallengedHost(t *testing.T) {
 			t.Errorf("right response from another %s: got %q, want %q", name, got, dropUnexpected)
 		}
 	}
-	if dropped := h.send(h.answer(c)); dropped != "" {
+	if dropped := h.send(h.answer(c)); dropped != notDropped {
 		t.Errorf("response of the host itself: dropped: %s", dropped)
 	}
 }
@@ -258,7 +259,7 @@ func TestChallengeIsRepeatedWithinTheBudgetOnly(t *testing.T) {
 		if got := h.send(short); got != dropNoBudget {
 			t.Errorf("second short heartbeat: got %q, want %q", got, dropNoBudget)
 		}
-		if dropped := h.send(short); dropped != "" {
+		if dropped := h.send(short); dropped != notDropped {
 			t.Errorf("third short heartbeat: dropped: %s", dropped)
 		}
 	})
@@ -309,14 +310,14 @@ func TestFullTableForgetsWhoWaitedLongest(t *testing.T) {
 func TestHostThatMakesRoomIsCounted(t *testing.T) {
 	reg := prometheus.NewRegistry()
 	in := newIntake(t, func(o *Options) {
-		o.MaxPending, o.Metrics = 2, netserve.NewMetrics(reg, "qr2", DropReasons()...)
+		o.MaxPending, o.Metrics = 2, netserve.NewMetrics(reg, "qr2", dropNames[1:]...)
 	})
 	for port := range uint16(5) {
 		h := in.host("192.0.2.1:1")
 		h.addr = netip.AddrPortFrom(h.addr.Addr(), 1000+port)
 		h.challenged(h.heartbeat())
 	}
-	if got := counted(t, reg, "respawnd_dropped_total", dropPending); got != 3 {
+	if got := counted(t, reg, "respawnd_dropped_total", dropPending.String()); got != 3 {
 		t.Errorf("counted %v hosts that made room, want 3", got)
 	}
 	if n := in.pending.hosts.Len(); n != 2 {
@@ -344,7 +345,7 @@ func TestForgottenHostGetsTheSameChallenge(t *testing.T) {
 		if next := h.challenged(h.heartbeat()); bytes.Equal(next, first) {
 			t.Errorf("challenge a minute later: got %q again", next)
 		}
-		if dropped := h.send(h.answer(first)); dropped != "" || !h.listed() {
+		if dropped := h.send(h.answer(first)); dropped != notDropped || !h.listed() {
 			t.Errorf("response to the last challenge: dropped %q, listed %t", dropped, h.listed())
 		}
 		// Once it has been used none of them is good.
@@ -360,15 +361,16 @@ func TestForgottenHostGetsTheSameChallenge(t *testing.T) {
 
 func TestVerdictsOfAFullList(t *testing.T) {
 	for name, tt := range map[string]struct {
-		limits          func(*Options)
-		dropped, wanted string
-		text            string
+		limits  func(*Options)
+		dropped drop
+		wanted  string
+		text    string
 	}{
 		"list full":    {listOf(1, 0), dropFull, "list full", textFull},
 		"address full": {listOf(0, 1), dropFull, "too many servers here", textTooMany},
 	} {
 		t.Run(name, func(t *testing.T) {
-			in := newIntake(t, func(o *Options) { tt.limits(o); o.Refuse = true })
+			in := newIntake(t, func(o *Options) { tt.limits(o); o.AddError = true })
 			in.host("192.0.2.1:6500").register()
 			h := in.host("192.0.2.1:6501")
 			c := h.challenged(h.heartbeat())

@@ -158,11 +158,11 @@ func (s *Server) ask(w netserve.PacketWriter, vantages []vantage, j *probeJob) {
 		b = append(b, 0xFF, 0xFF, 0xFF)
 	}
 	if !j.near {
-		s.write(w, j.via, j.key.Source, b)
+		s.out.Send(w, b, j.via, j.key.Source)
 		s.metrics.probes.sent.Inc()
 	}
 	for _, v := range seeing(vantages, j.via) {
-		s.write(v.w, v.at, j.key.Source, b)
+		s.out.Send(v.w, b, v.at, j.key.Source)
 		s.metrics.probes.sent.Inc()
 	}
 }
@@ -177,7 +177,7 @@ type probeHandler struct {
 // dropped.
 func (h probeHandler) ServePacket(_ netserve.PacketWriter, p netserve.Packet) {
 	if !h.s.probeReply(p, h.at) {
-		h.s.opt.Metrics.Drop(dropUnexpected)
+		h.s.opt.Metrics.Drop(dropUnexpected.String())
 	}
 }
 

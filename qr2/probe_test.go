@@ -61,7 +61,7 @@ func TestHostThatAnswersTheProbeIsReachable(t *testing.T) {
 		if h.tell(h, reply(KindQuery, number(q), "")) {
 			t.Error("a second answer is taken")
 		}
-		if err := in.handle(in.w, netserve.Packet{Data: h.heartbeat("hostname", "new"), From: h.addr, To: masterAddr}); err != "" || !h.reachable() {
+		if err := in.handle(in.w, netserve.Packet{Data: h.heartbeat("hostname", "new"), From: h.addr, To: masterAddr}); err != notDropped || !h.reachable() {
 			t.Error("a heartbeat took the finding back")
 		}
 	})

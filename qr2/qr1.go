@@ -1,6 +1,8 @@
 package qr2
 
 import (
+	"crypto/rand"
+	"encoding/binary"
 	"net/netip"
 	"strconv"
 	"strings"
@@ -45,8 +47,8 @@ func newTextIntake(s *Server) *textIntake {
 }
 
 // handle takes a packet that begins with a backslash and returns why it was
-// dropped, "" if it was not.
-func (t *textIntake) handle(w netserve.PacketWriter, p netserve.Packet) (dropped string) {
+// dropped.
+func (t *textIntake) handle(w netserve.PacketWriter, p netserve.Packet) (dropped drop) {
 	fields := gamespy.ScanFields(p.Data)
 	if !fields.Next() {
 		return dropMalformed
@@ -56,7 +58,7 @@ func (t *textIntake) handle(w netserve.PacketWriter, p netserve.Packet) (dropped
 		return t.heartbeat(w, p)
 	case ascii.EqualFold(fields.Key(), "echo"):
 		if t.echoed(w, p, fields.Value()) {
-			return ""
+			return notDropped
 		}
 		return t.echo(w, p)
 	default:
@@ -66,12 +68,12 @@ func (t *textIntake) handle(w netserve.PacketWriter, p netserve.Packet) (dropped
 
 // echo sends a packet back to whom it came from, byte for byte, so that it is
 // of no use to reach others with.
-func (t *textIntake) echo(w netserve.PacketWriter, p netserve.Packet) string {
-	if !t.echoes.Allow(p.From.Addr(), time.Now()) || !t.s.policy.Load().allow(p.From.Addr(), time.Now()) {
+func (t *textIntake) echo(w netserve.PacketWriter, p netserve.Packet) drop {
+	if !t.echoes.Allow(p.From.Addr(), time.Now()) || !t.s.allow(p.From.Addr(), time.Now()) {
 		return dropLimited
 	}
 	t.s.send(w, p, p.Data)
-	return ""
+	return notDropped
 }
 
 // textHeartbeat is what a heartbeat says. The slices lie in the packet.
@@ -144,11 +146,11 @@ func furtherFields(packet []byte) (extra []query.Field) {
 // heartbeat has a host queried: at once if it is new or was not asked recently,
 // else soon. The heartbeat itself proves nothing and keeps nobody listed, for
 // its source address may be forged; the answer does both.
-func (t *textIntake) heartbeat(w netserve.PacketWriter, p netserve.Packet) string {
+func (t *textIntake) heartbeat(w netserve.PacketWriter, p netserve.Packet) drop {
 	t.metrics.heartbeats.Inc()
 	h, err := readTextHeartbeat(p.Data)
 	if err != nil {
-		if t.s.policy.Load().allow(p.From.Addr(), time.Now()) {
+		if t.s.allow(p.From.Addr(), time.Now()) {
 			t.noteText(p.From, "", verdicts.Malformed)
 		}
 		return dropMalformed
@@ -168,7 +170,7 @@ func (t *textIntake) heartbeat(w netserve.PacketWriter, p netserve.Packet) strin
 			// Another game on this address is believed once the listed one is
 			// silent: anybody could have forged this packet.
 			if t.again(w, p, key, h.leaving || !t.sameGame(h.game, srv.Game)) {
-				return ""
+				return notDropped
 			}
 		}
 	}
@@ -216,15 +218,15 @@ func (t *textIntake) again(w netserve.PacketWriter, p netserve.Packet, key maste
 }
 
 // introduce starts the verification of a host, or continues with it.
-func (t *textIntake) introduce(w netserve.PacketWriter, p netserve.Packet, key master.Key, h textHeartbeat) string {
+func (t *textIntake) introduce(w netserve.PacketWriter, p netserve.Packet, key master.Key, h textHeartbeat) drop {
 	if own := t.s.opt.Own; own != nil && (own(key.Source) || own(p.From)) {
 		return dropForeign
 	}
-	policy, now := t.s.policy.Load(), time.Now()
+	now := time.Now()
 	// No allowance is taken: a heartbeat that names a game is as long as the query
 	// at least, so it cannot be used to flood others, and real hosts at its address
 	// would lack what it took.
-	if t.s.banned(p.From.Addr()) {
+	if t.s.opt.Banned.Has(p.From.Addr()) {
 		t.noteText(key.Source, string(h.game), verdicts.Banned)
 		return dropBanned
 	}
@@ -239,7 +241,7 @@ func (t *textIntake) introduce(w netserve.PacketWriter, p netserve.Packet, key m
 	}
 
 	t.table.mu.Lock()
-	host, fresh, gone := t.table.pend(key, policy.MaxPending)
+	host, fresh, gone := t.table.pend(key, t.s.live.Load().MaxPending)
 	if fresh || host.game.Name != g.Name {
 		host.game, host.extra = g, furtherFields(p.Data) // the token stays: an answer may be on the way
 	}
@@ -254,7 +256,7 @@ func (t *textIntake) introduce(w netserve.PacketWriter, p netserve.Packet, key m
 	t.table.mu.Unlock()
 
 	for range gone {
-		t.s.opt.Metrics.Drop(dropPending)
+		t.s.opt.Metrics.Drop(dropPending.String())
 	}
 	if fresh {
 		t.noteText(key.Source, g.Name, verdicts.Heard)
@@ -264,7 +266,7 @@ func (t *textIntake) introduce(w netserve.PacketWriter, p netserve.Packet, key m
 	}
 	t.sendQueries(w, out)
 	t.noteText(key.Source, g.Name, verdicts.ChallengeSent)
-	return ""
+	return notDropped
 }
 
 func (t *textIntake) noteText(a netip.AddrPort, game string, v verdicts.Verdict) {
@@ -288,7 +290,11 @@ const (
 )
 
 // newToken returns a token that cannot be guessed.
-func newToken() string { return randomLetters(tokenLength) }
+func newToken() string {
+	var random [8]byte
+	_, _ = rand.Read(random[:]) // never returns an error
+	return lettersOf(binary.BigEndian.Uint64(random[:]), tokenLength)
+}
 
 // appendTextQuery appends the query for everything, with the proof that the
 // host's game can give.
@@ -298,12 +304,6 @@ func appendTextQuery(b []byte, noSecure bool, token string) []byte {
 		return append(append(b, askEcho...), token...)
 	}
 	return append(append(b, askSecure...), token[:secureLength]...)
-}
-
-// trusted reports whether an address is the operator's own.
-func (t *textIntake) trusted(a netip.Addr) bool {
-	trusted := t.s.policy.Load().Trusted
-	return trusted != nil && trusted(a)
 }
 
 // AppendTextHeartbeat appends a heartbeat of the text protocol: the port on

@@ -97,7 +97,7 @@ func TestForgedHeartbeatOfAnotherGameDoesNotUnlist(t *testing.T) {
 		h := in.textServer("192.0.2.1:26900")
 		h.register()
 		for range 10 {
-			if got := h.say(h.source, AppendTextHeartbeat(nil, 26900, "other")); got != "" {
+			if got := h.say(h.source, AppendTextHeartbeat(nil, 26900, "other")); got != notDropped {
 				t.Errorf("dropped: %s", got)
 			}
 			h.pass(3 * time.Second)
@@ -250,7 +250,7 @@ func TestHostTakesThePlaceOfAnotherServerOnlyIfItAnswersThere(t *testing.T) {
 			}
 			h.beat("")
 			q = in.w.take()[0].data
-			if got := h.say(h.addr, h.reply(q)); got != "" {
+			if got := h.say(h.addr, h.reply(q)); got != notDropped {
 				t.Errorf("proof from the port itself: dropped %q", got)
 			}
 			if srv, _ := in.list.At(h.addr); srv.Origin != master.FromQR1 || srv.Restored {

@@ -29,7 +29,7 @@ type asked struct {
 
 // answer takes a packet of an answer. Nobody but those who were asked is
 // listened to.
-func (t *textIntake) answer(w netserve.PacketWriter, p netserve.Packet) string {
+func (t *textIntake) answer(w netserve.PacketWriter, p netserve.Packet) drop {
 	now := time.Now()
 	t.table.mu.Lock()
 	h := t.table.waits[p.From]
@@ -64,7 +64,7 @@ func (t *textIntake) answer(w netserve.PacketWriter, p netserve.Packet) string {
 }
 
 // add adds a packet to the answer of a host and keeps the account of all.
-func (t *textTable) add(h *textHost, packet []byte) (whole bool, dropped string) {
+func (t *textTable) add(h *textHost, packet []byte) (whole bool, dropped drop) {
 	if t.held+len(packet) > maxHeld {
 		return false, dropNoBudget
 	}
@@ -74,7 +74,7 @@ func (t *textTable) add(h *textHost, packet []byte) (whole bool, dropped string)
 	if err != nil {
 		return false, dropMalformed
 	}
-	return whole, ""
+	return whole, notDropped
 }
 
 // proved reports whether an answer could only come from a host of a game that was
@@ -110,7 +110,7 @@ func (t *textIntake) provedOther(a *asked, st *query.Status) bool {
 
 // proof judges the answer of a host that is being verified. A wrong one changes
 // nothing: it may be forged.
-func (t *textIntake) proof(w netserve.PacketWriter, a asked, st *query.Status, now time.Time) string {
+func (t *textIntake) proof(w netserve.PacketWriter, a asked, st *query.Status, now time.Time) drop {
 	right, given := a.proved(&a.game, st)
 	switch {
 	case right || t.provedOther(&a, st):
@@ -120,7 +120,7 @@ func (t *textIntake) proof(w netserve.PacketWriter, a asked, st *query.Status, n
 		return dropWrong
 	case !a.game.Policy.NoSecure.Or(false):
 		return t.askApart(w, a, st, now)
-	case t.trusted(a.from.Addr()):
+	case t.s.opt.Trusted.Has(a.from.Addr()):
 		// The operator vouches for this network, and the game has no proof to give.
 		return t.admit(w, a, st, true, now)
 	default:
@@ -130,7 +130,7 @@ func (t *textIntake) proof(w netserve.PacketWriter, a asked, st *query.Status, n
 
 // askApart asks a host for its proof alone: it told its status and left out the
 // proof.
-func (t *textIntake) askApart(w netserve.PacketWriter, a asked, st *query.Status, now time.Time) string {
+func (t *textIntake) askApart(w netserve.PacketWriter, a asked, st *query.Status, now time.Time) drop {
 	var out []textQuery
 	t.table.mu.Lock()
 	a.host.named, _ = st.Get("gamename")
@@ -143,7 +143,7 @@ func (t *textIntake) askApart(w netserve.PacketWriter, a asked, st *query.Status
 	if len(out) == 0 {
 		return dropWrong
 	}
-	return ""
+	return notDropped
 }
 
 // echoed takes the answer to an echo of ours that came in a packet of its own.
@@ -169,7 +169,7 @@ func (t *textIntake) echoed(w netserve.PacketWriter, p netserve.Packet, text []b
 
 // admit lists a host that has proved itself. apart: its proof came without its
 // status, so it is asked for that at once.
-func (t *textIntake) admit(w netserve.PacketWriter, a asked, st *query.Status, apart bool, now time.Time) string {
+func (t *textIntake) admit(w netserve.PacketWriter, a asked, st *query.Status, apart bool, now time.Time) drop {
 	h := a.host
 	t.table.mu.Lock()
 	if t.table.hosts[h.key.Source] != h || h.listed {
@@ -182,15 +182,15 @@ func (t *textIntake) admit(w netserve.PacketWriter, a asked, st *query.Status, a
 	via, extra := h.via, h.extra
 	t.table.mu.Unlock()
 
-	if t.s.banned(h.key.Source.Addr()) {
-		return t.turnedAway(a, errBanned)
+	if t.s.opt.Banned.Has(h.key.Source.Addr()) {
+		return t.rejected(a, errBanned)
 	}
 	if err := t.listText(a, st, via, extra, now); err != nil {
-		return t.turnedAway(a, err)
+		return t.rejected(a, err)
 	}
-	if t.s.banned(h.key.Source.Addr()) { // since the first look
+	if t.s.opt.Banned.Has(h.key.Source.Addr()) { // since the first look
 		t.s.list.Remove(h.key)
-		return t.turnedAway(a, errBanned)
+		return t.rejected(a, errBanned)
 	}
 	t.s.metrics.registered.Inc()
 	t.metrics.registered.Inc()
@@ -210,7 +210,7 @@ func (t *textIntake) admit(w netserve.PacketWriter, a asked, st *query.Status, a
 	}
 	t.table.mu.Unlock()
 	t.sendQueries(w, out)
-	return ""
+	return notDropped
 }
 
 // errSpeaksQR2 is why a verified host is not listed a second time.
@@ -260,8 +260,8 @@ func (a *asked) mayReplace(old *master.Server) error {
 	}
 }
 
-// turnedAway forgets a host that proved itself and cannot be listed.
-func (t *textIntake) turnedAway(a asked, err error) string {
+// rejected forgets a host that proved itself and cannot be listed.
+func (t *textIntake) rejected(a asked, err error) drop {
 	h := a.host
 	verdict, reason := verdicts.Malformed, dropMalformed
 	switch {
@@ -285,7 +285,7 @@ func (t *textIntake) turnedAway(a asked, err error) string {
 
 // news takes the answer of a listed host. It needs the proof again, unless the
 // host never gives both in one answer.
-func (t *textIntake) news(a asked, st *query.Status, now time.Time) string {
+func (t *textIntake) news(a asked, st *query.Status, now time.Time) drop {
 	h := a.host
 	if !a.apart {
 		if right, _ := a.proved(&a.game, st); !right {
@@ -310,7 +310,7 @@ func (t *textIntake) news(a asked, st *query.Status, now time.Time) string {
 	}
 	t.metrics.answered.Inc()
 	t.renew(h, st, via, extra, now)
-	return ""
+	return notDropped
 }
 
 // renew replaces the record of a listed host if its answer says something new.

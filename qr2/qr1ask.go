@@ -33,7 +33,7 @@ type textQuery struct {
 
 func (t *textIntake) sendQueries(w netserve.PacketWriter, out []textQuery) {
 	for _, q := range out {
-		t.s.write(w, q.via, q.to, q.data)
+		t.s.out.Send(w, q.data, q.via, q.to)
 		t.metrics.queries.Inc()
 	}
 }

@@ -35,10 +35,10 @@ func (c *Config) Open(ctx context.Context, env *service.Env) (*service.Running, 
 		env.Log.Info().Int("wanted", c.ReadBuffer).Int("granted", got).
 			Msg("the system caps the receive buffer (net.core.rmem_max on Linux); bursts may lose packets")
 	}
-	metrics := env.Metrics(DropReasons()...)
+	metrics := env.Metrics(dropNames[1:]...)
 	s := New(Options{
-		Registry: env.List, Games: env.Games, Verdicts: env.Servers, Banned: env.BannedFrom(storage.ScopeLists),
-		Own: env.Own, Locate: env.Locate, Policy: c.policy(env),
+		Config: *c, Registry: env.List, Games: env.Games, Verdicts: env.Servers, Banned: env.BannedFrom(storage.ScopeLists),
+		Trusted: env.Trusted, Own: env.Own, Locate: env.Locate,
 		Packets: netserve.PacketOptions{Readers: c.Readers, Log: env.Log, Metrics: metrics},
 		Log:     env.Log, Metrics: metrics, Registerer: env.Registerer,
 	})
@@ -51,7 +51,7 @@ func (c *Config) Open(ctx context.Context, env *service.Env) (*service.Running, 
 			}
 			return s.Serve(ctx, conn, probes[0], probes[1:]...)
 		},
-		Reload: func(to service.Service) { s.SetPolicy(to.(*Config).policy(env)) },
+		Reload: func(to service.Service) { s.Reload(to.(*Config)) },
 		Close:  func() error { return service.ClosePackets(opened) },
 		Keeper: &service.Keeper{
 			Origin: master.FromQR2, Messenger: s, Expired: s.Expired, Replaced: s.Replaced, Met: s.Negotiated,
@@ -81,15 +81,4 @@ func (c *Config) openProbes(ctx context.Context, intake netip.Addr, further []st
 		opened = append(opened, conn)
 	}
 	return opened, nil
-}
-
-func (c *Config) policy(env *service.Env) Policy {
-	return Policy{
-		StrictAvailability: c.StrictAvailability,
-		Maintenance:        c.Maintenance,
-		Refuse:             c.AddError,
-		MaxPending:         c.MaxPending,
-		Unproved:           netserve.NewLimiter(netserve.LimiterOptions{Rate: float64(c.UnprovedRate), Burst: c.UnprovedBurst}),
-		Trusted:            env.Trusted,
-	}
 }

@@ -1,0 +1,112 @@
+package qr2
+
+import (
+	"time"
+
+	"github.com/respawnd/respawnd/internal/netserve"
+	"github.com/respawnd/respawnd/internal/verdicts"
+	"github.com/respawnd/respawnd/master"
+)
+
+// keepalive notes a sign of life. A stranger's says nothing that we could use
+// and is not answered; its next heartbeat comes within a minute.
+func (s *Server) keepalive(w netserve.PacketWriter, p netserve.Packet, key master.Key) drop {
+	if !s.list.Touch(key, master.FromQR2, s.recently()) {
+		return s.restoredKeepalive(w, p, key)
+	}
+	s.metrics.received.keepalive.Inc()
+	s.reply(w, p, KindKeepalive, key.Instance)
+	return notDropped
+}
+
+// own returns the record of a host that is listed by this protocol. The sources
+// and instance keys of other origins are easily forged: who speaks for those is
+// for others to say.
+func (s *Server) own(key master.Key) (*master.Server, bool) {
+	srv, ok := s.list.Get(key)
+	if !ok || srv.Origin != master.FromQR2 {
+		return nil, false
+	}
+	return srv, true
+}
+
+// heartbeat refreshes a listed server or starts the verification of a new one.
+func (s *Server) heartbeat(w netserve.PacketWriter, p netserve.Packet, key master.Key) drop {
+	s.metrics.received.heartbeat.Inc()
+	old, listed := s.own(key)
+	if listed && !old.Restored {
+		if done, dropped := s.refresh(w, p, old); done {
+			return dropped
+		}
+	}
+	return s.introduce(w, p, key, listed)
+}
+
+// refresh takes a heartbeat of a listed server. done is false if it has to be
+// verified again.
+func (s *Server) refresh(w netserve.PacketWriter, p netserve.Packet, old *master.Server) (done bool, dropped drop) {
+	now := s.recently()
+	f, err := peek(p.Data)
+	if err != nil {
+		s.list.Touch(old.Key, master.FromQR2, now)
+		s.note(old.Key.Source, old.Game, verdicts.Malformed)
+		return true, dropMalformed
+	}
+	if string(f.game) != old.Game {
+		if g, ok := s.opt.Games.LookupBytes(f.game); !ok || g.Name != old.Game {
+			return false, notDropped
+		}
+	}
+	switch f.state {
+	case stateLeaving:
+		s.leave(old.Key, old.Game)
+		return true, notDropped
+	case stateStarting:
+		// It has not heard us yet, or has lost its state: it is challenged
+		// again, but it stays listed meanwhile.
+		s.update(&f, p, old, now)
+		return false, notDropped
+	case statePeriodic, stateChanged:
+	}
+	s.update(&f, p, old, now)
+	return true, notDropped
+}
+
+// update replaces the record if the report says something new.
+func (s *Server) update(f *fixed, p netserve.Packet, old *master.Server, now time.Time) {
+	sections := p.Data[header:]
+	if f.hasState {
+		buf := s.texts.Get().(*[]byte)
+		defer s.texts.Put(buf)
+		*buf = f.appendStateless((*buf)[:0], sections)
+		sections = *buf
+	}
+	text := s.source.Text(sections)
+	if old.Via == p.To && s.source.Same(old, text) {
+		s.list.Touch(old.Key, master.FromQR2, now)
+		return
+	}
+	next := s.source.Next(old, text)
+	next.Via, next.NATNeg, next.Local, next.Seen = p.To, f.natNeg, f.local(old.Local), now
+	s.list.Update(next) // unless it was removed meanwhile
+}
+
+// leave takes a server off the list at its own wish.
+func (s *Server) leave(key master.Key, game string) {
+	if s.list.Remove(key) {
+		s.note(key.Source, game, verdicts.Left)
+	}
+	s.mu.Lock()
+	s.pending.remove(key)
+	s.messages.forget(key)
+	s.mu.Unlock()
+}
+
+// recently is a time within the last tick or so: near enough to say when a listed
+// server was heard, and cheaper than the time itself.
+func (s *Server) recently() time.Time {
+	if t := s.clock.Load(); t != nil {
+		return *t
+	}
+	return time.Now()
+}

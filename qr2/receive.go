@@ -1,0 +1,106 @@
+package qr2
+
+import (
+	"encoding/binary"
+	"net/netip"
+
+	"github.com/respawnd/respawnd/internal/foreign"
+	"github.com/respawnd/respawnd/internal/netserve"
+	"github.com/respawnd/respawnd/internal/query"
+	"github.com/respawnd/respawnd/internal/verdicts"
+	"github.com/respawnd/respawnd/master"
+)
+
+// Here a packet comes in. What hosts that are listed send is handled in listed.go,
+// what others send in register.go, the text protocol in qr1.go.
+
+// ServePacket handles one datagram. It touches memory only.
+func (s *Server) ServePacket(w netserve.PacketWriter, p netserve.Packet) {
+	if reason := s.handle(w, p); reason != notDropped {
+		s.opt.Metrics.Drop(reason.String())
+		s.explain(p, reason)
+	}
+}
+
+// handle returns why the packet was dropped.
+func (s *Server) handle(w netserve.PacketWriter, p netserve.Packet) (dropped drop) {
+	b := p.Data
+	switch {
+	case len(b) == 0:
+		return dropEmpty
+	case len(b) > MaxPacket:
+		return dropOversized
+	case !p.From.Addr().Is4() || p.From.Port() == 0:
+		return dropForeign
+	case b[0] == '\\':
+		return s.text.handle(w, p)
+	case b[0] == ';':
+		return dropCDKey
+	case b[0] == 0xFE:
+		return dropOurs
+	case query.IsText(b): // an answer without its first backslash
+		return s.text.answer(w, p)
+	case b[0] > byte(KindRegistered):
+		return dropForeign
+	case len(b) < header:
+		return dropShort
+	}
+	key := master.Key{Source: p.From, Instance: binary.BigEndian.Uint32(b[1:])}
+	switch Kind(b[0]) {
+	case KindKeepalive:
+		return s.keepalive(w, p, key)
+	case KindHeartbeat:
+		return s.heartbeat(w, p, key)
+	case KindChallenge:
+		return s.response(w, p, key)
+	case KindReceipt:
+		return s.receipt(p, key)
+	case KindAvailable:
+		return s.available(w, p)
+	case KindQuery, KindEcho, KindRefusal, KindEchoReply, KindMessage, KindRegistered:
+		return dropUnexpected
+	default:
+		return dropUnknownKind
+	}
+}
+
+// explain notes why a packet was dropped if no verdict was noted on it: the operator
+// would look for it on the way. The verdict on a listed server stays, since the
+// packet may be forged.
+func (s *Server) explain(p netserve.Packet, reason drop) {
+	switch reason {
+	case dropOversized, dropForeign, dropShort, dropUnknownKind, dropCDKey, dropOurs, dropMalformed, dropUnexpected, dropUnlisted:
+	default:
+		return
+	}
+	if _, listed := s.list.At(p.From); listed {
+		return
+	}
+	switch {
+	case reason == dropOversized:
+		s.foreign.Note(p.From, verdicts.TooLong)
+	case s.foreign.Foreign(p.From, p.Data, foreign.QR2, foreign.QR1):
+	case reason == dropUnlisted && Kind(p.Data[0]) == KindKeepalive:
+		s.foreign.Note(p.From, verdicts.KeepaliveAlone)
+	case reason == dropUnlisted && Kind(p.Data[0]) == KindHeartbeat:
+		s.foreign.Note(p.From, verdicts.Left)
+	case reason == dropForeign, reason == dropShort, reason == dropUnknownKind, reason == dropOurs:
+		s.foreign.Note(p.From, verdicts.NotUnderstood)
+	}
+}
+
+// reply answers a packet with one that has no body.
+func (s *Server) reply(w netserve.PacketWriter, p netserve.Packet, k Kind, instance uint32) {
+	buf := s.replies.Get().(*[replyHeader]byte)
+	s.send(w, p, appendHeader(buf[:0], k, instance))
+	s.replies.Put(buf)
+}
+
+// send answers a packet from the address that it was sent to.
+func (s *Server) send(w netserve.PacketWriter, p netserve.Packet, reply []byte) {
+	s.out.Send(w, reply, p.To, p.From)
+}
+
+func (s *Server) note(a netip.AddrPort, game string, v verdicts.Verdict) {
+	s.opt.Verdicts.Note(serviceName, a, game, v)
+}

@@ -1,0 +1,271 @@
+package qr2
+
+import (
+	"errors"
+	"time"
+
+	"github.com/respawnd/respawnd/internal/games"
+	"github.com/respawnd/respawnd/internal/netserve"
+	"github.com/respawnd/respawnd/internal/verdicts"
+	"github.com/respawnd/respawnd/master"
+)
+
+// Texts that a refused host is sent. Some games show them to their user.
+const (
+	textUnknownGame = "Unknown game"
+	textNoKey       = "Game has no key here"
+	textBanned      = "Banned"
+	textWrong       = "Invalid challenge response"
+	textFull        = "Master server is full"
+	textTooMany     = "Too many servers on this address"
+	textReplaced    = "Master server is full, too many servers here"
+	textMalformed   = "Malformed heartbeat"
+)
+
+func refusalSize(text string) int { return replyHeader + 1 + len(text) + 1 }
+
+// introduce takes a heartbeat of a host that has to prove itself. listed: it is
+// listed, or was when the list was saved.
+func (s *Server) introduce(w netserve.PacketWriter, p netserve.Packet, key master.Key, listed bool) drop {
+	f, err := peek(p.Data)
+	if f.state == stateLeaving && err == nil {
+		return s.farewell(key)
+	}
+	// A heartbeat that is as long as its challenge cannot be used to flood others,
+	// so it costs the address nothing that a real host there would lack.
+	if !listed && len(p.Data) < challengeSize && !s.allow(key.Source.Addr(), time.Now()) {
+		s.note(key.Source, string(f.game), verdicts.Limited)
+		return dropLimited
+	}
+	if err != nil {
+		s.note(key.Source, "", verdicts.Malformed)
+		return dropMalformed
+	}
+	if s.opt.Banned.Has(key.Source.Addr()) {
+		s.note(key.Source, string(f.game), verdicts.Banned)
+		return s.reject(w, p, key.Instance, textBanned, dropBanned)
+	}
+	g, ok := s.opt.Games.LookupBytes(f.game)
+	if !ok {
+		s.note(key.Source, string(f.game), verdicts.UnknownGame)
+		return s.reject(w, p, key.Instance, textUnknownGame, dropUnknownGame)
+	}
+	if !g.Usable() {
+		s.note(key.Source, g.Name, verdicts.NoSecret)
+		return s.reject(w, p, key.Instance, textNoKey, dropNoSecret)
+	}
+	return s.challenge(w, p, key, g, f.reported(p.Data[header:]))
+}
+
+// farewell takes the last heartbeat of a host that is restored or pending.
+func (s *Server) farewell(key master.Key) drop {
+	if srv, ok := s.own(key); ok {
+		s.leave(key, srv.Game)
+		return notDropped
+	}
+	s.mu.Lock()
+	known := s.pending.get(key) != nil
+	s.pending.remove(key)
+	s.mu.Unlock()
+	if !known {
+		return dropUnlisted
+	}
+	return notDropped
+}
+
+// restoredKeepalive takes a keepalive of a host that is not listed, or listed
+// from the saved list alone. The latter is challenged at once: it knew its
+// instance key, and its next heartbeat may be a minute away.
+func (s *Server) restoredKeepalive(w netserve.PacketWriter, p netserve.Packet, key master.Key) drop {
+	srv, ok := s.own(key)
+	if !ok || !srv.Restored {
+		return dropUnlisted
+	}
+	g, ok := s.opt.Games.Lookup(srv.Game)
+	if !ok || !g.Usable() {
+		return dropUnknownGame
+	}
+	return s.challenge(w, p, key, g, reported{})
+}
+
+// challenge starts or continues with a verification. said is what came in a
+// heartbeat, empty if none did.
+func (s *Server) challenge(w netserve.PacketWriter, p netserve.Packet, key master.Key, g games.Game, said reported) drop {
+	s.mu.Lock()
+	h := s.pending.hear(key, p.To, len(p.Data), g, said, s.live.Load().MaxPending, time.Now())
+	s.mu.Unlock()
+
+	for range h.gone {
+		s.opt.Metrics.Drop(dropPending.String())
+	}
+	if h.fresh {
+		s.note(key.Source, g.Name, verdicts.Heard)
+	}
+	if !h.send {
+		return dropNoBudget
+	}
+	var buf [challengeSize]byte
+	s.send(w, p, appendChallenge(buf[:0], key.Instance, h.challenge))
+	s.metrics.challenges.Inc()
+	s.note(key.Source, g.Name, verdicts.ChallengeSent)
+	return notDropped
+}
+
+// verified lists a host that has answered its challenge.
+func (s *Server) verified(v *pending, now time.Time) error {
+	srv, err := s.record(v, now)
+	if err != nil {
+		return err
+	}
+	return s.list.Put(srv)
+}
+
+// record makes the record of a host from the report that it was challenged for.
+// A server that is listed already keeps its record: if it is restored and was
+// challenged on a keepalive there is no other, else its reports were taken.
+func (s *Server) record(v *pending, now time.Time) (master.Server, error) {
+	old, listed := s.own(v.key)
+	if listed && old.Game == v.game.Name && (v.said.text == "" || !old.Restored) {
+		// The record is as new as the packet, or newer.
+		srv := *old
+		srv.Restored, srv.Seen, srv.Via, srv.Lifetime = false, now, v.via, 0
+		return srv, nil
+	}
+	if v.said.text == "" {
+		return master.Server{}, master.ErrNotListed
+	}
+	srv := master.Server{
+		Key:    v.key,
+		Game:   v.game.Name,
+		Origin: master.FromQR2,
+		Public: v.key.Source,
+		Via:    v.via,
+		NATNeg: v.said.natNeg,
+		Local:  v.said.local,
+		Seen:   now,
+	}
+	if listed {
+		srv.Rules = old.Rules // its names will probably come again
+	}
+	if s.opt.Locate != nil {
+		srv.Country, srv.Region = s.opt.Locate(v.key.Source.Addr())
+	}
+	s.source.Into(&srv, s.source.KeptText(v.said.text))
+	return srv, nil
+}
+
+// response checks the answer to a challenge.
+func (s *Server) response(w netserve.PacketWriter, p netserve.Packet, key master.Key) drop {
+	now := time.Now()
+	s.mu.Lock()
+	v, right := s.pending.answer(key, p.Data[header:], len(p.Data), now)
+	tell := v != nil && !right && s.live.Load().AddError && v.spend(refusalSize(textWrong))
+	s.mu.Unlock()
+
+	if v == nil {
+		return s.repeatedResponse(w, p, key)
+	}
+	if !right {
+		s.note(key.Source, v.game.Name, verdicts.WrongResponse)
+		if tell {
+			s.refuse(w, p, key.Instance, textWrong)
+		}
+		return dropWrong
+	}
+	return s.welcome(w, p, v, now)
+}
+
+// repeatedResponse tells a listed server once more that it is listed: the
+// first word of it may have been lost.
+func (s *Server) repeatedResponse(w netserve.PacketWriter, p netserve.Packet, key master.Key) drop {
+	if srv, ok := s.own(key); !ok || srv.Restored || len(p.Data) < replyHeader {
+		return dropUnexpected
+	}
+	s.reply(w, p, KindRegistered, key.Instance)
+	return notDropped
+}
+
+// welcome lists a verified host and tells it so, or why not.
+func (s *Server) welcome(w netserve.PacketWriter, p netserve.Packet, v *pending, now time.Time) drop {
+	if s.opt.Banned.Has(v.key.Source.Addr()) {
+		return s.unwelcome(w, p, v, errBanned)
+	}
+	old, known := s.list.At(v.key.Source)
+	if err := s.verified(v, now); err != nil {
+		return s.unwelcome(w, p, v, err)
+	}
+	if s.opt.Banned.Has(v.key.Source.Addr()) { // since the first look
+		s.list.Remove(v.key)
+		return s.unwelcome(w, p, v, errBanned)
+	}
+	s.metrics.registered.Inc()
+	s.reply(w, p, KindRegistered, v.key.Instance)
+	restarted := known && old.Key != v.key
+	if restarted {
+		s.note(v.key.Source, v.game.Name, verdicts.Restarted)
+	}
+	s.note(v.key.Source, v.game.Name, verdicts.Listed)
+	s.mu.Lock()
+	if restarted {
+		s.messages.forget(old.Key)
+	}
+	s.probes.add(v.key, v.via, v.game.QueryChallenge(), now)
+	s.mu.Unlock()
+	return notDropped
+}
+
+// errBanned is why a verified host on a banned address is not listed.
+var errBanned = errors.New("banned")
+
+// unwelcome tells a verified host why it is not listed. Its address is proved,
+// so the answer may be longer than the question.
+func (s *Server) unwelcome(w netserve.PacketWriter, p netserve.Packet, v *pending, err error) drop {
+	verdict, text, reason := verdicts.Malformed, textMalformed, dropMalformed
+	switch {
+	case errors.Is(err, master.ErrNotListed):
+		return dropUnlisted // a restored server that expired; its next heartbeat is welcome
+	case errors.Is(err, errBanned):
+		verdict, text, reason = verdicts.Banned, textBanned, dropBanned
+	case errors.Is(err, master.ErrFull):
+		verdict, text, reason = verdicts.ListFull, textFull, dropFull
+	case errors.Is(err, master.ErrTooManyHere), errors.Is(err, master.ErrTaken):
+		verdict, text, reason = verdicts.TooManyHere, textTooMany, dropFull
+	}
+	s.note(v.key.Source, v.game.Name, verdict)
+	s.refuse(w, p, v.key.Instance, text)
+	return reason
+}
+
+// reject refuses an unproved host, in no more bytes than it sent.
+func (s *Server) reject(w netserve.PacketWriter, p netserve.Packet, instance uint32, text string, reason drop) drop {
+	if refusalSize(text) <= len(p.Data) {
+		s.refuse(w, p, instance, text)
+	}
+	return reason
+}
+
+func (s *Server) refuse(w netserve.PacketWriter, p netserve.Packet, instance uint32, text string) {
+	if !s.live.Load().AddError {
+		return
+	}
+	var buf [64]byte
+	s.send(w, p, appendRefusal(buf[:0], instance, refusedGeneral, text))
+	s.metrics.refusals.Inc()
+}
+
+// repeatChallenges sends the challenges that are due and forgets the hosts that
+// did not answer.
+func (s *Server) repeatChallenges(w netserve.PacketWriter, now time.Time) {
+	s.mu.Lock()
+	due, gone := s.pending.advance(now)
+	s.mu.Unlock()
+
+	for _, v := range gone {
+		s.note(v.key.Source, v.game.Name, verdicts.NoAnswer)
+	}
+	var buf [challengeSize]byte
+	for _, a := range due {
+		s.out.Send(w, appendChallenge(buf[:0], a.key.Instance, a.text), a.via, a.key.Source)
+		s.metrics.challenges.Inc()
+	}
+}
