@@ -122,22 +122,8 @@ func (s *Server) gameUploadForm(r *http.Request) (done, to string, err error) {
 	if err != nil {
 		return "", "", fmt.Errorf("%w: %w", operator.ErrBadRequest, err)
 	}
-	added := list
-	if report.Format != games.FormatYAML { // our own form says what it means
-		known, err := s.opt.Operator.Games(r.Context())
-		if err != nil {
-			return "", "", err
-		}
-		catalog, err := games.NewCatalog(known)
-		if err != nil {
-			return "", "", err
-		}
-		added = catalog.Additions(list)
-	}
-	if len(added) > 0 {
-		err = s.opt.Operator.PutGames(r.Context(), added)
-	}
-	done = fmt.Sprintf("Read %s, stored %d that add something.", many(len(list), "game", "games"), len(added))
+	added, err := operator.AddGames(r.Context(), s.opt.Operator, list, report.Format)
+	done = fmt.Sprintf("Read %s, stored %d that add something.", many(len(list), "game", "games"), added)
 	if n := len(report.Problems); n > 0 {
 		done += fmt.Sprintf(" %s refused; the first: %v", many(n, "record was", "records were"), report.Problems[0])
 	}

@@ -56,20 +56,15 @@ func accountsWhenWanted(cfg *services.Config, store accounts.Store) func(context
 type accountFlags struct{ partner, namespace int }
 
 func (p *program) accountCommand() *cobra.Command {
-	account := &cobra.Command{
-		Use: "account", Short: "Create accounts of players and look after them", Args: usage(cobra.NoArgs),
-		Long: "Create accounts of players and look after them.\n\n" +
-			"An account is named by its e-mail, by a unique nick or by its number. Passwords\n" +
-			"are only read from standard input, never from arguments.",
-		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
-	}
+	const short = "Create accounts of players and look after them"
 	f := new(accountFlags)
+	account := group("account", short,
+		p.accountCreate(f), p.accountList(), p.accountShow(f), p.accountPasswd(f), p.accountBan(f), p.accountUnban(f),
+		p.accountDelete(f), p.accountExport(), p.accountImport(), p.accountRotateKey())
+	account.Long = short + ".\n\nAn account is named by its e-mail, by a unique nick or by its number. Passwords\n" +
+		"are only read from standard input, never from arguments."
 	account.PersistentFlags().IntVar(&f.partner, "partner", 0, "partner code; 0 for nearly every game")
 	account.PersistentFlags().IntVar(&f.namespace, "namespace", 1, "namespace of unique nicks; 1 for nearly every game")
-	account.AddCommand(
-		p.accountCreate(f), p.accountList(), p.accountShow(f), p.accountPasswd(f), p.accountBan(f), p.accountUnban(f),
-		p.accountDelete(f), p.accountExport(), p.accountImport(), p.accountRotateKey(),
-	)
 	return account
 }
 
@@ -96,20 +91,14 @@ func (f *accountFlags) find(ctx context.Context, op operator.Operator, name stri
 func (p *program) onAccount(f *accountFlags, use, short string,
 	do func(ctx context.Context, op operator.Operator, a accounts.Account) error,
 ) *cobra.Command {
-	return &cobra.Command{
-		Use:   use + " EMAIL|UNIQUENICK|ID",
-		Short: short,
-		Args:  usage(cobra.ExactArgs(1)),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return p.operate(cmd.Context(), func(ctx context.Context, op operator.Operator) error {
-				a, err := f.find(ctx, op, args[0])
-				if err != nil {
-					return err
-				}
-				return do(ctx, op, a)
-			})
-		},
-	}
+	return p.operatorCommand(use+" EMAIL|UNIQUENICK|ID", short, cobra.ExactArgs(1),
+		func(ctx context.Context, op operator.Operator, args []string) error {
+			a, err := f.find(ctx, op, args[0])
+			if err != nil {
+				return err
+			}
+			return do(ctx, op, a)
+		})
 }
 
 // passwordFlag adds --password-stdin to a command.
@@ -169,16 +158,16 @@ func (p *program) askPassword(f *os.File) (string, error) {
 
 func (p *program) accountCreate(f *accountFlags) *cobra.Command {
 	var a operator.NewAccount
-	cmd := &cobra.Command{
-		Use:   "create --email E --nick N [--uniquenick U] --password-stdin",
-		Short: "Create an account, or a further profile of one",
-		Args:  usage(cobra.NoArgs),
-	}
+	cmd := p.operatorCommand("create --email E --nick N [--uniquenick U] --password-stdin", "Create an account, or a further profile of one", cobra.NoArgs,
+		func(ctx context.Context, op operator.Operator, _ []string) error {
+			made, err := op.CreateAccount(ctx, a)
+			return p.confirm(err, "created profile %d (%s) of account %d (%s)", made.ID, printable(made.Nick), made.User, a.Email)
+		})
 	cmd.Flags().StringVar(&a.Email, "email", "", "e-mail to sign in with; nothing is sent to it")
 	cmd.Flags().StringVar(&a.Nick, "nick", "", "nick of the profile")
 	cmd.Flags().StringVar(&a.UniqueNick, "uniquenick", "", "unique nick of the profile; most games sign in with it")
 	stdin := passwordFlag(cmd)
-	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+	cmd.PreRunE = func(*cobra.Command, []string) (err error) {
 		a.Partner, a.Namespace = f.partner, f.namespace
 		if a.Email == "" || a.Nick == "" {
 			return usageError{errors.New("--email and --nick are needed")}
@@ -186,33 +175,17 @@ func (p *program) accountCreate(f *accountFlags) *cobra.Command {
 		if a.UniqueNick != "" && a.Namespace == 0 {
 			return usageError{errors.New("--uniquenick: namespace 0 has no unique nicks")}
 		}
-		var err error
-		if a.Password, err = p.readPassword(*stdin); err != nil {
-			return err
-		}
-		return p.operate(cmd.Context(), func(ctx context.Context, op operator.Operator) error {
-			made, err := op.CreateAccount(ctx, a)
-			if err != nil {
-				return err
-			}
-			return p.say("created profile %d (%s) of account %d (%s)", made.ID, printable(made.Nick), made.User, a.Email)
-		})
+		a.Password, err = p.readPassword(*stdin)
+		return err
 	}
 	return cmd
 }
 
 func (p *program) accountList() *cobra.Command {
 	var match string
-	cmd := &cobra.Command{
-		Use:   "list",
-		Short: "Show all accounts",
-		Args:  usage(cobra.NoArgs),
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return p.operate(cmd.Context(), func(ctx context.Context, op operator.Operator) error {
-				return p.listAccounts(ctx, op, match)
-			})
-		},
-	}
+	cmd := p.operatorCommand("list", "Show all accounts", cobra.NoArgs, func(ctx context.Context, op operator.Operator, _ []string) error {
+		return p.listAccounts(ctx, op, match)
+	})
 	cmd.Flags().StringVar(&match, "match", "", "only those with this in their e-mail, nick or unique nick")
 	return cmd
 }
@@ -325,13 +298,10 @@ func (p *program) accountPasswd(f *accountFlags) *cobra.Command {
 	password := ""
 	cmd := p.onAccount(f, "passwd", "Change the password of an account; its sessions end",
 		func(ctx context.Context, op operator.Operator, a accounts.Account) error {
-			if err := op.SetPassword(ctx, a.ID, password); err != nil {
-				return err
-			}
-			return p.say("changed the password of account %d (%s)", a.ID, a.Email)
+			return p.confirm(op.SetPassword(ctx, a.ID, password), "changed the password of account %d (%s)", a.ID, a.Email)
 		})
 	stdin := passwordFlag(cmd)
-	cmd.PreRunE = func(*cobra.Command, []string) (err error) { // nobody waits for the store while somebody types
+	cmd.PreRunE = func(*cobra.Command, []string) (err error) { // before the store is opened: typing takes long
 		password, err = p.readPassword(*stdin)
 		return err
 	}
@@ -339,59 +309,36 @@ func (p *program) accountPasswd(f *accountFlags) *cobra.Command {
 }
 
 func (p *program) accountBan(f *accountFlags) *cobra.Command {
-	var span time.Duration
-	var reason string
-	var cmd *cobra.Command
-	cmd = p.onAccount(f, "ban", "Keep an account out, at once", func(ctx context.Context, op operator.Operator, a accounts.Account) error {
-		if cmd.Flags().Changed("for") && span <= 0 {
-			return usageError{errBanFor}
-		}
-		b := storage.AccountBan{Reason: reason, By: "cli"}
-		if span > 0 {
-			b.Expires = time.Now().Add(span)
-		}
-		if err := op.BanAccount(ctx, a.ID, b); err != nil {
+	var flags *banFlags
+	cmd := p.onAccount(f, "ban", "Keep an account out, at once", func(ctx context.Context, op operator.Operator, a accounts.Account) error {
+		end, err := flags.end(time.Now())
+		if err != nil {
 			return err
 		}
-		return p.say("banned account %d (%s) until %s", a.ID, a.Email, until(b.Expires))
+		b := storage.AccountBan{Reason: flags.reason, By: "cli", Expires: end}
+		return p.confirm(op.BanAccount(ctx, a.ID, b), "banned account %d (%s) until %s", a.ID, a.Email, until(end))
 	})
-	cmd.Flags().DurationVar(&span, "for", 0, "how long, such as 24h (default: for ever)")
-	cmd.Flags().StringVar(&reason, "reason", "", "why, for those who read the list later")
+	flags = addBanFlags(cmd)
 	return cmd
 }
 
 func (p *program) accountUnban(f *accountFlags) *cobra.Command {
 	return p.onAccount(f, "unban", "Let an account in again", func(ctx context.Context, op operator.Operator, a accounts.Account) error {
-		if err := op.UnbanAccount(ctx, a.ID); err != nil {
-			return err
-		}
-		return p.say("account %d (%s) is not banned", a.ID, a.Email)
+		return p.confirm(op.UnbanAccount(ctx, a.ID), "account %d (%s) is not banned", a.ID, a.Email)
 	})
 }
 
 func (p *program) accountDelete(f *accountFlags) *cobra.Command {
 	return p.onAccount(f, "delete", "Delete an account with everything that hangs on it, for good",
 		func(ctx context.Context, op operator.Operator, a accounts.Account) error {
-			if err := op.DeleteAccount(ctx, a.ID); err != nil {
-				return err
-			}
-			return p.say("deleted account %d (%s)", a.ID, a.Email)
+			return p.confirm(op.DeleteAccount(ctx, a.ID), "deleted account %d (%s)", a.ID, a.Email)
 		})
 }
 
 func (p *program) accountRotateKey() *cobra.Command {
-	return &cobra.Command{
-		Use:   "rotate-key",
-		Short: "Seal all passwords with a new key",
-		Args:  usage(cobra.NoArgs),
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return p.operate(cmd.Context(), func(ctx context.Context, op operator.Operator) error {
-				n, err := op.RotateAccountKey(ctx)
-				if err != nil {
-					return err
-				}
-				return p.say("sealed %d accounts with a new key; backups from before hold the old one", n)
-			})
-		},
-	}
+	return p.operatorCommand("rotate-key", "Seal all passwords with a new key", cobra.NoArgs,
+		func(ctx context.Context, op operator.Operator, _ []string) error {
+			n, err := op.RotateAccountKey(ctx)
+			return p.confirm(err, "sealed %d accounts with a new key; backups from before hold the old one", n)
+		})
 }

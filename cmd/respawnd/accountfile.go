@@ -11,22 +11,17 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/respawnd/respawnd/internal/accounts"
+	"github.com/respawnd/respawnd/internal/backup"
 	"github.com/respawnd/respawnd/operator"
 	"github.com/respawnd/respawnd/storage"
 )
 
 func (p *program) accountExport() *cobra.Command {
 	var secrets bool
-	cmd := &cobra.Command{
-		Use:   "export FILE",
-		Short: "Write all accounts, one line of JSON each; - is standard output",
-		Args:  usage(cobra.ExactArgs(1)),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return p.operate(cmd.Context(), func(ctx context.Context, op operator.Operator) error {
-				return p.exportAccounts(ctx, op, args[0], secrets)
-			})
-		},
-	}
+	cmd := p.operatorCommand("export FILE", "Write all accounts, one line of JSON each; - is standard output", cobra.ExactArgs(1),
+		func(ctx context.Context, op operator.Operator, args []string) error {
+			return p.exportAccounts(ctx, op, args[0], secrets)
+		})
 	cmd.Flags().BoolVar(&secrets, "with-passwords", false, "also write what is needed to sign in: whoever reads the file can")
 	return cmd
 }
@@ -41,7 +36,7 @@ func (p *program) exportAccounts(ctx context.Context, op operator.Operator, path
 		err := write(p.out)
 		return errors.Join(err, someLeftOut(leftOut))
 	}
-	size, err := replaceFile(path, write)
+	size, err := backup.Replace(path, write)
 	if err != nil {
 		return fmt.Errorf("no export written: %w", err)
 	}

@@ -32,28 +32,25 @@ func actor() operator.Actor {
 func (p *program) auditCommand() *cobra.Command {
 	var limit int
 	var asJSON bool
-	cmd := &cobra.Command{
-		Use:   "audit",
-		Short: "Show who changed what: bans, games, rooms, accounts, servers",
-		Args:  usage(cobra.NoArgs),
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			if limit < 0 {
-				return usageError{errAuditLimit}
+	cmd := p.operatorCommand("audit", "Show who changed what: bans, games, rooms, accounts, servers", cobra.NoArgs,
+		func(ctx context.Context, op operator.Operator, _ []string) error {
+			entries, leftOut, err := readAudit(ctx, op, limit)
+			if err != nil {
+				return err
 			}
-			return p.operate(cmd.Context(), func(ctx context.Context, op operator.Operator) error {
-				entries, leftOut, err := readAudit(ctx, op, limit)
-				if err != nil {
-					return err
-				}
-				if leftOut > 0 {
-					_, _ = fmt.Fprintf(p.err, "warning: %d entries cannot be read and are left out\n", leftOut)
-				}
-				if asJSON {
-					return p.auditJSON(entries)
-				}
-				return p.auditTable(entries)
-			})
-		},
+			if leftOut > 0 {
+				_, _ = fmt.Fprintf(p.err, "warning: %d entries cannot be read and are left out\n", leftOut)
+			}
+			if asJSON {
+				return p.auditJSON(entries)
+			}
+			return p.auditTable(entries)
+		})
+	cmd.PreRunE = func(*cobra.Command, []string) error {
+		if limit < 0 {
+			return usageError{errAuditLimit}
+		}
+		return nil
 	}
 	cmd.Flags().IntVar(&limit, "limit", auditLines, "how many entries, the newest first; 0: all")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "one JSON object per line")
@@ -93,11 +90,9 @@ func (p *program) auditJSON(entries []storage.AuditEntry) error {
 }
 
 func (p *program) auditTable(entries []storage.AuditEntry) error {
-	var rows [][]string
-	for _, e := range entries {
-		rows = append(rows, []string{stamp(e.Time), dash(string(e.Via)), dash(e.By), auditFrom(e), dash(e.Action), auditSubject(e), dash(e.Detail)})
-	}
-	return p.table("time\tvia\tby\tfrom\taction\tsubject\tdetail", rows)
+	return p.table("time\tvia\tby\tfrom\taction\tsubject\tdetail", rows(entries, func(e storage.AuditEntry) []string {
+		return []string{stamp(e.Time), dash(string(e.Via)), dash(e.By), auditFrom(e), dash(e.Action), auditSubject(e), dash(e.Detail)}
+	}))
 }
 
 func auditFrom(e storage.AuditEntry) string {

@@ -15,42 +15,37 @@ import (
 )
 
 func (p *program) doctorCommand() *cobra.Command {
-	return &cobra.Command{
-		Use:   "doctor [IP]",
-		Short: "Say what the running daemon last decided about an address, why, and what to do",
-		Args:  usage(cobra.MaximumNArgs(1)),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			var addr netip.Addr
-			if len(args) == 1 {
-				var err error
-				if addr, err = netip.ParseAddr(args[0]); err != nil {
-					return usageError{fmt.Errorf("%q is not an address such as 203.0.113.7", args[0])}
-				}
-				addr = addr.Unmap()
+	var addr netip.Addr
+	cmd := p.operatorCommand("doctor [IP]", "Say what the running daemon last decided about an address, why, and what to do", cobra.MaximumNArgs(1),
+		func(ctx context.Context, op operator.Operator, _ []string) error {
+			list, err := op.Verdicts(ctx, addr)
+			if err != nil {
+				return err
 			}
-			return p.operate(cmd.Context(), func(ctx context.Context, op operator.Operator) error {
-				list, err := op.Verdicts(ctx, addr)
-				if err != nil {
-					return err
-				}
-				if !addr.IsValid() {
-					return p.tellVerdicts(list)
-				}
-				return p.examine(ctx, op, addr, list)
-			})
-		},
+			if !addr.IsValid() {
+				return p.tellVerdicts(list)
+			}
+			return p.examine(ctx, op, addr, list)
+		})
+	cmd.PreRunE = func(_ *cobra.Command, args []string) error {
+		if len(args) == 0 {
+			return nil
+		}
+		a, err := netip.ParseAddr(args[0])
+		if err != nil {
+			return usageError{fmt.Errorf("%q is not an address such as 203.0.113.7", args[0])}
+		}
+		addr = a.Unmap()
+		return nil
 	}
+	return cmd
 }
 
 // tellVerdicts prints the latest verdicts on many addresses.
 func (p *program) tellVerdicts(list []operator.Verdict) error {
-	var rows [][]string
-	for _, v := range list {
-		rows = append(rows, []string{
-			v.Service, v.Where(), dash(v.Game), v.Verdict, stamp(v.First), stamp(v.Last), fmt.Sprint(v.Times),
-		})
-	}
-	return p.table("service\taddress\tgame\tverdict\tfirst\tlast\ttimes", rows)
+	return p.table("service\taddress\tgame\tverdict\tfirst\tlast\ttimes", rows(list, func(v operator.Verdict) []string {
+		return []string{v.Service, v.Where(), dash(v.Game), v.Verdict, stamp(v.First), stamp(v.Last), fmt.Sprint(v.Times)}
+	}))
 }
 
 // examine prints everything about one address: what holds now, and how it came

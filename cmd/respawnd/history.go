@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/respawnd/respawnd/internal/backup"
 	"github.com/respawnd/respawnd/internal/history"
 )
 
@@ -49,7 +50,7 @@ func (d *daemon) keepHistory(ctx context.Context, path string) {
 		case <-ctx.Done():
 			stopping = true
 		}
-		if _, err := replaceFile(path, d.history.Save); err != nil {
+		if _, err := backup.Replace(path, d.history.Save); err != nil {
 			d.log.Warn().Str("file", path).Err(err).Msg("the history of players was not saved")
 		}
 	}

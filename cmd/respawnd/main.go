@@ -138,9 +138,3 @@ func usage(check cobra.PositionalArgs) cobra.PositionalArgs {
 		return nil
 	}
 }
-
-// say prints a line on standard output.
-func (p *program) say(format string, args ...any) error {
-	_, err := fmt.Fprintf(p.out, format+"\n", args...)
-	return err
-}

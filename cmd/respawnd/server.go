@@ -9,9 +9,56 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/respawnd/respawnd/configs"
+	"github.com/respawnd/respawnd/master"
 	"github.com/respawnd/respawnd/operator"
 	"github.com/respawnd/respawnd/storage"
 )
+
+func (p *program) serverCommand() *cobra.Command {
+	return group("server", "Look at the live server list, add servers and hide them",
+		p.serverList(), p.serverAdd(), p.serverRemove(), p.serverHide(), p.serverUnhide())
+}
+
+func (p *program) serverList() *cobra.Command {
+	var game string
+	var kept bool
+	cmd := p.operatorCommand("list", "Show the servers that are listed now, and those that are hidden", cobra.NoArgs,
+		func(ctx context.Context, op operator.Operator, _ []string) error {
+			if kept {
+				return p.keptServers(ctx, op)
+			}
+			servers, err := op.Servers(ctx, game)
+			if err != nil {
+				return err
+			}
+			return p.table("game\taddress\tname\tplayers\treached\theard", rows(servers, func(s operator.Listed) []string {
+				return []string{s.Game, s.Address.String(), dash(s.Name), dash(s.Players) + "/" + dash(s.MaxPlayers), how(s), stamp(s.Last)}
+			}))
+		})
+	cmd.Flags().StringVar(&game, "game", "", "only servers of this game")
+	cmd.Flags().BoolVar(&kept, "kept", false, "only what an operator said: servers that were added or hidden, listed or not")
+	return cmd
+}
+
+// how says how players get to a server.
+func how(s operator.Listed) string {
+	switch {
+	case s.Hidden != "":
+		return printable(s.Hidden)
+	case s.Restored:
+		return "restored"
+	case s.Reached == master.ReachedDirect.String():
+		return "directly"
+	case s.NATNeg:
+		return "natneg"
+	case s.Reached == master.ReachedPerhaps.String():
+		return "perhaps"
+	case s.Reached == master.ReachedNo.String():
+		return "not reached"
+	default:
+		return "not confirmed"
+	}
+}
 
 // keptServers prints what operators said about single servers.
 func (p *program) keptServers(ctx context.Context, op operator.Operator) error {
@@ -38,112 +85,71 @@ func (p *program) keptServers(ctx context.Context, op operator.Operator) error {
 // list.
 func asked(kept *operator.Kept, address string) (answers, why string) {
 	s, known := kept.Of(address)
-	switch {
-	case !known:
+	if !known {
 		return "-", "-"
-	case s.Answers:
-		return "yes", dash(s.Why)
-	default:
-		return "no", dash(s.Why)
 	}
+	return yesNo(s.Answers), dash(s.Why)
 }
 
 func (p *program) serverAdd() *cobra.Command {
-	var game string
-	cmd := &cobra.Command{
-		Use:   "add PROTOCOL HOST:PORT",
-		Short: "Ask a game server from now on, and list it while it answers",
-		Long: "Ask a game server from now on, and list it while it answers.\n\nProtocols: " + protocolWords() +
-			". The host may be a name; it is looked up again from time to time.",
-		Args: usage(cobra.ExactArgs(2)),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			a := storage.AddedServer{Protocol: args[0], Address: args[1], Game: game, By: "cli", Added: time.Now()}
-			return p.operate(cmd.Context(), func(ctx context.Context, op operator.Operator) error {
-				if err := op.AddServer(ctx, a); err != nil {
-					return err
-				}
-				return p.say("added %s; it is listed as soon as it answers", printable(args[1]))
-			})
-		},
-	}
-	cmd.Flags().StringVar(&game, "game", "", "the game it is listed under, whatever it says")
+	a := storage.AddedServer{By: "cli"}
+	const short = "Ask a game server from now on, and list it while it answers"
+	cmd := p.operatorCommand("add PROTOCOL HOST:PORT", short, cobra.ExactArgs(2),
+		func(ctx context.Context, op operator.Operator, args []string) error {
+			a.Protocol, a.Address, a.Added = args[0], args[1], time.Now()
+			return p.confirm(op.AddServer(ctx, a), "added %s; it is listed as soon as it answers", printable(a.Address))
+		})
+	cmd.Long = short + ".\n\nProtocols: " + protocolWords() + ". The host may be a name; it is looked up again from time to time."
+	cmd.Flags().StringVar(&a.Game, "game", "", "the game it is listed under, whatever it says")
 	return cmd
 }
 
 func (p *program) serverRemove() *cobra.Command {
-	return &cobra.Command{
-		Use:   "remove HOST:PORT",
-		Short: "Take a server off the list, and forget it if it was added",
-		Args:  usage(cobra.ExactArgs(1)),
-		RunE: func(cmd *cobra.Command, args []string) error {
+	return p.operatorCommand("remove HOST:PORT", "Take a server off the list, and forget it if it was added", cobra.ExactArgs(1),
+		func(ctx context.Context, op operator.Operator, args []string) error {
 			address, err := configs.ParseServerAddress(args[0])
 			if err != nil {
 				address = args[0] // servers that report by themselves may be anywhere
 			}
-			return p.operate(cmd.Context(), func(ctx context.Context, op operator.Operator) error {
-				done, err := op.RemoveServer(ctx, address)
-				switch {
-				case err != nil:
-					return err
-				case done.Forgotten:
-					return p.say("removed %s", printable(address))
-				default:
-					return p.say("took %s off the list; it comes back when it reports again, unless you hide it", printable(address))
-				}
-			})
-		},
-	}
+			done, err := op.RemoveServer(ctx, address)
+			if done.Forgotten {
+				return p.confirm(err, "removed %s", printable(address))
+			}
+			return p.confirm(err, "took %s off the list; it comes back when it reports again, unless you hide it", printable(address))
+		})
 }
 
 func (p *program) serverHide() *cobra.Command {
-	var reason string
-	cmd := &cobra.Command{
-		Use:   "hide IP:PORT",
-		Short: "Keep a server out of every list, whoever reports it",
-		Args:  usage(cobra.ExactArgs(1)),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			a, err := serverAddress(args[0])
-			if err != nil {
-				return err
-			}
-			h := storage.HiddenServer{Address: a, Reason: reason, By: "cli", Added: time.Now()}
-			return p.operate(cmd.Context(), func(ctx context.Context, op operator.Operator) error {
-				if err := op.HideServer(ctx, h); err != nil {
-					return err
-				}
-				return p.say("hid %v", a)
-			})
-		},
-	}
-	cmd.Flags().StringVar(&reason, "reason", "", "why, for those who read the list later")
+	h := storage.HiddenServer{By: "cli"}
+	cmd := p.operatorCommand("hide IP:PORT", "Keep a server out of every list, whoever reports it", cobra.ExactArgs(1),
+		func(ctx context.Context, op operator.Operator, _ []string) error {
+			h.Added = time.Now()
+			return p.confirm(op.HideServer(ctx, h), "hid %v", h.Address)
+		})
+	cmd.Flags().StringVar(&h.Reason, "reason", "", "why, for those who read the list later")
+	cmd.PreRunE = serverAddress(&h.Address)
 	return cmd
 }
 
 func (p *program) serverUnhide() *cobra.Command {
-	return &cobra.Command{
-		Use:   "unhide IP:PORT",
-		Short: "Show a hidden server again",
-		Args:  usage(cobra.ExactArgs(1)),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			a, err := serverAddress(args[0])
-			if err != nil {
-				return err
-			}
-			return p.operate(cmd.Context(), func(ctx context.Context, op operator.Operator) error {
-				if err := op.UnhideServer(ctx, a); err != nil {
-					return err
-				}
-				return p.say("shows %v again", a)
-			})
-		},
-	}
+	var a netip.AddrPort
+	cmd := p.operatorCommand("unhide IP:PORT", "Show a hidden server again", cobra.ExactArgs(1),
+		func(ctx context.Context, op operator.Operator, _ []string) error {
+			return p.confirm(op.UnhideServer(ctx, a), "shows %v again", a)
+		})
+	cmd.PreRunE = serverAddress(&a)
+	return cmd
 }
 
-// serverAddress reads the address of a server as lists show it.
-func serverAddress(text string) (netip.AddrPort, error) {
-	a, err := netip.ParseAddrPort(text)
-	if err != nil || a.Port() == 0 {
-		return a, usageError{fmt.Errorf("%q is no address of a server: write it as the list shows it, such as 192.0.2.1:27015", printable(text))}
+// serverAddress reads the argument of a command: the address of a server as lists
+// show it.
+func serverAddress(a *netip.AddrPort) func(*cobra.Command, []string) error {
+	return func(_ *cobra.Command, args []string) error {
+		v, err := netip.ParseAddrPort(args[0])
+		if err != nil || v.Port() == 0 {
+			return usageError{fmt.Errorf("%q is no address of a server: write it as the list shows it, such as 192.0.2.1:27015", printable(args[0]))}
+		}
+		*a = netip.AddrPortFrom(v.Addr().Unmap(), v.Port())
+		return nil
 	}
-	return netip.AddrPortFrom(a.Addr().Unmap(), a.Port()), nil
 }

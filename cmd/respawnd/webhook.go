@@ -117,12 +117,7 @@ func (d *daemon) openWebhooks() error {
 }
 
 func (p *program) webhookCommand() *cobra.Command {
-	hook := &cobra.Command{
-		Use: "webhook", Short: "Look at the webhooks and try them", Args: usage(cobra.NoArgs),
-		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
-	}
-	hook.AddCommand(p.webhookList(), p.webhookTest())
-	return hook
+	return group("webhook", "Look at the webhooks and try them", p.webhookList(), p.webhookTest())
 }
 
 func (p *program) webhookList() *cobra.Command {

@@ -1,0 +1,132 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/netip"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/respawnd/respawnd/internal/bans"
+	"github.com/respawnd/respawnd/operator"
+	"github.com/respawnd/respawnd/storage"
+)
+
+func (p *program) banCommand() *cobra.Command {
+	return group("ban", "Keep addresses away", p.banAdd(), p.banList(), p.banRemove())
+}
+
+// banFlags say how long a ban lasts and why.
+type banFlags struct {
+	cmd    *cobra.Command
+	span   time.Duration
+	reason string
+}
+
+func addBanFlags(cmd *cobra.Command) *banFlags {
+	f := &banFlags{cmd: cmd}
+	cmd.Flags().DurationVar(&f.span, "for", 0, "how long, such as 24h (default: for ever)")
+	cmd.Flags().StringVar(&f.reason, "reason", "", "why, for those who read the list later")
+	return f
+}
+
+// end returns when a ban that begins now ends; zero: never.
+func (f *banFlags) end(now time.Time) (time.Time, error) {
+	switch {
+	case f.cmd.Flags().Changed("for") && f.span <= 0:
+		return time.Time{}, usageError{errBanFor}
+	case f.span > 0:
+		return now.Add(f.span), nil
+	}
+	return time.Time{}, nil
+}
+
+// errBanFor refuses a ban that would be over at once.
+var errBanFor = errors.New("--for: a ban must last longer than no time; leave it out to ban for good")
+
+func (p *program) banAdd() *cobra.Command {
+	b := storage.Ban{By: "cli"}
+	var scope string
+	cmd := p.operatorCommand("add CIDR|IP", "Ban an address or a network, at once", cobra.ExactArgs(1),
+		func(ctx context.Context, op operator.Operator, _ []string) error {
+			return p.confirm(op.AddBan(ctx, b), "banned %s from %s until %s", b.Prefix, b.Scope, until(b.Expires))
+		})
+	cmd.Flags().StringVar(&scope, "scope", storage.ScopeAll.String(), "all, lists, presence or zandronum")
+	flags := addBanFlags(cmd)
+	cmd.PreRunE = func(_ *cobra.Command, args []string) (err error) {
+		if b.Prefix, err = bans.ParsePrefix(args[0]); err != nil {
+			return usageError{err}
+		}
+		if b.Scope, err = storage.ParseScope(scope); err != nil {
+			return usageError{fmt.Errorf("--scope: %w", err)}
+		}
+		b.Reason, b.Added = flags.reason, time.Now()
+		b.Expires, err = flags.end(b.Added)
+		return err
+	}
+	return cmd
+}
+
+// banEnd says when a ban ends. One that is over is listed for a while, because
+// the clock may be wrong.
+func banEnd(b storage.Ban, now time.Time) string {
+	if b.Expired(now) {
+		return "over since " + stamp(b.Expires)
+	}
+	return until(b.Expires)
+}
+
+func (p *program) banList() *cobra.Command {
+	return p.operatorCommand("list", "Show all bans", cobra.NoArgs, func(ctx context.Context, op operator.Operator, _ []string) error {
+		list, err := op.Bans(ctx)
+		if err != nil {
+			return err
+		}
+		return p.table("address\tscope\tadded\tuntil\treason", rows(list, func(b storage.Ban) []string {
+			return []string{b.Prefix.String(), b.Scope.String(), stamp(b.Added), banEnd(b, time.Now()), dash(b.Reason)}
+		}))
+	})
+}
+
+func (p *program) banRemove() *cobra.Command {
+	var prefix netip.Prefix
+	var word string
+	scope := storage.EveryScope
+	cmd := p.operatorCommand("remove CIDR|IP", "Lift a ban", cobra.ExactArgs(1), func(ctx context.Context, op operator.Operator, _ []string) error {
+		n, err := op.RemoveBan(ctx, prefix, scope)
+		if err == nil && n == 0 {
+			err = notBanned(ctx, op, prefix)
+		}
+		return p.confirm(err, "lifted %s of %s", counted(n, "ban"), prefix)
+	})
+	cmd.Flags().StringVar(&word, "scope", "", "only the ban of this scope")
+	cmd.PreRunE = func(_ *cobra.Command, args []string) (err error) {
+		if prefix, err = bans.ParsePrefix(args[0]); err != nil {
+			return usageError{err}
+		}
+		if word == "" {
+			return nil
+		}
+		if scope, err = storage.ParseScope(word); err != nil {
+			return usageError{fmt.Errorf("--scope: %w", err)}
+		}
+		return nil
+	}
+	return cmd
+}
+
+// notBanned says that there is no ban of a prefix, and which one covers it.
+func notBanned(ctx context.Context, op operator.Operator, prefix netip.Prefix) error {
+	list, err := op.Bans(ctx)
+	if err != nil {
+		return err
+	}
+	for _, b := range list {
+		if b.Prefix.Bits() < prefix.Bits() && b.Prefix.Contains(prefix.Addr()) && inForce(b, time.Now()) {
+			return fmt.Errorf("%s is not banned by itself: the ban of %s covers it", prefix, b.Prefix)
+		}
+	}
+	return fmt.Errorf("%s is not banned", prefix)
+}

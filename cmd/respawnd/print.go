@@ -1,0 +1,101 @@
+package main
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"text/tabwriter"
+	"time"
+	"unicode"
+
+	"github.com/respawnd/respawnd/internal/clean"
+)
+
+// table prints rows in columns.
+func (p *program) table(header string, rows [][]string) error {
+	w := tabwriter.NewWriter(p.out, 0, 4, 2, ' ', 0)
+	if _, err := fmt.Fprintln(w, strings.ToUpper(header)); err != nil {
+		return err
+	}
+	for _, row := range rows {
+		if _, err := fmt.Fprintln(w, strings.Join(row, "\t")); err != nil {
+			return err
+		}
+	}
+	return w.Flush()
+}
+
+// rows returns the row of each element of a list.
+func rows[T any](list []T, row func(T) []string) (out [][]string) {
+	for _, v := range list {
+		out = append(out, row(v))
+	}
+	return out
+}
+
+// dash stands for an empty cell.
+func dash(s string) string {
+	if s == "" {
+		return "-"
+	}
+	return printable(s)
+}
+
+// printable keeps what a stranger sent from moving the cursor.
+func printable(s string) string {
+	return strings.Map(func(r rune) rune {
+		switch {
+		case unicode.IsControl(r), r == 0x2028, r == 0x2029: // line ends
+			return '?'
+		case unicode.Is(unicode.Bidi_Control, r): // they change how the rest of the line is shown
+			return '?'
+		}
+		return r
+	}, clean.UTF8(s))
+}
+
+func yesNo(yes bool) string {
+	if yes {
+		return "yes"
+	}
+	return "no"
+}
+
+// stamp returns a time of this machine's zone, "-" for none.
+func stamp(t time.Time) string {
+	if t.IsZero() {
+		return "-"
+	}
+	return t.Local().Format(time.DateTime)
+}
+
+// until returns the end of something; zero: it has none.
+func until(t time.Time) string {
+	if t.IsZero() {
+		return "further notice"
+	}
+	return stamp(t)
+}
+
+// counted returns a number with its noun.
+func counted(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return strconv.Itoa(n) + " " + noun + "s"
+}
+
+// say prints a line on standard output.
+func (p *program) say(format string, args ...any) error {
+	_, err := fmt.Fprintf(p.out, format+"\n", args...)
+	return err
+}
+
+// confirm prints a line on standard output, unless an operation failed: then it
+// returns the error.
+func (p *program) confirm(err error, format string, args ...any) error {
+	if err != nil {
+		return err
+	}
+	return p.say(format, args...)
+}
