@@ -19,9 +19,8 @@ import (
 // at one of the further files, which is a pipe.
 func killedBackup(t *testing.T, env []string, pipe, to string) {
 	t.Helper()
+	path := builtProgram(t)
 	must(t, syscall.Mkfifo(pipe, 0o600))
-	path, err := builtProgram()
-	must(t, err)
 	ctx, cancel := context.WithTimeout(t.Context(), hang)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, path, "backup", to)

@@ -14,6 +14,7 @@ import (
 )
 
 func TestHostRegistersAndIsListed(t *testing.T) {
+	quick(t)
 	t.Parallel()
 	d := start(t, t.TempDir())
 	a := register(t, d, "hostname", "First", "numplayers", "3", "maxplayers", "8", "mapname", "harbour")

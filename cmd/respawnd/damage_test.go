@@ -34,8 +34,7 @@ func zeroPages(content []byte, kind uint16) []byte {
 // until then.
 func runProgram(t *testing.T, env []string, args ...string) (code int, out string) {
 	t.Helper()
-	path, err := builtProgram()
-	must(t, err)
+	path := builtProgram(t)
 	ctx, cancel := context.WithTimeout(t.Context(), hang)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, path, args...)

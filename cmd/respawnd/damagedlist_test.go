@@ -138,8 +138,8 @@ func TestDamagedServerListIsSaidAndDropped(t *testing.T) {
 			}
 			must(t, os.WriteFile(filepath.Join(dir, storeName), []byte(good), 0o600))
 			editList(t, filepath.Join(dir, storeName), edit)
-			window := variable("master.restore_for", "1h") // however long the other cases take
-			d := start(t, dir, window)
+			env := onlyEnv(dir, []string{"qr2", "admin"}, variable("master.restore_for", "1h")) // however long the other cases take
+			d := startWithout(t, env)
 			told := 0
 			lines, _ := d.log.since(0)
 			for _, e := range lines {
@@ -153,7 +153,7 @@ func TestDamagedServerListIsSaidAndDropped(t *testing.T) {
 			wantList(t, d, name == "more chunks than any", listed.address())
 			register(t, d, "hostname", "Comes")
 			d.stop() // which saves the list
-			e := start(t, dir, window)
+			e := startWithout(t, env)
 			if lines, _ := e.log.since(0); len(lines) == 0 || strings.Contains(e.log.String(), lostServers) {
 				t.Errorf("the second start tells of damage:\n%s", e.log)
 			}

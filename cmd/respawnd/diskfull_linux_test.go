@@ -207,11 +207,10 @@ func TestFullDiskRefusesChangesAndLosesNothing(t *testing.T) {
 		t.Errorf("login on a full disk: %v", err)
 	}
 	isReady := func() (code int, body string) { return get(t, &c.running, "admin", http.MethodGet, "/readyz", "") }
-	eventually(t, "readyz to say that the disk is full", func() bool {
-		code, body := isReady()
-		return code == http.StatusServiceUnavailable && strings.Contains(body, "the store cannot be written") && strings.Contains(body, "no space left")
-	})
 	c.waitFor("the store that cannot be written", lines, func(e entry) bool { return strings.HasPrefix(e.text("message"), "the store cannot be written") })
+	if code, body := isReady(); code != http.StatusServiceUnavailable || !strings.Contains(body, "the store cannot be written") || !strings.Contains(body, "no space left") {
+		t.Errorf("readyz on a full disk: %d %s", code, body)
+	}
 
 	d.free()
 	c.waitFor("the store that can be written again", lines, message("the store can be written again"))

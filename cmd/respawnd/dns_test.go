@@ -29,6 +29,7 @@ func lookUp(t testing.TB, at netip.AddrPort, network, name string) string {
 }
 
 func TestDNSAnswersTheNamesOfServices(t *testing.T) {
+	quick(t)
 	t.Parallel()
 	d := start(t, t.TempDir(), variable("games.domains", "gamespy.com,games.example.net"))
 	for name, want := range map[string]string{

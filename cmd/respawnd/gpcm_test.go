@@ -36,6 +36,7 @@ func befriend(ann, ben seat) {
 }
 
 func TestPlayersBecomeBuddiesAndTalk(t *testing.T) {
+	quick(t)
 	t.Parallel()
 	d := annAndBen(t)
 	ann := signedIn(t, d, "uniquenick", "Ann")

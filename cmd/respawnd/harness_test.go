@@ -161,6 +161,17 @@ func testEnv(dir string, more ...string) []string {
 	return append(env, more...)
 }
 
+// onlyEnv is testEnv with all services off but some.
+func onlyEnv(dir string, on []string, more ...string) []string {
+	var off []string
+	for _, s := range services.All() {
+		if name, _, _ := strings.Cut(s.Key, "."); !slices.Contains(on, name) {
+			off = append(off, variable(s.Key, ""))
+		}
+	}
+	return testEnv(dir, append(off, more...)...)
+}
+
 // running is a daemon in this process.
 type running struct {
 	t       testing.TB
@@ -173,8 +184,15 @@ type running struct {
 	out     bytes.Buffer
 }
 
+// quickTests holds the names of the tests that called quick.
+var quickTests sync.Map
+
+// quick keeps a test of the whole daemon in the short run: one for each protocol.
+func quick(t *testing.T) { quickTests.Store(t.Name(), true) }
+
 // start runs `respawnd serve` and returns when it is ready. What is in more are
-// variables, NAME=value, or arguments.
+// variables, NAME=value, or arguments. In the short run it skips tests that are not
+// quick.
 func start(t testing.TB, dir string, more ...string) *running {
 	t.Helper()
 	args := []string{}
@@ -198,6 +216,9 @@ func start(t testing.TB, dir string, more ...string) *running {
 // startWithout is start for a daemon with services off.
 func startWithout(t testing.TB, env []string, args ...string) *running {
 	t.Helper()
+	if _, ok := quickTests.Load(t.Name()); testing.Short() && !ok {
+		t.Skip("starts the whole daemon")
+	}
 	ctx, cancel := context.WithCancel(context.Background()) // the daemon outlives t's context until the cleanup
 	d := &running{t: t, env: env, log: newLogBook(), cancel: cancel, ended: make(chan struct{})}
 	go func() {

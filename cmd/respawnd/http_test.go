@@ -54,6 +54,7 @@ func metric(t testing.TB, d *running, sample string) string {
 }
 
 func TestPublicPagesShowTheListAndNoSecrets(t *testing.T) {
+	quick(t)
 	t.Parallel()
 	d := start(t, t.TempDir())
 	h := register(t, d, "hostname", "Seen on the page", "numplayers", "2", "maxplayers", "8")
@@ -84,6 +85,7 @@ func TestPublicPagesShowTheListAndNoSecrets(t *testing.T) {
 }
 
 func TestAdminApiWantsTheToken(t *testing.T) {
+	quick(t)
 	t.Parallel()
 	dir := t.TempDir()
 	d := start(t, dir)

@@ -177,11 +177,7 @@ func TestDocsAreWalked(t *testing.T) {
 
 func newJourney(t *testing.T) *journey {
 	t.Helper()
-	program, err := builtProgram()
-	if err != nil {
-		t.Fatal(err)
-	}
-	j := &journey{T: t, program: program, dir: t.TempDir()}
+	j := &journey{T: t, program: builtProgram(t), dir: t.TempDir()}
 	samples, err := filepath.Glob(filepath.Join("..", "..", "configs", "*.yaml"))
 	if err != nil || len(samples) == 0 {
 		t.Fatalf("samples: %q, %v", samples, err)

@@ -84,6 +84,7 @@ func (h *hiddenHost) register(ctx context.Context, instance uint32) {
 }
 
 func TestNATNegOnAllAddressesAnswersFromAnother(t *testing.T) {
+	quick(t)
 	t.Parallel()
 	mine := slices.DeleteFunc(hostnet.Physical(), func(a netip.Addr) bool { return a == home })
 	if runtime.GOOS != "linux" || len(mine) == 0 {

@@ -2,51 +2,44 @@ package main
 
 import (
 	"context"
-	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/respawnd/respawnd/admin"
 	"github.com/respawnd/respawnd/operator"
 )
 
-// builtProgram builds the program once for all tests that need a process of it,
-// with the race detector if the tests have it. The folder is removed by TestMain.
-var builtProgram = sync.OnceValues(func() (string, error) {
-	path := filepath.Join(buildDir, "respawnd")
-	if runtime.GOOS == "windows" {
-		path += ".exe"
-	}
-	ctx, cancel := context.WithTimeout(context.Background(), 10*hang)
-	defer cancel()
-	args := []string{"build", "-o", path}
-	if raceBuild {
-		args = append(args, "-race")
-	}
-	out, err := exec.CommandContext(ctx, "go", append(args, ".")...).CombinedOutput()
-	if err != nil {
-		return "", fmt.Errorf("go build: %w\n%s", err, out)
-	}
-	return path, nil
-})
-
-// buildDir is set once, by TestMain.
-var buildDir string
+// asProgram is the variable that makes the test binary be the program. So the
+// program has the race detector and the coverage counters if the tests have them,
+// and nothing is built twice.
+const asProgram = "TEST_AS_RESPAWND"
 
 func TestMain(m *testing.M) {
-	dir, err := os.MkdirTemp("", "respawnd-test-")
-	if err != nil {
+	if os.Getenv(asProgram) != "" {
+		main()
+	}
+	if err := os.Setenv(asProgram, "1"); err != nil { // for all processes that tests start
 		panic(err)
 	}
-	defer func() { _ = os.RemoveAll(dir) }()
-	buildDir = dir
 	m.Run()
+}
+
+// builtProgram returns the path of the program. Tests that need it start processes, and
+// are left out of the short run.
+func builtProgram(t testing.TB) string {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("starts a process")
+	}
+	path, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return path
 }
 
 // child is a daemon in a process of its own.
@@ -87,10 +80,7 @@ func startWrapped(t testing.TB, wrapper, env []string, args ...string) *child {
 // launch starts the program and does not wait for anything.
 func launch(t testing.TB, workingDir string, wrapper, env []string, args ...string) *child {
 	t.Helper()
-	path, err := builtProgram()
-	if err != nil {
-		t.Fatal(err)
-	}
+	path := builtProgram(t)
 	c := &child{running: running{t: t, env: env, log: newLogBook(), ended: make(chan struct{})}}
 	line := append(append(slices.Clone(wrapper), path, "serve"), args...)
 	cmd := exec.CommandContext(context.WithoutCancel(t.Context()), line[0], line[1:]...) // it is stopped by hand
@@ -145,10 +135,7 @@ func (c *child) client(dir string) operator.Operator {
 
 func TestBuiltProgramTellsItsExitCode(t *testing.T) {
 	t.Parallel()
-	path, err := builtProgram()
-	if err != nil {
-		t.Fatal(err)
-	}
+	path := builtProgram(t)
 	for _, tc := range []struct {
 		args []string
 		want int

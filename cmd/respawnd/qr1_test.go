@@ -33,6 +33,7 @@ func (h *host) textQuery() (challenge string) {
 }
 
 func TestHostOfTheOlderProtocolRegistersAndIsListed(t *testing.T) {
+	quick(t)
 	t.Parallel()
 	d := start(t, t.TempDir())
 	h := newHost(t, d.address["qr2"])

@@ -159,6 +159,7 @@ func TestQstatIsRefusedWhereItMustProveItsGame(t *testing.T) {
 }
 
 func TestOldListShowsRegisteredServersInEveryEncryption(t *testing.T) {
+	quick(t)
 	t.Parallel()
 	d := start(t, t.TempDir())
 	want := []netip.AddrPort{

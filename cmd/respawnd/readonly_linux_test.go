@@ -23,8 +23,7 @@ func (d *smallDisk) remount(how string) {
 // command runs a command of the program that sees the disk.
 func (d *smallDisk) command(env []string, args ...string) (code int, out string) {
 	d.t.Helper()
-	path, err := builtProgram()
-	must(d.t, err)
+	path := builtProgram(d.t)
 	ctx, cancel := context.WithTimeout(d.t.Context(), hang)
 	defer cancel()
 	line := append(append(slices.Clip(d.wrapper), path), args...)

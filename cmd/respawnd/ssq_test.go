@@ -68,6 +68,7 @@ func (q *queryTool) ask(text string) wire.Table {
 }
 
 func TestToolsAskForWhatTheListKnows(t *testing.T) {
+	quick(t)
 	t.Parallel()
 	d := start(t, t.TempDir(), variable("ssq.password", "correct-horse"))
 	rules := []string{"hostname", `The "Arena"`, "mapname", "gmtmap1", "numplayers", "2", "maxplayers", "8", "timelimit", "40"}

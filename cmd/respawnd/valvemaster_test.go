@@ -136,6 +136,7 @@ func valveRecords(t testing.TB, d *running) map[string]zanRecord {
 }
 
 func TestValveServerIsListedOnceItAnswers(t *testing.T) {
+	quick(t)
 	t.Parallel()
 	d := start(t, t.TempDir())
 	game := probetest.Arena("cstrike")

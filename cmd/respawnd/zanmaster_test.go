@@ -16,6 +16,7 @@ import (
 var home = netip.AddrFrom4([4]byte{127, 0, 0, 1})
 
 func TestZandronumServerRegistersAndLaunchersSeeIt(t *testing.T) {
+	quick(t)
 	t.Parallel()
 	d := startZan(t, t.TempDir())
 	h := newZanHost(t, d, home, nil)

@@ -233,12 +233,15 @@ func zanRecords(t testing.TB, d *running) map[string]zanRecord {
 	return records
 }
 
-// eventually repeats a look at the daemon until it shows what is wanted.
+// eventually repeats a look at the daemon until it shows what is wanted, less and
+// less often: the processor is for the daemon.
 func eventually(t testing.TB, what string, look func() bool) {
 	t.Helper()
-	for end := time.Now().Add(hang); !look(); {
+	end := time.Now().Add(hang)
+	for pause := time.Millisecond; !look(); pause = min(2*pause, 50*time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatalf("%s did not come about", what)
 		}
+		<-time.After(pause)
 	}
 }
