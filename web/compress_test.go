@@ -10,7 +10,7 @@ import (
 	"testing/synctest"
 )
 
-func TestAnswersAreCompressedOnceForAll(t *testing.T) {
+func TestCompression(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFixture(t)
 		f.Fill(100)

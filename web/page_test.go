@@ -43,7 +43,7 @@ func cells(t *testing.T, page string) []string {
 	return out
 }
 
-func TestPageShowsServersMostPlayersFirst(t *testing.T) {
+func TestListRows(t *testing.T) {
 	f := newFixture(t)
 	f.Put(webtest.Listed{Addr: "192.0.2.1:1", Game: "gmtest", Rules: []string{"hostname", "Few", "numplayers", "1", "maxplayers", "8"}})
 	f.Put(webtest.Listed{
@@ -81,7 +81,7 @@ func TestPageShowsServersMostPlayersFirst(t *testing.T) {
 	}
 }
 
-func TestPageFilters(t *testing.T) {
+func TestListFilters(t *testing.T) {
 	f := newFixture(t)
 	f.Put(webtest.Listed{Addr: "192.0.2.1:1", Game: "gmtest", Rules: []string{"hostname", "One"}})
 	f.Put(webtest.Listed{Addr: "192.0.2.2:1", Game: "gmother", Rules: []string{"hostname", "Two", "mapname", "One", "numplayers", "3", "password", "1"}})
@@ -127,7 +127,7 @@ func TestPageFilters(t *testing.T) {
 	}
 }
 
-func TestEmptyPage(t *testing.T) {
+func TestListEmpty(t *testing.T) {
 	f := newFixture(t)
 	for _, target := range []string{"/", "/servers", "/servers?sort=name", "/games/gmtest"} {
 		if page := f.Page(target); !strings.Contains(page, " is listed at the moment.") {
@@ -136,7 +136,7 @@ func TestEmptyPage(t *testing.T) {
 	}
 }
 
-func TestLongListHasPages(t *testing.T) {
+func TestListPages(t *testing.T) {
 	f := newFixture(t)
 	links := func(page string) string {
 		var out []string
@@ -175,7 +175,7 @@ func TestLongListHasPages(t *testing.T) {
 	}
 }
 
-func TestHostileTextsAreHarmlessInThePage(t *testing.T) {
+func TestForeignTextInList(t *testing.T) {
 	f := newFixture(t)
 	clean := f.Page("/servers")
 	allowed := map[string]bool{}
@@ -225,7 +225,7 @@ func attributes(n *nethtml.Node) (out []string) {
 	return out
 }
 
-func TestLinksFollowThePublicPath(t *testing.T) {
+func TestPublicPath(t *testing.T) {
 	tests := map[string]struct{ public, base string }{
 		"none":         {"", ""},
 		"host":         {"https://servers.example.org", ""},
@@ -260,7 +260,7 @@ func address(row string) string {
 	return row
 }
 
-func TestListIsSortedAsAsked(t *testing.T) {
+func TestListSort(t *testing.T) {
 	f := newFixture(t)
 	now := time.Now()
 	since := func(d time.Duration, country string) func(*master.Server) {
@@ -302,7 +302,7 @@ func TestAgeText(t *testing.T) {
 	}
 }
 
-func TestStyleSheetIsNamedByItsContent(t *testing.T) {
+func TestAssetURL(t *testing.T) {
 	f := newFixture(t)
 	m := regexp.MustCompile(`href="(/assets/style\.css\?v=[0-9a-f]{16})"`).FindStringSubmatch(f.Page("/"))
 	if m == nil {

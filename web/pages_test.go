@@ -42,7 +42,7 @@ func (f *fixture) from(peer, local, target string, header ...string) *httptest.R
 	return w
 }
 
-func TestHomeSaysWhatRunsAndHowToConnect(t *testing.T) {
+func TestHomeConnect(t *testing.T) {
 	f := newFixture(t, func(o *Options) {
 		o.Services = func() []Service {
 			return []Service{{"qr2", "Game servers report here", "UDP 27900"}, {"dns", "Names of the services", "UDP 53"}}
@@ -57,7 +57,7 @@ func TestHomeSaysWhatRunsAndHowToConnect(t *testing.T) {
 
 // What is switched off is not offered: a private master for Zandronum would
 // else send its visitors to hosts files.
-func TestPagesSpeakOfWhatRunsAlone(t *testing.T) {
+func TestPagesByServices(t *testing.T) {
 	only := func(list ...Service) *fixture {
 		return newFixture(t, func(o *Options) { o.Services = func() []Service { return list } })
 	}
@@ -85,7 +85,7 @@ func TestPagesSpeakOfWhatRunsAlone(t *testing.T) {
 	webtest.WantParts(t, "page of a game", f.Page("/games/gmtest"), "/etc/hosts")
 }
 
-func TestHomeShowsTheFirstServersAndLeadsToAll(t *testing.T) {
+func TestHomeServers(t *testing.T) {
 	f := newFixture(t)
 	f.Fill(homeRows)
 	page := f.Page("/")
@@ -97,7 +97,7 @@ func TestHomeShowsTheFirstServersAndLeadsToAll(t *testing.T) {
 	webtest.WantParts(t, "home with one more", f.Page("/"), fmt.Sprintf("All %d servers", homeRows+1))
 }
 
-func TestOldLinksToTheListGoOn(t *testing.T) {
+func TestHomeRedirects(t *testing.T) {
 	f := newFixture(t)
 	for target, want := range map[string]string{
 		"/?game=gmtest":        "/servers?game=gmtest",
@@ -147,7 +147,7 @@ func (o *oracle) Status(ctx context.Context, public netip.AddrPort) (query.Statu
 
 const serverPath = "/servers/qr2-192.0.2.1-6500"
 
-func TestServerPageShowsTheLastReport(t *testing.T) {
+func TestServerPageReport(t *testing.T) {
 	f := newFixture(t)
 	f.Put(webtest.Listed{
 		Rules:   []string{"hostname", "One", "mapname", "deck", "gametype", "dm", "numplayers", "2", "maxplayers", "8", "hostport", "7777", "localip0", "192.168.7.7", "gamever", "1.1"},
@@ -161,7 +161,7 @@ func TestServerPageShowsTheLastReport(t *testing.T) {
 	webtest.WantNoParts(t, "the page", page, "192.168.7.7", "player_", "it did not answer")
 }
 
-func TestServerPageShowsWhatTheServerSaysNow(t *testing.T) {
+func TestServerPageLive(t *testing.T) {
 	o := &oracle{status: query.Status{
 		Rules:   []query.Field{{Name: "hostname", Value: "Now"}, {Name: "numplayers", Value: "5"}, {Name: "localip0", Value: "10.9.9.9"}, {Name: "bot", Value: "yes"}},
 		Players: query.Table{Columns: []string{"player"}, Rows: [][]string{{"Cid"}}},
@@ -181,7 +181,7 @@ func TestServerPageShowsWhatTheServerSaysNow(t *testing.T) {
 	}
 }
 
-func TestServerThatDoesNotAnswerCostsLittleTime(t *testing.T) {
+func TestServerPageWithoutAnswer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		o := &oracle{wait: true}
 		f := newFixture(t, func(opt *Options) { opt.Prober = o })
@@ -196,7 +196,7 @@ func TestServerThatDoesNotAnswerCostsLittleTime(t *testing.T) {
 	})
 }
 
-func TestServerPageIsBounded(t *testing.T) {
+func TestServerPageLimits(t *testing.T) {
 	var st query.Status
 	for i := range 3 * maxRuleRows {
 		st.Rules = append(st.Rules, query.Field{Name: fmt.Sprint("rule", i), Value: strings.Repeat("x", 5000)})
@@ -219,7 +219,7 @@ func TestServerPageIsBounded(t *testing.T) {
 	}
 }
 
-func TestHostileTextsAreHarmlessOnEveryPage(t *testing.T) {
+func TestForeignTextOnPages(t *testing.T) {
 	book := verdicts.NewLog(newFixture(t).server.opt.Log, 0)
 	var st query.Status
 	o := &oracle{}
@@ -257,7 +257,7 @@ func TestHostileTextsAreHarmlessOnEveryPage(t *testing.T) {
 	}
 }
 
-func TestGamePageHasTheLinesForTheHostsFile(t *testing.T) {
+func TestGamePageHosts(t *testing.T) {
 	f := newFixture(t, func(o *Options) { o.Domains = []string{"gamespy.com", "example.org"} })
 	f.Put(webtest.Listed{Rules: []string{"hostname", "Of this game"}})
 	page := f.from("192.168.1.9:4000", "192.168.1.5:8080", "/games/GMTEST").Body.String()
@@ -273,7 +273,7 @@ func TestGamePageHasTheLinesForTheHostsFile(t *testing.T) {
 	webtest.WantParts(t, "the page without a known address", f.Page("/games/gmtest"), "is not known here")
 }
 
-func TestHostsFileIsADownload(t *testing.T) {
+func TestHostsFile(t *testing.T) {
 	f := newFixture(t)
 	w := f.from("192.168.1.9:4000", "192.168.1.5:8080", "/games/gmtest/hosts.txt")
 	kind, args, err := mime.ParseMediaType(w.Header().Get("Content-Disposition"))
@@ -298,7 +298,7 @@ func TestHostsFileIsADownload(t *testing.T) {
 	}
 }
 
-func TestPagesFollowTheEventsOfTheirGame(t *testing.T) {
+func TestPageEvents(t *testing.T) {
 	f := newFixture(t, func(o *Options) { o.Config.PublicURL = "https://example.org/sub" })
 	f.Put(webtest.Listed{})
 	for target, want := range map[string]string{
@@ -315,7 +315,7 @@ func TestPagesFollowTheEventsOfTheirGame(t *testing.T) {
 	}
 }
 
-func TestGamesCanBeSearched(t *testing.T) {
+func TestGamesSearch(t *testing.T) {
 	f := newFixture(t)
 	f.Put(webtest.Listed{Game: "gmother"})
 	webtest.WantParts(t, "all games", f.Page("/games"), "Test &lt;game&gt;", "Other game", "gmquiet", "3 games are known")
@@ -325,7 +325,7 @@ func TestGamesCanBeSearched(t *testing.T) {
 	webtest.WantParts(t, "no game", f.Page("/games?q=zzz"), "No game has that")
 }
 
-func TestAddressForGames(t *testing.T) {
+func TestGameAddress(t *testing.T) {
 	lookup := func(_ context.Context, host string) ([]netip.Addr, error) {
 		if host != "servers.example.org" {
 			return nil, errors.New("no such host")
@@ -368,7 +368,7 @@ func TestAddressForGames(t *testing.T) {
 	}
 }
 
-func TestOwnNameIsLookedUpOnceInAWhile(t *testing.T) {
+func TestGameAddressLookup(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		asked := 0
 		f := newFixture(t, func(o *Options) {
@@ -394,7 +394,7 @@ func TestOwnNameIsLookedUpOnceInAWhile(t *testing.T) {
 
 // What is found out about the way to a server does not help players to whom it is
 // listed under an address of no use.
-func TestWhyKeepsAdviceThatIsStillOfUse(t *testing.T) {
+func TestWhyAdvice(t *testing.T) {
 	book := verdicts.NewLog(newFixture(t).server.opt.Log, 0)
 	f := newFixture(t, func(o *Options) { o.Verdicts = book })
 	for _, v := range []verdicts.Verdict{verdicts.Listed, verdicts.OnlyHere, verdicts.PerhapsReachable} {
@@ -405,7 +405,7 @@ func TestWhyKeepsAdviceThatIsStillOfUse(t *testing.T) {
 	webtest.WantNoParts(t, "the page after it left", f.from("127.0.0.1:4000", "", "/why").Body.String(), "<details open>", "sets net.advertise_as")
 }
 
-func TestWhyTellsOfTheVisitorsAddressAlone(t *testing.T) {
+func TestWhyAddress(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		book := verdicts.NewLog(newFixture(t).server.opt.Log, 0)
 		f := newFixture(t, func(o *Options) {
@@ -452,7 +452,7 @@ func TestWhyTellsOfTheVisitorsAddressAlone(t *testing.T) {
 	})
 }
 
-func TestEveryVerdictIsToldOnThePage(t *testing.T) {
+func TestWhyVerdicts(t *testing.T) {
 	book := verdicts.NewLog(newFixture(t).server.opt.Log, 0)
 	f := newFixture(t, func(o *Options) { o.Verdicts = book })
 	told := 0
@@ -470,7 +470,7 @@ func TestEveryVerdictIsToldOnThePage(t *testing.T) {
 	}
 }
 
-func TestChartOfPlayers(t *testing.T) {
+func TestChart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFixture(t)
 		f.Put(webtest.Listed{})
@@ -489,7 +489,7 @@ func TestChartOfPlayers(t *testing.T) {
 	})
 }
 
-func TestChartHasGaps(t *testing.T) {
+func TestChartGaps(t *testing.T) {
 	now := time.Date(2026, 3, 1, 12, 30, 0, 0, time.UTC)
 	at := func(d time.Duration, n int) chartPoint { return chartPoint{now.Add(-d), n} }
 	v := draw([]chartPoint{at(25*time.Hour, 99), at(10*time.Hour, 1), at(10*time.Hour-5*time.Minute, 2), at(2*time.Hour, 5)}, 10*time.Minute, now)
@@ -515,7 +515,7 @@ func TestRoundUp(t *testing.T) {
 	}
 }
 
-func TestReachedInWords(t *testing.T) {
+func TestReached(t *testing.T) {
 	for _, tt := range []struct {
 		reached  master.Reached
 		natneg   bool

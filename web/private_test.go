@@ -18,7 +18,7 @@ func withAddresses(o *Options) {
 	o.Config.TrustedProxies = []netip.Prefix{netip.MustParsePrefix("192.0.2.1/32")} // of httptest
 }
 
-func TestVisitorsAreGivenTheAddressThatReachesTheServer(t *testing.T) {
+func TestAddressByVisitor(t *testing.T) {
 	f := newFixture(t, withAddresses)
 	f.Put(webtest.Listed{Addr: "127.0.0.1:7001", Rules: []string{"hostname", "Here"}})
 	f.Put(webtest.Listed{Addr: "192.0.2.9:7002", Rules: []string{"hostname", "Far"}})
@@ -64,7 +64,7 @@ func TestVisitorsAreGivenTheAddressThatReachesTheServer(t *testing.T) {
 	}
 }
 
-func TestAnswersWithoutPrivateServersAreShared(t *testing.T) {
+func TestSharedByAllVisitors(t *testing.T) {
 	f := newFixture(t, withAddresses)
 	f.Put(webtest.Listed{Addr: "192.0.2.9:7002"})
 	var tags []string
@@ -81,7 +81,7 @@ func TestAnswersWithoutPrivateServersAreShared(t *testing.T) {
 	}
 }
 
-func TestNothingOfTheInsideIsShown(t *testing.T) {
+func TestPrivateFields(t *testing.T) {
 	f := newFixture(t)
 	key := f.Put(webtest.Listed{
 		Rules: []string{"localip0", "172.16.9.9", "LOCALIP4", "172.16.9.8", "localport", "6511", "publicip", "-1062729387", "publicport", "6512", "hostname", "h"},

@@ -19,7 +19,7 @@ import (
 const contentPolicy = "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; connect-src 'self'; " +
 	"form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 
-func TestHeadersOfEveryAnswer(t *testing.T) {
+func TestHeaders(t *testing.T) {
 	f := newFixture(t)
 	f.Put(webtest.Listed{})
 	tests := map[string]struct {
@@ -107,7 +107,7 @@ func TestDocs(t *testing.T) {
 	})
 }
 
-func TestOtherMethodsAreRefused(t *testing.T) {
+func TestMethods(t *testing.T) {
 	f := newFixture(t)
 	for _, method := range []string{"POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "CONNECT", "get", "BREW"} {
 		for _, target := range []string{"/", "/api/v1/servers", "/nothing", "/api/nothing"} {
@@ -122,7 +122,7 @@ func TestOtherMethodsAreRefused(t *testing.T) {
 	}
 }
 
-func TestHeadSaysTheLengthAndNoMore(t *testing.T) {
+func TestHead(t *testing.T) {
 	f := newFixture(t)
 	f.Fill(3)
 	for _, target := range []string{"/", "/api/v1/servers", "/api/v1/games", "/assets/style.css"} {
@@ -136,7 +136,7 @@ func TestHeadSaysTheLengthAndNoMore(t *testing.T) {
 	}
 }
 
-func TestRequestsAreCounted(t *testing.T) {
+func TestMetrics(t *testing.T) {
 	f := newFixture(t)
 	f.Get("/")
 	f.Get("/api/v1/servers")
@@ -166,7 +166,7 @@ func TestRequestsAreCounted(t *testing.T) {
 	}
 }
 
-func TestIdenticalRequestsShareAnAnswer(t *testing.T) {
+func TestSharedAnswers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFixture(t)
 		f.Fill(10)
@@ -194,7 +194,7 @@ func TestIdenticalRequestsShareAnAnswer(t *testing.T) {
 	})
 }
 
-func TestManyRequestsWhileTheListChanges(t *testing.T) {
+func TestConcurrentRequests(t *testing.T) {
 	f := newFixture(t)
 	f.Fill(50)
 	var all sync.WaitGroup

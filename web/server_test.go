@@ -12,7 +12,7 @@ import (
 	"github.com/respawnd/respawnd/web/webtest"
 )
 
-func TestServeAnswersAndStops(t *testing.T) {
+func TestServe(t *testing.T) {
 	f := newFixture(t)
 	f.Put(webtest.Listed{})
 	addr, stop, ended := f.Start(t)
@@ -34,7 +34,7 @@ func TestServeAnswersAndStops(t *testing.T) {
 	}
 }
 
-func TestServeSaysThatTheListenerBroke(t *testing.T) {
+func TestServeBrokenListener(t *testing.T) {
 	f := newFixture(t)
 	ln, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	if err != nil {
@@ -46,7 +46,7 @@ func TestServeSaysThatTheListenerBroke(t *testing.T) {
 	}
 }
 
-func TestServeOnAnEndedContext(t *testing.T) {
+func TestServeEndedContext(t *testing.T) {
 	f := newFixture(t)
 	ln, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	if err != nil {
@@ -62,7 +62,7 @@ func TestServeOnAnEndedContext(t *testing.T) {
 	}
 }
 
-func TestConnectionsAreBounded(t *testing.T) {
+func TestConnectionLimits(t *testing.T) {
 	tests := map[string]struct {
 		most, perAddr int
 		reason        string

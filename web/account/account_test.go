@@ -206,7 +206,7 @@ func (f *fixture) passwordFits(email, password string) bool {
 
 const near = "127.0.0.1:4000"
 
-func TestAccountFromFirstToLast(t *testing.T) {
+func TestAccountLife(t *testing.T) {
 	f := newFixture(t)
 	b := f.browser(near).register("ann@example.org", "Ann", "ann", "secret")
 	webtest.WantParts(t, "the account", b.page, "ann@example.org", "Ann", "namespace 1")
@@ -265,7 +265,7 @@ func (f *fixture) profile(email, nick string) storage.Profile {
 	return p
 }
 
-func TestPasswordChangeEndsEverythingElse(t *testing.T) {
+func TestChangePassword(t *testing.T) {
 	f := newFixture(t)
 	mine := f.browser(near).register("ann@example.org", "Ann", "ann", "secret")
 	other := f.browser("127.0.0.1:5000")
@@ -298,7 +298,7 @@ func TestPasswordChangeEndsEverythingElse(t *testing.T) {
 	}
 }
 
-func TestSessionEndsWhenTheAccountChangesElsewhere(t *testing.T) {
+func TestSessionEnd(t *testing.T) {
 	tests := map[string]func(*fixture, storage.UserID) error{
 		"password": func(f *fixture, id storage.UserID) error {
 			return f.service.ChangePassword(f.T.Context(), id, "other")
@@ -326,7 +326,7 @@ func TestSessionEndsWhenTheAccountChangesElsewhere(t *testing.T) {
 	}
 }
 
-func TestSessionGoesOnWhenTheSealingKeyIsReplaced(t *testing.T) {
+func TestSessionAfterKeyRotation(t *testing.T) {
 	f := newFixture(t)
 	b := f.browser(near).register("ann@example.org", "Ann", "", "secret")
 	if _, err := f.service.RotateKey(t.Context()); err != nil {
@@ -337,7 +337,7 @@ func TestSessionGoesOnWhenTheSealingKeyIsReplaced(t *testing.T) {
 	}
 }
 
-func TestRegistrationFollowsTheRulesOfGames(t *testing.T) {
+func TestRegister(t *testing.T) {
 	f := newFixture(t)
 	f.browser(near).register("ann@example.org", "Ann", "ann", "secret")
 	good := []string{"email", "ben@example.org", "nick", "Ben", "uniquenick", "ben", "new", "secret", "repeat", "secret"}
@@ -388,7 +388,7 @@ func TestRegistrationFollowsTheRulesOfGames(t *testing.T) {
 	f.profile("ann@example.org", "Ann2")
 }
 
-func TestAccountsOfGamesLogInHere(t *testing.T) {
+func TestLoginWithAccountOfGame(t *testing.T) {
 	f := newFixture(t)
 	for _, r := range []accounts.Registration{
 		{Email: "game@example.org", Nick: "Game", Namespace: 1, UniqueNick: "game", Password: "secret"},
@@ -410,9 +410,9 @@ func TestAccountsOfGamesLogInHere(t *testing.T) {
 	wantRefused(t, "wrong partner", f.browser(near).login("game@example.org", "other"), 422, problemLogin)
 }
 
-// TestPrivateNeverTellsOfEmails compares what a stranger gets for an e-mail with
+// TestPrivate compares what a stranger gets for an e-mail with
 // an account and for one without: status, place and text.
-func TestPrivateNeverTellsOfEmails(t *testing.T) {
+func TestPrivate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFixture(t, func(o *Options) { o.Private = func() bool { return true } })
 		if _, err := f.service.Register(t.Context(), accounts.Registration{Email: "ann@example.org", Nick: "Ann", Namespace: 1, UniqueNick: "ann", Password: "secret"}); err != nil {
@@ -458,7 +458,7 @@ func TestPrivateNeverTellsOfEmails(t *testing.T) {
 	})
 }
 
-func TestFailedLoginsAreThrottled(t *testing.T) {
+func TestLoginThrottled(t *testing.T) {
 	f := newFixture(t)
 	f.browser(near).register("ann@example.org", "Ann", "", "secret")
 	b := f.browser("192.0.2.1:1")
@@ -469,7 +469,7 @@ func TestFailedLoginsAreThrottled(t *testing.T) {
 	wantDone(t, "the owner, elsewhere", f.browser("192.0.2.2:1").login("ann@example.org", "secret"), "/account")
 }
 
-func TestFormsAreBoundedByAddressAndAccount(t *testing.T) {
+func TestFormLimits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFixture(t)
 		f.pages.SetLimits(true, 20, 2)
@@ -505,7 +505,7 @@ func TestFormsAreBoundedByAddressAndAccount(t *testing.T) {
 	})
 }
 
-func TestForgedFormsChangeNothing(t *testing.T) {
+func TestForgedForms(t *testing.T) {
 	f := newFixture(t)
 	b := f.browser(near).register("ann@example.org", "Ann", "", "secret")
 	foreign := f.browser(near)
@@ -549,7 +549,7 @@ func TestForgedFormsChangeNothing(t *testing.T) {
 	}
 }
 
-func TestReadingChangesNothing(t *testing.T) {
+func TestGetChangesNothing(t *testing.T) {
 	f := newFixture(t)
 	b := f.browser(near).register("ann@example.org", "Ann", "", "secret")
 	token := tokenField.FindStringSubmatch(b.page)[1]
@@ -581,7 +581,7 @@ func (e *endless) Read(p []byte) (int, error) {
 	return len(p), nil
 }
 
-func TestBodiesOfFormsAreBounded(t *testing.T) {
+func TestFormBody(t *testing.T) {
 	f := newFixture(t)
 	b := f.browser(near)
 	b.get("/account/login")
@@ -620,7 +620,7 @@ func (f *fixture) browserPage(b *browser, path string) string {
 	return b.page
 }
 
-func TestCookiesAreClosed(t *testing.T) {
+func TestCookies(t *testing.T) {
 	tests := map[string]struct {
 		public, prefix string
 		secure         bool
@@ -660,7 +660,7 @@ func TestCookiesAreClosed(t *testing.T) {
 	}
 }
 
-func TestSessionIsNotTheVisitorsChoice(t *testing.T) {
+func TestSessionFixation(t *testing.T) {
 	f := newFixture(t)
 	f.browser(near).register("ann@example.org", "Ann", "", "secret")
 	b := f.browser(near)
@@ -705,7 +705,7 @@ func TestSessions(t *testing.T) {
 	}
 }
 
-func TestPlainPagesWarnWhoIsNotNear(t *testing.T) {
+func TestPlainWarning(t *testing.T) {
 	f := newFixture(t)
 	safe := newFixture(t, func(o *Options) { o.PublicURL = "https://servers.example.org" })
 	for _, path := range []string{"/account/login", "/account/register"} {
@@ -723,7 +723,7 @@ func TestPlainPagesWarnWhoIsNotNear(t *testing.T) {
 	}
 }
 
-func TestAccountsCanBeSwitchedOff(t *testing.T) {
+func TestOff(t *testing.T) {
 	f := newFixture(t)
 	b := f.browser(near).register("ann@example.org", "Ann", "", "secret")
 	if !f.site.Accounts() {
@@ -752,7 +752,7 @@ func TestAccountsCanBeSwitchedOff(t *testing.T) {
 	}
 }
 
-func TestProfilesOfOthersAreOutOfReach(t *testing.T) {
+func TestForeignProfile(t *testing.T) {
 	f := newFixture(t)
 	f.browser(near).register("ann@example.org", "Ann", "ann", "secret")
 	hers := fmt.Sprint(f.profile("ann@example.org", "Ann").ID)

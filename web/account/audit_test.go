@@ -11,7 +11,7 @@ import (
 	"github.com/respawnd/respawnd/storage"
 )
 
-func TestChangesOfPlayersAreInTheAuditLog(t *testing.T) {
+func TestAuditLog(t *testing.T) {
 	f := newFixture(t)
 	b := f.browser(near).register("ann@example.org", "Ann", "ann", "secret")
 	user := f.user("ann@example.org").ID
@@ -58,7 +58,7 @@ func TestChangesOfPlayersAreInTheAuditLog(t *testing.T) {
 	}
 }
 
-func TestProfileAddedByRegistrationIsInTheAuditLog(t *testing.T) {
+func TestAuditLogOfRegistration(t *testing.T) {
 	f := newFixture(t)
 	f.browser(near).register("ann@example.org", "Ann", "", "secret")
 	f.browser(near).register("ann@example.org", "Second", "", "secret")

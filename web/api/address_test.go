@@ -17,7 +17,7 @@ func (f *fixture) believeProxy() {
 	f.api.SetLimits(0, 0, []netip.Prefix{netip.MustParsePrefix("192.0.2.1/32")})
 }
 
-func TestEventsGiveTheAddressThatReachesTheServer(t *testing.T) {
+func TestEventsAddressByVisitor(t *testing.T) {
 	serving(t, func(t *testing.T, f *fixture, ln *webtest.Pipes, _ func() time.Duration) {
 		f.api.opt.Addresses = webtest.Advertised(f.Registry)
 		f.believeProxy()
@@ -34,7 +34,7 @@ func TestEventsGiveTheAddressThatReachesTheServer(t *testing.T) {
 	})
 }
 
-func TestEventsForEveryAsker(t *testing.T) {
+func TestBatchTextFor(t *testing.T) {
 	f := newFixture(t, func(o *Options) { o.Addresses = webtest.Advertised(o.List) })
 	f.believeProxy()
 	f.Put(webtest.Listed{Addr: "127.0.0.1:1", Rules: []string{"hostname", "One"}})

@@ -19,7 +19,7 @@ import (
 	"github.com/respawnd/respawnd/web/webtest"
 )
 
-func TestServerIsShownInFull(t *testing.T) {
+func TestServerJSON(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFixture(t)
 		start := time.Now().UTC()
@@ -67,7 +67,7 @@ func TestServerIsShownInFull(t *testing.T) {
 	})
 }
 
-func TestEmptyListIsAnArray(t *testing.T) {
+func TestListEmpty(t *testing.T) {
 	f := newFixture(t)
 	if got, want := f.Get("/api/v1/servers").Body.String(), `{"count":0,"total":0,"servers":[]}`+"\n"; got != want {
 		t.Errorf("empty list: got %q, want %q", got, want)
@@ -77,7 +77,7 @@ func TestEmptyListIsAnArray(t *testing.T) {
 	}
 }
 
-func TestOddNumbersAreNotBelieved(t *testing.T) {
+func TestOddNumbers(t *testing.T) {
 	tests := map[string]struct {
 		rules        []string
 		rows         int
@@ -117,7 +117,7 @@ func TestOddNumbersAreNotBelieved(t *testing.T) {
 	}
 }
 
-func TestListOrderAndFilters(t *testing.T) {
+func TestListFilters(t *testing.T) {
 	f := newFixture(t)
 	add := func(addr, game, players, name, area string) {
 		f.Put(webtest.Listed{Addr: addr, Game: game, Rules: []string{"hostname", name, "mapname", area, "numplayers", players}})
@@ -153,7 +153,7 @@ func TestListOrderAndFilters(t *testing.T) {
 	}
 }
 
-func TestWrongParametersAreNamed(t *testing.T) {
+func TestListParameters(t *testing.T) {
 	f := newFixture(t)
 	f.Put(webtest.Listed{})
 	tests := map[string]struct{ target, names string }{
@@ -201,7 +201,7 @@ func TestWrongParametersAreNamed(t *testing.T) {
 	}
 }
 
-func TestCursorSurvivesTheServerItStandsFor(t *testing.T) {
+func TestCursorOfRemovedServer(t *testing.T) {
 	f := newFixture(t)
 	f.Put(webtest.Listed{Addr: "192.0.2.1:1"})
 	key := f.Put(webtest.Listed{Addr: "192.0.2.2:1"})
@@ -225,7 +225,7 @@ func TestDefaultLimit(t *testing.T) {
 	}
 }
 
-func TestLargeAnswerIsCutBetweenServers(t *testing.T) {
+func TestListMaxAnswer(t *testing.T) {
 	f := newFixture(t)
 	f.Fill(100)
 	list := f.api.lister.now()
@@ -251,7 +251,7 @@ func TestLargeAnswerIsCutBetweenServers(t *testing.T) {
 	}
 }
 
-func TestTagFollowsTheList(t *testing.T) {
+func TestTag(t *testing.T) {
 	f := newFixture(t)
 	key := f.Put(webtest.Listed{Rules: []string{"hostname", "one"}})
 	all, mine, other := "/api/v1/servers", "/api/v1/servers?game=gmtest", "/api/v1/servers?game=gmother"
@@ -296,7 +296,7 @@ func TestTagFollowsTheList(t *testing.T) {
 	}
 }
 
-func TestTagOfAnotherRunDoesNotMatch(t *testing.T) {
+func TestTagOfAnotherRun(t *testing.T) {
 	one, two := newFixture(t), newFixture(t)
 	one.Put(webtest.Listed{})
 	two.Put(webtest.Listed{})
@@ -306,7 +306,7 @@ func TestTagOfAnotherRunDoesNotMatch(t *testing.T) {
 	}
 }
 
-func TestTitleChangesShowWithinASecond(t *testing.T) {
+func TestTitleChange(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFixture(t)
 		f.Put(webtest.Listed{})
@@ -322,7 +322,7 @@ func TestTitleChangesShowWithinASecond(t *testing.T) {
 	})
 }
 
-func TestSingleServer(t *testing.T) {
+func TestServer(t *testing.T) {
 	f := newFixture(t)
 	f.Put(webtest.Listed{Addr: "[2001:db8::1]:6500"})
 	f.Put(webtest.Listed{Addr: "192.0.2.7:6500", Change: func(s *master.Server) { s.Origin = master.FromZandronum }})
@@ -363,7 +363,7 @@ func TestSingleServer(t *testing.T) {
 	}
 }
 
-func TestGamesAreCounted(t *testing.T) {
+func TestGames(t *testing.T) {
 	f := newFixture(t)
 	f.Put(webtest.Listed{Addr: "192.0.2.1:1", Rules: []string{"numplayers", "3"}})
 	f.Put(webtest.Listed{Addr: "192.0.2.2:1", Rules: []string{"numplayers", "4"}})
@@ -389,7 +389,7 @@ func TestGamesAreCounted(t *testing.T) {
 	}
 }
 
-func TestHostileTextsComeOutAsCleanJSON(t *testing.T) {
+func TestForeignTextInJSON(t *testing.T) {
 	f := newFixture(t)
 	for i, text := range webtest.HostileTexts() {
 		name := "k" + strings.ReplaceAll(text, "\x00", "") // names end at a NUL already on the wire

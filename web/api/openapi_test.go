@@ -263,7 +263,7 @@ func described(t *testing.T) *fixture {
 	return f
 }
 
-func TestEveryRouteIsDescribedAndTheOtherWayRound(t *testing.T) {
+func TestOpenAPIPaths(t *testing.T) {
 	d := readDocument(t)
 	var want, got []string
 	for _, r := range newFixture(t).api.Routes() {
@@ -293,7 +293,7 @@ func (d *document) target(path string, op object) string {
 	return "/api/v1" + path
 }
 
-func TestEveryParameterIsDescribedAndTheOtherWayRound(t *testing.T) {
+func TestOpenAPIParameters(t *testing.T) {
 	d, f := readDocument(t), described(t)
 	known := regexp.MustCompile(`known are: (.*)$`)
 	d.operations(func(path string, op object) {
@@ -344,8 +344,9 @@ func TestEveryParameterIsDescribedAndTheOtherWayRound(t *testing.T) {
 	})
 }
 
-func TestEveryAnswerIsDescribedAndTheOtherWayRound(t *testing.T) {
+func TestOpenAPIAnswers(t *testing.T) {
 	d, f := readDocument(t), described(t)
+	whole := front.NewAnswer(make([]byte, front.MaxSending))
 	d.operations(func(path string, op object) {
 		target := d.target(path, op)
 		get := func(query string, header ...string) {
@@ -374,7 +375,7 @@ func TestEveryAnswerIsDescribedAndTheOtherWayRound(t *testing.T) {
 		f.Get("/")
 		d.answer(path, f.Get(target))
 		f.api.SetLimits(0, 0, nil)
-		free := f.busy()
+		free := f.busy(whole)
 		if path == "/events" { // streams have a bound of their own
 			f.api.streams.Enter(addr("192.0.2.7:1").Addr(), time.Now(), func() {})
 		}
@@ -403,14 +404,14 @@ func (s *stuck) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// busy has as many bytes on their way as may be, until free is called.
-func (f *fixture) busy() (free func()) {
+// busy has an answer on its way until free is called.
+func (f *fixture) busy(with *front.Answer) (free func()) {
 	w := &stuck{http.Header{}, make(chan struct{}), make(chan struct{})}
 	r := httptest.NewRequestWithContext(f.T.Context(), http.MethodGet, "/", nil)
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		f.api.Send(w, r, front.Text, front.NewAnswer(make([]byte, front.MaxSending)))
+		f.api.Send(w, r, front.Text, with)
 	}()
 	<-w.sending
 	return func() { close(w.free); <-done }
@@ -465,7 +466,7 @@ func (f *fixture) events(header ...string) *httptest.ResponseRecorder {
 	return w
 }
 
-func TestHeadAnswersAsGetDoes(t *testing.T) {
+func TestHead(t *testing.T) {
 	d, f := readDocument(t), described(t)
 	d.operations(func(path string, op object) {
 		target := d.target(path, op)

@@ -12,7 +12,7 @@ import (
 	"github.com/respawnd/respawnd/web/webtest"
 )
 
-func TestListComesInTheOrderAskedFor(t *testing.T) {
+func TestOrder(t *testing.T) {
 	f := newFixture(t)
 	now := time.Now()
 	for _, s := range []struct {
@@ -49,7 +49,7 @@ func TestListComesInTheOrderAskedFor(t *testing.T) {
 	}
 }
 
-func TestCursorWalksTheWholeListInEveryOrder(t *testing.T) {
+func TestCursorWalk(t *testing.T) {
 	f := newFixture(t)
 	const n = 25
 	for i := range n {
@@ -85,7 +85,7 @@ func TestCursorWalksTheWholeListInEveryOrder(t *testing.T) {
 	}
 }
 
-func TestRowsAndPlacesAgree(t *testing.T) {
+func TestOrderMatchesPlaces(t *testing.T) {
 	f := newFixture(t)
 	f.FillReal(200)
 	list := f.api.lister.now()

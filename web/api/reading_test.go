@@ -106,7 +106,7 @@ func modelOf(t testing.TB, h master.Heard, title string) model {
 	return m
 }
 
-func FuzzServerIsWhatEncodingJSONWrites(f *testing.F) {
+func FuzzAppendServer(f *testing.F) {
 	for i, s := range webtest.HostileTexts() {
 		f.Add(s, "dm", "7777", "rule"+s, i)
 	}
@@ -152,7 +152,7 @@ func FuzzServerIsWhatEncodingJSONWrites(f *testing.F) {
 
 // Whatever happened to the list, a snapshot that takes over what the last one had
 // gives the same answers as one that is made from nothing.
-func TestSnapshotsThatFollowEachOtherAreLikeNewOnes(t *testing.T) {
+func TestSnapshotFromLast(t *testing.T) {
 	f := newFixture(t)
 	rapid.Check(t, func(rt *rapid.T) {
 		f.Registry = master.NewRegistry(master.Limits{})
@@ -227,7 +227,7 @@ func sameSnapshots(rt *rapid.T, got, want *Snapshot) {
 	}
 }
 
-func TestTextsAreKeptOfServersThatStayTheSameUpToTheirBounds(t *testing.T) {
+func TestKeptTexts(t *testing.T) {
 	f := newFixture(t)
 	f.Put(webtest.Listed{Addr: "192.0.2.1:1", Rules: []string{"hostname", "short"}})
 	f.Put(webtest.Listed{Addr: "192.0.2.2:1", Rules: []string{"hostname", strings.Repeat("x", maxText)}})

@@ -13,7 +13,7 @@ import (
 	"github.com/respawnd/respawnd/web/webtest"
 )
 
-func TestTotals(t *testing.T) {
+func TestStats(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		began := time.Now().Truncate(time.Second)
 		f := newFixture(t)
@@ -32,14 +32,14 @@ func TestTotals(t *testing.T) {
 	})
 }
 
-func TestEmptyTotalsHaveArrays(t *testing.T) {
+func TestStatsEmpty(t *testing.T) {
 	got := webtest.Decode[statsJSON](t, newFixture(t).Get("/api/v1/stats").Body)
 	if got.Games == nil || got.Origins == nil {
 		t.Errorf("stats of an empty list: got %+v, want empty arrays", got)
 	}
 }
 
-func TestGameNamesItsHosts(t *testing.T) {
+func TestGameHosts(t *testing.T) {
 	f := newFixture(t, func(o *Options) { o.Domains = []string{"example.org", "gamespy.com", "no domain"} })
 	f.Put(webtest.Listed{Rules: []string{"numplayers", "3"}})
 	for _, target := range []string{"/api/v1/games/gmtest", "/api/v1/games/GMTest"} {
@@ -74,7 +74,7 @@ type historyJSON struct {
 	Players  []*int  `json:"players"`
 }
 
-func TestHistoryOfAServer(t *testing.T) {
+func TestHistory(t *testing.T) {
 	serving(t, func(t *testing.T, f *fixture, _ *webtest.Pipes, _ func() time.Duration) {
 		const target = "/api/v1/servers/qr2-192.0.2.1-6500/history"
 		synctest.Wait() // for the sample at the start

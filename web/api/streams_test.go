@@ -47,8 +47,8 @@ func openStreams(t testing.TB, connect func() net.Conn, n int) []net.Conn {
 }
 
 // The figure holds the clients of the test, too.
-func TestThousandStreamsFitIntoHundredMegabytes(t *testing.T) {
-	const streams, most = 1000, 100 << 20
+func TestStreamMemory(t *testing.T) {
+	const streams, most = 250, 25 << 20
 	f := newFixture(t)
 	f.api.SetStreams(streams, streams)
 	at, _, _ := f.Start(t)
