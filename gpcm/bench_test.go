@@ -263,7 +263,7 @@ func TestIdleSessionsAreSmall(t *testing.T) {
 		sessions = 20_000
 		limit    = 300 << 20
 	)
-	each := idleSessions(t, 500)
+	each := idleSessions(t, 100)
 	if total := each * sessions; total > limit {
 		t.Errorf("%d idle sessions take %d MiB (%d bytes each), want %d MiB at most", sessions, total>>20, each, limit>>20)
 	}

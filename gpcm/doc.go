@@ -41,7 +41,7 @@
 //
 // A second login takes over from the first, which hears error 6. Whether that
 // goes for the profile or for all profiles of the account, or not at all, is a
-// matter of the game; see Rule.
+// matter of the game; see package games.
 //
 // # Commands
 //

@@ -195,6 +195,7 @@ func TestLoginErrors(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			p := f.connect()
 			p.send(`\login\\challenge\%s%s\response\%s\id\1\final\`, clientChallenge, test.who, test.response(p))
 			m := p.wantError(test.code)
@@ -327,6 +328,7 @@ func TestNewUser(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			p := f.connect()
 			p.send("%s", `\newuser\`+test.fields+`\id\1\final\`)
 			if test.code == 0 {

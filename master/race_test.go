@@ -11,7 +11,7 @@ import (
 // Writers and readers at once; the race detector and the checks of the readers
 // say whether that went well.
 func TestWritersAndReadersAtOnce(t *testing.T) {
-	const writers, servers, rounds = 4, 40, 60
+	const writers, servers, rounds = 4, 40, 12
 	r := NewRegistry(Limits{Expire: time.Hour, Changes: 64})
 	var writing, reading sync.WaitGroup
 	var done atomic.Bool

@@ -39,6 +39,7 @@ func TestIndexFindsWhatLookingAtAllFinds(t *testing.T) {
 	name := rapid.Custom(func(t *rapid.T) string {
 		return rapid.StringOfN(rapid.SampledFrom([]rune("aAbB\u00e4")), 0, 5, -1).Draw(t, "name")
 	})
+	s := New(Options{Registry: newTestRegistry()})
 	rapid.Check(t, func(t *rapid.T) {
 		reg := newTestRegistry()
 		for i, players := range rapid.SliceOfN(rapid.SliceOfN(name, 0, 6), 0, 6).Draw(t, "servers") {
@@ -57,7 +58,7 @@ func TestIndexFindsWhatLookingAtAllFinds(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		s := New(Options{Registry: reg})
+		s.opt.Registry, s.indexes = reg, newIndexes()
 		for range 10 {
 			o := SearchOption(rapid.IntRange(0, 1).Draw(t, "part"))*SearchSubstring |
 				SearchOption(rapid.IntRange(0, 1).Draw(t, "start"))*SearchPrefix |

@@ -552,7 +552,7 @@ func TestPlayerSearch(t *testing.T) {
 
 func TestSlowReaderGetsTheWholeList(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		const servers = 5000
+		const servers = 3000
 		f := startPipe(t, nil)
 		fill(t, f.reg, servers)
 		b := f.connect(t)
