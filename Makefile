@@ -4,13 +4,16 @@ GO   ?= go
 LINT  = $(GO) tool -modfile=tools/go.mod golangci-lint
 
 .DEFAULT_GOAL := build
-.PHONY: help build test race lint fmt docs fuzz bench storm gobench browser packages check clean
+.PHONY: help build quick test race lint fmt docs fuzz bench storm gobench browser weigh packages ci clean
 
 help: ## this list
 	@sed -nE 's/^([a-z]+): ## (.*)/\1\t\2/p' $(MAKEFILE_LIST) | expand -t 12
 
 build: ## build ./respawnd
 	CGO_ENABLED=0 $(GO) build -trimpath -o respawnd ./cmd/respawnd
+
+quick: ## the short tests: no processes, one test of the whole daemon for each protocol
+	$(GO) test -short ./...
 
 test: ## all tests
 	$(GO) test ./...
@@ -34,8 +37,9 @@ fuzz: ## all fuzz targets in 15 minutes; FUZZ=10m: as long for each, FUZZ_TOTAL=
 bench: ## what each operation costs, as in docs/operators/costs.md (Linux, two minutes)
 	cd tools/load && $(GO) run . table
 
-storm: ## kills under load, over and over; STORM_ROUNDS=50
+storm: ## kills under load and flipped bits, over and over; STORM_ROUNDS=50 FLIP_STEP=499
 	STORM_ROUNDS=$(or $(STORM_ROUNDS),50) $(GO) test -count 1 -timeout 1h -v -run 'Storm|SurviveAKill' ./cmd/respawnd
+	FLIP_STEP=$(or $(FLIP_STEP),499) $(GO) test -count 1 -timeout 1h -v -run FlippedBit ./storage/bolt
 
 gobench: ## the benchmarks of the packages
 	$(GO) test -run '^$$' -bench . -benchmem ./...
@@ -43,10 +47,13 @@ gobench: ## the benchmarks of the packages
 browser: ## the pages in Chromium, with pictures in tools/browser/artefacts
 	cd tools/browser && $(GO) test ./...
 
+weigh: ## size and modules of the program against the budget
+	./.ci/weigh
+
 packages: ## archives and Debian packages in dist/
 	packaging/build
 
-check: ## all of what the CI runs
+ci: ## all of what CI runs
 	bash .ci/run
 
 clean: ## remove what build and packages made
