@@ -328,7 +328,8 @@ func TestImportIsSentInParts(t *testing.T) {
 	long := func(n int) accounts.Account {
 		return accounts.Account{Profiles: []accounts.AccountProfile{{Profile: storage.Profile{Nick: strings.Repeat("x", n)}}}}
 	}
-	big := long(maxImport / 2)
+	const limit = 4000
+	big := long(limit / 2)
 	for name, tc := range map[string]struct {
 		list []accounts.Account
 		want []int
@@ -336,10 +337,10 @@ func TestImportIsSentInParts(t *testing.T) {
 		"nothing": {nil, nil},
 		"small":   {make([]accounts.Account, operator.MaxAccountPage+1), []int{operator.MaxAccountPage, 1}},
 		"large":   {[]accounts.Account{big, {}, big, big, {}}, []int{2, 1, 2}},
-		"huge":    {[]accounts.Account{long(2 * maxImport), {}}, []int{1, 1}},
+		"huge":    {[]accounts.Account{long(2 * limit), {}}, []int{1, 1}},
 	} {
 		var got []int
-		if err := inParts(tc.list, func(part []accounts.Account) error { got = append(got, len(part)); return nil }); err != nil {
+		if err := inParts(tc.list, limit, func(part []accounts.Account) error { got = append(got, len(part)); return nil }); err != nil {
 			t.Fatal(err)
 		}
 		if !slices.Equal(got, tc.want) {
@@ -347,7 +348,7 @@ func TestImportIsSentInParts(t *testing.T) {
 		}
 	}
 	broken := errors.New("broken")
-	if err := inParts(make([]accounts.Account, 2*operator.MaxAccountPage), func([]accounts.Account) error { return broken }); !errors.Is(err, broken) {
+	if err := inParts(make([]accounts.Account, 2*operator.MaxAccountPage), maxImport, func([]accounts.Account) error { return broken }); !errors.Is(err, broken) {
 		t.Errorf("a part that fails: %v", err)
 	}
 }

@@ -139,8 +139,7 @@ func (c *client) Bans(ctx context.Context) ([]storage.Ban, error) {
 }
 
 func (c *client) AddBan(ctx context.Context, b storage.Ban) error {
-	_, err := addBan.call(ctx, c, b)
-	return err
+	return addBan.exec(ctx, c, b)
 }
 
 func (c *client) RemoveBan(ctx context.Context, p netip.Prefix, scope storage.Scope) (int, error) {
@@ -153,8 +152,7 @@ func (c *client) Games(ctx context.Context) ([]games.Game, error) {
 }
 
 func (c *client) PutGames(ctx context.Context, list []games.Game) error {
-	_, err := putGames.call(ctx, c, list)
-	return err
+	return putGames.exec(ctx, c, list)
 }
 
 func (c *client) OwnGame(ctx context.Context, name string) (games.Game, error) {
@@ -170,13 +168,11 @@ func (c *client) OwnGame(ctx context.Context, name string) (games.Game, error) {
 }
 
 func (c *client) DeleteGame(ctx context.Context, name string) error {
-	_, err := deleteGame.call(ctx, c, name)
-	return err
+	return deleteGame.exec(ctx, c, name)
 }
 
 func (c *client) SetMaintenance(ctx context.Context, name string, on bool) error {
-	_, err := setMaintenance.call(ctx, c, maintenance{name, switchBody{on}})
-	return err
+	return setMaintenance.exec(ctx, c, maintenance{name, switchBody{on}})
 }
 
 func (c *client) Rooms(ctx context.Context, game string) ([]storage.Room, error) {
@@ -188,8 +184,7 @@ func (c *client) PutRoom(ctx context.Context, r storage.Room) (storage.Room, err
 }
 
 func (c *client) DeleteRoom(ctx context.Context, id uint32) error {
-	_, err := deleteRoom.call(ctx, c, id)
-	return err
+	return deleteRoom.exec(ctx, c, id)
 }
 
 func (c *client) Servers(ctx context.Context, game string) ([]operator.Listed, error) {
@@ -201,8 +196,7 @@ func (c *client) KeptServers(ctx context.Context) (operator.Kept, error) {
 }
 
 func (c *client) AddServer(ctx context.Context, a storage.AddedServer) error {
-	_, err := addServer.call(ctx, c, a)
-	return err
+	return addServer.exec(ctx, c, a)
 }
 
 func (c *client) RemoveServer(ctx context.Context, address string) (operator.Removal, error) {
@@ -210,13 +204,11 @@ func (c *client) RemoveServer(ctx context.Context, address string) (operator.Rem
 }
 
 func (c *client) HideServer(ctx context.Context, h storage.HiddenServer) error {
-	_, err := hideServer.call(ctx, c, h)
-	return err
+	return hideServer.exec(ctx, c, h)
 }
 
 func (c *client) UnhideServer(ctx context.Context, a netip.AddrPort) error {
-	_, err := unhideServer.call(ctx, c, a)
-	return err
+	return unhideServer.exec(ctx, c, a)
 }
 
 func (c *client) Verdicts(ctx context.Context, a netip.Addr) ([]operator.Verdict, error) {
@@ -277,23 +269,19 @@ func (c *client) FindAccount(ctx context.Context, ref operator.AccountRef) (acco
 }
 
 func (c *client) SetPassword(ctx context.Context, id storage.UserID, password string) error {
-	_, err := setPassword.call(ctx, c, newPassword{id, password})
-	return err
+	return setPassword.exec(ctx, c, newPassword{id, password})
 }
 
 func (c *client) BanAccount(ctx context.Context, id storage.UserID, b storage.AccountBan) error {
-	_, err := banAccount.call(ctx, c, accountBan{id, b})
-	return err
+	return banAccount.exec(ctx, c, accountBan{id, b})
 }
 
 func (c *client) UnbanAccount(ctx context.Context, id storage.UserID) error {
-	_, err := unbanAccount.call(ctx, c, id)
-	return err
+	return unbanAccount.exec(ctx, c, id)
 }
 
 func (c *client) DeleteAccount(ctx context.Context, id storage.UserID) error {
-	_, err := deleteAccount.call(ctx, c, id)
-	return err
+	return deleteAccount.exec(ctx, c, id)
 }
 
 // errExportCut is returned for an export that ended too early.
@@ -315,7 +303,7 @@ func (c *client) ExportAccounts(ctx context.Context, w io.Writer, secrets bool) 
 }
 
 func (c *client) ImportAccounts(ctx context.Context, list []accounts.Account) (all []operator.Imported, err error) {
-	err = inParts(list, func(part []accounts.Account) error {
+	err = inParts(list, maxImport, func(part []accounts.Account) error {
 		out, err := importAccounts.call(ctx, c, importBody{part})
 		if err == nil && len(out) != len(part) {
 			err = fmt.Errorf("the daemon answered about %d accounts of %d", len(out), len(part))
@@ -327,9 +315,8 @@ func (c *client) ImportAccounts(ctx context.Context, list []accounts.Account) (a
 }
 
 func (c *client) ImportBuddies(ctx context.Context, list []accounts.Account) error {
-	return inParts(list, func(part []accounts.Account) error {
-		_, err := importBuddies.call(ctx, c, importBody{part})
-		return err
+	return inParts(list, maxImport, func(part []accounts.Account) error {
+		return importBuddies.exec(ctx, c, importBody{part})
 	})
 }
 
@@ -338,8 +325,8 @@ func (c *client) ImportBuddies(ctx context.Context, list []accounts.Account) err
 const maxImport = 4 << 20
 
 // inParts calls f for parts of a list that have at most operator.MaxAccountPage
-// accounts and maxImport bytes.
-func inParts(list []accounts.Account, f func([]accounts.Account) error) error {
+// accounts and limit bytes.
+func inParts(list []accounts.Account, limit int, f func([]accounts.Account) error) error {
 	for len(list) > 0 {
 		n, size := 0, 0
 		for n < len(list) && n < operator.MaxAccountPage {
@@ -347,7 +334,7 @@ func inParts(list []accounts.Account, f func([]accounts.Account) error) error {
 			if err != nil {
 				return err
 			}
-			if size += len(b); n > 0 && size > maxImport {
+			if size += len(b); n > 0 && size > limit {
 				break
 			}
 			n++

@@ -72,6 +72,12 @@ func (e *endpoint[In, Out]) call(ctx context.Context, c *client, in In) (Out, er
 	return e.callSlow(ctx, c, in)
 }
 
+// exec is call for an operation that returns only an error.
+func (e *endpoint[In, Out]) exec(ctx context.Context, c *client, in In) error {
+	_, err := e.call(ctx, c, in)
+	return err
+}
+
 // callSlow is call without a timeout.
 func (e *endpoint[In, Out]) callSlow(ctx context.Context, c *client, in In) (out Out, err error) {
 	p := &params{query: url.Values{}}

@@ -2,7 +2,9 @@ package admin
 
 import (
 	"bytes"
+	"context"
 	"errors"
+	"iter"
 	"net/netip"
 	"os"
 	"path/filepath"
@@ -117,15 +119,32 @@ func TestGamesComeAndGo(t *testing.T) {
 }
 
 // Lists leave out what is over the bound, so nobody may add it.
-func TestRoomsOfAGameAreBounded(t *testing.T) {
-	l, ctx := newLocal(t), t.Context()
-	var last storage.Room
-	for i := range rooms.MaxStored {
-		var err error
-		if last, err = l.Store.PutRoom(ctx, storage.Room{ID: uint32(1000 + i), Game: "gmtest", Name: "Lobby"}); err != nil {
-			t.Fatal(err)
+// fullStore is a store in which all rooms of a game but one are taken.
+type fullStore struct{ operator.Store }
+
+func (s fullStore) Rooms(ctx context.Context, game string) iter.Seq2[storage.Room, error] {
+	return func(yield func(storage.Room, error) bool) {
+		for i := range rooms.MaxStored - 1 {
+			if !yield(storage.Room{ID: uint32(1000 + i), Game: "gmtest", Name: "Lobby"}, nil) {
+				return
+			}
+		}
+		for r, err := range s.Store.Rooms(ctx, game) {
+			if !yield(r, err) {
+				return
+			}
 		}
 	}
+}
+
+func TestRoomsOfAGameAreBounded(t *testing.T) {
+	l, ctx := newLocal(t), t.Context()
+	last, err := l.Store.PutRoom(ctx, storage.Room{ID: 999, Game: "gmtest", Name: "Lobby"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	l.Store = fullStore{l.Store}
+	l.Catalogue.Store = l.Store
 	if err := l.Catalogue.Reload(ctx); err != nil {
 		t.Fatal(err)
 	}

@@ -537,14 +537,15 @@ func TestPagesCannotBeFramedAndLoadNothingFromElsewhere(t *testing.T) {
 func TestFormsThatAreTooLongAreRefused(t *testing.T) {
 	x := newSite(t, nil)
 	b := x.operator(t)
-	long := strings.Repeat("x", 10<<20)
-	for _, path := range []string{"/bans", "/login", "/games/upload"} {
+	long := strings.Repeat("x", maxUpload+1)
+	for path, limit := range map[string]int{"/bans": maxForm, "/login": maxLogin, "/games/upload": maxUpload} {
+		long := long[:limit+1]
 		if p := b.post(path, "address", long); p.code != http.StatusRequestEntityTooLarge {
-			t.Errorf("POST %s with 10 MiB: %d, want 413", path, p.code)
+			t.Errorf("POST %s with %d bytes: %d, want 413", path, len(long), p.code)
 		}
 	}
 	if p := b.upload("list.yaml", long); p.code != http.StatusRequestEntityTooLarge {
-		t.Errorf("upload of 10 MiB: %d, want 413", p.code)
+		t.Errorf("upload of %d bytes: %d, want 413", len(long), p.code)
 	}
 	r := b.request(http.MethodPost, "/bans", strings.NewReader("%zz"))
 	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")

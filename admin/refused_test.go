@@ -47,12 +47,12 @@ func TestBanThatIsOver(t *testing.T) {
 	})
 }
 
-// An error quotes what it is about, but not ten megabytes of it.
+// An error quotes what it is about, but not a megabyte of it.
 func TestLongValuesAreNotEchoed(t *testing.T) {
 	l := newLocal(t)
 	s := httptest.NewServer(New(options(l, nil)).Handler())
 	defer s.Close()
-	long := strings.Repeat("x", 10<<20)
+	long := strings.Repeat("x", 1<<20)
 	for path, body := range map[string]string{
 		"/api/v1/bans":    `{"prefix":"192.0.2.0/24","scope":"` + long + `"}`,
 		"/api/v1/servers": `{"` + long + `":1}`,
