@@ -9,7 +9,7 @@ import (
 	"github.com/miekg/dns"
 
 	"github.com/respawnd/respawnd/configs"
-	"github.com/respawnd/respawnd/internal/abusetest"
+	"github.com/respawnd/respawnd/internal/nettest"
 )
 
 // clientQuestions are what machines ask.
@@ -29,7 +29,7 @@ func clientQuestions(t testing.TB) (packets [][]byte) {
 }
 
 func TestFloodOfStrangersIsNotAnswered(t *testing.T) {
-	a := &abusetest.Attack{Handler: newServer(t, nil), To: netip.MustParseAddr("192.168.1.5"), Packets: clientQuestions(t)}
+	a := &nettest.Attack{Handler: newServer(t, nil), To: netip.MustParseAddr("192.168.1.5"), Packets: clientQuestions(t)}
 	if r := a.Run(t); r.Total.PacketsOut != 0 {
 		t.Errorf("strangers were sent %d packets", r.Total.PacketsOut)
 	}
@@ -42,12 +42,12 @@ func TestFloodFromForgedAddressesOfTheNetworkBringsThemLittle(t *testing.T) {
 		s := newServer(t, func(o *Options) {
 			configs.Defaults(&o.Config)
 		})
-		a := &abusetest.Attack{
+		a := &nettest.Attack{
 			Handler: s, To: netip.MustParseAddr("192.168.1.5"), Packets: clientQuestions(t), First: netip.MustParseAddr("10.0.0.0"), Memory: 64 << 20,
 			Pass: func() { time.Sleep(50 * time.Millisecond) },
-			Exceptions: []abusetest.Exception{{
+			Exceptions: []nettest.Exception{{
 				Name: "answers", Is: func([]byte) bool { return true },
-				More: func(in abusetest.Account) (packets, size int) { return 0, 16*in.PacketsIn + longName },
+				More: func(in nettest.Account) (packets, size int) { return 0, 16*in.PacketsIn + longName },
 			}},
 		}
 		a.Run(t)

@@ -12,20 +12,20 @@ import (
 
 	"github.com/miekg/dns"
 
-	"github.com/respawnd/respawnd/internal/echotest"
+	"github.com/respawnd/respawnd/internal/nettest"
 )
 
 // TestLoopbackServer is the process that BenchmarkLoopback measures.
 func TestLoopbackServer(t *testing.T) {
-	switch echotest.Role() {
+	switch nettest.ChildRole() {
 	case "echo":
-		echotest.Echo(t, func(datagram []byte, send func([]byte)) { send(datagram) })
+		nettest.EchoChild(t, func(datagram []byte, send func([]byte)) { send(datagram) })
 	case "dns":
 		conn, ln := listen(t)
 		f := newServer(t, func(o *Options) {
 			o.Rate, o.Burst = 1e9, 1e6
 		})
-		echotest.Serve(t, conn.LocalAddr(), func(ctx context.Context) error { return f.Serve(ctx, conn, ln) })
+		nettest.ServeChild(t, conn.LocalAddr(), func(ctx context.Context) error { return f.Serve(ctx, conn, ln) })
 	default:
 		t.Skip("it is the process that BenchmarkLoopback measures")
 	}
@@ -38,7 +38,7 @@ func TestLoopbackServer(t *testing.T) {
 func BenchmarkLoopback(b *testing.B) {
 	for _, mode := range []string{"echo", "dns"} {
 		b.Run(mode, func(b *testing.B) {
-			c := echotest.Start(b, mode)
+			c := nettest.StartChild(b, mode)
 			question := pack(b, about("gmtest.master.gamespy.com", dns.TypeA))
 			var left atomic.Int64
 			left.Store(int64(b.N))

@@ -4,7 +4,7 @@ import (
 	"net/netip"
 	"testing"
 
-	"github.com/respawnd/respawnd/internal/abusetest"
+	"github.com/respawnd/respawnd/internal/nettest"
 	"github.com/respawnd/respawnd/internal/netserve"
 )
 
@@ -14,7 +14,7 @@ func TestFloodOfForgedAnswersIsNotAnswered(t *testing.T) {
 	for name, first := range map[string]string{"of strangers": "20.0.0.0", "of neighbours": "192.0.2.0"} {
 		f := newFinder(t, func(o *Options) { o.Found = func(netip.AddrPort) bool { return true } })
 		f.round(netip.Addr{})
-		a := &abusetest.Attack{
+		a := &nettest.Attack{
 			To: netip.MustParseAddr("192.0.2.200"), First: netip.MustParseAddr(first), Sources: 250, Memory: 16 << 20,
 			Packets: [][]byte{
 				[]byte(`\gamename\old\hostname\x\queryid\1.1`), []byte(`\gamename\old\hostname\x\final\\queryid\1.1`), []byte(`\player_0\x\queryid\1.2`),

@@ -8,7 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/respawnd/respawnd/internal/abusetest"
+	"github.com/respawnd/respawnd/internal/nettest"
 	"github.com/respawnd/respawnd/internal/netserve"
 )
 
@@ -21,18 +21,18 @@ func isType(want Type) func([]byte) bool {
 }
 
 // connects are what addresses are sent that have proved nothing.
-var connects = abusetest.Exception{
+var connects = nettest.Exception{
 	Name: "connects", Is: isType(TypeConnect),
-	More: func(in abusetest.Account) (packets, size int) {
+	More: func(in nettest.Account) (packets, size int) {
 		return connectsPerPacket * in.PacketsIn, connectsPerPacket * in.PacketsIn * (headerSize + connectBody)
 	},
 }
 
 // longAcks are the receipts of inits of version 1, six bytes longer than those.
-var longAcks = abusetest.Exception{
+var longAcks = nettest.Exception{
 	Name: "receipts of version 1",
 	Is:   func(b []byte) bool { return isType(TypeInitAck)(b) && b[6] == 1 && len(b) == maxAnswer },
-	More: func(in abusetest.Account) (packets, size int) { return 0, longAckMore * in.PacketsIn },
+	More: func(in nettest.Account) (packets, size int) { return 0, longAckMore * in.PacketsIn },
 }
 
 // clientPackets are what clients send, with few cookies, so that strangers meet.
@@ -60,8 +60,8 @@ func TestFloodFromForgedAddressesBringsThemLittle(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				s := New(options(change))
-				a := &abusetest.Attack{
-					Handler: s, To: serverAddr, Packets: clientPackets(t), Exceptions: []abusetest.Exception{connects, longAcks},
+				a := &nettest.Attack{
+					Handler: s, To: serverAddr, Packets: clientPackets(t), Exceptions: []nettest.Exception{connects, longAcks},
 					Count: 30_000, Memory: 64 << 20,
 				}
 				at := netip.AddrPortFrom(serverAddr, 27901)
@@ -85,8 +85,8 @@ func TestForgedInitsWithEverNewCookiesAreCapped(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := New(DefaultOptions())
 		n := uint32(0)
-		a := &abusetest.Attack{
-			To: serverAddr, Packets: [][]byte{initOf(1, 7, Init{PortType: PortNN1})}, Exceptions: []abusetest.Exception{connects, longAcks},
+		a := &nettest.Attack{
+			To: serverAddr, Packets: [][]byte{initOf(1, 7, Init{PortType: PortNN1})}, Exceptions: []nettest.Exception{connects, longAcks},
 			Count: 20_000, Sources: 64,
 			Encode: func(p []byte) []byte {
 				p = slices.Clone(p)

@@ -20,7 +20,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/respawnd/respawnd/internal/netnstest"
+	"github.com/respawnd/respawnd/internal/nettest"
 	"github.com/respawnd/respawnd/internal/netserve"
 	"github.com/respawnd/respawnd/natneg"
 	"github.com/respawnd/respawnd/natneg/natnegtest"
@@ -79,14 +79,14 @@ func TestPlayersBehindKernelNATsMeet(t *testing.T) {
 
 // kernelWorld is a server, two NATs and a player behind each, in namespaces.
 type kernelWorld struct {
-	*netnstest.World
+	*nettest.World
 	t   *testing.T
 	dir string
 }
 
 func newKernelWorld(t *testing.T, kinds ...natnegtest.Kind) *kernelWorld {
 	t.Helper()
-	w := &kernelWorld{netnstest.New(t, "nft", "sysctl"), t, t.TempDir()}
+	w := &kernelWorld{nettest.NewWorld(t, "nft", "sysctl"), t, t.TempDir()}
 	w.Add("server")
 	for _, a := range kernelServers {
 		w.In("server", "ip", "address", "add", a+"/32", "dev", "lo")
@@ -166,7 +166,7 @@ func (w *kernelWorld) play(i int) natnegtest.Result {
 
 // TestKernelChild is what a copy of the test program does in its namespace.
 func TestKernelChild(t *testing.T) {
-	switch role := os.Getenv(netnstest.Role); role {
+	switch role := os.Getenv(nettest.WorldRole); role {
 	case "":
 		t.Skip("it is part of TestPlayersBehindKernelNATsMeet")
 	case "server":

@@ -12,16 +12,16 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/respawnd/respawnd/internal/echotest"
+	"github.com/respawnd/respawnd/internal/nettest"
 	"github.com/respawnd/respawnd/internal/netserve"
 )
 
 // TestLoopbackServer is the process that BenchmarkLoopback measures: the service,
 // or an echo that cuts what it gets to the size of our answers.
 func TestLoopbackServer(t *testing.T) {
-	switch echotest.Role() {
+	switch nettest.ChildRole() {
 	case "echo":
-		echotest.Echo(t, func(datagram []byte, send func([]byte)) { send(datagram[:min(len(datagram), maxAnswer)]) })
+		nettest.EchoChild(t, func(datagram []byte, send func([]byte)) { send(datagram[:min(len(datagram), maxAnswer)]) })
 	case "pair":
 		conn, err := netserve.ListenPackets(t.Context(), "udp4", "127.0.0.1:0", netserve.ListenOptions{})
 		if err != nil {
@@ -32,7 +32,7 @@ func TestLoopbackServer(t *testing.T) {
 		opt := DefaultOptions()
 		opt.Registerer, opt.Metrics, opt.Packets.Metrics = reg, counters, counters
 		opt.MaxPerAddr, opt.Rate, opt.Burst = 1<<16, 1e9, 1e6
-		echotest.Serve(t, conn.LocalAddr(), func(ctx context.Context) error { return New(opt).Serve(ctx, Sockets{Main: conn}) })
+		nettest.ServeChild(t, conn.LocalAddr(), func(ctx context.Context) error { return New(opt).Serve(ctx, Sockets{Main: conn}) })
 	default:
 		t.Skip("it is the process that BenchmarkLoopback measures")
 	}
@@ -43,7 +43,7 @@ func TestLoopbackServer(t *testing.T) {
 func BenchmarkLoopback(b *testing.B) {
 	for _, mode := range []string{"echo", "pair"} {
 		b.Run(mode, func(b *testing.B) {
-			c := echotest.Start(b, mode)
+			c := nettest.StartChild(b, mode)
 			var left atomic.Int64
 			left.Store(int64(b.N))
 			before := c.Used()

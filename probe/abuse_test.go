@@ -6,7 +6,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/respawnd/respawnd/internal/abusetest"
+	"github.com/respawnd/respawnd/internal/nettest"
 	"github.com/respawnd/respawnd/master"
 	"github.com/respawnd/respawnd/probe/probetest"
 )
@@ -32,12 +32,12 @@ func TestFloodOfForgedAnswersMakesUsAskLittle(t *testing.T) {
 		w := newWorld(t, nil)
 		const mostPerVisit, size = 40, 64
 		begin := time.Now()
-		a := &abusetest.Attack{
+		a := &nettest.Attack{
 			Handler: w.p, To: netip.MustParseAddr("198.51.100.1"), Packets: serverAnswers(), Count: 30_000, Memory: 64 << 20,
 			Pass: func() { time.Sleep(tickEvery); w.p.tick(time.Now()) },
-			Exceptions: []abusetest.Exception{{
+			Exceptions: []nettest.Exception{{
 				Name: "questions", Is: func([]byte) bool { return true },
-				More: func(abusetest.Account) (packets, bytes int) {
+				More: func(nettest.Account) (packets, bytes int) {
 					visits := int(time.Since(begin)/leastEvery) + 1
 					return mostPerVisit * visits, mostPerVisit * visits * size
 				},

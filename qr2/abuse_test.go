@@ -8,7 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/respawnd/respawnd/internal/abusetest"
+	"github.com/respawnd/respawnd/internal/nettest"
 	"github.com/respawnd/respawnd/internal/gamespy"
 	"github.com/respawnd/respawnd/master"
 )
@@ -17,10 +17,10 @@ import (
 // packet: a challenge and a text query are longer than the shortest heartbeats,
 // of 18 bytes, and both are repeated while the address paid for it; a text query
 // goes to two ports.
-var exceptions = []abusetest.Exception{
+var exceptions = []nettest.Exception{
 	{
 		Name: "challenges", Is: func(b []byte) bool { return sent{data: b}.kind() == KindChallenge },
-		More: func(in abusetest.Account) (packets, size int) {
+		More: func(in nettest.Account) (packets, size int) {
 			return (maxChallenges - 1) * in.PacketsIn, (challengeSize - 18) * in.PacketsIn
 		},
 	},
@@ -28,7 +28,7 @@ var exceptions = []abusetest.Exception{
 		Name: "text queries", Is: func(b []byte) bool {
 			return bytes.HasPrefix(b, []byte(askStatus)) || bytes.HasPrefix(b, []byte(askEcho))
 		},
-		More: func(in abusetest.Account) (packets, size int) {
+		More: func(in nettest.Account) (packets, size int) {
 			return (2*maxAsks - 1) * in.PacketsIn, textQuerySize * in.PacketsIn
 		},
 	},
@@ -78,7 +78,7 @@ func TestFloodFromForgedAddressesBringsThemLittle(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				in := newIntake(t, change)
-				a := &abusetest.Attack{
+				a := &nettest.Attack{
 					Handler: in.Server, To: masterAddr, Packets: clientPackets(t), Reply: hostReply, Exceptions: exceptions,
 					Count: 30_000, Memory: 64 << 20,
 				}
@@ -111,7 +111,7 @@ func TestFloodFromForgedAddressesBringsThemLittle(t *testing.T) {
 // second socket.
 func TestFloodOfTheProbeSocketIsNotAnswered(t *testing.T) {
 	in := newIntake(t, nil)
-	a := &abusetest.Attack{Handler: probeHandler{s: in.Server}, To: masterAddr, Packets: clientPackets(t), Count: 20_000}
+	a := &nettest.Attack{Handler: probeHandler{s: in.Server}, To: masterAddr, Packets: clientPackets(t), Count: 20_000}
 	if r := a.Run(t); r.Total.PacketsOut != 0 || in.list.Len() != 0 {
 		t.Errorf("%d packets sent, %d servers listed", r.Total.PacketsOut, in.list.Len())
 	}

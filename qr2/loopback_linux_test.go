@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/respawnd/respawnd/internal/echotest"
+	"github.com/respawnd/respawnd/internal/nettest"
 	"github.com/respawnd/respawnd/internal/netserve"
 )
 
@@ -26,11 +26,11 @@ func loopbackHost(i int) netip.Addr {
 // datagram with 7 bytes, or the service, with the number of listed servers and
 // the port that they send from.
 func TestLoopbackServer(t *testing.T) {
-	switch role := echotest.Role(); role {
+	switch role := nettest.ChildRole(); role {
 	case "":
 		t.Skip("it is the process that BenchmarkLoopback measures")
 	case "echo":
-		echotest.Echo(t, func(datagram []byte, send func([]byte)) { send(datagram[:replyHeader]) })
+		nettest.EchoChild(t, func(datagram []byte, send func([]byte)) { send(datagram[:replyHeader]) })
 	default:
 		var n int
 		var port uint16
@@ -40,7 +40,7 @@ func TestLoopbackServer(t *testing.T) {
 		conn := listen(t)
 		f := newFleet(t, n, func(i int) netip.AddrPort { return netip.AddrPortFrom(loopbackHost(i), port) }, conn.LocalAddr().Addr())
 		f.packets, f.alive = nil, nil
-		echotest.Serve(t, conn.LocalAddr(), func(ctx context.Context) error { return f.Serve(ctx, conn, nil) })
+		nettest.ServeChild(t, conn.LocalAddr(), func(ctx context.Context) error { return f.Serve(ctx, conn, nil) })
 	}
 }
 
@@ -103,7 +103,7 @@ func (l *load) operation(b *testing.B, from netip.Addr, to netip.AddrPort, packe
 }
 
 // measure runs operations and reports the processor time of the child for each.
-func (l *load) measure(b *testing.B, c *echotest.Child, operation func(i int)) {
+func (l *load) measure(b *testing.B, c *nettest.Child, operation func(i int)) {
 	for i := range 100 * burst {
 		operation(i)
 	}
@@ -122,14 +122,14 @@ func (l *load) measure(b *testing.B, c *echotest.Child, operation func(i int)) {
 func BenchmarkLoopback(b *testing.B) {
 	b.Run("echo", func(b *testing.B) {
 		l := newLoad(b)
-		c := echotest.Start(b, "echo")
+		c := nettest.StartChild(b, "echo")
 		packet := busyHeartbeat(1, "gmtest")
 		l.measure(b, c, func(i int) { l.operation(b, loopbackHost(i%1000), c.Addr, packet) })
 	})
 	for _, n := range []int{1_000, 50_000} {
 		b.Run(fmt.Sprint("heartbeat+keepalive/", n), func(b *testing.B) {
 			l := newLoad(b)
-			c := echotest.Start(b, fmt.Sprint(n, " ", l.conn.LocalAddr().Port()))
+			c := nettest.StartChild(b, fmt.Sprint(n, " ", l.conn.LocalAddr().Port()))
 			heartbeat := busyHeartbeat(1, "gmtest")
 			counter := strings.Index(string(heartbeat), counterMark)
 			alive := (&host{}).packet(KindKeepalive)

@@ -7,7 +7,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/respawnd/respawnd/internal/abusetest"
+	"github.com/respawnd/respawnd/internal/nettest"
 	wire "github.com/respawnd/respawnd/internal/ssq"
 )
 
@@ -46,7 +46,7 @@ func TestFloodFromForgedAddressesBringsThemNothing(t *testing.T) {
 		f := newFixture(t)
 		f.many(300)
 		answered := false
-		a := &abusetest.Attack{
+		a := &nettest.Attack{
 			Handler: f.server, To: netip.MustParseAddr("198.51.100.1"), Packets: questions(), Count: 30_000, Memory: 64 << 20,
 			Pass: func() { time.Sleep(50 * time.Millisecond) },
 			Reply: func(to netip.AddrPort, b []byte) [][]byte {

@@ -6,7 +6,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/respawnd/respawnd/internal/abusetest"
+	"github.com/respawnd/respawnd/internal/nettest"
 )
 
 // clientPackets are what servers and browsers send. The seeds are servers that
@@ -53,18 +53,18 @@ func TestFloodFromForgedAddressesBringsThemLittle(t *testing.T) {
 				v := newValve(t, change)
 				populate(t, v.list, 300)
 				begin := time.Now()
-				a := &abusetest.Attack{
+				a := &nettest.Attack{
 					Handler: v.Server, To: masterAddr, Packets: clientPackets(t), Reply: clientReply(t), Count: 30_000, Memory: 64 << 20,
 					Pass: func() { time.Sleep(50 * time.Millisecond); v.tick(time.Now()) },
-					Exceptions: []abusetest.Exception{{
+					Exceptions: []nettest.Exception{{
 						Name: "challenges", Is: func(b []byte) bool { return Kind(b[4]) == KindChallenge },
-						More: func(in abusetest.Account) (packets, size int) { return 0, (maxChallenge - 1) * in.PacketsIn },
+						More: func(in nettest.Account) (packets, size int) { return 0, (maxChallenge - 1) * in.PacketsIn },
 					}, {
 						Name: "small pages", Is: func(b []byte) bool { return Kind(b[4]) == KindList && len(b) <= 6+(mostSmall+1)*entrySize },
-						More: func(in abusetest.Account) (packets, size int) { return 0, 6 + mostSmall*entrySize*in.PacketsIn },
+						More: func(in nettest.Account) (packets, size int) { return 0, 6 + mostSmall*entrySize*in.PacketsIn },
 					}, {
 						Name: "keyed pages", Is: func(b []byte) bool { return len(b) > 6 && b[6] == keyMark },
-						More: func(abusetest.Account) (packets, size int) {
+						More: func(nettest.Account) (packets, size int) {
 							windows := 1 + time.Since(begin).Seconds()/budgetWindow.Seconds()
 							return 0, int(windows*keyedPerAddr) * maxList
 						},
@@ -72,7 +72,7 @@ func TestFloodFromForgedAddressesBringsThemLittle(t *testing.T) {
 						// Who guesses the ends of pages right, which is played here by seeds
 						// that are likely ones, is believed for a while.
 						Name: "full pages after two lucky guesses", Is: func(b []byte) bool { return Kind(b[4]) == KindList },
-						More: func(in abusetest.Account) (packets, size int) { return 0, in.PacketsIn*maxList/200 + 4*maxList },
+						More: func(in nettest.Account) (packets, size int) { return 0, in.PacketsIn*maxList/200 + 4*maxList },
 					}},
 				}
 				a.Run(t)

@@ -7,7 +7,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/respawnd/respawnd/internal/abusetest"
+	"github.com/respawnd/respawnd/internal/nettest"
 	"github.com/respawnd/respawnd/internal/zandronum"
 )
 
@@ -58,15 +58,15 @@ func TestFloodFromForgedAddressesBringsThemLittle(t *testing.T) {
 				}
 				z.w.take()
 				begin, heard := time.Now(), time.Now()
-				a := &abusetest.Attack{
+				a := &nettest.Attack{
 					Handler: z.Server, To: masterAddr, Packets: serverPackets(t), Reply: serverReply,
 					Encode: func(p []byte) []byte { return zandronum.Encode(nil, p) },
 					Honest: func(addr netip.Addr) bool { return addr.As4()[0] == 192 },
 					Count:  30_000, Memory: 64 << 20,
 				}
-				a.Exceptions = []abusetest.Exception{{
+				a.Exceptions = []nettest.Exception{{
 					Name: "lists", Is: isList,
-					More: func(abusetest.Account) (packets, size int) {
+					More: func(nettest.Account) (packets, size int) {
 						windows := int(time.Since(begin)/z.opt.ListWindow) + 1
 						list := z.lists()
 						old, _ := list.oldForm()
@@ -77,10 +77,10 @@ func TestFloodFromForgedAddressesBringsThemLittle(t *testing.T) {
 					},
 				}, {
 					Name: "verification requests to servers of old builds", Is: isRequest,
-					More: func(in abusetest.Account) (packets, size int) { return 0, spareBytes * in.PacketsIn },
+					More: func(in nettest.Account) (packets, size int) { return 0, spareBytes * in.PacketsIn },
 				}, {
 					Name: "ban lists of who verified himself", Is: isBans,
-					More: func(abusetest.Account) (packets, size int) { return 0, 0 },
+					More: func(nettest.Account) (packets, size int) { return 0, 0 },
 				}}
 				a.Pass = func() {
 					time.Sleep(50 * time.Millisecond)
@@ -134,7 +134,7 @@ func TestAnswersToBannedAddressesAreNotAnswered(t *testing.T) {
 	dir := t.TempDir()
 	write(t, dir, BanFile, "*.*.*.*\n")
 	z := newZan(t, func(o *Options) { o.Files = dir })
-	a := &abusetest.Attack{
+	a := &nettest.Attack{
 		Handler: z.Server, To: masterAddr, Packets: serverPackets(t), Count: 2000,
 		Encode: func(p []byte) []byte { return zandronum.Encode(nil, p) },
 	}

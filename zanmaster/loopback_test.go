@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/respawnd/respawnd/configs"
-	"github.com/respawnd/respawnd/internal/echotest"
+	"github.com/respawnd/respawnd/internal/nettest"
 	"github.com/respawnd/respawnd/internal/netserve"
 	"github.com/respawnd/respawnd/internal/zandronum"
 	"github.com/respawnd/respawnd/master"
@@ -21,12 +21,12 @@ import (
 // TestLoopbackServer is the process that is measured. Its role is what it is, and
 // how many servers on how many addresses there are.
 func TestLoopbackServer(t *testing.T) {
-	if echotest.Role() == "" {
+	if nettest.ChildRole() == "" {
 		t.Skip("it is the process that the benchmarks of this file measure")
 	}
 	var what string
 	var addrs, perAddr int
-	if _, err := fmt.Sscan(echotest.Role(), &what, &addrs, &perAddr); err != nil {
+	if _, err := fmt.Sscan(nettest.ChildRole(), &what, &addrs, &perAddr); err != nil {
 		t.Fatal(err)
 	}
 	var c Config
@@ -39,10 +39,10 @@ func TestLoopbackServer(t *testing.T) {
 	populate(t, s.list, addrs, perAddr)
 	switch what {
 	case "echo":
-		echotest.Echo(t, func(datagram []byte, send func([]byte)) { send(datagram) })
+		nettest.EchoChild(t, func(datagram []byte, send func([]byte)) { send(datagram) })
 	case "echolist":
 		packets := s.lists().packets
-		echotest.Echo(t, func(_ []byte, send func([]byte)) {
+		nettest.EchoChild(t, func(_ []byte, send func([]byte)) {
 			for _, p := range packets {
 				send(p)
 			}
@@ -52,7 +52,7 @@ func TestLoopbackServer(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		echotest.Serve(t, conn.LocalAddr(), func(ctx context.Context) error { return s.Serve(ctx, conn) })
+		nettest.ServeChild(t, conn.LocalAddr(), func(ctx context.Context) error { return s.Serve(ctx, conn) })
 	}
 }
 
@@ -60,7 +60,7 @@ func TestLoopbackServer(t *testing.T) {
 func measure(b *testing.B, role string, work func(*net.UDPConn)) {
 	b.Helper()
 	b.StopTimer()
-	child := echotest.Start(b, role)
+	child := nettest.StartChild(b, role)
 	c, err := net.DialUDP("udp4", nil, net.UDPAddrFromAddrPort(child.Addr))
 	if err != nil {
 		b.Fatal(err)

@@ -16,7 +16,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/respawnd/respawnd/internal/netnstest"
+	"github.com/respawnd/respawnd/internal/netclient"
+	"github.com/respawnd/respawnd/internal/nettest"
 	"github.com/respawnd/respawnd/internal/services"
 	"github.com/respawnd/respawnd/master/legacylist"
 	"github.com/respawnd/respawnd/master/serverbrowse"
@@ -31,7 +32,7 @@ const localPort = 6500
 // and a game server that reports over loopback, a player on its private network and
 // one elsewhere. Each is given another address and sends a packet there.
 func TestPlayersReachAServerOnTheMastersMachineNetworks(t *testing.T) {
-	w := netnstest.New(t)
+	w := nettest.NewWorld(t)
 	for _, space := range []string{"master", "hall", "outside"} {
 		w.Add(space)
 	}
@@ -52,7 +53,7 @@ func TestPlayersReachAServerOnTheMastersMachineNetworks(t *testing.T) {
 
 // TestAddressChild is what a copy of the test program does in its namespace.
 func TestAddressChild(t *testing.T) {
-	switch role := os.Getenv(netnstest.Role); role {
+	switch role := os.Getenv(nettest.WorldRole); role {
 	case "":
 		t.Skip("it is part of the tests with networks")
 	case "serves":
@@ -73,31 +74,21 @@ func serveLocally(t *testing.T) {
 		}
 	}
 	d := startWithout(t, append(append(testEnv(t.TempDir()), ports...), variable("net.advertise_as", adverted)))
-	conn, err := net.ListenUDP("udp4", &net.UDPAddr{Port: localPort})
-	if err != nil {
-		t.Fatal(err)
-	}
-	_ = conn.SetDeadline(time.Now().Add(hang))
-	h := &host{t: t, conn: conn, master: netip.MustParseAddrPort("127.0.0.1:27900"), rules: []string{"hostname", "Local"}, key: 0xA1}
+	h := newHostAt(t, netip.AddrPortFrom(netip.IPv4Unspecified(), localPort), netip.MustParseAddrPort("127.0.0.1:27900"), "hostname", "Local")
+	h.Instance = 0xA1
 	h.register()
-	_ = conn.SetDeadline(time.Time{})
 	registerLocally(t, d)
 	var answering sync.WaitGroup
 	answering.Go(func() {
-		buf := make([]byte, 1500)
-		for {
-			n, from, err := conn.ReadFromUDPAddrPort(buf)
-			if err != nil {
-				return
+		h.Serve(func(b []byte, from netip.AddrPort) {
+			if string(b) == "hello" {
+				_ = h.SendTo([]byte("here"), from)
 			}
-			if string(buf[:n]) == "hello" {
-				_, _ = conn.WriteToUDPAddrPort([]byte("here"), from)
-			}
-		}
+		})
 	})
 	_, _ = fmt.Fprintln(os.Stdout, "ready")
 	_, _ = bufio.NewReader(os.Stdin).ReadByte()
-	_ = conn.Close()
+	_ = h.Close()
 	answering.Wait()
 	d.stop()
 }
@@ -112,28 +103,25 @@ func registerLocally(t *testing.T, d *running) {
 	valve.heartbeat()
 	d.waitFor("the verdict on the Valve server", 0, verdictOn(valve.address(), "listed"))
 	for _, asker := range []string{"10.77.0.1", adverted, "127.0.0.1"} { // as they know this machine
-		negotiator := dialNATNeg(t, d)
-		if err := introduce(negotiator, cookieFor(netip.MustParseAddr(asker)), 1); err != nil {
-			t.Fatal(err)
-		}
+		announceAs(t, d, netip.MustParseAddr(asker), 1)
 	}
 }
 
-// cookieFor begins the packets of the negotiation between a player of this machine
-// and one who knows the machine under an address.
-func cookieFor(master netip.Addr) natneg.Header {
-	ip := master.As4()
-	return natneg.Header{Version: 3, Type: natneg.TypeInit, Cookie: binary.BigEndian.Uint32(ip[:])}
-}
-
-func dialNATNeg(t *testing.T, d *running) *net.UDPConn {
+// announceAs begins the negotiation between a player of the daemon's machine and one
+// who knows the machine under an address.
+func announceAs(t *testing.T, d *running, master netip.Addr, index byte) natneg.Peer {
 	t.Helper()
-	c, err := net.DialUDP("udp4", nil, net.UDPAddrFromAddrPort(d.address["natneg"]))
+	ip := master.As4()
+	c, err := netclient.Dial(t.Context(), d.address["natneg"].String())
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = c.Close() })
-	return c
+	p := natneg.Peer{Packets: c, Version: 3, Cookie: binary.BigEndian.Uint32(ip[:]), Index: index, Game: testGame}
+	if err := p.Announce(); err != nil {
+		t.Fatal(err)
+	}
+	return p
 }
 
 // askForLocal asks the daemon at an address for its game server, which must be at
@@ -168,11 +156,8 @@ func askForLocal(t *testing.T, master netip.Addr) {
 		t.Errorf("JSON: %+v, want three servers, one at %v with the id that all are given", page.Servers, want)
 	}
 	askOtherLists(t, d, want)
-	player := dialNATNeg(t, d)
-	if err := introduce(player, cookieFor(master), 0); err != nil {
-		t.Fatal(err)
-	}
-	if got, err := partner(player, cookieFor(master), 0); err != nil || got.Addr() != master {
+	player := announceAs(t, d, master, 0)
+	if got, err := player.Partner(wait(t)); err != nil || got.Addr() != master {
 		t.Errorf("NAT negotiation introduces %v, %v, want a player at %v", got, err, master)
 	}
 

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/respawnd/respawnd/internal/netnstest"
+	"github.com/respawnd/respawnd/internal/nettest"
 )
 
 // TestPlayerBehindABrokenLineOnNetworks cuts the cable of a player to whom
@@ -57,7 +57,7 @@ func TestBrokenLineChild(t *testing.T) {
 		_, _ = fmt.Fprintln(os.Stdout, "ready")
 		_, _ = bufio.NewReader(os.Stdin).ReadByte()
 	}
-	switch os.Getenv(netnstest.Role) {
+	switch os.Getenv(nettest.WorldRole) {
 	case "serves":
 		d := annAndBen(t, variable("gpcm.listen", fmt.Sprintf("0.0.0.0:%d", port)), variable("gpcm.user_timeout", "10s"))
 		ann, ben := signedIn(t, d, "uniquenick", "Ann"), signedIn(t, d, "uniquenick", "Ben")

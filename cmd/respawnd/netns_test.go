@@ -25,7 +25,7 @@ import (
 	"github.com/miekg/dns"
 
 	"github.com/respawnd/respawnd/internal/gamespy"
-	"github.com/respawnd/respawnd/internal/netnstest"
+	"github.com/respawnd/respawnd/internal/nettest"
 	"github.com/respawnd/respawnd/internal/services"
 	"github.com/respawnd/respawnd/internal/zandronum"
 	"github.com/respawnd/respawnd/lan"
@@ -59,9 +59,9 @@ func TestGuestsOfTwoNetworksNeedNothingButTheNameServer(t *testing.T) {
 const stranger = "198.51.100.10"
 
 // twoNetworks returns a machine "master" with two cards, and one behind each.
-func twoNetworks(t *testing.T) *netnstest.World {
+func twoNetworks(t *testing.T) *nettest.World {
 	t.Helper()
-	w := netnstest.New(t)
+	w := nettest.NewWorld(t)
 	w.Add("master")
 	for i, space := range []string{"hall", "attic"} {
 		w.Add(space)
@@ -118,7 +118,7 @@ func startInNetwork(t *testing.T, cmd *exec.Cmd) {
 
 // TestNetworkChild is what a copy of the test program does in its namespace.
 func TestNetworkChild(t *testing.T) {
-	switch role := os.Getenv(netnstest.Role); role {
+	switch role := os.Getenv(nettest.WorldRole); role {
 	case "":
 		t.Skip("it is part of the tests with networks")
 	case "searches":
@@ -196,14 +196,8 @@ func beGuest(t *testing.T, master netip.Addr) {
 	}
 	asked()
 
-	conn, err := net.ListenUDP("udp4", &net.UDPAddr{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = conn.Close() }()
-	_ = conn.SetDeadline(time.Now().Add(hang))
 	name := "of a guest of " + master.String()
-	h := &host{t: t, conn: conn, master: netip.AddrPortFrom(master, 27900), rules: []string{"hostname", name}, key: 0xA1}
+	h := newHostAt(t, netip.AddrPortFrom(netip.IPv4Unspecified(), 0), netip.AddrPortFrom(master, 27900), "hostname", name)
 	h.register()
 	d := &running{address: map[string]netip.AddrPort{"serverbrowse": netip.AddrPortFrom(master, 28910)}}
 	found := false

@@ -39,7 +39,6 @@ var ranks = map[string]int{
 	"internal/clean":     0,
 	"internal/clock":     0,
 	"internal/hostnet":   0,
-	"internal/netnstest": 0, // for tests
 	"internal/logtail":   0,
 	"internal/netserve":  0,
 	"internal/unproved":  0,
@@ -48,9 +47,8 @@ var ranks = map[string]int{
 	"web/session":        0,
 
 	"internal/a2s":       1,
-	"internal/abusetest": 1, // for tests
-	"internal/echotest":  1, // for tests
 	"internal/filterlog": 1,
+	"internal/nettest":   1, // for tests
 	"internal/games":     1,
 	"internal/gamespy":   1,
 	"internal/ssq":       1,

@@ -1,11 +1,4 @@
-// Package netnstest gives tests networks of their own: namespaces of the Linux
-// kernel, with real links, broadcasts and address translation, which nothing
-// outside can reach. What has to run in one of them is a copy of the test
-// program.
-//
-// It is for tests with the build tag netns. They need root and the program ip,
-// and are skipped without.
-package netnstest
+package nettest
 
 import (
 	"context"
@@ -17,19 +10,22 @@ import (
 	"testing"
 )
 
-// Role is the environment variable that tells a copy of the test program what to
-// be.
-const Role = "RESPAWND_NETNS_ROLE"
+// WorldRole is the environment variable that tells a copy of the test program in a
+// World what to be.
+const WorldRole = "RESPAWND_NETNS_ROLE"
 
-// World is a set of namespaces. They are gone when the test ends.
+// World is a set of networks of its own: namespaces of the Linux kernel, with real
+// links, broadcasts and address translation, which nothing outside can reach. What
+// has to run in one of them is a copy of the test program. They are gone when the
+// test ends.
 type World struct {
 	t      testing.TB
 	prefix string
 }
 
-// New returns a world without namespaces. It skips the test if it cannot make
+// NewWorld returns a world without namespaces. It skips the test if it cannot make
 // any: it takes Linux, root, the program ip, and those that the test names.
-func New(t testing.TB, programs ...string) *World {
+func NewWorld(t testing.TB, programs ...string) *World {
 	t.Helper()
 	if runtime.GOOS != "linux" || os.Getuid() != 0 {
 		t.Skip("network namespaces take Linux and root")
@@ -84,6 +80,6 @@ func (w *World) Run(program string, args ...string) {
 // namespace and with a role. The caller starts it and waits for it.
 func (w *World) Child(space, test, role string, env ...string) *exec.Cmd {
 	cmd := exec.CommandContext(w.t.Context(), "ip", "netns", "exec", w.prefix+space, os.Args[0], "-test.run", "^"+test+"$", "-test.v")
-	cmd.Env = append(append(os.Environ(), Role+"="+role), env...)
+	cmd.Env = append(append(os.Environ(), WorldRole+"="+role), env...)
 	return cmd
 }

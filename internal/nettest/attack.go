@@ -1,11 +1,4 @@
-// Package abusetest attacks services as the internet does, so that tests can
-// count what that brings the attacker. It is for tests alone and knows no
-// protocol: what clients send, and what a service may answer, each test says.
-//
-// An [Attack] is for services over UDP. It stands where the socket would, since
-// source addresses can be forged there and on no real socket. What reads from
-// connections is attacked through real ones, in the test of the whole daemon.
-package abusetest
+package nettest
 
 import (
 	"bytes"

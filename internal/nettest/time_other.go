@@ -1,6 +1,6 @@
 //go:build !unix
 
-package echotest
+package nettest
 
 import (
 	"errors"

@@ -1,4 +1,4 @@
-package abusetest
+package nettest
 
 import "bytes"
 

@@ -1,16 +1,4 @@
-// Package echotest measures the processor time that a service over UDP takes, in
-// a process of its own, so that what its clients take is not mixed up with it;
-// and that of the barest server there is, for comparison: a loop that sends
-// something back and looks at nothing.
-//
-// The process is a copy of the test program that runs [Test] alone. That test
-// looks at [Role] and becomes an [Echo] or the service ([Serve]); it is skipped
-// where there is no role. The benchmark starts it ([Start]), talks to it over
-// loopback, and asks it for its time ([Child.Used]).
-//
-// It is for benchmarks alone, knows no protocol, and measures no time but that of
-// processors.
-package echotest
+package nettest
 
 import (
 	"bufio"
@@ -29,8 +17,8 @@ import (
 	"github.com/respawnd/respawnd/internal/netserve"
 )
 
-// Test is the name of the test that the process of its own runs.
-const Test = "TestLoopbackServer"
+// ChildTest is the name of the test that a Child runs.
+const ChildTest = "TestLoopbackServer"
 
 const (
 	// role is the environment variable that tells the process what to be.
@@ -40,10 +28,17 @@ const (
 	profile = "RESPAWND_ECHOTEST_PROFILE"
 )
 
-// Role returns what this process is to be, empty if it is not measured.
-func Role() string { return os.Getenv(role) }
+// ChildRole returns what this process is to be, empty if it is not measured.
+func ChildRole() string { return os.Getenv(role) }
 
-// Child is a process that is measured.
+// Child is a process of its own in which a service over UDP runs, so that the
+// processor time of its clients is not mixed up with that of the service; or the
+// barest server there is, for comparison: a loop that sends something back.
+//
+// The process is a copy of the test program that runs [ChildTest] alone. That test
+// looks at [ChildRole] and becomes an [EchoChild] or the service ([ServeChild]); it
+// is skipped without a role. The benchmark starts it ([StartChild]), talks to it over
+// loopback, and asks it for its time ([Child.Used]).
 type Child struct {
 	// Addr is where it serves.
 	Addr netip.AddrPort
@@ -53,15 +48,15 @@ type Child struct {
 	out *bufio.Scanner
 }
 
-// Start starts a process with a role. It ends with the test or benchmark, which
+// StartChild starts a process with a role. It ends with the test or benchmark, which
 // is skipped where processor time cannot be told.
-func Start(t testing.TB, as string) *Child {
+func StartChild(t testing.TB, as string) *Child {
 	t.Helper()
 	if _, err := processorTime(); err != nil {
 		t.Skip(err)
 	}
 	// The context of a test is over before its cleanups run.
-	cmd := exec.CommandContext(context.WithoutCancel(t.Context()), os.Args[0], "-test.run=^"+Test+"$", "-test.v=false")
+	cmd := exec.CommandContext(context.WithoutCancel(t.Context()), os.Args[0], "-test.run=^"+ChildTest+"$", "-test.v=false")
 	if file := os.Getenv(profile); file != "" {
 		cmd.Args = append(cmd.Args, "-test.cpuprofile="+file+"."+strings.Fields(as)[0])
 	}
@@ -113,9 +108,9 @@ func (c *Child) Used() (d time.Duration) {
 	return d
 }
 
-// Serve has this process be measured: it tells the address, and its time whenever
+// ServeChild has this process be measured: it tells the address, and its time whenever
 // it is asked, and returns when nobody asks any more and serve has ended.
-func Serve(t *testing.T, addr netip.AddrPort, serve func(context.Context) error) {
+func ServeChild(t *testing.T, addr netip.AddrPort, serve func(context.Context) error) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
@@ -139,9 +134,9 @@ func Serve(t *testing.T, addr netip.AddrPort, serve func(context.Context) error)
 	}
 }
 
-// Echo is the barest server: reply is called with each datagram and sends what it
+// EchoChild is the barest server: reply is called with each datagram and sends what it
 // likes to where it came from. The datagram is only valid during the call.
-func Echo(t *testing.T, reply func(datagram []byte, send func([]byte))) {
+func EchoChild(t *testing.T, reply func(datagram []byte, send func([]byte))) {
 	t.Helper()
 	conn, err := net.ListenUDP("udp4", net.UDPAddrFromAddrPort(netip.MustParseAddrPort("127.0.0.1:0")))
 	if err != nil {
@@ -150,7 +145,7 @@ func Echo(t *testing.T, reply func(datagram []byte, send func([]byte))) {
 	if err := errors.Join(conn.SetReadBuffer(netserve.DefaultReadBuffer), conn.SetWriteBuffer(netserve.DefaultWriteBuffer)); err != nil {
 		t.Fatal(err)
 	}
-	Serve(t, conn.LocalAddr().(*net.UDPAddr).AddrPort(), func(ctx context.Context) error {
+	ServeChild(t, conn.LocalAddr().(*net.UDPAddr).AddrPort(), func(ctx context.Context) error {
 		stop := context.AfterFunc(ctx, func() { _ = conn.Close() })
 		defer stop()
 		var from netip.AddrPort

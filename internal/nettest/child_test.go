@@ -1,26 +1,26 @@
-package echotest_test
+package nettest_test
 
 import (
 	"bytes"
 	"net"
 	"testing"
 
-	"github.com/respawnd/respawnd/internal/echotest"
+	"github.com/respawnd/respawnd/internal/nettest"
 )
 
 // TestLoopbackServer sends every datagram back twice, the second time from its end.
 func TestLoopbackServer(t *testing.T) {
-	if echotest.Role() != "twice" {
+	if nettest.ChildRole() != "twice" {
 		t.Skip("it is the process that TestChildAnswersAndTellsItsTime starts")
 	}
-	echotest.Echo(t, func(datagram []byte, send func([]byte)) {
+	nettest.EchoChild(t, func(datagram []byte, send func([]byte)) {
 		send(datagram)
 		send(datagram[1:])
 	})
 }
 
 func TestChildAnswersAndTellsItsTime(t *testing.T) {
-	c := echotest.Start(t, "twice")
+	c := nettest.StartChild(t, "twice")
 	before := c.Used()
 	conn, err := net.DialUDP("udp4", nil, net.UDPAddrFromAddrPort(c.Addr))
 	if err != nil {
