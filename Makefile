@@ -30,6 +30,7 @@ fmt: ## format
 docs: ## write the generated pages and tables in docs/ and configs/default.yaml
 	$(GO) test ./internal/services ./internal/verdicts -update
 	$(GO) test ./cmd/respawnd -run Reference -update
+	$(GO) test ./web/docs -run Pages -update
 
 fuzz: ## all fuzz targets in 15 minutes; FUZZ=10m: as long for each, FUZZ_TOTAL=1h: for all
 	./.ci/fuzz

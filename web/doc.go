@@ -16,7 +16,7 @@
 //	/games/{name}/hosts.txt       these lines as a file
 //	/why                          what was decided about the visitor's own address
 //	/account and below            package web/account
-//	/docs and below               what Options.Docs answers
+//	/docs and below               the documentation, see package docs
 //	/api/v1/ and below            package web/api
 //
 // # Pages

@@ -82,31 +82,6 @@ func TestHeaders(t *testing.T) {
 	}
 }
 
-func TestDocs(t *testing.T) {
-	t.Run("none", func(t *testing.T) {
-		f := newFixture(t)
-		for _, target := range []string{"/docs", "/docs/players"} {
-			if w := f.Get(target); w.Code != http.StatusNotFound {
-				t.Errorf("GET %s: got %d, want 404", target, w.Code)
-			}
-		}
-	})
-	t.Run("handler", func(t *testing.T) {
-		f := newFixture(t, func(o *Options) {
-			o.Docs = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { _, _ = w.Write([]byte(r.URL.Path)) })
-		})
-		for _, target := range []string{"/docs", "/docs/", "/docs/operators/install"} {
-			w := f.Get(target)
-			if w.Code != http.StatusOK || w.Body.String() != target || w.Header().Get("Content-Security-Policy") != contentPolicy {
-				t.Errorf("GET %s: got %d %q with headers %v", target, w.Code, w.Body, w.Header())
-			}
-			if w := f.Do(http.MethodPost, target); w.Code != http.StatusMethodNotAllowed {
-				t.Errorf("POST %s: got %d, want 405", target, w.Code)
-			}
-		}
-	})
-}
-
 func TestMethods(t *testing.T) {
 	f := newFixture(t)
 	for _, method := range []string{"POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "CONNECT", "get", "BREW"} {

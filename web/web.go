@@ -25,6 +25,7 @@ import (
 	"github.com/respawnd/respawnd/master"
 	"github.com/respawnd/respawnd/web/account"
 	"github.com/respawnd/respawnd/web/api"
+	"github.com/respawnd/respawnd/web/docs"
 	"github.com/respawnd/respawnd/web/front"
 	"github.com/respawnd/respawnd/web/page"
 )
@@ -60,9 +61,6 @@ type Options struct {
 	// Accounts are what the pages of accounts work with; the last three fields are
 	// set here.
 	Accounts account.Options
-	// Docs answers GET and HEAD of /docs and every path below; nil: there are no
-	// documents.
-	Docs http.Handler
 
 	// Lookup finds the addresses of the host of the public URL; nil: they are not
 	// looked up.
@@ -141,12 +139,9 @@ func basePath(public string) string {
 	return strings.TrimRight(u.EscapedPath(), "/")
 }
 
-// docsPath is where Options.Docs is.
-const docsPath = "/docs"
-
 // routes returns every path that is served.
 func (s *Server) routes() []front.Route {
-	routes := slices.Concat([]front.Route{
+	return slices.Concat([]front.Route{
 		{Pattern: "/{$}", Serve: s.serveHome},
 		{Pattern: "/servers", Serve: s.serveList},
 		{Pattern: "/servers/{id}", Serve: s.serveServer},
@@ -154,11 +149,7 @@ func (s *Server) routes() []front.Route {
 		{Pattern: "/games/{name}", Serve: s.serveGame},
 		{Pattern: "/games/{name}/hosts.txt", Serve: s.serveHosts},
 		{Pattern: "/why", Serve: s.serveWhy},
-	}, s.accounts.Routes(), s.site.Routes(s.Front), s.api.Routes())
-	if docs := s.opt.Docs; docs != nil {
-		routes = append(routes, front.Route{Pattern: docsPath, Serve: docs.ServeHTTP}, front.Route{Pattern: docsPath + "/", Serve: docs.ServeHTTP})
-	}
-	return routes
+	}, s.accounts.Routes(), s.site.Routes(s.Front), s.api.Routes(), docs.New(s.Front, s.site).Routes())
 }
 
 // Handler returns the handler of all paths, for a server of another owner. The

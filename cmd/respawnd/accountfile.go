@@ -22,7 +22,7 @@ func (p *program) accountExport() *cobra.Command {
 		func(ctx context.Context, op operator.Operator, args []string) error {
 			return p.exportAccounts(ctx, op, args[0], secrets)
 		})
-	cmd.Flags().BoolVar(&secrets, "with-passwords", false, "also write what is needed to sign in: whoever reads the file can")
+	cmd.Flags().BoolVar(&secrets, "with-passwords", false, "also write the MD5 of each password, with which a reader of the file can sign in")
 	return cmd
 }
 

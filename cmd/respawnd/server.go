@@ -121,7 +121,7 @@ func (p *program) serverRemove() *cobra.Command {
 
 func (p *program) serverHide() *cobra.Command {
 	h := storage.HiddenServer{By: "cli"}
-	cmd := p.operatorCommand("hide IP:PORT", "Keep a server out of every list, whoever reports it", cobra.ExactArgs(1),
+	cmd := p.operatorCommand("hide IP:PORT", "Hide a server from every list, no matter which service lists it", cobra.ExactArgs(1),
 		func(ctx context.Context, op operator.Operator, _ []string) error {
 			h.Added = time.Now()
 			return p.confirm(op.HideServer(ctx, h), "hid %v", h.Address)

@@ -74,6 +74,7 @@ var ranks = map[string]int{
 	"operator":    3,
 	"web/account": 3,
 	"web/api":     3,
+	"web/docs":    3,
 	"web/webtest": 3, // for tests
 
 	"internal/service": 4,

@@ -44,10 +44,10 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 			Name: "respawnd_web_panics_total", Help: "Panics contained in handlers.",
 		}),
 		built: prometheus.NewCounter(prometheus.CounterOpts{
-			Name: "respawnd_web_answers_built_total", Help: "Answers that had to be written anew.",
+			Name: "respawnd_web_answers_built_total", Help: "Answers that were written, not found in a cache.",
 		}),
 		shared: prometheus.NewCounter(prometheus.CounterOpts{
-			Name: "respawnd_web_answers_shared_total", Help: "Answers that an earlier request had left ready.",
+			Name: "respawnd_web_answers_shared_total", Help: "Answers that were found in a cache.",
 		}),
 	}
 	if reg != nil {

@@ -83,6 +83,7 @@ const (
 	Games   = "games"
 	Why     = "why"
 	Account = "account"
+	Help    = "help"
 )
 
 // Frame returns the frame of a page that stays as it is.

@@ -1,0 +1,81 @@
+// Package docs serves the documentation for players and operators under /docs:
+// the pages of the folder docs of the repository, without those for contributors.
+//
+// The Markdown files are rendered when they change, by the test of this package
+// with -update, into templates that fill the frame of all pages: a renderer in the
+// program would take three quarters of a megabyte. Links to files that are not
+// served become plain text.
+package docs
+
+import (
+	"embed"
+	"net/http"
+	"strings"
+
+	"github.com/respawnd/respawnd/web/front"
+	"github.com/respawnd/respawnd/web/page"
+)
+
+// Path is where the index of the documentation is.
+const Path = "/docs/"
+
+//go:embed templates
+var files embed.FS
+
+// Pages answers requests for the documentation. All methods may be called
+// concurrently.
+type Pages struct {
+	front   *front.Front
+	site    *page.Site
+	answers front.Cache
+}
+
+// New returns the pages with the frame of a site.
+func New(f *front.Front, site *page.Site) *Pages { return &Pages{front: f, site: site} }
+
+// Routes returns the paths of the documentation.
+func (p *Pages) Routes() []front.Route {
+	return []front.Route{
+		{Pattern: strings.TrimSuffix(Path, "/"), Serve: func(w http.ResponseWriter, r *http.Request) {
+			http.Redirect(w, r, p.site.Base()+Path, http.StatusMovedPermanently)
+		}},
+		{Pattern: Path + "{name...}", Serve: p.serve},
+	}
+}
+
+// question is what an answer depends on.
+type question struct {
+	name     string
+	accounts bool // the navigation has them
+}
+
+func (p *Pages) serve(w http.ResponseWriter, r *http.Request) {
+	name := r.PathValue("name")
+	if name == "" {
+		name = index
+	}
+	title, ok := titleOf(name)
+	if !ok {
+		p.front.NotFound(w, r)
+		return
+	}
+	p.front.ReplyTagged(w, r, front.HTML, &p.answers, question{name, p.site.Accounts()}, func() []byte {
+		return page.Render(p.site.Parse(files, name)[name], p.site.Frame(title, page.Help))
+	})
+}
+
+// index is the name of the first page.
+const index = "README"
+
+// titleOf returns the title of a page, which is its heading. name is its path
+// below docs, without .md; ok is false if there is no such page.
+func titleOf(name string) (title string, ok bool) {
+	data, err := files.ReadFile("templates/" + name + ".html")
+	if err != nil {
+		return "", false
+	}
+	_, heading, _ := strings.Cut(string(data), "<h1 ")
+	_, heading, _ = strings.Cut(heading, ">")
+	title, _, _ = strings.Cut(heading, "<")
+	return title, true
+}
