@@ -62,7 +62,7 @@ func TestFloodFromForgedAddressesBringsThemLittle(t *testing.T) {
 				s := New(options(change))
 				a := &nettest.Attack{
 					Handler: s, To: serverAddr, Packets: clientPackets(t), Exceptions: []nettest.Exception{connects, longAcks},
-					Count: 30_000, Memory: 64 << 20,
+					Count: 10_000, Memory: 64 << 20,
 				}
 				at := netip.AddrPortFrom(serverAddr, 27901)
 				s.Attach([]netserve.PacketWriter{a}, []netip.AddrPort{at}, a, netip.AddrPortFrom(serverAddr, 40000))
@@ -87,7 +87,7 @@ func TestForgedInitsWithEverNewCookiesAreCapped(t *testing.T) {
 		n := uint32(0)
 		a := &nettest.Attack{
 			To: serverAddr, Packets: [][]byte{initOf(1, 7, Init{PortType: PortNN1})}, Exceptions: []nettest.Exception{connects, longAcks},
-			Count: 20_000, Sources: 64,
+			Count: 8_000, Sources: 64,
 			Encode: func(p []byte) []byte {
 				p = slices.Clone(p)
 				if len(p) >= headerSize {

@@ -103,22 +103,23 @@ func TestTimersAreNotLostInALongPause(t *testing.T) {
 	}
 }
 
-func TestHundredThousandCookiesFitIn60MiB(t *testing.T) {
+func TestMemoryPerCookie(t *testing.T) {
+	const cookies, most = 20_000, 600 // bytes: 60 MiB for the default of max_open
 	var before, after runtime.MemStats
 	runtime.GC()
 	runtime.ReadMemStats(&before)
 	s := New(options(func(o *Options) { o.MaxPerAddr = 1 << 16 }))
 	st := &station{Server: s, t: t, post: &post{}}
-	fillCookies(st, maxOpen)
+	fillCookies(st, cookies)
 	runtime.GC()
 	runtime.ReadMemStats(&after)
-	if st.Open() != maxOpen {
-		t.Fatalf("%d cookies are open, want %d", st.Open(), maxOpen)
+	if st.Open() != cookies {
+		t.Fatalf("%d cookies are open, want %d", st.Open(), cookies)
 	}
 	used := int64(after.HeapAlloc) - int64(before.HeapAlloc)
-	t.Logf("%d cookies: %.1f MiB", maxOpen, float64(used)/(1<<20))
-	if used > 60<<20 {
-		t.Errorf("%d cookies take %d bytes, want at most 60 MiB", maxOpen, used)
+	t.Logf("%d bytes per cookie", used/cookies)
+	if used > cookies*most {
+		t.Errorf("%d cookies take %d bytes, want at most %d", cookies, used, cookies*most)
 	}
 	runtime.KeepAlive(st)
 }

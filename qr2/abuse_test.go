@@ -80,7 +80,7 @@ func TestFloodFromForgedAddressesBringsThemLittle(t *testing.T) {
 				in := newIntake(t, change)
 				a := &nettest.Attack{
 					Handler: in.Server, To: masterAddr, Packets: clientPackets(t), Reply: hostReply, Exceptions: exceptions,
-					Count: 30_000, Memory: 64 << 20,
+					Count: 10_000, Memory: 64 << 20,
 				}
 				a.Pass = func() {
 					time.Sleep(tickEvery)
@@ -111,7 +111,7 @@ func TestFloodFromForgedAddressesBringsThemLittle(t *testing.T) {
 // second socket.
 func TestFloodOfTheProbeSocketIsNotAnswered(t *testing.T) {
 	in := newIntake(t, nil)
-	a := &nettest.Attack{Handler: probeHandler{s: in.Server}, To: masterAddr, Packets: clientPackets(t), Count: 20_000}
+	a := &nettest.Attack{Handler: probeHandler{s: in.Server}, To: masterAddr, Packets: clientPackets(t), Count: 8_000}
 	if r := a.Run(t); r.Total.PacketsOut != 0 || in.list.Len() != 0 {
 		t.Errorf("%d packets sent, %d servers listed", r.Total.PacketsOut, in.list.Len())
 	}

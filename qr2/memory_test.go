@@ -12,7 +12,7 @@ import (
 const maxBytesPerServer = 2560
 
 func TestMemoryPerListedServer(t *testing.T) {
-	const servers = 20_000
+	const servers = 4000
 	used := func() uint64 {
 		runtime.GC()
 		runtime.GC() // the second one empties the pools

@@ -54,7 +54,7 @@ func TestFloodFromForgedAddressesBringsThemLittle(t *testing.T) {
 				populate(t, v.list, 300)
 				begin := time.Now()
 				a := &nettest.Attack{
-					Handler: v.Server, To: masterAddr, Packets: clientPackets(t), Reply: clientReply(t), Count: 30_000, Memory: 64 << 20,
+					Handler: v.Server, To: masterAddr, Packets: clientPackets(t), Reply: clientReply(t), Count: 10_000, Memory: 64 << 20,
 					Pass: func() { time.Sleep(50 * time.Millisecond); v.tick(time.Now()) },
 					Exceptions: []nettest.Exception{{
 						Name: "challenges", Is: func(b []byte) bool { return Kind(b[4]) == KindChallenge },

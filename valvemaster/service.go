@@ -43,7 +43,9 @@ func (c *Config) Open(ctx context.Context, env *service.Env) (*service.Running, 
 // targets has servers asked over A2S. It implements Targets.
 type targets struct{ asker service.Asker }
 
-func (t targets) Watch(a netip.AddrPort) bool { return t.asker.Watch(a, "a2s", master.FromValve) == nil }
+func (t targets) Watch(a netip.AddrPort) bool {
+	return t.asker.Watch(a, "a2s", master.FromValve) == nil
+}
 
 func (t targets) Answers(a netip.AddrPort) bool { return t.asker.Answers(a) }
 

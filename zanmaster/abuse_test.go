@@ -62,7 +62,7 @@ func TestFloodFromForgedAddressesBringsThemLittle(t *testing.T) {
 					Handler: z.Server, To: masterAddr, Packets: serverPackets(t), Reply: serverReply,
 					Encode: func(p []byte) []byte { return zandronum.Encode(nil, p) },
 					Honest: func(addr netip.Addr) bool { return addr.As4()[0] == 192 },
-					Count:  30_000, Memory: 64 << 20,
+					Count:  10_000, Memory: 64 << 20,
 				}
 				a.Exceptions = []nettest.Exception{{
 					Name: "lists", Is: isList,
