@@ -5,7 +5,6 @@ import (
 	"crypto/rand"
 	"encoding/binary"
 	"errors"
-	"io"
 	"net"
 	"net/netip"
 	"strings"
@@ -17,6 +16,8 @@ import (
 const (
 	// maxForged is how many packets that are no answer are read per question.
 	maxForged = 16
+	// maxPacket is the length of the longest packet that is read.
+	maxPacket = 4096
 	// portTries is how often a port of our choice is tried that may be taken.
 	portTries = 4
 )
@@ -26,68 +27,64 @@ var errForged = errors.New("dnsserver: too many packets that answer another ques
 
 // askOne asks one upstream and waits for its answer, over TCP if it does not fit
 // into a packet.
+//
+// dns.Conn does the transport. dns.Client does not fit: over UDP it takes any
+// message with the right identification, whatever that answers, and gives up at
+// the first packet that is no message, so one forged packet would do.
 func (f *forwarder) askOne(ctx context.Context, to netip.AddrPort, q question) (*dns.Msg, error) {
 	ctx, cancel := context.WithTimeout(ctx, f.tryTime)
 	defer cancel()
-	m, err := askPackets(ctx, to, q)
+	conn, err := dialPackets(ctx, to)
+	if err != nil {
+		return nil, err
+	}
+	m, err := exchange(ctx, conn, q, maxForged)
 	if err != nil || !m.Truncated {
 		return m, err
 	}
-	if whole, err := askStream(ctx, to, q); err == nil {
-		return whole, nil
+	if conn, err = new(net.Dialer).DialContext(ctx, "tcp", to.String()); err == nil {
+		if whole, err := exchange(ctx, conn, q, 1); err == nil {
+			return whole, nil
+		}
 	}
 	return m, nil // the client may try by itself
 }
 
-// message returns a message that asks a question, and its identification.
-func (q question) message() ([]byte, uint16, error) {
-	var random [2]byte
-	_, _ = rand.Read(random[:]) // never returns an error
-	m := dns.Msg{
-		MsgHdr:   dns.MsgHdr{Id: binary.BigEndian.Uint16(random[:]), RecursionDesired: true, CheckingDisabled: q.cd},
+// message returns a message that asks a question, with a random identification.
+func (q question) message() *dns.Msg {
+	m := &dns.Msg{
+		MsgHdr:   dns.MsgHdr{Id: dns.Id(), RecursionDesired: true, CheckingDisabled: q.cd},
 		Question: []dns.Question{{Name: q.name, Qtype: q.kind, Qclass: dns.ClassINET}},
 	}
-	m.SetEdns0(maxAnswer, q.do)
-	b, err := m.Pack()
-	return b, m.Id, err
+	return m.SetEdns0(maxAnswer, q.do)
 }
 
 // answeredBy returns the message in p if it answers the question.
 func (q question) answeredBy(p []byte, id uint16) (*dns.Msg, bool) {
-	if len(p) < headerSize || binary.BigEndian.Uint16(p) != id {
-		return nil, false
-	}
 	m := new(dns.Msg)
-	if m.Unpack(p) != nil || !m.Response || m.Opcode != dns.OpcodeQuery || len(m.Question) != 1 {
+	if m.Unpack(p) != nil || m.Id != id || !m.Response || m.Opcode != dns.OpcodeQuery || len(m.Question) != 1 {
 		return nil, false
 	}
 	got := m.Question[0]
 	return m, strings.EqualFold(got.Name, q.name) && got.Qtype == q.kind && got.Qclass == dns.ClassINET
 }
 
-// askPackets asks over UDP. The socket is connected, so the system drops what
+// exchange asks over a connection, which it closes, and reads up to most messages
+// until one is the answer. A UDP socket is connected, so the system drops what
 // comes from other addresses.
-func askPackets(ctx context.Context, to netip.AddrPort, q question) (*dns.Msg, error) {
-	packet, id, err := q.message()
-	if err != nil {
-		return nil, err
-	}
-	conn, err := dialPackets(ctx, to)
-	if err != nil {
-		return nil, err
-	}
+func exchange(ctx context.Context, conn net.Conn, q question, most int) (*dns.Msg, error) {
 	defer func() { _ = conn.Close() }()
 	defer wakeAt(ctx, conn)()
-	if _, err := conn.Write(packet); err != nil {
+	c, ask := &dns.Conn{Conn: conn, UDPSize: maxPacket}, q.message()
+	if err := c.WriteMsg(ask); err != nil {
 		return nil, err
 	}
-	var buf [4096]byte
-	for range maxForged {
-		n, err := conn.Read(buf[:])
-		if err != nil {
+	for range most {
+		p, err := c.ReadMsgHeader(nil)
+		if err != nil && !errors.Is(err, dns.ErrShortRead) {
 			return nil, err
 		}
-		if m, ok := q.answeredBy(buf[:n], id); ok {
+		if m, ok := q.answeredBy(p, ask.Id); ok {
 			return m, nil
 		}
 	}
@@ -108,36 +105,6 @@ func dialPackets(ctx context.Context, to netip.AddrPort) (net.Conn, error) {
 	}
 	d.LocalAddr = nil
 	return d.DialContext(ctx, "udp", to.String())
-}
-
-// askStream asks over TCP.
-func askStream(ctx context.Context, to netip.AddrPort, q question) (*dns.Msg, error) {
-	message, id, err := q.message()
-	if err != nil {
-		return nil, err
-	}
-	conn, err := new(net.Dialer).DialContext(ctx, "tcp", to.String())
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = conn.Close() }()
-	defer wakeAt(ctx, conn)()
-	framed := append(binary.BigEndian.AppendUint16(nil, uint16(len(message))), message...)
-	if _, err := conn.Write(framed); err != nil {
-		return nil, err
-	}
-	var length [2]byte
-	if _, err := io.ReadFull(conn, length[:]); err != nil {
-		return nil, err
-	}
-	answer := make([]byte, binary.BigEndian.Uint16(length[:]))
-	if _, err := io.ReadFull(conn, answer); err != nil {
-		return nil, err
-	}
-	if m, ok := q.answeredBy(answer, id); ok {
-		return m, nil
-	}
-	return nil, errForged
 }
 
 // wakeAt ends reads and writes of conn with ctx. The function that it returns
