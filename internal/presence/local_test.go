@@ -1,17 +1,20 @@
 package presence
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"iter"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/testutil/promlint"
+	"github.com/rs/zerolog"
 
 	"github.com/respawnd/respawnd/storage"
 )
@@ -482,5 +485,32 @@ func TestSessionsAreListedInTheOrderOfProfiles(t *testing.T) {
 		if !slices.Equal(got, tc.want) || more != tc.more {
 			t.Errorf("%s: List(%d, %d) = %v, %v, want %v, %v", name, tc.after, tc.limit, got, more, tc.want, tc.more)
 		}
+	}
+}
+
+// deafStore cannot say who watches a profile.
+type deafStore struct{}
+
+func (deafStore) Watchers(context.Context, storage.ProfileID) iter.Seq2[storage.ProfileID, error] {
+	return func(yield func(storage.ProfileID, error) bool) { yield(0, errors.New("disk on fire")) }
+}
+
+func TestLogHoldsNoTexts(t *testing.T) {
+	var log bytes.Buffer
+	l := New(deafStore{}, Options{Log: zerolog.New(&log).Level(zerolog.TraceLevel)})
+	p := newPeer(1)
+	status := Status{State: Online, Text: "gone-fishing", Location: "at-the-lake"}
+	_, err := l.SignIn(t.Context(), p, KickProfile, status)
+	log.WriteString(fmt.Sprintln(err))
+	_, err = l.Send(t.Context(), p.profile, Message{From: 2, Text: "how-are-you"})
+	log.WriteString(fmt.Sprintln(err))
+	l.SignOut(t.Context(), p)
+	for _, text := range []string{"gone-fishing", "at-the-lake", "how-are-you", fmt.Sprint(p.key)} {
+		if strings.Contains(log.String(), text) {
+			t.Errorf("the log has %q in it:\n%s", text, &log)
+		}
+	}
+	if !strings.Contains(log.String(), "watchers were not told") {
+		t.Errorf("the log says nothing of the failure:\n%s", &log)
 	}
 }
