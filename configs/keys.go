@@ -88,6 +88,17 @@ func Defaults(config any) {
 	}
 }
 
+// Int returns the value of a key that is a number; ok is false if there is no such
+// key.
+func Int(config any, name string) (value int, ok bool) {
+	for _, k := range Keys(config) {
+		if k.Name == name && k.value.Kind() == reflect.Int {
+			return int(k.value.Int()), true
+		}
+	}
+	return 0, false
+}
+
 // keysOf returns the keys of a section. The prefix is empty or ends with a dot.
 func keysOf(prefix string, section reflect.Value) []Key {
 	var all []Key

@@ -24,7 +24,7 @@ func Sections(config any) []Section {
 }
 
 // fields yields the fields of a struct. Those of a struct that is embedded without
-// a key follow in its place.
+// a key follow in its place. Unexported fields are left out.
 func fields(v reflect.Value) iter.Seq2[reflect.StructField, reflect.Value] {
 	return func(yield func(reflect.StructField, reflect.Value) bool) { eachField(v, yield) }
 }
@@ -38,7 +38,7 @@ func eachField(v reflect.Value, yield func(reflect.StructField, reflect.Value) b
 			}
 			continue
 		}
-		if !yield(f, v.Field(i)) {
+		if f.IsExported() && !yield(f, v.Field(i)) {
 			return false
 		}
 	}

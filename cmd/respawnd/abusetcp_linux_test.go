@@ -16,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/respawnd/respawnd/internal/daemon"
 	"github.com/respawnd/respawnd/master/legacylist"
 	"github.com/respawnd/respawnd/master/serverbrowse"
 )
@@ -202,7 +203,7 @@ func TestNuisancesOverTCPLeaveNothingBehind(t *testing.T) {
 		t.Errorf("exit code %d after all that, want 0", code)
 	}
 	for _, e := range c.log.entries {
-		if level := e.text("level"); level == "error" || level == "warn" && !strings.Contains(e.text("message"), "DNS") && !message(tooFewFiles)(e) {
+		if level := e.text("level"); level == "error" || level == "warn" && !strings.Contains(e.text("message"), "DNS") && !message(daemon.TooFewFiles)(e) {
 			t.Errorf("the log says %v", e)
 		}
 	}

@@ -11,29 +11,16 @@ import (
 	"sync"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus"
 	"github.com/rs/zerolog"
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
 	"github.com/respawnd/respawnd/internal/accounts"
+	"github.com/respawnd/respawnd/internal/daemon"
 	"github.com/respawnd/respawnd/internal/services"
 	"github.com/respawnd/respawnd/operator"
 	"github.com/respawnd/respawnd/storage"
 )
-
-// openAccounts opens the rules of accounts. reg may be nil.
-func openAccounts(ctx context.Context, cfg *services.Config, store accounts.Store, reg prometheus.Registerer, log zerolog.Logger,
-) (*accounts.Service, error) {
-	s, err := accounts.Open(ctx, store, accounts.Options{
-		KeyFile: cfg.AccountKeyFile(), KeepPasswords: cfg.Accounts.KeepPasswords,
-		Registerer: reg, Log: log.With().Str("service", "accounts").Logger(),
-	})
-	if err != nil {
-		return nil, fmt.Errorf("accounts.key_file: %w", err)
-	}
-	return s, nil
-}
 
 // accountsWhenWanted opens the rules of accounts when a command first wants
 // them: what has nothing to do with accounts needs no key.
@@ -47,7 +34,7 @@ func accountsWhenWanted(cfg *services.Config, store accounts.Store) func(context
 			return s, nil
 		}
 		var err error
-		s, err = openAccounts(ctx, cfg, store, nil, zerolog.Nop())
+		s, err = daemon.OpenAccounts(ctx, cfg, store, nil, zerolog.Nop())
 		return s, err
 	}
 }

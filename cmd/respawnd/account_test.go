@@ -8,6 +8,8 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+
+	"github.com/respawnd/respawnd/internal/accounts"
 )
 
 // typing runs a command with text on standard input.
@@ -219,7 +221,7 @@ func TestLostKeyKeepsOtherCommandsGoing(t *testing.T) {
 	dir := t.TempDir()
 	env := testEnv(dir)
 	typed(t, env, "secret", "account", "create", "--email", "a@example.com", "--nick", "A", "--password-stdin")
-	if err := os.Remove(filepath.Join(dir, keyName)); err != nil {
+	if err := os.Remove(filepath.Join(dir, accounts.KeyName)); err != nil {
 		t.Fatal(err)
 	}
 	cli(t, env, "ban", "add", "192.0.2.1")
@@ -228,10 +230,10 @@ func TestLostKeyKeepsOtherCommandsGoing(t *testing.T) {
 	if code != exitFailure {
 		t.Errorf("passwd: exit code %d, want %d", code, exitFailure)
 	}
-	wantIn(t, errOut, keyName, "key is missing")
+	wantIn(t, errOut, accounts.KeyName, "key is missing")
 	code, _, errOut = command(t, env, "serve")
 	if code != exitFailure {
 		t.Errorf("serve: exit code %d, want %d", code, exitFailure)
 	}
-	wantIn(t, errOut, keyName)
+	wantIn(t, errOut, accounts.KeyName)
 }

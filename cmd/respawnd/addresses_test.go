@@ -5,11 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/rs/zerolog"
-
-	"github.com/respawnd/respawnd/internal/advertise"
 	"github.com/respawnd/respawnd/internal/verdicts"
-	"github.com/respawnd/respawnd/master"
 	"github.com/respawnd/respawnd/master/serverbrowse"
 	"github.com/respawnd/respawnd/qr2"
 )
@@ -81,57 +77,4 @@ func TestServerThatOnlyThisMachineReaches(t *testing.T) {
 		t.Errorf("doctor, want what to do about the address:\n%s", out)
 	}
 	d.stop()
-}
-
-func TestRulesChangeWhatIsNotedOfLocalServers(t *testing.T) {
-	registry := master.NewRegistry(master.Limits{})
-	d := &daemon{registry: registry, addresses: advertise.New(registry), ruled: make(chan struct{}, 1), book: verdicts.NewLog(zerolog.Nop(), 0), log: zerolog.Nop()}
-	w := localWatch{daemon: d}
-	at := netip.MustParseAddrPort("127.0.0.1:6500")
-	if err := registry.Put(master.Server{Key: master.Key{Source: at}, Game: testGame, Public: at}); err != nil {
-		t.Fatal(err)
-	}
-	w.look()
-	everybody := []advertise.Rule{{As: netip.MustParseAddr(adverted)}}
-	for i, step := range []struct {
-		rules []advertise.Rule
-		last  verdicts.Verdict
-		notes int
-	}{
-		{nil, verdicts.OnlyHere, 1},
-		{everybody, verdicts.Advertised, 2},
-		{everybody, verdicts.Advertised, 2},
-		{nil, verdicts.OnlyHere, 3},
-	} {
-		d.setRules(step.rules)
-		select {
-		case <-d.ruled:
-			w.review()
-		default:
-		}
-		all := d.book.Of(at.Addr())
-		if len(all) != step.notes || all[len(all)-1].Verdict != step.last || w.warned != (step.last == verdicts.OnlyHere) {
-			t.Errorf("step %d: %+v, warned %v, want %d verdicts, the last %v", i, all, w.warned, step.notes, step.last)
-		}
-	}
-}
-
-func TestServerThatLeftIsNotNotedAsOutOfReach(t *testing.T) {
-	registry := master.NewRegistry(master.Limits{})
-	d := &daemon{registry: registry, addresses: advertise.New(registry), book: verdicts.NewLog(zerolog.Nop(), 0), log: zerolog.Nop()}
-	w := localWatch{daemon: d}
-	at := netip.MustParseAddrPort("127.0.0.1:6500")
-	for _, leaves := range []bool{true, false} {
-		k := master.Key{Source: at}
-		if err := registry.Put(master.Server{Key: k, Game: testGame, Public: at}); err != nil {
-			t.Fatal(err)
-		}
-		if leaves {
-			registry.Remove(k)
-		}
-		w.look()
-		if noted := len(d.book.Of(at.Addr())) > 0; noted == leaves || w.warned == leaves {
-			t.Errorf("server that leaves (%v) before the look: noted %v, warned %v", leaves, noted, w.warned)
-		}
-	}
 }

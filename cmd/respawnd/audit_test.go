@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/respawnd/respawnd/internal/daemon"
 	"github.com/respawnd/respawnd/storage"
 	"github.com/respawnd/respawnd/storage/bolt"
 )
@@ -65,7 +66,7 @@ func TestAuditLogOnTheCommandLine(t *testing.T) {
 
 func TestAuditLogIsBounded(t *testing.T) {
 	dir := t.TempDir()
-	s, err := bolt.Open(t.Context(), filepath.Join(dir, storeName), bolt.Options{NoSync: true})
+	s, err := bolt.Open(t.Context(), filepath.Join(dir, daemon.StoreName), bolt.Options{NoSync: true})
 	must(t, err)
 	for range 119 {
 		_, err := s.AddAudit(t.Context(), storage.AuditEntry{Action: "test"})

@@ -12,6 +12,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/respawnd/respawnd/internal/daemon"
 	"github.com/respawnd/respawnd/zanmaster"
 )
 
@@ -56,7 +57,7 @@ func TestKilledBackupIsCleanedUp(t *testing.T) {
 	clean := names(t, dir)
 	for _, path := range []string{filepath.Join(dir, "backup-20261101"), filepath.Join(dir, "restore-1"), filepath.Join(out, "mine")} {
 		must(t, os.Mkdir(path, 0o700))
-		must(t, os.WriteFile(filepath.Join(path, storeName), []byte("mine"), 0o600))
+		must(t, os.WriteFile(filepath.Join(path, daemon.StoreName), []byte("mine"), 0o600))
 	}
 	must(t, os.WriteFile(to+".part-00", []byte("mine"), 0o600))
 

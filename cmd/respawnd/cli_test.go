@@ -15,6 +15,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/respawnd/respawnd/configs"
+	"github.com/respawnd/respawnd/internal/daemon"
 )
 
 func writeAt(path, text string) error { return os.WriteFile(path, []byte(text), 0o600) }
@@ -173,11 +174,11 @@ func TestMistakesKeepWhatIsSaidAboutThem(t *testing.T) {
 		"deep":             {fmt.Errorf("key: %w", fmt.Errorf("%w: %w", a, b)), []string{"key: a: b"}},
 	} {
 		var got []string
-		for _, e := range mistakes(tc.err) {
+		for _, e := range daemon.Mistakes(tc.err) {
 			got = append(got, e.Error())
 		}
 		if !slices.Equal(got, tc.want) {
-			t.Errorf("%s: mistakes(%q) = %q, want %q", name, tc.err, got, tc.want)
+			t.Errorf("%s: daemon.Mistakes(%q) = %q, want %q", name, tc.err, got, tc.want)
 		}
 	}
 }

@@ -186,7 +186,7 @@ func TestOpenSessionsDoNotHoldUpTheStop(t *testing.T) {
 func TestServiceWithoutAddressIsOff(t *testing.T) {
 	t.Parallel()
 	d := startWithout(t, testEnv(t.TempDir(), variable("web.listen", ""), variable("qr2.listen", "")))
-	if len(d.address) != len(built)-2+1 || // and the socket of the prober
+	if len(d.address) != len(listening())-2+1 || // and the socket of the prober
 		d.address["web"].IsValid() || d.address["qr2"].IsValid() {
 		t.Errorf("services %v, want all but web and qr2", d.address)
 	}

@@ -10,6 +10,10 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+
+	"github.com/respawnd/respawnd/admin"
+	"github.com/respawnd/respawnd/internal/accounts"
+	"github.com/respawnd/respawnd/internal/daemon"
 )
 
 // Kinds of pages of the store, in their headers.
@@ -53,7 +57,7 @@ func TestDamagedFilesAreNamedAndRestored(t *testing.T) {
 		"--email", "ann@example.com", "--nick", "Ann", "--uniquenick", "Ann", "--password-stdin")
 	start(t, dir).stop() // makes the other files
 	cli(t, env, "backup", saved)
-	store := filepath.Join(dir, storeName)
+	store := filepath.Join(dir, daemon.StoreName)
 	content := []byte(readFile(t, store))
 	page := os.Getpagesize()
 	for name, tc := range map[string]struct {
@@ -61,15 +65,15 @@ func TestDamagedFilesAreNamedAndRestored(t *testing.T) {
 		text  []byte
 		parts []string
 	}{
-		"empty store":           {storeName, nil, []string{"data_dir", store, "respawnd restore"}},
-		"store of one page":     {storeName, content[:page], []string{"data_dir", store, "respawnd restore"}},
-		"store without its end": {storeName, content[:5*page], []string{"data_dir", store, "respawnd restore"}},
-		"store of noise":        {storeName, bytes.Repeat([]byte("noise"), len(content)/5), []string{"data_dir", store, "respawnd restore"}},
-		"store without heads":   {storeName, zeroPages(content, pageMeta), []string{"data_dir", store, "respawnd restore"}},
-		"store without leaves":  {storeName, zeroPages(content, pageLeaf), []string{"data_dir", store, "respawnd restore"}},
-		"empty key":             {keyName, nil, []string{"accounts.key_file", filepath.Join(dir, keyName), "respawnd restore"}},
-		"key of noise":          {keyName, []byte("noise"), []string{"accounts.key_file", filepath.Join(dir, keyName), "respawnd restore"}},
-		"empty token":           {tokenName, nil, []string{"admin.token_file", filepath.Join(dir, tokenName)}},
+		"empty store":           {daemon.StoreName, nil, []string{"data_dir", store, "respawnd restore"}},
+		"store of one page":     {daemon.StoreName, content[:page], []string{"data_dir", store, "respawnd restore"}},
+		"store without its end": {daemon.StoreName, content[:5*page], []string{"data_dir", store, "respawnd restore"}},
+		"store of noise":        {daemon.StoreName, bytes.Repeat([]byte("noise"), len(content)/5), []string{"data_dir", store, "respawnd restore"}},
+		"store without heads":   {daemon.StoreName, zeroPages(content, pageMeta), []string{"data_dir", store, "respawnd restore"}},
+		"store without leaves":  {daemon.StoreName, zeroPages(content, pageLeaf), []string{"data_dir", store, "respawnd restore"}},
+		"empty key":             {accounts.KeyName, nil, []string{"accounts.key_file", filepath.Join(dir, accounts.KeyName), "respawnd restore"}},
+		"key of noise":          {accounts.KeyName, []byte("noise"), []string{"accounts.key_file", filepath.Join(dir, accounts.KeyName), "respawnd restore"}},
+		"empty token":           {admin.TokenFile, nil, []string{"admin.token_file", filepath.Join(dir, admin.TokenFile)}},
 	} {
 		must(t, os.WriteFile(filepath.Join(dir, tc.file), tc.text, 0o600))
 		code, out := runProgram(t, env, "serve")
@@ -85,7 +89,7 @@ func TestDamagedFilesAreNamedAndRestored(t *testing.T) {
 			t.Fatalf("%s: restore: exit code %d\n%s", name, code, out)
 		}
 	}
-	must(t, os.Remove(filepath.Join(dir, keyName))) // gone altogether
+	must(t, os.Remove(filepath.Join(dir, accounts.KeyName))) // gone altogether
 	if code, out := runProgram(t, env, "serve"); code != exitFailure || !strings.Contains(out, "accounts.key_file") || !strings.Contains(out, "respawnd restore") {
 		t.Errorf("no key: serve: exit code %d\n%s", code, out)
 	}
@@ -107,7 +111,7 @@ func TestStoreWithoutFreelistIsRestored(t *testing.T) {
 		"--email", "ann@example.com", "--nick", "Ann", "--uniquenick", "Ann", "--password-stdin")
 	saved := filepath.Join(t.TempDir(), "backup")
 	cli(t, env, "backup", saved)
-	store := filepath.Join(dir, storeName)
+	store := filepath.Join(dir, daemon.StoreName)
 	must(t, os.WriteFile(store, zeroPages([]byte(readFile(t, store)), pageFreelist), 0o600))
 	code, out := runProgram(t, env, "serve")
 	if code != exitFailure || strings.Contains(out, "goroutine ") || !strings.Contains(out, "respawnd restore") {
@@ -135,6 +139,6 @@ func TestUnusableDataFolderIsNamed(t *testing.T) {
 	}
 	wantOne(t, startRefused(t, testEnv(filepath.Join(blocked, "data"))), "data_dir", blocked)
 	taken := t.TempDir()
-	must(t, os.Mkdir(filepath.Join(taken, storeName), 0o700))
-	wantOne(t, startRefused(t, testEnv(taken)), "data_dir", filepath.Join(taken, storeName), "is a directory")
+	must(t, os.Mkdir(filepath.Join(taken, daemon.StoreName), 0o700))
+	wantOne(t, startRefused(t, testEnv(taken)), "data_dir", filepath.Join(taken, daemon.StoreName), "is a directory")
 }

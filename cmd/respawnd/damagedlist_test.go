@@ -15,17 +15,12 @@ import (
 	"testing"
 	"time"
 
-	"github.com/rs/zerolog"
 	"go.etcd.io/bbolt"
 
-	"github.com/respawnd/respawnd/configs"
-	"github.com/respawnd/respawnd/internal/gamespy"
-	"github.com/respawnd/respawnd/internal/verdicts"
+	"github.com/respawnd/respawnd/internal/daemon"
 	"github.com/respawnd/respawnd/master"
-	"github.com/respawnd/respawnd/operator"
-	"github.com/respawnd/respawnd/qr2"
+	"github.com/respawnd/respawnd/master/saved"
 	"github.com/respawnd/respawnd/storage"
-	"github.com/respawnd/respawnd/storage/bolt"
 )
 
 // sealed puts the head that every value of the store has before a payload:
@@ -72,7 +67,7 @@ func TestDamagedServerListIsSaidAndDropped(t *testing.T) {
 	}
 	listed := register(t, d, "hostname", "Stays")
 	d.stop()
-	good := readFile(t, filepath.Join(origin, storeName))
+	good := readFile(t, filepath.Join(origin, daemon.StoreName))
 	first := make([]byte, 8) // number of the first chunk
 	type edit = func(servers, generation *bbolt.Bucket, head, chunk []byte) error
 	chunk := func(change func(chunk []byte) []byte) edit {
@@ -136,14 +131,14 @@ func TestDamagedServerListIsSaidAndDropped(t *testing.T) {
 			for _, file := range names(t, origin) {
 				must(t, os.WriteFile(filepath.Join(dir, file), []byte(readFile(t, filepath.Join(origin, file))), 0o600))
 			}
-			must(t, os.WriteFile(filepath.Join(dir, storeName), []byte(good), 0o600))
-			editList(t, filepath.Join(dir, storeName), edit)
+			must(t, os.WriteFile(filepath.Join(dir, daemon.StoreName), []byte(good), 0o600))
+			editList(t, filepath.Join(dir, daemon.StoreName), edit)
 			env := onlyEnv(dir, []string{"qr2", "admin"}, variable("master.restore_for", "1h")) // however long the other cases take
 			d := startWithout(t, env)
 			told := 0
 			lines, _ := d.log.since(0)
 			for _, e := range lines {
-				if e.text("message") == lostServers {
+				if e.text("message") == saved.LostServers {
 					told++
 				}
 			}
@@ -154,7 +149,7 @@ func TestDamagedServerListIsSaidAndDropped(t *testing.T) {
 			register(t, d, "hostname", "Comes")
 			d.stop() // which saves the list
 			e := startWithout(t, env)
-			if lines, _ := e.log.since(0); len(lines) == 0 || strings.Contains(e.log.String(), lostServers) {
+			if lines, _ := e.log.since(0); len(lines) == 0 || strings.Contains(e.log.String(), saved.LostServers) {
 				t.Errorf("the second start tells of damage:\n%s", e.log)
 			}
 			if out := e.cli("server", "list"); !strings.Contains(out, "Comes") {
@@ -175,81 +170,4 @@ func wantList(t *testing.T, d *running, has bool, server netip.AddrPort) {
 	if got := strings.Contains(out, server.String()); got != has || strings.Count(out, "\n") > 2 {
 		t.Errorf("the list, which should have %v: %v:\n%s", server, has, out)
 	}
-}
-
-// A saved record may say anything; what comes of it can be listed and saved again
-// as it is.
-func FuzzRestoredServer(f *testing.F) {
-	table, err := gamespy.AppendTable(nil, []string{"player_", "score_"}, [][]string{{"Ann", "1"}, {"Bob", "2"}})
-	if err != nil {
-		f.Fatal(err)
-	}
-	report := append(gamespy.AppendEnd(gamespy.AppendPair(nil, "hostname", "As it came")), table...)
-	for _, seed := range []struct {
-		rules, players []byte
-		origin         byte
-	}{
-		{gamespy.AppendEnd(gamespy.AppendPair(nil, "hostname", "A server")), table, 0},
-		{[]byte("a"), []byte{0xff}, 1},
-		{nil, []byte{0xff, 'a', 0, 0}, 2},
-		{[]byte{0, 0, 0}, table[:len(table)/2], 3},
-		{bytes.Repeat([]byte("k\x00v\x00"), 300), bytes.Repeat(table, 3), 4},
-	} {
-		f.Add(seed.rules, seed.players, table, []byte(nil), seed.origin, "192.0.2.1:6500")
-	}
-	f.Add([]byte(nil), []byte(nil), []byte(nil), report, byte(0), "192.0.2.1:6500")
-	f.Add([]byte(nil), []byte(nil), []byte(nil), bytes.Repeat([]byte("k\x00v\x00"), 10_000), byte(0), "192.0.2.1:6500")
-	store, err := bolt.Open(f.Context(), filepath.Join(f.TempDir(), storeName), bolt.Options{NoSync: true})
-	if err != nil {
-		f.Fatal(err)
-	}
-	f.Cleanup(func() { _ = store.Close() })
-	d := &daemon{
-		log: zerolog.Nop(), store: store, book: verdicts.NewLog(zerolog.Nop(), 0),
-		catalogue: &operator.Catalogue{Embedded: configs.Games, Store: store},
-	}
-	if err := d.catalogue.Load(f.Context(), ""); err != nil {
-		f.Fatal(err)
-	}
-	origins := []master.Origin{master.FromQR2, master.FromQR1, master.FromZandronum, master.FromValve, master.FromLAN, master.Static}
-	f.Fuzz(func(t *testing.T, rules, players, teams, report []byte, origin byte, public string) {
-		d.registry = master.NewRegistry(master.Limits{})
-		d.reports = master.NewSource(qr2.NewDecoder(d.registry))
-		rec := storage.Server{
-			Source: netip.MustParseAddrPort("192.0.2.1:6500"), Game: testGame, Origin: origins[int(origin)%len(origins)].String(),
-			Report: report, Rules: rules, Players: players, Teams: teams, First: time.Unix(1, 0), Seen: time.Now(),
-		}
-		rec.Public, _ = netip.ParseAddrPort(public)
-		if checkSaved(&rec) != nil {
-			return
-		}
-		s, ok := d.unpack(rec)
-		if !ok {
-			return
-		}
-		s.Seen = rec.Seen
-		if err := d.registry.Put(s); err != nil {
-			t.Fatalf("Put() = %v", err)
-		}
-		list, _ := d.registry.Records()
-		for l := range listed(list, 0) {
-			again := l.Record()
-			if err := again.Check(); err != nil {
-				t.Fatalf("what was restored cannot be saved: %v", err)
-			}
-			back, ok := d.unpack(again)
-			if !ok {
-				t.Fatalf("what was restored and saved is not restored again")
-			}
-			if len(again.Report) > 0 {
-				if !bytes.Equal(again.Report, report) {
-					t.Errorf("saved again it is\n%q, was\n%q", again.Report, report)
-				}
-				continue // and below it would be read
-			}
-			if !bytes.Equal(packRules(back.Rules), again.Rules) || !bytes.Equal(packTable(back.Players), again.Players) {
-				t.Errorf("saved again it is\n%q\n%q, was\n%q\n%q", packRules(back.Rules), packTable(back.Players), again.Rules, again.Players)
-			}
-		}
-	})
 }

@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/respawnd/respawnd/internal/daemon"
 )
 
 // startRefused runs serve, which must fail, and returns the errors that it logs.
@@ -141,7 +143,7 @@ func TestWhatCannotBeReadNamesItsKey(t *testing.T) {
 func TestStoreOfSomethingElseIsRefused(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	path := filepath.Join(dir, storeName)
+	path := filepath.Join(dir, daemon.StoreName)
 	text := strings.Repeat("This is no store. ", 4096)
 	if err := writeAt(path, text); err != nil {
 		t.Fatal(err)

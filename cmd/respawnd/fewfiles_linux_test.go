@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/respawnd/respawnd/internal/daemon"
 )
 
 // fewFiles makes a program have at most n open files.
@@ -30,14 +32,14 @@ serverbrowse: {max_conns: 30}
 legacylist: {max_conns: 20}
 web: {max_conns: 10}
 `)
-	const others = ownFiles + 110 // beside gpcm.max_conns
+	const others = 256 + 110 // the daemon's own, and those beside gpcm.max_conns
 	for _, c := range []struct{ players, allowed int }{{100, others + 99}, {100, others + 100}, {6000, others + 5999}} {
 		allowed, needed := c.allowed, others+c.players
 		c := startWrapped(t, fewFiles(allowed), testEnv(t.TempDir(), variable("gpcm.max_conns", strconv.Itoa(c.players))), "--config", file)
 		lines, _ := c.log.since(0)
 		told := 0
 		for _, e := range lines {
-			if !message(tooFewFiles)(e) {
+			if !message(daemon.TooFewFiles)(e) {
 				continue
 			}
 			told++

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/respawnd/respawnd/configs"
+	"github.com/respawnd/respawnd/internal/daemon"
 	"github.com/respawnd/respawnd/internal/services"
 )
 
@@ -205,12 +206,22 @@ func start(t testing.TB, dir string, more ...string) *running {
 		}
 	}
 	d := startWithout(t, env, args...)
-	for _, b := range built {
-		if !d.address[b.name].IsValid() {
-			t.Fatalf("no line says where %s listens:\n%s", b.name, d.log)
+	for _, name := range listening() {
+		if !d.address[name].IsValid() {
+			t.Fatalf("no line says where %s listens:\n%s", name, d.log)
 		}
 	}
 	return d
+}
+
+// listening returns the services of this build that listen on an address.
+func listening() (names []string) {
+	for _, e := range daemon.List(new(services.Config)) {
+		if strings.HasSuffix(e.Key, ".listen") {
+			names = append(names, e.Name)
+		}
+	}
+	return names
 }
 
 // startWithout is start for a daemon with services off.

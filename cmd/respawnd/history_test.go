@@ -14,12 +14,13 @@ import (
 
 	"github.com/respawnd/respawnd/internal/history"
 	"github.com/respawnd/respawnd/master"
+	"github.com/respawnd/respawnd/web"
 )
 
 func TestHistoryOfPlayersSurvivesARestart(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	path := filepath.Join(dir, historyName)
+	path := filepath.Join(dir, web.HistoryFile)
 	busy := history.Key{Origin: master.FromQR2, Public: netip.MustParseAddrPort("192.0.2.1:6500")}
 	before := history.NewBook()
 	before.Begin(time.Now().Add(-3*history.Interval)).Add(busy, 12)
@@ -52,6 +53,6 @@ func TestHistoryOfPlayersSurvivesARestart(t *testing.T) {
 		t.Fatal(err)
 	}
 	d := start(t, dir)
-	d.waitFor("the damaged history", 0, message("the history of players begins anew"))
+	d.waitFor("the damaged history", 0, message("the history of players is unreadable and starts empty"))
 	d.stop()
 }

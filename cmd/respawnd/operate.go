@@ -12,6 +12,7 @@ import (
 	"github.com/respawnd/respawnd/admin"
 	"github.com/respawnd/respawnd/configs"
 	"github.com/respawnd/respawnd/internal/bans"
+	"github.com/respawnd/respawnd/internal/daemon"
 	"github.com/respawnd/respawnd/internal/services"
 	"github.com/respawnd/respawnd/operator"
 	"github.com/respawnd/respawnd/probe"
@@ -68,7 +69,7 @@ func (p *program) connect(ctx context.Context, cfg *services.Config) (operator.O
 	if err := p.doubtNewFolder(ctx, cfg); err != nil {
 		return nil, nil, err
 	}
-	store, err := openStore(ctx, cfg, probeStore, zerolog.Nop())
+	store, err := daemon.OpenStore(ctx, cfg, probeStore, zerolog.Nop())
 	if errors.Is(err, bolt.ErrInUse) {
 		op, err := remote(cfg)
 		return op, func() error { return nil }, err
@@ -79,7 +80,9 @@ func (p *program) connect(ctx context.Context, cfg *services.Config) (operator.O
 	if err := strayed(ctx, cfg); err != nil {
 		return nil, nil, errors.Join(err, store.Close())
 	}
-	closeStore := func() error { return errors.Join(store.Close(), adopt(storePath(cfg)), adopt(cfg.AccountKeyFile())) }
+	closeStore := func() error {
+		return errors.Join(store.Close(), adopt(daemon.StorePath(cfg)), adopt(cfg.Accounts.KeyPath(cfg.DataDir)))
+	}
 	op, err := p.local(ctx, cfg, store)
 	if err != nil {
 		return nil, nil, errors.Join(err, closeStore())
@@ -92,7 +95,7 @@ func remote(cfg *services.Config) (operator.Operator, error) {
 	if cfg.Admin.Listen == "" {
 		return nil, errors.New("the daemon is running and its admin API is off: set admin.listen, or stop the daemon first")
 	}
-	token, err := admin.ReadToken(cfg.AdminTokenFile())
+	token, err := admin.ReadToken(cfg.Admin.TokenPath(cfg.DataDir))
 	if err != nil {
 		return nil, fmt.Errorf("the daemon is running, but its token cannot be read: admin.token_file: %w", err)
 	}
@@ -104,9 +107,9 @@ func remote(cfg *services.Config) (operator.Operator, error) {
 func (p *program) local(ctx context.Context, cfg *services.Config, store *bolt.Store) (*operator.Local, error) {
 	l := &operator.Local{
 		Store: store, Table: bans.New(store), Catalogue: &operator.Catalogue{Embedded: configs.Games, Store: store},
-		DataDir: cfg.DataDir, StoreName: storeName, Files: backupFiles(cfg), Version: version(),
+		DataDir: cfg.DataDir, StoreName: daemon.StoreName, Files: daemon.Files(cfg), Version: version(),
 		OpenAccounts:  accountsWhenWanted(cfg, store),
-		StaticServers: func() []storage.AddedServer { return staticServers(&cfg.Servers) },
+		StaticServers: func() []storage.AddedServer { return daemon.StaticServers(cfg) },
 	}
 	l.CheckAdded = func(a *storage.AddedServer) error { return probe.CheckAdded(l.Catalogue.Catalog(), a) }
 	err := l.Catalogue.Load(ctx, cfg.Games.File)

@@ -7,6 +7,9 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+
+	"github.com/respawnd/respawnd/internal/accounts"
+	"github.com/respawnd/respawnd/internal/daemon"
 )
 
 // serviceUser is the number of a user that no machine needs to know.
@@ -56,7 +59,7 @@ func TestRootRestoresFilesThatTheServiceCanRead(t *testing.T) {
 	giveAway(t, key)
 	env := testEnv(dir, variable("accounts.key_file", key))
 	cli(t, env, "restore", file)
-	ownedByService(t, filepath.Join(dir, storeName), key)
+	ownedByService(t, filepath.Join(dir, daemon.StoreName), key)
 }
 
 func TestWhatCommandsOfRootMakeIsReadableByTheService(t *testing.T) {
@@ -65,9 +68,9 @@ func TestWhatCommandsOfRootMakeIsReadableByTheService(t *testing.T) {
 	giveAway(t, dir)
 	env := testEnv(dir)
 	createAccount(t, env)
-	ownedByService(t, filepath.Join(dir, storeName), filepath.Join(dir, keyName))
+	ownedByService(t, filepath.Join(dir, daemon.StoreName), filepath.Join(dir, accounts.KeyName))
 	cli(t, env, "account", "rotate-key")
-	ownedByService(t, filepath.Join(dir, keyName))
+	ownedByService(t, filepath.Join(dir, accounts.KeyName))
 	err := filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
 		if err == nil && !e.IsDir() {
 			ownedByService(t, path)

@@ -6,7 +6,6 @@ import (
 	"strings"
 	"text/tabwriter"
 	"time"
-	"unicode"
 
 	"github.com/respawnd/respawnd/internal/clean"
 )
@@ -42,17 +41,7 @@ func dash(s string) string {
 }
 
 // printable keeps what a stranger sent from moving the cursor.
-func printable(s string) string {
-	return strings.Map(func(r rune) rune {
-		switch {
-		case unicode.IsControl(r), r == 0x2028, r == 0x2029: // line ends
-			return '?'
-		case unicode.Is(unicode.Bidi_Control, r): // they change how the rest of the line is shown
-			return '?'
-		}
-		return r
-	}, clean.UTF8(s))
-}
+func printable(s string) string { return clean.Printable(s) }
 
 func yesNo(yes bool) string {
 	if yes {

@@ -122,7 +122,7 @@ const raceReport = "WARNING: DATA RACE"
 
 func (c *child) client(dir string) operator.Operator {
 	c.t.Helper()
-	token, err := admin.ReadToken(filepath.Join(dir, tokenName))
+	token, err := admin.ReadToken(filepath.Join(dir, admin.TokenFile))
 	if err != nil {
 		c.t.Fatal(err)
 	}

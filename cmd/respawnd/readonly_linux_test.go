@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/respawnd/respawnd/internal/daemon"
 )
 
 // remount changes what programs may do with the disk: ro or rw.
@@ -53,7 +55,7 @@ func TestReadOnlyDataFolderIsRefused(t *testing.T) {
 	c.kill()
 	d.remount("ro")
 	before := names(t, d.view)
-	wantRefusedStart(t, launch(t, "", d.wrapper, env), "data_dir", "read-only file system", filepath.Join(d.path, storeName))
+	wantRefusedStart(t, launch(t, "", d.wrapper, env), "data_dir", "read-only file system", filepath.Join(d.path, daemon.StoreName))
 	for _, args := range [][]string{
 		{"ban", "add", "192.0.2.1"},
 		{"account", "list"},
@@ -85,7 +87,7 @@ func TestCutOrFlippedStoreNeverHangsTheStart(t *testing.T) {
 		t.Fatal("no account")
 	}
 	d.stop()
-	store := filepath.Join(dir, storeName)
+	store := filepath.Join(dir, daemon.StoreName)
 	content, page := []byte(readFile(t, store)), os.Getpagesize()
 	check := func(what string, at int, bad []byte) {
 		t.Helper()

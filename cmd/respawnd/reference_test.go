@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"flag"
 	"fmt"
 	"maps"
@@ -17,6 +16,7 @@ import (
 	"github.com/rs/zerolog"
 	"github.com/spf13/cobra"
 
+	"github.com/respawnd/respawnd/internal/daemon"
 	"github.com/respawnd/respawnd/internal/logtail"
 )
 
@@ -85,16 +85,13 @@ func TestReferenceOfMetrics(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	d := &daemon{cfg: cfg, log: zerolog.Nop(), tail: logtail.New(10), reload: p.load, notify: newNotifier(nil)}
-	ctx, cancel := context.WithCancel(t.Context())
-	defer cancel()
-	err = d.open(ctx)
-	defer func() { _ = d.close() }()
+	d, err := daemon.Open(t.Context(), daemon.Options{Config: cfg, Load: p.reload, Log: zerolog.Nop(), Tail: logtail.New(10)})
 	if err != nil {
 		t.Fatal(err)
 	}
+	defer func() { _ = d.Close() }()
 	types := make(map[string]string) // of those that have samples
-	families, err := d.metrics.Gather()
+	families, err := d.Metrics().Gather()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -102,7 +99,7 @@ func TestReferenceOfMetrics(t *testing.T) {
 		types[f.GetName()] = strings.ToLower(f.GetType().String())
 	}
 	descs := make(chan *prometheus.Desc)
-	go func() { d.metrics.Describe(descs); close(descs) }()
+	go func() { d.Metrics().Describe(descs); close(descs) }()
 	rows := make(map[string]string)
 	for desc := range descs {
 		m := metricDesc.FindStringSubmatch(desc.String())

@@ -16,6 +16,7 @@ import (
 	"github.com/respawnd/respawnd/admin"
 	"github.com/respawnd/respawnd/internal/accounts"
 	"github.com/respawnd/respawnd/internal/backup"
+	"github.com/respawnd/respawnd/internal/daemon"
 	"github.com/respawnd/respawnd/internal/services"
 	"github.com/respawnd/respawnd/storage/bolt"
 )
@@ -58,8 +59,8 @@ func (p *program) restore(ctx context.Context, cfg *services.Config, path string
 		return err
 	}
 	defer func() { _ = os.RemoveAll(dir) }()
-	target := backupFiles(cfg)
-	target[storeName] = storePath(cfg)
+	target := daemon.Files(cfg)
+	target[daemon.StoreName] = daemon.StorePath(cfg)
 	room := func(bytes int64) error { return roomFor(bytes, in, cfg.DataDir) }
 	m, err := backup.Read(in, dir, func(name string) bool { return target[name] != "" }, room)
 	if err == nil {
@@ -85,7 +86,7 @@ func roomFor(bytes int64, in *os.File, dir string) error {
 	if info.Mode().IsRegular() && bytes > info.Size() {
 		return fmt.Errorf("%w: it is to hold %d bytes and has %d", backup.ErrDamaged, bytes, info.Size())
 	}
-	free, err := diskFree(dir)
+	free, err := backup.FreeSpace(dir)
 	if err != nil {
 		return fmt.Errorf("data_dir: free space: %w", err)
 	}
@@ -99,26 +100,26 @@ func roomFor(bytes int64, in *os.File, dir string) error {
 // checkRestored returns an error if a daemon could not go on from the unpacked
 // files in dir. The store among them may be upgraded by that.
 func checkRestored(ctx context.Context, dir string) (err error) {
-	path := filepath.Join(dir, storeName)
+	path := filepath.Join(dir, daemon.StoreName)
 	if err := bolt.Verify(path); err != nil {
 		return err
 	}
-	if _, err := admin.ReadToken(filepath.Join(dir, tokenName)); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("%s of the backup: %w", tokenName, err)
+	if _, err := admin.ReadToken(filepath.Join(dir, admin.TokenFile)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("%s of the backup: %w", admin.TokenFile, err)
 	}
 	store, err := bolt.Open(ctx, path, bolt.Options{})
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, store.Close()) }()
-	err = accounts.CheckKeyFile(ctx, store, filepath.Join(dir, keyName))
+	err = accounts.CheckKeyFile(ctx, store, filepath.Join(dir, accounts.KeyName))
 	switch {
 	case errors.Is(err, accounts.ErrNoKey):
-		return fmt.Errorf("it holds accounts, but not the key that opens them (%s)", keyName)
+		return fmt.Errorf("it holds accounts, but not the key that opens them (%s)", accounts.KeyName)
 	case errors.Is(err, accounts.ErrKeyFile):
-		return fmt.Errorf("its %s is not a sealing key file, or damaged", keyName)
+		return fmt.Errorf("its %s is not a sealing key file, or damaged", accounts.KeyName)
 	case errors.Is(err, accounts.ErrUnsealable):
-		return fmt.Errorf("its %s opens none of its accounts", keyName)
+		return fmt.Errorf("its %s opens none of its accounts", accounts.KeyName)
 	}
 	return err
 }
@@ -126,10 +127,10 @@ func checkRestored(ctx context.Context, dir string) (err error) {
 // notRunning makes sure that no daemon uses the data folder. A store that
 // cannot be opened for another reason is just what a backup is for.
 func notRunning(ctx context.Context, cfg *services.Config) error {
-	if _, err := os.Stat(storePath(cfg)); errors.Is(err, fs.ErrNotExist) {
+	if _, err := os.Stat(daemon.StorePath(cfg)); errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
-	store, err := openStore(ctx, cfg, probeStore, zerolog.Nop())
+	store, err := daemon.OpenStore(ctx, cfg, probeStore, zerolog.Nop())
 	if errors.Is(err, bolt.ErrInUse) {
 		return fmt.Errorf("stop the daemon first: %w", err)
 	}

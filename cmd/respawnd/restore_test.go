@@ -13,7 +13,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/respawnd/respawnd/admin"
+	"github.com/respawnd/respawnd/internal/accounts"
 	"github.com/respawnd/respawnd/internal/backup"
+	"github.com/respawnd/respawnd/internal/daemon"
 )
 
 // unpacked returns the files of a backup by name, the manifest too.
@@ -70,17 +73,17 @@ func TestRestoreRefuses(t *testing.T) {
 	for _, name := range names(t, target) {
 		before[name] = readFile(t, filepath.Join(target, name))
 	}
-	foreign := unpacked(t, other)[keyName]
+	foreign := unpacked(t, other)[accounts.KeyName]
 	for name, tc := range map[string]struct {
 		change func(files map[string][]byte)
 		want   string
 	}{
-		"no key":             {func(f map[string][]byte) { delete(f, keyName) }, "not the key"},
-		"empty key":          {func(f map[string][]byte) { f[keyName] = nil }, "not a sealing key file"},
-		"key of noise":       {func(f map[string][]byte) { f[keyName] = []byte("noise") }, "not a sealing key file"},
-		"key of other store": {func(f map[string][]byte) { f[keyName] = foreign }, "opens none"},
-		"no store":           {func(f map[string][]byte) { delete(f, storeName) }, storeName},
-		"empty token":        {func(f map[string][]byte) { f[tokenName] = nil }, tokenName},
+		"no key":             {func(f map[string][]byte) { delete(f, accounts.KeyName) }, "not the key"},
+		"empty key":          {func(f map[string][]byte) { f[accounts.KeyName] = nil }, "not a sealing key file"},
+		"key of noise":       {func(f map[string][]byte) { f[accounts.KeyName] = []byte("noise") }, "not a sealing key file"},
+		"key of other store": {func(f map[string][]byte) { f[accounts.KeyName] = foreign }, "opens none"},
+		"no store":           {func(f map[string][]byte) { delete(f, daemon.StoreName) }, daemon.StoreName},
+		"empty token":        {func(f map[string][]byte) { f[admin.TokenFile] = nil }, admin.TokenFile},
 	} {
 		files := unpacked(t, saved)
 		tc.change(files)
@@ -101,7 +104,7 @@ func TestRestoreRefuses(t *testing.T) {
 func TestRestoreOfASparseFile(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	free, err := diskFree(dir)
+	free, err := backup.FreeSpace(dir)
 	must(t, err)
 	size := int64(free) // as much as there is, which is less than it takes
 	manifest := fmt.Appendf(nil, `{"format":1,"version":"v1","created":"2026-11-01T12:00:00Z","files":[{"name":"respawnd.db","size":%d,"sha256":""}]}`, size)
@@ -110,7 +113,7 @@ func TestRestoreOfASparseFile(t *testing.T) {
 	must(t, out.WriteHeader(&tar.Header{Name: "manifest.json", Size: int64(len(manifest)), Mode: 0o600, Typeflag: tar.TypeReg}))
 	_, err = out.Write(manifest)
 	must(t, err)
-	must(t, out.WriteHeader(&tar.Header{Name: storeName, Size: size, Mode: 0o600, Typeflag: tar.TypeReg, Format: tar.FormatGNU}))
+	must(t, out.WriteHeader(&tar.Header{Name: daemon.StoreName, Size: size, Mode: 0o600, Typeflag: tar.TypeReg, Format: tar.FormatGNU}))
 	cut := writeFile(t, "cut", head.String())
 	refused(t, exitFailure, testEnv(dir), []string{"restore", cut}, "nothing was changed", fmt.Sprintf("it is to hold %d bytes", size))
 	whole := writeFile(t, "whole", head.String())

@@ -11,7 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/respawnd/respawnd/configs"
-	parts "github.com/respawnd/respawnd/internal/daemon"
+	"github.com/respawnd/respawnd/internal/daemon"
 	"github.com/respawnd/respawnd/internal/games"
 	"github.com/respawnd/respawnd/internal/selftest"
 	svc "github.com/respawnd/respawnd/internal/service"
@@ -59,7 +59,7 @@ func (p *program) selftest(ctx context.Context, cfg *services.Config, quick bool
 // steps returns the steps of all services in the order in which these start.
 func steps(cfg *services.Config) (all []svc.Step) {
 	private := false
-	for _, e := range parts.List(cfg) {
+	for _, e := range daemon.List(cfg) {
 		all = append(all, e.Steps...)
 		private = private || e.Private
 	}

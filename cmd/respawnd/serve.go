@@ -7,6 +7,7 @@ import (
 	"github.com/rs/zerolog"
 	"github.com/spf13/cobra"
 
+	"github.com/respawnd/respawnd/internal/daemon"
 	"github.com/respawnd/respawnd/internal/logtail"
 )
 
@@ -31,25 +32,29 @@ func (p *program) serve(ctx context.Context) error {
 	tail := logtail.New(cfg.Admin.LogLines)
 	log, flush := newQueuedLogger(p.err, tail, cfg.Log.Level, cfg.Log.Format)
 	defer flush()
-	d := &daemon{
-		cfg: cfg, log: log, tail: tail, console: isConsole(p.err, cfg.Log.Format), reload: p.load, notify: newNotifier(p.env),
+	daemon.Warn(log, warnings)
+	d, err := daemon.Open(ctx, daemon.Options{
+		Config: cfg, Load: p.reload, Version: version(), Log: log, Tail: tail,
+		Console: isConsole(p.err, cfg.Log.Format), Notify: daemon.NotifySocket(p.env),
+	})
+	if err != nil {
+		return report(log, err, "not started")
 	}
-	d.warn(warnings)
-	if err := d.open(ctx); err != nil {
-		return report(log, errors.Join(err, d.close()), "not started")
-	}
-	err = d.run(ctx)
-	if err := errors.Join(err, d.close()); err != nil {
+	if err := errors.Join(d.Run(ctx), d.Close()); err != nil {
 		return report(log, err, "stopped by an error")
 	}
 	log.Info().Msg("stopped")
 	return nil
 }
 
-// report logs every single mistake and marks the error as told.
+// reload reads the configuration again.
+func (p *program) reload() (daemon.Config, []string, error) {
+	cfg, warnings, err := p.load()
+	return cfg, warnings, err
+}
+
+// report logs every single mistake and marks the error as reported.
 func report(log zerolog.Logger, err error, msg string) error {
-	for _, e := range mistakes(err) {
-		log.Error().Err(e).Msg(msg)
-	}
+	daemon.Report(log, err, msg)
 	return reportedError{err}
 }

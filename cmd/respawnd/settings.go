@@ -1,19 +1,16 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 	"os"
-	"strings"
 
 	"github.com/spf13/cobra"
 	"go.yaml.in/yaml/v3"
 
 	"github.com/respawnd/respawnd/configs"
-	daemonlist "github.com/respawnd/respawnd/internal/daemon"
+	"github.com/respawnd/respawnd/internal/daemon"
 	svc "github.com/respawnd/respawnd/internal/service"
 	"github.com/respawnd/respawnd/internal/services"
-	"github.com/respawnd/respawnd/operator"
 )
 
 // load reads the configuration as the flags and the environment say.
@@ -34,78 +31,35 @@ func (p *program) checkCommand() *cobra.Command {
 			if err != nil {
 				return p.listMistakes(err)
 			}
-			if err := check(cfg, svc.OnCommand); err != nil {
+			if err := daemon.Check(cfg, svc.OnCommand); err != nil {
 				return p.listMistakes(err)
 			}
-			later, on := notBuilt(cfg)
-			for _, key := range later {
+			for _, key := range daemon.Missing(cfg) {
 				_, _ = fmt.Fprintf(p.err, "warning: %s: this service is not part of this version yet\n", key)
 			}
-			return p.say("the configuration is fine: %d services on, data in %s", on, cfg.DataDir)
+			return p.say("the configuration is fine: %d services on, data in %s", servicesOn(cfg), cfg.DataDir)
 		},
 	}
 }
 
-// check returns the mistakes in the configuration, in the files that it names and
-// in what it says of this machine.
-func check(cfg *services.Config, when svc.Moment) error {
-	errs := []error{checkDNS(cfg), checkDataDir(cfg)}
-	for _, e := range daemonlist.List(cfg) {
-		if e.Check != nil {
-			errs = append(errs, e.Check(cfg.DataDir, when))
+// servicesOn returns how many services listen that are part of this version.
+func servicesOn(cfg *services.Config) int {
+	built := make(map[string]bool)
+	for _, e := range daemon.List(cfg) {
+		built[e.Name] = true
+	}
+	on := make(map[string]bool)
+	for _, l := range cfg.Listeners() {
+		if built[l.Service] { // it may have several addresses
+			on[l.Service] = true
 		}
 	}
-	if err := operator.CheckGamesFile(configs.Games, cfg.Games.File); err != nil {
-		errs = append(errs, err)
-	}
-	if _, err := webhooks(cfg); err != nil {
-		errs = append(errs, err)
-	}
-	if cfg.GeoIP.File != "" {
-		db, err := openGeoIP(cfg.GeoIP.File)
-		if err != nil {
-			errs = append(errs, err)
-		} else {
-			errs = append(errs, db.Close())
-		}
-	}
-	return errors.Join(errs...)
-}
-
-// checkDataDir refuses a data folder that is something else. One that is missing
-// is made at the start.
-func checkDataDir(cfg *services.Config) error {
-	if info, err := os.Stat(cfg.DataDir); err == nil && !info.IsDir() {
-		return fmt.Errorf("data_dir: %s is not a folder", cfg.DataDir)
-	}
-	return nil
-}
-
-// mistakes returns the single errors of a joined one. An error that adds words
-// to those that it wraps stays whole.
-func mistakes(err error) []error {
-	joined, ok := errors.AsType[interface {
-		error
-		Unwrap() []error
-	}](err)
-	if !ok {
-		return []error{err}
-	}
-	var texts []string
-	var out []error
-	for _, e := range joined.Unwrap() {
-		texts = append(texts, e.Error())
-		out = append(out, mistakes(e)...)
-	}
-	if err.Error() != strings.Join(texts, "\n") {
-		return []error{err}
-	}
-	return out
+	return len(on)
 }
 
 // listMistakes prints one line per mistake.
 func (p *program) listMistakes(err error) error {
-	for _, e := range mistakes(err) {
+	for _, e := range daemon.Mistakes(err) {
 		_, _ = fmt.Fprintf(p.err, "respawnd: %v\n", e)
 	}
 	return reportedError{err}

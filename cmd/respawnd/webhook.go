@@ -5,116 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
-	"os"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
-	"github.com/respawnd/respawnd/configs"
-	"github.com/respawnd/respawnd/internal/netserve"
 	"github.com/respawnd/respawnd/internal/services"
 	"github.com/respawnd/respawnd/webhook"
 )
-
-// maxHookFile is the size in bytes of the largest file with a URL or a secret.
-const maxHookFile = 4 << 10
-
-// webhooks returns the hooks of a configuration, with what their files hold.
-func webhooks(cfg *services.Config) (hooks []webhook.Hook, err error) {
-	var errs []error
-	for _, w := range cfg.Webhooks {
-		h, err := hook(w)
-		if err != nil {
-			errs = append(errs, fmt.Errorf("webhooks: %s: %w", w.Name, err))
-		}
-		hooks = append(hooks, h)
-	}
-	return hooks, errors.Join(errs...)
-}
-
-func hook(w configs.Webhook) (webhook.Hook, error) {
-	h := webhook.Hook{
-		Name: w.Name, URL: string(w.URL), Secret: string(w.Secret), Games: w.Games,
-		High: w.PlayersHigh, Low: w.PlayersLow, Allow: w.Allow,
-	}
-	if w.Format == "discord" {
-		h.Format = webhook.Discord
-	}
-	for _, e := range w.Events {
-		h.Kinds = append(h.Kinds, kinds(e)...)
-	}
-	if w.URLFile != "" {
-		text, err := readHookFile(w.URLFile)
-		if err != nil {
-			return h, fmt.Errorf("url_file: %w", err)
-		}
-		u, err := configs.ParseWebhookURL(text)
-		if err != nil {
-			return h, fmt.Errorf("url_file: %s: %w", w.URLFile, err)
-		}
-		h.URL = string(u)
-	}
-	if w.SecretFile != "" {
-		text, err := readHookFile(w.SecretFile)
-		if err != nil {
-			return h, fmt.Errorf("secret_file: %w", err)
-		}
-		if err := configs.CheckWebhookSecret(configs.Secret(text)); err != nil {
-			return h, fmt.Errorf("secret_file: %s: %w", w.SecretFile, err)
-		}
-		h.Secret = text
-	}
-	return h, nil
-}
-
-// kinds returns the kinds of a word in the configuration.
-func kinds(word string) []webhook.Kind {
-	switch word {
-	case "up":
-		return []webhook.Kind{webhook.ServerUp}
-	case "down":
-		return []webhook.Kind{webhook.ServerDown}
-	case "players":
-		return []webhook.Kind{webhook.PlayersHigh, webhook.PlayersLow}
-	default:
-		return []webhook.Kind{webhook.BanAdded, webhook.BanRemoved}
-	}
-}
-
-// readHookFile returns the text of a file without spaces and line ends around it.
-func readHookFile(path string) (string, error) {
-	info, err := os.Stat(path)
-	if err != nil {
-		return "", err
-	}
-	if info.Size() > maxHookFile {
-		return "", fmt.Errorf("%s: larger than %d bytes", path, maxHookFile)
-	}
-	b, err := os.ReadFile(path)
-	return strings.TrimSpace(string(b)), err
-}
-
-// openWebhooks makes what tells the webhooks; it watches once the daemon runs.
-func (d *daemon) openWebhooks() error {
-	hooks, err := webhooks(d.cfg)
-	if err != nil {
-		return err
-	}
-	d.webhooks = webhook.New(webhook.Options{
-		Registry: d.registry, Addresses: d.addresses, Bans: d.bansInForce, Hooks: hooks, Version: version(),
-		Title: func(game string) string {
-			if g, ok := d.catalogue.Catalog().Lookup(game); ok && g.Title != "" {
-				return g.Title
-			}
-			return game
-		},
-		Log:     d.log.With().Str("service", "webhook").Logger(),
-		Metrics: netserve.NewMetrics(d.metrics, "webhook", webhook.DropReasons()...), Registerer: d.metrics,
-	})
-	d.bans.OnChange(d.webhooks.BansChanged)
-	return nil
-}
 
 func (p *program) webhookCommand() *cobra.Command {
 	return group("webhook", "Look at the webhooks and try them", p.webhookList(), p.webhookTest())
@@ -218,7 +116,7 @@ func (p *program) loadWebhooks() (*services.Config, []webhook.Hook, error) {
 	if err != nil {
 		return nil, nil, p.listMistakes(err)
 	}
-	hooks, err := webhooks(cfg)
+	hooks, err := webhook.Hooks(cfg.Webhooks)
 	if err != nil {
 		return nil, nil, p.listMistakes(err)
 	}

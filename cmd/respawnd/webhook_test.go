@@ -136,7 +136,7 @@ func TestFilesOfWebhooksAreChecked(t *testing.T) {
 		"bad url":        {fmt.Sprintf("format: discord, url_file: %q", writeFile(t, "url", "hidden-token")), "url: is not a web address"},
 		"missing secret": {"url: 'https://example.org', secret_file: /no/such/file", "webhooks: a: secret_file: "},
 		"short secret":   {fmt.Sprintf("url: 'https://example.org', secret_file: %q", writeFile(t, "secret", "hidden-token")), "shorter than 16"},
-		"large file":     {fmt.Sprintf("url: 'https://example.org', secret_file: %q", writeFile(t, "secret", strings.Repeat("x", maxHookFile+1))), "larger than"},
+		"large file":     {fmt.Sprintf("url: 'https://example.org', secret_file: %q", writeFile(t, "secret", strings.Repeat("x", 4<<10+1))), "larger than"},
 	} {
 		config := writeFile(t, "own.yaml", "webhooks: [{name: a, "+tc.entry+"}]\n")
 		for _, words := range [][]string{{"check"}, {"serve"}, {"webhook", "list"}} {

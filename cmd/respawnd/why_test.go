@@ -12,7 +12,9 @@ import (
 
 	"golang.org/x/net/html"
 
+	"github.com/respawnd/respawnd/internal/daemon"
 	"github.com/respawnd/respawnd/internal/gamespy"
+	"github.com/respawnd/respawnd/internal/services"
 	"github.com/respawnd/respawnd/internal/verdicts"
 	"github.com/respawnd/respawnd/master/legacylist"
 	"github.com/respawnd/respawnd/qr2"
@@ -259,8 +261,10 @@ func TestHomeNamesWhatRuns(t *testing.T) {
 	t.Parallel()
 	d := start(t, t.TempDir())
 	text := pageText(t, d, "/")
-	for _, name := range []string{"qr2", "serverbrowse", "legacylist", "gpcm", "gpsp", "natneg", "zanmaster"} {
-		wantIn(t, text, serviceWords(name), fmt.Sprint(d.address[name].Port()))
+	for _, e := range daemon.List(new(services.Config)) {
+		if _, on := d.address[e.Name]; on && e.Title != "" {
+			wantIn(t, text, e.Title, fmt.Sprint(d.address[e.Name].Port()))
+		}
 	}
 	wantIn(t, text, "This server’s address is 127.0.0.1.")
 	if slices.Contains(strings.Fields(text), "admin") {

@@ -440,9 +440,9 @@ func TestZandronumSelftestTwice(t *testing.T) {
 	t.Parallel()
 	d := startZan(t, t.TempDir())
 	env := append(testEnv(t.TempDir()), variable("zanmaster.listen", d.address["zanmaster"].String()))
-	for _, b := range built {
-		if b.name != "zanmaster" {
-			env = append(env, variable(b.name+".listen", ""))
+	for _, name := range listening() {
+		if name != "zanmaster" {
+			env = append(env, variable(name+".listen", ""))
 		}
 	}
 	for i, want := range []string{"ok", "ok, but the list was not looked at"} {

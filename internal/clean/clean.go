@@ -101,3 +101,17 @@ func Shorten(s string, n int) string {
 	}
 	return s
 }
+
+// Printable returns s for a terminal or a log: what a stranger sent cannot move the
+// cursor or change how the rest of the line is shown.
+func Printable(s string) string {
+	return strings.Map(func(r rune) rune {
+		switch {
+		case unicode.IsControl(r), r == 0x2028, r == 0x2029: // line ends
+			return '?'
+		case unicode.Is(unicode.Bidi_Control, r):
+			return '?'
+		}
+		return r
+	}, UTF8(s))
+}

@@ -7,7 +7,6 @@ package services
 
 import (
 	"net/netip"
-	"path/filepath"
 
 	"github.com/respawnd/respawnd/admin"
 	"github.com/respawnd/respawnd/configs"
@@ -15,6 +14,7 @@ import (
 	"github.com/respawnd/respawnd/gpcm"
 	"github.com/respawnd/respawnd/gpsp"
 	"github.com/respawnd/respawnd/internal/accounts"
+	"github.com/respawnd/respawnd/internal/daemon"
 	"github.com/respawnd/respawnd/lan"
 	"github.com/respawnd/respawnd/master"
 	"github.com/respawnd/respawnd/master/legacylist"
@@ -156,15 +156,6 @@ type Net struct {
 	AdvertiseAs []configs.Advertised `key:"advertise_as" live:"true"`
 }
 
-// AccountKeyFile returns the path of the key that seals what must stay secret
-// of accounts: accounts.key_file, or account.key in the data folder.
-func (c *Config) AccountKeyFile() string {
-	if c.Accounts.KeyFile != "" {
-		return c.Accounts.KeyFile
-	}
-	return filepath.Join(c.DataDir, "account.key")
-}
-
 // Servers is section servers.
 type Servers struct {
 	// PROTOCOL HOST:PORT of each, such as "a2s 192.0.2.1:27015"; the protocol is
@@ -215,13 +206,13 @@ type GeoIP struct {
 	File string `key:"file" as:"text"` // empty: no countries
 }
 
-// AdminTokenFile returns the path of the file that holds the token of the admin
-// API: admin.token_file, or admin.token in the data folder if that is empty.
-func (c *Config) AdminTokenFile() string {
-	if c.Admin.TokenFile != "" {
-		return c.Admin.TokenFile
+// Shared returns what the services share. It implements daemon.Config.
+func (c *Config) Shared() daemon.Shared {
+	return daemon.Shared{
+		DataDir: c.DataDir, Trusted: c.Net.Trusted, Advertised: c.Advertised(), Static: c.Servers.Static,
+		Master: c.Master, Accounts: c.Accounts, Webhooks: c.Webhooks,
+		GamesFile: c.Games.File, Domains: c.Games.Domains, GeoIPFile: c.GeoIP.File,
 	}
-	return filepath.Join(c.DataDir, "admin.token")
 }
 
 // Load reads the configuration, see configs.Load. After an error it is nil.

@@ -31,8 +31,8 @@ func TestDefaultsAreValid(t *testing.T) {
 	if diff := cmp.Diff(want, c.QR2); diff != "" {
 		t.Errorf("defaults of qr2, -want +got:\n%s", diff)
 	}
-	if got, want := c.AdminTokenFile(), "respawnd-data/admin.token"; strings.ReplaceAll(got, `\`, "/") != want {
-		t.Errorf("AdminTokenFile() = %q, want %q", got, want)
+	if got, want := c.Admin.TokenPath(c.DataDir), "respawnd-data/admin.token"; strings.ReplaceAll(got, `\`, "/") != want {
+		t.Errorf("TokenPath() = %q, want %q", got, want)
 	}
 	if got, want := c.Games.Domains, []string{"gamespy.com"}; !slices.Equal(got, want) {
 		t.Errorf("games.domains = %q, want %q", got, want)
@@ -48,8 +48,8 @@ func TestCallerMayChangeDefault(t *testing.T) {
 
 func TestAdminTokenFileIsTakenAsConfigured(t *testing.T) {
 	c := load(t, configs.Options{Flags: map[string]string{"admin.token_file": "/run/token"}})
-	if got := c.AdminTokenFile(); got != "/run/token" {
-		t.Errorf("AdminTokenFile() = %q, want /run/token", got)
+	if got := c.Admin.TokenPath(c.DataDir); got != "/run/token" {
+		t.Errorf("TokenPath() = %q, want /run/token", got)
 	}
 }
 

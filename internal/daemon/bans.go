@@ -1,0 +1,83 @@
+package daemon
+
+import (
+	"context"
+	"net/netip"
+	"time"
+
+	"github.com/rs/zerolog"
+
+	"github.com/respawnd/respawnd/internal/bans"
+	"github.com/respawnd/respawnd/internal/clock"
+	"github.com/respawnd/respawnd/internal/verdicts"
+	"github.com/respawnd/respawnd/master"
+	"github.com/respawnd/respawnd/storage"
+)
+
+// banSweepEvery is how often bans that have long been over are removed from the
+// store, and servers and webhooks learn of those that ended.
+const banSweepEvery = time.Hour
+
+// bannedFrom is service.Env.Banned.
+func (d *Daemon) bannedFrom(scope storage.Scope, a netip.Addr) bool {
+	_, yes := d.bans.Check(scope, a, time.Now())
+	return yes
+}
+
+// bannedServer reports whether servers of an origin may not be listed from an
+// address, unless a service that is on sees to that by itself.
+func (d *Daemon) bannedServer(origin master.Origin, a netip.Addr) bool {
+	if e := d.settings.Load().owner(origin); e != nil && e.Bans != 0 {
+		return !e.On && d.bannedFrom(e.Bans, a)
+	}
+	return d.bannedFrom(storage.ScopeLists, a)
+}
+
+// enforceBans takes servers off the list that have been banned.
+func (d *Daemon) enforceBans() {
+	gone := d.registry.RemoveFunc(func(s *master.Server) bool { return d.bannedServer(s.Origin, s.Key.Source.Addr()) })
+	for _, s := range gone {
+		d.servers.Note(s.Origin.String(), s.Key.Source, s.Game, verdicts.Banned)
+	}
+}
+
+// bansInForce returns the bans that are not over.
+func (d *Daemon) bansInForce() []storage.Ban { return d.bans.InForce(time.Now()) }
+
+// sweepBans removes bans that have long been over, until ctx ends.
+func (d *Daemon) sweepBans(ctx context.Context) {
+	began := time.Now()
+	w := banSweep{bans: d.bans, watch: clock.NewWatch(began), log: d.log}
+	tick := time.NewTicker(banSweepEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case now := <-tick.C:
+			w.once(ctx, now, now.Sub(began))
+		}
+	}
+}
+
+// banSweep removes bans that have long been over, unless the clock may be wrong.
+type banSweep struct {
+	bans  *bans.Table
+	watch *clock.Watch
+	log   zerolog.Logger
+}
+
+// once sweeps at a time of day, after the daemon has been running for a time.
+func (w *banSweep) once(ctx context.Context, now time.Time, running time.Duration) {
+	w.bans.Recheck(now)
+	if jump, steady := w.watch.Steady(now, running); !steady {
+		w.log.Warn().Stringer("by", jump.Round(time.Second)).
+			Msg("the clock of this machine jumped; nothing that is over is deleted before it runs evenly")
+		return
+	}
+	if n, err := w.bans.Sweep(ctx, clock.Deletable(now)); err != nil {
+		w.log.Error().Err(err).Msg("bans that are over were not removed")
+	} else if n > 0 {
+		w.log.Info().Int("bans", n).Msg("removed bans that have long been over")
+	}
+}

@@ -1,0 +1,326 @@
+package daemon
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/netip"
+	"os"
+	"os/signal"
+	"slices"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/rs/zerolog"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/respawnd/respawnd/configs"
+	"github.com/respawnd/respawnd/internal/accounts"
+	"github.com/respawnd/respawnd/internal/logtail"
+	"github.com/respawnd/respawnd/internal/netserve"
+	"github.com/respawnd/respawnd/internal/service"
+	"github.com/respawnd/respawnd/master"
+	"github.com/respawnd/respawnd/master/saved"
+	"github.com/respawnd/respawnd/operator"
+	"github.com/respawnd/respawnd/storage"
+	"github.com/respawnd/respawnd/webhook"
+)
+
+// storeWait is how long a starting daemon waits for the store: another one may
+// just be stopping.
+const storeWait = 2 * time.Second
+
+// Options are what a daemon is made of. All of it but Notify is required.
+type Options struct {
+	Config Config
+	// Load reads the configuration again, with warnings, when the daemon reloads. The
+	// result must have the type of Config.
+	Load    func() (Config, []string, error)
+	Version string
+	Log     zerolog.Logger
+	Tail    *logtail.Ring // the last lines of the log
+	Console bool          // the log is for a person at the screen
+	Notify  string        // socket of the service manager; empty: there is none
+}
+
+// Daemon is a daemon whose sockets are open.
+type Daemon struct {
+	opt      Options
+	log      zerolog.Logger
+	settings atomic.Pointer[settings] // in force; a reload replaces it
+	started  time.Time
+	notify   notifier
+
+	shared
+	keepers  keepers
+	asker    lateAsker
+	operator *operator.Local
+	webhooks *webhook.Dispatcher
+	saved    *saved.List
+	listings *listings
+	local    *localWatch
+	writable *storeWatch
+
+	running []opened                  // complete before the daemon serves
+	own     func(netip.AddrPort) bool // sockets of running; nil until all are open
+	serving atomic.Bool
+	ran     bool // the list is worth saving
+}
+
+// Open gets everything ready and opens every socket. After an error nothing is
+// open.
+func Open(ctx context.Context, opt Options) (*Daemon, error) {
+	d := &Daemon{opt: opt, log: opt.Log, started: time.Now(), notify: notifier{opt.Notify}}
+	if err := d.open(ctx); err != nil {
+		return nil, errors.Join(err, d.Close())
+	}
+	return d, nil
+}
+
+func (d *Daemon) open(ctx context.Context) error {
+	s := newSettings(d.opt.Config)
+	d.settings.Store(s)
+	err := s.checkNames()
+	if err != nil {
+		return err
+	}
+	if d.store, err = OpenStore(ctx, d.opt.Config, storeWait, d.log); err != nil {
+		return err
+	}
+	if err := s.checkStart(); err != nil {
+		return err
+	}
+	d.writable = &storeWatch{store: d.store, room: roomBeside(s.storePath(), s.DataDir), log: d.log}
+	d.makeShared(s, d.log)
+	d.keepers.verdicts = d.servers
+	d.registry.SetLimits(d.limits(s))
+	d.makeList(s)
+	if err := d.load(ctx, s); err != nil {
+		return err
+	}
+	d.makeOperator(s)
+	d.bans.OnChange(d.enforceBans)
+	if err := d.makeWebhooks(s); err != nil {
+		return err
+	}
+	s.checkOpenFiles(d.log)
+	return d.openServices(ctx, s)
+}
+
+// limits returns the limits of the list.
+func (d *Daemon) limits(s *settings) master.Limits {
+	l := s.limits()
+	l.Exempt = func(a netip.Addr) bool { return s.trusted(a) || d.keepers.exempt(a) }
+	return l
+}
+
+// makeList makes what saves, restores and hides listed servers.
+func (d *Daemon) makeList(s *settings) {
+	sources := make(map[master.Origin]*master.Source)
+	for _, e := range s.entries {
+		if e.Decoder == nil {
+			continue
+		}
+		source := master.NewSource(e.Decoder(d.registry))
+		for _, o := range e.Origins {
+			sources[o] = source
+		}
+	}
+	d.saved = &saved.List{
+		Registry: d.registry, Store: d.store, Games: d.catalogue.Catalog(), Verdicts: d.servers, Sources: sources,
+		Noting: s.noting, Banned: d.bannedServer, Log: d.log,
+	}
+	d.listings = &listings{
+		store: d.store, list: d.registry, asker: &d.asker, log: d.log,
+		static: func() []storage.AddedServer { return d.settings.Load().static() },
+	}
+	d.local = newLocalWatch(d.registry, d.addresses, d.servers, s.noting, d.log)
+}
+
+// load reads what the store and the files next to it hold.
+func (d *Daemon) load(ctx context.Context, s *settings) error {
+	if err := d.loadShared(ctx, s, d.log); err != nil {
+		return err
+	}
+	if err := d.listings.hide(ctx); err != nil {
+		return err
+	}
+	return d.saved.Restore(ctx, s.Master.RestoreFor)
+}
+
+// makeOperator makes what operators can do.
+func (d *Daemon) makeOperator(s *settings) {
+	d.operator = &operator.Local{
+		Store: d.store, Table: d.bans, Catalogue: d.catalogue,
+		DataDir: s.DataDir, StoreName: StoreName, Files: s.files(), Version: d.opt.Version,
+		Registry: d.registry, Book: d.servers, Visits: d.players, Sessions: d.hub,
+		Unlisted:       d.keepers.unlisted,
+		Listening:      d.listening,
+		OpenAccounts:   func(context.Context) (*accounts.Service, error) { return d.accounts, nil },
+		StaticServers:  func() []storage.AddedServer { return d.settings.Load().static() },
+		AskedServers:   d.asker.named,
+		CheckAdded:     d.asker.check,
+		ServersChanged: d.listings.take,
+	}
+}
+
+// listening returns when the daemon started, and the addresses of its services.
+func (d *Daemon) listening() (started time.Time, addresses map[string]string) {
+	addresses = make(map[string]string)
+	for _, s := range d.running {
+		addresses[s.Name] = s.run.Address.String()
+	}
+	return d.started, addresses
+}
+
+// makeWebhooks makes what notifies webhooks; it watches once the daemon runs.
+func (d *Daemon) makeWebhooks(s *settings) error {
+	hooks, err := webhook.Hooks(s.Webhooks)
+	if err != nil {
+		return err
+	}
+	d.webhooks = webhook.New(webhook.Options{
+		Registry: d.registry, Addresses: d.addresses, Bans: d.bansInForce, Hooks: hooks, Version: d.opt.Version,
+		Title: func(game string) string {
+			if g, ok := d.catalogue.Catalog().Lookup(game); ok && g.Title != "" {
+				return g.Title
+			}
+			return game
+		},
+		Log:     d.log.With().Str("service", "webhook").Logger(),
+		Metrics: netserve.NewMetrics(d.metrics, "webhook", webhook.DropReasons()...), Registerer: d.metrics,
+	})
+	d.bans.OnChange(d.webhooks.BansChanged)
+	return nil
+}
+
+// Run serves until ctx ends or a service fails; the first failure stops the
+// others.
+func (d *Daemon) Run(ctx context.Context) error {
+	d.ran = true
+	hup := make(chan os.Signal, 1)
+	signal.Notify(hup, syscall.SIGHUP) // before readiness is announced
+	defer signal.Stop(hup)
+	if err := d.listings.take(ctx); err != nil && ctx.Err() == nil {
+		return err
+	}
+	g, ctx := errgroup.WithContext(ctx)
+	for _, s := range d.running {
+		g.Go(func() error {
+			if err := s.run.Serve(ctx); err != nil {
+				return fmt.Errorf("%s: %w", s.Key, err)
+			}
+			if ctx.Err() == nil {
+				return fmt.Errorf("%s: the service ended", s.Key)
+			}
+			return nil
+		})
+	}
+	g.Go(func() error { return d.registry.Run(ctx, d.keepers.expired) })
+	for _, watch := range []func(context.Context){
+		func(ctx context.Context) { d.keepers.reportReplaced(ctx, d.registry) },
+		func(ctx context.Context) {
+			d.saved.Run(ctx, func() time.Duration { return d.settings.Load().Master.SaveEvery })
+		},
+		d.sweepBans, d.writable.run,
+		func(ctx context.Context) { d.local.run(ctx, d.beyondLoopback()) },
+	} {
+		g.Go(func() error { watch(ctx); return nil })
+	}
+	g.Go(func() error { return d.webhooks.Run(ctx) })
+	d.announce() // before anything can change the configuration
+	g.Go(func() error { d.reloadOn(ctx, hup); return nil })
+	err := g.Wait()
+	d.serving.Store(false)
+	return err
+}
+
+// announce logs what is served where, and then the one line that tools wait for.
+func (d *Daemon) announce() {
+	ports := make(map[string]uint16, len(d.running))
+	for _, s := range d.running {
+		if a, err := netip.ParseAddrPort(s.run.Address.String()); err == nil {
+			ports[s.Name] = a.Port()
+		}
+		d.log.Info().Str("service", s.Name).Stringer("address", s.run.Address).Msg("listening")
+	}
+	d.servers.SetPorts(ports)
+	s := d.settings.Load()
+	if keys := Missing(s.config); len(keys) > 0 {
+		d.log.Info().Strs("keys", keys).Msg("these services are configured but not part of this version yet")
+	}
+	d.serving.Store(true)
+	d.log.Info().Str("version", d.opt.Version).Str("data_dir", s.DataDir).Int("games", d.catalogue.Catalog().Len()).Msg("ready")
+	d.tell(notifyReady, "serving")
+	d.welcomeGuests(s)
+}
+
+// tell informs the service manager. If that fails it is the operator's business,
+// not a reason to stop.
+func (d *Daemon) tell(state, status string) {
+	if err := d.notify.tell(state, status); err != nil {
+		d.log.Warn().Err(err).Msg("the service manager was not told")
+	}
+}
+
+// Metrics returns the metrics of the daemon and of its services.
+func (d *Daemon) Metrics() *prometheus.Registry { return d.metrics }
+
+var errNotServing = errors.New("not serving")
+
+// ready is service.Env.Ready.
+func (d *Daemon) ready() error {
+	if !d.serving.Load() {
+		return errNotServing
+	}
+	return d.writable.err()
+}
+
+// Close saves the list and closes what is open, the store last.
+func (d *Daemon) Close() error {
+	var errs []error
+	for _, s := range d.running {
+		if err := s.run.Close(); err != nil {
+			errs = append(errs, fmt.Errorf("%s: %w", s.Key, err))
+		}
+	}
+	if d.ran {
+		errs = append(errs, d.saved.SaveLast())
+	}
+	return errors.Join(append(errs, d.closeShared())...)
+}
+
+// beyondLoopback reports whether a service that shows addresses of servers is open
+// to other machines.
+func (d *Daemon) beyondLoopback() bool {
+	return slices.ContainsFunc(d.running, func(s opened) bool {
+		at, err := netip.ParseAddrPort(fmt.Sprint(s.run.Address))
+		return s.Shows && err == nil && !at.Addr().Unmap().IsLoopback()
+	})
+}
+
+// env returns what a service may use of the daemon.
+func (d *Daemon) env(name string, s *settings) *service.Env {
+	listeners := configs.Listeners(s.config)
+	env := &service.Env{
+		Name: name, Version: d.opt.Version, DataDir: s.DataDir, Started: d.started,
+		List: d.registry, Games: d.catalogue.Catalog(), Rooms: d.catalogue.Rooms, Names: d.names, Domains: s.Domains,
+		Addresses: d.addresses, Servers: d.servers, Players: d.players, Messenger: d.keepers.messenger(), Met: d.keepers.met,
+		Host: func(service string) string { return hostOf(listeners, service) }, UDPHost: udpHost(listeners),
+		Further: each(s, func(e *Entry) []string { return e.Further }), Own: d.ownAddress, Opened: d.opened,
+		Asker: &d.asker, AskEvery: func(o master.Origin) time.Duration { return d.settings.Load().askEvery(o) },
+		Protocols: each(s, func(e *Entry) []string { return e.Protocols }),
+		Operator:  d.operator, Ready: d.ready, Tail: d.opt.Tail, Gatherer: d.metrics,
+		Private: func() bool { return d.settings.Load().private() },
+		Bans:    d.bans, Store: d.store, Accounts: d.accounts, Hub: d.hub,
+		Banned:  d.bannedFrom,
+		Trusted: func(a netip.Addr) bool { return d.settings.Load().trusted(a) },
+		Log:     d.log.With().Str("service", name).Logger(), Registerer: d.metrics,
+	}
+	if d.geo != nil {
+		env.Locate = d.geo.locate
+	}
+	return env
+}

@@ -1,0 +1,106 @@
+package daemon
+
+import (
+	"context"
+	"net/netip"
+	"slices"
+
+	"github.com/respawnd/respawnd/internal/service"
+	"github.com/respawnd/respawnd/internal/verdicts"
+	"github.com/respawnd/respawnd/master"
+	"github.com/respawnd/respawnd/operator"
+)
+
+// keepers are what services do for the servers that they list. They are complete
+// before the daemon serves, and not changed then.
+type keepers struct {
+	all      []*service.Keeper
+	verdicts *verdicts.Log
+}
+
+func (k *keepers) add(one *service.Keeper) {
+	if one != nil {
+		k.all = append(k.all, one)
+	}
+}
+
+// of returns what is done for servers of an origin: nothing, if no service lists
+// them.
+func (k *keepers) of(o master.Origin) *service.Keeper {
+	i := slices.IndexFunc(k.all, func(k *service.Keeper) bool { return k.Origin == o })
+	if i < 0 {
+		return &service.Keeper{Origin: o}
+	}
+	return k.all[i]
+}
+
+// expired notes that a server was silent for too long.
+func (k *keepers) expired(s *master.Server) {
+	if report := k.of(s.Origin).Expired; report != nil {
+		report(s)
+		return
+	}
+	k.verdicts.Note(s.Origin.String(), s.Key.Source, s.Game, verdicts.Expired)
+}
+
+// replaced informs a server that a newcomer replaced it, where its protocol can.
+func (k *keepers) replaced(s *master.Server) {
+	if report := k.of(s.Origin).Replaced; report != nil {
+		report(s)
+		return
+	}
+	k.verdicts.Note(s.Origin.String(), s.Key.Source, s.Game, verdicts.Replaced)
+}
+
+// reportReplaced reports servers that newcomers replaced, until ctx ends.
+func (k *keepers) reportReplaced(ctx context.Context, list *master.Registry) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case s := <-list.Replaced():
+			k.replaced(s)
+		}
+	}
+}
+
+// met is service.Env.Met.
+func (k *keepers) met(a netip.AddrPort) {
+	for _, one := range k.all {
+		if one.Met != nil {
+			one.Met(a)
+		}
+	}
+}
+
+// exempt reports whether the list's limits per address do not bind an address.
+func (k *keepers) exempt(a netip.Addr) bool {
+	return slices.ContainsFunc(k.all, func(k *service.Keeper) bool { return k.Exempt != nil && k.Exempt(a) })
+}
+
+// messenger returns a way to listed servers, of the services that are open; nil:
+// there is none.
+func (k *keepers) messenger() (m master.Messenger) {
+	for _, one := range k.all {
+		if one.Messenger != nil {
+			m = one.Messenger
+		}
+	}
+	return m
+}
+
+// unlisted returns the servers that services know and do not list.
+func (k *keepers) unlisted() (list []operator.Listed) {
+	for _, one := range k.all {
+		if one.Unlisted == nil {
+			continue
+		}
+		for _, u := range one.Unlisted() {
+			list = append(list, operator.Listed{
+				Game: u.Game, Origin: one.Origin.String(), Address: u.Address, Source: u.Address,
+				Hidden: u.Why.String(), First: u.First.UTC(), Last: u.Seen.UTC(),
+			})
+		}
+	}
+	return list
+}

@@ -1,0 +1,50 @@
+package daemon
+
+import (
+	"fmt"
+	"net"
+	"strings"
+)
+
+// notifier tells the service manager how the daemon is doing, in the protocol of
+// systemd: datagrams of NAME=VALUE lines to a socket that it names in the
+// environment. The zero value tells nobody.
+type notifier struct {
+	socket string
+}
+
+// What a service manager is told.
+const (
+	notifyReady     = "READY=1"
+	notifyReloading = "RELOADING=1"
+	notifyStopping  = "STOPPING=1"
+)
+
+// NotifySocket returns the socket of the service manager that an environment names,
+// empty if there is none. A name that begins with @ is one of Linux's abstract
+// sockets; package net knows that form, too.
+func NotifySocket(env []string) string {
+	const variable = "NOTIFY_SOCKET="
+	for _, e := range env {
+		if name, ok := strings.CutPrefix(e, variable); ok {
+			return name
+		}
+	}
+	return ""
+}
+
+// tell sends a state and a line for people, which must hold no line break.
+func (n notifier) tell(state, status string) error {
+	if n.socket == "" {
+		return nil
+	}
+	conn, err := net.DialUnix("unixgram", nil, &net.UnixAddr{Name: n.socket, Net: "unixgram"})
+	if err != nil {
+		return fmt.Errorf("NOTIFY_SOCKET: %w", err)
+	}
+	defer func() { _ = conn.Close() }()
+	if _, err := conn.Write([]byte(state + "\nSTATUS=" + status + "\n")); err != nil {
+		return fmt.Errorf("NOTIFY_SOCKET: %w", err)
+	}
+	return nil
+}

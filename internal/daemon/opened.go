@@ -1,0 +1,90 @@
+package daemon
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/netip"
+	"slices"
+
+	"github.com/respawnd/respawnd/internal/hostnet"
+	"github.com/respawnd/respawnd/internal/service"
+	"github.com/respawnd/respawnd/operator"
+	"github.com/respawnd/respawnd/storage"
+)
+
+// opened is a service whose sockets are open.
+type opened struct {
+	Entry
+	run *service.Running
+}
+
+// openServices opens every socket. All failures are reported at once, each with its
+// key.
+func (d *Daemon) openServices(ctx context.Context, s *settings) error {
+	var errs []error
+	for _, e := range s.entries {
+		if !e.On {
+			continue
+		}
+		run, err := e.Service.Open(ctx, d.env(e.Name, s))
+		if err != nil {
+			errs = append(errs, fmt.Errorf("%s: %w", e.Key, err))
+			continue
+		}
+		d.running = append(d.running, opened{e, run})
+		d.keepers.add(run.Keeper)
+		if run.Asker != nil {
+			d.asker.Asker = run.Asker
+		}
+	}
+	d.own = ownAddresses(d.running, hostnet.Own())
+	return errors.Join(errs...)
+}
+
+// opened is service.Env.Opened.
+func (d *Daemon) opened() (list []service.Opened) {
+	for _, s := range d.running {
+		list = append(list, service.Opened{Name: s.Name, Title: s.Title, Address: s.run.Address})
+	}
+	return list
+}
+
+// reload gives the services their settings.
+func (d *Daemon) reload(s *settings) {
+	for _, e := range s.entries {
+		i := slices.IndexFunc(d.running, func(o opened) bool { return o.Name == e.Name })
+		if i >= 0 && d.running[i].run.Reload != nil {
+			d.running[i].run.Reload(e.Service)
+		}
+	}
+}
+
+// ownAddresses returns whether an address is one of the UDP sockets of services on
+// a machine that has the addresses mine. Game servers on the same machine have
+// other ports.
+func ownAddresses(running []opened, mine []netip.Addr) func(netip.AddrPort) bool {
+	var own []netip.AddrPort
+	for _, s := range running {
+		own = append(own, s.run.UDP...)
+	}
+	return func(a netip.AddrPort) bool {
+		return slices.ContainsFunc(own, func(o netip.AddrPort) bool {
+			if o.Port() != a.Port() {
+				return false
+			}
+			return o.Addr() == a.Addr() || (o.Addr().IsUnspecified() && (a.Addr().IsLoopback() || slices.Contains(mine, a.Addr())))
+		})
+	}
+}
+
+// ownAddress is service.Env.Own. Before all sockets are open it does not know.
+func (d *Daemon) ownAddress(a netip.AddrPort) bool { return d.own != nil && d.own(a) }
+
+// lateAsker is the Asker of a service that is opened after others. It is set before
+// the daemon serves.
+type lateAsker struct{ service.Asker }
+
+func (l *lateAsker) named() []operator.AskedServer { return l.Named() }
+
+func (l *lateAsker) check(a *storage.AddedServer) error { return l.Check(a) }

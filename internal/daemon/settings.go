@@ -1,0 +1,164 @@
+package daemon
+
+import (
+	"maps"
+	"net/netip"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/respawnd/respawnd/configs"
+	"github.com/respawnd/respawnd/internal/accounts"
+	"github.com/respawnd/respawnd/internal/advertise"
+	"github.com/respawnd/respawnd/internal/games"
+	"github.com/respawnd/respawnd/master"
+	"github.com/respawnd/respawnd/storage"
+)
+
+// Config is a complete, checked configuration: a pointer to a struct as
+// configs.Keys wants it. It is not changed.
+type Config interface {
+	// Shared returns what the services share.
+	Shared() Shared
+}
+
+// Shared are the parts of a configuration that belong to no single service.
+type Shared struct {
+	DataDir    string
+	Trusted    []netip.Prefix       // limits per address do not apply to these
+	Advertised []configs.Advertised // addresses under which game servers are listed
+	Static     []configs.StaticServer
+	Master     master.Config
+	Accounts   accounts.Config
+	Webhooks   []configs.Webhook
+	GamesFile  string // of the operator; empty: none
+	Domains    []string
+	GeoIPFile  string // empty: none
+}
+
+// settings is a configuration as the daemon uses it. It is never changed; a
+// reload makes another one.
+type settings struct {
+	Shared
+	config  Config
+	entries []Entry
+}
+
+func newSettings(c Config) *settings {
+	return &settings{Shared: c.Shared(), config: c, entries: List(c)}
+}
+
+// owner returns the service that lists servers of an origin; nil: there is none.
+func (s *settings) owner(o master.Origin) *Entry {
+	i := slices.IndexFunc(s.entries, func(e Entry) bool { return slices.Contains(e.Origins, o) })
+	if i < 0 {
+		return nil
+	}
+	return &s.entries[i]
+}
+
+// noting returns the name under which verdicts on servers of an origin are noted.
+func (s *settings) noting(o master.Origin) string {
+	if e := s.owner(o); e != nil {
+		return e.Name
+	}
+	return o.String()
+}
+
+// trusted reports whether limits per address do not apply to an address.
+func (s *settings) trusted(a netip.Addr) bool {
+	return slices.ContainsFunc(s.Trusted, func(p netip.Prefix) bool { return p.Contains(a) })
+}
+
+// askEvery is service.Env.AskEvery.
+func (s *settings) askEvery(o master.Origin) time.Duration {
+	if e := s.owner(o); e != nil && e.On {
+		return e.AskEvery
+	}
+	return 0
+}
+
+// private is service.Env.Private.
+func (s *settings) private() bool {
+	return slices.ContainsFunc(s.entries, func(e Entry) bool { return e.Private })
+}
+
+// greatest returns the greatest of what the services say.
+func greatest[T int | time.Duration](s *settings, of func(*Entry) T) (most T) {
+	for i := range s.entries {
+		most = max(most, of(&s.entries[i]))
+	}
+	return most
+}
+
+// each returns what all services that are on say.
+func each[T any](s *settings, of func(*Entry) []T) (all []T) {
+	for i := range s.entries {
+		if s.entries[i].On {
+			all = append(all, of(&s.entries[i])...)
+		}
+	}
+	return all
+}
+
+// limits returns the limits of the list, without Exempt.
+func (s *settings) limits() master.Limits {
+	return master.Limits{
+		Servers: s.Master.MaxServers, PerAddr: s.Master.MaxPerAddr, PerNet: s.Master.MaxPerNet,
+		Expire: greatest(s, func(e *Entry) time.Duration { return e.Expire }),
+	}
+}
+
+// audit returns how many entries the audit log keeps.
+func (s *settings) audit() int { return greatest(s, func(e *Entry) int { return e.Audit }) }
+
+// names returns the host names that lead to the services.
+func (s *settings) names() (*games.Names, error) {
+	return games.NewNames(s.Domains, each(s, func(e *Entry) []string { return e.Hosts })...)
+}
+
+// rules returns which addresses of game servers others are given.
+func (s *settings) rules() (rules []advertise.Rule) {
+	for _, a := range s.Advertised {
+		rules = append(rules, advertise.Rule{From: a.From, As: a.As})
+	}
+	return rules
+}
+
+// static returns the servers of the configuration that are asked, as the store
+// would keep them.
+func (s *settings) static() []storage.AddedServer {
+	list := make([]storage.AddedServer, 0, len(s.Static))
+	for _, a := range s.Static {
+		list = append(list, storage.AddedServer{Address: a.Address, Protocol: a.Protocol})
+	}
+	return list
+}
+
+// files returns the paths of the files of a backup by their names in it, the store
+// aside.
+func (s *settings) files() map[string]string {
+	files := map[string]string{accounts.KeyName: s.Accounts.KeyPath(s.DataDir)}
+	for _, e := range s.entries {
+		if e.Files != nil {
+			maps.Copy(files, e.Files(s.DataDir))
+		}
+	}
+	return files
+}
+
+// storePath returns the path of the store.
+func (s *settings) storePath() string { return filepath.Join(s.DataDir, StoreName) }
+
+// Files returns the paths of the files of a backup by their names in it, the store
+// aside.
+func Files(c Config) map[string]string { return newSettings(c).files() }
+
+// StaticServers returns the servers that a configuration names, as the store would
+// keep them.
+func StaticServers(c Config) []storage.AddedServer { return newSettings(c).static() }
+
+// resolves reports whether a service answers for the host names.
+func (s *settings) resolves() bool {
+	return slices.ContainsFunc(s.entries, func(e Entry) bool { return e.On && e.Guests.Resolver })
+}

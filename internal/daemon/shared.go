@@ -1,0 +1,90 @@
+package daemon
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/rs/zerolog"
+
+	"github.com/respawnd/respawnd/configs"
+	"github.com/respawnd/respawnd/internal/accounts"
+	"github.com/respawnd/respawnd/internal/advertise"
+	"github.com/respawnd/respawnd/internal/bans"
+	"github.com/respawnd/respawnd/internal/games"
+	"github.com/respawnd/respawnd/internal/hostnet"
+	"github.com/respawnd/respawnd/internal/presence"
+	"github.com/respawnd/respawnd/internal/verdicts"
+	"github.com/respawnd/respawnd/master"
+	"github.com/respawnd/respawnd/operator"
+	"github.com/respawnd/respawnd/storage/bolt"
+)
+
+// shared is what the services share.
+type shared struct {
+	store     *bolt.Store
+	bans      *bans.Table
+	catalogue *operator.Catalogue
+	geo       *geoIP       // nil: countries are not known
+	names     *games.Names // host names that lead to this machine
+	servers   *verdicts.Log
+	players   *verdicts.Log
+	registry  *master.Registry
+	addresses *advertise.Table // which address of a server an asker is given
+	accounts  *accounts.Service
+	hub       *presence.Local
+	metrics   *prometheus.Registry
+}
+
+// makeShared makes everything that needs no reading, on a store that is open.
+func (h *shared) makeShared(s *settings, log zerolog.Logger) {
+	h.servers = verdicts.NewLog(log, 0)
+	h.players = verdicts.NewLog(zerolog.Nop(), 0) // the services log what there is to log
+	h.metrics = prometheus.NewRegistry()
+	h.metrics.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	h.names, _ = s.names() // checkNames has reported the error, if it matters
+	h.bans = bans.New(h.store)
+	h.catalogue = &operator.Catalogue{Embedded: configs.Games, Store: h.store}
+	h.registry = master.NewRegistry(s.limits())
+	h.metrics.MustRegister(prometheus.NewCounterFunc(prometheus.CounterOpts{
+		Name: "respawnd_master_replaced_total", Help: "Servers that newcomers replaced in a list that was nearly full.",
+	}, func() float64 { return float64(h.registry.ReplacedTotal()) }))
+	h.addresses = advertise.New(h.registry)
+	h.addresses.SetRules(s.rules())
+	h.addresses.SetNetworks(hostnet.AddressesOrNone())
+}
+
+// loadShared reads what the store and the files next to it hold. It returns all errors.
+func (h *shared) loadShared(ctx context.Context, s *settings, log zerolog.Logger) error {
+	var errs []error
+	if err := h.bans.Load(ctx); err != nil {
+		errs = append(errs, fmt.Errorf("bans in the store: %w", err))
+	}
+	errs = append(errs, h.catalogue.Load(ctx, s.GamesFile))
+	var err error
+	if s.GeoIPFile != "" {
+		h.geo, err = openGeoIP(s.GeoIPFile)
+		errs = append(errs, err)
+	}
+	h.accounts, err = OpenAccounts(ctx, s.config, h.store, h.metrics, log)
+	errs = append(errs, err)
+	h.hub = presence.New(h.store, presence.Options{
+		MaxSessions: greatest(s, func(e *Entry) int { return e.Sessions }),
+		Registerer:  h.metrics, Log: log.With().Str("service", "presence").Logger(),
+	})
+	return errors.Join(errs...)
+}
+
+// closeShared closes what is open.
+func (h *shared) closeShared() error {
+	var errs []error
+	if h.store != nil {
+		errs = append(errs, h.store.Close())
+	}
+	if h.geo != nil {
+		errs = append(errs, h.geo.Close())
+	}
+	return errors.Join(errs...)
+}

@@ -1,0 +1,199 @@
+// Package saved keeps the list of servers over a restart: it writes the list to the
+// store while the daemon runs, and lists the saved servers again after a start.
+//
+// Saving writes only what changed since the last time. A restored server stays
+// listed for a while without a sign of life, see [List.Restore].
+package saved
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"net/netip"
+	"slices"
+	"time"
+
+	"github.com/rs/zerolog"
+
+	"github.com/respawnd/respawnd/internal/games"
+	"github.com/respawnd/respawnd/internal/verdicts"
+	"github.com/respawnd/respawnd/master"
+	"github.com/respawnd/respawnd/storage"
+)
+
+const (
+	// lastSave bounds the save of a daemon that stops.
+	lastSave = 3 * time.Second
+	// saveAfter is how many new records are saved before master.save_every is
+	// over: it bounds what is left to write when the daemon stops.
+	saveAfter = 10_000
+	// saveLook is how often their number is looked at.
+	saveLook = time.Second
+)
+
+// Store is what a List needs of the store.
+type Store interface {
+	SaveServers(context.Context, iter.Seq[storage.ListedServer]) (storage.SavedServers, error)
+	CompactServers(context.Context) error
+	LoadServers(context.Context) iter.Seq2[storage.Server, error]
+}
+
+// List saves and restores a list. All fields are required. Its methods must not run
+// concurrently.
+type List struct {
+	Registry *master.Registry
+	Store    Store
+	Games    *games.Catalog
+	Verdicts *verdicts.Log
+	// Sources read the saved reports of servers, by origin. Those of other origins are
+	// saved as rules and tables.
+	Sources map[master.Origin]*master.Source
+	// Noting returns the name under which verdicts on servers of an origin are noted.
+	Noting func(master.Origin) string
+	// Banned reports whether servers of an origin may not be listed from an address.
+	Banned func(master.Origin, netip.Addr) bool
+	Log    zerolog.Logger
+
+	saved uint64 // revision of the list that is saved; 0: none is
+}
+
+// Run saves the list until ctx ends. every returns the interval; it may change.
+func (l *List) Run(ctx context.Context, every func() time.Duration) {
+	tick := time.NewTicker(saveLook)
+	defer tick.Stop()
+	last, failed := time.Now(), false
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+		early := !failed && l.Registry.Revision()-l.saved >= saveAfter
+		if !early && time.Since(last) < every() {
+			continue
+		}
+		err := l.save(ctx)
+		if err != nil && ctx.Err() == nil {
+			l.Log.Error().Err(err).Msg("the server list was not saved")
+		}
+		if err == nil {
+			l.compact(ctx)
+		}
+		last, failed = time.Now(), err != nil
+	}
+}
+
+// save saves what is new in the list since the last time.
+func (l *List) save(ctx context.Context) error {
+	began := time.Now()
+	list, revision := l.Registry.Records()
+	saved, err := l.Store.SaveServers(ctx, l.listed(list))
+	if err != nil {
+		return fmt.Errorf("saving the server list: %w", err)
+	}
+	l.saved = revision
+	l.Log.Debug().Int("servers", saved.Servers).Int("written", saved.Written).Stringer("took", time.Since(began).Round(time.Millisecond)).Msg("server list saved")
+	return nil
+}
+
+// compact removes from the store what the last saves have replaced.
+func (l *List) compact(ctx context.Context) {
+	if err := l.Store.CompactServers(ctx); err != nil && ctx.Err() == nil {
+		l.Log.Warn().Err(err).Msg("the saved server list was not compacted")
+	}
+}
+
+// SaveLast saves the list of a daemon that stops. A save that takes too long is
+// given up: the list as it was saved before stays, and the others report again.
+func (l *List) SaveLast() error {
+	ctx, cancel := context.WithTimeout(context.Background(), lastSave)
+	defer cancel()
+	err := l.save(ctx)
+	if errors.Is(err, context.DeadlineExceeded) {
+		l.Log.Warn().Err(err).Msg("the last changes of the server list were not saved")
+		return nil
+	}
+	return err
+}
+
+// listed yields the list as the store keeps it. Records up to the saved revision
+// are written already.
+func (l *List) listed(list []master.Heard) iter.Seq[storage.ListedServer] {
+	return func(yield func(storage.ListedServer) bool) {
+		var h master.Heard
+		record := func() storage.Server { return l.pack(h) }
+		for _, h = range list {
+			if h.Restored {
+				h.Last = h.Seen // being restored is no sign of life
+			}
+			s := storage.ListedServer{Source: h.Key.Source, Seen: h.Last, Changed: h.Revision > l.saved, Record: record}
+			if !yield(s) {
+				return
+			}
+		}
+	}
+}
+
+// LostServers is logged if the saved list was damaged.
+const LostServers = "part of the saved server list is damaged and was dropped; those servers are listed again when they report"
+
+// Restore lists the saved servers that were alive within a window before now. They
+// stay listed for as long without a sign of life. Nothing is restored if the window
+// is 0.
+func (l *List) Restore(ctx context.Context, window time.Duration) error {
+	if window <= 0 {
+		return nil
+	}
+	now := time.Now()
+	restored, damaged := 0, 0
+	var damage error // the first one
+	for rec, err := range l.Store.LoadServers(ctx) {
+		if err == nil {
+			err = checkSaved(&rec)
+		}
+		if err != nil {
+			damaged++
+			damage = cmp.Or(damage, err)
+			continue
+		}
+		if now.Sub(rec.Seen) <= window && !now.Before(rec.Seen.Add(-window)) && l.restore(rec, window) {
+			restored++
+		}
+	}
+	l.saved = l.Registry.Revision() // what was not restored is not in the next list
+	if damaged > 0 {
+		l.Log.Warn().Err(damage).Int("parts", damaged).Msg(LostServers)
+	}
+	if restored > 0 {
+		l.Log.Info().Int("servers", restored).Stringer("for", window).Msg("server list restored")
+	}
+	return nil
+}
+
+// restore lists one saved server and reports whether it was.
+func (l *List) restore(rec storage.Server, window time.Duration) bool {
+	s, ok := l.unpack(rec)
+	if !ok || l.Banned(s.Origin, rec.Source.Addr()) {
+		return false
+	}
+	s.Seen, s.Lifetime, s.Restored = rec.Seen, window, true
+	if err := l.Registry.Put(s); err != nil {
+		return false // the limits were lowered since
+	}
+	l.Verdicts.Note(l.Noting(s.Origin), rec.Source, rec.Game, verdicts.Restored)
+	return true
+}
+
+// checkSaved refuses a record that no save has written: others rely on the
+// addresses of what is listed.
+func checkSaved(rec *storage.Server) error {
+	if err := rec.Check(); err != nil {
+		return err
+	}
+	if !rec.Public.IsValid() || slices.ContainsFunc(rec.Local, func(a netip.AddrPort) bool { return !a.IsValid() }) {
+		return fmt.Errorf("%w: server without an address", storage.ErrInvalid)
+	}
+	return nil
+}
