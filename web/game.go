@@ -84,7 +84,7 @@ type namesView struct {
 func (s *Server) serveGame(w http.ResponseWriter, r *http.Request) {
 	g, ok := s.opt.Games.Lookup(r.PathValue("name"))
 	if !ok {
-		s.Fail(w, r, http.StatusNotFound, "no game of that name is known here")
+		s.Fail(w, r, http.StatusNotFound, "there is no game of that name here")
 		return
 	}
 	given := strings.TrimSpace(r.URL.Query().Get("ip"))
@@ -170,7 +170,7 @@ func (s *Server) namesOf(game string) []namesView {
 func (s *Server) serveHosts(w http.ResponseWriter, r *http.Request) {
 	g, known := s.opt.Games.Lookup(r.PathValue("name"))
 	if !known {
-		s.Fail(w, r, http.StatusNotFound, "no game of that name is known here")
+		s.Fail(w, r, http.StatusNotFound, "there is no game of that name here")
 		return
 	}
 	a, ok := s.hostsAddress(r, strings.TrimSpace(r.URL.Query().Get("ip")))

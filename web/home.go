@@ -144,7 +144,7 @@ func (s *Server) choices() []choiceView {
 func (s *Server) chooseGame(w http.ResponseWriter, r *http.Request, name string) {
 	g, ok := s.opt.Games.Lookup(strings.ToLower(name))
 	if !ok {
-		s.Fail(w, r, http.StatusNotFound, "no game of that name is known here")
+		s.Fail(w, r, http.StatusNotFound, "there is no game of that name here")
 		return
 	}
 	http.Redirect(w, r, s.gameURL(g.Name), http.StatusSeeOther)

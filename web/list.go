@@ -230,19 +230,19 @@ type reachView struct {
 func reached(s *master.Server) reachView {
 	switch {
 	case s.Restored:
-		return reachView{Word: "not heard yet", Text: "It was listed before the last restart and has not been heard since."}
+		return reachView{Word: "no report yet", Text: "It was listed before the last restart of this site and has not reported since."}
 	case s.Findings.Reached == master.ReachedDirect:
-		return reachView{Word: "directly", Text: "It answers players that it never talked to.", Good: true}
+		return reachView{Word: "direct", Text: "Players can connect to it: it answers addresses that it never contacted.", Good: true}
 	case s.Findings.Reached == master.ReachedNegotiated:
-		return reachView{Word: "with help", Text: "Players reached it through NAT negotiation.", Good: true}
+		return reachView{Word: "with help", Text: "Players connected to it through NAT negotiation.", Good: true}
 	case s.NATNeg:
-		return reachView{Word: "with help", Text: "It may be behind a router; players reach it through NAT negotiation.", Good: true}
+		return reachView{Word: "with help", Text: "It may be behind a router; players connect to it through NAT negotiation.", Good: true}
 	case s.Findings.Reached == master.ReachedPerhaps:
-		return reachView{Word: "perhaps", Text: "It answers this site at another port. Whether it lets in addresses that it never talked to is not known.", Good: true}
+		return reachView{Word: "uncertain", Text: "It answers this site. Whether it answers addresses that it never contacted is not known.", Good: true}
 	case s.Findings.Reached == master.ReachedNo:
-		return reachView{Word: "not reached", Text: "It did not answer a query from a port that it never talked to, and it has no NAT negotiation."}
+		return reachView{Word: "not reached", Text: "Players may not be able to connect: it did not answer a port that it never contacted, and it has no NAT negotiation."}
 	}
-	return reachView{Word: "not confirmed", Text: "Whether strangers can reach it is not known."}
+	return reachView{Word: "not confirmed", Text: "Whether players can connect to it is not known."}
 }
 
 // listPage writes the page.
@@ -287,13 +287,13 @@ func (s *Server) table(rows []*api.Row, now time.Time, asker advertise.Asker, wi
 	t.Countries = slices.ContainsFunc(t.Rows, func(r rowView) bool { return r.Country != "" })
 	t.Columns = []columnView{head("Name", colName, "")}
 	if t.Games {
-		t.Columns = append(t.Columns, head("Game", colGame, "roomy"))
+		t.Columns = append(t.Columns, head("Game", colGame, "desktop"))
 	}
-	t.Columns = append(t.Columns, head("Map", colMap, "roomy"), head("Players", colPlayers, "num"))
+	t.Columns = append(t.Columns, head("Map", colMap, "desktop"), head("Players", colPlayers, "num"))
 	if t.Countries {
-		t.Columns = append(t.Columns, head("Country", colCountry, "roomy"))
+		t.Columns = append(t.Columns, head("Country", colCountry, "desktop"))
 	}
-	t.Columns = append(t.Columns, columnView{Title: "Address", Class: "roomy"}, head("Listed for", colAge, "roomy"), columnView{Title: "Reached", Class: "roomy"})
+	t.Columns = append(t.Columns, columnView{Title: "Address", Class: "desktop"}, head("Listed for", colAge, "desktop"), columnView{Title: "Connection", Class: "desktop"})
 	return t
 }
 

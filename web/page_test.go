@@ -58,8 +58,8 @@ func TestListRows(t *testing.T) {
 	f.Put(webtest.Listed{Addr: "[2001:db8::1]:3", Game: "gmtest"})
 	page := f.Page("/servers")
 	want := []string{
-		"Name|Game|Map|Players|Country|Address|Listed for|Reached",
-		"Many password|Other game|deck|9|NZ|192.0.2.2:2|3 h|directly",
+		"Name|Game|Map|Players|Country|Address|Listed for|Connection",
+		"Many password|Other game|deck|9|NZ|192.0.2.2:2|3 h|direct",
 		"Few|Test <game>||1/8||192.0.2.1:1|just now|not confirmed",
 		"no name|Test <game>||0||[2001:db8::1]:3|just now|not confirmed",
 	}
@@ -117,7 +117,7 @@ func TestListFilters(t *testing.T) {
 			if strings.Join(got, " ") != tc.want {
 				t.Errorf("GET %s: got %q, want %q", tc.target, got, tc.want)
 			}
-			if tc.want == "" && !strings.Contains(page, "No server is listed that fits") {
+			if tc.want == "" && !strings.Contains(page, "No server matches") {
 				t.Errorf("GET %s does not say that nothing fits", tc.target)
 			}
 		})

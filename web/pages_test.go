@@ -64,13 +64,13 @@ func TestPagesByServices(t *testing.T) {
 	f := only(Service{"zanmaster", "Zandronum", "UDP 15301"})
 	home := f.from("192.168.1.9:4000", "192.168.1.5:8080", "/").Body.String()
 	webtest.WantParts(t, "home of a Zandronum master", home, "masterhostname 192.168.1.5\nsv_updatemaster 1", "sv_enforcemasterbanlist 1",
-		"192.168.1.5:15301</code> to your launcher", "<code>-masterport 15301</code>")
+		"192.168.1.5:15301</code> as the master server", "<code>-masterport 15301</code>")
 	webtest.WantNoParts(t, "home of a Zandronum master", home, "hosts file", "signs players in", "<option", "setmaster")
 	webtest.WantNoParts(t, "page of a game that finds nothing here", f.Page("/games/gmtest"), "/etc/hosts", "hosts.txt")
 
 	f = only(Service{"zanmaster", "Zandronum", "UDP 15300"})
 	home = f.from("192.168.1.9:4000", "192.168.1.5:8080", "/").Body.String()
-	webtest.WantParts(t, "home of a Zandronum master on its usual port", home, "masterhostname 192.168.1.5\n", "192.168.1.5:15300</code> to your launcher")
+	webtest.WantParts(t, "home of a Zandronum master on its usual port", home, "masterhostname 192.168.1.5\n", "192.168.1.5:15300</code> as the master server")
 	webtest.WantNoParts(t, "home of a Zandronum master on its usual port", home, "-masterport")
 
 	f = only(Service{"valvemaster", "Valve-style server lists", "UDP 27010"})
@@ -158,7 +158,7 @@ func TestServerPageReport(t *testing.T) {
 	page := f.Page(serverPath)
 	webtest.WantParts(t, "the page", page, "<bdi>One</bdi>", "2 of 8", "192.0.2.1:6500", "7777", "deck", "NZ", "Ann", "Ben", "Red", "gamever", "1.1",
 		"NAT negotiation", "last report", `href="/games/gmtest"`, `href="/api/v1/servers/qr2-192.0.2.1-6500"`, `<th scope="col"><bdi>player</bdi></th>`)
-	webtest.WantNoParts(t, "the page", page, "192.168.7.7", "player_", "it did not answer")
+	webtest.WantNoParts(t, "the page", page, "192.168.7.7", "player_", "It did not answer just now")
 }
 
 func TestServerPageLive(t *testing.T) {
@@ -169,7 +169,7 @@ func TestServerPageLive(t *testing.T) {
 	f := newFixture(t, func(opt *Options) { opt.Prober = o })
 	f.Put(webtest.Listed{Rules: []string{"hostname", "Then", "numplayers", "2"}})
 	page := f.Page(serverPath)
-	webtest.WantParts(t, "the page", page, "answered just now", "Cid", "<dd>5</dd>", "bot")
+	webtest.WantParts(t, "the page", page, "its answer from just now", "Cid", "<dd>5</dd>", "bot")
 	webtest.WantNoParts(t, "the page", page, "10.9.9.9")
 	if len(o.asked) != 1 || o.asked[0] != addr("192.0.2.1:6500") {
 		t.Errorf("asked %v, want the server once", o.asked)
@@ -187,12 +187,12 @@ func TestServerPageWithoutAnswer(t *testing.T) {
 		f := newFixture(t, func(opt *Options) { opt.Prober = o })
 		f.Put(webtest.Listed{Rules: []string{"hostname", "Then"}})
 		began := time.Now()
-		webtest.WantParts(t, "the page", f.Page(serverPath), "it did not answer", "Then")
+		webtest.WantParts(t, "the page", f.Page(serverPath), "It did not answer just now", "Then")
 		if took := time.Since(began); took != liveWait {
 			t.Errorf("the page took %v, want %v", took, liveWait)
 		}
 		o.wait, o.err = false, errors.New("too many questions")
-		webtest.WantParts(t, "the page of a busy prober", f.Page(serverPath), "it did not answer", "Then")
+		webtest.WantParts(t, "the page of a busy prober", f.Page(serverPath), "It did not answer just now", "Then")
 	})
 }
 
@@ -318,7 +318,7 @@ func TestPageEvents(t *testing.T) {
 func TestGamesSearch(t *testing.T) {
 	f := newFixture(t)
 	f.Put(webtest.Listed{Game: "gmother"})
-	webtest.WantParts(t, "all games", f.Page("/games"), "Test &lt;game&gt;", "Other game", "gmquiet", "3 games are known")
+	webtest.WantParts(t, "all games", f.Page("/games"), "Test &lt;game&gt;", "Other game", "gmquiet", "This site knows 3 games")
 	page := f.Page("/games?q=OTHER")
 	webtest.WantParts(t, "games with other", page, "Other game", `href="/games/gmother"`)
 	webtest.WantNoParts(t, "games with other", page, "gmquiet")
@@ -444,8 +444,8 @@ func TestWhyAddress(t *testing.T) {
 			webtest.WantParts(t, "the page "+name, w.Body.String(), "192.0.2.1:6500", "Mine")
 			webtest.WantNoParts(t, "the page "+name, w.Body.String(), "192.0.2.2", "Of another", "secretgame")
 		}
-		webtest.WantParts(t, "the page of a stranger", f.from("203.0.113.1:1", "", "/why").Body.String(), "signing in, friends, messages", "Nothing that reports a game server was heard", "No server at your address")
-		webtest.WantParts(t, "the page over IPv6", f.from("[2001:db8::1]:1", "", "/why").Body.String(), "Games speak IPv4 only")
+		webtest.WantParts(t, "the page of a stranger", f.from("203.0.113.1:1", "", "/why").Body.String(), "signing in, friends, messages", "is known to have reported to this site", "No server at your address")
+		webtest.WantParts(t, "the page over IPv6", f.from("[2001:db8::1]:1", "", "/why").Body.String(), "These games use IPv4 only")
 		webtest.WantParts(t, "the page of a banned address", f.from("198.51.100.9:1", "", "/why").Body.String(), "banned from server lists for good")
 		webtest.WantParts(t, "the page through a proxy that is not trusted",
 			f.from("127.0.0.1:1", "", "/why", "X-Forwarded-For", "192.0.2.1").Body.String(), "web.trusted_proxies")
@@ -522,14 +522,14 @@ func TestReached(t *testing.T) {
 		restored bool
 		want     string
 	}{
-		{master.ReachedDirect, true, false, "directly"},
+		{master.ReachedDirect, true, false, "direct"},
 		{master.ReachedPerhaps, true, false, "with help"},
-		{master.ReachedPerhaps, false, false, "perhaps"},
+		{master.ReachedPerhaps, false, false, "uncertain"},
 		{master.ReachedNegotiated, true, false, "with help"},
 		{master.ReachedNo, true, false, "with help"},
 		{master.ReachedNo, false, false, "not reached"},
 		{master.ReachedUnknown, false, false, "not confirmed"},
-		{master.ReachedDirect, true, true, "not heard yet"},
+		{master.ReachedDirect, true, true, "no report yet"},
 	} {
 		s := &master.Server{NATNeg: tt.natneg, Restored: tt.restored, Findings: master.Findings{Reached: tt.reached}}
 		if got := reached(s); got.Word != tt.want || got.Text == "" {

@@ -66,7 +66,7 @@ func (s *Server) serveServer(w http.ResponseWriter, r *http.Request) {
 	asker := s.api.Asker(r)
 	found, list, ok := s.api.Find(r.PathValue("id"), asker)
 	if !ok {
-		s.Fail(w, r, http.StatusNotFound, "this server is not in the list; it may have left")
+		s.Fail(w, r, http.StatusNotFound, "this server is not in the list; it may have been stopped")
 		return
 	}
 	v := serverPage{
@@ -112,17 +112,17 @@ func (s *Server) ask(r *http.Request, found *api.Row) (query.Status, bool) {
 func originText(o master.Origin) string {
 	switch o {
 	case master.FromQR2:
-		return "It reports itself in heartbeats (QR2) and proved its address and its game's key."
+		return "It reports itself in heartbeats (QR2); its address and its game's key are verified."
 	case master.FromQR1:
-		return "It reports itself in heartbeats of the older text form (QR1) and proves each answer."
+		return "It reports itself in heartbeats of the older text form (QR1), which are verified."
 	case master.FromZandronum:
-		return "It registered with the Zandronum master and proved its address."
+		return "It registered with the Zandronum master server; its address is verified."
 	case master.FromValve:
-		return "It registered with the Valve-style master."
+		return "It registered with the Valve-style master server."
 	case master.FromLAN:
 		return "It was found on the local network."
 	case master.Static:
-		return "The operator listed it."
+		return "The operator added it."
 	}
 	return ""
 }

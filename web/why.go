@@ -21,7 +21,7 @@ type whyPage struct {
 	page.Frame
 	Address  string
 	IPv6     bool // games do not speak it
-	Proxied  bool // somebody names another address, and is not believed
+	Proxied  bool // the request names another address, which is not believed
 	Banned   []string
 	Listed   []rowView
 	More     int // servers that are not shown

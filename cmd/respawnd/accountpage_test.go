@@ -100,7 +100,7 @@ func TestAccountMadeOnThePageSignsInWithAGame(t *testing.T) {
 	ann.isOut() // one at a time
 
 	v.send("/account", "/account/password", "password", stormPassword, "new", "another one", "repeat", "another one")
-	v.wants("The password is changed.")
+	v.wants("The password was changed.")
 	byEmail.isOut()
 	old := greeted(t, d)
 	if err := old.knock("uniquenick", "ann", stormPassword); err != nil {
@@ -112,7 +112,7 @@ func TestAccountMadeOnThePageSignsInWithAGame(t *testing.T) {
 		t.Fatalf("login with the new password: %v", err)
 	}
 	v.send("/account", "/account/delete", "password", "another one", "sure", "1")
-	v.wants("The account is deleted.")
+	v.wants("The account was deleted.")
 	again.isOut()
 	gone := greeted(t, d)
 	if err := gone.knock("uniquenick", "ann", "another one"); err != nil {
@@ -154,7 +154,7 @@ func TestAccountMadeInAGameLogsInOnThePage(t *testing.T) {
 	ben := signedIn(t, d, "uniquenick", "ben")
 
 	v.send("/account", "/account/email", "email", "benny@example.com", "password", stormPassword)
-	v.wants("The e-mail address is changed.")
+	v.wants("The e-mail address was changed.")
 	ben.hearsNothing() // he stays signed in
 	wantAccountNamed(t, d, "ben", "benny", stormPassword)
 

@@ -258,10 +258,10 @@ func stormVisitors() []stormWriter {
 				return so("account "+email, "uniquenick "+name, "password "+name+" "+stormPassword), nil
 			case 1:
 				return so("password " + name + " " + other),
-					v.fillIn(ctx, "/account", "The password is changed.", "/account/password", "password", stormPassword, "new", other, "repeat", other)
+					v.fillIn(ctx, "/account", "The password was changed.", "/account/password", "password", stormPassword, "new", other, "repeat", other)
 			default:
 				return notSo("account "+email, "uniquenick "+name),
-					v.fillIn(ctx, "/account", "The account is deleted.", "/account/delete", "password", stormPassword, "sure", "1")
+					v.fillIn(ctx, "/account", "The account was deleted.", "/account/delete", "password", stormPassword, "sure", "1")
 			}
 		}},
 	}

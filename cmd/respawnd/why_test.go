@@ -209,7 +209,7 @@ func TestDoctorSaysThatNothingWasHeard(t *testing.T) {
 	d := start(t, t.TempDir())
 	out := d.cli("doctor", "203.0.113.77")
 	wantIn(t, out, "Nothing that reports a server was heard from 203.0.113.77", "respawnd hosts")
-	wantIn(t, pageText(t, d, "/why"), "Nothing that reports a game server was heard")
+	wantIn(t, pageText(t, d, "/why"), "is known to have reported to this site")
 	d.stop()
 }
 
@@ -221,9 +221,9 @@ func TestWhyBelievesNobodyAboutTheVisitor(t *testing.T) {
 		trusted string
 		want    string
 	}{
-		"nobody is trusted":          {"", "You come from 127.0.0.1."},
-		"another network is trusted": {"10.0.0.0/8", "You come from 127.0.0.1."},
-		"the proxy is trusted":       {"127.0.0.0/8", "You come from 203.0.113.7."},
+		"nobody is trusted":          {"", "Your address is 127.0.0.1."},
+		"another network is trusted": {"10.0.0.0/8", "Your address is 127.0.0.1."},
+		"the proxy is trusted":       {"127.0.0.0/8", "Your address is 203.0.113.7."},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

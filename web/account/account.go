@@ -234,7 +234,7 @@ func (v *visit) readForm() bool {
 	}
 	if kind, _, err := mime.ParseMediaType(v.r.Header.Get("Content-Type")); err != nil || kind != "application/x-www-form-urlencoded" {
 		v.Drop(dropForm)
-		v.Fail(v.w, v.r, http.StatusUnsupportedMediaType, "this is not a form of ours")
+		v.Fail(v.w, v.r, http.StatusUnsupportedMediaType, "this form was not sent by a page of this site")
 		return false
 	}
 	v.r.Body = http.MaxBytesReader(v.w, v.r.Body, maxForm)
@@ -251,7 +251,7 @@ func (v *visit) readForm() bool {
 	if v.origins.Check(v.r) != nil || !v.forms.Valid(v.browser, v.form.Get("token")) {
 		v.Drop(dropForgery)
 		v.Fail(v.w, v.r, http.StatusForbidden,
-			"the form is too old, came from elsewhere, or your browser keeps no cookies; nothing was changed, go back and try again")
+			"the form has expired, another site sent it, or your browser blocks cookies; nothing was changed, go back and try again")
 		return false
 	}
 	return true
@@ -269,7 +269,7 @@ func (v *visit) fault(err error) {
 }
 
 // goTo sends the visitor to another page of ours after a form. The path is never
-// one that somebody sent.
+// one that came with a request.
 func (v *visit) goTo(path string) {
 	http.Redirect(v.w, v.r, v.site.Base()+path, http.StatusSeeOther)
 }

@@ -217,7 +217,7 @@ func TestAccountLife(t *testing.T) {
 
 	wantDone(t, "nick", b.send("/account/nick", "profile", id, "nick", "Anne"), "/account?done=renamed")
 	b.get("/account?done=renamed")
-	webtest.WantParts(t, "the account", b.page, "The nick is changed.", "Anne")
+	webtest.WantParts(t, "the account", b.page, "The nick was changed.", "Anne")
 	wantDone(t, "unique nick", b.send("/account/uniquenick", "profile", id, "uniquenick", "anne2", "namespace", "2"), "/account?done=uniquenick")
 	b.get("/account")
 	wantDone(t, "profile", b.send("/account/profile", "nick", "Second"), "/account?done=nick")
@@ -355,14 +355,14 @@ func TestRegister(t *testing.T) {
 		"terminal":              {[]string{"nick", "\x1b[31m"}, "western keyboards"},
 		"short unique nick":     {[]string{"uniquenick", "ab"}, "unique nick has 3"},
 		"unique nick, digit":    {[]string{"uniquenick", "1ben"}, "unique nick has 3"},
-		"taken unique nick":     {[]string{"uniquenick", "ANN"}, "Somebody has that"},
-		"like a taken one":      {[]string{"uniquenick", "-a-n-n-"}, "Somebody has that"},
+		"taken unique nick":     {[]string{"uniquenick", "ANN"}, "or one like it, is taken"},
+		"like a taken one":      {[]string{"uniquenick", "-a-n-n-"}, "or one like it, is taken"},
 		"namespace":             {[]string{"namespace", "x"}, "are numbers"},
 		"negative partner":      {[]string{"partner", "-1"}, "are numbers"},
 		"partner too large":     {[]string{"partner", "99999999999"}, "are numbers"},
 		"no password":           {[]string{"new", "", "repeat", ""}, problemLength},
 		"two passwords":         {[]string{"repeat", "other"}, problemRepeat},
-		"e-mail in use":         {[]string{"email", "ann@example.org", "new", "x", "repeat", "x"}, "its password is another"},
+		"e-mail in use":         {[]string{"email", "ann@example.org", "new", "x", "repeat", "x"}, "with another password"},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -479,7 +479,7 @@ func TestFormLimits(t *testing.T) {
 		b := f.browser("192.0.2.1:1")
 		b.get("/account/register")
 		fields := []string{"email", "a3@example.org", "nick", "A", "new", "secret", "repeat", "secret"}
-		wantRefused(t, "third account in a minute", b.send("/account/register", fields...), 429, "too much at once")
+		wantRefused(t, "third account in a minute", b.send("/account/register", fields...), 429, "Too many changes at once")
 		f.browser("192.0.2.2:1").register("b@example.org", "B", "", "secret")
 
 		c := f.browser("192.0.2.3:1").register("c@example.org", "C", "", "secret")
@@ -487,7 +487,7 @@ func TestFormLimits(t *testing.T) {
 			c.get("/account")
 			c.send("/account/profile", "nick", `\`)
 		}
-		wantRefused(t, "one change too many", c.send("/account/profile", "nick", "Next"), 429, "too much at once")
+		wantRefused(t, "one change too many", c.send("/account/profile", "nick", "Next"), 429, "Too many changes at once")
 		for range 20 - changesAtOnce - 2 {
 			c.send("/account/logout?", "token", "wrong")
 		}
@@ -758,8 +758,8 @@ func TestForeignProfile(t *testing.T) {
 	hers := fmt.Sprint(f.profile("ann@example.org", "Ann").ID)
 	b := f.browser(near).register("ben@example.org", "Ben", "ben", "secret")
 	for _, id := range []string{hers, "", "-1", "99999999999999"} {
-		wantRefused(t, "nick of profile "+id, b.send("/account/nick", "profile", id, "nick", "Evil"), 422, "That profile is gone")
-		wantRefused(t, "unique nick of profile "+id, b.send("/account/uniquenick", "profile", id, "uniquenick", "evil"), 422, "That profile is gone")
+		wantRefused(t, "nick of profile "+id, b.send("/account/nick", "profile", id, "nick", "Evil"), 422, "That profile does not exist")
+		wantRefused(t, "unique nick of profile "+id, b.send("/account/uniquenick", "profile", id, "uniquenick", "evil"), 422, "That profile does not exist")
 	}
 	b = f.browser(near)
 	b.login("ben@example.org", "secret")

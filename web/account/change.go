@@ -12,13 +12,13 @@ import (
 	"github.com/respawnd/respawnd/storage"
 )
 
-// errSure is a form for something grave without the tick that says so.
-var errSure = errors.New("not sure")
+// errNotConfirmed reports that the confirmation box was not ticked.
+var errNotConfirmed = errors.New("not confirmed")
 
-// errNeedPassword is a form with the wrong present password.
+// errNeedPassword reports that the current password is wrong.
 var errNeedPassword = errors.New("wrong password")
 
-// formProblem is what is wrong with a form, in words for the visitor.
+// formProblem says in words for the visitor what is wrong with a form.
 type formProblem string
 
 // Error implements error.
@@ -49,7 +49,7 @@ func (p *Pages) change(done, action string, do func(context.Context, *visit) err
 			v.tellChange(http.StatusUnprocessableEntity, string(problem))
 		case errors.Is(err, errNeedPassword):
 			v.tellChange(http.StatusUnprocessableEntity, problemPassword)
-		case errors.Is(err, errSure):
+		case errors.Is(err, errNotConfirmed):
 			v.tellChange(http.StatusUnprocessableEntity, problemSure)
 		case errors.Is(err, accounts.ErrThrottled):
 			v.tellChange(http.StatusTooManyRequests, text)
@@ -95,8 +95,8 @@ func (v *visit) tellChange(status int, problem string) {
 	v.again("account", a, status, problem)
 }
 
-// checkPresent checks the present password. Failures count as those of games do.
-func (v *visit) checkPresent(ctx context.Context) error {
+// checkCurrent checks the current password. Failures count as those of games do.
+func (v *visit) checkCurrent(ctx context.Context) error {
 	id, err := v.opt.Service.CheckPassword(ctx, accounts.Credentials{
 		Partner: v.user.Partner, Email: v.user.Email, Password: asGamesSend(v.form.Get("password")), From: v.from,
 	})
@@ -114,7 +114,7 @@ func changePassword(ctx context.Context, v *visit) error {
 	if problem != "" {
 		return formProblem(problem)
 	}
-	if err := v.checkPresent(ctx); err != nil {
+	if err := v.checkCurrent(ctx); err != nil {
 		return err
 	}
 	if err := v.opt.Service.ChangePassword(ctx, v.user.ID, password); err != nil {
@@ -132,10 +132,10 @@ func (v *visit) stay(ctx context.Context) error {
 	return err
 }
 
-// changeEmail changes the e-mail. Where nobody may learn which e-mails there
-// are, one that cannot be one and one that is taken look the same.
+// changeEmail changes the e-mail. With Options.Private, an invalid one and one that
+// is taken are refused in the same way.
 func changeEmail(ctx context.Context, v *visit) error {
-	if err := v.checkPresent(ctx); err != nil {
+	if err := v.checkCurrent(ctx); err != nil {
 		return err
 	}
 	err := v.opt.Service.ChangeEmail(ctx, v.user.ID, v.line("email"))
@@ -207,7 +207,7 @@ func changeUniqueNick(ctx context.Context, v *visit) error {
 
 func dropProfile(ctx context.Context, v *visit) error {
 	if v.form.Get("sure") != "1" {
-		return errSure
+		return errNotConfirmed
 	}
 	p, err := v.own(ctx)
 	if err != nil {
@@ -235,7 +235,7 @@ func (v *visit) serveDelete() {
 		return
 	}
 	ctx := context.WithoutCancel(v.r.Context())
-	err := v.checkPresent(ctx)
+	err := v.checkCurrent(ctx)
 	if errors.Is(err, errNeedPassword) {
 		v.tellChange(http.StatusUnprocessableEntity, problemPassword)
 		return

@@ -98,8 +98,8 @@ func asGamesSend(password string) string {
 	return password
 }
 
-// enter logs the visitor in and sends him to his account. Whoever had a session
-// before gets another one: nobody can prepare it for him.
+// enter opens a session and leads to the account. A session from before ends, so
+// that its token cannot be one that another person planted.
 func (v *visit) enter(id storage.UserID) {
 	_, mark, err := v.userOf(v.r.Context(), id)
 	if err != nil {
@@ -130,7 +130,7 @@ func (v *visit) tellProblem(name string, a accountView, err error) {
 
 // serveRegister answers /account/register.
 func (v *visit) serveRegister() {
-	a := v.view("Make an account")
+	a := v.view("Create an account")
 	if v.r.Method != http.MethodPost {
 		v.show("register", a)
 		return
@@ -166,7 +166,7 @@ func (v *visit) serveRegister() {
 	}
 	switch {
 	case errors.Is(err, accounts.ErrBadPassword):
-		v.again("register", a, http.StatusUnprocessableEntity, "There is an account with that e-mail address, and its password is another.")
+		v.again("register", a, http.StatusUnprocessableEntity, "There is an account with that e-mail address, with another password.")
 	case err != nil:
 		v.tellProblem("register", a, err)
 	default:
@@ -177,8 +177,8 @@ func (v *visit) serveRegister() {
 // private reports whether no answer may tell which e-mails have an account.
 func (v *visit) private() bool { return v.opt.Private != nil && v.opt.Private() }
 
-// answerInPrivate answers a registration so that nobody learns from it whether
-// there was an account with that e-mail. Only its owner hears more.
+// answerInPrivate answers a registration in the same way whether there was an
+// account with that e-mail or not.
 func (v *visit) answerInPrivate(a accountView, err error, began time.Time) {
 	select {
 	case <-time.After(time.Until(began.Add(evenTime))):

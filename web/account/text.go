@@ -21,50 +21,48 @@ func latin1(text string) (out string, ok bool) {
 	return string(b), true
 }
 
-// What the pages of accounts say when something is done, by the word in their
-// address. Other words say nothing.
+// doneText returns what the pages say after a change, by the word in their
+// address; empty for other words.
 func doneText(word string) string {
 	switch word {
-	case "registered":
-		return "The account is made. Sign in with the same e-mail address and password in your games."
 	case "asked":
-		return "If that e-mail address was free, its account is made now, and you can log in. If it was not, nothing was changed."
+		return "If that e-mail address was free, the account was created and you can log in. Otherwise nothing was changed."
 	case "password":
-		return "The password is changed. Games that were signed in have to sign in again."
+		return "The password was changed. Games that were signed in have to sign in again."
 	case "email":
-		return "The e-mail address is changed. Use it from now on to sign in."
+		return "The e-mail address was changed. From now on, sign in with it."
 	case "nick":
-		return "The profile is made."
+		return "The profile was added."
 	case "renamed":
-		return "The nick is changed."
+		return "The nick was changed."
 	case "uniquenick":
-		return "The unique nick is changed."
+		return "The unique nick was changed."
 	case "dropped":
-		return "The profile is deleted."
+		return "The profile was deleted."
 	case "deleted":
-		return "The account is deleted."
+		return "The account was deleted."
 	case "out":
 		return "You are logged out."
 	}
 	return ""
 }
 
-// Problems that the pages of accounts tell.
+// Problems that the pages show.
 const (
 	problemLogin     = "The e-mail address or the password is wrong."
 	problemPassword  = "The password is wrong."
 	problemThrottled = "There were too many failed attempts from your address. Try again in ten minutes."
-	problemQuota     = "That is too much at once. Wait a minute and try again."
+	problemQuota     = "Too many changes at once. Wait a minute and try again."
 	problemRepeat    = "The two passwords are not the same."
-	problemLetters   = "Games can only send letters, digits and signs of western keyboards."
-	problemLength    = "A password has 1 to 30 characters: games have no room for more."
+	problemLetters   = "Use letters, digits and signs of western keyboards: games cannot send others."
+	problemLength    = "A password has 1 to 30 characters: games allow no more."
 	problemEmailUsed = "This e-mail address cannot be used."
 	problemEnded     = "You were logged out meanwhile. Log in again."
 	problemBanned    = "This account is banned. Ask the operator."
-	problemSure      = "Tick the box to say that you are sure."
+	problemSure      = "Tick the box to confirm."
 )
 
-// problemText says why something was refused. ok is false if the error is a
+// problemText returns why something was refused. ok is false if the error is a
 // fault of ours.
 func problemText(err error) (text string, ok bool) {
 	r, ok := errors.AsType[accounts.Refusal](err)
@@ -83,7 +81,7 @@ func problemText(err error) (text string, ok bool) {
 	case accounts.ErrEmailTaken:
 		return problemEmailUsed, true
 	case accounts.ErrBadNick:
-		return "A nick has 1 to 30 characters, no backslash, and is not a word of the protocol.", true
+		return "A nick has 1 to 30 characters, no backslash, and is not a reserved word.", true
 	case accounts.ErrNickTaken:
 		return "Your account has a profile with that nick already.", true
 	case accounts.ErrUniqueNickIllegal:
@@ -91,15 +89,15 @@ func problemText(err error) (text string, ok bool) {
 	case accounts.ErrUniqueNickReserved:
 		return "That unique nick is reserved.", true
 	case accounts.ErrUniqueNickTaken:
-		return "Somebody has that unique nick, or one like it.", true
+		return "That unique nick, or one like it, is taken.", true
 	case accounts.ErrLastProfile:
 		return "An account keeps at least one profile. Delete the account instead.", true
 	case accounts.ErrTooMany:
-		return "There are too many already.", true
+		return "Your account cannot have more.", true
 	case accounts.ErrBadNamespace:
 		return "A namespace is a number from 1 on.", true
 	case accounts.ErrBadProfile, accounts.ErrProfileDeleted, accounts.ErrNoOldNick:
-		return "That profile is gone.", true
+		return "That profile does not exist any more.", true
 	default:
 		return "That is not possible: " + r.Error() + ".", true
 	}

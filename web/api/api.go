@@ -45,7 +45,7 @@ func encodeList(list *Snapshot, p listParams, most int) []byte {
 	rows := list.Choose(p.game, p.query, p.order)
 	total := len(rows)
 	if p.cursor {
-		i, found := slices.BinarySearchFunc(rows, p.after, func(r *Row, to place) int { return comparePlaces(placeOf(p.order, r), to) })
+		i, found := slices.BinarySearchFunc(rows, p.after, func(r *Row, to position) int { return comparePositions(positionOf(p.order, r), to) })
 		if found {
 			i++
 		}
@@ -70,7 +70,7 @@ func encodeList(list *Snapshot, p listParams, most int) []byte {
 	e.buf = append(e.buf, ']')
 	if n > 0 && n < len(rows) {
 		e.buf = append(e.buf, `,"next":"`...)
-		e.buf = append(e.buf, placeOf(p.order, page[n-1]).cursor()...)
+		e.buf = append(e.buf, positionOf(p.order, page[n-1]).cursor()...)
 		e.buf = append(e.buf, '"')
 	}
 	e.buf = append(e.buf, "}\n"...)

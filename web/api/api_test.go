@@ -170,7 +170,7 @@ func TestListParameters(t *testing.T) {
 		"text not UTF-8":       {"/api/v1/servers?q=%ff", "q"},
 		"full":                 {"/api/v1/servers?full=yes", "full"},
 		"sort":                 {"/api/v1/servers?sort=colour", "sort"},
-		"cursor of other sort": {"/api/v1/servers?sort=name&cursor=" + place{game: "gmtest", public: addr("192.0.2.1:1")}.cursor(), "cursor"},
+		"cursor of other sort": {"/api/v1/servers?sort=name&cursor=" + position{game: "gmtest", public: addr("192.0.2.1:1")}.cursor(), "cursor"},
 		"cursor no base64":     {"/api/v1/servers?cursor=!!", "cursor"},
 		"cursor too long":      {"/api/v1/servers?cursor=" + strings.Repeat("A", maxCursor+1), "cursor"},
 		"cursor empty":         {"/api/v1/servers?cursor=", "cursor"},

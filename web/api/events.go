@@ -26,15 +26,15 @@ const (
 	eventsType = "text/event-stream; charset=utf-8"
 
 	// streamBeat is how often a stream without events gets a comment, so that
-	// nobody on its way takes it for dead.
+	// no proxy on the way takes it for dead.
 	streamBeat = 15 * time.Second
 	// streamWrite is the time for a client to take what is sent to it. One that
 	// does not is cut; it may come back with the id of its last event.
 	streamWrite = 10 * time.Second
 	// streamRetry is after how many milliseconds clients should come back.
 	streamRetry = "5000"
-	// streamsFull is after how many seconds a client should try again that found
-	// no room.
+	// streamsFull is after how many seconds a client should try again that was
+	// refused.
 	streamsFull = "30"
 )
 
@@ -139,7 +139,7 @@ func (t *stream) run(r *http.Request) error {
 	return err
 }
 
-// begin sends the place from which the stream continues: behind the last event that
+// begin sends the serial from which the stream continues: behind the last event that
 // the client got, if there was one and it is known, else now.
 func (t *stream) begin(last string) error {
 	f := t.server.feed

@@ -14,17 +14,17 @@ import (
 )
 
 const (
-	// feedPause is how long changes are collected before they are told together.
+	// feedPause is how long changes are collected before they are sent together.
 	// What happens to one server within it is one event.
 	feedPause = 250 * time.Millisecond
-	// maxBatchChanges and maxBatch bound what is told at once: lines of the change
+	// maxBatchChanges and maxBatch bound what is sent at once: lines of the change
 	// log, and about how many bytes they become.
 	maxBatchChanges = 1000
 	maxBatch        = 1 << 20
 	// usualEvent is about how many bytes an event takes.
 	usualEvent = 1 << 10
-	// maxCatchUp is how many changes are told afterwards. For whom more happened,
-	// reading the list again is less work, and less for us.
+	// maxCatchUp is how many changes a stream is sent afterwards. After more of them,
+	// reading the list again is less work for both sides.
 	maxCatchUp = 5000
 	// keptBatches and keptBytes bound what is kept for streams that lag behind. A
 	// stream that lags further gets its events written for itself.
@@ -42,7 +42,7 @@ type batch struct {
 }
 
 // eventEnd is the end of an event in the text of a batch. An event without a game
-// is for everybody.
+// is for all streams.
 type eventEnd struct {
 	game string
 	end  int
@@ -71,7 +71,7 @@ func newFeed(l *lister) *feed {
 	}
 }
 
-// join counts a stream and returns its place, the newest one. Every stream that
+// join counts a stream and returns its serial, the newest one. Every stream that
 // joined must leave.
 func (f *feed) join() (at uint64) {
 	f.mu.Lock()
@@ -141,7 +141,7 @@ func (f *feed) advance() {
 	b := f.write(from, f.lister.registry.LastSerial())
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.to != from || f.streams == 0 { // everybody left, and perhaps somebody came
+	if f.to != from || f.streams == 0 { // all streams left, and perhaps others came
 		return
 	}
 	f.to = b.to
@@ -155,8 +155,8 @@ func (f *feed) advance() {
 	f.moved = make(chan struct{})
 }
 
-// next returns the batch that begins at a place. If there is none, wait is closed
-// when there may be; it is nil if the place is none of those between two batches,
+// next returns the batch that begins at a serial. If there is none, wait is closed
+// when there may be; it is nil if the serial is none of those between two batches,
 // and the stream has to catch up to the serial now by itself.
 func (f *feed) next(at uint64) (b *batch, now uint64, wait <-chan struct{}) {
 	f.mu.Lock()
@@ -200,11 +200,11 @@ func (f *feed) write(from, to uint64) *batch {
 
 // Reasons of a reset.
 const (
-	resetGap     = "gap"     // more happened than is told afterwards
+	resetGap     = "gap"     // more happened than is sent afterwards
 	resetRestart = "restart" // the id is of another run, or none of ours
 )
 
-// reset returns a batch that tells to forget everything.
+// reset returns a batch after which a client has to read the list again.
 func (f *feed) reset(from, to uint64, reason string) *batch {
 	b := &batch{from: from, to: to}
 	b.text = f.appendHead(b.text, to, "reset")
@@ -269,7 +269,7 @@ func effects(changes []master.Change) []effect {
 	return out
 }
 
-// encode writes the events of a batch. A server is told as it is now, which may be
+// encode writes the events of a batch. A server is sent as it is now, which may be
 // newer than the change. One that left since is passed over: the event of that
 // comes.
 func (f *feed) encode(b *batch, changes []master.Change) {

@@ -22,8 +22,8 @@ func FuzzAppendString(f *testing.F) {
 
 func FuzzParameters(f *testing.F) {
 	for _, s := range []string{
-		"", "game=gmtest", "q=x&limit=10&full=1", "cursor=" + place{game: "gmtest", players: 3, public: addr("192.0.2.1:1")}.cursor(),
-		"sort=name&cursor=" + place{order: ByName, name: "a~b", public: addr("192.0.2.1:1")}.cursor(), "a=1;b", "%", "limit=-1",
+		"", "game=gmtest", "q=x&limit=10&full=1", "cursor=" + position{game: "gmtest", players: 3, public: addr("192.0.2.1:1")}.cursor(),
+		"sort=name&cursor=" + position{order: ByName, name: "a~b", public: addr("192.0.2.1:1")}.cursor(), "a=1;b", "%", "limit=-1",
 	} {
 		f.Add(s)
 	}

@@ -105,7 +105,7 @@ func (s *API) Hosts(game string) []Host {
 	seen := make(map[string]bool)
 	for _, domain := range s.opt.Domains {
 		names, err := games.HostNames(game, domain)
-		if err != nil { // no name could be made of it, so nobody looks it up
+		if err != nil { // no name could be made of it, so no client looks it up
 			continue
 		}
 		for _, n := range names {

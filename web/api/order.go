@@ -39,13 +39,13 @@ func parseOrder(text string) (Order, bool) {
 	return Order(max(i, 0)), i >= 0
 }
 
-// maxNameKey is how many bytes of a name decide about its place.
+// maxNameKey is how many bytes of a name decide about its position.
 const maxNameKey = 64
 
-// place is a place in the list in one of its orders, whether a server is there or
+// position is one in the list in one of its orders, whether a server is there or
 // not. So a cursor stays good while servers come and go. Only the fields that the
 // order asks for are set.
-type place struct {
+type position struct {
 	order   Order
 	game    string
 	players int
@@ -54,9 +54,9 @@ type place struct {
 	public  netip.AddrPort
 }
 
-// placeOf returns the place of a server.
-func placeOf(o Order, r *Row) place {
-	p := place{order: o, public: r.Public}
+// positionOf returns the position of a server.
+func positionOf(o Order, r *Row) position {
+	p := position{order: o, public: r.Public}
 	switch o {
 	case ByGame:
 		p.game, p.players = r.Game, r.Count
@@ -81,8 +81,8 @@ func nameKey(name string) string {
 	return name
 }
 
-// comparePlaces compares two places of one order.
-func comparePlaces(a, b place) int {
+// comparePositions compares two positions in one order.
+func comparePositions(a, b position) int {
 	return cmp.Or(
 		strings.Compare(a.game, b.game),
 		cmp.Compare(b.players, a.players),
@@ -92,7 +92,7 @@ func comparePlaces(a, b place) int {
 	)
 }
 
-// SortKey is what decides about the place of a row: the number, then the text,
+// SortKey is what decides about the position of a row: the number, then the text,
 // then the rank. Reading it once per row is most of what makes sorting quick.
 type SortKey struct {
 	Number int64
@@ -103,7 +103,7 @@ type SortKey struct {
 // addressRank are the bits of a rank that stand for the address.
 const addressRank = 1<<48 - 1
 
-// rankOf returns the place of a server among all others by players, most first,
+// rankOf returns the position of a server among all others by players, most first,
 // then by address: smaller is earlier. Ranks of IPv6 addresses are the same and
 // behind those of IPv4.
 //
@@ -119,7 +119,7 @@ func rankOf(players int, public netip.AddrPort) uint64 {
 	return uint64(master.MaxPopulation-players)<<48 | address
 }
 
-// key is the place of a row, as comparePlaces sees it.
+// key is the position of a row, as comparePositions sees it.
 func (o Order) key(r *Row) SortKey {
 	switch o {
 	case ByGame:
@@ -178,16 +178,16 @@ func merged(long, short []*Row) []*Row {
 	}
 	out := make([]*Row, 0, len(long)+len(short))
 	for _, r := range short {
-		place := keyed{ByGame.key(r), r}
-		i, _ := slices.BinarySearchFunc(long, place, func(a *Row, to keyed) int { return keyed{ByGame.key(a), a}.compare(to, false) })
+		at := keyed{ByGame.key(r), r}
+		i, _ := slices.BinarySearchFunc(long, at, func(a *Row, to keyed) int { return keyed{ByGame.key(a), a}.compare(to, false) })
 		out = append(append(out, long[:i]...), r)
 		long = long[i:]
 	}
 	return append(out, long...)
 }
 
-// cursor returns the place as "next" shows it.
-func (p place) cursor() string {
+// cursor returns the position as "next" shows it.
+func (p position) cursor() string {
 	parts := []string{orderNames()[p.order], p.public.String()}
 	switch p.order {
 	case ByGame:
@@ -203,7 +203,7 @@ func (p place) cursor() string {
 }
 
 // parseCursor is the inverse of cursor.
-func parseCursor(text string) (p place, ok bool) {
+func parseCursor(text string) (p position, ok bool) {
 	if len(text) > maxCursor {
 		return p, false
 	}
@@ -219,18 +219,18 @@ func parseCursor(text string) (p place, ok bool) {
 		return p, false
 	}
 	if p.public, err = netip.ParseAddrPort(parts[1]); err != nil {
-		return place{}, false
+		return position{}, false
 	}
 	number, err := strconv.ParseInt(parts[2], 10, 64)
 	if err != nil || !p.set(number, parts[3]) {
-		return place{}, false
+		return position{}, false
 	}
 	return p, true
 }
 
 // set sets what the order asks for from the number and the text of a cursor. It
 // reports false if they cannot be what a server has.
-func (p *place) set(number int64, text string) bool {
+func (p *position) set(number int64, text string) bool {
 	stated := number >= 0 && number <= master.MaxPopulation
 	switch p.order {
 	case ByGame:
@@ -248,7 +248,7 @@ func (p *place) set(number int64, text string) bool {
 	}
 }
 
-// orders keeps the rows of a snapshot in the orders that somebody asked for,
+// orders keeps the rows of a snapshot in the orders that were asked for,
 // ByGame excepted.
 type orders [ByAge + 1]struct {
 	once sync.Once

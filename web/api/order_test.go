@@ -89,12 +89,12 @@ func TestOrderMatchesPlaces(t *testing.T) {
 	f := newFixture(t)
 	f.FillReal(200)
 	list := f.api.lister.now()
-	byPlace := func(o Order) func(a, b *Row) int {
-		return func(a, b *Row) int { return comparePlaces(placeOf(o, a), placeOf(o, b)) }
+	byPosition := func(o Order) func(a, b *Row) int {
+		return func(a, b *Row) int { return comparePositions(positionOf(o, a), positionOf(o, b)) }
 	}
 	for o := range Order(len(orderNames())) {
-		if !slices.IsSortedFunc(list.inOrder(o), byPlace(o)) {
-			t.Errorf("rows in order %s are not in the order of their places", orderNames()[o])
+		if !slices.IsSortedFunc(list.inOrder(o), byPosition(o)) {
+			t.Errorf("rows in order %s are not in the order of their positions", orderNames()[o])
 		}
 	}
 }

@@ -33,14 +33,14 @@ type listParams struct {
 	query  string
 	order  Order
 	limit  int
-	after  place // the zero place: from the start
+	after  position // the zero position: from the start
 	full   bool
 	cursor bool // after is set, in the same order
 	asker  advertise.Asker
 }
 
 // paramError says which parameter is wrong and what it should be. It may be
-// shown to whoever sent it.
+// shown to the client.
 type paramError struct {
 	name, text string
 }

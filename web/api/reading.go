@@ -9,7 +9,7 @@ import (
 	"github.com/respawnd/respawnd/master"
 )
 
-// reading is what answers need of a record more than once. Snapshots hand it on to
+// reading is what answers need of a record more than once. Snapshots pass it on to
 // each other for as long as the record is listed. It never changes but for its text.
 type reading struct {
 	*master.Server
@@ -40,7 +40,7 @@ type reader struct {
 	titles map[string]string // by game
 }
 
-// slots are the places of the rules that have a meaning here, for all servers
+// slots are the indexes of the rules that have a meaning here, for all servers
 // that report the same names. -1: not reported.
 type slots struct {
 	host, area, kind, max, password, port int

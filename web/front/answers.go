@@ -44,7 +44,7 @@ type promise struct {
 }
 
 // find returns the promise for a question, which may be any comparable value.
-// shared is false if nobody asked it before.
+// shared is false if it is new.
 func (a *Cache) find(question any) (p *promise, shared bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()

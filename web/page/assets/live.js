@@ -60,10 +60,10 @@
 			const answer = await fetch(location.href, { headers: { Accept: "text/html" } });
 			if (answer.ok) {
 				take(new DOMParser().parseFromString(await answer.text(), "text/html"));
-				say("This page renews itself.");
+				say("This page updates itself.");
 			}
 		} catch {
-			say("This page cannot renew itself at the moment.");
+			say("This page cannot update itself at the moment.");
 		}
 		busy = false;
 		if (due) {
@@ -82,7 +82,7 @@
 	for (const kind of ["added", "changed", "removed", "reset"]) {
 		events.addEventListener(kind, soon);
 	}
-	events.addEventListener("open", () => say("This page renews itself."));
+	events.addEventListener("open", () => say("This page updates itself."));
 	events.addEventListener("error", () => {
 		if (events.readyState === EventSource.CLOSED) {
 			said.hidden = true;
