@@ -4,15 +4,12 @@ import (
 	"net/netip"
 	"testing"
 
+	"github.com/respawnd/respawnd/internal/nettest"
+
 	"github.com/miekg/dns"
 
 	"github.com/respawnd/respawnd/internal/netserve"
 )
-
-// silence takes packets and does nothing with them.
-type silence struct{}
-
-func (silence) WritePacket([]byte, netip.Addr, netip.AddrPort) error { return nil }
 
 // BenchmarkServePacket is a question and its answer without the sockets; see
 // BenchmarkLoopback for those.
@@ -30,7 +27,7 @@ func BenchmarkServePacket(b *testing.B) {
 			p := netserve.Packet{Data: pack(b, m), From: netip.MustParseAddrPort("192.168.1.77:5353")}
 			b.ReportAllocs()
 			for b.Loop() {
-				f.ServePacket(silence{}, p)
+				f.ServePacket(nettest.Discard{}, p)
 			}
 		})
 	}

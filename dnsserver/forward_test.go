@@ -250,7 +250,7 @@ func TestClientsOfTheSameQuestionShareIt(t *testing.T) {
 	}
 	close(release)
 	f.forward.wait()
-	out := f.take()
+	out := f.Take()
 	if len(out) != maxWaiters || asked.Load() != 1 {
 		t.Fatalf("%d answers for %d questions of the upstream, want %d for 1", len(out), asked.Load(), maxWaiters)
 	}
@@ -279,7 +279,7 @@ func TestQuestionsUnderWayAreBounded(t *testing.T) {
 	cancel() // the service ends
 	f.forward.wait()
 	close(release)
-	if n := len(f.take()); n != 3 || len(f.forward.open) != 0 {
+	if n := len(f.Take()); n != 3 || len(f.forward.open) != 0 {
 		t.Errorf("%d answers at the end and %d questions left, want 3 and none", n, len(f.forward.open))
 	}
 	if b := f.packet(t, "192.168.1.77:99", pack(t, about("example.org", dns.TypeA))); unpack(t, b).Rcode != dns.RcodeServerFailure {

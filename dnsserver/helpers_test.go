@@ -12,6 +12,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/respawnd/respawnd/internal/nettest"
+
 	"github.com/miekg/dns"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/rs/zerolog"
@@ -58,23 +60,12 @@ type fixture struct {
 
 // wire takes what a server sends.
 type wire struct {
-	mu   sync.Mutex
-	sent []netserve.Packet // From is where it went, To where it came from
+	nettest.Recorder[netserve.Packet] // From is where it went, To where it came from
 }
 
 func (w *wire) WritePacket(data []byte, from netip.Addr, to netip.AddrPort) error {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.sent = append(w.sent, netserve.Packet{Data: slices.Clone(data), From: to, To: from})
+	w.Keep(netserve.Packet{Data: slices.Clone(data), From: to, To: from})
 	return nil
-}
-
-func (w *wire) take() []netserve.Packet {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	out := w.sent
-	w.sent = nil
-	return out
 }
 
 // newServer returns a server without sockets.
@@ -98,7 +89,7 @@ func (f *fixture) packet(t testing.TB, from string, message []byte) []byte {
 	t.Helper()
 	at := netip.MustParseAddrPort(from)
 	f.ServePacket(&f.wire, netserve.Packet{Data: message, From: at, To: netip.MustParseAddr("192.168.1.5")})
-	out := f.take()
+	out := f.Take()
 	switch {
 	case len(out) == 0:
 		return nil

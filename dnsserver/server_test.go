@@ -51,7 +51,7 @@ func TestAddressWhenTheSystemDoesNotSayWhichWasAsked(t *testing.T) {
 		t.Errorf("address %v, want none", got)
 	}
 	f.ServePacket(&f.wire, netserve.Packet{Data: pack(t, about("gamespy.com", dns.TypeA)), From: netip.AddrPortFrom(client, 99)})
-	if m := unpack(t, f.take()[0].Data); m.Rcode != dns.RcodeServerFailure || len(m.Answer) != 0 {
+	if m := unpack(t, f.Take()[0].Data); m.Rcode != dns.RcodeServerFailure || len(m.Answer) != 0 {
 		t.Errorf("without any address: %v, want SERVFAIL", m)
 	}
 }

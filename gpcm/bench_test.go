@@ -11,6 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/respawnd/respawnd/internal/nettest"
+
 	"github.com/rs/zerolog"
 	"golang.org/x/time/rate"
 
@@ -74,7 +76,7 @@ type target struct {
 // sessions returns a session for each profile, signed in, with nothing to write.
 func (f *fixture) sessions(people ...storage.Profile) []target {
 	f.t.Helper()
-	ln, grab := newPipeListener(), make(grabber)
+	ln, grab := nettest.NewPipes(), make(grabber)
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
 	go func() { done <- netserve.ServeConns(ctx, ln, grab, netserve.ConnOptions{Rate: -1, MaxPerAddr: -1}) }()
@@ -91,7 +93,9 @@ func (f *fixture) sessions(people ...storage.Profile) []target {
 	for _, p := range people {
 		c := newScripted("", true)
 		c.wrote = make(chan int, 1000)
-		ln.conns <- c
+		if err := ln.Add(c); err != nil {
+			f.t.Fatal(err)
+		}
 		x := &session{
 			server: f.server, conn: <-grab, out: newOutbox(), kicked: make(chan struct{}), signedIn: true,
 			who:    who{user: p.User, profile: p.ID, key: newSessionKey(), revision: 63, namespace: 1},
@@ -198,13 +202,15 @@ func BenchmarkLogin(b *testing.B) {
 			`\login\\challenge\%s\uniquenick\%s\partnerid\0\response\%s\productid\11\gamename\gmtest\namespaceid\1\sdkrevision\11\id\1\final\`,
 			clientChallenge, nick, response(testPassword, nick, clientChallenge, challenge)))
 	}
-	ln := newPipeListener()
+	ln := nettest.NewPipes()
 	f.serve(ln)
 	b.ReportAllocs()
 	b.RunParallel(func(pb *testing.PB) {
 		for n := 0; pb.Next(); n++ {
 			c := newScripted(logins[n%len(logins)], true)
-			ln.conns <- c
+			if err := ln.Add(c); err != nil {
+			f.t.Fatal(err)
+		}
 			<-c.closed
 		}
 	})

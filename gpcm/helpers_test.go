@@ -14,6 +14,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/respawnd/respawnd/internal/nettest"
+
 	"github.com/rs/zerolog"
 
 	"github.com/respawnd/respawnd/configs"
@@ -68,10 +70,10 @@ func (f *fixture) listen() *fixture {
 // startPipe runs a service on connections in memory, which synctest can follow.
 func startPipe(t testing.TB, change func(*Options)) *fixture {
 	t.Helper()
-	ln := newPipeListener()
+	ln := nettest.NewPipes()
 	f := build(t, change)
 	f.serve(ln)
-	f.dial, f.patience = ln.dial, time.Hour // which passes at once
+	f.dial, f.patience = ln.Dial, time.Hour // which passes at once
 	return f
 }
 
@@ -144,38 +146,6 @@ func (f *fixture) serve(ln net.Listener) {
 	}
 	f.t.Cleanup(f.stop)
 }
-
-// pipeListener accepts connections in memory.
-type pipeListener struct {
-	conns chan net.Conn
-	done  chan struct{}
-}
-
-func newPipeListener() *pipeListener {
-	return &pipeListener{make(chan net.Conn), make(chan struct{})}
-}
-
-func (l *pipeListener) dial() (net.Conn, error) {
-	a, b := net.Pipe()
-	select {
-	case l.conns <- b:
-		return a, nil
-	case <-l.done:
-		return nil, net.ErrClosed
-	}
-}
-
-func (l *pipeListener) Accept() (net.Conn, error) {
-	select {
-	case c := <-l.conns:
-		return c, nil
-	case <-l.done:
-		return nil, net.ErrClosed
-	}
-}
-
-func (l *pipeListener) Close() error   { close(l.done); return nil }
-func (l *pipeListener) Addr() net.Addr { return &net.TCPAddr{} }
 
 // register creates an account whose unique nick is its nick.
 func (f *fixture) register(nick string) storage.Profile {

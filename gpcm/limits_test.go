@@ -3,7 +3,6 @@ package gpcm
 import (
 	"fmt"
 	"math/rand/v2"
-	"net"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -491,5 +490,3 @@ func (p *peer) chatter(people []storage.Profile, r *rand.Rand) error {
 		}
 	}
 }
-
-var _ net.Listener = (*pipeListener)(nil)

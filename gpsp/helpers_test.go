@@ -11,6 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/respawnd/respawnd/internal/nettest"
+
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/rs/zerolog"
 
@@ -94,10 +96,10 @@ func start(t testing.TB, change func(*Options)) *fixture {
 // startPipe runs a service on connections in memory, which synctest can follow.
 func startPipe(t testing.TB, change func(*Options)) *fixture {
 	t.Helper()
-	ln := &pipeListener{conns: make(chan net.Conn), done: make(chan struct{})}
+	ln := nettest.NewPipes()
 	f := newFixture(t, change)
 	f.serve(t, ln)
-	f.dial = func() (net.Conn, error) { return ln.dial("192.0.2.1:1000") }
+	f.dial = func() (net.Conn, error) { return ln.DialFrom(netip.MustParseAddrPort("192.0.2.1:1000")) }
 	return f
 }
 
@@ -113,44 +115,6 @@ func (f *fixture) serve(t testing.TB, ln net.Listener) {
 		}
 	})
 }
-
-// pipeListener accepts connections in memory.
-type pipeListener struct {
-	conns chan net.Conn
-	done  chan struct{}
-}
-
-// dial connects from an address.
-func (l *pipeListener) dial(from string) (net.Conn, error) {
-	a, b := net.Pipe()
-	select {
-	case l.conns <- &pipeConn{b, net.TCPAddrFromAddrPort(netip.MustParseAddrPort(from))}:
-		return a, nil
-	case <-l.done:
-		return nil, net.ErrClosed
-	}
-}
-
-func (l *pipeListener) Accept() (net.Conn, error) {
-	select {
-	case c := <-l.conns:
-		return c, nil
-	case <-l.done:
-		return nil, net.ErrClosed
-	}
-}
-
-func (l *pipeListener) Close() error { close(l.done); return nil }
-
-func (l *pipeListener) Addr() net.Addr { return &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1)} }
-
-// pipeConn is a pipe with an address.
-type pipeConn struct {
-	net.Conn
-	from net.Addr
-}
-
-func (c *pipeConn) RemoteAddr() net.Addr { return c.from }
 
 // client is a connection to the service.
 type client struct {

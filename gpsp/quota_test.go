@@ -2,11 +2,12 @@ package gpsp
 
 import (
 	"fmt"
-	"net"
 	"net/netip"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/respawnd/respawnd/internal/nettest"
 
 	"github.com/respawnd/respawnd/storage"
 )
@@ -14,11 +15,11 @@ import (
 // startFrom is startPipe with connections from any address.
 func startFrom(t testing.TB, change func(*Options)) (*fixture, func(from string) *client) {
 	t.Helper()
-	ln := &pipeListener{conns: make(chan net.Conn), done: make(chan struct{})}
+	ln := nettest.NewPipes()
 	f := newFixture(t, change)
 	f.serve(t, ln)
 	return f, func(from string) *client {
-		conn, err := ln.dial(from)
+		conn, err := ln.DialFrom(netip.MustParseAddrPort(from))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -3,13 +3,14 @@ package gpsp
 import (
 	"bytes"
 	"context"
-	"net"
 	"net/netip"
 	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/respawnd/respawnd/internal/nettest"
 
 	"github.com/rs/zerolog"
 
@@ -171,11 +172,11 @@ func TestSlowRequestIsNotWaitedFor(t *testing.T) {
 func TestStopEndsQuietConnections(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFixture(t, nil)
-		ln := &pipeListener{conns: make(chan net.Conn), done: make(chan struct{})}
+		ln := nettest.NewPipes()
 		ctx, cancel := context.WithCancel(t.Context())
 		done := make(chan error, 1)
 		go func() { done <- f.srv.Serve(ctx, ln) }()
-		conn, err := ln.dial("192.0.2.1:1")
+		conn, err := ln.DialFrom(netip.MustParseAddrPort("192.0.2.1:1"))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -44,7 +44,7 @@ func TestChallenges(t *testing.T) {
 			t.Errorf("%s: asked %x, dropped %q, want %x, %q", name, next, dropped, tc.next, tc.want)
 		}
 		f.ServePacket(w, netserve.Packet{Data: tc.packet, From: netip.MustParseAddrPort(tc.from)})
-		if sent := w.take(); (len(sent) == 1) != (tc.next != nil) || len(sent) == 1 && sent[0].From.String() != tc.from {
+		if sent := w.Take(); (len(sent) == 1) != (tc.next != nil) || len(sent) == 1 && sent[0].From.String() != tc.from {
 			t.Errorf("%s: sent %v", name, sent)
 		}
 	}

@@ -14,6 +14,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/respawnd/respawnd/internal/nettest"
+
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/rs/zerolog"
 
@@ -28,23 +30,12 @@ var hall = Network{netip.MustParsePrefix("192.0.2.0/24"), netip.MustParseAddr("1
 
 // wire takes what a finder sends.
 type wire struct {
-	mu   sync.Mutex
-	sent []netserve.Packet // From is where it went
+	nettest.Recorder[netserve.Packet] // From is where it went
 }
 
 func (w *wire) WritePacket(data []byte, _ netip.Addr, to netip.AddrPort) error {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.sent = append(w.sent, netserve.Packet{Data: slices.Clone(data), From: to})
+	w.Keep(netserve.Packet{Data: slices.Clone(data), From: to})
 	return nil
-}
-
-func (w *wire) take() []netserve.Packet {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	out := w.sent
-	w.sent = nil
-	return out
 }
 
 func catalogue(t *testing.T, ports ...uint16) *games.Catalog {
@@ -149,15 +140,15 @@ func TestQuestionsAreSpacedOut(t *testing.T) {
 		ended := make(chan struct{})
 		go func() { f.search(ctx, w, netip.IPv4Unspecified()); close(ended) }()
 		time.Sleep(5*sendGap + sendGap/2)
-		if n := len(w.take()); n != 5 {
+		if n := len(w.Take()); n != 5 {
 			t.Errorf("%d packets in 5 gaps", n)
 		}
 		time.Sleep(DefaultEvery - 6*sendGap)
-		if n := len(w.take()); n != 13 {
+		if n := len(w.Take()); n != 13 {
 			t.Errorf("%d packets in the rest of the round, want 13", n)
 		}
 		time.Sleep(DefaultEvery)
-		if n := len(w.take()); n != 18 {
+		if n := len(w.Take()); n != 18 {
 			t.Errorf("%d packets in the next round, want 18", n)
 		}
 		cancel()

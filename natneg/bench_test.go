@@ -5,15 +5,12 @@ import (
 	"net/netip"
 	"testing"
 
+	"github.com/respawnd/respawnd/internal/nettest"
+
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/respawnd/respawnd/internal/netserve"
 )
-
-// silence sends packets nowhere.
-type silence struct{}
-
-func (silence) WritePacket([]byte, netip.Addr, netip.AddrPort) error { return nil }
 
 func packetFrom(from netip.AddrPort, data []byte) netserve.Packet {
 	return netserve.Packet{Data: data, From: from, To: serverAddr}
@@ -36,7 +33,7 @@ func BenchmarkInit(b *testing.B) {
 		i++
 		binary.BigEndian.PutUint32(p[8:], i)
 		from := netip.AddrPortFrom(netip.AddrFrom4([4]byte{20, byte(i >> 16), byte(i >> 8), byte(i)}), 5000)
-		s.ServePacket(silence{}, packetFrom(from, p))
+		s.ServePacket(nettest.Discard{}, packetFrom(from, p))
 	}
 	for range maxOpen {
 		next()
@@ -53,7 +50,7 @@ func BenchmarkInitAgain(b *testing.B) {
 	p := packetFrom(netip.MustParseAddrPort(alice), initPacket(77, 0, PortNN1))
 	b.ReportAllocs()
 	for b.Loop() {
-		s.ServePacket(silence{}, p)
+		s.ServePacket(nettest.Discard{}, p)
 	}
 }
 
@@ -69,7 +66,7 @@ func BenchmarkPair(b *testing.B) {
 		cookie++
 		for _, p := range packets {
 			binary.BigEndian.PutUint32(p.data[8:], cookie)
-			s.ServePacket(silence{}, packetFrom(clients[p.index], p.data))
+			s.ServePacket(nettest.Discard{}, packetFrom(clients[p.index], p.data))
 		}
 	}
 	if n := s.Open(); n != 0 {

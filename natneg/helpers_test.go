@@ -5,9 +5,10 @@ import (
 	"fmt"
 	"net/netip"
 	"slices"
-	"sync"
 	"testing"
 	"time"
+
+	"github.com/respawnd/respawnd/internal/nettest"
 
 	"github.com/respawnd/respawnd/internal/netserve"
 )
@@ -49,25 +50,11 @@ type wire struct {
 }
 
 // post is what a server sent, from all sockets.
-type post struct {
-	mu      sync.Mutex
-	packets []sent
-}
+type post = nettest.Recorder[sent]
 
 func (w wire) WritePacket(data []byte, from netip.Addr, to netip.AddrPort) error {
-	w.post.mu.Lock()
-	defer w.post.mu.Unlock()
-	w.post.packets = append(w.post.packets, sent{w.socket, from, to, bytes.Clone(data)})
+	w.post.Keep(sent{w.socket, from, to, bytes.Clone(data)})
 	return nil
-}
-
-// take returns what was sent since it was last asked.
-func (p *post) take() []sent {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	out := p.packets
-	p.packets = nil
-	return out
 }
 
 // station is a server without sockets, at its addresses.
@@ -117,7 +104,7 @@ func (st *station) pass(d time.Duration) {
 // of returns the packets of a type that were sent to an address, or to any with
 // an empty one, since it was last asked; all others are lost.
 func (st *station) of(typ Type, to string) []sent {
-	return slices.DeleteFunc(st.post.take(), func(s sent) bool {
+	return slices.DeleteFunc(st.post.Take(), func(s sent) bool {
 		return s.header(st.t).Type != typ || (to != "" && s.to != netip.MustParseAddrPort(to))
 	})
 }

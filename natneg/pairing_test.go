@@ -188,7 +188,7 @@ func TestThirdClientMeetsTwoThatHaveMet(t *testing.T) {
 		st.inits(77, 1, bob)
 		st.deliver(0, alice, connectAckPacket(77, 0))
 		st.deliver(0, bob, connectAckPacket(77, 1))
-		st.post.take()
+		st.post.Take()
 		st.pass(3 * time.Second)
 		st.inits(77, 2, carol)
 		st.deliver(0, carol, connectAckPacket(77, 2))
@@ -293,7 +293,7 @@ func TestStrangerGetsNothingOfAPlace(t *testing.T) {
 					}
 				}
 				st.pass(2 * time.Second)
-				for _, p := range st.post.take() {
+				for _, p := range st.post.Take() {
 					if p.to.String() == mallory && p.header(t).Type != TypeInitAck {
 						t.Errorf("the stranger was sent %x", p.data)
 					}
@@ -315,7 +315,7 @@ func TestNoAddressJoinsAPlayerThatWasIntroduced(t *testing.T) {
 	for _, port := range []PortType{PortGame, PortNN1, PortNN2, PortNN3} {
 		st.knock(1, knock{carrierA, port, "192.168.1.5:6500", 0, ""})
 	}
-	st.post.take()
+	st.post.Take()
 	if got := st.knock(1, knock{carrierB, PortNN2, "192.168.1.5:6500", 0, ""}); got != dropOtherAddress {
 		t.Errorf("dropped as %q, want %q", got, dropOtherAddress)
 	}

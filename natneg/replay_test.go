@@ -64,7 +64,7 @@ func TestRecordedExchangesAreAnsweredAsRecorded(t *testing.T) {
 						t.Errorf("%s: dropped as %q", p.Hex, got)
 					}
 				}
-				for _, p := range st.post.take() {
+				for _, p := range st.post.Take() {
 					from := netip.MustParseAddrPort("127.0.0.1:27902")
 					if p.socket >= 0 {
 						from = st.at[p.socket]
@@ -135,7 +135,7 @@ func TestRecordedTroubleIsAnswered(t *testing.T) {
 					}
 				}
 				st.pass(time.Minute)
-				for _, p := range st.post.take() {
+				for _, p := range st.post.Take() {
 					switch h := p.header(t); h.Type {
 					case TypeInitAck:
 						acks--

@@ -11,6 +11,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/respawnd/respawnd/internal/nettest"
+
 	"github.com/google/go-cmp/cmp"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/rs/zerolog"
@@ -94,7 +96,7 @@ func TestEveryTypeAtEveryLengthIsAnsweredWithNoMoreThanItBrought(t *testing.T) {
 						p[headerSize] = 1 // a port type that all of them know
 					}
 					st.deliver(0, alice, p)
-					out := st.post.take()
+					out := st.post.Take()
 					most := len(p)
 					if version == 1 && Type(typ) == TypeInit {
 						most = maxAnswer
@@ -132,7 +134,7 @@ func TestAnswersHaveTheVersionAndLeaveFromWhereTheRequestCame(t *testing.T) {
 	for version := byte(1); version <= 4; version++ {
 		st.deliver(1, alice, initOf(version, 77, Init{PortType: PortNN2, GamePort: true}))
 		want := Ack{PortType: PortNN2, Rest: [7]byte{1}}.AppendTo(Header{version, TypeInitAck, 77}.AppendTo(nil), 4)
-		got := st.post.take()
+		got := st.post.Take()
 		if len(got) != 1 || !bytes.Equal(got[0].data, want) || got[0].socket != 1 || got[0].from != st.at[1].Addr() || got[0].to.String() != alice {
 			t.Errorf("version %d: got %+v, want %x", version, got, want)
 		}
@@ -166,7 +168,7 @@ func TestQueueIsAnsweredWithGoOn(t *testing.T) {
 	st := newStation(t, DefaultOptions(), "")
 	st.deliver(0, alice, unhex(t, "fdfc1e666ab2040fb5e0952a002438b2b35e"))
 	want := unhex(t, "fdfc1e666ab20410b5e0952a000238b2b35e")
-	if got := st.post.take(); len(got) != 1 || !bytes.Equal(got[0].data, want) {
+	if got := st.post.Take(); len(got) != 1 || !bytes.Equal(got[0].data, want) {
 		t.Errorf("got %+v, want %x", got, want)
 	}
 }
@@ -238,17 +240,17 @@ func TestThirdPartyLearnsEndsAndRedirectsNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		st := newStation(t, DefaultOptions(), "")
 		st.inits(77, 0, alice)
-		st.post.take()
+		st.post.Take()
 
 		for index := range byte(2) { // before the partner is there: both places
 			if index == 1 {
 				st.inits(77, 1, bob)
-				st.post.take()
+				st.post.Take()
 			}
 			if got := st.inits(77, index, mallory); got != dropOtherAddress {
 				t.Errorf("init of index %d: dropped as %q, want %q", index, got, dropOtherAddress)
 			}
-			for _, p := range st.post.take() {
+			for _, p := range st.post.Take() {
 				if p.to.String() == mallory && p.header(t).Type != TypeInitAck {
 					t.Errorf("the third party was sent %x", p.data)
 				}
@@ -261,7 +263,7 @@ func TestThirdPartyLearnsEndsAndRedirectsNothing(t *testing.T) {
 				}
 			}
 		}
-		st.post.take()
+		st.post.Take()
 		// The connects go on, to the two alone.
 		st.pass(600 * time.Millisecond)
 		got := st.of(TypeConnect, "")
@@ -280,7 +282,7 @@ func TestOneAddressIsNotItsOwnPartner(t *testing.T) {
 		}
 		acks, others := 0, 0
 		st.pass(10 * time.Second)
-		for _, p := range st.post.take() {
+		for _, p := range st.post.Take() {
 			if p.header(t).Type == TypeInitAck {
 				acks++
 			} else {
@@ -316,7 +318,7 @@ func TestPartnerThatStillWaitsIsKeptForANewRound(t *testing.T) {
 		st.inits(77, 1, bob)
 		st.deliver(0, alice, connectAckPacket(77, 0)) // Bob's connect was lost
 		st.pass(300 * time.Millisecond)
-		st.post.take()
+		st.post.Take()
 		st.inits(77, 0, again)
 		got := st.of(TypeConnect, "")
 		if len(got) != 2 || got[0].to.String() != again || got[1].to.String() != bob || got[1].connect(t).Remote.String() != again {
@@ -334,9 +336,9 @@ func TestLateInitsOfAnAnsweredRoundAreOnlyConfirmed(t *testing.T) {
 			st.deliver(0, from, connectAckPacket(77, byte(index)))
 		}
 		st.pass(reorderWindow / 2)
-		st.post.take()
+		st.post.Take()
 		st.inits(77, 0, alice)
-		if got := st.post.take(); len(got) != 3 || got[0].header(t).Type != TypeInitAck {
+		if got := st.post.Take(); len(got) != 3 || got[0].header(t).Type != TypeInitAck {
 			t.Errorf("within the window: got %+v, want three receipts", got)
 		}
 		if n := st.table.byCookie[77]; n == nil || n.phase != phasePaired {
@@ -389,7 +391,7 @@ func TestForgedPacketsBringLittle(t *testing.T) {
 				}
 				st.pass(2 * time.Minute)
 				answers, connects, bytesOut := 0, 0, 0
-				for _, p := range st.post.take() {
+				for _, p := range st.post.Take() {
 					if p.to.String() != alice {
 						continue
 					}
@@ -429,7 +431,7 @@ func TestConnectsBackOffAndEndWithTheReceipt(t *testing.T) {
 		count := 1
 		for time.Since(start) < 20*time.Second {
 			st.pass(wheelStep)
-			for _, p := range st.post.take() {
+			for _, p := range st.post.Take() {
 				if p.to.String() != alice {
 					t.Errorf("after its receipt, %v was sent %x", p.to, p.data)
 					continue
@@ -502,7 +504,7 @@ func TestNATTestsAreAnsweredHonestly(t *testing.T) {
 			for port, want := range tc.want {
 				check := Check{Test{PortType: port, Data: [8]byte{1, 2, 3, 4, 5, 6, 7, 8}}}
 				dropped := st.deliver(tc.to, alice, check.AppendTo(Header{3, TypeNATTest, 777}.AppendTo(nil)))
-				got := st.post.take()
+				got := st.post.Take()
 				if want == none {
 					if len(got) != 0 || dropped != dropUntestable {
 						t.Errorf("test %d: got %+v, dropped as %q; want no answer", port, got, dropped)
@@ -531,7 +533,7 @@ func TestNATTest2OnAWildcardAddressIsHonest(t *testing.T) {
 			p.To = netip.MustParseAddr(to)
 		}
 		st.handle(0, st.wires[0], p)
-		return st.post.take()
+		return st.post.Take()
 	}
 	if got := deliver("198.51.100.1"); len(got) != 1 || got[0].socket != 2 {
 		t.Errorf("sent to .1: got %+v, want an answer from .3", got)
@@ -548,7 +550,7 @@ func TestAddressCheckTellsTheAddressForCookies0To3(t *testing.T) {
 	st := newStation(t, DefaultOptions(), "")
 	for cookie := range uint32(5) {
 		st.deliver(0, alice, Check{Test{PortType: PortNN2, Data: [8]byte{7, 8}}}.AppendTo(Header{4, TypeAddressCheck, cookie}.AppendTo(nil)))
-		got := st.post.take()
+		got := st.post.Take()
 		if cookie > maxCookieAddress {
 			if len(got) != 0 {
 				t.Errorf("cookie %d: got %+v, want no answer", cookie, got)
@@ -704,7 +706,7 @@ func TestPacketsAndTicksMayCrossEachOther(t *testing.T) {
 				for _, p := range pairPackets() {
 					if p.index == byte(i%2) {
 						binary.BigEndian.PutUint32(p.data[8:], cookie)
-						st.serve(0, silence{}, packetFrom(from, p.data))
+						st.serve(0, nettest.Discard{}, packetFrom(from, p.data))
 					}
 				}
 			}
@@ -739,7 +741,7 @@ func FuzzHandle(f *testing.F) {
 		}
 		out := map[string]int{}
 		connects := map[string]int{}
-		for _, p := range st.post.take() {
+		for _, p := range st.post.Take() {
 			if p.header(t).Type == TypeConnect {
 				connects[p.to.String()]++
 				continue

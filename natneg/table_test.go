@@ -8,6 +8,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/respawnd/respawnd/internal/nettest"
+
 	"github.com/prometheus/client_golang/prometheus"
 	"pgregory.net/rapid"
 )
@@ -49,11 +51,11 @@ func TestOneAddressOpensNoMoreThanItsShare(t *testing.T) {
 				t.Errorf("cookie %d: dropped as %q", cookie, got)
 			}
 		}
-		st.post.take()
+		st.post.Take()
 		if got := st.inits(3, 0, alice); got != dropTooMany {
 			t.Errorf("cookie 3: dropped as %q, want %q", got, dropTooMany)
 		}
-		if got := st.post.take(); len(got) != 0 {
+		if got := st.post.Take(); len(got) != 0 {
 			t.Errorf("cookie 3: got %+v, want no answer", got)
 		}
 		st.inits(4, 1, bob)
@@ -126,7 +128,7 @@ func TestMemoryPerCookie(t *testing.T) {
 
 // fillCookies opens cookies of one client each, from as many addresses.
 func fillCookies(st *station, n int) {
-	w := silence{}
+	w := nettest.Discard{}
 	for i := range n {
 		from := netip.AddrPortFrom(netip.AddrFrom4([4]byte{20, byte(i >> 16), byte(i >> 8), byte(i)}), 5000)
 		st.serve(0, w, packetFrom(from, initPacket(uint32(i), 0, PortNN1)))

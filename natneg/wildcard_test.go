@@ -48,7 +48,7 @@ func TestNATTest2OnAllAddressesIsAnsweredFromAnother(t *testing.T) {
 					p.To = netip.MustParseAddr(to)
 				}
 				st.handle(0, st.wires[0], p)
-				return st.post.take()
+				return st.post.Take()
 			}
 			if tc.testedAt != "" {
 				ask(PortNN3, tc.testedAt)

@@ -2,7 +2,11 @@
 
 package qr2
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/respawnd/respawnd/internal/nettest"
+)
 
 // Not under the race detector: there a sync.Pool forgets at random.
 func TestAllocationsOfListedServers(t *testing.T) {
@@ -12,12 +16,12 @@ func TestAllocationsOfListedServers(t *testing.T) {
 		run  func()
 		want float64
 	}{
-		"keepalive":              {func() { f.ServePacket(silence{}, f.alive[i%100]); i++ }, 0},
-		"heartbeat without news": {func() { f.ServePacket(silence{}, f.packets[i%100]); i++ }, 0},
+		"keepalive":              {func() { f.ServePacket(nettest.Discard{}, f.alive[i%100]); i++ }, 0},
+		"heartbeat without news": {func() { f.ServePacket(nettest.Discard{}, f.packets[i%100]); i++ }, 0},
 		"heartbeat with news": {func() {
 			p := f.packets[i%100]
 			count(p.Data, f.at)
-			f.ServePacket(silence{}, p)
+			f.ServePacket(nettest.Discard{}, p)
 			i++
 		}, 2},
 	} {

@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/respawnd/respawnd/internal/nettest"
+
 	"github.com/rs/zerolog"
 
 	"github.com/respawnd/respawnd/internal/netserve"
@@ -109,7 +111,7 @@ func BenchmarkHeartbeatListed(b *testing.B) {
 		for b.Loop() {
 			p := f.packets[i%len(f.packets)]
 			count(p.Data, f.at)
-			f.ServePacket(silence{}, p)
+			f.ServePacket(nettest.Discard{}, p)
 			i++
 		}
 	})
@@ -119,7 +121,7 @@ func BenchmarkHeartbeatWithoutNews(b *testing.B) {
 	fleets(b, func(b *testing.B, f *fleet) {
 		i := 0
 		for b.Loop() {
-			f.ServePacket(silence{}, f.packets[i%len(f.packets)])
+			f.ServePacket(nettest.Discard{}, f.packets[i%len(f.packets)])
 			i++
 		}
 	})
@@ -129,7 +131,7 @@ func BenchmarkKeepalive(b *testing.B) {
 	fleets(b, func(b *testing.B, f *fleet) {
 		i := 0
 		for b.Loop() {
-			f.ServePacket(silence{}, f.alive[i%len(f.alive)])
+			f.ServePacket(nettest.Discard{}, f.alive[i%len(f.alive)])
 			i++
 		}
 	})

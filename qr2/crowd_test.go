@@ -7,6 +7,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/respawnd/respawnd/internal/nettest"
+
 	"github.com/respawnd/respawnd/internal/netserve"
 )
 
@@ -24,7 +26,7 @@ func (f *forger) strike(in *intake, d time.Duration) {
 		h := in.host("192.0.2.1:1")
 		h.addr, h.instance = f.source(f.sent), uint32(f.sent)+1000
 		f.sent++
-		_ = in.handle(silence{}, netserve.Packet{Data: h.heartbeat("hostname", "forged"), From: h.addr, To: masterAddr})
+		_ = in.handle(nettest.Discard{}, netserve.Packet{Data: h.heartbeat("hostname", "forged"), From: h.addr, To: masterAddr})
 	}
 }
 
@@ -73,9 +75,9 @@ func TestForgedHeartbeatsDoNotKeepANewServerOut(t *testing.T) {
 				flood(15 * time.Second)
 				h := in.host(samePort(0).String())
 				for range 2 {
-					in.w.take()
+					in.w.Take()
 					_ = h.send(h.heartbeat())
-					replies := in.w.take()
+					replies := in.w.Take()
 					flood(roundTrip)
 					for _, p := range replies {
 						if p.to == h.addr && p.kind() == KindChallenge {

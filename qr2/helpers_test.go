@@ -8,9 +8,10 @@ import (
 	"net/netip"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
+
+	"github.com/respawnd/respawnd/internal/nettest"
 
 	"github.com/rs/zerolog"
 
@@ -63,31 +64,12 @@ func (s sent) kind() Kind {
 }
 
 // wire takes what the service sends.
-type wire struct {
-	mu      sync.Mutex
-	packets []sent
-}
+type wire struct{ nettest.Recorder[sent] }
 
 func (w *wire) WritePacket(data []byte, from netip.Addr, to netip.AddrPort) error {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.packets = append(w.packets, sent{bytes.Clone(data), from, to})
+	w.Keep(sent{bytes.Clone(data), from, to})
 	return nil
 }
-
-// take returns what was sent since it was last asked.
-func (w *wire) take() []sent {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	out := w.packets
-	w.packets = nil
-	return out
-}
-
-// silence sends packets nowhere.
-type silence struct{}
-
-func (silence) WritePacket([]byte, netip.Addr, netip.AddrPort) error { return nil }
 
 // intake is a Server with all that it works with, and no socket.
 type intake struct {
@@ -221,11 +203,11 @@ func (h *host) answer(challenge []byte) []byte {
 // challenged sends a heartbeat and returns the challenge that comes for it.
 func (h *host) challenged(heartbeat []byte) []byte {
 	h.in.t.Helper()
-	h.in.w.take()
+	h.in.w.Take()
 	if dropped := h.send(heartbeat); dropped != notDropped {
 		h.in.t.Fatalf("heartbeat of %v: dropped: %s", h.addr, dropped)
 	}
-	for _, p := range h.in.w.take() {
+	for _, p := range h.in.w.Take() {
 		if p.kind() == KindChallenge && p.to == h.addr {
 			return p.data
 		}
@@ -257,7 +239,7 @@ func (h *host) reply(k Kind, body ...byte) []byte {
 // want checks what was sent since it was last asked.
 func (h *host) want(packets ...sent) {
 	h.in.t.Helper()
-	got := h.in.w.take()
+	got := h.in.w.Take()
 	same := slices.EqualFunc(got, packets, func(a, b sent) bool {
 		return bytes.Equal(a.data, b.data) && a.from == b.from && a.to == b.to
 	})

@@ -9,8 +9,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/respawnd/respawnd/internal/nettest"
 	"github.com/respawnd/respawnd/internal/netserve"
+	"github.com/respawnd/respawnd/internal/nettest"
 )
 
 // The benchmarks here compare the processor time of the service with that of

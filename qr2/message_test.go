@@ -25,7 +25,7 @@ func (h *host) message(t *testing.T, data []byte) []byte {
 	if err := h.in.SendToServer(h.key(), data); err != nil {
 		t.Fatalf("SendToServer: %v", err)
 	}
-	got := h.in.w.take()
+	got := h.in.w.Take()
 	if len(got) != 1 || got[0].kind() != KindMessage || got[0].to != h.addr || got[0].from != masterAddr {
 		t.Fatalf("sent %+v, want one message", got)
 	}
@@ -73,7 +73,7 @@ func TestMessageIsGivenUpInTheEnd(t *testing.T) {
 		begin := time.Now()
 		for range 300 {
 			in.pass(tickEvery)
-			for _, p := range in.w.take() {
+			for _, p := range in.w.Take() {
 				if !bytes.Equal(p.data, m) {
 					t.Errorf("copy: got %x, want %x", p.data, m)
 				}
@@ -119,7 +119,7 @@ func TestMessagesThatAreRefused(t *testing.T) {
 	if MaxMessage != 244 {
 		t.Errorf("longest message: got %d bytes, want 244", MaxMessage)
 	}
-	for _, p := range in.w.take() {
+	for _, p := range in.w.Take() {
 		if len(p.data) > MaxReply {
 			t.Errorf("sent %d bytes, a host takes %d", len(p.data), MaxReply)
 		}

@@ -92,7 +92,7 @@ func TestHostsThatAreRejected(t *testing.T) {
 				// A refusal is never longer than what it answers.
 				short := h.packet(KindHeartbeat, "gamename\x00", tt.game, "\x00")
 				_ = h.send(short)
-				for _, p := range in.w.take() {
+				for _, p := range in.w.Take() {
 					if len(p.data) > len(short) {
 						t.Errorf("%d bytes were answered with %d", len(short), len(p.data))
 					}
@@ -222,7 +222,7 @@ func TestChallengeIsRepeatedAFewTimes(t *testing.T) {
 		begin := time.Now()
 		for range 320 {
 			in.pass(tickEvery)
-			for _, p := range in.w.take() {
+			for _, p := range in.w.Take() {
 				if !bytes.Equal(p.data, first) || p.to != h.addr || p.from != masterAddr {
 					t.Fatalf("sent %x from %v to %v, want the same challenge again", p.data, p.from, p.to)
 				}
@@ -276,7 +276,7 @@ func TestBudgetIsThatOfTheSource(t *testing.T) {
 		_ = other.send(short)
 		bytesIn += len(short)
 	}
-	for _, p := range in.w.take() {
+	for _, p := range in.w.Take() {
 		bytesOut += len(p.data)
 	}
 	if bytesOut > bytesIn+challengeSize {

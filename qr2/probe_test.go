@@ -7,6 +7,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/respawnd/respawnd/internal/nettest"
+
 	"github.com/respawnd/respawnd/internal/netserve"
 	"github.com/respawnd/respawnd/master"
 )
@@ -15,7 +17,7 @@ import (
 func (h *host) probed(t *testing.T) []byte {
 	t.Helper()
 	h.in.pass(tickEvery)
-	for _, p := range h.in.probe.take() {
+	for _, p := range h.in.probe.Take() {
 		if p.to == h.addr {
 			return p.data
 		}
@@ -70,7 +72,7 @@ func TestHostThatAnswersTheProbeIsReachable(t *testing.T) {
 // viewpoint gives the service a socket on another address.
 func (in *intake) viewpoint() *wire {
 	w := &wire{}
-	in.vantages = []vantage{{masterAddr, silence{}}, {netip.MustParseAddr("198.51.100.2"), w}} // the first is no other
+	in.vantages = []vantage{{masterAddr, nettest.Discard{}}, {netip.MustParseAddr("198.51.100.2"), w}} // the first is no other
 	return w
 }
 
@@ -101,7 +103,7 @@ func TestHostIsAskedFromAnotherAddressToo(t *testing.T) {
 					h.register("natneg", "1")
 					in.list.Report(h.key(), master.Findings{Reached: before})
 					q := h.probed(t)
-					if out := other.take(); len(out) != 1 || string(out[0].data) != string(q) || out[0].to != h.addr || out[0].from != in.vantages[1].at {
+					if out := other.Take(); len(out) != 1 || string(out[0].data) != string(q) || out[0].to != h.addr || out[0].from != in.vantages[1].at {
 						t.Fatalf("asked from the other address: %+v, want once with %x", out, q)
 					}
 					answer := reply(KindQuery, number(q), "hostname\x00x\x00\x00")
@@ -135,7 +137,7 @@ func TestNegotiatedHost(t *testing.T) {
 		h.register()
 		plainBeat := plain.packet(KindHeartbeat, "natneg\x000\x00gamename\x00gmtest\x00\x00")
 		_ = plain.send(plain.answer(plain.challenged(plainBeat)))
-		in.w.take()
+		in.w.Take()
 		reached := func(h *host) master.Reached { srv, _ := in.list.Get(h.key()); return srv.Findings.Reached }
 		for _, a := range []*host{h, plain, in.host("192.0.2.3:6500")} {
 			in.Negotiated(a.addr)
@@ -196,7 +198,7 @@ func TestSilentHostIsAskedThreeTimes(t *testing.T) {
 		asked := 0
 		for range 100 {
 			in.pass(tickEvery)
-			asked += len(in.probe.take())
+			asked += len(in.probe.Take())
 		}
 		if asked != probeTries {
 			t.Errorf("asked %d times, want %d", asked, probeTries)
@@ -246,11 +248,11 @@ func TestEveryHostIsAskedAgainAfterAWhile(t *testing.T) {
 		q := h.probed(t)
 		h.tell(h, reply(KindQuery, number(q), ""))
 		in.pass(probeAgain - time.Second)
-		if got := in.probe.take(); len(got) != 0 {
+		if got := in.probe.Take(); len(got) != 0 {
 			t.Fatalf("asked again too early: %+v", got)
 		}
 		in.pass(2 * time.Second)
-		got := in.probe.take()
+		got := in.probe.Take()
 		if len(got) != 1 || got[0].to != h.addr {
 			t.Fatalf("asked %+v, want the verified QR2 host alone", got)
 		}
@@ -292,7 +294,7 @@ func TestProbesPerTickAndWaitingAreBounded(t *testing.T) {
 			in.probes.add(k, masterAddr, false, time.Now())
 		}
 		in.pass(tickEvery)
-		if got := len(in.probe.take()); got != probeAtOnce {
+		if got := len(in.probe.Take()); got != probeAtOnce {
 			t.Errorf("probes in one tick: got %d, want %d", got, probeAtOnce)
 		}
 	})

@@ -108,7 +108,7 @@ func TestForgedHeartbeatOfAnotherGameDoesNotUnlist(t *testing.T) {
 		// The real one is believed once the listed one is silent.
 		h.say(h.source, AppendTextHeartbeat(nil, 26900, "other"))
 		in.pass(30 * time.Second)
-		in.w.take()
+		in.w.Take()
 		h.game, h.secret = "other", longSecret
 		h.register()
 	})
@@ -183,7 +183,7 @@ func TestSavedServerThatIsSilentIsAskedAFewTimes(t *testing.T) {
 		h := in.textServer("192.0.2.1:26900")
 		_ = in.list.Put(master.Server{Key: h.key(), Game: "gmtest", Origin: master.FromQR1, Public: h.addr, Restored: true, Seen: time.Now()})
 		in.pass(2 * textPendingLife)
-		if n := len(in.w.take()); n != maxAsks {
+		if n := len(in.w.Take()); n != maxAsks {
 			t.Errorf("asked %d times, want %d", n, maxAsks)
 		}
 		if len(in.text.table.hosts) != 0 {
@@ -203,7 +203,7 @@ func TestNewerProtocolKeepsItsRecord(t *testing.T) {
 	in2 := newIntake(t, nil)
 	h = in2.textServer("192.0.2.1:6500")
 	h.beat("")
-	q := in2.w.take()[0].data
+	q := in2.w.Take()[0].data
 	n := in2.host("192.0.2.1:6500")
 	n.register("hostname", "New")
 	h.say(h.addr, h.reply(q))
@@ -241,7 +241,7 @@ func TestHostTakesThePlaceOfAnotherServerOnlyIfItAnswersThere(t *testing.T) {
 				t.Fatal(err)
 			}
 			h.beat("")
-			q := in.w.take()[0].data
+			q := in.w.Take()[0].data
 			if got := h.say(heartbeatPort, h.reply(q)); got != dropFull {
 				t.Errorf("proof from another port: dropped %q, want %q", got, dropFull)
 			}
@@ -249,7 +249,7 @@ func TestHostTakesThePlaceOfAnotherServerOnlyIfItAnswersThere(t *testing.T) {
 				t.Errorf("a neighbour took the place of %v: %+v", old.Origin, srv)
 			}
 			h.beat("")
-			q = in.w.take()[0].data
+			q = in.w.Take()[0].data
 			if got := h.say(h.addr, h.reply(q)); got != notDropped {
 				t.Errorf("proof from the port itself: dropped %q", got)
 			}

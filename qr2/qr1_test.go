@@ -84,7 +84,7 @@ func (h *textServer) reply(q []byte) []byte {
 // serve answers what was asked of it at an address, and returns how many
 // queries came.
 func (h *textServer) serve(at netip.AddrPort) (queries int) {
-	for _, p := range h.in.w.take() {
+	for _, p := range h.in.w.Take() {
 		if p.to == at {
 			queries++
 			h.say(at, h.reply(p.data))
@@ -141,7 +141,7 @@ func TestTextHeartbeatIsAskedAtOnceAndListedAfterItsProof(t *testing.T) {
 	if h.listed() {
 		t.Fatal("listed on a heartbeat alone")
 	}
-	out := in.w.take()
+	out := in.w.Take()
 	if len(out) != 1 || out[0].to != h.addr || out[0].from != masterAddr || !bytes.HasPrefix(out[0].data, []byte(`\status\\secure\`)) {
 		t.Fatalf("a heartbeat was answered with %+v, want one query", out)
 	}
@@ -229,7 +229,7 @@ func TestTextHeartbeatsThatAreRefused(t *testing.T) {
 			if got := in.verdict(h.addr); got != tc.verdict {
 				t.Errorf("verdict: %q, want %q", got, tc.verdict)
 			}
-			if out := in.w.take(); len(out) != 0 {
+			if out := in.w.Take(); len(out) != 0 {
 				t.Errorf("answered with %+v", out)
 			}
 		})
@@ -280,7 +280,7 @@ func TestHostWithAnotherQueryPortIsAskedAtBothAddresses(t *testing.T) {
 			h := in.textServer("192.0.2.1:26900")
 			h.source = netip.MustParseAddrPort("192.0.2.1:5000")
 			h.beat("")
-			out := in.w.take()
+			out := in.w.Take()
 			var to []string
 			for _, p := range out {
 				to = append(to, p.to.String())
@@ -360,7 +360,7 @@ func TestEchoInAPacketOfItsOwnProves(t *testing.T) {
 	h := in.textServer("192.0.2.1:26900")
 	h.game = "silent"
 	h.beat("")
-	q := in.w.take()[0].data
+	q := in.w.Take()[0].data
 	token := q[bytes.LastIndexByte(q, '\\')+1:]
 	if dropped := h.say(h.addr, append([]byte(`\echo\`), token...)); dropped != notDropped || !h.listed() {
 		t.Fatalf("echo: dropped %q, listed %v", dropped, h.listed())
@@ -391,7 +391,7 @@ func TestAnswerFromAnotherAddressIsIgnored(t *testing.T) {
 	in := newIntake(t, nil)
 	h := in.textServer("192.0.2.1:26900")
 	h.beat("")
-	right := h.reply(in.w.take()[0].data)
+	right := h.reply(in.w.Take()[0].data)
 	for _, from := range []string{"192.0.2.2:26900", "192.0.2.1:26901"} {
 		if got := h.say(netip.MustParseAddrPort(from), right); got != dropUnexpected || h.listed() {
 			t.Errorf("answer from %s: dropped %q, listed %v", from, got, h.listed())
@@ -422,7 +422,7 @@ func TestEchoIsSentBackByteForByteAndSeldom(t *testing.T) {
 		answered := 0
 		for range 20 {
 			in.handle(in.w, netserve.Packet{Data: packet, From: from, To: masterAddr})
-			for _, p := range in.w.take() {
+			for _, p := range in.w.Take() {
 				if answered++; !bytes.Equal(p.data, packet) || p.to != from || p.from != masterAddr {
 					t.Errorf("answered with %q to %v", p.data, p.to)
 				}
@@ -443,11 +443,11 @@ func TestAddressThatSendsEverythingBackIsNotListed(t *testing.T) {
 		h.game = game
 		h.beat("")
 		for range 10 { // what is sent back may be answered a few times, and not for ever
-			for _, p := range in.w.take() {
+			for _, p := range in.w.Take() {
 				h.say(p.to, p.data)
 			}
 		}
-		if h.listed() || len(in.w.take()) != 0 {
+		if h.listed() || len(in.w.Take()) != 0 {
 			t.Errorf("%s: listed %v, or it is asked on and on", game, h.listed())
 		}
 	}
@@ -459,7 +459,7 @@ func TestOwnAddressIsNotAsked(t *testing.T) {
 	h := in.textServer(own.String())
 	for _, source := range []string{"192.0.2.1:27900", "192.0.2.1:4000"} {
 		h.source = netip.MustParseAddrPort(source)
-		if got := h.beat(""); got != dropForeign || len(in.w.take()) != 0 {
+		if got := h.beat(""); got != dropForeign || len(in.w.Take()) != 0 {
 			t.Errorf("heartbeat from %s: dropped %q, want %q and nothing asked", source, got, dropForeign)
 		}
 	}
@@ -477,7 +477,7 @@ func TestQueriesToTheMasterAreNotAnswered(t *testing.T) {
 		// Nor does it take them for the answer of a host that it asked.
 		h.register()
 		h.say(h.addr, []byte(packet))
-		if out := in.w.take(); len(out) != 0 || h.rule("hostname") != "GameMaster Arena Server" {
+		if out := in.w.Take(); len(out) != 0 || h.rule("hostname") != "GameMaster Arena Server" {
 			t.Errorf("%s: answered with %+v, hostname %q", packet, out, h.rule("hostname"))
 		}
 	}
@@ -543,7 +543,7 @@ func TestForgedGamesDoNotKeepANewTextServerOut(t *testing.T) {
 			}
 			h.beat("")
 			for range 3 {
-				queries := in.w.take()
+				queries := in.w.Take()
 				forge()
 				for _, q := range queries {
 					h.say(h.addr, h.reply(q.data))
@@ -596,7 +596,7 @@ func TestTextServerIsAskedFromASecondSocket(t *testing.T) {
 		h := in.textServer("192.0.2.1:26900")
 		h.register()
 		h.pass(askGap + time.Second)
-		out := in.probe.take()
+		out := in.probe.Take()
 		if len(out) != 1 || out[0].to != h.addr || string(out[0].data) != `\basic\` {
 			t.Fatalf("from the second socket: %+v", out)
 		}
@@ -628,7 +628,7 @@ func TestTextServerIsAskedFromAnotherAddressToo(t *testing.T) {
 		h.register()
 		reached := func() master.Reached { srv, _ := in.list.Get(h.key()); return srv.Findings.Reached }
 		answer := netserve.Packet{Data: []byte(`\gamename\gmtest\final\\queryid\1.1`), From: h.addr}
-		for len(other.take()) == 0 {
+		for len(other.Take()) == 0 {
 			h.pass(time.Second)
 		}
 		if in.probeReply(answer, masterAddr) || reached() != master.ReachedUnknown {
@@ -641,7 +641,7 @@ func TestTextServerIsAskedFromAnotherAddressToo(t *testing.T) {
 			t.Errorf("after an answer to the far socket: reached %v, want direct", reached())
 		}
 		// Next time it answers the near one alone.
-		for len(other.take()) == 0 {
+		for len(other.Take()) == 0 {
 			h.pass(time.Second)
 		}
 		if !in.probeReply(answer, netip.Addr{}) || reached() != master.ReachedDirect {
@@ -665,7 +665,7 @@ func TestBudgetOfTextHostsHoldsOverAllPortsOfAnAddress(t *testing.T) {
 		h.say(h.source, b)
 	}
 	got := 0
-	for _, p := range in.w.take() {
+	for _, p := range in.w.Take() {
 		got += len(p.data)
 	}
 	if got > sent+textQuerySize {
@@ -702,7 +702,7 @@ func TestAnswerWithoutItsFirstBackslashIsRead(t *testing.T) {
 	if dropped := h.beat(""); dropped != notDropped {
 		t.Fatalf("heartbeat: dropped: %s", dropped)
 	}
-	if dropped := h.say(h.addr, h.reply(in.w.take()[0].data)[1:]); dropped != notDropped {
+	if dropped := h.say(h.addr, h.reply(in.w.Take()[0].data)[1:]); dropped != notDropped {
 		t.Fatalf("answer: dropped: %s", dropped)
 	}
 	if got := h.rule("gamename"); got != "gmtest" {

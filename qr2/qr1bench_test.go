@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/respawnd/respawnd/internal/nettest"
+
 	"github.com/rs/zerolog"
 
 	"github.com/respawnd/respawnd/internal/netserve"
@@ -55,7 +57,7 @@ func BenchmarkTextHeartbeatListed(b *testing.B) {
 			b.ReportAllocs()
 			i := 0
 			for b.Loop() {
-				s.ServePacket(silence{}, packets[i%n])
+				s.ServePacket(nettest.Discard{}, packets[i%n])
 				i++
 			}
 		})

@@ -53,7 +53,7 @@ func TestPacketsThatAreDropped(t *testing.T) {
 			if got := in.handle(in.w, p); got != tt.want {
 				t.Errorf("handle(%.20q): got %q, want %q", tt.data, got, tt.want)
 			}
-			if got := in.w.take(); len(got) != 0 {
+			if got := in.w.Take(); len(got) != 0 {
 				t.Errorf("handle(%.20q): answered with %+v", tt.data, got)
 			}
 		})
@@ -172,7 +172,7 @@ func TestStrangersCannotTouchAListedServer(t *testing.T) {
 					t.Errorf("%s from %s changed the list", what, name)
 				}
 			}
-			for _, p := range in.w.take() {
+			for _, p := range in.w.Take() {
 				if p.kind() != KindChallenge {
 					t.Errorf("%s: answered with %x", name, p.data)
 				}
@@ -217,7 +217,7 @@ func TestServersOfOtherOriginsAreNotSpokenFor(t *testing.T) {
 						t.Fatalf("%s changed a server of origin %v, restored %v", what, origin, restored)
 					}
 				}
-				for _, p := range in.w.take() {
+				for _, p := range in.w.Take() {
 					if k := p.kind(); k == KindKeepalive || k == KindRegistered {
 						t.Errorf("origin %v: answered as a listed host with %x", origin, p.data)
 					}
@@ -475,7 +475,7 @@ func testRateOfStrangers(t *testing.T) {
 	if got := in.verdict(netip.MustParseAddrPort("192.0.2.1:6502")); got != "limited" {
 		t.Errorf("verdict: got %q, want limited", got)
 	}
-	in.w.take()
+	in.w.Take()
 	for i := range 100 {
 		if dropped := h.send(h.heartbeat("n", string(rune('a'+i%26)))); dropped != notDropped {
 			t.Fatalf("heartbeat %d of the listed server: dropped: %s", i, dropped)

@@ -1,16 +1,13 @@
 package ssq
 
 import (
-	"net/netip"
 	"testing"
+
+	"github.com/respawnd/respawnd/internal/nettest"
 
 	"github.com/respawnd/respawnd/internal/netserve"
 	wire "github.com/respawnd/respawnd/internal/ssq"
 )
-
-type discard struct{}
-
-func (discard) WritePacket([]byte, netip.Addr, netip.AddrPort) error { return nil }
 
 // BenchmarkSelect answers questions about 10,000 servers. "changed" is with a
 // list that changed since the last question, so that it is read again.
@@ -31,14 +28,14 @@ func BenchmarkSelect(b *testing.B) {
 		b.Run(name+"/unchanged", func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
-				f.server.ServePacket(discard{}, packet)
+				f.server.ServePacket(nettest.Discard{}, packet)
 			}
 		})
 		b.Run(name+"/changed", func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
 				f.server.latest = newLatest(f.registry)
-				f.server.ServePacket(discard{}, packet)
+				f.server.ServePacket(nettest.Discard{}, packet)
 			}
 		})
 	}
@@ -51,6 +48,6 @@ func BenchmarkStranger(b *testing.B) {
 	packet := netserve.Packet{Data: append(wire.Header{ID: 1, Count: 1}.AppendTo(nil), "SELECT hostip,hostname,map,numplayers,maxplayers"...), From: stranger}
 	b.ReportAllocs()
 	for b.Loop() {
-		f.server.ServePacket(discard{}, packet)
+		f.server.ServePacket(nettest.Discard{}, packet)
 	}
 }

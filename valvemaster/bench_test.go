@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/respawnd/respawnd/internal/nettest"
+
 	"github.com/respawnd/respawnd/internal/netserve"
 	"github.com/respawnd/respawnd/master"
 )
@@ -38,7 +40,7 @@ func BenchmarkPage(b *testing.B) {
 			p := netserve.Packet{Data: ListRequest{AnyRegion, Start, []byte(filter)}.AppendTo(nil), From: netip.MustParseAddrPort("203.0.113.1:1")}
 			b.ReportAllocs()
 			for b.Loop() {
-				v.ServePacket(nowhere{}, p)
+				v.ServePacket(nettest.Discard{}, p)
 			}
 		})
 		b.Run(name+"/full", func(b *testing.B) {
@@ -47,7 +49,7 @@ func BenchmarkPage(b *testing.B) {
 			p := netserve.Packet{Data: ListRequest{AnyRegion, Start, []byte(filter)}.AppendTo(nil), From: netip.MustParseAddrPort("203.0.113.1:1")}
 			b.ReportAllocs()
 			for b.Loop() {
-				v.ServePacket(nowhere{}, p)
+				v.ServePacket(nettest.Discard{}, p)
 			}
 		})
 	}
@@ -84,14 +86,14 @@ func BenchmarkHeartbeat(b *testing.B) {
 			q := netserve.Packet{Data: ChallengeRequest{}.AppendTo(nil), From: a}
 			b.ReportAllocs()
 			for b.Loop() {
-				v.ServePacket(nowhere{}, q)
+				v.ServePacket(nettest.Discard{}, q)
 				s := v.Server
 				hb := Heartbeat{
 					Challenge: s.tokens.token(a, v.hosts.bySource[a].taken, slotOf(s.since(time.Now()))), Region: AnyRegion,
 					GameDir: []byte("cstrike"), Map: []byte("de_dust2"), Version: []byte("1.0.0.34"), Product: []byte("cstrike"),
 				}
 				p, _ := hb.AppendTo(nil)
-				v.ServePacket(nowhere{}, netserve.Packet{Data: p, From: a})
+				v.ServePacket(nettest.Discard{}, netserve.Packet{Data: p, From: a})
 			}
 		})
 	}

@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/respawnd/respawnd/internal/nettest"
+
 	"github.com/rs/zerolog"
 
 	"github.com/respawnd/respawnd/configs"
@@ -25,31 +27,12 @@ type sent struct {
 }
 
 // wire takes what the master sends.
-type wire struct {
-	mu      sync.Mutex
-	packets []sent
-}
+type wire struct{ nettest.Recorder[sent] }
 
 func (w *wire) WritePacket(data []byte, _ netip.Addr, to netip.AddrPort) error {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.packets = append(w.packets, sent{slices.Clone(data), to})
+	w.Keep(sent{slices.Clone(data), to})
 	return nil
 }
-
-// take returns what was sent since it was last asked.
-func (w *wire) take() []sent {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	out := w.packets
-	w.packets = nil
-	return out
-}
-
-// nowhere sends packets nowhere.
-type nowhere struct{}
-
-func (nowhere) WritePacket([]byte, netip.Addr, netip.AddrPort) error { return nil }
 
 // asker asks servers as a prober does, but knows their answers.
 type asker struct {
@@ -147,11 +130,11 @@ func (v *valve) send(from netip.AddrPort, data []byte) drop {
 // one hands a packet to the master and returns the one answer.
 func (v *valve) one(from netip.AddrPort, data []byte) []byte {
 	v.t.Helper()
-	v.w.take()
+	v.w.Take()
 	if dropped := v.send(from, data); dropped != notDropped {
 		v.t.Fatalf("packet %q from %v: dropped: %s", data, from, dropped)
 	}
-	got := v.w.take()
+	got := v.w.Take()
 	if len(got) != 1 || got[0].to != from {
 		v.t.Fatalf("packet %q from %v: answers %v, want one to it", data, from, got)
 	}

@@ -14,12 +14,12 @@ import (
 // askKeyed requests the list as Xash3D does and returns the packets of the answer.
 func (v *valve) askKeyed(from, filter string) (pages []KeyedList) {
 	v.t.Helper()
-	v.w.take()
+	v.w.Take()
 	a := netip.MustParseAddrPort(from)
 	if dropped := v.send(a, ListRequest{Region: AnyRegion, Seed: Start, Filter: []byte(filter)}.AppendTo(nil)); dropped != notDropped {
 		v.t.Fatalf("filter %q from %v: dropped: %s", filter, a, dropped)
 	}
-	for _, s := range v.w.take() {
+	for _, s := range v.w.Take() {
 		l, err := ParseKeyedList(s.data)
 		if err != nil || s.to != a {
 			v.t.Fatalf("filter %q: answer %x to %v: %v", filter, s.data, s.to, err)

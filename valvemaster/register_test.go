@@ -294,7 +294,7 @@ func TestFloodOfForgedQuestionsCostsNoMemory(t *testing.T) {
 		v.send(a, beat(t, Heartbeat{Challenge: rand.Uint32()}))
 		v.send(a, Goodbye{}.AppendTo(nil))
 		v.send(a, ListRequest{AnyRegion, Start, nil}.AppendTo(nil))
-		v.w.take()
+		v.w.Take()
 	}
 	if v.countHosts() != 0 || v.walks.len() > most || v.walks.others.Len() != v.walks.len() {
 		t.Errorf("%d hosts, %d walks, %d of them unproved, want none and at most %d", v.countHosts(), v.walks.len(), v.walks.others.Len(), most)

@@ -163,7 +163,7 @@ func TestRace(t *testing.T) {
 			a := netip.AddrPortFrom(netip.AddrFrom4([4]byte{10, 1, byte(n), byte(i)}), 27015)
 			w := &wire{}
 			_ = v.handle(w, netserve.Packet{Data: []byte("q"), From: a})
-			if sent := w.take(); len(sent) == 1 {
+			if sent := w.Take(); len(sent) == 1 {
 				c, _ := ParseChallenge(sent[0].data)
 				b, _ := Heartbeat{Challenge: c.Challenge}.AppendTo(nil)
 				_ = v.handle(w, netserve.Packet{Data: b, From: a})
@@ -175,7 +175,7 @@ func TestRace(t *testing.T) {
 			seed := Start
 			for range 5 {
 				_ = v.handle(w, netserve.Packet{Data: ListRequest{AnyRegion, seed, []byte(`\empty\1`)}.AppendTo(nil), From: a})
-				for _, p := range w.take() {
+				for _, p := range w.Take() {
 					l, _ := ParseList(p.data)
 					if seed = l.continuation(); !seed.IsValid() {
 						seed = Start

@@ -307,7 +307,7 @@ func FuzzForger(f *testing.F) {
 		out := 0
 		for packet := range splitScript(script) {
 			v.send(victim, packet)
-			for _, p := range v.w.take() {
+			for _, p := range v.w.Take() {
 				out = max(out, len(p.data))
 				limit := 6 + (mostSmall+1)*entrySize
 				if kind := Kind(p.data[4]); kind == KindChallenge {
@@ -355,7 +355,7 @@ func TestForgerGainsNothing(t *testing.T) {
 		p := ListRequest{Region: AnyRegion, Seed: seed}.AppendTo(nil)
 		in += len(p)
 		v.send(victim, p)
-		for _, s := range v.w.take() {
+		for _, s := range v.w.Take() {
 			out += len(s.data)
 		}
 	}

@@ -56,7 +56,7 @@ func TestFloodFromForgedAddressesBringsThemLittle(t *testing.T) {
 				for i := range listed {
 					z.server(fmt.Sprintf("192.0.2.%d:10666", i)).register()
 				}
-				z.w.take()
+				z.w.Take()
 				begin, heard := time.Now(), time.Now()
 				a := &nettest.Attack{
 					Handler: z.Server, To: masterAddr, Packets: serverPackets(t), Reply: serverReply,

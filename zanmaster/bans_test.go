@@ -209,7 +209,7 @@ func TestBannedBlockedAndExempt(t *testing.T) {
 		if got := g.announce(); got != want {
 			t.Errorf("challenge of %s: dropped %q, want %q", addr, got, want)
 		}
-		answers := z.w.take()
+		answers := z.w.Take()
 		if len(answers) != 1 {
 			t.Fatalf("%d answers to %s, want one", len(answers), addr)
 		}
@@ -226,11 +226,11 @@ func TestBannedBlockedAndExempt(t *testing.T) {
 	for range 3 {
 		z.send(banned, []byte{1, 2, 3, 4})
 	}
-	if n := len(z.w.take()); n != 3 {
+	if n := len(z.w.Take()); n != 3 {
 		t.Errorf("%d answers to garbage of a banned address, want 3", n)
 	}
 	z.send(banned, []byte{0})
-	if n := len(z.w.take()); n != 0 {
+	if n := len(z.w.Take()); n != 0 {
 		t.Errorf("%d answers to a packet that is shorter than the answer", n)
 	}
 }
@@ -244,20 +244,20 @@ func TestFilesAreReadWhenTheyChange(t *testing.T) {
 		g.register()
 		g.acknowledge()
 		z.pass(10 * time.Second)
-		if sent := z.w.take(); len(sent) != 0 {
+		if sent := z.w.Take(); len(sent) != 0 {
 			t.Errorf("%d packets sent although nothing changed", len(sent))
 		}
 		write(t, dir, BanFile, "10.0.0.1\n10.0.0.2:new\nbroken\n")
 		write(t, dir, BlockFile, "192.0.2.9\n")
 		z.pass(3 * time.Second)
-		parts := banLists(t, z.w.take(), g.addr)
+		parts := banLists(t, z.w.Take(), g.addr)
 		if len(parts) != 1 || !slices.Equal(parts[0].Bans, []string{"10.0.0.1", "10.0.0.2"}) {
 			t.Errorf("ban list after a change: got %+v", parts)
 		}
 		g.acknowledge()
 		write(t, dir, BlockFile, "192.0.2.1\n192.0.2.9\n")
 		z.pass(3 * time.Second)
-		if g.listed() || len(banLists(t, z.w.take(), g.addr)) != 0 {
+		if g.listed() || len(banLists(t, z.w.Take(), g.addr)) != 0 {
 			t.Errorf("server that was blocked: listed %t", g.listed())
 		}
 		if err := os.Remove(filepath.Join(dir, BlockFile)); err != nil {
@@ -334,7 +334,7 @@ func TestBansOfTheStoreAreInForceAtOnce(t *testing.T) {
 		add(ban("203.0.113.0/24", storage.ScopeLists))
 		add(ban("2001:db8::/32", storage.ScopeAll))
 		z.pass(5 * time.Second)
-		if parts := banLists(t, z.w.take(), other.addr); len(parts) != 0 {
+		if parts := banLists(t, z.w.Take(), other.addr); len(parts) != 0 {
 			t.Errorf("ban of another scope was sent: %+v", parts)
 		}
 		z.wantList("203.0.113.1:1", "192.0.2.1:10666", "198.51.100.1:10666")
@@ -346,9 +346,9 @@ func TestBansOfTheStoreAreInForceAtOnce(t *testing.T) {
 		if dropped := g.announce(); dropped != dropBanned {
 			t.Errorf("heartbeat of a banned server: dropped %q, want %q", dropped, dropBanned)
 		}
-		z.w.take()
+		z.w.Take()
 		z.pass(5 * time.Second)
-		parts := banLists(t, z.w.take(), other.addr)
+		parts := banLists(t, z.w.Take(), other.addr)
 		if len(parts) < 2 || !slices.Equal(parts[0].Bans[:2], []string{"10.0.0.*", "10.0.1.*"}) {
 			t.Fatalf("ban list: got %d parts", len(parts))
 		}
@@ -364,7 +364,7 @@ func TestBansOfTheStoreAreInForceAtOnce(t *testing.T) {
 			z.pass(30 * time.Second)
 			other.announce()
 		}
-		parts = banLists(t, z.w.take(), other.addr)
+		parts = banLists(t, z.w.Take(), other.addr)
 		if len(parts) == 0 || !slices.Equal(parts[0].Bans, []string{"10.0.0.*", "10.0.1.*"}) {
 			t.Errorf("ban list after the ban was over: got %+v", parts)
 		}
@@ -373,7 +373,7 @@ func TestBansOfTheStoreAreInForceAtOnce(t *testing.T) {
 			t.Fatal(n, err)
 		}
 		z.pass(time.Second)
-		if parts = banLists(t, z.w.take(), other.addr); len(parts) == 0 || len(parts[0].Bans) != 0 {
+		if parts = banLists(t, z.w.Take(), other.addr); len(parts) == 0 || len(parts[0].Bans) != 0 {
 			t.Errorf("ban list after the last ban was lifted: got %+v", parts)
 		}
 	})
@@ -398,7 +398,7 @@ func TestBanListIsSentInPacedPartsAndInOrder(t *testing.T) {
 		}
 		start := time.Now()
 		z.pass(5 * time.Second)
-		packets = append(packets, z.w.take()...)
+		packets = append(packets, z.w.Take()...)
 		var got zandronum.BanList
 		for i, p := range banLists(t, packets, g.addr) {
 			if int(p.Number) != i || p.Last != (i == len(packets)-1) {
@@ -430,7 +430,7 @@ func TestServerThatNeverAcknowledges(t *testing.T) {
 		var at []time.Duration
 		for time.Since(start) < time.Hour {
 			z.pass(time.Second)
-			if len(banLists(t, z.w.take(), g.addr)) > 0 {
+			if len(banLists(t, z.w.Take(), g.addr)) > 0 {
 				at = append(at, time.Since(start).Round(time.Second))
 			}
 			g.announce()
@@ -444,7 +444,7 @@ func TestServerThatNeverAcknowledges(t *testing.T) {
 			t.Fatal(err)
 		}
 		z.pass(time.Second)
-		if parts := banLists(t, z.w.take(), g.addr); len(parts) != 1 {
+		if parts := banLists(t, z.w.Take(), g.addr); len(parts) != 1 {
 			t.Errorf("%d parts after a change, want 1", len(parts))
 		}
 	})
@@ -482,9 +482,9 @@ func TestReceipts(t *testing.T) {
 		if got := g.acknowledge(); got != dropUnexpected {
 			t.Errorf("receipt for nothing: dropped %q, want %q", got, dropUnexpected)
 		}
-		z.w.take()
+		z.w.Take()
 		z.pass(time.Minute)
-		if parts := banLists(t, z.w.take(), g.addr); len(parts) != 0 {
+		if parts := banLists(t, z.w.Take(), g.addr); len(parts) != 0 {
 			t.Errorf("%d parts after the receipt", len(parts))
 		}
 	})
@@ -504,13 +504,13 @@ func TestBanListsForManyServersArePaced(t *testing.T) {
 		if err := z.readFiles(); err != nil {
 			t.Fatal(err)
 		}
-		z.w.take()
+		z.w.Take()
 		z.step(z.w, &z.due, time.Now())
-		if n := len(z.w.take()); n != partsAtOnce {
+		if n := len(z.w.Take()); n != partsAtOnce {
 			t.Errorf("%d parts at once, want %d", n, partsAtOnce)
 		}
 		z.pass(time.Second)
-		if n := len(z.w.take()); n != 500-partsAtOnce {
+		if n := len(z.w.Take()); n != 500-partsAtOnce {
 			t.Errorf("%d parts in the next second, want %d", n, 500-partsAtOnce)
 		}
 	})
@@ -587,7 +587,7 @@ func TestBanOfAFileIsOverInTime(t *testing.T) {
 			z.pass(29 * time.Second)
 			g.announce()
 		}
-		if parts = banLists(t, z.w.take(), g.addr); len(parts) == 0 || !slices.Equal(parts[0].Bans, []string{"10.0.0.1"}) {
+		if parts = banLists(t, z.w.Take(), g.addr); len(parts) == 0 || !slices.Equal(parts[0].Bans, []string{"10.0.0.1"}) {
 			t.Errorf("ban list after the end of the ban: got %+v", parts)
 		}
 		z.wantList("203.0.113.1:1", "192.0.2.1:10666")

@@ -5,6 +5,8 @@ import (
 	"net/netip"
 	"testing"
 
+	"github.com/respawnd/respawnd/internal/nettest"
+
 	"github.com/respawnd/respawnd/internal/netserve"
 	"github.com/respawnd/respawnd/internal/zandronum"
 	"github.com/respawnd/respawnd/master"
@@ -37,7 +39,7 @@ func BenchmarkHeartbeat(b *testing.B) {
 			p := netserve.Packet{Data: zandronum.Encode(nil, g.announcement()), From: g.addr, To: masterAddr}
 			b.ReportAllocs()
 			for b.Loop() {
-				z.ServePacket(nowhere{}, p)
+				z.ServePacket(nettest.Discard{}, p)
 			}
 		})
 	}
@@ -61,7 +63,7 @@ func BenchmarkHeartbeatWithBans(b *testing.B) {
 	p := netserve.Packet{Data: zandronum.Encode(nil, g.announcement()), From: g.addr, To: masterAddr}
 	b.ReportAllocs()
 	for b.Loop() {
-		z.ServePacket(nowhere{}, p)
+		z.ServePacket(nettest.Discard{}, p)
 	}
 }
 
@@ -106,7 +108,7 @@ func BenchmarkList(b *testing.B) {
 			}
 			b.ReportAllocs()
 			for b.Loop() {
-				z.ServePacket(nowhere{}, p)
+				z.ServePacket(nettest.Discard{}, p)
 			}
 		})
 	}
@@ -120,7 +122,7 @@ func BenchmarkListWithinBudgets(b *testing.B) {
 	b.ReportAllocs()
 	for i := 0; b.Loop(); i++ {
 		a := netip.AddrFrom4([4]byte{11, byte(i), byte(i >> 8), byte(i >> 16)})
-		z.ServePacket(nowhere{}, netserve.Packet{Data: request, From: netip.AddrPortFrom(a, 1), To: masterAddr})
+		z.ServePacket(nettest.Discard{}, netserve.Packet{Data: request, From: netip.AddrPortFrom(a, 1), To: masterAddr})
 	}
 }
 
@@ -143,7 +145,7 @@ func BenchmarkListAfterAChange(b *testing.B) {
 						b.Fatal(err)
 					}
 				}
-				z.ServePacket(nowhere{}, p)
+				z.ServePacket(nettest.Discard{}, p)
 			}
 		})
 	}

@@ -8,6 +8,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/respawnd/respawnd/internal/nettest"
+
 	"github.com/respawnd/respawnd/internal/netserve"
 	"github.com/respawnd/respawnd/internal/zandronum"
 )
@@ -26,7 +28,7 @@ func (f *forger) strike(z *zan, d time.Duration) {
 		g := z.server("192.0.2.1:1")
 		g.addr, g.verification = f.source(f.sent), fmt.Sprintf("%032x", f.sent)
 		f.sent++
-		z.handle(nowhere{}, netserve.Packet{Data: zandronum.Encode(nil, g.announcement()), From: g.addr, To: masterAddr})
+		z.handle(nettest.Discard{}, netserve.Packet{Data: zandronum.Encode(nil, g.announcement()), From: g.addr, To: masterAddr})
 	}
 }
 
@@ -74,9 +76,9 @@ func TestForgedChallengesDoNotKeepANewServerOut(t *testing.T) {
 				}
 				flood(15 * time.Second)
 				g := z.server(samePort(0).String())
-				z.w.take()
+				z.w.Take()
 				_ = g.announce()
-				requests := z.w.take()
+				requests := z.w.Take()
 				flood(roundTrip)
 				for _, p := range requests {
 					if v, ok := zandronum.ParseVerificationRequest(p.message); ok && p.to == g.addr {

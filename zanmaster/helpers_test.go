@@ -4,9 +4,10 @@ import (
 	"bytes"
 	"net/netip"
 	"slices"
-	"sync"
 	"testing"
 	"time"
+
+	"github.com/respawnd/respawnd/internal/nettest"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/rs/zerolog"
@@ -35,31 +36,12 @@ type sent struct {
 }
 
 // wire takes what the master sends.
-type wire struct {
-	mu      sync.Mutex
-	packets []sent
-}
+type wire struct{ nettest.Recorder[sent] }
 
 func (w *wire) WritePacket(data []byte, from netip.Addr, to netip.AddrPort) error {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.packets = append(w.packets, sent{zandronum.Decode(nil, data, 1<<16), len(data), from, to})
+	w.Keep(sent{zandronum.Decode(nil, data, 1<<16), len(data), from, to})
 	return nil
 }
-
-// take returns what was sent since it was last asked.
-func (w *wire) take() []sent {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	out := w.packets
-	w.packets = nil
-	return out
-}
-
-// silent sends packets nowhere.
-type nowhere struct{}
-
-func (nowhere) WritePacket([]byte, netip.Addr, netip.AddrPort) error { return nil }
 
 // zan is a Server with all that it works with, and no socket.
 type zan struct {
@@ -154,11 +136,11 @@ func (g *server) announce() drop { return g.z.send(g.addr, g.announcement()) }
 // challenged announces the server and returns the number that it is sent.
 func (g *server) challenged() uint32 {
 	g.z.t.Helper()
-	g.z.w.take()
+	g.z.w.Take()
 	if dropped := g.announce(); dropped != notDropped {
 		g.z.t.Fatalf("challenge of %v: dropped: %s", g.addr, dropped)
 	}
-	for _, p := range g.z.w.take() {
+	for _, p := range g.z.w.Take() {
 		if v, ok := zandronum.ParseVerificationRequest(p.message); ok && p.to == g.addr && p.from == masterAddr {
 			if string(v.Verification) != g.verification {
 				g.z.t.Errorf("verification request to %v: got %q, want %q", g.addr, v.Verification, g.verification)
@@ -181,7 +163,7 @@ func (g *server) register() []sent {
 	if dropped := g.verify(number); dropped != notDropped {
 		g.z.t.Fatalf("verification of %v: dropped: %s", g.addr, dropped)
 	}
-	return g.z.w.take()
+	return g.z.w.Take()
 }
 
 func (g *server) acknowledge() drop {
@@ -204,11 +186,11 @@ const noAnswer zandronum.Answer = 99
 
 func (z *zan) askWith(from string, request []byte) (zandronum.Answer, []string) {
 	z.t.Helper()
-	z.w.take()
+	z.w.Take()
 	a := netip.MustParseAddrPort(from)
 	z.send(a, request)
 	answer, list := noAnswer, []string{}
-	for i, p := range z.w.take() {
+	for i, p := range z.w.Take() {
 		got, err := zandronum.ParseListPacket(p.message)
 		if err != nil {
 			z.t.Fatalf("answer to %s: %x: %v", from, p.message, err)

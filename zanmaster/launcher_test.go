@@ -326,7 +326,7 @@ func TestListAmplificationPerVictim(t *testing.T) {
 		for i := range 200 {
 			z.server(fmt.Sprintf("10.0.%d.1:10666", i)).register()
 		}
-		z.w.take()
+		z.w.Take()
 		start := time.Now()
 		victim := netip.MustParseAddrPort("203.0.113.1:53")
 		request := zandronum.AppendListRequest(nil, zandronum.ListVersion)
@@ -335,7 +335,7 @@ func TestListAmplificationPerVictim(t *testing.T) {
 			time.Sleep(50 * time.Millisecond)
 		}
 		lists, others := 0, 0
-		for _, p := range z.w.take() {
+		for _, p := range z.w.Take() {
 			if got, _ := zandronum.ParseListPacket(p.message); got.Answer == zandronum.AnswerList && got.Last {
 				lists++
 			} else if got.Answer != zandronum.AnswerList {
@@ -376,9 +376,9 @@ func TestListTooLongIsCappedAndTold(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	z.w.take()
+	z.w.Take()
 	z.send(netip.MustParseAddrPort("203.0.113.1:1"), zandronum.AppendListRequest(nil, zandronum.ListVersion))
-	packets := z.w.take()
+	packets := z.w.Take()
 	if len(packets) != zandronum.MaxListPackets {
 		t.Fatalf("%d packets, want %d", len(packets), zandronum.MaxListPackets)
 	}
@@ -467,7 +467,7 @@ func FuzzPackets(f *testing.F) {
 		from := netip.MustParseAddrPort("192.0.2.1:10666")
 		for _, b := range [][]byte{first, second} {
 			z.handle(z.w, netserve.Packet{Data: b, From: from, To: masterAddr})
-			for _, p := range z.w.take() {
+			for _, p := range z.w.Take() {
 				if list, err := zandronum.ParseListPacket(p.message); err == nil && list.Last {
 					continue
 				}

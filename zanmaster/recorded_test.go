@@ -355,9 +355,9 @@ func TestThreeHundredServersOnOneAddress(t *testing.T) {
 	for i := range 300 {
 		z.server(fmt.Sprintf("127.0.9.9:%d", 11000+i)).register()
 	}
-	z.w.take()
+	z.w.Take()
 	z.send(netip.MustParseAddrPort("127.0.2.5:1"), unhex(t, s.Packets[0].Plain))
-	packets := z.w.take()
+	packets := z.w.Take()
 	if len(packets) != 1 {
 		t.Fatalf("%d packets, want 1", len(packets))
 	}

@@ -9,6 +9,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/respawnd/respawnd/internal/nettest"
+
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/respawnd/respawnd/internal/advertise"
@@ -31,7 +33,7 @@ func TestServerIsListedOnceItVerified(t *testing.T) {
 	if dropped := g.verify(number); dropped != notDropped {
 		t.Fatalf("verification: dropped: %s", dropped)
 	}
-	packets := z.w.take()
+	packets := z.w.Take()
 	if len(packets) != 1 || hex.EncodeToString(packets[0].message) != "cf"+hex.EncodeToString([]byte(hexString))+"000003" {
 		t.Errorf("after the verification: got %+v, want one empty ban list", packets)
 	}
@@ -40,7 +42,7 @@ func TestServerIsListedOnceItVerified(t *testing.T) {
 	if !ok || srv.Game != zandronum.Game || srv.Origin != master.FromZandronum || srv.Public != g.addr || srv.Via != masterAddr {
 		t.Errorf("record: got %+v", srv)
 	}
-	if dropped := g.announce(); dropped != notDropped || len(z.w.take()) != 0 {
+	if dropped := g.announce(); dropped != notDropped || len(z.w.Take()) != 0 {
 		t.Errorf("heartbeat: dropped %q, or answered", dropped)
 	}
 	if z.verdict(g.addr) != "listed" {
@@ -143,10 +145,10 @@ func TestRestartedServerIsVerifiedAtOnceAndStaysListed(t *testing.T) {
 	if dropped := next.verify(number); dropped != notDropped {
 		t.Fatalf("verification of the new process: dropped: %s", dropped)
 	}
-	if parts := banLists(t, z.w.take(), next.addr); len(parts) != 1 || string(parts[0].Verification) != another {
+	if parts := banLists(t, z.w.Take(), next.addr); len(parts) != 1 || string(parts[0].Verification) != another {
 		t.Errorf("ban list for the new process: got %+v", parts)
 	}
-	if dropped := next.announce(); dropped != notDropped || len(z.w.take()) != 0 {
+	if dropped := next.announce(); dropped != notDropped || len(z.w.Take()) != 0 {
 		t.Errorf("heartbeat of the new process: dropped %q, or answered", dropped)
 	}
 	z.wantList("203.0.113.2:1", "192.0.2.1:10666")
@@ -285,7 +287,7 @@ func TestOldRevisions(t *testing.T) {
 			if got := z.send(from, message); got != tc.dropped {
 				t.Fatalf("challenge: dropped %q, want %q", got, tc.dropped)
 			}
-			packets := z.w.take()
+			packets := z.w.Take()
 			if tc.dropped != notDropped {
 				if len(packets) != 0 {
 					t.Errorf("challenge was answered: %+v", packets)
@@ -301,7 +303,7 @@ func TestOldRevisions(t *testing.T) {
 				t.Fatalf("answer to the challenge: %x", packets[0].message)
 			}
 			z.send(from, zandronum.AppendVerification(nil, v))
-			got := z.w.take()
+			got := z.w.Take()
 			if len(got) != 1 || !bytesPrefix(got[0].message, tc.banList) {
 				t.Errorf("ban list: got %x, want %s...", got[0].message, tc.banList)
 			}
@@ -479,7 +481,7 @@ func TestFloodOfChallenges(t *testing.T) {
 		g := z.server("10.0.0.0:10666")
 		for i := from; i < to; i++ {
 			g.addr = netip.AddrPortFrom(netip.AddrFrom4([4]byte{10, byte(i >> 16), byte(i >> 8), byte(i)}), 10666)
-			z.handle(nowhere{}, netserve.Packet{Data: zandronum.Encode(nil, g.announcement()), From: g.addr, To: masterAddr})
+			z.handle(nettest.Discard{}, netserve.Packet{Data: zandronum.Encode(nil, g.announcement()), From: g.addr, To: masterAddr})
 		}
 	}
 	memory := func() uint64 {
@@ -532,7 +534,7 @@ func TestUnprovedBound(t *testing.T) {
 		if z.send(netip.MustParseAddrPort(fmt.Sprintf("192.0.2.1:%d", 2000+i)), short) == dropLimited {
 			limited++
 		}
-		for _, p := range z.w.take() { // some numbers are coded in few bits
+		for _, p := range z.w.Take() { // some numbers are coded in few bits
 			if p.size > size {
 				longer++
 			}
@@ -591,7 +593,7 @@ func TestChallengesDoNotAmplify(t *testing.T) {
 		in += len(b)
 		z.handle(z.w, netserve.Packet{Data: b, From: g.addr, To: masterAddr})
 	}
-	for _, p := range z.w.take() {
+	for _, p := range z.w.Take() {
 		out += p.size
 	}
 	if out > in {

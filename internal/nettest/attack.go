@@ -156,7 +156,7 @@ func (a *Attack) begin(t testing.TB) {
 		t.Fatal("an attack needs packets, and more addresses than it has roles for")
 	}
 	a.t = t
-	a.random = rand.New(rand.NewPCG(1, 2)) //nolint:gosec // the same attack every time
+	a.random = rand.New(rand.NewPCG(1, 2))
 	a.ordinary = make([]Account, a.Sources)
 	for range a.Exceptions {
 		a.excepted = append(a.excepted, make([]Account, a.Sources))

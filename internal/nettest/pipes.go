@@ -19,20 +19,24 @@ func NewPipes() *Pipes { return &Pipes{conns: make(chan net.Conn), closed: make(
 
 // Dial connects. It waits until the connection is accepted; the error is
 // net.ErrClosed.
-func (p *Pipes) Dial() (net.Conn, error) { return p.connect(func(c net.Conn) net.Conn { return c }) }
+func (p *Pipes) Dial() (net.Conn, error) {
+	client, server := net.Pipe()
+	return client, p.Add(server)
+}
 
 // DialFrom is Dial from an address.
 func (p *Pipes) DialFrom(from netip.AddrPort) (net.Conn, error) {
-	return p.connect(func(c net.Conn) net.Conn { return &pipe{c, net.TCPAddrFromAddrPort(from)} })
+	client, server := net.Pipe()
+	return client, p.Add(&pipe{server, net.TCPAddrFromAddrPort(from)})
 }
 
-func (p *Pipes) connect(server func(net.Conn) net.Conn) (net.Conn, error) {
-	a, b := net.Pipe()
+// Add has a connection accepted.
+func (p *Pipes) Add(c net.Conn) error {
 	select {
-	case p.conns <- server(b):
-		return a, nil
+	case p.conns <- c:
+		return nil
 	case <-p.closed:
-		return nil, net.ErrClosed
+		return net.ErrClosed
 	}
 }
 

@@ -11,6 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/respawnd/respawnd/internal/nettest"
+
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/rs/zerolog"
 
@@ -109,9 +111,9 @@ func start(t testing.TB, change func(*Options)) *fixture {
 // startPipe runs a service on connections in memory, which synctest can follow.
 func startPipe(t testing.TB, change func(*Options)) *fixture {
 	t.Helper()
-	ln := &pipeListener{make(chan net.Conn), make(chan struct{})}
+	ln := nettest.NewPipes()
 	f := serve(t, ln, change)
-	f.dial = ln.dial
+	f.dial = ln.Dial
 	return f
 }
 
@@ -148,35 +150,6 @@ func serve(t testing.TB, ln net.Listener, change func(*Options)) *fixture {
 	})
 	return f
 }
-
-// pipeListener accepts connections in memory.
-type pipeListener struct {
-	conns chan net.Conn
-	done  chan struct{}
-}
-
-func (l *pipeListener) dial() (net.Conn, error) {
-	a, b := net.Pipe()
-	select {
-	case l.conns <- b:
-		return a, nil
-	case <-l.done:
-		return nil, net.ErrClosed
-	}
-}
-
-func (l *pipeListener) Accept() (net.Conn, error) {
-	select {
-	case c := <-l.conns:
-		return c, nil
-	case <-l.done:
-		return nil, net.ErrClosed
-	}
-}
-
-func (l *pipeListener) Close() error { close(l.done); return nil }
-
-func (l *pipeListener) Addr() net.Addr { return &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1)} }
 
 // client is a server browser.
 type client struct {

@@ -4,13 +4,14 @@ import (
 	"context"
 	"errors"
 	"io"
-	"net"
 	"strconv"
 	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/respawnd/respawnd/internal/nettest"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -94,7 +95,7 @@ func (l *listener) ServeConn(ctx context.Context, c *netserve.Conn) {
 func hear(t *testing.T, text string, step int, pause time.Duration) heard {
 	t.Helper()
 	l := &listener{make(chan heard, 1)}
-	ln := &pipeListener{make(chan net.Conn), make(chan struct{})}
+	ln := nettest.NewPipes()
 	ctx, cancel := context.WithCancel(t.Context())
 	var serving sync.WaitGroup
 	serving.Go(func() {
@@ -104,7 +105,7 @@ func hear(t *testing.T, text string, step int, pause time.Duration) heard {
 	})
 	defer serving.Wait()
 	defer cancel()
-	conn, err := ln.dial()
+	conn, err := ln.Dial()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -242,11 +243,11 @@ func TestTimeForARequestIsThatOfTheOptions(t *testing.T) {
 func TestServiceEndsWithOpenConnections(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
-		ln := &pipeListener{make(chan net.Conn), make(chan struct{})}
+		ln := nettest.NewPipes()
 		s := New(Options{Registry: master.NewRegistry(master.Limits{}), Games: testGames(t), Config: testConfig()})
 		done := make(chan error, 1)
 		go func() { done <- s.Serve(ctx, ln) }()
-		f := &fixture{dial: ln.dial}
+		f := &fixture{dial: ln.Dial}
 		f.connect(t)
 		asking := f.connect(t)
 		asking.say(hello + `\list\cmp\gamename\gmtest\final\`) // and reads nothing

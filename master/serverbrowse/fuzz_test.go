@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/respawnd/respawnd/internal/nettest"
+
 	"github.com/google/go-cmp/cmp"
 	"github.com/rs/zerolog"
 
@@ -85,7 +87,7 @@ func FuzzSession(f *testing.F) {
 		putPlayers(f, reg, "gmtest", name, []string{"hostname", name, "numplayers", string(rune('0' + i))}, []string{"Joe", "Joey"}, nil)
 	}
 	srv := New(Options{Config: testConfig(), Registry: reg, Games: testGames(f), Messenger: &messenger{}})
-	ln := newPipeListener()
+	ln := nettest.NewPipes()
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
 	go func() {
@@ -98,7 +100,7 @@ func FuzzSession(f *testing.F) {
 		}
 	})
 	f.Fuzz(func(t *testing.T, p []byte) {
-		c, err := ln.dial()
+		c, err := ln.Dial()
 		if err != nil {
 			t.Fatal(err)
 		}
