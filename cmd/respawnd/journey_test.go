@@ -56,11 +56,11 @@ var journeys = map[string][]step{
 		{line: `respawnd selftest`, want: selftestOf("qr2", "presence")},
 	},
 	"docs/operators/lan.md": {
-		{line: `respawnd serve --config lan.yaml`},
-		{line: `respawnd hosts --game ut --ip 192.168.1.5`, before: (*journey).guest, want: []string{"192.168.1.5", "gamespy.com"}},
-		{line: `respawnd server list`, want: []string{"The Inn", "127.0.0.1:"}},
-		{line: `respawnd selftest --config lan.yaml`, want: selftestOf("qr2", "serverbrowse list", "legacylist list", "natneg", "dns", "presence")},
-		{line: `respawnd doctor 192.168.1.77`, with: []string{"192.168.1.77", "127.0.0.1"}, want: []string{"gmtest", "listed"}},
+		{line: `./respawnd serve --config lan.yaml`},
+		{line: `./respawnd hosts --game ut --ip 192.168.1.5`, before: (*journey).guest, want: []string{"192.168.1.5", "gamespy.com"}},
+		{line: `./respawnd server list`, want: []string{"The Inn", "127.0.0.1:"}},
+		{line: `./respawnd selftest --config lan.yaml`, want: selftestOf("qr2", "serverbrowse list", "legacylist list", "natneg", "dns", "presence")},
+		{line: `./respawnd doctor 192.168.1.77`, with: []string{"192.168.1.77", "127.0.0.1"}, want: []string{"gmtest", "listed"}},
 	},
 	"docs/operators/public-machine.md": {
 		{line: `respawnd check --config community.yaml`, want: []string{"fine"}},

@@ -33,7 +33,7 @@ func TestPublicPages(t *testing.T) {
 	for name, path := range map[string]string{
 		"home": "/", "servers": "/servers", "servers-none": "/servers?q=nothing-has-this-name", "server": "/servers/" + id,
 		"games": "/games", "game": "/games/" + game, "why": "/why", "login": "/account/login", "register": "/account/register",
-		"nothing": "/nothing-here",
+		"docs": "/docs/", "docs-lan": "/docs/operators/lan", "docs-limits": "/docs/operators/limits", "nothing": "/nothing-here",
 	} {
 		b.inspect(name, d.url("web", path))
 		if name == "nothing" {
