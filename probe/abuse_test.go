@@ -25,8 +25,8 @@ func serverAnswers() (packets [][]byte) {
 	return append(packets, []byte("\xff\xff\xff\xffA1234"), []byte("\xff\xff\xff\xffI"), []byte(`\final\`))
 }
 
-// Whoever forges the answers of servers that are watched does not make us ask
-// them more than a few questions each visit, and what others say is not heard.
+// Forged answers of servers that are watched do not make the prober
+// send more than a few questions each visit, and packets of others are dropped.
 func TestFloodOfForgedAnswersMakesUsAskLittle(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, nil)
@@ -38,7 +38,7 @@ func TestFloodOfForgedAnswersMakesUsAskLittle(t *testing.T) {
 			Exceptions: []nettest.Exception{{
 				Name: "questions", Is: func([]byte) bool { return true },
 				More: func(nettest.Account) (packets, bytes int) {
-					visits := int(time.Since(begin)/leastEvery) + 1
+					visits := int(time.Since(begin)/minInterval) + 1
 					return mostPerVisit * visits, mostPerVisit * visits * size
 				},
 			}},

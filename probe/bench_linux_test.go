@@ -19,7 +19,7 @@ import (
 // servers.
 const playServers = "RESPAWND_TEST_PLAY_SERVERS"
 
-// TestMain plays game servers instead of running tests if it is told to: they
+// TestMain plays game servers instead of running tests if a variable says so: they
 // belong into another process when the time of this one is measured.
 func TestMain(m *testing.M) {
 	if os.Getenv(playServers) == "" {

@@ -225,7 +225,7 @@ func TestLargestDatagramsAreTakenOrLeft(t *testing.T) {
 					t.Errorf("%d rules, hostname %q", srv.Rules.Len(), w.rule(there, "hostname"))
 				}
 				if w.p.table.visits != 0 {
-					t.Error("the visit goes on")
+					t.Error("the visit continues")
 				}
 			})
 		})
@@ -243,7 +243,7 @@ func TestPacketsWithoutEndEndAVisit(t *testing.T) {
 				w.say(there, packet)
 			}
 			if w.p.table.visits != 0 || w.counted("respawnd_probe_visits_total", "gs1", resultTooMuch) != 1 {
-				t.Errorf("%s: the visit goes on", name)
+				t.Errorf("%s: the visit continues", name)
 			}
 		}
 	})

@@ -18,8 +18,8 @@ const serviceName = "probe"
 // itself, which has another one, replaces the record as a whole.
 const instance = 0x50524F42
 
-// lifetime takes a record off the list that nobody sees to any more. While a
-// Prober runs, it removes who is silent, and long before.
+// lifetime takes a record off the list that is not watched any more. A running
+// Prober removes silent servers long before.
 const lifetime = time.Hour
 
 func (t *target) key() master.Key { return master.Key{Source: t.addr, Instance: instance} }
@@ -172,8 +172,8 @@ func (p *Prober) gameOf(t *target, c claim, origin master.Origin, st *query.Stat
 	return name, true
 }
 
-// heard notes that a server answered without telling. p.mu is held.
-func (p *Prober) heard(t *target, now time.Time) {
+// answered notes that a server answered without telling. p.mu is held.
+func (p *Prober) answered(t *target, now time.Time) {
 	if t.owned {
 		p.reachable(t.follow)
 	} else if _, origin, ok := t.strongest(); ok && t.listed != "" {

@@ -23,7 +23,7 @@ func denied(kind wire.Kind) probetest.Talk {
 	return tells(func(q wire.Query) [][]byte { return [][]byte{wire.AppendDenial(nil, kind, q.Time)} })
 }
 
-// The operator hears of every server that was named how it is with it.
+// The state of every server that an operator named is reported.
 func TestStates(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var log bytes.Buffer

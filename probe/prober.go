@@ -39,8 +39,8 @@ const (
 	// name.
 	DefaultGames = 1024
 
-	leastEvery  = 10 * time.Second // between two visits to a server, whoever wants them
-	mostEvery   = 30 * time.Minute // between two visits to a server that does not answer
+	minInterval = 10 * time.Second // between two visits to a server for any purpose
+	maxInterval = 30 * time.Minute // between two visits to a server that does not answer
 	maxSilent   = 3                // visits without an answer, until a server counts as gone
 	perHost     = 8                // visits under way to one host
 	hostPause   = 250 * time.Millisecond
@@ -118,9 +118,9 @@ type Options struct {
 	// none.
 	Broadcast func(netip.Addr) bool
 	// Banned tells which addresses may not be listed, which are not asked then;
-	// nil: nobody is banned.
+	// nil: no address is banned.
 	Banned func(netip.Addr) bool
-	// Locate returns country and region of an address; nil: nobody knows.
+	// Locate, if not nil, returns country and region of an address.
 	Locate func(netip.Addr) (country, region string)
 
 	Log        zerolog.Logger
@@ -143,7 +143,7 @@ type Prober struct {
 	kept     answers
 	followed uint64 // serial of Zandronum's list when it was read last
 	lookAt   time.Time
-	out      []packet // to be sent once the lock is released; empty whenever nobody holds it
+	out      []packet // to be sent once the lock is released; empty whenever the lock is free
 }
 
 // unread is no serial of a list.
@@ -156,7 +156,7 @@ type packet struct {
 	data []byte
 }
 
-// New returns a Prober. It asks nobody until Serve runs.
+// New returns a Prober. It sends nothing until Serve runs.
 func New(opt Options) *Prober {
 	p := &Prober{opt: opt, table: newTable(), games: make(map[string]int), kept: newAnswers()}
 	p.metrics = newMetrics(opt.Registerer, p.counts)
@@ -324,9 +324,9 @@ func (p *Prober) may(a netip.AddrPort) bool {
 // own reports whether an address is one of this daemon's.
 func (p *Prober) own(a netip.AddrPort) bool { return p.opt.Own != nil && p.opt.Own(a) }
 
-// Unwatch lifts the wish of an origin to have a server watched. If nobody else
-// wants it, it leaves the list at once. It reports false if there was no such
-// wish.
+// Unwatch removes a server from the watch list of an origin. If no other origin
+// watches it, it leaves the list at once. It reports false if the origin did not
+// watch it.
 func (p *Prober) Unwatch(a netip.AddrPort, o master.Origin) bool {
 	i, ok := claimant(o)
 	if !ok {

@@ -55,13 +55,12 @@ func ParseProtocol(word string) (Protocol, error) {
 	return 0, fmt.Errorf("%.40q is no protocol that can be asked in; known: %s", word, strings.Join(words, ", "))
 }
 
-// least returns the least time between two visits to a server, whoever wants
-// them.
+// least returns the least time between two visits to a server for any purpose.
 func (p Protocol) least() time.Duration {
 	if p == Zandronum {
 		return ZandronumLeast
 	}
-	return leastEvery
+	return minInterval
 }
 
 // tries returns how often a question is sent.
@@ -72,7 +71,7 @@ func (p Protocol) tries() int {
 	return maxTries
 }
 
-// Target is a server that somebody wants to be watched.
+// Target is a server to watch.
 type Target struct {
 	Address  netip.AddrPort // where it is asked; this is what lists show
 	Protocol Protocol

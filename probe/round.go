@@ -89,7 +89,7 @@ func (p *Prober) proceed(t *target, data []byte, over bool, err error, now time.
 	case t.denied:
 		result = resultDenied
 		t.silent = 0
-		p.heard(t, now)
+		p.answered(t, now)
 		p.noteNamed(t, denial(err))
 	case errors.Is(err, ErrTooMuch):
 		result = resultTooMuch
@@ -130,7 +130,7 @@ func (p *Prober) pause(t *target) time.Duration {
 		for range min(t.silent, 16) {
 			d *= 2
 		}
-		d = min(d, max(mostEvery, p.every(t)))
+		d = min(d, max(maxInterval, p.every(t)))
 	}
 	return d + rand.N(d/10+1) // it spreads load
 }
@@ -191,7 +191,7 @@ func unanswered(p Protocol) verdicts.Verdict {
 	return verdicts.NoAnswer
 }
 
-// ServePacket takes a packet of an answer. Nobody but those who were asked is
+// ServePacket takes a packet of an answer. Only servers that were asked are
 // listened to.
 func (p *Prober) ServePacket(w netserve.PacketWriter, pk netserve.Packet) {
 	var few [1]packet
@@ -205,7 +205,7 @@ func (p *Prober) ServePacket(w netserve.PacketWriter, pk netserve.Packet) {
 	now := time.Now()
 	data, over, useless, err := t.visit.take(pk.Data, now)
 	p.proceed(t, data, over, err, now)
-	out := append(few[:0], p.out...) // out is empty whenever nobody holds the lock
+	out := append(few[:0], p.out...) // out is empty whenever the lock is free
 	p.out = p.out[:0]
 	p.mu.Unlock()
 	switch {

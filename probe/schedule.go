@@ -15,7 +15,7 @@ type target struct {
 
 	claims [len(claimants)]claim // who wants it watched
 	follow master.Key            // of the record that it belongs to, if followed
-	owned  bool                  // followed: its record belongs to somebody else
+	owned  bool                  // followed: its record belongs to another service
 
 	listed   string // the game under which it is listed by us; empty: it is not
 	silent   int    // visits without an answer, since the last one
@@ -30,7 +30,7 @@ type target struct {
 	due   time.Time // next visit; or, during one, when to look after it
 	place int       // in the queue
 	visit *visit    // nil: none is under way
-	wait  *waiting  // who waits for the end of the visit; nil: nobody
+	wait  *waiting  // callers that wait for the end of the visit; nil: none
 }
 
 // claim is the wish of one origin to have a server watched.
@@ -50,7 +50,7 @@ func (t *target) strongest() (c claim, origin master.Origin, ok bool) {
 	return claim{}, 0, false
 }
 
-// protocol returns in which protocol a target is asked, 0 if nobody wants that.
+// protocol returns in which protocol a target is asked, 0 if it is not watched.
 func (t *target) protocol() Protocol {
 	if t.owned {
 		return Zandronum
@@ -134,7 +134,7 @@ func (tb *table) get(a netip.AddrPort, due time.Time) *target {
 	return t
 }
 
-// forget removes a target that nobody wants.
+// forget removes a target that is not wanted any more.
 func (tb *table) forget(t *target) {
 	heap.Remove(&tb.queue, t.place)
 	delete(tb.targets, t.addr)

@@ -104,8 +104,8 @@ func (s *Statics) look(ctx context.Context, again bool) {
 	s.apply()
 }
 
-// hosts returns the names that are to be looked up, and forgets those that
-// nobody wants any more.
+// hosts returns the names to look up, and forgets those that are not wanted any
+// more.
 func (s *Statics) hosts(again bool) []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()

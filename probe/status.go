@@ -22,7 +22,7 @@ type waiting struct {
 	err    error
 }
 
-// finish hands out the end of a visit; nobody may be waiting.
+// finish hands out the end of a visit; a nil w has no callers that wait.
 func (w *waiting) finish(st query.Status, err error) {
 	if w != nil {
 		w.status, w.err = st, err
@@ -119,7 +119,7 @@ func (p *Prober) talkFor(srv *master.Server, t *target) (talk, Protocol) {
 }
 
 // join returns the end of the visit to a server that is under way, begun if
-// there is none. It returns none if there is an answer already, or nobody can be
+// there is none. It returns none if there is an answer already, or the server cannot be
 // asked.
 func (p *Prober) join(srv *master.Server, at netip.AddrPort, now time.Time) (*waiting, Status, error) {
 	p.mu.Lock()

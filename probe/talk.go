@@ -54,7 +54,7 @@ type talk interface {
 	// talk continues as if the packet had not come, unless the step is Done: then
 	// the server answered that it does not tell (see denies).
 	take(packet []byte) (query.Step, error)
-	// silence is told that no whole answer came. Ask: there is another question,
+	// silence notes that no whole answer came. Ask: there is another question,
 	// which it says a few times at most.
 	// Done: what was said before is enough. Wait: nothing is known of the server.
 	silence() query.Step

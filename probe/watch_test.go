@@ -170,7 +170,7 @@ func TestDeadServersAreVisitedEverMoreRarely(t *testing.T) {
 			gaps = append(gaps, times[i].Sub(times[i-maxTries]))
 		}
 		for i, gap := range gaps {
-			want := min(DefaultEvery<<(i+1), mostEvery)
+			want := min(DefaultEvery<<(i+1), maxInterval)
 			if gap < want || gap > want+want/10+QuestionTime+time.Second {
 				t.Errorf("gap %d is %v, want about %v", i, gap, want)
 			}
@@ -190,7 +190,7 @@ func TestRenewalVisitsASilentServerSoonButNotAtOnce(t *testing.T) {
 		for range 100 {
 			w.watch(there, A2S, master.FromValve)
 		}
-		w.pass(leastEvery - QuestionTime - 2*time.Second)
+		w.pass(minInterval - QuestionTime - 2*time.Second)
 		if n := w.count(there); n != 0 {
 			t.Errorf("%d packets before ten seconds were over", n)
 		}

@@ -59,7 +59,7 @@ var errForged = errors.New("answer to another query")
 
 // answer is what came for one query so far.
 type answer struct {
-	time  uint32         // comes back in the answer; nobody else knows it
+	time  uint32         // comes back in the answer; no other address knows it
 	parts *wire.Assembly // nil until a segment comes
 }
 

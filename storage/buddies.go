@@ -34,7 +34,7 @@ const (
 	MaxReturnedBytes = 512 << 10
 )
 
-// How long things wait for somebody.
+// How long requests and messages wait.
 const (
 	RequestLife = 90 * 24 * time.Hour // RequestLife is how long a request stays open.
 	MessageLife = 90 * 24 * time.Hour // MessageLife is how long a message waits.
@@ -69,7 +69,7 @@ func (r *Request) Check() error {
 // MessageKind says what a message is. The numbers are stored and never change.
 type MessageKind uint8
 
-// The kinds of messages that wait for somebody.
+// The kinds of messages that wait for their recipient.
 const (
 	MessageText       MessageKind = 1 // MessageText is what a player wrote.
 	MessageAuthorized MessageKind = 4 // MessageAuthorized says that the sender accepted a request.
@@ -109,10 +109,10 @@ type Relation struct {
 // Blocked reports whether one of the two blocks the other.
 func (r Relation) Blocked() bool { return r.Blocks || r.BlockedBy }
 
-// Buddies keeps who has whom as buddy, who blocks whom, open requests and
+// Buddies keeps buddies, blocks, open requests and
 // messages that wait. The relation has a direction: that one has another as
 // buddy says nothing of the other way round. What would hang on a profile that
-// does not exist answers ErrNotFound, and oneself is nobody's buddy: ErrInvalid.
+// does not exist answers ErrNotFound, and a relation to oneself is refused: ErrInvalid.
 type Buddies interface {
 	// AddBuddy puts buddy on the list of owner and removes the open request,
 	// if there is one. ErrTaken if it is there already, ErrFull if the list
@@ -129,11 +129,11 @@ type Buddies interface {
 	// HaveAsBuddy yields who has buddy on the list, in the order of ids.
 	HaveAsBuddy(ctx context.Context, buddy ProfileID) iter.Seq2[ProfileID, error]
 
-	// Watched is BuddiesOf without those between whom and owner there is a
+	// Watched is BuddiesOf without profiles between which and owner there is a
 	// block in either direction: whose status owner may see.
 	Watched(ctx context.Context, owner ProfileID) iter.Seq2[ProfileID, error]
 
-	// Watchers is HaveAsBuddy without those between whom and id there is a
+	// Watchers is HaveAsBuddy without profiles between which and id there is a
 	// block in either direction: who may see the status of id.
 	Watchers(ctx context.Context, id ProfileID) iter.Seq2[ProfileID, error]
 
@@ -147,7 +147,7 @@ type Buddies interface {
 	// RemoveBlock lifts the block, ErrNotFound if there is none.
 	RemoveBlock(ctx context.Context, owner, other ProfileID) error
 
-	// BlocksOf yields whom owner blocks in the order of ids.
+	// BlocksOf yields the profiles that owner blocks, in the order of ids.
 	BlocksOf(ctx context.Context, owner ProfileID) iter.Seq2[ProfileID, error]
 
 	// ImportRelations gives owner buddies and blocks in one step. ErrTaken if it
@@ -174,7 +174,7 @@ type Buddies interface {
 	// or if it has another signature; ErrFull if from has MaxBuddies.
 	Accept(ctx context.Context, from, to ProfileID, signature string, now time.Time) error
 
-	// Withdraw closes the open request without making anybody a buddy, or
+	// Withdraw closes the open request without adding a buddy, or
 	// answers ErrNotFound.
 	Withdraw(ctx context.Context, from, to ProfileID) error
 

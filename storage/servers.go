@@ -38,7 +38,7 @@ type Server struct {
 	Players   []byte           `json:"players,omitempty"`  // opaque, NUL-separated
 	Teams     []byte           `json:"teams,omitempty"`    // opaque, NUL-separated
 	First     time.Time        `json:"first,omitzero"`     // listed since
-	Seen      time.Time        `json:"seen,omitzero"`      // last heard of
+	Seen      time.Time        `json:"seen,omitzero"`      // time of the last report
 }
 
 // Check reports whether s keeps the limits; the error matches ErrInvalid.
@@ -73,7 +73,7 @@ func (s *Server) Check() error {
 // ListedServer is one server of a list that is to be saved.
 type ListedServer struct {
 	Source netip.AddrPort // as in the record; a list has each at most once
-	Seen   time.Time      // last heard of; counts instead of the record's
+	Seen   time.Time      // time of the last report; counts instead of the record's
 	// Changed says that the record may differ from the one that the last
 	// successful SaveServers saved, or LoadServers yielded, under this Source.
 	Changed bool

@@ -67,7 +67,7 @@ var (
 	// unique. The error itself is a TakenError.
 	ErrTaken = errors.New("already taken")
 	// ErrConflict means that the record was changed since the caller read it.
-	ErrConflict = errors.New("changed by somebody else")
+	ErrConflict = errors.New("changed in the meantime")
 	// ErrInvalid means that a record breaks one of the limits of its kind.
 	ErrInvalid = errors.New("invalid record")
 	// ErrDamaged means that something stored cannot be read any more.

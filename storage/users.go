@@ -36,7 +36,7 @@ type User struct {
 	Partner int    `json:"partner,omitzero"` // partner code; accounts of different partners have nothing to do with each other
 	Email   string `json:"email"`            // as it was written; unique under its partner without regard to case
 
-	// Secret and Password are opaque to the store: somebody else sealed them.
+	// Secret and Password are opaque to the store: the caller seals them.
 	Secret   []byte `json:"secret,omitempty"`   // sealed digest of the password
 	Password []byte `json:"password,omitempty"` // sealed password itself, nil unless it is kept
 
@@ -102,7 +102,7 @@ func (u User) Canonical() (User, error) {
 }
 
 // Accounts keeps users and their profiles. An id that was given out is never
-// given out again; whoever asks for one that is gone hears ErrDeleted.
+// given out again; the error for one that is gone is ErrDeleted.
 type Accounts interface {
 	// CreateUser stores a user with its first profile and returns both with
 	// their ids and revisions. The User of first is ignored. An id of 0 is

@@ -3,8 +3,8 @@
 // packets and put together again, and one question with all that it takes to get
 // its answer.
 //
-// It opens no socket and keeps no time. Whoever sends the packets decides whom to
-// ask, how often, how long to wait and what to believe.
+// It opens no socket and keeps no time. The sender of the packets decides which
+// servers to ask, how often, how long to wait and which answers to believe.
 //
 // # Numbers and text
 //

@@ -13,8 +13,8 @@ import (
 )
 
 // documentedPlayers are the examples of the documentation. That of The Ship
-// states 19 players and lists 6; the documentation does not say that what it
-// tells of the players again comes behind all of them.
+// states 19 players and lists 6; the documentation does not say that its
+// second part for each player comes behind all players.
 var documentedPlayers = map[string]struct {
 	app  App
 	want Players
@@ -136,7 +136,7 @@ func TestServersThatHideTheirPlayers(t *testing.T) {
 		"another game":    {hidden, AppCSSource, false},
 		"a second player": {Players{Count: 2, List: append(hidden.List, Player{Name: "Ann"})}, AppCSGO, false},
 		"a player":        {Players{Count: 1, List: []Player{{Name: "Ann"}}}, AppCSGO, false},
-		"nobody":          {Players{}, AppCSGO, false},
+		"no player":       {Players{}, AppCSGO, false},
 	} {
 		got, err := ParsePlayers(AppendPlayers(nil, tc.players)[headerSize+1:], tc.app)
 		want := tc.players

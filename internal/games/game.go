@@ -30,7 +30,7 @@ const (
 )
 
 // Game is one record of a list or, as [Catalog.Lookup] returns it, one game of
-// the catalogue. It is a value that nobody changes: the slices of a game from the
+// the catalogue. It is read-only: the slices of a game from the
 // catalogue are shared by all readers.
 //
 // In a layer the zero value of a field means "not stated": the layers below
@@ -81,7 +81,7 @@ const (
 	FieldRooms
 )
 
-// Room is a group room: a chat room of a game that exists without anybody in it.
+// Room is a group room: a chat room of a game that exists even when it is empty.
 type Room struct {
 	// ID is unique over all games, and neither 0 nor 0xFFFFFFFF: lists carry it
 	// in the place of an address, and those two have a meaning there.
@@ -113,11 +113,11 @@ type Policy struct {
 	// to the service's setting.
 	StrictLegacyValidate Switch
 
-	// SecondLogin says whom a login of a player displaces who is signed in
+	// SecondLogin says which sessions a login of a player displaces who is signed in
 	// already; empty leaves it to the service's setting.
 	SecondLogin SecondLogin
 	// AutoAccept: On makes buddies of two players who have asked each other,
-	// without anybody's answer. Games with friend codes need it.
+	// without an answer of the other player. Games with friend codes need it.
 	AutoAccept Switch
 	// SymmetricDelete: On makes who removes a buddy disappear from the list of
 	// that buddy too.

@@ -39,7 +39,7 @@ type Report struct {
 	Problems []Problem
 }
 
-// Import reads a list of games. Its form is told by the content or, if that leaves
+// Import reads a list of games. Its form is recognised by the content or, if that leaves
 // it open, by the extension of name, which is otherwise only used in messages.
 //
 // A bad record is left out and reported. Records of the same game become one: the

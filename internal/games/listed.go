@@ -11,7 +11,7 @@ const unproved = ".a2s"
 // ListedAs returns the name under which a server is listed that says which game it
 // plays; ok is false if it says nothing that can be a name. It may be that of a
 // game in the catalogue: see [ListedName] for the others. beside is set for servers
-// that nobody vouches for: they are listed beside a game with a key, not in it.
+// without proof of their game: they are listed beside a game with a key, not in it.
 func (c *Catalog) ListedAs(said string, beside bool) (name string, ok bool) {
 	name, ok = ListedName(said)
 	if g, known := c.Lookup(name); known && beside && g.Usable() {

@@ -62,7 +62,7 @@ func (s Source) String() string {
 // Problem is one reason why a record was refused. It never holds a secret.
 type Problem struct {
 	Source Source
-	// Name is the game's name as far as it is known, cut to a length for messages.
+	// Name is the game's name if it is known, cut to a length for messages.
 	Name   string
 	Reason string
 }

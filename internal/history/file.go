@@ -61,7 +61,7 @@ func (b *Book) Save(w io.Writer) error {
 	return errors.Join(err, out.Flush(), packed.Close())
 }
 
-// copied returns what is remembered, for somebody who takes his time with it.
+// copied returns a copy of the history, so that a slow writer holds no lock.
 func (b *Book) copied() (round int64, tracks map[Key]track) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -73,7 +73,7 @@ func (b *Book) copied() (round int64, tracks map[Key]track) {
 }
 
 // Load remembers what Save wrote, instead of what is remembered. It is for before
-// the first sample; times in which nobody took one count as away. After an error,
+// the first sample; times without samples count as away. After an error,
 // which may be ErrFile, nothing has changed.
 func (b *Book) Load(r io.Reader) error {
 	packed, err := gzip.NewReader(r)

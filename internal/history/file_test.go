@@ -36,7 +36,7 @@ func TestBookGoesOnFromItsFile(t *testing.T) {
 	expect(t, b, one, noon(), 3, 4, Away, Away, 5)
 	expect(t, b, two, noon().Add(Interval), 9, Away, Away, Away)
 
-	// What is a day old is nobody's history.
+	// Samples that are a day old are dropped.
 	b = NewBook()
 	if err := b.Load(bytes.NewReader(file)); err != nil {
 		t.Fatalf("Load: %v", err)

@@ -1,9 +1,9 @@
 // Package history remembers how many players each game server had in the last
 // 24 hours, for charts and for tools.
 //
-// It is a memory of numbers and nothing else: it does not know the list, who its
-// players were, or what happened while no daemon ran. Whoever has the list reports
-// it every Interval, and has it saved if a restart is not to forget it.
+// It holds numbers only: not the list, no names of players, nothing of the time
+// while no daemon ran. Its owner reports the list every Interval, and saves the
+// history so that a restart keeps it.
 //
 // A server costs about 0.7 KiB for as long as it is remembered, which is until it
 // was away for a day: 7 MiB for 10,000 servers, and at most 46 MiB for MaxServers.

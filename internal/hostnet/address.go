@@ -2,7 +2,7 @@
 // they are on, and which of them others on the network most likely reach.
 //
 // It asks the system and sends nothing. It does not follow changes by itself:
-// whoever needs to know asks again.
+// callers ask again.
 package hostnet
 
 import (

@@ -2,7 +2,7 @@
 // at them and watch new ones come.
 //
 // Its memory is fixed: a number of lines, each cut to a length. Writing never
-// waits for a reader; a reader who is too slow is told how many lines he missed.
+// waits for a reader; a reader that is too slow gets the number of lines that it missed.
 // It is not a log: what is in it is gone with the process.
 package logtail
 
@@ -21,7 +21,7 @@ const MaxLine = 4096
 type Line struct {
 	Seq   uint64 // rises by one with each line, from 1
 	Level zerolog.Level
-	Text  []byte // JSON unless Cut, without the line's end; nobody changes it
+	Text  []byte // JSON unless Cut, without the line's end; read-only
 	Cut   bool   // the line was longer than MaxLine
 }
 

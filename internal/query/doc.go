@@ -2,8 +2,8 @@
 // protocols: what to send to a game server, how its answer is put together from
 // packets, and what the answer says, as plain values.
 //
-// It opens no socket, keeps no time and decides neither whom to ask nor whom to
-// believe: those who send the packets do (qr2, probe, lan).
+// It opens no socket, keeps no time and does not decide which servers to ask or
+// which answers to believe: the senders of the packets do (qr2, probe, lan).
 //
 // # Text
 //

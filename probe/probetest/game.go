@@ -3,7 +3,7 @@
 // and in several packets. Other clients get the same answers, so a test can
 // compare what they and the prober make of them.
 //
-// It is for tests alone, asks nobody and registers nowhere.
+// It is for tests alone, sends no queries and does not register.
 package probetest
 
 import (

@@ -13,7 +13,7 @@ import (
 )
 
 // maxAuditDrop is how many old entries one step removes at most, so that a
-// lowered limit does not hold up whoever changes something next. Readers do not
+// lowered limit does not delay the next change much. Readers do not
 // see what is left over.
 const maxAuditDrop = 100
 

@@ -140,7 +140,7 @@ func BenchmarkRead(b *testing.B) {
 		"GetUser":             func() error { _, err := s.GetUser(b.Context(), u.ID); return err },
 		"ProfileByUniqueNick": func() error { _, err := s.ProfileByUniqueNick(b.Context(), 1, "nick"); return err },
 		"Relation":            func() error { _, err := s.Relation(b.Context(), p.ID, 2); return err },
-		"Messages of nobody":  func() error { _, err := s.Messages(b.Context(), p.ID, p.Created); return err },
+		"Messages of no one":  func() error { _, err := s.Messages(b.Context(), p.ID, p.Created); return err },
 	} {
 		b.Run(name, func(b *testing.B) {
 			b.ReportAllocs()

@@ -21,7 +21,7 @@ import (
 	"github.com/respawnd/respawnd/storage/storagetest"
 )
 
-// testOptions are quick: no disk to wait for, no patience with a lock.
+// testOptions are quick: no disk to wait for, a short wait for the lock.
 func testOptions() Options { return Options{NoSync: true, Timeout: 50 * time.Millisecond} }
 
 // openAt opens a store that is closed, and its file verified, with the test.

@@ -16,9 +16,9 @@ import (
 const maxGroup = 512
 
 // A group is the queue of steps that wait for the disk. One goroutine takes
-// what is there, runs it in one transaction and answers everybody when that is
+// what is there, runs it in one transaction and answers all of them when that is
 // durable; what comes meanwhile is the next group. So a step that comes alone
-// costs one transaction and waits for nobody, and under load the many share
+// costs one transaction and does not wait, and under load the many share
 // the cost of one fsync.
 //
 // A step that fails takes nothing of the others with it. If it had not written
@@ -177,10 +177,10 @@ func (g *group) isStopped() bool {
 	return g.stopped
 }
 
-// settle gives those who were just answered, and others who are about to ask,
-// the processor for as long as that makes the queue grow. Without it, the one
-// who comes first after a group would be a group of his own, and the many
-// would wait for his fsync.
+// settle yields the processor to callers that were just answered, and to others
+// that are about to call, as long as that makes the queue grow. Without it, the
+// first step after a group would be a group by itself, and the others would wait
+// for its fsync.
 func (g *group) settle() {
 	for n := g.waiting(); n < maxGroup; {
 		runtime.Gosched()
@@ -193,7 +193,7 @@ func (g *group) settle() {
 }
 
 // close ends the goroutine and waits for it. The group that is on its way is
-// finished, whoever waits behind it hears ErrClosed.
+// finished, steps behind it are answered with ErrClosed.
 func (g *group) close() {
 	g.mu.Lock()
 	g.stopped = true
@@ -224,7 +224,7 @@ func (s *Store) writeGroups() {
 	}
 }
 
-// refuseRest answers everybody in the queue of a closed group.
+// refuseRest answers all steps in the queue of a closed group.
 func (s *Store) refuseRest() {
 	for steps := s.group.take(); len(steps) > 0; steps = s.group.take() {
 		for _, st := range steps {
@@ -262,7 +262,7 @@ var errUndo = errors.New("a step failed after it had written")
 // tryGroup runs the steps in one transaction. failed is the index of a step
 // for whose sake everything was rolled back, or -1; then err is about the
 // transaction, and the err of each step about that step. The error of a step
-// that is alone in its group is err. Nobody is answered yet.
+// that is alone in its group is err. No step is answered yet.
 func (s *Store) tryGroup(steps []*step) (failed int, err error) {
 	failed = -1
 	err = s.update(context.Background(), func(tx *bbolt.Tx) error {

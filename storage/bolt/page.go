@@ -132,7 +132,7 @@ func remove(tx *bbolt.Tx, bucket string, key []byte) (bool, error) {
 
 // nextRev returns the revision for a record that is about to be stored: given
 // is what the caller holds, found and err are what get found under its key. A
-// damaged record may be replaced by nobody, only deleted.
+// damaged record cannot be replaced, only deleted.
 func nextRev(tx *bbolt.Tx, bucket, index string, given, found storage.Rev, err error) (storage.Rev, error) {
 	missing := errors.Is(err, storage.ErrNotFound)
 	switch {

@@ -19,7 +19,7 @@ const maxRelations = 1 << 16
 
 // relations remembers what Relation found: it is asked for every message. A
 // group forgets the pairs that it changed after it is durable and before it is
-// answered, so nobody who was answered sees anything older.
+// answered, so a caller that was answered sees nothing older.
 type relations struct {
 	mu     sync.RWMutex // guards the fields below
 	known  map[pair]storage.Relation
@@ -136,7 +136,7 @@ func (w *walker) has(other storage.ProfileID) bool {
 }
 
 // unblocked yields the second halves of the pairs in bucket that begin with id,
-// without those with whom there is a block.
+// without those of profiles that block or are blocked.
 func (s *Store) unblocked(ctx context.Context, bucket string, id storage.ProfileID,
 ) iter.Seq2[storage.ProfileID, error] {
 	return func(yield func(storage.ProfileID, error) bool) {

@@ -15,7 +15,7 @@ import (
 
 // The saved server list is written in generations, each a bucket of chunks that
 // never change: segments with the records that a save wrote, and the index of
-// the last save, which names every server of the list and when it was heard.
+// the last save, which names every server of the list and its last report.
 // The record of a server is the one in the newest segment that has one. The head
 // names the generations that count.
 const (

@@ -28,7 +28,7 @@ import (
 // Addresses are as netip marshals them. A record that is left out ends after its
 // flags: it says that older ones of the same source do not count.
 //
-// An entry of the index is a source, as text, and the time at which it was heard
+// An entry of the index is a source, as text, and the time of its last report
 // last.
 const recordForm = 1
 

@@ -182,7 +182,7 @@ func (s *Store) compactServers(ctx context.Context) error {
 	return err
 }
 
-// loadIndex returns which servers a list has and when each was heard. After an
+// loadIndex returns which servers a list has and when each last reported. After an
 // error, which is the first of several, that is what could be read.
 func (s *Store) loadIndex(ctx context.Context, head listHead) (map[netip.AddrPort]time.Time, error) {
 	seen := make(map[netip.AddrPort]time.Time)

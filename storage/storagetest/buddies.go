@@ -75,10 +75,10 @@ func testImportRelations(t *testing.T, s storage.Store) {
 	for i := range p {
 		ids[i] = p[i].ID
 	}
-	const nobody = 1 << 30
+	const unknown = 1 << 30
 	a, b, c := ids[0], ids[1], ids[2]
 	ask(t, s, a, b, moment())
-	if err := s.ImportRelations(t.Context(), a, []storage.ProfileID{a, nobody, b, b}, []storage.ProfileID{nobody, c}); err != nil {
+	if err := s.ImportRelations(t.Context(), a, []storage.ProfileID{a, unknown, b, b}, []storage.ProfileID{unknown, c}); err != nil {
 		t.Fatalf("ImportRelations() = %v", err)
 	}
 	differ(t, "a to b", must(s.Relation(t.Context(), a, b))(t), storage.Relation{Buddy: true})
@@ -93,8 +93,8 @@ func testImportRelations(t *testing.T, s storage.Store) {
 		t.Fatal(err)
 	}
 	wantTaken(t, "ImportRelations() of one who blocks", s.ImportRelations(t.Context(), b, ids, nil), storage.IndexBlock)
-	if err := s.ImportRelations(t.Context(), nobody, ids, nil); !errors.Is(err, storage.ErrNotFound) {
-		t.Errorf("ImportRelations() of nobody = %v, want ErrNotFound", err)
+	if err := s.ImportRelations(t.Context(), unknown, ids, nil); !errors.Is(err, storage.ErrNotFound) {
+		t.Errorf("ImportRelations() of an unknown profile = %v, want ErrNotFound", err)
 	}
 	if err := s.ImportRelations(t.Context(), c, ids, nil); err != nil {
 		t.Fatalf("ImportRelations() of too many = %v", err)
@@ -132,7 +132,7 @@ func testBuddyPages(t *testing.T, s storage.Store) {
 
 func testBuddyStrangers(t *testing.T, s storage.Store) {
 	a := people(t, s, 1)[0].ID
-	for name, pair := range map[string][2]storage.ProfileID{"to": {a, a + 9}, "from": {a + 9, a}, "nobody": {a, 0}} {
+	for name, pair := range map[string][2]storage.ProfileID{"to": {a, a + 9}, "from": {a + 9, a}, "zero": {a, 0}} {
 		r := storage.Request{From: pair[0], To: pair[1], Signature: signature, Sent: moment()}
 		for what, err := range map[string]error{
 			"AddBuddy": s.AddBuddy(t.Context(), pair[0], pair[1]),
@@ -155,7 +155,7 @@ func testBuddyStrangers(t *testing.T, s storage.Store) {
 	}
 	m := storage.Message{From: a, Kind: storage.MessageText, Sent: moment()}
 	if err := s.Leave(t.Context(), a+9, m); !errors.Is(err, storage.ErrNotFound) {
-		t.Errorf("Leave() to nobody = %v, want ErrNotFound", err)
+		t.Errorf("Leave() to an unknown profile = %v, want ErrNotFound", err)
 	}
 }
 
@@ -196,10 +196,10 @@ func testBlocks(t *testing.T, s storage.Store) {
 		}
 	}
 	wantTaken(t, "AddBlock() again", s.AddBlock(t.Context(), me, blocked), storage.IndexBlock)
-	differ(t, "whom I see", collect(t, s.Watched(t.Context(), me)), []storage.ProfileID{friend})
-	differ(t, "who sees me", collect(t, s.Watchers(t.Context(), me)), []storage.ProfileID{friend})
-	differ(t, "whom I block", collect(t, s.BlocksOf(t.Context(), me)), []storage.ProfileID{blocked})
-	differ(t, "my list", collect(t, s.BuddiesOf(t.Context(), me)), []storage.ProfileID{blocked, blocker, friend})
+	differ(t, "watched", collect(t, s.Watched(t.Context(), me)), []storage.ProfileID{friend})
+	differ(t, "watchers", collect(t, s.Watchers(t.Context(), me)), []storage.ProfileID{friend})
+	differ(t, "blocked", collect(t, s.BlocksOf(t.Context(), me)), []storage.ProfileID{blocked})
+	differ(t, "buddies", collect(t, s.BuddiesOf(t.Context(), me)), []storage.ProfileID{blocked, blocker, friend})
 	to := must(s.Relation(t.Context(), me, blocked))(t)
 	differ(t, "me to blocked", to, storage.Relation{Buddy: true, BuddyOf: true, Blocks: true})
 	from := must(s.Relation(t.Context(), me, blocker))(t)
@@ -213,7 +213,7 @@ func testBlocks(t *testing.T, s storage.Store) {
 	if err := s.RemoveBlock(t.Context(), me, blocker); !errors.Is(err, storage.ErrNotFound) {
 		t.Errorf("RemoveBlock() of the other's block = %v, want ErrNotFound", err)
 	}
-	differ(t, "whom I see now", collect(t, s.Watched(t.Context(), me)), []storage.ProfileID{blocked, friend})
+	differ(t, "watched now", collect(t, s.Watched(t.Context(), me)), []storage.ProfileID{blocked, friend})
 }
 
 func testBlocksInPages(t *testing.T, s storage.Store) {
@@ -239,8 +239,8 @@ func testBlocksInPages(t *testing.T, s storage.Store) {
 		}
 		return err
 	})
-	differ(t, "whom I see", collect(t, s.Watched(t.Context(), me)), want)
-	differ(t, "who sees me", collect(t, s.Watchers(t.Context(), me)), want)
+	differ(t, "watched", collect(t, s.Watched(t.Context(), me)), want)
+	differ(t, "watchers", collect(t, s.Watchers(t.Context(), me)), want)
 }
 
 // testRelationRace lets each racer change a pair of its own and look at it, and

@@ -129,7 +129,7 @@ func testMessageReturn(t *testing.T, s storage.Store) {
 	}
 	returned(long, len(long)-1)
 	if _, err := s.Return(t.Context(), 77_777, long[:1]); !errors.Is(err, storage.ErrNotFound) {
-		t.Errorf("Return() to nobody = %v, want ErrNotFound", err)
+		t.Errorf("Return() to an unknown profile = %v, want ErrNotFound", err)
 	}
 	long[1].Text = "\x00"
 	if _, err := s.Return(t.Context(), to, long[:2]); !errors.Is(err, storage.ErrInvalid) {

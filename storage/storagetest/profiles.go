@@ -90,7 +90,7 @@ func testProfileLife(t *testing.T, s storage.Store) {
 		t.Errorf("second DeleteProfile() = %v, want ErrDeleted", err)
 	}
 	if _, err := s.CreateProfile(t.Context(), storage.Profile{User: u.ID + 9, Nick: "A"}); !errors.Is(err, storage.ErrNotFound) {
-		t.Errorf("CreateProfile() of nobody = %v, want ErrNotFound", err)
+		t.Errorf("CreateProfile() of an unknown user = %v, want ErrNotFound", err)
 	}
 }
 
@@ -186,7 +186,7 @@ func testProfileFind(t *testing.T, s storage.Store) {
 		"number not stated":     {storage.ByICQ, "0", 0},
 		"beginning only":        {storage.ByNick, "joe", 0},
 		"empty":                 {storage.ByNick, "", 0},
-		"nobody":                {storage.ByLastName, "M", 0},
+		"unknown name":          {storage.ByLastName, "M", 0},
 		"no such index":         {99, "jo", 0},
 		"NUL":                   {storage.ByFirstName, "jo\x00", 0},
 		"longer than any value": {storage.ByFirstName, strings.Repeat("j", 100_000), 0},

@@ -26,7 +26,7 @@ func testRequestLife(t *testing.T, s storage.Store) {
 	want := ask(t, s, a, b, moment())
 	differ(t, "Request", must(s.Request(t.Context(), a, b))(t), want)
 	differ(t, "Requests", collect(t, s.Requests(t.Context(), b)), []storage.Request{want})
-	differ(t, "Requests to who asked", collect(t, s.Requests(t.Context(), a)), nil)
+	differ(t, "Requests to the sender", collect(t, s.Requests(t.Context(), a)), nil)
 	if err := s.Accept(t.Context(), a, b, signature, moment()); err != nil {
 		t.Fatalf("Accept() = %v", err)
 	}
@@ -50,7 +50,7 @@ func testRequestSignature(t *testing.T, s storage.Store) {
 		"another signature": s.Accept(t.Context(), a, b, strings.Repeat("0", 32), moment()),
 		"a part":            s.Accept(t.Context(), a, b, signature[:31], moment()),
 		"nothing":           s.Accept(t.Context(), a, b, "", moment()),
-		"somebody else":     s.Accept(t.Context(), a, c, signature, moment()),
+		"wrong profile":     s.Accept(t.Context(), a, c, signature, moment()),
 		"the other way":     s.Accept(t.Context(), b, a, signature, moment()),
 	} {
 		if !errors.Is(err, storage.ErrNotFound) {

@@ -144,7 +144,7 @@ func testRoomPrefix(t *testing.T, s storage.Store) {
 		putRoom(t, s, r)
 	}
 	differ(t, "ids of gm", roomIDs(t, s, "gm"), []uint32{9, 300, 1 << 20})
-	differ(t, "ids of nobody", roomIDs(t, s, "nobody"), nil)
+	differ(t, "ids of an unknown game", roomIDs(t, s, "unknown"), nil)
 	differ(t, "all ids", roomIDs(t, s, ""), []uint32{2, 4, 9, 300, 1 << 20})
 }
 
