@@ -207,7 +207,7 @@ func TestFoundServerLeavesAfterThreeSilentRounds(t *testing.T) {
 	})
 }
 
-func TestServerThatReportsByItselfKeepsItsRecord(t *testing.T) {
+func TestReportingServerKeepsItsRecord(t *testing.T) {
 	for _, origin := range []master.Origin{master.FromQR1, master.FromQR2} {
 		f := newFinder(t, nil)
 		f.round(netip.Addr{})

@@ -108,7 +108,7 @@ func TestVisitEndsWhereNoWayToAskIsAnswered(t *testing.T) {
 	})
 }
 
-func TestFloodWhereNoWayToAskIsAnsweredEndsTheVisit(t *testing.T) {
+func TestFloodEndsTheVisit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, nil)
 		w.coy()
@@ -162,7 +162,7 @@ func TestPartsThatDripDoNotHoldAVisit(t *testing.T) {
 	})
 }
 
-func TestReusedNumberOfAnAnswerDoesNotMixAnswers(t *testing.T) {
+func TestReusedAnswerNumber(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, nil)
 		talk := probetest.Arena("cstrike").Speaks("a2s")
@@ -249,7 +249,7 @@ func TestPacketsWithoutEndEndAVisit(t *testing.T) {
 	})
 }
 
-func TestHostileAnswerChangesItsOwnRecordAlone(t *testing.T) {
+func TestHostileAnswerChangesOneRecord(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, nil)
 		victim := netip.MustParseAddrPort("192.0.2.7:6500")
@@ -288,7 +288,7 @@ func TestHostileAnswerChangesItsOwnRecordAlone(t *testing.T) {
 	})
 }
 
-func TestOldServersThatSendNothingNewerAreTaken(t *testing.T) {
+func TestOldServersAreTaken(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, nil)
 		old := a2s.OldInfo{Address: "192.0.2.1:27015", Name: "Old", Map: "crossfire", Folder: "valve", Game: "Half-Life", MaxPlayers: 8, Protocol: 46, Type: 'D', System: 'L'}

@@ -78,7 +78,7 @@ func TestAskOfAServerThatNeverEndsIsBounded(t *testing.T) {
 	}
 }
 
-func TestAskTellsWhatCameBeforeThereWasNoTimeLeft(t *testing.T) {
+func TestAskReturnsPartialAnswers(t *testing.T) {
 	g := probetest.Arena("cstrike")
 	ctx, cancel := context.WithCancel(t.Context())
 	target := probetest.Listen(t, func(q []byte) [][]byte {
@@ -232,7 +232,7 @@ func TestNamedServersAreLookedUpAgainAndAgain(t *testing.T) {
 	})
 }
 
-func TestNamedServerThatIsNeverAskedIsToldOnce(t *testing.T) {
+func TestForbiddenNamedServerIsLoggedOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, nil)
 		var log bytes.Buffer

@@ -134,7 +134,7 @@ func TestSilentServerIsAskedInTurnAndGivenUp(t *testing.T) {
 	})
 }
 
-func TestZandronumIsNotAskedTwiceAMinuteWhoeverAsks(t *testing.T) {
+func TestZandronumIntervalHoldsForAllCallers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, nil)
 		w.put(master.Server{Public: there, Game: "zandronum", Origin: master.FromZandronum})

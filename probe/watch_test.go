@@ -19,7 +19,7 @@ import (
 	"github.com/respawnd/respawnd/probe/probetest"
 )
 
-func TestWatchedServerIsListedInTheWordsOfTheList(t *testing.T) {
+func TestWatchedServerIsListed(t *testing.T) {
 	for _, p := range Protocols() {
 		t.Run(p.String(), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -121,7 +121,7 @@ func TestRulesAreAskedForNowAndThenAndKept(t *testing.T) {
 	})
 }
 
-func TestSilentServerLeavesAndComesBackIfItIsStatic(t *testing.T) {
+func TestSilentServerLeavesTheList(t *testing.T) {
 	for origin, comesBack := range map[master.Origin]bool{master.Static: true, master.FromValve: false, master.FromLAN: false} {
 		t.Run(origin.String(), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -181,7 +181,7 @@ func TestDeadServersAreVisitedEverMoreRarely(t *testing.T) {
 	})
 }
 
-func TestRenewalVisitsASilentServerSoonButNotAtOnce(t *testing.T) {
+func TestRenewalOfASilentServer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, nil)
 		w.watch(there, A2S, master.FromValve)
@@ -418,7 +418,7 @@ func TestTimesAreSpread(t *testing.T) {
 	})
 }
 
-func TestServerThatReportsByItselfKeepsItsRecord(t *testing.T) {
+func TestReportingServerKeepsItsRecord(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, nil)
 		w.put(master.Server{Public: there, Game: "plain", Origin: master.FromQR2})
@@ -461,7 +461,7 @@ func TestRestoredRecordIsConfirmed(t *testing.T) {
 	})
 }
 
-func TestGamesThatServersInventAreBoundedAndForgotten(t *testing.T) {
+func TestUnknownGamesAreBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, func(o *Options) { o.Limits = Limits{Games: 3} })
 		list := many(6)
@@ -502,7 +502,7 @@ func TestGamesThatServersInventAreBoundedAndForgotten(t *testing.T) {
 
 // The lists of a game that has a key are for servers that proved that they know
 // it, and for those that the operator vouches for.
-func TestStrangerWithoutTheKeyOfAGameIsListedBesideIt(t *testing.T) {
+func TestServerWithoutKeyIsListedBesideTheGame(t *testing.T) {
 	for _, tt := range []struct {
 		origin     master.Origin
 		said, want string
@@ -617,7 +617,7 @@ func TestModsOfDayZAreNamed(t *testing.T) {
 	})
 }
 
-func TestMasterIsNoServerOfStandardServerQueries(t *testing.T) {
+func TestMasterIsNotASSQServer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, nil)
 		w.says(there, func(q []byte) (packets [][]byte) {
@@ -640,7 +640,7 @@ func TestMasterIsNoServerOfStandardServerQueries(t *testing.T) {
 	})
 }
 
-func TestOperatorIsToldOfServersThatDoNotAnswer(t *testing.T) {
+func TestSilentServersAreReported(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, nil)
 		w.watch(there, A2S, master.Static)

@@ -86,7 +86,7 @@ func segments(i *wire.Info, size int) (messages [][]byte) {
 	return messages
 }
 
-func TestAnswerIsWrittenIntoTheRecordOfTheMaster(t *testing.T) {
+func TestAnswerUpdatesTheMastersRecord(t *testing.T) {
 	for _, how := range []string{"single", "segmented", "segmented backwards"} {
 		t.Run(how, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -142,7 +142,7 @@ func TestAnswerIsWrittenIntoTheRecordOfTheMaster(t *testing.T) {
 	}
 }
 
-func TestServersOfZandronumAreAskedOnceAMinute(t *testing.T) {
+func TestZandronumServersAreAskedOnceAMinute(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := zandronumWorld(t)
 		for i := range 5 * 60 {

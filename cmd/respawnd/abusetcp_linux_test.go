@@ -264,7 +264,7 @@ func TestQuietBrowsersAreLetGo(t *testing.T) {
 
 // Who talks to the old list and never asks for one is let go in the time that the
 // configuration says, however far he came.
-func TestClientsThatNeverAskForTheOldListAreLetGo(t *testing.T) {
+func TestSilentLegacyListClientsAreClosed(t *testing.T) {
 	t.Parallel()
 	d := start(t, t.TempDir(), variable("legacylist.request_time", "1s"))
 	const hello = `\gamename\gmtest\gamever\1\location\0\validate\AAAAAAAA\final\`
@@ -295,7 +295,7 @@ func TestClientsThatNeverAskForTheOldListAreLetGo(t *testing.T) {
 
 // The connections of an address are bounded where the configuration says so, and
 // those of its neighbour are not touched by that.
-func TestConnectionsOfAnAddressAreBoundedAtTheEdge(t *testing.T) {
+func TestConnectionsPerAddressAreBounded(t *testing.T) {
 	t.Parallel()
 	const most = 3
 	services := []string{"serverbrowse", "legacylist", "gpcm", "gpsp", "web"}

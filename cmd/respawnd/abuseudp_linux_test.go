@@ -218,7 +218,7 @@ func TestServicesDoNotTalkToEachOther(t *testing.T) {
 
 // What comes from many addresses and means nothing is counted, answered to
 // nobody, and leaves the process as it was.
-func TestRubbishFromManyAddressesIsCountedAndNotAnswered(t *testing.T) {
+func TestGarbageIsCountedAndNotAnswered(t *testing.T) {
 	t.Parallel()
 	d := start(t, t.TempDir())
 	f := fences{d: d}

@@ -43,7 +43,7 @@ func wantIn(t testing.TB, text string, parts ...string) {
 }
 
 // On the store alone and through the daemon, commands must do the same.
-func TestAccountCommandsWorkWithAndWithoutDaemon(t *testing.T) {
+func TestAccountCommands(t *testing.T) {
 	t.Parallel()
 	t.Run("daemon", func(t *testing.T) {
 		t.Parallel()

@@ -28,10 +28,10 @@ import (
 // localPort is where the game server on the daemon's machine is.
 const localPort = 6500
 
-// TestPlayersReachAServerOnTheMastersMachineNetworks has a machine run the daemon
+// TestAdvertisedAddressNetworks has a machine run the daemon
 // and a game server that reports over loopback, a player on its private network and
 // one elsewhere. Each is given another address and sends a packet there.
-func TestPlayersReachAServerOnTheMastersMachineNetworks(t *testing.T) {
+func TestAdvertisedAddressNetworks(t *testing.T) {
 	w := nettest.NewWorld(t)
 	for _, space := range []string{"master", "hall", "outside"} {
 		w.Add(space)

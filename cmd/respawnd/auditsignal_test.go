@@ -13,7 +13,7 @@ import (
 	"github.com/respawnd/respawnd/storage"
 )
 
-func TestReloadTakesOverTheLengthOfTheAuditLog(t *testing.T) {
+func TestReloadChangesTheAuditLimit(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	config := filepath.Join(dir, "own.yaml")

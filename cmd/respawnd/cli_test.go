@@ -61,7 +61,7 @@ func TestCheckLooksIntoTheFilesToo(t *testing.T) {
 	refused(t, exitFailure, nil, []string{"check", "--config", wrong}, "web.lisen", "web.listen")
 }
 
-func TestCheckTellsEveryMistakeOfTheStartAtOnce(t *testing.T) {
+func TestCheckReportsAllMistakes(t *testing.T) {
 	t.Parallel()
 	token, data := writeFile(t, "token", "short\n"), writeFile(t, "data", "a file")
 	file := writeFile(t, "own.yaml", fmt.Sprintf("admin: {token_file: '%s'}\ndata_dir: '%s'\nzanmaster: {ban_files: '%s'}\n"+

@@ -203,7 +203,7 @@ func TestPartyOfOneAddressSignsIn(t *testing.T) {
 }
 
 // Clients of the other services get an error in their own protocol, or the end.
-func TestClientsOverTheBoundAreToldWhatTheyUnderstand(t *testing.T) {
+func TestRefusalsInEachProtocol(t *testing.T) {
 	t.Parallel()
 	d := start(t, t.TempDir(), crowdLimits(1)...)
 	for service, want := range map[string]string{

@@ -193,7 +193,7 @@ func TestServiceWithoutAddressIsOff(t *testing.T) {
 	d.stop()
 }
 
-func TestServicesThatAreNotBuiltAreNamedInOneLine(t *testing.T) {
+func TestUnbuiltServicesAreLoggedOnce(t *testing.T) {
 	t.Parallel()
 	d := start(t, t.TempDir(), variable("gstats.listen", "127.0.0.1:0"))
 	lines, _ := d.log.since(0)

@@ -146,7 +146,7 @@ func (c *child) readied() <-chan struct{} {
 
 // On a full disk changes are refused with an error of the protocol, the rest
 // continues, and nothing is lost; with room again everything works.
-func TestFullDiskRefusesChangesAndLosesNothing(t *testing.T) {
+func TestFullDisk(t *testing.T) {
 	t.Parallel()
 	d := newSmallDisk(t, "2m")
 	file := writeFile(t, "full.yaml", "net:\n  trusted: [127.0.0.0/8]\nmaster:\n  save_every: 10s\n")

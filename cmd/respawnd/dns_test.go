@@ -49,7 +49,7 @@ func TestDNSAnswersTheNamesOfServices(t *testing.T) {
 	d.stop()
 }
 
-func TestDNSLeavesZandronumAloneWhereItsMasterIsOff(t *testing.T) {
+func TestDNSWithoutZandronum(t *testing.T) {
 	t.Parallel()
 	d := startWithout(t, testEnv(t.TempDir(), variable("zanmaster.listen", "")))
 	if got := lookUp(t, d.address["dns"], "udp4", "master.zandronum.com"); got != "REFUSED" {

@@ -154,7 +154,7 @@ func TestStoreOfSomethingElseIsRefused(t *testing.T) {
 	}
 }
 
-func TestExitCodeTellsMistakesOnTheCommandLine(t *testing.T) {
+func TestExitCodeOfUsageErrors(t *testing.T) {
 	t.Parallel()
 	env := testEnv(t.TempDir())
 	for name, tc := range map[string]struct {

@@ -9,7 +9,7 @@ import (
 
 // Packets from other ports of its address, whose challenges stay unanswered, must
 // not keep a new server off the list.
-func TestNewServersAreListedAmongForgedPackets(t *testing.T) {
+func TestForgedPacketsDoNotBlockNewServers(t *testing.T) {
 	t.Parallel()
 	const forged = 150 // more than unproved_burst
 	d := start(t, t.TempDir())

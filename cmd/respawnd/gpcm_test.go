@@ -64,7 +64,7 @@ func TestPlayersBecomeBuddiesAndTalk(t *testing.T) {
 	ann.isOut()
 }
 
-func TestMessageForAnAbsentPlayerIsDeliveredOnce(t *testing.T) {
+func TestMessageForAnAbsentPlayer(t *testing.T) {
 	t.Parallel()
 	d := annAndBen(t)
 	ann, ben := signedIn(t, d, "uniquenick", "Ann"), signedIn(t, d, "uniquenick", "Ben")

@@ -12,7 +12,7 @@ import (
 	"github.com/respawnd/respawnd/internal/hostnet"
 )
 
-func TestHostOfALANIsToldInFieldsWhereAProgramReads(t *testing.T) {
+func TestLANAdviceAsLogFields(t *testing.T) {
 	t.Parallel()
 	d := start(t, t.TempDir())
 	cards := hostnet.Reachable(hostnet.AddressesOrNone(), hostnet.Route())

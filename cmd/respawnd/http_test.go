@@ -158,7 +158,7 @@ func TestMetricsFollowTheRules(t *testing.T) {
 	d.stop()
 }
 
-func TestDroppedPacketsAreCountedUnderTheService(t *testing.T) {
+func TestDroppedPacketsAreCounted(t *testing.T) {
 	t.Parallel()
 	d := start(t, t.TempDir())
 	h := register(t, d, "hostname", "Good")

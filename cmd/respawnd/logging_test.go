@@ -23,7 +23,7 @@ func (s *stuck) Write(p []byte) (int, error) {
 	return s.out.Write(p)
 }
 
-func TestAReaderOfTheLogThatIsStuckHoldsUpNobody(t *testing.T) {
+func TestStuckLogReaderBlocksNothing(t *testing.T) {
 	t.Parallel()
 	w := &stuck{release: make(chan struct{})}
 	log, flush := newQueuedLogger(w, io.Discard, "info", formatJSON)

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-func TestAMistakeOnServesCommandLineIsALineOfTheLog(t *testing.T) {
+func TestServeLogsUsageErrors(t *testing.T) {
 	t.Parallel()
 	code, _, errOut := command(t, testEnv(t.TempDir()), "serve", "--log-format", "json", "--no-such-flag")
 	var line struct{ Level, Message, Error string }
@@ -18,7 +18,7 @@ func TestAMistakeOnServesCommandLineIsALineOfTheLog(t *testing.T) {
 	}
 }
 
-func TestABrokenGamesFileKeepsNobodyFromLiftingABan(t *testing.T) {
+func TestBanRemoveWithABrokenGamesFile(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	cli(t, testEnv(dir), "ban", "add", "192.0.2.1")
@@ -29,7 +29,7 @@ func TestABrokenGamesFileKeepsNobodyFromLiftingABan(t *testing.T) {
 	}
 }
 
-func TestARoomNumberInTheFileAndInTheStoreIsRefused(t *testing.T) {
+func TestRoomNumberInFileAndStoreIsRefused(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	cli(t, testEnv(dir), "game", "room", "add", "gmtest", "Mine", "--id", "77")
@@ -38,7 +38,7 @@ func TestARoomNumberInTheFileAndInTheStoreIsRefused(t *testing.T) {
 	refused(t, exitFailure, env, []string{"serve", "--log-format", "json"}, "room 77", "Mine", "Theirs")
 }
 
-func TestAFolderOfBanFilesThatIsNotThereIsRefused(t *testing.T) {
+func TestMissingFolderOfBanFilesIsRefused(t *testing.T) {
 	t.Parallel()
 	env := testEnv(t.TempDir(), variable("zanmaster.ban_files", "/no/such/folder"))
 	refused(t, exitFailure, env, []string{"check"}, "zanmaster.ban_files", "/no/such/folder")

@@ -83,7 +83,7 @@ func (h *hiddenHost) register(ctx context.Context, instance uint32) {
 	h.await(ctx, qr2.KindRegistered)
 }
 
-func TestNATNegOnAllAddressesAnswersFromAnother(t *testing.T) {
+func TestNATNegOnAllAddresses(t *testing.T) {
 	quick(t)
 	t.Parallel()
 	mine := slices.DeleteFunc(hostnet.Physical(), func(a netip.Addr) bool { return a == home })
@@ -111,7 +111,7 @@ func TestNATNegOnAllAddressesAnswersFromAnother(t *testing.T) {
 	d.stop()
 }
 
-func TestAsManyExtraAddressesOfNATNegAsTheConfigurationAllows(t *testing.T) {
+func TestNATNegExtraAddresses(t *testing.T) {
 	t.Parallel()
 	const most = 256 // entries of a list
 	d := start(t, t.TempDir(), variable("natneg.extra_listen", strings.Repeat("127.0.0.1:0,", most-1)+"127.0.0.1:0"))
@@ -130,10 +130,10 @@ func TestAsManyExtraAddressesOfNATNegAsTheConfigurationAllows(t *testing.T) {
 	}
 }
 
-// TestPlayersBehindNATsMeetThroughTheWholeDaemon goes the way of a player who
+// TestPlayersBehindNATsMeet goes the way of a player who
 // joins a game: the list, a message with a cookie through the master to the
 // host, and the negotiation, with a NAT of its own in front of either side.
-func TestPlayersBehindNATsMeetThroughTheWholeDaemon(t *testing.T) {
+func TestPlayersBehindNATsMeet(t *testing.T) {
 	t.Parallel()
 	for name, joining := range map[string]natnegtest.Kind{
 		"port restricted": natnegtest.PortRestricted,

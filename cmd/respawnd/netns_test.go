@@ -32,9 +32,9 @@ import (
 	"github.com/respawnd/respawnd/probe/probetest"
 )
 
-// TestServersOnTheNetworksAreFoundByBroadcast has a machine with two cards run
+// TestNetworksAreSearchedByBroadcast has a machine with two cards run
 // the daemon, and game servers that know no master behind each card.
-func TestServersOnTheNetworksAreFoundByBroadcast(t *testing.T) {
+func TestNetworksAreSearchedByBroadcast(t *testing.T) {
 	w := twoNetworks(t)
 	for _, space := range []string{"hall", "attic"} {
 		startInNetwork(t, w.Child(space, "TestNetworkChild", space))
@@ -42,10 +42,10 @@ func TestServersOnTheNetworksAreFoundByBroadcast(t *testing.T) {
 	runInNetwork(t, w.Child("master", "TestNetworkChild", "searches"))
 }
 
-// TestGuestsOfTwoNetworksNeedNothingButTheNameServer has guests on two networks look up the
+// TestGuestsOfTwoNetworksUseTheNameServer has guests on two networks look up the
 // names of a game, register a server and list it, and a stranger who is told
 // nothing.
-func TestGuestsOfTwoNetworksNeedNothingButTheNameServer(t *testing.T) {
+func TestGuestsOfTwoNetworksUseTheNameServer(t *testing.T) {
 	w := twoNetworks(t)
 	w.Address("hall", "eth", stranger+"/24")
 	w.In("master", "ip", "route", "add", stranger, "dev", "card0")

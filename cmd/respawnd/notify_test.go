@@ -36,7 +36,7 @@ func manager(t *testing.T) (name string, next func() string) {
 	}
 }
 
-func TestServiceManagerIsToldOfStartReloadAndStop(t *testing.T) {
+func TestServiceManagerNotifications(t *testing.T) {
 	name, next := manager(t)
 	t.Setenv("NOTIFY_SOCKET", name)
 	c := startChild(t, t.TempDir())

@@ -226,7 +226,7 @@ func TestBanThatCoversAnAddressIsNamed(t *testing.T) {
 	refused(t, exitUsage, env, []string{"doctor", "myserver"}, `"myserver" is not an address`)
 }
 
-func TestCommandWithoutTheDaemonsFolderChangesNothing(t *testing.T) {
+func TestCommandsOutsideTheDaemonsFolder(t *testing.T) {
 	t.Parallel()
 	d := start(t, t.TempDir())
 	wrong := filepath.Join(t.TempDir(), "respawnd-data")
@@ -258,7 +258,7 @@ func TestCommandWithoutTheDaemonsFolderChangesNothing(t *testing.T) {
 	}
 }
 
-func TestDaemonWithoutAdminApiCannotBeOperated(t *testing.T) {
+func TestCommandsWithoutTheAdminAPI(t *testing.T) {
 	t.Parallel()
 	d := startWithout(t, testEnv(t.TempDir(), variable("admin.listen", "")))
 	refused(t, exitFailure, d.env, []string{"ban", "list"}, "admin.listen")
@@ -266,7 +266,7 @@ func TestDaemonWithoutAdminApiCannotBeOperated(t *testing.T) {
 }
 
 // Whoever uses the free numbers must not meet a room of the catalogue.
-func TestRoomGetsANumberThatTheCatalogueLeavesFree(t *testing.T) {
+func TestRoomGetsAFreeNumber(t *testing.T) {
 	t.Parallel()
 	env := testEnv(t.TempDir())
 	cli(t, env, "game", "import", writeFile(t, "rooms.yaml",
@@ -349,7 +349,7 @@ func TestBackupGoesOnElsewhere(t *testing.T) {
 	}
 }
 
-func TestBackupWithTheTokenElsewhereIsRestored(t *testing.T) {
+func TestRestoreOfATokenFileElsewhere(t *testing.T) {
 	t.Parallel()
 	token := writeFile(t, "secret.txt", "0123456789abcdef0123\n")
 	file := filepath.Join(t.TempDir(), "copy.tar")

@@ -43,7 +43,7 @@ func ownedByService(t *testing.T, paths ...string) {
 	}
 }
 
-func TestRootRestoresFilesThatTheServiceCanRead(t *testing.T) {
+func TestRestoreByRootKeepsTheOwner(t *testing.T) {
 	t.Parallel()
 	from, dir, keys := t.TempDir(), t.TempDir(), t.TempDir()
 	file := filepath.Join(t.TempDir(), "copy.tar")
@@ -62,7 +62,7 @@ func TestRootRestoresFilesThatTheServiceCanRead(t *testing.T) {
 	ownedByService(t, filepath.Join(dir, daemon.StoreName), key)
 }
 
-func TestWhatCommandsOfRootMakeIsReadableByTheService(t *testing.T) {
+func TestCommandsByRootKeepTheOwner(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	giveAway(t, dir)

@@ -39,7 +39,7 @@ type ack struct {
 // of a session are carried out in their order. So what counts as acknowledged
 // is a command on whose connection a later one was answered, and the first one
 // was not refused.
-func TestAcknowledgedBuddiesAndMessagesSurviveAKill(t *testing.T) {
+func TestBuddiesAndMessagesSurviveAKill(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	file := writeFile(t, "storm.yaml", "net:\n  trusted: [127.0.0.0/8]\n") // quotas are not what is tested

@@ -36,7 +36,7 @@ func appears(t testing.TB, d *running, address string) zanRecord {
 	return allRecords(t, d)[address]
 }
 
-func TestProtocolsOfTheConfigurationAreThoseOfTheProber(t *testing.T) {
+func TestStaticProtocols(t *testing.T) {
 	var words []string
 	for _, p := range probe.Protocols() {
 		words = append(words, p.String())
@@ -242,7 +242,7 @@ func TestStaticServersAreChecked(t *testing.T) {
 	}
 }
 
-func TestHiddenServersOfZandronumAreSentToNoLauncher(t *testing.T) {
+func TestHiddenZandronumServers(t *testing.T) {
 	t.Parallel()
 	d := startZan(t, t.TempDir(), noWindow)
 	one, two := newZanHost(t, d, home, nil), newZanHost(t, d, home, nil)

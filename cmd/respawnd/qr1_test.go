@@ -32,7 +32,7 @@ func (h *host) textQuery() (challenge string) {
 	return challenge
 }
 
-func TestHostOfTheOlderProtocolRegistersAndIsListed(t *testing.T) {
+func TestQR1HostIsListed(t *testing.T) {
 	quick(t)
 	t.Parallel()
 	d := start(t, t.TempDir())
@@ -60,7 +60,7 @@ func TestHostOfTheOlderProtocolRegistersAndIsListed(t *testing.T) {
 	d.stop()
 }
 
-func TestWrongProofOfTheOlderProtocolIsNotListed(t *testing.T) {
+func TestQR1WrongProofIsNotListed(t *testing.T) {
 	t.Parallel()
 	d := start(t, t.TempDir())
 	h := newHost(t, d.address["qr2"])
@@ -71,7 +71,7 @@ func TestWrongProofOfTheOlderProtocolIsNotListed(t *testing.T) {
 	d.stop()
 }
 
-func TestHeartbeatThatNamesAPortOfTheDaemonIsNotAsked(t *testing.T) {
+func TestQR1HeartbeatWithAPortOfTheDaemon(t *testing.T) {
 	t.Parallel()
 	d := start(t, t.TempDir())
 	h := newHost(t, d.address["qr2"])
@@ -89,7 +89,7 @@ func TestHeartbeatThatNamesAPortOfTheDaemonIsNotAsked(t *testing.T) {
 	d.stop()
 }
 
-func TestHostOfTheOlderProtocolIsAskedAfterARestart(t *testing.T) {
+func TestQR1HostIsAskedAfterARestart(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	d := start(t, dir)

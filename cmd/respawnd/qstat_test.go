@@ -147,7 +147,7 @@ func TestQstatShowsServersOfBothProtocols(t *testing.T) {
 	d.stop()
 }
 
-func TestQstatIsRefusedWhereItMustProveItsGame(t *testing.T) {
+func TestQstatWithoutProofIsRefused(t *testing.T) {
 	qstat(t)
 	t.Parallel()
 	d := start(t, t.TempDir(), variable("legacylist.strict_validate", "true"))
@@ -158,7 +158,7 @@ func TestQstatIsRefusedWhereItMustProveItsGame(t *testing.T) {
 	d.stop()
 }
 
-func TestOldListShowsRegisteredServersInEveryEncryption(t *testing.T) {
+func TestLegacyListInEveryEncryption(t *testing.T) {
 	quick(t)
 	t.Parallel()
 	d := start(t, t.TempDir())

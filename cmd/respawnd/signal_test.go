@@ -118,7 +118,7 @@ func TestReloadTakesOverGamesAndLimits(t *testing.T) {
 
 func reloaded(e entry) bool { return strings.HasPrefix(e.text("message"), "reloaded") }
 
-func TestReloadTakesOverTheLimitsOfTheNameServer(t *testing.T) {
+func TestReloadChangesTheDNSLimits(t *testing.T) {
 	t.Parallel()
 	config := writeFile(t, "own.yaml", "dns: {rate: 1, burst: 1}\n")
 	c := startChild(t, t.TempDir(), "--config", config)

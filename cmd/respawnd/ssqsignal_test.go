@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-func TestReloadChangesThePasswordOfPrivateColumns(t *testing.T) {
+func TestReloadChangesTheSSQPassword(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	config := filepath.Join(dir, "own.yaml")

@@ -281,7 +281,7 @@ func askQstatValve(t *testing.T, d *running, query string) map[string]shown {
 
 // A game server's UDP port is its own, even if a TCP service of ours has the
 // same number.
-func TestGameServerOnNumberOfTCPServiceIsAsked(t *testing.T) {
+func TestValveServerOnThePortOfATCPService(t *testing.T) {
 	t.Parallel()
 	d := start(t, t.TempDir())
 	for _, name := range []string{"serverbrowse", "legacylist", "gpcm", "gpsp", "web", "admin"} {

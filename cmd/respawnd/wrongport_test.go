@@ -10,7 +10,7 @@ import (
 
 // doctor says of a server whose packets arrive and are dropped where to send them
 // if this daemon has such a port.
-func TestServersAtTheWrongPortAreToldTheRightOne(t *testing.T) {
+func TestWrongPortIsReported(t *testing.T) {
 	t.Parallel()
 	d := start(t, t.TempDir(), variable("log.level", "debug"))
 	announcement := zanChallenge(zanString)

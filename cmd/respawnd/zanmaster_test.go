@@ -15,7 +15,7 @@ import (
 
 var home = netip.AddrFrom4([4]byte{127, 0, 0, 1})
 
-func TestZandronumServerRegistersAndLaunchersSeeIt(t *testing.T) {
+func TestZandronumServerIsListed(t *testing.T) {
 	quick(t)
 	t.Parallel()
 	d := startZan(t, t.TempDir())
@@ -142,7 +142,7 @@ func TestZandronumBanIsInForceAtOnceAndPushed(t *testing.T) {
 	d.stop()
 }
 
-func TestZandronumBanFileIsInForceWhenItChanges(t *testing.T) {
+func TestZandronumBanFile(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	d := startZan(t, dir, noWindow, variable("zanmaster.ban_files_poll", "50ms"))
@@ -253,7 +253,7 @@ func lineWith(text, part string) string {
 	return ""
 }
 
-func TestZandronumServerIsAskedAndSurvivesARestart(t *testing.T) {
+func TestZandronumServerAfterARestart(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	d := start(t, dir, noWindow)
@@ -459,7 +459,7 @@ func TestZandronumSelftestTwice(t *testing.T) {
 	d.stop()
 }
 
-func TestZandronumServerThatWasBannedMeanwhileIsNotRestored(t *testing.T) {
+func TestZandronumRestoreSkipsBanned(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	d := startZan(t, dir)

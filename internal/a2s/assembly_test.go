@@ -476,7 +476,7 @@ func TestClaimedSizesTakeNoMemory(t *testing.T) {
 }
 
 // A flag of compression without a compressed message: some servers choose any id.
-func TestHighIDsOfMessagesThatAreNotCompressed(t *testing.T) {
+func TestHighIDsWithoutCompression(t *testing.T) {
 	for _, s := range []Splitter{{Format: Source, Size: 300}, {Format: Source, Size: 300, Sizeless: true}} {
 		packets := split(t, s, packetOf(t, "rules"))
 		for _, p := range packets {

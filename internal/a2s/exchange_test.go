@@ -255,7 +255,7 @@ func TestAskingForAChallengeAlone(t *testing.T) {
 	}
 }
 
-func TestWhatIsKnownOfTheGameHelpsToReadItsAnswers(t *testing.T) {
+func TestKnownAppDecidesTheFormOfAnswers(t *testing.T) {
 	e := NewExchange(PlayersRequest, Known{App: AppTheShip})
 	take(t, e, packetOf(t, "players_ship"), Done, nil)
 	if diff := cmp.Diff(documentedPlayers["players_ship"].want, e.Answer().Players); diff != "" {
@@ -278,7 +278,7 @@ func TestWhatIsKnownOfTheGameHelpsToReadItsAnswers(t *testing.T) {
 	}
 }
 
-func TestForeignAndBadPacketsDoNotEndAnExchange(t *testing.T) {
+func TestExchangeSkipsForeignPackets(t *testing.T) {
 	for name, q := range questions(t) {
 		t.Run(name, func(t *testing.T) {
 			e := NewExchange(q.request, Known{})

@@ -45,7 +45,7 @@ func TestPlayersAsDocumented(t *testing.T) {
 	}
 }
 
-func TestPlayersWhoStillConnectAreCountedAndNotListed(t *testing.T) {
+func TestConnectingPlayersAreNotListed(t *testing.T) {
 	for app, ship := range map[App]bool{AppCSSource: false, AppTheShip: true, 0: false} {
 		want := Players{Count: 255, Ship: ship, List: []Player{{Name: "a", Score: -5, Seconds: 1}, {Index: 1, Seconds: 2}}}
 		if ship {

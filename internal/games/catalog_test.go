@@ -144,7 +144,7 @@ func TestRoomsAreFoundById(t *testing.T) {
 	}
 }
 
-func TestReplaceReportsEverythingAndKeepsTheOldContent(t *testing.T) {
+func TestReplaceKeepsTheContentAfterErrors(t *testing.T) {
 	c := newCatalog(t, []Game{{Name: "old"}})
 	at := func(line int) Source { return Source{Origin: FromFile, File: "my.yaml", Line: line} }
 	err := c.Replace(

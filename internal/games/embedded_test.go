@@ -68,7 +68,7 @@ func TestEmbeddedListEqualsTheTable(t *testing.T) {
 	}
 }
 
-func TestEmbeddedListNamesTheGamesThatNeverProveTheirSecret(t *testing.T) {
+func TestEmbeddedGamesWithoutProof(t *testing.T) {
 	var got []string
 	for _, g := range newCatalog(t, embedded(t)).All() {
 		if g.Policy.NoSecure == On {

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-func TestAvailabilityFollowsRecordSwitchAndPolicy(t *testing.T) {
+func TestAvailability(t *testing.T) {
 	secret := []string{"HA6zkS"}
 	tests := map[string]struct {
 		game   Game

@@ -167,7 +167,7 @@ func TestWriteHostsIsAHostsFile(t *testing.T) {
 	}
 }
 
-func TestWriteHostsWarnsWhenADomainDoesNotFitIntoAnExecutable(t *testing.T) {
+func TestWriteHostsWarnsOfLongDomains(t *testing.T) {
 	for domain, want := range map[string]bool{
 		"gamespy.com": false, "openspy.net": false, NintendoDomain: false, "gamespy.example": true, "a.b": true,
 	} {

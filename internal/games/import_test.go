@@ -92,7 +92,7 @@ func TestImportTSV(t *testing.T) {
 	}
 }
 
-func TestImportYAMLMergesAndLeavesBadRecordsOut(t *testing.T) {
+func TestImportYAMLSkipsBadRecords(t *testing.T) {
 	text := "games:\n" +
 		"  - {name: x, secret: first1, policy: {no_secure: on}}\n" +
 		"  - {name: X, title: T, secrets: [second, first1], port: 7, policy: {no_secure: off}}\n" +

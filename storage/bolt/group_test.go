@@ -184,7 +184,7 @@ func TestContextCountsUntilAStepBegins(t *testing.T) {
 	}
 }
 
-func TestCloseFinishesWhatHasBegunAndRefusesTheRest(t *testing.T) {
+func TestCloseFinishesTheRunningGroup(t *testing.T) {
 	s, err := Open(t.Context(), filepath.Join(t.TempDir(), "x.db"), testOptions())
 	if err != nil {
 		t.Fatal(err)
@@ -239,7 +239,7 @@ func TestCloseFinishesWhatHasBegunAndRefusesTheRest(t *testing.T) {
 	}
 }
 
-func TestGroupThatWritesNothingLeavesTheFileAlone(t *testing.T) {
+func TestIdleGroupLeavesTheFileAlone(t *testing.T) {
 	s := openNew(t)
 	id := func() (id int) {
 		if err := s.view(t.Context(), func(tx *bbolt.Tx) error { id = tx.ID(); return nil }); err != nil {

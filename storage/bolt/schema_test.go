@@ -199,7 +199,7 @@ func mark(name string) migration {
 	})
 }
 
-func TestMigrationsRunInOrderFromWhereTheFileIs(t *testing.T) {
+func TestMigrationsRunInOrder(t *testing.T) {
 	path := oldFile(t, "schema0.db")
 	open2 := func(steps ...migration) (trace string, err error) {
 		s, err := open(t.Context(), path, testOptions(), steps)
