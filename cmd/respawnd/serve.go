@@ -3,6 +3,9 @@ package main
 import (
 	"context"
 	"errors"
+	"os"
+	"os/signal"
+	"syscall"
 
 	"github.com/rs/zerolog"
 	"github.com/spf13/cobra"
@@ -33,9 +36,12 @@ func (p *program) serve(ctx context.Context) error {
 	log, flush := newQueuedLogger(p.err, tail, cfg.Log.Level, cfg.Log.Format)
 	defer flush()
 	daemon.Warn(log, warnings)
+	hup := make(chan os.Signal, 1)
+	signal.Notify(hup, syscall.SIGHUP) // before readiness is announced
+	defer signal.Stop(hup)
 	d, err := daemon.Open(ctx, daemon.Options{
 		Config: cfg, Load: p.reload, Version: version(), Log: log, Tail: tail,
-		Console: isConsole(p.err, cfg.Log.Format), Notify: daemon.NotifySocket(p.env),
+		Console: isConsole(p.err, cfg.Log.Format), Notify: daemon.NotifySocket(p.env), Reload: hup,
 	})
 	if err != nil {
 		return report(log, err, "not started")

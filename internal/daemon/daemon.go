@@ -6,10 +6,8 @@ import (
 	"fmt"
 	"net/netip"
 	"os"
-	"os/signal"
 	"slices"
 	"sync/atomic"
-	"syscall"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -32,7 +30,8 @@ import (
 // just be stopping.
 const storeWait = 2 * time.Second
 
-// Options are what a daemon is made of. All of it but Notify is required.
+// Options are what a daemon is made of. All of it but Notify and
+// Reload is required.
 type Options struct {
 	Config Config
 	// Load reads the configuration again, with warnings, when the daemon reloads. The
@@ -43,6 +42,9 @@ type Options struct {
 	Tail    *logtail.Ring // the last lines of the log
 	Console bool          // the log is for a person at the screen
 	Notify  string        // socket of the service manager; empty: there is none
+	// Reload makes the daemon read its configuration again, once for each value; nil:
+	// never.
+	Reload <-chan os.Signal
 }
 
 // Daemon is a daemon whose sockets are open.
@@ -200,9 +202,6 @@ func (d *Daemon) makeWebhooks(s *settings) error {
 // others.
 func (d *Daemon) Run(ctx context.Context) error {
 	d.ran = true
-	hup := make(chan os.Signal, 1)
-	signal.Notify(hup, syscall.SIGHUP) // before readiness is announced
-	defer signal.Stop(hup)
 	if err := d.listings.take(ctx); err != nil && ctx.Err() == nil {
 		return err
 	}
@@ -231,7 +230,7 @@ func (d *Daemon) Run(ctx context.Context) error {
 	}
 	g.Go(func() error { return d.webhooks.Run(ctx) })
 	d.announce() // before anything can change the configuration
-	g.Go(func() error { d.reloadOn(ctx, hup); return nil })
+	g.Go(func() error { d.reloadOn(ctx); return nil })
 	err := g.Wait()
 	d.serving.Store(false)
 	return err

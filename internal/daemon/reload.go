@@ -3,7 +3,6 @@ package daemon
 import (
 	"context"
 	"errors"
-	"os"
 
 	"github.com/respawnd/respawnd/configs"
 	"github.com/respawnd/respawnd/internal/service"
@@ -12,13 +11,13 @@ import (
 
 // reloadOn reads games, bans and limits again on each signal, and informs the
 // service manager of it and of the end.
-func (d *Daemon) reloadOn(ctx context.Context, hup <-chan os.Signal) {
+func (d *Daemon) reloadOn(ctx context.Context) {
 	for {
 		select {
 		case <-ctx.Done():
 			d.tell(notifyStopping, "stopping")
 			return
-		case <-hup:
+		case <-d.opt.Reload:
 			d.tell(notifyReloading, "reloading")
 			if err := d.reloadNow(ctx); err != nil {
 				Report(d.log, err, "not reloaded")
