@@ -110,7 +110,7 @@ func (f *fixture) sessions(people ...storage.Profile) []target {
 		all = append(all, target{x, c.wrote})
 	}
 	for _, x := range all { // who came later
-		x.out.roomy(nil)
+		x.out.waitForRoom(nil)
 		x.writer.Wait()
 		for len(x.wrote) > 0 {
 			<-x.wrote

@@ -82,7 +82,7 @@ func (x *session) askedJustNow(ctx context.Context, to storage.ProfileID) (bool,
 	return 0 <= age && age < requestPause, nil // a clock that was set back silences no player
 }
 
-// acceptMutual makes buddies of the client and somebody who has asked it
+// acceptMutual makes buddies of the client and a player who has asked it
 // already. Not done: there is no such request.
 func (x *session) acceptMutual(ctx context.Context, other storage.ProfileID) (done bool, err error) {
 	store, now := x.server.opt.Store, time.Now()
@@ -154,7 +154,7 @@ func (s *Server) authorized(ctx context.Context, to, by storage.ProfileID) error
 	return nil
 }
 
-// delBuddy is the command of that name: the client takes somebody off its list.
+// delBuddy is the command of that name: the client takes another profile off its list.
 func (x *session) delBuddy(ctx context.Context, r *request) error {
 	other := r.profile("delprofileid")
 	if other == 0 {
@@ -178,7 +178,7 @@ func (x *session) delBuddy(ctx context.Context, r *request) error {
 }
 
 // revoke is the command of that name: the client takes itself off the list of
-// somebody.
+// another profile.
 func (x *session) revoke(ctx context.Context, r *request) error {
 	other := r.profile("profileid")
 	if other == 0 {
@@ -191,7 +191,7 @@ func (x *session) revoke(ctx context.Context, r *request) error {
 	return err
 }
 
-// leaveList takes the client off the list of somebody and tells them.
+// leaveList takes the client off the list of another profile and notifies that.
 func (x *session) leaveList(ctx context.Context, other storage.ProfileID) error {
 	if err := x.server.opt.Store.RemoveBuddy(ctx, other, x.profile); err != nil {
 		return err

@@ -199,8 +199,8 @@ func (x *session) slowDown(ctx context.Context, cost int) error {
 	return nil // whether the session is over is asked before the next command
 }
 
-// answer tells the client what came out, as far as it has not been told. An
-// error ends the connection.
+// answer sends the client the error of a command, if that is one for it. An error
+// that it returns ends the connection.
 func (x *session) answer(c *command, r *request, err error) error {
 	if err == nil {
 		return nil

@@ -134,7 +134,7 @@ func (s *stageplay) hear(name string) {
 		p.key = ""
 	}
 	for {
-		m, err := p.tryRecv(p.patience)
+		m, err := p.tryRecv(p.timeout)
 		if err != nil {
 			s.out = append(s.out, name+" end")
 			_ = p.conn.Close()

@@ -13,7 +13,7 @@
 // Messages may share a segment or be spread over many; one of more than 16 KiB
 // ends the connection. Keys match in any case of letters.
 //
-// Clients look for a key anywhere in a message and take the first place, also
+// Clients look for a key anywhere in a message and take the first occurrence, also
 // one inside a value. So the service never writes a backslash or a NUL in a
 // value, and a value that is itself a key word gets a space behind it. A client
 // takes what has an id for the answer to its request of that id, and drops it
@@ -34,9 +34,9 @@
 //	server  what has waited: requests, messages; then the statuses of buddies
 //
 // Who is authtoken, lt (a login ticket), uniquenick, or user with nick@e-mail.
-// How response and proof are made is told in internal/accounts. Whatever goes
-// wrong here is fatal: the client is told and the connection ends. A client has
-// Options.LoginTime to sign in; before that it may only send login, newuser, logout
+// Package accounts describes how response and proof are made. Whatever goes
+// wrong here is fatal: the client is sent an error and the connection ends. A client has
+// login_time to sign in; before that it may only send login, newuser, logout
 // and ka. Afterwards each command but ka carries the sesskey.
 //
 // A second login takes over from the first, which hears error 6. Whether that
@@ -98,14 +98,14 @@
 // # Delivery
 //
 // A session has a goroutine that reads and carries out, and, while there is
-// something, one that writes from a bounded queue. Nobody waits for somebody
+// something, one that writes from a bounded queue. No session waits for another
 // else's queue. A newer status
-// of a profile takes the place of one that still waits. Messages are refused
+// of a profile replaces one that still waits. Messages are refused
 // when the queue is half full, so that a sender cannot drown a receiver;
 // anything else that finds it full ends the session. Answers wait, at the cost
 // of the client who asked.
 //
-// Messages for somebody who is away, or does not want to be disturbed, wait in
+// Messages for a player who is away, or does not want to be disturbed, wait in
 // the store. Data of games, pings and invitations do not wait. Requests stay
 // until they are answered or 90 days old, and are shown again at each sign-in.
 // Who is blocked notices nothing.

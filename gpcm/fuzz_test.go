@@ -66,7 +66,7 @@ func FuzzSession(f *testing.F) {
 		o.Log = zerolog.New(&bad).Level(zerolog.ErrorLevel)
 		o.Registrations = 0
 	})
-	shared.patience = patience // the clock is a real one here
+	shared.timeout = timeout // the clock is a real one here
 	witness := shared.signIn(shared.register("Witness"), 63)
 	n := 0
 	f.Fuzz(func(t *testing.T, input []byte, signedIn bool) {
@@ -105,7 +105,7 @@ func FuzzSession(f *testing.F) {
 func (p *peer) listenToEnd(t *testing.T) (n int) {
 	defer func() { _ = p.conn.Close() }()
 	for {
-		m, err := p.tryRecv(p.patience)
+		m, err := p.tryRecv(p.timeout)
 		if err != nil {
 			return n
 		}

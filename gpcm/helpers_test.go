@@ -43,7 +43,7 @@ type fixture struct {
 	dropped  *dropped
 	dial     func() (net.Conn, error)
 	stop     func() // may be called before the end
-	patience time.Duration
+	timeout  time.Duration
 }
 
 // start runs a service on a loopback socket.
@@ -73,7 +73,7 @@ func startPipe(t testing.TB, change func(*Options)) *fixture {
 	ln := nettest.NewPipes()
 	f := build(t, change)
 	f.serve(ln)
-	f.dial, f.patience = ln.Dial, time.Hour // which passes at once
+	f.dial, f.timeout = ln.Dial, time.Hour // which passes at once
 	return f
 }
 
@@ -93,7 +93,7 @@ func build(t testing.TB, change func(*Options)) *fixture {
 	if err != nil {
 		t.Fatal(err)
 	}
-	f := &fixture{t: t, patience: patience, store: store, accounts: service, hub: presence.New(store, presence.Options{}), dropped: newDropped()}
+	f := &fixture{t: t, timeout: timeout, store: store, accounts: service, hub: presence.New(store, presence.Options{}), dropped: newDropped()}
 	opt := Options{
 		Store: store, Accounts: service, Hub: f.hub, Log: zerolog.Nop(), Metrics: f.dropped.metrics,
 		Config: defaults(), Games: catalog(t),
@@ -175,7 +175,7 @@ func (f *fixture) befriend(a, b storage.ProfileID) {
 type peer struct {
 	t         testing.TB
 	conn      net.Conn
-	patience  time.Duration
+	timeout   time.Duration
 	buf       []byte
 	challenge string // of the server
 	proof     string // that it has to answer
@@ -184,7 +184,7 @@ type peer struct {
 	id        storage.ProfileID
 }
 
-func (f *fixture) peer(c net.Conn) *peer { return &peer{t: f.t, conn: c, patience: f.patience} }
+func (f *fixture) peer(c net.Conn) *peer { return &peer{t: f.t, conn: c, timeout: f.timeout} }
 
 // connect returns a client that has read the greeting.
 func (f *fixture) connect() *peer {
@@ -255,18 +255,18 @@ func (p *peer) send(format string, args ...any) {
 }
 
 func (p *peer) trySend(text string) error {
-	_ = p.conn.SetWriteDeadline(time.Now().Add(p.patience))
+	_ = p.conn.SetWriteDeadline(time.Now().Add(p.timeout))
 	_, err := p.conn.Write([]byte(text))
 	return err
 }
 
-// patience is how long a test waits for what must come.
-const patience = 20 * time.Second
+// timeout is how long a test waits for what must come.
+const timeout = 20 * time.Second
 
 // recv returns the next message with its end.
 func (p *peer) recv() string {
 	p.t.Helper()
-	m, err := p.tryRecv(p.patience)
+	m, err := p.tryRecv(p.timeout)
 	if err != nil {
 		p.t.Fatalf("recv: %v (unread: %q)", err, p.buf)
 	}
@@ -318,7 +318,7 @@ func (p *peer) wantNothing() {
 // wantEnd checks that the server closes the connection and says nothing more.
 func (p *peer) wantEnd() {
 	p.t.Helper()
-	m, err := p.tryRecv(p.patience)
+	m, err := p.tryRecv(p.timeout)
 	if err == nil {
 		p.t.Fatalf("received %q, want the end", m)
 	}

@@ -151,7 +151,7 @@ func TestFloodOfAddBuddies(t *testing.T) {
 	go func() { // what the flooder hears
 		codes := make(map[string]int)
 		for {
-			m, err := ann.tryRecv(ann.patience)
+			m, err := ann.tryRecv(ann.timeout)
 			if err != nil || strings.HasSuffix(m, fenceID) {
 				done <- codes
 				return
@@ -247,7 +247,7 @@ func TestSlowReaderDelaysNobody(t *testing.T) {
 		heard := make(chan string, 10_000)
 		go func() {
 			for {
-				m, err := ann.tryRecv(ann.patience)
+				m, err := ann.tryRecv(ann.timeout)
 				if err != nil {
 					return
 				}
@@ -481,7 +481,7 @@ func (p *peer) chatter(people []storage.Profile, r *rand.Rand) error {
 		sent <- p.trySend(`\getprofile\\sesskey\` + p.key + `\profileid\2147483647` + fenceID)
 	}()
 	for {
-		m, err := p.tryRecv(p.patience)
+		m, err := p.tryRecv(p.timeout)
 		if err != nil {
 			return fmt.Errorf("%d: %w", p.id, err)
 		}

@@ -124,7 +124,7 @@ func (x *session) signIn(ctx context.Context, r *request, l *accounts.Login, sta
 	if err := x.catchUp(ctx); err != nil {
 		return err
 	}
-	return x.lookAround(ctx, buddies)
+	return x.showBuddies(ctx, buddies)
 }
 
 // lists returns the buddies of the client and whom it blocks.
@@ -213,7 +213,7 @@ func (x *session) showMessages() {
 // give queues an event for the client and waits for room before. It reports
 // whether the session continues.
 func (x *session) give(e presence.Event) bool {
-	x.out.roomy(x.kicked)
+	x.out.waitForRoom(x.kicked)
 	select {
 	case <-x.kicked:
 		return false
@@ -247,9 +247,9 @@ func (x *session) showRequests(ctx context.Context, since time.Time) error {
 	return nil
 }
 
-// lookAround tells the client what its buddies do. One that was not sent its
+// showBuddies sends the client the statuses of its buddies. One that was not sent its
 // list learns it from that, and so hears of all.
-func (x *session) lookAround(ctx context.Context, buddies []storage.ProfileID) error {
+func (x *session) showBuddies(ctx context.Context, buddies []storage.ProfileID) error {
 	hub := x.server.opt.Hub
 	watched, err := collect(x.server.opt.Store.Watched(ctx, x.profile))
 	if err != nil {
@@ -267,7 +267,7 @@ func (x *session) lookAround(ctx context.Context, buddies []storage.ProfileID) e
 				continue
 			}
 		}
-		x.out.roomy(x.kicked)
+		x.out.waitForRoom(x.kicked)
 		if !hub.Tell(ctx, x, id) {
 			break
 		}

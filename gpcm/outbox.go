@@ -95,7 +95,7 @@ func signal(c chan<- struct{}) {
 	}
 }
 
-// offer queues an event of somebody else. It never waits.
+// offer queues an event from another session. It never waits.
 func (o *outbox) offer(e presence.Event) taken {
 	next := item{event: e}
 	weight := next.weight()
@@ -107,12 +107,12 @@ func (o *outbox) offer(e presence.Event) taken {
 	if o.replace(next, weight) {
 		return takenYes
 	}
-	if o.fuller(1, weight) {
+	if o.over(1, weight) {
 		return takenFull
 	}
 	switch e.(type) {
 	case presence.Message, presence.Invite, presence.BuddyRequest:
-		if o.fuller(2, weight) {
+		if o.over(2, weight) {
 			return takenBusy
 		}
 	}
@@ -120,9 +120,9 @@ func (o *outbox) offer(e presence.Event) taken {
 	return takenYes
 }
 
-// fuller reports whether with one more item more than 1/part of the room is
+// over reports whether with one more item more than 1/part of the room is
 // taken.
-func (o *outbox) fuller(part, weight int) bool {
+func (o *outbox) over(part, weight int) bool {
 	return len(o.items) >= maxQueue/part || o.weight+weight > maxQueueBytes/part
 }
 
@@ -155,7 +155,7 @@ func (o *outbox) add(next item, weight int) {
 }
 
 // work starts the writer if there is something for it. The lock is held, so
-// that after close nobody starts it.
+// that after close it is not started.
 func (o *outbox) work() {
 	if o.start != nil && !o.writing && (len(o.items) > 0 || o.last != nil || o.looking) {
 		o.writing = true
@@ -164,7 +164,7 @@ func (o *outbox) work() {
 }
 
 // open lets the writer begin; start is called each time when there is something
-// to write and nobody who does, with a lock held.
+// to write and no writer, with a lock held.
 func (o *outbox) open(start func()) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -183,8 +183,8 @@ func (o *outbox) look() {
 	}
 }
 
-// push queues something for the client who asked for it. It always has room:
-// whoever calls it calls roomy first.
+// push queues an answer for the client. It always has room: the caller calls
+// waitForRoom first.
 func (o *outbox) push(next item) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -193,8 +193,8 @@ func (o *outbox) push(next item) {
 	}
 }
 
-// roomy waits until the queue is at most half full, or done ends.
-func (o *outbox) roomy(done <-chan struct{}) {
+// waitForRoom waits until the queue is at most half full, or done ends.
+func (o *outbox) waitForRoom(done <-chan struct{}) {
 	for o.half() {
 		select {
 		case <-o.drained:
@@ -207,13 +207,13 @@ func (o *outbox) roomy(done <-chan struct{}) {
 func (o *outbox) half() bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	return !o.closed && o.fuller(2, 0)
+	return !o.closed && o.over(2, 0)
 }
 
 // take hands over everything that waits, and what is to be written last if the
-// box is closed, and keeps spare for what comes. Not more: there is nothing, and
+// box is closed, and keeps slack for what comes. Not more: there is nothing, and
 // the writer that asked has to go.
-func (o *outbox) take(spare []item) (items []item, last []byte, more bool) {
+func (o *outbox) take(slack []item) (items []item, last []byte, more bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	signal(o.drained)
@@ -222,11 +222,11 @@ func (o *outbox) take(spare []item) (items []item, last []byte, more bool) {
 	if len(o.items) == 0 && o.last == nil && !looking {
 		o.writing = false
 		if cap(o.items) == 0 {
-			o.items = spare
+			o.items = slack
 		}
 		return nil, nil, false
 	}
-	items, o.items, o.weight = o.items, spare, 0
+	items, o.items, o.weight = o.items, slack, 0
 	last, o.last = o.last, nil
 	return items, last, true
 }
@@ -259,7 +259,7 @@ func (b *buffers) put(p *[]byte) {
 	}
 }
 
-// recycle returns items as spare room, without what was in it.
+// recycle returns items as slack, without what was in it.
 func recycle(items []item) []item {
 	if cap(items) > keepItems {
 		return nil

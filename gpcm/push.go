@@ -15,7 +15,7 @@ const (
 	knowsLists      = 8
 
 	// revisionFrail is the revision whose clients end over a revocation of
-	// somebody whose newer status they have.
+	// a profile whose newer status they have.
 	revisionFrail = 15
 )
 

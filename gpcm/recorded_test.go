@@ -83,7 +83,7 @@ func replay(t *testing.T, script []string) string {
 			}
 			p.fence(text)
 		case "<":
-			m, err := p.tryRecv(p.patience)
+			m, err := p.tryRecv(p.timeout)
 			if err != nil {
 				t.Fatalf("line %d: want %q, received nothing: %v", i+1, text, err)
 			}
@@ -104,7 +104,7 @@ func (p *peer) leave() {
 		_ = c.CloseWrite()
 	}
 	for {
-		if _, err := p.tryRecv(p.patience); err != nil {
+		if _, err := p.tryRecv(p.timeout); err != nil {
 			_ = p.conn.Close()
 			return
 		}
@@ -148,7 +148,7 @@ func (p *peer) fenceOrEnd() {
 	}
 	var all []byte
 	for {
-		m, err := p.tryRecv(p.patience)
+		m, err := p.tryRecv(p.timeout)
 		if err != nil || strings.HasSuffix(m, fenceID) {
 			p.buf = all
 			return

@@ -27,7 +27,7 @@ type knownRelation struct {
 }
 
 // relation returns how the client stands to another profile. It need not read
-// the store for one that it read a moment ago, unless somebody has changed
+// the store for one that it read a moment ago, unless a session has changed
 // buddies or blocks since.
 func (x *session) relation(ctx context.Context, to storage.ProfileID, now time.Time) (storage.Relation, error) {
 	version := x.server.relations.Load()

@@ -37,7 +37,7 @@ func parseRequest(body []byte, tail string) (*request, error) {
 	return r, nil
 }
 
-// cutTail cuts a message before the first place of a key and returns what
+// cutTail cuts a message before the first occurrence of a key and returns what
 // stands behind that key.
 func cutTail(body []byte, key string) (head, tail []byte) {
 	for i := 0; ; {

@@ -228,7 +228,7 @@ func (s *Server) newSession(c *netserve.Conn) *session {
 	}
 }
 
-// refuseConn turns somebody away.
+// refuseConn rejects a banned client.
 func (s *Server) refuseConn(c *netserve.Conn) {
 	s.opt.Metrics.Drop(endedBanned.Error())
 	s.note(c, "", verdicts.Banned)
@@ -290,7 +290,7 @@ func (x *session) next(ctx context.Context) ([]byte, error) {
 // ready waits until the client has taken most of what it was sent and returns
 // why nothing more is to be read.
 func (x *session) ready(ctx context.Context) error {
-	x.out.roomy(x.kicked)
+	x.out.waitForRoom(x.kicked)
 	return x.over(ctx)
 }
 

@@ -24,7 +24,7 @@ func (p *peer) reset() {
 // gone waits until a profile is signed in no more.
 func (f *fixture) gone(id storage.ProfileID) {
 	f.t.Helper()
-	for end := time.Now().Add(patience); ; time.Sleep(time.Millisecond) {
+	for end := time.Now().Add(timeout); ; time.Sleep(time.Millisecond) {
 		if _, there := f.hub.Status(f.t.Context(), id); !there {
 			return
 		}

@@ -75,7 +75,7 @@ func appendBar(b []byte, name string, n int64) []byte {
 }
 
 // appendBarText appends a name with a text. The client reads these like the
-// keys of messages: the first place counts and a bar ends the value. So the
+// keys of messages: the first occurrence counts and a bar ends the value. So the
 // text loses its bars, and if it is a name itself it gets a space.
 func appendBarText(b []byte, name, value string) []byte {
 	value = strings.ReplaceAll(carry(value, maxStatusText), "|", "/")

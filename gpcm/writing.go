@@ -45,9 +45,9 @@ func growWriterStack(i uint8) byte {
 func (x *session) write(ctx context.Context) {
 	defer x.containPanic()
 	growWriterStack(0)
-	var spare []item
+	var slack []item
 	for {
-		items, last, more := x.out.take(spare)
+		items, last, more := x.out.take(slack)
 		if !more {
 			return
 		}
@@ -61,7 +61,7 @@ func (x *session) write(ctx context.Context) {
 			x.silence.Reset(x.server.opt.KeepAlive)
 		}
 		x.settleInTime(ctx)
-		spare = recycle(items)
+		slack = recycle(items)
 	}
 }
 
@@ -223,7 +223,7 @@ func (s *shownRequests) add(signature string) bool {
 	return true
 }
 
-// keepUnsent keeps the events that somebody else counts on.
+// keepUnsent keeps the events that their senders count on.
 func (x *session) keepUnsent(items []item) {
 	for _, i := range items {
 		if i.event != nil {

@@ -45,8 +45,8 @@ func (s *Server) credentials(ctx context.Context, r *request) (storage.UserID, e
 	return user, err
 }
 
-// nicks tells the profiles of an account to whoever has its password, and none
-// to others.
+// nicks lists the profiles of an account to a client that sends its password, and
+// none to others.
 func (s *Server) nicks(ctx context.Context, r *request, w *reply) error {
 	namespace, err := r.count("namespaceid")
 	if err != nil {

@@ -59,7 +59,7 @@
 // looked up without regard to case.
 //
 // The criteria of a search are nick, uniquenick, email, firstname, lastname and
-// icquin. All that are given must be met in full; none finds nobody. A page has
+// icquin. All that are given must be met in full; none finds no profile. A page has
 // [PageSize] rows. M is 1 if there are more, and the client comes again with the
 // number of rows that it has as skip. One search looks at [MaxCandidates]
 // profiles at most.

@@ -12,7 +12,7 @@ type quota uint8
 const (
 	free quota = iota
 	lookup
-	emailLookup // a lookup that tells of one e-mail whether it has an account
+	emailLookup // a lookup whose answer says whether an e-mail has an account
 	registration
 )
 

@@ -31,7 +31,7 @@ const (
 // hidden stands for an e-mail that is not shown.
 const hidden = "[hidden]"
 
-// criteria are what somebody is searched by; empty ones do not count.
+// criteria are what profiles are searched by; empty ones do not count.
 type criteria struct {
 	nick, uniqueNick, email, first, last string
 	icq                                  int

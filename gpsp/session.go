@@ -39,8 +39,8 @@ const (
 	droppedNetQuota
 )
 
-// endings are the names of the reasons, and what a client is told about those that
-// concern its request.
+// endings are the names of the reasons, and the texts that clients are sent about
+// those that concern their requests.
 var endings = [...]struct{ name, text string }{
 	{},              // none
 	endedBanned:     {name: "banned"},

@@ -41,7 +41,7 @@ type changeLog struct {
 	cap    int
 	ring   []Change
 	serial uint64        // of the newest change
-	moved  chan struct{} // closed at the next change; nil if nobody waits
+	moved  chan struct{} // closed at the next change; nil if no goroutine waits
 }
 
 func (l *changeLog) add(kind ChangeKind, s *Server) uint64 {
@@ -80,7 +80,7 @@ func (r *Registry) Changes(game string, since uint64, buf []Change) (list []Chan
 }
 
 // LastSerial returns the serial of the last change of all games, 0 if there was
-// none. Whoever wants to follow the list asks for it before reading the list:
+// none. A follower of the list asks for it before reading the list:
 // what happens meanwhile is then a change that is looked at again.
 func (r *Registry) LastSerial() uint64 {
 	r.mu.RLock()

@@ -8,8 +8,7 @@ import (
 
 // content is what a server says about itself. All records that say the same
 // share one. It either comes from a [Report], or as text that is read when
-// somebody asks for a value: most reports are replaced by the next one before
-// anybody does.
+// a value is asked for: most reports are replaced by the next one before that.
 //
 // Whether the next report says anything new is seen from a digest of the text:
 // with many servers the last text of this one has long left the processor's
@@ -31,7 +30,7 @@ func (c *content) into(s *Server) {
 	s.Teams = Table{content: c, teams: true}
 }
 
-// values returns what the server says, read from the text if nobody has yet.
+// values returns what the server says, read from the text by the first caller.
 func (c *content) values() *values {
 	if v := c.read.Load(); v != nil {
 		return v
@@ -65,7 +64,7 @@ func (c *content) shape() Shape {
 // Shape is the names of the three sections of a report. Each may be nil.
 type Shape struct{ Rules, Players, Teams *Names }
 
-// Decoder reads reports of one protocol. It is called by whoever is the first
+// Decoder reads reports of one protocol. It is called by the first caller
 // to read a record, from any goroutine, and once per text.
 type Decoder interface {
 	// Decode fills an empty report from a text. expected are the names that the
@@ -79,7 +78,7 @@ type Decoder interface {
 // concurrently.
 type Source struct {
 	decoder Decoder
-	seed    maphash.Seed // secret, so that nobody can make two texts look the same
+	seed    maphash.Seed // secret, so that no client can make two texts look the same
 	reports sync.Pool    // of *Report
 }
 
@@ -165,7 +164,7 @@ func (src *Source) values(text string, expected Shape) *values {
 	src.decoder.Decode(text, expected, r)
 	v, err := r.values()
 	if err != nil {
-		return &values{} // the decoder must not fill it so; there is nobody left to tell
+		return &values{} // the decoder must not fill it so; there is no caller left to report it to
 	}
 	return v
 }

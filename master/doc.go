@@ -9,12 +9,12 @@
 //
 // Far more reports come in than are ever looked at. An intake may therefore put
 // the text of a report into a record ([Source]); it is read once, by the first
-// who asks for a rule, a player or a team. Nobody else notices: [Fields] and
+// who asks for a rule, a player or a team. Other callers do not notice: [Fields] and
 // [Table] are the same for records made from values ([Report]) and from text.
 //
 // Readers that must follow the list do not get a queue each. The registry keeps
 // one bounded log of changes ([Registry.Changes]); a reader asks for what came
-// after the serial it saw last and, when it has been away too long, is told to
+// after the serial it saw last and, when it has been away too long, has to
 // read the whole list again. So a slow reader costs the intake nothing and no
 // change is dropped unnoticed.
 package master

@@ -10,7 +10,7 @@ import (
 )
 
 // MaxNames is the largest number of field names in one report. Hosts know at
-// most 254 kinds of field; names that nobody else reports cost about a hundred
+// most 254 kinds of field; names that no other server reports cost about a hundred
 // bytes each.
 const MaxNames = 512
 
@@ -23,7 +23,7 @@ const maxInterned = 8192
 // record stores its values alone. A Names never changes.
 type Names struct {
 	reported []string
-	slots    []int16 // per reported name: its place among the kept ones, -1 if dropped
+	slots    []int16 // per reported name: its index among the kept ones, -1 if dropped
 	kept     []string
 	index    map[string]int16 // folded name -> slot
 }
@@ -109,7 +109,7 @@ func (n *Names) ReportedName(i int) (name string, slot int) {
 type weakNames = weak.Pointer[Names]
 
 // interner shares equal Names. It holds them weakly: a list that no record uses
-// any more is collected, and its place in the table is freed by sweep.
+// any more is collected, and its row in the table is freed by sweep.
 type interner struct {
 	mu    sync.Mutex
 	table map[string]weakNames
@@ -135,7 +135,7 @@ func (t *interner) names(reported []string) *Names {
 	return n
 }
 
-// sweep frees the places of lists that were collected.
+// sweep frees the rows of lists that were collected.
 func (t *interner) sweep() {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -55,7 +55,7 @@ const sweepEvery = 2 * time.Second
 // goroutine; none of them blocks on anything but memory.
 type Registry struct {
 	names interner
-	start time.Time // signs of life are counted from here, so that setting the clock expires nobody
+	start time.Time // signs of life are counted from here, so that setting the clock expires no server
 
 	mu       sync.RWMutex // guards the fields below
 	limits   Limits

@@ -9,7 +9,7 @@
 // # Secrets
 //
 // The login proof of the original clients is keyed with the MD5 of the
-// password, so the server must have that at hand, and whoever has it can log in.
+// password, so the server must have that at hand, and a reader of it can log in.
 // It is sealed with AES-256-GCM; see seal.go for the layout. The key lies in a
 // file of its own outside the store, mode 0600, so that a copy of the store
 // alone is worth nothing, and a copy of the store without that file neither.

@@ -33,7 +33,7 @@ type AccountProfile struct {
 }
 
 // Export yields all accounts in the order of ids, with what is needed to log in
-// only if secrets is true: whoever reads that can log in as anybody. An account
+// only if secrets is true: a reader of that can log in as any player. An account
 // that cannot be read is an item with an error, the rest follows; any error
 // that does not match storage.ErrDamaged or ErrUnsealable is the last item.
 func (s *Service) Export(ctx context.Context, secrets bool) iter.Seq2[Account, error] {

@@ -32,7 +32,7 @@ const (
 	maxGrantsEach = 16
 )
 
-// A grant lets somebody in as a profile.
+// A grant lets a client in as a profile.
 type grant struct {
 	profile   storage.ProfileID
 	challenge string
@@ -113,7 +113,7 @@ func (g *grants) find(value string, now time.Time) (grant, error) {
 	return v, nil
 }
 
-// use ends a grant that is good once. false: somebody else was faster.
+// use ends a grant that is good once. false: another caller was faster.
 func (g *grants) use(value string) bool {
 	key := sha256.Sum256([]byte(value))
 	g.mu.Lock()
@@ -137,7 +137,7 @@ func (g *grants) revoke(profile storage.ProfileID) {
 	}
 }
 
-// Token lets somebody in whom another service has checked: its holder logs in
+// Token lets a client in that another service has checked: its holder logs in
 // as Profile without a password and proves that it was given the Challenge too.
 type Token struct {
 	Value     string

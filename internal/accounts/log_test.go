@@ -61,7 +61,7 @@ func TestLogHoldsNoSecrets(t *testing.T) {
 		note(nil, s.Unban(t.Context(), p.User))
 		note(s.NewProfile(t.Context(), p.User, "SecondNick"))
 		note(s.RotateKey(t.Context()))
-		log.WriteString(fmt.Sprintln(errs))
+		_, _ = fmt.Fprintln(&log, errs)
 	}
 	run()
 	store.broken = true

@@ -113,7 +113,7 @@ func Clean(s string) string {
 }
 
 // checkEmail applies the rules for e-mails: no more than what keeps logins
-// readable, because nobody writes to them.
+// readable, because no mail is sent to them.
 func checkEmail(email string) error {
 	if len(email) < MinEmail || len(email) > storage.MaxEmail || strings.Count(email, "@") != 1 {
 		return ErrBadEmail

@@ -14,7 +14,7 @@ import (
 	"github.com/respawnd/respawnd/storage"
 )
 
-// Credentials are an e-mail and a password as somebody sent them.
+// Credentials are an e-mail and a password as a client sent them.
 type Credentials struct {
 	Partner  int
 	Email    string

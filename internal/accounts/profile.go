@@ -27,7 +27,7 @@ func (s *Service) ProfileByUniqueNick(ctx context.Context, namespace int, nick s
 
 // UpdateProfile edits a profile and returns it as it is stored then. edit gets
 // the present profile and changes what it likes but ids, unique nicks and CD
-// keys; it may run again if somebody else was faster. Texts are cleaned, see
+// keys; it may run again if another caller was faster. Texts are cleaned, see
 // Clean. Refusals: ErrBadNick, ErrNickTaken, ErrBadField, ErrProfileDeleted,
 // ErrBadProfile, and what edit returns.
 func (s *Service) UpdateProfile(ctx context.Context, id storage.ProfileID, edit func(*storage.Profile) error,
@@ -75,7 +75,7 @@ func (s *Service) RegisterNick(ctx context.Context, id storage.ProfileID, namesp
 	})
 }
 
-// CheckUniqueNick returns nil if somebody could register that unique nick now.
+// CheckUniqueNick returns nil if a player could register that unique nick now.
 // Refusals: ErrBadNamespace, ErrUniqueNickIllegal, ErrUniqueNickReserved,
 // ErrUniqueNickTaken.
 func (s *Service) CheckUniqueNick(ctx context.Context, namespace int, nick string) error {

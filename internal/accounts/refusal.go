@@ -20,7 +20,7 @@ const (
 	ErrBadPassword                           // ErrBadPassword: wrong, or it cannot be one.
 	ErrBadProfile                            // ErrBadProfile: the account has no such nick.
 	ErrProfileDeleted                        // ErrProfileDeleted: the profile is gone.
-	ErrBadUniqueNick                         // ErrBadUniqueNick: nobody has that unique nick in that namespace.
+	ErrBadUniqueNick                         // ErrBadUniqueNick: no profile has that unique nick in that namespace.
 	ErrBadToken                              // ErrBadToken: no such token, or not any more.
 	ErrBadTicket                             // ErrBadTicket: no such login ticket.
 	ErrExpiredTicket                         // ErrExpiredTicket: the login ticket is too old.

@@ -14,7 +14,7 @@ import (
 // birthday (8) and the e-mail (32).
 const DefaultPublicMask = ^uint32(8 | 32)
 
-// Registration is what somebody sends to get an account, or a further profile
+// Registration is what a player sends to get an account, or a further profile
 // of an account that there is.
 type Registration struct {
 	Partner    int
@@ -74,7 +74,7 @@ func (s *Service) uniqueNick(namespace int, nick string) storage.UniqueNick {
 }
 
 // tryRegister creates the account or the profile. Not done and no error means
-// that somebody else created or deleted the account meanwhile.
+// that another caller created or deleted the account meanwhile.
 func (s *Service) tryRegister(ctx context.Context, r *Registration, p storage.Profile,
 ) (created storage.Profile, done bool, err error) {
 	_, err = s.store.UserByEmail(ctx, r.Partner, r.Email)
@@ -163,7 +163,7 @@ func (s *Service) DeleteUser(ctx context.Context, id storage.UserID) error {
 }
 
 // Ban keeps an account out until expires, or for good if that is zero. Its
-// sessions go on until somebody kicks them.
+// sessions continue until they are kicked.
 func (s *Service) Ban(ctx context.Context, id storage.UserID, expires time.Time, reason, by string) error {
 	err := s.editUser(ctx, id, func(u *storage.User) error {
 		u.Ban = storage.AccountBan{Added: time.Now(), Expires: expires, Reason: reason, By: by}

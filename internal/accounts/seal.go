@@ -95,7 +95,7 @@ func (r *keyring) reseal(u, next *storage.User) error {
 	return nil
 }
 
-// digest returns the digest of a CD key, which tells nothing of the key to who
+// digest returns the digest of a CD key, which reveals nothing of the key to a reader that
 // does not have the key file.
 func (r *keyring) digest(game, cdKey string) string {
 	mac := hmac.New(sha256.New, r.file.Digest)

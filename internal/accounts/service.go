@@ -100,12 +100,12 @@ func createKeys(ctx context.Context, store Store, path string) (*keyring, error)
 	return keys, nil
 }
 
-// maxTries is how often a change is tried again because somebody else changed
+// maxTries is how often a change is tried again because another caller changed
 // the same record.
 const maxTries = 16
 
-// editUser reads a user, edits it and stores it. The edit runs again if somebody
-// else was faster; it may return errUnchanged. The caller holds sealing for
+// editUser reads a user, edits it and stores it. The edit runs again if another
+// caller was faster; it may return errUnchanged. The caller holds sealing for
 // reading if the edit seals.
 func (s *Service) editUser(ctx context.Context, id storage.UserID, edit func(*storage.User) error) error {
 	for range maxTries {

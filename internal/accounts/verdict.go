@@ -6,7 +6,7 @@ import (
 	"github.com/respawnd/respawnd/internal/verdicts"
 )
 
-// VerdictOn returns what an operator is told of an address after a refusal. ok is
+// VerdictOn returns what is noted of an address after a refusal. ok is
 // false for any other error, which is a fault of ours.
 func VerdictOn(err error) (v verdicts.Verdict, ok bool) {
 	why, ok := errors.AsType[Refusal](err)

@@ -28,7 +28,7 @@
 // count and column names ([Table]).
 //
 // Passwords. Presence clients hide passwords and CD keys behind a fixed key
-// stream: [EncodePassword], [DecodePassword]. This keeps nobody out.
+// stream: [EncodePassword], [DecodePassword]. This keeps no reader out.
 //
 // # What is not in it
 //

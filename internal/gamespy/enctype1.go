@@ -139,7 +139,7 @@ func (s *enctype1RC4) xor(dst, src []byte) {
 }
 
 // enctype1Table is a table that the clients have built in. It is not one to
-// one: from what comes out nobody can tell what went in.
+// one: what went in cannot be computed from what comes out.
 const enctype1Table = "" +
 	"\x01\xba\xfa\xb2\x51\x00\x54\x80\x75\x16\x8e\x8e\x02\x08\x36\xa5" +
 	"\x2d\x05\x0d\x16\x52\x07\xb4\x22\x8c\xe9\x09\xd6\xb9\x26\x00\x04" +

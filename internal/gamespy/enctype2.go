@@ -71,7 +71,7 @@ type TreeCipher struct {
 	used  int // bytes of block that are spent
 }
 
-// treeNode is a place in the tree: two state words, and its number, by which
+// treeNode is a node of the tree: two state words, and its number, by which
 // the root is 1 and the children of n are 2n and 2n+1.
 type treeNode struct{ x, y, z uint32 }
 

@@ -26,7 +26,7 @@ func (s State) String() string {
 	return "unknown"
 }
 
-// Seat is the place of one connection, or of something else that is counted by
+// Seat is the seat of one connection, or of something else that is counted by
 // address, in a Gate. Its methods may be called concurrently, and on a nil Seat or
 // one that is not taken, which do nothing.
 type Seat struct {

@@ -95,13 +95,13 @@ func (t *Trouble) Tell(now time.Time) (untold int, tell bool) {
 
 // Bounds of what is logged about panics.
 const (
-	panicPlaces  = 64        // distinct places that are remembered; more are only counted
-	panicAgain   = time.Hour // a place is logged again after this
+	panicOrigins = 64        // distinct origins that are remembered; more are only counted
+	panicAgain   = time.Hour // an origin is logged again after this
 	panicTextMax = 256       // bytes of the panic's own text
 )
 
 // panicLog contains panics of handlers: it counts all of them and logs each
-// place in the code once per panicAgain. It may be used concurrently.
+// origin in the code once per panicAgain. It may be used concurrently.
 type panicLog struct {
 	log     zerolog.Logger
 	metrics *Metrics
@@ -122,30 +122,30 @@ func (l *panicLog) contain(what string) {
 		return
 	}
 	l.metrics.panicked()
-	place := panicPlace()
-	if !l.isNews(place, time.Now()) {
+	origin := panicOrigin()
+	if !l.isNews(origin, time.Now()) {
 		return
 	}
 	text := fmt.Sprint(v)
 	l.log.Error().Str("lost", what).Str("panic", text[:min(len(text), panicTextMax)]).
-		Str("place", place).Bytes("stack", debug.Stack()).Msg("handler panicked")
+		Str("place", origin).Bytes("stack", debug.Stack()).Msg("handler panicked")
 }
 
-// isNews tells whether a panic at place is to be logged now.
-func (l *panicLog) isNews(place string, now time.Time) bool {
+// isNews tells whether a panic at origin is to be logged now.
+func (l *panicLog) isNews(origin string, now time.Time) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	last, known := l.seen[place]
-	if known && now.Sub(last) < panicAgain || !known && len(l.seen) >= panicPlaces {
+	last, known := l.seen[origin]
+	if known && now.Sub(last) < panicAgain || !known && len(l.seen) >= panicOrigins {
 		return false
 	}
-	l.seen[place] = now
+	l.seen[origin] = now
 	return true
 }
 
-// panicPlace returns function and line of the code that panicked. It is called
+// panicOrigin returns function and line of the code that panicked. It is called
 // from a function that is deferred directly.
-func panicPlace() string {
+func panicOrigin() string {
 	pcs := make([]uintptr, 32)
 	frames := runtime.CallersFrames(pcs[:runtime.Callers(3, pcs)]) // from the runtime's panic on
 	for {

@@ -62,7 +62,7 @@ func TestTroubleIsLoggedOncePerMinute(t *testing.T) {
 
 func TestPanicsAreLoggedOncePerPlaceAndHour(t *testing.T) {
 	l, now := newPanicLog((&logLines{}).logger(), nil), time.Now()
-	for i := range panicPlaces {
+	for i := range panicOrigins {
 		if place := fmt.Sprint("place ", i); !l.isNews(place, now) || l.isNews(place, now) {
 			t.Errorf("%s is not news exactly once", place)
 		}

@@ -15,8 +15,8 @@ func (l *Local) order(id storage.ProfileID) *sync.Mutex {
 	return &l.announcing[int(id)%len(l.announcing)]
 }
 
-// announce tells the watchers of a profile its present status unless they heard
-// it last. Whoever comes second finds the work done.
+// announce sends the watchers of a profile its present status unless they got it
+// last. A second caller finds the work done.
 func (l *Local) announce(ctx context.Context, id storage.ProfileID) error {
 	order := l.order(id)
 	order.Lock()
@@ -37,7 +37,7 @@ func (l *Local) announce(ctx context.Context, id storage.ProfileID) error {
 }
 
 // news returns what watchers of a profile have to hear, and whether that is
-// different from what they heard last.
+// different from what they were sent last.
 func (l *Local) news(id storage.ProfileID) (Status, bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

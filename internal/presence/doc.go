@@ -4,7 +4,7 @@
 //
 // It is not for accounts (internal/accounts), keeps nothing over a restart
 // (package storage does), knows no wire format and owns no goroutine. It does
-// not decide who may write to whom; it only keeps the status of somebody from
+// not decide who may write to whom; it only keeps the status of a player from
 // those who are blocked.
 //
 // # Delivery
@@ -18,7 +18,7 @@
 // What watchers hear about one profile, they hear in the order in which it
 // happened: all events about the status of a profile are put into queues under
 // one lock, and each carries the status of that moment. A status that is set
-// while another is on its way to the watchers may take its place.
+// while another is on its way to the watchers may replace it.
 //
 // [Hub.Tell] and [Hub.Show] go through the same lock. A session that wants to
 // know the status of its buddies signs in first and asks then: whatever changes

@@ -20,7 +20,7 @@ const (
 	Away
 )
 
-// Status is what others see of a profile. It is a value; nobody changes what
+// Status is what others see of a profile. It is a value; no caller changes what
 // Rich points to.
 type Status struct {
 	State    State
@@ -54,7 +54,7 @@ type Rich struct {
 	GameMap     string
 }
 
-// Event is something that a session is told. It is one of the types of this
+// Event is something that a session is sent. It is one of the types of this
 // package; receivers switch over them. Events are shared between receivers and
 // never changed.
 type Event interface{ event() }

@@ -58,7 +58,7 @@ type Policy int
 const (
 	KickProfile Policy = iota // KickProfile displaces the session of the same profile.
 	KickUser                  // KickUser displaces all sessions of the same user.
-	Allow                     // Allow displaces nobody.
+	Allow                     // Allow displaces no session.
 )
 
 // String returns the word for p: profile, user or allow.
@@ -85,7 +85,7 @@ type Hub interface {
 	// SignIn adds a session with its first status and tells the watchers. The
 	// sessions that the policy displaces are kicked with ErrDisplaced before
 	// SignIn returns them. ErrFull, ErrSignedIn. If the store cannot be read,
-	// s is signed in, nobody was told, and the error is the store's.
+	// s is signed in, no watcher was notified, and the error is the store's.
 	SignIn(ctx context.Context, s Session, p Policy, st Status) (displaced []Session, err error)
 
 	// SignOut removes a session and, if it was the last of its profile, tells

@@ -35,7 +35,7 @@ type Local struct {
 	metrics *metrics
 	log     zerolog.Logger
 
-	announcing [256]sync.Mutex // by profile; held while the watchers of a profile are told; comes before mu
+	announcing [256]sync.Mutex // by profile; held while the watchers of a profile are notified; comes before mu
 
 	mu       sync.RWMutex // guards the fields below
 	max      int          // sessions
@@ -49,13 +49,13 @@ type person struct {
 	sessions  []Session // oldest first, never empty
 	status    Status
 	invitable []int
-	told      Status // what the watchers heard last
+	told      Status // what the watchers were sent last
 	everTold  bool
 }
 
 var _ Hub = (*Local)(nil)
 
-// New returns a hub in which nobody is signed in.
+// New returns a hub without sessions.
 func New(store Watchers, opt Options) *Local {
 	l := &Local{
 		store: store, log: opt.Log,

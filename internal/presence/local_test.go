@@ -501,9 +501,9 @@ func TestLogHoldsNoTexts(t *testing.T) {
 	p := newPeer(1)
 	status := Status{State: Online, Text: "gone-fishing", Location: "at-the-lake"}
 	_, err := l.SignIn(t.Context(), p, KickProfile, status)
-	log.WriteString(fmt.Sprintln(err))
+	_, _ = fmt.Fprintln(&log, err)
 	_, err = l.Send(t.Context(), p.profile, Message{From: 2, Text: "how-are-you"})
-	log.WriteString(fmt.Sprintln(err))
+	_, _ = fmt.Fprintln(&log, err)
 	l.SignOut(t.Context(), p)
 	for _, text := range []string{"gone-fishing", "at-the-lake", "how-are-you", fmt.Sprint(p.key)} {
 		if strings.Contains(log.String(), text) {

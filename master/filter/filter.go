@@ -45,7 +45,7 @@ func (b *Budget) Exhausted() bool {
 	return b != nil && b.Steps <= 0
 }
 
-// ListBudget returns what one filter may take for a list of rows, so that nobody
+// ListBudget returns what one filter may take for a list of rows, so that no client
 // can keep a processor busy with one line of text. Filters of real games take a
 // few dozen steps per row.
 func ListBudget(rows int) Budget {

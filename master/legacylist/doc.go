@@ -28,7 +28,7 @@
 //
 // Fields come in any order and in any spelling of their letters. A field that is
 // not known, a \queryid\ or a \basic\ in front, line ends and NULs are passed
-// over. The mode may be missing, with its place left empty or not. The game's
+// over. The mode may be missing, with its value left empty or not. The game's
 // name may be in capitals. No enctype means 0.
 //
 // Some clients do not end their request. It counts as ended when it names a game

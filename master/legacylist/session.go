@@ -41,8 +41,8 @@ const (
 	droppedPipeline // the connection got the list that it asked for first
 )
 
-// endings are the names of the reasons, and what a client is told about those that
-// concern its request.
+// endings are the names of the reasons, and the texts that clients are sent about
+// those that concern their requests.
 var endings = [...]struct{ name, text string }{
 	{},              // none
 	endedBanned:     {name: "banned"},
@@ -121,8 +121,8 @@ func (x *session) run(ctx context.Context) error {
 }
 
 // refuse counts why there is no list and tells the client. It reports false if
-// there is nothing to tell or nobody to tell it to. A client that reads lists as
-// they are would read a reason as servers, and send packets to whoever is there:
+// there is nothing to send or the client has gone. A client that reads lists as
+// they are would read a reason as servers, and send packets to those addresses:
 // it gets an empty list.
 func (x *session) refuse(err error, enctype string) bool {
 	reason, ok := errors.AsType[ended](err)

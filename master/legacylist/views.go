@@ -49,8 +49,8 @@ type view struct {
 // Size returns the memory of the view in bytes.
 func (v *view) Size() int { return cap(v.text) }
 
-// emptyView is the list of a game that there is not. Nobody counts or changes
-// it.
+// emptyView is the list of a game that there is not. It is not counted and
+// not changed.
 var emptyView = &view{text: []byte(gamespy.Final)}
 
 // list returns the bytes to send. bare leaves out the end mark, which clients
@@ -83,7 +83,7 @@ func (s *Server) view(game games.Game, r *inquiry, asker advertise.Asker) (*view
 	fresh := func(v *view) bool {
 		age := time.Since(v.built)
 		if key.mode == Groups {
-			return age < maxHold // nothing tells when somebody enters a room
+			return age < maxHold // no serial says when a room changes
 		}
 		return age < min(maxHold, holdTimes*v.took) || v.serial == s.opt.Registry.Serial(key.game)
 	}

@@ -65,7 +65,7 @@ type feed struct {
 	view    func(*asked) (*view, error)
 	metrics *metrics
 	seed    maphash.Seed
-	poke    chan struct{} // capacity 1: somebody joined
+	poke    chan struct{} // capacity 1: a subscriber joined
 	max     int           // lists that are followed
 	log     zerolog.Logger
 

@@ -10,7 +10,7 @@ import (
 )
 
 // appendInfo appends everything that is known of a server: its rules, country
-// and region, then teams and players, as far as they fit one message. What does
+// and region, then teams and players, until one message is full. What does
 // not fit is left out, players from the end. port is the default query port of
 // the connection, public the address by which the asker knows the server.
 func appendInfo(dst []byte, s *master.Server, port uint16, public netip.AddrPort, asker advertise.Asker) []byte {

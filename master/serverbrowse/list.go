@@ -10,7 +10,7 @@ import (
 	"github.com/respawnd/respawnd/master/views"
 )
 
-// refusal is why a list is not sent: what the client is told and how it is
+// refusal is why a list is not sent: the text for the client and how it is
 // counted.
 type refusal struct{ text, result string }
 
@@ -88,7 +88,7 @@ func (x *session) answer(r *ListRequest, plain []byte, client netip.Addr, querie
 	return x.sendView(r, plain, header, v, nil)
 }
 
-// refused turns what a view says into what the client is told.
+// refused turns an error of a view into a refusal.
 func refused(err error) error {
 	switch {
 	case errors.Is(err, errTooExpensive):

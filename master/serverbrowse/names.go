@@ -28,8 +28,8 @@ const (
 const playerColumn = "player_"
 
 // nameIndex is the names of the players of one game at one moment, as one text
-// in which all are found at once. It holds no records, so that one that nobody
-// asks for any more keeps nothing else alive. Its content never changes.
+// in which all are found at once. It holds no records, so that one that is
+// not asked for any more keeps nothing else alive. Its content never changes.
 type nameIndex struct {
 	folded  []byte        // a NUL, then each name in lower case and a NUL
 	names   []byte        // likewise, as the servers reported them

@@ -15,7 +15,7 @@ const longestPopular = 255
 // are worth an index.
 type valueTable struct {
 	seed    maphash.Seed
-	places  []uint32 // open addressing: number of a value plus one, 0 if free
+	table   []uint32 // open addressing: number of a value plus one, 0 if free
 	texts   []string
 	hashes  []uint32
 	counts  []uint32
@@ -25,11 +25,11 @@ type valueTable struct {
 }
 
 func (t *valueTable) reset() {
-	if t.places == nil {
+	if t.table == nil {
 		t.seed = maphash.MakeSeed()
-		t.places = make([]uint32, 1024)
+		t.table = make([]uint32, 1024)
 	}
-	clear(t.places)
+	clear(t.table)
 	clear(t.texts)
 	clear(t.popular)
 	t.texts, t.hashes, t.counts = t.texts[:0], t.hashes[:0], t.counts[:0]
@@ -39,35 +39,35 @@ func (t *valueTable) reset() {
 // add counts a value and returns its number; fresh tells that it is the first.
 func (t *valueTable) add(v string) (number uint32, fresh bool) {
 	h := uint32(maphash.String(t.seed, v))
-	mask := uint32(len(t.places) - 1)
+	mask := uint32(len(t.table) - 1)
 	at := h & mask
-	for ; t.places[at] != 0; at = (at + 1) & mask {
-		n := t.places[at] - 1
+	for ; t.table[at] != 0; at = (at + 1) & mask {
+		n := t.table[at] - 1
 		if t.hashes[n] == h && t.texts[n] == v {
 			t.counts[n]++
 			return n, false
 		}
 	}
 	n := uint32(len(t.texts))
-	t.places[at] = n + 1
+	t.table[at] = n + 1
 	t.texts = append(t.texts, v)
 	t.hashes = append(t.hashes, h)
 	t.counts = append(t.counts, 1)
-	if len(t.texts)*2 > len(t.places) {
+	if len(t.texts)*2 > len(t.table) {
 		t.grow()
 	}
 	return n, true
 }
 
 func (t *valueTable) grow() {
-	t.places = make([]uint32, 4*len(t.places))
-	mask := uint32(len(t.places) - 1)
+	t.table = make([]uint32, 4*len(t.table))
+	mask := uint32(len(t.table) - 1)
 	for n, h := range t.hashes {
 		at := h & mask
-		for t.places[at] != 0 {
+		for t.table[at] != 0 {
 			at = (at + 1) & mask
 		}
-		t.places[at] = uint32(n) + 1
+		t.table[at] = uint32(n) + 1
 	}
 }
 

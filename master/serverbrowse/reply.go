@@ -88,7 +88,7 @@ func appendEntryHead(dst []byte, flags Flag, public, local netip.AddrPort, icmp 
 	return dst
 }
 
-// appendLiteral appends a string value of a list that has no place in the table
+// appendLiteral appends a string value of a list that has no index in the table
 // of popular values.
 func appendLiteral(dst []byte, value string) []byte {
 	return gamespy.AppendString(append(dst, literal), value)

@@ -194,7 +194,7 @@ func (f *feed) level(to *follow) {
 	f.deliver(level, b)
 }
 
-// batch is what some subscribers are told in one update.
+// batch is what some subscribers are sent in one update.
 type batch struct {
 	bytes            []byte
 	servers, deletes int
@@ -210,7 +210,7 @@ func (b *batch) gone(from *follow, address uint64) {
 	b.deletes++
 }
 
-// deliver queues a batch for subscribers. One whose queue is full is told so
+// deliver queues a batch for subscribers. One whose queue is full is notified
 // and gets nothing more; its session ends the subscription.
 func (f *feed) deliver(subs map[*subscriber]struct{}, b batch) {
 	if len(b.bytes) == 0 {

@@ -159,7 +159,7 @@ func (x *session) state() netserve.State {
 // next returns the next message. While the client is quiet it sends keepalives.
 func (x *session) next(ctx context.Context) (Kind, []byte, error) {
 	for {
-		kind, body, err := x.read(ctx, x.patience())
+		kind, body, err := x.read(ctx, x.deadline())
 		switch {
 		case x.server.opt.Banned.Has(x.conn.Peer().Addr()): // since the last message or keepalive
 			return 0, nil, endedBanned
@@ -184,9 +184,9 @@ func (x *session) next(ctx context.Context) (Kind, []byte, error) {
 	}
 }
 
-// patience returns until when the next message is waited for before something is
-// done about the client's silence.
-func (x *session) patience() time.Time {
+// deadline returns when the wait for the next message ends in a keepalive or in the
+// end of the connection.
+func (x *session) deadline() time.Time {
 	opt := &x.server.opt
 	if !x.ready {
 		return x.heard.Add(opt.FirstByte + firstMessage)
@@ -269,7 +269,7 @@ func (x *session) mapLoop(body []byte) error {
 	return x.out.send(nil, appendMapLoop(nil, asked, 0, maps))
 }
 
-// maxMapName is how much of the name of a map is told, in bytes.
+// maxMapName is how much of the name of a map is sent, in bytes.
 const maxMapName = 255
 
 // message passes bytes on to a listed server. The browser hears nothing of it.

@@ -49,7 +49,7 @@ func (s *Server) shared(a *asked) *asked {
 func (s *Server) usable(a *asked, v *view) bool {
 	age := time.Since(v.built)
 	if a.key.rooms {
-		return age < maxHold // nothing tells when somebody enters a room
+		return age < maxHold // no serial says when a room changes
 	}
 	return age < v.hold() || v.serial == s.opt.Registry.Serial(a.key.game)
 }

@@ -5,7 +5,7 @@
 // A Cache bounds what is kept, what is being sent and how many are made at a time.
 // It does not know what a list is made of or when it is too old: the services say
 // so. A Latest keeps the one list of a service that reads all servers, and knows
-// that. Nothing runs unless somebody asks.
+// that. Nothing runs in the background.
 package views
 
 import (
@@ -47,7 +47,7 @@ type Options struct {
 	// SendingBytes bounds the lists that are being sent, kept or not: slow readers
 	// keep old ones alive.
 	SendingBytes int
-	// Kept is told what is kept whenever that changes; nil: nobody is. It must not
+	// Kept, if not nil, is called with what is kept after each change. It must not
 	// call the Cache.
 	Kept func(views, bytes int)
 }
@@ -56,7 +56,7 @@ type Options struct {
 // may be called concurrently.
 type Cache[K comparable, T any, V View[T]] struct {
 	opt Options
-	// turns has a place for every build at a time: one processor is left to those
+	// turns has room for every build at a time: one processor is left to those
 	// who take servers in.
 	turns   chan struct{}
 	sending atomic.Int64 // bytes of the lists that are being sent
@@ -67,7 +67,7 @@ type Cache[K comparable, T any, V View[T]] struct {
 	bytes  int
 }
 
-// slot is the place of one list.
+// slot holds one list.
 type slot[K comparable, T any] struct {
 	key     K
 	current atomic.Pointer[T]
@@ -122,7 +122,7 @@ func (c *Cache[K, T, V]) InTurn(build func() (V, error)) (V, error) {
 	return build()
 }
 
-// slot returns the place of a list, a new one if there is none yet.
+// slot returns the slot of a list, a new one if there is none yet.
 func (c *Cache[K, T, V]) slot(key K) *slot[K, T] {
 	c.mu.Lock()
 	defer c.mu.Unlock()
