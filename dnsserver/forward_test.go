@@ -19,14 +19,16 @@ func forwarding(upstreams ...netip.AddrPort) func(*Options) {
 	return func(o *Options) { o.Upstreams, o.tryTime = upstreams, hang }
 }
 
-// closedPort is an address where nobody answers, and the system says so.
+// closedPort is an address where nothing answers, and the system says so. Its
+// socket takes packets of one other address only; it is kept, so that no upstream
+// gets the port.
 func closedPort(t testing.TB) netip.AddrPort {
 	t.Helper()
-	c, err := new(net.ListenConfig).ListenPacket(t.Context(), "udp4", "127.0.0.1:0")
+	c, err := new(net.Dialer).DialContext(t.Context(), "udp4", "127.0.0.1:9")
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer func() { _ = c.Close() }()
+	t.Cleanup(func() { _ = c.Close() })
 	return netip.MustParseAddrPort(c.LocalAddr().String())
 }
 
