@@ -22,7 +22,7 @@
 // Which names are those of services is decided elsewhere (games.Names). The
 // address is that of this machine on the client's own network. Programs on this
 // machine are given the one that others most likely reach, so that game servers
-// here are listed under it, unless nobody but this machine can ask. A client on
+// here are listed under it, unless only this machine can ask. A client on
 // none of its networks is given [Options.Address], or else the address that it asked,
 // or else the one on the way to the rest of the world.
 //
@@ -36,7 +36,7 @@
 //
 // # Upstreams
 //
-// Each question to an upstream has an identification and a port that nobody can
+// Each question to an upstream has an identification and a port that cannot
 // guess, is sent to one upstream after the other until one answers, and is given
 // up after a few seconds (SERVFAIL). An answer must come from the address that
 // was asked and have identification and question right. If it was cut, it is

@@ -76,8 +76,8 @@ func newForwarder(opt *Options, m *metrics, allowed func() []string) *forwarder 
 	}
 }
 
-// begin allows questions until ctx ends. wait must follow, once nobody asks any
-// more.
+// begin allows questions until ctx ends. wait must follow, once there are no more
+// questions.
 func (f *forwarder) begin(ctx context.Context) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -122,7 +122,7 @@ func (f *forwarder) ask(w *waiter, client netip.Addr) error {
 	return nil
 }
 
-// isUpstream reports whether an address is one of an upstream and of nobody else.
+// isUpstream reports whether an address is one of an upstream alone.
 func (f *forwarder) isUpstream(a netip.Addr) bool {
 	return !a.IsLoopback() && slices.ContainsFunc(f.upstreams, func(u netip.AddrPort) bool { return u.Addr() == a })
 }

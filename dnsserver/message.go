@@ -15,7 +15,7 @@ const (
 	// maxQuery is the longest message that is read from a client.
 	maxQuery = 1232
 	// maxAnswer is the longest answer over UDP; longer ones may be lost on the
-	// way. It is also what upstreams are told.
+	// way. Upstreams are sent it, too.
 	maxAnswer = 1232
 	maxRecord = 2 // records of a question: EDNS and a signature
 )

@@ -70,7 +70,7 @@ type Server struct {
 	forward *forwarder
 	// Both are set before anything is served.
 	conn     netserve.PacketWriter
-	loopback bool // conn is bound to a loopback address: nobody else can ask
+	loopback bool // conn is bound to a loopback address: only this machine can ask
 }
 
 // work is what one question needs. It is used again.
@@ -288,7 +288,7 @@ func (s *Server) pack(x *work, limit int) []byte {
 
 // askUpstream has an upstream asked; deliver is called with its answer, at most
 // limit bytes, once and from another goroutine. If asked is false it is not
-// called, and answer is what the client is told, nil if that is nothing.
+// called, and answer is for the client, nil if there is none.
 func (s *Server) askUpstream(x *work, client netip.Addr, limit int, deliver func([]byte)) (answer []byte, asked bool) {
 	err := s.forward.ask(&waiter{query: x.query.clone(), limit: limit, deliver: deliver}, client)
 	switch {

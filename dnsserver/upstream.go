@@ -91,7 +91,7 @@ func exchange(ctx context.Context, conn net.Conn, q question, most int) (*dns.Ms
 	return nil, errForged
 }
 
-// dialPackets opens a socket on a port that nobody can guess.
+// dialPackets opens a socket on a port that cannot be guessed.
 func dialPackets(ctx context.Context, to netip.AddrPort) (net.Conn, error) {
 	var d net.Dialer
 	for range portTries {

@@ -38,14 +38,14 @@ func private(ip [4]byte) bool {
 
 func sameNet24(a, b [4]byte) bool { return [3]byte(a[:3]) == [3]byte(b[:3]) }
 
-// natKind is what a client's NAT does with its ports, as far as two clients
-// that want to meet care.
+// natKind is what a client's NAT does with its ports, in the terms that matter
+// to two clients that want to meet.
 type natKind uint8
 
 const (
 	natUnknown   natKind = iota
 	natOpen              // no NAT: the public address is the client's own
-	natCone              // one port, whoever the client talks to
+	natCone              // one port, whatever the client talks to
 	natSymmetric         // another port for each partner
 
 	natKinds = 4

@@ -65,7 +65,7 @@
 // it went, from version 3 on; a report is always confirmed, because clients wait
 // for that.
 //
-// Someone whose partner does not come is told after 25 seconds (finished 1), and
+// Someone whose partner does not come is sent a refusal after 25 seconds (finished 1), and
 // someone whose inits stopped half-way soon after they did (finished 2).
 // A client that starts again with the same cookie opens a new round, for which
 // its partners have to start again too.
@@ -109,7 +109,7 @@
 // # What strangers can do
 //
 // The cookie is the only secret of the protocol, and source addresses can be
-// forged. The first public address that is heard with a cookie and an index
+// forged. The first public address that sends a cookie and an index
 // keeps that place, another one gets its receipt and nothing else, unless it knows
 // the client's local address and port; even then nothing that came from the first
 // address is replaced. An

@@ -28,12 +28,12 @@ func options(change func(*Options)) Options {
 func (s *Server) Attach(open []netserve.PacketWriter, at []netip.AddrPort, second netserve.PacketWriter, secondAt netip.AddrPort) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.sockets = &doors{}
+	s.sockets = &openSockets{}
 	for i, w := range open {
-		s.sockets.open = append(s.sockets.open, door{w, at[i]})
+		s.sockets.open = append(s.sockets.open, openSocket{w, at[i]})
 	}
 	if secondAt.IsValid() {
-		s.sockets.second = door{second, secondAt}
+		s.sockets.second = openSocket{second, secondAt}
 	}
 }
 

@@ -133,7 +133,7 @@ func (s *Server) ackVersion(r *request) byte {
 
 // take hands an init to its negotiation. It returns why the init was ignored,
 // and our sockets, or nil if there is no room for it and it is not confirmed.
-func (s *Server) take(r *request, in *Init) (dropped drop, ours *doors) {
+func (s *Server) take(r *request, in *Init) (dropped drop, ours *openSockets) {
 	c := call{version: r.Version, name: s.nameHash(in.Game), from: endpointOf(r.From), via: r.via(), in: in}
 	e := &r.scratch.effects
 	e.reset()
@@ -216,7 +216,7 @@ func (s *Server) report(r *request) drop {
 	}
 
 	known := s.takeReport(r, &rep)
-	s.carryOut(&doors{}, &r.scratch.effects, r)
+	s.carryOut(&openSockets{}, &r.scratch.effects, r)
 	if !known {
 		return dropUnexpected
 	}
@@ -238,7 +238,7 @@ func (s *Server) takeReport(r *request, rep *Report) bool {
 	return true
 }
 
-// queue tells a client that waits to be queued for a busy host to go on.
+// queue lets a client continue that waits to be queued for a busy host.
 func (s *Server) queue(r *request) drop {
 	q, ok := ParseQueue(r.body)
 	if !ok {

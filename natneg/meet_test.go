@@ -200,7 +200,7 @@ func TestPlayerBehindACarrierWithSeveralAddressesMeets(t *testing.T) {
 func TestPlayersOnOneNetworkAreGivenTheirLocalAddresses(t *testing.T) {
 	tests := map[string]struct {
 		host         string
-		wantC, wantH string // what client and host are told
+		wantC, wantH string // addresses that client and host receive
 	}{
 		"same part":  {"192.168.1.9", "192.168.1.9:6500", "192.168.1.5:6500"},
 		"other part": {"192.168.2.9", "192.168.2.9:6500", ""},

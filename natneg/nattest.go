@@ -7,47 +7,47 @@ import (
 	"github.com/respawnd/respawnd/internal/netserve"
 )
 
-// door is a socket that we send from.
-type door struct {
+// openSocket is a socket that we send from.
+type openSocket struct {
 	w    netserve.PacketWriter // nil: there is none
 	addr netip.AddrPort        // that it is bound to
 }
 
-// doors are all our sockets. They do not change once the server runs.
-type doors struct {
-	open   []door // the main one, the extra ones
-	second door
+// openSockets are all our sockets. They do not change once the server runs.
+type openSockets struct {
+	open   []openSocket // the main one, the extra ones
+	second openSocket
 }
 
-func openDoors(s Sockets) *doors {
-	d := &doors{open: []door{{s.Main, s.Main.LocalAddr()}}}
+func newOpenSockets(s Sockets) *openSockets {
+	d := &openSockets{open: []openSocket{{s.Main, s.Main.LocalAddr()}}}
 	for _, c := range s.Extra {
-		d.open = append(d.open, door{c, c.LocalAddr()})
+		d.open = append(d.open, openSocket{c, c.LocalAddr()})
 	}
 	if s.Second != nil {
-		d.second = door{s.Second, s.Second.LocalAddr()}
+		d.second = openSocket{s.Second, s.Second.LocalAddr()}
 	}
 	return d
 }
 
 // writer returns what sends from a socket, nil if there is none of the number.
-func (d *doors) writer(socket uint16) netserve.PacketWriter {
+func (d *openSockets) writer(socket uint16) netserve.PacketWriter {
 	if int(socket) >= len(d.open) {
 		return nil
 	}
 	return d.open[socket].w
 }
 
-// otherPort returns a door on another port of the address that was written to,
+// otherPort returns a openSocket on another port of the address that was written to,
 // or of the main address, which the client writes to in any case.
-func (d *doors) otherPort(to netip.Addr) (w netserve.PacketWriter, from netip.Addr) {
+func (d *openSockets) otherPort(to netip.Addr) (w netserve.PacketWriter, from netip.Addr) {
 	own := d.second.addr.Addr()
 	if d.second.w != nil && (own.IsUnspecified() || own == to) {
 		return d.second.w, to
 	}
-	for _, door := range d.open {
-		if door.addr.Addr() == to && door.addr.Port() != d.open[0].addr.Port() {
-			return door.w, to
+	for _, openSocket := range d.open {
+		if openSocket.addr.Addr() == to && openSocket.addr.Port() != d.open[0].addr.Port() {
+			return openSocket.w, to
 		}
 	}
 	if d.second.w != nil && own == d.open[0].addr.Addr() {
@@ -56,10 +56,10 @@ func (d *doors) otherPort(to netip.Addr) (w netserve.PacketWriter, from netip.Ad
 	return nil, netip.Addr{}
 }
 
-// otherAddress returns a door on an address that the client has not written to:
+// otherAddress returns a openSocket on an address that the client has not written to:
 // neither natneg1, which the request came to, nor natneg2. Those are the first two
 // of our addresses.
-func (d *doors) otherAddress(to netip.Addr) (w netserve.PacketWriter, from netip.Addr) {
+func (d *openSockets) otherAddress(to netip.Addr) (w netserve.PacketWriter, from netip.Addr) {
 	if len(d.open) == 0 || !to.IsValid() {
 		return nil, netip.Addr{}
 	}
@@ -71,13 +71,13 @@ func (d *doors) otherAddress(to netip.Addr) (w netserve.PacketWriter, from netip
 		return nil, netip.Addr{} // it takes another one for natneg1
 	}
 	var second netip.Addr
-	for _, door := range d.open[1:] {
-		switch a := door.addr.Addr(); {
+	for _, openSocket := range d.open[1:] {
+		switch a := openSocket.addr.Addr(); {
 		case a == first || a.IsUnspecified():
 		case !second.IsValid():
 			second = a
 		case a != second:
-			return door.w, a
+			return openSocket.w, a
 		}
 	}
 	return nil, netip.Addr{}

@@ -10,8 +10,8 @@ const (
 	// completeWait is how long a client that is ready is given to become
 	// complete, from its first init.
 	completeWait = 1200 * time.Millisecond
-	// partnerWait is how long a client waits for its partner before it is told
-	// that nobody came. By itself it would wait for 60 seconds.
+	// partnerWait is how long a client waits for its partner before the
+	// server reports that none came. By itself it would wait for 60 seconds.
 	partnerWait = 25 * time.Second
 	// halfWayWait is how long a client may be silent between its inits. It
 	// repeats them every half second.
@@ -53,7 +53,7 @@ type phase uint8
 const (
 	phaseWaiting phase = iota // for inits
 	phasePaired               // two or more have been introduced
-	phaseRefused              // whoever came has been told that it fails
+	phaseRefused              // the client that came has been sent a refusal
 	phaseOver                 // nothing is left to do; to be removed
 )
 
@@ -377,7 +377,7 @@ func (n *negotiation) connect(now time.Duration, i int, e *effects) {
 }
 
 // refuse tells the clients that have come that they will not be introduced. An
-// address that may never have asked, because only one packet came, is told once.
+// address that may never have asked, because only one packet came, is sent one.
 func (n *negotiation) refuse(e *effects) {
 	for i := range n.size() {
 		s := n.side(i)

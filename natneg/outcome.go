@@ -154,7 +154,7 @@ func (n *negotiation) note(now time.Duration, a, b *side, e *effects) {
 // name is that of the service in the log of verdicts.
 const name = "natneg"
 
-// verdict returns what an operator is told of the two addresses.
+// verdict returns the verdict on the two addresses, for operators.
 func (r result) verdict() verdicts.Verdict {
 	return [results]verdicts.Verdict{
 		verdicts.Met, verdicts.NotMet, verdicts.NotMet, verdicts.Introduced, verdicts.Unconfirmed, verdicts.NoPartner, verdicts.HalfWay,

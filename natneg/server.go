@@ -32,7 +32,7 @@ type Options struct {
 	// one is loopback or private; nil: that.
 	Given func(player, partner netip.Addr) netip.Addr
 
-	// Verdicts is told how negotiations ended; nil: nobody.
+	// Verdicts is the log of how negotiations ended; nil: there is none.
 	Verdicts *verdicts.Log
 
 	// Addresses returns the IPv4 addresses of this machine that others may be sent
@@ -85,7 +85,7 @@ type Server struct {
 
 	mu       sync.Mutex // guards the fields below
 	table    *table
-	sockets  *doors
+	sockets  *openSockets
 	machine  []netip.Addr // of this machine, if the main socket is on all
 	testedAt netip.Addr   // where the latest NAT test 3 came to: natneg2
 }
@@ -99,7 +99,7 @@ func New(opt Options) *Server {
 		seed:     maphash.MakeSeed(),
 		start:    time.Now(),
 		table:    newTable(),
-		sockets:  &doors{},
+		sockets:  &openSockets{},
 	}
 	s.scratch.New = func() any { return &scratch{effects: effects{given: opt.Given}} }
 	s.metrics = newMetrics(opt.Registerer, s.open)
@@ -132,7 +132,7 @@ func (s *Server) Serve(ctx context.Context, sockets Sockets) error {
 	if len(sockets.Extra) > MaxExtra {
 		return ErrTooManySockets
 	}
-	d := openDoors(sockets)
+	d := newOpenSockets(sockets)
 	s.mu.Lock()
 	s.sockets = d
 	s.mu.Unlock()
@@ -140,10 +140,10 @@ func (s *Server) Serve(ctx context.Context, sockets Sockets) error {
 
 	g, ctx := errgroup.WithContext(ctx)
 	for i, conn := range append([]*netserve.PacketConn{sockets.Main}, sockets.Extra...) {
-		g.Go(func() error { return netserve.ServePackets(ctx, conn, doorHandler{s, uint16(i)}, s.opt.Packets) })
+		g.Go(func() error { return netserve.ServePackets(ctx, conn, socketHandler{s, uint16(i)}, s.opt.Packets) })
 	}
 	if sockets.Second != nil {
-		g.Go(func() error { return netserve.ServePackets(ctx, sockets.Second, deaf{s}, s.opt.Packets) })
+		g.Go(func() error { return netserve.ServePackets(ctx, sockets.Second, secondHandler{s}, s.opt.Packets) })
 	}
 	g.Go(func() error { s.turn(ctx); return nil })
 	return g.Wait()
@@ -191,7 +191,7 @@ func (s *Server) advance(now time.Time, e *effects) {
 }
 
 // due collects what is due, and returns our sockets.
-func (s *Server) due(now time.Time, e *effects) *doors {
+func (s *Server) due(now time.Time, e *effects) *openSockets {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.table.advance(now.Sub(s.start), e)
@@ -199,8 +199,8 @@ func (s *Server) due(now time.Time, e *effects) *doors {
 }
 
 // carryOut sends and notes what an event asked for. What leaves from the socket
-// of the request that was the event needs no door.
-func (s *Server) carryOut(d *doors, e *effects, r *request) {
+// of the request that was the event needs no openSocket.
+func (s *Server) carryOut(d *openSockets, e *effects, r *request) {
 	for i := range e.sends {
 		p := &e.sends[i]
 		w := d.writer(p.via.socket)
@@ -229,21 +229,21 @@ func localAddr(ip [4]byte) netip.Addr {
 	return netip.AddrFrom4(ip)
 }
 
-// doorHandler takes what comes to one of the sockets.
-type doorHandler struct {
+// socketHandler takes what comes to one of the sockets.
+type socketHandler struct {
 	s      *Server
 	socket uint16
 }
 
 // ServePacket implements netserve.PacketHandler.
-func (h doorHandler) ServePacket(w netserve.PacketWriter, p netserve.Packet) {
+func (h socketHandler) ServePacket(w netserve.PacketWriter, p netserve.Packet) {
 	h.s.serve(h.socket, w, p)
 }
 
-// deaf takes what comes to the second socket: nothing should.
-type deaf struct{ s *Server }
+// secondHandler takes what comes to the second socket: nothing should.
+type secondHandler struct{ s *Server }
 
 // ServePacket implements netserve.PacketHandler.
-func (h deaf) ServePacket(netserve.PacketWriter, netserve.Packet) {
+func (h secondHandler) ServePacket(netserve.PacketWriter, netserve.Packet) {
 	h.s.opt.Metrics.Drop(dropUnexpected.String())
 }

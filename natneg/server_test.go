@@ -264,7 +264,7 @@ func TestThirdPartyLearnsEndsAndRedirectsNothing(t *testing.T) {
 			}
 		}
 		st.post.Take()
-		// The connects go on, to the two alone.
+		// The connects continue, to the two alone.
 		st.pass(600 * time.Millisecond)
 		got := st.of(TypeConnect, "")
 		if len(got) != 2 || got[0].to.String() != alice || got[1].to.String() != bob || got[0].connect(t).Remote.String() != bob {
@@ -353,7 +353,7 @@ func TestLateInitsOfAnAnsweredRoundAreOnlyConfirmed(t *testing.T) {
 }
 
 // TestForgedPacketsBringLittle counts what a victim gets for packets that
-// somebody else sent in its name.
+// others sent in its name.
 func TestForgedPacketsBringLittle(t *testing.T) {
 	inits := func(n int) [][]byte {
 		var out [][]byte

@@ -41,15 +41,15 @@
 // whose report does not fit 1,400 bytes leaves players and teams out, counts
 // and all; a host that shuts down sends its own rules alone.
 //
-// Most heartbeats of a listed server are replaced by the next one before anybody
-// looks at them. Only the fixed rules are read when one comes (the host's own
+// Most heartbeats of a listed server are replaced by the next one before
+// anything reads them. Only the fixed rules are read when one comes (the host's own
 // addresses, natneg, statechanged, gamename). They come before all others, but
 // nothing relies on that: every name is looked at. The sections are kept as text
 // without the rule statechanged. If the text is that of the last heartbeat,
 // nothing is new; else package master has it parsed when it is asked for.
 //
 // The rule statechanged says why the heartbeat comes: absent, periodic; 1, the
-// game changed; 2, the host shuts down; 3, it starts or has not heard us yet.
+// game changed; 2, the host shuts down; 3, it starts or has received nothing from us yet.
 //
 // # Registration
 //
@@ -112,7 +112,7 @@
 // known by its address and the port on which it answers queries, and lists show
 // it under these. So the heartbeat only makes us ask, and the answer does the
 // rest: what it says becomes the record, its proof, made with the game's secret
-// key from six letters that nobody can guess, shows that it comes from there.
+// key from six letters that cannot be guessed, shows that it comes from there.
 // Fields of the heartbeat that say more are kept behind those of the answer. Package
 // internal/query puts answers together.
 //
@@ -128,7 +128,7 @@
 // address. After ten minutes without an answer a host leaves the list.
 //
 // The end of a host, statechanged 2, looks like a change in some games and can
-// be forged by anybody. The host is asked, and leaves if it does not answer
+// be forged. The host is asked, and leaves if it does not answer
 // three times. The same is done when another game reports from its address.
 //
 // Games whose hosts never answer \secure\ (games.Policy.NoSecure) prove their

@@ -139,7 +139,7 @@ func parseIPv4(b []byte) (netip.Addr, bool) {
 
 // peek reads only the fixed rules of a heartbeat. That is all that is done for
 // an address that has proved nothing, and also for a listed server: the rest is
-// read when somebody asks for it. The fixed rules come first, but all names are
+// read when it is asked for. The fixed rules come first, but all names are
 // looked at: a host that has another order is understood too.
 func peek(p []byte) (f fixed, err error) {
 	if len(p) < header {
@@ -251,7 +251,7 @@ type parser struct {
 	text     []byte
 }
 
-// decoder reads the reports of listed servers when somebody asks for them. It
+// decoder reads the reports of listed servers when they are asked for. It
 // implements master.Decoder.
 type decoder struct{ parsers sync.Pool } // of *parser
 

@@ -283,14 +283,14 @@ func TestOddHeartbeats(t *testing.T) {
 				v.Local = "[192.168.1.5:6500 10.0.0.1:6500]"
 			}),
 		},
-		"local addresses that nobody can join": {
+		"local addresses that cannot be joined": {
 			rules(beat(), "localip0", "0.0.0.0", "localip1", "224.0.0.1", "localip2", "255.255.255.255", "localip3", "127.0.0.1", "localip4", "169.254.1.2", "localport", "6500"),
 			with(func(v *view) {
 				v.Rules = withGame("localip0", "", "localip1", "", "localip2", "", "localip3", "127.0.0.1", "localip4", "169.254.1.2", "localport", "6500")
 				v.Local = "[127.0.0.1:6500 169.254.1.2:6500]"
 			}),
 		},
-		"more local addresses that nobody can join": {
+		"more local addresses that cannot be joined": {
 			rules(beat(), "LocalIP0", "0.0.0.7", "localip1", "239.255.255.250", "localip2", "240.0.0.1", "localip3", "10.0.0.1", "localport", "6500"),
 			with(func(v *view) {
 				v.Rules = withGame("LocalIP0", "", "localip1", "", "localip2", "", "localip3", "10.0.0.1", "localport", "6500")

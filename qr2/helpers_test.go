@@ -153,7 +153,7 @@ func (h *host) restarted(instance uint32) *host {
 
 func (h *host) key() master.Key { return master.Key{Source: h.addr, Instance: h.instance} }
 
-// read makes a record of a heartbeat as it is made when somebody reads one,
+// read makes a record of a heartbeat as it is made when one is read,
 // expecting the names of hint, and also returns the rules that mean something to us.
 func read(list *master.Registry, b []byte, hint *master.Server) (s master.Server, f fixed, err error) {
 	f, err = peek(b)

@@ -62,7 +62,7 @@ func (s *Server) refresh(w netserve.PacketWriter, p netserve.Packet, old *master
 		s.leave(old.Key, old.Game)
 		return true, notDropped
 	case stateStarting:
-		// It has not heard us yet, or has lost its state: it is challenged
+		// It has received nothing from us yet, or has lost its state: it is challenged
 		// again, but it stays listed meanwhile.
 		s.update(&f, p, old, now)
 		return false, notDropped
@@ -103,7 +103,7 @@ func (s *Server) leave(key master.Key, game string) {
 }
 
 // recently is a time within the last tick or so: near enough to say when a listed
-// server was heard, and cheaper than the time itself.
+// server was last seen, and cheaper than the time itself.
 func (s *Server) recently() time.Time {
 	if t := s.clock.Load(); t != nil {
 		return *t

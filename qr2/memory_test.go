@@ -8,7 +8,7 @@ import (
 )
 
 // maxBytesPerServer is what one listed server may cost in memory if it reports
-// 1,000 bytes, whether or not anybody has read its report.
+// 1,000 bytes, whether or not its report has been read.
 const maxBytesPerServer = 2560
 
 func TestMemoryPerListedServer(t *testing.T) {

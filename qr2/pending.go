@@ -45,7 +45,7 @@ type budget struct {
 
 // spend reports whether n more bytes may be sent to the unproved address, and
 // counts them. The very first challenge is allowed even to a shorter heartbeat:
-// nobody could register otherwise.
+// no host could register otherwise.
 func (b *budget) spend(n int) bool {
 	if b.out+n > b.in && (b.out > 0 || n > challengeSize) {
 		return false
@@ -108,8 +108,8 @@ func (t *pendingTable) remove(k master.Key) {
 	}
 }
 
-// heard is what becomes of a packet of a host that has to prove itself.
-type heard struct {
+// progress is what follows from a packet of a host that has to prove itself.
+type progress struct {
 	challenge string
 	send      bool // the challenge: the packets of the source pay for it
 	fresh     bool // the host was not in the table
@@ -119,7 +119,7 @@ type heard struct {
 // hear takes a packet of n bytes of a host, which starts its verification or
 // continues it; the host then is one of at most limit. said is what a heartbeat
 // reported, empty if the packet was none.
-func (t *pendingTable) hear(k master.Key, via netip.Addr, n int, g games.Game, said reported, limit int, now time.Time) (h heard) {
+func (t *pendingTable) hear(k master.Key, via netip.Addr, n int, g games.Game, said reported, limit int, now time.Time) (h progress) {
 	v := t.get(k)
 	if h.fresh = v == nil; h.fresh {
 		v, h.gone = t.add(k, limit)

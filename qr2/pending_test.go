@@ -265,7 +265,7 @@ func TestChallengeIsRepeatedWithinTheBudgetOnly(t *testing.T) {
 	})
 }
 
-// Whoever forges a source address can also choose instance keys.
+// A forger of source addresses can also choose instance keys.
 func TestBudgetIsThatOfTheSource(t *testing.T) {
 	in := newIntake(t, nil)
 	h := in.host("192.0.2.1:6500")

@@ -144,7 +144,7 @@ func furtherFields(packet []byte) (extra []query.Field) {
 }
 
 // heartbeat has a host queried: at once if it is new or was not asked recently,
-// else soon. The heartbeat itself proves nothing and keeps nobody listed, for
+// else soon. The heartbeat itself proves nothing and does not keep the host listed, for
 // its source address may be forged; the answer does both.
 func (t *textIntake) heartbeat(w netserve.PacketWriter, p netserve.Packet) drop {
 	t.metrics.heartbeats.Inc()
@@ -168,7 +168,7 @@ func (t *textIntake) heartbeat(w netserve.PacketWriter, p netserve.Packet) drop 
 			return dropUnexpected // it speaks the newer protocol too, which says more
 		case srv.Origin == master.FromQR1 && srv.Key == key:
 			// Another game on this address is believed once the listed one is
-			// silent: anybody could have forged this packet.
+			// silent: this packet may be forged.
 			if t.again(w, p, key, h.leaving || !t.sameGame(h.game, srv.Game)) {
 				return notDropped
 			}

@@ -26,7 +26,7 @@ func TestListedHostIsPolledAndItsChangesAreTaken(t *testing.T) {
 			t.Errorf("%d polls in 10 minutes, want 5 to 10", n)
 		}
 		if last := in.list.All()[0].Last; time.Since(last) > pollMost+askGap {
-			t.Errorf("last heard %v ago", time.Since(last))
+			t.Errorf("last seen %v ago", time.Since(last))
 		}
 	})
 }
@@ -144,7 +144,7 @@ func TestSilentHostExpiresAfterItsLifetime(t *testing.T) {
 		if !h.listed() {
 			t.Error("left the list before its lifetime")
 		}
-		h.beat("") // keeps nobody listed
+		h.beat("") // does not keep it listed
 		in.pass(20 * time.Second)
 		if h.listed() {
 			t.Error("still listed after its lifetime")

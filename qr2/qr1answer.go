@@ -27,8 +27,8 @@ type asked struct {
 	apart  bool
 }
 
-// answer takes a packet of an answer. Nobody but those who were asked is
-// listened to.
+// answer takes a packet of an answer. Packets of addresses that
+// were not asked are dropped.
 func (t *textIntake) answer(w netserve.PacketWriter, p netserve.Packet) drop {
 	now := time.Now()
 	t.table.mu.Lock()
@@ -43,7 +43,7 @@ func (t *textIntake) answer(w netserve.PacketWriter, p netserve.Packet) drop {
 	var query [textQuerySize + tokenLength]byte
 	if bytes.Equal(p.Data, h.appendQuery(query[:0])) {
 		t.table.mu.Unlock()
-		return dropForeign // whoever is there sends back what it hears
+		return dropForeign // an echo of the question
 	}
 	whole, dropped := t.table.add(h, p.Data)
 	if !whole {
@@ -245,7 +245,7 @@ func (t *textIntake) listText(a asked, st *query.Status, via netip.Addr, extra [
 
 // mayReplace returns why a verified host does not get the place of another
 // record. One that was found on the local network gives way to the host's own
-// report, and whoever answers at the address itself has it. The answer from
+// report, and a host that answers at the address itself has it. The answer from
 // another port proves the address but not the port: behind one address there may
 // be several hosts.
 func (a *asked) mayReplace(old *master.Server) error {

@@ -16,7 +16,7 @@ const (
 	askGap          = 10 * time.Second // between two rounds of one host
 	askAgain        = 3 * time.Second  // between two packets of a round
 	maxAsks         = 3                // packets of a round, per address
-	pollLeast       = 60 * time.Second // between two rounds, with nothing heard
+	pollLeast       = 60 * time.Second // between two rounds, without a heartbeat
 	pollMost        = 120 * time.Second
 	textPendingLife = 75 * time.Second // hosts repeat their heartbeat every 30 s
 	textLifetime    = 10 * time.Minute // without an answer, until it leaves the list

@@ -44,7 +44,7 @@ type textHost struct {
 
 // textBudget is what an address that has proved nothing has sent and was sent.
 // It belongs to the address and not to a port: the query port is what a packet
-// says, and whoever forges packets could name many.
+// says, and a forger could name many.
 type textBudget struct {
 	hosts   int // pending ones
 	in, out int // bytes

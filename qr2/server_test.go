@@ -146,7 +146,7 @@ func TestKeepaliveOfAListedServerIsAnswered(t *testing.T) {
 		}
 		h.want(sent{h.reply(KindKeepalive), masterAddr, h.addr})
 		if last := in.list.All()[0].Last; !last.Equal(time.Now()) {
-			t.Errorf("last heard: %v ago, want now", time.Since(last))
+			t.Errorf("last seen: %v ago, want now", time.Since(last))
 		}
 	})
 }

@@ -25,7 +25,7 @@ type rowWriter struct {
 	known map[*master.Names]*tableSlots
 }
 
-// longestMore is the longest cell that tells of rows that were left out.
+// longestMore is the longest cell that counts the rows that were left out.
 var longestMore = len(wire.AppendMore(nil, 1<<31-1))
 
 // run returns the answer to a plan, at most wire.MaxWritten bytes in the memory
@@ -60,7 +60,7 @@ func (s *Server) verdicts(p *plan) map[netip.AddrPort]string {
 	return last
 }
 
-// walk visits the rows of the plan until the answer is full.
+// walk passes over the rows of the plan until the answer is full.
 func (s *Server) walk(w *rowWriter, snap *snapshot) {
 	if w.plan.from == gamesTable {
 		for _, g := range s.games(snap) {
@@ -110,7 +110,7 @@ func (s *Server) title(name string) string {
 	return name
 }
 
-// server visits the rows that one server has. It reports false when the answer
+// server passes over the rows that one server has. It reports false when the answer
 // is full.
 func (w *rowWriter) server() bool {
 	r, rows := w.cursor.row, 1

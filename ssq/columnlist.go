@@ -13,7 +13,7 @@ const maxListed = 512
 
 // columnList answers CL: under the names of the columns a row with their tables
 // and, if long, one with what they mean. What servers report under names of their
-// own follows the fixed columns, as far as it fits.
+// own follows the fixed columns, if there is room.
 func (s *Server) columnList(b []byte, snap *snapshot, long bool) []byte {
 	l := columnLister{long: long, seen: make(map[string]bool)}
 	for i := range s.columns {
@@ -61,7 +61,7 @@ func (l *columnLister) add(col *column) {
 }
 
 // reported lists what servers report. Names that could not stand in a query are
-// left out: nobody can ask for them but through the table of rules.
+// left out: they cannot be asked for but through the table of rules.
 func (l *columnLister) reported(lists []*master.Names, prefix, suffix string) {
 	for _, n := range lists {
 		for i := range n.Len() {

@@ -97,7 +97,7 @@
 //
 // # Proof of the address
 //
-// An answer may be a thousand times as long as the question, so whoever asks must
+// An answer may be a thousand times as long as the question, so a client must
 // show that the answer goes to himself. The first answer is one packet,
 //
 //	x-token NUL LF NUL token NUL LF NUL

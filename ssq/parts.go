@@ -8,7 +8,7 @@ import (
 	wire "github.com/respawnd/respawnd/internal/ssq"
 )
 
-// Bounds of questions that come in several packets. Hardly anybody sends any: the
+// Bounds of questions that come in several packets. Few clients send any: the
 // longest question fits one.
 const (
 	maxPartial  = 64 // at a time; the one that began first makes room

@@ -267,7 +267,7 @@ func TestWhatIsNoQuestionIsDropped(t *testing.T) {
 }
 
 // Two servers that are made to talk to each other, with the address of one
-// forged at the other, must not go on.
+// forged at the other, must not continue.
 func TestAnswersAreNotAnswered(t *testing.T) {
 	f := newFixture(t)
 	f.many(500)

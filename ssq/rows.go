@@ -53,7 +53,7 @@ func (r *row) fill(h master.Heard, names *infoSlots) {
 }
 
 // place is where a server stands in the order of all answers: by the address that
-// lists show. It does not depend on what servers say, so that a client can go on
+// lists show. It does not depend on what servers say, so that a client can continue
 // where an answer ended.
 type place struct {
 	number uint64 // of an IPv4 address and port, 0 for others
@@ -86,7 +86,7 @@ type snapshot struct {
 	teams   func() []*master.Names
 }
 
-// newLatest returns what hands out snapshots. Nothing happens unless somebody
+// newLatest returns what hands out snapshots. Nothing happens unless a client
 // asks.
 func newLatest(r *master.Registry) *views.Latest[snapshot] {
 	return views.NewLatest(r.LastSerial, func(*snapshot) *snapshot { return newSnapshot(r.All()) })

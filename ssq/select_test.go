@@ -151,7 +151,7 @@ func TestRefusals(t *testing.T) {
 }
 
 // The first thing that the author of a tool gets wrong is the language.
-func TestMistakesAreToldInFullToWhoHasAToken(t *testing.T) {
+func TestMistakesOfClientsWithAToken(t *testing.T) {
 	f := newFixture(t)
 	token := f.proof(stranger)
 	wrong := "A" + token[1:]

@@ -25,7 +25,7 @@ func big(b *testing.B) *valve {
 }
 
 // BenchmarkPage is one request: the first page, one in the middle for a browser
-// that proved itself, and one that nobody matches, which looks at all servers.
+// that proved itself, and one that no server matches, which looks at all servers.
 func BenchmarkPage(b *testing.B) {
 	for name, filter := range map[string]string{
 		"all":      "",

@@ -11,7 +11,7 @@ import (
 // Holding conditions against servers is what requests cost us.
 const (
 	// workPerSecond is how many of them are held against servers in a second for
-	// sources that proved nothing: whoever forges addresses is bound by nothing
+	// sources that proved nothing: forged addresses are bound by nothing
 	// else. With the costliest filters it is about a tenth of a core.
 	workPerSecond = 2_000_000
 	// pageWork is how many come with a page; for each as many more another page is

@@ -4,7 +4,7 @@
 //
 // It puts no server into the list of package master. A server that sent a
 // heartbeat is handed to [Targets], which asks it over A2S and lists it, with
-// origin master.FromValve, at its first answer; so nobody is listed who cannot
+// origin master.FromValve, at its first answer; so no server is listed that cannot
 // be queried. Browsers are answered from that list. The messages between game
 // servers and players are not spoken here.
 //
@@ -51,7 +51,7 @@
 // Config.Timeout is no longer watched and leaves; who stops to answer A2S
 // leaves as Targets has it.
 //
-// The good-bye of engines carries no challenge, so anybody could forge it, and it
+// The good-bye of engines carries no challenge, so it is easily forged, and it
 // is counted and believed in nothing: a server that has really stopped does not
 // answer A2S any more and leaves for that. One that carries a challenge like a
 // heartbeat, which is an addition of ours, takes its server off at once.
@@ -70,12 +70,12 @@
 // the seed is the last server of the page that we sent it. The list is public,
 // so a seed as such proves nothing; therefore each page ends at a random place,
 // after 1 to 8 servers, and later after 200 to 230, and two echoes in a row are
-// wanted before pages are full. Whoever forges the address of somebody else and
+// wanted before pages are full. A client that forges the address of another and
 // sees none of our answers guesses right once in 64 tries, then once in 31 for
 // each further page, and a wrong guess begins at nothing; a page is repeated at
 // most three times. He gets about 90 bytes for three packets of his own out of
 // it, which is not more than the pages of 8 that everybody gets. All the same
-// each address and each /24 has a budget. Whoever is on the path and sees our
+// each address and each /24 has a budget. A client on the path that sees our
 // answers is not kept out by this, only by the budget.
 //
 // What was sent is remembered for thirty seconds, for at most 16,384 sources

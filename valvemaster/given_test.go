@@ -59,7 +59,7 @@ func TestBrowsersAreGivenTheAddressThatReachesTheServer(t *testing.T) {
 	}
 }
 
-// Pages go on where the last one ended, in the addresses that the browser was given.
+// Pages continue where the last one ended, in the addresses that the browser was given.
 func TestWalkOverGivenAddresses(t *testing.T) {
 	v := newValve(t, func(o *Options) {
 		o.Addresses = advertise.New(o.Registry)

@@ -9,9 +9,9 @@ import (
 	"github.com/respawnd/respawnd/master"
 )
 
-// patience is how long after its first heartbeat a server may take to answer
-// A2S until the operator is told that it does not.
-const patience = 15 * time.Second
+// answerTimeout is how long after its first heartbeat a server may take to answer
+// A2S until that is a verdict.
+const answerTimeout = 15 * time.Second
 
 // challenge answers a server that wants to send a heartbeat.
 func (s *Server) challenge(w netserve.PacketWriter, p netserve.Packet, body []byte, now time.Time) (dropped drop) {
@@ -212,7 +212,7 @@ func (s *Server) look(at time.Duration) {
 			h.listed, h.told = true, false
 		case s.opt.Targets.Answers(a):
 			h.listed = false // and why not has been said
-		case h.listed || !h.told && at-h.first >= patience:
+		case h.listed || !h.told && at-h.first >= answerTimeout:
 			said = append(said, verdicts.Noted{Addr: a, Verdict: verdicts.Unanswered})
 			h.listed, h.told = false, true
 		}
@@ -274,7 +274,7 @@ func (s *Server) note(a netip.AddrPort, v verdicts.Verdict) {
 	s.opt.Verdicts.Note(serviceName, a, "", v)
 }
 
-// noteStranger is note for what a packet says that anybody could have sent: it
+// noteStranger is note for what a packet says that may be forged: it
 // does not cover up what is known of a server.
 func (s *Server) noteStranger(a netip.AddrPort, v verdicts.Verdict) {
 	if _, known := s.taken(a); !known {

@@ -44,10 +44,10 @@ func TestServerThatDoesNotAnswerIsNotListed(t *testing.T) {
 		if got := v.verdict(a); !strings.HasPrefix(got, "heartbeat taken") {
 			t.Errorf("verdict at once: %q", got)
 		}
-		time.Sleep(patience)
+		time.Sleep(answerTimeout)
 		v.tick(time.Now())
 		if got := v.verdict(a); got != "no answer to A2S queries" {
-			t.Errorf("verdict after %v: %q", patience, got)
+			t.Errorf("verdict after %v: %q", answerTimeout, got)
 		}
 		if all, _ := v.walk("203.0.113.1:1", AnyRegion, ""); len(all) != 0 {
 			t.Errorf("list: %v, want none", all)
@@ -76,7 +76,7 @@ func TestServerThatAnswersAndHasNoRoomIsNotCalledSilent(t *testing.T) {
 		v.register("192.0.2.1:27015", someRules)
 		late := v.register("192.0.2.2:27015", someRules)
 		v.tick(time.Now())
-		time.Sleep(patience)
+		time.Sleep(answerTimeout)
 		v.tick(time.Now())
 		if got := v.verdict(late); !strings.HasPrefix(got, "heartbeat taken") {
 			t.Errorf("verdict on a server that answers: %q", got)
@@ -158,8 +158,8 @@ func TestGoodbyeTakesNobodyOff(t *testing.T) {
 	}{
 		"without a challenge":       {a.String(), Goodbye{}, dropGoodbye},
 		"with a guess":              {a.String(), Goodbye{1, true}, dropWrong},
-		"of somebody else":          {"192.0.2.2:27015", Goodbye{v.challengeFor(a), true}, dropGoodbye},
-		"with somebody else's":      {a.String(), Goodbye{v.challengeFor(netip.MustParseAddrPort("192.0.2.2:27015")), true}, dropWrong},
+		"of another server":         {"192.0.2.2:27015", Goodbye{v.challengeFor(a), true}, dropGoodbye},
+		"with another server's":     {a.String(), Goodbye{v.challengeFor(netip.MustParseAddrPort("192.0.2.2:27015")), true}, dropWrong},
 		"with the last heartbeat's": {a.String(), Goodbye{v.tokens.token(a, 0, 0), true}, dropWrong},
 	} {
 		if got := v.send(netip.MustParseAddrPort(tc.from), tc.g.AppendTo(nil)); got != tc.want {
@@ -168,7 +168,7 @@ func TestGoodbyeTakesNobodyOff(t *testing.T) {
 	}
 	v.tick(time.Now())
 	if all, _ := v.walk("203.0.113.1:1", AnyRegion, ""); len(all) != 1 || v.countHosts() != 1 {
-		t.Errorf("list after a good-bye that anybody can forge: %v", all)
+		t.Errorf("list after a good-bye that may be forged: %v", all)
 	}
 }
 

@@ -32,7 +32,7 @@ type Targets interface {
 	// Answers reports whether a server that is watched answered the last time. If
 	// it is not in the list all the same, Targets noted why.
 	Answers(a netip.AddrPort) bool
-	// Unwatch lifts the wish; a server that nobody else wants leaves the list.
+	// Unwatch lifts the wish; a server that is wanted for no other reason leaves the list.
 	Unwatch(a netip.AddrPort)
 }
 

@@ -14,7 +14,7 @@ import (
 // heartbeat has not come; it is good for one slot more.
 const slotLength = 30 * time.Second
 
-// tokens makes challenges that nobody else can make.
+// tokens makes challenges that only this server can make.
 type tokens struct{ block cipher.Block }
 
 func newTokens() tokens {

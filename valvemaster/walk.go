@@ -52,7 +52,7 @@ func (s step) most() int {
 }
 
 // walks remembers pages: those of sources that proved that they receive them
-// apart from the others, which anybody can make up.
+// apart from the others, which are easily made up.
 type walks struct {
 	mu       sync.Mutex // guards the fields below
 	bySource map[netip.AddrPort]*walk

@@ -92,7 +92,7 @@ func TestGuessedSeedProvesNothing(t *testing.T) {
 	}
 }
 
-// TestLostPageIsSentAgain: whoever asks again has lost the answer, but a forger
+// TestLostPageIsSentAgain: a browser that asks again has lost the answer, but a forger
 // may do so too, so it has a bound.
 func TestLostPageIsSentAgain(t *testing.T) {
 	v := newValve(t, nil)
@@ -289,7 +289,7 @@ func TestForgedAddressesCannotBuyAllOurTime(t *testing.T) {
 	})
 }
 
-// FuzzForger plays somebody who forges the address of a victim and sees no
+// FuzzForger plays a client that forges the address of a victim and sees no
 // answer. Whatever he sends, the victim gets no more than the small pages and
 // challenges that doc.go allows for each of his packets, but for lucky guesses,
 // which are played here too and have their own bound.

@@ -77,7 +77,7 @@ func TestFloodFromForgedAddressesBringsThemLittle(t *testing.T) {
 					},
 				}, {
 					Name: "verification requests to servers of old builds", Is: isRequest,
-					More: func(in nettest.Account) (packets, size int) { return 0, spareBytes * in.PacketsIn },
+					More: func(in nettest.Account) (packets, size int) { return 0, slackBytes * in.PacketsIn },
 				}, {
 					Name: "ban lists of who verified himself", Is: isBans,
 					More: func(nettest.Account) (packets, size int) { return 0, 0 },

@@ -517,7 +517,7 @@ func TestBanListsForManyServersArePaced(t *testing.T) {
 }
 
 // A real store on a socket: what the operator changes reaches servers without
-// anybody asking, as Serve looks after it.
+// a request, as Serve looks after it.
 func TestServePushesChanges(t *testing.T) {
 	dir := t.TempDir()
 	z := newZan(t, func(o *Options) { o.Files = dir; o.BanFilesPoll = 10 * time.Millisecond })

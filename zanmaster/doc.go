@@ -42,13 +42,13 @@
 //
 // A launcher's request is 7 bytes and its list may be 31 packets, so lists are
 // what a forger would like to have sent. After a list its address waits ten
-// seconds. Who asks earlier is told so once and then not answered for three
+// seconds. An earlier request is answered once and then not answered for three
 // seconds. Besides there are budgets for each /24 and, if the operator wants it,
-// for all. What nobody understands silences its source, address and port, for
+// for all. An unknown message silences its source, address and port, for
 // ten seconds. None of that concerns game servers, which may well share an
 // address with launchers.
 //
-// A banned address is told so whatever it sends, as the original master does, but
+// A banned address is answered so whatever it sends, as the original master does, but
 // at the rate of strangers, and not if it sends what masters answer: two masters
 // that ban each other would talk for ever.
 //

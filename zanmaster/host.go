@@ -60,14 +60,14 @@ type pending struct {
 	in, out      int // bytes from and to its address
 }
 
-// spareBytes more may be sent to a server that has said little: nobody of an old
+// slackBytes more may be sent to a server that has sent little: no server of an old
 // build could register otherwise.
-const spareBytes = 8
+const slackBytes = 8
 
 // spend reports whether n more bytes may be sent to the unproved address, and
 // counts them.
 func (v *pending) spend(n int) bool {
-	if v.out+n > v.in && (v.out > 0 || n > v.in+spareBytes) {
+	if v.out+n > v.in && (v.out > 0 || n > v.in+slackBytes) {
 		return false
 	}
 	v.out += n

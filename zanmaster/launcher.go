@@ -32,7 +32,7 @@ type gate struct {
 	window  time.Duration           // 0: addresses do not wait
 	served  *recent[uint32]         // addresses that got a list, or are refused anyway
 	silent  *recent[uint32]         // addresses that asked too soon
-	noise   *recent[netip.AddrPort] // sources of what nobody understands
+	noise   *recent[netip.AddrPort] // sources of unknown messages
 	perNet  int                     // lists for a /24; 0: any number
 	nets    *netserve.Limiter       // of lists for a /24
 	total   int                     // lists for all that proved nothing; 0: any number
@@ -92,7 +92,7 @@ const (
 )
 
 // knock decides about a request before its content counts. An address that asks
-// too soon is told so once.
+// too soon is answered once.
 func (g *gate) knock(a netip.AddrPort, now time.Duration) decision {
 	key := number(a.Addr())
 	g.mu.Lock()
@@ -217,7 +217,7 @@ func (s *Server) listsFor(asker netip.Addr) *lists {
 }
 
 // capped counts a list that was made without the servers that had no room in
-// its packets, and tells of it if it is time.
+// its packets, and logs it from time to time.
 func (s *Server) capped(tell *rate.Sometimes, l *lists, left, packets int) {
 	if left == 0 {
 		return

@@ -213,7 +213,7 @@ func TestOtherGamesAndOriginsAreNotListed(t *testing.T) {
 		}
 	}
 	put("192.0.2.1:1", "gmtest", master.FromQR2)
-	put("192.0.2.2:1", zandronum.Game, master.FromQR2) // no such thing, unless somebody forges it
+	put("192.0.2.2:1", zandronum.Game, master.FromQR2) // impossible, unless it is forged
 	put("192.0.2.3:1", zandronum.Game, master.Static)
 	put("[2001:db8::1]:1", zandronum.Game, master.Static)
 	z.wantList("203.0.113.1:1", "192.0.2.3:1")
@@ -257,7 +257,7 @@ func TestBudgets(t *testing.T) {
 	})
 }
 
-// One /24 gets no more than its share, whoever is forged.
+// One /24 gets no more than its share, whichever addresses are forged.
 func TestListsPerNetByDefault(t *testing.T) {
 	z := newZan(t, nil)
 	lists := 0
@@ -451,7 +451,7 @@ func TestAnswerLeavesFromTheAddressThatWasAsked(t *testing.T) {
 	}
 }
 
-// Whatever is sent, nothing panics, nobody is listed without verification, and
+// Whatever is sent, nothing panics, no server is listed without verification, and
 // nothing longer than the request is answered but lists.
 func FuzzPackets(f *testing.F) {
 	r := recordings(f)
@@ -471,7 +471,7 @@ func FuzzPackets(f *testing.F) {
 				if list, err := zandronum.ParseListPacket(p.message); err == nil && list.Last {
 					continue
 				}
-				if p.size > len(b)+spareBytes {
+				if p.size > len(b)+slackBytes {
 					t.Fatalf("%d bytes answered to %x", p.size, b)
 				}
 			}

@@ -160,7 +160,7 @@ func (l *lister) entryOf(srv *master.Server) (e entry, ok bool) {
 	if srv.Origin != master.FromZandronum && srv.Origin != master.Static {
 		return e, false
 	}
-	// Whoever is known is in the registry only if it may be seen. Of a restored
+	// A known server is in the registry only if it may be seen. Of a restored
 	// server there is nothing but its record.
 	if enforces, _ := srv.Rules.Get(zandronum.RuleEnforces); l.hide && srv.Restored && enforces == "0" {
 		return e, false

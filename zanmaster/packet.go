@@ -66,7 +66,7 @@ func (s *Server) handle(w netserve.PacketWriter, p netserve.Packet) (dropped dro
 }
 
 // refuseBanned answers a banned address, whatever it sent, unless that was an answer:
-// two masters that ban each other, or an echo, would go on for ever. For the same
+// two masters that ban each other, or an echo, would never stop. For the same
 // reason it is done at the rate of strangers.
 func (s *Server) refuseBanned(w netserve.PacketWriter, p netserve.Packet, kind zandronum.Kind, now time.Time) drop {
 	if kind == zandronum.KindChallenge {

@@ -3,7 +3,7 @@ package zanmaster
 import "time"
 
 // recent remembers keys for a fixed time, at most a fixed number of them: when
-// it is full, the one that was added first makes room. Whoever uses it guards
+// it is full, the one that was added first makes room. Its user guards
 // it. Times are those of Server.now.
 type recent[K comparable] struct {
 	life time.Duration

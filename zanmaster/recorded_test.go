@@ -171,7 +171,7 @@ func (st *stage) read(c *net.UDPConn) (wire, plain []byte) {
 }
 
 // silent checks that nothing more comes to a peer. Once the master has answered
-// a later packet of somebody else, it has answered all before it.
+// a later packet of another client, it has answered all before it.
 func (st *stage) silent(c *net.UDPConn) bool {
 	st.t.Helper()
 	witness := st.peer("127.0.99.1:0", false)

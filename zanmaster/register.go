@@ -179,7 +179,7 @@ func (s *Server) verification(w netserve.PacketWriter, p netserve.Packet, body [
 	s.metrics.bans.sent.Inc()
 	s.writeBans(w, first)
 	if !h.push.whole {
-		s.hurry()
+		s.wakeUp()
 	}
 	return notDropped
 }
@@ -261,15 +261,15 @@ func (s *Server) place(h *host, n *notes) (dropped drop) {
 	}
 }
 
-// spare is how much longer than here a server may be silent in the registry:
-// whoever is known leaves through expire.
-const spare = 10 * time.Second
+// slack is how much longer than here a server may be silent in the registry:
+// known servers leave through expire.
+const slack = 10 * time.Second
 
 // record makes the record of a server, with what was found out about it before.
 func (s *Server) record(h *host, live *live) (master.Server, error) {
 	srv := master.Server{
 		Key: h.key(), Game: zandronum.Game, Origin: master.FromZandronum,
-		Public: live.public(h.addr), Via: h.via, Seen: h.seen, First: h.first, Lifetime: live.Timeout + spare,
+		Public: live.public(h.addr), Via: h.via, Seen: h.seen, First: h.first, Lifetime: live.Timeout + slack,
 	}
 	old, known := s.list.At(h.addr)
 	known = known && old.Key == srv.Key && old.Game == srv.Game && old.Origin == srv.Origin
@@ -381,7 +381,7 @@ func (s *Server) enforce() {
 	}
 	s.mu.Unlock()
 	s.noteAll(n)
-	s.hurry()
+	s.wakeUp()
 }
 
 // misplaced reports whether the list does not show a server as the configuration says.

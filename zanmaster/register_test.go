@@ -618,7 +618,7 @@ func TestRestoredServersThatDoNotEnforceAreHidden(t *testing.T) {
 	z.wantList("203.0.113.2:1", "192.0.2.1:10666")
 }
 
-// Who is taken off is told the reason that applies, hidden servers too.
+// The verdict names the reason for which a server was removed, a hidden one too.
 func TestVerdictOnServersThatAreTakenOff(t *testing.T) {
 	for name, tc := range map[string]struct {
 		file string

@@ -155,7 +155,7 @@ func (s *Server) tick(ctx context.Context, w netserve.PacketWriter) {
 		case <-ctx.Done():
 			return
 		case <-s.wake:
-			// Not at once: many may be in a hurry.
+			// Not at once: more events may follow.
 			if time.Until(next) > partEvery {
 				next = time.Now().Add(partEvery)
 				timer.Reset(partEvery)
@@ -191,8 +191,8 @@ func (s *Server) step(w netserve.PacketWriter, due *ticker, now time.Time) time.
 	return s.pushBans(w, now)
 }
 
-// hurry wakes the ticker.
-func (s *Server) hurry() {
+// wakeUp wakes the ticker.
+func (s *Server) wakeUp() {
 	select {
 	case s.wake <- struct{}{}:
 	default: // it is awake already

@@ -191,12 +191,3 @@ func (e *Env) BannedFrom(scope storage.Scope) func(netip.Addr) bool {
 func (e *Env) Metrics(reasons ...string) *netserve.Metrics {
 	return netserve.NewMetrics(e.Registerer, e.Name, reasons...)
 }
-
-// UnlessZero returns -1 for 0, which switches something off in a configuration;
-// in the options of a service 0 is the default and -1 is off.
-func UnlessZero[T int | time.Duration](v T) T {
-	if v == 0 {
-		return -1
-	}
-	return v
-}

@@ -18,7 +18,7 @@
 //
 // An answer is rows of cells, the first one with the names of the columns
 // ([Table]). The header can be shortened to 1 and 0 for each column that was asked
-// for, or to one empty cell, so whoever reads it must know the question. Two rows
+// for, or to one empty cell, so its reader must know the question. Two rows
 // of one cell are no data: the columns x-error and x-token. The answer to a ping is
 // no table.
 //

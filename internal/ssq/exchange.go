@@ -14,7 +14,7 @@ var ErrForeign = errors.New("ssq: not the answer to this question")
 // and says why; the exchange is over.
 var ErrRefused = errors.New("ssq: refused")
 
-// Step says how to go on after a packet.
+// Step says how to continue after a packet.
 type Step uint8
 
 // The steps.
@@ -61,7 +61,7 @@ func (e *Exchange) Question() []byte {
 	return b
 }
 
-// Take takes a packet of the server and says how to go on. After an error the
+// Take takes a packet of the server and says how to continue. After an error the
 // exchange continues as if the packet had not come, unless the step is Done; the
 // error is ErrForeign, ErrMalformed, ErrTooMuch, or wraps ErrRefused.
 func (e *Exchange) Take(packet []byte) (Step, error) {
@@ -125,8 +125,8 @@ func isOnly(t *Table, column string) bool {
 // Answer returns the answer; it is empty before Take said Done, and for a ping.
 func (e *Exchange) Answer() Table { return e.answer }
 
-// Columns returns the columns of the answer to a query, as far as the query
-// says; nil if it does not.
+// Columns returns the columns of the answer to a query; nil if the query
+// does not say.
 func (q Query) Columns() []string {
 	switch q.Verb {
 	case Select:

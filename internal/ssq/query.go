@@ -110,7 +110,7 @@ type Query struct {
 // ParseQuery reads the body of a request. It may be padded with NULs and white
 // space. The error wraps ErrSyntax or ErrTooLong and is fit for the client, of
 // whom the query then says no more than the token that stands at its end; or it
-// is ErrNoQuery, and nobody is to be answered.
+// is ErrNoQuery, and it is not answered.
 func ParseQuery(body []byte) (Query, error) {
 	text, padding, _ := strings.Cut(string(body[:min(len(body), MaxQuery+1)]), "\x00")
 	if strings.Trim(padding, "\x00") != "" || strings.TrimLeft(text, " \t\r\n") == "" {
@@ -127,7 +127,7 @@ func ParseQuery(body []byte) (Query, error) {
 }
 
 // lastToken returns the token that a text ends with, read without the language:
-// whoever has one is told in full why his query cannot be read.
+// a client with one receives the whole error of its query.
 func lastToken(text string) string {
 	i := strings.LastIndexByte(text, ' ')
 	if i < 0 {

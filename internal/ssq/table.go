@@ -246,7 +246,7 @@ func unescape(cell string) string {
 }
 
 // Cell returns a cell of a row by the name of its column, "" if there is none.
-// Names are told apart without regard to the case of ASCII letters.
+// Names are compared without regard to the case of ASCII letters.
 func (t Table) Cell(row int, column string) string {
 	i := slices.IndexFunc(t.Columns, func(c string) bool { return ascii.EqualFold(c, column) })
 	if i < 0 || row < 0 || row >= len(t.Rows) {

@@ -22,7 +22,7 @@ const (
 	itemEnd
 )
 
-// BanList is what game servers are told: addresses in dotted form, "*" for an
+// BanList is what game servers are sent: addresses in dotted form, "*" for an
 // octet that may be anything.
 type BanList struct {
 	Bans, Exempt []string

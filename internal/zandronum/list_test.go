@@ -62,7 +62,7 @@ func TestListPackets(t *testing.T) {
 		perPacket []int
 		left      int
 	}{
-		"nobody":                            {nil, []int{0}, 0},
+		"no servers":                        {nil, []int{0}, 0},
 		"as many as fit one packet":         {several(145), []int{145}, 0},
 		"one more":                          {several(146), []int{145, 1}, 0},
 		"two packets full":                  {several(290), []int{145, 145}, 0},

@@ -3,7 +3,7 @@ package zandronum
 // Game is the name of the game in the catalogue and in the list of servers.
 const Game = "zandronum"
 
-// Rules that the master writes into the record of a server. Whoever adds what
+// Rules that the master writes into the record of a server. A package that adds what
 // the server says about itself keeps them.
 const (
 	// RuleEnforces is "1" if the server says that it enforces the ban list.

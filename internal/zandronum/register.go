@@ -34,7 +34,7 @@ const (
 )
 
 // ParseKind returns the long at the front of a message and what follows it. A
-// message of less than four bytes has a kind that nobody sends.
+// message of less than four bytes has a kind that does not exist.
 func ParseKind(message []byte) (Kind, []byte) {
 	r := reader{b: message}
 	k := Kind(r.uint32())

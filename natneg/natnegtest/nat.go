@@ -122,7 +122,7 @@ func (s *insideSocket) Send(data []byte, to netip.AddrPort) {
 	}
 	if to.Addr().IsPrivate() || (n.NoHairpin && n.ports[to]) {
 		n.mu.Unlock()
-		return // nobody there
+		return // no host there
 	}
 	p, err := n.port(s.addr, to)
 	if err != nil {

@@ -41,9 +41,9 @@ type End int
 // The ends.
 const (
 	Connected   End = iota
-	NoPartner       // nobody came, by our word or by its own clock
+	NoPartner       // no partner came: the server said so, or its own wait ended
 	InitTimeout     // its inits were not confirmed, or we said that they stopped
-	PingTimeout     // it got an address, but nobody answered there
+	PingTimeout     // it got an address, but there was no answer
 	Stopped         // the context ended
 )
 
