@@ -209,8 +209,8 @@ func BenchmarkLogin(b *testing.B) {
 		for n := 0; pb.Next(); n++ {
 			c := newScripted(logins[n%len(logins)], true)
 			if err := ln.Add(c); err != nil {
-			f.t.Fatal(err)
-		}
+				f.t.Fatal(err)
+			}
 			<-c.closed
 		}
 	})

@@ -54,7 +54,16 @@ func (e *RefusedError) Error() string { return fmt.Sprintf("registration refused
 // Heartbeat reports the host. An empty state is left out. The heartbeat itself has
 // no answer, but the master may send a challenge.
 func (h *Host) Heartbeat(state string) (err error) {
-	b := appendHostHeader(h.out[:0], KindHeartbeat, h.Instance)
+	if h.out, err = h.AppendHeartbeat(h.out[:0], state); err != nil {
+		return err
+	}
+	return h.Send(h.out)
+}
+
+// AppendHeartbeat appends what Heartbeat sends. NULs in names and values are
+// dropped.
+func (h *Host) AppendHeartbeat(b []byte, state string) (_ []byte, err error) {
+	b = appendHostHeader(b, KindHeartbeat, h.Instance)
 	if h.Private.IsValid() {
 		b = gamespy.AppendPair(b, "localip0", h.Private.Addr().String())
 		b = gamespy.AppendPair(b, "localport", strconv.Itoa(int(h.Private.Port())))
@@ -66,20 +75,22 @@ func (h *Host) Heartbeat(state string) (err error) {
 		b = gamespy.AppendPair(b, "statechanged", state)
 	}
 	b = gamespy.AppendPair(b, "gamename", h.Game)
-	for _, r := range h.Rules {
+	b = appendRules(b, h.Rules)
+	if len(h.Players.Columns) == 0 {
+		return b, nil
+	}
+	if b, err = gamespy.AppendTable(b, h.Players.Columns, h.Players.Rows); err != nil {
+		return b, err
+	}
+	return gamespy.AppendTable(b, h.Teams.Columns, h.Teams.Rows)
+}
+
+// appendRules appends rules and their end.
+func appendRules(b []byte, rules []Rule) []byte {
+	for _, r := range rules {
 		b = gamespy.AppendPair(b, r.Name, r.Value)
 	}
-	b = gamespy.AppendEnd(b)
-	if len(h.Players.Columns) > 0 {
-		if b, err = gamespy.AppendTable(b, h.Players.Columns, h.Players.Rows); err != nil {
-			return err
-		}
-		if b, err = gamespy.AppendTable(b, h.Teams.Columns, h.Teams.Rows); err != nil {
-			return err
-		}
-	}
-	h.out = b
-	return h.Send(b)
+	return gamespy.AppendEnd(b)
 }
 
 // Register has the host listed. The error is a *RefusedError if the master
@@ -173,11 +184,7 @@ func (h *Host) Receive(ctx context.Context) (r Reply, err error) {
 
 // appendStatus makes the answer to a query.
 func (h *Host) appendStatus(key uint32) []byte {
-	b := appendHostHeader(h.out[:0], KindQuery, key)
-	for _, r := range h.Rules {
-		b = gamespy.AppendPair(b, r.Name, r.Value)
-	}
-	h.out = gamespy.AppendEnd(b)
+	h.out = appendRules(appendHostHeader(h.out[:0], KindQuery, key), h.Rules)
 	return h.out
 }
 

@@ -28,16 +28,6 @@ func ParseReply(p []byte) (r Reply, ok bool) {
 // Rule is a name and a value of a heartbeat.
 type Rule struct{ Name, Value string }
 
-// AppendHeartbeat appends a heartbeat with the given rules, and neither players
-// nor teams. NULs in names and values are dropped.
-func AppendHeartbeat(b []byte, instance uint32, rules ...Rule) []byte {
-	b = appendHostHeader(b, KindHeartbeat, instance)
-	for _, r := range rules {
-		b = gamespy.AppendPair(b, r.Name, r.Value)
-	}
-	return gamespy.AppendEnd(b)
-}
-
 // AppendResponse appends the answer to the challenge in the body of a Reply.
 func AppendResponse(b []byte, instance uint32, secret string, challenge []byte) []byte {
 	text, _, _ := cutText(challenge)

@@ -77,8 +77,12 @@ func (h *hiddenHost) await(ctx context.Context, kind qr2.Kind) qr2.Reply {
 // register has the host listed.
 func (h *hiddenHost) register(ctx context.Context, instance uint32) {
 	h.t.Helper()
-	rules := []qr2.Rule{{Name: "natneg", Value: "1"}, {Name: "gamename", Value: testGame}, {Name: "hostname", Value: "hidden"}}
-	h.socket.Send(qr2.AppendHeartbeat(nil, instance, rules...), h.master)
+	report := qr2.Host{Game: testGame, Instance: instance, NATNeg: true, Rules: []qr2.Rule{{Name: "hostname", Value: "hidden"}}}
+	heartbeat, err := report.AppendHeartbeat(nil, "")
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	h.socket.Send(heartbeat, h.master)
 	h.socket.Send(qr2.AppendResponse(nil, instance, testSecret, h.await(ctx, qr2.KindChallenge).Body), h.master)
 	h.await(ctx, qr2.KindRegistered)
 }

@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"net"
 	"net/netip"
 	"os"
 	"os/exec"
@@ -15,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/respawnd/respawnd/internal/netclient"
 	"github.com/respawnd/respawnd/qr2"
 )
 
@@ -129,58 +129,29 @@ func (d *daemon) adminToken() string {
 
 // host is a game server.
 type host struct {
-	t     *testing.T
-	conn  *net.UDPConn
-	rules []qr2.Rule
+	qr2.Host
+	t *testing.T
 }
-
-const instance = 0xB0B0B0B0
 
 // register lists a game server and returns when it is listed.
 func (d *daemon) register(rules ...qr2.Rule) *host {
 	d.t.Helper()
-	conn, err := net.DialUDP("udp4", net.UDPAddrFromAddrPort(netip.MustParseAddrPort("127.0.0.1:0")), net.UDPAddrFromAddrPort(d.address["qr2"]))
+	c, err := netclient.Dial(d.t.Context(), d.address["qr2"].String())
 	if err != nil {
 		d.t.Fatal(err)
 	}
-	d.t.Cleanup(func() { _ = conn.Close() })
-	if err := conn.SetDeadline(time.Now().Add(hang)); err != nil {
-		d.t.Fatal(err)
+	d.t.Cleanup(func() { _ = c.Close() })
+	h := &host{qr2.Host{Packets: c, Game: game, Secret: secret, Instance: 0xB0B0B0B0, Rules: rules}, d.t}
+	if err := h.Register(netclient.Bound(d.t.Context(), hang)); err != nil {
+		d.t.Fatalf("the game server was not listed: %v", err)
 	}
-	h := &host{d.t, conn, append([]qr2.Rule{{Name: "gamename", Value: game}}, rules...)}
-	h.report(qr2.Rule{Name: "statechanged", Value: "3"})
-	for {
-		buf := make([]byte, 2048)
-		n, err := conn.Read(buf)
-		if err != nil {
-			d.t.Fatalf("the game server was not listed: %v", err)
-		}
-		r, ok := qr2.ParseReply(buf[:n])
-		switch {
-		case !ok:
-		case r.Kind == qr2.KindChallenge:
-			h.send(qr2.AppendResponse(nil, instance, secret, r.Body))
-		case r.Kind == qr2.KindRegistered:
-			return h
-		}
-	}
+	return h
 }
 
-// report sends a heartbeat.
-func (h *host) report(more ...qr2.Rule) {
-	h.t.Helper()
-	h.send(qr2.AppendHeartbeat(nil, instance, append(more, h.rules...)...))
-}
-
-// leave says good-bye.
+// leave takes the server off the list.
 func (h *host) leave() {
 	h.t.Helper()
-	h.report(qr2.Rule{Name: "statechanged", Value: "2"})
-}
-
-func (h *host) send(p []byte) {
-	h.t.Helper()
-	if _, err := h.conn.Write(p); err != nil {
+	if err := h.Leave(); err != nil {
 		h.t.Fatal(err)
 	}
 }
