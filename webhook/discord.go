@@ -20,37 +20,37 @@ type message struct {
 	Flags    int      `json:"flags"`
 }
 
-// mentions says who may be called by a message: nobody.
+// mentions says which users a message may notify: none.
 type mentions struct {
 	Parse []string `json:"parse"`
 }
 
 // encodeDiscord returns the message about the first events of a list, and how many
 // those are: at least one.
-func encodeDiscord(events []Event) (body []byte, told int) {
+func encodeDiscord(events []Event) (body []byte, sent int) {
 	var content strings.Builder
 	length := 0
 	for _, e := range events {
 		line := discordLine(e)
 		n := utf8.RuneCountInString(line) + 1
-		if told > 0 && length+n > maxContent {
+		if sent > 0 && length+n > maxContent {
 			break
 		}
-		if told > 0 {
+		if sent > 0 {
 			content.WriteByte('\n')
 		}
 		content.WriteString(line)
 		length += n
-		told++
+		sent++
 	}
 	body, err := json.Marshal(message{Content: content.String(), Mentions: mentions{Parse: []string{}}, Flags: suppressEmbeds})
 	if err != nil {
 		panic(err) // strings and numbers always have a JSON form
 	}
-	return body, told
+	return body, sent
 }
 
-// discordLine says an event in a sentence. It is at most maxContent long: texts of
+// discordLine returns an event as a sentence. It is at most maxContent long: texts of
 // strangers are short, and escapes at most double them.
 func discordLine(e Event) string {
 	switch e.Kind {

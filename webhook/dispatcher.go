@@ -16,18 +16,18 @@ import (
 	"github.com/respawnd/respawnd/storage"
 )
 
-// Options is what a Dispatcher works with.
+// Options configure a Dispatcher. Registry is required.
 type Options struct {
 	Registry *master.Registry
 	// Addresses decides which addresses of servers are reported; nil: those of the
 	// list. Hooks are outside of all networks of ours.
 	Addresses *advertise.Table
-	// Bans returns the bans that are in force; nil: there are none. Whoever changes
-	// them calls BansChanged.
+	// Bans returns the bans that are in force; nil: there are none. BansChanged
+	// is called after each change.
 	Bans func() []storage.Ban
-	// Title returns what people call a game; nil: its name.
+	// Title returns the title of a game; nil: its name.
 	Title func(game string) string
-	// Hooks are told from the start.
+	// Hooks are the receivers at the start.
 	Hooks   []Hook
 	Version string
 
@@ -36,7 +36,7 @@ type Options struct {
 	Registerer prometheus.Registerer // for the metrics of this package; nil: not registered
 }
 
-// Dispatcher watches the list and the bans and tells the hooks. SetHooks and
+// Dispatcher watches the list and the bans and sends their changes to the hooks. SetHooks and
 // BansChanged may be called by any goroutine, before Run too.
 type Dispatcher struct {
 	opt     Options
@@ -44,7 +44,7 @@ type Dispatcher struct {
 	bans    chan struct{}     // has one token if the bans may have changed
 	changed chan struct{}     // has one token if the hooks did
 	through http.RoundTripper // in place of the network; nil: the network
-	begun   *watch            // what was there when New was called, for Run; nil: no hooks
+	initial *watch            // the state when New was called, for Run; nil: no hooks
 
 	mu      sync.Mutex // guards the fields below
 	hooks   []Hook
@@ -65,13 +65,13 @@ func New(opt Options) *Dispatcher {
 	d.metrics = newMetrics(opt.Registerer, opt.Metrics, d.queued)
 	d.SetHooks(opt.Hooks)
 	if len(opt.Hooks) > 0 {
-		d.begun = newWatch(d)
+		d.initial = newWatch(d)
 	}
 	return d
 }
 
-// SetHooks changes who is told. A hook that stays as it was keeps its queue; what
-// waits for one that goes, or changes, is lost.
+// SetHooks replaces the receivers. An unchanged hook keeps its queue; the queue of
+// one that was removed or changed is lost.
 func (d *Dispatcher) SetHooks(hooks []Hook) {
 	d.mu.Lock()
 	d.hooks = slices.Clone(hooks)
@@ -109,7 +109,7 @@ func (d *Dispatcher) Run(ctx context.Context) error {
 	defer running.Wait()
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	seen := d.employ(ctx, &running, d.begun)
+	seen := d.startWorkers(ctx, &running, d.initial)
 	for {
 		var moved <-chan struct{}
 		if seen != nil {
@@ -121,7 +121,7 @@ func (d *Dispatcher) Run(ctx context.Context) error {
 			stop()
 			return nil
 		case <-d.changed:
-			seen = d.employ(ctx, &running, seen)
+			seen = d.startWorkers(ctx, &running, seen)
 		case <-moved:
 			pause(ctx, collect)
 			seen.read(time.Now())
@@ -134,9 +134,9 @@ func (d *Dispatcher) Run(ctx context.Context) error {
 	}
 }
 
-// employ starts and stops workers so that there is one for each hook, and returns
+// startWorkers starts and stops workers so that there is one for each hook, and returns
 // what to watch for them: nil if there are none.
-func (d *Dispatcher) employ(ctx context.Context, running *sync.WaitGroup, seen *watch) *watch {
+func (d *Dispatcher) startWorkers(ctx context.Context, running *sync.WaitGroup, seen *watch) *watch {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	old := slices.Clone(d.workers)
@@ -149,7 +149,7 @@ func (d *Dispatcher) employ(ctx context.Context, running *sync.WaitGroup, seen *
 			old = slices.Delete(old, at, at+1)
 			continue
 		}
-		w := d.hire(h)
+		w := d.newWorker(h)
 		workCtx, stop := context.WithCancel(ctx)
 		w.stop = stop
 		running.Go(func() { w.run(workCtx) })
@@ -167,13 +167,13 @@ func (d *Dispatcher) employ(ctx context.Context, running *sync.WaitGroup, seen *
 	}
 	seen.workers = next
 	for _, w := range fresh {
-		seen.introduce(w)
+		seen.seed(w)
 	}
 	return seen
 }
 
-// hire returns the worker for a hook, which keeps a copy of it.
-func (d *Dispatcher) hire(h *Hook) *worker {
+// newWorker returns the worker for a hook, which keeps a copy of it.
+func (d *Dispatcher) newWorker(h *Hook) *worker {
 	own := *h
 	to := newSender(&own, d.opt.Version)
 	if d.through != nil {
@@ -182,6 +182,6 @@ func (d *Dispatcher) hire(h *Hook) *worker {
 	return &worker{
 		sender: to, metrics: d.metrics,
 		log:    d.opt.Log.With().Str("hook", own.Name).Logger(),
-		events: make(chan Event, queueLen), high: make(map[who]bool),
+		events: make(chan Event, queueLen), high: make(map[serverKey]bool),
 	}
 }

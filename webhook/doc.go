@@ -1,4 +1,4 @@
-// Package webhook tells other programs over HTTP what happens: servers that come
+// Package webhook reports events to other programs over HTTP: servers that come
 // and go, servers that fill up and empty, bans. It calls them; the feed that
 // programs open themselves is in package web.
 //
@@ -10,10 +10,11 @@
 //	players.low   after that, it has Hook.Low players or fewer
 //	ban.added     an address was banned, or its ban was changed
 //	ban.removed   a ban was lifted, or is over
-//	test          somebody tries the hook
+//	test          an operator tests the hook
 //
 // Bans are those of the store; the ban files of a Zandronum master are not watched.
-// What is listed when the daemon starts, or when a hook is added, is not told.
+// Servers that are listed when the daemon starts, or when a hook is added, are not
+// reported.
 //
 // # Formats
 //
@@ -24,23 +25,23 @@
 //	  {"type": "ban.added", "time": "...", "ban": {"prefix": "192.0.2.0/24", ...}}]}
 //
 // with the members of Server and Ban. The id is the same in each attempt to
-// deliver it. The receiver checks who sent it:
+// deliver it. The receiver verifies the sender:
 //
 //	X-Respawnd-Timestamp: 1767225600
 //	X-Respawnd-Signature: sha256=<hex HMAC-SHA256 of timestamp "." body>
 //
-// with the secret of the hook as the key, and refuses what is older than a few
+// with the secret of the hook as the key, and rejects requests older than a few
 // minutes. Any status of 2xx means that it was taken.
 //
 // In format discord the body is a message of one line per event, as Discord and
-// what imitates it take it. Names cannot mention anybody or format anything.
+// compatible receivers accept it. Names cannot mention users or format text.
 //
 // # Delivery
 //
 // Each hook has a bounded queue and one request at a time. Network errors, 429 and
-// 5xx are tried again with growing pauses; anything else, and what was tried
-// maxAttempts times, is given up. What is given up or finds the queue full is
-// counted and logged. Nothing survives a restart.
+// 5xx are tried again with growing pauses; after any other error, and after
+// maxAttempts attempts, the events are dropped. Dropped events, also those for which
+// the queue is full, are counted and logged. Nothing survives a restart.
 //
 // Connections go to public addresses only, unless Hook.Allow names others. That is
 // decided on the address that is dialled, after the name was looked up. Redirects

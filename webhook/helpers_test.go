@@ -177,7 +177,7 @@ func (f *fixture) put(l listing) master.Key {
 
 // told waits, and returns the events that arrived since the last call: kind and
 // name, or kind and prefix.
-func (f *fixture) told(wait time.Duration) string {
+func (f *fixture) sent(wait time.Duration) string {
 	f.t.Helper()
 	var out []string
 	for _, body := range f.wait(wait).bodies {
@@ -204,7 +204,7 @@ func (f *fixture) told(wait time.Duration) string {
 // expect is told with what must have come.
 func (f *fixture) expect(wait time.Duration, want string) {
 	f.t.Helper()
-	if got := f.told(wait); got != want {
+	if got := f.sent(wait); got != want {
 		f.t.Errorf("told: got %q, want %q", got, want)
 	}
 }

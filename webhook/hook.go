@@ -15,7 +15,7 @@ const (
 	Discord               // a chat message
 )
 
-// Hook is somebody to tell. The URL may hold a token and the secret is one: they
+// Hook is a receiver of events. The URL may hold a token and the secret is one: they
 // are never logged. It is not changed once it is in use.
 type Hook struct {
 	Name   string // for logs
@@ -23,10 +23,10 @@ type Hook struct {
 	Format Format
 	Secret string // key of the signature; unused for Discord
 
-	Kinds []Kind   // what to tell; none: everything
+	Kinds []Kind   // to send; none: all
 	Games []string // of servers; none: all
 	// High and Low are the numbers of players for PlayersHigh and PlayersLow, Low
-	// below High; High 0: neither is told.
+	// below High; High 0: neither is sent.
 	High, Low int
 	// Allow are networks that may be called although they are not public.
 	Allow []netip.Prefix

@@ -6,19 +6,18 @@ import (
 	"github.com/respawnd/respawnd/internal/netserve"
 )
 
-// Reasons under which events are counted that nobody was told.
+// Reasons of lost events.
 const (
 	dropQueueFull   = "queue_full"  // the hook has queueLen events waiting
 	dropUndelivered = "undelivered" // refused, or tried maxAttempts times
 	dropStopped     = "stopped"     // the daemon stopped, or the hook was taken away
 )
 
-// DropReasons returns the reasons under which events that nobody was told are
-// counted, for netserve.NewMetrics.
+// DropReasons returns the reasons of lost events, for netserve.NewMetrics.
 func DropReasons() []string { return []string{dropQueueFull, dropUndelivered, dropStopped} }
 
-// metrics are the counters of this package. Hooks are not told apart: their names
-// are the operator's.
+// metrics are the counters of this package. There is no label for the hook: the
+// operator chooses its name.
 type metrics struct {
 	events                     []prometheus.Counter // by Kind
 	delivered, retried, failed prometheus.Counter

@@ -18,16 +18,16 @@ const (
 	requestTimeout = 15 * time.Second
 	tlsTimeout     = 5 * time.Second
 	maxReplyHeader = 16 << 10
-	maxReply       = 4 << 10 // of the body, which nobody reads
+	maxReply       = 4 << 10 // of the body, which is discarded
 )
 
-// StatusError is an answer that is no success.
+// StatusError reports an answer with a status other than 2xx.
 type StatusError struct {
 	Status int
 	After  time.Duration // what the answer asks to wait; 0: nothing
 }
 
-// Error says what was answered.
+// Error implements error.
 func (e *StatusError) Error() string {
 	text := "answered " + strconv.Itoa(e.Status)
 	if e.Status/100 == 3 {
@@ -36,8 +36,8 @@ func (e *StatusError) Error() string {
 	return text
 }
 
-// again reports whether an error may pass by itself.
-func again(err error) bool {
+// temporary reports whether another attempt may succeed.
+func temporary(err error) bool {
 	if e, ok := errors.AsType[*StatusError](err); ok {
 		return e.Status == http.StatusTooManyRequests || e.Status/100 == 5
 	}
@@ -77,11 +77,11 @@ type request struct {
 
 // compose returns the request for the first events of a list, and how many those
 // are: at least one.
-func (s *sender) compose(events []Event, now time.Time) (r request, told int) {
+func (s *sender) compose(events []Event, now time.Time) (r request, sent int) {
 	r.id = rand.Text()
 	if s.hook.Format == Discord {
-		r.body, told = encodeDiscord(events)
-		return r, told
+		r.body, sent = encodeDiscord(events)
+		return r, sent
 	}
 	r.body = delivery{ID: r.id, Time: now.UTC().Truncate(time.Second), Hook: s.hook.Name, Events: events}.encode()
 	return r, len(events)
@@ -107,7 +107,7 @@ func (s *sender) send(ctx context.Context, r request, now time.Time) error {
 		}
 		return err
 	}
-	_, _ = io.CopyN(io.Discard, resp.Body, maxReply) // it may say what it wants
+	_, _ = io.CopyN(io.Discard, resp.Body, maxReply) // its content does not matter
 	_ = resp.Body.Close()
 	if resp.StatusCode/100 == 2 {
 		return nil

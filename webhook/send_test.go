@@ -91,10 +91,10 @@ func TestPrivateAddressesAreNotCalled(t *testing.T) {
 }
 
 func TestRefusedAddressIsNotTriedAgain(t *testing.T) {
-	if again(ErrPrivate) {
+	if temporary(ErrPrivate) {
 		t.Error("a private address is tried again")
 	}
-	if !again(io.ErrUnexpectedEOF) || !again(context.DeadlineExceeded) {
+	if !temporary(io.ErrUnexpectedEOF) || !temporary(context.DeadlineExceeded) {
 		t.Error("an error of the network is not tried again")
 	}
 }

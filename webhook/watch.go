@@ -8,40 +8,40 @@ import (
 	"github.com/respawnd/respawnd/storage"
 )
 
-// settle is how long a server may be away before it is told as down: hosts restart
+// settle is how long a server may be away before it is reported down: hosts restart
 // between two rounds.
 const settle = time.Minute
 
-// who is a server: one that changed its game is another.
-type who struct {
+// serverKey identifies a server. After a change of its game it is another one.
+type serverKey struct {
 	origin master.Origin
 	public netip.AddrPort
 	game   string
 }
 
-// banKey is what a ban is known by.
+// banKey identifies a ban.
 type banKey struct {
 	prefix netip.Prefix
 	scope  storage.Scope
 }
 
-// watch is what was last seen of the list and the bans. It belongs to the
+// watch is the last known state of the list and the bans. It belongs to the
 // goroutine of Dispatcher.Run.
 type watch struct {
 	dispatcher *Dispatcher
 	workers    []*worker
 	serial     uint64
-	servers    map[who]*master.Server
-	away       map[who]time.Time // of servers: when they left
+	servers    map[serverKey]*master.Server
+	away       map[serverKey]time.Time // of servers: when they left
 	bans       map[banKey]storage.Ban
 }
 
-// newWatch takes the list and the bans as they are as known.
+// newWatch returns the current state of the list and the bans.
 func newWatch(d *Dispatcher) *watch {
-	w := &watch{dispatcher: d, servers: make(map[who]*master.Server), away: make(map[who]time.Time), bans: make(map[banKey]storage.Ban)}
+	w := &watch{dispatcher: d, servers: make(map[serverKey]*master.Server), away: make(map[serverKey]time.Time), bans: make(map[banKey]storage.Ban)}
 	w.serial = d.opt.Registry.LastSerial() // before the list is read
 	for _, h := range d.opt.Registry.All() {
-		w.servers[whoIs(h.Server)] = h.Server
+		w.servers[keyOf(h.Server)] = h.Server
 	}
 	for _, b := range d.opt.Bans() {
 		w.bans[banKey{b.Prefix, b.Scope}] = b
@@ -49,10 +49,10 @@ func newWatch(d *Dispatcher) *watch {
 	return w
 }
 
-func whoIs(s *master.Server) who { return who{s.Origin, s.Public, s.Game} }
+func keyOf(s *master.Server) serverKey { return serverKey{s.Origin, s.Public, s.Game} }
 
-// introduce makes what is known known to a new worker, which is told none of it.
-func (w *watch) introduce(to *worker) {
+// seed gives a new worker the current state without sending events.
+func (w *watch) seed(to *worker) {
 	for k, s := range w.servers {
 		if h := to.sender.hook; h.High > 0 && s.Population() >= h.High {
 			to.high[k] = true
@@ -60,7 +60,7 @@ func (w *watch) introduce(to *worker) {
 	}
 }
 
-// read looks at what changed in the list.
+// read applies the changes of the list.
 func (w *watch) read(now time.Time) {
 	changes, serial, ok := w.dispatcher.opt.Registry.Changes("", w.serial, nil)
 	w.serial = serial
@@ -68,26 +68,26 @@ func (w *watch) read(now time.Time) {
 		w.readAll(now)
 		return
 	}
-	seen := make(map[who]bool, len(changes))
+	seen := make(map[serverKey]bool, len(changes))
 	for _, c := range changes {
-		k := who{c.Origin, c.Public, c.Game}
+		k := serverKey{c.Origin, c.Public, c.Game}
 		if seen[k] {
 			continue
 		}
 		seen[k] = true
 		s, listed := w.dispatcher.opt.Registry.Find(c.Public)
-		if !listed || whoIs(s) != k {
+		if !listed || keyOf(s) != k {
 			s = nil
 		}
 		w.update(k, s, now)
 	}
 }
 
-// readAll looks at the whole list: more changed than the change log holds.
+// readAll compares the whole list: more changed than the change log holds.
 func (w *watch) readAll(now time.Time) {
-	listed := make(map[who]bool)
+	listed := make(map[serverKey]bool)
 	for _, h := range w.dispatcher.opt.Registry.All() {
-		k := whoIs(h.Server)
+		k := keyOf(h.Server)
 		listed[k] = true
 		w.update(k, h.Server, now)
 	}
@@ -98,8 +98,8 @@ func (w *watch) readAll(now time.Time) {
 	}
 }
 
-// update takes note of a server as it is now, nil if it is not listed.
-func (w *watch) update(k who, s *master.Server, now time.Time) {
+// update applies the current state of a server; nil: it is not listed.
+func (w *watch) update(k serverKey, s *master.Server, now time.Time) {
 	_, known := w.servers[k]
 	switch {
 	case s == nil && !known:
@@ -110,7 +110,7 @@ func (w *watch) update(k who, s *master.Server, now time.Time) {
 		}
 		return
 	case !known:
-		w.tell(ServerUp, s, now)
+		w.report(ServerUp, s, now)
 	}
 	delete(w.away, k)
 	w.servers[k] = s
@@ -121,16 +121,16 @@ func (w *watch) update(k who, s *master.Server, now time.Time) {
 		case h.High <= 0:
 		case !to.high[k] && players >= h.High:
 			to.high[k] = true
-			w.tellOne(to, PlayersHigh, s, now)
+			w.send(to, PlayersHigh, s, now)
 		case to.high[k] && players <= h.Low:
 			delete(to.high, k)
-			w.tellOne(to, PlayersLow, s, now)
+			w.send(to, PlayersLow, s, now)
 		}
 	}
 }
 
-// nextSettled returns a channel on which the time comes at which the next server
-// is down for good. stop must be called.
+// nextSettled returns a channel that receives when the next absent server counts
+// as down. stop must be called.
 func (w *watch) nextSettled() (c <-chan time.Time, stop func()) {
 	if w == nil || len(w.away) == 0 {
 		return nil, func() {}
@@ -145,13 +145,13 @@ func (w *watch) nextSettled() (c <-chan time.Time, stop func()) {
 	return timer.C, func() { timer.Stop() }
 }
 
-// settle tells of the servers that did not come back.
+// settle reports the servers that did not come back.
 func (w *watch) settle(now time.Time) {
 	for k, at := range w.away {
 		if now.Sub(at) < settle {
 			continue
 		}
-		w.tell(ServerDown, w.servers[k], now)
+		w.report(ServerDown, w.servers[k], now)
 		delete(w.away, k)
 		delete(w.servers, k)
 		for _, to := range w.workers {
@@ -160,7 +160,7 @@ func (w *watch) settle(now time.Time) {
 	}
 }
 
-// readBans looks at what changed in the bans.
+// readBans applies the changes of the bans.
 func (w *watch) readBans() {
 	if w == nil {
 		return
@@ -171,12 +171,12 @@ func (w *watch) readBans() {
 		k := banKey{b.Prefix, b.Scope}
 		next[k] = b
 		if before, known := w.bans[k]; !known || !sameBan(before, b) {
-			w.tellBan(BanAdded, b, now)
+			w.reportBan(BanAdded, b, now)
 		}
 	}
 	for k, b := range w.bans {
 		if _, still := next[k]; !still {
-			w.tellBan(BanRemoved, b, now)
+			w.reportBan(BanRemoved, b, now)
 		}
 	}
 	w.bans = next
@@ -186,22 +186,22 @@ func sameBan(a, b storage.Ban) bool {
 	return a.Reason == b.Reason && a.By == b.By && a.Added.Equal(b.Added) && a.Expires.Equal(b.Expires)
 }
 
-// tell queues an event about a server for every worker that wants it.
-func (w *watch) tell(kind Kind, s *master.Server, now time.Time) {
+// report queues an event about a server for every worker that wants it.
+func (w *watch) report(kind Kind, s *master.Server, now time.Time) {
 	for _, to := range w.workers {
-		w.tellOne(to, kind, s, now)
+		w.send(to, kind, s, now)
 	}
 }
 
-func (w *watch) tellOne(to *worker, kind Kind, s *master.Server, now time.Time) {
+func (w *watch) send(to *worker, kind Kind, s *master.Server, now time.Time) {
 	if to.sender.hook.wants(kind, s.Game) {
-		told := describe(s, w.dispatcher.opt.Title(s.Game))
-		told.Address = w.dispatcher.opt.Addresses.Outside().Given(s.Public).String()
-		to.offer(Event{Kind: kind, Time: stamp(now), Server: told})
+		out := describe(s, w.dispatcher.opt.Title(s.Game))
+		out.Address = w.dispatcher.opt.Addresses.Outside().Given(s.Public).String()
+		to.offer(Event{Kind: kind, Time: stamp(now), Server: out})
 	}
 }
 
-func (w *watch) tellBan(kind Kind, b storage.Ban, now time.Time) {
+func (w *watch) reportBan(kind Kind, b storage.Ban, now time.Time) {
 	for _, to := range w.workers {
 		if to.sender.hook.wants(kind, "") {
 			to.offer(Event{Kind: kind, Time: stamp(now), Ban: describeBan(b)})
@@ -209,5 +209,5 @@ func (w *watch) tellBan(kind Kind, b storage.Ban, now time.Time) {
 	}
 }
 
-// stamp returns the time of an event as it is told.
+// stamp returns the time of an event as it is sent.
 func stamp(now time.Time) time.Time { return now.UTC().Truncate(time.Second) }

@@ -12,7 +12,7 @@ const (
 	// queueLen is how many events wait for a hook. Further ones are lost, counted
 	// and logged.
 	queueLen = 256
-	// maxEvents is how many events one request tells.
+	// maxEvents is how many events one request has.
 	maxEvents = 20
 	// gather is how long events are collected for one request.
 	gather = time.Second
@@ -37,10 +37,10 @@ type worker struct {
 	events  chan Event
 	stop    context.CancelFunc
 
-	// What only the goroutine of Dispatcher.Run uses.
-	high map[who]bool // servers that were told as busy
-	told time.Time    // of the last line about a full queue
-	lost int          // since then
+	// Used only by the goroutine of Dispatcher.Run.
+	high   map[serverKey]bool // servers that were reported as busy
+	warned time.Time          // of the last line about a full queue
+	lost   int                // since then
 }
 
 // offer queues an event without waiting.
@@ -51,9 +51,9 @@ func (w *worker) offer(e Event) {
 	default:
 		w.metrics.drop(dropQueueFull, 1)
 		w.lost++
-		if now := time.Now(); now.Sub(w.told) >= lostAgain {
+		if now := time.Now(); now.Sub(w.warned) >= lostAgain {
 			w.log.Warn().Int("events", w.lost).Msg("events lost: the webhook takes them too slowly")
-			w.told, w.lost = now, 0
+			w.warned, w.lost = now, 0
 		}
 	}
 }
@@ -82,9 +82,9 @@ func (w *worker) run(ctx context.Context) {
 			w.abandon(len(waiting) + len(w.events))
 			return
 		}
-		r, told := w.sender.compose(waiting, time.Now())
-		if w.deliver(ctx, r, told) {
-			waiting = waiting[told:]
+		r, sent := w.sender.compose(waiting, time.Now())
+		if w.deliver(ctx, r, sent) {
+			waiting = waiting[sent:]
 		}
 	}
 }
@@ -112,7 +112,7 @@ func (w *worker) deliver(ctx context.Context, r request, events int) (over bool)
 			return true
 		case ctx.Err() != nil:
 			return false
-		case attempt == maxAttempts || !again(err):
+		case attempt == maxAttempts || !temporary(err):
 			w.metrics.failed.Inc()
 			w.metrics.drop(dropUndelivered, events)
 			w.log.Warn().Err(err).Int("events", events).Int("attempts", attempt).Msg("webhook gave up: events lost")

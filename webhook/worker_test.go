@@ -79,7 +79,7 @@ func TestHopelessRequestIsGivenUp(t *testing.T) {
 					t.Errorf("the log is %q, want the hook and no secret", log)
 				}
 				f.to.answers(nil)
-				f.told(0)
+				f.sent(0)
 				f.put(listing{port: 2, name: "Next"})
 				f.expect(soon, "server.up Next")
 			})
@@ -95,7 +95,7 @@ func TestManyEventsAreFewRequests(t *testing.T) {
 		if got := len(f.wait(soon).requests); got != 3 {
 			t.Errorf("50 events with %d at a time: %d requests, want 3", maxEvents, got)
 		}
-		if got := strings.Count(f.told(0), "server.up"); got != 50 {
+		if got := strings.Count(f.sent(0), "server.up"); got != 50 {
 			t.Errorf("%d events were told, want 50", got)
 		}
 	})
