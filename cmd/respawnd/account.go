@@ -39,11 +39,11 @@ func accountsWhenWanted(cfg *services.Config, store accounts.Store) func(context
 	}
 }
 
-// accountFlags say which account is meant.
+// accountFlags select an account.
 type accountFlags struct{ partner, namespace int }
 
 func (p *program) accountCommand() *cobra.Command {
-	const short = "Create accounts of players and look after them"
+	const short = "Manage accounts of players"
 	f := new(accountFlags)
 	account := group("account", short,
 		p.accountCreate(f), p.accountList(), p.accountShow(f), p.accountPasswd(f), p.accountBan(f), p.accountUnban(f),
@@ -74,7 +74,7 @@ func (f *accountFlags) find(ctx context.Context, op operator.Operator, name stri
 	return a, err
 }
 
-// onAccount returns a command that does something with one account.
+// onAccount returns a command that works on one account.
 func (p *program) onAccount(f *accountFlags, use, short string,
 	do func(ctx context.Context, op operator.Operator, a accounts.Account) error,
 ) *cobra.Command {
@@ -297,7 +297,7 @@ func (p *program) accountPasswd(f *accountFlags) *cobra.Command {
 
 func (p *program) accountBan(f *accountFlags) *cobra.Command {
 	var flags *banFlags
-	cmd := p.onAccount(f, "ban", "Keep an account out, at once", func(ctx context.Context, op operator.Operator, a accounts.Account) error {
+	cmd := p.onAccount(f, "ban", "Ban an account; takes effect at once", func(ctx context.Context, op operator.Operator, a accounts.Account) error {
 		end, err := flags.end(time.Now())
 		if err != nil {
 			return err
@@ -310,13 +310,13 @@ func (p *program) accountBan(f *accountFlags) *cobra.Command {
 }
 
 func (p *program) accountUnban(f *accountFlags) *cobra.Command {
-	return p.onAccount(f, "unban", "Let an account in again", func(ctx context.Context, op operator.Operator, a accounts.Account) error {
+	return p.onAccount(f, "unban", "Lift the ban of an account", func(ctx context.Context, op operator.Operator, a accounts.Account) error {
 		return p.confirm(op.UnbanAccount(ctx, a.ID), "account %d (%s) is not banned", a.ID, a.Email)
 	})
 }
 
 func (p *program) accountDelete(f *accountFlags) *cobra.Command {
-	return p.onAccount(f, "delete", "Delete an account with everything that hangs on it, for good",
+	return p.onAccount(f, "delete", "Delete an account, its profiles and messages; cannot be undone",
 		func(ctx context.Context, op operator.Operator, a accounts.Account) error {
 			return p.confirm(op.DeleteAccount(ctx, a.ID), "deleted account %d (%s)", a.ID, a.Email)
 		})

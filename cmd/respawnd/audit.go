@@ -14,13 +14,13 @@ import (
 	"github.com/respawnd/respawnd/storage"
 )
 
-// auditLines is how many entries `audit` shows unless told otherwise.
+// auditLines is how many entries `audit` shows by default.
 const auditLines = 50
 
 // errAuditLimit refuses a limit that is no number of entries.
 var errAuditLimit = errors.New("--limit: a number of entries, or 0 for all of them")
 
-// actor returns who uses the command line, for the audit log.
+// actor returns the user of the command line, for the audit log.
 func actor() operator.Actor {
 	a := operator.Actor{Via: storage.ViaCommand}
 	if u, err := user.Current(); err == nil {
@@ -32,7 +32,7 @@ func actor() operator.Actor {
 func (p *program) auditCommand() *cobra.Command {
 	var limit int
 	var asJSON bool
-	cmd := p.operatorCommand("audit", "Show who changed what: bans, games, rooms, accounts, servers", cobra.NoArgs,
+	cmd := p.operatorCommand("audit", "Show the changes that operators made", cobra.NoArgs,
 		func(ctx context.Context, op operator.Operator, _ []string) error {
 			entries, leftOut, err := readAudit(ctx, op, limit)
 			if err != nil {

@@ -12,7 +12,7 @@ import (
 )
 
 func (p *program) backupCommand() *cobra.Command {
-	return p.operatorCommand("backup FILE", "Write everything that a new machine needs to go on into one file", cobra.ExactArgs(1),
+	return p.operatorCommand("backup FILE", "Write all data and secrets to one file, to continue on another machine", cobra.ExactArgs(1),
 		func(ctx context.Context, op operator.Operator, args []string) error {
 			size, err := backup.Replace(args[0], func(w io.Writer) error { return op.Backup(ctx, w) })
 			if err != nil {

@@ -15,7 +15,7 @@ import (
 )
 
 func (p *program) banCommand() *cobra.Command {
-	return group("ban", "Keep addresses away", p.banAdd(), p.banList(), p.banRemove())
+	return group("ban", "Manage bans", p.banAdd(), p.banList(), p.banRemove())
 }
 
 // banFlags say how long a ban lasts and why.
@@ -28,7 +28,7 @@ type banFlags struct {
 func addBanFlags(cmd *cobra.Command) *banFlags {
 	f := &banFlags{cmd: cmd}
 	cmd.Flags().DurationVar(&f.span, "for", 0, "how long, such as 24h (default: for ever)")
-	cmd.Flags().StringVar(&f.reason, "reason", "", "why, for those who read the list later")
+	cmd.Flags().StringVar(&f.reason, "reason", "", "reason, shown in the list")
 	return f
 }
 
@@ -44,12 +44,12 @@ func (f *banFlags) end(now time.Time) (time.Time, error) {
 }
 
 // errBanFor refuses a ban that would be over at once.
-var errBanFor = errors.New("--for: a ban must last longer than no time; leave it out to ban for good")
+var errBanFor = errors.New("--for: must be longer than 0; leave it out for a ban without an end")
 
 func (p *program) banAdd() *cobra.Command {
 	b := storage.Ban{By: "cli"}
 	var scope string
-	cmd := p.operatorCommand("add CIDR|IP", "Ban an address or a network, at once", cobra.ExactArgs(1),
+	cmd := p.operatorCommand("add CIDR|IP", "Ban an address or a network; takes effect at once", cobra.ExactArgs(1),
 		func(ctx context.Context, op operator.Operator, _ []string) error {
 			return p.confirm(op.AddBan(ctx, b), "banned %s from %s until %s", b.Prefix, b.Scope, until(b.Expires))
 		})

@@ -38,7 +38,7 @@ func (p *program) doubtNewFolder(ctx context.Context, cfg *services.Config) erro
 
 // strayed refuses to work on a store that no daemon holds while a daemon runs,
 // which must have another one. A command without the daemon's settings would
-// else change what nobody reads, and say that it is done.
+// otherwise change a store that is not in use, and report success.
 func strayed(ctx context.Context, cfg *services.Config) error {
 	if !admin.Answers(ctx, cfg.Admin.Listen) {
 		return nil

@@ -16,7 +16,7 @@ import (
 
 func (p *program) doctorCommand() *cobra.Command {
 	var addr netip.Addr
-	cmd := p.operatorCommand("doctor [IP]", "Say what the running daemon last decided about an address, why, and what to do", cobra.MaximumNArgs(1),
+	cmd := p.operatorCommand("doctor [IP]", "Explain the last decisions of the running daemon about an address", cobra.MaximumNArgs(1),
 		func(ctx context.Context, op operator.Operator, _ []string) error {
 			list, err := op.Verdicts(ctx, addr)
 			if err != nil {
@@ -56,7 +56,7 @@ func (p *program) examine(ctx context.Context, op operator.Operator, addr netip.
 	}
 	if !slices.ContainsFunc(list, func(v operator.Verdict) bool { return !verdicts.OfPlayer(v.Service) }) {
 		if err := p.say(`
-Nothing that reports a server was heard from %s since the daemon started. If one
+No packet of a game server came from %s since the daemon started. If one
 should be there, its packets do not arrive here, or come from another address:
   - does the game find this machine by name? respawnd hosts --game GAME --ip ADDRESS
   - does a firewall on the way let UDP through (27900; Zandronum: 15300; A2S: 27010)?`, addr); err != nil {

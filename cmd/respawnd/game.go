@@ -15,7 +15,7 @@ import (
 )
 
 func (p *program) gameCommand() *cobra.Command {
-	return group("game", "Look at the catalogue of games and add to it",
+	return group("game", "Show and change the catalogue of games",
 		p.gameList(), p.gameShow(), p.gameAdd(), p.gameRemove(), p.gameImport(), p.roomCommand())
 }
 
@@ -32,7 +32,7 @@ func (p *program) gameList() *cobra.Command {
 }
 
 func (p *program) gameShow() *cobra.Command {
-	return p.operatorCommand("show NAME", "Show one game, as it would stand in games.file", cobra.ExactArgs(1),
+	return p.operatorCommand("show NAME", "Show one game in the format of games.file", cobra.ExactArgs(1),
 		func(ctx context.Context, op operator.Operator, args []string) error {
 			list, err := op.Games(ctx)
 			if err != nil {
@@ -53,7 +53,7 @@ func (p *program) gameAdd() *cobra.Command {
 	var g games.Game
 	var flags uint16
 	var disabled uint32
-	cmd := p.operatorCommand("add NAME", "Add a game, or change what is given of a built-in one", cobra.ExactArgs(1),
+	cmd := p.operatorCommand("add NAME", "Add a game, or change a built-in one", cobra.ExactArgs(1),
 		func(ctx context.Context, op operator.Operator, _ []string) error {
 			return p.confirm(op.PutGames(ctx, []games.Game{g}), "stored %s", g.Name)
 		})
@@ -70,7 +70,7 @@ func (p *program) gameAdd() *cobra.Command {
 		}
 	}
 	f := cmd.Flags()
-	f.StringVar(&g.Title, "title", "", "what people read")
+	f.StringVar(&g.Title, "title", "", "title shown to players")
 	f.StringSliceVar(&g.Secrets, "secret", nil, "secret key; the first is used, all are accepted")
 	f.IntVar(&g.ID, "id", 0, "numeric id")
 	f.Uint16Var(&g.QueryPort, "port", 0, "standard query port")
@@ -81,7 +81,7 @@ func (p *program) gameAdd() *cobra.Command {
 }
 
 func (p *program) gameRemove() *cobra.Command {
-	return p.operatorCommand("remove NAME", "Take back what you added or changed; a built-in game stays as it was", cobra.ExactArgs(1),
+	return p.operatorCommand("remove NAME", "Remove your record of a game; a built-in game returns to its defaults", cobra.ExactArgs(1),
 		func(ctx context.Context, op operator.Operator, args []string) error {
 			return p.confirm(op.DeleteGame(ctx, strings.ToLower(args[0])), "removed your record of %s", args[0])
 		})

@@ -170,7 +170,7 @@ func TestDoctorTellsHowPlayersSignedIn(t *testing.T) {
 	d.cli("account", "ban", "Ben")
 	knock("Ben", stormPassword, `\error\\err\256\`)
 	want("gpcm", verdicts.AccountBanned)
-	wantIn(t, d.cli("doctor", "127.0.0.1"), "Nothing that reports a server was heard from 127.0.0.1")
+	wantIn(t, d.cli("doctor", "127.0.0.1"), "No packet of a game server came from 127.0.0.1")
 	if page := pageText(t, d, "/why"); strings.Contains(page, verdicts.WrongPassword.String()) {
 		t.Errorf("/why tells how somebody signed in:\n%s", page)
 	}

@@ -13,7 +13,7 @@ import (
 	"github.com/respawnd/respawnd/internal/games"
 )
 
-// doubtGame says so if a name is not that of a built-in game: it may be misspelt.
+// doubtGame warns if a name is not that of a built-in game: it may be misspelt.
 func (p *program) doubtGame(name string) error {
 	list, err := games.ParseYAML(bytes.NewReader(configs.Games), games.Source{Origin: games.FromEmbedded})
 	if err != nil {

@@ -22,7 +22,7 @@ const (
 )
 
 func main() {
-	// Shown on Windows to who double-clicks the program itself, until a key is
+	// Shown to users who double-click the program on Windows, until a key is
 	// pressed.
 	cobra.MousetrapHelpText = "respawnd is started from a terminal.\n\nFor a LAN party, double-click lan-party.cmd beside it.\n"
 	cobra.MousetrapDisplayDuration = 0
@@ -49,7 +49,7 @@ type usageError struct{ err error }
 func (e usageError) Error() string { return e.err.Error() }
 func (e usageError) Unwrap() error { return e.err }
 
-// reportedError was told already, where it happened.
+// reportedError has been printed already.
 type reportedError struct{ err error }
 
 func (e reportedError) Error() string { return e.err.Error() }
@@ -78,7 +78,7 @@ func run(ctx context.Context, args, env []string, in io.Reader, out, errOut io.W
 	case errors.As(err, new(reportedError)):
 		return exitFailure
 	case cmd.Name() == serveName && p.logFormat() == formatJSON:
-		// Whoever starts the daemon for a program reads its lines with one.
+		// Programs that start the daemon parse each of its lines.
 		log := newLogger(errOut, "", formatJSON)
 		log.Error().Err(err).Msg("not started")
 		return exitCode(err)

@@ -103,7 +103,7 @@ func remote(cfg *services.Config) (operator.Operator, error) {
 }
 
 // local returns the operations on the store itself. A mistake in games.file is
-// told and passed over: it must not keep anybody from lifting a ban.
+// only a warning: it must not prevent lifting a ban.
 func (p *program) local(ctx context.Context, cfg *services.Config, store *bolt.Store) (*operator.Local, error) {
 	l := &operator.Local{
 		Store: store, Table: bans.New(store), Catalogue: &operator.Catalogue{Embedded: configs.Games, Store: store},
@@ -114,7 +114,7 @@ func (p *program) local(ctx context.Context, cfg *services.Config, store *bolt.S
 	l.CheckAdded = func(a *storage.AddedServer) error { return probe.CheckAdded(l.Catalogue.Catalog(), a) }
 	err := l.Catalogue.Load(ctx, cfg.Games.File)
 	if err != nil && cfg.Games.File != "" {
-		_, _ = fmt.Fprintf(p.err, "warning: going on without games.file: %v\n", err)
+		_, _ = fmt.Fprintf(p.err, "warning: games.file is ignored: %v\n", err)
 		err = l.Catalogue.Load(ctx, "")
 	}
 	return l, errors.Join(l.Table.Load(ctx), err)

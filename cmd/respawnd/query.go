@@ -21,8 +21,8 @@ func (p *program) queryCommand() *cobra.Command {
 	var timeout time.Duration
 	cmd := &cobra.Command{
 		Use:   "query PROTOCOL HOST:PORT",
-		Short: "Ask a game server what it plays and who plays there",
-		Long:  "Ask a game server what it plays and who plays there.\n\nProtocols: " + protocolWords() + ".",
+		Short: "Query a game server for its rules and players",
+		Long:  "Query a game server for its rules and players.\n\nProtocols: " + protocolWords() + ".",
 		Args:  usage(cobra.ExactArgs(2)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			protocol, err := probe.ParseProtocol(args[0])
@@ -33,14 +33,14 @@ func (p *program) queryCommand() *cobra.Command {
 				return usageError{err}
 			}
 			if timeout <= 0 {
-				return usageError{errors.New("--timeout: want more than nothing")}
+				return usageError{errors.New("--timeout: must be longer than 0")}
 			}
 			ctx, cancel := context.WithTimeout(cmd.Context(), timeout)
 			defer cancel()
 			st, err := askOnce(ctx, protocol, args[1])
 			switch {
 			case errors.Is(err, context.DeadlineExceeded), errors.Is(err, probe.ErrNoAnswer):
-				return fmt.Errorf("no answer from %s within %v: nobody is there, it speaks another protocol, or a firewall is between", args[1], timeout)
+				return fmt.Errorf("no answer from %s within %v: no server is there, it uses another protocol, or a firewall blocks the packets", args[1], timeout)
 			case err != nil:
 				return fmt.Errorf("%s: %w", args[1], err)
 			}

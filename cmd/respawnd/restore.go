@@ -24,7 +24,7 @@ import (
 func (p *program) restoreCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "restore FILE",
-		Short: "Go on from a backup; the daemon must not run",
+		Short: "Restore a backup; the daemon must not be running",
 		Args:  usage(cobra.ExactArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			cfg, _, err := p.load()
@@ -97,7 +97,7 @@ func roomFor(bytes int64, in *os.File, dir string) error {
 	return nil
 }
 
-// checkRestored returns an error if a daemon could not go on from the unpacked
+// checkRestored returns an error if a daemon could not start from the unpacked
 // files in dir. The store among them may be upgraded by that.
 func checkRestored(ctx context.Context, dir string) (err error) {
 	path := filepath.Join(dir, daemon.StoreName)

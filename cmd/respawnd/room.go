@@ -12,7 +12,7 @@ import (
 )
 
 func (p *program) roomCommand() *cobra.Command {
-	return group("room", "Group rooms in which players of a game meet", p.roomAdd(), p.roomList(), p.roomRemove())
+	return group("room", "Manage the group rooms of games", p.roomAdd(), p.roomList(), p.roomRemove())
 }
 
 func (p *program) roomAdd() *cobra.Command {
@@ -24,7 +24,7 @@ func (p *program) roomAdd() *cobra.Command {
 			return p.confirm(err, "room %d of %s: %s", stored.ID, stored.Game, printable(stored.Name))
 		})
 	cmd.Flags().Uint32Var(&r.ID, "id", 0, "number of the room, unique over all games (default: a free one)")
-	cmd.Flags().IntVar(&r.MaxWaiting, "max", 100, "how many people fit")
+	cmd.Flags().IntVar(&r.MaxWaiting, "max", 100, "maximum number of players")
 	return cmd
 }
 

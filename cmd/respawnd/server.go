@@ -15,14 +15,14 @@ import (
 )
 
 func (p *program) serverCommand() *cobra.Command {
-	return group("server", "Look at the live server list, add servers and hide them",
+	return group("server", "Show the server list; add, remove and hide servers",
 		p.serverList(), p.serverAdd(), p.serverRemove(), p.serverHide(), p.serverUnhide())
 }
 
 func (p *program) serverList() *cobra.Command {
 	var game string
 	var kept bool
-	cmd := p.operatorCommand("list", "Show the servers that are listed now, and those that are hidden", cobra.NoArgs,
+	cmd := p.operatorCommand("list", "Show the listed and the hidden servers", cobra.NoArgs,
 		func(ctx context.Context, op operator.Operator, _ []string) error {
 			if kept {
 				return p.keptServers(ctx, op)
@@ -36,11 +36,11 @@ func (p *program) serverList() *cobra.Command {
 			}))
 		})
 	cmd.Flags().StringVar(&game, "game", "", "only servers of this game")
-	cmd.Flags().BoolVar(&kept, "kept", false, "only what an operator said: servers that were added or hidden, listed or not")
+	cmd.Flags().BoolVar(&kept, "kept", false, "show the servers that were added or hidden instead, listed or not")
 	return cmd
 }
 
-// how says how players get to a server.
+// how returns how players reach a server.
 func how(s operator.Listed) string {
 	switch {
 	case s.Hidden != "":
@@ -60,7 +60,7 @@ func how(s operator.Listed) string {
 	}
 }
 
-// keptServers prints what operators said about single servers.
+// keptServers prints the servers that were added or hidden.
 func (p *program) keptServers(ctx context.Context, op operator.Operator) error {
 	kept, err := op.KeptServers(ctx)
 	if err != nil {
@@ -81,8 +81,7 @@ func (p *program) keptServers(ctx context.Context, op operator.Operator) error {
 	return p.table("what\taddress\tprotocol\tgame\tanswers\tsince\twhy", rows)
 }
 
-// asked says whether a server that is asked answers, and why it is not in the
-// list.
+// asked returns whether a server answers, and why it is not in the list.
 func asked(kept *operator.Kept, address string) (answers, why string) {
 	s, known := kept.Of(address)
 	if !known {
@@ -93,14 +92,14 @@ func asked(kept *operator.Kept, address string) (answers, why string) {
 
 func (p *program) serverAdd() *cobra.Command {
 	a := storage.AddedServer{By: "cli"}
-	const short = "Ask a game server from now on, and list it while it answers"
+	const short = "Query a game server regularly, and list it while it answers"
 	cmd := p.operatorCommand("add PROTOCOL HOST:PORT", short, cobra.ExactArgs(2),
 		func(ctx context.Context, op operator.Operator, args []string) error {
 			a.Protocol, a.Address, a.Added = args[0], args[1], time.Now()
 			return p.confirm(op.AddServer(ctx, a), "added %s; it is listed as soon as it answers", printable(a.Address))
 		})
 	cmd.Long = short + ".\n\nProtocols: " + protocolWords() + ". The host may be a name; it is looked up again from time to time."
-	cmd.Flags().StringVar(&a.Game, "game", "", "the game it is listed under, whatever it says")
+	cmd.Flags().StringVar(&a.Game, "game", "", "list it under this game, not under the one that it names")
 	return cmd
 }
 
@@ -126,7 +125,7 @@ func (p *program) serverHide() *cobra.Command {
 			h.Added = time.Now()
 			return p.confirm(op.HideServer(ctx, h), "hid %v", h.Address)
 		})
-	cmd.Flags().StringVar(&h.Reason, "reason", "", "why, for those who read the list later")
+	cmd.Flags().StringVar(&h.Reason, "reason", "", "reason, shown in the list")
 	cmd.PreRunE = serverAddress(&h.Address)
 	return cmd
 }
@@ -147,7 +146,7 @@ func serverAddress(a *netip.AddrPort) func(*cobra.Command, []string) error {
 	return func(_ *cobra.Command, args []string) error {
 		v, err := netip.ParseAddrPort(args[0])
 		if err != nil || v.Port() == 0 {
-			return usageError{fmt.Errorf("%q is no address of a server: write it as the list shows it, such as 192.0.2.1:27015", printable(args[0]))}
+			return usageError{fmt.Errorf("%q is not the address of a server: write it as the list shows it, such as 192.0.2.1:27015", printable(args[0]))}
 		}
 		*a = netip.AddrPortFrom(v.Addr().Unmap(), v.Port())
 		return nil

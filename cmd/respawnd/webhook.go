@@ -15,7 +15,7 @@ import (
 )
 
 func (p *program) webhookCommand() *cobra.Command {
-	return group("webhook", "Look at the webhooks and try them", p.webhookList(), p.webhookTest())
+	return group("webhook", "Show and test the webhooks", p.webhookList(), p.webhookTest())
 }
 
 func (p *program) webhookList() *cobra.Command {
@@ -63,7 +63,7 @@ func (p *program) webhookTest() *cobra.Command {
 		Use:   "test NAME | --all",
 		Short: "Send a test to a webhook of the configuration",
 		Long: "Send a test to a webhook of the configuration.\n\nThe command sends it itself, with the configuration as it is written now, " +
-			"so that\na receiver can be tried before the daemon is told of it (SIGHUP) or started.",
+			"so that\na receiver can be tried before the daemon reads it (SIGHUP) or starts.",
 		Args: usage(cobra.MaximumNArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if every == (len(args) == 1) {

@@ -1,5 +1,5 @@
 // Package backup is the form of a backup: one file that holds everything a new
-// machine needs to go on.
+// machine needs to continue.
 //
 // The file is a tar archive. Its first entry, manifest.json, names every other
 // entry with its size and SHA-256, so that a reader knows before it changes

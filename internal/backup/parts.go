@@ -13,8 +13,8 @@ import (
 // a later one.
 const partMark = ".respawnd-part-"
 
-// PartFile creates a file of mode 0600 beside path, for what gets that name when
-// it is complete.
+// PartFile creates a file of mode 0600 beside path, to be renamed to path when it is
+// complete.
 func PartFile(path string) (*os.File, error) {
 	return os.CreateTemp(filepath.Dir(path), filepath.Base(path)+partMark)
 }
@@ -25,13 +25,13 @@ func PartDir(path string) (string, error) {
 	return os.MkdirTemp(filepath.Dir(path), filepath.Base(path)+partMark)
 }
 
-// SweepFiles removes what PartFile made for path and nobody finished, and returns
-// the paths. One that somebody still writes to is removed as well: his rename
-// will fail, and path keeps what it has.
+// SweepFiles removes unfinished files that PartFile made for path, and returns their
+// paths. One that is still being written is removed as well: its rename fails, and
+// path keeps its content.
 func SweepFiles(path string) ([]string, error) { return sweep(path, fs.FileMode.IsRegular) }
 
 // SweepDirs removes what PartDir made for path, with all that is in it, and
-// returns the paths. The caller knows that nobody works there any more.
+// returns the paths. No process may be working there.
 func SweepDirs(path string) ([]string, error) { return sweep(path, fs.FileMode.IsDir) }
 
 // sweep removes the parts of path that are of a kind; links are of none.

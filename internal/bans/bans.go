@@ -127,9 +127,8 @@ func (t *Table) Remove(ctx context.Context, prefix netip.Prefix, scope storage.S
 	return n, err
 }
 
-// Recheck tells those who registered with OnChange if bans are over at now that
-// were not when it looked last, or the other way round: clocks are also set back.
-// Check does not need it.
+// Recheck calls the functions of OnChange if the set of expired bans at now differs
+// from the one at the last call; clocks are also set back. Check does not need it.
 func (t *Table) Recheck(now time.Time) {
 	_ = t.change(func(all []storage.Ban) ([]storage.Ban, bool, error) {
 		var ended []banKey
@@ -162,7 +161,7 @@ func (t *Table) Sweep(ctx context.Context, before time.Time) (n int, err error) 
 // returns what shall be, and whether that is different.
 type step func(old []storage.Ban) (next []storage.Ban, changed bool, err error)
 
-// change applies s and tells those who want to know.
+// change applies s and calls the functions of OnChange.
 func (t *Table) change(s step) error {
 	changed, err := t.apply(s)
 	if err != nil || !changed {

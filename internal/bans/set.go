@@ -62,7 +62,7 @@ func (s *set) find(scope storage.Scope, a netip.Addr, now time.Time) *storage.Ba
 	}
 	for _, l := range levels {
 		p, err := a.Prefix(l.bits)
-		if err != nil || !p.IsValid() { // the zero Addr: nobody is banned
+		if err != nil || !p.IsValid() { // the zero Addr is never banned
 			return nil
 		}
 		bans := l.addrs[p.Addr()]

@@ -33,7 +33,7 @@ func TestOperatorBansAndTheAuditLogTellsOfIt(t *testing.T) {
 	b.press("Ban")
 	b.see("fake <b>servers</b>")
 	b.press("Lift")
-	b.see("Nobody is banned")
+	b.see("There are no bans")
 	b.visit(d.url("admin", "/audit"))
 	b.see("192.0.2.0/24")
 	b.visit(d.url("admin", "/log"))
