@@ -9,8 +9,8 @@ import (
 	"github.com/respawnd/respawnd/storage"
 )
 
-// Headers of a request by which the command line says who it is. They decide
-// nothing: whoever has the token may do everything under any name.
+// Headers with which the command line identifies its user, for the audit log only:
+// the token allows everything under any name.
 const (
 	viaHeader = "Respawnd-Via" // cli
 	byHeader  = "Respawnd-By"  // a name, percent-encoded
@@ -19,7 +19,7 @@ const (
 // maxByHeader is the longest byHeader that is read, in bytes.
 const maxByHeader = 3 * storage.MaxAuditBy
 
-// apiActor returns who makes a request to the API.
+// apiActor returns the actor of a request to the API.
 func apiActor(r *http.Request) operator.Actor {
 	a := operator.Actor{Via: storage.ViaAPI, From: peerOf(r)}
 	if r.Header.Get(viaHeader) == string(storage.ViaCommand) {

@@ -11,8 +11,8 @@ import (
 )
 
 // How many connections the service has at a time, in all and from one address.
-// The second, and that the address with most makes room for others, keep a place
-// for the operator, even if others find the port.
+// The second, and that the address with most connections makes room for others,
+// leave one for the operator, even if others find the port.
 const (
 	maxConns        = 512
 	maxConnsPerAddr = 128
@@ -27,12 +27,12 @@ func extendDeadline(w http.ResponseWriter) {
 	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(writeTimeout)) // test writers have none
 }
 
-// errTokenInQuery is what a request with a token in its address is told.
+// errTokenInQuery is the answer to a request with a token in its address.
 var errTokenInQuery = errors.New("a token does not belong into the address: addresses end up in logs and histories. " +
 	"Send it as \"Authorization: Bearer TOKEN\", and make a new one now: stop the daemon, remove its token file, start it")
 
-// tokenInQuery reports whether somebody put a token into the address: our own
-// under any name, or anything under a name that tokens go by.
+// tokenInQuery reports whether a token is in the address: ours under any name, or
+// any value under a usual name of tokens.
 func (s *Server) tokenInQuery(r *http.Request) bool {
 	if r.URL.RawQuery == "" {
 		return false
@@ -66,7 +66,7 @@ func (s *Server) knownHost(r *http.Request) bool {
 }
 
 // pageHeaders are those of every page. Nothing is loaded from elsewhere, no
-// script runs that is not ours, nobody shows a page inside of his.
+// script runs that is not ours, and no other site can frame a page.
 func pageHeaders(h http.Header) {
 	h.Set("Content-Security-Policy", "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; "+
 		"img-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'")

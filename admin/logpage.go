@@ -23,14 +23,14 @@ const (
 	streamLines   = 200                    // lines in one go
 	streamPause   = 250 * time.Millisecond // between two goes, so that a flood of lines is not one of packets
 	streamSilence = 15 * time.Second       // after which a comment says that we are still there
-	defaultLines  = 200                    // lines that are shown unless told otherwise
+	defaultLines  = 200                    // lines that are shown by default
 	maxLines      = 1000                   // and at most
 )
 
 // levelWords are the levels that lines can be filtered by, lowest first.
 var levelWords = []string{"trace", "debug", "info", "warn", "error"}
 
-// logQuery says which lines are wanted.
+// logQuery selects lines of the log.
 type logQuery struct {
 	Limit int
 	Level zerolog.Level
@@ -111,12 +111,12 @@ func (s *Server) streamPage(w http.ResponseWriter, r *http.Request, v *visit) {
 	}
 }
 
-// errStreams is returned when too many watch the log already.
+// errStreams reports that too many clients watch the log.
 var errStreams = fmt.Errorf("%d readers watch the log already", maxStreams)
 
 // stream sends lines as server-sent events until the client goes, the daemon
 // stops or allowed says no. A client that reads too slowly misses lines and is
-// told how many; one that does not read at all is cut off after writeTimeout.
+// sent their number; one that does not read at all is cut off after writeTimeout.
 func (s *Server) stream(w http.ResponseWriter, r *http.Request, q logQuery, encode func(logtail.Line) any, allowed func() bool) error {
 	select {
 	case s.streams <- struct{}{}:

@@ -20,12 +20,12 @@ import (
 
 // Bounds of what a form may hold, in bytes.
 const (
-	maxLogin  = 8 << 10   // from anybody
+	maxLogin  = 8 << 10   // from strangers
 	maxForm   = 256 << 10 // a record of a game, encoded
 	maxUpload = 4 << 20   // a list of games
 )
 
-// formField carries what proves that a form is ours.
+// formField carries the proof that a form is ours.
 const formField = "form"
 
 //go:embed templates assets
@@ -143,7 +143,7 @@ func many(n int, one, more string) string {
 	return fmt.Sprintf("%d %s", n, more)
 }
 
-// visit is a request to a page by who is logged in.
+// visit is a request to a page within a session.
 type visit struct {
 	session *pageSession
 	form    string // what forms must carry
@@ -160,13 +160,13 @@ type view struct {
 // frame is what a template gets.
 type frame struct {
 	Title, Version, Assets string
-	Form                   string // what forms must carry; empty: nobody is logged in
+	Form                   string // what forms must carry; empty: without a session
 	FormField              string
 	By, Notice, Path       string
 	Data                   any
 }
 
-// write shows a page. v is nil where nobody is logged in.
+// write shows a page. v is nil without a session.
 func (s *Server) write(w http.ResponseWriter, code int, p view, v *visit) {
 	f := frame{Title: p.title, Version: s.opt.Version, Assets: s.assets.version, FormField: formField, Data: p.data}
 	if v != nil {
@@ -205,8 +205,8 @@ func (s *Server) showError(w http.ResponseWriter, r *http.Request, err error, v 
 // A reader makes a page.
 type reader func(r *http.Request) (view, error)
 
-// A changer carries out a form. done says what happened, to is the page to show
-// then, "" for the one of the menu.
+// A changer carries out a form. done is the notice about it, to the page to show
+// then; empty: the one of the menu.
 type changer func(r *http.Request) (done, to string, err error)
 
 // pages registers what the page answers, beside login and log.
@@ -289,7 +289,7 @@ func menuOf(pattern string) string {
 	return "/" + strings.TrimSuffix(path, "{$}")
 }
 
-// visitor lets only those through who are logged in.
+// visitor requires a session.
 func (s *Server) visitor(menu string, f func(http.ResponseWriter, *http.Request, *visit)) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		session, token := s.findSession(r)
@@ -306,8 +306,8 @@ func (s *Server) visitor(menu string, f func(http.ResponseWriter, *http.Request,
 	}
 }
 
-// onForm registers a form that only pages of the same session may send. Who is
-// not logged in is turned away before the body is read.
+// onForm registers a form that only pages of the same session may send. A
+// request without a session is rejected before its body is read.
 func (s *Server) onForm(mux *http.ServeMux, pattern string, f func(http.ResponseWriter, *http.Request, *visit)) {
 	mux.HandleFunc(pattern, s.visitor(menuOf(pattern), func(w http.ResponseWriter, r *http.Request, v *visit) {
 		limit := int64(maxForm)

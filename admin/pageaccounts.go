@@ -124,7 +124,7 @@ func (s *Server) accountUnbanForm(r *http.Request) (done, to string, err error) 
 	return fmt.Sprintf("Account %d is not banned any more.", id), pageOfAccount(id), s.opt.Operator.UnbanAccount(r.Context(), id)
 }
 
-// errNotConfirmed is returned for a deletion that nobody confirmed.
+// errNotConfirmed reports that a deletion was not confirmed.
 var errNotConfirmed = errors.New("type the e-mail address of the account to delete it")
 
 func (s *Server) accountDeleteForm(r *http.Request) (done, to string, err error) {

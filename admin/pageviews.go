@@ -164,8 +164,7 @@ func (s *Server) bansPage(r *http.Request) (view, error) {
 	return view{"bans", "Bans", v}, nil
 }
 
-// longestBan bounds how long a ban with an end lasts; whoever wants more wants
-// one without.
+// longestBan bounds the length of a ban with an end.
 const longestBan = 100 * 365 * 24 * time.Hour
 
 // formSpan reads how long something shall last: a number and a unit. Zero means
@@ -183,7 +182,7 @@ func formSpan(r *http.Request) (time.Duration, error) {
 	return time.Duration(n) * unit, nil
 }
 
-// pageBy names who bans through the page.
+// pageBy returns the name of the operator of a request, for records.
 func pageBy(r *http.Request) string {
 	if by := operator.ActorOf(r.Context()).By; by != "" {
 		return by

@@ -24,7 +24,7 @@ import (
 // Options configure a Server. Operator, Tail and Gatherer are required.
 type Options struct {
 	Operator operator.Operator
-	Token    string // empty: nobody is let in
+	Token    string // empty: no request is authorized
 	Config   Config
 	Version  string // shown on the pages
 	// Protocols are the words for those in which an added server can be asked.

@@ -32,7 +32,7 @@ func (c *Config) Describe() service.Descriptor {
 }
 
 // check reads the token. A file that is missing is made later; one that this user
-// may not read is a matter of who runs the daemon.
+// may not read concerns the user that runs the daemon.
 func (c *Config) check(dataDir string, _ service.Moment) error {
 	_, err := ReadToken(c.TokenPath(dataDir))
 	if err == nil || errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) {

@@ -15,9 +15,9 @@ import (
 	"github.com/respawnd/respawnd/storage"
 )
 
-// AccountOperator does with accounts what an operator asks for. What the rules
-// of accounts refuse matches ErrBadRequest, an account that is not there
-// storage.ErrNotFound. Passwords go in and never come out.
+// AccountOperator manages accounts. A value that the rules of accounts refuse is
+// ErrBadRequest, an unknown account storage.ErrNotFound. Passwords are never
+// returned.
 type AccountOperator interface {
 	// CreateAccount creates an account, or adds a profile to the one with that
 	// e-mail if the password is right.
@@ -40,10 +40,10 @@ type AccountOperator interface {
 
 	// ExportAccounts writes all accounts, one line of JSON each, and returns how
 	// many could not be read and were left out. With secrets the lines have
-	// what is needed to log in as anybody.
+	// what is needed to log in to any of the accounts.
 	ExportAccounts(ctx context.Context, w io.Writer, secrets bool) (leftOut int, err error)
-	// ImportAccounts stores accounts, each or not, and says of each what came
-	// of it. Buddies and blocks are for ImportBuddies, after all accounts.
+	// ImportAccounts stores accounts and returns a result for each: one that is
+	// refused does not stop the others. Buddies and blocks are for ImportBuddies, after all accounts.
 	ImportAccounts(ctx context.Context, list []accounts.Account) ([]Imported, error)
 	ImportBuddies(ctx context.Context, list []accounts.Account) error
 
@@ -52,7 +52,7 @@ type AccountOperator interface {
 	RotateAccountKey(ctx context.Context) (n int, err error)
 }
 
-// NewAccount is what an account is made of.
+// NewAccount holds the data of an account that is created.
 type NewAccount struct {
 	Partner    int    `json:"partner"`
 	Namespace  int    `json:"namespace"` // of the unique nick
@@ -62,8 +62,8 @@ type NewAccount struct {
 	Password   string `json:"password"`
 }
 
-// AccountRef says which account is meant: the first of ID, Email and UniqueNick
-// that is given.
+// AccountRef identifies an account by the first of ID, Email and UniqueNick that is
+// set.
 type AccountRef struct {
 	ID         storage.UserID
 	Email      string
@@ -89,7 +89,7 @@ type AccountPage struct {
 	LeftOut  int                `json:"left_out,omitzero"` // accounts that could not be read
 }
 
-// Imported is what came of one account of an import.
+// Imported is the result of importing one account.
 type Imported struct {
 	User     storage.UserID      `json:"user,omitzero"`
 	Profiles []storage.ProfileID `json:"profiles,omitempty"` // in the order of the import; with an Error: of the same account, which was there before
@@ -116,7 +116,7 @@ func (l *Local) withAccounts(ctx context.Context, f func(*accounts.Service) erro
 	return refused(f(s))
 }
 
-// refused makes ErrBadRequest of a refusal.
+// refused returns a refusal by the rules of accounts as ErrBadRequest.
 func refused(err error) error {
 	if _, ok := errors.AsType[accounts.Refusal](err); ok {
 		return fmt.Errorf("%w: %w", ErrBadRequest, err)
@@ -216,7 +216,7 @@ func (l *Local) profiles(ctx context.Context, u *storage.User) (accounts.Account
 	}
 	for _, p := range list {
 		for i := range p.CDKeys {
-			p.CDKeys[i].Digest = "" // of no use to anybody
+			p.CDKeys[i].Digest = "" // of no use outside
 		}
 		a.Profiles = append(a.Profiles, accounts.AccountProfile{Profile: p})
 	}
@@ -251,7 +251,7 @@ func (l *Local) FindAccount(ctx context.Context, ref AccountRef) (accounts.Accou
 	return a, nil
 }
 
-// user returns the user that is meant.
+// user returns the user that ref identifies.
 func (l *Local) user(ctx context.Context, ref AccountRef) (u storage.User, err error) {
 	switch {
 	case ref.ID != 0:
@@ -325,7 +325,7 @@ func (l *Local) ExportAccounts(ctx context.Context, w io.Writer, secrets bool) (
 	if err != nil {
 		return 0, err
 	}
-	if secrets { // no change, but whoever has the file can log in as anybody
+	if secrets { // no change, but with the file one can log in to any account
 		if _, err := l.Store.AddAudit(ctx, entry(ctx, actAccountExport, "all accounts", "with secrets")); err != nil {
 			return 0, err
 		}

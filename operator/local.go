@@ -53,14 +53,14 @@ type Local struct {
 
 	// StaticServers returns the servers that the configuration names; nil: none.
 	StaticServers func() []storage.AddedServer
-	// AskedServers says how it is with those and the ones that were added; nil where
-	// no daemon runs.
+	// AskedServers returns the state of those and of the added ones; nil where no
+	// daemon runs.
 	AskedServers func() []AskedServer
-	// CheckAdded refuses a server that cannot be asked, and puts its words into
-	// their usual form; nil: whatever the store takes is accepted.
+	// CheckAdded refuses a server that cannot be asked, and brings its fields into
+	// canonical form; nil: every server that the store accepts is added.
 	CheckAdded func(*storage.AddedServer) error
-	// ServersChanged takes over what the store says about single servers; nil
-	// where no daemon runs.
+	// ServersChanged applies the added and hidden servers of the store; nil where
+	// no daemon runs.
 	ServersChanged func(context.Context) error
 
 	// Listening returns when the daemon started, and the addresses of its services
@@ -96,7 +96,7 @@ func (l *Local) AddBan(ctx context.Context, b storage.Ban) error {
 	return l.Table.Add(noted(ctx, actBanAdd, banText(b.Prefix, b.Scope), banDetail(b.Expires, b.Reason)), b)
 }
 
-// checkBanEnd refuses a ban that is over when it begins; a zero end is none.
+// checkBanEnd refuses a ban that ends before it begins; a zero end is never.
 func checkBanEnd(begin, end time.Time) error {
 	if end.IsZero() || end.After(begin) {
 		return nil
@@ -110,12 +110,12 @@ func (l *Local) RemoveBan(ctx context.Context, p netip.Prefix, scope storage.Sco
 	return l.Table.Remove(noted(ctx, actBanRemove, banText(p, scope), ""), p, scope)
 }
 
-// banText names a ban in the audit log.
+// banText returns the subject of a ban in the audit log.
 func banText(p netip.Prefix, scope storage.Scope) string {
 	return p.String() + " (" + scope.String() + ")"
 }
 
-// banDetail says the rest of a ban.
+// banDetail returns the end and the reason of a ban, for the audit log.
 func banDetail(expires time.Time, reason string) string {
 	until := "for good"
 	if !expires.IsZero() {
@@ -259,8 +259,7 @@ func summary(h master.Heard) Listed {
 	}
 }
 
-// recentVerdicts is how many addresses Verdicts tells about when none is asked
-// for.
+// recentVerdicts is how many addresses Verdicts returns if none is given.
 const recentVerdicts = 200
 
 // Verdicts implements Operator.
@@ -294,8 +293,8 @@ func (l *Local) Verdicts(_ context.Context, addr netip.Addr) ([]Verdict, error) 
 func BackupWork(dataDir string) string { return filepath.Join(dataDir, "backup") }
 
 // Backup implements Operator. The store is copied into the data folder first,
-// so that a slow reader of the backup holds up nobody. What a process that is
-// killed leaves there, backup.SweepDirs finds at BackupWork.
+// so that a slow reader of the backup delays no writer. backup.SweepDirs finds at
+// BackupWork what a killed process left there.
 func (l *Local) Backup(ctx context.Context, w io.Writer) (err error) {
 	dir, err := backup.PartDir(BackupWork(l.DataDir))
 	if err != nil {
@@ -325,8 +324,8 @@ func (l *Local) copyStore(ctx context.Context, path string) error {
 	return f.Close()
 }
 
-// whileKeyStays runs f while nobody changes the key that seals passwords. Where
-// no daemon runs the store is ours alone, and the key with it.
+// whileKeyStays runs f while the key that seals passwords cannot change. Where no
+// daemon runs, the process owns the store, and the key with it.
 func (l *Local) whileKeyStays(ctx context.Context, f func() error) error {
 	if l.Registry == nil || l.OpenAccounts == nil {
 		return f()

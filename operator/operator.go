@@ -13,15 +13,15 @@ import (
 
 // Errors that callers decide by. Storage's errors pass through unchanged.
 var (
-	// ErrNotRunning means that only the running daemon can answer that.
+	// ErrNotRunning reports that only a running daemon has the answer.
 	ErrNotRunning = errors.New("the daemon is not running")
-	// ErrUnauthorized means that the token is wrong or missing.
+	// ErrUnauthorized reports a wrong or missing token.
 	ErrUnauthorized = errors.New("the admin token was not accepted")
-	// ErrBadRequest means that an argument was refused; the text says which.
+	// ErrBadRequest reports an invalid argument; the text says which.
 	ErrBadRequest = errors.New("refused")
 )
 
-// Operator does what an operator asks for.
+// Operator is what an operator can do. Its methods may be called concurrently.
 type Operator interface {
 	Status(ctx context.Context) (Status, error)
 
@@ -40,8 +40,8 @@ type Operator interface {
 	DeleteGame(ctx context.Context, name string) error
 	// OwnGame returns the operator's own record of a game.
 	OwnGame(ctx context.Context, name string) (games.Game, error)
-	// SetMaintenance makes a game answer "down for now", or not any more, and
-	// leaves the rest of the operator's record as it is.
+	// SetMaintenance makes a game answer "down for now", or available again. The
+	// rest of the operator's record stays.
 	SetMaintenance(ctx context.Context, name string, on bool) error
 
 	Rooms(ctx context.Context, game string) ([]storage.Room, error)
@@ -50,24 +50,24 @@ type Operator interface {
 	PutRoom(ctx context.Context, r storage.Room) (storage.Room, error)
 	DeleteRoom(ctx context.Context, id uint32) error
 
-	// Servers returns the live list, and the servers that are kept out of it
-	// although they proved themselves.
+	// Servers returns the live list, and the servers that proved themselves but
+	// are hidden.
 	Servers(ctx context.Context, game string) ([]Listed, error)
-	// Verdicts returns what the services last decided about an address, or
-	// about the addresses heard last if addr is zero.
+	// Verdicts returns the last decisions of the services about an address, or
+	// about the most recent addresses if addr is zero.
 	Verdicts(ctx context.Context, addr netip.Addr) ([]Verdict, error)
 
 	// SignedIn returns a page of the players who are signed in.
 	SignedIn(ctx context.Context, q SessionQuery) (SessionPage, error)
 	// Kick ends the sessions of a profile and returns how many there were.
 	Kick(ctx context.Context, id storage.ProfileID) (int, error)
-	// Waiting counts the messages for players who were offline.
+	// Waiting counts the messages that wait for players.
 	Waiting(ctx context.Context) (Waiting, error)
 
-	// AuditLog returns a page of what operators changed.
+	// AuditLog returns a page of the changes that operators made.
 	AuditLog(ctx context.Context, q AuditQuery) (AuditPage, error)
 
-	// Backup writes everything that a new machine needs to go on.
+	// Backup writes everything that a new machine needs to continue.
 	Backup(ctx context.Context, w io.Writer) error
 
 	AccountOperator
@@ -87,7 +87,7 @@ type Listed struct {
 	Reached    string         `json:"reached"`   // direct, perhaps, negotiated, no or unknown
 	NATNeg     bool           `json:"nat_negotiation"`
 	Restored   bool           `json:"restored"`
-	Hidden     string         `json:"hidden,omitempty"` // why nobody but the operator sees it; empty: it is in the list
+	Hidden     string         `json:"hidden,omitempty"` // why only the operator sees it; empty: it is in the list
 	First      time.Time      `json:"first_seen"`
 	Last       time.Time      `json:"last_seen"`
 }

@@ -13,13 +13,13 @@ import (
 	"github.com/respawnd/respawnd/storage"
 )
 
-// ServerOperator does with single game servers what an operator asks for. A
-// server that is not there is storage.ErrNotFound.
+// ServerOperator adds, removes and hides single game servers. An unknown server is
+// storage.ErrNotFound.
 type ServerOperator interface {
-	// KeptServers returns what operators said about single servers.
+	// KeptServers returns the servers that were added or hidden.
 	KeptServers(ctx context.Context) (Kept, error)
-	// AddServer has a server asked and listed from now on, in place of one with
-	// the same address.
+	// AddServer asks a server from now on and lists it while it answers. It
+	// replaces one with the same address.
 	AddServer(ctx context.Context, a storage.AddedServer) error
 	// RemoveServer forgets the server that was added under an address, and takes
 	// the one that is listed there off the list. If that reports by itself, it
@@ -31,25 +31,25 @@ type ServerOperator interface {
 	UnhideServer(ctx context.Context, address netip.AddrPort) error
 }
 
-// Kept is what operators said about single servers.
+// Kept holds the servers that operators added or hid.
 type Kept struct {
 	Static []storage.AddedServer  `json:"static"` // from the configuration
 	Added  []storage.AddedServer  `json:"added"`
 	Hidden []storage.HiddenServer `json:"hidden"`
-	// Asked says how it is with the servers of Static and Added; empty where no
+	// Asked has the state of the servers in Static and Added; empty where no
 	// daemon runs.
 	Asked []AskedServer `json:"asked,omitempty"`
 }
 
-// AskedServer says how it is with a server that is asked.
+// AskedServer is the state of a server that is asked.
 type AskedServer struct {
 	Address string `json:"address"`       // as it was named
-	Answers bool   `json:"answers"`       // it told what it plays when it was last asked
+	Answers bool   `json:"answers"`       // it answered when it was last asked
 	Why     string `json:"why,omitempty"` // why it is not in the list
 }
 
-// Of returns how it is with the server that was named by an address; ok is false
-// if that is not known.
+// Of returns the state of the server with an address, as it was named; ok is false
+// if it is not known.
 func (k *Kept) Of(address string) (a AskedServer, ok bool) {
 	for _, a := range k.Asked {
 		if a.Address == address {
@@ -59,10 +59,10 @@ func (k *Kept) Of(address string) (a AskedServer, ok bool) {
 	return AskedServer{}, false
 }
 
-// Removal says what RemoveServer did.
+// Removal is the result of RemoveServer.
 type Removal struct {
-	Forgotten bool `json:"forgotten"` // it was added, and is not any more
-	Listed    bool `json:"listed"`    // it was listed, and is not now
+	Forgotten bool `json:"forgotten"` // it had been added
+	Listed    bool `json:"listed"`    // it had been listed
 }
 
 // ErrStatic is returned for the removal of a server that the configuration
@@ -165,7 +165,7 @@ func (l *Local) UnhideServer(ctx context.Context, address netip.AddrPort) error 
 	return l.serversChanged(ctx)
 }
 
-// serversChanged has the daemon take over what the store holds now.
+// serversChanged makes the daemon apply what the store holds now.
 func (l *Local) serversChanged(ctx context.Context) error {
 	if l.ServersChanged == nil {
 		return nil

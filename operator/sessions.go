@@ -42,7 +42,7 @@ type Session struct {
 	Since      time.Time         `json:"since"`
 }
 
-// stateWord returns the word for what a player says to be doing.
+// stateWord returns the word for the state that a player set.
 func stateWord(s presence.State) string {
 	switch s {
 	case presence.Offline:
@@ -117,7 +117,7 @@ func (l *Local) Kick(ctx context.Context, id storage.ProfileID) (int, error) {
 	return n, err
 }
 
-// Waiting says how many messages wait for players who were offline.
+// Waiting counts the messages that wait for players.
 type Waiting struct {
 	Messages int `json:"messages"`
 	Profiles int `json:"profiles"` // for how many

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// Status is what the daemon says about itself.
+// Status describes the running daemon.
 type Status struct {
 	Version  string            `json:"version"`
 	Go       string            `json:"go"`
@@ -36,23 +36,23 @@ func (l *Local) Status(context.Context) (Status, error) {
 	return s, nil
 }
 
-// VerdictCount is how many addresses last got a verdict from a service.
+// VerdictCount is the number of addresses whose last verdict from a service was
+// Verdict.
 type VerdictCount struct {
 	Service   string `json:"service"`
 	Verdict   string `json:"verdict"`
 	Addresses int    `json:"addresses"`
 }
 
-// CountVerdicts sums up a list of verdicts, most addresses first. What counts is
-// the newest verdict of each address.
+// CountVerdicts counts the newest verdict of each address, most addresses first.
 func CountVerdicts(list []Verdict) []VerdictCount {
-	type who struct {
+	type key struct {
 		service string
 		address netip.AddrPort
 	}
-	newest := make(map[who]Verdict)
+	newest := make(map[key]Verdict)
 	for _, v := range list {
-		k := who{v.Service, v.Address}
+		k := key{v.Service, v.Address}
 		if old, ok := newest[k]; !ok || v.Last.After(old.Last) {
 			newest[k] = v
 		}
