@@ -22,8 +22,8 @@ import (
 	"github.com/respawnd/respawnd/storage"
 )
 
-// accountsWhenWanted opens the rules of accounts when a command first wants
-// them: what has nothing to do with accounts needs no key.
+// accountsWhenWanted opens the rules of accounts on first use: commands that do not
+// use accounts need no key.
 func accountsWhenWanted(cfg *services.Config, store accounts.Store) func(context.Context) (*accounts.Service, error) {
 	var mu sync.Mutex // guards s
 	var s *accounts.Service

@@ -13,8 +13,7 @@ import (
 	"github.com/respawnd/respawnd/internal/services"
 )
 
-// wholePath returns path for people to read, who may have forgotten where they
-// are.
+// wholePath returns path as an absolute one, for messages.
 func wholePath(path string) string {
 	if whole, err := filepath.Abs(path); err == nil {
 		return whole

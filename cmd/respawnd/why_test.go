@@ -208,7 +208,7 @@ func TestDoctorSaysThatNothingWasHeard(t *testing.T) {
 	t.Parallel()
 	d := start(t, t.TempDir())
 	out := d.cli("doctor", "203.0.113.77")
-	wantIn(t, out, "Nothing that reports a server was heard from 203.0.113.77", "respawnd hosts")
+	wantIn(t, out, "No packet of a game server came from 203.0.113.77", "respawnd hosts")
 	wantIn(t, pageText(t, d, "/why"), "is known to have reported to this site")
 	d.stop()
 }
