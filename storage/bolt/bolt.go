@@ -131,6 +131,9 @@ var _ storage.Store = (*Store)(nil)
 // unfinished save of the server list left behind. The errors name the file and
 // match ErrInUse, ErrNotOurs, ErrNewer or storage.ErrDamaged where that is the
 // reason. After ErrDamaged the file may stay locked until the process ends.
+//
+// It starts one goroutine, which writes groups of changes; Close ends it and waits
+// for it.
 func Open(ctx context.Context, path string, opt Options) (*Store, error) {
 	return open(ctx, path, opt, migrations())
 }
@@ -156,7 +159,7 @@ func open(ctx context.Context, path string, opt Options, steps []migration) (*St
 		return nil, errors.Join(err, s.Close())
 	}
 	s.group = newGroup()
-	go s.writeGroups() // Close waits for it
+	go s.writeGroups()
 	return s, nil
 }
 

@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"iter"
-	"slices"
 	"time"
 
 	"go.etcd.io/bbolt"
@@ -264,12 +263,8 @@ func roomForRequest(tx *bbolt.Tx, from, to storage.ProfileID) bool {
 }
 
 // Request is described in [storage.Buddies].
-func (s *Store) Request(ctx context.Context, from, to storage.ProfileID) (r storage.Request, err error) {
-	err = s.view(ctx, func(tx *bbolt.Tx) error {
-		r, err = get[storage.Request](tx, bucketRequests, pairKey(to, from))
-		return err
-	})
-	return r, err
+func (s *Store) Request(ctx context.Context, from, to storage.ProfileID) (storage.Request, error) {
+	return fetch[storage.Request](ctx, s, bucketRequests, pairKey(to, from))
 }
 
 // Requests is described in [storage.Buddies].
@@ -300,43 +295,23 @@ func (s *Store) Withdraw(ctx context.Context, from, to storage.ProfileID) error 
 	return s.removePair(ctx, requestPairs(), to, from)
 }
 
-// sweepStep is how many keys a sweep changes in one step.
-const sweepStep = 100
-
 // SweepRequests is described in [storage.Buddies].
 func (s *Store) SweepRequests(ctx context.Context, now time.Time) (int, error) {
 	var over []storage.Request
-	for r, err := range iterate(ctx, s, bucketRequests, []byte{}, readRecord[storage.Request]) {
-		switch {
-		case isDamage(err):
-		case err != nil:
-			return 0, fmt.Errorf("sweep requests: %w", err)
-		case r.Expired(now):
+	err := eachReadable(iterate(ctx, s, bucketRequests, []byte{}, readRecord[storage.Request]), func(r storage.Request) {
+		if r.Expired(now) {
 			r.Reason = ""
 			over = append(over, r)
 		}
+	})
+	if err != nil {
+		return 0, fmt.Errorf("sweep requests: %w", err)
 	}
-	total := 0
-	for part := range slices.Chunk(over, sweepStep) {
-		n := 0
-		err := s.change(ctx, func(c *change) error {
-			n = 0
-			for _, r := range part {
-				present, err := get[storage.Request](c.Tx, bucketRequests, pairKey(r.To, r.From))
-				if err != nil || !present.Expired(now) {
-					continue // answered or renewed meanwhile
-				}
-				if err := c.deletePair(requestPairs(), r.To, r.From); err != nil {
-					return err
-				}
-				n++
-			}
-			return nil
-		})
-		if err != nil {
-			return total, fmt.Errorf("sweep requests: %w", err)
+	return sweep(ctx, s, "requests", over, func(c *change, r storage.Request) (int, error) {
+		present, err := get[storage.Request](c.Tx, bucketRequests, pairKey(r.To, r.From))
+		if err != nil || !present.Expired(now) {
+			return 0, nil // answered or renewed meanwhile
 		}
-		total += n
-	}
-	return total, nil
+		return 1, c.deletePair(requestPairs(), r.To, r.From)
+	})
 }

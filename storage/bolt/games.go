@@ -56,23 +56,13 @@ func (s *Store) SetGames(ctx context.Context, list []storage.Game) error {
 }
 
 // GetGame is described in [storage.Games].
-func (s *Store) GetGame(ctx context.Context, name string) (g storage.Game, err error) {
-	err = s.view(ctx, func(tx *bbolt.Tx) error {
-		g, err = get[storage.Game](tx, bucketGames, []byte(name))
-		return err
-	})
-	return g, err
+func (s *Store) GetGame(ctx context.Context, name string) (storage.Game, error) {
+	return fetch[storage.Game](ctx, s, bucketGames, []byte(name))
 }
 
 // DeleteGame is described in [storage.Games].
 func (s *Store) DeleteGame(ctx context.Context, name string) error {
-	return s.update(ctx, func(tx *bbolt.Tx) error {
-		found, err := remove(tx, bucketGames, []byte(name))
-		if err == nil && !found {
-			return storage.ErrNotFound
-		}
-		return err
-	})
+	return s.removeKey(ctx, bucketGames, []byte(name))
 }
 
 // Games is described in [storage.Games].

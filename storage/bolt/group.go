@@ -61,22 +61,14 @@ func (c *change) touch(one, other storage.ProfileID) {
 
 // put stores a record under a key.
 func (c *change) put(bucket string, key []byte, record any) error {
-	value, err := encode(key, record)
-	if err != nil {
-		return err
-	}
-	return c.putRaw(bucket, key, value)
+	c.wrote = true
+	return put(c.Tx, bucket, key, record)
 }
 
 // putEntry stores an entry of an index, a pair or a number.
 func (c *change) putEntry(bucket string, key, content []byte) error {
-	return c.putRaw(bucket, key, sealEntry(key, content))
-}
-
-// putRaw stores a value as it is.
-func (c *change) putRaw(bucket string, key, value []byte) error {
 	c.wrote = true
-	return c.Bucket([]byte(bucket)).Put(key, value)
+	return c.Bucket([]byte(bucket)).Put(key, sealEntry(key, content))
 }
 
 // delete removes a key, which may be missing.

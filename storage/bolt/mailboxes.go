@@ -2,7 +2,6 @@ package bolt
 
 import (
 	"context"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"slices"
@@ -192,59 +191,36 @@ func (s *Store) RemoveMessages(ctx context.Context, to storage.ProfileID, ids []
 
 // CountMessages is described in [storage.Buddies].
 func (s *Store) CountMessages(ctx context.Context) (messages, profiles int, err error) {
-	for box, err := range iterate(ctx, s, bucketMailboxes, []byte{}, readRecord[mailbox]) {
-		switch {
-		case isDamage(err):
-		case err != nil:
-			return 0, 0, fmt.Errorf("count messages: %w", err)
-		default:
-			messages += len(box.Messages)
-			profiles++
-		}
+	err = eachReadable(iterate(ctx, s, bucketMailboxes, []byte{}, readRecord[mailbox]), func(box mailbox) {
+		messages += len(box.Messages)
+		profiles++
+	})
+	if err != nil {
+		return 0, 0, fmt.Errorf("count messages: %w", err)
 	}
 	return messages, profiles, nil
 }
 
 // SweepMessages is described in [storage.Buddies].
 func (s *Store) SweepMessages(ctx context.Context, now time.Time) (int, error) {
-	type found struct {
-		to   storage.ProfileID
-		over bool
-	}
-	look := func(_ *bbolt.Tx, k, v []byte) (found, error) {
-		box, err := decode[mailbox](v)
-		return found{storage.ProfileID(binary.BigEndian.Uint32(k)), box.dropExpired(now) > 0}, err
-	}
 	var boxes []storage.ProfileID
-	for f, err := range iterate(ctx, s, bucketMailboxes, []byte{}, look) {
-		switch {
-		case isDamage(err):
-		case err != nil:
-			return 0, fmt.Errorf("sweep messages: %w", err)
-		case f.over:
-			boxes = append(boxes, f.to)
+	// expired returns the profile of a mailbox with expired messages, 0 for others.
+	expired := func(_ *bbolt.Tx, k, v []byte) (storage.ProfileID, error) {
+		box, err := decode[mailbox](v)
+		if box.dropExpired(now) == 0 {
+			return 0, err
 		}
+		return secondID(k), err
 	}
-	total := 0
-	for part := range slices.Chunk(boxes, sweepStep) {
-		n := 0
-		err := s.change(ctx, func(c *change) error {
-			n = 0
-			for _, to := range part {
-				dropped, err := c.sweepMailbox(to, now)
-				if err != nil {
-					return err
-				}
-				n += dropped
-			}
-			return nil
-		})
-		if err != nil {
-			return total, fmt.Errorf("sweep messages: %w", err)
+	err := eachReadable(iterate(ctx, s, bucketMailboxes, []byte{}, expired), func(to storage.ProfileID) {
+		if to != 0 {
+			boxes = append(boxes, to)
 		}
-		total += n
+	})
+	if err != nil {
+		return 0, fmt.Errorf("sweep messages: %w", err)
 	}
-	return total, nil
+	return sweep(ctx, s, "messages", boxes, func(c *change, to storage.ProfileID) (int, error) { return c.sweepMailbox(to, now) })
 }
 
 // sweepMailbox removes the messages of one mailbox that are expired at now.

@@ -25,19 +25,18 @@ type item[R any] struct {
 	err    error
 }
 
+// A reader returns the record of a key and its value. It shares no memory with
+// them.
+type reader[R any] func(tx *bbolt.Tx, k, v []byte) (R, error)
+
 // iterate yields the records under the keys of bucket that begin with prefix,
-// in key order. read gets a key, its value and the transaction and returns a
-// record that shares no memory with them.
-func iterate[R any](ctx context.Context, s *Store, bucket string, prefix []byte,
-	read func(tx *bbolt.Tx, k, v []byte) (R, error),
-) iter.Seq2[R, error] {
+// in key order.
+func iterate[R any](ctx context.Context, s *Store, bucket string, prefix []byte, read reader[R]) iter.Seq2[R, error] {
 	return iterateFrom(ctx, s, bucket, prefix, prefix, read)
 }
 
 // iterateFrom is iterate from the key first on.
-func iterateFrom[R any](ctx context.Context, s *Store, bucket string, prefix, first []byte,
-	read func(tx *bbolt.Tx, k, v []byte) (R, error),
-) iter.Seq2[R, error] {
+func iterateFrom[R any](ctx context.Context, s *Store, bucket string, prefix, first []byte, read reader[R]) iter.Seq2[R, error] {
 	return func(yield func(R, error) bool) {
 		from := first
 		for from != nil {
@@ -62,9 +61,7 @@ func iterateFrom[R any](ctx context.Context, s *Store, bucket string, prefix, fi
 
 // readPage reads one page from the key from on. next is where the following
 // page begins, nil if there is none.
-func readPage[R any](tx *bbolt.Tx, bucket string, prefix, from []byte,
-	read func(tx *bbolt.Tx, k, v []byte) (R, error),
-) (items []item[R], next []byte) {
+func readPage[R any](tx *bbolt.Tx, bucket string, prefix, from []byte, read reader[R]) (items []item[R], next []byte) {
 	size := 0
 	c := tx.Bucket([]byte(bucket)).Cursor()
 	for k, v := c.Seek(from); k != nil && bytes.HasPrefix(k, prefix); k, v = c.Next() {
@@ -87,6 +84,61 @@ func readRecord[R any](_ *bbolt.Tx, k, v []byte) (record R, err error) {
 		return record, err
 	}
 	return decode[R](v)
+}
+
+// readByID is the reader for an index whose keys end with the id of a record of
+// bucket.
+func readByID[R any](bucket string) reader[R] {
+	return func(tx *bbolt.Tx, k, _ []byte) (R, error) { return get[R](tx, bucket, k[len(k)-4:]) }
+}
+
+// eachReadable calls use with the records that are not damaged. It returns the
+// first other error.
+func eachReadable[R any](records iter.Seq2[R, error], use func(R)) error {
+	for r, err := range records {
+		switch {
+		case isDamage(err):
+		case err != nil:
+			return err
+		default:
+			use(r)
+		}
+	}
+	return nil
+}
+
+// sweepStep is how many items a sweep changes in one step.
+const sweepStep = 100
+
+// sweep calls drop with all items, sweepStep of them in one step, and returns the
+// sum of what it dropped. kind is for the error.
+func sweep[T any](ctx context.Context, s *Store, kind string, items []T, drop func(*change, T) (int, error)) (total int, err error) {
+	for part := range slices.Chunk(items, sweepStep) {
+		n := 0
+		err := s.change(ctx, func(c *change) error {
+			n = 0
+			for _, it := range part {
+				dropped, err := drop(c, it)
+				if err != nil {
+					return err
+				}
+				n += dropped
+			}
+			return nil
+		})
+		if err != nil {
+			return total, fmt.Errorf("sweep %s: %w", kind, err)
+		}
+		total += n
+	}
+	return total, nil
+}
+
+// fetch returns the record under a key, read in a transaction of its own, or
+// ErrNotFound.
+func fetch[R any](ctx context.Context, s *Store, bucket string, key []byte) (record R, err error) {
+	err = s.view(ctx, func(tx *bbolt.Tx) error { return getInto(tx, bucket, key, &record) })
+	return record, err
 }
 
 // get returns the record under a key, or ErrNotFound.

@@ -244,10 +244,7 @@ func (s *Store) FindProfiles(ctx context.Context, by storage.ProfileIndex, value
 	if value == "" || bytes.IndexByte(prefix[1:len(prefix)-1], 0) >= 0 {
 		prefix = []byte{0} // no index: nothing is found, but the context and the store are looked at
 	}
-	read := func(tx *bbolt.Tx, k, _ []byte) (storage.Profile, error) {
-		return get[storage.Profile](tx, bucketProfiles, k[len(k)-4:])
-	}
-	return iterate(ctx, s, bucketFoundBy, prefix, read)
+	return iterate(ctx, s, bucketFoundBy, prefix, readByID[storage.Profile](bucketProfiles))
 }
 
 // UpdateProfile is described in [storage.Accounts].

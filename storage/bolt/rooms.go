@@ -87,12 +87,8 @@ func freeRoomID(tx *bbolt.Tx) (uint32, error) {
 }
 
 // GetRoom is described in [storage.Rooms].
-func (s *Store) GetRoom(ctx context.Context, id uint32) (r storage.Room, err error) {
-	err = s.view(ctx, func(tx *bbolt.Tx) error {
-		r, err = get[storage.Room](tx, bucketRooms, roomKey(id))
-		return err
-	})
-	return r, err
+func (s *Store) GetRoom(ctx context.Context, id uint32) (storage.Room, error) {
+	return fetch[storage.Room](ctx, s, bucketRooms, roomKey(id))
 }
 
 // DeleteRoom is described in [storage.Rooms].
@@ -115,7 +111,5 @@ func (s *Store) Rooms(ctx context.Context, game string) iter.Seq2[storage.Room, 
 	if game == "" {
 		return iterate(ctx, s, bucketRooms, []byte{}, readRecord[storage.Room])
 	}
-	return iterate(ctx, s, bucketRoomsByGame, gamePrefix(game), func(tx *bbolt.Tx, k, _ []byte) (storage.Room, error) {
-		return get[storage.Room](tx, bucketRooms, k[len(k)-4:])
-	})
+	return iterate(ctx, s, bucketRoomsByGame, gamePrefix(game), readByID[storage.Room](bucketRooms))
 }
