@@ -17,8 +17,8 @@ const (
 	formatJSON    = "json"
 )
 
-// newLogger returns a log that writes each line before it continues. auto is
-// console on a terminal, else JSON.
+// newLogger returns a log that writes each line before it returns. The format auto
+// is console on a terminal, else JSON.
 func newLogger(w io.Writer, level, format string) zerolog.Logger {
 	return logTo(zerolog.SyncWriter(formatted(w, format)), level)
 }
@@ -44,10 +44,10 @@ const (
 	logFlushTime = time.Second // for what waits when the daemon stops
 )
 
-// newQueuedLogger returns a log that never makes a packet wait: lines go through
-// a queue, and those that find it full are lost and counted in a line of their
-// own. tail gets every line before w does; it must not block. flush writes what
-// waits and ends the log.
+// newQueuedLogger returns a log that does not block: lines go through a queue, and
+// lines for which it has no room are lost and counted in a line of their own. tail
+// gets every line before w does; it must not block. flush writes the queue and ends
+// the goroutine that newQueuedLogger starts.
 func newQueuedLogger(w, tail io.Writer, level, format string) (log zerolog.Logger, flush func()) {
 	out := io.MultiWriter(tail, formatted(w, format))
 	q := &lineQueue{out: out, direct: logTo(out, level), lines: make(chan []byte, logQueue), stop: make(chan struct{}), ended: make(chan struct{})}
@@ -55,7 +55,14 @@ func newQueuedLogger(w, tail io.Writer, level, format string) (log zerolog.Logge
 	return logTo(q, level), q.close
 }
 
-// lineQueue carries lines to a writer that may be slow.
+// lineQueue carries lines to a writer that may be slow. It is used instead of
+// zerolog's diode, which does not keep the contract of the log:
+//   - its waiter broadcasts without its lock, so that a wake-up can get lost; then a
+//     line such as "ready" is written only when the next one comes, which a flush at
+//     the end does not help; its poller wakes an idle daemon 100 times a second;
+//   - it reports collisions of writers to standard error as plain text, which may
+//     hold JSON only;
+//   - its Close waits for a writer that is stuck, and so would the daemon's end.
 type lineQueue struct {
 	out    io.Writer
 	direct zerolog.Logger // writes to out; only run uses it
@@ -98,7 +105,7 @@ func (q *lineQueue) run() {
 
 func (q *lineQueue) write(line []byte) {
 	q.tellLost()
-	_, _ = q.out.Write(line) // there is nowhere to complain
+	_, _ = q.out.Write(line) // there is no other place to report it
 }
 
 func (q *lineQueue) tellLost() {
