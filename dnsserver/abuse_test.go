@@ -37,7 +37,7 @@ func TestFloodOfStrangersIsNotAnswered(t *testing.T) {
 
 // An answer has an address that its question has not, and a compressed name is
 // written out in it. That is for the machines of one network alone.
-func TestFloodFromForgedAddressesOfTheNetworkBringsThemLittle(t *testing.T) {
+func TestFloodFromForgedNetworkAddresses(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newServer(t, func(o *Options) {
 			configs.Defaults(&o.Config)

@@ -74,7 +74,7 @@ func overTCP(t testing.TB, r *running, m *dns.Msg) *dns.Msg {
 	return next(t, conn)
 }
 
-func TestNamesOfServicesAreNeverAskedOfTheUpstream(t *testing.T) {
+func TestOwnNamesAreNotForwarded(t *testing.T) {
 	var asked atomic.Int32
 	up := upstream(t, func(string, *dns.Msg) [][]byte { asked.Add(1); return nil })
 	r := start(t, forwarding(up))
@@ -192,7 +192,7 @@ func long(m *dns.Msg, n int) *dns.Msg {
 	return a
 }
 
-func TestLongAnswersAreCutForPacketsAndWholeInStreams(t *testing.T) {
+func TestLongAnswersOverUDPAndTCP(t *testing.T) {
 	const texts = 40
 	up := upstream(t, func(network string, m *dns.Msg) [][]byte {
 		a := long(m, texts)
@@ -315,7 +315,7 @@ func TestQuestionThatComesBackGoesOutOnce(t *testing.T) {
 	}
 }
 
-func TestQuestionThatComesBackFromTheUpstreamItselfIsDropped(t *testing.T) {
+func TestForwardingLoop(t *testing.T) {
 	router := netip.MustParseAddrPort("192.168.1.1:53")
 	f := newServer(t, forwarding(router))
 	f.forward.open[question{name: "example.org.", kind: dns.TypeA}] = nil // under way

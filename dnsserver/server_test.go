@@ -16,7 +16,7 @@ import (
 	"github.com/respawnd/respawnd/internal/netserve"
 )
 
-func TestClientsGetTheAddressOnTheirOwnNetwork(t *testing.T) {
+func TestAddressOnClientNetwork(t *testing.T) {
 	own := netip.MustParseAddr("198.51.100.7")
 	for name, tc := range map[string]struct {
 		client, want string
@@ -40,7 +40,7 @@ func TestClientsGetTheAddressOnTheirOwnNetwork(t *testing.T) {
 	}
 }
 
-func TestAddressWhenTheSystemDoesNotSayWhichWasAsked(t *testing.T) {
+func TestAddressOfUnknownDestination(t *testing.T) {
 	f := newServer(t, nil)
 	client := netip.MustParseAddr("172.16.3.3")
 	if got := f.addressFor(client, netip.Addr{}).String(); got != "203.0.113.9" {

@@ -51,7 +51,7 @@ func clientPackets(t testing.TB) (packets [][]byte) {
 	return packets
 }
 
-func TestFloodFromForgedAddressesBringsThemLittle(t *testing.T) {
+func TestFloodFromForgedAddresses(t *testing.T) {
 	for name, change := range map[string]func(*Options){
 		"as it is":    func(*Options) {},
 		"little room": func(o *Options) { o.MaxOpen, o.MaxPerAddr = 100, 4 },
@@ -81,7 +81,7 @@ func TestFloodFromForgedAddressesBringsThemLittle(t *testing.T) {
 
 // What the cheapest packets bring that can be forged: one init of the oldest
 // version with a new cookie each time.
-func TestForgedInitsWithEverNewCookiesAreCapped(t *testing.T) {
+func TestForgedInitsWithNewCookies(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := New(DefaultOptions())
 		n := uint32(0)

@@ -98,11 +98,11 @@ func (c *city) detect(n natnegtest.Net, local string) string {
 	return d.kind(socks[1].Addr())
 }
 
-// TestDetectionIsNeverTooOpenAndBetterWithMoreAddresses checks what clients make
+// TestNATDetection checks what clients make
 // of our answers. With fewer addresses they take their NAT for a stricter one, or
 // a symmetric one for port restricted, but never for more open than it is to
 // those it has not written to.
-func TestDetectionIsNeverTooOpenAndBetterWithMoreAddresses(t *testing.T) {
+func TestNATDetection(t *testing.T) {
 	tests := map[natnegtest.Kind][3]string{ // with one, two, three addresses
 		natnegtest.FullCone:       {restricted, restricted, fullCone},
 		natnegtest.Restricted:     {restricted, restricted, restricted},

@@ -182,7 +182,7 @@ func inCity(t *testing.T, addresses int, f func(t *testing.T, ctx context.Contex
 
 // A player's packets to natneg1, natneg2 and natneg3, and those of its game, come
 // from two addresses of its carrier.
-func TestPlayerBehindACarrierWithSeveralAddressesMeets(t *testing.T) {
+func TestPlayerBehindCarrierNAT(t *testing.T) {
 	inCity(t, 3, func(t *testing.T, ctx context.Context, c *city) {
 		carrier := c.nat(10, natnegtest.Symmetric)
 		carrier.Pool = []netip.Addr{netip.MustParseAddr("203.0.113.11")}
@@ -197,7 +197,7 @@ func TestPlayerBehindACarrierWithSeveralAddressesMeets(t *testing.T) {
 	})
 }
 
-func TestPlayersOnOneNetworkAreGivenTheirLocalAddresses(t *testing.T) {
+func TestPlayersOnOneNetwork(t *testing.T) {
 	tests := map[string]struct {
 		host         string
 		wantC, wantH string // addresses that client and host receive
@@ -236,7 +236,7 @@ func TestOldVersionsMeet(t *testing.T) {
 	}
 }
 
-func TestPlayersMeetWhenEveryThirdPacketIsLost(t *testing.T) {
+func TestPlayersMeetDespiteLoss(t *testing.T) {
 	inCity(t, 1, func(t *testing.T, ctx context.Context, c *city) {
 		i := 0
 		c.net.Lost = func(netip.AddrPort, netip.AddrPort, []byte) bool { i++; return i%3 == 0 }
@@ -300,7 +300,7 @@ func TestLatePartnerIsIntroduced(t *testing.T) {
 	})
 }
 
-func TestPartnerOfOneThatStoppedHalfWayLearnsItSoon(t *testing.T) {
+func TestPartnerOfIncompleteClient(t *testing.T) {
 	inCity(t, 1, func(t *testing.T, ctx context.Context, c *city) {
 		client := c.player(c.nat(10, natnegtest.PortRestricted), "192.168.1.5", 0, true)
 		host := c.player(c.nat(20, natnegtest.PortRestricted), "192.168.1.5", 1, true)
@@ -425,7 +425,7 @@ func TestNATTest3IsAnsweredFromAnotherPort(t *testing.T) {
 	}
 }
 
-func TestServeTakesNoMoreSocketsThanItCanNumber(t *testing.T) {
+func TestServeTooManySockets(t *testing.T) {
 	extra := make([]*netserve.PacketConn, natneg.MaxExtra+1)
 	err := natneg.New(natneg.DefaultOptions()).Serve(t.Context(), natneg.Sockets{Extra: extra})
 	if !errors.Is(err, natneg.ErrTooManySockets) {

@@ -53,7 +53,7 @@ func (tr *trial) told(to string) int {
 
 func newTrial(t *testing.T) *trial { return &trial{t: t} }
 
-func TestReceiptsAndReportsCountFromTheNegotiationSocketAlone(t *testing.T) {
+func TestReceiptsFromOtherSockets(t *testing.T) {
 	tr := newTrial(t)
 	tr.hearAll(0, alice)
 	tr.hearAll(1, bob)
@@ -69,7 +69,7 @@ func TestReceiptsAndReportsCountFromTheNegotiationSocketAlone(t *testing.T) {
 	}
 }
 
-func TestClientThatRepeatsItsInitEarnsAnotherConnect(t *testing.T) {
+func TestRepeatedInitEarnsConnect(t *testing.T) {
 	tr := newTrial(t)
 	tr.hear(0, PortNN1, alice)
 	tr.hearAll(1, bob)
@@ -89,7 +89,7 @@ func TestClientThatRepeatsItsInitEarnsAnotherConnect(t *testing.T) {
 	}
 }
 
-func TestRefusalIsRepeatedToThoseWhoKeptTalking(t *testing.T) {
+func TestRefusalIsRepeated(t *testing.T) {
 	for packets, want := range map[int]int{1: 1, 2: 2, 5: 2} {
 		tr := newTrial(t)
 		for range packets {
@@ -124,7 +124,7 @@ func TestOldSocketShowsNothingOfTheNewOne(t *testing.T) {
 	}
 }
 
-func TestPartnerThatComesRightAfterTheRefusalWaitsItsOwnTime(t *testing.T) {
+func TestPartnerAfterRefusalWaits(t *testing.T) {
 	tr := newTrial(t)
 	tr.hearAll(0, alice)
 	tr.pass(partnerWait + 100*time.Millisecond)

@@ -115,7 +115,7 @@ func parseBody(h Header, body []byte) (p parsed, ok bool) {
 	}
 }
 
-func TestCapturedPacketsAreReadAndWrittenUnchanged(t *testing.T) {
+func TestCapturedPacketsRoundTrip(t *testing.T) {
 	types := make(map[Type]bool)
 	for _, c := range readJSON[captured](t, "packets.json") {
 		want := unhex(t, c.Hex)

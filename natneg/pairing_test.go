@@ -64,7 +64,7 @@ func TestCookieDecidesWhoMeets(t *testing.T) {
 	}
 }
 
-func TestPlayersAreGivenTheAddressThatReachesTheirPartner(t *testing.T) {
+func TestPlayersGetReachableAddress(t *testing.T) {
 	const here, near, far = "127.0.0.1:7000", "10.0.0.20:7001", "203.0.113.4:8000"
 	opt := DefaultOptions()
 	opt.Given = func(player, partner netip.Addr) netip.Addr {
@@ -104,7 +104,7 @@ func TestLocalAddressOfAPartnerIsGivenAsItIs(t *testing.T) {
 	}
 }
 
-func TestGameDecidesBetweenNegotiationsOfOneCookie(t *testing.T) {
+func TestGameDecidesBetweenNegotiations(t *testing.T) {
 	st := newStation(t, DefaultOptions(), "")
 	st.gameInits(77, 0, "civ4", alice)
 	st.gameInits(77, 0, "fear", carol)
@@ -240,7 +240,7 @@ func (st *station) knock(index byte, k knock) drop {
 	return st.deliver(0, k.from, initOf(version, 77, in))
 }
 
-func TestPlayerWithSeveralPublicAddressesIsOnePlayer(t *testing.T) {
+func TestPlayerWithSeveralPublicAddresses(t *testing.T) {
 	const local, noPort = "192.168.1.5:6500", "192.168.1.5:0"
 	knocks := []knock{
 		{carrierB, PortGame, noPort, 0, ""},
@@ -309,7 +309,7 @@ func TestStrangerGetsNothingOfAPlace(t *testing.T) {
 	}
 }
 
-func TestNoAddressJoinsAPlayerThatWasIntroduced(t *testing.T) {
+func TestConnectedPlayerTakesNoAddress(t *testing.T) {
 	st := newStation(t, DefaultOptions(), "")
 	st.inits(77, 0, alice)
 	for _, port := range []PortType{PortGame, PortNN1, PortNN2, PortNN3} {
@@ -321,7 +321,7 @@ func TestNoAddressJoinsAPlayerThatWasIntroduced(t *testing.T) {
 	}
 }
 
-func TestOtherAddressReplacesNothingOfTheFirst(t *testing.T) {
+func TestOtherAddressReplacesNothing(t *testing.T) {
 	const local = "192.168.1.5:6500"
 	st := newStation(t, DefaultOptions(), "")
 	for _, port := range []PortType{PortNN1, PortNN2} {
@@ -346,9 +346,9 @@ func TestAddressesOfOnePlayerAreBounded(t *testing.T) {
 	}
 }
 
-// TestOnlyItsOwnPacketsEarnAnAddressConnects has an attacker forge one init of a
+// TestConnectsArePaidByAddress has an attacker forge one init of a
 // victim, and send many from an address that agrees with it.
-func TestOnlyItsOwnPacketsEarnAnAddressConnects(t *testing.T) {
+func TestConnectsArePaidByAddress(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const local = "192.168.1.5:6500"
 		st := newStation(t, DefaultOptions(), "")

@@ -42,9 +42,9 @@ func comparable(p []byte) string {
 	return string(p)
 }
 
-// TestRecordedExchangesAreAnsweredAsRecorded replays the clients' side of whole
+// TestRecordedExchanges replays the clients' side of whole
 // sessions: negotiations with and without a game socket, and NAT detection.
-func TestRecordedExchangesAreAnsweredAsRecorded(t *testing.T) {
+func TestRecordedExchanges(t *testing.T) {
 	for _, c := range readJSON[capture](t, "captures.json") {
 		t.Run(c.Name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

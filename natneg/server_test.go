@@ -27,7 +27,7 @@ const (
 	mallory = "203.0.113.66:6666"
 )
 
-func TestPacketsAreAnsweredOrDroppedWithAReason(t *testing.T) {
+func TestDropReasons(t *testing.T) {
 	header := func(v byte, typ Type) []byte { return Header{v, typ, 77}.AppendTo(nil) }
 	body := func(typ Type, n int) []byte { return append(header(3, typ), make([]byte, n)...) }
 	tests := map[string]struct {
@@ -85,7 +85,7 @@ func TestPacketsAreAnsweredOrDroppedWithAReason(t *testing.T) {
 	}
 }
 
-func TestEveryTypeAtEveryLengthIsAnsweredWithNoMoreThanItBrought(t *testing.T) {
+func TestAnswersAreNoLongerThanPackets(t *testing.T) {
 	for version := range byte(7) {
 		for typ := range 0x14 {
 			st := newStation(t, options(func(o *Options) { o.AssumeUnrestricted = true }), "198.51.100.1:1")
@@ -129,7 +129,7 @@ func TestPacketsAboveTheRateAreDropped(t *testing.T) {
 	})
 }
 
-func TestAnswersHaveTheVersionAndLeaveFromWhereTheRequestCame(t *testing.T) {
+func TestAnswersMatchTheirRequest(t *testing.T) {
 	st := newStation(t, DefaultOptions(), "", "198.51.100.1:27901", "198.51.100.2:27901")
 	for version := byte(1); version <= 4; version++ {
 		st.deliver(1, alice, initOf(version, 77, Init{PortType: PortNN2, GamePort: true}))
@@ -173,7 +173,7 @@ func TestQueueIsAnsweredWithGoOn(t *testing.T) {
 	}
 }
 
-func TestReportIsConfirmedEvenIfNothingIsKnown(t *testing.T) {
+func TestUnknownReportIsConfirmed(t *testing.T) {
 	st := newStation(t, DefaultOptions(), "")
 	for range 2 {
 		st.deliver(0, alice, reportPacket(77, 0, 1))
@@ -187,7 +187,7 @@ func TestReportIsConfirmedEvenIfNothingIsKnown(t *testing.T) {
 	}
 }
 
-func TestClientsAreIntroducedOnceBothAreComplete(t *testing.T) {
+func TestConnectOnceBothAreComplete(t *testing.T) {
 	st := newStation(t, DefaultOptions(), "")
 	st.inits(77, 0, alice)
 	st.deliver(0, bob, initPacket(77, 1, PortNN3)) // out of order
@@ -207,7 +207,7 @@ func TestClientsAreIntroducedOnceBothAreComplete(t *testing.T) {
 	}
 }
 
-func TestConnectLeavesFromTheSocketThatPortType1CameTo(t *testing.T) {
+func TestConnectLeavesFromSocketOfPort1(t *testing.T) {
 	st := newStation(t, DefaultOptions(), "", "198.51.100.1:27901", "198.51.100.2:27901", "198.51.100.3:27901")
 	for index, from := range []string{alice, bob} {
 		for socket, port := range []PortType{PortNN2, PortNN1, PortNN3} { // as if the names were mixed up
@@ -236,7 +236,7 @@ func TestMissingInitsAreWaitedForALittle(t *testing.T) {
 	})
 }
 
-func TestThirdPartyLearnsEndsAndRedirectsNothing(t *testing.T) {
+func TestThirdPartyChangesNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		st := newStation(t, DefaultOptions(), "")
 		st.inits(77, 0, alice)
@@ -299,7 +299,7 @@ func TestOneAddressIsNotItsOwnPartner(t *testing.T) {
 	})
 }
 
-func TestNewPortOfTheSameAddressReplacesTheOldOne(t *testing.T) {
+func TestNewPortOfSameAddress(t *testing.T) {
 	st := newStation(t, DefaultOptions(), "")
 	st.inits(77, 0, alice)
 	st.inits(77, 0, "203.0.113.1:5999")
@@ -310,7 +310,7 @@ func TestNewPortOfTheSameAddressReplacesTheOldOne(t *testing.T) {
 	}
 }
 
-func TestPartnerThatStillWaitsIsKeptForANewRound(t *testing.T) {
+func TestWaitingPartnerIsKeptForNewRound(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const again = "203.0.113.1:5001"
 		st := newStation(t, DefaultOptions(), "")
@@ -327,7 +327,7 @@ func TestPartnerThatStillWaitsIsKeptForANewRound(t *testing.T) {
 	})
 }
 
-func TestLateInitsOfAnAnsweredRoundAreOnlyConfirmed(t *testing.T) {
+func TestLateInitsOfAnsweredRound(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		st := newStation(t, DefaultOptions(), "")
 		st.inits(77, 0, alice)
@@ -546,7 +546,7 @@ func TestNATTest2OnAWildcardAddressIsHonest(t *testing.T) {
 	}
 }
 
-func TestAddressCheckTellsTheAddressForCookies0To3(t *testing.T) {
+func TestAddressCheckCookies(t *testing.T) {
 	st := newStation(t, DefaultOptions(), "")
 	for cookie := range uint32(5) {
 		st.deliver(0, alice, Check{Test{PortType: PortNN2, Data: [8]byte{7, 8}}}.AppendTo(Header{4, TypeAddressCheck, cookie}.AppendTo(nil)))

@@ -11,7 +11,7 @@ import (
 )
 
 // On Linux all of 127.0.0.0/8 are addresses of this machine.
-func TestSocketOnAllAddressesAnswersNATTest2FromAnother(t *testing.T) {
+func TestWildcardSocketAnswersNATTest2(t *testing.T) {
 	open := func() *netserve.PacketConn {
 		c, err := netserve.ListenPackets(t.Context(), "udp4", "0.0.0.0:0", netserve.ListenOptions{})
 		if err != nil {

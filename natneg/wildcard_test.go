@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-func TestNATTest2OnAllAddressesIsAnsweredFromAnother(t *testing.T) {
+func TestNATTest2OnAllAddresses(t *testing.T) {
 	addrs := func(list ...string) (out []netip.Addr) {
 		for _, a := range list {
 			out = append(out, netip.MustParseAddr(a))
@@ -63,7 +63,7 @@ func TestNATTest2OnAllAddressesIsAnsweredFromAnother(t *testing.T) {
 	}
 }
 
-func TestAddressesOfTheMachineAreOfNoUseToASocketOnOne(t *testing.T) {
+func TestMachineAddressesOfBoundSocket(t *testing.T) {
 	asked := false
 	st := newStation(t, options(func(o *Options) { o.Addresses = func() []netip.Addr { asked = true; return nil } }), "")
 	st.lookAtAddresses()

@@ -67,7 +67,7 @@ func hostReply(_ netip.AddrPort, b []byte) [][]byte {
 	}
 }
 
-func TestFloodFromForgedAddressesBringsThemLittle(t *testing.T) {
+func TestFloodFromForgedAddresses(t *testing.T) {
 	for name, change := range map[string]func(*Options){
 		"as it is": nil,
 		"refusing, and some banned": func(o *Options) {

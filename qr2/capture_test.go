@@ -515,7 +515,7 @@ func (p *player) relay(data []byte) uint32 {
 	return binary.BigEndian.Uint32(m[replyHeader:])
 }
 
-func TestRecordedAvailabilityChecksAreAnsweredAlike(t *testing.T) {
+func TestRecordedAvailabilityChecks(t *testing.T) {
 	for _, c := range captures(t) {
 		if !strings.HasPrefix(c.Name, "available") {
 			continue

@@ -42,7 +42,7 @@ func manyAddresses(i int) netip.AddrPort {
 }
 
 // What strangers send in a host's name must not keep it off the list.
-func TestForgedHeartbeatsDoNotKeepANewServerOut(t *testing.T) {
+func TestForgedHeartbeatsAgainstNewServer(t *testing.T) {
 	const (
 		roundTrip = 300 * time.Millisecond
 		slice     = 50 * time.Millisecond

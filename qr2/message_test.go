@@ -177,7 +177,7 @@ func TestReceiptMustComeFromTheHost(t *testing.T) {
 	}
 }
 
-func TestMessagesToAServerThatIsGoneAreForgotten(t *testing.T) {
+func TestMessagesToUnlistedServer(t *testing.T) {
 	for name, leave := range map[string]func(*host){
 		"left":    func(h *host) { _ = h.send(h.heartbeat("statechanged", "2")) },
 		"expired": func(h *host) { srv, _ := h.in.list.Get(h.key()); h.in.list.Remove(h.key()); h.in.Expired(srv) },
@@ -214,7 +214,7 @@ func TestMessageKeys(t *testing.T) {
 
 // A host does not deliver a message whose key it has seen, and it remembers the
 // keys that it was sent before the daemon was restarted.
-func TestMessageKeysDoNotStartOverAfterARestart(t *testing.T) {
+func TestMessageKeysAfterRestart(t *testing.T) {
 	seen := make(map[uint32]bool)
 	for range 4 {
 		in := newIntake(t, nil).serving()

@@ -39,7 +39,7 @@ func TestChallengeTellsTheHostItsAddress(t *testing.T) {
 	}
 }
 
-func TestRepeatedHeartbeatGetsTheSameChallenge(t *testing.T) {
+func TestRepeatedHeartbeatChallenge(t *testing.T) {
 	in := newIntake(t, nil)
 	h := in.host("192.0.2.1:6500")
 	first := h.challenged(h.heartbeat("hostname", "first"))
@@ -157,7 +157,7 @@ func TestHostMayBeWrongTwice(t *testing.T) {
 	}
 }
 
-func TestWrongResponseIsRefusedWithinTheBudget(t *testing.T) {
+func TestWrongResponseBudget(t *testing.T) {
 	in := newIntake(t, func(o *Options) { o.AddError = true })
 	h := in.host("192.0.2.1:6500")
 	h.challenged(h.heartbeat())
@@ -199,7 +199,7 @@ func TestResponseCountsOnce(t *testing.T) {
 	h.want()
 }
 
-func TestResponseMustComeFromTheChallengedHost(t *testing.T) {
+func TestResponseOfAnotherHost(t *testing.T) {
 	in := newIntake(t, nil)
 	h := in.host("192.0.2.1:6500")
 	c := h.challenged(h.heartbeat())
@@ -244,7 +244,7 @@ func TestChallengeIsRepeatedAFewTimes(t *testing.T) {
 	})
 }
 
-func TestChallengeIsRepeatedWithinTheBudgetOnly(t *testing.T) {
+func TestChallengeRepetitionBudget(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		in := newIntake(t, nil)
 		h := in.host("192.0.2.1:6500")

@@ -215,7 +215,7 @@ func TestSilentHostIsAskedThreeTimes(t *testing.T) {
 	})
 }
 
-func TestHostsThatWantAnAddressCheckAreAskedForIt(t *testing.T) {
+func TestProbeByAddressCheck(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		in := newIntake(t, nil)
 		h := in.host("192.0.2.1:6500")

@@ -10,7 +10,7 @@ import (
 	"github.com/respawnd/respawnd/master"
 )
 
-func TestListedHostIsPolledAndItsChangesAreTaken(t *testing.T) {
+func TestListedHostIsPolled(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		in := newIntake(t, nil)
 		h := in.textServer("192.0.2.1:26900")
@@ -51,7 +51,7 @@ func TestForgedNewsOfAListedHostIsIgnored(t *testing.T) {
 	})
 }
 
-func TestHostThatMayLeaveIsAskedAndStaysIfItAnswers(t *testing.T) {
+func TestHostThatMayLeaveIsAsked(t *testing.T) {
 	for name, tc := range map[string]struct {
 		more   string
 		answer bool
@@ -91,7 +91,7 @@ func TestHostThatMayLeaveIsAskedAndStaysIfItAnswers(t *testing.T) {
 	}
 }
 
-func TestForgedHeartbeatOfAnotherGameDoesNotUnlist(t *testing.T) {
+func TestForgedHeartbeatOfAnotherGame(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		in := newIntake(t, nil)
 		h := in.textServer("192.0.2.1:26900")
@@ -114,7 +114,7 @@ func TestForgedHeartbeatOfAnotherGameDoesNotUnlist(t *testing.T) {
 	})
 }
 
-func TestHeartbeatsOfAListedHostDoNotMultiplyQueries(t *testing.T) {
+func TestHeartbeatsDoNotMultiplyQueries(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		in := newIntake(t, nil)
 		h := in.textServer("192.0.2.1:26900")
@@ -156,7 +156,7 @@ func TestSilentHostExpiresAfterItsLifetime(t *testing.T) {
 	})
 }
 
-func TestServerOfTheSavedListIsAskedAtTheStart(t *testing.T) {
+func TestSavedServerIsAskedAtStart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		in := newIntake(t, nil)
 		h := in.textServer("192.0.2.1:26900")
@@ -177,7 +177,7 @@ func TestServerOfTheSavedListIsAskedAtTheStart(t *testing.T) {
 	})
 }
 
-func TestSavedServerThatIsSilentIsAskedAFewTimes(t *testing.T) {
+func TestSilentSavedServer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		in := newIntake(t, nil)
 		h := in.textServer("192.0.2.1:26900")
@@ -212,7 +212,7 @@ func TestNewerProtocolKeepsItsRecord(t *testing.T) {
 	}
 }
 
-func TestServerFoundOnTheNetworkIsReplacedByItsOwnReport(t *testing.T) {
+func TestLANServerIsReplacedByItsReport(t *testing.T) {
 	in := newIntake(t, nil)
 	h := in.textServer("192.0.2.1:26900")
 	_ = in.list.Put(master.Server{Key: h.key(), Game: "gmtest", Origin: master.FromLAN, Public: h.addr, Seen: time.Now()})
@@ -223,7 +223,7 @@ func TestServerFoundOnTheNetworkIsReplacedByItsOwnReport(t *testing.T) {
 
 // Several hosts may share an address, behind a router or with a hosting company.
 // One of them must not take the place of another by naming its port.
-func TestHostTakesThePlaceOfAnotherServerOnlyIfItAnswersThere(t *testing.T) {
+func TestReplacingAnotherServer(t *testing.T) {
 	heartbeatPort := netip.MustParseAddrPort("192.0.2.1:5000")
 	for name, old := range map[string]master.Server{
 		"zandronum":    {Game: "zandronum", Origin: master.FromZandronum},

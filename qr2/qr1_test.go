@@ -130,7 +130,7 @@ func (h *textServer) pass(d time.Duration) (queries int) {
 	return queries
 }
 
-func TestTextHeartbeatIsAskedAtOnceAndListedAfterItsProof(t *testing.T) {
+func TestTextRegistration(t *testing.T) {
 	in := newIntake(t, func(o *Options) {
 		o.Locate = func(netip.Addr) (string, string) { return "DE", "2" }
 	})
@@ -236,7 +236,7 @@ func TestTextHeartbeatsThatAreRefused(t *testing.T) {
 	}
 }
 
-func TestFurtherKeysOfTheFirstHeartbeatAreKept(t *testing.T) {
+func TestFurtherKeysOfFirstHeartbeat(t *testing.T) {
 	in := newIntake(t, nil)
 	h := in.textServer("192.0.2.1:26900")
 	h.beat(`\gametype\second\clan\Wolves\statechanged\1`)
@@ -252,7 +252,7 @@ func TestFurtherKeysOfTheFirstHeartbeatAreKept(t *testing.T) {
 	}
 }
 
-func TestTextHostsPrivateAddressesThatNobodyCanJoinAreDropped(t *testing.T) {
+func TestTextHostsUnjoinableAddresses(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		in := newIntake(t, nil)
 		h := in.textServer("192.0.2.1:26900")
@@ -273,7 +273,7 @@ func TestEveryKnownKeyOfAGameProves(t *testing.T) {
 	}
 }
 
-func TestHostWithAnotherQueryPortIsAskedAtBothAddresses(t *testing.T) {
+func TestHostWithAnotherQueryPort(t *testing.T) {
 	for name, at := range map[string]string{"query port answers": "192.0.2.1:26900", "heartbeat port answers": "192.0.2.1:5000"} {
 		t.Run(name, func(t *testing.T) {
 			in := newIntake(t, nil)
@@ -326,7 +326,7 @@ func TestProofThatComesApartFromTheStatus(t *testing.T) {
 	})
 }
 
-func TestGameThatNeverAnswersSecureProvesItsAddressByAnEcho(t *testing.T) {
+func TestProofByEcho(t *testing.T) {
 	for name, tc := range map[string]struct {
 		change func(*textServer)
 		trust  bool
@@ -434,9 +434,9 @@ func TestEchoIsSentBackByteForByteAndSeldom(t *testing.T) {
 	})
 }
 
-// TestAddressThatSendsEverythingBackIsNotListed is about a port that repeats
+// TestEchoingAddressIsNotListed is about a port that repeats
 // what it hears, our own included: its echo would prove it.
-func TestAddressThatSendsEverythingBackIsNotListed(t *testing.T) {
+func TestEchoingAddressIsNotListed(t *testing.T) {
 	for _, game := range []string{"silent", "gmtest"} {
 		in := newIntake(t, func(o *Options) { o.Trusted = func(netip.Addr) bool { return true } })
 		h := in.textServer("192.0.2.1:7")
@@ -498,7 +498,7 @@ func TestTextHostsAreBounded(t *testing.T) {
 	}
 }
 
-func TestForgedTextHeartbeatsDoNotKeepANewServerOut(t *testing.T) {
+func TestForgedTextHeartbeats(t *testing.T) {
 	in := newIntake(t, func(o *Options) {
 		o.MaxPending = 500
 		o.UnprovedRate = 20
@@ -521,7 +521,7 @@ func TestForgedTextHeartbeatsDoNotKeepANewServerOut(t *testing.T) {
 	}
 }
 
-func TestForgedGamesDoNotKeepANewTextServerOut(t *testing.T) {
+func TestForgedGamesAgainstNewTextServer(t *testing.T) {
 	tests := map[string]func(*textServer){
 		"one answer":  func(*textServer) {},
 		"proof apart": func(h *textServer) { h.noProof = true },
@@ -560,7 +560,7 @@ func TestForgedGamesDoNotKeepANewTextServerOut(t *testing.T) {
 	}
 }
 
-func TestForgedProofsDoNotKeepANewTextServerOut(t *testing.T) {
+func TestForgedProofsAgainstNewTextServer(t *testing.T) {
 	in := newIntake(t, nil)
 	h := in.textServer("192.0.2.1:26900")
 	h.beat("")
@@ -620,7 +620,7 @@ func TestTextServerIsAskedFromASecondSocket(t *testing.T) {
 	})
 }
 
-func TestTextServerIsAskedFromAnotherAddressToo(t *testing.T) {
+func TestTextServerProbedFromOtherAddress(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		in := newIntake(t, nil)
 		other := in.viewpoint()
@@ -654,7 +654,7 @@ func TestTextServerIsAskedFromAnotherAddressToo(t *testing.T) {
 	})
 }
 
-func TestBudgetOfTextHostsHoldsOverAllPortsOfAnAddress(t *testing.T) {
+func TestTextBudgetIsPerAddress(t *testing.T) {
 	in := newIntake(t, nil)
 	sent := 0
 	for i := range 50 {

@@ -8,7 +8,7 @@ import (
 	"github.com/respawnd/respawnd/internal/nettest"
 )
 
-func TestTextHeartbeatOfAListedServerDoesNotAllocate(t *testing.T) {
+func TestTextHeartbeatAllocations(t *testing.T) {
 	s, packets := newTextFleet(t, 100)
 	i := 0
 	if got := testing.AllocsPerRun(1000, func() { s.ServePacket(nettest.Discard{}, packets[i%100]); i++ }); got != 0 {

@@ -108,7 +108,7 @@ func TestPacketsAreCounted(t *testing.T) {
 	}
 }
 
-func TestFirstHeartbeatIsListedWithAllItsFields(t *testing.T) {
+func TestFirstHeartbeatFields(t *testing.T) {
 	in := newIntake(t, func(o *Options) {
 		o.Locate = func(netip.Addr) (string, string) { return "DE", "2" }
 	})
@@ -243,7 +243,7 @@ func TestProofReplacesAServerOfAnotherOrigin(t *testing.T) {
 	}
 }
 
-func TestHeartbeatsOfAListedServerAreTakenAtOnce(t *testing.T) {
+func TestHeartbeatsOfListedServer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		in := newIntake(t, nil)
 		h := in.host("192.0.2.1:6500")
@@ -265,7 +265,7 @@ func TestHeartbeatsOfAListedServerAreTakenAtOnce(t *testing.T) {
 	})
 }
 
-func TestHeartbeatWithoutNewsIsASignOfLifeOnly(t *testing.T) {
+func TestHeartbeatWithoutNews(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		in := newIntake(t, nil)
 		h := in.host("192.0.2.1:6500")
@@ -359,7 +359,7 @@ func TestFarewellEndsAVerification(t *testing.T) {
 }
 
 // A host that has lost its state says 3: it is challenged, and stays listed.
-func TestListedServerThatStartsAnewIsChallengedAgain(t *testing.T) {
+func TestRestartingServerIsChallenged(t *testing.T) {
 	in := newIntake(t, nil)
 	h := in.host("192.0.2.1:6500")
 	h.register("hostname", "a")
@@ -380,7 +380,7 @@ func TestListedServerThatStartsAnewIsChallengedAgain(t *testing.T) {
 	}
 }
 
-func TestNewInstanceReplacesTheServerOnlyAfterItsProof(t *testing.T) {
+func TestNewInstanceReplacesAfterProof(t *testing.T) {
 	in := newIntake(t, nil)
 	h := in.host("192.0.2.1:6500")
 	h.register("hostname", "old")
@@ -452,7 +452,7 @@ func TestEverySecretOfAGameProves(t *testing.T) {
 	}
 }
 
-func TestRateOfStrangersNeverBindsListedServers(t *testing.T) { synctest.Test(t, testRateOfStrangers) }
+func TestUnprovedRateExemptsListedServers(t *testing.T) { synctest.Test(t, testRateOfStrangers) }
 
 func testRateOfStrangers(t *testing.T) {
 	in := newIntake(t, func(o *Options) {

@@ -41,7 +41,7 @@ func toolReply(_ netip.AddrPort, b []byte) [][]byte {
 	return [][]byte{append(wire.Header{ID: 9, Count: 1}.AppendTo(nil), "SELECT hostip,hostname X-TOKEN "+t.Rows[0][0]...)}
 }
 
-func TestFloodFromForgedAddressesBringsThemNothing(t *testing.T) {
+func TestFloodFromForgedAddresses(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFixture(t)
 		f.many(300)

@@ -10,7 +10,7 @@ import (
 	"github.com/respawnd/respawnd/internal/hostnet"
 )
 
-func TestClientsAreGivenTheAddressThatReachesTheServer(t *testing.T) {
+func TestClientsGetReachableAddress(t *testing.T) {
 	f := newFixture(t)
 	table := advertise.New(f.registry)
 	table.SetRules([]advertise.Rule{{As: netip.MustParseAddr("203.0.113.80")}})

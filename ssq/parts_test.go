@@ -33,7 +33,7 @@ func TestQuestionsOfSeveralPackets(t *testing.T) {
 	}
 }
 
-func TestNoStrangerIsSentMoreThanHeSentInSeveralPackets(t *testing.T) {
+func TestAmplificationInSeveralPackets(t *testing.T) {
 	f := newFixture(t)
 	f.threeServers()
 	f.part(stranger, 2, 0, "SELECT hostip")

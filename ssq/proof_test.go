@@ -69,7 +69,7 @@ func TestNoStrangerIsSentMoreThanHeSent(t *testing.T) {
 	}
 }
 
-func TestQuestionsTooShortForATokenAreNotAnswered(t *testing.T) {
+func TestQuestionsTooShortForToken(t *testing.T) {
 	f := newFixture(t)
 	const least = 26
 	for n := range least + 4 {
@@ -204,7 +204,7 @@ func TestBudgetOfAnAddressAndOfItsNetwork(t *testing.T) {
 	})
 }
 
-func TestSearchesThatFindNothingUseUpTheBudget(t *testing.T) {
+func TestSearchesWithoutResultCost(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) { // a budget grows with the time
 		f := newFixture(t)
 		f.many(2000)

@@ -43,7 +43,7 @@ func clientReply(t testing.TB) func(netip.AddrPort, []byte) [][]byte {
 	}
 }
 
-func TestFloodFromForgedAddressesBringsThemLittle(t *testing.T) {
+func TestFloodFromForgedAddresses(t *testing.T) {
 	for name, change := range map[string]func(*Options){
 		"without budgets": func(o *Options) { o.PagesPerAddr, o.PagesPerNet = 0, 0 },
 		"some banned":     func(o *Options) { o.Banned = func(a netip.Addr) bool { return a.As4()[3]%4 == 0 } },

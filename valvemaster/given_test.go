@@ -10,7 +10,7 @@ import (
 	"github.com/respawnd/respawnd/master"
 )
 
-func TestBrowsersAreGivenTheAddressThatReachesTheServer(t *testing.T) {
+func TestBrowsersGetReachableAddress(t *testing.T) {
 	v := newValve(t, func(o *Options) {
 		o.Addresses = advertise.New(o.Registry)
 		o.Addresses.SetRules([]advertise.Rule{{As: netip.MustParseAddr("203.0.113.80")}})

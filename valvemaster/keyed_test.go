@@ -58,7 +58,7 @@ func TestKeyStandsBeforeTheServers(t *testing.T) {
 	}
 }
 
-func TestKeyedRequestOfATrustedAddressGetsSeveralPackets(t *testing.T) {
+func TestKeyedRequestOfTrustedAddress(t *testing.T) {
 	for listed, want := range map[int]int{0: 0, 1: 1, mostKeyed: mostKeyed, mostKeyed + 1: mostKeyed + 1, maxKeyed: maxKeyed, 2000: maxKeyed} {
 		v := newValve(t, func(o *Options) { o.Trusted = func(netip.Addr) bool { return true } })
 		all := populate(t, v.list, listed)
@@ -78,7 +78,7 @@ func TestKeyedRequestOfATrustedAddressGetsSeveralPackets(t *testing.T) {
 	}
 }
 
-func TestKeyedRequestsThatProveNothingAreRationed(t *testing.T) {
+func TestKeyedRequestsAreLimited(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const most = 5
 		v := newValve(t, func(o *Options) { o.KeyedPages = most })
@@ -123,7 +123,7 @@ func TestKeyedPagesMayBeSmallForAll(t *testing.T) {
 	}
 }
 
-func TestKeyedPageIsNoMoreThanItsRequestPaysFor(t *testing.T) {
+func TestKeyedPageSize(t *testing.T) {
 	for _, filter := range []string{`\key\1`, `\gamedir\cstrike\key\1`, xashFilter} {
 		v := newValve(t, nil)
 		populate(t, v.list, 1000)

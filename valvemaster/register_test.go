@@ -14,7 +14,7 @@ import (
 
 var someRules = map[string]string{"hostname": "Arena", "gamename": "tf", "mapname": "ctf_2fort", "maxplayers": "24", "numplayers": "5"}
 
-func TestServerIsListedAfterItsHeartbeatAndItsAnswer(t *testing.T) {
+func TestServerIsListedAfterItsAnswer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		v := newValve(t, nil)
 		a := netip.MustParseAddrPort("192.0.2.1:27015")
@@ -70,7 +70,7 @@ func TestServerThatDoesNotAnswerIsNotListed(t *testing.T) {
 	})
 }
 
-func TestServerThatAnswersAndHasNoRoomIsNotCalledSilent(t *testing.T) {
+func TestVerdictOfFullList(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		v := newValve(t, func(o *Options) { o.Registry = master.NewRegistry(master.Limits{Servers: 1}) })
 		v.register("192.0.2.1:27015", someRules)
@@ -172,7 +172,7 @@ func TestGoodbyeTakesNobodyOff(t *testing.T) {
 	}
 }
 
-func TestGoodbyeWithAChallengeTakesItsServerOff(t *testing.T) {
+func TestGoodbyeWithChallenge(t *testing.T) {
 	v := newValve(t, nil)
 	a := v.register("192.0.2.1:27015", someRules)
 	if dropped := v.send(a, Goodbye{v.challengeFor(a), true}.AppendTo(nil)); dropped != notDropped {
@@ -245,7 +245,7 @@ func TestBanned(t *testing.T) {
 	}
 }
 
-func TestServersFromBeforeTheStartAreAskedAtOnce(t *testing.T) {
+func TestServersFromBeforeStart(t *testing.T) {
 	v := newValve(t, nil)
 	a, b := netip.MustParseAddrPort("192.0.2.1:27015"), netip.MustParseAddrPort("192.0.2.2:27015")
 	for addr, origin := range map[netip.AddrPort]master.Origin{a: master.FromValve, b: master.FromQR2} {

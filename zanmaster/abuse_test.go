@@ -41,7 +41,7 @@ func serverReply(_ netip.AddrPort, b []byte) [][]byte {
 	return [][]byte{zandronum.Encode(nil, zandronum.AppendVerification(nil, v))}
 }
 
-func TestFloodFromForgedAddressesBringsThemLittle(t *testing.T) {
+func TestFloodFromForgedAddresses(t *testing.T) {
 	for name, change := range map[string]func(*Options){
 		"for everybody": func(o *Options) { o.ListsPerNet, o.ListsTotal = 0, 0 },
 		"for ourselves": func(o *Options) {
@@ -130,7 +130,7 @@ func isBans(b []byte) bool {
 }
 
 // A banned address that sends everything back is not answered without end.
-func TestAnswersToBannedAddressesAreNotAnswered(t *testing.T) {
+func TestAnswersOfBannedAreDropped(t *testing.T) {
 	dir := t.TempDir()
 	write(t, dir, BanFile, "*.*.*.*\n")
 	z := newZan(t, func(o *Options) { o.Files = dir })

@@ -45,7 +45,7 @@ func manyAddresses(i int) netip.AddrPort {
 }
 
 // What strangers send in a server's name must not keep it off the list.
-func TestForgedChallengesDoNotKeepANewServerOut(t *testing.T) {
+func TestForgedChallengesAgainstNewServer(t *testing.T) {
 	const (
 		roundTrip = 300 * time.Millisecond
 		slice     = 50 * time.Millisecond

@@ -421,7 +421,7 @@ func TestOldListTooLongIsCappedAndTold(t *testing.T) {
 
 // On a wildcard socket the answer leaves from the address that was asked, or
 // launchers do not take it.
-func TestAnswerLeavesFromTheAddressThatWasAsked(t *testing.T) {
+func TestAnswerLeavesFromAskedAddress(t *testing.T) {
 	z := newZan(t, nil)
 	conn, err := netserve.ListenPackets(t.Context(), "udp4", ":0", netserve.ListenOptions{})
 	if err != nil {

@@ -130,7 +130,7 @@ func TestNumbersCannotBeForeseen(t *testing.T) {
 	})
 }
 
-func TestRestartedServerIsVerifiedAtOnceAndStaysListed(t *testing.T) {
+func TestRestartedServerStaysListed(t *testing.T) {
 	z := newZan(t, nil)
 	old := z.server("192.0.2.1:10666")
 	old.register()
@@ -375,7 +375,7 @@ func TestAdvertiseAs(t *testing.T) {
 }
 
 // launchers on different networks are given different addresses.
-func TestLaunchersAreGivenTheAddressThatReachesTheServer(t *testing.T) {
+func TestLaunchersGetReachableAddress(t *testing.T) {
 	z := newZan(t, func(o *Options) {
 		o.Registry = master.NewRegistry(master.Limits{})
 		o.Addresses = advertise.New(o.Registry)
@@ -434,7 +434,7 @@ func TestAllowLists(t *testing.T) {
 	z.wantList("203.0.113.3:1", "198.51.100.8:10666")
 }
 
-func TestServerTakenOffTheListByTheOperatorComesBackVerified(t *testing.T) {
+func TestServerRemovedByOperator(t *testing.T) {
 	z := newZan(t, nil)
 	g := z.server("192.0.2.1:10666")
 	g.register()
@@ -444,7 +444,7 @@ func TestServerTakenOffTheListByTheOperatorComesBackVerified(t *testing.T) {
 	z.wantList("203.0.113.2:1", "192.0.2.1:10666")
 }
 
-func TestRestoredServersAreListedUntilTheyAreHeard(t *testing.T) {
+func TestRestoredServers(t *testing.T) {
 	z := newZan(t, nil)
 	g := z.server("192.0.2.1:10666")
 	g.register()
@@ -601,7 +601,7 @@ func TestChallengesDoNotAmplify(t *testing.T) {
 	}
 }
 
-func TestRestoredServersThatDoNotEnforceAreHidden(t *testing.T) {
+func TestRestoredServersNotEnforcing(t *testing.T) {
 	shown := newZan(t, func(o *Options) { o.NotEnforcing = show })
 	g := shown.server("192.0.2.1:10666")
 	g.enforces = false

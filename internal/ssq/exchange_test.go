@@ -61,7 +61,7 @@ func TestExchangeRepeatsTheTokenOfTheServer(t *testing.T) {
 	}
 }
 
-func TestExchangeEndsWithServersThatTakeNoToken(t *testing.T) {
+func TestExchangeWithoutTokens(t *testing.T) {
 	e := NewExchange(Query{Verb: Version}, 0)
 	for i := range maxTokens {
 		if step, err := e.Take(reply(t, byte(i), "x-token\x00\n\x00abc\x00\n\x00")[0]); step != Ask || err != nil {

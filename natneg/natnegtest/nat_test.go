@@ -66,7 +66,7 @@ func TestNATsLetInWhomTheyShould(t *testing.T) {
 	}
 }
 
-func TestSocketsBehindOneNATWriteToEachOtherDirectly(t *testing.T) {
+func TestSocketsBehindOneNAT(t *testing.T) {
 	nat := &NAT{Outside: &Memory{}, Public: netip.MustParseAddr("203.0.113.1")}
 	var from netip.AddrPort
 	a, err := nat.Open(netip.MustParseAddrPort("192.168.1.5:5000"), func([]byte, netip.AddrPort) {})
