@@ -134,7 +134,7 @@ func (p *Pages) Routes() []front.Route {
 		{Pattern: prefix + "/nick", Serve: p.change("renamed", "account.nick", renameProfile)},
 		{Pattern: prefix + "/uniquenick", Serve: p.change("uniquenick", "account.uniquenick", changeUniqueNick)},
 		{Pattern: prefix + "/drop", Serve: p.change("dropped", "account.profile_remove", dropProfile)},
-		{Pattern: prefix + "/delete", Serve: p.handler((*visit).serveDelete)},
+		{Pattern: prefix + "/delete", Serve: p.change("deleted", "account.delete", deleteAccount)},
 	}
 }
 

@@ -150,7 +150,7 @@ func (b *browser) register(email, nick, unique, password string) *browser {
 	b.get("/account/register")
 	w := b.send("/account/register", "email", email, "nick", nick, "uniquenick", unique, "new", password, "repeat", password)
 	if w.Code != http.StatusSeeOther || w.Header().Get("Location") != "/account" {
-		b.f.T.Fatalf("registering %s: got %d to %q: %s", email, w.Code, w.Header().Get("Location"), problem(b.page))
+		b.f.T.Fatalf("registering %s: got %d to %q: %s", email, w.Code, w.Header().Get("Location"), problemIn(b.page))
 	}
 	b.get("/account")
 	return b
@@ -165,8 +165,8 @@ func (b *browser) login(email, password string) *httptest.ResponseRecorder {
 
 var problemNote = regexp.MustCompile(`role="alert">([^<]*)<`)
 
-// problem returns what a page says is wrong.
-func problem(page string) string {
+// problemIn returns what a page says is wrong.
+func problemIn(page string) string {
 	if m := problemNote.FindStringSubmatch(page); m != nil {
 		return m[1]
 	}
@@ -177,15 +177,15 @@ func problem(page string) string {
 func wantDone(t *testing.T, what string, w *httptest.ResponseRecorder, to string) {
 	t.Helper()
 	if got := w.Header().Get("Location"); w.Code != http.StatusSeeOther || got != to {
-		t.Fatalf("%s: got %d to %q, want 303 to %q; %s", what, w.Code, got, to, problem(w.Body.String()))
+		t.Fatalf("%s: got %d to %q, want 303 to %q; %s", what, w.Code, got, to, problemIn(w.Body.String()))
 	}
 }
 
 // wantRefused fails unless a form came back with a problem.
-func wantRefused(t *testing.T, what string, w *httptest.ResponseRecorder, code int, part string) {
+func wantRefused[S ~string](t *testing.T, what string, w *httptest.ResponseRecorder, code int, part S) {
 	t.Helper()
-	if w.Code != code || !strings.Contains(w.Body.String(), part) {
-		t.Errorf("%s: got %d, %q; want %d and %q", what, w.Code, problem(w.Body.String()), code, part)
+	if w.Code != code || !strings.Contains(w.Body.String(), string(part)) {
+		t.Errorf("%s: got %d, %q; want %d and %q", what, w.Code, problemIn(w.Body.String()), code, part)
 	}
 }
 
@@ -360,8 +360,8 @@ func TestRegister(t *testing.T) {
 		"namespace":             {[]string{"namespace", "x"}, "are numbers"},
 		"negative partner":      {[]string{"partner", "-1"}, "are numbers"},
 		"partner too large":     {[]string{"partner", "99999999999"}, "are numbers"},
-		"no password":           {[]string{"new", "", "repeat", ""}, problemLength},
-		"two passwords":         {[]string{"repeat", "other"}, problemRepeat},
+		"no password":           {[]string{"new", "", "repeat", ""}, string(problemLength)},
+		"two passwords":         {[]string{"repeat", "other"}, string(problemRepeat)},
 		"e-mail in use":         {[]string{"email", "ann@example.org", "new", "x", "repeat", "x"}, "with another password"},
 	}
 	for name, tc := range tests {

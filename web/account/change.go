@@ -12,18 +12,6 @@ import (
 	"github.com/respawnd/respawnd/storage"
 )
 
-// errNotConfirmed reports that the confirmation box was not ticked.
-var errNotConfirmed = errors.New("not confirmed")
-
-// errNeedPassword reports that the current password is wrong.
-var errNeedPassword = errors.New("wrong password")
-
-// formProblem says in words for the visitor what is wrong with a form.
-type formProblem string
-
-// Error implements error.
-func (p formProblem) Error() string { return string(p) }
-
 // change makes the handler of a form that changes the visitor's account. done is
 // the word for the page that says so, action the one for the audit log. The
 // change outlives a visitor who leaves.
@@ -33,31 +21,21 @@ func (p *Pages) change(done, action string, do func(context.Context, *visit) err
 			v.goTo("/account")
 			return
 		}
-		if !v.withinQuota() {
+		if !v.session.Data.quota.AllowN(time.Now(), 1) {
+			v.Drop(dropForms)
+			v.refuseChange(problemQuota)
 			return
 		}
-		err := do(v.noted(context.WithoutCancel(v.r.Context()), action), v)
-		if err == nil {
-			v.opt.Log.Debug().Uint32("user", uint32(v.user.ID)).Str("change", done).Msg("account changed on the page")
-			v.goTo("/account?done=" + done)
+		if err := do(v.noted(context.WithoutCancel(v.r.Context()), action), v); err != nil {
+			v.refuseChange(err)
 			return
 		}
-		var problem formProblem
-		text, refused := problemText(err)
-		switch {
-		case errors.As(err, &problem):
-			v.tellChange(http.StatusUnprocessableEntity, string(problem))
-		case errors.Is(err, errNeedPassword):
-			v.tellChange(http.StatusUnprocessableEntity, problemPassword)
-		case errors.Is(err, errNotConfirmed):
-			v.tellChange(http.StatusUnprocessableEntity, problemSure)
-		case errors.Is(err, accounts.ErrThrottled):
-			v.tellChange(http.StatusTooManyRequests, text)
-		case refused:
-			v.tellChange(http.StatusUnprocessableEntity, text)
-		default:
-			v.fault(err)
+		v.opt.Log.Debug().Uint32("user", uint32(v.user.ID)).Str("change", done).Msg("account changed on the page")
+		to := "/account"
+		if v.session == nil { // the change ended it
+			to = "/account/login"
 		}
+		v.goTo(to + "?done=" + done)
 	})
 }
 
@@ -74,25 +52,13 @@ func (v *visit) noted(ctx context.Context, action string) context.Context {
 	})
 }
 
-// withinQuota takes one change from what the account may do. It returns false if
-// it answered.
-func (v *visit) withinQuota() bool {
-	if v.session.Data.quota.AllowN(time.Now(), 1) {
-		return true
+// refuseChange shows the visitor's account with what was wrong.
+func (v *visit) refuseChange(err error) {
+	a, fault := v.accountView()
+	if fault != nil {
+		err = fault
 	}
-	v.Drop(dropForms)
-	v.tellChange(http.StatusTooManyRequests, problemQuota)
-	return false
-}
-
-// tellChange shows the visitor's account with what was wrong.
-func (v *visit) tellChange(status int, problem string) {
-	a, err := v.accountView()
-	if err != nil {
-		v.fault(err)
-		return
-	}
-	v.again("account", a, status, problem)
+	v.refuse("account", a, err)
 }
 
 // checkCurrent checks the current password. Failures count as those of games do.
@@ -102,7 +68,7 @@ func (v *visit) checkCurrent(ctx context.Context) error {
 	})
 	switch {
 	case errors.Is(err, accounts.ErrBadPassword), errors.Is(err, accounts.ErrBadEmail), err == nil && id != v.user.ID:
-		return errNeedPassword
+		return problemPassword
 	}
 	return err
 }
@@ -110,9 +76,9 @@ func (v *visit) checkCurrent(ctx context.Context) error {
 // changePassword changes the password. Games and other browsers have to sign in
 // again; this one stays.
 func changePassword(ctx context.Context, v *visit) error {
-	password, problem := v.newPassword()
-	if problem != "" {
-		return formProblem(problem)
+	password, err := v.newPassword()
+	if err != nil {
+		return err
 	}
 	if err := v.checkCurrent(ctx); err != nil {
 		return err
@@ -141,7 +107,7 @@ func changeEmail(ctx context.Context, v *visit) error {
 	err := v.opt.Service.ChangeEmail(ctx, v.user.ID, v.line("email"))
 	switch {
 	case v.private() && (errors.Is(err, accounts.ErrEmailTaken) || errors.Is(err, accounts.ErrBadEmail)):
-		return formProblem(problemEmailUsed)
+		return problemEmailUsed
 	case err != nil:
 		return err
 	}
@@ -169,7 +135,7 @@ func (v *visit) own(ctx context.Context) (storage.Profile, error) {
 func addProfile(ctx context.Context, v *visit) error {
 	nick, ok := latin1(v.line("nick"))
 	if !ok {
-		return formProblem(problemLetters)
+		return problemLetters
 	}
 	_, err := v.opt.Service.NewProfile(ctx, v.user.ID, nick)
 	return err
@@ -178,7 +144,7 @@ func addProfile(ctx context.Context, v *visit) error {
 func renameProfile(ctx context.Context, v *visit) error {
 	nick, ok := latin1(v.line("nick"))
 	if !ok {
-		return formProblem(problemLetters)
+		return problemLetters
 	}
 	p, err := v.own(ctx)
 	if err != nil {
@@ -191,7 +157,7 @@ func renameProfile(ctx context.Context, v *visit) error {
 func changeUniqueNick(ctx context.Context, v *visit) error {
 	nick, ok := latin1(v.line("uniquenick"))
 	if !ok {
-		return formProblem(problemLetters)
+		return problemLetters
 	}
 	namespace, ok := number31(v.line("namespace"), 1)
 	if !ok {
@@ -207,7 +173,7 @@ func changeUniqueNick(ctx context.Context, v *visit) error {
 
 func dropProfile(ctx context.Context, v *visit) error {
 	if v.form.Get("sure") != "1" {
-		return errNotConfirmed
+		return problemSure
 	}
 	p, err := v.own(ctx)
 	if err != nil {
@@ -220,39 +186,25 @@ func dropProfile(ctx context.Context, v *visit) error {
 	return nil
 }
 
-// serveDelete answers /account/delete: the account with everything that hangs on
-// it goes.
-func (v *visit) serveDelete() {
-	if v.session == nil || v.r.Method != http.MethodPost {
-		v.goTo("/account")
-		return
-	}
-	if !v.withinQuota() {
-		return
-	}
+// deleteAccount deletes the account with everything that belongs to it.
+func deleteAccount(ctx context.Context, v *visit) error {
 	if v.form.Get("sure") != "1" {
-		v.tellChange(http.StatusUnprocessableEntity, problemSure)
-		return
+		return problemSure
 	}
-	ctx := context.WithoutCancel(v.r.Context())
-	err := v.checkCurrent(ctx)
-	if errors.Is(err, errNeedPassword) {
-		v.tellChange(http.StatusUnprocessableEntity, problemPassword)
-		return
+	if err := v.checkCurrent(ctx); err != nil {
+		return err
 	}
-	if err == nil {
-		err = v.opt.Service.DeleteUser(v.noted(ctx, "account.delete"), v.user.ID)
-	}
-	if err != nil {
-		if text, refused := problemText(err); refused {
-			v.tellChange(http.StatusTooManyRequests, text)
-			return
-		}
-		v.fault(err)
-		return
+	if err := v.opt.Service.DeleteUser(ctx, v.user.ID); err != nil {
+		return err
 	}
 	v.opt.Sessions.KickUser(ctx, v.user.ID, presence.ErrDeleted)
+	v.endSession()
+	return nil
+}
+
+// endSession ends the session of this browser.
+func (v *visit) endSession() {
 	v.sessions.End(v.session)
+	v.session = nil
 	v.cookie.Delete(v.w)
-	v.goTo("/account/login?done=deleted")
 }

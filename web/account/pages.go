@@ -55,9 +55,14 @@ func (v *visit) view(title string) accountView {
 	}
 }
 
-// again shows a page with what was wrong with its form.
-func (v *visit) again(name string, a accountView, status int, problem string) {
-	a.Problem = problem
+// refuse shows a page with what was wrong with its form, or answers after a fault.
+func (v *visit) refuse(name string, a accountView, err error) {
+	p, status := problemOf(err)
+	if status == 0 {
+		v.fault(err)
+		return
+	}
+	a.Problem = string(p)
 	front.WritePage(v.w, status, page.Render(v.templates[name], a))
 }
 
@@ -68,26 +73,26 @@ func (v *visit) show(name string, a accountView) { page.Show(v.Front, v.w, v.r, 
 func (v *visit) serveLogin() {
 	a := v.view("Log in")
 	if v.r.Method != http.MethodPost {
-		a.Done = doneText(v.r.URL.Query().Get("done"))
+		a.Done = doneTexts[v.r.URL.Query().Get("done")]
 		v.show("login", a)
 		return
 	}
 	a.Email, a.Partner = clean.Line(v.line("email"), storage.MaxEmail), clean.Line(v.line("partner"), 10)
 	partner, ok := number31(a.Partner, 0)
 	if !ok {
-		v.again("login", a, http.StatusUnprocessableEntity, problemLogin)
+		v.refuse("login", a, problemLogin)
 		return
 	}
 	c := accounts.Credentials{Partner: partner, Email: v.line("email"), Password: asGamesSend(v.form.Get("password")), From: v.from}
 	id, err := v.opt.Service.CheckPassword(v.r.Context(), c)
-	switch {
-	case errors.Is(err, accounts.ErrBadEmail), errors.Is(err, accounts.ErrBadPassword):
-		v.again("login", a, http.StatusUnprocessableEntity, problemLogin)
-	case err != nil:
-		v.tellProblem("login", a, err)
-	default:
-		v.enter(id)
+	if errors.Is(err, accounts.ErrBadEmail) || errors.Is(err, accounts.ErrBadPassword) {
+		err = problemLogin
 	}
+	if err != nil {
+		v.refuse("login", a, err)
+		return
+	}
+	v.enter(id)
 }
 
 // asGamesSend is latin1 for a password that is only compared.
@@ -115,19 +120,6 @@ func (v *visit) enter(id storage.UserID) {
 	v.goTo("/account")
 }
 
-// tellProblem shows a page with a refusal, or answers after a fault.
-func (v *visit) tellProblem(name string, a accountView, err error) {
-	text, ok := problemText(err)
-	switch {
-	case !ok:
-		v.fault(err)
-	case errors.Is(err, accounts.ErrThrottled):
-		v.again(name, a, http.StatusTooManyRequests, text)
-	default:
-		v.again(name, a, http.StatusUnprocessableEntity, text)
-	}
-}
-
 // serveRegister answers /account/register.
 func (v *visit) serveRegister() {
 	a := v.view("Create an account")
@@ -139,20 +131,20 @@ func (v *visit) serveRegister() {
 	a.Email, a.Nick = clean.Line(v.line("email"), storage.MaxEmail), clean.Line(v.line("nick"), storage.MaxNick)
 	a.UniqueNick, a.Partner = clean.Line(v.line("uniquenick"), storage.MaxUniqueNick), clean.Line(v.line("partner"), 10)
 	a.Namespace = clean.Line(v.line("namespace"), 10)
-	reg, problem := v.registration()
-	if problem != "" {
-		v.again("register", a, http.StatusUnprocessableEntity, problem)
+	reg, err := v.registration()
+	if err != nil {
+		v.refuse("register", a, err)
 		return
 	}
 	if !v.Trusted(v.from) && !v.limits.Load().registrations.Allow(v.from, began) {
 		v.Drop(dropRegistrations)
-		v.again("register", a, http.StatusTooManyRequests, problemQuota)
+		v.refuse("register", a, problemQuota)
 		return
 	}
 	if reg.UniqueNick != "" {
 		// Asked first: else the answer would tell whether there is an account.
 		if err := v.opt.Service.CheckUniqueNick(v.r.Context(), reg.Namespace, reg.UniqueNick); err != nil {
-			v.tellProblem("register", a, err)
+			v.refuse("register", a, err)
 			return
 		}
 	}
@@ -164,14 +156,14 @@ func (v *visit) serveRegister() {
 		v.answerInPrivate(a, err, began)
 		return
 	}
-	switch {
-	case errors.Is(err, accounts.ErrBadPassword):
-		v.again("register", a, http.StatusUnprocessableEntity, "There is an account with that e-mail address, with another password.")
-	case err != nil:
-		v.tellProblem("register", a, err)
-	default:
-		v.enter(profile.User)
+	if errors.Is(err, accounts.ErrBadPassword) {
+		err = problemExists
 	}
+	if err != nil {
+		v.refuse("register", a, err)
+		return
+	}
+	v.enter(profile.User)
 }
 
 // private reports whether no answer may tell which e-mails have an account.
@@ -186,32 +178,32 @@ func (v *visit) answerInPrivate(a accountView, err error, began time.Time) {
 	}
 	same := err == nil || errors.Is(err, accounts.ErrBadPassword) || errors.Is(err, accounts.ErrThrottled) || errors.Is(err, accounts.ErrUniqueNickTaken)
 	if !same {
-		v.tellProblem("register", a, err)
+		v.refuse("register", a, err)
 		return
 	}
 	v.goTo("/account/login?done=asked")
 }
 
 // registration reads the form of a registration.
-func (v *visit) registration() (reg accounts.Registration, problem string) {
+func (v *visit) registration() (reg accounts.Registration, err error) {
 	partner, ok := number31(v.line("partner"), 0)
 	namespace, good := number31(v.line("namespace"), 1)
 	if !ok || !good {
-		return reg, "Partner code and namespace are numbers."
+		return reg, problemNumbers
 	}
 	nick, nickOK := latin1(v.line("nick"))
 	unique, uniqueOK := latin1(v.line("uniquenick"))
 	if !nickOK || !uniqueOK {
 		return reg, problemLetters
 	}
-	password, problem := v.newPassword()
+	password, err := v.newPassword()
 	return accounts.Registration{
 		Partner: partner, Namespace: namespace, Email: v.line("email"), Nick: nick, UniqueNick: unique, Password: password, From: v.from,
-	}, problem
+	}, err
 }
 
 // newPassword reads a password that was typed twice.
-func (v *visit) newPassword() (password, problem string) {
+func (v *visit) newPassword() (password string, err error) {
 	if v.form.Get("new") != v.form.Get("repeat") {
 		return "", problemRepeat
 	}
@@ -222,7 +214,7 @@ func (v *visit) newPassword() (password, problem string) {
 	case password == "" || len(password) > accounts.MaxPassword:
 		return "", problemLength
 	}
-	return password, ""
+	return password, nil
 }
 
 // number31 reads a number that fits the protocol; empty means none.
@@ -245,7 +237,7 @@ func (v *visit) serveAccount() {
 		v.fault(err)
 		return
 	}
-	a.Done = doneText(v.r.URL.Query().Get("done"))
+	a.Done = doneTexts[v.r.URL.Query().Get("done")]
 	v.show("account", a)
 }
 
@@ -274,8 +266,7 @@ func (v *visit) accountView() (accountView, error) {
 // serveLogout answers /account/logout.
 func (v *visit) serveLogout() {
 	if v.r.Method == http.MethodPost && v.session != nil {
-		v.sessions.End(v.session)
-		v.cookie.Delete(v.w)
+		v.endSession()
 		v.goTo("/account/login?done=out")
 		return
 	}

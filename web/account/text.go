@@ -2,6 +2,7 @@ package account
 
 import (
 	"errors"
+	"net/http"
 
 	"github.com/respawnd/respawnd/internal/accounts"
 	"github.com/respawnd/respawnd/internal/clean"
@@ -21,84 +22,72 @@ func latin1(text string) (out string, ok bool) {
 	return string(b), true
 }
 
-// doneText returns what the pages say after a change, by the word in their
-// address; empty for other words.
-func doneText(word string) string {
-	switch word {
-	case "asked":
-		return "If that e-mail address was free, the account was created and you can log in. Otherwise nothing was changed."
-	case "password":
-		return "The password was changed. Games that were signed in have to sign in again."
-	case "email":
-		return "The e-mail address was changed. From now on, sign in with it."
-	case "nick":
-		return "The profile was added."
-	case "renamed":
-		return "The nick was changed."
-	case "uniquenick":
-		return "The unique nick was changed."
-	case "dropped":
-		return "The profile was deleted."
-	case "deleted":
-		return "The account was deleted."
-	case "out":
-		return "You are logged out."
-	}
-	return ""
+// doneTexts are what the pages say after a change, by the word in their address.
+var doneTexts = map[string]string{
+	"asked":      "If that e-mail address was free, the account was created and you can log in. Otherwise nothing was changed.",
+	"password":   "The password was changed. Games that were signed in have to sign in again.",
+	"email":      "The e-mail address was changed. From now on, sign in with it.",
+	"nick":       "The profile was added.",
+	"renamed":    "The nick was changed.",
+	"uniquenick": "The unique nick was changed.",
+	"dropped":    "The profile was deleted.",
+	"deleted":    "The account was deleted.",
+	"out":        "You are logged out.",
 }
 
-// Problems that the pages show.
+// problem says in words for the visitor why a form was refused.
+type problem string
+
+// Error implements error.
+func (p problem) Error() string { return string(p) }
+
 const (
-	problemLogin     = "The e-mail address or the password is wrong."
-	problemPassword  = "The password is wrong."
-	problemThrottled = "There were too many failed attempts from your address. Try again in ten minutes."
-	problemQuota     = "Too many changes at once. Wait a minute and try again."
-	problemRepeat    = "The two passwords are not the same."
-	problemLetters   = "Use letters, digits and signs of western keyboards: games cannot send others."
-	problemLength    = "A password has 1 to 30 characters: games allow no more."
-	problemEmailUsed = "This e-mail address cannot be used."
-	problemEnded     = "You were logged out meanwhile. Log in again."
-	problemBanned    = "This account is banned. Ask the operator."
-	problemSure      = "Tick the box to confirm."
+	problemLogin     problem = "The e-mail address or the password is wrong."
+	problemPassword  problem = "The password is wrong."
+	problemThrottled problem = "There were too many failed attempts from your address. Try again in ten minutes."
+	problemQuota     problem = "Too many changes at once. Wait a minute and try again."
+	problemRepeat    problem = "The two passwords are not the same."
+	problemLetters   problem = "Use letters, digits and signs of western keyboards: games cannot send others."
+	problemLength    problem = "A password has 1 to 30 characters: games allow no more."
+	problemNumbers   problem = "Partner code and namespace are numbers."
+	problemEmailUsed problem = "This e-mail address cannot be used."
+	problemExists    problem = "There is an account with that e-mail address, with another password."
+	problemProfile   problem = "That profile does not exist any more."
+	problemSure      problem = "Tick the box to confirm."
 )
 
-// problemText returns why something was refused. ok is false if the error is a
-// fault of ours.
-func problemText(err error) (text string, ok bool) {
-	r, ok := errors.AsType[accounts.Refusal](err)
-	if !ok {
-		return "", false
+// problems are those of refusals.
+var problems = map[accounts.Refusal]problem{
+	accounts.ErrThrottled:          problemThrottled,
+	accounts.ErrBanned:             "This account is banned. Ask the operator.",
+	accounts.ErrBadPassword:        problemPassword,
+	accounts.ErrBadEmail:           "This is not an e-mail address that games can use.",
+	accounts.ErrEmailTaken:         problemEmailUsed,
+	accounts.ErrBadNick:            "A nick has 1 to 30 characters, no backslash, and is not a reserved word.",
+	accounts.ErrNickTaken:          "Your account has a profile with that nick already.",
+	accounts.ErrUniqueNickIllegal:  "A unique nick has 3 to 20 characters without spaces, begins with a letter, and has no comma, quote or backslash.",
+	accounts.ErrUniqueNickReserved: "That unique nick is reserved.",
+	accounts.ErrUniqueNickTaken:    "That unique nick, or one like it, is taken.",
+	accounts.ErrLastProfile:        "An account keeps at least one profile. Delete the account instead.",
+	accounts.ErrTooMany:            "Your account cannot have more.",
+	accounts.ErrBadNamespace:       "A namespace is a number from 1 on.",
+	accounts.ErrBadProfile:         problemProfile,
+	accounts.ErrProfileDeleted:     problemProfile,
+	accounts.ErrNoOldNick:          problemProfile,
+}
+
+// problemOf returns the problem behind an error, and the status to answer with: 0
+// if the error is a fault of ours.
+func problemOf(err error) (p problem, status int) {
+	if r, ok := errors.AsType[accounts.Refusal](err); ok {
+		if p, ok = problems[r]; !ok {
+			p = problem("That is not possible: " + r.Error() + ".")
+		}
+	} else if p, ok = errors.AsType[problem](err); !ok {
+		return "", 0
 	}
-	switch r {
-	case accounts.ErrThrottled:
-		return problemThrottled, true
-	case accounts.ErrBanned:
-		return problemBanned, true
-	case accounts.ErrBadPassword:
-		return problemPassword, true
-	case accounts.ErrBadEmail:
-		return "This is not an e-mail address that games can use.", true
-	case accounts.ErrEmailTaken:
-		return problemEmailUsed, true
-	case accounts.ErrBadNick:
-		return "A nick has 1 to 30 characters, no backslash, and is not a reserved word.", true
-	case accounts.ErrNickTaken:
-		return "Your account has a profile with that nick already.", true
-	case accounts.ErrUniqueNickIllegal:
-		return "A unique nick has 3 to 20 characters without spaces, begins with a letter, and has no comma, quote or backslash.", true
-	case accounts.ErrUniqueNickReserved:
-		return "That unique nick is reserved.", true
-	case accounts.ErrUniqueNickTaken:
-		return "That unique nick, or one like it, is taken.", true
-	case accounts.ErrLastProfile:
-		return "An account keeps at least one profile. Delete the account instead.", true
-	case accounts.ErrTooMany:
-		return "Your account cannot have more.", true
-	case accounts.ErrBadNamespace:
-		return "A namespace is a number from 1 on.", true
-	case accounts.ErrBadProfile, accounts.ErrProfileDeleted, accounts.ErrNoOldNick:
-		return "That profile does not exist any more.", true
-	default:
-		return "That is not possible: " + r.Error() + ".", true
+	if p == problemQuota || p == problemThrottled {
+		return p, http.StatusTooManyRequests
 	}
+	return p, http.StatusUnprocessableEntity
 }
