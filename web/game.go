@@ -146,7 +146,7 @@ func (s *Server) hostsAddress(r *http.Request, given string) (a netip.Addr, ok b
 func (s *Server) hostsFile(game string, a netip.Addr) []byte {
 	var b bytes.Buffer
 	if err := games.WriteHosts(&b, game, a, s.opt.Domains); err != nil {
-		s.opt.Log.Error().Err(err).Str("game", game).Msg("no lines for a hosts file")
+		s.Log().Error().Err(err).Str("game", game).Msg("no lines for a hosts file")
 		return nil
 	}
 	return b.Bytes()

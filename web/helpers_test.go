@@ -7,6 +7,7 @@ import (
 
 	"github.com/rs/zerolog"
 
+	"github.com/respawnd/respawnd/web/api"
 	"github.com/respawnd/respawnd/web/webtest"
 )
 
@@ -20,9 +21,9 @@ func newFixture(t testing.TB, change ...func(*Options)) *fixture {
 	t.Helper()
 	f := webtest.New(t, DropReasons()...)
 	opt := Options{
-		Config: &Config{MaxConns: 8192, MaxPerAddr: 256, MaxStreams: 4096, MaxStreamsPerAddr: 64},
-		List:   f.Registry, Games: f.Catalog, Version: "1.2.3",
-		Log: zerolog.Nop(), Metrics: f.Metrics, Registerer: f.Gauges,
+		Config:  &Config{MaxConns: 8192, MaxPerAddr: 256, MaxStreams: 4096, MaxStreamsPerAddr: 64},
+		Options: api.Options{List: f.Registry, Games: f.Catalog, Version: "1.2.3"},
+		Log:     zerolog.Nop(), Metrics: f.Metrics, Registerer: f.Gauges,
 	}
 	for _, c := range change {
 		c(&opt)

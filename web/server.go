@@ -102,7 +102,7 @@ func (s *Server) ask(r *http.Request, found *api.Row) (query.Status, bool) {
 	defer cancel()
 	st, err := s.opt.Prober.Status(ctx, found.Public)
 	if err != nil {
-		s.opt.Log.Debug().Err(err).Stringer("server", found.Public).Msg("no live details")
+		s.Log().Debug().Err(err).Stringer("server", found.Public).Msg("no live details")
 		return query.Status{}, false
 	}
 	return st, !st.Empty()

@@ -14,6 +14,7 @@ import (
 	"github.com/respawnd/respawnd/internal/service"
 	"github.com/respawnd/respawnd/storage"
 	"github.com/respawnd/respawnd/web/account"
+	"github.com/respawnd/respawnd/web/api"
 )
 
 // HistoryFile is the file in the data folder that keeps the numbers of players
@@ -36,8 +37,12 @@ func (c *Config) Open(ctx context.Context, env *service.Env) (*service.Running, 
 	file := history.File{Path: filepath.Join(env.DataDir, HistoryFile), Log: env.Log}
 	kept := file.Load()
 	s := New(Options{
-		Config: c, History: kept, List: env.List, Addresses: env.Addresses, Games: env.Games, Domains: env.Domains,
-		Started: env.Started, Version: env.Version, Trusted: env.Trusted,
+		Config: c,
+		Options: api.Options{
+			History: kept, List: env.List, Addresses: env.Addresses, Games: env.Games, Domains: env.Domains,
+			Started: env.Started, Version: env.Version,
+		},
+		Trusted: env.Trusted,
 		Lookup: func(ctx context.Context, host string) ([]netip.Addr, error) {
 			return net.DefaultResolver.LookupNetIP(ctx, "ip4", host)
 		},

@@ -17,12 +17,9 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/rs/zerolog"
 
-	"github.com/respawnd/respawnd/internal/advertise"
-	"github.com/respawnd/respawnd/internal/games"
 	"github.com/respawnd/respawnd/internal/history"
 	"github.com/respawnd/respawnd/internal/netserve"
 	"github.com/respawnd/respawnd/internal/verdicts"
-	"github.com/respawnd/respawnd/master"
 	"github.com/respawnd/respawnd/web/account"
 	"github.com/respawnd/respawnd/web/api"
 	"github.com/respawnd/respawnd/web/docs"
@@ -33,21 +30,13 @@ import (
 //go:embed templates
 var files embed.FS
 
-// Options are what the service works with. Config, List and Games are required.
+// Options are what the service works with. Config, and what api.Options requires,
+// are required.
 type Options struct {
 	Config *Config // its live keys are replaced by Reload
 
-	List  *master.Registry
-	Games *games.Catalog
-	// Addresses decides which addresses of servers visitors are given; nil: those
-	// of the list.
-	Addresses *advertise.Table
-	// Domains are those under which clients of games look for us; for the names in
-	// /api/v1/games/{name}.
-	Domains []string
-	// History gets a sample of all numbers of players every history.Interval while
-	// Serve runs; nil: one of our own.
-	History *history.Book
+	api.Options // History may be nil for one of our own, Started zero for now
+
 	// Prober asks the server of a page about itself; nil: no server is asked.
 	Prober Prober
 	// Verdicts are what the services decided about game servers; nil: nothing is
@@ -58,8 +47,7 @@ type Options struct {
 	// Trusted returns whether the bounds per address do not apply to a visitor; nil:
 	// they apply to all.
 	Trusted func(netip.Addr) bool
-	// Accounts are what the pages of accounts work with; the last three fields are
-	// set here.
+	// Accounts are what the pages of accounts work with; PublicURL is set here.
 	Accounts account.Options
 
 	// Lookup finds the addresses of the host of the public URL; nil: they are not
@@ -67,8 +55,6 @@ type Options struct {
 	Lookup func(ctx context.Context, host string) ([]netip.Addr, error)
 	// Services returns what the daemon runs; nil: not shown.
 	Services func() []Service
-	Started  time.Time // of the daemon; zero: now
-	Version  string    // shown at the foot of the pages; may be empty
 
 	Log        zerolog.Logger
 	Metrics    *netserve.Metrics     // counts what is refused; nil: not counted
@@ -104,11 +90,8 @@ func New(opt Options) *Server {
 		Trusted: opt.Trusted, TakesForms: func(path string) bool { return s.accounts.TakesForms(path) }, ErrorPage: s.site.Error,
 		Log: opt.Log, Metrics: opt.Metrics, Registerer: opt.Registerer,
 	})
-	s.api = api.New(s.Front, api.Options{
-		List: opt.List, Games: opt.Games, Addresses: opt.Addresses, Domains: opt.Domains, History: opt.History,
-		Started: opt.Started, Version: opt.Version, Log: opt.Log, Registerer: opt.Registerer,
-	})
-	opt.Accounts.PublicURL, opt.Accounts.Log, opt.Accounts.Registerer = public, opt.Log, opt.Registerer
+	s.api = api.New(s.Front, opt.Options)
+	opt.Accounts.PublicURL = public
 	s.accounts = account.New(s.Front, s.site, opt.Accounts)
 	s.Reload(opt.Config)
 	s.handler = s.Front.Handler(s.routes())

@@ -13,9 +13,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus"
-	"github.com/rs/zerolog"
-
 	"github.com/respawnd/respawnd/internal/accounts"
 	"github.com/respawnd/respawnd/internal/netserve"
 	"github.com/respawnd/respawnd/storage"
@@ -47,9 +44,6 @@ type Options struct {
 	Private func() bool
 	// PublicURL is where visitors find the pages; empty: at any host.
 	PublicURL string
-
-	Log        zerolog.Logger
-	Registerer prometheus.Registerer // for the metrics of this package; nil: not registered
 }
 
 // Store is what the pages read of the store.
@@ -102,7 +96,7 @@ func New(f *front.Front, site *page.Site, opt Options) *Pages {
 	p.cookie = session.Cookie{Name: prefix + "session", Secure: p.secure}
 	p.tie = session.Cookie{Name: prefix + "form", Secure: p.secure}
 	p.SetLimits(false, 0, 0)
-	front.Gauge(opt.Registerer, "respawnd_web_account_sessions", "Players who are logged in on the pages.", p.sessions.Len)
+	f.Gauge("respawnd_web_account_sessions", "Players who are logged in on the pages.", p.sessions.Len)
 	return p
 }
 
@@ -261,9 +255,9 @@ func (v *visit) readForm() bool {
 func (v *visit) fault(err error) {
 	if v.r.Context().Err() != nil {
 		err = v.r.Context().Err() // the visitor is gone; nothing is wrong with us
-		v.opt.Log.Debug().Err(err).Msg("visitor left")
+		v.Log().Debug().Err(err).Msg("visitor left")
 	} else if untold, tell := v.trouble.Tell(time.Now()); tell {
-		v.opt.Log.Error().Err(err).Str("path", v.r.Pattern).Int("untold", untold).Msg("page of an account failed")
+		v.Log().Error().Err(err).Str("path", v.r.Pattern).Int("untold", untold).Msg("page of an account failed")
 	}
 	v.Fail(v.w, v.r, http.StatusInternalServerError, "something went wrong here; try again later")
 }

@@ -69,14 +69,14 @@ func newFixture(t *testing.T, change ...func(*Options)) *fixture {
 		t.Fatal(err)
 	}
 	f := &fixture{Fixture: webtest.New(t, append(front.DropReasons(), DropReasons()...)...), store: store, service: service, hub: &kicks{}, log: &bytes.Buffer{}}
-	opt := Options{Service: service, Store: store, Sessions: f.hub, Log: zerolog.New(f.log), Registerer: f.Gauges}
+	opt := Options{Service: service, Store: store, Sessions: f.hub}
 	for _, c := range change {
 		c(&opt)
 	}
 	f.site = page.New("", "1.2.3")
 	shared := front.New(front.Options{
 		TakesForms: func(path string) bool { return f.pages.TakesForms(path) }, ErrorPage: f.site.Error,
-		Metrics: f.Metrics, Registerer: f.Gauges,
+		Log: zerolog.New(f.log), Metrics: f.Metrics, Registerer: f.Gauges,
 	})
 	f.pages = New(shared, f.site, opt)
 	f.pages.SetLimits(true, 0, 0)

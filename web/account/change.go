@@ -30,7 +30,7 @@ func (p *Pages) change(done, action string, do func(context.Context, *visit) err
 			v.refuseChange(err)
 			return
 		}
-		v.opt.Log.Debug().Uint32("user", uint32(v.user.ID)).Str("change", done).Msg("account changed on the page")
+		v.Log().Debug().Uint32("user", uint32(v.user.ID)).Str("change", done).Msg("account changed on the page")
 		to := "/account"
 		if v.session == nil { // the change ended it
 			to = "/account/login"

@@ -116,7 +116,7 @@ func (v *visit) enter(id storage.UserID) {
 	}
 	v.cookie.Set(v.w, v.openSession(id, mark, time.Now()))
 	v.tie.Delete(v.w)
-	v.opt.Log.Info().Uint32("user", uint32(id)).Stringer("peer", v.from).Msg("logged in on the page")
+	v.Log().Info().Uint32("user", uint32(id)).Stringer("peer", v.from).Msg("logged in on the page")
 	v.goTo("/account")
 }
 

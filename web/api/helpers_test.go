@@ -28,7 +28,6 @@ func newFixture(t testing.TB, change ...func(*Options)) *fixture {
 	f := &fixture{Fixture: webtest.New(t, append(front.DropReasons(), DropReasons()...)...)}
 	opt := Options{
 		List: f.Registry, Games: f.Catalog, History: history.NewBook(), Started: time.Now(), Version: "1.2.3",
-		Log: zerolog.Nop(), Registerer: f.Gauges,
 	}
 	for _, c := range change {
 		c(&opt)

@@ -33,7 +33,7 @@ func (s *API) sampleNow(now time.Time) {
 		round.Add(r.HistoryKey(), r.Count)
 	}
 	if servers, refused := s.opt.History.Len(); refused > 0 {
-		s.opt.Log.Warn().Int("servers", servers).Int("without", refused).Msg("the history of players is full")
+		s.Log().Warn().Int("servers", servers).Int("without", refused).Msg("the history of players is full")
 	}
 }
 

@@ -7,9 +7,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus"
-	"github.com/rs/zerolog"
-
 	"github.com/respawnd/respawnd/internal/advertise"
 	"github.com/respawnd/respawnd/internal/games"
 	"github.com/respawnd/respawnd/internal/history"
@@ -18,8 +15,8 @@ import (
 	"github.com/respawnd/respawnd/web/front"
 )
 
-// Options are what an API works with. All of it but Addresses and Registerer is
-// required.
+// Options are what an API works with. All of it but Addresses, Domains and
+// Version is required.
 type Options struct {
 	List  *master.Registry
 	Games *games.Catalog
@@ -33,10 +30,7 @@ type Options struct {
 	// Run runs.
 	History *history.Book
 	Started time.Time // of the daemon
-	Version string
-
-	Log        zerolog.Logger
-	Registerer prometheus.Registerer // for the metrics of this package; nil: not registered
+	Version string    // of the program; may be empty
 }
 
 // API answers requests under /api/v1. All methods may be called concurrently.
@@ -56,8 +50,8 @@ func New(f *front.Front, opt Options) *API {
 		Front: f, opt: opt, lister: list, feed: newFeed(list), description: newFixed(openAPI),
 		streams: netserve.NewGate(netserve.ConnOptions{}),
 	}
-	front.Gauge(opt.Registerer, "respawnd_web_event_streams", "Event streams that are open.", s.feed.len)
-	front.Gauge(opt.Registerer, "respawnd_web_history_servers", "Servers whose numbers of players are remembered.", func() int {
+	f.Gauge("respawnd_web_event_streams", "Event streams that are open.", s.feed.len)
+	f.Gauge("respawnd_web_history_servers", "Servers whose numbers of players are remembered.", func() int {
 		n, _ := opt.History.Len()
 		return n
 	})

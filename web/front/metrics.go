@@ -56,10 +56,9 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 	return m
 }
 
-// Gauge registers a gauge whose value is found out when the metrics are read. reg
-// may be nil.
-func Gauge(reg prometheus.Registerer, name, help string, value func() int) {
-	if reg != nil {
+// Gauge registers a gauge whose value is found out when the metrics are read.
+func (f *Front) Gauge(name, help string, value func() int) {
+	if reg := f.opt.Registerer; reg != nil {
 		reg.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help}, func() float64 { return float64(value()) }))
 	}
 }

@@ -46,7 +46,7 @@ type Options struct {
 
 	Log        zerolog.Logger
 	Metrics    *netserve.Metrics     // counts what is refused; nil: not counted
-	Registerer prometheus.Registerer // for the metrics of this package; nil: not registered
+	Registerer prometheus.Registerer // for the metrics of all handlers; nil: not registered
 }
 
 // Front is what all handlers have in common. All methods may be called
@@ -69,6 +69,9 @@ func New(opt Options) *Front {
 	f.SetLimits(0, 0, nil)
 	return f
 }
+
+// Log returns the log of the service.
+func (f *Front) Log() *zerolog.Logger { return &f.opt.Log }
 
 // Drop counts a request that was refused for a reason.
 func (f *Front) Drop(reason string) { f.opt.Metrics.Drop(reason) }
