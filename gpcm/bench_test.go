@@ -27,7 +27,7 @@ type scripted struct {
 	net.Conn
 	say    io.Reader
 	end    bool     // after say
-	wrote  chan int // how much each Write wrote; nil: nobody asks
+	wrote  chan int // how much each Write wrote; nil: not counted
 	closed chan struct{}
 	once   sync.Once
 }

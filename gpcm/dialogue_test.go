@@ -80,7 +80,7 @@ func play(t *testing.T, script []string) []string {
 }
 
 // hearAll writes down what the service has for everybody, after it has done
-// what somebody asked for.
+// what a player asked for.
 func (s *stageplay) hearAll(asked string) {
 	s.hear(asked)
 	for _, name := range slices.Sorted(maps.Keys(s.peers)) {
@@ -127,7 +127,7 @@ func (s *stageplay) step(words []string) {
 	}
 }
 
-// hear writes down what the service has for somebody.
+// hear writes down what the service has for a player.
 func (s *stageplay) hear(name string) {
 	p := s.peers[name]
 	if p.trySend(`\getprofile\\sesskey\`+p.key+`\profileid\2147483647`+fenceID) != nil {

@@ -192,7 +192,7 @@ func TestKeepAlive(t *testing.T) {
 				t.Errorf("keepalive %d after %v", n+1, took)
 			}
 		}
-		// Whoever hears something needs no keepalive; one of the client is not answered.
+		// A client that hears something needs no keepalive; one of the client is not answered.
 		time.Sleep(defaults().KeepAlive / 2)
 		ann.send(`\ka\\final\`)
 		ann.send(`\bm\1\sesskey\$K\t\%d\msg\hi\final\`, ben.id)

@@ -65,7 +65,7 @@ func TestRecordedLogins(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			who.Nick = nick // also where nobody could choose it today
+			who.Nick = nick // also where it could not be chosen today
 			if _, err := f.store.UpdateProfile(t.Context(), who); err != nil {
 				t.Fatal(err)
 			}

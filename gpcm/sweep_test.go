@@ -43,7 +43,7 @@ func TestWhatWaitsSurvivesClockJumps(t *testing.T) {
 	for _, jump := range []time.Duration{0, 100 * 24 * time.Hour, 0, -100 * 24 * time.Hour, 10 * year, -10 * year, -50 * year, 50 * year, 0} {
 		wall, running = wall.Add(time.Hour+jump), running+time.Hour
 		f.server.sweepOnce(t.Context(), watch, wall, running)
-		if wall.Sub(began) > storage.MessageLife { // somebody signs in meanwhile
+		if wall.Sub(began) > storage.MessageLife { // a player signs in meanwhile
 			if got, err := f.store.Messages(t.Context(), to.ID, wall); len(got) != 0 || err != nil {
 				t.Errorf("after a jump by %v: Messages() = %v, %v, want nothing that is expired", jump, got, err)
 			}

@@ -34,7 +34,7 @@ type fixture struct {
 	dial     func() (net.Conn, error)
 }
 
-// newFixture returns a service on an empty store that nobody serves yet.
+// newFixture returns a service on an empty store that is not served yet.
 func newFixture(t testing.TB, change func(*Options)) *fixture {
 	t.Helper()
 	dir := t.TempDir()
@@ -193,7 +193,7 @@ func (f *fixture) ask(t testing.TB, text string) string {
 	return c.ask(text)
 }
 
-// player is a session of somebody who is signed in.
+// player is a session of a profile that is signed in.
 type player struct {
 	profile storage.ProfileID
 	user    storage.UserID

@@ -171,7 +171,7 @@ func TestReload(t *testing.T) {
 	})
 }
 
-// What is refused costs nobody else anything: many addresses together have no
+// What is refused costs no other client anything: many addresses together have no
 // quota.
 func TestNoQuotaOverAllAddresses(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -186,7 +186,7 @@ func TestNoQuotaOverAllAddresses(t *testing.T) {
 	})
 }
 
-func TestGuessedPasswordsAreRefusedThenTheRightOneToo(t *testing.T) {
+func TestGuessedPasswords(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f, from := startFrom(t, nil)
 		f.account(t, "alice@example.com", "secret", storage.Profile{ID: 1, Nick: "Alice"}, nil)
@@ -208,7 +208,7 @@ func TestGuessedPasswordsAreRefusedThenTheRightOneToo(t *testing.T) {
 }
 
 // The original client opens a connection for each request.
-func TestQuotaIsReachedBeforeTheBoundOfConnections(t *testing.T) {
+func TestQuotaBeforeConnectionLimit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		_, from := startFrom(t, func(o *Options) { o.Rate = 20 })
 		for i := range defaults().Lookups + defaults().Registrations {

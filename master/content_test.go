@@ -35,7 +35,7 @@ func TestTextIsReadWhenAskedForAndNotAgain(t *testing.T) {
 	into(src, &s, "hostname,a,mapname,b")
 	put := mustPut(t, d.list, s)
 	if n := d.calls.Load(); n != 0 {
-		t.Fatalf("read %d times before anybody asked", n)
+		t.Fatalf("read %d times before the first call", n)
 	}
 	other := *put // as when a probe has news
 	if got, _ := other.Rules.Get("mapname"); got != "b" {

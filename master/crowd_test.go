@@ -139,7 +139,7 @@ func TestReplaceableServersChange(t *testing.T) {
 }
 
 // Without a reader of what is replaced, the list still counts.
-func TestReplacedServersAreCountedWithoutAReader(t *testing.T) {
+func TestReplacedWithoutReader(t *testing.T) {
 	r := NewRegistry(Limits{Servers: 20_000, PerAddr: 10_000, PerNet: 20_000})
 	for i := range 9000 {
 		mustPut(t, r, at("gmtest", netip.AddrPortFrom(netip.MustParseAddr("10.0.0.1"), uint16(1+i)), 1))

@@ -84,7 +84,7 @@ func TestSilentServersLeaveAfterTheirLifetime(t *testing.T) {
 	})
 }
 
-func TestServerIsGoneAtMostOneSweepAfterItsLifetime(t *testing.T) {
+func TestExpiryWithinOneSweep(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := NewRegistry(Limits{})
 		expired := runList(t, r)
@@ -126,7 +126,7 @@ func TestNewsOfAServerAreASignOfLife(t *testing.T) {
 
 // The time that a saved record was last reported says nothing about how long
 // its server has to be heard again.
-func TestRestoredServersHaveTheirLifetimeFromNowOn(t *testing.T) {
+func TestExpiryOfRestoredServers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := NewRegistry(Limits{})
 		expired := runList(t, r)

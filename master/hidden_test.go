@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-func TestHiddenServerIsInNothingThatTheListShows(t *testing.T) {
+func TestHide(t *testing.T) {
 	r := NewRegistry(Limits{})
 	a, b := at("gmtest", addrPort("10.0.0.1:1"), 1), at("gmtest", addrPort("10.0.0.2:1"), 1)
 	mustPut(t, r, a)
@@ -44,7 +44,7 @@ func TestHiddenServerIsInNothingThatTheListShows(t *testing.T) {
 	if !r.IsHidden(a.Public) || r.IsHidden(b.Public) {
 		t.Error("IsHidden: want true of the hidden one alone")
 	}
-	// Whoever speaks for it notices nothing.
+	// Its own reports notice nothing.
 	serial := r.Serial("gmtest")
 	if !r.Touch(a.Key, FromQR2, time.Now()) || !r.Report(a.Key, Findings{Reached: ReachedDirect}) {
 		t.Error("Touch or Report: not listed")

@@ -51,7 +51,7 @@ func TestCapsHoldAtTheirEdges(t *testing.T) {
 	}
 }
 
-func TestFullListStillTakesNewsOfListedServers(t *testing.T) {
+func TestPutIntoFullList(t *testing.T) {
 	r := NewRegistry(Limits{Servers: 1, PerAddr: 1, PerNet: 1})
 	src := addrPort("10.0.0.1:1")
 	mustPut(t, r, at("gmtest", src, 1))

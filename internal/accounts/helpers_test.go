@@ -65,7 +65,7 @@ func register(t testing.TB, s *Service, r Registration) storage.Profile {
 	return p
 }
 
-// prove returns the proof of somebody who knows the password. p.User or
+// prove returns the proof of a client that knows the password. p.User or
 // p.UniqueNick is set.
 func prove(p Proof, password string) Proof {
 	p.ClientChallenge, p.ServerChallenge = "clientclientclientclientclientcl", "QWERTYUIOP"

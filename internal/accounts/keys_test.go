@@ -22,7 +22,7 @@ import (
 	"github.com/respawnd/respawnd/storage"
 )
 
-func TestKeyFileIsPrivateAndOutlivesTheService(t *testing.T) {
+func TestKeyFile(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "account.key")
 	store := openStore(t, filepath.Join(dir, "respawnd.db"))
@@ -279,7 +279,7 @@ func (f *failing) UpdateUser(ctx context.Context, u storage.User) (storage.User,
 	return f.Store.UpdateUser(ctx, u)
 }
 
-func TestRotationThatBreaksOffIsFinishedByTheNext(t *testing.T) {
+func TestRotateKeyAfterFailure(t *testing.T) {
 	const n = 5
 	for broken := range n + 1 {
 		dir := t.TempDir()

@@ -58,7 +58,7 @@ func TestRegister(t *testing.T) {
 	}
 }
 
-func TestRegisterAddsAProfileWithTheRightPassword(t *testing.T) {
+func TestRegisterAddsProfile(t *testing.T) {
 	s := open(t, Options{})
 	p := register(t, s, alice())
 	r := alice()

@@ -17,7 +17,7 @@ func responseVectors(t testing.TB) []responseVector {
 	return append(groups["qr2"], groups["qr1"]...)
 }
 
-func TestResponseIsWhatTheOriginalClientAnswers(t *testing.T) {
+func TestResponseOfOriginalClient(t *testing.T) {
 	for _, v := range responseVectors(t) {
 		if got := Response(v.Secret, v.Challenge); got != v.Response {
 			t.Errorf("Response(%q, %q) = %q, want %q", v.Secret, v.Challenge, got, v.Response)

@@ -24,7 +24,7 @@ func TestParseCryptHeaderRefuses(t *testing.T) {
 	}
 }
 
-func TestCryptHeaderUsesNoMoreThanItsLengthBytesCanSay(t *testing.T) {
+func TestCryptHeaderLimits(t *testing.T) {
 	client := [8]byte{1, 2, 3, 4, 5, 6, 7, 8}
 	random := bytes.Repeat([]byte{'r'}, MaxCryptRandom+1)
 	server := bytes.Repeat([]byte{'s'}, MaxServerChallenge+1)

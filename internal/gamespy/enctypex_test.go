@@ -86,7 +86,7 @@ func TestStreamsOfTheOriginalBrowser(t *testing.T) {
 	}
 }
 
-func TestEncryptLeavesBytesBehindTheInputAlone(t *testing.T) {
+func TestEncryptStaysWithinInput(t *testing.T) {
 	dst := []byte("????tail")
 	c := NewCipher([]byte("key"))
 	c.Encrypt(dst, []byte("text"))

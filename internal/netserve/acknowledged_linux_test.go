@@ -71,7 +71,7 @@ func TestUnacknowledged(t *testing.T) {
 				t.Fatal(err)
 			}
 			if n, ok := c.Unacknowledged(); n < size/2 || !ok {
-				t.Errorf("Unacknowledged() = %d, %v while nobody reads, want most of %d", n, ok, size)
+				t.Errorf("Unacknowledged() = %d, %v while the peer does not read, want most of %d", n, ok, size)
 			}
 			if end(t, peer) {
 				_, _ = c.Read(make([]byte, 1)) // notices the end

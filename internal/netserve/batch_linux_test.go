@@ -48,7 +48,7 @@ func TestAnswersKeepTheirOrder(t *testing.T) {
 	}
 }
 
-func TestAnswerThatTheSystemRefusesCostsNoOther(t *testing.T) {
+func TestBatchAfterRefusedAnswer(t *testing.T) {
 	reg := prometheus.NewRegistry()
 	pc := listen(t, "udp4", "127.0.0.1:0", ListenOptions{})
 	nowhere := netip.MustParseAddrPort("127.0.0.1:0")
@@ -72,7 +72,7 @@ func TestAnswerThatTheSystemRefusesCostsNoOther(t *testing.T) {
 	wantValue(t, reg, "respawnd_packets_sent_total", "", 2)
 }
 
-func TestAnswerThatTheSocketCannotSendIsAnError(t *testing.T) {
+func TestUnsendableAnswer(t *testing.T) {
 	pc := listen(t, "udp4", "127.0.0.1:0", ListenOptions{})
 	errs := make(chan error, 2)
 	servePackets(t, pc, packetFunc(func(w PacketWriter, p Packet) {
@@ -96,7 +96,7 @@ func TestDatagramsOfABatchAreKeptApart(t *testing.T) {
 	clients := []*net.UDPConn{dial(t, pc.LocalAddr().String()), dial(t, pc.LocalAddr().String())}
 	const each = 2 * batchPackets
 	for i := range each {
-		for n, c := range clients { // nobody reads yet
+		for n, c := range clients { // no client reads yet
 			if _, err := c.Write(bytes.Repeat([]byte{byte(n), byte(i)}, 1+i)); err != nil {
 				t.Fatal(err)
 			}

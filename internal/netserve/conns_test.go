@@ -246,7 +246,7 @@ func TestShutdownOfConnections(t *testing.T) {
 	}
 }
 
-func TestServeConnsWaitsForHandlersThatIgnoreTheEnd(t *testing.T) {
+func TestServeConnsWaitsForHandlers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const extra = time.Minute
 		s := serveConns(t, func(ctx context.Context, _ *Conn) {

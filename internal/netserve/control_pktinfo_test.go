@@ -45,7 +45,7 @@ func TestDestinationIsFoundInControlMessages(t *testing.T) {
 	}
 }
 
-func TestSourceThatTheSocketCannotUseIsLeftToTheSystem(t *testing.T) {
+func TestUnusableSource(t *testing.T) {
 	if got := appendSource(nil, control4, netip.MustParseAddr("2001:db8::7")); len(got) != 0 {
 		t.Errorf("IPv6 source on an IPv4 socket gave %x, want nothing", got)
 	}

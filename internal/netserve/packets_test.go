@@ -51,7 +51,7 @@ func TestDatagramsOfEverySizeReachTheHandler(t *testing.T) {
 	}
 }
 
-func TestAnswersLeaveFromTheAddressThatWasAsked(t *testing.T) {
+func TestSourceOfAnswers(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("only Linux answers on all of 127.0.0.0/8 without set-up")
 	}
@@ -97,7 +97,7 @@ func isOwnAddr(t *testing.T, a netip.Addr) bool {
 	return true
 }
 
-func TestPacketConnSendsFromTheGivenAddressOnItsOwn(t *testing.T) {
+func TestPacketConnSource(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("only Linux answers on all of 127.0.0.0/8 without set-up")
 	}
@@ -118,7 +118,7 @@ func TestPacketConnSendsFromTheGivenAddressOnItsOwn(t *testing.T) {
 	}
 }
 
-func TestPanicInHandlerCostsOnePacketAndIsLoggedOnce(t *testing.T) {
+func TestPanicOfPacketHandler(t *testing.T) {
 	pc := listen(t, "udp4", "127.0.0.1:0", ListenOptions{})
 	var log logLines
 	reg := prometheus.NewRegistry()
@@ -146,7 +146,7 @@ func TestPanicInHandlerCostsOnePacketAndIsLoggedOnce(t *testing.T) {
 	if got := log.count(`"message":"handler panicked"`); got != 2 {
 		t.Errorf("%d log lines for two places, want 2", got)
 	}
-	if got := log.count("netserve.TestPanicInHandlerCostsOnePacketAndIsLoggedOnce.func1:"); got != 2 {
+	if got := log.count("netserve.TestPanicOfPacketHandler.func1:"); got != 2 {
 		t.Errorf("%d log lines name the place, want 2", got)
 	}
 	if err := stop(); err != nil {
@@ -154,7 +154,7 @@ func TestPanicInHandlerCostsOnePacketAndIsLoggedOnce(t *testing.T) {
 	}
 }
 
-func TestServePacketsWaitsForTheHandlerThatRuns(t *testing.T) {
+func TestServePacketsWaitsForHandler(t *testing.T) {
 	pc := listen(t, "udp4", "127.0.0.1:0", ListenOptions{})
 	running, release := make(chan struct{}), make(chan struct{})
 	var finished bool // read after ServePackets has returned: the race detector would object
@@ -222,7 +222,7 @@ func TestPacketConnCanBeServedAgain(t *testing.T) {
 	}
 }
 
-func TestClosedSocketEndsServePacketsWithItsError(t *testing.T) {
+func TestServePacketsOnClosedSocket(t *testing.T) {
 	pc := listen(t, "udp4", "127.0.0.1:0", ListenOptions{})
 	ended := make(chan error, 1)
 	running := make(chan struct{})
@@ -245,7 +245,7 @@ func TestClosedSocketEndsServePacketsWithItsError(t *testing.T) {
 	waitForNoReaders(t)
 }
 
-func TestReadErrorsThatPassAreCountedAndSurvived(t *testing.T) {
+func TestTransientReadErrors(t *testing.T) {
 	pc := listen(t, "udp4", "127.0.0.1:0", ListenOptions{})
 	var log logLines
 	reg := prometheus.NewRegistry()

@@ -33,7 +33,7 @@ func (x *turns) hold(_ context.Context, c *Conn) {
 	_, _ = io.Copy(io.Discard, c)
 }
 
-func TestConnectionsOverTheRateWaitForTheirTurn(t *testing.T) {
+func TestConnectionsOverTheRate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		x := &turns{begin: time.Now()}
 		s := serveConns(t, x.hold, ConnOptions{Rate: 1, Burst: 2, FirstByte: 5 * time.Second})
@@ -258,7 +258,7 @@ func TestRefusedClientsAreSentTheReason(t *testing.T) {
 
 // The reason reaches a client that has sent something already: a connection that
 // is closed before that was read would be reset.
-func TestRefusedClientsOverTCPAreSentTheReason(t *testing.T) {
+func TestReasonForRefusedClients(t *testing.T) {
 	ln, err := new(net.ListenConfig).Listen(t.Context(), "tcp4", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)

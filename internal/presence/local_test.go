@@ -236,7 +236,7 @@ func TestTellShowAndHide(t *testing.T) {
 	wantHeard(t, "Tell", me, changed(2, online()), changed(3, Status{}))
 	w.Show(t.Context(), 1, 2)
 	w.Hide(t.Context(), 1, 2)
-	w.Show(t.Context(), 3, 2) // nobody is there
+	w.Show(t.Context(), 3, 2) // no session is there
 	wantHeard(t, "Show and Hide", me, changed(2, online()), changed(2, Status{}))
 }
 
@@ -299,7 +299,7 @@ func TestHubIsFullAtItsLimit(t *testing.T) {
 		t.Errorf("SignIn() beyond the limit = %v, want ErrFull", err)
 	}
 	if len(w.enter(t, newPeer(2), KickProfile)) != 1 {
-		t.Error("a take-over in a full hub displaced nobody")
+		t.Error("a take-over in a full hub displaced no session")
 	}
 	w.SignOut(t.Context(), second) // displaced already
 	w.SignOut(t.Context(), third)  // never came in
@@ -336,7 +336,7 @@ func TestStoreThatCannotBeRead(t *testing.T) {
 		t.Error("the session is not signed in")
 	}
 	if err := l.SetStatus(t.Context(), p, online()); !errors.Is(err, disk) {
-		t.Errorf("SetStatus() with the status that nobody heard = %v, want the error of the store", err)
+		t.Errorf("SetStatus() with the status that no watcher heard = %v, want the error of the store", err)
 	}
 	l.SignOut(t.Context(), p)
 	if l.Count() != 0 || len(l.profiles)+len(l.users) != 0 {
@@ -344,7 +344,7 @@ func TestStoreThatCannotBeRead(t *testing.T) {
 	}
 }
 
-func TestSignOutIsHeardAlsoWhenItsContextIsOver(t *testing.T) {
+func TestSignOutAfterContext(t *testing.T) {
 	w := newWorld(t, 2)
 	watcher, me := newPeer(1), newPeer(2)
 	w.watch(t, 1, 2)
@@ -449,7 +449,7 @@ func TestLastStatusWins(t *testing.T) {
 	}
 }
 
-func TestSessionsAreListedInTheOrderOfProfiles(t *testing.T) {
+func TestSessions(t *testing.T) {
 	w := newWorld(t, 4)
 	if list, more := w.List(0, 10); len(list) != 0 || more {
 		t.Errorf("List() of nobody = %v, %v", list, more)

@@ -108,7 +108,7 @@ func TestCostlyFiltersStayWithinTheBudget(t *testing.T) {
 	}
 }
 
-func TestStretchesOfLikeTakeStepsInProportionToTheText(t *testing.T) {
+func TestLikeSteps(t *testing.T) {
 	const n = 4096
 	f := compile(t, "a like '"+strings.Repeat("%a", 500)+"'")
 	b := &filter.Budget{Steps: 1 << 40}

@@ -21,7 +21,7 @@ func drawServer(t *rapid.T) server {
 	return s
 }
 
-func TestCompiledFilterAgreesWithThePlainReading(t *testing.T) {
+func TestFilterAgainstReference(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		x := drawExpr(t, rapid.IntRange(1, 5).Draw(t, "depth"))
 		text := x.write(t, 0)

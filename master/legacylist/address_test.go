@@ -43,7 +43,7 @@ func TestListsWithoutPrivateServersAreShared(t *testing.T) {
 	}
 }
 
-func TestEveryAskerIsGivenTheAddressThatReachesTheServer(t *testing.T) {
+func TestAddressesByAsker(t *testing.T) {
 	f := startWithAddresses(t)
 	put(t, f.reg, "gmtest", "192.0.2.1:7003", master.FromQR1)
 	put(t, f.reg, "gmtest", "127.0.0.1:7001", master.FromQR1)

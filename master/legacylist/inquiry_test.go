@@ -35,7 +35,7 @@ var spellings = map[string]struct {
 	"no game and no mode":      {hello + `\list\\final\`, inquiry{}},
 	"groups":                   {hello + `\list\groups\gamename\quake\final\`, inquiry{mode: Groups, game: "quake"}},
 	"info2":                    {hello + `\list\info2\gamename\quake\final\`, inquiry{mode: Info, game: "quake"}},
-	"mode nobody knows":        {hello + `\list\fancy\gamename\quake\final\`, inquiry{game: "quake"}},
+	"unknown mode":             {hello + `\list\fancy\gamename\quake\final\`, inquiry{game: "quake"}},
 	"other letters":            {hello + `\List\CMP\GameName\QUAKE\Where\Name='X'\final\`, inquiry{mode: Compact, game: "quake", filter: "Name='X'"}},
 	"basic in front":           {`\basic\` + hello + `\list\cmp\gamename\quake\final\`, inquiry{mode: Compact, game: "quake"}},
 	"basic without a value":    {`\basic` + hello + `\list\cmp\gamename\quake\final\`, inquiry{mode: Compact, game: "quake"}},

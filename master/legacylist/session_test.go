@@ -25,7 +25,7 @@ func three(t testing.TB, reg *master.Registry) []string {
 	return []string{"192.0.2.10:6500", "192.0.2.11:7778", "192.0.2.12:27910"}
 }
 
-func TestServersOfEveryOriginAreListedInEveryForm(t *testing.T) {
+func TestListModes(t *testing.T) {
 	f := start(t, nil)
 	want := three(t, f.reg)
 	put(t, f.reg, "gmtest", "[2001:db8::1]:6500", master.FromQR2, "hostname", "of another family")
@@ -105,7 +105,7 @@ func TestListWithoutEntriesIsTheEndMarkAlone(t *testing.T) {
 	}
 }
 
-func TestAddressThatSpellsTheEndMarkIsNotListed(t *testing.T) {
+func TestAddressLikeTheEndMark(t *testing.T) {
 	f := start(t, nil)
 	a := netip.AddrPortFrom(netip.AddrFrom4([4]byte([]byte(`\fin`))), uint16('a')<<8|'l')
 	put(t, f.reg, "gmtest", a.String(), master.FromQR2)
@@ -248,7 +248,7 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-func TestTooLongFilterIsRefusedEvenIfMistakesAreNot(t *testing.T) {
+func TestFilterTooLong(t *testing.T) {
 	f := start(t, nil)
 	got := f.connect(t)
 	got.say(`\list\cmp\gamename\gmtest\where\` + strings.Repeat("x", 1025) + `\final\`)
@@ -278,7 +278,7 @@ func TestTooExpensiveFilterIsRefused(t *testing.T) {
 	}
 }
 
-func TestListIsRefusedWhileTooManyAreBeingSent(t *testing.T) {
+func TestListWhileBusy(t *testing.T) {
 	f := start(t, nil)
 	three(t, f.reg)
 	other := &view{text: make([]byte, maxSendingBytes)}
@@ -328,7 +328,7 @@ func TestBannedAddressGetsNoGreeting(t *testing.T) {
 	}
 }
 
-func TestSecondListOfAConnectionIsCountedAndNotAnswered(t *testing.T) {
+func TestSecondList(t *testing.T) {
 	f := start(t, nil)
 	three(t, f.reg)
 	put(t, f.reg, "unreal", "192.0.2.99:6500", master.FromQR1)
@@ -342,9 +342,9 @@ func TestSecondListOfAConnectionIsCountedAndNotAnswered(t *testing.T) {
 	}
 }
 
-// TestWhatComesBehindTheRequestCostsNothingOfTheList is about the system: a
+// TestBytesAfterRequest is about the system: a
 // socket that is closed with something unread in it takes back what was sent.
-func TestWhatComesBehindTheRequestCostsNothingOfTheList(t *testing.T) {
+func TestBytesAfterRequest(t *testing.T) {
 	f := start(t, nil)
 	fill(t, f.reg, 20_000)
 	c := f.connect(t)

@@ -79,11 +79,11 @@ func TestListIsBuiltAnewWhenItsGameChanged(t *testing.T) {
 		built := f.value(t, "respawnd_legacylist_view_builds_total", "")
 		time.Sleep(maxHold - time.Millisecond)
 		if rows(Groups); f.value(t, "respawnd_legacylist_view_builds_total", "") != built {
-			t.Errorf("rooms built anew within %v", maxHold)
+			t.Errorf("rooms rebuilt within %v", maxHold)
 		}
 		time.Sleep(time.Millisecond)
 		if rows(Groups); f.value(t, "respawnd_legacylist_view_builds_total", "") != built+1 {
-			t.Errorf("rooms not built anew after %v", maxHold)
+			t.Errorf("rooms not rebuilt after %v", maxHold)
 		}
 	})
 }

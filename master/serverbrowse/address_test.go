@@ -40,7 +40,7 @@ func startWithAddresses(t *testing.T, messenger master.Messenger) *fixture {
 	})
 }
 
-func TestEveryAskerIsGivenTheAddressThatReachesTheServer(t *testing.T) {
+func TestAddressesByAsker(t *testing.T) {
 	f := startWithAddresses(t, nil)
 	put(t, f.reg, "gmtest", "127.0.0.1:7001", []string{"hostname", "Here"}, nil)
 	put(t, f.reg, "gmtest", "10.0.0.20:7002", []string{"hostname", "Near"}, nil)
@@ -93,7 +93,7 @@ func TestListsWithoutPrivateServersAreShared(t *testing.T) {
 	}
 }
 
-func TestPrivateAddressIsThatOfTheBrowsersNetwork(t *testing.T) {
+func TestPrivateAddress(t *testing.T) {
 	f := startWithAddresses(t, nil)
 	put(t, f.reg, "gmtest", "192.0.2.1:7003", []string{"hostname", "Far"}, func(s *master.Server) {
 		for _, a := range []string{"172.17.0.1:6500", "192.168.7.2:6500", "127.0.0.1:6500"} {

@@ -420,7 +420,7 @@ func TestScreensAgreeWithTheList(t *testing.T) {
 			},
 			"leave": func(t *rapid.T) {
 				if len(screens) == 0 {
-					t.Skip("nobody there")
+					t.Skip("no client there")
 				}
 				i := rapid.IntRange(0, len(screens)-1).Draw(t, "screen")
 				s.feed.leave(screens[i].at, screens[i].sub)
@@ -460,7 +460,7 @@ func TestRefusedListIsNotFollowed(t *testing.T) {
 	}
 }
 
-func TestKeyListThatDoesNotFitAMessageIsNotPushed(t *testing.T) {
+func TestPushOfLongKeyList(t *testing.T) {
 	var fields strings.Builder
 	for i := range maxFields {
 		fmt.Fprintf(&fields, `\%014d`, i)

@@ -55,7 +55,7 @@ func TestListShowsTheServersOfTheGame(t *testing.T) {
 	}
 }
 
-func TestRequestsOfOneConnectionShareTheCipher(t *testing.T) {
+func TestCipherOfSeveralRequests(t *testing.T) {
 	f := start(t, nil)
 	put(t, f.reg, "gmtest", "192.0.2.10:6500", []string{"hostname", "Alpha", "numplayers", "5"}, nil)
 	b := f.connect(t)
@@ -289,7 +289,7 @@ func wantDropped(t *testing.T, reg *prometheus.Registry, reason string) {
 	}
 }
 
-func TestMalformedMessageAfterTheListEndsTheConnection(t *testing.T) {
+func TestMalformedMessageAfterList(t *testing.T) {
 	tests := map[string][]byte{
 		"info":    {0, 8, 1, 1, 2, 3, 4, 5},
 		"message": {0, 6, 2, 1, 2, 3},
@@ -666,7 +666,7 @@ func TestSilenceIsBoundedByTheOptions(t *testing.T) {
 	}
 }
 
-func TestTimeForTheFirstByteIsThatOfTheOptions(t *testing.T) {
+func TestFirstByteTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const most = time.Minute
 		f := startPipe(t, func(o *Options) { o.FirstByte = most })
@@ -678,7 +678,7 @@ func TestTimeForTheFirstByteIsThatOfTheOptions(t *testing.T) {
 	})
 }
 
-func TestFirstMessageThatDoesNotComeIsCountedOnce(t *testing.T) {
+func TestFirstMessageTime(t *testing.T) {
 	const firstByte = 10 * time.Second // the default
 	tests := map[string]struct {
 		send   []byte

@@ -21,7 +21,7 @@ func counted(serial *uint64, during func()) *Latest[int] {
 	})
 }
 
-func TestLatestIsMadeAnewWhenTheListChangedOrItIsOld(t *testing.T) {
+func TestLatestIsFresh(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		serial := uint64(0)
 		l := counted(&serial, func() {})
@@ -51,7 +51,7 @@ func TestLatestIsMadeAnewWhenTheListChangedOrItIsOld(t *testing.T) {
 }
 
 // What is being made when a caller comes may lack a change that he knows of.
-func TestLatestHasEveryChangeMadeBeforeTheCall(t *testing.T) {
+func TestLatestHasEarlierChanges(t *testing.T) {
 	var serial atomic.Uint64
 	var making atomic.Int32
 	l := NewLatest(serial.Load, func(*uint64) *uint64 {

@@ -104,7 +104,7 @@ func TestBuildsTakeTurns(t *testing.T) {
 	})
 }
 
-func TestListThatCannotBeMadeIsNotTriedAgainAtOnce(t *testing.T) {
+func TestGetAfterFailure(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newCache(10, 1<<20, 1<<20)
 		expensive := errors.New("too expensive")
