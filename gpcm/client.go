@@ -47,7 +47,7 @@ func Connect(ctx context.Context, conn net.Conn) (*Client, error) {
 	return nil, errors.Join(err, c.Close())
 }
 
-// Login says who signs in.
+// Login is what a player signs in with.
 type Login struct {
 	By       string // "uniquenick"; "user" with a Name of the form nick@email
 	Name     string

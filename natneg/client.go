@@ -8,7 +8,7 @@ import (
 	"github.com/respawnd/respawnd/internal/netclient"
 )
 
-// Peer is one of two players who negotiate and are behind no NAT. It repeats
+// Peer is one of two players that negotiate, both without a NAT. It repeats
 // nothing; package natnegtest has a player that does, behind NATs.
 type Peer struct {
 	*netclient.Packets

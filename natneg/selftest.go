@@ -11,8 +11,8 @@ import (
 	"github.com/respawnd/respawnd/internal/service"
 )
 
-// steps returns the step of the self-test in which two players meet who are behind
-// no NAT.
+// steps returns the step of the self-test in which two players negotiate without
+// a NAT.
 func steps() []service.Step {
 	return []service.Step{{Name: "natneg", Needs: []string{"natneg"}, Order: service.OrderAlone, Run: meet}}
 }
@@ -40,7 +40,7 @@ func meet(ctx context.Context, t *service.Trial) error {
 	for i := range players {
 		remote, err := players[i].Partner(netclient.Bound(ctx, service.StepTimeout))
 		if err != nil {
-			return fmt.Errorf("player %d was told no partner: %w", i, err)
+			return fmt.Errorf("player %d was sent no partner: %w", i, err)
 		}
 		if other := players[1-i].Local(); remote != other {
 			return fmt.Errorf("%w: %v for %v", errWrongPartner, remote, other)

@@ -12,8 +12,8 @@ import (
 	"github.com/respawnd/respawnd/internal/netclient"
 )
 
-// Host is a game server: it sends heartbeats and answers the A2S queries of
-// anybody. Serve must run while the other methods are called.
+// Host is a game server: it sends heartbeats and answers A2S queries from
+// any address. Serve must run while the other methods are called.
 type Host struct {
 	*netclient.Packets
 

@@ -62,7 +62,7 @@ func (s *GameServer) Serve() {
 		if kind != zandronum.KindQuery {
 			select {
 			case s.messages <- slices.Clone(m):
-			default: // nobody reads them
+			default: // no one reads them
 			}
 			return
 		}

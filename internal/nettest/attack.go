@@ -170,7 +170,7 @@ func (a *Attack) WritePacket(data []byte, _ netip.Addr, to netip.AddrPort) error
 		if a.Honest != nil && a.Honest(to.Addr()) {
 			return nil
 		}
-		a.t.Errorf("%x is sent to %v, which nobody is", data, to)
+		a.t.Errorf("%x is sent to %v, which is no address of the attack", data, to)
 		return nil
 	}
 	book := &a.ordinary[i]

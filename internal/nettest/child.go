@@ -49,7 +49,7 @@ type Child struct {
 }
 
 // StartChild starts a process with a role. It ends with the test or benchmark, which
-// is skipped where processor time cannot be told.
+// is skipped where processor time cannot be measured.
 func StartChild(t testing.TB, as string) *Child {
 	t.Helper()
 	if _, err := processorTime(); err != nil {
@@ -109,7 +109,7 @@ func (c *Child) Used() (d time.Duration) {
 }
 
 // ServeChild has this process be measured: it tells the address, and its time whenever
-// it is asked, and returns when nobody asks any more and serve has ended.
+// it is asked, and returns when the benchmark has ended and serve has returned.
 func ServeChild(t *testing.T, addr netip.AddrPort, serve func(context.Context) error) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())

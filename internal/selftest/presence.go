@@ -16,7 +16,7 @@ import (
 // badUniqueNick is the code for a login with a unique nick that no profile has.
 const badUniqueNick = "265"
 
-var errCannotLook = errors.New("admin: looking for an account that nobody has")
+var errCannotLook = errors.New("admin: looking for an account that does not exist")
 
 // Presence returns the steps that test sign-in and account search together.
 // private reports that account search says yes to every question.
@@ -75,7 +75,7 @@ func loginUnknown(ctx context.Context, t *service.Trial, uniqueNick string) erro
 		return fmt.Errorf("no answer to a login: %w", err)
 	}
 	if !strings.HasPrefix(m, `\error\\err\`+badUniqueNick+`\`) || netclient.Field(m, "id") != "1" {
-		return netclient.Unexpected("a login of nobody", m)
+		return netclient.Unexpected("a login without an account", m)
 	}
 	return nil
 }

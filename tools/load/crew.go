@@ -62,7 +62,7 @@ func (c *crew) close(rude bool) {
 	}
 }
 
-// populate returns what opens n users who are there before others come.
+// populate returns what opens n users before those that are measured.
 func populate(n int, open opener) func(context.Context, *world) ([]user, error) {
 	return func(ctx context.Context, w *world) ([]user, error) { return openAll(ctx, w, n, open) }
 }
@@ -116,7 +116,7 @@ func listedByValve(ctx context.Context, w *world) (int, error) {
 	return u.(*valveBrowser).seen, err
 }
 
-// counting returns an opener of users who want lists of all servers.
+// counting returns an opener of users that want lists of all servers.
 func counting(open opener) opener {
 	return func(ctx context.Context, w *world, i int) (user, error) {
 		u, err := open(ctx, w, i)
@@ -132,7 +132,7 @@ func counting(open opener) opener {
 	}
 }
 
-// openFirstPage makes a browser who reads one page of the Valve-style list.
+// openFirstPage makes a browser that reads one page of the Valve-style list.
 func openFirstPage(ctx context.Context, w *world, i int) (user, error) {
 	u, err := openValveBrowser(ctx, w, i)
 	if err == nil {
@@ -141,7 +141,7 @@ func openFirstPage(ctx context.Context, w *world, i int) (user, error) {
 	return u, err
 }
 
-// readers returns an opener of visitors who read one page only.
+// readers returns an opener of visitors that read one page only.
 func readers(path string) opener {
 	return func(ctx context.Context, w *world, i int) (user, error) {
 		u, err := openReader(ctx, w, i)

@@ -16,7 +16,7 @@ import (
 	"time"
 )
 
-// crowd is users of one kind who come, do something now and then, and go.
+// crowd is a number of users of one kind that connect, act now and then, and leave.
 type crowd struct {
 	name  string
 	open  opener
@@ -96,7 +96,7 @@ func reason(err error) string {
 	return err.Error()
 }
 
-// retry is how long a user who failed waits before he comes again.
+// retry is the time between a failure of a user and its next attempt.
 const retry = time.Second
 
 // run has the crowd's users at work until ctx ends, and returns when they have

@@ -22,7 +22,7 @@ import (
 const (
 	// startTime is how long a child may take to say that it is ready.
 	startTime = 10 * time.Second
-	// stopTime is how long it may take to end once it is told to.
+	// stopTime is how long it may take to end after a signal.
 	stopTime = 10 * time.Second
 	// maxComplaints bounds the lines that are kept; further ones are counted.
 	maxComplaints = 20
@@ -76,7 +76,7 @@ func start(ctx context.Context, cmd *exec.Cmd) (*child, error) {
 		return nil, err
 	}
 	c := &child{cmd: cmd, ended: make(chan struct{}), address: make(map[string]netip.AddrPort)}
-	// A signal from the terminal is for us; children are told to stop at the end.
+	// A signal from the terminal is for us; children get one at the end.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	if err := cmd.Start(); err != nil {
 		return nil, err

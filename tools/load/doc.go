@@ -1,6 +1,6 @@
-// Package main is the command load. It plays everybody who uses respawnd at once,
-// to see what that costs and whether it lasts. It is a module of its own and no
-// part of the program.
+// Package main is the command load. It plays all kinds of clients of
+// respawnd at once, to measure what they cost and what grows over time. It is a
+// module of its own and not part of the program.
 //
 // It starts the built respawnd in an empty folder on free ports of the loopback
 // address, speaks to it from many addresses in 127.0.0.0/8, ends by itself, and
@@ -14,6 +14,6 @@
 //	                        loop, losses, processor time and memory of the daemon, beside
 //	                        bare servers and the bare cipher in the same run
 //
-// It is not for measuring games or networks, and not for use against a daemon of
-// somebody else.
+// It is not for measuring games or networks, and not for use against daemons of
+// others.
 package main

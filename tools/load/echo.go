@@ -158,7 +158,7 @@ type streamEcho struct {
 	buf  []byte
 }
 
-// streamEchoes returns an opener of users who want answers of that size.
+// streamEchoes returns an opener of users that want answers of that size.
 func streamEchoes(size uint32, held bool) opener {
 	return func(ctx context.Context, w *world, i int) (user, error) {
 		e := &streamEcho{w: w, i: i, size: size, buf: make([]byte, max(size, echoRequest))}

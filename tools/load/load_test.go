@@ -52,7 +52,7 @@ func TestQuantiles(t *testing.T) {
 	}
 }
 
-// sleeper is a user whose operations take the times that it is told, then none.
+// sleeper is a user whose operations take the given times, then none.
 type sleeper struct {
 	naps   []time.Duration
 	begins []time.Time
@@ -69,7 +69,7 @@ func (s *sleeper) do(context.Context) error {
 
 func (s *sleeper) close(bool) {}
 
-func TestOpenLoopCountsTheWaitBehindASlowOperation(t *testing.T) {
+func TestOpenLoop(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		u := &sleeper{naps: []time.Duration{350 * time.Millisecond}}
@@ -86,7 +86,7 @@ func TestOpenLoopCountsTheWaitBehindASlowOperation(t *testing.T) {
 	})
 }
 
-func TestClosedLoopStartsTheNextWhenOneIsDone(t *testing.T) {
+func TestClosedLoop(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		var naps []time.Duration
@@ -107,7 +107,7 @@ func TestClosedLoopStartsTheNextWhenOneIsDone(t *testing.T) {
 	})
 }
 
-func TestSoakComparesTheLastThirdWithTheFirst(t *testing.T) {
+func TestSummary(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
 		grow func(m *sample, i int)
@@ -138,7 +138,7 @@ func TestSoakComparesTheLastThirdWithTheFirst(t *testing.T) {
 	}
 }
 
-func TestReasonsNameNoAddresses(t *testing.T) {
+func TestReason(t *testing.T) {
 	t.Parallel()
 	_, err := dialTCP(t.Context(), address(groupWeb, 0), netip.MustParseAddrPort("127.0.0.1:1"))
 	if got, want := reason(err), "connection refused"; got != want {
@@ -151,7 +151,7 @@ func TestReasonsNameNoAddresses(t *testing.T) {
 
 // The two tests of whole runs are not parallel: they look at what they leave.
 
-func TestTableOfEveryOperation(t *testing.T) {
+func TestTable(t *testing.T) {
 	files := openFiles(t)
 	var out bytes.Buffer
 	if err := table(t.Context(), &out, tableOptions{program: program, length: 50 * time.Millisecond}); err != nil {
@@ -167,7 +167,7 @@ func TestTableOfEveryOperation(t *testing.T) {
 	}
 }
 
-func TestSoakDoesEverythingAndLeavesNothing(t *testing.T) {
+func TestSoak(t *testing.T) {
 	files := openFiles(t)
 	var out bytes.Buffer
 	err := soak(t.Context(), &out, soakOptions{program: program, length: 3 * time.Second, every: time.Second, scale: 2})
@@ -176,7 +176,7 @@ func TestSoakDoesEverythingAndLeavesNothing(t *testing.T) {
 	}
 	for _, c := range soakers() {
 		if !strings.Contains(out.String(), c.name) {
-			t.Errorf("nobody did %s:\n%s", c.name, &out)
+			t.Errorf("no user did %s:\n%s", c.name, &out)
 		}
 	}
 	if now := openFiles(t); len(now) > len(files) {
@@ -184,7 +184,7 @@ func TestSoakDoesEverythingAndLeavesNothing(t *testing.T) {
 	}
 }
 
-func TestProgramThatDoesNotStartIsAnError(t *testing.T) {
+func TestStartDaemonFails(t *testing.T) {
 	t.Parallel()
 	for name, path := range map[string]string{"missing": filepath.Join(t.TempDir(), "nothing"), "ends": "/bin/true"} {
 		if d, err := startDaemon(t.Context(), path, t.TempDir()); err == nil {

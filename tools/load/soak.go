@@ -15,7 +15,7 @@ import (
 // soakPlayers is how many accounts a soak makes.
 const soakPlayers = 300
 
-// soakers are who lives on the daemon during a soak, on its default limits.
+// soakers are the users of a soak, on the default limits of the daemon.
 func soakers() []crowd {
 	return []crowd{
 		{"qr2 heartbeat and keepalive", openHost, 1000, 400, 120},

@@ -20,7 +20,7 @@ type row struct {
 	name    string
 	users   int
 	open    opener
-	prepare func(ctx context.Context, w *world) ([]user, error) // who is there before; nil: nobody
+	prepare func(ctx context.Context, w *world) ([]user, error) // opens users that are there before; nil: none
 	// floor is what bare servers, or the cipher, have to do for it: how often of
 	// which reference.
 	floor []part
@@ -277,7 +277,7 @@ func phaseText(p *phase) string {
 	return fmt.Sprintf("%7.0f%7s%7s%7s", p.rate(), ms(0.5), ms(0.99), ms(1))
 }
 
-// holding is users who only are there: what counts is the memory of each.
+// holding is a number of idle users; the memory of each is measured.
 type holding struct {
 	name    string
 	users   int

@@ -32,7 +32,7 @@ type world struct {
 	daemon  *child
 	run     string    // in names of this run, so that it meets no other's
 	players []account // for presence
-	ports   sync.Map  // of game servers, by address: who restarts has the same one
+	ports   sync.Map  // of game servers, by address: a server that restarts has the same one
 }
 
 // bind opens the UDP socket of a game server on an address, with the port that it
