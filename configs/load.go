@@ -63,7 +63,10 @@ func Load(opt Options, config any) (warnings []string, err error) {
 }
 
 // loader is one run of Load. Viper holds the layers: defaults, the file as its
-// configuration, environment and flags as overrides.
+// configuration, environment and flags as overrides. It does not read them by
+// itself: it knows only the environment of the process, takes an empty variable for
+// none unless it is told for all, passes over unknown keys, folds their case, and
+// does not keep the line of a value, which the messages name.
 type loader struct {
 	viper    *viper.Viper
 	config   any
@@ -104,7 +107,7 @@ func (l *loader) fail(err error) {
 
 func (l *loader) full() bool { return len(l.mistakes) > MaxMistakes }
 
-// isSection tells whether name is the first part of a key.
+// isSection reports whether name is the first part of a key.
 func (l *loader) isSection(name string) bool {
 	for _, k := range l.keys {
 		if strings.HasPrefix(k.Name, name+".") {
@@ -132,7 +135,7 @@ func (l *loader) hint(name string) string {
 	return didYouMean(name, candidates)
 }
 
-// readFile tells whether the file could be read; no file can.
+// readFile reports whether the file could be read; no file can.
 func (l *loader) readFile(file string) bool {
 	if file == "" {
 		return true

@@ -4,7 +4,7 @@ import "strings"
 
 // suggest returns the candidate that word was probably meant to be, or "".
 func suggest(word string, candidates []string) string {
-	const longest = 64 // nobody mistypes a key into something longer
+	const longest = 64 // no mistyped key is longer
 	if len(word) > longest {
 		return ""
 	}

@@ -11,8 +11,8 @@
 // second.
 //
 // A2S servers are asked for their info with one more question, on the ports that
-// Steam's own search uses. Who answers is handed on ([Options.Found]): somebody
-// else asks it again, by itself, and lists it.
+// Steam's own search uses. The addresses that answer go to [Options.Found],
+// which asks each again, by itself, and lists it.
 //
 // Only answers from an address of those networks and one of those ports count.
 // The answer must name a game of the catalogue. A found server stays listed for
@@ -25,7 +25,7 @@
 // answered and may be asked again, are handed on ([Options.Heard]); what they say
 // is for others.
 //
-// It is off unless the operator switches it on: on a network of strangers nobody
-// wants these packets. It asks nobody outside the networks of this machine, and
+// It is off unless the operator switches it on: on a network of strangers these
+// packets are not wanted. It sends nothing outside the networks of this machine, and
 // it is not how registered servers are kept up to date (qr2).
 package lan

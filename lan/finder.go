@@ -56,11 +56,11 @@ type Options struct {
 
 	Every    time.Duration             // 0: DefaultEvery
 	Networks func() ([]Network, error) // nil: those of this machine
-	Banned   func(netip.Addr) bool     // nil: nobody is banned
-	// Own tells which addresses are those of this daemon; nil: none.
+	Banned   func(netip.Addr) bool     // nil: none is banned
+	// Own reports which addresses are those of this daemon; nil: none.
 	Own func(netip.AddrPort) bool
-	// Found is told which address answered the question of A2S, every time it
-	// does, and reports whether somebody will see to it; nil: that question is not
+	// Found is called with each address that answers the question of A2S, every time
+	// it does, and reports whether it is going to be asked; nil: that question is not
 	// asked. It must not block.
 	Found func(netip.AddrPort) bool
 	// Heard, if not nil, is called with the address of a Zandronum server that
@@ -88,7 +88,7 @@ type Finder struct {
 	zandronum zandronumSearch
 }
 
-// New returns a Finder. It asks nobody until Serve runs.
+// New returns a Finder. It sends nothing until Serve runs.
 func New(opt Options) *Finder {
 	if opt.Every <= 0 {
 		opt.Every = DefaultEvery
@@ -213,8 +213,8 @@ func (f *Finder) round(local netip.Addr) (out []question) {
 }
 
 // a2sPorts returns the ports on which servers usually answer A2S, sorted: those
-// that Steam searches local networks on, and that of Arma. None if nobody wants
-// such servers.
+// that Steam searches local networks on, and that of Arma. None without
+// Options.Found.
 func (f *Finder) a2sPorts() []uint16 {
 	if f.opt.Found == nil {
 		return nil
@@ -340,7 +340,7 @@ func (f *Finder) takeA2S(from netip.AddrPort, kind a2s.Kind, now time.Time) stri
 	}
 	f.metrics.answered.Inc()
 	if old, known := f.opt.Registry.At(from); known && old.Origin != master.FromLAN {
-		return "" // somebody sees to it already
+		return "" // it is asked already
 	}
 	if !f.opt.Found(from) {
 		f.opt.Verdicts.Note(serviceName, from, "", verdicts.ListFull)

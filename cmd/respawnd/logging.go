@@ -110,7 +110,7 @@ func (q *lineQueue) write(line []byte) {
 
 func (q *lineQueue) tellLost() {
 	if n := q.lost.Swap(0); n > 0 {
-		q.direct.Warn().Int64("lines", n).Msg("log lines lost: nobody reads them fast enough")
+		q.direct.Warn().Int64("lines", n).Msg("log lines lost: they are not read fast enough")
 	}
 }
 

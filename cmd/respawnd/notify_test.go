@@ -59,7 +59,7 @@ func TestServiceManagerNotifications(t *testing.T) {
 func TestServiceManagerThatIsGoneStopsNothing(t *testing.T) {
 	t.Setenv("NOTIFY_SOCKET", filepath.Join(t.TempDir(), "nobody"))
 	c := startChild(t, t.TempDir())
-	c.log.wait(t, "that nobody was told", 0, c.ended, message("the service manager was not told"))
+	c.log.wait(t, "the failed report", 0, c.ended, message("the service manager was not informed"))
 	c.signal(syscall.SIGTERM)
 	if state := c.end(); state.ExitCode() != 0 {
 		t.Errorf("the process ended with %v, want exit code 0", state)

@@ -252,15 +252,15 @@ func (d *Daemon) announce() {
 	}
 	d.serving.Store(true)
 	d.log.Info().Str("version", d.opt.Version).Str("data_dir", s.DataDir).Int("games", d.catalogue.Catalog().Len()).Msg("ready")
-	d.tell(notifyReady, "serving")
+	d.report(notifyReady, "serving")
 	d.welcomeGuests(s)
 }
 
-// tell informs the service manager. If that fails it is the operator's business,
+// report informs the service manager. If that fails it is the operator's business,
 // not a reason to stop.
-func (d *Daemon) tell(state, status string) {
-	if err := d.notify.tell(state, status); err != nil {
-		d.log.Warn().Err(err).Msg("the service manager was not told")
+func (d *Daemon) report(state, status string) {
+	if err := d.notify.send(state, status); err != nil {
+		d.log.Warn().Err(err).Msg("the service manager was not informed")
 	}
 }
 

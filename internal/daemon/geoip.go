@@ -24,7 +24,7 @@ func (g *geoIP) Close() error { return g.db.Close() }
 
 // continents are the region numbers that games filter on, by continent code.
 // They are bits of one number in the old protocol; the numbers of its finer
-// regions cannot be told from a country database and are not given.
+// regions do not follow from a country database and are not given.
 var continents = map[string]int{
 	"AF": 32,    // Africa
 	"AS": 2048,  // Asia

@@ -11,7 +11,7 @@ import (
 	"github.com/respawnd/respawnd/internal/hostnet"
 )
 
-// guests is what the host of a LAN party has to know and to tell.
+// guests is what the host of a LAN party has to know and to pass on.
 type guests struct {
 	cards []hostnet.Address // that guests may reach, the likeliest first
 	dns   netip.AddrPort    // where the DNS server listens; zero: it is off

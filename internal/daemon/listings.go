@@ -72,7 +72,7 @@ func (l *listings) hide(ctx context.Context) error {
 	return nil
 }
 
-// check returns an error if the store cannot tell which servers were added and
+// check returns an error if the store does not say which servers were added and
 // hidden.
 func (l *listings) check(ctx context.Context) error {
 	passOver := func(error) {}

@@ -6,14 +6,14 @@ import (
 	"strings"
 )
 
-// notifier tells the service manager how the daemon is doing, in the protocol of
+// notifier reports the state of the daemon to the service manager, in the protocol of
 // systemd: datagrams of NAME=VALUE lines to a socket that it names in the
-// environment. The zero value tells nobody.
+// environment. The zero value reports nothing.
 type notifier struct {
 	socket string
 }
 
-// What a service manager is told.
+// States that are reported.
 const (
 	notifyReady     = "READY=1"
 	notifyReloading = "RELOADING=1"
@@ -33,8 +33,8 @@ func NotifySocket(env []string) string {
 	return ""
 }
 
-// tell sends a state and a line for people, which must hold no line break.
-func (n notifier) tell(state, status string) error {
+// send sends a state and a line for people, which must hold no line break.
+func (n notifier) send(state, status string) error {
 	if n.socket == "" {
 		return nil
 	}

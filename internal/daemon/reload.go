@@ -15,14 +15,14 @@ func (d *Daemon) reloadOn(ctx context.Context) {
 	for {
 		select {
 		case <-ctx.Done():
-			d.tell(notifyStopping, "stopping")
+			d.report(notifyStopping, "stopping")
 			return
 		case <-d.opt.Reload:
-			d.tell(notifyReloading, "reloading")
+			d.report(notifyReloading, "reloading")
 			if err := d.reloadNow(ctx); err != nil {
 				Report(d.log, err, "not reloaded")
 			}
-			d.tell(notifyReady, "serving")
+			d.report(notifyReady, "serving")
 		}
 	}
 }

@@ -1,0 +1,41 @@
+package services
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/respawnd/respawnd/configs"
+)
+
+// TestContract compares what operators rely on beside the defaults with a file: the
+// names of all keys, which of them a reload takes over, and what is said of a value
+// that cannot be read.
+func TestContract(t *testing.T) {
+	var b strings.Builder
+	for _, k := range configs.Keys(new(Config)) {
+		when := "restart"
+		if k.Live {
+			when = "reload"
+		}
+		_, _, err := Load(configs.Options{Flags: map[string]string{k.Name: "?!"}})
+		fmt.Fprintf(&b, "%s\t%s\t%v\n", k.Name, when, err)
+	}
+	path := filepath.Join("testdata", "contract.golden")
+	if *update {
+		if err := os.WriteFile(path, []byte(b.String()), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(strings.ReplaceAll(string(want), "\r\n", "\n"), b.String()); diff != "" {
+		t.Errorf("keys, -want +got (go test ./internal/services -update writes them):\n%s", diff)
+	}
+}
