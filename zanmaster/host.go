@@ -7,6 +7,7 @@ import (
 
 	"github.com/respawnd/respawnd/internal/ascii"
 	"github.com/respawnd/respawnd/internal/unproved"
+	"github.com/respawnd/respawnd/internal/verdicts"
 	"github.com/respawnd/respawnd/internal/zandronum"
 )
 
@@ -149,6 +150,59 @@ func (t *hostTable) right(v *pending, number uint32, now time.Time) bool {
 func (t *hostTable) finish(v *pending) {
 	t.pending.Remove(v.claim)
 	t.challenges.Use(v.claim.addr, []byte(v.claim.verification))
+}
+
+// answer takes the answer of a server to its verification request, and returns the
+// server that is known from now on; the caller adds it. limit is as for room. A
+// right answer ends the verification, and so do too many wrong ones.
+func (t *hostTable) answer(from netip.AddrPort, via netip.Addr, got zandronum.Verification, limit int, now time.Time, n *notes) (*host, drop) {
+	v, ok := t.pending.Get(claimOf(from, got.Verification))
+	if !ok {
+		return nil, dropUnexpected
+	}
+	if !t.right(v, got.Number, now) {
+		if v.wrong++; v.wrong >= maxWrong {
+			t.finish(v)
+		}
+		n.add(from, verdicts.WrongResponse)
+		return nil, dropWrong
+	}
+	t.finish(v) // used once
+	if !t.room(from, limit) {
+		n.add(from, verdicts.TooManyHere)
+		return nil, dropTooMany
+	}
+	h := &host{addr: from, via: via, verification: v.verification, enforces: v.enforces, revision: v.revision, first: now, seen: now}
+	if old := t.known[from]; old != nil {
+		h.first, h.listed = old.first, old.listed
+		n.add(from, verdicts.Restarted)
+	} else if len(t.known) >= maxHosts {
+		n.add(from, verdicts.ListFull)
+		return nil, dropFull
+	}
+	return h, notDropped
+}
+
+// expire removes the servers that were silent for a timeout, and the verifications
+// whose time is over. It returns those that the list still has.
+func (t *hostTable) expire(now time.Time, timeout time.Duration, n *notes) (listed []*host) {
+	for a, h := range t.known {
+		if now.Sub(h.seen) < timeout {
+			continue
+		}
+		t.removeHost(a)
+		if h.listed {
+			listed = append(listed, h)
+		}
+		n.add(a, verdicts.Expired)
+	}
+	for c, v := range t.pending.All() {
+		if !now.Before(v.expires) {
+			t.pending.Remove(c)
+			n.add(c.addr, verdicts.NoAnswer)
+		}
+	}
+	return listed
 }
 
 // sameVerification compares verification strings as the original does, without

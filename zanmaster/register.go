@@ -192,31 +192,9 @@ func (s *Server) verify(p netserve.Packet, got zandronum.Verification, now time.
 	limit := s.serversPerAddr(p.From.Addr(), now)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	v, ok := s.hosts.pending.Get(claimOf(p.From, got.Verification))
-	if !ok {
-		return h, first, dropUnexpected
-	}
-	if !s.hosts.right(v, got.Number, now) {
-		if v.wrong++; v.wrong >= maxWrong {
-			s.hosts.finish(v)
-		}
-		said.add(p.From, verdicts.WrongResponse)
-		return h, first, dropWrong
-	}
-	s.hosts.finish(v) // used once
-	if !s.hosts.room(p.From, limit) {
-		said.add(p.From, verdicts.TooManyHere)
-		return h, first, dropTooMany
-	}
-	n := &host{
-		addr: p.From, via: p.To, verification: v.verification, enforces: v.enforces, revision: v.revision, first: now, seen: now,
-	}
-	if old := s.hosts.known[p.From]; old != nil {
-		n.first, n.listed = old.first, old.listed
-		said.add(p.From, verdicts.Restarted)
-	} else if len(s.hosts.known) >= maxHosts {
-		said.add(p.From, verdicts.ListFull)
-		return h, first, dropFull
+	n, dropped := s.hosts.answer(p.From, p.To, got, limit, now, &said)
+	if dropped != notDropped {
+		return h, first, dropped
 	}
 	if dropped := s.place(n, &said); dropped != notDropped {
 		return h, first, dropped
@@ -305,28 +283,15 @@ func (s *Server) record(h *host, live *live) (master.Server, error) {
 	return srv, err
 }
 
-// expire forgets who was silent for too long.
+// expire forgets the servers that were silent for too long.
 func (s *Server) expire(now time.Time) {
 	timeout := s.live.Load().Timeout
 	var n notes
 	defer func() { s.noteAll(n) }()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for a, h := range s.hosts.known {
-		if now.Sub(h.seen) < timeout {
-			continue
-		}
-		s.hosts.removeHost(a)
-		if h.listed {
-			s.list.Remove(h.key())
-		}
-		n.add(a, verdicts.Expired)
-	}
-	for c, v := range s.hosts.pending.All() {
-		if !now.Before(v.expires) {
-			s.hosts.pending.Remove(c)
-			n.add(c.addr, verdicts.NoAnswer)
-		}
+	for _, h := range s.hosts.expire(now, timeout, &n) {
+		s.list.Remove(h.key())
 	}
 }
 
