@@ -147,7 +147,7 @@ var (
 func TestAPIAnswers(t *testing.T) {
 	l := newLocal(t)
 	put(t, l, "gmtest", "192.0.2.1:6500", "hostname", "Golden")
-	l.Book.Note("qr2", netip.MustParseAddrPort("192.0.2.1:6500"), "gmtest", verdicts.Listed)
+	l.ServerLog.Note("qr2", netip.MustParseAddrPort("192.0.2.1:6500"), "gmtest", verdicts.Listed)
 	l.Sessions = &hub{list: []presence.SignedIn{{Profile: 1, User: 1, Client: presence.Client{Game: "gmtest", Since: time.Now()}}}}
 	h := New(options(l, nil)).Handler()
 	var got bytes.Buffer

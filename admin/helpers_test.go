@@ -60,7 +60,7 @@ func newLocal(t testing.TB) *operator.Local {
 		Listening: func() (time.Time, map[string]string) {
 			return time.Now(), map[string]string{"qr2": "127.0.0.1:27900"}
 		},
-		Registry: master.NewRegistry(master.Limits{}), Book: verdicts.NewLog(zerolog.Nop(), 0),
+		Registry: master.NewRegistry(master.Limits{}), ServerLog: verdicts.NewLog(zerolog.Nop(), 0),
 	}
 	if err := l.Catalogue.Load(t.Context(), ""); err != nil {
 		t.Fatal(err)

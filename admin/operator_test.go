@@ -223,9 +223,9 @@ func TestServersAndVerdictsAreShown(t *testing.T) {
 		}
 
 		peer := netip.MustParseAddrPort("192.0.2.1:6500")
-		l.Book.Note("qr2", peer, "gmtest", verdicts.ChallengeSent)
-		l.Book.Note("qr2", peer, "gmtest", verdicts.Listed)
-		l.Book.Note("qr2", netip.MustParseAddrPort("192.0.2.7:1"), "x", verdicts.UnknownGame)
+		l.ServerLog.Note("qr2", peer, "gmtest", verdicts.ChallengeSent)
+		l.ServerLog.Note("qr2", peer, "gmtest", verdicts.Listed)
+		l.ServerLog.Note("qr2", netip.MustParseAddrPort("192.0.2.7:1"), "x", verdicts.UnknownGame)
 		for addr, want := range map[netip.Addr][]string{
 			peer.Addr():                             {"challenge sent", "listed"},
 			netip.MustParseAddr("::ffff:192.0.2.1"): {"challenge sent", "listed"},
@@ -344,7 +344,7 @@ func TestBadRecordIsRefusedWithAllOthers(t *testing.T) {
 
 func TestWithoutADaemonThereIsNoLiveList(t *testing.T) {
 	l := newLocal(t)
-	l.Registry, l.Book = nil, nil
+	l.Registry, l.ServerLog = nil, nil
 	if _, err := l.Servers(t.Context(), ""); !errors.Is(err, operator.ErrNotRunning) {
 		t.Errorf("Servers: %v, want ErrNotRunning", err)
 	}

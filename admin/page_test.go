@@ -606,7 +606,7 @@ func TestTextsOfStrangersAreShownAndDoNothing(t *testing.T) {
 	x := newSite(t, nil)
 	b := x.operator(t)
 	put(t, x.l, "gmtest", "192.0.2.1:7777", "hostname", evil, "numplayers", evil, "maxplayers", "8")
-	x.l.Book.Note("qr2", netip.MustParseAddrPort("192.0.2.1:7777"), evil, verdicts.UnknownGame)
+	x.l.ServerLog.Note("qr2", netip.MustParseAddrPort("192.0.2.1:7777"), evil, verdicts.UnknownGame)
 	clean := "<script>alert(1)</script>\"'&\u202eevil\u200b\u2066" // what the store takes
 	if err := x.l.AddBan(t.Context(), storage.Ban{Prefix: netip.MustParsePrefix("192.0.2.0/24"), Scope: storage.ScopePresence, Reason: clean, By: clean}); err != nil {
 		t.Fatal(err)
@@ -705,7 +705,7 @@ func FuzzShow(f *testing.F) {
 
 func TestEveryPageWorksWithoutADaemonsParts(t *testing.T) {
 	x := newSite(t, nil)
-	x.l.Registry, x.l.Book = nil, nil
+	x.l.Registry, x.l.ServerLog = nil, nil
 	b := x.operator(t)
 	if p := b.get("/"); p.code != http.StatusOK {
 		t.Errorf("GET /: %d %s", p.code, p.body)

@@ -106,7 +106,7 @@ func TestRemovedServerLeavesTheList(t *testing.T) {
 		if r, err := op.RemoveServer(t.Context(), a.String()); err != nil || r.Forgotten || !r.Listed || l.Registry.Len() != 0 {
 			t.Errorf("RemoveServer = %+v, %v; %d listed", r, err, l.Registry.Len())
 		}
-		if entries := l.Book.Of(a.Addr()); len(entries) != 1 || entries[0].Verdict != verdicts.Removed {
+		if entries := l.ServerLog.Of(a.Addr()); len(entries) != 1 || entries[0].Verdict != verdicts.Removed {
 			t.Errorf("verdicts: %+v", entries)
 		}
 		put()

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"io"
 	"net/netip"
-	"time"
 
 	"github.com/respawnd/respawnd/internal/games"
 	"github.com/respawnd/respawnd/storage"
@@ -72,44 +71,4 @@ type Operator interface {
 
 	AccountOperator
 	ServerOperator
-}
-
-// Listed is one listed server, in short.
-type Listed struct {
-	Game       string         `json:"game"`
-	Origin     string         `json:"origin"`
-	Address    netip.AddrPort `json:"address"`
-	Source     netip.AddrPort `json:"source"`
-	Name       string         `json:"name"`
-	Players    string         `json:"players"`
-	MaxPlayers string         `json:"max_players"`
-	Reachable  bool           `json:"reachable"` // players are to join it directly
-	Reached    string         `json:"reached"`   // direct, perhaps, negotiated, no or unknown
-	NATNeg     bool           `json:"nat_negotiation"`
-	Restored   bool           `json:"restored"`
-	Hidden     string         `json:"hidden,omitempty"` // why only the operator sees it; empty: it is in the list
-	First      time.Time      `json:"first_seen"`
-	Last       time.Time      `json:"last_seen"`
-}
-
-// Verdict is what a service decided about an address.
-type Verdict struct {
-	Service string         `json:"service"`
-	Address netip.AddrPort `json:"address"` // without a port (0) if it is a player's
-	Game    string         `json:"game"`
-	Verdict string         `json:"verdict"`
-	What    string         `json:"what"`             // what came from the address
-	Cause   string         `json:"cause"`            // the verdict in words
-	Advice  string         `json:"advice,omitempty"` // what to do about it
-	First   time.Time      `json:"first"`
-	Last    time.Time      `json:"last"`
-	Times   int            `json:"times"`
-}
-
-// Where returns the address, with its port if it has one.
-func (v Verdict) Where() string {
-	if v.Address.Port() == 0 {
-		return v.Address.Addr().String()
-	}
-	return v.Address.String()
 }

@@ -133,7 +133,7 @@ func (l *Local) RemoveServer(ctx context.Context, address string) (r Removal, er
 	if live && err == nil {
 		for _, s := range l.Registry.RemoveFunc(func(s *master.Server) bool { return s.Public == at }) {
 			r.Listed = true
-			l.Book.Note(s.Origin.String(), s.Key.Source, s.Game, verdicts.Removed)
+			l.ServerLog.Note(s.Origin.String(), s.Key.Source, s.Game, verdicts.Removed)
 		}
 	}
 	switch {
@@ -171,14 +171,4 @@ func (l *Local) serversChanged(ctx context.Context) error {
 		return nil
 	}
 	return l.ServersChanged(ctx)
-}
-
-// concealed returns the servers that an operator hid and that would be listed.
-func (l *Local) concealed() (list []Listed) {
-	for _, h := range l.Registry.Hidden() {
-		s := summary(h)
-		s.Hidden = verdicts.Concealed.String()
-		list = append(list, s)
-	}
-	return list
 }

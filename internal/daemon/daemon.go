@@ -157,7 +157,7 @@ func (d *Daemon) makeOperator(s *settings) {
 	d.operator = &operator.Local{
 		Store: d.store, Table: d.bans, Catalogue: d.catalogue,
 		DataDir: s.DataDir, StoreName: StoreName, Files: s.files(), Version: d.opt.Version,
-		Registry: d.registry, Book: d.servers, Visits: d.players, Sessions: d.hub,
+		Registry: d.registry, ServerLog: d.servers, PlayerLog: d.players, Sessions: d.hub,
 		Unlisted:       d.keepers.unlisted,
 		Listening:      d.listening,
 		OpenAccounts:   func(context.Context) (*accounts.Service, error) { return d.accounts, nil },

@@ -77,3 +77,33 @@ func AddGames(ctx context.Context, op Operator, list []games.Game, format games.
 	}
 	return len(list), op.PutGames(ctx, list)
 }
+
+// Games implements Operator.
+func (l *Local) Games(context.Context) ([]games.Game, error) {
+	return l.Catalogue.Catalog().All(), nil
+}
+
+// PutGames implements Operator. Nothing is stored unless the catalogue accepts
+// all of the records.
+func (l *Local) PutGames(ctx context.Context, list []games.Game) error {
+	return l.putGames(ctx, list, actGamePut, "")
+}
+
+// putGames is PutGames under the name of an action.
+func (l *Local) putGames(ctx context.Context, list []games.Game, action, detail string) error {
+	if err := l.Catalogue.try(ctx, list); err != nil {
+		return err
+	}
+	if err := l.Catalogue.put(ctx, list, action, detail); err != nil {
+		return err
+	}
+	return l.Catalogue.Reload(ctx)
+}
+
+// DeleteGame implements Operator.
+func (l *Local) DeleteGame(ctx context.Context, name string) error {
+	if err := l.Store.DeleteGame(noted(ctx, actGameRemove, name, ""), name); err != nil {
+		return fmt.Errorf("game %s: %w", name, err)
+	}
+	return l.Catalogue.Reload(ctx)
+}

@@ -1,21 +1,51 @@
-package admin
+package operator_test
 
 import (
 	"context"
 	"errors"
-	"io/fs"
 	"os"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"testing"
 
+	"github.com/rs/zerolog"
+
+	"github.com/respawnd/respawnd/internal/bans"
 	"github.com/respawnd/respawnd/internal/games"
 	"github.com/respawnd/respawnd/operator"
 	"github.com/respawnd/respawnd/storage"
+	"github.com/respawnd/respawnd/storage/bolt"
 )
 
-func write(t testing.TB, text string) string {
+// embedded stands for the built-in catalogue.
+const embedded = `games:
+  - {name: gmtest, title: Test, secret: HA6zkS, id: 7}
+  - {name: nokey}
+  - {name: rooms, rooms: [{id: 1, name: One}]}
+`
+
+// newLocal returns the operations on a fresh store without a daemon.
+func newLocal(t *testing.T) *operator.Local {
+	t.Helper()
+	store, err := bolt.Open(t.Context(), filepath.Join(t.TempDir(), "test.db"), bolt.Options{NoSync: true, Log: zerolog.Nop()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := store.Close(); err != nil {
+			t.Errorf("Close: %v", err)
+		}
+	})
+	l := &operator.Local{
+		Store: store, Table: bans.New(store), Catalogue: &operator.Catalogue{Embedded: []byte(embedded), Store: store},
+	}
+	if err := l.Catalogue.Load(t.Context(), ""); err != nil {
+		t.Fatal(err)
+	}
+	return l
+}
+
+func write(t *testing.T, text string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "games.yaml")
 	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
@@ -25,14 +55,14 @@ func write(t testing.TB, text string) string {
 }
 
 // store puts a document under a name, without any check of the catalogue.
-func store(t testing.TB, l *operator.Local, name, doc string) {
+func store(t *testing.T, l *operator.Local, name, doc string) {
 	t.Helper()
 	if err := l.Store.SetGames(t.Context(), []storage.Game{{Name: name, Doc: []byte(doc)}}); err != nil {
 		t.Fatal(err)
 	}
 }
 
-func TestUpperLayersChangeWhatTheyState(t *testing.T) {
+func TestCatalogueLayers(t *testing.T) {
 	l := newLocal(t)
 	store(t, l, "gmtest", "games: [{name: gmtest, title: From the store}]")
 	file := write(t, "games: [{name: gmtest, title: From the file, id: 70}, {name: filed, secret: aB3dE6}]")
@@ -48,7 +78,7 @@ func TestUpperLayersChangeWhatTheyState(t *testing.T) {
 	}
 }
 
-func TestFailedReloadKeepsTheOldState(t *testing.T) {
+func TestLoadFailure(t *testing.T) {
 	for name, spoil := range map[string]func(t *testing.T, l *operator.Local) string{
 		"file is missing": func(t *testing.T, _ *operator.Local) string { return filepath.Join(t.TempDir(), "none") },
 		"file is no YAML": func(t *testing.T, _ *operator.Local) string { return write(t, "games: [") },
@@ -94,7 +124,7 @@ func TestFailedReloadKeepsTheOldState(t *testing.T) {
 	}
 }
 
-func TestReloadThatIsBrokenOffKeepsTheOldState(t *testing.T) {
+func TestReloadCanceled(t *testing.T) {
 	l := newLocal(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
@@ -106,7 +136,7 @@ func TestReloadThatIsBrokenOffKeepsTheOldState(t *testing.T) {
 	}
 }
 
-func TestGamesFileIsCheckedOverTheEmbeddedList(t *testing.T) {
+func TestCheckGamesFile(t *testing.T) {
 	for name, tc := range map[string]struct{ text, part string }{
 		"good":   {"games: [{name: good}]", ""},
 		"wrong":  {"games: [{name: 'a b'}]", "a b"},
@@ -120,47 +150,5 @@ func TestGamesFileIsCheckedOverTheEmbeddedList(t *testing.T) {
 	}
 	if err := operator.CheckGamesFile([]byte(embedded), ""); err != nil {
 		t.Errorf("CheckGamesFile of no file: %v", err)
-	}
-}
-
-func TestTokenIsMadeOnce(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "sub", "admin.token")
-	token, created, err := LoadToken(path)
-	if err != nil || !created || len(token) != 64 {
-		t.Fatalf("LoadToken: %d characters, created %v, %v; want 64 new ones", len(token), created, err)
-	}
-	info, err := os.Stat(path)
-	if err != nil || (runtime.GOOS != "windows" && info.Mode().Perm() != 0o600) {
-		t.Errorf("token file: %v, %v; want mode 0600", info, err)
-	}
-	again, created, err := LoadToken(path)
-	if err != nil || created || again != token {
-		t.Errorf("second LoadToken: the same %v, created %v, %v", again == token, created, err)
-	}
-	other, _, err := LoadToken(filepath.Join(t.TempDir(), "admin.token"))
-	if err != nil || other == token {
-		t.Errorf("another token: the same %v, %v", other == token, err)
-	}
-}
-
-func TestShortTokensAreRefused(t *testing.T) {
-	for text, ok := range map[string]bool{
-		"": false, "\n": false, strings.Repeat("x", minToken-1): false, " " + strings.Repeat("x", minToken-1) + "\n": false,
-		strings.Repeat("x", minToken): true, " " + strings.Repeat("x", minToken) + " \r\n": true,
-	} {
-		path := write(t, text)
-		token, created, err := LoadToken(path)
-		if created || (err == nil) != ok || (ok && token != strings.TrimSpace(text)) {
-			t.Errorf("LoadToken of %q: %q, created %v, %v; want accepted: %v", text, token, created, err, ok)
-		}
-		if err != nil && !strings.Contains(err.Error(), path) {
-			t.Errorf("LoadToken of %q: %v, want the path in it", text, err)
-		}
-		if left, _ := os.ReadFile(path); string(left) != text {
-			t.Errorf("LoadToken of %q left %q in the file", text, left)
-		}
-	}
-	if _, err := ReadToken(filepath.Join(t.TempDir(), "none")); !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("ReadToken of no file: %v, want ErrNotExist", err)
 	}
 }

@@ -1,0 +1,129 @@
+package operator
+
+import (
+	"cmp"
+	"context"
+	"net/netip"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/respawnd/respawnd/internal/clean"
+	"github.com/respawnd/respawnd/internal/verdicts"
+	"github.com/respawnd/respawnd/master"
+)
+
+// Servers implements Operator.
+func (l *Local) Servers(_ context.Context, game string) ([]Listed, error) {
+	if l.Registry == nil {
+		return nil, ErrNotRunning
+	}
+	out := []Listed{}
+	for _, h := range l.Registry.All() {
+		if game == "" || h.Game == game {
+			out = append(out, summary(h))
+		}
+	}
+	unlisted := l.concealed()
+	if l.Unlisted != nil {
+		unlisted = append(unlisted, l.Unlisted()...)
+	}
+	for _, h := range unlisted {
+		if game == "" || h.Game == game {
+			out = append(out, h)
+		}
+	}
+	slices.SortFunc(out, func(a, b Listed) int {
+		return cmp.Or(strings.Compare(a.Game, b.Game), a.Address.Compare(b.Address))
+	})
+	return out, nil
+}
+
+func summary(h master.Heard) Listed {
+	rule := func(name string) string { v, _ := h.Rules.Get(name); return clean.UTF8(v) }
+	return Listed{
+		Game: h.Game, Origin: h.Origin.String(), Address: h.Public, Source: h.Key.Source,
+		Name: rule("hostname"), Players: rule("numplayers"), MaxPlayers: rule("maxplayers"),
+		Reachable: h.Direct(), Reached: h.Findings.Reached.String(), NATNeg: h.NATNeg, Restored: h.Restored,
+		First: h.First.UTC(), Last: h.Last.UTC(),
+	}
+}
+
+// recentVerdicts is how many addresses Verdicts returns if none is given.
+const recentVerdicts = 200
+
+// Verdicts implements Operator.
+func (l *Local) Verdicts(_ context.Context, addr netip.Addr) ([]Verdict, error) {
+	if l.ServerLog == nil {
+		return nil, ErrNotRunning
+	}
+	var entries []verdicts.Entry
+	if addr.IsValid() {
+		entries = append(l.ServerLog.Of(addr.Unmap()), l.PlayerLog.Of(addr.Unmap())...)
+		slices.SortStableFunc(entries, func(a, b verdicts.Entry) int { return a.First.Compare(b.First) })
+	} else {
+		entries = append(l.ServerLog.Recent(recentVerdicts), l.PlayerLog.Recent(recentVerdicts)...)
+		slices.SortStableFunc(entries, func(a, b verdicts.Entry) int { return b.Last.Compare(a.Last) })
+		entries = entries[:min(len(entries), recentVerdicts)]
+	}
+	out := []Verdict{}
+	for _, e := range entries {
+		x := e.Explain()
+		out = append(out, Verdict{
+			Service: e.Service, Address: e.Addr, Game: clean.UTF8(e.Game), Verdict: e.Verdict.String(),
+			What: x.What, Cause: x.Cause, Advice: x.Advice,
+			First: e.First.UTC(), Last: e.Last.UTC(), Times: e.Times,
+		})
+	}
+	return out, nil
+}
+
+// Listed is one listed server, in short.
+type Listed struct {
+	Game       string         `json:"game"`
+	Origin     string         `json:"origin"`
+	Address    netip.AddrPort `json:"address"`
+	Source     netip.AddrPort `json:"source"`
+	Name       string         `json:"name"`
+	Players    string         `json:"players"`
+	MaxPlayers string         `json:"max_players"`
+	Reachable  bool           `json:"reachable"` // players are to join it directly
+	Reached    string         `json:"reached"`   // direct, perhaps, negotiated, no or unknown
+	NATNeg     bool           `json:"nat_negotiation"`
+	Restored   bool           `json:"restored"`
+	Hidden     string         `json:"hidden,omitempty"` // why only the operator sees it; empty: it is in the list
+	First      time.Time      `json:"first_seen"`
+	Last       time.Time      `json:"last_seen"`
+}
+
+// Verdict is what a service decided about an address.
+type Verdict struct {
+	Service string         `json:"service"`
+	Address netip.AddrPort `json:"address"` // without a port (0) if it is a player's
+	Game    string         `json:"game"`
+	Verdict string         `json:"verdict"`
+	What    string         `json:"what"`             // what came from the address
+	Cause   string         `json:"cause"`            // the verdict in words
+	Advice  string         `json:"advice,omitempty"` // what to do about it
+	First   time.Time      `json:"first"`
+	Last    time.Time      `json:"last"`
+	Times   int            `json:"times"`
+}
+
+// Where returns the address, with its port if it has one.
+func (v Verdict) Where() string {
+	if v.Address.Port() == 0 {
+		return v.Address.Addr().String()
+	}
+	return v.Address.String()
+}
+
+// concealed returns the servers that an operator hid and that would be listed.
+func (l *Local) concealed() (list []Listed) {
+	for _, h := range l.Registry.Hidden() {
+		s := summary(h)
+		s.Hidden = verdicts.Concealed.String()
+		list = append(list, s)
+	}
+	return list
+}
