@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/respawnd/respawnd/web/front"
 )
 
 // How many connections the service has at a time, in all and from one address.
@@ -65,15 +67,11 @@ func (s *Server) knownHost(r *http.Request) bool {
 	return host == "localhost" || slices.Contains(s.opt.Config.Names, host)
 }
 
-// pageHeaders are those of every page. Nothing is loaded from elsewhere, no
-// script runs that is not ours, and no other site can frame a page.
+// pageHeaders sets the headers of every page.
 func pageHeaders(h http.Header) {
-	h.Set("Content-Security-Policy", "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; "+
-		"img-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'")
+	front.PageHeaders(h)
 	h.Set("X-Frame-Options", "DENY")
-	h.Set("X-Content-Type-Options", "nosniff")
 	h.Set("Referrer-Policy", "same-origin")
-	h.Set("Cross-Origin-Opener-Policy", "same-origin")
 	h.Set("Cross-Origin-Resource-Policy", "same-origin")
 	h.Set("Cache-Control", "no-store")
 }

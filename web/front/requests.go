@@ -21,8 +21,7 @@ const (
 	Text = "text/plain; charset=utf-8"
 )
 
-// contentPolicy lets the pages use our own files, forms and events and nothing
-// else.
+// contentPolicy lets pages use our own files, forms and events and nothing else.
 const contentPolicy = "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; connect-src 'self'; " +
 	"form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 
@@ -108,11 +107,18 @@ func label(pattern string) string {
 	return pattern
 }
 
-func setHeaders(h http.Header, path string) {
+// PageHeaders sets the headers that all pages have, those of operators too: nothing
+// is loaded from elsewhere, no script runs that is not ours, and no other site shows
+// a page inside of its own.
+func PageHeaders(h http.Header) {
 	h.Set("X-Content-Type-Options", "nosniff")
-	h.Set("Referrer-Policy", "no-referrer")
 	h.Set("Content-Security-Policy", contentPolicy)
 	h.Set("Cross-Origin-Opener-Policy", "same-origin")
+}
+
+func setHeaders(h http.Header, path string) {
+	PageHeaders(h)
+	h.Set("Referrer-Policy", "no-referrer")
 	h.Set("Cache-Control", "no-cache")
 	if strings.HasPrefix(path, apiPrefix) {
 		h.Set("Access-Control-Allow-Origin", "*")

@@ -1,0 +1,54 @@
+package session
+
+import (
+	"crypto/hmac"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/base64"
+	"errors"
+	"mime"
+	"net/http"
+)
+
+// ReadForm reads the form of a request, of up to most bytes, into r.PostForm, and
+// one with files into memory. It returns the status with which to refuse a form
+// that is too large or cannot be read, else 0.
+func ReadForm(w http.ResponseWriter, r *http.Request, most int64) (status int) {
+	r.Body = http.MaxBytesReader(w, r.Body, most)
+	err := r.ParseForm()
+	if kind, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type")); err == nil && kind == "multipart/form-data" {
+		err = r.ParseMultipartForm(most) // all of it fits into memory
+	}
+	if _, tooLarge := errors.AsType[*http.MaxBytesError](err); tooLarge {
+		return http.StatusRequestEntityTooLarge
+	}
+	if err != nil {
+		return http.StatusBadRequest
+	}
+	return 0
+}
+
+// Forms ties forms to the browser that they were sent to, by a cookie of that
+// browser. It keeps nothing but its key, which is of this process alone.
+type Forms struct{ key [sha256.Size]byte }
+
+// NewForms returns Forms with a new key.
+func NewForms() *Forms {
+	f := new(Forms)
+	_, _ = rand.Read(f.key[:]) // never fails
+	return f
+}
+
+// Token returns what a form has to carry for the browser with a cookie: a keyed
+// hash of it, so that no other page can know it.
+func (f *Forms) Token(cookie string) string {
+	h := hmac.New(sha256.New, f.key[:])
+	_, _ = h.Write([]byte(cookie)) // never fails
+	return base64.RawURLEncoding.EncodeToString(h.Sum(nil))
+}
+
+// Valid reports whether a form with a token was made for the browser with a
+// cookie. It takes the same time for every token of the right length.
+func (f *Forms) Valid(cookie, token string) bool {
+	return cookie != "" && hmac.Equal([]byte(token), []byte(f.Token(cookie)))
+}
