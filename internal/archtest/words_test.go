@@ -1,6 +1,7 @@
 package archtest
 
 import (
+	"bytes"
 	"regexp"
 	"strings"
 	"testing"
@@ -33,14 +34,17 @@ func TestOddWordsOnlyFall(t *testing.T) {
 	found := make(map[string]int)
 	patterns := make(map[string]*regexp.Regexp)
 	for w := range words {
-		patterns[w] = regexp.MustCompile(`(?i)\b` + w + `\b`)
+		patterns[w] = regexp.MustCompile(`\b` + w + `\b`)
 	}
 	sourceFiles(t, func(name string, content []byte) {
 		if name == "internal/archtest/words_test.go" || name == "configs/games.yaml" || !hasSuffix(name, ".go", ".md", ".html", ".yaml") {
 			return
 		}
+		content = bytes.ToLower(content)
 		for w, p := range patterns {
-			found[w] += len(p.FindAllIndex(content, -1))
+			if bytes.Contains(content, []byte(w)) { // quicker than the pattern
+				found[w] += len(p.FindAllIndex(content, -1))
+			}
 		}
 	})
 	for w, most := range words {

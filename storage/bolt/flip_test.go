@@ -179,6 +179,9 @@ func flipStep(t *testing.T) int {
 // right.
 func TestFlippedBit(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("opens a store for every bit")
+	}
 	content := fullFile(t)
 	s, err := Open(t.Context(), writeFile(t, content), testOptions())
 	if err != nil {

@@ -199,6 +199,7 @@ func testServersCancelled(t *testing.T, s storage.Store) {
 }
 
 func testServersWhileSaving(t *testing.T, s storage.Store) {
+	large(t)
 	save(t, s, []storage.Server{server(1), server(2)})
 	saved, err := s.SaveServers(t.Context(), storage.WholeList(func(yield func(storage.Server) bool) {
 		for v := range manyServers(100, 6000) {
@@ -238,6 +239,7 @@ func testServersReplacedWhileReading(t *testing.T, s storage.Store) {
 }
 
 func testServersRace(t *testing.T, s storage.Store) {
+	large(t)
 	save(t, s, []storage.Server{server(0), server(1)})
 	errs := race(func(i int) error {
 		for range 5 {
@@ -359,6 +361,7 @@ func testServersChanged(t *testing.T, s storage.Store) {
 // testServersModel saves many lists of which parts change, and compares each
 // with what was to be saved.
 func testServersModel(t *testing.T, s storage.Store) {
+	large(t)
 	list := make(map[netip.AddrPort]storage.Server)
 	for round := range 150 {
 		var next []storage.ListedServer

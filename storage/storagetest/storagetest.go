@@ -308,6 +308,14 @@ func firstError[R any](seq iter.Seq2[R, error]) error {
 	return nil
 }
 
+// large leaves a test of many records out of the short run.
+func large(t *testing.T) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("stores many records")
+	}
+}
+
 // together calls f(0) to f(n-1), all at once, which is quicker than in turn where
 // an engine shares the cost of a transaction. None may fail.
 func together(t tester, n int, f func(i int) error) {
