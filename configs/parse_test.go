@@ -40,7 +40,7 @@ func TestSizes(t *testing.T) {
 	}
 }
 
-func TestSizesAndDurationsAreWrittenAsTheyAreRead(t *testing.T) {
+func TestSizesAndDurationsRoundTrip(t *testing.T) {
 	for n, want := range map[int]string{0: "0", 1: "1", 4095: "4095", 4096: "4KiB", 3 << 20: "3MiB", 1<<20 + 1024: "1025KiB", 1 << 30: "1GiB"} {
 		if got := formatSize(n); got != want {
 			t.Errorf("formatSize(%d) = %q, want %q", n, got, want)

@@ -10,7 +10,7 @@ import (
 
 // Nobody is sent anything for what he says to the search, whoever he is, and
 // what is kept of it is bounded.
-func TestFloodOfForgedAnswersIsNotAnswered(t *testing.T) {
+func TestForgedAnswers(t *testing.T) {
 	for name, first := range map[string]string{"of strangers": "20.0.0.0", "of neighbours": "192.0.2.0"} {
 		f := newFinder(t, func(o *Options) { o.Found = func(netip.AddrPort) bool { return true } })
 		f.round(netip.Addr{})

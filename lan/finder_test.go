@@ -123,7 +123,7 @@ func TestRoundsAreBounded(t *testing.T) {
 	}
 }
 
-func TestFinderOnOneAddressSearchesItsNetworkAlone(t *testing.T) {
+func TestFinderOnOneAddress(t *testing.T) {
 	f := newFinder(t, nil)
 	if n := len(f.round(netip.MustParseAddr("127.0.0.1"))); n != 0 {
 		t.Errorf("%d questions from the loopback address", n)
@@ -190,7 +190,7 @@ func TestServersThatAnswerAreListed(t *testing.T) {
 	}
 }
 
-func TestFoundServerLeavesAfterThreeSilentRounds(t *testing.T) {
+func TestFoundServerExpires(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFinder(t, nil)
 		f.round(netip.Addr{})
@@ -483,7 +483,7 @@ func TestRoundAsksForA2SOnItsUsualPorts(t *testing.T) {
 	}
 }
 
-func TestServersOfA2SAreHandedOnAndNotListed(t *testing.T) {
+func TestA2SServersArePassedOn(t *testing.T) {
 	info := a2s.AppendInfo(nil, a2s.Info{Name: "x", Folder: "cstrike", Type: 'd', System: 'l'})
 	challenge := a2s.AppendChallenge(nil, 7)
 	var found []netip.AddrPort

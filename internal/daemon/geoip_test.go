@@ -51,7 +51,7 @@ func writeCountries(t *testing.T) string {
 	return path
 }
 
-func TestCountryAndRegionComeFromTheDatabase(t *testing.T) {
+func TestLocate(t *testing.T) {
 	geo, err := openGeoIP(writeCountries(t))
 	if err != nil {
 		t.Fatalf("openGeoIP: %v", err)

@@ -7,7 +7,7 @@ import (
 	"github.com/respawnd/respawnd/configs"
 )
 
-func TestZandronumsAdvertisedAddressIsThatOfAllWhereThereIsNoOther(t *testing.T) {
+func TestAdvertisedOfZandronum(t *testing.T) {
 	for name, tc := range map[string]struct {
 		flags map[string]string
 		want  string

@@ -46,7 +46,7 @@ func TestCallerMayChangeDefault(t *testing.T) {
 	}
 }
 
-func TestAdminTokenFileIsTakenAsConfigured(t *testing.T) {
+func TestTokenPath(t *testing.T) {
 	c := load(t, configs.Options{Flags: map[string]string{"admin.token_file": "/run/token"}})
 	if got := c.Admin.TokenPath(c.DataDir); got != "/run/token" {
 		t.Errorf("TokenPath() = %q, want /run/token", got)
@@ -207,7 +207,7 @@ func changed(a, b *Config) []string {
 	return fields
 }
 
-func TestEveryKeyIsSettableEverywhereAndSetsOneField(t *testing.T) {
+func TestEveryKeySetsOneField(t *testing.T) {
 	base := load(t, configs.Options{})
 	setBy := map[string]string{} // key by field
 	lastSection := ""

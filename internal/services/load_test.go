@@ -63,7 +63,7 @@ func badKeys(t *testing.T, err *configs.Errors) []string {
 	return names
 }
 
-func TestFlagBeforeEnvironmentBeforeFileBeforeDefault(t *testing.T) {
+func TestLoadPrecedence(t *testing.T) {
 	file := "qr2:\n  sockets: 2\n  readers: 2\n  max_pending: 2\n"
 	c := load(t, configs.Options{
 		File:  write(t, "a.yaml", file),
@@ -207,7 +207,7 @@ func TestMissingFileIsReported(t *testing.T) {
 	}
 }
 
-func TestAddressesAreNotComparedWithoutTheFile(t *testing.T) {
+func TestCollisionsWithoutFile(t *testing.T) {
 	// The file may have moved qr2 away from port 27900.
 	err := refused(t, configs.Options{File: write(t, "a.yaml", "{"), Flags: map[string]string{"natneg.listen": ":27900"}})
 	if strings.Contains(err.Error(), "collides") {

@@ -66,7 +66,7 @@ func TestZandronumSampleOpensNothingElse(t *testing.T) {
 	}
 }
 
-func TestUnitStartsTheDaemonWithTheRightsItNeeds(t *testing.T) {
+func TestUnitRights(t *testing.T) {
 	data, err := os.ReadFile(sample("respawnd.service"))
 	if err != nil {
 		t.Fatal(err)

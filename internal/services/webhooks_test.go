@@ -52,7 +52,7 @@ webhooks:
 	}
 }
 
-func TestWrongWebhooksAreNamedWithoutTheirSecrets(t *testing.T) {
+func TestWrongWebhooks(t *testing.T) {
 	const url = "https://example.org/hidden-token"
 	good := "name: a, url: '" + url + "', secret: " + hookSecret
 	discord := "name: a, format: discord, url: '" + url + "'"
