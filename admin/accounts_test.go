@@ -76,7 +76,7 @@ func logsIn(t *testing.T, l *operator.Local, email, password string) error {
 	return err
 }
 
-func TestAccountIsCreatedAndFound(t *testing.T) {
+func TestCreateAccount(t *testing.T) {
 	forBoth(t, func(t *testing.T, l *operator.Local, op operator.Operator) {
 		first := create(t, op, bob(nil))
 		second := create(t, op, bob(func(a *operator.NewAccount) { a.Nick, a.UniqueNick = "J\u00fcrgen", "" }))
@@ -118,7 +118,7 @@ func TestAccountIsCreatedAndFound(t *testing.T) {
 	})
 }
 
-func TestAccountsThatBreakARuleAreRefused(t *testing.T) {
+func TestCreateAccountRefused(t *testing.T) {
 	forBoth(t, func(t *testing.T, _ *operator.Local, op operator.Operator) {
 		create(t, op, bob(nil))
 		for name, change := range map[string]func(*operator.NewAccount){
@@ -137,7 +137,7 @@ func TestAccountsThatBreakARuleAreRefused(t *testing.T) {
 	})
 }
 
-func TestAccountsAreListedInPages(t *testing.T) {
+func TestListAccounts(t *testing.T) {
 	forBoth(t, func(t *testing.T, _ *operator.Local, op operator.Operator) {
 		for i := range 7 {
 			create(t, op, operator.NewAccount{Namespace: 1, Email: fmt.Sprintf("p%d@example.com", i), Nick: "Someone", UniqueNick: fmt.Sprintf("Un%dique", i), Password: "p"})
@@ -170,7 +170,7 @@ func TestAccountsAreListedInPages(t *testing.T) {
 	})
 }
 
-func TestPasswordIsChangedAndSessionsEnd(t *testing.T) {
+func TestSetPassword(t *testing.T) {
 	forBoth(t, func(t *testing.T, l *operator.Local, op operator.Operator) {
 		ended := kicks{}
 		l.Sessions = ended
@@ -204,7 +204,7 @@ func TestPasswordIsChangedAndSessionsEnd(t *testing.T) {
 	})
 }
 
-func TestAccountIsBannedAndLetInAgain(t *testing.T) {
+func TestBanAccount(t *testing.T) {
 	forBoth(t, func(t *testing.T, l *operator.Local, op operator.Operator) {
 		ended := kicks{}
 		l.Sessions = ended
@@ -245,7 +245,7 @@ func TestAccountIsBannedAndLetInAgain(t *testing.T) {
 	})
 }
 
-func TestAccountIsDeleted(t *testing.T) {
+func TestDeleteAccount(t *testing.T) {
 	forBoth(t, func(t *testing.T, l *operator.Local, op operator.Operator) {
 		ended := kicks{}
 		l.Sessions = ended
@@ -279,7 +279,7 @@ func decode(t *testing.T, b []byte) (list []accounts.Account) {
 	}
 }
 
-func TestAccountsMoveToAnotherServer(t *testing.T) {
+func TestExportImport(t *testing.T) {
 	forBoth(t, func(t *testing.T, l *operator.Local, op operator.Operator) {
 		one := create(t, op, bob(nil))
 		two := create(t, op, bob(func(a *operator.NewAccount) { a.Email, a.UniqueNick = "c@example.com", "" }))
@@ -324,7 +324,7 @@ func TestAccountsMoveToAnotherServer(t *testing.T) {
 	})
 }
 
-func TestImportIsSentInParts(t *testing.T) {
+func TestImportParts(t *testing.T) {
 	long := func(n int) accounts.Account {
 		return accounts.Account{Profiles: []accounts.AccountProfile{{Profile: storage.Profile{Nick: strings.Repeat("x", n)}}}}
 	}
@@ -353,7 +353,7 @@ func TestImportIsSentInParts(t *testing.T) {
 	}
 }
 
-func TestKeyIsRotated(t *testing.T) {
+func TestRotateAccountKey(t *testing.T) {
 	forBoth(t, func(t *testing.T, l *operator.Local, op operator.Operator) {
 		create(t, op, bob(nil))
 		if n, err := op.RotateAccountKey(t.Context()); n != 1 || err != nil {
@@ -365,7 +365,7 @@ func TestKeyIsRotated(t *testing.T) {
 	})
 }
 
-func TestWithoutAccountsEverythingSaysSo(t *testing.T) {
+func TestWithoutAccounts(t *testing.T) {
 	const noAccounts = "accounts are not served here"
 	l := newLocal(t)
 	l.OpenAccounts = nil
@@ -385,7 +385,7 @@ func TestWithoutAccountsEverythingSaysSo(t *testing.T) {
 	}
 }
 
-func TestMistakesInAccountRequestsAreTold(t *testing.T) {
+func TestAccountRequestMistakes(t *testing.T) {
 	l := newLocal(t)
 	var log bytes.Buffer
 	h := New(options(l, &log)).Handler()
@@ -419,7 +419,7 @@ func TestMistakesInAccountRequestsAreTold(t *testing.T) {
 }
 
 // An export that breaks off must not look like a whole one.
-func TestBrokenExportIsNoExport(t *testing.T) {
+func TestClientExportCut(t *testing.T) {
 	c := serve(t, &breaksOff{newLocal(t)}, testToken)
 	var out bytes.Buffer
 	if _, err := c.ExportAccounts(t.Context(), &out, false); !errors.Is(err, errExportCut) || out.Len() == 0 {

@@ -34,7 +34,7 @@ func auditLines(t *testing.T, op operator.Operator) []string {
 	return out
 }
 
-func TestEveryChangeOfAnOperatorIsInTheAuditLog(t *testing.T) {
+func TestAuditEntries(t *testing.T) {
 	forBoth(t, func(t *testing.T, l *operator.Local, op operator.Operator) {
 		ctx := t.Context()
 		prefix := netip.MustParsePrefix("192.0.2.0/24")
@@ -111,7 +111,7 @@ func TestEveryChangeOfAnOperatorIsInTheAuditLog(t *testing.T) {
 	})
 }
 
-func TestRefusedChangesLeaveNoEntry(t *testing.T) {
+func TestAuditOfRefusedChanges(t *testing.T) {
 	forBoth(t, func(t *testing.T, _ *operator.Local, op operator.Operator) {
 		for name, err := range map[string]error{
 			"ban of everybody":     op.AddBan(t.Context(), storage.Ban{Prefix: netip.MustParsePrefix("0.0.0.0/0"), Scope: storage.ScopeAll}),
@@ -131,7 +131,7 @@ func TestRefusedChangesLeaveNoEntry(t *testing.T) {
 	})
 }
 
-func TestAuditTellsWhoItWas(t *testing.T) {
+func TestAuditActor(t *testing.T) {
 	l := newLocal(t)
 	c := serve(t, l, testToken)
 	h := New(options(l, nil)).Handler()
@@ -167,7 +167,7 @@ func TestAuditTellsWhoItWas(t *testing.T) {
 	}
 }
 
-func TestAuditLogIsReadInPages(t *testing.T) {
+func TestAuditLogPages(t *testing.T) {
 	forBoth(t, func(t *testing.T, l *operator.Local, op operator.Operator) {
 		for i := range 250 {
 			if _, err := l.Store.AddAudit(t.Context(), storage.AuditEntry{Action: "test", ID: uint32(i)}); err != nil {
@@ -206,7 +206,7 @@ func TestAuditLogIsReadInPages(t *testing.T) {
 	})
 }
 
-func TestAuditQueryIsChecked(t *testing.T) {
+func TestAuditQuery(t *testing.T) {
 	h := New(options(newLocal(t), nil)).Handler()
 	for _, query := range []string{"before=x", "before=-1", "limit=x", "limit=-1", "before=99999999999999999999999"} {
 		if w := request(t, h, http.MethodGet, "/api/v1/audit?"+query, "Bearer "+testToken, ""); w.Code != http.StatusBadRequest {
@@ -248,7 +248,7 @@ func (h *hub) List(after storage.ProfileID, limit int) (list []presence.SignedIn
 	return list, false
 }
 
-func TestSessionsAreShownAndEnded(t *testing.T) {
+func TestSessions(t *testing.T) {
 	forBoth(t, func(t *testing.T, l *operator.Local, op operator.Operator) {
 		if _, err := op.SignedIn(t.Context(), operator.SessionQuery{}); err == nil {
 			t.Error("SignedIn() without a daemon: no error")
@@ -288,7 +288,7 @@ func TestSessionsAreShownAndEnded(t *testing.T) {
 	})
 }
 
-func TestMaintenanceLeavesTheRestOfARecord(t *testing.T) {
+func TestSetMaintenance(t *testing.T) {
 	forBoth(t, func(t *testing.T, l *operator.Local, op operator.Operator) {
 		if err := op.PutGames(t.Context(), []games.Game{{Name: "gmtest", Title: "Mine", QueryPort: 7000}}); err != nil {
 			t.Fatal(err)
@@ -315,7 +315,7 @@ func TestMaintenanceLeavesTheRestOfARecord(t *testing.T) {
 	})
 }
 
-func TestWaitingMessagesAreCounted(t *testing.T) {
+func TestWaiting(t *testing.T) {
 	forBoth(t, func(t *testing.T, l *operator.Local, op operator.Operator) {
 		p := create(t, op, bob(nil))
 		m := storage.Message{From: p.ID, Kind: storage.MessageText, Text: "hi", Sent: time.Now()}

@@ -66,7 +66,7 @@ func (s *adminServer) ask(c net.Conn) int {
 
 // One address takes its share of the connections and not one more; the operator
 // at another still gets in.
-func TestOneAddressDoesNotKeepTheOperatorOut(t *testing.T) {
+func TestConnsOfOneAddress(t *testing.T) {
 	s := newAdminServer(t)
 	for i := range maxConnsPerAddr {
 		if got := s.ask(s.dial("127.0.0.2")); got != http.StatusOK {
@@ -87,7 +87,7 @@ func TestOneAddressDoesNotKeepTheOperatorOut(t *testing.T) {
 }
 
 // When a few addresses have taken all connections, the operator gets one of them.
-func TestFewAddressesDoNotKeepTheOperatorOut(t *testing.T) {
+func TestConnsOfFewAddresses(t *testing.T) {
 	s := newAdminServer(t)
 	for i := range maxConns {
 		c := s.dial([]string{"127.0.0.2", "127.0.0.3", "127.0.0.4", "127.0.0.5"}[i/maxConnsPerAddr])

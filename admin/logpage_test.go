@@ -20,7 +20,7 @@ import (
 	"github.com/respawnd/respawnd/internal/logtail"
 )
 
-func TestLastLinesOfTheLog(t *testing.T) {
+func TestLogLines(t *testing.T) {
 	x := newSite(t, nil)
 	b := x.operator(t)
 	log := zerolog.New(x.tail)
@@ -111,7 +111,7 @@ func (e *events) next() string {
 	return ""
 }
 
-func TestNewLinesAreStreamed(t *testing.T) {
+func TestStream(t *testing.T) {
 	x := newSite(t, nil)
 	b := x.operator(t)
 	log := zerolog.New(x.tail)
@@ -144,7 +144,7 @@ func TestNewLinesAreStreamed(t *testing.T) {
 	t.Error("the stream goes on although its session has ended")
 }
 
-func TestStreamsAreBounded(t *testing.T) {
+func TestStreamLimit(t *testing.T) {
 	x := newSite(t, nil)
 	b := x.operator(t)
 	for range maxStreams {
@@ -184,7 +184,7 @@ func (r *recorder) String() string {
 	return r.text.String()
 }
 
-func TestStreamTellsWhatWasMissedAndThatItLives(t *testing.T) {
+func TestStreamMissedLines(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		opt := Options{Tail: logtail.New(10), Log: zerolog.Nop()}
 		s := New(opt)
@@ -217,7 +217,7 @@ func TestStreamTellsWhatWasMissedAndThatItLives(t *testing.T) {
 }
 
 // A client that never reads is cut off, and holds up neither the log nor others.
-func TestClientThatNeverReadsIsCutOff(t *testing.T) {
+func TestStreamUnread(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		tail := logtail.New(1000)
 		s := New(Options{Tail: tail, Token: testToken, Log: zerolog.Nop()})

@@ -137,7 +137,7 @@ func (s fullStore) Rooms(ctx context.Context, game string) iter.Seq2[storage.Roo
 	}
 }
 
-func TestRoomsOfAGameAreBounded(t *testing.T) {
+func TestRoomLimit(t *testing.T) {
 	l, ctx := newLocal(t), t.Context()
 	last, err := l.Store.PutRoom(ctx, storage.Room{ID: 999, Game: "gmtest", Name: "Lobby"})
 	if err != nil {
@@ -195,7 +195,7 @@ func TestRoomsComeAndGo(t *testing.T) {
 	})
 }
 
-func TestServersAndVerdictsAreShown(t *testing.T) {
+func TestServersAndVerdicts(t *testing.T) {
 	forBoth(t, func(t *testing.T, l *operator.Local, op operator.Operator) {
 		ctx := t.Context()
 		put(t, l, "rooms", "192.0.2.9:6500", "hostname", "R")
@@ -245,7 +245,7 @@ func TestServersAndVerdictsAreShown(t *testing.T) {
 }
 
 // Callers decide by the kind of an error, wherever the operation was done.
-func TestHiddenServersAreShownToTheOperator(t *testing.T) {
+func TestUnlistedServers(t *testing.T) {
 	forBoth(t, func(t *testing.T, l *operator.Local, op operator.Operator) {
 		put(t, l, "gmtest", "192.0.2.1:6500")
 		hidden := netip.MustParseAddrPort("192.0.2.2:10666")
@@ -266,7 +266,7 @@ func TestHiddenServersAreShownToTheOperator(t *testing.T) {
 	})
 }
 
-func TestErrorsKeepTheirKind(t *testing.T) {
+func TestErrorKinds(t *testing.T) {
 	forBoth(t, func(t *testing.T, l *operator.Local, op operator.Operator) {
 		ctx := t.Context()
 		kept, err := op.PutRoom(ctx, storage.Room{ID: 50, Game: "gmtest", Name: "Kept"})
@@ -318,7 +318,7 @@ func TestErrorsKeepTheirKind(t *testing.T) {
 func second(_ storage.Room, err error) error { return err }
 
 // One bad record keeps all of them out, however long the list is.
-func TestBadRecordIsRefusedWithAllOthers(t *testing.T) {
+func TestPutGamesRefused(t *testing.T) {
 	forBoth(t, func(t *testing.T, l *operator.Local, op operator.Operator) {
 		big := games.Game{Name: "big"} // its document is more than a record of the store holds
 		for i := range games.MaxRooms {
@@ -342,7 +342,7 @@ func TestBadRecordIsRefusedWithAllOthers(t *testing.T) {
 	})
 }
 
-func TestWithoutADaemonThereIsNoLiveList(t *testing.T) {
+func TestServersWithoutDaemon(t *testing.T) {
 	l := newLocal(t)
 	l.Registry, l.ServerLog = nil, nil
 	if _, err := l.Servers(t.Context(), ""); !errors.Is(err, operator.ErrNotRunning) {
@@ -353,7 +353,7 @@ func TestWithoutADaemonThereIsNoLiveList(t *testing.T) {
 	}
 }
 
-func TestBackupHoldsStoreAndFiles(t *testing.T) {
+func TestBackup(t *testing.T) {
 	forBoth(t, func(t *testing.T, l *operator.Local, op operator.Operator) {
 		token := filepath.Join(t.TempDir(), "token of another name")
 		if err := os.WriteFile(token, []byte("secret"), 0o600); err != nil {

@@ -270,7 +270,7 @@ func TestSessionCookieIsSecureBehindHTTPS(t *testing.T) {
 	}
 }
 
-func TestForgedAndFixedSessionsAreWorthNothing(t *testing.T) {
+func TestForgedSessions(t *testing.T) {
 	x := newSite(t, nil)
 	for name, value := range map[string]string{"made up": session.NewToken(), "empty": "", "long": strings.Repeat("x", 4000), "token": testToken} {
 		b := x.browser(t)
@@ -311,7 +311,7 @@ func TestForgedAndFixedSessionsAreWorthNothing(t *testing.T) {
 	}
 }
 
-func TestFormsOfOthersChangeNothing(t *testing.T) {
+func TestForeignForms(t *testing.T) {
 	x := newSite(t, nil)
 	good := x.operator(t)
 	other := x.operator(t)
@@ -359,7 +359,7 @@ func TestFormsOfOthersChangeNothing(t *testing.T) {
 	}
 }
 
-func TestLoginFormBelongsToItsBrowser(t *testing.T) {
+func TestLoginFormCookie(t *testing.T) {
 	x := newSite(t, nil)
 	mine, theirs := x.browser(t), x.browser(t)
 	mine.get("/login")
@@ -392,7 +392,7 @@ func attempt(t *testing.T, s *Server, from, token string) int {
 	return w.Code
 }
 
-func TestWrongLoginsAreThrottled(t *testing.T) {
+func TestLoginLimitPerAddress(t *testing.T) {
 	x := newSite(t, nil)
 	for i := range loginBurst {
 		if got := attempt(t, x.s, "192.0.2.1", "wrong"); got != http.StatusForbidden {
@@ -413,7 +413,7 @@ func TestWrongLoginsAreThrottled(t *testing.T) {
 	}
 }
 
-func TestWrongLoginsFromEverywhereAreThrottled(t *testing.T) {
+func TestLoginLimitInAll(t *testing.T) {
 	s := New(options(newLocal(t), nil))
 	codes := map[int]int{}
 	for i := range 3 * wrongBurst {
@@ -425,7 +425,7 @@ func TestWrongLoginsFromEverywhereAreThrottled(t *testing.T) {
 }
 
 // However many wrong tokens came, from wherever: the operator gets in.
-func TestWrongLoginsDoNotKeepTheOperatorOut(t *testing.T) {
+func TestLoginLimitRightToken(t *testing.T) {
 	s := New(options(newLocal(t), nil))
 	for i := range 120 {
 		attempt(t, s, fmt.Sprintf("192.0.2.%d", 1+i%12), "wrong")
@@ -459,7 +459,7 @@ func TestPageSessions(t *testing.T) {
 	}
 }
 
-func TestForeignHostNamesAreRefused(t *testing.T) {
+func TestForeignHostNames(t *testing.T) {
 	x := newSite(t, func(o *Options) { o.Config.Names = []string{"admin.example.org"} })
 	h := x.s.Handler()
 	for host, want := range map[string]int{
@@ -491,7 +491,7 @@ func TestForeignHostNamesAreRefused(t *testing.T) {
 	}
 }
 
-func TestTokenInTheAddressIsRefused(t *testing.T) {
+func TestTokenInQuery(t *testing.T) {
 	x := newSite(t, nil)
 	h := x.s.Handler()
 	b := x.operator(t)
@@ -509,7 +509,7 @@ func TestTokenInTheAddressIsRefused(t *testing.T) {
 	}
 }
 
-func TestPagesCannotBeFramedAndLoadNothingFromElsewhere(t *testing.T) {
+func TestPageHeaders(t *testing.T) {
 	x := newSite(t, nil)
 	b := x.operator(t)
 	for _, path := range append([]string{"/login", "/none", "/assets/admin.css"}, pagePaths...) {
@@ -534,7 +534,7 @@ func TestPagesCannotBeFramedAndLoadNothingFromElsewhere(t *testing.T) {
 	}
 }
 
-func TestFormsThatAreTooLongAreRefused(t *testing.T) {
+func TestFormLimits(t *testing.T) {
 	x := newSite(t, nil)
 	b := x.operator(t)
 	long := strings.Repeat("x", maxUpload+1)
@@ -602,7 +602,7 @@ func wantShown(t *testing.T, path, body string) {
 	}
 }
 
-func TestTextsOfStrangersAreShownAndDoNothing(t *testing.T) {
+func TestHostileTexts(t *testing.T) {
 	x := newSite(t, nil)
 	b := x.operator(t)
 	put(t, x.l, "gmtest", "192.0.2.1:7777", "hostname", evil, "numplayers", evil, "maxplayers", "8")
@@ -703,7 +703,7 @@ func FuzzShow(f *testing.F) {
 	})
 }
 
-func TestEveryPageWorksWithoutADaemonsParts(t *testing.T) {
+func TestPagesWithoutDaemon(t *testing.T) {
 	x := newSite(t, nil)
 	x.l.Registry, x.l.ServerLog = nil, nil
 	b := x.operator(t)

@@ -48,7 +48,7 @@ func TestBanThatIsOver(t *testing.T) {
 }
 
 // An error quotes what it is about, but not a megabyte of it.
-func TestLongValuesAreNotEchoed(t *testing.T) {
+func TestLongValues(t *testing.T) {
 	l := newLocal(t)
 	s := httptest.NewServer(New(options(l, nil)).Handler())
 	defer s.Close()

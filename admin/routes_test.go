@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-func TestEveryRouteIsDocumentedAndWantsTheToken(t *testing.T) {
+func TestRoutes(t *testing.T) {
 	s := New(options(newLocal(t), nil))
 	h := s.Handler()
 	w := request(t, h, http.MethodGet, "/api/v1/routes", "Bearer "+testToken, "")

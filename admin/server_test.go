@@ -34,7 +34,7 @@ func request(t testing.TB, h http.Handler, method, path, auth, body string) *htt
 	return w
 }
 
-func TestTokenIsWanted(t *testing.T) {
+func TestAuthorization(t *testing.T) {
 	h := New(options(newLocal(t), nil)).Handler()
 	tests := map[string]struct {
 		auth string
@@ -77,7 +77,7 @@ func TestTokenIsWanted(t *testing.T) {
 	}
 }
 
-func TestEmptyTokenLetsNobodyIn(t *testing.T) {
+func TestEmptyToken(t *testing.T) {
 	opt := options(newLocal(t), nil)
 	opt.Token = ""
 	h := New(opt).Handler()
@@ -90,7 +90,7 @@ func TestEmptyTokenLetsNobodyIn(t *testing.T) {
 
 // The time that a comparison takes must tell nothing, so one function alone
 // looks at the token, and it compares in constant time and in no other way.
-func TestTokensAreComparedInConstantTime(t *testing.T) {
+func TestTokenComparison(t *testing.T) {
 	paths, err := filepath.Glob("*.go")
 	if err != nil || len(paths) < 10 {
 		t.Fatalf("files: %v, %v", paths, err)
@@ -129,7 +129,7 @@ func TestTokensAreComparedInConstantTime(t *testing.T) {
 	}
 }
 
-func TestReadyzTellsWhatIsMissing(t *testing.T) {
+func TestReadyz(t *testing.T) {
 	opt := options(newLocal(t), nil)
 	missing := errors.New("no list yet")
 	opt.Ready = func() error { return missing }
@@ -162,7 +162,7 @@ func (fake) Bans(context.Context) ([]storage.Ban, error)   { panic("a bug") }
 
 var errDisk = errors.New("disk on fire")
 
-func TestBackupThatBreaksOffIsAnErrorForTheClient(t *testing.T) {
+func TestClientBackupCut(t *testing.T) {
 	piece := bytes.Repeat([]byte("x"), 64<<10)
 	tests := map[string]func(w io.Writer) error{
 		"before anything": func(io.Writer) error { return errDisk },
@@ -195,7 +195,7 @@ func (l *lockedBuffer) Write(p []byte) (int, error) {
 }
 
 // What net/http has to say goes where everything else goes.
-func TestBugInAHandlerIsALineOfTheLog(t *testing.T) {
+func TestHandlerPanic(t *testing.T) {
 	var log lockedBuffer
 	opt := options(fake{}, nil)
 	opt.Log = opt.Log.Output(&log).Level(0)
@@ -230,7 +230,7 @@ func TestBugInAHandlerIsALineOfTheLog(t *testing.T) {
 	}
 }
 
-func TestServeEndsWithItsContext(t *testing.T) {
+func TestServe(t *testing.T) {
 	ln, err := new(net.ListenConfig).Listen(t.Context(), "tcp4", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -250,7 +250,7 @@ func TestServeEndsWithItsContext(t *testing.T) {
 	}
 }
 
-func TestWrongTokenIsToldAsSuch(t *testing.T) {
+func TestClientWrongToken(t *testing.T) {
 	c := serve(t, newLocal(t), "not the token of this daemon")
 	list, err := c.Games(t.Context())
 	if !errors.Is(err, operator.ErrUnauthorized) || list != nil {
@@ -265,7 +265,7 @@ func TestWrongTokenIsToldAsSuch(t *testing.T) {
 	}
 }
 
-func TestClientFindsTheDaemon(t *testing.T) {
+func TestNewClient(t *testing.T) {
 	for listen, want := range map[string]string{
 		":8081":            "http://127.0.0.1:8081",
 		"0.0.0.0:8081":     "http://127.0.0.1:8081",
@@ -290,7 +290,7 @@ func TestClientFindsTheDaemon(t *testing.T) {
 }
 
 // The token is for the daemon alone: no proxy of the environment gets it.
-func TestClientUsesNoProxy(t *testing.T) {
+func TestClientProxy(t *testing.T) {
 	c, err := newClient("192.0.2.1:8081", testToken)
 	if err != nil {
 		t.Fatal(err)
@@ -301,7 +301,7 @@ func TestClientUsesNoProxy(t *testing.T) {
 	}
 }
 
-func TestSilentDaemonIsToldAsSuch(t *testing.T) {
+func TestClientWithoutDaemon(t *testing.T) {
 	ln, err := new(net.ListenConfig).Listen(t.Context(), "tcp4", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)

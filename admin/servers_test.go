@@ -16,7 +16,7 @@ import (
 	"github.com/respawnd/respawnd/storage"
 )
 
-func TestServersAreAddedHiddenAndForgotten(t *testing.T) {
+func TestAddAndHideServers(t *testing.T) {
 	forBoth(t, func(t *testing.T, l *operator.Local, op operator.Operator) {
 		ctx := t.Context()
 		changes := 0
@@ -92,7 +92,7 @@ func TestServersAreAddedHiddenAndForgotten(t *testing.T) {
 	})
 }
 
-func TestRemovedServerLeavesTheList(t *testing.T) {
+func TestRemoveServer(t *testing.T) {
 	forBoth(t, func(t *testing.T, l *operator.Local, op operator.Operator) {
 		a := netip.MustParseAddrPort("192.0.2.1:6500")
 		put := func() {
@@ -121,7 +121,7 @@ func TestRemovedServerLeavesTheList(t *testing.T) {
 	})
 }
 
-func TestTooManyAddedServersAreAConflict(t *testing.T) {
+func TestAddServerLimit(t *testing.T) {
 	forBoth(t, func(t *testing.T, l *operator.Local, op operator.Operator) {
 		l.ServersChanged = func(context.Context) error { return storage.ErrFull }
 		if err := op.AddServer(t.Context(), storage.AddedServer{Address: "a.example:1", Protocol: "a2s"}); !errors.Is(err, storage.ErrFull) && !errors.Is(err, storage.ErrConflict) {

@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-func TestTokenIsMadeOnce(t *testing.T) {
+func TestLoadToken(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "sub", "admin.token")
 	token, created, err := LoadToken(path)
 	if err != nil || !created || len(token) != 64 {
@@ -30,7 +30,7 @@ func TestTokenIsMadeOnce(t *testing.T) {
 	}
 }
 
-func TestShortTokensAreRefused(t *testing.T) {
+func TestLoadTokenShort(t *testing.T) {
 	for text, ok := range map[string]bool{
 		"": false, "\n": false, strings.Repeat("x", minToken-1): false, " " + strings.Repeat("x", minToken-1) + "\n": false,
 		strings.Repeat("x", minToken): true, " " + strings.Repeat("x", minToken) + " \r\n": true,

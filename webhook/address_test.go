@@ -10,7 +10,7 @@ import (
 	"github.com/respawnd/respawnd/master"
 )
 
-func TestAdvertisedAddressIsTold(t *testing.T) {
+func TestAdvertisedAddress(t *testing.T) {
 	watching(t, plain(), func(f *fixture) {
 		f.d.opt.Addresses = advertise.New(f.registry)
 		f.d.opt.Addresses.SetRules([]advertise.Rule{{As: netip.MustParseAddr("203.0.113.5")}})

@@ -44,7 +44,7 @@ func decodeMessage(t testing.TB, body []byte) message {
 	return m
 }
 
-func TestDiscordSaysASentencePerEvent(t *testing.T) {
+func TestDiscordLines(t *testing.T) {
 	s := server(t, "Inn", "deck")
 	until := time.Date(2030, 1, 2, 3, 4, 0, 0, time.UTC)
 	ban := describeBan(storage.Ban{Prefix: netip.MustParsePrefix("192.0.2.0/24"), Scope: storage.ScopeLists, Reason: "fakes", Expires: until})
@@ -68,7 +68,7 @@ func TestDiscordSaysASentencePerEvent(t *testing.T) {
 	}
 }
 
-func TestNamesCannotMentionOrFormat(t *testing.T) {
+func TestDiscordEscapes(t *testing.T) {
 	for name, want := range map[string]string{
 		"@everyone":                 `\@everyone`,
 		"<@123> <@&5> <#7>":         `\<\@123\> \<\@\&5\> \<\#7\>`,
@@ -87,7 +87,7 @@ func TestNamesCannotMentionOrFormat(t *testing.T) {
 	}
 }
 
-func TestLongMessagesAreSplit(t *testing.T) {
+func TestDiscordLimit(t *testing.T) {
 	var events []Event
 	for range maxEvents {
 		events = append(events, Event{Kind: ServerUp, Server: server(t, strings.Repeat("*", 500), strings.Repeat("_", 500))})

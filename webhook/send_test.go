@@ -25,7 +25,7 @@ func receive(t *testing.T, serve http.HandlerFunc) string {
 	return s.URL + "/hidden-token"
 }
 
-func TestRequestIsSigned(t *testing.T) {
+func TestSignature(t *testing.T) {
 	seen := make(chan *http.Request, 1)
 	body := make(chan []byte, 1)
 	h := plain()[0]
@@ -56,14 +56,14 @@ func TestRequestIsSigned(t *testing.T) {
 }
 
 // Made with: printf '1767225600.{"a":1}' | openssl dgst -sha256 -hmac 0123456789abcdef
-func TestSignatureIsWhatOthersCompute(t *testing.T) {
+func TestSign(t *testing.T) {
 	const want = "sha256=539b0e21b535c5201ef7d1453c0a0de4ad132293226de9018be0cfbf0092faa6"
 	if got := Sign(secret, "1767225600", []byte(`{"a":1}`)); got != want {
 		t.Errorf("Sign = %s, want %s", got, want)
 	}
 }
 
-func TestPrivateAddressesAreNotCalled(t *testing.T) {
+func TestPrivateAddresses(t *testing.T) {
 	called := make(chan string, 9)
 	url := receive(t, func(_ http.ResponseWriter, r *http.Request) { called <- r.Host })
 	_, port, err := net.SplitHostPort(strings.TrimPrefix(strings.TrimSuffix(url, "/hidden-token"), "http://"))
@@ -90,7 +90,7 @@ func TestPrivateAddressesAreNotCalled(t *testing.T) {
 	}
 }
 
-func TestRefusedAddressIsNotTriedAgain(t *testing.T) {
+func TestTemporary(t *testing.T) {
 	if temporary(ErrPrivate) {
 		t.Error("a private address is tried again")
 	}
@@ -134,7 +134,7 @@ func TestRedirectsAreNotFollowed(t *testing.T) {
 	}
 }
 
-func TestLongAnswersAreNotRead(t *testing.T) {
+func TestLongAnswers(t *testing.T) {
 	sent := make(chan int64, 1)
 	h := plain(func(h *Hook) {
 		h.URL = receive(t, func(w http.ResponseWriter, _ *http.Request) {
@@ -161,13 +161,13 @@ type endless struct{}
 
 func (endless) Read(p []byte) (int, error) { return len(p), nil }
 
-func TestProxyOfTheEnvironmentIsNotUsed(t *testing.T) {
+func TestSenderProxy(t *testing.T) {
 	if tr := newSender(&plain()[0], "1").client.Transport.(*http.Transport); tr.Proxy != nil {
 		t.Error("the transport has a proxy, which would be called in place of a checked address")
 	}
 }
 
-func TestBadURLIsNotSaid(t *testing.T) {
+func TestBadURL(t *testing.T) {
 	for _, bad := range []string{"http://hidden-token\x7f/", "://hidden-token", "http://no.such.host.invalid/hidden-token"} {
 		h := plain(func(h *Hook) { h.URL = bad })[0]
 		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)

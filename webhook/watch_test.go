@@ -10,7 +10,7 @@ import (
 	"github.com/respawnd/respawnd/storage"
 )
 
-func TestServersThatComeAndGoAreTold(t *testing.T) {
+func TestServerUpAndDown(t *testing.T) {
 	watching(t, plain(), func(f *fixture) {
 		f.expect(soon, "") // what was there is no news
 		key := f.put(listing{port: 1, name: "One"})
@@ -35,7 +35,7 @@ func TestRun(t *testing.T) {
 	})
 }
 
-func TestRestartOfAServerIsNoNews(t *testing.T) {
+func TestServerRestart(t *testing.T) {
 	watching(t, plain(), func(f *fixture) {
 		key := f.put(listing{port: 1, name: "One"})
 		f.expect(soon, "server.up One")
@@ -49,14 +49,14 @@ func TestRestartOfAServerIsNoNews(t *testing.T) {
 	})
 }
 
-func TestServersThatComeAndGoAtOnceAreNoNews(t *testing.T) {
+func TestServerUpAndDownAtOnce(t *testing.T) {
 	watching(t, plain(), func(f *fixture) {
 		f.registry.Remove(f.put(listing{port: 1, name: "One"}))
 		f.expect(2*settle, "")
 	})
 }
 
-func TestServerThatChangesItsGameIsAnotherOne(t *testing.T) {
+func TestServerChangesGame(t *testing.T) {
 	watching(t, plain(), func(f *fixture) {
 		f.put(listing{port: 1, name: "One"})
 		f.expect(soon, "server.up One")
@@ -66,7 +66,7 @@ func TestServerThatChangesItsGameIsAnotherOne(t *testing.T) {
 	})
 }
 
-func TestPlayersAreToldWithHysteresis(t *testing.T) {
+func TestPlayersHysteresis(t *testing.T) {
 	watching(t, plain(func(h *Hook) { h.High, h.Low = 8, 4 }), func(f *fixture) {
 		players := func(n int, want string) {
 			t.Helper()
@@ -92,7 +92,7 @@ func TestPlayersAreToldWithHysteresis(t *testing.T) {
 	})
 }
 
-func TestServerThatLeftStartsAnew(t *testing.T) {
+func TestServerReturns(t *testing.T) {
 	watching(t, plain(func(h *Hook) { h.High, h.Low = 8, 4 }), func(f *fixture) {
 		key := f.put(listing{port: 1, name: "One", players: "8"})
 		f.expect(soon, "server.up One, players.high One")
@@ -103,7 +103,7 @@ func TestServerThatLeftStartsAnew(t *testing.T) {
 	})
 }
 
-func TestHookGetsWhatItWants(t *testing.T) {
+func TestHookFilter(t *testing.T) {
 	named := func(name string, change func(*Hook)) Hook {
 		h := plain(change)[0]
 		h.Name = name
@@ -132,7 +132,7 @@ func TestHookGetsWhatItWants(t *testing.T) {
 	}
 }
 
-func TestBansAreTold(t *testing.T) {
+func TestBanEvents(t *testing.T) {
 	watching(t, plain(), func(f *fixture) {
 		now := time.Now()
 		ban := func(prefix string, scope storage.Scope, reason string) storage.Ban {
@@ -153,7 +153,7 @@ func TestBansAreTold(t *testing.T) {
 	})
 }
 
-func TestWatchSurvivesMoreChangesThanTheLogHolds(t *testing.T) {
+func TestWatchChangeLogOverflow(t *testing.T) {
 	watching(t, plain(), func(f *fixture) {
 		first := f.put(listing{port: 1, name: "Old"})
 		f.expect(soon, "server.up Old")
@@ -166,7 +166,7 @@ func TestWatchSurvivesMoreChangesThanTheLogHolds(t *testing.T) {
 	})
 }
 
-func TestHooksMayChangeWhileRunning(t *testing.T) {
+func TestSetHooks(t *testing.T) {
 	watching(t, nil, func(f *fixture) {
 		f.put(listing{port: 1, name: "nobody asked"})
 		f.expect(soon, "")
@@ -192,7 +192,7 @@ func TestHooksMayChangeWhileRunning(t *testing.T) {
 	})
 }
 
-func TestHookThatStaysKeepsItsQueue(t *testing.T) {
+func TestSetHooksKeepsQueue(t *testing.T) {
 	watching(t, plain(), func(f *fixture) {
 		f.put(listing{port: 1, name: "One"})
 		time.Sleep(collect + collect/2) // queued, not sent yet

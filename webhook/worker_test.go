@@ -10,7 +10,7 @@ import (
 	"github.com/respawnd/respawnd/master"
 )
 
-func TestFailedRequestIsTriedAgain(t *testing.T) {
+func TestRetry(t *testing.T) {
 	for name, first := range map[string]*http.Response{"error of the network": nil, "500": status(500), "503": status(503), "429": status(429)} {
 		t.Run(name, func(t *testing.T) {
 			watching(t, plain(), func(f *fixture) {
@@ -41,7 +41,7 @@ func TestFailedRequestIsTriedAgain(t *testing.T) {
 	}
 }
 
-func TestReceiverMayAskForMoreTime(t *testing.T) {
+func TestRetryAfter(t *testing.T) {
 	watching(t, plain(), func(f *fixture) {
 		f.to.answers(func(n int) *http.Response {
 			if n == 0 {
@@ -64,7 +64,7 @@ func TestReceiverMayAskForMoreTime(t *testing.T) {
 	}
 }
 
-func TestHopelessRequestIsGivenUp(t *testing.T) {
+func TestGivenUp(t *testing.T) {
 	for code, attempts := range map[int]int{301: 1, 400: 1, 401: 1, 404: 1, 410: 1, 500: maxAttempts} {
 		t.Run(fmt.Sprint(code), func(t *testing.T) {
 			watching(t, plain(), func(f *fixture) {
@@ -87,7 +87,7 @@ func TestHopelessRequestIsGivenUp(t *testing.T) {
 	}
 }
 
-func TestManyEventsAreFewRequests(t *testing.T) {
+func TestBatches(t *testing.T) {
 	watching(t, plain(), func(f *fixture) {
 		for i := range 50 {
 			f.put(listing{port: uint16(i + 1), name: "x"})
@@ -101,7 +101,7 @@ func TestManyEventsAreFewRequests(t *testing.T) {
 	})
 }
 
-func TestQueueIsBounded(t *testing.T) {
+func TestQueueLimit(t *testing.T) {
 	watching(t, plain(), func(f *fixture) {
 		f.d.mu.Lock()
 		w := f.d.workers[0]
@@ -119,7 +119,7 @@ func TestQueueIsBounded(t *testing.T) {
 	})
 }
 
-func TestStopIsQuickAndCountsWhatIsLost(t *testing.T) {
+func TestStop(t *testing.T) {
 	watching(t, plain(), func(f *fixture) {
 		f.to.answers(func(int) *http.Response { return status(500) })
 		for i := range 30 {
