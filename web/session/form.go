@@ -5,28 +5,7 @@ import (
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/base64"
-	"errors"
-	"mime"
-	"net/http"
 )
-
-// ReadForm reads the form of a request, of up to most bytes, into r.PostForm, and
-// one with files into memory. It returns the status with which to refuse a form
-// that is too large or cannot be read, else 0.
-func ReadForm(w http.ResponseWriter, r *http.Request, most int64) (status int) {
-	r.Body = http.MaxBytesReader(w, r.Body, most)
-	err := r.ParseForm()
-	if kind, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type")); err == nil && kind == "multipart/form-data" {
-		err = r.ParseMultipartForm(most) // all of it fits into memory
-	}
-	if _, tooLarge := errors.AsType[*http.MaxBytesError](err); tooLarge {
-		return http.StatusRequestEntityTooLarge
-	}
-	if err != nil {
-		return http.StatusBadRequest
-	}
-	return 0
-}
 
 // Forms ties forms to the browser that they were sent to, by a cookie of that
 // browser. It keeps nothing but its key, which is of this process alone.
