@@ -490,11 +490,11 @@ func TestFloodOfChallenges(t *testing.T) {
 		runtime.ReadMemStats(&m)
 		return m.HeapAlloc
 	}
-	flood(0, 2_000)
+	flood(0, 12_000)
 	before := memory()
-	flood(2_000, 12_000)
+	flood(12_000, 24_000)
 	if after := memory(); after > before+before/4+1<<19 {
-		t.Errorf("memory: %d bytes after 2,000 challenges, %d after 10,000 more", before, after)
+		t.Errorf("memory: %d bytes after 12,000 challenges, %d after as many more", before, after)
 	}
 	if n := z.hosts.pending.Len(); n != z.opt.MaxPending {
 		t.Errorf("%d servers are being verified, want %d", n, z.opt.MaxPending)
