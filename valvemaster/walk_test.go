@@ -59,35 +59,42 @@ func TestPageEndsWhereNobodyCanGuess(t *testing.T) {
 func TestGuessedSeedProvesNothing(t *testing.T) {
 	v := newValve(t, nil)
 	populate(t, v.list, 1000)
-	a := netip.MustParseAddrPort("203.0.113.1:1")
-	r := ListRequest{Region: AnyRegion, Seed: Start}
-	first := v.ask(a, r)
-	next := v.ask(a, ListRequest{Region: AnyRegion, Seed: first.Servers[len(first.Servers)-1]})
-	last := next.Servers[len(next.Servers)-1]
-	tests := map[string]netip.AddrPort{
-		"a server of the page, not its last": next.Servers[1],
-		"the one behind it":                  {},
-		"a far one":                          netip.MustParseAddrPort("100.64.3.0:27015"),
-		"none that is listed":                netip.MustParseAddrPort("1.2.3.4:5"),
-	}
-	for _, e := range v.lister.current(0).entries {
-		if e.addr.Compare(last) > 0 {
-			tests["the one behind it"] = e.addr
-			break
+	entries := v.lister.current(0).entries
+	port := uint16(0)
+	// begin asks for two pages from a port of its own, and returns it and the second
+	// page. Sizes of small pages are random; this one has three servers or more.
+	begin := func() (a netip.AddrPort, l List) {
+		for len(l.Servers) < 3 {
+			port++
+			a = netip.AddrPortFrom(netip.MustParseAddr("203.0.113.1"), port)
+			first := v.ask(a, ListRequest{Region: AnyRegion, Seed: Start})
+			l = v.ask(a, ListRequest{Region: AnyRegion, Seed: first.Servers[len(first.Servers)-1]})
 		}
+		return a, l
 	}
-	for name, seed := range tests {
-		if l := v.ask(a, ListRequest{Region: AnyRegion, Seed: seed}); len(l.Servers) > mostSmall {
+	for name, seed := range map[string]func(l List) netip.AddrPort{
+		"a server of the page, not its last": func(l List) netip.AddrPort { return l.Servers[1] },
+		"the one behind it": func(l List) netip.AddrPort {
+			last := slices.IndexFunc(entries, func(e *entry) bool { return e.addr == l.Servers[len(l.Servers)-1] })
+			return entries[last+1].addr
+		},
+		"a far one":           func(List) netip.AddrPort { return netip.MustParseAddrPort("100.64.3.0:27015") },
+		"none that is listed": func(List) netip.AddrPort { return netip.MustParseAddrPort("1.2.3.4:5") },
+	} {
+		a, page := begin()
+		if l := v.ask(a, ListRequest{Region: AnyRegion, Seed: seed(page)}); len(l.Servers) > mostSmall {
 			t.Errorf("page for %s: %d servers", name, len(l.Servers))
 		}
 		// And what was proved before is lost.
+		last := page.Servers[len(page.Servers)-1]
 		if l := v.ask(a, ListRequest{Region: AnyRegion, Seed: last}); len(l.Servers) > mostSmall {
 			t.Errorf("page for the right seed after %s: %d servers", name, len(l.Servers))
 		}
 	}
 	// The proof is of an address and port.
-	b := netip.MustParseAddrPort("203.0.113.1:2")
-	if l := v.ask(b, ListRequest{Region: AnyRegion, Seed: last}); len(l.Servers) > mostSmall {
+	a, page := begin()
+	other := netip.AddrPortFrom(a.Addr(), a.Port()+1)
+	if l := v.ask(other, ListRequest{Region: AnyRegion, Seed: page.Servers[len(page.Servers)-1]}); len(l.Servers) > mostSmall {
 		t.Errorf("page for another port with the seed: %d servers", len(l.Servers))
 	}
 }
