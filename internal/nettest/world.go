@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -77,9 +78,12 @@ func (w *World) Run(program string, args ...string) {
 }
 
 // Child returns a command that runs one test of this program again, in a
-// namespace and with a role. The caller starts it and waits for it.
+// namespace and with a role. The caller starts it and waits for it. Variables that
+// begin with TEST_AS_, which make a test binary something else than its tests, are
+// not handed down.
 func (w *World) Child(space, test, role string, env ...string) *exec.Cmd {
 	cmd := exec.CommandContext(w.t.Context(), "ip", "netns", "exec", w.prefix+space, os.Args[0], "-test.run", "^"+test+"$", "-test.v")
-	cmd.Env = append(append(os.Environ(), WorldRole+"="+role), env...)
+	own := slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "TEST_AS_") })
+	cmd.Env = append(append(own, WorldRole+"="+role), env...)
 	return cmd
 }
