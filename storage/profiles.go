@@ -13,17 +13,21 @@ import (
 
 // Limits of a Profile: what the buffers of the original clients hold.
 const (
-	MaxNick        = 30  // MaxNick is the longest nick in bytes.
-	MaxUniqueNick  = 20  // MaxUniqueNick is the longest unique nick in bytes.
-	MaxPersonName  = 30  // MaxPersonName is the longest first or last name in bytes.
-	MaxHomepage    = 75  // MaxHomepage is the longest home page in bytes.
-	MaxZip         = 10  // MaxZip is the longest zip code in bytes.
-	MaxCountry     = 2   // MaxCountry is the longest country code in bytes.
-	MaxPlace       = 127 // MaxPlace is the longest place in bytes.
-	MaxAIM         = 50  // MaxAIM is the longest AIM name in bytes.
-	MaxUniqueNicks = 64  // MaxUniqueNicks is the highest number of unique nicks of one profile.
-	MaxCDKeys      = 64  // MaxCDKeys is the highest number of CD keys of one profile.
-	MaxCDKeyDigest = 64  // MaxCDKeyDigest is the longest digest of a CD key in bytes.
+	MaxNick       = 30  // MaxNick is the longest nick in bytes.
+	MaxUniqueNick = 20  // MaxUniqueNick is the longest unique nick in bytes.
+	MaxPersonName = 30  // MaxPersonName is the longest first or last name in bytes.
+	MaxHomepage   = 75  // MaxHomepage is the longest home page in bytes.
+	MaxZip        = 10  // MaxZip is the longest zip code in bytes.
+	MaxCountry    = 2   // MaxCountry is the longest country code in bytes.
+	MaxPlace      = 127 // MaxPlace is the longest place in bytes.
+	MaxAIM        = 50  // MaxAIM is the longest AIM name in bytes.
+	// MaxNickNamespaces is how many namespaces of the store
+	// [Accounts.NamespacesOfUniqueNick] looks at.
+	MaxNickNamespaces = 1024
+
+	MaxUniqueNicks = 64 // MaxUniqueNicks is the highest number of unique nicks of one profile.
+	MaxCDKeys      = 64 // MaxCDKeys is the highest number of CD keys of one profile.
+	MaxCDKeyDigest = 64 // MaxCDKeyDigest is the longest digest of a CD key in bytes.
 )
 
 // ProfileID identifies a profile. It is never 0 once stored and never given out

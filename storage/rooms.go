@@ -11,11 +11,12 @@ const IndexRoomID = "room.id"
 
 // Limits of a Room.
 const (
-	MaxRoomID     = math.MaxInt32 // MaxRoomID is the highest id: clients read it as a signed number.
-	MaxRoomName   = 128           // MaxRoomName is the longest name in bytes.
-	MaxRoomFields = 64            // MaxRoomFields is the highest number of fields.
-	MaxFieldName  = 64            // MaxFieldName is the longest field name in bytes.
-	MaxFieldValue = 1024          // MaxFieldValue is the longest field value in bytes.
+	FirstFreeRoomID = 100_000       // FirstFreeRoomID is the lowest id that a store gives out: built-in rooms have lower ones.
+	MaxRoomID       = math.MaxInt32 // MaxRoomID is the highest id: clients read it as a signed number.
+	MaxRoomName     = 128           // MaxRoomName is the longest name in bytes.
+	MaxRoomFields   = 64            // MaxRoomFields is the highest number of fields.
+	MaxFieldName    = 64            // MaxFieldName is the longest field name in bytes.
+	MaxFieldValue   = 1024          // MaxFieldValue is the longest field value in bytes.
 )
 
 // Field is a named value of a Room.

@@ -154,6 +154,11 @@ type Accounts interface {
 	// key in the namespace, or ErrNotFound. The key is not folded here.
 	ProfileByUniqueNick(ctx context.Context, namespace int, key string) (Profile, error)
 
+	// NamespacesOfUniqueNick returns the namespaces in which profiles have a unique
+	// nick with that key, in ascending order; at most MaxNickNamespaces namespaces
+	// of the store are looked at, the lowest ones. The key is not folded here.
+	NamespacesOfUniqueNick(ctx context.Context, key string) ([]int, error)
+
 	// ProfileByCDKey returns the profile to which the CD key is registered or
 	// ErrNotFound.
 	ProfileByCDKey(ctx context.Context, game, digest string) (Profile, error)

@@ -97,7 +97,7 @@ func answers(ctx context.Context, s *Store) map[string]string {
 		add("relation "+nick, r, err)
 		g, err := s.GetGame(ctx, nick)
 		add("game "+nick, g, err)
-		m, err := s.GetRoom(ctx, uint32(id))
+		m, err := s.GetRoom(ctx, storage.FirstFreeRoomID+uint32(id)-1)
 		add("room "+nick, m, err)
 		list(add, "found by "+nick, s.FindProfiles(ctx, storage.ByNick, nick))
 		list(add, "buddies "+nick, s.BuddiesOf(ctx, id))

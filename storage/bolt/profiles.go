@@ -232,6 +232,27 @@ func (s *Store) ProfileByUniqueNick(ctx context.Context, namespace int, key stri
 	return s.profileBy(ctx, bucketUniqueNicks, uniqueNickKey(namespace, key))
 }
 
+// NamespacesOfUniqueNick is described in [storage.Accounts].
+func (s *Store) NamespacesOfUniqueNick(ctx context.Context, key string) (namespaces []int, err error) {
+	err = s.view(ctx, func(tx *bbolt.Tx) error {
+		c := tx.Bucket([]byte(bucketUniqueNicks)).Cursor()
+		k, _ := c.First()
+		for range storage.MaxNickNamespaces {
+			if len(k) < 4 {
+				return nil
+			}
+			namespace := binary.BigEndian.Uint32(k)
+			want := uniqueNickKey(int(namespace), key)
+			if k, _ = c.Seek(want); bytes.Equal(k, want) {
+				namespaces = append(namespaces, int(namespace))
+			}
+			k, _ = c.Seek(uniqueNickKey(int(namespace)+1, ""))
+		}
+		return nil
+	})
+	return namespaces, err
+}
+
 // ProfileByCDKey is described in [storage.Accounts].
 func (s *Store) ProfileByCDKey(ctx context.Context, game, digest string) (storage.Profile, error) {
 	return s.profileBy(ctx, bucketCDKeys, cdKeyKey(game, digest))

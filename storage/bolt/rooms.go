@@ -78,8 +78,10 @@ func freeRoomID(tx *bbolt.Tx) (uint32, error) {
 	if err != nil {
 		return 0, err
 	}
-	for id := uint32(last); ; {
-		id = id%storage.MaxRoomID + 1
+	for id := max(uint32(last), storage.FirstFreeRoomID-1); ; {
+		if id++; id > storage.MaxRoomID {
+			id = storage.FirstFreeRoomID
+		}
 		if rooms.Get(roomKey(id)) == nil {
 			return id, meta.Put([]byte(metaRoom), sealEntry([]byte(metaRoom), roomKey(id)))
 		}

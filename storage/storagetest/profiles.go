@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -122,6 +123,11 @@ func testProfileUniqueNick(t *testing.T, s storage.Store) {
 	for namespace, want := range map[int]storage.ProfileID{1: a.ID, 2: b.ID} {
 		if got, err := s.ProfileByUniqueNick(t.Context(), namespace, "joe"); err != nil || got.ID != want {
 			t.Errorf("ProfileByUniqueNick(%d) = %+v, %v, want profile %d", namespace, got, err, want)
+		}
+	}
+	for key, want := range map[string][]int{"joe": {1, 2}, "jo": nil, "joee": nil, "": nil} {
+		if got, err := s.NamespacesOfUniqueNick(t.Context(), key); err != nil || !slices.Equal(got, want) {
+			t.Errorf("NamespacesOfUniqueNick(%q) = %v, %v, want %v", key, got, err, want)
 		}
 	}
 	a.UniqueNicks[0].Nick = "Joe" // its own key is not taken

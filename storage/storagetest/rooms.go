@@ -116,6 +116,9 @@ func testRoomUnique(t *testing.T, s storage.Store) {
 
 func testRoomFreeID(t *testing.T, s storage.Store) {
 	first := putRoom(t, s, room("gmtest", "A"))
+	if first.ID < storage.FirstFreeRoomID {
+		t.Errorf("PutRoom() gave out %d, which a built-in room may have", first.ID)
+	}
 	chosen := room("gmtest", "chosen")
 	chosen.ID = first.ID + 1
 	putRoom(t, s, chosen)

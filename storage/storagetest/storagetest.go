@@ -130,8 +130,9 @@ func accountCalls(s storage.Store) map[string]func(context.Context) error {
 			_, err := s.ProfileByUniqueNick(ctx, 1, "late")
 			return err
 		},
-		"ProfileByCDKey": func(ctx context.Context) error { _, err := s.ProfileByCDKey(ctx, "gmtest", "d"); return err },
-		"FindProfiles":   func(ctx context.Context) error { return firstError(s.FindProfiles(ctx, storage.ByNick, "Late")) },
+		"NamespacesOfUniqueNick": func(ctx context.Context) error { _, err := s.NamespacesOfUniqueNick(ctx, "late"); return err },
+		"ProfileByCDKey":         func(ctx context.Context) error { _, err := s.ProfileByCDKey(ctx, "gmtest", "d"); return err },
+		"FindProfiles":           func(ctx context.Context) error { return firstError(s.FindProfiles(ctx, storage.ByNick, "Late")) },
 		"FindProfiles of nothing": func(ctx context.Context) error {
 			return firstError(s.FindProfiles(ctx, storage.ByNick, ""))
 		},
