@@ -43,7 +43,7 @@ GET /api/v1/games
 PUT /api/v1/games games: [{name: own, title: Own, secret: aB3dE6}]
 PUT /api/v1/games games: [{name: 'a b'}]
 PUT /api/v1/games [
-PUT /api/v1/games games: [{name: own, rooms: [{id: 1, name: x}]}]
+PUT /api/v1/games games: [{name: own, rooms: [{id: 1, name: x}, {id: 1, name: y}]}]
 GET /api/v1/games/own
 GET /api/v1/games/gmtest
 PUT /api/v1/games/own/maintenance {"on": true}

@@ -289,8 +289,10 @@ func TestErrorKinds(t *testing.T) {
 			"no such room":          {op.DeleteRoom(ctx, 999), []error{storage.ErrNotFound}, "999"},
 			"bad name":              {op.PutGames(ctx, []games.Game{{Name: "bad name"}}), []error{operator.ErrBadRequest}, "bad name"},
 			"same game twice":       {op.PutGames(ctx, []games.Game{{Name: "twice"}, {Name: "twice"}}), []error{operator.ErrBadRequest}, "twice"},
-			"room of the catalogue in a game": {
-				op.PutGames(ctx, []games.Game{{Name: "ours", Rooms: []games.Room{{ID: 1, Name: "Clash"}}}}), []error{operator.ErrBadRequest}, "1",
+			"room twice in games": {
+				op.PutGames(ctx, []games.Game{{Name: "ours", Rooms: []games.Room{{ID: 9, Name: "Clash"}}}, {Name: "too", Rooms: []games.Room{{ID: 9, Name: "Clash"}}}}),
+				[]error{operator.ErrBadRequest},
+				"room 9",
 			},
 			"room that was added in a game": {
 				op.PutGames(ctx, []games.Game{{Name: "ours", Rooms: []games.Room{{ID: 50, Name: "Clash"}}}}), []error{operator.ErrBadRequest}, "50",

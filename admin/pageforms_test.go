@@ -226,7 +226,7 @@ func TestGamesThroughTheForms(t *testing.T) {
 	}
 	for what, record := range map[string]string{
 		"no record": "", "two records": "games: [{name: gmtest}, {name: nokey}]", "another game": "games: [{name: nokey}]", "no YAML": "{{{",
-		"a taken room": "games: [{name: gmtest, rooms: [{id: 1, name: One}]}]",
+		"a room twice": "games: [{name: gmtest, rooms: [{id: 1, name: One}, {id: 1, name: Two}]}]",
 	} {
 		wantRefused(t, what, b.post("/games/gmtest/record", "record", record), http.StatusBadRequest, "")
 	}

@@ -21,11 +21,19 @@ import _ "embed"
 //go:embed default.yaml
 var defaultYAML string
 
-// Games is the built-in catalogue of games, as YAML in the form of games.file.
-// It must not be changed.
+// Games is what is known of games beyond the tables, as YAML in the form of
+// games.file. It must not be changed.
 //
 //go:embed games.yaml
 var Games []byte
+
+// GameTable and RoomTable are the tables of games and of their rooms.
+var (
+	//go:embed games.tsv
+	GameTable string
+	//go:embed rooms.tsv
+	RoomTable string
+)
 
 // Default returns default.yaml: every key with its default and a comment that
 // explains it. The caller owns the slice.

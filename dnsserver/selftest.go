@@ -18,7 +18,7 @@ func steps() []service.Step {
 }
 
 func resolve(ctx context.Context, t *service.Trial) error {
-	names, err := games.HostNames(t.Game, t.Domain)
+	names, err := games.Game{Name: t.Game}.HostNames(t.Domain)
 	if err != nil {
 		return err
 	}

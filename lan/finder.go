@@ -1,9 +1,11 @@
 package lan
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/binary"
+	"maps"
 	"net/netip"
 	"slices"
 	"sync"
@@ -33,11 +35,11 @@ const (
 	// DefaultEvery is how often a round begins.
 	DefaultEvery = 30 * time.Second
 
-	span       = 3                     // ports per game: its own and the next ones
-	maxPorts   = 256                   // in all
-	sendGap    = 10 * time.Millisecond // between two packets: 100 a second
-	maxAnswers = 256                   // text answers that are not whole yet
-	maxPlain   = 4096                  // servers of which it is remembered that they want no challenge
+	span       = 3                    // ports per game: its own and the next ones
+	maxPorts   = 512                  // in all
+	sendGap    = 5 * time.Millisecond // between two packets: 200 a second
+	maxAnswers = 256                  // text answers that are not whole yet
+	maxPlain   = 4096                 // servers of which it is remembered that they want no challenge
 	maxPacket  = 4096
 	answerRate = 20 // packets per second taken from one address
 	answerBuf  = 60
@@ -224,19 +226,31 @@ func (f *Finder) a2sPorts() []uint16 {
 	}
 }
 
-// catalogPorts returns the ports on which servers of known games answer.
+// catalogPorts returns the ports on which servers of known games answer, those of
+// most games first, so that the usual ones are not kept waiting.
 func (f *Finder) catalogPorts() []uint16 {
-	var ports []uint16
+	count := make(map[uint16]int) // of games
 	for _, g := range f.opt.Games.All() {
-		for i := range span {
-			if p := int(g.QueryPort) + i; p > 0 && p <= 65535 {
-				ports = append(ports, uint16(p))
+		first := g.LANPorts
+		if len(first) == 0 {
+			first = []uint16{g.QueryPort}
+		}
+		for _, at := range first {
+			for i := range span {
+				if p := int(at) + i; p > 0 && p <= 65535 {
+					count[uint16(p)]++
+				}
 			}
 		}
 	}
-	slices.Sort(ports)
-	ports = slices.Compact(ports)
-	return ports[:min(len(ports), maxPorts)]
+	ports := slices.SortedFunc(maps.Keys(count), func(a, b uint16) int {
+		return cmp.Or(cmp.Compare(count[b], count[a]), cmp.Compare(a, b))
+	})
+	if left := len(ports) - maxPorts; left > 0 {
+		f.opt.Log.Warn().Int("ports", left).Msg("the games have more ports than are searched; those of the fewest games are left out")
+		ports = ports[:maxPorts]
+	}
+	return ports
 }
 
 // The reasons for which packets are dropped.

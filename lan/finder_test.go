@@ -40,7 +40,7 @@ func (w *wire) WritePacket(data []byte, _ netip.Addr, to netip.AddrPort) error {
 
 func catalogue(t *testing.T, ports ...uint16) *games.Catalog {
 	t.Helper()
-	list := []games.Game{{Name: "old", QueryPort: 7778}, {Name: "new", QueryPort: 6500}}
+	list := []games.Game{{Name: "old", QueryPort: 7778}, {Name: "new", QueryPort: 5425, Facts: games.Facts{LANPorts: []uint16{6500}}}}
 	for i, p := range ports {
 		list = append(list, games.Game{Name: fmt.Sprintf("g%d", i), QueryPort: p})
 	}

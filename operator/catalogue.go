@@ -20,13 +20,17 @@ import (
 // operator's file and the operator's own records in the store. It also holds
 // the group rooms of the store.
 type Catalogue struct {
-	Embedded []byte
+	Embedded games.Embedded
 	Store    storage.Store
+	// Hidden, if not nil, is called with the built-in rooms that are left out because
+	// rooms of the operator have their ids, each time that changes.
+	Hidden func([]games.HiddenRoom)
 
 	mu      sync.Mutex // one reload at a time; guards file
 	file    string
 	catalog games.Catalog
 	rooms   atomic.Pointer[map[string][]games.Room]
+	hidden  []games.HiddenRoom // as Hidden was told last
 }
 
 // Catalog returns the live catalogue.
@@ -69,11 +73,7 @@ func (c *Catalogue) Reload(ctx context.Context) error {
 
 // read fills the catalogue, unless agree is there and disagrees. c.mu is held.
 func (c *Catalogue) read(ctx context.Context, path string, agree func() error) error {
-	embedded, err := games.ParseYAML(bytes.NewReader(c.Embedded), games.Source{Origin: games.FromEmbedded})
-	if err != nil {
-		return fmt.Errorf("embedded games: %w", err)
-	}
-	file, err := readGamesFile(path)
+	layers, err := c.layers(path)
 	if err != nil {
 		return err
 	}
@@ -85,7 +85,12 @@ func (c *Catalogue) read(ctx context.Context, path string, agree func() error) e
 	if err != nil {
 		return err
 	}
-	if err := checkRooms(rooms, embedded, file, stored); err != nil {
+	layers = append(layers, stored)
+	var next games.Catalog
+	if err := next.ReplaceBeside(byID(rooms), layers...); err != nil {
+		return err
+	}
+	if err := checkRooms(rooms, &next); err != nil {
 		return err
 	}
 	if agree != nil {
@@ -93,21 +98,44 @@ func (c *Catalogue) read(ctx context.Context, path string, agree func() error) e
 			return err
 		}
 	}
-	// checkRooms has built the same catalogue, so this does not fail.
-	if err := c.catalog.Replace(embedded, file, stored); err != nil {
-		return err
-	}
+	c.catalog.Take(&next)
 	c.rooms.Store(&rooms)
+	if now := c.catalog.HiddenRooms(); c.Hidden != nil && !slices.EqualFunc(now, c.hidden, sameHidden) {
+		c.hidden = now
+		c.Hidden(now)
+	}
 	return nil
+}
+
+func sameHidden(a, b games.HiddenRoom) bool { return a.Room.ID == b.Room.ID && a.Other == b.Other }
+
+// byID returns the game of each room.
+func byID(rooms map[string][]games.Room) map[uint32]string {
+	all := make(map[uint32]string)
+	for game, list := range rooms {
+		for _, r := range list {
+			all[r.ID] = game
+		}
+	}
+	return all
+}
+
+// layers returns the built-in games and those of the operator's file.
+func (c *Catalogue) layers(path string) ([][]games.Game, error) {
+	layers, err := c.Embedded.Layers()
+	if err != nil {
+		return nil, err
+	}
+	file, err := readGamesFile(path)
+	if err != nil {
+		return nil, err
+	}
+	return append(layers, file), nil
 }
 
 // checkRooms refuses a catalogue that has a number of a room in the store. The
 // store gives out numbers that are free when it does; a file may take one later.
-func checkRooms(rooms map[string][]games.Room, layers ...[]games.Game) error {
-	catalog, err := games.NewCatalog(layers...)
-	if err != nil {
-		return err
-	}
+func checkRooms(rooms map[string][]games.Room, catalog *games.Catalog) error {
 	for game, list := range rooms {
 		for _, r := range list {
 			if other, of, taken := catalog.Room(r.ID); taken {
@@ -119,19 +147,14 @@ func checkRooms(rooms map[string][]games.Room, layers ...[]games.Game) error {
 	return nil
 }
 
-// CheckGamesFile reads the operator's file as Reload would, over the embedded
-// list and without a store.
-func CheckGamesFile(embedded []byte, path string) error {
-	base, err := games.ParseYAML(bytes.NewReader(embedded), games.Source{Origin: games.FromEmbedded})
+// ReadGames returns the built-in games with those of the operator's file at path,
+// "" for none, without a store.
+func ReadGames(path string) (*games.Catalog, error) {
+	layers, err := (&Catalogue{Embedded: BuiltIn()}).layers(path)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	file, err := readGamesFile(path)
-	if err != nil {
-		return err
-	}
-	_, err = games.NewCatalog(base, file)
-	return err
+	return games.NewCatalog(layers...)
 }
 
 func readGamesFile(path string) ([]games.Game, error) {
@@ -206,11 +229,7 @@ func (c *Catalogue) put(ctx context.Context, list []games.Game, action, detail s
 func (c *Catalogue) try(ctx context.Context, list []games.Game) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	base, err := games.ParseYAML(bytes.NewReader(c.Embedded), games.Source{Origin: games.FromEmbedded})
-	if err != nil {
-		return err
-	}
-	file, err := readGamesFile(c.file)
+	layers, err := c.layers(c.file)
 	if err != nil {
 		return err
 	}
@@ -228,7 +247,7 @@ func (c *Catalogue) try(ctx context.Context, list []games.Game) error {
 			top = append(top, g)
 		}
 	}
-	_, err = games.NewCatalog(base, file, top)
+	_, err = games.NewCatalog(append(layers, top)...)
 	if invalid := (*games.InvalidError)(nil); errors.As(err, &invalid) {
 		return fmt.Errorf("%w: %w", ErrBadRequest, err)
 	}

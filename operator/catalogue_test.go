@@ -37,7 +37,7 @@ func newLocal(t *testing.T) *operator.Local {
 		}
 	})
 	l := &operator.Local{
-		Store: store, Table: bans.New(store), Catalogue: &operator.Catalogue{Embedded: []byte(embedded), Store: store},
+		Store: store, Table: bans.New(store), Catalogue: &operator.Catalogue{Embedded: games.Embedded{Facts: []byte(embedded)}, Store: store},
 	}
 	if err := l.Catalogue.Load(t.Context(), ""); err != nil {
 		t.Fatal(err)
@@ -84,11 +84,14 @@ func TestLoadFailure(t *testing.T) {
 		"file is no YAML": func(t *testing.T, _ *operator.Local) string { return write(t, "games: [") },
 		"file is wrong":   func(t *testing.T, _ *operator.Local) string { return write(t, "games: [{name: new}, {name: 'a b'}]") },
 		"file clashes": func(t *testing.T, _ *operator.Local) string {
-			return write(t, "games: [{name: new, rooms: [{id: 1, name: x}]}]")
+			return write(t, "games: [{name: new, rooms: [{id: 1, name: x}]}, {name: other, rooms: [{id: 1, name: y}]}]")
 		},
-		"store is wrong":    func(t *testing.T, l *operator.Local) string { store(t, l, "x", "games: [{name: 'a b'}]"); return "" },
-		"store is no YAML":  func(t *testing.T, l *operator.Local) string { store(t, l, "x", "]"); return "" },
-		"embedded is wrong": func(_ *testing.T, l *operator.Local) string { l.Catalogue.Embedded = []byte("games: [{}]"); return "" },
+		"store is wrong":   func(t *testing.T, l *operator.Local) string { store(t, l, "x", "games: [{name: 'a b'}]"); return "" },
+		"store is no YAML": func(t *testing.T, l *operator.Local) string { store(t, l, "x", "]"); return "" },
+		"embedded is wrong": func(_ *testing.T, l *operator.Local) string {
+			l.Catalogue.Embedded = games.Embedded{Facts: []byte("games: [{}]")}
+			return ""
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			l := newLocal(t)
@@ -140,15 +143,15 @@ func TestCheckGamesFile(t *testing.T) {
 	for name, tc := range map[string]struct{ text, part string }{
 		"good":   {"games: [{name: good}]", ""},
 		"wrong":  {"games: [{name: 'a b'}]", "a b"},
-		"clash":  {"games: [{name: new, rooms: [{id: 1, name: x}]}]", "1"},
+		"clash":  {"games: [{name: new, rooms: [{id: 1, name: x}]}, {name: other, rooms: [{id: 1, name: y}]}]", "room 1"},
 		"syntax": {"games: [", "games.file"},
 	} {
-		err := operator.CheckGamesFile([]byte(embedded), write(t, tc.text))
+		_, err := operator.ReadGames(write(t, tc.text))
 		if (err == nil) != (tc.part == "") || (err != nil && !strings.Contains(err.Error(), tc.part)) {
-			t.Errorf("%s: CheckGamesFile: %v, want %q in it", name, err, tc.part)
+			t.Errorf("%s: ReadGames: %v, want %q in it", name, err, tc.part)
 		}
 	}
-	if err := operator.CheckGamesFile([]byte(embedded), ""); err != nil {
-		t.Errorf("CheckGamesFile of no file: %v", err)
+	if c, err := operator.ReadGames(""); err != nil || c.Len() < 2000 {
+		t.Errorf("ReadGames of no file: %v", err)
 	}
 }

@@ -6,10 +6,13 @@ import (
 	"mime"
 	"net/http"
 	"net/netip"
+	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/respawnd/respawnd/internal/advertise"
+	"github.com/respawnd/respawnd/internal/ascii"
 	"github.com/respawnd/respawnd/internal/clean"
 	"github.com/respawnd/respawnd/internal/games"
 	"github.com/respawnd/respawnd/internal/zandronum"
@@ -22,8 +25,30 @@ import (
 type gamesView struct {
 	page.Frame
 	Query string
+	State games.State // empty: any
 	Games []gameView
+	Found int // games that match; Games may be some of them
 	Known int
+	Focus bool   // Games are those of this community
+	More  string // link to the next page
+	Fewer string // link to the page before
+}
+
+// gamesRows is how many games one page shows.
+const gamesRows = 100
+
+// gamesURL returns the link to a page of the catalogue.
+func (s *Server) gamesURL(v *gamesView, number int) string {
+	q := url.Values{}
+	for name, value := range map[string]string{"q": v.Query, "state": string(v.State)} {
+		if value != "" {
+			q.Set(name, value)
+		}
+	}
+	if number > 1 {
+		q.Set("page", strconv.Itoa(number))
+	}
+	return s.site.Base() + "/games?" + q.Encode()
 }
 
 // serveGames answers /games.
@@ -34,24 +59,69 @@ func (s *Server) serveGames(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	p := parsePageParams(r.URL.RawQuery)
+	state, _, err := api.Params{"state": q.Get("state")}.State()
+	if err != nil {
+		state = ""
+	}
 	list := s.api.Snapshot()
-	v := gamesView{Frame: s.site.Frame("Games", page.Games), Query: p.query}
+	v := gamesView{Frame: s.site.Frame("Games", page.Games), Query: p.query, State: state}
+	v.Focus = len(s.opt.Focus) > 0 && v.Query == "" && v.State == ""
+	all := s.matchingGames(list, &v)
+	v.Found = len(all)
+	first := min((p.page-1)*gamesRows, len(all))
+	last := min(first+gamesRows, len(all))
+	v.Games = all[first:last]
+	if last < len(all) {
+		v.More = s.gamesURL(&v, p.page+1)
+	}
+	if p.page > 1 {
+		v.Fewer = s.gamesURL(&v, p.page-1)
+	}
+	s.show(w, r, "games", v)
+}
+
+// matchingGames returns the games that the question wants, those with players
+// first. It counts all that are known.
+func (s *Server) matchingGames(list *api.Snapshot, v *gamesView) (out []gameView) {
 	for _, g := range s.opt.Games.All() {
 		v.Known++
 		listed := list.Game(g.Name)
 		title := s.api.Title(g.Name)
-		if !strings.Contains(strings.ToLower(title), p.query) && !strings.Contains(g.Name, p.query) {
+		standing := s.api.Standing(g)
+		switch {
+		case v.Focus && !s.focused(g.Name) && listed.Servers() == 0:
+			continue
+		case v.State != "" && standing.State != v.State:
+			continue
+		case !strings.Contains(strings.ToLower(title), v.Query) && !strings.Contains(g.Name, v.Query):
 			continue
 		}
-		v.Games = append(v.Games, gameView{
+		out = append(out, gameView{
 			Name: g.Name, Title: clean.Line(title, maxGameText), Servers: listed.Servers(), Players: listed.Players,
-			Link: s.gameURL(g.Name),
+			Link: s.gameURL(g.Name), Standing: standing.String(), Focus: s.focused(g.Name),
 		})
 	}
-	slices.SortStableFunc(v.Games, func(a, b gameView) int {
-		return cmp.Or(b.Players-a.Players, b.Servers-a.Servers, compareTexts(a.Title, b.Title))
+	slices.SortStableFunc(out, func(a, b gameView) int {
+		return cmp.Or(boolOrder(a.Focus, b.Focus), b.Players-a.Players, b.Servers-a.Servers, compareTexts(a.Title, b.Title))
 	})
-	s.show(w, r, "games", v)
+	return out
+}
+
+// focused reports whether a game is one of this community.
+func (s *Server) focused(name string) bool {
+	return slices.ContainsFunc(s.opt.Focus, func(f string) bool { return ascii.EqualFold(f, name) })
+}
+
+// boolOrder puts true before false.
+func boolOrder(a, b bool) int {
+	switch {
+	case a == b:
+		return 0
+	case a:
+		return -1
+	default:
+		return 1
+	}
 }
 
 // gamePage is what the template of a game shows.
@@ -72,6 +142,32 @@ type gamePage struct {
 	Hosts      string // lines for a hosts file; empty without an address
 	Download   string // link to them
 	Names      []namesView
+
+	Standing string
+	State    games.State
+	Missing  []missingView
+	Via      string // what players must do beside that
+	Rooms    []string
+	Aliases  []string
+}
+
+// missingView is a service that the game asks for and that does not run here.
+type missingView struct {
+	What   string // in words
+	Needed bool
+	Why    string
+}
+
+// missingOf returns what a game misses here.
+func missingOf(standing games.Standing) (out []missingView) {
+	for _, m := range standing.Missing {
+		why := "this version does not have it"
+		if m.Built {
+			why = "it is switched off here"
+		}
+		out = append(out, missingView{m.Service.Words(), m.Needed, why})
+	}
+	return out
 }
 
 // namesView are the names that clients of a game resolve for one service.
@@ -115,7 +211,15 @@ func (s *Server) gamePage(list *api.Snapshot, q gamePageQuestion) []byte {
 		Name:  q.name, Maintenance: q.off, Usable: q.usable, Servers: listed.Servers(), Players: listed.Players,
 		Table: s.table(rows[:min(len(rows), PageRows)], list.Begun, q.asker, false, unsorted), Zandronum: q.name == zandronum.Game,
 		Running:    runningOf(s.services()),
-		BadAddress: q.bad, Given: q.given, Names: s.namesOf(q.name),
+		BadAddress: q.bad, Given: q.given,
+	}
+	if g, ok := s.opt.Games.Lookup(q.name); ok {
+		standing := s.api.Standing(g)
+		v.Names, v.State, v.Standing, v.Missing = s.namesOf(g), standing.State, standing.String(), missingOf(standing)
+		v.Via, v.Aliases = clean.Text(g.Via), g.Aliases
+		for _, r := range g.Rooms {
+			v.Rooms = append(v.Rooms, clean.Line(r.Name, maxGameText))
+		}
 	}
 	if len(rows) > PageRows {
 		v.More = s.listURL(pageParams{game: q.name}, 1)
@@ -144,18 +248,26 @@ func (s *Server) hostsAddress(r *http.Request, given string) (a netip.Addr, ok b
 
 // hostsFile returns lines for a hosts file, nothing if there can be none.
 func (s *Server) hostsFile(game string, a netip.Addr) []byte {
+	g, ok := s.opt.Games.Lookup(game)
+	if !ok {
+		return nil // it was removed a moment ago
+	}
 	var b bytes.Buffer
-	if err := games.WriteHosts(&b, game, a, s.opt.Domains); err != nil {
+	if err := games.WriteHosts(&b, g, a, s.opt.Domains, s.opt.Served); err != nil {
 		s.Log().Error().Err(err).Str("game", game).Msg("no lines for a hosts file")
 		return nil
 	}
 	return b.Bytes()
 }
 
-// namesOf returns the names that a game looks up, by service.
-func (s *Server) namesOf(game string) []namesView {
+// namesOf returns the names that a game looks up for services that run here, by
+// service.
+func (s *Server) namesOf(game games.Game) []namesView {
 	var out []namesView
 	for _, h := range s.api.Hosts(game) {
+		if !h.Served {
+			continue
+		}
 		i := slices.IndexFunc(out, func(v namesView) bool { return v.Service == h.Service })
 		if i < 0 {
 			i = len(out)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/respawnd/respawnd/internal/advertise"
 	"github.com/respawnd/respawnd/internal/clean"
+	"github.com/respawnd/respawnd/internal/games"
 	"github.com/respawnd/respawnd/web/api"
 	"github.com/respawnd/respawnd/web/page"
 )
@@ -84,7 +85,7 @@ type homeView struct {
 	Services         []Service
 	Address          string // that games should use; empty if unknown
 	Running          running
-	Choices          []choiceView // of games that look up names; none if nothing answers to those
+	Choices          []choiceView // of games that look up names; none if nothing answers to those, or there are too many
 }
 
 // choiceView is a game to be chosen.
@@ -128,9 +129,20 @@ func (s *Server) homePage(list *api.Snapshot, q homeQuestion) []byte {
 	return s.render("home", v)
 }
 
-// choices returns all games by title.
+// mostChoices is how many games stand in the form of the first page. Visitors of
+// a site that knows more search for theirs.
+const mostChoices = 300
+
+// choices returns the games of this community by title, or all if there are not
+// too many.
 func (s *Server) choices() []choiceView {
 	all := s.opt.Games.All()
+	if len(s.opt.Focus) > 0 {
+		all = slices.DeleteFunc(all, func(g games.Game) bool { return !s.focused(g.Name) })
+	}
+	if len(all) > mostChoices {
+		return nil
+	}
 	out := make([]choiceView, 0, len(all))
 	for _, g := range all {
 		out = append(out, choiceView{g.Name, clean.Line(s.api.Title(g.Name), maxGameText)})

@@ -208,6 +208,8 @@ type gameView struct {
 	Servers, Players int
 	Link             string
 	Selected         bool
+	Standing         string // whether it can be played online here
+	Focus            bool   // it is a game of this community
 }
 
 // rowView is a line of the list.

@@ -40,16 +40,16 @@ func (c *Config) Open(ctx context.Context, env *service.Env) (*service.Running, 
 		Config: c,
 		Options: api.Options{
 			History: kept, List: env.List, Addresses: env.Addresses, Games: env.Games, Domains: env.Domains,
-			Started: env.Started, Version: env.Version,
+			Served: env.Served, Started: env.Started, Version: env.Version,
 		},
-		Trusted: env.Trusted,
+		Focus: env.Focus, Trusted: env.Trusted,
 		Lookup: func(ctx context.Context, host string) ([]netip.Addr, error) {
 			return net.DefaultResolver.LookupNetIP(ctx, "ip4", host)
 		},
 		Services: func() []Service { return publicServices(env.Opened()) }, Prober: env.Asker,
 		Verdicts: env.Servers, Banned: func(a netip.Addr) []string { return banWords(env.Bans, a) },
 		Accounts: account.Options{
-			Service: env.Accounts, Store: env.Store, Sessions: env.Hub, Banned: env.BannedFrom(storage.ScopePresence), Private: env.Private,
+			Service: env.Accounts, Store: env.Store, Sessions: env.Hub, Games: env.Games, Banned: env.BannedFrom(storage.ScopePresence), Private: env.Private,
 		},
 		Log: env.Log, Metrics: env.Metrics(DropReasons()...), Registerer: env.Registerer,
 	})

@@ -37,6 +37,9 @@ type Options struct {
 
 	api.Options // History may be nil for one of our own, Started zero for now
 
+	// Focus are the names of the games of this community, which stand first; none:
+	// all games alike.
+	Focus []string
 	// Prober asks the server of a page about itself; nil: no server is asked.
 	Prober Prober
 	// Verdicts are what the services decided about game servers; nil: nothing is

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -16,7 +17,9 @@ import (
 	"golang.org/x/term"
 
 	"github.com/respawnd/respawnd/internal/accounts"
+	"github.com/respawnd/respawnd/internal/ascii"
 	"github.com/respawnd/respawnd/internal/daemon"
+	"github.com/respawnd/respawnd/internal/games"
 	"github.com/respawnd/respawnd/internal/services"
 	"github.com/respawnd/respawnd/operator"
 	"github.com/respawnd/respawnd/storage"
@@ -40,7 +43,27 @@ func accountsWhenWanted(cfg *services.Config, store accounts.Store) func(context
 }
 
 // accountFlags select an account.
-type accountFlags struct{ partner, namespace int }
+type accountFlags struct {
+	partner, namespace int
+	game               string // whose namespace and partner code count; empty: the flags do
+}
+
+// settle takes namespace and partner code from the game, if one is named.
+func (f *accountFlags) settle(ctx context.Context, op operator.Operator) error {
+	if f.game == "" {
+		return nil
+	}
+	list, err := op.Games(ctx)
+	if err != nil {
+		return err
+	}
+	i := slices.IndexFunc(list, func(g games.Game) bool { return ascii.EqualFold(g.Name, f.game) })
+	if i < 0 {
+		return fmt.Errorf("--game: there is no game %s", printable(f.game))
+	}
+	f.namespace, f.partner = list[i].UniqueNicks(), list[i].Partner
+	return nil
+}
 
 func (p *program) accountCommand() *cobra.Command {
 	const short = "Manage accounts of players"
@@ -52,11 +75,15 @@ func (p *program) accountCommand() *cobra.Command {
 		"are only read from standard input, never from arguments."
 	account.PersistentFlags().IntVar(&f.partner, "partner", 0, "partner code; 0 for nearly every game")
 	account.PersistentFlags().IntVar(&f.namespace, "namespace", 1, "namespace of unique nicks; 1 for nearly every game")
+	account.PersistentFlags().StringVar(&f.game, "game", "", "game whose namespace and partner code to use, in place of the other two")
 	return account
 }
 
 // find returns the account that an argument names.
 func (f *accountFlags) find(ctx context.Context, op operator.Operator, name string) (accounts.Account, error) {
+	if err := f.settle(ctx, op); err != nil {
+		return accounts.Account{}, err
+	}
 	ref := operator.AccountRef{Partner: f.partner, Namespace: f.namespace}
 	id, err := strconv.ParseUint(name, 10, 31)
 	switch {
@@ -147,6 +174,10 @@ func (p *program) accountCreate(f *accountFlags) *cobra.Command {
 	var a operator.NewAccount
 	cmd := p.operatorCommand("create --email E --nick N [--uniquenick U] --password-stdin", "Create an account, or a further profile of one", cobra.NoArgs,
 		func(ctx context.Context, op operator.Operator, _ []string) error {
+			if err := f.settle(ctx, op); err != nil {
+				return err
+			}
+			a.Partner, a.Namespace = f.partner, f.namespace
 			made, err := op.CreateAccount(ctx, a)
 			return p.confirm(err, "created profile %d (%s) of account %d (%s)", made.ID, printable(made.Nick), made.User, a.Email)
 		})
@@ -155,11 +186,10 @@ func (p *program) accountCreate(f *accountFlags) *cobra.Command {
 	cmd.Flags().StringVar(&a.UniqueNick, "uniquenick", "", "unique nick of the profile; most games sign in with it")
 	stdin := passwordFlag(cmd)
 	cmd.PreRunE = func(*cobra.Command, []string) (err error) {
-		a.Partner, a.Namespace = f.partner, f.namespace
 		if a.Email == "" || a.Nick == "" {
 			return usageError{errors.New("--email and --nick are needed")}
 		}
-		if a.UniqueNick != "" && a.Namespace == 0 {
+		if a.UniqueNick != "" && f.namespace == 0 && f.game == "" {
 			return usageError{errors.New("--uniquenick: namespace 0 has no unique nicks")}
 		}
 		a.Password, err = p.readPassword(*stdin)

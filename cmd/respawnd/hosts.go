@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"net/netip"
@@ -9,25 +8,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/respawnd/respawnd/configs"
+	"github.com/respawnd/respawnd/internal/daemon"
 	"github.com/respawnd/respawnd/internal/games"
+	"github.com/respawnd/respawnd/operator"
 )
-
-// doubtGame warns if a name is not that of a built-in game: it may be misspelt.
-func (p *program) doubtGame(name string) error {
-	list, err := games.ParseYAML(bytes.NewReader(configs.Games), games.Source{Origin: games.FromEmbedded})
-	if err != nil {
-		return err
-	}
-	catalogue, err := games.NewCatalog(list)
-	if err != nil {
-		return err
-	}
-	if _, known := catalogue.Lookup(name); !known {
-		_, _ = fmt.Fprintf(p.err, "warning: %s is not a built-in game; is that its name? respawnd game list\n", printable(name))
-	}
-	return nil
-}
 
 func (p *program) hostsCommand() *cobra.Command {
 	var game, ip string
@@ -47,10 +31,21 @@ func (p *program) hostsCommand() *cobra.Command {
 			if err != nil {
 				return p.listMistakes(err)
 			}
-			if err := games.WriteHosts(p.out, strings.ToLower(game), addr, cfg.Games.Domains); err != nil {
+			catalogue, err := operator.ReadGames(cfg.Games.File)
+			if err != nil {
 				return err
 			}
-			return p.doubtGame(game)
+			g, known := catalogue.Lookup(game)
+			if !known {
+				g.Name = strings.ToLower(game)
+			}
+			if err := games.WriteHosts(p.out, g, addr, cfg.Games.Domains, daemon.Served(cfg)); err != nil {
+				return err
+			}
+			if !known { // it may be misspelt
+				_, _ = fmt.Fprintf(p.err, "warning: %s is not a built-in game; is that its name? respawnd game list\n", printable(game))
+			}
+			return nil
 		},
 	}
 	cmd.Flags().StringVar(&game, "game", "", "name of the game, such as swat4")

@@ -10,7 +10,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/respawnd/respawnd/admin"
-	"github.com/respawnd/respawnd/configs"
 	"github.com/respawnd/respawnd/internal/bans"
 	"github.com/respawnd/respawnd/internal/daemon"
 	"github.com/respawnd/respawnd/internal/services"
@@ -106,7 +105,7 @@ func remote(cfg *services.Config) (operator.Operator, error) {
 // only a warning: it must not prevent lifting a ban.
 func (p *program) local(ctx context.Context, cfg *services.Config, store *bolt.Store) (*operator.Local, error) {
 	l := &operator.Local{
-		Store: store, Table: bans.New(store), Catalogue: &operator.Catalogue{Embedded: configs.Games, Store: store},
+		Store: store, Table: bans.New(store), Catalogue: &operator.Catalogue{Embedded: operator.BuiltIn(), Store: store},
 		DataDir: cfg.DataDir, StoreName: daemon.StoreName, Files: daemon.Files(cfg), Version: version(),
 		OpenAccounts:  accountsWhenWanted(cfg, store),
 		StaticServers: func() []storage.AddedServer { return daemon.StaticServers(cfg) },

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -10,9 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/respawnd/respawnd/configs"
 	"github.com/respawnd/respawnd/internal/daemon"
-	"github.com/respawnd/respawnd/internal/games"
 	"github.com/respawnd/respawnd/internal/selftest"
 	svc "github.com/respawnd/respawnd/internal/service"
 	"github.com/respawnd/respawnd/internal/services"
@@ -67,11 +64,7 @@ func steps(cfg *services.Config) (all []svc.Step) {
 }
 
 func newTrial(cfg *services.Config) (*svc.Trial, error) {
-	list, err := games.ParseYAML(bytes.NewReader(configs.Games), games.Source{Origin: games.FromEmbedded})
-	if err != nil {
-		return nil, err
-	}
-	catalog, err := games.NewCatalog(list)
+	catalog, err := operator.ReadGames("")
 	if err != nil {
 		return nil, err
 	}

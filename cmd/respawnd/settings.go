@@ -11,6 +11,7 @@ import (
 	"github.com/respawnd/respawnd/internal/daemon"
 	svc "github.com/respawnd/respawnd/internal/service"
 	"github.com/respawnd/respawnd/internal/services"
+	"github.com/respawnd/respawnd/operator"
 )
 
 // load reads the configuration as the flags and the environment say.
@@ -37,9 +38,32 @@ func (p *program) checkCommand() *cobra.Command {
 			for _, key := range daemon.Missing(cfg) {
 				_, _ = fmt.Fprintf(p.err, "warning: %s: this service is not part of this version yet\n", key)
 			}
+			if err := p.sayFocus(cfg); err != nil {
+				return err
+			}
 			return p.say("the configuration is fine: %d services on, data in %s", servicesOn(cfg), cfg.DataDir)
 		},
 	}
+}
+
+// sayFocus prints whether the games of games.focus can be played here.
+func (p *program) sayFocus(cfg *services.Config) error {
+	catalogue, err := operator.ReadGames(cfg.Games.File)
+	if err != nil || len(cfg.Games.Focus) == 0 {
+		return err
+	}
+	served := daemon.Served(cfg)
+	for _, name := range cfg.Games.Focus {
+		g, known := catalogue.Lookup(name)
+		if !known {
+			_, _ = fmt.Fprintf(p.err, "warning: games.focus: %s is not a built-in game\n", printable(name))
+			continue
+		}
+		if err := p.say("%s: %s", g.Name, g.Standing(served)); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // servicesOn returns how many services listen that are part of this version.

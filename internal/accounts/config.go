@@ -25,4 +25,9 @@ type Config struct {
 	// Keeps the passwords themselves, sealed, true or false. Games sign in without
 	// it; the statistics service of some games will need it.
 	KeepPasswords bool `key:"keep_passwords" default:"false"`
+	// Players sign in with a unique nick of another namespace, true or false: if
+	// the namespace of the game does not have the nick, and exactly one other
+	// namespace does. Games of one community then share accounts. Each such
+	// sign-in is logged.
+	NickFallback bool `key:"nick_fallback" default:"true"`
 }

@@ -125,7 +125,11 @@ func (s *Service) checkProof(ctx context.Context, p *Proof) (Login, error) {
 
 // byUniqueNick is the login with a unique nick and the password.
 func (s *Service) byUniqueNick(ctx context.Context, p *Proof) (Login, error) {
-	prof, err := s.ProfileByUniqueNick(ctx, p.Namespace, p.UniqueNick)
+	namespace := p.Namespace
+	prof, err := s.ProfileByUniqueNick(ctx, namespace, p.UniqueNick)
+	if errors.Is(err, storage.ErrNotFound) && s.opt.NickFallback {
+		prof, namespace, err = s.elsewhere(ctx, p)
+	}
 	if errors.Is(err, storage.ErrNotFound) {
 		return Login{}, s.unknown(p, p.UniqueNick, ErrBadUniqueNick)
 	}
@@ -139,7 +143,42 @@ func (s *Service) byUniqueNick(ctx context.Context, p *Proof) (Login, error) {
 	if err != nil {
 		return Login{}, err
 	}
-	return s.byPassword(ctx, p, &u, prof, p.UniqueNick)
+	l, err := s.byPassword(ctx, p, &u, prof, p.UniqueNick)
+	if err == nil && namespace != p.Namespace {
+		l.UniqueNick = prof.UniqueNickIn(namespace)
+		s.log.Info().Uint32("profile", uint32(prof.ID)).Int("namespace", p.Namespace).Int("other", namespace).
+			Msg("signed in with the unique nick of another namespace")
+	}
+	return l, err
+}
+
+// elsewhere returns the profile with the unique nick in a namespace other than the
+// one of the login, and that namespace. The error is storage.ErrNotFound if no
+// other namespace has the nick, or several have it.
+func (s *Service) elsewhere(ctx context.Context, p *Proof) (prof storage.Profile, namespace int, err error) {
+	if len(p.UniqueNick) > storage.MaxUniqueNick {
+		return storage.Profile{}, 0, storage.ErrNotFound
+	}
+	found, err := s.store.NamespacesOfUniqueNick(ctx, uniqueNickKey(p.UniqueNick))
+	if err != nil {
+		return storage.Profile{}, 0, err
+	}
+	for _, other := range found {
+		at, err := s.ProfileByUniqueNick(ctx, other, p.UniqueNick)
+		switch {
+		case errors.Is(err, storage.ErrNotFound): // a nick that is merely like it
+		case err != nil:
+			return storage.Profile{}, 0, err
+		case namespace != 0:
+			return storage.Profile{}, 0, storage.ErrNotFound
+		default:
+			prof, namespace = at, other
+		}
+	}
+	if namespace == 0 {
+		return storage.Profile{}, 0, storage.ErrNotFound
+	}
+	return prof, namespace, nil
 }
 
 // byUser is the login with nick, e-mail and password.

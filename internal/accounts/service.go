@@ -29,8 +29,11 @@ type Options struct {
 	// KeepPasswords also keeps the password itself, sealed. Some services
 	// cannot do without it; it only helps for passwords set from then on.
 	KeepPasswords bool
-	Registerer    prometheus.Registerer
-	Log           zerolog.Logger
+	// NickFallback lets a player sign in with a unique nick of another namespace, if
+	// the one of the sign-in does not have it and exactly one other does.
+	NickFallback bool
+	Registerer   prometheus.Registerer
+	Log          zerolog.Logger
 }
 
 // Service is the rules of accounts over a store. All methods may be called from

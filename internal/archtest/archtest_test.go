@@ -110,7 +110,7 @@ var ranks = map[string]int{
 
 // readSettings are the packages that may import configs: services get their own
 // section, as a value.
-var readSettings = []string{"cmd/respawnd", "internal/daemon", "internal/services", "probe", "webhook"}
+var readSettings = []string{"cmd/respawnd", "internal/daemon", "internal/services", "operator", "probe", "webhook"}
 
 // outside is the rank of packages that take no part: they are checked for
 // nothing but their own rules.

@@ -9,7 +9,7 @@ import (
 
 	"github.com/rs/zerolog"
 
-	"github.com/respawnd/respawnd/configs"
+	"github.com/respawnd/respawnd/internal/games"
 	"github.com/respawnd/respawnd/internal/service"
 	"github.com/respawnd/respawnd/operator"
 	"github.com/respawnd/respawnd/webhook"
@@ -20,7 +20,7 @@ import (
 func Check(c Config, when service.Moment) error {
 	s := newSettings(c)
 	errs := []error{s.checkNames(), s.checkDataDir(), s.checkServices(when)}
-	if err := operator.CheckGamesFile(configs.Games, s.GamesFile); err != nil {
+	if _, err := operator.ReadGames(s.GamesFile); err != nil {
 		errs = append(errs, err)
 	}
 	if _, err := webhook.Hooks(s.Webhooks); err != nil {
@@ -41,7 +41,7 @@ func (s *settings) checkNames() error {
 	if !s.resolves() {
 		return nil
 	}
-	if _, err := s.names(); err != nil {
+	if _, err := s.names(new(games.Catalog)); err != nil {
 		return fmt.Errorf("games.domains: %w", err)
 	}
 	return nil

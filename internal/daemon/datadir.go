@@ -59,7 +59,7 @@ func OpenAccounts(ctx context.Context, c Config, store accounts.Store, reg prome
 ) (*accounts.Service, error) {
 	shared := c.Shared()
 	s, err := accounts.Open(ctx, store, accounts.Options{
-		KeyFile: shared.Accounts.KeyPath(shared.DataDir), KeepPasswords: shared.Accounts.KeepPasswords,
+		KeyFile: shared.Accounts.KeyPath(shared.DataDir), KeepPasswords: shared.Accounts.KeepPasswords, NickFallback: shared.Accounts.NickFallback,
 		Registerer: reg, Log: log.With().Str("service", "accounts").Logger(),
 	})
 	if err != nil {

@@ -33,7 +33,8 @@ type Shared struct {
 	Webhooks   []configs.Webhook
 	GamesFile  string // of the operator; empty: none
 	Domains    []string
-	GeoIPFile  string // empty: none
+	Focus      []string // games of this community
+	GeoIPFile  string   // empty: none
 }
 
 // settings is a configuration as the daemon uses it. It is never changed; a
@@ -113,9 +114,25 @@ func (s *settings) limits() master.Limits {
 func (s *settings) audit() int { return greatest(s, func(e *Entry) int { return e.Audit }) }
 
 // names returns the host names that lead to the services.
-func (s *settings) names() (*games.Names, error) {
-	return games.NewNames(s.Domains, each(s, func(e *Entry) []string { return e.Hosts })...)
+func (s *settings) names(catalog *games.Catalog) (*games.Names, error) {
+	return games.NewNames(s.Domains, catalog, s.served, each(s, func(e *Entry) []string { return e.Hosts })...)
 }
+
+// served says whether games can use a service.
+func (s *settings) served(name games.Service) games.Served {
+	i := slices.IndexFunc(s.entries, func(e Entry) bool { return e.Name == string(name) })
+	switch {
+	case i < 0:
+		return games.NotBuilt
+	case s.entries[i].On:
+		return games.Running
+	default:
+		return games.SwitchedOff
+	}
+}
+
+// Served returns what games can use of a configuration.
+func Served(c Config) func(games.Service) games.Served { return newSettings(c).served }
 
 // rules returns which addresses of game servers others are given.
 func (s *settings) rules() (rules []advertise.Rule) {

@@ -9,7 +9,6 @@ import (
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/rs/zerolog"
 
-	"github.com/respawnd/respawnd/configs"
 	"github.com/respawnd/respawnd/internal/accounts"
 	"github.com/respawnd/respawnd/internal/advertise"
 	"github.com/respawnd/respawnd/internal/bans"
@@ -44,9 +43,14 @@ func (h *shared) makeShared(s *settings, log zerolog.Logger) {
 	h.players = verdicts.NewLog(zerolog.Nop(), 0) // the services log what there is to log
 	h.metrics = prometheus.NewRegistry()
 	h.metrics.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
-	h.names, _ = s.names() // checkNames has reported the error, if it matters
 	h.bans = bans.New(h.store)
-	h.catalogue = &operator.Catalogue{Embedded: configs.Games, Store: h.store}
+	h.catalogue = &operator.Catalogue{Embedded: operator.BuiltIn(), Store: h.store, Hidden: func(rooms []games.HiddenRoom) {
+		for _, r := range rooms {
+			log.Info().Uint32("room", r.Room.ID).Str("name", r.Room.Name).Str("game", r.Game).Str("other", r.Other).
+				Msg("a built-in room is left out: a room of yours has its number")
+		}
+	}}
+	h.names, _ = s.names(h.catalogue.Catalog()) // checkNames has reported the error, if it matters
 	h.registry = master.NewRegistry(s.limits())
 	h.metrics.MustRegister(prometheus.NewCounterFunc(prometheus.CounterOpts{
 		Name: "respawnd_master_replaced_total", Help: "Servers that newcomers replaced in a list that was nearly full.",

@@ -2,8 +2,8 @@ package games
 
 import (
 	"fmt"
+	"maps"
 	"slices"
-	"strings"
 	"sync/atomic"
 
 	"github.com/respawnd/respawnd/internal/ascii"
@@ -21,6 +21,8 @@ type index struct {
 	games  []Game           // sorted by name
 	byName map[string]*Game // into games
 	byRoom map[uint32]roomAt
+	base   map[string]*Game // by alias: the game that it is a name of
+	hidden []HiddenRoom
 }
 
 type roomAt struct {
@@ -44,14 +46,21 @@ func NewCatalog(layers ...[]Game) (*Catalog, error) {
 //
 // If anything is wrong, the catalogue stays as it is and the *InvalidError names
 // all bad records. A game may occur once in a layer, a room id once in all.
-func (c *Catalog) Replace(layers ...[]Game) error {
-	next, err := build(layers)
+func (c *Catalog) Replace(layers ...[]Game) error { return c.ReplaceBeside(nil, layers...) }
+
+// ReplaceBeside is Replace for a catalogue beside rooms that are kept elsewhere,
+// given by id with the game that each belongs to. Built-in rooms give way to them.
+func (c *Catalog) ReplaceBeside(rooms map[uint32]string, layers ...[]Game) error {
+	next, err := build(layers, rooms)
 	if err != nil {
 		return err
 	}
 	c.current.Store(next)
 	return nil
 }
+
+// Take makes the content of another catalogue the content of c. Both share it.
+func (c *Catalog) Take(other *Catalog) { c.current.Store(other.current.Load()) }
 
 // Lookup returns the game of that name, in whatever case it is written. It does
 // not allocate. The slices of the game are shared: do not change them.
@@ -109,6 +118,44 @@ func (c *Catalog) Room(id uint32) (Room, Game, bool) {
 	return at.game.Rooms[at.room], *at.game, true
 }
 
+// Base returns the game that name is an alias of, or the game of that name. false:
+// there is no such game.
+func (c *Catalog) Base(name string) (Game, bool) {
+	g, ok := c.Lookup(name)
+	if idx := c.current.Load(); ok {
+		if base, alias := idx.base[g.Name]; alias {
+			return *base, true
+		}
+	}
+	return g, ok
+}
+
+// Same reports whether two names are names of one game.
+func (c *Catalog) Same(a, b string) bool {
+	ga, known := c.Base(a)
+	gb, too := c.Base(b)
+	if known && too {
+		return ga.Name == gb.Name
+	}
+	return ascii.ToLower(a) == ascii.ToLower(b)
+}
+
+// HiddenRoom is a room of the built-in list that is left out, because a room of the
+// operator has its id.
+type HiddenRoom struct {
+	Room  Room
+	Game  string // to which the built-in room belongs
+	Other string // to which the operator's room belongs
+}
+
+// HiddenRooms returns the rooms that are left out. The slice is shared.
+func (c *Catalog) HiddenRooms() []HiddenRoom {
+	if idx := c.current.Load(); idx != nil {
+		return idx.hidden
+	}
+	return nil
+}
+
 // Additions returns what list, usually an imported one, adds to the catalogue, as
 // records for a higher layer. A game that the catalogue lacks comes as it is. Of a
 // game that it has only new secrets come, behind the known ones, and an id or a
@@ -141,16 +188,17 @@ func (c *Catalog) Additions(list []Game) []Game {
 }
 
 // build merges the layers and checks every record and the result.
-func build(layers [][]Game) (*index, error) {
+func build(layers [][]Game, beside map[uint32]string) (*index, error) {
 	var probs problems
-	merged := make(map[string]Game)
-	for _, layer := range layers {
+	merged := make(map[string]*Game)
+	ownRooms := make(map[string]bool) // of games: their rooms are the operator's
+	for n, layer := range layers {
 		if len(layer) > MaxRecords {
 			return nil, fmt.Errorf("%w: %d, at most %d are allowed", ErrTooManyRecords, len(layer), MaxRecords)
 		}
 		inLayer := make(map[string]Source, len(layer))
-		for _, g := range layer {
-			g = g.clone()
+		for i := range layer {
+			g := layer[i].clone()
 			g.Name = ascii.ToLower(g.Name)
 			if !g.check(&probs) {
 				continue
@@ -160,43 +208,99 @@ func build(layers [][]Game) (*index, error) {
 				continue
 			}
 			inLayer[g.Name] = g.Source
-			if below, ok := merged[g.Name]; ok {
+			if g.states(FieldRooms, len(g.Rooms) > 0) {
+				ownRooms[g.Name] = g.Source.Origin > FromEmbedded
+			}
+			if below, ok := merged[g.Name]; ok && n > 0 {
 				g = below.overlay(g)
 			}
-			merged[g.Name] = g
+			merged[g.Name] = &g
 		}
 	}
-	idx := newIndex(merged, &probs)
+	idx := newIndex(merged, rooms{beside, ownRooms}, &probs)
 	return idx, probs.err()
 }
 
-// newIndex sorts the games, fills in defaults and refuses room ids used twice.
-func newIndex(merged map[string]Game, probs *problems) *index {
+// newIndex sorts the games, fills in defaults, and rejects rooms and aliases that
+// two records have. A built-in room gives way to one of the operator.
+func newIndex(merged map[string]*Game, whose rooms, probs *problems) *index {
 	idx := &index{
-		games:  make([]Game, 0, len(merged)),
+		games:  make([]Game, len(merged)),
 		byName: make(map[string]*Game, len(merged)),
 		byRoom: make(map[uint32]roomAt),
+		base:   make(map[string]*Game),
 	}
-	for _, g := range merged {
+	for i, name := range slices.Sorted(maps.Keys(merged)) {
+		g := merged[name]
 		if g.QueryPort == 0 {
 			g.QueryPort = DefaultQueryPort
 		}
 		g.Given = 0
-		idx.games = append(idx.games, g)
+		idx.games[i] = *g
+		idx.byName[name] = &idx.games[i]
 	}
-	slices.SortFunc(idx.games, func(a, b Game) int { return strings.Compare(a.Name, b.Name) })
+	idx.addRooms(probs, whose, true)
+	idx.addRooms(probs, whose, false)
+	idx.addAliases(probs)
+	return idx
+}
+
+// rooms tells which rooms are the operator's.
+type rooms struct {
+	beside map[uint32]string // by id: the game of a room that is no part of the layers
+	own    map[string]bool   // games whose rooms are the operator's
+}
+
+// addRooms takes over the rooms of the games whose rooms are the operator's, or of
+// the others.
+func (idx *index) addRooms(probs *problems, whose rooms, own bool) {
 	for i := range idx.games {
 		g := &idx.games[i]
-		idx.byName[g.Name] = g
-		for n, r := range g.Rooms {
-			if other, taken := idx.byRoom[r.ID]; taken {
+		if len(g.Rooms) == 0 || whose.own[g.Name] != own {
+			continue
+		}
+		kept := make([]Room, 0, len(g.Rooms))
+		for _, r := range g.Rooms {
+			other, taken := idx.byRoom[r.ID]
+			game, beside := whose.beside[r.ID]
+			switch {
+			case beside && !own:
+				idx.hidden = append(idx.hidden, HiddenRoom{Room: r, Game: g.Name, Other: game})
+				continue
+			case taken && !own && whose.own[other.game.Name]:
+				idx.hidden = append(idx.hidden, HiddenRoom{Room: r, Game: g.Name, Other: other.game.Name})
+				continue
+			case taken:
 				probs.add(g.Source, g.Name, "room %d: the id belongs to a room of game %q in %s", r.ID, other.game.Name, other.game.Source)
 				continue
 			}
-			idx.byRoom[r.ID] = roomAt{game: g, room: n}
+			idx.byRoom[r.ID] = roomAt{game: g, room: len(kept)}
+			kept = append(kept, r)
+		}
+		g.Rooms = kept
+	}
+}
+
+// addAliases checks the aliases, and gives them what their game says.
+func (idx *index) addAliases(probs *problems) {
+	for i := range idx.games {
+		g := &idx.games[i]
+		for _, name := range g.Aliases {
+			alias, known := idx.byName[name]
+			switch other := idx.base[name]; {
+			case other != nil:
+				probs.add(g.Source, g.Name, "the alias %s is one of game %q in %s already", name, other.Name, other.Source)
+				continue
+			case known && len(alias.Aliases) > 0:
+				probs.add(g.Source, g.Name, "the alias %s has aliases of its own in %s", name, alias.Source)
+				continue
+			}
+			idx.base[name] = g
+			if known {
+				alias.Facts = alias.inherit(g.Facts)
+			}
 		}
 	}
-	return idx
 }
 
 // union returns a with the strings of b that it lacks behind it, as a new slice.

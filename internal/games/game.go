@@ -60,6 +60,9 @@ type Game struct {
 	Rooms []Room
 	// Policy holds the exceptions of this game. Layers merge it switch by switch.
 	Policy Policy
+	// Facts are what is special about playing the game online. Layers merge them
+	// value by value and list by list.
+	Facts
 	// Given marks fields that are stated although they are zero. It is empty in
 	// the catalogue.
 	Given Fields
@@ -69,7 +72,7 @@ type Game struct {
 }
 
 // Fields is a set of fields of a Game.
-type Fields uint8
+type Fields uint32
 
 // The fields for which "stated and zero" differs from "not stated".
 const (
@@ -79,6 +82,17 @@ const (
 	FieldDisabledServices
 	FieldMaintenance
 	FieldRooms
+	FieldDomains
+	FieldHosts
+	FieldNamespace
+	FieldPartner
+	FieldLANPorts
+	FieldNeeds
+	FieldUses
+	FieldVia
+	FieldAliases
+	FieldNote
+	FieldKeys
 )
 
 // Room is a group room: a chat room of a game that exists even when it is empty.
@@ -125,6 +139,9 @@ type Policy struct {
 	// NoUserID: On reports the user id as 0 at login. Some games of handhelds
 	// want that.
 	NoUserID Switch
+	// A2S: On is for games whose servers speak Valve's protocol, in which nothing
+	// proves a secret: those servers are listed in the game itself.
+	A2S Switch
 }
 
 // SecondLogin says what happens when a player signs in a second time.
@@ -235,6 +252,7 @@ func (g Game) overlay(top Game) Game {
 	if top.states(FieldRooms, len(top.Rooms) > 0) {
 		g.Rooms = top.Rooms
 	}
+	g.Facts = g.Facts.overlay(top.Facts, top.Given)
 	g.Policy = g.Policy.overlay(top.Policy)
 	g.Source = top.Source
 	g.Given = given &^ g.nonZero()
@@ -255,7 +273,7 @@ func (g Game) nonZero() Fields {
 	mark(FieldDisabledServices, g.DisabledServices != 0)
 	mark(FieldMaintenance, g.Maintenance)
 	mark(FieldRooms, len(g.Rooms) > 0)
-	return all
+	return all | g.Facts.nonZero()
 }
 
 func (p Policy) overlay(top Policy) Policy {
@@ -267,6 +285,7 @@ func (p Policy) overlay(top Policy) Policy {
 		AutoAccept:           p.AutoAccept.overlay(top.AutoAccept),
 		SymmetricDelete:      p.SymmetricDelete.overlay(top.SymmetricDelete),
 		NoUserID:             p.NoUserID.overlay(top.NoUserID),
+		A2S:                  p.A2S.overlay(top.A2S),
 	}
 }
 
@@ -284,5 +303,6 @@ func (g Game) clone() Game {
 	for i := range g.Rooms {
 		g.Rooms[i].Fields = slices.Clone(g.Rooms[i].Fields)
 	}
+	g.Facts = g.Facts.clone()
 	return g
 }

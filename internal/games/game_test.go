@@ -63,10 +63,10 @@ func TestSecretAndFlags(t *testing.T) {
 
 func TestValidName(t *testing.T) {
 	tests := map[string]bool{
-		"gmtest": true, "dow_dc": true, "_assets": true, "4x4evo": true, "a": true, "a-b": true,
+		"gmtest": true, "dow_dc": true, "_assets": true, "4x4evo": true, "a": true, "a-b": true, "a-": true,
 		strings.Repeat("a", MaxNameLen):   true,
 		strings.Repeat("a", MaxNameLen+1): false,
-		"":                                false, "GMTEST": false, "a b": false, "a.b": false, "-a": false, "a-": false, "a\nb": false,
+		"":                                false, "GMTEST": false, "a b": false, "a.b": false, "-a": false, "a\nb": false,
 		"a\\b": false, "a\x00": false, "é": false, "a/b": false, "a#": false,
 	}
 	for name, want := range tests {

@@ -27,7 +27,7 @@ const maxDomainLen = 190
 // serverIndexes is how many list hosts there are: ms0 to ms19.
 const serverIndexes = 20
 
-// What HostNames and WriteHosts refuse.
+// What HostNames and WriteHosts reject.
 var (
 	ErrBadName    = errors.New("not a game name")
 	ErrBadDomain  = errors.New("not a domain name")
@@ -44,33 +44,45 @@ func serverIndex(game string) int {
 	return int(h % serverIndexes)
 }
 
-// Service says what clients want from a host, with its usual port.
-type Service string
+// Purpose says what clients want from a host, with its usual port.
+type Purpose string
 
-// The services that clients resolve a name for.
+// What clients resolve names for.
 const (
-	ServiceAvailability Service = "availability check, UDP 27900"
-	ServiceReport       Service = "server reports, UDP 27900"
-	ServiceOldMaster    Service = "old server reports, UDP 27900, and old server list, TCP 28900"
-	ServiceList         Service = "server list, TCP 28910"
-	ServiceNATNeg       Service = "NAT negotiation, UDP 27901"
-	ServicePresence     Service = "presence, TCP 29900"
-	ServiceSearch       Service = "profile search, TCP 29901"
-	ServiceKey          Service = "CD keys, UDP 29910"
-	ServiceStats        Service = "statistics, TCP 29920"
-	ServiceChat         Service = "chat, TCP 6667"
-	ServiceMOTD         Service = "message of the day and patches, HTTP"
-	ServiceAuth         Service = "web sign-in, HTTPS"
-	ServiceSAKE         Service = "storage, HTTP"
-	ServiceCompetition  Service = "competitions, HTTP"
-	ServiceNintendo     Service = "Nintendo sign-in and downloads, HTTP and HTTPS"
-	ServiceRace         Service = "racing, HTTP"
+	ForAvailability Purpose = "availability check, UDP 27900"
+	ForReport       Purpose = "server reports, UDP 27900"
+	ForOldMaster    Purpose = "old server reports, UDP 27900, and old server list, TCP 28900"
+	ForList         Purpose = "server list, TCP 28910"
+	ForNATNeg       Purpose = "NAT negotiation, UDP 27901"
+	ForPresence     Purpose = "presence, TCP 29900"
+	ForSearch       Purpose = "profile search, TCP 29901"
+	ForKey          Purpose = "CD keys, UDP 29910"
+	ForStats        Purpose = "statistics, TCP 29920"
+	ForChat         Purpose = "chat, TCP 6667"
+	ForMOTD         Purpose = "message of the day and patches, HTTP"
+	ForAuth         Purpose = "web sign-in, HTTPS"
+	ForSAKE         Purpose = "storage, HTTP"
+	ForCompetition  Purpose = "competitions, HTTP"
+	ForNintendo     Purpose = "Nintendo sign-in and downloads, HTTP and HTTPS"
+	ForRace         Purpose = "racing, HTTP"
+	ForGame         Purpose = "names of this game alone"
 )
 
 // HostName is a name that clients resolve, and what for.
 type HostName struct {
-	Name    string
+	Name string
+	For  Purpose
+	// Service is the one that answers there; empty: any.
 	Service Service
+	// Foreign reports that the name belongs to another company, or to the community
+	// that serves it today: it leads here only while Service runs.
+	Foreign bool
+}
+
+// LeadsHere reports whether the name may lead to this machine, where served tells
+// which services run.
+func (h HostName) LeadsHere(served func(Service) Served) bool {
+	return !h.Foreign || h.Service == "" || served(h.Service) == Running
 }
 
 // hostPatterns are the names of every game; {g} is the game, {n} its serverIndex,
@@ -78,56 +90,73 @@ type HostName struct {
 // front, both are here. The last two are fixed in the clients, whatever their domain.
 func hostPatterns() []HostName {
 	return []HostName{
-		{"{g}.available.{d}", ServiceAvailability},
-		{"{g}.master.{d}", ServiceReport},
-		{"master.{d}", ServiceOldMaster},
-		{"master0.{d}", ServiceOldMaster},
-		{"{g}.ms{n}.{d}", ServiceList},
-		{"{g}.natneg1.{d}", ServiceNATNeg},
-		{"{g}.natneg2.{d}", ServiceNATNeg},
-		{"{g}.natneg3.{d}", ServiceNATNeg},
-		{"natneg1.{d}", ServiceNATNeg},
-		{"natneg2.{d}", ServiceNATNeg},
-		{"natneg3.{d}", ServiceNATNeg},
-		{"gpcm.{d}", ServicePresence},
-		{"gpsp.{d}", ServiceSearch},
-		{"key.{d}", ServiceKey},
-		{"{g}.gamestats.{d}", ServiceStats},
-		{"gamestats.{d}", ServiceStats},
-		{"peerchat.{d}", ServiceChat},
-		{"motd.{d}", ServiceMOTD},
-		{"{g}.auth.pubsvs.{d}", ServiceAuth},
-		{"{g}.sake.{d}", ServiceSAKE},
-		{"{g}.comp.pubsvs.{d}", ServiceCompetition},
-		{"key.gamespy.com", ServiceKey},
-		{"www.fileplanet.com", ServiceMOTD},
+		{Name: "{g}.available.{d}", For: ForAvailability, Service: "qr2"},
+		{Name: "{g}.master.{d}", For: ForReport, Service: "qr2"},
+		{Name: "master.{d}", For: ForOldMaster, Service: "legacylist"},
+		{Name: "master0.{d}", For: ForOldMaster, Service: "legacylist"},
+		{Name: "{g}.ms{n}.{d}", For: ForList, Service: "serverbrowse"},
+		{Name: "{g}.natneg1.{d}", For: ForNATNeg, Service: "natneg"},
+		{Name: "{g}.natneg2.{d}", For: ForNATNeg, Service: "natneg"},
+		{Name: "{g}.natneg3.{d}", For: ForNATNeg, Service: "natneg"},
+		{Name: "natneg1.{d}", For: ForNATNeg, Service: "natneg"},
+		{Name: "natneg2.{d}", For: ForNATNeg, Service: "natneg"},
+		{Name: "natneg3.{d}", For: ForNATNeg, Service: "natneg"},
+		{Name: "gpcm.{d}", For: ForPresence, Service: "gpcm"},
+		{Name: "gpsp.{d}", For: ForSearch, Service: "gpsp"},
+		{Name: "key.{d}", For: ForKey, Service: "cdkey"},
+		{Name: "{g}.gamestats.{d}", For: ForStats, Service: "gstats"},
+		{Name: "gamestats.{d}", For: ForStats, Service: "gstats"},
+		{Name: "peerchat.{d}", For: ForChat, Service: "peerchat"},
+		{Name: "motd.{d}", For: ForMOTD, Service: "webservices"},
+		{Name: "{g}.auth.pubsvs.{d}", For: ForAuth, Service: "webservices"},
+		{Name: "{g}.sake.{d}", For: ForSAKE, Service: "webservices"},
+		{Name: "{g}.comp.pubsvs.{d}", For: ForCompetition, Service: "webservices"},
+		{Name: "key.gamespy.com", For: ForKey, Service: "cdkey"},
+		{Name: "www.fileplanet.com", For: ForMOTD, Service: "webservices", Foreign: true},
 	}
 }
 
 // nintendoPatterns are the further names of DS and Wii games.
 func nintendoPatterns() []HostName {
 	return []HostName{
-		{"conntest.nintendowifi.net", ServiceNintendo},
-		{"nas.nintendowifi.net", ServiceNintendo},
-		{"naswii.nintendowifi.net", ServiceNintendo},
-		{"dls1.nintendowifi.net", ServiceNintendo},
-		{"{g}.ms{n}.nintendowifi.net", ServiceList},
-		{"gamestats2.{d}", ServiceStats},
-		{"{g}.secure.sake.{d}", ServiceSAKE},
-		{"secure.sake.{d}", ServiceSAKE},
-		{"sake.{d}", ServiceSAKE},
-		{"{g}.race.{d}", ServiceRace},
+		{Name: "conntest.nintendowifi.net", For: ForNintendo, Service: "nas", Foreign: true},
+		{Name: "nas.nintendowifi.net", For: ForNintendo, Service: "nas", Foreign: true},
+		{Name: "naswii.nintendowifi.net", For: ForNintendo, Service: "nas", Foreign: true},
+		{Name: "dls1.nintendowifi.net", For: ForNintendo, Service: "nas", Foreign: true},
+		{Name: "{g}.ms{n}.nintendowifi.net", For: ForList, Service: "serverbrowse"},
+		{Name: "gamestats2.{d}", For: ForStats, Service: "gstats"},
+		{Name: "{g}.secure.sake.{d}", For: ForSAKE, Service: "webservices"},
+		{Name: "secure.sake.{d}", For: ForSAKE, Service: "webservices"},
+		{Name: "sake.{d}", For: ForSAKE, Service: "webservices"},
+		{Name: "{g}.race.{d}", For: ForRace, Service: "webservices"},
 	}
 }
 
+// DomainsBeside returns the domains under which clients of the game look for
+// services, given those of the operator: the game's own in place of the default
+// one, or the operator's if it has none.
+func (g Game) DomainsBeside(operator []string) []string {
+	if len(g.Domains) == 0 {
+		return operator
+	}
+	var own []string
+	for _, d := range operator {
+		if ascii.ToLower(d) != DefaultDomain {
+			own = append(own, ascii.ToLower(d))
+		}
+	}
+	return union(g.Domains, own)
+}
+
 // HostNames returns every name that clients of the game resolve when they were
-// built for, or changed to, the domain; no name twice, names of one service behind
-// each other. Automatch clients use a game of their own, mostly the name with "am"
-// behind it. The error is ErrBadName or ErrBadDomain.
-func HostNames(game, domain string) ([]HostName, error) {
-	game, domain = ascii.ToLower(game), ascii.ToLower(domain)
-	if !ValidName(game) {
-		return nil, fmt.Errorf("%w: %q", ErrBadName, shorten(game))
+// built for, or changed to, the domain; no name twice, names of one purpose behind
+// each other, the game's further Hosts last. Automatch clients use a game of their
+// own, mostly the name with "am" behind it. The error is ErrBadName or
+// ErrBadDomain.
+func (g Game) HostNames(domain string) ([]HostName, error) {
+	domain = ascii.ToLower(domain)
+	if !ValidName(g.Name) {
+		return nil, fmt.Errorf("%w: %q", ErrBadName, shorten(g.Name))
 	}
 	if !validDomain(domain) {
 		return nil, fmt.Errorf("%w: %q", ErrBadDomain, shorten(domain))
@@ -136,32 +165,44 @@ func HostNames(game, domain string) ([]HostName, error) {
 	if domain == NintendoDomain {
 		patterns = append(patterns, nintendoPatterns()...)
 	}
-	fill := strings.NewReplacer("{g}", game, "{n}", strconv.Itoa(serverIndex(game)), "{d}", domain)
+	for _, h := range g.Hosts {
+		own := under(h.Name, domain) || slices.ContainsFunc(g.Domains, func(d string) bool { return under(h.Name, d) })
+		patterns = append(patterns, HostName{Name: h.Name, For: ForGame, Service: h.Service, Foreign: h.Service != "" && !own})
+	}
+	fill := strings.NewReplacer("{g}", g.Name, "{n}", strconv.Itoa(serverIndex(g.Name)), "{d}", domain)
 	seen := make(map[string]bool, len(patterns))
-	var services []Service // in order of appearance
+	var purposes []Purpose // in order of appearance
 	names := make([]HostName, 0, len(patterns))
 	for _, p := range patterns {
-		name := fill.Replace(p.Name)
-		if seen[name] {
+		p.Name = fill.Replace(p.Name)
+		if seen[p.Name] {
 			continue
 		}
-		seen[name] = true
-		if !slices.Contains(services, p.Service) {
-			services = append(services, p.Service)
+		seen[p.Name] = true
+		if !slices.Contains(purposes, p.For) {
+			purposes = append(purposes, p.For)
 		}
-		names = append(names, HostName{Name: name, Service: p.Service})
+		names = append(names, p)
 	}
 	slices.SortStableFunc(names, func(a, b HostName) int {
-		return slices.Index(services, a.Service) - slices.Index(services, b.Service)
+		return slices.Index(purposes, a.For) - slices.Index(purposes, b.For)
 	})
 	return names, nil
 }
 
+// under reports whether a name is a domain, or lies under it.
+func under(name, domain string) bool {
+	rest, ok := strings.CutSuffix(name, domain)
+	return ok && (rest == "" || rest[len(rest)-1] == '.')
+}
+
 // WriteHosts writes lines for a hosts file that send the clients of a game to ip:
-// address and name, everything else as # comments. No domains means DefaultDomain.
-// Clients of that time know IPv4 only, so ip must be an IPv4 address that a host
-// can have. Nothing is written if an argument is refused.
-func WriteHosts(w io.Writer, game string, ip netip.Addr, domains []string) error {
+// address and name, everything else as # comments. Names that do not lead here,
+// because served tells that their service does not run, stand in comments with the
+// reason. domains are the operator's; none means DefaultDomain. Clients of that
+// time know IPv4 only, so ip must be an IPv4 address that a host can have. Nothing
+// is written if an argument is refused.
+func WriteHosts(w io.Writer, g Game, ip netip.Addr, domains []string, served func(Service) Served) error {
 	ip = ip.Unmap()
 	if !ip.Is4() || ip.IsUnspecified() || ip.IsMulticast() || ip == netip.AddrFrom4([4]byte{255, 255, 255, 255}) {
 		return fmt.Errorf("%w: %q", ErrBadAddress, shorten(ip.String()))
@@ -171,31 +212,35 @@ func WriteHosts(w io.Writer, game string, ip netip.Addr, domains []string) error
 	}
 	var out strings.Builder
 	seen := make(map[string]bool)
-	for _, domain := range domains {
-		names, err := HostNames(game, domain)
+	for _, domain := range g.DomainsBeside(domains) {
+		names, err := g.HostNames(domain)
 		if err != nil {
 			return err
 		}
 		domain = ascii.ToLower(domain)
-		fmt.Fprintf(&out, "# %s under %s\n", ascii.ToLower(game), domain)
-		if len(domain) != len(DefaultDomain) && domain != NintendoDomain {
+		fmt.Fprintf(&out, "# %s under %s\n", g.Name, domain)
+		if len(domain) != len(DefaultDomain) && domain != NintendoDomain && !slices.Contains(g.Domains, domain) {
 			fmt.Fprintf(&out, "# warning: %s has %d characters and %s has %d: it cannot take its place inside an executable\n",
 				domain, len(domain), DefaultDomain, len(DefaultDomain))
 		}
-		var service Service
+		var purpose Purpose
 		for _, n := range names {
 			if seen[n.Name] {
 				continue
 			}
 			seen[n.Name] = true
-			if n.Service != service {
-				service = n.Service
-				fmt.Fprintf(&out, "# %s\n", service)
+			if n.For != purpose {
+				purpose = n.For
+				fmt.Fprintf(&out, "# %s\n", purpose)
 			}
-			fmt.Fprintf(&out, "%s %s\n", ip, n.Name)
+			if n.LeadsHere(served) {
+				fmt.Fprintf(&out, "%s %s\n", ip, n.Name)
+			} else {
+				fmt.Fprintf(&out, "# not redirected: %s: no %s here\n", n.Name, n.Service.Words())
+			}
 		}
 	}
-	if automatch := ascii.ToLower(game) + "am"; ValidName(automatch) {
+	if automatch := g.Name + "am"; ValidName(automatch) {
 		fmt.Fprintf(&out, "# if the game has automatch, it uses the names of %s as well\n", automatch)
 	}
 	_, err := io.WriteString(w, out.String())

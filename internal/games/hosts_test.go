@@ -36,7 +36,7 @@ func TestServerIndexMatchesClients(t *testing.T) {
 }
 
 func TestHostNamesOfAGame(t *testing.T) {
-	names, err := HostNames("GmTest", "GameSpy.com")
+	names, err := Game{Name: "gmtest"}.HostNames("GameSpy.com")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -69,7 +69,7 @@ func TestHostNamesOfOtherDomains(t *testing.T) {
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
-			names, err := HostNames(tc.game, tc.domain)
+			names, err := Game{Name: tc.game}.HostNames(tc.domain)
 			if err != nil || !slices.ContainsFunc(names, func(n HostName) bool { return n.Name == tc.want }) {
 				t.Errorf("HostNames(%s, %s) = %v, %v; want %s among them", tc.game, tc.domain, names, err, tc.want)
 			}
@@ -79,21 +79,21 @@ func TestHostNamesOfOtherDomains(t *testing.T) {
 
 func TestHostNamesAreDistinctAndGrouped(t *testing.T) {
 	for _, domain := range []string{DefaultDomain, NintendoDomain, "lan.example"} {
-		names, err := HostNames("gmtest", domain)
+		names, err := Game{Name: "gmtest"}.HostNames(domain)
 		if err != nil {
 			t.Fatal(err)
 		}
 		seen := make(map[string]bool)
-		done := make(map[Service]bool)
+		done := make(map[Purpose]bool)
 		for i, n := range names {
 			if seen[n.Name] {
 				t.Errorf("%s: %s is there twice", domain, n.Name)
 			}
 			seen[n.Name] = true
-			if i > 0 && names[i-1].Service != n.Service {
-				done[names[i-1].Service] = true
+			if i > 0 && names[i-1].For != n.For {
+				done[names[i-1].For] = true
 			}
-			if done[n.Service] {
+			if done[n.For] {
 				t.Errorf("%s: %s stands apart from its service", domain, n.Name)
 			}
 		}
@@ -102,7 +102,7 @@ func TestHostNamesAreDistinctAndGrouped(t *testing.T) {
 
 func TestHostNamesRefusesWhatIsNoName(t *testing.T) {
 	for _, game := range []string{"", "a b", "a\nb", "a#", "a.b", "-a", strings.Repeat("a", MaxNameLen+1)} {
-		if names, err := HostNames(game, DefaultDomain); !errors.Is(err, ErrBadName) || names != nil {
+		if names, err := (Game{Name: game}).HostNames(DefaultDomain); !errors.Is(err, ErrBadName) || names != nil {
 			t.Errorf("HostNames(%q) = %v, %v; want ErrBadName", game, names, err)
 		}
 	}
@@ -110,12 +110,12 @@ func TestHostNamesRefusesWhatIsNoName(t *testing.T) {
 		"", "localhost", "a..b", ".a.b", "a.b.", "a b.c", "a.b\n1.2.3.4 c", "a_b.c", "-a.b", "a-.b", "é.com", "{g}.com",
 		strings.Repeat("a", 64) + ".com", strings.Repeat("a.", 95) + "b",
 	} {
-		if names, err := HostNames("gmtest", domain); !errors.Is(err, ErrBadDomain) || names != nil {
+		if names, err := (Game{Name: "gmtest"}).HostNames(domain); !errors.Is(err, ErrBadDomain) || names != nil {
 			t.Errorf("HostNames(gmtest, %q) = %v, %v; want ErrBadDomain", domain, names, err)
 		}
 	}
 	longest := strings.Repeat("a.", 94) + "bc" // 190 bytes
-	names, err := HostNames(strings.Repeat("a", MaxNameLen), longest)
+	names, err := Game{Name: strings.Repeat("a", MaxNameLen)}.HostNames(longest)
 	if err != nil {
 		t.Fatalf("HostNames with the longest domain: %v", err)
 	}
@@ -126,17 +126,29 @@ func TestHostNamesRefusesWhatIsNoName(t *testing.T) {
 	}
 }
 
+func allRun(Service) Served { return Running }
+
+// onlyThese returns that the named services run and that the others are not built.
+func onlyThese(names ...Service) func(Service) Served {
+	return func(s Service) Served {
+		if slices.Contains(names, s) {
+			return Running
+		}
+		return NotBuilt
+	}
+}
+
 func writeHosts(t *testing.T, game, ip string, domains ...string) string {
 	t.Helper()
 	var out strings.Builder
-	if err := WriteHosts(&out, game, netip.MustParseAddr(ip), domains); err != nil {
+	if err := WriteHosts(&out, Game{Name: game}, netip.MustParseAddr(ip), domains, allRun); err != nil {
 		t.Fatalf("WriteHosts(%s, %s, %v): %v", game, ip, domains, err)
 	}
 	return out.String()
 }
 
 func TestWriteHostsIsAHostsFile(t *testing.T) {
-	out := writeHosts(t, "SWAT4", "192.0.2.7", DefaultDomain, "openspy.net")
+	out := writeHosts(t, "swat4", "192.0.2.7", DefaultDomain, "openspy.net")
 	seen := make(map[string]bool)
 	for line := range strings.Lines(out) {
 		if strings.HasPrefix(line, "#") {
@@ -152,7 +164,7 @@ func TestWriteHostsIsAHostsFile(t *testing.T) {
 		seen[name] = true
 	}
 	for _, domain := range []string{DefaultDomain, "openspy.net"} {
-		names, err := HostNames("swat4", domain)
+		names, err := Game{Name: "swat4"}.HostNames(domain)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -203,7 +215,7 @@ func TestWriteHostsWritesNothingWhenItRefuses(t *testing.T) {
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
 			var out strings.Builder
-			if err := WriteHosts(&out, tc.game, tc.ip, tc.domains); !errors.Is(err, tc.want) || out.Len() > 0 {
+			if err := WriteHosts(&out, Game{Name: tc.game}, tc.ip, tc.domains, allRun); !errors.Is(err, tc.want) || out.Len() > 0 {
 				t.Errorf("WriteHosts: %v, wrote %q; want %v", err, out.String(), tc.want)
 			}
 		})
@@ -216,7 +228,7 @@ func FuzzWriteHosts(f *testing.F) {
 	f.Add("dow_dc", NintendoDomain)
 	f.Fuzz(func(t *testing.T, game, domain string) {
 		var out strings.Builder
-		if err := WriteHosts(&out, game, netip.MustParseAddr("192.0.2.7"), []string{domain}); err != nil {
+		if err := WriteHosts(&out, Game{Name: game}, netip.MustParseAddr("192.0.2.7"), []string{domain}, allRun); err != nil {
 			return
 		}
 		for line := range strings.Lines(out.String()) {
@@ -226,4 +238,59 @@ func FuzzWriteHosts(f *testing.F) {
 			}
 		}
 	})
+}
+
+func TestWriteHosts(t *testing.T) {
+	halo := Game{Name: "halor", Facts: Facts{
+		Domains: []string{"gamespy.com", "hosthpc.com"},
+		Hosts:   []Host{{Name: "s1.ms01.hosthpc.com", Service: "serverbrowse"}, {Name: "motd.example.net", Service: "webservices"}, {Name: "own.example.org"}},
+	}}
+	for name, tc := range map[string]struct {
+		domains []string
+		served  func(Service) Served
+		has     []string
+		hasNot  []string
+	}{
+		"own domains in place of the default one": {
+			nil, onlyThese("serverbrowse"),
+			[]string{"192.0.2.7 halor.master.hosthpc.com", "192.0.2.7 natneg1.hosthpc.com", "192.0.2.7 halor.master.gamespy.com"},
+			nil,
+		},
+		"the operator's beside them": {
+			[]string{"gamespy.com", "openspy.net"},
+			onlyThese("serverbrowse"),
+			[]string{"192.0.2.7 halor.master.hosthpc.com", "192.0.2.7 halor.master.openspy.net"},
+			nil,
+		},
+		"a host under an own domain": {nil, onlyThese(), []string{"192.0.2.7 s1.ms01.hosthpc.com"}, nil},
+		"a host without a service":   {nil, onlyThese(), []string{"192.0.2.7 own.example.org"}, nil},
+		"a foreign host whose service is missing": {
+			nil, onlyThese(),
+			[]string{"# not redirected: motd.example.net: no web services here"},
+			[]string{"192.0.2.7 motd.example.net", "192.0.2.7 www.fileplanet.com"},
+		},
+		"a foreign host whose service runs": {
+			nil, onlyThese("webservices"),
+			[]string{"192.0.2.7 motd.example.net", "192.0.2.7 www.fileplanet.com"},
+			[]string{"not redirected"},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var out strings.Builder
+			if err := WriteHosts(&out, halo, netip.MustParseAddr("192.0.2.7"), tc.domains, tc.served); err != nil {
+				t.Fatal(err)
+			}
+			lines := strings.Split(out.String(), "\n")
+			for _, want := range tc.has {
+				if !slices.Contains(lines, want) {
+					t.Errorf("the line %q is missing in\n%s", want, out.String())
+				}
+			}
+			for _, no := range tc.hasNot {
+				if strings.Contains(out.String(), no) {
+					t.Errorf("%q stands in\n%s", no, out.String())
+				}
+			}
+		})
+	}
 }

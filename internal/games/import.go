@@ -11,7 +11,7 @@ import (
 )
 
 // ErrUnknownFormat is returned for a file that is none of the known lists.
-var ErrUnknownFormat = errors.New("not a known list of games: want YAML, game_list.tsv or gslist.cfg")
+var ErrUnknownFormat = errors.New("not a known list of games: want YAML, game_list.tsv, gslist.cfg or a dump of OpenSpy's or UniSpy's database")
 
 // Format is the form of a list of games.
 type Format string
@@ -21,6 +21,7 @@ const (
 	FormatYAML   Format = "yaml"   // see ParseYAML
 	FormatTSV    Format = "tsv"    // game_list.tsv: columns between tabs
 	FormatGSList Format = "gslist" // gslist.cfg: columns of fixed width
+	FormatSQL    Format = "sql"    // a dump of OpenSpy's or UniSpy's database
 )
 
 // Report says what became of the records of a file:
@@ -72,6 +73,8 @@ func importFrom(r io.Reader, source Source) ([]Game, Report, error) {
 		list, rep.Read, err = parseTSV(data, source, &probs)
 	case FormatGSList:
 		list, rep.Read, err = parseGSList(data, source, &probs)
+	case FormatSQL:
+		list, rep.Read, err = parseSQL(data, source, &probs)
 	default:
 		err = ErrUnknownFormat
 	}
@@ -121,6 +124,9 @@ func mergeDuplicates(list []Game, probs *problems) []Game {
 
 // detect tells the form by the first line that says something, then by the name.
 func detect(data []byte, name string) Format {
+	if looksLikeSQL(data) {
+		return FormatSQL
+	}
 	for line := range bytes.Lines(data) {
 		line = bytes.TrimRight(line, "\r\n")
 		text := bytes.TrimSpace(line)
@@ -144,6 +150,8 @@ func detect(data []byte, name string) Format {
 		return FormatTSV
 	case ".cfg":
 		return FormatGSList
+	case ".sql":
+		return FormatSQL
 	}
 	return ""
 }

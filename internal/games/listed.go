@@ -11,10 +11,11 @@ const unproved = ".a2s"
 // ListedAs returns the name under which a server is listed that says which game it
 // plays; ok is false if it says nothing that can be a name. It may be that of a
 // game in the catalogue: see [ListedName] for the others. beside is set for servers
-// without proof of their game: they are listed beside a game with a key, not in it.
+// without proof of their game: they are listed beside a game with a key, not in it,
+// unless its policy has A2S.
 func (c *Catalog) ListedAs(said string, beside bool) (name string, ok bool) {
 	name, ok = ListedName(said)
-	if g, known := c.Lookup(name); known && beside && g.Usable() {
+	if g, known := c.Lookup(name); known && beside && g.Usable() && g.Policy.A2S != On {
 		name += unproved
 	}
 	return name, ok && len(name) <= maxListedName

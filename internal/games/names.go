@@ -2,51 +2,50 @@ package games
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
+	"sync/atomic"
 
 	"github.com/respawnd/respawnd/internal/ascii"
 )
 
-// Names tells which host names lead to the services of games: all names under
-// the domains that clients were built for, and those that are fixed in clients.
-// It is what a DNS server answers. It is never changed, so goroutines may share
-// it.
+// Names are the host names that lead to the services of games: all names under the
+// domains that clients were built for, and those that are fixed in clients. It is
+// what a DNS server answers. Names follows the catalogue that it was made of; any
+// number of goroutines may use it.
 type Names struct {
-	under []string // domains
-	exact map[string]bool
+	domains []string // of the operator
+	more    []string
+	catalog *Catalog
+	served  func(Service) Served
+	current atomic.Pointer[nameSet]
 }
 
-// NewNames returns the names of clients that were built for the domains, and
-// some more, which mean themselves and nothing under them. The error is
-// ErrBadDomain.
-func NewNames(domains []string, more ...string) (*Names, error) {
-	n := &Names{exact: make(map[string]bool)}
+// nameSet are the names for one state of the catalogue. It is never changed.
+type nameSet struct {
+	of    *index
+	under map[string]bool // domains
+	exact map[string]bool
+	lists map[string]bool // domains under which only the hosts of lists are ours
+}
+
+// NewNames returns the names of clients that were built for the domains of the
+// operator or of a game of the catalogue, and more, which mean themselves and
+// nothing under them. Names of other companies are among them only if served tells
+// that their service runs; that does not change. The error is ErrBadDomain.
+func NewNames(domains []string, catalog *Catalog, served func(Service) Served, more ...string) (*Names, error) {
+	n := &Names{catalog: catalog, served: served}
 	for _, name := range more {
 		if name = ascii.ToLower(name); !validDomain(name) {
 			return nil, fmt.Errorf("%w: %q", ErrBadDomain, shorten(name))
 		}
-		n.exact[name] = true
+		n.more = append(n.more, name)
 	}
-	patterns := hostPatterns()
 	for _, domain := range domains {
 		if domain = ascii.ToLower(domain); !validDomain(domain) {
 			return nil, fmt.Errorf("%w: %q", ErrBadDomain, shorten(domain))
 		}
-		n.under = append(n.under, domain)
-		if domain == NintendoDomain {
-			patterns = append(patterns, nintendoPatterns()...)
-		}
-	}
-	for _, p := range patterns {
-		// What follows a game's name and is no domain of the list has the list's
-		// host under it, and nothing else.
-		switch _, list, perGame := strings.Cut(p.Name, "{n}."); {
-		case strings.HasSuffix(p.Name, ".{d}"):
-		case perGame:
-			n.under = append(n.under, list)
-		default:
-			n.exact[p.Name] = true
-		}
+		n.domains = append(n.domains, domain)
 	}
 	return n, nil
 }
@@ -54,14 +53,73 @@ func NewNames(domains []string, more ...string) (*Names, error) {
 // Has reports whether a name is one of them. The name is in lower case and has no
 // dot at its end.
 func (n *Names) Has(name string) bool {
-	if n.exact[name] {
-		return true
+	set := n.current.Load()
+	if of := n.catalog.current.Load(); set == nil || set.of != of {
+		set = n.collect(of)
+		n.current.Store(set)
 	}
-	for _, domain := range n.under {
-		rest, ok := strings.CutSuffix(name, domain)
-		if ok && (rest == "" || rest[len(rest)-1] == '.') {
-			return true
+	return set.has(name)
+}
+
+// collect returns the names for a state of the catalogue, which may be nil.
+func (n *Names) collect(of *index) *nameSet {
+	set := &nameSet{of: of, under: make(map[string]bool), exact: make(map[string]bool), lists: make(map[string]bool)}
+	for _, name := range n.more {
+		set.exact[name] = true
+	}
+	for _, domain := range n.domains {
+		set.under[domain] = true
+	}
+	if of != nil {
+		for i := range of.games {
+			set.add(&of.games[i], n.served)
 		}
 	}
+	patterns := hostPatterns()
+	if set.under[NintendoDomain] {
+		patterns = append(patterns, nintendoPatterns()...)
+	}
+	for _, p := range patterns {
+		switch _, list, perGame := strings.Cut(p.Name, "{g}.ms{n}."); {
+		case strings.HasSuffix(p.Name, ".{d}"), !p.LeadsHere(n.served):
+		case perGame:
+			set.lists[list] = true
+		default:
+			set.exact[p.Name] = true
+		}
+	}
+	return set
+}
+
+// add adds the names of one game.
+func (s *nameSet) add(g *Game, served func(Service) Served) {
+	for _, domain := range g.Domains {
+		s.under[domain] = true
+	}
+	for _, h := range g.Hosts {
+		if (HostName{Service: h.Service, Foreign: true}).LeadsHere(served) {
+			s.exact[h.Name] = true
+		}
+	}
+}
+
+func (s *nameSet) has(name string) bool {
+	if s.exact[name] {
+		return true
+	}
+	before := "" // the label in front of domain
+	for domain := name; domain != ""; {
+		if s.under[domain] || s.lists[domain] && isListHost(before) {
+			return true
+		}
+		before, domain, _ = strings.Cut(domain, ".")
+	}
 	return false
+}
+
+// isListHost reports whether a label is the one of a list host, ms0 to ms19.
+func isListHost(label string) bool {
+	digits, ok := strings.CutPrefix(label, "ms")
+	n, err := strconv.Atoi(digits)
+	return ok && err == nil && n >= 0 && n < serverIndexes && len(digits) <= 2
 }

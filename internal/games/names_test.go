@@ -1,31 +1,22 @@
 package games
 
 import (
-	"bytes"
 	"errors"
-	"os"
 	"testing"
 )
 
 // TestNamesHaveEveryHostOfEveryGame holds the names to those that people write
 // into hosts files.
 func TestNamesHaveEveryHostOfEveryGame(t *testing.T) {
-	doc, err := os.ReadFile("../../configs/games.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
-	list, err := ParseYAML(bytes.NewReader(doc), Source{Origin: FromEmbedded})
-	if err != nil {
-		t.Fatal(err)
-	}
 	domains := []string{DefaultDomain, "openspy.net", NintendoDomain}
-	names, err := NewNames(domains)
+	catalog := newCatalog(t, embedded(t)...)
+	names, err := NewNames(domains, catalog, allRun)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, g := range list {
-		for _, domain := range domains {
-			hosts, err := HostNames(g.Name, domain)
+	for _, g := range catalog.All() {
+		for _, domain := range g.DomainsBeside(domains) {
+			hosts, err := g.HostNames(domain)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -59,10 +50,11 @@ func TestNames(t *testing.T) {
 		}},
 		"Nintendo": {[]string{NintendoDomain}, map[string]bool{
 			"gpcm.gs.nintendowifi.net": true, "naswii.nintendowifi.net": true, "mariokartwii.ms19.nintendowifi.net": true,
+			"nintendowifi.net": false, "www.nintendowifi.net": false, "mariokartwii.ms20.nintendowifi.net": false, "ms1.nintendowifi.net": true,
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			n, err := NewNames(tc.domains, "Master.Example.org")
+			n, err := NewNames(tc.domains, new(Catalog), allRun, "Master.Example.org")
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -74,11 +66,60 @@ func TestNames(t *testing.T) {
 		})
 	}
 	for _, bad := range []string{"", "com", "a..b", "x_y.com", "gamespy.com."} {
-		if _, err := NewNames([]string{bad}); !errors.Is(err, ErrBadDomain) {
+		if _, err := NewNames([]string{bad}, new(Catalog), allRun); !errors.Is(err, ErrBadDomain) {
 			t.Errorf("NewNames of the domain %q: %v, want ErrBadDomain", bad, err)
 		}
-		if _, err := NewNames(nil, bad); !errors.Is(err, ErrBadDomain) {
+		if _, err := NewNames(nil, new(Catalog), allRun, bad); !errors.Is(err, ErrBadDomain) {
 			t.Errorf("NewNames with %q: %v, want ErrBadDomain", bad, err)
 		}
+	}
+}
+
+func TestNamesOfGames(t *testing.T) {
+	list := []Game{
+		{Name: "halor", Facts: Facts{Domains: []string{"hosthpc.com"}}},
+		{Name: "ut2004", Facts: Facts{Hosts: []Host{{Name: "ut2004master1.epicgames.com", Service: "utmaster"}, {Name: "own.example.org"}}}},
+		{Name: "mariokartwii", Facts: Facts{Domains: []string{NintendoDomain}}},
+	}
+	for name, tc := range map[string]struct {
+		served func(Service) Served
+		has    map[string]bool
+	}{
+		"services missing": {onlyThese(), map[string]bool{
+			"gpcm.gamespy.com": true, "natneg1.hosthpc.com": true, "own.example.org": true, "mariokartwii.available.gs.nintendowifi.net": true,
+			"ut2004master1.epicgames.com": false, "nas.nintendowifi.net": false, "www.fileplanet.com": false, "epicgames.com": false,
+		}},
+		"services running": {onlyThese("utmaster", "nas", "webservices"), map[string]bool{
+			"ut2004master1.epicgames.com": true, "nas.nintendowifi.net": true, "www.fileplanet.com": true, "www.epicgames.com": false,
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			n, err := NewNames([]string{DefaultDomain}, newCatalog(t, list), tc.served)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for host, want := range tc.has {
+				if got := n.Has(host); got != want {
+					t.Errorf("Has(%q) = %v, want %v", host, got, want)
+				}
+			}
+		})
+	}
+}
+
+func TestNames_newCatalogue(t *testing.T) {
+	catalog := newCatalog(t)
+	n, err := NewNames([]string{DefaultDomain}, catalog, allRun)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n.Has("natneg1.hosthpc.com") {
+		t.Error("a name is known before its game")
+	}
+	if err := catalog.Replace([]Game{{Name: "halor", Facts: Facts{Domains: []string{"hosthpc.com"}}}}); err != nil {
+		t.Fatal(err)
+	}
+	if !n.Has("natneg1.hosthpc.com") {
+		t.Error("the name of a new game is not known")
 	}
 }

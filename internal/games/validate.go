@@ -40,10 +40,10 @@ const (
 const noRoom = 0xFFFFFFFF
 
 // ValidName reports whether name can be the name of a game: 1 to MaxNameLen
-// characters of a-z, 0-9, '_' and '-', with no '-' at either end. Such a name is
-// safe in a host name, in a hosts file and in the text protocols.
+// characters of a-z, 0-9, '_' and '-', with no '-' in front. Such a name is safe
+// in a hosts file and in the text protocols; one game that was in use ends with '-'.
 func ValidName(name string) bool {
-	if name == "" || len(name) > MaxNameLen || name[0] == '-' || name[len(name)-1] == '-' {
+	if name == "" || len(name) > MaxNameLen || name[0] == '-' {
 		return false
 	}
 	for i := range len(name) {
@@ -64,7 +64,7 @@ func (g Game) check(p *problems) bool {
 	case g.Name == "":
 		bad("the name is missing")
 	case !ValidName(g.Name):
-		bad("the name must be 1 to %d characters of a-z, 0-9, _ and -, and neither start nor end with -", MaxNameLen)
+		bad("the name must be 1 to %d characters of a-z, 0-9, _ and -, and must not start with -", MaxNameLen)
 	}
 	if reason := textProblem(g.Title, MaxTextLen); reason != "" {
 		bad("the title %s", reason)
@@ -74,7 +74,8 @@ func (g Game) check(p *problems) bool {
 		bad("the id must be 0 to %d", MaxID)
 	}
 	checkRooms(g.Rooms, bad)
-	if p := g.Policy; max(p.StrictAvailability, p.NoSecure, p.StrictLegacyValidate, p.AutoAccept, p.SymmetricDelete, p.NoUserID) > On {
+	g.Facts.check(g.Name, bad)
+	if p := g.Policy; max(p.StrictAvailability, p.NoSecure, p.StrictLegacyValidate, p.AutoAccept, p.SymmetricDelete, p.NoUserID, p.A2S) > On {
 		bad("the policy has a switch that is neither inherit, off nor on")
 	}
 	switch g.Policy.SecondLogin {
@@ -128,6 +129,9 @@ func checkRooms(rooms []Room, bad func(string, ...any)) {
 func checkRoomFields(fields []Field, bad func(string, ...any)) {
 	if len(fields) > MaxRoomFields {
 		bad("%d fields, at most %d are allowed", len(fields), MaxRoomFields)
+		return
+	}
+	if len(fields) == 0 {
 		return
 	}
 	seen := make(map[string]bool, len(fields)) // clients ask without regard to case

@@ -39,8 +39,19 @@ var (
 //	    disabled_services: 2
 //	    maintenance: off
 //	    rooms: [{id: 7, name: Lobby, max_waiting: 50, fields: {roomType: "1"}}]
+//	    domains: [example.org]
+//	    hosts: [master.example.org, motd.example.com webservices]
+//	    namespace: 12
+//	    partner: 0
+//	    lan_ports: [23000]
+//	    needs: [qr2, serverbrowse]
+//	    uses: [cdkey]
+//	    via: Write MasterServerAddress=master.example.org into game.ini
+//	    aliases: [gmtestd]
+//	    note: a remark
+//	    keys: [hostname, numplayers:1]
 //	    policy: {strict_availability: on, no_secure: on, strict_legacy_validate: on,
-//	      second_login: user, auto_accept: on, symmetric_delete: on, no_user_id: on}
+//	      second_login: user, auto_accept: on, symmetric_delete: on, no_user_id: on, a2s: on}
 //
 // A key that is missing, or has nothing behind the colon, is not stated; see [Game].
 // Anchors, merge keys, unknown keys and keys that occur twice are refused.
@@ -228,7 +239,11 @@ func (y *yamlReader) game(n *yaml.Node) (g Game, ok bool) {
 		case "policy":
 			g.Policy = y.policy(v)
 		default:
-			y.bad(k, "unknown key %q", shorten(key))
+			bit, known := y.fact(&g.Facts, k, v)
+			if !known {
+				y.bad(k, "unknown key %q", shorten(key))
+			}
+			given |= bit
 		}
 	})
 	g.Given = given &^ g.nonZero()
@@ -262,6 +277,8 @@ func (y *yamlReader) policy(n *yaml.Node) (p Policy) {
 			p.SymmetricDelete = y.position(k, v)
 		case "no_user_id":
 			p.NoUserID = y.position(k, v)
+		case "a2s":
+			p.A2S = y.position(k, v)
 		default:
 			y.bad(k, "policy: unknown key %q", shorten(key))
 		}

@@ -68,7 +68,7 @@ func appendGame(b []byte, g Game) []byte {
 		b = appendRooms(append(b, ", rooms: ["...), g.Rooms)
 		b = append(b, ']')
 	}
-	return appendPolicy(b, g.Policy)
+	return appendPolicy(appendFacts(b, g), g.Policy)
 }
 
 func appendRooms(b []byte, rooms []Room) []byte {
@@ -112,6 +112,7 @@ func appendPolicy(b []byte, p Policy) []byte {
 		{"auto_accept", p.AutoAccept},
 		{"symmetric_delete", p.SymmetricDelete},
 		{"no_user_id", p.NoUserID},
+		{"a2s", p.A2S},
 	} {
 		if s.position == Inherit {
 			continue

@@ -136,6 +136,10 @@ type Env struct {
 	UDPHost string
 	// Domains are those under which games look for their services.
 	Domains []string
+	// Focus are the names of the games of this community; none: all games alike.
+	Focus []string
+	// Served says whether games can use a service. It does not change.
+	Served func(games.Service) games.Served
 	// Started is when the daemon started.
 	Started time.Time
 	// Opened returns the services that run, in the order in which they were opened.

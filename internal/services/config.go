@@ -197,6 +197,10 @@ type Catalogue struct {
 	// `respawnd hosts` and the DNS server. A name of 11 letters, as long as
 	// gamespy.com, can be patched into a game in place of it.
 	Domains []string `key:"domains" required:"true" default:"gamespy.com" as:"domain"` // lower case, without a final dot; at least one
+	// Names of the games of your community, at most 256: they stand first on the
+	// pages, the others behind a search, and `respawnd check` says whether they can
+	// be played here. Empty: all games alike.
+	Focus []string `key:"focus" as:"text"`
 }
 
 // GeoIP is section geoip.
@@ -211,7 +215,7 @@ func (c *Config) Shared() daemon.Shared {
 	return daemon.Shared{
 		DataDir: c.DataDir, Trusted: c.Net.Trusted, Advertised: c.Advertised(), Static: c.Servers.Static,
 		Master: c.Master, Accounts: c.Accounts, Webhooks: c.Webhooks,
-		GamesFile: c.Games.File, Domains: c.Games.Domains, GeoIPFile: c.GeoIP.File,
+		GamesFile: c.Games.File, Domains: c.Games.Domains, Focus: c.Games.Focus, GeoIPFile: c.GeoIP.File,
 	}
 }
 

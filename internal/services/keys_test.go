@@ -128,7 +128,7 @@ func change(t *testing.T, name string) string {
 		return "https://servers.example.org"
 	case "servers.static":
 		return "a2s 192.0.2.1:27015"
-	case "games.domains", "admin.names", "dns.allow_private":
+	case "games.domains", "games.focus", "admin.names", "dns.allow_private":
 		return "example.org"
 	case "zanmaster.not_enforcing":
 		return "mark"

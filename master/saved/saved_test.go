@@ -14,6 +14,7 @@ import (
 	"github.com/rs/zerolog"
 
 	"github.com/respawnd/respawnd/configs"
+	"github.com/respawnd/respawnd/internal/games"
 	"github.com/respawnd/respawnd/internal/gamespy"
 	"github.com/respawnd/respawnd/internal/verdicts"
 	"github.com/respawnd/respawnd/master"
@@ -53,7 +54,7 @@ func newList(t testing.TB, path string) *testList {
 // listOn returns a List on a store.
 func listOn(t testing.TB, store *bolt.Store) *testList {
 	t.Helper()
-	catalogue := &operator.Catalogue{Embedded: configs.Games, Store: store}
+	catalogue := &operator.Catalogue{Embedded: games.Embedded{Games: configs.GameTable, Rooms: configs.RoomTable, Facts: configs.Games}, Store: store}
 	must(t, catalogue.Load(t.Context(), ""))
 	l := &testList{store: store, List: &List{
 		Store: store, Verdicts: verdicts.NewLog(zerolog.Nop(), 0), Games: catalogue.Catalog(), Log: zerolog.Nop(),

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/respawnd/respawnd/internal/accounts"
+	"github.com/respawnd/respawnd/internal/games"
 	"github.com/respawnd/respawnd/internal/netserve"
 	"github.com/respawnd/respawnd/storage"
 	"github.com/respawnd/respawnd/web/front"
@@ -42,6 +43,8 @@ type Options struct {
 	// Private returns whether no answer may tell which e-mails have an account; nil:
 	// they may.
 	Private func() bool
+	// Games are the games whose namespace a visitor may choose by their name; nil: none.
+	Games *games.Catalog
 	// PublicURL is where visitors find the pages; empty: at any host.
 	PublicURL string
 }

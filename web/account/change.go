@@ -159,9 +159,12 @@ func changeUniqueNick(ctx context.Context, v *visit) error {
 	if !ok {
 		return problemLetters
 	}
-	namespace, ok := number31(v.line("namespace"), 1)
-	if !ok {
-		return accounts.ErrBadNamespace
+	namespace, _, err := v.space()
+	if errors.Is(err, problemNumbers) {
+		err = accounts.ErrBadNamespace
+	}
+	if err != nil {
+		return err
 	}
 	p, err := v.own(ctx)
 	if err != nil {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/respawnd/respawnd/internal/accounts"
 	"github.com/respawnd/respawnd/internal/clean"
+	"github.com/respawnd/respawnd/internal/games"
 	"github.com/respawnd/respawnd/internal/presence"
 	"github.com/respawnd/respawnd/storage"
 	"github.com/respawnd/respawnd/web/front"
@@ -29,6 +30,7 @@ type accountView struct {
 
 	Email, Nick, UniqueNick string // what was filled in, or is in force
 	Partner, Namespace      string
+	Game                    string
 	Created                 string
 	Profiles                []profileView
 	MaxPassword             int
@@ -130,7 +132,7 @@ func (v *visit) serveRegister() {
 	began := time.Now()
 	a.Email, a.Nick = clean.Line(v.line("email"), storage.MaxEmail), clean.Line(v.line("nick"), storage.MaxNick)
 	a.UniqueNick, a.Partner = clean.Line(v.line("uniquenick"), storage.MaxUniqueNick), clean.Line(v.line("partner"), 10)
-	a.Namespace = clean.Line(v.line("namespace"), 10)
+	a.Namespace, a.Game = clean.Line(v.line("namespace"), 10), clean.Line(v.line("game"), games.MaxNameLen)
 	reg, err := v.registration()
 	if err != nil {
 		v.refuse("register", a, err)
@@ -186,10 +188,9 @@ func (v *visit) answerInPrivate(a accountView, err error, began time.Time) {
 
 // registration reads the form of a registration.
 func (v *visit) registration() (reg accounts.Registration, err error) {
-	partner, ok := number31(v.line("partner"), 0)
-	namespace, good := number31(v.line("namespace"), 1)
-	if !ok || !good {
-		return reg, problemNumbers
+	namespace, partner, err := v.space()
+	if err != nil {
+		return reg, err
 	}
 	nick, nickOK := latin1(v.line("nick"))
 	unique, uniqueOK := latin1(v.line("uniquenick"))
@@ -200,6 +201,27 @@ func (v *visit) registration() (reg accounts.Registration, err error) {
 	return accounts.Registration{
 		Partner: partner, Namespace: namespace, Email: v.line("email"), Nick: nick, UniqueNick: unique, Password: password, From: v.from,
 	}, err
+}
+
+// space reads the namespace and the partner code of a form: those of the game that
+// it names, or the numbers.
+func (v *visit) space() (namespace, partner int, err error) {
+	if name := v.line("game"); name != "" {
+		if v.opt.Games == nil {
+			return 0, 0, problemGame
+		}
+		g, ok := v.opt.Games.Lookup(name)
+		if !ok {
+			return 0, 0, problemGame
+		}
+		return g.UniqueNicks(), g.Partner, nil
+	}
+	namespace, ok := number31(v.line("namespace"), 1)
+	partner, good := number31(v.line("partner"), 0)
+	if !ok || !good {
+		return 0, 0, problemNumbers
+	}
+	return namespace, partner, nil
 }
 
 // newPassword reads a password that was typed twice.

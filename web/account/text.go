@@ -49,6 +49,7 @@ const (
 	problemRepeat    problem = "The two passwords are not the same."
 	problemLetters   problem = "Use letters, digits and signs of western keyboards: games cannot send others."
 	problemLength    problem = "A password has 1 to 30 characters: games allow no more."
+	problemGame      problem = "This site does not know a game of that name. Its short name stands on its page."
 	problemNumbers   problem = "Partner code and namespace are numbers."
 	problemEmailUsed problem = "This e-mail address cannot be used."
 	problemExists    problem = "There is an account with that e-mail address, with another password."

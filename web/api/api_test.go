@@ -367,10 +367,17 @@ func TestGames(t *testing.T) {
 	f := newFixture(t)
 	f.Put(webtest.Listed{Addr: "192.0.2.1:1", Rules: []string{"numplayers", "3"}})
 	f.Put(webtest.Listed{Addr: "192.0.2.2:1", Rules: []string{"numplayers", "4"}})
+	none := []games.Service{}
 	want := []gameJSON{
-		{Name: "gmother", Title: "Other game", QueryPort: games.DefaultQueryPort, Maintenance: true},
-		{Name: "gmquiet", Title: "gmquiet", QueryPort: games.DefaultQueryPort},
-		{Name: "gmtest", Title: "Test <game>", ID: 7, QueryPort: 25000, Servers: 2, Players: 7},
+		{Name: "gmother", Title: "Other game", QueryPort: games.DefaultQueryPort, Maintenance: true, State: games.Unknown, Standing: "not known", Missing: none},
+		{Name: "gmquiet", Title: "gmquiet", QueryPort: games.DefaultQueryPort, State: games.NotYet, Standing: "not yet: needs chat", Missing: []games.Service{"peerchat"}},
+		{Name: "gmtest", Title: "Test <game>", ID: 7, QueryPort: 25000, Servers: 2, Players: 7, State: games.Works, Standing: "works", Missing: none},
+	}
+	if diff := cmp.Diff(want[1:2], webtest.Decode[[]gameJSON](t, f.Get("/api/v1/games?state=not_yet").Body)); diff != "" {
+		t.Errorf("games that cannot be played yet (-want +got):\n%s", diff)
+	}
+	if w := f.Get("/api/v1/games?state=maybe"); w.Code != http.StatusBadRequest {
+		t.Errorf("games in an unknown state: got %d, want 400", w.Code)
 	}
 	w := f.Get("/api/v1/games")
 	if diff := cmp.Diff(want, webtest.Decode[[]gameJSON](t, w.Body)); diff != "" {

@@ -22,6 +22,11 @@ type gameJSON struct {
 	Servers     int    `json:"servers"`
 	Players     int    `json:"players"`
 	Maintenance bool   `json:"maintenance"`
+	// State says whether the game can be played online here, Standing in words;
+	// Missing are the services that it asks for and that are not here.
+	State    games.State     `json:"state"`
+	Standing string          `json:"standing"`
+	Missing  []games.Service `json:"missing"`
 }
 
 // Host is a name that clients of a game look up.
@@ -29,23 +34,41 @@ type Host struct {
 	Name    string `json:"name"`
 	Domain  string `json:"domain"`
 	Service string `json:"service"`
+	Served  bool   `json:"served"` // the service runs here
 }
 
 // gameDetails is a game as /api/v1/games/{name} shows it.
 type gameDetails struct {
 	gameJSON
-	Hosts []Host `json:"hosts"`
+	Hosts     []Host          `json:"hosts"`
+	Needs     []games.Service `json:"needs"`
+	Uses      []games.Service `json:"uses"`
+	Namespace int             `json:"namespace"` // of the unique nicks that its players sign in with
+	LANPorts  []uint16        `json:"lan_ports"`
+	Aliases   []string        `json:"aliases"`
+	Rooms     []roomJSON      `json:"rooms"`
+	Via       string          `json:"via"`
+}
+
+// roomJSON is a group room.
+type roomJSON struct {
+	ID   uint32 `json:"id"`
+	Name string `json:"name"`
 }
 
 // gamesQuestion is the question for the catalogue, gameQuestion that for a game.
 type (
-	gamesQuestion struct{ active bool }
-	gameQuestion  struct{ name string }
+	gamesQuestion struct {
+		active bool
+		state  games.State
+		all    bool // in whatever state
+	}
+	gameQuestion struct{ name string }
 )
 
 // serveGames answers /api/v1/games.
 func (s *API) serveGames(w http.ResponseWriter, r *http.Request) {
-	p, err := parseParams(r.URL.RawQuery, "active")
+	p, err := parseParams(r.URL.RawQuery, "active", "state")
 	if err != nil {
 		s.refuse(w, err)
 		return
@@ -55,22 +78,36 @@ func (s *API) serveGames(w http.ResponseWriter, r *http.Request) {
 		s.refuse(w, err)
 		return
 	}
+	state, all, err := p.State()
+	if err != nil {
+		s.refuse(w, err)
+		return
+	}
 	list := s.lister.now()
-	s.ReplyTagged(w, r, front.JSON, &list.Answers, gamesQuestion{active}, func() []byte { return s.encodeGames(list, active) })
+	q := gamesQuestion{active, state, all}
+	s.ReplyTagged(w, r, front.JSON, &list.Answers, q, func() []byte { return s.encodeGames(list, q) })
 }
 
 // encodeGames writes the catalogue, sorted by name.
-func (s *API) encodeGames(list *Snapshot, active bool) []byte {
+func (s *API) encodeGames(list *Snapshot, q gamesQuestion) []byte {
 	out := []gameJSON{}
 	for _, g := range s.lister.catalog.All() {
-		if v := viewGame(list, g); !active || v.Servers > 0 {
+		if v := s.viewGame(list, g); (!q.active || v.Servers > 0) && (q.all || v.State == q.state) {
 			out = append(out, v)
 		}
 	}
 	return encodeJSON(out)
 }
 
-func viewGame(list *Snapshot, g games.Game) gameJSON {
+// Standing returns what can be said of playing a game online here.
+func (s *API) Standing(g games.Game) games.Standing { return g.Standing(s.opt.Served) }
+
+func (s *API) viewGame(list *Snapshot, g games.Game) gameJSON {
+	standing := s.Standing(g)
+	missing := make([]games.Service, 0, len(standing.Missing))
+	for _, m := range standing.Missing {
+		missing = append(missing, m.Service)
+	}
 	listed := list.Game(g.Name)
 	title := clean.Text(g.Title)
 	if title == "" {
@@ -79,6 +116,7 @@ func viewGame(list *Snapshot, g games.Game) gameJSON {
 	return gameJSON{
 		Name: g.Name, Title: title, ID: g.ID, QueryPort: g.QueryPort,
 		Servers: listed.Servers(), Players: listed.Players, Maintenance: g.Maintenance,
+		State: standing.State, Standing: standing.String(), Missing: missing,
 	}
 }
 
@@ -95,23 +133,44 @@ func (s *API) serveGame(w http.ResponseWriter, r *http.Request) {
 	}
 	list := s.lister.now()
 	s.ReplyTagged(w, r, front.JSON, &list.Answers, gameQuestion{g.Name}, func() []byte {
-		return encodeJSON(gameDetails{viewGame(list, g), s.Hosts(g.Name)})
+		return encodeJSON(s.viewDetails(list, g))
 	})
 }
 
-// Hosts returns the names that clients of a game look up, under every domain.
-func (s *API) Hosts(game string) []Host {
+func (s *API) viewDetails(list *Snapshot, g games.Game) gameDetails {
+	v := gameDetails{
+		gameJSON: s.viewGame(list, g), Hosts: s.Hosts(g), Namespace: g.UniqueNicks(), Via: g.Via,
+		Needs: orEmpty(g.Needs), Uses: orEmpty(g.Uses), LANPorts: orEmpty(g.LANPorts), Aliases: orEmpty(g.Aliases),
+		Rooms: []roomJSON{},
+	}
+	for _, r := range g.Rooms {
+		v.Rooms = append(v.Rooms, roomJSON{r.ID, clean.Text(r.Name)})
+	}
+	return v
+}
+
+// orEmpty returns a list that JSON shows as [] if there is nothing in it.
+func orEmpty[T any](list []T) []T {
+	if list == nil {
+		return []T{}
+	}
+	return list
+}
+
+// Hosts returns the names that clients of a game look up under every domain, and
+// that may lead here.
+func (s *API) Hosts(g games.Game) []Host {
 	out := []Host{}
 	seen := make(map[string]bool)
-	for _, domain := range s.opt.Domains {
-		names, err := games.HostNames(game, domain)
+	for _, domain := range g.DomainsBeside(s.opt.Domains) {
+		names, err := g.HostNames(domain)
 		if err != nil { // no name could be made of it, so no client looks it up
 			continue
 		}
 		for _, n := range names {
-			if !seen[n.Name] {
+			if !seen[n.Name] && n.LeadsHere(s.opt.Served) {
 				seen[n.Name] = true
-				out = append(out, Host{n.Name, domain, string(n.Service)})
+				out = append(out, Host{n.Name, domain, string(n.For), n.Service == "" || s.opt.Served(n.Service) == games.Running})
 			}
 		}
 	}

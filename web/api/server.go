@@ -26,6 +26,8 @@ type Options struct {
 	// Domains are those under which clients of games look for us; for the names in
 	// /api/v1/games/{name}.
 	Domains []string
+	// Served says whether games can use a service.
+	Served func(games.Service) games.Served
 	// History gets a sample of all numbers of players every history.Interval while
 	// Run runs.
 	History *history.Book

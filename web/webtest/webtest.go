@@ -46,14 +46,22 @@ type Fixture struct {
 	Serve   func(context.Context, net.Listener) error
 }
 
+// Served is what games can use in a Fixture: everything but chat.
+func Served(s games.Service) games.Served {
+	if s == "peerchat" {
+		return games.NotBuilt
+	}
+	return games.Running
+}
+
 // New returns a Fixture with three games and an empty list. reasons are those of
 // Metrics.
 func New(t testing.TB, reasons ...string) *Fixture {
 	t.Helper()
 	catalog, err := games.NewCatalog([]games.Game{
-		{Name: "gmtest", Title: "Test <game>", Secrets: []string{SecretOne}, ID: 7, QueryPort: 25000},
+		{Name: "gmtest", Title: "Test <game>", Secrets: []string{SecretOne}, ID: 7, QueryPort: 25000, Facts: games.Facts{Needs: []games.Service{"qr2"}}, Rooms: []games.Room{{ID: 7, Name: "Lobby"}}},
 		{Name: "gmother", Title: "Other game", Secrets: []string{SecretTwo}, Maintenance: true},
-		{Name: "gmquiet", Secrets: []string{SecretOne, SecretTwo}},
+		{Name: "gmquiet", Secrets: []string{SecretOne, SecretTwo}, Facts: games.Facts{Needs: []games.Service{"peerchat"}}},
 	})
 	if err != nil {
 		t.Fatalf("NewCatalog: %v", err)

@@ -1,0 +1,199 @@
+package games
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+const factsYAML = `games:
+  - {name: base, domains: [hosthpc.com], hosts: ["a.example.org", "b.example.org webservices"], namespace: 12, partner: 20, lan_ports: [2302, 2303],
+     needs: [qr2, serverbrowse], uses: [gstats], via: "an ini line", aliases: [basede, baseja], note: "a remark", keys: [hostname, "numplayers:1"]}
+`
+
+func TestFactsYAML(t *testing.T) {
+	list, err := ParseYAML(strings.NewReader(factsYAML), Source{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := Facts{
+		Domains: []string{"hosthpc.com"}, Hosts: []Host{{Name: "a.example.org"}, {Name: "b.example.org", Service: "webservices"}},
+		Namespace: 12, Partner: 20, LANPorts: []uint16{2302, 2303}, Needs: []Service{"qr2", "serverbrowse"}, Uses: []Service{"gstats"},
+		Via: "an ini line", Aliases: []string{"basede", "baseja"}, Note: "a remark", Keys: []Key{{Name: "hostname"}, {Name: "numplayers", Type: 1}},
+	}
+	if diff := cmp.Diff(want, list[0].Facts); diff != "" {
+		t.Errorf("facts (-want +got):\n%s", diff)
+	}
+	again, err := ParseYAML(strings.NewReader(string(AppendYAML(nil, list))), Source{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(list[0].Facts, again[0].Facts); diff != "" {
+		t.Errorf("written and read again:\n%s", diff)
+	}
+}
+
+func TestFactsYAML_mistakes(t *testing.T) {
+	for name, tc := range map[string]struct{ record, want string }{
+		"wildcard":           {`domains: ["*.example.org"]`, `the domain "*.example.org" must be a host name`},
+		"label over 63":      {`domains: [` + strings.Repeat("a", 64) + `.org]`, "must be a host name"},
+		"no domain":          {`domains: [localhost]`, "must be a host name"},
+		"host":               {`hosts: ["a b.c"]`, `the host "a" must be a host name`},
+		"service of a host":  {`hosts: ["a.example.org smtp"]`, `"smtp" is not a service; there are qr2, `},
+		"service":            {`needs: [qr3]`, `needs: "qr3" is not a service`},
+		"used service":       {`uses: [qr3]`, `uses: "qr3" is not a service`},
+		"service twice":      {`needs: [qr2, qr2]`, "needs names qr2 twice"},
+		"needed and used":    {`needs: [qr2], uses: [qr2]`, "qr2 is in needs and in uses"},
+		"port 0":             {`lan_ports: [0]`, "lan_ports must be a number from 1 to 65535"},
+		"port over 65535":    {`lan_ports: [65536]`, "lan_ports must be a number from 1 to 65535"},
+		"namespace":          {`namespace: 65536`, "namespace must be a number from 0 to 65535"},
+		"itself as alias":    {`aliases: [x]`, "the game is an alias of itself"},
+		"alias twice":        {`aliases: [y, y]`, "the alias y is there twice"},
+		"name of an alias":   {`aliases: ["a b"]`, `the alias "a b" is not a name`},
+		"type of a key":      {`keys: ["a:3"]`, `the key "a" must be`},
+		"type that is text":  {`keys: ["a:b"]`, `the type of key "a" must be 0, 1 or 2`},
+		"control characters": {`via: "a\nb"`, "via has a control character"},
+		"many domains":       {`domains: [a.b, b.b, c.b, d.b, e.b, f.b, g.b, h.b, i.b]`, "9 domains, at most 8 are allowed"},
+		"no list":            {`needs: qr2`, "needs must be a list"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := ParseYAML(strings.NewReader("games:\n  - {name: x, "+tc.record+"}\n"), Source{File: "own.yaml"})
+			if invalid, ok := errors.AsType[*InvalidError](err); !ok || !strings.Contains(err.Error(), tc.want) || !strings.HasPrefix(invalid.Problems[0].String(), "own.yaml:2: ") {
+				t.Errorf("%s: %v, want %q in line 2", tc.record, err, tc.want)
+			}
+		})
+	}
+}
+
+func TestCatalogAliases(t *testing.T) {
+	base := Game{Name: "base", Facts: Facts{
+		Aliases: []string{"basede"}, Domains: []string{"hosthpc.com"}, Namespace: 12, Partner: 3, Needs: []Service{"qr2"}, LANPorts: []uint16{1},
+	}}
+	c := newCatalog(t, []Game{base, {Name: "basede", Facts: Facts{LANPorts: []uint16{2}}}, {Name: "other"}})
+	de, _ := c.Lookup("BaseDE")
+	want := Facts{Domains: []string{"hosthpc.com"}, Namespace: 12, Partner: 3, Needs: []Service{"qr2"}, LANPorts: []uint16{2}}
+	if diff := cmp.Diff(want, de.Facts); diff != "" {
+		t.Errorf("facts of the alias (-want +got):\n%s", diff)
+	}
+	for _, tc := range []struct {
+		a, b string
+		want bool
+	}{{"base", "basede", true}, {"BASEDE", "base", true}, {"base", "other", false}, {"basede", "other", false}, {"new", "NEW", true}, {"new", "base", false}} {
+		if got := c.Same(tc.a, tc.b); got != tc.want {
+			t.Errorf("Same(%s, %s) = %v, want %v", tc.a, tc.b, got, tc.want)
+		}
+	}
+	for name, tc := range map[string]struct {
+		list []Game
+		want string
+	}{
+		"alias of two":    {[]Game{base, {Name: "other", Facts: Facts{Aliases: []string{"basede"}}}}, `the alias basede is one of game "base"`},
+		"alias of alias":  {[]Game{base, {Name: "basede", Facts: Facts{Aliases: []string{"x"}}}}, "the alias basede has aliases of its own"},
+		"alias and other": {[]Game{{Name: "a", Facts: Facts{Aliases: []string{"b"}}}, {Name: "b", Facts: Facts{Aliases: []string{"a"}}}}, "has aliases of its own"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if _, err := NewCatalog(tc.list); err == nil || !strings.Contains(err.Error(), tc.want) {
+				t.Errorf("NewCatalog: %v, want %q", err, tc.want)
+			}
+		})
+	}
+}
+
+func TestCatalogHiddenRooms(t *testing.T) {
+	builtIn := []Game{{Name: "a", Source: Source{Origin: FromEmbedded}, Rooms: []Room{{ID: 7, Name: "Built in"}, {ID: 8, Name: "Stays"}}}}
+	own := []Game{{Name: "b", Source: Source{Origin: FromFile}, Rooms: []Room{{ID: 7, Name: "Own"}}}}
+	c := newCatalog(t, builtIn, own)
+	if r, g, ok := c.Room(7); !ok || r.Name != "Own" || g.Name != "b" {
+		t.Errorf("room 7 is %+v of %s, %v; want the operator's", r, g.Name, ok)
+	}
+	if r, g, ok := c.Room(8); !ok || r.Name != "Stays" || g.Name != "a" || len(g.Rooms) != 1 {
+		t.Errorf("room 8 is %+v of %+v, %v", r, g, ok)
+	}
+	if diff := cmp.Diff([]HiddenRoom{{Room: Room{ID: 7, Name: "Built in"}, Game: "a", Other: "b"}}, c.HiddenRooms()); diff != "" {
+		t.Errorf("hidden rooms (-want +got):\n%s", diff)
+	}
+	if err := c.ReplaceBeside(map[uint32]string{8: "z"}, builtIn, own); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, ok := c.Room(8); ok || len(c.HiddenRooms()) != 2 {
+		t.Errorf("room 8 stands beside the operator's; hidden: %v", c.HiddenRooms())
+	}
+	if _, err := NewCatalog(builtIn, []Game{{Name: "a", Source: Source{Origin: FromFile}, Title: "A"}}, append(own, Game{Name: "c", Source: Source{Origin: FromFile}, Rooms: []Room{{ID: 7, Name: "Too"}}})); err == nil {
+		t.Error("two rooms of the operator with one id are accepted")
+	}
+}
+
+func TestListedAs_policy(t *testing.T) {
+	c := newCatalog(t, []Game{{Name: "cstrike", Secrets: []string{"ZIr1wX"}, Policy: Policy{A2S: On}}, {Name: "swat4", Secrets: []string{"tG3j8c"}}})
+	for said, want := range map[string]string{"cstrike": "cstrike", "swat4": "swat4.a2s", "tf": "tf"} {
+		if got, ok := c.ListedAs(said, true); !ok || got != want {
+			t.Errorf("ListedAs(%s) = %q, %v; want %q", said, got, ok, want)
+		}
+	}
+}
+
+func TestStanding(t *testing.T) {
+	served := func(s Service) Served {
+		switch s {
+		case "qr2", "serverbrowse":
+			return Running
+		case "peerchat", "natneg":
+			return SwitchedOff
+		}
+		return NotBuilt
+	}
+	for want, f := range map[string]Facts{
+		"not known":                                           {Uses: []Service{"gstats"}},
+		"works":                                               {Needs: []Service{"qr2", "serverbrowse"}},
+		"works without statistics":                            {Needs: []Service{"qr2"}, Uses: []Service{"serverbrowse", "gstats"}},
+		"works without statistics and chat":                   {Needs: []Service{"qr2"}, Uses: []Service{"gstats", "peerchat"}},
+		"not yet: needs statistics":                           {Needs: []Service{"qr2", "gstats", "peerchat"}, Uses: []Service{"cdkey"}},
+		"not yet: needs statistics and sign-in":               {Needs: []Service{"gstats", "gpcm"}},
+		"not here: chat is switched off":                      {Needs: []Service{"qr2", "peerchat"}, Uses: []Service{"gstats"}},
+		"not here: chat and NAT negotiation are switched off": {Needs: []Service{"peerchat", "natneg"}},
+	} {
+		if got := f.Standing(served).String(); got != want {
+			t.Errorf("needs %v, uses %v: %q, want %q", f.Needs, f.Uses, got, want)
+		}
+	}
+	got := Facts{Needs: []Service{"gpcm"}, Uses: []Service{"peerchat"}}.Standing(served)
+	want := Standing{State: NotYet, Missing: []Missing{{Service: "gpcm", Needed: true}, {Service: "peerchat", Built: true}}}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("Standing (-want +got):\n%s", diff)
+	}
+}
+
+func TestParseTables(t *testing.T) {
+	const row = "gmtest\tTest\tHA6zkS abcdef\t1\t6501\t128\t2\texample.org\t12\t1 2\tqr2\tgstats\thostname numplayers:1\n"
+	list, err := ParseTables("# comment\n\n"+row, "7\tgmtest\t20\tLobby\t\\a\\1\\b\\\n", Source{Origin: FromEmbedded})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []Game{{
+		Name: "gmtest", Title: "Test", Secrets: []string{"HA6zkS", "abcdef"}, ID: 1, QueryPort: 6501, BackendFlags: 128, DisabledServices: 2,
+		Rooms: []Room{{ID: 7, Name: "Lobby", MaxWaiting: 20, Fields: []Field{{"a", "1"}, {"b", ""}}}},
+		Facts: Facts{
+			Domains: []string{"example.org"}, Namespace: 12, LANPorts: []uint16{1, 2}, Needs: []Service{"qr2"}, Uses: []Service{"gstats"},
+			Keys: []Key{{Name: "hostname"}, {Name: "numplayers", Type: 1}},
+		},
+		Source: Source{Origin: FromEmbedded, Line: 3},
+	}}
+	if diff := cmp.Diff(want, list); diff != "" {
+		t.Errorf("ParseTables (-want +got):\n%s", diff)
+	}
+	for name, tc := range map[string]struct{ games, rooms, want string }{
+		"columns":     {"a\tb\n", "", "embedded:1: 2 columns, want 13"},
+		"more":        {strings.TrimSuffix(row, "\n") + "\tx\n", "", "14 columns, want 13"},
+		"number":      {strings.Replace(row, "6501", "65536", 1), "", "port must be a number from 0 to 65535"},
+		"name twice":  {row + row, "", `embedded:2: game "gmtest": already in embedded:1`},
+		"room's game": {row, "7\tother\t\tLobby\t\n", "there is no such game"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if _, err := ParseTables(tc.games, tc.rooms, Source{Origin: FromEmbedded}); err == nil || !strings.Contains(err.Error(), tc.want) {
+				t.Errorf("ParseTables: %v, want %q", err, tc.want)
+			}
+		})
+	}
+}

@@ -1,0 +1,173 @@
+package games
+
+import (
+	"slices"
+	"strings"
+)
+
+// Service is the name of a service that games ask for, as in the keys of the
+// configuration where this program has it.
+type Service string
+
+// services are those that a record may name, with what players call them. Some
+// are not part of this program.
+var services = []struct {
+	name  Service
+	words string
+}{
+	{"qr2", "server registration"},
+	{"serverbrowse", "server lists"},
+	{"legacylist", "old server lists"},
+	{"gpcm", "sign-in"},
+	{"gpsp", "account search"},
+	{"natneg", "NAT negotiation"},
+	{"cdkey", "CD key checks"},
+	{"gstats", "statistics"},
+	{"peerchat", "chat"},
+	{"webservices", "web services"},
+	{"zanmaster", "the Zandronum master"},
+	{"valvemaster", "the Valve-style master"},
+	{"q3master", "the Quake 3 master"},
+	{"idmaster", "id Software's master"},
+	{"codmaster", "the Call of Duty master"},
+	{"utmaster", "Epic's master"},
+	{"nwmaster", "BioWare's account check"},
+	{"mangler", "EA's NAT helper"},
+	{"fesl", "EA's sign-in"},
+	{"nas", "Nintendo's sign-in"},
+}
+
+// known reports whether a record may name the service.
+func (s Service) known() bool { return s.index() >= 0 }
+
+func (s Service) index() int {
+	for i := range services {
+		if services[i].name == s {
+			return i
+		}
+	}
+	return -1
+}
+
+// Words returns what players call the service.
+func (s Service) Words() string {
+	if i := s.index(); i >= 0 {
+		return services[i].words
+	}
+	return string(s)
+}
+
+// serviceList returns the names of all services.
+func serviceList() string {
+	names := make([]string, len(services))
+	for i, s := range services {
+		names[i] = string(s.name)
+	}
+	return strings.Join(names, ", ")
+}
+
+// Served says whether a service can be used here.
+type Served uint8
+
+// What is known of a service.
+const (
+	NotBuilt    Served = iota // this version does not have it
+	SwitchedOff               // it has no address to listen on
+	Running
+)
+
+// State says whether a game can be played online here.
+type State string
+
+// The states. Unknown is the one of a game whose record does not say what it
+// needs.
+const (
+	Unknown      State = "unknown"
+	Works        State = "works"
+	WorksWithout State = "works_without" // something that it uses is missing
+	NotYet       State = "not_yet"       // something that it needs is missing
+)
+
+// Missing is a service that a game asks for and that cannot be used here.
+type Missing struct {
+	Service Service
+	Needed  bool // it cannot be played without
+	Built   bool // the service is switched off; false: this version does not have it
+}
+
+// Standing is what can be said of playing a game online here.
+type Standing struct {
+	State   State
+	Missing []Missing // what the game needs comes first
+}
+
+// Standing derives whether the game can be played online from what its record
+// names. served is asked once for each service.
+func (f Facts) Standing(served func(Service) Served) Standing {
+	if len(f.Needs) == 0 {
+		return Standing{State: Unknown}
+	}
+	s := Standing{State: Works}
+	for _, needed := range []bool{true, false} {
+		list, missing := f.Uses, WorksWithout
+		if needed {
+			list, missing = f.Needs, NotYet
+		}
+		for _, name := range list {
+			state := served(name)
+			if state == Running {
+				continue
+			}
+			s.Missing = append(s.Missing, Missing{Service: name, Needed: needed, Built: state == SwitchedOff})
+			if s.State == Works {
+				s.State = missing
+			}
+		}
+	}
+	return s
+}
+
+// String returns the standing in words: "works", "works without statistics", "not
+// yet: needs chat", "not here: chat is switched off", "not known".
+func (s Standing) String() string {
+	switch s.State {
+	case Works:
+		return "works"
+	case WorksWithout:
+		return "works without " + join(s.words(func(Missing) bool { return true }))
+	case NotYet:
+		if absent := s.words(func(m Missing) bool { return m.Needed && !m.Built }); len(absent) > 0 {
+			return "not yet: needs " + join(absent)
+		}
+		off := s.words(func(m Missing) bool { return m.Needed })
+		return "not here: " + join(off) + verbOf(off) + " switched off"
+	default:
+		return "not known"
+	}
+}
+
+// verbOf returns the verb that follows the words.
+func verbOf(words []string) string {
+	if len(words) > 1 || strings.HasSuffix(words[0], "s") {
+		return " are"
+	}
+	return " is"
+}
+
+// words returns what players call the missing services that pick accepts.
+func (s Standing) words(pick func(Missing) bool) (out []string) {
+	for _, m := range s.Missing {
+		if pick(m) && !slices.Contains(out, m.Service.Words()) {
+			out = append(out, m.Service.Words())
+		}
+	}
+	return out
+}
+
+// join returns the words as an enumeration.
+func join(words []string) string {
+	if len(words) < 2 {
+		return strings.Join(words, "")
+	}
+	return strings.Join(words[:len(words)-1], ", ") + " and " + words[len(words)-1]
+}

@@ -1,0 +1,139 @@
+package operator_test
+
+import (
+	"net/netip"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/respawnd/respawnd/internal/games"
+	"github.com/respawnd/respawnd/operator"
+)
+
+// served are the services of a daemon on its defaults.
+func served(s games.Service) games.Served {
+	switch s {
+	case "qr2", "serverbrowse", "legacylist", "gpcm", "gpsp", "natneg", "zanmaster", "valvemaster":
+		return games.Running
+	}
+	return games.NotBuilt
+}
+
+// TestKnownGames compares what the built-in catalogue says of well-known games with
+// what is published of them.
+func TestKnownGames(t *testing.T) {
+	catalog, err := operator.ReadGames("")
+	if err != nil {
+		t.Fatal(err)
+	}
+	names, err := games.NewNames([]string{games.DefaultDomain}, catalog, served)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const nintendo = "conntest.nintendowifi.net nas.nintendowifi.net naswii.nintendowifi.net dls1.nintendowifi.net"
+	for game, want := range map[string]struct {
+		standing  string
+		namespace int
+		ports     []uint16
+		rooms     int
+		here      string // names that lead here
+		away      string // names that do not, for their service is missing
+	}{
+		"swat4":         {"works without CD key checks", 1, []uint16{10482}, 0, "swat4.available.gamespy.com swat4.master.gamespy.com swat4.ms15.gamespy.com", ""},
+		"bfield1942":    {"works", 1, nil, 0, "bfield1942.master.gamespy.com master.gamespy.com", ""},
+		"bfvietnam":     {"works", 1, []uint16{23000}, 0, "", ""},
+		"battlefield2":  {"works without statistics, CD key checks and web services", 12, []uint16{29900}, 0, "gpcm.gamespy.com battlefield2.available.gamespy.com", "eapusher.dice.se"},
+		"stella":        {"not yet: needs EA's sign-in", 1, []uint16{29900}, 0, "", ""},
+		"ut":            {"works", 1, nil, 0, "master0.gamespy.com unreal.epicgames.com master.mplayer.com", ""},
+		"unreal":        {"works", 1, []uint16{7778}, 0, "unreal.epicgames.com", ""},
+		"deusex":        {"works", 1, []uint16{7792}, 0, "", ""},
+		"rune":          {"works", 1, []uint16{7778}, 0, "", ""},
+		"wot":           {"works", 1, []uint16{7778}, 0, "", ""},
+		"ut2":           {"not yet: needs Epic's master", 1, []uint16{7758}, 0, "", "ut2003master1.epicgames.com"},
+		"ut2004":        {"not yet: needs Epic's master", 1, []uint16{7778}, 0, "", "ut2004master1.epicgames.com"},
+		"ut3pc":         {"works without statistics", 1, nil, 0, "", ""},
+		"halor":         {"works without CD key checks", 1, []uint16{2302}, 0, "s1.master.hosthpc.com s1.ms01.hosthpc.com natneg1.hosthpc.com natneg2.hosthpc.com halor.master.gamespy.com", ""},
+		"halom":         {"works without CD key checks", 1, []uint16{2302}, 0, "s1.master.hosthpc.com", ""},
+		"nwn":           {"not yet: needs BioWare's account check", 1, []uint16{5121}, 0, "", "nwmaster.bioware.com"},
+		"crysis":        {"works without statistics, chat and CD key checks", 1, []uint16{64087}, 0, "", ""},
+		"crysiswars":    {"works without statistics, chat and CD key checks", 1, []uint16{64100}, 0, "", ""},
+		"capricorn":     {"not yet: needs chat", 1, []uint16{64000}, 0, "", ""},
+		"flatout2pc":    {"works", 1, []uint16{23756}, 0, "", ""},
+		"civ4":          {"not yet: needs chat", 17, nil, 0, "gmtest.master.gamespy.com", ""},
+		"civ4bts":       {"not yet: needs chat", 17, nil, 0, "gmtest.master.gamespy.com", ""},
+		"civ4btsjp":     {"not yet: needs chat", 17, nil, 0, "gmtest.master.gamespy.com", ""},
+		"anno1701":      {"not yet: needs chat", 1, nil, 0, "", ""},
+		"ccgenerals":    {"not yet: needs web services and chat", 1, nil, 13, "", "servserv.generals.ea.com"},
+		"ccgenzh":       {"not yet: needs web services and chat", 1, nil, 15, "", "servserv.generals.ea.com"},
+		"cc3tibwars":    {"not yet: needs EA's sign-in and chat", 1, nil, 0, "", ""},
+		"redalert3pc":   {"not yet: needs EA's sign-in and chat", 1, nil, 45, "", ""},
+		"lotrbme2r":     {"not yet: needs EA's sign-in, web services and chat", 1, nil, 0, "", ""},
+		"aoe2":          {"not known", 1, nil, 0, "", ""},
+		"swbfrontpc":    {"works without statistics, CD key checks and chat", 1, []uint16{3658}, 0, "", ""},
+		"swbfront2pc":   {"works without statistics, CD key checks and chat", 1, []uint16{3658}, 0, "", ""},
+		"mohaa":         {"works", 1, nil, 0, "", ""},
+		"mohaas":        {"works", 1, []uint16{12300}, 0, "", ""},
+		"mohpa":         {"not yet: needs chat", 1, []uint16{13300}, 44, "", ""},
+		"quake4":        {"not yet: needs id Software's master", 1, []uint16{28004}, 0, "", ""},
+		"doom3":         {"not yet: needs id Software's master", 1, nil, 0, "", ""},
+		"rtcw":          {"not yet: needs the Quake 3 master", 1, nil, 0, "", ""},
+		"callofduty2":   {"not yet: needs the Call of Duty master", 1, []uint16{28960}, 0, "", ""},
+		"mariokartwii":  {"not yet: needs Nintendo's sign-in", 16, nil, 0, "gpcm.gs.nintendowifi.net mariokartwii.available.gs.nintendowifi.net mariokartwii.ms19.gs.nintendowifi.net", nintendo},
+		"mariokartds":   {"not yet: needs Nintendo's sign-in", 16, nil, 0, "mariokartds.master.gs.nintendowifi.net", nintendo},
+		"arma2pc":       {"works without CD key checks", 1, []uint16{2302}, 0, "", ""},
+		"stalkersc":     {"works without web services and CD key checks", 1, []uint16{5447}, 0, "stalkersc.available.gamegsc.com stalkersc.available.gamespy.com", ""},
+		"stalkercoppc":  {"not yet: needs web services", 1, nil, 0, "", ""},
+		"whamdowfr":     {"not yet: needs chat", 1, nil, 0, "", ""},
+		"riseofnations": {"not yet: needs chat", 1, []uint16{6501}, 20, "", ""},
+		"rof":           {"not yet: needs web services and chat", 1, nil, 0, "", ""},
+		"vietcong":      {"works", 1, []uint16{15425}, 0, "", ""},
+		"vietcong2":     {"works", 1, []uint16{19967}, 0, "", ""},
+		"painkiller":    {"works", 1, nil, 0, "", ""},
+		"fear":          {"works without CD key checks", 1, []uint16{27888}, 0, "", ""},
+		"poriginpc":     {"works without CD key checks", 1, nil, 0, "", ""},
+		"homeworld2":    {"not yet: needs chat", 1, nil, 6, "", ""},
+		"worms3":        {"not yet: needs chat", 1, nil, 6, "", ""},
+		"worms4":        {"not yet: needs chat", 1, nil, 3, "", ""},
+		"nfs6":          {"works", 1, []uint16{61220}, 0, "", ""},
+		"serioussam":    {"works", 1, []uint16{25601}, 0, "", ""},
+		"serioussam2":   {"works", 1, []uint16{25600}, 0, "", ""},
+		"thps4ps2":      {"not yet: needs chat", 1, nil, 17, "", ""},
+		"thps6pc":       {"not yet: needs chat", 1, []uint16{5153}, 0, "", ""},
+		"dsiege2":       {"works without chat", 1, nil, 0, "", ""},
+		"titanquest":    {"not yet: needs chat", 1, nil, 0, "", ""},
+		"aarts":         {"not yet: needs chat and web services", 1, nil, 2, "", ""},
+		"srow2pc":       {"not yet: needs web services", 1, nil, 0, "", ""},
+		"zandronum":     {"works", 1, nil, 0, "", ""},
+	} {
+		t.Run(game, func(t *testing.T) {
+			g, ok := catalog.Lookup(strings.ToUpper(game))
+			if !ok {
+				t.Fatal("no such game")
+			}
+			if got := g.Standing(served).String(); got != want.standing {
+				t.Errorf("standing %q, want %q", got, want.standing)
+			}
+			if g.UniqueNicks() != want.namespace || !slices.Equal(g.LANPorts, want.ports) {
+				t.Errorf("namespace %d, ports %v; want %d, %v", g.UniqueNicks(), g.LANPorts, want.namespace, want.ports)
+			}
+			if want.rooms > 0 && len(g.Rooms) != want.rooms {
+				t.Errorf("%d rooms, want %d", len(g.Rooms), want.rooms)
+			}
+			var hosts strings.Builder
+			if err := games.WriteHosts(&hosts, g, netip.MustParseAddr("192.0.2.7"), nil, served); err != nil {
+				t.Fatal(err)
+			}
+			lines := strings.Split(hosts.String(), "\n")
+			for name := range strings.FieldsSeq(want.here) {
+				if !slices.Contains(lines, "192.0.2.7 "+name) || !names.Has(name) {
+					t.Errorf("%s: among the hosts lines %v, answered over DNS %v; want both", name, slices.Contains(lines, "192.0.2.7 "+name), names.Has(name))
+				}
+			}
+			for name := range strings.FieldsSeq(want.away) {
+				if slices.Contains(lines, "192.0.2.7 "+name) || names.Has(name) || !strings.Contains(hosts.String(), "# not redirected: "+name) {
+					t.Errorf("%s leads here, or the hosts lines do not say why not", name)
+				}
+			}
+		})
+	}
+}
