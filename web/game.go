@@ -96,9 +96,13 @@ func (s *Server) matchingGames(list *api.Snapshot, v *gamesView) (out []gameView
 		case !strings.Contains(strings.ToLower(title), v.Query) && !strings.Contains(g.Name, v.Query):
 			continue
 		}
+		words := standing.String()
+		if standing.State == games.Unknown {
+			words = "" // nearly all games
+		}
 		out = append(out, gameView{
 			Name: g.Name, Title: clean.Line(title, maxGameText), Servers: listed.Servers(), Players: listed.Players,
-			Link: s.gameURL(g.Name), Standing: standing.String(), Focus: s.focused(g.Name),
+			Link: s.gameURL(g.Name), Standing: words, Focus: s.focused(g.Name),
 		})
 	}
 	slices.SortStableFunc(out, func(a, b gameView) int {

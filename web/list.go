@@ -208,7 +208,7 @@ type gameView struct {
 	Servers, Players int
 	Link             string
 	Selected         bool
-	Standing         string // whether it can be played online here
+	Standing         string // whether it can be played online here; empty: not known
 	Focus            bool   // it is a game of this community
 }
 

@@ -17,6 +17,7 @@ import (
 	nethtml "golang.org/x/net/html"
 	"golang.org/x/net/html/atom"
 
+	"github.com/respawnd/respawnd/internal/games"
 	"github.com/respawnd/respawnd/internal/history"
 	"github.com/respawnd/respawnd/internal/query"
 	"github.com/respawnd/respawnd/internal/verdicts"
@@ -323,6 +324,42 @@ func TestGamesSearch(t *testing.T) {
 	webtest.WantParts(t, "games with other", page, "Other game", `href="/games/gmother"`)
 	webtest.WantNoParts(t, "games with other", page, "gmquiet")
 	webtest.WantParts(t, "no game", f.Page("/games?q=zzz"), "No game has that")
+}
+
+func TestGamesStates(t *testing.T) {
+	f := newFixture(t)
+	page := f.Page("/games?state=not_yet")
+	webtest.WantParts(t, "games that cannot be played", page, "gmquiet", "not yet: needs chat")
+	webtest.WantNoParts(t, "games that cannot be played", page, "Other game", "Test &lt;game&gt;")
+	webtest.WantParts(t, "an unknown state", f.Page("/games?state=x"), "Other game", "gmquiet")
+	webtest.WantParts(t, "a game that works", f.Page("/games/gmtest"), "Playing online here: works.", "1 room of the game", "<bdi>Lobby</bdi>")
+	webtest.WantParts(t, "a game that does not", f.Page("/games/gmquiet"), "The game needs chat: this version does not have it.")
+	webtest.WantNoParts(t, "a game without facts", f.Page("/games/gmother"), "Playing online here")
+	webtest.WantNoParts(t, "names of services that do not run", f.Page("/games/gmtest"), `<th scope="row">chat, TCP 6667</th>`)
+}
+
+func TestGamesFocus(t *testing.T) {
+	f := newFixture(t, func(o *Options) { o.Focus = []string{"GMquiet"} })
+	page := f.Page("/games")
+	webtest.WantParts(t, "games of this site", page, "gmquiet", "search to find others")
+	webtest.WantNoParts(t, "games of this site", page, "Other game")
+	webtest.WantParts(t, "a search", f.Page("/games?q=other"), "Other game")
+}
+
+func TestGamesPaging(t *testing.T) {
+	f := newFixture(t)
+	var list []games.Game
+	for i := range gamesRows + 1 {
+		list = append(list, games.Game{Name: fmt.Sprintf("game%03d", i)})
+	}
+	if err := f.Catalog.Replace(list); err != nil {
+		t.Fatal(err)
+	}
+	first, second := f.Page("/games?q=game"), f.Page("/games?q=game&page=2")
+	webtest.WantParts(t, "first page", first, "game000", "game099", "100 of 101", `href="/games?page=2&amp;q=game"`)
+	webtest.WantNoParts(t, "first page", first, "game100", "Previous games")
+	webtest.WantParts(t, "second page", second, "game100", "Previous games")
+	webtest.WantNoParts(t, "second page", second, "game099", "More games")
 }
 
 func TestGameAddress(t *testing.T) {

@@ -174,6 +174,26 @@ func TestRepeatedImportBringsBuddies(t *testing.T) {
 	}
 }
 
+func TestAccountGame(t *testing.T) {
+	t.Parallel()
+	env := testEnv(t.TempDir())
+	typed(t, env, "hunter2!\n", "account", "create", "--email", "a@b.org", "--nick", "A", "--uniquenick", "soldier", "--game", "Battlefield2", "--password-stdin")
+	wantIn(t, cli(t, env, "account", "show", "soldier", "--game", "battlefield2"), "soldier in namespace 12")
+	refused(t, exitFailure, env, []string{"account", "show", "soldier"}, "no such account")
+	refused(t, exitFailure, env, []string{"account", "show", "soldier", "--game", "nosuch"}, "there is no game nosuch")
+}
+
+func TestCheckFocus(t *testing.T) {
+	t.Parallel()
+	env := testEnv(t.TempDir(), variable("games.focus", "swat4,civ4,nosuch"))
+	code, out, errOut := command(t, env, "check")
+	if code != 0 {
+		t.Fatalf("check: exit code %d\n%s%s", code, out, errOut)
+	}
+	wantIn(t, out, "swat4: works without CD key checks", "civ4: not yet: needs chat")
+	wantIn(t, errOut, "games.focus: nosuch is not a built-in game")
+}
+
 func TestAccountMistakesAreTold(t *testing.T) {
 	t.Parallel()
 	env := testEnv(t.TempDir())

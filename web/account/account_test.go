@@ -20,6 +20,7 @@ import (
 	"github.com/rs/zerolog"
 
 	"github.com/respawnd/respawnd/internal/accounts"
+	"github.com/respawnd/respawnd/internal/games"
 	"github.com/respawnd/respawnd/internal/presence"
 	"github.com/respawnd/respawnd/storage"
 	"github.com/respawnd/respawnd/storage/bolt"
@@ -337,6 +338,21 @@ func TestSessionAfterKeyRotation(t *testing.T) {
 	}
 }
 
+func TestRegister_game(t *testing.T) {
+	f := newFixture(t, func(o *Options) {
+		o.Games, _ = games.NewCatalog([]games.Game{{Name: "battlefield2", Facts: games.Facts{Namespace: 12}}})
+	})
+	b := f.browser(near)
+	b.get("/account/register")
+	w := b.send("/account/register", "email", "a@example.org", "nick", "A", "uniquenick", "soldier", "game", "BattleField2", "new", "secret", "repeat", "secret")
+	if w.Code != http.StatusSeeOther {
+		t.Fatalf("registering: got %d: %s", w.Code, problemIn(b.page))
+	}
+	if _, err := f.service.ProfileByUniqueNick(t.Context(), 12, "soldier"); err != nil {
+		t.Errorf("the unique nick in the game's namespace: %v", err)
+	}
+}
+
 func TestRegister(t *testing.T) {
 	f := newFixture(t)
 	f.browser(near).register("ann@example.org", "Ann", "ann", "secret")
@@ -358,6 +374,7 @@ func TestRegister(t *testing.T) {
 		"taken unique nick":     {[]string{"uniquenick", "ANN"}, "or one like it, is taken"},
 		"like a taken one":      {[]string{"uniquenick", "-a-n-n-"}, "or one like it, is taken"},
 		"namespace":             {[]string{"namespace", "x"}, "are numbers"},
+		"unknown game":          {[]string{"game", "nosuch"}, "does not know a game"},
 		"negative partner":      {[]string{"partner", "-1"}, "are numbers"},
 		"partner too large":     {[]string{"partner", "99999999999"}, "are numbers"},
 		"no password":           {[]string{"new", "", "repeat", ""}, string(problemLength)},
