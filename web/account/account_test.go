@@ -20,7 +20,6 @@ import (
 	"github.com/rs/zerolog"
 
 	"github.com/respawnd/respawnd/internal/accounts"
-	"github.com/respawnd/respawnd/internal/games"
 	"github.com/respawnd/respawnd/internal/presence"
 	"github.com/respawnd/respawnd/storage"
 	"github.com/respawnd/respawnd/storage/bolt"
@@ -335,21 +334,6 @@ func TestSessionAfterKeyRotation(t *testing.T) {
 	}
 	if w := b.get("/account"); w.Code != http.StatusOK {
 		t.Errorf("the account after it: got %d to %q, want the page", w.Code, w.Header().Get("Location"))
-	}
-}
-
-func TestRegister_game(t *testing.T) {
-	f := newFixture(t, func(o *Options) {
-		o.Games, _ = games.NewCatalog([]games.Game{{Name: "battlefield2", Facts: games.Facts{Namespace: 12}}})
-	})
-	b := f.browser(near)
-	b.get("/account/register")
-	w := b.send("/account/register", "email", "a@example.org", "nick", "A", "uniquenick", "soldier", "game", "BattleField2", "new", "secret", "repeat", "secret")
-	if w.Code != http.StatusSeeOther {
-		t.Fatalf("registering: got %d: %s", w.Code, problemIn(b.page))
-	}
-	if _, err := f.service.ProfileByUniqueNick(t.Context(), 12, "soldier"); err != nil {
-		t.Errorf("the unique nick in the game's namespace: %v", err)
 	}
 }
 
