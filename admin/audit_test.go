@@ -145,7 +145,7 @@ func TestAuditActor(t *testing.T) {
 	}
 	r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/api/v1/bans", strings.NewReader(`{"prefix":"192.0.2.1/32","scope":"all"}`))
 	r.Header.Set("Authorization", "Bearer "+testToken)
-	r.Header.Set("X-Forwarded-For", "203.0.113.9") // anybody can say that
+	r.Header.Set("X-Forwarded-For", "203.0.113.9") // any client can send this header
 	r.RemoteAddr = "[::ffff:198.51.100.7]:4444"
 	w := httptest.NewRecorder()
 	if h.ServeHTTP(w, r); w.Code != http.StatusOK {

@@ -118,8 +118,8 @@ func TestGamesComeAndGo(t *testing.T) {
 	})
 }
 
-// Lists leave out what is over the bound, so nobody may add it.
-// fullStore is a store in which all rooms of a game but one are taken.
+// fullStore is a store in which all rooms of a game but one are taken. Lists
+// leave out rooms over the bound, so adding one must be refused.
 type fullStore struct{ operator.Store }
 
 func (s fullStore) Rooms(ctx context.Context, game string) iter.Seq2[storage.Room, error] {

@@ -29,8 +29,8 @@ import (
 	"github.com/respawnd/respawnd/web/session"
 )
 
-// browser is somebody who uses the page: it keeps cookies and follows redirects
-// only when told so.
+// browser is a user of the page. It keeps cookies and follows a redirect only
+// if the test asks for it.
 type browser struct {
 	t      testing.TB
 	base   string
@@ -278,7 +278,7 @@ func TestForgedSessions(t *testing.T) {
 		if p := b.get("/bans"); p.code != http.StatusSeeOther {
 			t.Errorf("%s: %d, want a redirect to the login", name, p.code)
 		}
-		// Whoever planted the cookie must not share the session that begins now.
+		// A client that planted the cookie must not share the session that begins now.
 		b.get("/login")
 		if p := b.post("/login", "token", testToken); p.code != http.StatusSeeOther {
 			t.Fatalf("%s: login: %d", name, p.code)
@@ -552,7 +552,7 @@ func TestFormLimits(t *testing.T) {
 	if p := b.do(r); p.code != http.StatusBadRequest {
 		t.Errorf("a form that is none: %d, want 400", p.code)
 	}
-	// Whoever is not logged in does not get to send it.
+	// A client that is not logged in is refused.
 	stranger := x.browser(t)
 	if p := stranger.post("/bans", "address", long[:1<<20]); p.code != http.StatusUnauthorized {
 		t.Errorf("POST /bans without a session: %d, want 401", p.code)

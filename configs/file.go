@@ -117,7 +117,7 @@ func (l *loader) readValue(name string, value *yaml.Node, where string) {
 }
 
 // readNested hands the value of a nested key to l, as YAML. The list is long, so
-// mistakes in it are told with the line of the key and the number of the entry.
+// mistakes in it are reported with the line of the key and the number of the entry.
 func (l *loader) readNested(name string, value *yaml.Node, where string) {
 	if value.Kind == yaml.ScalarNode { // as in the environment
 		l.fromFile(name, value.Value, where)

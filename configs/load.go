@@ -65,7 +65,7 @@ func Load(opt Options, config any) (warnings []string, err error) {
 // loader is one run of Load. Viper holds the layers: defaults, the file as its
 // configuration, environment and flags as overrides. It does not read them by
 // itself: it knows only the environment of the process, takes an empty variable for
-// none unless it is told for all, passes over unknown keys, folds their case, and
+// none unless that is changed for all, ignores unknown keys, folds their case, and
 // does not keep the line of a value, which the messages name.
 type loader struct {
 	viper    *viper.Viper

@@ -2,7 +2,7 @@
 // need to set nothing but their DNS server. It is for the machines of one
 // network, on UDP and TCP port 53.
 //
-// # Who is answered
+// # Accepted clients
 //
 // Private, loopback and link-local addresses, and networks that the operator
 // names. All others are dropped without an answer, and so is what is over the
@@ -42,10 +42,10 @@
 // was asked and have identification and question right. If it was cut, it is
 // asked for again over TCP. Nothing is kept.
 //
-// Those who want the same at the same time wait for one question. So a question
+// Concurrent requests for the same data share one question. So a question
 // that comes back to us, because an upstream asks us in turn, goes out once and
 // never round in circles; where it comes from an upstream's own address it is
-// dropped, counted and told to the operator.
+// dropped, counted and logged.
 //
 // # How it is done
 //

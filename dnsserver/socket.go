@@ -64,7 +64,7 @@ func windowsSaysTaken(err error) bool {
 		strings.Contains(text, "forbidden by its access permissions")
 }
 
-// portHolders tells which programs of a system mostly have port 53.
+// portHolders names the programs that usually hold port 53 on a system.
 func portHolders(goos string) string {
 	switch goos {
 	case "windows":
@@ -78,7 +78,7 @@ func portHolders(goos string) string {
 	}
 }
 
-// portRights tells who may open a port below 1024 on a system.
+// portRights says which users may open a port below 1024 on a system.
 func portRights(goos string) string {
 	if goos == "linux" {
 		return "Ports below 1024 take root, the right CAP_NET_BIND_SERVICE (the systemd unit has it; " +

@@ -230,7 +230,7 @@ func (x *session) addBlock(ctx context.Context, r *request) error {
 	if err == nil && relation.BuddyOf {
 		x.server.opt.Hub.Hide(ctx, other, x.profile)
 	}
-	return err // the client itself takes no status of whom it blocks
+	return err // the client itself ignores the status of profiles that it blocks
 }
 
 // removeBlock is the command of that name.

@@ -76,7 +76,7 @@ const (
 	codeRemoveBlockNot     code = 4865
 )
 
-// fatal tells whether the connection ends after an error of that code: those of
+// fatal reports whether the connection ends after an error of that code: those of
 // the connection, of login and of newuser.
 func (c code) fatal() bool { return c < codeUpdateUI }
 

@@ -221,7 +221,7 @@ func (x *session) answer(c *command, r *request, err error) error {
 	return x.reply(r, x.told(c, err))
 }
 
-// told returns what the client hears of an error.
+// told returns the refusal that is sent to the client for an error.
 func (x *session) told(c *command, err error) *refusal {
 	if why, ok := errors.AsType[*refusal](err); ok {
 		return why

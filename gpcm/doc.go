@@ -108,7 +108,7 @@
 // Messages for a player who is away, or does not want to be disturbed, wait in
 // the store. Data of games, pings and invitations do not wait. Requests stay
 // until they are answered or 90 days old, and are shown again at each sign-in.
-// Who is blocked notices nothing.
+// A blocked player is not notified.
 //
 // No message is lost on its way to a client (flight.go, settling.go). What was
 // written is kept until the client's system has acknowledged it, within bounds:

@@ -457,7 +457,7 @@ func TestManyTalk(t *testing.T) {
 	}
 }
 
-// chatter sends much and reads everything until it is told that it was heard.
+// chatter sends many messages and reads until the last one is answered.
 func (p *peer) chatter(people []storage.Profile, r *rand.Rand) error {
 	sent := make(chan error, 1)
 	go func() {

@@ -20,11 +20,11 @@ import (
 )
 
 const (
-	// defaultNamespace is that of clients which do not tell.
+	// defaultNamespace is the namespace of clients that do not send one.
 	defaultNamespace = 1
 	// unregistered tells a game that its player has no unique nick.
 	unregistered = "@unregistered"
-	// textOnline is what a player does of whom nothing else is known.
+	// textOnline is the status text of a player that has not set one.
 	textOnline = "Online"
 )
 
@@ -127,7 +127,7 @@ func (x *session) signIn(ctx context.Context, r *request, l *accounts.Login, sta
 	return x.showBuddies(ctx, buddies)
 }
 
-// lists returns the buddies of the client and whom it blocks.
+// lists returns the buddies of the client and the profiles that it blocks.
 func (x *session) lists(ctx context.Context) (buddies, blocks []storage.ProfileID, err error) {
 	if buddies, err = collect(x.server.opt.Store.BuddiesOf(ctx, x.profile)); err != nil {
 		return nil, nil, fmt.Errorf("buddies: %w", err)

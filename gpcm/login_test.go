@@ -457,9 +457,9 @@ func TestOrderAfterLogin(t *testing.T) {
 		t.Run(fmt.Sprint(revision), func(t *testing.T) {
 			f := start(t, nil)
 			ann, ben, cid, dan := f.register("Ann"), f.register("Ben"), f.register("Cid"), f.register("Dan")
-			f.befriend(ann.ID, ben.ID) // who is there
-			f.befriend(ann.ID, cid.ID) // who is not
-			f.befriend(ann.ID, dan.ID) // whom she blocks
+			f.befriend(ann.ID, ben.ID) // online
+			f.befriend(ann.ID, cid.ID) // offline
+			f.befriend(ann.ID, dan.ID) // blocked by ann
 			if err := f.store.AddBlock(t.Context(), ann.ID, dan.ID); err != nil {
 				t.Fatal(err)
 			}
@@ -539,7 +539,7 @@ func TestLoginAnswer(t *testing.T) {
 	})
 }
 
-// nobody is a store for a hub.
+// nobody wraps a Store so that a hub accepts it.
 type nobody struct{ Store }
 
 func TestBannedAddress(t *testing.T) {

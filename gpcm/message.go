@@ -121,7 +121,7 @@ func restored(m *storage.Message) presence.Event {
 	}
 }
 
-// notify tells a profile of a change of its list, at once or when it is back.
+// notify sends a profile a change of its list, at once or at its next sign-in.
 func (s *Server) notify(ctx context.Context, to storage.ProfileID, e presence.Event) error {
 	if st, there := s.opt.Hub.Status(ctx, to); there && !held(e, st.Quiet) {
 		if delivered, err := s.opt.Hub.Send(ctx, to, e); delivered || err != nil {

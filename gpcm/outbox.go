@@ -67,9 +67,9 @@ const (
 	takenOver       // the session is over
 )
 
-// outbox is the queue between those who have something for a client and the
-// goroutine that writes to it. That goroutine only exists while there is
-// something: thousands of clients are idle at a time.
+// outbox is the queue between the senders of messages to a client and the
+// goroutine that writes them. That goroutine only exists while the queue is not
+// empty: thousands of clients are idle at a time.
 type outbox struct {
 	drained chan struct{} // a token: the writer took what there was
 

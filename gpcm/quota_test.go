@@ -35,7 +35,7 @@ func TestQuotaOfAProfile(t *testing.T) {
 	})
 }
 
-// TestRepeatedRequestIsPushedOnceAMinute has a player who asks another again and
+// TestRepeatedRequestIsPushedOnceAMinute has a player that asks another again and
 // again, with other words each time.
 func TestRepeatedRequestIsPushedOnceAMinute(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

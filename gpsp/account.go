@@ -8,7 +8,7 @@ import (
 	"github.com/respawnd/respawnd/storage"
 )
 
-// valid tells whether there is an account with an e-mail.
+// valid reports whether there is an account with an e-mail.
 func (s *Server) valid(ctx context.Context, r *request, w *reply) error {
 	partner, err := r.count("partnerid")
 	if err != nil {
@@ -73,7 +73,7 @@ func (s *Server) nicks(ctx context.Context, r *request, w *reply) error {
 	return nil
 }
 
-// check tells whether an account has that password and that nick.
+// check reports whether an account has that password and that nick.
 func (s *Server) check(ctx context.Context, r *request, w *reply) error {
 	user, err := s.credentials(ctx, r)
 	if err != nil {

@@ -66,12 +66,12 @@
 //
 // search, searchunique, pmatch, others, otherslist and profilelist carry the
 // sesskey and profileid of a sign-in. The last three want it. The others take
-// it: it keeps those who are blocked out of pmatch.
+// it: it keeps blocked players out of pmatch.
 //
-// others tells who has the asking profile as buddy. otherslist has a row for
-// every profile that was asked about, because some clients wait for all of them;
-// the unique nick is empty if there is none, or if one of the two blocks the
-// other. profilelist tells the buddies of a profile unless its owner hides them
+// others lists the profiles that have the asking profile as buddy. otherslist has
+// a row for every profile that was asked about, because some clients wait for all
+// of them; the unique nick is empty if there is none, or if one of the two blocks the
+// other. profilelist lists the buddies of a profile unless its owner hides them
 // (public mask 64).
 //
 // An e-mail is shown as [hidden] unless its owner shows it (public mask 32) or

@@ -12,7 +12,7 @@ import (
 // MaxOthers is how many rows the replies about buddies have at most.
 const MaxOthers = storage.MaxBuddies
 
-// others tells who has the asking profile as buddy.
+// others lists the profiles that have the asking profile as buddy.
 func (s *Server) others(ctx context.Context, r *request, w *reply) error {
 	asker, err := s.asker(ctx, r)
 	if err != nil {
@@ -65,7 +65,7 @@ func (s *Server) writeOther(ctx context.Context, w *reply, id storage.ProfileID,
 	return nil
 }
 
-// othersList tells the unique nicks of the profiles that are asked about.
+// othersList returns the unique nicks of the requested profiles.
 func (s *Server) othersList(ctx context.Context, r *request, w *reply) error {
 	asker, err := s.asker(ctx, r)
 	if err != nil {
@@ -113,7 +113,7 @@ func (s *Server) nickFor(ctx context.Context, r *request, asker, id storage.Prof
 	return p.UniqueNickIn(namespace), nil
 }
 
-// profileList tells the buddies of a profile.
+// profileList lists the buddies of a profile.
 func (s *Server) profileList(ctx context.Context, r *request, w *reply) error {
 	asker, err := s.asker(ctx, r)
 	if err != nil {

@@ -14,7 +14,7 @@ const (
 	MaxSuggestions = 5
 )
 
-// match tells who plays a product now.
+// match lists the players that play a product now.
 func (s *Server) match(ctx context.Context, r *request, w *reply) error {
 	asker, err := s.optionalAsker(ctx, r)
 	if err != nil {
@@ -62,7 +62,7 @@ func (s *Server) writeMatch(ctx context.Context, w *reply, asker storage.Profile
 	return nil
 }
 
-// suggest tells unique nicks that are free and like a wish.
+// suggest lists unique nicks that are free and similar to a requested one.
 func (s *Server) suggest(ctx context.Context, r *request, w *reply) error {
 	namespace, err := r.count("namespaceid")
 	if err != nil {

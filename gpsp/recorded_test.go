@@ -64,7 +64,7 @@ func TestStrictReaderJudgesAsTheClient(t *testing.T) {
 
 // deviations are where our replies to the recorded requests have other data
 // than those of the scripted server: it looked at no criteria, suggested what it
-// liked, wrote hidden e-mails in two ways and told of a buddy that cannot be.
+// liked, wrote hidden e-mails in two ways and listed an impossible buddy.
 func deviations(command, reply string) string {
 	switch {
 	case command == "search" && strings.Contains(reply, `Alice2`):
@@ -73,7 +73,7 @@ func deviations(command, reply string) string {
 		return `\us\5\nick\Zed\nick\Zed1\nick\Zed2\nick\Zed2000\nick\Zed4\usdone\\final\`
 	case command == "others":
 		return strings.Replace(reply, `\email\\`, `\email\[hidden]\`, 1)
-	case command == "profilelist": // nobody is on his own list
+	case command == "profilelist": // a profile is never on its own list
 		return `\profilelist\\count\1\o\1001\pldone\\final\`
 	}
 	return reply

@@ -10,7 +10,7 @@ import (
 	"github.com/respawnd/respawnd/storage"
 )
 
-// request is one request with what is known of who sends it.
+// request is one request with what is known about its sender.
 type request struct {
 	gamespy.Message
 	from netip.Addr

@@ -15,8 +15,8 @@ import (
 const (
 	// PageSize is how many profiles a page of a search has.
 	PageSize = 32
-	// MaxCandidates is how many profiles one search looks at; who is behind
-	// them is not found.
+	// MaxCandidates is how many profiles one search looks at; profiles after
+	// them are not found.
 	MaxCandidates = 1000
 	// MaxNamespaces is how many namespaces searchunique looks into.
 	MaxNamespaces = 16

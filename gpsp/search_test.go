@@ -15,7 +15,7 @@ import (
 	"github.com/respawnd/respawnd/storage"
 )
 
-// oddStore is a store that finds as many profiles as it is told, or fails.
+// oddStore is a store that finds a fixed number of profiles, or fails.
 type oddStore struct {
 	Store
 	profiles int   // with ids from 1; all have the same user

@@ -8,8 +8,8 @@ import (
 	"github.com/respawnd/respawnd/internal/nettest"
 )
 
-// Nobody is sent anything for what he says to the search, whoever he is, and
-// what is kept of it is bounded.
+// The search sends nothing in response to forged answers, from any address, and
+// bounds the state that it keeps for them.
 func TestForgedAnswers(t *testing.T) {
 	for name, first := range map[string]string{"of strangers": "20.0.0.0", "of neighbours": "192.0.2.0"} {
 		f := newFinder(t, func(o *Options) { o.Found = func(netip.AddrPort) bool { return true } })

@@ -226,7 +226,8 @@ func TestReportingServerKeepsItsRecord(t *testing.T) {
 	}
 }
 
-// Hiding a server takes nothing away from whoever speaks for it.
+// A hidden server that reports by itself keeps its origin, and one that is found
+// several times is listed once.
 func TestHiddenServerIsFoundAgain(t *testing.T) {
 	at := netip.MustParseAddrPort("192.0.2.10:7778")
 	f := newFinder(t, nil)

@@ -111,8 +111,8 @@ func (t *Text) text() string {
 }
 
 // Same reports whether the record was made from this very text. A record that
-// was made otherwise, and may say the same, is not the same. Texts are told
-// apart by 64 bits of a keyed hash.
+// was made otherwise, and may say the same, is not the same. Texts are
+// distinguished by 64 bits of a keyed hash.
 func (src *Source) Same(s *Server, t Text) bool {
 	c := s.Rules.content
 	return c != nil && c.source == src && c.digest == t.digest

@@ -9,7 +9,7 @@
 //
 // Far more reports come in than are ever looked at. An intake may therefore put
 // the text of a report into a record ([Source]); it is read once, by the first
-// who asks for a rule, a player or a team. Other callers do not notice: [Fields] and
+// call that asks for a rule, a player or a team. Other callers do not notice: [Fields] and
 // [Table] are the same for records made from values ([Report]) and from text.
 //
 // Readers that must follow the list do not get a queue each. The registry keeps

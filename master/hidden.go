@@ -7,8 +7,8 @@ import (
 )
 
 // Hide keeps the server under a public address out of everything that the list
-// shows, whoever lists it and whenever, until Unhide. Whoever speaks for the
-// server notices nothing: Put, Touch, Update, Report, Remove, Get and At treat
+// shows until Unhide, for every origin and also if it is listed later. Callers that
+// report the server notice nothing: Put, Touch, Update, Report, Remove, Get and At treat
 // it as before, and silence takes it off. List, Snapshot, Find, All, Counts and
 // Changes do not know it. It reports false if the address was hidden already.
 // Their number is for the caller to bound.
@@ -81,7 +81,7 @@ func (r *Registry) HiddenAddresses() []netip.AddrPort {
 }
 
 // Listed returns the record under a key as Get does, but not of a hidden server.
-// It is for those who show the list.
+// It is for callers that show the list.
 func (r *Registry) Listed(k Key) (*Server, bool) {
 	r.mu.RLock()
 	defer r.mu.RUnlock()

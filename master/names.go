@@ -126,7 +126,7 @@ func (t *interner) names(reported []string) *Names {
 	}
 	own := strings.Split(id, "\x00") // all names share its memory, none holds on to a packet
 	if len(own) != len(reported) {
-		return newNames(slices.Clone(reported)) // a name with a NUL cannot be told from two
+		return newNames(slices.Clone(reported)) // a name with a NUL looks like two
 	}
 	n := newNames(own)
 	if placed || len(t.table) < maxInterned {

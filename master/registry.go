@@ -178,9 +178,9 @@ func (r *Registry) Put(s Server) error {
 }
 
 // Update replaces the record of a server that is still listed under its key,
-// game, origin and public address, as Put does. It reports false if it is not: whoever
-// made the new record from the old one must not bring back a server that was
-// removed meanwhile. The record belongs to the list from now on.
+// game, origin and public address, as Put does. It reports false if it is not: a
+// caller that made the new record from the old one must not bring back a server
+// that was removed meanwhile. The record belongs to the list from now on.
 func (r *Registry) Update(s *Server) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()

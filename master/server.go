@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Key says who is speaking: the source address of a server's packets and, for
+// Key identifies a reporting server: the source address of its packets and, for
 // QR2, the instance key that it chose when it started. A source holds at most
 // one record; a new instance on it replaces the old one.
 type Key struct {
@@ -48,9 +48,8 @@ func ParseOrigin(name string) (Origin, bool) {
 	return 0, false
 }
 
-// Server is one listed server. It is never changed once it is listed: whoever
-// holds one may keep and read it for as long as he likes. An update is a new
-// value.
+// Server is one listed server. It is never changed once it is listed: callers
+// may keep and read it for any length of time. An update is a new value.
 type Server struct {
 	Key    Key
 	Game   string         // lower case, from the catalogue

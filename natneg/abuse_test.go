@@ -12,7 +12,7 @@ import (
 	"github.com/respawnd/respawnd/internal/nettest"
 )
 
-// isType tells whether an answer is of a type.
+// isType reports whether an answer is of a type.
 func isType(want Type) func([]byte) bool {
 	return func(b []byte) bool {
 		h, _, err := ParseHeader(b)

@@ -30,7 +30,7 @@ type via struct {
 // shared is the address range of carrier NATs, RFC 6598.
 var shared = netip.PrefixFrom(netip.AddrFrom4([4]byte{100, 64, 0, 0}), 10)
 
-// private tells whether ip has a meaning in the client's own network alone.
+// private reports whether ip has a meaning in the client's own network alone.
 func private(ip [4]byte) bool {
 	a := netip.AddrFrom4(ip)
 	return a.IsPrivate() || a.IsLoopback() || a.IsLinkLocalUnicast() || shared.Contains(a)
@@ -93,7 +93,8 @@ func (s *side) seen(into *[3]uint16) []uint16 {
 	return out
 }
 
-// nat returns what the inits, or else the report, tell of the client's NAT.
+// nat returns the kind of the client's NAT according to the inits, or else to the
+// report.
 func (s *side) nat() natKind {
 	if s.local.known() && s.local.ip == s.ip {
 		return natOpen
@@ -114,7 +115,7 @@ func (s *side) nat() natKind {
 	return natCone
 }
 
-// scattered tells whether the negotiation socket has several public addresses.
+// scattered reports whether the negotiation socket has several public addresses.
 func (s *side) scattered() bool {
 	for t := PortNN2; t <= PortNN3; t++ {
 		if s.heardOf(PortNN1) && s.heardOf(t) && s.at[t].ip != s.at[PortNN1].ip {
@@ -203,7 +204,7 @@ func (e *effects) remote(to, p *side, first bool) endpoint {
 	return at
 }
 
-// usable tells whether an answer to a may be sent: it is not one of those that
+// usable reports whether an answer to a may be sent: it is not one of those that
 // no client has.
 func usable(a netip.AddrPort) bool {
 	ip := a.Addr()

@@ -99,7 +99,7 @@ func otherOf(machine []netip.Addr, to, natneg2, client netip.Addr) (from netip.A
 	return netip.Addr{}, false
 }
 
-// seenAsItIs tells whether a client that reaches us at the address to will see
+// seenAsItIs reports whether a client that reaches us at the address to will see
 // another address of ours as that one. A private address is replaced on the way to
 // a public client, perhaps by the one that it knows.
 func seenAsItIs(other, to, client netip.Addr) bool {
@@ -115,8 +115,8 @@ func seenAsItIs(other, to, client netip.Addr) bool {
 	}
 }
 
-// natTest sends one of the three packets by which a client learns whom its NAT
-// lets in.
+// natTest sends one of the three packets by which a client learns which senders
+// its NAT lets in.
 func (s *Server) natTest(r *request) drop {
 	c, ok := ParseCheck(r.body)
 	switch {

@@ -158,7 +158,7 @@ func (n *negotiation) init(now time.Duration, c *call, e *effects) drop {
 	return notDropped
 }
 
-// isPartner tells whether a client of another index is seen at the address.
+// isPartner reports whether a client of another index is seen at the address.
 func (n *negotiation) isPartner(from endpoint, index int) bool {
 	for i := range n.size() {
 		if i != index && n.side(i).uses(from) {
@@ -168,7 +168,7 @@ func (n *negotiation) isPartner(from endpoint, index int) bool {
 	return false
 }
 
-// restarted tells whether an init belongs to a new attempt with the same cookie,
+// restarted reports whether an init belongs to a new attempt with the same cookie,
 // and not to the one that has been answered.
 func (n *negotiation) restarted(s *side, now time.Duration, t PortType, from endpoint) bool {
 	moved := s.heardOf(t) && s.at[t] != from
@@ -240,7 +240,7 @@ func (n *negotiation) report(now time.Duration, from endpoint, r *Report, e *eff
 	return true
 }
 
-// allReported tells whether two clients or more are there and all have reported.
+// allReported reports whether two clients or more are there and all have reported.
 func (n *negotiation) allReported() bool {
 	reported := 0
 	for i := range n.size() {
@@ -350,7 +350,7 @@ func (n *negotiation) giveUpAt() time.Duration {
 	return at
 }
 
-// connects tells the clients what is due to be told.
+// connects sends the clients the connect packets that are due.
 func (n *negotiation) connects(now time.Duration, e *effects) {
 	for i := range n.size() {
 		if s := n.side(i); s.waits() && now >= s.next {

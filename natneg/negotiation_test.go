@@ -38,7 +38,7 @@ func (tr *trial) pass(d time.Duration) {
 	}
 }
 
-// told returns how many connects went to an address since it was last asked;
+// told returns how many connects went to an address since the last call;
 // those to others are lost.
 func (tr *trial) told(to string) int {
 	n := 0

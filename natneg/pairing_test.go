@@ -26,7 +26,7 @@ func (st *station) gameInits(cookie uint32, index byte, game, from string) (drop
 	return dropped
 }
 
-// told returns which partners each client was told of, since it was last asked.
+// told returns the partners that were sent to each client since the last call.
 func (st *station) told() map[string][]string {
 	told := make(map[string][]string)
 	for _, s := range st.of(TypeConnect, "") {
@@ -130,8 +130,8 @@ func TestNegotiationsOfOneCookieAreBounded(t *testing.T) {
 	}
 }
 
-// crowd has clients with the indexes from 0 on come and wait, and returns which
-// partners each was told of. They confirm their connects, or do not.
+// crowd has clients with the indexes from 0 on come and wait, and returns the
+// partners that were sent to each. They confirm their connects, or do not.
 func (st *station) crowd(clients int, confirm bool) map[string][]string {
 	indexes := make(map[string]byte)
 	for i := range clients {

@@ -63,7 +63,7 @@ func (n *negotiation) unite(index byte) (united bool) {
 	return united
 }
 
-// meets tells whether an address of the rival is that of a client of another
+// meets reports whether an address of the rival is that of a client of another
 // index.
 func (n *negotiation) meets(r *side, index int) bool {
 	for _, a := range r.at {

@@ -59,10 +59,10 @@ type side struct {
 	confirmedAt time.Duration // the latest receipt of a new connect
 }
 
-// claimed tells whether a client has taken this place.
+// claimed reports whether a client has taken this place.
 func (s *side) claimed() bool { return s.ip != [4]byte{} }
 
-// owns tells whether ip is one of the client's public addresses.
+// owns reports whether ip is one of the client's public addresses.
 func (s *side) owns(ip [4]byte) bool {
 	if s.ip == ip {
 		return true
@@ -75,23 +75,23 @@ func (s *side) owns(ip [4]byte) bool {
 	return false
 }
 
-// heardOf tells whether an init of the port type has come in this round.
+// heardOf reports whether an init of the port type has come in this round.
 func (s *side) heardOf(t PortType) bool { return s.at[t].port != 0 }
 
-// present tells whether the client has been heard in this round.
+// present reports whether the client has been heard in this round.
 func (s *side) present() bool { return s.at != [portTypes]endpoint{} }
 
-// needed tells whether what a connect needs has come.
+// needed reports whether what a connect needs has come.
 func (s *side) needed() bool {
 	return s.heardOf(PortNN1) && (!s.gamePort || s.heardOf(PortGame))
 }
 
-// complete tells whether every init of the client's version has come.
+// complete reports whether every init of the client's version has come.
 func (s *side) complete() bool {
 	return s.needed() && (s.version < 2 || s.heardOf(PortNN2)) && (s.version < 3 || s.heardOf(PortNN3))
 }
 
-// ready tells whether the client can be introduced.
+// ready reports whether the client can be introduced.
 func (s *side) ready(now time.Duration) bool {
 	return s.needed() && now >= s.readyAt()
 }
@@ -104,7 +104,7 @@ func (s *side) readyAt() time.Duration {
 	return s.first + completeWait
 }
 
-// waits tells whether a connect to the client is not confirmed yet.
+// waits reports whether a connect to the client is not confirmed yet.
 func (s *side) waits() bool { return s.met&^s.confirmed != 0 }
 
 // negotiating is the address that connects go to and that receipts and reports
@@ -126,7 +126,7 @@ func (s *side) again() {
 	*s = side{ip: s.ip, name: s.name, packets: s.packets, connects: s.connects}
 }
 
-// uses tells whether the client has been seen at the address.
+// uses reports whether the client has been seen at the address.
 func (s *side) uses(from endpoint) bool {
 	for _, a := range s.at {
 		if a == from {

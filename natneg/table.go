@@ -90,7 +90,7 @@ func (n *negotiation) suits(c *call) suit {
 	}
 }
 
-// plays tells whether a client of the negotiation gave the name of the game.
+// plays reports whether a client of the negotiation gave the name of the game.
 func (n *negotiation) plays(name uint64) bool {
 	for i := range n.size() {
 		if s := n.side(i); s.claimed() && s.name == name {
@@ -111,7 +111,7 @@ func (t *table) findClient(cookie uint32, index byte, from endpoint) *negotiatio
 	return nil
 }
 
-// mayOpen tells whether there is room for one more negotiation that the address
+// mayOpen reports whether there is room for one more negotiation that the address
 // opens; it makes room where it has to.
 func (t *table) mayOpen(cookie uint32, from [4]byte, maxOpen, maxPerAddr int) (refused drop) {
 	same := 0

@@ -19,8 +19,8 @@ type Conn interface {
 // maxPacket is the size of the largest datagram, in bytes.
 const maxPacket = 1 << 16
 
-// Ask visits one server over conn and waits for all that it tells, or until ctx
-// ends: what it told until then is its answer, if that is enough. It is for
+// Ask queries one server over conn and waits for all of its answers, or until ctx
+// ends: what was received until then is the result, if that is enough. It is for
 // tools and keeps to no schedule. Packets of others are skipped. It leaves a
 // read deadline on conn. The error is ErrForbidden, ErrNoAnswer, ErrTooMuch,
 // ErrTooSoon, ErrBanned, ErrManyServers, that of ctx or of conn, or wraps

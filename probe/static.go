@@ -50,7 +50,7 @@ type Statics struct {
 	mu       sync.Mutex // guards the fields below
 	named    []Named
 	resolved map[string]netip.Addr     // by name of the host; zero: it has no address
-	refused  map[netip.AddrPort]string // that are not asked, and why, as the log was told
+	refused  map[netip.AddrPort]string // that are not asked, and why, as it was logged
 }
 
 // NewStatics returns Statics without servers.
@@ -181,7 +181,7 @@ func (s *Statics) address(n Named) (a netip.AddrPort, ok bool) {
 type State struct {
 	Address string         // as it was named
 	At      netip.AddrPort // zero: the name of its host has no address yet
-	Answers bool           // it told what it plays when it was last asked
+	Answers bool           // it reported what it plays when it was last asked
 	Why     string         // why it is not in the list; empty: it is, or no reason is known
 }
 
@@ -207,8 +207,8 @@ func (s *Statics) States() []State {
 	return list
 }
 
-// stateOf reports whether a server told what it plays when it was last asked, and
-// why it is not in the list, if that is known.
+// stateOf returns whether a server reported what it plays when it was last asked,
+// and why it is not in the list, if that is known.
 func (p *Prober) stateOf(a netip.AddrPort) (answers bool, why string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

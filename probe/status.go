@@ -15,7 +15,7 @@ type Status = query.Status
 // maxKept bounds the answers that are handed out again.
 const maxKept = 1024
 
-// waiting is for those who wait for the end of a visit.
+// waiting is for callers that wait for the end of a visit.
 type waiting struct {
 	done   chan struct{} // closed once the fields below are set
 	status query.Status
@@ -65,7 +65,7 @@ func (a answers) sweep(now time.Time) {
 
 // Status returns what the listed server with a public address says about
 // itself: as it was at most ten seconds ago or, if its protocol forbids to ask
-// it so soon again, as the list knows it. Callers who want the same server share
+// it so soon again, as the list knows it. Callers that want the same server share
 // one visit. It waits for the answer or until ctx ends. The caller must not
 // change the slices of the status. The error is master.ErrNotListed,
 // ErrForbidden, ErrUnknownProtocol, ErrBusy, ErrNotServing, ErrNoAnswer,

@@ -41,8 +41,8 @@ const (
 	maxBytes   = 256 << 10              // taken during one visit
 )
 
-// talk is what is said with a server during one visit: question after question,
-// until it has told what its protocol can tell. It knows no time and no
+// talk is the exchange with a server during one visit: question after question,
+// until it has sent all that its protocol provides. It knows no time and no
 // addresses.
 type talk interface {
 	// question returns the packet to send now, and again if nothing comes.
@@ -119,7 +119,7 @@ func (v *visit) ask(now time.Time) []byte {
 }
 
 // look is called at v.again. It returns a packet to send, or that the visit is
-// over: then err is nil if the server told enough.
+// over: then err is nil if the server answered enough.
 func (v *visit) look(now time.Time) (packet []byte, over bool, err error) {
 	if now.Before(v.end) {
 		return v.ask(now), false, nil
@@ -136,7 +136,7 @@ func (v *visit) look(now time.Time) (packet []byte, over bool, err error) {
 }
 
 // take takes a packet of the server. useless: it was no part of an answer. After
-// the end err is nil if the server told.
+// the end err is nil if the server answered.
 func (v *visit) take(data []byte, now time.Time) (packet []byte, over, useless bool, err error) {
 	v.packets++
 	v.bytes += len(data)
@@ -163,8 +163,8 @@ func (v *visit) take(data []byte, now time.Time) (packet []byte, over, useless b
 	return nil, false, err != nil, nil
 }
 
-// enough ends a talk before its time. It returns err unless the server told
-// enough.
+// enough ends a talk before its time. It returns err unless the server
+// answered enough.
 func enough(t talk, err error) error {
 	for {
 		switch t.silence() {

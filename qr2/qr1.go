@@ -66,8 +66,8 @@ func (t *textIntake) handle(w netserve.PacketWriter, p netserve.Packet) (dropped
 	}
 }
 
-// echo sends a packet back to whom it came from, byte for byte, so that it is
-// of no use to reach others with.
+// echo sends a packet back to its sender, byte for byte, so that it is of no use
+// for reaching others.
 func (t *textIntake) echo(w netserve.PacketWriter, p netserve.Packet) drop {
 	if !t.echoes.Allow(p.From.Addr(), time.Now()) || !t.s.allow(p.From.Addr(), time.Now()) {
 		return dropLimited

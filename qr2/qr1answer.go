@@ -128,7 +128,7 @@ func (t *textIntake) proof(w netserve.PacketWriter, a asked, st *query.Status, n
 	}
 }
 
-// askApart asks a host for its proof alone: it told its status and left out the
+// askApart asks a host for its proof alone: its answer had the status without the
 // proof.
 func (t *textIntake) askApart(w netserve.PacketWriter, a asked, st *query.Status, now time.Time) drop {
 	var out []textQuery

@@ -27,8 +27,8 @@ func (l *textLedger) WritePacket(data []byte, _ netip.Addr, to netip.AddrPort) e
 	return nil
 }
 
-// check is the rule against amplification: who has proved nothing gets no more
-// than it sent, but for one query.
+// check is the rule against amplification: an address without a proof is sent
+// no more bytes than came from it, but for one query.
 func (l *textLedger) check(t *testing.T) {
 	t.Helper()
 	for a, out := range l.out {

@@ -230,7 +230,8 @@ func TestServersOfOtherOriginsAreNotSpokenFor(t *testing.T) {
 	}
 }
 
-// Who proves itself is listed by this protocol, whatever stood there.
+// A server that proves its address is listed by this protocol and replaces any
+// other record there.
 func TestProofReplacesAServerOfAnotherOrigin(t *testing.T) {
 	in := newIntake(t, nil)
 	h := in.host("192.0.2.1:6500")

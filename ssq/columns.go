@@ -263,9 +263,9 @@ func (c *cursor) team(slot int) string {
 	return c.row.Teams.Value(c.index, slot)
 }
 
-// connected returns how many seconds the player has been there. Who is asked by
-// us is listed with minutes, and with seconds if its protocol has them; everybody
-// else is taken to count seconds.
+// connected returns how many seconds the player has been there. Servers
+// that we query are listed with minutes, and with seconds if their protocol has
+// them; all others are taken to count seconds.
 func (c *cursor) connected() (seconds float64, known bool) {
 	read := func(slot int) (uint64, bool) {
 		n, err := strconv.ParseUint(strings.TrimSpace(c.player(slot)), 10, 31)
@@ -339,7 +339,7 @@ func isSensitive(own string) bool {
 	return false
 }
 
-// has tells whether a column of reportedColumn is there at all: a listed
+// has reports whether a column of reportedColumn is there at all: a listed
 // server has it.
 func (s *snapshot) has(col *column) bool {
 	switch own := col.name; {

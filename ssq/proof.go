@@ -85,7 +85,7 @@ func (k *keys) proves(token string, a netip.Addr, now time.Time) bool {
 		same(token, k.token(proofPurpose, proofLen, a, slot-1, nil))
 }
 
-// auth returns the token for who has given the password with that digest.
+// auth returns the token for a client that sent the password with that digest.
 func (k *keys) auth(a netip.Addr, digest []byte, now time.Time) string {
 	return k.token(authPurpose, authLen, a, k.slot(now, authSlot), digest)
 }

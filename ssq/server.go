@@ -164,7 +164,7 @@ type request struct {
 	now      time.Time
 
 	trusted bool // no budget
-	proved  bool // who asks receives what is sent to the address
+	proved  bool // the client receives what is sent to its address
 }
 
 func (r *request) from() netip.Addr { return r.packet.From.Addr() }

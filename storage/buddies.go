@@ -126,7 +126,8 @@ type Buddies interface {
 	// BuddiesOf yields the list of owner in the order of ids.
 	BuddiesOf(ctx context.Context, owner ProfileID) iter.Seq2[ProfileID, error]
 
-	// HaveAsBuddy yields who has buddy on the list, in the order of ids.
+	// HaveAsBuddy yields the profiles that have buddy on their lists, in the order of
+	// ids.
 	HaveAsBuddy(ctx context.Context, buddy ProfileID) iter.Seq2[ProfileID, error]
 
 	// Watched is BuddiesOf without profiles between which and owner there is a
@@ -166,7 +167,7 @@ type Buddies interface {
 	Request(ctx context.Context, from, to ProfileID) (Request, error)
 
 	// Requests yields the open requests to a profile, expired ones too, in the
-	// order of the ids of who asks.
+	// order of the ids of the requesters.
 	Requests(ctx context.Context, to ProfileID) iter.Seq2[Request, error]
 
 	// Accept closes the open request and makes to a buddy of from, in one
@@ -190,7 +191,7 @@ type Buddies interface {
 
 	// Return puts messages that were taken from a profile's session behind those
 	// that wait for it, in one step. Only MaxReturned and MaxReturnedBytes bound
-	// it: senders were told that these messages were taken. It returns how many
+	// it: these messages were acknowledged to their senders. It returns how many
 	// there was room for, the first ones; fewer than all is not an error.
 	Return(ctx context.Context, to ProfileID, messages []Message) (n int, err error)
 

@@ -173,7 +173,7 @@ type Accounts interface {
 	UpdateProfile(ctx context.Context, p Profile) (Profile, error)
 
 	// DeleteProfile removes the profile with its unique keys, its buddies and
-	// those who have it as buddy, its blocks and those who block it, requests
+	// its entries in other buddy lists, its blocks and those against it, requests
 	// from and to it, and its messages. ErrNotFound if there is none, ErrLast
 	// if its user has no other.
 	DeleteProfile(ctx context.Context, id ProfileID) error

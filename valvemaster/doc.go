@@ -30,7 +30,7 @@
 // Address and port are six bytes in network order. The oldest form of the list
 // request, with a number in place of the seed, and the check of a mod's files
 // ('M') are not answered. There is no message with
-// which a server or browser could be refused: who is refused gets no answer, and
+// which a server or browser could be refused: a refused one gets no answer, and
 // the operator finds the reason among the verdicts.
 //
 // # Servers

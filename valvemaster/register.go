@@ -188,8 +188,8 @@ func (s *Server) adopt(now time.Time) {
 	}
 }
 
-// look forgets who was silent for too long or has been banned, and notes who does
-// not answer, or not any more.
+// look removes servers that were silent for too long or have been banned, and
+// records verdicts on servers that do not answer, or no longer do.
 func (s *Server) look(at time.Duration) {
 	timeout := s.live.Load().Timeout
 	var said []verdicts.Noted

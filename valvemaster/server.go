@@ -92,7 +92,7 @@ func New(opt Options) *Server {
 	return s
 }
 
-// tickEvery is how often it is looked who is silent and who was listed.
+// tickEvery is the interval of the checks for silent and for listed servers.
 const tickEvery = 2 * time.Second
 
 // Serve takes packets from conn until ctx ends. conn stays open and belongs to

@@ -348,9 +348,9 @@ func splitScript(script []byte) func(func([]byte) bool) {
 	}
 }
 
-// TestForgerGainsNothing plays the best that a forger can do who knows the whole
-// list: he guesses where pages end, the likeliest seeds first, and counts what
-// the victim got for what he sent.
+// TestForgerGainsNothing plays the best strategy of a forger that knows the whole
+// list: it guesses where pages end, the likeliest seeds first, and counts what the
+// victim got for what it sent.
 func TestForgerGainsNothing(t *testing.T) {
 	v := newValve(t, func(o *Options) { o.Verdicts = nil; o.PagesPerAddr, o.PagesPerNet = 0, 0 })
 	v.work = newAllowance(1 << 40)

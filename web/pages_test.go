@@ -429,8 +429,8 @@ func TestGameAddressLookup(t *testing.T) {
 	})
 }
 
-// What is found out about the way to a server does not help players to whom it is
-// listed under an address of no use.
+// The reachability of a server is no advice for players to which it is listed
+// under an address that they cannot reach.
 func TestWhyAdvice(t *testing.T) {
 	book := verdicts.NewLog(newFixture(t).server.opt.Log, 0)
 	f := newFixture(t, func(o *Options) { o.Verdicts = book })

@@ -47,7 +47,7 @@ func isPublic(a netip.Addr) bool {
 }
 
 // specialBlocks are the blocks that look global and are not (168.63.129.16 tells
-// virtual machines about themselves), or that carry an IPv4 address which nobody
+// virtual machines about themselves), or that carry an IPv4 address that is not
 // checked.
 func specialBlocks() []netip.Prefix {
 	blocks := []string{

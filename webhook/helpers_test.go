@@ -70,7 +70,7 @@ type taken struct {
 	at       []time.Time
 }
 
-// wait lets time pass and returns what came since the last call of told.
+// wait lets time pass and returns what arrived since the last call of sent.
 func (f *fixture) wait(d time.Duration) taken {
 	time.Sleep(d)
 	synctest.Wait()
@@ -175,7 +175,7 @@ func (f *fixture) put(l listing) master.Key {
 	return s.Key
 }
 
-// told waits, and returns the events that arrived since the last call: kind and
+// sent waits, and returns the events that arrived since the last call: kind and
 // name, or kind and prefix.
 func (f *fixture) sent(wait time.Duration) string {
 	f.t.Helper()
@@ -201,7 +201,7 @@ func (f *fixture) sent(wait time.Duration) string {
 	return strings.Join(out, ", ")
 }
 
-// expect is told with what must have come.
+// expect fails unless sent returns want.
 func (f *fixture) expect(wait time.Duration, want string) {
 	f.t.Helper()
 	if got := f.sent(wait); got != want {

@@ -31,7 +31,7 @@
 //
 // A known address with another verification string is a server that was
 // restarted. It is verified at once, and until it has been, its old entry stays
-// in the list. Who is silent for longer than Config.Timeout leaves.
+// in the list. A server that is silent for longer than Config.Timeout is removed.
 //
 // An address may have ten servers, unless multiserver_whitelist.txt or
 // Options.Trusted names it. Those that are being verified do not count, since they

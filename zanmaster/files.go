@@ -36,7 +36,7 @@ type ruleFile struct {
 	set        *ruleSet
 }
 
-// stamp tells whether a file has changed.
+// stamp reports whether a file has changed.
 type stamp struct {
 	modified time.Time
 	size     int64

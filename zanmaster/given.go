@@ -19,7 +19,7 @@ type given struct {
 }
 
 // givenTo returns the list with the addresses that an asker is given. left is the
-// number of servers that had no room in it, for the first who asks.
+// number of servers that had no room in it, for the first caller.
 func (l *lists) givenTo(a advertise.Asker) (list *lists, left int) {
 	if l.given == nil || a == (advertise.Asker{}) {
 		return l, 0

@@ -170,7 +170,7 @@ func (g *server) acknowledge() drop {
 	return g.z.send(g.addr, zandronum.AppendReceipt(nil, []byte(g.verification)))
 }
 
-// listed tells whether the registry has the server.
+// listed reports whether the registry has the server.
 func (g *server) listed() bool {
 	_, ok := g.z.opt.Registry.Get(master.Key{Source: g.addr})
 	return ok

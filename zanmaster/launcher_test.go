@@ -273,8 +273,8 @@ func TestListsPerNetByDefault(t *testing.T) {
 	}
 }
 
-// Whatever addresses are forged, they get no more lists than the total; who has
-// proved its address gets one all the same.
+// Whatever addresses are forged, they get no more lists than the total; a client
+// that has proved its address still gets one.
 func TestListsInAllByDefault(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		trusted := netip.MustParseAddr("203.0.113.1")

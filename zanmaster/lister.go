@@ -26,7 +26,7 @@ type lists struct {
 }
 
 // oldForm returns the old form, coded. left is the number of servers that had no
-// room in it, for the first who asks.
+// room in it, for the first caller.
 func (l *lists) oldForm() (data []byte, left int) {
 	l.old.Do(func() {
 		var message []byte
@@ -73,7 +73,7 @@ func (l *lister) takeOver(c *Config) {
 }
 
 // current returns the list as it is now. left is the number of servers that had
-// no room in it, for the first who asks.
+// no room in it, for the first caller.
 func (l *lister) current() (list *lists, left int) {
 	serial := l.registry.Serial(zandronum.Game)
 	if list = l.now.Load(); list != nil && list.serial == serial {

@@ -88,7 +88,7 @@ func TestOneNetworkPushesNobodyOffTheList(t *testing.T) {
 	}
 }
 
-// refusal waits for the verdict on a server and tells whether it was refused.
+// refusal waits for the verdict on a server and reports whether it was refused.
 func (d *running) refusal(a netip.AddrPort) bool {
 	d.t.Helper()
 	final := []string{"listed", "list full", "too many"}

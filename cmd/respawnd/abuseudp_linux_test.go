@@ -122,8 +122,8 @@ type fences struct {
 	n uint16
 }
 
-// wait returns once a service has answered a packet of somebody who has never
-// said anything before.
+// wait returns once a service has answered a packet from an address that has
+// never sent one before.
 func (f *fences) wait(s datagrams) {
 	f.d.t.Helper()
 	f.n++
@@ -176,8 +176,8 @@ func TestStrangersAreRationed(t *testing.T) {
 	d.stop()
 }
 
-// Whoever forges the address of one service in a packet to another one does not
-// make the two talk to each other without end.
+// A packet with the forged address of another service does not start an endless
+// exchange between the two services.
 func TestServicesDoNotTalkToEachOther(t *testing.T) {
 	t.Parallel()
 	d := start(t, t.TempDir())
@@ -216,8 +216,8 @@ func TestServicesDoNotTalkToEachOther(t *testing.T) {
 	d.stop()
 }
 
-// What comes from many addresses and means nothing is counted, answered to
-// nobody, and leaves the process as it was.
+// Invalid packets from many addresses are counted and not answered, and leave
+// the process as it was.
 func TestGarbageIsCountedAndNotAnswered(t *testing.T) {
 	t.Parallel()
 	d := start(t, t.TempDir())

@@ -170,7 +170,7 @@ func TestRepeatedImportBringsBuddies(t *testing.T) {
 		t.Errorf("import of other accounts: exit code %d, want %d", code, exitFailure)
 	}
 	for _, name := range []string{"b@example.com", "c@example.com"} {
-		wantIn(t, strings.Join(strings.Fields(cli(t, env, "account", "show", name)), " "), "buddies -") // not somebody else's
+		wantIn(t, strings.Join(strings.Fields(cli(t, env, "account", "show", name)), " "), "buddies -") // not those of another account
 	}
 }
 

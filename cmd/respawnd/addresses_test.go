@@ -10,7 +10,7 @@ import (
 	"github.com/respawnd/respawnd/qr2"
 )
 
-// A player who asks through this machine for another one, as a game does behind a
+// A client that asks through this machine for another one, as a game does behind a
 // relay, stands for the players of other networks.
 const (
 	outsider = "203.0.113.9"

@@ -107,8 +107,8 @@ func registerLocally(t *testing.T, d *running) {
 	}
 }
 
-// announceAs begins the negotiation between a player of the daemon's machine and one
-// who knows the machine under an address.
+// announceAs begins the negotiation between a player on the daemon's machine and
+// a player that knows that machine by the address master.
 func announceAs(t *testing.T, d *running, master netip.Addr, index byte) natneg.Peer {
 	t.Helper()
 	ip := master.As4()

@@ -155,7 +155,7 @@ func TestOperatorRunsTheDaemonFromThePage(t *testing.T) {
 		t.Errorf("%d audit entries, want %d", len(entries), len(want))
 	}
 
-	// A daemon with somebody at its live log stops in time.
+	// A daemon with a client on its live log stops in time.
 	d.stop()
 	lines, _ := d.log.since(0)
 	token := strings.TrimSpace(readFile(t, dir+"/admin.token"))

@@ -45,8 +45,9 @@ func killedBackup(t *testing.T, env []string, pipe, to string) {
 	must(t, os.Remove(pipe))
 }
 
-// A backup that is killed leaves something behind until somebody opens the data
-// folder, and writes to the same file, again. What is not ours stays.
+// The temporary files of a killed backup are removed: those in the data folder when
+// it is next opened, the one beside the backup by the next backup to the same file.
+// Files of others stay.
 func TestKilledBackupIsCleanedUp(t *testing.T) {
 	t.Parallel()
 	dir, out := t.TempDir(), t.TempDir()

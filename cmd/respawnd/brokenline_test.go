@@ -13,9 +13,9 @@ import (
 	"github.com/respawnd/respawnd/internal/nettest"
 )
 
-// TestPlayerBehindABrokenLineOnNetworks cuts the cable of a player to whom
-// another writes. The player is offline soon, and the message comes when the
-// cable is back.
+// TestPlayerBehindABrokenLineOnNetworks cuts the cable of a player that another
+// player sends a message to. The player is soon reported offline, and the message
+// is delivered when the cable is back.
 func TestPlayerBehindABrokenLineOnNetworks(t *testing.T) {
 	w := twoNetworks(t)
 	child := func(space, role string) { runInNetwork(t, w.Child(space, "TestBrokenLineChild", role)) }

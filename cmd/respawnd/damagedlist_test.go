@@ -38,7 +38,7 @@ func savedRecord(t *testing.T, s storage.Server) []byte {
 	return sealed(append(binary.AppendUvarint(nil, uint64(len(doc))), doc...))
 }
 
-// editList changes the saved server list in a store that nobody uses: f gets the
+// editList changes the saved server list in a store that is not open: f gets the
 // head, and the first chunk with the bucket that holds it.
 func editList(t *testing.T, path string, f func(servers, generation *bbolt.Bucket, head, chunk []byte) error) {
 	t.Helper()

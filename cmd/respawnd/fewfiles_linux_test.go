@@ -22,8 +22,8 @@ func TestStartWithoutFilesSaysSo(t *testing.T) {
 	wantRefusedStart(t, c, "too many open files", ".listen")
 }
 
-// A limit below what the configured connections can take is told at the start,
-// with both numbers and the keys, as a warning; one that is enough is not.
+// An open-file limit too low for the configured connections is logged at the
+// start as a warning, with both numbers and the keys. A sufficient one is not.
 func TestFewFilesAreToldAtTheStart(t *testing.T) {
 	t.Parallel()
 	file := writeFile(t, "files.yaml", `

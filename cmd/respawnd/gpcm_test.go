@@ -146,8 +146,8 @@ func TestWrongLoginsAreRefused(t *testing.T) {
 	d.stop()
 }
 
-// The operator is told why a player does not get in; the public page says nothing
-// of it.
+// Doctor reports to the operator why a player cannot sign in. The public page
+// does not show it.
 func TestDoctorTellsHowPlayersSignedIn(t *testing.T) {
 	t.Parallel()
 	d := annAndBen(t)

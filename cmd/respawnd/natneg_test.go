@@ -24,7 +24,7 @@ import (
 // natnegMagic is what a client message with a cookie begins with.
 var natnegMagic = []byte{0xFD, 0xFC, 0x1E, 0x66, 0x6A, 0xB2}
 
-// quietLoopback returns an address of this machine that nobody else uses, so
+// quietLoopback returns a random loopback address that no other process uses, so
 // that every port of it is free.
 func quietLoopback(t *testing.T) netip.Addr {
 	t.Helper()

@@ -43,8 +43,8 @@ func TestNetworksAreSearchedByBroadcast(t *testing.T) {
 }
 
 // TestGuestsOfTwoNetworksUseTheNameServer has guests on two networks look up the
-// names of a game, register a server and list it, and a stranger who is told
-// nothing.
+// names of a game, register a server and list it, and checks that a stranger
+// gets no answer.
 func TestGuestsOfTwoNetworksUseTheNameServer(t *testing.T) {
 	w := twoNetworks(t)
 	w.Address("hall", "eth", stranger+"/24")

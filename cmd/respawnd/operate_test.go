@@ -240,7 +240,8 @@ func TestCommandsOutsideTheDaemonsFolder(t *testing.T) {
 	}
 	d.stop()
 
-	// With no daemon in sight it may be what is meant, and is told.
+	// Without a running daemon the folder may be intended: the command succeeds
+	// and prints a note.
 	env = testEnv(wrong)
 	code, _, errOut := command(t, env, "ban", "add", "192.0.2.1")
 	if code != 0 || !strings.Contains(errOut, "note: no daemon has run on "+wrong) {
@@ -267,7 +268,7 @@ func TestCommandsWithoutTheAdminAPI(t *testing.T) {
 	d.stop()
 }
 
-// Whoever uses the free numbers must not meet a room of the catalogue.
+// A free number must not be that of a room of the catalogue.
 func TestRoomGetsAFreeNumber(t *testing.T) {
 	t.Parallel()
 	env := testEnv(t.TempDir())

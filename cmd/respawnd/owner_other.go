@@ -2,8 +2,8 @@
 
 package main
 
-// ownAs does nothing: here files are made for whom their folder is.
+// ownAs does nothing: on this system files inherit access from their folder.
 func ownAs(_, _ string) error { return nil }
 
-// adopt does nothing: here files are made for whom their folder is.
+// adopt does nothing: on this system files inherit access from their folder.
 func adopt(string) error { return nil }

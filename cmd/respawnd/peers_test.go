@@ -64,7 +64,8 @@ func newHostAt(t testing.TB, at, master netip.AddrPort, rules ...string) *host {
 	return h
 }
 
-// register lists a game server and fails unless it is told so.
+// register lists a game server and fails unless the registration is
+// confirmed.
 func register(t testing.TB, d *running, rules ...string) *host {
 	t.Helper()
 	h := newHost(t, d.address["qr2"], rules...)

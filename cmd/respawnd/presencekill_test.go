@@ -15,9 +15,9 @@ import (
 	"github.com/respawnd/respawnd/internal/gamespy"
 )
 
-// friend is somebody whom a captain of the storm asks to be its buddy and then
-// leaves messages for. The fields say what was acknowledged, and belong to the
-// goroutine that reads the acknowledgements.
+// friend is a player that a captain of the storm sends a buddy request and then
+// messages. The fields record what was acknowledged, and belong to the goroutine
+// that reads the acknowledgements.
 type friend struct {
 	name, id string
 	captain  string   // name
@@ -221,7 +221,8 @@ func (p *player) carriesOut(command string) error {
 	return nil
 }
 
-// visit signs somebody in and out and returns its buddies and what it heard.
+// visit signs a player in and out and returns its buddies and the messages that
+// it received.
 func visit(t *testing.T, c *child, name string) (buddies, heard []string) {
 	t.Helper()
 	p, err := enter(t.Context(), c.address["gpcm"], name)

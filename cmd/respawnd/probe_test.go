@@ -252,7 +252,7 @@ func TestHiddenZandronumServers(t *testing.T) {
 	wantZanList(t, launcher, one, two)
 	d.cli("server", "hide", one.address().String())
 	wantZanList(t, launcher, two)
-	one.announce() // it is told nothing
+	one.announce() // not answered
 	two.announce()
 	wantZanList(t, launcher, two)
 	d.cli("server", "unhide", one.address().String())

@@ -11,7 +11,7 @@ import (
 	"github.com/respawnd/respawnd/probe/probetest"
 )
 
-// told is what somebody makes of a game server's answers.
+// told is the part of a game server's answers that qstat and query both report.
 type told struct {
 	Name, Map           string
 	Players, MaxPlayers int

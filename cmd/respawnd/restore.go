@@ -168,8 +168,8 @@ func (p *program) putInPlace(dir string, m backup.Manifest, target map[string]st
 		m.Created.Local().Format(time.DateTime), m.Version, suffix)
 }
 
-// predecessor returns what tells whose the file at path is to be: the file that
-// is there, or its folder.
+// predecessor returns the path whose owner the file at path is to get: the file
+// that is there, or its folder.
 func predecessor(path string) string {
 	if _, err := os.Stat(path); err != nil {
 		return filepath.Dir(path)

@@ -125,7 +125,7 @@ func TestReloadChangesTheDNSLimits(t *testing.T) {
 	const asked = 10
 	answered := func() (n int) {
 		client := dns.Client{Net: "tcp4", Timeout: hang}
-		for range asked { // one that is over the limit is told so by the end of its connection
+		for range asked { // a connection over the limit is closed
 			if _, _, err := client.ExchangeContext(t.Context(), new(dns.Msg).SetQuestion("gpcm.gamespy.com.", dns.TypeA), c.address["dns"].String()); err == nil {
 				n++
 			}

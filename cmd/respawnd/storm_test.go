@@ -37,7 +37,7 @@ type storm struct {
 	killed *atomic.Bool
 }
 
-// acked is what a writer was told.
+// acked holds the facts that were acknowledged to a writer.
 type acked struct {
 	writer string
 	facts  []fact
@@ -67,7 +67,7 @@ func TestStormOfKillsLosesNothingAcknowledged(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	file := writeFile(t, "storm.yaml", "net:\n  trusted: [127.0.0.0/8]\nadmin:\n  audit_entries: 1000000\n") // quotas are not what is tested
-	typed(t, testEnv(dir), stormPassword, "account", "create",                                               // profile 1, whom others block
+	typed(t, testEnv(dir), stormPassword, "account", "create",                                               // profile 1, which others block
 		"--email", "anchor@example.com", "--nick", "anchor", "--uniquenick", "anchor", "--password-stdin")
 	rounds := stormRounds(t)
 	truth := make(map[string]fact)
@@ -85,7 +85,7 @@ func TestStormOfKillsLosesNothingAcknowledged(t *testing.T) {
 }
 
 // storm has all writers write and kills the daemon under them, at a random
-// moment after each was told something.
+// moment after each received an acknowledgement.
 func (c *child) storm(dir string, round int, counts map[string]int, truth map[string]fact) {
 	c.t.Helper()
 	acks := make(chan acked)
@@ -159,7 +159,7 @@ func checkTruth(t *testing.T, c *child, dir string, truth map[string]fact, round
 			t.Errorf("after kill %d %q is %v, although the contrary was acknowledged", round, f.text, !f.not)
 		}
 	}
-	// The audit log tells of no change that did not happen, nor the reverse.
+	// The audit log has an entry for every change, and no other entries.
 	for text := range noted {
 		if !have[text] {
 			t.Errorf("after kill %d the audit log tells of %q, which is not so", round, text)
@@ -258,7 +258,7 @@ func readAccounts(t *testing.T, op operator.Operator, have map[string]bool) {
 	must(t, lines.Err())
 }
 
-// takesPassword tells whether an account of the storm opens with a password.
+// takesPassword reports whether an account of the storm opens with a password.
 func takesPassword(t *testing.T, c *child, name, password string) bool {
 	t.Helper()
 	answer, err := askSearch(t.Context(), c.address["gpsp"], fmt.Sprintf(
@@ -268,7 +268,7 @@ func takesPassword(t *testing.T, c *child, name, password string) bool {
 	return strings.HasPrefix(answer, `\cur\0\pid\`)
 }
 
-// checkKeys fails unless every CD key belongs to somebody.
+// checkKeys fails if a new account can register one of the CD keys.
 func checkKeys(t *testing.T, c *child, keys []string, round int) {
 	t.Helper()
 	if len(keys) == 0 {

@@ -172,7 +172,7 @@ func TestValveServerIsListedOnceItAnswers(t *testing.T) {
 	if line := lineWith(d.cli("server", "list"), deaf.address().String()); !strings.Contains(line, "no answer to A2S queries") {
 		t.Errorf("server list says %q about it", line)
 	}
-	// A good-bye that anybody can forge, and one that proves itself.
+	// A good-bye that any host can forge, and one that carries a proof.
 	h.send(valvemaster.Goodbye{}.AppendTo(nil))
 	h.challenge() // comes behind it
 	if got := valveList(t, d, ""); !slices.Equal(got, want) {
@@ -287,7 +287,7 @@ func TestValveServerOnThePortOfATCPService(t *testing.T) {
 	for _, name := range []string{"serverbrowse", "legacylist", "gpcm", "gpsp", "web", "admin"} {
 		c, err := net.ListenUDP("udp4", net.UDPAddrFromAddrPort(d.address[name]))
 		if err != nil {
-			continue // somebody else's; there are more to try
+			continue // in use by another process; there are more to try
 		}
 		h := newValveHostOn(t, netclient.New(c, d.address["valvemaster"], 0), probetest.Arena("cstrike"))
 		h.heartbeat()
@@ -329,7 +329,7 @@ func TestQstatShowsValveServers(t *testing.T) {
 	for query, want := range map[string]map[string]shown{
 		"-stma2s":                                 all,
 		"-stma2s,game=tf":                         tf,
-		"-stma2s,game=tf,map=de_dust,region=3":    tf, // nobody knows where they are
+		"-stma2s,game=tf,map=de_dust,region=3":    tf, // their region is unknown
 		"-stma2s,status=notempty:notfull":         all,
 		"-stma2s,game=tf,map=none,status=notfull": {},
 	} {

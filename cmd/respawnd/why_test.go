@@ -40,7 +40,7 @@ func pageText(t testing.TB, d *running, path string) string {
 	return out.String()
 }
 
-// wantReason fails unless doctor and the page tell of the verdict on a host.
+// wantReason fails unless doctor and the page show the verdict on a host.
 func wantReason(t *testing.T, d *running, h netip.AddrPort, service string, v verdicts.Verdict) {
 	t.Helper()
 	d.waitFor(v.String(), 0, verdictOn(h, v.String()))
@@ -50,8 +50,8 @@ func wantReason(t *testing.T, d *running, h netip.AddrPort, service string, v ve
 	wantIn(t, pageText(t, d, "/why"), parts...) // the page is asked from the loopback address, as the host
 }
 
-// wantVisit fails unless doctor tells of a verdict on the players of the loopback
-// address, at once or soon: an answer may come before it is noted.
+// wantVisit fails unless doctor shows a verdict on the players of the loopback
+// address, at once or soon: an answer may be sent before its verdict is recorded.
 func (d *running) wantVisit(service, game string, v verdicts.Verdict) {
 	d.t.Helper()
 	x := verdicts.Entry{Service: service, Verdict: v}.Explain()
@@ -61,7 +61,7 @@ func (d *running) wantVisit(service, game string, v verdicts.Verdict) {
 	})
 }
 
-// What came of requests for lists the operator is told, the public page is not.
+// Doctor shows the verdicts on list requests. The public page does not.
 func TestDoctorTellsWhoGotLists(t *testing.T) {
 	t.Parallel()
 	d := start(t, t.TempDir(), variable("legacylist.lenient_filter", "false"))

@@ -177,8 +177,8 @@ func TestZandronumBanFile(t *testing.T) {
 	d.stop()
 }
 
-// A ban of the store does not concern whom whitelist.txt exempts, not even for
-// a moment.
+// A ban in the store does not affect addresses that whitelist.txt exempts, not
+// even for a moment.
 func TestZandronumExemptServerStaysListed(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

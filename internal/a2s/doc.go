@@ -52,7 +52,7 @@
 // # Tolerance
 //
 // Servers send less and more than they should. Each type says what must be there;
-// what may be missing at the end of a message is left out and told by Truncated,
+// what may be missing at the end of a message is left out and reported by Truncated,
 // and bytes that are left over mean nothing. Counts are not believed: no more is
 // read than is there, and no memory is taken for what is not. A time that is not
 // a number becomes 0, so that all values can be written as JSON.

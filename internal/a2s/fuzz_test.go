@@ -82,7 +82,7 @@ func checkPlayers(t *testing.T, b []byte, app App) {
 		t.Errorf("%d players of %d in %d bytes", len(p.List), p.Count, len(b))
 	}
 	if app == AppTheShip && !p.Ship {
-		return // cut, so that it cannot be told
+		return // truncated, so the layout is ambiguous
 	}
 	p.Truncated = false
 	again, err := ParsePlayers(body(AppendPlayers(nil, p)), app)

@@ -88,8 +88,8 @@ func TestPlayersCutAnywhere(t *testing.T) {
 	}
 }
 
-// Where the deaths begin cannot be told once a message was cut, so that only what
-// is in front of them is compared.
+// The start of the deaths is unknown in a truncated message, so only the part
+// before them is compared.
 func TestPlayersOfTheShipCutAnywhere(t *testing.T) {
 	all := documentedPlayers["players_ship"].want.List
 	body := bodyOf(t, "players_ship", KindPlayers)

@@ -127,7 +127,7 @@ func (f Format) place(part []byte) (number, count int, ok bool) {
 	return number, count, number < count
 }
 
-// formatOf tells the format of a part by itself; 0 if it could be of both.
+// formatOf returns the format of a part by itself, or 0 if it could be both.
 //
 // A part whose first byte is below 16 is the number 0 of GoldSource, whose data
 // begins with -1 or the kind of a message, never with a small byte; or it is one
@@ -157,7 +157,7 @@ var (
 
 // dataOf returns where the data of Source parts begins, from the first part. What
 // stands there tells: -1, or a bzip2 stream behind its size and checksum. Where
-// neither stands, the game tells whether there is a size.
+// neither stands, the game reports whether there is a size.
 func dataOf(first []byte, flagged, sizeless bool) (offset int, compressed bool, err error) {
 	const without, with = 2, 4
 	at := func(offset int, what []byte) bool {

@@ -1,5 +1,5 @@
-// Package accounts is the rules of accounts: who may have which name, who has
-// proved to be whom, and how secrets are kept. Presence, search and later web
+// Package accounts implements the rules of accounts: which names are allowed,
+// how a login is proved, and how secrets are kept. Presence, search and later web
 // services and the operator's commands all go through it.
 //
 // It is not where accounts are kept (package storage), knows no wire format but
@@ -14,8 +14,8 @@
 // file of its own outside the store, mode 0600, so that a copy of the store
 // alone is worth nothing, and a copy of the store without that file neither.
 // [Service.RotateKey] replaces the key. The password itself is not kept unless
-// Options say so. Who sends the password itself is checked against the same
-// sealed value.
+// Options say so. A client that sends the password itself is checked against the
+// same sealed value.
 //
 // # Proof
 //

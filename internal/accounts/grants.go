@@ -148,8 +148,8 @@ type Token struct {
 
 // IssueToken returns a new auth token for a profile. life of 0 is
 // DefaultTokenLife, more than MaxTokenLife is cut. With once the first login
-// uses it up. It is for services of ours that have checked who asks. Tokens end
-// with the process.
+// uses it up. It is for services of ours that have authenticated the client.
+// Tokens end with the process.
 func (s *Service) IssueToken(profile storage.ProfileID, life time.Duration, once bool) Token {
 	if life <= 0 {
 		life = DefaultTokenLife

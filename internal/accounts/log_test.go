@@ -15,7 +15,7 @@ import (
 	"github.com/respawnd/respawnd/storage"
 )
 
-// brokenStore fails to read and to change accounts once it is told so.
+// brokenStore fails to read and to change accounts once a test breaks it.
 type brokenStore struct {
 	Store
 	broken bool

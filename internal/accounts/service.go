@@ -37,8 +37,8 @@ type Options struct {
 }
 
 // Service is the rules of accounts over a store. All methods may be called from
-// any number of goroutines. Their errors are a Refusal, to be told, or a fault,
-// to be logged; neither holds anything secret.
+// any number of goroutines. Their errors are a Refusal, to be sent to the
+// client, or a fault, to be logged; neither holds anything secret.
 type Service struct {
 	store    Store
 	opt      Options

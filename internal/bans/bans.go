@@ -34,7 +34,7 @@ type Table struct {
 	onChange []func()
 }
 
-// banKey is what tells bans apart.
+// banKey identifies a ban.
 type banKey struct {
 	prefix netip.Prefix
 	scope  storage.Scope

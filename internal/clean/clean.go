@@ -1,8 +1,8 @@
 // Package clean makes text of strangers fit to be shown: names of servers,
 // players and maps that end up on pages, in JSON, in messages.
 //
-// It decides which characters are kept. It escapes nothing: that is for the one
-// who knows whether the text goes into HTML, JSON or Markdown.
+// It decides which characters are kept. It escapes nothing: that is up to the
+// caller, which knows whether the text goes into HTML, JSON or Markdown.
 package clean
 
 import (

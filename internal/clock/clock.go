@@ -1,5 +1,5 @@
-// Package clock tells whether the system's clock may be believed by those who
-// delete for good what it says is over.
+// Package clock reports whether the system's clock may be trusted by callers that
+// permanently delete expired data.
 //
 // Such a clock jumps: a machine that starts without the time, a mistyped date, a
 // suspended guest. What was deleted in a wrong year does not come back with the

@@ -13,7 +13,7 @@ import (
 	"github.com/rs/zerolog"
 )
 
-// sickStore is a store whose disk fails as told.
+// sickStore is a store whose disk fails on request.
 type sickStore struct {
 	mu       sync.Mutex // guards the fields below
 	err      error

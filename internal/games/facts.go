@@ -9,7 +9,7 @@ import (
 
 // Facts are what is special about playing a game online. The zero value says that
 // nothing is known to be: the game asks for the names of the default domain, signs
-// in with unique nicks of namespace 1, and nobody has noted what it needs.
+// in with unique nicks of namespace 1, and its needs are not recorded.
 type Facts struct {
 	// Domains take the place of the default domain in the names that clients
 	// resolve, at most MaxDomains.
@@ -42,7 +42,7 @@ type Facts struct {
 type Host struct {
 	Name string
 	// Service is the one that clients look for there; empty: any that runs. The name
-	// may belong to somebody else, so it leads here only while the service runs.
+	// may belong to a third party, so it leads here only while the service runs.
 	Service Service
 }
 

@@ -115,7 +115,7 @@ var virtual = []string{
 	"tun", "tap", "wg", "tailscale", "zerotier", "zt", "hamachi", "wireguard", "openvpn", "utun", "radmin",
 }
 
-// Virtual tells whether a program made the card of the address: a container, a
+// Virtual reports whether a program made the card of the address: a container, a
 // virtual machine or a private network over the internet.
 func (a Address) Virtual() bool {
 	name := strings.ToLower(a.Interface)

@@ -4,7 +4,7 @@ import "net/netip"
 
 // Physical returns the IPv4 addresses of this machine but those of cards
 // that programs make: what is sent from these is often rewritten on the way. It is
-// empty if the system does not tell.
+// empty if the system does not report it.
 func Physical() (out []netip.Addr) {
 	all, err := Addresses()
 	if err != nil {

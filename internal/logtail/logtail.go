@@ -96,8 +96,8 @@ func (r *Ring) oldest() uint64 {
 	return 1
 }
 
-// Newest returns the number of the newest line, 0 if there is none: where a
-// reader begins who wants only what comes.
+// Newest returns the number of the newest line, 0 if there is none. A reader
+// that wants only new lines begins there.
 func (r *Ring) Newest() uint64 {
 	r.mu.Lock()
 	defer r.mu.Unlock()

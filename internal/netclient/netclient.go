@@ -49,8 +49,8 @@ func Dial(ctx context.Context, server string) (*Packets, error) {
 	return New(udp, unmap(udp.RemoteAddr().(*net.UDPAddr).AddrPort()), 0), nil
 }
 
-// Listen opens a socket on any port that is not connected, as that of a game server
-// whom others ask too.
+// Listen opens an unconnected socket on any port, like that of a game server
+// that other hosts query too.
 func Listen(ctx context.Context, server string) (*Packets, error) {
 	to, err := net.ResolveUDPAddr("udp4", server)
 	if err != nil {

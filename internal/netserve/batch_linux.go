@@ -45,8 +45,8 @@ type slot struct {
 }
 
 // batch reads datagrams from a socket, many with one system call, and sends the
-// short answers to them likewise. Sending them together costs the one who gets
-// them, and us, far fewer wake-ups. It belongs to one goroutine and is the
+// short answers to them likewise. Sending them together costs the receiver,
+// and us, far fewer wake-ups. It belongs to one goroutine and is the
 // PacketWriter of the handler.
 type batch struct {
 	sock *socket

@@ -244,7 +244,7 @@ func (d *deadline) apply() error {
 	return d.set(t)
 }
 
-// isOwn tells whether the deadline in force is the handler's.
+// isOwn reports whether the deadline in force is the handler's.
 func (d *deadline) isOwn() bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()

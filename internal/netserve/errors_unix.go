@@ -4,7 +4,7 @@ package netserve
 
 import "syscall"
 
-// isBrokenSocket tells whether errno means that the socket itself is unusable.
+// isBrokenSocket reports whether errno means that the socket itself is unusable.
 func isBrokenSocket(errno syscall.Errno) bool {
 	switch errno {
 	case syscall.EBADF, syscall.ENOTSOCK, syscall.EINVAL, syscall.EFAULT, syscall.EOPNOTSUPP:

@@ -6,7 +6,7 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// isBrokenSocket tells whether errno means that the socket itself is unusable.
+// isBrokenSocket reports whether errno means that the socket itself is unusable.
 func isBrokenSocket(errno syscall.Errno) bool {
 	switch errno {
 	case windows.WSAEBADF, windows.WSAENOTSOCK, windows.WSAEINVAL, windows.WSAEFAULT,

@@ -201,7 +201,7 @@ func (a *addressed) LocalAddr() net.Addr {
 	return &net.TCPAddr{IP: net.IPv4(192, 0, 2, 1), Port: 28910}
 }
 
-// isClosed tells whether the far end finds its connection closed, not silent.
+// isClosed reports whether the far end finds its connection closed, not silent.
 func isClosed(far net.Conn) bool {
 	_ = far.SetReadDeadline(time.Now().Add(time.Nanosecond))
 	_, err := far.Read(make([]byte, 1))

@@ -74,7 +74,7 @@ func PerMinute(n int, opt LimiterOptions) *Limiter {
 	return NewLimiter(opt)
 }
 
-// Allow takes one event from the bucket of a's prefix and tells whether there
+// Allow takes one event from the bucket of a's prefix and reports whether there
 // was one. IPv4-mapped addresses count as IPv4; zero addresses are one source.
 // now should come from time.Now. A nil Limiter allows everything.
 func (l *Limiter) Allow(a netip.Addr, now time.Time) bool { return l.AllowN(a, 1, now) }

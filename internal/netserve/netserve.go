@@ -21,7 +21,7 @@ import (
 	"syscall"
 )
 
-// isTransient tells whether a socket that gave err can be read from, or
+// isTransient reports whether a socket that gave err can be read from, or
 // accepted on, again. Errors that the system reports about single datagrams,
 // single connections or a momentary shortage are transient; a closed or broken
 // socket is not.

@@ -86,7 +86,7 @@ func TestSourceOfAnswers(t *testing.T) {
 	}
 }
 
-// isOwnAddr tells whether sockets can be bound to a.
+// isOwnAddr reports whether sockets can be bound to a.
 func isOwnAddr(t *testing.T, a netip.Addr) bool {
 	t.Helper()
 	pc, err := ListenPackets(t.Context(), "udp", netip.AddrPortFrom(a, 0).String(), ListenOptions{})

@@ -131,7 +131,7 @@ func (l *panicLog) contain(what string) {
 		Str("place", origin).Bytes("stack", debug.Stack()).Msg("handler panicked")
 }
 
-// isNews tells whether a panic at origin is to be logged now.
+// isNews reports whether a panic at origin is to be logged now.
 func (l *panicLog) isNews(origin string, now time.Time) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()

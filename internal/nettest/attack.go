@@ -37,7 +37,7 @@ type Account struct {
 // Exception is a kind of answer that may be larger than what it answers.
 type Exception struct {
 	Name string
-	// Is tells whether an answer is of this kind.
+	// Is reports whether an answer is of this kind.
 	Is func(answer []byte) bool
 	// More returns how many packets and bytes more than it sent an address may be
 	// sent because of such answers. in is what it sent.
@@ -106,7 +106,7 @@ type Result struct {
 	Bytes, Packets, Plain float64
 }
 
-// Own tells whether an address is one of the attacker's own, who receives what
+// Own reports whether an address is one of the attacker's own, who receives what
 // is sent there: it may have proved itself.
 func (a *Attack) Own(addr netip.Addr) bool {
 	i := a.number(addr)

@@ -108,8 +108,9 @@ func (c *Child) Used() (d time.Duration) {
 	return d
 }
 
-// ServeChild has this process be measured: it tells the address, and its time whenever
-// it is asked, and returns when the benchmark has ended and serve has returned.
+// ServeChild makes this process the one that is measured: it reports the address,
+// and its processor time on each request, and returns when the benchmark has ended
+// and serve has returned.
 func ServeChild(t *testing.T, addr netip.AddrPort, serve func(context.Context) error) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())

@@ -4,8 +4,8 @@
 //
 // It is not for accounts (internal/accounts), keeps nothing over a restart
 // (package storage does), knows no wire format and owns no goroutine. It does
-// not decide who may write to whom; it only keeps the status of a player from
-// those who are blocked.
+// not decide which players may exchange messages; it only keeps the status of a
+// player from the profiles that it blocks.
 //
 // # Delivery
 //
@@ -26,7 +26,7 @@
 //
 // # Second sign-in
 //
-// The newer session wins; [Policy] says over whom. Watchers of a profile that
-// is taken over do not see it go offline. The one who is displaced may sign out
-// later; that does nothing any more.
+// The newer session wins; [Policy] says over which older ones. Watchers of a
+// profile that is taken over do not see it go offline. The displaced session may
+// sign out later; that has no effect.
 package presence

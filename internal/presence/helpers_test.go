@@ -11,7 +11,7 @@ import (
 	"github.com/respawnd/respawnd/storage/bolt"
 )
 
-// peer is a session that remembers what it was told.
+// peer is a session that records the events that it received.
 type peer struct {
 	profile storage.ProfileID
 	user    storage.UserID
@@ -44,7 +44,7 @@ func (p *peer) Kick(reason error) {
 	p.kicked = append(p.kicked, reason)
 }
 
-// heard returns what the peer was told since the last call.
+// heard returns the events that the peer received since the last call.
 func (p *peer) heard() []Event {
 	p.mu.Lock()
 	defer p.mu.Unlock()

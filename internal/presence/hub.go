@@ -30,15 +30,15 @@ var (
 // pointer. The hub calls Deliver and Kick from any goroutine and while it holds
 // locks, so they must not call the hub.
 type Session interface {
-	// Profile and User are who is signed in. They never change.
+	// Profile and User identify the player that is signed in. They never change.
 	Profile() storage.ProfileID
 	User() storage.UserID
 
 	// Key is the session key, which other services of the protocol accept as
-	// proof of who asks. It is above 0 and never changes.
+	// proof of the client's identity. It is above 0 and never changes.
 	Key() int32
 
-	// Client returns who is at the other end. It never changes.
+	// Client returns the client at the other end. It never changes.
 	Client() Client
 
 	// Deliver puts e into the session's queue and never blocks. false means
@@ -79,8 +79,8 @@ type Present struct {
 	Status  Status
 }
 
-// Hub is who is signed in. [Local] is the one for a single node. No method
-// waits for a peer; those with an error may read the store.
+// Hub is the set of sessions that are signed in. [Local] is the one for a single
+// node. No method waits for a peer; those with an error may read the store.
 type Hub interface {
 	// SignIn adds a session with its first status and tells the watchers. The
 	// sessions that the policy displaces are kicked with ErrDisplaced before

@@ -19,7 +19,7 @@ import (
 	"github.com/respawnd/respawnd/storage"
 )
 
-// wantHeard checks what a peer was told since the last look.
+// wantHeard checks the events that a peer received since the last check.
 func wantHeard(t *testing.T, what string, p *peer, want ...Event) {
 	t.Helper()
 	if diff := cmp.Diff(want, p.heard()); diff != "" {

@@ -34,5 +34,5 @@
 // Behind each may stand X-TOKEN token, behind the first two X-HEADER form, X-OFFSET
 // number and X-LIMIT number; clauses come in any order, each once. These are ours:
 // a server that does not know them is not sent them, since an Exchange adds
-// X-TOKEN only for who has sent a token.
+// X-TOKEN only for a server that has sent a token.
 package ssq

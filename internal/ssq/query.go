@@ -108,9 +108,9 @@ type Query struct {
 }
 
 // ParseQuery reads the body of a request. It may be padded with NULs and white
-// space. The error wraps ErrSyntax or ErrTooLong and is fit for the client, of
-// whom the query then says no more than the token that stands at its end; or it
-// is ErrNoQuery, and it is not answered.
+// space. The error wraps ErrSyntax or ErrTooLong and is fit for the client; the
+// query then holds only the token at the end of the body. Or it is ErrNoQuery, and
+// the request is not answered.
 func ParseQuery(body []byte) (Query, error) {
 	text, padding, _ := strings.Cut(string(body[:min(len(body), MaxQuery+1)]), "\x00")
 	if strings.Trim(padding, "\x00") != "" || strings.TrimLeft(text, " \t\r\n") == "" {

@@ -58,8 +58,8 @@ func (l *BanList) AppendPart(dst, verification []byte, part byte, from int) (mes
 
 // AppendWhole appends the list as one message and returns how many items did
 // not fit. A server without a verification string gets none. Exemptions go
-// before bans if there is no room for all: who is missing from the one is locked
-// out, who is missing from the other is merely let in.
+// before bans if there is no room for all: a player missing from the exemptions is
+// locked out, one missing from the bans is merely let in.
 func (l *BanList) AppendWhole(dst, verification []byte) (message []byte, left int) {
 	const counts = 8
 	room := MaxBanList - 1 - counts

@@ -143,7 +143,7 @@ func (i *Info) teams() bool { return i.Flags&flagsOfTeams != 0 || i.Mode.Teams()
 
 // ParseInfo reads what follows KindInfo, or an answer that was put together
 // from segments. What a server may leave out is no error; an answer that ends
-// before it has told its flags is.
+// before its flags is.
 //
 // A mod can give any mode teams, and then only the layout of the rest tells
 // whether players have one: if an answer does not come out even, the other

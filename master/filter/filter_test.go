@@ -32,7 +32,7 @@ func TestSamplesOfGamesMatchAsExpected(t *testing.T) {
 	}
 }
 
-// arena is the server the semantics below are told of.
+// arena is the server that the tests below match expressions against.
 func arena() server {
 	return server{
 		"hostname": "The Arena", "gametype": "CTF", "gamever": "1.10", "numplayers": "10",

@@ -75,7 +75,7 @@ func (v *view) finish() {
 // compactSize is the size of a server in a compact list.
 const compactSize = 6
 
-// listable tells whether a list has room for an address: it must be IPv4, and
+// listable reports whether a list has room for an address: it must be IPv4, and
 // in a compact list it must not read as the end mark.
 func listable(a netip.AddrPort) bool {
 	if !a.Addr().Is4() {

@@ -104,7 +104,7 @@ func (in *inbox) cut(r *inquiry) {
 // rest returns what stands behind the last whole message.
 func (in *inbox) rest() []byte { return in.text[in.read:] }
 
-// asksForList tells whether a text may be a request for a list.
+// asksForList reports whether a text may be a request for a list.
 func asksForList(text []byte) bool { return bytes.Contains(bytes.ToLower(text), []byte(`\list`)) }
 
 // quiet returns how long to wait for more before guessing what is meant, 0 if

@@ -36,7 +36,7 @@ type subscriber struct {
 }
 
 // follow is a list that is kept up to date on the screens of its subscribers.
-// They have all been told the same, so every change is encoded once for all.
+// All have been sent the same, so every change is encoded once for all.
 type follow struct {
 	asked *asked
 	// had is what every one of subs has: the packed address of each server and
@@ -44,13 +44,13 @@ type follow struct {
 	had   map[uint64]uint64
 	since uint64 // the change up to which had is right; it may be ahead of that
 	subs  map[*subscriber]struct{}
-	// joined are those who came later and have what their own view says. The
+	// joined are subscribers that came later and have what their own view says. The
 	// next round brings them level.
 	joined  []joiner
 	counted int // of had in feed.tracked
 }
 
-// joiner is a subscriber who was sent a view that is right up to since.
+// joiner is a subscriber that was sent a view that is right up to since.
 type joiner struct {
 	sub   *subscriber
 	view  *view

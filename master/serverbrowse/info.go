@@ -35,7 +35,7 @@ func appendInfo(dst []byte, s *master.Server, port uint16, public netip.AddrPort
 	return endPush(append(dst, 0), start)
 }
 
-// mastersOwn tells whether a name is one that only the master may fill.
+// mastersOwn reports whether a name is one that only the master may fill.
 func mastersOwn(name string) bool {
 	return strings.EqualFold(name, "country") || strings.EqualFold(name, "region")
 }

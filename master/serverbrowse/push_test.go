@@ -240,8 +240,8 @@ func TestFollowedListsAreBounded(t *testing.T) {
 	})
 }
 
-// A list may be a little old when it is sent. What is missing in it is told with
-// the next update, also if nothing changes any more and all others know it.
+// A list may be a little old when it is sent. Changes missing in it are sent with
+// the next update, also if nothing changes later and all others have them.
 func TestWhoJoinsWithAnOldListIsBroughtLevel(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		reg := newTestRegistry()

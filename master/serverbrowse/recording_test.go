@@ -20,8 +20,8 @@ import (
 	"github.com/respawnd/respawnd/internal/gamespy"
 )
 
-// recording is one session of the original client: what it sent, what it was
-// answered, and what it then told the game.
+// recording is one session of the original client: what it sent, the
+// answers, and what it then reported to the game.
 type recording struct {
 	Client  []hexBytes `json:"client"`
 	Request struct {

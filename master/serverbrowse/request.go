@@ -177,7 +177,7 @@ func AppendMessage(dst []byte, server netip.AddrPort, data []byte) ([]byte, erro
 	return seal(dst, append(b, data...), start)
 }
 
-// PlayerSearch asks who plays where.
+// PlayerSearch is a request for the servers on which a player is.
 //
 //	 0  2  length
 //	 2  1  kind: 5

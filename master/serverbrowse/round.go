@@ -34,7 +34,7 @@ func (f *feed) updateOne(to *follow) { f.tell(to, f.collect(to)) }
 
 // tell brings the subscribers to where the servers that collect found are now.
 // That may be further than the last change seen: the next round then finds that
-// all have been told already.
+// all have been sent it already.
 func (f *feed) tell(to *follow, now uint64) {
 	f.judge(to)
 	f.deliver(to.subs, f.news(to))
@@ -133,8 +133,8 @@ func (r *round) matches(f *filter.Filter, s *master.Server, budget *filter.Budge
 	return f.Match(&r.row, budget)
 }
 
-// news returns what those who have had are to be told, and brings had up to
-// date.
+// news returns the updates for the subscribers that have had, and brings had up
+// to date.
 func (f *feed) news(to *follow) (b batch) {
 	for i := range f.round.outcomes {
 		o := &f.round.outcomes[i]
@@ -152,7 +152,7 @@ func (f *feed) news(to *follow) (b batch) {
 	return b
 }
 
-// level brings those who were sent the same view as the first joiner to where
+// level brings the joiners that were sent the same view as the first one to where
 // all others are.
 func (f *feed) level(to *follow) {
 	v, since := to.joined[0].view, to.joined[0].since

@@ -84,7 +84,7 @@ type session struct {
 
 	ready    bool            // the cipher is set up
 	game     string          // the game that the last list request was for
-	port     uint16          // its default query port, as the client was told
+	port     uint16          // its default query port, as it was sent to the client
 	asker    advertise.Asker // as the last list request shows it
 	heard    time.Time       // when the last message came, or the connection
 	missed   int             // keepalives without an answer since then

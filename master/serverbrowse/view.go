@@ -108,11 +108,11 @@ func unpack(p uint64) netip.AddrPort {
 	return netip.AddrPortFrom(netip.AddrFrom4(b), uint16(p))
 }
 
-// shown tells whether browsers are shown a server: a list has room for its
+// shown reports whether browsers are shown a server: a list has room for its
 // address, and they can query it.
 func shown(s *master.Server) bool { return listable(s.Public) && !s.SpeaksA2S() }
 
-// listable tells whether a list has room for an address: it must be IPv4 and
+// listable reports whether a list has room for an address: it must be IPv4 and
 // not the one that ends the list.
 func listable(a netip.AddrPort) bool {
 	return a.Addr().Is4() && a.Addr() != unlistable
@@ -260,7 +260,7 @@ func (b *builder) choose(f *filter.Filter) error {
 	return nil
 }
 
-// sendsValues tells whether an entry carries its values: the browser asks
+// sendsValues reports whether an entry carries its values: the browser asks
 // reachable servers itself.
 func (b *builder) sendsValues(s *master.Server) bool {
 	return len(b.wanted.names) > 0 && (b.key.all || !s.Direct())

@@ -10,8 +10,8 @@ import (
 // the times at which servers were last heard move on.
 const MaxAge = time.Second
 
-// Latest keeps what a service last made of the whole list, for those who ask
-// before the list changes. Now may be called concurrently.
+// Latest caches what a service last made of the whole list until the list changes
+// or MaxAge has passed. Now may be called concurrently.
 type Latest[T any] struct {
 	serial func() uint64
 	build  func(last *T) *T

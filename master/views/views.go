@@ -138,7 +138,7 @@ func (c *Cache[K, T, V]) slot(key K) *slot[K, T] {
 }
 
 // keep makes a list the slot's latest. If the slot was forgotten meanwhile, only
-// those find it who have waited for it.
+// callers that have waited for it find it.
 func (c *Cache[K, T, V]) keep(s *slot[K, T], built V) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -6,7 +6,7 @@ import (
 	"sync"
 )
 
-// Kind is how a NAT treats its ports and whom it lets in.
+// Kind is how a NAT maps its ports and which senders it lets in.
 type Kind int
 
 // The kinds of NATs.

@@ -88,7 +88,7 @@ func (s *systemSocket) Close() {
 // takes Delay. The zero value works.
 type Memory struct {
 	Delay time.Duration
-	// Lost tells whether a datagram is lost; nil: none is. It is called for one
+	// Lost reports whether a datagram is lost; nil: none is. It is called for one
 	// datagram at a time.
 	Lost func(from, to netip.AddrPort, data []byte) bool
 

@@ -264,7 +264,7 @@ func (n *negotiator) pinged(c natneg.Connect, from netip.AddrPort) bool {
 	return n.met() && !was
 }
 
-// met tells whether each of the two has heard the other.
+// met reports whether each of the two has heard the other.
 func (n *negotiator) met() bool { return n.heard && n.answered }
 
 func (n *negotiator) ping() {

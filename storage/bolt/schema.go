@@ -235,8 +235,8 @@ func (s *Store) upgrade(ctx context.Context, steps []migration) error {
 // errOneHead is about a file of whose two heads one is damaged.
 var errOneHead = fmt.Errorf("%w: one of its two heads cannot be read", storage.ErrDamaged)
 
-// report refuses a file in which something is missing without a word, and logs
-// what only its readers would be told.
+// report returns an error for a file in which data is missing that no reader would
+// notice, and logs damage that only readers of the damaged record would notice.
 func (s *Store) report(found *contents, present bool) error {
 	if found.oneHead {
 		// A power failure may do that too. The file is whole then, as it was

@@ -75,7 +75,7 @@ func (h *listHead) replaced() bool {
 	return len(h.Segments) >= compactSegments || written > 2*h.Index.Servers+compactSlack
 }
 
-// savedList is the list head in memory and who reads which generation.
+// savedList is the list head in memory and the readers of each generation.
 type savedList struct {
 	mu      sync.Mutex // guards the fields below
 	head    listHead

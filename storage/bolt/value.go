@@ -18,8 +18,8 @@ import (
 //	     5    4  CRC-32C of the key, big-endian
 //	     9    -  payload: the JSON of one record
 //
-// The checksum of the key finds a record that damage put under another key: to
-// those who ask for the right one it would just not be there.
+// The checksum of the key finds a record that damage put under another key: a
+// reader of the right key would just not find it.
 //
 // A chunk of a server list is of version 1, without the checksum of the key. Its
 // payload are records, each as its length (unsigned varint) and its JSON.

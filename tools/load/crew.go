@@ -45,7 +45,7 @@ func several(n int, open opener) opener {
 	}
 }
 
-// crew is users of whom one after the other does something.
+// crew is a set of users that act one after the other.
 type crew struct {
 	users []user
 	next  int

@@ -10,7 +10,7 @@
 // A form changes something only if it carries the token that belongs to the
 // browser's cookie and comes from our own origin. Forms are bounded in size, by
 // address and by account; failed passwords count as those of games do. With
-// Options.Private no answer tells whether an e-mail has an account; only making one,
+// Options.Private no answer reports whether an e-mail has an account; only making one,
 // or moving one there, does, and both are rationed. What was changed is in the audit
 // log of the store, with the number and a nick of the account and the address it
 // came from, in the same step as the change.

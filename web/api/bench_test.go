@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// BenchmarkServersJSON10000 answers with all servers: "cold" when nobody asked
-// before, "usual" when one in 30 servers reported something new since the last
+// BenchmarkServersJSON10000 answers with all servers: "cold" for the first
+// request, "usual" when one in 30 servers reported something new since the last
 // time, which is what a second brings. The others are parts of that.
 func BenchmarkServersJSON10000(b *testing.B) {
 	f := newFixture(b)

@@ -100,7 +100,7 @@ func (l *listener) expect(want ...string) {
 
 func TestEvents(t *testing.T) {
 	serving(t, func(t *testing.T, f *fixture, ln *webtest.Pipes, _ func() time.Duration) {
-		f.Put(webtest.Listed{Addr: "192.0.2.9:1"}) // before: nothing is told of it
+		f.Put(webtest.Listed{Addr: "192.0.2.9:1"}) // before the stream: not reported
 		l := listen(t, ln.Dial(t), "")
 		key := f.Put(webtest.Listed{Addr: "192.0.2.1:1", Rules: []string{"hostname", "One"}})
 		e := l.next()
@@ -126,7 +126,7 @@ func TestEventsMerged(t *testing.T) {
 		l := listen(t, ln.Dial(t), "")
 		f.Put(webtest.Listed{Addr: "192.0.2.3:1"}) // added, then changed
 		f.Put(webtest.Listed{Addr: "192.0.2.3:1", Rules: []string{"a", "b"}})
-		f.Registry.Remove(f.Put(webtest.Listed{Addr: "192.0.2.4:1"})) // nobody ever saw it
+		f.Registry.Remove(f.Put(webtest.Listed{Addr: "192.0.2.4:1"})) // was never shown
 		f.Registry.Remove(stays)                                      // came back at once
 		f.Put(webtest.Listed{Addr: "192.0.2.1:1"})
 		f.Put(webtest.Listed{Addr: "192.0.2.2:1", Rules: []string{"a", "b"}})

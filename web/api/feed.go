@@ -232,7 +232,7 @@ func (f *feed) appendHead(b []byte, serial uint64, kind string) []byte {
 	return append(b, "\ndata: "...)
 }
 
-// who is a server in the change log: one that changed its game is another.
+// who identifies a server in the change log: one that changed its game is another.
 type who struct {
 	origin master.Origin
 	public netip.AddrPort

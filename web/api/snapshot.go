@@ -80,7 +80,7 @@ func (l *lister) gameSerial(game string) uint64 {
 func (l *lister) build(last *Snapshot) *Snapshot {
 	s := &Snapshot{Begun: time.Now()}
 	all := l.registry.All()
-	rd := newReader(l) // the only one who asks for titles: those of a game must not differ
+	rd := newReader(l) // the only reader of titles: those of a game must not differ
 	var kept []Row
 	var left map[*master.Server]time.Time // records that are not kept
 	if last != nil {
