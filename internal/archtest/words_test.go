@@ -10,22 +10,22 @@ import (
 // words are those that plain English does without, and how often they still
 // stand in code, pages and documents. A number may only fall.
 var words = map[string]int{
-	"anew":        6,
-	"whoever":     64,
-	"somebody":    102,
-	"anybody":     29,
-	"nobody":      284,
-	"is told":     65,
-	"are told":    17,
-	"as far as":   7,
-	"goes on":     7,
+	"anew":        0,
+	"whoever":     0,
+	"somebody":    6,
+	"anybody":     0,
+	"nobody":      82,
+	"is told":     1,
+	"are told":    1,
+	"as far as":   1,
+	"goes on":     2,
 	"lately":      0,
-	"hurry":       5,
-	"patience":    55,
-	"turned away": 2,
-	"doors":       14,
-	"roomy":       21,
-	"sees to it":  1,
+	"hurry":       0,
+	"patience":    0,
+	"turned away": 0,
+	"doors":       0,
+	"roomy":       0,
+	"sees to it":  0,
 }
 
 // TestOddWordsOnlyFall counts words in the files that people read and edit. Data
@@ -48,8 +48,11 @@ func TestOddWordsOnlyFall(t *testing.T) {
 		}
 	})
 	for w, most := range words {
-		if n := found[w]; n > most {
+		switch n := found[w]; {
+		case n > most:
 			t.Errorf("%q stands in %d places, want at most %d: say it in another way", w, n, most)
+		case n < most:
+			t.Errorf("%q stands in %d places: write that in place of %d, so that they stay so few", w, n, most)
 		}
 	}
 }
