@@ -190,7 +190,7 @@ func (f *Finder) round(local netip.Addr) (out []question) {
 	var key [4]byte
 	_, _ = rand.Read(key[:]) // never returns an error
 	f.mu.Lock()
-	f.networks, f.ports = networks, ports
+	f.networks, f.ports = networks, slices.Sorted(slices.Values(ports))
 	f.keys = [2]uint32{binary.BigEndian.Uint32(key[:]), f.keys[0]}
 	clear(f.answers)
 	clear(f.plain)

@@ -103,6 +103,21 @@ func TestRoundAsksEveryNetworkOnEveryPort(t *testing.T) {
 	}
 }
 
+// Ports of many games are asked first; answers from all of them count.
+func TestFinderPortsOfManyGames(t *testing.T) {
+	f := newFinder(t, func(o *Options) { o.Games = catalogue(t, 9000, 9000, 9000, 7000) })
+	text := func(q question) bool { return string(q.data) == `\status\` }
+	out := f.round(netip.IPv4Unspecified())
+	if i := slices.IndexFunc(out, text); i < 0 || out[i].to.Port() != 9000 {
+		t.Errorf("the first question goes to %v, want port 9000", out[max(i, 0)].to)
+	}
+	for _, from := range []string{"192.0.2.11:9000", "192.0.2.12:7000", "192.0.2.13:6500", "192.0.2.14:7780"} {
+		if got := say(f, from, binaryAnswer(f, "gamename", "new", "hostname", "x")); got != "" {
+			t.Errorf("the answer from %s is dropped: %s", from, got)
+		}
+	}
+}
+
 func TestRoundsAreBounded(t *testing.T) {
 	var ports []uint16
 	for i := range 300 {
