@@ -539,7 +539,7 @@ func TestLoginAnswer(t *testing.T) {
 	})
 }
 
-// nobody wraps a Store so that a hub accepts it.
+// nobody makes a Store acceptable to a hub.
 type nobody struct{ Store }
 
 func TestBannedAddress(t *testing.T) {

@@ -108,7 +108,7 @@ func New(opt Options) *Finder {
 }
 
 // Serve asks and listens over conn until ctx ends. zandronum is a socket on
-// ZandronumPort; nil: announcements are not heard. If conn is bound to an
+// ZandronumPort; nil: announcements are not received. If conn is bound to an
 // address, only the network of that address is searched. The sockets stay open
 // and belong to the caller.
 func (f *Finder) Serve(ctx context.Context, conn, zandronum *netserve.PacketConn) error {

@@ -36,7 +36,7 @@ func (c *Config) Open(ctx context.Context, env *service.Env) (*service.Running, 
 	opened := []*netserve.PacketConn{conn}
 	zandronum, err := netserve.ListenPackets(ctx, "udp4", net.JoinHostPort(host, strconv.Itoa(ZandronumPort)), netserve.ListenOptions{})
 	if err != nil {
-		env.Log.Warn().Err(err).Msg("announcements of Zandronum servers are not heard")
+		env.Log.Warn().Err(err).Msg("announcements of Zandronum servers cannot be received")
 	} else {
 		opened = append(opened, zandronum)
 	}

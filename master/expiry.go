@@ -58,7 +58,7 @@ func (r *Registry) silentOf(g *gameIndex, now time.Time, out []Key) []Key {
 	return out
 }
 
-// silent reports whether a server was not heard for its lifetime. r.mu is held.
+// silent reports whether a server has sent nothing for its lifetime. r.mu is held.
 func (r *Registry) silent(e *entry, now time.Time) bool {
 	lifetime := r.limits.Expire
 	if e.server.Lifetime > 0 {

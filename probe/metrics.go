@@ -32,7 +32,7 @@ func newMetrics(reg prometheus.Registerer, counts func() (static, watched, follo
 			Name: "respawnd_probe_packets_sent_total", Help: "Packets sent to game servers to ask them.",
 		}),
 		visits: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "respawnd_probe_visits_total", Help: "Visits to game servers, by protocol and by how they ended.",
+			Name: "respawnd_probe_visits_total", Help: "Queries of game servers, by protocol and result.",
 		}, []string{"protocol", "result"}),
 		refusals: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "respawnd_probe_refused_total", Help: "Servers that were not watched, asked or listed, by reason.",
@@ -40,7 +40,7 @@ func newMetrics(reg prometheus.Registerer, counts func() (static, watched, follo
 	}
 	if reg != nil {
 		reg.MustRegister(m.sent, m.visits, m.refusals, &targetCollector{counts, prometheus.NewDesc(
-			"respawnd_probe_targets", "Servers that are visited, by who wants it: an operator, other origins, Zandronum's master; and visits under way.",
+			"respawnd_probe_targets", "Servers that are queried, by kind: named by an operator, of other origins, of Zandronum's master; and queries under way.",
 			[]string{"kind"}, nil,
 		)})
 	}

@@ -13,7 +13,7 @@ import (
 	"github.com/respawnd/respawnd/internal/gamespy"
 )
 
-// visitor is a browser that visits the pages of a daemon.
+// visitor is a browser on the pages of a daemon.
 type visitor struct {
 	t      testing.TB
 	client *http.Client

@@ -46,11 +46,11 @@ func TestFewAddressesDoNotShutAService(t *testing.T) {
 	const perAddr = 4
 	d := start(t, t.TempDir(), crowdLimits(perAddr)...)
 	for i, a := range abusedServices(t) {
+		if !strings.Contains(strings.Join(crowded, " "), a.service) {
+			continue // its connections have fixed bounds
+		}
 		for name, said := range map[string][]byte{"silent": nil, "half a request": a.question[:len(a.question)/2]} {
 			t.Run(a.service+"/"+name, func(t *testing.T) {
-				if !strings.Contains(strings.Join(crowded, " "), a.service) {
-					t.Skip("its connections have fixed bounds")
-				}
 				from := func(n int) netip.Addr {
 					return netip.AddrFrom4([4]byte{127, 30 + byte(len(said)), byte(i), byte(1 + n)})
 				}
