@@ -22,7 +22,7 @@
 // Servers of Zandronum announce themselves on UDP port 15101, and every two minutes
 // they are asked on ports 10666 to 10673, because announcements do not reach parts
 // of a class A or B network. The addresses of those that are heard, or that
-// answered and may be asked again, are handed on ([Options.Heard]); what they say
+// answered and may be asked again, are handed on ([Options.FoundZandronum]); what they say
 // is for others.
 //
 // It is off unless the operator switches it on: on a network of strangers these

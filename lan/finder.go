@@ -65,9 +65,9 @@ type Options struct {
 	// it does, and reports whether it is going to be asked; nil: that question is not
 	// asked. It must not block.
 	Found func(netip.AddrPort) bool
-	// Heard, if not nil, is called with the address of a Zandronum server that
+	// FoundZandronum, if not nil, is called with the address of a Zandronum server that
 	// announced itself or answered; nil: they are not asked. It must not block.
-	Heard func(netip.AddrPort)
+	FoundZandronum func(netip.AddrPort)
 
 	Log        zerolog.Logger
 	Metrics    *netserve.Metrics
@@ -196,7 +196,7 @@ func (f *Finder) round(local netip.Addr) (out []question) {
 	clear(f.plain)
 	binaryQuery := query.AppendQuery(nil, f.keys[0], 0, false)
 	challengeQuery := query.AppendChallengeQuery(nil, f.keys[0])
-	if f.opt.Heard != nil {
+	if f.opt.FoundZandronum != nil {
 		out = f.zandronum.questions(networks, time.Now())
 	}
 	f.mu.Unlock()

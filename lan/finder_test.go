@@ -355,7 +355,7 @@ func TestAnswersAreBounded(t *testing.T) {
 
 func TestAnnouncementsAreHandedOn(t *testing.T) {
 	var heard []netip.AddrPort
-	f := newFinder(t, func(o *Options) { o.Heard = func(a netip.AddrPort) { heard = append(heard, a) } })
+	f := newFinder(t, func(o *Options) { o.FoundZandronum = func(a netip.AddrPort) { heard = append(heard, a) } })
 	f.round(netip.Addr{})
 	for _, from := range []string{"192.0.2.10:10666", "198.51.100.1:10666"} {
 		announcements{f}.ServePacket(nil, netserve.Packet{Data: []byte("x"), From: netip.MustParseAddrPort(from)})

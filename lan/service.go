@@ -44,7 +44,7 @@ func (c *Config) Open(ctx context.Context, env *service.Env) (*service.Running, 
 		Registry: env.List, Games: env.Games, Verdicts: env.Servers, Every: c.Every,
 		Banned: env.BannedFrom(storage.ScopeLists), Own: env.Own,
 		Found: func(a netip.AddrPort) bool { return env.Asker.Watch(a, "a2s", master.FromLAN) == nil },
-		Heard: func(a netip.AddrPort) {
+		FoundZandronum: func(a netip.AddrPort) {
 			if err := env.Asker.Watch(a, "zandronum", master.FromLAN); err != nil { // it is counted
 				env.Log.Debug().Stringer("peer", a).Err(err).Msg("announced server not asked")
 			}

@@ -79,7 +79,7 @@ func isZandronum(message []byte) (key uint32, ok bool) {
 // takeZandronum takes an answer of a server of Zandronum; it is not ok if the
 // packet is none. What the server says is not read: it is asked again, by itself.
 func (f *Finder) takeZandronum(p netserve.Packet, now time.Time) (dropped string, ok bool) {
-	if f.opt.Heard == nil || !isZandronumPort(p.From.Port()) || len(p.Data) > maxPacket {
+	if f.opt.FoundZandronum == nil || !isZandronumPort(p.From.Port()) || len(p.Data) > maxPacket {
 		return "", false
 	}
 	key, ok := isZandronum(zan.Decode(nil, p.Data, maxPacket))
@@ -117,7 +117,7 @@ func (f *Finder) handOnRested() {
 // forward reports a server of Zandronum.
 func (f *Finder) forward(a netip.AddrPort) {
 	f.opt.Verdicts.Note(serviceName, a, zan.Game, verdicts.Heard)
-	if f.opt.Heard != nil {
-		f.opt.Heard(a)
+	if f.opt.FoundZandronum != nil {
+		f.opt.FoundZandronum(a)
 	}
 }

@@ -37,7 +37,7 @@ func denial(kind zan.Kind, key uint32) []byte {
 
 func TestRoundAsksForZandronum(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		f := newFinder(t, func(o *Options) { o.Heard = func(netip.AddrPort) {} })
+		f := newFinder(t, func(o *Options) { o.FoundZandronum = func(netip.AddrPort) {} })
 		want := []uint16{10666, 10667, 10668, 10669, 10670, 10671, 10672, 10673}
 		if got := zandronumQuestions(t, f.round(netip.Addr{})); !slices.Equal(got, want) {
 			t.Errorf("asked on %v, want %v", got, want)
@@ -69,7 +69,7 @@ func handsOn(t *testing.T, every time.Duration) {
 		heard := make(chan netip.AddrPort, 100)
 		f := newFinder(t, func(o *Options) {
 			o.Every = every
-			o.Heard = func(a netip.AddrPort) { heard <- a }
+			o.FoundZandronum = func(a netip.AddrPort) { heard <- a }
 		})
 		ctx, cancel := context.WithCancel(t.Context())
 		ended := make(chan struct{})
@@ -123,7 +123,7 @@ func handsOn(t *testing.T, every time.Duration) {
 
 func TestWaitingServersAreBounded(t *testing.T) {
 	f := newFinder(t, func(o *Options) {
-		o.Heard = func(netip.AddrPort) {}
+		o.FoundZandronum = func(netip.AddrPort) {}
 		o.Networks = func() ([]Network, error) {
 			return []Network{{netip.MustParsePrefix("10.0.0.0/8"), netip.MustParseAddr("10.255.255.255")}}, nil
 		}

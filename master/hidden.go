@@ -66,10 +66,10 @@ func (r *Registry) reenter(e *entry) {
 
 // Hidden returns the hidden servers that would be listed now, in no particular
 // order.
-func (r *Registry) Hidden() []Heard {
+func (r *Registry) Hidden() []Record {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
-	return r.allHeard(&r.hidden, nil)
+	return r.appendRecords(&r.hidden, nil)
 }
 
 // HiddenAddresses returns the addresses that are hidden, in no particular order,

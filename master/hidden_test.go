@@ -24,7 +24,7 @@ func TestHide(t *testing.T) {
 		if _, ok := r.Find(a.Public); ok {
 			n++
 		}
-		if _, ok := r.FindHeard(a.Public); ok {
+		if _, ok := r.FindRecord(a.Public); ok {
 			n++
 		}
 		if _, ok := r.Listed(a.Key); ok {

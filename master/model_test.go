@@ -368,8 +368,8 @@ func compare(t *rapid.T, r *Registry, model *naive, games []string, publics []ne
 	}
 	comparePrivate(t, r, model, games)
 	for _, h := range append(r.All(), r.Hidden()...) {
-		if i := model.key(h.Key); i < 0 || !h.Last.Equal(model.list[i].last) {
-			t.Fatalf("%v last heard: got %v", h.Key, h.Last)
+		if i := model.key(h.Key); i < 0 || !h.LastSeen.Equal(model.list[i].last) {
+			t.Fatalf("%v last heard: got %v", h.Key, h.LastSeen)
 		}
 	}
 }

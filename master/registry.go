@@ -85,7 +85,7 @@ type entry struct {
 	at     int32 // index in game.entries
 	onPort int32 // index in Registry.private of its port, if it is there
 
-	revision uint64 // of the record; see Heard
+	revision uint64 // of the record; see Record
 
 	links       [groupKinds]link
 	replaceable bool // it is in the lists of its groups

@@ -236,8 +236,8 @@ func TestTouchNeedsTheListedKeyAndOrigin(t *testing.T) {
 		}
 	}
 	for _, h := range r.All() {
-		if want := start.Add(time.Minute); h.Key == s.Key && !h.Last.Equal(want) {
-			t.Errorf("last heard: got %v, want %v", h.Last, want)
+		if want := start.Add(time.Minute); h.Key == s.Key && !h.LastSeen.Equal(want) {
+			t.Errorf("last heard: got %v, want %v", h.LastSeen, want)
 		}
 	}
 }

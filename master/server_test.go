@@ -50,17 +50,17 @@ func TestYesIsSaidInSeveralWays(t *testing.T) {
 	}
 }
 
-func TestFindHeardKnowsTheLastSign(t *testing.T) {
+func TestFindRecord(t *testing.T) {
 	r := NewRegistry(Limits{})
 	s := at("gmtest", source(1), 1)
 	mustPut(t, r, s)
 	later := s.Seen.Add(20 * time.Second)
 	r.Touch(s.Key, FromQR2, later)
-	h, ok := r.FindHeard(s.Public)
-	if !ok || h.Key != s.Key || !h.Last.Equal(later) {
-		t.Errorf("FindHeard(%v) = %v at %v, %v; want the server, heard at %v", s.Public, h.Server, h.Last, ok, later)
+	h, ok := r.FindRecord(s.Public)
+	if !ok || h.Key != s.Key || !h.LastSeen.Equal(later) {
+		t.Errorf("FindRecord(%v) = %v at %v, %v; want the server, heard at %v", s.Public, h.Server, h.LastSeen, ok, later)
 	}
-	if h, ok := r.FindHeard(source(2)); ok || h.Server != nil {
-		t.Errorf("FindHeard of an address without server = %v, %v; want nothing", h.Server, ok)
+	if h, ok := r.FindRecord(source(2)); ok || h.Server != nil {
+		t.Errorf("FindRecord of an address without server = %v, %v; want nothing", h.Server, ok)
 	}
 }

@@ -39,13 +39,13 @@ func (l *Local) Servers(_ context.Context, game string) ([]Listed, error) {
 	return out, nil
 }
 
-func summary(h master.Heard) Listed {
+func summary(h master.Record) Listed {
 	rule := func(name string) string { v, _ := h.Rules.Get(name); return clean.UTF8(v) }
 	return Listed{
 		Game: h.Game, Origin: h.Origin.String(), Address: h.Public, Source: h.Key.Source,
 		Name: rule("hostname"), Players: rule("numplayers"), MaxPlayers: rule("maxplayers"),
 		Reachable: h.Direct(), Reached: h.Findings.Reached.String(), NATNeg: h.NATNeg, Restored: h.Restored,
-		First: h.First.UTC(), Last: h.Last.UTC(),
+		First: h.First.UTC(), Last: h.LastSeen.UTC(),
 	}
 }
 

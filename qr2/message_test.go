@@ -57,7 +57,7 @@ func TestMessageIsRepeatedUntilItsReceipt(t *testing.T) {
 		}
 		in.pass(20 * time.Second)
 		h.want()
-		if last := in.list.All()[0].Last; time.Since(last) > 21*time.Second {
+		if last := in.list.All()[0].LastSeen; time.Since(last) > 21*time.Second {
 			t.Error("a receipt is no sign of life")
 		}
 	})

@@ -25,7 +25,7 @@ func TestListedHostIsPolled(t *testing.T) {
 		if n := h.pass(10 * time.Minute); n < 5 || n > 10 {
 			t.Errorf("%d polls in 10 minutes, want 5 to 10", n)
 		}
-		if last := in.list.All()[0].Last; time.Since(last) > pollMost+askGap {
+		if last := in.list.All()[0].LastSeen; time.Since(last) > pollMost+askGap {
 			t.Errorf("last seen %v ago", time.Since(last))
 		}
 	})

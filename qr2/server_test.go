@@ -145,7 +145,7 @@ func TestKeepaliveOfAListedServerIsAnswered(t *testing.T) {
 			t.Errorf("keepalive: dropped: %s", dropped)
 		}
 		h.want(sent{h.reply(KindKeepalive), masterAddr, h.addr})
-		if last := in.list.All()[0].Last; !last.Equal(time.Now()) {
+		if last := in.list.All()[0].LastSeen; !last.Equal(time.Now()) {
 			t.Errorf("last seen: %v ago, want now", time.Since(last))
 		}
 	})
@@ -178,7 +178,7 @@ func TestStrangersCannotTouchAListedServer(t *testing.T) {
 				}
 			}
 		}
-		if last := in.list.All()[0].Last; !last.Equal(listedAt) {
+		if last := in.list.All()[0].LastSeen; !last.Equal(listedAt) {
 			t.Error("strangers kept the server alive")
 		}
 	})
@@ -202,7 +202,7 @@ func TestServersOfOtherOriginsAreNotSpokenFor(t *testing.T) {
 				if err := in.list.Put(srv); err != nil {
 					t.Fatal(err)
 				}
-				listedAt := in.list.All()[0].Last
+				listedAt := in.list.All()[0].LastSeen
 				time.Sleep(time.Second)
 				for what, packet := range map[string][]byte{
 					"keepalive":     h.packet(KindKeepalive),
@@ -222,7 +222,7 @@ func TestServersOfOtherOriginsAreNotSpokenFor(t *testing.T) {
 						t.Errorf("origin %v: answered as a listed host with %x", origin, p.data)
 					}
 				}
-				if last := in.list.All()[0].Last; !last.Equal(listedAt) {
+				if last := in.list.All()[0].LastSeen; !last.Equal(listedAt) {
 					t.Errorf("a forged packet kept a server of origin %v alive", origin)
 				}
 			})
@@ -278,7 +278,7 @@ func TestHeartbeatWithoutNews(t *testing.T) {
 		if got, _ := in.list.Get(h.key()); got != before {
 			t.Error("a heartbeat that says nothing new made a new record")
 		}
-		if last := in.list.All()[0].Last; !last.Equal(time.Now()) {
+		if last := in.list.All()[0].LastSeen; !last.Equal(time.Now()) {
 			t.Error("it is no sign of life")
 		}
 	})
@@ -322,7 +322,7 @@ func TestMalformedHeartbeatKeepsTheRecord(t *testing.T) {
 		if got := h.send(h.packet(KindHeartbeat, "hostname\x00b\x00\x00")); got != dropMalformed {
 			t.Errorf("heartbeat without game: got %q, want %q", got, dropMalformed)
 		}
-		if h.rule("hostname") != "a" || !in.list.All()[0].Last.Equal(time.Now()) {
+		if h.rule("hostname") != "a" || !in.list.All()[0].LastSeen.Equal(time.Now()) {
 			t.Error("the record changed or the server is not alive")
 		}
 		if got := in.verdict(h.addr); got != "malformed heartbeat" {

@@ -155,7 +155,7 @@ func infoColumns() []column {
 		flag("x-reachable", "it answered an address that it never talked to", func(r *row) bool { return r.Direct() }),
 		flag("x-restored", "known from before a restart, not heard since", func(r *row) bool { return r.Restored }),
 		number("x-first", timeKind, "when it came into the list", func(r *row) float64 { return float64(r.First.Unix()) }),
-		number("x-seen", timeKind, "when it was heard last", func(r *row) float64 { return float64(r.Last.Unix()) }),
+		number("x-seen", timeKind, "when it was heard last", func(r *row) float64 { return float64(r.LastSeen.Unix()) }),
 	}
 }
 

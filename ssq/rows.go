@@ -12,7 +12,7 @@ import (
 
 // row is a listed server with what is read of it more than once.
 type row struct {
-	master.Heard
+	master.Record
 	names      *infoSlots
 	players    int
 	maxPlayers int
@@ -46,8 +46,8 @@ func (r *row) rule(slot int) string {
 	return r.Rules.Value(slot)
 }
 
-func (r *row) fill(h master.Heard, names *infoSlots) {
-	r.Heard, r.names = h, names
+func (r *row) fill(h master.Record, names *infoSlots) {
+	r.Record, r.names = h, names
 	r.players = h.Population()
 	r.maxPlayers, _ = master.ParsePopulation(r.rule(names.max))
 }
@@ -57,11 +57,11 @@ func (r *row) fill(h master.Heard, names *infoSlots) {
 // where an answer ended.
 type place struct {
 	number uint64 // of an IPv4 address and port, 0 for others
-	heard  *master.Heard
+	record *master.Record
 }
 
-func placeOf(h *master.Heard) place {
-	p := place{heard: h}
+func placeOf(h *master.Record) place {
+	p := place{record: h}
 	if a := h.Public.Addr(); a.Is4() {
 		b := a.As4()
 		p.number = uint64(binary.BigEndian.Uint32(b[:]))<<16 | uint64(h.Public.Port())
@@ -71,7 +71,7 @@ func placeOf(h *master.Heard) place {
 
 func comparePlaces(a, b place) int {
 	if a.number == 0 || b.number == 0 {
-		return a.heard.Public.Compare(b.heard.Public)
+		return a.record.Public.Compare(b.record.Public)
 	}
 	return cmp.Compare(a.number, b.number)
 }
@@ -92,24 +92,24 @@ func newLatest(r *master.Registry) *views.Latest[snapshot] {
 	return views.NewLatest(r.LastSerial, func(*snapshot) *snapshot { return newSnapshot(r.All()) })
 }
 
-func newSnapshot(heard []master.Heard) *snapshot {
+func newSnapshot(records []master.Record) *snapshot {
 	s := &snapshot{}
-	places := make([]place, len(heard))
-	for i := range heard {
-		places[i] = placeOf(&heard[i])
+	places := make([]place, len(records))
+	for i := range records {
+		places[i] = placeOf(&records[i])
 	}
 	slices.SortFunc(places, comparePlaces)
-	s.rows = make([]row, len(heard))
+	s.rows = make([]row, len(records))
 	known := make(map[*master.Names]*infoSlots)
 	for i, p := range places {
-		names := p.heard.Rules.Names()
+		names := p.record.Rules.Names()
 		slots := known[names]
 		if slots == nil {
 			slots = newInfoSlots(names)
 			known[names] = slots
 			s.rules = append(s.rules, names)
 		}
-		s.rows[i].fill(*p.heard, slots)
+		s.rows[i].fill(*p.record, slots)
 	}
 	s.players = sync.OnceValue(func() []*master.Names { return distinct(s.rows, func(r *row) master.Table { return r.Players }) })
 	s.teams = sync.OnceValue(func() []*master.Names { return distinct(s.rows, func(r *row) master.Table { return r.Teams }) })

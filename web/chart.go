@@ -63,7 +63,7 @@ type chartMark struct {
 type hourView struct {
 	From, To string
 	Most     int
-	Heard    bool
+	Known    bool
 }
 
 // draw makes the chart of the points, which are in order, up to now. Where two
@@ -154,7 +154,7 @@ func hourTable(points []chartPoint, now time.Time) []hourView {
 		h := hourView{From: from.UTC().Format("15:04"), To: to.UTC().Format("15:04")}
 		for _, p := range points {
 			if !p.at.Before(from) && p.at.Before(to) {
-				h.Most, h.Heard = max(h.Most, p.players), true
+				h.Most, h.Known = max(h.Most, p.players), true
 			}
 		}
 		out = append(out, h)

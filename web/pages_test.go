@@ -536,7 +536,7 @@ func TestChartGaps(t *testing.T) {
 	if v.Text != "Players in the last 24 hours: 5 at the latest, 5 at most." {
 		t.Errorf("text: %q", v.Text)
 	}
-	if len(v.Table) != 25 || v.Table[0].From != "12:00" || v.Table[0].Heard || !v.Table[2].Heard || v.Table[2].Most != 5 || v.Table[10].Most != 2 {
+	if len(v.Table) != 25 || v.Table[0].From != "12:00" || v.Table[0].Known || !v.Table[2].Known || v.Table[2].Most != 5 || v.Table[10].Most != 2 {
 		t.Errorf("table: %+v", v.Table)
 	}
 	if draw(nil, time.Minute, now) != nil || draw([]chartPoint{at(25*time.Hour, 1)}, time.Minute, now) != nil {

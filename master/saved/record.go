@@ -10,11 +10,11 @@ import (
 )
 
 // pack makes a record to be saved of one of the list.
-func (l *List) pack(h master.Heard) storage.Server {
+func (l *List) pack(h master.Record) storage.Server {
 	s := storage.Server{
 		Source: h.Key.Source, Via: h.Via, Instance: h.Key.Instance, Game: h.Game, Origin: h.Origin.String(),
 		Public: h.Public, Local: h.Local, NATNeg: h.NATNeg, Reached: reachedWord(h.Findings.Reached),
-		Country: h.Country, Region: h.Region, First: h.First, Seen: h.Last,
+		Country: h.Country, Region: h.Region, First: h.First, Seen: h.LastSeen,
 	}
 	if text, ok := h.Unread(); ok && l.Sources[h.Origin] != nil {
 		s.Report = []byte(text)

@@ -120,15 +120,15 @@ func (l *List) SaveLast() error {
 
 // listed yields the list as the store keeps it. Records up to the saved revision
 // are written already.
-func (l *List) listed(list []master.Heard) iter.Seq[storage.ListedServer] {
+func (l *List) listed(list []master.Record) iter.Seq[storage.ListedServer] {
 	return func(yield func(storage.ListedServer) bool) {
-		var h master.Heard
+		var h master.Record
 		record := func() storage.Server { return l.pack(h) }
 		for _, h = range list {
 			if h.Restored {
-				h.Last = h.Seen // being restored is no sign of life
+				h.LastSeen = h.Seen // being restored is no sign of life
 			}
-			s := storage.ListedServer{Source: h.Key.Source, Seen: h.Last, Changed: h.Revision > l.saved, Record: record}
+			s := storage.ListedServer{Source: h.Key.Source, Seen: h.LastSeen, Changed: h.Revision > l.saved, Record: record}
 			if !yield(s) {
 				return
 			}

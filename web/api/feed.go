@@ -306,11 +306,11 @@ func (f *feed) encode(b *batch, changes []master.Change) {
 
 // row reads a single server.
 func (rd *reader) row(w who) (*Row, bool) {
-	h, ok := rd.lister.registry.FindHeard(w.public)
+	h, ok := rd.lister.registry.FindRecord(w.public)
 	if !ok || h.Origin != w.origin || h.Game != w.game {
 		return nil, false
 	}
-	return &Row{reading: rd.read(h.Server), Last: h.Last}, true
+	return &Row{reading: rd.read(h.Server), Last: h.LastSeen}, true
 }
 
 // appendRemoved writes what is left to say about a server that left. It returns

@@ -88,7 +88,7 @@ func objects(t testing.TB, table master.Table) (list []json.RawMessage) {
 }
 
 // modelOf is what the API says about a server in full.
-func modelOf(t testing.TB, h master.Heard, title string) model {
+func modelOf(t testing.TB, h master.Record, title string) model {
 	t.Helper()
 	rule := func(name string) string {
 		v, _ := h.Rules.Get(name)
@@ -99,7 +99,7 @@ func modelOf(t testing.TB, h master.Heard, title string) model {
 		Address: h.Public.String(), Host: h.Public.Addr().String(), Port: h.Public.Port(), GamePort: parsePort(rule("hostport")),
 		Map: clean.Text(rule("mapname")), Type: clean.Text(rule("gametype")), Players: h.Population(), Password: master.IsYes(rule("password")),
 		Country: clean.Text(h.Country), Region: clean.Text(h.Region), Reachable: h.Direct(), Reached: h.Findings.Reached.String(), NATNeg: h.NATNeg,
-		First: h.First.UTC().Format(time.RFC3339), Last: h.Last.UTC().Format(time.RFC3339),
+		First: h.First.UTC().Format(time.RFC3339), Last: h.LastSeen.UTC().Format(time.RFC3339),
 		Rules: ordered(t, h.Rules.All()), List: objects(t, h.Players), Teams: objects(t, h.Teams),
 	}
 	m.Max, _ = master.ParsePopulation(rule("maxplayers"))

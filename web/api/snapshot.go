@@ -86,14 +86,14 @@ func (l *lister) build(last *Snapshot) *Snapshot {
 	if last != nil {
 		left = make(map[*master.Server]time.Time, len(all))
 		for _, h := range all {
-			left[h.Server] = h.Last
+			left[h.Server] = h.LastSeen
 		}
 		kept = s.keep(last.titled(rd.title), left)
 	}
 	fresh := make([]Row, 0, len(all)-len(kept))
 	for _, h := range all { // in an order that is kind to memory, other than that of left
 		if _, ok := left[h.Server]; ok || len(kept) == 0 {
-			fresh = append(fresh, Row{reading: rd.read(h.Server), Last: h.Last})
+			fresh = append(fresh, Row{reading: rd.read(h.Server), Last: h.LastSeen})
 		}
 	}
 	s.Rows = merged(pointers(kept), Sorted(pointers(fresh), false, ByGame.key))

@@ -1,0 +1,69 @@
+package master
+
+import (
+	"net/netip"
+	"time"
+)
+
+// Record is a listed server with its state in the list.
+type Record struct {
+	*Server
+	LastSeen time.Time // when it last gave a sign of life
+	// Revision is that of the record: one more than the newest before it, of all
+	// servers. Unlike the serial it counts for hidden servers too.
+	Revision uint64
+}
+
+// FindRecord is Find with the state of the server in the list.
+func (r *Registry) FindRecord(public netip.AddrPort) (Record, bool) {
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	e, ok := r.byPublicLocked(public)
+	if !ok || e.game == &r.hidden {
+		return Record{}, false
+	}
+	return r.record(e), true
+}
+
+// record returns the record of an entry. r.mu is held.
+func (r *Registry) record(e *entry) Record {
+	return Record{e.server, r.start.Add(time.Duration(e.seen.Load())), e.revision}
+}
+
+// All returns every listed server. The order is by game, else arbitrary.
+func (r *Registry) All() []Record {
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	out := make([]Record, 0, len(r.bySource)-len(r.hidden.entries))
+	for _, g := range r.games {
+		out = r.appendRecords(g, out)
+	}
+	return out
+}
+
+// Records returns every server, hidden ones included, and the newest revision:
+// what is new later has a higher one.
+func (r *Registry) Records() (list []Record, revision uint64) {
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	list = make([]Record, 0, len(r.bySource))
+	for _, g := range r.games {
+		list = r.appendRecords(g, list)
+	}
+	return r.appendRecords(&r.hidden, list), r.revision
+}
+
+// Revision returns the newest revision.
+func (r *Registry) Revision() uint64 {
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	return r.revision
+}
+
+// appendRecords appends the servers of an index. r.mu is held.
+func (r *Registry) appendRecords(g *gameIndex, out []Record) []Record {
+	for _, e := range g.entries {
+		out = append(out, r.record(e))
+	}
+	return out
+}
