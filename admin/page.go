@@ -5,10 +5,8 @@ import (
 	"crypto/sha256"
 	"embed"
 	"encoding/hex"
-	"errors"
 	"fmt"
 	"html/template"
-	"mime"
 	"net/http"
 	"strings"
 	"time"
@@ -16,6 +14,7 @@ import (
 	"github.com/respawnd/respawnd/internal/clean"
 	"github.com/respawnd/respawnd/operator"
 	"github.com/respawnd/respawnd/storage"
+	"github.com/respawnd/respawnd/web/session"
 )
 
 // Bounds of what a form may hold, in bytes.
@@ -338,17 +337,11 @@ func (s *Server) withForm(limit int64, f http.HandlerFunc) http.HandlerFunc {
 			s.showProblem(w, http.StatusForbidden, "Another site sent this form. Nothing was changed.", nil)
 			return
 		}
-		r.Body = http.MaxBytesReader(w, r.Body, limit)
-		kind, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type"))
-		err := r.ParseForm()
-		if err == nil && kind == "multipart/form-data" {
-			err = r.ParseMultipartForm(limit) // all of it fits into memory
-		}
-		if err != nil {
+		if code := session.ReadForm(w, r, limit); code != 0 {
 			s.metrics.refuse(refusedBody)
-			code, text := http.StatusBadRequest, "The form could not be read. Nothing was changed."
-			if _, ok := errors.AsType[*http.MaxBytesError](err); ok {
-				code, text = http.StatusRequestEntityTooLarge, fmt.Sprintf("The form is longer than %d bytes. Nothing was changed.", limit)
+			text := "The form could not be read. Nothing was changed."
+			if code == http.StatusRequestEntityTooLarge {
+				text = fmt.Sprintf("The form is longer than %d bytes. Nothing was changed.", limit)
 			}
 			s.showProblem(w, code, text, nil)
 			return

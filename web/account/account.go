@@ -234,14 +234,11 @@ func (v *visit) readForm() bool {
 		v.Fail(v.w, v.r, http.StatusUnsupportedMediaType, "this form was not sent by a page of this site")
 		return false
 	}
-	v.r.Body = http.MaxBytesReader(v.w, v.r.Body, maxForm)
-	if err := v.r.ParseForm(); err != nil {
+	if status := session.ReadForm(v.w, v.r, maxForm); status != 0 {
 		v.Drop(dropForm)
-		if _, tooLarge := errors.AsType[*http.MaxBytesError](err); tooLarge {
-			v.Fail(v.w, v.r, http.StatusRequestEntityTooLarge, "the form is too large")
-			return false
-		}
-		v.Fail(v.w, v.r, http.StatusBadRequest, "the form cannot be read")
+		v.Fail(v.w, v.r, status, map[int]string{
+			http.StatusRequestEntityTooLarge: "the form is too large", http.StatusBadRequest: "the form cannot be read",
+		}[status])
 		return false
 	}
 	v.form = v.r.PostForm

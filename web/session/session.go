@@ -1,5 +1,5 @@
 // Package session keeps the logins to pages over HTTP, of players to those of
-// package web and of operators to those of package admin.
+// package web and of operators to those of package admin, and reads their forms.
 //
 // A session is known by a random token of 256 bits in a closed cookie (HttpOnly,
 // SameSite=Strict). Sessions are kept in memory, as digests of their tokens, so

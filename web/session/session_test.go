@@ -157,3 +157,29 @@ func TestForms(t *testing.T) {
 		t.Error("a token is valid for another browser, another process or no browser")
 	}
 }
+
+func TestReadForm(t *testing.T) {
+	const kind = "application/x-www-form-urlencoded"
+	tests := map[string]struct {
+		kind, body string
+		want       int
+	}{
+		"fits":      {kind, "a=" + strings.Repeat("x", 98), 0},
+		"too large": {kind, "a=" + strings.Repeat("x", 99), http.StatusRequestEntityTooLarge},
+		"broken":    {kind, "a=%zz", http.StatusBadRequest},
+		"file":      {"multipart/form-data; boundary=b", "--b\r\nContent-Disposition: form-data; name=a\r\n\r\nx\r\n--b--", 0},
+		"cut file":  {"multipart/form-data; boundary=b", "--b\r\nContent-Disp", http.StatusBadRequest},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/", strings.NewReader(tc.body))
+			r.Header.Set("Content-Type", tc.kind)
+			if got := ReadForm(httptest.NewRecorder(), r, 100); got != tc.want {
+				t.Errorf("got %d, want %d", got, tc.want)
+			}
+			if tc.want == 0 && !r.PostForm.Has("a") {
+				t.Error("the form lacks its field")
+			}
+		})
+	}
+}
