@@ -65,7 +65,10 @@ func BenchmarkTenThousandServers(b *testing.B) {
 	const servers = 10_000
 	port := startServers(b)
 	p, reg := benchProber(b)
-	p.SetLimits(Limits{Rate: 4000, Open: 64, RulesEvery: time.Nanosecond, Every: time.Hour, PerAddr: servers})
+	p.maxOpen = 64
+	c := config()
+	c.Rate, c.Every = 4000, time.Hour
+	p.Reload(&c)
 	conn, err := netserve.ListenPackets(b.Context(), "udp4", "0.0.0.0:0", netserve.ListenOptions{ReadBuffer: 16 << 20})
 	if err != nil {
 		b.Fatal(err)

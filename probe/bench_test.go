@@ -55,9 +55,11 @@ func benchProber(b *testing.B) (*Prober, *master.Registry) {
 		b.Fatal(err)
 	}
 	reg := master.NewRegistry(master.Limits{})
-	return New(Options{Registry: reg, Games: catalogue, Limits: Limits{
-		Rate: 1e9, Open: 1 << 20, RulesEvery: time.Nanosecond, Exempt: func(netip.Addr) bool { return true },
-	}}), reg
+	c := config()
+	c.Rate = 1e9
+	p := New(Options{Config: c, Registry: reg, Games: catalogue, Exempt: func(netip.Addr) bool { return true }})
+	p.maxOpen, p.rulesEvery = 1<<20, time.Nanosecond
+	return p, reg
 }
 
 // BenchmarkVisit is one whole visit, info, players and rules, without sockets;
@@ -72,7 +74,7 @@ func BenchmarkVisit(b *testing.B) {
 	now := time.Now()
 	b.ReportAllocs()
 	for b.Loop() {
-		now = now.Add(2 * DefaultEvery)
+		now = now.Add(2 * config().Every)
 		p.tick(now)
 		m.deliver()
 	}

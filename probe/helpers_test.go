@@ -10,6 +10,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/rs/zerolog"
 
+	"github.com/respawnd/respawnd/configs"
 	"github.com/respawnd/respawnd/internal/games"
 	"github.com/respawnd/respawnd/internal/netserve"
 	"github.com/respawnd/respawnd/internal/verdicts"
@@ -45,6 +46,12 @@ func (w *world) WritePacket(data []byte, from netip.Addr, to netip.AddrPort) err
 	return nil
 }
 
+// config returns the default configuration.
+func config() (c Config) {
+	configs.Defaults(&c)
+	return c
+}
+
 // newWorld makes a prober that serves in a world without servers. Call it in a
 // synctest bubble.
 func newWorld(t testing.TB, change func(*Options)) *world {
@@ -61,7 +68,7 @@ func newWorld(t testing.TB, change func(*Options)) *world {
 	}
 	metrics := prometheus.NewRegistry()
 	opt := Options{
-		Registry: master.NewRegistry(master.Limits{}), Games: catalogue, Verdicts: verdicts.NewLog(zerolog.Nop(), 0),
+		Config: config(), Registry: master.NewRegistry(master.Limits{}), Games: catalogue, Verdicts: verdicts.NewLog(zerolog.Nop(), 0),
 		Registerer: metrics, Metrics: netserve.NewMetrics(nil, "probe", DropReasons()...),
 	}
 	if change != nil {

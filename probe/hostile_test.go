@@ -51,7 +51,7 @@ func TestEndlessChallengesEndTheVisit(t *testing.T) {
 			return [][]byte{a2s.AppendChallenge(nil, challenge)}
 		})
 		w.watch(there, A2S, master.FromValve)
-		w.pass(DefaultEvery)
+		w.pass(config().Every)
 		// Three questions, each of which may be followed by three with a challenge.
 		if n := w.count(there); n > maxTries*(1+a2s.MaxChallenges) {
 			t.Errorf("%d packets to a server of challenges in one visit", n)

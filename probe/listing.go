@@ -27,7 +27,7 @@ func (t *target) key() master.Key { return master.Key{Source: t.addr, Instance: 
 // learn takes an answer over into the list. p.mu is held.
 func (p *Prober) learn(t *target, tk talk, st *query.Status, now time.Time) {
 	if !tk.partial() {
-		t.rulesDue = now.Add(p.limits.RulesEvery)
+		t.rulesDue = now.Add(p.rulesEvery)
 	}
 	if t.owned {
 		p.learnOwned(t, st)
@@ -166,7 +166,7 @@ func (p *Prober) gameOf(t *target, c claim, origin master.Origin, st *query.Stat
 	if _, known := p.opt.Games.Lookup(name); known {
 		return name, true
 	}
-	if p.games[name] == 0 && name != t.listed && len(p.games) >= p.limits.Games {
+	if p.games[name] == 0 && name != t.listed && len(p.games) >= p.config.MaxGames {
 		return "", false
 	}
 	return name, true

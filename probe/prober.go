@@ -21,23 +21,10 @@ import (
 	"github.com/respawnd/respawnd/master"
 )
 
-// Defaults and bounds of a Prober.
+// Bounds of a Prober that are not configured.
 const (
-	// DefaultEvery is how often a watched server is visited.
-	DefaultEvery = time.Minute
-	// DefaultRulesEvery is how often what changes rarely is asked for.
-	DefaultRulesEvery = 5 * time.Minute
-	// DefaultRate is how many visits begin per second.
-	DefaultRate = 200
-	// DefaultOpen is how many visits may be under way.
-	DefaultOpen = 1024
-	// DefaultTargets is how many servers may be watched, static ones not counted.
-	DefaultTargets = 50_000
-	// DefaultPerAddr is how many of them may be at one address.
-	DefaultPerAddr = 256
-	// DefaultGames is how many games that are not in the catalogue servers may
-	// name.
-	DefaultGames = 1024
+	rulesEvery = 5 * time.Minute // between two questions for what changes rarely
+	maxOpen    = 1024            // visits under way
 
 	minInterval = 10 * time.Second // between two visits to a server for any purpose
 	maxInterval = 30 * time.Minute // between two visits to a server that does not answer
@@ -64,54 +51,19 @@ var (
 	ErrNotServing = errors.New("probe: not running")
 )
 
-// Limits are what may change while a Prober runs. Zero values mean the defaults.
-type Limits struct {
-	Every      time.Duration // between two visits to a watched server
-	RulesEvery time.Duration // between two questions for what changes rarely
-	Rate       float64       // visits per second
-	Open       int           // visits under way
-	Targets    int           // servers that are watched, static ones not counted
-	PerAddr    int           // of them at one address
-	Games      int           // that are not in the catalogue
-	// Exempt tells which addresses PerAddr does not bind; nil: none.
-	Exempt func(netip.Addr) bool
-	// Zandronum is the time between two visits to a server that Zandronum's
-	// master lists, at least ZandronumLeast; 0: those are not visited.
-	Zandronum time.Duration
-}
-
-func (l Limits) withDefaults() Limits {
-	set := func(v *int, d int) {
-		if *v <= 0 {
-			*v = d
-		}
-	}
-	set(&l.Open, DefaultOpen)
-	set(&l.Targets, DefaultTargets)
-	set(&l.PerAddr, DefaultPerAddr)
-	set(&l.Games, DefaultGames)
-	if l.Every <= 0 {
-		l.Every = DefaultEvery
-	}
-	if l.RulesEvery <= 0 {
-		l.RulesEvery = DefaultRulesEvery
-	}
-	if l.Rate <= 0 {
-		l.Rate = DefaultRate
-	}
-	if l.Zandronum > 0 {
-		l.Zandronum = max(l.Zandronum, ZandronumLeast)
-	}
-	return l
-}
-
 // Options configure a Prober. Registry and Games are required.
 type Options struct {
 	Registry *master.Registry
 	Games    *games.Catalog
 	Verdicts *verdicts.Log // nil: none are noted
-	Limits   Limits
+	Config   Config
 
+	// Exempt tells which addresses the Registry's limit per address does not bind;
+	// nil: none.
+	Exempt func(netip.Addr) bool
+	// AskZandronum returns the time between two visits to a server that Zandronum's
+	// master lists, raised to ZandronumLeast; 0 or nil: those are not visited.
+	AskZandronum func() time.Duration
 	// Own tells which addresses are those of this daemon; nil: none.
 	Own func(netip.AddrPort) bool
 	// Broadcast tells which addresses mean a whole network of this machine; nil:
@@ -131,11 +83,15 @@ type Options struct {
 // Prober asks servers. It implements netserve.PacketHandler for the answers. All
 // methods may be called at any time from any goroutine.
 type Prober struct {
-	opt     Options
-	metrics *metrics
+	opt        Options
+	metrics    *metrics
+	maxOpen    int
+	rulesEvery time.Duration
 
-	mu       sync.Mutex // guards the fields below, the targets and the visits
-	limits   Limits
+	mu       sync.Mutex    // guards the fields below, the targets and the visits
+	config   *Config       // never changed
+	perAddr  int           // servers watched at one address, static ones not counted
+	askZan   time.Duration // between two visits to a server of Zandronum; 0: none
 	rate     *rate.Limiter
 	conn     netserve.PacketWriter // nil: nothing is asked
 	table    table
@@ -158,19 +114,30 @@ type packet struct {
 
 // New returns a Prober. It sends nothing until Serve runs.
 func New(opt Options) *Prober {
-	p := &Prober{opt: opt, table: newTable(), games: make(map[string]int), kept: newAnswers()}
+	p := &Prober{
+		opt: opt, maxOpen: maxOpen, rulesEvery: rulesEvery,
+		table: newTable(), games: make(map[string]int), kept: newAnswers(),
+	}
 	p.metrics = newMetrics(opt.Registerer, p.counts)
-	p.SetLimits(opt.Limits)
+	p.Reload(&opt.Config)
 	return p
 }
 
-// SetLimits changes the limits. Servers that are watched already stay.
-func (p *Prober) SetLimits(l Limits) {
+// Reload takes over the live keys, the Registry's limit per address and the answer
+// of AskZandronum. Servers that are watched already stay.
+func (p *Prober) Reload(c *Config) {
+	perAddr, askZan := p.opt.Registry.Limits().PerAddr, time.Duration(0)
+	if p.opt.AskZandronum != nil {
+		askZan = p.opt.AskZandronum()
+	}
+	if askZan > 0 {
+		askZan = max(askZan, ZandronumLeast)
+	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.limits = l.withDefaults()
+	p.config, p.perAddr, p.askZan = c, perAddr, askZan
 	// What may begin at once is little, so that visits are spread over a second.
-	p.rate = rate.NewLimiter(rate.Limit(p.limits.Rate), max(int(p.limits.Rate/10), 1))
+	p.rate = rate.NewLimiter(rate.Limit(c.Rate), max(c.Rate/10, 1))
 	p.followed = unread
 }
 
@@ -278,11 +245,11 @@ func (p *Prober) soon(t *target, now time.Time) {
 
 // room says whether another server of a host may be watched. p.mu is held.
 func (p *Prober) room(host netip.Addr) error {
-	if p.table.watched >= p.limits.Targets {
+	if p.table.watched >= p.config.MaxServers {
 		p.metrics.refused(refusedFull)
 		return ErrFull
 	}
-	if p.table.perAddr[host] >= p.limits.PerAddr && (p.limits.Exempt == nil || !p.limits.Exempt(host)) {
+	if p.table.perAddr[host] >= p.perAddr && (p.opt.Exempt == nil || !p.opt.Exempt(host)) {
 		p.metrics.refused(refusedHost)
 		return ErrFull
 	}

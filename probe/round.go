@@ -51,7 +51,7 @@ func (p *Prober) turn(t *target, now time.Time) (goOn bool) {
 		p.table.queue.at(t, now.Add(p.every(t)))
 	case p.table.open[t.addr.Addr()] >= perHost:
 		p.table.queue.at(t, now.Add(hostPause))
-	case p.table.visits >= p.limits.Open || !p.rate.AllowN(now, 1):
+	case p.table.visits >= p.maxOpen || !p.rate.AllowN(now, 1):
 		return false
 	default:
 		p.visit(t, newTalk(t.protocol(), !now.Before(t.rulesDue)), t.protocol(), now)
@@ -114,11 +114,11 @@ func (p *Prober) proceed(t *target, data []byte, over bool, err error, now time.
 func (p *Prober) every(t *target) time.Duration {
 	switch {
 	case t.owned:
-		return p.limits.Zandronum
+		return p.askZan
 	case t.protocol() == 0: // remembered, so that it is not asked too often
 		return ZandronumLeast
 	default:
-		return max(p.limits.Every, t.protocol().least())
+		return max(p.config.Every, t.protocol().least())
 	}
 }
 
@@ -236,7 +236,7 @@ func (p *Prober) followZandronum(now time.Time) {
 	}
 	p.followed = serial
 	there := make(map[netip.AddrPort]bool)
-	if p.limits.Zandronum > 0 {
+	if p.askZan > 0 {
 		for srv := range p.opt.Registry.List(wire.Game) {
 			if srv.Origin != master.FromZandronum || srv.Restored || !p.may(srv.Key.Source) {
 				continue

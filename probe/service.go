@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net"
 	"net/netip"
+	"time"
 
 	"golang.org/x/sync/errgroup"
 
@@ -35,8 +36,9 @@ func (c *Config) Open(ctx context.Context, env *service.Env) (*service.Running, 
 		return nil, err
 	}
 	p := New(Options{
-		Registry: env.List, Games: env.Games, Verdicts: env.Servers, Limits: c.limits(env),
-		Own: env.Own, Broadcast: hostnet.IsBroadcast, Banned: env.BannedFrom(storage.ScopeLists), Locate: env.Locate,
+		Registry: env.List, Games: env.Games, Verdicts: env.Servers, Config: *c, Exempt: env.Trusted,
+		AskZandronum: func() time.Duration { return env.AskEvery(master.FromZandronum) },
+		Own:          env.Own, Broadcast: hostnet.IsBroadcast, Banned: env.BannedFrom(storage.ScopeLists), Locate: env.Locate,
 		Log: env.Log, Metrics: env.Metrics(DropReasons()...), Registerer: env.Registerer,
 	})
 	statics := NewStatics(p, func(ctx context.Context, host string) ([]netip.Addr, error) {
@@ -50,17 +52,10 @@ func (c *Config) Open(ctx context.Context, env *service.Env) (*service.Running, 
 			g.Go(func() error { statics.Run(ctx); return nil })
 			return g.Wait()
 		},
-		Reload: func(to service.Service) { p.SetLimits(to.(*Config).limits(env)) },
+		Reload: func(to service.Service) { p.Reload(to.(*Config)) },
 		Close:  conn.Close,
 		Asker:  NewAsker(p, statics),
 	}, nil
-}
-
-func (c *Config) limits(env *service.Env) Limits {
-	return Limits{
-		Every: c.Every, Rate: float64(c.Rate), Targets: c.MaxServers, Games: c.MaxGames,
-		PerAddr: env.List.Limits().PerAddr, Exempt: env.Trusted, Zandronum: env.AskEvery(master.FromZandronum),
-	}
 }
 
 // asker is what other services use of the Prober. It implements service.Asker.

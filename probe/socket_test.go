@@ -144,7 +144,7 @@ func TestProberOverSockets(t *testing.T) {
 		t.Fatal(err)
 	}
 	reg := master.NewRegistry(master.Limits{})
-	p := New(Options{Registry: reg, Games: catalogue})
+	p := New(Options{Config: config(), Registry: reg, Games: catalogue})
 	conn, err := netserve.ListenPackets(t.Context(), "udp4", "127.0.0.1:0", netserve.ListenOptions{})
 	if err != nil {
 		t.Fatal(err)

@@ -165,7 +165,7 @@ func (p *Prober) cannot(srv *master.Server, t *target, tk talk, protocol Protoco
 			return Status{}, true, ErrNoAnswer
 		}
 		return recorded(srv), true, nil
-	case p.table.visits >= p.limits.Open || !p.rate.AllowN(now, 1):
+	case p.table.visits >= p.maxOpen || !p.rate.AllowN(now, 1):
 		p.metrics.refused(refusedBusy)
 		return Status{}, true, ErrBusy
 	}

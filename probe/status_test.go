@@ -136,9 +136,8 @@ func TestSilentServerIsAskedInTurnAndGivenUp(t *testing.T) {
 
 func TestZandronumIntervalHoldsForAllCallers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, nil)
+		w := zandronumWorld(t)
 		w.put(master.Server{Public: there, Game: "zandronum", Origin: master.FromZandronum})
-		w.p.SetLimits(Limits{Zandronum: ZandronumLeast})
 		w.says(there, probetest.Arena("").Speaks("zandronum"))
 		for range 5 * 60 {
 			w.pass(time.Second)
@@ -158,8 +157,9 @@ func TestZandronumIntervalHoldsForAllCallers(t *testing.T) {
 
 func TestQuestionsOfCallersAreBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		for name, limits := range map[string]Limits{"open": {Open: 3}, "rate": {Rate: 30}} {
-			w := newWorld(t, func(o *Options) { o.Limits = limits })
+		for name, limits := range map[string]struct{ open, rate int }{"open": {3, 200}, "rate": {maxOpen, 30}} {
+			w := newWorld(t, func(o *Options) { o.Config.Rate = limits.rate })
+			w.p.maxOpen = limits.open
 			busy := 0
 			for i := range 5 {
 				a := netip.MustParseAddrPort(fmt.Sprintf("192.0.2.9:%d", 6500+i))

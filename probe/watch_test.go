@@ -80,14 +80,14 @@ func TestSameAnswerDoesNotChangeTheRecord(t *testing.T) {
 		w.watch(there, A2S, master.FromValve)
 		w.pass(time.Second)
 		before, _ := w.listed(there)
-		w.pass(2 * DefaultEvery)
+		w.pass(2 * config().Every)
 		if after, _ := w.listed(there); after != before {
 			t.Error("the same answer made another record")
 		}
 		again := *g
 		again.Map = "de_nuke"
 		w.says(there, again.Speaks("a2s"))
-		w.pass(2 * DefaultEvery)
+		w.pass(2 * config().Every)
 		if got := w.rule(there, "mapname"); got != "de_nuke" {
 			t.Errorf("mapname %q after a change", got)
 		}
@@ -107,14 +107,14 @@ func TestRulesAreAskedForNowAndThenAndKept(t *testing.T) {
 			return talk(q)
 		})
 		w.watch(there, A2S, master.Static)
-		w.pass(DefaultRulesEvery - DefaultEvery)
+		w.pass(rulesEvery - config().Every)
 		if asked != 1 || w.rule(there, "sv_gravity") != "800" {
 			t.Errorf("asked for rules %d times, sv_gravity %q; want once, 800", asked, w.rule(there, "sv_gravity"))
 		}
 		again := *g
 		again.Rules = [][2]string{{"sv_gravity", "100"}}
 		talk = again.Speaks("a2s")
-		w.pass(3 * DefaultEvery)
+		w.pass(3 * config().Every)
 		if w.rule(there, "sv_gravity") != "100" || w.rule(there, "mp_timelimit") != "" {
 			t.Errorf("sv_gravity %q, mp_timelimit %q after they changed", w.rule(there, "sv_gravity"), w.rule(there, "mp_timelimit"))
 		}
@@ -131,16 +131,16 @@ func TestSilentServerLeavesTheList(t *testing.T) {
 				w.watch(there, A2S, origin)
 				w.pass(time.Second)
 				w.says(there, nil)
-				w.pass(2 * DefaultEvery)
+				w.pass(2 * config().Every)
 				if _, ok := w.listed(there); !ok {
 					t.Error("left after two visits without an answer")
 				}
-				w.pass(2 * DefaultEvery)
+				w.pass(2 * config().Every)
 				if _, ok := w.listed(there); ok {
 					t.Error("still listed after three visits without an answer")
 				}
 				w.says(there, talk)
-				w.pass(20 * DefaultEvery)
+				w.pass(20 * config().Every)
 				if _, ok := w.listed(there); ok != comesBack {
 					t.Errorf("listed again: %v, want %v", ok, comesBack)
 				}
@@ -170,7 +170,7 @@ func TestDeadServersAreVisitedEverMoreRarely(t *testing.T) {
 			gaps = append(gaps, times[i].Sub(times[i-maxTries]))
 		}
 		for i, gap := range gaps {
-			want := min(DefaultEvery<<(i+1), maxInterval)
+			want := min(config().Every<<(i+1), maxInterval)
 			if gap < want || gap > want+want/10+QuestionTime+time.Second {
 				t.Errorf("gap %d is %v, want about %v", i, gap, want)
 			}
@@ -212,7 +212,7 @@ func TestServerThatIsNotWantedAnyMoreLeaves(t *testing.T) {
 		if !w.p.Unwatch(there, master.Static) || w.p.Unwatch(there, master.Static) {
 			t.Error("Unwatch: want true once")
 		}
-		w.pass(2 * DefaultEvery)
+		w.pass(2 * config().Every)
 		if srv, ok := w.listed(there); !ok || srv.Origin != master.FromValve {
 			t.Errorf("listed as %+v, want from valve, which still wants it", srv)
 		}
@@ -269,12 +269,12 @@ func TestBannedServersAreNotAskedAndLeave(t *testing.T) {
 		w.pass(time.Second)
 		banned = true
 		w.count(there)
-		w.pass(2 * DefaultEvery)
+		w.pass(2 * config().Every)
 		if _, ok := w.listed(there); ok || w.count(there) != 0 {
 			t.Error("a banned server is listed or asked")
 		}
 		banned = false
-		w.pass(2 * DefaultEvery)
+		w.pass(2 * config().Every)
 		if _, ok := w.listed(there); !ok {
 			t.Error("not listed after the ban")
 		}
@@ -293,7 +293,8 @@ func TestWatchedServersAreBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		exempt := netip.MustParseAddr("10.9.9.9")
 		w := newWorld(t, func(o *Options) {
-			o.Limits = Limits{Targets: 5, PerAddr: 2, Exempt: func(a netip.Addr) bool { return a == exempt }}
+			o.Config.MaxServers, o.Registry = 5, master.NewRegistry(master.Limits{PerAddr: 2})
+			o.Exempt = func(a netip.Addr) bool { return a == exempt }
 		})
 		watch := func(a netip.Addr, port uint16, o master.Origin) error {
 			return w.p.Watch(Target{Address: netip.AddrPortFrom(a, port), Protocol: A2S, Origin: o})
@@ -327,7 +328,7 @@ func TestWatchedServersAreBounded(t *testing.T) {
 
 func TestVisitsAreSpreadAndFair(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, func(o *Options) { o.Limits = Limits{Rate: 20, Every: 10 * time.Second} })
+		w := newWorld(t, func(o *Options) { o.Config.Rate, o.Config.Every = 20, 10*time.Second })
 		list := many(600) // three times as many as their interval allows for
 		for _, a := range list {
 			w.says(a, (&probetest.Game{Name: "x", Game: "cstrike"}).Speaks("a2s"))
@@ -367,7 +368,8 @@ func TestVisitsAreSpreadAndFair(t *testing.T) {
 
 func TestVisitsUnderWayAreBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, func(o *Options) { o.Limits = Limits{Open: 7, Rate: 1000} })
+		w := newWorld(t, func(o *Options) { o.Config.Rate = 1000 })
+		w.p.maxOpen = 7
 		for _, a := range many(50) {
 			w.watch(a, A2S, master.FromValve)
 		}
@@ -380,7 +382,7 @@ func TestVisitsUnderWayAreBounded(t *testing.T) {
 		if most != 7 {
 			t.Errorf("%d visits under way, want 7", most)
 		}
-		w = newWorld(t, func(o *Options) { o.Limits = Limits{Rate: 1000} })
+		w = newWorld(t, func(o *Options) { o.Config.Rate = 1000 })
 		for port := range uint16(50) {
 			w.watch(netip.AddrPortFrom(there.Addr(), 27015+port), A2S, master.FromValve)
 		}
@@ -403,7 +405,7 @@ func TestTimesAreSpread(t *testing.T) {
 			w.says(a, probetest.Arena("plain").Speaks("gs1"))
 			w.watch(a, GS1, master.Static)
 		}
-		w.pass(10 * DefaultEvery)
+		w.pass(10 * config().Every)
 		last := make(map[time.Duration]bool)
 		for _, a := range list {
 			times := w.times[a]
@@ -463,7 +465,7 @@ func TestRestoredRecordIsConfirmed(t *testing.T) {
 
 func TestUnknownGamesAreBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, func(o *Options) { o.Limits = Limits{Games: 3} })
+		w := newWorld(t, func(o *Options) { o.Config.MaxGames = 3 })
 		list := many(6)
 		for i, a := range list {
 			w.says(a, probetest.Arena(fmt.Sprintf("mod%d", i)).Speaks("a2s"))
@@ -487,7 +489,7 @@ func TestUnknownGamesAreBounded(t *testing.T) {
 			n++
 			return probetest.Arena(fmt.Sprintf("new%d", n/10)).Speaks("a2s")(q)
 		})
-		w.pass(20 * DefaultEvery)
+		w.pass(20 * config().Every)
 		if got := w.reg.Counts(); len(got) != 4 || len(w.p.games) != 3 {
 			t.Errorf("games %v, counted %v", got, w.p.games)
 		}
@@ -577,7 +579,7 @@ func TestListWithoutRoomIsToldAndTriedAgain(t *testing.T) {
 			t.Errorf("told as %+v, answers %v; want a full list and a server that answers", got, w.p.Answers(there))
 		}
 		reg.Remove(master.Key{Source: other})
-		w.pass(2 * DefaultEvery)
+		w.pass(2 * config().Every)
 		if _, ok := w.listed(there); !ok {
 			t.Error("not listed when there was room again")
 		}
@@ -644,7 +646,7 @@ func TestSilentServersAreReported(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, nil)
 		w.watch(there, A2S, master.Static)
-		w.pass(DefaultEvery)
+		w.pass(config().Every)
 		if got := w.p.opt.Verdicts.Of(there.Addr()); len(got) != 1 || got[0].Verdict != verdicts.Unanswered {
 			t.Errorf("verdicts: %+v", got)
 		}

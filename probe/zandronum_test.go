@@ -24,7 +24,7 @@ var (
 
 // zandronumWorld is a world whose prober asks what Zandronum's master lists.
 func zandronumWorld(t testing.TB) *world {
-	return newWorld(t, func(o *Options) { o.Limits.Zandronum = ZandronumLeast })
+	return newWorld(t, func(o *Options) { o.AskZandronum = func() time.Duration { return ZandronumLeast } })
 }
 
 // register lists a server as Zandronum's master does.
@@ -183,7 +183,8 @@ func TestWhoIsAskedOfZandronumsServers(t *testing.T) {
 		if len(w.wire) != 1 || w.wire[0].From != own || w.wire[0].To != via {
 			t.Errorf("asked %v, want the own address of the verified server from the one that it talks to", w.wire)
 		}
-		w.p.SetLimits(Limits{})
+		w.p.opt.AskZandronum = nil
+		w.p.Reload(w.p.config)
 		w.pass(3 * time.Minute)
 		if _, _, followed, _ := w.p.counts(); followed != 0 || w.count(own) != 1 {
 			t.Error("asked although it is switched off")
