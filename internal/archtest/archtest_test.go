@@ -88,6 +88,7 @@ var ranks = map[string]int{
 	"master/legacylist":   5,
 	"master/serverbrowse": 5,
 	"natneg":              5,
+	"peerchat":            5,
 	"probe":               5,
 	"probe/probetest":     5, // for tests
 	"qr2":                 5,

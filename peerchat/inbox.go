@@ -1,0 +1,89 @@
+package peerchat
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"slices"
+)
+
+// maxLine is the longest line that a client may send, in bytes with its end.
+const maxLine = 4096
+
+// firstInbox is the memory of an inbox that waits, in bytes. Nearly all lines fit
+// into it; more is given back as soon as it is empty.
+const firstInbox = 512
+
+// errLineTooLong reports a line of more than maxLine bytes. Nothing behind it can
+// be read.
+var errLineTooLong = errors.New("line too long")
+
+// inbox cuts what a client sends into lines. The zero value is empty and holds no
+// memory.
+type inbox struct {
+	buf      []byte
+	from, to int     // what of buf is unread; it is plain text
+	cipher   *cipher // of what will be read, nil: not encrypted
+}
+
+// next returns the next line that is not empty, without its end and without any CR
+// or NUL, reading from r if it must. It is valid until the next call. The error is
+// errLineTooLong or comes from r.
+func (i *inbox) next(r io.Reader) (line []byte, err error) {
+	for {
+		unread := i.buf[i.from:i.to]
+		if end := bytes.IndexByte(unread, '\n'); end >= 0 {
+			i.from += end + 1
+			if line := cleanInPlace(unread[:end]); len(line) > 0 {
+				return line, nil
+			}
+			continue
+		}
+		if len(unread) >= maxLine {
+			return nil, errLineTooLong
+		}
+		i.makeRoom()
+		n, err := r.Read(i.buf[i.to:])
+		if i.cipher != nil {
+			i.cipher.apply(i.buf[i.to : i.to+n])
+		}
+		i.to += n
+		if n == 0 && err != nil {
+			return nil, err
+		}
+	}
+}
+
+// encrypt deciphers everything behind the line that next returned last, also what
+// was read already. It may be called once.
+func (i *inbox) encrypt(c cipher) {
+	i.cipher = &c
+	i.cipher.apply(i.buf[i.from:i.to])
+}
+
+// makeRoom makes room for at least one byte behind what is unread, which is less
+// than maxLine.
+func (i *inbox) makeRoom() {
+	unread := i.buf[i.from:i.to]
+	switch {
+	case len(unread) == 0 && len(i.buf) != firstInbox: // none yet, or more than most lines need
+		i.buf = make([]byte, firstInbox)
+	case i.to < len(i.buf) && len(unread) > 0:
+		return
+	case len(unread) == len(i.buf):
+		i.buf = append(i.buf, make([]byte, len(i.buf))...)
+	default:
+		copy(i.buf, unread)
+	}
+	i.from, i.to = 0, len(unread)
+}
+
+// cleanInPlace returns a line without what appendClean leaves out, in the same
+// memory.
+func cleanInPlace(line []byte) []byte {
+	line = bytes.TrimSuffix(line, []byte{'\r'})
+	if bytes.IndexByte(line, '\r') < 0 && bytes.IndexByte(line, 0) < 0 {
+		return line
+	}
+	return slices.DeleteFunc(line, isBreak)
+}
