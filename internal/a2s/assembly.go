@@ -21,25 +21,25 @@ const (
 // is ready; it holds at most MaxAtOnce messages and MaxMessage bytes of them. It
 // is not safe for concurrent use.
 type Assembly struct {
-	// Sizeless is what Sizeless says about the server. It decides where the
-	// packets themselves do not show it.
+	// Sizeless is the result of the function Sizeless for the server. It is
+	// used where the packets themselves leave the question open.
 	Sizeless bool
 
 	begun []*begun // the oldest first
 }
 
-// begun is a message of which not all parts have come.
+// begun is a message that is still incomplete.
 type begun struct {
 	id     uint32
 	format Format // 0: not known yet
-	// parts are by number, and begin behind the id. While the format is not known
-	// there is one.
+	// parts, by number, each without header and id. While the format is unknown
+	// it has one element.
 	parts [][]byte
-	held  int // parts that are there
-	size  int // their bytes
+	held  int // number of parts received
+	size  int // their size in bytes
 }
 
-// Size returns how many bytes of parts are held.
+// Size returns the number of bytes held.
 func (a *Assembly) Size() (n int) {
 	for _, b := range a.begun {
 		n += b.size
@@ -50,13 +50,13 @@ func (a *Assembly) Size() (n int) {
 // Reset forgets all parts.
 func (a *Assembly) Reset() { a.begun = nil }
 
-// Add takes a packet and returns the message if that is whole now. The body of a
-// message that was not split is part of the packet; parts are copied.
+// Add takes a packet and returns the message once it is complete. The body of a
+// message that was not split aliases the packet; parts are copied.
 //
-// Parts come in any order, more than once, and mixed with those of other
+// Parts may come in any order, repeatedly, and mixed with those of other
 // messages. A part that does not fit the others of its id begins a new message
-// of that id. When a part of one message more than MaxAtOnce comes, or more than
-// MaxMessage bytes, the oldest is forgotten.
+// with that id. Beyond MaxAtOnce messages or MaxMessage bytes, the oldest
+// message is dropped.
 //
 // The error is ErrForeign for packets of other protocols, ErrMalformed,
 // ErrTooMuch or ErrChecksum.
@@ -94,7 +94,7 @@ func (a *Assembly) Add(packet []byte) (m Message, whole bool, err error) {
 	return m, true, nil
 }
 
-// find returns what has begun of an id, or begins it.
+// find returns the incomplete message with an id, a new one if there is none.
 func (a *Assembly) find(id uint32) *begun {
 	for _, b := range a.begun {
 		if b.id == id {
@@ -115,8 +115,8 @@ func (a *Assembly) forget(b *begun) {
 	}
 }
 
-// bound forgets the oldest messages while more than MaxMessage bytes are held,
-// and b last.
+// bound drops the oldest messages, b last, while more than MaxMessage bytes are
+// held.
 func (a *Assembly) bound(b *begun) error {
 	for a.Size() > MaxMessage {
 		i := slices.IndexFunc(a.begun, func(other *begun) bool { return other != b })
@@ -129,11 +129,11 @@ func (a *Assembly) bound(b *begun) error {
 	return nil
 }
 
-// add takes a part whose format is known by itself, or not.
+// add takes a part; format is 0 if the part itself leaves it open.
 //
 // All parts of a Source message begin with the same byte, and no two of a
-// GoldSource message do; so the second part tells the format where none does by
-// itself.
+// GoldSource message do; so the second part decides the format where no single
+// part does.
 func (b *begun) add(part []byte, format Format) {
 	if b.held > 0 && b.format == 0 {
 		first := b.parts[0]
@@ -165,8 +165,8 @@ func (b *begun) add(part []byte, format Format) {
 // begin forgets all parts.
 func (b *begun) begin() { *b = begun{id: b.id} }
 
-// put places a part, which can be one of the format, by its number. ok is false
-// if it does not fit the others.
+// put stores a part, which can be one of the format, under its number. ok is
+// false if it does not fit the others.
 func (b *begun) put(part []byte) (ok bool) {
 	number, count, _ := b.format.place(part)
 	switch {
@@ -185,7 +185,7 @@ func (b *begun) put(part []byte) (ok bool) {
 
 func (b *begun) whole() bool { return b.format != 0 && b.held == len(b.parts) }
 
-// join returns the message of all parts.
+// join returns the message made of all parts.
 func (b *begun) join(sizeless bool) (Message, error) {
 	offset, compressed := 1, false
 	if b.format == Source {

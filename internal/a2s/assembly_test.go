@@ -22,8 +22,8 @@ var splits = map[string]Splitter{
 	"split_compressed_sizeless": {Format: Source, ID: 7, Size: 100, Sizeless: true},
 }
 
-// compressedRules is the bzip2 stream of testdata/rules.hex, as it lies in the
-// packets of a file.
+// compressedRules is the bzip2 stream of testdata/rules.hex, as the packets of
+// a file hold it.
 func compressedRules(t testing.TB) (stream []byte) {
 	t.Helper()
 	for i, p := range packetsOf(t, "split_compressed") {
@@ -434,7 +434,7 @@ func TestCompressedMessagesAreChecked(t *testing.T) {
 	}
 }
 
-// Runs of four equal bytes are what a block of bzip2 holds least of.
+// A block of bzip2 holds the fewest bytes if they are runs of four equal ones.
 func TestTheLargestMessageFitsOneBlock(t *testing.T) {
 	want := make([]byte, MaxMessage)
 	for i := range want {

@@ -8,9 +8,9 @@ import (
 	"io"
 )
 
-// unpack reads size, CRC-32 and bzip2 stream of a compressed message. The size is
-// only believed up to MaxMessage, and the stream is read no further than it. The
-// error is ErrTooMuch, ErrChecksum or ErrMalformed.
+// unpack reads size, CRC-32 and bzip2 stream of a compressed message. A stated
+// size above MaxMessage is an error, and no more than the stated size is
+// decompressed. The error is ErrTooMuch, ErrChecksum or ErrMalformed.
 func unpack(data []byte) ([]byte, error) {
 	if len(data) < compressedHead+len(bzip2Magic)+1 {
 		return nil, ErrMalformed

@@ -30,10 +30,10 @@ type DayZMod struct {
 //	byte    signatures
 //	byte    size of a signature, then the signature
 //
-// More follows, which is not read. The maker of the game describes such a block
-// for Arma 3 alone, whose versions and fields are others; what stands here is what
-// servers of DayZ send. So nothing is guessed: a block that does not fit is no
-// block, and its rules stay as they came.
+// More follows, which is not read. The maker of the game documents such a block
+// for Arma 3 only, with other versions and fields; this layout was read from
+// packets of DayZ servers. A block that does not match it exactly is not
+// decoded, and its rules stay as they came.
 type DayZ struct {
 	Version, Flags uint8
 	DLC            uint16
@@ -41,7 +41,7 @@ type DayZ struct {
 	Mods           []DayZMod
 	Signatures     []string // the keys that mods may be signed with
 
-	// Truncated says that pieces are missing. What came before them is read.
+	// Truncated reports that pieces are missing. The data before them was read.
 	Truncated bool
 }
 
@@ -52,8 +52,8 @@ const (
 )
 
 // ParseDayZ reads the block of a DayZ server out of its rules, which are not
-// changed; plain are those that are none of its pieces. ok is false, and plain
-// all rules, if there is no block or it is not as DayZ describes it.
+// changed; plain are the other rules. ok is false, and plain all rules, if
+// there is no block or it does not match the layout of DayZ.
 func ParseDayZ(rules []Rule) (d DayZ, plain []Rule, ok bool) {
 	block, plain, whole := cutPieces(rules)
 	r := reader{s: block}
@@ -64,7 +64,8 @@ func ParseDayZ(rules []Rule) (d DayZ, plain []Rule, ok bool) {
 	return d, plain, true
 }
 
-// cutPieces returns the block up to the first piece that is missing.
+// cutPieces returns the block up to the first missing piece, and the other
+// rules.
 func cutPieces(rules []Rule) (block string, plain []Rule, whole bool) {
 	var pieces []string
 	for _, r := range rules {
@@ -97,8 +98,8 @@ func pieceOf(name string) (number, count int) {
 	return int(name[0]), int(name[1])
 }
 
-// unescape decodes in place, up to what is no escape. ok is false if it stopped
-// before the end.
+// unescape decodes in place, up to the first invalid escape. ok is false if it
+// stopped before the end.
 func unescape(b []byte) (out []byte, ok bool) {
 	out = b[:0]
 	for i := 0; i < len(b); i++ {
@@ -122,8 +123,8 @@ func unescape(b []byte) (out []byte, ok bool) {
 	return out, true
 }
 
-// readDayZ reads up to where the block ends. ok is false if it is another kind of
-// block.
+// readDayZ reads as many fields as the block has. ok is false if it is another
+// kind of block.
 func readDayZ(r *reader) (d DayZ, ok bool) {
 	d = DayZ{Version: r.byte(), Flags: r.byte(), DLC: r.uint16()}
 	if r.short || (d.Version != 1 && d.Version != 2) {
@@ -158,7 +159,7 @@ func readDayZ(r *reader) (d DayZ, ok bool) {
 	return d, true
 }
 
-// counted reads a string behind a byte with its size.
+// counted reads a string that is preceded by a byte with its size.
 func (r *reader) counted() string { return r.take(int(r.byte())) }
 
 // Rules returns the pieces of the block, the inverse of ParseDayZ. Hashes must be

@@ -2,21 +2,22 @@ package a2s
 
 import "errors"
 
-// MaxChallenges is how many challenges a server may answer one question with.
+// MaxChallenges is the number of challenges that a server may answer one
+// request with.
 const MaxChallenges = 3
 
 // ErrChallenges reports a server that answers every question with yet another
-// challenge. Asking on is of no use.
+// challenge. Repeating the question is useless.
 var ErrChallenges = errors.New("a2s: endless challenges")
 
-// Step says how to go on.
+// Step is what the caller of an Exchange does next.
 type Step uint8
 
 // The steps.
 const (
-	Wait Step = iota // for more packets
-	Ask              // the question has changed and is to be sent now
-	Done             // the answer is there
+	Wait Step = iota // wait for more packets
+	Ask              // send Question, which has changed
+	Done             // read Answer
 )
 
 // Known is what is known about a server before it is asked. The zero value is
@@ -24,12 +25,13 @@ const (
 type Known struct {
 	App      App   // of its Info
 	Protocol uint8 // of its Info
-	// Challenge is the last that the server handed out, to any question; 0: none.
-	// It saves a question.
+	// Challenge is the last one that the server issued, for any request; 0:
+	// none. It saves a round trip.
 	Challenge uint32
 }
 
-// Answer is what came back. Kind says which of the other fields is set.
+// Answer is the answer of a server. Kind determines which of the other fields
+// is set.
 type Answer struct {
 	Kind    Kind
 	Info    Info    // KindInfo and, taken from Old, KindOldInfo
@@ -39,13 +41,13 @@ type Answer struct {
 	Ping    string
 }
 
-// Exchange is one question to one server, and its answer: what to send, and what
-// came back. It is not safe for concurrent use. Packets that reach Take must
-// come from the address that was asked.
+// Exchange is one request to one server and its answer. It is not safe for
+// concurrent use. Packets passed to Take must come from the address that was
+// asked.
 //
-// Its states are: asked without challenge or with that of Known; asked for a
-// challenge (ChallengeRequest, of some games); asked with the challenge that has
-// come; done.
+// Its states are: request sent without challenge or with that of Known;
+// ChallengeRequest sent (some games); request sent with the challenge received;
+// done.
 type Exchange struct {
 	request Kind
 	known   Known
@@ -54,15 +56,15 @@ type Exchange struct {
 
 	challenge  uint32 // NoChallenge: none
 	given      bool   // the challenge came from the server in this exchange
-	challenges int    // that have come
-	getting    bool   // a challenge is asked for with a ChallengeRequest
-	switched   bool   // from one way to ask for it to the other
+	challenges int    // received so far
+	getting    bool   // waiting for the answer to a ChallengeRequest
+	switched   bool   // from one way to request it to the other
 	old        bool   // answer holds a KindOldInfo
 	answer     Answer
 }
 
 // NewExchange starts an exchange. request is one of the kinds of requests; a
-// ChallengeRequest is done when the challenge is there.
+// ChallengeRequest is done when the challenge has arrived.
 func NewExchange(request Kind, known Known) *Exchange {
 	e := &Exchange{request: request, known: known, challenge: NoChallenge}
 	e.parts.Sizeless = Sizeless(known.App, known.Protocol)
@@ -92,9 +94,9 @@ func (e *Exchange) Question() []byte {
 	return AppendRequest(nil, Request{Kind: e.request, Challenge: e.challenge})
 }
 
-// Take takes a packet of the server and says how to go on. After an error the
-// exchange continues as if the packet had not come; the error is ErrForeign,
-// ErrMalformed, ErrTooMuch, ErrChecksum or ErrChallenges.
+// Take handles a packet of the server and returns the next step. After an error
+// the exchange continues as if the packet had not come; the error is
+// ErrForeign, ErrMalformed, ErrTooMuch, ErrChecksum or ErrChallenges.
 func (e *Exchange) Take(packet []byte) (Step, error) {
 	if e.step == Done {
 		return Done, ErrForeign
@@ -161,10 +163,10 @@ func (e *Exchange) takeAnswer(m Message) (err error) {
 	return err
 }
 
-// Expire says that nothing more came in the time that was set for it, and how to
-// go on: Done if what came before is the answer after all, which is an Info of
-// the old form; Ask if there is another way to ask, which is so at most twice;
-// Wait if all that is left is to repeat the question or to give up.
+// Expire is called when the time set for an answer has passed, and returns the
+// next step: Done if an Info of the old form, which came before, is now
+// accepted as the answer; Ask if there is another form of request to try, at
+// most twice; Wait if the caller can only repeat the question or give up.
 func (e *Exchange) Expire() Step {
 	switch {
 	case e.Held():
@@ -182,10 +184,11 @@ func (e *Exchange) Expire() Step {
 	}
 }
 
-// Held reports whether Expire would say Done, so that it need not wait long.
+// Held reports whether Expire would return Done, so that the caller can shorten
+// the wait.
 func (e *Exchange) Held() bool { return e.step == Done || e.old }
 
-// Answer returns the answer; its Kind is 0 before Take or Expire said Done.
+// Answer returns the answer; its Kind is 0 before Take or Expire returned Done.
 func (e *Exchange) Answer() Answer {
 	if e.step != Done {
 		return Answer{}

@@ -8,7 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// take hands a packet over and checks what comes of it.
+// take passes a packet to Take and checks the result.
 func take(t *testing.T, e *Exchange, packet []byte, want Step, wantErr error) {
 	t.Helper()
 	if step, err := e.Take(packet); step != want || !errors.Is(err, wantErr) {
@@ -25,7 +25,7 @@ func asks(t *testing.T, e *Exchange, request Kind, challenge uint32) {
 	}
 }
 
-// question is a question, the packets of its answer and what they say.
+// question is a request, the packets of its answer and their content.
 type question struct {
 	request Kind
 	answer  [][]byte
@@ -44,7 +44,7 @@ func questions(t testing.TB) map[string]question {
 	}
 }
 
-// finish hands the whole answer over.
+// finish passes the whole answer to Take.
 func (q question) finish(t *testing.T, e *Exchange) {
 	t.Helper()
 	for i, p := range q.answer {
@@ -207,8 +207,8 @@ func TestNothingIsNoAnswer(t *testing.T) {
 	}
 }
 
-// Games that hand out challenges for a question of its own are asked it first,
-// and then the way of all others; there is no third.
+// Games that issue challenges for a ChallengeRequest get that first and then,
+// as all others, a request with -1; there is no third way.
 func TestGamesWithAQuestionForTheChallenge(t *testing.T) {
 	for _, app := range []App{17510, 17530, 17740, 17550, 17700} {
 		for _, request := range []Kind{PlayersRequest, RulesRequest} {
@@ -262,7 +262,7 @@ func TestKnownAppDecidesTheFormOfAnswers(t *testing.T) {
 		t.Errorf("players (-want +got):\n%s", diff)
 	}
 
-	bare := packetOf(t, "rules")[headerSize:] // no -1, so that only the game tells the form
+	bare := packetOf(t, "rules")[headerSize:] // no -1, so that only the game decides the form
 	for known, sizeless := range map[Known]bool{
 		{App: AppCSSource, Protocol: 7}: true, {App: AppCSSource, Protocol: 15}: false, {}: false,
 	} {
@@ -302,7 +302,7 @@ func TestExchangeSkipsForeignPackets(t *testing.T) {
 			} {
 				take(t, e, []byte(packet), Wait, want)
 			}
-			if q.request != PingRequest { // of which nothing can be missing
+			if q.request != PingRequest { // which cannot be truncated
 				take(t, e, slices.Concat(single, []byte{byte(q.want.Kind)}), Wait, ErrMalformed)
 			}
 			q.finish(t, e)

@@ -49,7 +49,7 @@ func FuzzMessage(f *testing.F) {
 // body cuts header and kind off a message that was appended.
 func body(packet []byte) []byte { return packet[headerSize+1:] }
 
-// same fails if what was read again is not what was read.
+// same fails if a value differs after it was written and read again.
 func same(t *testing.T, was, again any, err error) {
 	t.Helper()
 	if err != nil || !reflect.DeepEqual(was, again) && !cmp.Equal(was, again, cmpopts.EquateEmpty()) {
@@ -156,7 +156,7 @@ func FuzzAssembly(f *testing.F) {
 	})
 }
 
-// check fails if what is counted is not what is there.
+// check fails if the counters do not match the parts.
 func (b *begun) check(t *testing.T) {
 	held, size := 0, 0
 	for _, p := range b.parts {
@@ -180,7 +180,7 @@ func FuzzSplit(f *testing.F) {
 			s.Format, s.Sizeless = Source, sizeless
 		}
 		if size < 4 || len(data) > MaxMessage/2 {
-			return // a -1 in pieces tells nothing
+			return // a divided -1 cannot be recognized
 		}
 		message := append(bytes.Clone(single), data...)
 		packets, err := s.Split(message)

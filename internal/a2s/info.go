@@ -1,6 +1,6 @@
 package a2s
 
-// ServerType says what runs a server.
+// ServerType is the kind of program that runs a server.
 type ServerType byte
 
 // The types of servers. Old ones send them in upper case; Rag Doll Kung Fu
@@ -50,10 +50,10 @@ func (s System) String() string {
 	}
 }
 
-// Extra says which facts follow the version.
+// Extra is the set of optional fields that follow the version.
 type Extra uint8
 
-// The facts, in the order in which they are sent.
+// The optional fields, in the order in which they are sent.
 const (
 	ExtraPort      Extra = 0x80
 	ExtraSteamID   Extra = 0x10
@@ -116,7 +116,7 @@ type Info struct {
 
 	Version string
 
-	// Extra says which of the fields below came; the others are zero.
+	// Extra states which of the fields below were sent; the others are zero.
 	Extra         Extra
 	Port          uint16
 	SteamID       uint64
@@ -125,8 +125,8 @@ type Info struct {
 	Keywords      string
 	GameID        uint64
 
-	// Truncated says that the message ended in the version or behind it. The
-	// fact that was cut, and those behind it, are left out.
+	// Truncated reports that the message ended in the version or after it. The
+	// field that was cut, and those after it, are left out.
 	Truncated bool
 }
 
@@ -138,7 +138,7 @@ func (i *Info) App() App {
 	return App(i.AppID)
 }
 
-// AppendInfo appends a whole KindInfo. Truncated is not looked at.
+// AppendInfo appends a whole KindInfo. Truncated is ignored.
 func AppendInfo(dst []byte, i Info) []byte {
 	dst = append(appendHeader(dst, KindInfo), i.Protocol)
 	for _, s := range [...]string{i.Name, i.Map, i.Folder, i.Game} {
@@ -173,9 +173,9 @@ func AppendInfo(dst []byte, i Info) []byte {
 	return dst
 }
 
-// ParseInfo reads the body of a KindInfo. All up to VAC must be there, the rest
-// may be cut; bytes that are left over mean nothing. The texts share one piece
-// of memory. The error is ErrMalformed.
+// ParseInfo reads the body of a KindInfo. All fields up to VAC must be there,
+// the rest may be cut; surplus bytes are ignored. The texts share one piece of
+// memory. The error is ErrMalformed.
 func ParseInfo(body []byte) (Info, error) {
 	r := reader{s: string(body)}
 	i := Info{
@@ -197,8 +197,8 @@ func ParseInfo(body []byte) (Info, error) {
 	return i, nil
 }
 
-// readExtra reads the facts of flags up to the one that is cut. Flags that are
-// not known have nothing behind the others.
+// readExtra reads the fields of flags up to the one that is cut. Unknown flags
+// are ignored.
 func (i *Info) readExtra(r *reader, flags Extra) {
 	i.Extra = flags &^ (ExtraPort | ExtraSteamID | ExtraSpectator | ExtraKeywords | ExtraGameID)
 	for _, f := range [...]Extra{ExtraPort, ExtraSteamID, ExtraSpectator, ExtraKeywords, ExtraGameID} {

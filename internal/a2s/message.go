@@ -17,7 +17,7 @@ var (
 	// ErrMalformed reports a packet or message that cannot be read.
 	ErrMalformed = errors.New("a2s: malformed")
 
-	// ErrForeign reports a packet that does not belong to what was asked. More
+	// ErrForeign reports a packet that does not belong to the request. More
 	// packets may come.
 	ErrForeign = errors.New("a2s: not the answer to this question")
 
@@ -25,12 +25,12 @@ var (
 	// MaxRules.
 	ErrTooMuch = errors.New("a2s: answer too long")
 
-	// ErrChecksum reports a compressed message that is not what its sender
-	// compressed: its size or its checksum is another one.
+	// ErrChecksum reports a compressed message whose size or checksum is not
+	// the stated one.
 	ErrChecksum = errors.New("a2s: wrong checksum")
 )
 
-// Kind is the byte that says what a message is.
+// Kind is the type byte of a message.
 type Kind byte
 
 // The kinds of messages to a server.
@@ -126,7 +126,7 @@ type App uint32
 const (
 	AppTheShip App = 2400   // more facts about server and players
 	AppCSGO    App = 730    // hides its players
-	AppDayZ    App = 221100 // has its mods in the rules
+	AppDayZ    App = 221100 // sends its mods in the rules
 
 	AppSourceSDK2006  App = 215
 	AppCSSource       App = 240

@@ -2,7 +2,7 @@ package a2s
 
 import "github.com/respawnd/respawnd/internal/ascii"
 
-// Mod is what a server says about its mod.
+// Mod describes the mod that a server runs.
 type Mod struct {
 	Link, Download  string // URLs
 	Version         uint32
@@ -33,12 +33,12 @@ type OldInfo struct {
 	VAC                     bool
 	Bots                    uint8
 
-	// Truncated says that the message ended behind MaxPlayers. What did not come
-	// is zero. Relays (HLTV) with 255 slots are known for it.
+	// Truncated reports that the message ended after MaxPlayers. The missing
+	// fields are zero. Relays (HLTV) with 255 slots send such messages.
 	Truncated bool
 }
 
-// Info returns the same facts in today's form; App is not among them.
+// Info returns the same data in today's form, without App.
 func (o *OldInfo) Info() Info {
 	return Info{
 		Protocol: o.Protocol, Name: o.Name, Map: o.Map, Folder: o.Folder, Game: o.Game,
@@ -48,7 +48,7 @@ func (o *OldInfo) Info() Info {
 	}
 }
 
-// AppendOldInfo appends a whole KindOldInfo. Truncated is not looked at.
+// AppendOldInfo appends a whole KindOldInfo. Truncated is ignored.
 func AppendOldInfo(dst []byte, o OldInfo) []byte {
 	dst = appendHeader(dst, KindOldInfo)
 	for _, s := range [...]string{o.Address, o.Name, o.Map, o.Folder, o.Game} {
@@ -64,9 +64,9 @@ func AppendOldInfo(dst []byte, o OldInfo) []byte {
 	return append(appendBool(dst, o.VAC), o.Bots)
 }
 
-// ParseOldInfo reads the body of a KindOldInfo. All up to MaxPlayers must be
-// there, the rest may be cut; bytes that are left over mean nothing. The error
-// is ErrMalformed.
+// ParseOldInfo reads the body of a KindOldInfo. All fields up to MaxPlayers
+// must be there, the rest may be cut; surplus bytes are ignored. The error is
+// ErrMalformed.
 func ParseOldInfo(body []byte) (OldInfo, error) {
 	r := reader{s: string(body)}
 	o := OldInfo{
@@ -85,7 +85,7 @@ func ParseOldInfo(body []byte) (OldInfo, error) {
 	return o, nil
 }
 
-// readMod returns nil if the mod is cut.
+// readMod reads the description of a mod; it returns nil if that is cut.
 func readMod(r *reader) *Mod {
 	m := Mod{Link: r.text(), Download: r.text()}
 	r.byte()

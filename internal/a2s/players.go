@@ -30,17 +30,19 @@ type Player struct {
 //	        each player again, The Ship alone:
 //	long    deaths, money
 type Players struct {
-	// Count is the number that the server states. It may be larger than List:
-	// those who are still connecting are counted and not listed.
+	// Count is the number that the server states. It may be larger than the
+	// length of List: players who are still connecting are counted but not
+	// listed.
 	Count uint8
 	List  []Player
 	Ship  bool // Deaths and Money have come
 
-	// Withheld says that the server hides its players. List holds one entry
-	// then, which is none: its Score is the number of slots, its Seconds are the
-	// time since the server started.
+	// Withheld reports that the server hides its players. List then holds one
+	// entry that is not a player: its Score is the number of slots, its Seconds
+	// are the time since the server started.
 	Withheld bool
-	// Truncated says that the message ended inside a player, who is left out.
+	// Truncated reports that the message ended inside a player, who is left
+	// out.
 	Truncated bool
 }
 
@@ -72,13 +74,13 @@ func AppendPlayers(dst []byte, p Players) []byte {
 }
 
 // ParsePlayers reads the body of a KindPlayers of a server of the game app; 0
-// if the game is not known. It reads as many players as are stated and there;
-// bytes that are left over mean nothing. A time that is no number becomes 0. The
-// error is ErrMalformed, if not even the count is there.
+// if the game is not known. It reads at most as many players as are stated;
+// surplus bytes are ignored. A time that is not a number becomes 0. The error
+// is ErrMalformed, if not even the count is there.
 //
-// Nothing in a message of The Ship says where the deaths begin: it is where as
-// many bytes are left as they need. If such a message was cut, what comes out may
-// be wrong.
+// Nothing in a message of The Ship marks where the deaths begin: the reader
+// expects them where exactly as many bytes are left as they need. If such a
+// message was cut, the result may be wrong.
 func ParsePlayers(body []byte, app App) (Players, error) {
 	if len(body) == 0 {
 		return Players{}, ErrMalformed

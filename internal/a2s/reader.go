@@ -5,16 +5,16 @@ import (
 	"strings"
 )
 
-// reader reads a message from its front. What lies beyond the end reads as zero
-// or as an empty string, and sets short. The strings that it returns share the
-// memory of s.
+// reader reads a message from its front. Beyond the end it returns zeros and
+// empty strings, and sets short. The strings that it returns share the memory
+// of s.
 type reader struct {
 	s     string
 	short bool
 }
 
-// take returns the next n bytes, or nothing, with nothing left, if there are
-// fewer.
+// take returns the next n bytes; if there are fewer, it returns nothing and
+// discards the rest.
 func (r *reader) take(n int) string {
 	if len(r.s) < n {
 		r.s, r.short = "", true
@@ -66,8 +66,7 @@ func (r *reader) text() string {
 	return p
 }
 
-// appendText appends text and its NUL. A NUL inside would end it, so that is
-// where it is cut.
+// appendText appends text and its NUL. The text is cut at its first NUL.
 func appendText(dst []byte, text string) []byte {
 	if end := strings.IndexByte(text, 0); end >= 0 {
 		text = text[:end]

@@ -5,13 +5,12 @@ import (
 	"encoding/binary"
 )
 
-// NoChallenge stands in a request where the challenge would be, if its sender
-// has none.
+// NoChallenge is the challenge of a request whose sender has none yet.
 const NoChallenge uint32 = 0xFFFFFFFF
 
 const infoText = "Source Engine Query\x00"
 
-// Request is what a client asks.
+// Request is a query of a client.
 //
 //	offset size
 //	     0    4  -1
@@ -20,7 +19,7 @@ const infoText = "Source Engine Query\x00"
 //	     -    4  challenge; PlayersRequest and RulesRequest without one have -1
 //	             there, the others leave it out
 //
-// More may follow and means nothing yet.
+// Bytes that follow are ignored.
 type Request struct {
 	Kind      Kind
 	Challenge uint32 // NoChallenge: none
@@ -39,9 +38,8 @@ func AppendRequest(dst []byte, q Request) []byte {
 }
 
 // ParseRequest reads a request as servers do: one without challenge has
-// NoChallenge, and bytes that are left over mean nothing. The error is
-// ErrForeign for other packets and other kinds, ErrMalformed for an InfoRequest
-// without its text.
+// NoChallenge, and surplus bytes are ignored. The error is ErrForeign for other
+// packets and other kinds, ErrMalformed for an InfoRequest without its text.
 func ParseRequest(packet []byte) (Request, error) {
 	if len(packet) <= headerSize || binary.LittleEndian.Uint32(packet) != headerSingle {
 		return Request{}, ErrForeign
@@ -64,7 +62,7 @@ func ParseRequest(packet []byte) (Request, error) {
 	return q, nil
 }
 
-// AppendChallenge appends the answer that hands out a challenge.
+// AppendChallenge appends the answer that issues a challenge.
 //
 //	offset size
 //	     0    4  -1
@@ -98,7 +96,7 @@ func AppendPing(dst []byte, text string) []byte {
 	return appendText(appendHeader(dst, KindPing), text)
 }
 
-// ParsePing reads the body of a KindPing. The text means nothing, and may be
+// ParsePing reads the body of a KindPing. The text has no meaning, and may be
 // cut or missing.
 func ParsePing(body []byte) (text string) {
 	p, _, _ := bytes.Cut(body, []byte{0})

@@ -7,8 +7,8 @@ const MaxRules = 2048
 
 const leastRule = 2 // bytes of a rule without name and value
 
-// Rule is a setting of a server. Both parts are bytes as they were sent: text as
-// a rule, but some games put binary data there.
+// Rule is a setting of a server. Both parts are the bytes as they were sent:
+// usually text, but some games put binary data there.
 type Rule struct{ Name, Value string }
 
 // Rules are the settings of a server.
@@ -17,11 +17,11 @@ type Rule struct{ Name, Value string }
 //	        each rule:
 //	string  name, value
 type Rules struct {
-	Count uint16 // that the server states
+	Count uint16 // as the server states it
 	List  []Rule // in its order; a name may come twice
 
-	// Truncated says that fewer rules came than Count; one that was cut is left
-	// out.
+	// Truncated reports that fewer rules came than Count; a rule that was cut
+	// is left out.
 	Truncated bool
 }
 
@@ -34,9 +34,9 @@ func AppendRules(dst []byte, r Rules) []byte {
 	return dst
 }
 
-// ParseRules reads the body of a KindRules. It reads as many rules as are stated
-// and there; bytes that are left over mean nothing. The error is ErrMalformed,
-// if not even the count is there, or ErrTooMuch.
+// ParseRules reads the body of a KindRules. It reads at most as many rules as
+// are stated; surplus bytes are ignored. The error is ErrMalformed, if not even
+// the count is there, or ErrTooMuch.
 func ParseRules(body []byte) (Rules, error) {
 	if len(body) < 2 {
 		return Rules{}, ErrMalformed

@@ -10,7 +10,8 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 )
 
-// fortyRules is what testdata/rules.hex and the split_*.hex say.
+// fortyRules returns the content of testdata/rules.hex and of the split_*.hex
+// files.
 func fortyRules() Rules {
 	rules := Rules{Count: 40}
 	for i := range 40 {

@@ -9,7 +9,7 @@ import (
 // Format is the form of the packets of a split message.
 type Format uint8
 
-// The formats. Behind the header of 4 bytes (-2) and the message's id of 4 bytes
+// The formats. After the header of 4 bytes (-2) and the message's id of 4 bytes
 // comes:
 //
 //	GoldSource
@@ -19,12 +19,13 @@ type Format uint8
 //	Source
 //	     8    1  count
 //	     9    1  number, from 0
-//	    10    2  most bytes of data in a packet; left out by some games
+//	    10    2  maximum bytes of data in a packet; left out by some games
 //	     -    4  number 0 of compressed messages alone: size of the message
-//	     -    4  likewise: its CRC-32 (IEEE)
+//	     -    4  and their CRC-32 (IEEE)
 //	     -    -  data
 //
-// The highest bit of the id says that the data of all packets is a bzip2 stream.
+// The highest bit of the id is set if the data of all packets is a bzip2
+// stream.
 const (
 	GoldSource Format = iota + 1
 	Source
@@ -35,7 +36,8 @@ const (
 	compressedBit  = 1 << 31
 	compressedHead = 8 // size and CRC-32
 
-	// DefaultSplit is how many bytes of data servers put in a packet by default.
+	// DefaultSplit is the number of bytes of data that servers put in a packet
+	// by default.
 	DefaultSplit = 1248
 
 	maxGoldSource = 15 // packets
@@ -48,7 +50,7 @@ var ErrUnsplittable = errors.New("a2s: message does not fit its packets")
 type Splitter struct {
 	Format Format
 	ID     uint32 // chosen per message
-	Size   int    // most bytes of data in a packet; 0: DefaultSplit
+	Size   int    // maximum bytes of data in a packet; 0: DefaultSplit
 
 	// Source alone.
 	Sizeless bool // leave the field for Size out, as the games of Sizeless do
@@ -115,8 +117,8 @@ func Sizeless(app App, protocol uint8) bool {
 	}
 }
 
-// place reads number and count of a part, which begins behind the id. ok is false
-// if the part is not of that format.
+// place reads the number and count of a part, which begins after the id. ok is
+// false if the part is not of that format.
 func (f Format) place(part []byte) (number, count int, ok bool) {
 	switch {
 	case f == GoldSource && len(part) >= 1:
@@ -127,7 +129,7 @@ func (f Format) place(part []byte) (number, count int, ok bool) {
 	return number, count, number < count
 }
 
-// formatOf returns the format of a part by itself, or 0 if it could be both.
+// formatOf returns the format of a single part, or 0 if it fits both.
 //
 // A part whose first byte is below 16 is the number 0 of GoldSource, whose data
 // begins with -1 or the kind of a message, never with a small byte; or it is one
@@ -155,9 +157,9 @@ var (
 	bzip2Magic = []byte("BZh")
 )
 
-// dataOf returns where the data of Source parts begins, from the first part. What
-// stands there tells: -1, or a bzip2 stream behind its size and checksum. Where
-// neither stands, the game reports whether there is a size.
+// dataOf returns the offset at which the data of Source parts begins, from the
+// first part: there stands -1, or a bzip2 stream after its size and checksum.
+// If neither is found, sizeless decides.
 func dataOf(first []byte, flagged, sizeless bool) (offset int, compressed bool, err error) {
 	const without, with = 2, 4
 	at := func(offset int, what []byte) bool {

@@ -9,18 +9,18 @@ import (
 	"github.com/respawnd/respawnd/storage"
 )
 
-// checkedUsers is how many users CheckKeyFile looks at.
+// checkedUsers is the number of users that CheckKeyFile reads.
 const checkedUsers = 1000
 
-// UserReader is what CheckKeyFile needs of a store.
+// UserReader is the part of a store that CheckKeyFile needs.
 type UserReader interface {
 	Users(ctx context.Context, after storage.UserID) iter.Seq2[storage.User, error]
 }
 
-// CheckKeyFile returns an error if the accounts of a store cannot be used with a
-// key file: it is missing although there are accounts, is no key file, or opens
-// none of the first accounts. The errors match ErrNoKey, ErrKeyFile,
-// ErrKeyExposed or ErrUnsealable.
+// CheckKeyFile returns an error if the accounts of a store cannot be used with
+// a key file: the file is missing although there are accounts, is not a key
+// file, or opens none of the first accounts. The errors match ErrNoKey,
+// ErrKeyFile, ErrKeyExposed or ErrUnsealable.
 func CheckKeyFile(ctx context.Context, store UserReader, path string) error {
 	keys, err := readKeys(path)
 	missing := errors.Is(err, fs.ErrNotExist)

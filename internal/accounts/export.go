@@ -12,8 +12,8 @@ import (
 	"github.com/respawnd/respawnd/storage"
 )
 
-// Account is one account as it leaves or enters: with everything that hangs on
-// it but CD keys, open requests and messages.
+// Account is an account as it is exported and imported: all its data but CD
+// keys, open requests and messages.
 type Account struct {
 	ID       storage.UserID     `json:"id,omitzero"` // 0: a new one
 	Partner  int                `json:"partner,omitzero"`
@@ -32,10 +32,11 @@ type AccountProfile struct {
 	Blocks  []storage.ProfileID `json:"blocks,omitempty"`
 }
 
-// Export yields all accounts in the order of ids, with what is needed to log in
-// only if secrets is true: a reader of that can log in as any player. An account
-// that cannot be read is an item with an error, the rest follows; any error
-// that does not match storage.ErrDamaged or ErrUnsealable is the last item.
+// Export yields all accounts in the order of ids, with the password digests
+// only if secrets is true: anyone who reads those can log in as any player. An
+// account that cannot be read is an item with an error, the rest follows; any
+// error that does not match storage.ErrDamaged or ErrUnsealable is the last
+// item.
 func (s *Service) Export(ctx context.Context, secrets bool) iter.Seq2[Account, error] {
 	return func(yield func(Account, error) bool) {
 		for u, err := range s.store.Users(ctx, 0) {
@@ -92,10 +93,10 @@ func ids(seq iter.Seq2[storage.ProfileID, error]) (all []storage.ProfileID, err 
 }
 
 // Import stores one account, whole or not at all, and returns it with its ids;
-// those of the account are kept. It does not touch an account that is there: ErrEmailTaken, or an
-// error that matches storage.ErrTaken for an id. Nicks that are against our
-// rules are let through, other servers had other rules. Buddies and blocks are
-// left to ImportBuddies. An account without password can get one later.
+// ids that a has are kept. It does not change an existing account: the error is
+// ErrEmailTaken, or matches storage.ErrTaken for an id. Nicks that break our
+// rules are accepted, because other servers had other rules. Buddies and blocks
+// are left to ImportBuddies. An account without password can get one later.
 func (s *Service) Import(ctx context.Context, a Account) (Account, error) {
 	if len(a.Profiles) == 0 || len(a.Profiles) > storage.MaxProfiles {
 		return Account{}, ErrBadProfile
@@ -126,7 +127,7 @@ func (s *Service) Import(ctx context.Context, a Account) (Account, error) {
 }
 
 // importUser checks an account and returns its user, without the password. It
-// replaces the profiles of a by what is to be stored.
+// replaces the profiles of a by those to be stored.
 func (s *Service) importUser(a *Account) (storage.User, error) {
 	if err := checkEmail(a.Email); err != nil {
 		return storage.User{}, err
@@ -165,9 +166,9 @@ func (s *Service) importPassword(u *storage.User, a *Account) error {
 }
 
 // ImportBuddies adds the buddies and blocks of an account that Import has
-// stored, or that Present has found, after all accounts of the import. Each
-// profile gets all of its own or, if it has any already, none. Profiles that are
-// not there are passed over.
+// stored, or that Present has found; it is called after all accounts are
+// imported. A profile that already has buddies or blocks is left alone.
+// Profiles that do not exist are skipped.
 func (s *Service) ImportBuddies(ctx context.Context, a Account) error {
 	for _, p := range a.Profiles {
 		if len(p.Buddies)+len(p.Blocks) == 0 {
@@ -181,10 +182,10 @@ func (s *Service) ImportBuddies(ctx context.Context, a Account) error {
 	return nil
 }
 
-// Present returns the ids of the profiles of an account that is there as Import
-// would have stored it: the same e-mail and the same nicks, under the ids that a
-// names. It is how an import that was cut short finds out what it has done; none
-// means that the account is another one, or not there.
+// Present returns the ids of the profiles of a stored account that matches a:
+// the same e-mail and the same nicks, under the ids that a names. An import
+// that was interrupted uses it to find what it has done; an empty result means
+// that the account does not exist or is another one.
 func (s *Service) Present(ctx context.Context, a Account) ([]storage.ProfileID, error) {
 	u, err := s.store.UserByEmail(ctx, a.Partner, a.Email)
 	if errors.Is(err, storage.ErrNotFound) || err == nil && a.ID != 0 && a.ID != u.ID {

@@ -140,7 +140,7 @@ func TestImportFromOtherServers(t *testing.T) {
 	}
 }
 
-// dying is a store whose process ends after so many changes of accounts.
+// dying is a store whose process ends after a number of changes of accounts.
 type dying struct {
 	Store
 	left int
@@ -184,7 +184,7 @@ func (d *dying) DeleteUser(ctx context.Context, id storage.UserID) error {
 }
 
 // However early an import ends, an account has all of its profiles or is not
-// there, so that the next import brings what is missing.
+// there, so that the next import adds the missing accounts.
 func TestImportThatDiesLeavesNoHalfAccount(t *testing.T) {
 	many := Account{Email: "many@b.c", Password: "rosebud"}
 	for _, nick := range []string{"One", "Two", "Three"} {

@@ -15,24 +15,25 @@ import (
 
 // Failed logins that are forgiven within FailureWindow.
 const (
-	MaxFailures        = 10               // MaxFailures is how many fit one account and one address.
-	MaxAddressFailures = 200              // MaxAddressFailures is how many fit one address.
-	MaxAccountFailures = 100              // MaxAccountFailures is how many fit one account before strangers have to wait.
-	FailureWindow      = 10 * time.Minute // FailureWindow is how long it takes to forget them all.
+	MaxFailures        = 10               // MaxFailures is the limit per account and address together.
+	MaxAddressFailures = 200              // MaxAddressFailures is the limit per address.
+	MaxAccountFailures = 100              // MaxAccountFailures is the limit per account above which strangers have to wait.
+	FailureWindow      = 10 * time.Minute // FailureWindow is the time after which all are forgotten.
 )
 
 const (
 	// guessPause is the time between the attempts at an account that has
 	// MaxAccountFailures, from addresses that never signed in to it.
 	guessPause = time.Second
-	// failureSlots is how many addresses, accounts and pairs of both are remembered.
+	// failureSlots bounds the addresses, accounts and pairs of both that are
+	// remembered.
 	failureSlots = 1 << 14
 )
 
-// failures count failed logins. None is refused for those of an account alone:
-// a stranger cannot lock the owner out at home. An address is an IPv4 address or the
-// /64 of an IPv6 address. The zero address stands for the operator, who is never
-// refused.
+// failures count failed logins. The failures of an account alone never refuse a
+// login: a stranger cannot lock the owner out at home. An address is an IPv4
+// address or the /64 of an IPv6 address. The zero address stands for the
+// operator, who is never refused.
 type failures struct {
 	addresses *netserve.Buckets[netip.Addr]
 	pairs     *netserve.Buckets[pair]
@@ -55,7 +56,7 @@ func newFailures() *failures {
 	}
 }
 
-// source returns what of an address is counted.
+// source returns the address or IPv6 /64 under which failures of a are counted.
 func source(a netip.Addr) netip.Addr {
 	a = a.Unmap().WithZone("")
 	if a.Is6() {
@@ -65,15 +66,15 @@ func source(a netip.Addr) netip.Addr {
 	return a
 }
 
-// refuses reports whether from has failed too often, at all or with user, unless
-// that is 0.
+// refuses reports whether from has failed too often, in total or, unless user
+// is 0, with that user.
 func (f *failures) refuses(from netip.Addr, user storage.UserID, now time.Time) bool {
 	from = source(from)
 	return from.IsValid() &&
 		(f.addresses.Empty(from, now) || user != 0 && f.pairs.Empty(pair{from, user}, now))
 }
 
-// failed counts a failure of from, and with user unless that is 0.
+// failed counts a failure of from, and of from with user unless that is 0.
 func (f *failures) failed(from netip.Addr, user storage.UserID, now time.Time) {
 	from = source(from)
 	if !from.IsValid() {
@@ -85,13 +86,13 @@ func (f *failures) failed(from netip.Addr, user storage.UserID, now time.Time) {
 	}
 }
 
-// succeeded forgets the failures of from with user. Those of the address stay,
-// or one known password would pay for guessing many others.
+// succeeded forgets the failures of from with user. Those of the address stay;
+// otherwise one known password would allow guessing many others.
 func (f *failures) succeeded(from netip.Addr, user storage.UserID) {
 	f.pairs.Fill(pair{source(from), user})
 }
 
-// admits reports whether a password of an account may be looked at.
+// admits reports whether a password for an account may be checked.
 func (s *Service) admits(from netip.Addr, u *storage.User, now time.Time) bool {
 	if s.failures.refuses(from, u.ID, now) {
 		return false
@@ -150,8 +151,8 @@ func (s *Service) atHome(from netip.Addr, u *storage.User) bool {
 	return slices.Contains(u.Homes, s.homeMark(from, u.ID))
 }
 
-// homeMark stands for an address in the record of an account. It tells nothing of
-// the address without the key file.
+// homeMark returns the mark that stands for an address in the record of an
+// account. It reveals nothing about the address without the key file.
 func (s *Service) homeMark(from netip.Addr, user storage.UserID) uint64 {
 	mac := hmac.New(sha256.New, s.keys.Load().file.Digest)
 	mac.Write([]byte("home\x00"))

@@ -40,7 +40,7 @@ func TestFailuresOfOneAddress(t *testing.T) {
 		other.From = elsewhere()
 		wantLogin(t, s, "another account there", other)
 
-		time.Sleep(FailureWindow/MaxFailures - 1) // a tenth of the window forgives one
+		time.Sleep(FailureWindow/MaxFailures - 1) // a tenth of the window expires one failure
 		_, err = s.CheckProof(t.Context(), right)
 		wantRefusal(t, "just before one failure is forgotten", err, ErrThrottled)
 		time.Sleep(time.Nanosecond)
@@ -94,8 +94,8 @@ func TestFailuresOfAnIPv6Network(t *testing.T) {
 // stranger returns one of many addresses.
 func stranger(i int) netip.Addr { return netip.AddrFrom4([4]byte{203, 0, byte(i >> 8), byte(i)}) }
 
-// TestGuessingFromManyAddresses has an account whose password is guessed from
-// ever more addresses, while its owner is at home and somewhere new.
+// TestGuessingFromManyAddresses guesses the password of an account from ever
+// more addresses, while its owner signs in from home and from a new address.
 func TestGuessingFromManyAddresses(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := open(t, Options{})
@@ -153,8 +153,8 @@ func TestGuessingFromManyAddresses(t *testing.T) {
 	})
 }
 
-// TestHomesSurviveARestart has an account whose password is guessed before and
-// after a restart.
+// TestHomesSurviveARestart guesses the password of an account before and after
+// a restart.
 func TestHomesSurviveARestart(t *testing.T) {
 	dir := t.TempDir()
 	store := openStore(t, filepath.Join(dir, "store.db"))

@@ -16,19 +16,21 @@ import (
 )
 
 const (
-	// TicketLife is how long a login ticket is good.
+	// TicketLife is how long a login ticket is valid.
 	TicketLife = 48 * time.Hour
-	// TicketLen is the length of a login ticket: what clients have room for.
+	// TicketLen is the length of a login ticket, the most that clients have
+	// room for.
 	TicketLen = 24
-	// DefaultTokenLife is how long an auth token is good.
+	// DefaultTokenLife is how long an auth token is valid unless stated
+	// otherwise.
 	DefaultTokenLife = 10 * time.Minute
-	// MaxTokenLife is the longest that an auth token can be good.
+	// MaxTokenLife is the longest that an auth token can be valid.
 	MaxTokenLife = 48 * time.Hour
 
 	maxTokens  = 100_000
 	maxTickets = 200_000
-	// maxGrantsEach is how many tokens, and how many tickets, of one profile are
-	// good at a time. A login leaves a ticket behind.
+	// maxGrantsEach bounds the valid tokens, and the valid tickets, of one
+	// profile. Each login issues a ticket.
 	maxGrantsEach = 16
 )
 
@@ -40,9 +42,9 @@ type grant struct {
 	once      bool
 }
 
-// grants are the tokens or tickets that are out, in memory: they end with the
-// process. When there are too many, in all or of one profile, the oldest ends
-// early. They are kept by their digest, so that looking one up tells nothing of it.
+// grants are the valid tokens or tickets, in memory only. When there are too
+// many, in total or of one profile, the oldest is dropped. They are keyed by
+// their digest, so that the time of a look-up reveals nothing about them.
 type grants struct {
 	max int
 
@@ -61,7 +63,7 @@ func newGrants(most int) *grants {
 	return &grants{max: most, all: make(map[[sha256.Size]byte]*list.Element), ages: list.New(), byProfile: make(map[storage.ProfileID][]*list.Element)}
 }
 
-// add lets the holder of value in.
+// add makes value a valid grant.
 func (g *grants) add(value string, v grant, now time.Time) {
 	key := sha256.Sum256([]byte(value))
 	g.mu.Lock()
@@ -91,13 +93,13 @@ func (g *grants) remove(e *list.Element) {
 	g.byProfile[v.profile] = slices.DeleteFunc(own, func(o *list.Element) bool { return o == e })
 }
 
-// Reasons of find.
+// The errors of find.
 var (
 	errNoGrant      = errors.New("no such grant")
 	errGrantExpired = errors.New("grant expired")
 )
 
-// find returns what value grants: errNoGrant or errGrantExpired if nothing.
+// find returns the grant of value, or errNoGrant or errGrantExpired.
 func (g *grants) find(value string, now time.Time) (grant, error) {
 	key := sha256.Sum256([]byte(value))
 	g.mu.Lock()
@@ -113,7 +115,8 @@ func (g *grants) find(value string, now time.Time) (grant, error) {
 	return v, nil
 }
 
-// use ends a grant that is good once. false: another caller was faster.
+// use ends a grant that is valid once. It returns false if another caller was
+// faster.
 func (g *grants) use(value string) bool {
 	key := sha256.Sum256([]byte(value))
 	g.mu.Lock()
@@ -137,8 +140,9 @@ func (g *grants) revoke(profile storage.ProfileID) {
 	}
 }
 
-// Token lets a client in that another service has checked: its holder logs in
-// as Profile without a password and proves that it was given the Challenge too.
+// Token lets a client log in that another service has authenticated: its holder
+// logs in as Profile without a password and proves that it also knows the
+// Challenge.
 type Token struct {
 	Value     string
 	Challenge string
@@ -146,10 +150,10 @@ type Token struct {
 	Expires   time.Time
 }
 
-// IssueToken returns a new auth token for a profile. life of 0 is
-// DefaultTokenLife, more than MaxTokenLife is cut. With once the first login
-// uses it up. It is for services of ours that have authenticated the client.
-// Tokens end with the process.
+// IssueToken returns a new auth token for a profile. A life of 0 means
+// DefaultTokenLife; more than MaxTokenLife is cut. With once the first login
+// uses it up. It is for services of this daemon that have authenticated the
+// client. Tokens do not survive a restart.
 func (s *Service) IssueToken(profile storage.ProfileID, life time.Duration, once bool) Token {
 	if life <= 0 {
 		life = DefaultTokenLife
@@ -168,8 +172,8 @@ func randomText() string {
 }
 
 // IssueTicket returns a new login ticket for a profile: TicketLen characters
-// that need no escapes. One login uses it up; CheckTicket does not. Tickets end
-// with the process.
+// that need no escapes. One login uses it up; CheckTicket does not. Tickets do
+// not survive a restart.
 func (s *Service) IssueTicket(profile storage.ProfileID) string {
 	var b [16]byte
 	_, _ = rand.Read(b[:]) // never fails
@@ -179,14 +183,14 @@ func (s *Service) IssueTicket(profile storage.ProfileID) string {
 	return ticket
 }
 
-// CheckTicket returns whose login ticket that is: ErrBadTicket,
-// ErrExpiredTicket.
+// CheckTicket returns the profile that a login ticket was issued for. Refusals:
+// ErrBadTicket, ErrExpiredTicket.
 func (s *Service) CheckTicket(ticket string) (storage.ProfileID, error) {
 	g, err := s.tickets.find(ticket, time.Now())
 	return g.profile, refuseTicket(err)
 }
 
-// refuseTicket makes a refusal of a ticket that grants nothing.
+// refuseTicket turns an error of find into a refusal.
 func refuseTicket(err error) error {
 	switch {
 	case errors.Is(err, errNoGrant):
@@ -204,8 +208,8 @@ func (s *Service) RevokeGrants(profile storage.ProfileID) {
 }
 
 // NewSignature returns a signature for a buddy request or a profile:
-// storage.SignatureLen random hex digits. Random is enough, because the store
-// keeps the signature with the request and compares it there.
+// storage.SignatureLen random hex digits. Random digits are enough, because the
+// store keeps the signature with the request and compares it.
 func NewSignature() string {
 	var b [storage.SignatureLen / 2]byte
 	_, _ = rand.Read(b[:]) // never fails

@@ -11,7 +11,7 @@ import (
 	"github.com/respawnd/respawnd/storage/bolt"
 )
 
-// home and elsewhere are two addresses that have nothing to do with each other.
+// home and elsewhere are two unrelated addresses.
 func home() netip.Addr      { return netip.MustParseAddr("192.0.2.1") }
 func elsewhere() netip.Addr { return netip.MustParseAddr("198.51.100.7") }
 

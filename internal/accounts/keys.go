@@ -19,7 +19,7 @@ var (
 	// ErrNoKey means that the key file is missing although accounts were
 	// sealed with it.
 	ErrNoKey = errors.New("the sealing key is missing, the accounts cannot be opened without it; \"respawnd restore\" brings back that of a backup")
-	// ErrKeyFile means that the key file is not what it must be.
+	// ErrKeyFile means that the key file is not valid.
 	ErrKeyFile = errors.New("not a sealing key file, or damaged; \"respawnd restore\" brings back that of a backup")
 	// ErrKeyExposed means that others than the owner may read the key file.
 	ErrKeyExposed = errors.New("the sealing key is readable by others; set its mode to 0600")
@@ -36,12 +36,12 @@ const (
 	keyFileMode = 0o600
 )
 
-// keyFile is the key file: JSON, outside the store. Values say which key sealed
-// them, so that two keys can be in use while one replaces the other.
+// keyFile is the key file: JSON, outside the store. Sealed values name their
+// key, so that two keys can be in use while one replaces the other.
 type keyFile struct {
 	Format int         `json:"format"`
-	Active uint32      `json:"active"` // what seals
-	Keys   []sealedKey `json:"keys"`   // what opens
+	Active uint32      `json:"active"` // id of the key that seals
+	Keys   []sealedKey `json:"keys"`   // all keys that open
 	Digest []byte      `json:"digest"` // for digests of CD keys; stays when the others change
 }
 
@@ -111,8 +111,8 @@ func (r *keyring) activeOnly() (*keyring, error) {
 	return newKeyring(f)
 }
 
-// alsoOpens makes r open what old opens, though its file has no such key any
-// more: a login may have read an account just before it was sealed again.
+// alsoOpens adds to r the keys of old that its file no longer has: a login may
+// have read an account just before it was sealed again.
 func (r *keyring) alsoOpens(old *keyring) {
 	for id, aead := range old.aeads {
 		if r.aeads[id] == nil {
@@ -121,7 +121,8 @@ func (r *keyring) alsoOpens(old *keyring) {
 	}
 }
 
-// readKeys reads a key file. A missing one answers fs.ErrNotExist.
+// readKeys reads a key file. For a missing one the error matches
+// fs.ErrNotExist.
 func readKeys(path string) (*keyring, error) {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -148,8 +149,8 @@ func readKeys(path string) (*keyring, error) {
 	return r, nil
 }
 
-// write puts the key file in place: complete and on disk before it has its
-// name. With fresh it refuses to replace one.
+// write writes the key file under another name, syncs it and renames it to
+// path. With fresh it refuses to replace a file.
 func (r *keyring) write(path string, fresh bool) (err error) {
 	text, err := json.Marshal(r.file)
 	if err != nil {

@@ -151,7 +151,7 @@ func FuzzOpenSealed(f *testing.F) {
 	})
 }
 
-// spellings returns every way in which a password may lie about.
+// spellings returns every encoding in which a password might have been stored.
 func spellings(password string) map[string]string {
 	sum := md5.Sum([]byte(password))
 	lower := hex.EncodeToString(sum[:])
@@ -381,7 +381,7 @@ func TestRotationWhileEverythingGoesOn(t *testing.T) {
 	}
 	close(stop)
 	wg.Wait()
-	// Only what is in the file counts for the next process.
+	// The next process knows only the file.
 	fresh := openOver(t, s.store, s.opt)
 	for u, err := range s.store.Users(t.Context(), 0) {
 		if err != nil {

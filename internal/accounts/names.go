@@ -19,8 +19,8 @@ const (
 // '_' and '.' only.
 const ignNamespace = 15
 
-// strip folds s and leaves its letters and digits. Bytes above ASCII count as
-// letters.
+// strip folds s and keeps only its letters and digits. Bytes above ASCII count
+// as letters.
 func strip(s string) string {
 	s = storage.Fold(s)
 	b := make([]byte, 0, len(s))
@@ -32,8 +32,8 @@ func strip(s string) string {
 	return string(b)
 }
 
-// uniqueNickKey returns what is unique of a unique nick: nicks that differ only in
-// special characters, such as "Joe" and "%Joe%", are one.
+// uniqueNickKey returns the key that must be unique for a unique nick: nicks
+// that differ only in special characters, such as "Joe" and "%Joe%", share it.
 func uniqueNickKey(nick string) string {
 	if key := strip(nick); key != "" {
 		return key
@@ -112,8 +112,8 @@ func Clean(s string) string {
 	return string(b)
 }
 
-// checkEmail applies the rules for e-mails: no more than what keeps logins
-// readable, because no mail is sent to them.
+// checkEmail applies the rules for e-mails. They only keep logins readable,
+// because no mail is sent.
 func checkEmail(email string) error {
 	if len(email) < MinEmail || len(email) > storage.MaxEmail || strings.Count(email, "@") != 1 {
 		return ErrBadEmail

@@ -118,7 +118,7 @@ func TestEveryRefusalHasWords(t *testing.T) {
 	}
 }
 
-// FuzzNames checks that whatever the rules let through can be stored and sent.
+// FuzzNames checks that every name that the rules allow can be stored and sent.
 func FuzzNames(f *testing.F) {
 	f.Add("Player1", 1)
 	f.Add(`x[clan]y`, 15)

@@ -22,8 +22,8 @@ type Credentials struct {
 	From     netip.Addr // failures are counted by it
 }
 
-// CheckPassword returns the account with that e-mail if that is its password.
-// Refusals: ErrThrottled, ErrBanned, ErrBadEmail, ErrBadPassword.
+// CheckPassword returns the account with that e-mail and password. Refusals:
+// ErrThrottled, ErrBanned, ErrBadEmail, ErrBadPassword.
 func (s *Service) CheckPassword(ctx context.Context, c Credentials) (storage.UserID, error) {
 	u, err := s.checkPassword(ctx, c)
 	s.metrics.login(err)
@@ -78,8 +78,8 @@ func (s *Service) setPassword(u *storage.User, password string) {
 }
 
 // PasswordMark returns a value that changes with the password and the e-mail
-// address of an account, and with nothing else: not when another key seals it. It
-// is good for comparing within this process, and tells nothing of the password.
+// address of an account and with nothing else, key rotation included. It can be
+// compared within this process only, and reveals nothing about the password.
 func (s *Service) PasswordMark(u *storage.User) ([sha256.Size]byte, error) {
 	secret, err := s.secret(u)
 	if err != nil {
@@ -90,8 +90,9 @@ func (s *Service) PasswordMark(u *storage.User) ([sha256.Size]byte, error) {
 	return [sha256.Size]byte(mac.Sum(nil)), nil
 }
 
-// ChangePassword gives an account another password. The caller has made sure
-// that the owner or the operator asks. Refusals: ErrBadPassword.
+// ChangePassword gives an account another password. The caller must have
+// checked that the request comes from the owner or the operator. Refusals:
+// ErrBadPassword.
 func (s *Service) ChangePassword(ctx context.Context, id storage.UserID, password string) error {
 	if err := checkPassword(password); err != nil {
 		return err
@@ -109,11 +110,11 @@ func (s *Service) ChangePassword(ctx context.Context, id storage.UserID, passwor
 	return nil
 }
 
-// ErrNotKept means that the password itself of an account is not kept.
+// ErrNotKept means that only the digest of the password is kept.
 var ErrNotKept = errors.New("the password itself is not kept")
 
 // Password returns the password itself of an account, or ErrNotKept. It is for
-// services whose protocol cannot do without.
+// services whose protocol needs it.
 func (s *Service) Password(ctx context.Context, id storage.UserID) (string, error) {
 	u, err := s.store.GetUser(ctx, id)
 	if err != nil {

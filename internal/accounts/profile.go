@@ -12,8 +12,9 @@ import (
 )
 
 // ProfileByUniqueNick returns the profile with that unique nick in any case of
-// letters. A nick that is merely so like it that both could not exist is not
-// it. The error matches storage.ErrNotFound if there is none.
+// letters. A nick that differs in special characters does not match, although
+// the two could not both exist. The error matches storage.ErrNotFound if there
+// is none.
 func (s *Service) ProfileByUniqueNick(ctx context.Context, namespace int, nick string) (storage.Profile, error) {
 	if namespace <= 0 || namespace > storage.MaxAccountID || nick == "" || len(nick) > storage.MaxUniqueNick {
 		return storage.Profile{}, storage.ErrNotFound
@@ -25,10 +26,10 @@ func (s *Service) ProfileByUniqueNick(ctx context.Context, namespace int, nick s
 	return p, err
 }
 
-// UpdateProfile edits a profile and returns it as it is stored then. edit gets
-// the present profile and changes what it likes but ids, unique nicks and CD
-// keys; it may run again if another caller was faster. Texts are cleaned, see
-// Clean. Refusals: ErrBadNick, ErrNickTaken, ErrBadField, ErrProfileDeleted,
+// UpdateProfile edits a profile and returns it as it was stored. edit gets the
+// current profile and may change all but ids, unique nicks and CD keys; it may
+// run again if another caller was faster. Texts are cleaned, see Clean.
+// Refusals: ErrBadNick, ErrNickTaken, ErrBadField, ErrProfileDeleted,
 // ErrBadProfile, and what edit returns.
 func (s *Service) UpdateProfile(ctx context.Context, id storage.ProfileID, edit func(*storage.Profile) error,
 ) (storage.Profile, error) {
@@ -50,7 +51,7 @@ func (s *Service) UpdateProfile(ctx context.Context, id storage.ProfileID, edit 
 	return p, nil
 }
 
-// RegisterNick gives a profile its unique nick in a namespace, in place of the
+// RegisterNick gives a profile its unique nick in a namespace, replacing the
 // one that it has there. Refusals: ErrBadNamespace, ErrUniqueNickIllegal,
 // ErrUniqueNickReserved, ErrUniqueNickTaken, ErrTooMany, ErrProfileDeleted,
 // ErrBadProfile.
@@ -92,11 +93,11 @@ func (s *Service) CheckUniqueNick(ctx context.Context, namespace int, nick strin
 	return err
 }
 
-// maxSuggestTries bounds the look-ups of one Suggest.
+// maxSuggestTries bounds the look-ups of one call of Suggest.
 const maxSuggestTries = 24
 
-// Suggest returns up to n unique nicks that are free and like wish: the wish
-// itself comes first if it is free. There may be none.
+// Suggest returns up to n free unique nicks similar to wish, wish itself first
+// if it is free. There may be none.
 func (s *Service) Suggest(ctx context.Context, namespace int, wish string, n int) ([]string, error) {
 	var found []string
 	if namespace <= 0 || n <= 0 {
@@ -119,8 +120,8 @@ func (s *Service) Suggest(ctx context.Context, namespace int, wish string, n int
 	return found, nil
 }
 
-// candidates yields the wish, the wish without what the rules forbid, and that
-// with numbers behind it.
+// candidates yields the wish, the wish without forbidden characters, and that
+// followed by numbers.
 func (s *Service) candidates(namespace int, wish string) func(yield func(string) bool) {
 	return func(yield func(string) bool) {
 		if !yield(wish) {
@@ -143,8 +144,8 @@ func (s *Service) candidates(namespace int, wish string) func(yield func(string)
 	}
 }
 
-// legalPart returns what is left of a wish under the rules of a namespace, with
-// something in front if it could not begin like that.
+// legalPart returns the characters of a wish that the rules of a namespace
+// allow, with a prefix if it could not begin with them.
 func legalPart(namespace int, wish string) string {
 	legal := make([]byte, 0, len(wish))
 	for i := range len(wish) {
@@ -193,7 +194,7 @@ func (s *Service) ReplaceProfile(ctx context.Context, user storage.UserID, oldNi
 	return p, s.nameTaken(ctx, user, nick, err)
 }
 
-// DeleteProfile deletes a profile with everything that hangs on it. Refusals:
+// DeleteProfile deletes a profile and all data that belongs to it. Refusals:
 // ErrLastProfile, ErrProfileDeleted, ErrBadProfile.
 func (s *Service) DeleteProfile(ctx context.Context, id storage.ProfileID) error {
 	err := s.store.DeleteProfile(ctx, id)

@@ -15,9 +15,9 @@ import (
 	"github.com/respawnd/respawnd/storage"
 )
 
-// Proof is what a client sends to log in. Exactly one of Token, Ticket,
-// UniqueNick and User counts, the first that is not empty. All texts are as
-// they were received: the proof was made with that spelling.
+// Proof is what a client sends to log in. Of Token, Ticket, UniqueNick and User
+// the first that is not empty counts. All texts must be as they were received:
+// the proof was made with that spelling.
 type Proof struct {
 	Token      string // auth token
 	Ticket     string // login ticket
@@ -32,9 +32,10 @@ type Proof struct {
 	Response        string // at least 32 hex digits; only they count
 
 	// Profile is the profile that the client remembers, 0 if none. It is not
-	// trusted; it only tells a deleted profile from one that never was.
+	// trusted; it only distinguishes a deleted profile from one that never
+	// existed.
 	Profile storage.ProfileID
-	// From is where the client is; failures are counted by it.
+	// From is the address of the client; failures are counted by it.
 	From netip.Addr
 }
 
@@ -70,7 +71,7 @@ func respond(secret, user, first, second string) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// secretOf returns what a password is in a response.
+// secretOf returns the secret of a password, as responses use it.
 func secretOf(password string) string {
 	sum := md5.Sum([]byte(password))
 	return hex.EncodeToString(sum[:])
@@ -166,7 +167,7 @@ func (s *Service) elsewhere(ctx context.Context, p *Proof) (prof storage.Profile
 	for _, other := range found {
 		at, err := s.ProfileByUniqueNick(ctx, other, p.UniqueNick)
 		switch {
-		case errors.Is(err, storage.ErrNotFound): // a nick that is merely like it
+		case errors.Is(err, storage.ErrNotFound): // only a similar nick
 		case err != nil:
 			return storage.Profile{}, 0, err
 		case namespace != 0:
@@ -208,7 +209,7 @@ func (s *Service) byUser(ctx context.Context, p *Proof) (Login, error) {
 	return s.byPassword(ctx, p, &u, prof, p.User)
 }
 
-// SplitUser parts nick@e-mail. The e-mail has exactly one @, the nick any
+// SplitUser splits nick@e-mail. The e-mail has exactly one @, the nick any
 // number.
 func SplitUser(user string) (nick, email string, ok bool) {
 	host := strings.LastIndexByte(user, '@')
@@ -310,7 +311,7 @@ func (s *Service) byTicket(ctx context.Context, p *Proof) (Login, error) {
 	return s.byGrant(ctx, p, s.tickets, p.Ticket, g, proof, ErrBadTicket)
 }
 
-// byGrant lets the holder of a token or ticket in. gone is the refusal if that
+// byGrant logs the holder of a token or ticket in. gone is the refusal if it
 // was used up meanwhile.
 func (s *Service) byGrant(ctx context.Context, p *Proof, from *grants, value string, g grant, proof string, gone Refusal,
 ) (Login, error) {

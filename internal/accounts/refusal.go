@@ -6,22 +6,22 @@ import (
 	"github.com/respawnd/respawnd/storage"
 )
 
-// Refusal is why the service did not do what it was asked for: something to
-// tell the player. Any other error is a fault of ours. A refusal says nothing
-// of what was sent.
+// Refusal is the reason why a request of a player was refused; it can be shown
+// to the player. Any other error is a fault of the server. A refusal quotes
+// nothing of the request.
 type Refusal uint8
 
 // The refusals.
 const (
 	ErrMalformed          Refusal = iota + 1 // ErrMalformed: the request makes no sense.
-	ErrThrottled                             // ErrThrottled: too many failures from there; later perhaps.
+	ErrThrottled                             // ErrThrottled: too many failures from that address; try again later.
 	ErrBanned                                // ErrBanned: the account is banned.
-	ErrBadEmail                              // ErrBadEmail: no account has that e-mail, or it cannot be one.
-	ErrBadPassword                           // ErrBadPassword: wrong, or it cannot be one.
+	ErrBadEmail                              // ErrBadEmail: no account has that e-mail, or it is not a valid one.
+	ErrBadPassword                           // ErrBadPassword: the password is wrong or not allowed.
 	ErrBadProfile                            // ErrBadProfile: the account has no such nick.
 	ErrProfileDeleted                        // ErrProfileDeleted: the profile is gone.
 	ErrBadUniqueNick                         // ErrBadUniqueNick: no profile has that unique nick in that namespace.
-	ErrBadToken                              // ErrBadToken: no such token, or not any more.
+	ErrBadToken                              // ErrBadToken: the token is unknown or expired.
 	ErrBadTicket                             // ErrBadTicket: no such login ticket.
 	ErrExpiredTicket                         // ErrExpiredTicket: the login ticket is too old.
 	ErrBadNick                               // ErrBadNick: the nick is against the rules.
@@ -35,12 +35,12 @@ const (
 	ErrBadField                              // ErrBadField: a value of a profile is against the rules.
 	ErrTooMany                               // ErrTooMany: the account has as many profiles, or the profile as many names, as it may have.
 	ErrLastProfile                           // ErrLastProfile: the only profile of an account cannot be deleted.
-	ErrBadCDKey                              // ErrBadCDKey: it cannot be a CD key.
+	ErrBadCDKey                              // ErrBadCDKey: the text is not a CD key.
 	ErrCDKeySet                              // ErrCDKeySet: the profile has another CD key for that game.
 	ErrCDKeyTaken                            // ErrCDKeyTaken: another profile has that CD key.
 )
 
-// Error says it in words that may be shown to a player.
+// Error returns a text that may be shown to a player.
 func (r Refusal) Error() string {
 	if text, ok := refusalTexts(r); ok {
 		return text
@@ -48,7 +48,7 @@ func (r Refusal) Error() string {
 	return fmt.Sprintf("refused (%d)", uint8(r))
 }
 
-// refusalTexts returns the words for r.
+// refusalTexts returns the text of r.
 func refusalTexts(r Refusal) (string, bool) {
 	texts := [...]string{
 		ErrMalformed:          "the request is malformed",
@@ -88,7 +88,7 @@ type NickTakenError struct {
 	Profile storage.ProfileID
 }
 
-// Error says what ErrNickTaken says.
+// Error returns the text of ErrNickTaken.
 func (e *NickTakenError) Error() string { return ErrNickTaken.Error() }
 
 // Unwrap returns ErrNickTaken.

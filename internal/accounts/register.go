@@ -10,12 +10,12 @@ import (
 	"github.com/respawnd/respawnd/storage"
 )
 
-// DefaultPublicMask is what others see of a new profile: everything but the
-// birthday (8) and the e-mail (32).
+// DefaultPublicMask is the set of fields of a new profile that others see: all
+// but the birthday (8) and the e-mail (32).
 const DefaultPublicMask = ^uint32(8 | 32)
 
-// Registration is what a player sends to get an account, or a further profile
-// of an account that there is.
+// Registration is a player's request for an account, or for another profile of
+// an existing account.
 type Registration struct {
 	Partner    int
 	Namespace  int // 0: no unique nick, whatever UniqueNick says
@@ -44,7 +44,7 @@ func (s *Service) Register(ctx context.Context, r Registration) (storage.Profile
 	return storage.Profile{}, storage.ErrConflict
 }
 
-// newProfile applies the rules and returns the profile to be stored.
+// newProfile applies the rules and returns the profile to store.
 func (s *Service) newProfile(r *Registration) (storage.Profile, error) {
 	if err := checkEmail(r.Email); err != nil {
 		return storage.Profile{}, err
@@ -73,8 +73,8 @@ func (s *Service) uniqueNick(namespace int, nick string) storage.UniqueNick {
 	return storage.UniqueNick{Namespace: namespace, Nick: nick, Key: uniqueNickKey(nick)}
 }
 
-// tryRegister creates the account or the profile. Not done and no error means
-// that another caller created or deleted the account meanwhile.
+// tryRegister creates the account or the profile. If done is false and there is
+// no error, another caller created or deleted the account meanwhile.
 func (s *Service) tryRegister(ctx context.Context, r *Registration, p storage.Profile,
 ) (created storage.Profile, done bool, err error) {
 	_, err = s.store.UserByEmail(ctx, r.Partner, r.Email)
@@ -106,7 +106,7 @@ func (s *Service) createUser(ctx context.Context, r *Registration, p storage.Pro
 	return p, nil
 }
 
-// addProfile stores a profile in an account that there is.
+// addProfile stores a profile in an existing account.
 func (s *Service) addProfile(ctx context.Context, r *Registration, p storage.Profile,
 ) (created storage.Profile, done bool, err error) {
 	u, err := s.checkPassword(ctx, Credentials{r.Partner, r.Email, r.Password, r.From})
@@ -134,7 +134,7 @@ func (s *Service) createProfile(ctx context.Context, p storage.Profile) (storage
 	return storage.Profile{}, s.nameTaken(ctx, p.User, p.Nick, refuseTaken(err))
 }
 
-// nameTaken adds to ErrNickTaken which profile it is.
+// nameTaken adds to ErrNickTaken the profile that has the nick.
 func (s *Service) nameTaken(ctx context.Context, user storage.UserID, nick string, err error) error {
 	if !errors.Is(err, ErrNickTaken) {
 		return err
@@ -146,7 +146,7 @@ func (s *Service) nameTaken(ctx context.Context, user storage.UserID, nick strin
 	return &NickTakenError{Profile: p.ID}
 }
 
-// DeleteUser deletes an account with everything that hangs on it.
+// DeleteUser deletes an account and all data that belongs to it.
 func (s *Service) DeleteUser(ctx context.Context, id storage.UserID) error {
 	profiles, err := s.store.ProfilesOf(ctx, id)
 	if err != nil {
@@ -179,7 +179,7 @@ func (s *Service) Ban(ctx context.Context, id storage.UserID, expires time.Time,
 	return err
 }
 
-// Unban lets an account in again. One that is not banned is not an error.
+// Unban lifts the ban of an account. It is not an error if there is none.
 func (s *Service) Unban(ctx context.Context, id storage.UserID) error {
 	err := s.editUser(ctx, id, func(u *storage.User) error {
 		if u.Ban == (storage.AccountBan{}) {

@@ -227,7 +227,7 @@ func TestUpdateProfileKeepsTheRules(t *testing.T) {
 	}
 	updated, err := s.UpdateProfile(t.Context(), p.ID, func(p *storage.Profile) error {
 		p.FirstName, p.Homepage, p.ICQ = `A\l`+"\x00", "http://x.y/", 12345
-		p.ID, p.User, p.Rev, p.UniqueNicks = 99, 98, 97, nil // none of its business
+		p.ID, p.User, p.Rev, p.UniqueNicks = 99, 98, 97, nil // fields that an edit must not change
 		return nil
 	})
 	if err != nil {

@@ -12,12 +12,13 @@ import (
 )
 
 // RotateKey makes a new sealing key, seals everything with it and removes the
-// old keys. Logins and registrations go on meanwhile. It returns how many
+// old keys. Logins and registrations continue meanwhile. It returns how many
 // accounts it sealed again.
 //
 // A crash at any moment loses nothing: both keys are in the file until the last
-// account has the new one, and the next RotateKey finishes the work. So does it
-// after an error; an account that does not open keeps the old keys in the file.
+// account has the new one, and the next call of RotateKey finishes the work,
+// also after an error. The old keys stay in the file while there is an account
+// that does not open.
 func (s *Service) RotateKey(ctx context.Context) (n int, err error) {
 	s.rotating.Lock()
 	defer s.rotating.Unlock()
@@ -41,8 +42,9 @@ func (s *Service) RotateKey(ctx context.Context) (n int, err error) {
 	return n, nil
 }
 
-// switchKey makes a new key the active one. It is in the file before anything
-// is sealed with it, and whatever was sealed with an older one is stored.
+// switchKey makes a new key the active one. The key is written to the file
+// before it is used, and after everything that was sealed with the old key is
+// stored.
 func (s *Service) switchKey() error {
 	next, err := s.keys.Load().withNewKey()
 	if err != nil {
@@ -57,11 +59,11 @@ func (s *Service) switchKey() error {
 	return nil
 }
 
-// maxRotateErrors is how many accounts that do not open one error names.
+// maxRotateErrors is the number of accounts that an error lists by name.
 const maxRotateErrors = 10
 
-// resealers is how many accounts are sealed at a time: the store writes what
-// comes together with one trip to the disk.
+// resealers is the number of accounts sealed concurrently: the store combines
+// concurrent writes into one sync of the disk.
 const resealers = 64
 
 // resealAll seals everything with the active key.
@@ -88,15 +90,15 @@ func (s *Service) resealAll(ctx context.Context) (n int, err error) {
 			g.Go(func() error { note(s.resealUser(ctx, u.ID)); return nil })
 		}
 	}
-	_ = g.Wait() // note has the errors
+	_ = g.Wait() // note collected the errors
 	if ctx.Err() != nil {
 		return n, ctx.Err()
 	}
 	return n, errors.Join(failed...)
 }
 
-// resealUser seals what a user has with the active key. A user that was deleted
-// meanwhile is no error.
+// resealUser seals the secrets of a user with the active key. A user deleted
+// meanwhile is not an error.
 func (s *Service) resealUser(ctx context.Context, id storage.UserID) error {
 	s.sealing.RLock()
 	defer s.sealing.RUnlock()
@@ -118,8 +120,8 @@ func (s *Service) resealUser(ctx context.Context, id storage.UserID) error {
 	return nil
 }
 
-// WhileKeyStays runs f while the key file does not change: a copy of the store
-// and of the key file that f makes fit together.
+// WhileKeyStays runs f while the key file cannot change, so that copies of the
+// store and of the key file made by f match.
 func (s *Service) WhileKeyStays(f func() error) error {
 	s.rotating.Lock()
 	defer s.rotating.Unlock()

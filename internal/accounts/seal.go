@@ -19,7 +19,7 @@ import (
 //	     5   12  nonce, random
 //	    17    -  AES-256-GCM of the secret, with its tag
 //
-// What is authenticated beside the secret is its kind, the partner code and the
+// The additional authenticated data is the kind, the partner code and the
 // folded e-mail, so that a value cannot be moved to another account.
 const (
 	sealVersion = 1
@@ -33,7 +33,7 @@ const (
 	kindPassword = "password"
 )
 
-// bound is what a sealed value of a user is bound to.
+// bound returns the additional authenticated data of a sealed value.
 func bound(kind string, u *storage.User) []byte {
 	return []byte("respawnd account\x00" + kind + "\x00" + strconv.Itoa(u.Partner) + "\x00" + storage.Fold(u.Email))
 }
@@ -67,7 +67,7 @@ func (r *keyring) open(kind string, u *storage.User, sealed []byte) ([]byte, err
 // sealed reports whether the active key sealed everything that u has.
 func (r *keyring) sealed(u *storage.User) bool { return r.current(u.Secret) && r.current(u.Password) }
 
-// current reports whether the active key sealed a value, or there is none.
+// current reports whether a value is empty or sealed with the active key.
 func (r *keyring) current(sealed []byte) bool {
 	if len(sealed) < sealHeader {
 		return len(sealed) == 0
@@ -75,7 +75,7 @@ func (r *keyring) current(sealed []byte) bool {
 	return sealed[0] == sealVersion && binary.BigEndian.Uint32(sealed[1:]) == r.file.Active
 }
 
-// reseal makes what is sealed in u fit next, which has another key or another
+// reseal seals the secrets of u for next, which has another key or another
 // e-mail.
 func (r *keyring) reseal(u, next *storage.User) error {
 	for _, v := range []struct {

@@ -16,7 +16,7 @@ import (
 	"github.com/respawnd/respawnd/storage"
 )
 
-// Store is what the service needs of a storage engine.
+// Store is the part of a storage engine that the service needs.
 type Store interface {
 	storage.Accounts
 	storage.Buddies
@@ -26,18 +26,19 @@ type Store interface {
 type Options struct {
 	// KeyFile is the path of the sealing key. It lies outside the store.
 	KeyFile string
-	// KeepPasswords also keeps the password itself, sealed. Some services
-	// cannot do without it; it only helps for passwords set from then on.
+	// KeepPasswords also keeps the password itself, sealed. Some services need
+	// it; it applies to passwords set from then on.
 	KeepPasswords bool
-	// NickFallback lets a player sign in with a unique nick of another namespace, if
-	// the one of the sign-in does not have it and exactly one other does.
+	// NickFallback lets a player sign in with a unique nick of another
+	// namespace, if the namespace of the sign-in does not have the nick and
+	// exactly one other does.
 	NickFallback bool
 	Registerer   prometheus.Registerer
 	Log          zerolog.Logger
 }
 
-// Service is the rules of accounts over a store. All methods may be called from
-// any number of goroutines. Their errors are a Refusal, to be sent to the
+// Service applies the rules of accounts to a store. All methods may be called
+// from any number of goroutines. Their errors are a Refusal, to be sent to the
 // client, or a fault, to be logged; neither holds anything secret.
 type Service struct {
 	store    Store
@@ -52,7 +53,7 @@ type Service struct {
 
 	keys atomic.Pointer[keyring] // never nil
 
-	markKey [32]byte // of PasswordMark; of this run alone
+	markKey [32]byte // for PasswordMark; new at every start
 
 	// sealing is held for reading from sealing something until it is stored,
 	// and for writing while the active key changes: what is stored later was
@@ -64,7 +65,7 @@ type Service struct {
 
 // Open returns the service. It reads the key file, or creates it if the store
 // has no accounts yet. The errors match ErrNoKey, ErrKeyFile or ErrKeyExposed
-// where that is the reason.
+// if the key file is the reason.
 func Open(ctx context.Context, store Store, opt Options) (*Service, error) {
 	keys, err := readKeys(opt.KeyFile)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -127,7 +128,7 @@ func (s *Service) editUser(ctx context.Context, id storage.UserID, edit func(*st
 	return fmt.Errorf("user %d: %w", id, storage.ErrConflict)
 }
 
-// editProfile is editUser for a profile, and returns it as it is then.
+// editProfile is editUser for a profile, and returns it as it was stored.
 func (s *Service) editProfile(ctx context.Context, id storage.ProfileID, edit func(*storage.Profile) error,
 ) (storage.Profile, error) {
 	for range maxTries {
@@ -156,7 +157,7 @@ func unlessUnchanged(err error) error {
 	return err
 }
 
-// refuseMissing makes a refusal of a profile that is not there.
+// refuseMissing turns the error of a missing profile into a refusal.
 func refuseMissing(err error) error {
 	switch {
 	case errors.Is(err, storage.ErrDeleted):
@@ -167,7 +168,7 @@ func refuseMissing(err error) error {
 	return err
 }
 
-// refuseTaken makes a refusal of a unique key that is taken.
+// refuseTaken turns the error of a taken unique key into a refusal.
 func refuseTaken(err error) error {
 	taken, ok := errors.AsType[*storage.TakenError](err)
 	if !ok {

@@ -6,8 +6,8 @@ import (
 	"github.com/respawnd/respawnd/internal/verdicts"
 )
 
-// VerdictOn returns what is noted of an address after a refusal. ok is
-// false for any other error, which is a fault of ours.
+// VerdictOn returns the verdict on an address after a refusal. ok is false for
+// any other error, which is a fault of the server.
 func VerdictOn(err error) (v verdicts.Verdict, ok bool) {
 	why, ok := errors.AsType[Refusal](err)
 	if !ok {

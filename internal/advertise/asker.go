@@ -8,15 +8,15 @@ import (
 	"github.com/respawnd/respawnd/master"
 )
 
-// Asker is where an asker stands: askers who are equal are given the same
-// addresses, so what was made for one is good for the others. The zero Asker is
-// given every address as it is.
+// Asker is the network position of a client. Equal Askers get the same
+// addresses, so that lists can be shared between them. The zero Asker gets
+// every address unchanged.
 type Asker struct {
 	facts    *facts
 	loopback bool       // on this machine
-	here     netip.Addr // our address on the asker's network; zero: he is on none of ours
-	private  bool       // his address there is private
-	nets     [2]network // private networks that he is on
+	here     netip.Addr // our address on the asker's network; zero: not on one of ours
+	private  bool       // the asker's address there is private
+	nets     [2]network // private networks of the asker
 }
 
 // network is a private network of an asker. The zero network is none.
@@ -25,11 +25,12 @@ type network struct {
 	ruled  bool // prefix is that of a rule
 }
 
-// nearBits is the length of a network about which no rule says more: an asker and
-// a server whose private addresses agree so far are on one network.
+// nearBits is the assumed prefix length of a network without a rule: an asker
+// and a server whose private addresses agree in so many bits are on one
+// network.
 const nearBits = 24
 
-// Outside returns the asker who is on no network of ours.
+// Outside returns the Asker of clients that are on no network of ours.
 func (t *Table) Outside() Asker {
 	if t == nil {
 		return Asker{}
@@ -37,9 +38,9 @@ func (t *Table) Outside() Asker {
 	return Asker{facts: t.now.Load()}
 }
 
-// Asker returns where an asker stands, by the source address of his request, for
-// answers without the local addresses of servers. Askers from private networks
-// without servers are outside, so that forged sources do not multiply answers.
+// Asker returns the Asker for a source address, for answers without the local
+// addresses of servers. Sources in private networks without servers count as
+// outside, so that forged sources do not multiply cached answers.
 func (t *Table) Asker(source netip.Addr) Asker {
 	a := t.Browser(source, netip.Addr{})
 	for i, n := range a.nets {
@@ -50,9 +51,9 @@ func (t *Table) Asker(source netip.Addr) Asker {
 	return a
 }
 
-// Browser returns where an asker stands, by the source address of his request
-// and the other address that he names in it, zero if he names none. An asker on
-// this machine who names one asks for another machine.
+// Browser returns the Asker for a source address and the address named in the
+// request, zero if there is none. A client on this machine that names an
+// address asks on behalf of another machine.
 func (t *Table) Browser(source, named netip.Addr) Asker {
 	if t == nil {
 		return Asker{}
@@ -107,7 +108,7 @@ func (f *facts) network(a netip.Addr) network {
 	return network{prefix: near}
 }
 
-// Given returns the address that the asker is given for the public address of a
+// Given returns the address that the asker gets for the public address of a
 // server. The port stays.
 func (a Asker) Given(public netip.AddrPort) netip.AddrPort {
 	at := public.Addr()
@@ -139,9 +140,9 @@ func (a Asker) near(server netip.Addr) bool {
 	return false
 }
 
-// Local returns that of a server's local addresses which the asker reaches most
-// likely: one in his own network, else the first; ok is false if there is none.
-// Loopback addresses are for askers on this machine alone.
+// Local returns the local address of a server that the asker most likely
+// reaches: one in the asker's network, else the first; ok is false if there is
+// none. Loopback addresses are for askers on this machine only.
 func (a Asker) Local(local []netip.AddrPort) (at netip.AddrPort, ok bool) {
 	for _, n := range a.nets {
 		for _, at := range local {
@@ -158,9 +159,9 @@ func (a Asker) Local(local []netip.AddrPort) (at netip.AddrPort, ok bool) {
 	return netip.AddrPort{}, false
 }
 
-// Find returns the listed server that an asker means by an address: that which is
-// listed there, else a private one whose address he was given so, or that
-// an asker outside was.
+// Find returns the listed server that an asker means by an address: the one
+// listed under it, else a private one for which Given returns it to this asker
+// or to an asker outside.
 func (a Asker) Find(r *master.Registry, asked netip.AddrPort) (*master.Server, bool) {
 	if s, ok := r.Find(asked); ok || a.facts == nil {
 		return s, ok
@@ -175,5 +176,6 @@ func (a Asker) Find(r *master.Registry, asked netip.AddrPort) (*master.Server, b
 	return nil, false
 }
 
-// Outside returns an asker under the same rules who is on no network of ours.
+// Outside returns the Asker, under the same rules, of clients that are on no
+// network of ours.
 func (a Asker) Outside() Asker { return Asker{facts: a.facts} }

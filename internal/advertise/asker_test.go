@@ -59,7 +59,7 @@ func TestGiven(t *testing.T) {
 	for name, tc := range map[string]struct {
 		rules         []Rule
 		source, named string
-		want          map[string]string // by server; what is not here is given as it is
+		want          map[string]string // by server; other addresses are given as they are
 	}{
 		"on this machine":                       {everybody, "127.0.0.1", "", nil},
 		"on this machine, another loopback":     {everybody, "127.8.8.8", "127.0.0.1", nil},

@@ -1,11 +1,11 @@
-// Package advertise answers which address of a game server an asker is given.
+// Package advertise decides under which address a client gets a game server.
 //
-// A server with a public address is given as it is. One whose address is
-// loopback or private is reached in another way from each place: on this machine
-// as it is, from its own network under its private address, from everywhere else
-// only under an address that the operator names. Every service that tells
-// addresses asks here, so that all of them tell the same.
+// A public address is given as it is. A server with a loopback or private
+// address is reached in different ways: from this machine under that address,
+// from its own network under its private address, from everywhere else only
+// under an address that the operator configured. Every service that sends
+// addresses uses this package, so that all send the same.
 //
-// The package knows no protocol, opens no socket and does not ask the system for
-// the networks of this machine: the daemon says what they are.
+// The package knows no protocol, opens no socket and does not ask the system
+// for the networks of this machine: the daemon passes them in.
 package advertise

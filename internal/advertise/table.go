@@ -14,13 +14,13 @@ import (
 // Rule names the address under which the servers of a network are advertised to
 // askers who cannot reach that network.
 type Rule struct {
-	From netip.Prefix // of the servers; the zero Prefix: all that no other rule is for
+	From netip.Prefix // of the servers; the zero Prefix: all without a rule of their own
 	As   netip.Addr   // IPv4
 }
 
-// Table knows the operator's rules and the networks of this machine. All methods
-// may be called concurrently, and on nil, which gives everybody every address as
-// it is.
+// Table knows the operator's rules and the networks of this machine. All
+// methods may be called concurrently, and on nil, which gives every client
+// every address unchanged.
 type Table struct {
 	registry *master.Registry
 
@@ -28,8 +28,8 @@ type Table struct {
 	now      atomic.Pointer[facts]
 }
 
-// facts are what addresses depend on beside the asker. They never change; new
-// ones take their place.
+// facts are the rules and networks in force. They are never modified, only
+// replaced.
 type facts struct {
 	rules []Rule            // the narrowest network first, the one for all last
 	own   []hostnet.Address // without loopback
@@ -43,7 +43,8 @@ func New(r *master.Registry) *Table {
 	return t
 }
 
-// SetRules replaces the rules and reports whether they are others than before.
+// SetRules replaces the rules and reports whether they differ from the old
+// ones.
 func (t *Table) SetRules(rules []Rule) (changed bool) {
 	rules = slices.Clone(rules)
 	slices.SortStableFunc(rules, func(a, b Rule) int { return cmp.Compare(b.From.Bits(), a.From.Bits()) })
@@ -56,8 +57,8 @@ func (t *Table) SetNetworks(all []hostnet.Address) {
 	t.change(func(f *facts) { f.own = own })
 }
 
-// change replaces the facts, unless they stay as they are: lists that were made
-// for askers of the old ones are of no use to those of the new ones.
+// change replaces the facts only if they differ: each replacement invalidates
+// the lists that were made for Askers of the old ones.
 func (t *Table) change(set func(*facts)) (changed bool) {
 	t.changing.Lock()
 	defer t.changing.Unlock()

@@ -177,7 +177,7 @@ func TestPackagesImportOnlyLowerRanks(t *testing.T) {
 	}
 }
 
-// wrongArrows returns what is wrong with the imports of a package.
+// wrongArrows returns the imports of a package that break the rules.
 func wrongArrows(from string, imports []string) (wrong []string) {
 	own, ok := ranks[from]
 	if !ok || own == outside {
@@ -331,7 +331,7 @@ func TestFilesAreShort(t *testing.T) {
 	})
 }
 
-// foreign is what only those who wrote the project could understand.
+// foreign are references that only the authors of the project could understand.
 var foreign = []*regexp.Regexp{
 	regexp.MustCompile(`/work/` + `(shared|main)`),
 	regexp.MustCompile(`\.\./` + `shared`),
@@ -351,7 +351,7 @@ func TestFilesSpeakOfTheProjectAlone(t *testing.T) {
 	})
 }
 
-// No goroutine, no state: what a package has in it when it is imported is fixed.
+// Importing a package starts no goroutine and builds no state.
 func TestNoInitFunctions(t *testing.T) {
 	sourceFiles(t, func(name string, content []byte) {
 		if !strings.HasSuffix(name, ".go") {
@@ -388,7 +388,7 @@ func TestReadmeTellsWhichServicesAreBuilt(t *testing.T) {
 	}
 	got := serviceTable(string(readme))
 	for i := range got {
-		if got[i].State != "built" { // any other word says that it is not there yet
+		if got[i].State != "built" { // any other word means that it does not exist yet
 			got[i].State = "planned"
 		}
 	}

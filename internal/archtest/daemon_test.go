@@ -24,7 +24,7 @@ func builtServices() (names []string) {
 	return names
 }
 
-// The daemon learns what it has to know of a protocol from its descriptor.
+// The daemon knows a protocol only through its descriptor.
 func TestDaemonKnowsNoProtocol(t *testing.T) {
 	protocols := make(map[string]bool)
 	for _, e := range daemon.List(new(services.Config)) {
@@ -63,7 +63,7 @@ func TestDaemonKnowsNoProtocol(t *testing.T) {
 	})
 }
 
-// compared returns the texts and the names that a switch or a comparison knows.
+// compared returns the strings and names in a switch or a comparison.
 func compared(n ast.Node) (out []string) {
 	var list []ast.Expr
 	switch n := n.(type) {

@@ -1,7 +1,7 @@
-// Package archtest holds tests about the shape of the module: which package may
-// import which, what every file must keep to, and that the README tells what is
-// built.
+// Package archtest holds tests of the module's structure: which package may
+// import which, the rules for every file, and that the README lists the
+// services that are built.
 //
-// It has no code of its own, nothing imports it, and it tests no behaviour; that
-// is done beside the code.
+// It has no code of its own and nothing imports it. Behaviour is tested beside
+// the code.
 package archtest

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// words are those that plain English does without, and how often they still
-// stand in code, pages and documents. A number may only fall.
+// words are words and phrases to avoid, with the number of times that they
+// still occur in code, pages and documents. A number may only fall.
 var words = map[string]int{
 	"anew":        0,
 	"whoever":     0,
@@ -28,8 +28,8 @@ var words = map[string]int{
 	"sees to it":  0,
 }
 
-// TestOddWordsOnlyFall counts words in the files that people read and edit. Data
-// and what a tool wrote are left out.
+// TestOddWordsOnlyFall counts words in the files that people read and edit.
+// Data and generated files are left out.
 func TestOddWordsOnlyFall(t *testing.T) {
 	found := make(map[string]int)
 	patterns := make(map[string]*regexp.Regexp)
@@ -42,7 +42,7 @@ func TestOddWordsOnlyFall(t *testing.T) {
 		}
 		content = bytes.ToLower(content)
 		for w, p := range patterns {
-			if bytes.Contains(content, []byte(w)) { // quicker than the pattern
+			if bytes.Contains(content, []byte(w)) { // faster than the pattern
 				found[w] += len(p.FindAllIndex(content, -1))
 			}
 		}

@@ -1,9 +1,10 @@
-// Package ascii folds the case of ASCII letters, in texts whose encoding is not
-// known: names of games, rules, players and accounts as old programs send them.
-// All other bytes stay as they are, so that texts that differ in them stay apart.
+// Package ascii folds the case of ASCII letters in texts of unknown encoding:
+// names of games, rules, players and accounts as old programs send them. All
+// other bytes are left unchanged.
 package ascii
 
-// Lower returns a letter from A to Z in lower case and every other byte as it is.
+// Lower returns a letter from A to Z in lower case and every other byte
+// unchanged.
 func Lower(c byte) byte {
 	if 'A' <= c && c <= 'Z' {
 		c += 'a' - 'A'
@@ -29,8 +30,8 @@ func AppendLower[T string | []byte](dst []byte, s T) []byte {
 	return dst
 }
 
-// EqualFold reports whether two texts differ in the case of letters at most. It
-// does not allocate.
+// EqualFold reports whether two texts are equal but for the case of ASCII
+// letters. It does not allocate.
 func EqualFold[A, B string | []byte](a A, b B) bool {
 	if len(a) != len(b) {
 		return false

@@ -1,10 +1,10 @@
-// Package backup is the form of a backup: one file that holds everything a new
-// machine needs to continue.
+// Package backup reads and writes backups: a backup is one file with everything
+// that a new machine needs to continue.
 //
 // The file is a tar archive. Its first entry, manifest.json, names every other
-// entry with its size and SHA-256, so that a reader knows before it changes
-// anything whether the file is whole. The package knows no storage and decides
-// nothing about what belongs into a backup.
+// entry with its size and SHA-256, so that a reader can check that the file is
+// complete before it changes anything. The caller decides which files belong to
+// a backup.
 package backup
 
 import (
@@ -24,7 +24,7 @@ import (
 	"time"
 )
 
-// Format is the number of the form written now. A reader refuses higher ones.
+// Format is the version of the format written now. Read rejects higher ones.
 const Format = 1
 
 // Limits of what is read.
@@ -35,7 +35,7 @@ const (
 
 const manifestName = "manifest.json"
 
-// Errors that callers decide by.
+// The errors of Read.
 var (
 	ErrNotBackup = errors.New("not a respawnd backup")
 	ErrNewer     = errors.New("written by a newer version of respawnd")
@@ -117,11 +117,11 @@ func entry(out *tar.Writer, name string, size int64, created time.Time, body io.
 }
 
 // Read unpacks a backup into the folder dir, which must exist, and checks every
-// file. After an error the folder may hold some of the files; the caller throws
-// it away. Only files that allow accepts are taken; another one makes the
-// backup unknown. room, if not nil, is called with the bytes of all files before
-// the first is unpacked, and its error ends Read: what a backup says of its sizes
-// is no more to be trusted than the rest of it.
+// file. After an error the folder may hold some of the files; the caller
+// removes it. A file that allow does not accept makes the backup unknown. room,
+// if not nil, is called with the total size in bytes before the first file is
+// unpacked, and its error ends Read: the sizes that a backup states are not
+// trusted.
 func Read(r io.Reader, dir string, allow func(name string) bool, room func(bytes int64) error) (Manifest, error) {
 	in := tar.NewReader(r)
 	m, err := readManifest(in)
@@ -171,7 +171,7 @@ func readManifest(in *tar.Reader) (m Manifest, err error) {
 	return m, nil
 }
 
-// sparse reports whether an entry may be longer than what the archive holds of it.
+// sparse reports whether an entry may be longer than its data in the archive.
 func sparse(h *tar.Header) bool {
 	for key := range h.PAXRecords {
 		if strings.HasPrefix(key, "GNU.sparse.") {

@@ -8,9 +8,9 @@ import (
 	"strings"
 )
 
-// partMark is in the names of what is not finished yet, before a number, so that
-// nothing else looks like it: what a killed process leaves behind is removed by
-// a later one.
+// partMark, followed by a number, marks the names of unfinished files and
+// folders, so that a later process can remove those that a killed one left
+// behind.
 const partMark = ".respawnd-part-"
 
 // PartFile creates a file of mode 0600 beside path, to be renamed to path when it is
@@ -19,8 +19,7 @@ func PartFile(path string) (*os.File, error) {
 	return os.CreateTemp(filepath.Dir(path), filepath.Base(path)+partMark)
 }
 
-// PartDir creates a folder of mode 0700 beside path, for what is worked on under
-// that name.
+// PartDir creates a folder of mode 0700 beside path, for work on path.
 func PartDir(path string) (string, error) {
 	return os.MkdirTemp(filepath.Dir(path), filepath.Base(path)+partMark)
 }
@@ -30,11 +29,12 @@ func PartDir(path string) (string, error) {
 // path keeps its content.
 func SweepFiles(path string) ([]string, error) { return sweep(path, fs.FileMode.IsRegular) }
 
-// SweepDirs removes what PartDir made for path, with all that is in it, and
-// returns the paths. No process may be working there.
+// SweepDirs removes the folders that PartDir made for path, with their content,
+// and returns their paths. No process must be working in them.
 func SweepDirs(path string) ([]string, error) { return sweep(path, fs.FileMode.IsDir) }
 
-// sweep removes the parts of path that are of a kind; links are of none.
+// sweep removes the parts of path whose mode kind accepts; links are never
+// removed.
 func sweep(path string, kind func(fs.FileMode) bool) (gone []string, err error) {
 	dir, prefix := filepath.Dir(path), filepath.Base(path)+partMark
 	entries, err := os.ReadDir(dir)

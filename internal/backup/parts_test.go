@@ -20,7 +20,7 @@ func names(t *testing.T, dir string) (all []string) {
 	return all
 }
 
-// What is not finished is swept; what only looks a little like it stays.
+// Unfinished files are removed; files with similar names stay.
 func TestSweepTakesPartsAndNothingElse(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "saved")
@@ -30,7 +30,7 @@ func TestSweepTakesPartsAndNothingElse(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := os.Symlink(path, path+partMark+"77"); err == nil { // not every system lets everybody
+	if err := os.Symlink(path, path+partMark+"77"); err == nil { // not every system allows it to all users
 		kept = append(kept, "saved"+partMark+"77")
 	}
 	slices.Sort(kept)

@@ -6,9 +6,9 @@ import (
 	"os"
 )
 
-// Replace writes a file beside path first, so that an old one is replaced by a
-// whole new one, which only its owner may read, or not at all. Parts that an
-// earlier, killed process left there are removed if possible.
+// Replace replaces the file at path by a complete new one, readable by its
+// owner only, or not at all. It writes to a file beside path first. Parts that
+// an earlier, killed process left there are removed if possible.
 func Replace(path string, write func(io.Writer) error) (size int64, err error) {
 	_, _ = SweepFiles(path)
 	f, err := PartFile(path)

@@ -1,8 +1,8 @@
-// Package bans knows which addresses are banned right now. Hot paths ask it for
-// every packet and every connection.
+// Package bans holds the bans in force. Services check it for every packet and
+// every connection.
 //
-// It is not the place where bans are kept (package storage) and it does not
-// decide what happens to a banned peer; each service does that.
+// Bans are stored by package storage; each service decides how it treats a
+// banned peer.
 package bans
 
 import (
@@ -18,17 +18,17 @@ import (
 	"github.com/respawnd/respawnd/storage"
 )
 
-// Table answers whether an address is banned. All methods may be called from
+// Table reports whether an address is banned. All methods may be called from
 // any number of goroutines.
 type Table struct {
 	store   storage.Bans
-	current atomic.Pointer[set] // what is in force; never nil, never changed in place
+	current atomic.Pointer[set] // the bans in force; never nil, never modified in place
 
 	// changing is held through a change, also while the store writes: the
 	// order in which changes reach the store must be the order in which they
 	// come into force. Check never waits for it.
 	changing sync.Mutex
-	ended    []banKey // what was over when Recheck looked last; guarded by changing
+	ended    []banKey // bans that had expired at the last Recheck; guarded by changing
 
 	mu       sync.Mutex // guards onChange
 	onChange []func()
@@ -47,25 +47,26 @@ func New(store storage.Bans) *Table {
 	return t
 }
 
-// OnChange registers a function that is called after every change of what is in
-// force, by the goroutine that made the change. It is registered before serving
-// begins. It may call List and Check; it must not wait for another change.
+// OnChange registers a function that is called after every change of the bans
+// in force, by the goroutine that made the change. It must be registered before
+// serving begins. It may call List and Check; it must not wait for another
+// change.
 func (t *Table) OnChange(f func()) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.onChange = append(t.onChange, f)
 }
 
-// Load puts in force what the store holds, in place of what was in force. If
-// some bans are damaged, the rest is in force and the error matches
-// storage.ErrDamaged. After any other error nothing has changed.
+// Load replaces the bans in force by those of the store. If some are damaged,
+// the rest is in force and the error matches storage.ErrDamaged. After any
+// other error nothing has changed.
 func (t *Table) Load(ctx context.Context) error { return t.load(ctx, true) }
 
 // Reload is Load for a table that is in use: after any error, damaged bans
 // included, nothing has changed.
 func (t *Table) Reload(ctx context.Context) error { return t.load(ctx, false) }
 
-// load is Load, with rest, or Reload.
+// load is Load if rest is true, else Reload.
 func (t *Table) load(ctx context.Context, rest bool) error {
 	var damaged []error
 	err := t.change(func([]storage.Ban) ([]storage.Ban, bool, error) {
@@ -88,8 +89,8 @@ func (t *Table) load(ctx context.Context, rest bool) error {
 	return nil
 }
 
-// Add stores b, in place of one with the same prefix and scope, and puts it in
-// force at once. It refuses a ban of everybody with ErrEverybody.
+// Add stores b, replacing one with the same prefix and scope, and puts it in
+// force at once. A ban of all addresses fails with ErrEverybody.
 func (t *Table) Add(ctx context.Context, b storage.Ban) error {
 	b, err := b.Canonical()
 	if err != nil {
@@ -143,9 +144,9 @@ func (t *Table) Recheck(now time.Time) {
 	})
 }
 
-// Sweep removes the bans that were over at before from the store and from the
-// table and returns how many the store had. They are gone for good: before
-// should be so long ago that a clock which was wrong has been noticed.
+// Sweep removes the bans that had expired at before from the store and from the
+// table and returns how many the store had. They are lost: before should be so
+// long ago that a wrong clock has been noticed.
 func (t *Table) Sweep(ctx context.Context, before time.Time) (n int, err error) {
 	err = t.change(func(old []storage.Ban) ([]storage.Ban, bool, error) {
 		if n, err = t.store.SweepBans(ctx, before); err != nil {
@@ -157,8 +158,8 @@ func (t *Table) Sweep(ctx context.Context, before time.Time) (n int, err error) 
 	return n, err
 }
 
-// A step does a change in the store. It gets a copy of what is in force and
-// returns what shall be, and whether that is different.
+// A step makes a change in the store. It gets a copy of the bans in force and
+// returns the new ones, and whether they differ.
 type step func(old []storage.Ban) (next []storage.Ban, changed bool, err error)
 
 // change applies s and calls the functions of OnChange.
@@ -188,20 +189,21 @@ func (t *Table) apply(s step) (changed bool, err error) {
 	return true, nil
 }
 
-// List returns all bans in the table, expired ones that were not swept yet too:
-// IPv4 first, then by address, length and scope. The slice is the caller's.
+// List returns all bans in the table, including expired ones that were not
+// swept yet: IPv4 first, then by address, length and scope. The caller owns the
+// slice.
 func (t *Table) List() []storage.Ban {
 	return slices.Clone(t.current.Load().list)
 }
 
-// InForce is List without the bans that are over at now.
+// InForce is List without the bans that have expired at now.
 func (t *Table) InForce(now time.Time) []storage.Ban {
 	return slices.DeleteFunc(t.List(), func(b storage.Ban) bool { return b.Expired(now) })
 }
 
-// Check returns the ban that keeps a away from scope at now: among the bans of
-// that scope and of storage.ScopeAll that are not over, the one with the longest
-// prefix. It does not block and does not allocate.
+// Check returns the ban of a in scope at now: among the unexpired bans of that
+// scope and of storage.ScopeAll, the one with the longest prefix. It does not
+// block and does not allocate.
 func (t *Table) Check(scope storage.Scope, a netip.Addr, now time.Time) (storage.Ban, bool) {
 	s := t.current.Load()
 	if len(s.list) == 0 { // most tables are empty

@@ -14,8 +14,8 @@ import (
 	"github.com/respawnd/respawnd/storage"
 )
 
-// memory is a store of bans that can fail. It stands for the engine, which this
-// package must not import; the engine has tests of its own.
+// memory is a store of bans that can fail. It replaces the engine, which this
+// package must not import.
 type memory struct {
 	mu   sync.Mutex // guards the fields below
 	bans map[string]storage.Ban
@@ -290,8 +290,8 @@ func TestSweep(t *testing.T) {
 	}
 }
 
-// When the clock jumps, what is over comes and goes with it; only what has been
-// over for long is gone.
+// When the clock jumps, bans expire and come back with it; only those that
+// expired long ago are removed.
 func TestBansFollowTheClock(t *testing.T) {
 	now := time.Now().Round(0)
 	timed := ban("10.0.0.0/8", storage.ScopeAll)

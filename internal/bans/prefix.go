@@ -10,15 +10,15 @@ import (
 )
 
 // ErrEverybody means that a prefix covers every address of its family, which is
-// a mistake and not a ban.
+// surely a mistake.
 var ErrEverybody = errors.New("this would ban everybody")
 
 // maxPrefixText is longer than any address or prefix in text form.
 const maxPrefixText = 64
 
-// ParsePrefix reads an address or a prefix in CIDR form and returns it in the
-// form that is the key of a ban: masked, IPv4 as IPv4. A prefix of length 0 is
-// refused with ErrEverybody.
+// ParsePrefix parses an address or a prefix in CIDR form and returns it as bans
+// are keyed: masked, IPv4 as IPv4. A prefix of length 0 fails with
+// ErrEverybody.
 func ParsePrefix(text string) (netip.Prefix, error) {
 	text = strings.TrimSpace(text)
 	if len(text) > maxPrefixText {

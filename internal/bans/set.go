@@ -9,21 +9,20 @@ import (
 	"github.com/respawnd/respawnd/storage"
 )
 
-// set is the bans that are in force at one time, ready to be searched. It is
-// never changed.
+// set is an immutable, searchable set of bans.
 type set struct {
 	list   []storage.Ban // sorted, what List shows
 	v4, v6 []level       // longest prefix first
 }
 
-// level is the bans of one prefix length: the masked address -> its bans, which
+// level holds the bans of one prefix length: masked address -> its bans, which
 // differ in scope.
 type level struct {
 	bits  int
 	addrs map[netip.Addr][]storage.Ban
 }
 
-// newSet makes a set and takes the slice over.
+// newSet returns a set of the bans in list, which it takes ownership of.
 func newSet(list []storage.Ban) *set {
 	slices.SortFunc(list, compareBans)
 	s := &set{list: list}

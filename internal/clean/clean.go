@@ -1,8 +1,8 @@
-// Package clean makes text of strangers fit to be shown: names of servers,
-// players and maps that end up on pages, in JSON, in messages.
+// Package clean makes untrusted text safe to show: names of servers, players
+// and maps that end up on pages, in JSON, in messages.
 //
-// It decides which characters are kept. It escapes nothing: that is up to the
-// caller, which knows whether the text goes into HTML, JSON or Markdown.
+// It only drops characters. The caller escapes the text for HTML, JSON or
+// Markdown.
 package clean
 
 import (
@@ -11,10 +11,11 @@ import (
 	"unicode/utf8"
 )
 
-// Text returns s without what cannot be seen. Valid UTF-8 is kept, any other text
-// is read as Latin-1. Dropped are controls (and with them the start of terminal
-// sequences), everything that steers direction, joins or hides, line separators
-// and blank fillers. What is left is valid UTF-8; it may be empty.
+// Text returns s without its invisible characters. Valid UTF-8 is kept, any
+// other text is read as Latin-1. It drops control characters (and with them the
+// start of terminal sequences), characters that change direction, join or hide
+// others, line separators and blank fillers. The result is valid UTF-8; it may
+// be empty.
 func Text(s string) string {
 	if isPlain(s) {
 		return s
@@ -35,7 +36,7 @@ func UTF8(s string) string {
 	return string(b)
 }
 
-// isPlain reports whether s is printable ASCII, which is kept as it is.
+// isPlain reports whether s is printable ASCII, which is kept unchanged.
 func isPlain(s string) bool {
 	for i := range len(s) {
 		if s[i] < ' ' || s[i] > '~' {
@@ -45,7 +46,7 @@ func isPlain(s string) bool {
 	return true
 }
 
-// Append appends what Text returns.
+// Append appends the result of Text.
 func Append(dst []byte, s string) []byte {
 	if utf8.ValidString(s) {
 		for _, r := range s {
@@ -102,7 +103,7 @@ func Shorten(s string, n int) string {
 	return s
 }
 
-// Printable returns s for a terminal or a log: what a stranger sent cannot move the
+// Printable returns s for a terminal or a log, without characters that move the
 // cursor or change how the rest of the line is shown.
 func Printable(s string) string {
 	return strings.Map(func(r rune) rune {

@@ -5,12 +5,12 @@ import (
 	"unicode/utf8"
 )
 
-// MaxEcho is the length in bytes of the longest error text that is sent to the one
-// who caused it: errors quote what they are about.
+// MaxEcho is the length in bytes of the longest error text that is sent to the
+// client that caused it: errors quote their input.
 const MaxEcho = 4 << 10
 
-// Cut returns s if it has at most limit bytes. Else it returns its beginning, cut
-// between characters, and says how long it was.
+// Cut returns s if it has at most limit bytes. Otherwise it returns its
+// beginning, cut between characters, and a note of its length.
 func Cut(s string, limit int) string {
 	if len(s) <= limit {
 		return s
