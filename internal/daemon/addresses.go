@@ -13,15 +13,17 @@ import (
 )
 
 const (
-	// networksEvery is how often the networks of this machine are looked up again.
+	// networksEvery is the interval at which the networks of this machine are
+	// read.
 	networksEvery = 30 * time.Second
-	// localPause is how long new servers are collected before it is noted which of
-	// them players outside cannot reach: other verdicts on them come first.
+	// localPause is how long new servers are collected before those that
+	// players outside cannot reach get a verdict: other verdicts on them come
+	// first.
 	localPause = time.Second
 )
 
-// localWatch follows the networks of this machine, and notes servers that are
-// listed under a loopback address to everybody.
+// localWatch follows the networks of this machine, and notes a verdict on
+// servers that all clients get under a loopback address.
 type localWatch struct {
 	list      *master.Registry
 	addresses *advertise.Table
@@ -30,9 +32,9 @@ type localWatch struct {
 	log       zerolog.Logger
 	ruled     chan struct{} // of capacity 1: the rules have changed
 
-	// What follows belongs to the goroutine of run.
+	// The fields below belong to the goroutine of run.
 
-	serial uint64 // of the last change that was looked at
+	serial uint64 // of the last change that was handled
 	warned bool
 	buf    []master.Change
 }
@@ -47,7 +49,7 @@ func (w *localWatch) run(ctx context.Context, beyond bool) {
 	tick := time.NewTicker(networksEvery)
 	defer tick.Stop()
 	for {
-		var moved <-chan struct{} // nil: it does not matter
+		var moved <-chan struct{} // nil: not watched
 		if beyond {
 			moved = w.list.Changed(w.serial)
 		}
@@ -73,7 +75,7 @@ func (w *localWatch) run(ctx context.Context, beyond bool) {
 	}
 }
 
-// look notes the servers that came since the last look.
+// look notes the servers that were listed since the last call.
 func (w *localWatch) look() {
 	var ok bool
 	if w.buf, w.serial, ok = w.list.Changes("", w.serial, w.buf[:0]); !ok {
@@ -92,9 +94,9 @@ func (w *localWatch) look() {
 	}
 }
 
-// review notes again, under other rules, the servers that are listed.
+// review notes all listed servers under the present rules.
 func (w *localWatch) review() {
-	out := false // there is one that players outside cannot reach
+	out := false // at least one cannot be reached from outside
 	for _, h := range w.list.All() {
 		switch {
 		case !h.Public.Addr().IsLoopback():
@@ -115,7 +117,7 @@ func (w *localWatch) setRules(rules []advertise.Rule) {
 	}
 	select {
 	case w.ruled <- struct{}{}:
-	default: // run sees it anyway
+	default: // run is already signalled
 	}
 }
 

@@ -14,8 +14,8 @@ import (
 	"github.com/respawnd/respawnd/storage"
 )
 
-// banSweepEvery is how often bans that have long been over are removed from the
-// store, and servers and webhooks learn of those that ended.
+// banSweepEvery is the interval at which long expired bans are removed from the
+// store, and expired ones are reported to servers and webhooks.
 const banSweepEvery = time.Hour
 
 // bannedFrom is service.Env.Banned.
@@ -25,7 +25,7 @@ func (d *Daemon) bannedFrom(scope storage.Scope, a netip.Addr) bool {
 }
 
 // bannedServer reports whether servers of an origin may not be listed from an
-// address, unless a service that is on sees to that by itself.
+// address, unless a running service enforces that itself.
 func (d *Daemon) bannedServer(origin master.Origin, a netip.Addr) bool {
 	if e := d.settings.Load().owner(origin); e != nil && e.Bans != 0 {
 		return !e.On && d.bannedFrom(e.Bans, a)
@@ -33,7 +33,7 @@ func (d *Daemon) bannedServer(origin master.Origin, a netip.Addr) bool {
 	return d.bannedFrom(storage.ScopeLists, a)
 }
 
-// enforceBans takes servers off the list that have been banned.
+// enforceBans removes banned servers from the list.
 func (d *Daemon) enforceBans() {
 	gone := d.registry.RemoveFunc(func(s *master.Server) bool { return d.bannedServer(s.Origin, s.Key.Source.Addr()) })
 	for _, s := range gone {
@@ -41,10 +41,10 @@ func (d *Daemon) enforceBans() {
 	}
 }
 
-// bansInForce returns the bans that are not over.
+// bansInForce returns the bans that have not expired.
 func (d *Daemon) bansInForce() []storage.Ban { return d.bans.InForce(time.Now()) }
 
-// sweepBans removes bans that have long been over, until ctx ends.
+// sweepBans removes long expired bans, until ctx ends.
 func (d *Daemon) sweepBans(ctx context.Context) {
 	began := time.Now()
 	w := banSweep{bans: d.bans, watch: clock.NewWatch(began), log: d.log}
@@ -60,7 +60,7 @@ func (d *Daemon) sweepBans(ctx context.Context) {
 	}
 }
 
-// banSweep removes bans that have long been over, unless the clock may be wrong.
+// banSweep removes long expired bans, unless the clock may be wrong.
 type banSweep struct {
 	bans  *bans.Table
 	watch *clock.Watch

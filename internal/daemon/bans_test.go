@@ -16,9 +16,9 @@ import (
 	"github.com/respawnd/respawnd/storage/bolt"
 )
 
-// A clock that was wrong for hours takes no ban with it, however far it jumped;
-// with the right time the bans are in force again. What is over by a clock that
-// is right goes after a while.
+// A clock that was wrong for hours removes no ban, however far it jumped; with
+// the right time the bans are in force again. Bans that expired by a right
+// clock are removed after a while.
 func TestBanSweepAfterClockJumps(t *testing.T) {
 	t.Parallel()
 	store, err := bolt.Open(t.Context(), filepath.Join(t.TempDir(), StoreName), bolt.Options{NoSync: true})
@@ -66,7 +66,7 @@ func TestBanSweepAfterClockJumps(t *testing.T) {
 	if _, in := fresh.Check(storage.ScopeLists, banned, wall); !in {
 		t.Error("after a restart the ban is gone")
 	}
-	for range 40 * 24 { // 40 days that are really over
+	for range 40 * 24 { // 40 days really pass
 		wall, running = wall.Add(time.Hour), running+time.Hour
 		w.once(t.Context(), wall, running)
 	}

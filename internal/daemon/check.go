@@ -15,8 +15,8 @@ import (
 	"github.com/respawnd/respawnd/webhook"
 )
 
-// Check returns the mistakes in a configuration that show only on this machine, and
-// those in the files that it names.
+// Check returns the mistakes in a configuration that can only be found on this
+// machine, and those in the files that it names.
 func Check(c Config, when service.Moment) error {
 	s := newSettings(c)
 	errs := []error{s.checkNames(), s.checkDataDir(), s.checkServices(when)}
@@ -36,7 +36,8 @@ func Check(c Config, when service.Moment) error {
 	return errors.Join(errs...)
 }
 
-// checkNames refuses domains that no name can be made of, if that matters.
+// checkNames rejects domains from which no host name can be built, if a service
+// needs them.
 func (s *settings) checkNames() error {
 	if !s.resolves() {
 		return nil
@@ -47,8 +48,8 @@ func (s *settings) checkNames() error {
 	return nil
 }
 
-// checkDataDir refuses a data folder that is something else. One that is missing
-// is made at the start.
+// checkDataDir rejects a data folder that is not a folder. A missing one is
+// created at the start.
 func (s *settings) checkDataDir() error {
 	if info, err := os.Stat(s.DataDir); err == nil && !info.IsDir() {
 		return fmt.Errorf("data_dir: %s is not a folder", s.DataDir)
@@ -56,7 +57,8 @@ func (s *settings) checkDataDir() error {
 	return nil
 }
 
-// checkServices returns what the services find, those among them that are off, too.
+// checkServices returns the mistakes that the services find, including services
+// that are off.
 func (s *settings) checkServices(when service.Moment) error {
 	var errs []error
 	for _, e := range s.entries {
@@ -67,14 +69,14 @@ func (s *settings) checkServices(when service.Moment) error {
 	return errors.Join(errs...)
 }
 
-// checkStart returns the mistakes that the services which are on find at a start.
+// checkStart returns the mistakes that enabled services find at a start.
 func (s *settings) checkStart() error {
 	on := settings{Shared: s.Shared, entries: slices.DeleteFunc(slices.Clone(s.entries), func(e Entry) bool { return !e.On })}
 	return on.checkServices(service.AtStart)
 }
 
-// Mistakes returns the single errors of a joined one. An error that adds words
-// to those that it wraps stays whole.
+// Mistakes returns the single errors of a joined one. An error that adds text
+// to those that it wraps is not divided.
 func Mistakes(err error) []error {
 	joined, ok := errors.AsType[interface {
 		error

@@ -26,12 +26,11 @@ import (
 	"github.com/respawnd/respawnd/webhook"
 )
 
-// storeWait is how long a starting daemon waits for the store: another one may
-// just be stopping.
+// storeWait is how long a starting daemon waits for the store, which another
+// one may hold that is just stopping.
 const storeWait = 2 * time.Second
 
-// Options are what a daemon is made of. All of it but Notify and
-// Reload is required.
+// Options are the parts of a daemon. All but Notify and Reload are required.
 type Options struct {
 	Config Config
 	// Load reads the configuration again, with warnings, when the daemon reloads. The
@@ -40,10 +39,10 @@ type Options struct {
 	Version string
 	Log     zerolog.Logger
 	Tail    *logtail.Ring // the last lines of the log
-	Console bool          // the log is for a person at the screen
+	Console bool          // the log goes to a terminal
 	Notify  string        // socket of the service manager; empty: there is none
-	// Reload makes the daemon read its configuration again, once for each value; nil:
-	// never.
+	// Reload makes the daemon reload its configuration, once for each value;
+	// nil: never.
 	Reload <-chan os.Signal
 }
 
@@ -68,7 +67,7 @@ type Daemon struct {
 	running []opened                  // complete before the daemon serves
 	own     func(netip.AddrPort) bool // sockets of running; nil until all are open
 	serving atomic.Bool
-	ran     bool // the list is worth saving
+	ran     bool // the daemon has served, so the list is saved
 }
 
 // Open gets everything ready and opens every socket. After an error nothing is
@@ -118,7 +117,7 @@ func (d *Daemon) limits(s *settings) master.Limits {
 	return l
 }
 
-// makeList makes what saves, restores and hides listed servers.
+// makeList makes the parts that save, restore and hide listed servers.
 func (d *Daemon) makeList(s *settings) {
 	sources := make(map[master.Origin]*master.Source)
 	for _, e := range s.entries {
@@ -141,7 +140,7 @@ func (d *Daemon) makeList(s *settings) {
 	d.local = newLocalWatch(d.registry, d.addresses, d.servers, s.noting, d.log)
 }
 
-// load reads what the store and the files next to it hold.
+// load reads the store and the files next to it.
 func (d *Daemon) load(ctx context.Context, s *settings) error {
 	if err := d.loadShared(ctx, s, d.log); err != nil {
 		return err
@@ -152,7 +151,7 @@ func (d *Daemon) load(ctx context.Context, s *settings) error {
 	return d.saved.Restore(ctx, s.Master.RestoreFor)
 }
 
-// makeOperator makes what operators can do.
+// makeOperator makes the operator's commands.
 func (d *Daemon) makeOperator(s *settings) {
 	d.operator = &operator.Local{
 		Store: d.store, Table: d.bans, Catalogue: d.catalogue,
@@ -177,7 +176,8 @@ func (d *Daemon) listening() (started time.Time, addresses map[string]string) {
 	return d.started, addresses
 }
 
-// makeWebhooks makes what notifies webhooks; it watches once the daemon runs.
+// makeWebhooks makes the notifier of webhooks, which starts when the daemon
+// runs.
 func (d *Daemon) makeWebhooks(s *settings) error {
 	hooks, err := webhook.Hooks(s.Webhooks)
 	if err != nil {
@@ -236,7 +236,8 @@ func (d *Daemon) Run(ctx context.Context) error {
 	return err
 }
 
-// announce logs what is served where, and then the one line that tools wait for.
+// announce logs the address of each service, and then the line "ready", which
+// tools wait for.
 func (d *Daemon) announce() {
 	ports := make(map[string]uint16, len(d.running))
 	for _, s := range d.running {
@@ -256,8 +257,8 @@ func (d *Daemon) announce() {
 	d.welcomeGuests(s)
 }
 
-// report informs the service manager. If that fails it is the operator's business,
-// not a reason to stop.
+// report informs the service manager. A failure is logged and does not stop the
+// daemon.
 func (d *Daemon) report(state, status string) {
 	if err := d.notify.send(state, status); err != nil {
 		d.log.Warn().Err(err).Msg("the service manager was not informed")
@@ -277,7 +278,7 @@ func (d *Daemon) ready() error {
 	return d.writable.err()
 }
 
-// Close saves the list and closes what is open, the store last.
+// Close saves the list and closes everything, the store last.
 func (d *Daemon) Close() error {
 	var errs []error
 	for _, s := range d.running {
@@ -300,7 +301,7 @@ func (d *Daemon) beyondLoopback() bool {
 	})
 }
 
-// env returns what a service may use of the daemon.
+// env returns the service.Env of a service.
 func (d *Daemon) env(name string, s *settings) *service.Env {
 	listeners := configs.Listeners(s.config)
 	env := &service.Env{

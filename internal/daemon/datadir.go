@@ -22,9 +22,9 @@ const StoreName = "respawnd.db"
 // StorePath returns the path of the store.
 func StorePath(c Config) string { return newSettings(c).storePath() }
 
-// OpenStore makes the data folder if it is missing and opens the store in it. It
-// waits for another process that has the store open; then the error wraps
-// bolt.ErrInUse. Errors name the key.
+// OpenStore creates the data folder if it is missing and opens the store in it.
+// If another process has the store open, it waits for it; after that time the
+// error wraps bolt.ErrInUse. Errors name the key.
 func OpenStore(ctx context.Context, c Config, wait time.Duration, log zerolog.Logger) (*bolt.Store, error) {
 	s := newSettings(c)
 	if err := os.MkdirAll(s.DataDir, 0o700); err != nil {
@@ -42,8 +42,8 @@ func OpenStore(ctx context.Context, c Config, wait time.Duration, log zerolog.Lo
 	return store, nil
 }
 
-// sweepBackups removes what backups that were killed left in the data folder.
-// The store is ours, so none is under way.
+// sweepBackups removes the files that killed backups left in the data folder.
+// The caller holds the store, so no backup is running.
 func sweepBackups(dir string, log zerolog.Logger) {
 	gone, err := backup.SweepDirs(operator.BackupWork(dir))
 	if err != nil {

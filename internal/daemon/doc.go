@@ -1,7 +1,6 @@
-// Package daemon runs services: it opens what they share and their sockets, serves,
-// reloads and stops.
+// Package daemon runs services: it opens their shared parts and their sockets,
+// serves, reloads and stops.
 //
-// It knows no protocol. Which services there are, it learns from the sections of
-// the configuration that are a service.Service; what it has to know of one, from
-// its service.Descriptor.
+// It knows no protocol. The services are the sections of the configuration that
+// implement service.Service; each describes itself by a service.Descriptor.
 package daemon

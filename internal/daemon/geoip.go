@@ -23,8 +23,8 @@ func openGeoIP(path string) (*geoIP, error) {
 func (g *geoIP) Close() error { return g.db.Close() }
 
 // continents are the region numbers that games filter on, by continent code.
-// They are bits of one number in the old protocol; the numbers of its finer
-// regions do not follow from a country database and are not given.
+// They are bits of one number in the old protocol; the bits of its finer
+// regions cannot be derived from a country database and are never set.
 var continents = map[string]int{
 	"AF": 32,    // Africa
 	"AS": 2048,  // Asia

@@ -11,18 +11,19 @@ import (
 	"github.com/respawnd/respawnd/internal/hostnet"
 )
 
-// guests is what the host of a LAN party has to know and to pass on.
+// guests holds the addresses that the host of a LAN party gives to the guests.
 type guests struct {
-	cards []hostnet.Address // that guests may reach, the likeliest first
+	cards []hostnet.Address // that guests may reach, the most likely first
 	dns   netip.AddrPort    // where the DNS server listens; zero: it is off
-	web   netip.AddrPort    // likewise
+	web   netip.AddrPort    // where the pages are served; zero: they are off
 	page  string            // web.public_url
 }
 
-// dnsPort is the port that a guest's PC asks; there is no place to name another.
+// dnsPort is the port that PCs send DNS queries to; they cannot be set to
+// another.
 const dnsPort = 53
 
-// newGuests looks at the network cards and at what is served on them.
+// newGuests returns the addresses on the network cards, and the services there.
 func newGuests(running []opened) guests {
 	g := guests{cards: hostnet.Reachable(hostnet.AddressesOrNone(), hostnet.Route())}
 	for _, s := range running {
@@ -46,8 +47,8 @@ func serves(listens netip.AddrPort, at netip.Addr) bool {
 	return listens.IsValid() && (listens.Addr().IsUnspecified() || listens.Addr().Unmap() == at)
 }
 
-// resolver returns the DNS server for guests who reach us at an address, zero if
-// there is none for them.
+// resolver returns the DNS server for guests who reach this machine at an
+// address, zero if there is none.
 func (g *guests) resolver(at netip.Addr) netip.Addr {
 	if serves(g.dns, at) && g.dns.Port() == dnsPort {
 		return at
@@ -70,11 +71,12 @@ func (g *guests) pageAt(at netip.Addr) string {
 	return "http://" + at.String() + ":" + strconv.Itoa(int(g.web.Port())) + "/"
 }
 
-// hostsCommand prints what a guest's hosts file must hold.
+// hostsCommand returns the command that prints the entries for a guest's hosts
+// file.
 func hostsCommand(at netip.Addr) string { return "respawnd hosts --game GAME --ip " + at.String() }
 
-// welcomeGuests says how guests reach this machine, where the configuration is that
-// of a LAN: in words for a person at the screen, in fields for a program.
+// welcomeGuests logs how guests reach this machine, if the configuration is
+// that of a LAN: as text on a terminal, else as fields.
 func (d *Daemon) welcomeGuests(s *settings) {
 	if !slices.ContainsFunc(s.entries, func(e Entry) bool { return e.Guests.Invited }) {
 		return

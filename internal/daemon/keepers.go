@@ -11,8 +11,8 @@ import (
 	"github.com/respawnd/respawnd/operator"
 )
 
-// keepers are what services do for the servers that they list. They are complete
-// before the daemon serves, and not changed then.
+// keepers holds the service.Keeper of each origin. It is complete before the
+// daemon serves, and not changed afterwards.
 type keepers struct {
 	all      []*service.Keeper
 	verdicts *verdicts.Log
@@ -24,8 +24,8 @@ func (k *keepers) add(one *service.Keeper) {
 	}
 }
 
-// of returns what is done for servers of an origin: nothing, if no service lists
-// them.
+// of returns the Keeper of an origin, one that does nothing if no service lists
+// its servers.
 func (k *keepers) of(o master.Origin) *service.Keeper {
 	i := slices.IndexFunc(k.all, func(k *service.Keeper) bool { return k.Origin == o })
 	if i < 0 {
@@ -43,7 +43,7 @@ func (k *keepers) expired(s *master.Server) {
 	k.verdicts.Note(s.Origin.String(), s.Key.Source, s.Game, verdicts.Expired)
 }
 
-// replaced informs a server that a newcomer replaced it, where its protocol can.
+// replaced informs a server that a new one replaced it, if its protocol can.
 func (k *keepers) replaced(s *master.Server) {
 	if report := k.of(s.Origin).Replaced; report != nil {
 		report(s)
@@ -52,7 +52,7 @@ func (k *keepers) replaced(s *master.Server) {
 	k.verdicts.Note(s.Origin.String(), s.Key.Source, s.Game, verdicts.Replaced)
 }
 
-// reportReplaced reports servers that newcomers replaced, until ctx ends.
+// reportReplaced informs servers that new ones replaced them, until ctx ends.
 func (k *keepers) reportReplaced(ctx context.Context, list *master.Registry) {
 	for {
 		select {
@@ -73,13 +73,13 @@ func (k *keepers) met(a netip.AddrPort) {
 	}
 }
 
-// exempt reports whether the list's limits per address do not bind an address.
+// exempt reports whether the list's limits per address do not apply to an
+// address.
 func (k *keepers) exempt(a netip.Addr) bool {
 	return slices.ContainsFunc(k.all, func(k *service.Keeper) bool { return k.Exempt != nil && k.Exempt(a) })
 }
 
-// messenger returns a way to listed servers, of the services that are open; nil:
-// there is none.
+// messenger returns the Messenger of the open services, nil if there is none.
 func (k *keepers) messenger() (m master.Messenger) {
 	for _, one := range k.all {
 		if one.Messenger != nil {
@@ -89,7 +89,7 @@ func (k *keepers) messenger() (m master.Messenger) {
 	return m
 }
 
-// unlisted returns the servers that services know and do not list.
+// unlisted returns the servers that services know but do not list.
 func (k *keepers) unlisted() (list []operator.Listed) {
 	for _, one := range k.all {
 		if one.Unlisted == nil {

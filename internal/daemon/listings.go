@@ -15,14 +15,14 @@ import (
 	"github.com/respawnd/respawnd/storage"
 )
 
-// listingStore is what listings needs of the store.
+// listingStore is the part of the store that listings needs.
 type listingStore interface {
 	AddedServers(context.Context) iter.Seq2[storage.AddedServer, error]
 	HiddenServers(context.Context) iter.Seq2[storage.HiddenServer, error]
 }
 
-// listings applies what an operator said about single servers: those that are
-// asked, and those that are hidden.
+// listings applies the operator's settings for single servers: which are
+// queried, and which are hidden.
 type listings struct {
 	store  listingStore
 	list   *master.Registry
@@ -33,8 +33,8 @@ type listings struct {
 	mu sync.Mutex // held while the store is read and applied
 }
 
-// take has the servers asked that the configuration and the store name, and hides
-// those that the store says.
+// take watches the servers that the configuration and the store name, and hides
+// those that the store marks as hidden.
 func (l *listings) take(ctx context.Context) error {
 	if err := l.hide(ctx); err != nil {
 		return err
@@ -52,7 +52,7 @@ func (l *listings) take(ctx context.Context) error {
 	return nil
 }
 
-// hide hides what the store says, and nothing else.
+// hide hides the servers that the store marks as hidden, and no others.
 func (l *listings) hide(ctx context.Context) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -72,8 +72,8 @@ func (l *listings) hide(ctx context.Context) error {
 	return nil
 }
 
-// check returns an error if the store does not say which servers were added and
-// hidden.
+// check returns an error if the added and hidden servers cannot be read from
+// the store.
 func (l *listings) check(ctx context.Context) error {
 	passOver := func(error) {}
 	err := eachStored(l.store.AddedServers(ctx), "servers that were added", passOver, func(storage.AddedServer) {})
@@ -83,7 +83,7 @@ func (l *listings) check(ctx context.Context) error {
 	return eachStored(l.store.HiddenServers(ctx), "servers that were hidden", passOver, func(storage.HiddenServer) {})
 }
 
-// damaged returns how to report a damaged record.
+// damaged returns a function that reports a damaged record.
 func (l *listings) damaged(kind string) func(error) {
 	return func(err error) { l.log.Warn().Err(err).Msg("a server that was " + kind + " cannot be read") }
 }

@@ -20,9 +20,9 @@ const (
 	notifyStopping  = "STOPPING=1"
 )
 
-// NotifySocket returns the socket of the service manager that an environment names,
-// empty if there is none. A name that begins with @ is one of Linux's abstract
-// sockets; package net knows that form, too.
+// NotifySocket returns the socket of the service manager that an environment
+// names, empty if there is none. A name that begins with @ is an abstract
+// socket of Linux; package net uses the same form.
 func NotifySocket(env []string) string {
 	const variable = "NOTIFY_SOCKET="
 	for _, e := range env {

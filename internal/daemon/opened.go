@@ -60,9 +60,9 @@ func (d *Daemon) reload(s *settings) {
 	}
 }
 
-// ownAddresses returns whether an address is one of the UDP sockets of services on
-// a machine that has the addresses mine. Game servers on the same machine have
-// other ports.
+// ownAddresses returns a function that reports whether an address is a UDP
+// socket of a service on this machine, whose addresses are mine. Game servers
+// on the same machine have other ports.
 func ownAddresses(running []opened, mine []netip.Addr) func(netip.AddrPort) bool {
 	var own []netip.AddrPort
 	for _, s := range running {
@@ -78,7 +78,7 @@ func ownAddresses(running []opened, mine []netip.Addr) func(netip.AddrPort) bool
 	}
 }
 
-// ownAddress is service.Env.Own. Before all sockets are open it does not know.
+// ownAddress is service.Env.Own. It returns false until all sockets are open.
 func (d *Daemon) ownAddress(a netip.AddrPort) bool { return d.own != nil && d.own(a) }
 
 // lateAsker is the Asker of a service that is opened after others. It is set before

@@ -9,13 +9,14 @@ import (
 	"github.com/respawnd/respawnd/configs"
 )
 
-// ownFiles is how many files the daemon may have open beside the connections
-// with a limit of their own: the store, the sockets, the operator, webhooks.
+// ownFiles is the number of files that the daemon may have open in addition to
+// limited connections: the store, the sockets, the operator's connections,
+// webhooks.
 const ownFiles = 256
 
-// filesNeeded returns how many files may be open at a time when every service
-// that is on has all the connections that it is allowed, and the keys that say so,
-// the one that takes most first.
+// filesNeeded returns how many files are open when every enabled service has as
+// many connections as it may have, and the keys of those limits, the largest
+// first.
 func (s *settings) filesNeeded() (n int, keys []string) {
 	conns := make(map[string]int)
 	for _, e := range s.entries {
@@ -30,8 +31,8 @@ func (s *settings) filesNeeded() (n int, keys []string) {
 	return n + ownFiles, keys
 }
 
-// checkOpenFiles warns of a system that will refuse connections before the
-// configuration does.
+// checkOpenFiles logs a warning if the system's limit of open files is below
+// the configured limits of connections.
 func (s *settings) checkOpenFiles(log zerolog.Logger) {
 	allowed, known := openFilesAllowed()
 	needed, keys := s.filesNeeded()

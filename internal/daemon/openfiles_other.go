@@ -2,5 +2,5 @@
 
 package daemon
 
-// openFilesAllowed knows nothing: this system has no such limit.
+// openFilesAllowed returns false: this system has no such limit.
 func openFilesAllowed() (uint64, bool) { return 0, false }

@@ -9,8 +9,8 @@ import (
 	"github.com/respawnd/respawnd/webhook"
 )
 
-// reloadOn reads games, bans and limits again on each signal, and informs the
-// service manager of it and of the end.
+// reloadOn reloads games, bans and limits on each signal, and informs the
+// service manager when a reload begins and ends.
 func (d *Daemon) reloadOn(ctx context.Context) {
 	for {
 		select {
@@ -27,9 +27,9 @@ func (d *Daemon) reloadOn(ctx context.Context) {
 	}
 }
 
-// reloadNow takes over what may change while the daemon runs, see
-// configs.Reload. It loads and checks everything before it changes anything: a
-// mistake leaves everything as it was.
+// reloadNow applies the settings that may change while the daemon runs, see
+// configs.Reload. It loads and checks everything first: after a mistake nothing
+// has changed.
 func (d *Daemon) reloadNow(ctx context.Context) error {
 	read, warnings, err := d.opt.Load()
 	if err != nil {
@@ -58,10 +58,10 @@ func (d *Daemon) reloadNow(ctx context.Context) error {
 	return nil
 }
 
-// loadAll reads everything that a reload takes over besides the configuration,
-// and checks the configuration as a start would. If there is no mistake anywhere,
-// the games and the bans are in force when it returns, and what is still to be
-// taken over is known to be good. After an error nothing has changed.
+// loadAll reads all files that a reload applies besides the configuration, and
+// checks the configuration as a start would. If it returns nil, the games and
+// the bans are in force, and the rest is known to be valid. After an error
+// nothing has changed.
 func (d *Daemon) loadAll(ctx context.Context, c Config) ([]webhook.Hook, error) {
 	if err := errors.Join(Check(c, service.AtReload), d.listings.check(ctx)); err != nil {
 		return nil, err

@@ -16,13 +16,13 @@ import (
 )
 
 // Config is a complete, checked configuration: a pointer to a struct as
-// configs.Keys wants it. It is not changed.
+// configs.Keys expects it. It is not modified.
 type Config interface {
-	// Shared returns what the services share.
+	// Shared returns the settings that belong to no single service.
 	Shared() Shared
 }
 
-// Shared are the parts of a configuration that belong to no single service.
+// Shared holds the settings that belong to no single service.
 type Shared struct {
 	DataDir    string
 	Trusted    []netip.Prefix       // limits per address do not apply to these
@@ -37,8 +37,8 @@ type Shared struct {
 	GeoIPFile  string   // empty: none
 }
 
-// settings is a configuration as the daemon uses it. It is never changed; a
-// reload makes another one.
+// settings is a configuration as the daemon uses it. It is immutable; a reload
+// makes a new one.
 type settings struct {
 	Shared
 	config  Config
@@ -49,7 +49,8 @@ func newSettings(c Config) *settings {
 	return &settings{Shared: c.Shared(), config: c, entries: List(c)}
 }
 
-// owner returns the service that lists servers of an origin; nil: there is none.
+// owner returns the service that lists servers of an origin, nil if there is
+// none.
 func (s *settings) owner(o master.Origin) *Entry {
 	i := slices.IndexFunc(s.entries, func(e Entry) bool { return slices.Contains(e.Origins, o) })
 	if i < 0 {
@@ -84,7 +85,7 @@ func (s *settings) private() bool {
 	return slices.ContainsFunc(s.entries, func(e Entry) bool { return e.Private })
 }
 
-// greatest returns the greatest of what the services say.
+// greatest returns the greatest value over all services.
 func greatest[T int | time.Duration](s *settings, of func(*Entry) T) (most T) {
 	for i := range s.entries {
 		most = max(most, of(&s.entries[i]))
@@ -92,7 +93,7 @@ func greatest[T int | time.Duration](s *settings, of func(*Entry) T) (most T) {
 	return most
 }
 
-// each returns what all services that are on say.
+// each returns the values of all enabled services.
 func each[T any](s *settings, of func(*Entry) []T) (all []T) {
 	for i := range s.entries {
 		if s.entries[i].On {
@@ -118,7 +119,7 @@ func (s *settings) names(catalog *games.Catalog) (*games.Names, error) {
 	return games.NewNames(s.Domains, catalog, s.served, each(s, func(e *Entry) []string { return e.Hosts })...)
 }
 
-// served says whether games can use a service.
+// served returns whether games can use a service.
 func (s *settings) served(name games.Service) games.Served {
 	i := slices.IndexFunc(s.entries, func(e Entry) bool { return e.Name == string(name) })
 	switch {
@@ -131,10 +132,12 @@ func (s *settings) served(name games.Service) games.Served {
 	}
 }
 
-// Served returns what games can use of a configuration.
+// Served returns a function that returns whether games can use a service under
+// a configuration.
 func Served(c Config) func(games.Service) games.Served { return newSettings(c).served }
 
-// rules returns which addresses of game servers others are given.
+// rules returns the rules that decide which address of a game server clients
+// get.
 func (s *settings) rules() (rules []advertise.Rule) {
 	for _, a := range s.Advertised {
 		rules = append(rules, advertise.Rule{From: a.From, As: a.As})
@@ -142,8 +145,8 @@ func (s *settings) rules() (rules []advertise.Rule) {
 	return rules
 }
 
-// static returns the servers of the configuration that are asked, as the store
-// would keep them.
+// static returns the servers of the configuration that are queried, as records
+// of the store.
 func (s *settings) static() []storage.AddedServer {
 	list := make([]storage.AddedServer, 0, len(s.Static))
 	for _, a := range s.Static {
@@ -171,8 +174,8 @@ func (s *settings) storePath() string { return filepath.Join(s.DataDir, StoreNam
 // aside.
 func Files(c Config) map[string]string { return newSettings(c).files() }
 
-// StaticServers returns the servers that a configuration names, as the store would
-// keep them.
+// StaticServers returns the servers that a configuration names, as records of
+// the store.
 func StaticServers(c Config) []storage.AddedServer { return newSettings(c).static() }
 
 // resolves reports whether a service answers for the host names.

@@ -13,7 +13,7 @@ import (
 	"github.com/respawnd/respawnd/master"
 )
 
-// testService is a service with what a test says of it.
+// testService is a service with the values that a test sets.
 type testService struct {
 	Listen   string `key:"listen" listen:"udp 1000"`
 	MaxConns int    `key:"max_conns" range:"0 to 10000"`

@@ -21,26 +21,27 @@ import (
 	"github.com/respawnd/respawnd/storage/bolt"
 )
 
-// shared is what the services share.
+// shared holds the parts that the services share.
 type shared struct {
 	store     *bolt.Store
 	bans      *bans.Table
 	catalogue *operator.Catalogue
-	geo       *geoIP       // nil: countries are not known
+	geo       *geoIP       // nil: countries are unknown
 	names     *games.Names // host names that lead to this machine
 	servers   *verdicts.Log
 	players   *verdicts.Log
 	registry  *master.Registry
-	addresses *advertise.Table // which address of a server an asker is given
+	addresses *advertise.Table // which address of a server a client gets
 	accounts  *accounts.Service
 	hub       *presence.Local
 	metrics   *prometheus.Registry
 }
 
-// makeShared makes everything that needs no reading, on a store that is open.
+// makeShared makes the shared parts, on an open store, without reading
+// anything.
 func (h *shared) makeShared(s *settings, log zerolog.Logger) {
 	h.servers = verdicts.NewLog(log, 0)
-	h.players = verdicts.NewLog(zerolog.Nop(), 0) // the services log what there is to log
+	h.players = verdicts.NewLog(zerolog.Nop(), 0) // the services log the verdicts
 	h.metrics = prometheus.NewRegistry()
 	h.metrics.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	h.bans = bans.New(h.store)
@@ -60,7 +61,8 @@ func (h *shared) makeShared(s *settings, log zerolog.Logger) {
 	h.addresses.SetNetworks(hostnet.AddressesOrNone())
 }
 
-// loadShared reads what the store and the files next to it hold. It returns all errors.
+// loadShared reads the store and the files next to it. It returns all errors,
+// joined.
 func (h *shared) loadShared(ctx context.Context, s *settings, log zerolog.Logger) error {
 	var errs []error
 	if err := h.bans.Load(ctx); err != nil {
@@ -81,7 +83,7 @@ func (h *shared) loadShared(ctx context.Context, s *settings, log zerolog.Logger
 	return errors.Join(errs...)
 }
 
-// closeShared closes what is open.
+// closeShared closes the shared parts.
 func (h *shared) closeShared() error {
 	var errs []error
 	if h.store != nil {

@@ -14,27 +14,30 @@ import (
 )
 
 const (
-	// writeCheckEvery is how often it is looked whether the store can be written.
+	// writeCheckEvery is the interval at which the daemon checks that the store
+	// can be written.
 	writeCheckEvery = 10 * time.Second
-	// writeStalled is after how long a write that is under way counts as failed.
+	// writeStalled is the time after which an unfinished write counts as
+	// failed.
 	writeStalled = 15 * time.Second
-	// littleRoom is how many free bytes make it worth a look whether there are any:
-	// what a system calls free is not always free for this process, nor the other
-	// way round.
+	// littleRoom is the number of free bytes below which the daemon tries
+	// whether it can write: the free space that a system reports is not always
+	// the space that this process can use.
 	littleRoom = 1 << 20
-	// roomNeeded is how many bytes must fit on the disk. A store writes into free
-	// pages of its file for a while when there is no more room.
+	// roomNeeded is the number of bytes that must fit on the disk. With a full
+	// disk a store continues for a while in free pages of its file.
 	roomNeeded = 64 << 10
 )
 
-// writtenStore is what storeWatch needs of the store.
+// writtenStore is the part of the store that storeWatch needs.
 type writtenStore interface {
 	LastWrite() (time.Time, error)
 	WriteUnderWay() time.Duration
 	Probe(ctx context.Context) error
 }
 
-// storeWatch finds out whether the store can be written, even while nothing is.
+// storeWatch finds out whether the store can be written, even while no service
+// writes.
 type storeWatch struct {
 	store   writtenStore
 	room    func(needed bool) error // whether there is room on the disk; needed: a write failed
@@ -42,7 +45,7 @@ type storeWatch struct {
 	failing atomic.Pointer[error] // why it cannot be written; nil: it can
 }
 
-// run looks from time to time until ctx ends.
+// run calls look at every interval until ctx ends.
 func (w *storeWatch) run(ctx context.Context) {
 	tick := time.NewTicker(writeCheckEvery)
 	defer tick.Stop()
@@ -56,7 +59,8 @@ func (w *storeWatch) run(ctx context.Context) {
 	}
 }
 
-// look writes something unless that was just done, and logs what changed.
+// look writes a probe, unless something was written just now, and logs a change
+// of state.
 func (w *storeWatch) look(ctx context.Context, now time.Time) {
 	last, err := w.store.LastWrite()
 	failed := err != nil || w.failing.Load() != nil
@@ -96,8 +100,8 @@ func (w *storeWatch) err() error {
 	return nil
 }
 
-// roomBeside returns an error if no more bytes fit on the disk of a file. It only
-// tries if the system says that there is little room, or if needed.
+// roomBeside returns an error if no more bytes fit on the disk of a file. It
+// tries to write only if the system reports little room, or if needed.
 func roomBeside(path, dir string) func(needed bool) error {
 	return func(needed bool) error {
 		if free, err := backup.FreeSpace(dir); err == nil && free >= littleRoom && !needed {

@@ -88,7 +88,7 @@ func TestStoreWatch(t *testing.T) {
 			t.Errorf("45 s after the disk was well again: %v, log:\n%s", err, &log)
 		}
 
-		store.change(func() { store.room = full }) // what is free in the file is enough for a probe
+		store.change(func() { store.room = full }) // the free pages in the file are enough for a probe
 		wait(20 * time.Second)
 		if err := w.err(); !errors.Is(err, full) {
 			t.Errorf("without room: %v", err)

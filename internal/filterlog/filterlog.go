@@ -1,7 +1,8 @@
-// Package filterlog logs the filters of list requests that cannot be read and are
-// ignored. Any client can make up such texts, so their lines are rationed.
+// Package filterlog logs the filters of list requests that cannot be parsed and
+// are ignored. Any client can send such texts, so the number of lines is
+// limited.
 //
-// It does not read filters and does not decide whether one is ignored.
+// It does not parse filters; the caller decides whether one is ignored.
 package filterlog
 
 import (
@@ -25,13 +26,13 @@ const (
 type Log struct {
 	mu     sync.Mutex // guards the fields below
 	seed   maphash.Seed
-	since  time.Time           // when the window began
+	since  time.Time           // start of the window
 	logged map[uint64]struct{} // hashes of the texts that were logged in the window
 	rest   int                 // filters of further texts in the window
 }
 
 // Ignored logs at level warn that the filter text of a request for game was
-// ignored because of err, unless the window's lines are spent. The first call
+// ignored because of err, unless the window's lines are used up. The first call
 // after a window logs how many filters were left out in it.
 func (l *Log) Ignored(log zerolog.Logger, game, text string, err error) {
 	first, rest := l.take(text, time.Now())

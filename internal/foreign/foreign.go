@@ -1,8 +1,8 @@
-// Package foreign recognises game servers that report to the wrong port. A service
-// that drops a packet hands it over, and the verdict on its sender says what came
-// and where it belongs.
+// Package foreign recognises game servers that report to the wrong port. A
+// service passes it the packets that it drops, and the verdict on their sender
+// names the protocol and the port where it belongs.
 //
-// It answers nothing, keeps nothing of a packet and decides nothing about servers.
+// It sends nothing, keeps no packet and does not decide about servers.
 package foreign
 
 import (
@@ -30,12 +30,12 @@ const (
 	Quake3                    // heartbeats of Quake II, Quake III and their relatives
 )
 
-// maxCoded is how long a Zandronum announcement that is looked for may be, in
-// bytes. Real ones have fewer than 50.
+// maxCoded is the length in bytes of the longest packet that is tried as a
+// Zandronum announcement. Real ones have fewer than 50.
 const maxCoded = 128
 
-// Recognize returns the protocol of a packet, by its first bytes and the fields
-// that every report in it has.
+// Recognize returns the protocol of a packet, judged by its first bytes and the
+// fields that every report in that protocol has.
 func Recognize(p []byte) Protocol {
 	switch {
 	case len(p) == 0:
@@ -61,8 +61,8 @@ func hasFold(p []byte, prefix string) bool {
 	return len(p) >= len(prefix) && bytes.EqualFold(p[:len(prefix)], []byte(prefix))
 }
 
-// isValve recognises 'q' with up to five bytes behind it, '0' with a text of pairs,
-// and 'b'.
+// isValve recognises 'q' followed by up to five bytes, '0' followed by a text
+// of pairs, and 'b'.
 func isValve(p []byte) bool {
 	switch {
 	case len(p) == 0:
@@ -106,8 +106,9 @@ func (p Protocol) verdict() verdicts.Verdict {
 	}
 }
 
-// Verdicts on dropped packets are noted at this rate at most: they cost strangers
-// one packet each and must not push the verdicts on real servers out of the book.
+// Verdicts on dropped packets are noted at this rate at most: they cost
+// strangers one packet each and must not push the verdicts on real servers out
+// of the log.
 const (
 	noteRate  = 20 // per second
 	noteBurst = 200

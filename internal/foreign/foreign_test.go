@@ -51,8 +51,8 @@ func TestRecognize(t *testing.T) {
 	}
 }
 
-// Whatever comes, it is looked at without a panic, and a report of one protocol is
-// not taken for another's.
+// No input causes a panic, and a report of one protocol is not taken for
+// another's.
 func FuzzRecognize(f *testing.F) {
 	for _, s := range []string{"", "q", "0\n\\", `\heartbeat\1\gamename\x`, "\x03abcdgamename\x00x\x00", ";", "\xFF\xFF\xFF\xFFheartbeat", string(announcement())} {
 		f.Add([]byte(s))

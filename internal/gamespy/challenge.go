@@ -44,10 +44,9 @@ func AppendResponse(dst []byte, secret, challenge string) []byte {
 }
 
 // CheckResponse reports whether response answers challenge for the owner of
-// secret. The response ends at its first NUL byte or with the slice. What
-// follows a right answer does not matter: some clients write more. The bytes
-// are compared in constant time. An empty secret or challenge proves nothing
-// and is never answered rightly.
+// secret. The response ends at its first NUL byte or with the slice. Bytes
+// after a right answer are ignored: some clients write more. The bytes are
+// compared in constant time. For an empty secret or challenge it returns false.
 func CheckResponse(secret, challenge string, response []byte) bool {
 	if secret == "" || challenge == "" {
 		return false
@@ -64,8 +63,8 @@ func CheckResponse(secret, challenge string, response []byte) bool {
 }
 
 // CheckAny reports whether response answers challenge for the owner of any of
-// secrets, as [CheckResponse] does. It tries them all, so the time it takes
-// tells nothing about which one matched.
+// secrets, as [CheckResponse] does. It tries all of them, so that the time does
+// not reveal which one matched.
 func CheckAny(secrets []string, challenge string, response []byte) bool {
 	found := false
 	for _, secret := range secrets {
@@ -76,7 +75,7 @@ func CheckAny(secrets []string, challenge string, response []byte) bool {
 	return found
 }
 
-// scrambler is RC4 with one difference: the first index moves on by the plain
+// scrambler is RC4 with one difference: the first index advances by the plain
 // byte plus one instead of by one.
 type scrambler struct {
 	table [256]byte

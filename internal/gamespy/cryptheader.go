@@ -8,7 +8,7 @@ import (
 // The crypt header is what a server-list connection starts with, in the clear:
 //
 //	u8  length of the next part, XOR 0xEC
-//	u16be backend flags, then random bytes that mean nothing
+//	u16be backend flags, then random bytes without meaning
 //	u8  length of the next part, XOR 0xEA
 //	server challenge
 const (
@@ -37,9 +37,9 @@ var (
 	ErrCryptHeader = errors.New("gamespy: malformed crypt header")
 )
 
-// BrowseKey mixes the key of a server-list stream out of the secret of the
-// game the browser speaks for, the browser's challenge and the server's. An
-// empty secret counts as one zero byte.
+// BrowseKey derives the key of a server-list stream from the secret of the
+// browser's game, the browser's challenge and the server's. An empty secret
+// counts as one zero byte.
 func BrowseKey(secret string, client [8]byte, server []byte) [8]byte {
 	if secret == "" {
 		secret = "\x00"
@@ -52,10 +52,10 @@ func BrowseKey(secret string, client [8]byte, server []byte) [8]byte {
 	return key
 }
 
-// AppendCryptHeader appends a crypt header to dst and returns the longer
-// slice. At most [MaxCryptRandom] bytes of random and [MaxServerChallenge]
-// bytes of serverChallenge go into it; the latter must not be empty, clients
-// take such a header for a broken one.
+// AppendCryptHeader appends a crypt header to dst and returns the longer slice.
+// At most [MaxCryptRandom] bytes of random and [MaxServerChallenge] bytes of
+// serverChallenge go into it; the latter must not be empty: clients reject such
+// a header.
 func AppendCryptHeader(dst []byte, backendFlags uint16, random, serverChallenge []byte) []byte {
 	random = random[:min(len(random), MaxCryptRandom)]
 	serverChallenge = serverChallenge[:min(len(serverChallenge), MaxServerChallenge)]
@@ -81,7 +81,8 @@ func ParseCryptHeader(p []byte) (backendFlags uint16, serverChallenge, rest []by
 	return binary.BigEndian.Uint16(random), serverChallenge, rest, nil
 }
 
-// cutMasked cuts a part of at least least bytes with a masked length before it.
+// cutMasked cuts a part that is preceded by its masked length and has at least
+// least bytes.
 func cutMasked(p []byte, mask byte, least int) (part, rest []byte, err error) {
 	if len(p) == 0 {
 		return nil, nil, ErrShortCryptHeader

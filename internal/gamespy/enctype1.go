@@ -2,7 +2,8 @@ package gamespy
 
 import "encoding/binary"
 
-// Enctype1Noise is how many random bytes the header of a list of enctype 1 has.
+// Enctype1Noise is the number of random bytes in the header of a list of
+// enctype 1.
 const Enctype1Noise = 13 + scrambleLen + 1 + enctype1TreeKey + enctype1Lead
 
 const (
@@ -13,7 +14,7 @@ const (
 	enctype1Head    = enctype1Fixed + enctype1Lead
 )
 
-// Where the parts of the header are.
+// The offsets of the parts of the header.
 const (
 	atTrail    = 4
 	atLead     = 5
@@ -22,15 +23,15 @@ const (
 	atTreeKey  = 36
 )
 
-// The parts of a list of n bytes that have more than one layer.
+// The sizes of the parts of a list of n bytes that have more than one layer.
 func enctype1TreePart(n int) int { return max(n/2-17, 0) }
 func enctype1DeckPart(n int) int { return max(n/4-5, 0) }
 
 // Enctype1 is the state of a list of enctype 1, which is scrambled in up to
-// three layers: all of it with an RC4 of an odd start, the first half with a
+// three layers: all of it with a variant of RC4, the first half with a
 // [TreeCipher] and the first quarter with a [Cipher]. No secret is needed to
-// read it; the keys are the challenge of the greeting and what the header says.
-// The zero value is of no use; take [NewEnctype1].
+// read it; the keys are the challenge of the greeting and values in the header.
+// Use [NewEnctype1]; the zero value is not valid.
 type Enctype1 struct {
 	rc4  enctype1RC4
 	tree TreeCipher
@@ -39,9 +40,9 @@ type Enctype1 struct {
 	size int // of the list
 }
 
-// NewEnctype1 returns the state to encode a list of size bytes, and what stands
-// before the list. size counts what [Enctype1.Encode] will be given in all, and
-// noise should be random.
+// NewEnctype1 returns the state to encode a list of size bytes, and the header
+// to send before the list. size is the total length that [Enctype1.Encode] will
+// be given; noise should be random.
 func NewEnctype1(challenge string, size int, noise *[Enctype1Noise]byte) (e Enctype1, header []byte) {
 	header = binary.BigEndian.AppendUint32(make([]byte, 0, enctype1Head), uint32(enctype1Head+size))
 	header = append(header, 20^62, (enctype1Lead+5)^205)
@@ -108,8 +109,8 @@ type enctype1RC4 struct {
 	a, b  uint8
 }
 
-// newEnctype1RC4 makes the start state. The key is not scramble itself but what
-// enctype1Table has at its bytes.
+// newEnctype1RC4 makes the start state. The key is not scramble itself but its
+// bytes mapped by enctype1Table.
 func newEnctype1RC4(scramble [scrambleLen]byte) enctype1RC4 {
 	var s enctype1RC4
 	for i := range s.table {
@@ -138,8 +139,8 @@ func (s *enctype1RC4) xor(dst, src []byte) {
 	s.a, s.b = a, b
 }
 
-// enctype1Table is a table that the clients have built in. It is not one to
-// one: what went in cannot be computed from what comes out.
+// enctype1Table is a table that is built into the clients. It is not
+// invertible.
 const enctype1Table = "" +
 	"\x01\xba\xfa\xb2\x51\x00\x54\x80\x75\x16\x8e\x8e\x02\x08\x36\xa5" +
 	"\x2d\x05\x0d\x16\x52\x07\xb4\x22\x8c\xe9\x09\xd6\xb9\x26\x00\x04" +

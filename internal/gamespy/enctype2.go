@@ -17,12 +17,13 @@ const maxEnctype2Key = 255
 // enctype2Length hides the length of the key.
 const enctype2Length = 0xEC
 
-// ErrListHeader reports that an encoded list does not begin as it must.
+// ErrListHeader reports that an encoded list does not begin with a valid
+// header.
 var ErrListHeader = errors.New("gamespy: bad header of an encoded list")
 
-// AppendEnctype2Header appends what stands before a list of enctype 2: the
-// length of key and key itself, hidden behind secret. The list follows, run
-// through a [TreeCipher] of key. It panics if key is longer than 255 bytes.
+// AppendEnctype2Header appends the header of a list of enctype 2: the length of
+// key and key itself, masked with secret. The list follows, run through a
+// [TreeCipher] of key. It panics if key is longer than 255 bytes.
 func AppendEnctype2Header(dst []byte, secret string, key []byte) []byte {
 	if len(key) > maxEnctype2Key {
 		panic("gamespy: key of enctype 2 is too long")
@@ -35,7 +36,8 @@ func AppendEnctype2Header(dst []byte, secret string, key []byte) []byte {
 }
 
 // ParseEnctype2Header is the inverse of [AppendEnctype2Header]. body is the
-// part of b behind the header, key the caller's. The error is [ErrListHeader].
+// part of b after the header; the caller owns key. The error is
+// [ErrListHeader].
 func ParseEnctype2Header(b []byte, secret string) (key, body []byte, err error) {
 	if len(b) == 0 {
 		return nil, nil, ErrListHeader
@@ -57,18 +59,18 @@ func hideKey(key []byte, secret string) {
 
 // TreeCipher is the key stream of list enctype 2 and of one layer of enctype 1.
 // The stream comes from a walk through a binary tree of depth 16, whose leaves
-// give a word each; a table made from the key says how a node becomes its
-// children. The stream does not depend on what it scrambles, so the same call
-// goes both ways. A TreeCipher is a plain value: copying it forks the stream. It
-// may be used by one goroutine at a time. The zero value is of no use; take
-// [NewTreeCipher].
+// give a word each; a table made from the key determines the children of a
+// node. The stream does not depend on the data, so the same call encrypts and
+// decrypts. A TreeCipher is a plain value: copying it forks the stream. It may
+// be used by one goroutine at a time. Use [NewTreeCipher]; the zero value is
+// not valid.
 type TreeCipher struct {
 	table [256]uint32
 	node  treeNode
 	stack [treeDepth]treeNode // nodes whose right half is still to come
 	depth int
 	block [treeBlock]byte
-	used  int // bytes of block that are spent
+	used  int // bytes of block already used
 }
 
 // treeNode is a node of the tree: two state words, and its number, by which
@@ -113,7 +115,7 @@ func NewTreeCipher(key []byte) TreeCipher {
 	return c
 }
 
-// XOR scrambles src into dst, or back, and moves the state on. Consecutive
+// XOR scrambles src into dst, or back, and advances the state. Consecutive
 // calls continue one stream, wherever it was cut. dst and src must be the same
 // memory or not overlap at all. XOR panics if dst is shorter than src.
 func (c *TreeCipher) XOR(dst, src []byte) {
@@ -141,8 +143,8 @@ func (c *TreeCipher) refill() {
 			n = c.left(n)
 		}
 		binary.LittleEndian.PutUint32(c.block[4*i:], n.x^n.y)
-		// After the last leaf the lowest place is used again: the original does so
-		// with lists of more than 252 KiB.
+		// After the last leaf the lowest slot is used again, as in the
+		// original, for lists of more than 252 KiB.
 		depth = max(depth-1, 0)
 		n = c.right(c.stack[depth&(treeDepth-1)])
 	}

@@ -7,11 +7,11 @@ import "math/bits"
 const maxDraws = 11
 
 // Cipher is the state of one direction of the list cipher ("enctypeX"): a deck
-// of 256 cards and five counters that move on with every byte, depending on
-// the byte before and after the cipher. One lost or wrong byte spoils all that
-// follow. A Cipher is a plain value: copying it forks the stream. It may be
-// used by one goroutine at a time. The zero value is of no use; take
-// [NewCipher].
+// of 256 cards and five counters that advance with every byte, depending on the
+// byte before and after the cipher. After a lost or wrong byte all that follow
+// are wrong. A Cipher is a plain value: copying it forks the stream. It may be
+// used by one goroutine at a time. Use [NewCipher]; the zero value is not
+// valid.
 type Cipher struct {
 	cards      [256]byte
 	rotor      uint8
@@ -70,9 +70,9 @@ func (d *dealer) draw(cards *[256]byte, limit uint8) uint8 {
 	}
 }
 
-// Encrypt scrambles src into dst and moves the state on. Consecutive calls
-// continue one stream, wherever it was cut. dst and src must be the same
-// memory or not overlap at all. Encrypt panics if dst is shorter than src.
+// Encrypt scrambles src into dst and advances the state. Consecutive calls
+// continue one stream, wherever it was cut. dst and src must be the same memory
+// or not overlap at all. Encrypt panics if dst is shorter than src.
 //
 // Each byte waits for four table look-ups of which every one needs the result
 // of the one before, so their latency is the speed limit. The counters live in

@@ -10,9 +10,9 @@ type FieldScanner struct {
 	behindKey  []byte // value and what follows it
 }
 
-// ScanFields starts reading the fields of b. It takes the same shapes as
-// [ParseMessage] and finds the same fields, but has no limit of its own: a
-// caller that keeps fields counts them.
+// ScanFields starts reading the fields of b. It accepts the same forms as
+// [ParseMessage] and finds the same fields, but has no limit: a caller that
+// keeps fields must count them.
 func ScanFields(b []byte) FieldScanner {
 	_, b, _ = bytes.Cut(b, []byte{'\\'})
 	b, _, _ = bytes.Cut(b, []byte{0})
@@ -42,8 +42,8 @@ func (s *FieldScanner) Key() []byte { return s.key }
 // Value returns the value that Next moved to, a part of the input.
 func (s *FieldScanner) Value() []byte { return s.value }
 
-// DropValue takes the value back: the key has none, and what looked like its
-// value is the next key. It may be called once after Next.
+// DropValue treats the value as the next key: the key that Next moved to has no
+// value. It may be called once after Next.
 func (s *FieldScanner) DropValue() {
 	s.value, s.rest = nil, s.behindKey
 }

@@ -2,22 +2,22 @@ package gamespy
 
 import "io"
 
-// Inbox is what a stream brought and was not taken as a message yet. The zero value
-// is empty and holds no memory.
+// Inbox buffers the unread bytes of a stream and divides them into messages.
+// The zero value is empty and holds no memory.
 type Inbox struct {
 	buf      []byte
-	from, to int // what of buf is unread
+	from, to int // the unread part of buf
 }
 
 // Sizes of the memory of an Inbox, in bytes.
 const (
 	firstInbox = 512
-	keepInbox  = 2048 // more is given back when it is empty
+	keepInbox  = 2048 // a larger buffer is released when it is empty
 )
 
-// Next returns the next message without the [Final] behind it, reading from r if it
-// must. It is valid until the next call. The error is [ErrMessageTooLong] or comes
-// from r.
+// Next returns the next message without its [Final], reading from r if
+// necessary. It is valid until the next call. The error is [ErrMessageTooLong]
+// or comes from r.
 func (i *Inbox) Next(r io.Reader) ([]byte, error) {
 	for {
 		if body, rest, ok := CutFinal(i.buf[i.from:i.to]); ok {
@@ -36,7 +36,7 @@ func (i *Inbox) Next(r io.Reader) ([]byte, error) {
 	}
 }
 
-// makeRoom makes room for at least one byte behind what is unread.
+// makeRoom makes room for at least one byte after the unread part.
 func (i *Inbox) makeRoom() {
 	unread := i.buf[i.from:i.to]
 	switch {

@@ -55,15 +55,15 @@ type PairScanner struct {
 //	}
 //	rest, complete := s.Rest()
 //
-// An empty key ends the section. An empty value does not: it is as good as any
-// other, though it and the end after it look like two ends in a row. There is
-// no limit but the length of p; a caller that keeps pairs counts them.
+// An empty key ends the section. An empty value does not, although followed by
+// the end it looks like two ends in a row. There is no limit but the length of
+// p; a caller that keeps pairs must count them.
 func Pairs(p []byte) PairScanner {
 	return PairScanner{rest: p}
 }
 
-// Next moves to the next whole pair and reports whether there is one. A pair
-// that p cuts short is not one.
+// Next moves to the next whole pair and reports whether there is one. A
+// truncated pair does not count.
 func (s *PairScanner) Next() bool {
 	s.key, s.value = nil, nil
 	if s.complete {

@@ -7,12 +7,13 @@ import (
 )
 
 const (
-	// MaxPassword is the most bytes that [DecodePassword] gives back. Clients
-	// send passwords of up to 30 bytes and, in the same clothes, CD keys of
-	// up to 64.
+	// MaxPassword is the maximum length of the result of [DecodePassword].
+	// Clients send passwords of up to 30 bytes and, in the same encoding, CD
+	// keys of up to 64.
 	MaxPassword = 64
 
-	// MaxEncodedPassword is the most characters that [DecodePassword] reads.
+	// MaxEncodedPassword is the maximum length of the input of
+	// [DecodePassword].
 	MaxEncodedPassword = (MaxPassword + 2) / 3 * 4
 )
 
@@ -53,9 +54,9 @@ func EncodePassword(plain string) string {
 	return string(encoded)
 }
 
-// DecodePassword undoes [EncodePassword]. It also takes the ordinary base64
-// alphabet and missing padding. The result is any bytes, NUL included. The
-// error is [ErrPasswordTooLong] or [ErrPasswordEncoding]; neither tells
+// DecodePassword undoes [EncodePassword]. It also accepts the ordinary base64
+// alphabet and missing padding. The result can hold any bytes, NUL included.
+// The error is [ErrPasswordTooLong] or [ErrPasswordEncoding]; neither reveals
 // anything of the input.
 func DecodePassword(encoded string) (string, error) {
 	if len(encoded) > MaxEncodedPassword {

@@ -14,8 +14,8 @@ import (
 //	column names, NUL-terminated, then an empty one
 //	values, NUL-terminated, row by row
 //
-// It is a view of the packet and valid as long as that is. The zero value has
-// neither columns nor rows.
+// It refers to the packet and is valid as long as the packet is. The zero value
+// has neither columns nor rows.
 type Table struct {
 	names  []byte // names with their NULs, without the empty one
 	values []byte // values of whole rows with their NULs
@@ -40,11 +40,11 @@ var (
 	ErrRowLength = errors.New("gamespy: row is longer than the table is wide")
 )
 
-// ParseTable reads a table from the start of p; rest is what follows it. If
-// the packet ends inside the table, complete is false, rest is nil and the
-// table holds the whole rows that came. The work depends on the length of p
-// alone, never on the announced number of rows, and nothing is allocated. A
-// table without columns has no rows, whatever it announces.
+// ParseTable reads a table from the start of p; rest is what follows it. If the
+// packet ends inside the table, complete is false, rest is nil and the table
+// holds the whole rows that came. The work depends only on the length of p,
+// never on the announced number of rows, and nothing is allocated. A table
+// without columns has no rows, whatever it announces.
 func ParseTable(p []byte) (t Table, rest []byte, complete bool) {
 	if len(p) < 2 {
 		return Table{}, nil, false

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// loadJSON reads testdata/name. The files hold what the original client
+// loadJSON reads testdata/name. The files hold values that the original client
 // library computed or sent.
 func loadJSON[T any](t testing.TB, name string) T {
 	t.Helper()

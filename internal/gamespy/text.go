@@ -13,12 +13,13 @@ import (
 const Final = `\final\`
 
 const (
-	// MaxMessage is the most bytes of one message of backslash text, with the
-	// [Final] behind it.
+	// MaxMessage is the maximum length of one message of backslash text, with
+	// its [Final].
 	MaxMessage = 16 << 10
 
-	// MaxFields is the most fields that [ParseMessage] takes in one message.
-	// A full status packet of a host with 64 players has about 450.
+	// MaxFields is the maximum number of fields that [ParseMessage] accepts in
+	// one message. A full status packet of a host with 64 players has about
+	// 450.
 	MaxFields = 1024
 )
 
@@ -43,8 +44,8 @@ const (
 )
 
 // Message is one message of backslash text: fields in the order of the wire.
-// The first one names the message, often with an empty value. The zero value
-// is an empty message. Messages that were copied must not both be added to.
+// The first one names the message, often with an empty value. The zero value is
+// an empty message. Add must not be called on both copies of a copied Message.
 type Message struct {
 	fields []field
 }
@@ -53,11 +54,10 @@ type field struct {
 	key, value string
 }
 
-// CutFinal cuts the first message from b, the bytes a stream brought so far.
-// message is what stands before the first [Final], rest what stands behind;
-// both are parts of b. If ok is false there is no whole message yet, message
-// is nil and rest is b: read more, unless b already has [MaxMessage] bytes,
-// for then no more bytes will help.
+// CutFinal cuts the first message from b, the unread bytes of a stream. message
+// is the part of b before the first [Final], rest the part after it. If ok is
+// false there is no whole message yet, message is nil and rest is b: read more,
+// unless b already has [MaxMessage] bytes.
 func CutFinal(b []byte) (message, rest []byte, ok bool) {
 	i := bytes.Index(b[:min(len(b), MaxMessage)], []byte(Final))
 	if i < 0 {
@@ -67,7 +67,7 @@ func CutFinal(b []byte) (message, rest []byte, ok bool) {
 }
 
 // ParseMessage reads the fields of one datagram or of one message from
-// [CutFinal]. It takes the shapes that clients really send:
+// [CutFinal]. It accepts the forms that clients really send:
 //
 //   - Anything before the first backslash is skipped, such as the NUL or line
 //     end that a client put behind its message before.
@@ -135,8 +135,9 @@ func (m Message) Get(key string) (value string, ok bool) {
 	return "", false
 }
 
-// Password returns the password of a message: clients have used four keys for it,
-// two of which are for encoded ones. given: there is one; ok: it can be read.
+// Password returns the password of a message: clients have used four keys for
+// it, two of them for encoded ones. given reports whether there is one, ok
+// whether it could be decoded.
 func (m Message) Password() (plain string, given, ok bool) {
 	for _, key := range []string{"passenc", "passwordenc"} {
 		if encoded, given := m.Get(key); given {
@@ -163,17 +164,17 @@ func (m Message) Fields() iter.Seq2[string, string] {
 	}
 }
 
-// Add puts a field behind the others. [Message.AppendTo] checks it.
+// Add appends a field. [Message.AppendTo] checks it.
 func (m *Message) Add(key, value string) {
 	m.fields = append(m.fields, field{key, value})
 }
 
 // AppendTo appends the fields to b, without a [Final], and returns the longer
 // slice. It returns b as it was and [ErrUnwritable] if a key is empty, if a key
-// or value has a backslash or a NUL in it, or if a value is the word "final":
-// that one would end the message early. So would a key of that name on a stream;
-// in a datagram it is an ordinary one, so it is written. AppendTo never leaves out
-// a field in silence.
+// or value contains a backslash or a NUL, or if a value is the word "final",
+// which would end the message early. A key of that name would do so too on a
+// stream, but is an ordinary field in a datagram, so it is written. AppendTo
+// never silently leaves out a field.
 func (m Message) AppendTo(b []byte) ([]byte, error) {
 	for _, f := range m.fields {
 		if f.key == "" || f.value == finalName || !writable(f.key) || !writable(f.value) {

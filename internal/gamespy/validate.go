@@ -5,7 +5,8 @@ import (
 	"encoding/base64"
 )
 
-// shortSecret is how much of a secret the oldest clients use.
+// shortSecret is the number of characters of a secret that the oldest clients
+// use.
 const shortSecret = 6
 
 // AppendValidate appends the answer that a browser of the old list gives to the
@@ -38,12 +39,12 @@ func AppendValidate(dst []byte, enctype int, secret, challenge string) []byte {
 	return dst
 }
 
-// CheckValidate looks for the secret with which response answers challenge in
-// the way of the enctype, and reports whether there is one. Of a secret longer
-// than 6 characters, the first 6 are tried too: some clients know no more, and
-// secret is then that part. What follows a right answer in response does not
-// matter. The bytes are compared in constant time and all secrets are tried. An
-// empty secret or challenge proves nothing.
+// CheckValidate reports whether response is the answer of the enctype to
+// challenge for one of secrets, and returns that secret. The first 6 characters
+// of a longer secret are tried too, because some clients know no more; secret
+// is then that part. Bytes after a right answer are ignored. The bytes are
+// compared in constant time and all secrets are tried. For an empty secret or
+// challenge it returns false.
 func CheckValidate(enctype int, secrets []string, challenge string, response []byte) (secret string, ok bool) {
 	if challenge == "" {
 		return "", false

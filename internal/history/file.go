@@ -11,13 +11,13 @@ import (
 	"github.com/respawnd/respawnd/master"
 )
 
-// The file of a book is compressed with gzip, whose sum tells a damaged one.
+// The file of a Book is compressed with gzip, whose checksum reveals damage.
 // Numbers are little-endian:
 //
 //	offset size
 //	     0   16  magic
 //	    16    8  round of the last sample
-//	    24    4  number of servers, at most MaxServers; then for each:
+//	    24    4  number of servers, at most MaxServers; for each of them:
 //
 //	     0    1  length of its ID, n
 //	     1    n  ID as in the API
@@ -26,19 +26,19 @@ import (
 //	  n+17  576  samples, that of round r at r modulo Samples
 const magic = "respawnd players"
 
-// maxRound is beyond every clock, and far from where numbers end.
+// maxRound is later than any clock, and far below the limit of int64.
 const maxRound = 1 << 40
 
-// ErrFile reports a file that is none of a book, or damaged.
+// ErrFile reports a file that is damaged or was not written by Save.
 var ErrFile = errors.New("not a history of players, or damaged")
 
-// record is a track as the file has it, behind the ID.
+// record is a track in the file, after its ID.
 type record struct {
 	First, Last int64
 	Players     [Samples]uint16
 }
 
-// Save writes everything that is remembered.
+// Save writes the whole history.
 func (b *Book) Save(w io.Writer) error {
 	round, tracks := b.copied()
 	packed := gzip.NewWriter(w)
@@ -72,9 +72,9 @@ func (b *Book) copied() (round int64, tracks map[Key]track) {
 	return b.round, tracks
 }
 
-// Load remembers what Save wrote, instead of what is remembered. It is for before
-// the first sample; times without samples count as away. After an error,
-// which may be ErrFile, nothing has changed.
+// Load replaces the history by one that Save wrote. It must be called before
+// the first sample; times without samples count as Away. After an error, which
+// may be ErrFile, nothing has changed.
 func (b *Book) Load(r io.Reader) error {
 	packed, err := gzip.NewReader(r)
 	if err != nil {
@@ -98,7 +98,7 @@ func (b *Book) Load(r io.Reader) error {
 		}
 		tracks[k] = t
 	}
-	if _, err := in.ReadByte(); !errors.Is(err, io.EOF) { // which also means that the sum is right
+	if _, err := in.ReadByte(); !errors.Is(err, io.EOF) { // at EOF gzip has also checked the sum
 		return errors.Join(ErrFile, err)
 	}
 	b.mu.Lock()
@@ -109,7 +109,7 @@ func (b *Book) Load(r io.Reader) error {
 
 var errTrack = errors.New("impossible times or name")
 
-// readTrack reads what is remembered of one server.
+// readTrack reads the track of one server.
 func readTrack(in *bufio.Reader, round int64) (k Key, t *track, err error) {
 	length, err := in.ReadByte()
 	if err != nil {

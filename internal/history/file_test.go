@@ -65,7 +65,7 @@ func TestDamagedFileChangesNothing(t *testing.T) {
 			c := NewBook()
 			err := c.Load(bytes.NewReader(bad))
 			n, _ := c.Len()
-			// The header of gzip has bytes that say nothing.
+			// The header of gzip has bytes without meaning.
 			if err == nil && (what == "cut" || n != 2) || err != nil && (!errors.Is(err, ErrFile) || n != 0) {
 				t.Fatalf("%s at byte %d of %d: %v, %d servers", what, i, len(file), err, n)
 			}

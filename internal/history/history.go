@@ -1,12 +1,12 @@
-// Package history remembers how many players each game server had in the last
-// 24 hours, for charts and for tools.
+// Package history records the number of players on each game server over the
+// last 24 hours, for charts and for tools.
 //
-// It holds numbers only: not the list, no names of players, nothing of the time
-// while no daemon ran. Its owner reports the list every Interval, and saves the
-// history so that a restart keeps it.
+// It holds numbers only, no names of players; times at which no daemon ran have
+// no samples. The owner of a Book adds a sample of the list every Interval, and
+// saves the Book so that it survives a restart.
 //
-// A server costs about 0.7 KiB for as long as it is remembered, which is until it
-// was away for a day: 7 MiB for 10,000 servers, and at most 46 MiB for MaxServers.
+// A server is forgotten after a day of absence and costs about 0.7 KiB until
+// then: 7 MiB for 10,000 servers, and at most 46 MiB for MaxServers.
 package history
 
 import (
@@ -20,27 +20,27 @@ import (
 const (
 	// Interval is the time between two samples.
 	Interval = 5 * time.Minute
-	// Samples is how many samples of a server are kept: a day of them.
+	// Samples is the number of samples kept per server: one day.
 	Samples = int(24 * time.Hour / Interval)
-	// MaxServers is how many servers are remembered. Further ones have no history
-	// until others are forgotten.
+	// MaxServers is the maximum number of servers with a history. Further ones
+	// have none until others are forgotten.
 	MaxServers = 1 << 16
 )
 
 // Away is the sample of a time at which a server was not in the list.
 const Away = -1
 
-// absent is Away as a track keeps it.
+// absent is Away as a track stores it.
 const absent = 1<<16 - 1
 
-// Key names a server as identifiers in the API do: it stays the same for as long
-// as the server is found there, restarts included.
+// Key identifies a server as the API does: it stays the same while the server
+// has that address, restarts included.
 type Key struct {
 	Origin master.Origin
 	Public netip.AddrPort
 }
 
-// Series is what is remembered of a server.
+// Series is the history of one server.
 type Series struct {
 	First   time.Time // of the first sample; they are Interval apart
 	Players []int     // oldest first, Away where the server was not listed; at most Samples
@@ -52,7 +52,8 @@ type track struct {
 	players     [Samples]uint16
 }
 
-// Book is the memory. All methods may be called concurrently.
+// Book holds the history of all servers. All methods may be called
+// concurrently.
 type Book struct {
 	mu      sync.Mutex // guards the fields below
 	round   int64      // of the last sample, in Intervals since 1970; 0: none yet
@@ -60,18 +61,20 @@ type Book struct {
 	refused int
 }
 
-// NewBook returns an empty book.
+// NewBook returns an empty Book.
 func NewBook() *Book { return &Book{tracks: make(map[Key]*track)} }
 
-// Round is the taking of one sample of all servers. It belongs to one goroutine.
+// Round is one sample of all servers while it is being taken. It belongs to one
+// goroutine.
 type Round struct {
 	book   *Book
 	number int64
 }
 
-// Begin begins the sample of a moment. Two in one interval are one: the later
-// numbers count. Every server that is not added is away. If the clock was set back
-// by more than an interval everything is forgotten, for the times would be wrong.
+// Begin starts the sample for now. Two samples in one interval become one: the
+// later numbers count. Every server that is not added is Away. If the clock was
+// set back by more than an interval the whole history is dropped, because its
+// times would be wrong.
 func (b *Book) Begin(now time.Time) Round {
 	n := now.UnixNano() / int64(Interval)
 	b.mu.Lock()
@@ -95,8 +98,8 @@ func (b *Book) Begin(now time.Time) Round {
 	return Round{b, n}
 }
 
-// Add notes how many players a server has. It reports false if there is no room
-// for another server.
+// Add records the number of players on a server. It returns false if there is
+// no room for another server.
 func (r Round) Add(k Key, players int) bool {
 	b := r.book
 	b.mu.Lock()
@@ -118,7 +121,7 @@ func (r Round) Add(k Key, players int) bool {
 	return true
 }
 
-// Of returns what is remembered of a server, from the first sample of the last 24
+// Of returns the history of a server, from the first sample of the last 24
 // hours in which it was listed up to now. ok is false if there is none.
 func (b *Book) Of(k Key) (s Series, ok bool) {
 	b.mu.Lock()
@@ -142,8 +145,8 @@ func (b *Book) Of(k Key) (s Series, ok bool) {
 	return s, true
 }
 
-// Len returns how many servers are remembered, and how many had no room in the
-// last sample.
+// Len returns the number of servers with a history, and of those for which the
+// last sample had no room.
 func (b *Book) Len() (servers, refused int) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -99,7 +99,7 @@ func TestServerIsForgottenAfterADay(t *testing.T) {
 func TestClockSetBackForgets(t *testing.T) {
 	b := NewBook()
 	sample(b, noon(), map[Key]int{key(1): 1})
-	sample(b, noon().Add(-time.Second), map[Key]int{key(1): 2}) // a small step is none
+	sample(b, noon().Add(-time.Second), map[Key]int{key(1): 2}) // a small step does not count
 	expect(t, b, key(1), noon(), 2)
 	sample(b, noon().Add(-time.Hour), map[Key]int{key(1): 3})
 	expect(t, b, key(1), noon().Add(-time.Hour), 3)

@@ -15,8 +15,8 @@ import (
 // saveEvery is how much of the history a crash may lose.
 const saveEvery = 15 * time.Minute
 
-// File keeps a history over restarts. Nothing depends on it: an unreadable file is
-// logged and replaced by an empty history.
+// File keeps a history over restarts. An unreadable file is logged and replaced
+// by an empty history.
 type File struct {
 	Path string
 	Log  zerolog.Logger
