@@ -1,8 +1,8 @@
-// Package hostnet knows the IPv4 addresses of this machine, the networks that
-// they are on, and which of them others on the network most likely reach.
+// Package hostnet returns the IPv4 addresses of this machine, the networks that
+// they are on, and those that other machines most likely reach.
 //
-// It asks the system and sends nothing. It does not follow changes by itself:
-// callers ask again.
+// It only asks the operating system and sends nothing. It does not follow
+// changes: callers ask again.
 package hostnet
 
 import (
@@ -17,7 +17,7 @@ import (
 type Address struct {
 	Interface string       // name of the network card, as the system calls it
 	Prefix    netip.Prefix // the address itself with the length of its network
-	Broadcast bool         // the network can be sent to as a whole
+	Broadcast bool         // the network supports broadcasts
 	Loopback  bool
 	Tunnel    bool // a link to one other machine, such as a VPN
 }
@@ -26,7 +26,7 @@ type Address struct {
 func (a Address) Addr() netip.Addr { return a.Prefix.Addr() }
 
 // Addresses returns the IPv4 addresses of the network cards that are up, in the
-// order of the system, those of the loopback among them.
+// order of the system, including loopback addresses.
 func Addresses() ([]Address, error) {
 	interfaces, err := net.Interfaces()
 	if err != nil {
@@ -39,7 +39,7 @@ func Addresses() ([]Address, error) {
 		}
 		addrs, err := i.Addrs()
 		if err != nil {
-			continue // it went away since
+			continue // the card is gone meanwhile
 		}
 		for _, a := range addrs {
 			p, err := netip.ParsePrefix(a.String())
@@ -55,9 +55,8 @@ func Addresses() ([]Address, error) {
 	return out, nil
 }
 
-// Route returns the address that this machine sends from to the rest of the
-// world, zero if it has no way there. It asks the system's table and sends no
-// packet.
+// Route returns the source address of this machine on its default route, zero
+// if it has none. It reads the system's routing table and sends no packet.
 func Route() netip.Addr {
 	// An address for documentation, to which no special route leads.
 	conn, err := net.DialUDP("udp4", nil, net.UDPAddrFromAddrPort(netip.MustParseAddrPort("192.0.2.1:9")))
@@ -72,10 +71,10 @@ func Route() netip.Addr {
 	return local.AddrPort().Addr().Unmap()
 }
 
-// Reachable returns those of the addresses that others can reach, the likeliest
-// first: the one of the way to the rest of the world (zero: there is none), then
-// those of ordinary cards before those that programs make. Addresses that a card
-// gave itself for want of a better one are left out if there is any other.
+// Reachable returns the addresses that other machines can reach, the most
+// likely first: route, the address of the default route (zero: there is none),
+// then those of physical cards, then those of virtual ones. Link-local
+// addresses are left out if there is any other.
 func Reachable(all []Address, route netip.Addr) []Address {
 	var out []Address
 	for _, a := range all {
@@ -94,11 +93,11 @@ func Reachable(all []Address, route netip.Addr) []Address {
 	return out
 }
 
-// rank orders addresses; a lower one is likelier.
+// rank orders addresses; a lower rank is more likely to be reachable.
 func (a Address) rank(route netip.Addr) int {
 	switch {
 	case a.Virtual():
-		return 3 // also if the way out leads through it: a VPN takes it over
+		return 3 // even if the default route leads through it, as with a VPN
 	case a.Addr() == route:
 		return 0
 	case a.Addr().IsPrivate():
@@ -120,7 +119,7 @@ var virtual = []string{
 func (a Address) Virtual() bool {
 	name := strings.ToLower(a.Interface)
 	return a.Tunnel || slices.ContainsFunc(virtual, func(word string) bool {
-		if len(word) <= 3 { // short ones could be part of any word
+		if len(word) <= 3 { // short words could be part of any name
 			return strings.HasPrefix(name, word)
 		}
 		return strings.Contains(name, word)

@@ -6,8 +6,8 @@ import (
 	"net/netip"
 )
 
-// Own returns the addresses of this machine, those of IPv6 among them; none if the
-// system does not say.
+// Own returns the addresses of this machine, IPv6 included; none if the system
+// does not report them.
 func Own() (out []netip.Addr) {
 	addrs, err := net.InterfaceAddrs()
 	if err != nil {
@@ -21,7 +21,7 @@ func Own() (out []netip.Addr) {
 	return out
 }
 
-// AddressesOrNone returns Addresses, none if the system does not say.
+// AddressesOrNone returns Addresses, none if the system does not report them.
 func AddressesOrNone() []Address {
 	list, err := Addresses()
 	if err != nil {
@@ -30,8 +30,8 @@ func AddressesOrNone() []Address {
 	return list
 }
 
-// IsBroadcast reports whether an address means a whole network that this machine
-// is on now.
+// IsBroadcast reports whether an address is the broadcast address of a network
+// that this machine is on now.
 func IsBroadcast(a netip.Addr) bool {
 	for _, own := range AddressesOrNone() {
 		if own.Broadcast && own.Prefix.Bits() < 31 && own.Prefix.Contains(a) && a == lastOf(own.Prefix) {

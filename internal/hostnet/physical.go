@@ -2,9 +2,9 @@ package hostnet
 
 import "net/netip"
 
-// Physical returns the IPv4 addresses of this machine but those of cards
-// that programs make: what is sent from these is often rewritten on the way. It is
-// empty if the system does not report it.
+// Physical returns the IPv4 addresses of this machine without those of virtual
+// cards, whose packets are often translated on the way. It is empty if the
+// system does not report them.
 func Physical() (out []netip.Addr) {
 	all, err := Addresses()
 	if err != nil {

@@ -1,9 +1,9 @@
-// Package logtail keeps the last lines of the log, so that an operator can look
-// at them and watch new ones come.
+// Package logtail keeps the last lines of the log in memory, so that an
+// operator can read them and follow new ones.
 //
-// Its memory is fixed: a number of lines, each cut to a length. Writing never
-// waits for a reader; a reader that is too slow gets the number of lines that it missed.
-// It is not a log: what is in it is gone with the process.
+// Its memory is fixed: a number of lines, each cut to a maximum length. Writing
+// never waits for a reader; a reader that is too slow gets the number of lines
+// that it missed. The lines do not survive the process.
 package logtail
 
 import (
@@ -105,9 +105,9 @@ func (r *Ring) Newest() uint64 {
 }
 
 // Next waits until there is a line after a number, or ctx ends, and returns up
-// to n lines of at least a level. next is the number to go on from; missed is
-// how many lines were overwritten before they could be read. lines may be empty
-// when only lines of lower levels came.
+// to n lines of at least a level. next is the number to continue from; missed
+// is how many lines were overwritten before they could be read. lines may be
+// empty when only lines of lower levels came.
 func (r *Ring) Next(ctx context.Context, after uint64, n int, least zerolog.Level) (lines []Line, next, missed uint64, err error) {
 	for {
 		lines, next, missed, more := r.after(after, n, least)
@@ -122,7 +122,8 @@ func (r *Ring) Next(ctx context.Context, after uint64, n int, least zerolog.Leve
 	}
 }
 
-// after returns what Next returns, or what is closed when a line comes.
+// after returns the results of Next, or a channel that is closed when a line
+// comes.
 func (r *Ring) after(seq uint64, n int, least zerolog.Level) (lines []Line, next, missed uint64, more <-chan struct{}) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -28,7 +28,7 @@ func texts(t *testing.T, lines []Line) string {
 	return strings.Join(out, " ")
 }
 
-// fill logs messages, one line each: "e" and what follows as errors.
+// fill logs messages, one line each; those that begin with "e" as errors.
 func fill(r *Ring, messages ...string) {
 	log := zerolog.New(r)
 	for _, m := range messages {

@@ -27,9 +27,10 @@ type Packets struct {
 	in        []byte
 }
 
-// New returns a client of the server at an address. It takes over conn, which is
-// connected to the server, or not connected: then packets of others arrive too. in
-// is the longest packet that is read, in bytes; 0: MaxPacket.
+// New returns a client of the server at an address. It takes ownership of conn,
+// which may be connected to the server; if not, packets from other addresses
+// arrive too. in is the length of the longest packet that is read, in bytes; 0:
+// MaxPacket.
 func New(conn *net.UDPConn, server netip.AddrPort, in int) *Packets {
 	if in == 0 {
 		in = MaxPacket
@@ -89,7 +90,7 @@ func (p *Packets) SendTo(b []byte, to netip.AddrPort) error {
 	return err
 }
 
-// Answer sends a packet to where one came from.
+// Answer sends a packet to the address that one came from.
 func (p *Packets) Answer(b []byte, from netip.AddrPort) error {
 	if p.connected {
 		return p.Send(b)
@@ -97,9 +98,8 @@ func (p *Packets) Answer(b []byte, from netip.AddrPort) error {
 	return p.SendTo(b, from)
 }
 
-// Await reads packets until accept reports that the wait is over, or returns an
-// error. The packet is valid until accept returns, or as long as the last one until
-// the next call.
+// Await reads packets until accept returns true or an error. A packet is valid
+// until accept returns, the last one until the next call.
 func (p *Packets) Await(ctx context.Context, accept func(b []byte, from netip.AddrPort) (done bool, err error)) error {
 	release, err := bound(ctx, p.conn, false)
 	if err != nil {
@@ -118,8 +118,8 @@ func (p *Packets) Await(ctx context.Context, accept func(b []byte, from netip.Ad
 }
 
 // Serve calls take with each packet that arrives, until the socket is closed.
-// Errors of single packets, such as one that did not arrive, are passed over, and
-// an answer that cannot be sent counts as lost.
+// Errors of single packets, such as an ICMP error, are ignored, and an answer
+// that cannot be sent counts as lost.
 func (p *Packets) Serve(take func(b []byte, from netip.AddrPort)) {
 	for {
 		n, from, err := p.conn.ReadFromUDPAddrPort(p.in)
@@ -139,8 +139,8 @@ func unmap(a netip.AddrPort) netip.AddrPort { return netip.AddrPortFrom(a.Addr()
 
 var past = time.Unix(1, 0)
 
-// bound lets a context end the reads of a connection, and its writes too if both is
-// set. release must be called when the wait is over.
+// bound makes a context end the reads of a connection, and its writes too if
+// both is set. release must be called after the wait.
 func bound(ctx context.Context, conn net.Conn, both bool) (release func(), err error) {
 	end, _ := ctx.Deadline() // the zero time is no deadline
 	if both {
@@ -161,7 +161,7 @@ func bound(ctx context.Context, conn net.Conn, both bool) (release func(), err e
 	})
 	return func() {
 		if !stop() {
-			<-done // or it would end the next wait
+			<-done // otherwise it would end the next wait
 			_ = conn.SetDeadline(time.Time{})
 		}
 	}, nil
@@ -182,8 +182,8 @@ func Wait[T any](ctx context.Context, from <-chan T) (v T, err error) {
 	}
 }
 
-// Bound returns ctx with a deadline a time from now. It is made without a timer or
-// other cost, for a client that sends many requests: Done and Err are those of ctx.
+// Bound returns ctx with a deadline a time from now. It needs no timer, for a
+// client that sends many requests: Done and Err are those of ctx.
 func Bound(ctx context.Context, timeout time.Duration) context.Context {
 	end := time.Now().Add(timeout)
 	if earlier, ok := ctx.Deadline(); ok && earlier.Before(end) {

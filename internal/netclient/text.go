@@ -38,7 +38,7 @@ type Text struct {
 	out    []byte
 }
 
-// NewText returns a Text on a connection, which it takes over.
+// NewText returns a Text on a connection, which it takes ownership of.
 func NewText(conn net.Conn) *Text { return &Text{conn: conn} }
 
 // Send sends a message, given as keys and values in turn. The error may be
@@ -91,7 +91,7 @@ func (t *Text) Next(ctx context.Context) (string, error) {
 // Close closes the connection.
 func (t *Text) Close() error { return t.conn.Close() }
 
-// Field returns the value of a key of a message in the way clients look for it,
+// Field returns the value of a key of a message, found the way clients find it,
 // "" if there is none.
 func Field(message, key string) string {
 	_, value, _ := strings.Cut(message, `\`+key+`\`)
@@ -99,12 +99,12 @@ func Field(message, key string) string {
 	return value
 }
 
-// ErrUnexpected reports a message that is not the one that had to come.
+// ErrUnexpected reports a message other than the expected one.
 var ErrUnexpected = errors.New("unexpected message")
 
-// Unexpected returns the error for a message that is not the right answer to
-// something, such as "a login". It names the code and the text of an error that the
-// server sent, and is an ErrUnexpected.
+// Unexpected returns an error, which matches ErrUnexpected, for a message that
+// is not the expected answer to a request, such as "a login". It quotes the
+// code and text of an error that the server sent.
 func Unexpected(to, message string) error {
 	if text := Field(message, "errmsg"); text != "" {
 		return unexpectedError(fmt.Sprintf("the answer to %s is error %q: %q", to, Field(message, "err"), text))

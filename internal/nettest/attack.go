@@ -18,57 +18,58 @@ const (
 	DefaultPackets = 60_000
 
 	victims     = 16    // addresses that are forged most of the time
-	echoes      = 4     // of them: those that send everything back at once
+	echoes      = 4     // victims that echo every packet at once
 	accomplices = 16    // addresses that belong to the attacker
 	ports       = 4     // of each address
-	longestLoop = 8     // answers to answers, until the loop counts as endless
+	longestLoop = 8     // answers to answers, above which a loop counts as endless
 	remembered  = 256   // answers, and proofs of accomplices, kept to be sent again
-	longest     = 1500  // packets of rubbish, in bytes
+	longest     = 1500  // random packets, in bytes
 	passEvery   = 64    // packets, until Pass is called
 	firstPort   = 10666 // of each address
 )
 
-// Account is what one address sent, or was forged to have sent, and was sent.
+// Account counts the traffic of one address: sent by it or with it as forged
+// source, and sent to it.
 type Account struct {
 	PacketsIn, BytesIn   int
 	PacketsOut, BytesOut int
 }
 
-// Exception is a kind of answer that may be larger than what it answers.
+// Exception is a kind of answer that may be larger than its request.
 type Exception struct {
 	Name string
 	// Is reports whether an answer is of this kind.
 	Is func(answer []byte) bool
-	// More returns how many packets and bytes more than it sent an address may be
-	// sent because of such answers. in is what it sent.
+	// More returns by how many packets and bytes such answers may exceed the
+	// traffic of an address. in counts what the address sent.
 	More func(in Account) (packets, bytes int)
 }
 
-// Attack is a flood of valid, changed, repeated and senseless packets on a
-// service, from many addresses that prove nothing. Handler and Packets are
-// required. An Attack is a netserve.PacketWriter: what a service sends by itself
-// has to go there too. Run may be called once.
+// Attack is a flood of valid, mutated, repeated and random packets on a
+// service, from many unproved addresses. Handler and Packets are required. An
+// Attack is a netserve.PacketWriter: packets that a service sends unasked must
+// be written to it too. Run may be called once.
 type Attack struct {
-	// Handler is the service, and To the address of it that is attacked.
+	// Handler is the service, and To its address.
 	Handler netserve.PacketHandler
 	To      netip.Addr
-	// Packets are what clients send. They are sent as they are, and changed.
+	// Packets are packets of clients. They are sent as they are, and mutated.
 	Packets [][]byte
-	// Encode makes what travels of one of Packets; nil: they travel as they are.
-	// Half of the changes happen before it, half behind it.
+	// Encode returns the wire form of one of Packets; nil: they are sent as
+	// they are. Half of the mutations are made before it, half after it.
 	Encode func(packet []byte) []byte
-	// Reply returns what a client sends that is sent an answer; nil: nothing. The
-	// attacker has addresses of his own, from which he answers so. He uses what
-	// he has learnt for the addresses that he forges, too.
+	// Reply returns the packets with which a client replies to an answer; nil:
+	// none. The attacker owns some addresses, from which it replies, and uses
+	// the values received there for forged packets too.
 	Reply func(to netip.AddrPort, answer []byte) [][]byte
-	// Honest tells which other addresses have proved themselves before, and are
-	// not counted; nil: there are none.
+	// Honest reports whether an address has proved itself before and is not
+	// counted; nil: none has.
 	Honest func(netip.Addr) bool
-	// Pass lets a little time go by; nil: none does.
+	// Pass advances the time a little; nil: time stands still.
 	Pass func()
-	// Exceptions are what may be larger than what it answers. Of all other answers
-	// an address is never sent more bytes or packets than it sent, and of all
-	// together no more than that and what the exceptions allow.
+	// Exceptions are the answers that may be larger than their requests. All
+	// other answers to an address never have more bytes or packets than it
+	// sent, and all together no more than that and what the exceptions allow.
 	Exceptions []Exception
 
 	// First is the lowest of the addresses; zero: 20.0.0.0. The attacker's own
@@ -77,13 +78,13 @@ type Attack struct {
 	// Sources is the number of addresses; 0: DefaultSources. Packets to be sent are
 	// Count; 0: DefaultPackets.
 	Sources, Count int
-	// Memory is how many more bytes may be in use when the attack is over; 0: it
-	// does not count.
+	// Memory is the number of additional bytes that may be in use after the
+	// attack; 0: not checked.
 	Memory int
 
 	t        testing.TB
 	random   *rand.Rand
-	ordinary []Account   // by address; out: what no exception covers
+	ordinary []Account   // by address; answers that no exception covers
 	excepted [][]Account // by exception and address
 	answers  []answer    // written since the packet that is being handled
 	written  [][]byte    // answers, to be sent again
@@ -96,25 +97,25 @@ type answer struct {
 	data []byte
 }
 
-// Result is what an attack brought.
+// Result is the outcome of an attack.
 type Result struct {
 	// Total is that of all addresses that are not the attacker's own.
 	Total Account
-	// Bytes and Packets are the worst of any such address: what it was sent for
-	// each byte and each packet that it sent, all exceptions included. Plain is
-	// Bytes without them.
+	// Bytes and Packets are the largest amplification of any such address:
+	// bytes and packets sent to it per byte and packet that it sent, all
+	// exceptions included. Plain is Bytes without them.
 	Bytes, Packets, Plain float64
 }
 
-// Own reports whether an address is one of the attacker's own, who receives what
-// is sent there: it may have proved itself.
+// Own reports whether the attacker owns an address and receives the packets
+// sent to it: such an address may have proved itself.
 func (a *Attack) Own(addr netip.Addr) bool {
 	i := a.number(addr)
 	return 0 <= i && i < accomplices
 }
 
-// Run attacks, fails the test if an address that proved nothing is sent more
-// than it should be, and logs what the attack brought.
+// Run attacks, fails the test if the traffic to an unproved address exceeds its
+// bound, and logs the result.
 func (a *Attack) Run(t testing.TB) Result {
 	t.Helper()
 	a.begin(t)
@@ -188,7 +189,7 @@ func (a *Attack) WritePacket(data []byte, _ netip.Addr, to netip.AddrPort) error
 	return nil
 }
 
-// number returns which of the addresses one is.
+// number returns the index of an address.
 func (a *Attack) number(addr netip.Addr) int {
 	if !addr.Is4() {
 		return -1
@@ -204,7 +205,7 @@ func (a *Attack) source(i int) netip.AddrPort {
 	return netip.AddrPortFrom(netip.AddrFrom4([4]byte(addr)), firstPort+uint16(a.random.IntN(ports)))
 }
 
-// strike sends one packet, and what follows from it.
+// strike sends one packet, and the packets that follow from it.
 func (a *Attack) strike() {
 	i := accomplices + a.random.IntN(a.Sources-accomplices)
 	switch a.random.IntN(4) {
@@ -222,7 +223,7 @@ func (a *Attack) strike() {
 	}
 }
 
-// send has the service handle a packet.
+// send passes a packet to the service.
 func (a *Attack) send(from netip.AddrPort, data []byte) {
 	book := &a.ordinary[a.number(from.Addr())]
 	book.PacketsIn++
@@ -263,7 +264,7 @@ func (a *Attack) remember(list [][]byte, data []byte) [][]byte {
 	return list
 }
 
-// audit compares what an address was sent with what it may be sent.
+// audit compares the traffic to an address with its bound.
 func (a *Attack) audit(i int) {
 	book := a.ordinary[i]
 	in := Account{PacketsIn: book.PacketsIn, BytesIn: book.BytesIn}
@@ -313,7 +314,7 @@ func (a *Attack) result() (r Result) {
 // inUse returns how many bytes are in use.
 func inUse() int {
 	runtime.GC()
-	runtime.GC() // what pools kept through the first one
+	runtime.GC() // frees what pools kept at the first one
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
 	return int(m.HeapAlloc)

@@ -19,7 +19,7 @@ func (s service) ServePacket(w netserve.PacketWriter, p netserve.Packet) {
 	}
 }
 
-// judge takes what an attack complains about.
+// judge records the failures that an attack reports.
 type judge struct {
 	testing.TB
 	complaints []string
@@ -36,7 +36,7 @@ func TestAttackFindsWhatServicesMustNotDo(t *testing.T) {
 	hoard := [][]byte{}
 	for name, tc := range map[string]struct {
 		service service
-		want    string // in the first complaint; empty: there is none
+		want    string // part of the first failure; empty: none expected
 	}{
 		"silent":      {func([]byte) [][]byte { return nil }, ""},
 		"short":       {func(p []byte) [][]byte { return [][]byte{p[:min(len(p), 1)]} }, "without end"},
@@ -56,7 +56,7 @@ func TestAttackFindsWhatServicesMustNotDo(t *testing.T) {
 	_ = hoard
 }
 
-// shorter answers a question with a byte less than it has.
+// shorter answers a request with one byte less than it has.
 func shorter(p, question []byte) [][]byte {
 	if !bytes.Equal(p, question) {
 		return nil

@@ -21,24 +21,25 @@ import (
 const ChildTest = "TestLoopbackServer"
 
 const (
-	// role is the environment variable that tells the process what to be.
+	// role is the environment variable with the role of the process.
 	role = "RESPAWND_ECHOTEST_ROLE"
 	// profile names a file for its processor profile, to which the role's first
 	// word is added; empty: none is written.
 	profile = "RESPAWND_ECHOTEST_PROFILE"
 )
 
-// ChildRole returns what this process is to be, empty if it is not measured.
+// ChildRole returns the role of this process, empty if it is not a Child.
 func ChildRole() string { return os.Getenv(role) }
 
-// Child is a process of its own in which a service over UDP runs, so that the
-// processor time of its clients is not mixed up with that of the service; or the
-// barest server there is, for comparison: a loop that sends something back.
+// Child is a process in which a UDP service runs, so that the processor time of
+// the service can be measured without that of its clients; or, for comparison,
+// the simplest possible server: a loop that echoes.
 //
-// The process is a copy of the test program that runs [ChildTest] alone. That test
-// looks at [ChildRole] and becomes an [EchoChild] or the service ([ServeChild]); it
-// is skipped without a role. The benchmark starts it ([StartChild]), talks to it over
-// loopback, and asks it for its time ([Child.Used]).
+// The process is a copy of the test program that runs only [ChildTest].
+// Depending on [ChildRole] that test becomes an [EchoChild] or the service
+// ([ServeChild]); without a role it is skipped. The benchmark starts the
+// process ([StartChild]), talks to it over loopback, and reads its processor
+// time ([Child.Used]).
 type Child struct {
 	// Addr is where it serves.
 	Addr netip.AddrPort
@@ -73,7 +74,7 @@ func StartChild(t testing.TB, as string) *Child {
 	c := &Child{t: t, in: in, out: bufio.NewScanner(out)}
 	t.Cleanup(func() {
 		_ = in.Close()
-		for c.out.Scan() { // it says PASS
+		for c.out.Scan() { // discards "PASS"
 			continue
 		}
 		if err := cmd.Wait(); err != nil {
@@ -96,7 +97,7 @@ func (c *Child) line() string {
 	return c.out.Text()
 }
 
-// Used returns the processor time that the process has used, in the system too.
+// Used returns the processor time of the process, system time included.
 func (c *Child) Used() (d time.Duration) {
 	c.t.Helper()
 	if _, err := fmt.Fprintln(c.in); err != nil {
@@ -108,9 +109,9 @@ func (c *Child) Used() (d time.Duration) {
 	return d
 }
 
-// ServeChild makes this process the one that is measured: it reports the address,
-// and its processor time on each request, and returns when the benchmark has ended
-// and serve has returned.
+// ServeChild runs the measured service in this process: it reports the address,
+// and its processor time on each request, and returns when the benchmark has
+// ended and serve has returned.
 func ServeChild(t *testing.T, addr netip.AddrPort, serve func(context.Context) error) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -135,8 +136,9 @@ func ServeChild(t *testing.T, addr netip.AddrPort, serve func(context.Context) e
 	}
 }
 
-// EchoChild is the barest server: reply is called with each datagram and sends what it
-// likes to where it came from. The datagram is only valid during the call.
+// EchoChild is the simplest possible server: reply is called with each datagram
+// and may send datagrams to its sender. The datagram is only valid during the
+// call.
 func EchoChild(t *testing.T, reply func(datagram []byte, send func([]byte))) {
 	t.Helper()
 	conn, err := net.ListenUDP("udp4", net.UDPAddrFromAddrPort(netip.MustParseAddrPort("127.0.0.1:0")))

@@ -2,7 +2,7 @@ package nettest
 
 import "bytes"
 
-// packet returns the next packet. whole: it is as clients send it.
+// packet returns the next packet. whole reports that it was not mutated.
 func (a *Attack) packet(whole bool) []byte {
 	p := bytes.Clone(a.Packets[a.random.IntN(len(a.Packets))])
 	if whole {

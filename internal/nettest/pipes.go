@@ -30,7 +30,7 @@ func (p *Pipes) DialFrom(from netip.AddrPort) (net.Conn, error) {
 	return client, p.Add(&pipe{server, net.TCPAddrFromAddrPort(from)})
 }
 
-// Add has a connection accepted.
+// Add waits until a connection is accepted.
 func (p *Pipes) Add(c net.Conn) error {
 	select {
 	case p.conns <- c:

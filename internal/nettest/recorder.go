@@ -5,21 +5,21 @@ import (
 	"sync"
 )
 
-// Recorder keeps what a service sends, for tests that look at it afterwards. The
+// Recorder keeps what a service sends, for tests that check it afterwards. The
 // zero value works. Its methods may be called concurrently.
 type Recorder[T any] struct {
 	mu   sync.Mutex // guards kept
 	kept []T
 }
 
-// Keep adds something.
+// Keep adds a value.
 func (r *Recorder[T]) Keep(v T) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.kept = append(r.kept, v)
 }
 
-// Take returns what was kept since the last call.
+// Take returns the values kept since the last call.
 func (r *Recorder[T]) Take() []T {
 	r.mu.Lock()
 	defer r.mu.Unlock()

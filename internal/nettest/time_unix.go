@@ -7,7 +7,8 @@ import (
 	"time"
 )
 
-// processorTime returns how long this process has computed, in the system too.
+// processorTime returns the processor time of this process, system time
+// included.
 func processorTime() (time.Duration, error) {
 	var use syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &use); err != nil {

@@ -11,21 +11,21 @@ import (
 	"testing"
 )
 
-// WorldRole is the environment variable that tells a copy of the test program in a
-// World what to be.
+// WorldRole is the environment variable with the role of a copy of the test
+// program in a World.
 const WorldRole = "RESPAWND_NETNS_ROLE"
 
-// World is a set of networks of its own: namespaces of the Linux kernel, with real
-// links, broadcasts and address translation, which nothing outside can reach. What
-// has to run in one of them is a copy of the test program. They are gone when the
-// test ends.
+// World is a set of isolated networks: namespaces of the Linux kernel, with
+// real links, broadcasts and address translation. Programs in a namespace are
+// copies of the test program. The namespaces are removed when the test ends.
 type World struct {
 	t      testing.TB
 	prefix string
 }
 
-// NewWorld returns a world without namespaces. It skips the test if it cannot make
-// any: it takes Linux, root, the program ip, and those that the test names.
+// NewWorld returns a world without namespaces. It skips the test if it cannot
+// make any: that needs Linux, root, the program ip, and the programs that the
+// test names.
 func NewWorld(t testing.TB, programs ...string) *World {
 	t.Helper()
 	if runtime.GOOS != "linux" || os.Getuid() != 0 {
@@ -54,8 +54,8 @@ func (w *World) Link(a, deviceA, b, deviceB string) {
 	w.Run("ip", "link", "add", deviceA, "netns", w.prefix+a, "type", "veth", "peer", "name", deviceB, "netns", w.prefix+b)
 }
 
-// Address gives a device an address with the length of its network, such as
-// 192.168.1.5/24, and takes it up.
+// Address gives a device an address in CIDR form, such as 192.168.1.5/24, and
+// sets it up.
 func (w *World) Address(space, device, address string) {
 	w.t.Helper()
 	w.In(space, "ip", "address", "add", address, "broadcast", "+", "dev", device)
@@ -71,16 +71,16 @@ func (w *World) In(space string, args ...string) {
 // Run runs a program, which must succeed.
 func (w *World) Run(program string, args ...string) {
 	w.t.Helper()
-	// Also when the test is over, to clean up.
+	// It also runs in clean-ups, after the test's context has ended.
 	if out, err := exec.CommandContext(context.Background(), program, args...).CombinedOutput(); err != nil {
 		w.t.Fatalf("%s %s: %v\n%s", program, strings.Join(args, " "), err, out)
 	}
 }
 
 // Child returns a command that runs one test of this program again, in a
-// namespace and with a role. The caller starts it and waits for it. Variables that
-// begin with TEST_AS_, which make a test binary something else than its tests, are
-// not handed down.
+// namespace and with a role. The caller starts it and waits for it. Environment
+// variables that begin with TEST_AS_, which give a test binary another role,
+// are not passed on.
 func (w *World) Child(space, test, role string, env ...string) *exec.Cmd {
 	cmd := exec.CommandContext(w.t.Context(), "ip", "netns", "exec", w.prefix+space, os.Args[0], "-test.run", "^"+test+"$", "-test.v")
 	own := slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "TEST_AS_") })

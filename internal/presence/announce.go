@@ -15,8 +15,8 @@ func (l *Local) order(id storage.ProfileID) *sync.Mutex {
 	return &l.announcing[int(id)%len(l.announcing)]
 }
 
-// announce sends the watchers of a profile its present status unless they got it
-// last. A second caller finds the work done.
+// announce sends the watchers of a profile its present status unless they got
+// it last. If another caller has just done that, it does nothing.
 func (l *Local) announce(ctx context.Context, id storage.ProfileID) error {
 	order := l.order(id)
 	order.Lock()
@@ -36,8 +36,8 @@ func (l *Local) announce(ctx context.Context, id storage.ProfileID) error {
 	return nil
 }
 
-// news returns what watchers of a profile have to hear, and whether that is
-// different from what they were sent last.
+// news returns the present status of a profile, and whether it differs from the
+// one that its watchers were sent last.
 func (l *Local) news(id storage.ProfileID) (Status, bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -52,7 +52,7 @@ func (l *Local) news(id storage.ProfileID) (Status, bool) {
 	return p.status, true
 }
 
-// forgetTold makes the next status news again.
+// forgetTold makes the next announcement unconditional.
 func (l *Local) forgetTold(id storage.ProfileID) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -61,8 +61,8 @@ func (l *Local) forgetTold(id storage.ProfileID) {
 	}
 }
 
-// announceGone is announce for a profile that is not signed in any more. It is
-// the last chance to tell, so it continues when ctx is over.
+// announceGone is announce for a profile that is not signed in any more. No
+// later announcement would follow, so it continues when ctx is over.
 func (l *Local) announceGone(ctx context.Context, id storage.ProfileID) {
 	if err := l.announce(context.WithoutCancel(ctx), id); err != nil && ctx.Err() == nil {
 		l.log.Error().Err(err).Uint32("profile", uint32(id)).Msg("watchers were not told")

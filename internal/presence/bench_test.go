@@ -8,7 +8,7 @@ import (
 	"github.com/respawnd/respawnd/storage"
 )
 
-// queue is a session with a bounded queue, as a protocol has it.
+// queue is a session with a bounded queue, as in a protocol.
 type queue struct {
 	profile storage.ProfileID
 	events  chan Event

@@ -6,11 +6,11 @@ import (
 	"github.com/respawnd/respawnd/storage"
 )
 
-// State is what a player says to be doing. The numbers are those of the
-// protocol.
+// State is the activity that a player's client reports. The numbers are those
+// of the protocol.
 type State int
 
-// The states. A player who appears offline is signed in all the same.
+// The states. A player who appears offline is signed in nevertheless.
 const (
 	Offline State = iota
 	Online
@@ -20,18 +20,18 @@ const (
 	Away
 )
 
-// Status is what others see of a profile. It is a value; no caller changes what
-// Rich points to.
+// Status is the status of a profile as other players see it. It is a value; the
+// target of Rich must not be modified.
 type Status struct {
 	State    State
 	Text     string // what the game shows, such as a map
-	Location string // how to get there, in the game's own form
+	Location string // how to join, in the game's own form
 	Rich     *Rich  // the newer form; nil if the player's client uses the older one
 	Product  int    // product id of the player's game
-	Quiet    uint32 // what the player does not want to be bothered with
+	Quiet    uint32 // kinds of events that the player does not want
 }
 
-// Equal reports whether two statuses look the same to everybody.
+// Equal reports whether two statuses look the same to other players.
 func (s Status) Equal(o Status) bool {
 	if (s.Rich == nil) != (o.Rich == nil) || (s.Rich != nil && *s.Rich != *o.Rich) {
 		return false
@@ -54,18 +54,18 @@ type Rich struct {
 	GameMap     string
 }
 
-// Event is something that a session is sent. It is one of the types of this
-// package; receivers switch over them. Events are shared between receivers and
-// never changed.
+// Event is delivered to a session. It is one of the types of this package;
+// receivers switch over them. Events are shared between receivers and never
+// modified.
 type Event interface{ event() }
 
-// StatusChanged tells the present status of a profile.
+// StatusChanged reports the present status of a profile.
 type StatusChanged struct {
 	From   storage.ProfileID
 	Status Status // State is Offline if the profile is not signed in
 }
 
-// Message is what a player sends to another.
+// Message is a message from one player to another.
 type Message struct {
 	From storage.ProfileID
 	Kind MessageKind
@@ -73,7 +73,7 @@ type Message struct {
 	Sent time.Time // zero: just now
 }
 
-// MessageKind says how a Message is meant. The numbers are those of the
+// MessageKind is the purpose of a Message. The numbers are those of the
 // protocol.
 type MessageKind int
 
@@ -81,7 +81,7 @@ type MessageKind int
 const (
 	Text MessageKind = 1   // Text is for a person to read.
 	UTM  MessageKind = 5   // UTM is data of a game.
-	Ping MessageKind = 102 // Ping asks whether the other's client is there.
+	Ping MessageKind = 102 // Ping asks whether the other client responds.
 	Pong MessageKind = 103 // Pong answers a Ping.
 )
 
@@ -93,13 +93,13 @@ type BuddyRequest struct {
 	Sent      time.Time
 }
 
-// BuddyAuthorized says that From accepted the receiver's request.
+// BuddyAuthorized reports that From accepted the receiver's request.
 type BuddyAuthorized struct {
 	From storage.ProfileID
 	Sent time.Time
 }
 
-// BuddyRevoked says that From took itself off the receiver's list.
+// BuddyRevoked reports that From removed itself from the receiver's list.
 type BuddyRevoked struct {
 	From storage.ProfileID
 	Sent time.Time
@@ -117,7 +117,8 @@ type Ticket struct {
 	Value string
 }
 
-// MessagesWaiting says that there are messages for the receiver in the store.
+// MessagesWaiting reports that there are messages for the receiver in the
+// store.
 type MessagesWaiting struct{}
 
 func (StatusChanged) event()   {}

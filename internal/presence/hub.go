@@ -8,13 +8,13 @@ import (
 	"github.com/respawnd/respawnd/storage"
 )
 
-// Errors that callers decide by, and reasons of Session.Kick.
+// Errors of Hub, and reasons of Session.Kick.
 var (
-	// ErrNotSignedIn means that the session is not, or not any more, signed in.
+	// ErrNotSignedIn means that the session is not signed in, or no longer.
 	ErrNotSignedIn = errors.New("not signed in")
-	// ErrSignedIn means that the session is signed in already.
+	// ErrSignedIn means that the session is already signed in.
 	ErrSignedIn = errors.New("signed in already")
-	// ErrFull means that as many sessions are signed in as there may be.
+	// ErrFull means that the maximum number of sessions is signed in.
 	ErrFull = errors.New("too many sessions")
 	// ErrDisplaced is the reason for a session that a newer one displaces.
 	ErrDisplaced = errors.New("displaced by a newer login")
@@ -41,9 +41,9 @@ type Session interface {
 	// Client returns the client at the other end. It never changes.
 	Client() Client
 
-	// Deliver puts e into the session's queue and never blocks. false means
-	// that the queue is full or closed; the owner of a session whose queue is
-	// full closes it.
+	// Deliver puts e into the session's queue and never blocks. It returns
+	// false if the queue is full or closed; a session whose queue is full
+	// closes itself.
 	Deliver(e Event) bool
 
 	// Kick ends the session for a reason, such as ErrDisplaced, and never
@@ -51,17 +51,17 @@ type Session interface {
 	Kick(reason error)
 }
 
-// Policy says which sessions a newer one displaces.
+// Policy decides which sessions a newer one displaces.
 type Policy int
 
-// The policies. The zero value is right for nearly every game.
+// The policies. Nearly every game uses the zero value.
 const (
 	KickProfile Policy = iota // KickProfile displaces the session of the same profile.
 	KickUser                  // KickUser displaces all sessions of the same user.
 	Allow                     // Allow displaces no session.
 )
 
-// String returns the word for p: profile, user or allow.
+// String returns "profile", "user" or "allow".
 func (p Policy) String() string {
 	switch p {
 	case KickUser:
@@ -82,42 +82,46 @@ type Present struct {
 // Hub is the set of sessions that are signed in. [Local] is the one for a single
 // node. No method waits for a peer; those with an error may read the store.
 type Hub interface {
-	// SignIn adds a session with its first status and tells the watchers. The
-	// sessions that the policy displaces are kicked with ErrDisplaced before
-	// SignIn returns them. ErrFull, ErrSignedIn. If the store cannot be read,
-	// s is signed in, no watcher was notified, and the error is the store's.
+	// SignIn adds a session with its first status and notifies the watchers.
+	// The sessions that the policy displaces are kicked with ErrDisplaced
+	// before SignIn returns them. The error is ErrFull or ErrSignedIn; or it is
+	// the store's, if that cannot be read: then s is signed in but no watcher
+	// was notified.
 	SignIn(ctx context.Context, s Session, p Policy, st Status) (displaced []Session, err error)
 
-	// SignOut removes a session and, if it was the last of its profile, tells
-	// the watchers, also when ctx is over. A session that is not signed in is
-	// ignored.
+	// SignOut removes a session and, if it was the last of its profile,
+	// notifies the watchers, even when ctx is over. A session that is not
+	// signed in is ignored.
 	SignOut(ctx context.Context, s Session)
 
-	// SetStatus replaces the status of the session's profile and tells the
-	// watchers, unless nothing changed. ErrNotSignedIn.
+	// SetStatus replaces the status of the session's profile and notifies the
+	// watchers, unless nothing changed. The error may be ErrNotSignedIn.
 	SetStatus(ctx context.Context, s Session, st Status) error
 
 	// SetInvitable replaces the products that the session's profile can be
-	// invited to. At most MaxInvitable count. ErrNotSignedIn.
+	// invited to. At most MaxInvitable are kept. The error may be
+	// ErrNotSignedIn.
 	SetInvitable(ctx context.Context, s Session, products []int) error
 
 	// Status returns the status of a profile, false if it is not signed in.
 	Status(ctx context.Context, id storage.ProfileID) (Status, bool)
 
 	// Tell delivers the present status of a profile to one session, in order
-	// with its changes; Offline if it is not signed in. It does not look at
-	// lists and blocks. false: the queue is full.
+	// with its changes; Offline if it is not signed in. Buddy lists and blocks
+	// are not checked. It returns false if the queue is full.
 	Tell(ctx context.Context, s Session, of storage.ProfileID) bool
 
-	// Show is Tell for whatever sessions a profile has.
+	// Show is Tell for all sessions of a profile.
 	Show(ctx context.Context, to, of storage.ProfileID)
 
-	// Hide tells a profile's sessions that another is Offline, whatever it is,
-	// in order with its changes: for after a block or a removed buddy.
+	// Hide delivers the status Offline of one profile to all sessions of
+	// another, whatever its real status, in order with its changes. It is for
+	// use after a block or the removal of a buddy.
 	Hide(ctx context.Context, to, of storage.ProfileID)
 
-	// Send delivers an event to all sessions of a profile. false: it is not
-	// signed in or no queue took it. It does not look at lists and blocks.
+	// Send delivers an event to all sessions of a profile. It returns false if
+	// the profile is not signed in or all queues are full. Buddy lists and
+	// blocks are not checked.
 	Send(ctx context.Context, to storage.ProfileID, e Event) (delivered bool, err error)
 
 	// CheckKey reports whether a session of that profile has that key.
@@ -135,7 +139,7 @@ type Hub interface {
 	KickProfile(ctx context.Context, id storage.ProfileID, reason error) int
 }
 
-// Watchers is what the hub reads from the store.
+// Watchers is the part of the store that the hub reads.
 type Watchers interface {
 	// Watchers is that of storage.Buddies.
 	Watchers(ctx context.Context, id storage.ProfileID) iter.Seq2[storage.ProfileID, error]

@@ -9,10 +9,10 @@ import (
 	"github.com/respawnd/respawnd/storage"
 )
 
-// Client is what a session knows about the program at its other end.
+// Client describes the program at the other end of a session.
 type Client struct {
 	Peer  netip.AddrPort
-	Game  string    // as the client named it; a stranger's text
+	Game  string    // as the client named it; untrusted text
 	Since time.Time // when it signed in
 }
 
@@ -25,8 +25,8 @@ type SignedIn struct {
 }
 
 // List returns up to limit sessions of profiles above after, in the order of
-// their ids. more says that there are others behind them; the sessions of one
-// profile are never torn apart, so there may be a few more than limit.
+// their ids. more reports whether others follow; the sessions of one profile
+// are never separated, so there may be a few more than limit.
 func (l *Local) List(after storage.ProfileID, limit int) (list []SignedIn, more bool) {
 	l.mu.RLock()
 	defer l.mu.RUnlock()

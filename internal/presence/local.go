@@ -14,10 +14,9 @@ import (
 )
 
 const (
-	// DefaultMaxSessions is how many sessions may be signed in unless Options
-	// say otherwise.
+	// DefaultMaxSessions is the default of Options.MaxSessions.
 	DefaultMaxSessions = 100_000
-	// MaxInvitable is the highest number of products one profile can be
+	// MaxInvitable is the maximum number of products that one profile can be
 	// invited to.
 	MaxInvitable = 32
 )
@@ -49,7 +48,7 @@ type person struct {
 	sessions  []Session // oldest first, never empty
 	status    Status
 	invitable []int
-	told      Status // what the watchers were sent last
+	told      Status // the status that the watchers were sent last
 	everTold  bool
 }
 
@@ -68,7 +67,7 @@ func New(store Watchers, opt Options) *Local {
 }
 
 // SetMaxSessions changes how many sessions may be signed in; 0 means
-// DefaultMaxSessions. Those that are signed in stay.
+// DefaultMaxSessions. Existing sessions stay.
 func (l *Local) SetMaxSessions(n int) {
 	if n <= 0 {
 		n = DefaultMaxSessions
@@ -97,8 +96,8 @@ func (l *Local) SignIn(ctx context.Context, s Session, p Policy, st Status) ([]S
 	return displaced, nil
 }
 
-// enter adds s in place of those that it displaces. gone are the other profiles
-// that are not signed in any more.
+// enter adds s and removes the sessions that it displaces. gone are the other
+// profiles that are no longer signed in.
 func (l *Local) enter(s Session, p Policy, st Status) (displaced []Session, gone []storage.ProfileID, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -124,8 +123,8 @@ func (l *Local) enter(s Session, p Policy, st Status) (displaced []Session, gone
 	return displaced, gone, nil
 }
 
-// person returns the entry of a profile. A new one continues where was, the entry
-// before a take-over, ended, so that watchers do not notice.
+// person returns the entry of a profile. A new one continues was, the entry
+// before a take-over, so that watchers do not notice it.
 func (l *Local) person(id storage.ProfileID, was *person) *person {
 	if p := l.profiles[id]; p != nil {
 		return p
@@ -234,8 +233,8 @@ func (l *Local) Send(ctx context.Context, to storage.ProfileID, e Event) (bool, 
 	return l.deliver(to, e), nil
 }
 
-// deliver hands an event to all sessions of a profile and reports whether one
-// of them took it.
+// deliver delivers an event to all sessions of a profile and reports whether
+// one of them accepted it.
 func (l *Local) deliver(to storage.ProfileID, e Event) (delivered bool) {
 	l.mu.RLock()
 	defer l.mu.RUnlock()

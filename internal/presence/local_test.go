@@ -114,7 +114,7 @@ func TestSecondSignIn(t *testing.T) {
 				t.Errorf("SignIn() displaced %d, want %d", len(displaced), want)
 			}
 			wantHeard(t, "a take-over with the same status", watcher, tt.watcherHears...)
-			for i, old := range []*peer{same, other} { // what was displaced signs out late
+			for i, old := range []*peer{same, other} { // the displaced sessions sign out late
 				if tt.kicked[i] {
 					w.SignOut(t.Context(), old)
 					if err := w.SetStatus(t.Context(), old, Status{State: Away}); !errors.Is(err, ErrNotSignedIn) {
@@ -308,7 +308,7 @@ func TestHubIsFullAtItsLimit(t *testing.T) {
 	}
 	w.SetMaxSessions(3)
 	w.enter(t, third, KickProfile)
-	w.SetMaxSessions(1) // who is there stays
+	w.SetMaxSessions(1) // existing sessions stay
 	if _, err := w.SignIn(t.Context(), newPeer(4), KickProfile, online()); !errors.Is(err, ErrFull) || w.Count() != 3 {
 		t.Errorf("SignIn() beyond a lowered limit = %v with %d sessions, want ErrFull with 3", err, w.Count())
 	}
@@ -398,8 +398,8 @@ func TestPolicyHasWords(t *testing.T) {
 	}
 }
 
-// TestLastStatusWins lets sessions of few profiles come, go and change while
-// watchers look on. What each watcher heard last must be how it ended.
+// TestLastStatusWins lets sessions of a few profiles come, go and change. The
+// last status that each watcher received must be the final one.
 func TestLastStatusWins(t *testing.T) {
 	const profiles, watchers, rounds = 4, 3, 200
 	w := newWorld(t, profiles+watchers)
@@ -488,7 +488,7 @@ func TestSessions(t *testing.T) {
 	}
 }
 
-// deafStore cannot say who watches a profile.
+// deafStore cannot return the watchers of a profile.
 type deafStore struct{}
 
 func (deafStore) Watchers(context.Context, storage.ProfileID) iter.Seq2[storage.ProfileID, error] {
