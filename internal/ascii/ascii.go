@@ -1,6 +1,6 @@
 // Package ascii folds the case of ASCII letters in texts of unknown encoding:
 // names of games, rules, players and accounts as old programs send them. All
-// other bytes are left unchanged.
+// other bytes are left unchanged; it is not for Unicode text.
 package ascii
 
 // Lower returns a letter from A to Z in lower case and every other byte

@@ -3,8 +3,8 @@
 //
 // The file is a tar archive. Its first entry, manifest.json, names every other
 // entry with its size and SHA-256, so that a reader can check that the file is
-// complete before it changes anything. The caller decides which files belong to
-// a backup.
+// complete before it changes anything. The package does not know which files
+// belong to a backup; the caller does.
 package backup
 
 import (

@@ -1,8 +1,8 @@
 // Package bans holds the bans in force. Services check it for every packet and
 // every connection.
 //
-// Bans are stored by package storage; each service decides how it treats a
-// banned peer.
+// It does not store bans (package storage does) and does not act on them: each
+// service decides how it treats a banned peer.
 package bans
 
 import (
