@@ -6,12 +6,13 @@ import (
 	"time"
 )
 
-// SetUserTimeout bounds how long bytes that were written may wait for the peer's
-// TCP to acknowledge them, or to open its window for them. When d is over the
-// system ends the connection: calls answer syscall.ETIMEDOUT. Without it, a peer
-// behind a broken line is given up by Linux after 15 minutes. d is rounded up to
-// the unit of the system, milliseconds or seconds. errors.ErrUnsupported: the
-// system has no such bound, or the connection is not TCP.
+// SetUserTimeout bounds how long bytes that were written may wait for the
+// peer's TCP to acknowledge them, or to open its window for them. After d the
+// system ends the connection: calls return syscall.ETIMEDOUT. Without it, Linux
+// gives up a peer behind a broken line after 15 minutes. d is rounded up to the
+// unit of the system, milliseconds or seconds. The error is
+// errors.ErrUnsupported if the system has no such bound, or the connection is
+// not TCP.
 func (c *Conn) SetUserTimeout(d time.Duration) error {
 	raw, err := c.syscallConn()
 	if err != nil {
@@ -20,10 +21,10 @@ func (c *Conn) SetUserTimeout(d time.Duration) error {
 	return controlFD(raw, func(fd uintptr) error { return setUserTimeout(fd, d) })
 }
 
-// Unacknowledged returns how many of the bytes that were written the peer's TCP
-// has not acknowledged. It holds for a connection that the peer or the system
-// ended, until Close. !ok: it is not known, because the system does not say, the
-// connection was closed or is not TCP. It never blocks.
+// Unacknowledged returns the number of written bytes that the peer's TCP has
+// not acknowledged. It works until Close, also after the peer or the system has
+// ended the connection. ok is false if the number is unknown: the system does
+// not report it, or the connection was closed or is not TCP. It never blocks.
 func (c *Conn) Unacknowledged() (n int, ok bool) {
 	raw, err := c.syscallConn()
 	if err != nil {

@@ -8,13 +8,13 @@ import (
 )
 
 // setUserTimeout bounds retransmission, in seconds. It does not bound the wait
-// for a peer that is there and takes nothing.
+// for a peer that is reachable but reads nothing.
 func setUserTimeout(fd uintptr, d time.Duration) error {
 	return unix.SetsockoptInt(int(fd), unix.IPPROTO_TCP, unix.TCP_RXT_CONNDROPTIME, roundUp(d, time.Second))
 }
 
-// unacknowledged asks for what is in the send buffer. A connection that has ended
-// has an empty one, which says nothing.
+// unacknowledged returns the length of the send buffer. A connection that has
+// ended has an empty one, which proves nothing.
 func unacknowledged(fd uintptr) (int, error) {
 	const closed = 0 // TCPS_CLOSED
 	info, err := unix.GetsockoptTCPConnectionInfo(int(fd), unix.IPPROTO_TCP, unix.TCP_CONNECTION_INFO)

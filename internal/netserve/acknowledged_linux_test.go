@@ -10,8 +10,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// tcpPair returns a served connection and its peer, whose system takes little
-// that is not read.
+// tcpPair returns a served connection and its peer, whose system buffers little
+// unread data.
 func tcpPair(t *testing.T) (*Conn, *net.TCPConn) {
 	t.Helper()
 	ln, err := new(net.ListenConfig).Listen(t.Context(), "tcp4", "127.0.0.1:0")

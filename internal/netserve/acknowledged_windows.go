@@ -7,7 +7,7 @@ import (
 )
 
 // setUserTimeout bounds retransmission, in seconds. It does not bound the wait
-// for a peer that is there and takes nothing.
+// for a peer that is reachable but reads nothing.
 func setUserTimeout(fd uintptr, d time.Duration) error {
 	const maxRetransmission = 5 // TCP_MAXRT
 	return syscall.SetsockoptInt(syscall.Handle(fd), syscall.IPPROTO_TCP, maxRetransmission, roundUp(d, time.Second))

@@ -7,21 +7,21 @@ import (
 	"time"
 )
 
-// Bounds of the last words for connections that are not served.
+// Bounds of the final message to refused connections.
 const (
-	// refuseWrite bounds the write. What is said fits into the empty buffer of a
-	// new TCP connection, so that it does not wait for the peer.
+	// refuseWrite bounds the write. The message fits into the empty buffer of a
+	// new TCP connection, so that the write does not wait for the peer.
 	refuseWrite = 10 * time.Millisecond
-	// refuseLinger is for how long such a connection stays open. Closing it at
-	// once would take the words from a peer that has already sent something.
+	// refuseLinger is how long such a connection stays open. Closing it at once
+	// would discard the message if the peer has already sent something.
 	refuseLinger = time.Second
-	// maxLinger is how many such connections stay open at a time. More are closed
-	// at once.
+	// maxLinger is the number of such connections that stay open at a time.
+	// More are closed at once.
 	maxLinger = 64
 )
 
-// admitter asks the gate about each accepted connection of a service, counts what it
-// decides, and ends the connections that it refuses.
+// admitter passes each accepted connection of a service to the gate, counts the
+// decisions, and closes refused connections.
 type admitter struct {
 	gate    *Gate
 	refused func(peer netip.AddrPort, why Refusal) []byte
@@ -39,8 +39,8 @@ func newAdmitter(opt *ConnOptions) *admitter {
 	return m
 }
 
-// enter seats raw on s and returns for how long it waits before it is served. If
-// it is refused, ok is false and raw is not the caller's any more.
+// enter seats raw on s and returns how long it waits before it is served. If it
+// is refused, ok is false and the caller no longer owns raw.
 func (m *admitter) enter(s *Seat, raw net.Conn, peer netip.AddrPort, now time.Time, owner evictee) (delay time.Duration, ok bool) {
 	a := m.gate.enter(s, peer.Addr(), now, owner)
 	m.opt.Metrics.admitted(&a)
@@ -55,7 +55,7 @@ func (m *admitter) enter(s *Seat, raw net.Conn, peer netip.AddrPort, now time.Ti
 	return a.Delay, true
 }
 
-// refuse tells the peer why it is not served and closes raw.
+// refuse sends the peer the reason for the refusal and closes raw.
 func (m *admitter) refuse(raw net.Conn, peer netip.AddrPort, why Refusal) {
 	var words []byte
 	if m.refused != nil {
@@ -75,10 +75,11 @@ func (m *admitter) refuse(raw net.Conn, peer netip.AddrPort, why Refusal) {
 	m.parting.put(refuseLinger, end, end)
 }
 
-// close closes what is left of refused connections.
+// close closes the refused connections that are still open.
 func (m *admitter) close() { m.parting.close() }
 
-// fullLog says once in a while that a service has no room for more connections.
+// fullLog logs, at a limited rate, that a service has no room for more
+// connections.
 type fullLog struct {
 	mu               sync.Mutex // guards the fields below
 	last             time.Time

@@ -13,12 +13,12 @@ import (
 // Bounds of a batch.
 const (
 	batchPackets = 16   // datagrams read, or sent, with one system call
-	batchReply   = 1472 // longest datagram that waits for the end of its batch, in bytes: all that pass an Ethernet whole
+	batchReply   = 1472 // longest datagram that waits for the end of its batch, in bytes: what fits an Ethernet frame
 )
 
-// bufferStride is the distance of the read buffers. It is no multiple of the
-// page size, so that the beginnings of all buffers can be in the processor's
-// cache at once.
+// bufferStride is the distance between the read buffers. It is not a multiple
+// of the page size, so that the beginnings of all buffers can be in the
+// processor's cache at once.
 const bufferStride = packetBuffer + 17*64
 
 // mmsghdr is the mmsghdr of the system.
@@ -37,7 +37,7 @@ type mmsghdr struct {
 //	    24  -           scope(4), in the order of the machine
 type sockaddr [unix.SizeofSockaddrInet6]byte
 
-// slot is a datagram on its way through the system: what a mmsghdr points to.
+// slot is the memory of one datagram that a mmsghdr points to.
 type slot struct {
 	iov  unix.Iovec
 	name sockaddr
@@ -45,9 +45,9 @@ type slot struct {
 }
 
 // batch reads datagrams from a socket, many with one system call, and sends the
-// short answers to them likewise. Sending them together costs the receiver,
-// and us, far fewer wake-ups. It belongs to one goroutine and is the
-// PacketWriter of the handler.
+// short answers in the same way. Sending them together causes far fewer
+// wake-ups on both sides. It belongs to one goroutine and is the PacketWriter
+// of the handler.
 type batch struct {
 	sock *socket
 	raw  syscall.RawConn
@@ -66,7 +66,7 @@ type batch struct {
 	replies  [batchPackets][batchReply]byte
 	sizes    [batchPackets]int
 	waiting  int // filled slots of out
-	done     int // of these, how many were sent or given up
+	done     int // number of these that were sent or dropped
 }
 
 func newBatch(s *socket) (*batch, error) {
@@ -133,8 +133,8 @@ func (b *batch) receive(fd uintptr) bool {
 	return true
 }
 
-// mmsg runs recvmmsg or sendmmsg on a socket that does not block. Both return
-// what they did if an error comes after that.
+// mmsg runs recvmmsg or sendmmsg on a non-blocking socket. If an error follows
+// some datagrams, both return the number of these.
 func mmsg(call, fd uintptr, list []mmsghdr) (int, syscall.Errno) {
 	for {
 		first := unsafe.Pointer(&list[0]) //nolint:gosec // G103: x/sys has no call for this; list is not empty and all that it points to lives in the batch
@@ -195,7 +195,7 @@ func (a *sockaddr) set(to netip.AddrPort, ipv6 bool) uint32 {
 func (b *batch) WritePacket(data []byte, from netip.Addr, to netip.AddrPort) error {
 	a := to.Addr()
 	if len(data) == 0 || len(data) > batchReply || !a.IsValid() || a.Zone() != "" || (!b.ipv6 && !a.Unmap().Is4()) {
-		b.flush() // it must not overtake
+		b.flush() // keeps the order
 		return b.sock.WritePacket(data, from, to)
 	}
 	if b.waiting == batchPackets {
@@ -218,7 +218,8 @@ func (b *batch) WritePacket(data []byte, from netip.Addr, to netip.AddrPort) err
 	return nil
 }
 
-// flush sends what waits. What the system does not take is counted and lost.
+// flush sends the waiting datagrams. Those that the system does not accept are
+// counted and lost.
 func (b *batch) flush() {
 	if b.waiting == 0 {
 		return
@@ -249,7 +250,7 @@ func (b *batch) transmit(fd uintptr) bool {
 			b.done += n
 		case unix.EAGAIN:
 			return false
-		default: // about the first of them
+		default: // the error is of the first datagram
 			m.Drop(dropWriteError)
 			b.done++
 		}

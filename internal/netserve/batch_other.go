@@ -36,11 +36,11 @@ func (b *batch) WritePacket(data []byte, from netip.Addr, to netip.AddrPort) err
 	return b.sock.WritePacket(data, from, to)
 }
 
-// flush does nothing: nothing waits.
+// flush does nothing: no datagram waits.
 func (b *batch) flush() {}
 
-// read reads one datagram into buf; oob is space for control messages. An
-// address that the socket is bound to is not asked for: to is then that one.
+// read reads one datagram into buf; oob is space for control messages. On a
+// socket bound to one address, to is that address.
 func (s *socket) read(buf, oob []byte) (n int, from netip.AddrPort, to netip.Addr, err error) {
 	if s.control == noControl {
 		n, from, err = s.udp.ReadFromUDPAddrPort(buf)

@@ -147,13 +147,13 @@ func benchmarkConnects(b *testing.B, address string) {
 		if _, err := c.Read(buf[:]); err != nil {
 			b.Fatal(err)
 		}
-		_ = c.(*net.TCPConn).SetLinger(0) // no port is kept for what is over
+		_ = c.(*net.TCPConn).SetLinger(0) // leaves no connection in TIME_WAIT
 		_ = c.Close()
 	}
 }
 
 // BenchmarkGate enters and leaves among 8,000 connections of 1,000 addresses,
-// with room and without: then each newcomer makes another one leave.
+// with room and without; without room each newcomer makes another one leave.
 func BenchmarkGate(b *testing.B) {
 	for name, most := range map[string]int{"Room": 10000, "Full": 8000} {
 		b.Run(name, func(b *testing.B) {
@@ -170,7 +170,7 @@ func BenchmarkGate(b *testing.B) {
 				s.SetState(StateBusy)
 				s.SetState(StateIdle)
 				s.Leave()
-				if i++; most == 8000 { // its room is taken again by the heaviest
+				if i++; most == 8000 { // the heaviest crowd takes the room again
 					var s *Seat
 					s = g.Enter(numbered(i%1000), now, func() { s.Leave() }).Seat
 				}

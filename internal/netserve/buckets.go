@@ -7,18 +7,18 @@ import (
 	"time"
 )
 
-// Buckets are token buckets by key in a table of fixed size. Where it has no room
-// for a new key, the key whose bucket is fullest (the one that rested longest) is
-// forgotten; a forgotten key starts with a full bucket. Slots in the table come from
-// a hash with a random key, so that no client can choose which key to push out. It
-// is safe for concurrent use.
+// Buckets are token buckets by key in a table of fixed size. If there is no
+// room for a new key, the key with the fullest bucket (the one idle for
+// longest) is dropped; a dropped key starts with a full bucket again. The slot
+// of a key comes from a hash with a random key, so that no client can choose
+// which key to push out. It is safe for concurrent use.
 type Buckets[K comparable] struct {
 	buckets
 	seed maphash.Seed
 }
 
-// NewBuckets returns Buckets of n events at once, which come back within window,
-// for so many keys. n and window are above 0.
+// NewBuckets returns Buckets of n events, which refill within window, for a
+// number of keys. n and window must be above 0.
 func NewBuckets[K comparable](n int, window time.Duration, slots int) *Buckets[K] {
 	interval := int64(window) / int64(n)
 	return &Buckets[K]{newBuckets(interval, int64(n-1)*interval, slots), maphash.MakeSeed()}
@@ -30,8 +30,8 @@ func (b *Buckets[K]) Take(key K, now time.Time) bool {
 	return ok
 }
 
-// Spend takes one event from the bucket of a key, or what is left in it. It reports
-// whether that was the last one.
+// Spend takes one event, or the rest of one, from the bucket of a key. It
+// reports whether that was the last one.
 func (b *Buckets[K]) Spend(key K, now time.Time) (last bool) {
 	t := int64(now.Sub(b.start))
 	set, s := b.slot(b.source(key), t)
@@ -75,7 +75,7 @@ const setSlots = 8
 // stays within the burst ahead of now.
 type buckets struct {
 	interval int64 // nanoseconds per event; 0: no limit
-	ahead    int64 // how far ahead of now "full again" may be before an event
+	ahead    int64 // maximum distance of "full again" from now before an event
 	start    time.Time
 	sets     []bucketSet // a power of two
 }
@@ -109,8 +109,9 @@ func (b *buckets) slot(source uint64, t int64) (*bucketSet, *bucketSlot) {
 	return set, s
 }
 
-// take moves the time at which the bucket of source is full on by cost. wait is how
-// long the event has to wait for that; if that is longer than most nothing is taken.
+// take advances the time at which the bucket of source is full by cost. wait is
+// how long the event has to wait for that; if it is longer than most, nothing
+// is taken.
 func (b *buckets) take(source uint64, cost int64, most time.Duration, now time.Time) (wait time.Duration, ok bool) {
 	t := int64(now.Sub(b.start))
 	set, s := b.slot(source, t)
@@ -124,7 +125,7 @@ func (b *buckets) take(source uint64, cost int64, most time.Duration, now time.T
 	return wait, true
 }
 
-// find returns the slot of source, else the one to give to it.
+// find returns the slot of source, else the one to reuse for it.
 func (s *bucketSet) find(source uint64) *bucketSlot {
 	victim := &s.slots[0]
 	for i := range s.slots {

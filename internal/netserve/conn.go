@@ -10,11 +10,11 @@ import (
 	"time"
 )
 
-// Conn is a connection with its bounds: the time to its first byte, the time
-// between reads, the time that a write may take, and perhaps its lifetime. When
-// one of these is passed the call returns an error that is
-// os.ErrDeadlineExceeded, the reason is counted and the connection is closed.
-// Conn implements net.Conn; like it, it may be used by several goroutines.
+// Conn is a connection with time limits: to its first byte, between reads, for
+// a write, and possibly for its lifetime. When one is exceeded the call returns
+// an error that matches os.ErrDeadlineExceeded, the reason is counted and the
+// connection is closed. Conn implements net.Conn and may be used by several
+// goroutines.
 type Conn struct {
 	raw         net.Conn
 	peer, local netip.AddrPort
@@ -27,11 +27,11 @@ type Conn struct {
 	maxIdle     time.Duration
 	maxWrite    time.Duration
 
-	heard    atomic.Bool // a byte has come
-	expired  atomic.Bool // a bound was passed and counted
+	heard    atomic.Bool // a byte was received
+	expired  atomic.Bool // a limit was exceeded and counted
 	reading  deadline
 	writing  deadline
-	oneWrite chan struct{} // full during a Write: each has its own time
+	oneWrite chan struct{} // full during a Write: each Write has its own limit
 }
 
 var _ net.Conn = (*Conn)(nil)
@@ -56,7 +56,7 @@ func newConn(raw net.Conn, now time.Time, opt *ConnOptions) *Conn {
 	return c
 }
 
-// postpone moves the times that began with the connection on by d.
+// postpone extends the limits that count from the start of the connection by d.
 func (c *Conn) postpone(d time.Duration) {
 	c.firstByteBy = c.firstByteBy.Add(d)
 	if !c.endBy.IsZero() {
@@ -64,7 +64,7 @@ func (c *Conn) postpone(d time.Duration) {
 	}
 }
 
-// evict implements evictee. The handler, if there is one already, notices that the
+// evict implements evictee. A handler that already runs notices that the
 // connection has ended.
 func (c *Conn) evict() {
 	if x := c.waiting.Load(); x == nil || !x.remove() {
@@ -78,10 +78,10 @@ func (c *Conn) Peer() netip.AddrPort { return c.peer }
 // Local returns the own address of the connection, IPv4 addresses unmapped.
 func (c *Conn) Local() netip.AddrPort { return c.local }
 
-// SetState says what the connection is doing; see State. A handler calls it when
-// it has read the first whole request, and whenever that changes. A connection of
-// which nothing is said stays in StateNew and is the first to give way when the
-// service is full.
+// SetState sets the State of the connection. A handler calls it when it has
+// read the first whole request, and at every change. Without a call the
+// connection stays in StateNew and is the first to be closed when the service
+// is full.
 func (c *Conn) SetState(s State) { c.seat.SetState(s) }
 
 // RemoteAddr implements net.Conn; see Peer.
@@ -90,8 +90,8 @@ func (c *Conn) RemoteAddr() net.Addr { return c.raw.RemoteAddr() }
 // LocalAddr implements net.Conn; see Local.
 func (c *Conn) LocalAddr() net.Addr { return c.raw.LocalAddr() }
 
-// Read reads what has come. It waits at most until the connection's first-byte
-// time or, later, for its idle time.
+// Read reads available data. It waits at most until the first-byte limit of the
+// connection or, after the first byte, for its idle time.
 func (c *Conn) Read(p []byte) (int, error) {
 	now := time.Now()
 	by, reason := c.firstByteBy, dropFirstByte
@@ -111,9 +111,10 @@ func (c *Conn) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// Linger reads and drops what the peer still sends, so that closing does not take
-// the last words from it: until it pauses, or sent so many bytes, or for so long. It
-// returns the error that ended it, nil if that was one of the bounds.
+// Linger reads and discards what the peer still sends, so that closing the
+// connection does not destroy the last data sent to it. It ends after a pause
+// of the peer, a number of bytes or a time, and returns nil then, else the
+// error that ended it.
 func (c *Conn) Linger(pause, most time.Duration, bytes int) error {
 	var sink [1024]byte
 	end := time.Now().Add(most)
@@ -141,9 +142,9 @@ func (c *Conn) Linger(pause, most time.Duration, bytes int) error {
 	return nil
 }
 
-// Write writes all of p. It must be done within ConnOptions.Write, or the peer
-// is a slow reader and the connection is closed. A Write waits for one that is
-// under way.
+// Write writes all of p. If it takes longer than ConnOptions.Write, the peer
+// counts as a slow reader and the connection is closed. Concurrent Writes wait
+// for each other.
 func (c *Conn) Write(p []byte) (int, error) {
 	c.oneWrite <- struct{}{}
 	defer func() { <-c.oneWrite }()
@@ -167,8 +168,8 @@ func (c *Conn) withinLife(by time.Time, reason string) (time.Time, string) {
 	return by, reason
 }
 
-// check closes the connection if err says that one of its bounds was passed. A
-// deadline that the handler set itself closes nothing.
+// check closes the connection if err reports that one of its limits was
+// exceeded. A deadline set by the handler does not close it.
 func (c *Conn) check(err error, d *deadline, reason string) {
 	if !errors.Is(err, os.ErrDeadlineExceeded) || d.isOwn() {
 		return
@@ -179,16 +180,17 @@ func (c *Conn) check(err error, d *deadline, reason string) {
 	_ = c.Close()
 }
 
-// Expired reports whether a bound of the connection was passed, which has closed
-// it. It tells such an error from the one of a deadline that the handler set.
+// Expired reports whether a limit of the connection was exceeded, which has
+// closed it. It distinguishes such an error from that of a deadline set by the
+// handler.
 func (c *Conn) Expired() bool { return c.expired.Load() }
 
 // Close closes the connection; reads and writes under way end.
 func (c *Conn) Close() error { return c.raw.Close() }
 
-// CloseWrite ends the own direction: the peer reads what was written and then
-// the end, and can still be read from. A connection of another kind than TCP
-// may not be able to; the error is then errors.ErrUnsupported.
+// CloseWrite closes the sending direction: the peer reads the rest of the data
+// and then EOF, and can still send. The error is errors.ErrUnsupported for
+// connections without half-close.
 func (c *Conn) CloseWrite() error {
 	half, ok := c.raw.(interface{ CloseWrite() error })
 	if !ok {
@@ -198,8 +200,8 @@ func (c *Conn) CloseWrite() error {
 }
 
 // SetReadDeadline sets a time after which reads fail, also those under way, in
-// addition to the bounds of the connection: the earlier one counts. Passing it
-// does not close the connection. A zero t removes it.
+// addition to the limits of the connection: the earlier one counts. Exceeding
+// it does not close the connection. A zero t removes it.
 func (c *Conn) SetReadDeadline(t time.Time) error { return c.reading.limit(t) }
 
 // SetWriteDeadline is SetReadDeadline for writes.
@@ -210,7 +212,7 @@ func (c *Conn) SetDeadline(t time.Time) error {
 	return errors.Join(c.SetReadDeadline(t), c.SetWriteDeadline(t))
 }
 
-// deadline joins the bound of the connection and the deadline of its handler
+// deadline combines the limit of the connection and the deadline of its handler
 // for one direction: the earlier one is in force.
 type deadline struct {
 	set func(time.Time) error

@@ -11,7 +11,8 @@ import (
 	"time"
 )
 
-// timeOuts are bounds that differ, so that a test sees which one was passed.
+// timeOuts are different limits, so that a test recognizes the one that was
+// exceeded.
 var timeOuts = ConnOptions{
 	FirstByte: 3 * time.Second, Idle: 20 * time.Second, Write: 7 * time.Second, Grace: time.Second,
 }

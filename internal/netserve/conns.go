@@ -23,8 +23,8 @@ const (
 	DefaultGrace      = 5 * time.Second
 )
 
-// Pauses after accept errors that follow each other: they usually mean that
-// something has run out, which takes time to come back.
+// Pauses after accept errors that follow each other: they usually mean that a
+// resource has run out, which takes time to recover.
 const (
 	acceptPauseFirst = 5 * time.Millisecond
 	acceptPauseMost  = time.Second
@@ -32,19 +32,19 @@ const (
 
 // ConnHandler handles connections. ServeConn is called in a goroutine of its
 // own, may block, and the connection is closed when it returns. ctx ends when
-// the service stops: the handler then has ConnOptions.Grace to say what it has
-// to say and return. One that waits in Read can be woken by then:
+// the service stops: the handler then has ConnOptions.Grace to finish and
+// return. A handler that waits in Read can be woken like this:
 //
 //	stop := context.AfterFunc(ctx, func() { _ = c.SetReadDeadline(time.Now()) })
 //	defer stop()
 //
-// A panic in it is contained: it costs that connection, is counted and logged.
+// A panic in it only ends that connection; it is counted and logged.
 type ConnHandler interface {
 	ServeConn(ctx context.Context, c *Conn)
 }
 
-// ConnOptions are the bounds of a service's connections. The zero value has the
-// defaults throughout. "Address" is an IPv4 address or an IPv6 /64.
+// ConnOptions are the limits of a service's connections. The zero value means
+// all defaults. "Address" is an IPv4 address or an IPv6 /64.
 type ConnOptions struct {
 	MaxConns   int     // connections at a time; 0: DefaultMaxConns
 	MaxPerAddr int     // connections at a time per address; 0: DefaultMaxPerAddr, negative: no bound but MaxConns
@@ -59,12 +59,12 @@ type ConnOptions struct {
 
 	Log     zerolog.Logger
 	Metrics *Metrics // nil: nothing is counted
-	// Refused, if not nil, returns what a connection that is not served is sent
-	// before it is closed; nil: nothing. It runs in the accept loop, so it must
-	// not block, and is called for each one.
+	// Refused, if not nil, returns the message that is sent to a refused
+	// connection before it is closed; a nil message: none. It runs in the
+	// accept loop for each refusal, so it must not block.
 	Refused func(peer netip.AddrPort, why Refusal) []byte
-	// Exempt tells which addresses MaxPerAddr and Rate do not bind; nil: none.
-	// It must not block: it runs in the accept loop.
+	// Exempt reports whether MaxPerAddr and Rate do not apply to an address;
+	// nil: they always apply. It runs in the accept loop, so it must not block.
 	Exempt func(netip.Addr) bool
 	// Gate, if it is not nil, decides on new connections in place of MaxConns,
 	// MaxPerAddr, Rate, Burst and Exempt. Its limits can be changed while the
@@ -93,13 +93,13 @@ func (o ConnOptions) withDefaults() ConnOptions {
 	return o
 }
 
-// ServeConns accepts connections from ln and has h serve each, until ctx ends. One
-// that is over the rate of its address waits for its turn, for at most ten
-// seconds, before it is served; see Gate for what happens when there are
-// MaxConns. When ctx ends it stops accepting, gives the handlers their grace, closes what is left,
-// waits for all handlers and returns nil. Accept errors that pass by themselves
-// are counted and waited out; an error of ln itself ends it in the same way and
-// is returned. It closes ln in any case.
+// ServeConns accepts connections from ln and has h serve each, until ctx ends.
+// A connection over the rate of its address waits for its turn, at most ten
+// seconds, before it is served; see Gate for the behaviour at MaxConns. When
+// ctx ends it stops accepting, waits Grace for the handlers, closes the
+// remaining connections, waits for all handlers and returns nil. After
+// temporary accept errors, which are counted, it pauses; an error of ln itself
+// ends it in the same way and is returned. It always closes ln.
 func ServeConns(ctx context.Context, ln net.Listener, h ConnHandler, opt ConnOptions) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -177,12 +177,11 @@ func (s *connServer) admit(ctx context.Context, raw net.Conn) {
 	}
 }
 
-// delay serves c after a time unless the service stops or c has to give way
-// before.
+// delay serves c after a time unless the service stops or c is evicted before.
 func (s *connServer) delay(ctx context.Context, c *Conn, by time.Duration) {
 	c.postpone(by)
 	drop := func() {
-		why := RefusedFull // it has to give way
+		why := RefusedFull // it was evicted
 		if ctx.Err() != nil {
 			why = RefusedStopping
 			s.opt.Metrics.refuse(why)
@@ -216,8 +215,8 @@ func (s *connServer) release(c *Conn) {
 	s.opt.Metrics.Closed()
 }
 
-// finish drops the connections that wait, waits for the handlers and closes,
-// after their grace, the connections that are left.
+// finish drops the waiting connections, waits for the handlers and closes,
+// after Grace, the remaining connections.
 func (s *connServer) finish() {
 	s.waiting.close()
 	s.admitter.close()

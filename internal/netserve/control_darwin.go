@@ -2,8 +2,8 @@ package netserve
 
 import "golang.org/x/sys/unix"
 
-// info4Local is where in_pktinfo has the address to answer from: only the
-// destination address of the header is filled in here.
+// info4Local is the offset in in_pktinfo of the address to answer from: only
+// the destination address of the header is filled in here.
 const info4Local = 8
 
 // grantedBuffers returns the receive and send buffer of a socket.

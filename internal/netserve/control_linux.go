@@ -6,9 +6,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// info4Local is where in_pktinfo has the address to answer from: the local
-// address, which for a broadcast is that of the interface, not the broadcast
-// address of the header.
+// info4Local is the offset in in_pktinfo of the address to answer from: the
+// local address, which for a broadcast is that of the interface, not the
+// broadcast address of the header.
 const info4Local = 4
 
 // sharePort lets several sockets bind one address; the system spreads datagrams
@@ -20,7 +20,8 @@ func sharePort(_, _ string, raw syscall.RawConn) error {
 }
 
 // grantedBuffers returns the receive and send buffer of a socket. Linux doubles
-// what was asked for, to make room for its own records, and reports the double.
+// the requested size, to make room for its own records, and reports the doubled
+// size.
 func grantedBuffers(fd uintptr) (read, write int) {
 	read, _ = unix.GetsockoptInt(int(fd), unix.SOL_SOCKET, unix.SO_RCVBUF)
 	write, _ = unix.GetsockoptInt(int(fd), unix.SOL_SOCKET, unix.SO_SNDBUF)

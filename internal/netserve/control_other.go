@@ -18,5 +18,5 @@ func parseDestination([]byte) netip.Addr { return netip.Addr{} }
 
 func appendSource(b []byte, _ controlKind, _ netip.Addr) []byte { return b }
 
-// grantedBuffers says that the sizes are not known.
+// grantedBuffers returns zeros: the sizes are unknown.
 func grantedBuffers(uintptr) (read, write int) { return 0, 0 }

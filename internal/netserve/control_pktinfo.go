@@ -19,8 +19,8 @@ const (
 // controlSpace is room for any control message written or expected here, in bytes.
 const controlSpace = 64
 
-// askForDestination has the system tell for every datagram which local address
-// it was sent to.
+// askForDestination makes the system report for every datagram the local
+// address that it was sent to.
 func askForDestination(udp *net.UDPConn, local netip.Addr) (controlKind, error) {
 	raw, err := udp.SyscallConn()
 	if err != nil {
@@ -37,7 +37,7 @@ func askForDestination(udp *net.UDPConn, local netip.Addr) (controlKind, error) 
 }
 
 // parseDestination returns the local address in control messages that came with
-// a datagram; zero if none of them has one that an answer can leave from.
+// a datagram; zero if they hold none that an answer can leave from.
 func parseDestination(oob []byte) netip.Addr {
 	for len(oob) >= unix.SizeofCmsghdr {
 		hdr, data, rest, err := unix.ParseOneSocketControlMessage(oob)
@@ -80,8 +80,8 @@ func appendSource(b []byte, kind controlKind, from netip.Addr) []byte {
 	}
 }
 
-// appendControl appends one control message: length in the size that the system
-// has for it, level, kind, data, padding.
+// appendControl appends one control message: length in the system's word size,
+// level, kind, data, padding.
 func appendControl(b []byte, level, kind int32, data []byte) []byte {
 	end := len(b) + unix.CmsgSpace(len(data))
 	if unix.SizeofCmsghdr == 16 {

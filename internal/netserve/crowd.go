@@ -5,17 +5,17 @@ import (
 	"net/netip"
 )
 
-// crowd is what a Gate knows of one address, or of one network.
+// crowd holds the connections of one address, or of one network.
 type crowd struct {
 	key   netip.Addr           // its address, or the first one of its network
-	open  int                  // connections, whatever their state
-	loose int                  // those that may have to give way
+	open  int                  // connections in any state
+	loose int                  // those that can be evicted
 	by    [StateProtected]ring // the loose ones by state, oldest first
 	index int                  // in crowds.heaviest; -1: not in it
 }
 
-// size returns how many connections a crowd has, and how many of them may have to
-// give way; a nil one has none.
+// size returns how many connections a crowd has, and how many of them can be
+// evicted; a nil crowd has none.
 func (c *crowd) size() (open, loose int) {
 	if c == nil {
 		return 0, 0
@@ -23,7 +23,7 @@ func (c *crowd) size() (open, loose int) {
 	return c.open, c.loose
 }
 
-// first returns the connection that gives way first.
+// first returns the connection to evict first.
 func (c *crowd) first() *Seat {
 	for i := range c.by {
 		if s := c.by[i].first(); s != nil {
@@ -33,9 +33,8 @@ func (c *crowd) first() *Seat {
 	return nil
 }
 
-// crowds are all crowds of one kind. Finding the one with most connections that
-// may have to give way takes the same time however many there are, and keeping
-// count of a connection takes a logarithm of it.
+// crowds are all crowds of one kind. Finding the crowd with most evictable
+// connections takes constant time, counting a connection logarithmic time.
 type crowds struct {
 	by       map[netip.Addr]*crowd
 	heaviest crowdHeap // those with loose connections
@@ -55,7 +54,7 @@ func (c *crowds) join(x *crowd, key netip.Addr) *crowd {
 	return x
 }
 
-// leave takes a connection out of x.
+// leave removes a connection from x.
 func (c *crowds) leave(x *crowd) {
 	if x.open--; x.open == 0 {
 		delete(c.by, x.key)
@@ -88,8 +87,7 @@ func (c *crowds) take(x *crowd, e *ring, s State) {
 	heap.Fix(&c.heaviest, x.index)
 }
 
-// most returns the largest number of connections of one crowd that may have to
-// give way.
+// most returns the largest number of evictable connections of one crowd.
 func (c *crowds) most() int {
 	if len(c.heaviest) == 0 {
 		return 0
@@ -97,8 +95,8 @@ func (c *crowds) most() int {
 	return c.heaviest[0].loose
 }
 
-// victim returns the connection that makes room for one of a crowd of so many
-// loose ones, nil if no crowd would still have more than that one.
+// victim returns the connection to evict for a newcomer whose crowd has loose
+// evictable connections, nil if no crowd would still have more than that.
 func (c *crowds) victim(loose int) *Seat {
 	if c.most() < loose+2 {
 		return nil

@@ -6,18 +6,18 @@ import (
 	"time"
 )
 
-// Prefixes of the networks that a Gate compares where comparing addresses does
-// not help.
+// Prefix lengths of the networks that a Gate compares if comparing addresses
+// finds no connection to evict.
 const (
 	gateNet4 = 24
 	gateNet6 = 48
 )
 
-// maxDelay is how long a connection over the rate of its address waits at most.
+// maxDelay is the longest wait of a connection over the rate of its address.
 const maxDelay = 10 * time.Second
 
-// maxEvicted is how many connections may have had to give way without their
-// handlers having noticed it yet. While there are as many, no other one has to.
+// maxEvicted bounds the connections that were evicted but whose handlers have
+// not noticed it yet. While there are as many, no other one is evicted.
 const maxEvicted = 256
 
 // Refusal is the reason for which a connection is not served. It is the value of
@@ -26,27 +26,27 @@ type Refusal string
 
 // The refusals.
 const (
-	RefusedFull    Refusal = "full"        // there are MaxConns, and none has to give way
+	RefusedFull    Refusal = "full"        // there are MaxConns, and none can be evicted
 	RefusedPerAddr Refusal = "per_address" // its address has MaxPerAddr
-	RefusedRate    Refusal = "rate"        // its address opens so many that it would wait for over ten seconds
+	RefusedRate    Refusal = "rate"        // its address opens so many that it would wait for more than ten seconds
 
 	// RefusedStopping is for a connection that waited for its turn until the
 	// service stopped.
 	RefusedStopping Refusal = "stopping"
 )
 
-// OfAddress reports whether the reason is what the connection's own address did.
+// OfAddress reports whether the connection's own address caused the refusal.
 func (r Refusal) OfAddress() bool { return r == RefusedPerAddr || r == RefusedRate }
 
 // Gate counts the connections of a service and decides on new ones. It may be
 // used concurrently, and its limits may be changed at any time. Its memory is
 // bounded by the number of connections.
 //
-// When there are MaxConns of them, one of the address with most makes room for a
-// newcomer, in the order of State, as long as that address still has more than
-// the newcomer's. Where no address has that many, networks (an IPv4 /24, an IPv6
-// /48) are compared in the same way. Connections in StateProtected, and those of
-// exempt addresses, do not count in this and never give way.
+// When there are MaxConns of them, a newcomer evicts one of the address with
+// most connections, in the order of State, if that address still has more than
+// the newcomer's. If no address has that many, networks (an IPv4 /24, an IPv6
+// /48) are compared in the same way. Connections in StateProtected, and those
+// of exempt addresses, are not counted in this and never evicted.
 type Gate struct {
 	mu                   sync.Mutex // guards the fields below
 	maxConns, maxPerAddr int
@@ -68,8 +68,8 @@ func NewGate(opt ConnOptions) *Gate {
 	return g
 }
 
-// SetLimits changes what NewGate was given. Connections that are open stay, and
-// every address starts with a whole burst.
+// SetLimits changes the limits. Open connections stay, and every address starts
+// with a full burst.
 func (g *Gate) SetLimits(opt ConnOptions) {
 	opt = opt.withDefaults()
 	rate := NewLimiter(LimiterOptions{Rate: opt.Rate, Burst: opt.Burst})
@@ -82,19 +82,19 @@ func (g *Gate) SetLimits(opt ConnOptions) {
 type Admission struct {
 	Seat    *Seat         // nil: refused
 	Refused Refusal       // why
-	Delay   time.Duration // for how long it is to wait before it is served
+	Delay   time.Duration // wait before it is served
 
 	Full    bool  // there was no room left
-	Evicted bool  // another one had to give way,
+	Evicted bool  // another connection was evicted,
 	Was     State // which was in this state
 	Addrs   int   // if Full: the addresses that have connections
-	Most    int   // if Full: how many the one with most has that may have to give way
+	Most    int   // if Full: the largest number of evictable connections of an address
 }
 
-// Enter decides on a newcomer from an address. An admitted one must leave its
-// seat. evict is called, from the call of Enter for another newcomer, if it has
-// to give way: it must end what is counted and not wait for anything. It may be
-// called before Enter returns to its own caller.
+// Enter decides on a newcomer from an address. The caller of an admitted one
+// must call Leave on its seat. evict is called, within the Enter of another
+// newcomer, if it is evicted: it must end the connection without waiting. It
+// may be called before Enter returns.
 func (g *Gate) Enter(a netip.Addr, now time.Time, evict func()) Admission {
 	return g.enter(new(Seat), a, now, evictFunc(evict))
 }
@@ -110,7 +110,7 @@ func (g *Gate) enter(s *Seat, a netip.Addr, now time.Time, owner evictee) Admiss
 	return adm
 }
 
-// admit seats s or refuses it. It returns the seat that has to give way.
+// admit seats s or refuses it. It returns the evicted seat, if any.
 func (g *Gate) admit(s *Seat, a netip.Addr, now time.Time) (adm Admission, victim *Seat) {
 	addrKey, netKey := countedAddr(a), countedNet(a)
 	g.mu.Lock()
@@ -141,8 +141,8 @@ func (g *Gate) admit(s *Seat, a netip.Addr, now time.Time) (adm Admission, victi
 	return adm, victim
 }
 
-// bound applies the bounds of one address, of which addr are the connections, to
-// a newcomer.
+// bound applies the limits per address, whose connections are addr, to a
+// newcomer.
 func (g *Gate) bound(addr *crowd, a netip.Addr, now time.Time) (delay time.Duration, refused Refusal) {
 	if open, _ := addr.size(); open >= g.maxPerAddr {
 		return 0, RefusedPerAddr
@@ -154,7 +154,7 @@ func (g *Gate) bound(addr *crowd, a netip.Addr, now time.Time) (delay time.Durat
 	return delay, ""
 }
 
-// victim returns the seat that makes room for a newcomer, nil if none has to.
+// victim returns the seat to evict for a newcomer, nil if there is none.
 func (g *Gate) victim(addr, network *crowd) *Seat {
 	if g.leaving >= maxEvicted {
 		return nil
@@ -170,7 +170,7 @@ func (g *Gate) victim(addr, network *crowd) *Seat {
 	return g.nets.victim(loose)
 }
 
-// remove takes a seat out of all counts.
+// remove removes a seat from all counts.
 func (g *Gate) remove(s *Seat) {
 	g.total--
 	if s.exempt() {
@@ -192,7 +192,7 @@ func (g *Gate) unlist(s *Seat) {
 	g.nets.take(s.net, &s.inNet, s.state)
 }
 
-// Len returns how many have a seat.
+// Len returns the number of seats taken.
 func (g *Gate) Len() int {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -200,7 +200,7 @@ func (g *Gate) Len() int {
 }
 
 // countedAddr returns the address under which connections from a are counted:
-// for IPv6 the first of its /64, which one subscriber has for himself.
+// for IPv6 the first of its /64, which usually belongs to one subscriber.
 func countedAddr(a netip.Addr) netip.Addr {
 	if !a.Is6() {
 		return a
@@ -216,8 +216,8 @@ func countedNet(a netip.Addr) netip.Addr {
 	return firstOf(a, gateNet6)
 }
 
-// firstOf returns the first address of a's prefix of so many bits, a itself if
-// it has none.
+// firstOf returns the first address of a's prefix of a length in bits, a itself
+// if it has none.
 func firstOf(a netip.Addr, bits int) netip.Addr {
 	p, err := a.WithZone("").Prefix(bits)
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// table is a Gate with what was entered into it, by name.
+// table is a Gate with its entries by name.
 type table struct {
 	t       *testing.T
 	gate    *Gate
@@ -22,7 +22,7 @@ func newTable(t *testing.T, opt ConnOptions) *table {
 	return &table{t: t, gate: NewGate(opt), now: time.Now(), seats: make(map[string]*Seat)}
 }
 
-// enter has the named newcomer from an address decided on.
+// enter calls Enter for a named newcomer from an address.
 func (b *table) enter(name, from string) Admission {
 	b.t.Helper()
 	a := b.gate.Enter(netip.MustParseAddr(from), b.now, func() {
@@ -58,7 +58,7 @@ func TestFullGate(t *testing.T) {
 	for name, tc := range map[string]struct {
 		has  []string // connections; there is room for no more
 		from string   // of the newcomer
-		want string   // the connection that gives way; "": the newcomer is refused
+		want string   // the evicted connection; "": the newcomer is refused
 	}{
 		"new before idle":      {[]string{"a 192.0.2.1 idle", "b 192.0.2.1 new"}, "198.51.100.1", "b"},
 		"idle before stream":   {[]string{"a 192.0.2.1 stream", "b 192.0.2.1 idle"}, "198.51.100.1", "b"},
@@ -104,7 +104,8 @@ func TestFullGate(t *testing.T) {
 	}
 }
 
-// The crowd of an attacker makes room for others until it has no more than they.
+// Connections of an attacker are evicted for others until it has no more than
+// they.
 func TestNewcomersGetTheirShare(t *testing.T) {
 	b := newTable(t, ConnOptions{MaxConns: 100, MaxPerAddr: -1, Rate: -1})
 	for i := range 100 {
@@ -126,8 +127,8 @@ func TestNewcomersGetTheirShare(t *testing.T) {
 	}
 }
 
-// Handlers that do not notice that they had to give way bound how many others
-// have to.
+// Handlers that do not notice their eviction bound the number of further
+// evictions.
 func TestEvictionsAreBoundedUntilTheyLeave(t *testing.T) {
 	g, now := NewGate(ConnOptions{MaxConns: 4 * maxEvicted, MaxPerAddr: -1, Rate: -1}), time.Now()
 	stuck := make([]*Seat, 0, 4*maxEvicted)
@@ -171,8 +172,8 @@ func TestLimitsOfAGateMayChangeWhileItCounts(t *testing.T) {
 	}
 }
 
-// Whatever happens in whatever order, the gate's counts agree with what is there,
-// and nothing is remembered of what has left.
+// After any sequence of events the gate's counts match its connections, and
+// nothing is kept of those that left.
 func TestGateKeepsCount(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(1, 2))
 	b := newTable(t, ConnOptions{MaxConns: 40, MaxPerAddr: 12, Rate: -1, Exempt: func(a netip.Addr) bool { return a == netip.MustParseAddr("10.0.0.0") }})

@@ -140,8 +140,8 @@ func (l *logLines) count(text string) int {
 
 func (l *logLines) logger() zerolog.Logger { return zerolog.New(l) }
 
-// waitForNoReaders returns when no goroutine runs a packetReader any more. One
-// that has reported its end may need a moment to vanish.
+// waitForNoReaders returns when no goroutine runs a packetReader. One that has
+// reported its end may need a moment to exit.
 func waitForNoReaders(t *testing.T) {
 	t.Helper()
 	buf := make([]byte, 1<<20)
@@ -153,7 +153,7 @@ func waitForNoReaders(t *testing.T) {
 	}
 }
 
-// fakeListener hands out what the test puts in.
+// fakeListener accepts the connections that a test puts in.
 type fakeListener struct {
 	conns  chan net.Conn
 	errs   chan error
@@ -201,7 +201,8 @@ func (a *addressed) LocalAddr() net.Addr {
 	return &net.TCPAddr{IP: net.IPv4(192, 0, 2, 1), Port: 28910}
 }
 
-// isClosed reports whether the far end finds its connection closed, not silent.
+// isClosed reports whether the far end sees a closed connection, not a silent
+// one.
 func isClosed(far net.Conn) bool {
 	_ = far.SetReadDeadline(time.Now().Add(time.Nanosecond))
 	_, err := far.Read(make([]byte, 1))

@@ -11,11 +11,11 @@ import (
 	"time"
 )
 
-// ServeHTTP is srv.Serve on ln with the bounds of MaxConns, MaxPerAddr, Exempt and
-// Gate of opt on connections; its Refused, Metrics and Log are used too. A
+// ServeHTTP is srv.Serve on ln with the bounds of MaxConns, MaxPerAddr, Exempt
+// and Gate of opt on connections; its Refused, Metrics and Log are used too. A
 // connection is StateNew until a whole header has come, StateBusy while it is
-// answered, then StateIdle; a handler that sends events calls SetState. There is
-// no bound on the rate of connections: a service bounds that of requests.
+// answered, then StateIdle; a handler that sends events calls SetState. The
+// rate of connections is not limited: a service limits that of requests.
 //
 // srv.ConnState and srv.ConnContext must not be set, and srv.Handler must.
 func ServeHTTP(srv *http.Server, ln net.Listener, opt ConnOptions) error {
@@ -42,8 +42,8 @@ func ServeHTTP(srv *http.Server, ln net.Listener, opt ConnOptions) error {
 	return srv.Serve(l)
 }
 
-// SetState says what the connection of a request is doing, whose context ctx is.
-// It has no effect where ServeHTTP does not serve the request.
+// SetState sets the State of the connection of a request, whose context is ctx.
+// It has no effect if ServeHTTP does not serve the request.
 func SetState(ctx context.Context, s State) {
 	seat, _ := ctx.Value(seatKey{}).(*Seat)
 	seat.SetState(s)
@@ -52,7 +52,7 @@ func SetState(ctx context.Context, s State) {
 // seatKey is the key of a context's *Seat.
 type seatKey struct{}
 
-// gateListener hands out the connections that its admitter lets in.
+// gateListener returns the connections that its admitter admits.
 type gateListener struct {
 	net.Listener
 	admitter *admitter
@@ -98,7 +98,7 @@ func (c *gatedConn) Close() error {
 // evict implements evictee. The server notices that the connection has ended.
 func (c *gatedConn) evict() { _ = c.Conn.Close() }
 
-// refuseHTTP returns the answer to a request that is not even read.
+// refuseHTTP returns the response to a connection that is refused unread.
 func refuseHTTP(_ netip.AddrPort, why Refusal) []byte {
 	status, text := "503 Service Unavailable", "too many connections, try again\n"
 	if why.OfAddress() {

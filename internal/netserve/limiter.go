@@ -18,15 +18,15 @@ const (
 	DefaultPrefix6 = 64
 )
 
-// LimiterOptions says what a Limiter allows.
+// LimiterOptions are the limits of a Limiter.
 type LimiterOptions struct {
-	// Rate is how many events per second each source has in the long run;
-	// 0 or less: everything is allowed.
+	// Rate is the number of events per second of each source in the long run; 0
+	// or less: everything is allowed.
 	Rate float64
-	// Burst is how many events a source has at once after a rest; 0 means one
-	// second's worth, at least 1.
+	// Burst is the number of events that a source may have at once after a
+	// pause; 0 means one second's worth, at least 1.
 	Burst int
-	// Slots is how many sources are remembered, rounded up to a power of two;
+	// Slots is the number of sources remembered, rounded up to a power of two;
 	// 0 means DefaultLimiterSlots, at most MaxLimiterSlots.
 	Slots int
 	// Prefix4 and Prefix6 are the lengths in bits of the address prefixes that
@@ -46,7 +46,7 @@ type Limiter struct {
 // NewLimiter returns a Limiter with all buckets full. Its memory, 17 bytes per
 // slot, is allocated here and does not grow.
 func NewLimiter(opt LimiterOptions) *Limiter {
-	if !(opt.Rate > 0) { // not a number is no limit either
+	if !(opt.Rate > 0) { // true for NaN too
 		return &Limiter{}
 	}
 	const longest = float64(24 * time.Hour) // per event, and for a burst below
@@ -79,8 +79,8 @@ func PerMinute(n int, opt LimiterOptions) *Limiter {
 // now should come from time.Now. A nil Limiter allows everything.
 func (l *Limiter) Allow(a netip.Addr, now time.Time) bool { return l.AllowN(a, 1, now) }
 
-// AllowN takes n events at once, or none. More than the burst are never allowed;
-// none, or fewer, always are.
+// AllowN takes n events at once, or none. More than the burst are never
+// allowed; n of 0 or less always is.
 func (l *Limiter) AllowN(a netip.Addr, n int, now time.Time) bool {
 	if l == nil || l.interval == 0 || n <= 0 {
 		return true
@@ -92,10 +92,10 @@ func (l *Limiter) AllowN(a netip.Addr, n int, now time.Time) bool {
 	return ok
 }
 
-// Reserve takes one event from the bucket of a's prefix, or from what will be in
-// it. wait is how long the event has to wait for that, at most the given time; if
-// it would be longer, nothing is taken and ok is false. The events of one prefix
-// become due in the order in which they were reserved.
+// Reserve takes one event from the bucket of a's prefix, or from its future
+// content. wait is how long the event has to wait for that, at most the given
+// time; if it would be longer, nothing is taken and ok is false. The events of
+// one prefix become due in the order in which they were reserved.
 func (l *Limiter) Reserve(a netip.Addr, now time.Time, most time.Duration) (wait time.Duration, ok bool) {
 	if l == nil || l.interval == 0 {
 		return 0, true

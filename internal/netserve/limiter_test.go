@@ -149,7 +149,7 @@ func numbered(i int) netip.Addr {
 func TestFullLimiterForgetsTheFullestBucket(t *testing.T) {
 	l := NewLimiter(LimiterOptions{Rate: 1, Burst: 100, Slots: setSlots}) // one set
 	now := time.Now()
-	for i := range setSlots { // the later the emptier
+	for i := range setSlots { // later ones are emptier
 		allowed(l, numbered(i), now, 10*(i+1))
 	}
 	if got := allowed(l, numbered(setSlots), now, 200); got != 100 {

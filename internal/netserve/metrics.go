@@ -107,9 +107,9 @@ func join[C prometheus.Collector](reg prometheus.Registerer, c C) C {
 	panic(err)
 }
 
-// Drop counts something that the service dropped. Reasons are a small closed
-// set of constants, never text from outside: after 64 distinct ones the rest
-// is counted as "other".
+// Drop counts a dropped packet or connection. Reasons are a small closed set of
+// constants, never text from outside: after 64 distinct ones the rest is
+// counted as "other".
 func (m *Metrics) Drop(reason string) {
 	if m == nil {
 		return
@@ -188,7 +188,7 @@ func (m *Metrics) Closed() {
 	}
 }
 
-// admitted counts what a Gate decided.
+// admitted counts a decision of a Gate.
 func (m *Metrics) admitted(a *Admission) {
 	if m == nil {
 		return
@@ -202,7 +202,8 @@ func (m *Metrics) admitted(a *Admission) {
 	m.refuse(a.Refused)
 }
 
-// refuse counts a connection that is not served. The empty reason is none.
+// refuse counts a connection that is not served. The empty reason is not
+// counted.
 func (m *Metrics) refuse(why Refusal) {
 	if m == nil {
 		return

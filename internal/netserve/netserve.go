@@ -1,17 +1,18 @@
 // Package netserve is the packet loop and the connection loop that every
-// service runs on. It carries bytes between sockets and handlers, keeps the
-// bounds that do not depend on a protocol (rates, connection counts, time-outs)
-// and contains what goes wrong in one packet or one connection.
+// service runs on. It carries bytes between sockets and handlers, enforces the
+// limits that do not depend on a protocol (rates, connection counts, time-outs)
+// and keeps a failure in one packet or connection from affecting others.
 //
-// A Gate decides which connections are served, which wait, and which make room
-// when there are too many; ServeHTTP puts one in front of an http.Server.
+// A Gate decides which connections are served, which wait, and which are
+// evicted when there are too many; ServeHTTP puts one in front of an
+// http.Server.
 //
 // Where the system can (Linux), datagrams are read and answered in batches.
 //
-// It knows no protocol: it does not look into what it carries, does not frame
-// streams and does not decide who is trusted. Sockets are opened before a
-// service starts and handed in; the two Serve functions end when their context
-// ends, and no goroutine that they started outlives them.
+// It knows no protocol: it does not parse what it carries, does not frame
+// streams and does not decide which addresses are trusted. Sockets are opened
+// before a service starts and passed in; the two Serve functions end when their
+// context ends, and no goroutine that they started outlives them.
 package netserve
 
 import (
@@ -21,7 +22,7 @@ import (
 	"syscall"
 )
 
-// isTransient reports whether a socket that gave err can be read from, or
+// isTransient reports whether a socket that returned err can be read from, or
 // accepted on, again. Errors that the system reports about single datagrams,
 // single connections or a momentary shortage are transient; a closed or broken
 // socket is not.
@@ -34,7 +35,7 @@ func isTransient(err error) bool {
 }
 
 // addrPortOf returns the address and port of a, IPv4 addresses unmapped; zero
-// if a is no IP address.
+// if a is not an IP address.
 func addrPortOf(a net.Addr) netip.AddrPort {
 	var ap netip.AddrPort
 	switch a := a.(type) {

@@ -13,22 +13,22 @@ import (
 
 // Defaults and bounds of ListenOptions.
 const (
-	// DefaultReadBuffer is the receive buffer asked for per socket, in bytes.
-	// What arrives in a burst waits there; system defaults are too small.
+	// DefaultReadBuffer is the requested receive buffer per socket, in bytes.
+	// It must hold a burst of packets; system defaults are too small.
 	DefaultReadBuffer = 4 << 20
-	// DefaultWriteBuffer is the send buffer asked for per socket, in bytes.
+	// DefaultWriteBuffer is the requested send buffer per socket, in bytes.
 	DefaultWriteBuffer = 1 << 20
-	// MaxSockets is the most sockets that one PacketConn may have.
+	// MaxSockets is the maximum number of sockets of one PacketConn.
 	MaxSockets = 64
 )
 
-// ListenOptions says how ListenPackets opens its sockets. The zero value is
+// ListenOptions control how ListenPackets opens its sockets. The zero value is
 // one socket with the default buffers.
 type ListenOptions struct {
-	// Sockets is how many sockets share the address, 1 to MaxSockets; 0 means 1.
-	// More than one needs a system that spreads datagrams over them (Linux);
-	// elsewhere it is an error. It costs CPU time and pays only when one core
-	// is saturated by one socket.
+	// Sockets is the number of sockets that share the address, 1 to MaxSockets;
+	// 0 means 1. More than one needs a system that spreads datagrams over them
+	// (Linux); elsewhere it is an error. It costs processor time and pays off
+	// only if one socket saturates one core.
 	Sockets int
 	// ReadBuffer and WriteBuffer are the wanted kernel buffer sizes in bytes per
 	// socket; 0 means DefaultReadBuffer and DefaultWriteBuffer. The system may
@@ -45,9 +45,9 @@ type PacketConn struct {
 }
 
 // ListenPackets opens UDP sockets on address. Network is "udp4" for protocols
-// that know IPv4 only, else "udp" or "udp6". Port 0 picks a free port, the same
-// for all sockets. The caller closes the PacketConn. ctx bounds the resolution
-// of a host name in address, nothing later.
+// with IPv4 only, else "udp" or "udp6". Port 0 picks a free port, the same for
+// all sockets. The caller closes the PacketConn. ctx bounds only the resolution
+// of a host name in address.
 func ListenPackets(ctx context.Context, network, address string, opt ListenOptions) (*PacketConn, error) {
 	count := max(opt.Sockets, 1)
 	if count > MaxSockets {
@@ -81,7 +81,7 @@ func (c *PacketConn) listen(ctx context.Context, lc *net.ListenConfig, network, 
 		_ = p.Close()
 		return nil, fmt.Errorf("listen on %s: network %q is not UDP", address, network)
 	}
-	// Best effort: Buffers tells what was granted.
+	// Best effort: Buffers returns the granted sizes.
 	_ = udp.SetReadBuffer(orDefault(opt.ReadBuffer, DefaultReadBuffer))
 	_ = udp.SetWriteBuffer(orDefault(opt.WriteBuffer, DefaultWriteBuffer))
 
@@ -108,7 +108,7 @@ func orDefault[T int | time.Duration](v, def T) T {
 func (c *PacketConn) LocalAddr() netip.AddrPort { return c.local }
 
 // Buffers returns the kernel buffer sizes in bytes that the system granted to
-// each socket; 0 where it does not say.
+// each socket; 0 if it does not report them.
 func (c *PacketConn) Buffers() (read, write int) {
 	raw, err := c.sockets[0].udp.SyscallConn()
 	if err != nil {
@@ -148,7 +148,7 @@ type socket struct {
 	control controlKind // noControl unless bound to a wildcard address
 }
 
-// controlKind says which control messages carry the local address of a
+// controlKind is the kind of control messages that carry the local address of a
 // datagram on a socket.
 type controlKind uint8
 

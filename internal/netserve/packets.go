@@ -26,49 +26,50 @@ type Packet struct {
 	Data []byte         // 0 to 65,507 bytes
 	From netip.AddrPort // sender, IPv4 addresses unmapped; an IPv6 zone is a number on Linux
 	// To is the local address that it was sent to; zero if the platform does
-	// not say (wildcard sockets on systems other than Linux and macOS) or if no
-	// answer can leave from it (multicast). For a broadcast on Linux it is the
-	// address of the receiving interface. macOS does not say it for IPv4 on a
-	// socket that has IPv6 too: use "udp4" there.
+	// not report it (wildcard sockets on systems other than Linux and macOS) or
+	// if no answer can leave from it (multicast). For a broadcast on Linux it
+	// is the address of the receiving interface. macOS does not report it for
+	// IPv4 on a socket that has IPv6 too: use "udp4" there.
 	To netip.Addr
 }
 
-// PacketWriter sends datagrams from a socket. That of a PacketConn may be used
-// concurrently until the socket is closed. That which a handler is given belongs
-// to the call: short datagrams may leave a moment after it, together with those
-// of other calls and in their order, and if the system then does not take one,
-// that is counted as a drop and not returned.
+// PacketWriter sends datagrams from a socket. A PacketConn may be used
+// concurrently until it is closed. The PacketWriter passed to a handler is
+// valid during the call only: short datagrams may be sent shortly after it,
+// together with those of other calls and in their order; if the system then
+// rejects one, that is counted as a drop and not returned.
 type PacketWriter interface {
 	// WritePacket sends data to `to`, leaving from the local address `from`.
-	// With a zero `from` the system chooses; `from` matters only on a socket that
-	// is bound to a wildcard address, and there only on Linux and macOS (on others,
-	// Windows included, the system always chooses: bind to the address itself on a
-	// host with several). data is not kept after the call. It waits while the send buffer is full.
+	// With a zero `from` the system chooses; `from` matters only on a socket
+	// that is bound to a wildcard address, and there only on Linux and macOS
+	// (on others, Windows included, the system always chooses: bind to the
+	// address itself on a host with several). data is not kept after the call.
+	// WritePacket blocks while the send buffer is full.
 	WritePacket(data []byte, from netip.Addr, to netip.AddrPort) error
 }
 
-// PacketHandler handles datagrams. ServePacket must not keep w or p.Data and must
-// not block: nothing else is read from that reader meanwhile. It is called
-// concurrently when there is more than one socket or reader. A panic in it is
-// contained: it costs that packet, is counted and logged.
+// PacketHandler handles datagrams. ServePacket must not keep w or p.Data and
+// must not block: nothing else is read from that reader meanwhile. It is called
+// concurrently when there is more than one socket or reader. A panic in it only
+// loses that packet; it is counted and logged.
 type PacketHandler interface {
 	ServePacket(w PacketWriter, p Packet)
 }
 
-// PacketOptions says how ServePackets reads. The zero value is usable.
+// PacketOptions control how ServePackets reads. The zero value is usable.
 type PacketOptions struct {
-	// Readers is the number of reading goroutines per socket; 0 means 1. Packets
-	// keep their order only with one.
+	// Readers is the number of reading goroutines per socket; 0 means 1.
+	// Packets keep their order only with one reader.
 	Readers int
 	Log     zerolog.Logger
 	Metrics *Metrics // nil: nothing is counted
 }
 
-// ServePackets reads datagrams from pc and hands each to h until ctx ends; it
-// then returns nil. Read errors that concern single datagrams or pass by
-// themselves are counted and do not end it; an error of the socket itself does
-// and is returned. The readers have ended when it returns. pc stays open and
-// belongs to the caller; only one ServePackets may run on it at a time.
+// ServePackets reads datagrams from pc and passes each to h until ctx ends; it
+// then returns nil. Read errors of single datagrams and temporary errors are
+// counted and do not end it; an error of the socket itself ends it and is
+// returned. All readers have ended when it returns. pc stays open and belongs
+// to the caller; only one ServePackets may run on it at a time.
 func ServePackets(ctx context.Context, pc *PacketConn, h PacketHandler, opt PacketOptions) error {
 	if err := pc.setReadDeadline(time.Time{}); err != nil {
 		return fmt.Errorf("serve packets on %s: %w", pc.local, err)

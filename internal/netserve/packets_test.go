@@ -74,7 +74,7 @@ func TestSourceOfAnswers(t *testing.T) {
 				to <- p.To
 				answer(w, p)
 			}), PacketOptions{})
-			// A connected client hears nothing that comes from elsewhere.
+			// A connected client receives nothing from other addresses.
 			c := dial(t, netip.AddrPortFrom(ask, pc.LocalAddr().Port()).String())
 			if got := exchange(t, c, []byte("?")); got != "answer!" {
 				t.Errorf("answer = %q, want %q", got, "answer!")

@@ -1,8 +1,9 @@
 package netserve
 
 // ring is an element of a doubly linked list, or the list itself: the zero ring
-// is an element in no list, and one that init was called on an empty list. Its
-// links are part of what is listed, so that moving it does not allocate.
+// is an element in no list, and one that init was called on an empty list. The
+// links are embedded in the listed values, so that moving an element does not
+// allocate.
 type ring struct {
 	prev, next *ring
 	seat       *Seat // nil: the list itself
@@ -17,7 +18,7 @@ func (r *ring) push(e *ring) {
 	r.prev.next, r.prev = e, e
 }
 
-// remove takes the element r out of its list, if it is in one.
+// remove removes the element r from its list, if it is in one.
 func (r *ring) remove() {
 	if r.next == nil {
 		return

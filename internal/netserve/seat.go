@@ -1,24 +1,25 @@
 package netserve
 
-// State is what a connection is doing. It decides which connections of an
-// address give way first when a service has no room for a newcomer: those with
-// the smallest State, and of these the one that has been in it for longest.
+// State is the activity of a connection. It decides which connections of an
+// address are evicted first when a service has no room for a newcomer: those
+// with the smallest State, and of these the one that has been in it for
+// longest.
 type State uint8
 
 // The states.
 const (
-	StateNew       State = iota // has not sent a whole request; every connection begins so
+	StateNew       State = iota // has not sent a whole request; the initial state
 	StateIdle                   // was answered, and may send another request
-	StateStream                 // is sent events until it ends
-	StateBusy                   // a request of it is being answered
-	StateProtected              // never gives way: a player who is signed in
+	StateStream                 // receives events until it ends
+	StateBusy                   // its request is being answered
+	StateProtected              // never evicted: a player who is signed in
 )
 
 var stateNames = [...]string{
 	StateNew: "new", StateIdle: "idle", StateStream: "stream", StateBusy: "busy", StateProtected: "protected",
 }
 
-// String returns the word under which the state is counted.
+// String returns the state's label in metrics.
 func (s State) String() string {
 	if int(s) < len(stateNames) {
 		return stateNames[s]
@@ -26,13 +27,13 @@ func (s State) String() string {
 	return "unknown"
 }
 
-// Seat is the seat of one connection, or of something else that is counted by
-// address, in a Gate. Its methods may be called concurrently, and on a nil Seat or
-// one that is not taken, which do nothing.
+// Seat is the entry of one connection, or of something else that is counted by
+// address, in a Gate. Its methods may be called concurrently; on a nil or
+// unused Seat they do nothing.
 type Seat struct {
 	gate          *Gate
 	owner         evictee
-	addr, net     *crowd // nil: counted in all only
+	addr, net     *crowd // nil: counted in the total only
 	inAddr, inNet ring
 
 	// Guarded by gate.mu.
@@ -41,9 +42,9 @@ type Seat struct {
 	left  bool
 }
 
-// evictee is what a seat is of.
+// evictee is the owner of a seat.
 type evictee interface {
-	// evict ends it without waiting for anything.
+	// evict ends it without waiting.
 	evict()
 }
 
@@ -52,8 +53,8 @@ type evictFunc func()
 
 func (f evictFunc) evict() { f() }
 
-// SetState says what the connection is doing from now on. It has no effect on one
-// that had to give way, and on one whose address is exempt, which never has to.
+// SetState sets the State of the connection. It has no effect on an evicted
+// connection, nor on one whose address is exempt, which is never evicted.
 func (s *Seat) SetState(to State) {
 	if s == nil || s.gate == nil {
 		return
@@ -69,7 +70,7 @@ func (s *Seat) SetState(to State) {
 	g.list(s)
 }
 
-// exempt reports whether the seat is counted in all only.
+// exempt reports whether the seat is counted in the total only.
 func (s *Seat) exempt() bool { return s.addr == nil }
 
 // Leave gives the seat back. Calling it again does nothing.

@@ -7,15 +7,15 @@ import (
 	"github.com/rs/zerolog"
 )
 
-// AddrSet reports which addresses belong to a set, such as those that are banned;
-// nil: none. It may be called concurrently and must not block.
+// AddrSet reports whether an address belongs to a set, such as the banned ones;
+// nil: the empty set. It may be called concurrently and must not block.
 type AddrSet func(netip.Addr) bool
 
 // Has reports whether an address belongs to the set.
 func (s AddrSet) Has(a netip.Addr) bool { return s != nil && s(a) }
 
-// Sender sends packets for which there is no remedy if they are lost: those that
-// the system does not take are counted and logged.
+// Sender sends packets that may be lost: those that the system does not accept
+// are counted and logged.
 type Sender struct {
 	Log    zerolog.Logger
 	Errors prometheus.Counter

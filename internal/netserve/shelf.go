@@ -5,10 +5,9 @@ import (
 	"time"
 )
 
-// shelf keeps things until their time has come, without a goroutine for each.
-// Whatever is put on it ends in exactly one of two ways: due is called in a
-// goroutine of its own when its time has come, or drop when it is taken off
-// before.
+// shelf holds entries until their time has come, without a goroutine for each.
+// For each entry exactly one function is called: due, in a goroutine of its
+// own, when its time has come, or drop when it is removed before.
 type shelf struct {
 	running sync.WaitGroup // calls of due
 
@@ -17,14 +16,15 @@ type shelf struct {
 	closed bool
 }
 
-// shelved is one of them.
+// shelved is an entry of a shelf.
 type shelved struct {
 	shelf     *shelf
 	timer     *time.Timer
 	due, drop func()
 }
 
-// put keeps something for d. If the shelf is closed, drop is called at once.
+// put adds an entry that is due after d. If the shelf is closed, drop is called
+// at once.
 func (s *shelf) put(d time.Duration, due, drop func()) *shelved {
 	x := &shelved{shelf: s, due: due, drop: drop}
 	if !s.add(x, d) {
@@ -53,7 +53,7 @@ func (s *shelf) add(x *shelved, d time.Duration) bool {
 	return true
 }
 
-// take takes x off the shelf for being due and reports whether it was there.
+// take removes x because it is due, and reports whether it was there.
 func (s *shelf) take(x *shelved) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -65,7 +65,7 @@ func (s *shelf) take(x *shelved) bool {
 	return true
 }
 
-// len returns how much is on the shelf.
+// len returns the number of entries.
 func (s *shelf) len() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -86,8 +86,8 @@ func (x *shelved) remove() bool {
 	return there
 }
 
-// close drops everything and waits for what has just become due. Nothing stays on
-// the shelf afterwards.
+// close drops all entries and waits for those that have just become due. The
+// shelf is empty afterwards.
 func (s *shelf) close() {
 	s.mu.Lock()
 	s.closed = true

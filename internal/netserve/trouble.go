@@ -40,14 +40,14 @@ func (b *backoff) wait(ctx context.Context) bool {
 	}
 }
 
-// reset forgets the errors: something worked.
+// reset forgets the errors, after a success.
 func (b *backoff) reset() { b.errors, b.pause = 0, 0 }
 
-// throttle is the least time between two log lines about one kind of trouble.
+// throttle is the minimum time between two log lines about one kind of error.
 const throttle = time.Minute
 
-// throttledLog logs one kind of trouble at most once per throttle and says how
-// often it happened. It belongs to one goroutine.
+// throttledLog logs one kind of error at most once per throttle, with the
+// number of times that it occurred. It belongs to one goroutine.
 type throttledLog struct {
 	log   zerolog.Logger
 	last  time.Time
@@ -63,12 +63,13 @@ func (t *throttledLog) warn(now time.Time, err error, msg string) {
 	t.last, t.count = now, 0
 }
 
-// troubleLines is how many errors of a service are logged per throttle.
+// troubleLines is the number of errors of a service that are logged per
+// throttle.
 const troubleLines = 20
 
-// Trouble decides which errors of our own, such as those of a full disk, go to
-// the log: clients can cause them again and again, and the log may lie on the
-// same disk. It may be used concurrently.
+// Trouble limits the rate at which internal errors, such as those of a full
+// disk, are logged: clients can cause them repeatedly, and the log may be on
+// the same disk. It may be used concurrently.
 type Trouble struct {
 	mu     sync.Mutex // guards the fields below
 	since  time.Time
@@ -77,7 +78,7 @@ type Trouble struct {
 }
 
 // Tell reports whether an error at now is to be logged, and how many were not
-// since the last that was.
+// logged since the last one.
 func (t *Trouble) Tell(now time.Time) (untold int, tell bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -93,7 +94,7 @@ func (t *Trouble) Tell(now time.Time) (untold int, tell bool) {
 	return untold, true
 }
 
-// Bounds of what is logged about panics.
+// Bounds of the log of panics.
 const (
 	panicOrigins = 64        // distinct origins that are remembered; more are only counted
 	panicAgain   = time.Hour // an origin is logged again after this
@@ -115,7 +116,7 @@ func newPanicLog(log zerolog.Logger, m *Metrics) *panicLog {
 }
 
 // contain must be deferred directly around the call of a handler; what names
-// the thing that is lost.
+// what is lost, such as "packet".
 func (l *panicLog) contain(what string) {
 	v := recover()
 	if v == nil {
@@ -143,8 +144,8 @@ func (l *panicLog) isNews(origin string, now time.Time) bool {
 	return true
 }
 
-// panicOrigin returns function and line of the code that panicked. It is called
-// from a function that is deferred directly.
+// panicOrigin returns the function and line of the code that panicked. It is
+// called from a function that is deferred directly.
 func panicOrigin() string {
 	pcs := make([]uintptr, 32)
 	frames := runtime.CallersFrames(pcs[:runtime.Callers(3, pcs)]) // from the runtime's panic on

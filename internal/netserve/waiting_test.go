@@ -63,7 +63,7 @@ func TestConnectionsOverTheRate(t *testing.T) {
 	})
 }
 
-// Connections that wait count like others, and bounds them.
+// Waiting connections count towards the limits.
 func TestWaitingConnectionsAreBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := serveConns(t, holdUntilStop, ConnOptions{Rate: 1, Burst: 1, MaxPerAddr: 3})
@@ -115,7 +115,7 @@ func TestWaitingClientsAreSentTheReason(t *testing.T) {
 		}
 		served, evicted, waiting := said(1), said(2), said(3)
 		synctest.Wait()
-		for port := range 2 { // the one that is served gives way first
+		for port := range 2 { // the one that is served is evicted first
 			s.connect(fmt.Sprintf("198.51.100.%d:1", 1+port))
 			synctest.Wait()
 		}
@@ -135,7 +135,7 @@ func TestWaitingClientsAreSentTheReason(t *testing.T) {
 	})
 }
 
-// A connection that has to give way is closed, whether it is served or waits.
+// An evicted connection is closed, whether it is served or waits.
 func TestConnectionsGiveWay(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := serveConns(t, func(_ context.Context, c *Conn) {
@@ -182,7 +182,7 @@ func TestConnectionsGiveWay(t *testing.T) {
 	})
 }
 
-// wantEvicted compares the count of connections that gave way in a state.
+// wantEvicted compares the count of connections evicted in a state.
 func wantEvicted(t *testing.T, reg *prometheus.Registry, s State, want float64) {
 	t.Helper()
 	families, err := reg.Gather()
@@ -228,7 +228,7 @@ func TestFullServiceIsLoggedOncePerMinute(t *testing.T) {
 	})
 }
 
-// words returns what a refused connection is sent.
+// words returns the message to a refused connection.
 func words(peer netip.AddrPort, why Refusal) []byte {
 	return fmt.Appendf(nil, "%s: %s", peer.Addr(), why)
 }
