@@ -18,9 +18,9 @@ func (c *Config) KeyPath(dataDir string) string {
 // Config is section accounts of the configuration. The comment of each field explains
 // its key.
 type Config struct {
-	// File with the key that seals passwords, made at the first start if missing.
-	// Without it the accounts in data_dir are worthless, so it is part of every
-	// backup. Empty: account.key in data_dir.
+	// File with the key that seals passwords, made at the first start if
+	// missing. Without it the accounts in data_dir are unusable, so it is part
+	// of every backup. Empty: account.key in data_dir.
 	KeyFile string `key:"key_file" as:"text"` // as configured, may be empty: use Config.KeyPath
 	// Keeps the passwords themselves, sealed, true or false. Games sign in without
 	// it; the statistics service of some games will need it.

@@ -22,7 +22,7 @@ var (
 	// ErrTooMuch reports an answer of more than MaxPackets or MaxAnswer.
 	ErrTooMuch = errors.New("query: answer too long")
 
-	// ErrMalformed reports a packet that is no part of an answer.
+	// ErrMalformed reports a packet that is not part of an answer.
 	ErrMalformed = errors.New("query: not an answer")
 )
 
@@ -47,8 +47,8 @@ func (a *Assembly) Size() int { return a.size }
 func (a *Assembly) Reset() { *a = Assembly{} }
 
 // Add takes a packet, which is copied, and reports whether the answer is whole.
-// A packet of another query replaces what is held: the server was asked again.
-// After an error nothing has changed.
+// A packet of another query replaces the packets held: the server was queried
+// again. After an error nothing has changed.
 func (a *Assembly) Add(packet []byte) (whole bool, err error) {
 	p, err := readPart(packet)
 	if err != nil {
@@ -75,7 +75,7 @@ func (a *Assembly) Add(packet []byte) (whole bool, err error) {
 	return a.whole(), nil
 }
 
-// whole reports whether all packets are there and say anything at all.
+// whole reports whether all packets are there and not all are empty.
 func (a *Assembly) whole() bool {
 	if a.size == 0 || a.last == 0 || a.last >= len(a.parts) {
 		return false
@@ -83,7 +83,7 @@ func (a *Assembly) whole() bool {
 	return !slices.ContainsFunc(a.parts[1:a.last+1], func(p []byte) bool { return p == nil })
 }
 
-// Status reads the answer once it is whole; before, it reads what came. The
+// Status reads the answer, or the packets that came if it is not whole. The
 // error is gamespy.ErrTooManyFields.
 func (a *Assembly) Status() (Status, error) {
 	text := make([]byte, 0, a.size)
@@ -103,12 +103,12 @@ type part struct {
 	text   []byte // begins with a backslash
 }
 
-// maxFirstKey is how long the key may be with which a text begins.
+// maxFirstKey is the maximum length of the key that a text may begin with.
 const maxFirstKey = 32
 
-// IsText reports whether a packet looks like text of this protocol: it begins with
-// a backslash or, as netPanzer's, with a key of letters, digits and underscores and
-// a backslash.
+// IsText reports whether a packet looks like text of this protocol: it begins
+// with a backslash or, as netPanzer's, with a key of letters, digits and
+// underscores that a backslash ends.
 func IsText(packet []byte) bool {
 	at := bytes.IndexByte(packet, '\\')
 	if at < 0 || at > maxFirstKey {
@@ -150,8 +150,8 @@ func readPart(packet []byte) (part, error) {
 	return p, nil
 }
 
-// readNumberedPart reads a packet of the statusresponse form, whose number is
-// counted from 0 and in front.
+// readNumberedPart reads a packet of the statusresponse form, whose number
+// counts from 0 and precedes the data.
 func readNumberedPart(text []byte) (part, error) {
 	digits := text[len(statusPrefix):]
 	end := bytes.IndexByte(digits, '\\')
@@ -172,8 +172,7 @@ func hasFinal(text []byte) bool {
 		if ascii.EqualFold(s.Key(), "final") {
 			return true
 		}
-		// A cut packet begins with a value, so keys and values may have changed
-		// places.
+		// A cut packet begins with a value, so keys and values may be swapped.
 		if ascii.EqualFold(s.Value(), "final") {
 			return true
 		}
@@ -184,7 +183,7 @@ func hasFinal(text []byte) bool {
 // isBare reports whether a key never has a value.
 func isBare(key []byte) bool { return ascii.EqualFold(key, "final") || ascii.EqualFold(key, "eof") }
 
-// readQueryID reads Q.P or P. ok is false for words, which number nothing.
+// readQueryID reads Q.P or P. ok is false for other texts.
 func readQueryID(value []byte) (query, number int, ok bool) {
 	q, p, both := bytes.Cut(value, []byte{'.'})
 	if !both {

@@ -18,13 +18,13 @@ const (
 	maxSplit     = 8 // packets of a split answer
 )
 
-// AppendChallengeQuery appends the question for a challenge.
+// AppendChallengeQuery appends the request for a challenge.
 func AppendChallengeQuery(b []byte, key uint32) []byte {
 	return binary.BigEndian.AppendUint32(append(b, 0xFE, 0xFD, kindChallenge), key)
 }
 
-// AppendQuery appends a binary query for everything that the server knows. A
-// challenge of 0 is not sent; split allows an answer of several packets.
+// AppendQuery appends a binary query for the complete status. A challenge of 0
+// is not sent; split allows an answer of several packets.
 func AppendQuery(b []byte, key, challenge uint32, split bool) []byte {
 	b = binary.BigEndian.AppendUint32(append(b, 0xFE, 0xFD, kindQuery), key)
 	if challenge != 0 {
@@ -50,7 +50,7 @@ func IsChallenge(packet []byte) bool {
 	return len(packet) >= answerHeader && packet[0] == kindChallenge
 }
 
-// ParseChallenge reads the answer to the question for a challenge.
+// ParseChallenge reads the answer to the request for a challenge.
 func ParseChallenge(packet []byte) (key, challenge uint32, ok bool) {
 	kind, key, body, ok := CutAnswer(packet)
 	if !ok || kind != kindChallenge {
@@ -72,8 +72,8 @@ func parseChallenge(body []byte) (uint32, bool) {
 
 var splitMark = []byte("splitnum\x00")
 
-// ParseAnswer reads the body of an answer that is not split. What was cut off
-// at the end is left out. The error is ErrMalformed, ErrTooMuch or
+// ParseAnswer reads the body of an answer that is not split. A last value that
+// was cut is left out. The error is ErrMalformed, ErrTooMuch or
 // gamespy.ErrTooManyFields.
 func ParseAnswer(body []byte) (Status, error) {
 	if len(body) > MaxAnswer {
@@ -197,8 +197,8 @@ func (r *splitReader) sections(b []byte) {
 }
 
 // rules reads pairs up to an empty name. rest is nil if the packet was cut in
-// them. Original servers leave the end out behind an empty value, so that the
-// kind of the next section stands where a name would.
+// them. Original servers leave the empty name out after an empty value, so that
+// the kind of the next section stands where a name would.
 func (r *splitReader) rules(b []byte) (rest []byte) {
 	for {
 		if len(b) > 0 && (b[0] == sectionPlayers || b[0] == sectionTeams) {
@@ -250,9 +250,9 @@ func columns(b []byte, t *tableBuilder) (rest []byte) {
 	}
 }
 
-// endsColumn reports whether the values end at an empty string in front of b.
-// An empty value looks the same; but behind the end comes the name of a column,
-// and those end in _ or _t, or nothing more.
+// endsColumn reports whether the empty string before b ends the values. An
+// empty value looks the same; but after the end follows the name of a column,
+// which ends in _ or _t, or nothing.
 func endsColumn(b []byte) bool {
 	next, _, ok := gamespy.CutString(b)
 	return !ok || len(next) == 0 || bytes.HasSuffix(next, []byte("_")) || bytes.HasSuffix(next, []byte("_t"))

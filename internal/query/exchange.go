@@ -2,7 +2,7 @@ package query
 
 import "errors"
 
-// Kind says in which protocol a server is asked, and for what.
+// Kind is a kind of query: its protocol and the data that it requests.
 type Kind uint8
 
 // The kinds of queries.
@@ -14,7 +14,7 @@ const (
 	// Binary asks for everything in one binary packet.
 	Binary
 	// BinaryChallenged asks for a challenge first and then for everything in up
-	// to 8 packets. Only servers that are known to speak it are asked in it.
+	// to 8 packets. It is used only for servers that are known to support it.
 	BinaryChallenged
 )
 
@@ -34,23 +34,22 @@ func (k Kind) String() string {
 	}
 }
 
-// ErrForeign reports a packet that does not belong to the question: it has
+// ErrForeign reports a packet that is not an answer to the request: it has
 // another key or is of another protocol. More packets may come.
 var ErrForeign = errors.New("query: not the answer to this question")
 
-// Step says how to go on after a packet.
+// Step is what the caller does after a packet.
 type Step uint8
 
 // The steps.
 const (
-	Wait Step = iota // for more packets
-	Ask              // the next question is ready
+	Wait Step = iota // wait for more packets
+	Ask              // send Question, which has changed
 	Done             // the answer is whole
 )
 
-// Exchange is one question and its answer: what to send, and what came back. It
-// is not safe for concurrent use. Packets that reach Take must come from the
-// address that was asked.
+// Exchange is one query and its answer. It is not safe for concurrent use.
+// Packets passed to Take must come from the address that was queried.
 type Exchange struct {
 	kind Kind
 	key  uint32
@@ -63,8 +62,8 @@ type Exchange struct {
 	status     Status
 }
 
-// NewExchange starts an exchange. key is repeated by the server in the binary
-// kinds; take a random one.
+// NewExchange starts an exchange. key should be random; in the binary kinds the
+// server repeats it.
 func NewExchange(kind Kind, key uint32) *Exchange { return &Exchange{kind: kind, key: key} }
 
 // Question returns the packet to send now, and to repeat if nothing comes.
@@ -81,9 +80,9 @@ func (e *Exchange) Question() []byte {
 	}
 }
 
-// Take takes a packet of the server and says how to go on. After an error the
-// exchange continues as if the packet had not come; the error is ErrForeign,
-// ErrMalformed, ErrTooMuch or gamespy.ErrTooManyFields.
+// Take handles a packet of the server and returns the next step. After an error
+// the exchange continues as if the packet had not come; the error is
+// ErrForeign, ErrMalformed, ErrTooMuch or gamespy.ErrTooManyFields.
 func (e *Exchange) Take(packet []byte) (Step, error) {
 	if e.step == Done {
 		return Done, ErrForeign
@@ -140,11 +139,10 @@ func (e *Exchange) takeBinary(packet []byte) (whole bool, err error) {
 	}
 }
 
-// Begun reports whether the server answered something that belongs to this
-// exchange.
+// Begun reports whether an answer of the server has begun to arrive.
 func (e *Exchange) Begun() bool {
 	return e.step == Done || e.challenged || e.text.Size() > 0 || e.split.begun()
 }
 
-// Status returns the answer; it is empty before Take said Done.
+// Status returns the answer; it is empty before Take returned Done.
 func (e *Exchange) Status() Status { return e.status }

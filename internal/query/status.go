@@ -9,7 +9,7 @@ import (
 	"github.com/respawnd/respawnd/internal/gamespy"
 )
 
-// Bounds of the tables of an answer. What does not fit a table stays a rule.
+// Bounds of the tables of an answer. Fields that do not fit stay rules.
 const (
 	MaxRows    = 256
 	MaxColumns = 32
@@ -18,7 +18,7 @@ const (
 // Field is a name and a value.
 type Field struct{ Name, Value string }
 
-// Status is what a server says about itself.
+// Status is the status that a server reports.
 type Status struct {
 	Rules   []Field // in the order of the answer; a name may come twice
 	Players Table
@@ -57,7 +57,7 @@ func (s *Status) All() iter.Seq2[string, string] {
 	}
 }
 
-// Empty reports whether the server said nothing about itself.
+// Empty reports whether the status holds nothing.
 func (s *Status) Empty() bool {
 	return len(s.Rules) == 0 && len(s.Players.Rows) == 0 && len(s.Teams.Rows) == 0
 }
@@ -90,7 +90,7 @@ func ParseText(text []byte) (Status, error) {
 	return st, nil
 }
 
-// sort makes rules and tables of the fields of a text answer.
+// sort divides the fields of a text answer into rules and tables.
 func (s *Status) sort(fields []Field) {
 	named := make(map[int]bool) // rows with a player's name
 	for _, f := range fields {
@@ -157,7 +157,7 @@ type tableBuilder struct {
 
 type cell struct{ row, column int }
 
-// set keeps a value; a later one of the same place replaces it. ok is false if
+// set stores a value; a later one for the same cell replaces it. ok is false if
 // the table is full.
 func (b *tableBuilder) set(column string, row int, value string) (ok bool) {
 	i := slices.Index(b.columns, column)

@@ -16,8 +16,7 @@ const sample = `\gamename\gmtest\gamever\2.00\location\1\hostname\GameMaster Are
 	`\gametype\arena\numplayers\1\maxplayers\32\gamemode\openplaying\timelimit\40\fraglimit\0\teamplay\1\rankedserver\1` +
 	`\player_0\Joe Player\frags_0\25\deaths_0\6\skill_0\272\ping_0\119\team_0\\final\\queryid\2.1`
 
-// assemble adds packets until the answer is whole. It fails if that is not with
-// the last one.
+// assemble adds packets and fails unless the answer is whole with the last one.
 func assemble(t *testing.T, packets ...string) Status {
 	t.Helper()
 	var a Assembly

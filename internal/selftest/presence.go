@@ -19,7 +19,7 @@ const badUniqueNick = "265"
 var errCannotLook = errors.New("admin: looking for an account that does not exist")
 
 // Presence returns the steps that test sign-in and account search together.
-// private reports that account search says yes to every question.
+// private means that account search confirms the existence of every account.
 func Presence(private bool) []service.Step {
 	needs := []string{"gpcm", "gpsp"}
 	p := presence{private}
@@ -31,8 +31,8 @@ func Presence(private bool) []service.Step {
 
 type presence struct{ private bool }
 
-// unknown asks both services about a player who cannot exist: the unique nick is
-// longer than any may be. So the step needs no account and makes none.
+// unknown queries both services for a player that cannot exist: the unique nick
+// is longer than allowed. So the step needs no account and makes none.
 func (p presence) unknown(ctx context.Context, t *service.Trial) error {
 	name := "selftest-" + rand.Text()
 	if err := p.lookUp(ctx, t, name+"@selftest.invalid"); err != nil {
@@ -89,10 +89,10 @@ func connect(ctx context.Context, t *service.Trial) (*gpcm.Client, error) {
 	return gpcm.Connect(ctx, conn)
 }
 
-// buddyMessage makes two accounts as games do, signs both players in, lets them
-// become buddies, and passes a message from one to the other. The accounts are
-// deleted again, which takes the admin API: the protocol keeps the last profile of
-// an account.
+// buddyMessage creates two accounts as games do, signs both players in, makes
+// them buddies, and sends a message from one to the other. It deletes the
+// accounts through the admin API, because the protocol cannot delete the last
+// profile of an account.
 func buddyMessage(ctx context.Context, t *service.Trial) (err error) {
 	all, err := t.Accounts(ctx)
 	if err != nil {
@@ -145,7 +145,7 @@ func deleteAccount(ctx context.Context, all service.TrialAccounts, email string)
 	return nil
 }
 
-// talk has a ask b to become a buddy, b agree, and a write to b.
+// talk lets a ask b to become a buddy, b agree, and a send a message to b.
 func talk(ctx context.Context, a, b *gpcm.Client) error {
 	if err := a.AskBuddy(b.Profile, "selftest"); err != nil {
 		return err

@@ -10,8 +10,8 @@ import (
 	"github.com/respawnd/respawnd/internal/service"
 )
 
-// recite listens and says first greeting, and then answer to what
-// comes. An empty answer ends the connection.
+// recite listens, sends greeting to each connection, and answer to each
+// message. An empty answer ends the connection.
 func recite(t *testing.T, greeting, answer string) string {
 	t.Helper()
 	ln, err := new(net.ListenConfig).Listen(t.Context(), "tcp4", "127.0.0.1:0")

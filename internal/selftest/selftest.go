@@ -1,6 +1,6 @@
-// Package selftest runs the steps of the self-test against a running daemon: each
-// one is a client of a service. The steps are those of the services, and two for
-// accounts, which take two services.
+// Package selftest runs the steps of the self-test against a running daemon:
+// each one is a client of a service. The steps are those of the services, and
+// two for accounts, which need two services.
 //
 // It knows no other protocol, and does not read the configuration.
 package selftest
@@ -19,17 +19,17 @@ import (
 // Game is the game that the self-test plays; it is in every catalogue.
 const Game = "gmtest"
 
-// Name returns a name for the game server of a run. No two are alike.
+// Name returns a unique name for the game server of a run.
 func Name() string {
 	var random [4]byte
 	_, _ = rand.Read(random[:]) // never returns an error
 	return "respawnd selftest " + hex.EncodeToString(random[:])
 }
 
-// Run runs the steps whose services are on, in their order, and calls say with the
-// name of each and its result, in one line. quick leaves out lasting ones. It
-// returns how many failed; the error is that of say. It sets t.Remark, and closes
-// t.Server.
+// Run runs the steps whose services are on, in their order, and calls say with
+// one line per step: its name and result. quick leaves out lasting steps. It
+// returns the number of failed steps; the error is that of say. It sets
+// t.Remark, and closes t.Server.
 func Run(ctx context.Context, t *service.Trial, steps []service.Step, quick bool, say func(step, result string) error) (failed int, err error) {
 	defer func() {
 		if t.Server != nil {

@@ -7,62 +7,64 @@ import (
 	"github.com/respawnd/respawnd/storage"
 )
 
-// Descriptor describes a service to the daemon and to the others. The daemon knows
-// no protocol: what it has to know about one stands here. All fields are optional.
+// Descriptor describes a service to the daemon and to other services. The
+// daemon knows a protocol only through its Descriptor. All fields are optional.
 type Descriptor struct {
-	// Title says to players what the service is for. Empty: they have nothing to do
-	// with it, and the pages leave it out.
+	// Title describes the service to players. If empty, the service does not
+	// concern them, and the pages leave it out.
 	Title string
 	// Stage is when the service is opened: lower first, equal ones in the order of
 	// their sections.
 	Stage Stage
-	// Hosts are host names that clients of the service look up, beside those of
-	// games. Lower case, without a final dot.
+	// Hosts are host names that clients of the service look up, in addition to
+	// those of games. Lower case, without a final dot.
 	Hosts []string
-	// Shows reports that the service gives addresses of game servers to clients.
+	// Shows reports that the service sends addresses of game servers to
+	// clients.
 	Shows bool
-	// Origins are those of the servers that the service lists. Verdicts on them are
-	// noted under its name, also by others.
+	// Origins are those of the servers that the service lists. Verdicts on them
+	// are noted under its name, even by other services.
 	Origins []master.Origin
-	// Bans is the scope of bans that keep servers of its origins off the list. While
-	// the service is on, it enforces them by itself. Zero: storage.ScopeLists, which
-	// the daemon enforces.
+	// Bans is the scope of bans that keep servers of its origins off the list;
+	// the service enforces it itself while it is on. Zero: storage.ScopeLists,
+	// which the daemon enforces.
 	Bans storage.Scope
-	// Decoder returns what reads the saved reports of servers of its origins; nil:
-	// the list keeps no reports of them.
+	// Decoder returns a decoder for the saved reports of servers of its
+	// origins; nil: the list saves no reports of them.
 	Decoder func(*master.Registry) master.Decoder
-	// Protocols are words for the protocols in which the service asks servers.
+	// Protocols are the names of the protocols in which the service queries
+	// servers.
 	Protocols []string
 	// Steps are the steps of the self-test that test the service.
 	Steps []Step
 
-	// What follows depends on the settings.
+	// The fields below depend on the settings.
 
-	// Switch is the key that a service without a key listen is switched on with, for
-	// messages. Empty: it is off.
+	// Switch is the key that enables a service without a key "listen", for
+	// messages. Empty: the service is off.
 	Switch string
-	// Further are addresses of this machine, host:port, from which other services
-	// may send too.
+	// Further are addresses of this machine, host:port, from which other
+	// services may also send.
 	Further []string
-	// Expire is how long a server stays in the list without a report, where the
-	// services say nothing else.
+	// Expire is how long a server stays in the list without a report, unless
+	// its service sets another time.
 	Expire time.Duration
 	// Sessions bounds the sessions of players.
 	Sessions int
-	// AskEvery is how often servers of its origins are asked what they play, although
-	// they report by themselves. 0: never.
+	// AskEvery is the interval at which servers of its origins are queried
+	// although they report by themselves. 0: never.
 	AskEvery time.Duration
-	// Audit is how many entries the audit log keeps.
+	// Audit is the number of entries that the audit log keeps.
 	Audit int
-	// Private reports that strangers must not learn who has an account.
+	// Private reports that strangers must not learn which accounts exist.
 	Private bool
 	// Files returns the files of the service that a backup holds, by name there, for
 	// a data folder.
 	Files func(dataDir string) map[string]string
-	// Check returns mistakes in files of the service, and in settings that show only on
-	// this machine, for a data folder.
+	// Check returns the mistakes in the service's files and settings that can
+	// only be found on this machine, for a data folder.
 	Check func(dataDir string, when Moment) error
-	// Guests is what guests of a LAN party use the service for.
+	// Guests describes the use of the service by guests of a LAN party.
 	Guests Guests
 }
 
@@ -72,9 +74,9 @@ type Stage int
 // The stages.
 const (
 	StageIntake Stage = iota // takes reports, answers games
-	StageViews               // answers from what others have listed
+	StageViews               // answers from the list
 	StagePages               // pages, the API of operators, names
-	StageSearch              // finds game servers and asks them: after all that a port is configured for
+	StageSearch              // finds and queries game servers: after all services with a configured port
 )
 
 // Moment is when something is checked.
@@ -82,15 +84,15 @@ type Moment int
 
 // The moments.
 const (
-	AtStart   Moment = iota // mistakes for which the daemon does not start
-	AtReload                // those that would change what runs for the worse, too
-	OnCommand               // everything that an operator should see, too
+	AtStart   Moment = iota // mistakes that prevent a start
+	AtReload                // also mistakes that would harm the running daemon
+	OnCommand               // also everything else that an operator should see
 )
 
-// Guests is what guests of a LAN party use a service for.
+// Guests describes the use of a service by guests of a LAN party.
 type Guests struct {
 	Invited  bool   // the settings are those of a LAN party
-	Resolver bool   // their PCs ask the service for names
+	Resolver bool   // the service resolves names for their PCs
 	Page     bool   // it has a page with the servers
-	PageURL  string // of the page; empty: as the machine is reached
+	PageURL  string // of the page; empty: the address of the machine
 }

@@ -10,20 +10,21 @@ import (
 	"github.com/respawnd/respawnd/internal/netserve"
 )
 
-// Grace is how long the connections of a service that stops may take to end.
+// Grace is how long the connections of a stopping service may take to end.
 const Grace = time.Second
 
-// ListenTCP opens a TCP listener on an address as the configuration has it.
+// ListenTCP opens a TCP listener on an address in the form of the
+// configuration.
 func ListenTCP(ctx context.Context, network, address string) (net.Listener, error) {
 	var lc net.ListenConfig
 	return lc.Listen(ctx, network, address)
 }
 
-// ConnServer is a service of TCP connections, which was made from a C.
+// ConnServer is a service of TCP connections, made from a C.
 type ConnServer[C Service] interface {
 	// Serve serves the connections of ln until ctx ends, and closes ln.
 	Serve(ctx context.Context, ln net.Listener) error
-	// Reload takes over the live keys of to.
+	// Reload applies the live keys of to.
 	Reload(to C)
 }
 

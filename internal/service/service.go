@@ -1,5 +1,5 @@
-// Package service is what the daemon and a service agree on: what the daemon
-// lends to a service, and what it is given back.
+// Package service is the contract between the daemon and its services: the
+// parts that the daemon gives a service, and those that a service returns.
 //
 // A protocol package declares its settings as a Config, see package configs, and
 // opens itself from them: *Config is a Service. The package knows no protocol, and
@@ -29,8 +29,8 @@ import (
 	"github.com/respawnd/respawnd/storage"
 )
 
-// Service is the configuration of a service, which opens it. The configuration is
-// complete and checked, and is not changed.
+// Service is the configuration of a service, which opens it. The configuration
+// is complete and checked, and is not modified.
 type Service interface {
 	// Describe describes the service as it is configured.
 	Describe() Descriptor
@@ -39,42 +39,43 @@ type Service interface {
 	Open(ctx context.Context, env *Env) (*Running, error)
 }
 
-// Running is a service whose sockets are open. All of it but Reload is required.
+// Running is a service whose sockets are open. Address, Serve and Close are
+// required.
 type Running struct {
-	// Address is where clients find the service.
+	// Address is the address of the service for clients.
 	Address fmt.Stringer
-	// UDP lists the UDP sockets of the service: no game server can be there.
+	// UDP lists the UDP sockets of the service, where no game server can be.
 	UDP []netip.AddrPort
 	// Serve serves until ctx ends, and returns nil then.
 	Serve func(ctx context.Context) error
-	// Reload takes over the live keys of a configuration of the same type as the
+	// Reload applies the live keys of a configuration of the same type as the
 	// Service that was opened. nil: there are none.
 	Reload func(Service)
 	// Close closes the sockets. It is called once, after Serve has returned or
 	// instead of Serve.
 	Close func() error
 
-	// Asker is set by the service that asks game servers.
+	// Asker is set by the service that queries game servers.
 	Asker Asker
-	// Keeper is what a service does that lists game servers; nil: it lists none.
+	// Keeper is set by a service that lists game servers.
 	Keeper *Keeper
 }
 
-// Keeper is what a service does for the game servers that it lists. All of it but
-// Origin is optional. The functions may be called concurrently.
+// Keeper holds the functions of a service for the game servers that it lists.
+// All but Origin are optional. The functions may be called concurrently.
 type Keeper struct {
 	Origin master.Origin // of its servers
 
-	Expired  func(*master.Server)  // one was silent for too long and has left the list
-	Replaced func(*master.Server)  // one made room in the list for a newcomer
-	Met      func(netip.AddrPort)  // players got to the server at an address by NAT negotiation
-	Exempt   func(netip.Addr) bool // whether the list's bounds per address do not bind one
-	Unlisted func() []Unlisted     // those that it knows and does not list
+	Expired  func(*master.Server)  // a server was silent for too long and has left the list
+	Replaced func(*master.Server)  // a server was removed from the list for a new one
+	Met      func(netip.AddrPort)  // players reached the server at an address by NAT negotiation
+	Exempt   func(netip.Addr) bool // reports whether the list's limits per address do not apply
+	Unlisted func() []Unlisted     // servers that it knows but does not list
 	// Messenger delivers messages of players to them.
 	Messenger master.Messenger
 }
 
-// Unlisted is a game server that a service knows and does not list.
+// Unlisted is a game server that a service knows but does not list.
 type Unlisted struct {
 	Game        string // empty: not known
 	Address     netip.AddrPort
@@ -82,24 +83,24 @@ type Unlisted struct {
 	First, Seen time.Time
 }
 
-// Asker has game servers asked what they play and who plays there. Its methods may
-// be called concurrently.
+// Asker queries game servers for their status and players. Its methods may be
+// called concurrently.
 type Asker interface {
-	// Watch has a server asked from now on, in a protocol such as "a2s", and listed
-	// under an origin while it answers.
+	// Watch queries a server regularly from now on, in a protocol such as
+	// "a2s", and lists it under an origin while it answers.
 	Watch(a netip.AddrPort, protocol string, o master.Origin) error
-	// Answers reports whether a server answered when it was asked last.
+	// Answers reports whether a server answered the last query.
 	Answers(netip.AddrPort) bool
 	// Unwatch ends Watch.
 	Unwatch(netip.AddrPort, master.Origin)
-	// Status asks a listed server now. The answer may be some seconds old.
+	// Status queries a listed server now. The answer may be some seconds old.
 	Status(ctx context.Context, public netip.AddrPort) (query.Status, error)
-	// Check refuses a server that cannot be asked, and puts its address and game into
-	// the form in which they are kept.
+	// Check returns an error for a server that cannot be queried, and brings
+	// its address and game into their stored form.
 	Check(*storage.AddedServer) error
-	// Name replaces the servers that an operator named.
+	// Name replaces the servers added by an operator.
 	Name([]storage.AddedServer)
-	// Named returns what is known of those.
+	// Named returns the state of the servers added by an operator.
 	Named() []operator.AskedServer
 }
 
@@ -109,66 +110,69 @@ type Opened struct {
 	Address     fmt.Stringer
 }
 
-// Env is what the daemon lends to a service. The service changes none of the
-// fields; all methods and functions may be used concurrently.
+// Env holds the parts of the daemon that a service may use. The service must
+// not modify the fields; all methods and functions may be used concurrently.
 type Env struct {
 	Name    string // of the service, as in its keys
 	Version string // of the program
-	DataDir string // folder of everything that survives a restart
+	DataDir string // folder of all data that survives a restart
 
 	List      *master.Registry
 	Games     *games.Catalog
 	Rooms     func(game string) []games.Room // of the operator; may block
 	Names     *games.Names                   // host names that lead to this machine
-	Addresses *advertise.Table               // which address of a server an asker is given
-	Servers   *verdicts.Log                  // why servers are listed or not
-	Players   *verdicts.Log                  // how it went for players: lists, sign-in, negotiation
-	Messenger master.Messenger               // to listed servers; nil: there is no way to them
-	// Met notes that players got to a server by NAT negotiation, if there is one at
-	// the address.
+	Addresses *advertise.Table               // which address of a server a client gets
+	Servers   *verdicts.Log                  // verdicts on servers: why they are listed or not
+	Players   *verdicts.Log                  // verdicts on players: lists, sign-in, negotiation
+	Messenger master.Messenger               // sends to listed servers; nil: not possible
+	// Met notes that players reached the server at an address, if there is one,
+	// by NAT negotiation.
 	Met func(netip.AddrPort)
 
 	// Host returns the host of the address of a service in the configuration. It is
 	// empty for a service that is off, and for one that listens on all addresses.
 	Host func(service string) string
-	// UDPHost is the host that all UDP services listen on. If they differ it is empty,
-	// for all addresses: packets to a server leave from the one that leads there.
+	// UDPHost is the host that all UDP services listen on. If they differ it is
+	// empty, for all addresses: packets to a server then leave from the address
+	// that the route selects.
 	UDPHost string
-	// Domains are those under which games look for their services.
+	// Domains are the domains under which games look up their services.
 	Domains []string
-	// Focus are the names of the games of this community; none: all games alike.
+	// Focus are the names of the games of this community; none: all games are
+	// equal.
 	Focus []string
-	// Served says whether games can use a service. It does not change.
+	// Served returns whether games can use a service. The result does not
+	// change.
 	Served func(games.Service) games.Served
 	// Started is when the daemon started.
 	Started time.Time
 	// Opened returns the services that run, in the order in which they were opened.
 	Opened func() []Opened
-	// Protocols are the words for the protocols in which servers can be asked.
+	// Protocols are the names of the protocols in which servers can be queried.
 	Protocols []string
-	// Operator is what an operator can do.
+	// Operator executes the operator's commands.
 	Operator operator.Operator
-	// Ready returns what is not ready yet; nil: the daemon serves.
+	// Ready returns an error until the daemon serves.
 	Ready func() error
 	// Tail has the last lines of the log.
 	Tail *logtail.Ring
 	// Gatherer has all metrics.
 	Gatherer prometheus.Gatherer
-	// Private reports whether strangers must not learn who has an account, as it is
-	// now.
+	// Private reports whether strangers must not learn which accounts exist, by
+	// the present settings.
 	Private func() bool
 	// Further are addresses of this machine, host:port as in the configuration, from
 	// which a service may send too.
 	Further []string
-	// Locate returns the country (ISO 3166 alpha-2) and region of an address; nil:
-	// they are not known.
+	// Locate returns the country (ISO 3166 alpha-2) and region of an address;
+	// nil: unknown.
 	Locate func(netip.Addr) (country, region string)
 	// Own returns whether a UDP service of this daemon listens on an address.
 	Own func(netip.AddrPort) bool
-	// Asker has game servers asked. It works once the daemon serves.
+	// Asker queries game servers. It works once the daemon serves.
 	Asker Asker
-	// AskEvery returns how often servers of an origin are asked although they report
-	// by themselves, as it is now; 0: never.
+	// AskEvery returns the present interval at which servers of an origin are
+	// queried although they report by themselves; 0: never.
 	AskEvery func(master.Origin) time.Duration
 
 	Bans     *bans.Table
@@ -176,9 +180,10 @@ type Env struct {
 	Accounts *accounts.Service
 	Hub      *presence.Local
 
-	// Banned returns whether an address is banned from what a scope stands for.
+	// Banned returns whether an address is banned in a scope.
 	Banned func(scope storage.Scope, a netip.Addr) bool
-	// Trusted returns whether an address is in net.trusted, as it is now.
+	// Trusted returns whether an address is in net.trusted, by the present
+	// settings.
 	Trusted func(netip.Addr) bool
 
 	Log        zerolog.Logger // its lines name the service

@@ -20,17 +20,17 @@ var (
 type Step struct {
 	// Name is printed with the result, such as "serverbrowse list".
 	Name string
-	// Needs names the services that must be on, as in their keys. The step is left
-	// out if one is off.
+	// Needs names the services, as in their keys, that must be on. The step is
+	// skipped if one is off.
 	Needs []string
 	// Order sorts the steps of all services: lower first, equal ones as the services
 	// start.
 	Order StepOrder
-	// Lasting reports that the step changes something for a while, such as accounts:
-	// a quick self-test leaves it out.
+	// Lasting reports that the step changes something for a while, such as
+	// accounts: a quick self-test skips it.
 	Lasting bool
-	// Run returns nil if the service did what it should. It waits at most StepTimeout
-	// for each answer.
+	// Run returns nil if the service works as it should. It waits at most
+	// StepTimeout for each answer.
 	Run func(context.Context, *Trial) error
 }
 
@@ -57,8 +57,8 @@ type Trial struct {
 	Name string
 	// Domain is a domain under which games look for their services.
 	Domain string
-	// Address returns where a service is reached from this machine, host:port. It is
-	// empty for a service that is off.
+	// Address returns the address, host:port, of a service as seen from this
+	// machine. It is empty for a service that is off.
 	Address func(service string) string
 	// Accounts opens the accounts of the daemon.
 	Accounts func(context.Context) (TrialAccounts, error)
@@ -75,14 +75,14 @@ type TrialServer interface {
 	Port() uint16
 	// AwaitMessage waits until a message of a player arrives, and confirms it.
 	AwaitMessage(context.Context) error
-	// Close takes the server off the list and closes its socket.
+	// Close removes the server from the list and closes its socket.
 	Close() error
 }
 
-// TrialAccounts is what a step may do with accounts beside the protocols.
+// TrialAccounts lets a step manage accounts without the protocols.
 type TrialAccounts interface {
 	// Exists reports whether there is an account with an e-mail address. A step
-	// calls it before it makes one: where it fails, Delete would too.
+	// calls it before it creates one: if it fails, Delete would too.
 	Exists(ctx context.Context, email string) (bool, error)
 	// Delete removes the account with an e-mail address, and all of its profiles.
 	Delete(ctx context.Context, email string) error

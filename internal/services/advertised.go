@@ -19,8 +19,8 @@ func (c *Config) Mistakes() []configs.KeyError {
 	return mistakes
 }
 
-// Advertised returns net.advertise_as. Where that is empty, zanmaster.advertise_as
-// is another spelling of it.
+// Advertised returns net.advertise_as. If that is empty, zanmaster.advertise_as
+// is used in its place.
 func (c *Config) Advertised() []configs.Advertised {
 	if len(c.Net.AdvertiseAs) == 0 && c.ZanMaster.AdvertiseAs.IsValid() {
 		return []configs.Advertised{{As: c.ZanMaster.AdvertiseAs}}

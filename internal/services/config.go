@@ -1,8 +1,8 @@
-// Package services is the list of what this build is made of: the sections of the
-// configuration, one for each service and for what services share.
+// Package services lists the parts of this build: the sections of the
+// configuration, one for each service and for each shared part.
 //
-// It says what can be set and where. Package configs reads it; it does not know
-// what a service does with its settings or how it is opened.
+// Package configs reads the sections. This package does not know what a service
+// does with its settings or how it is opened.
 package services
 
 import (
@@ -28,9 +28,9 @@ import (
 	"github.com/respawnd/respawnd/zanmaster"
 )
 
-// Config is a complete, checked configuration. Load makes it; it is not changed
-// afterwards, so goroutines may share it. The tags are those of configs.Key. A
-// section that one package alone uses is declared there.
+// Config is a complete, checked configuration. Load makes it; it is not
+// modified afterwards, so goroutines may share it. The tags are those of
+// configs.Key. A section that only one package uses is declared there.
 type Config struct {
 	// Folder of everything that must survive a restart: accounts, bans, the saved
 	// server list, the admin token. Made if missing. One running daemon per
@@ -61,15 +61,16 @@ type Config struct {
 	// browser get the list, servers get the ban list.
 	ZanMaster zanmaster.Config `key:"zanmaster"`
 	// Search for game servers on the networks of this machine, for servers that
-	// never heard of a master. It speaks from the host of qr2.listen; if that is
-	// one address, only its network is searched.
+	// report to no master. It sends from the host of qr2.listen; if that is one
+	// address, only its network is searched.
 	LAN lan.Config `key:"lan"`
-	// Game servers are asked what they play and who plays there: those of
-	// servers.static and of `respawnd server add`, those of the Valve-style
-	// master, and A2S servers that the search found. Servers that report by
-	// themselves are not; Zandronum's are asked as zanmaster.query says.
+	// Queries game servers for their map and players: those of servers.static
+	// and of `respawnd server add`, those of the Valve-style master, and A2S
+	// servers that the search found. Servers that report by themselves are not
+	// queried; for Zandronum see zanmaster.query.
 	Probe probe.Config `key:"probe"`
-	// Game servers that are asked and listed although they report to no master.
+	// Game servers that are queried and listed although they report to no
+	// master.
 	Servers Servers `key:"servers"`
 	// Public pages and JSON: /, /api/v1/servers, /api/v1/games, /api/v1/events and
 	// more; /api/v1/openapi.json describes them all.
@@ -77,20 +78,21 @@ type Config struct {
 	// Page, API, health and metrics for operators: /, /api/v1/, /healthz, /readyz,
 	// /metrics.
 	Admin admin.Config `key:"admin"`
-	// Programs and chats that are notified over HTTP of what happens. A list, at most 32
-	// entries; in the environment, the same as one line of YAML. An entry holds:
+	// Programs and chats that are notified of events over HTTP. A list, at most
+	// 32 entries; in the environment, the same as one line of YAML. An entry
+	// holds:
 	//   name          for the log and `respawnd webhook test`: up to 32 letters,
 	//                 digits, hyphens, underscores and dots. Each one once.
 	//   url           where to send it, http or https; or url_file, a file with it.
-	//                 It is kept out of the log, for a chat's holds a token.
+	//                 It is never logged: the URL of a chat holds a token.
 	//   format        json: signed, the default. discord: a chat message.
 	//   secret        key of the signature, 16 characters or more; or secret_file, a
 	//                 file with it. Only for json, and needed there.
 	//   events        of up, down, players, bans (of `respawnd ban`). None: all.
 	//   games         only servers of these. None: of all.
-	//   players_high  a server with so many players is reported, 1 to 9999. 0: none.
-	//   players_low   it is reported with so few again, and may then be high
-	//                 once more; below players_high. If missing, half of it.
+	//   players_high  a server that reaches this is reported, 1 to 9999. 0: none.
+	//   players_low   so is one that falls to this number, which can then be high
+	//                 again; below players_high. If missing, half of it.
 	//   allow         networks that may be called although they are private, such as
 	//                 192.168.1.5 or 127.0.0.0/8. None: public addresses only.
 	// Such as:
@@ -101,16 +103,15 @@ type Config struct {
 	//       events: [up, down, players]
 	//       players_high: 8
 	Webhooks []configs.Webhook `key:"webhooks" live:"true"`
-	// Standard Server Queries: tools ask for what the list knows, in a language
-	// like SQL.
+	// Standard Server Queries: tools query the list in a language like SQL.
 	SSQ ssq.Config `key:"ssq"`
 	// Master server in Valve's form: game servers of the Source and GoldSource
-	// families send heartbeats, are asked over A2S, and are listed if they answer;
-	// browsers get the list in pages.
+	// families send heartbeats, are queried over A2S, and are listed if they
+	// answer; browsers get the list in pages.
 	ValveMaster valvemaster.Config `key:"valvemaster"`
 	// Answers for the names that games look up, so that players need only set
 	// their DNS server: the names under games.domains, those that are fixed in
-	// games, and master.zandronum.com while zanmaster runs. Each client is given
+	// games, and master.zandronum.com while zanmaster runs. Each client gets
 	// the address of this machine on its own network.
 	DNS dnsserver.Config `key:"dns"`
 	// Statistics and ranks. A later service, off for now.
@@ -149,18 +150,18 @@ type Net struct {
 	// are listed for everybody outside, such as 203.0.113.5: the one under which
 	// your router or provider lets players reach them.
 	//
-	// Entries such as 10.0.0.0/8=203.0.113.6 are for the servers of that network
-	// alone. At most 256 entries. Players on this machine and in the same network
-	// are always given an address that they reach directly. Empty: everybody else
-	// is given the private address as it is.
+	// Entries such as 10.0.0.0/8=203.0.113.6 are for the servers of that
+	// network alone. At most 256 entries. Players on this machine and in the
+	// same network always get an address that they reach directly. Empty: all
+	// others get the private address.
 	AdvertiseAs []configs.Advertised `key:"advertise_as" live:"true"`
 }
 
 // Servers is section servers.
 type Servers struct {
-	// PROTOCOL HOST:PORT of each, such as "a2s 192.0.2.1:27015"; the protocol is
-	// gs1, gs3, a2s, ssq or zandronum. At most 256 entries. Host names are looked
-	// up again from time to time. `respawnd server add` needs no restart.
+	// PROTOCOL HOST:PORT of each, such as "a2s 192.0.2.1:27015"; the protocol
+	// is gs1, gs3, a2s, ssq or zandronum. At most 256 entries. Host names are
+	// resolved again regularly. `respawnd server add` needs no restart.
 	Static []configs.StaticServer `key:"static" live:"true"`
 }
 
@@ -191,15 +192,15 @@ type WebServices struct {
 // Catalogue is section games.
 type Catalogue struct {
 	// File with your own games, in the form of the built-in catalogue. It adds
-	// games, and changes of a built-in game just what it states. Empty: none.
+	// games, and replaces only the stated fields of built-in ones. Empty: none.
 	File string `key:"file" as:"text" live:"true"` // empty: built-in games only
 	// Domains under which games look for their services, 1 to 256 entries. Used by
 	// `respawnd hosts` and the DNS server. A name of 11 letters, as long as
 	// gamespy.com, can be patched into a game in place of it.
 	Domains []string `key:"domains" required:"true" default:"gamespy.com" as:"domain"` // lower case, without a final dot; at least one
-	// Names of the games of your community, at most 256: they stand first on the
-	// pages, the others behind a search, and `respawnd check` says whether they can
-	// be played here. Empty: all games alike.
+	// Names of the games of your community, at most 256: they stand first on
+	// the pages, the others behind a search, and `respawnd check` reports
+	// whether they can be played here. Empty: all games alike.
 	Focus []string `key:"focus" as:"text"`
 }
 

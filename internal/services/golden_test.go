@@ -12,9 +12,9 @@ import (
 	"github.com/respawnd/respawnd/configs"
 )
 
-// TestContract compares what operators rely on beside the defaults with a file: the
-// names of all keys, which of them a reload takes over, and what is said of a value
-// that cannot be read.
+// TestContract compares the operator's contract, apart from the defaults, with
+// a file: the names of all keys, which of them a reload applies, and the errors
+// for invalid values.
 func TestContract(t *testing.T) {
 	var b strings.Builder
 	for _, k := range configs.Keys(new(Config)) {

@@ -12,7 +12,7 @@ import (
 	"github.com/respawnd/respawnd/configs"
 )
 
-// bounds returns what the comment of a limit says that it bounds: its first
+// bounds returns the description of a limit from its comment: the first
 // sentence without the range.
 func bounds(comment string) string {
 	first, _, _ := strings.Cut(strings.Join(strings.Fields(comment), " ")+" ", ". ")
@@ -22,7 +22,7 @@ func bounds(comment string) string {
 	return strings.TrimSuffix(strings.TrimSpace(first), ".")
 }
 
-// limitsTable is the table of all limits as docs/operators/limits.md has it: every key that is
+// limitsTable returns the table of docs/operators/limits.md: every key that is
 // a number, a size or a duration.
 func limitsTable(t *testing.T) string {
 	t.Helper()

@@ -16,7 +16,7 @@ import (
 	"github.com/respawnd/respawnd/configs"
 )
 
-// update makes the tests write what they would otherwise compare with.
+// update makes the tests write the files that they otherwise compare with.
 var update = flag.Bool("update", false, "write default.yaml and the table of limits in docs/ from the fields of Config")
 
 // width is the length of the longest line of default.yaml.
@@ -148,8 +148,8 @@ func yamlValue(k configs.Key) string {
 	return k.Default
 }
 
-// reloadWords is the part of the head of default.yaml that says which keys a
-// running daemon takes over. It is written from the keys themselves.
+// reloadWords returns the part of the head of default.yaml that lists the keys
+// that a reload applies. It is generated from the keys.
 func reloadWords() string {
 	var b strings.Builder
 	b.WriteString("# On SIGHUP the file is read again, with the catalogue of games, the bans and\n# Zandronum's ban files, and these keys are taken over:\n")

@@ -6,7 +6,7 @@ import (
 	"github.com/respawnd/respawnd/configs"
 )
 
-// Warnings returns what is allowed and yet rarely meant.
+// Warnings returns settings that are allowed but rarely intended.
 func (c *Config) Warnings() []string {
 	var warnings []string
 	note := func(format string, args ...any) { warnings = append(warnings, fmt.Sprintf(format, args...)) }
