@@ -38,14 +38,14 @@ func newCipher(challenge, secret string) cipher {
 
 // apply deciphers b, or enciphers it: both are the same.
 func (c *cipher) apply(b []byte) {
-	x, y := c.x, c.y
+	s, x, y := &c.state, c.x, c.y
 	for i := range b {
 		x++
-		p := c.state[x]
+		p := s[x]
 		y += p
-		q := c.state[y]
-		c.state[x], c.state[y] = q, p
-		b[i] ^= c.state[p+q]
+		q := s[y]
+		s[x], s[y] = q, p
+		b[i] ^= s[p+q]
 	}
 	c.x, c.y = x, y
 }
