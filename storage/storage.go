@@ -44,6 +44,7 @@ type Store interface {
 	Games
 	Rooms
 	Bans
+	ChatRules
 	Listings
 	Accounts
 	Buddies

@@ -61,6 +61,7 @@ var ranks = map[string]int{
 	"internal/accounts":   2,
 	"internal/advertise":  2,
 	"internal/bans":       2,
+	"internal/chatrules":  2,
 	"internal/foreign":    2,
 	"internal/history":    2,
 	"internal/netclient":  2,

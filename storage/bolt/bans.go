@@ -75,31 +75,38 @@ func (s *Store) Bans(ctx context.Context) iter.Seq2[storage.Ban, error] {
 
 // SweepBans is described in [storage.Bans].
 func (s *Store) SweepBans(ctx context.Context, now time.Time) (int, error) {
-	var over [][]byte
+	n, err := removeOver(ctx, s, bucketBans, func(b *storage.Ban) bool { return b.Expired(now) })
+	if err != nil {
+		return 0, fmt.Errorf("sweep bans: %w", err)
+	}
+	return n, nil
+}
+
+// removeOver removes the records of a bucket that are over and returns how many there
+// were. A damaged one is left alone.
+func removeOver[R any](ctx context.Context, s *Store, bucket string, over func(*R) bool) (int, error) {
+	var keys [][]byte
 	err := s.update(ctx, func(tx *bbolt.Tx) error {
-		over = nil
-		b := tx.Bucket([]byte(bucketBans))
+		keys = nil
+		b := tx.Bucket([]byte(bucket))
 		err := b.ForEach(func(k, v []byte) error {
-			if ban, err := decode[storage.Ban](v); err == nil && ban.Expired(now) {
-				over = append(over, slices.Clone(k))
+			if record, err := decode[R](v); err == nil && over(&record) {
+				keys = append(keys, slices.Clone(k))
 			}
 			return nil
 		})
 		if err != nil {
 			return err
 		}
-		for _, k := range over {
+		for _, k := range keys {
 			if err := b.Delete(k); err != nil {
 				return err
 			}
 		}
-		if len(over) == 0 {
+		if len(keys) == 0 {
 			return errIdle
 		}
 		return nil
 	})
-	if err != nil {
-		return 0, fmt.Errorf("sweep bans: %w", err)
-	}
-	return len(over), nil
+	return len(keys), err
 }

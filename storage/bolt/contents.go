@@ -21,8 +21,8 @@ const (
 // kindOf returns the kind of a bucket.
 func kindOf(bucket string) kind {
 	switch bucket {
-	case bucketGames, bucketRooms, bucketBans, bucketAddedServers, bucketHiddenServers, bucketUsers, bucketProfiles,
-		bucketRequests, bucketMailboxes, bucketAudit, bucketAuditPlayers, bucketServers:
+	case bucketGames, bucketRooms, bucketBans, bucketChatRules, bucketAddedServers, bucketHiddenServers, bucketUsers,
+		bucketProfiles, bucketRequests, bucketMailboxes, bucketAudit, bucketAuditPlayers, bucketServers:
 		return recordKind
 	case bucketMeta, bucketRoomsByGame, bucketUsersByEmail, bucketNicks, bucketUniqueNicks, bucketCDKeys, bucketFoundBy,
 		bucketBuddies, bucketBuddyOf, bucketBlocks, bucketBlockedBy, bucketRequestsFrom:

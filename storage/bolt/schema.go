@@ -22,6 +22,7 @@ const (
 	bucketRooms       = "rooms"
 	bucketRoomsByGame = "rooms_by_game"
 	bucketBans        = "bans"
+	bucketChatRules   = "chat_rules"
 
 	bucketAddedServers  = "added_servers"
 	bucketHiddenServers = "hidden_servers"
@@ -66,7 +67,7 @@ const appName = "respawnd"
 // new schema number.
 func buckets() []string {
 	return []string{
-		bucketMeta, bucketServers, bucketGames, bucketRooms, bucketRoomsByGame, bucketBans,
+		bucketMeta, bucketServers, bucketGames, bucketRooms, bucketRoomsByGame, bucketBans, bucketChatRules,
 		bucketAddedServers, bucketHiddenServers,
 		bucketUsers, bucketUsersByEmail, bucketProfiles, bucketNicks, bucketUniqueNicks, bucketCDKeys, bucketFoundBy,
 		bucketBuddies, bucketBuddyOf, bucketBlocks, bucketBlockedBy, bucketRequests, bucketRequestsFrom, bucketMailboxes,
@@ -83,7 +84,7 @@ type migration func(tx *bbolt.Tx) (done bool, err error)
 // migrations returns the steps in order: the first goes from schema 0 to 1. The
 // present schema is their number.
 func migrations() []migration {
-	return []migration{once(wrapValues), once(addAccounts), once(addAudit), sealKeys}
+	return []migration{once(wrapValues), once(addAccounts), once(addAudit), sealKeys, once(addChatRules)}
 }
 
 // once is a migration in one transaction.
@@ -140,6 +141,13 @@ func addAccounts(tx *bbolt.Tx) error {
 // does not know it must not run on the file: its changes would leave no trace.
 func addAudit(tx *bbolt.Tx) error {
 	_, err := tx.CreateBucketIfNotExists([]byte("audit"))
+	return err
+}
+
+// addChatRules goes from schema 4 to 5. Schema 4 had no rules of chat. A program that
+// does not know them must not run on the file: it would let banned players talk.
+func addChatRules(tx *bbolt.Tx) error {
+	_, err := tx.CreateBucketIfNotExists([]byte("chat_rules"))
 	return err
 }
 

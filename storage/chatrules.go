@@ -1,0 +1,197 @@
+package storage
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"iter"
+	"net/netip"
+	"strings"
+	"time"
+
+	"github.com/respawnd/respawnd/internal/ascii"
+)
+
+// Limits of a ChatRule.
+const (
+	MaxChatRules   = 4096 // MaxChatRules is how many rules there may be.
+	MaxChatChannel = 256  // MaxChatChannel is the longest name of a channel in bytes.
+)
+
+// ChatKind says what a ChatRule does. The numbers are part of stored keys and never
+// change.
+type ChatKind uint8
+
+// The kinds.
+const (
+	ChatBan       ChatKind = 1 // ChatBan keeps players out.
+	ChatMute      ChatKind = 2 // ChatMute lets players read only.
+	ChatModerator ChatKind = 3 // ChatModerator makes a profile operator of a channel.
+)
+
+// ChatKinds returns the kinds that a rule can have.
+func ChatKinds() []ChatKind { return []ChatKind{ChatBan, ChatMute, ChatModerator} }
+
+// String returns the word for k.
+func (k ChatKind) String() string {
+	switch k {
+	case ChatBan:
+		return "ban"
+	case ChatMute:
+		return "mute"
+	case ChatModerator:
+		return "moderator"
+	}
+	return fmt.Sprintf("kind(%d)", uint8(k))
+}
+
+// ParseChatKind is the inverse of ChatKind.String. The error names the words that are
+// allowed and matches ErrInvalid.
+func ParseChatKind(word string) (ChatKind, error) {
+	for _, k := range ChatKinds() {
+		if k.String() == word {
+			return k, nil
+		}
+	}
+	return 0, invalid("kind of chat rule %.40q is not one of %v", word, ChatKinds())
+}
+
+// MarshalText returns the word for k.
+func (k ChatKind) MarshalText() ([]byte, error) {
+	_, err := ParseChatKind(k.String())
+	return []byte(k.String()), err
+}
+
+// UnmarshalText is ParseChatKind.
+func (k *ChatKind) UnmarshalText(text []byte) error {
+	v, err := ParseChatKind(string(text))
+	if err != nil {
+		return err
+	}
+	*k = v
+	return nil
+}
+
+// ChatRuleKey identifies a ChatRule. Exactly one of Profile and Prefix is set, for
+// ChatModerator it is Profile.
+type ChatRuleKey struct {
+	Kind    ChatKind     `json:"kind"`
+	Profile ProfileID    `json:"profile,omitzero"`
+	Prefix  netip.Prefix `json:"prefix,omitzero"`  // as CanonicalPrefix makes it
+	Channel string       `json:"channel,omitzero"` // as CanonicalChannel makes it; empty: all of them
+}
+
+// ChatRule is what operators decided about a player in chat: that a profile or a range
+// of addresses is banned or muted, or that a profile moderates.
+type ChatRule struct {
+	ChatRuleKey
+
+	Reason  string    `json:"reason,omitzero"`
+	By      string    `json:"by,omitzero"` // who set it
+	Added   time.Time `json:"added,omitzero"`
+	Expires time.Time `json:"expires,omitzero"` // zero: never
+}
+
+// Expired reports whether the rule is over at now. It is over from the instant
+// Expires on.
+func (r *ChatRule) Expired(now time.Time) bool {
+	return !r.Expires.IsZero() && !now.Before(r.Expires)
+}
+
+// Canonical returns k as it is stored: checked, with its prefix as CanonicalPrefix
+// and its channel as CanonicalChannel makes it. The error matches ErrInvalid.
+func (k ChatRuleKey) Canonical() (ChatRuleKey, error) {
+	if _, err := ParseChatKind(k.Kind.String()); err != nil {
+		return ChatRuleKey{}, err
+	}
+	if k.Prefix != (netip.Prefix{}) {
+		var err error
+		if k.Prefix, err = CanonicalPrefix(k.Prefix); err != nil {
+			return ChatRuleKey{}, err
+		}
+		if k.Prefix.Bits() == 0 {
+			return ChatRuleKey{}, invalid("chat rule for %v is for all addresses", k.Prefix)
+		}
+	}
+	switch {
+	case (k.Profile != 0) == k.Prefix.IsValid():
+		return ChatRuleKey{}, invalid("chat rule needs a profile or an address")
+	case k.Kind == ChatModerator && k.Profile == 0:
+		return ChatRuleKey{}, invalid("a moderator is a profile, not an address")
+	case k.Channel == "":
+		return k, nil
+	}
+	var err error
+	k.Channel, err = CanonicalChannel(k.Channel)
+	return k, err
+}
+
+// Compare orders keys by kind, profile, address and channel.
+func (k ChatRuleKey) Compare(other ChatRuleKey) int {
+	return cmp.Or(cmp.Compare(k.Kind, other.Kind),
+		cmp.Compare(k.Profile, other.Profile),
+		k.Prefix.Addr().Compare(other.Prefix.Addr()),
+		cmp.Compare(k.Prefix.Bits(), other.Prefix.Bits()),
+		cmp.Compare(k.Channel, other.Channel))
+}
+
+// Canonical returns r as it is stored: checked, with its key as ChatRuleKey.Canonical
+// makes it and its times in UTC. The error matches ErrInvalid.
+func (r ChatRule) Canonical() (ChatRule, error) {
+	var err error
+	if r.ChatRuleKey, err = r.ChatRuleKey.Canonical(); err != nil {
+		return ChatRule{}, err
+	}
+	if err := checkText("reason of the chat rule", r.Reason, MaxBanReason); err != nil {
+		return ChatRule{}, err
+	}
+	if err := checkText("author of the chat rule", r.By, MaxBanBy); err != nil {
+		return ChatRule{}, err
+	}
+	r.Added, r.Expires = r.Added.Round(0).UTC(), r.Expires.Round(0).UTC()
+	return r, nil
+}
+
+// CanonicalChannel returns the one form in which the name of a channel is a key. Names
+// do not depend on case, but for what is behind the second "!" of a staging room. The
+// error matches ErrInvalid.
+func CanonicalChannel(name string) (string, error) {
+	if err := checkText("channel", name, MaxChatChannel); err != nil {
+		return "", err
+	}
+	if len(name) < 2 || name[0] != '#' || strings.ContainsAny(name, " ,") {
+		return "", invalid("%.40q is not the name of a channel, such as #GPG!12", name)
+	}
+	n := FoldedLen(name)
+	return ascii.ToLower(name[:n]) + name[n:], nil
+}
+
+// FoldedLen returns how many bytes of the name of a channel do not depend on case:
+// those up to its second "!".
+func FoldedLen(name string) int {
+	for i, seen := 0, 0; i < len(name); i++ {
+		if name[i] == '!' {
+			if seen++; seen == 2 {
+				return i + 1
+			}
+		}
+	}
+	return len(name)
+}
+
+// ChatRules keeps the rules of chat.
+type ChatRules interface {
+	// PutChatRule stores r with its key in canonical form, in place of one with the
+	// same key. ErrFull: there are MaxChatRules already.
+	PutChatRule(ctx context.Context, r ChatRule) error
+
+	// RemoveChatRule removes the rule with that key, or answers ErrNotFound.
+	RemoveChatRule(ctx context.Context, key ChatRuleKey) error
+
+	// ChatRules yields all rules in the order of their keys, expired ones too.
+	ChatRules(ctx context.Context) iter.Seq2[ChatRule, error]
+
+	// SweepChatRules removes the rules that are over at now and returns how many
+	// there were. A damaged one is left alone.
+	SweepChatRules(ctx context.Context, now time.Time) (n int, err error)
+}

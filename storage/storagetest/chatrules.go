@@ -1,0 +1,152 @@
+package storagetest
+
+import (
+	"context"
+	"errors"
+	"net/netip"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/respawnd/respawnd/storage"
+)
+
+// chatRule returns a rule for a profile.
+func chatRule(kind storage.ChatKind, profile storage.ProfileID, channel string) storage.ChatRule {
+	return storage.ChatRule{
+		ChatRuleKey: storage.ChatRuleKey{Kind: kind, Profile: profile, Channel: channel},
+		Reason:      "spam", By: "admin", Added: moment(),
+	}
+}
+
+// chatRuleAt returns a ban for a range of addresses.
+func chatRuleAt(prefix, channel string) storage.ChatRule {
+	r := chatRule(storage.ChatBan, 0, channel)
+	r.Prefix = netip.MustParsePrefix(prefix)
+	return r
+}
+
+func putChatRule(t *testing.T, s storage.Store, r storage.ChatRule) {
+	t.Helper()
+	if err := s.PutChatRule(t.Context(), r); err != nil {
+		t.Fatalf("PutChatRule(%+v) = %v", r, err)
+	}
+}
+
+// chatRuleCalls is every method of chat rules.
+func chatRuleCalls(s storage.Store) map[string]func(context.Context) error {
+	late := chatRule(storage.ChatMute, 77, "")
+	return map[string]func(context.Context) error{
+		"PutChatRule":    func(ctx context.Context) error { return s.PutChatRule(ctx, late) },
+		"RemoveChatRule": func(ctx context.Context) error { return s.RemoveChatRule(ctx, late.ChatRuleKey) },
+		"ChatRules":      func(ctx context.Context) error { return firstError(s.ChatRules(ctx)) },
+		"SweepChatRules": func(ctx context.Context) error { _, err := s.SweepChatRules(ctx, moment()); return err },
+	}
+}
+
+func chatRuleTests() map[string]func(*testing.T, storage.Store) {
+	return map[string]func(*testing.T, storage.Store){
+		"put, replace, remove":                  testChatRuleLife,
+		"keys are made canonical":               testChatRuleCanonical,
+		"rules are listed in order":             testChatRuleOrder,
+		"expired rules are swept":               testChatRuleSweep,
+		"rules are bounded":                     testChatRuleBound,
+		"records beyond the limits are refused": testChatRuleLimits,
+	}
+}
+
+func testChatRuleLife(t *testing.T, s storage.Store) {
+	want := chatRule(storage.ChatMute, 7, "#gpg!12")
+	putChatRule(t, s, want)
+	differ(t, "rules", collect(t, s.ChatRules(t.Context())), []storage.ChatRule{want})
+	want.Reason, want.Expires = "changed", moment().Add(time.Hour)
+	putChatRule(t, s, want)
+	differ(t, "rules after replacing", collect(t, s.ChatRules(t.Context())), []storage.ChatRule{want})
+	for _, refusal := range []error{nil, storage.ErrNotFound} {
+		if err := s.RemoveChatRule(t.Context(), want.ChatRuleKey); !errors.Is(err, refusal) {
+			t.Errorf("RemoveChatRule() = %v, want %v", err, refusal)
+		}
+	}
+	differ(t, "rules after removing", collect(t, s.ChatRules(t.Context())), nil)
+}
+
+func testChatRuleCanonical(t *testing.T, s storage.Store) {
+	put, want := chatRuleAt("::ffff:192.0.2.77/120", "#GSP!GMTest!M9vK"), chatRuleAt("192.0.2.0/24", "#gsp!gmtest!M9vK")
+	putChatRule(t, s, put)
+	putChatRule(t, s, want)
+	differ(t, "rules", collect(t, s.ChatRules(t.Context())), []storage.ChatRule{want})
+	if err := s.RemoveChatRule(t.Context(), put.ChatRuleKey); err != nil {
+		t.Errorf("RemoveChatRule() with another spelling = %v", err)
+	}
+}
+
+func testChatRuleOrder(t *testing.T, s storage.Store) {
+	want := []storage.ChatRule{
+		chatRuleAt("10.0.0.0/8", ""), chatRuleAt("10.0.0.0/8", "#gpg!1"), chatRuleAt("10.0.0.0/9", ""), chatRuleAt("2001:db8::/32", ""),
+		chatRule(storage.ChatBan, 2, ""), chatRule(storage.ChatBan, 2, "#gpg!1"), chatRule(storage.ChatBan, 300, ""),
+		chatRule(storage.ChatMute, 1, ""), chatRule(storage.ChatModerator, 1, "#gsp!gmtest"),
+	}
+	for i := range want {
+		putChatRule(t, s, want[len(want)-1-i])
+	}
+	differ(t, "rules", collect(t, s.ChatRules(t.Context())), want)
+}
+
+func testChatRuleSweep(t *testing.T, s storage.Store) {
+	now := moment()
+	var left []storage.ChatRule
+	for i, end := range []time.Time{{}, now.Add(-time.Hour), now, now.Add(1)} {
+		r := chatRule(storage.ChatMute, storage.ProfileID(i+1), "")
+		r.Expires = end
+		putChatRule(t, s, r)
+		if !r.Expired(now) {
+			left = append(left, r)
+		}
+	}
+	for _, want := range []int{2, 0} {
+		if n, err := s.SweepChatRules(t.Context(), now); n != want || err != nil {
+			t.Errorf("SweepChatRules() = %d, %v, want %d", n, err, want)
+		}
+	}
+	differ(t, "rules", collect(t, s.ChatRules(t.Context())), left)
+}
+
+func testChatRuleBound(t *testing.T, s storage.Store) {
+	large(t)
+	together(t, storage.MaxChatRules, func(i int) error {
+		return s.PutChatRule(t.Context(), chatRule(storage.ChatMute, storage.ProfileID(i+1), ""))
+	})
+	if err := s.PutChatRule(t.Context(), chatRule(storage.ChatBan, 1, "")); !errors.Is(err, storage.ErrFull) {
+		t.Errorf("PutChatRule() on a full store = %v, want ErrFull", err)
+	}
+	putChatRule(t, s, chatRule(storage.ChatMute, 1, ""))
+}
+
+func testChatRuleLimits(t *testing.T, s storage.Store) {
+	edge := chatRule(storage.ChatMute, 7, "#"+strings.Repeat("c", storage.MaxChatChannel-1))
+	edge.Reason, edge.By = strings.Repeat("r", storage.MaxBanReason), strings.Repeat("b", storage.MaxBanBy)
+	putChatRule(t, s, edge)
+	address := netip.MustParsePrefix("192.0.2.0/24")
+	for name, spoil := range map[string]func(*storage.ChatRule){
+		"no kind":             func(r *storage.ChatRule) { r.Kind = 0 },
+		"unknown kind":        func(r *storage.ChatRule) { r.Kind = 200 },
+		"no subject":          func(r *storage.ChatRule) { r.Profile = 0 },
+		"profile and address": func(r *storage.ChatRule) { r.Prefix = address },
+		"broken address":      func(r *storage.ChatRule) { r.Prefix = netip.PrefixFrom(address.Addr(), 33) },
+		"all addresses":       func(r *storage.ChatRule) { r.Profile, r.Prefix = 0, netip.MustParsePrefix("0.0.0.0/0") },
+		"address moderates":   func(r *storage.ChatRule) { r.Kind, r.Profile, r.Prefix = storage.ChatModerator, 0, address },
+		"long channel":        func(r *storage.ChatRule) { r.Channel += "c" },
+		"no channel":          func(r *storage.ChatRule) { r.Channel = "gpg!12" },
+		"two channels":        func(r *storage.ChatRule) { r.Channel = "#a,#b" },
+		"long reason":         func(r *storage.ChatRule) { r.Reason += "r" },
+		"long author":         func(r *storage.ChatRule) { r.By += "b" },
+		"newline":             func(r *storage.ChatRule) { r.Reason = "a\nb" },
+	} {
+		r := edge
+		spoil(&r)
+		if err := s.PutChatRule(t.Context(), r); !errors.Is(err, storage.ErrInvalid) {
+			t.Errorf("%s: PutChatRule() = %v, want ErrInvalid", name, err)
+		}
+	}
+	differ(t, "rules", collect(t, s.ChatRules(t.Context())), []storage.ChatRule{edge})
+}
