@@ -131,11 +131,17 @@ type Hub interface {
 	// to it and do not appear offline, in the order of ids.
 	Match(ctx context.Context, product, limit int) []Present
 
-	// KickUser kicks all sessions of a user and returns how many there were.
+	// Attach adds a session of another service, which ends with the account, until
+	// detach is called. The service bounds how many there are. It attaches first and
+	// checks the account then: an account that is banned meanwhile ends the session.
+	Attach(s Attached) (detach func())
+
+	// KickUser kicks all sessions of a user, attached ones too, and returns how many
+	// there were.
 	KickUser(ctx context.Context, id storage.UserID, reason error) int
 
-	// KickProfile kicks all sessions of a profile and returns how many there
-	// were.
+	// KickProfile kicks all sessions of a profile, attached ones too, and returns how
+	// many there were.
 	KickProfile(ctx context.Context, id storage.ProfileID, reason error) int
 }
 

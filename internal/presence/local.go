@@ -34,6 +34,7 @@ type Local struct {
 	metrics *metrics
 	log     zerolog.Logger
 
+	attached   attachments
 	announcing [256]sync.Mutex // by profile; held while the watchers of a profile are notified; comes before mu
 
 	mu       sync.RWMutex // guards the fields below
@@ -285,7 +286,7 @@ func (l *Local) KickUser(_ context.Context, id storage.UserID, reason error) int
 	l.mu.RLock()
 	sessions := slices.Clone(l.users[id])
 	l.mu.RUnlock()
-	return kick(sessions, reason)
+	return kick(sessions, reason) + kick(l.attached.ofUser(id), reason)
 }
 
 // KickProfile implements Hub.
@@ -296,11 +297,11 @@ func (l *Local) KickProfile(_ context.Context, id storage.ProfileID, reason erro
 		sessions = slices.Clone(p.sessions)
 	}
 	l.mu.RUnlock()
-	return kick(sessions, reason)
+	return kick(sessions, reason) + kick(l.attached.ofProfile(id), reason)
 }
 
 // kick ends sessions and returns how many there were.
-func kick(sessions []Session, reason error) int {
+func kick[S interface{ Kick(error) }](sessions []S, reason error) int {
 	for _, s := range sessions {
 		s.Kick(reason)
 	}
