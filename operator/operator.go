@@ -16,6 +16,8 @@ var (
 	ErrNotRunning = errors.New("the daemon is not running")
 	// ErrUnauthorized reports a wrong or missing token.
 	ErrUnauthorized = errors.New("the admin token was not accepted")
+	// ErrNoChat reports that the daemon serves no chat.
+	ErrNoChat = errors.New("chat is off")
 	// ErrBadRequest reports an invalid argument; the text says which.
 	ErrBadRequest = errors.New("refused")
 )

@@ -8,14 +8,15 @@ import (
 	"github.com/rs/zerolog"
 
 	"github.com/respawnd/respawnd/internal/bans"
+	"github.com/respawnd/respawnd/internal/chatrules"
 	"github.com/respawnd/respawnd/internal/clock"
 	"github.com/respawnd/respawnd/internal/verdicts"
 	"github.com/respawnd/respawnd/master"
 	"github.com/respawnd/respawnd/storage"
 )
 
-// banSweepEvery is the interval at which long expired bans are removed from the
-// store, and expired ones are reported to servers and webhooks.
+// banSweepEvery is the interval at which long expired bans and rules of chat are
+// removed from the store, and expired ones are reported to servers, webhooks and chat.
 const banSweepEvery = time.Hour
 
 // bannedFrom is service.Env.Banned.
@@ -44,10 +45,10 @@ func (d *Daemon) enforceBans() {
 // bansInForce returns the bans that have not expired.
 func (d *Daemon) bansInForce() []storage.Ban { return d.bans.InForce(time.Now()) }
 
-// sweepBans removes long expired bans, until ctx ends.
+// sweepBans removes long expired bans and rules of chat, until ctx ends.
 func (d *Daemon) sweepBans(ctx context.Context) {
 	began := time.Now()
-	w := banSweep{bans: d.bans, watch: clock.NewWatch(began), log: d.log}
+	w := banSweep{bans: d.bans, rules: d.chatRules, watch: clock.NewWatch(began), log: d.log}
 	tick := time.NewTicker(banSweepEvery)
 	defer tick.Stop()
 	for {
@@ -60,9 +61,10 @@ func (d *Daemon) sweepBans(ctx context.Context) {
 	}
 }
 
-// banSweep removes long expired bans, unless the clock may be wrong.
+// banSweep removes long expired bans and rules of chat, unless the clock may be wrong.
 type banSweep struct {
 	bans  *bans.Table
+	rules *chatrules.Table
 	watch *clock.Watch
 	log   zerolog.Logger
 }
@@ -70,6 +72,7 @@ type banSweep struct {
 // once sweeps at a time of day, after the daemon has been running for a time.
 func (w *banSweep) once(ctx context.Context, now time.Time, running time.Duration) {
 	w.bans.Recheck(now)
+	w.rules.Recheck(now)
 	if jump, steady := w.watch.Steady(now, running); !steady {
 		w.log.Warn().Stringer("by", jump.Round(time.Second)).
 			Msg("the clock of this machine jumped; nothing that is over is deleted before it runs evenly")
@@ -79,5 +82,10 @@ func (w *banSweep) once(ctx context.Context, now time.Time, running time.Duratio
 		w.log.Error().Err(err).Msg("bans that are over were not removed")
 	} else if n > 0 {
 		w.log.Info().Int("bans", n).Msg("removed bans that have long been over")
+	}
+	if n, err := w.rules.Sweep(ctx, clock.Deletable(now)); err != nil {
+		w.log.Error().Err(err).Msg("rules of chat that are over were not removed")
+	} else if n > 0 {
+		w.log.Info().Int("rules", n).Msg("removed rules of chat that have long been over")
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/rs/zerolog"
 
 	"github.com/respawnd/respawnd/internal/bans"
+	"github.com/respawnd/respawnd/internal/chatrules"
 	"github.com/respawnd/respawnd/internal/clock"
 	"github.com/respawnd/respawnd/storage"
 	"github.com/respawnd/respawnd/storage/bolt"
@@ -28,10 +29,14 @@ func TestBanSweepAfterClockJumps(t *testing.T) {
 	t.Cleanup(func() { _ = store.Close() })
 	var log bytes.Buffer
 	began := time.Now()
-	w := banSweep{bans: bans.New(store), watch: clock.NewWatch(began), log: zerolog.New(&log)}
+	w := banSweep{bans: bans.New(store), rules: chatrules.New(store), watch: clock.NewWatch(began), log: zerolog.New(&log)}
 	banned := netip.MustParseAddr("192.0.2.7")
 	ban := storage.Ban{Prefix: netip.PrefixFrom(banned, 32), Scope: storage.ScopeAll, Expires: began.Add(48 * time.Hour)}
 	if err := w.bans.Add(t.Context(), ban); err != nil {
+		t.Fatal(err)
+	}
+	mute := storage.ChatRule{ChatRuleKey: storage.ChatRuleKey{Kind: storage.ChatMute, Profile: 7}, Expires: ban.Expires}
+	if err := w.rules.Put(t.Context(), mute); err != nil {
 		t.Fatal(err)
 	}
 	wall, running := began, time.Duration(0)
@@ -55,7 +60,7 @@ func TestBanSweepAfterClockJumps(t *testing.T) {
 		wall, running = wall.Add(time.Hour+step.jump), running+time.Hour
 		w.once(t.Context(), wall, running)
 		_, in := w.bans.Check(storage.ScopeLists, banned, wall)
-		if stored := len(w.bans.List()) == 1; in != step.in || stored != step.stored {
+		if stored := len(w.bans.List()) == 1 && len(w.rules.List()) == 1; in != step.in || stored != step.stored {
 			t.Errorf("%s: in force %v, stored %v, want %v and %v", step.what, in, stored, step.in, step.stored)
 		}
 	}
@@ -70,8 +75,8 @@ func TestBanSweepAfterClockJumps(t *testing.T) {
 		wall, running = wall.Add(time.Hour), running+time.Hour
 		w.once(t.Context(), wall, running)
 	}
-	if left := w.bans.List(); len(left) != 0 {
-		t.Errorf("bans that ended long ago: %v", left)
+	if left, rules := w.bans.List(), w.rules.List(); len(left)+len(rules) != 0 {
+		t.Errorf("bans and rules that ended long ago: %v, %v", left, rules)
 	}
 	warned := strings.Count(log.String(), `"level":"warn"`)
 	if warned != 6 {

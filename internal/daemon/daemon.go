@@ -57,6 +57,7 @@ type Daemon struct {
 	shared
 	keepers  keepers
 	asker    lateAsker
+	chat     lateChat
 	operator *operator.Local
 	webhooks *webhook.Dispatcher
 	saved    *saved.List
@@ -73,7 +74,7 @@ type Daemon struct {
 // Open gets everything ready and opens every socket. After an error nothing is
 // open.
 func Open(ctx context.Context, opt Options) (*Daemon, error) {
-	d := &Daemon{opt: opt, log: opt.Log, started: time.Now(), notify: notifier{opt.Notify}}
+	d := &Daemon{opt: opt, log: opt.Log, started: time.Now(), notify: notifier{opt.Notify}, chat: lateChat{service.NoChat{}}}
 	if err := d.open(ctx); err != nil {
 		return nil, errors.Join(err, d.Close())
 	}
@@ -103,6 +104,8 @@ func (d *Daemon) open(ctx context.Context) error {
 	}
 	d.makeOperator(s)
 	d.bans.OnChange(d.enforceBans)
+	d.bans.OnChange(d.recheckChat)
+	d.chatRules.OnChange(d.recheckChat)
 	if err := d.makeWebhooks(s); err != nil {
 		return err
 	}
@@ -314,7 +317,8 @@ func (d *Daemon) env(name string, s *settings) *service.Env {
 		Protocols: each(s, func(e *Entry) []string { return e.Protocols }),
 		Operator:  d.operator, Ready: d.ready, Tail: d.opt.Tail, Gatherer: d.metrics,
 		Private: func() bool { return d.settings.Load().private() },
-		Bans:    d.bans, Store: d.store, Accounts: d.accounts, Hub: d.hub,
+		Chat:    &d.chat, ChatRules: d.chatRules,
+		Bans: d.bans, Store: d.store, Accounts: d.accounts, Hub: d.hub,
 		Banned:  d.bannedFrom,
 		Trusted: func(a netip.Addr) bool { return d.settings.Load().trusted(a) },
 		Log:     d.log.With().Str("service", name).Logger(), Registerer: d.metrics,

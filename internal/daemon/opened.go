@@ -37,6 +37,9 @@ func (d *Daemon) openServices(ctx context.Context, s *settings) error {
 		if run.Asker != nil {
 			d.asker.Asker = run.Asker
 		}
+		if run.Chat != nil {
+			d.chat.Chat = run.Chat
+		}
 	}
 	d.own = ownAddresses(d.running, hostnet.Own())
 	return errors.Join(errs...)
@@ -84,6 +87,13 @@ func (d *Daemon) ownAddress(a netip.AddrPort) bool { return d.own != nil && d.ow
 // lateAsker is the Asker of a service that is opened after others. It is set before
 // the daemon serves.
 type lateAsker struct{ service.Asker }
+
+// lateChat is the Chat of a service that is opened after others. It is set before the
+// daemon serves.
+type lateChat struct{ service.Chat }
+
+// recheckChat has the chat look at its members again.
+func (d *Daemon) recheckChat() { d.chat.Recheck() }
 
 func (l *lateAsker) named() []operator.AskedServer { return l.Named() }
 

@@ -12,6 +12,7 @@ import (
 	"github.com/respawnd/respawnd/internal/accounts"
 	"github.com/respawnd/respawnd/internal/advertise"
 	"github.com/respawnd/respawnd/internal/bans"
+	"github.com/respawnd/respawnd/internal/chatrules"
 	"github.com/respawnd/respawnd/internal/games"
 	"github.com/respawnd/respawnd/internal/hostnet"
 	"github.com/respawnd/respawnd/internal/presence"
@@ -25,6 +26,7 @@ import (
 type shared struct {
 	store     *bolt.Store
 	bans      *bans.Table
+	chatRules *chatrules.Table
 	catalogue *operator.Catalogue
 	geo       *geoIP       // nil: countries are unknown
 	names     *games.Names // host names that lead to this machine
@@ -45,6 +47,7 @@ func (h *shared) makeShared(s *settings, log zerolog.Logger) {
 	h.metrics = prometheus.NewRegistry()
 	h.metrics.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	h.bans = bans.New(h.store)
+	h.chatRules = chatrules.New(h.store)
 	h.catalogue = &operator.Catalogue{Embedded: operator.BuiltIn(), Store: h.store, Hidden: func(rooms []games.HiddenRoom) {
 		for _, r := range rooms {
 			log.Info().Uint32("room", r.Room.ID).Str("name", r.Room.Name).Str("game", r.Game).Str("other", r.Other).
@@ -68,6 +71,7 @@ func (h *shared) loadShared(ctx context.Context, s *settings, log zerolog.Logger
 	if err := h.bans.Load(ctx); err != nil {
 		errs = append(errs, fmt.Errorf("bans in the store: %w", err))
 	}
+	errs = append(errs, h.chatRules.Load(ctx))
 	errs = append(errs, h.catalogue.Load(ctx, s.GamesFile))
 	var err error
 	if s.GeoIPFile != "" {

@@ -18,6 +18,7 @@ import (
 	"github.com/respawnd/respawnd/internal/accounts"
 	"github.com/respawnd/respawnd/internal/advertise"
 	"github.com/respawnd/respawnd/internal/bans"
+	"github.com/respawnd/respawnd/internal/chatrules"
 	"github.com/respawnd/respawnd/internal/games"
 	"github.com/respawnd/respawnd/internal/logtail"
 	"github.com/respawnd/respawnd/internal/netserve"
@@ -57,6 +58,8 @@ type Running struct {
 
 	// Asker is set by the service that queries game servers.
 	Asker Asker
+	// Chat is set by the service that is the chat.
+	Chat Chat
 	// Keeper is set by a service that lists game servers.
 	Keeper *Keeper
 }
@@ -175,10 +178,15 @@ type Env struct {
 	// queried although they report by themselves; 0: never.
 	AskEvery func(master.Origin) time.Duration
 
-	Bans     *bans.Table
-	Store    storage.Store
-	Accounts *accounts.Service
-	Hub      *presence.Local
+	// Chat is the chat, one without rooms if it is off. It works once the daemon
+	// serves.
+	Chat Chat
+
+	Bans      *bans.Table
+	ChatRules *chatrules.Table // what operators decided about players in chat
+	Store     storage.Store
+	Accounts  *accounts.Service
+	Hub       *presence.Local
 
 	// Banned returns whether an address is banned in a scope.
 	Banned func(scope storage.Scope, a netip.Addr) bool
