@@ -153,8 +153,8 @@ func (r ChatRule) Canonical() (ChatRule, error) {
 }
 
 // CanonicalChannel returns the one form in which the name of a channel is a key. Names
-// do not depend on case, but for what is behind the second "!" of a staging room. The
-// error matches ErrInvalid.
+// do not depend on case, but for the encoded address of a staging room. The error
+// matches ErrInvalid.
 func CanonicalChannel(name string) (string, error) {
 	if err := checkText("channel", name, MaxChatChannel); err != nil {
 		return "", err
@@ -166,17 +166,22 @@ func CanonicalChannel(name string) (string, error) {
 	return ascii.ToLower(name[:n]) + name[n:], nil
 }
 
-// FoldedLen returns how many bytes of the name of a channel do not depend on case:
-// those up to its second "!".
+// stagingPrefix is what the names of staging rooms begin with, in lower case: behind
+// it come the game, "!" and an encoded address.
+const stagingPrefix = "#gsp!"
+
+// FoldedLen returns how many bytes of the name of a channel do not depend on case: all
+// of them, or those before the encoded address of a staging room.
 func FoldedLen(name string) int {
-	for i, seen := 0, 0; i < len(name); i++ {
-		if name[i] == '!' {
-			if seen++; seen == 2 {
-				return i + 1
-			}
-		}
+	const from = len(stagingPrefix)
+	if len(name) < from || !ascii.EqualFold(name[:from], stagingPrefix) {
+		return len(name)
 	}
-	return len(name)
+	end := strings.IndexByte(name[from:], '!')
+	if end <= 0 {
+		return len(name)
+	}
+	return from + end + 1
 }
 
 // ChatRules keeps the rules of chat.

@@ -85,7 +85,7 @@ func TestCheck(t *testing.T) {
 	table := tableOf(t,
 		rule(storage.ChatBan, 1, "#GPG!12"), rule(storage.ChatMute, 2, ""), rule(storage.ChatModerator, 3, ""),
 		ruleAt(storage.ChatBan, "192.0.2.0/24", ""), ruleAt(storage.ChatMute, "192.0.2.7/32", "#gsp!GMTest!M9vK"),
-		ruleAt(storage.ChatMute, "2001:db8::/32", ""))
+		ruleAt(storage.ChatMute, "2001:db8::/32", ""), rule(storage.ChatBan, 5, "#Own!a!B"))
 	for name, test := range map[string]struct {
 		profile       storage.ProfileID
 		addr, channel string
@@ -102,6 +102,7 @@ func TestCheck(t *testing.T) {
 		"mapped address":           {0, "::ffff:192.0.2.1", "#any", true, false},
 		"both lengths":             {0, "192.0.2.7", "#GSP!gmtest!M9vK", true, true},
 		"staging room, other case": {0, "192.0.2.7", "#GSP!gmtest!m9vk", true, false},
+		"other room, other case":   {5, "", "#oWN!A!b", true, false},
 		"IPv6":                     {0, "2001:db8::1", "", false, true},
 	} {
 		who := Who{Profile: test.profile}
