@@ -433,7 +433,8 @@ func (f *Finder) found(p netserve.Packet, st *query.Status, now time.Time) strin
 		Findings: master.Findings{Reached: master.ReachedDirect}, Lifetime: rounds*f.opt.Every + f.opt.Every/2, Seen: now,
 	}
 	var report master.Report
-	report.Fill(f.opt.Registry, st.All(), master.Grid(st.Players), master.Grid(st.Teams))
+	names, values := st.Columns()
+	report.Fill(f.opt.Registry, names, values, master.Grid(st.Players), master.Grid(st.Teams))
 	same := known && old.Key == srv.Key && old.Game == g.Name && !old.Restored
 	if same && report.Same(old) {
 		f.opt.Registry.Touch(srv.Key, master.FromLAN, now)

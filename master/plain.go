@@ -1,9 +1,6 @@
 package master
 
-import (
-	"iter"
-	"math"
-)
+import "math"
 
 // Grid is a table of players or teams as plain values: each row has one value
 // per column.
@@ -18,27 +15,24 @@ const maxGridRows = 256
 // Fill replaces what the report says. Names are shared through reg. Rules beyond
 // MaxNames are left out, and so are rules and rows whose values do not fit a
 // record behind those in front of them. Of a name that comes twice the first
-// counts.
-func (r *Report) Fill(reg *Registry, rules iter.Seq2[string, string], players, teams Grid) {
+// counts. names and values, of equal length, are overwritten.
+func (r *Report) Fill(reg *Registry, names, values []string, players, teams Grid) {
 	r.Reset()
-	var list, values []string
 	n, room := 0, math.MaxUint16
-	for name, value := range rules {
-		if n++; n > MaxNames {
-			break
-		}
+	for i, value := range values[:min(len(values), MaxNames)] {
 		if len(value) <= room {
 			room -= len(value)
-			list, values = append(list, name), append(values, value)
+			names[n], values[n] = names[i], value
+			n++
 		}
 	}
-	names := reg.Names(list)
-	for i, value := range values {
-		if _, slot := names.ReportedName(i); slot >= 0 {
+	shared := reg.Names(names[:n])
+	for i, value := range values[:n] {
+		if _, slot := shared.ReportedName(i); slot >= 0 {
 			r.Rule([]byte(value))
 		}
 	}
-	r.SetRules(names)
+	r.SetRules(shared)
 	r.SetPlayers(players.fill(reg, r.Player))
 	r.SetTeams(teams.fill(reg, r.Team))
 }

@@ -2,17 +2,16 @@ package master
 
 import (
 	"fmt"
-	"iter"
 	"strings"
 	"testing"
 )
 
-// pairs yields names and values that alternate.
-func pairs(words ...string) iter.Seq2[string, string] {
-	return func(yield func(string, string) bool) {
-		for i := 0; i < len(words) && yield(words[i], words[i+1]); i += 2 {
-		}
+// columns returns names and values that alternate.
+func columns(words ...string) (names, values []string) {
+	for i := 0; i < len(words); i += 2 {
+		names, values = append(names, words[i]), append(values, words[i+1])
 	}
+	return names, values
 }
 
 func TestReportFill(t *testing.T) {
@@ -45,7 +44,8 @@ func TestReportFill(t *testing.T) {
 			var r Report
 			var srv Server
 			for range 2 { // the first is replaced
-				r.Fill(reg, pairs(tt.rules...), tt.players, tt.teams)
+				names, values := columns(tt.rules...)
+				r.Fill(reg, names, values, tt.players, tt.teams)
 			}
 			if err := r.Into(&srv); err != nil {
 				t.Fatal(err)
@@ -59,7 +59,7 @@ func TestReportFill(t *testing.T) {
 		})
 	}
 	var r Report
-	r.Fill(reg, pairs("hostname", "first", "hostname", "second"), Grid{}, Grid{})
+	r.Fill(reg, []string{"hostname", "hostname"}, []string{"first", "second"}, Grid{}, Grid{})
 	var srv Server
 	if err := r.Into(&srv); err != nil {
 		t.Fatal(err)

@@ -364,7 +364,8 @@ func FuzzTalk(f *testing.F) {
 		}
 		st := talk.status()
 		var report master.Report
-		report.Fill(reg, st.All(), master.Grid(st.Players), master.Grid(st.Teams))
+		names, values := st.Columns()
+		report.Fill(reg, names, values, master.Grid(st.Players), master.Grid(st.Teams))
 		var srv master.Server
 		_ = report.Into(&srv) // too big for a record is possible; it must only not panic
 	})

@@ -73,7 +73,8 @@ func (p *Prober) list(t *target, tk talk, st *query.Status, old *master.Server, 
 		keepRules(st, old)
 	}
 	var report master.Report
-	report.Fill(p.opt.Registry, st.All(), master.Grid(st.Players), master.Grid(st.Teams))
+	names, values := st.Columns()
+	report.Fill(p.opt.Registry, names, values, master.Grid(st.Players), master.Grid(st.Teams))
 	if same && report.Same(old) {
 		p.opt.Registry.Touch(srv.Key, srv.Origin, srv.Seen)
 		p.setListed(t, srv.Game)
@@ -214,7 +215,8 @@ func (p *Prober) learnOwned(t *target, st *query.Status) {
 	}
 	merged.Rules = append(merged.Rules, st.Rules...)
 	var report master.Report
-	report.Fill(p.opt.Registry, merged.All(), master.Grid(merged.Players), master.Grid(merged.Teams))
+	names, values := merged.Columns()
+	report.Fill(p.opt.Registry, names, values, master.Grid(merged.Players), master.Grid(merged.Teams))
 	if report.Same(old) {
 		return
 	}

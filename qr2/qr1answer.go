@@ -236,7 +236,8 @@ func (t *textIntake) listText(a asked, st *query.Status, via netip.Addr, extra [
 	full.Rules = append(full.Rules, extra...) // of a name that comes twice the first counts
 	joinableFields(full.Rules)
 	var report master.Report
-	report.Fill(t.s.list, full.All(), master.Grid(full.Players), master.Grid(full.Teams))
+	names, values := full.Columns()
+	report.Fill(t.s.list, names, values, master.Grid(full.Players), master.Grid(full.Teams))
 	if err := report.Into(&srv); err != nil {
 		return err
 	}
@@ -323,7 +324,8 @@ func (t *textIntake) renew(h *textHost, st *query.Status, via netip.Addr, extra 
 	full.Rules = append(full.Rules, extra...)
 	joinableFields(full.Rules)
 	var report master.Report
-	report.Fill(t.s.list, full.All(), master.Grid(full.Players), master.Grid(full.Teams))
+	names, values := full.Columns()
+	report.Fill(t.s.list, names, values, master.Grid(full.Players), master.Grid(full.Teams))
 	if report.Same(old) && old.Via == via {
 		t.s.list.Touch(h.key, master.FromQR1, now)
 		return

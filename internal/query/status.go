@@ -1,7 +1,6 @@
 package query
 
 import (
-	"iter"
 	"slices"
 	"strings"
 
@@ -46,15 +45,13 @@ func (s *Status) Get(name string) (value string, ok bool) {
 	return "", false
 }
 
-// All yields the rules.
-func (s *Status) All() iter.Seq2[string, string] {
-	return func(yield func(string, string) bool) {
-		for _, f := range s.Rules {
-			if !yield(f.Name, f.Value) {
-				return
-			}
-		}
+// Columns returns the names and the values of the rules.
+func (s *Status) Columns() (names, values []string) {
+	names, values = make([]string, len(s.Rules)), make([]string, len(s.Rules))
+	for i, f := range s.Rules {
+		names[i], values[i] = f.Name, f.Value
 	}
+	return names, values
 }
 
 // Empty reports whether the status holds nothing.
