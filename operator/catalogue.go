@@ -45,6 +45,22 @@ func (c *Catalogue) Rooms(game string) []games.Room {
 	return nil
 }
 
+// Room returns the group room with an id, of the catalogue or added by the operator,
+// and the name of its game.
+func (c *Catalogue) Room(id uint32) (room games.Room, game string, ok bool) {
+	if r, g, ok := c.catalog.Room(id); ok {
+		return r, g.Name, true
+	}
+	if m := c.rooms.Load(); m != nil {
+		for game, list := range *m {
+			if i := slices.IndexFunc(list, func(r games.Room) bool { return r.ID == id }); i >= 0 {
+				return list[i], game, true
+			}
+		}
+	}
+	return games.Room{}, "", false
+}
+
 // Load reads all layers. file is the operator's file, "" for none; Reload reads
 // the same one again. After an error everything is as it was.
 func (c *Catalogue) Load(ctx context.Context, file string) error {

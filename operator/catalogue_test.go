@@ -78,6 +78,25 @@ func TestCatalogueLayers(t *testing.T) {
 	}
 }
 
+func TestCatalogueRoom(t *testing.T) {
+	l := newLocal(t)
+	added, err := l.PutRoom(t.Context(), storage.Room{Game: "gmtest", Name: "Own"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for id, want := range map[uint32]string{1: "One of rooms", added.ID: "Own of gmtest"} {
+		if r, game, ok := l.Catalogue.Room(id); !ok || r.ID != id || r.Name+" of "+game != want {
+			t.Errorf("Room(%d) = %+v, %q, %v, want %s", id, r, game, ok, want)
+		}
+	}
+	if err := l.DeleteRoom(t.Context(), added.ID); err != nil {
+		t.Fatal(err)
+	}
+	if r, game, ok := l.Catalogue.Room(added.ID); ok {
+		t.Errorf("Room() after its removal = %+v, %q", r, game)
+	}
+}
+
 func TestLoadFailure(t *testing.T) {
 	for name, spoil := range map[string]func(t *testing.T, l *operator.Local) string{
 		"file is missing": func(t *testing.T, _ *operator.Local) string { return filepath.Join(t.TempDir(), "none") },

@@ -309,7 +309,7 @@ func (d *Daemon) env(name string, s *settings) *service.Env {
 	listeners := configs.Listeners(s.config)
 	env := &service.Env{
 		Name: name, Version: d.opt.Version, DataDir: s.DataDir, Started: d.started,
-		List: d.registry, Games: d.catalogue.Catalog(), Rooms: d.catalogue.Rooms, Names: d.names, Domains: s.Domains, Focus: s.Focus, Served: s.served,
+		List: d.registry, Games: d.catalogue.Catalog(), Rooms: d.catalogue.Rooms, Room: d.catalogue.Room, Names: d.names, Domains: s.Domains, Focus: s.Focus, Served: s.served,
 		Addresses: d.addresses, Servers: d.servers, Players: d.players, Messenger: d.keepers.messenger(), Met: d.keepers.met,
 		Host: func(service string) string { return hostOf(listeners, service) }, UDPHost: udpHost(listeners),
 		Further: each(s, func(e *Entry) []string { return e.Further }), Own: d.ownAddress, Opened: d.opened,

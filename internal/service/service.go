@@ -122,12 +122,13 @@ type Env struct {
 
 	List      *master.Registry
 	Games     *games.Catalog
-	Rooms     func(game string) []games.Room // of the operator; may block
-	Names     *games.Names                   // host names that lead to this machine
-	Addresses *advertise.Table               // which address of a server a client gets
-	Servers   *verdicts.Log                  // verdicts on servers: why they are listed or not
-	Players   *verdicts.Log                  // verdicts on players: lists, sign-in, negotiation
-	Messenger master.Messenger               // sends to listed servers; nil: not possible
+	Rooms     func(game string) []games.Room                          // of the operator; may block
+	Room      func(id uint32) (room games.Room, game string, ok bool) // of the catalogue or the operator; never blocks
+	Names     *games.Names                                            // host names that lead to this machine
+	Addresses *advertise.Table                                        // which address of a server a client gets
+	Servers   *verdicts.Log                                           // verdicts on servers: why they are listed or not
+	Players   *verdicts.Log                                           // verdicts on players: lists, sign-in, negotiation
+	Messenger master.Messenger                                        // sends to listed servers; nil: not possible
 	// Met notes that players reached the server at an address, if there is one,
 	// by NAT negotiation.
 	Met func(netip.AddrPort)
