@@ -1,26 +1,24 @@
-// Package ssq is the format of Standard Server Queries, version 0.31 of a draft
-// of 2002: packets, tables, queries and times, for the side that answers and,
-// with [Exchange], for the side that asks.
+// Package ssq implements the format of Standard Server Queries, version 0.31 of
+// a draft of 2002: packets, tables, queries and times, for servers and, with
+// [Exchange], for clients.
 //
-// It opens no socket, keeps no time, and knows neither the list nor what a
-// column means: package ssq of the same name at the top of the module answers
-// from the list, and its documentation tells what was decided where the draft is
-// silent.
+// It opens no socket, keeps no time, and knows neither the list nor the meaning
+// of columns: package ssq at the top of the module answers from the list, and
+// its documentation describes the decisions where the draft is silent.
 //
 // # Packets
 //
-// A packet is an ID, the number of packets less one and the number of this one in
-// four bits each, and a part of the text ([Header]). The answer repeats the ID.
-// Packets are cut anywhere and put together by their numbers ([Split],
+// A packet is an ID, the number of packets less one and the number of this one
+// in four bits each, and a part of the text ([Header]). The answer repeats the
+// ID. An answer is split at any byte and reassembled by the numbers ([Split],
 // [Assembly]).
 //
 // # Tables
 //
 // An answer is rows of cells, the first one with the names of the columns
-// ([Table]). The header can be shortened to 1 and 0 for each column that was asked
-// for, or to one empty cell, so its reader must know the question. Two rows
-// of one cell are no data: the columns x-error and x-token. The answer to a ping is
-// no table.
+// ([Table]). The header can be shortened to 1 or 0 for each requested column,
+// or to one empty cell, so its reader must know the query. Tables with the only
+// column x-error or x-token hold no data. The answer to a ping is not a table.
 //
 // # Queries
 //
@@ -31,8 +29,8 @@
 //	VERSION
 //	PING
 //
-// Behind each may stand X-TOKEN token, behind the first two X-HEADER form, X-OFFSET
-// number and X-LIMIT number; clauses come in any order, each once. These are ours:
-// a server that does not know them is not sent them, since an Exchange adds
-// X-TOKEN only for a server that has sent a token.
+// After each may follow X-TOKEN token, after the first two X-HEADER form,
+// X-OFFSET number and X-LIMIT number; clauses come in any order, each at most
+// once. These are extensions of respawnd. Other servers do not receive them,
+// since an Exchange adds X-TOKEN only for a server that has sent a token.
 package ssq

@@ -6,49 +6,48 @@ import (
 	"fmt"
 )
 
-// ErrForeign reports a packet that does not belong to the question: it has
-// another ID. More packets may come.
+// ErrForeign reports a packet that does not answer the request: it has another
+// ID. More packets may come.
 var ErrForeign = errors.New("ssq: not the answer to this question")
 
-// ErrRefused reports that the server answered and refuses. The error wraps it
-// and says why; the exchange is over.
+// ErrRefused reports that the server refused the query. The error wraps it and
+// gives the reason; the exchange is over.
 var ErrRefused = errors.New("ssq: refused")
 
-// Step says how to continue after a packet.
+// Step is what the caller does after a packet.
 type Step uint8
 
 // The steps.
 const (
-	Wait Step = iota // for more packets
-	Ask              // the next question is ready
-	Done             // the answer is whole, or the server refuses
+	Wait Step = iota // wait for more packets
+	Ask              // send Question, which has changed
+	Done             // the answer is whole, or the server refused
 )
 
 const (
-	// maxTokens is how often a server may want its token repeated in an exchange.
+	// maxTokens is the number of tokens that a server may send in an exchange.
 	maxTokens = 2
 
 	// minRequest is the length up to which requests are padded with spaces: an
-	// address that is not proved is sent nothing longer than what came from it,
-	// and a token must fit.
+	// unproved address is sent nothing longer than its request, and a token
+	// must fit.
 	minRequest = 40
 )
 
-// Exchange is one question to one server and its answer: what to send, and what
-// came back. It repeats the token of a server that wants the address proved. It
-// is not safe for concurrent use. Packets that reach Take must come from the
-// address that was asked.
+// Exchange is one query to one server and its answer. It repeats the token of a
+// server that requires proof of the address. It is not safe for concurrent use.
+// Packets passed to Take must come from the address that was queried.
 type Exchange struct {
 	query  Query
 	id     byte
-	tokens int // that have come
+	tokens int // received so far
 	over   bool
 	parts  Assembly
 	answer Table
 }
 
-// NewExchange starts an exchange. id is repeated by the server; take another one
-// for each question to a server.
+// NewExchange starts an exchange. The server repeats id; use another one for
+// each query to a server.
 func NewExchange(q Query, id byte) *Exchange { return &Exchange{query: q, id: id} }
 
 // Question returns the packet to send now, and to repeat if nothing comes.
@@ -61,9 +60,9 @@ func (e *Exchange) Question() []byte {
 	return b
 }
 
-// Take takes a packet of the server and says how to continue. After an error the
-// exchange continues as if the packet had not come, unless the step is Done; the
-// error is ErrForeign, ErrMalformed, ErrTooMuch, or wraps ErrRefused.
+// Take handles a packet of the server and returns the next step. After an error
+// the exchange continues as if the packet had not come, unless the step is
+// Done; the error is ErrForeign, ErrMalformed, ErrTooMuch, or wraps ErrRefused.
 func (e *Exchange) Take(packet []byte) (Step, error) {
 	if e.over {
 		return Done, ErrForeign
@@ -86,13 +85,13 @@ func (e *Exchange) Take(packet []byte) (Step, error) {
 	}
 	t, err := ParseTable(answer, e.query.Columns())
 	if err != nil {
-		e.parts = Assembly{} // nothing will make it better
+		e.parts = Assembly{} // further packets cannot repair it
 		return Wait, err
 	}
 	return e.read(t)
 }
 
-// read takes a whole answer.
+// read handles a whole answer.
 func (e *Exchange) read(t Table) (Step, error) {
 	switch {
 	case isOnly(&t, TokenColumn) && len(t.Rows[0][0]) > MaxWord:
@@ -103,7 +102,7 @@ func (e *Exchange) read(t Table) (Step, error) {
 			e.over = true
 			return Done, fmt.Errorf("%w: the server does not take the token that it gave", ErrRefused)
 		}
-		// Packets of the answer to the old question would mix with the new one's.
+		// A new ID keeps packets of the old answer apart from the new ones.
 		e.query.Token, e.id, e.parts = t.Rows[0][0], e.id+1, Assembly{}
 		return Ask, nil
 	case isOnly(&t, ErrorColumn):
@@ -122,11 +121,12 @@ func isOnly(t *Table, column string) bool {
 	return len(t.Columns) == 1 && t.Columns[0] == column && len(t.Rows) == 1 && t.Rows[0][0] != ""
 }
 
-// Answer returns the answer; it is empty before Take said Done, and for a ping.
+// Answer returns the answer; it is empty before Take returned Done, and for a
+// ping.
 func (e *Exchange) Answer() Table { return e.answer }
 
-// Columns returns the columns of the answer to a query; nil if the query
-// does not say.
+// Columns returns the columns of the answer to a query; nil if the query does
+// not determine them.
 func (q Query) Columns() []string {
 	switch q.Verb {
 	case Select:

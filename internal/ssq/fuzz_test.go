@@ -74,8 +74,7 @@ func FuzzTable(f *testing.F) {
 	})
 }
 
-// plainColumns reports whether a normal header of these columns means what it
-// says: the reserved names are no columns.
+// plainColumns reports whether none of these columns has a reserved name.
 func plainColumns(columns []string) bool {
 	reserved := func(c string) bool {
 		return c == "" || c == "0" || c == "1" || strings.HasPrefix(c, moreCell) || strings.Contains(c, "\x00")

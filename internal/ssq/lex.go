@@ -49,7 +49,7 @@ type lexer struct{ rest string }
 
 func isSpace(c byte) bool { return c == ' ' || c == '\t' || c == '\r' || c == '\n' }
 
-// endsWord reports whether a word ends in front of a byte.
+// endsWord reports whether a byte ends the word before it.
 func endsWord(c byte) bool {
 	switch c {
 	case ',', '=', '!', '<', '>', '(', ')', '"', '\'':
@@ -90,7 +90,7 @@ func (l *lexer) next() (token, error) {
 	}
 }
 
-// value reads what stands behind a keyword: a quoted text, or everything up to
+// value reads the value after a keyword: a quoted text, or everything up to
 // white space.
 func (l *lexer) value() (token, error) {
 	l.skipSpace()
@@ -117,8 +117,8 @@ func (l *lexer) word(ends func(byte) bool) (token, error) {
 	return t, checkWord(t.text)
 }
 
-// quoted reads up to the quote with which the text begins. A backslash makes a
-// newline of an n, and anything else itself.
+// quoted reads up to the quote with which the text begins. After a backslash n
+// is a newline, and any other byte itself.
 func (l *lexer) quoted(quote byte) (token, error) {
 	var text []byte
 	for i := 1; i < len(l.rest); i++ {

@@ -12,12 +12,12 @@ const (
 	// MaxPackets is the most packets of a sequence.
 	MaxPackets = 16
 	// MaxPacket is the size of the largest packet that is written, header
-	// included: it passes every network in one piece.
+	// included: it passes every network without fragmentation.
 	MaxPacket = 1200
 	// MaxWritten is the longest answer that fits a sequence of such packets.
 	MaxWritten = MaxPackets * (MaxPacket - HeaderLen)
-	// MaxAnswer is the longest answer that is read. Others may write larger
-	// packets.
+	// MaxAnswer is the longest answer that is read. Other servers may write
+	// larger packets.
 	MaxAnswer = 64 << 10
 )
 
@@ -25,8 +25,8 @@ var (
 	// ErrMalformed reports a packet or an answer that cannot be read.
 	ErrMalformed = errors.New("ssq: malformed")
 
-	// ErrTooMuch reports an answer longer than MaxAnswer, or than MaxWritten
-	// where it is written.
+	// ErrTooMuch reports an answer longer than MaxAnswer when reading, than
+	// MaxWritten when writing.
 	ErrTooMuch = errors.New("ssq: answer too long")
 )
 
@@ -61,8 +61,8 @@ func (h Header) AppendTo(b []byte) []byte {
 }
 
 // Split yields the packets of an answer of at most MaxWritten bytes. An empty
-// answer is one packet. All are made in space, so that a packet is only valid
-// until the next one.
+// answer is one packet. All are made in space, so a packet is valid only until
+// the next one.
 func Split(space *[MaxPacket]byte, id byte, answer []byte) (iter.Seq[[]byte], error) {
 	if len(answer) > MaxWritten {
 		return nil, ErrTooMuch
@@ -80,19 +80,19 @@ func Split(space *[MaxPacket]byte, id byte, answer []byte) (iter.Seq[[]byte], er
 	}, nil
 }
 
-// Assembly puts the packets of one sequence together, in whatever order they
-// come. The zero value is ready. It holds at most MaxAnswer bytes.
+// Assembly reassembles the packets of one sequence, which may come in any
+// order. The zero value is ready. It holds at most MaxAnswer bytes.
 type Assembly struct {
-	count int // 0: nothing has come
+	count int // 0: no packet received
 	size  int
-	have  uint16 // a bit for each packet that has come
+	have  uint16 // a bit for each packet received
 	parts [MaxPackets][]byte
 }
 
 // Add takes a packet, of which it copies the body, and reports whether the
-// sequence is whole. A packet that has come already changes nothing. After an
-// error nothing has changed either; it is ErrMalformed, also for a packet of
-// another number of packets than the first had, or ErrTooMuch.
+// sequence is whole. A repeated packet changes nothing. After an error nothing
+// has changed either; the error is ErrTooMuch or ErrMalformed, also for a
+// packet that states another number of packets than the first.
 func (a *Assembly) Add(packet []byte) (whole bool, err error) {
 	h, body, err := ParseHeader(packet)
 	if err != nil {
@@ -116,7 +116,7 @@ func (a *Assembly) add(h Header, body []byte) (whole bool, err error) {
 	return a.have == 1<<a.count-1, nil
 }
 
-// Answer returns what the packets hold, in their order.
+// Answer returns the content of the packets, in their order.
 func (a *Assembly) Answer() []byte {
 	b := make([]byte, 0, a.size)
 	for _, p := range a.parts {

@@ -10,27 +10,27 @@ import (
 	"github.com/respawnd/respawnd/internal/ascii"
 )
 
-// Bounds of a query. ErrTooLong reports that one is passed.
+// Bounds of a query. ErrTooLong reports that one is exceeded.
 const (
 	MaxQuery       = 2048 // bytes
 	MaxFields      = 64   // columns of a SELECT
-	MaxComparisons = 64   // of a WHERE: with and and or between them, twice as many operators
+	MaxComparisons = 64   // of a WHERE, without the operators between them
 	MaxWord        = 256  // bytes of a name, value, password or token
 	maxNumber      = 1 << 30
 )
 
 var (
-	// ErrSyntax reports a query that cannot be read. The error wraps it and says
-	// where.
+	// ErrSyntax reports a query that cannot be parsed. The error wraps it and
+	// names the position.
 	ErrSyntax = errors.New("syntax")
 
-	// ErrTooLong reports a query that passes one of the bounds. The error wraps
-	// it and says which.
+	// ErrTooLong reports a query that exceeds one of the bounds. The error
+	// wraps it and names the bound.
 	ErrTooLong = errors.New("too long")
 
-	// ErrNoQuery reports a body that is no query at all, and may be an answer: it
-	// has bytes behind a NUL, or nothing but white space. Who answered it could be
-	// made to talk with another server without end.
+	// ErrNoQuery reports a body that is not a query, and may be an answer: it
+	// has bytes after a NUL, or only white space. A server that answered it
+	// could be made to exchange packets with another server without end.
 	ErrNoQuery = errors.New("no query")
 )
 
@@ -38,7 +38,7 @@ func syntax(format string, args ...any) error {
 	return fmt.Errorf("%w: %s", ErrSyntax, fmt.Sprintf(format, args...))
 }
 
-// Verb is what a query asks for.
+// Verb is the kind of a query.
 type Verb uint8
 
 // The verbs.
@@ -53,7 +53,7 @@ const (
 
 var verbWords = [...]string{"ping", "select", "sp", "auth", "cl", "version"}
 
-// String returns the word with which a query begins, in lower case.
+// String returns the first word of the query, in lower case.
 func (v Verb) String() string {
 	if int(v) < len(verbWords) {
 		return verbWords[v]
@@ -85,13 +85,13 @@ func (o Op) String() string {
 // Comparison is one of a WHERE. They are read from left to right; and binds more
 // closely than or.
 type Comparison struct {
-	Or     bool   // an or stands in front of it, else an and; of the first one false
+	Or     bool   // joined to the one before by or, else by and; false for the first
 	Column string // lower case
 	Op     Op
 	Value  string
 }
 
-// Query is a question. Names and keywords are in lower case.
+// Query is a parsed query. Names and keywords are in lower case.
 type Query struct {
 	Verb     Verb
 	Fields   []string // of Select, in their order
@@ -104,13 +104,13 @@ type Query struct {
 	Token      string // X-TOKEN: proves the client's address
 	Header     HeaderForm
 	Offset     int // X-OFFSET: rows to leave out, 0 to 2^30
-	Limit      int // X-LIMIT: the most rows, 1 to 2^30; 0: as many as fit
+	Limit      int // X-LIMIT: maximum number of rows, 1 to 2^30; 0: as many as fit
 }
 
 // ParseQuery reads the body of a request. It may be padded with NULs and white
-// space. The error wraps ErrSyntax or ErrTooLong and is fit for the client; the
-// query then holds only the token at the end of the body. Or it is ErrNoQuery, and
-// the request is not answered.
+// space. An error that wraps ErrSyntax or ErrTooLong can be sent to the client;
+// the query then holds only the token at the end of the body. After ErrNoQuery
+// the request must not be answered.
 func ParseQuery(body []byte) (Query, error) {
 	text, padding, _ := strings.Cut(string(body[:min(len(body), MaxQuery+1)]), "\x00")
 	if strings.Trim(padding, "\x00") != "" || strings.TrimLeft(text, " \t\r\n") == "" {
@@ -126,8 +126,8 @@ func ParseQuery(body []byte) (Query, error) {
 	return p.q, nil
 }
 
-// lastToken returns the token that a text ends with, read without the language:
-// a client with one receives the whole error of its query.
+// lastToken returns the token at the end of a text that cannot be parsed: a
+// client with a token receives the full error of its query.
 func lastToken(text string) string {
 	i := strings.LastIndexByte(text, ' ')
 	if i < 0 {
@@ -140,7 +140,7 @@ func lastToken(text string) string {
 	return token
 }
 
-// parser reads a query, one clause after the other. Nothing in it nests.
+// parser reads a query, one clause after the other. Clauses do not nest.
 type parser struct {
 	lexer lexer
 	q     Query
@@ -187,7 +187,7 @@ func (p *parser) query() error {
 	return p.clauses(t, err)
 }
 
-// clauses reads from t on what stands behind the first part.
+// clauses reads the clauses after the first part, from t on.
 func (p *parser) clauses(t token, err error) error {
 	for p.seen = make([]string, 0, 4); err == nil && t.kind != tokenEnd; {
 		t, err = p.clause(t)
@@ -195,7 +195,7 @@ func (p *parser) clauses(t token, err error) error {
 	return err
 }
 
-// clause reads the clause that begins with t and returns the token behind it.
+// clause reads the clause that begins with t and returns the next token.
 func (p *parser) clause(t token) (next token, err error) {
 	word := ascii.ToLower(t.text)
 	data := p.q.Verb == Select || p.q.Verb == Procedure
@@ -226,7 +226,7 @@ func (p *parser) clause(t token) (next token, err error) {
 	return p.lexer.next()
 }
 
-// value reads the value behind a keyword.
+// value reads the value after a keyword.
 func (p *parser) value(what string) (string, error) {
 	t, err := p.lexer.value()
 	if err == nil && t.text == "" {
@@ -260,7 +260,7 @@ func (p *parser) header() error {
 	return nil
 }
 
-// fields reads the list of columns and returns the token behind it.
+// fields reads the list of columns and returns the next token.
 func (p *parser) fields() (token, error) {
 	for {
 		t, err := p.lexer.next()
@@ -280,7 +280,7 @@ func (p *parser) fields() (token, error) {
 	}
 }
 
-// where reads comparisons and returns the token behind them.
+// where reads comparisons and returns the next token.
 func (p *parser) where() (token, error) {
 	for or := false; ; {
 		if len(p.q.Where) == MaxComparisons {
@@ -325,8 +325,8 @@ func (p *parser) comparison() (Comparison, error) {
 }
 
 // AppendTo appends the query as ParseQuery reads it. Names must be words: one
-// byte or more, none of them white space, a quote, a comma, an operator, a
-// parenthesis or a control character. No bound is checked.
+// byte or more, without white space, a quote, a comma, an operator, a
+// parenthesis or a control character. Bounds are not checked.
 func (q Query) AppendTo(b []byte) []byte {
 	b = append(b, strings.ToUpper(q.Verb.String())...)
 	switch q.Verb {
@@ -376,7 +376,7 @@ func (q Query) appendClauses(b []byte) []byte {
 	return b
 }
 
-// appendValue appends what stands behind a keyword, quoted if it must be.
+// appendValue appends the value after a keyword, quoted if necessary.
 func appendValue(b []byte, text string) []byte {
 	plain := text != "" && text[0] != '"' && text[0] != '\''
 	for i := 0; plain && i < len(text); i++ {
@@ -388,8 +388,8 @@ func appendValue(b []byte, text string) []byte {
 	return appendQuoted(b, text)
 }
 
-// appendLiteral appends a value to compare with: digits as they are, all else in
-// quotes.
+// appendLiteral appends a value to compare with: digits as they are, all other
+// values in quotes.
 func appendLiteral(b []byte, text string) []byte {
 	if text != "" && strings.Trim(text, "0123456789") == "" {
 		return append(b, text...)

@@ -11,17 +11,17 @@ import (
 
 // Table is an answer: rows of cells under column names.
 //
-// A cell ends with NUL, a row with LF and NUL behind its last cell. The first
-// row is the header. In a cell, `\n` stands for a newline and `\\` for a
-// backslash; behind a backslash the newline itself is read too.
+// A cell ends with NUL; after its last cell a row ends with LF and NUL. The
+// first row is the header. In a cell, `\n` stands for a newline and `\\` for a
+// backslash; after a backslash a newline itself is accepted too.
 //
 //	hostname 0 map 0 LF 0
 //	My Server 0 de_dust 0 LF 0
 type Table struct {
 	Columns []string
 	Rows    [][]string // each as long as Columns
-	// More is the number of rows of the answer in front of the first one that
-	// was left out; 0: the answer is whole. See [AppendMore].
+	// More is the number of the first row that was left out, counted from the
+	// start of the answer; 0: the answer is whole. See [AppendMore].
 	More int
 }
 
@@ -31,8 +31,8 @@ type HeaderForm uint8
 // The forms.
 const (
 	NormalHeader  HeaderForm = iota // the names of the columns
-	CompactHeader                   // 1 or 0 for each name that was asked for: it is there or not
-	NullHeader                      // one empty cell: all columns are there, as they were asked for
+	CompactHeader                   // 1 or 0 for each requested name: it is there or not
+	NullHeader                      // one empty cell: all columns are there, as requested
 )
 
 var headerWords = [...]string{"normal", "compact", "null"}
@@ -45,15 +45,15 @@ func (f HeaderForm) String() string {
 	return "unknown"
 }
 
-// Names with a meaning of their own. No column of data is called so.
+// Reserved names. No column of data has them.
 const (
-	ErrorColumn = "x-error" // a refusal: one row, what is wrong
-	TokenColumn = "x-token" // an address that is not proved: one row, the token to repeat
+	ErrorColumn = "x-error" // a refusal: one row, the error
+	TokenColumn = "x-token" // for an unproved address: one row, the token to repeat
 	AuthColumn  = "token"   // the answer to AUTH: one row, the token, empty if refused
 	moreCell    = "x-more=" // a cell of the header, not a column
 )
 
-// AppendCell appends a cell. NUL cannot stand in one and becomes a space.
+// AppendCell appends a cell. A NUL becomes a space.
 func AppendCell(b []byte, cell string) []byte {
 	if strings.IndexByte(cell, 0) < 0 && strings.IndexByte(cell, '\\') < 0 && strings.IndexByte(cell, '\n') < 0 {
 		return append(append(b, cell...), 0)
@@ -76,16 +76,16 @@ func AppendCell(b []byte, cell string) []byte {
 // AppendRowEnd ends a row.
 func AppendRowEnd(b []byte) []byte { return append(b, '\n', 0) }
 
-// AppendMore appends the cell that ends the header of a table whose end was left
-// out: "x-more=" and the number of rows up to there. The header alone may have
-// another number of cells than the rows.
+// AppendMore appends the cell that ends the header of a truncated table:
+// "x-more=" and the number of rows up to there. Only because of it may the
+// header have another number of cells than the rows.
 func AppendMore(b []byte, rows int) []byte {
 	return append(strconv.AppendInt(append(b, moreCell...), int64(rows), 10), 0)
 }
 
 // AppendHeader appends a header without its row end, so that AppendMore can
-// follow it. there says which of the columns that were asked for are in the
-// rows. A null header is not possible unless all are; it becomes a compact one.
+// follow it. there reports which of the requested columns are in the rows.
+// Unless all are, a null header becomes a compact one.
 func AppendHeader(b []byte, form HeaderForm, asked []string, there []bool) []byte {
 	if form == NullHeader && slices.Contains(there, false) {
 		form = CompactHeader
@@ -130,9 +130,9 @@ func (t Table) AppendTo(b []byte) []byte {
 	return b
 }
 
-// ParseTable reads an answer. asked are the columns of the question, for headers
-// that do not name theirs; nil if they are not known. The error is ErrMalformed
-// or ErrTooMuch. The answer is copied.
+// ParseTable reads an answer. asked are the requested columns, for headers
+// without names; nil if they are unknown. The error is ErrMalformed or
+// ErrTooMuch. The answer is copied.
 func ParseTable(answer []byte, asked []string) (Table, error) {
 	if len(answer) > MaxAnswer {
 		return Table{}, ErrTooMuch
@@ -159,7 +159,7 @@ func ParseTable(answer []byte, asked []string) (Table, error) {
 	return t, nil
 }
 
-// cutMore takes the number of rows off a header; -1: it is none.
+// cutMore removes the number of rows from a header; -1: it is invalid.
 func cutMore(header []string) (more int, rest []string) {
 	if len(header) == 0 {
 		return 0, header
@@ -196,8 +196,8 @@ func columnsOf(header, asked []string) (columns []string, ok bool) {
 	}
 }
 
-// cutRow reads a row. A newline at the end of its last cell ends it as well as
-// one in a cell of its own: both are in use.
+// cutRow reads a row. It ends with a newline at the end of its last cell or in
+// a cell of its own: both are in use.
 func cutRow(b string) (cells []string, rest string, ok bool) {
 	for {
 		cell, after, found := strings.Cut(b, "\x00")
@@ -218,8 +218,8 @@ func cutRow(b string) (cells []string, rest string, ok bool) {
 	}
 }
 
-// isEscaped reports whether what follows the text belongs to a backslash at its
-// end.
+// isEscaped reports whether a backslash at the end of the text escapes the next
+// byte.
 func isEscaped(text string) bool {
 	return (len(text)-len(strings.TrimRight(text, `\`)))%2 == 1
 }
@@ -255,11 +255,11 @@ func (t Table) Cell(row int, column string) string {
 	return t.Rows[row][i]
 }
 
-// pong is the answer to a ping. It is no table.
+// pong is the answer to a ping. It is not a table.
 var pong = []byte("j\x00\n")
 
 // AppendPong appends the answer to a ping.
 func AppendPong(b []byte) []byte { return append(b, pong...) }
 
-// isPong reports whether an answer is one to a ping. It may end as a row does.
+// isPong reports whether an answer is one to a ping. It may end like a row.
 func isPong(answer []byte) bool { return bytes.Equal(bytes.TrimSuffix(answer, []byte{0}), pong) }

@@ -7,13 +7,13 @@ import (
 	"time"
 )
 
-// ErrTime reports a text that is no time.
+// ErrTime reports a text that is not a time.
 var ErrTime = errors.New("ssq: not a time")
 
 // A time has one of two forms:
 //
 //	YYYYMMDDTHHMMSS  ISO 8601; fields may be left out from the left: 012000.
-//	                 Behind it the zone, +02 or -0330; without one it is UTC.
+//	                 A zone may follow, +02 or -0330; without one it is UTC.
 //	E1027728720      seconds since 1970-01-01 00:00:00 UTC
 //
 // The same shortened form is used for durations: 012000 is 1 h 20 min.
@@ -26,12 +26,13 @@ func AppendEpoch(b []byte, t time.Time) []byte {
 	return strconv.AppendInt(append(b, 'E'), t.Unix(), 10)
 }
 
-// maxDuration is the longest duration that has a form: 99 days are two digits.
+// maxDuration is the longest duration that can be written: 99 days are two
+// digits.
 const maxDuration = 100*24*time.Hour - time.Second
 
 // AppendDuration appends a duration as HHMMSS, from a day on as DDTHHMMSS.
-// Parts of seconds are left out; what is below 0 is 0, what is above 99 days is
-// that.
+// Fractions of seconds are left out; negative durations become 0, those above
+// maxDuration maxDuration.
 func AppendDuration(b []byte, d time.Duration) []byte {
 	s := int(min(max(d, 0), maxDuration) / time.Second)
 	two := func(n int) { b = append(b, byte('0'+n/10), byte('0'+n%10)) }
@@ -45,8 +46,8 @@ func AppendDuration(b []byte, d time.Duration) []byte {
 	return b
 }
 
-// ParseTime reads a time in either form. Fields that were left out are those of
-// now. The error is ErrTime.
+// ParseTime reads a time in either form. Missing fields are taken from now. The
+// error is ErrTime.
 func ParseTime(text string, now time.Time) (time.Time, error) {
 	if digits, epoch := cutEpoch(text); epoch {
 		n, err := strconv.ParseInt(digits, 10, 64)
@@ -83,7 +84,7 @@ func cutEpoch(text string) (digits string, ok bool) {
 	return text[1:], true
 }
 
-// cutZone takes the zone off the end of a time.
+// cutZone removes the zone from the end of a time.
 func cutZone(text string) (digits string, zone *time.Location, ok bool) {
 	i := strings.IndexAny(text, "+-")
 	if i < 0 {
@@ -108,8 +109,8 @@ func cutZone(text string) (digits string, zone *time.Location, ok bool) {
 	return text[:i], time.FixedZone("", seconds), true
 }
 
-// parseFields reads year, month, day, hour, minute and second; -1 for those that
-// were left out.
+// parseFields reads year, month, day, hour, minute and second; -1 for missing
+// ones.
 func parseFields(text string) (f [6]int, ok bool) {
 	f = [6]int{-1, -1, -1, -1, -1, -1}
 	date, clock, dated := strings.Cut(text, "T")
@@ -148,9 +149,9 @@ func twoDigits(text string) (int, bool) {
 	return int(text[0]-'0')*10 + int(text[1]-'0'), true
 }
 
-// ParseDuration reads a duration: DDTHHMMSS, HHMMSS, MMSS or SS with hours up to
-// 23 and minutes and seconds up to 59, or else, if it is digits that are none of
-// these, seconds. Days are 0 to 99. The error is ErrTime.
+// ParseDuration reads a duration: DDTHHMMSS, HHMMSS, MMSS or SS with hours up
+// to 23 and minutes and seconds up to 59, or any other digits as seconds. Days
+// are 0 to 99. The error is ErrTime.
 func ParseDuration(text string) (time.Duration, error) {
 	days, clock, dated := strings.Cut(text, "T")
 	d := 0

@@ -14,14 +14,14 @@ import (
 // the time that a service waits for an answer.
 const Slot = time.Minute
 
-// counters is how many counts of used challenges there are. Hosts that share one
+// counters is the number of counters of used challenges. Hosts that share one
 // get another challenge when one of them has used its own.
 const counters = 4096
 
-// Challenges makes challenges that cannot be guessed. A challenge is a keyed MAC
-// over the source, what the caller adds to it and the time slot, so a host that is
+// Challenges makes challenges that cannot be guessed. A challenge is a keyed
+// MAC over the source, data of the caller and the time slot, so a host that is
 // challenged again gets the same one, even if the service forgot it in between.
-// The key is random, is made by NewChallenges and never leaves the memory.
+// The key is random, made by NewChallenges and never stored.
 //
 // It is not safe for concurrent use.
 type Challenges struct {
@@ -38,8 +38,8 @@ func NewChallenges() *Challenges {
 	return c
 }
 
-// Current returns the challenge of a host in the slot of now. about tells hosts
-// behind one source apart.
+// Current returns the challenge of a host in the slot of now. about
+// distinguishes hosts with the same source.
 func (c *Challenges) Current(source netip.AddrPort, about []byte, now time.Time) uint64 {
 	return c.at(source, about, c.slot(now))
 }
@@ -51,8 +51,8 @@ func (c *Challenges) Last(source netip.AddrPort, about []byte, now time.Time) ui
 
 func (c *Challenges) slot(now time.Time) int64 { return int64(now.Sub(c.start) / Slot) }
 
-// Use makes the challenges of a host void: they were answered, or guessed at too
-// often.
+// Use invalidates the challenges of a host, after they were answered or guessed
+// at too often.
 func (c *Challenges) Use(source netip.AddrPort, about []byte) { *c.count(source, about)++ }
 
 func (c *Challenges) count(source netip.AddrPort, about []byte) *uint32 {

@@ -1,10 +1,9 @@
 // Package unproved is for services that list a host only after it answered a
-// challenge. It has the two things that such a service needs so that packets
-// under forged source addresses cannot keep a real host out: challenges that
-// need no memory, and a table of waiting hosts in which one address cannot push
-// out the others.
+// challenge. It keeps packets with forged source addresses from shutting real
+// hosts out: with challenges that need no memory, and a table of waiting hosts
+// in which one address cannot push out the others.
 //
-// It knows no protocol, sends nothing and decides nothing about rates.
+// It knows no protocol, sends nothing and does not limit rates.
 package unproved
 
 import (
@@ -13,8 +12,8 @@ import (
 	"net/netip"
 )
 
-// Shares of a full table. An address or port that has more entries is crowded
-// and makes room before others do.
+// Shares of a full table. An address or port with more entries is crowded; its
+// entries are removed before others.
 const (
 	// AddrShare is how many entries an address keeps in a full table.
 	AddrShare = 256
@@ -22,16 +21,16 @@ const (
 	PortShare = 16
 )
 
-// Table holds the hosts that have not proved their address yet. Its caller says
-// how many it may hold. While it is full, an entry has to go for each new one:
+// Table holds the hosts that have not proved their address yet. The caller sets
+// the limit. While the table is full, an entry is removed for each new one:
 //
 //   - if the address of the new one has its share, the oldest of that address,
 //   - else the oldest of some address that has more than its share,
 //   - else the oldest of all.
 //
-// Within an address ports that have more than their share go first in the same
-// way. So a flood under the name of one address never pushes out the hosts of
-// others, and a flood over many addresses pushes out the oldest.
+// Within an address, entries of ports with more than their share are removed
+// first in the same way. So a flood from one address never pushes out the hosts
+// of others, and a flood from many addresses pushes out the oldest.
 //
 // It is not safe for concurrent use.
 type Table[K comparable, V any] struct {
@@ -49,14 +48,14 @@ type entry[K comparable, V any] struct {
 	inAll, inAddr, inPorts *list.Element
 }
 
-// crowd is what an address or a port has in the table.
+// crowd holds the entries of an address or a port.
 type crowd struct {
 	entries list.List     // of *entry, oldest first
 	crowded list.List     // of an address: of *crowd, its ports with more than their share
 	place   *list.Element // among the crowded, nil if it is not
 }
 
-// count keeps the crowd among the crowded as long as it has more than its share.
+// count keeps the crowd in crowded while it has more than its share.
 func (c *crowd) count(crowded *list.List, share int) {
 	switch over := c.entries.Len() > share; {
 	case over && c.place == nil:
@@ -87,8 +86,8 @@ func (t *Table[K, V]) Get(k K) (v V, ok bool) {
 	return v, false
 }
 
-// All returns the entries, the oldest first. The one that was returned last may
-// be removed meanwhile.
+// All returns the entries, the oldest first. The entry returned last may be
+// removed during the iteration.
 func (t *Table[K, V]) All() iter.Seq2[K, V] {
 	return func(yield func(K, V) bool) {
 		for el := t.all.Front(); el != nil; {
@@ -102,8 +101,9 @@ func (t *Table[K, V]) All() iter.Seq2[K, V] {
 	}
 }
 
-// Full returns the entry that has to go before one of a source may be added, if
-// the table holds limit entries or more. The caller removes it and asks again.
+// Full returns the entry to remove before one of a source may be added, if the
+// table holds limit entries or more. The caller removes it and calls Full
+// again.
 func (t *Table[K, V]) Full(source netip.AddrPort, limit int) (k K, full bool) {
 	if len(t.entries) < max(limit, 1) {
 		return k, false
@@ -117,8 +117,8 @@ func (t *Table[K, V]) Full(source netip.AddrPort, limit int) (k K, full bool) {
 	return from.Front().Value.(*entry[K, V]).key, true
 }
 
-// oldest returns the list of an address whose first entry has to go. port is that
-// of the host that needs the room, nil if it has none here.
+// oldest returns the list of an address whose first entry is to be removed.
+// port is the crowd of the new host's port, nil if it has none.
 func (c *crowd) oldest(port *crowd) *list.List {
 	if port != nil && port.entries.Len() >= PortShare {
 		return &port.entries

@@ -21,7 +21,7 @@ type waiting struct {
 
 func newWaiting(limit int) *waiting { return &waiting{NewTable[int, int](), limit, 0} }
 
-// add adds a host and returns its key and those that had to go for it.
+// add adds a host and returns its key and those removed for it.
 func (w *waiting) add(source netip.AddrPort) (key int, gone []int) {
 	for {
 		k, full := w.Full(source, w.limit)
@@ -131,7 +131,8 @@ func TestAllAllowsRemoval(t *testing.T) {
 	}
 }
 
-// TestTableIsFair compares the table with what its comment says, done simply.
+// TestTableIsFair compares the table with a simple implementation of its
+// comment.
 func TestTableIsFair(t *testing.T) {
 	type one struct {
 		key    int

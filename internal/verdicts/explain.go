@@ -13,7 +13,7 @@ type Explanation struct {
 	Cause string
 	// Advice is what to do now. Empty: nothing has to be done.
 	Advice string
-	// Good means that this is no reason for a server to be missing.
+	// Good means that the server is not missing for this reason.
 	Good bool
 }
 

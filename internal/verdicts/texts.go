@@ -6,8 +6,7 @@ import (
 	"github.com/rs/zerolog"
 )
 
-// text is everything that is said about a verdict. Nothing in it comes from the
-// network.
+// text holds all texts of a verdict. They contain nothing from the network.
 type text struct {
 	code    string // String: compared by programs, never changed
 	message string // of its log line

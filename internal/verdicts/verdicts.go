@@ -1,6 +1,6 @@
-// Package verdicts keeps the last decisions of the services about each address,
-// puts them into words and logs a line when a decision changes. It answers "why is
-// my server not listed?" and "why can I not sign in?".
+// Package verdicts records the last decisions of the services about each
+// address, explains them and logs a line when a decision changes. It answers
+// "why is my server not listed?" and "why can I not sign in?".
 //
 // It decides nothing itself and keeps no packet content, no key and no secret.
 // Its memory is fixed: when the log is full, the address whose last verdict is
@@ -21,12 +21,12 @@ import (
 	"github.com/respawnd/respawnd/internal/clean"
 )
 
-// Verdict is what a service decided about an address.
+// Verdict is a decision of a service about an address.
 type Verdict uint8
 
 // The verdicts. Their words appear in log lines, on the status page and in the
-// admin API; programs compare them, so they do not change. texts
-// has everything else that is said about them.
+// admin API; programs compare them, so they do not change. Their texts are in
+// texts.
 const (
 	Heard Verdict = iota
 	UnknownGame
@@ -97,8 +97,8 @@ const (
 )
 
 // Outdates reports whether v makes the advice of an earlier verdict of the same
-// service on the same server useless. Only OnlyHere stays valid while the server
-// is listed: its address does not change with what is learnt about the server.
+// service on the same server useless. Only OnlyHere stays valid while the
+// server is listed, because it depends on the address only.
 func (v Verdict) Outdates(earlier Verdict) bool {
 	if earlier != OnlyHere {
 		return true

@@ -39,8 +39,8 @@ func TestNoteLogsChanges(t *testing.T) {
 	}
 }
 
-// A server that fails again and again is challenged in between, which is no line
-// at level info. It must not fill the log of the daemon.
+// A server that fails again and again is challenged in between, which is not
+// logged at level info. It must not fill the log of the daemon.
 func TestNoteLogsRepeatsHourly(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var out bytes.Buffer
@@ -104,7 +104,7 @@ func TestMessages(t *testing.T) {
 	}
 }
 
-// A line below the level of the log takes nothing from the ration of others.
+// A line below the level of the log does not count towards the limit of lines.
 func TestNoteBelowLevelIsNotRationed(t *testing.T) {
 	var out bytes.Buffer
 	b := NewLog(zerolog.New(&out).Level(zerolog.InfoLevel), 0)

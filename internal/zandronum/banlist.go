@@ -11,10 +11,10 @@ const MaxBanPart = 1024
 const MaxBanList = 8192
 
 // MaxBanParts is how many parts a ban list may have: their number is one byte,
-// and part 0 makes a server forget the list that it had.
+// and part 0 makes a server discard its old list.
 const MaxBanParts = 256
 
-// What an item of a part is.
+// The kinds of items of a part.
 const (
 	itemBan byte = iota
 	itemExemption
@@ -22,8 +22,8 @@ const (
 	itemEnd
 )
 
-// BanList is what game servers are sent: addresses in dotted form, "*" for an
-// octet that may be anything.
+// BanList is the ban list sent to game servers: addresses in dotted form, "*"
+// for any octet.
 type BanList struct {
 	Bans, Exempt []string
 }
@@ -39,15 +39,15 @@ func (l *BanList) item(i int) (kind byte, address string) {
 }
 
 // AppendPart appends one part of the list: the number of the part, and items
-// from the given one on, bans first, until the part is full. It returns the
-// item that the next part starts with, which is l.Len() after the last part.
+// starting at item, bans first, until the part is full. It returns the item
+// that the next part starts with, which is l.Len() after the last part.
 func (l *BanList) AppendPart(dst, verification []byte, part byte, from int) (message []byte, next int) {
 	start := len(dst)
 	dst = append(appendString(append(dst, kindBanPart), verification), part)
 	next = from
 	for ; next < l.Len(); next++ {
 		kind, address := l.item(next)
-		// An item that is too long for any part goes alone.
+		// An item that is too long for any part is sent alone.
 		if size := len(dst) - start + 1 + len(address) + 1 + 1; size > MaxBanPart && next > from {
 			return append(dst, itemMore), next
 		}
@@ -57,9 +57,9 @@ func (l *BanList) AppendPart(dst, verification []byte, part byte, from int) (mes
 }
 
 // AppendWhole appends the list as one message and returns how many items did
-// not fit. A server without a verification string gets none. Exemptions go
-// before bans if there is no room for all: a player missing from the exemptions is
-// locked out, one missing from the bans is merely let in.
+// not fit. Without a verification string none is written. If there is no room
+// for all, exemptions have priority over bans: a player missing from the
+// exemptions is locked out, one missing from the bans is only let in.
 func (l *BanList) AppendWhole(dst, verification []byte) (message []byte, left int) {
 	const counts = 8
 	room := MaxBanList - 1 - counts
@@ -75,7 +75,7 @@ func (l *BanList) AppendWhole(dst, verification []byte) (message []byte, left in
 	return dst, l.Len() - len(bans) - len(exempt)
 }
 
-// fitting returns the first texts that fit, and the room that is left.
+// fitting returns the first texts that fit, and the remaining room.
 func fitting(texts []string, room int) ([]string, int) {
 	for i, t := range texts {
 		if len(t)+1 > room {
@@ -94,7 +94,7 @@ func appendStrings(dst []byte, texts []string) []byte {
 	return dst
 }
 
-// ErrMalformed means that a message is not what it should be.
+// ErrMalformed means that a message cannot be parsed.
 var ErrMalformed = errors.New("malformed message")
 
 // BanPart is a parsed part of a ban list.

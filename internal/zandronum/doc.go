@@ -3,26 +3,26 @@
 // game servers, launchers and the master, and the query that a launcher sends
 // to a game server.
 //
-// It decides nothing: it has no socket, no list and no clock. Package zanmaster
-// is the master, package probe the client that asks game servers.
+// It has no socket, no list and no clock. Package zanmaster is the master,
+// package probe the client that queries game servers.
 //
 // # Code
 //
-// A datagram is one byte and data. 0xFF says that the data is the message as it
-// is. Any other value is the number of bits at the end of the data that mean
-// nothing; what comes before is the message in the Huffman code of table.go,
-// the first bit of a code in the lowest free bit of the current byte. A sender
-// codes a message if that does not make it longer.
+// A datagram is one byte and data. After 0xFF the data is the message as it is.
+// Any other value is the number of unused bits at the end of the data; the bits
+// before are the message in the Huffman code of table.go, the first bit of a
+// code in the lowest free bit of the current byte. A sender codes a message if
+// that does not make it longer.
 //
-// The code is complete: every input decodes to something, and what is cut off
-// in the middle of a code is left out without a word.
+// The code is complete: every input can be decoded, and an incomplete code at
+// the end is ignored.
 //
 // # Numbers and text
 //
 // Integers are little-endian: byte, short (16 bits), long (32 bits). A string
 // ends with a NUL. Reading an integer beyond the end of a message gives all
 // ones, reading a string there gives an empty one; neither is an error, and
-// bytes that are left over mean nothing.
+// surplus bytes are ignored.
 //
 // # Messages
 //

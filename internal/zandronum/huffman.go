@@ -1,6 +1,6 @@
 package zandronum
 
-// raw in the first byte of a datagram says that the rest is not coded.
+// raw in the first byte of a datagram means that the rest is not coded.
 const raw = 0xFF
 
 const (
@@ -14,14 +14,14 @@ type symbol struct {
 	len  uint8
 }
 
-// match is what the next ten bits begin with.
+// match is the code that the next ten bits begin with.
 type match struct {
 	value byte
 	len   uint8
 }
 
-// The code in the forms that encoding and decoding look it up in. They are
-// made once and never changed.
+// The code in the forms for encoding and decoding. They are made once and never
+// modified.
 var (
 	symbols = makeSymbols()
 	lookup  = makeLookup()
@@ -49,10 +49,9 @@ func makeLookup() (table [lookupSize]match) {
 	return table
 }
 
-// Decode appends the message in a datagram to dst, at most limit bytes of it:
-// a coded message stops there, one that is sent as it is and is longer gives
-// nothing. The result is empty if the datagram holds no message; there is no
-// other error.
+// Decode appends the message in a datagram to dst, at most limit bytes of it: a
+// coded message is cut there, a longer uncoded one is discarded. The result is
+// empty if the datagram holds no message; there is no other error.
 func Decode(dst, datagram []byte, limit int) []byte {
 	if len(datagram) < 2 || limit <= 0 {
 		return dst
@@ -64,7 +63,7 @@ func Decode(dst, datagram []byte, limit int) []byte {
 		}
 		return append(dst, data...)
 	}
-	left := 8*len(data) - int(datagram[0]) // bits that mean something
+	left := 8*len(data) - int(datagram[0]) // used bits
 	end := len(dst) + limit
 	var acc uint64
 	var have uint
@@ -85,8 +84,8 @@ func Decode(dst, datagram []byte, limit int) []byte {
 	return dst
 }
 
-// Encode appends the datagram for a message to dst: coded, or as it is where
-// that is shorter. It adds at most len(message)+1 bytes.
+// Encode appends the datagram for a message to dst: coded, or as it is if that
+// is shorter. It adds at most len(message)+1 bytes.
 func Encode(dst, message []byte) []byte {
 	var bits int
 	for _, b := range message {

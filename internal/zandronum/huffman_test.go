@@ -46,7 +46,7 @@ func TestDecodeAppends(t *testing.T) {
 	}
 }
 
-// A datagram of zero bits is the worst there is: three bits a byte.
+// The worst case is the shortest code, of three bits, repeated.
 func TestDecompressionBombIsBounded(t *testing.T) {
 	bomb := bytes.Repeat([]byte{0x92, 0x24, 0x49}, 20000) // 010 over and over is the shortest code
 	bomb[0] = 0

@@ -8,7 +8,7 @@ import (
 // Mode is a game mode.
 type Mode uint8
 
-// The game modes. A mod may change what they mean.
+// The game modes. A mod may change their meaning.
 const (
 	Cooperative Mode = iota
 	Survival
@@ -65,7 +65,7 @@ func (m Mode) Teams() bool {
 	}
 }
 
-// NoTeam is the team of a player who is in none.
+// NoTeam is the team of a player without a team.
 const NoTeam = 255
 
 // Player is one player of a server.
@@ -74,21 +74,21 @@ type Player struct {
 	Score, Ping int16
 	Spectator   bool
 	Bot         bool
-	Team        uint8 // NoTeam also where there are no teams
+	Team        uint8 // NoTeam also in modes without teams
 	Minutes     uint8 // on the server
 }
 
-// Limits end a round; 0 is none.
+// Limits are the limits that end a round; 0: no limit.
 type Limits struct {
 	Frags    int16
 	Time     int16 // minutes
-	TimeLeft int16 // minutes; sent with a time limit alone
+	TimeLeft int16 // minutes; sent only with a time limit
 	Duels    int16
 	Points   int16
 	Wins     int16
 }
 
-// Info is what a game server says about itself. Flags and Flags2 say which
+// Info is the status that a game server reports. Flags and Flags2 state which
 // fields it sent; the others are zero.
 type Info struct {
 	Time    uint32 // of the query
@@ -127,27 +127,27 @@ type Info struct {
 	ModeName, ModeShortName string
 	VoiceChat               uint8
 
-	// Truncated is set if the message ended early: a server leaves out what has
-	// no room in its buffer. The fields from there on are zero.
+	// Truncated reports that the message ended early: a server omits what does
+	// not fit its buffer. The fields from there on are zero.
 	Truncated bool
 }
 
-// EnforcesBans reports whether the server says that it enforces the master's
-// ban list.
+// EnforcesBans reports whether the server claims to enforce the master's ban
+// list.
 func (i *Info) EnforcesBans() bool { return i.Security&1 != 0 }
 
 // teams reports whether the list of players has a column for the team. Servers
-// send what concerns teams in such modes alone; where none of that was asked
-// for, the mode has to tell.
+// send the fields about teams only in modes with teams; if none of these fields
+// was requested, the mode decides.
 func (i *Info) teams() bool { return i.Flags&flagsOfTeams != 0 || i.Mode.Teams() }
 
-// ParseInfo reads what follows KindInfo, or an answer that was put together
-// from segments. What a server may leave out is no error; an answer that ends
-// before its flags is.
+// ParseInfo reads the data after KindInfo, or an answer assembled from
+// segments. Fields that a server may leave out are no error; an answer that
+// ends before its flags is one.
 //
-// A mod can give any mode teams, and then only the layout of the rest tells
-// whether players have one: if an answer does not come out even, the other
-// layout is tried.
+// A mod can give any mode teams, and then only the layout of the rest shows
+// whether players have one: if the fields do not fill the answer exactly, the
+// other layout is tried.
 func ParseInfo(body []byte) (*Info, error) {
 	i, even, err := parseInfo(body, false)
 	if err != nil || even || i.Flags&FlagPlayers == 0 {
@@ -159,8 +159,8 @@ func ParseInfo(body []byte) (*Info, error) {
 	return i, nil
 }
 
-// parseInfo reports also whether the fields take up the whole body. otherTeams
-// turns the guess about the team column around.
+// parseInfo also reports whether the fields fill the whole body. otherTeams
+// inverts the guess about the team column.
 func parseInfo(body []byte, otherTeams bool) (i *Info, even bool, err error) {
 	r := &reader{b: body}
 	i = &Info{Time: r.uint32(), Version: r.string(), Flags: Flags(r.uint32())}
@@ -186,7 +186,7 @@ type field struct {
 	append func(i *Info, b []byte) []byte
 }
 
-// simple makes a field that does not care about teams.
+// simple makes a field that does not depend on teams.
 func simple(flag Flags, parse func(*Info, *reader), app func(*Info, []byte) []byte) field {
 	return field{flag, func(i *Info, r *reader, _ bool) { parse(i, r) }, app}
 }
@@ -354,8 +354,8 @@ func (i *Info) parseExtended(r *reader) {
 	}
 }
 
-// AppendInfo appends what follows KindInfo, with the fields that Flags and
-// Flags2 name; players are written as many as there are in the list.
+// AppendInfo appends the data after KindInfo, with the fields that Flags and
+// Flags2 name; the number of players is the length of the list.
 func AppendInfo(dst []byte, i *Info) []byte {
 	dst = appendString(appendUint32(dst, i.Time), i.Version)
 	dst = appendUint32(dst, uint32(i.Flags))

@@ -32,26 +32,27 @@ const (
 )
 
 const (
-	// maxListSize is what the counted size of a list packet does not exceed.
-	// Counting starts at firstListSize or laterListSize, which is not quite
-	// what those bytes take up; the packets of the original are split so.
+	// maxListSize is the maximum counted size of a list packet. Counting starts
+	// at firstListSize or laterListSize, which is not exactly the length of
+	// those bytes; the original splits its packets in this way.
 	maxListSize   = 1023
 	firstListSize = 6
 	laterListSize = 5
 	blockHeader   = 5
 
-	// MaxPorts is how many servers one block can hold: their number is a byte.
+	// MaxPorts is the maximum number of servers in a block: their number is a
+	// byte.
 	MaxPorts = 255
 
-	// MaxListPackets is how many packets of a list launchers take: one widely
-	// used launcher notes their numbers in 32 bits.
+	// MaxListPackets is the maximum number of packets of a list that launchers
+	// accept: one widely used launcher marks their numbers in 32 bits.
 	MaxListPackets = 31
 
 	// maxOldList bounds the old list, which is one packet, in bytes.
 	maxOldList = 8192
 )
 
-// Block is the servers on one address.
+// Block holds the servers on one address.
 type Block struct {
 	Addr  netip.Addr // IPv4
 	Ports []uint16
@@ -69,7 +70,7 @@ func ParseListRequest(body []byte) (version uint16) {
 	return r.uint16()
 }
 
-// AppendAnswer appends an answer that says nothing more.
+// AppendAnswer appends an answer without further data.
 func AppendAnswer(dst []byte, a Answer) []byte { return appendUint32(dst, uint32(a)) }
 
 // ListPackets returns the messages of a list in their order, at most

@@ -1,9 +1,9 @@
 package zandronum
 
-// Flags say what a launcher asks and what a game server answers.
+// Flags are the fields that a launcher requests and a game server sends.
 type Flags uint32
 
-// The fields that a launcher can ask for, in the order in which they are sent.
+// The fields that a launcher can request, in the order in which they are sent.
 const (
 	FlagName Flags = 1 << iota
 	FlagURL
@@ -38,7 +38,7 @@ const (
 	FlagDEH
 	FlagExtended
 
-	// AllFlags is every field that there is.
+	// AllFlags is the set of all fields.
 	AllFlags Flags = 0xFFFF7FFF
 
 	flagsOfTeams = FlagTeams | FlagTeamNames | FlagTeamColors | FlagTeamScores | FlagOldTeamScores
@@ -55,17 +55,17 @@ const (
 	Flag2ModeShortName
 	Flag2VoiceChat
 
-	// AllFlags2 is every further field that there is.
+	// AllFlags2 is the set of all further fields.
 	AllFlags2 Flags2 = 0x1F
 )
 
 // segmented asks for an answer in pieces.
 const segmented byte = 2
 
-// Query is what a launcher asks a game server.
+// Query is a query of a launcher to a game server.
 type Query struct {
 	Flags     Flags
-	Time      uint32 // comes back in the answer
+	Time      uint32 // repeated in the answer
 	Flags2    Flags2 // sent with FlagExtended
 	Segmented bool   // the answer may come in pieces
 }
@@ -84,8 +84,8 @@ func AppendQuery(dst []byte, q Query) []byte {
 	return dst
 }
 
-// ParseQuery reads what follows KindQuery, as game servers do: further flags
-// that are asked for and not stated are all of them.
+// ParseQuery reads the data after KindQuery, as game servers do: FlagExtended
+// without Flags2 means all of them.
 func ParseQuery(body []byte) Query {
 	r := reader{b: body}
 	q := Query{Flags: Flags(r.uint32()), Time: r.uint32()}
@@ -96,8 +96,8 @@ func ParseQuery(body []byte) Query {
 	return q
 }
 
-// AppendDenial appends the answer of a server that does not tell: KindTooSoon
-// or KindBanned.
+// AppendDenial appends the answer of a server that denies the query:
+// KindTooSoon or KindBanned.
 func AppendDenial(dst []byte, k Kind, time uint32) []byte {
 	return appendUint32(appendUint32(dst, uint32(k)), time)
 }
@@ -150,17 +150,17 @@ func ParseSegment(body []byte) (Segment, error) {
 	return s, nil
 }
 
-// Assembly puts the pieces of one answer together. The zero value is empty.
+// Assembly reassembles the pieces of one answer. The zero value is empty.
 type Assembly struct {
 	whole []byte
 	count byte // of pieces
 	have  [256]bool
-	left  int // pieces that have not come
+	left  int // missing pieces
 }
 
-// Add takes a piece that ParseSegment has read, and returns the whole when the
-// last one has come, nil before that. Pieces may come in any order and more than
-// once; one that does not belong with the others is an error and changes nothing.
+// Add takes a piece from ParseSegment, and returns the whole answer after the
+// last piece, nil before. Pieces may come in any order and repeatedly; a piece
+// that does not fit the others is an error and changes nothing.
 func (a *Assembly) Add(s Segment) ([]byte, error) {
 	if a.whole == nil {
 		a.whole = make([]byte, s.Total)

@@ -29,7 +29,7 @@ func exchanges(t testing.TB) (list []exchange) {
 	return list
 }
 
-// answer puts the answer of an exchange together as a launcher does.
+// answer reassembles the answer of an exchange as a launcher does.
 func answer(t *testing.T, e exchange) (Kind, []byte) {
 	t.Helper()
 	var a Assembly
@@ -268,7 +268,7 @@ func TestInfoThatEndsEarlyKeepsWhatCame(t *testing.T) {
 	}
 }
 
-// A mod made deathmatch a mode with teams; nothing but the layout tells.
+// A mod made deathmatch a mode with teams; only the layout shows it.
 func TestPlayersOfAModThatChangedTheModes(t *testing.T) {
 	for _, mode := range []Mode{Deathmatch, CaptureTheFlag} {
 		want := &Info{

@@ -6,17 +6,18 @@ import (
 )
 
 // MaxString is the number of bytes of a string that a reader keeps. The rest up
-// to its NUL is passed over.
+// to its NUL is skipped.
 const MaxString = 2047
 
-// reader reads a message from its front. What lies beyond the end reads as all
-// ones or as an empty string, and sets short.
+// reader reads a message from its front. Beyond the end it returns all ones or
+// empty strings, and sets short.
 type reader struct {
 	b     []byte
 	short bool
 }
 
-// take returns the next n bytes; nil, with nothing left, if there are fewer.
+// take returns the next n bytes; if there are fewer, it returns nil and
+// discards the rest.
 func (r *reader) take(n int) []byte {
 	if len(r.b) < n {
 		r.b, r.short = nil, true
@@ -60,8 +61,8 @@ func (r *reader) text() []byte {
 
 func (r *reader) string() string { return string(r.text()) }
 
-// The methods below read the same, but what is missing is zero or left out: a
-// launcher shows it, and all ones would look like a value.
+// The methods below return zero for missing values: a launcher shows them, and
+// all ones would look like a value.
 
 func (r *reader) number() uint8 {
 	if v := r.byte(); !r.short {
@@ -108,8 +109,7 @@ func (r *reader) longs(n int) (list []uint32) {
 	return list
 }
 
-// appendString appends text and its NUL. A NUL inside would end it, so that is
-// where it is cut.
+// appendString appends text and its NUL. The text is cut at its first NUL.
 func appendString[T string | []byte](dst []byte, text T) []byte {
 	for i := range len(text) {
 		if text[i] == 0 {

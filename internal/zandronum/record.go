@@ -3,10 +3,10 @@ package zandronum
 // Game is the name of the game in the catalogue and in the list of servers.
 const Game = "zandronum"
 
-// Rules that the master writes into the record of a server. A package that adds what
-// the server says about itself keeps them.
+// Rules that the master writes into the record of a server. A package that adds
+// the server's own rules must keep them.
 const (
-	// RuleEnforces is "1" if the server says that it enforces the ban list.
+	// RuleEnforces is "1" if the server claims to enforce the ban list.
 	RuleEnforces = "enforcesbanlist"
 	// RuleRevision is the revision that the server announced.
 	RuleRevision = "revision"

@@ -5,12 +5,12 @@ type Kind uint32
 
 // The messages to the master, and those between launcher and game server.
 const (
-	KindChallenge    Kind = 5660020 // server to master: here I am, here I still am
+	KindChallenge    Kind = 5660020 // server to master: announcement and heartbeat
 	KindListRequest  Kind = 5660028 // launcher to master
-	KindVerification Kind = 5660029 // server to master: the answer to its question
-	KindReceipt      Kind = 5660030 // server to master: the ban list has come
+	KindVerification Kind = 5660029 // server to master: the answer to the verification request
+	KindReceipt      Kind = 5660030 // server to master: ban list received
 
-	KindQuery   Kind = 199     // launcher to server; to a master: wants the old list
+	KindQuery   Kind = 199     // launcher to server; to a master: request for the old list
 	KindInfo    Kind = 5660023 // server to launcher
 	KindTooSoon Kind = 5660024 // server to launcher: asked too soon
 	KindBanned  Kind = 5660025 // server to launcher: banned
@@ -28,7 +28,7 @@ const (
 
 // Revisions that are treated differently.
 const (
-	revisionParts    = 2907 // the first that takes the ban list in parts
+	revisionParts    = 2907 // the first that accepts the ban list in parts
 	revisionRefused  = 3021 // announces itself but cannot be listed
 	revisionUnstated = 0xFFFFFFFF
 )
@@ -51,7 +51,7 @@ func ParseKind(message []byte) (Kind, []byte) {
 //	long    revision; a short in some old builds, absent in older ones
 type Challenge struct {
 	Verification []byte // chosen by the server when it starts; part of the message that was parsed
-	Complete     bool   // it said whether it enforces bans
+	Complete     bool   // it states whether it enforces bans
 	Enforces     bool
 	Revision     uint32 // Unix time of its source, or a small number; all ones if unstated
 }
@@ -79,17 +79,17 @@ func AppendChallenge(dst []byte, c Challenge) []byte {
 	return appendUint32(append(dst, boolByte(c.Enforces)), c.Revision)
 }
 
-// Outdated reports whether c is of a build that masters stopped taking.
+// Outdated reports whether c is of a build that masters no longer accept.
 func (c *Challenge) Outdated() bool { return !c.Complete || c.Revision == revisionRefused }
 
-// TakesParts reports whether servers of a revision take the ban list in parts.
-// Older ones want it in one message.
+// TakesParts reports whether servers of a revision accept the ban list in
+// parts. Older ones expect it in one message.
 func TakesParts(revision uint32) bool {
 	return revision >= revisionParts && revision != revisionUnstated
 }
 
-// Verification is the proof of a game server that it receives what is sent to
-// its address.
+// Verification is a game server's proof that it receives packets sent to its
+// address.
 type Verification struct {
 	Verification []byte // part of the message that was parsed
 	Number       uint32
@@ -109,8 +109,8 @@ func AppendVerification(dst []byte, v Verification) []byte {
 	return appendUint32(dst, v.Number)
 }
 
-// AppendVerificationRequest appends the master's question: the server has to
-// send both back.
+// AppendVerificationRequest appends the master's request: the server has to
+// send both values back.
 func AppendVerificationRequest(dst []byte, v Verification) []byte {
 	dst = appendString(append(dst, kindVerification), v.Verification)
 	return appendUint32(dst, v.Number)

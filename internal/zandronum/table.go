@@ -3,7 +3,7 @@ package zandronum
 // codes are the bits of every byte value, the first character being the bit
 // that is sent first. Every real client and server has this table built in. No
 // code is the beginning of another and together they use up every bit string,
-// so that there is no input that does not decode.
+// so that every input can be decoded.
 var codes = [256]string{
 	"010", "110111", "101110010", "00100", // 00
 	"10011011", "00101", "100110101", "100001100", // 04
