@@ -32,22 +32,22 @@ const ZandronumPort = 15101
 
 // Bounds of a round.
 const (
-	// DefaultEvery is how often a round begins.
+	// DefaultEvery is the interval between rounds.
 	DefaultEvery = 30 * time.Second
 
 	span       = 3                    // ports per game: its own and the next ones
 	maxPorts   = 512                  // in all
 	sendGap    = 5 * time.Millisecond // between two packets: 200 a second
-	maxAnswers = 256                  // text answers that are not whole yet
-	maxPlain   = 4096                 // servers of which it is remembered that they want no challenge
+	maxAnswers = 256                  // incomplete text answers
+	maxPlain   = 4096                 // servers known to need no challenge
 	maxPacket  = 4096
-	answerRate = 20 // packets per second taken from one address
+	answerRate = 20 // packets per second accepted from one address
 	answerBuf  = 60
 	rounds     = 3 // without an answer, until a server leaves the list
 )
 
 // instance marks the records of found servers, so that a report of the server
-// itself, which has another one, replaces the record as a whole.
+// itself, which has another instance, replaces the whole record.
 const instance = 0x4C414E00
 
 // Options configure a Finder. Registry and Games are required.
@@ -59,14 +59,15 @@ type Options struct {
 	Every    time.Duration             // 0: DefaultEvery
 	Networks func() ([]Network, error) // nil: those of this machine
 	Banned   func(netip.Addr) bool     // nil: none is banned
-	// Own reports which addresses are those of this daemon; nil: none.
+	// Own reports whether an address belongs to this daemon; nil: none does.
 	Own func(netip.AddrPort) bool
-	// Found is called with each address that answers the question of A2S, every time
-	// it does, and reports whether it is going to be asked; nil: that question is not
-	// asked. It must not block.
+	// Found is called with the address of each A2S answer, and reports whether
+	// the server is going to be queried; nil: no A2S queries are sent. It must
+	// not block.
 	Found func(netip.AddrPort) bool
-	// FoundZandronum, if not nil, is called with the address of a Zandronum server that
-	// announced itself or answered; nil: they are not asked. It must not block.
+	// FoundZandronum, if not nil, is called with the address of a Zandronum
+	// server that announced itself or answered; nil: they are not queried. It
+	// must not block.
 	FoundZandronum func(netip.AddrPort)
 
 	Log        zerolog.Logger
@@ -85,7 +86,7 @@ type Finder struct {
 	ports    []uint16 // sorted
 	keys     [2]uint32
 	answers  map[netip.AddrPort]*query.Assembly
-	plain    map[netip.AddrPort]struct{} // who answered the binary question of this round
+	plain    map[netip.AddrPort]struct{} // servers that answered the binary query of this round
 
 	zandronum zandronumSearch
 }
@@ -107,10 +108,10 @@ func New(opt Options) *Finder {
 	}
 }
 
-// Serve asks and listens over conn until ctx ends. zandronum is a socket on
-// ZandronumPort; nil: announcements are not received. If conn is bound to an
-// address, only the network of that address is searched. The sockets stay open
-// and belong to the caller.
+// Serve sends queries and receives answers over conn until ctx ends. zandronum
+// is a socket on ZandronumPort; nil: announcements are not received. If conn is
+// bound to an address, only the network of that address is searched. The
+// sockets stay open and belong to the caller.
 func (f *Finder) Serve(ctx context.Context, conn, zandronum *netserve.PacketConn) error {
 	g, ctx := errgroup.WithContext(ctx)
 	opt := netserve.PacketOptions{Log: f.opt.Log, Metrics: f.opt.Metrics}
@@ -144,7 +145,7 @@ func (f *Finder) search(ctx context.Context, w netserve.PacketWriter, local neti
 	}
 }
 
-// rest waits for the next round and meanwhile hands on the servers of Zandronum
+// rest waits for the next round and meanwhile forwards the servers of Zandronum
 // that answered. It returns false if ctx has ended.
 func (f *Finder) rest(ctx context.Context, next <-chan time.Time) bool {
 	rested := time.NewTicker(zandronumRest)
@@ -162,7 +163,7 @@ func (f *Finder) rest(ctx context.Context, next <-chan time.Time) bool {
 	}
 }
 
-// question is a packet and where it goes.
+// question is a query and its destination.
 type question struct {
 	to   netip.AddrPort
 	data []byte
@@ -215,7 +216,7 @@ func (f *Finder) round(local netip.Addr) (out []question) {
 }
 
 // a2sPorts returns the ports on which servers usually answer A2S, sorted: those
-// that Steam searches local networks on, and that of Arma. None without
+// on which Steam searches local networks, and that of Arma. None without
 // Options.Found.
 func (f *Finder) a2sPorts() []uint16 {
 	if f.opt.Found == nil {
@@ -226,8 +227,8 @@ func (f *Finder) a2sPorts() []uint16 {
 	}
 }
 
-// catalogPorts returns the ports on which servers of known games answer, those of
-// most games first, so that the usual ones are not kept waiting.
+// catalogPorts returns the ports on which servers of known games answer, those
+// of most games first, so that the usual ones are queried early.
 func (f *Finder) catalogPorts() []uint16 {
 	count := make(map[uint16]int) // of games
 	for _, g := range f.opt.Games.All() {
@@ -255,7 +256,7 @@ func (f *Finder) catalogPorts() []uint16 {
 
 // The reasons for which packets are dropped.
 const (
-	dropStranger = "stranger" // from an address or port that was not asked
+	dropStranger = "stranger" // from an address or port that was not queried
 	dropOwn      = "own"
 	dropBanned   = "banned"
 	dropLimited  = "limited"
@@ -281,8 +282,8 @@ func (f *Finder) ServePacket(w netserve.PacketWriter, p netserve.Packet) {
 	}
 }
 
-// take returns the next question to the server that sent a packet, nil if there
-// is none, and why the packet was dropped, "" if it was not.
+// take returns the next query to the server that sent a packet, nil if there is
+// none, and the reason if the packet was dropped, else "".
 func (f *Finder) take(p netserve.Packet, now time.Time) (next []byte, dropped string) {
 	if reason, ok := f.takeZandronum(p, now); ok {
 		return nil, reason
@@ -293,7 +294,7 @@ func (f *Finder) take(p netserve.Packet, now time.Time) (next []byte, dropped st
 	return nil, f.takeAnswer(p, now)
 }
 
-// takeChallenge returns the question with the challenge of a server, unless the
+// takeChallenge returns the query with the challenge of a server, unless the
 // server answers without one.
 func (f *Finder) takeChallenge(p netserve.Packet, now time.Time) (next []byte, dropped string) {
 	f.mu.Lock()
@@ -314,7 +315,7 @@ func (f *Finder) takeChallenge(p netserve.Packet, now time.Time) (next []byte, d
 	return query.AppendQuery(nil, key, challenge, false), ""
 }
 
-// takeAnswer returns why a packet was dropped, "" if it was not.
+// takeAnswer returns the reason if a packet was dropped, else "".
 func (f *Finder) takeAnswer(p netserve.Packet, now time.Time) string {
 	if m, err := a2s.ParseMessage(p.Data); err == nil {
 		return f.takeA2S(p.From, m.Kind, now)
@@ -338,8 +339,8 @@ func (f *Finder) takeAnswer(p netserve.Packet, now time.Time) string {
 	return f.found(p, &st, now)
 }
 
-// takeA2S hands on a server that answered the question of A2S. What it says is
-// not read: it is asked again, by itself, and answers to that alone count. Many
+// takeA2S forwards a server that answered the A2S query. The answer is not
+// read: Found queries the server again, and only answers to that count. Many
 // answer with a challenge anyway.
 func (f *Finder) takeA2S(from netip.AddrPort, kind a2s.Kind, now time.Time) string {
 	ports := f.a2sPorts()
@@ -354,7 +355,7 @@ func (f *Finder) takeA2S(from netip.AddrPort, kind a2s.Kind, now time.Time) stri
 	}
 	f.metrics.answered.Inc()
 	if old, known := f.opt.Registry.At(from); known && old.Origin != master.FromLAN {
-		return "" // it is asked already
+		return "" // already queried
 	}
 	if !f.opt.Found(from) {
 		f.opt.Verdicts.Note(serviceName, from, "", verdicts.ListFull)
@@ -363,8 +364,8 @@ func (f *Finder) takeA2S(from netip.AddrPort, kind a2s.Kind, now time.Time) stri
 	return ""
 }
 
-// refuse returns why nothing is taken from an address, "" if something is. Its
-// port must be one of ports, which are sorted, unless any will do.
+// refuse returns the reason to drop packets from an address, "" to accept them.
+// Its port must be one of ports, which are sorted, unless any is true.
 func (f *Finder) refuse(a netip.AddrPort, now time.Time, anyPort bool, ports []uint16) string {
 	f.mu.Lock()
 	near := slices.ContainsFunc(f.networks, func(n Network) bool { return n.Prefix.Contains(a.Addr()) && n.Broadcast != a.Addr() })
@@ -405,7 +406,7 @@ func (f *Finder) read(p netserve.Packet) (st query.Status, whole bool, err error
 		}
 		return st, whole, err
 	}
-	_, key, body, ok := query.CutAnswer(p.Data) // a challenge is no answer: see take
+	_, key, body, ok := query.CutAnswer(p.Data) // a challenge is not an answer: see take
 	if !ok || key == 0 || !slices.Contains(f.keys[:], key) {
 		return st, false, query.ErrForeign
 	}
@@ -416,7 +417,7 @@ func (f *Finder) read(p netserve.Packet) (st query.Status, whole bool, err error
 	return st, true, err
 }
 
-// found lists a server that answered, or notes that it is still there.
+// found lists a server that answered, or refreshes its record.
 func (f *Finder) found(p netserve.Packet, st *query.Status, now time.Time) string {
 	name, _ := st.Get("gamename")
 	g, ok := f.opt.Games.Lookup(name)
@@ -456,10 +457,10 @@ func (f *Finder) found(p netserve.Packet, st *query.Status, now time.Time) strin
 	return ""
 }
 
-// announcements hears servers of Zandronum.
+// announcements receives announcements of Zandronum servers.
 type announcements struct{ f *Finder }
 
-// ServePacket hands on who announced itself.
+// ServePacket forwards the address that announced itself.
 func (h announcements) ServePacket(_ netserve.PacketWriter, p netserve.Packet) {
 	if reason := h.f.refuse(p.From, time.Now(), true, nil); reason != "" {
 		h.f.opt.Metrics.Drop(reason)

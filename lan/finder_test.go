@@ -28,9 +28,9 @@ import (
 
 var hall = Network{netip.MustParsePrefix("192.0.2.0/24"), netip.MustParseAddr("192.0.2.255")}
 
-// wire takes what a finder sends.
+// wire records the packets that a finder sends.
 type wire struct {
-	nettest.Recorder[netserve.Packet] // From is where it went
+	nettest.Recorder[netserve.Packet] // From is the destination
 }
 
 func (w *wire) WritePacket(data []byte, _ netip.Addr, to netip.AddrPort) error {
@@ -63,7 +63,7 @@ func newFinder(t *testing.T, change func(*Options)) *Finder {
 	return New(opt)
 }
 
-// say hands a packet to a finder.
+// say passes a packet to a finder.
 func say(f *Finder, from string, packet []byte) string {
 	_, dropped := f.take(netserve.Packet{Data: packet, From: netip.MustParseAddrPort(from)}, time.Now())
 	return dropped
@@ -386,8 +386,8 @@ func TestNetworksOfAddresses(t *testing.T) {
 	}
 }
 
-// TestFinderOverSockets has an address of the loopback network stand for the
-// broadcast address. The server answers from another one.
+// TestFinderOverSockets uses an address of the loopback network as broadcast
+// address. The server answers from another one.
 func TestFinderOverSockets(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("only Linux has all of 127.0.0.0/8 without set-up")
@@ -471,7 +471,7 @@ func FuzzTake(f *testing.F) {
 	})
 }
 
-// findsA2S is a finder that hands on servers of A2S.
+// findsA2S returns a finder that forwards A2S servers.
 func findsA2S(t *testing.T, found *[]netip.AddrPort, room bool) *Finder {
 	t.Helper()
 	f := newFinder(t, func(o *Options) {

@@ -13,7 +13,7 @@ const maxNetworks = 16
 // Network is a network that this machine is part of.
 type Network struct {
 	Prefix    netip.Prefix
-	Broadcast netip.Addr // reaches everybody on it
+	Broadcast netip.Addr // reaches every host on it
 }
 
 // Networks returns the IPv4 networks of this machine that have a broadcast

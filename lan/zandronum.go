@@ -11,28 +11,29 @@ import (
 	zan "github.com/respawnd/respawnd/internal/zandronum"
 )
 
-// Servers of Zandronum announce themselves to the broadcast address of the class
-// of their network (10.255.255.255), which no host hears on a part of it such as
-// 10.1.2.0/24. So they are asked, too. A server tells one address something at
-// most every ten seconds (sv_queryignoretime), so they are not asked every round,
-// and an address is handed on only when it may be asked again.
+// Servers of Zandronum announce themselves to the broadcast address of the
+// class of their network (10.255.255.255), which no host receives on a part of
+// it such as 10.1.2.0/24. So they are queried, too. A server answers one
+// address at most every ten seconds (sv_queryignoretime), so they are not
+// queried every round, and an address is forwarded only when it may be queried
+// again.
 const (
 	zandronumFirst = 10666 // the port of the first server of a machine
 	zandronumPorts = 8     // it and the following ones
 	zandronumEvery = 2 * time.Minute
 	zandronumRest  = 11 * time.Second
-	maxWaiting     = 256 // servers that are to be handed on
+	maxWaiting     = 256 // servers to forward
 )
 
-// zandronumSearch is what is known of the servers of Zandronum that are asked. The
+// zandronumSearch is the state of the search for Zandronum servers. The
 // Finder's lock guards it.
 type zandronumSearch struct {
 	asked   time.Time                    // the last time
-	key     uint32                       // that their answers repeat
-	waiting map[netip.AddrPort]time.Time // who answered, and when it may be asked again
+	key     uint32                       // repeated in their answers
+	waiting map[netip.AddrPort]time.Time // servers that answered, and when they may be queried again
 }
 
-// questions returns the ones to a network if it is time for them.
+// questions returns the queries to networks if it is time for them.
 func (z *zandronumSearch) questions(networks []Network, now time.Time) (out []question) {
 	if !z.asked.IsZero() && now.Sub(z.asked) < zandronumEvery {
 		return nil
@@ -49,7 +50,7 @@ func (z *zandronumSearch) questions(networks []Network, now time.Time) (out []qu
 	return out
 }
 
-// rested takes those out who may be asked again.
+// rested removes and returns the servers that may be queried again.
 func (z *zandronumSearch) rested(now time.Time) (list []netip.AddrPort) {
 	for a, at := range z.waiting {
 		if !now.Before(at) {
@@ -60,13 +61,13 @@ func (z *zandronumSearch) rested(now time.Time) (list []netip.AddrPort) {
 	return list
 }
 
-// isZandronumPort reports whether servers of Zandronum are asked on a port.
+// isZandronumPort reports whether servers of Zandronum are queried on a port.
 func isZandronumPort(port uint16) bool {
 	return port >= zandronumFirst && port < zandronumFirst+zandronumPorts
 }
 
 // isZandronum reports whether a message is the answer of a server of Zandronum,
-// or its refusal to answer, and which key it repeats.
+// or its denial, and returns the key that it repeats.
 func isZandronum(message []byte) (key uint32, ok bool) {
 	switch kind, body := zan.ParseKind(message); kind {
 	case zan.KindInfo, zan.KindTooSoon, zan.KindBanned:
@@ -76,8 +77,8 @@ func isZandronum(message []byte) (key uint32, ok bool) {
 	}
 }
 
-// takeZandronum takes an answer of a server of Zandronum; it is not ok if the
-// packet is none. What the server says is not read: it is asked again, by itself.
+// takeZandronum handles an answer of a server of Zandronum; ok is false if the
+// packet is not one. The content is not read: the server is queried again.
 func (f *Finder) takeZandronum(p netserve.Packet, now time.Time) (dropped string, ok bool) {
 	if f.opt.FoundZandronum == nil || !isZandronumPort(p.From.Port()) || len(p.Data) > maxPacket {
 		return "", false
@@ -104,7 +105,7 @@ func (f *Finder) takeZandronum(p netserve.Packet, now time.Time) (dropped string
 	return "", true
 }
 
-// handOnRested hands on the servers that answered and may be asked again.
+// handOnRested forwards the servers that answered and may be queried again.
 func (f *Finder) handOnRested() {
 	f.mu.Lock()
 	list := f.zandronum.rested(time.Now())

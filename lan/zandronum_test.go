@@ -12,7 +12,8 @@ import (
 	zan "github.com/respawnd/respawnd/internal/zandronum"
 )
 
-// zandronumQuestions returns the ports on which a round asks servers of Zandronum.
+// zandronumQuestions returns the ports on which a round queries servers of
+// Zandronum.
 func zandronumQuestions(t *testing.T, out []question) (ports []uint16) {
 	t.Helper()
 	for _, q := range out {
@@ -57,8 +58,8 @@ func TestRoundAsksForZandronum(t *testing.T) {
 	})
 }
 
-// A server that answers, or answers that it does not tell, is handed on when it
-// may be asked again, once.
+// A server that answers, or denies the query, is forwarded once, when it may be
+// queried again.
 func TestZandronumThatAnswersIsHandedOn(t *testing.T) {
 	t.Run("short rounds", func(t *testing.T) { handsOn(t, 5*time.Second) })
 	t.Run("long rounds", func(t *testing.T) { handsOn(t, time.Hour) })
