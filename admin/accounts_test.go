@@ -25,7 +25,7 @@ import (
 	"github.com/respawnd/respawnd/storage"
 )
 
-// opener opens the rules of accounts when they are first wanted.
+// opener opens the rules of accounts at their first use.
 func opener(store accounts.Store, keyFile string) func(context.Context) (*accounts.Service, error) {
 	var once sync.Once
 	var s *accounts.Service
@@ -65,7 +65,7 @@ func create(t *testing.T, op operator.Operator, a operator.NewAccount) storage.P
 	return p
 }
 
-// logsIn reports what became of a password.
+// logsIn returns the result of a sign-in with a password.
 func logsIn(t *testing.T, l *operator.Local, email, password string) error {
 	t.Helper()
 	s, err := l.OpenAccounts(t.Context())
@@ -418,7 +418,7 @@ func TestAccountRequestMistakes(t *testing.T) {
 	}
 }
 
-// An export that breaks off must not look like a whole one.
+// An interrupted export must not look like a complete one.
 func TestClientExportCut(t *testing.T) {
 	c := serve(t, &breaksOff{newLocal(t)}, testToken)
 	var out bytes.Buffer

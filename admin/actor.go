@@ -9,8 +9,8 @@ import (
 	"github.com/respawnd/respawnd/storage"
 )
 
-// Headers with which the command line identifies its user, for the audit log only:
-// the token allows everything under any name.
+// Headers with which the command line identifies its user, for the audit log
+// only: the token permits everything under any name.
 const (
 	viaHeader = "Respawnd-Via" // cli
 	byHeader  = "Respawnd-By"  // a name, percent-encoded
@@ -33,9 +33,9 @@ func apiActor(r *http.Request) operator.Actor {
 	return a
 }
 
-// peerOf returns the address that a request came from. A proxy's address is the
-// proxy's: headers that say more can be forged.
+// peerOf returns the address that a request came from. Behind a proxy it is
+// that of the proxy: headers with the original address can be forged.
 func peerOf(r *http.Request) netip.Addr {
-	a, _ := netip.ParseAddrPort(r.RemoteAddr) // the zero address says that there is none
+	a, _ := netip.ParseAddrPort(r.RemoteAddr) // the zero address means unknown
 	return a.Addr().Unmap()
 }

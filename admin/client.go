@@ -121,7 +121,7 @@ func refusal(resp *http.Response) error {
 	return &remoteError{p.Error, kind}
 }
 
-// remoteError has the text of the daemon and the kind that callers decide by.
+// remoteError has the daemon's text and matches the error of its kind.
 type remoteError struct {
 	text string
 	kind error
@@ -247,7 +247,7 @@ func (c *client) Backup(ctx context.Context, w io.Writer) error {
 	return copyWhole(w, resp.Body, errBackupCut)
 }
 
-// copyWhole copies a body, and returns cut if the daemon broke it off.
+// copyWhole copies a body, and returns cut if the daemon ended it early.
 func copyWhole(w io.Writer, body io.Reader, cut error) error {
 	_, err := io.Copy(w, body)
 	if errors.Is(err, io.ErrUnexpectedEOF) {
@@ -320,8 +320,8 @@ func (c *client) ImportBuddies(ctx context.Context, list []accounts.Account) err
 	})
 }
 
-// maxImport is how much of an import is sent at once, in bytes of JSON. One
-// account is always sent.
+// maxImport is the maximum size of one request of an import, in bytes of JSON.
+// A single account may be larger.
 const maxImport = 4 << 20
 
 // inParts calls f for parts of a list that have at most operator.MaxAccountPage

@@ -10,19 +10,19 @@
 //
 // # API
 //
-// Every path under /api/v1/, known or not, requires "Authorization: Bearer TOKEN"
-// and answers 401 without it. Bodies and answers are JSON unless the route says
-// otherwise; errors are {"error": "..."} with 400, 401, 404, 409, 500 or 503. GET
-// /api/v1/routes lists all routes with what they do.
+// Every path under /api/v1/, known or not, requires "Authorization: Bearer
+// TOKEN" and answers 401 without it. Bodies and answers are JSON unless the
+// route says otherwise; errors are {"error": "..."} with 400, 401, 404, 409,
+// 500 or 503. GET /api/v1/routes lists and describes all routes.
 //
 // # Pages
 //
-// All other paths are pages. A login with the token opens a session, which a cookie
-// carries; each form carries a proof that it comes from a page of that session.
-// Pages are only served under known host names, so that a foreign site cannot point
-// its own name at them. They work without scripts; the script only adds new lines
-// to the log.
+// All other paths are pages. A login with the token opens a session, which a
+// cookie identifies; each form has a token that proves that it comes from a
+// page of that session. Pages are only served under known host names, so that a
+// foreign site cannot point its own name at them. They work without scripts;
+// the script only adds new lines to the log.
 //
-// Names and log lines may come from strangers. They are shown with every character
-// that would hide or change the text around it made visible; see show.
+// Names and log lines may come from strangers. Characters in them that would
+// hide or change the text around them are made visible; see show.
 package admin

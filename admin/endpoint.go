@@ -16,7 +16,7 @@ import (
 type Route struct {
 	Method string `json:"method"`
 	Path   string `json:"path"` // with {id} or {name} for the part that varies
-	What   string `json:"what"` // what it does, with its parameters
+	What   string `json:"what"` // description, with its parameters
 	handle http.HandlerFunc
 }
 

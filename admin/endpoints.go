@@ -146,7 +146,8 @@ type (
 	}
 )
 
-// refusedBan makes operator.ErrBadRequest of a ban of everybody.
+// refusedBan turns the error of a ban of all addresses into
+// operator.ErrBadRequest.
 func refusedBan(err error) error {
 	if errors.Is(err, bans.ErrEverybody) {
 		return fmt.Errorf("%w: %w", operator.ErrBadRequest, err)
@@ -193,7 +194,7 @@ func addressParam(p *params, v *netip.AddrPort) {
 	})
 }
 
-// afterParam says where a page of a list begins.
+// afterParam is the parameter with the start of a page of a list.
 func afterParam[T ~uint32](p *params, v *T) { number(p, "after", v) }
 
 func sessionQuery(p *params, q *operator.SessionQuery) {

@@ -12,19 +12,19 @@ import (
 	"github.com/respawnd/respawnd/web/front"
 )
 
-// How many connections the service has at a time, in all and from one address.
-// The second, and that the address with most connections makes room for others,
+// Limits of concurrent connections, in total and per address. The limit per
+// address, and the eviction of connections of the address with most of them,
 // leave one for the operator, even if others find the port.
 const (
 	maxConns        = 512
 	maxConnsPerAddr = 128
 )
 
-// writeTimeout is how long a client may take to read an answer, or the next part
-// of one that has no bound.
+// writeTimeout is how long a client may take to read an answer, or the next
+// part of a stream.
 const writeTimeout = 30 * time.Second
 
-// extendDeadline gives the client writeTimeout from now to read.
+// extendDeadline sets the write deadline to writeTimeout from now.
 func extendDeadline(w http.ResponseWriter) {
 	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(writeTimeout)) // test writers have none
 }
@@ -33,8 +33,8 @@ func extendDeadline(w http.ResponseWriter) {
 var errTokenInQuery = errors.New("a token does not belong into the address: addresses end up in logs and histories. " +
 	"Send it as \"Authorization: Bearer TOKEN\", and make a new one now: stop the daemon, remove its token file, start it")
 
-// tokenInQuery reports whether a token is in the address: ours under any name, or
-// any value under a usual name of tokens.
+// tokenInQuery reports whether a token is in the URL: our token under any name,
+// or any value under a usual name of tokens.
 func (s *Server) tokenInQuery(r *http.Request) bool {
 	if r.URL.RawQuery == "" {
 		return false
@@ -51,10 +51,10 @@ func (s *Server) tokenInQuery(r *http.Request) bool {
 	return false
 }
 
-// knownHost reports whether the page may be opened under the host that a request
-// names: an IP address, a name of this machine, or one of Options.Names. Any
-// other may be a foreign site whose name was made to lead here, so that its
-// scripts would pass for ours.
+// knownHost reports whether the page may be opened under the host that a
+// request names: an IP address, a name of this machine, or one of
+// Options.Names. Any other may be a foreign site whose name was pointed at this
+// server, so that its scripts would have access (DNS rebinding).
 func (s *Server) knownHost(r *http.Request) bool {
 	host := r.Host
 	if name, _, err := net.SplitHostPort(host); err == nil {

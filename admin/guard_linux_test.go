@@ -13,8 +13,8 @@ import (
 	"github.com/respawnd/respawnd/internal/logtail"
 )
 
-// adminServer is a Server on loopback, of which the test's connections may come
-// from any address of 127.0.0.0/8.
+// adminServer is a Server on loopback; connections of the test may come from
+// any address of 127.0.0.0/8.
 type adminServer struct {
 	t    *testing.T
 	addr string
@@ -55,7 +55,7 @@ func (s *adminServer) dial(from string) net.Conn {
 // none.
 func (s *adminServer) ask(c net.Conn) int {
 	s.t.Helper()
-	_, _ = io.WriteString(c, "GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n") // the answer says whether it came
+	_, _ = io.WriteString(c, "GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n") // an error shows in the answer
 	resp, err := http.ReadResponse(bufio.NewReader(c), nil)
 	if err != nil {
 		return 0
@@ -64,8 +64,8 @@ func (s *adminServer) ask(c net.Conn) int {
 	return resp.StatusCode
 }
 
-// One address takes its share of the connections and not one more; the operator
-// at another still gets in.
+// One address gets its share of the connections and no more; the operator at
+// another still gets in.
 func TestConnsOfOneAddress(t *testing.T) {
 	s := newAdminServer(t)
 	for i := range maxConnsPerAddr {

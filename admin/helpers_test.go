@@ -41,7 +41,7 @@ const embedded = `games:
     rooms: [{id: 1, name: One, max_waiting: 50, fields: {roomType: "1"}}, {id: 2, name: Two}]
 `
 
-// newLocal returns the operations on a fresh store, as the daemon has them.
+// newLocal returns the operator's commands on a fresh store, as in the daemon.
 func newLocal(t testing.TB) *operator.Local {
 	t.Helper()
 	dir := t.TempDir()

@@ -15,15 +15,14 @@ import (
 	"github.com/respawnd/respawnd/web/session"
 )
 
-// How many logins with a wrong token are looked at and logged. The right token is
-// taken whatever came before, from its address or another: one of 256 random bits
-// is not found by trying, and a bound on the right one would let strangers, or
-// other clients of a proxy, keep the operator out.
+// Limits of logins with a wrong token that are answered and logged. The right
+// token is always accepted: 256 random bits cannot be guessed, and a limit
+// would let strangers, or other clients of a proxy, lock the operator out.
 const (
 	loginEvery      = 10 * time.Second // per IPv4 address or IPv6 /64, in the long run
 	loginBurst      = 10               // per address
 	loginSlots      = 1 << 12          // addresses that are remembered
-	wrongEvery      = time.Second      // in all
+	wrongEvery      = time.Second      // in total
 	wrongBurst      = 60
 	retryAfterLogin = "10" // seconds
 )
@@ -43,18 +42,18 @@ func newLogins() *logins {
 	}
 }
 
-// allow reports whether a login with a wrong token is within the bounds.
+// allow reports whether a login with a wrong token is within the limits.
 func (l *logins) allow(peer netip.Addr, now time.Time) bool {
 	return l.perAddr.Allow(peer, now) && l.wrong.AllowN(now, 1)
 }
 
-// rightToken compares in a time that does not depend on what was sent.
+// rightToken compares in constant time.
 func (s *Server) rightToken(given string) bool {
 	sum := sha256.Sum256([]byte(given))
 	return s.opt.Token != "" && subtle.ConstantTimeCompare(sum[:], s.token[:]) == 1
 }
 
-// loginView is what the login page shows.
+// loginView is the data of the login page.
 type loginView struct {
 	Form, By, Problem string
 }
@@ -68,7 +67,7 @@ func (s *Server) getLogin(w http.ResponseWriter, r *http.Request) {
 	s.showLogin(w, r, http.StatusOK, loginView{})
 }
 
-// showLogin writes the form, with a cookie that ties it to this browser.
+// showLogin writes the form, with a cookie that binds it to this browser.
 func (s *Server) showLogin(w http.ResponseWriter, r *http.Request, code int, v loginView) {
 	c := cookie(r, loginCookie, loginFormLife)
 	tie := session.NewToken()
@@ -105,7 +104,7 @@ func (s *Server) postLogin(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// logIn opens a session with an id of its own, whatever cookie came.
+// logIn opens a session with a new id, whatever cookie was sent.
 func (s *Server) logIn(w http.ResponseWriter, r *http.Request, by string, now time.Time) {
 	if old, _ := s.findSession(r); old != nil {
 		s.sessions.End(old)

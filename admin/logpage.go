@@ -17,12 +17,12 @@ import (
 	"github.com/respawnd/respawnd/internal/netserve"
 )
 
-// Bounds of watching the log.
+// Bounds of the log stream.
 const (
 	maxStreams    = 16                     // readers at a time
-	streamLines   = 200                    // lines in one go
-	streamPause   = 250 * time.Millisecond // between two goes, so that a flood of lines is not one of packets
-	streamSilence = 15 * time.Second       // after which a comment says that we are still there
+	streamLines   = 200                    // lines per batch
+	streamPause   = 250 * time.Millisecond // between two batches, so that a flood of lines is not one of packets
+	streamSilence = 15 * time.Second       // after which a comment is sent to keep the stream open
 	defaultLines  = 200                    // lines that are shown by default
 	maxLines      = 1000                   // and at most
 )
@@ -51,7 +51,7 @@ func logParams(p *params, q *logQuery) {
 		if !slices.Contains(levelWords, word) {
 			return fmt.Errorf("level is not one of %s", strings.Join(levelWords, ", "))
 		}
-		q.Level, _ = zerolog.ParseLevel(word) // it is one of the words
+		q.Level, _ = zerolog.ParseLevel(word) // it is a valid level
 		return nil
 	})
 }
@@ -60,12 +60,12 @@ func logParams(p *params, q *logQuery) {
 type apiLine struct {
 	Seq  uint64          `json:"seq"`
 	Line json.RawMessage `json:"line"`          // as it was logged
-	Cut  bool            `json:"cut,omitempty"` // it was too long; line is its beginning as a string
+	Cut  bool            `json:"cut,omitempty"` // the line was too long; Line is its beginning as a string
 }
 
 func newAPILine(l logtail.Line) any {
 	if !json.Valid(l.Text) {
-		text, _ := json.Marshal(string(l.Text)) // a string always can be
+		text, _ := json.Marshal(string(l.Text)) // a string can always be encoded
 		return apiLine{l.Seq, text, true}
 	}
 	return apiLine{l.Seq, l.Text, false}
@@ -96,8 +96,8 @@ func (s *Server) streamLog(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// streamPage is streamLog for the page, with lines made ready to be shown. It
-// ends with the session.
+// streamPage is streamLog for the page, with lines in displayable form. It ends
+// with the session.
 func (s *Server) streamPage(w http.ResponseWriter, r *http.Request, v *visit) {
 	q, err := readParams(r, logParams)
 	if err != nil {
@@ -114,9 +114,10 @@ func (s *Server) streamPage(w http.ResponseWriter, r *http.Request, v *visit) {
 // errStreams reports that too many clients watch the log.
 var errStreams = fmt.Errorf("%d readers watch the log already", maxStreams)
 
-// stream sends lines as server-sent events until the client goes, the daemon
-// stops or allowed says no. A client that reads too slowly misses lines and is
-// sent their number; one that does not read at all is cut off after writeTimeout.
+// stream sends lines as server-sent events until the client disconnects, the
+// daemon stops or allowed returns false. A client that reads too slowly misses
+// lines and is sent their number; one that does not read at all is disconnected
+// after writeTimeout.
 func (s *Server) stream(w http.ResponseWriter, r *http.Request, q logQuery, encode func(logtail.Line) any, allowed func() bool) error {
 	select {
 	case s.streams <- struct{}{}:
@@ -136,7 +137,7 @@ func (s *Server) stream(w http.ResponseWriter, r *http.Request, q logQuery, enco
 	h.Set("X-Content-Type-Options", "nosniff")
 	h.Set("X-Accel-Buffering", "no") // proxies must pass lines on
 	seq := s.opt.Tail.Newest()
-	if last := r.Header.Get("Last-Event-ID"); last != "" { // a reader that was cut off continues
+	if last := r.Header.Get("Last-Event-ID"); last != "" { // a client that reconnects continues
 		var n uint64
 		if _, err := fmt.Sscan(last, &n); err == nil && n < seq {
 			seq = n
@@ -195,8 +196,8 @@ func (s *Server) nextEvents(ctx context.Context, seq uint64, level zerolog.Level
 	return b.Bytes(), next, nil
 }
 
-// logLine is a line of the log as the page shows it. All of it is fit to be
-// shown.
+// logLine is a line of the log as the page shows it. All its texts are safe to
+// show.
 type logLine struct {
 	Seq     uint64 `json:"seq"`
 	Time    string `json:"time"`
@@ -243,7 +244,7 @@ func newLogLine(l logtail.Line) logLine {
 	return out
 }
 
-// logView is what the page of the log shows.
+// logView is the data of the log page.
 type logView struct {
 	Level  string
 	Levels []string

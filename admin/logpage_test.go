@@ -162,7 +162,7 @@ func TestStreamLimit(t *testing.T) {
 	}
 }
 
-// recorder is a client that takes everything, in a bubble of synctest.
+// recorder is a client that accepts everything, in a bubble of synctest.
 type recorder struct {
 	mu   sync.Mutex
 	text strings.Builder
@@ -216,7 +216,8 @@ func TestStreamMissedLines(t *testing.T) {
 	})
 }
 
-// A client that never reads is cut off, and holds up neither the log nor others.
+// A client that never reads is disconnected, and delays neither the log nor
+// others.
 func TestStreamUnread(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		tail := logtail.New(1000)

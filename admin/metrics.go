@@ -6,8 +6,8 @@ import "github.com/prometheus/client_golang/prometheus"
 const (
 	refusedToken   = "token"       // no token, or a wrong one
 	refusedQuery   = "query_token" // a token in the address
-	refusedHost    = "host"        // a host name that is not ours
-	refusedForgery = "forgery"     // a form that did not come from our page
+	refusedHost    = "host"        // an unknown host name
+	refusedForgery = "forgery"     // a form that did not come from a page of the session
 	refusedBody    = "body"        // a form that is too long or cannot be read
 	refusedStreams = "streams"     // more readers of the log than maxStreams
 )

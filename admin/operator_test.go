@@ -26,7 +26,7 @@ import (
 	"github.com/respawnd/respawnd/storage"
 )
 
-// forBoth runs a test on the operations themselves and through the client.
+// forBoth runs a test on operator.Local and through the client.
 func forBoth(t *testing.T, test func(t *testing.T, l *operator.Local, op operator.Operator)) {
 	t.Helper()
 	t.Run("local", func(t *testing.T) { l := newLocal(t); test(t, l, l) })
@@ -119,7 +119,7 @@ func TestGamesComeAndGo(t *testing.T) {
 }
 
 // fullStore is a store in which all rooms of a game but one are taken. Lists
-// leave out rooms over the bound, so adding one must be refused.
+// omit rooms over the limit, so adding one must be refused.
 type fullStore struct{ operator.Store }
 
 func (s fullStore) Rooms(ctx context.Context, game string) iter.Seq2[storage.Room, error] {
@@ -244,7 +244,7 @@ func TestServersAndVerdicts(t *testing.T) {
 	})
 }
 
-// Callers decide by the kind of an error, wherever the operation was done.
+// Errors match the same values, locally and through the client.
 func TestUnlistedServers(t *testing.T) {
 	forBoth(t, func(t *testing.T, l *operator.Local, op operator.Operator) {
 		put(t, l, "gmtest", "192.0.2.1:6500")
@@ -319,10 +319,10 @@ func TestErrorKinds(t *testing.T) {
 
 func second(_ storage.Room, err error) error { return err }
 
-// One bad record keeps all of them out, however long the list is.
+// One bad record rejects the whole list, however long it is.
 func TestPutGamesRefused(t *testing.T) {
 	forBoth(t, func(t *testing.T, l *operator.Local, op operator.Operator) {
-		big := games.Game{Name: "big"} // its document is more than a record of the store holds
+		big := games.Game{Name: "big"} // its document exceeds a record of the store
 		for i := range games.MaxRooms {
 			big.Rooms = append(big.Rooms, games.Room{ID: uint32(1000 + i), Name: strings.Repeat("r", games.MaxTextLen)})
 		}

@@ -24,14 +24,14 @@ const (
 	maxUpload = 4 << 20   // a list of games
 )
 
-// formField carries the proof that a form is ours.
+// formField is the field with the proof that a form comes from our page.
 const formField = "form"
 
 //go:embed templates assets
 var files embed.FS
 
-// assets are the files that pages load. Their address has a hash in it, so that
-// a new version of the program is seen at once.
+// assets are the files that pages load. Their URL has a hash in it, so that
+// browsers load new versions at once.
 type assets struct {
 	version string
 	byName  map[string]asset
@@ -68,7 +68,7 @@ func (a *assets) serve(w http.ResponseWriter, r *http.Request) {
 	}
 	w.Header().Set("Content-Type", f.kind)
 	w.Header().Set("Cache-Control", "public, max-age=31536000, immutable")
-	_, _ = w.Write(f.body) // a client that went away is no news
+	_, _ = w.Write(f.body) // a client that disconnected is not logged
 }
 
 // navigation are the pages in the order of the menu.
@@ -85,8 +85,8 @@ var navigation = []struct{ Path, Title string }{
 	{"/audit", "Audit"},
 }
 
-// loadTemplates reads the templates, each within the frame. A mistake in them is
-// found by any test.
+// loadTemplates reads the templates, each within the frame. Any test finds a
+// mistake in them.
 func loadTemplates() map[string]*template.Template {
 	funcs := template.FuncMap{
 		"show": show, "stamp": stamp, "iso": func(t time.Time) string { return t.UTC().Format(time.RFC3339) },
@@ -142,14 +142,14 @@ func many(n int, one, more string) string {
 	return fmt.Sprintf("%d %s", n, more)
 }
 
-// visit is a request to a page within a session.
+// visit is a request for a page within a session.
 type visit struct {
 	session *pageSession
-	form    string // what forms must carry
+	form    string // value of formField
 	path    string // of the menu entry that the page belongs to
 }
 
-// view is a page to be shown.
+// view is a page to show.
 type view struct {
 	name  string // of the template
 	title string
@@ -159,7 +159,7 @@ type view struct {
 // frame is what a template gets.
 type frame struct {
 	Title, Version, Assets string
-	Form                   string // what forms must carry; empty: without a session
+	Form                   string // value of formField; empty: without a session
 	FormField              string
 	By, Notice, Path       string
 	Data                   any
@@ -180,10 +180,10 @@ func (s *Server) write(w http.ResponseWriter, code int, p view, v *visit) {
 	}
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	w.WriteHeader(code)
-	_, _ = w.Write(b.Bytes()) // a client that went away is no news
+	_, _ = w.Write(b.Bytes()) // a client that disconnected is not logged
 }
 
-// problemView is what the page of an error shows.
+// problemView is the data of the error page.
 type problemView struct{ Status, Text, Back string }
 
 // showProblem shows an error.
@@ -195,7 +195,7 @@ func (s *Server) showProblem(w http.ResponseWriter, code int, text string, v *vi
 	s.write(w, code, view{"problem", p.Status, p}, v)
 }
 
-// showError shows an error of an operation with the status that fits it.
+// showError shows an error of an operation with its status.
 func (s *Server) showError(w http.ResponseWriter, r *http.Request, err error, v *visit) {
 	err = refusedBan(err)
 	s.showProblem(w, s.classify(r, err), clean.Cut(err.Error(), clean.MaxEcho), v)
@@ -204,11 +204,11 @@ func (s *Server) showError(w http.ResponseWriter, r *http.Request, err error, v 
 // A reader makes a page.
 type reader func(r *http.Request) (view, error)
 
-// A changer carries out a form. done is the notice about it, to the page to show
-// then; empty: the one of the menu.
+// A changer processes a form. done is the notice to show, to the next page;
+// empty: the one of the menu.
 type changer func(r *http.Request) (done, to string, err error)
 
-// pages registers what the page answers, beside login and log.
+// pages registers the handlers of all pages but login and log.
 func (s *Server) pages(mux *http.ServeMux) {
 	mux.HandleFunc("GET /assets/{name}", s.assets.serve)
 	mux.HandleFunc("GET /login", s.getLogin)
@@ -324,11 +324,11 @@ func (s *Server) onForm(mux *http.ServeMux, pattern string, f func(http.Response
 	}))
 }
 
-// uploadPattern is the form that comes with a file.
+// uploadPattern is the form with a file.
 const uploadPattern = "POST /games/upload"
 
 // withForm reads the form of a request from our own pages, of up to limit bytes
-// and without a file on the disk.
+// and entirely in memory.
 func (s *Server) withForm(limit int64, f http.HandlerFunc) http.HandlerFunc {
 	fromHere := http.NewCrossOriginProtection()
 	return func(w http.ResponseWriter, r *http.Request) {

@@ -30,15 +30,15 @@ import (
 )
 
 // browser is a user of the page. It keeps cookies and follows a redirect only
-// if the test asks for it.
+// on request.
 type browser struct {
 	t      testing.TB
 	base   string
 	client *http.Client
-	form   string // of the page that was seen last
+	form   string // of the last page
 }
 
-// page is what a browser got.
+// page is a response to a browser.
 type page struct {
 	code   int
 	header http.Header
@@ -148,7 +148,7 @@ func (b *browser) get(path string) page {
 	return b.do(b.request(http.MethodGet, path, nil))
 }
 
-// post sends a form with what proves that it is ours.
+// post sends a form with a valid formField.
 func (b *browser) post(path string, fields ...string) page {
 	b.t.Helper()
 	v := url.Values{formField: {b.form}}
@@ -278,7 +278,7 @@ func TestForgedSessions(t *testing.T) {
 		if p := b.get("/bans"); p.code != http.StatusSeeOther {
 			t.Errorf("%s: %d, want a redirect to the login", name, p.code)
 		}
-		// A client that planted the cookie must not share the session that begins now.
+		// An attacker who planted the cookie must not share the new session.
 		b.get("/login")
 		if p := b.post("/login", "token", testToken); p.code != http.StatusSeeOther {
 			t.Fatalf("%s: login: %d", name, p.code)
@@ -424,7 +424,7 @@ func TestLoginLimitInAll(t *testing.T) {
 	}
 }
 
-// However many wrong tokens came, from wherever: the operator gets in.
+// After any number of wrong tokens, from any addresses, the operator gets in.
 func TestLoginLimitRightToken(t *testing.T) {
 	s := New(options(newLocal(t), nil))
 	for i := range 120 {
@@ -479,8 +479,8 @@ func TestForeignHostNames(t *testing.T) {
 			}
 		}
 	}
-	// What needs the token, or is no secret, works under any name: containers
-	// and scrapers use names.
+	// Paths that need the token, or are not secret, work under any host name:
+	// containers and scrapers use names.
 	for path, want := range map[string]int{"/healthz": 200, "/metrics": 200, "/api/v1/status": 401} {
 		r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, path, nil)
 		r.Host = "respawnd:8081"
@@ -582,7 +582,7 @@ func (b *browser) upload(name, content string) page {
 	return b.do(r)
 }
 
-// evil is what strangers put into names.
+// evil is a hostile text in a name.
 const evil = "<script>alert(1)</script>\"'&\u202eevil\u200b\u2066\x1b[31mred\x00\x7f\xff\ufeff\u00ad"
 
 // wantShown fails if something in a page is hidden or could run.
@@ -607,7 +607,7 @@ func TestHostileTexts(t *testing.T) {
 	b := x.operator(t)
 	put(t, x.l, "gmtest", "192.0.2.1:7777", "hostname", evil, "numplayers", evil, "maxplayers", "8")
 	x.l.ServerLog.Note("qr2", netip.MustParseAddrPort("192.0.2.1:7777"), evil, verdicts.UnknownGame)
-	clean := "<script>alert(1)</script>\"'&\u202eevil\u200b\u2066" // what the store takes
+	clean := "<script>alert(1)</script>\"'&\u202eevil\u200b\u2066" // in a form that the store accepts
 	if err := x.l.AddBan(t.Context(), storage.Ban{Prefix: netip.MustParsePrefix("192.0.2.0/24"), Scope: storage.ScopePresence, Reason: clean, By: clean}); err != nil {
 		t.Fatal(err)
 	}

@@ -14,7 +14,7 @@ import (
 	"github.com/respawnd/respawnd/storage"
 )
 
-// accountsView is what the page of accounts shows.
+// accountsView is the data of the page of accounts.
 type accountsView struct {
 	Query    string
 	Accounts []accounts.Account
@@ -39,7 +39,7 @@ func (s *Server) accountsPage(r *http.Request) (view, error) {
 	return view{"accounts", "Accounts", v}, nil
 }
 
-// accountView is what the page of an account shows.
+// accountView is the data of the page of an account.
 type accountView struct {
 	Account accounts.Account
 	Banned  bool

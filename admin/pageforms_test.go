@@ -31,7 +31,7 @@ func (b *browser) wantDone(t *testing.T, p page, notice string) page {
 	return next
 }
 
-// wantRefused fails unless a form was refused with the status and the words.
+// wantRefused fails unless a form was refused with a status and a text.
 func wantRefused(t *testing.T, what string, p page, code int, words string) {
 	t.Helper()
 	if p.code != code || !strings.Contains(p.body, words) || !strings.Contains(p.body, `role="alert"`) {
@@ -78,7 +78,7 @@ func TestBansThroughTheForm(t *testing.T) {
 	if !strings.Contains(p.body, `value="198.51.100.1"`) {
 		t.Error("GET /bans?address: the form is not filled in")
 	}
-	// The audit log knows who, from where and by which way.
+	// The audit log has the operator, the address and the interface.
 	log, err := x.l.AuditLog(t.Context(), operator.AuditQuery{})
 	if err != nil || len(log.Entries) != 3 {
 		t.Fatalf("audit log: %+v, %v", log, err)

@@ -16,7 +16,7 @@ import (
 	"github.com/respawnd/respawnd/storage"
 )
 
-// gamesView is what the page of games shows.
+// gamesView is the data of the page of games.
 type gamesView struct {
 	Query string
 	Rows  []gameRow
@@ -26,7 +26,7 @@ type gamesView struct {
 
 type gameRow struct {
 	games.Game
-	Own bool // the operator has a record of it
+	Own bool // the operator's catalogue has a record of it
 }
 
 func (s *Server) gamesPage(r *http.Request) (view, error) {
@@ -43,7 +43,7 @@ func (s *Server) gamesPage(r *http.Request) (view, error) {
 		v.Found++
 		v.Rows = append(v.Rows, gameRow{g, g.Source.Origin == games.FromStore})
 	}
-	slices.SortStableFunc(v.Rows, func(a, b gameRow) int { return rank(a) - rank(b) }) // what the operator touched comes first
+	slices.SortStableFunc(v.Rows, func(a, b gameRow) int { return rank(a) - rank(b) }) // games with a record of the operator come first
 	v.Rows = v.Rows[:min(len(v.Rows), pageRows)]
 	return view{"games", "Games", v}, nil
 }
@@ -55,10 +55,10 @@ func rank(g gameRow) int {
 	return 1
 }
 
-// gameView is what the page of a game shows.
+// gameView is the data of the page of a game.
 type gameView struct {
 	Game   games.Game
-	Whole  string // all that is in force, as YAML
+	Whole  string // the complete record in force, as YAML
 	Record string // the operator's own record, as YAML; "" if there is none
 }
 

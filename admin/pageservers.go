@@ -12,18 +12,18 @@ import (
 	"github.com/respawnd/respawnd/storage"
 )
 
-// serversView is what the page of servers shows.
+// serversView is the data of the page of servers.
 type serversView struct {
 	Game, Query string
 	Rows        []serverRow
 	Found       int
-	Next        string // link; empty: there is no further page
+	Next        string // link; empty: this is the last page
 	Kept        operator.Kept
 	Protocols   []string
 }
 
-// State says whether the server that was named by an address answers, and why it
-// is not in the list.
+// State returns the state of an added server: whether it answers, and why it is
+// not in the list.
 func (v serversView) State(address string) string {
 	a, known := v.Kept.Of(address)
 	switch {

@@ -11,9 +11,9 @@ import (
 
 // Bounds of the sessions of the page.
 const (
-	maxPageSessions = 64               // the one that rested longest makes room
+	maxPageSessions = 64               // beyond that the least recently used is removed
 	sessionIdle     = 2 * time.Hour    // without a request
-	sessionLife     = 24 * time.Hour   // in all
+	sessionLife     = 24 * time.Hour   // total
 	loginFormLife   = 30 * time.Minute // from the form to the login
 )
 

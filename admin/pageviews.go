@@ -17,10 +17,10 @@ import (
 	"github.com/respawnd/respawnd/storage"
 )
 
-// pageRows is how many rows a table on a page has at most.
+// pageRows is the maximum number of rows of a table on a page.
 const pageRows = 200
 
-// onePage returns the part of a list that the parameter from asks for, and the
+// onePage returns the part of a list that the parameter from selects, and the
 // link to the next part, "" if there is none.
 func onePage[R any](r *http.Request, list []R) (part []R, next string, err error) {
 	from, err := readParams(r, func(p *params, from *int) { number(p, "from", from) })
@@ -37,7 +37,7 @@ func onePage[R any](r *http.Request, list []R) (part []R, next string, err error
 	return list[from:to], next, nil
 }
 
-// overviewView is what the first page shows.
+// overviewView is the data of the first page.
 type overviewView struct {
 	Status   operator.Status
 	Services []serviceRow
@@ -93,7 +93,7 @@ func (s *Server) overviewPage(r *http.Request) (view, error) {
 	return view{"overview", "Overview", v}, err
 }
 
-// sessionsView is what the page of players shows.
+// sessionsView is the data of the page of players.
 type sessionsView struct {
 	Page operator.SessionPage
 	Next string
@@ -133,7 +133,7 @@ func formNumber(r *http.Request, name string, most uint64) (uint64, error) {
 	return n, nil
 }
 
-// banView is what the page of bans shows.
+// banView is the data of the page of bans.
 type banView struct {
 	Bans    []banRow
 	All     int
@@ -167,8 +167,7 @@ func (s *Server) bansPage(r *http.Request) (view, error) {
 // longestBan bounds the length of a ban with an end.
 const longestBan = 100 * 365 * 24 * time.Hour
 
-// formSpan reads how long something shall last: a number and a unit. Zero means
-// for good.
+// formSpan reads a duration: a number and a unit. Zero means without end.
 func formSpan(r *http.Request) (time.Duration, error) {
 	text := strings.TrimSpace(r.PostFormValue("for"))
 	if text == "" {
@@ -226,7 +225,7 @@ func (s *Server) banRemoveForm(r *http.Request) (done, to string, err error) {
 	return fmt.Sprintf("The ban of %s (%s) is lifted.", p, scope), "", err
 }
 
-// verdictsView is what the page of verdicts shows.
+// verdictsView is the data of the page of verdicts.
 type verdictsView struct {
 	Address string
 	Rows    []operator.Verdict
@@ -247,7 +246,7 @@ func (s *Server) verdictsPage(r *http.Request) (view, error) {
 	return view{"verdicts", "Why is my server not listed?", v}, err
 }
 
-// auditView is what the page of the audit log shows.
+// auditView is the data of the page of the audit log.
 type auditView struct {
 	Entries []storage.AuditEntry
 	LeftOut int
@@ -270,7 +269,7 @@ func (s *Server) auditPage(r *http.Request) (view, error) {
 	return view{"audit", "Audit log", v}, nil
 }
 
-// roomsView is what the page of rooms shows.
+// roomsView is the data of the page of rooms.
 type roomsView struct {
 	Rooms []storage.Room
 	All   int

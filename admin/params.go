@@ -18,13 +18,13 @@ import (
 )
 
 // params are the parameters of a request. The same functions read them from a
-// request that was received and write them to one that is to be sent.
+// received request and write them to a new one.
 type params struct {
 	r     *http.Request // the request that is read; nil while writing
 	query url.Values
 	part  string // written: the value of {id} or {name} in the path, escaped
 	body  []byte // written
-	err   error  // the first mistake; nothing is read after it
+	err   error  // the first error; nothing is read after it
 }
 
 // readParams returns the parameters of a request.
@@ -34,7 +34,7 @@ func readParams[In any](r *http.Request, fields func(*params, *In)) (in In, err 
 	return in, p.err
 }
 
-// refuse notes a mistake.
+// refuse records an error.
 func (p *params) refuse(err error) {
 	if p.err == nil {
 		p.err = fmt.Errorf("%w: %w", operator.ErrBadRequest, err)
@@ -61,7 +61,7 @@ func (p *params) text(name string, v *string) {
 	p.value(name, *v, func(text string) error { *v = text; return nil })
 }
 
-// errNotNumber is the mistake of a parameter that must be a number.
+// errNotNumber is the error for a parameter that must be a number.
 func errNotNumber(name string) error { return fmt.Errorf("%s is not a number", name) }
 
 // number is a number from 0 to math.MaxInt32, by default 0.
@@ -105,7 +105,7 @@ func nameParam(p *params, v *string) {
 	*v = p.r.PathValue("name")
 }
 
-// jsonBody is the body of a request. A field that v does not have is a mistake.
+// jsonBody is the body of a request. An unknown field is an error.
 func jsonBody[T any](p *params, v *T) {
 	if p.r == nil {
 		p.body, p.err = json.Marshal(v)

@@ -16,8 +16,7 @@ import (
 	"github.com/respawnd/respawnd/storage"
 )
 
-// A ban that is over when it begins keeps no address away; the operator who adds it meant
-// something else.
+// A ban that has already expired is surely a mistake.
 func TestBanThatIsOver(t *testing.T) {
 	forBoth(t, func(t *testing.T, l *operator.Local, op operator.Operator) {
 		now := time.Now()
@@ -47,7 +46,7 @@ func TestBanThatIsOver(t *testing.T) {
 	})
 }
 
-// An error quotes what it is about, but not a megabyte of it.
+// An error quotes its input, but not a megabyte of it.
 func TestLongValues(t *testing.T) {
 	l := newLocal(t)
 	s := httptest.NewServer(New(options(l, nil)).Handler())

@@ -17,8 +17,8 @@ const (
 	yamlType  = "application/yaml"
 	linesType = "application/x-ndjson"
 	tarType   = "application/x-tar"
-	// leftOutTrailer follows an export: how many accounts it does not have. An
-	// export without it is not whole.
+	// leftOutTrailer is the trailer of an export: the number of accounts left
+	// out. An export without it is incomplete.
 	leftOutTrailer = "Respawnd-Left-Out"
 )
 
@@ -44,7 +44,7 @@ func (s *Server) routes() []Route {
 	}
 }
 
-// Paths of the routes that are no endpoint: their answers are streams.
+// Paths of the routes without an endpoint: their answers are streams.
 const (
 	backupPath = "/api/v1/backup"
 	exportPath = "/api/v1/accounts/export"
@@ -66,7 +66,7 @@ func (s *Server) getRoutes(w http.ResponseWriter, _ *http.Request) {
 	}{s.routes()})
 }
 
-// answer writes a value, or the error that takes its place.
+// answer writes a value, or an error.
 func (s *Server) answer(w http.ResponseWriter, r *http.Request, v any, err error) {
 	extendDeadline(w) // the operation may have taken long
 	if err != nil {
@@ -75,13 +75,13 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request, v any, err error
 	}
 	if list, yaml := v.(gameList); yaml {
 		apiHeaders(w.Header(), yamlType)
-		_, _ = w.Write(games.AppendYAML(nil, list)) // a client that went away is no news
+		_, _ = w.Write(games.AppendYAML(nil, list)) // a client that disconnected is not logged
 		return
 	}
 	writeJSON(w, http.StatusOK, v)
 }
 
-// getBackup starts before it is known whether the backup ends well.
+// getBackup starts the answer before the backup is known to succeed.
 func (s *Server) getBackup(w http.ResponseWriter, r *http.Request) {
 	out := &stream{w: w}
 	w.Header().Set("Content-Type", tarType)
@@ -91,7 +91,7 @@ func (s *Server) getBackup(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// exportAccounts starts before it is known whether the export ends well.
+// exportAccounts starts the answer before the export is known to succeed.
 func (s *Server) exportAccounts(w http.ResponseWriter, r *http.Request) {
 	text := r.URL.Query().Get("secrets")
 	secrets, err := strconv.ParseBool(text)
@@ -111,9 +111,9 @@ func (s *Server) exportAccounts(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set(leftOutTrailer, strconv.Itoa(leftOut))
 }
 
-// breakOff ends an answer after an error. Once the answer has begun, it is too late
-// for an error status: the connection is cut, so that the client does not take the
-// part for the whole.
+// breakOff ends an answer after an error. Once the answer has begun, it is too
+// late for an error status: the connection is cut, so that the client does not
+// take a part for the whole.
 func (s *Server) breakOff(out *stream, r *http.Request, message string, err error) {
 	if out.begun {
 		s.opt.Log.Error().Err(err).Msg(message)
@@ -126,7 +126,7 @@ func (s *Server) breakOff(out *stream, r *http.Request, message string, err erro
 // stream is the body of an answer of any length.
 type stream struct {
 	w     http.ResponseWriter
-	begun bool // something was written
+	begun bool // data was written
 }
 
 func (s *stream) Write(p []byte) (int, error) {
@@ -145,7 +145,7 @@ func apiHeaders(h http.Header, contentType string) {
 func writeJSON(w http.ResponseWriter, code int, v any) {
 	apiHeaders(w.Header(), "application/json")
 	w.WriteHeader(code)
-	_ = json.NewEncoder(w).Encode(v) // a client that went away is no news
+	_ = json.NewEncoder(w).Encode(v) // a client that disconnected is not logged
 }
 
 // problem is the body of every error.
@@ -162,7 +162,7 @@ func (s *Server) fail(w http.ResponseWriter, r *http.Request, err error) {
 	writeError(w, s.classify(r, err), err)
 }
 
-// classify returns the status of an error, and logs one that is not the client's.
+// classify returns the status of an error, and logs errors of the server.
 func (s *Server) classify(r *http.Request, err error) int {
 	switch {
 	case errors.Is(err, storage.ErrNotFound):

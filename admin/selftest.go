@@ -7,7 +7,7 @@ import (
 	"github.com/respawnd/respawnd/internal/service"
 )
 
-// steps returns the step of the self-test that asks whether every socket of the
+// steps returns the step of the self-test that checks that every socket of the
 // daemon is open.
 func steps() []service.Step {
 	return []service.Step{{Name: "admin", Needs: []string{"admin"}, Order: service.OrderPages, Run: ready}}

@@ -27,9 +27,9 @@ type Options struct {
 	Token    string // empty: no request is authorized
 	Config   Config
 	Version  string // shown on the pages
-	// Protocols are the words for those in which an added server can be asked.
+	// Protocols are the names of those in which an added server can be queried.
 	Protocols []string
-	// Ready returns what is not ready yet, nil when the daemon serves.
+	// Ready returns an error until the daemon serves.
 	Ready func() error
 	// Tail has the last lines of the log.
 	Tail       *logtail.Ring
@@ -49,7 +49,7 @@ type Server struct {
 	logins    *logins
 	metrics   *metrics
 	conns     *netserve.Metrics
-	streams   chan struct{} // holds a token for each reader of the log
+	streams   chan struct{} // holds a value for each reader of the log
 }
 
 // New returns a Server.
@@ -120,7 +120,7 @@ func (s *Server) Handler() http.Handler {
 	guarded := s.authorized(api)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		extendDeadline(w)
-		// Before the mux: it answers odd paths with a redirect of its own.
+		// Checked before the mux, which would redirect unclean paths.
 		if strings.HasPrefix(r.URL.Path, "/api/v1/") {
 			guarded.ServeHTTP(w, r)
 			return
@@ -143,11 +143,11 @@ func writeText(w http.ResponseWriter, code int, text string) {
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 	w.Header().Set("X-Content-Type-Options", "nosniff")
 	w.WriteHeader(code)
-	_, _ = w.Write([]byte(text)) // a client that went away is no news
+	_, _ = w.Write([]byte(text)) // a client that disconnected is not logged
 }
 
-// authorized lets only holders of the token through. Both sides are hashed, so
-// that the comparison takes the same time whatever was sent.
+// authorized rejects requests without the token. Both sides are hashed, so that
+// the comparison takes constant time.
 func (s *Server) authorized(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		scheme, given, _ := strings.Cut(r.Header.Get("Authorization"), " ")
@@ -168,7 +168,8 @@ func (s *Server) authorized(next http.Handler) http.Handler {
 	})
 }
 
-// guarded keeps foreign sites, and tokens in addresses, away from the pages.
+// guarded rejects requests from foreign sites, and those with a token in the
+// URL.
 func (s *Server) guarded(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		pageHeaders(w.Header())

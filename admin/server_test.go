@@ -88,8 +88,8 @@ func TestEmptyToken(t *testing.T) {
 	}
 }
 
-// The time that a comparison takes must tell nothing, so one function alone
-// looks at the token, and it compares in constant time and in no other way.
+// The comparison must not leak through its time, so only one function uses the
+// token, and it compares in constant time.
 func TestTokenComparison(t *testing.T) {
 	paths, err := filepath.Glob("*.go")
 	if err != nil || len(paths) < 10 {
@@ -151,7 +151,7 @@ func TestReadyz(t *testing.T) {
 	}
 }
 
-// fake is an operator whose backups and lists of bans go wrong.
+// fake is an operator whose backups and lists of bans fail.
 type fake struct {
 	operator.Operator
 	backup func(w io.Writer) error
@@ -182,7 +182,7 @@ func TestClientBackupCut(t *testing.T) {
 	}
 }
 
-// lockedBuffer takes log lines of several goroutines.
+// lockedBuffer collects log lines of several goroutines.
 type lockedBuffer struct {
 	mu sync.Mutex // guards b
 	b  bytes.Buffer
@@ -194,7 +194,7 @@ func (l *lockedBuffer) Write(p []byte) (int, error) {
 	return l.b.Write(p)
 }
 
-// What net/http has to say goes where everything else goes.
+// Errors of net/http go to the same log.
 func TestHandlerPanic(t *testing.T) {
 	var log lockedBuffer
 	opt := options(fake{}, nil)
@@ -289,7 +289,7 @@ func TestNewClient(t *testing.T) {
 	}
 }
 
-// The token is for the daemon alone: no proxy of the environment gets it.
+// The token is for the daemon only: no proxy of the environment gets it.
 func TestClientProxy(t *testing.T) {
 	c, err := newClient("192.0.2.1:8081", testToken)
 	if err != nil {

@@ -31,8 +31,8 @@ func (c *Config) Describe() service.Descriptor {
 	}
 }
 
-// check reads the token. A file that is missing is made later; one that this user
-// may not read concerns the user that runs the daemon.
+// check reads the token. A missing file is made later; one that this user
+// cannot read may be readable by the user that runs the daemon.
 func (c *Config) check(dataDir string, _ service.Moment) error {
 	_, err := ReadToken(c.TokenPath(dataDir))
 	if err == nil || errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) {

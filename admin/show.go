@@ -8,14 +8,14 @@ import (
 	"github.com/respawnd/respawnd/internal/clean"
 )
 
-// maxShown is the longest text of a stranger that a page shows, in characters.
+// maxShown is the longest untrusted text that a page shows, in characters.
 const maxShown = 400
 
-// show makes a text fit for a page without hiding anything that is in it: what
-// cannot be seen, or would change how its surroundings are shown, becomes its
-// code, such as \u202e. That is control characters, terminal sequences,
-// characters that steer direction, join or hide, and fillers. What is no UTF-8 is
-// read as everywhere, see clean.UTF8. Many accents on one letter are cut to a few.
+// show makes a text safe for a page without hiding any of it: characters that
+// are invisible, or change the text around them, become their code, such as
+// \u202e. These are control characters, terminal sequences, characters that
+// change direction, join or hide, and fillers. Invalid UTF-8 is read as
+// described at clean.UTF8. Many accents on one letter are cut to a few.
 func show(s string) string {
 	if isPlain(s) && len(s) <= maxShown {
 		return s
@@ -44,7 +44,7 @@ func show(s string) string {
 	return b.String()
 }
 
-// maxMarks is how many accents in a row are shown.
+// maxMarks is the number of consecutive accents that are shown.
 const maxMarks = 3
 
 // isPlain reports whether s is printable ASCII.
@@ -57,7 +57,7 @@ func isPlain(s string) bool {
 	return true
 }
 
-// isHidden reports whether a character does not show itself.
+// isHidden reports whether a character is invisible.
 func isHidden(r rune) bool {
 	switch r {
 	case '\u034F', '\u115F', '\u1160', '\u17B4', '\u17B5', '\u2800', '\u3164', '\uFFA0': // letters and marks that show nothing

@@ -14,10 +14,10 @@ import (
 // minToken is the shortest token that is accepted from a file, in characters.
 const minToken = 16
 
-// LoadToken reads the admin token from a file. Missing, it makes one of 256
-// random bits, readable by the owner alone. The file has its name only when it
-// is complete and on disk: one that a full disk cut short would be refused from
-// then on.
+// LoadToken reads the admin token from a file. If the file is missing, it makes
+// one with 256 random bits, readable only by its owner. The file gets its name
+// only when it is complete and on disk: a truncated one would be rejected at
+// every start.
 func LoadToken(path string) (token string, created bool, err error) {
 	token, err = ReadToken(path)
 	if !errors.Is(err, fs.ErrNotExist) {

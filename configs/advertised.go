@@ -7,7 +7,7 @@ import (
 )
 
 // Advertised is an address under which game servers with a private or loopback
-// address are listed for those who cannot reach that.
+// address are listed for clients that cannot reach that.
 type Advertised struct {
 	From netip.Prefix // network of the servers, masked; the zero Prefix: all others
 	As   netip.Addr   // IPv4

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// checkCollisions reports each address that an earlier one has already taken.
+// checkCollisions reports each address that collides with an earlier one.
 func (l *loader) checkCollisions() {
 	all := Listeners(l.config)
 	for i, b := range all {
@@ -19,7 +19,7 @@ func (l *loader) checkCollisions() {
 	}
 }
 
-// checkWhole reports what the configuration itself finds wrong.
+// checkWhole reports the errors of the configuration's own checks.
 func (l *loader) checkWhole() {
 	c, ok := l.config.(interface{ Mistakes() []KeyError })
 	if !ok {

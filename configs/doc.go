@@ -1,19 +1,19 @@
-// Package configs reads and checks what an operator wrote, in a configuration that
-// others declare: a struct whose fields are keys.
+// Package configs reads and checks the operator's settings into a configuration
+// that other packages declare: a struct whose fields are keys.
 //
-// The comment of a field explains the key, its tags say what is allowed, what
-// holds if it is not set, and whether a running daemon takes it over. The names
-// of environment variables, the checks and the reports of a reload are made from
-// that; so are the commented default.yaml and the table of limits in docs/,
-// which `go test ./internal/services -update` writes.
+// The comment of a field explains the key; its tags state the allowed values,
+// the default, and whether a reload applies it. The names of environment
+// variables, the checks and the reports of a reload are derived from that; so
+// are the commented default.yaml and the table of limits in docs/, which `go
+// test ./internal/services -update` writes.
 //
-// A file, the environment and flags lie above the defaults, in this order; the
+// A file, the environment and flags override the defaults, in this order; the
 // last one that sets a key wins. Load reports all mistakes at once.
 //
-// The package knows types and ranges. It does not know which keys there are, nor
-// what a service does with them; it opens no socket and no file but the
-// configuration, and never reads the environment of the process. It also holds
-// the files that are part of the program: the defaults and the games.
+// The package knows types and ranges, but not the keys nor their use by
+// services. It opens no socket and no file but the configuration, and never
+// reads the environment of the process. It also embeds files of the program:
+// the defaults and the games.
 package configs
 
 import _ "embed"

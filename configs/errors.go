@@ -8,8 +8,8 @@ import (
 // KeyError is one mistake in the value or the name of a key.
 type KeyError struct {
 	Key     string // as in default.yaml, or as written if it is unknown
-	Value   string // what was given; may be empty
-	Problem string // what is wrong with it
+	Value   string // the given value; may be empty
+	Problem string // the error
 	Source  string // where it was given: file and line, variable or flag; may be empty
 }
 
@@ -29,8 +29,8 @@ func (e *KeyError) Error() string {
 	return b.String()
 }
 
-// Errors is everything that is wrong with a configuration. Most of its errors
-// are a *KeyError; a file that cannot be read or is not YAML is another.
+// Errors holds all mistakes in a configuration. Most of its errors are a
+// *KeyError; others report a file that cannot be read or is not YAML.
 type Errors struct {
 	list []error // never empty
 }
@@ -51,7 +51,7 @@ func (e *Errors) Error() string {
 // slice.
 func (e *Errors) Unwrap() []error { return e.list }
 
-// quote returns s in quotes, cut to what fits into a line.
+// quote returns s in quotes, cut to fit into a line.
 func quote(s string) string {
 	const longest = 80
 	if len(s) > longest {

@@ -16,7 +16,7 @@ import (
 const MaxFile = mib
 
 // parseFile reads the one YAML document of a file and returns its root, nil if
-// the document is empty. Only YAML is understood; JSON is YAML too.
+// the document is empty. JSON is accepted as YAML.
 func parseFile(name string) (*yaml.Node, error) {
 	switch ext := strings.ToLower(filepath.Ext(name)); ext {
 	case ".toml", ".ini", ".xml", ".hcl", ".properties", ".env":
@@ -61,7 +61,7 @@ func parseYAML(name string, data []byte) (*yaml.Node, error) {
 	return root, nil
 }
 
-// readSection hands every known key of a section to l and reports the unknown
+// readSection passes every known key of a section to l and reports the unknown
 // ones. prefix is "" or the name of the section and a dot.
 func (l *loader) readSection(file, prefix string, section *yaml.Node, lines map[string]int) {
 	for i := 0; i+1 < len(section.Content) && !l.full(); i += 2 {
@@ -89,7 +89,7 @@ func (l *loader) readSection(file, prefix string, section *yaml.Node, lines map[
 	}
 }
 
-// readValue hands the value of a known key to l. No value at all is the empty
+// readValue passes the value of a known key to l. A missing value is the empty
 // one: "listen:" turns a service off like `listen: ""`.
 func (l *loader) readValue(name string, value *yaml.Node, where string) {
 	switch {
@@ -116,8 +116,9 @@ func (l *loader) readValue(name string, value *yaml.Node, where string) {
 	}
 }
 
-// readNested hands the value of a nested key to l, as YAML. The list is long, so
-// mistakes in it are reported with the line of the key and the number of the entry.
+// readNested passes the value of a nested key to l, as YAML. The list is long,
+// so mistakes in it are reported with the line of the key and the number of the
+// entry.
 func (l *loader) readNested(name string, value *yaml.Node, where string) {
 	if value.Kind == yaml.ScalarNode { // as in the environment
 		l.fromFile(name, value.Value, where)

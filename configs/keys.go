@@ -13,21 +13,21 @@ const (
 	mib = 1 << 20
 	gib = 1 << 30
 
-	// MaxEntries is how many entries a list value may have.
+	// MaxEntries is the maximum number of entries of a list value.
 	MaxEntries = 256
 )
 
-// Key is one thing that can be set: a field of a configuration or of one of its
-// sections, and what the tags of the field say.
+// Key is a setting: a field of a configuration or of one of its sections, with
+// the data of its tags.
 //
 //	key      the name, without that of the section
 //	default  the value as an operator would write it; missing: empty
 //	range    the least and the greatest value, as "1 to 64" or "1s to 5m"
 //	words    the values that are allowed, separated by commas
-//	as       how to read a text, where its type does not say: see textParser
+//	as       how to parse a text, if its type leaves that open: see textParser
 //	listen   the address of a service: its network, udp, tcp or udp+tcp, and the
 //	         port that clients expect
-//	live     "true": a reload takes it over
+//	live     "true": a reload applies it
 //	secret   "true": the value is not repeated in messages
 //
 //	required "true": a list must not be empty
@@ -42,7 +42,7 @@ type Key struct {
 	Allowed string       // the range or the words, as default.yaml states it; may be empty
 	List    bool         // several values
 	Nested  bool         // one value, which is YAML
-	Live    bool         // a running daemon takes it over
+	Live    bool         // a reload applies it
 
 	secret bool
 	value  reflect.Value // settable
@@ -137,8 +137,8 @@ func newKey(name string, f reflect.StructField, value reflect.Value) Key {
 	return k
 }
 
-// parserOf returns how to read a value of a type, and what is allowed in words.
-// It panics if the tags do not fit the type.
+// parserOf returns the parser of a type, and a description of the allowed
+// values. It panics if the tags do not fit the type.
 func parserOf(t reflect.Type, tag reflect.StructTag) (allowed string, parse func(string) (any, error)) {
 	low, high, _ := strings.Cut(tag.Get("range"), " to ")
 	switch t {
@@ -167,7 +167,7 @@ func parserOf(t reflect.Type, tag reflect.StructTag) (allowed string, parse func
 	panic(fmt.Sprintf("configs: no way to read a %v", t))
 }
 
-// intParser reads sizes where the range is one of sizes, else plain numbers.
+// intParser parses sizes if the range is one of sizes, else plain numbers.
 func intParser(low, high string) func(string) (any, error) {
 	const most = 1 << 40
 	least, greatest := must(parseSize(low, 0, most)), must(parseSize(high, 0, most))

@@ -14,7 +14,7 @@ type Service struct {
 	Port    uint16 // the port that clients expect
 }
 
-// Listener is an address that is to be opened.
+// Listener is an address to open.
 type Listener struct {
 	Service string // name of the service
 	Key     string // the key that gave the address, for messages
@@ -95,8 +95,8 @@ func collides(a, b Listener) (network string) {
 	return network
 }
 
-// SplitListen returns the parts of the address of a Listener. No host is the
-// wildcard, localhost is 127.0.0.1.
+// SplitListen returns the parts of the address of a Listener. An empty host is
+// the wildcard, localhost is 127.0.0.1.
 func SplitListen(address string) (netip.Addr, int) {
 	host, port, err := net.SplitHostPort(address)
 	if err != nil {

@@ -13,32 +13,31 @@ import (
 // EnvPrefix starts the name of every environment variable that is a key.
 const EnvPrefix = "RESPAWND_"
 
-// MaxMistakes is how many mistakes are reported at once.
+// MaxMistakes is the maximum number of mistakes reported at once.
 const MaxMistakes = 100
 
-// Options says where Load looks. All of it is optional.
+// Options are the sources of Load. All are optional.
 type Options struct {
 	// File is the path of a YAML file. Empty: there is none.
 	File string
 
 	// Env holds variables as NAME=value, like os.Environ. Names that do not
-	// start with EnvPrefix are passed over. Of two entries for one name the
-	// last counts.
+	// start with EnvPrefix are ignored. Of two entries for one name the last
+	// counts.
 	Env []string
 
 	// Flags holds values by key, such as "data_dir". A hyphen in a key is read
-	// as an underscore. Only flags that were given belong here, for an empty
-	// value counts as set.
+	// as an underscore. Only flags that were given belong here: an empty value
+	// counts as set.
 	Flags map[string]string
 }
 
 // Load reads the defaults, the file, the environment and the flags into config,
 // checks everything and returns warnings that an operator should see. Warnings
-// come with an error, too. config is a pointer to a zero struct, see Keys. If it
-// has a method Mistakes() []KeyError, that reports what is wrong with values that
-// are fine by themselves; the sources are filled in. If it has a method
-// Warnings() []string, what that says of a configuration without mistakes is
-// added.
+// are returned with an error, too. config is a pointer to a zero struct, see
+// Keys. If it has a method Mistakes() []KeyError, that reports values that are
+// valid alone but not together; their sources are filled in. If it has a method
+// Warnings() []string, its result is added if there are no mistakes.
 //
 // If anything is wrong the error is an *Errors with one error for each mistake,
 // and config must not be used. If the file cannot be opened the error wraps that
@@ -63,16 +62,16 @@ func Load(opt Options, config any) (warnings []string, err error) {
 }
 
 // loader is one run of Load. Viper holds the layers: defaults, the file as its
-// configuration, environment and flags as overrides. It does not read them by
-// itself: it knows only the environment of the process, takes an empty variable for
-// none unless that is changed for all, ignores unknown keys, folds their case, and
-// does not keep the line of a value, which the messages name.
+// configuration, environment and flags as overrides. Viper does not read them
+// itself: it knows only the environment of the process, treats an empty
+// variable as unset unless that is changed for all, ignores unknown keys, folds
+// their case, and does not keep the line of a value, which the messages name.
 type loader struct {
 	viper    *viper.Viper
 	config   any
 	keys     []Key
 	known    map[string]Key    // by name
-	source   map[string]string // where the value of a key comes from, by name
+	source   map[string]string // source of the value of a key, by name
 	warnings []string
 	mistakes []error
 }
@@ -94,8 +93,8 @@ func (l *loader) mistake(name, value, problem, source string) {
 	l.fail(&KeyError{Key: name, Value: value, Problem: problem, Source: source})
 }
 
-// fail notes a mistake. After MaxMistakes only one more is noted, which says
-// that there are others.
+// fail records a mistake. After MaxMistakes only one more is recorded, which
+// reports that there are others.
 func (l *loader) fail(err error) {
 	switch {
 	case len(l.mistakes) < MaxMistakes:
@@ -117,8 +116,7 @@ func (l *loader) isSection(name string) bool {
 	return false
 }
 
-// hint returns what an unknown key was probably meant to be, as the end of a
-// message.
+// hint suggests a known key for an unknown one, as the end of a message.
 func (l *loader) hint(name string) string {
 	if section, isSwitch := strings.CutSuffix(name, ".enabled"); isSwitch {
 		if _, found := l.known[section+".listen"]; found {
@@ -135,7 +133,7 @@ func (l *loader) hint(name string) string {
 	return didYouMean(name, candidates)
 }
 
-// readFile reports whether the file could be read; no file can.
+// readFile reports whether the file could be read; true if there is none.
 func (l *loader) readFile(file string) bool {
 	if file == "" {
 		return true
@@ -151,7 +149,7 @@ func (l *loader) readFile(file string) bool {
 	return true
 }
 
-// fromFile puts a value, a string or a []string, over the default.
+// fromFile overrides the default by a value, a string or a []string.
 func (l *loader) fromFile(name string, value any, source string) {
 	layer := map[string]any{name: value}
 	if section, rest, found := strings.Cut(name, "."); found {
@@ -164,7 +162,7 @@ func (l *loader) fromFile(name string, value any, source string) {
 	l.source[name] = source
 }
 
-// override puts a value over the file.
+// override overrides the file by a value.
 func (l *loader) override(name, value, source string) {
 	l.viper.Set(name, value)
 	l.source[name] = source

@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// The functions in this file turn the text of one value into the value. Their
-// errors are the second half of a sentence that starts with the key.
+// The functions in this file parse the text of one value. Their errors are the
+// second half of a sentence that starts with the key.
 
 func parseText(text string) (string, error) {
 	if strings.ContainsRune(text, 0) {
@@ -28,8 +28,8 @@ const (
 	maxPassword = 128
 )
 
-// parsePassword takes what can be sent in one word of a line. Its errors do not
-// repeat the text.
+// parsePassword accepts passwords that can be sent as one word of a line. Its
+// errors do not repeat the text.
 func parsePassword(text string) (string, error) {
 	switch {
 	case text == "":
@@ -134,7 +134,8 @@ func parseDuration(text string, low, high time.Duration) (time.Duration, error) 
 	return d, nil
 }
 
-// formatDuration is Duration.String without idle zeros: 1h, not 1h0m0s.
+// formatDuration is Duration.String without trailing zero units: 1h, not
+// 1h0m0s.
 func formatDuration(d time.Duration) string {
 	s := d.String()
 	if strings.HasSuffix(s, "m0s") {
@@ -147,7 +148,7 @@ func formatDuration(d time.Duration) string {
 }
 
 // parseListen checks an address for net.Listen. Names other than localhost are
-// refused: a misspelt IP address must not become a name to look up.
+// rejected: a misspelt IP address must not become a name to resolve.
 func parseListen(text string) (string, error) {
 	text = strings.TrimSpace(text)
 	if text == "" {
@@ -287,8 +288,8 @@ func parseUpstream(text string) (netip.AddrPort, error) {
 	return a, nil
 }
 
-// parseAdvertised reads the IPv4 address that clients are given in place of another one;
-// an empty text switches that off.
+// parseAdvertised parses the IPv4 address that clients get in place of another
+// one; an empty text switches that off.
 func parseAdvertised(text string) (netip.Addr, error) {
 	if strings.TrimSpace(text) == "" {
 		return netip.Addr{}, nil

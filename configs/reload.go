@@ -2,11 +2,10 @@ package configs
 
 import "reflect"
 
-// Reload returns what a running daemon goes by after its configuration was read
-// again: running, but with the values of now for those keys that may change
-// while it runs, and the names of the other keys that differ, in their order.
-// Those need a restart. Both arguments are pointers of one type; what they point to
-// is not changed.
+// Reload returns the configuration of a running daemon after its configuration
+// was read again: running with the values of now for the live keys, and the
+// names of the other keys that differ, in their order, which need a restart.
+// Both arguments are pointers of one type; their targets are not modified.
 func Reload[T any](running, now T) (next T, restart []string) {
 	held := reflect.ValueOf(running).Elem()
 	copied := reflect.New(held.Type())

@@ -1,6 +1,6 @@
 package configs
 
-// StaticServer is a game server that is asked and listed because an operator
+// StaticServer is a game server that is queried and listed because an operator
 // named it.
 type StaticServer struct {
 	Protocol string // one of StaticProtocols
@@ -10,5 +10,5 @@ type StaticServer struct {
 // String returns the server as servers.static spells it.
 func (s StaticServer) String() string { return s.Protocol + " " + s.Address }
 
-// StaticProtocols returns the protocols in which a game server can be asked.
+// StaticProtocols returns the protocols in which a game server can be queried.
 func StaticProtocols() []string { return []string{"gs1", "gs3", "a2s", "ssq", "zandronum"} }

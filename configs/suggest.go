@@ -2,7 +2,8 @@ package configs
 
 import "strings"
 
-// suggest returns the candidate that word was probably meant to be, or "".
+// suggest returns the candidate most similar to word, or "" if none is similar
+// enough.
 func suggest(word string, candidates []string) string {
 	const longest = 64 // no mistyped key is longer
 	if len(word) > longest {

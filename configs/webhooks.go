@@ -11,7 +11,7 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// MaxWebhooks is how many webhooks there may be.
+// MaxWebhooks is the maximum number of webhooks.
 const MaxWebhooks = 32
 
 // Limits of a webhook.
@@ -21,13 +21,13 @@ const (
 	maxPlayers     = 9999
 )
 
-// Secret is a text that is not for logs and messages: its String is a word that
-// says so.
+// Secret is a text that must not appear in logs and messages: its String is a
+// placeholder.
 type Secret string
 
 const redacted = "(secret)"
 
-// String returns a word in place of the secret.
+// String returns a placeholder for the secret.
 func (s Secret) String() string {
 	if s == "" {
 		return ""
@@ -41,7 +41,8 @@ func (s Secret) GoString() string { return s.String() }
 // MarshalText is String for encoders.
 func (s Secret) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 
-// Webhook is an entry of webhooks. URL and Secret are empty where a file has them.
+// Webhook is an entry of webhooks. URL and Secret are empty if they are in a
+// file.
 type Webhook struct {
 	Name        string // unique
 	URL         Secret
@@ -71,7 +72,7 @@ type webhookYAML struct {
 	Allow       []string `yaml:"allow"`
 }
 
-// mistakes are several things that are wrong with one value.
+// mistakes are the errors of one value.
 type mistakes []error
 
 // Error implements error.
@@ -108,7 +109,7 @@ func parseWebhooks(text string) ([]Webhook, error) {
 	return out, nil
 }
 
-// named returns a name for a message, if it is one that may be shown.
+// named returns a name for a message, if it is safe to show.
 func named(name string) string {
 	if name == "" || !isWebhookName(name) {
 		return ""
@@ -121,7 +122,7 @@ func isWebhookName(s string) bool {
 	return s != "" && len(s) <= maxWebhookName && strings.Trim(s, letters) == ""
 }
 
-// parseWebhook reads one entry. The name is set although there is an error.
+// parseWebhook reads one entry. The name is set even after an error.
 func parseWebhook(n *yaml.Node) (w Webhook, err error) {
 	if n.Kind != yaml.MappingNode {
 		return w, errors.New("is not a webhook: write name, url and more below each other")
@@ -132,7 +133,7 @@ func parseWebhook(n *yaml.Node) (w Webhook, err error) {
 		}
 	}
 	var y webhookYAML
-	if err := n.Decode(&y); err != nil { // its text has values in it
+	if err := n.Decode(&y); err != nil { // its text quotes values
 		return w, errors.New("has a key twice, or a list or number where it takes something else")
 	}
 	w = Webhook{
@@ -167,7 +168,7 @@ func webhookKeys() []string {
 	return []string{"name", "url", "url_file", "format", "secret", "secret_file", "events", "games", "players_high", "players_low", "allow"}
 }
 
-// ParseWebhookURL checks the address of a webhook. Its errors do not hold it.
+// ParseWebhookURL checks the address of a webhook. Its errors do not quote it.
 func ParseWebhookURL(text string) (Secret, error) {
 	text = strings.TrimSpace(text)
 	u, err := url.Parse(text)
@@ -180,7 +181,7 @@ func ParseWebhookURL(text string) (Secret, error) {
 	return Secret(text), nil
 }
 
-// CheckWebhookSecret checks the secret of a webhook. Its errors do not hold it.
+// CheckWebhookSecret checks the secret of a webhook. Its errors do not quote it.
 func CheckWebhookSecret(s Secret) error {
 	if len(s) < minSecret {
 		return fmt.Errorf("secret: is shorter than %d characters", minSecret)
@@ -188,7 +189,7 @@ func CheckWebhookSecret(s Secret) error {
 	return nil
 }
 
-// check returns what is wrong with the webhook as a whole.
+// check returns the errors of the webhook as a whole.
 func (w *Webhook) check() error {
 	signed := w.Format == "json"
 	switch {
