@@ -85,6 +85,56 @@ func checkEncrypted(t *testing.T, r io.Reader, want []string) {
 	}
 }
 
+// TestInbox_interrupted reads a line whose reader ran into a deadline in the middle,
+// before and behind the start of the cipher.
+func TestInbox_interrupted(t *testing.T) {
+	stream := cryptStream("USRIP", "NICK a")
+	for cut := 1; cut < len(stream); cut++ {
+		var in inbox
+		var got []string
+		r := iotest.TimeoutReader(&pieces{bytes.Clone(stream), []byte{byte(cut - 1), 255}}) // fails once, after the first piece
+		for failures := 0; ; {
+			line, err := in.next(r)
+			if errors.Is(err, iotest.ErrTimeout) && failures == 0 {
+				failures++
+				continue
+			} else if err != nil {
+				break
+			}
+			if got = append(got, string(line)); len(got) == 1 {
+				in.encrypt(newCipher(recordedFromClient, recordedSecret))
+			}
+		}
+		if want := []string{"CRYPT des 1 gmtest", "USRIP", "NICK a"}; !slices.Equal(got, want) {
+			t.Fatalf("interrupted after %d bytes: %q, want %q", cut, got, want)
+		}
+	}
+}
+
+// TestInbox_memory looks at what an inbox keeps while it waits: after a burst of
+// lines and after a long one.
+func TestInbox_memory(t *testing.T) {
+	long := strings.Repeat("x", maxLine-1) + "\n"
+	for name, text := range map[string]string{
+		"burst": strings.Repeat("PRIVMSG #GSP!gmtest :hello\r\n", 200), "long": long, "both": long + "PING\r\n" + long + "PING\r\n",
+	} {
+		t.Run(name, func(t *testing.T) {
+			var in inbox
+			for r := strings.NewReader(text); ; {
+				if len(in.buf) > maxLine {
+					t.Fatalf("%d bytes of memory", len(in.buf))
+				}
+				if _, err := in.next(r); err != nil {
+					break
+				}
+			}
+			if len(in.buf) != firstInbox {
+				t.Errorf("waits with %d bytes, want %d", len(in.buf), firstInbox)
+			}
+		})
+	}
+}
+
 func TestInbox_allocations(t *testing.T) {
 	var in inbox
 	line := []byte("PRIVMSG #GSP!gmtest :hello\r\n")

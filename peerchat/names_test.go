@@ -3,6 +3,8 @@ package peerchat
 import (
 	"strings"
 	"testing"
+
+	"github.com/respawnd/respawnd/internal/ascii"
 )
 
 func TestValidNick(t *testing.T) {
@@ -69,6 +71,24 @@ func TestKindOf(t *testing.T) {
 	if foldNick("A[b]\xc4") != "a[b]\xc4" {
 		t.Error("foldNick changes more than ASCII letters")
 	}
+}
+
+// FuzzChannelName folds names: that changes neither what they are nor, twice, the
+// name, and keeps names apart that differ in more than case.
+func FuzzChannelName(f *testing.F) {
+	f.Add("#GSP!GmTest!MqNKN001KM", "#gsp!gmtest!mqnkn001km")
+	f.Add("#GPG!12", "#gpg!12")
+	f.Fuzz(func(t *testing.T, a, b string) {
+		fold := foldChannel(a)
+		if foldChannel(fold) != fold || kindOf(fold) != kindOf(a) || validChannel(fold) != validChannel(a) {
+			t.Errorf("%q and %q, folded, are different", a, fold)
+		}
+		same := foldChannel(b) == fold
+		switch equal := ascii.EqualFold(a, b); {
+		case same && !equal, equal && !same && kindOf(a).room != roomStaging:
+			t.Errorf("%q and %q: the same %v", a, b, same)
+		}
+	})
 }
 
 func TestMatchMask(t *testing.T) {
