@@ -4,7 +4,9 @@ import (
 	"fmt"
 	"net/netip"
 	"reflect"
+	"slices"
 	"strings"
+	"sync"
 	"time"
 )
 
@@ -45,6 +47,7 @@ type Key struct {
 	Live    bool         // a reload applies it
 
 	secret bool
+	path   []int         // of the field, from the configuration
 	value  reflect.Value // settable
 
 	parse func(text string) (any, error)
@@ -74,7 +77,14 @@ func (k Key) set(text string) error {
 // is a pointer to a struct whose fields have the tag key: a struct is a section,
 // everything else a key. The fields of an embedded struct without the tag count as
 // its own. Keys panics if the tags of a field do not fit its type.
-func Keys(config any) []Key { return keysOf("", reflect.ValueOf(config).Elem()) }
+func Keys(config any) []Key {
+	root := reflect.ValueOf(config).Elem()
+	keys := slices.Clone(keysOf(root.Type()))
+	for i := range keys {
+		keys[i].value = root.FieldByIndex(keys[i].path)
+	}
+	return keys
+}
 
 // Defaults sets every key of a zero configuration, or of a zero section, to its
 // default. It panics if the tag default of a field does not fit its type.
@@ -91,25 +101,41 @@ func Defaults(config any) {
 // Int returns the value of a key that is a number; ok is false if there is no such
 // key.
 func Int(config any, name string) (value int, ok bool) {
-	for _, k := range Keys(config) {
-		if k.Name == name && k.value.Kind() == reflect.Int {
-			return int(k.value.Int()), true
+	root := reflect.ValueOf(config).Elem()
+	for _, k := range keysOf(root.Type()) {
+		if k.Name == name && k.Field.Type.Kind() == reflect.Int {
+			return int(root.FieldByIndex(k.path).Int()), true
 		}
 	}
 	return 0, false
 }
 
-// keysOf returns the keys of a section. The prefix is empty or ends with a dot.
-func keysOf(prefix string, section reflect.Value) []Key {
+// keysByType has the keys of each type of configuration, without values. Reading all
+// tags takes longer than anything else that a start does with keys.
+var keysByType sync.Map // of []Key, by reflect.Type
+
+// keysOf returns the keys of a type of configuration, without values. The slice is
+// shared.
+func keysOf(t reflect.Type) []Key {
+	if keys, ok := keysByType.Load(t); ok {
+		return keys.([]Key)
+	}
+	keys, _ := keysByType.LoadOrStore(t, readKeys("", nil, t))
+	return keys.([]Key)
+}
+
+// readKeys reads the keys of a section. The prefix is empty or ends with a dot; path
+// is that of the section.
+func readKeys(prefix string, path []int, section reflect.Type) []Key {
 	var all []Key
-	for f, v := range fields(section) {
-		name := prefix + f.Tag.Get("key")
+	for _, f := range fields(section) {
+		name, path := prefix+f.Tag.Get("key"), slices.Concat(path, f.Index)
 		if IsSection(f) {
-			all = append(all, keysOf(name+".", v)...)
+			all = append(all, readKeys(name+".", path, f.Type)...)
 			continue
 		}
-		k := newKey(name, f, v)
-		k.Section = section.Type()
+		k := newKey(name, f)
+		k.Section, k.path = section, path
 		all = append(all, k)
 	}
 	return all
@@ -121,10 +147,10 @@ func IsSection(f reflect.StructField) bool {
 	return f.Type.Kind() == reflect.Struct && f.Type != reflect.TypeFor[netip.Addr]()
 }
 
-func newKey(name string, f reflect.StructField, value reflect.Value) Key {
+func newKey(name string, f reflect.StructField) Key {
 	k := Key{
 		Name: name, Field: f, Default: f.Tag.Get("default"), Live: f.Tag.Get("live") == "true",
-		secret: f.Tag.Get("secret") == "true", value: value,
+		secret: f.Tag.Get("secret") == "true",
 	}
 	t := f.Type
 	switch {

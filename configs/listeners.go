@@ -3,6 +3,7 @@ package configs
 import (
 	"net"
 	"net/netip"
+	"reflect"
 	"strings"
 )
 
@@ -26,7 +27,7 @@ type Listener struct {
 // order of their sections. The caller owns the slice.
 func Services(config any) []Service {
 	var all []Service
-	for _, k := range Keys(config) {
+	for _, k := range keysOf(reflect.TypeOf(config).Elem()) {
 		if s, ok := k.service(); ok {
 			all = append(all, s)
 		}
@@ -49,23 +50,23 @@ func (k Key) service() (s Service, ok bool) {
 // The addresses of its key extra_listen follow the first. The caller owns the
 // slice.
 func Listeners(config any) []Listener {
-	keys := make(map[string]Key)
+	values := make(map[string]reflect.Value)
 	for _, k := range Keys(config) {
-		keys[k.Name] = k
+		values[k.Name] = k.value
 	}
 	var all []Listener
 	for _, s := range Services(config) {
-		if on, ok := keys[s.Name+".enabled"]; ok && !on.value.Bool() {
+		if on, ok := values[s.Name+".enabled"]; ok && !on.Bool() {
 			continue
 		}
-		address := keys[s.Key].value.String()
+		address := values[s.Key].String()
 		if address == "" {
 			continue
 		}
 		all = append(all, Listener{s.Name, s.Key, s.Network, address})
-		if extra, ok := keys[s.Name+".extra_listen"]; ok {
-			for _, a := range extra.value.Interface().([]string) {
-				all = append(all, Listener{s.Name, extra.Name, s.Network, a})
+		if extra := s.Name + ".extra_listen"; values[extra].IsValid() {
+			for _, a := range values[extra].Interface().([]string) {
+				all = append(all, Listener{s.Name, extra, s.Network, a})
 			}
 		}
 	}

@@ -1,8 +1,8 @@
 package configs
 
 import (
-	"iter"
 	"reflect"
+	"slices"
 )
 
 // Section is a part of a configuration that has a name of its own.
@@ -15,32 +15,30 @@ type Section struct {
 // config is a pointer, see Keys.
 func Sections(config any) []Section {
 	var all []Section
-	for f, v := range fields(reflect.ValueOf(config).Elem()) {
+	root := reflect.ValueOf(config).Elem()
+	for _, f := range fields(root.Type()) {
 		if IsSection(f) {
-			all = append(all, Section{f.Tag.Get("key"), v.Addr().Interface()})
+			all = append(all, Section{f.Tag.Get("key"), root.FieldByIndex(f.Index).Addr().Interface()})
 		}
 	}
 	return all
 }
 
-// fields yields the fields of a struct. Those of a struct that is embedded without
-// a key follow in its place. Unexported fields are left out.
-func fields(v reflect.Value) iter.Seq2[reflect.StructField, reflect.Value] {
-	return func(yield func(reflect.StructField, reflect.Value) bool) { eachField(v, yield) }
-}
-
-func eachField(v reflect.Value, yield func(reflect.StructField, reflect.Value) bool) bool {
-	for i := range v.NumField() {
-		f := v.Type().Field(i)
-		if f.Anonymous && f.Tag.Get("key") == "" {
-			if !eachField(v.Field(i), yield) {
-				return false
+// fields returns the fields of a struct. Those of a struct that is embedded without
+// a key follow in its place, with their path as Index. Unexported fields are left
+// out.
+func fields(t reflect.Type) []reflect.StructField {
+	var all []reflect.StructField
+	for f := range t.Fields() {
+		switch {
+		case f.Anonymous && f.Tag.Get("key") == "":
+			for _, inner := range fields(f.Type) {
+				inner.Index = slices.Concat(f.Index, inner.Index)
+				all = append(all, inner)
 			}
-			continue
-		}
-		if f.IsExported() && !yield(f, v.Field(i)) {
-			return false
+		case f.IsExported():
+			all = append(all, f)
 		}
 	}
-	return true
+	return all
 }
