@@ -1,6 +1,9 @@
 package master
 
-import "net/netip"
+import (
+	"net/netip"
+	"slices"
+)
 
 // ChangeKind says what happened to a server.
 type ChangeKind uint8
@@ -59,8 +62,8 @@ func (l *changeLog) add(kind ChangeKind, s *Server) uint64 {
 	return l.serial
 }
 
-// Changes appends to buf what happened after serial since, oldest first: to one
-// game, or to all if game is empty. It returns the serial to ask with next. ok
+// Changes appends to buf what happened after serial since, oldest first: to the list
+// of one game, or to all if game is empty. It returns the serial to ask with next. ok
 // is false if the log does not reach back that far; nothing is appended then,
 // and the reader must look at the whole list again.
 func (r *Registry) Changes(game string, since uint64, buf []Change) (list []Change, now uint64, ok bool) {
@@ -70,9 +73,10 @@ func (r *Registry) Changes(game string, since uint64, buf []Change) (list []Chan
 	if since > l.serial || l.serial-since > uint64(len(l.ring)) {
 		return buf, l.serial, false
 	}
+	sharing := r.groups[game]
 	for s := since; s < l.serial; s++ {
 		c := &l.ring[s%uint64(l.cap)]
-		if game == "" || c.Game == game {
+		if game == "" || c.Game == game || slices.Contains(sharing, c.Game) {
 			buf = append(buf, *c)
 		}
 	}

@@ -18,6 +18,19 @@ type naive struct {
 	list   []naiveEntry
 	hide   map[netip.AddrPort]bool // by public address
 	joined int                     // counts servers that may be replaced
+	groups [][]string              // of games that share a list
+	cached map[string]cachedList   // by game
+}
+
+// cachedList is a list as a reader keeps it until its serial moves.
+type cachedList struct {
+	serial  uint64
+	servers map[*Server]bool
+}
+
+// has reports whether the list of a game has servers of another.
+func (n *naive) has(game, other string) bool {
+	return game == other || slices.ContainsFunc(n.groups, func(g []string) bool { return slices.Contains(g, game) && slices.Contains(g, other) })
 }
 
 type naiveEntry struct {
@@ -207,7 +220,7 @@ func (m *mirror) follow(t *rapid.T, r *Registry) {
 }
 
 func TestListBehavesLikeANaiveOne(t *testing.T) {
-	games := []string{"one", "two"}
+	games := []string{"one", "two", "three"}
 	var addrs, publics []netip.AddrPort
 	for _, text := range []string{"10.0.0.1:1", "10.0.0.1:2", "10.0.0.1:3", "10.0.0.2:1", "10.0.0.3:1", "10.0.1.1:1", "10.0.1.1:2", "10.0.1.1:3", "10.0.2.1:1", "[2001:db8::1]:1"} {
 		addrs = append(addrs, addrPort(text))
@@ -217,7 +230,7 @@ func TestListBehavesLikeANaiveOne(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		lim := Limits{Servers: 6, PerAddr: 2, PerNet: 3, Expire: time.Minute, Changes: 1 << 12}
 		lim.Exempt = func(a netip.Addr) bool { return a == addrs[5].Addr() }
-		r, model := NewRegistry(lim), &naive{lim: lim, hide: make(map[netip.AddrPort]bool)}
+		r, model := NewRegistry(lim), &naive{lim: lim, hide: make(map[netip.AddrPort]bool), cached: make(map[string]cachedList)}
 		now := start
 		reader := mirror{listed: make(map[Key]netip.AddrPort)}
 		key := func(t *rapid.T) Key {
@@ -267,6 +280,10 @@ func TestListBehavesLikeANaiveOne(t *testing.T) {
 					t.Fatalf("Hide or Unhide(%v): got false, it was hidden: %v", public, hidden)
 				}
 				model.hide[public] = !hidden
+			},
+			"share": func(t *rapid.T) {
+				model.groups = rapid.SampledFrom([][][]string{nil, {{"one", "two"}}, {{"one", "two", "three"}}, {{"two", "three"}}}).Draw(t, "groups")
+				r.Share(model.groups)
 			},
 			"touch": func(t *rapid.T) {
 				k, from := key(t), origin(t)
@@ -349,15 +366,7 @@ func compare(t *rapid.T, r *Registry, model *naive, games []string, publics []ne
 		t.Fatalf("Counts: got %v, want %v", got, counts)
 	}
 	for _, game := range games {
-		snap, serial := r.Snapshot(game, nil)
-		if len(snap) != counts[game] || serial != r.Serial(game) {
-			t.Fatalf("Snapshot(%s): %d servers with serial %d, want %d with %d", game, len(snap), serial, counts[game], r.Serial(game))
-		}
-		for _, s := range snap {
-			if model.key(s.Key) < 0 || model.hide[s.Public] || s.Game != game || s.Serial > serial {
-				t.Fatalf("Snapshot(%s) has %v with serial %d", game, describe(s), s.Serial)
-			}
-		}
+		compareList(t, r, model, game, counts)
 	}
 	for _, public := range publics {
 		i := model.find(func(e *naiveEntry) bool { return e.Public == public && !model.hide[public] })
@@ -372,6 +381,32 @@ func compare(t *rapid.T, r *Registry, model *naive, games []string, publics []ne
 			t.Fatalf("%v last heard: got %v", h.Key, h.LastSeen)
 		}
 	}
+}
+
+// compareList checks the list of a game, and that it stays as it is while its serial
+// does.
+func compareList(t *rapid.T, r *Registry, model *naive, game string, counts map[string]int) {
+	want := 0
+	for name, n := range counts {
+		if model.has(game, name) {
+			want += n
+		}
+	}
+	snap, serial := r.Snapshot(game, nil)
+	if len(snap) != want || serial != r.Serial(game) {
+		t.Fatalf("Snapshot(%s): %d servers with serial %d, want %d with %d", game, len(snap), serial, want, r.Serial(game))
+	}
+	servers := make(map[*Server]bool)
+	for _, s := range snap {
+		if model.key(s.Key) < 0 || model.hide[s.Public] || !model.has(game, s.Game) || !s.IsOf(game, r.Sharing(game)) || s.Serial > serial {
+			t.Fatalf("Snapshot(%s) has %v with serial %d", game, describe(s), s.Serial)
+		}
+		servers[s] = true
+	}
+	if c, ok := model.cached[game]; ok && (c.serial > serial || c.serial == serial && !maps.Equal(c.servers, servers)) {
+		t.Fatalf("the list of %s changed and its serial went from %d to %d", game, c.serial, serial)
+	}
+	model.cached[game] = cachedList{serial, servers}
 }
 
 // comparePrivate checks what the list knows of private addresses.
@@ -393,8 +428,12 @@ func comparePrivate(t *rapid.T, r *Registry, model *naive, games []string) {
 		t.Fatalf("AnyPrivate: got %v, want %v", got, want)
 	}
 	for _, game := range games {
-		if got := r.Varies(game); got != varying[game] {
-			t.Fatalf("Varies(%s): got %v, want %v", game, got, varying[game])
+		want := false
+		for name, varies := range varying {
+			want = want || varies && model.has(game, name)
+		}
+		if got := r.Varies(game); got != want {
+			t.Fatalf("Varies(%s): got %v, want %v", game, got, want)
 		}
 	}
 	for port := range uint16(4) {

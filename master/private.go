@@ -15,15 +15,22 @@ func IsPrivate(a netip.Addr) bool {
 // on the asker.
 func (s *Server) varies() bool { return len(s.Local) > 1 || IsPrivate(s.Public.Addr()) }
 
-// Varies reports whether a game has servers of which askers may be shown
+// Varies reports whether the list of a game has servers of which askers may be shown
 // different addresses: those with a private public address or with several local
 // ones. Of all other games everybody can be shown the same list.
 func (r *Registry) Varies(game string) bool {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
-	g := r.games[game]
-	return g != nil && g.varying > 0
+	for _, name := range r.groups[game] {
+		if r.games[name].varies() {
+			return true
+		}
+	}
+	return r.games[game].varies()
 }
+
+// varies is Varies for the servers of one game; g may be nil.
+func (g *gameIndex) varies() bool { return g != nil && g.varying > 0 }
 
 // vary counts a record that begins (1) or ceases (-1) to be one of the game.
 func (g *gameIndex) vary(s *Server, by int) {

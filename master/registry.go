@@ -62,6 +62,7 @@ type Registry struct {
 	bySource map[netip.AddrPort]*entry
 	byPublic map[netip.AddrPort]*entry // only servers whose public address is not their source
 	games    map[string]*gameIndex     // only games that have servers
+	groups   map[string][]string       // by game: those that share its list; see Share
 	emptied  uint64                    // serial of the change that last emptied a game
 	hide     map[netip.AddrPort]struct{}
 	hidden   gameIndex           // the servers of hide, whatever their game
@@ -437,7 +438,7 @@ func (r *Registry) byPublicLocked(public netip.AddrPort) (*entry, bool) {
 	return nil, false
 }
 
-// List yields the servers of a game as they are listed now.
+// List yields the servers in the list of a game as they are listed now.
 func (r *Registry) List(game string) iter.Seq[*Server] {
 	return func(yield func(*Server) bool) {
 		list, _ := r.Snapshot(game, nil)
@@ -449,32 +450,43 @@ func (r *Registry) List(game string) iter.Seq[*Server] {
 	}
 }
 
-// Snapshot appends the servers of a game to buf and returns the serial of the
-// game's last change. A serial that has not moved means that nothing changed.
-func (r *Registry) Snapshot(game string, buf []*Server) ([]*Server, uint64) {
+// Snapshot appends the servers in the list of a game to buf and returns the serial
+// of the list's last change. A serial that has not moved means that nothing changed.
+func (r *Registry) Snapshot(game string, buf []*Server) (list []*Server, serial uint64) {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
-	g := r.games[game]
+	for _, name := range r.groups[game] {
+		if name != game {
+			buf, serial = r.appendGame(buf, name), max(serial, r.serial(name))
+		}
+	}
+	return r.appendGame(buf, game), max(serial, r.serial(game))
+}
+
+// appendGame appends the servers of one name.
+func (r *Registry) appendGame(buf []*Server, name string) []*Server {
+	g := r.games[name]
 	if g == nil {
-		return buf, r.emptied
+		return buf
 	}
 	buf = slices.Grow(buf, len(g.entries))
 	for _, e := range g.entries {
 		buf = append(buf, e.server)
 	}
-	return buf, g.changed
+	return buf
 }
 
-// Serial returns the serial of a game's last change. A game without servers is
-// not remembered: its serial is at least that of its last change, and 0 if no
-// game ever lost its last server.
+// Serial returns the serial of the last change of a game's list. A game without
+// servers is not remembered: its serial is at least that of its last change, and 0
+// if no game ever lost its last server.
 func (r *Registry) Serial(game string) uint64 {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
-	if g := r.games[game]; g != nil {
-		return g.changed
+	serial := r.serial(game)
+	for _, name := range r.groups[game] {
+		serial = max(serial, r.serial(name))
 	}
-	return r.emptied
+	return serial
 }
 
 // Counts returns the number of listed servers of every game that has any.

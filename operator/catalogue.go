@@ -25,6 +25,9 @@ type Catalogue struct {
 	// Hidden, if not nil, is called with the built-in rooms that are left out because
 	// rooms of the operator have their ids, each time that changes.
 	Hidden func([]games.HiddenRoom)
+	// Shared, if not nil, is called with the games that share their lists after every
+	// time the catalogue was read.
+	Shared func(lists [][]string)
 
 	mu      sync.Mutex // one reload at a time; guards file
 	file    string
@@ -116,6 +119,9 @@ func (c *Catalogue) read(ctx context.Context, path string, agree func() error) e
 	}
 	c.catalog.Take(&next)
 	c.rooms.Store(&rooms)
+	if c.Shared != nil {
+		c.Shared(c.catalog.SharedLists())
+	}
 	if now := c.catalog.HiddenRooms(); c.Hidden != nil && !slices.EqualFunc(now, c.hidden, sameHidden) {
 		c.hidden = now
 		c.Hidden(now)

@@ -97,6 +97,32 @@ func TestCatalogueRoom(t *testing.T) {
 	}
 }
 
+// TestSharedLists checks that lists are shared as soon as a record says so, and no
+// longer than that.
+func TestSharedLists(t *testing.T) {
+	l := newLocal(t)
+	var got [][]string
+	l.Catalogue.Shared = func(lists [][]string) { got = lists }
+	put := func(doc string) {
+		t.Helper()
+		list, err := games.ParseYAML(strings.NewReader(doc), games.Source{})
+		if err == nil {
+			err = l.PutGames(t.Context(), list)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	put("games: [{name: gmtest, aliases: [nokey], shared_list: on}]")
+	if len(got) != 1 || strings.Join(got[0], " ") != "gmtest nokey" {
+		t.Errorf("shared lists: %v, want one of gmtest and nokey", got)
+	}
+	put("games: [{name: gmtest, aliases: [nokey], shared_list: off}]")
+	if len(got) != 0 {
+		t.Errorf("shared lists: %v, want none", got)
+	}
+}
+
 func TestLoadFailure(t *testing.T) {
 	for name, spoil := range map[string]func(t *testing.T, l *operator.Local) string{
 		"file is missing": func(t *testing.T, _ *operator.Local) string { return filepath.Join(t.TempDir(), "none") },

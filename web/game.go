@@ -85,11 +85,11 @@ func (s *Server) serveGames(w http.ResponseWriter, r *http.Request) {
 func (s *Server) matchingGames(list *api.Snapshot, v *gamesView) (out []gameView) {
 	for _, g := range s.opt.Games.All() {
 		v.Known++
-		listed := list.Game(g.Name)
+		servers, players := list.Population(g.Name)
 		title := s.api.Title(g.Name)
 		standing := s.api.Standing(g)
 		switch {
-		case v.Focus && !s.focused(g.Name) && listed.Servers() == 0:
+		case v.Focus && !s.focused(g.Name) && servers == 0:
 			continue
 		case v.State != "" && standing.State != v.State:
 			continue
@@ -101,7 +101,7 @@ func (s *Server) matchingGames(list *api.Snapshot, v *gamesView) (out []gameView
 			words = "" // nearly all games
 		}
 		out = append(out, gameView{
-			Name: g.Name, Title: clean.Line(title, maxGameText), Servers: listed.Servers(), Players: listed.Players,
+			Name: g.Name, Title: clean.Line(title, maxGameText), Servers: servers, Players: players,
 			Link: s.gameURL(g.Name), Standing: words, Focus: s.focused(g.Name),
 		})
 	}
@@ -152,7 +152,21 @@ type gamePage struct {
 	Missing  []missingView
 	Via      string // what players must do beside that
 	Rooms    []string
-	Aliases  []string
+	Others   []nameView // other names of the same game, the game itself first
+	Shared   bool       // servers of all of these are in one list
+}
+
+// nameView is a name of a game with a page of its own.
+type nameView struct{ Name, Title, Link string }
+
+// otherNames returns the names of the game g but its own.
+func (s *Server) otherNames(g, base games.Game) (out []nameView) {
+	for _, name := range append([]string{base.Name}, base.Aliases...) {
+		if _, known := s.opt.Games.Lookup(name); known && name != g.Name {
+			out = append(out, nameView{name, clean.Line(s.api.Title(name), maxGameText), s.gameURL(name)})
+		}
+	}
+	return out
 }
 
 // missingView is a service that the game asks for and that does not run here.
@@ -209,10 +223,10 @@ type gamePageQuestion struct {
 // gamePage writes the page.
 func (s *Server) gamePage(list *api.Snapshot, q gamePageQuestion) []byte {
 	rows := choosePage(list, pageParams{game: q.name})
-	listed := list.Game(q.name)
+	servers, players := list.Population(q.name)
 	v := gamePage{
 		Frame: s.site.LiveFrame(clean.Line(s.api.Title(q.name), maxGameText), page.Games, q.name),
-		Name:  q.name, Maintenance: q.off, Usable: q.usable, Servers: listed.Servers(), Players: listed.Players,
+		Name:  q.name, Maintenance: q.off, Usable: q.usable, Servers: servers, Players: players,
 		Table: s.table(rows[:min(len(rows), PageRows)], list.Begun, q.asker, false, unsorted), Zandronum: q.name == zandronum.Game,
 		Running:    runningOf(s.services()),
 		BadAddress: q.bad, Given: q.given,
@@ -220,7 +234,8 @@ func (s *Server) gamePage(list *api.Snapshot, q gamePageQuestion) []byte {
 	if g, ok := s.opt.Games.Lookup(q.name); ok {
 		standing := s.api.Standing(g)
 		v.Names, v.State, v.Standing, v.Missing = s.namesOf(g), standing.State, standing.String(), missingOf(standing)
-		v.Via, v.Aliases = clean.Text(g.Via), g.Aliases
+		base, _ := s.opt.Games.Base(g.Name)
+		v.Via, v.Others, v.Shared = clean.Text(g.Via), s.otherNames(g, base), base.SharedList
 		for _, r := range g.Rooms {
 			v.Rooms = append(v.Rooms, clean.Line(r.Name, maxGameText))
 		}

@@ -144,8 +144,8 @@ func (p pageParams) wants(r *api.Row) bool {
 // snapshot's own.
 func choosePage(list *api.Snapshot, p pageParams) []*api.Row {
 	o := api.ByPlayers
-	if p.game != "" {
-		o = api.ByGame // of one game, most players first
+	if p.game != "" && !list.Shares(p.game) {
+		o = api.ByGame // of one name, most players first
 	}
 	rows := list.Choose(p.game, p.query, o)
 	if p.peopled || p.open {

@@ -338,6 +338,37 @@ func TestGamesStates(t *testing.T) {
 	webtest.WantNoParts(t, "names of services that do not run", f.Page("/games/gmtest"), `<th scope="row">chat, TCP 6667</th>`)
 }
 
+// shareLists makes gmquiet another name of gmtest, and their lists one.
+func (f *fixture) shareLists() {
+	f.T.Helper()
+	list := f.Catalog.All()
+	for i := range list {
+		if list[i].Name == "gmtest" {
+			list[i].Aliases, list[i].SharedList = []string{"gmquiet"}, true
+		}
+	}
+	if err := f.Catalog.Replace(list); err != nil {
+		f.T.Fatal(err)
+	}
+	f.Registry.Share(f.Catalog.SharedLists())
+}
+
+func TestPagesOfSharedLists(t *testing.T) {
+	f := newFixture(t)
+	f.Put(webtest.Listed{Addr: "192.0.2.1:1", Rules: []string{"hostname", "Small", "numplayers", "1"}})
+	f.Put(webtest.Listed{Addr: "192.0.2.2:1", Game: "gmquiet", Rules: []string{"hostname", "Great", "numplayers", "8"}})
+	webtest.WantNoParts(t, "lists apart", f.Page("/games/gmtest"), "Great", "one list")
+	f.shareLists()
+	for _, path := range []string{"/games/gmtest", "/games/gmquiet"} {
+		page := f.Page(path)
+		webtest.WantParts(t, path, page, "2 servers, 9 players", "Another name of the game:", "Their servers are in one list.")
+		if great, small := strings.Index(page, "Great"), strings.Index(page, "Small"); great < 0 || small < great {
+			t.Errorf("%s: the server with most players is at %d, the other at %d", path, great, small)
+		}
+	}
+	webtest.WantParts(t, "the list", f.Page("/servers?game=gmquiet"), "Great", "Small")
+}
+
 func TestGamesFocus(t *testing.T) {
 	f := newFixture(t, func(o *Options) { o.Focus = []string{"GMquiet"} })
 	page := f.Page("/games")

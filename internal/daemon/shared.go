@@ -48,14 +48,14 @@ func (h *shared) makeShared(s *settings, log zerolog.Logger) {
 	h.metrics.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	h.bans = bans.New(h.store)
 	h.chatRules = chatrules.New(h.store)
-	h.catalogue = &operator.Catalogue{Embedded: operator.BuiltIn(), Store: h.store, Hidden: func(rooms []games.HiddenRoom) {
+	h.registry = master.NewRegistry(s.limits())
+	h.catalogue = &operator.Catalogue{Embedded: operator.BuiltIn(), Store: h.store, Shared: h.registry.Share, Hidden: func(rooms []games.HiddenRoom) {
 		for _, r := range rooms {
 			log.Info().Uint32("room", r.Room.ID).Str("name", r.Room.Name).Str("game", r.Game).Str("other", r.Other).
 				Msg("a built-in room is left out: a room of yours has its number")
 		}
 	}}
 	h.names, _ = s.names(h.catalogue.Catalog()) // checkNames has reported the error, if it matters
-	h.registry = master.NewRegistry(s.limits())
 	h.metrics.MustRegister(prometheus.NewCounterFunc(prometheus.CounterOpts{
 		Name: "respawnd_master_replaced_total", Help: "Servers that newcomers replaced in a list that was nearly full.",
 	}, func() float64 { return float64(h.registry.ReplacedTotal()) }))

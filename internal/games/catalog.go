@@ -140,6 +140,21 @@ func (c *Catalog) Same(a, b string) bool {
 	return ascii.ToLower(a) == ascii.ToLower(b)
 }
 
+// SharedLists returns the games whose servers are in one list: of each such list the
+// name of the game, then its aliases.
+func (c *Catalog) SharedLists() (lists [][]string) {
+	idx := c.current.Load()
+	if idx == nil {
+		return nil
+	}
+	for i := range idx.games {
+		if g := &idx.games[i]; g.SharedList && len(g.Aliases) > 0 {
+			lists = append(lists, append([]string{g.Name}, g.Aliases...))
+		}
+	}
+	return lists
+}
+
 // HiddenRoom is a room of the built-in list that is left out, because a room of the
 // operator has its id.
 type HiddenRoom struct {
@@ -293,6 +308,9 @@ func (idx *index) addAliases(probs *problems) {
 				continue
 			case known && len(alias.Aliases) > 0:
 				probs.add(g.Source, g.Name, "the alias %s has aliases of its own in %s", name, alias.Source)
+				continue
+			case known && alias.SharedList:
+				probs.add(g.Source, g.Name, "the alias %s has shared_list in %s: it belongs to the record that names the aliases", name, alias.Source)
 				continue
 			}
 			idx.base[name] = g

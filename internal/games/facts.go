@@ -31,6 +31,9 @@ type Facts struct {
 	// Aliases are other names of the same game, such as regional builds and demos, at most
 	// MaxAliases. An alias belongs to one record and has no aliases of its own.
 	Aliases []string
+	// SharedList puts the servers of the game and of its aliases into one list. Each
+	// server and each client keeps the secret of its own name.
+	SharedList bool
 	// Note is a remark for operators.
 	Note string
 	// Keys are the keys of servers that clients show, with their types; empty: the
@@ -182,6 +185,7 @@ func (f Facts) overlay(top Facts, given Fields) Facts {
 	overlayList(&f.Needs, top.Needs, given&FieldNeeds != 0)
 	overlayList(&f.Uses, top.Uses, given&FieldUses != 0)
 	overlayList(&f.Aliases, top.Aliases, given&FieldAliases != 0)
+	overlayValue(&f.SharedList, top.SharedList, given&FieldSharedList != 0)
 	overlayList(&f.Keys, top.Keys, given&FieldKeys != 0)
 	overlayValue(&f.Namespace, top.Namespace, given&FieldNamespace != 0)
 	overlayValue(&f.Partner, top.Partner, given&FieldPartner != 0)
@@ -215,6 +219,7 @@ func (f Facts) nonZero() (all Fields) {
 		{FieldNeeds, len(f.Needs) > 0},
 		{FieldUses, len(f.Uses) > 0},
 		{FieldAliases, len(f.Aliases) > 0},
+		{FieldSharedList, f.SharedList},
 		{FieldKeys, len(f.Keys) > 0},
 		{FieldNamespace, f.Namespace != 0},
 		{FieldPartner, f.Partner != 0},

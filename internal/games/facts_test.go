@@ -10,7 +10,7 @@ import (
 
 const factsYAML = `games:
   - {name: base, domains: [hosthpc.com], hosts: ["a.example.org", "b.example.org webservices"], namespace: 12, partner: 20, lan_ports: [2302, 2303],
-     needs: [qr2, serverbrowse], uses: [gstats], via: "an ini line", aliases: [basede, baseja], note: "a remark", keys: [hostname, "numplayers:1"]}
+     needs: [qr2, serverbrowse], uses: [gstats], via: "an ini line", aliases: [basede, baseja], shared_list: on, note: "a remark", keys: [hostname, "numplayers:1"]}
 `
 
 func TestFactsYAML(t *testing.T) {
@@ -21,7 +21,7 @@ func TestFactsYAML(t *testing.T) {
 	want := Facts{
 		Domains: []string{"hosthpc.com"}, Hosts: []Host{{Name: "a.example.org"}, {Name: "b.example.org", Service: "webservices"}},
 		Namespace: 12, Partner: 20, LANPorts: []uint16{2302, 2303}, Needs: []Service{"qr2", "serverbrowse"}, Uses: []Service{"gstats"},
-		Via: "an ini line", Aliases: []string{"basede", "baseja"}, Note: "a remark", Keys: []Key{{Name: "hostname"}, {Name: "numplayers", Type: 1}},
+		Via: "an ini line", Aliases: []string{"basede", "baseja"}, SharedList: true, Note: "a remark", Keys: []Key{{Name: "hostname"}, {Name: "numplayers", Type: 1}},
 	}
 	if diff := cmp.Diff(want, list[0].Facts); diff != "" {
 		t.Errorf("facts (-want +got):\n%s", diff)
@@ -52,6 +52,7 @@ func TestFactsYAML_mistakes(t *testing.T) {
 		"itself as alias":    {`aliases: [x]`, "the game is an alias of itself"},
 		"alias twice":        {`aliases: [y, y]`, "the alias y is there twice"},
 		"name of an alias":   {`aliases: ["a b"]`, `the alias "a b" is not a name`},
+		"shared_list":        {`shared_list: perhaps`, "shared_list must be on or off"},
 		"type of a key":      {`keys: ["a:3"]`, `the key "a" must be`},
 		"type that is text":  {`keys: ["a:b"]`, `the type of key "a" must be 0, 1 or 2`},
 		"control characters": {`via: "a\nb"`, "via has a control character"},
@@ -89,13 +90,41 @@ func TestCatalogAliases(t *testing.T) {
 		list []Game
 		want string
 	}{
-		"alias of two":    {[]Game{base, {Name: "other", Facts: Facts{Aliases: []string{"basede"}}}}, `the alias basede is one of game "base"`},
-		"alias of alias":  {[]Game{base, {Name: "basede", Facts: Facts{Aliases: []string{"x"}}}}, "the alias basede has aliases of its own"},
-		"alias and other": {[]Game{{Name: "a", Facts: Facts{Aliases: []string{"b"}}}, {Name: "b", Facts: Facts{Aliases: []string{"a"}}}}, "has aliases of its own"},
+		"alias of two":      {[]Game{base, {Name: "other", Facts: Facts{Aliases: []string{"basede"}}}}, `the alias basede is one of game "base"`},
+		"alias of alias":    {[]Game{base, {Name: "basede", Facts: Facts{Aliases: []string{"x"}}}}, "the alias basede has aliases of its own"},
+		"alias that shares": {[]Game{base, {Name: "basede", Facts: Facts{SharedList: true}}}, "the alias basede has shared_list"},
+		"alias and other":   {[]Game{{Name: "a", Facts: Facts{Aliases: []string{"b"}}}, {Name: "b", Facts: Facts{Aliases: []string{"a"}}}}, "has aliases of its own"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if _, err := NewCatalog(tc.list); err == nil || !strings.Contains(err.Error(), tc.want) {
 				t.Errorf("NewCatalog: %v, want %q", err, tc.want)
+			}
+		})
+	}
+}
+
+func TestCatalogSharedLists(t *testing.T) {
+	below := []Game{
+		{Name: "base", Facts: Facts{Aliases: []string{"demo", "mac"}, SharedList: true}},
+		{Name: "demo"},
+		{Name: "apart", Facts: Facts{Aliases: []string{"apartd"}}},
+		{Name: "alone", Facts: Facts{SharedList: true}},
+	}
+	for name, tc := range map[string]struct {
+		own  []Game
+		want [][]string
+	}{
+		"record":        {nil, [][]string{{"base", "demo", "mac"}}},
+		"stated in own": {[]Game{{Name: "apart", Facts: Facts{SharedList: true}}}, [][]string{{"apart", "apartd"}, {"base", "demo", "mac"}}},
+		"off in own":    {[]Game{{Name: "base", Given: FieldSharedList}}, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c, err := NewCatalog(below, tc.own)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(tc.want, c.SharedLists()); diff != "" {
+				t.Errorf("SharedLists (-want +got):\n%s", diff)
 			}
 		})
 	}

@@ -93,6 +93,7 @@ const (
 	FieldAliases
 	FieldNote
 	FieldKeys
+	FieldSharedList
 )
 
 // Room is a group room: a chat room of a game that exists even when it is empty.

@@ -48,6 +48,7 @@ var (
 //	    uses: [cdkey]
 //	    via: Write MasterServerAddress=master.example.org into game.ini
 //	    aliases: [gmtestd]
+//	    shared_list: on
 //	    note: a remark
 //	    keys: [hostname, numplayers:1]
 //	    policy: {strict_availability: on, no_secure: on, strict_legacy_validate: on,

@@ -34,6 +34,8 @@ func (y *yamlReader) fact(f *Facts, k, v *yaml.Node) (field Fields, known bool) 
 		f.Via, field = y.text(k, v), FieldVia
 	case "aliases":
 		f.Aliases, field = y.names(k, v), FieldAliases
+	case "shared_list":
+		f.SharedList, field = y.position(k, v) == On, FieldSharedList
 	case "note":
 		f.Note, field = y.text(k, v), FieldNote
 	case "keys":
@@ -125,6 +127,9 @@ func appendFacts(b []byte, g Game) []byte {
 	list("uses", FieldUses, len(f.Uses), func(i int) string { return string(f.Uses[i]) })
 	text("via", FieldVia, f.Via)
 	list("aliases", FieldAliases, len(f.Aliases), func(i int) string { return f.Aliases[i] })
+	if g.states(FieldSharedList, f.SharedList) {
+		b = append(b, ", shared_list: "+onOff(f.SharedList).String()...)
+	}
 	text("note", FieldNote, f.Note)
 	list("keys", FieldKeys, len(f.Keys), func(i int) string { return f.Keys[i].String() })
 	return b

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/respawnd/respawnd/internal/gamespy"
+	"github.com/respawnd/respawnd/internal/netserve"
 	"github.com/respawnd/respawnd/master"
 )
 
@@ -25,7 +26,7 @@ func benchSession(b *testing.B) *session {
 	reg := master.NewRegistry(master.Limits{PerNet: 1 << 20, PerAddr: 1 << 20, Servers: 1 << 20})
 	fill(b, reg, manyServers)
 	s := New(Options{Registry: reg, Games: testGames(b)})
-	return &session{server: s, out: new(sink), challenge: "ABCDEF"}
+	return &session{server: s, conn: new(netserve.Conn), out: new(sink), challenge: "ABCDEF"}
 }
 
 // BenchmarkList is the whole answer to a request for 10,000 servers. Compare it

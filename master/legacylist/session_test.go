@@ -380,3 +380,28 @@ func TestClientThatClosesItsSideIsAnswered(t *testing.T) {
 		t.Errorf("got %q, counted %d times, want a connection without a request", got, f.dropped(t, "no_request"))
 	}
 }
+
+// TestSharedList checks that a game and its other name have one list, which each
+// client reads with the secret of its own game.
+func TestSharedList(t *testing.T) {
+	f := start(t, nil)
+	put(t, f.reg, "gmtest", "192.0.2.10:6500", master.FromQR2)
+	put(t, f.reg, "open", "192.0.2.11:6500", master.FromQR1)
+	ask := func(game, secret string) []string {
+		return addressesOf(t, f.connect(t).ask(request(func(r *Request) { r.Engine, r.Game, r.Secret, r.Enctype = game, game, secret, 2 })))
+	}
+	both := []string{"192.0.2.10:6500", "192.0.2.11:6500"}
+	for _, tt := range []struct {
+		groups     [][]string
+		game, open []string
+	}{
+		{nil, both[:1], both[1:]},
+		{[][]string{{"gmtest", "open"}}, both, both},
+		{nil, both[:1], both[1:]},
+	} {
+		f.reg.Share(tt.groups)
+		if d := cmp.Diff([][]string{tt.game, tt.open}, [][]string{ask("gmtest", testSecret), ask("open", "fedcba")}); d != "" {
+			t.Errorf("lists when %v share theirs (-want +got):\n%s", tt.groups, d)
+		}
+	}
+}

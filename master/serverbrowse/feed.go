@@ -38,7 +38,8 @@ type subscriber struct {
 // follow is a list that is kept up to date on the screens of its subscribers.
 // All have been sent the same, so every change is encoded once for all.
 type follow struct {
-	asked *asked
+	asked   *asked
+	sharing []string // games whose servers were in the list; nil: one
 	// had is what every one of subs has: the packed address of each server and
 	// the hash of what was pushed about it last, 0 if it came with the list.
 	had   map[uint64]uint64
@@ -152,10 +153,11 @@ func (f *feed) follow(a *asked, v *view, since uint64) *follow {
 		return nil
 	}
 	to := &follow{
-		asked: a,
-		had:   make(map[uint64]uint64, v.entries()),
-		since: since,
-		subs:  make(map[*subscriber]struct{}),
+		asked:   a,
+		sharing: v.sharing,
+		had:     make(map[uint64]uint64, v.entries()),
+		since:   since,
+		subs:    make(map[*subscriber]struct{}),
 	}
 	v.addresses(a.key.port, func(at uint64) { to.had[at] = 0 })
 	f.followed[a.followed()] = to

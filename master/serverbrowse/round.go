@@ -2,6 +2,7 @@ package serverbrowse
 
 import (
 	"hash/maphash"
+	"slices"
 
 	"github.com/respawnd/respawnd/master"
 	"github.com/respawnd/respawnd/master/filter"
@@ -56,7 +57,8 @@ func (f *feed) collect(to *follow) (now uint64) {
 	r.order = r.order[:0]
 	var ok bool
 	r.changes, now, ok = f.reg.Changes(to.asked.key.game, to.oldest(), r.changes[:0])
-	if !ok {
+	if sharing := f.reg.Sharing(to.asked.key.game); !ok || to.regrouped(sharing) {
+		to.sharing = sharing
 		f.collectAll(to)
 		return now
 	}
@@ -69,8 +71,15 @@ func (f *feed) collect(to *follow) (now uint64) {
 	return now
 }
 
+// regrouped reports whether a subscriber has a list of other games than those whose
+// servers are in it now.
+func (to *follow) regrouped(sharing []string) bool {
+	return !slices.Equal(sharing, to.sharing) ||
+		slices.ContainsFunc(to.joined, func(j joiner) bool { return !slices.Equal(sharing, j.view.sharing) })
+}
+
 // collectAll takes every server for changed: the log does not reach back to
-// what the subscribers have.
+// what the subscribers have, or is about other games.
 func (f *feed) collectAll(to *follow) {
 	r := &f.round
 	r.snapshot, _ = f.reg.Snapshot(to.asked.key.game, r.snapshot[:0])
@@ -107,7 +116,7 @@ func (f *feed) judge(to *follow) {
 	for _, a := range r.order {
 		o := outcome{address: a}
 		s, ok := f.reg.Find(unpack(a))
-		matches := ok && !s.SpeaksA2S() && s.Game == to.asked.key.game && r.matches(to.asked.filter, s, &budget)
+		matches := ok && !s.SpeaksA2S() && s.IsOf(to.asked.key.game, to.sharing) && r.matches(to.asked.filter, s, &budget)
 		if budget.Exhausted() {
 			break
 		}

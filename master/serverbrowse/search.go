@@ -34,7 +34,7 @@ func newSearchBudget() *netserve.Limiter {
 func (s *Server) search(client netip.Addr, game string, q PlayerSearch) (found []FoundPlayer, ok bool) {
 	where := []string{game}
 	if q.Options&SearchAllGames != 0 {
-		where = slices.Sorted(maps.Keys(s.opt.Registry.Counts()))
+		where = s.lists()
 	}
 	cost := 0
 	indexes := make([]*nameIndex, 0, len(where))
@@ -60,6 +60,18 @@ func (s *Server) search(client netip.Addr, game string, q PlayerSearch) (found [
 	return found, true
 }
 
+// lists returns a game of every list that has servers, in order.
+func (s *Server) lists() []string {
+	names := slices.Collect(maps.Keys(s.opt.Registry.Counts()))
+	for i, name := range names {
+		if sharing := s.opt.Registry.Sharing(name); sharing != nil {
+			names[i] = sharing[0]
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
 // findIn appends the players of an index whose servers are still listed, up to
 // most in all.
 func (s *Server) findIn(n *nameIndex, game string, o SearchOption, wanted string, found []FoundPlayer, most int) []FoundPlayer {
@@ -68,15 +80,16 @@ func (s *Server) findIn(n *nameIndex, game string, o SearchOption, wanted string
 	}
 	var last netip.AddrPort
 	var server *master.Server
+	sharing := s.opt.Registry.Sharing(game)
 	for public, name := range n.find(o, wanted) {
 		if public != last {
 			last = public
 			server, _ = s.opt.Registry.Find(public)
 		}
-		if server == nil || server.Game != game {
+		if server == nil || !server.IsOf(game, sharing) {
 			continue
 		}
-		found = append(found, FoundPlayer{name, public, uint32(server.Seen.Unix()), game})
+		found = append(found, FoundPlayer{name, public, uint32(server.Seen.Unix()), server.Game})
 		if len(found) == most {
 			break
 		}

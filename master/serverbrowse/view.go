@@ -46,7 +46,8 @@ type view struct {
 	first   uint32   // where the entries begin
 	ends    []uint32 // where each of them ends
 	listed  []uint64 // packed addresses under which they are listed; nil: those of the entries
-	serial  uint64   // of the game's last change that it shows
+	sharing []string // games whose servers it shows; nil: one
+	serial  uint64   // of the list's last change that it shows
 	changes uint64   // of the list's last change before it was built
 	built   time.Time
 	took    time.Duration
@@ -207,7 +208,7 @@ func (b *builder) build(reg *master.Registry, key viewKey, names []string, f *fi
 	b.key = key
 	b.wanted.reset(names)
 	b.asked.reset(f.Names())
-	changes := reg.LastSerial()
+	changes, sharing := reg.LastSerial(), reg.Sharing(key.game)
 	var serial uint64
 	b.snapshot, serial = reg.Snapshot(key.game, b.snapshot[:0])
 	if err := b.choose(f); err != nil {
@@ -218,6 +219,7 @@ func (b *builder) build(reg *master.Registry, key viewKey, names []string, f *fi
 		clear:   append(make([]byte, 0, len(b.out)), b.out...),
 		first:   b.ends[0],
 		ends:    append(make([]uint32, 0, len(b.ends)-1), b.ends[1:]...),
+		sharing: sharing,
 		serial:  serial,
 		changes: max(serial, changes),
 		built:   start,

@@ -2,6 +2,7 @@ package api
 
 import (
 	"net/netip"
+	"slices"
 	"strconv"
 
 	"github.com/respawnd/respawnd/internal/advertise"
@@ -62,15 +63,15 @@ func (b *batch) appendGiven(dst []byte, from, to int, asker advertise.Asker, spo
 	return append(dst, b.text[from:to]...), spots
 }
 
-// textFor returns the events of a game (all, if it is empty) with the addresses
-// that an asker is given.
-func (b *batch) textFor(game string, asker advertise.Asker) (text []byte) {
+// textFor returns the events of the list of a game (of all, if it is empty), which
+// shares it with others, with the addresses that an asker is given.
+func (b *batch) textFor(game string, sharing []string, asker advertise.Asker) (text []byte) {
 	if game == "" && len(b.spots) == 0 {
 		return b.text
 	}
 	start, spots := 0, b.spots
 	for _, e := range b.events {
-		if e.game == game || e.game == "" || game == "" {
+		if e.game == game || e.game == "" || game == "" || slices.Contains(sharing, e.game) {
 			text, spots = b.appendGiven(text, start, e.end, asker, spots)
 		} else {
 			for len(spots) > 0 && spots[0].from < e.end {

@@ -42,14 +42,14 @@ func TestBatchTextFor(t *testing.T) {
 	f.Registry.Remove(f.Put(webtest.Listed{Addr: "127.0.0.1:2"}))
 	f.Put(webtest.Listed{Addr: "127.0.0.1:3"})
 	events := f.api.feed.write(0, f.Registry.LastSerial())
-	whole := string(events.textFor("", advertise.Asker{}))
+	whole := string(events.textFor("", nil, advertise.Asker{}))
 	if want := string(events.text); whole != want {
 		t.Errorf("for nobody known:\n%s\nwant\n%s", whole, want)
 	}
 	for visitor, host := range webtest.Visitors() {
 		asker := f.api.opt.Addresses.Browser(netip.MustParseAddr(visitor), netip.Addr{})
 		want := strings.ReplaceAll(strings.ReplaceAll(whole, `"address":"127.0.0.1`, `"address":"`+host), `"host":"127.0.0.1`, `"host":"`+host)
-		if got := string(events.textFor("", asker)); got != want {
+		if got := string(events.textFor("", nil, asker)); got != want {
 			t.Errorf("for %s:\n%s\nwant\n%s", visitor, got, want)
 		}
 	}

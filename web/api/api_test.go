@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/respawnd/respawnd/internal/advertise"
 	"github.com/respawnd/respawnd/internal/clean"
 	"github.com/respawnd/respawnd/internal/games"
 	"github.com/respawnd/respawnd/master"
@@ -393,6 +394,37 @@ func TestGames(t *testing.T) {
 	f.Put(webtest.Listed{Addr: "192.0.2.3:1"})
 	if w := f.Get("/api/v1/games", "If-None-Match", tag); w.Code != http.StatusOK {
 		t.Errorf("games with an older tag: got %d, want 200", w.Code)
+	}
+}
+
+// TestSharedList checks that a game and its other name have one list.
+func TestSharedList(t *testing.T) {
+	f := newFixture(t)
+	f.Put(webtest.Listed{Addr: "192.0.2.1:1", Rules: []string{"numplayers", "3"}})
+	f.Put(webtest.Listed{Addr: "192.0.2.2:1", Game: "gmquiet", Rules: []string{"numplayers", "4"}})
+	list := f.Catalog.All()
+	for i := range list {
+		if list[i].Name == "gmtest" {
+			list[i].Aliases, list[i].SharedList = []string{"gmquiet"}, true
+		}
+	}
+	if err := f.Catalog.Replace(list); err != nil {
+		t.Fatal(err)
+	}
+	before := f.Get("/api/v1/servers?game=gmquiet")
+	f.Registry.Share(f.Catalog.SharedLists())
+	if w := f.Get("/api/v1/servers?game=gmquiet", "If-None-Match", before.Header().Get("ETag")); w.Code != http.StatusOK {
+		t.Errorf("the list with the tag of the one before: got %d, want 200", w.Code)
+	}
+	for _, game := range []string{"gmtest", "gmquiet"} {
+		webtest.WantParts(t, "list of "+game, f.Get("/api/v1/servers?game="+game+"&limit=1").Body.String(), `"total":2,`)
+		if d := webtest.Decode[gameDetails](t, f.Get("/api/v1/games/"+game).Body); d.Servers != 2 || d.Players != 7 || !d.Shared {
+			t.Errorf("details of %s: %+v, want 2 servers and 7 players of a shared list", game, d)
+		}
+	}
+	b := &batch{text: []byte("ABC"), events: []eventEnd{{"gmtest", 1}, {"gmother", 2}, {"gmquiet", 3}}}
+	if got := string(b.textFor("gmtest", f.Registry.Sharing("gmtest"), advertise.Asker{})); got != "AC" {
+		t.Errorf("events of the list: %q, want those of both names", got)
 	}
 }
 

@@ -167,7 +167,7 @@ func (t *stream) tell(b *batch) error {
 	if len(b.spots) > 0 {
 		asker = t.server.opt.Addresses.Browser(t.addr, netip.Addr{})
 	}
-	return t.send(b.textFor(t.game, asker))
+	return t.send(b.textFor(t.game, t.server.opt.List.Sharing(t.game), asker))
 }
 
 // send writes and flushes text within streamWrite.

@@ -46,6 +46,7 @@ type gameDetails struct {
 	Namespace int             `json:"namespace"` // of the unique nicks that its players sign in with
 	LANPorts  []uint16        `json:"lan_ports"`
 	Aliases   []string        `json:"aliases"`
+	Shared    bool            `json:"shared_list"` // servers of the game and of its other names are in one list
 	Rooms     []roomJSON      `json:"rooms"`
 	Via       string          `json:"via"`
 }
@@ -108,14 +109,14 @@ func (s *API) viewGame(list *Snapshot, g games.Game) gameJSON {
 	for _, m := range standing.Missing {
 		missing = append(missing, m.Service)
 	}
-	listed := list.Game(g.Name)
+	servers, players := list.Population(g.Name)
 	title := clean.Text(g.Title)
 	if title == "" {
 		title = g.Name
 	}
 	return gameJSON{
 		Name: g.Name, Title: title, ID: g.ID, QueryPort: g.QueryPort,
-		Servers: listed.Servers(), Players: listed.Players, Maintenance: g.Maintenance,
+		Servers: servers, Players: players, Maintenance: g.Maintenance,
 		State: standing.State, Standing: standing.String(), Missing: missing,
 	}
 }
@@ -138,10 +139,11 @@ func (s *API) serveGame(w http.ResponseWriter, r *http.Request) {
 }
 
 func (s *API) viewDetails(list *Snapshot, g games.Game) gameDetails {
+	base, _ := s.lister.catalog.Base(g.Name)
 	v := gameDetails{
 		gameJSON: s.viewGame(list, g), Hosts: s.Hosts(g), Namespace: g.UniqueNicks(), Via: g.Via,
 		Needs: orEmpty(g.Needs), Uses: orEmpty(g.Uses), LANPorts: orEmpty(g.LANPorts), Aliases: orEmpty(g.Aliases),
-		Rooms: []roomJSON{},
+		Rooms: []roomJSON{}, Shared: base.SharedList,
 	}
 	for _, r := range g.Rooms {
 		v.Rooms = append(v.Rooms, roomJSON{r.ID, clean.Text(r.Name)})

@@ -25,6 +25,8 @@ type Snapshot struct {
 	Games   []ListedGame
 	Players int // in all
 
+	sharing func(game string) []string // see master.Registry.Sharing
+
 	texts atomic.Int64 // how many of the rows have theirs
 
 	orders  orders
@@ -78,7 +80,7 @@ func (l *lister) gameSerial(game string) uint64 {
 // has, too, nothing is read again, and their rows are not sorted again. last may
 // be nil.
 func (l *lister) build(last *Snapshot) *Snapshot {
-	s := &Snapshot{Begun: time.Now()}
+	s := &Snapshot{Begun: time.Now(), sharing: l.registry.Sharing}
 	all := l.registry.All()
 	rd := newReader(l) // the only reader of titles: those of a game must not differ
 	var kept []Row
@@ -164,8 +166,8 @@ func (l *lister) title(name string) string {
 	return name
 }
 
-// Game returns a game of the list; the zero value if it has no servers.
-func (s *Snapshot) Game(name string) ListedGame {
+// game returns the servers of one name; the zero value if there are none.
+func (s *Snapshot) game(name string) ListedGame {
 	i, ok := slices.BinarySearchFunc(s.Games, name, func(g ListedGame, name string) int { return strings.Compare(g.Name, name) })
 	if !ok {
 		return ListedGame{Name: name}
@@ -173,12 +175,28 @@ func (s *Snapshot) Game(name string) ListedGame {
 	return s.Games[i]
 }
 
-// Choose returns the rows of a game (all, if game is empty) with a text in their
-// name or map, in an order. The slice may be the snapshot's own.
+// Population returns how many servers are in the list of a game, and how many players
+// are on them.
+func (s *Snapshot) Population(game string) (servers, players int) {
+	add := func(g ListedGame) { servers, players = servers+g.Servers(), players+g.Players }
+	for _, name := range s.sharing(game) {
+		if name != game {
+			add(s.game(name))
+		}
+	}
+	add(s.game(game))
+	return servers, players
+}
+
+// Shares reports whether the list of a game has servers of other names.
+func (s *Snapshot) Shares(game string) bool { return s.sharing(game) != nil }
+
+// Choose returns the rows in the list of a game (all, if game is empty) with a text in
+// their name or map, in an order. The slice may be the snapshot's own.
 func (s *Snapshot) Choose(game, text string, o Order) []*Row {
-	rows := s.inOrder(o)
-	if o == ByGame && game != "" {
-		g := s.Game(game)
+	rows, sharing := s.inOrder(o), s.sharing(game)
+	if o == ByGame && game != "" && sharing == nil {
+		g := s.game(game)
 		rows, game = rows[g.from:g.to], ""
 	}
 	if game == "" && text == "" {
@@ -187,7 +205,7 @@ func (s *Snapshot) Choose(game, text string, o Order) []*Row {
 	text = strings.ToLower(text)
 	var found []*Row
 	for _, r := range rows {
-		if (game == "" || r.Game == game) && (text == "" || r.matches(text)) {
+		if (game == "" || r.IsOf(game, sharing)) && (text == "" || r.matches(text)) {
 			found = append(found, r)
 		}
 	}
