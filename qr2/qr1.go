@@ -6,6 +6,7 @@ import (
 	"net/netip"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/respawnd/respawnd/internal/ascii"
@@ -27,6 +28,7 @@ type textIntake struct {
 	metrics *textMetrics
 	echoes  *netserve.Limiter
 	table   textTable
+	adopted atomic.Bool // the saved list was read
 }
 
 // The echo is bounded more tightly than other packets: two masters that echo
@@ -169,7 +171,9 @@ func (t *textIntake) heartbeat(w netserve.PacketWriter, p netserve.Packet) drop 
 		case srv.Origin == master.FromQR1 && srv.Key == key:
 			// Another game on this address is believed once the listed one is
 			// silent: this packet may be forged.
-			if t.again(w, p, key, h.leaving || !t.sameGame(h.game, srv.Game)) {
+			out, known := t.table.again(key.Source, p, h.leaving || !t.sameGame(h.game, srv.Game), time.Now())
+			if known {
+				t.sendQueries(w, out)
 				return notDropped
 			}
 		}
@@ -187,42 +191,11 @@ func (t *textIntake) sameGame(said []byte, game string) bool {
 	return ok && g.Name == game
 }
 
-// again has a listed host queried. known is false if nothing is known of it.
-func (t *textIntake) again(w netserve.PacketWriter, p netserve.Packet, key master.Key, leaving bool) (known bool) {
-	now := time.Now()
-	t.table.mu.Lock()
-	h := t.table.hosts[key.Source]
-	if h == nil || !h.listed {
-		t.table.mu.Unlock()
-		return false
-	}
-	h.via = p.To
-	if h.source != p.From {
-		t.table.unask(h.source, h)
-		h.source = p.From
-	}
-	h.leaving = h.leaving || leaving
-	var out []textQuery
-	switch soon := h.asked.Add(askGap); {
-	case h.waiting:
-	case now.Before(soon):
-		if soon.Before(h.due) {
-			t.table.schedule(h, soon)
-		}
-	default:
-		out = t.startRound(h, now, out)
-	}
-	t.table.mu.Unlock()
-	t.sendQueries(w, out)
-	return true
-}
-
 // introduce starts the verification of a host, or continues with it.
 func (t *textIntake) introduce(w netserve.PacketWriter, p netserve.Packet, key master.Key, h textHeartbeat) drop {
 	if own := t.s.opt.Own; own != nil && (own(key.Source) || own(p.From)) {
 		return dropForeign
 	}
-	now := time.Now()
 	// No allowance is taken: a heartbeat that names a game is as long as the query
 	// at least, so it cannot be used to flood others, and real hosts at its address
 	// would lack what it took.
@@ -240,21 +213,7 @@ func (t *textIntake) introduce(w netserve.PacketWriter, p netserve.Packet, key m
 		return dropNoSecret
 	}
 
-	t.table.mu.Lock()
-	host, fresh, gone := t.table.pend(key, t.s.live.Load().MaxPending)
-	if fresh || host.game.Name != g.Name {
-		host.game, host.extra = g, furtherFields(p.Data) // the token stays: an answer may be on the way
-	}
-	if host.source != p.From {
-		t.table.unask(host.source, host)
-		host.source = p.From
-	}
-	host.via, host.expires = p.To, now.Add(textPendingLife)
-	host.in += len(p.Data)
-	host.tries, host.saved = 0, false
-	out := t.verify(host, now, nil)
-	t.table.mu.Unlock()
-
+	out, fresh, gone := t.table.introduce(key, p, g, t.s.live.Load().MaxPending, time.Now())
 	for range gone {
 		t.s.opt.Metrics.Drop(dropPending.String())
 	}

@@ -1,10 +1,8 @@
 package qr2
 
 import (
-	"bytes"
 	"crypto/subtle"
 	"errors"
-	"net/netip"
 	"time"
 
 	"github.com/respawnd/respawnd/internal/games"
@@ -15,66 +13,19 @@ import (
 	"github.com/respawnd/respawnd/master"
 )
 
-// asked is what of a host is needed to judge its answer. The host may change
-// once the table is unlocked.
-type asked struct {
-	host   *textHost
-	from   netip.AddrPort
-	game   games.Game // that it said it runs
-	named  string
-	token  string
-	listed bool
-	apart  bool
-}
-
 // answer takes a packet of an answer. Packets of addresses that
 // were not asked are dropped.
 func (t *textIntake) answer(w netserve.PacketWriter, p netserve.Packet) drop {
 	now := time.Now()
-	t.table.mu.Lock()
-	h := t.table.waits[p.From]
-	if h == nil {
-		t.table.mu.Unlock()
-		return dropUnexpected
-	}
-	if !h.listed {
-		h.in += len(p.Data)
-	}
-	var query [textQuerySize + tokenLength]byte
-	if bytes.Equal(p.Data, h.appendQuery(query[:0])) {
-		t.table.mu.Unlock()
-		return dropForeign // an echo of the question
-	}
-	whole, dropped := t.table.add(h, p.Data)
-	if !whole {
-		t.table.mu.Unlock()
+	a, st, whole, dropped := t.table.take(p)
+	switch {
+	case !whole:
 		return dropped
-	}
-	st, err := h.answer.Status()
-	t.table.dropAnswer(h)
-	a := asked{host: h, from: p.From, game: h.game, named: h.named, token: h.token, listed: h.listed, apart: h.apart}
-	t.table.mu.Unlock()
-	if err != nil {
-		return dropMalformed
-	}
-	if a.listed {
+	case a.listed:
 		return t.news(a, &st, now)
+	default:
+		return t.proof(w, a, &st, now)
 	}
-	return t.proof(w, a, &st, now)
-}
-
-// add adds a packet to the answer of a host and keeps the account of all.
-func (t *textTable) add(h *textHost, packet []byte) (whole bool, dropped drop) {
-	if t.held+len(packet) > maxHeld {
-		return false, dropNoBudget
-	}
-	whole, err := h.answer.Add(packet)
-	t.held += h.answer.Size() - h.held
-	h.held = h.answer.Size()
-	if err != nil {
-		return false, dropMalformed
-	}
-	return whole, notDropped
 }
 
 // proved reports whether an answer could only come from a host of a game that was
@@ -131,14 +82,8 @@ func (t *textIntake) proof(w netserve.PacketWriter, a asked, st *query.Status, n
 // askApart asks a host for its proof alone: its answer had the status without the
 // proof.
 func (t *textIntake) askApart(w netserve.PacketWriter, a asked, st *query.Status, now time.Time) drop {
-	var out []textQuery
-	t.table.mu.Lock()
-	a.host.named, _ = st.Get("gamename")
-	if h := a.host; t.table.isPending(h) && !h.alone && now.Before(h.expires) {
-		h.alone = true
-		out = t.verify(h, now, out)
-	}
-	t.table.mu.Unlock()
+	named, _ := st.Get("gamename")
+	out := t.table.askAlone(a.host, named, now)
 	t.sendQueries(w, out)
 	if len(out) == 0 {
 		return dropWrong
@@ -148,44 +93,25 @@ func (t *textIntake) askApart(w netserve.PacketWriter, a asked, st *query.Status
 
 // echoed takes the answer to an echo of ours that came in a packet of its own.
 func (t *textIntake) echoed(w netserve.PacketWriter, p netserve.Packet, text []byte) bool {
-	t.table.mu.Lock()
-	h := t.table.waits[p.From]
-	ours := h != nil && h.token != "" && h.game.Policy.NoSecure.Or(false) &&
-		subtle.ConstantTimeCompare(text, []byte(h.token)) == 1
-	if !ours {
-		t.table.mu.Unlock()
-		return false
-	}
-	a := asked{host: h, from: p.From, game: h.game, token: h.token, listed: h.listed}
-	if !h.listed {
-		h.in += len(p.Data)
-	}
-	t.table.mu.Unlock()
-	if !a.listed {
+	a, ours := t.table.takeEcho(p, text)
+	if ours && !a.listed {
 		_ = t.admit(w, a, &query.Status{}, true, time.Now())
 	}
-	return true
+	return ours
 }
 
 // admit lists a host that has proved itself. apart: its proof came without its
 // status, so it is asked for that at once.
 func (t *textIntake) admit(w netserve.PacketWriter, a asked, st *query.Status, apart bool, now time.Time) drop {
 	h := a.host
-	t.table.mu.Lock()
-	if t.table.hosts[h.key.Source] != h || h.listed {
-		t.table.mu.Unlock()
+	r, ok := t.table.proved(a)
+	if !ok {
 		return dropUnexpected
 	}
-	if h.game.Name != a.game.Name {
-		h.game, h.extra = a.game, nil // the extra fields are those of another game's heartbeat
-	}
-	via, extra := h.via, h.extra
-	t.table.mu.Unlock()
-
 	if t.s.opt.Banned.Has(h.key.Source.Addr()) {
 		return t.rejected(a, errBanned)
 	}
-	if err := t.listText(a, st, via, extra, now); err != nil {
+	if err := t.listText(a, st, r, now); err != nil {
 		return t.rejected(a, err)
 	}
 	if t.s.opt.Banned.Has(h.key.Source.Addr()) { // since the first look
@@ -196,20 +122,7 @@ func (t *textIntake) admit(w netserve.PacketWriter, a asked, st *query.Status, a
 	t.metrics.registered.Inc()
 	t.noteText(h.key.Source, a.game.Name, verdicts.Listed)
 
-	var out []textQuery
-	t.table.mu.Lock()
-	if t.table.hosts[h.key.Source] == h {
-		t.table.settle(h)
-		t.table.endRound(h)
-		h.listed, h.saved, h.apart, h.home = true, false, apart, a.from
-		if st.Empty() {
-			out = t.startRound(h, now, out)
-		} else {
-			t.table.schedule(h, now.Add(askGap)) // the first look from the second socket
-		}
-	}
-	t.table.mu.Unlock()
-	t.sendQueries(w, out)
+	t.sendQueries(w, t.table.list(a, apart, st.Empty(), now))
 	return notDropped
 }
 
@@ -217,7 +130,7 @@ func (t *textIntake) admit(w netserve.PacketWriter, a asked, st *query.Status, a
 var errSpeaksQR2 = errors.New("listed through the newer protocol")
 
 // listText puts a verified host into the list.
-func (t *textIntake) listText(a asked, st *query.Status, via netip.Addr, extra []query.Field, now time.Time) error {
+func (t *textIntake) listText(a asked, st *query.Status, r textRecord, now time.Time) error {
 	h := a.host
 	if old, ok := t.s.list.At(h.key.Source); ok {
 		if err := a.mayReplace(old); err != nil {
@@ -225,23 +138,30 @@ func (t *textIntake) listText(a asked, st *query.Status, via netip.Addr, extra [
 		}
 	}
 	srv := master.Server{
-		Key: h.key, Game: a.game.Name, Origin: master.FromQR1, Public: h.key.Source, Via: via,
+		Key: h.key, Game: a.game.Name, Origin: master.FromQR1, Public: h.key.Source, Via: r.via,
 		Lifetime: textLifetime, Seen: now,
-		Findings: master.Findings{Reached: reachedAt(h)},
+	}
+	if r.source != h.key.Source {
+		srv.Findings.Reached = master.ReachedPerhaps // it may have answered at a port that had not talked to us
 	}
 	if t.s.opt.Locate != nil {
 		srv.Country, srv.Region = t.s.opt.Locate(h.key.Source.Addr())
 	}
-	full := *st
-	full.Rules = append(full.Rules, extra...) // of a name that comes twice the first counts
-	joinableFields(full.Rules)
 	var report master.Report
-	names, values := full.Columns()
-	report.Fill(t.s.list, names, values, master.Grid(full.Players), master.Grid(full.Teams))
+	t.fill(&report, st, r.extra)
 	if err := report.Into(&srv); err != nil {
 		return err
 	}
 	return t.s.list.Put(srv)
+}
+
+// fill makes the report of an answer and of further fields of the heartbeat.
+func (t *textIntake) fill(r *master.Report, st *query.Status, extra []query.Field) {
+	full := *st
+	full.Rules = append(full.Rules, extra...) // of a name that comes twice the first counts
+	joinableFields(full.Rules)
+	names, values := full.Columns()
+	r.Fill(t.s.list, names, values, master.Grid(full.Players), master.Grid(full.Teams))
 }
 
 // mayReplace returns why a verified host does not get the place of another
@@ -275,11 +195,7 @@ func (t *textIntake) rejected(a asked, err error) drop {
 	case errors.Is(err, master.ErrTooManyHere), errors.Is(err, master.ErrTaken):
 		verdict, reason = verdicts.TooManyHere, dropFull
 	}
-	t.table.mu.Lock()
-	if t.table.hosts[h.key.Source] == h {
-		t.table.remove(h)
-	}
-	t.table.mu.Unlock()
+	t.table.forget(h)
 	t.noteText(h.key.Source, a.game.Name, verdict)
 	return reason
 }
@@ -287,7 +203,6 @@ func (t *textIntake) rejected(a asked, err error) drop {
 // news takes the answer of a listed host. It needs the proof again, unless the
 // host never gives both in one answer.
 func (t *textIntake) news(a asked, st *query.Status, now time.Time) drop {
-	h := a.host
 	if !a.apart {
 		if right, _ := a.proved(&a.game, st); !right {
 			t.metrics.foreign.Inc()
@@ -297,41 +212,29 @@ func (t *textIntake) news(a asked, st *query.Status, now time.Time) drop {
 	if st.Empty() {
 		return dropMalformed
 	}
-	t.table.mu.Lock()
-	current := t.table.hosts[h.key.Source] == h && h.waiting && h.token == a.token
-	if current {
-		t.table.endRound(h)
-		h.leaving = false
-		t.table.schedule(h, nextPoll(now))
-	}
-	via, extra := h.via, h.extra
-	t.table.mu.Unlock()
+	r, current := t.table.answered(a, now)
 	if !current {
 		return dropUnexpected
 	}
 	t.metrics.answered.Inc()
-	t.renew(h, st, via, extra, now)
+	t.renew(a.host, st, r, now)
 	return notDropped
 }
 
 // renew replaces the record of a listed host if its answer says something new.
-func (t *textIntake) renew(h *textHost, st *query.Status, via netip.Addr, extra []query.Field, now time.Time) {
+func (t *textIntake) renew(h *textHost, st *query.Status, r textRecord, now time.Time) {
 	old, ok := t.s.list.Get(h.key)
 	if !ok || old.Origin != master.FromQR1 {
 		return
 	}
-	full := *st
-	full.Rules = append(full.Rules, extra...)
-	joinableFields(full.Rules)
 	var report master.Report
-	names, values := full.Columns()
-	report.Fill(t.s.list, names, values, master.Grid(full.Players), master.Grid(full.Teams))
-	if report.Same(old) && old.Via == via {
+	t.fill(&report, st, r.extra)
+	if report.Same(old) && old.Via == r.via {
 		t.s.list.Touch(h.key, master.FromQR1, now)
 		return
 	}
 	next := *old
-	next.Via, next.Seen = via, now
+	next.Via, next.Seen = r.via, now
 	if err := report.Into(&next); err != nil {
 		t.s.opt.Log.Debug().Stringer("peer", h.key.Source).Err(err).Msg("update not taken")
 		return

@@ -37,7 +37,7 @@ func newTextFleet(tb testing.TB, n int) (*Server, []netserve.Packet) {
 		key := master.Key{Source: spread(i)}
 		h, _, _ := s.text.table.pend(key, n+1)
 		h.via, h.game = masterAddr, g
-		if err := s.text.listText(asked{host: h, from: h.key.Source}, &st, masterAddr, nil, time.Now()); err != nil {
+		if err := s.text.listText(asked{host: h, from: h.key.Source}, &st, h.record(), time.Now()); err != nil {
 			tb.Fatal(err)
 		}
 		s.text.table.settle(h)
@@ -74,7 +74,7 @@ func BenchmarkTextPoll(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		in.text.table.mu.Lock()
-		out := in.text.startRound(host, time.Now(), nil)
+		out := in.text.table.startRound(host, time.Now(), nil)
 		in.text.table.mu.Unlock()
 		if dropped := h.say(h.addr, h.reply(out[0].data)); dropped != notDropped {
 			b.Fatal(dropped)

@@ -63,14 +63,13 @@ func (b *textBudget) spend(n int) bool {
 
 // textTable holds the hosts of the text protocol.
 type textTable struct {
-	mu      sync.Mutex                                 // guards the fields below and the hosts
+	mu      sync.Mutex                                 // guards the fields below and the hosts; see qr1state.go
 	hosts   map[netip.AddrPort]*textHost               // by key.Source
 	pending *unproved.Table[netip.AddrPort, *textHost] // those of hosts that are not listed
 	waits   map[netip.AddrPort]*textHost               // by address that was asked
 	byAddr  map[netip.Addr]*textBudget                 // of pending hosts
 	queue   textQueue                                  // all of hosts, by due
 	held    int                                        // bytes of answers that are not whole yet
-	adopted bool                                       // the saved list was looked at
 }
 
 // maxHeld bounds the answers that are not whole yet, over all hosts.
