@@ -12,7 +12,6 @@ const (
 	maxChosenNick = 20 // what the client library accepts from its game
 	maxNick       = 32 // nicks that the service assigns: a unique nick and its suffix
 	maxChannel    = 256
-	maxBanMask    = 128
 )
 
 // validNick reports whether a client may choose a nick: 1 to 20 printable ASCII
@@ -125,73 +124,4 @@ func cutPrefixFold(s, prefix string) (rest string, ok bool) {
 		return s, false
 	}
 	return s[len(prefix):], true
-}
-
-// matchMask reports whether s matches a mask, in which * stands for any text and ?
-// for one byte. The case of ASCII letters is not significant. The time is at most
-// that of comparing the mask with each position of s.
-func matchMask(mask, s string) bool {
-	m, i := 0, 0
-	star, resume := -1, 0 // where the last * is, and where its text may end next
-	for i < len(s) {
-		switch {
-		case m < len(mask) && mask[m] == '*':
-			star, resume = m, i
-			m++
-		case m < len(mask) && (mask[m] == '?' || ascii.Lower(mask[m]) == ascii.Lower(s[i])):
-			m++
-			i++
-		case star >= 0:
-			resume++
-			m, i = star+1, resume
-		default:
-			return false
-		}
-	}
-	return strings.Trim(mask[m:], "*") == ""
-}
-
-// cleanBanMask returns the normal form of a mask, nick!user@host in lower case, in
-// which masks that are written differently can be compared; what is left out is *.
-// A mask without ! and @ is a nick. It returns false if s is no mask or too long.
-func cleanBanMask(s string) (string, bool) {
-	if s == "" || len(s) > maxBanMask || s[0] == ':' {
-		return "", false
-	}
-	for i := range len(s) {
-		if c := s[i]; c <= ' ' || c == ',' || c == 0x7F {
-			return "", false
-		}
-	}
-	nick, rest, hasUser := strings.Cut(s, "!")
-	if !hasUser && strings.IndexByte(s, '@') >= 0 {
-		nick, rest = "", s
-	}
-	user, host := rest, ""
-	if at := strings.LastIndexByte(rest, '@'); at >= 0 {
-		user, host = rest[:at], rest[at+1:]
-	}
-	var buf [maxBanMask + len("*!*@*")]byte
-	mask := appendMaskPart(buf[:0], nick)
-	mask = appendMaskPart(append(mask, '!'), user)
-	mask = appendMaskPart(append(mask, '@'), host)
-	if len(mask) > maxBanMask {
-		return "", false
-	}
-	return string(mask), true
-}
-
-// appendMaskPart appends a part of a mask: in lower case, one * for several in a
-// row and for nothing.
-func appendMaskPart(dst []byte, part string) []byte {
-	if part == "" {
-		return append(dst, '*')
-	}
-	for i := range len(part) {
-		if i > 0 && part[i] == '*' && part[i-1] == '*' {
-			continue
-		}
-		dst = append(dst, ascii.Lower(part[i]))
-	}
-	return dst
 }
