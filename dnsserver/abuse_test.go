@@ -12,7 +12,7 @@ import (
 	"github.com/respawnd/respawnd/internal/nettest"
 )
 
-// clientQuestions are what machines ask.
+// clientQuestions are typical questions of clients.
 func clientQuestions(t testing.TB) (packets [][]byte) {
 	for _, name := range []string{"gmtest.master.gamespy.com", "gpcm.gamespy.com", "example.org", "."} {
 		for _, kind := range []uint16{dns.TypeA, dns.TypeAAAA, dns.TypeTXT, dns.TypeANY, dns.TypeAXFR} {
@@ -35,8 +35,8 @@ func TestFloodOfStrangersIsNotAnswered(t *testing.T) {
 	}
 }
 
-// An answer has an address that its question has not, and a compressed name is
-// written out in it. That is for the machines of one network alone.
+// An answer is larger than its question by an address, and a compressed name is
+// expanded in it. So only machines of one network get answers.
 func TestFloodFromForgedNetworkAddresses(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newServer(t, func(o *Options) {
@@ -54,6 +54,6 @@ func TestFloodFromForgedNetworkAddresses(t *testing.T) {
 	})
 }
 
-// longName is what the names of damaged questions may have become longer by, over
-// a whole attack.
+// longName bounds the bytes by which expanded names lengthen answers to damaged
+// questions, over a whole attack.
 const longName = 512

@@ -10,20 +10,20 @@ type Config struct {
 	// UDP address, and TCP with the same port. Players' machines expect port 53.
 	// If another program has it on one address only, name another address here.
 	Listen string `key:"listen" default:":53" listen:"udp+tcp 53"`
-	// Address for clients on none of this machine's networks. Empty: the one that
-	// they asked.
-	Address netip.Addr `key:"address"` // zero: the one that the client asked
-	// DNS servers that are asked for all other names, at most 256, such as
+	// Address given to clients on none of this machine's networks. Empty: the
+	// one that they queried.
+	Address netip.Addr `key:"address"` // zero: the one that the client queried
+	// DNS servers that are queried for all other names, at most 256, such as
 	// 192.168.1.1 or 192.168.1.1:53, in this order. Empty: those names are
 	// refused, and players cannot use the internet by name.
 	Upstreams []netip.AddrPort `key:"upstreams"`
-	// Networks whose clients are answered, at most 256, besides private, loopback
-	// and link-local addresses. Others get no answer: a DNS server that answers
-	// everybody is soon used to flood others.
+	// Networks whose clients are answered, at most 256, besides private,
+	// loopback and link-local addresses. Others get no answer: an open DNS
+	// server is soon abused to flood other hosts.
 	Allow []netip.Prefix `key:"allow" live:"true"`
 	// Domains that may have private, loopback and link-local addresses, at most
-	// 256, with all that is below them. Such addresses are taken out of what
-	// upstreams answer for other names: a page of a stranger could else reach
+	// 256, with all their subdomains. Such addresses are removed from answers
+	// of upstreams for other names: otherwise a foreign web page could reach
 	// machines of this network under a name of its own. Names without a dot and
 	// reverse lookups are left alone.
 	AllowPrivate []string `key:"allow_private" default:"lan,local,home.arpa,internal,fritz.box" as:"domain" live:"true"`

@@ -15,14 +15,14 @@ import (
 
 // Times and bounds of questions to upstreams.
 const (
-	// defaultTryTime is how long one upstream has for its answer. Clients ask again
-	// after five seconds or so.
+	// defaultTryTime is how long one upstream has for its answer. Clients
+	// repeat a question after about five seconds.
 	defaultTryTime = 1500 * time.Millisecond
-	// minTries is how often a single upstream is asked; packets get lost.
+	// minTries is the number of packets to a single upstream; packets get lost.
 	minTries = 2
-	// maxTries is how many packets a question costs.
+	// maxTries is the maximum number of packets per question.
 	maxTries = 4
-	// maxWaiters is how many clients may wait for one question.
+	// maxWaiters is the maximum number of clients that wait for one question.
 	maxWaiters = 64
 	// warnEvery bounds the lines about loops, and those about private addresses, in
 	// the log.
@@ -30,14 +30,15 @@ const (
 )
 
 var (
-	// errBusy is returned while too many questions are under way.
+	// errBusy is returned while too many questions are open.
 	errBusy = errors.New("dnsserver: too many questions to upstreams")
-	// errLoop is returned to an upstream that asks what it is being asked.
+	// errLoop is returned for a question of an upstream that is itself being
+	// asked it.
 	errLoop = errors.New("dnsserver: an upstream asks us in turn")
 )
 
-// question is what upstreams are asked: what clients have in common that can
-// share an answer.
+// question is a question to upstreams; clients with equal questions share an
+// answer.
 type question struct {
 	name   string // in lower case, with the final dot
 	kind   uint16
@@ -46,7 +47,7 @@ type question struct {
 
 // waiter is a client that waits for an answer.
 type waiter struct {
-	query   query // its own
+	query   query // of this client
 	limit   int   // of its answer, in bytes
 	deliver func([]byte)
 }
@@ -76,8 +77,8 @@ func newForwarder(opt *Options, m *metrics, allowed func() []string) *forwarder 
 	}
 }
 
-// begin allows questions until ctx ends. wait must follow, once there are no more
-// questions.
+// begin allows questions until ctx ends. wait must be called after the last
+// question.
 func (f *forwarder) begin(ctx context.Context) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -86,8 +87,8 @@ func (f *forwarder) begin(ctx context.Context) {
 
 func (f *forwarder) wait() { f.running.Wait() }
 
-// ask has a question asked for a client, or lets it wait for the same one that is
-// under way. The error is errBusy or errLoop.
+// ask sends a client's question to upstreams, or lets the client wait for an
+// equal one that is open. The error is errBusy or errLoop.
 func (f *forwarder) ask(w *waiter, client netip.Addr) error {
 	ask := w.query.question()
 	q := question{name: dns.CanonicalName(ask.Name), kind: ask.Qtype, cd: w.query.msg.CheckingDisabled}
@@ -122,12 +123,12 @@ func (f *forwarder) ask(w *waiter, client netip.Addr) error {
 	return nil
 }
 
-// isUpstream reports whether an address is one of an upstream alone.
+// isUpstream reports whether an address belongs to an upstream.
 func (f *forwarder) isUpstream(a netip.Addr) bool {
 	return !a.IsLoopback() && slices.ContainsFunc(f.upstreams, func(u netip.AddrPort) bool { return u.Addr() == a })
 }
 
-// fetch gets the answer to a question and hands it to all who wait for it.
+// fetch gets the answer to a question and delivers it to all waiting clients.
 func (f *forwarder) fetch(ctx context.Context, q question) {
 	answer := f.withoutLocal(q.name, f.resolve(ctx, q))
 	f.mu.Lock()
@@ -155,7 +156,7 @@ func (f *forwarder) fetch(ctx context.Context, q question) {
 	}
 }
 
-// resolve asks one upstream after the other. It returns nil if none answers.
+// resolve queries one upstream after the other. It returns nil if none answers.
 func (f *forwarder) resolve(ctx context.Context, q question) (answer *dns.Msg) {
 	tries := min(max(len(f.upstreams), minTries), maxTries)
 	for i := range tries {

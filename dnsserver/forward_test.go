@@ -19,9 +19,9 @@ func forwarding(upstreams ...netip.AddrPort) func(*Options) {
 	return func(o *Options) { o.Upstreams, o.tryTime = upstreams, hang }
 }
 
-// closedPort is an address where nothing answers, and the system says so. Its
-// socket takes packets of one other address only; it is kept, so that no upstream
-// gets the port.
+// closedPort returns an address whose port the system reports as unreachable.
+// Its socket is connected to another address; it stays open, so that no
+// upstream gets the port.
 func closedPort(t testing.TB) netip.AddrPort {
 	t.Helper()
 	c, err := new(net.Dialer).DialContext(t.Context(), "udp4", "127.0.0.1:9")
@@ -289,7 +289,8 @@ func TestQuestionsUnderWayAreBounded(t *testing.T) {
 	}
 }
 
-// TestQuestionThatComesBackGoesOutOnce has an upstream that asks us in turn.
+// TestQuestionThatComesBackGoesOutOnce uses an upstream that queries this
+// server in turn.
 func TestQuestionThatComesBackGoesOutOnce(t *testing.T) {
 	var asked atomic.Int32
 	var at atomic.Pointer[netip.AddrPort]

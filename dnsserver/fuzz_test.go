@@ -8,7 +8,7 @@ import (
 	"github.com/miekg/dns"
 )
 
-// FuzzServePacket is about what clients send.
+// FuzzServePacket checks the handling of packets of clients.
 func FuzzServePacket(f *testing.F) {
 	f.Add(pack(f, about("gmtest.master.gamespy.com", dns.TypeA)))
 	f.Add(pack(f, about("gpcm.gamespy.com", dns.TypeA).SetEdns0(4096, true)))
@@ -25,7 +25,7 @@ func FuzzServePacket(f *testing.F) {
 		if !m.Response || !bytes.Equal(got[:2], b[:2]) {
 			t.Errorf("answer %v to %x", m, b)
 		}
-		// A name in the question may be compressed and is written out in the answer.
+		// A compressed name in the question is expanded in the answer.
 		most := max(len(b), headerSize) + 16
 		if written := headerSize + 255 + 4 + 16 + 11; bytes.IndexFunc(b[min(headerSize, len(b)):], func(r rune) bool { return r > 0x7F }) >= 0 {
 			most = written
@@ -39,7 +39,8 @@ func FuzzServePacket(f *testing.F) {
 	})
 }
 
-// FuzzRelay is about what upstreams send, and clients with every limit.
+// FuzzRelay checks the handling of packets of upstreams, for clients with every
+// limit.
 func FuzzRelay(f *testing.F) {
 	q := about("example.org", dns.TypeTXT).SetEdns0(1232, true)
 	f.Add(pack(f, long(q, 3)), uint16(512))

@@ -51,16 +51,16 @@ func options() Options {
 	}
 }
 
-// fixture is a Server and what it counts.
+// fixture is a Server and its metrics.
 type fixture struct {
 	*Server
 	metrics *prometheus.Registry
 	wire
 }
 
-// wire takes what a server sends.
+// wire records the packets of a server.
 type wire struct {
-	nettest.Recorder[netserve.Packet] // From is where it went, To where it came from
+	nettest.Recorder[netserve.Packet] // From is the destination, To the source
 }
 
 func (w *wire) WritePacket(data []byte, from netip.Addr, to netip.AddrPort) error {
@@ -83,7 +83,7 @@ func newServer(t testing.TB, change func(*Options)) *fixture {
 	return f
 }
 
-// packet hands a message to the server as if it came from an address, and
+// packet passes a message to the server as if it came from an address, and
 // returns the answer, nil if there is none.
 func (f *fixture) packet(t testing.TB, from string, message []byte) []byte {
 	t.Helper()

@@ -32,9 +32,9 @@ func TestLoopbackServer(t *testing.T) {
 }
 
 // BenchmarkLoopback compares the processor time that a process spends on
-// questions and on echoes of them, over sockets: compare cpu-ns/op. The echo may
-// take as little as half of it. Clients ask in bursts, so that neither is
-// measured by how long a sleeping process takes to wake.
+// questions and on echoes of them, over sockets: compare cpu-ns/op. The echo
+// may take as little as half of it. Clients send in bursts, so that the wake-up
+// of a sleeping process is not measured.
 func BenchmarkLoopback(b *testing.B) {
 	for _, mode := range []string{"echo", "dns"} {
 		b.Run(mode, func(b *testing.B) {
@@ -54,7 +54,7 @@ func BenchmarkLoopback(b *testing.B) {
 	}
 }
 
-// askInBursts asks until nothing is left.
+// askInBursts sends questions until b.N are answered.
 func askInBursts(b *testing.B, at netip.AddrPort, question []byte, left *atomic.Int64) {
 	const burst = 32
 	conn, err := new(net.Dialer).DialContext(b.Context(), "udp4", at.String())

@@ -15,23 +15,23 @@ const (
 	// maxQuery is the longest message that is read from a client.
 	maxQuery = 1232
 	// maxAnswer is the longest answer over UDP; longer ones may be lost on the
-	// way. Upstreams are sent it, too.
+	// way. It is sent to upstreams, too.
 	maxAnswer = 1232
 	maxRecord = 2 // records of a question: EDNS and a signature
 )
 
-// ttl is for how long clients keep an address, in seconds.
+// ttl is how long clients may cache an address, in seconds.
 const ttl = 60
 
-// query is what a client asks. The zero value is ready to read one; it can be
-// used again.
+// query is a question of a client. The zero value is ready for use; it can be
+// reused.
 type query struct {
 	msg  dns.Msg
 	opt  *dns.OPT // nil: the client does not know EDNS
 	name string   // in lower case, without the final dot
 }
 
-// question returns what is asked. It may be called after a successful read.
+// question returns the question. It may be called after a successful read.
 func (q *query) question() dns.Question { return q.msg.Question[0] }
 
 // clone returns a copy that outlives q.
@@ -42,7 +42,7 @@ func (q *query) clone() query {
 	return c
 }
 
-// limit returns how long an answer over UDP may be.
+// limit returns the maximum length of an answer over UDP.
 func (q *query) limit() int {
 	if q.opt == nil {
 		return dns.MinMsgSize
@@ -50,14 +50,15 @@ func (q *query) limit() int {
 	return min(max(int(q.opt.UDPSize()), dns.MinMsgSize), maxAnswer)
 }
 
-// read reads a message. code is dns.RcodeSuccess if it is a question that can be
-// answered, and else the answer to it. ok is false if it must not be answered.
+// read parses a message. code is dns.RcodeSuccess if it is a question that can
+// be answered, else the code to answer with. ok is false if it must not be
+// answered.
 func (q *query) read(p []byte) (code int, ok bool) {
 	q.opt, q.name = nil, ""
 	if len(p) < headerSize || p[2]&0x80 != 0 {
 		return 0, false // an answer to an answer would never end
 	}
-	// What a header says of the rest is checked before memory is taken for it.
+	// The counts in the header are checked before memory is allocated.
 	switch {
 	case int(p[2])>>3&0xF != dns.OpcodeQuery:
 		return dns.RcodeNotImplemented, true
@@ -72,7 +73,7 @@ func (q *query) read(p []byte) (code int, ok bool) {
 	ask := q.question()
 	q.name = strings.TrimSuffix(strings.ToLower(ask.Name), ".")
 	if strings.Contains(q.name, `\`) {
-		q.name = "" // no name of a host: a dot in it may be part of a label
+		q.name = "" // not a host name: a dot in it may be part of a label
 	}
 	switch {
 	case q.opt != nil && q.opt.Version() != 0:
@@ -83,7 +84,7 @@ func (q *query) read(p []byte) (code int, ok bool) {
 	return dns.RcodeSuccess, true
 }
 
-// refusedType reports whether a type asks for more than one thing.
+// refusedType reports whether a type requests more than one kind of record.
 func refusedType(t uint16) bool {
 	switch t {
 	case dns.TypeANY, dns.TypeAXFR, dns.TypeIXFR, dns.TypeMAILA, dns.TypeMAILB:
@@ -93,14 +94,14 @@ func refusedType(t uint16) bool {
 	}
 }
 
-// appendHeader appends an answer of a header alone to a message that could not
-// be read.
+// appendHeader appends an answer, which is only a header, to a message that
+// could not be parsed.
 func appendHeader(dst, message []byte, code int) []byte {
 	dst = append(dst, message[0], message[1], message[2]&0x79|0x80, byte(code)&0xF)
 	return append(dst, 0, 0, 0, 0, 0, 0, 0, 0)
 }
 
-// reply is an answer that is being made. It can be used again.
+// reply is an answer under construction. It can be reused.
 type reply struct {
 	msg    dns.Msg
 	answer [1]dns.RR
@@ -110,8 +111,8 @@ type reply struct {
 	opt    dns.OPT
 }
 
-// begin starts the answer to a question, without records. recursive: other names
-// can be asked for.
+// begin starts the answer to a question, without records. recursive: other
+// names are resolved too.
 func (r *reply) begin(q *query, code int, recursive bool) {
 	r.msg = dns.Msg{
 		MsgHdr: dns.MsgHdr{
@@ -130,8 +131,8 @@ func (r *reply) begin(q *query, code int, recursive bool) {
 	r.msg.Extra = r.extra[:]
 }
 
-// own makes it the answer to the name of a service: our address, or nothing for
-// types that are no address of ours.
+// own makes it the answer for the name of a service: our address, or nothing
+// for types other than A.
 func (r *reply) own(q *query, address netip.Addr) {
 	r.msg.Authoritative = true
 	if q.question().Qtype != dns.TypeA {
@@ -143,11 +144,11 @@ func (r *reply) own(q *query, address netip.Addr) {
 	r.msg.Answer = r.answer[:]
 }
 
-// relay makes it the answer that an upstream gave. Its records are shared with
-// other answers and are not changed.
+// relay makes it the answer of an upstream. Its records are shared with other
+// answers and not modified.
 func (r *reply) relay(from *dns.Msg) {
 	r.msg.Rcode, r.msg.AuthenticatedData, r.msg.Truncated = from.Rcode, from.AuthenticatedData, from.Truncated
-	if from.Rcode > 0xF { // about EDNS between the upstream and us
+	if from.Rcode > 0xF { // an EDNS error between the upstream and this server
 		r.msg.Rcode = dns.RcodeServerFailure
 		return
 	}
@@ -161,8 +162,8 @@ func (r *reply) relay(from *dns.Msg) {
 	r.msg.Extra = append(extra, r.msg.Extra...)
 }
 
-// pack returns the answer, in buf if it has room. What does not fit into limit
-// bytes is left out and the answer marked as cut.
+// pack returns the answer, in buf if it has room. Records beyond limit bytes
+// are left out and the answer is marked as truncated.
 func (r *reply) pack(buf []byte, limit int) ([]byte, error) {
 	if r.msg.Len() > limit {
 		r.msg.Truncate(limit)
@@ -171,7 +172,7 @@ func (r *reply) pack(buf []byte, limit int) ([]byte, error) {
 	if err == nil && len(b) <= limit {
 		return b, nil
 	}
-	// Records that cannot be written, or are longer than they promised.
+	// Records that cannot be written, or are longer than their computed length.
 	r.msg.Answer, r.msg.Ns, r.msg.Extra, r.msg.Truncated = nil, nil, nil, true
 	if r.opt.Hdr.Rrtype == dns.TypeOPT {
 		r.msg.Extra = r.extra[:]

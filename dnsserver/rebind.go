@@ -7,15 +7,15 @@ import (
 	"github.com/miekg/dns"
 )
 
-// A page of a stranger may give its own name the address of a router or a printer,
-// and a browser then takes what it reads there for a part of that page (DNS
-// rebinding). So what upstreams answer for names of the outside is relayed
-// without addresses that only this machine or its networks have.
+// A foreign web page may give its own name the address of a router or a
+// printer, and a browser then lets the page read that device (DNS rebinding).
+// So answers of upstreams for outside names are relayed without addresses of
+// this machine and of local networks.
 
 // nat64 is the prefix under which translators show IPv4 addresses as IPv6.
 var nat64 = netip.MustParsePrefix("64:ff9b::/96")
 
-// local reports whether an address is not one of the internet.
+// local reports whether an address is not a public one.
 func local(a netip.Addr) bool {
 	a = a.Unmap()
 	if nat64.Contains(a) {
@@ -55,8 +55,8 @@ func localIP(ip []byte) bool {
 	return ok && local(a)
 }
 
-// hintsLocal reports whether a record of a service has a local address among those
-// that clients may use without asking for them.
+// hintsLocal reports whether a service record has a local address among its
+// hints.
 func hintsLocal(r *dns.SVCB) bool {
 	for _, v := range r.Value {
 		switch v := v.(type) {
@@ -91,6 +91,6 @@ func (f *forwarder) withoutLocal(name string, m *dns.Msg) *dns.Msg {
 	kept := *m
 	kept.Answer = slices.DeleteFunc(slices.Clone(m.Answer), isLocal)
 	kept.Extra = slices.DeleteFunc(slices.Clone(m.Extra), isLocal)
-	kept.AuthenticatedData = false // what is left is not what was signed
+	kept.AuthenticatedData = false // the signature does not cover the reduced answer
 	return &kept
 }

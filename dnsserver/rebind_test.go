@@ -64,7 +64,7 @@ func records(t *testing.T, m *dns.Msg, lines ...string) *dns.Msg {
 	return a
 }
 
-// What a stranger's name answers is relayed without addresses of this network.
+// Answers for outside names are relayed without addresses of this network.
 func TestRebinding(t *testing.T) {
 	up := upstream(t, func(_ string, m *dns.Msg) [][]byte {
 		name := m.Question[0].Name

@@ -11,8 +11,8 @@ import (
 	"github.com/respawnd/respawnd/internal/service"
 )
 
-// steps returns the step of the self-test that asks for the name of a service as a
-// game does, over UDP and TCP.
+// steps returns the step of the self-test that resolves the name of a service
+// as a game does, over UDP and TCP.
 func steps() []service.Step {
 	return []service.Step{{Name: "dns", Needs: []string{"dns"}, Order: service.OrderAlone, Run: resolve}}
 }

@@ -19,24 +19,24 @@ import (
 	"github.com/respawnd/respawnd/internal/netserve"
 )
 
-// refreshEvery is how often the addresses of this machine are looked at: a cable
-// may be plugged in, or an address change.
+// refreshEvery is the interval at which the addresses of this machine are read:
+// a cable may be plugged in, or an address change.
 const refreshEvery = 10 * time.Second
 
 // Options configure a Server. Names is required.
 type Options struct {
 	Config // its live keys are replaced by Reload
 
-	// Names tells which names are those of services. A name is in lower case,
-	// without a dot at its end.
+	// Names reports whether a name, in lower case and without a final dot, is
+	// that of a service.
 	Names func(name string) bool
 
 	// Addresses returns the addresses of this machine; nil: hostnet.Addresses.
 	Addresses func() ([]hostnet.Address, error)
-	// Route returns the address on the way to the rest of the world, zero if there
-	// is none; nil: hostnet.Route.
+	// Route returns the address of the default route, zero if there is none;
+	// nil: hostnet.Route.
 	Route   func() netip.Addr
-	Trusted netserve.AddrSet // Config.Rate does not bind them
+	Trusted netserve.AddrSet // Config.Rate does not apply to them
 	Banned  netserve.AddrSet // not answered
 
 	Packets    netserve.PacketOptions
@@ -48,13 +48,13 @@ type Options struct {
 	tryTime time.Duration // for the answer of one upstream; 0: defaultTryTime. Tests set it
 }
 
-// live is a Config that is in force. It is not changed.
+// live is a Config that is in force. It is immutable.
 type live struct {
 	*Config
 	perAddr *netserve.Limiter // questions
 }
 
-// Reload takes over the live keys from the next question on.
+// Reload applies the live keys from the next question on.
 func (s *Server) Reload(c *Config) {
 	s.live.Store(&live{c, netserve.NewLimiter(netserve.LimiterOptions{Rate: float64(c.Rate), Burst: c.Burst})})
 }
@@ -73,7 +73,7 @@ type Server struct {
 	loopback bool // conn is bound to a loopback address: only this machine can ask
 }
 
-// work is what one question needs. It is used again.
+// work holds the buffers for one question. It is reused.
 type work struct {
 	query query
 	reply reply
@@ -129,14 +129,14 @@ func (s *Server) Serve(ctx context.Context, conn *netserve.PacketConn, ln net.Li
 	return err
 }
 
-// whereabouts is what was last known of this machine. It is never changed.
+// whereabouts are the addresses of this machine. It is immutable.
 type whereabouts struct {
 	addresses []hostnet.Address
 	route     netip.Addr
-	likely    netip.Addr // at which others most likely reach it; zero: none
+	likely    netip.Addr // address that others most likely reach; zero: none
 }
 
-// refresh looks at the addresses of this machine again.
+// refresh reads the addresses of this machine again.
 func (s *Server) refresh() {
 	list, err := s.opt.Addresses()
 	if err != nil {
@@ -150,10 +150,10 @@ func (s *Server) refresh() {
 	s.where.Store(w)
 }
 
-// addressFor returns the address of ours that a client can reach, zero if there
-// is none. asked is the one that its question came to, zero if that is unknown.
-// A game server on this machine must report from an address that others can
-// reach, so it is not sent to the loopback address.
+// addressFor returns the address of this machine for a client, zero if there is
+// none. asked is the one that received the question, zero if that is unknown. A
+// game server on this machine must report from an address that others can
+// reach, so it does not get the loopback address.
 func (s *Server) addressFor(client, asked netip.Addr) netip.Addr {
 	w := s.where.Load()
 	if client.IsLoopback() && !s.loopback && w.likely.IsValid() {
@@ -170,7 +170,7 @@ func (s *Server) addressFor(client, asked netip.Addr) netip.Addr {
 	return netip.Addr{}
 }
 
-// drop is why a question was dropped without an answer.
+// drop is the reason for which a question was dropped without an answer.
 type drop uint8
 
 const (
@@ -180,7 +180,7 @@ const (
 	dropLimited
 	dropUseless // not a question
 	dropTooLong
-	dropLoop // an upstream asks us what we are asking it
+	dropLoop // an upstream asks a question that it is being asked
 )
 
 // dropNames are the reasons as the metrics show them.
@@ -192,7 +192,8 @@ var dropNames = [...]string{
 // String returns the reason as the metrics show it, "" for notDropped.
 func (d drop) String() string { return dropNames[d] }
 
-// admit returns why an address is not answered.
+// admit returns the reason to drop questions of an address, notDropped to
+// answer them.
 func (s *Server) admit(client netip.Addr, now time.Time) drop {
 	live := s.live.Load()
 	switch {
@@ -207,8 +208,7 @@ func (s *Server) admit(client netip.Addr, now time.Time) drop {
 	}
 }
 
-// near reports whether an address is one that routers of the internet do not
-// carry.
+// near reports whether an address is not routed on the internet.
 func near(a netip.Addr) bool { return a.IsPrivate() || a.IsLoopback() || a.IsLinkLocalUnicast() }
 
 // ServePacket implements netserve.PacketHandler.
@@ -221,7 +221,7 @@ func (s *Server) ServePacket(w netserve.PacketWriter, p netserve.Packet) {
 	defer s.works.Put(x)
 	answer, err := s.answer(x, p.Data, p.From.Addr(), p.To)
 	if errors.Is(err, errForward) {
-		from, to := p.To, p.From // the answer leaves from where the question came to
+		from, to := p.To, p.From // the answer leaves from the address that received the question
 		answer, _ = s.askUpstream(x, to.Addr(), x.query.limit(), func(answer []byte) { s.send(s.conn, answer, from, to) })
 	}
 	if answer != nil {
@@ -235,11 +235,11 @@ func (s *Server) send(w netserve.PacketWriter, answer []byte, from netip.Addr, t
 	}
 }
 
-// errForward is returned for questions that an upstream is to be asked.
+// errForward is returned for questions to forward to an upstream.
 var errForward = errors.New("dnsserver: not a name of ours")
 
-// answer returns the answer to a message, nil if there is none. It lies in x. The
-// error is errForward.
+// answer returns the answer to a message, nil if there is none. It is valid as
+// long as x. The error is errForward.
 func (s *Server) answer(x *work, message []byte, client, asked netip.Addr) ([]byte, error) {
 	code, ok := x.query.read(message)
 	if !ok {
@@ -286,9 +286,9 @@ func (s *Server) pack(x *work, limit int) []byte {
 	return b
 }
 
-// askUpstream has an upstream asked; deliver is called with its answer, at most
-// limit bytes, once and from another goroutine. If asked is false it is not
-// called, and answer is for the client, nil if there is none.
+// askUpstream forwards a question; deliver is called once, from another
+// goroutine, with the answer of at most limit bytes. If asked is false, deliver
+// is not called, and answer is the answer to the client, nil if there is none.
 func (s *Server) askUpstream(x *work, client netip.Addr, limit int, deliver func([]byte)) (answer []byte, asked bool) {
 	err := s.forward.ask(&waiter{query: x.query.clone(), limit: limit, deliver: deliver}, client)
 	switch {

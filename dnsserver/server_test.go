@@ -28,7 +28,7 @@ func TestAddressOnClientNetwork(t *testing.T) {
 		"this machine, no network": {"127.0.0.1:1024", "127.0.0.1", func(o *Options) {
 			o.Addresses = func() ([]hostnet.Address, error) { return []hostnet.Address{card("127.0.0.1/8")}, nil }
 		}},
-		"behind a router":                {"172.16.3.3:1024", "192.168.1.5", nil}, // the address that it asked
+		"behind a router":                {"172.16.3.3:1024", "192.168.1.5", nil}, // the address that it queried
 		"behind a router, address given": {"172.16.3.3:1024", "198.51.100.7", func(o *Options) { o.Address = own }},
 		"address given, own network":     {"10.0.9.9:1024", "10.0.0.1", func(o *Options) { o.Address = own }},
 	} {

@@ -14,8 +14,8 @@ import (
 	"github.com/respawnd/respawnd/storage"
 )
 
-// listenTries is how often a port of the system's choice is asked for that is free
-// for UDP and TCP.
+// listenTries is the number of attempts to find a port that is free for UDP and
+// TCP.
 const listenTries = 20
 
 // Describe implements service.Service.
@@ -46,8 +46,8 @@ func (c *Config) Open(ctx context.Context, env *service.Env) (*service.Running, 
 	return r, nil
 }
 
-// check returns the mistakes of a configuration that show only on this machine,
-// which has the addresses mine.
+// check returns the mistakes of a configuration that can only be found on this
+// machine, which has the addresses mine.
 func (c *Config) check(mine []netip.Addr) error {
 	if !c.Enabled || c.Listen == "" {
 		return nil
@@ -69,8 +69,8 @@ func ownUpstream(upstreams []netip.AddrPort, listen string, mine []netip.Addr) e
 	return nil
 }
 
-// listensOn returns what a checked listen address means: one address, or every
-// one of this machine.
+// listensOn returns the meaning of a checked listen address: one address, or
+// every one of this machine.
 func listensOn(listen string) (everywhere bool, at netip.AddrPort) {
 	host, port, _ := net.SplitHostPort(listen)
 	switch host {

@@ -34,7 +34,7 @@ func listenBoth(ctx context.Context, address string) (*netserve.PacketConn, net.
 	}
 }
 
-// explain adds to an error who may have the port, and what to do.
+// explain adds to an error the program that may have the port, and the remedy.
 func explain(err error, address string) error {
 	everywhere, at := listensOn(address)
 	switch {
@@ -78,7 +78,7 @@ func portHolders(goos string) string {
 	}
 }
 
-// portRights says which users may open a port below 1024 on a system.
+// portRights returns which users may open a port below 1024 on a system.
 func portRights(goos string) string {
 	if goos == "linux" {
 		return "Ports below 1024 take root, the right CAP_NET_BIND_SERVICE (the systemd unit has it; " +

@@ -12,8 +12,8 @@ import (
 	"github.com/respawnd/respawnd/internal/netserve"
 )
 
-// Bounds of connections, for which Options.Conn does not say otherwise. Clients
-// come over TCP for a long answer and leave.
+// Bounds of connections, unless Options.Conn sets others. Clients connect for
+// one long answer and disconnect.
 const (
 	streamFirstByte = 5 * time.Second
 	streamIdle      = 10 * time.Second
@@ -32,8 +32,8 @@ func connDefaults(o netserve.ConnOptions) netserve.ConnOptions {
 	return o
 }
 
-// ServeConn implements netserve.ConnHandler: questions with their length in
-// front, answered one after the other.
+// ServeConn implements netserve.ConnHandler: questions with a length prefix,
+// answered one after the other.
 func (s *Server) ServeConn(ctx context.Context, c *netserve.Conn) {
 	stop := context.AfterFunc(ctx, func() { _ = c.SetReadDeadline(time.Now()) })
 	defer stop()
@@ -76,8 +76,8 @@ func readLength(r io.Reader) (int, error) {
 	return int(binary.BigEndian.Uint16(length[:])), nil
 }
 
-// converse returns the answer to a question, and waits for an upstream if it has
-// to. It returns nil if there is none.
+// converse returns the answer to a question, after waiting for an upstream if
+// necessary. It returns nil if there is none.
 func (s *Server) converse(ctx context.Context, x *work, message []byte, c *netserve.Conn) []byte {
 	answer, err := s.answer(x, message, c.Peer().Addr(), c.Local().Addr())
 	if !errors.Is(err, errForward) {

@@ -14,23 +14,25 @@ import (
 )
 
 const (
-	// maxForged is how many packets that are no answer are read per question.
+	// maxForged is the maximum number of packets that do not match which are
+	// read per question.
 	maxForged = 16
 	// maxPacket is the length of the longest packet that is read.
 	maxPacket = 4096
-	// portTries is how often a port of our choice is tried that may be taken.
+	// portTries is the number of random ports that are tried, since they may be
+	// taken.
 	portTries = 4
 )
 
-// errForged is returned when packets that are no answer came without end.
+// errForged is returned after maxForged packets that do not match.
 var errForged = errors.New("dnsserver: too many packets that answer another question")
 
-// askOne asks one upstream and waits for its answer, over TCP if it does not fit
-// into a packet.
+// askOne queries one upstream and waits for its answer, over TCP if it does not
+// fit into a packet.
 //
-// dns.Conn does the transport. dns.Client does not fit: over UDP it takes any
-// message with the right identification, whatever that answers, and gives up at
-// the first packet that is no message, so one forged packet would do.
+// dns.Conn does the transport. dns.Client does not fit: over UDP it accepts any
+// message with the right ID, even for another question, and gives up at the
+// first malformed packet, so one forged packet would suffice.
 func (f *forwarder) askOne(ctx context.Context, to netip.AddrPort, q question) (*dns.Msg, error) {
 	ctx, cancel := context.WithTimeout(ctx, f.tryTime)
 	defer cancel()
@@ -50,7 +52,7 @@ func (f *forwarder) askOne(ctx context.Context, to netip.AddrPort, q question) (
 	return m, nil // the client may try by itself
 }
 
-// message returns a message that asks a question, with a random identification.
+// message returns the message for a question, with a random ID.
 func (q question) message() *dns.Msg {
 	m := &dns.Msg{
 		MsgHdr:   dns.MsgHdr{Id: dns.Id(), RecursionDesired: true, CheckingDisabled: q.cd},
@@ -69,9 +71,9 @@ func (q question) answeredBy(p []byte, id uint16) (*dns.Msg, bool) {
 	return m, strings.EqualFold(got.Name, q.name) && got.Qtype == q.kind && got.Qclass == dns.ClassINET
 }
 
-// exchange asks over a connection, which it closes, and reads up to most messages
-// until one is the answer. A UDP socket is connected, so the system drops what
-// comes from other addresses.
+// exchange sends a question over a connection, which it closes, and reads up to
+// most messages until one is the answer. UDP sockets are connected, so the
+// system drops packets from other addresses.
 func exchange(ctx context.Context, conn net.Conn, q question, most int) (*dns.Msg, error) {
 	defer func() { _ = conn.Close() }()
 	defer wakeAt(ctx, conn)()
@@ -107,7 +109,7 @@ func dialPackets(ctx context.Context, to netip.AddrPort) (net.Conn, error) {
 	return d.DialContext(ctx, "udp", to.String())
 }
 
-// wakeAt ends reads and writes of conn with ctx. The function that it returns
+// wakeAt ends reads and writes of conn when ctx ends. The returned function
 // stops that.
 func wakeAt(ctx context.Context, conn net.Conn) (stop func() bool) {
 	return context.AfterFunc(ctx, func() { _ = conn.SetDeadline(time.Unix(1, 0)) })
