@@ -14,9 +14,9 @@ import (
 	"github.com/respawnd/respawnd/qr2"
 )
 
-// One network fills its places, in every protocol that lists servers, and not
-// one more. Servers of others stay where they are, and new ones of theirs still
-// find a place.
+// One network fills its share of the list, in every protocol, and no more.
+// Servers of other networks stay listed, and new ones of theirs are still
+// accepted.
 func TestOneNetworkPushesNobodyOffTheList(t *testing.T) {
 	t.Parallel()
 	const perNet = 6

@@ -21,11 +21,11 @@ import (
 	"github.com/respawnd/respawnd/master/serverbrowse"
 )
 
-// abused is a service over TCP, and what its clients send.
+// abused is a service over TCP, with data that clients send.
 type abused struct {
 	service  string
 	question []byte // one that is answered
-	endless  []byte // what has no end, and is sent until the connection is closed
+	endless  []byte // an endless request, sent until the connection is closed
 }
 
 // abusedServices are all services over TCP.
@@ -62,19 +62,19 @@ func dialFrom(ctx context.Context, source netip.Addr, to netip.AddrPort) (*net.T
 	return c.(*net.TCPConn), c.SetDeadline(time.Now().Add(hang))
 }
 
-// The ways to be a nuisance. Each is given an open connection, which is closed
-// behind it.
+// The kinds of abuse. Each gets an open connection, which is closed afterwards.
 var nuisances = map[string]func(a abused, c *net.TCPConn) error{
 	"silent":      func(abused, *net.TCPConn) error { return nil },
 	"reset":       func(_ abused, c *net.TCPConn) error { return c.SetLinger(0) },
 	"in the half": func(a abused, c *net.TCPConn) error { _, err := c.Write(a.question[:len(a.question)/2]); return err },
-	// A client that has said all it had to say is answered, and then let go.
+	// A client that closes its sending direction is answered, and then
+	// disconnected.
 	"half closed": func(a abused, c *net.TCPConn) error {
 		if _, err := c.Write(a.question); err != nil {
 			return err
 		}
 		if err := c.CloseWrite(); err != nil {
-			return notHanging(err) // it was let go before it was done
+			return notHanging(err) // it was disconnected before it was done
 		}
 		return drain(c)
 	},
@@ -111,8 +111,8 @@ func drain(c *net.TCPConn) error {
 	return notHanging(err)
 }
 
-// notHanging returns err if it says that the other side left us waiting. A
-// connection that it has closed is no error.
+// notHanging returns err if it is a timeout. A connection that the other side
+// closed is not an error.
 func notHanging(err error) error {
 	if errors.Is(err, os.ErrDeadlineExceeded) {
 		return err
@@ -120,7 +120,7 @@ func notHanging(err error) error {
 	return nil
 }
 
-// footprint is what a process uses.
+// footprint is the resource use of a process.
 type footprint struct {
 	files, goroutines int
 	conns             int // of the services that count them
@@ -148,11 +148,11 @@ func (c *child) footprint() footprint {
 // openConnections is the sample that counts the connections of a service.
 func openConnections(service string) string { return `respawnd_connections{service="` + service + `"}` }
 
-// Whatever clients do to the services over TCP: once they are gone, so is all
-// that was held for them.
+// After any abuse over TCP all resources of the clients are released once they
+// have disconnected.
 func TestNuisancesOverTCPLeaveNothingBehind(t *testing.T) {
 	t.Parallel()
-	c := startChild(t, t.TempDir(), "GOGC=10", // so that what is in use is what is needed
+	c := startChild(t, t.TempDir(), "GOGC=10", // so that memory in use is close to memory needed
 		variable("serverbrowse.first_byte", "1s"), variable("gpcm.login_time", "5s"), variable("gpsp.idle", "5s"))
 	register(t, &c.running, "hostname", "Here")
 	round := func(n byte) {
@@ -217,7 +217,7 @@ func wantListedIn(t testing.TB, d *running) {
 	}
 }
 
-// Clients that never say anything are let go by the services themselves.
+// Services disconnect clients that never send anything.
 func TestSilentClientsAreLetGo(t *testing.T) {
 	t.Parallel()
 	d := start(t, t.TempDir(), variable("serverbrowse.first_byte", "1s"), variable("legacylist.request_time", "1s"),
@@ -240,8 +240,8 @@ func TestSilentClientsAreLetGo(t *testing.T) {
 	d.stop()
 }
 
-// A browser that has its list and says nothing more is let go in the time that the
-// configuration says.
+// A browser that has its list and sends nothing more is disconnected after the
+// configured time.
 func TestQuietBrowsersAreLetGo(t *testing.T) {
 	t.Parallel()
 	d := start(t, t.TempDir(), variable("serverbrowse.idle", "5s"))
@@ -262,8 +262,8 @@ func TestQuietBrowsersAreLetGo(t *testing.T) {
 	d.stop()
 }
 
-// Who talks to the old list and never asks for one is let go in the time that the
-// configuration says, however far he came.
+// A client of the old list that never requests one is disconnected after the
+// configured time, at any stage of the exchange.
 func TestSilentLegacyListClientsAreClosed(t *testing.T) {
 	t.Parallel()
 	d := start(t, t.TempDir(), variable("legacylist.request_time", "1s"))
@@ -293,8 +293,8 @@ func TestSilentLegacyListClientsAreClosed(t *testing.T) {
 	d.stop()
 }
 
-// The connections of an address are bounded where the configuration says so, and
-// those of its neighbour are not touched by that.
+// The connections of an address are limited as configured, without effect on
+// those of other addresses.
 func TestConnectionsPerAddressAreBounded(t *testing.T) {
 	t.Parallel()
 	const most = 3

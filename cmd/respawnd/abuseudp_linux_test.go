@@ -25,10 +25,10 @@ type datagrams struct {
 	// ping is answered with one packet, to an address that sends it for the first
 	// time.
 	ping []byte
-	// packets are what else clients send.
+	// packets are other packets of clients.
 	packets [][]byte
-	// burst is how many packets an address that proved nothing is answered at once
-	// on the defaults, and rate how many per second later on.
+	// burst is the number of packets of an unproved address that are answered
+	// at once by default, and rate the number per second later on.
 	burst, rate int
 }
 
@@ -93,7 +93,7 @@ func (f flooder) send(to netip.AddrPort, p []byte) {
 	}
 }
 
-// answers returns what has come, without waiting.
+// answers returns the received packets, without waiting.
 func (f flooder) answers() (list [][]byte) {
 	f.t.Helper()
 	raw, err := f.conn.SyscallConn()
@@ -135,8 +135,8 @@ func (f *fences) wait(s datagrams) {
 	_ = c.conn.Close()
 }
 
-// Lists go to addresses that proved nothing only within the total, and to
-// that of a listed server all the same.
+// Lists to unproved addresses are limited in total; the address of a listed
+// server still gets them.
 func TestZandronumListsInAll(t *testing.T) {
 	t.Parallel()
 	d := startZan(t, t.TempDir(), noWindow, variable("zanmaster.lists_total", "1"))
@@ -150,8 +150,8 @@ func TestZandronumListsInAll(t *testing.T) {
 	d.stop()
 }
 
-// An address that proves nothing is answered at the rate of the defaults, and is
-// never sent more packets than it sent.
+// An unproved address is answered at the default rate, and is never sent more
+// packets than it sent.
 func TestStrangersAreRationed(t *testing.T) {
 	t.Parallel()
 	d := start(t, t.TempDir())
@@ -216,8 +216,8 @@ func TestServicesDoNotTalkToEachOther(t *testing.T) {
 	d.stop()
 }
 
-// Invalid packets from many addresses are counted and not answered, and leave
-// the process as it was.
+// Invalid packets from many addresses are counted and not answered, and no
+// memory is kept for them.
 func TestGarbageIsCountedAndNotAnswered(t *testing.T) {
 	t.Parallel()
 	d := start(t, t.TempDir())

@@ -25,8 +25,8 @@ import (
 	"github.com/respawnd/respawnd/storage"
 )
 
-// accountsWhenWanted opens the rules of accounts on first use: commands that do not
-// use accounts need no key.
+// accountsWhenWanted opens the accounts on first use: commands that do not use
+// accounts need no key.
 func accountsWhenWanted(cfg *services.Config, store accounts.Store) func(context.Context) (*accounts.Service, error) {
 	var mu sync.Mutex // guards s
 	var s *accounts.Service
@@ -45,10 +45,10 @@ func accountsWhenWanted(cfg *services.Config, store accounts.Store) func(context
 // accountFlags select an account.
 type accountFlags struct {
 	partner, namespace int
-	game               string // whose namespace and partner code count; empty: the flags do
+	game               string // whose namespace and partner code are used; empty: those of the flags
 }
 
-// settle takes namespace and partner code from the game, if one is named.
+// settle sets namespace and partner code from the game, if one is named.
 func (f *accountFlags) settle(ctx context.Context, op operator.Operator) error {
 	if f.game == "" {
 		return nil
@@ -120,7 +120,7 @@ func passwordFlag(cmd *cobra.Command) *bool {
 	return cmd.Flags().Bool("password-stdin", false, "read the password from standard input")
 }
 
-// maxPasswordLine is how much is read for a password, in bytes. It is far more
+// maxPasswordLine is the maximum number of bytes read for a password, far more
 // than a password may have.
 const maxPasswordLine = 1024
 
@@ -254,7 +254,7 @@ func nicks(a *accounts.Account) string {
 	return strings.Join(out, ", ")
 }
 
-// banned says until when an account is banned, "-" if it is not.
+// banned returns the end of an account's ban, "-" if it is not banned.
 func banned(b storage.AccountBan) string {
 	if !b.In(time.Now()) {
 		return "-"

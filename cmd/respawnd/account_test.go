@@ -42,7 +42,7 @@ func wantIn(t testing.TB, text string, parts ...string) {
 	}
 }
 
-// On the store alone and through the daemon, commands must do the same.
+// Commands must do the same on the store and through the daemon.
 func TestAccountCommands(t *testing.T) {
 	t.Parallel()
 	t.Run("daemon", func(t *testing.T) {
@@ -235,7 +235,7 @@ func TestAccountMistakesAreTold(t *testing.T) {
 	}
 }
 
-// What has nothing to do with accounts must work although their key is lost.
+// Commands that do not use accounts must work although the key is lost.
 func TestLostKeyKeepsOtherCommandsGoing(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

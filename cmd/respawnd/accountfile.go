@@ -72,8 +72,8 @@ func (p *program) accountImport() *cobra.Command {
 }
 
 // importAccounts stores accounts as it reads them. Buddies come last, because
-// they may be of accounts further down. An import that was cut short can be
-// repeated: accounts that are there already get the buddies that they lack.
+// they may be of accounts further down. An interrupted import can be repeated:
+// existing accounts get their missing buddies.
 func (p *program) importAccounts(ctx context.Context, op operator.Operator, in io.Reader) error {
 	var later, batch []accounts.Account // later: only what ImportBuddies needs
 	stored, refused := 0, 0

@@ -10,8 +10,8 @@ import (
 	"github.com/respawnd/respawnd/qr2"
 )
 
-// A client that asks through this machine for another one, as a game does behind a
-// relay, stands for the players of other networks.
+// A client that asks through this machine for another one, as a game does
+// behind a relay, represents the players of other networks.
 const (
 	outsider = "203.0.113.9"
 	adverted = "203.0.113.5"

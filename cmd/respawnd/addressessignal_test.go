@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// Both spellings of the advertised address are taken over while the daemon runs.
+// Both spellings of the advertised address take effect on a reload.
 func TestReloadOfTheAdvertisedAddress(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -28,9 +28,9 @@ import (
 // localPort is where the game server on the daemon's machine is.
 const localPort = 6500
 
-// TestAdvertisedAddressNetworks has a machine run the daemon
-// and a game server that reports over loopback, a player on its private network and
-// one elsewhere. Each is given another address and sends a packet there.
+// TestAdvertisedAddressNetworks runs the daemon and a game server that reports
+// over loopback on one machine, a player on its private network and one
+// elsewhere. Each player gets another address and sends a packet there.
 func TestAdvertisedAddressNetworks(t *testing.T) {
 	w := nettest.NewWorld(t)
 	for _, space := range []string{"master", "hall", "outside"} {
@@ -93,7 +93,7 @@ func serveLocally(t *testing.T) {
 	d.stop()
 }
 
-// registerLocally has servers of other protocols report over loopback, too.
+// registerLocally registers servers of other protocols over loopback, too.
 func registerLocally(t *testing.T, d *running) {
 	for name, a := range d.address {
 		d.address[name] = netip.AddrPortFrom(home, a.Port())

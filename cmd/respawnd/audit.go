@@ -17,7 +17,7 @@ import (
 // auditLines is how many entries `audit` shows by default.
 const auditLines = 50
 
-// errAuditLimit refuses a limit that is no number of entries.
+// errAuditLimit is the error for an invalid limit.
 var errAuditLimit = errors.New("--limit: a number of entries, or 0 for all of them")
 
 // actor returns the user of the command line, for the audit log.

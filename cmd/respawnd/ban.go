@@ -18,7 +18,7 @@ func (p *program) banCommand() *cobra.Command {
 	return group("ban", "Manage bans", p.banAdd(), p.banList(), p.banRemove())
 }
 
-// banFlags say how long a ban lasts and why.
+// banFlags are the length and the reason of a ban.
 type banFlags struct {
 	cmd    *cobra.Command
 	span   time.Duration
@@ -43,7 +43,7 @@ func (f *banFlags) end(now time.Time) (time.Time, error) {
 	return time.Time{}, nil
 }
 
-// errBanFor refuses a ban that would be over at once.
+// errBanFor is the error for a ban without a positive length.
 var errBanFor = errors.New("--for: must be longer than 0; leave it out for a ban without an end")
 
 func (p *program) banAdd() *cobra.Command {
@@ -69,7 +69,7 @@ func (p *program) banAdd() *cobra.Command {
 	return cmd
 }
 
-// banEnd says when a ban ends. One that is over is listed for a while, because
+// banEnd returns the end of a ban. Expired bans are listed for a while, because
 // the clock may be wrong.
 func banEnd(b storage.Ban, now time.Time) string {
 	if b.Expired(now) {
@@ -117,7 +117,8 @@ func (p *program) banRemove() *cobra.Command {
 	return cmd
 }
 
-// notBanned says that there is no ban of a prefix, and which one covers it.
+// notBanned returns the error that there is no ban of a prefix; it names a ban
+// that covers it.
 func notBanned(ctx context.Context, op operator.Operator, prefix netip.Prefix) error {
 	list, err := op.Bans(ctx)
 	if err != nil {

@@ -2,11 +2,10 @@ package main
 
 import "golang.org/x/sys/unix"
 
-// refuseCoreDumps keeps what this process has in memory, such as passwords that
-// players are sending, out of core dumps: the limit holds for files, the attribute
-// also for programs that the system hands dumps to, and against debuggers of other
-// processes than root's. It does what it can: a system that refuses is no reason
-// not to start.
+// refuseCoreDumps prevents core dumps, which would hold passwords that players
+// are sending: the limit applies to files, the attribute also to programs that
+// receive dumps from the system, and to debuggers of users other than root.
+// Errors are ignored: they are no reason not to start.
 func refuseCoreDumps() {
 	_ = unix.Setrlimit(unix.RLIMIT_CORE, &unix.Rlimit{})
 	_ = unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0)

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// A daemon that crashes leaves no passwords in a file, however much the system
-// would let it write.
+// A daemon that crashes leaves no passwords in a file, even if the system
+// allows core dumps.
 func TestNoCoreDump(t *testing.T) {
 	t.Parallel()
 	wrapper := []string{"sh", "-c", `ulimit -c unlimited 2>/dev/null || ulimit -c "$(ulimit -H -c)"; exec "$@"`, "sh"}
@@ -27,7 +27,7 @@ func TestNoCoreDump(t *testing.T) {
 	}
 }
 
-// The unit says so too: it also binds what the daemon would start.
+// The unit sets the limit too, for any process that the daemon might start.
 func TestUnitRefusesCoreDumps(t *testing.T) {
 	t.Parallel()
 	if unit := readFile(t, filepath.Join("..", "..", "configs", "respawnd.service")); !strings.Contains(unit, "\nLimitCORE=0\n") {

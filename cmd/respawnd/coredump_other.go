@@ -2,5 +2,5 @@
 
 package main
 
-// refuseCoreDumps does nothing: this system writes none by itself.
+// refuseCoreDumps does nothing: this system writes no core dumps by default.
 func refuseCoreDumps() {}

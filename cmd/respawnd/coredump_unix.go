@@ -4,7 +4,6 @@ package main
 
 import "syscall"
 
-// refuseCoreDumps keeps what this process has in memory, such as passwords that
-// players are sending, out of core dumps. It does what it can: a system that
-// refuses is no reason not to start.
+// refuseCoreDumps prevents core dumps, which would hold passwords that players
+// are sending. Errors are ignored: they are no reason not to start.
 func refuseCoreDumps() { _ = syscall.Setrlimit(syscall.RLIMIT_CORE, &syscall.Rlimit{}) }

@@ -15,7 +15,7 @@ import (
 	"github.com/respawnd/respawnd/internal/verdicts"
 )
 
-// crowded are the services that few addresses must not be able to shut.
+// crowded are the services that a few addresses must not be able to block.
 var crowded = []string{"serverbrowse", "legacylist", "gpcm", "gpsp", "web"}
 
 // crowdLimits let four addresses take all connections of each of them.
@@ -26,8 +26,8 @@ func crowdLimits(perAddr int) (vars []string) {
 	return vars
 }
 
-// answered asks a service over c and reports whether anything that a client can use
-// comes back.
+// answered sends a request over c and reports whether a usable answer comes
+// back.
 func (a abused) answered(c net.Conn) bool {
 	if _, err := c.Write(a.question); err != nil {
 		return false
@@ -38,9 +38,9 @@ func (a abused) answered(c net.Conn) bool {
 	return n > 0 && !strings.Contains(said, "many connections") && !strings.Contains(said, "is full")
 }
 
-// Four addresses hold all connections of a service, without saying anything or
-// without saying all of it. A newcomer is served, keeps its connection, and the
-// four get none back.
+// Four addresses hold all connections of a service, silent or with incomplete
+// requests. A newcomer is served, keeps its connection, and the four get none
+// back.
 func TestFewAddressesDoNotShutAService(t *testing.T) {
 	t.Parallel()
 	const perAddr = 4
@@ -85,7 +85,7 @@ func TestFewAddressesDoNotShutAService(t *testing.T) {
 	d.stop()
 }
 
-// Event streams and connections at rest make room too, streams last.
+// Event streams and idle connections are evicted too, streams last.
 func TestFewAddressesDoNotShutThePages(t *testing.T) {
 	t.Parallel()
 	const perAddr = 4
@@ -121,7 +121,7 @@ func TestFewAddressesDoNotShutThePages(t *testing.T) {
 	d.stop()
 }
 
-// Players who are signed in stay, however many of one address they are.
+// Players who are signed in stay, even if many have one address.
 func TestSignedInPlayersNeverMakeRoom(t *testing.T) {
 	t.Parallel()
 	d := start(t, t.TempDir(), append(crowdLimits(2), variable("gpcm.second_login", "allow"), variable("gpcm.max_per_addr", "8"))...)
@@ -151,8 +151,8 @@ func TestSignedInPlayersNeverMakeRoom(t *testing.T) {
 	d.stop()
 }
 
-// A LAN party signs in after a restart of its router: those over the rate wait, and
-// those over the bound hear why.
+// A LAN party signs in after a restart of its router: those over the rate wait,
+// and those over the limit get an error.
 func TestPartyOfOneAddressSignsIn(t *testing.T) {
 	t.Parallel()
 	const most = 60

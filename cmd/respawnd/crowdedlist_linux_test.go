@@ -9,8 +9,8 @@ import (
 	"github.com/respawnd/respawnd/qr2"
 )
 
-// One address fills the list. A server of another address gets in, the newest of
-// the full address hears why it had to go, and both have a verdict.
+// One address fills the list. A server of another address is listed, the newest
+// of the full address is removed and informed, and both have a verdict.
 func TestNewcomerGetsIntoAFullList(t *testing.T) {
 	t.Parallel()
 	d := start(t, t.TempDir(), variable("master.max_servers", "5"), variable("net.trusted", ""), variable("qr2.refuse", "true"))

@@ -43,7 +43,7 @@ func runProgram(t *testing.T, env []string, args ...string) (code int, out strin
 	defer cancel()
 	cmd := exec.CommandContext(ctx, path, args...)
 	cmd.Env = append(os.Environ(), env...)
-	text, _ := cmd.CombinedOutput() // its exit code says the rest
+	text, _ := cmd.CombinedOutput() // the caller checks the exit code
 	return cmd.ProcessState.ExitCode(), string(text)
 }
 
@@ -122,7 +122,7 @@ func TestStoreWithoutFreelistIsRestored(t *testing.T) {
 	}
 }
 
-// What the system does not let us do in the data folder names data_dir.
+// Errors of the system in the data folder name data_dir.
 func TestUnusableDataFolderIsNamed(t *testing.T) {
 	t.Parallel()
 	if runtime.GOOS == "windows" {

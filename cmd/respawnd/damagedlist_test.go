@@ -55,9 +55,9 @@ func editList(t *testing.T, path string, f func(servers, generation *bbolt.Bucke
 	must(t, db.Close())
 }
 
-// Whatever has become of the saved server list, the daemon starts, says in one
-// line what is lost, lists what is whole, saves a new list and has everything
-// else.
+// With any damage to the saved server list, the daemon starts, logs the loss in
+// one line, lists the intact servers, saves a new list and keeps all other
+// data.
 func TestDamagedServerListIsSaidAndDropped(t *testing.T) {
 	t.Parallel()
 	origin := t.TempDir()

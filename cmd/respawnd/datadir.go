@@ -21,11 +21,11 @@ func wholePath(path string) string {
 	return path
 }
 
-// doubtNewFolder is strayed for a folder without a store, which no daemon holds,
-// and says that it is new otherwise.
+// doubtNewFolder is strayed for a folder without a store, which no daemon
+// holds; otherwise it notes that the folder is new.
 func (p *program) doubtNewFolder(ctx context.Context, cfg *services.Config) error {
 	if _, err := os.Lstat(daemon.StorePath(cfg)); !errors.Is(err, fs.ErrNotExist) {
-		return nil // opening it tells what may be wrong with it
+		return nil // opening it reports any error
 	}
 	if err := strayed(ctx, cfg); err != nil {
 		return err
@@ -35,8 +35,8 @@ func (p *program) doubtNewFolder(ctx context.Context, cfg *services.Config) erro
 	return nil
 }
 
-// strayed refuses to work on a store that no daemon holds while a daemon runs,
-// which must have another one. A command without the daemon's settings would
+// strayed returns an error if a daemon runs but does not hold this store: the
+// daemon must have another one. A command without the daemon's settings would
 // otherwise change a store that is not in use, and report success.
 func strayed(ctx context.Context, cfg *services.Config) error {
 	if !admin.Answers(ctx, cfg.Admin.Listen) {

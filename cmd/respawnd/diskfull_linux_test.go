@@ -27,8 +27,8 @@ type smallDisk struct {
 	wrapper []string
 }
 
-// newSmallDisk makes a disk in a mount namespace, which takes root or a system
-// that lets everybody make user namespaces. The test is skipped without.
+// newSmallDisk makes a disk in a mount namespace, which needs root or a system
+// that allows user namespaces to all users. Without, the test is skipped.
 func newSmallDisk(t *testing.T, size string) *smallDisk {
 	t.Helper()
 	path := t.TempDir()
@@ -59,7 +59,7 @@ func newSmallDisk(t *testing.T, size string) *smallDisk {
 	return &smallDisk{t: t, path: path, view: filepath.Join("/proc", pid, "root", path), wrapper: append(enter, pid, "--")}
 }
 
-// fill takes all the room but some bytes.
+// fill uses all the space but some bytes.
 func (d *smallDisk) fill(left int64) {
 	d.t.Helper()
 	f, err := os.Create(filepath.Join(d.view, "fill"))
@@ -103,8 +103,8 @@ func wantRefusedStart(t *testing.T, c *child, parts ...string) {
 	}
 }
 
-// Whatever room there is, the first start either succeeds or says why not and
-// leaves nothing that stands in the way of the next.
+// With any amount of free space, the first start either succeeds or reports the
+// reason and leaves nothing that prevents the next.
 func TestFirstStartOnAFullDisk(t *testing.T) {
 	t.Parallel()
 	d := newSmallDisk(t, "1m")

@@ -48,8 +48,8 @@ func (p *program) tellVerdicts(list []operator.Verdict) error {
 	}))
 }
 
-// examine prints everything about one address: what holds now, and how it came
-// to that.
+// examine prints everything about one address: the present state, and the
+// verdicts that led to it.
 func (p *program) examine(ctx context.Context, op operator.Operator, addr netip.Addr, list []operator.Verdict) error {
 	if err := p.tellPresent(ctx, op, addr); err != nil {
 		return err
@@ -74,8 +74,8 @@ should be there, its packets do not arrive here, or come from another address:
 	return nil
 }
 
-// superseded reports whether the advice of a verdict is of no use after the later
-// ones of the same service on the same address.
+// superseded reports whether later verdicts of the same service on the same
+// address make the advice of a verdict obsolete.
 func superseded(later []operator.Verdict, v operator.Verdict) bool {
 	earlier, _ := verdicts.Parse(v.Verdict)
 	return slices.ContainsFunc(later, func(l operator.Verdict) bool {
@@ -118,7 +118,8 @@ func (p *program) tellPresent(ctx context.Context, op operator.Operator, addr ne
 
 func inForce(b storage.Ban, now time.Time) bool { return b.Expires.IsZero() || now.Before(b.Expires) }
 
-// tellVerdict prints one verdict in words, with its advice if it has any.
+// tellVerdict prints the explanation of one verdict, with its advice if it has
+// any.
 func (p *program) tellVerdict(v operator.Verdict) error {
 	game := ""
 	if v.Game != "" {

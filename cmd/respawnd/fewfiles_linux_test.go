@@ -54,9 +54,9 @@ web: {max_conns: 10}
 	}
 }
 
-// With 64 files the daemon serves. When connections have taken them all, the
-// services without connections go on, waiting costs next to nothing, the log
-// says it once, and afterwards everything is as before.
+// With 64 files the daemon serves. When connections have used them all, UDP
+// services continue, waiting costs almost no processor time, the log reports it
+// once, and afterwards everything is as before.
 func TestConnectionsThatTakeAllFiles(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -34,10 +34,10 @@ const (
 //
 //	go test ./cmd/respawnd -run '^$' -bench ListsUnderFlood -benchtime 1x
 //
-// It tells how many packets of listed servers were not answered, and the
+// It reports how many packets of listed servers were not answered, and the
 // processor time for a list: that of a phase with lists less that of the same
-// phase without. Phases without and with the flood take turns. It takes about a
-// minute and decides nothing.
+// phase without. Phases without and with the flood alternate. It takes about a
+// minute and cannot fail on a figure.
 func BenchmarkListsUnderFlood(b *testing.B) {
 	c := startChild(b, b.TempDir(), variable("serverbrowse.rate", "1000000"), variable("serverbrowse.burst", "1000000"), variable("serverbrowse.max_per_addr", "1000"))
 	fleet := newFleet(b, &c.running)
@@ -60,7 +60,7 @@ func BenchmarkListsUnderFlood(b *testing.B) {
 	b.ReportMetric(100*flooded.without.Seconds()/(flooded.time.Seconds()/2), "cpu-percent-flood")
 }
 
-// phase is what was counted, during a while or during pairs of them.
+// phase holds the counts of a phase, or the sums over pairs of phases.
 type phase struct {
 	asked, lost, lists, flood int
 	time                      time.Duration
@@ -83,8 +83,8 @@ func (p *phase) perList() float64 {
 	return float64((p.cpu - p.without).Microseconds()) / float64(max(p.lists, 1))
 }
 
-// runPhase has the listed servers report for a while, clients ask for the list and
-// strangers send their packets.
+// runPhase lets the listed servers report for a while, clients request the list
+// and strangers send their packets.
 func runPhase(b *testing.B, c *child, fleet []*host, lists, flood bool) (p phase) {
 	ctx, stop := context.WithTimeout(b.Context(), floodPhase)
 	defer stop()
@@ -184,8 +184,8 @@ func listOnce(b *testing.B, d *running) bool {
 	return err == nil
 }
 
-// strangers sends packets that mean nothing, or nothing yet, from many addresses,
-// at a steady rate until ctx ends. It returns how many.
+// strangers sends strangersPackets from many addresses at a steady rate until
+// ctx ends. It returns their number.
 func strangers(ctx context.Context, b *testing.B, to netip.AddrPort) (sent int64) {
 	var sources []*net.UDPConn
 	for i := range 256 {
@@ -215,9 +215,9 @@ func strangers(ctx context.Context, b *testing.B, to netip.AddrPort) (sent int64
 	return sent
 }
 
-// strangersPackets are of every kind that is looked at: rubbish, keepalives of
-// servers that are not listed, answers to no challenge, and heartbeats that are
-// never followed up.
+// strangersPackets are random packets, keepalives of servers that are not
+// listed, answers without a challenge, and heartbeats whose challenge is never
+// answered.
 func strangersPackets() [][]byte {
 	random := rand.NewChaCha8([32]byte{1})
 	rubbish := make([]byte, 200)

@@ -23,7 +23,7 @@ func annAndBen(t *testing.T, more ...string) *running {
 	return d
 }
 
-// befriend has Ann ask Ben, and Ben agree.
+// befriend lets Ann ask Ben, and Ben agree.
 func befriend(ann, ben seat) {
 	ann.t.Helper()
 	ann.say(`\addbuddy\\sesskey\$K\newprofileid\%s\reason\play with me`, ben.Profile)
@@ -198,7 +198,7 @@ func TestBannedAccountIsOutAtOnce(t *testing.T) {
 	d.stop()
 }
 
-// What one service knows of an account the others know too.
+// All services see the same accounts.
 func TestServicesShareTheAccounts(t *testing.T) {
 	t.Parallel()
 	d := annAndBen(t)
@@ -218,7 +218,8 @@ func TestServicesShareTheAccounts(t *testing.T) {
 	wantIn(t, search(`\search\\uniquenick\ann\namespaceid\1\partnerid\0\gamename\gmtest\final\`), `\bsr\1\nick\Ann\uniquenick\Ann\`)
 	wantIn(t, search(fmt.Sprintf(`\others\\sesskey\%s\profileid\2\namespaceid\1\gamename\gmtest\final\`, ben.Session)), `\o\1\nick\Ann\`)
 
-	// A profile that is made in a game is the operator's too, and found.
+	// A profile that is made in a game appears in the operator's commands, and
+	// in searches.
 	ann.say(`\newprofile\\sesskey\$K\nick\Annie\id\3`)
 	ann.hears(`\npr\\profileid\3\id\3`)
 	wantIn(t, d.cli("account", "list"), "Annie")
@@ -226,7 +227,7 @@ func TestServicesShareTheAccounts(t *testing.T) {
 		gamespy.EncodePassword(stormPassword))
 	wantIn(t, search(nicks), `\nr\2`, `\nick\Ann\`, `\nick\Annie\`)
 
-	// So is a new password of the operator's.
+	// A new password set by the operator is valid in the game.
 	typed(t, d.cliEnv(), "another one\n", "account", "passwd", "Ann", "--password-stdin")
 	ann.hears(`\error\\err\6\`)
 	ann.isOut()

@@ -78,7 +78,7 @@ func TestHostOfALANIsToldInWordsAtTheScreen(t *testing.T) {
 	}
 }
 
-// watched tells when a text was written.
+// watched signals when a text was written.
 type watched struct {
 	want string
 	seen chan struct{}

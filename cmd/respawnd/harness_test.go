@@ -20,7 +20,7 @@ import (
 	"github.com/respawnd/respawnd/internal/services"
 )
 
-// hang ends a wait for something that never comes. It decides nothing else.
+// hang ends a wait for an event that never comes. No result depends on it.
 const hang = 30 * time.Second
 
 // stopHang is how long a daemon may take to stop.
@@ -31,12 +31,12 @@ type entry map[string]any
 
 func (e entry) text(field string) string { s, _ := e[field].(string); return s }
 
-// logBook takes the log of a daemon and lets tests wait for lines of it.
+// logBook collects the log of a daemon and lets tests wait for lines of it.
 type logBook struct {
 	mu      sync.Mutex // guards the fields below
 	rest    []byte
 	entries []entry
-	bad     []string      // lines that are no log lines
+	bad     []string      // lines that are not log lines
 	more    chan struct{} // closed when a line comes
 }
 
@@ -63,7 +63,8 @@ func (b *logBook) Write(p []byte) (int, error) {
 	}
 }
 
-// since returns the lines from number n on, and what is closed when more come.
+// since returns the lines from number n on, and a channel that is closed when
+// more come.
 func (b *logBook) since(n int) ([]entry, <-chan struct{}) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -191,9 +192,9 @@ var quickTests sync.Map
 // quick keeps a test of the whole daemon in the short run: one for each protocol.
 func quick(t *testing.T) { quickTests.Store(t.Name(), true) }
 
-// start runs `respawnd serve` and returns when it is ready. What is in more are
-// variables, NAME=value, or arguments. In the short run it skips tests that are not
-// quick.
+// start runs `respawnd serve` and returns when it is ready. more holds
+// variables, NAME=value, or arguments. In the short run it skips tests that are
+// not quick.
 func start(t testing.TB, dir string, more ...string) *running {
 	t.Helper()
 	args := []string{}
@@ -242,7 +243,7 @@ func startWithout(t testing.TB, env []string, args ...string) *running {
 	return d
 }
 
-// addresses reads where the services listen.
+// addresses reads the addresses of the services from the log.
 func addresses(t testing.TB, log *logBook) map[string]netip.AddrPort {
 	t.Helper()
 	out := make(map[string]netip.AddrPort)
@@ -260,7 +261,8 @@ func addresses(t testing.TB, log *logBook) map[string]netip.AddrPort {
 	return out
 }
 
-// stop ends the daemon as a signal does and checks what it leaves behind.
+// stop ends the daemon as a signal does and checks that it leaves nothing
+// behind.
 func (d *running) stop() {
 	d.t.Helper()
 	d.cancel()

@@ -23,8 +23,8 @@ func importFile(n, profiles int) (list []accounts.Account) {
 	return list
 }
 
-// A daemon that is killed under an import has accounts with all of their
-// profiles, and none with some of them; the import done again brings the rest.
+// After the daemon was killed during an import, each account has all of its
+// profiles or does not exist; repeating the import adds the rest.
 func TestKilledImportLeavesNoHalfAccounts(t *testing.T) {
 	t.Parallel()
 	const profiles = 8

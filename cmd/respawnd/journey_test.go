@@ -22,8 +22,8 @@ import (
 	"github.com/respawnd/respawnd/probe/probetest"
 )
 
-// journey walks through a page of the documentation as its reader would: in a
-// folder that holds nothing but the sample configurations, with the built program.
+// journey follows a page of the documentation as its reader would: in a folder
+// with only the sample configurations, with the built program.
 type journey struct {
 	*testing.T
 	program string
@@ -34,14 +34,14 @@ type journey struct {
 
 // step is one command line of a page.
 type step struct {
-	line   string         // as it stands there
-	before func(*journey) // what happens meanwhile
-	with   []string       // old, new and so on: what this machine has in place of the example
-	in     string         // what is typed
+	line   string         // as on the page
+	before func(*journey) // runs before it
+	with   []string       // old, new and so on: replacements of the page's examples
+	in     string         // standard input
 	want   []string       // parts of what it prints
 }
 
-// journeys are the pages with commands and what is walked in each.
+// journeys are the pages with commands, and the steps of each.
 var journeys = map[string][]step{
 	"README.md": {
 		{line: `go build -o respawnd ./cmd/respawnd`}, // done already
@@ -142,10 +142,10 @@ var journeys = map[string][]step{
 	},
 }
 
-// theServer stands for the address of the game server that the test plays.
+// theServer is a placeholder for the address of the test's game server.
 const theServer = "ADDRESS:server"
 
-// selftestOf is what a self-test prints that went well.
+// selftestOf returns the output of a successful self-test.
 func selftestOf(services ...string) (want []string) {
 	for _, s := range services {
 		want = append(want, fmt.Sprintf("\n%-22s ok\n", s))
@@ -251,9 +251,9 @@ func (j *journey) here(text string) string {
 	return text
 }
 
-// start runs the daemon. Each service that is on gets a free port of the
-// loopback address; nothing else differs from what the reader runs. Networks are
-// not searched: there are others' machines.
+// start runs the daemon. Each enabled service gets a free port of the loopback
+// address; all else is as on the page. Networks are not searched, because of
+// other machines there.
 func (j *journey) start(args ...string) {
 	j.Helper()
 	var options configs.Options
@@ -330,7 +330,8 @@ func (j *journey) webhooksLine(name string) string {
 	return string(line)
 }
 
-// stopAndLose ends the daemon and moves to a machine that has only the backup.
+// stopAndLose ends the daemon and continues in a folder that has only the
+// backup.
 func (j *journey) stopAndLose() {
 	j.d.kill()
 	j.d = nil
@@ -370,8 +371,8 @@ func (j *journey) other(path, line string) string {
 
 var catFile = regexp.MustCompile(`\$\(cat ([^)]*)\)`)
 
-// curl asks as curl would, and returns the body; of a stream (-N) what comes
-// first.
+// curl sends a request as curl would, and returns the body; of a stream (-N)
+// the first data.
 func (j *journey) curl(line string) string {
 	j.Helper()
 	line = catFile.ReplaceAllStringFunc(line, func(m string) string {

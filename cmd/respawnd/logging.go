@@ -41,13 +41,13 @@ func formatted(w io.Writer, format string) io.Writer {
 // Bounds of the log while the daemon serves.
 const (
 	logQueue     = 8192        // lines that wait for a slow reader of the log
-	logFlushTime = time.Second // for what waits when the daemon stops
+	logFlushTime = time.Second // for waiting lines when the daemon stops
 )
 
-// newQueuedLogger returns a log that does not block: lines go through a queue, and
-// lines for which it has no room are lost and counted in a line of their own. tail
-// gets every line before w does; it must not block. flush writes the queue and ends
-// the goroutine that newQueuedLogger starts.
+// newQueuedLogger returns a log that does not block: lines go through a queue,
+// and lines that do not fit are lost and counted in a line of their own. tail
+// gets every line before w does; it must not block. flush writes the queue and
+// ends the goroutine that newQueuedLogger starts.
 func newQueuedLogger(w, tail io.Writer, level, format string) (log zerolog.Logger, flush func()) {
 	out := io.MultiWriter(tail, formatted(w, format))
 	q := &lineQueue{out: out, direct: logTo(out, level), lines: make(chan []byte, logQueue), stop: make(chan struct{}), ended: make(chan struct{})}

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// stuck is a reader of the log that takes nothing until it is let go.
+// stuck is a reader of the log that reads nothing until it is released.
 type stuck struct {
 	release chan struct{}
 	mu      sync.Mutex

@@ -1,6 +1,6 @@
-// Command respawnd is one daemon that brings the multiplayer of GameSpy-era
-// games back: it speaks the server side of their protocols. This package wires
-// the services together and is the command line; it holds no protocol.
+// Command respawnd is a daemon that restores the multiplayer of GameSpy-era
+// games: it implements the server side of their protocols. This package is the
+// command line; it holds no protocol.
 package main
 
 import (
@@ -33,7 +33,7 @@ func main() {
 	os.Exit(code)
 }
 
-// program is what every subcommand needs of the world around it.
+// program is the environment of a subcommand.
 type program struct {
 	env    []string
 	in     io.Reader
@@ -64,7 +64,7 @@ give them the same --config, variables (RESPAWND_...) and flags.
 Exit codes: 0 done; 1 not done, standard error says why; 2 the command line is
 wrong.`
 
-// run carries out one command line and returns the exit code.
+// run executes one command line and returns the exit code.
 func run(ctx context.Context, args, env []string, in io.Reader, out, errOut io.Writer) int {
 	p := &program{env: env, in: in, out: out, err: errOut, flags: make(map[string]string)}
 	root := p.rootCommand()
@@ -129,7 +129,7 @@ func (p *program) keyFlag(cmd *cobra.Command, name, key, help string) {
 	})
 }
 
-// usage makes the complaints of an argument check usage errors.
+// usage turns the errors of an argument check into usage errors.
 func usage(check cobra.PositionalArgs) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		if err := check(cmd, args); err != nil {

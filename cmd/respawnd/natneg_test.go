@@ -21,7 +21,7 @@ import (
 	"github.com/respawnd/respawnd/qr2"
 )
 
-// natnegMagic is what a client message with a cookie begins with.
+// natnegMagic is the start of a client message with a cookie.
 var natnegMagic = []byte{0xFD, 0xFC, 0x1E, 0x66, 0x6A, 0xB2}
 
 // quietLoopback returns a random loopback address that no other process uses, so
@@ -74,7 +74,7 @@ func (h *hiddenHost) await(ctx context.Context, kind qr2.Kind) qr2.Reply {
 	}
 }
 
-// register has the host listed.
+// register registers the host.
 func (h *hiddenHost) register(ctx context.Context, instance uint32) {
 	h.t.Helper()
 	report := qr2.Host{Game: testGame, Instance: instance, NATNeg: true, Rules: []qr2.Rule{{Name: "hostname", Value: "hidden"}}}
@@ -134,9 +134,9 @@ func TestNATNegExtraAddresses(t *testing.T) {
 	}
 }
 
-// TestPlayersBehindNATsMeet goes the way of a player who
-// joins a game: the list, a message with a cookie through the master to the
-// host, and the negotiation, with a NAT of its own in front of either side.
+// TestPlayersBehindNATsMeet follows a player who joins a game: the list, a
+// message with a cookie through the master to the host, and the negotiation,
+// with each side behind a NAT of its own.
 func TestPlayersBehindNATsMeet(t *testing.T) {
 	t.Parallel()
 	for name, joining := range map[string]natnegtest.Kind{

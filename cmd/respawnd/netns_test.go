@@ -32,8 +32,8 @@ import (
 	"github.com/respawnd/respawnd/probe/probetest"
 )
 
-// TestNetworksAreSearchedByBroadcast has a machine with two cards run
-// the daemon, and game servers that know no master behind each card.
+// TestNetworksAreSearchedByBroadcast runs the daemon on a machine with two
+// cards, and game servers that report to no master behind each card.
 func TestNetworksAreSearchedByBroadcast(t *testing.T) {
 	w := twoNetworks(t)
 	for _, space := range []string{"hall", "attic"} {
@@ -42,9 +42,9 @@ func TestNetworksAreSearchedByBroadcast(t *testing.T) {
 	runInNetwork(t, w.Child("master", "TestNetworkChild", "searches"))
 }
 
-// TestGuestsOfTwoNetworksUseTheNameServer has guests on two networks look up the
-// names of a game, register a server and list it, and checks that a stranger
-// gets no answer.
+// TestGuestsOfTwoNetworksUseTheNameServer lets guests on two networks look up
+// the names of a game, register a server and list it, and checks that a
+// stranger gets no answer.
 func TestGuestsOfTwoNetworksUseTheNameServer(t *testing.T) {
 	w := twoNetworks(t)
 	w.Address("hall", "eth", stranger+"/24")
@@ -69,7 +69,7 @@ func twoNetworks(t *testing.T) *nettest.World {
 		w.Link("master", card, space, "eth")
 		w.Address("master", card, fmt.Sprintf("10.77.%d.1/24", i))
 		w.Address(space, "eth", fmt.Sprintf("10.77.%d.%d/24", i, 10+i))
-		w.In(space, "ip", "route", "add", "default", "dev", "eth") // for packets to everybody
+		w.In(space, "ip", "route", "add", "default", "dev", "eth") // for broadcasts
 	}
 	return w
 }
@@ -234,9 +234,9 @@ func askAsStranger(t *testing.T, names netip.AddrPort) (check func()) {
 	}
 }
 
-// ownServers runs game servers by port until standard input ends. The first word
-// of a name says what they speak. Those of Zandronum announce themselves; those
-// called doom do so where no client hears them.
+// ownServers runs game servers by port until standard input ends. The first
+// word of a name is their protocol. Those of Zandronum announce themselves;
+// those called doom to an address that no client receives.
 func ownServers(t *testing.T, servers map[uint16]string) {
 	var serving sync.WaitGroup
 	var conns []net.PacketConn
@@ -306,7 +306,8 @@ func ownServer(conn net.PacketConn, name string) {
 	}
 }
 
-// announce tells an address of a server, once a second until its socket is closed.
+// announce broadcasts announcements of a server, once a second until its socket
+// is closed.
 func announce(conn net.PacketConn, everybody net.IP) {
 	to := &net.UDPAddr{IP: everybody, Port: lan.ZandronumPort}
 	for {

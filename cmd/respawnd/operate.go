@@ -19,7 +19,7 @@ import (
 	"github.com/respawnd/respawnd/storage/bolt"
 )
 
-// probeStore is how long a command waits for the store before it takes it that
+// probeStore is how long a command waits for the store before it assumes that
 // the daemon is running.
 const probeStore = 100 * time.Millisecond
 
@@ -36,7 +36,7 @@ func (p *program) operatorCommand(use, short string, args cobra.PositionalArgs,
 	}
 }
 
-// group returns a command that only has others.
+// group returns a command that only has subcommands.
 func group(use, short string, commands ...*cobra.Command) *cobra.Command {
 	g := &cobra.Command{
 		Use: use, Short: short, Args: usage(cobra.NoArgs),
@@ -63,7 +63,7 @@ func (p *program) operate(ctx context.Context, f func(context.Context, operator.
 	return errors.Join(err, closeStore())
 }
 
-// connect opens the store, or a way to the daemon that holds it.
+// connect opens the store, or a client of the daemon that holds it.
 func (p *program) connect(ctx context.Context, cfg *services.Config) (operator.Operator, func() error, error) {
 	if err := p.doubtNewFolder(ctx, cfg); err != nil {
 		return nil, nil, err
@@ -101,7 +101,7 @@ func remote(cfg *services.Config) (operator.Operator, error) {
 	return admin.NewClient(cfg.Admin.Listen, token)
 }
 
-// local returns the operations on the store itself. A mistake in games.file is
+// local returns the commands on the store itself. A mistake in games.file is
 // only a warning: it must not prevent lifting a ban.
 func (p *program) local(ctx context.Context, cfg *services.Config, store *bolt.Store) (*operator.Local, error) {
 	l := &operator.Local{

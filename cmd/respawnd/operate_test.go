@@ -103,7 +103,7 @@ func TestRoomThatIsAddedIsListed(t *testing.T) {
 	d.stop()
 }
 
-// On the store alone and through the daemon, commands must do the same.
+// Commands must do the same on the store and through the daemon.
 func TestCommandsWorkWithAndWithoutDaemon(t *testing.T) {
 	t.Parallel()
 	tests := map[string]func(t *testing.T) []string{
@@ -251,7 +251,7 @@ func TestCommandsOutsideTheDaemonsFolder(t *testing.T) {
 		t.Errorf("ban list on the same folder: exit code %d, printed %q; want 0 and nothing", code, errOut)
 	}
 
-	// It is as wrong when it is no longer new.
+	// It is equally wrong when it is no longer new.
 	d = start(t, t.TempDir())
 	env = append(d.cliEnv(), variable("data_dir", wrong))
 	refused(t, exitFailure, env, []string{"ban", "remove", "192.0.2.1"}, "data_dir", wrong)
@@ -285,7 +285,7 @@ func TestRoomGetsAFreeNumber(t *testing.T) {
 	}
 }
 
-// What a stranger calls a server must not reach the terminal as it is.
+// The name of a server must not reach the terminal unfiltered.
 func TestPrintableKeepsTheCursorWhereItIs(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct{ in, want string }{
@@ -342,7 +342,7 @@ func TestBackupGoesOnElsewhere(t *testing.T) {
 	}
 	e.stop()
 
-	// Over what is there: that is kept.
+	// Existing files are kept.
 	cli(t, testEnv(dir), "restore", file)
 	if out := cli(t, testEnv(dir), "ban", "list"); strings.Contains(out, "198.51.100.1") || !strings.Contains(out, "kept") {
 		t.Errorf("bans after a restore over newer ones:\n%s", out)

@@ -10,11 +10,12 @@ import (
 	"syscall"
 )
 
-// Commands are often given as root while the daemon is another user, such as one
-// that its service manager made for it. What root makes is readable by root
-// alone, and the daemon would not start.
+// Commands are often run as root while the daemon runs as another user, such as
+// one that its service manager created. Files of root are readable by root
+// only, so the daemon would not start.
 
-// ownAs gives the file at path to the owner of like, if root runs us.
+// ownAs changes the owner of the file at path to that of like, if this process
+// runs as root.
 func ownAs(path, like string) error {
 	if os.Geteuid() != 0 {
 		return nil
@@ -27,8 +28,8 @@ func ownAs(path, like string) error {
 	return os.Lchown(path, uid, gid)
 }
 
-// adopt gives the file at path to the owner of its folder, if it is there and
-// root made it in the folder of another user.
+// adopt changes the owner of the file at path to that of its folder, if root
+// created the file in the folder of another user.
 func adopt(path string) error {
 	if os.Geteuid() != 0 {
 		return nil
@@ -53,7 +54,7 @@ func adopt(path string) error {
 }
 
 // ownerOf returns the user and the group of a file; -1, which changes nothing,
-// where the system does not say.
+// if the system does not report them.
 func ownerOf(info fs.FileInfo) (uid, gid int) {
 	if s, ok := info.Sys().(*syscall.Stat_t); ok {
 		return int(s.Uid), int(s.Gid)

@@ -12,7 +12,7 @@ import (
 	"github.com/respawnd/respawnd/internal/daemon"
 )
 
-// serviceUser is the number of a user that no machine needs to know.
+// serviceUser is the id of a user that need not exist.
 const serviceUser = 54321
 
 // giveAway gives a file to the user of a service.

@@ -14,8 +14,8 @@ import (
 	"github.com/respawnd/respawnd/internal/netclient"
 )
 
-// errUnexpected is another message than the one that had to come. Any other
-// error of a player says that the connection has ended.
+// errUnexpected reports a message other than the expected one. Any other error
+// of a player means that the connection has ended.
 var errUnexpected = netclient.ErrUnexpected
 
 // player is a game that signs in to the presence service.
@@ -35,7 +35,7 @@ func meet(ctx context.Context, at netip.AddrPort) (*player, error) {
 	return &player{p}, err
 }
 
-// knock sends a login: by is the key that says who it is, uniquenick or user.
+// knock sends a login: by is the key with the name, uniquenick or user.
 func (p *player) knock(by, who, password string) error {
 	_, err := p.SendLogin(gpcm.Login{By: by, Name: who, Password: password, Game: testGame})
 	return err
@@ -69,9 +69,9 @@ func (p *player) expect(head string) (string, error) {
 	return m, err
 }
 
-// caughtUp waits until everything that the player has sent is carried out, and
-// returns what came meanwhile. Commands of one session are carried out in their
-// order, so it sends one that has an answer of its own.
+// caughtUp waits until all commands of the player are executed, and returns the
+// messages received meanwhile. Commands of one session are executed in order,
+// so it sends one that has an answer of its own.
 func (p *player) caughtUp() (heard []string, err error) {
 	const id = `\id\999\final\`
 	if err := p.send(`\getprofile\\sesskey\$K\profileid\2147483647` + id); err != nil {
@@ -156,7 +156,7 @@ func (s seat) hears(format string, args ...any) string {
 	return m
 }
 
-// hearsNothing fails if there is something that was not read.
+// hearsNothing fails if there are unread messages.
 func (s seat) hearsNothing() {
 	s.t.Helper()
 	if heard, err := s.caughtUp(); err != nil || len(heard) > 0 {

@@ -23,26 +23,25 @@ type friend struct {
 	captain  string   // name
 	accepted bool     // else: only asked
 	left     []string // messages that wait
-	visited  bool     // since the storm: nothing more is left for it
+	visited  bool     // signed in since the storm: no further messages are sent
 }
 
-// ack says that something which was done for a friend is acknowledged.
+// ack reports that a change for a friend is acknowledged.
 type ack struct {
 	friend *friend
 	note   func(*friend)
 }
 
-// An open request, a buddy or a message that was acknowledged is there after a
-// crash, once, whenever that comes.
+// An acknowledged request, buddy or message exists exactly once after a crash
+// at any time.
 //
-// The protocol has no answer to the commands that make them. But the commands
-// of a session are carried out in their order. So what counts as acknowledged
-// is a command on whose connection a later one was answered, and the first one
-// was not refused.
+// The protocol does not answer the commands that create them. But commands of a
+// session are executed in order: a command counts as acknowledged if it was not
+// refused and a later one of the same connection was answered.
 func TestBuddiesAndMessagesSurviveAKill(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	file := writeFile(t, "storm.yaml", "net:\n  trusted: [127.0.0.0/8]\n") // quotas are not what is tested
+	file := writeFile(t, "storm.yaml", "net:\n  trusted: [127.0.0.0/8]\n") // quotas are not the subject
 	captains := []string{"Captain0", "Captain1", "Captain2", "Captain3"}
 	for _, name := range captains {
 		typed(t, testEnv(dir), stormPassword, "account", "create", "--email", name+"@example.com",
@@ -79,7 +78,7 @@ func TestBuddiesAndMessagesSurviveAKill(t *testing.T) {
 	}
 	c := startChild(t, dir, "--config", file)
 	checkFriends(t, c, captains, friends, rounds)
-	checkFriends(t, c, captains, friends, rounds) // what was delivered does not come again
+	checkFriends(t, c, captains, friends, rounds) // delivered messages do not come again
 	c.kill()
 	wantNoPassword(t, dir)
 }
@@ -173,7 +172,7 @@ func makeFriends(ctx context.Context, at map[string]netip.AddrPort, captain, pre
 	}
 }
 
-// accept has the friend sign in, agree to what it is asked, and go.
+// accept lets the friend sign in, accept its requests, and sign out.
 func (f *friend) accept(ctx context.Context, at netip.AddrPort, acks chan<- ack) error {
 	p, err := enter(ctx, at, f.name)
 	if err != nil {

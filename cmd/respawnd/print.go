@@ -40,7 +40,7 @@ func dash(s string) string {
 	return printable(s)
 }
 
-// printable keeps what a stranger sent from moving the cursor.
+// printable makes untrusted text safe for a terminal.
 func printable(s string) string { return clean.Printable(s) }
 
 func yesNo(yes bool) string {
@@ -58,7 +58,7 @@ func stamp(t time.Time) string {
 	return t.Local().Format(time.DateTime)
 }
 
-// until returns the end of something; zero: it has none.
+// until returns the end of something, "-" for the zero time.
 func until(t time.Time) string {
 	if t.IsZero() {
 		return "further notice"

@@ -9,7 +9,7 @@ import (
 	"github.com/respawnd/respawnd/probe"
 )
 
-// askOnce asks one server from a socket of its own until ctx ends.
+// askOnce queries one server from a socket of its own until ctx ends.
 func askOnce(ctx context.Context, protocol probe.Protocol, address string) (st probe.Status, err error) {
 	to, err := net.ResolveUDPAddr("udp4", address)
 	if err != nil {

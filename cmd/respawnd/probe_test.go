@@ -106,7 +106,7 @@ func TestServersAreAddedRemovedAndHidden(t *testing.T) {
 	own := h.address().String()
 	appears(t, d, own)
 
-	// Hidden ones are in no list, and those who report notice nothing.
+	// Hidden ones are in no list; servers that report do not notice it.
 	d.cli("server", "hide", own, "--reason", "fake players")
 	d.cli("server", "hide", one)
 	if all := allRecords(t, d); len(all) != 1 || all[two].Game != "mymod" {
@@ -129,7 +129,8 @@ func TestServersAreAddedRemovedAndHidden(t *testing.T) {
 	d.cli("server", "unhide", one)
 	appears(t, d, one)
 
-	// It is said which of them answer, and why others do not stand in the list.
+	// The command shows which of them answer, and why others are not in the
+	// list.
 	silent := netip.AddrPortFrom(netip.MustParseAddr("127.0.0.9"), h.address().Port()).String()
 	d.cli("server", "add", "a2s", silent)
 	eventually(t, "what came of the silent server", func() bool {
@@ -143,7 +144,7 @@ func TestServersAreAddedRemovedAndHidden(t *testing.T) {
 		refused(t, exitFailure, d.cliEnv(), []string{"server", "add", "a2s", address}, reason)
 	}
 
-	// Removed ones leave at once; those who report come back.
+	// Removed ones leave at once; servers that report come back.
 	d.cli("server", "remove", one)
 	if _, ok := allRecords(t, d)[one]; ok {
 		t.Error("a removed server is listed")
@@ -185,7 +186,7 @@ func TestAddedAndHiddenServersSurviveAKill(t *testing.T) {
 	}
 	c.kill()
 
-	// On the store alone: what is kept can be seen and changed.
+	// Without a daemon, the stored servers can be listed and changed.
 	env := testEnv(dir)
 	if out := cli(t, env, "server", "list", "--kept"); strings.Count(out, one) != 1 || strings.Count(out, two) != 2 {
 		t.Errorf("server list --kept without a daemon:\n%s", out)

@@ -49,8 +49,8 @@ type child struct {
 	state   *os.ProcessState // once ended is closed
 }
 
-// startChild runs the built program and returns when it is ready. What is in
-// more are variables, NAME=value, or arguments.
+// startChild runs the built program and returns when it is ready. more holds
+// variables, NAME=value, or arguments.
 func startChild(t testing.TB, dir string, more ...string) *child {
 	t.Helper()
 	var args, vars []string
@@ -70,8 +70,7 @@ func startProcess(t testing.TB, workingDir string, env []string, args ...string)
 	return launch(t, workingDir, nil, env, args...).begin()
 }
 
-// startWrapped is startChild for a program that is run by another, which
-// becomes it.
+// startWrapped is startChild for a program that a wrapper executes.
 func startWrapped(t testing.TB, wrapper, env []string, args ...string) *child {
 	t.Helper()
 	return launch(t, "", wrapper, env, args...).begin()
@@ -93,7 +92,7 @@ func launch(t testing.TB, workingDir string, wrapper, env []string, args ...stri
 	c.process = cmd.Process
 	go func() {
 		defer close(c.ended)
-		_ = cmd.Wait() // its state says it all
+		_ = cmd.Wait() // the caller reads its state
 		c.state = cmd.ProcessState
 	}()
 	t.Cleanup(c.kill)
@@ -145,7 +144,7 @@ func TestBuiltProgramTellsItsExitCode(t *testing.T) {
 		{[]string{"no-such-command"}, exitUsage},
 	} {
 		cmd := exec.CommandContext(t.Context(), path, tc.args...)
-		out, _ := cmd.CombinedOutput() // the exit code says the rest
+		out, _ := cmd.CombinedOutput() // the caller checks the exit code
 		if got := cmd.ProcessState.ExitCode(); got != tc.want {
 			t.Errorf("respawnd %s: exit code %d, want %d\n%s", strings.Join(tc.args, " "), got, tc.want, out)
 		}

@@ -32,7 +32,7 @@ func qstat(t *testing.T) string {
 	return ""
 }
 
-// shown is what qstat tells about a server, or about the master itself.
+// shown is qstat's output about a server, or about the master itself.
 type shown struct {
 	Protocol, Address, Status, Name, Map string
 	Servers, NumPlayers, MaxPlayers      int
@@ -60,9 +60,9 @@ func askQstat(t *testing.T, d *running, game string) map[string]shown {
 	return all
 }
 
-// answerText has a host answer text queries as game servers do, until the test
-// ends: the status in as many packets as there are parts, the last one first,
-// and the proof in the last one.
+// answerText makes a host answer text queries as game servers do, until the
+// test ends: the status in one packet per part, the last one first, and the
+// proof in the last one.
 func (h *host) answerText(parts ...string) {
 	h.t.Helper()
 	var answering sync.WaitGroup
@@ -112,8 +112,9 @@ func textAnswer(packet []byte, query int, parts []string) (out [][]byte) {
 	return out
 }
 
-// TestQstatShowsServersOfBothProtocols has a server of each register, and both
-// answer the text queries of an old browser, as the servers of its time do.
+// TestQstatShowsServersOfBothProtocols registers a server of each protocol;
+// both answer the text queries of an old browser, as the servers of its time
+// do.
 func TestQstatShowsServersOfBothProtocols(t *testing.T) {
 	qstat(t)
 	t.Parallel()

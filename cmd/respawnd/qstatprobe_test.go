@@ -19,9 +19,8 @@ type told struct {
 	Rules               map[string]string
 }
 
-// TestQstatAndTheProberAgree has qstat ask the game servers with which the
-// prober is tested: what the servers say, and what both make of it, must be the
-// same.
+// TestQstatAndTheProberAgree queries the game servers of the prober's tests
+// with qstat and with the prober: both must report the same.
 func TestQstatAndTheProberAgree(t *testing.T) {
 	path := qstat(t)
 	t.Parallel()

@@ -55,10 +55,10 @@ func (p *program) queryCommand() *cobra.Command {
 	return cmd
 }
 
-// protocolWords returns the protocols that can be asked in, for people.
+// protocolWords returns the query protocols, for help texts.
 func protocolWords() string { return strings.Join(protocolNames(), ", ") }
 
-// protocolNames returns the words for the protocols in which servers are asked.
+// protocolNames returns the names of the query protocols.
 func protocolNames() (words []string) {
 	for _, p := range probe.Protocols() {
 		words = append(words, p.String())
@@ -128,7 +128,7 @@ func (p *program) queryJSON(protocol, address string, st *probe.Status) error {
 }
 
 // columnTitles returns the names of the columns for people: without the endings
-// that mark them as such in the protocols.
+// that mark columns in the protocols.
 func columnTitles(t query.Table) []string {
 	var names []string
 	for _, name := range t.Columns {

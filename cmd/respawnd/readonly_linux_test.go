@@ -31,7 +31,7 @@ func (d *smallDisk) command(env []string, args ...string) (code int, out string)
 	line := append(append(slices.Clip(d.wrapper), path), args...)
 	cmd := exec.CommandContext(ctx, line[0], line[1:]...)
 	cmd.Env = append(os.Environ(), env...)
-	text, _ := cmd.CombinedOutput() // its exit code says the rest
+	text, _ := cmd.CombinedOutput() // the caller checks the exit code
 	return cmd.ProcessState.ExitCode(), string(text)
 }
 
@@ -76,8 +76,8 @@ func TestReadOnlyDataFolderIsRefused(t *testing.T) {
 	}
 }
 
-// Wherever the store is cut off, or a bit of it flipped, the daemon starts or says
-// why not; it neither hangs nor falls over.
+// With a store that is truncated anywhere, or has a flipped bit, the daemon
+// starts or reports the reason; it neither hangs nor crashes.
 func TestCutOrFlippedStoreNeverHangsTheStart(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -22,8 +22,8 @@ import (
 
 var update = flag.Bool("update", false, "write the reference pages in docs/operators")
 
-// checkReference compares a page below docs/operators with what it should be
-// below its first table or second heading, or writes it.
+// checkReference compares the part of a page of docs/operators from its first
+// table or second heading on with the wanted text, or writes it.
 func checkReference(t *testing.T, name, from, reference string) {
 	t.Helper()
 	file := filepath.Join(repository, "docs", "operators", name)

@@ -15,8 +15,8 @@ import (
 	"github.com/respawnd/respawnd/internal/services"
 )
 
-// takenOver is what the services and the daemon are given of a configuration on a
-// reload, as text.
+// takenOver returns the values that services and daemon receive on a reload, as
+// text.
 func takenOver(cfg *services.Config) string {
 	var b strings.Builder
 	write(&b, reflect.ValueOf(cfg.Shared()), 0)
@@ -26,8 +26,8 @@ func takenOver(cfg *services.Config) string {
 	return b.String()
 }
 
-// write prints a value with what its pointers lead to, but without functions,
-// channels, clocks and what is counted in arrays and maps.
+// write prints a value and the targets of its pointers, but without functions,
+// channels, clocks and counters in arrays and maps.
 func write(b *strings.Builder, v reflect.Value, depth int) {
 	switch {
 	case depth > 6 || !v.IsValid() || v.Type() == reflect.TypeFor[time.Time]() || v.Type() == reflect.TypeFor[maphash.Seed]():
@@ -46,7 +46,7 @@ func write(b *strings.Builder, v reflect.Value, depth int) {
 	}
 }
 
-// A field that a reload takes over changes what a service goes by.
+// Changing a live field changes the settings of a service on a reload.
 func TestEveryKeyThatReloadsReachesAService(t *testing.T) {
 	base, _, err := services.Load(configs.Options{})
 	if err != nil {

@@ -46,7 +46,7 @@ func TestReloadRace(t *testing.T) {
 	c.log.check(t)
 }
 
-// With one mistake anywhere, nothing of what is right is taken over.
+// After one mistake anywhere, no change takes effect.
 func TestReloadMistake(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -36,8 +36,8 @@ func (p *program) restoreCommand() *cobra.Command {
 	}
 }
 
-// restore checks the whole backup, then puts its files in place. What was there
-// is kept beside them.
+// restore checks the whole backup, then puts its files in place. Existing files
+// are kept beside them.
 func (p *program) restore(ctx context.Context, cfg *services.Config, path string) error {
 	in, err := os.Open(path)
 	if err != nil {
@@ -72,12 +72,12 @@ func (p *program) restore(ctx context.Context, cfg *services.Config, path string
 	return p.putInPlace(dir, m, target)
 }
 
-// restoreCopies is how many copies of a backup's files a restore has on the disk
-// at a time: what was unpacked, and what is put beside the targets.
+// restoreCopies is the number of copies of a backup's files that a restore has
+// on the disk at a time: unpacked, and beside the targets.
 const restoreCopies = 2
 
-// roomFor returns an error if files of a total size cannot come out of a backup,
-// or do not fit into the data folder.
+// roomFor returns an error if a total size is impossible for a backup of this
+// length, or does not fit on the disk of the data folder.
 func roomFor(bytes int64, in *os.File, dir string) error {
 	info, err := in.Stat()
 	if err != nil {
@@ -98,7 +98,7 @@ func roomFor(bytes int64, in *os.File, dir string) error {
 }
 
 // checkRestored returns an error if a daemon could not start from the unpacked
-// files in dir. The store among them may be upgraded by that.
+// files in dir. This may upgrade the store.
 func checkRestored(ctx context.Context, dir string) (err error) {
 	path := filepath.Join(dir, daemon.StoreName)
 	if err := bolt.Verify(path); err != nil {
@@ -124,8 +124,8 @@ func checkRestored(ctx context.Context, dir string) (err error) {
 	return err
 }
 
-// notRunning makes sure that no daemon uses the data folder. A store that
-// cannot be opened for another reason is just what a backup is for.
+// notRunning makes sure that no daemon uses the data folder. Other errors of
+// the store are ignored, since the backup replaces it.
 func notRunning(ctx context.Context, cfg *services.Config) error {
 	if _, err := os.Stat(daemon.StorePath(cfg)); errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -140,8 +140,8 @@ func notRunning(ctx context.Context, cfg *services.Config) error {
 	return nil
 }
 
-// putInPlace puts the checked files where they belong: first copies beside all
-// of the targets, which may lie on other file systems, then the renames.
+// putInPlace puts the checked files in place: first copies beside all targets,
+// which may be on other file systems, then renames.
 func (p *program) putInPlace(dir string, m backup.Manifest, target map[string]string) error {
 	suffix := ".before-restore-" + time.Now().Format("20060102-150405")
 	const fresh = ".restored"
@@ -168,8 +168,8 @@ func (p *program) putInPlace(dir string, m backup.Manifest, target map[string]st
 		m.Created.Local().Format(time.DateTime), m.Version, suffix)
 }
 
-// predecessor returns the path whose owner the file at path is to get: the file
-// that is there, or its folder.
+// predecessor returns the path whose owner the file at path gets: an existing
+// file there, or its folder.
 func predecessor(path string) string {
 	if _, err := os.Stat(path); err != nil {
 		return filepath.Dir(path)
@@ -187,7 +187,7 @@ func copyFile(from, to string) (err error) {
 		return err
 	}
 	defer func() { _ = in.Close() }()
-	if err := os.Remove(to); err != nil && !errors.Is(err, fs.ErrNotExist) { // of a restore that was broken off
+	if err := os.Remove(to); err != nil && !errors.Is(err, fs.ErrNotExist) { // left by an interrupted restore
 		return err
 	}
 	out, err := os.OpenFile(to, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)

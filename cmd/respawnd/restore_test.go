@@ -54,7 +54,7 @@ func packBackup(t *testing.T, files map[string][]byte) string {
 	return writeFile(t, "backup", out.String())
 }
 
-// A backup from which a daemon could not go on is refused before anything is
+// A backup from which a daemon could not continue is refused before anything is
 // changed.
 func TestRestoreRefuses(t *testing.T) {
 	t.Parallel()
@@ -100,13 +100,13 @@ func TestRestoreRefuses(t *testing.T) {
 	cli(t, testEnv(target), "restore", packBackup(t, unpacked(t, saved)))
 }
 
-// What a backup says of its sizes is checked before it is unpacked.
+// The sizes that a backup states are checked before it is unpacked.
 func TestRestoreOfASparseFile(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	free, err := backup.FreeSpace(dir)
 	must(t, err)
-	size := int64(free) // as much as there is, which is less than it takes
+	size := int64(free) // exactly the free space, which is less than needed
 	manifest := fmt.Appendf(nil, `{"format":1,"version":"v1","created":"2026-11-01T12:00:00Z","files":[{"name":"respawnd.db","size":%d,"sha256":""}]}`, size)
 	var head bytes.Buffer
 	out := tar.NewWriter(&head)

@@ -39,7 +39,7 @@ func askSearch(ctx context.Context, at netip.AddrPort, request string) (string, 
 }
 
 // newUser creates an account as a game does and returns the id of its profile,
-// "" if that was not acknowledged.
+// "" if it was not acknowledged.
 func newUser(ctx context.Context, at netip.AddrPort, name string) (id string) {
 	answer, err := askSearch(ctx, at, newUserRequest(name))
 	if err != nil || !strings.HasPrefix(answer, `\nur\0\pid\`) {

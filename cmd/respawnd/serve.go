@@ -25,8 +25,8 @@ func (p *program) serveCommand() *cobra.Command {
 	}
 }
 
-// serve runs the daemon until ctx ends or a service fails. All it has to say
-// goes to the log, one line per mistake.
+// serve runs the daemon until ctx ends or a service fails. Errors are logged,
+// one line per mistake.
 func (p *program) serve(ctx context.Context) error {
 	cfg, warnings, err := p.load()
 	if err != nil {

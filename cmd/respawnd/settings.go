@@ -14,7 +14,7 @@ import (
 	"github.com/respawnd/respawnd/operator"
 )
 
-// load reads the configuration as the flags and the environment say.
+// load reads the configuration from flags, environment and file.
 func (p *program) load() (*services.Config, []string, error) {
 	return services.Load(configs.Options{File: p.config, Env: p.env, Flags: p.flags})
 }
@@ -101,8 +101,8 @@ func (p *program) configCommand() *cobra.Command {
 	}
 }
 
-// logFormat finds out how to log before, or although, the configuration cannot
-// be read: a program that reads our lines must be able to read that one too.
+// logFormat returns the format of the log if the configuration cannot be read:
+// programs that read the log must be able to read that error too.
 func (p *program) logFormat() string {
 	if v, ok := p.flags["log.format"]; ok {
 		return v

@@ -86,7 +86,7 @@ func TestReloadTakesOverGamesAndLimits(t *testing.T) {
 	two.expect(qr2.KindRefusal)
 	wantListed(t, &c.running, one)
 
-	// A mistake leaves everything as it was.
+	// After a mistake nothing has changed.
 	for name, broken := range map[string]func(){
 		"games":  func() { write(games, "games:\n  - name: 'not a name'\n") },
 		"limits": func() { write(games, "games: []\n"); write(config, settings+"none\n") },

@@ -48,7 +48,8 @@ func (q *queryTool) exchange(request []byte) (answer []byte) {
 	return answer
 }
 
-// try has a question answered, with a token if it must be.
+// try sends a query, again with a token if the server requires it, and returns
+// the answer.
 func (q *queryTool) try(text string) (wire.Table, error) {
 	q.t.Helper()
 	query, err := wire.ParseQuery([]byte(text))

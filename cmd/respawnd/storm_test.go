@@ -22,14 +22,14 @@ import (
 	"github.com/respawnd/respawnd/storage"
 )
 
-// fact is something that must be so after a crash, because a daemon has
+// fact is a statement that must hold after a crash, because a daemon has
 // acknowledged it.
 type fact struct {
 	text string
-	not  bool // it must not be so
+	not  bool // it must not hold
 }
 
-// storm is a daemon that is about to be killed, as those who write to it see it.
+// storm is a daemon that is about to be killed, as its writers see it.
 type storm struct {
 	at     map[string]netip.AddrPort
 	op     operator.Operator
@@ -43,15 +43,15 @@ type acked struct {
 	facts  []fact
 }
 
-// stormWriter changes one kind of thing. write makes one change, to something
-// of its own that is called name, and returns what is so from then on.
+// stormWriter changes one kind of data. write makes one change, to an object of
+// its own called name, and returns the facts that hold from then on.
 type stormWriter struct {
 	name  string
 	write func(ctx context.Context, s *storm, name string) ([]fact, error)
 }
 
-// stormRounds is how often the daemon is killed. The environment variable is
-// for those who want to be surer: STORM_ROUNDS=200 go test -run Storm ./cmd/respawnd
+// stormRounds is the number of kills. For a longer test: STORM_ROUNDS=200 go
+// test -run Storm ./cmd/respawnd
 func stormRounds(t *testing.T) int {
 	t.Helper()
 	n, err := strconv.Atoi(os.Getenv("STORM_ROUNDS"))
@@ -61,12 +61,12 @@ func stormRounds(t *testing.T) int {
 	return n
 }
 
-// Whatever was acknowledged, by any service, is so after a crash at any moment,
+// Every change that any service acknowledged survives a crash at any moment,
 // and no password is on the disk.
 func TestStormOfKillsLosesNothingAcknowledged(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	file := writeFile(t, "storm.yaml", "net:\n  trusted: [127.0.0.0/8]\nadmin:\n  audit_entries: 1000000\n") // quotas are not what is tested
+	file := writeFile(t, "storm.yaml", "net:\n  trusted: [127.0.0.0/8]\nadmin:\n  audit_entries: 1000000\n") // quotas are not the subject
 	typed(t, testEnv(dir), stormPassword, "account", "create",                                               // profile 1, which others block
 		"--email", "anchor@example.com", "--nick", "anchor", "--uniquenick", "anchor", "--password-stdin")
 	rounds := stormRounds(t)
@@ -84,8 +84,8 @@ func TestStormOfKillsLosesNothingAcknowledged(t *testing.T) {
 	wantNoPassword(t, dir)
 }
 
-// storm has all writers write and kills the daemon under them, at a random
-// moment after each received an acknowledgement.
+// storm runs all writers and kills the daemon at a random moment after each
+// received an acknowledgement.
 func (c *child) storm(dir string, round int, counts map[string]int, truth map[string]fact) {
 	c.t.Helper()
 	acks := make(chan acked)
@@ -132,7 +132,7 @@ func (s *storm) run(t testing.TB, w stormWriter, prefix string) {
 	}
 }
 
-// checkTruth fails unless everything that was acknowledged is so.
+// checkTruth fails unless all acknowledged facts hold.
 func checkTruth(t *testing.T, c *child, dir string, truth map[string]fact, round int) {
 	t.Helper()
 	have, noted := readTruth(t, c.client(dir))
@@ -172,8 +172,8 @@ func checkTruth(t *testing.T, c *child, dir string, truth map[string]fact, round
 	}
 }
 
-// readTruth returns what is so, and which bans there should be if the audit log
-// is to be believed.
+// readTruth returns the facts, and the bans that should exist according to the
+// audit log.
 func readTruth(t *testing.T, op operator.Operator) (have, noted map[string]bool) {
 	t.Helper()
 	ctx := t.Context()
@@ -224,7 +224,7 @@ func readTruth(t *testing.T, op operator.Operator) (have, noted map[string]bool)
 	return have, noted
 }
 
-// readAccounts adds what is so of the accounts.
+// readAccounts adds the facts about the accounts.
 func readAccounts(t *testing.T, op operator.Operator, have map[string]bool) {
 	t.Helper()
 	var export bytes.Buffer

@@ -35,8 +35,8 @@ func notSo(texts ...string) []fact {
 	return list
 }
 
-// everySecond makes a change and, for every second name, takes it back. The
-// acknowledgement is that of the last one.
+// everySecond makes a change and, for every second name, reverts it. The
+// acknowledgement is that of the last step.
 func everySecond(name string, change, back func() error, now []fact, after []fact) ([]fact, error) {
 	if err := change(); err != nil {
 		return nil, err

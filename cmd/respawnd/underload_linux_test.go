@@ -14,7 +14,7 @@ import (
 	"github.com/respawnd/respawnd/qr2"
 )
 
-// hundred registers so many servers that report themselves now and then.
+// hundred registers a hundred servers that report from time to time.
 func hundred(t *testing.T, c *child) (hosts []*host) {
 	t.Helper()
 	for n := range 100 {
@@ -44,7 +44,7 @@ func makeAccounts(t *testing.T, c *child, prefix string, made *atomic.Int64) (na
 	}
 }
 
-// A stop in the middle of everything keeps the list and loses no account.
+// A stop under load keeps the list and loses no account.
 func TestRestartUnderLoadKeepsListAndAccounts(t *testing.T) {
 	t.Parallel()
 	dir, file := t.TempDir(), loadedConfig(t)
@@ -77,9 +77,9 @@ func TestRestartUnderLoadKeepsListAndAccounts(t *testing.T) {
 	}
 }
 
-// With a limit of 64 MiB the daemon serves 100 servers and those who ask for
-// them without spending its time on the search for memory. LITTLE_MEMORY_ROUNDS
-// makes the load longer; the figures are in the log of the test.
+// With a limit of 64 MiB the daemon serves 100 servers and their browsers
+// without spending its time on garbage collection. LITTLE_MEMORY_ROUNDS makes
+// the load longer; the figures are in the log of the test.
 func TestLittleMemoryIsEnough(t *testing.T) {
 	t.Parallel()
 	rounds, err := strconv.Atoi(os.Getenv("LITTLE_MEMORY_ROUNDS"))

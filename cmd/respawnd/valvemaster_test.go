@@ -21,7 +21,7 @@ import (
 )
 
 // valveHost is a game server of Valve's kind: it sends heartbeats, and answers
-// A2S queries from everybody.
+// A2S queries from any address.
 type valveHost struct {
 	*valvemaster.Host
 	t testing.TB
@@ -172,7 +172,7 @@ func TestValveServerIsListedOnceItAnswers(t *testing.T) {
 	if line := lineWith(d.cli("server", "list"), deaf.address().String()); !strings.Contains(line, "no answer to A2S queries") {
 		t.Errorf("server list says %q about it", line)
 	}
-	// A good-bye that any host can forge, and one that carries a proof.
+	// A goodbye that any host can forge, and one with a proof.
 	h.send(valvemaster.Goodbye{}.AppendTo(nil))
 	h.challenge() // comes behind it
 	if got := valveList(t, d, ""); !slices.Equal(got, want) {
@@ -279,8 +279,8 @@ func askQstatValve(t *testing.T, d *running, query string) map[string]shown {
 	return all
 }
 
-// A game server's UDP port is its own, even if a TCP service of ours has the
-// same number.
+// A game server may use a UDP port whose number a TCP service of the daemon
+// has.
 func TestValveServerOnThePortOfATCPService(t *testing.T) {
 	t.Parallel()
 	d := start(t, t.TempDir())
@@ -342,7 +342,7 @@ func TestQstatShowsValveServers(t *testing.T) {
 			t.Errorf("quakestat %s (-want +got):\n%s", query, diff)
 		}
 	}
-	// Another of its types, whose servers it asks in another way.
+	// Another of qstat's types, which queries servers in another way.
 	if got := askQstatValve(t, d, "-hla2sm"); got[address].Servers != len(all) {
 		t.Errorf("quakestat -hla2sm: %d servers, want %d", got[address].Servers, len(all))
 	}

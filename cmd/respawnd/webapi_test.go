@@ -69,7 +69,7 @@ func (s *stream) next() (id, kind string, data struct{ ID, Name, Address, Reason
 	}
 }
 
-// waitForPlace reads until the stream has its place in the list.
+// waitForPlace reads until the stream is subscribed to the list.
 func (s *stream) waitForPlace() {
 	s.t.Helper()
 	for !strings.HasPrefix(s.line(), "id: ") {

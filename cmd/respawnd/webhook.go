@@ -41,7 +41,7 @@ func (p *program) webhookList() *cobra.Command {
 	}
 }
 
-// hostOf returns the host of a URL, which is no secret.
+// hostOf returns the host of a URL, which is not secret.
 func hostOf(text string) string {
 	u, err := url.Parse(text)
 	if err != nil {
@@ -80,8 +80,8 @@ func (p *program) webhookTest() *cobra.Command {
 	return cmd
 }
 
-// tryWebhooks sends a test to the hooks with the names, or to all if there are no
-// names, and says how it went.
+// tryWebhooks sends a test to the hooks with the names, or to all if there are
+// no names, and prints the results.
 func (p *program) tryWebhooks(ctx context.Context, hooks []webhook.Hook, names []string) error {
 	tried, failed := 0, 0
 	for _, h := range hooks {

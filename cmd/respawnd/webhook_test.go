@@ -22,7 +22,7 @@ type inbox struct {
 	gots chan string // bodies
 }
 
-// newInbox takes requests that are signed, or have no signature if signed is
+// newInbox accepts requests that are signed, or have no signature if signed is
 // false.
 func newInbox(t testing.TB, signed bool) *inbox {
 	b := &inbox{t: t, gots: make(chan string, 100)}

@@ -213,9 +213,9 @@ func TestDoctorSaysThatNothingWasHeard(t *testing.T) {
 	d.stop()
 }
 
-// TestWhyBelievesNobodyAboutTheVisitor asks the page with another address in
-// every header that proxies use.
-func TestWhyBelievesNobodyAboutTheVisitor(t *testing.T) {
+// TestWhyIgnoresProxyHeaders requests the page with another address in every
+// header that proxies use.
+func TestWhyIgnoresProxyHeaders(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
 		trusted string

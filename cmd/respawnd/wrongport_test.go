@@ -8,8 +8,8 @@ import (
 	"github.com/respawnd/respawnd/internal/verdicts"
 )
 
-// doctor says of a server whose packets arrive and are dropped where to send them
-// if this daemon has such a port.
+// For a server whose packets are dropped as foreign, doctor names the right
+// port if this daemon has one.
 func TestWrongPortIsReported(t *testing.T) {
 	t.Parallel()
 	d := start(t, t.TempDir(), variable("log.level", "debug"))

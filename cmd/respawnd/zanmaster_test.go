@@ -40,7 +40,7 @@ func TestZandronumServerIsListed(t *testing.T) {
 	launcher.wantAnswer(zandronum.AnswerWrongVersion)
 	wantZanList(t, launcher, h)
 
-	// The address waits for its next list. That concerns launchers alone: the
+	// The address waits for its next list. That concerns launchers only: the
 	// game server on the same address continues.
 	launcher.send(zandronum.AppendListRequest(nil, zandronum.ListVersion))
 	launcher.wantAnswer(zandronum.AnswerTooSoon)
@@ -224,7 +224,7 @@ func TestZandronumServerThatDoesNotEnforce(t *testing.T) {
 			if ok != want.listed || (record.Rules["warning"] != "") != want.warned {
 				t.Errorf("public JSON: listed %v, record %+v, want listed %v, warning %v", ok, record, want.listed, want.warned)
 			}
-			// The operator sees it in any case, and why others do not.
+			// The operator always sees it, and the reason why others do not.
 			line := lineWith(d.cli("server", "list", "--game", zandronum.Game), lax.address().String())
 			if line == "" || strings.Contains(line, "hidden: does not enforce the ban list") == want.listed {
 				t.Errorf("server list says %q about the server that does not enforce", line)

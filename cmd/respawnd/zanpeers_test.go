@@ -15,9 +15,9 @@ import (
 )
 
 const (
-	// zanString is what a game server makes up when it starts.
+	// zanString is the verification string of a game server.
 	zanString = "0123456789abcdef0123456789abcdef"
-	// zanRevision is one of our days.
+	// zanRevision is a current revision.
 	zanRevision = zanmaster.ClientRevision
 )
 
@@ -28,8 +28,8 @@ type zanPeer struct {
 	asked chan zandronum.Query
 }
 
-// newZanPeer opens a socket on a free port of an address. tell answers the
-// queries of others than the master; nil: it is silent.
+// newZanPeer opens a socket on a free port of an address. tell answers queries
+// that do not come from the master; nil: none is answered.
 func newZanPeer(t testing.TB, d *running, at netip.Addr, tell func(zandronum.Query) [][]byte) *zanPeer {
 	t.Helper()
 	p := &zanPeer{t: t, asked: make(chan zandronum.Query, 64)}
@@ -129,7 +129,7 @@ func (h *zanHost) request() zandronum.Verification {
 	return v
 }
 
-// verify answers a verification request and takes the ban list.
+// verify answers a verification request and receives the ban list.
 func (h *zanHost) verify(v zandronum.Verification) zandronum.BanList {
 	h.t.Helper()
 	h.must(h.Verify(v))
@@ -137,14 +137,15 @@ func (h *zanHost) verify(v zandronum.Verification) zandronum.BanList {
 	return l
 }
 
-// register has the server verified and returns its ban list.
+// register verifies the server and returns its ban list.
 func (h *zanHost) register() zandronum.BanList {
 	h.t.Helper()
 	h.announce()
 	return h.verify(h.request())
 }
 
-// banList takes all parts of a ban list, in their order, and acknowledges it.
+// banList receives all parts of a ban list, in their order, and acknowledges
+// it.
 func (h *zanHost) banList() (l zandronum.BanList, parts int) {
 	h.t.Helper()
 	l, parts, err := h.AwaitBanList(wait(h.t))
@@ -172,13 +173,13 @@ func wantZanList(t testing.TB, launcher *zanPeer, hosts ...*zanHost) {
 // noWindow lets an address ask for the list as often as it wants.
 var noWindow = variable("zanmaster.list_window", "0s")
 
-// startZan is start for a daemon that asks servers nothing.
+// startZan is start for a daemon that does not query servers.
 func startZan(t testing.TB, dir string, more ...string) *running {
 	t.Helper()
 	return start(t, dir, append([]string{variable("zanmaster.query", "false")}, more...)...)
 }
 
-// zanInfo is what the server tells about itself.
+// zanInfo is the status of a server.
 func zanInfo(name string) *zandronum.Info {
 	return &zandronum.Info{
 		Version: "3.3-test", Flags: zandronum.AllFlags, Flags2: zandronum.AllFlags2,
@@ -233,8 +234,8 @@ func zanRecords(t testing.TB, d *running) map[string]zanRecord {
 	return records
 }
 
-// eventually repeats a look at the daemon until it shows what is wanted, less and
-// less often: the processor is for the daemon.
+// eventually repeats look until it succeeds, at growing intervals, so that the
+// processor time is left to the daemon.
 func eventually(t testing.TB, what string, look func() bool) {
 	t.Helper()
 	end := time.Now().Add(hang)

@@ -23,7 +23,7 @@ func TestZandronumReload(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	// The file alone is not looked at: what happens is the signal's doing.
+	// The change of the file alone has no effect; the signal has.
 	const settings = "zanmaster:\n  query: false\n  ban_files_poll: 0s\n  list_window: 0s\n"
 	write(config, settings)
 	c := startChild(t, data, "--config", config)
@@ -54,7 +54,7 @@ func TestZandronumReload(t *testing.T) {
 	bad.announce()
 	bad.wantAnswer(zandronum.AnswerBanned)
 
-	// A mistake in the configuration leaves everything as it was.
+	// After a mistake in the configuration nothing has changed.
 	write(config, settings+"  not_enforcing: perhaps\n")
 	n = c.log.len()
 	c.signal(syscall.SIGHUP)
