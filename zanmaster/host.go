@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/respawnd/respawnd/internal/ascii"
+	"github.com/respawnd/respawnd/internal/netserve"
 	"github.com/respawnd/respawnd/internal/unproved"
 	"github.com/respawnd/respawnd/internal/verdicts"
 	"github.com/respawnd/respawnd/internal/zandronum"
@@ -118,6 +119,40 @@ func (t *hostTable) removeHost(a netip.AddrPort) {
 // may never have existed.
 func (t *hostTable) room(a netip.AddrPort, limit int) bool {
 	return limit == 0 || t.perAddr[a.Addr()] < limit || t.known[a] != nil
+}
+
+// bounds are those that hold for the servers of an address.
+type bounds struct {
+	servers  int               // known ones at it; 0: no bound
+	pending  int               // of all addresses
+	requests *netserve.Limiter // of requests that are longer than the challenge; nil: no bound
+}
+
+// maxRequest is the size of the longest coded request.
+const maxRequest = maxVerification + 8 + 1
+
+// introduce takes the challenge of a server that is not known, and appends to b the
+// request that verifies it, or returns why there is none. gone others had to make
+// room. A request that is no longer than the challenge that asked for it cannot be
+// used to flood others. It costs no allowance, which a real server at that address
+// would lack.
+func (t *hostTable) introduce(b []byte, p netserve.Packet, c zandronum.Challenge, most bounds, now time.Time) (request []byte, gone int, dropped drop) {
+	if !t.room(p.From, most.servers) {
+		return nil, 0, dropTooMany
+	}
+	v, gone := t.pend(claimOf(p.From, c.Verification), most.pending, now)
+	v.take(c, p.To, now)
+	v.in += len(p.Data)
+	var plain [maxRequest]byte
+	request = zandronum.Encode(b, zandronum.AppendVerificationRequest(plain[:0], zandronum.Verification{Verification: c.Verification, Number: v.number}))
+	switch {
+	case len(request) > len(p.Data) && most.requests != nil && !most.requests.Allow(p.From.Addr(), now):
+		return nil, gone, dropLimited
+	case !v.spend(len(request)):
+		return nil, gone, dropNoBudget
+	default:
+		return request, gone, notDropped
+	}
 }
 
 // pend returns the verification of a server, made if it is missing, and how many

@@ -89,26 +89,30 @@ func (s *Server) heartbeat(p netserve.Packet, c zandronum.Challenge, now time.Ti
 // introduce starts the verification of a server, or continues with it. One that
 // is listed already stays so meanwhile.
 func (s *Server) introduce(w netserve.PacketWriter, p netserve.Packet, c zandronum.Challenge, now time.Time) drop {
-	q, dropped := s.pend(p, c, now)
-	if dropped != notDropped {
-		if dropped == dropTooMany {
-			s.note(p.From, verdicts.TooManyHere)
-		}
-		return dropped
+	live, a := s.live.Load(), p.From.Addr()
+	most := bounds{servers: s.serversPerAddr(a, now), pending: live.MaxPending}
+	if !s.free(a, now) {
+		most.requests = live.unproved
 	}
-	var plain [maxVerification + 8]byte
-	var coded [len(plain) + 1]byte
-	request := zandronum.Encode(coded[:0], zandronum.AppendVerificationRequest(plain[:0], q))
-	if dropped := s.spend(p, c, len(request), now); dropped != notDropped {
-		if dropped == dropLimited {
-			s.note(p.From, verdicts.Limited)
-		}
-		return dropped
+	var coded [maxRequest]byte
+	s.mu.Lock()
+	request, gone, dropped := s.hosts.introduce(coded[:0], p, c, most, now)
+	s.mu.Unlock()
+	for range gone {
+		s.opt.Metrics.Drop(dropPending.String())
 	}
-	s.out.Send(w, request, p.To, p.From)
-	s.metrics.requests.Inc()
-	s.note(p.From, verdicts.ChallengeSent)
-	return notDropped
+	switch dropped {
+	case notDropped:
+		s.out.Send(w, request, p.To, p.From)
+		s.metrics.requests.Inc()
+		s.note(p.From, verdicts.ChallengeSent)
+	case dropTooMany:
+		s.note(p.From, verdicts.TooManyHere)
+	case dropLimited:
+		s.note(p.From, verdicts.Limited)
+	default: // the others have no verdict
+	}
+	return dropped
 }
 
 // serversPerAddr returns how many servers an address may have; 0: no bound.
@@ -122,41 +126,6 @@ func (s *Server) serversPerAddr(a netip.Addr, now time.Time) int {
 // free reports whether no bound per address binds an address.
 func (s *Server) free(a netip.Addr, now time.Time) bool {
 	return s.opt.Trusted.Has(a) || s.access.Load().multi.has(a, now)
-}
-
-// pend notes a server that has to verify its address and returns what it is
-// asked, or why it is not.
-func (s *Server) pend(p netserve.Packet, c zandronum.Challenge, now time.Time) (q zandronum.Verification, dropped drop) {
-	most, limit := s.live.Load().MaxPending, s.serversPerAddr(p.From.Addr(), now)
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if !s.hosts.room(p.From, limit) {
-		return q, dropTooMany
-	}
-	v, gone := s.hosts.pend(claimOf(p.From, c.Verification), most, now)
-	for range gone {
-		s.opt.Metrics.Drop(dropPending.String())
-	}
-	v.take(c, p.To, now)
-	v.in += len(p.Data)
-	return zandronum.Verification{Verification: c.Verification, Number: v.number}, notDropped
-}
-
-// spend returns why a request of a size is not sent to an unproved address. One that is no longer than the challenge that asked for it cannot be used
-// to flood others. It costs no allowance, which a real server at that address
-// would lack.
-func (s *Server) spend(p netserve.Packet, c zandronum.Challenge, size int, now time.Time) (dropped drop) {
-	a := p.From.Addr()
-	if size > len(p.Data) && !s.free(a, now) && !s.live.Load().unproved.Allow(a, now) {
-		return dropLimited
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	v, ok := s.hosts.pending.Get(claimOf(p.From, c.Verification))
-	if !ok || !v.spend(size) {
-		return dropNoBudget
-	}
-	return notDropped
 }
 
 // verification takes a server's answer and lists it.
