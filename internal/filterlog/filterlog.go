@@ -6,6 +6,7 @@
 package filterlog
 
 import (
+	"context"
 	"hash/maphash"
 	"sync"
 	"time"
@@ -20,6 +21,9 @@ import (
 const (
 	Window   = time.Hour
 	MaxTexts = 10
+
+	// runEvery is how often Run checks whether a window is over.
+	runEvery = time.Minute
 )
 
 // Log logs ignored filters. The zero value is ready. It may be used concurrently.
@@ -32,16 +36,46 @@ type Log struct {
 }
 
 // Ignored logs at level warn that the filter text of a request for game was
-// ignored because of err, unless the window's lines are used up. The first call
-// after a window logs how many filters were left out in it.
+// ignored because of err, unless the window's lines are used up.
 func (l *Log) Ignored(log zerolog.Logger, game, text string, err error) {
 	first, rest := l.take(text, time.Now())
-	if rest > 0 {
-		log.Warn().Int("filters", rest).Stringer("within", Window).Msg("filters ignored: too many texts to log each")
-	}
+	leftOut(log, rest)
 	if first {
 		log.Warn().Err(err).Str("game", game).Str("filter", clean.UTF8(text)).Msg("filter ignored: it is not understood")
 	}
+}
+
+// Run logs after each window how many filters were left out in it, until ctx ends,
+// and then the number of the last window.
+func (l *Log) Run(ctx context.Context, log zerolog.Logger) {
+	tick := time.NewTicker(runEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			leftOut(log, l.leave(0))
+			return
+		case <-tick.C:
+			leftOut(log, l.leave(Window))
+		}
+	}
+}
+
+func leftOut(log zerolog.Logger, filters int) {
+	if filters > 0 {
+		log.Warn().Int("filters", filters).Stringer("within", Window).Msg("filters ignored: too many texts to log each")
+	}
+}
+
+// leave returns how many filters were left out in a window that began at least age
+// ago, and resets their number.
+func (l *Log) leave(age time.Duration) (rest int) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if time.Since(l.since) >= age {
+		rest, l.rest = l.rest, 0
+	}
+	return rest
 }
 
 // take reports whether text is to be logged, and how many filters were left out

@@ -2,6 +2,7 @@ package filterlog_test
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -51,4 +52,36 @@ func TestIgnored(t *testing.T) {
 			t.Errorf("the next text: %q, want one line", last)
 		}
 	})
+}
+
+// What was left out is logged also if no further filter comes.
+func TestRun(t *testing.T) {
+	for name, end := range map[string]time.Duration{"when the window is over": filterlog.Window + time.Minute, "at the end of the service": time.Minute} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var out bytes.Buffer
+				var l filterlog.Log
+				log := zerolog.New(&out)
+				ctx, stop := context.WithCancel(t.Context())
+				ended := make(chan struct{})
+				go func() { defer close(ended); l.Run(ctx, log) }()
+				for i := range filterlog.MaxTexts + 7 {
+					l.Ignored(log, "gmtest", fmt.Sprint("b", i), errors.New("expected a value"))
+				}
+				time.Sleep(end)
+				if end < filterlog.Window {
+					stop()
+				}
+				synctest.Wait()
+				if !strings.Contains(out.String(), `"filters":7,`) {
+					t.Errorf("no line says that 7 filters were left out:\n%s", &out)
+				}
+				stop()
+				<-ended
+				if n := strings.Count(out.String(), "too many texts"); n != 1 {
+					t.Errorf("%d lines say what was left out, want 1", n)
+				}
+			})
+		})
+	}
 }

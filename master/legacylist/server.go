@@ -3,6 +3,7 @@ package legacylist
 import (
 	"context"
 	"net"
+	"sync"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -74,6 +75,11 @@ func (s *Server) Reload(c *Config) { s.gate.SetLimits(s.limits(c)) }
 // Serve serves the connections of ln until ctx ends. It returns after all its
 // goroutines, with nil unless ln broke. It closes ln.
 func (s *Server) Serve(ctx context.Context, ln net.Listener) error {
+	ctx, cancel := context.WithCancel(ctx)
+	var logging sync.WaitGroup
+	logging.Go(func() { s.ignored.Run(ctx, s.opt.Log) })
+	defer logging.Wait()
+	defer cancel()
 	return netserve.ServeConns(ctx, ln, s, netserve.ConnOptions{
 		Gate: s.gate, MaxLifetime: maxLifetime, Grace: service.Grace,
 		Refused: s.refused, Log: s.opt.Log, Metrics: s.opt.Metrics,

@@ -93,5 +93,6 @@ func (s *Server) Serve(ctx context.Context, ln net.Listener) error {
 	if s.opt.Push {
 		g.Go(func() error { s.feed.run(ctx); return nil })
 	}
+	g.Go(func() error { s.ignored.Run(ctx, s.opt.Log); return nil })
 	return g.Wait()
 }
