@@ -36,8 +36,8 @@ type Facts struct {
 	SharedList bool
 	// Note is a remark for operators.
 	Note string
-	// Keys are the keys of servers that clients show, with their types; empty: the
-	// usual ones.
+	// Keys are the keys of servers whose types clients expect in lists, at most
+	// MaxKeys; other keys have the type that their values allow.
 	Keys []Key
 }
 
@@ -264,6 +264,9 @@ func (f Facts) inherit(of Facts) Facts {
 	}
 	if f.Via == "" {
 		f.Via = of.Via
+	}
+	if len(f.Keys) == 0 {
+		f.Keys = of.Keys
 	}
 	return f
 }

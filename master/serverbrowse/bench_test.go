@@ -31,7 +31,7 @@ func benchmarkBuild(b *testing.B, n int) {
 	b.ReportAllocs()
 	for b.Loop() {
 		bu := pool.get()
-		v, err := bu.build(reg, viewKey{game: "gmtest", port: 6500}, names, f)
+		v, err := bu.build(reg, viewKey{game: "gmtest", port: 6500}, names, f, nil)
 		if err != nil || v.entries() != n {
 			b.Fatal(v.entries(), err)
 		}

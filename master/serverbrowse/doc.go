@@ -56,7 +56,9 @@
 //
 // Which of these forms is used is the master's choice, and it makes lists
 // small: a column is sent as numbers if every value is one that prints back the
-// same, and whatever occurs twice is a popular value. Every element must fit the
+// same, and whatever occurs twice is a popular value. A key whose type the record of
+// the game states is of that type, or of a larger one if a number needs it: clients
+// of the game read texts as texts and what is no number as 0. Every element must fit the
 // client's buffer of 4096 bytes, so values of larger entries are cut, the
 // longest first.
 //

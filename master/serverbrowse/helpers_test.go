@@ -288,7 +288,7 @@ func testView(t testing.TB, reg *master.Registry, fields, text string, all bool)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return new(builder).build(reg, viewKey{game: "gmtest", port: 6500, all: all}, names, f)
+	return new(builder).build(reg, viewKey{game: "gmtest", port: 6500, all: all}, names, f, nil)
 }
 
 // valueOf returns what a counter or gauge shows.

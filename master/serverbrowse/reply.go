@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"net/netip"
 	"strconv"
+	"strings"
 
 	"github.com/respawnd/respawnd/internal/gamespy"
 )
@@ -118,6 +119,20 @@ func canonical(value string) (uint32, bool) {
 		n = n*10 + uint32(d)
 	}
 	return n, n <= 0xFFFF
+}
+
+// leadingNumber returns the number at the beginning of a value as the C library
+// reads it, 0 if there is none or it does not fit a short key.
+func leadingNumber(value string) (n uint32) {
+	for _, d := range []byte(strings.TrimLeft(value, " ")) {
+		if d < '0' || d > '9' {
+			return n
+		}
+		if n = n*10 + uint32(d-'0'); n > 0xFFFF {
+			return 0
+		}
+	}
+	return n
 }
 
 // listEnd ends every list: an entry without flags at an address that no server

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/respawnd/respawnd/internal/advertise"
+	"github.com/respawnd/respawnd/internal/ascii"
+	"github.com/respawnd/respawnd/internal/games"
 	"github.com/respawnd/respawnd/master"
 	"github.com/respawnd/respawnd/master/filter"
 	"github.com/respawnd/respawnd/master/views"
@@ -143,10 +145,11 @@ func serverFlags(s *master.Server, port uint16, asker advertise.Asker) (flags Fl
 
 // column is what is known about one column while a list is built.
 type column struct {
-	number bool   // every value so far is a canonical number; else text
-	max    uint32 // largest number
-	last   uint32 // number of the text before
-	seen   int    // texts counted, and how many of them were new
+	number bool    // it is sent as numbers: every value so far is a canonical one, or stated says so
+	stated KeyType // the least type of numbers that the game's record states; 0: none
+	max    uint32  // largest number
+	last   uint32  // number of the text before
+	seen   int     // texts counted, and how many of them were new
 	fresh  int
 	unique bool // hardly any text repeats: they are not counted any more
 }
@@ -202,10 +205,12 @@ func (p *builders) put(b *builder) {
 	p.pool.Put(b)
 }
 
-// build makes the list of the servers of a game as it is now.
-func (b *builder) build(reg *master.Registry, key viewKey, names []string, f *filter.Filter) (*view, error) {
+// build makes the list of the servers of a game as it is now. keys are those whose
+// types the record of the game states.
+func (b *builder) build(reg *master.Registry, key viewKey, names []string, f *filter.Filter, keys []games.Key) (*view, error) {
 	start := time.Now()
 	b.key = key
+	b.beginColumns(names, keys)
 	b.wanted.reset(names)
 	b.asked.reset(f.Names())
 	changes, sharing := reg.LastSerial(), reg.Sharing(key.game)
@@ -234,10 +239,6 @@ func (b *builder) build(reg *master.Registry, key viewKey, names []string, f *fi
 // choose finds the servers that the filter lets pass and learns their values.
 func (b *builder) choose(f *filter.Filter) error {
 	b.listed, b.rows, b.cells = b.listed[:0], b.rows[:0], b.cells[:0]
-	b.columns = b.columns[:0]
-	for range b.wanted.names {
-		b.columns = append(b.columns, column{number: true, last: uncounted})
-	}
 	b.table.reset()
 	budget := filter.ListBudget(len(b.snapshot))
 	for _, s := range b.snapshot {
@@ -262,6 +263,20 @@ func (b *builder) choose(f *filter.Filter) error {
 	return nil
 }
 
+// beginColumns makes the columns of a list. Nothing is known of one that keys does
+// not name: it is a number until a value says otherwise.
+func (b *builder) beginColumns(names []string, keys []games.Key) {
+	b.columns = b.columns[:0]
+	for _, name := range names {
+		c := column{number: true, last: uncounted}
+		if i := slices.IndexFunc(keys, func(k games.Key) bool { return ascii.EqualFold(k.Name, name) }); i >= 0 {
+			c.stated = KeyType(keys[i].Type)
+			c.number = c.stated != KeyString
+		}
+		b.columns = append(b.columns, c)
+	}
+}
+
 // sendsValues reports whether an entry carries its values: the browser asks
 // reachable servers itself.
 func (b *builder) sendsValues(s *master.Server) bool {
@@ -275,7 +290,11 @@ func (b *builder) learn(s *master.Server) {
 		c := &b.columns[i]
 		v := columnValue(s, slots[i])
 		if c.number {
-			if n, ok := canonical(v); ok {
+			n, ok := canonical(v)
+			if c.stated != KeyString {
+				n, ok = leadingNumber(v), true
+			}
+			if ok {
 				c.max = max(c.max, n)
 				b.cells = append(b.cells, n)
 				continue
@@ -350,13 +369,14 @@ func (b *builder) encode() {
 	b.out = append(b.out, listEnd...)
 }
 
-// keyType is the shortest type that all values of a column allow.
+// keyType is the shortest type that all values of a column allow, and at least the
+// one that the game's record states.
 func (c *column) keyType(rows int) KeyType {
 	switch {
-	case !c.number || rows == 0:
+	case !c.number || rows == 0 && c.stated == KeyString:
 		return KeyString
 	case c.max <= 0xFF:
-		return KeyByte
+		return max(KeyByte, c.stated)
 	}
 	return KeyShort
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/respawnd/respawnd/internal/advertise"
+	"github.com/respawnd/respawnd/internal/games"
 	"github.com/respawnd/respawnd/master"
 )
 
@@ -75,6 +76,52 @@ func TestKeyTypesFollowTheValues(t *testing.T) {
 				got = append(got, e.Values[0])
 			}
 			if d := cmp.Diff(want, got); d != "" {
+				t.Errorf("values (-want +got):\n%s", d)
+			}
+		})
+	}
+}
+
+// TestKeyTypesOfTheRecord checks that types which the record of a game states are
+// those of the list.
+func TestKeyTypesOfTheRecord(t *testing.T) {
+	for name, test := range map[string]struct {
+		key          string
+		values, want []string
+		kind         KeyType
+	}{
+		"text":            {"N", []string{"1", "2"}, []string{"1", "2"}, KeyString},
+		"byte":            {"N:1", []string{"7", "255"}, []string{"7", "255"}, KeyByte},
+		"short":           {"N:2", []string{"7", "8"}, []string{"7", "8"}, KeyShort},
+		"byte too small":  {"N:1", []string{"7", "256"}, []string{"7", "256"}, KeyShort},
+		"short too small": {"N:1", []string{"7", "65536"}, []string{"7", "0"}, KeyByte},
+		"no numbers":      {"N:1", []string{"", "many", "007", " 5 of 9", "-1"}, []string{"0", "0", "7", "5", "0"}, KeyByte},
+		"no servers":      {"N:1", nil, nil, KeyByte},
+		"other key":       {"M:2", []string{"7"}, []string{"7"}, KeyByte},
+	} {
+		t.Run(name, func(t *testing.T) {
+			record := "games: [{name: gmtest, secret: " + testSecret + `, keys: ["` + test.key + `"]}]`
+			list, err := games.ParseYAML(strings.NewReader(record), games.Source{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			f := start(t, func(o *Options) {
+				if o.Games, err = games.NewCatalog(list); err != nil {
+					t.Fatal(err)
+				}
+			})
+			for i, v := range test.values {
+				put(t, f.reg, "gmtest", fmt.Sprintf("192.0.2.%d:6500", i), []string{"n", v}, nil)
+			}
+			r := f.connect(t).ask(request(func(r *ListRequest) { r.Fields = `\n` }))
+			if r.Keys[0].Type != test.kind {
+				t.Errorf("type %d, want %d", r.Keys[0].Type, test.kind)
+			}
+			var got []string
+			for _, e := range r.Entries {
+				got = append(got, e.Values[0])
+			}
+			if d := cmp.Diff(test.want, got); d != "" {
 				t.Errorf("values (-want +got):\n%s", d)
 			}
 		})

@@ -61,7 +61,8 @@ func (s *Server) build(a *asked) (v *view, err error) {
 		v, err = s.views.InTurn(func() (*view, error) {
 			b := s.builders.get()
 			defer s.builders.put(b)
-			return b.build(s.opt.Registry, a.key, a.names, a.filter)
+			game, _ := s.opt.Games.Lookup(a.key.game)
+			return b.build(s.opt.Registry, a.key, a.names, a.filter, game.Keys)
 		})
 	}
 	if err == nil {
