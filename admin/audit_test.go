@@ -77,6 +77,13 @@ func TestAuditEntries(t *testing.T) {
 		do("ImportAccounts", err)
 		_, err = op.RotateAccountKey(ctx)
 		do("RotateAccountKey", err)
+		l.Chat = lobby{}
+		mute := storage.ChatRuleKey{Kind: storage.ChatMute, Prefix: prefix, Channel: "#GPG!12"}
+		do("PutChatRule", op.PutChatRule(ctx, storage.ChatRule{ChatRuleKey: mute, Reason: "spam", Expires: until}))
+		do("RemoveChatRule", op.RemoveChatRule(ctx, mute))
+		_, err = op.ChatKick(ctx, operator.ChatTarget{Nick: "Ann", Channel: "#GPG!12"}, "flood")
+		do("ChatKick", err)
+		do("ChatSay", op.ChatSay(ctx, "#GPG!12", "not for the log"))
 
 		want := []string{
 			`ban.add 0 "192.0.2.0/24 (lists)" "until ` + until.Format(time.RFC3339) + `: flood"`,
@@ -98,12 +105,16 @@ func TestAuditEntries(t *testing.T) {
 			fmt.Sprintf(`account.delete %d "Bob" ""`, p.User),
 			`account.import 0 "1 account" ""`,
 			`account.rotate_key 0 "all accounts" ""`,
+			`chat.mute 0 "192.0.2.0/24 in #gpg!12" "until ` + until.Format(time.RFC3339) + `: spam"`,
+			`chat.unmute 0 "192.0.2.0/24 in #gpg!12" ""`,
+			`chat.kick 0 "Ann in #GPG!12" "flood"`,
+			`chat.say 0 "#GPG!12" ""`,
 		}
 		got := auditLines(t, op)
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("audit log (-want +got):\n%s", diff)
 		}
-		for _, secret := range []string{"SeCreT", "hunter2!", "another secret", "imported1", "bob@example.com", "Bob@example.com"} {
+		for _, secret := range []string{"SeCreT", "hunter2!", "another secret", "imported1", "not for the log", "bob@example.com", "Bob@example.com"} {
 			if strings.Contains(strings.Join(got, "\n"), secret) {
 				t.Errorf("the audit log has %q", secret)
 			}

@@ -117,6 +117,8 @@ func refusal(resp *http.Response) error {
 		kind = storage.ErrConflict
 	case http.StatusBadRequest:
 		kind = operator.ErrBadRequest
+	case http.StatusNotImplemented:
+		kind = operator.ErrNoChat
 	}
 	return &remoteError{p.Error, kind}
 }
@@ -230,6 +232,39 @@ func (c *client) Waiting(ctx context.Context) (operator.Waiting, error) {
 
 func (c *client) AuditLog(ctx context.Context, q operator.AuditQuery) (operator.AuditPage, error) {
 	return getAudit.call(ctx, c, q)
+}
+
+func (c *client) ChatRules(ctx context.Context) ([]storage.ChatRule, error) {
+	return getChatRules.call(ctx, c, none{})
+}
+
+func (c *client) PutChatRule(ctx context.Context, r storage.ChatRule) error {
+	return putChatRule.exec(ctx, c, r)
+}
+
+func (c *client) RemoveChatRule(ctx context.Context, key storage.ChatRuleKey) error {
+	return removeChatRule.exec(ctx, c, key)
+}
+
+func (c *client) ChatRooms(ctx context.Context) ([]operator.ChatRoom, error) {
+	return getChatRooms.call(ctx, c, none{})
+}
+
+func (c *client) ChatWho(ctx context.Context, channel string) ([]operator.ChatMember, error) {
+	return getChatMembers.call(ctx, c, channel)
+}
+
+func (c *client) ChatKick(ctx context.Context, t operator.ChatTarget, reason string) (int, error) {
+	n, err := chatKick.call(ctx, c, kickBody{t, reason})
+	return n.Removed, err
+}
+
+func (c *client) ChatSay(ctx context.Context, channel, text string) error {
+	return chatSay.exec(ctx, c, sayBody{channel, text})
+}
+
+func (c *client) ChatSaid(ctx context.Context, channel string) ([]operator.ChatLine, error) {
+	return getChatLines.call(ctx, c, channel)
 }
 
 // errBackupCut is returned for a backup that ended too early.

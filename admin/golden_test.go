@@ -82,6 +82,27 @@ GET /api/v1/verdicts
 GET /api/v1/verdicts?addr=192.0.2.1
 GET /api/v1/verdicts?addr=x
 GET /api/v1/verdicts/summary
+GET /api/v1/chat/rules
+PUT /api/v1/chat/rules {"kind": "mute", "prefix": "192.0.2.0/24", "channel": "#GPG!12", "reason": "spam", "added": "2026-01-02T03:04:05Z"}
+PUT /api/v1/chat/rules {"kind": "moderator", "prefix": "192.0.2.0/24"}
+PUT /api/v1/chat/rules {"kind": "ban", "profile": 99}
+PUT /api/v1/chat/rules {"kind": "none"}
+PUT /api/v1/chat/rules {"kind": "ban", "prefix": "192.0.2.9/32", "expires": "2020-01-02T03:04:05Z"}
+GET /api/v1/chat/rules
+DELETE /api/v1/chat/rules?kind=ban&prefix=192.0.2.0/24
+DELETE /api/v1/chat/rules?kind=mute&prefix=192.0.2.0/24&channel=%23gpg!12
+DELETE /api/v1/chat/rules?kind=mute
+DELETE /api/v1/chat/rules?kind=x
+GET /api/v1/chat/rooms
+GET /api/v1/chat/members?channel=%23gpg!12
+GET /api/v1/chat/members?channel=%23none
+GET /api/v1/chat/lines?channel=%23gpg!12
+POST /api/v1/chat/kick {"nick": "Ann", "channel": "#GPG!12", "reason": "spam"}
+POST /api/v1/chat/kick {"nick": "Bob", "channel": "#GPG!12"}
+POST /api/v1/chat/kick {"nick": "Ann", "profile": 1}
+POST /api/v1/chat/say {"channel": "#GPG!12", "text": "Hello"}
+POST /api/v1/chat/say {"channel": "#none", "text": "Hello"}
+POST /api/v1/chat/say {"channel": "#GPG!12", "text": "Two\r\nlines"}
 GET /api/v1/sessions
 GET /api/v1/sessions?after=-1
 GET /api/v1/sessions?limit=x
@@ -149,6 +170,7 @@ func TestAPIAnswers(t *testing.T) {
 	put(t, l, "gmtest", "192.0.2.1:6500", "hostname", "Golden")
 	l.ServerLog.Note("qr2", netip.MustParseAddrPort("192.0.2.1:6500"), "gmtest", verdicts.Listed)
 	l.Sessions = &hub{list: []presence.SignedIn{{Profile: 1, User: 1, Client: presence.Client{Game: "gmtest", Since: time.Now()}}}}
+	l.Chat = lobby{}
 	h := New(options(l, nil)).Handler()
 	var got bytes.Buffer
 	for line := range strings.Lines(strings.TrimSpace(apiRequests)) {

@@ -13,6 +13,7 @@ import (
 	"github.com/rs/zerolog"
 
 	"github.com/respawnd/respawnd/internal/bans"
+	"github.com/respawnd/respawnd/internal/chatrules"
 	"github.com/respawnd/respawnd/internal/games"
 	"github.com/respawnd/respawnd/internal/logtail"
 	"github.com/respawnd/respawnd/internal/verdicts"
@@ -56,7 +57,7 @@ func newLocal(t testing.TB) *operator.Local {
 	})
 	l := &operator.Local{
 		OpenAccounts: opener(store, filepath.Join(dir, "account.key")),
-		Store:        store, Table: bans.New(store), Catalogue: &operator.Catalogue{Embedded: games.Embedded{Facts: []byte(embedded)}, Store: store},
+		Store:        store, Table: bans.New(store), Rules: chatrules.New(store), Catalogue: &operator.Catalogue{Embedded: games.Embedded{Facts: []byte(embedded)}, Store: store},
 		DataDir: dir, StoreName: "test.db", Version: "test",
 		Listening: func() (time.Time, map[string]string) {
 			return time.Now(), map[string]string{"qr2": "127.0.0.1:27900"}

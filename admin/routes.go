@@ -33,6 +33,8 @@ func (s *Server) routes() []Route {
 		getGames.on(s), putGames.on(s), getGame.on(s), deleteGame.on(s), setMaintenance.on(s),
 		getRooms.on(s), putRoom.on(s), deleteRoom.on(s),
 		getServers.on(s), getVerdicts.on(s), getSummary.on(s),
+		getChatRules.on(s), putChatRule.on(s), removeChatRule.on(s),
+		getChatRooms.on(s), getChatMembers.on(s), chatKick.on(s), chatSay.on(s), getChatLines.on(s),
 		getSessions.on(s), deleteSession.on(s), getMessages.on(s), getAudit.on(s),
 		{"GET", "/api/v1/log", "the last lines of the log: ?level=, ?limit=", s.getLog},
 		{"GET", "/api/v1/log/stream", "new lines of the log as server-sent events: ?level=", s.streamLog},
@@ -171,6 +173,8 @@ func (s *Server) classify(r *http.Request, err error) int {
 		return http.StatusConflict
 	case errors.Is(err, operator.ErrBadRequest), errors.Is(err, storage.ErrInvalid):
 		return http.StatusBadRequest
+	case errors.Is(err, operator.ErrNoChat):
+		return http.StatusNotImplemented
 	case errors.Is(err, operator.ErrNotRunning):
 		return http.StatusServiceUnavailable
 	}

@@ -71,4 +71,13 @@ const (
 	actServerRemove    = "server.remove"
 	actServerHide      = "server.hide"
 	actServerUnhide    = "server.unhide"
+	actChatKick        = "chat.kick"
+	actChatSay         = "chat.say"
 )
+
+// ruleActions are the actions of putting and lifting rules of chat.
+var ruleActions = map[storage.ChatKind]struct{ put, remove string }{
+	storage.ChatBan:       {"chat.ban", "chat.unban"},
+	storage.ChatMute:      {"chat.mute", "chat.unmute"},
+	storage.ChatModerator: {"chat.moderator.add", "chat.moderator.remove"},
+}

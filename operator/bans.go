@@ -20,14 +20,19 @@ func (l *Local) AddBan(ctx context.Context, b storage.Ban) error {
 	if b.Added.IsZero() {
 		b.Added = now
 	}
-	begin := b.Added
-	if begin.Before(now) { // a date that was copied does not make it begin earlier
-		begin = now
-	}
-	if err := checkBanEnd(begin, b.Expires); err != nil {
+	if err := checkBanEnd(later(b.Added, now), b.Expires); err != nil {
 		return err
 	}
 	return l.Table.Add(noted(ctx, actBanAdd, banText(b.Prefix, b.Scope), banDetail(b.Expires, b.Reason)), b)
+}
+
+// later returns the later of two times: a date that was copied does not make a ban
+// begin earlier than now.
+func later(a, b time.Time) time.Time {
+	if a.Before(b) {
+		return b
+	}
+	return a
 }
 
 // checkBanEnd refuses a ban that ends before it begins; a zero end is never.

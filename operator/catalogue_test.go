@@ -11,6 +11,7 @@ import (
 	"github.com/rs/zerolog"
 
 	"github.com/respawnd/respawnd/internal/bans"
+	"github.com/respawnd/respawnd/internal/chatrules"
 	"github.com/respawnd/respawnd/internal/games"
 	"github.com/respawnd/respawnd/operator"
 	"github.com/respawnd/respawnd/storage"
@@ -37,7 +38,7 @@ func newLocal(t *testing.T) *operator.Local {
 		}
 	})
 	l := &operator.Local{
-		Store: store, Table: bans.New(store), Catalogue: &operator.Catalogue{Embedded: games.Embedded{Facts: []byte(embedded)}, Store: store},
+		Store: store, Table: bans.New(store), Rules: chatrules.New(store), Catalogue: &operator.Catalogue{Embedded: games.Embedded{Facts: []byte(embedded)}, Store: store},
 	}
 	if err := l.Catalogue.Load(t.Context(), ""); err != nil {
 		t.Fatal(err)

@@ -1,6 +1,7 @@
 package operator
 
 import (
+	"context"
 	"net/netip"
 	"time"
 
@@ -50,4 +51,54 @@ type ChatTarget struct {
 	Nick    string            `json:"nick,omitempty"`
 	Profile storage.ProfileID `json:"profile,omitzero"`
 	Prefix  netip.Prefix      `json:"prefix,omitzero"`
+}
+
+// ChatLine is something that was said in a chat room.
+type ChatLine struct {
+	At   time.Time `json:"at"`
+	Nick string    `json:"nick"` // a stranger's text, like Text
+	Text string    `json:"text"`
+}
+
+// Chat is the chat of this daemon. Its methods may be called concurrently.
+type Chat interface {
+	// Rooms returns the rooms that have members, in the order of their channels.
+	Rooms() []ChatRoom
+	// Who returns the members of a channel, in the order of their nicks.
+	// storage.ErrNotFound: there is no such channel.
+	Who(channel string) ([]ChatMember, error)
+	// Kick removes members from a room, or closes their connections if the target
+	// has none, and returns how many there were.
+	Kick(ctx context.Context, t ChatTarget, reason string) (int, error)
+	// Say sends a text to a channel in the name of the server. storage.ErrNotFound:
+	// there is no such channel.
+	Say(channel, text string) error
+	// Said returns the last lines of a channel, oldest first, as many as the
+	// configuration keeps. storage.ErrNotFound: there is no such channel.
+	Said(channel string) ([]ChatLine, error)
+}
+
+// ChatOperator is the part of Operator about chat. The rules work on the store, too;
+// the other methods return ErrNotRunning without a daemon and ErrNoChat without chat.
+type ChatOperator interface {
+	// ChatRules returns what operators decided about players, in the order of keys.
+	ChatRules(ctx context.Context) ([]storage.ChatRule, error)
+	// PutChatRule puts a rule in force at once, in place of one with the same key. A
+	// ban also removes the player.
+	PutChatRule(ctx context.Context, r storage.ChatRule) error
+	// RemoveChatRule lifts a rule. storage.ErrNotFound: there is none.
+	RemoveChatRule(ctx context.Context, key storage.ChatRuleKey) error
+
+	// ChatRooms returns the rooms that have members, in the order of their channels.
+	ChatRooms(ctx context.Context) ([]ChatRoom, error)
+	// ChatWho returns the members of a room. storage.ErrNotFound: it has none.
+	ChatWho(ctx context.Context, channel string) ([]ChatMember, error)
+	// ChatKick removes players from a room, or disconnects them if the target names
+	// none, and returns how many there were. storage.ErrNotFound: there were none.
+	ChatKick(ctx context.Context, t ChatTarget, reason string) (int, error)
+	// ChatSay sends a line to a room in the name of the server.
+	ChatSay(ctx context.Context, channel, text string) error
+	// ChatSaid returns the last lines of a room, oldest first. There are none unless
+	// peerchat.history is set.
+	ChatSaid(ctx context.Context, channel string) ([]ChatLine, error)
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/respawnd/respawnd/internal/accounts"
 	"github.com/respawnd/respawnd/internal/bans"
+	"github.com/respawnd/respawnd/internal/chatrules"
 	"github.com/respawnd/respawnd/internal/verdicts"
 	"github.com/respawnd/respawnd/master"
 	"github.com/respawnd/respawnd/storage"
@@ -18,11 +19,12 @@ type Store interface {
 	Backup(ctx context.Context, w io.Writer) (int64, error)
 }
 
-// Local is an Operator on the store of this process. Store, Table and Catalogue are
-// required.
+// Local is an Operator on the store of this process. Store, Table, Rules and Catalogue
+// are required.
 type Local struct {
 	Store     Store
 	Table     *bans.Table
+	Rules     *chatrules.Table // of chat
 	Catalogue *Catalogue
 	// Unlisted returns servers that a service knows and hides, each with the
 	// reason; nil: there are none.
@@ -54,11 +56,12 @@ type Local struct {
 	// Listening returns when the daemon started, and the addresses of its services
 	// by name; nil where no daemon runs.
 	Listening func() (started time.Time, services map[string]string)
-	// Registry, the logs of verdicts and Sessions are nil where no daemon runs.
+	// Registry, the logs of verdicts, Sessions and Chat are nil where no daemon runs.
 	Registry  *master.Registry
 	ServerLog *verdicts.Log
 	PlayerLog *verdicts.Log
 	Sessions  Sessions
+	Chat      Chat
 }
 
 var _ Operator = (*Local)(nil)

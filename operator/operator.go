@@ -73,4 +73,5 @@ type Operator interface {
 
 	AccountOperator
 	ServerOperator
+	ChatOperator
 }

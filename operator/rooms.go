@@ -65,7 +65,8 @@ func (l *Local) storeRoom(ctx context.Context, r storage.Room) (storage.Room, er
 	}
 }
 
-// DeleteRoom implements Operator.
+// DeleteRoom implements Operator. The rules of chat for the room are removed, too:
+// another room may get its number.
 func (l *Local) DeleteRoom(ctx context.Context, id uint32) error {
 	r, err := l.Store.GetRoom(ctx, id)
 	if err != nil && !errors.Is(err, storage.ErrDamaged) { // what cannot be read can still be removed
@@ -74,5 +75,5 @@ func (l *Local) DeleteRoom(ctx context.Context, id uint32) error {
 	if err := l.Store.DeleteRoom(notedID(ctx, actRoomRemove, id, r.Name, "of "+r.Game), id); err != nil {
 		return fmt.Errorf("room %d: %w", id, err)
 	}
-	return l.Catalogue.Reload(ctx)
+	return errors.Join(l.removeRoomRules(ctx, id), l.Catalogue.Reload(ctx))
 }

@@ -10,22 +10,13 @@ import (
 // concurrently, also by a service that holds locks of its own: they wait for no peer
 // and no storage.
 type Chat interface {
+	operator.Chat
+
 	// Members returns how many members a channel such as #GPG!12 has, 0 if there is
 	// no such channel.
 	Members(channel string) int
 	// Serial changes whenever a number of members changes, or a room comes or goes.
 	Serial() uint64
-	// Rooms returns the rooms that have members, in the order of their channels.
-	Rooms() []operator.ChatRoom
-	// Who returns the members of a channel, in the order of their nicks.
-	// storage.ErrNotFound: there is no such channel.
-	Who(channel string) ([]operator.ChatMember, error)
-	// Kick removes members from a room, or closes their connections if the target
-	// has none, and returns how many there were.
-	Kick(ctx context.Context, t operator.ChatTarget, reason string) (int, error)
-	// Say sends a text to a channel in the name of the server. storage.ErrNotFound:
-	// there is no such channel.
-	Say(channel, text string) error
 	// Recheck looks at all members again: bans of addresses or rules of chat have
 	// changed.
 	Recheck()
@@ -53,6 +44,9 @@ func (NoChat) Kick(context.Context, operator.ChatTarget, string) (int, error) {
 
 // Say implements Chat.
 func (NoChat) Say(string, string) error { return operator.ErrNoChat }
+
+// Said implements Chat.
+func (NoChat) Said(string) ([]operator.ChatLine, error) { return nil, operator.ErrNoChat }
 
 // Recheck implements Chat.
 func (NoChat) Recheck() {}
