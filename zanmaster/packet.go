@@ -110,5 +110,7 @@ func (s *Server) explain(p netserve.Packet, reason drop) {
 	case s.foreign.Foreign(p.From, p.Data, foreign.Zandronum):
 	case reason == dropUnknown:
 		s.foreign.Note(p.From, verdicts.NotUnderstood)
+	case reason == dropMalformed:
+		s.foreign.Note(p.From, verdicts.Malformed)
 	}
 }

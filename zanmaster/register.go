@@ -33,7 +33,6 @@ func (s *Server) challenge(w netserve.PacketWriter, p netserve.Packet, c zandron
 		return dropOutdated
 	}
 	if len(c.Verification) > maxVerification {
-		s.note(p.From, verdicts.Malformed)
 		return dropMalformed
 	}
 	return s.introduce(w, p, c, now)
