@@ -81,8 +81,8 @@ func sizes(b *testing.B, run func(b *testing.B, n int)) {
 	}
 }
 
-// BenchmarkPut is the news of a listed server: two allocations, the record and
-// its values.
+// BenchmarkPut updates a listed server: two allocations, the record and its
+// values.
 func BenchmarkPut(b *testing.B) {
 	sizes(b, func(b *testing.B, n int) {
 		r, keys := fillList(b, n)

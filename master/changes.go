@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// ChangeKind says what happened to a server.
+// ChangeKind is the kind of a Change.
 type ChangeKind uint8
 
 // The kinds of change.
@@ -27,8 +27,8 @@ func (k ChangeKind) String() string {
 	}
 }
 
-// Change is one line of the log. It names the server and does not hold its
-// record: ask for the record, which may have changed again since.
+// Change is one entry of the log. It names the server without its record, which
+// may have changed again since.
 type Change struct {
 	Serial uint64
 	Kind   ChangeKind
@@ -62,10 +62,10 @@ func (l *changeLog) add(kind ChangeKind, s *Server) uint64 {
 	return l.serial
 }
 
-// Changes appends to buf what happened after serial since, oldest first: to the list
-// of one game, or to all if game is empty. It returns the serial to ask with next. ok
-// is false if the log does not reach back that far; nothing is appended then,
-// and the reader must look at the whole list again.
+// Changes appends to buf the changes after serial since, oldest first: of the
+// list of one game, or of all if game is empty. It returns the serial for the
+// next call. ok is false if the log does not reach back that far; nothing is
+// appended then, and the reader must read the whole list again.
 func (r *Registry) Changes(game string, since uint64, buf []Change) (list []Change, now uint64, ok bool) {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
@@ -84,8 +84,8 @@ func (r *Registry) Changes(game string, since uint64, buf []Change) (list []Chan
 }
 
 // LastSerial returns the serial of the last change of all games, 0 if there was
-// none. A follower of the list asks for it before reading the list:
-// what happens meanwhile is then a change that is looked at again.
+// none. A follower of the list calls it before reading the list: changes made
+// meanwhile are then reported again.
 func (r *Registry) LastSerial() uint64 {
 	r.mu.RLock()
 	defer r.mu.RUnlock()

@@ -12,10 +12,10 @@ type Config struct {
 	MaxPerAddr int `key:"max_per_addr" default:"256" range:"1 to 10000000" live:"true"`
 	// Servers from one network of 256 addresses (/24), {range}.
 	MaxPerNet int `key:"max_per_net" default:"4096" range:"1 to 10000000" live:"true"`
-	// How often the list is saved in data_dir, {range}. A crash forgets at most
-	// what came since.
+	// How often the list is saved in data_dir, {range}. A crash loses at most
+	// the changes since then.
 	SaveEvery time.Duration `key:"save_every" default:"1m" range:"1s to 1h" live:"true"`
-	// After a start, servers from the saved list stay listed for this long without
-	// a sign of life, {range}. 0s: start with an empty list.
+	// After a start, servers from the saved list stay listed for this long
+	// without a report, {range}. 0s: start with an empty list.
 	RestoreFor time.Duration `key:"restore_for" default:"90s" range:"0s to 1h"`
 }

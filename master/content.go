@@ -6,31 +6,32 @@ import (
 	"sync/atomic"
 )
 
-// content is what a server says about itself. All records that say the same
-// share one. It either comes from a [Report], or as text that is read when
-// a value is asked for: most reports are replaced by the next one before that.
+// content is the reported data of a server. Records with equal data share one.
+// It comes from a [Report], or as text that is parsed when a value is first
+// read: most reports are replaced by the next one before that.
 //
-// Whether the next report says anything new is seen from a digest of the text:
-// with many servers the last text of this one has long left the processor's
-// caches, and to fetch it would cost more than all the rest.
+// Whether the next report differs is decided by a digest of the text: with many
+// servers the last text has long left the processor's caches, and fetching it
+// would cost more than everything else.
 type content struct {
-	read     atomic.Pointer[values] // nil until the text was read
-	source   *Source                // reads the text
+	read     atomic.Pointer[values] // nil until the text is parsed
+	source   *Source                // parses the text
 	digest   uint64                 // of the text
-	expected Shape                  // names of the last report of the server that was read
+	expected Shape                  // names of the last parsed report of the server
 
-	mu   sync.Mutex // held while the text is read
-	text string     // guarded by mu; empty once it was read
+	mu   sync.Mutex // held while the text is parsed
+	text string     // guarded by mu; empty once it is parsed
 }
 
-// into makes c what a record says.
+// into makes c the content of a record.
 func (c *content) into(s *Server) {
 	s.Rules = Fields{c}
 	s.Players = Table{content: c}
 	s.Teams = Table{content: c, teams: true}
 }
 
-// values returns what the server says, read from the text by the first caller.
+// values returns the reported values, which the first caller parses from the
+// text.
 func (c *content) values() *values {
 	if v := c.read.Load(); v != nil {
 		return v
@@ -61,20 +62,20 @@ func (c *content) shape() Shape {
 	return c.expected
 }
 
-// Shape is the names of the three sections of a report. Each may be nil.
+// Shape holds the names of the three sections of a report. Each may be nil.
 type Shape struct{ Rules, Players, Teams *Names }
 
-// Decoder reads reports of one protocol. It is called by the first caller
-// to read a record, from any goroutine, and once per text.
+// Decoder parses reports of one protocol. It is called once per text, by the
+// first reader of a record, from any goroutine.
 type Decoder interface {
 	// Decode fills an empty report from a text. expected are the names that the
-	// server reported before; a guess that saves work. Text that makes no sense
-	// is left out of the report. Decode may call Registry.Names and must not call
-	// other methods of the registry.
+	// server reported before, as a hint that saves work. Invalid text is left
+	// out of the report. Decode may call Registry.Names and must not call other
+	// methods of the registry.
 	Decode(text string, expected Shape, into *Report)
 }
 
-// Source makes records from reports that are read later. It may be used
+// Source makes records from reports that are parsed later. It may be used
 // concurrently.
 type Source struct {
 	decoder Decoder
@@ -82,14 +83,14 @@ type Source struct {
 	reports sync.Pool    // of *Report
 }
 
-// NewSource returns a Source whose texts d reads.
+// NewSource returns a Source whose texts d parses.
 func NewSource(d Decoder) *Source {
 	return &Source{decoder: d, seed: maphash.MakeSeed(), reports: sync.Pool{New: func() any { return new(Report) }}}
 }
 
-// Text is a report as it came.
+// Text is an unparsed report.
 type Text struct {
-	bytes  []byte // in the caller's memory
+	bytes  []byte // owned by the caller
 	kept   string // instead of bytes, if not empty
 	digest uint64
 }
@@ -110,16 +111,16 @@ func (t *Text) text() string {
 	return string(t.bytes)
 }
 
-// Same reports whether the record was made from this very text. A record that
-// was made otherwise, and may say the same, is not the same. Texts are
-// distinguished by 64 bits of a keyed hash.
+// Same reports whether the record was made from an identical text. It is false
+// for a record made otherwise, even with equal values. Texts are compared by 64
+// bits of a keyed hash.
 func (src *Source) Same(s *Server, t Text) bool {
 	c := s.Rules.content
 	return c != nil && c.source == src && c.digest == t.digest
 }
 
-// Unread returns the text from which a Source made the record, if nothing of it
-// has been read yet; ok is false otherwise, and for a record made from a Report.
+// Unread returns the text from which a Source made the record; ok is false if
+// it has been parsed already, and for a record made from a Report.
 func (s *Server) Unread() (text string, ok bool) {
 	c := s.Rules.content
 	if c == nil || c.source == nil {
@@ -130,9 +131,9 @@ func (s *Server) Unread() (text string, ok bool) {
 	return c.text, c.read.Load() == nil
 }
 
-// Into puts a text into a record that is not listed yet; what the record said
-// before, or the one that it is a copy of, is replaced. The text is copied. Its
-// length is for the caller to bound: it is kept until it is read.
+// Into puts a text into a record that is not listed yet, replacing its content.
+// The text is copied and kept until it is parsed; the caller must bound its
+// length.
 func (src *Source) Into(s *Server, t Text) {
 	c := &content{}
 	src.fill(c, s, t)
@@ -156,7 +157,7 @@ func (src *Source) fill(c *content, old *Server, t Text) {
 	c.expected = old.Rules.content.shape()
 }
 
-// values reads a text.
+// values parses a text.
 func (src *Source) values(text string, expected Shape) *values {
 	r := src.reports.Get().(*Report)
 	defer src.reports.Put(r)
@@ -164,7 +165,7 @@ func (src *Source) values(text string, expected Shape) *values {
 	src.decoder.Decode(text, expected, r)
 	v, err := r.values()
 	if err != nil {
-		return &values{} // the decoder must not fill it so; there is no caller left to report it to
+		return &values{} // a decoder must not fill a report so; there is no caller to report it to
 	}
 	return v
 }

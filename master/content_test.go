@@ -7,7 +7,8 @@ import (
 	"testing"
 )
 
-// pairsDecoder reads rules as names and values between commas. It counts.
+// pairsDecoder parses rules as names and values between commas. It counts its
+// calls.
 type pairsDecoder struct {
 	list  *Registry
 	calls atomic.Int32
@@ -37,7 +38,7 @@ func TestTextIsReadWhenAskedForAndNotAgain(t *testing.T) {
 	if n := d.calls.Load(); n != 0 {
 		t.Fatalf("read %d times before the first call", n)
 	}
-	other := *put // as when a probe has news
+	other := *put // as after a report of a probe
 	if got, _ := other.Rules.Get("mapname"); got != "b" {
 		t.Errorf("mapname: got %q, want b", got)
 	}
@@ -107,8 +108,8 @@ func TestTextIsCopied(t *testing.T) {
 	}
 }
 
-// The names that were read last are expected again, whether or not the reports
-// between were read.
+// The names that were parsed last are expected again, even if reports in
+// between were not parsed.
 func TestNamesThatWereReadLastAreExpected(t *testing.T) {
 	d, src := newPairs()
 	var s Server

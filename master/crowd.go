@@ -16,7 +16,7 @@ const (
 	groupKinds
 )
 
-// group is the servers of one address or network. Those that a newcomer may
+// group holds the servers of one address or network. Those that a newcomer may
 // replace form a list, in the order in which they were listed.
 type group struct {
 	kind        int
@@ -35,8 +35,8 @@ type link struct {
 }
 
 // ranking orders the groups of one kind by their number of replaceable servers,
-// so that the largest is found at once, and changes by one server cost the same
-// however long the list is.
+// so that finding the largest, and changing a number by one, take constant
+// time.
 type ranking struct {
 	ranks []*group // by number, 0 is not used; each the first of a chain
 	most  int      // number of the largest group
@@ -75,8 +75,8 @@ func (k *ranking) remove(g *group) {
 	}
 }
 
-// largest returns a group of which none has more replaceable servers; nil if
-// there are none.
+// largest returns a group with the most replaceable servers; nil if there are
+// none.
 func (k *ranking) largest() *group {
 	if k.most == 0 {
 		return nil
@@ -84,7 +84,7 @@ func (k *ranking) largest() *group {
 	return k.ranks[k.most]
 }
 
-// join puts an entry into its groups.
+// join adds an entry to its groups.
 func (r *Registry) join(e *entry) {
 	a := e.server.Key.Source.Addr()
 	e.links[byAddr].group = memberOf(r.perAddr, a, byAddr)
@@ -102,7 +102,7 @@ func memberOf[K comparable](groups map[K]*group, k K, kind int) *group {
 	return g
 }
 
-// quit takes an entry out of its groups.
+// quit removes an entry from its groups.
 func (r *Registry) quit(e *entry) {
 	r.unmark(e)
 	a := e.server.Key.Source.Addr()
@@ -117,17 +117,17 @@ func (r *Registry) quit(e *entry) {
 	}
 }
 
-// protected reports whether a server is never replaced by a newcomer: while it is
-// restored, if an operator named it or it is on the operator's network, and where
-// Limits.Exempt says so.
+// protected reports whether a server is never replaced by a newcomer: while it
+// is restored, if an operator named it or it is on the operator's network, and
+// if Limits.Exempt exempts it.
 func (r *Registry) protected(s *Server) bool {
 	return s.Restored || s.Origin == Static || s.Origin == FromLAN || r.exempt(s.Key.Source.Addr())
 }
 
 func (r *Registry) exempt(a netip.Addr) bool { return r.limits.Exempt != nil && r.limits.Exempt(a) }
 
-// mark puts an entry among those that may be replaced, as the newest of them, or
-// takes it out.
+// mark makes an entry the newest of those that may be replaced, or removes it
+// from them, as the limits require.
 func (r *Registry) mark(e *entry) {
 	switch {
 	case r.protected(e.server):
@@ -149,7 +149,7 @@ func (r *Registry) mark(e *entry) {
 	}
 }
 
-// unmark takes an entry out of those that may be replaced.
+// unmark removes an entry from those that may be replaced.
 func (r *Registry) unmark(e *entry) {
 	if !e.replaceable {
 		return
@@ -184,8 +184,8 @@ func (r *Registry) members(a netip.Addr) (addr, net int) {
 	return addr, net
 }
 
-// weight says how much of its limits an address or network uses, whichever is
-// more, in a measure that serves comparison alone.
+// weight returns the larger used share of the limits per address and network,
+// in a unit for comparisons only.
 func (r *Registry) weight(addr, net int) int {
 	return max(addr*r.limits.PerNet, net*r.limits.PerAddr)
 }
@@ -223,7 +223,7 @@ func (r *Registry) outweighed(s *Server) *entry {
 		if !r.protected(e.server) {
 			return e
 		}
-		r.unmark(e) // Limits.Exempt says so meanwhile
+		r.unmark(e) // exempt meanwhile
 	}
 }
 
@@ -242,7 +242,7 @@ func (r *Registry) ReplacedTotal() uint64 {
 	return r.replacedTotal
 }
 
-// giveWay takes a server off the list for a newcomer.
+// giveWay removes a server from the list for a newcomer.
 func (r *Registry) giveWay(e *entry) {
 	r.remove(e)
 	r.replacedTotal++

@@ -56,7 +56,7 @@ func TestNewcomersReplace(t *testing.T) {
 	tests := map[string]struct {
 		listed   servers
 		origin   Origin // of those on 10.0.0.1
-		restored bool   // likewise
+		restored bool   // of those on 10.0.0.1
 		newcomer string
 		replaced string // empty: none
 		err      error
@@ -103,8 +103,8 @@ func TestNewcomersReplace(t *testing.T) {
 	}
 }
 
-// A restored server may be replaced once it was heard, and then as the newest; an
-// address that is exempt no longer, or since a moment ago, is treated so.
+// A restored server may be replaced once it has reported, and then as the
+// newest; a change of the exemption of an address takes effect.
 func TestReplaceableServersChange(t *testing.T) {
 	var exempt netip.Prefix
 	lim := Limits{Servers: 4, PerAddr: 3, PerNet: 8, Exempt: func(a netip.Addr) bool { return exempt.Contains(a) }}
@@ -129,7 +129,7 @@ func TestReplaceableServersChange(t *testing.T) {
 	}
 	want("10.0.2.1:1", "10.0.0.1:1")
 	mustPut(t, r, restored)
-	exempt = netip.MustParsePrefix("10.0.0.1/32") // unknown to the list until it looks
+	exempt = netip.MustParsePrefix("10.0.0.1/32") // noticed by the list when it checks
 	if err := r.Put(at("gmtest", addrPort("10.0.3.1:1"), 1)); !errors.Is(err, ErrFull) {
 		t.Errorf("with all others exempt: got %v, want ErrFull", err)
 	}
@@ -138,7 +138,7 @@ func TestReplaceableServersChange(t *testing.T) {
 	want("10.0.3.1:1", "10.0.0.1:1")
 }
 
-// Without a reader of what is replaced, the list still counts.
+// Without a reader of Replaced, the list still counts.
 func TestReplacedWithoutReader(t *testing.T) {
 	r := NewRegistry(Limits{Servers: 20_000, PerAddr: 10_000, PerNet: 20_000})
 	for i := range 9000 {

@@ -1,20 +1,20 @@
-// Package master is the list of game servers that answer: who they are, what
-// they reported and when they were last heard.
+// Package master is the list of game servers: their addresses, reported data
+// and the times of their last reports.
 //
-// It knows no protocol, no socket and no storage. The intakes (QR2 and its
-// siblings) put servers in after they proved their address; the list answerers,
-// the web page and the tools read them. What travels between the two is a
-// [Server], a record that never changes once it is listed: an update is a new
-// record in its place.
+// It knows no protocol, no socket and no storage. The intakes (QR2 and similar
+// services) add servers that proved their address; list services, web pages and
+// tools read them. Both sides exchange a [Server], a record that is immutable
+// once it is listed: an update replaces the record.
 //
-// Far more reports come in than are ever looked at. An intake may therefore put
-// the text of a report into a record ([Source]); it is read once, by the first
-// call that asks for a rule, a player or a team. Other callers do not notice: [Fields] and
-// [Table] are the same for records made from values ([Report]) and from text.
+// Far more reports arrive than are ever read. An intake may therefore put the
+// text of a report into a record ([Source]); it is parsed once, by the first
+// call that reads a rule, a player or a team. This is invisible to callers:
+// [Fields] and [Table] are the same for records made from values ([Report]) and
+// from text.
 //
-// Readers that must follow the list do not get a queue each. The registry keeps
-// one bounded log of changes ([Registry.Changes]); a reader asks for what came
-// after the serial it saw last and, when it has been away too long, has to
-// read the whole list again. So a slow reader costs the intake nothing and no
-// change is dropped unnoticed.
+// Readers that follow the list have no queue of their own. The registry keeps
+// one bounded log of changes ([Registry.Changes]); a reader requests the
+// changes after the last serial that it saw and, if it is too far behind, has
+// to read the whole list again. So a slow reader does not slow down the intake,
+// and no change is lost unnoticed.
 package master

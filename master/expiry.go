@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// Run takes silent servers off the list until ctx ends; expired is called with
-// each of them, outside of all locks.
+// Run removes silent servers from the list until ctx ends; expired is called
+// with each of them, without locks held.
 func (r *Registry) Run(ctx context.Context, expired func(*Server)) error {
 	tick := time.NewTicker(sweepEvery)
 	defer tick.Stop()
@@ -23,9 +23,9 @@ func (r *Registry) Run(ctx context.Context, expired func(*Server)) error {
 	}
 }
 
-// expire removes the servers that were silent for their lifetime. It looks for
-// them under the read lock: readers continue, and a change waits for the scan, which
-// takes about a millisecond for 50,000 servers.
+// expire removes the servers that were silent for their lifetime. It searches
+// for them under the read lock: readers continue, and changes wait for the
+// scan, which takes about a millisecond for 50,000 servers.
 func (r *Registry) expire(now time.Time) []*Server {
 	var silent []Key
 	r.mu.RLock()
@@ -58,7 +58,8 @@ func (r *Registry) silentOf(g *gameIndex, now time.Time, out []Key) []Key {
 	return out
 }
 
-// silent reports whether a server has sent nothing for its lifetime. r.mu is held.
+// silent reports whether a server has sent nothing for its lifetime. r.mu is
+// held.
 func (r *Registry) silent(e *entry, now time.Time) bool {
 	lifetime := r.limits.Expire
 	if e.server.Lifetime > 0 {

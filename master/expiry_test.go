@@ -112,7 +112,7 @@ func TestNewsOfAServerAreASignOfLife(t *testing.T) {
 			s.Seen = time.Now()
 			mustPut(t, r, s)
 			time.Sleep(50 * time.Second)
-			r.Report(s.Key, Findings{Reached: ReachedDirect}) // what we found is none
+			r.Report(s.Key, Findings{Reached: ReachedDirect}) // findings are not reports
 		}
 		if got := expired(); len(got) != 0 {
 			t.Fatal("left although it reported")
@@ -124,8 +124,8 @@ func TestNewsOfAServerAreASignOfLife(t *testing.T) {
 	})
 }
 
-// The time that a saved record was last reported says nothing about how long
-// its server has to be heard again.
+// The time for a restored server to report again does not depend on the time of
+// its last report.
 func TestExpiryOfRestoredServers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := NewRegistry(Limits{})

@@ -97,15 +97,15 @@ func (t Table) Value(row, column int) string {
 	return b.value(row*b.names.Len() + column)
 }
 
-// values are what a server says about itself, ready to be read.
+// values are the parsed sections of a report.
 type values struct{ rules, players, teams block }
 
-// block is a section of a report. Its values lie in one string behind a table
+// block is a section of a report. Its values are in one string, after a table
 // of their ends:
 //
 //	offset  size
 //	     0  2*n   end of value i, counted from the first value, little-endian
-//	   2*n  -     the values, one behind the other
+//	   2*n  -     the values, without separators
 type block struct {
 	names *Names
 	rows  int // of a table
@@ -131,10 +131,10 @@ func (b *block) same(s *section, text []byte) bool {
 	return b.names.same(s.names) && b.rows == s.rows && b.text == string(text)
 }
 
-// A Report collects what a server says about itself and becomes its record
-// without work in between: one Report is reused by one reader for all packets.
-// It is not safe for concurrent use. Fill it section by section, in the order
-// rules, players, teams; within a section call Value once per kept name.
+// A Report collects the reported data of a server and is written into its
+// record: one Report is reused by one reader for all packets. It is not safe
+// for concurrent use. Fill it section by section, in the order rules, players,
+// teams; within a section call Value once per kept name.
 type Report struct {
 	rules, players, teams section
 	block                 []byte
@@ -143,7 +143,7 @@ type Report struct {
 type section struct {
 	names  *Names
 	rows   int
-	ends   []byte // as they lie in the block: two bytes each
+	ends   []byte // as in the block: two bytes each
 	values []byte
 	full   bool
 }
@@ -172,8 +172,8 @@ func (r *Report) Reset() {
 // Rule adds the value of the next kept rule. The bytes are copied.
 func (r *Report) Rule(value []byte) { r.rules.add(value) }
 
-// SetRules says which names the values added by Rule belong to; their number
-// must be names.Len().
+// SetRules sets the names of the values added by Rule, whose number must be
+// names.Len().
 func (r *Report) SetRules(names *Names) { r.rules.names = names }
 
 // Player adds the next value of the player table, row by row.
@@ -192,7 +192,7 @@ func (r *Report) SetTeams(names *Names, rows int) {
 	r.teams.names, r.teams.rows = names, rows
 }
 
-// Same reports whether the record already says what the report says.
+// Same reports whether the record already has the values of the report.
 func (r *Report) Same(s *Server) bool {
 	rules, players, teams := r.blocks()
 	old := s.Rules.block()
@@ -214,7 +214,7 @@ func (r *Report) Into(s *Server) error {
 	return nil
 }
 
-// values returns what the report says.
+// values returns the values of the report.
 func (r *Report) values() (*values, error) {
 	for _, sec := range []*section{&r.rules, &r.players, &r.teams} {
 		if sec.full || sec.rows > math.MaxUint16 || len(sec.ends)/2 != sec.want(sec == &r.rules) {
@@ -235,7 +235,7 @@ func (s *section) block(text string) block {
 	return block{names: s.names, rows: s.rows, n: len(s.ends) / 2, text: text}
 }
 
-// want is the number of values that the names ask for.
+// want returns the number of values that the names require.
 func (s *section) want(rules bool) int {
 	if rules {
 		return s.names.Len()
@@ -243,7 +243,7 @@ func (s *section) want(rules bool) int {
 	return s.rows * s.names.Len()
 }
 
-// blocks lays the three sections out behind each other in r.block.
+// blocks writes the three sections one after the other into r.block.
 func (r *Report) blocks() (rules, players, teams []byte) {
 	b := append(append(r.block[:0], r.rules.ends...), r.rules.values...)
 	i := len(b)

@@ -179,7 +179,7 @@ func TestSameSeesEveryDifference(t *testing.T) {
 	}
 }
 
-// The reason for a heartbeat comes and goes; it is no news of the server.
+// The reason for a heartbeat varies; it is not a change of the server.
 func TestTransientFieldIsNoChange(t *testing.T) {
 	r := NewRegistry(Limits{})
 	s := withRules(t, r, Server{}, "hostname", "h", "numplayers", "3")

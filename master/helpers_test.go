@@ -80,7 +80,7 @@ func publicsOf(r *Registry, game string) []string {
 	return out
 }
 
-// heartbeat is what a busy server says: 40 rules, 8 players, 2 teams, about
+// heartbeat is the report of a busy server: 40 rules, 8 players, 2 teams, about
 // 1,000 bytes on the wire.
 type heartbeat struct {
 	rules, players, teams []string // names

@@ -6,12 +6,12 @@ import (
 	"slices"
 )
 
-// Hide keeps the server under a public address out of everything that the list
-// shows until Unhide, for every origin and also if it is listed later. Callers that
-// report the server notice nothing: Put, Touch, Update, Report, Remove, Get and At treat
-// it as before, and silence takes it off. List, Snapshot, Find, All, Counts and
-// Changes do not know it. It reports false if the address was hidden already.
-// Their number is for the caller to bound.
+// Hide hides the server under a public address until Unhide, for every origin,
+// even if it is listed later. Callers that report the server do not notice it:
+// Put, Touch, Update, Report, Remove, Get and At work as before, and the server
+// expires as usual. List, Snapshot, Find, All, Counts and Changes leave it out.
+// Hide returns false if the address was hidden already. The caller must bound
+// the number of hidden addresses.
 func (r *Registry) Hide(public netip.AddrPort) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -29,7 +29,7 @@ func (r *Registry) Hide(public netip.AddrPort) bool {
 	return true
 }
 
-// Unhide undoes Hide. It reports false if the address was not hidden.
+// Unhide undoes Hide. It returns false if the address was not hidden.
 func (r *Registry) Unhide(public netip.AddrPort) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -56,8 +56,8 @@ func (r *Registry) IsHidden(public netip.AddrPort) bool {
 	return hidden
 }
 
-// reenter puts an entry that left its index into the one where it belongs now.
-// The record gets a new serial, so it becomes another one.
+// reenter puts an entry that left its index into its new one. Its record is
+// replaced by one with a new serial.
 func (r *Registry) reenter(e *entry) {
 	s := *e.server
 	e.server = &s

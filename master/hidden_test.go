@@ -44,7 +44,7 @@ func TestHide(t *testing.T) {
 	if !r.IsHidden(a.Public) || r.IsHidden(b.Public) {
 		t.Error("IsHidden: want true of the hidden one alone")
 	}
-	// Its own reports notice nothing.
+	// Its own reports work as before.
 	serial := r.Serial("gmtest")
 	if !r.Touch(a.Key, FromQR2, time.Now()) || !r.Report(a.Key, Findings{Reached: ReachedDirect}) {
 		t.Error("Touch or Report: not listed")

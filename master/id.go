@@ -6,11 +6,11 @@ import (
 	"strings"
 )
 
-// ID returns the name of the server for tools; see AppendID.
+// ID returns the identifier of the server for tools; see AppendID.
 func (s *Server) ID() string { return string(AppendID(nil, s.Origin, s.Public)) }
 
 // AppendID appends the id of a server: origin, address and query port. It stays
-// the same for as long as the server is found there, restarts included.
+// the same while the server has that address, restarts included.
 func AppendID(dst []byte, origin Origin, public netip.AddrPort) []byte {
 	dst = append(dst, origin.String()...)
 	dst = append(dst, '-')

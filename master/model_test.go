@@ -12,7 +12,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// naive is the list as one would write it for a dozen servers.
+// naive is a simple implementation of the list, for a dozen servers.
 type naive struct {
 	lim    Limits
 	list   []naiveEntry
@@ -22,7 +22,7 @@ type naive struct {
 	cached map[string]cachedList   // by game
 }
 
-// cachedList is a list as a reader keeps it until its serial moves.
+// cachedList is a list as a reader caches it until its serial changes.
 type cachedList struct {
 	serial  uint64
 	servers map[*Server]bool
@@ -188,7 +188,7 @@ func (n *naive) drop(f func(*naiveEntry) bool) int {
 	return before - len(n.list)
 }
 
-// mirror follows the list by its log of changes alone.
+// mirror follows the list only by its log of changes.
 type mirror struct {
 	serial uint64
 	listed map[Key]netip.AddrPort
@@ -344,7 +344,7 @@ func TestListBehavesLikeANaiveOne(t *testing.T) {
 	})
 }
 
-// compare checks everything that the list can be asked.
+// compare checks all queries of the list.
 func compare(t *rapid.T, r *Registry, model *naive, games []string, publics []netip.AddrPort) {
 	if r.Len() != len(model.list) {
 		t.Fatalf("Len: got %d, want %d", r.Len(), len(model.list))
@@ -409,7 +409,7 @@ func compareList(t *rapid.T, r *Registry, model *naive, game string, counts map[
 	model.cached[game] = cachedList{serial, servers}
 }
 
-// comparePrivate checks what the list knows of private addresses.
+// comparePrivate checks the queries about private addresses.
 func comparePrivate(t *rapid.T, r *Registry, model *naive, games []string) {
 	varying, onPort := make(map[string]bool), make(map[uint16]int)
 	for _, e := range model.list {

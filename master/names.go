@@ -14,13 +14,13 @@ import (
 // bytes each.
 const MaxNames = 512
 
-// maxInterned bounds the table of shared name lists. A list that finds the
-// table full is used all the same, it is only not shared.
+// maxInterned bounds the table of shared name lists. Further lists are used
+// unshared.
 const maxInterned = 8192
 
 // Names is an ordered list of field names. Servers of one game mostly report
-// the same names in the same order, so that one Names serves them all and a
-// record stores its values alone. A Names never changes.
+// the same names in the same order, so that they share one Names and a record
+// stores only its values. A Names is immutable.
 type Names struct {
 	reported []string
 	slots    []int16 // per reported name: its index among the kept ones, -1 if dropped
@@ -52,7 +52,7 @@ func newNames(reported []string) *Names {
 }
 
 // transientName is the one field that describes the report and not the server;
-// keeping it would make every second heartbeat look like a change.
+// with it every second heartbeat would look like a change.
 const transientName = "statechanged"
 
 // Len returns the number of kept names.
@@ -76,7 +76,8 @@ func (n *Names) Index(name string) (int, bool) {
 }
 
 // FoldName returns a name, of a field or of a player, in lower case. Only ASCII
-// letters change: names come in any encoding, and two that differ must stay apart.
+// letters change: names come in any encoding, and different ones must stay
+// different.
 func FoldName(name string) string { return ascii.ToLower(name) }
 
 // same reports whether both keep the same names in the same order. Equal lists
@@ -108,8 +109,8 @@ func (n *Names) ReportedName(i int) (name string, slot int) {
 // weakNames does not keep a list of names alive.
 type weakNames = weak.Pointer[Names]
 
-// interner shares equal Names. It holds them weakly: a list that no record uses
-// any more is collected, and its row in the table is freed by sweep.
+// interner shares equal Names. It holds them weakly: a list that is no longer
+// used is garbage collected, and sweep frees its row in the table.
 type interner struct {
 	mu    sync.Mutex
 	table map[string]weakNames
@@ -124,7 +125,7 @@ func (t *interner) names(reported []string) *Names {
 	if n := w.Value(); n != nil {
 		return n
 	}
-	own := strings.Split(id, "\x00") // all names share its memory, none holds on to a packet
+	own := strings.Split(id, "\x00") // all names share its memory and none references a packet
 	if len(own) != len(reported) {
 		return newNames(slices.Clone(reported)) // a name with a NUL looks like two
 	}

@@ -125,7 +125,7 @@ func TestFullTableOfNamesOnlyStopsSharing(t *testing.T) {
 	if len(r.names.table) != maxInterned {
 		t.Errorf("table: got %d lists, want %d", len(r.names.table), maxInterned)
 	}
-	// A report under unshared names still says the same.
+	// A report with unshared names still counts as equal.
 	s := at("gmtest", source(1), 1)
 	var rep Report
 	rep.Rule([]byte("v"))
@@ -151,7 +151,7 @@ func TestCollectedNamesComeBackIntoAFullTable(t *testing.T) {
 	dropUnusedNames(r, maxInterned)
 	runtime.GC()
 	runtime.GC()
-	// The place of the list is still in the table, but the list is gone.
+	// The row of the list is still in the table, but the list is gone.
 	again := r.Names([]string{"unused", "0"})
 	if r.Names([]string{"unused", "0"}) != again {
 		t.Error("the list is not shared although it has a place in the table")

@@ -9,13 +9,13 @@ type Grid struct {
 	Rows    [][]string
 }
 
-// maxGridRows is how many rows of a Grid a record takes.
+// maxGridRows is the maximum number of rows of a Grid that a record holds.
 const maxGridRows = 256
 
-// Fill replaces what the report says. Names are shared through reg. Rules beyond
-// MaxNames are left out, and so are rules and rows whose values do not fit a
-// record behind those in front of them. Of a name that comes twice the first
-// counts. names and values, of equal length, are overwritten.
+// Fill replaces the content of the report. Names are shared through reg. Rules
+// beyond MaxNames are left out, and so are rules and rows for which a record
+// has no room after the earlier ones. The first of equal names counts. names
+// and values, of equal length, are overwritten.
 func (r *Report) Fill(reg *Registry, names, values []string, players, teams Grid) {
 	r.Reset()
 	n, room := 0, math.MaxUint16

@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// IsPrivate reports whether an address means something on this machine or in its
-// own network alone: loopback, private or self-assigned IPv4.
+// IsPrivate reports whether an address is valid only on this machine or in its
+// own network: loopback, private or link-local IPv4.
 func IsPrivate(a netip.Addr) bool {
 	return a.Is4() && (a.IsPrivate() || a.IsLoopback() || a.IsLinkLocalUnicast())
 }
@@ -15,9 +15,9 @@ func IsPrivate(a netip.Addr) bool {
 // on the asker.
 func (s *Server) varies() bool { return len(s.Local) > 1 || IsPrivate(s.Public.Addr()) }
 
-// Varies reports whether the list of a game has servers of which askers may be shown
-// different addresses: those with a private public address or with several local
-// ones. Of all other games everybody can be shown the same list.
+// Varies reports whether the list of a game has servers whose address may
+// depend on the asker: those with a private public address or with several
+// local ones. For all other games one list serves all askers.
 func (r *Registry) Varies(game string) bool {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
@@ -32,7 +32,7 @@ func (r *Registry) Varies(game string) bool {
 // varies is Varies for the servers of one game; g may be nil.
 func (g *gameIndex) varies() bool { return g != nil && g.varying > 0 }
 
-// vary counts a record that begins (1) or ceases (-1) to be one of the game.
+// vary counts a record that is added to (1) or removed from (-1) the game.
 func (g *gameIndex) vary(s *Server, by int) {
 	if s.varies() {
 		g.varying += by
@@ -60,15 +60,15 @@ func (r *Registry) AnyPrivate() bool {
 	return len(r.private) > 0
 }
 
-// Near reports whether there is a server in the network of 256 addresses (/24)
-// of an address, hidden ones included.
+// Near reports whether there is a server in the /24 network of an address,
+// hidden ones included.
 func (r *Registry) Near(a netip.Addr) bool {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
 	return r.perNet[network(a)] != nil
 }
 
-// addPrivate puts an entry into the index of private servers if it is one.
+// addPrivate adds an entry to the index of private servers if it belongs there.
 func (r *Registry) addPrivate(e *entry) {
 	at := e.server.Public
 	if !IsPrivate(at.Addr()) {

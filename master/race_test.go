@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// Writers and readers at once; the race detector and the checks of the readers
-// say whether that went well.
+// Concurrent writers and readers, checked by the race detector and by the
+// readers.
 func TestWritersAndReadersAtOnce(t *testing.T) {
 	const writers, servers, rounds = 4, 40, 12
 	r := NewRegistry(Limits{Expire: time.Hour, Changes: 64})

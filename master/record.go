@@ -8,9 +8,9 @@ import (
 // Record is a listed server with its state in the list.
 type Record struct {
 	*Server
-	LastSeen time.Time // when it last gave a sign of life
-	// Revision is that of the record: one more than the newest before it, of all
-	// servers. Unlike the serial it counts for hidden servers too.
+	LastSeen time.Time // when its last sign of life came
+	// Revision is the number of the record, which grows with every new record
+	// of any server. Unlike the serial it grows for hidden servers too.
 	Revision uint64
 }
 
@@ -42,7 +42,7 @@ func (r *Registry) All() []Record {
 }
 
 // Records returns every server, hidden ones included, and the newest revision:
-// what is new later has a higher one.
+// later records have higher ones.
 func (r *Registry) Records() (list []Record, revision uint64) {
 	r.mu.RLock()
 	defer r.mu.RUnlock()

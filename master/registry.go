@@ -21,13 +21,14 @@ var (
 
 // Limits bound the list. Zero values mean the defaults.
 type Limits struct {
-	Servers int           // in all; default 200,000
+	Servers int           // in total; default 200,000
 	PerAddr int           // per source address; default 256 (hosting companies run that many)
 	PerNet  int           // per /24 (IPv6: /64); default 4,096
 	Expire  time.Duration // silence after which a server leaves; default 75 s
-	Changes int           // how many changes the log holds; default 16,384; SetLimits leaves it
-	// Exempt tells which addresses PerAddr and PerNet do not bind; nil: none. Their
-	// servers are never replaced. It must be quick: the list waits for it.
+	Changes int           // length of the change log; default 16,384; SetLimits does not change it
+	// Exempt reports whether PerAddr and PerNet do not apply to an address;
+	// nil: they always apply. Servers of exempt addresses are never replaced.
+	// It is called with the list locked, so it must be fast.
 	Exempt func(netip.Addr) bool
 }
 
@@ -51,11 +52,11 @@ func (l Limits) withDefaults() Limits {
 // list for at most this much longer than its lifetime.
 const sweepEvery = 2 * time.Second
 
-// Registry is the list. All methods may be called at any time from any
-// goroutine; none of them blocks on anything but memory.
+// Registry is the list. All methods may be called concurrently; none does any
+// I/O.
 type Registry struct {
 	names interner
-	start time.Time // signs of life are counted from here, so that setting the clock expires no server
+	start time.Time // origin of seen, so that setting the clock expires no server
 
 	mu       sync.RWMutex // guards the fields below
 	limits   Limits
@@ -65,7 +66,7 @@ type Registry struct {
 	groups   map[string][]string       // by game: those that share its list; see Share
 	emptied  uint64                    // serial of the change that last emptied a game
 	hide     map[netip.AddrPort]struct{}
-	hidden   gameIndex           // the servers of hide, whatever their game
+	hidden   gameIndex           // the servers of hide, of all games
 	private  map[uint16][]*entry // by port: servers whose public address is private
 	perAddr  map[netip.Addr]*group
 	perNet   map[netip.Prefix]*group
@@ -97,7 +98,7 @@ type gameIndex struct {
 	name    string
 	entries []*entry
 	changed uint64 // serial of the last change
-	varying int    // servers of which askers may be shown different addresses
+	varying int    // servers whose address may depend on the asker
 }
 
 // NewRegistry returns an empty list.
@@ -127,7 +128,7 @@ func (r *Registry) Limits() Limits {
 	return r.limits
 }
 
-// SetLimits changes the limits. Servers that are listed already stay.
+// SetLimits changes the limits. Listed servers stay.
 func (r *Registry) SetLimits(lim Limits) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -144,12 +145,12 @@ func (r *Registry) Names(reported []string) *Names {
 	return r.names.names(reported)
 }
 
-// Put lists a server or replaces its record. The source holds one record: a
-// record with another instance, game or origin in its place is removed first;
-// else First and Findings are kept from the record before. From 90 % of
-// Limits.Servers on, a newcomer replaces the newest server of the address or
-// network that uses most of its limit, if its own uses less of theirs; see
-// Replaced. ErrFull, ErrTooManyHere and ErrTaken leave the list as it was.
+// Put lists a server or replaces its record. A source has one record: an old
+// one with another instance, game or origin is removed first; otherwise First
+// and Findings are kept from the old record. From 90 % of Limits.Servers on, a
+// newcomer replaces the newest server of the address or network that uses the
+// largest share of its limit, if the newcomer's own use less; see Replaced.
+// After ErrFull, ErrTooManyHere and ErrTaken the list is unchanged.
 func (r *Registry) Put(s Server) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -179,9 +180,9 @@ func (r *Registry) Put(s Server) error {
 }
 
 // Update replaces the record of a server that is still listed under its key,
-// game, origin and public address, as Put does. It reports false if it is not: a
+// game, origin and public address, as Put does. Otherwise it returns false: a
 // caller that made the new record from the old one must not bring back a server
-// that was removed meanwhile. The record belongs to the list from now on.
+// that was removed meanwhile. The list takes ownership of the record.
 func (r *Registry) Update(s *Server) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -193,13 +194,13 @@ func (r *Registry) Update(s *Server) bool {
 	return true
 }
 
-// holds reports whether s is news of the server that e lists.
+// holds reports whether s is a newer record of the server that e lists.
 func (e *entry) holds(s *Server) bool {
 	return e.server.Key == s.Key && e.server.Game == s.Game && e.server.Public == s.Public && e.server.Origin == s.Origin
 }
 
-// room says whether another server may be listed from an address, which replaces
-// one or not.
+// room returns an error if no further server may be listed from an address;
+// replaces reports whether the new one replaces another.
 func (r *Registry) room(a netip.Addr, replaces bool) error {
 	if len(r.bySource) >= r.limits.Servers && !replaces {
 		return ErrFull
@@ -229,7 +230,7 @@ func (r *Registry) add(s *Server) {
 	e := &entry{server: s}
 	heard := s.Seen
 	if s.Restored {
-		heard = time.Now() // its time to be heard begins now
+		heard = time.Now() // its lifetime begins now
 	}
 	e.seen.Store(r.since(heard))
 	r.enter(e)
@@ -241,7 +242,7 @@ func (r *Registry) add(s *Server) {
 	r.join(e)
 }
 
-// enter puts an entry into the index of its game, or among the hidden ones. Its
+// enter adds an entry to the index of its game, or to the hidden ones. Its
 // record is not listed yet.
 func (r *Registry) enter(e *entry) {
 	s := e.server
@@ -259,8 +260,8 @@ func (r *Registry) enter(e *entry) {
 	e.game.vary(e.server, 1)
 }
 
-// leave takes an entry out of its index. The record of a game whose last server
-// left is forgotten.
+// leave removes an entry from its index. The index of a game whose last server
+// left is removed.
 func (r *Registry) leave(e *entry) {
 	g := e.game
 	r.changed(Removed, e, nil)
@@ -279,7 +280,7 @@ func (r *Registry) leave(e *entry) {
 	}
 }
 
-// changed notes a change of what the list shows. next is the new record, which
+// changed records a visible change of the list. next is the new record, which
 // is not listed yet; nil if there is none.
 func (r *Registry) changed(kind ChangeKind, e *entry, next *Server) {
 	if e.game == &r.hidden {
@@ -317,10 +318,10 @@ func (r *Registry) remove(e *entry) {
 	r.quit(e)
 }
 
-// Touch notes that a server was heard by an intake. It reports false if the
-// server is not listed under this key and origin, or is listed from the saved
-// list alone. The origin counts because the instances of some intakes are
-// constants that everybody knows.
+// Touch records a sign of life of a server. It returns false if the server is
+// not listed under this key and origin, or is only restored from the saved
+// list. The origin is compared because some intakes use well-known constants as
+// instance.
 func (r *Registry) Touch(k Key, from Origin, now time.Time) bool {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
@@ -332,7 +333,7 @@ func (r *Registry) Touch(k Key, from Origin, now time.Time) bool {
 	return true
 }
 
-// Remove takes a server off the list.
+// Remove removes a server from the list.
 func (r *Registry) Remove(k Key) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -344,8 +345,8 @@ func (r *Registry) Remove(k Key) bool {
 	return true
 }
 
-// RemoveFunc takes every server off the list for which del reports true, and
-// returns their records. del must be quick: the list waits for it.
+// RemoveFunc removes every server for which del returns true, and returns their
+// records. del is called with the list locked, so it must be fast.
 func (r *Registry) RemoveFunc(del func(*Server) bool) []*Server {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -363,8 +364,8 @@ func (r *Registry) RemoveFunc(del func(*Server) bool) []*Server {
 	return out
 }
 
-// Report notes what a probe learned. It reports false if the server is not
-// listed any more.
+// Report records the findings of a probe. It returns false if the server is no
+// longer listed.
 func (r *Registry) Report(k Key, f Findings) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -383,13 +384,13 @@ func (r *Registry) Report(k Key, f Findings) bool {
 	return true
 }
 
-// revise notes that an entry gets another record.
+// revise gives an entry a new revision, with a new record.
 func (r *Registry) revise(e *entry) {
 	r.revision++
 	e.revision = r.revision
 }
 
-// Get returns the record under a key, of a hidden server too.
+// Get returns the record under a key, hidden servers included.
 func (r *Registry) Get(k Key) (*Server, bool) {
 	s, ok := r.At(k.Source)
 	if !ok || s.Key != k {
@@ -398,8 +399,8 @@ func (r *Registry) Get(k Key) (*Server, bool) {
 	return s, true
 }
 
-// At returns the record of a source address, whatever its instance, of a hidden
-// server too.
+// At returns the record of a source address with any instance, hidden servers
+// included.
 func (r *Registry) At(source netip.AddrPort) (*Server, bool) {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
@@ -450,8 +451,9 @@ func (r *Registry) List(game string) iter.Seq[*Server] {
 	}
 }
 
-// Snapshot appends the servers in the list of a game to buf and returns the serial
-// of the list's last change. A serial that has not moved means that nothing changed.
+// Snapshot appends the servers in the list of a game to buf and returns the
+// serial of the list's last change. While the serial is the same, nothing has
+// changed.
 func (r *Registry) Snapshot(game string, buf []*Server) (list []*Server, serial uint64) {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
@@ -476,9 +478,9 @@ func (r *Registry) appendGame(buf []*Server, name string) []*Server {
 	return buf
 }
 
-// Serial returns the serial of the last change of a game's list. A game without
-// servers is not remembered: its serial is at least that of its last change, and 0
-// if no game ever lost its last server.
+// Serial returns the serial of the last change of a game's list. Games without
+// servers share a serial: it is at least that of their last change, and 0 if no
+// game ever lost its last server.
 func (r *Registry) Serial(game string) uint64 {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
@@ -489,7 +491,7 @@ func (r *Registry) Serial(game string) uint64 {
 	return serial
 }
 
-// Counts returns the number of listed servers of every game that has any.
+// Counts returns the number of listed servers of every game with servers.
 func (r *Registry) Counts() map[string]int {
 	r.mu.RLock()
 	defer r.mu.RUnlock()

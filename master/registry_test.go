@@ -104,11 +104,11 @@ func TestPublicAddressBelongsToOneServer(t *testing.T) {
 			t.Errorf("Put under a public address %s: got %v, want ErrTaken", name, err)
 		}
 	}
-	// Its source is shown for another server.
+	// Its source is the public address of another server.
 	if err := r.Put(at("gmtest", moved.Public, 1)); !errors.Is(err, ErrTaken) {
 		t.Errorf("Put from an address that is shown for another: got %v, want ErrTaken", err)
 	}
-	// A listed server that wants another's address stays as it was.
+	// A listed server that claims another's address is unchanged.
 	first.Public = moved.Public
 	if err := r.Put(first); !errors.Is(err, ErrTaken) {
 		t.Errorf("Put of a listed server under another's address: got %v, want ErrTaken", err)

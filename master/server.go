@@ -8,14 +8,14 @@ import (
 )
 
 // Key identifies a reporting server: the source address of its packets and, for
-// QR2, the instance key that it chose when it started. A source holds at most
-// one record; a new instance on it replaces the old one.
+// QR2, the instance key that it chose when it started. A source has at most one
+// record; a new instance replaces the old one.
 type Key struct {
 	Source   netip.AddrPort
 	Instance uint32
 }
 
-// Origin says how a server came into the list.
+// Origin is the way in which a server came into the list.
 type Origin uint8
 
 // The origins.
@@ -48,18 +48,18 @@ func ParseOrigin(name string) (Origin, bool) {
 	return 0, false
 }
 
-// Server is one listed server. It is never changed once it is listed: callers
-// may keep and read it for any length of time. An update is a new value.
+// Server is one listed server. It is immutable once it is listed: callers may
+// keep and read it for any length of time. An update is a new value.
 type Server struct {
 	Key    Key
 	Game   string         // lower case, from the catalogue
-	Public netip.AddrPort // where it answers queries; this is what lists show
-	Via    netip.Addr     // our address that it talks to; zero if unknown
+	Public netip.AddrPort // where it answers queries; the address in lists
+	Via    netip.Addr     // our address that it reports to; zero if unknown
 	Local  []netip.AddrPort
 
 	Origin   Origin
-	NATNeg   bool // it said that NAT negotiation reaches it
-	Restored bool // listed from the saved list, not heard from since the start
+	NATNeg   bool // it claims that NAT negotiation reaches it
+	Restored bool // listed from the saved list, without a report since the start
 	Findings Findings
 
 	Country string // ISO 3166 alpha-2, upper case; empty if unknown
@@ -75,28 +75,28 @@ type Server struct {
 	Serial   uint64        // grows with every change of the list; set by the registry
 }
 
-// Findings are what others than the server said about it.
+// Findings are facts about the server from other sources than its reports.
 type Findings struct {
 	Reached Reached
 }
 
-// Reached says what is known of how players get to a server.
+// Reached is how players can reach a server, if known.
 type Reached uint8
 
-// The ways to a server, the better ones last. A server behind a filter may let in
-// the address that it reports to and no other: that it answers this address from
-// another port says little about players.
+// The ways to a server, the better ones last. A server behind a filter may
+// accept packets only from the address that it reports to: an answer to another
+// port of this address proves little about players.
 const (
-	ReachedUnknown    Reached = iota // it was not asked yet
-	ReachedNo                        // it did not answer a port that it never talked to
-	ReachedPerhaps                   // it answered such a port of the address that it reports to
-	ReachedNegotiated                // players got to it by NAT negotiation
-	ReachedDirect                    // it answered an address that it never talked to
+	ReachedUnknown    Reached = iota // not queried yet
+	ReachedNo                        // no answer to a port that it never sent to
+	ReachedPerhaps                   // answered such a port of the address that it reports to
+	ReachedNegotiated                // players reached it by NAT negotiation
+	ReachedDirect                    // answered an address that it never sent to
 )
 
 var reachedNames = [...]string{"unknown", "no", "perhaps", "negotiated", "direct"}
 
-// String returns the word for r.
+// String returns the name of r.
 func (r Reached) String() string {
 	if int(r) < len(reachedNames) {
 		return reachedNames[r]
@@ -104,7 +104,8 @@ func (r Reached) String() string {
 	return reachedNames[ReachedUnknown]
 }
 
-// ParseReached is the inverse of String; other words are ReachedUnknown.
+// ParseReached is the inverse of String; it returns ReachedUnknown for other
+// texts.
 func ParseReached(name string) Reached {
 	for i, n := range reachedNames {
 		if n == name {
@@ -114,16 +115,16 @@ func ParseReached(name string) Reached {
 	return ReachedUnknown
 }
 
-// Direct reports whether players are to query and join the server directly. If
-// that is uncertain, it is better than nothing for a server without NAT
-// negotiation, and worse than negotiation for others.
+// Direct reports whether players should query and join the server directly. If
+// it is uncertain that they can, Direct is true only for a server without NAT
+// negotiation.
 func (s *Server) Direct() bool {
 	return s.Findings.Reached == ReachedDirect || s.Findings.Reached == ReachedPerhaps && !s.NATNeg
 }
 
-// Field returns what the list knows under a name, without regard to case: the
-// rules, and the country and region that only the master may say (a server's own
-// are never believed).
+// Field returns a value by name, without regard to case: the rules, and the
+// country and region, which only the master sets (those reported by a server
+// are ignored).
 func (s *Server) Field(name string) (string, bool) {
 	switch FoldName(name) {
 	case "country":
@@ -134,14 +135,14 @@ func (s *Server) Field(name string) (string, bool) {
 	return s.Rules.Get(name)
 }
 
-// Rules that every answer to an A2S query has, under these names.
+// Names of rules that every answer to an A2S query has.
 const (
 	RuleAppID      = "appid"
 	RuleServerType = "servertype" // dedicated, listen or proxy
 )
 
-// SpeaksA2S reports whether the record comes from a server that answers A2S
-// queries and not those of GameSpy's browsers.
+// SpeaksA2S reports whether the server answers A2S queries and not those of
+// GameSpy's browsers.
 func (s *Server) SpeaksA2S() bool {
 	switch s.Origin {
 	case FromValve:
@@ -155,12 +156,13 @@ func (s *Server) SpeaksA2S() bool {
 	}
 }
 
-// MaxPopulation is the largest number of players that a server is believed to
-// have.
+// MaxPopulation is the largest number of players that is accepted from a
+// server.
 const MaxPopulation = 9999
 
-// Population returns how many players the server has: its rule numplayers, or the
-// length of its list of players if that is no number from 0 to MaxPopulation.
+// Population returns how many players the server has: its rule numplayers, or
+// the length of its list of players if that is not a number from 0 to
+// MaxPopulation.
 func (s *Server) Population() int {
 	text, _ := s.Rules.Get("numplayers")
 	if n, ok := ParsePopulation(text); ok {
@@ -170,7 +172,7 @@ func (s *Server) Population() int {
 }
 
 // ParsePopulation reads a number of players as a server reports it; ok is false
-// if it is no number from 0 to MaxPopulation.
+// if it is not a number from 0 to MaxPopulation.
 func ParsePopulation(text string) (n int, ok bool) {
 	n, err := strconv.Atoi(strings.TrimSpace(text))
 	if err != nil || n < 0 || n > MaxPopulation {
@@ -179,8 +181,8 @@ func ParsePopulation(text string) (n int, ok bool) {
 	return n, true
 }
 
-// IsYes reports whether a value says yes, as servers do: a number other than 0, true,
-// yes or on.
+// IsYes reports whether a reported value means yes: a number other than 0,
+// true, yes or on.
 func IsYes(value string) bool {
 	value = strings.TrimSpace(value)
 	switch strings.ToLower(value) {
@@ -192,8 +194,9 @@ func IsYes(value string) bool {
 }
 
 // Messenger carries a message from a browser to a listed server. QR2 implements
-// it; it never blocks. ErrNotListed: there is no such server or it cannot take
-// messages; ErrBusy: too many messages are on their way to it.
+// it; it never blocks. The error is ErrNotListed if there is no such server or
+// it cannot receive messages, ErrBusy if too many messages to it are
+// unconfirmed.
 type Messenger interface {
 	SendToServer(k Key, payload []byte) error
 }

@@ -5,12 +5,12 @@ import (
 	"slices"
 )
 
-// Share makes the games of each group one list: Snapshot, List, Serial, Varies and
-// Changes of one name are then about the servers of all names of its group. Counts
-// and the records keep the name under which each server registered. The groups
-// replace those of the last call and are kept; a name may be in one of them. The
-// servers of games whose group changes are logged as changed, so that readers of
-// the log look at them again.
+// Share makes the games of each group one list: Snapshot, List, Serial, Varies
+// and Changes of one name are then about the servers of all names of its group.
+// Counts and the records keep the name under which each server registered. The
+// groups replace those of the last call and are kept; a name may be in one of
+// them. The servers of games whose group changes are logged as changed, so that
+// readers of the log read them again.
 func (r *Registry) Share(groups [][]string) {
 	next := make(map[string][]string)
 	for _, names := range groups {
@@ -30,7 +30,7 @@ func (r *Registry) Share(groups [][]string) {
 			r.reviseAll(g)
 		}
 	}
-	r.emptied = r.log.serial // the serial of no list goes back
+	r.emptied = r.log.serial // no serial of a list goes back
 }
 
 // reviseAll gives the servers of a game new serials, and so other records.
@@ -44,7 +44,7 @@ func (r *Registry) reviseAll(g *gameIndex) {
 }
 
 // Sharing returns the games whose servers are in the list of a game, itself
-// included; nil: its own servers only. The slice is shared: do not change it.
+// included; nil: its own servers only. The slice must not be modified.
 func (r *Registry) Sharing(game string) []string {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
@@ -59,8 +59,8 @@ func (r *Registry) serial(name string) uint64 {
 	return r.emptied
 }
 
-// IsOf reports whether the server is in the list of a game, given what Sharing
-// returned for it.
+// IsOf reports whether the server is in the list of a game, given the result of
+// Sharing for it.
 func (s *Server) IsOf(game string, sharing []string) bool {
 	return s.Game == game || slices.Contains(sharing, s.Game)
 }

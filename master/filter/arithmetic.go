@@ -71,7 +71,7 @@ func floatArithmetic(op opcode, a, b float64) value {
 	case opDivide:
 		return float(a / b) // x/0 is not finite, so null
 	default:
-		return float(math.Mod(a, b)) // likewise
+		return float(math.Mod(a, b)) // x%0 is not finite, so null
 	}
 }
 

@@ -1,5 +1,6 @@
-// Package filter is the filter language of server list requests: the WHERE
-// clause without the WHERE that a game sends to say which servers it wants.
+// Package filter implements the filter language of server list requests: the
+// condition, a WHERE clause without the WHERE, with which a game selects
+// servers.
 //
 // A filter is compiled once per request and then matched against the text
 // fields of many servers. Matching does not allocate (see Values for the one

@@ -10,7 +10,7 @@ import (
 type evaluator struct {
 	filter *Filter
 	row    Row
-	steps  int // left; at 0 everything is false or null and returns at once
+	steps  int // remaining; at 0 everything is false or null and returns at once
 }
 
 // truth evaluates the node at index to true or false.
@@ -77,7 +77,7 @@ func (e *evaluator) value(index int) value {
 	return integer(0)
 }
 
-// field returns what the row has at index i of the names, "" if nothing.
+// field returns the row's value at index i of the names, "" if there is none.
 func (e *evaluator) field(i int) string {
 	text, ok := e.row.Field(i)
 	if !ok {

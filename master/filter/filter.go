@@ -14,7 +14,7 @@ const MaxLength = 1024
 // ErrTooLong is returned by Compile for a text of more than MaxLength bytes.
 var ErrTooLong = errors.New("filter: longer than " + strconv.Itoa(MaxLength) + " bytes")
 
-// SyntaxError says where and why a text is not a filter.
+// SyntaxError reports where and why a text is not a filter.
 type SyntaxError struct {
 	Offset  int    // in bytes from the start of the text
 	Message string // short, printable, such as "expected a value after >"
@@ -39,15 +39,15 @@ type Budget struct {
 	Steps int
 }
 
-// Exhausted reports whether nothing is left, in which case Match returned false
-// for want of budget. A nil budget is never exhausted.
+// Exhausted reports whether the budget is used up, in which case Match returned
+// false for lack of it. A nil budget is never exhausted.
 func (b *Budget) Exhausted() bool {
 	return b != nil && b.Steps <= 0
 }
 
-// ListBudget returns what one filter may take for a list of rows, so that no client
-// can keep a processor busy with one line of text. Filters of real games take a
-// few dozen steps per row.
+// ListBudget returns the budget of one filter for a list of rows, so that no
+// client can keep a processor busy with one line of text. Filters of real games
+// take a few dozen steps per row.
 func ListBudget(rows int) Budget {
 	const (
 		perList = 2_000_000
@@ -72,7 +72,7 @@ func Compile(text string) (*Filter, error) {
 	if len(text) > MaxLength {
 		return nil, ErrTooLong
 	}
-	text = strings.Clone(text) // a filter kept in a cache must not hold on to a packet
+	text = strings.Clone(text) // a cached filter must not keep a packet in memory
 	f := &Filter{source: strings.Trim(text, blanks), groupID: -1}
 	if f.source == "" {
 		return f, nil
@@ -84,20 +84,20 @@ func Compile(text string) (*Filter, error) {
 }
 
 // Names returns the fields the filter uses in the order of their first use, in
-// lower case and each once. Row.Field is asked by index into it. The slice
-// belongs to the filter and must not be changed.
+// lower case and each once. Row.Field takes an index into it. The slice belongs
+// to the filter and must not be changed.
 func (f *Filter) Names() []string {
 	return f.names
 }
 
 // Trivial reports whether the filter is the blank one, which matches everything
-// and never asks for a field.
+// and never reads a field.
 func (f *Filter) Trivial() bool {
 	return len(f.nodes) == 0
 }
 
-// Match reports whether row passes the filter. It takes what it does from b and
-// returns false once b is exhausted; a nil b is without limit. It does not
+// Match reports whether row passes the filter. It subtracts its steps from b
+// and returns false once b is exhausted; a nil b is unlimited. It does not
 // block.
 func (f *Filter) Match(row Row, b *Budget) bool {
 	e := evaluator{filter: f, row: row, steps: math.MaxInt}

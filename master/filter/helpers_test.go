@@ -27,7 +27,7 @@ type field struct {
 	ok    bool
 }
 
-// row is a filter.Row that costs as little as can be.
+// row is a filter.Row with minimal cost.
 type row []field
 
 func (r row) Field(i int) (value string, ok bool) { return r[i].value, r[i].ok }
@@ -45,7 +45,7 @@ func matches(f *filter.Filter, s server) bool {
 	return f.Match(s.row(f.Names()), nil)
 }
 
-// samples are the filters games send and what they mean for one server.
+// samples are filters of games with their results for one server.
 type samples struct {
 	Server server `json:"server"`
 	Expect []struct {

@@ -121,7 +121,7 @@ func keyword(word string) (tokenKind, opcode) {
 	return tokenField, 0
 }
 
-// number takes digits with an optional fraction. An f behind it, as in a float
+// number takes digits with an optional fraction. A following f, as in a float
 // of C, is dropped.
 func (l *lexer) number() (token, error) {
 	rest := l.text[l.at:]
@@ -239,7 +239,7 @@ func quoteAt(text string) (mark quote, width int) {
 func (l *lexer) quoted() (token, error) {
 	offset := l.at
 	opening, width := quoteAt(l.text[l.at:])
-	var unquoted strings.Builder // what lies before each doubled quote, and one of it
+	var unquoted strings.Builder // the text before each doubled quote, with one of it
 	from := l.at + width
 	for at := from; at < len(l.text); {
 		mark, width := quoteAt(l.text[at:])

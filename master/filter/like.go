@@ -11,10 +11,11 @@ func (e *evaluator) like(n node) bool {
 	return e.matches(text.asText(), pattern.asText()) == (n.op == opLike)
 }
 
-// matches reports whether the whole of text fits pattern. It places each stretch
-// of pattern between two % as far left as it fits; placing it further right could
-// not help the stretches behind it. So only the last stretch that was begun is
-// ever tried again, and the steps are at most len(text) times len(pattern).
+// matches reports whether the whole of text fits pattern. It places each
+// stretch of pattern between two % as far left as it fits; placing it further
+// right could not help the stretches after it. So only the last stretch that
+// was begun is ever tried again, and the steps are at most len(text) times
+// len(pattern).
 func (e *evaluator) matches(text, pattern string) bool {
 	const none = -1
 	stretch, start := none, 0 // where it begins in pattern, and in text

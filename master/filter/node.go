@@ -1,6 +1,6 @@
 package filter
 
-// opcode is what a node does.
+// opcode is the operation of a node.
 type opcode uint8
 
 const (

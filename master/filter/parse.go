@@ -65,7 +65,7 @@ func (p *parser) operator() (op opcode, infix bool) {
 	case tokenLike:
 		return opLike, true
 	case tokenNot:
-		return opNotLike, true // or opNotIn, as the next token says
+		return opNotLike, true // or opNotIn, depending on the next token
 	case tokenIn:
 		return opIn, true
 	case tokenIs:

@@ -6,8 +6,8 @@ import (
 	"strconv"
 )
 
-// maxNumber is the most bytes a number may have. It bounds what it costs to find
-// out whether a text looks like one.
+// maxNumber is the maximum length of a number in bytes. It bounds the cost of
+// finding out whether a text looks like one.
 const maxNumber = 64
 
 type kind uint8
@@ -94,7 +94,7 @@ func (v value) asInteger() (i int64, ok bool) {
 	return 0, false
 }
 
-// truth is what v counts as on its own.
+// truth returns the truth value of v on its own.
 func (v value) truth() bool {
 	if number, ok := v.asNumber(); ok {
 		return number.integer != 0 || number.float != 0
@@ -103,7 +103,7 @@ func (v value) truth() bool {
 }
 
 // parseNumber reads digits with an optional minus sign before and an optional
-// fraction behind them.
+// fraction after them.
 func parseNumber(text string) (number value, ok bool) {
 	if i, ok := parseShort(text); ok {
 		return integer(i), true
@@ -125,8 +125,8 @@ func parseNumber(text string) (number value, ok bool) {
 	return parseLong(text)
 }
 
-// parseShort reads a whole number that fits 64 bits whatever its digits are,
-// which are nearly all that there are.
+// parseShort reads a whole number of so few digits that it fits 64 bits, as
+// nearly all do.
 func parseShort(text string) (i int64, ok bool) {
 	const most = 18 // digits
 	rest := text
@@ -149,7 +149,7 @@ func parseShort(text string) (i int64, ok bool) {
 	return i, true
 }
 
-// parseFraction reads a number that continues behind its whole part at byte at.
+// parseFraction reads a number that continues after its whole part at byte at.
 func parseFraction(text string, at int) (number value, ok bool) {
 	if fraction := digits(text[at+1:]); text[at] != '.' || fraction == 0 || at+1+fraction != len(text) {
 		return value{}, false
@@ -183,8 +183,8 @@ func parseLong(text string) (number value, ok bool) {
 	return parseFloat(text)
 }
 
-// parseFloat reads what is known to look like a number. With maxNumber bytes it
-// cannot be too large for a float64.
+// parseFloat reads a text that is known to look like a number. With maxNumber
+// bytes it cannot be too large for a float64.
 func parseFloat(text string) (number value, ok bool) {
 	f, err := strconv.ParseFloat(text, 64)
 	return value{kind: kindFloat, float: f}, err == nil

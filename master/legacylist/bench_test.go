@@ -9,7 +9,7 @@ import (
 	"github.com/respawnd/respawnd/master"
 )
 
-// sink takes what is written as a system does: it copies it.
+// sink copies the written bytes, as a system does.
 type sink struct{ buf [64 << 10]byte }
 
 func (s *sink) Write(p []byte) (int, error) {

@@ -11,7 +11,7 @@ import (
 )
 
 // infoFields are the columns of a table of servers. The first one is the
-// address; the others are what hosts of the time report of themselves.
+// address; the others are rules that hosts of the time report.
 var infoFields = [...]string{
 	"ip", "hostname", "gamever", "location", "hostport", "mapname", "gametype", "gamemode", "numplayers", "maxplayers", "password",
 }
@@ -25,8 +25,8 @@ type serverRow struct {
 // Field implements filter.Row.
 func (r *serverRow) Field(i int) (string, bool) { return r.server.Field(r.names[i]) }
 
-// buildServers makes the list of the servers of a game as it is now, of whatever
-// origin, but for those that clients of this list cannot query.
+// buildServers makes the present list of the servers of a game, of all origins,
+// without those that clients of this list cannot query.
 func buildServers(reg *master.Registry, key viewKey, f *filter.Filter) (*view, error) {
 	servers, serial := reg.Snapshot(key.game, nil)
 	v := &view{serial: serial}
@@ -64,7 +64,7 @@ func buildServers(reg *master.Registry, key viewKey, f *filter.Filter) (*view, e
 	return v, nil
 }
 
-// finish ends the text. A table without rows is the end mark alone.
+// finish ends the text. A table without rows is only the end mark.
 func (v *view) finish() {
 	if v.rows == 0 {
 		v.text = v.text[:0]
@@ -75,8 +75,8 @@ func (v *view) finish() {
 // compactSize is the size of a server in a compact list.
 const compactSize = 6
 
-// listable reports whether a list has room for an address: it must be IPv4, and
-// in a compact list it must not read as the end mark.
+// listable reports whether a list can hold an address: it must be IPv4, and in
+// a compact list it must not look like the end mark.
 func listable(a netip.AddrPort) bool {
 	if !a.Addr().Is4() {
 		return false
@@ -119,9 +119,8 @@ func appendFieldNames(dst []byte, names []string) []byte {
 	return dst
 }
 
-// appendValue appends a value of a table. There is no way to write a backslash
-// in it, and one that is the word of the end mark would end the list of
-// everybody.
+// appendValue appends a value of a table. A backslash cannot be written in it,
+// and a value equal to the end mark would end the list.
 func appendValue(dst []byte, value string) []byte {
 	dst = append(dst, '\\')
 	if strings.EqualFold(value, "final") {

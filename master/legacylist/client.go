@@ -14,8 +14,7 @@ import (
 	"github.com/respawnd/respawnd/internal/netclient"
 )
 
-// greeting is what the master says first. The challenge follows, and nothing
-// else.
+// greeting is the first text of the master. Only the challenge follows.
 const (
 	greeting     = `\basic\\secure\`
 	challengeLen = 6
@@ -41,13 +40,13 @@ func ParseGreeting(b []byte) (challenge string, err error) {
 	return challenge, nil
 }
 
-// Request is what a client asks for.
+// Request is the request of a client.
 type Request struct {
 	Engine  string // the client's own game
 	Secret  string // of Engine
 	Enctype int    // 0 to 2
 	Mode    Mode
-	Game    string // whose servers are wanted
+	Game    string // game whose servers are requested
 	Filter  string // empty: all of them
 }
 
@@ -78,9 +77,9 @@ func (r Request) AppendTo(dst []byte, challenge string) ([]byte, error) {
 // maxStream is the longest answer that a client reads, in bytes.
 const maxStream = 16 << 20
 
-// Ask has the whole conversation on a new connection: it waits for the greeting,
-// sends the request, and returns the servers of the list. The mode of the request
-// must be [Compact]. The caller closes conn.
+// Ask performs the whole exchange on a new connection: it waits for the
+// greeting, sends the request, and returns the servers of the list. The mode of
+// the request must be [Compact]. The caller closes conn.
 func (r Request) Ask(ctx context.Context, conn net.Conn) (servers []netip.AddrPort, err error) {
 	err = netclient.During(ctx, conn, func() error {
 		servers, err = r.ask(conn)
@@ -116,8 +115,8 @@ func (r Request) ask(conn net.Conn) ([]netip.AddrPort, error) {
 	return ParseCompact(list)
 }
 
-// Decode returns the list in stream, which is all that the master sent after the
-// request, as it was before encryption. The error is [ErrRefused] or
+// Decode returns the decrypted list in stream, which is everything that the
+// master sent after the request. The error is [ErrRefused] or
 // gamespy.ErrListHeader. A refusal at enctype 0 looks like an empty list.
 func (r Request) Decode(challenge string, stream []byte) ([]byte, error) {
 	if strings.HasPrefix(string(stream), `\fatal\`) {

@@ -184,8 +184,8 @@ func (c *client) say(text string) {
 	}
 }
 
-// rest returns all that the master says until it closes its side, and closes
-// the other one.
+// rest returns everything that the master sends until it closes its side, and
+// closes the other one.
 func (c *client) rest() string {
 	c.t.Helper()
 	all, err := io.ReadAll(c.conn)
@@ -211,7 +211,7 @@ func (c *client) ask(r Request) string {
 	return string(list)
 }
 
-// request is what most tests ask for.
+// request is the request of most tests.
 func request(change func(*Request)) Request {
 	r := Request{Engine: "gmtest", Secret: testSecret, Game: "gmtest"}
 	if change != nil {

@@ -13,35 +13,35 @@ import (
 	"github.com/respawnd/respawnd/internal/netserve"
 )
 
-// Bounds of what a client says before it gets its list.
+// Bounds of a client before it gets its list.
 const (
-	// maxText is the most bytes of all its messages together. The longest filter
-	// that can be read has 1024.
+	// maxText is the maximum number of bytes of all its messages together. The
+	// longest valid filter has 1024.
 	maxText = 5000
-	// quietList is how long a client that asked for a list without ending the
-	// message must be silent for the message to count as ended.
+	// quietList is the time of silence after which an unfinished list request
+	// counts as ended.
 	quietList = 100 * time.Millisecond
-	// quietUnreal is how long a client of unreal must be silent after it has
-	// introduced itself for it to be one that never asks for a list.
+	// quietUnreal is the time of silence after which a client of unreal that
+	// has identified itself gets the list without a request.
 	quietUnreal = time.Second
 )
 
 // inbox is the client's side of a connection until it has asked for a list.
 type inbox struct {
 	conn *netserve.Conn
-	time time.Duration // that the client has for its request
-	text []byte        // all that came, but for NULs
-	got  int           // bytes that came
-	read int           // how much of text was taken as whole messages
+	time time.Duration // for the client's request
+	text []byte        // received text without NULs
+	got  int           // bytes received
+	read int           // length of the whole messages in text that were parsed
 }
 
-// inquiry returns what the client asks for. The error is an ended or comes from
-// the connection.
+// inquiry returns the client's request. The error is an ended or comes from the
+// connection.
 func (in *inbox) inquiry(ctx context.Context) (inquiry, error) {
 	var r inquiry
 	end := time.Now().Add(in.time)
-	in.text = make([]byte, 0, maxText+1) // room for the byte that is too much
-	quiet := time.Duration(0)            // how long to wait before deciding; 0: no decision is due
+	in.text = make([]byte, 0, maxText+1) // room for one byte over the limit
+	quiet := time.Duration(0)            // wait before guess; 0: nothing to guess
 	for {
 		by := end
 		if soon := time.Now().Add(quiet); quiet > 0 && soon.Before(end) {
@@ -58,7 +58,7 @@ func (in *inbox) inquiry(ctx context.Context) (inquiry, error) {
 			quiet = in.quiet(&r)
 			continue
 		case ctx.Err() != nil || in.conn.Expired() || !errors.Is(err, io.EOF) && !errors.Is(err, os.ErrDeadlineExceeded):
-			return r, err // the service ends, a bound of the connection was passed, or it is broken
+			return r, err // the service ends, a limit of the connection was exceeded, or it is broken
 		}
 		if in.guess(&r); r.listed {
 			return r, nil
@@ -73,7 +73,7 @@ func (in *inbox) inquiry(ctx context.Context) (inquiry, error) {
 	}
 }
 
-// more reads what comes until a time.
+// more reads data until a time.
 func (in *inbox) more(ctx context.Context, by time.Time) error {
 	if err := in.conn.SetReadDeadline(by); err != nil {
 		return err
@@ -89,7 +89,7 @@ func (in *inbox) more(ctx context.Context, by time.Time) error {
 	return err
 }
 
-// cut takes whole messages up to the one that asks for a list.
+// cut parses whole messages up to the one that requests a list.
 func (in *inbox) cut(r *inquiry) {
 	for !r.listed {
 		message, _, ok := gamespy.CutFinal(in.text[in.read:min(len(in.text), maxText)])
@@ -101,14 +101,14 @@ func (in *inbox) cut(r *inquiry) {
 	}
 }
 
-// rest returns what stands behind the last whole message.
+// rest returns the text after the last whole message.
 func (in *inbox) rest() []byte { return in.text[in.read:] }
 
 // asksForList reports whether a text may be a request for a list.
 func asksForList(text []byte) bool { return bytes.Contains(bytes.ToLower(text), []byte(`\list`)) }
 
-// quiet returns how long to wait for more before guessing what is meant, 0 if
-// there is nothing to guess.
+// quiet returns how long to wait for more before guess, 0 if there is nothing
+// to guess.
 func (in *inbox) quiet(r *inquiry) time.Duration {
 	switch {
 	case asksForList(in.rest()):

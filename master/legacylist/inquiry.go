@@ -7,7 +7,7 @@ import (
 // Mode is the form of a list.
 type Mode string
 
-// The modes. A client that names any other one gets Plain.
+// The modes. Any other one counts as Plain.
 const (
 	Plain   Mode = ""       // addresses as text
 	Compact Mode = "cmp"    // addresses as 6 bytes each
@@ -24,24 +24,25 @@ func parseMode(s string) Mode {
 	}
 }
 
-// unreal is the game whose first version introduces itself and asks for nothing.
+// unreal is the game whose first version identifies itself and sends no
+// request.
 const unreal = "unreal"
 
-// inquiry is what a client has said so far. One message may carry all of it, or
-// several may.
+// inquiry is the parsed request of a client, which one message or several may
+// carry.
 type inquiry struct {
 	introduced bool // it named its own game
 	engine     string
 	validate   string
 	enctype    string // as sent; empty if it was not
 
-	listed bool // it asked for a list
+	listed bool // it requested a list
 	mode   Mode
-	game   string // the game that it wants servers of; empty: engine
+	game   string // the game whose servers it requests; empty: engine
 	filter string
 }
 
-// wanted returns the game whose servers are asked for, in lower case.
+// wanted returns the game whose servers are requested, in lower case.
 func (r *inquiry) wanted() string {
 	if r.game == "" {
 		return r.engine
@@ -49,9 +50,8 @@ func (r *inquiry) wanted() string {
 	return r.game
 }
 
-// take reads one message. Its fields have a meaning of their own each, in
-// whatever order they come, but that gamename means the wanted game once a list
-// was asked for. Fields that it does not know are passed over.
+// take parses one message. Fields may come in any order, but after list
+// gamename means the wanted game. Unknown fields are ignored.
 func (r *inquiry) take(text string) {
 	_, rest, _ := strings.Cut(text, `\`)
 	for rest != "" {
@@ -73,7 +73,8 @@ func (r *inquiry) take(text string) {
 // blanks are what clients put around their messages.
 const blanks = "\r\n "
 
-// isKey tells a key from a mode that was left out.
+// isKey reports whether a text is a key, which means that the mode was left
+// out.
 func isKey(s string) bool {
 	return strings.EqualFold(s, "gamename") || strings.EqualFold(s, "where")
 }

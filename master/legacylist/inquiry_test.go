@@ -72,7 +72,7 @@ func TestWhatClientsWriteIsUnderstood(t *testing.T) {
 // requestTime is the default of the key.
 const requestTime = 30 * time.Second
 
-// listener hands the inbox of a connection to a test.
+// listener passes the inbox of a connection to a test.
 type listener struct {
 	heard chan heard
 }
@@ -90,8 +90,8 @@ func (l *listener) ServeConn(ctx context.Context, c *netserve.Conn) {
 	l.heard <- heard{r, err, time.Since(start)}
 }
 
-// hear has a client write a text, in pieces with a pause behind each, and then
-// stay silent, and returns what the master understood.
+// hear lets a client send a text, in pieces with a pause after each, and then
+// stay silent, and returns the request as the master parsed it.
 func hear(t *testing.T, text string, step int, pause time.Duration) heard {
 	t.Helper()
 	l := &listener{make(chan heard, 1)}
@@ -113,7 +113,7 @@ func hear(t *testing.T, text string, step int, pause time.Duration) heard {
 	for text != "" {
 		n := min(step, len(text))
 		if _, err := io.WriteString(conn, text[:n]); err != nil {
-			break // the master has heard enough
+			break // the master has closed the connection
 		}
 		text = text[n:]
 		time.Sleep(pause)
@@ -185,7 +185,7 @@ func TestDrippingClientHasItsTime(t *testing.T) {
 
 func TestBoundsOfSilentAndSlowClients(t *testing.T) {
 	tests := map[string]struct {
-		text   string // what the client says before it stops to listen
+		text   string // text that the client sends before it stops reading
 		reason string
 		after  time.Duration
 	}{
@@ -281,7 +281,7 @@ func FuzzInquiry(f *testing.F) {
 	})
 }
 
-// FuzzRequest writes what a client asks for and reads it as the master does.
+// FuzzRequest writes requests and parses them as the master does.
 func FuzzRequest(f *testing.F) {
 	f.Add("gmtest", "quake", "a='b' and c>1", uint8(1), uint8(2))
 	f.Add("Unreal", "", "", uint8(0), uint8(0))
@@ -318,7 +318,7 @@ func FuzzRequest(f *testing.F) {
 	})
 }
 
-// FuzzParse reads what a master says and writes it again.
+// FuzzParse parses the data of a master and writes it again.
 func FuzzParse(f *testing.F) {
 	f.Add([]byte("\xc0\x00\x02\x0a\x19\x64" + `\final\`))
 	f.Add([]byte("\xc0\x00\x02\x0a\x19\x64\xc0\x00\x02\x0b\x19\x64"))

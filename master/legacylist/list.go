@@ -52,9 +52,9 @@ func (x *session) list(r *inquiry) error {
 }
 
 // validate checks the answer to the greeting and returns the secret that it was
-// made with. A wrong answer is forgiven to clients that read the list as it is,
-// unless the wanted game forbids it: tools send any text. Without the right
-// secret the others could not read the list.
+// made with. A wrong answer is accepted from clients without encryption, unless
+// the wanted game forbids it, because tools send arbitrary text. Other clients
+// could not decrypt the list without the right secret.
 func (x *session) validate(r *inquiry, enctype int, wanted games.Game) (secret string, err error) {
 	own, _ := x.server.opt.Games.Lookup(r.engine)
 	secret, ok := gamespy.CheckValidate(enctype, own.Secrets, x.challenge, []byte(r.validate))
@@ -111,8 +111,8 @@ func (x *session) encode(header, list []byte, scramble func(dst, src []byte)) er
 	}
 }
 
-// compile reads a filter. One with a mistake is ignored or refused, as the
-// options say; one that is too long is always refused.
+// compile compiles a filter. An invalid one is ignored or refused, depending on
+// the options; one that is too long is always refused.
 func (s *Server) compile(text, game string) (*filter.Filter, error) {
 	if len(text) > filter.MaxLength {
 		return nil, endedFilter

@@ -6,8 +6,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// Results of a request that was answered; what was refused is counted by
-// netserve.Metrics.
+// Results of answered requests; netserve.Metrics counts refused ones.
 const (
 	listSent    = "sent"
 	listUnknown = "unknown_game"

@@ -8,11 +8,11 @@ import (
 	"github.com/respawnd/respawnd/master/rooms"
 )
 
-// groupFields are the columns of a table of rooms. The last one packs what a
-// room says beyond them.
+// groupFields are the columns of a table of rooms. The last one packs the other
+// fields of a room.
 var groupFields = [...]string{"groupid", "hostname", "numplayers", "maxwaiting", "numwaiting", "numservers", "password", "other"}
 
-// packMark stands before each key and each value in the last column.
+// packMark precedes each key and each value in the last column.
 const packMark = '\x01'
 
 // roomRow is a room as a filter and a list see it.
@@ -27,7 +27,7 @@ func (r *roomRow) Field(i int) (string, bool) {
 	return v, v != ""
 }
 
-// value returns what a room says under a name, "" if nothing.
+// value returns the value of a room under a name, "" if there is none.
 func (r *roomRow) value(name string) string {
 	if strings.EqualFold(name, "other") {
 		return r.packed()

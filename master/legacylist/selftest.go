@@ -31,7 +31,7 @@ func findServer(ctx context.Context, t *service.Trial) error {
 	if err != nil {
 		return err
 	}
-	// The test server has a name of its own, so it is the only one.
+	// The name of the test server is unique, so it is the only one.
 	if !slices.ContainsFunc(servers, func(a netip.AddrPort) bool { return a.Port() == t.Server.Port() }) {
 		return service.ErrNotInList
 	}

@@ -22,14 +22,13 @@ import (
 // maxLifetime bounds a connection: the longest list to the slowest reader.
 const maxLifetime = 2 * time.Minute
 
-// Options are what a Server works with. All functions may be called from many
-// goroutines at once.
+// Options configure a Server. All functions must be safe for concurrent use.
 type Options struct {
 	Config // its live keys are replaced by Reload
 
 	Registry  *master.Registry // required
 	Games     *games.Catalog   // required
-	Addresses *advertise.Table // which addresses clients are given; nil: those of the list
+	Addresses *advertise.Table // which addresses clients get; nil: those of the list
 
 	// Rooms returns the rooms of a game that are not in the catalogue; nil: none.
 	// It is called at most ten times a second for each game and filter, and may
@@ -40,7 +39,7 @@ type Options struct {
 	Verdicts *verdicts.Log    // of requests for lists; nil: none
 
 	Log        zerolog.Logger
-	Metrics    *netserve.Metrics     // counts what is dropped; nil: nothing is counted
+	Metrics    *netserve.Metrics     // counts drops; nil: nothing is counted
 	Registerer prometheus.Registerer // nil: the metrics of this package are not registered
 }
 
@@ -69,11 +68,11 @@ func (s *Server) limits(c *Config) netserve.ConnOptions {
 	}
 }
 
-// Reload takes over the live keys at once. Open connections stay.
+// Reload applies the live keys at once. Open connections stay.
 func (s *Server) Reload(c *Config) { s.gate.SetLimits(s.limits(c)) }
 
-// Serve serves the connections of ln until ctx ends. It returns after all its
-// goroutines, with nil unless ln broke. It closes ln.
+// Serve serves the connections of ln until ctx ends. It returns when all its
+// goroutines have ended, with nil unless ln failed. It closes ln.
 func (s *Server) Serve(ctx context.Context, ln net.Listener) error {
 	ctx, cancel := context.WithCancel(ctx)
 	var logging sync.WaitGroup

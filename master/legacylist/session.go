@@ -13,17 +13,17 @@ import (
 
 // Bounds of a connection after its request.
 const (
-	// lingerTime and lingerBytes are what a client may still say when everything
-	// was sent. A connection that is closed while something unread is left would
-	// take the end of the list with it.
+	// lingerTime and lingerBytes bound the data of a client that is read after
+	// everything was sent. Closing a connection with unread data would destroy
+	// the end of the list.
 	lingerTime  = 2 * time.Second
 	lingerBytes = 64 << 10
-	// closeGrace is how long a write under way may take when the service stops.
+	// closeGrace is how long a pending write may take when the service stops.
 	closeGrace = time.Second
 )
 
-// ended is why the master closes a connection without a list; its name is the
-// one that it is counted under.
+// ended is the reason for which the master closes a connection without a list;
+// its name is its label in metrics.
 type ended uint8
 
 // The reasons.
@@ -38,11 +38,11 @@ const (
 	endedFilter
 	endedExpensive
 	endedBusy
-	droppedPipeline // the connection got the list that it asked for first
+	droppedPipeline // the connection got the list that it requested first
 )
 
-// endings are the names of the reasons, and the texts that clients are sent about
-// those that concern their requests.
+// endings are the names of the reasons, and the texts sent to clients for those
+// that concern their requests.
 var endings = [...]struct{ name, text string }{
 	{},              // none
 	endedBanned:     {name: "banned"},
@@ -97,7 +97,8 @@ func (s *Server) ServeConn(ctx context.Context, c *netserve.Conn) {
 	s.opt.Log.Debug().Stringer("peer", c.Peer()).Err(err).Msg("connection ended")
 }
 
-// run greets, listens and answers. The error says why there was no list.
+// run greets, reads the request and answers. The error is the reason for which
+// there was no list.
 func (x *session) run(ctx context.Context) error {
 	if _, err := x.out.Write([]byte(greeting + x.challenge)); err != nil {
 		return err
@@ -120,10 +121,10 @@ func (x *session) run(ctx context.Context) error {
 	return err
 }
 
-// refuse counts why there is no list and tells the client. It reports false if
-// there is nothing to send or the client has gone. A client that reads lists as
-// they are would read a reason as servers, and send packets to those addresses:
-// it gets an empty list.
+// refuse counts the reason for which there is no list and sends it to the
+// client. It returns false if there is nothing to send or the client has gone.
+// A client without encryption would parse a reason as servers, and send packets
+// to those addresses: it gets an empty list.
 func (x *session) refuse(err error, enctype string) bool {
 	reason, ok := errors.AsType[ended](err)
 	if !ok {
@@ -143,7 +144,7 @@ func (x *session) refuse(err error, enctype string) bool {
 	return err == nil
 }
 
-// linger ends the own direction and waits for the client to do the same.
+// linger closes the sending direction and waits for the client to do the same.
 func (x *session) linger(ctx context.Context) {
 	if x.conn.CloseWrite() == nil && ctx.Err() == nil {
 		_ = x.conn.Linger(lingerTime, lingerTime, lingerBytes) // whatever ends it, the list is out

@@ -342,8 +342,8 @@ func TestSecondList(t *testing.T) {
 	}
 }
 
-// TestBytesAfterRequest is about the system: a
-// socket that is closed with something unread in it takes back what was sent.
+// TestBytesAfterRequest checks that data after the request does not destroy the
+// list: the system discards sent data when a socket with unread data is closed.
 func TestBytesAfterRequest(t *testing.T) {
 	f := start(t, nil)
 	fill(t, f.reg, 20_000)

@@ -11,8 +11,8 @@ import (
 // name is that of the service in the log of verdicts.
 const name = "legacylist"
 
-// noteList notes how a request for a list ended. Faults of the connection say
-// nothing of the client.
+// noteList notes the result of a list request. Faults of the connection are not
+// noted.
 func (x *session) noteList(game string, err error) {
 	why, refused := errors.AsType[ended](err)
 	switch {
@@ -30,8 +30,8 @@ func (x *session) noteList(game string, err error) {
 	}
 }
 
-// refused notes that a connection is not served. There is nothing that its client
-// would understand before it has asked.
+// refused notes that a connection is refused. It sends nothing: the client
+// would not understand a message before its request.
 func (s *Server) refused(peer netip.AddrPort, why netserve.Refusal) []byte {
 	if why.OfAddress() {
 		s.opt.Verdicts.NotePlayer(name, peer.Addr(), "", verdicts.Limited)

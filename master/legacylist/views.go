@@ -26,8 +26,8 @@ const (
 	holdTimes = 20
 )
 
-// viewKey is what requests have in common that can share a list. The fields of
-// a table follow from its mode.
+// viewKey is equal for requests that can share a list. The fields of a table
+// follow from its mode.
 type viewKey struct {
 	game   string
 	mode   Mode
@@ -35,8 +35,8 @@ type viewKey struct {
 	asker  advertise.Asker
 }
 
-// view is a list as it was at one moment. Its content never changes; any number
-// of connections send from it at the same time.
+// view is a list at one moment. It is immutable; any number of connections send
+// from it concurrently.
 type view struct {
 	text   []byte // with the end mark
 	rows   int
@@ -49,12 +49,11 @@ type view struct {
 // Size returns the memory of the view in bytes.
 func (v *view) Size() int { return cap(v.text) }
 
-// emptyView is the list of a game that there is not. It is not counted and
-// not changed.
+// emptyView is the list of an unknown game. It is not counted.
 var emptyView = &view{text: []byte(gamespy.Final)}
 
 // list returns the bytes to send. bare leaves out the end mark, which clients
-// of enctype 1 would take for a server; an empty list has it all the same.
+// of enctype 1 would take for a server; an empty list always has it.
 func (v *view) list(bare bool) []byte {
 	if bare && v.rows > 0 {
 		return v.text[:len(v.text)-len(gamespy.Final)]
@@ -68,7 +67,7 @@ func newViews(m *metrics) *views.Cache[viewKey, view, *view] {
 	})
 }
 
-// view returns the list that a request asks for, for an asker.
+// view returns the list for a request of an asker.
 func (s *Server) view(game games.Game, r *inquiry, asker advertise.Asker) (*view, error) {
 	f, err := s.compile(r.filter, game.Name)
 	if err != nil {
@@ -77,7 +76,7 @@ func (s *Server) view(game games.Game, r *inquiry, asker advertise.Asker) (*view
 	key := viewKey{game.Name, r.mode, f.String(), asker}
 	if r.mode == Groups {
 		key.asker = advertise.Asker{} // rooms have no addresses
-	} else if !s.opt.Registry.Varies(game.Name) { // then everybody is given the same
+	} else if !s.opt.Registry.Varies(game.Name) { // all askers get the same list
 		key.asker = asker.Outside()
 	}
 	fresh := func(v *view) bool {
@@ -96,7 +95,7 @@ func (s *Server) build(key viewKey, game games.Game, f *filter.Filter) (v *view,
 		v, err = s.buildRooms(game, f) // may wait for a store
 	} else {
 		v, err = s.views.InTurn(func() (*view, error) {
-			start = time.Now() // waiting is no building
+			start = time.Now() // waiting is not building
 			return buildServers(s.opt.Registry, key, f)
 		})
 	}

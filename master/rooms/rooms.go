@@ -1,8 +1,8 @@
-// Package rooms finds the group rooms of a game with what is in them: the listed
-// servers that say they belong to one.
+// Package rooms returns the group rooms of a game with the numbers of servers
+// and players in them: a listed server names its room.
 //
-// Rooms come from the catalogue and from the store; this package keeps none. How
-// they are written is for the protocols that list them.
+// Rooms come from the catalogue and from the store; this package keeps none.
+// The protocols that list rooms define their wire format.
 package rooms
 
 import (
@@ -14,22 +14,22 @@ import (
 )
 
 const (
-	// MaxStored is how many rooms of the store a game may have, beside those of
-	// the catalogue. Writers of rooms keep to it.
+	// MaxStored is the maximum number of rooms of a game in the store, in
+	// addition to those of the catalogue. Writers of rooms enforce it.
 	MaxStored = 3000
-	// Max is how many rooms of a game there are at most; further ones are left out.
+	// Max is the maximum number of rooms of a game; further ones are left out.
 	Max = games.MaxRooms + MaxStored
-	// DefaultCapacity is what a room says it holds if nothing is known.
+	// DefaultCapacity is the capacity of a room if none is configured.
 	DefaultCapacity = 100
 
 	// unlistable is an id that ends the list in one of the protocols.
 	unlistable = 0xFFFFFFFF
 )
 
-// Room is a room and what is in it.
+// Room is a room with its servers and players.
 type Room struct {
 	games.Room
-	Servers int // listed ones that say they belong to it
+	Servers int // listed servers that name this room
 	Players int // on those servers
 }
 
@@ -68,8 +68,8 @@ func Of(reg *master.Registry, game games.Game, more func(game string) []games.Ro
 	return all
 }
 
-// Value returns what the room says under a name, without regard to case, "" if
-// nothing.
+// Value returns the value of the room under a name, without regard to case, ""
+// if there is none.
 func (r *Room) Value(name string) string {
 	switch master.FoldName(name) {
 	case "groupid":

@@ -17,7 +17,7 @@ var game = games.Game{Name: "gmtest", Rooms: []games.Room{
 	{ID: 2158, Name: "Lobby 2"},
 }}
 
-// put lists a server that says in which room it is.
+// put lists a server that names a room.
 func put(t *testing.T, reg *master.Registry, public, groupid, players string) netip.AddrPort {
 	t.Helper()
 	a := netip.MustParseAddrPort(public)

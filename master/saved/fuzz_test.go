@@ -13,8 +13,8 @@ import (
 	"github.com/respawnd/respawnd/storage/bolt"
 )
 
-// A saved record may say anything; what comes of it can be listed and saved again
-// as it is.
+// A saved record may hold any values; the restored server can be listed and
+// saved again unchanged.
 func FuzzRestoredServer(f *testing.F) {
 	table, err := gamespy.AppendTable(nil, []string{"player_", "score_"}, [][]string{{"Ann", "1"}, {"Bob", "2"}})
 	if err != nil {

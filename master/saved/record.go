@@ -9,7 +9,7 @@ import (
 	"github.com/respawnd/respawnd/storage"
 )
 
-// pack makes a record to be saved of one of the list.
+// pack converts a record of the list into one to save.
 func (l *List) pack(h master.Record) storage.Server {
 	s := storage.Server{
 		Source: h.Key.Source, Via: h.Via, Instance: h.Key.Instance, Game: h.Game, Origin: h.Origin.String(),
@@ -24,14 +24,14 @@ func (l *List) pack(h master.Record) storage.Server {
 	return s
 }
 
-// unpack makes a record of a saved one. ok is false for origins that are not
-// known any more and for games that are not in the catalogue, unless the server
-// was asked for its game.
+// unpack converts a saved record into one of the list. ok is false for unknown
+// origins and for games that are not in the catalogue, unless the game came
+// from a query of the server.
 func (l *List) unpack(rec storage.Server) (s master.Server, ok bool) {
 	origin, valid := master.ParseOrigin(rec.Origin)
 	g, known := l.Games.Lookup(rec.Game)
 	if origin == master.Static || origin == master.FromValve || origin == master.FromLAN {
-		// The game may have got a key since.
+		// The game may have a key now.
 		g.Name, known = l.Games.ListedAs(rec.Game, origin == master.FromValve)
 	}
 	if !known || !valid {
@@ -60,8 +60,8 @@ func (l *List) unpack(rec storage.Server) (s master.Server, ok bool) {
 	return s, report.Into(&s) == nil
 }
 
-// reachedThen returns how players got to a saved server. Lists of earlier versions
-// say only that it answered a port that it never talked to.
+// reachedThen returns how players reached a saved server. Lists of earlier
+// versions only record that it answered a port that it never sent to.
 func reachedThen(rec *storage.Server) master.Reached {
 	if rec.Reached == "" && rec.Reachable {
 		return master.ReachedPerhaps
@@ -86,8 +86,8 @@ func packRules(f master.Fields) []byte {
 	return gamespy.AppendEnd(b)
 }
 
-// packTable writes a table as a heartbeat does; nil if it is none that a
-// heartbeat could bring.
+// packTable writes a table as a heartbeat does; nil if a heartbeat could not
+// carry it.
 func packTable(t master.Table) []byte {
 	if t.Columns() == 0 {
 		return nil
@@ -96,7 +96,7 @@ func packTable(t master.Table) []byte {
 	for c := range t.Columns() {
 		name := t.Names().Name(c)
 		if strings.HasPrefix(name, "\x00") {
-			return nil // it would end the names
+			return nil // an empty name would end the names
 		}
 		b = gamespy.AppendString(b, name)
 	}

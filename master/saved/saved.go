@@ -2,7 +2,7 @@
 // store while the daemon runs, and lists the saved servers again after a start.
 //
 // Saving writes only what changed since the last time. A restored server stays
-// listed for a while without a sign of life, see [List.Restore].
+// listed for a while without a report, see [List.Restore].
 package saved
 
 import (
@@ -26,14 +26,15 @@ import (
 const (
 	// lastSave bounds the save of a daemon that stops.
 	lastSave = 3 * time.Second
-	// saveAfter is how many new records are saved before master.save_every is
-	// over: it bounds what is left to write when the daemon stops.
+	// saveAfter is the number of new records after which the list is saved
+	// before master.save_every has passed: it bounds the work that is left when
+	// the daemon stops.
 	saveAfter = 10_000
-	// saveLook is how often their number is looked at.
+	// saveLook is the interval at which their number is checked.
 	saveLook = time.Second
 )
 
-// Store is what a List needs of the store.
+// Store is the part of the store that a List needs.
 type Store interface {
 	SaveServers(context.Context, iter.Seq[storage.ListedServer]) (storage.SavedServers, error)
 	CompactServers(context.Context) error
@@ -47,8 +48,8 @@ type List struct {
 	Store    Store
 	Games    *games.Catalog
 	Verdicts *verdicts.Log
-	// Sources read the saved reports of servers, by origin. Those of other origins are
-	// saved as rules and tables.
+	// Sources parse the saved reports of servers, by origin. Those of other
+	// origins are saved as rules and tables.
 	Sources map[master.Origin]*master.Source
 	// Noting returns the name under which verdicts on servers of an origin are noted.
 	Noting func(master.Origin) string
@@ -85,7 +86,7 @@ func (l *List) Run(ctx context.Context, every func() time.Duration) {
 	}
 }
 
-// save saves what is new in the list since the last time.
+// save saves the changes of the list since the last save.
 func (l *List) save(ctx context.Context) error {
 	began := time.Now()
 	list, revision := l.Registry.Records()
@@ -98,7 +99,7 @@ func (l *List) save(ctx context.Context) error {
 	return nil
 }
 
-// compact removes from the store what the last saves have replaced.
+// compact removes from the store the records that the last saves have replaced.
 func (l *List) compact(ctx context.Context) {
 	if err := l.Store.CompactServers(ctx); err != nil && ctx.Err() == nil {
 		l.Log.Warn().Err(err).Msg("the saved server list was not compacted")
@@ -106,7 +107,7 @@ func (l *List) compact(ctx context.Context) {
 }
 
 // SaveLast saves the list of a daemon that stops. A save that takes too long is
-// given up: the list as it was saved before stays, and the others report again.
+// given up: the list saved before stays, and the other servers report again.
 func (l *List) SaveLast() error {
 	ctx, cancel := context.WithTimeout(context.Background(), lastSave)
 	defer cancel()
@@ -118,15 +119,15 @@ func (l *List) SaveLast() error {
 	return err
 }
 
-// listed yields the list as the store keeps it. Records up to the saved revision
-// are written already.
+// listed yields the list as records of the store. Records up to the saved
+// revision are already written.
 func (l *List) listed(list []master.Record) iter.Seq[storage.ListedServer] {
 	return func(yield func(storage.ListedServer) bool) {
 		var h master.Record
 		record := func() storage.Server { return l.pack(h) }
 		for _, h = range list {
 			if h.Restored {
-				h.LastSeen = h.Seen // being restored is no sign of life
+				h.LastSeen = h.Seen // being restored is not a sign of life
 			}
 			s := storage.ListedServer{Source: h.Key.Source, Seen: h.LastSeen, Changed: h.Revision > l.saved, Record: record}
 			if !yield(s) {
@@ -139,9 +140,9 @@ func (l *List) listed(list []master.Record) iter.Seq[storage.ListedServer] {
 // LostServers is logged if the saved list was damaged.
 const LostServers = "part of the saved server list is damaged and was dropped; those servers are listed again when they report"
 
-// Restore lists the saved servers that were alive within a window before now. They
-// stay listed for as long without a sign of life. Nothing is restored if the window
-// is 0.
+// Restore lists the saved servers that were alive within a window before now.
+// They stay listed for the same time without a report. Nothing is restored if
+// the window is 0.
 func (l *List) Restore(ctx context.Context, window time.Duration) error {
 	if window <= 0 {
 		return nil
@@ -172,7 +173,7 @@ func (l *List) Restore(ctx context.Context, window time.Duration) error {
 	return nil
 }
 
-// restore lists one saved server and reports whether it was.
+// restore lists one saved server and reports whether it is listed.
 func (l *List) restore(rec storage.Server, window time.Duration) bool {
 	s, ok := l.unpack(rec)
 	if !ok || l.Banned(s.Origin, rec.Source.Addr()) {
@@ -186,8 +187,8 @@ func (l *List) restore(rec storage.Server, window time.Duration) bool {
 	return true
 }
 
-// checkSaved refuses a record that no save has written: others rely on the
-// addresses of what is listed.
+// checkSaved rejects a record that no save has written: other code relies on
+// the addresses of listed servers.
 func checkSaved(rec *storage.Server) error {
 	if err := rec.Check(); err != nil {
 		return err

@@ -34,7 +34,7 @@ func must(t testing.TB, err error) {
 	}
 }
 
-// testList is a List with what tests look at.
+// testList is a List with the values that tests check.
 type testList struct {
 	*List
 	store   *bolt.Store

@@ -21,7 +21,7 @@ func newAddresses(reg *master.Registry) *advertise.Table {
 	return table
 }
 
-// askFrom asks for a list as a machine with another address.
+// askFrom requests a list as a machine with another address.
 func askFrom(address string, change func(*ListRequest)) ListRequest {
 	return request(func(r *ListRequest) {
 		if address != "" {
@@ -51,7 +51,7 @@ func TestAddressesByAsker(t *testing.T) {
 		"10.0.0.9":    {"10.0.0.20:7002", "10.0.0.5:7001", "192.0.2.1:7003"},
 		"203.0.113.9": {"192.0.2.1:7003", "203.0.113.5:7001", "203.0.113.5:7002"},
 	} {
-		for range 2 { // the second time from the lists that are kept
+		for range 2 { // the second time from the cache
 			b := f.connect(t)
 			var got []string
 			for _, e := range b.ask(askFrom(asker, nil)).Entries {

@@ -10,9 +10,9 @@ import (
 	"github.com/respawnd/respawnd/internal/netclient"
 )
 
-// Client is a server browser on one connection: it asks for a list, then for
-// single servers, sends them messages and follows what changes. It is used by one
-// goroutine at a time.
+// Client is a server browser on one connection: it requests a list, then
+// details of single servers, sends them messages and follows changes. It is
+// used by one goroutine at a time.
 type Client struct {
 	conn      net.Conn
 	secret    string
@@ -20,16 +20,16 @@ type Client struct {
 	decoder   *Decoder // nil: nothing has been received
 }
 
-// NewClient returns a client on a connection, which it takes over. secret is that
-// of the game that asks.
+// NewClient returns a client on a connection, which it takes ownership of.
+// secret is that of the client's game.
 func NewClient(conn net.Conn, secret string) *Client {
 	c := &Client{conn: conn, secret: secret}
 	_, _ = rand.Read(c.challenge[:]) // never returns an error
 	return c
 }
 
-// SetChallenge sets what the client sends in its first request. It is random
-// otherwise.
+// SetChallenge sets the challenge of the client's first request, which is
+// random otherwise.
 func (c *Client) SetChallenge(challenge [8]byte) { c.challenge = challenge }
 
 // NewRequest returns a request for the servers of a game by that game. filter and
@@ -38,12 +38,12 @@ func NewRequest(game, filter, fields string, o Option) ListRequest {
 	return ListRequest{Protocol: 1, Encoding: 3, For: game, From: game, Filter: filter, Fields: fields, Options: o}
 }
 
-// RefusedError is the text with which the master refuses a list.
+// RefusedError is the text of the master's refusal of a list.
 type RefusedError string
 
 func (e RefusedError) Error() string { return string(e) }
 
-// List asks for a list and reads it. The error is a RefusedError if the master
+// List requests a list and reads it. The error is a RefusedError if the master
 // refuses.
 func (c *Client) List(ctx context.Context, r ListRequest) (reply Reply, err error) {
 	r.Challenge = c.challenge
@@ -83,7 +83,7 @@ func (c *Client) Reply(ctx context.Context, o Option) (r Reply, err error) {
 	return r, err
 }
 
-// Info asks for all that the master knows of a server. It is pushed.
+// Info requests all data of a server. The answer is a push.
 func (c *Client) Info(ctx context.Context, server netip.AddrPort) error {
 	return c.Send(ctx, AppendInfoRequest(nil, server))
 }
@@ -97,8 +97,8 @@ func (c *Client) Message(ctx context.Context, server netip.AddrPort, data []byte
 	return c.Send(ctx, b)
 }
 
-// Next returns the next push. A list must have been read. A keepalive has been
-// answered then.
+// Next returns the next push. A list must have been read before. Keepalives are
+// answered first.
 func (c *Client) Next(ctx context.Context) (p Push, err error) {
 	err = netclient.During(ctx, c.conn, func() error {
 		if p, err = c.decoder.Push(); err == nil && p.Kind == PushKeepalive {
@@ -112,7 +112,7 @@ func (c *Client) Next(ctx context.Context) (p Push, err error) {
 	return p, nil
 }
 
-// NextOf returns the next push of a kind, and passes over others.
+// NextOf returns the next push of a kind, skipping others.
 func (c *Client) NextOf(ctx context.Context, kind PushKind) (Push, error) {
 	for {
 		if p, err := c.Next(ctx); err != nil || p.Kind == kind {

@@ -19,12 +19,12 @@ const (
 type columns struct {
 	names []string
 	slots map[*master.Names][]int16
-	last  *master.Names // what of was asked last, and its answer
+	last  *master.Names // last argument and result of of
 	found []int16
-	free  []int16 // memory for further answers
+	free  []int16 // memory for further results
 }
 
-// reset makes the columns those of other names. It keeps the memory.
+// reset sets the columns to other names. It keeps the memory.
 func (c *columns) reset(names []string) {
 	if c.slots == nil {
 		c.slots = make(map[*master.Names][]int16)
@@ -33,7 +33,7 @@ func (c *columns) reset(names []string) {
 	c.names, c.last, c.found, c.free = names, nil, nil, c.free[:0]
 }
 
-// of returns where in the rules of a server the columns are.
+// of returns the slots of the columns in the rules of a server.
 func (c *columns) of(n *master.Names) []int16 {
 	if n == c.last && c.found != nil {
 		return c.found

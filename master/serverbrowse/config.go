@@ -23,17 +23,17 @@ type Config struct {
 	Idle time.Duration `key:"idle" default:"120s" range:"5s to 24h"`
 	// Time for a client to take what is sent to it, {range}.
 	Write time.Duration `key:"write" default:"15s" range:"1s to 5m"`
-	// How often a quiet connection is sent a keepalive, {range}. One that answers
-	// neither of two is closed. Keep it well below serverbrowse.idle.
+	// How often a keepalive is sent on a quiet connection, {range}. After two
+	// without an answer it is closed. Keep it well below serverbrowse.idle.
 	KeepAlive time.Duration `key:"keepalive" default:"30s" range:"5s to 1h"`
 	// Longest filter of a request in bytes, {range}.
 	MaxFilter int `key:"max_filter" default:"1024" range:"16 to 1024"`
-	// Push updates, true or false. true: a client that asked for them hears of
-	// servers that come, change or go while it stays connected.
+	// Push updates, true or false. true: a client that requested them is
+	// informed of servers that come, change or go while it stays connected.
 	Push bool `key:"push" default:"true"`
-	// Different lists on which clients are kept informed at a time, {range}; clients
-	// that ask for the same game, filter and fields share one. A client that asks
-	// for one more gets the list, and no updates until its next request.
+	// Different lists whose changes clients follow at a time, {range}; clients
+	// that request the same game, filter and fields share one. A client that
+	// requests one more gets the list, and no updates until its next request.
 	MaxFollowed int `key:"max_followed" default:"8192" range:"1 to 1000000"`
 	// Messages per second from one connection that are passed on to game hosts,
 	// {range}.

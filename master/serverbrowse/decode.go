@@ -13,7 +13,7 @@ import (
 	"github.com/respawnd/respawnd/internal/gamespy"
 )
 
-// maxDecoded bounds the entries that a Decoder keeps of one list.
+// maxDecoded bounds the entries of one list that a Decoder keeps.
 const maxDecoded = 1 << 20
 
 // Errors of the browser's side.
@@ -49,7 +49,7 @@ type Entry struct {
 // Rule is a name and a value.
 type Rule struct{ Name, Value string }
 
-// Push is a message that came after the list. Its kind says which of the other
+// Push is a message after the list. Its kind determines which of the other
 // fields are set.
 type Push struct {
 	Kind    PushKind
@@ -63,20 +63,20 @@ type Push struct {
 	Players []FoundPlayer  // PushPlayers
 }
 
-// Decoder is the browser's side of a connection: it reads what a master sends.
-// It serves the self-test and the tests, keeps the limits of the original
+// Decoder is the browser's side of a connection: it parses the data of a
+// master. It is used by clients and tests, has the limits of the original
 // client, and is not safe for concurrent use.
 type Decoder struct {
 	r     *bufio.Reader
 	flags uint16
 	port  uint16
 	keys  []Key
-	left  int   // bytes that the element being read may still take
+	left  int   // bytes that the current element may still have
 	err   error // the first one; everything reads as zero after it
 }
 
 // NewDecoder reads the crypt header from r, a connection on which a ListRequest
-// with this challenge was sent, and returns the decoder of what follows.
+// with this challenge was sent, and returns the decoder of the data after it.
 func NewDecoder(r io.Reader, secret string, challenge [8]byte) (*Decoder, error) {
 	br := bufio.NewReader(r)
 	var head []byte
@@ -193,7 +193,7 @@ func (d *Decoder) entryHead() Entry {
 }
 
 // entryTail reads values and rules. In a list a string value is an index or
-// marked as text, in a push it is bare text.
+// marked text, in a push it is plain text.
 func (d *Decoder) entryTail(e *Entry, popular []string, marked bool) {
 	if e.Flags&FlagValues != 0 {
 		if len(d.keys) == 0 {
@@ -293,7 +293,7 @@ func (d *Decoder) push(p *Push) {
 	}
 }
 
-// element begins something that must fit the client's buffer as a whole.
+// element begins an element, which must fit the client's buffer as a whole.
 func (d *Decoder) element() { d.left = maxElement }
 
 func (d *Decoder) fail(err error) {

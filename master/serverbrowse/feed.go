@@ -17,41 +17,42 @@ import (
 const (
 	// coalesce is how long changes are collected before they are sent.
 	coalesce = 100 * time.Millisecond
-	// maxOutbox is how many batches may wait for a slow client.
+	// maxOutbox is the number of batches that may wait for a slow client.
 	maxOutbox = 256
-	// maxTracked is how many servers may be remembered over all followed lists
-	// for one more to be followed; those that are may grow with the list.
+	// maxTracked is the number of servers tracked over all followed lists above
+	// which no further list is followed; followed lists may still grow.
 	maxTracked = 2 << 20
-	// restFactor is how many times longer than a round the feed rests after it,
-	// so that it takes a quarter of one processor at most.
+	// restFactor is the ratio of the pause after a round to the round's
+	// duration, so that the feed uses at most a quarter of one processor.
 	restFactor = 3
-	// unfollowedEvery is how often it is logged that lists are not followed.
+	// unfollowedEvery is the minimum time between log lines about lists that
+	// are not followed.
 	unfollowedEvery = time.Hour
 )
 
-// subscriber is a client that is kept informed.
+// subscriber is a client that receives updates.
 type subscriber struct {
-	out  chan []byte // batches of whole messages, shared: only read
+	out  chan []byte // batches of whole messages, shared and read-only
 	slow func()      // called once, when out is full; must not block
 }
 
-// follow is a list that is kept up to date on the screens of its subscribers.
-// All have been sent the same, so every change is encoded once for all.
+// follow is a followed list. All its subscribers have been sent the same, so
+// every change is encoded once for all.
 type follow struct {
 	asked   *asked
 	sharing []string // games whose servers were in the list; nil: one
-	// had is what every one of subs has: the packed address of each server and
-	// the hash of what was pushed about it last, 0 if it came with the list.
+	// had is the state of every one of subs: the packed address of each server
+	// and the hash of its last push, 0 if it came with the list.
 	had   map[uint64]uint64
-	since uint64 // the change up to which had is right; it may be ahead of that
+	since uint64 // had includes all changes up to this one, and possibly later ones
 	subs  map[*subscriber]struct{}
-	// joined are subscribers that came later and have what their own view says. The
-	// next round brings them level.
+	// joined are later subscribers, which have the state of their own view. The
+	// next round brings them up to date.
 	joined  []joiner
 	counted int // of had in feed.tracked
 }
 
-// joiner is a subscriber that was sent a view that is right up to since.
+// joiner is a subscriber that was sent a view with all changes up to since.
 type joiner struct {
 	sub   *subscriber
 	view  *view
@@ -74,9 +75,9 @@ type feed struct {
 	followed map[viewKey]*follow
 	tracked  int
 	round    round
-	pass     []*follow // the lists of the round in hand
+	pass     []*follow // the lists of the current round
 	leftOut  int       // requests whose lists were not followed since the last line of log
-	logged   time.Time // when that was; zero: never
+	logged   time.Time // time of that line; zero: never
 }
 
 func newFeed(opt Options, view func(*asked) (*view, error), m *metrics) *feed {
@@ -92,9 +93,9 @@ func newFeed(opt Options, view func(*asked) (*view, error), m *metrics) *feed {
 	}
 }
 
-// join returns a view and subscribes a client to what changes after it. ok is
-// false if there are too many; the view alone is to be sent then, and the client
-// stays with it until it asks again.
+// join returns a view and subscribes a client to the changes after it. ok is
+// false if there are too many followed lists; then the client gets only the
+// view, until its next request.
 func (f *feed) join(a *asked, sub *subscriber) (v *view, ok bool, err error) {
 	before := f.reg.LastSerial()
 	v, err = f.view(a)
@@ -125,15 +126,15 @@ func (f *feed) join(a *asked, sub *subscriber) (v *view, ok bool, err error) {
 	return v, true, nil
 }
 
-// followed returns what tells followed lists apart. Updates have all fields,
-// whether the list had them for all servers or not.
+// followed returns the key of the followed list. Updates have all fields, even
+// if the list did not have them for all servers.
 func (a *asked) followed() viewKey {
 	key := a.key
 	key.all = false
 	return key
 }
 
-// unfollowed notes that a list is not followed, with a line of log at most every
+// unfollowed counts a list that is not followed, and logs that at most every
 // unfollowedEvery.
 func (f *feed) unfollowed() {
 	f.metrics.unfollowed.Inc()
@@ -231,7 +232,7 @@ func (f *feed) run(ctx context.Context) {
 	}
 }
 
-// oldest returns the change up to which all subscribers are right; those who came
+// oldest returns the change up to which all subscribers are up to date; those
 // with an old view may be behind their list.
 func (f *feed) oldest() (since uint64, some bool) {
 	f.mu.Lock()
@@ -244,7 +245,8 @@ func (f *feed) oldest() (since uint64, some bool) {
 	return since, some
 }
 
-// oldest returns the change up to which all subscribers of the list are right.
+// oldest returns the change up to which all subscribers of the list are up to
+// date.
 func (to *follow) oldest() uint64 {
 	since := to.since
 	for i := range to.joined {
@@ -253,8 +255,8 @@ func (to *follow) oldest() uint64 {
 	return since
 }
 
-// update brings all followed lists up to date. Others may join and leave between
-// any two of them.
+// update brings all followed lists up to date. Clients may join and leave
+// between any two of them.
 func (f *feed) update() {
 	f.mu.Lock()
 	f.pass = slices.AppendSeq(f.pass[:0], maps.Values(f.followed))

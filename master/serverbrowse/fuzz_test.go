@@ -17,7 +17,7 @@ import (
 	"github.com/respawnd/respawnd/internal/netserve"
 )
 
-// FuzzRequest reads messages, writes what was understood and reads it again.
+// FuzzRequest parses messages, writes them and parses them again.
 func FuzzRequest(f *testing.F) {
 	for _, rec := range loadRecordings(f).Scenarios {
 		for _, m := range rec.Client {
@@ -76,8 +76,8 @@ func FuzzDecode(f *testing.F) {
 	})
 }
 
-// FuzzSession sends anything to a session. The answer to few bytes is never
-// without bound: each message has at most the list of the fixture for an answer.
+// FuzzSession sends arbitrary data to a session. The answer is bounded: each
+// message gets at most the list of the fixture.
 func FuzzSession(f *testing.F) {
 	for _, rec := range loadRecordings(f).Scenarios {
 		f.Add(slices.Concat(toSlices(rec.Client)...))

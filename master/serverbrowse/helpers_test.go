@@ -198,7 +198,7 @@ func (f *fixture) connect(t testing.TB) *browser {
 	return &browser{t: t, conn: c}
 }
 
-// request is what most tests ask for.
+// request is the request of most tests.
 func request(change func(*ListRequest)) ListRequest {
 	r := ListRequest{Protocol: 1, Encoding: 3, For: "gmtest", From: "gmtest", Challenge: testChallenge, Fields: `\hostname\numplayers`}
 	if change != nil {
@@ -291,7 +291,7 @@ func testView(t testing.TB, reg *master.Registry, fields, text string, all bool)
 	return new(builder).build(reg, viewKey{game: "gmtest", port: 6500, all: all}, names, f, nil)
 }
 
-// valueOf returns what a counter or gauge shows.
+// valueOf returns the value of a counter or gauge.
 func valueOf(t testing.TB, c prometheus.Collector) float64 {
 	t.Helper()
 	reg := prometheus.NewRegistry()

@@ -9,16 +9,16 @@ import (
 	"github.com/respawnd/respawnd/master"
 )
 
-// appendInfo appends everything that is known of a server: its rules, country
-// and region, then teams and players, until one message is full. What does
-// not fit is left out, players from the end. port is the default query port of
-// the connection, public the address by which the asker knows the server.
+// appendInfo appends all data of a server: its rules, country and region, then
+// teams and players, until one message is full. The rest is left out, players
+// from the end. port is the default query port of the connection, public the
+// address under which the asker knows the server.
 func appendInfo(dst []byte, s *master.Server, port uint16, public netip.AddrPort, asker advertise.Asker) []byte {
 	flags, local := serverFlags(s, port, asker)
 	start := len(dst)
 	dst = beginPush(dst, PushServer)
 	dst = appendEntryHead(dst, flags|FlagRules, public, local, netip.Addr{})
-	limit := start + maxMessage - 1 // the NUL behind the last rule
+	limit := start + maxMessage - 1 // the NUL after the last rule
 	for name, value := range s.Rules.All() {
 		if !mastersOwn(name) {
 			dst = appendRule(dst, limit, name, value)
@@ -35,7 +35,7 @@ func appendInfo(dst []byte, s *master.Server, port uint16, public netip.AddrPort
 	return endPush(append(dst, 0), start)
 }
 
-// mastersOwn reports whether a name is one that only the master may fill.
+// mastersOwn reports whether only the master may set a name.
 func mastersOwn(name string) bool {
 	return strings.EqualFold(name, "country") || strings.EqualFold(name, "region")
 }
@@ -69,8 +69,8 @@ func appendTable(dst []byte, limit int, t master.Table) []byte {
 }
 
 // appendUnknown appends the answer about a server that is not listed: an entry
-// without data, upon which the client reports that the update did not work.
-// Without an answer it would wait for ever.
+// without data, which the client reports as a failed update. Without an answer
+// it would wait for ever.
 func appendUnknown(dst []byte, asked netip.AddrPort, port uint16) []byte {
 	var flags Flag
 	if asked.Port() != port {
@@ -82,9 +82,9 @@ func appendUnknown(dst []byte, asked netip.AddrPort, port uint16) []byte {
 	return endPush(dst, start)
 }
 
-// appendPushServer appends a server with bare values, as pushes carry them. To
-// a client that asked for no fields it carries everything instead: an update
-// without data would be reported as one that did not work.
+// appendPushServer appends a server with plain values, as in pushes. For a
+// client that requested no fields it appends all rules: the client would report
+// an update without data as failed.
 func appendPushServer(dst []byte, s *master.Server, port uint16, asker advertise.Asker, slots []int16, scratch *[]string) []byte {
 	public := asker.Given(s.Public)
 	if len(slots) == 0 {

@@ -10,15 +10,15 @@ import (
 	"github.com/respawnd/respawnd/master/views"
 )
 
-// refusal is why a list is not sent: the text for the client and how it is
-// counted.
+// refusal is the reason for refusing a list: the text for the client and the
+// label in metrics.
 type refusal struct{ text, result string }
 
 // Error implements error.
 func (r *refusal) Error() string { return r.text }
 
-// list answers a list request. The first one of a connection sets up the
-// cipher with the secret of the asking game; later ones go on with it.
+// list answers a list request. The first one of a connection sets up the cipher
+// with the secret of the asking game; later ones continue with it.
 func (x *session) list(r *ListRequest) error {
 	if !x.lists.Allow() {
 		return endedRate
@@ -34,7 +34,7 @@ func (x *session) list(r *ListRequest) error {
 		case from.Secret() == "":
 			return endedSecret
 		}
-		// The flags tell the browser how to query the hosts that it finds.
+		// The flags determine how the browser queries the listed hosts.
 		flags := from.BackendFlags
 		if known {
 			flags = queried.BackendFlags
@@ -99,8 +99,8 @@ func refused(err error) error {
 	return err
 }
 
-// sendView sends a list, cut to the number of servers that the client wants,
-// and what follows it.
+// sendView sends a list, cut to the client's limit of servers, and the data
+// after it.
 func (x *session) sendView(r *ListRequest, plain, header []byte, v *view, after []byte) error {
 	if err := x.server.views.Begin(v); err != nil {
 		return refused(err)
@@ -119,7 +119,7 @@ func (x *session) sendView(r *ListRequest, plain, header []byte, v *view, after 
 	return x.out.send(plain, header, v.cut(n), []byte(listEnd), after)
 }
 
-// asked returns what the list is made from that a request asks for.
+// asked returns the input of the list that a request is for.
 func (s *Server) asked(r *ListRequest, game string, port uint16) (*asked, error) {
 	names, ok := fieldNames(r.Fields)
 	if !ok {
@@ -144,8 +144,8 @@ func (s *Server) asked(r *ListRequest, game string, port uint16) (*asked, error)
 	return &asked{key, names, f}, nil
 }
 
-// compile reads a filter. One with a mistake is ignored or refused, as the
-// options say; one that is too long is always refused.
+// compile compiles a filter. An invalid one is ignored or refused, depending on
+// the options; one that is too long is always refused.
 func (s *Server) compile(text, game string) (*filter.Filter, error) {
 	if len(text) > s.opt.MaxFilter {
 		return nil, &refusal{"filter too long", listBadFilter}

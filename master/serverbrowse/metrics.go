@@ -23,8 +23,7 @@ const (
 	searchSpent    = "budget" // of the address
 )
 
-// metrics are the counters of the service; what it drops is counted by
-// netserve.Metrics.
+// metrics are the counters of the service; netserve.Metrics counts drops.
 type metrics struct {
 	requests *prometheus.CounterVec // kind
 	lists    *prometheus.CounterVec // result

@@ -16,10 +16,10 @@ import (
 const (
 	maxNameRows   = 200_000  // players of one game that can be found
 	maxNameBytes  = 8 << 20  // of their names
-	maxIndexes    = 4096     // games whose index is kept
-	maxIndexBytes = 64 << 20 // of all indexes; room for what one search may look at
-	// indexHold is for how long an index is used although the game has changed,
-	// and indexFactor how many times longer than its build took, if that is more.
+	maxIndexes    = 4096     // games with a cached index
+	maxIndexBytes = 64 << 20 // of all indexes; one search may read all of it
+	// indexHold is how long an index is used although the game has changed; if
+	// longer, it is used for indexFactor times the duration of its build.
 	indexHold   = time.Second
 	indexFactor = 20
 )
@@ -27,12 +27,12 @@ const (
 // playerColumn is the column of the player table that holds names.
 const playerColumn = "player_"
 
-// nameIndex is the names of the players of one game at one moment, as one text
-// in which all are found at once. It holds no records, so that one that is
-// not asked for any more keeps nothing else alive. Its content never changes.
+// nameIndex holds the names of the players of one game at one moment, as one
+// text for fast searches. It references no records, so that an unused index
+// keeps no other memory alive. It is immutable.
 type nameIndex struct {
 	folded  []byte        // a NUL, then each name in lower case and a NUL
-	names   []byte        // likewise, as the servers reported them
+	names   []byte        // the same names as the servers reported them
 	servers []namedServer // in the order of their names
 	serial  uint64        // of the game's last change that it shows
 	built   time.Time
@@ -41,7 +41,7 @@ type nameIndex struct {
 	views.Sending
 }
 
-// namedServer says where the names of a server begin in an index.
+// namedServer is the offset of the names of a server in an index.
 type namedServer struct {
 	public netip.AddrPort
 	from   int
@@ -54,7 +54,7 @@ func newIndexes() *views.Cache[string, nameIndex, *nameIndex] {
 	return views.New[string, nameIndex, *nameIndex](views.Options{Views: maxIndexes, Bytes: maxIndexBytes})
 }
 
-// names returns the index of a game, at most a little old.
+// names returns the index of a game, which may be slightly old; see indexHold.
 func (s *Server) names(game string) *nameIndex {
 	n, _ := s.indexes.Get(game, func(n *nameIndex) bool {
 		return time.Since(n.built) < max(indexHold, indexFactor*n.took) || n.serial == s.opt.Registry.Serial(game)
@@ -114,12 +114,12 @@ func (n *nameIndex) find(o SearchOption, wanted string) iter.Seq2[netip.AddrPort
 			if o.matches(string(n.folded[start:end]), wanted) && !yield(n.server(start), string(n.names[start:end])) {
 				return
 			}
-			at = end // the NUL ends this name and leads the next
+			at = end // the NUL that ends this name begins the next
 		}
 	}
 }
 
-// server returns the server whose names an offset is among.
+// server returns the server whose names include an offset.
 func (n *nameIndex) server(at int) netip.AddrPort {
 	i, exact := slices.BinarySearchFunc(n.servers, at, func(s namedServer, at int) int { return s.from - at })
 	if !exact {
@@ -128,8 +128,8 @@ func (n *nameIndex) server(at int) netip.AddrPort {
 	return n.servers[i].public
 }
 
-// pattern returns a text that every name that matches has in an index, and how
-// many bytes of it are before the name.
+// pattern returns a text that every matching name has in an index, and how many
+// bytes of it precede the name.
 func (o SearchOption) pattern(wanted string) (pattern []byte, lead int) {
 	switch {
 	case wanted == "":

@@ -16,7 +16,7 @@ import (
 	"github.com/respawnd/respawnd/master"
 )
 
-// lookAtAll is a search that looks at every player of a game.
+// lookAtAll is a search that reads every player of a game.
 func lookAtAll(reg *master.Registry, game string, o SearchOption, wanted string, most int) (found []FoundPlayer) {
 	for s := range reg.List(game) {
 		column, ok := s.Players.Names().Index(playerColumn)
@@ -77,8 +77,8 @@ func TestIndexFindsWhatLookingAtAllFinds(t *testing.T) {
 	})
 }
 
-// The index is a second old at most, and what was hidden or went since is not
-// found in it.
+// The index is at most a second old, and servers hidden or removed since are
+// not found in it.
 func TestIndexOfNamesIsFresh(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		reg := newTestRegistry()
@@ -124,8 +124,8 @@ func TestNamesOfAnIndexAreBounded(t *testing.T) {
 	}
 }
 
-// The searches of one address have a budget over all its connections; others are
-// not affected, and the budget comes back.
+// The searches of one address have a budget over all its connections; others
+// are not affected, and the budget refills.
 func TestSearchesOfAnAddressHaveABudget(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		reg := newTestRegistry()
@@ -226,7 +226,7 @@ func BenchmarkSearch165000(b *testing.B) {
 			indexNames(reg, "gmtest")
 		}
 	})
-	b.Run("worst", func(b *testing.B) { // names that are made to be nearly found
+	b.Run("worst", func(b *testing.B) { // names that nearly match
 		names := make([]string, 60)
 		for i := range names {
 			names[i] = strings.Repeat("a", 800)

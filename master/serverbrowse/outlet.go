@@ -15,18 +15,19 @@ const (
 	cryptChallenge = 25
 )
 
-// outlet is the master's side of a connection. Everything goes through one
-// cipher, so what is enciphered first must leave first: one lock covers both.
+// outlet is the master's side of a connection. All data goes through one
+// cipher, so it must be sent in the order in which it was enciphered: one lock
+// covers both.
 type outlet struct {
 	w      io.Writer
 	chunks *views.Chunks
 
 	mu     sync.Mutex // held during a send; guards the fields below
 	cipher gamespy.Cipher
-	err    error // of the write that went wrong: after it the client cannot follow
+	err    error // of a failed write, after which the client cannot decipher the stream
 }
 
-// open makes up the server's part of the key and returns the crypt header,
+// open generates the server's part of the key and returns the crypt header,
 // which must be sent before anything else.
 func (o *outlet) open(secret string, client [8]byte, backendFlags uint16) []byte {
 	var random [cryptRandom + cryptChallenge]byte
@@ -40,8 +41,8 @@ func (o *outlet) open(secret string, client [8]byte, backendFlags uint16) []byte
 }
 
 // send writes plain as it is, at most half a chunk, and then the parts through
-// the cipher. It blocks until all is written or a write goes wrong; nothing of
-// another send comes between. The parts are only read.
+// the cipher. It blocks until all is written or a write fails; concurrent sends
+// do not interleave. The parts are only read.
 func (o *outlet) send(plain []byte, parts ...[]byte) error {
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -36,7 +36,8 @@ func (t *valueTable) reset() {
 	t.indices, t.popular, t.order = t.indices[:0], t.popular[:0], t.order[:0]
 }
 
-// add counts a value and returns its number; fresh tells that it is the first.
+// add counts a value and returns its number; fresh reports whether it is the
+// first occurrence.
 func (t *valueTable) add(v string) (number uint32, fresh bool) {
 	h := uint32(maphash.String(t.seed, v))
 	mask := uint32(len(t.table) - 1)
@@ -71,10 +72,10 @@ func (t *valueTable) grow() {
 	}
 }
 
-// choose gives an index to the values that save most. Written out, a value of n
-// bytes costs n+2 bytes each time; with an index it costs one each time and n+1
-// once. So whatever occurs twice saves something, and the saving is (count-1)
-// times (n+1).
+// choose assigns indices to the values that save most. Written out, a value of
+// n bytes costs n+2 bytes each time; with an index it costs one each time and
+// n+1 once. So every value that occurs twice saves bytes, and the saving is
+// (count-1) times (n+1).
 func (t *valueTable) choose() {
 	for n, count := range t.counts {
 		if count > 1 && len(t.texts[n]) <= longestPopular && strings.IndexByte(t.texts[n], 0) < 0 {

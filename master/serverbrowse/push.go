@@ -2,9 +2,9 @@ package serverbrowse
 
 import "sync"
 
-// listAndPush sends a list and keeps the client informed of what changes after
-// it. The key list of the updates follows the list at once: all keys are texts,
-// whatever types this list could use.
+// listAndPush sends a list and starts updates of the client. The key list of
+// the updates follows the list at once: all its keys are texts, even if this
+// list uses shorter types.
 func (x *session) listAndPush(r *ListRequest, plain, header []byte, a *asked) error {
 	keys := make([]Key, 0, len(a.names))
 	for _, name := range a.names {

@@ -24,7 +24,7 @@ import (
 	"github.com/respawnd/respawnd/master/views"
 )
 
-// subscribe asks for a list with updates and reads the key list behind it.
+// subscribe requests a list with updates and reads the key list after it.
 func (b *browser) subscribe(change func(*ListRequest)) Reply {
 	b.t.Helper()
 	reply := b.ask(request(func(r *ListRequest) {
@@ -77,8 +77,8 @@ func TestUpdatesFollowTheFilter(t *testing.T) {
 	}
 }
 
-// A server that answers A2S alone is on no list of browsers that cannot query it,
-// even if an operator named it.
+// A server that answers only A2S is not listed for browsers that cannot query
+// it, even if an operator named it.
 func TestServersOfA2SAreNotShown(t *testing.T) {
 	f := start(t, nil)
 	named := func(s *master.Server) { s.Origin = master.Static }
@@ -155,7 +155,8 @@ func TestSlowSubscriberIsClosed(t *testing.T) {
 		reg := prometheus.NewRegistry()
 		m := netserve.NewMetrics(reg, "serverbrowse")
 		f := startPipe(t, func(o *Options) {
-			// A keepalive would wait for the write under way, which synctest cannot see.
+			// A keepalive would wait for the pending write, which synctest
+			// cannot see.
 			o.Metrics, o.Write, o.KeepAlive = m, time.Hour, time.Hour
 		})
 		b := f.connect(t)
@@ -240,8 +241,9 @@ func TestFollowedListsAreBounded(t *testing.T) {
 	})
 }
 
-// A list may be a little old when it is sent. Changes missing in it are sent with
-// the next update, also if nothing changes later and all others have them.
+// A list may be a little old when it is sent. Changes missing in it are sent
+// with the next update, even if nothing changes later and all other clients
+// have them.
 func TestWhoJoinsWithAnOldListIsBroughtLevel(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		reg := newTestRegistry()
@@ -291,7 +293,7 @@ func TestWhoJoinsWithAnOldListIsBroughtLevel(t *testing.T) {
 	})
 }
 
-// screen is what a browser shows.
+// screen is the list that a browser shows.
 type screen struct {
 	t    *rapid.T
 	at   *asked
@@ -388,7 +390,7 @@ func TestScreensAgreeWithTheList(t *testing.T) {
 		t.Repeat(map[string]func(*rapid.T){
 			"put":    put,
 			"remove": remove,
-			// A server changes while an update is under way.
+			// A server changes during an update.
 			"race": func(t *rapid.T) {
 				for _, to := range s.feed.followed {
 					now := s.feed.collect(to)

@@ -20,8 +20,8 @@ import (
 	"github.com/respawnd/respawnd/internal/gamespy"
 )
 
-// recording is one session of the original client: what it sent, the
-// answers, and what it then reported to the game.
+// recording is one session of the original client: the data that it sent, the
+// answers, and its reports to the game.
 type recording struct {
 	Client  []hexBytes `json:"client"`
 	Request struct {
@@ -179,8 +179,8 @@ func TestRecordedStreamsDecipher(t *testing.T) {
 	}
 }
 
-// wantFailure are the recordings in which the client hung up because the master
-// had done something wrong.
+// wantFailure are the recordings in which the client disconnected because of an
+// error of the master.
 var wantFailure = map[string]error{"big": errElement, "len5000": errLength, "pushnokeys": errNoKeys}
 
 func TestRecordedRepliesShowWhatTheClientSaw(t *testing.T) {
@@ -376,7 +376,7 @@ func encodePush(p Push, keys []Key) []byte {
 	return endPush(append(beginPush(nil, p.Kind), p.Body...), 0)
 }
 
-// TestRecordedClientsAreServed plays what the clients sent to the service.
+// TestRecordedClientsAreServed replays the data of the clients.
 func TestRecordedClientsAreServed(t *testing.T) {
 	f := start(t, func(o *Options) { o.Messenger = &messenger{} })
 	for i := range 4 {

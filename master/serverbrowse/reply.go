@@ -36,7 +36,7 @@ func appendFixedHeader(dst []byte, client netip.Addr, port uint16) []byte {
 }
 
 // appendError appends the reply that refuses a list. The text is never empty on
-// the wire: an empty one would leave the client with a byte too many.
+// the wire: after an empty one the client would read one byte too few.
 func appendError(dst []byte, client netip.Addr, text string) []byte {
 	dst = appendFixedHeader(dst, client, errorPort)
 	return gamespy.AppendString(append(dst, errorPrefix...), text)
@@ -61,8 +61,8 @@ func appendPopular(dst []byte, values []string) []byte {
 	return dst
 }
 
-// appendEntryHead appends flags and addresses of an entry. What the flags do
-// not announce is left out; the caller appends values and rules.
+// appendEntryHead appends flags and addresses of an entry. Parts without their
+// flag are left out; the caller appends values and rules.
 //
 //	0  1  flags
 //	1  4  public address
@@ -104,8 +104,8 @@ func appendNumber(dst []byte, t KeyType, n uint32) []byte {
 }
 
 // canonical returns the number that a value spells, if printing the number
-// gives the value again and it fits a short key: the client prints it with no
-// memory of zeros or signs in front.
+// gives the same text and it fits a short key: the client prints it without
+// leading zeros or signs.
 func canonical(value string) (uint32, bool) {
 	if len(value) == 0 || len(value) > 5 || value[0] == '0' && len(value) > 1 {
 		return 0, false
@@ -148,8 +148,8 @@ var unlistable = netip.AddrFrom4([4]byte{255, 255, 255, 255})
 //	2  1  kind
 func beginPush(dst []byte, k PushKind) []byte { return append(dst, 0, 0, byte(k)) }
 
-// endPush writes the length of the message that starts at start. Every caller
-// keeps below maxMessage by construction.
+// endPush writes the length of the message that starts at start. Callers never
+// exceed maxMessage.
 func endPush(b []byte, start int) []byte {
 	binary.BigEndian.PutUint16(b[start:], uint16(len(b)-start))
 	return b
@@ -173,7 +173,7 @@ func appendKeepalive(dst []byte) []byte {
 }
 
 // appendDelete appends the message that a server is gone. The port is always
-// there, also if it is the game's default.
+// present, even if it is the game's default.
 func appendDelete(dst []byte, server netip.AddrPort) []byte {
 	start := len(dst)
 	return endPush(appendAddrPort(beginPush(dst, PushDelete), server), start)
@@ -187,9 +187,9 @@ type FoundPlayer struct {
 	Game   string
 }
 
-// appendFound appends the answer to a player search in as many messages as it
-// takes; the last one says that it is the last. An answer that does not fit a
-// message of its own is left out.
+// appendFound appends the answer to a player search in as many messages as
+// needed; the last one is marked. A player that does not fit a message is left
+// out.
 //
 //	0  1  1 in the last message
 //	1  1  number of players; for each of them:

@@ -43,11 +43,11 @@ func (k Kind) String() string {
 //	     3     1  version of the list protocol: 1
 //	     4     1  version of the encoding: 3
 //	     5     4  version of the asking game, little-endian
-//	     9     -  name of the game whose servers are wanted, NUL-terminated
+//	     9     -  name of the game whose servers are requested, NUL-terminated
 //	     -     -  name of the asking game, NUL-terminated; its secret keys the cipher
 //	     -     8  challenge
 //	     -     -  filter, NUL-terminated
-//	     -     -  wanted fields, each behind a backslash, NUL-terminated
+//	     -     -  requested fields, each after a backslash, NUL-terminated
 //	     -     4  options, big-endian
 //	     -     4  address of the client, only with AlternateIP
 //	     -     4  largest number of servers, little-endian, only with LimitResults
@@ -68,7 +68,7 @@ type ListRequest struct {
 // Has reports whether an option is set.
 func (r *ListRequest) Has(o Option) bool { return r.Options&o != 0 }
 
-// parseListRequest reads what follows the kind byte. Bytes behind the last
+// parseListRequest parses the data after the kind byte. Bytes after the last
 // field are ignored.
 func parseListRequest(body []byte) (ListRequest, error) {
 	c := cursor{b: body}
@@ -92,8 +92,8 @@ func parseListRequest(body []byte) (ListRequest, error) {
 	return r, c.err
 }
 
-// AppendTo appends the whole message. It refuses texts that hold a NUL byte and
-// messages that are too long.
+// AppendTo appends the whole message. It returns an error for texts with a NUL
+// byte and for messages that are too long.
 func (r *ListRequest) AppendTo(dst []byte) ([]byte, error) {
 	for _, s := range []string{r.For, r.From, r.Filter, r.Fields} {
 		if strings.IndexByte(s, 0) >= 0 {
@@ -145,7 +145,7 @@ func fieldNames(list string) (names []string, ok bool) {
 	return names, true
 }
 
-// AppendInfoRequest appends the question for all rules of one server.
+// AppendInfoRequest appends the request for all rules of one server.
 //
 //	0  2  length: 9
 //	2  1  kind: 1
@@ -155,14 +155,14 @@ func AppendInfoRequest(dst []byte, server netip.AddrPort) []byte {
 	return appendAddrPort(append(dst, 0, 9, byte(KindInfo)), server)
 }
 
-// AppendMapLoopRequest appends the question for the maps of one server. It is
-// laid out as the question for its rules.
+// AppendMapLoopRequest appends the request for the maps of one server. It has
+// the layout of the request for its rules.
 func AppendMapLoopRequest(dst []byte, server netip.AddrPort) []byte {
 	return appendAddrPort(append(dst, 0, 9, byte(KindMapLoop)), server)
 }
 
-// parseAddress reads the address that questions about one server carry, and
-// returns what follows it.
+// parseAddress reads the address in a request about one server, and returns the
+// rest.
 func parseAddress(body []byte) (netip.AddrPort, []byte, error) {
 	c := cursor{b: body}
 	a := c.addrPort()
@@ -170,7 +170,7 @@ func parseAddress(body []byte) (netip.AddrPort, []byte, error) {
 }
 
 // AppendMessage appends a message for a server: the layout of AppendInfoRequest
-// with kind 2, and the data behind it.
+// with kind 2, followed by the data.
 func AppendMessage(dst []byte, server netip.AddrPort, data []byte) ([]byte, error) {
 	start := len(dst)
 	b := appendAddrPort(append(dst, 0, 0, byte(KindMessage)), server)
@@ -221,19 +221,19 @@ func (p *PlayerSearch) AppendTo(dst []byte) ([]byte, error) {
 }
 
 // frameReader cuts the stream of a browser into messages, however they were
-// split or merged on their way. A read that ends with an error, such as a
-// deadline, loses nothing: the next call continues where it stopped.
+// split or merged in transit. After a read error, such as a deadline, no data
+// is lost: the next call continues.
 type frameReader struct {
 	r    io.Reader
 	buf  []byte // of firstFrameBuffer bytes, of maxMessage once that was too little
 	have int    // bytes in buf
-	done int    // size of the message handed out last
+	done int    // size of the last returned message
 }
 
 const firstFrameBuffer = 512
 
-// next returns the next message without its length. It is valid until the call
-// after. errLength: the stream makes no sense and cannot be read on.
+// next returns the next message without its length. It is valid until the next
+// call. After errLength the stream cannot be read further.
 func (f *frameReader) next() (Kind, []byte, error) {
 	if f.buf == nil {
 		f.buf = make([]byte, firstFrameBuffer)

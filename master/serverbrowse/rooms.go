@@ -9,7 +9,7 @@ import (
 	"github.com/respawnd/respawnd/master/rooms"
 )
 
-// roomFields are what a list of rooms has when the client names no fields.
+// roomFields are the fields of a list of rooms if the client names none.
 var roomFields = [...]string{"hostname", "numwaiting", "maxwaiting", "numservers", "numplayers"}
 
 // roomRow is a room as a filter sees it.
@@ -25,7 +25,7 @@ func (r *roomRow) Field(i int) (string, bool) {
 }
 
 // buildRooms makes the list of the rooms of a game. All values are texts; there
-// are too few rooms for anything shorter to pay.
+// are too few rooms for shorter forms to pay off.
 func (s *Server) buildRooms(a *asked) (*view, error) {
 	start := time.Now()
 	keys := make([]Key, 0, len(a.names))

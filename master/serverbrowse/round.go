@@ -8,7 +8,7 @@ import (
 	"github.com/respawnd/respawnd/master/filter"
 )
 
-// outcome is what a server that changed has become for one list.
+// outcome is the state of a changed server in one list.
 type outcome struct {
 	address uint64
 	record  uint64 // serial of its record; 0 if it is not on the list
@@ -19,7 +19,7 @@ type outcome struct {
 // round is the memory of one update, kept for the next one.
 type round struct {
 	changes  []master.Change
-	changed  map[uint64]bool // packed addresses; true: on the view of the joiner in hand
+	changed  map[uint64]bool // packed addresses; true: on the view of the current joiner
 	order    []uint64        // the same in the order of their first change
 	outcomes []outcome
 	messages []byte
@@ -33,9 +33,9 @@ type round struct {
 // updateOne brings one list up to date.
 func (f *feed) updateOne(to *follow) { f.tell(to, f.collect(to)) }
 
-// tell brings the subscribers to where the servers that collect found are now.
-// That may be further than the last change seen: the next round then finds that
-// all have been sent it already.
+// tell sends the subscribers the present state of the servers that collect
+// found. It may include changes after now: the next round then finds them
+// already sent.
 func (f *feed) tell(to *follow, now uint64) {
 	f.judge(to)
 	f.deliver(to.subs, f.news(to))
@@ -46,8 +46,8 @@ func (f *feed) tell(to *follow, now uint64) {
 	f.count(to)
 }
 
-// collect gathers what has changed since the oldest of the subscribers was up
-// to date, each server once, and returns the last change seen.
+// collect gathers the servers that changed since the oldest subscriber was up
+// to date, each once, and returns the last change seen.
 func (f *feed) collect(to *follow) (now uint64) {
 	r := &f.round
 	if r.changed == nil {
@@ -78,8 +78,8 @@ func (to *follow) regrouped(sharing []string) bool {
 		slices.ContainsFunc(to.joined, func(j joiner) bool { return !slices.Equal(sharing, j.view.sharing) })
 }
 
-// collectAll takes every server for changed: the log does not reach back to
-// what the subscribers have, or is about other games.
+// collectAll treats every server as changed, because the log does not reach
+// back to the state of the subscribers, or is about other games.
 func (f *feed) collectAll(to *follow) {
 	r := &f.round
 	r.snapshot, _ = f.reg.Snapshot(to.asked.key.game, r.snapshot[:0])
@@ -104,9 +104,9 @@ func (r *round) note(address uint64) {
 	}
 }
 
-// judge finds out what has become of the servers that changed, and encodes
-// those that are on the list. When the filter runs out of steps the rest of the
-// servers stay on the screens as they are.
+// judge determines the outcome of each changed server, and encodes those that
+// are on the list. When the filter runs out of steps the remaining servers are
+// left unchanged for the clients.
 func (f *feed) judge(to *follow) {
 	r := &f.round
 	r.outcomes, r.messages = r.outcomes[:0], r.messages[:0]
@@ -142,7 +142,7 @@ func (r *round) matches(f *filter.Filter, s *master.Server, budget *filter.Budge
 	return f.Match(&r.row, budget)
 }
 
-// news returns the updates for the subscribers that have had, and brings had up
+// news returns the updates for subscribers in the state had, and brings had up
 // to date.
 func (f *feed) news(to *follow) (b batch) {
 	for i := range f.round.outcomes {
@@ -161,8 +161,7 @@ func (f *feed) news(to *follow) (b batch) {
 	return b
 }
 
-// level brings the joiners that were sent the same view as the first one to where
-// all others are.
+// level brings the joiners with the same view as the first one up to date.
 func (f *feed) level(to *follow) {
 	v, since := to.joined[0].view, to.joined[0].since
 	level := make(map[*subscriber]struct{})
@@ -174,7 +173,7 @@ func (f *feed) level(to *follow) {
 		}
 		level[j.sub] = struct{}{}
 		to.subs[j.sub] = struct{}{}
-		since = max(since, j.since) // all are right: nothing changed in between
+		since = max(since, j.since) // nothing changed in between
 	}
 	clear(to.joined[len(rest):])
 	to.joined = rest
@@ -203,7 +202,7 @@ func (f *feed) level(to *follow) {
 	f.deliver(level, b)
 }
 
-// batch is what some subscribers are sent in one update.
+// batch is the data of one update for some subscribers.
 type batch struct {
 	bytes            []byte
 	servers, deletes int

@@ -13,24 +13,25 @@ import (
 // Bounds of player searches.
 const (
 	maxFound = 50 // answers
-	// searchRate is how many bytes of names the searches of one address may look
-	// at per second, and searchBurst at once, in one search too. A byte takes two
-	// nanoseconds at most, so an address takes a tenth of one processor.
+	// searchRate is the number of bytes of names that the searches of one
+	// address may read per second, and searchBurst at once, also in one search.
+	// A byte takes at most two nanoseconds, so an address uses at most a tenth
+	// of one processor.
 	searchRate  = 50_000_000
 	searchBurst = 25_000_000
-	// searchBase is what a search of a game takes beside looking at its names, in
-	// bytes.
+	// searchBase is the fixed cost of a search in one game, in bytes.
 	searchBase = 1000
 )
 
-// newSearchBudget returns what bounds the searches of an address, over all its
+// newSearchBudget returns the budgets of searches, one per address over all its
 // connections.
 func newSearchBudget() *netserve.Limiter {
 	return netserve.NewLimiter(netserve.LimiterOptions{Rate: searchRate, Burst: searchBurst})
 }
 
-// search finds players on listed servers by name, for a client. game is the game
-// of the connection. ok is false if the budget of the client's address is spent.
+// search finds players on listed servers by name, for a client. game is the
+// game of the connection. ok is false if the budget of the client's address is
+// used up.
 func (s *Server) search(client netip.Addr, game string, q PlayerSearch) (found []FoundPlayer, ok bool) {
 	where := []string{game}
 	if q.Options&SearchAllGames != 0 {
@@ -41,7 +42,7 @@ func (s *Server) search(client netip.Addr, game string, q PlayerSearch) (found [
 	for _, g := range where {
 		n := s.names(g)
 		if cost += searchBase + len(n.names); cost > searchBurst {
-			cost = searchBurst // the players of the other games are not looked at
+			cost = searchBurst // the players of the other games are not read
 			break
 		}
 		indexes = append(indexes, n)
@@ -73,7 +74,7 @@ func (s *Server) lists() []string {
 }
 
 // findIn appends the players of an index whose servers are still listed, up to
-// most in all.
+// most in total.
 func (s *Server) findIn(n *nameIndex, game string, o SearchOption, wanted string, found []FoundPlayer, most int) []FoundPlayer {
 	if len(found) == most {
 		return found

@@ -65,7 +65,7 @@ func sendMessage(ctx context.Context, t *service.Trial) error {
 	if err != nil {
 		return err
 	}
-	// The master sees the test server at the address at which it sees us.
+	// The master sees the test server under the same address as this client.
 	server := netip.AddrPortFrom(reply.Client, t.Server.Port())
 	if err := c.Message(ctx, server, []byte("respawnd selftest")); err != nil {
 		return err

@@ -18,15 +18,14 @@ import (
 	"github.com/respawnd/respawnd/master/views"
 )
 
-// Options are what a Server works with. All functions may be called from many
-// goroutines at once.
+// Options configure a Server. All functions must be safe for concurrent use.
 type Options struct {
 	Config // its live keys are replaced by Reload
 
 	Registry  *master.Registry // required
 	Games     *games.Catalog   // required
 	Messenger master.Messenger // nil: messages to servers are dropped
-	Addresses *advertise.Table // which addresses browsers are given; nil: those of the list
+	Addresses *advertise.Table // which addresses browsers get; nil: those of the list
 
 	// Rooms returns the rooms of a game that are not in the catalogue; nil: none.
 	// It is called at most ten times a second for each game, filter and set of
@@ -37,12 +36,13 @@ type Options struct {
 	Verdicts *verdicts.Log    // of requests for lists; nil: none
 
 	Log        zerolog.Logger
-	Metrics    *netserve.Metrics     // counts what is dropped; nil: nothing is counted
+	Metrics    *netserve.Metrics     // counts drops; nil: nothing is counted
 	Registerer prometheus.Registerer // nil: the metrics of this package are not registered
 }
 
-// Server answers server browsers. It may serve several listeners, but Serve is
-// called once at a time: its goroutine for updates exists once.
+// Server answers server browsers. It may serve several listeners one after the
+// other: Serve must not run concurrently, because there is one goroutine for
+// updates.
 type Server struct {
 	opt      Options
 	gate     *netserve.Gate
@@ -73,12 +73,12 @@ func (s *Server) limits(c *Config) netserve.ConnOptions {
 	}
 }
 
-// Reload takes over the live keys at once. Open connections stay.
+// Reload applies the live keys at once. Open connections stay.
 func (s *Server) Reload(c *Config) { s.gate.SetLimits(s.limits(c)) }
 
-// Serve serves the connections of ln, and sends updates to those that asked for
-// them, until ctx ends. It returns after all its goroutines, with nil unless ln
-// broke. It closes ln.
+// Serve serves the connections of ln, and sends updates to those that requested
+// them, until ctx ends. It returns when all its goroutines have ended, with nil
+// unless ln failed. It closes ln.
 func (s *Server) Serve(ctx context.Context, ln net.Listener) error {
 	g, ctx := errgroup.WithContext(ctx)
 	ctx, cancel := context.WithCancel(ctx)

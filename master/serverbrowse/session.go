@@ -20,21 +20,22 @@ import (
 
 // Bounds of a connection.
 const (
-	// firstMessage is how long a browser may take to complete its first message
-	// after the time for its first byte.
+	// firstMessage is the time to complete the first message after the time for
+	// its first byte.
 	firstMessage = 5 * time.Second
-	// maxMissed is how many keepalives may stay without an answer.
+	// maxMissed is the number of keepalives without an answer after which a
+	// connection is closed.
 	maxMissed = 2
-	// closeGrace is how long a write under way may take when the service stops.
+	// closeGrace is how long a pending write may take when the service stops.
 	closeGrace = time.Second
-	// Lists per second on one connection, and at once. The original client asks
-	// once per connection.
+	// Lists per second on one connection, and at once. The original client
+	// sends one request per connection.
 	listRate  = 2
 	listBurst = 10
 )
 
-// ended is why the master closes a connection; its name is
-// the one that it is counted under.
+// ended is the reason for which the master closes a connection; its name is its
+// label in metrics.
 type ended uint8
 
 // The reasons.
@@ -74,7 +75,7 @@ func (e ended) Error() string { return endedNames[e] }
 func DropReasons() []string { return endedNames[1:] }
 
 // session is one connection. Its goroutine reads and answers; a second one
-// writes updates if the client asked for them.
+// writes updates if the client requested them.
 type session struct {
 	server *Server
 	conn   *netserve.Conn
@@ -84,9 +85,9 @@ type session struct {
 
 	ready    bool            // the cipher is set up
 	game     string          // the game that the last list request was for
-	port     uint16          // its default query port, as it was sent to the client
-	asker    advertise.Asker // as the last list request shows it
-	heard    time.Time       // when the last message came, or the connection
+	port     uint16          // its default query port, as sent to the client
+	asker    advertise.Asker // as derived from the last list request
+	heard    time.Time       // time of the last message, or of the connection
 	missed   int             // keepalives without an answer since then
 	lists    *rate.Limiter
 	messages *rate.Limiter
@@ -96,7 +97,7 @@ type session struct {
 }
 
 // ServeConn implements netserve.ConnHandler. It returns when the client has
-// gone, has to go, or ctx ends.
+// disconnected or is disconnected, or ctx ends.
 func (s *Server) ServeConn(ctx context.Context, c *netserve.Conn) {
 	if s.opt.Banned.Has(c.Peer().Addr()) {
 		s.opt.Metrics.Drop(endedBanned.Error())
@@ -129,7 +130,7 @@ func (s *Server) ServeConn(ctx context.Context, c *netserve.Conn) {
 	x.log.Debug().Err(err).Msg("connection ended")
 }
 
-// run reads and answers messages. The error says why it ended.
+// run reads and answers messages. The error is the reason for its end.
 func (x *session) run(ctx context.Context) error {
 	for {
 		kind, body, err := x.next(ctx)
@@ -145,7 +146,7 @@ func (x *session) run(ctx context.Context) error {
 	}
 }
 
-// state returns what the client is doing between two messages.
+// state returns the connection's State between two messages.
 func (x *session) state() netserve.State {
 	switch {
 	case x.leave != nil:
@@ -169,7 +170,7 @@ func (x *session) next(ctx context.Context) (Kind, []byte, error) {
 		case errors.Is(err, errLength):
 			return 0, nil, endedFraming
 		case ctx.Err() != nil || x.conn.Expired() || !errors.Is(err, os.ErrDeadlineExceeded):
-			return 0, nil, err // the service ends, a bound was passed, or the client has gone
+			return 0, nil, err // the service ends, a limit was exceeded, or the client has gone
 		case !x.ready:
 			return 0, nil, endedFirst
 		case time.Since(x.heard) >= x.server.opt.Idle:
@@ -184,8 +185,7 @@ func (x *session) next(ctx context.Context) (Kind, []byte, error) {
 	}
 }
 
-// deadline returns when the wait for the next message ends in a keepalive or in the
-// end of the connection.
+// deadline returns the time at which a keepalive is due or the connection ends.
 func (x *session) deadline() time.Time {
 	opt := &x.server.opt
 	if !x.ready {
@@ -230,12 +230,12 @@ func (x *session) handle(kind Kind, body []byte) error {
 		return x.search(body)
 	case KindMapLoop:
 		return x.mapLoop(body)
-	default: // keepalives have done their work
+	default: // keepalives need no answer
 		return nil
 	}
 }
 
-// info answers the question for everything about a server.
+// info answers the request for all data of a server.
 func (x *session) info(body []byte) error {
 	asked, _, err := parseAddress(body)
 	if err != nil {
@@ -248,9 +248,9 @@ func (x *session) info(body []byte) error {
 	return x.out.send(nil, appendInfo(nil, s, x.port, asked, x.asker))
 }
 
-// mapLoop tells what a server plays now and, if it says so, next. When the map
-// changes is not known. The client waits for no answer about a server that is
-// not listed.
+// mapLoop sends the present map of a server and, if reported, the next one. The
+// time of the change is unknown. For a server that is not listed the client
+// does not expect an answer.
 func (x *session) mapLoop(body []byte) error {
 	asked, _, err := parseAddress(body)
 	if err != nil {
@@ -269,10 +269,10 @@ func (x *session) mapLoop(body []byte) error {
 	return x.out.send(nil, appendMapLoop(nil, asked, 0, maps))
 }
 
-// maxMapName is how much of the name of a map is sent, in bytes.
+// maxMapName is the maximum length of a map name that is sent, in bytes.
 const maxMapName = 255
 
-// message passes bytes on to a listed server. The browser hears nothing of it.
+// message forwards data to a listed server. The browser gets no answer.
 func (x *session) message(body []byte) error {
 	asked, data, err := parseAddress(body)
 	if err != nil {
@@ -310,8 +310,8 @@ func (x *session) relay(to netip.AddrPort, data []byte) (result string) {
 	return messageError
 }
 
-// search answers a player search; one too many, or one that the address of the
-// client has spent its budget for, is answered with nothing found.
+// search answers a player search; one over the rate of the connection or the
+// budget of the address is answered with nothing found.
 func (x *session) search(body []byte) error {
 	q, err := parsePlayerSearch(body)
 	if err != nil {

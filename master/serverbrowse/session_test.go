@@ -190,7 +190,7 @@ func TestRefusals(t *testing.T) {
 			if n := valueOf(t, f.srv.metrics.lists.WithLabelValues(test.result)); n != 1 {
 				t.Errorf("lists with result %s: %v, want 1", test.result, n)
 			}
-			// The connection lives on.
+			// The connection stays open.
 			if got := b.ask(request(nil)); len(got.Entries) != 50 {
 				t.Errorf("list after the refusal: %+v", got)
 			}
@@ -198,7 +198,8 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// expensive is a filter that takes far more steps than there are for one server.
+// expensive is a filter that takes far more steps than the budget for one
+// server.
 var expensive = strings.Repeat("hostname like '%a%a%a%a%a%a%a%a%b' or ", 25) + "1=2"
 
 func manyFields(n int) string {
@@ -324,7 +325,7 @@ func TestBanEndsAnOpenConnection(t *testing.T) {
 	}
 }
 
-// A handler that panics is our mistake and costs its own connection alone.
+// A panic in a handler ends only its own connection.
 func TestPanicLeavesNoSubscriptionBehind(t *testing.T) {
 	var broken atomic.Bool
 	f := start(t, func(o *Options) {
@@ -396,7 +397,7 @@ func TestInfoHasEverything(t *testing.T) {
 	}
 }
 
-// messenger remembers what it was given.
+// messenger records the messages that it gets.
 type messenger struct {
 	mu  sync.Mutex
 	got []string
@@ -619,7 +620,7 @@ func TestQuietClientIsAskedAndThenDropped(t *testing.T) {
 			t.Errorf("five keepalives took %v, want 150s", got)
 		}
 		b.next()
-		b.write([]byte{0}) // half a message is no sign of life
+		b.write([]byte{0}) // half a message is not a sign of life
 		b.next()
 		if _, err := b.dec.Push(); !errors.Is(err, io.ErrUnexpectedEOF) {
 			t.Errorf("after two keepalives without an answer: %v, want the end", err)

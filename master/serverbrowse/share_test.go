@@ -12,9 +12,9 @@ import (
 // addressesOf returns the sorted addresses of a list.
 func addressesOf(r Reply) []string { return slices.Sorted(maps.Keys(rowsOf(r))) }
 
-// TestSharedList checks that servers of a game and its other names are in one list,
-// whichever of them it is asked under, and that each browser reads it with the secret
-// of its own game.
+// TestSharedList checks that servers of a game and its other names are in one
+// list, whichever name is requested, and that each browser reads it with the
+// secret of its own game.
 func TestSharedList(t *testing.T) {
 	f := start(t, nil)
 	put(t, f.reg, "gmtest", "192.0.2.1:6500", []string{"hostname", "Full"}, nil)
@@ -49,8 +49,8 @@ func TestSharedList(t *testing.T) {
 	check(map[string][]string{"gmtest": both[:1], "other": both[1:]})
 }
 
-// TestPushOfSharedList checks that a browser's list follows the servers of all names,
-// also when games begin and cease to share their lists.
+// TestPushOfSharedList checks that a browser's list follows the servers of all
+// names, even when games begin or stop sharing their lists.
 func TestPushOfSharedList(t *testing.T) {
 	f := start(t, nil)
 	put(t, f.reg, "gmtest", "192.0.2.1:6500", nil, nil)

@@ -11,7 +11,7 @@ import (
 // name is that of the service in the log of verdicts.
 const name = "serverbrowse"
 
-// noteList notes how a request for a list ended that was understood.
+// noteList notes the result of a parsed list request.
 func (x *session) noteList(game string, err error) {
 	no, refused := errors.AsType[*refusal](err)
 	switch {
@@ -24,8 +24,8 @@ func (x *session) noteList(game string, err error) {
 	}
 }
 
-// noteEnd notes why the service closes the connection of a client that got no
-// list.
+// noteEnd notes the reason for which the service closes the connection of a
+// client that got no list.
 func (x *session) noteEnd(why ended) {
 	switch why {
 	case endedGame:
@@ -38,12 +38,12 @@ func (x *session) noteEnd(why ended) {
 		x.note("", verdicts.Limited)
 	case endedBanned:
 		x.note("", verdicts.Banned)
-	default: // the others say nothing of the client
+	default: // the others are not caused by the client
 	}
 }
 
-// refused notes that a connection is not served. There is nothing that its client
-// would understand before it has asked.
+// refused notes that a connection is refused. It sends nothing: the client
+// would not understand a message before its request.
 func (s *Server) refused(peer netip.AddrPort, why netserve.Refusal) []byte {
 	if why.OfAddress() {
 		s.opt.Verdicts.NotePlayer(name, peer.Addr(), "", verdicts.Limited)

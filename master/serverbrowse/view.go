@@ -19,8 +19,8 @@ import (
 // How long a list may be used after its game changed: longer for a long list,
 // so that building lists never takes more than a few thousandths of a processor
 // per view, and never longer than maxHold. A short list is built again after
-// every change, which costs less than sending it, so a server that has just
-// registered is seen at once.
+// every change, which costs less than sending it, so a new server is visible at
+// once.
 const (
 	maxHold       = 100 * time.Millisecond
 	holdPerServer = 100 * time.Microsecond // for each one beyond shortList
@@ -30,7 +30,7 @@ const (
 // errTooExpensive is the refusal of a filter that ran out of steps.
 var errTooExpensive = errors.New("filter too expensive")
 
-// viewKey is what lists have in common that can be shared.
+// viewKey is equal for requests that can share a list.
 type viewKey struct {
 	game   string
 	port   uint16 // the game's default query port
@@ -41,12 +41,12 @@ type viewKey struct {
 	asker  advertise.Asker
 }
 
-// view is a list as it was at one moment. Its content never changes; any number
-// of connections send from it at the same time.
+// view is a list at one moment. It is immutable; any number of connections send
+// from it concurrently.
 type view struct {
 	clear   []byte   // key list, popular values, entries, end marker
 	first   uint32   // where the entries begin
-	ends    []uint32 // where each of them ends
+	ends    []uint32 // end of each entry
 	listed  []uint64 // packed addresses under which they are listed; nil: those of the entries
 	sharing []string // games whose servers it shows; nil: one
 	serial  uint64   // of the list's last change that it shows
@@ -72,7 +72,7 @@ func (v *view) cut(n int) []byte {
 	return v.clear[:v.ends[n-1]]
 }
 
-// hold is how long the view may be used after the game changed.
+// hold returns how long the view may be used after the game changed.
 func (v *view) hold() time.Duration {
 	return min(maxHold, holdPerServer*time.Duration(max(0, v.servers-shortList)))
 }
@@ -111,18 +111,18 @@ func unpack(p uint64) netip.AddrPort {
 	return netip.AddrPortFrom(netip.AddrFrom4(b), uint16(p))
 }
 
-// shown reports whether browsers are shown a server: a list has room for its
-// address, and they can query it.
+// shown reports whether lists include a server: its address is listable, and
+// browsers can query it.
 func shown(s *master.Server) bool { return listable(s.Public) && !s.SpeaksA2S() }
 
-// listable reports whether a list has room for an address: it must be IPv4 and
-// not the one that ends the list.
+// listable reports whether a list can hold an address: it must be IPv4 and not
+// the one that ends the list.
 func listable(a netip.AddrPort) bool {
 	return a.Addr().Is4() && a.Addr() != unlistable
 }
 
-// serverFlags returns the flags that an entry begins with and the private
-// address that belongs to them. port is the game's default query port.
+// serverFlags returns the flags of an entry and the private address for
+// FlagLocal. port is the game's default query port.
 func serverFlags(s *master.Server, port uint16, asker advertise.Asker) (flags Flag, local netip.AddrPort) {
 	if s.Public.Port() != port {
 		flags |= FlagPort
@@ -143,7 +143,7 @@ func serverFlags(s *master.Server, port uint16, asker advertise.Asker) (flags Fl
 	return flags, local
 }
 
-// column is what is known about one column while a list is built.
+// column holds the statistics of one column while a list is built.
 type column struct {
 	number bool    // it is sent as numbers: every value so far is a canonical one, or stated says so
 	stated KeyType // the least type of numbers that the game's record states; 0: none
@@ -151,7 +151,7 @@ type column struct {
 	last   uint32  // number of the text before
 	seen   int     // texts counted, and how many of them were new
 	fresh  int
-	unique bool // hardly any text repeats: they are not counted any more
+	unique bool // hardly any text repeats: they are no longer counted
 }
 
 // A column is unique when, after this many texts, more than three quarters of
@@ -161,12 +161,12 @@ const uniqueAfter = 256
 // uncounted stands for a text that has no number.
 const uncounted = ^uint32(0)
 
-// builder builds views. It keeps its memory from one to the next and is used by
-// one goroutine at a time.
+// builder builds views. It reuses its memory and is used by one goroutine at a
+// time.
 type builder struct {
 	key    viewKey
 	wanted columns // the columns of the list
-	asked  columns // the columns that the filter looks at
+	asked  columns // the columns that the filter reads
 	row    row
 
 	snapshot []*master.Server
@@ -179,10 +179,10 @@ type builder struct {
 	out      []byte
 	ends     []uint32
 	packed   []uint64 // addresses under which the servers of listed are listed
-	moved    bool     // some of them are given to the asker in another way
+	moved    bool     // the asker gets other addresses for some of them
 }
 
-// builders hands out builders.
+// builders is a pool of builders.
 type builders struct{ pool sync.Pool }
 
 func (p *builders) get() *builder {
@@ -192,7 +192,7 @@ func (p *builders) get() *builder {
 	return new(builder)
 }
 
-// put takes a builder back; it holds on to no record.
+// put returns a builder, without references to records.
 func (p *builders) put(b *builder) {
 	clear(b.snapshot)
 	clear(b.listed)
@@ -205,7 +205,7 @@ func (p *builders) put(b *builder) {
 	p.pool.Put(b)
 }
 
-// build makes the list of the servers of a game as it is now. keys are those whose
+// build makes the present list of the servers of a game. keys are those whose
 // types the record of the game states.
 func (b *builder) build(reg *master.Registry, key viewKey, names []string, f *filter.Filter, keys []games.Key) (*view, error) {
 	start := time.Now()
@@ -236,7 +236,8 @@ func (b *builder) build(reg *master.Registry, key viewKey, names []string, f *fi
 	return v, nil
 }
 
-// choose finds the servers that the filter lets pass and learns their values.
+// choose finds the servers that pass the filter and adds their values to the
+// statistics.
 func (b *builder) choose(f *filter.Filter) error {
 	b.listed, b.rows, b.cells = b.listed[:0], b.rows[:0], b.cells[:0]
 	b.table.reset()
@@ -277,8 +278,8 @@ func (b *builder) beginColumns(names []string, keys []games.Key) {
 	}
 }
 
-// sendsValues reports whether an entry carries its values: the browser asks
-// reachable servers itself.
+// sendsValues reports whether an entry carries its values: browsers query
+// reachable servers themselves.
 func (b *builder) sendsValues(s *master.Server) bool {
 	return len(b.wanted.names) > 0 && (b.key.all || !s.Direct())
 }
@@ -326,7 +327,7 @@ func (b *builder) count(c *column, v string) uint32 {
 	return n
 }
 
-// recount turns a column that looked like numbers into one of texts.
+// recount changes a column that looked like numbers to one of texts.
 func (b *builder) recount(i int) {
 	c := &b.columns[i]
 	c.number = false
@@ -337,7 +338,7 @@ func (b *builder) recount(i int) {
 }
 
 // encode writes the list into b.out and where its parts end into b.ends; the
-// first of these is where the entries begin.
+// first of these is offset of the entries.
 func (b *builder) encode() {
 	b.keys = b.keys[:0]
 	for i, name := range b.wanted.names {
@@ -398,8 +399,8 @@ func (b *builder) appendRow(dst []byte, s *master.Server, cells []uint32) []byte
 	return dst
 }
 
-// appendTrimmed is appendRow for a row that does not fit: the longest texts lose
-// what is too much. room is always enough for a row of empty texts.
+// appendTrimmed is appendRow for a row that does not fit: it shortens the
+// longest texts. room is always enough for a row of empty texts.
 func (b *builder) appendTrimmed(dst []byte, s *master.Server, cells []uint32, room int) []byte {
 	slots := b.wanted.of(s.Rules.Names())
 	texts := make([]string, len(cells))

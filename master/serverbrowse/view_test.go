@@ -158,7 +158,8 @@ func TestRepeatedValuesGetAnIndex(t *testing.T) {
 	}
 }
 
-// A server that only we are known to reach is joined by negotiation if it can be.
+// A server that only this daemon has reached is joined by negotiation if
+// possible.
 func TestFlagsOfTheWayToAServer(t *testing.T) {
 	for name, tt := range map[string]struct {
 		natneg  bool

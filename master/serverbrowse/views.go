@@ -15,7 +15,7 @@ const (
 	maxSendingBytes = 256 << 20
 )
 
-// asked is what a list is made from.
+// asked is the input from which a list is built.
 type asked struct {
 	key    viewKey
 	names  []string
@@ -28,14 +28,14 @@ func newViews(m *metrics) *views.Cache[viewKey, view, *view] {
 	})
 }
 
-// view returns the list that was asked for, as fresh as the rule for its age
-// demands; see view.hold.
+// view returns the requested list, as fresh as view.hold requires.
 func (s *Server) view(a *asked) (*view, error) {
 	made := s.shared(a)
 	return s.views.Get(made.key, func(v *view) bool { return s.usable(made, v) }, func() (*view, error) { return s.build(made) })
 }
 
-// shared returns what everybody asks for if everybody is given the same, else a.
+// shared returns a with the asker removed if all askers get the same list, else
+// a.
 func (s *Server) shared(a *asked) *asked {
 	outside := a.key.asker.Outside()
 	if a.key.asker == outside || s.opt.Registry.Varies(a.key.game) {

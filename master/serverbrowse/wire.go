@@ -6,10 +6,10 @@ import (
 	"net/netip"
 )
 
-// Limits of the wire. What lies outside of them is refused and counted.
+// Limits of messages. Others are refused and counted.
 const (
 	minMessage = 3    // length and kind
-	maxMessage = 4096 // the buffer of the original client; its length field could say more
+	maxMessage = 4096 // the buffer of the original client; the length field allows more
 	maxElement = 4096 // one key name, popular value or entry, for the same reason
 	maxFields  = 255  // the count of keys is one byte
 	maxPopular = 255  // an index is one byte, and 0xFF means that the text follows
@@ -17,9 +17,9 @@ const (
 	// 255 bytes, 11 of which are the envelope.
 	maxRelay = 244
 
-	// errorPort in the fixed header says that an error text follows.
+	// errorPort in the fixed header means that an error text follows.
 	errorPort = 0xFFFF
-	// literal in front of a value says that its text follows.
+	// literal before a value means that its text follows.
 	literal = 0xFF
 )
 
@@ -30,15 +30,15 @@ type Option uint32
 const (
 	FieldsForAll Option = 1 << iota // send the fields of directly reachable servers too
 	NoServerList                    // fixed header only; other messages follow
-	PushUpdates                     // keep the client informed of what changes
+	PushUpdates                     // send updates to the client
 	AlternateIP                     // the request names the client's address
 	_                               // unused
 	SendGroups                      // rooms in place of servers
-	NoListCache                     // ignored: our lists are never older than a blink
+	NoListCache                     // ignored: our lists are always fresh
 	LimitResults                    // the request names a largest number of servers
 )
 
-// Flag is the set of flag bits in front of a server entry.
+// Flag is the set of flag bits of a server entry.
 type Flag uint8
 
 // The flag bits.
@@ -53,7 +53,7 @@ const (
 	FlagRules                      // names and values of all rules follow
 )
 
-// KeyType says how the values of a key are written.
+// KeyType is the encoding of the values of a key.
 type KeyType uint8
 
 // The key types.
@@ -63,7 +63,7 @@ const (
 	KeyShort
 )
 
-// Key is one column of a list: a field name and how its values are written.
+// Key is one column of a list: a field name and the encoding of its values.
 type Key struct {
 	Type KeyType
 	Name string

@@ -6,37 +6,37 @@ import (
 	"time"
 )
 
-// MaxAge is how long a Latest serves what it has although the list did not change:
-// the times at which servers were last heard move on.
+// MaxAge is how long a Latest serves a value although the list did not change:
+// the times of the last reports change without that.
 const MaxAge = time.Second
 
-// Latest caches what a service last made of the whole list until the list changes
-// or MaxAge has passed. Now may be called concurrently.
+// Latest caches a value made from the whole list until the list changes or
+// MaxAge has passed. Now may be called concurrently.
 type Latest[T any] struct {
 	serial func() uint64
 	build  func(last *T) *T
 
-	building sync.Mutex // held while one is made: one at a time
+	building sync.Mutex // held while a value is built
 	current  atomic.Pointer[dated[T]]
 }
 
-// dated is what was made, and of what.
+// dated is a value with the state of the list from which it was built.
 type dated[T any] struct {
 	made   *T
-	serial uint64    // it has every change up to this one
+	serial uint64    // the value includes every change up to this one
 	begun  time.Time // when reading the list began
 }
 
-// NewLatest returns a Latest that has nothing yet. serial returns the serial of
-// the last change of the list. build reads the list; it may take over what is the
-// same in the one that was made last, which is nil at first and must not change.
+// NewLatest returns a Latest without a value. serial returns the serial of the
+// last change of the list. build reads the list; it may reuse parts of the last
+// value, which is nil at first and must not be modified.
 func NewLatest[T any](serial func() uint64, build func(last *T) *T) *Latest[T] {
 	return &Latest[T]{serial: serial, build: build}
 }
 
-// Now returns one that has every change made before the call and is at most
-// MaxAge old. Callers that come while one is being made wait for it and share the
-// next.
+// Now returns a value that includes every change made before the call and is at
+// most MaxAge old. Concurrent callers wait for a running build and share the
+// next one.
 func (l *Latest[T]) Now() *T {
 	asked := time.Now()
 	if d := l.current.Load(); d != nil && l.isFresh(d, asked) {
@@ -54,7 +54,7 @@ func (l *Latest[T]) Now() *T {
 	return next.made
 }
 
-// Last returns the one that was made last, nil if there is none.
+// Last returns the last value, nil if there is none.
 func (l *Latest[T]) Last() *T {
 	if d := l.current.Load(); d != nil {
 		return d.made

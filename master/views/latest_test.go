@@ -8,8 +8,7 @@ import (
 	"time"
 )
 
-// counted is a Latest whose serial a test sets, of numbers that count what was
-// made.
+// counted is a Latest whose serial a test sets; its values count the builds.
 func counted(serial *uint64, during func()) *Latest[int] {
 	return NewLatest(func() uint64 { return *serial }, func(last *int) *int {
 		during()
@@ -50,7 +49,7 @@ func TestLatestIsFresh(t *testing.T) {
 	})
 }
 
-// What is being made when a caller comes may lack a change that he knows of.
+// A running build may lack a change that was made before the call.
 func TestLatestHasEarlierChanges(t *testing.T) {
 	var serial atomic.Uint64
 	var making atomic.Int32

@@ -1,11 +1,10 @@
-// Package views keeps the lists that a service makes, finished and encoded, for
-// the requests that follow: many clients ask for the same, and a list costs more
-// to make than to send.
+// Package views caches the encoded lists of a service: many clients request the
+// same list, and a list costs more to build than to send.
 //
-// A Cache bounds what is kept, what is being sent and how many are made at a time.
-// It does not know what a list is made of or when it is too old: the services say
-// so. A Latest keeps the one list of a service that reads all servers, and knows
-// that. Nothing runs in the background.
+// A Cache bounds the cached lists, those being sent and the concurrent builds.
+// It does not know how a list is built or when it is too old; the services do.
+// A Latest caches a value made from the list of all servers and keeps it up to
+// date. Nothing runs in the background.
 package views
 
 import (
@@ -17,47 +16,45 @@ import (
 	"time"
 )
 
-// RefuseFor is how long a list that could not be made is not tried again.
+// RefuseFor is the time after which a failed build is tried again.
 const RefuseFor = time.Second
 
 // ErrBusy is returned while too many different lists are being sent.
 var ErrBusy = errors.New("server is busy")
 
-// Sending is embedded in a list. It counts the connections that the list is being
-// sent on; it belongs to the Cache.
+// Sending is embedded in a list. It counts the connections on which the list is
+// being sent, for the Cache.
 type Sending struct{ connections atomic.Int32 }
 
 func (s *Sending) sending() *atomic.Int32 { return &s.connections }
 
-// View is a list: a pointer to a struct that embeds Sending. Nothing else of it
-// changes once it is made.
+// View is a list: a pointer to a struct that embeds Sending. Apart from that it
+// is immutable.
 type View[T any] interface {
 	*T
-	// Size is how much memory the list takes, in bytes.
+	// Size returns the memory of the list in bytes.
 	Size() int
 	sending() *atomic.Int32
 }
 
 // Options bound a Cache.
 type Options struct {
-	// Views and Bytes bound what is kept. What is over them is forgotten, the
-	// longest unused first, but never the one used last; it costs a build when it
-	// is wanted again.
+	// Views and Bytes bound the cached lists. Beyond them the least recently
+	// used lists are dropped, but never the one used last.
 	Views, Bytes int
 	// SendingBytes bounds the lists that are being sent, kept or not: slow readers
 	// keep old ones alive.
 	SendingBytes int
-	// Kept, if not nil, is called with what is kept after each change. It must not
-	// call the Cache.
+	// Kept, if not nil, is called with the size of the cache after each change.
+	// It must not call the Cache.
 	Kept func(views, bytes int)
 }
 
-// Cache keeps lists by what they have in common that can be shared. All methods
-// may be called concurrently.
+// Cache keeps lists by key. All methods may be called concurrently.
 type Cache[K comparable, T any, V View[T]] struct {
 	opt Options
-	// turns has room for every build at a time: one processor is left to those
-	// who take servers in.
+	// turns bounds the concurrent builds: one processor is left for the
+	// intakes.
 	turns   chan struct{}
 	sending atomic.Int64 // bytes of the lists that are being sent
 
@@ -73,10 +70,10 @@ type slot[K comparable, T any] struct {
 	current atomic.Pointer[T]
 
 	building sync.Mutex // held while a list is made; guards the fields below
-	failed   error      // why the last one could not be made; nil: it could
+	failed   error      // error of the last build; nil: it succeeded
 	failedAt time.Time
 
-	elem *list.Element // guarded by Cache.mu; nil: it was forgotten
+	elem *list.Element // guarded by Cache.mu; nil: the slot was dropped
 	size int           // guarded by Cache.mu: bytes of current
 }
 
@@ -89,9 +86,9 @@ func New[K comparable, T any, V View[T]](opt Options) *Cache[K, T, V] {
 	}
 }
 
-// Get returns the list of a key: the one that is kept if fresh says that it is
-// fresh enough, else a new one. One caller builds, the others wait for it. The
-// error is that of build, which is not tried again for RefuseFor.
+// Get returns the list of a key: the cached one if fresh accepts it, else a new
+// one. One caller builds, the others wait for it. The error is that of build,
+// which is not tried again for RefuseFor.
 func (c *Cache[K, T, V]) Get(key K, fresh func(V) bool, build func() (V, error)) (V, error) {
 	s := c.slot(key)
 	if now := s.current.Load(); now != nil && fresh(now) {
@@ -114,8 +111,8 @@ func (c *Cache[K, T, V]) Get(key K, fresh func(V) bool, build func() (V, error))
 	return built, nil
 }
 
-// InTurn builds when it is the caller's turn: builds that keep a processor busy
-// wait for each other, those that wait for something else must not use it.
+// InTurn runs build when it is the caller's turn. It is for builds that keep a
+// processor busy; those that wait for I/O must not use it.
 func (c *Cache[K, T, V]) InTurn(build func() (V, error)) (V, error) {
 	c.turns <- struct{}{}
 	defer func() { <-c.turns }()
@@ -137,8 +134,8 @@ func (c *Cache[K, T, V]) slot(key K) *slot[K, T] {
 	return s
 }
 
-// keep makes a list the slot's latest. If the slot was forgotten meanwhile, only
-// callers that have waited for it find it.
+// keep makes a list the slot's current one. If the slot was dropped meanwhile,
+// only callers that waited for it see the list.
 func (c *Cache[K, T, V]) keep(s *slot[K, T], built V) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -151,7 +148,7 @@ func (c *Cache[K, T, V]) keep(s *slot[K, T], built V) {
 	c.evict()
 }
 
-// evict forgets slots until the bounds are kept. c.mu is held.
+// evict drops slots until the cache is within its bounds. c.mu is held.
 func (c *Cache[K, T, V]) evict() {
 	for c.recent.Len() > 1 && (c.recent.Len() > c.opt.Views || c.bytes > c.opt.Bytes) {
 		s := c.recent.Remove(c.recent.Back()).(*slot[K, T])
@@ -165,7 +162,7 @@ func (c *Cache[K, T, V]) evict() {
 	}
 }
 
-// Begin notes that a list is about to be sent. It returns ErrBusy while too many
+// Begin must be called before a list is sent. It returns ErrBusy while too many
 // different ones are being sent; otherwise End must follow.
 func (c *Cache[K, T, V]) Begin(v V) error {
 	if v.sending().Add(1) > 1 {
@@ -178,7 +175,7 @@ func (c *Cache[K, T, V]) Begin(v V) error {
 	return nil
 }
 
-// End notes that a list was sent on one connection.
+// End must be called after a list was sent on one connection.
 func (c *Cache[K, T, V]) End(v V) {
 	if v.sending().Add(-1) == 0 {
 		c.sending.Add(-int64(v.Size()))

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// text is the plainest list.
+// text is a minimal list.
 type text struct {
 	Sending
 	size int
@@ -54,7 +54,7 @@ func TestListIsKeptForAsLongAsItIsFresh(t *testing.T) {
 
 func TestOneBuildsWhileOthersWait(t *testing.T) {
 	c := newCache(10, 1<<20, 1<<20)
-	var builds int // changed by one at a time, or the race detector tells
+	var builds int // modified by one goroutine at a time, which the race detector checks
 	var wg sync.WaitGroup
 	for range 20 {
 		wg.Go(func() {
@@ -174,7 +174,7 @@ func TestKeptListsAreBounded(t *testing.T) {
 	})
 }
 
-// TestListForgottenWhileItIsMade: it is handed out and not kept.
+// TestListForgottenWhileItIsMade: the list is returned and not cached.
 func TestListForgottenWhileItIsMade(t *testing.T) {
 	c := newCache(1, 1000, 1<<20)
 	v, err := c.Get("a", always, func() (*text, error) {
@@ -186,8 +186,8 @@ func TestListForgottenWhileItIsMade(t *testing.T) {
 	}
 }
 
-// TestListForgottenWhileOthersWaitForIt: they have the same place in hand, and
-// need not make the list once more, one behind the other.
+// TestListForgottenWhileOthersWaitForIt: they share the slot, and need not
+// build the list again, one after the other.
 func TestListForgottenWhileOthersWaitForIt(t *testing.T) {
 	c := newCache(1, 1000, 1<<20)
 	place := c.slot("a")
