@@ -15,6 +15,7 @@ const (
 	numMyInfo     numeric = 4
 	numUserHost   numeric = 302
 	numAway       numeric = 301
+	numIsOn       numeric = 303
 	numBack       numeric = 305
 	numGone       numeric = 306
 	numWhoisUser  numeric = 311

@@ -185,12 +185,12 @@ func TestAccountGame(t *testing.T) {
 
 func TestCheckFocus(t *testing.T) {
 	t.Parallel()
-	env := testEnv(t.TempDir(), variable("games.focus", "swat4,civ4,nosuch"))
+	env := testEnv(t.TempDir(), variable("games.focus", "swat4,civ4,stella,nosuch"))
 	code, out, errOut := command(t, env, "check")
 	if code != 0 {
 		t.Fatalf("check: exit code %d\n%s%s", code, out, errOut)
 	}
-	wantIn(t, out, "swat4: works without CD key checks", "civ4: not yet: needs chat")
+	wantIn(t, out, "swat4: works without CD key checks", "civ4: works", "stella: not yet: needs EA's sign-in")
 	wantIn(t, errOut, "games.focus: nosuch is not a built-in game")
 }
 

@@ -100,7 +100,9 @@ func another(t *testing.T, path string, v reflect.Value) {
 		*f = prefix.Addr()
 	case *[]configs.Advertised:
 		*f = append(slices.Clone(*f), configs.Advertised{As: netip.MustParseAddr("203.0.113.9")})
-	case *[]netip.AddrPort, *[]string:
+	case *[]string:
+		*f = []string{"another"}
+	case *[]netip.AddrPort:
 		v.Set(reflect.MakeSlice(v.Type(), 1, 1))
 	case *[]configs.StaticServer, *[]configs.Webhook:
 		v.Set(reflect.MakeSlice(v.Type(), 1, 1))

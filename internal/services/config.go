@@ -20,6 +20,7 @@ import (
 	"github.com/respawnd/respawnd/master/legacylist"
 	"github.com/respawnd/respawnd/master/serverbrowse"
 	"github.com/respawnd/respawnd/natneg"
+	"github.com/respawnd/respawnd/peerchat"
 	"github.com/respawnd/respawnd/probe"
 	"github.com/respawnd/respawnd/qr2"
 	"github.com/respawnd/respawnd/ssq"
@@ -55,6 +56,9 @@ type Config struct {
 	GPCM gpcm.Config `key:"gpcm"`
 	// Account search and creation.
 	GPSP gpsp.Config `key:"gpsp"`
+	// Chat: the lobbies of games, with group rooms and staging rooms. IRC programs
+	// can join them.
+	Peerchat peerchat.Config `key:"peerchat"`
 	// NAT negotiation brings two players behind routers together.
 	NATNeg natneg.Config `key:"natneg"`
 	// Master server for Zandronum: game servers register, launchers and the game's
@@ -118,8 +122,6 @@ type Config struct {
 	GStats GStats `key:"gstats"`
 	// CD key checks of old games. A later service, off for now.
 	CDKey CDKey `key:"cdkey"`
-	// Chat and game lobbies. A later service, off for now.
-	Peerchat Peerchat `key:"peerchat"`
 	// Authentication and storage over HTTP. A later service, off for now.
 	WebServices WebServices `key:"webservices"`
 	// The catalogue of games. Many are built in.
@@ -175,12 +177,6 @@ type GStats struct {
 type CDKey struct {
 	// UDP address. Games expect port 29910, so it will be ":29910".
 	Listen string `key:"listen" listen:"udp 29910"`
-}
-
-// Peerchat is section peerchat.
-type Peerchat struct {
-	// TCP address. Games expect port 6667, so it will be ":6667".
-	Listen string `key:"listen" listen:"tcp 6667"`
 }
 
 // WebServices is section webservices.

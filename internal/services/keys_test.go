@@ -114,7 +114,7 @@ func TestLinesOfDefaultFileAreShort(t *testing.T) {
 func change(t *testing.T, name string) string {
 	t.Helper()
 	switch name {
-	case "data_dir", "admin.token_file", "games.file", "geoip.file", "zanmaster.ban_files", "accounts.key_file":
+	case "data_dir", "peerchat.motd_file", "peerchat.word_filter", "admin.token_file", "games.file", "geoip.file", "zanmaster.ban_files", "accounts.key_file":
 		return "/srv/elsewhere"
 	case "log.level":
 		return "debug"
@@ -327,6 +327,25 @@ func TestRangesHoldAtTheirEdges(t *testing.T) {
 		"serverbrowse.message_burst":    {"0", "1", "10000", "10001"},
 		"legacylist.max_conns":          {"0", "1", conns, "1000001"},
 		"legacylist.max_per_addr":       {"0", "1", conns, "1000001"},
+		"peerchat.max_conns":            {"0", "1", conns, "1000001"},
+		"peerchat.max_per_addr":         {"0", "1", conns, "1000001"},
+		"peerchat.rate":                 {"0", "1", conns, "1000001"},
+		"peerchat.burst":                {"0", "1", conns, "1000001"},
+		"peerchat.login_time":           {"4.9s", "5s", "10m", "601s"},
+		"peerchat.idle":                 {"9.9s", "10s", "1h", "61m"},
+		"peerchat.write":                {"999ms", "1s", "10m", "601s"},
+		"peerchat.max_channels":         {"0", "1", conns, "1000001"},
+		"peerchat.max_joined":           {"2", "3", "1000", "1001"},
+		"peerchat.max_members":          {"1", "2", "100000", "100001"},
+		"peerchat.pace":                 {"0", "1", conns, "1000001"},
+		"peerchat.pace_burst":           {"9", "10", conns, "1000001"},
+		"peerchat.pace_per_addr":        {"0", "1", conns, "1000001"},
+		"peerchat.pace_per_addr_burst":  {"9", "10", many, "10000001"},
+		"peerchat.weight_message":       {"-1", "0", "1000", "1001"},
+		"peerchat.weight_change":        {"-1", "0", "1000", "1001"},
+		"peerchat.weight_keys":          {"-1", "0", "1000", "1001"},
+		"peerchat.weight_list":          {"-1", "0", "1000", "1001"},
+		"peerchat.history":              {"-1", "0", "1000", "1001"},
 		"legacylist.rate":               {"0", "1", conns, "1000001"},
 		"legacylist.burst":              {"0", "1", conns, "1000001"},
 		"legacylist.request_time":       {"999ms", "1s", "1m", "61s"},

@@ -17,6 +17,7 @@ func TestListenersOfTheDefaults(t *testing.T) {
 		{Service: "legacylist", Key: "legacylist.listen", Network: "tcp", Address: ":28900"},
 		{Service: "gpcm", Key: "gpcm.listen", Network: "tcp", Address: ":29900"},
 		{Service: "gpsp", Key: "gpsp.listen", Network: "tcp", Address: ":29901"},
+		{Service: "peerchat", Key: "peerchat.listen", Network: "tcp", Address: ":6667"},
 		{Service: "natneg", Key: "natneg.listen", Network: "udp", Address: ":27901"},
 		{Service: "zanmaster", Key: "zanmaster.listen", Network: "udp", Address: ":15300"},
 		{Service: "web", Key: "web.listen", Network: "tcp", Address: ":8080"},
@@ -39,7 +40,7 @@ func TestListenersAreTheServicesThatAreOn(t *testing.T) {
 		"dns on":                   {map[string]string{"dns.enabled": "true"}, "dns.listen=:53", ""},
 		"dns off":                  {map[string]string{"dns.listen": ":54"}, "", "dns.listen"},
 		"dns on without address":   {map[string]string{"dns.enabled": "true", "dns.listen": ""}, "", "dns.listen"},
-		"later service":            {map[string]string{"peerchat.listen": ":6667"}, "peerchat.listen=:6667", ""},
+		"later service":            {map[string]string{"gstats.listen": ":29920"}, "gstats.listen=:29920", ""},
 		"more addresses":           {map[string]string{"natneg.extra_listen": ":1"}, "natneg.extra_listen=:1", ""},
 		"more addresses while off": {map[string]string{"natneg.extra_listen": ":1", "natneg.listen": ""}, "", "natneg.extra_listen"},
 	}

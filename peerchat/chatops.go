@@ -1,0 +1,189 @@
+package peerchat
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/respawnd/respawnd/internal/service"
+	"github.com/respawnd/respawnd/operator"
+	"github.com/respawnd/respawnd/storage"
+)
+
+var _ service.Chat = (*Server)(nil)
+
+// kinds are the kinds of channels as operators read them.
+var kinds = [...]operator.ChatRoomKind{
+	roomOther: operator.ChatOther, roomTitle: operator.ChatTitle, roomGroup: operator.ChatGroup, roomStaging: operator.ChatStaging,
+}
+
+// Members implements service.Chat.
+func (s *Server) Members(channel string) int {
+	s.hall.mu.Lock()
+	defer s.hall.mu.Unlock()
+	if c := s.hall.channel(channel); c != nil {
+		return len(c.members)
+	}
+	return 0
+}
+
+// Serial implements service.Chat.
+func (s *Server) Serial() uint64 { return s.hall.serial.Load() }
+
+// Rooms implements service.Chat.
+func (s *Server) Rooms() []operator.ChatRoom {
+	rooms := s.hall.rooms()
+	for i := range rooms {
+		r := &rooms[i]
+		if r.Kind != operator.ChatGroup || s.opt.Room == nil {
+			continue
+		}
+		if room, game, ok := s.opt.Room(r.Group); ok {
+			r.Name, r.Game = room.Name, game
+		}
+	}
+	slices.SortFunc(rooms, func(a, b operator.ChatRoom) int { return strings.Compare(a.Channel, b.Channel) })
+	return rooms
+}
+
+// rooms returns the channels that have members.
+func (h *hall) rooms() []operator.ChatRoom {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	rooms := make([]operator.ChatRoom, 0, len(h.channels))
+	for _, c := range h.channels {
+		rooms = append(rooms, operator.ChatRoom{
+			Channel: c.name, Kind: kinds[c.kind.room], Game: c.kind.game, Group: c.kind.group, Topic: c.topic,
+			Members: len(c.members), Since: c.since,
+		})
+	}
+	return rooms
+}
+
+// Who implements service.Chat.
+func (s *Server) Who(channel string) ([]operator.ChatMember, error) {
+	s.hall.mu.Lock()
+	defer s.hall.mu.Unlock()
+	c := s.hall.channel(channel)
+	if c == nil {
+		return nil, storage.ErrNotFound
+	}
+	list := make([]operator.ChatMember, 0, len(c.members))
+	for _, m := range c.members {
+		x := m.user.session
+		_, muted := s.sanctioned(x, c.name)
+		list = append(list, operator.ChatMember{
+			Nick: m.user.nick, Account: x.account, Profile: x.profile, Address: x.conn.Peer(), Game: x.game,
+			Operator: m.op, Voice: m.voice, Muted: muted, Since: m.since, Active: time.Unix(x.heardAt.Load(), 0),
+		})
+	}
+	slices.SortFunc(list, func(a, b operator.ChatMember) int { return strings.Compare(foldNick(a.Nick), foldNick(b.Nick)) })
+	return list, nil
+}
+
+// Said implements service.Chat.
+func (s *Server) Said(channel string) ([]operator.ChatLine, error) {
+	s.hall.mu.Lock()
+	defer s.hall.mu.Unlock()
+	c := s.hall.channel(channel)
+	if c == nil {
+		return nil, storage.ErrNotFound
+	}
+	return slices.Clone(c.said), nil
+}
+
+// Kick implements service.Chat.
+func (s *Server) Kick(_ context.Context, t operator.ChatTarget, reason string) (int, error) {
+	if reason == "" {
+		reason = "Kicked by the operator"
+	}
+	h := s.hall
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	n := 0
+	if t.Channel != "" {
+		c := h.channel(t.Channel)
+		if c == nil {
+			return 0, storage.ErrNotFound
+		}
+		for _, m := range slices.Clone(c.members) {
+			if selects(t, m.user) {
+				h.kick(nil, m, reason)
+				n++
+			}
+		}
+		return n, nil
+	}
+	for _, u := range h.nicks {
+		if selects(t, u) {
+			u.session.Kick(quit{reason})
+			n++
+		}
+	}
+	return n, nil
+}
+
+// selects reports whether a target is a user.
+func selects(t operator.ChatTarget, u *user) bool {
+	switch {
+	case t.Nick != "":
+		return foldNick(t.Nick) == foldNick(u.nick)
+	case t.Profile != 0:
+		return t.Profile == u.session.profile
+	}
+	return t.Prefix.Contains(u.session.conn.Peer().Addr())
+}
+
+// Say implements service.Chat.
+func (s *Server) Say(channel, text string) error {
+	h := s.hall
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	c := h.channel(channel)
+	if c == nil {
+		return storage.ErrNotFound
+	}
+	h.toMembers(c, nil, nil, func(dst []byte, prefix, name string) []byte {
+		return appendText(appendFrom(dst, operatorPrefix, "PRIVMSG", name), text)
+	})
+	return nil
+}
+
+// operatorPrefix is who says what operators say. No client can have the nick: it
+// has more letters than a client may choose.
+const operatorPrefix = "Server-Administrator!operator@server"
+
+// Recheck implements service.Chat. Bans end connections or memberships, moderators
+// become operators of their channels.
+func (s *Server) Recheck() {
+	h := s.hall
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for _, u := range h.nicks {
+		x := u.session
+		if banned, _ := s.sanctioned(x, ""); banned || x.banned() {
+			x.Kick(endedBanned)
+			continue
+		}
+		for _, m := range slices.Clone(u.joined) {
+			s.recheck(m)
+		}
+	}
+}
+
+// recheck looks at one member again.
+func (s *Server) recheck(m *member) {
+	x, c := m.user.session, m.channel
+	if banned, _ := s.sanctioned(x, c.name); banned {
+		s.hall.kick(nil, m, "Banned by the operator")
+		return
+	}
+	if m.op || !x.isModerator(c.name) {
+		return
+	}
+	m.op, m.owner = true, true
+	s.hall.toMembers(c, nil, nil, func(dst []byte, prefix, name string) []byte {
+		return appendModes(appendFrom(dst, prefix, "MODE", name), []modeChange{{add: true, letter: 'o', arg: m.user.nick}})
+	})
+}

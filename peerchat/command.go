@@ -1,0 +1,275 @@
+package peerchat
+
+import (
+	"context"
+	"errors"
+	"strconv"
+	"time"
+)
+
+// stage is when a command may be sent.
+type stage uint8
+
+const (
+	signedOn stage = iota
+	before         // before the sign-on
+	always
+)
+
+// weight is what a command costs its sender.
+type weight uint8
+
+const (
+	weightNone weight = iota
+	weightMessage
+	weightChange
+	weightKeys
+	weightList
+)
+
+// of returns the weight as configured.
+func (w weight) of(c *live) int {
+	switch w {
+	case weightMessage:
+		return c.WeightMessage
+	case weightChange:
+		return c.WeightChange
+	case weightKeys:
+		return c.WeightKeys
+	case weightList:
+		return c.WeightList
+	case weightNone:
+	}
+	return 0
+}
+
+// command is one row of the table: what a command must bring, and what it does
+// then.
+type command struct {
+	when   stage
+	params int // that it has at least
+	weight weight
+	alone  bool // run takes the lock of the hall itself, because it may block
+
+	// run carries it out. An error ends the connection.
+	run func(*session, context.Context, *message) error
+}
+
+// commandTable returns the table by names.
+func commandTable() map[string]*command {
+	return map[string]*command{
+		"CRYPT":        {when: before, params: 3, alone: true, run: (*session).crypt},
+		"LOGIN":        {when: before, params: 3, weight: weightChange, alone: true, run: (*session).logIn},
+		"LOGINPREAUTH": {when: before, params: 2, weight: weightChange, alone: true, run: (*session).logInPreAuth},
+		"REGISTERNICK": {when: before, params: 2, weight: weightChange, alone: true, run: (*session).registerNick},
+		"PASS":         {when: always, run: (*session).nothing},
+		"CAP":          {when: always, run: (*session).capabilities},
+		"USRIP":        {when: always, run: (*session).userHost},
+		"USERHOST":     {when: always, run: (*session).userHost},
+		"USER":         {when: before, params: 4, run: (*session).setUser},
+		"NICK":         {when: always, weight: weightChange, run: (*session).setNick},
+		"QUIT":         {when: always, run: (*session).quit},
+		"PING":         {when: always, run: (*session).ping},
+		"PONG":         {when: always, run: (*session).nothing},
+		"CDKEY":        {when: signedOn, params: 1, run: (*session).cdKey},
+		"AWAY":         {when: signedOn, run: (*session).away},
+		"MOTD":         {when: signedOn, weight: weightList, run: (*session).motd},
+		"ISON":         {when: signedOn, weight: weightList, run: (*session).isOn},
+
+		"JOIN":     {when: signedOn, params: 1, weight: weightChange, run: (*session).join},
+		"PART":     {when: signedOn, params: 1, weight: weightChange, run: (*session).part},
+		"KICK":     {when: signedOn, params: 2, weight: weightChange, run: (*session).kick},
+		"INVITE":   {when: signedOn, params: 2, weight: weightChange, run: (*session).invite},
+		"TOPIC":    {when: signedOn, params: 1, weight: weightChange, run: (*session).setTopic},
+		"MODE":     {when: signedOn, params: 1, weight: weightChange, run: (*session).mode},
+		"SETGROUP": {when: signedOn, params: 2, weight: weightChange, run: (*session).setGroup},
+
+		"PRIVMSG": {when: signedOn, weight: weightMessage, run: (*session).message},
+		"NOTICE":  {when: signedOn, weight: weightMessage, run: (*session).message},
+		"UTM":     {when: signedOn, weight: weightMessage, run: (*session).message},
+		"ATM":     {when: signedOn, weight: weightMessage, run: (*session).message},
+
+		"NAMES": {when: signedOn, weight: weightList, run: (*session).names},
+		"WHO":   {when: signedOn, params: 1, weight: weightList, run: (*session).who},
+		"WHOIS": {when: signedOn, params: 1, weight: weightList, run: (*session).whois},
+		"LIST":  {when: signedOn, weight: weightList, alone: true, run: (*session).list},
+
+		"SETKEY":     {when: signedOn, params: 1, weight: weightKeys, run: (*session).setKey},
+		"GETKEY":     {when: signedOn, params: 4, weight: weightKeys, run: (*session).getKey},
+		"SETCKEY":    {when: signedOn, params: 3, weight: weightKeys, run: (*session).setMemberKey},
+		"GETCKEY":    {when: signedOn, params: 5, weight: weightKeys, run: (*session).getMemberKey},
+		"SETCHANKEY": {when: signedOn, params: 2, weight: weightKeys, run: (*session).setChannelKey},
+		"GETCHANKEY": {when: signedOn, params: 4, weight: weightKeys, run: (*session).getChannelKey},
+
+		// Nothing answers these: the relay that a client asks for does not exist here,
+		// and it gives up by itself.
+		"GETUDPRELAY": {when: signedOn, params: 1, run: (*session).nothing},
+	}
+}
+
+// handle carries out one line. An error ends the connection.
+func (x *session) handle(ctx context.Context, line []byte) error {
+	if x.user == nil {
+		if x.lines++; x.lines > maxBeforeLogin {
+			return endedLogins
+		}
+	}
+	if x.banned() {
+		return endedBanned
+	}
+	m, ok := parseLine(line)
+	if !ok {
+		x.drop(droppedEmpty)
+		return nil
+	}
+	c := x.server.commands[m.command]
+	if c == nil {
+		x.server.metrics.commands.WithLabelValues(unknownCommand).Inc()
+		x.drop(droppedUnknown)
+		return x.refuse(numUnknownCommand, "Unknown Command", m.command)
+	}
+	x.server.metrics.commands.WithLabelValues(m.command).Inc()
+	if refused, err := x.refuses(c, &m); refused {
+		return err
+	}
+	if err := x.slowDown(ctx, c.weight.of(x.server.live.Load())); err != nil {
+		return err
+	}
+	if c.alone {
+		return x.shutdown(c.run(x, ctx, &m))
+	}
+	return x.server.hall.act(x, func() error { return c.run(x, ctx, &m) })
+}
+
+// shutdown replaces the error of a store whose caller has to end.
+func (x *session) shutdown(err error) error {
+	if errors.Is(err, context.Canceled) { // ours: nothing else cancels
+		return errShutdown
+	}
+	return err
+}
+
+// refuses reports whether what the table says about a command forbids it.
+func (x *session) refuses(c *command, m *message) (refused bool, err error) {
+	switch {
+	case c.when == signedOn && x.user == nil:
+		x.drop(droppedEarly)
+		return true, x.refuse(numNotRegistered, "You have not registered")
+	case c.when == before && x.user != nil:
+		return true, x.refuse(numAlreadyRegistered, "You may not reregister")
+	case len(m.params) < c.params:
+		x.drop(droppedParams)
+		return true, x.refuse(numNeedMoreParams, "Not enough parameters", m.command)
+	}
+	return false, nil
+}
+
+// refuse answers a line that is not carried out.
+func (x *session) refuse(n numeric, text string, params ...string) error {
+	return x.server.hall.act(x, func() error {
+		x.answer(n, text, params...)
+		return nil
+	})
+}
+
+// drop counts something that is dropped.
+func (x *session) drop(why ended) { x.server.opt.Metrics.Drop(why.Error()) }
+
+// target returns what numerics call the client.
+func (x *session) target() string {
+	switch {
+	case x.user != nil:
+		return x.user.nick
+	default:
+		return "*"
+	}
+}
+
+// answer appends a numeric with a text to the answers.
+func (x *session) answer(n numeric, text string, params ...string) {
+	x.reply = appendText(appendNumeric(x.reply, n, x.target(), params...), text)
+}
+
+// answerPlain appends a numeric without a text.
+func (x *session) answerPlain(n numeric, params ...string) {
+	x.reply = appendEnd(appendNumeric(x.reply, n, x.target(), params...))
+}
+
+// param returns a parameter of m, empty if there is none.
+func (m *message) param(i int) string {
+	if i < len(m.params) {
+		return m.params[i]
+	}
+	return ""
+}
+
+// nothing is for commands that have no effect.
+func (x *session) nothing(context.Context, *message) error { return nil }
+
+// ping is the command of that name.
+func (x *session) ping(_ context.Context, m *message) error {
+	x.reply = appendText(appendFrom(x.reply, serverName, "PONG", serverName), m.param(0))
+	return nil
+}
+
+// quit is the command of that name.
+func (x *session) quit(_ context.Context, m *message) error {
+	reason := m.param(0)
+	if reason == "" {
+		reason = "Quit"
+	}
+	return quit{reason}
+}
+
+// capabilities answers IRC programs that ask what the service can do: nothing more.
+func (x *session) capabilities(_ context.Context, m *message) error {
+	if sub := m.param(0); sub == "LS" || sub == "LIST" {
+		x.reply = appendText(appendFrom(x.reply, serverName, "CAP", x.target(), sub), "")
+	}
+	return nil
+}
+
+// cdKey answers that a CD key is good: it is checked by another service.
+func (x *session) cdKey(context.Context, *message) error {
+	x.answer(numCDKey, "Authenticated", "1")
+	return nil
+}
+
+// away is the command of that name. Games announce the same with a key.
+func (x *session) away(_ context.Context, m *message) error {
+	if m.param(0) == "" {
+		x.answer(numBack, "You are no longer marked as being away")
+	} else {
+		x.answer(numGone, "You have been marked as being away")
+	}
+	return nil
+}
+
+// isOn answers which of some nicks are signed on.
+func (x *session) isOn(_ context.Context, m *message) error {
+	var on []byte
+	for _, nick := range m.params {
+		if u := x.server.hall.nicks[foldNick(nick)]; u != nil {
+			if len(on) > 0 {
+				on = append(on, ' ')
+			}
+			on = append(on, u.nick...)
+		}
+	}
+	x.answer(numIsOn, string(on))
+	return nil
+}
+
+// appendPing appends the question whether a client is there. Clients answer with
+// the text only if a colon stands before it.
+func appendPing(dst []byte, now time.Time) []byte {
+	return appendText(append(dst, "PING"...), strconv.FormatInt(now.Unix(), 10))
+}
+
+// appendClosing appends the last line of a connection.
+func appendClosing(dst []byte, nick, text string) []byte {
+	if nick == "" {
+		nick = "*"
+	}
+	return appendText(append(dst, "ERROR"...), "Closing Link: "+nick+" ("+text+")")
+}

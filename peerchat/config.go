@@ -1,0 +1,63 @@
+package peerchat
+
+import "time"
+
+// Config is section peerchat of the configuration. The comment of each field
+// explains its key.
+type Config struct {
+	// TCP address. Games expect port 6667.
+	Listen string `key:"listen" default:":6667" listen:"tcp 6667"`
+	// Open connections, {range}.
+	MaxConns int `key:"max_conns" default:"32768" range:"1 to 1000000" live:"true"`
+	// Open connections from one address, {range}. A LAN party is one address.
+	MaxPerAddr int `key:"max_per_addr" default:"256" range:"1 to 1000000" live:"true"`
+	// New connections per second from one address, {range}. More wait, for up to
+	// 10s.
+	Rate int `key:"rate" default:"20" range:"1 to 1000000" live:"true"`
+	// New connections that one address may open at once before the rate applies,
+	// {range}.
+	Burst int `key:"burst" default:"256" range:"1 to 1000000" live:"true"`
+	// Time from the connection to the end of the sign-on, {range}.
+	LoginTime time.Duration `key:"login_time" default:"60s" range:"5s to 10m"`
+	// Silence after which a client is disconnected, {range}. It is asked whether it
+	// is there when two fifths of it are over.
+	Idle time.Duration `key:"idle" default:"5m" range:"10s to 1h"`
+	// Time for a client to take what is sent to it, {range}.
+	Write time.Duration `key:"write" default:"30s" range:"1s to 10m"`
+
+	// Channels with members at a time, {range}.
+	MaxChannels int `key:"max_channels" default:"20000" range:"1 to 1000000" live:"true"`
+	// Channels that one client may be in, {range}. Games need three.
+	MaxJoined int `key:"max_joined" default:"16" range:"3 to 1000" live:"true"`
+	// Members of one channel, {range}.
+	MaxMembers int `key:"max_members" default:"2000" range:"2 to 100000" live:"true"`
+
+	// What a client may spend per second on commands, {range}. A client that spends
+	// more waits. The weights say what a command costs.
+	Pace int `key:"pace" default:"10" range:"1 to 1000000" live:"true"`
+	// What a client may spend at once before the pace applies, {range}. One whose
+	// profile spent ten times as much on several connections is disconnected.
+	PaceBurst int `key:"pace_burst" default:"200" range:"10 to 1000000" live:"true"`
+	// What all clients of one address may spend per second, {range}.
+	PacePerAddr int `key:"pace_per_addr" default:"200" range:"1 to 1000000" live:"true"`
+	// What all clients of one address may spend at once, {range}.
+	PacePerAddrBurst int `key:"pace_per_addr_burst" default:"20000" range:"10 to 10000000" live:"true"`
+	// Weight of a message to a channel or player, {range}.
+	WeightMessage int `key:"weight_message" default:"1" range:"0 to 1000" live:"true"`
+	// Weight of joining or leaving a channel, and of changing a nick, topic or mode,
+	// {range}.
+	WeightChange int `key:"weight_change" default:"2" range:"0 to 1000" live:"true"`
+	// Weight of setting or reading keys, {range}.
+	WeightKeys int `key:"weight_keys" default:"1" range:"0 to 1000" live:"true"`
+	// Weight of lists of channels and members, {range}.
+	WeightList int `key:"weight_list" default:"5" range:"0 to 1000" live:"true"`
+
+	// Words that are replaced by asterisks in messages and topics, without regard to
+	// the case of ASCII letters, at most 256. What games send each other is left alone.
+	WordFilter []string `key:"word_filter" as:"text" live:"true"`
+	// File with the message of the day, which IRC programs show, at most 64 lines of
+	// 400 bytes. Empty: none.
+	MotdFile string `key:"motd_file" as:"text"`
+	// Lines of each channel that are kept in memory for operators, {range}. 0: none.
+	History int `key:"history" default:"0" range:"0 to 1000" live:"true"`
+}

@@ -1,0 +1,187 @@
+package peerchat
+
+import (
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/respawnd/respawnd/storage"
+)
+
+// hall is all clients that are signed on, and the channels that they are in. One
+// lock guards all of it: what is done under it touches memory only, and sending a
+// line to a client is an append to its queue.
+type hall struct {
+	users  atomic.Int64
+	kinds  [len(kindNames)]atomic.Int64 // channels
+	serial atomic.Uint64                // changes with every member and channel
+
+	mu       sync.Mutex // guards the fields below, and all users, channels and members
+	acting   *session   // whose command is carried out; nil: none
+	nicks    map[string]*user
+	profiles map[storage.ProfileID]*user
+	channels map[string]*channel
+}
+
+func newHall() *hall {
+	return &hall{
+		nicks: make(map[string]*user), profiles: make(map[storage.ProfileID]*user), channels: make(map[string]*channel),
+	}
+}
+
+// user is a client that is signed on.
+type user struct {
+	session  *session
+	nick     string // as it chose it
+	field    string // its USER field
+	realName string
+	clear    string // nick!field@host, with its address
+	masked   string // the same for strangers
+	host     string // its address
+	mask     string // what strangers see of it
+	since    time.Time
+	joined   []*member
+	keys     keyStore
+	quiet    bool // it wants no traffic of channels
+}
+
+// prefix returns what stands before lines of u.
+func (u *user) prefix(clear bool) string {
+	if clear {
+		return u.clear
+	}
+	return u.masked
+}
+
+// hostFor returns the host of u as another user may see it.
+func (u *user) hostFor(clear bool) string {
+	if clear {
+		return u.host
+	}
+	return u.mask
+}
+
+// rename gives u a nick.
+func (u *user) rename(nick string) {
+	u.nick = nick
+	u.clear = nick + "!" + u.field + "@" + u.host
+	u.masked = nick + "!" + u.field + "@" + u.mask
+}
+
+// member returns what u is in c, nil if nothing.
+func (u *user) member(c *channel) *member {
+	for _, m := range u.joined {
+		if m.channel == c {
+			return m
+		}
+	}
+	return nil
+}
+
+// act carries out a command of x under the lock, and then sends its answers.
+func (h *hall) act(x *session, do func() error) error {
+	h.mu.Lock()
+	h.acting = x
+	defer func() {
+		h.acting = nil
+		h.mu.Unlock()
+	}()
+	x.reply = x.reply[:0]
+	err := do()
+	if sent := x.send(x.reply); err == nil {
+		err = sent
+	}
+	if cap(x.reply) > keepReply {
+		x.reply = nil
+	}
+	return err
+}
+
+// keepReply is how many bytes for answers an idle session keeps.
+const keepReply = 512
+
+// deliver sends lines to u. They are not changed afterwards.
+func (h *hall) deliver(u *user, lines []byte) {
+	if u.session == h.acting {
+		u.session.reply = append(u.session.reply, lines...)
+		return
+	}
+	if !u.session.out.offer(lines) {
+		u.session.Kick(endedSlow)
+	}
+}
+
+// enter adds a client. The nick is free.
+func (h *hall) enter(u *user) {
+	h.nicks[foldNick(u.nick)] = u
+	if p := u.session.profile; p != 0 {
+		h.profiles[p] = u
+	}
+	h.users.Add(1)
+}
+
+// leave takes a client out and tells those who share a channel with it.
+func (h *hall) leave(u *user, reason string) {
+	h.toMates(u, false, func(dst []byte, prefix string) []byte {
+		return appendText(appendFrom(dst, prefix, "QUIT"), reason)
+	})
+	for len(u.joined) > 0 {
+		h.drop(u.joined[len(u.joined)-1])
+	}
+	if h.nicks[foldNick(u.nick)] == u {
+		delete(h.nicks, foldNick(u.nick))
+	}
+	if p := u.session.profile; h.profiles[p] == u {
+		delete(h.profiles, p)
+	}
+	h.users.Add(-1)
+}
+
+// leaveHall takes the client out of the hall, if it is in it.
+func (x *session) leaveHall(reason string) {
+	h := x.server.hall
+	if x.detach != nil {
+		x.detach()
+		x.detach = nil
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	u := x.user
+	if u == nil || h.nicks[foldNick(u.nick)] != u {
+		return
+	}
+	if reason == "" {
+		reason = "Connection reset"
+	}
+	h.leave(u, reason)
+}
+
+// toMates sends a line to everyone who shares a channel with u, once each, and to
+// u itself if own.
+func (h *hall) toMates(u *user, own bool, build func(dst []byte, prefix string) []byte) {
+	masked := build(nil, u.masked)
+	var clear []byte
+	inClear := func() []byte {
+		if clear == nil {
+			clear = build(nil, u.clear)
+		}
+		return clear
+	}
+	seen := make(map[*user]struct{})
+	for _, in := range u.joined {
+		for _, m := range in.channel.members {
+			if _, again := seen[m.user]; again || m.user == u || m.user.quiet {
+				continue
+			}
+			seen[m.user] = struct{}{}
+			if m.op {
+				h.deliver(m.user, inClear())
+			} else {
+				h.deliver(m.user, masked)
+			}
+		}
+	}
+	if own {
+		h.deliver(u, inClear())
+	}
+}

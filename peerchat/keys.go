@@ -1,0 +1,260 @@
+package peerchat
+
+import (
+	"context"
+	"slices"
+)
+
+// Bounds of the keys of one user, member or channel.
+const (
+	maxKeys     = 64
+	maxKeyName  = 64  // bytes
+	maxKeyValue = 512 // bytes
+	maxKeyBytes = 8 << 10
+)
+
+// usernameKey is a key that every user has without setting it: its USER field.
+const usernameKey = "username"
+
+// keyStore keeps keys with their values, in the order in which they were set first.
+// The zero value is empty.
+type keyStore struct{ pairs []keyPair }
+
+// get returns the value of a key, empty if it is not set.
+func (s *keyStore) get(key string) string {
+	for i := range s.pairs {
+		if s.pairs[i].key == key {
+			return s.pairs[i].value
+		}
+	}
+	return ""
+}
+
+// set sets a key, or removes it if the value is empty. It reports whether there was
+// room.
+func (s *keyStore) set(key, value string) bool {
+	at := slices.IndexFunc(s.pairs, func(p keyPair) bool { return p.key == key })
+	switch {
+	case value == "" && at < 0:
+		return true
+	case value == "":
+		s.pairs = slices.Delete(s.pairs, at, at+1)
+		return true
+	case len(key) > maxKeyName || len(value) > maxKeyValue:
+		return false
+	}
+	size := len(key) + len(value)
+	for i, p := range s.pairs {
+		if i != at {
+			size += len(p.key) + len(p.value)
+		}
+	}
+	switch {
+	case size > maxKeyBytes || at < 0 && len(s.pairs) >= maxKeys:
+		return false
+	case at < 0:
+		s.pairs = append(s.pairs, keyPair{key, value})
+	default:
+		s.pairs[at].value = value
+	}
+	return true
+}
+
+// broadcast returns the pairs whose names begin with b_.
+func (s *keyStore) broadcast() []keyPair {
+	var out []keyPair
+	for _, p := range s.pairs {
+		if isBroadcast(p.key) {
+			out = append(out, p)
+		}
+	}
+	return out
+}
+
+// keysOf returns a key of a user in a channel, or of the user itself: what is built
+// in comes first.
+func keysOf(u *user, s *keyStore, key string) string {
+	if key == usernameKey {
+		return u.field
+	}
+	return s.get(key)
+}
+
+// appendKeys appends the values of names, and the broadcast keys with their names
+// if those are asked for.
+func appendKeys(dst []byte, u *user, s *keyStore, names []string, broadcast bool) []byte {
+	for _, name := range names {
+		value := s.get(name)
+		if u != nil {
+			value = keysOf(u, s, name)
+		}
+		dst = appendValues(dst, value)
+	}
+	if broadcast {
+		dst = appendPairs(dst, s.broadcast()...)
+	}
+	return dst
+}
+
+// store sets keys and returns those that members hear of.
+func (x *session) store(s *keyStore, text string) []keyPair {
+	pairs, ok := parsePairs(text)
+	if !ok {
+		x.drop(droppedKeys)
+		return nil
+	}
+	var heard []keyPair
+	for _, p := range pairs {
+		switch {
+		case !s.set(p.key, p.value):
+			x.drop(droppedKeys)
+		case isBroadcast(p.key):
+			heard = append(heard, p)
+		}
+	}
+	return heard
+}
+
+// setKey is the command SETKEY: keys of the client itself.
+func (x *session) setKey(_ context.Context, m *message) error {
+	x.store(&x.user.keys, m.params[0])
+	return nil
+}
+
+// getKey is the command GETKEY: keys of one user, or of all in a channel.
+func (x *session) getKey(_ context.Context, m *message) error {
+	target, cookie := m.params[0], m.params[1]
+	names, broadcast, _ := parseNames(m.params[3])
+	of := func(u *user) {
+		x.answer(numKeys, string(appendKeys(nil, u, &u.keys, names, broadcast)), u.nick, cookie)
+	}
+	if target == "" || target[0] != '#' {
+		if u := x.server.hall.nicks[foldNick(target)]; u != nil {
+			of(u)
+		} else {
+			x.answer(numNoSuchNick, "No such nick", target)
+		}
+		return nil
+	}
+	c := x.seen(target)
+	if c == nil {
+		return nil
+	}
+	for _, in := range c.members {
+		of(in.user)
+	}
+	x.answer(numEndOfKeys, "End of GETKEY", target, cookie)
+	return nil
+}
+
+// seen returns the channel of a name. If there is none that the client sees it
+// answers so, and the result is nil.
+func (x *session) seen(name string) *channel {
+	c := x.server.hall.channel(name)
+	if c == nil || !c.shownTo(x.user) {
+		x.answer(numNoSuchChannel, "No such channel", name)
+		return nil
+	}
+	return c
+}
+
+// setMemberKey is the command SETCKEY: keys of a user in a channel. Those of others
+// only operators set. There is no answer to a refusal.
+func (x *session) setMemberKey(_ context.Context, m *message) error {
+	h := x.server.hall
+	c := h.channel(m.params[0])
+	to := h.nicks[foldNick(m.params[1])]
+	if c == nil || to == nil {
+		return nil
+	}
+	by, of := x.user.member(c), to.member(c)
+	if by == nil || of == nil || by != of && !by.op {
+		x.drop(droppedNotAllowed)
+		return nil
+	}
+	if heard := x.store(&of.keys, m.params[2]); len(heard) > 0 {
+		text := string(appendPairs(nil, heard...))
+		x.broadcast(c, func(dst []byte, u *user, name string) []byte {
+			return appendText(appendNumeric(dst, numMemberKeys, u.nick, name, to.nick, broadcastCookie), text)
+		})
+	}
+	return nil
+}
+
+// broadcastCookie stands in place of a cookie in lines that answer no request.
+const broadcastCookie = "BCAST"
+
+// broadcast sends a numeric to all members of a channel, also to the client.
+func (x *session) broadcast(c *channel, build func(dst []byte, u *user, name string) []byte) {
+	for _, m := range c.members {
+		if !m.user.quiet || m.user == x.user {
+			x.server.hall.deliver(m.user, build(nil, m.user, m.as))
+		}
+	}
+}
+
+// getMemberKey is the command GETCKEY: keys of one user in a channel, or of all.
+func (x *session) getMemberKey(_ context.Context, m *message) error {
+	name, nick, cookie := m.params[0], m.params[1], m.params[2]
+	c := x.seen(name)
+	if c == nil {
+		return nil
+	}
+	names, broadcast, _ := parseNames(m.params[4])
+	of := func(in *member) {
+		x.answer(numMemberKeys, string(appendKeys(nil, in.user, &in.keys, names, broadcast)), name, in.user.nick, cookie)
+	}
+	if nick != "*" {
+		if in := x.other(c, nick, name); in != nil {
+			of(in)
+		}
+		return nil
+	}
+	for _, in := range c.members {
+		of(in)
+	}
+	x.answer(numEndOfMembers, "End of GETCKEY", name, cookie)
+	return nil
+}
+
+// setChannelKey is the command SETCHANKEY. Only operators set keys of a channel.
+// There is no answer to a refusal.
+func (x *session) setChannelKey(_ context.Context, m *message) error {
+	c := x.server.hall.channel(m.params[0])
+	if c == nil {
+		return nil
+	}
+	by := x.user.member(c)
+	if by == nil || !by.op {
+		x.drop(droppedNotAllowed)
+		return nil
+	}
+	if heard := x.store(&c.keys, m.params[1]); len(heard) > 0 {
+		text := string(appendPairs(nil, heard...))
+		x.broadcast(c, func(dst []byte, u *user, name string) []byte {
+			return appendText(appendNumeric(dst, numChannelKeys, u.nick, name, broadcastCookie), text)
+		})
+	}
+	return nil
+}
+
+// getChannelKey is the command GETCHANKEY.
+func (x *session) getChannelKey(_ context.Context, m *message) error {
+	name, cookie := m.params[0], m.params[1]
+	c := x.seen(name)
+	if c == nil {
+		return nil
+	}
+	names, broadcast, all := parseNames(m.params[3])
+	var text []byte
+	if all {
+		text = appendPairs(text, c.keys.pairs...)
+	} else {
+		text = appendKeys(text, nil, &c.keys, names, broadcast)
+	}
+	if len(text) == 0 {
+		text = []byte(`\`)
+	}
+	x.answer(numChannelKeys, string(text), name, cookie)
+	return nil
+}

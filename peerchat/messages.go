@@ -1,0 +1,169 @@
+package peerchat
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"github.com/respawnd/respawnd/internal/ascii"
+	"github.com/respawnd/respawnd/operator"
+)
+
+// ctcp begins a text that an IRC program answers by itself.
+const ctcp = '\x01'
+
+// ctcpAction is the only such text that is relayed: it asks for no answer.
+const ctcpAction = "\x01ACTION "
+
+// message is PRIVMSG, NOTICE, UTM and ATM. The last two are what games send each
+// other; the client that sent it hears nothing of it.
+func (x *session) message(_ context.Context, m *message) error {
+	target, text := m.param(0), m.param(1)
+	talk := m.command == "PRIVMSG" || m.command == "NOTICE"
+	switch {
+	case target == "":
+		x.answer(numNoRecipient, "No recipient given ("+m.command+")")
+		return nil
+	case len(m.params) < 2 || text == "":
+		x.answer(numNoText, "No text to send")
+		return nil
+	case talk && text[0] == ctcp && !strings.HasPrefix(text, ctcpAction):
+		x.drop(droppedCTCP)
+		return nil
+	}
+	if talk && !isGameText(text) {
+		text = x.server.live.Load().words.clean(text)
+	}
+	if target[0] == '#' {
+		x.toChannel(m.command, target, text, talk)
+		return nil
+	}
+	x.toUser(m.command, target, text, talk)
+	return nil
+}
+
+// isGameText reports whether a message is for the game at the other end.
+func isGameText(text string) bool { return strings.HasPrefix(text, "@@@") }
+
+// toChannel relays a message to a channel.
+func (x *session) toChannel(command, target, text string, talk bool) {
+	h, u := x.server.hall, x.user
+	c := h.channel(target)
+	if c == nil {
+		x.answer(numNoSuchChannel, "No such channel", target)
+		return
+	}
+	if !x.maySpeak(c, talk && !isGameText(text)) {
+		x.drop(droppedNotAllowed)
+		x.answer(numCannotSend, "Cannot send to channel", target)
+		return
+	}
+	n := h.toMembers(c, u, u, func(dst []byte, prefix, name string) []byte {
+		return appendText(appendFrom(dst, prefix, command, name), text)
+	})
+	x.server.metrics.messages.WithLabelValues("channel").Inc()
+	x.server.metrics.delivered.Add(float64(n))
+	if talk && !isGameText(text) {
+		x.server.noteSaid(c, u.nick, text)
+	}
+}
+
+// maySpeak reports whether the client may send to a channel. What games send each
+// other is not kept from those who may not talk.
+func (x *session) maySpeak(c *channel, talk bool) bool {
+	m := x.user.member(c)
+	if m != nil && (m.op || m.voice) {
+		return !talk || !x.muted(c)
+	}
+	switch {
+	case m == nil && (c.flags.has('n') || c.key != "" || c.flags.has('i')):
+		return false
+	case c.flags.has('m') || m == nil && c.banned(x.user) || m != nil && m.barred:
+		return false
+	}
+	return !talk || !x.muted(c)
+}
+
+// muted reports whether the client may not talk in a channel.
+func (x *session) muted(c *channel) bool {
+	banned, muted := x.server.sanctioned(x, c.name)
+	if banned || muted {
+		x.drop(droppedMuted)
+	}
+	return banned || muted
+}
+
+// toUser relays a message to a client.
+func (x *session) toUser(command, target, text string, talk bool) {
+	h, u := x.server.hall, x.user
+	to := h.nicks[foldNick(target)]
+	if to == nil {
+		x.answer(numNoSuchNick, "No such nick", target)
+		return
+	}
+	if _, muted := x.server.sanctioned(x, ""); muted && talk && !isGameText(text) {
+		x.drop(droppedMuted)
+		x.answer(numCannotSend, "You are muted", target)
+		return
+	}
+	h.deliver(to, appendText(appendFrom(nil, u.prefix(to == u), command, to.nick), text))
+	x.server.metrics.messages.WithLabelValues("user").Inc()
+	x.server.metrics.delivered.Inc()
+}
+
+// noteSaid keeps the last lines for operators, as many as the configuration says, and
+// passes them on.
+func (s *Server) noteSaid(c *channel, nick, text string) {
+	if n := s.live.Load().History; n > 0 {
+		c.said = append(c.said, operator.ChatLine{At: time.Now(), Nick: nick, Text: text})
+		if len(c.said) > n {
+			c.said = append(c.said[:0:0], c.said[len(c.said)-n:]...)
+		}
+	} else {
+		c.said = nil
+	}
+	if s.opt.Said != nil {
+		s.opt.Said(c.name, nick, text)
+	}
+}
+
+// wordFilter replaces words in what is said.
+type wordFilter struct{ words []string } // in lower case
+
+func newWordFilter(words []string) *wordFilter {
+	f := new(wordFilter)
+	for _, w := range words {
+		if w != "" {
+			f.words = append(f.words, ascii.ToLower(w))
+		}
+	}
+	return f
+}
+
+// clean returns text with asterisks in place of the words.
+func (f *wordFilter) clean(text string) string {
+	if f == nil || len(f.words) == 0 {
+		return text
+	}
+	low := ascii.ToLower(text)
+	var out []byte
+	for _, w := range f.words {
+		for from := 0; ; {
+			i := strings.Index(low[from:], w)
+			if i < 0 {
+				break
+			}
+			if out == nil {
+				out = []byte(text)
+			}
+			for j := range len(w) {
+				out[from+i+j] = '*'
+			}
+			from += i + len(w)
+		}
+	}
+	if out == nil {
+		return text
+	}
+	return string(out)
+}

@@ -1,0 +1,136 @@
+package peerchat
+
+import "sync"
+
+// Bounds of what waits for one client.
+const (
+	maxQueueBytes  = 256 << 10 // of lines of others
+	maxQueue       = 8192      // such lines
+	keepLines      = 4         // room for lines that an idle session keeps
+	maxWriteBuffer = 32 << 10  // bytes handed to the socket at once, roughly
+)
+
+// outbox is the queue between those who send lines to a client and the goroutine
+// that writes them. That goroutine only exists while the queue is not empty:
+// thousands of clients are idle at a time. Lines are shared between queues and
+// never changed.
+type outbox struct {
+	drained chan struct{} // a token: the writer took what there was
+
+	mu      sync.Mutex // guards the fields below
+	start   func()     // starts the writer; nil: not yet, what comes waits
+	writing bool       // the writer is there
+	lines   [][]byte
+	bytes   int
+	closed  bool
+}
+
+func newOutbox() outbox { return outbox{drained: make(chan struct{}, 1)} }
+
+// offer queues lines from another session. It never waits. false: the queue is
+// full.
+func (o *outbox) offer(line []byte) bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.closed {
+		return true // it would not be read: the session ends
+	}
+	if len(o.lines) >= maxQueue || o.bytes+len(line) > maxQueueBytes {
+		return false
+	}
+	o.add(line)
+	return true
+}
+
+// push queues answers for the client. There is always room: the session waits for
+// it before it reads the next command.
+func (o *outbox) push(lines []byte) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if !o.closed {
+		o.add(lines)
+	}
+}
+
+func (o *outbox) add(line []byte) {
+	o.lines = append(o.lines, line)
+	o.bytes += len(line)
+	o.work()
+}
+
+// work starts the writer if there is something for it. The lock is held, so that
+// it is not started after close.
+func (o *outbox) work() {
+	if o.start != nil && !o.writing && len(o.lines) > 0 {
+		o.writing = true
+		o.start()
+	}
+}
+
+// open lets the writer begin; start is called each time when there is something
+// to write and no writer, with a lock held.
+func (o *outbox) open(start func()) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.start = start
+	o.work()
+}
+
+// take hands over everything that waits, and keeps slack for what comes. Not more:
+// there is nothing, and the writer that asked has to go.
+func (o *outbox) take(slack [][]byte) (lines [][]byte, more bool) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	select {
+	case o.drained <- struct{}{}:
+	default:
+	}
+	if len(o.lines) == 0 {
+		o.writing = false
+		if cap(o.lines) == 0 {
+			o.lines = slack
+		}
+		return nil, false
+	}
+	lines, o.lines, o.bytes = o.lines, slack, 0
+	return lines, true
+}
+
+// waitForRoom waits until the queue is at most half full, or done ends.
+func (o *outbox) waitForRoom(done <-chan struct{}) {
+	for o.half() {
+		select {
+		case <-o.drained:
+		case <-done:
+			return
+		}
+	}
+}
+
+func (o *outbox) half() bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return !o.closed && (len(o.lines) >= maxQueue/2 || o.bytes > maxQueueBytes/2)
+}
+
+// close ends the queue. What waits is still written, and last after it.
+func (o *outbox) close(last []byte) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.closed {
+		return
+	}
+	o.closed = true
+	if len(last) > 0 {
+		o.add(last)
+	}
+}
+
+// recycle returns lines as slack, without what was in it.
+func recycle(lines [][]byte) [][]byte {
+	if cap(lines) > keepLines {
+		return nil
+	}
+	clear(lines)
+	return lines[:0]
+}

@@ -1,0 +1,156 @@
+package peerchat
+
+import (
+	"context"
+	"crypto/rand"
+	"net"
+	"net/netip"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/rs/zerolog"
+
+	"github.com/respawnd/respawnd/internal/accounts"
+	"github.com/respawnd/respawnd/internal/chatrules"
+	"github.com/respawnd/respawnd/internal/games"
+	"github.com/respawnd/respawnd/internal/netserve"
+	"github.com/respawnd/respawnd/internal/presence"
+	"github.com/respawnd/respawnd/internal/service"
+	"github.com/respawnd/respawnd/internal/verdicts"
+	"github.com/respawnd/respawnd/storage"
+)
+
+// name is that of the service in the log of verdicts.
+const name = "peerchat"
+
+// Options are what a Server works with. Accounts and Games are required. All
+// functions may be called from many goroutines at once and must not block, unless
+// it says so; nil ones do nothing.
+type Options struct {
+	Config // its live keys are replaced by Reload
+
+	Accounts *accounts.Service
+	Games    *games.Catalog
+	// Attach makes a client known at which a player is signed in, so that a ban, a
+	// deletion or a new password ends its session. It returns what undoes that.
+	Attach func(presence.Attached) (detach func())
+	// Rooms returns the group rooms of a game beside those of the catalogue. It may
+	// block.
+	Rooms func(game string) []games.Room
+	// Room returns a group room and the game that it belongs to.
+	Room  func(id uint32) (room games.Room, game string, ok bool)
+	Rules *chatrules.Table // what operators decided about players; nil: nothing
+	// Given returns the address under which the list gives a game server at an
+	// address to players elsewhere.
+	Given func(netip.Addr) netip.Addr
+	// Said hears what is said in a channel.
+	Said func(channel, nick, text string)
+	// Up hears that a channel got its first member.
+	Up func(channel string)
+	// Motd are the lines of the message of the day.
+	Motd []string
+
+	Banned   netserve.AddrSet // not served; a client is looked up again with each command
+	Trusted  netserve.AddrSet // addresses without limits of their own
+	Verdicts *verdicts.Log    // of sign-ins; nil: none
+
+	Log        zerolog.Logger
+	Metrics    *netserve.Metrics     // counts what is dropped; nil: nothing is counted
+	Registerer prometheus.Registerer // nil: the metrics of this package are not registered
+}
+
+// Server is the chat service.
+type Server struct {
+	opt      Options
+	commands map[string]*command // never changed
+	metrics  *metrics
+	gate     *netserve.Gate
+	live     atomic.Pointer[live] // never nil
+	buffers  sync.Pool            // of *[]byte, in which lines are written
+	maskKey  [16]byte             // of the addresses that strangers see; never changed
+	hall     *hall
+	started  time.Time
+}
+
+// live is the live half of a Config with its state.
+type live struct {
+	*Config
+	addrs    *netserve.Limiter                    // what the clients of an address spend
+	profiles *netserve.Buckets[storage.ProfileID] // a new connection brings no new allowance
+	words    *wordFilter
+}
+
+func newLive(c *Config) *live {
+	return &live{
+		Config:   c,
+		addrs:    netserve.NewLimiter(netserve.LimiterOptions{Rate: float64(c.PacePerAddr), Burst: c.PacePerAddrBurst}),
+		profiles: newProfileBuckets(c),
+		words:    newWordFilter(c.WordFilter),
+	}
+}
+
+// New returns a server. It starts nothing.
+func New(opt Options) *Server {
+	h := newHall()
+	s := &Server{opt: opt, commands: commandTable(), hall: h, metrics: newMetrics(opt.Registerer, h), started: time.Now()}
+	_, _ = rand.Read(s.maskKey[:]) // never fails
+	s.gate = netserve.NewGate(s.limits(&opt.Config))
+	s.live.Store(newLive(&opt.Config))
+	return s
+}
+
+// Serve serves the connections of ln until ctx ends. It returns after all its
+// goroutines, with nil unless ln broke. It closes ln.
+func (s *Server) Serve(ctx context.Context, ln net.Listener) error {
+	return netserve.ServeConns(ctx, ln, s, netserve.ConnOptions{
+		Gate: s.gate, FirstByte: 2 * s.opt.LoginTime, Idle: forever, // the session's own deadlines come first
+		Write: s.opt.Write, Grace: service.Grace, Refused: s.refused, Log: s.opt.Log, Metrics: s.opt.Metrics,
+	})
+}
+
+// Reload takes over the live keys. Open connections stay.
+func (s *Server) Reload(c *Config) {
+	s.gate.SetLimits(s.limits(c))
+	s.live.Store(newLive(c))
+}
+
+// limits returns the limits of connections.
+func (s *Server) limits(c *Config) netserve.ConnOptions {
+	return netserve.ConnOptions{
+		MaxConns: c.MaxConns, MaxPerAddr: c.MaxPerAddr, Rate: float64(c.Rate), Burst: c.Burst, Exempt: s.opt.Trusted,
+	}
+}
+
+// refused notes that a connection is not served and returns what its client reads.
+func (s *Server) refused(peer netip.AddrPort, why netserve.Refusal) []byte {
+	text := "The server is stopping. Try again in a moment"
+	switch {
+	case why.OfAddress():
+		text = "Too many connections from your address. Try again in a moment"
+		s.opt.Verdicts.NotePlayer(name, peer.Addr(), "", verdicts.Limited)
+	case why == netserve.RefusedFull:
+		text = "The server is full"
+		s.opt.Verdicts.NotePlayer(name, peer.Addr(), "", verdicts.ServiceFull)
+	}
+	return appendClosing(nil, "", text)
+}
+
+// sanctioned returns what a client may not do in a channel; an empty one stands for
+// all of chat.
+func (s *Server) sanctioned(x *session, channel string) (banned, muted bool) {
+	if s.opt.Rules == nil {
+		return false, false
+	}
+	return s.opt.Rules.Check(chatrules.Who{Profile: x.profile, Addr: x.conn.Peer().Addr()}, channel)
+}
+
+// given returns the public address of a client: the one under which the list gives a
+// game server there, because names of staging rooms are made of it on both sides.
+func (s *Server) given(a netip.Addr) netip.Addr {
+	if s.opt.Given == nil {
+		return a
+	}
+	return s.opt.Given(a)
+}

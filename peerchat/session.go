@@ -1,0 +1,404 @@
+package peerchat
+
+import (
+	"context"
+	"errors"
+	"io"
+	"os"
+	"runtime/debug"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"golang.org/x/time/rate"
+
+	"github.com/respawnd/respawnd/internal/netserve"
+	"github.com/respawnd/respawnd/internal/presence"
+	"github.com/respawnd/respawnd/internal/verdicts"
+	"github.com/respawnd/respawnd/storage"
+)
+
+// Bounds of a connection.
+const (
+	// forever is how long netserve lets a client be silent.
+	forever = 10 * 365 * 24 * time.Hour
+	// closeGrace is how long the last lines may take.
+	closeGrace = 2 * time.Second
+	// A client that has to go while it is still sending is read from until it
+	// pauses, within bounds: closing at once would take the last line from it.
+	lingerPause = 100 * time.Millisecond
+	lingerTime  = time.Second
+	lingerBytes = 64 << 10
+	// maxBeforeLogin is how many lines a client may send before it is signed on.
+	maxBeforeLogin = 64
+	// maxLogins is how many logins of a connection may fail.
+	maxLogins = 8
+)
+
+// session is one connection. Its goroutine reads and carries out; once it is
+// signed on a second one, which comes and goes, writes what is in the outbox.
+type session struct {
+	server *Server
+	conn   *netserve.Conn
+	began  time.Time
+	in     inbox
+	lines  int // before the sign-on
+	pace   *rate.Limiter
+
+	secure    bool   // after CRYPT
+	outCipher cipher // of the writer, before the sign-on of the session's goroutine
+	game      string // of CRYPT; empty: none
+	secret    string // of that game
+
+	login
+	failedLogins int
+	detach       func() // nil: not attached
+
+	wanted   wanted
+	user     *user        // nil: not signed on; set under the lock of the hall
+	reply    []byte       // what the command at work answers; guarded by the lock of the hall
+	heard    time.Time    // last line
+	heardAt  atomic.Int64 // the same in Unix seconds, for others
+	asked    bool         // whether it is there, since then
+	out      outbox       //
+	opened   bool         // out is
+	writer   sync.WaitGroup
+	failed   bool // the client takes nothing any more; of the writer
+	kickOnce sync.Once
+	kicked   chan struct{} // closed by the first Kick
+	reason   error         // set before kicked is closed
+}
+
+var _ presence.Attached = (*session)(nil)
+
+// wanted is what a client said of itself before its sign-on.
+type wanted struct {
+	nick      string
+	userField string
+	realName  string
+}
+
+// Profile implements presence.Attached.
+func (x *session) Profile() storage.ProfileID { return x.profile }
+
+// User implements presence.Attached.
+func (x *session) User() storage.UserID { return x.account }
+
+// Client implements presence.Attached.
+func (x *session) Client() presence.Client {
+	return presence.Client{Peer: x.conn.Peer(), Game: x.game, Since: x.began}
+}
+
+// Kick ends the session and never blocks. Only the first Kick counts.
+func (x *session) Kick(reason error) {
+	x.kickOnce.Do(func() {
+		x.reason = reason
+		close(x.kicked)
+		x.wake() // its goroutine does the rest
+	})
+}
+
+// wake ends a wait for the client.
+func (x *session) wake() { _ = x.conn.SetReadDeadline(time.Now()) }
+
+// ServeConn implements netserve.ConnHandler. It returns when the client has gone,
+// has to go, or ctx ends.
+func (s *Server) ServeConn(ctx context.Context, c *netserve.Conn) {
+	now := time.Now()
+	x := &session{server: s, conn: c, out: newOutbox(), kicked: make(chan struct{}), began: now, heard: now}
+	x.heardAt.Store(now.Unix())
+	defer x.release()
+	stop := context.AfterFunc(ctx, x.wake)
+	defer stop()
+	x.finish(x.run(ctx))
+}
+
+// release makes sure, also after a panic, that nothing is left of the session.
+func (x *session) release() {
+	_ = x.conn.Close()
+	x.leaveHall("Connection reset")
+	x.out.close(nil)
+	x.writer.Wait()
+}
+
+// run carries out the commands of the client. The error says why that ended.
+func (x *session) run(ctx context.Context) error {
+	if x.banned() {
+		return endedBanned
+	}
+	for {
+		line, err := x.next(ctx)
+		if err != nil {
+			return err
+		}
+		if err := x.handle(ctx, line); err != nil {
+			return err
+		}
+	}
+}
+
+// banned reports whether the client is not served any more.
+func (x *session) banned() bool { return x.server.opt.Banned.Has(x.conn.Peer().Addr()) }
+
+// next returns the next line, which is valid until the next call.
+func (x *session) next(ctx context.Context) ([]byte, error) {
+	for {
+		x.out.waitForRoom(x.kicked)
+		if err := x.conn.SetReadDeadline(x.deadline()); err != nil {
+			return nil, err
+		}
+		if err := x.over(ctx); err != nil { // after the deadline is set: a Kick sets another one
+			return nil, err
+		}
+		line, err := x.in.next(x.conn)
+		if over := x.over(ctx); over != nil {
+			return nil, over
+		}
+		switch {
+		case err == nil:
+			x.note(time.Now())
+			return line, nil
+		case errors.Is(err, errLineTooLong):
+			return nil, endedTooLong
+		case !errors.Is(err, os.ErrDeadlineExceeded) || x.conn.Expired():
+			return nil, err
+		}
+		if err := x.silent(time.Now()); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// note notes that the client was heard.
+func (x *session) note(now time.Time) {
+	x.heard, x.asked = now, false
+	x.heardAt.Store(now.Unix())
+}
+
+// deadline returns when the session is to look at a silent client again.
+func (x *session) deadline() time.Time {
+	switch {
+	case x.user == nil:
+		return x.began.Add(x.server.opt.LoginTime)
+	case x.asked:
+		return x.heard.Add(x.server.opt.Idle)
+	}
+	return x.heard.Add(x.server.opt.Idle * 2 / 5)
+}
+
+// silent is called when the deadline has passed.
+func (x *session) silent(now time.Time) error {
+	switch {
+	case x.user == nil:
+		return endedTimeout
+	case x.banned():
+		return endedBanned
+	case now.Sub(x.heard) >= x.server.opt.Idle:
+		return endedSilent
+	case !x.asked && !now.Before(x.deadline()):
+		x.asked = true
+		x.out.push(appendPing(nil, now))
+	}
+	return nil
+}
+
+// over returns why nothing more is to be done for the client, nil if there is.
+func (x *session) over(ctx context.Context) error {
+	select {
+	case <-x.kicked:
+		return x.reason
+	default:
+	}
+	if ctx.Err() != nil {
+		return errShutdown
+	}
+	return nil
+}
+
+// send sends an answer to the client: at once before the sign-on, in order with the
+// lines of others afterwards.
+func (x *session) send(lines []byte) error {
+	if len(lines) == 0 {
+		return nil
+	}
+	if x.opened {
+		x.out.push(append([]byte(nil), lines...))
+		return nil
+	}
+	return x.write(append([]byte(nil), lines...))
+}
+
+// write writes b, which it enciphers in place.
+func (x *session) write(b []byte) error {
+	if x.secure {
+		x.outCipher.apply(b)
+	}
+	_, err := x.conn.Write(b)
+	return err
+}
+
+// open lets the goroutine that writes begin when there is something.
+func (x *session) open() {
+	x.opened = true
+	x.out.open(func() { x.writer.Go(x.drain) })
+}
+
+// drain writes what is in the outbox until that is empty.
+func (x *session) drain() {
+	defer x.containPanic()
+	buf, _ := x.server.buffers.Get().(*[]byte)
+	if buf == nil {
+		buf = new([]byte)
+	}
+	defer func() {
+		if *buf = (*buf)[:0]; cap(*buf) <= 2*maxWriteBuffer {
+			x.server.buffers.Put(buf)
+		}
+	}()
+	var slack [][]byte
+	for {
+		lines, more := x.out.take(slack)
+		if !more {
+			return
+		}
+		x.writeAll(lines, buf)
+		slack = recycle(lines)
+	}
+}
+
+// writeAll writes lines in pieces of about maxWriteBuffer.
+func (x *session) writeAll(lines [][]byte, buf *[]byte) {
+	for i, line := range lines {
+		*buf = append(*buf, line...)
+		if len(*buf) < maxWriteBuffer && i < len(lines)-1 {
+			continue
+		}
+		if !x.failed {
+			if err := x.write(*buf); err != nil {
+				x.failed = true
+				x.Kick(errGone)
+			}
+		}
+		*buf = (*buf)[:0]
+	}
+}
+
+// containPanic ends the session in place of the daemon.
+func (x *session) containPanic() {
+	if r := recover(); r != nil {
+		x.server.opt.Log.Error().Interface("panic", r).Bytes("stack", debug.Stack()).
+			Msg("panic while writing, connection ended")
+		x.Kick(errGone)
+	}
+}
+
+// finish takes the client out of the hall and says why to it.
+func (x *session) finish(err error) {
+	x.server.opt.Log.Debug().Stringer("peer", x.conn.Peer()).Uint32("profile", uint32(x.profile)).Err(err).Msg("connection ended")
+	why, counted := errors.AsType[ended](err)
+	if counted {
+		x.server.opt.Metrics.Drop(why.Error())
+		x.noteEnd(why)
+	}
+	text := closingText(err)
+	x.leaveHall(text)
+	x.Kick(err) // the writer waits for nothing any more
+	if text == "" || why == endedSlow {
+		_ = x.conn.Close() // it has gone, or takes nothing
+	}
+	_ = x.conn.SetWriteDeadline(time.Now().Add(closeGrace))
+	last := appendClosing(nil, x.shownNick(), text)
+	if !x.opened && text != "" {
+		_ = x.write(last)
+	}
+	x.out.close(last)
+	x.writer.Wait()
+	if text != "" {
+		_ = x.conn.Linger(lingerPause, lingerTime, lingerBytes)
+	}
+}
+
+// shownNick returns what the client is called in the line that ends its connection.
+func (x *session) shownNick() string {
+	if x.user != nil {
+		return x.user.nick
+	}
+	return x.wanted.nick
+}
+
+// noteEnd notes the end of a connection where its player must know.
+func (x *session) noteEnd(why ended) {
+	v := map[ended]verdicts.Verdict{
+		endedBanned: verdicts.Banned, endedTimeout: verdicts.NeverSignedIn, endedUnknownGame: verdicts.UnknownGame,
+		endedFlood: verdicts.Limited, endedTooLong: verdicts.Malformed, endedCrypt: verdicts.Malformed,
+	}
+	if verdict, ok := v[why]; ok {
+		x.server.opt.Verdicts.NotePlayer(name, x.conn.Peer().Addr(), x.game, verdict)
+	}
+}
+
+// closingText returns what a client reads at the end and others read as the reason
+// why it left; empty: it has gone.
+func closingText(err error) string {
+	if why, ok := errors.AsType[ended](err); ok {
+		return endedTexts[why]
+	}
+	if q, ok := errors.AsType[quit](err); ok {
+		return q.reason
+	}
+	switch {
+	case errors.Is(err, presence.ErrDisplaced):
+		return "Duplicate Login"
+	case errors.Is(err, presence.ErrBanned):
+		return "The account is banned"
+	case errors.Is(err, presence.ErrDeleted):
+		return "The profile was deleted"
+	case errors.Is(err, presence.ErrKicked):
+		return "Signed out by the operator"
+	case errors.Is(err, errShutdown):
+		return "The server is going down"
+	case errors.Is(err, io.EOF), errors.Is(err, errGone):
+		return ""
+	}
+	return ""
+}
+
+// slowDown makes a client wait that spends too much on commands. Beyond the
+// allowances of its address and profile its connection ends.
+func (x *session) slowDown(ctx context.Context, weight int) error {
+	if weight == 0 || x.server.opt.Trusted.Has(x.conn.Peer().Addr()) {
+		return nil
+	}
+	c, now := x.server.live.Load(), time.Now()
+	if x.pace == nil || x.pace.Burst() != c.PaceBurst || x.pace.Limit() != rate.Limit(c.Pace) {
+		x.pace = rate.NewLimiter(rate.Limit(c.Pace), c.PaceBurst)
+	}
+	if !c.addrs.AllowN(x.conn.Peer().Addr(), weight, now) {
+		return endedFlood
+	}
+	if x.profile != 0 && !c.profiles.Take(x.profile, now) {
+		return endedFlood
+	}
+	wait := x.pace.ReserveN(now, min(weight, c.PaceBurst)).Delay()
+	if wait == 0 {
+		return nil
+	}
+	t := time.NewTimer(wait)
+	defer t.Stop()
+	select {
+	case <-t.C:
+	case <-ctx.Done():
+	case <-x.kicked:
+	}
+	return nil // whether the session is over is asked before the next command
+}
+
+// newProfileBuckets returns the allowances of profiles: ten times what one
+// connection may spend at once, in messages.
+func newProfileBuckets(c *Config) *netserve.Buckets[storage.ProfileID] {
+	n := 10 * c.PaceBurst
+	return netserve.NewBuckets[storage.ProfileID](n, time.Duration(float64(n)/float64(c.Pace)*float64(time.Second))/2, profileSlots)
+}
+
+// profileSlots is how many profiles are remembered.
+const profileSlots = 1 << 15
