@@ -1,6 +1,10 @@
 package admin
 
-import "github.com/prometheus/client_golang/prometheus"
+import (
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/respawnd/respawnd/internal/metric"
+)
 
 // Reasons under which refused requests are counted.
 const (
@@ -27,32 +31,14 @@ type metrics struct {
 }
 
 func newMetrics(reg prometheus.Registerer, sessions func() int) *metrics {
-	m := &metrics{
-		refused: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "respawnd_admin_refused_total", Help: "Requests refused, by reason.",
-		}, []string{"reason"}),
-		logins: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "respawnd_admin_logins_total", Help: "Logins to the admin page, by result.",
-		}, []string{"result"}),
-		streams: prometheus.NewGauge(prometheus.GaugeOpts{
-			Name: "respawnd_admin_log_streams", Help: "Readers who watch the log.",
-		}),
+	in := metric.With(reg)
+	in.GaugeFunc("respawnd_admin_page_sessions", "Operators logged in to the admin page.", sessions)
+	return &metrics{
+		refused: in.Counters("respawnd_admin_refused_total", "Requests refused, by reason.", "reason",
+			refusedToken, refusedQuery, refusedHost, refusedForgery, refusedBody, refusedStreams),
+		logins:  in.Counters("respawnd_admin_logins_total", "Logins to the admin page, by result.", "result", loginDone, loginWrong, loginThrottled),
+		streams: in.Gauge("respawnd_admin_log_streams", "Readers who watch the log."),
 	}
-	for _, reason := range []string{
-		refusedToken, refusedQuery, refusedHost, refusedForgery, refusedBody, refusedStreams,
-	} {
-		m.refused.WithLabelValues(reason)
-	}
-	for _, result := range []string{loginDone, loginWrong, loginThrottled} {
-		m.logins.WithLabelValues(result)
-	}
-	open := prometheus.NewGaugeFunc(prometheus.GaugeOpts{
-		Name: "respawnd_admin_page_sessions", Help: "Operators logged in to the admin page.",
-	}, func() float64 { return float64(sessions()) })
-	if reg != nil {
-		reg.MustRegister(m.refused, m.logins, m.streams, open)
-	}
-	return m
 }
 
 // refuse counts a refusal.

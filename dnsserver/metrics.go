@@ -3,6 +3,8 @@ package dnsserver
 import (
 	"github.com/miekg/dns"
 	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/respawnd/respawnd/internal/metric"
 )
 
 // metrics are the counters of this package.
@@ -14,18 +16,9 @@ type metrics struct {
 }
 
 func newMetrics(reg prometheus.Registerer) *metrics {
-	answers := prometheus.NewCounterVec(prometheus.CounterOpts{
-		Name: "respawnd_dns_answers_total", Help: "Answers without an upstream: for names of services, refused, failed, to what was no question.",
-	}, []string{"result"})
-	forwards := prometheus.NewCounterVec(prometheus.CounterOpts{
-		Name: "respawnd_dns_forwards_total", Help: "Questions for upstreams: sent on, waiting for one under way, too many; answered, answered with private addresses that were taken out, given up.",
-	}, []string{"event"})
-	open := prometheus.NewGauge(prometheus.GaugeOpts{
-		Name: "respawnd_dns_forwards_open", Help: "Questions to upstreams under way.",
-	})
-	if reg != nil {
-		reg.MustRegister(answers, forwards, open)
-	}
+	in := metric.With(reg)
+	answers := in.Counters("respawnd_dns_answers_total", "Answers without an upstream: for names of services, refused, failed, to what was no question.", "result")
+	forwards := in.Counters("respawnd_dns_forwards_total", "Questions for upstreams: sent on, waiting for one under way, too many; answered, answered with private addresses that were taken out, given up.", "event")
 	return &metrics{
 		own:       answers.WithLabelValues("own"),
 		refused:   answers.WithLabelValues("refused"),
@@ -37,7 +30,7 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 		relayed:   forwards.WithLabelValues("answered"),
 		lost:      forwards.WithLabelValues("unanswered"),
 		local:     forwards.WithLabelValues("private"),
-		open:      open,
+		open:      in.Gauge("respawnd_dns_forwards_open", "Questions to upstreams under way."),
 	}
 }
 

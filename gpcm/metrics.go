@@ -4,6 +4,8 @@ import (
 	"strconv"
 
 	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/respawnd/respawnd/internal/metric"
 )
 
 // Results of a message between players.
@@ -32,29 +34,14 @@ type metrics struct {
 }
 
 func newMetrics(reg prometheus.Registerer) *metrics {
-	vec := func(name, help, label string) *prometheus.CounterVec {
-		return prometheus.NewCounterVec(prometheus.CounterOpts{
-			Namespace: "respawnd", Subsystem: "gpcm", Name: name, Help: help,
-		}, []string{label})
+	in := metric.With(reg)
+	return &metrics{
+		commands: in.Counters("respawnd_gpcm_commands_total", "Commands of clients.", "command", unknownCommand),
+		errors:   in.Counters("respawnd_gpcm_errors_total", "Errors sent to clients, by their code.", "code"),
+		messages: in.Counters("respawnd_gpcm_messages_total", "Messages between players.", "result",
+			messageSent, messageStored, messageOffline, messageRefused, messageBlocked, messageReturned, messageLost),
+		renewed: in.Counter("respawnd_gpcm_tickets_renewed_total", "Login tickets that were sent to clients in place of older ones."),
 	}
-	m := &metrics{
-		commands: vec("commands_total", "Commands of clients.", "command"),
-		errors:   vec("errors_total", "Errors sent to clients, by their code.", "code"),
-		messages: vec("messages_total", "Messages between players.", "result"),
-		renewed: prometheus.NewCounter(prometheus.CounterOpts{
-			Namespace: "respawnd", Subsystem: "gpcm", Name: "tickets_renewed_total",
-			Help: "Login tickets that were sent to clients in place of older ones.",
-		}),
-	}
-	m.commands.WithLabelValues(unknownCommand)
-	for _, result := range []string{messageSent, messageStored, messageOffline, messageRefused, messageBlocked, messageReturned, messageLost} {
-		m.messages.WithLabelValues(result)
-	}
-	if reg != nil {
-		reg.MustRegister(m.commands, m.errors, m.messages, m.renewed)
-	}
-	return m
 }
-
 func (m *metrics) message(result string) { m.messages.WithLabelValues(result).Inc() }
 func (m *metrics) refused(c code)        { m.errors.WithLabelValues(strconv.Itoa(int(c))).Inc() }

@@ -1,6 +1,9 @@
 package gpsp
 
-import "github.com/prometheus/client_golang/prometheus"
+import (
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promauto"
+)
 
 // Results of a request.
 const (
@@ -17,15 +20,11 @@ type metrics struct {
 }
 
 func newMetrics(reg prometheus.Registerer) *metrics {
-	m := &metrics{requests: prometheus.NewCounterVec(prometheus.CounterOpts{
-		Namespace: "respawnd", Subsystem: "gpsp", Name: "requests_total",
-		Help: "Requests by command, and what came of them.",
+	m := &metrics{promauto.With(reg).NewCounterVec(prometheus.CounterOpts{
+		Name: "respawnd_gpsp_requests_total", Help: "Requests by command, and what came of them.",
 	}, []string{"command", "result"})}
 	for _, c := range commands() {
 		m.requests.WithLabelValues(c.name, resultAnswered)
-	}
-	if reg != nil {
-		reg.MustRegister(m.requests)
 	}
 	return m
 }

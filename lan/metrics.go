@@ -1,6 +1,10 @@
 package lan
 
-import "github.com/prometheus/client_golang/prometheus"
+import (
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/respawnd/respawnd/internal/metric"
+)
 
 // metrics are the counters of this package.
 type metrics struct {
@@ -8,11 +12,7 @@ type metrics struct {
 }
 
 func newMetrics(reg prometheus.Registerer) *metrics {
-	v := prometheus.NewCounterVec(prometheus.CounterOpts{
-		Name: "respawnd_lan_discovery_total", Help: "Search on the local networks: questions sent, whole answers, servers listed, announcements of Zandronum servers.",
-	}, []string{"event"})
-	if reg != nil {
-		reg.MustRegister(v)
-	}
+	v := metric.With(reg).Counters("respawnd_lan_discovery_total",
+		"Search on the local networks: questions sent, whole answers, servers listed, announcements of Zandronum servers.", "event")
 	return &metrics{v.WithLabelValues("sent"), v.WithLabelValues("answered"), v.WithLabelValues("listed"), v.WithLabelValues("announced")}
 }

@@ -4,7 +4,8 @@ import (
 	"sync"
 
 	"github.com/prometheus/client_golang/prometheus"
-	"github.com/prometheus/client_golang/prometheus/promauto"
+
+	"github.com/respawnd/respawnd/internal/metric"
 )
 
 // maxGameLabels is how many games have a label of their own in the metrics. The
@@ -26,31 +27,24 @@ type metrics struct {
 	games map[string]bool // that have a label
 }
 
-func newMetrics(reg prometheus.Registerer, open func() float64) *metrics {
+func newMetrics(reg prometheus.Registerer, open func() int) *metrics {
 	m := &metrics{games: make(map[string]bool)}
-	in := promauto.With(reg) // nil: they are not registered
-	one := func(name, help string) prometheus.Counter {
-		return in.NewCounter(prometheus.CounterOpts{Name: name, Help: help})
-	}
-	received := in.NewCounterVec(prometheus.CounterOpts{
-		Name: "respawnd_natneg_received_total", Help: "Packets taken from clients, by kind.",
-	}, []string{"kind"})
+	in := metric.With(reg)
 	m.ended = in.NewCounterVec(prometheus.CounterOpts{
 		Name: "respawnd_natneg_negotiations_total",
 		Help: "Negotiations that ended, by game, pair of NATs and result.",
 	}, []string{"game", "nats", "result"})
-	in.NewGaugeFunc(prometheus.GaugeOpts{
-		Name: "respawnd_natneg_open_cookies", Help: "Negotiations that are open.",
-	}, open)
+	in.GaugeFunc("respawnd_natneg_open_cookies", "Negotiations that are open.", open)
+	received := in.Counters("respawnd_natneg_received_total", "Packets taken from clients, by kind.", "kind")
 	m.received.init = received.WithLabelValues("init")
 	m.received.connectAck = received.WithLabelValues("connect_receipt")
 	m.received.report = received.WithLabelValues("report")
 	m.received.natTest = received.WithLabelValues("nat_test")
 	m.received.addressCheck = received.WithLabelValues("address_check")
 	m.received.queue = received.WithLabelValues("queue")
-	m.connects = one("respawnd_natneg_connects_total", "Connects sent, repeated ones and refusals included.")
-	m.evicted = one("respawnd_natneg_evicted_total", "Negotiations dropped to make room for new ones.")
-	m.writeErrors = one("respawnd_natneg_write_errors_total", "Packets that the system did not take.")
+	m.connects = in.Counter("respawnd_natneg_connects_total", "Connects sent, repeated ones and refusals included.")
+	m.evicted = in.Counter("respawnd_natneg_evicted_total", "Negotiations dropped to make room for new ones.")
+	m.writeErrors = in.Counter("respawnd_natneg_write_errors_total", "Packets that the system did not take.")
 	return m
 }
 

@@ -120,10 +120,10 @@ func (s *Server) Reload(c *Config) {
 }
 
 // open returns the number of open cookies.
-func (s *Server) open() float64 {
+func (s *Server) open() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return float64(s.table.count)
+	return s.table.count
 }
 
 // Serve takes packets from the sockets until ctx ends; it then returns nil. It

@@ -1,6 +1,10 @@
 package probe
 
-import "github.com/prometheus/client_golang/prometheus"
+import (
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/respawnd/respawnd/internal/metric"
+)
 
 // Labels of the metrics.
 const (
@@ -27,26 +31,21 @@ type metrics struct {
 
 // newMetrics makes the counters. counts returns how many servers are watched.
 func newMetrics(reg prometheus.Registerer, counts func() (static, watched, followed, visits int)) *metrics {
-	m := &metrics{
-		sent: prometheus.NewCounter(prometheus.CounterOpts{
-			Name: "respawnd_probe_packets_sent_total", Help: "Packets sent to game servers to ask them.",
-		}),
-		visits: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "respawnd_probe_visits_total", Help: "Queries of game servers, by protocol and result.",
-		}, []string{"protocol", "result"}),
-		refusals: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "respawnd_probe_refused_total", Help: "Servers that were not watched, asked or listed, by reason.",
-		}, []string{"reason"}),
-	}
+	in := metric.With(reg)
 	if reg != nil {
-		reg.MustRegister(m.sent, m.visits, m.refusals, &targetCollector{counts, prometheus.NewDesc(
+		reg.MustRegister(&targetCollector{counts, prometheus.NewDesc(
 			"respawnd_probe_targets", "Servers that are queried, by kind: named by an operator, of other origins, of Zandronum's master; and queries under way.",
 			[]string{"kind"}, nil,
 		)})
 	}
-	return m
+	return &metrics{
+		sent: in.Counter("respawnd_probe_packets_sent_total", "Packets sent to game servers to ask them."),
+		visits: in.NewCounterVec(prometheus.CounterOpts{
+			Name: "respawnd_probe_visits_total", Help: "Queries of game servers, by protocol and result.",
+		}, []string{"protocol", "result"}),
+		refusals: in.Counters("respawnd_probe_refused_total", "Servers that were not watched, asked or listed, by reason.", "reason"),
+	}
 }
-
 func (m *metrics) refused(reason string) { m.refusals.WithLabelValues(reason).Inc() }
 
 // targetCollector reads the table of targets when it is asked.

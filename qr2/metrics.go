@@ -2,7 +2,8 @@ package qr2
 
 import (
 	"github.com/prometheus/client_golang/prometheus"
-	"github.com/prometheus/client_golang/prometheus/promauto"
+
+	"github.com/respawnd/respawnd/internal/metric"
 )
 
 // metrics are the counters of this package. They are resolved once, so that
@@ -21,30 +22,23 @@ type metrics struct {
 }
 
 func newMetrics(reg prometheus.Registerer) *metrics {
-	m := &metrics{}
-	in := promauto.With(reg) // nil: they are not registered
-	vec := func(name, help, label string) *prometheus.CounterVec {
-		return in.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, []string{label})
-	}
-	one := func(name, help string) prometheus.Counter {
-		return in.NewCounter(prometheus.CounterOpts{Name: name, Help: help})
-	}
-	received := vec("respawnd_qr2_received_total", "Packets taken from game servers and games, by kind.", "kind")
+	m, in := &metrics{}, metric.With(reg)
+	received := in.Counters("respawnd_qr2_received_total", "Packets taken from game servers and games, by kind.", "kind")
 	m.received.heartbeat = received.WithLabelValues("heartbeat")
 	m.received.keepalive = received.WithLabelValues("keepalive")
 	m.received.available = received.WithLabelValues("available")
-	messages := vec("respawnd_qr2_messages_total", "Client messages to game servers: copies sent, delivered, given up, refused.", "result")
+	messages := in.Counters("respawnd_qr2_messages_total", "Client messages to game servers: copies sent, delivered, given up, refused.", "result")
 	m.messages.sent = messages.WithLabelValues("sent")
 	m.messages.delivered = messages.WithLabelValues("delivered")
 	m.messages.lost = messages.WithLabelValues("lost")
 	m.messages.refused = messages.WithLabelValues("refused")
-	probes := vec("respawnd_qr2_probes_total", "Reachability probes: queries sent, servers that answered, servers that did not.", "result")
+	probes := in.Counters("respawnd_qr2_probes_total", "Reachability probes: queries sent, servers that answered, servers that did not.", "result")
 	m.probes.sent = probes.WithLabelValues("sent")
 	m.probes.reachable = probes.WithLabelValues("reachable")
 	m.probes.silent = probes.WithLabelValues("silent")
-	m.registered = one("respawnd_qr2_registrations_total", "Servers that answered their challenge and were listed.")
-	m.challenges = one("respawnd_qr2_challenges_total", "Challenge packets sent, repeated ones included.")
-	m.refusals = one("respawnd_qr2_refusals_total", "Refusals sent to game servers.")
-	m.writeErrors = one("respawnd_qr2_write_errors_total", "Packets that the system did not take.")
+	m.registered = in.Counter("respawnd_qr2_registrations_total", "Servers that answered their challenge and were listed.")
+	m.challenges = in.Counter("respawnd_qr2_challenges_total", "Challenge packets sent, repeated ones included.")
+	m.refusals = in.Counter("respawnd_qr2_refusals_total", "Refusals sent to game servers.")
+	m.writeErrors = in.Counter("respawnd_qr2_write_errors_total", "Packets that the system did not take.")
 	return m
 }

@@ -2,8 +2,8 @@ package ssq
 
 import (
 	"github.com/prometheus/client_golang/prometheus"
-	"github.com/prometheus/client_golang/prometheus/promauto"
 
+	"github.com/respawnd/respawnd/internal/metric"
 	wire "github.com/respawnd/respawnd/internal/ssq"
 )
 
@@ -17,27 +17,19 @@ type metrics struct {
 }
 
 func newMetrics(reg prometheus.Registerer) *metrics {
-	m := &metrics{}
-	in := promauto.With(reg) // nil: they are not registered
-	vec := func(name, help, label string) func(string) prometheus.Counter {
-		v := in.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, []string{label})
-		return func(value string) prometheus.Counter { return v.WithLabelValues(value) }
-	}
-	one := func(name, help string) prometheus.Counter {
-		return in.NewCounter(prometheus.CounterOpts{Name: name, Help: help})
-	}
-	received := vec("respawnd_ssq_received_total", "Queries that were read, by kind.", "query")
+	m, in := &metrics{}, metric.With(reg)
+	received := in.Counters("respawnd_ssq_received_total", "Queries that were read, by kind.", "query").WithLabelValues
 	for v := range m.received {
 		m.received[v] = received(wire.Verb(v).String())
 	}
-	auth := vec("respawnd_ssq_auth_total", "Passwords given, by result.", "result")
+	auth := in.Counters("respawnd_ssq_auth_total", "Passwords given, by result.", "result").WithLabelValues
 	m.auth.granted = auth("granted")
 	m.auth.refused = auth("refused")
-	m.tokens = one("respawnd_ssq_tokens_total", "Tokens sent to addresses that had to prove themselves.")
-	m.errors = one("respawnd_ssq_errors_total", "Queries that were answered with what is wrong with them.")
-	m.cut = one("respawnd_ssq_cut_answers_total", "Answers that left rows out, and said so.")
-	m.cells = one("respawnd_ssq_cut_cells_total", "Values cut because they were longer than a cell may be.")
-	m.rows = one("respawnd_ssq_lost_rows_total", "Rows left out because no answer has room for them.")
-	m.writeErrors = one("respawnd_ssq_write_errors_total", "Packets that the system did not take.")
+	m.tokens = in.Counter("respawnd_ssq_tokens_total", "Tokens sent to addresses that had to prove themselves.")
+	m.errors = in.Counter("respawnd_ssq_errors_total", "Queries that were answered with what is wrong with them.")
+	m.cut = in.Counter("respawnd_ssq_cut_answers_total", "Answers that left rows out, and said so.")
+	m.cells = in.Counter("respawnd_ssq_cut_cells_total", "Values cut because they were longer than a cell may be.")
+	m.rows = in.Counter("respawnd_ssq_lost_rows_total", "Rows left out because no answer has room for them.")
+	m.writeErrors = in.Counter("respawnd_ssq_write_errors_total", "Packets that the system did not take.")
 	return m
 }

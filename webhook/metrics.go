@@ -3,6 +3,7 @@ package webhook
 import (
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/respawnd/respawnd/internal/metric"
 	"github.com/respawnd/respawnd/internal/netserve"
 )
 
@@ -25,23 +26,16 @@ type metrics struct {
 }
 
 func newMetrics(reg prometheus.Registerer, dropped *netserve.Metrics, queued func() int) *metrics {
-	events := prometheus.NewCounterVec(prometheus.CounterOpts{
-		Name: "respawnd_webhook_events_total", Help: "Events put into the queue of a webhook, by kind.",
-	}, []string{"kind"})
-	requests := prometheus.NewCounterVec(prometheus.CounterOpts{
-		Name: "respawnd_webhook_requests_total", Help: "Requests to webhooks, by result: delivered, retried, failed.",
-	}, []string{"result"})
+	in := metric.With(reg)
+	events := in.Counters("respawnd_webhook_events_total", "Events put into the queue of a webhook, by kind.", "kind")
+	requests := in.Counters("respawnd_webhook_requests_total", "Requests to webhooks, by result: delivered, retried, failed.", "result")
+	in.GaugeFunc("respawnd_webhook_queue_events", "Events that wait for their webhook.", queued)
 	m := &metrics{
 		delivered: requests.WithLabelValues("delivered"), retried: requests.WithLabelValues("retried"), failed: requests.WithLabelValues("failed"),
 		dropped: dropped,
 	}
 	for _, kind := range kindNames() {
 		m.events = append(m.events, events.WithLabelValues(kind))
-	}
-	if reg != nil {
-		reg.MustRegister(events, requests, prometheus.NewGaugeFunc(prometheus.GaugeOpts{
-			Name: "respawnd_webhook_queue_events", Help: "Events that wait for their webhook.",
-		}, func() float64 { return float64(queued()) }))
 	}
 	return m
 }

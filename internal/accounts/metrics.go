@@ -4,6 +4,8 @@ import (
 	"errors"
 
 	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/respawnd/respawnd/internal/metric"
 )
 
 // metrics are the numbers of a service.
@@ -23,22 +25,12 @@ const (
 )
 
 func newMetrics(r prometheus.Registerer) *metrics {
-	m := &metrics{
-		logins: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "respawnd_accounts_logins_total", Help: "Proofs and passwords that were checked.",
-		}, []string{"result"}),
-		registered: prometheus.NewCounter(prometheus.CounterOpts{
-			Name: "respawnd_accounts_registered_total", Help: "Accounts that were created.",
-		}),
-		guarded: prometheus.NewCounter(prometheus.CounterOpts{
-			Name: "respawnd_accounts_guarded_total",
-			Help: "Attempts of strangers that were refused because the password of the account is being guessed.",
-		}),
+	in := metric.With(r)
+	return &metrics{
+		logins:     in.Counters("respawnd_accounts_logins_total", "Proofs and passwords that were checked.", "result"),
+		registered: in.Counter("respawnd_accounts_registered_total", "Accounts that were created."),
+		guarded:    in.Counter("respawnd_accounts_guarded_total", "Attempts of strangers that were refused because the password of the account is being guessed."),
 	}
-	if r != nil {
-		r.MustRegister(m.logins, m.registered, m.guarded)
-	}
-	return m
 }
 
 // login counts the result of a check.

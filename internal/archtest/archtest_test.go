@@ -40,10 +40,10 @@ var ranks = map[string]int{
 	"internal/clock":     0,
 	"internal/hostnet":   0,
 	"internal/logtail":   0,
+	"internal/metric":    0,
 	"internal/netserve":  0,
 	"internal/unproved":  0,
 	"internal/zandronum": 0,
-	"master/views":       0,
 	"web/session":        0,
 
 	"internal/a2s":       1,
@@ -55,6 +55,7 @@ var ranks = map[string]int{
 	"internal/verdicts":  1,
 	"master":             1,
 	"master/filter":      1,
+	"master/views":       1,
 	"storage":            1,
 	"web/front":          1,
 

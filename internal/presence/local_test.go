@@ -215,7 +215,7 @@ func TestSlowPeerDelaysNobody(t *testing.T) {
 	}
 	r := prometheus.NewRegistry()
 	r.MustRegister(w.metrics.refused)
-	if got := metric(t, r, "respawnd_presence_events_refused_total"); got != 12 {
+	if got := metricValue(t, r, "respawnd_presence_events_refused_total"); got != 12 {
 		t.Errorf("%v events were refused, want 12", got)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
@@ -370,13 +370,13 @@ func TestMetricsAreRegistered(t *testing.T) {
 	if problems, err := promlint.NewWithMetricFamilies(families).Lint(); err != nil || len(problems) > 0 {
 		t.Errorf("lint: %v, %v", problems, err)
 	}
-	if got := metric(t, r, "respawnd_presence_sessions"); got != 1 {
+	if got := metricValue(t, r, "respawnd_presence_sessions"); got != 1 {
 		t.Errorf("respawnd_presence_sessions = %v, want 1", got)
 	}
 }
 
 // metric returns the value of a counter or gauge.
-func metric(t *testing.T, r *prometheus.Registry, name string) float64 {
+func metricValue(t *testing.T, r *prometheus.Registry, name string) float64 {
 	t.Helper()
 	families, err := r.Gather()
 	if err != nil {

@@ -124,7 +124,7 @@ func (s *Server) compile(text, game string) (*filter.Filter, error) {
 	if !s.opt.LenientFilter {
 		return nil, endedFilter
 	}
-	s.metrics.ignored.Inc()
+	s.metrics.views.Ignored.Inc()
 	s.ignored.Ignored(s.opt.Log, game, text, err)
 	return new(filter.Filter), nil
 }

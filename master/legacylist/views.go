@@ -63,7 +63,7 @@ func (v *view) list(bare bool) []byte {
 
 func newViews(m *metrics) *views.Cache[viewKey, view, *view] {
 	return views.New[viewKey, view, *view](views.Options{
-		Views: maxViews, Bytes: maxViewBytes, SendingBytes: maxSendingBytes, Kept: m.kept,
+		Views: maxViews, Bytes: maxViewBytes, SendingBytes: maxSendingBytes, Kept: m.views.Kept,
 	})
 }
 
@@ -103,6 +103,6 @@ func (s *Server) build(key viewKey, game games.Game, f *filter.Filter) (v *view,
 		return nil, err
 	}
 	v.built, v.took = start, time.Since(start)
-	s.metrics.built(v)
+	s.metrics.views.Built(v.took)
 	return v, nil
 }

@@ -115,7 +115,7 @@ func (x *session) sendView(r *ListRequest, plain, header []byte, v *view, after 
 		result = listRooms
 	}
 	x.server.metrics.list(result)
-	x.server.metrics.entries.Add(float64(n))
+	x.server.metrics.views.Entries.Add(float64(n))
 	return x.out.send(plain, header, v.cut(n), []byte(listEnd), after)
 }
 
@@ -157,7 +157,7 @@ func (s *Server) compile(text, game string) (*filter.Filter, error) {
 	if !s.opt.LenientFilter {
 		return nil, &refusal{err.Error(), listBadFilter}
 	}
-	s.metrics.ignored.Inc()
+	s.metrics.views.Ignored.Inc()
 	s.ignored.Ignored(s.opt.Log, game, text, err)
 	return new(filter.Filter), nil
 }

@@ -1,6 +1,11 @@
 package serverbrowse
 
-import "github.com/prometheus/client_golang/prometheus"
+import (
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/respawnd/respawnd/internal/metric"
+	"github.com/respawnd/respawnd/master/views"
+)
 
 // Results of a list request.
 const (
@@ -32,12 +37,7 @@ type metrics struct {
 	pushes   *prometheus.CounterVec // kind
 	servers  prometheus.Counter     // of pushes
 	deletes  prometheus.Counter
-	entries  prometheus.Counter
-	builds   prometheus.Counter
-	build    prometheus.Histogram
-	ignored  prometheus.Counter
-	views    prometheus.Gauge
-	bytes    prometheus.Gauge
+	views    views.Metrics
 	audience prometheus.Gauge
 	followed prometheus.Gauge
 
@@ -45,64 +45,24 @@ type metrics struct {
 }
 
 func newMetrics(reg prometheus.Registerer) *metrics {
-	vec := func(name, help, label string, values ...string) *prometheus.CounterVec {
-		v := prometheus.NewCounterVec(prometheus.CounterOpts{
-			Namespace: "respawnd", Subsystem: "serverbrowse", Name: name, Help: help,
-		}, []string{label})
-		for _, value := range values {
-			v.WithLabelValues(value)
-		}
-		return v
-	}
-	counter := func(name, help string) prometheus.Counter {
-		return prometheus.NewCounter(prometheus.CounterOpts{
-			Namespace: "respawnd", Subsystem: "serverbrowse", Name: name, Help: help,
-		})
-	}
-	gauge := func(name, help string) prometheus.Gauge {
-		return prometheus.NewGauge(prometheus.GaugeOpts{
-			Namespace: "respawnd", Subsystem: "serverbrowse", Name: name, Help: help,
-		})
-	}
+	in := metric.With(reg)
 	m := &metrics{
-		requests: vec("requests_total", "Messages from browsers.", "kind", append(kindNames[:], "unknown")...),
-		lists: vec("lists_total", "List requests answered or refused.", "result",
+		requests: in.Counters("respawnd_serverbrowse_requests_total", "Messages from browsers.", "kind", append(kindNames[:], "unknown")...),
+		lists: in.Counters("respawnd_serverbrowse_lists_total", "List requests answered or refused.", "result",
 			listSent, listRooms, listHeader, listNoGame, listBadFilter, listBadFields, listExpensive, listBusy),
-		messages: vec("messages_total", "Messages for servers.", "result",
+		messages: in.Counters("respawnd_serverbrowse_messages_total", "Messages for servers.", "result",
 			messageSent, messageUnknown, messageBusy, messageSize, messageRate, messageError),
-		searches: vec("searches_total", "Searches for players; those over a limit are answered with no player found.", "result",
+		searches: in.Counters("respawnd_serverbrowse_searches_total", "Searches for players; those over a limit are answered with no player found.", "result",
 			searchAnswered, searchRated, searchSpent),
-		pushes:  vec("pushes_total", "Updates queued for browsers.", "kind", "server", "delete"),
-		entries: counter("list_entries_total", "Servers and rooms in the lists sent."),
-		builds:  counter("view_builds_total", "Lists built."),
-		ignored: counter("filters_ignored_total", "Filters that were not understood and ignored."),
-		build: prometheus.NewHistogram(prometheus.HistogramOpts{
-			Namespace: "respawnd", Subsystem: "serverbrowse", Name: "view_build_seconds",
-			Help: "Time to build a list.", Buckets: prometheus.ExponentialBuckets(0.00005, 4, 8),
-		}),
-		views:    gauge("views", "Lists kept for the next request."),
-		bytes:    gauge("view_bytes", "Size of the lists kept."),
-		audience: gauge("subscribers", "Browsers that are kept informed of changes."),
-		followed: gauge("followed_lists", "Different lists on which browsers are kept informed."),
-		unfollowed: counter("unfollowed_total",
+		pushes:   in.Counters("respawnd_serverbrowse_pushes_total", "Updates queued for browsers.", "kind", "server", "delete"),
+		views:    views.NewMetrics(reg, "serverbrowse"),
+		audience: in.Gauge("respawnd_serverbrowse_subscribers", "Browsers that are kept informed of changes."),
+		followed: in.Gauge("respawnd_serverbrowse_followed_lists", "Different lists on which browsers are kept informed."),
+		unfollowed: in.Counter("respawnd_serverbrowse_unfollowed_total",
 			"Requests for updates that got the list alone: too many lists are followed, or the fields are too long."),
 	}
 	m.servers, m.deletes = m.pushes.WithLabelValues("server"), m.pushes.WithLabelValues("delete")
-	if reg != nil {
-		reg.MustRegister(m.requests, m.lists, m.messages, m.searches, m.pushes, m.entries, m.builds,
-			m.ignored, m.build, m.views, m.bytes, m.audience, m.followed, m.unfollowed)
-	}
 	return m
-}
-
-func (m *metrics) setViews(n, bytes int) {
-	m.views.Set(float64(n))
-	m.bytes.Set(float64(bytes))
-}
-
-func (m *metrics) built(v *view) {
-	m.builds.Inc()
-	m.build.Observe(v.took.Seconds())
 }
 
 func (m *metrics) request(k Kind)        { m.requests.WithLabelValues(k.String()).Inc() }

@@ -216,7 +216,7 @@ func TestLenientFilterIsIgnored(t *testing.T) {
 	if got := f.connect(t).ask(request(func(r *ListRequest) { r.Filter = "((" })); len(got.Entries) != 3 {
 		t.Errorf("%d servers, want 3", len(got.Entries))
 	}
-	if n := valueOf(t, f.srv.metrics.ignored); n != 1 {
+	if n := valueOf(t, f.srv.metrics.views.Ignored); n != 1 {
 		t.Errorf("ignored filters: %v, want 1", n)
 	}
 }

@@ -24,7 +24,7 @@ type asked struct {
 
 func newViews(m *metrics) *views.Cache[viewKey, view, *view] {
 	return views.New[viewKey, view, *view](views.Options{
-		Views: maxViews, Bytes: maxViewBytes, SendingBytes: maxSendingBytes, Kept: m.setViews,
+		Views: maxViews, Bytes: maxViewBytes, SendingBytes: maxSendingBytes, Kept: m.views.Kept,
 	})
 }
 
@@ -66,7 +66,7 @@ func (s *Server) build(a *asked) (v *view, err error) {
 		})
 	}
 	if err == nil {
-		s.metrics.built(v)
+		s.metrics.views.Built(v.took)
 	}
 	return v, err
 }

@@ -4,6 +4,8 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/respawnd/respawnd/internal/metric"
 )
 
 // Reasons under which Options.Metrics counts requests that are refused.
@@ -32,35 +34,24 @@ type metrics struct {
 }
 
 func newMetrics(reg prometheus.Registerer) *metrics {
-	m := &metrics{
-		requests: prometheus.NewCounterVec(prometheus.CounterOpts{
+	in := metric.With(reg)
+	return &metrics{
+		requests: in.NewCounterVec(prometheus.CounterOpts{
 			Name: "respawnd_web_requests_total", Help: "Requests answered, by path and class of status code.",
 		}, []string{"path", "code"}),
-		duration: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+		duration: in.NewHistogramVec(prometheus.HistogramOpts{
 			Name: "respawnd_web_request_duration_seconds", Help: "Time from the header of a request to its last byte handed over, by path.",
 			Buckets: []float64{.0005, .001, .0025, .005, .01, .025, .05, .1, .25, 1, 5, 30},
 		}, []string{"path"}),
-		panics: prometheus.NewCounter(prometheus.CounterOpts{
-			Name: "respawnd_web_panics_total", Help: "Panics contained in handlers.",
-		}),
-		built: prometheus.NewCounter(prometheus.CounterOpts{
-			Name: "respawnd_web_answers_built_total", Help: "Answers that were written, not found in a cache.",
-		}),
-		shared: prometheus.NewCounter(prometheus.CounterOpts{
-			Name: "respawnd_web_answers_shared_total", Help: "Answers that were found in a cache.",
-		}),
+		panics: in.Counter("respawnd_web_panics_total", "Panics contained in handlers."),
+		built:  in.Counter("respawnd_web_answers_built_total", "Answers that were written, not found in a cache."),
+		shared: in.Counter("respawnd_web_answers_shared_total", "Answers that were found in a cache."),
 	}
-	if reg != nil {
-		reg.MustRegister(m.requests, m.duration, m.panics, m.built, m.shared)
-	}
-	return m
 }
 
 // Gauge registers a gauge whose value is found out when the metrics are read.
 func (f *Front) Gauge(name, help string, value func() int) {
-	if reg := f.opt.Registerer; reg != nil {
-		reg.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help}, func() float64 { return float64(value()) }))
-	}
+	metric.With(f.opt.Registerer).GaugeFunc(name, help, value)
 }
 
 // answered counts one request. path is the pattern of a route, not what the
