@@ -61,6 +61,9 @@ func (p *program) operate(ctx context.Context, f func(context.Context, operator.
 	if errors.Is(err, operator.ErrNotRunning) {
 		err = fmt.Errorf("%w: none has the store in %s open (data_dir)", err, wholePath(cfg.DataDir))
 	}
+	if errors.Is(err, operator.ErrNoChat) {
+		err = fmt.Errorf("%w: the daemon runs without peerchat.listen", err)
+	}
 	return errors.Join(err, closeStore())
 }
 

@@ -12,20 +12,51 @@ import (
 )
 
 func (p *program) roomCommand() *cobra.Command {
-	return group("room", "Manage the group rooms of games", p.roomAdd(), p.roomList(), p.roomRemove())
+	return group("room", "Manage the group rooms of games", p.roomAdd(), p.roomList(), p.roomRemove(), p.roomOwner())
 }
 
 func (p *program) roomAdd() *cobra.Command {
 	var r storage.Room
+	var owners []string
 	cmd := p.operatorCommand("add GAME NAME", "Add a group room to a game", cobra.ExactArgs(2),
 		func(ctx context.Context, op operator.Operator, args []string) error {
 			r.Game, r.Name = args[0], args[1]
+			moderators, err := findOwners(ctx, op, r.Game, owners)
+			if err != nil {
+				return err
+			}
 			stored, err := op.PutRoom(ctx, r)
+			for _, who := range moderators {
+				if err == nil {
+					err = addOwner(ctx, op, who.key(storage.ChatModerator, chatRoom{channel: operator.GroupChannel(stored.ID)}))
+				}
+			}
 			return p.confirm(err, "room %d of %s: %s", stored.ID, stored.Game, printable(stored.Name))
 		})
 	cmd.Flags().Uint32Var(&r.ID, "id", 0, "number of the room, unique over all games (default: a free one)")
 	cmd.Flags().IntVar(&r.MaxWaiting, "max", 100, "maximum number of players")
+	cmd.Flags().StringArrayVar(&owners, "owner", nil, "unique nick of a player who moderates the room; may be given more than once")
 	return cmd
+}
+
+// findOwners returns the players with unique nicks in the namespace of a game. They are
+// looked up before the room is stored: a mistake leaves nothing behind.
+func findOwners(ctx context.Context, op operator.Operator, game string, nicks []string) (out []chatPlayer, err error) {
+	if len(nicks) == 0 {
+		return nil, nil
+	}
+	title, err := parseRoom(ctx, op, game)
+	if err != nil {
+		return nil, err
+	}
+	for _, nick := range nicks {
+		who, err := findAccount(ctx, op, nick, title.namespace)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, who)
+	}
+	return out, nil
 }
 
 func (p *program) roomList() *cobra.Command {

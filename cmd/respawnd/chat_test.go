@@ -1,0 +1,138 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"net/netip"
+	"testing"
+
+	"github.com/respawnd/respawnd/internal/accounts"
+	"github.com/respawnd/respawnd/internal/games"
+	"github.com/respawnd/respawnd/operator"
+	"github.com/respawnd/respawnd/storage"
+)
+
+// Rules of chat work without a daemon; what is about live players says that none runs.
+func TestChatRules(t *testing.T) {
+	t.Parallel()
+	env := testEnv(t.TempDir())
+	typed(t, env, "secret12\n", "account", "create", "--email", "joe@example.com", "--nick", "Joe", "--password-stdin")
+	typed(t, env, "secret12\n", "account", "create", "--email", "ann@example.com", "--nick", "Ann", "--uniquenick", "Ann", "--password-stdin")
+	wantIn(t, cli(t, env, "game", "room", "add", testGame, "Lobby", "--id", "9001", "--owner", "Ann"), "room 9001")
+	wantIn(t, cli(t, env, "game", "room", "owner", "list", "9001"), "2", "#gpg!9001")
+	wantIn(t, cli(t, env, "chat", "mute", "ann", "--room", testGame, "--for", "1h", "--reason", "spam"), "mute of profile 2 in #GSP!"+testGame)
+	wantIn(t, cli(t, env, "chat", "ban", "192.0.2.0/24"), "ban of 192.0.2.0/24 in all of chat until further notice")
+	wantIn(t, cli(t, env, "chat", "ban", "profile:1", "--room", "#GPG!9001"), "ban of profile 1 in #GPG!9001")
+	wantIn(t, cli(t, env, "chat", "bans"), "moderator", "mute", "192.0.2.0/24", "profile 1", "spam", "all of chat", "#gsp!"+testGame)
+	wantIn(t, cli(t, env, "chat", "unmute", "Ann", "--room", "#gsp!"+testGame), "lifted the mute of profile 2")
+	wantIn(t, cli(t, env, "chat", "unban", "192.0.2.0/24"), "lifted the ban of 192.0.2.0/24")
+	wantIn(t, cli(t, env, "game", "room", "owner", "remove", "9001", "Ann"), "no longer moderates #GPG!9001")
+	wantIn(t, cli(t, env, "audit"), "chat.mute", "chat.unmute", "chat.ban", "chat.moderator.add", "chat.moderator.remove")
+	cli(t, env, "game", "room", "remove", "9001")
+	if out := cli(t, env, "chat", "bans"); len(out) != len("RULE  WHO  ROOM  ADDED  UNTIL  REASON\n") {
+		t.Errorf("rules of a room that was removed are left:\n%s", out)
+	}
+	for _, test := range []struct {
+		want string
+		args []string
+	}{
+		{"there is no group room 77", []string{"chat", "mute", "Ann", "--room", "77"}},
+		{"there is no game none", []string{"chat", "mute", "Ann", "--room", "none"}},
+		{"neither in chat nor", []string{"chat", "ban", "Missing"}},
+		{"wants a number", []string{"chat", "ban", "profile:x"}},
+		{"mute of profile 2", []string{"chat", "unmute", "Ann"}},
+		{"no such account", []string{"game", "room", "add", testGame, "Other", "--owner", "Missing"}},
+		{"not the name of a channel", []string{"chat", "ban", "Ann", "--room", "#"}},
+		{"daemon is not running", []string{"chat", "rooms"}},
+		{"daemon is not running", []string{"chat", "who", testGame}},
+		{"daemon is not running", []string{"chat", "kick", "Ann"}},
+		{"daemon is not running", []string{"chat", "say", "#GSP!" + testGame, "hi"}},
+		{"daemon is not running", []string{"chat", "history", testGame}},
+	} {
+		refused(t, exitFailure, env, test.args, test.want)
+	}
+	if out := cli(t, env, "game", "room", "list"); len(out) > len("ID  GAME  MAX  NAME\n") {
+		t.Errorf("a room whose owner is not known was added:\n%s", out)
+	}
+	refused(t, exitUsage, env, []string{"chat", "ban", "Ann", "--for", "-1h"}, "--for")
+}
+
+// lobby is an operator whose chat has members in one room.
+type lobby struct {
+	operator.Operator
+	err error // of chat
+}
+
+func (l lobby) ChatRooms(context.Context) ([]operator.ChatRoom, error) {
+	return []operator.ChatRoom{{Channel: "#Gone"}, {Channel: "#GSP!ours"}}, l.err
+}
+
+func (l lobby) ChatWho(_ context.Context, channel string) ([]operator.ChatMember, error) {
+	switch {
+	case l.err != nil:
+		return nil, l.err
+	case channel != "#GSP!ours":
+		return nil, storage.ErrNotFound
+	}
+	return []operator.ChatMember{
+		{Nick: "Guest", Address: netip.MustParseAddrPort("192.0.2.7:4000")},
+		{Nick: "Ann-gs", Profile: 7, Address: netip.MustParseAddrPort("192.0.2.8:4000")},
+	}, nil
+}
+
+func (lobby) Games(context.Context) ([]games.Game, error) {
+	ours := games.Game{Name: "ours", Rooms: []games.Room{{ID: 12}}}
+	ours.Namespace = 15
+	return []games.Game{ours}, nil
+}
+
+func (lobby) FindAccount(_ context.Context, ref operator.AccountRef) (accounts.Account, error) {
+	if ref.UniqueNick != "Ann" || ref.Namespace != 1 {
+		return accounts.Account{}, storage.ErrNotFound
+	}
+	ann := storage.Profile{ID: 8, UniqueNicks: []storage.UniqueNick{{Namespace: 1, Nick: "Ann"}}}
+	return accounts.Account{Profiles: []accounts.AccountProfile{{Profile: ann}}}, nil
+}
+
+func TestParseRoom(t *testing.T) {
+	t.Parallel()
+	for name, want := range map[string]chatRoom{
+		"":                     {"", 1},
+		"OURS":                 {"#GSP!ours", 15},
+		"12":                   {"#GPG!12", 15},
+		"#gpg!12":              {"#GPG!12", 15},
+		"#gsp!ours":            {"#gsp!ours", 15},
+		"#GSP!ours!Mabcdefghk": {"#GSP!ours!Mabcdefghk", 15},
+		"#other":               {"#other", 1},
+	} {
+		if got, err := parseRoom(t.Context(), lobby{}, name); got != want || err != nil {
+			t.Errorf("parseRoom(%q) = %+v, %v; want %+v", name, got, err, want)
+		}
+	}
+}
+
+func TestFindPlayer(t *testing.T) {
+	t.Parallel()
+	errOther := errors.New("another error")
+	for name, test := range map[string]struct {
+		who, room string
+		chat      error
+		want      chatPlayer
+		err       error
+	}{
+		"profile":        {"profile:9", "", nil, chatPlayer{profile: 9}, nil},
+		"address":        {"192.0.2.9", "", nil, chatPlayer{prefix: netip.MustParsePrefix("192.0.2.9/32")}, nil},
+		"guest":          {"guest", "", nil, chatPlayer{nick: "Guest", prefix: netip.MustParsePrefix("192.0.2.7/32")}, nil},
+		"guest in room":  {"guest", "#GSP!ours", nil, chatPlayer{nick: "Guest", prefix: netip.MustParsePrefix("192.0.2.7/32")}, nil},
+		"player":         {"ann-GS", "", nil, chatPlayer{nick: "Ann-gs", profile: 7}, nil},
+		"unique nick":    {"Ann", "", nil, chatPlayer{profile: 8}, nil},
+		"other room":     {"Ann-gs", "#other", nil, chatPlayer{}, storage.ErrNotFound},
+		"chat off":       {"Ann", "", operator.ErrNoChat, chatPlayer{profile: 8}, nil},
+		"chat not known": {"Ann", "", errOther, chatPlayer{}, errOther},
+	} {
+		got, err := findPlayer(t.Context(), lobby{err: test.chat}, test.who, chatRoom{channel: test.room, namespace: 1})
+		if got != test.want || !errors.Is(err, test.err) {
+			t.Errorf("%s: findPlayer() = %+v, %v; want %+v, %v", name, got, err, test.want, test.err)
+		}
+	}
+}
