@@ -120,7 +120,7 @@ func TestKnownGames(t *testing.T) {
 				t.Errorf("%d rooms, want %d", len(g.Rooms), want.rooms)
 			}
 			var hosts strings.Builder
-			if err := games.WriteHosts(&hosts, g, netip.MustParseAddr("192.0.2.7"), nil, served); err != nil {
+			if err := games.WriteHosts(&hosts, g, netip.MustParseAddr("192.0.2.7"), nil, func(n games.HostName) bool { return n.LeadsHere(served) }); err != nil {
 				t.Fatal(err)
 			}
 			lines := strings.Split(hosts.String(), "\n")

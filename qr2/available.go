@@ -26,6 +26,9 @@ func (s *Server) available(w netserve.PacketWriter, p netserve.Packet) drop {
 func (s *Server) disabled(name []byte) uint32 {
 	live := s.live.Load()
 	g, known := s.opt.Games.LookupBytes(name)
+	if !known { // it may be an alias without a record of its own
+		g, known = s.opt.Games.BaseBytes(name)
+	}
 	if known {
 		if bits := g.Availability(live.StrictAvailability); bits != 0 {
 			return bits

@@ -34,12 +34,14 @@ var masterAddr = netip.MustParseAddr("198.51.100.1")
 func catalogue(t testing.TB) *games.Catalog {
 	t.Helper()
 	c, err := games.NewCatalog([]games.Game{
-		{Name: "gmtest", Secrets: []string{secret}},
+		{Name: "gmtest", Secrets: []string{secret}, Facts: games.Facts{Aliases: []string{"gmdemo"}}},
 		{Name: "other", Secrets: []string{"oldkey", longSecret}},
 		{Name: "prequery", Secrets: []string{secret}, BackendFlags: games.QueryChallenge},
 		{Name: "nosecret"},
 		{Name: "gone", Secrets: []string{secret}, DisabledServices: games.Gone},
 		{Name: "down", Secrets: []string{secret}, DisabledServices: games.TemporarilyDown},
+		{Name: "closed", Secrets: []string{secret}, Maintenance: true, Facts: games.Facts{Aliases: []string{"closedde", "closedjp"}}},
+		{Name: "closedde", Secrets: []string{longSecret}},
 		{Name: "silent", Policy: games.Policy{NoSecure: games.On}},
 		{Name: "both", Secrets: []string{secret}, DisabledServices: games.Gone | games.TemporarilyDown},
 	})

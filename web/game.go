@@ -265,6 +265,10 @@ func (s *Server) hostsAddress(r *http.Request, given string) (a netip.Addr, ok b
 	return a.Unmap(), err == nil && usableForGames(a.Unmap())
 }
 
+// redirected reports whether players are to redirect a name: there must be a service
+// behind it, or they would wait for one.
+func (s *Server) redirected(n games.HostName) bool { return n.Served(s.opt.Served) }
+
 // hostsFile returns lines for a hosts file, nothing if there can be none.
 func (s *Server) hostsFile(game string, a netip.Addr) []byte {
 	g, ok := s.opt.Games.Lookup(game)
@@ -272,7 +276,7 @@ func (s *Server) hostsFile(game string, a netip.Addr) []byte {
 		return nil // it was removed a moment ago
 	}
 	var b bytes.Buffer
-	if err := games.WriteHosts(&b, g, a, s.opt.Domains, s.opt.Served); err != nil {
+	if err := games.WriteHosts(&b, g, a, s.opt.Domains, s.redirected); err != nil {
 		s.Log().Error().Err(err).Str("game", game).Msg("no lines for a hosts file")
 		return nil
 	}

@@ -286,6 +286,7 @@ func TestHostsFile(t *testing.T) {
 	}
 	body := w.Body.String()
 	webtest.WantParts(t, "the file", body, "192.168.1.5 gmtest.master.gamespy.com\r\n", "# Test <game> through respawnd at 192.168.1.5\r\n")
+	webtest.WantParts(t, "a name of a service that does not run", body, "# not redirected: peerchat.gamespy.com: no chat here\r\n")
 	for line := range strings.SplitSeq(strings.TrimSuffix(body, "\r\n"), "\r\n") {
 		fields := strings.Fields(line)
 		if !strings.HasPrefix(line, "#") && (len(fields) != 2 || fields[0] != "192.168.1.5") {

@@ -39,7 +39,8 @@ func (p *program) hostsCommand() *cobra.Command {
 			if !known {
 				g.Name = strings.ToLower(game)
 			}
-			if err := games.WriteHosts(p.out, g, addr, cfg.Games.Domains, daemon.Served(cfg)); err != nil {
+			served := daemon.Served(cfg)
+			if err := games.WriteHosts(p.out, g, addr, cfg.Games.Domains, func(n games.HostName) bool { return n.LeadsHere(served) }); err != nil {
 				return err
 			}
 			if !known { // it may be misspelt

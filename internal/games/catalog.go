@@ -75,14 +75,19 @@ func lookup[T string | []byte](c *Catalog, name T) (Game, bool) {
 		return Game{}, false
 	}
 	var folded [MaxNameLen]byte
-	for i := range len(name) { // faster than ascii.AppendLower
-		folded[i] = ascii.Lower(name[i])
-	}
-	g, ok := idx.byName[string(folded[:len(name)])]
+	g, ok := idx.byName[string(fold(folded[:0], name))]
 	if !ok {
 		return Game{}, false
 	}
 	return *g, true
+}
+
+// fold appends a name in lower case.
+func fold[T string | []byte](dst []byte, name T) []byte {
+	for i := range len(name) { // faster than ascii.AppendLower
+		dst = append(dst, ascii.Lower(name[i]))
+	}
+	return dst
 }
 
 // All returns the games sorted by name. The slice is the caller's, the slices
@@ -119,15 +124,21 @@ func (c *Catalog) Room(id uint32) (Room, Game, bool) {
 }
 
 // Base returns the game that name is an alias of, or the game of that name. false:
-// there is no such game.
-func (c *Catalog) Base(name string) (Game, bool) {
-	g, ok := c.Lookup(name)
-	if idx := c.current.Load(); ok {
-		if base, alias := idx.base[g.Name]; alias {
-			return *base, true
+// there is no such game. An alias may have no record of its own.
+func (c *Catalog) Base(name string) (Game, bool) { return base(c, name) }
+
+// BaseBytes is Base for a name that lies in a packet. It does not keep name, and
+// does not allocate.
+func (c *Catalog) BaseBytes(name []byte) (Game, bool) { return base(c, name) }
+
+func base[T string | []byte](c *Catalog, name T) (Game, bool) {
+	if idx := c.current.Load(); idx != nil && len(name) <= MaxNameLen {
+		var folded [MaxNameLen]byte
+		if g, alias := idx.base[string(fold(folded[:0], name))]; alias {
+			return *g, true
 		}
 	}
-	return g, ok
+	return lookup(c, name)
 }
 
 // Same reports whether two names are names of one game.
@@ -296,7 +307,8 @@ func (idx *index) addRooms(probs *problems, whose rooms, own bool) {
 	}
 }
 
-// addAliases checks the aliases, and gives them what their game says.
+// addAliases checks the aliases, and gives them what their game says. None is
+// available while its game is not.
 func (idx *index) addAliases(probs *problems) {
 	for i := range idx.games {
 		g := &idx.games[i]
@@ -316,6 +328,8 @@ func (idx *index) addAliases(probs *problems) {
 			idx.base[name] = g
 			if known {
 				alias.Facts = alias.inherit(g.Facts)
+				alias.Maintenance = alias.Maintenance || g.Maintenance
+				alias.DisabledServices |= g.DisabledServices
 			}
 		}
 	}

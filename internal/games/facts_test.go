@@ -103,6 +103,29 @@ func TestCatalogAliases(t *testing.T) {
 	}
 }
 
+// TestCatalogAliasAvailability checks that no alias is available while its game is not.
+func TestCatalogAliasAvailability(t *testing.T) {
+	c, err := NewCatalog([]Game{
+		{Name: "base", Secrets: []string{"abcdef"}, Maintenance: true, DisabledServices: 8, Facts: Facts{Aliases: []string{"demo", "bare"}}},
+		{Name: "demo", Secrets: []string{"abcdef"}, DisabledServices: Gone},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]uint32{"base": TemporarilyDown | 8, "demo": TemporarilyDown | Gone | 8} {
+		if g, ok := c.Lookup(name); !ok || g.Availability(false) != want {
+			t.Errorf("%s: availability %d, want %d", name, g.Availability(false), want)
+		}
+	}
+	if g, ok := c.BaseBytes([]byte("BARE")); !ok || g.Name != "base" || !c.Same("bare", "demo") {
+		t.Errorf("the alias without a record is one of %q", g.Name)
+	}
+	name := []byte("Bare")
+	if n := testing.AllocsPerRun(100, func() { _, _ = c.BaseBytes(name); _, _ = c.Lookup("demo") }); n != 0 {
+		t.Errorf("%v allocations, want none", n)
+	}
+}
+
 func TestCatalogSharedLists(t *testing.T) {
 	below := []Game{
 		{Name: "base", Facts: Facts{Aliases: []string{"demo", "mac"}, SharedList: true}},

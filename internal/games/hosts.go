@@ -85,6 +85,11 @@ func (h HostName) LeadsHere(served func(Service) Served) bool {
 	return !h.Foreign || h.Service == "" || served(h.Service) == Running
 }
 
+// Served reports whether a service that clients look for under the name runs here.
+func (h HostName) Served(served func(Service) Served) bool {
+	return h.Service == "" || served(h.Service) == Running || h.For == ForOldMaster && served("qr2") == Running
+}
+
 // hostPatterns are the names of every game; {g} is the game, {n} its serverIndex,
 // {d} the domain. Where clients of different ages ask with and without the game in
 // front, both are here. The last two are fixed in the clients, whatever their domain.
@@ -148,8 +153,8 @@ func (g Game) DomainsBeside(operator []string) []string {
 	return union(g.Domains, own)
 }
 
-// HostNames returns every name that clients of the game resolve when they were
-// built for, or changed to, the domain; no name twice, names of one purpose behind
+// HostNames returns every name that clients of the game and of its aliases resolve
+// when they were built for, or changed to, the domain; no name twice, names of one purpose behind
 // each other, the game's further Hosts last. Automatch clients use a game of their
 // own, mostly the name with "am" behind it. The error is ErrBadName or
 // ErrBadDomain.
@@ -169,20 +174,26 @@ func (g Game) HostNames(domain string) ([]HostName, error) {
 		own := under(h.Name, domain) || slices.ContainsFunc(g.Domains, func(d string) bool { return under(h.Name, d) })
 		patterns = append(patterns, HostName{Name: h.Name, For: ForGame, Service: h.Service, Foreign: h.Service != "" && !own})
 	}
-	fill := strings.NewReplacer("{g}", g.Name, "{n}", strconv.Itoa(serverIndex(g.Name)), "{d}", domain)
 	seen := make(map[string]bool, len(patterns))
 	var purposes []Purpose // in order of appearance
 	names := make([]HostName, 0, len(patterns))
-	for _, p := range patterns {
-		p.Name = fill.Replace(p.Name)
-		if seen[p.Name] {
-			continue
+	for i := range 1 + len(g.Aliases) {
+		game := g.Name
+		if i > 0 {
+			game = g.Aliases[i-1]
 		}
-		seen[p.Name] = true
-		if !slices.Contains(purposes, p.For) {
-			purposes = append(purposes, p.For)
+		fill := strings.NewReplacer("{g}", game, "{n}", strconv.Itoa(serverIndex(game)), "{d}", domain)
+		for _, p := range patterns {
+			p.Name = fill.Replace(p.Name)
+			if seen[p.Name] {
+				continue
+			}
+			seen[p.Name] = true
+			if !slices.Contains(purposes, p.For) {
+				purposes = append(purposes, p.For)
+			}
+			names = append(names, p)
 		}
-		names = append(names, p)
 	}
 	slices.SortStableFunc(names, func(a, b HostName) int {
 		return slices.Index(purposes, a.For) - slices.Index(purposes, b.For)
@@ -197,12 +208,11 @@ func under(name, domain string) bool {
 }
 
 // WriteHosts writes lines for a hosts file that send the clients of a game to ip:
-// address and name, everything else as # comments. Names that do not lead here,
-// because served tells that their service does not run, stand in comments with the
-// reason. domains are the operator's; none means DefaultDomain. Clients of that
+// address and name, everything else as # comments. Names for which leads is false,
+// because their service does not run, stand in comments with the reason. domains are the operator's; none means DefaultDomain. Clients of that
 // time know IPv4 only, so ip must be an IPv4 address that a host can have. Nothing
 // is written if an argument is refused.
-func WriteHosts(w io.Writer, g Game, ip netip.Addr, domains []string, served func(Service) Served) error {
+func WriteHosts(w io.Writer, g Game, ip netip.Addr, domains []string, leads func(HostName) bool) error {
 	ip = ip.Unmap()
 	if !ip.Is4() || ip.IsUnspecified() || ip.IsMulticast() || ip == netip.AddrFrom4([4]byte{255, 255, 255, 255}) {
 		return fmt.Errorf("%w: %q", ErrBadAddress, shorten(ip.String()))
@@ -233,7 +243,7 @@ func WriteHosts(w io.Writer, g Game, ip netip.Addr, domains []string, served fun
 				purpose = n.For
 				fmt.Fprintf(&out, "# %s\n", purpose)
 			}
-			if n.LeadsHere(served) {
+			if leads(n) {
 				fmt.Fprintf(&out, "%s %s\n", ip, n.Name)
 			} else {
 				fmt.Fprintf(&out, "# not redirected: %s: no %s here\n", n.Name, n.Service.Words())

@@ -56,6 +56,31 @@ func TestHostNamesOfAGame(t *testing.T) {
 	}
 }
 
+// leading returns which names lead here while some services run.
+func leading(served func(Service) Served) func(HostName) bool {
+	return func(n HostName) bool { return n.LeadsHere(served) }
+}
+
+// TestHostNamesOfAliases checks that the clients of other names of a game find it too.
+func TestHostNamesOfAliases(t *testing.T) {
+	names, err := Game{Name: "civ4", Facts: Facts{Aliases: []string{"civ4jp"}, Hosts: []Host{{Name: "a.example.org"}}}}.HostNames(DefaultDomain)
+	if err != nil {
+		t.Fatal(err)
+	}
+	count := make(map[string]int)
+	for _, n := range names {
+		count[n.Name]++
+	}
+	for _, name := range []string{
+		"civ4.available.gamespy.com", "civ4jp.available.gamespy.com", "civ4jp.master.gamespy.com",
+		"civ4jp.ms" + strconv.Itoa(serverIndex("civ4jp")) + ".gamespy.com", "civ4jp.natneg1.gamespy.com", "gpcm.gamespy.com", "a.example.org",
+	} {
+		if count[name] != 1 {
+			t.Errorf("%s: %d times among the names, want once", name, count[name])
+		}
+	}
+}
+
 func TestHostNamesOfOtherDomains(t *testing.T) {
 	tests := map[string]struct{ game, domain, want string }{
 		"replaced domain":               {"gmtest", "openspy.net", "gmtest.ms8.openspy.net"},
@@ -141,7 +166,7 @@ func onlyThese(names ...Service) func(Service) Served {
 func writeHosts(t *testing.T, game, ip string, domains ...string) string {
 	t.Helper()
 	var out strings.Builder
-	if err := WriteHosts(&out, Game{Name: game}, netip.MustParseAddr(ip), domains, allRun); err != nil {
+	if err := WriteHosts(&out, Game{Name: game}, netip.MustParseAddr(ip), domains, leading(allRun)); err != nil {
 		t.Fatalf("WriteHosts(%s, %s, %v): %v", game, ip, domains, err)
 	}
 	return out.String()
@@ -215,7 +240,7 @@ func TestWriteHostsWritesNothingWhenItRefuses(t *testing.T) {
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
 			var out strings.Builder
-			if err := WriteHosts(&out, Game{Name: tc.game}, tc.ip, tc.domains, allRun); !errors.Is(err, tc.want) || out.Len() > 0 {
+			if err := WriteHosts(&out, Game{Name: tc.game}, tc.ip, tc.domains, leading(allRun)); !errors.Is(err, tc.want) || out.Len() > 0 {
 				t.Errorf("WriteHosts: %v, wrote %q; want %v", err, out.String(), tc.want)
 			}
 		})
@@ -228,7 +253,7 @@ func FuzzWriteHosts(f *testing.F) {
 	f.Add("dow_dc", NintendoDomain)
 	f.Fuzz(func(t *testing.T, game, domain string) {
 		var out strings.Builder
-		if err := WriteHosts(&out, Game{Name: game}, netip.MustParseAddr("192.0.2.7"), []string{domain}, allRun); err != nil {
+		if err := WriteHosts(&out, Game{Name: game}, netip.MustParseAddr("192.0.2.7"), []string{domain}, leading(allRun)); err != nil {
 			return
 		}
 		for line := range strings.Lines(out.String()) {
@@ -277,7 +302,7 @@ func TestWriteHosts(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var out strings.Builder
-			if err := WriteHosts(&out, halo, netip.MustParseAddr("192.0.2.7"), tc.domains, tc.served); err != nil {
+			if err := WriteHosts(&out, halo, netip.MustParseAddr("192.0.2.7"), tc.domains, leading(tc.served)); err != nil {
 				t.Fatal(err)
 			}
 			lines := strings.Split(out.String(), "\n")

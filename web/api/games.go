@@ -172,7 +172,7 @@ func (s *API) Hosts(g games.Game) []Host {
 		for _, n := range names {
 			if !seen[n.Name] && n.LeadsHere(s.opt.Served) {
 				seen[n.Name] = true
-				out = append(out, Host{n.Name, domain, string(n.For), n.Service == "" || s.opt.Served(n.Service) == games.Running})
+				out = append(out, Host{n.Name, domain, string(n.For), n.Served(s.opt.Served)})
 			}
 		}
 	}
