@@ -18,12 +18,23 @@ import (
 // and nothing is built twice.
 const asProgram = "TEST_AS_RESPAWND"
 
+// allGames is the value of asProgram that leaves the built-in tables as they are.
+const allGames = "all games"
+
 func TestMain(m *testing.M) {
-	if os.Getenv(asProgram) != "" {
+	as := os.Getenv(asProgram)
+	if as != allGames {
+		fewGames()
+	}
+	if as != "" {
 		main()
 	}
-	if err := os.Setenv(asProgram, "1"); err != nil { // for all processes that tests start
-		panic(err)
+	// For all processes that tests start. With the race detector a process would wait
+	// a second at its end.
+	for name, value := range map[string]string{asProgram: "1", "GORACE": "atexit_sleep_ms=0 " + os.Getenv("GORACE")} {
+		if err := os.Setenv(name, value); err != nil {
+			panic(err)
+		}
 	}
 	m.Run()
 }
