@@ -92,3 +92,23 @@ func TestForgedChallengesAgainstNewServer(t *testing.T) {
 		})
 	}
 }
+
+// A server that a newcomer replaced has a verdict, and has to verify itself again.
+func TestReplaced(t *testing.T) {
+	z := newZan(t, nil)
+	g := z.server("192.0.2.1:10666")
+	g.register()
+	srv, ok := z.list.At(g.addr)
+	if !ok {
+		t.Fatal("not listed")
+	}
+	z.list.Remove(srv.Key)
+	z.Replaced(srv)
+	if got := z.verdict(g.addr); got != "replaced by a newcomer" {
+		t.Errorf("verdict: got %q", got)
+	}
+	g.register()
+	if !g.listed() {
+		t.Errorf("not listed again; last verdict %q", z.verdict(g.addr))
+	}
+}
