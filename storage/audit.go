@@ -20,37 +20,38 @@ const (
 	MaxAuditDetail  = 1024 // MaxAuditDetail is the longest detail.
 )
 
-// DefaultAuditEntries is how many entries the audit log keeps unless LimitAudit
-// says otherwise.
+// DefaultAuditEntries is the number of entries that the audit log keeps unless
+// LimitAudit changes it.
 const DefaultAuditEntries = 10_000
 
-// Via says by which way a change came.
+// Via is the interface through which a change was made.
 type Via string
 
-// The ways.
+// The interfaces.
 const (
 	ViaCommand Via = "cli"    // ViaCommand is the command line.
 	ViaAPI     Via = "api"    // ViaAPI is the admin API.
 	ViaPage    Via = "page"   // ViaPage is the admin page.
-	ViaPlayer  Via = "player" // ViaPlayer is an owner who changes his own account.
+	ViaPlayer  Via = "player" // ViaPlayer is a player who changes their own account.
 )
 
-// AuditEntry says who changed what, and when. It holds no secret.
+// AuditEntry records one change: its author, its time and its object. It holds
+// no secret.
 type AuditEntry struct {
 	Seq     uint64     `json:"seq"` // set by the engine; rises by one with each entry
 	Time    time.Time  `json:"time"`
 	Via     Via        `json:"via"`
-	By      string     `json:"by,omitzero"`   // what the operator calls himself
-	From    netip.Addr `json:"from,omitzero"` // where the request came from; zero: from this machine's command line
+	By      string     `json:"by,omitzero"`   // name that the operator gave
+	From    netip.Addr `json:"from,omitzero"` // address of the request; zero: this machine's command line
 	Action  string     `json:"action"`        // such as ban.add
 	Subject string     `json:"subject,omitzero"`
 	ID      uint32     `json:"id,omitzero"` // of the account or room; of a new one the engine sets it
 	Detail  string     `json:"detail,omitzero"`
 }
 
-// Canonical returns e as it is stored. It never refuses anything, because a
-// record of a change must not stand in the way of the change: texts that are
-// too long are cut, and what is no text is replaced.
+// Canonical returns e as it is stored. It never fails, because the record of a
+// change must not prevent the change: texts that are too long are cut, and
+// invalid characters are replaced.
 func (e AuditEntry) Canonical() AuditEntry {
 	e.By = fitText(e.By, MaxAuditBy)
 	e.Action = fitText(e.Action, MaxAuditAction)
@@ -65,8 +66,8 @@ func (e AuditEntry) Canonical() AuditEntry {
 	return e
 }
 
-// fitText replaces control characters, makes UTF-8 of what is not, and cuts s to
-// limit bytes.
+// fitText replaces control characters and invalid UTF-8, and cuts s to limit
+// bytes.
 func fitText(s string, limit int) string {
 	s = strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) {
@@ -88,9 +89,9 @@ func fitText(s string, limit int) string {
 // auditKey is the key of an AuditEntry in a context.
 type auditKey struct{}
 
-// WithAudit returns a context for changes that belong into the audit log: every
-// step that changes something stores e in the same atomic step. A call that
-// fails or changes nothing stores none.
+// WithAudit returns a context for changes that are recorded in the audit log:
+// every change stores e in the same atomic step. A call that fails or changes
+// nothing stores none.
 func WithAudit(ctx context.Context, e AuditEntry) context.Context {
 	return context.WithValue(ctx, auditKey{}, e)
 }
@@ -109,19 +110,20 @@ func AuditOf(ctx context.Context) (AuditEntry, bool) {
 	return e, ok
 }
 
-// Audit keeps the audit log: what operators changed in the store, and players of
-// their own accounts. Other methods add to it, see WithAudit. When it is full,
-// its oldest entries go. Those ViaPlayer have as much room again for themselves,
-// so that players cannot push the others out.
+// Audit keeps the audit log: changes of the store by operators, and by players
+// of their own accounts. Other methods add to it, see WithAudit. When it is
+// full, its oldest entries are removed. Those ViaPlayer are kept separately, as
+// many again, so that players cannot push the others out.
 type Audit interface {
-	// AddAudit stores an entry by itself, for what is not one change of the
-	// store, and returns it as it is stored. An entry in ctx is not looked at.
+	// AddAudit stores an entry by itself, for an event that is not a single
+	// change of the store, and returns it as it is stored. An entry in ctx is
+	// ignored.
 	AddAudit(ctx context.Context, e AuditEntry) (AuditEntry, error)
 
 	// AuditLog yields the entries with a Seq below before, newest first; before
 	// 0 means all.
 	AuditLog(ctx context.Context, before uint64) iter.Seq2[AuditEntry, error]
 
-	// LimitAudit says how many entries are kept from now on, at least 1.
+	// LimitAudit sets the number of entries that are kept, at least 1.
 	LimitAudit(entries int)
 }

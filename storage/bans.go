@@ -14,15 +14,15 @@ const (
 	MaxBanBy     = 128  // MaxBanBy is the longest author in bytes.
 )
 
-// Scope says what a ban keeps an address away from. The numbers are part of
-// stored keys and never change.
+// Scope is the set of services from which a ban excludes an address. The
+// numbers are part of stored keys and never change.
 type Scope uint8
 
 // The scopes.
 const (
-	EveryScope     Scope = 0 // EveryScope is no scope of a ban: RemoveBan takes it as "whatever the scope".
+	EveryScope     Scope = 0 // EveryScope is not a scope of a ban: for RemoveBan it means all scopes.
 	ScopeAll       Scope = 1 // ScopeAll is every service.
-	ScopeLists     Scope = 2 // ScopeLists is being listed and asking for lists.
+	ScopeLists     Scope = 2 // ScopeLists is being listed and requesting lists.
 	ScopePresence  Scope = 3 // ScopePresence is accounts, sign-in and chat.
 	ScopeZandronum Scope = 4 // ScopeZandronum is the ban list that Zandronum servers receive.
 )
@@ -50,7 +50,7 @@ func (s Scope) String() string {
 }
 
 // ParseScope is the inverse of Scope.String for the scopes that a ban can have.
-// The error names the words that are allowed and matches ErrInvalid.
+// The error names the allowed words and matches ErrInvalid.
 func ParseScope(word string) (Scope, error) {
 	for _, s := range Scopes() {
 		if s.String() == word {
@@ -78,30 +78,31 @@ func (s *Scope) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// check refuses what is not the scope of a ban.
+// check returns an error unless s is a scope of a ban.
 func (s Scope) check() error {
 	_, err := ParseScope(s.String())
 	return err
 }
 
-// Ban keeps a range of addresses away. The pair of Prefix and Scope is its key.
+// Ban is a ban of a range of addresses. The pair of Prefix and Scope is its
+// key.
 type Ban struct {
 	Prefix  netip.Prefix `json:"prefix"` // as CanonicalPrefix makes it
 	Scope   Scope        `json:"scope"`
 	Reason  string       `json:"reason,omitzero"`
-	By      string       `json:"by,omitzero"` // who banned it
+	By      string       `json:"by,omitzero"` // author of the ban
 	Added   time.Time    `json:"added,omitzero"`
 	Expires time.Time    `json:"expires,omitzero"` // zero: never
 }
 
-// Expired reports whether the ban is over at now. It is over from the instant
-// Expires on.
+// Expired reports whether the ban has expired at now, which is so from the
+// instant Expires on.
 func (b *Ban) Expired(now time.Time) bool {
 	return !b.Expires.IsZero() && !now.Before(b.Expires)
 }
 
-// Check reports whether b keeps the limits; the error matches ErrInvalid. The
-// prefix may still have a form that CanonicalPrefix changes.
+// Check returns an error, which matches ErrInvalid, if b exceeds a limit. The
+// prefix need not be in canonical form.
 func (b *Ban) Check() error {
 	if _, err := CanonicalPrefix(b.Prefix); err != nil {
 		return err
@@ -115,8 +116,8 @@ func (b *Ban) Check() error {
 	return checkText("ban author", b.By, MaxBanBy)
 }
 
-// Canonical returns b as it is stored: checked, with its prefix as
-// CanonicalPrefix makes it and its times in UTC. The error matches ErrInvalid.
+// Canonical returns b as it is stored: checked, with its prefix in canonical
+// form, see CanonicalPrefix and its times in UTC. The error matches ErrInvalid.
 func (b Ban) Canonical() (Ban, error) {
 	if err := b.Check(); err != nil {
 		return Ban{}, err
@@ -128,8 +129,8 @@ func (b Ban) Canonical() (Ban, error) {
 }
 
 // CanonicalPrefix returns the one form in which a prefix is a key: masked, and
-// IPv4 written as IPv4 also when it came mapped into IPv6. The error matches
-// ErrInvalid: p is not valid, or it is a mapped prefix that is wider than IPv4.
+// IPv4-mapped addresses as IPv4. The error matches ErrInvalid: p is not valid,
+// or it is a mapped prefix that is wider than IPv4.
 func CanonicalPrefix(p netip.Prefix) (netip.Prefix, error) {
 	const mapped = 96 // bits before the IPv4 part of a mapped address
 	switch {
@@ -145,20 +146,20 @@ func CanonicalPrefix(p netip.Prefix) (netip.Prefix, error) {
 
 // Bans keeps the bans.
 type Bans interface {
-	// AddBan stores b with its prefix in canonical form, in place of one with
-	// the same prefix and scope.
+	// AddBan stores b with its prefix in canonical form, replacing one with the
+	// same prefix and scope.
 	AddBan(ctx context.Context, b Ban) error
 
 	// RemoveBan removes the ban of exactly that prefix and scope, or with
 	// EveryScope all bans of exactly that prefix, and returns how many there
-	// were. None is not an error.
+	// were. It is not an error if there was none.
 	RemoveBan(ctx context.Context, prefix netip.Prefix, scope Scope) (n int, err error)
 
 	// Bans yields all bans, expired ones too: IPv4 first, then by address,
 	// length and scope.
 	Bans(ctx context.Context) iter.Seq2[Ban, error]
 
-	// SweepBans removes the bans that are over at now and returns how many
-	// there were. A damaged ban is left alone.
+	// SweepBans removes the bans that have expired at now and returns how many
+	// there were. Damaged bans are not removed.
 	SweepBans(ctx context.Context, now time.Time) (n int, err error)
 }

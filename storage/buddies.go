@@ -14,13 +14,13 @@ const (
 	IndexBlock = "block" // IndexBlock is the blocks of one profile.
 )
 
-// Limits of what hangs on a profile.
+// Limits of the data of a profile.
 const (
 	MaxBuddies             = 1000     // MaxBuddies is the highest number of buddies of one profile.
 	MaxBlocks              = 1000     // MaxBlocks is the highest number of profiles that one blocks.
 	MaxRequestsTo          = 500      // MaxRequestsTo is the highest number of open requests to one profile.
 	MaxRequestsFrom        = 200      // MaxRequestsFrom is the highest number of open requests from one profile.
-	MaxRequestsToStrangers = 50       // MaxRequestsToStrangers is the highest number of those to profiles that do not have the sender as buddy.
+	MaxRequestsToStrangers = 50       // MaxRequestsToStrangers is the maximum of requests from one profile to profiles that do not have it as buddy.
 	MaxReason              = 1024     // MaxReason is the longest reason of a request in bytes.
 	SignatureLen           = 32       // SignatureLen is the length of a signature in bytes.
 	MaxMessageText         = 4000     // MaxMessageText is the longest text of a message in bytes.
@@ -28,8 +28,8 @@ const (
 	MaxMessageBytes        = 64 << 10 // MaxMessageBytes is the highest total of their texts in bytes.
 	MaxMessagesFrom        = 20       // MaxMessagesFrom is the highest number of those from one sender.
 
-	// MaxReturned and MaxReturnedBytes take the place of these three for
-	// messages that Return puts back.
+	// MaxReturned and MaxReturnedBytes replace these three for messages that
+	// Return puts back.
 	MaxReturned      = 1500
 	MaxReturnedBytes = 512 << 10
 )
@@ -45,14 +45,15 @@ type Request struct {
 	From      ProfileID `json:"from"`
 	To        ProfileID `json:"to"`
 	Reason    string    `json:"reason,omitzero"` // without NUL
-	Signature string    `json:"signature"`       // who accepts has to present it
+	Signature string    `json:"signature"`       // required to accept the request
 	Sent      time.Time `json:"sent"`            // expires RequestLife later
 }
 
-// Expired reports whether the request is over at now: RequestLife after Sent.
+// Expired reports whether the request has expired at now: RequestLife after
+// Sent.
 func (r *Request) Expired(now time.Time) bool { return !now.Before(r.Sent.Add(RequestLife)) }
 
-// Check reports whether r keeps the limits; the error matches ErrInvalid.
+// Check returns an error, which matches ErrInvalid, if r exceeds a limit.
 func (r *Request) Check() error {
 	if r.From == r.To {
 		return invalid("request to oneself")
@@ -66,14 +67,15 @@ func (r *Request) Check() error {
 	return checkBlob("reason", r.Reason, MaxReason)
 }
 
-// MessageKind says what a message is. The numbers are stored and never change.
+// MessageKind is the kind of a message. The numbers are stored and never
+// change.
 type MessageKind uint8
 
 // The kinds of messages that wait for their recipient.
 const (
-	MessageText       MessageKind = 1 // MessageText is what a player wrote.
-	MessageAuthorized MessageKind = 4 // MessageAuthorized says that the sender accepted a request.
-	MessageRevoked    MessageKind = 6 // MessageRevoked says that the sender took itself off the list.
+	MessageText       MessageKind = 1 // MessageText is text written by a player.
+	MessageAuthorized MessageKind = 4 // MessageAuthorized reports that the sender accepted a request.
+	MessageRevoked    MessageKind = 6 // MessageRevoked reports that the sender removed itself from the list.
 )
 
 // Message waits for a profile that was not signed in.
@@ -85,10 +87,11 @@ type Message struct {
 	Sent time.Time   `json:"sent"`          // expires MessageLife later
 }
 
-// Expired reports whether the message is over at now: MessageLife after Sent.
+// Expired reports whether the message has expired at now: MessageLife after
+// Sent.
 func (m *Message) Expired(now time.Time) bool { return !now.Before(m.Sent.Add(MessageLife)) }
 
-// Check reports whether m keeps the limits; the error matches ErrInvalid.
+// Check returns an error, which matches ErrInvalid, if m exceeds a limit.
 func (m *Message) Check() error {
 	switch m.Kind {
 	case MessageText, MessageAuthorized, MessageRevoked:
@@ -98,7 +101,7 @@ func (m *Message) Check() error {
 	return checkBlob("message", m.Text, MaxMessageText)
 }
 
-// Relation is how two profiles, one and other, stand to each other.
+// Relation is the relation between two profiles, one and other.
 type Relation struct {
 	Buddy     bool // one has other as buddy
 	BuddyOf   bool // other has one as buddy
@@ -109,18 +112,18 @@ type Relation struct {
 // Blocked reports whether one of the two blocks the other.
 func (r Relation) Blocked() bool { return r.Blocks || r.BlockedBy }
 
-// Buddies keeps buddies, blocks, open requests and
-// messages that wait. The relation has a direction: that one has another as
-// buddy says nothing of the other way round. What would hang on a profile that
-// does not exist answers ErrNotFound, and a relation to oneself is refused: ErrInvalid.
+// Buddies keeps buddies, blocks, open requests and messages that wait.
+// Relations have a direction: having a profile as buddy does not imply the
+// reverse. For a profile that does not exist the error is ErrNotFound, for a
+// relation of a profile to itself ErrInvalid.
 type Buddies interface {
-	// AddBuddy puts buddy on the list of owner and removes the open request,
-	// if there is one. ErrTaken if it is there already, ErrFull if the list
-	// has MaxBuddies.
+	// AddBuddy adds buddy to the list of owner and removes the open request, if
+	// there is one. The error is ErrTaken if it is there already, ErrFull if
+	// the list has MaxBuddies.
 	AddBuddy(ctx context.Context, owner, buddy ProfileID) error
 
-	// RemoveBuddy takes buddy off the list of owner, ErrNotFound if it is not
-	// on it.
+	// RemoveBuddy removes buddy from the list of owner. The error is
+	// ErrNotFound if it is not on it.
 	RemoveBuddy(ctx context.Context, owner, buddy ProfileID) error
 
 	// BuddiesOf yields the list of owner in the order of ids.
@@ -130,39 +133,40 @@ type Buddies interface {
 	// ids.
 	HaveAsBuddy(ctx context.Context, buddy ProfileID) iter.Seq2[ProfileID, error]
 
-	// Watched is BuddiesOf without profiles between which and owner there is a
-	// block in either direction: whose status owner may see.
+	// Watched is BuddiesOf without profiles that owner blocks or that block
+	// owner: the profiles whose status owner may see.
 	Watched(ctx context.Context, owner ProfileID) iter.Seq2[ProfileID, error]
 
-	// Watchers is HaveAsBuddy without profiles between which and id there is a
-	// block in either direction: who may see the status of id.
+	// Watchers is HaveAsBuddy without profiles that id blocks or that block id:
+	// the profiles that may see the status of id.
 	Watchers(ctx context.Context, id ProfileID) iter.Seq2[ProfileID, error]
 
-	// Relation returns how the two stand to each other.
+	// Relation returns the relation between the two.
 	Relation(ctx context.Context, one, other ProfileID) (Relation, error)
 
-	// AddBlock makes owner block other. ErrTaken if it does already, ErrFull
-	// if it blocks MaxBlocks. Buddies and requests stay as they are.
+	// AddBlock makes owner block other. The error is ErrTaken if it does
+	// already, ErrFull if it blocks MaxBlocks. Buddies and requests are not
+	// changed.
 	AddBlock(ctx context.Context, owner, other ProfileID) error
 
-	// RemoveBlock lifts the block, ErrNotFound if there is none.
+	// RemoveBlock removes the block. The error is ErrNotFound if there is none.
 	RemoveBlock(ctx context.Context, owner, other ProfileID) error
 
 	// BlocksOf yields the profiles that owner blocks, in the order of ids.
 	BlocksOf(ctx context.Context, owner ProfileID) iter.Seq2[ProfileID, error]
 
-	// ImportRelations gives owner buddies and blocks in one step. ErrTaken if it
-	// has any already. Profiles that do not exist, owner itself and what is
-	// beyond MaxBuddies and MaxBlocks are passed over.
+	// ImportRelations gives owner buddies and blocks in one step. The error is
+	// ErrTaken if it has any already. Profiles that do not exist, owner itself
+	// and entries beyond MaxBuddies and MaxBlocks are skipped.
 	ImportRelations(ctx context.Context, owner ProfileID, buddies, blocks []ProfileID) error
 
-	// Ask stores an open request in place of an older one between the same
-	// two. ErrTaken if r.To is a buddy of r.From already, ErrFull if one of
-	// the two has as many requests as it may have: MaxRequestsTo,
-	// MaxRequestsFrom, or MaxRequestsToStrangers.
+	// Ask stores an open request, replacing an older one between the same two.
+	// The error is ErrTaken if r.To is already a buddy of r.From, ErrFull if
+	// one of the two has reached a limit: MaxRequestsTo, MaxRequestsFrom, or
+	// MaxRequestsToStrangers.
 	Ask(ctx context.Context, r Request) error
 
-	// Request returns the open request between the two, expired or not, or
+	// Request returns the open request between the two, even if expired, or
 	// ErrNotFound.
 	Request(ctx context.Context, from, to ProfileID) (Request, error)
 
@@ -170,52 +174,52 @@ type Buddies interface {
 	// order of the ids of the requesters.
 	Requests(ctx context.Context, to ProfileID) iter.Seq2[Request, error]
 
-	// Accept closes the open request and makes to a buddy of from, in one
-	// step. ErrNotFound if there is no such request, if it is expired at now
-	// or if it has another signature; ErrFull if from has MaxBuddies.
+	// Accept closes the open request and makes to a buddy of from, in one step.
+	// The error is ErrNotFound if there is no such request, if it has expired
+	// at now or if it has another signature; ErrFull if from has MaxBuddies.
 	Accept(ctx context.Context, from, to ProfileID, signature string, now time.Time) error
 
-	// Withdraw closes the open request without adding a buddy, or
-	// answers ErrNotFound.
+	// Withdraw closes the open request without adding a buddy, or returns
+	// ErrNotFound.
 	Withdraw(ctx context.Context, from, to ProfileID) error
 
-	// SweepRequests removes the requests that are expired at now and returns
+	// SweepRequests removes the requests that have expired at now and returns
 	// how many there were. It works in many small steps; after an error some
-	// may be gone. A damaged request is left alone.
+	// may be removed. Damaged requests are not removed.
 	SweepRequests(ctx context.Context, now time.Time) (n int, err error)
 
-	// Leave puts a message behind those that wait for a profile. ErrFull if
-	// one of the limits is reached; messages that are expired at m.Sent do not
-	// count and are dropped.
+	// Leave appends a message to those that wait for a profile. The error is
+	// ErrFull if one of the limits is reached; messages that have expired at
+	// m.Sent do not count and are dropped.
 	Leave(ctx context.Context, to ProfileID, m Message) error
 
-	// Return puts messages that were taken from a profile's session behind those
-	// that wait for it, in one step. Only MaxReturned and MaxReturnedBytes bound
-	// it: these messages were acknowledged to their senders. It returns how many
-	// there was room for, the first ones; fewer than all is not an error.
+	// Return appends undelivered messages of a profile's session to those that
+	// wait for it, in one step. Only MaxReturned and MaxReturnedBytes bound
+	// them, because they were acknowledged to their senders. It returns how
+	// many were stored, the first ones; fewer than all is not an error.
 	Return(ctx context.Context, to ProfileID, messages []Message) (n int, err error)
 
 	// Messages returns the messages that wait for a profile in the order in
-	// which they were left. They stay until RemoveMessages. Those that are
-	// expired at now are left out; they are for SweepMessages, or for a clock
-	// that is set right. None is not an error.
+	// which they were left. They stay until RemoveMessages. Those that have
+	// expired at now are left out, but not removed. It is not an error if there
+	// are none.
 	Messages(ctx context.Context, to ProfileID, now time.Time) ([]Message, error)
 
-	// RemoveMessages removes messages of a profile by their IDs, in one step. An
-	// ID that is not there is passed over. An ID is never used again for another
-	// message of the same profile while the store is open.
+	// RemoveMessages removes messages of a profile by their IDs, in one step.
+	// Unknown IDs are ignored. An ID is never reused for another message of the
+	// same profile while the store is open.
 	RemoveMessages(ctx context.Context, to ProfileID, ids []uint64) error
 
 	// CountMessages returns how many messages wait, and for how many profiles.
 	// Expired ones count until they are swept; a damaged mailbox does not count.
 	CountMessages(ctx context.Context) (messages, profiles int, err error)
 
-	// SweepMessages removes the messages that are expired at now and returns
-	// how many there were, in the way of SweepRequests.
+	// SweepMessages removes the messages that have expired at now and returns
+	// how many there were; see SweepRequests.
 	SweepMessages(ctx context.Context, now time.Time) (n int, err error)
 }
 
-// checkBlob refuses text that is too long or has a NUL.
+// checkBlob returns an error for a text that is too long or has a NUL.
 func checkBlob(what, s string, limit int) error {
 	if len(s) > limit {
 		return invalid("%s is longer than %d bytes", what, limit)

@@ -18,13 +18,13 @@ const (
 	MaxChatChannel = 256  // MaxChatChannel is the longest name of a channel in bytes.
 )
 
-// ChatKind says what a ChatRule does. The numbers are part of stored keys and never
-// change.
+// ChatKind is the effect of a ChatRule. The numbers are part of stored keys and
+// never change.
 type ChatKind uint8
 
 // The kinds.
 const (
-	ChatBan       ChatKind = 1 // ChatBan keeps players out.
+	ChatBan       ChatKind = 1 // ChatBan excludes players.
 	ChatMute      ChatKind = 2 // ChatMute lets players read only.
 	ChatModerator ChatKind = 3 // ChatModerator makes a profile operator of a channel.
 )
@@ -45,8 +45,8 @@ func (k ChatKind) String() string {
 	return fmt.Sprintf("kind(%d)", uint8(k))
 }
 
-// ParseChatKind is the inverse of ChatKind.String. The error names the words that are
-// allowed and matches ErrInvalid.
+// ParseChatKind is the inverse of ChatKind.String. The error names the allowed
+// words and matches ErrInvalid.
 func ParseChatKind(word string) (ChatKind, error) {
 	for _, k := range ChatKinds() {
 		if k.String() == word {
@@ -81,19 +81,19 @@ type ChatRuleKey struct {
 	Channel string       `json:"channel,omitzero"` // as CanonicalChannel makes it; empty: all of them
 }
 
-// ChatRule is what operators decided about a player in chat: that a profile or a range
-// of addresses is banned or muted, or that a profile moderates.
+// ChatRule is an operator's rule for a player in chat: a profile or a range of
+// addresses is banned or muted, or a profile moderates.
 type ChatRule struct {
 	ChatRuleKey
 
 	Reason  string    `json:"reason,omitzero"`
-	By      string    `json:"by,omitzero"` // who set it
+	By      string    `json:"by,omitzero"` // author of the rule
 	Added   time.Time `json:"added,omitzero"`
 	Expires time.Time `json:"expires,omitzero"` // zero: never
 }
 
-// Expired reports whether the rule is over at now. It is over from the instant
-// Expires on.
+// Expired reports whether the rule has expired at now, which is so from the
+// instant Expires on.
 func (r *ChatRule) Expired(now time.Time) bool {
 	return !r.Expires.IsZero() && !now.Before(r.Expires)
 }
@@ -166,8 +166,8 @@ func CanonicalChannel(name string) (string, error) {
 	return ascii.ToLower(name[:n]) + name[n:], nil
 }
 
-// stagingPrefix is what the names of staging rooms begin with, in lower case: behind
-// it come the game, "!" and an encoded address.
+// stagingPrefix is the start of the names of staging rooms, in lower case: the
+// game, "!" and an encoded address follow.
 const stagingPrefix = "#gsp!"
 
 // FoldedLen returns how many bytes of the name of a channel do not depend on case: all
@@ -186,17 +186,17 @@ func FoldedLen(name string) int {
 
 // ChatRules keeps the rules of chat.
 type ChatRules interface {
-	// PutChatRule stores r with its key in canonical form, in place of one with the
-	// same key. ErrFull: there are MaxChatRules already.
+	// PutChatRule stores r with its key in canonical form, replacing one with
+	// the same key. The error is ErrFull if there are MaxChatRules already.
 	PutChatRule(ctx context.Context, r ChatRule) error
 
-	// RemoveChatRule removes the rule with that key, or answers ErrNotFound.
+	// RemoveChatRule removes the rule with that key, or returns ErrNotFound.
 	RemoveChatRule(ctx context.Context, key ChatRuleKey) error
 
 	// ChatRules yields all rules in the order of their keys, expired ones too.
 	ChatRules(ctx context.Context) iter.Seq2[ChatRule, error]
 
-	// SweepChatRules removes the rules that are over at now and returns how many
-	// there were. A damaged one is left alone.
+	// SweepChatRules removes the rules that have expired at now and returns how
+	// many there were. Damaged ones are not removed.
 	SweepChatRules(ctx context.Context, now time.Time) (n int, err error)
 }

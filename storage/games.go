@@ -14,11 +14,11 @@ const (
 	MaxGameName = 64       // MaxGameName is the longest name in bytes.
 	MaxGameDoc  = 64 << 10 // MaxGameDoc is the longest document in bytes.
 
-	MaxGamesAtOnce = 100 // MaxGamesAtOnce is how many games SetGames takes.
+	MaxGamesAtOnce = 100 // MaxGamesAtOnce is the maximum number of games in one call of SetGames.
 )
 
-// Game is an operator's own description of a game. It goes over the one of the
-// embedded catalogue; what the document means is the catalogue's affair.
+// Game is an operator's own description of a game, which overrides the one of
+// the embedded catalogue. The catalogue interprets the document.
 type Game struct {
 	Name    string    `json:"name"`
 	Doc     []byte    `json:"doc,omitempty"` // YAML
@@ -26,7 +26,7 @@ type Game struct {
 	Rev     Rev       `json:"rev"`
 }
 
-// Check reports whether g keeps the limits; the error matches ErrInvalid.
+// Check returns an error, which matches ErrInvalid, if g exceeds a limit.
 func (g *Game) Check() error {
 	if len(g.Doc) > MaxGameDoc {
 		return invalid("game document is longer than %d bytes", MaxGameDoc)
@@ -34,8 +34,8 @@ func (g *Game) Check() error {
 	return checkName("game name", g.Name, MaxGameName)
 }
 
-// CheckGames reports whether the list of a SetGames keeps the limits; the error
-// matches ErrInvalid.
+// CheckGames returns an error, which matches ErrInvalid, if a list for SetGames
+// exceeds a limit.
 func CheckGames(list []Game) error {
 	if len(list) > MaxGamesAtOnce {
 		return invalid("more than %d games at once", MaxGamesAtOnce)
@@ -51,19 +51,20 @@ func CheckGames(list []Game) error {
 // Games keeps the operator's game descriptions, unique by name. Names are
 // compared byte by byte.
 type Games interface {
-	// PutGame stores g and returns it with its new Rev. With Rev 0 it creates:
-	// ErrTaken if the name exists. Otherwise it updates, only if g.Rev is
-	// current: ErrConflict if it is not, ErrNotFound if there is no such game.
+	// PutGame stores g and returns it with its new Rev. With Rev 0 it creates
+	// the game; the error is ErrTaken if the name exists. Otherwise it updates
+	// the game; the error is ErrConflict if g.Rev is not current, ErrNotFound
+	// if there is no such game.
 	PutGame(ctx context.Context, g Game) (Game, error)
 
-	// SetGames stores up to MaxGamesAtOnce games in one step, each in place of
+	// SetGames stores up to MaxGamesAtOnce games in one step, each replacing
 	// one of the same name, whatever its Rev.
 	SetGames(ctx context.Context, list []Game) error
 
 	// GetGame returns the game of that name or ErrNotFound.
 	GetGame(ctx context.Context, name string) (Game, error)
 
-	// DeleteGame removes the game of that name or answers ErrNotFound.
+	// DeleteGame removes the game of that name or returns ErrNotFound.
 	DeleteGame(ctx context.Context, name string) error
 
 	// Games yields all games in the order of their names.

@@ -9,21 +9,21 @@ import (
 	"time"
 )
 
-// Limits of what an operator says about single game servers.
+// Limits of the operator's settings for single game servers.
 const (
-	MaxAddedServers  = 1024 // MaxAddedServers is how many servers may be added.
-	MaxHiddenServers = 1024 // MaxHiddenServers is how many may be hidden.
+	MaxAddedServers  = 1024 // MaxAddedServers is the maximum number of added servers.
+	MaxHiddenServers = 1024 // MaxHiddenServers is the maximum number of hidden servers.
 
 	MaxServerAddress = 300  // MaxServerAddress is the longest host:port in bytes.
 	MaxHiddenReason  = 1024 // MaxHiddenReason is the longest reason in bytes.
 	MaxListingBy     = 128  // MaxListingBy is the longest author in bytes.
 )
 
-// AddedServer is a game server that an operator added to those that are asked
+// AddedServer is a game server that an operator added to those that are queried
 // and listed. Address is its key.
 type AddedServer struct {
 	Address  string    `json:"address"`  // host:port; the host may be a name
-	Protocol string    `json:"protocol"` // in which it is asked
+	Protocol string    `json:"protocol"` // in which it is queried
 	Game     string    `json:"game,omitzero"`
 	By       string    `json:"by,omitzero"`
 	Added    time.Time `json:"added,omitzero"`
@@ -43,8 +43,8 @@ func (s *AddedServer) Check() error {
 	return checkText("author", s.By, MaxListingBy)
 }
 
-// HiddenServer is the public address of a game server that an operator keeps out
-// of what the list shows. Address is its key.
+// HiddenServer is the public address of a game server that an operator hides
+// from the list. Address is its key.
 type HiddenServer struct {
 	Address netip.AddrPort `json:"address"`
 	Reason  string         `json:"reason,omitzero"`
@@ -63,7 +63,7 @@ func (s *HiddenServer) Check() error {
 	return checkText("author", s.By, MaxListingBy)
 }
 
-// checkHostPort refuses what is no host:port.
+// checkHostPort returns an error for a text that is not a host:port.
 func checkHostPort(address string) error {
 	if err := checkName("address of the server", address, MaxServerAddress); err != nil {
 		return err
@@ -78,25 +78,25 @@ func checkHostPort(address string) error {
 	return nil
 }
 
-// Listings keeps what an operator says about single game servers.
+// Listings keeps the operator's settings for single game servers.
 type Listings interface {
-	// AddServer stores s in place of one with the same address. ErrFull: there are
-	// MaxAddedServers already.
+	// AddServer stores s, replacing one with the same address. The error is
+	// ErrFull if there are MaxAddedServers already.
 	AddServer(ctx context.Context, s AddedServer) error
 
-	// RemoveAddedServer forgets a server that was added, or answers ErrNotFound.
+	// RemoveAddedServer removes an added server, or returns ErrNotFound.
 	RemoveAddedServer(ctx context.Context, address string) error
 
-	// AddedServers yields the servers that were added, by address as text.
+	// AddedServers yields the added servers, ordered by address as text.
 	AddedServers(ctx context.Context) iter.Seq2[AddedServer, error]
 
-	// HideServer stores s in place of one with the same address. ErrFull: there
-	// are MaxHiddenServers already.
+	// HideServer stores s, replacing one with the same address. The error is
+	// ErrFull if there are MaxHiddenServers already.
 	HideServer(ctx context.Context, s HiddenServer) error
 
-	// UnhideServer forgets a server that was hidden, or answers ErrNotFound.
+	// UnhideServer removes a hidden server, or returns ErrNotFound.
 	UnhideServer(ctx context.Context, address netip.AddrPort) error
 
-	// HiddenServers yields the servers that are hidden, in no particular order.
+	// HiddenServers yields the hidden servers, in no particular order.
 	HiddenServers(ctx context.Context) iter.Seq2[HiddenServer, error]
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/respawnd/respawnd/internal/ascii"
 )
 
-// Limits of a Profile: what the buffers of the original clients hold.
+// Limits of a Profile, from the buffers of the original clients.
 const (
 	MaxNick       = 30  // MaxNick is the longest nick in bytes.
 	MaxUniqueNick = 20  // MaxUniqueNick is the longest unique nick in bytes.
@@ -21,8 +21,8 @@ const (
 	MaxCountry    = 2   // MaxCountry is the longest country code in bytes.
 	MaxPlace      = 127 // MaxPlace is the longest place in bytes.
 	MaxAIM        = 50  // MaxAIM is the longest AIM name in bytes.
-	// MaxNickNamespaces is how many namespaces of the store
-	// [Accounts.NamespacesOfUniqueNick] looks at.
+	// MaxNickNamespaces is the number of namespaces that
+	// [Accounts.NamespacesOfUniqueNick] searches.
 	MaxNickNamespaces = 1024
 
 	MaxUniqueNicks = 64 // MaxUniqueNicks is the highest number of unique nicks of one profile.
@@ -30,13 +30,12 @@ const (
 	MaxCDKeyDigest = 64 // MaxCDKeyDigest is the longest digest of a CD key in bytes.
 )
 
-// ProfileID identifies a profile. It is never 0 once stored and never given out
-// again.
+// ProfileID identifies a profile. It is never 0 once stored and never reused.
 type ProfileID uint32
 
-// Profile is one face of a user: what others see and have as buddy. Its texts
-// are bytes of whatever code page the game wrote them in, without control
-// characters and without backslash, which the protocols cannot carry.
+// Profile is one of the identities of a user, which other players see and have
+// as buddy. Its texts are bytes in any code page, without control characters
+// and without backslash, which the protocols cannot carry.
 type Profile struct {
 	ID          ProfileID    `json:"id"`
 	User        UserID       `json:"user"`
@@ -70,7 +69,7 @@ type Profile struct {
 	Rev     Rev       `json:"rev"`
 }
 
-// The values of Profile.Sex. The zero value says nothing.
+// The values of Profile.Sex. The zero value means not stated.
 const (
 	SexUnset  uint8 = 0
 	SexMale   uint8 = 1
@@ -81,17 +80,17 @@ const (
 type UniqueNick struct {
 	Namespace int    `json:"namespace"` // above 0; at most one of each in a profile
 	Nick      string `json:"nick"`      // as it is shown
-	Key       string `json:"key"`       // what is unique: the nick folded by the rules of its namespace
+	Key       string `json:"key"`       // unique key: the nick folded by the rules of its namespace
 }
 
-// CDKey is a key that was registered to a profile. The key itself is not kept.
+// CDKey is a key registered to a profile. Only its digest is kept.
 type CDKey struct {
 	Game   string    `json:"game"`   // at most one of each in a profile
 	Digest string    `json:"digest"` // unique in its game
 	Added  time.Time `json:"added,omitzero"`
 }
 
-// ProfileIndex is a value of profiles by which they can be found.
+// ProfileIndex is a field by which profiles can be found.
 type ProfileIndex uint8
 
 // The indexes. The numbers are part of stored keys and never change.
@@ -112,7 +111,7 @@ func (p *Profile) UniqueNickIn(namespace int) string {
 	return ""
 }
 
-// Check reports whether p keeps the limits; the error matches ErrInvalid.
+// Check returns an error, which matches ErrInvalid, if p exceeds a limit.
 func (p *Profile) Check() error {
 	if p.ID > MaxAccountID || p.User > MaxAccountID {
 		return invalid("profile or user id is over %d", MaxAccountID)
@@ -213,19 +212,18 @@ func (p Profile) Canonical() (Profile, error) {
 	return p, nil
 }
 
-// The first and the last day that a birthday may be, as year, month, day. Some
-// clients end their process over any other.
+// The range of birthdays, as year, month, day. Some clients crash on any other.
 const (
 	firstBirthday = 1900<<16 | 1<<8 | 1
 	lastBirthday  = 2079<<16 | 6<<8 | 6
 )
 
-// Birthday packs a date in the way of Profile.Birthday. 0, 0, 0 is no date.
+// Birthday packs a date as in Profile.Birthday. 0, 0, 0 means not stated.
 func Birthday(day, month, year int) uint32 {
 	return uint32(day)<<24 | uint32(month)<<16 | uint32(year)
 }
 
-// checkBirthday refuses what is neither 0 nor a date that clients can take.
+// checkBirthday returns an error unless b is 0 or a date that clients accept.
 func checkBirthday(b uint32) error {
 	if b == 0 {
 		return nil
@@ -239,11 +237,11 @@ func checkBirthday(b uint32) error {
 	return nil
 }
 
-// Fold returns s with its ASCII letters in lower case: how names and e-mails
-// are compared. Other bytes stay, because their code page is not known.
+// Fold returns s with its ASCII letters in lower case, for comparing names and
+// e-mails. Other bytes stay, because their code page is unknown.
 func Fold(s string) string { return ascii.ToLower(s) }
 
-// checkNumber refuses a number that clients cannot read.
+// checkNumber returns an error for a number that clients cannot read.
 func checkNumber(what string, n int) error {
 	if n < 0 || n > MaxAccountID {
 		return invalid("%s is outside 0 to %d", what, MaxAccountID)
@@ -251,8 +249,8 @@ func checkNumber(what string, n int) error {
 	return nil
 }
 
-// checkWord refuses text that is too long or has anything but printable ASCII
-// without space and backslash.
+// checkWord returns an error for a text that is too long or has characters
+// other than printable ASCII without space and backslash.
 func checkWord(what, s string, limit int) error {
 	if len(s) > limit {
 		return invalid("%s is longer than %d bytes", what, limit)
@@ -265,8 +263,8 @@ func checkWord(what, s string, limit int) error {
 	return nil
 }
 
-// checkLine refuses text that is too long or has control characters or a
-// backslash. Bytes above ASCII may be anything.
+// checkLine returns an error for a text that is too long or has control
+// characters or a backslash. Bytes above ASCII may be anything.
 func checkLine(what, s string, limit int) error {
 	if len(s) > limit {
 		return invalid("%s is longer than %d bytes", what, limit)
@@ -279,9 +277,9 @@ func checkLine(what, s string, limit int) error {
 	return nil
 }
 
-// JSON cannot hold every text of a profile: it is UTF-8, games write what they
-// like. A record with such a text has "raw": true, and then each character of
-// its texts stands for the byte of that number.
+// JSON is UTF-8 and cannot hold every text of a profile. A record with a text
+// that is not UTF-8 has "raw": true, and then each character of its texts
+// stands for the byte with that number.
 
 // texts returns the fields that may hold any bytes.
 func (p *Profile) texts() []*string {
@@ -295,8 +293,8 @@ func (p *Profile) texts() []*string {
 // plainProfile is a Profile without its methods.
 type plainProfile Profile
 
-// MarshalJSON writes texts that are not UTF-8 in a form that UnmarshalJSON
-// reads back byte by byte.
+// MarshalJSON writes texts that are not UTF-8 in a form from which
+// UnmarshalJSON restores the bytes.
 func (p Profile) MarshalJSON() ([]byte, error) {
 	p.UniqueNicks = slices.Clone(p.UniqueNicks) // they may be rewritten
 	raw := widen(p.texts())
@@ -319,7 +317,7 @@ func (p *Profile) UnmarshalJSON(b []byte) error {
 	return narrow(v.Raw, p.texts())
 }
 
-// widen replaces every byte of the texts by the character of that number if
+// widen replaces every byte of the texts by the character with that number if
 // one of them is not UTF-8, and reports whether it did.
 func widen(texts []*string) bool {
 	if !slices.ContainsFunc(texts, func(s *string) bool { return !utf8.ValidString(*s) }) {

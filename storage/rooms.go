@@ -11,7 +11,7 @@ const IndexRoomID = "room.id"
 
 // Limits of a Room.
 const (
-	FirstFreeRoomID = 100_000       // FirstFreeRoomID is the lowest id that a store gives out: built-in rooms have lower ones.
+	FirstFreeRoomID = 100_000       // FirstFreeRoomID is the lowest id that a store assigns: built-in rooms have lower ones.
 	MaxRoomID       = math.MaxInt32 // MaxRoomID is the highest id: clients read it as a signed number.
 	MaxRoomName     = 128           // MaxRoomName is the longest name in bytes.
 	MaxRoomFields   = 64            // MaxRoomFields is the highest number of fields.
@@ -25,7 +25,7 @@ type Field struct {
 	Value string `json:"value,omitzero"`
 }
 
-// Room is a group room: a lobby of a game under which its players gather.
+// Room is a group room: a lobby of a game.
 type Room struct {
 	ID         uint32  `json:"id"` // unique over all games, never 0 once stored
 	Game       string  `json:"game"`
@@ -35,7 +35,7 @@ type Room struct {
 	Rev        Rev     `json:"rev"`
 }
 
-// Check reports whether r keeps the limits; the error matches ErrInvalid.
+// Check returns an error, which matches ErrInvalid, if r exceeds a limit.
 func (r *Room) Check() error {
 	if r.ID > MaxRoomID {
 		return invalid("room id is over %d", MaxRoomID)
@@ -66,16 +66,16 @@ func (r *Room) Check() error {
 // Rooms keeps the group rooms, unique by id over all games.
 type Rooms interface {
 	// PutRoom stores r and returns it with its id and its new Rev. With Rev 0
-	// it creates: ID 0 is replaced by a free one, any other that exists
-	// answers ErrTaken. Otherwise it updates, only if r.Rev is current:
-	// ErrConflict if it is not, ErrNotFound if there is no such room. The game
-	// of a room may change.
+	// it creates the room: ID 0 is replaced by a free one; the error is
+	// ErrTaken for any other that exists. Otherwise it updates the room; the
+	// error is ErrConflict if r.Rev is not current, ErrNotFound if there is no
+	// such room. The game of a room may change.
 	PutRoom(ctx context.Context, r Room) (Room, error)
 
 	// GetRoom returns the room or ErrNotFound.
 	GetRoom(ctx context.Context, id uint32) (Room, error)
 
-	// DeleteRoom removes the room or answers ErrNotFound.
+	// DeleteRoom removes the room or returns ErrNotFound.
 	DeleteRoom(ctx context.Context, id uint32) error
 
 	// Rooms yields the rooms of a game in the order of their ids, or all rooms

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// Limits of a Server. They are wider than what one datagram can bring, so that
-// nothing a server sends keeps it out of the saved list.
+// Limits of a Server. They exceed what one datagram can carry, so that no
+// report keeps a server out of the saved list.
 const (
 	// MaxServerWord is the longest Game, Origin, Country, Region or Reached in bytes.
 	MaxServerWord = 64
@@ -21,8 +21,8 @@ const (
 
 // Server is one entry of the server list as it was when the list was saved.
 type Server struct {
-	Source    netip.AddrPort   `json:"source,omitzero"`    // who speaks for the server
-	Via       netip.Addr       `json:"via,omitzero"`       // our own address that it talked to
+	Source    netip.AddrPort   `json:"source,omitzero"`    // source address of the server's reports
+	Via       netip.Addr       `json:"via,omitzero"`       // our address that it reported to
 	Instance  uint32           `json:"instance,omitzero"`  // instance key, 0 if its protocol has none
 	Game      string           `json:"game"`               // game name
 	Origin    string           `json:"origin,omitzero"`    // protocol that brought it
@@ -30,10 +30,10 @@ type Server struct {
 	Local     []netip.AddrPort `json:"local,omitempty"`    // addresses inside its own network
 	NATNeg    bool             `json:"natneg,omitzero"`    // reachable by NAT negotiation
 	Reachable bool             `json:"reachable,omitzero"` // answered a probe; of lists that were saved without Reached
-	Reached   string           `json:"reached,omitzero"`   // how players get to it, if that is known
+	Reached   string           `json:"reached,omitzero"`   // how players reach it, if known
 	Country   string           `json:"country,omitzero"`   // country code
 	Region    string           `json:"region,omitzero"`    // region code
-	Report    []byte           `json:"report,omitempty"`   // opaque: its last report as it came, instead of the three below
+	Report    []byte           `json:"report,omitempty"`   // opaque: its unparsed last report, instead of the three below
 	Rules     []byte           `json:"rules,omitempty"`    // opaque, NUL-separated
 	Players   []byte           `json:"players,omitempty"`  // opaque, NUL-separated
 	Teams     []byte           `json:"teams,omitempty"`    // opaque, NUL-separated
@@ -41,7 +41,7 @@ type Server struct {
 	Seen      time.Time        `json:"seen,omitzero"`      // time of the last report
 }
 
-// Check reports whether s keeps the limits; the error matches ErrInvalid.
+// Check returns an error, which matches ErrInvalid, if s exceeds a limit.
 func (s *Server) Check() error {
 	if !s.Source.IsValid() {
 		return invalid("server has no source address")
@@ -70,15 +70,15 @@ func (s *Server) Check() error {
 	return nil
 }
 
-// ListedServer is one server of a list that is to be saved.
+// ListedServer is one server of a list to save.
 type ListedServer struct {
 	Source netip.AddrPort // as in the record; a list has each at most once
 	Seen   time.Time      // time of the last report; counts instead of the record's
-	// Changed says that the record may differ from the one that the last
+	// Changed reports that the record may differ from the one that the last
 	// successful SaveServers saved, or LoadServers yielded, under this Source.
 	Changed bool
-	// Record returns the record. It is called before the next server is asked
-	// for, and only if the record has to be written.
+	// Record returns the record. It is called before the next server is
+	// iterated, and only if the record has to be written.
 	Record func() Server
 }
 
@@ -93,7 +93,7 @@ func WholeList(servers iter.Seq[Server]) iter.Seq[ListedServer] {
 	}
 }
 
-// SavedServers says what a save did.
+// SavedServers is the result of a save.
 type SavedServers struct {
 	Servers int // in the saved list
 	Written int // records that were written
@@ -105,14 +105,14 @@ type Servers interface {
 	// no longer in it. Only records that have changed are written, or all if
 	// the saved list is missing, damaged or of an older version. A reader, and
 	// a crash at any moment, sees the old list or the new one, never a mixture.
-	// A record that breaks the limits is left out. On an error the old list
+	// Records that exceed a limit are left out. After an error the old list
 	// stays. The memory needed does not grow with the list. Saves wait for each
 	// other.
 	SaveServers(ctx context.Context, list iter.Seq[ListedServer]) (SavedServers, error)
 
-	// CompactServers removes records that later saves have replaced from the
-	// store once they outnumber the others, and does nothing before. The saved
-	// list stays as it is, also after an error or a crash.
+	// CompactServers removes records that later saves have replaced, once they
+	// outnumber the others. The saved list does not change, even after an error
+	// or a crash.
 	CompactServers(ctx context.Context) error
 
 	// LoadServers yields the saved list in no particular order. A list that is

@@ -27,14 +27,14 @@ const (
 	MaxProfiles  = 32            // MaxProfiles is the highest number of profiles of one user.
 )
 
-// UserID identifies a user. It is never 0 once stored and never given out again.
+// UserID identifies a user. It is never 0 once stored and never reused.
 type UserID uint32
 
-// User is one account: who can sign in, and with what.
+// User is one account, with its credentials.
 type User struct {
 	ID      UserID `json:"id"`
-	Partner int    `json:"partner,omitzero"` // partner code; accounts of different partners have nothing to do with each other
-	Email   string `json:"email"`            // as it was written; unique under its partner without regard to case
+	Partner int    `json:"partner,omitzero"` // partner code; accounts of different partners are independent
+	Email   string `json:"email"`            // as entered; unique under its partner without regard to case
 
 	// Secret and Password are opaque to the store: the caller seals them.
 	Secret   []byte `json:"secret,omitempty"`   // sealed digest of the password
@@ -48,7 +48,7 @@ type User struct {
 	Rev     Rev        `json:"rev"`
 }
 
-// AccountBan keeps a user out. The zero value does not.
+// AccountBan is a ban of a user. The zero value means not banned.
 type AccountBan struct {
 	Added   time.Time `json:"added,omitzero"`   // zero: not banned
 	Expires time.Time `json:"expires,omitzero"` // zero: never
@@ -56,13 +56,13 @@ type AccountBan struct {
 	By      string    `json:"by,omitzero"`      // at most MaxBanBy bytes
 }
 
-// In reports whether the ban is in force at now. It is over from the instant
-// Expires on.
+// In reports whether the ban is in force at now. It expires at the instant
+// Expires.
 func (b AccountBan) In(now time.Time) bool {
 	return !b.Added.IsZero() && (b.Expires.IsZero() || now.Before(b.Expires))
 }
 
-// Check reports whether u keeps the limits; the error matches ErrInvalid.
+// Check returns an error, which matches ErrInvalid, if u exceeds a limit.
 func (u *User) Check() error {
 	if u.ID > MaxAccountID {
 		return invalid("user id is over %d", MaxAccountID)
@@ -101,18 +101,18 @@ func (u User) Canonical() (User, error) {
 	return u, nil
 }
 
-// Accounts keeps users and their profiles. An id that was given out is never
-// given out again; the error for one that is gone is ErrDeleted.
+// Accounts keeps users and their profiles. Ids are never reused; the error for
+// a deleted one is ErrDeleted.
 type Accounts interface {
 	// CreateUser stores a user with its first profile and returns both with
 	// their ids and revisions. The User of first is ignored. An id of 0 is
-	// replaced by a new one; any other is for imports and is kept, ErrTaken if
-	// it exists. ErrTaken also if one of the unique keys is taken.
+	// replaced by a new one; any other is for imports and is kept. The error is
+	// ErrTaken if the id or one of the unique keys exists.
 	CreateUser(ctx context.Context, u User, first Profile) (User, Profile, error)
 
 	// ImportUser is CreateUser for a user with several profiles, at least one
-	// and at most MaxProfiles, which come back in the order in which they went
-	// in. ErrTaken also if two of them have the same unique key.
+	// and at most MaxProfiles, which are returned in the same order. The error
+	// is ErrTaken also if two of them have the same unique key.
 	ImportUser(ctx context.Context, u User, profiles []Profile) (User, []Profile, error)
 
 	// GetUser returns the user or ErrNotFound.
@@ -122,21 +122,21 @@ type Accounts interface {
 	// any case of letters, or ErrNotFound.
 	UserByEmail(ctx context.Context, partner int, email string) (User, error)
 
-	// UpdateUser stores u if u.Rev is current and returns it with its new Rev:
-	// ErrConflict if it is not, ErrNotFound if there is no such user, ErrTaken
-	// if the new e-mail is taken.
+	// UpdateUser stores u if u.Rev is current and returns it with its new Rev.
+	// The error is ErrConflict if it is not current, ErrNotFound if there is no
+	// such user, ErrTaken if the new e-mail is taken.
 	UpdateUser(ctx context.Context, u User) (User, error)
 
-	// DeleteUser removes the user with everything that DeleteProfile removes
-	// of each of its profiles, or answers ErrNotFound.
+	// DeleteUser removes the user and its profiles as DeleteProfile does, or
+	// returns ErrNotFound.
 	DeleteUser(ctx context.Context, id UserID) error
 
 	// Users yields the users with an id above after in the order of ids.
 	Users(ctx context.Context, after UserID) iter.Seq2[User, error]
 
-	// CreateProfile stores a further profile of p.User and returns it with its
-	// id and revision. ErrNotFound if there is no such user, ErrFull if it has
-	// MaxProfiles. Ids and unique keys are as in CreateUser.
+	// CreateProfile stores another profile of p.User and returns it with its id
+	// and revision. The error is ErrNotFound if there is no such user, ErrFull
+	// if it has MaxProfiles. Ids and unique keys are as in CreateUser.
 	CreateProfile(ctx context.Context, p Profile) (Profile, error)
 
 	// GetProfile returns the profile or ErrNotFound.
@@ -154,9 +154,10 @@ type Accounts interface {
 	// key in the namespace, or ErrNotFound. The key is not folded here.
 	ProfileByUniqueNick(ctx context.Context, namespace int, key string) (Profile, error)
 
-	// NamespacesOfUniqueNick returns the namespaces in which profiles have a unique
-	// nick with that key, in ascending order; at most MaxNickNamespaces namespaces
-	// of the store are looked at, the lowest ones. The key is not folded here.
+	// NamespacesOfUniqueNick returns the namespaces in which profiles have a
+	// unique nick with that key, in ascending order; only the lowest
+	// MaxNickNamespaces namespaces of the store are searched. The key is not
+	// folded here.
 	NamespacesOfUniqueNick(ctx context.Context, key string) ([]int, error)
 
 	// ProfileByCDKey returns the profile to which the CD key is registered or
@@ -168,13 +169,14 @@ type Accounts interface {
 	FindProfiles(ctx context.Context, by ProfileIndex, value string) iter.Seq2[Profile, error]
 
 	// UpdateProfile stores p if p.Rev is current and returns it with its new
-	// Rev: ErrConflict if it is not, ErrNotFound if there is no such profile,
-	// ErrTaken if a unique key is taken. A profile never changes its user.
+	// Rev. The error is ErrConflict if it is not current, ErrNotFound if there
+	// is no such profile, ErrTaken if a unique key is taken. A profile never
+	// changes its user.
 	UpdateProfile(ctx context.Context, p Profile) (Profile, error)
 
 	// DeleteProfile removes the profile with its unique keys, its buddies and
-	// its entries in other buddy lists, its blocks and those against it, requests
-	// from and to it, and its messages. ErrNotFound if there is none, ErrLast
-	// if its user has no other.
+	// its entries in other buddy lists, its blocks and those against it,
+	// requests from and to it, and its messages. The error is ErrNotFound if
+	// there is none, ErrLast if its user has no other.
 	DeleteProfile(ctx context.Context, id ProfileID) error
 }

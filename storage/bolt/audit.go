@@ -12,25 +12,25 @@ import (
 	"github.com/respawnd/respawnd/storage"
 )
 
-// maxAuditDrop is how many old entries one step removes at most, so that a
-// lowered limit does not delay the next change much. Readers do not
-// see what is left over.
+// maxAuditDrop is the maximum number of old entries that one step removes, so
+// that a lowered limit does not delay the next change much. Readers do not see
+// the remaining ones.
 const maxAuditDrop = 100
 
 // auditKey is the key of an entry.
 func auditKey(seq uint64) []byte { return binary.BigEndian.AppendUint64(nil, seq) }
 
-// madeKey is the key of the id that a step gives out, in its context.
+// madeKey is the context key of the id that a step assigns.
 type madeKey struct{}
 
-// withMade returns a context in which a step says which id its change is about,
-// for the audit entry of the change.
+// withMade returns a context in which a step stores the id of the changed
+// record, for the audit entry of the change.
 func withMade(ctx context.Context) (context.Context, *uint32) {
 	id := new(uint32)
 	return context.WithValue(ctx, madeKey{}, id), id
 }
 
-// note stores the audit entry of a step that changed something, if it has one.
+// note stores the audit entry of a step that made a change, if it has one.
 func (s *Store) note(ctx context.Context, tx *bbolt.Tx) error {
 	e, ok := storage.AuditOf(ctx)
 	if !ok {
@@ -43,12 +43,12 @@ func (s *Store) note(ctx context.Context, tx *bbolt.Tx) error {
 	return err
 }
 
-// auditRing is a part of the log with room of its own, so that players, who are
-// strangers and many, cannot push the changes of operators out of it. Both parts
-// share their numbers.
+// auditRing is a part of the log with a limit of its own, so that changes of
+// players cannot push those of operators out of it. Both parts share one
+// sequence of numbers.
 type auditRing struct {
 	bucket string
-	count  string // key in bucketMeta: how many entries there are, 8 bytes
+	count  string // key in bucketMeta of the number of entries, 8 bytes
 }
 
 // auditRings returns the parts: that of operators, and that of players.
@@ -64,8 +64,8 @@ func auditRingOf(e storage.AuditEntry) auditRing {
 	return rings[0]
 }
 
-// entries returns how many entries a part has. A file from before they were
-// counted is counted once.
+// entries returns how many entries a part has. In a file of a version that did
+// not store the number they are counted.
 func (r auditRing) entries(tx *bbolt.Tx) int {
 	if n, err := metaNumber(tx, r.count, 8); err == nil && n > 0 {
 		return int(n)
@@ -94,7 +94,7 @@ func (s *Store) addAudit(tx *bbolt.Tx, e storage.AuditEntry) (storage.AuditEntry
 	return e, tx.Bucket([]byte(bucketMeta)).Put([]byte(ring.count), sealEntry([]byte(ring.count), left))
 }
 
-// drop removes the n oldest entries and returns how many those were.
+// drop removes the n oldest entries and returns how many there were.
 func (r auditRing) drop(tx *bbolt.Tx, n int) (int, error) {
 	b := tx.Bucket([]byte(r.bucket))
 	var over [][]byte
@@ -110,12 +110,12 @@ func (r auditRing) drop(tx *bbolt.Tx, n int) (int, error) {
 	return len(over), nil
 }
 
-// auditReader goes down a part of the log.
+// auditReader reads a part of the log downwards.
 type auditReader struct {
 	ring   auditRing
 	c      *bbolt.Cursor
 	k, v   []byte
-	oldest []byte // the last one that is kept
+	oldest []byte // the oldest kept entry
 }
 
 // from returns a reader at the newest entry below before; 0: at the newest.

@@ -15,7 +15,7 @@ import (
 )
 
 // Backup writes the whole file as it is at this moment to w, while the store is
-// in use, and returns the number of bytes. What it writes is a storage file. A
+// in use, and returns the number of bytes. The output is a storage file. A
 // change that makes the file grow waits until Backup is done, so w should be a
 // local file, not a slow connection.
 func (s *Store) Backup(ctx context.Context, w io.Writer) (int64, error) {
@@ -23,8 +23,8 @@ func (s *Store) Backup(ctx context.Context, w io.Writer) (int64, error) {
 		return 0, err
 	}
 	var n int64
-	// Not through s.view: writing reads the file, not the mapped pages, and a
-	// panic of w is not damage of ours.
+	// Not through s.view: this reads the file, not the mapped pages, and a
+	// panic of w is not damage of the store.
 	err := s.db.View(func(tx *bbolt.Tx) (err error) {
 		n, err = tx.WriteTo(writerUntil{ctx, w})
 		return err
@@ -53,7 +53,7 @@ func (u writerUntil) Write(p []byte) (int, error) {
 }
 
 // copyTo writes a backup to a file of mode 0600. The file is complete and on
-// disk before it has its name.
+// disk before it gets its name.
 func (s *Store) copyTo(ctx context.Context, path string) (err error) {
 	dir, err := os.OpenRoot(filepath.Dir(path))
 	if err != nil {
@@ -76,9 +76,9 @@ func (s *Store) copyTo(ctx context.Context, path string) (err error) {
 }
 
 // Verify reads the whole file at path without changing it and reports the first
-// faults that it finds: pages that are not what they must be, values that
-// cannot be read. nil means that Open will accept the file. The errors match
-// ErrInUse, ErrNotOurs, ErrNewer or storage.ErrDamaged.
+// faults: invalid pages, and values that cannot be read. nil means that Open
+// will accept the file. The errors match ErrInUse, ErrNotOurs, ErrNewer or
+// storage.ErrDamaged.
 func Verify(path string) (err error) {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -101,8 +101,8 @@ func Verify(path string) (err error) {
 	return nil
 }
 
-// verify checks from the outside in: the length of the file, that its pages fit
-// together, whose it is, that the values can be read.
+// verify checks, in this order: the length of the file, the structure of its
+// pages, that it is a respawnd store, and the values.
 func verify(tx *bbolt.Tx, path string, size int64) error {
 	if err := checkSize(tx, size); err != nil {
 		return err
@@ -131,7 +131,7 @@ func verify(tx *bbolt.Tx, path string, size int64) error {
 	return errors.Join(found.lost.err(), found.bad.err())
 }
 
-// checkSize refuses a file that lost its end.
+// checkSize returns an error for a truncated file.
 func checkSize(tx *bbolt.Tx, size int64) error {
 	if size < tx.Size() {
 		return fmt.Errorf("%w: %d of %d bytes are there", storage.ErrDamaged, size, tx.Size())

@@ -82,8 +82,8 @@ func (s *Store) SweepBans(ctx context.Context, now time.Time) (int, error) {
 	return n, nil
 }
 
-// removeOver removes the records of a bucket that are over and returns how many there
-// were. A damaged one is left alone.
+// removeOver removes the expired records of a bucket and returns how many there
+// were. Damaged ones are not removed.
 func removeOver[R any](ctx context.Context, s *Store, bucket string, over func(*R) bool) (int, error) {
 	var keys [][]byte
 	err := s.update(ctx, func(tx *bbolt.Tx) error {

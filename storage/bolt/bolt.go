@@ -1,9 +1,9 @@
 // Package bolt is the storage engine for one machine: one file, no server.
 //
-// It keeps the contract of package storage and adds what only a file needs:
+// It implements the contract of package storage and adds functions for files:
 // opening with a lock, upgrading, online backup, verification. It is not for
-// several nodes, and not for anything that may be lost: live lists, sessions
-// and pairings belong in memory.
+// several nodes, and not for data that may be lost: live lists, sessions and
+// pairings belong in memory.
 //
 // # File
 //
@@ -49,23 +49,23 @@
 //
 // # Damage
 //
-// Disks change bits, and bbolt has no checksums on its pages. Open reads the whole
-// file once and refuses it if a page, a key or an entry of an index is not what it
-// was: whatever was there would otherwise just be missing. A record whose payload
-// is damaged does not keep the file from being used. It is logged at the start,
-// and reading it returns an error. Values are checked again whenever they are
-// read. Reading everything costs about as long as copying the file.
+// Disks change bits, and bbolt has no checksums on its pages. Open reads the
+// whole file once and refuses it if a page, a key or an entry of an index is
+// damaged: their data would otherwise silently be missing. A record with a
+// damaged payload does not prevent the use of the file. It is logged at the
+// start, and reading it returns an error. Values are checked again whenever
+// they are read. Reading everything takes about as long as copying the file.
 //
 // bbolt panics, or the process faults, when a page changes later. Both become
-// errors that match [storage.ErrDamaged] and tell the operator to restore a
+// errors that match [storage.ErrDamaged] and advise the operator to restore a
 // backup. After such an error in a change the store refuses further changes;
-// reading continues with what is still readable.
+// undamaged data can still be read.
 //
 // # Writing
 //
 // Accounts and buddies change in groups (group.go): one goroutine, owned by the
-// Store, runs all steps that wait in one transaction. Everything else has a
-// transaction of its own.
+// Store, runs all waiting steps in one transaction. Other changes have a
+// transaction of their own.
 package bolt
 
 import (
@@ -92,19 +92,19 @@ const DefaultTimeout = time.Second
 var (
 	// ErrInUse means that another process has the file open.
 	ErrInUse = errors.New("in use by another process; is the daemon running already?")
-	// ErrNotOurs means that the file is something else than a respawnd store.
+	// ErrNotOurs means that the file is not a respawnd store.
 	ErrNotOurs = errors.New("not a respawnd storage file, or its beginning is damaged; \"respawnd restore\" puts a backup in its place")
 	// ErrNewer means that a newer version of the program wrote the file.
 	ErrNewer = errors.New("written by a newer version of respawnd")
 )
 
-// errEmptyFile is about a file that has its name and nothing else.
+// errEmptyFile reports an empty file.
 var errEmptyFile = errors.New("it is empty; remove it to begin without accounts")
 
-// Options change how a file is opened. The zero value is right for a daemon.
+// Options configure how a file is opened. The zero value is right for a daemon.
 type Options struct {
 	Timeout time.Duration  // how long to wait for the lock; 0: DefaultTimeout
-	NoSync  bool           // do not wait for the disk; for tests only, a crash destroys the file
+	NoSync  bool           // do not sync to disk; for tests only, a crash destroys the file
 	Log     zerolog.Logger // upgrades and repairs
 }
 
@@ -113,10 +113,10 @@ type Store struct {
 	path   string
 	db     *bbolt.DB
 	log    zerolog.Logger
-	broken atomic.Pointer[error] // why changes are refused; nil: they are not
+	broken atomic.Pointer[error] // reason for refusing changes; nil: none
 	writes writes
 
-	saving chan struct{} // holds one token while a list is saved
+	saving chan struct{} // full while a list is saved
 	list   savedList
 
 	group     *group // changes of accounts and buddies; nil until the file is prepared
@@ -128,10 +128,10 @@ type Store struct {
 var _ storage.Store = (*Store)(nil)
 
 // Open opens the file at path, creates it if it is missing, upgrades it if it
-// is older (a copy of the old file stays beside it) and removes what an
-// unfinished save of the server list left behind. The errors name the file and
-// match ErrInUse, ErrNotOurs, ErrNewer or storage.ErrDamaged where that is the
-// reason. After ErrDamaged the file may stay locked until the process ends.
+// is older (a copy of the old file stays beside it) and removes the leftovers
+// of an unfinished save of the server list. The errors name the file and match
+// ErrInUse, ErrNotOurs, ErrNewer or storage.ErrDamaged if that is the reason.
+// After ErrDamaged the file may stay locked until the process ends.
 //
 // It starts one goroutine, which writes groups of changes; Close ends it and waits
 // for it.
@@ -177,7 +177,7 @@ func (s *Store) prepare(ctx context.Context, steps []migration) error {
 
 // Close waits for running steps and closes the file. If the store refuses
 // changes because of damage, the file stays locked until the process ends: the
-// step that broke may hold what closing would wait for.
+// failed step may hold a lock that closing would wait for.
 func (s *Store) Close() error {
 	if s.group != nil {
 		s.group.close()
@@ -199,9 +199,9 @@ func (s *Store) view(ctx context.Context, fn func(*bbolt.Tx) error) (err error) 
 	return closedError(s.db.View(fn))
 }
 
-// update runs fn in a changing transaction, which is kept if fn returns nil and
-// durable when update returns nil. It has the audit entry of ctx. fn returns
-// errIdle if there was nothing to change.
+// update runs fn in a writing transaction, which is committed if fn returns nil
+// and durable when update returns nil. It includes the audit entry of ctx. fn
+// returns errIdle if there is nothing to change.
 func (s *Store) update(ctx context.Context, fn func(*bbolt.Tx) error) (err error) {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -217,10 +217,10 @@ func (s *Store) update(ctx context.Context, fn func(*bbolt.Tx) error) (err error
 	}()
 	defer catchDamage(s.path, &err)
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
-	var refused error // by the step, not by the disk
+	var refused error // error of the step, not of the disk
 	err = s.db.Update(func(tx *bbolt.Tx) error {
 		s.writes.begin()
-		if refused = ctx.Err(); refused == nil { // waiting for the turn may have taken a while
+		if refused = ctx.Err(); refused == nil { // waiting for the transaction may have taken long
 			refused = fn(tx)
 		}
 		if refused == nil {
@@ -236,7 +236,7 @@ func (s *Store) update(ctx context.Context, fn func(*bbolt.Tx) error) (err error
 	return closedError(err)
 }
 
-// closedError replaces bbolt's word for a closed file by the contract's.
+// closedError replaces bbolt's error for a closed file by the contract's.
 func closedError(err error) error {
 	if errors.Is(err, berrors.ErrDatabaseNotOpen) {
 		return storage.ErrClosed
@@ -244,15 +244,15 @@ func closedError(err error) error {
 	return err
 }
 
-// catchDamage turns a panic into an error. It is deferred around everything
-// that touches pages, and around nothing that calls foreign code.
+// catchDamage turns a panic into an error. It is deferred around all code that
+// reads pages, and not around code that calls foreign functions.
 func catchDamage(path string, err *error) {
 	if r := recover(); r != nil {
 		*err = damagedFile(path, r)
 	}
 }
 
-// isDamage reports whether err is about something stored.
+// isDamage reports whether err reports damaged data.
 func isDamage(err error) bool { return errors.Is(err, storage.ErrDamaged) }
 
 // damagedFile is the error for a file that needs its operator.
@@ -261,8 +261,8 @@ func damagedFile(path string, cause any) error {
 		path, storage.ErrDamaged, cause)
 }
 
-// openFile opens a bbolt file, which must be there, and explains what can go
-// wrong. An empty one is not taken for a new one: it may have been a full one.
+// openFile opens a bbolt file, which must exist, and explains errors. An empty
+// file does not count as a new one: it may have lost its content.
 func openFile(path string, opt *bbolt.Options) (db *bbolt.DB, err error) {
 	if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() && info.Size() == 0 {
 		return nil, damagedFile(path, errEmptyFile)
@@ -295,8 +295,8 @@ func explainOpen(path string, err error) error {
 	return fmt.Errorf("storage file %s: %w", path, err)
 }
 
-// tooSmall reports whether path is a file with something in it, but less than
-// the four pages that every bbolt file has.
+// tooSmall reports whether path is a file that is not empty but shorter than
+// the four pages of every bbolt file.
 func tooSmall(path string) bool {
 	info, err := os.Stat(path)
 	return err == nil && info.Mode().IsRegular() && info.Size() > 0 && info.Size() < int64(4*os.Getpagesize())

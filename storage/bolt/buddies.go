@@ -15,7 +15,7 @@ import (
 	"github.com/respawnd/respawnd/storage"
 )
 
-// Pairs of profiles are kept in two buckets, one for each direction of asking.
+// Pairs of profiles are kept in two buckets, one for each direction.
 
 // pairKey is the key of a pair.
 func pairKey(one, other storage.ProfileID) []byte { return append(idKey(one), idKey(other)...) }
@@ -75,7 +75,8 @@ func secondID(k []byte) storage.ProfileID {
 	return storage.ProfileID(binary.BigEndian.Uint32(k[len(k)-4:]))
 }
 
-// checkPair refuses oneself and profiles that do not exist.
+// checkPair returns an error for equal profiles and for those that do not
+// exist.
 func checkPair(tx *bbolt.Tx, one, other storage.ProfileID) error {
 	if one == other {
 		return fmt.Errorf("%w: a profile has no relation to itself", storage.ErrInvalid)
@@ -88,8 +89,8 @@ func checkPair(tx *bbolt.Tx, one, other storage.ProfileID) error {
 	return nil
 }
 
-// addPair stores a pair of profiles that exist, unless there is one or owner
-// has as many as it may have.
+// addPair stores a pair of existing profiles, unless the pair exists or owner
+// has reached its limit.
 func (c *change) addPair(d directions, owner, other storage.ProfileID, index string, limit int) error {
 	if err := checkPair(c.Tx, owner, other); err != nil {
 		return err
@@ -103,7 +104,7 @@ func (c *change) addPair(d directions, owner, other storage.ProfileID, index str
 	return c.putPair(d, owner, other)
 }
 
-// removePair removes a pair or answers ErrNotFound.
+// removePair removes a pair or returns ErrNotFound.
 func (s *Store) removePair(ctx context.Context, d directions, one, other storage.ProfileID) error {
 	return s.change(ctx, func(c *change) error {
 		if !has(c.Tx, d.there, one, other) {
@@ -125,7 +126,7 @@ func (s *Store) AddBuddy(ctx context.Context, owner, buddy storage.ProfileID) er
 	return s.change(ctx, func(c *change) error { return c.addBuddy(owner, buddy) })
 }
 
-// addBuddy puts buddy on the list of owner and removes the open request.
+// addBuddy adds buddy to the list of owner and removes the open request.
 func (c *change) addBuddy(owner, buddy storage.ProfileID) error {
 	if err := c.addPair(buddyPairs(), owner, buddy, storage.IndexBuddy, storage.MaxBuddies); err != nil {
 		return err
@@ -196,7 +197,7 @@ func (s *Store) ImportRelations(ctx context.Context, owner storage.ProfileID, bu
 	})
 }
 
-// passOver drops the errors of a pair that is not possible.
+// passOver returns nil for the errors of an impossible pair.
 func passOver(err error) error {
 	for _, harmless := range []error{storage.ErrTaken, storage.ErrNotFound, storage.ErrInvalid, storage.ErrFull} {
 		if errors.Is(err, harmless) {
@@ -241,8 +242,8 @@ func (s *Store) Ask(ctx context.Context, r storage.Request) error {
 	})
 }
 
-// roomForRequest reports whether one more request between the two keeps the
-// limits.
+// roomForRequest reports whether the limits allow one more request between the
+// two.
 func roomForRequest(tx *bbolt.Tx, from, to storage.ProfileID) bool {
 	if count(tx, bucketRequests, idKey(to), storage.MaxRequestsTo) >= storage.MaxRequestsTo {
 		return false

@@ -10,9 +10,9 @@ import (
 	"github.com/respawnd/respawnd/storage"
 )
 
-// chatRuleKey is the key of a chat rule: its kind, its profile (0 for an address), the
-// address with its length in bytes before it and that of the prefix behind it, and the
-// channel. k is canonical.
+// chatRuleKey is the key of a chat rule: its kind, its profile (0 for an
+// address), the length of the address in bytes, the address, the length of the
+// prefix, and the channel. k is canonical.
 func chatRuleKey(k storage.ChatRuleKey) []byte {
 	key := binary.BigEndian.AppendUint32([]byte{byte(k.Kind)}, uint32(k.Profile))
 	if k.Profile == 0 {

@@ -9,11 +9,11 @@ import (
 	"github.com/respawnd/respawnd/storage"
 )
 
-// kind is what the values of a bucket are.
+// kind is the kind of values in a bucket.
 type kind int
 
 const (
-	otherKind  kind = iota // not known to this version
+	otherKind  kind = iota // unknown to this version
 	recordKind             // records, see value.go
 	entryKind              // entries of an index or pairs, see entry.go
 )
@@ -31,23 +31,24 @@ func kindOf(bucket string) kind {
 	return otherKind
 }
 
-// contents checks keys and values while a tree is walked. What it finds counts
-// only in a file of the present schema: older ones have no such checksums.
+// contents checks keys and values while a tree is walked. Its findings are
+// valid only for a file of the present schema: older ones have no such
+// checksums.
 type contents struct {
-	lost    faults // keys that are not what they were: what was under them would be missing without a word
+	lost    faults // damaged keys, whose values would silently be missing
 	bad     faults // records that cannot be read; reading them returns an error
 	oneHead bool   // the other head of the file cannot be read
 
-	bucket   string // the outermost that is being visited
+	bucket   string // the outermost bucket being visited
 	kind     kind
 	buckets  map[string]bool
 	lastSeq  uint64 // highest number in the audit log
-	auditSeq uint64 // the number given out last
+	auditSeq uint64 // the last assigned number
 }
 
 func newContents() *contents { return &contents{buckets: make(map[string]bool)} }
 
-// enter begins a bucket, whose name comes last in of.
+// enter begins a bucket, whose name is the last in of.
 func (c *contents) enter(of [][]byte, sequence uint64) {
 	c.bucket = string(of[0])
 	c.kind = kindOf(c.bucket)
@@ -63,7 +64,7 @@ func (c *contents) enter(of [][]byte, sequence uint64) {
 	}
 }
 
-// visit looks at a key and its value.
+// visit checks a key and its value.
 func (c *contents) visit(of [][]byte, key, value []byte) {
 	if len(of) > 1 { // a chunk of a server list
 		if _, err := unseal(value); err != nil && c.bucket == bucketServers {
@@ -76,7 +77,7 @@ func (c *contents) visit(of [][]byte, key, value []byte) {
 		c.record(key, value)
 	case entryKind:
 		if c.bucket == bucketMeta && (string(key) == metaApp || string(key) == metaSchema) {
-			return // readLayout looks at them, also that of older versions
+			return // readLayout checks them, also in older versions
 		}
 		if _, err := openEntry(key, value); err != nil {
 			c.lost.add(c.bucket, key, err)
@@ -96,7 +97,7 @@ func (c *contents) record(key, value []byte) {
 	}
 }
 
-// end looks at what only shows when everything was seen.
+// end makes the checks that need all keys.
 func (c *contents) end() {
 	for _, name := range buckets() {
 		if !c.buckets[name] {
@@ -108,7 +109,7 @@ func (c *contents) end() {
 	}
 }
 
-// maxFindings is how many faults are named.
+// maxFindings is the number of faults that an error names.
 const maxFindings = 10
 
 // faults counts faults and names the first.

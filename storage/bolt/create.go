@@ -9,12 +9,12 @@ import (
 	"go.etcd.io/bbolt"
 )
 
-// create makes the file at path if there is none. It has its name only when it
-// is complete and on disk: what a full disk or a crash cuts short is no store,
-// and would be refused as a damaged one from then on.
+// create makes the file at path if there is none. The file gets its name only
+// when it is complete and on disk: a file truncated by a full disk or a crash
+// would be refused as damaged at every start.
 func create(path string, opt Options) (err error) {
 	if _, err := os.Lstat(path); !errors.Is(err, fs.ErrNotExist) {
-		return nil // opening it tells what may be wrong with it
+		return nil // opening it reports any error
 	}
 	f, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".new-*") // of mode 0600
 	if err != nil {
@@ -36,7 +36,7 @@ func create(path string, opt Options) (err error) {
 	if err := db.Close(); err != nil {
 		return err
 	}
-	err = os.Link(fresh, path) // which replaces nothing
+	err = os.Link(fresh, path) // fails if path exists
 	if err == nil || errors.Is(err, fs.ErrExist) {
 		return nil // in the second case another process was faster
 	}

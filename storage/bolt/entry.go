@@ -12,8 +12,8 @@ import (
 
 // The value of an entry of an index, of a pair and of a number in bucketMeta is
 // its content, which may be empty, and the CRC-32C of the key and the content,
-// big-endian. What the key says is what such an entry is for, so it is the key
-// that must not change unnoticed.
+// big-endian. The key holds the data of such an entry, so a changed key must be
+// noticed.
 
 // sealEntry returns the value of an entry.
 func sealEntry(key, content []byte) []byte {

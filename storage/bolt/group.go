@@ -15,45 +15,45 @@ import (
 // maxGroup is the highest number of steps in one transaction.
 const maxGroup = 512
 
-// A group is the queue of steps that wait for the disk. One goroutine takes
-// what is there, runs it in one transaction and answers all of them when that is
-// durable; what comes meanwhile is the next group. So a step that comes alone
-// costs one transaction and does not wait, and under load the many share
-// the cost of one fsync.
+// A group is the queue of steps that wait for the disk. One goroutine takes all
+// queued steps, runs them in one transaction and answers them when that is
+// durable; steps queued meanwhile are the next group. So a single step costs
+// one transaction and does not wait, and under load many steps share the cost
+// of one fsync.
 //
-// A step that fails takes nothing of the others with it. If it had not written
-// anything yet, it is answered like the others. If it had, the transaction is
-// rolled back, the others run again, and it runs again alone.
+// A failed step does not affect the others. If it has not written anything, it
+// is answered like the others. If it has, the transaction is rolled back, the
+// others run again, and it runs again alone.
 type group struct {
 	mu      sync.Mutex // guards the fields below
 	queue   []*step
 	stopped bool
 
-	wake    chan struct{} // holds a token when the queue may have something
+	wake    chan struct{} // full when the queue may have steps
 	stop    sync.Once
 	stopCh  chan struct{} // closed by close
-	endedCh chan struct{} // closed when the goroutine is gone
+	endedCh chan struct{} // closed when the goroutine has ended
 }
 
 // A step is a change that waits for its turn.
 type step struct {
-	ctx  context.Context // of the call that waits
+	ctx  context.Context // of the waiting call
 	fn   func(*change) error
 	err  error      // set before done
-	done chan error // gets the answer; has room for it
+	done chan error // receives the result; buffered
 
-	touched []pair // whose relation the step changed
+	touched []pair // pairs whose relation the step changed
 }
 
-// A change is a transaction as one step sees it. Steps write through its
-// methods and nowhere else, so that a group knows which step wrote.
+// A change is a transaction as one step sees it. Steps write only through its
+// methods, so that a group knows which step wrote.
 type change struct {
 	*bbolt.Tx
 	wrote   bool
-	touched []pair // whose relation changed
+	touched []pair // pairs whose relation changed
 }
 
-// touch notes that the relation of two profiles changes.
+// touch records that the relation of two profiles changes.
 func (c *change) touch(one, other storage.ProfileID) {
 	p, _ := newPair(one, other)
 	c.touched = append(c.touched, p)
@@ -93,9 +93,9 @@ func newGroup() *group {
 	}
 }
 
-// change runs fn as a step of a group. What fn did is durable when change
-// returns nil, and undone when it returns an error. fn may run more than once;
-// it must reset what it hands out. ctx counts until the step begins.
+// change runs fn as a step of a group. The changes of fn are durable when
+// change returns nil, and undone when it returns an error. fn may run more than
+// once; it must reset its results. ctx is checked until the step begins.
 func (s *Store) change(ctx context.Context, fn func(*change) error) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -130,7 +130,7 @@ func (g *group) add(st *step) bool {
 	return true
 }
 
-// withdraw takes a step out of the queue and reports whether it was there.
+// withdraw removes a step from the queue and reports whether it was there.
 func (g *group) withdraw(st *step) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -170,9 +170,9 @@ func (g *group) isStopped() bool {
 }
 
 // settle yields the processor to callers that were just answered, and to others
-// that are about to call, as long as that makes the queue grow. Without it, the
-// first step after a group would be a group by itself, and the others would wait
-// for its fsync.
+// that are about to call, as long as the queue grows. Without it, the first
+// step after a group would be a group by itself, and the others would wait for
+// its fsync.
 func (g *group) settle() {
 	for n := g.waiting(); n < maxGroup; {
 		runtime.Gosched()
@@ -184,8 +184,8 @@ func (g *group) settle() {
 	}
 }
 
-// close ends the goroutine and waits for it. The group that is on its way is
-// finished, steps behind it are answered with ErrClosed.
+// close ends the goroutine and waits for it. The running group is finished,
+// later steps are answered with ErrClosed.
 func (g *group) close() {
 	g.mu.Lock()
 	g.stopped = true
@@ -251,10 +251,10 @@ func (s *Store) runGroup(steps []*step) {
 // errUndo rolls a group back.
 var errUndo = errors.New("a step failed after it had written")
 
-// tryGroup runs the steps in one transaction. failed is the index of a step
-// for whose sake everything was rolled back, or -1; then err is about the
-// transaction, and the err of each step about that step. The error of a step
-// that is alone in its group is err. No step is answered yet.
+// tryGroup runs the steps in one transaction. failed is the index of the step
+// because of which everything was rolled back, or -1; then err is the error of
+// the transaction, and each step has its own err. The error of the only step of
+// a group is err. No step is answered yet.
 func (s *Store) tryGroup(steps []*step) (failed int, err error) {
 	failed = -1
 	err = s.update(context.Background(), func(tx *bbolt.Tx) error {
@@ -289,5 +289,5 @@ func (s *Store) tryGroup(steps []*step) (failed int, err error) {
 	return failed, err
 }
 
-// errIdle ends a transaction that changed nothing without a trip to the disk.
+// errIdle ends a transaction that changed nothing without a sync of the disk.
 var errIdle = errors.New("nothing was written")

@@ -6,8 +6,8 @@ import (
 	"os"
 )
 
-// The first two pages of a file are its heads, which bbolt writes in turn: when
-// one cannot be read, the other tells what the file was one change earlier.
+// The first two pages of a file are its heads, which bbolt writes alternately:
+// when one cannot be read, the other describes the file one change earlier.
 //
 //	offset size
 //	     0   16  header of a page
@@ -27,7 +27,7 @@ const (
 	headEnd   = 80
 )
 
-// head is what one head says.
+// head is the content of one head.
 type head struct {
 	freelist uint64
 	tx       uint64

@@ -56,8 +56,8 @@ func addressKey(a netip.AddrPort) []byte {
 	return binary.BigEndian.AppendUint16(a.Addr().Unmap().AsSlice(), a.Port())
 }
 
-// putBounded stores a record, in place of an earlier one or if the bucket has
-// fewer than most of them.
+// putBounded stores a record if it replaces an earlier one or the bucket has
+// fewer than most records.
 func (s *Store) putBounded(ctx context.Context, bucket string, key []byte, record any, most int) error {
 	return s.update(ctx, func(tx *bbolt.Tx) error {
 		b := tx.Bucket([]byte(bucket))

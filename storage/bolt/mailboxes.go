@@ -13,14 +13,14 @@ import (
 )
 
 // mailbox is the value of bucketMailboxes: all messages that wait for one
-// profile. The limits of the contract keep it small, so that leaving and
-// removing touch one key.
+// profile. The limits of the contract keep it small, so that one key per
+// profile suffices.
 type mailbox struct {
 	Messages []storage.Message `json:"messages"`
 }
 
-// firstMessageID is the lowest ID that is given out. Those below are for
-// messages that older versions of the program stored without one.
+// firstMessageID is the lowest ID that is assigned. Lower ones are for messages
+// that older versions of the program stored without one.
 const firstMessageID = 1 << 16
 
 // mailboxOf returns the mailbox of a profile, or storage.ErrNotFound. Messages
@@ -36,7 +36,7 @@ func mailboxOf(tx *bbolt.Tx, to storage.ProfileID) (mailbox, error) {
 	return box, err
 }
 
-// putMailbox stores what is in a mailbox, if anything is.
+// putMailbox stores a mailbox, or removes it if it is empty.
 func (c *change) putMailbox(to storage.ProfileID, box mailbox) error {
 	if len(box.Messages) == 0 {
 		return c.delete(bucketMailboxes, idKey(to))
@@ -44,7 +44,7 @@ func (c *change) putMailbox(to storage.ProfileID, box mailbox) error {
 	return c.put(bucketMailboxes, idKey(to), box)
 }
 
-// roomFor reports whether m may be put behind the messages.
+// roomFor reports whether the limits allow m to be appended.
 func (b *mailbox) roomFor(m storage.Message) bool {
 	size, from := len(m.Text), 0
 	for _, w := range b.Messages {
@@ -56,7 +56,7 @@ func (b *mailbox) roomFor(m storage.Message) bool {
 	return len(b.Messages) < storage.MaxMessages && size <= storage.MaxMessageBytes && from < storage.MaxMessagesFrom
 }
 
-// dropExpired removes the messages that are expired at now and returns how
+// dropExpired removes the messages that have expired at now and returns how
 // many there were.
 func (b *mailbox) dropExpired(now time.Time) int {
 	before := len(b.Messages)
@@ -119,8 +119,8 @@ func (s *Store) Return(ctx context.Context, to storage.ProfileID, messages []sto
 	return n, nil
 }
 
-// openMailbox returns the mailbox of a profile, which must exist, without what
-// is expired at now.
+// openMailbox returns the mailbox of a profile, which must exist, without
+// messages that have expired at now.
 func (c *change) openMailbox(to storage.ProfileID, now time.Time) (mailbox, error) {
 	if c.Bucket([]byte(bucketProfiles)).Get(idKey(to)) == nil {
 		return mailbox{}, fmt.Errorf("profile %d: %w", to, storage.ErrNotFound)
@@ -133,7 +133,7 @@ func (c *change) openMailbox(to storage.ProfileID, now time.Time) (mailbox, erro
 	return box, nil
 }
 
-// addMessages stores a mailbox with messages behind those that it has.
+// addMessages appends messages to a mailbox and stores it.
 func (c *change) addMessages(to storage.ProfileID, box mailbox, messages ...storage.Message) error {
 	for _, m := range messages {
 		n, err := c.nextRev(bucketMailboxes)
@@ -223,11 +223,11 @@ func (s *Store) SweepMessages(ctx context.Context, now time.Time) (int, error) {
 	return sweep(ctx, s, "messages", boxes, func(c *change, to storage.ProfileID) (int, error) { return c.sweepMailbox(to, now) })
 }
 
-// sweepMailbox removes the messages of one mailbox that are expired at now.
+// sweepMailbox removes the messages of one mailbox that have expired at now.
 func (c *change) sweepMailbox(to storage.ProfileID, now time.Time) (int, error) {
 	box, err := mailboxOf(c.Tx, to)
 	if err != nil {
-		return 0, nil // removed meanwhile, or damaged and left alone
+		return 0, nil // removed meanwhile, or damaged and not removed
 	}
 	n := box.dropExpired(now)
 	if n == 0 {

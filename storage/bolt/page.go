@@ -16,7 +16,7 @@ import (
 // An iteration reads a page in one transaction and yields it outside of any.
 const (
 	pageRecords = 256     // most records in a page
-	pageBytes   = 1 << 20 // a page ends after the record that passes this size
+	pageBytes   = 1 << 20 // a page ends after the record that exceeds this size
 )
 
 // item is one step of an iteration.
@@ -59,8 +59,8 @@ func iterateFrom[R any](ctx context.Context, s *Store, bucket string, prefix, fi
 	}
 }
 
-// readPage reads one page from the key from on. next is where the following
-// page begins, nil if there is none.
+// readPage reads one page from the key from on. next is the start of the
+// following page, nil if there is none.
 func readPage[R any](tx *bbolt.Tx, bucket string, prefix, from []byte, read reader[R]) (items []item[R], next []byte) {
 	size := 0
 	c := tx.Bucket([]byte(bucket)).Cursor()
@@ -107,11 +107,11 @@ func eachReadable[R any](records iter.Seq2[R, error], use func(R)) error {
 	return nil
 }
 
-// sweepStep is how many items a sweep changes in one step.
+// sweepStep is the number of items that a sweep changes in one step.
 const sweepStep = 100
 
-// sweep calls drop with all items, sweepStep of them in one step, and returns the
-// sum of what it dropped. kind is for the error.
+// sweep calls drop with all items, sweepStep of them in one step, and returns
+// the sum of its results. kind is for the error.
 func sweep[T any](ctx context.Context, s *Store, kind string, items []T, drop func(*change, T) (int, error)) (total int, err error) {
 	for part := range slices.Chunk(items, sweepStep) {
 		n := 0
@@ -147,7 +147,7 @@ func get[R any](tx *bbolt.Tx, bucket string, key []byte) (record R, err error) {
 	return record, err
 }
 
-// getInto is to get what decodeInto is to decode.
+// getInto is get with decodeInto.
 func getInto[R any](tx *bbolt.Tx, bucket string, key []byte, record *R) error {
 	v := tx.Bucket([]byte(bucket)).Get(key)
 	if v == nil {
@@ -183,7 +183,7 @@ func remove(tx *bbolt.Tx, bucket string, key []byte) (bool, error) {
 }
 
 // nextRev returns the revision for a record that is about to be stored: given
-// is what the caller holds, found and err are what get found under its key. A
+// is the caller's revision, found and err are the result of get for its key. A
 // damaged record cannot be replaced, only deleted.
 func nextRev(tx *bbolt.Tx, bucket, index string, given, found storage.Rev, err error) (storage.Rev, error) {
 	missing := errors.Is(err, storage.ErrNotFound)

@@ -29,8 +29,8 @@ func uniqueNickKey(namespace int, key string) []byte {
 // control characters, so NUL ends one.
 func cdKeyKey(game, digest string) []byte { return append(gamePrefix(game), digest...) }
 
-// foundByPrefix is what the keys in bucketFoundBy of all profiles with a value
-// begin with. The values have no NUL.
+// foundByPrefix is the prefix of the keys in bucketFoundBy of all profiles with
+// a value. The values have no NUL.
 func foundByPrefix(by storage.ProfileIndex, value string) []byte {
 	key := append([]byte{byte(by)}, storage.Fold(value)...)
 	return append(key, 0)
@@ -40,7 +40,7 @@ func foundByPrefix(by storage.ProfileIndex, value string) []byte {
 type entry struct {
 	bucket string
 	key    string
-	index  string // the index in a TakenError; empty: several profiles may have the key, each with its id behind it
+	index  string // the index in a TakenError; empty: several profiles may have the key, followed by their ids
 }
 
 // entriesOf returns the index entries of a profile.
@@ -66,7 +66,7 @@ func entriesOf(p storage.Profile) []entry {
 	return all
 }
 
-// checkEntries refuses a profile whose unique keys another one has.
+// checkEntries returns an error if another profile has one of the unique keys.
 func checkEntries(tx *bbolt.Tx, p storage.Profile) error {
 	for _, e := range entriesOf(p) {
 		if e.index == "" {
@@ -111,8 +111,8 @@ func (c *change) putProfile(old []entry, next storage.Profile) error {
 	return c.put(bucketProfiles, idKey(next.ID), next)
 }
 
-// prepareProfile gives a new profile its id and refuses it if a unique key is
-// taken. It writes nothing.
+// prepareProfile assigns the id of a new profile and returns an error if a
+// unique key is taken. It writes nothing.
 func prepareProfile(tx *bbolt.Tx, p *storage.Profile) error {
 	id, err := pickID(tx, bucketProfiles, metaProfile, storage.IndexProfileID, uint32(p.ID))
 	if err != nil {
@@ -122,7 +122,7 @@ func prepareProfile(tx *bbolt.Tx, p *storage.Profile) error {
 	return checkEntries(tx, *p)
 }
 
-// createProfile stores a profile that prepareProfile let through.
+// createProfile stores a profile after prepareProfile.
 func (c *change) createProfile(p *storage.Profile) (err error) {
 	if p.Rev, err = c.nextRev(bucketProfiles); err != nil {
 		return err
@@ -263,7 +263,7 @@ func (s *Store) FindProfiles(ctx context.Context, by storage.ProfileIndex, value
 ) iter.Seq2[storage.Profile, error] {
 	prefix := foundByPrefix(by, value)
 	if value == "" || bytes.IndexByte(prefix[1:len(prefix)-1], 0) >= 0 {
-		prefix = []byte{0} // no index: nothing is found, but the context and the store are looked at
+		prefix = []byte{0} // no index: nothing is found, but context and store are checked
 	}
 	return iterate(ctx, s, bucketFoundBy, prefix, readByID[storage.Profile](bucketProfiles))
 }
@@ -314,7 +314,7 @@ func (s *Store) DeleteProfile(ctx context.Context, id storage.ProfileID) error {
 	})
 }
 
-// dropProfile removes a profile and everything that hangs on it.
+// dropProfile removes a profile and all data that belongs to it.
 func (c *change) dropProfile(p storage.Profile) error {
 	for _, e := range entriesOf(p) {
 		if err := c.delete(e.bucket, []byte(e.key)); err != nil {

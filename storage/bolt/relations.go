@@ -13,24 +13,24 @@ import (
 	"github.com/respawnd/respawnd/storage"
 )
 
-// maxRelations is how many relations are remembered. When there are more, all
-// are forgotten.
+// maxRelations is the maximum number of cached relations. When there are more,
+// all are dropped.
 const maxRelations = 1 << 16
 
-// relations remembers what Relation found: it is asked for every message. A
-// group forgets the pairs that it changed after it is durable and before it is
-// answered, so a caller that was answered sees nothing older.
+// relations caches the results of Relation, which is called for every message.
+// A group drops the pairs that it changed after it is durable and before it is
+// answered, so that a caller never sees a state older than its own change.
 type relations struct {
 	mu     sync.RWMutex // guards the fields below
 	known  map[pair]storage.Relation
-	writes uint64 // how often something was forgotten
+	writes uint64 // number of times that pairs were dropped
 	closed bool
 }
 
 // pair is two profiles, the lower id first.
 type pair struct{ low, high storage.ProfileID }
 
-// newPair returns the pair of two profiles and whether they were in its order.
+// newPair returns the pair of two profiles and whether one is its first.
 func newPair(one, other storage.ProfileID) (p pair, inOrder bool) {
 	if one <= other {
 		return pair{one, other}, true
@@ -38,7 +38,7 @@ func newPair(one, other storage.ProfileID) (p pair, inOrder bool) {
 	return pair{other, one}, false
 }
 
-// seenFrom returns r as the first or the second of its pair sees it.
+// seenFrom returns r from the view of the first or the second of its pair.
 func seenFrom(r storage.Relation, first bool) storage.Relation {
 	if first {
 		return r
@@ -46,7 +46,7 @@ func seenFrom(r storage.Relation, first bool) storage.Relation {
 	return storage.Relation{Buddy: r.BuddyOf, BuddyOf: r.Buddy, Blocks: r.BlockedBy, BlockedBy: r.Blocks}
 }
 
-// find returns what is known of a pair, and a mark for remember.
+// find returns the cached relation of a pair, and a mark for remember.
 func (r *relations) find(p pair) (found storage.Relation, ok bool, mark uint64) {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
@@ -54,8 +54,8 @@ func (r *relations) find(p pair) (found storage.Relation, ok bool, mark uint64) 
 	return found, ok, r.writes
 }
 
-// remember keeps what was read after find gave the mark, unless something was
-// forgotten in between: it may be older than that.
+// remember caches a relation read after find returned the mark, unless pairs
+// were dropped in between: the relation may then be outdated.
 func (r *relations) remember(p pair, found storage.Relation, mark uint64) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -68,7 +68,7 @@ func (r *relations) remember(p pair, found storage.Relation, mark uint64) {
 	r.known[p] = found
 }
 
-// forget drops what is known of the pairs.
+// forget drops the pairs from the cache.
 func (r *relations) forget(pairs []pair) {
 	if len(pairs) == 0 {
 		return
@@ -81,7 +81,7 @@ func (r *relations) forget(pairs []pair) {
 	}
 }
 
-// close forgets everything for good.
+// close drops everything and disables the cache.
 func (r *relations) close() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -112,12 +112,13 @@ func (s *Store) Relation(ctx context.Context, one, other storage.ProfileID) (sto
 	return seenFrom(r, inOrder), nil
 }
 
-// A walker answers whether a bucket has the pairs of one profile with others,
-// who are asked for in the order of ids. Where there are no pairs it looks once.
+// A walker reports whether a bucket has the pairs of one profile with others,
+// which must be queried in the order of ids. If there are no pairs it seeks
+// only once.
 type walker struct {
 	cursor *bbolt.Cursor
 	id     storage.ProfileID
-	next   uint64 // the other of the pair that the cursor is at; one below was passed
+	next   uint64 // second id of the pair at the cursor; lower ones are not in the bucket
 }
 
 func newWalker(tx *bbolt.Tx, bucket string, id storage.ProfileID) *walker {

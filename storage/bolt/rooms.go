@@ -14,8 +14,8 @@ import (
 // roomKey is the key of a room.
 func roomKey(id uint32) []byte { return binary.BigEndian.AppendUint32(nil, id) }
 
-// gamePrefix is what the index keys of all rooms of a game begin with. Names
-// have no control characters, so NUL ends one.
+// gamePrefix is the prefix of the index keys of all rooms of a game. Names have
+// no control characters, so NUL ends one.
 func gamePrefix(game string) []byte { return append([]byte(game), 0) }
 
 // roomIndexKey is the key of a room in bucketRoomsByGame.
@@ -70,8 +70,8 @@ func putRoom(tx *bbolt.Tx, old, next storage.Room) error {
 	return put(tx, bucketRooms, roomKey(next.ID), next)
 }
 
-// freeRoomID gives out the id after the last one that it gave out, past those
-// that operators chose. So the id of a deleted room does not soon come back.
+// freeRoomID assigns the id after the last one that it assigned, skipping those
+// that operators chose. So the id of a deleted room is not soon reused.
 func freeRoomID(tx *bbolt.Tx) (uint32, error) {
 	meta, rooms := tx.Bucket([]byte(bucketMeta)), tx.Bucket([]byte(bucketRooms))
 	last, err := metaNumber(tx, metaRoom, 4)

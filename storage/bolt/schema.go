@@ -62,9 +62,9 @@ const (
 // appName is the value of metaApp.
 const appName = "respawnd"
 
-// buckets returns every bucket that a present file has: one that is missing is
-// damage. A new kind of record adds its buckets here and to kindOf, and needs a
-// new schema number.
+// buckets returns every bucket of a file of the present schema: a missing one
+// means damage. A new kind of record adds its buckets here and to kindOf, and
+// needs a new schema number.
 func buckets() []string {
 	return []string{
 		bucketMeta, bucketServers, bucketGames, bucketRooms, bucketRoomsByGame, bucketBans, bucketChatRules,
@@ -123,8 +123,8 @@ func wrapValues(tx *bbolt.Tx) error {
 }
 
 // addAccounts goes from schema 1 to 2. Schema 1 had no accounts and no buddies.
-// A program that does not know them must not run on the file: its backups would
-// lack the sealing key.
+// A version without them must not use the file: its backups would lack the
+// sealing key.
 func addAccounts(tx *bbolt.Tx) error {
 	for _, name := range []string{
 		"users", "users_by_email", "profiles", "nicks", "uniquenicks", "cdkeys", "found_by",
@@ -137,27 +137,27 @@ func addAccounts(tx *bbolt.Tx) error {
 	return nil
 }
 
-// addAudit goes from schema 2 to 3. Schema 2 had no audit log. A program that
-// does not know it must not run on the file: its changes would leave no trace.
+// addAudit goes from schema 2 to 3. Schema 2 had no audit log. A version
+// without it must not use the file: its changes would not be recorded.
 func addAudit(tx *bbolt.Tx) error {
 	_, err := tx.CreateBucketIfNotExists([]byte("audit"))
 	return err
 }
 
-// addChatRules goes from schema 4 to 5. Schema 4 had no rules of chat. A program that
-// does not know them must not run on the file: it would let banned players talk.
+// addChatRules goes from schema 4 to 5. Schema 4 had no rules of chat. A
+// version without them must not use the file: it would let banned players talk.
 func addChatRules(tx *bbolt.Tx) error {
 	_, err := tx.CreateBucketIfNotExists([]byte("chat_rules"))
 	return err
 }
 
-// layout is what a look at a file's meta bucket tells.
+// layout is the content of a file's meta bucket.
 type layout struct {
 	empty  bool // nothing was ever written
 	schema uint64
 }
 
-// readLayout recognises our files.
+// readLayout recognises files of respawnd.
 func readLayout(tx *bbolt.Tx) (layout, error) {
 	if k, _ := tx.Cursor().First(); k == nil {
 		return layout{empty: true}, nil
@@ -173,7 +173,7 @@ func readLayout(tx *bbolt.Tx) (layout, error) {
 	return layout{schema: binary.BigEndian.Uint64(schema)}, nil
 }
 
-// checkNewer refuses a schema that is above present.
+// checkNewer returns an error for a schema above present.
 func (l layout) checkNewer(present int) error {
 	if l.schema > uint64(present) {
 		return fmt.Errorf("%w: schema %d, this version knows up to %d", ErrNewer, l.schema, present)
@@ -181,9 +181,9 @@ func (l layout) checkNewer(present int) error {
 	return nil
 }
 
-// upgrade recognises the file, saves a copy if it is older, runs the steps that
-// it lacks, one transaction each, and creates missing buckets. A file that is
-// refused is not changed.
+// upgrade recognises the file, saves a copy if it is older, runs the missing
+// steps, one transaction each, and creates missing buckets. A refused file is
+// not changed.
 func (s *Store) upgrade(ctx context.Context, steps []migration) error {
 	info, err := os.Stat(s.path)
 	if err != nil {
@@ -229,7 +229,7 @@ func (s *Store) upgrade(ctx context.Context, steps []migration) error {
 		}
 		switch {
 		case present:
-			return errIdle // a file that is merely looked at stays as it is
+			return errIdle // a file that is only verified is not changed
 		case !old.empty:
 			return nil
 		}
@@ -240,15 +240,15 @@ func (s *Store) upgrade(ctx context.Context, steps []migration) error {
 	})
 }
 
-// errOneHead is about a file of whose two heads one is damaged.
+// errOneHead reports a file with one damaged head.
 var errOneHead = fmt.Errorf("%w: one of its two heads cannot be read", storage.ErrDamaged)
 
-// report returns an error for a file in which data is missing that no reader would
-// notice, and logs damage that only readers of the damaged record would notice.
+// report returns an error for damage that would silently hide data, and logs
+// damage that readers of the damaged record would notice.
 func (s *Store) report(found *contents, present bool) error {
 	if found.oneHead {
-		// A power failure may do that too. The file is whole then, as it was
-		// before the change that was not finished.
+		// A power failure may cause this too. The file is then complete, in the
+		// state before the unfinished change.
 		s.log.Error().Str("file", s.path).Err(errOneHead).Msg("the change that was made last may be missing")
 	}
 	if !present {
@@ -271,7 +271,7 @@ func (s *Store) migrate(ctx context.Context, schema uint64, steps []migration) e
 		return err
 	}
 	s.log.Info().Str("file", s.path).Uint64("schema", schema).Bool("resumed", resumed).Msg("upgrading the storage file; a large one takes a minute")
-	if !resumed { // else the copy is there, and the file is not what it was
+	if !resumed { // else the copy exists, and the file is already changed
 		if err := s.copyTo(ctx, saved); err != nil {
 			return fmt.Errorf("storage file %s: copy before the upgrade: %w", s.path, err)
 		}

@@ -10,15 +10,15 @@ import (
 	"go.etcd.io/bbolt"
 )
 
-// sealStep is how many values sealKeys rewrites in one transaction, which holds
-// them in memory.
+// sealStep is the number of values that sealKeys rewrites in one transaction,
+// which holds them in memory.
 const sealStep = 20000
 
-// sealMark is the key in the meta bucket under which sealKeys keeps how far it is:
-// the name of the bucket, NUL and the key that it rewrote last.
+// sealMark is the key in the meta bucket of the progress of sealKeys: the name
+// of the bucket, NUL and the last rewritten key.
 const sealMark = "sealing"
 
-// sealing reports whether sealKeys was cut short in this file.
+// sealing reports whether sealKeys was interrupted in this file.
 func (s *Store) sealing(ctx context.Context) (yes bool, err error) {
 	err = s.view(ctx, func(tx *bbolt.Tx) error {
 		yes = tx.Bucket([]byte("meta")).Get([]byte(sealMark)) != nil
@@ -27,9 +27,9 @@ func (s *Store) sealing(ctx context.Context) (yes bool, err error) {
 	return yes, err
 }
 
-// sealKeys goes from schema 3 to 4. Schema 3 had no checksums over keys, so that
-// a changed one was not noticed: what was under it was just not there any more.
-// It rewrites every value, a part in each transaction.
+// sealKeys goes from schema 3 to 4. Schema 3 had no checksums over keys, so
+// that a damaged key was not noticed: its value was silently missing. It
+// rewrites every value, a part in each transaction.
 func sealKeys(tx *bbolt.Tx) (done bool, err error) {
 	records := []string{
 		"games", "rooms", "bans", "added_servers", "hidden_servers", "users", "profiles", "requests", "mailboxes",
@@ -104,8 +104,8 @@ func sealPart(b *bbolt.Bucket, from []byte, seal func(key, value []byte) []byte)
 	return keys[len(keys)-1], nil
 }
 
-// sealedRecord returns a record of schema 3, version 1, as schema 4 has it. The
-// checksum of the payload stays what it is: a damaged record stays one.
+// sealedRecord converts a record of schema 3, version 1, to schema 4. The
+// checksum of the payload is kept, so that a damaged record stays recognizable.
 func sealedRecord(key, value []byte) []byte {
 	if len(value) < 5 || value[0] != 1 {
 		return bytes.Clone(value)
@@ -115,7 +115,8 @@ func sealedRecord(key, value []byte) []byte {
 	return append(sealed, value[5:]...)
 }
 
-// sealedEntry returns an entry of schema 3, its content alone, as schema 4 has it.
+// sealedEntry converts an entry of schema 3, which is only its content, to
+// schema 4.
 func sealedEntry(key, content []byte) []byte {
 	table := crc32.MakeTable(crc32.Castagnoli)
 	sum := crc32.Update(crc32.Checksum(key, table), table, content)

@@ -15,18 +15,18 @@ import (
 
 // The saved server list is written in generations, each a bucket of chunks that
 // never change: segments with the records that a save wrote, and the index of
-// the last save, which names every server of the list and its last report.
-// The record of a server is the one in the newest segment that has one. The head
-// names the generations that count.
+// the last save, which names every server of the list and its last report. The
+// record of a server is the one in the newest segment that has one. The head
+// names the generations in use.
 const (
 	// keyHead is the key of the list head in bucketServers.
 	keyHead = "head"
-	// maxSegments is the highest number of segments. A save that finds so many
-	// writes the list as a whole.
+	// maxSegments is the maximum number of segments. A save that finds so many
+	// writes the whole list.
 	maxSegments = 128
-	// compactSegments is how many segments make CompactServers act.
+	// compactSegments is the number of segments from which CompactServers acts.
 	compactSegments = maxSegments / 2
-	// compactSlack is how many records that were replaced are always left.
+	// compactSlack is the number of replaced records that are always tolerated.
 	compactSlack = 1000
 )
 
@@ -37,10 +37,10 @@ type segment struct {
 	Servers    int    `json:"servers,omitzero"`
 }
 
-// listHead says what the saved list is. Writing it is what makes a save happen.
+// listHead describes the saved list. Writing it completes a save.
 type listHead struct {
 	Segments []segment `json:"segments,omitempty"` // oldest first
-	Index    segment   `json:"index,omitzero"`     // none: every record of the segments counts
+	Index    segment   `json:"index,omitzero"`     // zero: every record of the segments is used
 	Saved    time.Time `json:"saved"`
 
 	// Older versions had one generation with the whole list, and no index.
@@ -57,7 +57,7 @@ func (h listHead) present() listHead {
 	return h
 }
 
-// generations returns what the head names.
+// generations returns the generations that the head names.
 func (h *listHead) generations() []uint64 {
 	all := []uint64{h.Index.Generation}
 	for _, s := range h.Segments {
@@ -66,7 +66,8 @@ func (h *listHead) generations() []uint64 {
 	return all
 }
 
-// replaced reports whether so many records are replaced that CompactServers acts.
+// replaced reports whether enough records are replaced for CompactServers to
+// act.
 func (h *listHead) replaced() bool {
 	written := 0
 	for _, s := range h.Segments {
@@ -84,7 +85,7 @@ type savedList struct {
 	reading map[uint64]int // generation -> running LoadServers
 }
 
-// base returns the list that a save adds to. whole: there is none.
+// base returns the list that a save adds to. whole reports that there is none.
 func (l *savedList) base() (head listHead, whole bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -92,7 +93,7 @@ func (l *savedList) base() (head listHead, whole bool) {
 	return l.head, whole
 }
 
-// set replaces the head. complete: it needs nothing of the old list.
+// set replaces the head. complete means that it needs nothing of the old list.
 func (l *savedList) set(head listHead, complete bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -100,15 +101,15 @@ func (l *savedList) set(head listHead, complete bool) {
 	l.partial = l.partial && !complete
 }
 
-// lost notes that a part of the list cannot be read.
+// lost records that a part of the list cannot be read.
 func (l *savedList) lost() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.partial = true
 }
 
-// uses reports whether the generation under key is needed. A generation that the
-// head does not name gets no new readers, so "no" stays "no".
+// uses reports whether the generation under key is needed. A generation that
+// the head does not name gets no new readers, so a result of false is final.
 func (l *savedList) uses(key []byte) bool {
 	if len(key) != 8 {
 		return false
@@ -167,8 +168,7 @@ func (s *Store) loadListHead(ctx context.Context) error {
 }
 
 // dropGenerations removes every generation that is neither part of the saved
-// list nor being read, one per step. The caller holds the saving token or is
-// Open.
+// list nor being read, one per step. The caller holds saving or is Open.
 func (s *Store) dropGenerations(ctx context.Context) error {
 	var found [][]byte
 	err := s.view(ctx, func(tx *bbolt.Tx) error {
@@ -197,7 +197,7 @@ func (s *Store) dropGenerations(ctx context.Context) error {
 // Sizes in a saved server list.
 const (
 	// ChunkSize is the largest chunk in bytes. The largest record that
-	// storage.Server.Check lets through fits into one.
+	// storage.Server.Check accepts fits into one.
 	ChunkSize = 256 << 10
 	// chunksPerStep is the highest number of chunks written in one
 	// transaction: what a save holds in memory.
@@ -211,9 +211,9 @@ type generationWriter struct {
 	generation uint64
 	records    int
 	written    uint64   // chunks in the file
-	chunk      []byte   // the chunk that is being filled, header included
-	full       [][]byte // chunks that wait for the next step
-	free       [][]byte // memory of chunks that were written
+	chunk      []byte   // the current chunk, header included
+	full       [][]byte // complete chunks for the next step
+	free       [][]byte // memory of written chunks for reuse
 }
 
 // add appends a record to the generation. The record is copied.
@@ -246,7 +246,7 @@ func (w *generationWriter) newChunk() []byte {
 	return make([]byte, valueHeader, ChunkSize)
 }
 
-// closeChunk puts the chunk that is being filled to those that wait.
+// closeChunk adds the current chunk to the complete ones.
 func (w *generationWriter) closeChunk() {
 	if w.chunk != nil {
 		w.full = append(w.full, sealInPlace(w.chunk))
@@ -254,7 +254,7 @@ func (w *generationWriter) closeChunk() {
 	}
 }
 
-// step writes the chunks that wait.
+// step writes the complete chunks.
 func (w *generationWriter) step(tx *bbolt.Tx) error {
 	servers := tx.Bucket([]byte(bucketServers))
 	if w.generation == 0 {
@@ -277,8 +277,7 @@ func (w *generationWriter) step(tx *bbolt.Tx) error {
 	return nil
 }
 
-// end writes the rest as a part of a step and returns what the head says of the
-// generation.
+// end writes the rest as a part of a step and returns the segment for the head.
 func (w *generationWriter) end(tx *bbolt.Tx) (segment, error) {
 	w.closeChunk()
 	if err := w.step(tx); err != nil {
@@ -288,8 +287,8 @@ func (w *generationWriter) end(tx *bbolt.Tx) (segment, error) {
 }
 
 // chunkCount returns how many chunks of a generation to read: as many as the
-// head says, but none behind the last one that is there. An error is about the
-// rest.
+// head states, but at most up to the last existing one. The error is about
+// missing ones.
 func (s *Store) chunkCount(ctx context.Context, of segment) (chunks uint64, err error) {
 	err = s.view(ctx, func(tx *bbolt.Tx) error {
 		if of.Chunks == 0 {
@@ -311,9 +310,9 @@ func (s *Store) chunkCount(ctx context.Context, of segment) (chunks uint64, err 
 }
 
 // eachRecord calls fn with every record of a generation, which it must not
-// change and may keep, and with an error for every part that is damaged. It ends
-// early when fn returns false, and after an error that is not about damage;
-// done is false then.
+// change and may keep, and with an error for every part that is damaged. It
+// ends early, with done false, when fn returns false and after an error other
+// than damage.
 func (s *Store) eachRecord(ctx context.Context, of segment, fn func(record []byte, err error) bool) (done bool) {
 	chunks, missing := s.chunkCount(ctx, of)
 	for i := range chunks {
@@ -332,7 +331,7 @@ func (s *Store) eachRecord(ctx context.Context, of segment, fn func(record []byt
 		}
 	}
 	if missing != nil {
-		return fn(nil, missing) && isDamage(missing) // an empty list of a closed store is no answer
+		return fn(nil, missing) && isDamage(missing) // an empty list of a closed store is not a result
 	}
 	return true
 }

@@ -25,8 +25,8 @@ import (
 //
 // A number is an unsigned varint, a text is its length and its bytes, a time is
 // the seconds since 1970 as a signed varint and the nanoseconds as a number.
-// Addresses are as netip marshals them. A record that is left out ends after its
-// flags: it says that older ones of the same source do not count.
+// Addresses are as netip marshals them. A record that is left out ends after
+// its flags: it invalidates older ones of the same source.
 //
 // An entry of the index is a source, as text, and the time of its last report
 // last.
@@ -60,7 +60,7 @@ func appendTime(dst []byte, t time.Time) []byte {
 	return binary.AppendUvarint(dst, uint64(t.Nanosecond()))
 }
 
-// appendServer appends a record, without Seen: the index has it.
+// appendServer appends a record without Seen, which is in the index.
 func appendServer(dst []byte, s *storage.Server) []byte {
 	dst = appendAddrPort(append(dst, recordForm), s.Source)
 	var flags byte
@@ -102,8 +102,8 @@ func appendSeen(dst []byte, source netip.AddrPort, seen time.Time) []byte {
 	return appendTime(appendAddrPort(dst, source), seen)
 }
 
-// recordReader reads the parts of a record. After a part that is not there, bad
-// is set and everything read is zero.
+// recordReader reads the parts of a record. After a missing part, bad is set
+// and all further parts are zero.
 type recordReader struct {
 	b   []byte
 	bad bool
@@ -162,7 +162,7 @@ func (r *recordReader) addrPort() (a netip.AddrPort) {
 	return a
 }
 
-// Years 1 to 9999, which is what JSON can say, in seconds since 1970.
+// Years 1 to 9999, the range of JSON, in seconds since 1970.
 const (
 	firstSecond = -62135596800
 	lastSecond  = 253402300799
@@ -183,7 +183,7 @@ func (r *recordReader) time() time.Time {
 	return time.Unix(sec, int64(nsec)).UTC()
 }
 
-// err returns why the record cannot be read, nil if it could and ended here.
+// err returns the error of reading, nil if the record was read to its end.
 func (r *recordReader) err(what string) error {
 	if r.bad || len(r.b) > 0 {
 		return fmt.Errorf("%w: %s", storage.ErrDamaged, what)
@@ -191,7 +191,7 @@ func (r *recordReader) err(what string) error {
 	return nil
 }
 
-// recordSource returns whose record it is.
+// recordSource returns the source of a record.
 func recordSource(record []byte) (netip.AddrPort, error) {
 	if len(record) > 0 && record[0] == '{' {
 		s, err := decodeJSON[storage.Server](record)

@@ -34,7 +34,7 @@ func (s *Store) CompactServers(ctx context.Context) error {
 	return nil
 }
 
-// changeList runs fn while nothing else changes the saved list.
+// changeList runs fn with exclusive access to changes of the saved list.
 func (s *Store) changeList(ctx context.Context, fn func(context.Context) error) error {
 	select {
 	case s.saving <- struct{}{}:
@@ -42,18 +42,18 @@ func (s *Store) changeList(ctx context.Context, fn func(context.Context) error) 
 	case <-ctx.Done():
 		return ctx.Err()
 	}
-	ctx = storage.WithoutAudit(ctx) // many steps, and no operator's change
+	ctx = storage.WithoutAudit(ctx) // many steps, and not an operator's change
 	err := fn(ctx)
-	// Either old generations or the unfinished ones are of no more use. What
-	// cannot be removed now is removed by the next save or the next Open.
+	// Either the old generations or the unfinished ones are no longer needed.
+	// If they cannot be removed now, the next save or Open removes them.
 	if err := s.dropGenerations(context.WithoutCancel(ctx)); err != nil {
 		s.log.Warn().Err(err).Msg("old server list not removed yet")
 	}
 	return err
 }
 
-// saveServers writes the records that changed as a new segment and the index,
-// and makes them the saved list.
+// saveServers writes the changed records as a new segment, and the index, and
+// makes them the saved list.
 func (s *Store) saveServers(ctx context.Context, list iter.Seq[storage.ListedServer]) (saved storage.SavedServers, err error) {
 	head, whole := s.list.base()
 	w := listWriter{records: generationWriter{store: s}, index: generationWriter{store: s}, all: true}
@@ -82,12 +82,12 @@ func (s *Store) saveServers(ctx context.Context, list iter.Seq[storage.ListedSer
 	return storage.SavedServers{Servers: w.index.records, Written: w.records.records - w.leftOut}, nil
 }
 
-// listWriter writes what a save adds.
+// listWriter writes the data of a save.
 type listWriter struct {
 	records generationWriter
 	index   generationWriter
 	buf     []byte
-	all     bool // every record was written: older segments do not count
+	all     bool // every record was written: older segments are unused
 	leftOut int
 	head    listHead // set by end
 }
@@ -128,7 +128,7 @@ func (w *listWriter) end(tx *bbolt.Tx, old listHead) (head listHead, err error) 
 	return head, err
 }
 
-// compactServers writes the records that count as one segment.
+// compactServers writes the records in use as one segment.
 func (s *Store) compactServers(ctx context.Context) error {
 	if err := s.view(ctx, func(*bbolt.Tx) error { return nil }); err != nil {
 		return err
@@ -182,8 +182,8 @@ func (s *Store) compactServers(ctx context.Context) error {
 	return err
 }
 
-// loadIndex returns which servers a list has and when each last reported. After an
-// error, which is the first of several, that is what could be read.
+// loadIndex returns the servers of a list with the times of their last reports.
+// After an error, the first of possibly several, it returns what could be read.
 func (s *Store) loadIndex(ctx context.Context, head listHead) (map[netip.AddrPort]time.Time, error) {
 	seen := make(map[netip.AddrPort]time.Time)
 	var first error
@@ -235,7 +235,7 @@ func (s *Store) LoadServers(ctx context.Context) iter.Seq2[storage.Server, error
 // listReader yields the records of a list, newest segment first.
 type listReader struct {
 	store  *Store
-	wanted map[netip.AddrPort]time.Time // servers not yielded yet; nil: every record counts
+	wanted map[netip.AddrPort]time.Time // servers not yielded yet; nil: every record is used
 	yield  func(storage.Server, error) bool
 }
 
@@ -247,7 +247,7 @@ func (l *listReader) damaged(err error) bool {
 	return l.yield(storage.Server{}, err) && isDamage(err)
 }
 
-// record yields a record that counts and reports whether to continue.
+// record yields a record if it is used and reports whether to continue.
 func (l *listReader) record(record []byte, err error) bool {
 	if err != nil {
 		return l.damaged(err)

@@ -35,35 +35,34 @@ const (
 	manyFree     = 0xFFFF
 )
 
-// maxDepth is more pages than any file of ours has on the way to a leaf: each
-// branch leads to two pages at least.
+// maxDepth is more than the depth of any real file: each branch leads to at
+// least two pages.
 const maxDepth = 64
 
-// tree walks all pages of a file, without bbolt's code: that believes what it
-// reads, follows a page that leads back to one above it for ever, and has no
-// checksums. Whatever byte of the file is wrong, the walk finds that something
-// is, unless nothing depends on that byte:
+// tree walks all pages of a file without bbolt's code, which trusts its input,
+// loops for ever on a cycle of pages, and has no checksums. The walk detects
+// any wrong byte of the file, unless nothing depends on that byte:
 //
 //   - Every page is used exactly once: by the tree, or as a free one.
-//   - The elements of a page lie where bbolt puts them, so that none is missing
+//   - The elements of a page are where bbolt puts them, so that none is missing
 //     and none is longer or shorter than it was.
 //   - Keys are in order, also with respect to the branches above.
-//   - What the keys and values are is seen by contents, which knows the checksums.
+//   - Keys and values are checked by contents, which knows the checksums.
 type tree struct {
 	file     *os.File
 	size     int64 // of a page, in bytes
 	end      uint64
 	seen     []uint64 // a bit for each page
-	pages    [][]byte // the page that is being visited, by depth
+	pages    [][]byte // the page being visited, by depth
 	contents *contents
 }
 
-// span is what the keys of a page must be: not below min, and below max if that is
+// span is the range of the keys of a page: from min, and below max if that is
 // not nil.
 type span struct{ min, max []byte }
 
-// checkTree returns an error if a page of the file is not what it must be, and
-// what is wrong with the keys and values.
+// checkTree returns an error for an invalid page of the file, and the faults of
+// its keys and values.
 func checkTree(tx *bbolt.Tx, path string) (*contents, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -88,7 +87,7 @@ func checkTree(tx *bbolt.Tx, path string) (*contents, error) {
 	return t.contents, nil
 }
 
-// use notes that a page is used.
+// use marks a page as used.
 func (t *tree) use(id uint64) error {
 	if id < 2 || id >= t.end {
 		return t.damaged(id, "is not in use")
@@ -119,8 +118,8 @@ func (t *tree) walk(id uint64, depth int, keys span, of [][]byte) error {
 	}
 }
 
-// read returns a page with its overflow. It is good until another page is read at
-// that depth.
+// read returns a page with its overflow. It is valid until another page is read
+// at that depth.
 func (t *tree) read(id uint64, depth int) ([]byte, error) {
 	if err := t.use(id); err != nil {
 		return nil, err
@@ -194,8 +193,8 @@ func (t *tree) elements(id uint64, page []byte, leaf bool, keys span, visit func
 	return visit(before, nil)
 }
 
-// cut returns the element whose header is at an offset of a page and whose data
-// must begin at another, and where that ends.
+// cut returns the element with its header at one offset of a page and its data
+// at another, and the end of the data.
 func cut(page []byte, header, data int, leaf bool) (e element, end int, ok bool) {
 	h := page[header : header+pageElement]
 	var position, keySize, valueSize int

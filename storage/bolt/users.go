@@ -23,7 +23,7 @@ func emailKey(partner int, email string) []byte {
 	return append(binary.BigEndian.AppendUint32(nil, uint32(partner)), storage.Fold(email)...)
 }
 
-// lookup returns the id that an index has under a key, or ErrNotFound.
+// lookup returns the id in an index under a key, or ErrNotFound.
 func lookup[ID storage.UserID | storage.ProfileID](tx *bbolt.Tx, bucket string, key []byte) (ID, error) {
 	v := tx.Bucket([]byte(bucket)).Get(key)
 	if v == nil {
@@ -39,8 +39,9 @@ func lookup[ID storage.UserID | storage.ProfileID](tx *bbolt.Tx, bucket string, 
 	return ID(binary.BigEndian.Uint32(content)), nil
 }
 
-// getByID reads the record of a user or profile. The error is ErrDeleted if there
-// was one and ErrNotFound if there never was; last is where the id given out last is.
+// getByID reads the record of a user or profile. The error is ErrDeleted if
+// there was one and ErrNotFound if there never was; last is the key of the last
+// assigned id.
 func getByID[R any, ID storage.UserID | storage.ProfileID](tx *bbolt.Tx, bucket, last string, id ID, record *R) error {
 	err := getInto(tx, bucket, idKey(id), record)
 	if id == 0 || !errors.Is(err, storage.ErrNotFound) {
@@ -66,14 +67,14 @@ func getProfile(tx *bbolt.Tx, id storage.ProfileID) (p storage.Profile, err erro
 	return p, err
 }
 
-// lastID returns the id that was given out last, 0 if none was.
+// lastID returns the last assigned id, 0 if there is none.
 func lastID(tx *bbolt.Tx, name string) (uint32, error) {
 	n, err := metaNumber(tx, name, 4)
 	return uint32(n), err
 }
 
-// pickID returns the id for a new record: the one that the caller wants if it
-// is free, or the next one if that is 0.
+// pickID returns the id for a new record: want if it is free, or the next one
+// if want is 0.
 func pickID(tx *bbolt.Tx, bucket, last, index string, want uint32) (uint32, error) {
 	if want == 0 {
 		id, err := lastID(tx, last)
@@ -91,7 +92,7 @@ func pickID(tx *bbolt.Tx, bucket, last, index string, want uint32) (uint32, erro
 	return want, nil
 }
 
-// usedID remembers that an id was given out.
+// usedID records that an id was assigned.
 func (c *change) usedID(name string, id uint32) error {
 	last, err := lastID(c.Tx, name)
 	if err != nil || id <= last {
@@ -143,9 +144,8 @@ func (s *Store) ImportUser(ctx context.Context, u storage.User, profiles []stora
 }
 
 // createUser stores a user with its profiles and fills in their ids and
-// revisions. Nothing is written before the user and the first profile are known
-// to be acceptable, so that what is refused in most cases costs the others in a
-// group nothing.
+// revisions. Nothing is written before the user and the first profile are
+// checked, so that most refusals do not affect the other steps of a group.
 func (c *change) createUser(u storage.User, profiles []storage.Profile) (storage.User, error) {
 	id, err := pickID(c.Tx, bucketUsers, metaUser, storage.IndexUserID, uint32(u.ID))
 	if err != nil {
@@ -173,7 +173,7 @@ func (c *change) createUser(u storage.User, profiles []storage.Profile) (storage
 	return u, nil
 }
 
-// newUser stores a user that has its id and returns it with its revision.
+// newUser stores a user with an assigned id and returns it with its revision.
 func (c *change) newUser(u storage.User) (_ storage.User, err error) {
 	if u.Rev, err = c.nextRev(bucketUsers); err != nil {
 		return u, err
@@ -184,7 +184,7 @@ func (c *change) newUser(u storage.User) (_ storage.User, err error) {
 	return u, c.putUser(storage.User{}, u)
 }
 
-// checkEmail refuses an e-mail that another user has.
+// checkEmail returns an error for an e-mail that another user has.
 func checkEmail(tx *bbolt.Tx, u storage.User) error {
 	id, err := lookup[storage.UserID](tx, bucketUsersByEmail, emailKey(u.Partner, u.Email))
 	switch {

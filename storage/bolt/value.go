@@ -18,8 +18,8 @@ import (
 //	     5    4  CRC-32C of the key, big-endian
 //	     9    -  payload: the JSON of one record
 //
-// The checksum of the key finds a record that damage put under another key: a
-// reader of the right key would just not find it.
+// The checksum of the key detects a record under a damaged key, which a reader
+// would silently miss.
 //
 // A chunk of a server list is of version 1, without the checksum of the key. Its
 // payload are records, each as its length (unsigned varint) and its JSON.
@@ -62,8 +62,8 @@ func unseal(value []byte) ([]byte, error) {
 	return payload, nil
 }
 
-// checkKey refuses a record that lies under another key than it was stored under.
-// Whether the record can be read is none of its business.
+// checkKey returns an error for a record under another key than it was stored
+// under. It does not check the payload.
 func checkKey(key, value []byte) error {
 	if len(value) >= recordHeader && value[0] == recordVersion && binary.BigEndian.Uint32(value[valueHeader:]) != checksum(key) {
 		return fmt.Errorf("%w: stored under another key", storage.ErrDamaged)
@@ -96,8 +96,8 @@ func decode[R any](value []byte) (record R, err error) {
 	return record, err
 }
 
-// decodeInto is decode without copies of the record, which may be large and is
-// handed through many functions. After an error it is the zero record.
+// decodeInto is decode without copies of a large record. After an error the
+// record is zero.
 func decodeInto[R any](value []byte, record *R) error {
 	payload, err := unseal(value)
 	if err != nil {
@@ -113,7 +113,7 @@ func decodeJSON[R any](payload []byte) (record R, err error) {
 	return record, err
 }
 
-// decodeJSONInto is to decodeJSON what decodeInto is to decode.
+// decodeJSONInto is decodeJSON without copies of the record.
 func decodeJSONInto[R any](payload []byte, record *R) error {
 	*record = *new(R)
 	var err error

@@ -16,12 +16,12 @@ import (
 // metaProbe is the key in bucketMeta that Probe writes.
 const metaProbe = "probe"
 
-// writes remembers how writing to the disk went.
+// writes records the results of writing to the disk.
 type writes struct {
 	mu    sync.Mutex // guards the fields below
-	began time.Time  // of the write that is under way; zero: none is
-	last  time.Time  // when one ended last
-	err   error      // how that ended
+	began time.Time  // start of the current write; zero: none
+	last  time.Time  // end of the last write
+	err   error      // result of the last write
 }
 
 func (w *writes) begin() {
@@ -30,8 +30,8 @@ func (w *writes) begin() {
 	w.began = time.Now()
 }
 
-// end notes how a transaction ended: with err, or with what its step refused,
-// which says nothing about the disk.
+// end records the end of a transaction: err is its result, refused the error of
+// its step, which is unrelated to the disk.
 func (w *writes) end(err, refused error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -42,8 +42,8 @@ func (w *writes) end(err, refused error) {
 	w.last, w.err = time.Now(), err
 }
 
-// LastWrite returns when a change was last written to the disk, or was not, and
-// why not. The time is zero if nothing was written since Open.
+// LastWrite returns the time and the error of the last write to the disk. The
+// time is zero if nothing was written since Open.
 func (s *Store) LastWrite() (time.Time, error) {
 	if broken := s.broken.Load(); broken != nil {
 		return time.Now(), *broken
@@ -53,8 +53,8 @@ func (s *Store) LastWrite() (time.Time, error) {
 	return s.writes.last, s.writes.err
 }
 
-// WriteUnderWay returns for how long the present write has been under way; 0: none
-// is. What waits for its turn does not count.
+// WriteUnderWay returns the duration of the current write; 0: there is none.
+// Waiting writes do not count.
 func (s *Store) WriteUnderWay() time.Duration {
 	s.writes.mu.Lock()
 	defer s.writes.mu.Unlock()
@@ -64,7 +64,7 @@ func (s *Store) WriteUnderWay() time.Duration {
 	return time.Since(s.writes.began)
 }
 
-// Probe writes something of no meaning and returns nil when it is on the disk.
+// Probe writes a meaningless value and returns nil when it is on the disk.
 func (s *Store) Probe(ctx context.Context) error {
 	return s.update(storage.WithoutAudit(ctx), func(tx *bbolt.Tx) error {
 		now := binary.BigEndian.AppendUint64(nil, uint64(time.Now().UnixNano()))

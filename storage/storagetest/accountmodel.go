@@ -12,7 +12,7 @@ import (
 	"github.com/respawnd/respawnd/storage"
 )
 
-// accountModel is what a store must hold of accounts, kept the plainest way.
+// accountModel is a simple model of the accounts in a store.
 type accountModel struct {
 	users    map[storage.UserID]storage.User
 	profiles map[storage.ProfileID]storage.Profile
@@ -21,9 +21,9 @@ type accountModel struct {
 	requests map[[2]storage.ProfileID]bool // from, to
 }
 
-// testAccountModel does random changes of accounts and buddies, each with the
-// answer that a model predicts, and compares the contents at the end. All
-// histories go through one store.
+// testAccountModel makes random changes of accounts and buddies, compares each
+// result with the model, and the contents at the end. All histories use one
+// store.
 func testAccountModel(t *testing.T, s storage.Store) {
 	m := accountModel{
 		users: map[storage.UserID]storage.User{}, profiles: map[storage.ProfileID]storage.Profile{},
@@ -141,7 +141,7 @@ func (m accountModel) of(user storage.UserID) []storage.Profile {
 	return all
 }
 
-// drop removes a profile and what hangs on it.
+// drop removes a profile and all data that belongs to it.
 func (m accountModel) drop(id storage.ProfileID) {
 	delete(m.profiles, id)
 	for _, pairs := range []map[[2]storage.ProfileID]bool{m.buddies, m.blocks, m.requests} {
@@ -197,8 +197,8 @@ func (m accountModel) deleteProfile(r *rapid.T, s storage.Store) {
 	}
 }
 
-// drawPair returns two profiles and the error that every relation between them
-// must answer, nil if there may be one.
+// drawPair returns two profiles and the error for every relation between them,
+// nil if it is possible.
 func (m accountModel) drawPair(r *rapid.T) (pair [2]storage.ProfileID, wanted error) {
 	pair = [2]storage.ProfileID{m.draw(r, "one"), m.draw(r, "other")}
 	_, one := m.profiles[pair[0]]

@@ -247,8 +247,8 @@ func testBlocksInPages(t *testing.T, s storage.Store) {
 	differ(t, "watchers", collect(t, s.Watchers(t.Context(), me)), want)
 }
 
-// testRelationRace lets each racer change a pair of its own and look at it, and
-// at the others' meanwhile.
+// testRelationRace lets each racer change a pair of its own and read it, and
+// read the others' meanwhile.
 func testRelationRace(t *testing.T, s storage.Store) {
 	p := people(t, s, 2*racers)
 	one := func(i int) storage.ProfileID { return p[2*i%len(p)].ID }

@@ -55,7 +55,7 @@ func testGameLife(t *testing.T, s storage.Store) {
 	if got.Rev == 0 {
 		t.Error("PutGame() left Rev 0")
 	}
-	got.Doc[0] = '!' // what came out is the caller's
+	got.Doc[0] = '!' // the caller owns the result
 	read, err := s.GetGame(t.Context(), "gmtest")
 	if err != nil {
 		t.Fatalf("GetGame() = %v", err)
@@ -205,7 +205,7 @@ func testGameListChanging(t *testing.T, s storage.Store) {
 			t.Fatal(err)
 		}
 		seen[g.Name]++
-		if len(seen) == 5 { // some before and some after where the loop stands
+		if len(seen) == 5 { // some before and some after the current position
 			putGame(t, s, game("a"))
 			putGame(t, s, game("z"))
 			if err := s.DeleteGame(t.Context(), "m000"); err != nil {

@@ -36,7 +36,7 @@ func idsOf(messages []storage.Message) []uint64 {
 	return ids
 }
 
-// empty removes what waits for a profile and returns it.
+// empty removes the messages that wait for a profile and returns them.
 func empty(t *testing.T, s storage.Store, to storage.ProfileID) []storage.Message {
 	t.Helper()
 	messages := must(s.Messages(t.Context(), to, moment()))(t)
@@ -87,7 +87,7 @@ func testMessageID(t *testing.T, s storage.Store) {
 	p := people(t, s, 2)
 	m := storage.Message{From: p[1].ID, Kind: storage.MessageText, Text: "hi", Sent: moment()}
 	seen := map[uint64]bool{0: true}
-	for range 3 { // an empty mailbox does not begin again
+	for range 3 { // an empty mailbox does not reuse IDs
 		leave(t, s, p[0].ID, m)
 		leave(t, s, p[0].ID, m)
 		for _, id := range idsOf(empty(t, s, p[0].ID)) {

@@ -13,15 +13,15 @@ import (
 	"github.com/respawnd/respawnd/storage"
 )
 
-// model is what a store must hold, kept the plainest way.
+// model is a simple model of a store.
 type model struct {
 	games map[string]storage.Game
 	rooms map[uint32]storage.Room
 }
 
-// testModel does random changes of games and rooms, each with the answer that a
-// model predicts, and compares the contents at the end. All histories go through one store, so that late ones meet a store
-// with a past.
+// testModel makes random changes of games and rooms, compares each result with
+// the model, and the contents at the end. All histories use one store, so that
+// later ones start with a used store.
 func testModel(t *testing.T, s storage.Store) {
 	m := model{games: map[string]storage.Game{}, rooms: map[uint32]storage.Room{}}
 	rapid.Check(t, func(r *rapid.T) {
@@ -35,7 +35,7 @@ func testModel(t *testing.T, s storage.Store) {
 	})
 }
 
-// names and ids are few, so that histories meet.
+// drawName draws one of a few names, so that changes collide.
 func drawName(r *rapid.T) string { return rapid.SampledFrom([]string{"a", "ab", "b"}).Draw(r, "name") }
 func drawID(r *rapid.T) uint32   { return rapid.Uint32Range(1, 4).Draw(r, "id") }
 
@@ -44,7 +44,7 @@ func drawRev(r *rapid.T, current storage.Rev) storage.Rev {
 	return rapid.SampledFrom([]storage.Rev{0, current, current + 1}).Draw(r, "rev")
 }
 
-// wantPut is the error that a Put must answer.
+// wantPut is the expected error of a Put.
 func wantPut(given, current storage.Rev) error {
 	switch {
 	case given == 0 && current != 0:

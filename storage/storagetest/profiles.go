@@ -68,7 +68,7 @@ func testProfileLife(t *testing.T, s storage.Store) {
 	got := createProfile(t, s, want)
 	want.ID, want.Rev = got.ID, got.Rev
 	differ(t, "CreateProfile", got, want)
-	got.UniqueNicks[0].Nick, got.CDKeys[0].Digest = "mine", "mine" // what came out is the caller's
+	got.UniqueNicks[0].Nick, got.CDKeys[0].Digest = "mine", "mine" // the caller owns the result
 	read := must(s.GetProfile(t.Context(), want.ID))(t)
 	differ(t, "GetProfile", read, want)
 	if read.Created.Location() != time.UTC || read.CDKeys[0].Added.Location() != time.UTC {

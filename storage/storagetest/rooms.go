@@ -59,7 +59,7 @@ func testRoomLife(t *testing.T, s storage.Store) {
 	}
 	want.ID, want.Rev = got.ID, got.Rev
 	differ(t, "PutRoom", got, want)
-	got.Fields[0].Value = "mine" // what came out is the caller's
+	got.Fields[0].Value = "mine" // the caller owns the result
 	read, err := s.GetRoom(t.Context(), want.ID)
 	if err != nil {
 		t.Fatalf("GetRoom() = %v", err)

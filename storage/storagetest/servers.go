@@ -320,7 +320,7 @@ func testServersWait(t *testing.T, s storage.Store) {
 	differ(t, "instances", instances(t, s), []uint32{5})
 }
 
-// unchanged returns a server of a list whose record must not be asked for.
+// unchanged returns a server of a list whose record must not be requested.
 func unchanged(t *testing.T, v storage.Server) storage.ListedServer {
 	return storage.ListedServer{Source: v.Source, Seen: v.Seen, Record: func() storage.Server {
 		t.Errorf("the record of %v was asked for, which had not changed", v.Source)
@@ -359,7 +359,7 @@ func testServersChanged(t *testing.T, s storage.Store) {
 }
 
 // testServersModel saves many lists of which parts change, and compares each
-// with what was to be saved.
+// with the saved list.
 func testServersModel(t *testing.T, s storage.Store) {
 	large(t)
 	list := make(map[netip.AddrPort]storage.Server)

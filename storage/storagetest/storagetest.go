@@ -1,6 +1,6 @@
-// Package storagetest is the contract of package storage as tests. Every engine
-// runs it from a test of its own. It is not for the tests of a particular
-// engine: nothing here knows what a store is made of.
+// Package storagetest tests the contract of package storage. Every engine runs
+// it from a test of its own. It is not for tests of a particular engine and
+// does not know how a store is implemented.
 package storagetest
 
 import (
@@ -23,8 +23,8 @@ import (
 // racers is how many goroutines race for one key.
 const racers = 16
 
-// Reopener is a store that can be closed and opened again with what it holds.
-// A store that is not one skips the tests of that.
+// Reopener is a store that can be closed and opened again with its content.
+// Other stores skip the tests that need it.
 type Reopener interface {
 	Reopen(t *testing.T) storage.Store
 }
@@ -58,7 +58,7 @@ func Run(t *testing.T, open func(t *testing.T) storage.Store) {
 	}
 }
 
-// storeTests is what holds for every kind.
+// storeTests are the tests for every kind of record.
 func storeTests() map[string]func(*testing.T, storage.Store) {
 	return map[string]func(*testing.T, storage.Store){
 		"a closed store refuses everything":       testClosed,
@@ -266,7 +266,7 @@ func testReopen(t *testing.T, s storage.Store) {
 }
 
 // equal compares records: times by instant, addresses by value, nil and empty
-// slices as one.
+// slices as equal.
 func equal() cmp.Options {
 	return cmp.Options{
 		cmpopts.EquateEmpty(),

@@ -71,7 +71,7 @@ func testUserLife(t *testing.T, s storage.Store) {
 	}
 	want.ID, want.Rev = got.ID, got.Rev
 	differ(t, "CreateUser", got, want)
-	got.Secret[0] = 9 // what came out is the caller's
+	got.Secret[0] = 9 // the caller owns the result
 	read, err := s.GetUser(t.Context(), want.ID)
 	if err != nil {
 		t.Fatalf("GetUser() = %v", err)
@@ -340,7 +340,7 @@ func testUserDelete(t *testing.T, s storage.Store) {
 	createUser(t, s, user(freed.Email), profile("Rich")) // all of it is free again
 }
 
-// tangle makes everything hang on a profile that can.
+// tangle gives a profile every kind of related data.
 func tangle(t *testing.T, s storage.Store, id, other storage.ProfileID) {
 	t.Helper()
 	addBuddy(t, s, id, other)
@@ -364,7 +364,7 @@ func people2(t *testing.T, s storage.Store, id storage.ProfileID) storage.Profil
 	return p.ID
 }
 
-// wantGone checks that nothing hangs on a profile that does not exist.
+// wantGone checks that a deleted profile has no related data.
 func wantGone(t *testing.T, s storage.Store, id storage.ProfileID) {
 	t.Helper()
 	if _, err := s.GetProfile(t.Context(), id); !errors.Is(err, storage.ErrDeleted) {
