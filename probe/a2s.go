@@ -13,8 +13,8 @@ const (
 	a2sOver
 )
 
-// a2sTalk asks a server for its info, then for its players if it has any, then
-// for its rules if they are wanted. Info alone is enough.
+// a2sTalk requests the info of a server, then its players if it has any, then
+// its rules if extras are requested. Info alone is enough.
 type a2sTalk struct {
 	extras bool
 	at     int
@@ -24,7 +24,7 @@ type a2sTalk struct {
 	info    a2s.Info
 	players a2s.Players
 	rules   a2s.Rules
-	ruled   bool // the rules have come
+	ruled   bool // the rules were received
 }
 
 func newA2STalk(extras bool) *a2sTalk {
@@ -49,7 +49,7 @@ func (t *a2sTalk) take(packet []byte) (query.Step, error) {
 	return t.next(), nil
 }
 
-// keep takes over the answer to the present question.
+// keep stores the answer to the present question.
 func (t *a2sTalk) keep() {
 	switch a := t.ex.Answer(); t.at {
 	case a2sInfo:
@@ -65,7 +65,7 @@ func (t *a2sTalk) keep() {
 	}
 }
 
-// next continues to the next question that makes sense.
+// next continues with the next useful question.
 func (t *a2sTalk) next() query.Step {
 	for t.at++; t.at < a2sOver; t.at++ {
 		switch {

@@ -8,8 +8,8 @@ import (
 	"github.com/respawnd/respawnd/internal/query"
 )
 
-// describeInfo puts what an A2S server says about itself into the words of other
-// protocols, and what those have no word for into words of its own.
+// describeInfo converts the info of an A2S server to rules with the names of
+// other protocols, or new names if those have none.
 func describeInfo(i *a2s.Info) []query.Field {
 	number := func(n uint64) string { return strconv.FormatUint(n, 10) }
 	rules := append(make([]query.Field, 0, 24),
@@ -45,9 +45,9 @@ func describeInfo(i *a2s.Info) []query.Field {
 	return rules
 }
 
-// foreignRules returns the rules of the server's own, without those that would
-// hide what describeInfo says, and the mods of DayZ in place of the block that
-// holds them.
+// foreignRules returns the server's own rules, without those that would hide
+// rules of describeInfo, and the mods of DayZ in place of the block that holds
+// them.
 func (t *a2sTalk) foreignRules() []query.Field {
 	own := describeInfo(&t.info)
 	dayZ, list, ok := a2s.ParseDayZ(t.rules.List)
@@ -70,7 +70,7 @@ func (t *a2sTalk) foreignRules() []query.Field {
 	return rules
 }
 
-// isWord reports whether the name of a rule is one: some games put binary data
+// isWord reports whether the name of a rule is text: some games put binary data
 // there.
 func isWord(name string) bool {
 	return name != "" && !strings.ContainsFunc(name, func(r rune) bool { return r < ' ' || r == 0x7F || r == '\\' })
@@ -85,8 +85,8 @@ func hasField(fields []query.Field, name string) bool {
 	return false
 }
 
-// describePlayers puts the players of an A2S server into a table. Times are
-// given in minutes, as in the other protocols, and in seconds.
+// describePlayers converts the players of an A2S server to a table. Times are
+// in minutes, as in the other protocols, and in seconds.
 func describePlayers(p *a2s.Players) query.Table {
 	if len(p.List) == 0 || p.Withheld {
 		return query.Table{}

@@ -19,12 +19,12 @@ type Conn interface {
 // maxPacket is the size of the largest datagram, in bytes.
 const maxPacket = 1 << 16
 
-// Ask queries one server over conn and waits for all of its answers, or until ctx
-// ends: what was received until then is the result, if that is enough. It is for
-// tools and keeps to no schedule. Packets of others are skipped. It leaves a
-// read deadline on conn. The error is ErrForbidden, ErrNoAnswer, ErrTooMuch,
-// ErrTooSoon, ErrBanned, ErrManyServers, that of ctx or of conn, or wraps
-// ssq.ErrRefused.
+// Ask queries one server over conn and waits for all of its answers, or until
+// ctx ends: the data received until then is the result, if that is enough. It
+// is for tools and follows no schedule. Packets from other addresses are
+// skipped. It leaves a read deadline on conn. The error is ErrForbidden,
+// ErrNoAnswer, ErrTooMuch, ErrTooSoon, ErrBanned, ErrManyServers, that of ctx
+// or of conn, or wraps ssq.ErrRefused.
 func Ask(ctx context.Context, conn Conn, target netip.AddrPort, protocol Protocol) (Status, error) {
 	t := newTalk(protocol, true)
 	switch {

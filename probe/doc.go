@@ -15,26 +15,25 @@
 //     into it.
 //   - One listed server for a caller that waits ([Prober.Status]).
 //
-// # How
+// # Visits
 //
-// A visit is a talk with one server: one or several questions, each repeated a
-// few times and given up after three seconds. The tables keep, for every
-// address, when it is due next; visits begin in that order, so that every
-// server has its turn, and no faster than a number per second, a number under way
-// and a number under way per host. Times are spread by a
-// tenth. A server that does not answer is visited at twice the interval after
-// each visit, up to half an hour, as soon as it is not listed any more. No
+// A visit is an exchange with one server: one or several questions, each
+// repeated a few times and given up after three seconds. The tables hold the
+// time of the next visit of every address; visits begin in that order, within
+// limits of visits per second, of open visits, and of open visits per host.
+// Times are spread by a tenth. For a server that is no longer listed and does
+// not answer, the interval doubles after each visit, up to half an hour. No
 // server is visited sooner than its protocol allows: Zandronum's servers answer
 // each address every ten seconds, which all hosts behind it share, so they are
-// asked once a minute with a single packet.
+// queried once a minute with a single packet.
 //
-// Never asked are addresses of this daemon, multicast, broadcast, ports below
-// 1024, and banned addresses. Packets of other addresses are dropped, and an
-// answer is bounded in packets, bytes and time. What a server says
-// changes its own record and nothing else; games that are not in the catalogue
-// are accepted up to a number. The lists of a game with a secret key have
-// only servers that proved to know it: servers of the Valve-style master that name
-// such a game are listed beside it, as NAME.a2s.
+// Addresses of this daemon, multicast, broadcast, ports below 1024, and banned
+// addresses are never queried. Packets from other addresses are dropped, and an
+// answer is bounded in packets, bytes and time. An answer changes only the
+// record of its server; games that are not in the catalogue are accepted up to
+// a number. The lists of a game with a secret key have only servers that proved
+// to know it: servers of the Valve-style master that name such a game are
+// listed as NAME.a2s.
 //
 // # Records
 //

@@ -15,16 +15,16 @@ import (
 const serviceName = "probe"
 
 // instance marks the records of watched servers, so that a report of the server
-// itself, which has another one, replaces the record as a whole.
+// itself, which has another instance, replaces the whole record.
 const instance = 0x50524F42
 
-// lifetime takes a record off the list that is not watched any more. A running
-// Prober removes silent servers long before.
+// lifetime expires a record that is no longer watched. A running Prober removes
+// silent servers long before.
 const lifetime = time.Hour
 
 func (t *target) key() master.Key { return master.Key{Source: t.addr, Instance: instance} }
 
-// learn takes an answer over into the list. p.mu is held.
+// learn enters an answer into the list. p.mu is held.
 func (p *Prober) learn(t *target, tk talk, st *query.Status, now time.Time) {
 	if !tk.partial() {
 		t.rulesDue = now.Add(p.rulesEvery)
@@ -56,17 +56,17 @@ func (p *Prober) learn(t *target, tk talk, st *query.Status, now time.Time) {
 	})
 }
 
-// replaceable reports whether the record at the address of a target is ours, or
-// one that gives way to an origin. A server that reports by itself keeps its own
-// record.
+// replaceable reports whether the record at the address of a target is the
+// Prober's, or one that an origin may replace. A server that reports by itself
+// keeps its own record.
 func replaceable(old *master.Server, t *target, origin master.Origin) bool {
 	was, ok := claimant(old.Origin)
 	is, _ := claimant(origin)
 	return ok && (old.Key == t.key() || is < was)
 }
 
-// list puts a record into the list, or notes that it still holds. old is the one
-// at its address; nil: there is none. p.mu is held.
+// list lists a record, or refreshes an unchanged one. old is the one at its
+// address; nil: there is none. p.mu is held.
 func (p *Prober) list(t *target, tk talk, st *query.Status, old *master.Server, srv master.Server) {
 	same := old != nil && old.Key == srv.Key && old.Game == srv.Game && old.Origin == srv.Origin && !old.Restored
 	if old != nil && old.Key == srv.Key && tk.partial() {
@@ -111,7 +111,7 @@ func notTaken(err error) verdicts.Verdict {
 	return verdicts.TooManyHere
 }
 
-// keepRules adds the rules of a record that a partial answer lacks.
+// keepRules adds the rules of a record that are missing in a partial answer.
 func keepRules(st *query.Status, old *master.Server) {
 	have := make(map[string]bool, len(st.Rules))
 	for _, f := range st.Rules {
@@ -124,7 +124,7 @@ func keepRules(st *query.Status, old *master.Server) {
 	}
 }
 
-// unlist takes a server off the list that we listed. p.mu is held.
+// unlist removes a server that the Prober listed. p.mu is held.
 func (p *Prober) unlist(t *target, why verdicts.Verdict) {
 	if t.listed == "" {
 		return
@@ -134,8 +134,8 @@ func (p *Prober) unlist(t *target, why verdicts.Verdict) {
 	p.setListed(t, "")
 }
 
-// setListed notes under which game a server is listed, and counts the games that
-// are not in the catalogue. p.mu is held.
+// setListed records the game under which a server is listed, and counts the
+// games that are not in the catalogue. p.mu is held.
 func (p *Prober) setListed(t *target, game string) {
 	if t.listed == game {
 		return
@@ -173,7 +173,7 @@ func (p *Prober) gameOf(t *target, c claim, origin master.Origin, st *query.Stat
 	return name, true
 }
 
-// answered notes that a server answered without telling. p.mu is held.
+// answered records that a server denied the query. p.mu is held.
 func (p *Prober) answered(t *target, now time.Time) {
 	if t.owned {
 		p.reachable(t.follow)
@@ -182,15 +182,16 @@ func (p *Prober) answered(t *target, now time.Time) {
 	}
 }
 
-// reachable notes that a server answered which reports to another port of ours.
+// reachable records that a server answered this port, although it reports to
+// another one.
 func (p *Prober) reachable(key master.Key) {
 	if srv, ok := p.opt.Registry.Get(key); ok && srv.Findings.Reached < master.ReachedPerhaps {
 		p.opt.Registry.Report(key, master.Findings{Reached: master.ReachedPerhaps})
 	}
 }
 
-// reachedBy returns what the answer of a server says about the way to it: those
-// of Valve's master have talked to an address of ours before.
+// reachedBy returns what an answer proves about the way to the server: those of
+// Valve's master have sent to one of our addresses before.
 func reachedBy(origin master.Origin) master.Reached {
 	if origin == master.FromValve {
 		return master.ReachedPerhaps
@@ -198,8 +199,8 @@ func reachedBy(origin master.Origin) master.Reached {
 	return master.ReachedDirect
 }
 
-// learnOwned writes an answer into a record of Zandronum's master, unless it
-// says nothing new. The rules of the master come first and are kept.
+// learnOwned writes an answer into a record of Zandronum's master, unless
+// nothing has changed. The rules of the master come first and are kept.
 func (p *Prober) learnOwned(t *target, st *query.Status) {
 	p.reachable(t.follow)
 	old, ok := p.opt.Registry.Get(t.follow)

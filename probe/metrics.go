@@ -13,13 +13,13 @@ const (
 	resultSilent   = "silent"
 	resultTooMuch  = "too_much"
 
-	refusedAddress = "address"      // never asked
+	refusedAddress = "address"      // forbidden address
 	refusedFull    = "full"         // too many are watched
 	refusedHost    = "per_address"  // too many are watched there
-	refusedBusy    = "busy"         // too many questions
-	refusedGame    = "game"         // it names none, or one too many
+	refusedBusy    = "busy"         // too many callers
+	refusedGame    = "game"         // no game, or too many unknown ones
 	refusedList    = "list"         // the list has no room
-	refusedElse    = "listed_by_it" // it reports by itself
+	refusedElse    = "listed_by_it" // reports by itself
 )
 
 // metrics are the counters of this package.
@@ -48,7 +48,7 @@ func newMetrics(reg prometheus.Registerer, counts func() (static, watched, follo
 }
 func (m *metrics) refused(reason string) { m.refusals.WithLabelValues(reason).Inc() }
 
-// targetCollector reads the table of targets when it is asked.
+// targetCollector reads the table of targets when collected.
 type targetCollector struct {
 	counts func() (static, watched, followed, visits int)
 	desc   *prometheus.Desc

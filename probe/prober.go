@@ -23,26 +23,26 @@ import (
 
 // Bounds of a Prober that are not configured.
 const (
-	rulesEvery = 5 * time.Minute // between two questions for what changes rarely
+	rulesEvery = 5 * time.Minute // between two requests for data that changes rarely
 	maxOpen    = 1024            // visits under way
 
 	minInterval = 10 * time.Second // between two visits to a server for any purpose
 	maxInterval = 30 * time.Minute // between two visits to a server that does not answer
-	maxSilent   = 3                // visits without an answer, until a server counts as gone
-	perHost     = 8                // visits under way to one host
+	maxSilent   = 3                // visits without an answer until a server counts as gone
+	perHost     = 8                // open visits to one host
 	hostPause   = 250 * time.Millisecond
-	maxFollowed = 1 << 16 // servers of Zandronum that are asked
+	maxFollowed = 1 << 16 // servers of Zandronum that are queried
 	followEvery = time.Second
 	tickEvery   = 50 * time.Millisecond
-	fresh       = 10 * time.Second // for how long an answer is handed out again
+	fresh       = 10 * time.Second // how long an answer is reused
 )
 
 // Errors of a Prober.
 var (
-	// ErrBusy is returned while too many questions are asked.
+	// ErrBusy is returned while there are too many callers.
 	ErrBusy = errors.New("probe: too many questions")
-	// ErrFull is returned while too many servers are watched, in all or at one
-	// address.
+	// ErrFull is returned while too many servers are watched, in total or at
+	// one address.
 	ErrFull = errors.New("probe: too many servers are watched")
 	// ErrUnknownProtocol is returned for servers that speak none of the protocols
 	// of this package.
@@ -58,19 +58,19 @@ type Options struct {
 	Verdicts *verdicts.Log // nil: none are noted
 	Config   Config
 
-	// Exempt tells which addresses the Registry's limit per address does not bind;
-	// nil: none.
+	// Exempt reports whether the Registry's limit per address does not apply to
+	// an address; nil: it always applies.
 	Exempt func(netip.Addr) bool
 	// AskZandronum returns the time between two visits to a server that Zandronum's
 	// master lists, raised to ZandronumLeast; 0 or nil: those are not visited.
 	AskZandronum func() time.Duration
-	// Own tells which addresses are those of this daemon; nil: none.
+	// Own reports whether an address belongs to this daemon; nil: none does.
 	Own func(netip.AddrPort) bool
-	// Broadcast tells which addresses mean a whole network of this machine; nil:
-	// none.
+	// Broadcast reports whether an address is a broadcast address of this
+	// machine's networks; nil: none is.
 	Broadcast func(netip.Addr) bool
-	// Banned tells which addresses may not be listed, which are not asked then;
-	// nil: no address is banned.
+	// Banned reports whether an address must not be listed; it is then not
+	// queried; nil: none is banned.
 	Banned func(netip.Addr) bool
 	// Locate, if not nil, returns country and region of an address.
 	Locate func(netip.Addr) (country, region string)
@@ -80,8 +80,8 @@ type Options struct {
 	Registerer prometheus.Registerer // nil: the metrics of this package are not registered
 }
 
-// Prober asks servers. It implements netserve.PacketHandler for the answers. All
-// methods may be called at any time from any goroutine.
+// Prober queries servers. It implements netserve.PacketHandler for the answers.
+// All methods may be called concurrently.
 type Prober struct {
 	opt        Options
 	metrics    *metrics
@@ -93,19 +93,19 @@ type Prober struct {
 	perAddr  int           // servers watched at one address, static ones not counted
 	askZan   time.Duration // between two visits to a server of Zandronum; 0: none
 	rate     *rate.Limiter
-	conn     netserve.PacketWriter // nil: nothing is asked
+	conn     netserve.PacketWriter // nil: not serving
 	table    table
-	games    map[string]int // servers listed by us, of games that are not in the catalogue
+	games    map[string]int // servers listed by the Prober, of games that are not in the catalogue
 	kept     answers
 	followed uint64 // serial of Zandronum's list when it was read last
 	lookAt   time.Time
 	out      []packet // to be sent once the lock is released; empty whenever the lock is free
 }
 
-// unread is no serial of a list.
+// unread is not a valid serial of a list.
 const unread = math.MaxUint64
 
-// packet is one that is to be sent.
+// packet is a packet to send.
 type packet struct {
 	from netip.Addr
 	to   netip.AddrPort
@@ -123,8 +123,8 @@ func New(opt Options) *Prober {
 	return p
 }
 
-// Reload takes over the live keys, the Registry's limit per address and the answer
-// of AskZandronum. Servers that are watched already stay.
+// Reload applies the live keys, the Registry's limit per address and the result
+// of AskZandronum. Watched servers stay.
 func (p *Prober) Reload(c *Config) {
 	perAddr, askZan := p.opt.Registry.Limits().PerAddr, time.Duration(0)
 	if p.opt.AskZandronum != nil {
@@ -136,13 +136,14 @@ func (p *Prober) Reload(c *Config) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.config, p.perAddr, p.askZan = c, perAddr, askZan
-	// What may begin at once is little, so that visits are spread over a second.
+	// The burst is small, so that visits are spread over a second.
 	p.rate = rate.NewLimiter(rate.Limit(c.Rate), max(c.Rate/10, 1))
 	p.followed = unread
 }
 
-// Serve asks and listens over conn until ctx ends. conn is any socket of its own
-// and stays open; a server that answers there can be reached by strangers.
+// Serve sends queries and receives answers over conn until ctx ends. conn is a
+// socket used for nothing else and stays open; a server that answers it can be
+// reached by strangers.
 func (p *Prober) Serve(ctx context.Context, conn *netserve.PacketConn) error {
 	p.start(conn)
 	defer p.stop()
@@ -185,10 +186,11 @@ func (p *Prober) stop() {
 	}
 }
 
-// Watch has a server visited until Unwatch, or, unless its origin is static,
-// until it was silent for three visits. A repeated call renews the wish; a server
-// that was silent is then visited again soon, but not within ten seconds.
-// The error is ErrForbidden for an address that is never asked, or ErrFull.
+// Watch visits a server regularly until Unwatch, or, unless its origin is
+// static, until it was silent for three visits. A repeated call renews the
+// watch; a silent server is then visited again soon, but not within ten
+// seconds. The error is ErrForbidden for an address that is never queried, or
+// ErrFull.
 func (p *Prober) Watch(w Target) error {
 	i, ok := claimant(w.Origin)
 	if !ok || w.Protocol.String() == "unknown" {
@@ -218,7 +220,7 @@ func (p *Prober) Watch(w Target) error {
 	return nil
 }
 
-// Answers reports whether a watched server answered when it was last visited.
+// Answers reports whether a watched server answered the last visit.
 func (p *Prober) Answers(a netip.AddrPort) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -226,7 +228,7 @@ func (p *Prober) Answers(a netip.AddrPort) bool {
 	return t != nil && t.answered
 }
 
-// soon makes a target due as if it had answered the last time. p.mu is held.
+// soon makes a target due as if it had answered the last visit. p.mu is held.
 func (p *Prober) soon(t *target, now time.Time) {
 	due := now
 	if !t.asked.IsZero() {
@@ -243,7 +245,8 @@ func (p *Prober) soon(t *target, now time.Time) {
 	}
 }
 
-// room says whether another server of a host may be watched. p.mu is held.
+// room returns an error if no further server of a host may be watched. p.mu is
+// held.
 func (p *Prober) room(host netip.Addr) error {
 	if p.table.watched >= p.config.MaxServers {
 		p.metrics.refused(refusedFull)
@@ -256,8 +259,8 @@ func (p *Prober) room(host netip.Addr) error {
 	return nil
 }
 
-// Forbidden returns why an address is never asked, which is ErrForbidden with a
-// reason, or nil if it may be asked.
+// Forbidden returns an error that wraps ErrForbidden with the reason if an
+// address is never queried, else nil.
 func (p *Prober) Forbidden(a netip.AddrPort) error {
 	switch {
 	case !askable(a):
@@ -270,8 +273,9 @@ func (p *Prober) Forbidden(a netip.AddrPort) error {
 	return nil
 }
 
-// forbids returns why a server is not watched. Only what an operator named is held
-// against the networks of this machine, which takes time.
+// forbids returns the reason for which a server is not watched. Only servers
+// that an operator named are compared with the networks of this machine, which
+// takes time.
 func (p *Prober) forbids(w Target) error {
 	if w.Origin == master.Static {
 		return p.Forbidden(w.Address)
@@ -282,8 +286,8 @@ func (p *Prober) forbids(w Target) error {
 	return nil
 }
 
-// may reports whether an address may be asked, but for broadcast addresses of
-// single networks, which no packet comes from.
+// may reports whether an address may be queried. It does not check for
+// broadcast addresses of single networks, from which no packet comes.
 func (p *Prober) may(a netip.AddrPort) bool {
 	return askable(a) && !p.own(a)
 }
@@ -292,8 +296,8 @@ func (p *Prober) may(a netip.AddrPort) bool {
 func (p *Prober) own(a netip.AddrPort) bool { return p.opt.Own != nil && p.opt.Own(a) }
 
 // Unwatch removes a server from the watch list of an origin. If no other origin
-// watches it, it leaves the list at once. It reports false if the origin did not
-// watch it.
+// watches it, it leaves the list at once. It returns false if the origin did
+// not watch it.
 func (p *Prober) Unwatch(a netip.AddrPort, o master.Origin) bool {
 	i, ok := claimant(o)
 	if !ok {
@@ -316,8 +320,7 @@ func (p *Prober) Unwatch(a netip.AddrPort, o master.Origin) bool {
 	return true
 }
 
-// Watched returns the servers that an origin wants watched, in no particular
-// order.
+// Watched returns the servers that an origin watches, in no particular order.
 func (p *Prober) Watched(o master.Origin) []Target {
 	i, ok := claimant(o)
 	if !ok {
@@ -334,14 +337,14 @@ func (p *Prober) Watched(o master.Origin) []Target {
 	return out
 }
 
-// counts returns how many servers are watched, by why.
+// counts returns the numbers of watched servers, by reason.
 func (p *Prober) counts() (static, watched, followed, visits int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.table.static, p.table.watched, p.table.followed, p.table.visits
 }
 
-// send sends what was put out. p.mu is not held.
+// send sends the packets of out. p.mu is not held.
 func (p *Prober) send(w netserve.PacketWriter, out []packet) {
 	for _, o := range out {
 		p.metrics.sent.Inc()

@@ -10,15 +10,15 @@ import (
 	"github.com/respawnd/respawnd/master"
 )
 
-// Protocol says how a server is asked.
+// Protocol is the protocol in which a server is queried.
 type Protocol uint8
 
 // The protocols.
 const (
 	// GS1 is the backslash text of GameSpy's first servers.
 	GS1 Protocol = iota + 1
-	// GS3 is the binary query of GameSpy's later servers: with a challenge, and
-	// for those that do not know it without.
+	// GS3 is the binary query of GameSpy's later servers: with a challenge, or
+	// without for servers that do not support it.
 	GS3
 	// A2S are the queries of Source, GoldSource and many later games.
 	A2S
@@ -42,8 +42,7 @@ func (p Protocol) String() string {
 	return "unknown"
 }
 
-// ParseProtocol is the inverse of String. The error names the words that are
-// allowed.
+// ParseProtocol is the inverse of String. The error names the allowed words.
 func ParseProtocol(word string) (Protocol, error) {
 	var words []string
 	for _, p := range Protocols() {
@@ -55,7 +54,8 @@ func ParseProtocol(word string) (Protocol, error) {
 	return 0, fmt.Errorf("%.40q is no protocol that can be asked in; known: %s", word, strings.Join(words, ", "))
 }
 
-// least returns the least time between two visits to a server for any purpose.
+// least returns the minimum time between two visits to a server for any
+// purpose.
 func (p Protocol) least() time.Duration {
 	if p == Zandronum {
 		return ZandronumLeast
@@ -73,19 +73,20 @@ func (p Protocol) tries() int {
 
 // Target is a server to watch.
 type Target struct {
-	Address  netip.AddrPort // where it is asked; this is what lists show
+	Address  netip.AddrPort // queried address, which lists show
 	Protocol Protocol
-	// Game is the game it is listed under if it does not say which; lower case.
-	// Empty: it must say it.
+	// Game is the game it is listed under if it does not name one; lower case.
+	// Empty: it must name one.
 	Game string
-	// Origin is Static, FromValve or FromLAN: who wants it.
+	// Origin is Static, FromValve or FromLAN: the reason to watch it.
 	Origin master.Origin
-	// Via is our address that it is asked from; zero: the system chooses.
+	// Via is the local address to query it from; zero: the system chooses.
 	Via netip.Addr
 }
 
-// claimants are the origins that may want a server, the strongest first: the
-// server is listed under the first that wants it, and asked in its protocol.
+// claimants are the origins that may watch a server, the strongest first: the
+// server is listed under the first that watches it, and queried in its
+// protocol.
 var claimants = [...]master.Origin{master.Static, master.FromValve, master.FromLAN}
 
 func claimant(o master.Origin) (int, bool) {
@@ -97,7 +98,8 @@ func claimant(o master.Origin) (int, bool) {
 	return 0, false
 }
 
-// lowestPort is the lowest port that is asked: below are services of the system.
+// lowestPort is the lowest port that is queried: lower ones belong to services
+// of the system.
 const lowestPort = 1024
 
 // askable reports whether a game server may be at an address.

@@ -37,8 +37,8 @@ func (p *Prober) tick(now time.Time) {
 	p.send(w, out)
 }
 
-// turn does what is due for a target. It reports false if no more visits may
-// begin now. p.mu is held.
+// turn begins or continues the visit of a due target. It returns false if no
+// more visits may begin now. p.mu is held.
 func (p *Prober) turn(t *target, now time.Time) (goOn bool) {
 	switch {
 	case t.visit != nil:
@@ -115,15 +115,16 @@ func (p *Prober) every(t *target) time.Duration {
 	switch {
 	case t.owned:
 		return p.askZan
-	case t.protocol() == 0: // remembered, so that it is not asked too often
+	case t.protocol() == 0: // kept, so that it is not queried too often
 		return ZandronumLeast
 	default:
 		return max(p.config.Every, t.protocol().least())
 	}
 }
 
-// pause returns how long a target rests after a visit: longer if it is silent,
-// and up to a tenth more, so that those who came together part. p.mu is held.
+// pause returns the time between two visits to a target: longer if it is
+// silent, and up to a tenth more, so that visits do not stay in step. p.mu is
+// held.
 func (p *Prober) pause(t *target) time.Duration {
 	d := p.every(t)
 	if t.wanted() && t.listed == "" && !t.owned {
@@ -135,7 +136,7 @@ func (p *Prober) pause(t *target) time.Duration {
 	return d + rand.N(d/10+1) // it spreads load
 }
 
-// missed notes that a target did not answer. p.mu is held.
+// missed records that a target did not answer. p.mu is held.
 func (p *Prober) missed(t *target) {
 	t.silent++
 	t.answered = false
@@ -163,15 +164,15 @@ func (p *Prober) note(t *target, game string, v verdicts.Verdict) {
 	p.opt.Verdicts.Note(serviceName, t.addr, game, v)
 }
 
-// noteNamed notes why a server that an operator named is not in the list. p.mu is
-// held.
+// noteNamed notes the reason for which a server that an operator named is not
+// in the list. p.mu is held.
 func (p *Prober) noteNamed(t *target, v verdicts.Verdict) {
 	if c := t.claims[0]; c.protocol != 0 && t.listed == "" && !t.owned {
 		p.note(t, c.game, v)
 	}
 }
 
-// denial returns the verdict about a server that answered that it does not tell.
+// denial returns the verdict about a server that denied the query.
 func denial(err error) verdicts.Verdict {
 	switch {
 	case errors.Is(err, ErrBanned):
@@ -191,8 +192,8 @@ func unanswered(p Protocol) verdicts.Verdict {
 	return verdicts.NoAnswer
 }
 
-// ServePacket takes a packet of an answer. Only servers that were asked are
-// listened to.
+// ServePacket handles a packet of an answer. Packets from servers that were not
+// queried are dropped.
 func (p *Prober) ServePacket(w netserve.PacketWriter, pk netserve.Packet) {
 	var few [1]packet
 	p.mu.Lock()

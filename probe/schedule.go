@@ -9,38 +9,38 @@ import (
 	"github.com/respawnd/respawnd/master"
 )
 
-// target is an address that is asked, or was not long ago.
+// target is an address that is queried, or was recently.
 type target struct {
 	addr netip.AddrPort
 
-	claims [len(claimants)]claim // who wants it watched
+	claims [len(claimants)]claim // origins that watch it
 	follow master.Key            // of the record that it belongs to, if followed
 	owned  bool                  // followed: its record belongs to another service
 
-	listed   string // the game under which it is listed by us; empty: it is not
-	silent   int    // visits without an answer, since the last one
+	listed   string // the game under which the Prober lists it; empty: not listed
+	silent   int    // visits without an answer since the last one with an answer
 	answered bool   // the last visit
-	denied   bool   // in the last visit it said that it does not tell
+	denied   bool   // it denied the query of the last visit
 	noted    bool   // there is a verdict
 	verdict  verdicts.Verdict
 	asked    time.Time
-	rulesDue time.Time // when what changes rarely is asked for again
+	rulesDue time.Time // when data that changes rarely is requested again
 	via      netip.Addr
 
-	due   time.Time // next visit; or, during one, when to look after it
+	due   time.Time // time of the next visit or, during one, of the next look
 	place int       // in the queue
-	visit *visit    // nil: none is under way
+	visit *visit    // nil: none is open
 	wait  *waiting  // callers that wait for the end of the visit; nil: none
 }
 
-// claim is the wish of one origin to have a server watched.
+// claim is the watch of one origin on a server.
 type claim struct {
-	protocol Protocol // 0: there is no such wish
+	protocol Protocol // 0: no claim
 	game     string
 	via      netip.Addr
 }
 
-// strongest returns the claim that counts. ok is false if there is none.
+// strongest returns the strongest claim. ok is false if there is none.
 func (t *target) strongest() (c claim, origin master.Origin, ok bool) {
 	for i := range t.claims {
 		if t.claims[i].protocol != 0 {
@@ -59,7 +59,7 @@ func (t *target) protocol() Protocol {
 	return c.protocol
 }
 
-// wanted reports whether a target is visited again and again.
+// wanted reports whether a target is visited regularly.
 func (t *target) wanted() bool { return t.protocol() != 0 }
 
 // queue holds the targets by the time at which they are due. It implements
@@ -108,12 +108,12 @@ func (q *queue) at(t *target, due time.Time) {
 type table struct {
 	targets map[netip.AddrPort]*target
 	queue   queue
-	open    map[netip.Addr]int // visits under way, by host
+	open    map[netip.Addr]int // open visits, by host
 	visits  int                // visits under way
 
-	watched  int                // targets that an origin other than static wants
-	static   int                // targets that an operator wants
-	followed int                // targets whose record belongs to others
+	watched  int                // targets that an origin other than static watches
+	static   int                // targets that an operator added
+	followed int                // targets whose record belongs to other services
 	perAddr  map[netip.Addr]int // watched ones by host
 }
 
@@ -123,7 +123,7 @@ func newTable() table {
 	}
 }
 
-// get returns the target of an address, made if there is none.
+// get returns the target of an address, a new one if there is none.
 func (tb *table) get(a netip.AddrPort, due time.Time) *target {
 	t := tb.targets[a]
 	if t == nil {
@@ -134,13 +134,13 @@ func (tb *table) get(a netip.AddrPort, due time.Time) *target {
 	return t
 }
 
-// forget removes a target that is not wanted any more.
+// forget removes a target that is no longer needed.
 func (tb *table) forget(t *target) {
 	heap.Remove(&tb.queue, t.place)
 	delete(tb.targets, t.addr)
 }
 
-// weak reports whether an origin other than static wants a target.
+// weak reports whether an origin other than static watches a target.
 func (t *target) weak() bool {
 	for i := range t.claims {
 		if t.claims[i].protocol != 0 && claimants[i] != master.Static {
@@ -150,7 +150,7 @@ func (t *target) weak() bool {
 	return false
 }
 
-// set sets or, with the zero claim, lifts a claim, and counts.
+// set sets or, with the zero claim, removes a claim, and updates the counts.
 func (tb *table) set(t *target, i int, c claim) {
 	weak, static := t.weak(), t.claims[0].protocol != 0
 	t.claims[i] = c
@@ -172,14 +172,14 @@ func (tb *table) set(t *target, i int, c claim) {
 	}
 }
 
-// begin notes that a visit to a target begins.
+// begin records the start of a visit to a target.
 func (tb *table) begin(t *target, v *visit) {
 	t.visit = v
 	tb.visits++
 	tb.open[t.addr.Addr()]++
 }
 
-// end notes that the visit to a target is over.
+// end records the end of the visit to a target.
 func (tb *table) end(t *target) {
 	t.visit = nil
 	tb.visits--

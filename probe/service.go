@@ -28,7 +28,7 @@ func (*Config) Describe() service.Descriptor {
 	return d
 }
 
-// Open opens the socket from which game servers are asked, on any port. It
+// Open opens the socket from which game servers are queried, on any port. It
 // implements service.Service.
 func (c *Config) Open(ctx context.Context, env *service.Env) (*service.Running, error) {
 	conn, err := netserve.ListenPackets(ctx, "udp4", net.JoinHostPort(env.UDPHost, "0"), netserve.ListenOptions{})
@@ -58,13 +58,13 @@ func (c *Config) Open(ctx context.Context, env *service.Env) (*service.Running, 
 	}, nil
 }
 
-// asker is what other services use of the Prober. It implements service.Asker.
+// asker implements service.Asker with a Prober.
 type asker struct {
 	*Prober
 	statics *Statics
 }
 
-// NewAsker returns what other services use of a Prober.
+// NewAsker returns a service.Asker that uses a Prober.
 func NewAsker(p *Prober, s *Statics) service.Asker { return asker{p, s} }
 
 func (a asker) Watch(at netip.AddrPort, protocol string, o master.Origin) error {
@@ -107,8 +107,8 @@ func (a asker) Check(s *storage.AddedServer) error {
 	return nil
 }
 
-// CheckAdded refuses a server that cannot be asked, and puts its address and game
-// into the form in which they are kept.
+// CheckAdded returns an error for a server that cannot be queried, and brings
+// its address and game into their stored form.
 func CheckAdded(catalogue *games.Catalog, a *storage.AddedServer) (err error) {
 	if _, err := ParseProtocol(a.Protocol); err != nil {
 		return err

@@ -11,8 +11,8 @@ import (
 	"github.com/respawnd/respawnd/internal/ssq"
 )
 
-// ErrManyServers means that what was asked knows several servers, as a master
-// does.
+// ErrManyServers means that the queried host answers for several servers, as a
+// master does.
 var ErrManyServers = errors.New("it answers for several servers or for none, as a master does")
 
 // The stages of a talk in Standard Server Queries.
@@ -35,15 +35,15 @@ func ssqQuestion(at int) ssq.Query {
 	}
 }
 
-// ssqTalk asks a server for its info, then for its players if it has any, then
-// for its rules if they are wanted. Info alone is enough.
+// ssqTalk requests the info of a server, then its players if it has any, then
+// its rules if extras are requested. Info alone is enough.
 type ssqTalk struct {
 	extras bool
 	at     int
 	ex     *ssq.Exchange
 
 	info, players, rules ssq.Table
-	ruled                bool // the rules have come
+	ruled                bool // the rules were received
 }
 
 func newSSQTalk(extras bool) *ssqTalk {
@@ -53,7 +53,7 @@ func newSSQTalk(extras bool) *ssqTalk {
 }
 
 func (t *ssqTalk) begin() {
-	t.ex = ssq.NewExchange(ssqQuestion(t.at), byte(rand.Uint32())) // it only tells answers apart; the address is checked
+	t.ex = ssq.NewExchange(ssqQuestion(t.at), byte(rand.Uint32())) // it only distinguishes answers; the address is checked
 }
 
 func (t *ssqTalk) question() []byte { return t.ex.Question() }
@@ -72,7 +72,7 @@ func (t *ssqTalk) take(packet []byte) (query.Step, error) {
 		return query.Wait, err
 	case err != nil && t.at == ssqInfo:
 		return query.Done, err
-	case err != nil: // it does not tell this, but more perhaps
+	case err != nil: // it denies this, but possibly not the rest
 		return t.next(), nil
 	}
 	switch answer := t.ex.Answer(); t.at {
@@ -88,7 +88,7 @@ func (t *ssqTalk) take(packet []byte) (query.Step, error) {
 	return t.next(), nil
 }
 
-// next continues to the next question that makes sense.
+// next continues with the next useful question.
 func (t *ssqTalk) next() query.Step {
 	for t.at++; t.at < ssqOver; t.at++ {
 		if t.at == ssqPlayers && ssqCell(&t.info, 0, "numplayers", "players") != "0" || t.at == ssqRules && t.extras {
@@ -110,8 +110,8 @@ func (t *ssqTalk) held() bool { return false }
 
 func (t *ssqTalk) partial() bool { return !t.ruled }
 
-// ssqCell returns the first cell of a row that one of the names has, of which
-// the draft knows several for some columns.
+// ssqCell returns the first cell of a row under one of the names; the draft has
+// several names for some columns.
 func ssqCell(t *ssq.Table, row int, names ...string) string {
 	for _, name := range names {
 		if cell := t.Cell(row, name); cell != "" {
@@ -121,7 +121,7 @@ func ssqCell(t *ssq.Table, row int, names ...string) string {
 	return ""
 }
 
-// status puts the answers into the words of other protocols.
+// status converts the answers to the names of other protocols.
 func (t *ssqTalk) status() query.Status {
 	var st query.Status
 	add := func(name, value string) {

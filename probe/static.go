@@ -17,12 +17,12 @@ import (
 	"github.com/respawnd/respawnd/master"
 )
 
-// Times and bounds of looking names up.
+// Times and bounds of name resolution.
 const (
-	// LookupEvery is how often the names of hosts are looked up again.
+	// LookupEvery is the interval at which host names are resolved again.
 	LookupEvery = 5 * time.Minute
 
-	retryEvery    = 30 * time.Second // names that could not be looked up
+	retryEvery    = 30 * time.Second // names that could not be resolved
 	lookupTime    = 5 * time.Second
 	lookupsAtOnce = 8
 )
@@ -31,16 +31,16 @@ const (
 type Named struct {
 	Protocol Protocol
 	Address  string // host:port; the host may be a name
-	Game     string // under which it is listed; empty: it says so itself
+	Game     string // under which it is listed; empty: the server names it
 }
 
 // Lookup returns the addresses of a host; Resolver.LookupNetIP of package net
 // does, asked for "ip4".
 type Lookup func(ctx context.Context, host string) ([]netip.Addr, error)
 
-// Statics has the servers that an operator named watched, under origin static.
-// It looks up the names of their hosts, again and again, apart from everything
-// else. All methods may be called from any goroutine.
+// Statics watches the servers that an operator named, under origin static. It
+// resolves the names of their hosts regularly in a goroutine of its own. All
+// methods may be called concurrently.
 type Statics struct {
 	prober *Prober
 	lookup Lookup
@@ -49,8 +49,8 @@ type Statics struct {
 
 	mu       sync.Mutex // guards the fields below
 	named    []Named
-	resolved map[string]netip.Addr     // by name of the host; zero: it has no address
-	refused  map[netip.AddrPort]string // that are not asked, and why, as it was logged
+	resolved map[string]netip.Addr     // by host name; zero: no address
+	refused  map[netip.AddrPort]string // servers that are not queried, with the logged reason
 }
 
 // NewStatics returns Statics without servers.
@@ -59,7 +59,7 @@ func NewStatics(p *Prober, lookup Lookup, log zerolog.Logger) *Statics {
 }
 
 // Set replaces the servers. Those with an address are watched at once, those
-// with a name as soon as Run has looked it up.
+// with a name as soon as Run has resolved it.
 func (s *Statics) Set(list []Named) {
 	s.mu.Lock()
 	s.named = slices.Clone(list)
@@ -67,11 +67,11 @@ func (s *Statics) Set(list []Named) {
 	s.mu.Unlock()
 	select {
 	case s.wake <- struct{}{}:
-	default: // Run will see to it anyway
+	default: // Run is already signalled
 	}
 }
 
-// Run looks names up until ctx ends.
+// Run resolves names until ctx ends.
 func (s *Statics) Run(ctx context.Context) {
 	tick := time.NewTicker(retryEvery)
 	defer tick.Stop()
@@ -91,7 +91,7 @@ func (s *Statics) Run(ctx context.Context) {
 	}
 }
 
-// look looks up the names without an address, or all of them again.
+// look resolves the names without an address, or all of them again.
 func (s *Statics) look(ctx context.Context, again bool) {
 	var g errgroup.Group
 	g.SetLimit(lookupsAtOnce)
@@ -104,8 +104,7 @@ func (s *Statics) look(ctx context.Context, again bool) {
 	s.apply()
 }
 
-// hosts returns the names to look up, and forgets those that are not wanted any
-// more.
+// hosts returns the names to resolve, and drops those that are no longer used.
 func (s *Statics) hosts(again bool) []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -129,8 +128,8 @@ func (s *Statics) hosts(again bool) []string {
 	return list
 }
 
-// resolve looks one name up. An address that it still has is kept, else the
-// first counts. If the question fails, nothing changes.
+// resolve resolves one name. The present address is kept if the name still has
+// it, else the first one is used. After an error nothing changes.
 func (s *Statics) resolve(ctx context.Context, host string) {
 	bounded, cancel := context.WithTimeout(ctx, lookupTime)
 	defer cancel()
@@ -163,7 +162,7 @@ func (s *Statics) resolve(ctx context.Context, host string) {
 
 var errNoAddress = errors.New("it has no IPv4 address")
 
-// address returns where a server is; ok is false if that is not known.
+// address returns the address of a server; ok is false if it is unknown.
 func (s *Statics) address(n Named) (a netip.AddrPort, ok bool) {
 	host, text, err := net.SplitHostPort(n.Address)
 	port, errPort := strconv.ParseUint(text, 10, 16)
@@ -177,15 +176,15 @@ func (s *Statics) address(n Named) (a netip.AddrPort, ok bool) {
 	return netip.AddrPortFrom(ip.Unmap(), uint16(port)), ip.IsValid()
 }
 
-// State is how it is with a server that an operator named.
+// State is the state of a server that an operator named.
 type State struct {
-	Address string         // as it was named
-	At      netip.AddrPort // zero: the name of its host has no address yet
-	Answers bool           // it reported what it plays when it was last asked
-	Why     string         // why it is not in the list; empty: it is, or no reason is known
+	Address string         // as the operator wrote it
+	At      netip.AddrPort // zero: its host name has no address yet
+	Answers bool           // it answered the last query
+	Why     string         // reason for which it is not listed; empty: listed, or unknown
 }
 
-// States returns how it is with the servers, in the order of Set.
+// States returns the states of the servers, in the order of Set.
 func (s *Statics) States() []State {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -207,8 +206,8 @@ func (s *Statics) States() []State {
 	return list
 }
 
-// stateOf returns whether a server reported what it plays when it was last asked,
-// and why it is not in the list, if that is known.
+// stateOf returns whether a server answered the last query, and the reason for
+// which it is not in the list, if known.
 func (p *Prober) stateOf(a netip.AddrPort) (answers bool, why string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -222,7 +221,7 @@ func (p *Prober) stateOf(a netip.AddrPort) (answers bool, why string) {
 	return t.answered && !t.denied, why
 }
 
-// apply has watched what is named, and nothing else. s.mu is held.
+// apply watches the named servers, and no others. s.mu is held.
 func (s *Statics) apply() {
 	want := make(map[netip.AddrPort]Target, len(s.named))
 	for _, n := range s.named {
@@ -245,7 +244,7 @@ func (s *Statics) apply() {
 		}
 		refused[t.Address] = err.Error()
 		if s.refused[t.Address] == err.Error() {
-			continue // apply is called again and again
+			continue // logged once only
 		}
 		s.log.Warn().Stringer("address", t.Address).Err(err).Msg("a game server that was named is not asked")
 		s.prober.opt.Verdicts.Note(serviceName, t.Address, t.Game, verdicts.NeverAsked)

@@ -9,10 +9,10 @@ import (
 	"github.com/respawnd/respawnd/master"
 )
 
-// Status is what a server says about itself.
+// Status is the status that a server reports.
 type Status = query.Status
 
-// maxKept bounds the answers that are handed out again.
+// maxKept bounds the answers that are kept for reuse.
 const maxKept = 1024
 
 // waiting is for callers that wait for the end of a visit.
@@ -22,7 +22,7 @@ type waiting struct {
 	err    error
 }
 
-// finish hands out the end of a visit; a nil w has no callers that wait.
+// finish delivers the result of a visit; a nil w has no waiting callers.
 func (w *waiting) finish(st query.Status, err error) {
 	if w != nil {
 		w.status, w.err = st, err
@@ -63,13 +63,13 @@ func (a answers) sweep(now time.Time) {
 	}
 }
 
-// Status returns what the listed server with a public address says about
-// itself: as it was at most ten seconds ago or, if its protocol forbids to ask
-// it so soon again, as the list knows it. Callers that want the same server share
-// one visit. It waits for the answer or until ctx ends. The caller must not
-// change the slices of the status. The error is master.ErrNotListed,
-// ErrForbidden, ErrUnknownProtocol, ErrBusy, ErrNotServing, ErrNoAnswer,
-// ErrTooMuch, ErrTooSoon, ErrBanned or that of ctx.
+// Status returns the status of the listed server with a public address: at most
+// ten seconds old or, if its protocol forbids a query so soon, from the list.
+// Concurrent callers for the same server share one visit. It waits for the
+// answer or until ctx ends. The caller must not modify the slices of the
+// status. The error is master.ErrNotListed, ErrForbidden, ErrUnknownProtocol,
+// ErrBusy, ErrNotServing, ErrNoAnswer, ErrTooMuch, ErrTooSoon, ErrBanned or
+// that of ctx.
 func (p *Prober) Status(ctx context.Context, public netip.AddrPort) (Status, error) {
 	srv, ok := p.opt.Registry.Find(public)
 	if !ok {
@@ -118,9 +118,9 @@ func (p *Prober) talkFor(srv *master.Server, t *target) (talk, Protocol) {
 	}
 }
 
-// join returns the end of the visit to a server that is under way, begun if
-// there is none. It returns none if there is an answer already, or the server cannot be
-// asked.
+// join returns the open visit to a server, after beginning one if there is
+// none. It returns nil if there is an answer already, or the server cannot be
+// queried.
 func (p *Prober) join(srv *master.Server, at netip.AddrPort, now time.Time) (*waiting, Status, error) {
 	p.mu.Lock()
 	if st, ok := p.kept.get(at, now); ok {
@@ -153,7 +153,7 @@ func (p *Prober) join(srv *master.Server, at netip.AddrPort, now time.Time) (*wa
 	return w, Status{}, nil
 }
 
-// cannot returns what to answer if a server cannot be asked now. p.mu is held.
+// cannot returns the result if a server cannot be queried now. p.mu is held.
 func (p *Prober) cannot(srv *master.Server, t *target, tk talk, protocol Protocol, now time.Time) (st Status, done bool, err error) {
 	switch {
 	case tk == nil:
@@ -172,7 +172,7 @@ func (p *Prober) cannot(srv *master.Server, t *target, tk talk, protocol Protoco
 	return Status{}, false, nil
 }
 
-// recorded returns what the list knows of a server.
+// recorded returns the status of a server from the list.
 func recorded(srv *master.Server) Status {
 	var st Status
 	for name, value := range srv.Rules.All() {

@@ -13,18 +13,19 @@ import (
 var (
 	// ErrNoAnswer is returned for a server that did not answer in time.
 	ErrNoAnswer = errors.New("probe: no answer")
-	// ErrForbidden is returned for an address that is never asked.
+	// ErrForbidden is returned for an address that is never queried.
 	ErrForbidden = errors.New("this address is never asked")
 	// ErrTooMuch is returned for a server that sends packets without end.
 	ErrTooMuch = errors.New("probe: too many packets")
-	// ErrTooSoon means that a server says that it was asked too soon after
-	// another query from here.
+	// ErrTooSoon means that a server denied a query because it came too soon
+	// after another one from this address.
 	ErrTooSoon = errors.New("the server was asked too soon after another query from here")
-	// ErrBanned means that a server says that this address is banned.
+	// ErrBanned means that a server denied a query because this address is
+	// banned.
 	ErrBanned = errors.New("the server says that this address is banned")
 )
 
-// denies reports whether a server answered that it does not tell.
+// denies reports whether a server denied a query.
 func denies(err error) bool {
 	return errors.Is(err, ErrTooSoon) || errors.Is(err, ErrBanned) || errors.Is(err, ErrManyServers) || errors.Is(err, ssq.ErrRefused)
 }
@@ -34,41 +35,42 @@ const (
 	// QuestionTime is how long a server has for the whole answer to a question.
 	QuestionTime = 3 * time.Second
 
-	heldTime   = 200 * time.Millisecond // for the rest of an answer that may have none
-	askAgain   = time.Second            // after a question, if its answer is not whole
+	heldTime   = 200 * time.Millisecond // for the rest of an answer that may be complete
+	askAgain   = time.Second            // after a question without a whole answer
 	maxTries   = 3                      // of one question
 	maxPackets = 96                     // taken during one visit, useless ones included
 	maxBytes   = 256 << 10              // taken during one visit
 )
 
 // talk is the exchange with a server during one visit: question after question,
-// until it has sent all that its protocol provides. It knows no time and no
+// until all data of its protocol is received. It knows no time and no
 // addresses.
 type talk interface {
-	// question returns the packet to send now, and again if nothing comes.
+	// question returns the packet to send now, and to repeat if no answer
+	// comes.
 	question() []byte
-	// stage grows when another thing is asked for; a repetition with a challenge
-	// is none.
+	// stage grows with each new request; a repetition with a challenge does not
+	// count.
 	stage() int
-	// take takes a packet of the server and says how to go on. After an error the
-	// talk continues as if the packet had not come, unless the step is Done: then
-	// the server answered that it does not tell (see denies).
+	// take handles a packet of the server and returns the next step. After an
+	// error the talk continues as if the packet had not come, unless the step
+	// is Done: then the server denied the query (see denies).
 	take(packet []byte) (query.Step, error)
-	// silence notes that no whole answer came. Ask: there is another question,
-	// which it says a few times at most.
-	// Done: what was said before is enough. Wait: nothing is known of the server.
+	// silence is called when no whole answer came. Ask: there is another
+	// question, at most a few times. Done: the earlier answers are enough.
+	// Wait: nothing is known of the server.
 	silence() query.Step
-	// held reports whether silence would not say Wait although the answer to the
-	// present question is not whole, so that it need not be waited for long.
+	// held reports whether silence would not return Wait although the answer to
+	// the present question is not whole, so that a short wait is enough.
 	held() bool
-	// status returns what the server said, once it is Done.
+	// status returns the result, once it is Done.
 	status() query.Status
-	// partial reports whether status lacks what changes rarely, because it was not
-	// asked for or did not come.
+	// partial reports whether status lacks the data that changes rarely,
+	// because it was not requested or not received.
 	partial() bool
 }
 
-// newTalk begins a talk. extras: what changes rarely is asked for, too.
+// newTalk begins a talk. extras requests also the data that changes rarely.
 func newTalk(p Protocol, extras bool) talk {
 	switch p {
 	case GS1:
@@ -86,14 +88,14 @@ func newTalk(p Protocol, extras bool) talk {
 	}
 }
 
-// visit is a talk that is under way: it counts, and keeps the times.
+// visit is an open talk, with its counts and times.
 type visit struct {
 	talk     talk
 	protocol Protocol
 	tries    int // of the present question
 	packets  int
 	bytes    int
-	again    time.Time // when the question is repeated, or given up if all tries are used
+	again    time.Time // when to repeat the question, or to give up after all tries
 	end      time.Time // of the present question
 }
 
@@ -103,12 +105,12 @@ func newVisit(t talk, p Protocol, now time.Time) *visit {
 	return v
 }
 
-// begin begins a question.
+// begin starts a question.
 func (v *visit) begin(now time.Time) {
 	v.tries, v.end = 0, now.Add(QuestionTime)
 }
 
-// ask returns the present question, to be sent now.
+// ask returns the present question, to send now.
 func (v *visit) ask(now time.Time) []byte {
 	v.tries++
 	v.again = now.Add(askAgain)
@@ -118,8 +120,8 @@ func (v *visit) ask(now time.Time) []byte {
 	return v.talk.question()
 }
 
-// look is called at v.again. It returns a packet to send, or that the visit is
-// over: then err is nil if the server answered enough.
+// look is called at v.again. It returns a packet to send, or over; then err is
+// nil if the server answered enough.
 func (v *visit) look(now time.Time) (packet []byte, over bool, err error) {
 	if now.Before(v.end) {
 		return v.ask(now), false, nil
@@ -135,8 +137,8 @@ func (v *visit) look(now time.Time) (packet []byte, over bool, err error) {
 	}
 }
 
-// take takes a packet of the server. useless: it was no part of an answer. After
-// the end err is nil if the server answered.
+// take handles a packet of the server. useless reports that it was not part of
+// an answer. At the end err is nil if the server answered.
 func (v *visit) take(data []byte, now time.Time) (packet []byte, over, useless bool, err error) {
 	v.packets++
 	v.bytes += len(data)
@@ -152,7 +154,7 @@ func (v *visit) take(data []byte, now time.Time) (packet []byte, over, useless b
 		if v.talk.stage() != stage {
 			v.begin(now)
 		} else if v.tries > 0 {
-			v.tries-- // the server spoke; the question is the same with a challenge
+			v.tries-- // the server responded; the same question follows with a challenge
 		}
 		return v.ask(now), false, err != nil, nil
 	}
@@ -163,8 +165,7 @@ func (v *visit) take(data []byte, now time.Time) (packet []byte, over, useless b
 	return nil, false, err != nil, nil
 }
 
-// enough ends a talk before its time. It returns err unless the server
-// answered enough.
+// enough ends a talk early. It returns err unless the server answered enough.
 func enough(t talk, err error) error {
 	for {
 		switch t.silence() {
@@ -177,8 +178,8 @@ func enough(t talk, err error) error {
 	}
 }
 
-// gameSpyTalk asks the status queries of GameSpy's protocols, in turn if there
-// are several that the server may know.
+// gameSpyTalk sends the status queries of GameSpy's protocols, in turn if the
+// server may support several.
 type gameSpyTalk struct {
 	kinds []query.Kind
 	asked int
@@ -193,7 +194,7 @@ func (t *gameSpyTalk) question() []byte {
 		fresh = true
 	}
 	if fresh {
-		t.ex = query.NewExchange(t.kinds[t.asked%len(t.kinds)], rand.Uint32()) // it only tells answers apart; the address is checked
+		t.ex = query.NewExchange(t.kinds[t.asked%len(t.kinds)], rand.Uint32()) // it only distinguishes answers; the address is checked
 		t.asked++
 	}
 	return t.ex.Question()

@@ -10,10 +10,11 @@ import (
 	wire "github.com/respawnd/respawnd/internal/zandronum"
 )
 
-// ZandronumLeast is the least time between two queries to a server of Zandronum.
+// ZandronumLeast is the minimum time between two queries to a server of
+// Zandronum.
 const ZandronumLeast = time.Minute
 
-// zandronumTalk asks a server of Zandronum for everything at once.
+// zandronumTalk requests all data of a Zandronum server at once.
 type zandronumTalk struct {
 	answer answer
 	info   *wire.Info
@@ -25,8 +26,7 @@ func newZandronumTalk() *zandronumTalk {
 	return &zandronumTalk{answer: answer{time: binary.LittleEndian.Uint32(b[:])}}
 }
 
-// question asks for everything. A server that knows no segments ignores that
-// they are wanted.
+// question requests everything. A server without segments ignores that request.
 func (t *zandronumTalk) question() []byte {
 	q := wire.Query{Flags: wire.AllFlags, Time: t.answer.time, Flags2: wire.AllFlags2, Segmented: true}
 	return wire.Encode(nil, wire.AppendQuery(nil, q))
@@ -54,18 +54,18 @@ func (t *zandronumTalk) partial() bool { return false }
 
 func (t *zandronumTalk) held() bool { return false }
 
-// errForged means that a message answers another query than ours.
+// errForged means that a message does not answer our query.
 var errForged = errors.New("answer to another query")
 
-// answer is what came for one query so far.
+// answer collects the answer to one query.
 type answer struct {
-	time  uint32         // comes back in the answer; no other address knows it
+	time  uint32         // repeated in the answer; secret from other addresses
 	parts *wire.Assembly // nil until a segment comes
 }
 
 // take reads a message. With ErrTooSoon and ErrBanned there is no information;
 // after any other error the answer may still come. Both results are nil if more
-// of it is to come.
+// segments are missing.
 func (a *answer) take(message []byte) (*wire.Info, error) {
 	kind, body := wire.ParseKind(message)
 	switch kind {
@@ -111,7 +111,7 @@ func (a *answer) assemble(body []byte) ([]byte, error) {
 	}
 	whole, err := a.parts.Add(s)
 	if whole != nil || err != nil {
-		// Begin again: what is forged must not keep the real answer out.
+		// Begin again: a forged segment must not keep the real answer out.
 		a.parts = nil
 	}
 	return whole, err

@@ -21,7 +21,7 @@ func (s *zandronumSheet) number(name string, v int) { s.add(name, strconv.Itoa(v
 
 func (s *zandronumSheet) bool(name string, v bool) { s.add(name, digit(v)) }
 
-// digit writes what is on or off as rules do.
+// digit returns "1" or "0", as in rules.
 func digit(v bool) string {
 	if v {
 		return "1"
@@ -37,8 +37,8 @@ func (s *zandronumSheet) list(name string, values []string) {
 	s.add(name, strings.Join(clean, ";"))
 }
 
-// plain removes what only a game shows: colour codes, which are 0x1C and a
-// letter or a name in brackets, and control characters.
+// plain removes colour codes, which are 0x1C and a letter or a name in
+// brackets, and control characters.
 func plain(text string) string {
 	var b strings.Builder
 	for i := 0; i < len(text); i++ {
@@ -58,8 +58,8 @@ func plain(text string) string {
 	return b.String()
 }
 
-// describeZandronum puts an answer into rules, players and teams. What web pages
-// and tools know from other games has the same names as there.
+// describeZandronum converts an answer to rules, players and teams, with the
+// names that other games use where possible.
 func describeZandronum(i *wire.Info) query.Status {
 	var s zandronumSheet
 	s.basics(i)
@@ -68,7 +68,7 @@ func describeZandronum(i *wire.Info) query.Status {
 	return query.Status{Rules: s, Players: zandronumPlayers(i), Teams: zandronumTeams(i)}
 }
 
-// basics are what every list shows.
+// basics adds the rules that every list shows.
 func (s *zandronumSheet) basics(i *wire.Info) {
 	s.text("hostname", i.Name)
 	s.text("gamever", i.Version)
@@ -101,9 +101,9 @@ func (s *zandronumSheet) basics(i *wire.Info) {
 	}
 }
 
-// zandronumPlaces returns how many may be on the server, which is what its number
-// of players counts up to: sv_maxclients. sv_maxplayers is how many of them may
-// play at a time; the others watch.
+// zandronumPlaces returns the number of clients that fit on the server,
+// sv_maxclients, which its number of players can reach. sv_maxplayers is the
+// number of them that may play at a time; the others watch.
 func zandronumPlaces(i *wire.Info) int {
 	if i.Flags&wire.FlagMaxClients == 0 {
 		return int(i.MaxPlayers)
@@ -111,7 +111,7 @@ func zandronumPlaces(i *wire.Info) int {
 	return int(i.MaxClients)
 }
 
-// play is how the game is played.
+// play adds the rules of the game.
 func (s *zandronumSheet) play(i *wire.Info) {
 	s.text("modeshort", i.ModeShortName)
 	s.number("mode", int(i.Mode))
@@ -140,7 +140,7 @@ func (s *zandronumSheet) play(i *wire.Info) {
 	s.number("voicechat", int(i.VoiceChat))
 }
 
-// files are what a player needs to join.
+// files adds the files that a player needs to join.
 func (s *zandronumSheet) files(i *wire.Info) {
 	s.text("basegame", i.GameName)
 	s.text("iwad", i.IWAD)

@@ -1,9 +1,9 @@
-// Package probetest plays game servers for tests: they answer the queries of
-// every protocol in which package probe asks, as real ones do, with challenges
-// and in several packets. Other clients get the same answers, so a test can
-// compare what they and the prober make of them.
+// Package probetest provides game servers for tests: they answer the queries of
+// every protocol of package probe, as real ones do, with challenges and in
+// several packets. Other clients get the same answers, so a test can compare
+// their results with the prober's.
 //
-// It is for tests alone, sends no queries and does not register.
+// It is for tests only, sends no queries and does not register.
 package probetest
 
 import (
@@ -18,7 +18,7 @@ import (
 	"github.com/respawnd/respawnd/internal/zandronum"
 )
 
-// Game is what a server says in every protocol.
+// Game is the status of a server in every protocol.
 type Game struct {
 	Name    string // of the server
 	Map     string
@@ -36,7 +36,7 @@ type Game struct {
 type Player struct {
 	Name    string
 	Score   int
-	Seconds int // since he came
+	Seconds int // time on the server
 }
 
 // Arena returns a game with two players.
@@ -48,12 +48,13 @@ func Arena(game string) *Game {
 	}
 }
 
-// Talk returns the packets of the answer to a question; none: silence. It is
+// Talk returns the packets of the answer to a query; none: silence. It is
 // called by one goroutine at a time.
 type Talk func(question []byte) [][]byte
 
-// Speaks returns how the game answers in a protocol: gs1, gs3, a2s, ssq or
-// zandronum. The game must not change meanwhile. It panics for other words.
+// Speaks returns the Talk of the game in a protocol: gs1, gs3, a2s, ssq or
+// zandronum. The game must not be modified meanwhile. It panics for other
+// words.
 func (g *Game) Speaks(protocol string) Talk {
 	switch protocol {
 	case "gs1":
@@ -106,11 +107,11 @@ func (g *Game) gs1(question []byte) [][]byte {
 	return [][]byte{[]byte(first.String()), []byte(last.String())}
 }
 
-// gs3Challenge is what the server wants repeated.
+// gs3Challenge is the challenge of the server.
 const gs3Challenge = -1234567
 
-// gs3 answers the query for an answer in packets, once it carries the challenge
-// or, as servers did at first, without one.
+// gs3 answers the query for a split answer once it carries the challenge or,
+// like early servers, without one.
 func (g *Game) gs3(question []byte) [][]byte {
 	if len(question) < 7 || question[0] != 0xFE || question[1] != 0xFD {
 		return nil
@@ -147,11 +148,11 @@ func (g *Game) gs3(question []byte) [][]byte {
 	return [][]byte{append(players, 0x00, 0x02, 0x00), append(rules, 0x00)}
 }
 
-// Challenge is what a server wants repeated in A2S.
+// Challenge is the challenge of a server in A2S.
 const Challenge = 0xEA5E080A
 
-// a2s answers all three questions once they carry the challenge, and the last in
-// several packets, from the last to the first.
+// a2s answers all three requests once they carry the challenge, the last one in
+// several packets, in reverse order.
 func (g *Game) a2s(question []byte) [][]byte {
 	q, err := a2s.ParseRequest(question)
 	switch {
@@ -176,7 +177,7 @@ func (g *Game) a2s(question []byte) [][]byte {
 	}
 }
 
-// Info returns what the server says in A2S.
+// Info returns the info of the server in A2S.
 func (g *Game) Info() a2s.Info {
 	return a2s.Info{
 		Protocol: 17, Name: g.Name, Map: g.Map, Folder: g.Game, Game: g.Title, AppID: 240,

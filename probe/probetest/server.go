@@ -40,10 +40,10 @@ func (s *Server) answer() {
 			return
 		}
 		if err != nil {
-			continue // an answer did not arrive; not all systems keep that to themselves
+			continue // an ICMP error, which some systems report here
 		}
 		for _, p := range s.next(buf[:n]) {
-			_, _ = s.conn.WriteToUDPAddrPort(p, from) // a client that went away is no news
+			_, _ = s.conn.WriteToUDPAddrPort(p, from) // errors of clients are ignored
 		}
 	}
 }
@@ -58,20 +58,20 @@ func (s *Server) next(question []byte) [][]byte {
 	return s.talk(question)
 }
 
-// Address returns where the server answers.
+// Address returns the address of the server.
 func (s *Server) Address() netip.AddrPort {
 	a := s.conn.LocalAddr().(*net.UDPAddr).AddrPort()
 	return netip.AddrPortFrom(a.Addr().Unmap(), a.Port())
 }
 
-// Say changes what the server answers; nil: it falls silent.
+// Say changes the answers of the server; nil: none.
 func (s *Server) Say(talk Talk) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.talk = talk
 }
 
-// Asked returns how many packets have come.
+// Asked returns the number of packets received.
 func (s *Server) Asked() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
