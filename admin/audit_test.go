@@ -77,7 +77,7 @@ func TestAuditEntries(t *testing.T) {
 		do("ImportAccounts", err)
 		_, err = op.RotateAccountKey(ctx)
 		do("RotateAccountKey", err)
-		l.Chat = lobby{}
+		l.OpenChat = openLobby
 		mute := storage.ChatRuleKey{Kind: storage.ChatMute, Prefix: prefix, Channel: "#GPG!12"}
 		do("PutChatRule", op.PutChatRule(ctx, storage.ChatRule{ChatRuleKey: mute, Reason: "spam", Expires: until}))
 		do("RemoveChatRule", op.RemoveChatRule(ctx, mute))

@@ -10,13 +10,14 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/respawnd/respawnd/internal/chatrules"
-	"github.com/respawnd/respawnd/internal/service"
 	"github.com/respawnd/respawnd/operator"
 	"github.com/respawnd/respawnd/storage"
 )
 
 // lobby is a chat with Ann in group room 12.
 type lobby struct{}
+
+func openLobby() operator.Chat { return lobby{} }
 
 const lobbyChannel = "#GPG!12"
 
@@ -70,7 +71,7 @@ func isLobby(channel string) bool {
 func TestChat(t *testing.T) {
 	forBoth(t, func(t *testing.T, l *operator.Local, op operator.Operator) {
 		ctx := t.Context()
-		l.Chat = lobby{}
+		l.OpenChat = openLobby
 		rooms, err := op.ChatRooms(ctx)
 		if diff := cmp.Diff(lobby{}.Rooms(), rooms); err != nil || diff != "" {
 			t.Errorf("ChatRooms: %v (-want +got):\n%s", err, diff)
@@ -104,7 +105,7 @@ func TestChat(t *testing.T) {
 				t.Errorf("%s: %v, want %v", name, test.got, test.want)
 			}
 		}
-		l.Chat = service.NoChat{}
+		l.OpenChat = func() operator.Chat { return nil }
 		if _, err := op.ChatWho(ctx, lobbyChannel); !errors.Is(err, operator.ErrNoChat) {
 			t.Errorf("ChatWho while chat is off: %v, want ErrNoChat", err)
 		}

@@ -170,7 +170,7 @@ func TestAPIAnswers(t *testing.T) {
 	put(t, l, "gmtest", "192.0.2.1:6500", "hostname", "Golden")
 	l.ServerLog.Note("qr2", netip.MustParseAddrPort("192.0.2.1:6500"), "gmtest", verdicts.Listed)
 	l.Sessions = &hub{list: []presence.SignedIn{{Profile: 1, User: 1, Client: presence.Client{Game: "gmtest", Since: time.Now()}}}}
-	l.Chat = lobby{}
+	l.OpenChat = openLobby
 	h := New(options(l, nil)).Handler()
 	var got bytes.Buffer
 	for line := range strings.Lines(strings.TrimSpace(apiRequests)) {

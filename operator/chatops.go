@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
 
@@ -69,7 +70,7 @@ func (l *Local) removeRoomRules(ctx context.Context, id uint32) error {
 }
 
 // GroupChannel returns the channel of a group room.
-func GroupChannel(id uint32) string { return fmt.Sprintf("#GPG!%d", id) }
+func GroupChannel(id uint32) string { return "#GPG!" + strconv.FormatUint(uint64(id), 10) }
 
 // TitleChannel returns the channel of the title room of a game.
 func TitleChannel(game string) string { return "#GSP!" + game }
@@ -88,10 +89,13 @@ func ruleText(k storage.ChatRuleKey) string {
 
 // running returns the chat of the daemon.
 func (l *Local) running() (Chat, error) {
-	if l.Chat == nil {
+	if l.OpenChat == nil {
 		return nil, ErrNotRunning
 	}
-	return l.Chat, nil
+	if c := l.OpenChat(); c != nil {
+		return c, nil
+	}
+	return nil, ErrNoChat
 }
 
 // ChatRooms implements Operator.

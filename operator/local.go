@@ -56,12 +56,14 @@ type Local struct {
 	// Listening returns when the daemon started, and the addresses of its services
 	// by name; nil where no daemon runs.
 	Listening func() (started time.Time, services map[string]string)
-	// Registry, the logs of verdicts, Sessions and Chat are nil where no daemon runs.
+	// Registry, the logs of verdicts and Sessions are nil where no daemon runs.
 	Registry  *master.Registry
 	ServerLog *verdicts.Log
 	PlayerLog *verdicts.Log
 	Sessions  Sessions
-	Chat      Chat
+	// OpenChat returns the chat, nil while it is off. The function is nil where no
+	// daemon runs.
+	OpenChat func() Chat
 }
 
 var _ Operator = (*Local)(nil)

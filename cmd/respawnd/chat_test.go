@@ -8,6 +8,7 @@ import (
 
 	"github.com/respawnd/respawnd/internal/accounts"
 	"github.com/respawnd/respawnd/internal/games"
+	"github.com/respawnd/respawnd/master/serverbrowse"
 	"github.com/respawnd/respawnd/operator"
 	"github.com/respawnd/respawnd/storage"
 )
@@ -135,4 +136,59 @@ func TestFindPlayer(t *testing.T) {
 			t.Errorf("%s: findPlayer() = %+v, %v; want %+v, %v", name, got, err, test.want, test.err)
 		}
 	}
+}
+
+// A member of a group room counts in the list of rooms that games get.
+func TestChatCountsInRoomLists(t *testing.T) {
+	t.Parallel()
+	d := start(t, t.TempDir())
+	d.cli("game", "room", "add", testGame, "Lobby", "--id", "9001")
+	chat(t, d, "Ann").join("#GPG!9001")
+	bob := chat(t, d, "Bob")
+	bob.join("#gpg!9001")
+	waiting := func() string {
+		reply := browse(t, d).ask(serverbrowse.SendGroups, "groupid = 9001", `\hostname\numwaiting`)
+		if len(reply.Entries) != 1 {
+			t.Fatalf("rooms %+v, want 9001 alone", reply.Entries)
+		}
+		return reply.Entries[0].Values[1]
+	}
+	if got := waiting(); got != "2" {
+		t.Errorf("numwaiting is %s, want 2", got)
+	}
+	bob.send("QUIT")
+	bob.wantClosed()
+	eventually(t, "the list without Bob", func() bool { return waiting() == "1" })
+	d.stop()
+}
+
+// Commands reach the players who are in chat.
+func TestChatCommands(t *testing.T) {
+	t.Parallel()
+	d := start(t, t.TempDir())
+	title := "#GSP!" + testGame
+	ann, bob := chat(t, d, "Ann"), chat(t, d, "Bob")
+	for _, x := range []*chatter{ann, bob} {
+		x.join(title)
+	}
+	wantIn(t, d.cli("chat", "rooms"), title, testGame, "2")
+	wantIn(t, d.cli("chat", "who", testGame), "Ann", "Bob", "operator", "127.0.0.1:")
+	wantIn(t, d.cli("chat", "history", testGame), "peerchat.history")
+	d.cli("chat", "say", testGame, "Maintenance at noon")
+	wantIn(t, bob.expect("Maintenance at noon"), "PRIVMSG "+title)
+	wantIn(t, d.cli("chat", "kick", "bob", "--room", testGame, "--reason", "flood"), "1 player")
+	wantIn(t, bob.expect(" KICK "), "Bob", "flood")
+	refused(t, exitFailure, d.cliEnv(), []string{"chat", "who", "#empty"}, "no members")
+	wantIn(t, d.cli("chat", "ban", "Ann"), "127.0.0.1/32 (Ann)")
+	ann.wantClosed()
+	wantIn(t, d.cli("chat", "unban", "127.0.0.1"), "lifted")
+	wantIn(t, d.cli("audit"), "chat.say", "chat.kick", "chat.ban", "chat.unban")
+	d.stop()
+}
+
+func TestChatCommandsWhileOff(t *testing.T) {
+	t.Parallel()
+	d := startWithout(t, onlyEnv(t.TempDir(), []string{"admin"}))
+	refused(t, exitFailure, d.cliEnv(), []string{"chat", "rooms"}, "chat is off", "peerchat.listen")
+	d.stop()
 }

@@ -22,13 +22,13 @@ func TestLateChat(t *testing.T) {
 	d := Daemon{chat: lateChat{service.NoChat{}}}
 	var lent service.Chat = &d.chat
 	d.recheckChat()
-	if n := lent.Members("#gpg!12"); n != 0 {
-		t.Errorf("%d members of a daemon without chat", n)
+	if n := lent.Members("#gpg!12"); n != 0 || d.chat.open() != nil {
+		t.Errorf("%d members of a daemon without chat, or it is on", n)
 	}
 	chat := new(countedChat)
 	d.chat.Chat = chat
 	d.recheckChat()
-	if n := lent.Members("#gpg!12"); n != 3 || chat.rechecked != 1 {
+	if n := lent.Members("#gpg!12"); n != 3 || chat.rechecked != 1 || d.chat.open() == nil {
 		t.Errorf("%d members, rechecked %d times, want 3 and 1", n, chat.rechecked)
 	}
 }

@@ -92,6 +92,14 @@ type lateAsker struct{ service.Asker }
 // daemon serves.
 type lateChat struct{ service.Chat }
 
+// open returns the chat, nil while it is off.
+func (l *lateChat) open() operator.Chat {
+	if _, off := l.Chat.(service.NoChat); off {
+		return nil
+	}
+	return l.Chat
+}
+
 // recheckChat has the chat look at its members again.
 func (d *Daemon) recheckChat() { d.chat.Recheck() }
 

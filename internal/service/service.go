@@ -199,6 +199,9 @@ type Env struct {
 	Registerer prometheus.Registerer
 }
 
+// Waiting returns how many players are in the chat room of a group room.
+func (e *Env) Waiting(group uint32) int { return e.Chat.Members(operator.GroupChannel(group)) }
+
 // BannedFrom returns Banned for one scope.
 func (e *Env) BannedFrom(scope storage.Scope) func(netip.Addr) bool {
 	return func(a netip.Addr) bool { return e.Banned(scope, a) }

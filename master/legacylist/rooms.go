@@ -53,7 +53,7 @@ func (r *roomRow) packed() string {
 // buildRooms makes the list of the rooms of a game as it is now.
 func (s *Server) buildRooms(game games.Game, f *filter.Filter) (*view, error) {
 	v := &view{text: appendFieldNames(nil, groupFields[:])}
-	list := rooms.Of(s.opt.Registry, game, s.opt.Rooms)
+	list := rooms.Sources{List: s.opt.Registry, More: s.opt.Rooms, Waiting: s.opt.Waiting}.Of(game)
 	row := roomRow{names: f.Names()}
 	budget := filter.ListBudget(len(list))
 	for i := range list {

@@ -33,7 +33,10 @@ type Options struct {
 	// Rooms returns the rooms of a game that are not in the catalogue; nil: none.
 	// It is called at most ten times a second for each game and filter, and may
 	// block.
-	Rooms    func(game string) []games.Room
+	Rooms func(game string) []games.Room
+	// Waiting returns how many players are in the chat room of a group room; nil:
+	// there is no chat.
+	Waiting  func(id uint32) int
 	Banned   netserve.AddrSet // addresses that are not served
 	Trusted  netserve.AddrSet // addresses without limits of their own
 	Verdicts *verdicts.Log    // of requests for lists; nil: none

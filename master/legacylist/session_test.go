@@ -67,13 +67,14 @@ func TestRooms(t *testing.T) {
 		o.Rooms = func(game string) []games.Room {
 			return []games.Room{{ID: 9, Name: "Room of " + game}, {ID: 2158, Name: "twice"}}
 		}
+		o.Waiting = func(id uint32) int { return map[uint32]int{9: 12}[id] }
 	})
 	three(t, f.reg)
 	got := f.connect(t).ask(request(func(r *Request) { r.Mode = Groups }))
 	want := `\fieldcount\8\groupid\hostname\numplayers\maxwaiting\numwaiting\numservers\password\` + "other" +
 		`\2157\Lobby . 1\8\50\0\2\1\` + "\x01roomtype\x01casual\x01lang\x01de" +
 		`\2158\final.\0\100\0\0\\` +
-		`\9\Room of gmtest\0\100\0\0\\\final\`
+		`\9\Room of gmtest\0\100\12\0\\\final\`
 	if d := cmp.Diff(want, got); d != "" {
 		t.Errorf("rooms (-want +got):\n%s", d)
 	}

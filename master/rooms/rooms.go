@@ -1,5 +1,6 @@
 // Package rooms returns the group rooms of a game with the numbers of servers
-// and players in them: a listed server names its room.
+// and players in them: a listed server names its room. The number of players who
+// are in the room itself is given.
 //
 // Rooms come from the catalogue and from the store; this package keeps none.
 // The protocols that list rooms define their wire format.
@@ -31,11 +32,21 @@ type Room struct {
 	games.Room
 	Servers int // listed servers that name this room
 	Players int // on those servers
+	Waiting int // members of its chat room
 }
 
-// Of returns the rooms of a game: those of the catalogue, then those that more
-// returns under another id. more may be nil. Hidden servers do not count.
-func Of(reg *master.Registry, game games.Game, more func(game string) []games.Room) []Room {
+// Sources are where the numbers and further rooms come from. Only List is required.
+type Sources struct {
+	List *master.Registry
+	// More returns the rooms of a game that are not in the catalogue.
+	More func(game string) []games.Room
+	// Waiting returns how many players are in the chat room of a room.
+	Waiting func(id uint32) int
+}
+
+// Of returns the rooms of a game: those of the catalogue, then those that More
+// returns under another id. Hidden servers do not count.
+func (src Sources) Of(game games.Game) []Room {
 	var all []Room
 	indexes := make(map[uint32]int) // by id
 	add := func(list []games.Room) {
@@ -44,17 +55,21 @@ func Of(reg *master.Registry, game games.Game, more func(game string) []games.Ro
 				continue
 			}
 			indexes[r.ID] = len(all)
-			all = append(all, Room{Room: r})
+			room := Room{Room: r}
+			if src.Waiting != nil {
+				room.Waiting = src.Waiting(r.ID)
+			}
+			all = append(all, room)
 		}
 	}
 	add(game.Rooms)
-	if more != nil {
-		add(more(game.Name))
+	if src.More != nil {
+		add(src.More(game.Name))
 	}
 	if len(all) == 0 {
 		return nil
 	}
-	for srv := range reg.List(game.Name) {
+	for srv := range src.List.List(game.Name) {
 		text, _ := srv.Rules.Get("groupid")
 		id, err := strconv.ParseUint(text, 10, 32)
 		if err != nil {
@@ -84,7 +99,7 @@ func (r *Room) Value(name string) string {
 		}
 		return strconv.Itoa(r.MaxWaiting)
 	case "numwaiting":
-		return "0" // there is no chat to wait in
+		return strconv.Itoa(r.Waiting)
 	case "numservers":
 		return strconv.Itoa(r.Servers)
 	}

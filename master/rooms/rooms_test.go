@@ -46,14 +46,15 @@ func TestOf(t *testing.T) {
 		return []games.Room{{ID: 9, Name: "Room of " + name}, {ID: 2158, Name: "twice"}, {ID: 0}, {ID: unlistable}}
 	}
 	want := []Room{
-		{Room: game.Rooms[0], Servers: 2, Players: 6},
+		{Room: game.Rooms[0], Servers: 2, Players: 6, Waiting: 1},
 		{Room: game.Rooms[1], Servers: 2, Players: 3},
-		{Room: games.Room{ID: 9, Name: "Room of gmtest"}},
+		{Room: games.Room{ID: 9, Name: "Room of gmtest"}, Waiting: 4},
 	}
-	if d := cmp.Diff(want, Of(reg, game, more)); d != "" {
+	waiting := func(id uint32) int { return map[uint32]int{9: 4, 2157: 1}[id] }
+	if d := cmp.Diff(want, Sources{reg, more, waiting}.Of(game)); d != "" {
 		t.Errorf("rooms (-want +got):\n%s", d)
 	}
-	if got := Of(reg, games.Game{Name: "gmtest"}, nil); got != nil {
+	if got := (Sources{List: reg}).Of(games.Game{Name: "gmtest"}); got != nil {
 		t.Errorf("rooms of a game without any: %+v", got)
 	}
 }
@@ -66,15 +67,15 @@ func TestOfBound(t *testing.T) {
 		}
 		return rooms
 	}
-	if got := len(Of(master.NewRegistry(master.Limits{}), game, more)); got != Max {
+	if got := len(Sources{List: master.NewRegistry(master.Limits{}), More: more}.Of(game)); got != Max {
 		t.Errorf("%d rooms, want %d", got, Max)
 	}
 }
 
 func TestValue(t *testing.T) {
-	r := Room{Room: game.Rooms[0], Servers: 2, Players: 3}
+	r := Room{Room: game.Rooms[0], Servers: 2, Players: 3, Waiting: 4}
 	for name, want := range map[string]string{
-		"groupid": "2157", "HostName": "Lobby 1", "numwaiting": "0", "maxwaiting": "50", "numservers": "2", "numplayers": "3",
+		"groupid": "2157", "HostName": "Lobby 1", "numwaiting": "4", "maxwaiting": "50", "numservers": "2", "numplayers": "3",
 		"roomType": "casual", "nosuch": "",
 	} {
 		if got := r.Value(name); got != want {

@@ -37,7 +37,7 @@ func (s *Server) buildRooms(a *asked) (*view, error) {
 	v.first = uint32(len(v.clear))
 	row := roomRow{names: a.filter.Names()}
 	game, _ := s.opt.Games.Lookup(a.key.game)
-	list := rooms.Of(s.opt.Registry, game, s.opt.Rooms)
+	list := rooms.Sources{List: s.opt.Registry, More: s.opt.Rooms, Waiting: s.opt.Waiting}.Of(game)
 	budget := filter.ListBudget(len(list))
 	for i := range list {
 		row.Room = &list[i]

@@ -471,6 +471,7 @@ func TestRooms(t *testing.T) {
 		o.Rooms = func(game string) []games.Room {
 			return []games.Room{{ID: 9, Name: "From the store", MaxWaiting: 20}, {ID: 2158, Name: "again"}, {ID: 0xFFFFFFFF, Name: "end"}}
 		}
+		o.Waiting = func(id uint32) int { return map[uint32]int{9: 12}[id] }
 	})
 	for i, groupid := range []string{"2157", "2157", "2158", "0", "x", ""} {
 		put(t, f.reg, "gmtest", fmt.Sprintf("192.0.2.%d:6500", i+1), []string{"groupid", groupid, "numplayers", "3"}, nil)
@@ -483,7 +484,7 @@ func TestRooms(t *testing.T) {
 			want: map[string]map[string]string{
 				"0.0.8.109:6500": {"hostname": "Lobby 1", "numwaiting": "0", "maxwaiting": "50", "numservers": "2", "numplayers": "6"},
 				"0.0.8.110:6500": {"hostname": "Lobby 2", "numwaiting": "0", "maxwaiting": "100", "numservers": "1", "numplayers": "3"},
-				"0.0.0.9:6500":   {"hostname": "From the store", "numwaiting": "0", "maxwaiting": "20", "numservers": "0", "numplayers": "0"},
+				"0.0.0.9:6500":   {"hostname": "From the store", "numwaiting": "12", "maxwaiting": "20", "numservers": "0", "numplayers": "0"},
 			},
 		},
 		"own fields": {
