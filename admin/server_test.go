@@ -15,9 +15,9 @@ import (
 	"net/netip"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 
+	"github.com/respawnd/respawnd/internal/nettest"
 	"github.com/respawnd/respawnd/operator"
 	"github.com/respawnd/respawnd/storage"
 )
@@ -182,21 +182,9 @@ func TestClientBackupCut(t *testing.T) {
 	}
 }
 
-// lockedBuffer collects log lines of several goroutines.
-type lockedBuffer struct {
-	mu sync.Mutex // guards b
-	b  bytes.Buffer
-}
-
-func (l *lockedBuffer) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.Write(p)
-}
-
 // Errors of net/http go to the same log.
 func TestHandlerPanic(t *testing.T) {
-	var log lockedBuffer
+	var log nettest.Log
 	opt := options(fake{}, nil)
 	opt.Log = opt.Log.Output(&log).Level(0)
 	ln, err := new(net.ListenConfig).Listen(t.Context(), "tcp4", "127.0.0.1:0")
@@ -217,14 +205,12 @@ func TestHandlerPanic(t *testing.T) {
 	if err := <-served; err != nil {
 		t.Errorf("Serve: %v", err)
 	}
-	log.mu.Lock()
-	defer log.mu.Unlock()
-	if text := log.b.String(); !strings.Contains(text, "a bug") {
+	if text := log.String(); !strings.Contains(text, "a bug") {
 		t.Errorf("the log says nothing of the panic: %q", text)
 	}
-	for line := range bytes.Lines(log.b.Bytes()) {
+	for line := range strings.Lines(log.String()) {
 		var e struct{ Level, Message string }
-		if err := json.Unmarshal(line, &e); err != nil || e.Level == "" || e.Message == "" {
+		if err := json.Unmarshal([]byte(line), &e); err != nil || e.Level == "" || e.Message == "" {
 			t.Errorf("line %q of the log, want JSON with level and message", line)
 		}
 	}

@@ -1,34 +1,21 @@
 package gpcm
 
 import (
-	"bytes"
 	"fmt"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/rs/zerolog"
 
 	"github.com/respawnd/respawnd/internal/gamespy"
+	"github.com/respawnd/respawnd/internal/nettest"
 	"github.com/respawnd/respawnd/internal/verdicts"
 )
-
-// lockedBuffer is a log that several goroutines write.
-type lockedBuffer struct {
-	mu sync.Mutex // guards b
-	b  bytes.Buffer
-}
-
-func (b *lockedBuffer) Write(p []byte) (int, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.b.Write(p)
-}
 
 // TestLogHoldsNoSecrets has clients sign in, by all means and in vain, talk and
 // change their accounts, and searches the log.
 func TestLogHoldsNoSecrets(t *testing.T) {
-	log := new(lockedBuffer)
+	log := new(nettest.Log)
 	f := start(t, func(o *Options) {
 		o.Log = zerolog.New(log).Level(zerolog.TraceLevel)
 		o.Verdicts = verdicts.NewLog(o.Log, 0)
@@ -81,11 +68,11 @@ func TestLogHoldsNoSecrets(t *testing.T) {
 	f.stop()
 
 	for _, s := range secrets {
-		if len(s) < 4 || strings.Contains(log.b.String(), s) {
-			t.Errorf("the log has %q in it:\n%s", s, &log.b)
+		if len(s) < 4 || strings.Contains(log.String(), s) {
+			t.Errorf("the log has %q in it:\n%s", s, log)
 		}
 	}
-	if !strings.Contains(log.b.String(), "signed in") || !strings.Contains(log.b.String(), "connection ended") {
-		t.Errorf("the log says nothing of the sessions:\n%s", &log.b)
+	if !strings.Contains(log.String(), "signed in") || !strings.Contains(log.String(), "connection ended") {
+		t.Errorf("the log says nothing of the sessions:\n%s", log)
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/rs/zerolog"
 
 	"github.com/respawnd/respawnd/internal/gamespy"
+	"github.com/respawnd/respawnd/internal/nettest"
 	"github.com/respawnd/respawnd/storage"
 )
 
@@ -148,7 +149,7 @@ func TestListsOfBuddiesAreBounded(t *testing.T) {
 
 func TestBrokenStoreIsToldAndLogged(t *testing.T) {
 	broken := errors.New("the disk is on fire")
-	log := &lockedBuffer{}
+	log := new(nettest.Log)
 	f := start(t, func(o *Options) {
 		o.Store = &oddStore{Store: o.Store, profiles: 5, err: broken}
 		o.Log = zerolog.New(log)

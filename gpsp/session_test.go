@@ -1,20 +1,17 @@
 package gpsp
 
 import (
-	"bytes"
 	"context"
 	"net/netip"
 	"strings"
-	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 
-	"github.com/respawnd/respawnd/internal/nettest"
-
 	"github.com/rs/zerolog"
 
 	"github.com/respawnd/respawnd/internal/gamespy"
+	"github.com/respawnd/respawnd/internal/nettest"
 )
 
 const (
@@ -203,26 +200,8 @@ func TestBannedAddressIsNotServed(t *testing.T) {
 	}
 }
 
-// lockedBuffer is a log that several goroutines write.
-type lockedBuffer struct {
-	mu sync.Mutex // guards b
-	b  bytes.Buffer
-}
-
-func (b *lockedBuffer) Write(p []byte) (int, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.b.Write(p)
-}
-
-func (b *lockedBuffer) String() string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.b.String()
-}
-
 func TestLogHasNoSecretsAndNoContent(t *testing.T) {
-	log := &lockedBuffer{}
+	log := new(nettest.Log)
 	f := start(t, func(o *Options) { o.Log = zerolog.New(log).Level(zerolog.TraceLevel) })
 	f.populate(t)
 	for _, text := range []string{

@@ -16,6 +16,7 @@ import (
 	"github.com/rs/zerolog"
 
 	"github.com/respawnd/respawnd/internal/netserve"
+	"github.com/respawnd/respawnd/internal/nettest"
 	"github.com/respawnd/respawnd/master"
 	"github.com/respawnd/respawnd/storage"
 )
@@ -79,25 +80,6 @@ func (f *fixture) wait(d time.Duration) taken {
 	return taken{f.to.got, f.to.bodies, f.to.at}
 }
 
-// book is a log that may be read while it is written.
-type book struct {
-	mu   sync.Mutex // guards text
-	text strings.Builder
-}
-
-// Write implements io.Writer.
-func (b *book) Write(p []byte) (int, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.text.Write(p)
-}
-
-func (b *book) String() string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.text.String()
-}
-
 func status(code int) *http.Response { return &http.Response{StatusCode: code} }
 
 // fixture is a dispatcher in a bubble whose hooks all lead to one receiver.
@@ -106,7 +88,7 @@ type fixture struct {
 	registry *master.Registry
 	bans     []storage.Ban // changed while nothing runs
 	gauges   *prometheus.Registry
-	log      book
+	log      nettest.Log
 	to       *receiver
 	d        *Dispatcher
 	stop     func()
