@@ -51,10 +51,10 @@ func decodeUser(s string) (ip netip.Addr, pid uint32, ok bool) {
 	return netip.AddrFrom4(b), uint32(n), true
 }
 
-// stagingName returns the name of the staging room of a game's host, which players
+// StagingName returns the name of the staging room of a game's host, which players
 // compute from the entry of the host in the server list: its public address, its
 // private one, and its private query port or else its public one.
-func stagingName(game string, public, private netip.Addr, port uint16) string {
+func StagingName(game string, public, private netip.Addr, port uint16) string {
 	p := uint32(port)
 	v := bits.ReverseBytes32(ipv4(private)) ^ ipv4(public) ^ (p | p<<16)
 	b := append(make([]byte, 0, 64), "#GSP!"+game+"!M"...)

@@ -55,8 +55,8 @@ func TestStagingName(t *testing.T) {
 			if ip, _, ok := decodeUser(user + "|0"); ip != v.Public || !ok {
 				t.Errorf("%q is of %v, want %v", v.Channel, ip, v.Public)
 			}
-		} else if got := stagingName("gmtest", v.Public, v.Private, v.Port); got != v.Channel {
-			t.Errorf("stagingName(%v, %v, %d) = %q, want %q", v.Public, v.Private, v.Port, got, v.Channel)
+		} else if got := StagingName("gmtest", v.Public, v.Private, v.Port); got != v.Channel {
+			t.Errorf("StagingName(%v, %v, %d) = %q, want %q", v.Public, v.Private, v.Port, got, v.Channel)
 		}
 	}
 }

@@ -1,6 +1,6 @@
 // Package netclient is the client's side of sockets: datagrams to one server, and
-// connections that speak backslash text. The clients of the protocol packages are
-// built on it, which the self-test, the load tool and the tests use.
+// connections that speak backslash text or lines. The clients of the protocol
+// packages are built on it, which the self-test, the load tool and the tests use.
 //
 // The context of each call bounds its waits: reading ends at the deadline of the
 // context, or as soon as the context is cancelled. A context without a deadline and
