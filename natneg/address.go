@@ -20,8 +20,8 @@ func (e endpoint) addrPort() netip.AddrPort {
 
 func (e endpoint) known() bool { return e.port != 0 && e.ip != [4]byte{} }
 
-// via says where a packet reached us: the socket, and the local address if the
-// system tells it. What is sent back has to leave from there.
+// via is the socket that received a packet, with the local address if the
+// system reports it. Answers must leave from there.
 type via struct {
 	ip     [4]byte
 	socket uint16
@@ -30,7 +30,7 @@ type via struct {
 // shared is the address range of carrier NATs, RFC 6598.
 var shared = netip.PrefixFrom(netip.AddrFrom4([4]byte{100, 64, 0, 0}), 10)
 
-// private reports whether ip has a meaning in the client's own network alone.
+// private reports whether ip is valid only in the client's own network.
 func private(ip [4]byte) bool {
 	a := netip.AddrFrom4(ip)
 	return a.IsPrivate() || a.IsLoopback() || a.IsLinkLocalUnicast() || shared.Contains(a)
@@ -38,14 +38,14 @@ func private(ip [4]byte) bool {
 
 func sameNet24(a, b [4]byte) bool { return [3]byte(a[:3]) == [3]byte(b[:3]) }
 
-// natKind is what a client's NAT does with its ports, in the terms that matter
-// to two clients that want to meet.
+// natKind is the port mapping of a client's NAT, reduced to the cases that
+// matter for a negotiation.
 type natKind uint8
 
 const (
 	natUnknown   natKind = iota
 	natOpen              // no NAT: the public address is the client's own
-	natCone              // one port, whatever the client talks to
+	natCone              // one port for all destinations
 	natSymmetric         // another port for each partner
 
 	natKinds = 4
@@ -134,8 +134,8 @@ func (s *side) public() endpoint {
 	return s.at[PortNN1]
 }
 
-// expected returns where the client will be met: its public address, or, behind
-// a NAT that goes from port to port in steps, the next one.
+// expected returns the address at which the client will be reachable: its
+// public address or, behind a NAT that increments ports, the next port.
 func (s *side) expected() endpoint {
 	at := s.public()
 	if at.ip != s.ip {
@@ -149,8 +149,9 @@ func (s *side) expected() endpoint {
 	return at
 }
 
-// nextPort continues the ports that a NAT gave out one after the other. preserved
-// says that it began with the client's own port; the steps begin behind that one.
+// nextPort continues the sequence of ports that a NAT assigned. preserved
+// reports that it began with the client's own port; the steps begin after that
+// one.
 func nextPort(p []uint16, preserved bool) (port uint16, ok bool) {
 	if len(p) < 2 {
 		return 0, false
@@ -172,7 +173,7 @@ func nextPort(p []uint16, preserved bool) (port uint16, ok bool) {
 	return uint16(next), true
 }
 
-// remote returns the address to give to `to` for its partner p. first tells
+// remote returns the address to give to `to` for its partner p. first reports
 // whether the index of `to` is the lower one.
 func remote(to, p *side, first bool) endpoint {
 	if at := p.public(); to.public().ip != at.ip || private(at.ip) {
@@ -195,7 +196,7 @@ func remote(to, p *side, first bool) endpoint {
 }
 
 // remote is remote with the address that the operator advertises for a partner
-// whose own one means nothing to the client.
+// whose own address is not reachable for the client.
 func (e *effects) remote(to, p *side, first bool) endpoint {
 	at := remote(to, p, first)
 	if from := p.public().ip; e.given != nil && at.ip == from && private(from) {
@@ -204,8 +205,8 @@ func (e *effects) remote(to, p *side, first bool) endpoint {
 	return at
 }
 
-// usable reports whether an answer to a may be sent: it is not one of those that
-// no client has.
+// usable reports whether an answer may be sent to a: it is an address that a
+// client can have.
 func usable(a netip.AddrPort) bool {
 	ip := a.Addr()
 	if !ip.Is4() || a.Port() == 0 || ip.IsMulticast() || ip.IsUnspecified() {

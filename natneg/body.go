@@ -91,7 +91,7 @@ func ackSize(version byte) int {
 }
 
 // Test is the body of a NAT test and its receipt: the port type and the first
-// eight bytes behind it in the request.
+// eight bytes after it in the request.
 type Test struct {
 	PortType PortType
 	Data     [8]byte
@@ -111,8 +111,8 @@ func (t Test) AppendTo(b []byte) []byte {
 	return append(b, t.Data[:]...)
 }
 
-// Check is the body of the requests of NAT tests and address checks: a Test with
-// 52 bytes behind it that have no meaning. A request without them is read too.
+// Check is the body of the requests of NAT tests and address checks: a Test
+// followed by 52 bytes without meaning. A request without them is accepted too.
 type Check struct{ Test }
 
 // ParseCheck reads the body of a request. ok is false if the answer would be
@@ -161,7 +161,7 @@ func (a AddressReply) AppendTo(b []byte) []byte {
 //	offset size
 //	     0    4  address
 //	     4    2  port
-//	     6    1  ping: 1 if the sender has heard the receiver
+//	     6    1  ping: 1 if the sender has received data of the receiver
 //	     7    1  finished
 type Connect struct {
 	Remote   netip.AddrPort // IPv4
@@ -182,7 +182,7 @@ func (c Connect) AppendTo(b []byte) []byte {
 	return append(appendAddrPort(b, c.Remote), c.GotData, c.Finished)
 }
 
-// Report says how a negotiation went.
+// Report is the result of a negotiation.
 //
 //	offset size
 //	     0    1  port type, without meaning

@@ -50,7 +50,7 @@ func (p *Peer) Partner(ctx context.Context) (netip.AddrPort, error) {
 	return c.Remote, p.send(Ack{Index: p.Index}.AppendTo(p.header(TypeConnectAck), p.Version))
 }
 
-// Report says that the two players have met and waits until that is confirmed.
+// Report reports that the two players have met and waits for the confirmation.
 func (p *Peer) Report(ctx context.Context) error {
 	if err := p.send(Report{Index: p.Index, Result: 1}.AppendTo(p.header(TypeReport))); err != nil {
 		return err

@@ -11,8 +11,8 @@ type Config struct {
 	// needs none. With qr2.probe hosts are asked from these addresses too, which
 	// shows whether they let in strangers. Unused while natneg.listen is empty.
 	ExtraListen []string `key:"extra_listen" as:"extralisten"` // further addresses; none of them is empty
-	// Negotiations open at a time, {range}. Beyond it, the oldest one whose second
-	// player has not come makes room.
+	// Negotiations open at a time, {range}. Beyond it, the oldest one without a
+	// second player is dropped.
 	MaxOpen int `key:"max_open" default:"100000" range:"1 to 10000000" live:"true"`
 	// Negotiations open at a time that one address began, {range}.
 	MaxPerAddr int `key:"max_per_addr" default:"512" range:"1 to 10000000" live:"true"`
@@ -21,9 +21,9 @@ type Config struct {
 	// Packets that one address may send at once before the rate applies, {range}.
 	// A household of 16 players sends 64 at once.
 	Burst int `key:"burst" default:"200" range:"1 to 1000000" live:"true"`
-	// The test whether strangers can reach a player needs a further address. Where
-	// there is none it is not answered, and the player's game waits 10 seconds at
-	// it. true: it is answered all the same, and players who are behind a strict
+	// The test whether strangers can reach a player needs another address.
+	// Without one it is not answered, and the player's game waits 10 seconds
+	// for it. true: it is answered nevertheless, and players behind a strict
 	// router may be taken for reachable. true or false.
 	AssumeUnrestricted bool `key:"assume_unrestricted" default:"false" live:"true"`
 }

@@ -19,7 +19,7 @@ func (s *Server) serve(socket uint16, w netserve.PacketWriter, p netserve.Packet
 	}
 }
 
-// request is a packet from a client, and what it takes to answer it.
+// request is a packet from a client, with the data for its answer.
 type request struct {
 	Header
 	netserve.Packet
@@ -93,8 +93,8 @@ func (s *Server) handle(socket uint16, w netserve.PacketWriter, p netserve.Packe
 	}
 }
 
-// init confirms an init, always, and hands it to its negotiation. A receipt
-// tells nothing, not even that the cookie is known.
+// init confirms every init, and passes it to its negotiation. A receipt reveals
+// nothing, not even that the cookie is known.
 func (s *Server) init(r *request) drop {
 	in, ok := ParseInit(r.Version, r.body)
 	switch {
@@ -131,8 +131,9 @@ func (s *Server) ackVersion(r *request) byte {
 	return r.Version
 }
 
-// take hands an init to its negotiation. It returns why the init was ignored,
-// and our sockets, or nil if there is no room for it and it is not confirmed.
+// take passes an init to its negotiation. It returns the reason if the init was
+// ignored, and our sockets, or nil if there is no room for it and it is not
+// confirmed.
 func (s *Server) take(r *request, in *Init) (dropped drop, ours *openSockets) {
 	c := call{version: r.Version, name: s.nameHash(in.Game), from: endpointOf(r.From), via: r.via(), in: in}
 	e := &r.scratch.effects
@@ -200,8 +201,8 @@ func (s *Server) connectAck(r *request) drop {
 	return notDropped
 }
 
-// report confirms a report, always: clients wait for that before they tell the
-// game how it went.
+// report confirms every report: clients wait for that before they report the
+// result to the game.
 func (s *Server) report(r *request) drop {
 	rep, ok := ParseReport(r.body)
 	if !ok {

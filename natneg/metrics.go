@@ -8,8 +8,8 @@ import (
 	"github.com/respawnd/respawnd/internal/metric"
 )
 
-// maxGameLabels is how many games have a label of their own in the metrics. The
-// rest, and games that are not in the catalogue, are "other".
+// maxGameLabels is the number of games with a label of their own in the
+// metrics. The rest, and games that are not in the catalogue, are "other".
 const maxGameLabels = 200
 
 const otherGames = "other"

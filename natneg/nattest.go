@@ -30,7 +30,8 @@ func newOpenSockets(s Sockets) *openSockets {
 	return d
 }
 
-// writer returns what sends from a socket, nil if there is none of the number.
+// writer returns the PacketWriter of a socket, nil if there is none with the
+// number.
 func (d *openSockets) writer(socket uint16) netserve.PacketWriter {
 	if int(socket) >= len(d.open) {
 		return nil
@@ -89,7 +90,7 @@ func (d *openSockets) otherAddress(to netip.Addr) (w netserve.PacketWriter, from
 // is none that the client has not written to and will see as it is.
 func otherOf(machine []netip.Addr, to, natneg2, client netip.Addr) (from netip.Addr, ok bool) {
 	if !to.Is4() {
-		return netip.Addr{}, false // the system does not tell it
+		return netip.Addr{}, false // the system does not report it
 	}
 	for _, a := range slices.Backward(machine) {
 		if a != to && a != natneg2 && a.Is4() && seenAsItIs(a, to, client) {
@@ -167,7 +168,7 @@ func (s *Server) tester(r *request, t PortType) (w netserve.PacketWriter, from n
 	return nil, netip.Addr{}
 }
 
-// addressCheck tells a client the address that we see.
+// addressCheck sends a client its address as seen here.
 func (s *Server) addressCheck(r *request) drop {
 	c, ok := ParseCheck(r.body)
 	switch {

@@ -7,11 +7,11 @@ import (
 
 // The times of a negotiation.
 const (
-	// completeWait is how long a client that is ready is given to become
-	// complete, from its first init.
+	// completeWait is the time from its first init that a ready client has to
+	// become complete.
 	completeWait = 1200 * time.Millisecond
-	// partnerWait is how long a client waits for its partner before the
-	// server reports that none came. By itself it would wait for 60 seconds.
+	// partnerWait is how long a client waits for its partner before the server
+	// reports that none came. The client itself would wait for 60 seconds.
 	partnerWait = 25 * time.Second
 	// halfWayWait is how long a client may be silent between its inits. It
 	// repeats them every half second.
@@ -37,7 +37,7 @@ var connectGaps = [...]time.Duration{
 	500 * time.Millisecond, time.Second, 2 * time.Second, 2 * time.Second, 2 * time.Second,
 }
 
-// Bounds of what is sent to an address that may be forged.
+// Bounds of packets to an address that may be forged.
 const (
 	// maxConnects is the most connects per client and partner, refusals and all
 	// rounds included.
@@ -57,9 +57,9 @@ const (
 	phaseOver                 // nothing is left to do; to be removed
 )
 
-// negotiation is the clients of one cookie. Its methods are functions of what
-// it is, of the event and of the time, which counts from the start of the
-// server; what they ask for goes into the effects. Nothing else changes it.
+// negotiation holds the clients of one cookie. Its methods are functions of its
+// state, an event and the time since the start of the server; their results are
+// effects. Nothing else changes it.
 type negotiation struct {
 	cookie   uint32
 	game     string // of the first client, as the catalogue has it; empty if it is not there
@@ -73,7 +73,7 @@ type negotiation struct {
 	place    place         // in the table, which owns it
 }
 
-// size returns how many sides there are: all indexes below it have one.
+// size returns the number of sides: all indexes below it have one.
 func (n *negotiation) size() int {
 	if n.more == nil {
 		return len(n.sides)
@@ -97,14 +97,14 @@ func (n *negotiation) seat(i int) *side {
 	return n.side(i)
 }
 
-// effects are what an event asks the server to do.
+// effects are the actions that result from an event.
 type effects struct {
 	sends []send
 	ended []outcome
 	given func(player, partner netip.Addr) netip.Addr // Options.Given; reset keeps it
 }
 
-// reset forgets the effects but keeps the memory, as long as it is little.
+// reset clears the effects and keeps the memory if it is small.
 func (e *effects) reset() {
 	const little = 1024
 	if cap(e.sends) > little || cap(e.ended) > little {
@@ -182,9 +182,9 @@ func (n *negotiation) restarted(s *side, now time.Duration, t PortType, from end
 	return false
 }
 
-// newRound begins again because of a client. Its partners have to start again
-// too, as their old sockets are of no use to a new one, unless they wait for
-// their connect still.
+// newRound starts a new round because of a client. Its partners have to start
+// again too, because their old sockets are useless for a new attempt, unless
+// they still wait for their connect.
 func (n *negotiation) newRound(now time.Duration, i int, e *effects) {
 	s := n.side(i)
 	if n.phase == phasePaired {
@@ -255,7 +255,7 @@ func (n *negotiation) allReported() bool {
 	return reported > 1
 }
 
-// advance does what the time asks for. It may be called at any time.
+// advance does what is due at a time. It may be called at any time.
 func (n *negotiation) advance(now time.Duration, e *effects) {
 	switch n.phase {
 	case phaseWaiting:
@@ -291,8 +291,8 @@ func (n *negotiation) wait(now time.Duration, e *effects) {
 	}
 }
 
-// introduce makes partners of all who are ready. It returns whether there were
-// any who were not yet.
+// introduce makes partners of all ready clients. It reports whether there are
+// others.
 func (n *negotiation) introduce(now time.Duration) (any bool) {
 	for i := range n.size() {
 		s := n.side(i)
@@ -329,8 +329,8 @@ func (n *negotiation) meetingAt() time.Duration {
 	return at
 }
 
-// giveUpAt returns when waiting ends: when a client has stopped half-way, or
-// when the one that is ready has waited long enough.
+// giveUpAt returns the end of waiting: when a client has stopped half-way, or
+// when the ready one has waited long enough.
 func (n *negotiation) giveUpAt() time.Duration {
 	at, came := never, 0
 	for i := range n.size() {
@@ -359,8 +359,8 @@ func (n *negotiation) connects(now time.Duration, e *effects) {
 	}
 }
 
-// connect tells a client the address of a partner, if the bounds allow
-// it: of each one in turn that it has not confirmed.
+// connect sends a client the address of a partner, if the bounds allow it: of
+// each unconfirmed one in turn.
 func (n *negotiation) connect(now time.Duration, i int, e *effects) {
 	s := n.side(i)
 	if !s.mayConnect() || now > s.metAt+connectWindow {
@@ -376,8 +376,8 @@ func (n *negotiation) connect(now time.Duration, i int, e *effects) {
 	}
 }
 
-// refuse tells the clients that have come that they will not be introduced. An
-// address that may never have asked, because only one packet came, is sent one.
+// refuse informs the clients that they will not be introduced. An address from
+// which only one packet came, which may be forged, is sent only one packet.
 func (n *negotiation) refuse(e *effects) {
 	for i := range n.size() {
 		s := n.side(i)

@@ -15,7 +15,7 @@ type result uint8
 const (
 	resultConnected  result = iota // both report success, or one does and the other nothing
 	resultOneSided                 // one reports success, the other failure
-	resultGaveUp                   // who reports, reports failure
+	resultGaveUp                   // all reports are of failure
 	resultSilent                   // both confirmed their connect, none reported; usual before version 3
 	resultUnanswered               // a connect was never confirmed
 	resultNoPartner                // one came, the other did not
@@ -40,7 +40,7 @@ type outcome struct {
 	took    time.Duration
 }
 
-// words says how it ended in words for the operator.
+// words returns a description of the outcome for the operator.
 func (o *outcome) words() string {
 	switch o.result {
 	case resultConnected:
@@ -161,7 +161,7 @@ func (r result) verdict() verdicts.Verdict {
 	}[r]
 }
 
-// tell notes how a negotiation ended for the addresses that took part.
+// tell notes the outcome of a negotiation for the participating addresses.
 func (s *Server) tell(o *outcome) {
 	for _, c := range o.clients {
 		if c.known() {

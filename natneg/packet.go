@@ -29,8 +29,8 @@ const (
 	TypeQueueAck     Type = 0x10
 )
 
-// PortType says which socket of a client an init or a test is about, and which
-// of our names it was sent to.
+// PortType identifies the socket of a client that an init or a test is about,
+// and the host name that it was sent to.
 type PortType byte
 
 // The port types.
@@ -43,7 +43,7 @@ const (
 	portTypes = 4
 )
 
-// What a connect says (Connect.Finished).
+// The values of Connect.Finished.
 const (
 	FinishedOK      byte = 0 // here is your partner
 	FinishedNoOne   byte = 1 // the partner did not come

@@ -5,14 +5,15 @@ import (
 	"time"
 )
 
-// maxRivals is how many further addresses are remembered for a negotiation.
+// maxRivals is the maximum number of other addresses that are remembered for a
+// negotiation.
 const maxRivals = 4
 
-// rival is an address that sends inits for a place that another address has
+// rival is an address that sends inits for an index that another address has
 // taken. It is a stranger, or the same client behind a carrier's NAT that has
 // several public addresses. It is the same client if both have sent the same
-// local address and port: those are not known to a stranger who has only the
-// cookie.
+// local address and port: a stranger who has only the cookie does not know
+// those.
 type rival struct {
 	index byte
 	side
@@ -33,7 +34,7 @@ func (n *negotiation) join(now time.Duration, c *call) bool {
 	return n.unite(c.in.Index)
 }
 
-// rivalAt returns the rival for a place at an address, a new one if there is
+// rivalAt returns the rival for an index at an address, a new one if there is
 // none, nil if there are too many.
 func (n *negotiation) rivalAt(index byte, ip [4]byte) *rival {
 	for i := range n.rivals {
@@ -81,7 +82,7 @@ func (n *negotiation) dismiss(index int) {
 	}
 }
 
-// adopt takes over the inits of the port types that have not come from the
+// adopt uses a rival's inits of the port types that have not come from the
 // client's own address.
 func (s *side) adopt(other *side) {
 	if !s.heardOf(PortNN1) && other.heardOf(PortNN1) {

@@ -19,7 +19,7 @@ import (
 	"github.com/respawnd/respawnd/internal/verdicts"
 )
 
-// Options are what a Server works with. All but Config is optional.
+// Options configure a Server. All but Config is optional.
 type Options struct {
 	Config // its live keys are replaced by Reload
 
@@ -28,21 +28,21 @@ type Options struct {
 	Banned  netserve.AddrSet // ignored
 	Trusted netserve.AddrSet // Config.Rate does not bind them
 
-	// Given returns the IPv4 address that a player is given for a partner, whose own
-	// one is loopback or private; nil: that.
+	// Given returns the IPv4 address that a player gets for a partner with a
+	// loopback or private address; nil: that address.
 	Given func(player, partner netip.Addr) netip.Addr
 
-	// Verdicts is the log of how negotiations ended; nil: there is none.
+	// Verdicts is the log of the outcomes of negotiations; nil: none.
 	Verdicts *verdicts.Log
 
-	// Addresses returns the IPv4 addresses of this machine that others may be sent
-	// packets from. It is asked at the start of Serve and once a minute, if
-	// Sockets.Main is on all addresses and there are no extra ones; nil: only the
-	// addresses of the sockets are known.
+	// Addresses returns the IPv4 addresses of this machine from which packets
+	// may be sent. It is called at the start of Serve and once a minute, if
+	// Sockets.Main is on all addresses and there are no extra ones; nil: only
+	// the addresses of the sockets are known.
 	Addresses func() []netip.Addr
 
-	// Met, if not nil, is called with the public address of each client that a
-	// report says got to its partner. It must not block.
+	// Met, if not nil, is called with the public address of each client that
+	// reached its partner, according to a report. It must not block.
 	Met func(netip.AddrPort)
 
 	Packets    netserve.PacketOptions
@@ -51,11 +51,10 @@ type Options struct {
 	Registerer prometheus.Registerer // nil: the metrics of this package are not registered
 }
 
-// Sockets are what a Server receives and sends on. They stay open and belong to
-// the caller.
+// Sockets are the sockets of a Server. They stay open and belong to the caller.
 type Sockets struct {
-	// Main is natneg1, and natneg2 and natneg3 where there is no extra one. It
-	// is required.
+	// Main is natneg1, and also natneg2 and natneg3 if there are no extra
+	// sockets. It is required.
 	Main *netserve.PacketConn
 	// Second is on the same address as Main, or on all, and on any other port.
 	// NAT test 3 is answered from it; nil: the test is not answered.
@@ -114,7 +113,7 @@ type live struct {
 	perAddr *netserve.Limiter // packets
 }
 
-// Reload takes over the live keys from the next packet on.
+// Reload applies the live keys from the next packet on.
 func (s *Server) Reload(c *Config) {
 	s.live.Store(&live{c, netserve.NewLimiter(netserve.LimiterOptions{Rate: float64(c.Rate), Burst: c.Burst})})
 }
@@ -149,7 +148,7 @@ func (s *Server) Serve(ctx context.Context, sockets Sockets) error {
 	return g.Wait()
 }
 
-// addressesEvery is how often Options.Addresses is asked.
+// addressesEvery is the interval at which Options.Addresses is called.
 const addressesEvery = time.Minute
 
 // lookAtAddresses learns the addresses of this machine.
@@ -184,13 +183,13 @@ func (s *Server) turn(ctx context.Context) {
 	}
 }
 
-// advance does what is due. e is memory to be used again.
+// advance does what is due. e is reused memory.
 func (s *Server) advance(now time.Time, e *effects) {
 	e.reset()
 	s.carryOut(s.due(now, e), e, nil)
 }
 
-// due collects what is due, and returns our sockets.
+// due collects the effects that are due, and returns our sockets.
 func (s *Server) due(now time.Time, e *effects) *openSockets {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -198,8 +197,8 @@ func (s *Server) due(now time.Time, e *effects) *openSockets {
 	return s.sockets
 }
 
-// carryOut sends and notes what an event asked for. What leaves from the socket
-// of the request that was the event needs no openSocket.
+// carryOut executes the effects of an event. Packets from the socket of the
+// request itself need no openSocket.
 func (s *Server) carryOut(d *openSockets, e *effects, r *request) {
 	for i := range e.sends {
 		p := &e.sends[i]
@@ -229,7 +228,7 @@ func localAddr(ip [4]byte) netip.Addr {
 	return netip.AddrFrom4(ip)
 }
 
-// socketHandler takes what comes to one of the sockets.
+// socketHandler handles the packets of one of the sockets.
 type socketHandler struct {
 	s      *Server
 	socket uint16
@@ -240,7 +239,8 @@ func (h socketHandler) ServePacket(w netserve.PacketWriter, p netserve.Packet) {
 	h.s.serve(h.socket, w, p)
 }
 
-// secondHandler takes what comes to the second socket: nothing should.
+// secondHandler handles the packets of the second socket, where none should
+// arrive.
 type secondHandler struct{ s *Server }
 
 // ServePacket implements netserve.PacketHandler.

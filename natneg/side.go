@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// maxIndexes is how many clients may negotiate with one cookie; their indexes
+// maxIndexes is the maximum number of clients with one cookie; their indexes
 // are 0 to 7. Each is introduced to each of the others.
 const maxIndexes = 8
 
@@ -17,8 +17,7 @@ func (x *indexes) add(i int)     { *x |= 1 << i }
 func (x *indexes) drop(i int)    { *x &^= 1 << i }
 func (x indexes) count() int     { return bits.OnesCount8(uint8(x)) }
 
-// after returns the first member behind i, or from the beginning. x is not
-// empty.
+// after returns the first member after i, or the first of all. x is not empty.
 func (x indexes) after(i int) int {
 	return (i + 1 + bits.TrailingZeros8(bits.RotateLeft8(uint8(x), -(i+1)))) % maxIndexes
 }
@@ -37,7 +36,7 @@ type side struct {
 	ip       [4]byte
 	name     uint64 // keyed hash of the game name as it was sent
 	local    endpoint
-	at       [portTypes]endpoint // public addresses; zero: not heard in this round
+	at       [portTypes]endpoint // public addresses; zero: not received in this round
 	via      [portTypes]via
 	version  byte
 	gamePort bool
@@ -47,7 +46,7 @@ type side struct {
 	tries    uint8 // connects since it was last introduced
 
 	met       indexes // partners it is introduced to in this round
-	confirmed indexes // those of them whose connect it confirmed
+	confirmed indexes // partners whose connect it confirmed
 	telling   uint8   // the partner in its latest connect
 
 	report      uint8
@@ -78,10 +77,10 @@ func (s *side) owns(ip [4]byte) bool {
 // heardOf reports whether an init of the port type has come in this round.
 func (s *side) heardOf(t PortType) bool { return s.at[t].port != 0 }
 
-// present reports whether the client has been heard in this round.
+// present reports whether the client has sent a packet in this round.
 func (s *side) present() bool { return s.at != [portTypes]endpoint{} }
 
-// needed reports whether what a connect needs has come.
+// needed reports whether the inits that a connect needs have come.
 func (s *side) needed() bool {
 	return s.heardOf(PortNN1) && (!s.gamePort || s.heardOf(PortGame))
 }
@@ -96,7 +95,7 @@ func (s *side) ready(now time.Duration) bool {
 	return s.needed() && now >= s.readyAt()
 }
 
-// readyAt returns from when on a client that has what it needs is ready.
+// readyAt returns the time from which a client with the needed inits is ready.
 func (s *side) readyAt() time.Duration {
 	if s.complete() {
 		return s.first
@@ -111,7 +110,7 @@ func (s *side) waits() bool { return s.met&^s.confirmed != 0 }
 // come from.
 func (s *side) negotiating() endpoint { return s.at[PortNN1] }
 
-// mayConnect keeps to the bounds of what is sent to one client.
+// mayConnect reports whether the bounds allow another connect to one client.
 func (s *side) mayConnect() bool {
 	most := maxConnects * max(1, s.met.count())
 	return s.heardOf(PortNN1) && int(s.connects) < min(most, connectsPerPacket*int(s.packets))
@@ -136,9 +135,8 @@ func (s *side) uses(from endpoint) bool {
 	return false
 }
 
-// take stores what an init from one of the client's addresses says. It returns
-// false for an init that would replace one of another address: only those from
-// ip do.
+// take stores an init from one of the client's addresses. It returns false for
+// an init that would replace one of another address: only those from ip may.
 func (s *side) take(now time.Duration, c *call) bool {
 	t, from := c.in.PortType, c.from
 	if s.heardOf(t) && s.at[t].ip != from.ip && s.ip != from.ip {
@@ -154,7 +152,7 @@ func (s *side) take(now time.Duration, c *call) bool {
 		s.first = now
 	}
 	if t == PortNN1 && s.heardOf(t) && s.at[t] != from {
-		// Another socket: what the old one showed of the NAT is worth nothing.
+		// Another socket: the ports of the old one prove nothing about the NAT.
 		s.at[PortNN2], s.at[PortNN3] = endpoint{}, endpoint{}
 		s.first = now
 	}
@@ -167,7 +165,7 @@ func (s *side) take(now time.Duration, c *call) bool {
 	if c.in.Local.Addr().Is4() {
 		local := endpointOf(c.in.Local)
 		s.local.ip = local.ip
-		if local.port != 0 { // only the later port types tell it
+		if local.port != 0 { // only the later port types contain it
 			s.local.port = local.port
 		}
 	}

@@ -2,7 +2,7 @@ package natneg
 
 import "time"
 
-// maxSame is how many negotiations may have one cookie at a time.
+// maxSame is the maximum number of open negotiations with one cookie.
 const maxSame = 4
 
 // The wheel of timers: one turn is longer than any wait of a negotiation.
@@ -56,7 +56,7 @@ func (t *table) find(cookie uint32, c *call) *negotiation {
 	return found
 }
 
-// suit says how well a negotiation suits an init of its cookie.
+// suit is how well a negotiation fits an init with its cookie.
 type suit int
 
 const (
@@ -101,7 +101,7 @@ func (n *negotiation) plays(name uint64) bool {
 }
 
 // findClient returns the negotiation of a cookie in which a client has the
-// address, whatever the game.
+// address, for any game.
 func (t *table) findClient(cookie uint32, index byte, from endpoint) *negotiation {
 	for n := t.byCookie[cookie]; n != nil; n = n.place.same {
 		if int(index) < n.size() && n.side(int(index)).negotiating() == from {
@@ -111,8 +111,8 @@ func (t *table) findClient(cookie uint32, index byte, from endpoint) *negotiatio
 	return nil
 }
 
-// mayOpen reports whether there is room for one more negotiation that the address
-// opens; it makes room where it has to.
+// mayOpen reports whether there is room for one more negotiation opened by the
+// address; if necessary it drops another one.
 func (t *table) mayOpen(cookie uint32, from [4]byte, maxOpen, maxPerAddr int) (refused drop) {
 	same := 0
 	for n := t.byCookie[cookie]; n != nil; n = n.place.same {
@@ -182,7 +182,7 @@ func (t *table) remove(n *negotiation) {
 	t.count--
 }
 
-// advance has all negotiations do what the time asks for.
+// advance advances all negotiations.
 func (t *table) advance(now time.Duration, e *effects) {
 	step := int64(now / wheelStep)
 	// After a long pause one turn looks at every slot.

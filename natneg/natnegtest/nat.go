@@ -34,7 +34,7 @@ type NAT struct {
 	// Port returns the port that it gives out after given ones; nil: it takes
 	// free ones, as the network outside has them.
 	Port func(given int) uint16
-	// NoHairpin drops what is sent from inside to its own public address.
+	// NoHairpin drops packets from inside to the NAT's own public address.
 	NoHairpin bool
 
 	mu     sync.Mutex
@@ -54,7 +54,7 @@ func Scattered() func(given int) uint16 {
 	return func(given int) uint16 { return uint16(20000 + given*7919%30011) }
 }
 
-// mapping is what a port outside is given out for.
+// mapping is the inside socket of an outside port.
 type mapping struct {
 	inside netip.AddrPort
 	to     netip.AddrPort // zero unless the NAT is symmetric

@@ -1,8 +1,8 @@
 // Package natnegtest helps to test NAT negotiation from end to end: networks,
 // the NATs that players sit behind, and players that negotiate as games do.
 //
-// It is for tests alone, and it is no implementation of a NAT or of a client for
-// any other use: nothing in it expires, and it believes what it is sent.
+// It is for tests only, and not an implementation of a NAT or of a client for
+// other uses: nothing in it expires, and it trusts all packets.
 package natnegtest
 
 import (
@@ -27,12 +27,13 @@ type Net interface {
 // Socket is an open socket. Its methods may be called concurrently.
 type Socket interface {
 	Addr() netip.AddrPort
-	// Send sends a datagram. Like the network, it does not say whether it arrives.
+	// Send sends a datagram. Like the network, it does not report whether it
+	// arrives.
 	Send(data []byte, to netip.AddrPort)
 	Close()
 }
 
-// System is the network of this machine: loopback, and whatever else it has.
+// System is the real network of this machine.
 type System struct{}
 
 type systemSocket struct {

@@ -31,7 +31,7 @@ type Player struct {
 	Index   byte
 	Name    string // of the game
 	Version byte   // 1 to 4; 0: 4
-	// Linger is how long it continues answering its partner when it is done.
+	// Linger is how long it continues to answer its partner when it is done.
 	Linger time.Duration
 }
 
@@ -41,8 +41,8 @@ type End int
 // The ends.
 const (
 	Connected   End = iota
-	NoPartner       // no partner came: the server said so, or its own wait ended
-	InitTimeout     // its inits were not confirmed, or we said that they stopped
+	NoPartner       // no partner came: the server reported it, or its own wait ended
+	InitTimeout     // its inits were not confirmed, or the server reported that they stopped
 	PingTimeout     // it got an address, but there was no answer
 	Stopped         // the context ended
 )
@@ -52,7 +52,7 @@ func (e End) String() string {
 	return [...]string{"connected", "no partner", "init timeout", "ping timeout", "stopped"}[e]
 }
 
-// Result is what a player ends up with.
+// Result is the result of a player.
 type Result struct {
 	End       End
 	Told      netip.AddrPort // the address in the first connect
@@ -61,7 +61,7 @@ type Result struct {
 	Confirmed bool           // its report was
 }
 
-// datagram is one that came to a player.
+// datagram is a datagram received by a player.
 type datagram struct {
 	data []byte
 	from netip.AddrPort
@@ -74,8 +74,8 @@ type negotiator struct {
 	sock, gameSock Socket // the same if the game has none
 	unacked        map[natneg.PortType]bool
 	result         Result
-	paired, heard  bool // got an address; heard its partner
-	answered       bool // its partner heard it
+	paired, heard  bool // got an address; received data of its partner
+	answered       bool // its partner received its data
 	over           bool
 }
 
@@ -252,7 +252,7 @@ func (n *negotiator) connect(c natneg.Connect, from netip.AddrPort) bool {
 	return true
 }
 
-// pinged hears the partner, turns to where it really is and answers.
+// pinged handles a ping: it switches to the partner's real address and answers.
 func (n *negotiator) pinged(c natneg.Connect, from netip.AddrPort) bool {
 	n.result.Remote = from
 	was := n.met()
@@ -264,7 +264,7 @@ func (n *negotiator) pinged(c natneg.Connect, from netip.AddrPort) bool {
 	return n.met() && !was
 }
 
-// met reports whether each of the two has heard the other.
+// met reports whether each of the two has received data of the other.
 func (n *negotiator) met() bool { return n.heard && n.answered }
 
 func (n *negotiator) ping() {
