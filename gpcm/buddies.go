@@ -10,8 +10,8 @@ import (
 	"github.com/respawnd/respawnd/storage"
 )
 
-// requestPause is how long after a request another one of the same player to the
-// same receiver is not shown, whatever it says.
+// requestPause is the time after a buddy request during which further ones of
+// the same player to the same receiver are not shown.
 const requestPause = time.Minute
 
 // addBuddy is the command of that name: the client asks another to be its
@@ -67,9 +67,9 @@ func (x *session) addBuddy(ctx context.Context, r *request) error {
 	return err
 }
 
-// askedJustNow reports whether the client has asked another within requestPause.
-// That request stays as it is: the other was shown it, with its signature, or
-// will be at the next sign-in.
+// askedJustNow reports whether the client has sent a request to another profile
+// within requestPause. That request is kept: its receiver has seen it, with its
+// signature, or will at the next sign-in.
 func (x *session) askedJustNow(ctx context.Context, to storage.ProfileID) (bool, error) {
 	last, err := x.server.opt.Store.Request(ctx, x.profile, to)
 	if errors.Is(err, storage.ErrNotFound) {
@@ -82,8 +82,8 @@ func (x *session) askedJustNow(ctx context.Context, to storage.ProfileID) (bool,
 	return 0 <= age && age < requestPause, nil // a clock that was set back silences no player
 }
 
-// acceptMutual makes buddies of the client and a player who has asked it
-// already. Not done: there is no such request.
+// acceptMutual makes buddies of the client and a player with an open request to
+// it. It returns false if there is no such request.
 func (x *session) acceptMutual(ctx context.Context, other storage.ProfileID) (done bool, err error) {
 	store, now := x.server.opt.Store, time.Now()
 	q, err := store.Request(ctx, other, x.profile)
@@ -144,8 +144,8 @@ func (x *session) authAdd(ctx context.Context, r *request) error {
 	return x.server.authorized(ctx, from, x.profile)
 }
 
-// authorized tells a profile that another accepted its request, and what that
-// one does.
+// authorized informs a profile that another accepted its request, and of that
+// one's status.
 func (s *Server) authorized(ctx context.Context, to, by storage.ProfileID) error {
 	if err := s.notify(ctx, to, presence.BuddyAuthorized{From: by, Sent: time.Now()}); err != nil {
 		return err
@@ -200,7 +200,7 @@ func (x *session) leaveList(ctx context.Context, other storage.ProfileID) error 
 	return x.server.notify(ctx, other, presence.BuddyRevoked{From: x.profile, Sent: time.Now()})
 }
 
-// missing reports whether there is no such entry, or cannot be one.
+// missing reports whether an entry does not exist or is not possible.
 func missing(err error) bool {
 	return errors.Is(err, storage.ErrNotFound) || errors.Is(err, storage.ErrInvalid)
 }

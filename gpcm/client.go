@@ -30,8 +30,8 @@ type Client struct {
 // password.
 var ErrNoProof = errors.New("the service does not prove that it knows the password")
 
-// Connect returns a client on a connection, which it takes over, and reads the
-// greeting. After an error the connection is closed.
+// Connect returns a client on a connection, which it takes ownership of, and
+// reads the greeting. After an error the connection is closed.
 func Connect(ctx context.Context, conn net.Conn) (*Client, error) {
 	c := &Client{Text: netclient.NewText(conn)}
 	m, err := c.Next(ctx)
@@ -47,7 +47,7 @@ func Connect(ctx context.Context, conn net.Conn) (*Client, error) {
 	return nil, errors.Join(err, c.Close())
 }
 
-// Login is what a player signs in with.
+// Login holds the credentials of a player.
 type Login struct {
 	By       string // "uniquenick"; "user" with a Name of the form nick@email
 	Name     string
@@ -104,8 +104,8 @@ func (c *Client) Login(ctx context.Context, l Login) error {
 	}
 }
 
-// AskBuddy asks the player of a profile to become a buddy. There is no answer to
-// it; the other one gets a message of kind [MessageRequest].
+// AskBuddy asks the player of a profile to become a buddy. There is no answer;
+// the receiver gets a message of kind [MessageRequest].
 func (c *Client) AskBuddy(profile, reason string) error {
 	return c.Send("addbuddy", "", "sesskey", c.Session, "newprofileid", profile, "reason", reason)
 }
@@ -149,8 +149,8 @@ func (c *Client) AwaitMessage(ctx context.Context, kind, from string) (text stri
 	}
 }
 
-// ReadProfile asks for a profile and returns the answer. Messages that come before
-// it are passed over.
+// ReadProfile asks for a profile and returns the answer. Messages before it are
+// skipped.
 func (c *Client) ReadProfile(ctx context.Context, profile string) (string, error) {
 	if err := c.Send("getprofile", "", "sesskey", c.Session, "profileid", profile, "id", "7"); err != nil {
 		return "", err

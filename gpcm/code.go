@@ -80,8 +80,7 @@ const (
 // the connection, of login and of newuser.
 func (c code) fatal() bool { return c < codeUpdateUI }
 
-// texts are the words for the codes that have words of their own, for people who
-// read the messages.
+// texts are the texts of codes, for readers of the messages.
 var texts = map[code]string{
 	codeParse:             "The request is malformed.",
 	codeNotLoggedIn:       "You must be logged in for that.",
@@ -108,7 +107,7 @@ var texts = map[code]string{
 	codeRegisterNickSpace: "The namespace has no unique nicks.",
 }
 
-// refusal is an error for the client to hear.
+// refusal is an error that is sent to the client.
 type refusal struct {
 	code    code
 	text    string            // "": that of the code
@@ -134,8 +133,9 @@ func refuse(c code) error { return &refusal{code: c} }
 // codes are the codes for refusals by the accounts.
 type codes map[accounts.Refusal]code
 
-// refusalOf returns what a client hears of a refusal by the accounts, nil if err is
-// none. A refusal that is not in known has the code fail.
+// refusalOf returns the refusal sent to a client for a refusal of package
+// accounts, nil if err is not one. A refusal that is not in known has the code
+// fail.
 func refusalOf(err error, known codes, fail code) *refusal {
 	why, ok := errors.AsType[accounts.Refusal](err)
 	if !ok {

@@ -22,8 +22,8 @@ const (
 	always
 )
 
-// command is one row of the table: what a command must bring, and what it does
-// then.
+// command is one row of the table: the requirements of a command and its
+// function.
 type command struct {
 	name string
 	when stage
@@ -31,16 +31,16 @@ type command struct {
 	tail string   // the value of this key runs to the end of the message
 
 	bad   code  // for a request that makes no sense
-	fail  code  // for what has no code of its own
+	fail  code  // code of other errors
 	codes codes // for refusals by the accounts that have one; else: fail
 	again code  // for a command of before that comes afterwards
 
-	pace   int  // what it costs others; a client that spends too much waits
-	change bool // it changes what is stored; too many are refused with fail
+	pace   int  // cost for others; a client over its budget waits
+	change bool // it changes the store; over the rate it is refused with fail
 
-	// run carries it out. A *refusal or an accounts.Refusal is for the client to
-	// hear, an ended is counted and the connection continues, errLogout and
-	// errDeleted end it, any other error is a fault of ours.
+	// run executes it. A *refusal or an accounts.Refusal is sent to the client,
+	// an ended is counted and the connection continues, errLogout and
+	// errDeleted end it, any other error is a fault of the server.
 	run func(*session, context.Context, *request) error
 }
 
@@ -136,7 +136,7 @@ func (x *session) handle(ctx context.Context, body []byte) error {
 	return x.answer(c, r, c.run(x, ctx, r))
 }
 
-// unknown is what happens to a command that is not in the table.
+// unknown handles a command that is not in the table.
 func (x *session) unknown(r *request) error {
 	x.server.metrics.commands.WithLabelValues(unknownCommand).Inc()
 	if !x.signedIn {
@@ -146,7 +146,7 @@ func (x *session) unknown(r *request) error {
 	return nil
 }
 
-// allow checks everything that the table says about a command.
+// allow checks the requirements of a command in the table.
 func (x *session) allow(ctx context.Context, c *command, r *request) error {
 	switch {
 	case c.when == before && x.signedIn:
@@ -196,7 +196,7 @@ func (x *session) slowDown(ctx context.Context, cost int) error {
 	case <-ctx.Done():
 	case <-x.kicked:
 	}
-	return nil // whether the session is over is asked before the next command
+	return nil // the end of the session is checked before the next command
 }
 
 // answer sends the client the error of a command, if that is one for it. An error

@@ -22,11 +22,11 @@ type Config struct {
 	// How often a quiet connection is sent a keepalive, {range}. Clients speak up
 	// after two minutes of silence.
 	KeepAlive time.Duration `key:"keepalive" default:"90s" range:"5s to 1m55s"`
-	// Time for a client to take what is sent to it, {range}.
+	// Time for a client to read data sent to it, {range}.
 	Write time.Duration `key:"write" default:"60s" range:"1s to 10m"`
-	// Time for a client's system to acknowledge what is sent to it, {range}. A
-	// player whose line breaks is offline after it. Linux keeps it, macOS and
-	// Windows nearly, others not at all.
+	// Time for a client's system to acknowledge data sent to it, {range}. A
+	// player whose line breaks is offline after it. Linux supports it, macOS
+	// and Windows approximately, others not at all.
 	UserTimeout time.Duration `key:"user_timeout" default:"75s" range:"10s to 10m"`
 	// How often a client that is signed in gets a new login ticket, {range}.
 	TicketRenewal time.Duration `key:"ticket_renewal" default:"24h" range:"1m to 47h"`

@@ -1,10 +1,10 @@
 // Package gpcm is the presence service that games call the connection manager,
-// on TCP port 29900: players sign in with it, see which buddies are there, and
+// on TCP port 29900: players sign in with it, see which buddies are online, and
 // exchange requests, messages and invitations.
 //
-// It is not for looking players up (package gpsp), does not decide who may have
-// which name or password (internal/accounts), does not know who else is signed
-// in (internal/presence), and keeps nothing over a restart (package storage).
+// It does not search players (package gpsp does), has no rules for names and
+// passwords (internal/accounts), no list of sessions (internal/presence), and
+// stores nothing (package storage).
 //
 // # Messages
 //
@@ -13,16 +13,16 @@
 // Messages may share a segment or be spread over many; one of more than 16 KiB
 // ends the connection. Keys match in any case of letters.
 //
-// Clients look for a key anywhere in a message and take the first occurrence, also
-// one inside a value. So the service never writes a backslash or a NUL in a
-// value, and a value that is itself a key word gets a space behind it. A client
-// takes what has an id for the answer to its request of that id, and drops it
-// if there is none: answers repeat the id of the request, errors too, and
-// nothing else has one.
+// Clients search for a key anywhere in a message and use the first occurrence,
+// even inside a value. So the service never writes a backslash or a NUL in a
+// value, and appends a space to a value that is itself a key word. A client
+// treats a message with an id as the answer to its request with that id, and
+// drops it if there is none: answers and errors repeat the id of the request,
+// and no other message has one.
 //
 // In a buddy message and in the location of an invitation the client leaves
-// backslashes as they are. So there everything behind the key up to \final\ is
-// the text; backslashes become slashes on the way.
+// backslashes as they are. So there everything after the key up to \final\ is
+// the text; backslashes are forwarded as slashes.
 //
 // # Sign-in
 //
@@ -34,14 +34,14 @@
 //	server  what has waited: requests, messages; then the statuses of buddies
 //
 // Who is authtoken, lt (a login ticket), uniquenick, or user with nick@e-mail.
-// Package accounts describes how response and proof are made. Whatever goes
-// wrong here is fatal: the client is sent an error and the connection ends. A client has
+// Package accounts describes how response and proof are made. Every error here
+// is fatal: it is sent to the client and the connection ends. A client has
 // login_time to sign in; before that it may only send login, newuser, logout
 // and ka. Afterwards each command but ka carries the sesskey.
 //
-// A second login takes over from the first, which hears error 6. Whether that
-// goes for the profile or for all profiles of the account, or not at all, is a
-// matter of the game; see package games.
+// A second login displaces the first, which gets error 6. Whether that applies
+// to the profile, to all profiles of the account, or not at all, depends on the
+// game; see package games.
 //
 // # Commands
 //
@@ -68,8 +68,8 @@
 //	logout         -                                   the connection ends
 //	ka             -                                   -
 //
-// An unknown command is counted and ignored. The table in command.go says what
-// each command must bring and which error it gets otherwise.
+// An unknown command is counted and ignored. The table in command.go has the
+// requirements of each command and its errors.
 //
 // # Pushes
 //
@@ -85,39 +85,38 @@
 //	\lt\<ticket>                                                 login ticket
 //	\ka\                                                         after silence
 //
-// What a client understands it says in sdkrevision, a sum: 1 authorised, 2
-// revoked, 4 the newer status, 8 lists at login. Each push is written for its
-// receiver. A client without 4 ends its process over the newer status, and one
-// of revision 15 over a revocation, so these never get them. A client without 8
-// learns its list from the statuses and so hears of every buddy.
+// A client states its abilities in sdkrevision, a sum: 1 authorised, 2 revoked,
+// 4 the newer status, 8 lists at login. Each push is written for its receiver.
+// A client without 4 crashes on the newer status, and one of revision 15 on a
+// revocation, so these never get them. A client without 8 learns its list from
+// the statuses and so gets one for every buddy.
 //
 // The address and port for direct connections between clients are always 0, and
-// the sig of a profile is random: everything goes through the server, no
-// address leaks, and the password itself is not needed.
+// the sig of a profile is random: all data goes through the server, no address
+// leaks, and the password itself is not needed.
 //
 // # Delivery
 //
-// A session has a goroutine that reads and carries out, and, while there is
-// something, one that writes from a bounded queue. No session waits for another
-// else's queue. A newer status
-// of a profile replaces one that still waits. Messages are refused
-// when the queue is half full, so that a sender cannot drown a receiver;
-// anything else that finds it full ends the session. Answers wait, at the cost
-// of the client who asked.
+// A session has a goroutine that reads and executes commands, and, while there
+// is something to write, one that writes from a bounded queue. No session waits
+// for the queue of another. A newer status of a profile replaces a waiting one.
+// Messages are refused when the queue is half full, so that a sender cannot
+// flood a receiver; any other event that finds it full ends the session.
+// Answers wait for room, which only delays the client that sent the request.
 //
-// Messages for a player who is away, or does not want to be disturbed, wait in
-// the store. Data of games, pings and invitations do not wait. Requests stay
+// Messages for a player who is offline, or does not want to be disturbed, wait
+// in the store. Data of games, pings and invitations do not wait. Requests stay
 // until they are answered or 90 days old, and are shown again at each sign-in.
 // A blocked player is not notified.
 //
-// No message is lost on its way to a client (flight.go, settling.go). What was
-// written is kept until the client's system has acknowledged it, within bounds:
-// a client that acknowledges nothing is sent nothing more. What has not arrived
-// when the connection ends goes into the store. What waited in the store is
-// removed from there only after it has arrived. A message may thus come twice.
+// No message is lost in transit to a client (flight.go, settling.go). Written
+// messages are kept until the client's system has acknowledged them, within
+// bounds: a client that acknowledges nothing is sent nothing more. Messages
+// that have not arrived when the connection ends are stored. Stored messages
+// are removed only after they have arrived. A message may thus come twice.
 //
-// A client that is quiet is not gone: it sends nothing while it hears something
-// every two minutes. Dead ones are found by TCP, by the bound on writes and by
-// the user time-out: without it, the system of the server would try for a quarter
-// of an hour to reach a client behind a broken line.
+// A quiet client is not gone: clients send nothing while they receive data
+// every two minutes. Dead ones are detected by TCP, by the time limit for
+// writes and by the user time-out: without it, the system of the server would
+// try for a quarter of an hour to reach a client behind a broken line.
 package gpcm

@@ -7,34 +7,34 @@ import (
 	"github.com/respawnd/respawnd/internal/presence"
 )
 
-// Bounds of what is under way to one client.
+// Bounds of the unacknowledged events to one client.
 const (
 	maxFlight       = 256      // events
 	maxFlightWeight = 64 << 10 // rough size of their texts
 	keepFlight      = 16       // room for events that a session keeps
 )
 
-// settleTime is how long ago an event must have been written to count as
-// arrived. A client that ends with a reset has not read what its system had
-// acknowledged for it; that is taken for not arrived, if it is not older.
+// settleTime is the age from which a written event counts as arrived. When a
+// client ends with a reset, data that its system had acknowledged may be
+// unread; younger events then count as not arrived.
 const settleTime = 5 * time.Second
 
-// flight are the events that were written to a client and may not have arrived:
-// those that would be missed. Others, such as a status, are not in it. Offsets
-// count the bytes that the writer has written.
+// flight holds the events that were written to a client and may not have
+// arrived, if their loss would matter: a status, for example, is not in it.
+// Offsets count the bytes that the writer has written.
 type flight struct {
 	events  []sent // in the order of their ends
 	weight  int
-	written uint64 // offset behind the last byte that the socket took
-	acked   uint64 // offset behind the last byte known to be acknowledged
-	known   bool   // the system says what is acknowledged
+	written uint64 // offset after the last byte that the socket accepted
+	acked   uint64 // offset after the last byte known to be acknowledged
+	known   bool   // the system reports acknowledgements
 }
 
 // sent is one event in a flight.
 type sent struct {
 	event presence.Event
 	id    uint64 // of the message in the mailbox; 0: it is not in it
-	end   uint64 // offset behind its last byte
+	end   uint64 // offset after its last byte
 	at    time.Time
 }
 
@@ -44,7 +44,7 @@ func tracked(e presence.Event) bool {
 	return ok
 }
 
-// add notes an event whose last byte is before end. The caller has made room.
+// add adds an event whose last byte is before end. The caller has checked full.
 func (f *flight) add(e presence.Event, id, end uint64, now time.Time) {
 	f.events = append(f.events, sent{e, id, end, now})
 	f.weight += item{event: e}.weight()
@@ -53,12 +53,12 @@ func (f *flight) add(e presence.Event, id, end uint64, now time.Time) {
 // full reports whether there is no room for one more event.
 func (f *flight) full() bool { return len(f.events) >= maxFlight || f.weight >= maxFlightWeight }
 
-// has reports whether a message of the mailbox is under way.
+// has reports whether a message of the mailbox is in flight.
 func (f *flight) has(id uint64) bool {
 	return slices.ContainsFunc(f.events, func(s sent) bool { return s.id == id })
 }
 
-// acknowledge notes what the system says of the bytes that were written last.
+// acknowledge records the system's report on the bytes written last.
 func (f *flight) acknowledge(unacknowledged int, known bool) {
 	if !known {
 		return
@@ -67,9 +67,9 @@ func (f *flight) acknowledge(unacknowledged int, known bool) {
 	f.acked = max(f.acked, f.written-min(f.written, uint64(max(unacknowledged, 0))))
 }
 
-// arrived takes out the events that have arrived and were written up to before.
-// Where the system does not say what is acknowledged, all of these have. It
-// returns which of them are in the mailbox.
+// arrived removes the events that have arrived and were written up to before.
+// If the system does not report acknowledgements, all of these count as
+// arrived. It returns those that are in the mailbox.
 func (f *flight) arrived(before time.Time) (ids []uint64) {
 	upto := f.acked
 	if !f.known {

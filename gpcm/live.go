@@ -16,15 +16,15 @@ type live struct {
 	registrations *netserve.Limiter
 }
 
-// registrationSlots is how many registering addresses are remembered.
+// registrationSlots is the number of registering addresses that are remembered.
 const registrationSlots = 1 << 13
 
 func newLive(c *Config) *live {
 	return &live{c, netserve.PerMinute(c.Registrations, netserve.LimiterOptions{Slots: registrationSlots})}
 }
 
-// Reload takes over the live keys. Open connections stay, sessions keep the rule
-// of their login, and every address starts with a whole quota.
+// Reload applies the live keys. Open connections stay, sessions keep the rule
+// of their login, and every address starts with a full quota.
 func (s *Server) Reload(c *Config) {
 	s.gate.SetLimits(s.limits(c))
 	s.live.Store(newLive(c))
@@ -46,13 +46,13 @@ func (s *Server) mayRegister(from netip.Addr, now time.Time) bool {
 // rule is how the service treats the players of one game.
 type rule struct {
 	secondLogin     presence.Policy // which sessions a login ends
-	autoAccept      bool            // two players who asked each other are buddies without an answer
-	symmetricDelete bool            // a buddy who is removed loses the one who removed him
+	autoAccept      bool            // mutual requests make buddies without an answer
+	symmetricDelete bool            // removing a buddy removes the reverse relation too
 	noUserID        bool            // the user id is reported as 0
 }
 
-// ruleOf returns the rule of a game: what its own policy says, and the
-// configuration where that says nothing. An unknown game has no policy.
+// ruleOf returns the rule of a game: its own policy, and the configuration
+// where the policy is silent. An unknown game has no policy.
 func (s *Server) ruleOf(game string) rule {
 	second := map[games.SecondLogin]presence.Policy{
 		games.KickProfile: presence.KickProfile, games.KickUser: presence.KickUser, games.AllowSecond: presence.Allow,

@@ -22,18 +22,18 @@ import (
 const (
 	// defaultNamespace is the namespace of clients that do not send one.
 	defaultNamespace = 1
-	// unregistered tells a game that its player has no unique nick.
+	// unregistered is sent to a game whose player has no unique nick.
 	unregistered = "@unregistered"
 	// textOnline is the status text of a player that has not set one.
 	textOnline = "Online"
 )
 
-// loginStack is what a login takes of a stack, in bytes.
+// loginStack is the stack size that a login needs, in bytes.
 const loginStack = 10 << 10
 
-// growStack has the stack of the goroutine grow to what a login takes while there
-// is little on it. Else it is copied again and again on the way, from ever deeper
-// within, which is a tenth of what a login costs. It shrinks by itself later.
+// growStack grows the stack of the goroutine to the size that a login needs
+// while there is little on it. Otherwise it is copied several times during a
+// login, which is a tenth of a login's cost. It shrinks by itself later.
 //
 //go:noinline
 func growStack(i uint8) byte {
@@ -49,7 +49,7 @@ func (x *session) login(ctx context.Context, r *request) error {
 	return err
 }
 
-// checkLogin signs a client in that proves who it is.
+// checkLogin signs in a client with valid credentials.
 func (x *session) checkLogin(ctx context.Context, r *request) error {
 	n := numbers{r: r}
 	proof := accounts.Proof{
@@ -97,7 +97,8 @@ func newSessionKey() int32 {
 	}
 }
 
-// signIn makes the session known, answers the login and sends what has waited.
+// signIn registers the session with the hub, answers the login and sends
+// waiting requests and messages.
 func (x *session) signIn(ctx context.Context, r *request, l *accounts.Login, status presence.Status) error {
 	buddies, blocks, err := x.lists(ctx)
 	if err != nil {
@@ -138,7 +139,7 @@ func (x *session) lists(ctx context.Context) (buddies, blocks []storage.ProfileI
 	return buddies, blocks, nil
 }
 
-// collect returns what a sequence yields, or its first error.
+// collect returns the values of a sequence, or its first error.
 func collect[T any](all iter.Seq2[T, error]) ([]T, error) {
 	var list []T
 	for v, err := range all {
@@ -189,8 +190,8 @@ func appendList(b []byte, name string, ids []storage.ProfileID) []byte {
 	return appendFinal(b)
 }
 
-// catchUp sends the requests and messages that wait for the client, unless it
-// wants to be left alone.
+// catchUp sends the waiting requests and messages to the client, unless its
+// flags refuse them.
 func (x *session) catchUp(ctx context.Context) error {
 	if x.status.Quiet&quietLists == 0 {
 		if err := x.showRequests(ctx, time.Time{}); err != nil {
@@ -247,8 +248,8 @@ func (x *session) showRequests(ctx context.Context, since time.Time) error {
 	return nil
 }
 
-// showBuddies sends the client the statuses of its buddies. One that was not sent its
-// list learns it from that, and so hears of all.
+// showBuddies sends the client the statuses of its buddies. One that was not
+// sent its list learns it from them, and so gets all.
 func (x *session) showBuddies(ctx context.Context, buddies []storage.ProfileID) error {
 	hub := x.server.opt.Hub
 	watched, err := collect(x.server.opt.Store.Watched(ctx, x.profile))

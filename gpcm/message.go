@@ -55,7 +55,7 @@ func (x *session) message(ctx context.Context, r *request) error {
 	return x.store(ctx, to, m)
 }
 
-// pass sends a message to a player who is signed in.
+// pass sends a message to a signed-in player.
 func (x *session) pass(ctx context.Context, to storage.ProfileID, m presence.Message) error {
 	delivered, err := x.server.opt.Hub.Send(ctx, to, m)
 	switch {
@@ -76,7 +76,7 @@ func (x *session) pass(ctx context.Context, to storage.ProfileID, m presence.Mes
 	return x.store(ctx, to, m)
 }
 
-// store leaves a message for a player who is not there.
+// store stores a message for an offline player.
 func (x *session) store(ctx context.Context, to storage.ProfileID, m presence.Message) error {
 	kept, _ := stored(m)
 	err := x.server.leave(ctx, to, kept)
@@ -93,8 +93,8 @@ func (x *session) store(ctx context.Context, to storage.ProfileID, m presence.Me
 	return nil
 }
 
-// stored returns an event as a message that waits. Not ok: it is none that
-// does.
+// stored returns an event as a stored message. ok is false if events of its
+// kind are not stored.
 func stored(e presence.Event) (m storage.Message, ok bool) {
 	switch e := e.(type) {
 	case presence.Message:
@@ -139,7 +139,8 @@ func (s *Server) notify(ctx context.Context, to storage.ProfileID, e presence.Ev
 	return err
 }
 
-// held reports whether a player with those flags wants an event later.
+// held reports whether an event must be held back for a player with those
+// flags.
 func held(e presence.Event, quiet uint32) bool {
 	switch e := e.(type) {
 	case presence.Message:
@@ -159,14 +160,14 @@ func (s *Server) leave(ctx context.Context, to storage.ProfileID, m storage.Mess
 	return nil
 }
 
-// buddyAgain reports whether a profile is on a list; a client that hears of an
-// old revocation would take it off.
+// buddyAgain reports whether a profile is on a list again; a client would
+// remove it after an old revocation.
 func (s *Server) buddyAgain(ctx context.Context, owner, buddy storage.ProfileID) bool {
 	relation, err := s.opt.Store.Relation(ctx, owner, buddy)
 	return err == nil && relation.Buddy
 }
 
-// invite is the command pinvite. Any player who is signed in may be invited.
+// invite is the command pinvite. Any signed-in player may be invited.
 func (x *session) invite(ctx context.Context, r *request) error {
 	to := r.profile("profileid")
 	product, ok := r.number("productid", -1, 0, math.MaxInt32)

@@ -21,11 +21,11 @@ const (
 	messageLost     = "lost"
 )
 
-// unknownCommand is what metrics call a command that is not in the table.
+// unknownCommand is the label of commands that are not in the table.
 const unknownCommand = "unknown"
 
-// metrics are the counters of the service; what it drops is counted by
-// netserve.Metrics, and who is signed in by internal/presence.
+// metrics are the counters of the service; netserve.Metrics counts drops, and
+// internal/presence sessions.
 type metrics struct {
 	commands *prometheus.CounterVec // command
 	errors   *prometheus.CounterVec // code

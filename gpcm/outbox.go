@@ -6,14 +6,14 @@ import (
 	"github.com/respawnd/respawnd/internal/presence"
 )
 
-// Bounds of what waits for one client.
+// Bounds of the queue of one client.
 const (
 	maxQueue       = 1024      // items
 	maxQueueBytes  = 256 << 10 // rough size of their texts
-	itemOverhead   = 64        // what an item counts beside its texts
+	itemOverhead   = 64        // weight of an item without its texts
 	coalesceFrom   = 32        // waiting items from which on older statuses are looked for
 	keepItems      = 4         // room for items that an idle session keeps
-	maxWriteBuffer = 32 << 10  // bytes handed to the socket at once, roughly
+	maxWriteBuffer = 32 << 10  // approximate number of bytes per write
 )
 
 // item is something that waits to be written: an event, or bytes that are
@@ -23,7 +23,7 @@ type item struct {
 	line  []byte
 }
 
-// weight returns what an item counts.
+// weight returns the weight of an item.
 func (i item) weight() int {
 	w := itemOverhead + len(i.line)
 	switch e := i.event.(type) {
@@ -57,13 +57,13 @@ func about(e presence.Event) (id uint32, status bool) {
 	return 0, false
 }
 
-// taken says what became of an event.
+// taken is the result of queuing an event.
 type taken uint8
 
 const (
 	takenYes  taken = iota
-	takenBusy       // there is no room for an event of that kind; the session continues
-	takenFull       // there is no room at all
+	takenBusy       // no room for an event of that kind; the session continues
+	takenFull       // no room at all
 	takenOver       // the session is over
 )
 
@@ -71,16 +71,16 @@ const (
 // goroutine that writes them. That goroutine only exists while the queue is not
 // empty: thousands of clients are idle at a time.
 type outbox struct {
-	drained chan struct{} // a token: the writer took what there was
+	drained chan struct{} // full when the writer has taken the queue
 
 	mu      sync.Mutex // guards the fields below
-	start   func()     // starts the writer; nil: not yet, what comes waits
+	start   func()     // starts the writer; nil: not yet, events wait
 	writing bool       // the writer is there
 	items   []item
 	weight  int
-	looking bool // the writer is wanted though nothing waits
+	looking bool // the writer must run although nothing waits
 	closed  bool
-	last    []byte // what is written last
+	last    []byte // written last
 }
 
 func newOutbox() outbox {
@@ -172,7 +172,7 @@ func (o *outbox) open(start func()) {
 	o.work()
 }
 
-// look has the writer look after what is under way, though there may be nothing to
+// look starts the writer to check the flight, even if there is nothing to
 // write.
 func (o *outbox) look() {
 	o.mu.Lock()
@@ -210,9 +210,9 @@ func (o *outbox) half() bool {
 	return !o.closed && o.over(2, 0)
 }
 
-// take hands over everything that waits, and what is to be written last if the
-// box is closed, and keeps slack for what comes. Not more: there is nothing, and
-// the writer that asked has to go.
+// take returns all waiting items, and the last text if the box is closed, and
+// reuses slack for new items. If more is false there is nothing, and the writer
+// must end.
 func (o *outbox) take(slack []item) (items []item, last []byte, more bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -242,7 +242,7 @@ func (o *outbox) close(last []byte) {
 	o.work()
 }
 
-// buffers hands out the memory in which messages are written.
+// buffers is a pool of buffers for writing messages.
 type buffers struct{ pool sync.Pool }
 
 func (b *buffers) get() *[]byte {
@@ -259,7 +259,7 @@ func (b *buffers) put(p *[]byte) {
 	}
 }
 
-// recycle returns items as slack, without what was in it.
+// recycle clears items and returns them as slack.
 func recycle(items []item) []item {
 	if cap(items) > keepItems {
 		return nil

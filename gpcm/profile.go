@@ -125,8 +125,8 @@ func wireSex(sex uint8) int {
 	}
 }
 
-// setField sets a field of a profile by its key, in lower case. known: there is
-// such a field; ok: the value makes sense.
+// setField sets a field of a profile by its key, in lower case. known reports
+// whether there is such a field, ok whether the value is valid.
 func setField(p *storage.Profile, key, value string) (known, ok bool) {
 	texts := map[string]*string{
 		"nick": &p.Nick, "firstname": &p.FirstName, "lastname": &p.LastName, "homepage": &p.Homepage,
@@ -162,7 +162,7 @@ func setField(p *storage.Profile, key, value string) (known, ok bool) {
 	return false, false
 }
 
-// sexOf reads a sex; clients look at the first character alone.
+// sexOf parses a sex; as in clients only the first character counts.
 func sexOf(value string) uint8 {
 	switch {
 	case strings.HasPrefix(value, strconv.Itoa(wireMale)):
@@ -210,8 +210,8 @@ func (x *session) updateProfile(ctx context.Context, r *request) error {
 	return x.setFields(ctx, r, codeUpdatePro)
 }
 
-// updateUser is the command updateui. What it says of the player's machine is
-// not kept.
+// updateUser is the command updateui. Its data about the player's machine is
+// not stored.
 func (x *session) updateUser(ctx context.Context, r *request) error {
 	if email, ok := r.Get("email"); ok {
 		if err := x.server.opt.Accounts.ChangeEmail(ctx, x.user, storage.Fold(email)); err != nil {

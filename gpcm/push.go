@@ -14,8 +14,8 @@ const (
 	knowsRich       = 4 // the newer status
 	knowsLists      = 8
 
-	// revisionFrail is the revision whose clients end over a revocation of
-	// a profile whose newer status they have.
+	// revisionFrail is the revision whose clients crash on a revocation by a
+	// profile whose newer status they have.
 	revisionFrail = 15
 )
 
@@ -38,7 +38,7 @@ const (
 )
 
 // appendEvent appends an event in the form that a client of that revision
-// understands; nothing if there is none.
+// understands; nothing if there is no such form.
 func appendEvent(b []byte, e presence.Event, revision int) []byte {
 	switch e := e.(type) {
 	case presence.StatusChanged:
@@ -82,8 +82,8 @@ func appendBuddyMessage(b []byte, kind int, from storage.ProfileID, sent time.Ti
 	return appendNumber(b, "date", sent.Unix())
 }
 
-// appendRequest appends a request. Clients end the connection if there is not
-// exactly the signature behind the first mark.
+// appendRequest appends a request. Clients disconnect unless exactly the
+// signature follows the first mark.
 func appendRequest(b []byte, e *presence.BuddyRequest) []byte {
 	if len(e.Signature) != storage.SignatureLen {
 		return b
@@ -111,8 +111,8 @@ func appendRevoked(b []byte, e *presence.BuddyRevoked, revision int) []byte {
 }
 
 // appendStatus appends a status in the form for a revision. A status in the
-// older form is sent in that form to everybody, because the newer one has no
-// place for its location.
+// older form is sent in that form to all clients, because the newer one has no
+// field for its location.
 func appendStatus(b []byte, from storage.ProfileID, st *presence.Status, revision int) []byte {
 	rich := st.Rich != nil || st.State == presence.Offline
 	if rich && revision&knowsRich != 0 {

@@ -7,13 +7,13 @@ import (
 	"github.com/respawnd/respawnd/storage"
 )
 
-// Those who send messages send many to the same few.
+// A client sends most of its messages to the same few profiles.
 const (
 	maxKnown  = 4
 	knownLife = 5 * time.Second // changes by others than this service count after that time
 )
 
-// knownRelations are the relations of a client that were asked for last.
+// knownRelations caches the last used relations of a client.
 type knownRelations struct {
 	entries [maxKnown]knownRelation
 	next    int
@@ -26,9 +26,8 @@ type knownRelation struct {
 	read     time.Time
 }
 
-// relation returns how the client stands to another profile. It need not read
-// the store for one that it read a moment ago, unless a session has changed
-// buddies or blocks since.
+// relation returns the relation of the client to another profile. A cached one
+// is used unless a session has changed buddies or blocks since.
 func (x *session) relation(ctx context.Context, to storage.ProfileID, now time.Time) (storage.Relation, error) {
 	version := x.server.relations.Load()
 	for i := range x.known.entries {

@@ -13,7 +13,7 @@ import (
 // request is one message of a client.
 type request struct {
 	gamespy.Message
-	tail  string // what stands behind the key of command.tail, raw; "" if that is missing
+	tail  string // raw text after the key of command.tail; "" if that is missing
 	id    int32
 	hasID bool
 }
@@ -37,8 +37,8 @@ func parseRequest(body []byte, tail string) (*request, error) {
 	return r, nil
 }
 
-// cutTail cuts a message before the first occurrence of a key and returns what
-// stands behind that key.
+// cutTail cuts a message before the first occurrence of a key and returns the
+// text after that key.
 func cutTail(body []byte, key string) (head, tail []byte) {
 	for i := 0; ; {
 		n := bytes.IndexByte(body[i:], '\\')

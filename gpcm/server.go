@@ -22,12 +22,12 @@ import (
 	"github.com/respawnd/respawnd/storage"
 )
 
-// sweepEvery is how often requests and messages that have long been expired are
+// sweepEvery is the interval at which long expired requests and messages are
 // removed.
 const sweepEvery = time.Hour
 
-// Store is what the service needs of a storage engine. See package storage for
-// the methods.
+// Store is the part of a storage engine that the service needs. See package
+// storage for the methods.
 type Store interface {
 	GetUser(ctx context.Context, id storage.UserID) (storage.User, error)
 	GetProfile(ctx context.Context, id storage.ProfileID) (storage.Profile, error)
@@ -53,9 +53,8 @@ type Store interface {
 	SweepMessages(ctx context.Context, now time.Time) (n int, err error)
 }
 
-// Options are what a Server works with. Store, Accounts, Hub and Games are
-// required. All functions may be called from many goroutines at once and must not
-// block.
+// Options configure a Server. Store, Accounts, Hub and Games are required. All
+// functions must be safe for concurrent use and must not block.
 type Options struct {
 	Config // its live keys are replaced by Reload
 
@@ -71,7 +70,7 @@ type Options struct {
 	Verdicts *verdicts.Log    // of sign-ins and requests for accounts; nil: none
 
 	Log        zerolog.Logger
-	Metrics    *netserve.Metrics     // counts what is dropped; nil: nothing is counted
+	Metrics    *netserve.Metrics     // counts drops; nil: nothing is counted
 	Registerer prometheus.Registerer // nil: the metrics of this package are not registered
 }
 
@@ -83,13 +82,13 @@ type Server struct {
 	gate     *netserve.Gate
 	live     atomic.Pointer[live] // never nil
 	buffers  buffers
-	changes  *netserve.Buckets[storage.ProfileID] // of what is stored: a new connection brings no new quota
+	changes  *netserve.Buckets[storage.ProfileID] // of changes of the store, by profile: a new connection has no new quota
 	trouble  netserve.Trouble
 
 	newChallenge func() string // of a connection; never changed once it serves
 
-	// relations changes with every change of buddies and blocks that goes
-	// through this service; see session.relation.
+	// relations is incremented with every change of buddies and blocks by this
+	// service; see session.relation.
 	relations atomic.Uint64
 }
 
@@ -136,7 +135,8 @@ func (s *Server) sweepOften(ctx context.Context) {
 	}
 }
 
-// sweepOnce removes what has long been expired, unless the clock may be wrong.
+// sweepOnce removes long expired requests and messages, unless the clock may be
+// wrong.
 func (s *Server) sweepOnce(ctx context.Context, watch *clock.Watch, now time.Time, running time.Duration) {
 	if _, steady := watch.Steady(now, running); !steady {
 		return
@@ -145,7 +145,7 @@ func (s *Server) sweepOnce(ctx context.Context, watch *clock.Watch, now time.Tim
 	s.sweep(ctx, "messages", clock.Deletable(now), s.opt.Store.SweepMessages)
 }
 
-// sweep removes what was expired at before.
+// sweep removes requests and messages that had expired at before.
 func (s *Server) sweep(ctx context.Context, what string, before time.Time, remove func(context.Context, time.Time) (int, error)) {
 	n, err := remove(ctx, before)
 	if err != nil && ctx.Err() == nil {

@@ -21,9 +21,9 @@ import (
 
 // Bounds of a connection.
 const (
-	// forever is how long a client that is signed in may be silent.
+	// forever is how long a signed-in client may be silent.
 	forever = 10 * 365 * 24 * time.Hour
-	// closeGrace is how long the last messages may take.
+	// closeGrace is the time limit for writing the last messages.
 	closeGrace = 2 * time.Second
 	// A client that has to go while it is still sending is read from until it
 	// pauses, within bounds: closing at once would take the last message from
@@ -31,7 +31,8 @@ const (
 	lingerPause = 100 * time.Millisecond
 	lingerTime  = time.Second
 	lingerBytes = 256 << 10
-	// maxBeforeLogin is how many messages a client may send without signing in.
+	// maxBeforeLogin is the number of messages that a client may send before it
+	// signs in.
 	maxBeforeLogin = 32
 	// challengeLen is the length of the server's challenge. Clients build on a
 	// short one.
@@ -43,15 +44,16 @@ const (
 	// that at once; beyond it, it waits.
 	paceRate  = 1000
 	paceBurst = 5000
-	// Changes of what is stored that a profile may make, per second and at once, over
-	// all its connections. More are refused. changeSlots profiles are remembered.
+	// Changes of the store that a profile may make, per second and at once,
+	// over all its connections. More are refused. changeSlots profiles are
+	// remembered.
 	changeRate  = 20
 	changeBurst = 200
 	changeSlots = 1 << 15
 )
 
-// ended is why the service closes a connection, or drops a message; its
-// name is the one that it is counted under.
+// ended is the reason for which the service closes a connection, or drops a
+// message; its name is its label in metrics.
 type ended uint8
 
 // The reasons.
@@ -109,9 +111,9 @@ var (
 	errDatabase = errors.New("the store cannot be read")
 )
 
-// session is one connection. Its goroutine reads and carries out; once it is
-// signed in a second one, which comes and goes, writes what is in the outbox.
-// Only what presence calls is called from others.
+// session is one connection. Its goroutine reads and executes commands; once it
+// is signed in a second one, which runs only while needed, writes the outbox.
+// Only the methods that presence calls are called from other goroutines.
 type session struct {
 	server    *Server
 	conn      *netserve.Conn
@@ -128,15 +130,15 @@ type session struct {
 
 	out      outbox
 	silence  *time.Timer // nil: the writer may not begin
-	settling *time.Timer // nil: likewise
+	settling *time.Timer // nil: not signed in
 	writer   sync.WaitGroup
 	quiet    atomic.Uint32 // that of status
 
 	// Of the writer; after its end, of the session's goroutine.
-	failed   bool             // the client takes nothing any more
+	failed   bool             // the client no longer reads
 	unsent   []presence.Event // was not written
 	flight   flight
-	settleBy time.Time // zero: nothing is under way
+	settleBy time.Time // zero: nothing is in flight
 	renewed  time.Time // when the client got its ticket
 	shown    shownRequests
 
@@ -147,7 +149,7 @@ type session struct {
 
 var _ presence.Session = (*session)(nil)
 
-// who is what a login settles. It never changes afterwards.
+// who is the identity that a login establishes. It is immutable.
 type who struct {
 	user      storage.UserID
 	profile   storage.ProfileID
@@ -192,12 +194,12 @@ func (x *session) Kick(reason error) {
 	x.kickOnce.Do(func() {
 		x.reason = reason
 		close(x.kicked)
-		x.wake() // its goroutine does the rest
+		x.wake() // its goroutine continues
 	})
 }
 
 // ServeConn implements netserve.ConnHandler. It returns when the client has
-// gone, has to go, or ctx ends.
+// disconnected or is disconnected, or ctx ends.
 func (s *Server) ServeConn(ctx context.Context, c *netserve.Conn) {
 	if s.opt.Banned.Has(c.Peer().Addr()) {
 		s.refuseConn(c)
@@ -247,12 +249,12 @@ func (x *session) debug(err error) *zerolog.Event {
 // drop counts something that is dropped.
 func (x *session) drop(why ended) { x.server.opt.Metrics.Drop(why.Error()) }
 
-// loginRequest stands for what a client waits for that has not signed in: the
-// id is always the same.
+// loginRequest is the request that a client waits for before it is signed in:
+// its id is always the same.
 func loginRequest() *request { return &request{id: loginID, hasID: true} }
 
-// run greets the client and carries out its commands. The error says why that
-// ended.
+// run greets the client and executes its commands. The error is the reason for
+// its end.
 func (x *session) run(ctx context.Context) error {
 	if err := x.greet(); err != nil {
 		return err
@@ -287,14 +289,14 @@ func (x *session) next(ctx context.Context) ([]byte, error) {
 	return body, x.checkRead(ctx, err)
 }
 
-// ready waits until the client has taken most of what it was sent and returns
-// why nothing more is to be read.
+// ready waits until the client has read most of its queue and returns an error
+// if no more commands are to be read.
 func (x *session) ready(ctx context.Context) error {
 	x.out.waitForRoom(x.kicked)
 	return x.over(ctx)
 }
 
-// checkRead returns what an error of a read means.
+// checkRead interprets an error of a read.
 func (x *session) checkRead(ctx context.Context, err error) error {
 	if over := x.over(ctx); over != nil {
 		return over
@@ -323,7 +325,7 @@ func (x *session) over(ctx context.Context) error {
 	return nil
 }
 
-// finish tells the others that the session is over and the client why.
+// finish signs the session out and sends the client the reason for the end.
 func (x *session) finish(ctx context.Context, err error) {
 	defer func() { x.debug(err).Msg("connection ended") }()
 	if why, ok := errors.AsType[ended](err); ok {
@@ -332,13 +334,13 @@ func (x *session) finish(ctx context.Context, err error) {
 	if x.signedIn {
 		x.server.opt.Hub.SignOut(ctx, x)
 	}
-	x.Kick(err) // the writer waits for nothing any more
+	x.Kick(err) // the writer no longer waits
 	last := x.lastWords(err)
 	if errors.Is(err, endedSlow) {
-		_ = x.conn.Close() // what waits is too much for it
+		_ = x.conn.Close() // too many events wait
 	}
 	_ = x.conn.SetWriteDeadline(time.Now().Add(closeGrace))
-	if x.silence == nil && last != nil { // nothing is in the way
+	if x.silence == nil && last != nil { // room again
 		_, _ = x.conn.Write(last)
 	}
 	x.stopWriting(last)
@@ -349,12 +351,12 @@ func (x *session) finish(ctx context.Context, err error) {
 	x.settleAtEnd(ctx, there)
 }
 
-// lastWords returns the error that tells the client why the connection ends,
-// nil if it knows or has gone.
+// lastWords returns the error that informs the client of the end of the
+// connection, nil if it knows or has gone.
 func (x *session) lastWords(err error) []byte {
 	r := new(request)
 	if !x.signedIn {
-		r = loginRequest() // what it waits for
+		r = loginRequest() // the pending request
 	}
 	why := func(c code, text string) []byte {
 		x.server.metrics.refused(c)
@@ -393,13 +395,13 @@ func (x *session) lastWords(err error) []byte {
 type farewell struct {
 	refusal *refusal
 	request *request
-	why     error // what is counted; nil: nothing
+	why     error // counted error; nil: none
 }
 
 // Error implements error.
 func (f *farewell) Error() string { return f.refusal.Error() }
 
-// Unwrap returns what is counted.
+// Unwrap returns the counted error.
 func (f *farewell) Unwrap() error { return f.why }
 
 // linger reads what the client still sends until it pauses or has closed its

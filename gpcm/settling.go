@@ -16,8 +16,7 @@ const (
 	maxRoomPause   = time.Second
 )
 
-// settled returns the time up to which events that were written have arrived if
-// nothing says otherwise.
+// settled returns the time up to which written events count as arrived.
 func (x *session) settled(now time.Time) time.Time {
 	if x.flight.known {
 		return now.Add(-settleTime)
@@ -80,16 +79,16 @@ func (x *session) removeMessages(ctx context.Context, ids []uint64) {
 	}
 }
 
-// tookAll reports whether the client's system has acknowledged everything, as far
-// as ours says, and nothing kept it from being written.
+// tookAll reports whether everything was written and, if known, acknowledged by
+// the client's system.
 func (x *session) tookAll() bool {
 	n, known := x.conn.Unacknowledged()
 	return !x.failed && (n == 0 || !known)
 }
 
-// settleAtEnd decides what has arrived at a client whose connection is over, and
-// puts back into the mailbox what has not. there: the client was there to the
-// end. The writer has ended.
+// settleAtEnd determines the events that have arrived at a client whose
+// connection is over, and puts the others back into the mailbox. there reports
+// that the client was connected to the end. The writer has ended.
 func (x *session) settleAtEnd(ctx context.Context, there bool) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeGrace)
 	defer cancel()
@@ -115,7 +114,7 @@ func (x *session) settleAtEnd(ctx context.Context, there bool) {
 	x.putBack(ctx, back)
 }
 
-// putBack puts into the mailbox what did not reach the client.
+// putBack puts undelivered messages into the mailbox.
 func (x *session) putBack(ctx context.Context, messages []storage.Message) {
 	if len(messages) == 0 {
 		return
@@ -141,7 +140,7 @@ func (x *session) putBack(ctx context.Context, messages []storage.Message) {
 // mailbox.
 func (s *Server) announceMessages(ctx context.Context, to storage.ProfileID) {
 	if _, there := s.opt.Hub.Status(ctx, to); there {
-		_, _ = s.opt.Hub.Send(ctx, to, presence.MessagesWaiting{}) // those who come later look by themselves
+		_, _ = s.opt.Hub.Send(ctx, to, presence.MessagesWaiting{}) // later sessions read the mailbox themselves
 	}
 }
 

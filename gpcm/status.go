@@ -19,8 +19,8 @@ const (
 	quietLists    = 4 // requests, authorisations, revocations
 )
 
-// maxState is the highest state of a status. The clients' library knows 0 to 5,
-// games go on counting.
+// maxState is the highest state of a status. The clients' library defines 0 to
+// 5, games use higher ones.
 const maxState = 255
 
 // setStatus is the command status.
@@ -66,7 +66,7 @@ func (x *session) change(ctx context.Context, next presence.Status) error {
 	if next.Rich != nil {
 		r := *next.Rich
 		for _, s := range []*string{&r.Text, &r.GameType, &r.GameVariant, &r.GameMap} {
-			*s = strings.Clone(*s) // what was read is larger
+			*s = strings.Clone(*s) // the stored value is larger
 		}
 		next.Rich = &r
 	}

@@ -26,7 +26,7 @@ func (x *session) noteLogin(r *request, err error) {
 	default:
 		var ok bool
 		if v, ok = accounts.VerdictOn(err); !ok {
-			return // a fault of ours, or the client has gone
+			return // a fault of the server, or the client has gone
 		}
 	}
 	x.server.note(x.conn, r.text("gamename"), v)
@@ -44,8 +44,8 @@ func (x *session) noteNewUser(r *request, err error) {
 	x.server.note(x.conn, r.text("gamename"), v)
 }
 
-// refused notes that a connection is not served and returns the error that tells
-// its client: without one it would wait for ever.
+// refused notes that a connection is refused and returns the error for its
+// client, which would otherwise wait for ever.
 func (s *Server) refused(peer netip.AddrPort, why netserve.Refusal) []byte {
 	text := "The server is stopping. Try again in a moment."
 	switch {

@@ -8,7 +8,7 @@ import (
 	"github.com/respawnd/respawnd/storage"
 )
 
-// Limits of texts, in bytes: what the buffers of the clients hold.
+// Limits of texts, in bytes, from the buffers of the clients.
 const (
 	maxStatusText = 255
 	maxGameText   = 32
@@ -28,9 +28,9 @@ func appendNumber[N ~int | ~int32 | ~int64 | ~uint8 | ~uint32](b []byte, key str
 	return strconv.AppendInt(appendPair(b, key, ""), int64(n), 10)
 }
 
-// appendText appends a key with a text of whatever origin: what would break the
-// message is replaced, and a key word gets a space behind it, for clients take
-// a value between two backslashes for a key.
+// appendText appends a key with any text: characters that would break the
+// message are replaced, and a space is appended to a key word, because clients
+// take a value between two backslashes for a key.
 func appendText(b []byte, key, value string) []byte {
 	value = carry(value, len(value))
 	b = appendPair(b, key, value)
@@ -91,11 +91,12 @@ func appendBarText(b []byte, name, value string) []byte {
 }
 
 // signedMark stands, with another bar, between the reason of a request and its
-// signature. Clients take the first one and want exactly the signature behind it.
+// signature. Clients use the first one and expect exactly the signature after
+// it.
 const signedMark = "|signed"
 
-// requestReason returns a reason in which no client can find the mark, also not
-// together with what is written behind it.
+// requestReason returns a reason in which no client can find the mark, not even
+// together with the text after it.
 func requestReason(s string) string {
 	s = carry(s, storage.MaxReason)
 	return strings.ReplaceAll(s, signedMark, "/signed")

@@ -30,10 +30,10 @@ func (x *session) stopWriting(last []byte) {
 	x.keepUnsent(items)
 }
 
-// writerStack is what writing an event takes of a stack, in bytes.
+// writerStack is the stack size that writing an event needs, in bytes.
 const writerStack = 3 << 10
 
-// growWriterStack is to the goroutine that writes what growStack is to a login.
+// growWriterStack is growStack for the writing goroutine.
 //
 //go:noinline
 func growWriterStack(i uint8) byte {
@@ -41,7 +41,7 @@ func growWriterStack(i uint8) byte {
 	return room[i]
 }
 
-// write writes what is in the outbox until that is empty or the client is gone.
+// write writes the outbox until it is empty or the client is gone.
 func (x *session) write(ctx context.Context) {
 	defer x.containPanic()
 	growWriterStack(0)
@@ -74,7 +74,7 @@ func (x *session) containPanic() {
 	}
 }
 
-// breakSilence gives the client something to hear.
+// breakSilence sends the client a keepalive.
 func (x *session) breakSilence() {
 	if x.server.opt.Banned.Has(x.conn.Peer().Addr()) {
 		x.Kick(endedBanned)
@@ -107,7 +107,7 @@ func (x *session) send(ctx context.Context, items []item, last []byte) error {
 	return p.flush()
 }
 
-// page is what is written at once.
+// page is the data of one write.
 type page struct {
 	*session
 
@@ -152,8 +152,8 @@ func (p *page) track(ctx context.Context, e presence.Event, id uint64) error {
 	return nil
 }
 
-// mailbox appends the messages that wait for the client, are not held and not
-// under way already. They stay in the store until they have arrived.
+// mailbox appends the waiting messages that are not held and not in flight.
+// They stay in the store until they have arrived.
 func (p *page) mailbox(ctx context.Context) error {
 	messages, err := p.server.opt.Store.Messages(ctx, p.profile, p.now)
 	switch {
@@ -207,8 +207,9 @@ func (p *page) flush() error {
 // that is made while the stored ones are read comes both ways.
 type shownRequests map[string]struct{}
 
-// maxShown bounds shownRequests, at what may be stored for one profile. Then it
-// begins again; the worst is a request that is shown twice.
+// maxShown bounds shownRequests by the number of requests that may be stored
+// for one profile. Beyond it the set is cleared; at worst a request is shown
+// twice.
 const maxShown = storage.MaxRequestsTo
 
 // add notes a signature and reports whether it is new.

@@ -149,8 +149,8 @@ func (s *Server) registerCDKey(ctx context.Context, id storage.ProfileID, game, 
 	level.Uint32("profile", uint32(id)).Err(err).Msg("CD key of a new account not registered")
 }
 
-// refuse makes a refusal with that code of one of package accounts; other
-// errors stay what they are.
+// refuse turns a refusal of package accounts into one with a code; other errors
+// are returned unchanged.
 func refuse(err error, c code) error {
 	if r, ok := errors.AsType[accounts.Refusal](err); ok {
 		return &refusal{c, r.Error()}

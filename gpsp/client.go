@@ -14,7 +14,7 @@ import (
 // goroutine at a time.
 type Client struct{ *netclient.Text }
 
-// NewClient returns a client on a connection, which it takes over.
+// NewClient returns a client on a connection, which it takes ownership of.
 func NewClient(conn net.Conn) Client { return Client{netclient.NewText(conn)} }
 
 // Ask sends a request, given as keys and values in turn, and returns the answer.
@@ -38,8 +38,8 @@ func (c Client) Exists(ctx context.Context, email, game string) (bool, error) {
 	return netclient.Field(m, "vr") == "1", nil
 }
 
-// Account is what Register makes: an account with a profile whose unique nick is
-// its nick.
+// Account is an account for Register, with a profile whose unique nick is its
+// nick.
 type Account struct{ Email, Nick, Password, Game string }
 
 // Register makes an account and returns the ID of its profile.

@@ -27,7 +27,7 @@ const (
 	codeCheckPass      code = 3587
 )
 
-// refusal is why a request is not fulfilled, for the client to hear.
+// refusal is an error that is sent to the client.
 type refusal struct {
 	code code
 	text string
@@ -64,8 +64,8 @@ func newUserCode(err error) code {
 	}
 }
 
-// checkCode returns the code for the reply to check. In private an e-mail that
-// is not known looks like a wrong password.
+// checkCode returns the code for the reply to check. In private an unknown
+// e-mail looks like a wrong password.
 func checkCode(err error, private bool) code {
 	r, ok := errors.AsType[accounts.Refusal](err)
 	switch {

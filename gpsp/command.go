@@ -10,12 +10,11 @@ import (
 type command struct {
 	name  string
 	quota quota
-	// serve writes the reply. A *refusal is for the client to hear, any other
-	// error is a fault of ours.
+	// serve writes the reply. A *refusal is sent to the client, any other error
+	// is a fault of the server.
 	serve func(*Server, context.Context, *request, *reply) error
-	// key and first are of commands whose reply has the code in it: under
-	// which key, and the code for what has none of its own. Such a command
-	// refuses with codes that fit.
+	// key and first are set for commands whose reply contains the code: its
+	// key, and the code of other errors.
 	key   string
 	first code
 }
@@ -47,8 +46,7 @@ func commandsByName() map[string]command {
 	return table
 }
 
-// maxWork is how long a request may take. It also bounds one that continues while
-// the service stops.
+// maxWork is the maximum duration of a request, also while the service stops.
 const maxWork = 20 * time.Second
 
 // perform carries out a command and writes the reply, which may be an error.

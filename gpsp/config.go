@@ -20,7 +20,7 @@ type Config struct {
 	// A connection on which no whole question arrives for this long is closed,
 	// {range}.
 	Idle time.Duration `key:"idle" default:"60s" range:"5s to 10m"`
-	// Time for a client to take what is sent to it, {range}.
+	// Time for a client to read data sent to it, {range}.
 	Write time.Duration `key:"write" default:"30s" range:"1s to 10m"`
 	// Questions about players that one address may ask per minute, {range}. 0: no
 	// bound. It keeps names and addresses from being collected.

@@ -1,12 +1,12 @@
 // Package gpsp answers account look-ups and registrations of games: the search
-// half of the presence protocol, on TCP port 29901.
+// part of the presence protocol, on TCP port 29901.
 //
-// It is not where players sign in (package gpcm), it holds no rules of accounts
-// (internal/accounts), and it keeps nothing.
+// Players sign in with package gpcm; the rules of accounts are in
+// internal/accounts. This package stores nothing.
 //
 // # Connection
 //
-// The client speaks first. Requests and replies are backslash text (package
+// The client sends first. Requests and replies are backslash text (package
 // gamespy): \key\value pairs, then \final\. The original client sends one
 // request per connection, reads up to the first \final\ and closes; other
 // programs send several, which are answered in their order. It waits 60 seconds
@@ -18,10 +18,9 @@
 // 0. Every request ends with \gamename\, which selects nothing.
 //
 // The client reads replies strictly in their order, with at most 511 bytes to a
-// key or value, and it gives its session up over anything it does not expect. So
-// the order below matters, every row has all its keys, and a key that ends a
-// list has an empty value behind it. Values never have a backslash or a control
-// character.
+// key or value, and it ends its session on any unexpected data. So the order
+// below matters, every row has all its keys, and a key that ends a list has an
+// empty value. Values never have a backslash or a control character.
 //
 // # Requests
 //
@@ -52,55 +51,56 @@
 //	              \profilelist\\count\ROWS {\o\P} \pldone\, or \profilelist\\hidden\1
 //	ka            nothing; it is not answered
 //
-// ROWS is always the number of rows: clients get their memory by it.
+// ROWS is always the number of rows: clients allocate memory by it.
 //
 // A password comes as passenc or passwordenc (see [gamespy.DecodePassword]) or,
 // from older clients, plain as pass or password. E-mails, nicks and names are
 // looked up without regard to case.
 //
 // The criteria of a search are nick, uniquenick, email, firstname, lastname and
-// icquin. All that are given must be met in full; none finds no profile. A page has
-// [PageSize] rows. M is 1 if there are more, and the client comes again with the
-// number of rows that it has as skip. One search looks at [MaxCandidates]
-// profiles at most.
+// icquin. All given ones must match exactly; without any, no profile is found.
+// A page has [PageSize] rows. M is 1 if there are more, and the client repeats
+// the request with the number of rows that it has as skip. One search reads at
+// most [MaxCandidates] profiles.
 //
 // search, searchunique, pmatch, others, otherslist and profilelist carry the
-// sesskey and profileid of a sign-in. The last three want it. The others take
-// it: it keeps blocked players out of pmatch.
+// sesskey and profileid of a sign-in. The last three require it. For the others
+// it is optional: it keeps blocked players out of pmatch.
 //
-// others lists the profiles that have the asking profile as buddy. otherslist has
-// a row for every profile that was asked about, because some clients wait for all
-// of them; the unique nick is empty if there is none, or if one of the two blocks the
-// other. profilelist lists the buddies of a profile unless its owner hides them
-// (public mask 64).
+// others lists the profiles that have the asking profile as buddy. otherslist
+// has a row for every requested profile, because some clients wait for all of
+// them; the unique nick is empty if there is none, or if one of the two blocks
+// the other. profilelist lists the buddies of a profile unless its owner hides
+// them (public mask 64).
 //
 // An e-mail is shown as [hidden] unless its owner shows it (public mask 32) or
-// it is what was searched for.
+// it was the search criterion.
 //
 // # Errors
 //
-// check and newuser have their codes in the reply, because the client tells the
-// game nothing about the request otherwise:
+// check and newuser have their codes in the reply, because otherwise the client
+// does not report the result to the game:
 //
 //	512 newuser as such   513 nick   514 password   515 unique nick illegal   516 unique nick taken
 //	3584 check as such    3585 no such e-mail   3586 no such nick   3587 wrong password
 //
-// All else is \error\\err\CODE\errmsg\TEXT:
+// All other errors are \error\\err\CODE\errmsg\TEXT:
 //
 //	1 malformed   2 not signed in   3 wrong session key   4 our fault   3328 search as such
 //
-// An error is never fatal: a client that hears \fatal\ here also gives up its
-// sign-in. After a request that is malformed as a whole, unknown or longer than
+// An error is never fatal: after \fatal\ here a client also ends its sign-in.
+// After a request that is malformed as a whole, unknown or longer than
 // [gamespy.MaxMessage] the connection is closed.
 //
 // # Quotas and privacy
 //
-// Look-ups and registrations have a quota per minute and address (see [Policy]).
-// What is over it is refused with 3328, 3584 or 512. Guessing passwords is
-// bounded by internal/accounts.
+// Look-ups and registrations have a quota per minute and address (see
+// [Policy]). Requests over it are refused with 3328, 3584 or 512. Guessing
+// passwords is bounded by internal/accounts.
 //
-// With Policy.Private the service tells nothing that a stranger could collect:
-// valid always says 1, check says 3587 also for an e-mail that is not known,
-// search, searchunique and pmatch want a sign-in, an e-mail finds only those who
-// show it, and otherslist names only those who have the asking profile as buddy.
+// With Policy.Private the service reveals nothing that a stranger could
+// collect: valid always returns 1, check returns 3587 also for an unknown
+// e-mail, search, searchunique and pmatch require a sign-in, an e-mail finds
+// only profiles that show it, and otherslist names only profiles that have the
+// asking profile as buddy.
 package gpsp

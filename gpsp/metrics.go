@@ -13,8 +13,7 @@ const (
 	resultError    = "error" // our fault
 )
 
-// metrics are the counters of the service; what it drops is counted by
-// netserve.Metrics.
+// metrics are the counters of the service; netserve.Metrics counts drops.
 type metrics struct {
 	requests *prometheus.CounterVec // command, result
 }

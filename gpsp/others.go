@@ -9,7 +9,7 @@ import (
 	"github.com/respawnd/respawnd/storage"
 )
 
-// MaxOthers is how many rows the replies about buddies have at most.
+// MaxOthers is the maximum number of rows of the replies about buddies.
 const MaxOthers = storage.MaxBuddies
 
 // others lists the profiles that have the asking profile as buddy.
@@ -96,7 +96,7 @@ func (s *Server) othersList(ctx context.Context, r *request, w *reply) error {
 	return nil
 }
 
-// nickFor returns the unique nick of a profile as the asking one may see it, ""
+// nickFor returns the unique nick of a profile that the asking one may see, ""
 // if there is none.
 func (s *Server) nickFor(ctx context.Context, r *request, asker, id storage.ProfileID, namespace int) (string, error) {
 	p, err := s.opt.Store.GetProfile(ctx, id)

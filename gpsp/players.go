@@ -8,9 +8,9 @@ import (
 )
 
 const (
-	// MaxMatches is how many players the reply to pmatch has at most.
+	// MaxMatches is the maximum number of players in the reply to pmatch.
 	MaxMatches = 200
-	// MaxSuggestions is how many unique nicks are suggested at most.
+	// MaxSuggestions is the maximum number of suggested unique nicks.
 	MaxSuggestions = 5
 )
 

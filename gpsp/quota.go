@@ -6,18 +6,18 @@ import (
 	"github.com/respawnd/respawnd/internal/netserve"
 )
 
-// quota says against which quota a request counts.
+// quota is the quota against which a request counts.
 type quota uint8
 
 const (
 	free quota = iota
 	lookup
-	emailLookup // a lookup whose answer says whether an e-mail has an account
+	emailLookup // a lookup that reveals whether an e-mail has an account
 	registration
 )
 
 // live is the live half of a Config with the state of its quotas. There is no
-// quota over all addresses together, because one flood would then shut out all
+// quota over all addresses together, because one flood would then block all
 // players.
 type live struct {
 	*Config
@@ -41,7 +41,7 @@ func newLive(c *Config) *live {
 }
 
 // take takes one request from the quotas of an address and its network. It
-// returns why there is none; 0 if there was one.
+// returns the reason if there is none, else 0.
 func (s *Server) take(q quota, r *request, now time.Time) ended {
 	if q == free || s.opt.Trusted.Has(r.from) {
 		return 0

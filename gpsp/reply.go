@@ -18,9 +18,9 @@ type reply struct {
 	b []byte
 }
 
-// text adds a pair. What the client could not read of the value is changed: a
-// backslash into a slash, control characters are left out, the rest behind 511
-// bytes is cut off, and the word "final" gets a space.
+// text adds a pair. The value is changed so that the client can read it:
+// backslashes become slashes, control characters are left out, it is cut after
+// 511 bytes, and a space is appended to the word "final".
 func (w *reply) text(key, value string) {
 	w.key(key)
 	start := len(w.b)

@@ -10,7 +10,7 @@ import (
 	"github.com/respawnd/respawnd/storage"
 )
 
-// request is one request with what is known about its sender.
+// request is one request with the data of its sender.
 type request struct {
 	gamespy.Message
 	from netip.Addr
@@ -36,7 +36,7 @@ func (r *request) number(key string) (int, error) {
 	return int(n), nil
 }
 
-// count is number for what is never below 0.
+// count is number for values that are never negative.
 func (r *request) count(key string) (int, error) {
 	n, err := r.number(key)
 	if err == nil && n < 0 {
@@ -45,8 +45,8 @@ func (r *request) count(key string) (int, error) {
 	return n, err
 }
 
-// asker returns the profile whose sign-in the request shows. Refusals: not
-// logged in, bad session.
+// asker returns the profile of the sign-in in the request. Refusals: not logged
+// in, bad session.
 func (s *Server) asker(ctx context.Context, r *request) (storage.ProfileID, error) {
 	key, err := r.number("sesskey")
 	if err != nil {

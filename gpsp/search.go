@@ -13,12 +13,12 @@ import (
 
 // Bounds of a search.
 const (
-	// PageSize is how many profiles a page of a search has.
+	// PageSize is the number of profiles on a page of a search.
 	PageSize = 32
-	// MaxCandidates is how many profiles one search looks at; profiles after
-	// them are not found.
+	// MaxCandidates is the number of profiles that one search reads; further
+	// ones are not found.
 	MaxCandidates = 1000
-	// MaxNamespaces is how many namespaces searchunique looks into.
+	// MaxNamespaces is the number of namespaces that searchunique searches.
 	MaxNamespaces = 16
 )
 
@@ -31,7 +31,7 @@ const (
 // hidden stands for an e-mail that is not shown.
 const hidden = "[hidden]"
 
-// criteria are what profiles are searched by; empty ones do not count.
+// criteria are the search criteria; empty ones are ignored.
 type criteria struct {
 	nick, uniqueNick, email, first, last string
 	icq                                  int
@@ -141,7 +141,7 @@ func (s *Server) find(ctx context.Context, c *criteria) iter.Seq2[found, error] 
 	}
 }
 
-// passOver reports whether an error concerns one record alone: it was deleted
+// passOver reports whether an error concerns only one record: it was deleted
 // meanwhile, or cannot be read.
 func passOver(err error) bool {
 	return errors.Is(err, storage.ErrNotFound) || errors.Is(err, storage.ErrDamaged)
@@ -206,12 +206,12 @@ func (s *Server) searchUnique(ctx context.Context, r *request, w *reply) error {
 		}
 		writeFound(w, &f, namespace, emailShown(&f.Profile))
 	}
-	endSearch(w, 0) // with more, the client would go on with a plain search
+	endSearch(w, 0) // with more, the client would continue with a plain search
 	return nil
 }
 
-// namespaces reads a list of namespaces, each of which counts once. What is no
-// number is passed over.
+// namespaces parses a list of namespaces, without duplicates. Texts that are
+// not numbers are ignored.
 func namespaces(list string) (out []int) {
 	for text := range strings.SplitSeq(list, ",") {
 		n, err := strconv.ParseInt(strings.TrimSpace(text), 10, 32)

@@ -17,7 +17,8 @@ import (
 	"github.com/respawnd/respawnd/storage"
 )
 
-// Store is what the service reads. See package storage for the methods.
+// Store is the part of the store that the service reads. See package storage
+// for the methods.
 type Store interface {
 	GetUser(ctx context.Context, id storage.UserID) (storage.User, error)
 	UserByEmail(ctx context.Context, partner int, email string) (storage.User, error)
@@ -30,14 +31,14 @@ type Store interface {
 	Relation(ctx context.Context, one, other storage.ProfileID) (storage.Relation, error)
 }
 
-// Hub knows who is signed in; a presence.Hub is one.
+// Hub knows the signed-in players; a presence.Hub is one.
 type Hub interface {
 	CheckKey(ctx context.Context, id storage.ProfileID, key int32) bool
 	Match(ctx context.Context, product, limit int) []presence.Present
 }
 
-// Options are what a Server works with. Store, Accounts and Hub are required. All
-// functions may be called from many goroutines at once and must not block.
+// Options configure a Server. Store, Accounts and Hub are required. All
+// functions must be safe for concurrent use and must not block.
 type Options struct {
 	Config // its live keys are replaced by Reload
 
@@ -50,7 +51,7 @@ type Options struct {
 	Verdicts *verdicts.Log    // of requests about accounts; nil: none
 
 	Log        zerolog.Logger
-	Metrics    *netserve.Metrics     // counts what is dropped; nil: nothing is counted
+	Metrics    *netserve.Metrics     // counts drops; nil: nothing is counted
 	Registerer prometheus.Registerer // nil: the metrics of this package are not registered
 }
 
@@ -79,8 +80,8 @@ func (s *Server) limits(c *Config) netserve.ConnOptions {
 	}
 }
 
-// Reload takes over the live keys from the next request on. Open connections
-// stay, and every address starts with whole quotas.
+// Reload applies the live keys from the next request on. Open connections stay,
+// and every address starts with full quotas.
 func (s *Server) Reload(c *Config) {
 	s.gate.SetLimits(s.limits(c))
 	s.live.Store(newLive(c))

@@ -15,15 +15,15 @@ import (
 
 // Bounds of a connection.
 const (
-	// lingerTime and lingerBytes bound what is read from a client that has to
-	// go while it is still sending: closing at once would take the answer from
-	// it.
+	// lingerTime and lingerBytes bound the data that is read from a
+	// disconnected client that still sends: closing at once would destroy the
+	// answer.
 	lingerTime  = time.Second
 	lingerBytes = 256 << 10
 )
 
-// ended is why the service closes a connection, or drops a request; its
-// name is the one that it is counted under.
+// ended is the reason for which the service closes a connection, or drops a
+// request; its name is its label in metrics.
 type ended uint8
 
 // The reasons.
@@ -39,8 +39,8 @@ const (
 	droppedNetQuota
 )
 
-// endings are the names of the reasons, and the texts that clients are sent about
-// those that concern their requests.
+// endings are the names of the reasons, and the texts sent to clients for those
+// that concern their requests.
 var endings = [...]struct{ name, text string }{
 	{},              // none
 	endedBanned:     {name: "banned"},
@@ -74,7 +74,8 @@ type session struct {
 }
 
 // ServeConn implements netserve.ConnHandler. It returns when the client has
-// gone, has to go, or ctx ends; a request that has come is still answered then.
+// disconnected or is disconnected, or ctx ends; a received request is still
+// answered then.
 func (s *Server) ServeConn(ctx context.Context, c *netserve.Conn) {
 	if s.opt.Banned.Has(c.Peer().Addr()) {
 		s.opt.Metrics.Drop(endedBanned.Error())
@@ -86,7 +87,7 @@ func (s *Server) ServeConn(ctx context.Context, c *netserve.Conn) {
 	x.log.Debug().Err(x.run(ctx)).Msg("connection ended")
 }
 
-// run reads and answers requests. The error says why it ended.
+// run reads and answers requests. The error is the reason for its end.
 func (x *session) run(ctx context.Context) error {
 	for {
 		m, err := x.next(ctx)
@@ -153,8 +154,8 @@ func (x *session) handle(ctx context.Context, m gamespy.Message) error {
 	return err
 }
 
-// part counts why the service ends the connection and tells the client, if it is
-// the service that does.
+// part counts the reason and informs the client if the service ends the
+// connection.
 func (x *session) part(err error) error {
 	reason, ok := errors.AsType[ended](err)
 	if !ok {

@@ -28,8 +28,8 @@ func (s *Server) noteAccount(r *request, err error) {
 	s.noteRefusal(r, err)
 }
 
-// refused notes that a connection is not served and returns the error that tells
-// its client: without one it would wait for a minute.
+// refused notes that a connection is refused and returns the error for its
+// client, which would otherwise wait for a minute.
 func (s *Server) refused(peer netip.AddrPort, why netserve.Refusal) []byte {
 	text := "the server is full, try again later"
 	if why == netserve.RefusedStopping {
