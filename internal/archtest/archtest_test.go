@@ -1,6 +1,7 @@
 package archtest
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -333,19 +334,25 @@ func TestFilesAreShort(t *testing.T) {
 	})
 }
 
-// foreign are references that only the authors of the project could understand.
-var foreign = []*regexp.Regexp{
-	regexp.MustCompile(`/work/` + `(shared|main)`),
-	regexp.MustCompile(`\.\./` + `shared`),
-	regexp.MustCompile(`(?i)\bissues? ` + `#?[0-9]`),
-	regexp.MustCompile(`/tmp/` + `brief`),
-	regexp.MustCompile(`(?i)\bthe ` + `brief\b`),
-	regexp.MustCompile(`(?i)design` + `\.md`),
+// foreign are references that only the authors of the project could understand, in
+// lower case, by a text that each has in it: searching for a text is many times
+// faster than for a pattern.
+var foreign = map[string]*regexp.Regexp{
+	"/work/":   regexp.MustCompile(`/work/` + `(shared|main)`),
+	"/shared":  regexp.MustCompile(`\.\./` + `shared`),
+	"issue":    regexp.MustCompile(`\bissues? ` + `#?[0-9]`),
+	"/tmp/":    regexp.MustCompile(`/tmp/` + `brief`),
+	"the brie": regexp.MustCompile(`\bthe ` + `brief\b`),
+	"design":   regexp.MustCompile(`design` + `\.md`),
 }
 
 func TestFilesSpeakOfTheProjectAlone(t *testing.T) {
 	sourceFiles(t, func(name string, content []byte) {
-		for _, re := range foreign {
+		content = bytes.ToLower(content)
+		for text, re := range foreign {
+			if !bytes.Contains(content, []byte(text)) {
+				continue
+			}
 			if found := re.Find(content); found != nil {
 				t.Errorf("%s mentions %q", name, found)
 			}
@@ -356,7 +363,7 @@ func TestFilesSpeakOfTheProjectAlone(t *testing.T) {
 // Importing a package starts no goroutine and builds no state.
 func TestNoInitFunctions(t *testing.T) {
 	sourceFiles(t, func(name string, content []byte) {
-		if !strings.HasSuffix(name, ".go") {
+		if !strings.HasSuffix(name, ".go") || !bytes.Contains(content, []byte("func init(")) {
 			return
 		}
 		f, err := parser.ParseFile(token.NewFileSet(), name, content, parser.SkipObjectResolution)
