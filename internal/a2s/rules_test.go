@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -56,8 +57,8 @@ func TestRulesCutAnywhere(t *testing.T) {
 		}
 		whole := bytes.Count(body[2:n], []byte{0}) / 2
 		cut := Rules{Count: 40, List: want.List[:whole], Truncated: true}
-		if diff := cmp.Diff(cut, got, cmpopts.EquateEmpty()); diff != "" || err != nil {
-			t.Fatalf("cut at %d: error %v (-want +got):\n%s", n, err, diff)
+		if got.Count != cut.Count || got.Truncated != cut.Truncated || !slices.Equal(got.List, cut.List) || err != nil {
+			t.Fatalf("cut at %d: error %v (-want +got):\n%s", n, err, cmp.Diff(cut, got, cmpopts.EquateEmpty()))
 		}
 	}
 }
