@@ -151,9 +151,20 @@ type gamePage struct {
 	State    games.State
 	Missing  []missingView
 	Via      string // what players must do beside that
-	Rooms    []string
+	Chat     bool   // there is chat, and the game has a lobby
+	Waiting  int    // members of the title room in chat
+	Rooms    []roomView
 	Others   []nameView // other names of the same game, the game itself first
 	Shared   bool       // servers of all of these are in one list
+}
+
+// chatService is the chat among the services of games.
+const chatService games.Service = "peerchat"
+
+// roomView is a group room of a game.
+type roomView struct {
+	Name    string
+	Members int
 }
 
 // nameView is a name of a game with a page of its own.
@@ -204,6 +215,7 @@ func (s *Server) serveGame(w http.ResponseWriter, r *http.Request) {
 	given := strings.TrimSpace(r.URL.Query().Get("ip"))
 	a, ok := s.hostsAddress(r, given)
 	q := gamePageQuestion{name: g.Name, given: given != "", bad: !ok, off: g.Maintenance, usable: g.Usable(), asker: s.api.Asker(r)}
+	_, _, q.members, _ = s.api.Lobby(g)
 	if ok {
 		q.address = a
 	}
@@ -218,6 +230,7 @@ type gamePageQuestion struct {
 	given, bad  bool       // the visitor gave an address; it cannot be one
 	off, usable bool
 	asker       advertise.Asker
+	members     uint64 // version of the counts of its chat rooms
 }
 
 // gamePage writes the page.
@@ -236,8 +249,11 @@ func (s *Server) gamePage(list *api.Snapshot, q gamePageQuestion) []byte {
 		v.Names, v.State, v.Standing, v.Missing = s.namesOf(g), standing.State, standing.String(), missingOf(standing)
 		base, _ := s.opt.Games.Base(g.Name)
 		v.Via, v.Others, v.Shared = clean.Text(g.Via), s.otherNames(g, base), base.SharedList
-		for _, r := range g.Rooms {
-			v.Rooms = append(v.Rooms, clean.Line(r.Name, maxGameText))
+		var rooms []api.RoomView
+		v.Waiting, rooms, _, v.Chat = s.api.Lobby(g)
+		v.Chat = v.Chat && (len(rooms) > 0 || v.Waiting > 0 || slices.Contains(g.Needs, chatService) || slices.Contains(g.Uses, chatService))
+		for _, r := range rooms {
+			v.Rooms = append(v.Rooms, roomView{clean.Line(r.Name, maxGameText), r.Members})
 		}
 	}
 	if len(rows) > PageRows {

@@ -10,8 +10,10 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/respawnd/respawnd/internal/bans"
+	"github.com/respawnd/respawnd/internal/games"
 	"github.com/respawnd/respawnd/internal/history"
 	"github.com/respawnd/respawnd/internal/service"
+	"github.com/respawnd/respawnd/operator"
 	"github.com/respawnd/respawnd/storage"
 	"github.com/respawnd/respawnd/web/account"
 	"github.com/respawnd/respawnd/web/api"
@@ -40,6 +42,7 @@ func (c *Config) Open(ctx context.Context, env *service.Env) (*service.Running, 
 		Config: c,
 		Options: api.Options{
 			History: kept, List: env.List, Addresses: env.Addresses, Games: env.Games, Domains: env.Domains,
+			Chat: chatOf(env), Rooms: env.Rooms,
 			Served: env.Served, Started: env.Started, Version: env.Version,
 		},
 		Focus: env.Focus, Trusted: env.Trusted,
@@ -61,6 +64,27 @@ func (c *Config) Open(ctx context.Context, env *service.Env) (*service.Running, 
 	})
 	r.Reload = func(to service.Service) { s.Reload(to.(*Config)) }
 	return r, nil
+}
+
+// chatOf returns the chat of a daemon, nil if games cannot use it.
+func chatOf(env *service.Env) api.Chat {
+	if env.Served(chatService) != games.Running {
+		return nil
+	}
+	return chat{env.Chat}
+}
+
+// chat is the chat as pages show it: numbers of members, and nothing else.
+type chat struct{ service.Chat }
+
+// Counts implements api.Chat.
+func (c chat) Counts() (out []api.RoomCount) {
+	for _, r := range c.Rooms() {
+		if r.Kind == operator.ChatTitle || r.Kind == operator.ChatGroup {
+			out = append(out, api.RoomCount{Game: r.Game, Group: r.Group, Members: r.Members})
+		}
+	}
+	return out
 }
 
 // publicServices returns the services that players have to do with. Every one

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/netip"
+	"strings"
 	"testing"
 
 	"github.com/respawnd/respawnd/internal/accounts"
@@ -190,5 +191,28 @@ func TestChatCommandsWhileOff(t *testing.T) {
 	t.Parallel()
 	d := startWithout(t, onlyEnv(t.TempDir(), []string{"admin"}))
 	refused(t, exitFailure, d.cliEnv(), []string{"chat", "rooms"}, "chat is off", "peerchat.listen")
+	d.stop()
+}
+
+// The page and the description of a game count members and never have what is said.
+func TestChatOnPages(t *testing.T) {
+	t.Parallel()
+	d := start(t, t.TempDir())
+	ann := chat(t, d, "Ann")
+	ann.join("#GSP!" + testGame)
+	ann.send("PRIVMSG #GSP!" + testGame + " :nothing for pages")
+	ann.send("PING :1")
+	ann.expect("PONG")
+	look := func(path string) string {
+		_, body := get(t, d, "web", "GET", path, "")
+		return body
+	}
+	eventually(t, "the member in the description of the game", func() bool {
+		return strings.Contains(look("/api/v1/games/"+testGame), `"title_members":1`)
+	})
+	page := look("/games/" + testGame)
+	if !strings.Contains(page, "1 player in the game’s chat lobby") || strings.Contains(page, "nothing for pages") || strings.Contains(page, "Ann") {
+		t.Errorf("the page of the game:\n%s", page)
+	}
 	d.stop()
 }

@@ -106,6 +106,7 @@ type stream struct {
 	addr    netip.Addr // of the visitor
 	game    string     // empty: all
 	at      uint64     // it knows everything up to this serial
+	counts  uint64     // and the counts of chat rooms up to this version
 }
 
 // run sends events until the client leaves, does not read, or the service stops.
@@ -113,6 +114,9 @@ func (t *stream) run(r *http.Request) error {
 	_ = t.control.SetReadDeadline(time.Time{}) // a stream has no end; what cannot do that has no deadline
 	t.w.WriteHeader(http.StatusOK)
 	f := t.server.feed
+	if r.Header.Get("Last-Event-ID") == "" { // one that returns gets all counts
+		t.counts, _ = t.server.lobby.now()
+	}
 	err := t.begin(r.Header.Get("Last-Event-ID"))
 	beat := time.NewTicker(streamBeat)
 	defer beat.Stop()
@@ -126,8 +130,14 @@ func (t *stream) run(r *http.Request) error {
 			err = t.tell(t.catchUp(now))
 			continue
 		}
+		version, moved := t.server.lobby.now()
+		if version != t.counts {
+			err = t.tellCounts()
+			continue
+		}
 		select {
 		case <-wait:
+		case <-moved:
 		case <-beat.C:
 			err = t.send([]byte(":\n\n"))
 		case <-r.Context().Done():
@@ -168,6 +178,13 @@ func (t *stream) tell(b *batch) error {
 		asker = t.server.opt.Addresses.Browser(t.addr, netip.Addr{})
 	}
 	return t.send(b.textFor(t.game, t.server.opt.List.Sharing(t.game), asker))
+}
+
+// tellCounts sends the counts of chat rooms that changed.
+func (t *stream) tellCounts() error {
+	text, now := t.server.lobby.since(t.counts, t.game)
+	t.counts = now
+	return t.send(text)
 }
 
 // send writes and flushes text within streamWrite.

@@ -46,15 +46,17 @@ type gameDetails struct {
 	Namespace int             `json:"namespace"` // of the unique nicks that its players sign in with
 	LANPorts  []uint16        `json:"lan_ports"`
 	Aliases   []string        `json:"aliases"`
-	Shared    bool            `json:"shared_list"` // servers of the game and of its other names are in one list
+	Shared    bool            `json:"shared_list"`   // servers of the game and of its other names are in one list
+	Members   int             `json:"title_members"` // of the title room in chat
 	Rooms     []roomJSON      `json:"rooms"`
 	Via       string          `json:"via"`
 }
 
 // roomJSON is a group room.
 type roomJSON struct {
-	ID   uint32 `json:"id"`
-	Name string `json:"name"`
+	ID      uint32 `json:"id"`
+	Name    string `json:"name"`
+	Members int    `json:"members"` // of its chat room
 }
 
 // gamesQuestion is the question for the catalogue, gameQuestion that for a game.
@@ -64,7 +66,10 @@ type (
 		state  games.State
 		all    bool // in whatever state
 	}
-	gameQuestion struct{ name string }
+	gameQuestion struct {
+		name    string
+		members uint64 // version of the counts of its chat rooms
+	}
 )
 
 // serveGames answers /api/v1/games.
@@ -133,7 +138,7 @@ func (s *API) serveGame(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	list := s.lister.now()
-	s.ReplyTagged(w, r, front.JSON, &list.Answers, gameQuestion{g.Name}, func() []byte {
+	s.ReplyTagged(w, r, front.JSON, &list.Answers, gameQuestion{g.Name, s.lobby.of(g.Name).version}, func() []byte {
 		return encodeJSON(s.viewDetails(list, g))
 	})
 }
@@ -145,8 +150,10 @@ func (s *API) viewDetails(list *Snapshot, g games.Game) gameDetails {
 		Needs: orEmpty(g.Needs), Uses: orEmpty(g.Uses), LANPorts: orEmpty(g.LANPorts), Aliases: orEmpty(g.Aliases),
 		Rooms: []roomJSON{}, Shared: base.SharedList,
 	}
-	for _, r := range g.Rooms {
-		v.Rooms = append(v.Rooms, roomJSON{r.ID, clean.Text(r.Name)})
+	title, rooms, _, _ := s.Lobby(g)
+	v.Members = title
+	for _, r := range rooms {
+		v.Rooms = append(v.Rooms, roomJSON{r.ID, clean.Text(r.Name), r.Members})
 	}
 	return v
 }

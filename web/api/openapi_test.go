@@ -435,7 +435,7 @@ func (d *document) nothingUnseen() {
 			}
 		}
 	}
-	for _, kind := range []string{"added", "changed", "removed", "reset"} {
+	for _, kind := range []string{"added", "changed", "removed", "rooms", "reset"} {
 		if !d.seen["event "+kind] {
 			d.t.Errorf("event %s never came", kind)
 		}
@@ -461,6 +461,10 @@ func (f *fixture) events(header ...string) *httptest.ResponseRecorder {
 	f.Registry.Remove(gone)
 	if err := out.tell(f.api.feed.write(out.at, f.api.lister.registry.LastSerial())); err != nil {
 		f.T.Errorf("tell: %v", err)
+	}
+	f.api.lobby.apply(map[string]map[uint32]int{"gmtest": {0: 1, 7: len(header) + 2}})
+	if err := out.tellCounts(); err != nil {
+		f.T.Errorf("tellCounts: %v", err)
 	}
 	f.Registry.RemoveFunc(func(s *master.Server) bool { return strings.HasPrefix(s.Public.String(), "198.51.100.") })
 	return w

@@ -15,8 +15,8 @@ import (
 	"github.com/respawnd/respawnd/web/front"
 )
 
-// Options are what an API works with. All of it but Addresses, Domains and
-// Version is required.
+// Options are what an API works with. All of it but Addresses, Domains, Chat, Rooms
+// and Version is required.
 type Options struct {
 	List  *master.Registry
 	Games *games.Catalog
@@ -31,6 +31,10 @@ type Options struct {
 	// History gets a sample of all numbers of players every history.Interval while
 	// Run runs.
 	History *history.Book
+	// Chat counts the members of chat rooms; nil: there is no chat.
+	Chat Chat
+	// Rooms returns the group rooms of a game that are not in the catalogue; nil: none.
+	Rooms   func(game string) []games.Room
 	Started time.Time // of the daemon
 	Version string    // of the program; may be empty
 }
@@ -41,6 +45,7 @@ type API struct {
 	opt         Options
 	lister      *lister
 	feed        *feed
+	lobby       *lobby
 	streams     *netserve.Gate // event streams by visitor
 	description fixed          // of the API, for programs
 }
@@ -49,7 +54,7 @@ type API struct {
 func New(f *front.Front, opt Options) *API {
 	list := newLister(opt.List, opt.Games)
 	s := &API{
-		Front: f, opt: opt, lister: list, feed: newFeed(list), description: newFixed(openAPI),
+		Front: f, opt: opt, lister: list, feed: newFeed(list), lobby: newLobby(opt.Chat, opt.Games), description: newFixed(openAPI),
 		streams: netserve.NewGate(netserve.ConnOptions{}),
 	}
 	f.Gauge("respawnd_web_event_streams", "Event streams that are open.", s.feed.len)
@@ -70,6 +75,7 @@ func (s *API) SetStreams(most, perAddr int) {
 func (s *API) Run(ctx context.Context) {
 	var running sync.WaitGroup
 	running.Go(func() { s.feed.run(ctx) })
+	running.Go(func() { s.lobby.run(ctx, s.feed.len) })
 	running.Go(func() { s.sample(ctx) })
 	running.Wait()
 }

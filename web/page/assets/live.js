@@ -79,7 +79,7 @@
 	}
 
 	const events = new EventSource(address);
-	for (const kind of ["added", "changed", "removed", "reset"]) {
+	for (const kind of ["added", "changed", "removed", "rooms", "reset"]) {
 		events.addEventListener(kind, soon);
 	}
 	events.addEventListener("open", () => say("This page updates itself."));
