@@ -19,7 +19,7 @@ const (
 // Describe implements service.Service.
 func (c *Config) Describe() service.Descriptor {
 	return service.Descriptor{
-		Title: "Chat and game lobbies",
+		Title: "Chat and game lobbies", Steps: steps(),
 		Check: func(string, service.Moment) error {
 			_, err := readMotd(c.MotdFile)
 			return err

@@ -46,26 +46,26 @@ var journeys = map[string][]step{
 	"README.md": {
 		{line: `go build -o respawnd ./cmd/respawnd`}, // done already
 		{line: `./respawnd serve`},
-		{line: `./respawnd selftest`, want: selftestOf("qr2", "serverbrowse list", "legacylist list", "natneg", "zanmaster", "presence")},
+		{line: `./respawnd selftest`, want: selftestOf("qr2", "serverbrowse list", "legacylist list", "natneg", "zanmaster", "presence", "peerchat")},
 		{line: `go test ./...`}, // these are the tests
 	},
 	"docs/operators/install.md": {
 		{line: `go build -o respawnd ./cmd/respawnd`},
 		{line: `respawnd version`, want: []string{"respawnd "}},
 		{line: `respawnd serve`},
-		{line: `respawnd selftest`, want: selftestOf("qr2", "presence")},
+		{line: `respawnd selftest`, want: selftestOf("qr2", "presence", "peerchat")},
 	},
 	"docs/operators/lan.md": {
 		{line: `./respawnd serve --config lan.yaml`},
 		{line: `./respawnd hosts --game ut --ip 192.168.1.5`, before: (*journey).guest, want: []string{"192.168.1.5", "gamespy.com"}},
 		{line: `./respawnd server list`, want: []string{"The Inn", "127.0.0.1:"}},
-		{line: `./respawnd selftest --config lan.yaml`, want: selftestOf("qr2", "serverbrowse list", "legacylist list", "natneg", "dns", "presence")},
+		{line: `./respawnd selftest --config lan.yaml`, want: selftestOf("qr2", "serverbrowse list", "legacylist list", "natneg", "dns", "presence", "peerchat")},
 		{line: `./respawnd doctor 192.168.1.77`, with: []string{"192.168.1.77", "127.0.0.1"}, want: []string{"gmtest", "listed"}},
 	},
 	"docs/operators/public-machine.md": {
 		{line: `respawnd check --config community.yaml`, want: []string{"fine"}},
 		{line: `respawnd serve --config community.yaml`},
-		{line: `respawnd selftest --config community.yaml`, want: selftestOf("qr2", "serverbrowse list", "legacylist list", "ssq", "natneg", "zanmaster", "valvemaster", "presence")},
+		{line: `respawnd selftest --config community.yaml`, want: selftestOf("qr2", "serverbrowse list", "legacylist list", "ssq", "natneg", "zanmaster", "valvemaster", "presence", "peerchat")},
 		{line: `respawnd server list`, before: (*journey).guest, want: []string{"The Inn"}},
 		{line: `respawnd server hide 192.0.2.1:27015 --reason "fake players"`, want: []string{"192.0.2.1:27015"}},
 		{line: `respawnd ban add 198.51.100.0/24 --scope lists --for 24h --reason "fake servers"`, want: []string{"198.51.100.0/24", "lists", "until"}},
