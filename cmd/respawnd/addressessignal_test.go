@@ -4,24 +4,13 @@ package main
 
 import (
 	"net/netip"
-	"path/filepath"
-	"syscall"
 	"testing"
 )
 
 // Both spellings of the advertised address take effect on a reload.
 func TestReloadOfTheAdvertisedAddress(t *testing.T) {
 	t.Parallel()
-	dir := t.TempDir()
-	config := filepath.Join(dir, "own.yaml")
-	write := func(text string) {
-		t.Helper()
-		if err := writeAt(config, text); err != nil {
-			t.Fatal(err)
-		}
-	}
-	write("net: {advertise_as: [" + adverted + "]}\n")
-	c := startChild(t, filepath.Join(dir, "data"), "--config", config)
+	c := startConfigured(t, "net: {advertise_as: ["+adverted+"]}\n")
 	h := register(t, &c.running, "hostname", "One")
 	wantAt := func(given string) {
 		t.Helper()
@@ -33,12 +22,8 @@ func TestReloadOfTheAdvertisedAddress(t *testing.T) {
 		{"zanmaster: {advertise_as: 203.0.113.8}\n", "203.0.113.8"},
 		{"net: {advertise_as: '10.0.0.0/8=203.0.113.6'}\n", h.address().Addr().String()},
 	} {
-		write(step.config)
-		n := c.log.len()
-		c.signal(syscall.SIGHUP)
-		c.waitFor("the reload", n, reloaded)
+		c.reload(step.config, reloaded)
 		wantAt(step.want)
 	}
-	c.signal(syscall.SIGTERM)
-	c.end()
+	c.stop()
 }

@@ -4,36 +4,16 @@ package main
 
 import (
 	"net/netip"
-	"path/filepath"
-	"syscall"
 	"testing"
 
-	"github.com/respawnd/respawnd/admin"
 	"github.com/respawnd/respawnd/operator"
 	"github.com/respawnd/respawnd/storage"
 )
 
 func TestReloadChangesTheAuditLimit(t *testing.T) {
 	t.Parallel()
-	dir := t.TempDir()
-	config := filepath.Join(dir, "own.yaml")
-	write := func(entries string) {
-		t.Helper()
-		if err := writeAt(config, "admin:\n  audit_entries: "+entries+"\n"); err != nil {
-			t.Fatal(err)
-		}
-	}
-	write("200")
-	data := filepath.Join(dir, "data")
-	c := startChild(t, data, "--config", config)
-	token, err := admin.ReadToken(filepath.Join(data, "admin.token"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	op, err := admin.NewClient(c.address["admin"].String(), token)
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := startConfigured(t, "admin: {audit_entries: 200}\n")
+	op := c.client(c.data)
 	for i := range 150 {
 		b := storage.Ban{Prefix: netip.PrefixFrom(netip.AddrFrom4([4]byte{10, 0, 0, byte(i)}), 32), Scope: storage.ScopeAll}
 		if err := op.AddBan(t.Context(), b); err != nil {
@@ -51,9 +31,7 @@ func TestReloadChangesTheAuditLimit(t *testing.T) {
 	if n := count(); n != 150 {
 		t.Errorf("%d entries before the reload, want 150", n)
 	}
-	write("100")
-	c.signal(syscall.SIGHUP)
-	c.waitFor("the reload", 0, reloaded)
+	c.reload("admin: {audit_entries: 100}\n", reloaded)
 	if n := count(); n != 100 {
 		t.Errorf("%d entries after the reload, want 100", n)
 	}

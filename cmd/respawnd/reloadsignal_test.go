@@ -12,24 +12,13 @@ import (
 
 func TestReloadNamesTheKeysThatNeedARestart(t *testing.T) {
 	t.Parallel()
-	dir := t.TempDir()
-	config := filepath.Join(dir, "own.yaml")
-	write := func(text string) {
-		t.Helper()
-		if err := writeAt(config, text); err != nil {
-			t.Fatal(err)
-		}
-	}
-	write("master: {max_servers: 5}\n")
-	c := startChild(t, filepath.Join(dir, "data"), "--config", config)
-	write("master: {max_servers: 6, restore_for: 10s}\nserverbrowse: {idle: 60s}\n")
-	c.signal(syscall.SIGHUP)
-	e := c.waitFor("the keys that need a restart", 0, func(e entry) bool { return strings.Contains(e.text("message"), "restart") })
+	c := startConfigured(t, "master: {max_servers: 5}\n")
+	e, _ := c.reload("master: {max_servers: 6, restore_for: 10s}\nserverbrowse: {idle: 60s}\n",
+		func(e entry) bool { return strings.Contains(e.text("message"), "restart") })
 	if keys, _ := e["keys"].([]any); len(keys) != 2 || keys[0] != "master.restore_for" || keys[1] != "serverbrowse.idle" {
 		t.Errorf("line %v, want the keys master.restore_for and serverbrowse.idle", e)
 	}
-	c.signal(syscall.SIGTERM)
-	c.end()
+	c.stop()
 }
 
 // A reload replaces the configuration while goroutines of the daemon run. The race
@@ -39,19 +28,14 @@ func TestReloadRace(t *testing.T) {
 	c := startChild(t, t.TempDir())
 	c.signal(syscall.SIGHUP)
 	c.waitFor("the reload", 0, reloaded)
-	c.signal(syscall.SIGTERM)
-	if state := c.end(); state.ExitCode() != 0 {
-		t.Errorf("the process ended with %v, want exit code 0:\n%s", state, c.log)
-	}
-	c.log.check(t)
+	c.stop()
 }
 
 // After one mistake anywhere, no change takes effect.
 func TestReloadMistake(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	data, folder := filepath.Join(dir, "data"), filepath.Join(dir, "bans")
-	games, config := filepath.Join(dir, "games.yaml"), filepath.Join(dir, "own.yaml")
+	folder, games := filepath.Join(dir, "bans"), filepath.Join(dir, "games.yaml")
 	if err := os.Mkdir(folder, 0o700); err != nil {
 		t.Fatal(err)
 	}
@@ -65,8 +49,7 @@ func TestReloadMistake(t *testing.T) {
 	settings := "games: {file: '" + games + "'}\n"
 	static := "servers: {static: ['a2s 192.0.2.77:27015']}\n"
 	write(games, first)
-	write(config, settings)
-	c := startChild(t, data, "--config", config, variable("zanmaster.ban_files", folder))
+	c := startConfigured(t, settings, variable("zanmaster.ban_files", folder))
 	taken := func() (games, static bool) {
 		t.Helper()
 		return strings.Contains(c.cli("game", "list"), "secondgame"), strings.Contains(c.cli("server", "list", "--kept"), "192.0.2.77")
@@ -90,13 +73,10 @@ func TestReloadMistake(t *testing.T) {
 		"admin token":         {second, settings + static + "admin: {token_file: '" + folder + "'}\n", nil, "admin.token_file"},
 	} {
 		write(games, tc.games)
-		write(config, tc.config)
 		if tc.broken != nil {
 			tc.broken()
 		}
-		n := c.log.len()
-		c.signal(syscall.SIGHUP)
-		e := c.waitFor("the refusal: "+name, n, message("not reloaded"))
+		e, _ := c.reload(tc.config, message("not reloaded"))
 		if !strings.Contains(e.text("error"), tc.want) {
 			t.Errorf("%s: the error is %q, want one that names %s", name, e.text("error"), tc.want)
 		}
@@ -107,13 +87,9 @@ func TestReloadMistake(t *testing.T) {
 		_ = os.Remove(filepath.Join(folder, "banlist.txt"))
 	}
 	write(games, second)
-	write(config, settings+static)
-	n := c.log.len()
-	c.signal(syscall.SIGHUP)
-	c.waitFor("the reload", n, reloaded)
+	c.reload(settings+static, reloaded)
 	if g, s := taken(); !g || !s {
 		t.Errorf("after a reload without a mistake, the new games are in force: %v; the new servers: %v", g, s)
 	}
-	c.signal(syscall.SIGTERM)
-	c.end()
+	c.stop()
 }

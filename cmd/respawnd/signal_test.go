@@ -35,6 +35,45 @@ func (c *child) signal(s os.Signal) {
 	}
 }
 
+// stop asks the process to end and waits for it.
+func (c *child) stop() {
+	c.t.Helper()
+	c.signal(syscall.SIGTERM)
+	if state := c.end(); state.ExitCode() != 0 {
+		c.t.Errorf("the process ended with %v, want exit code 0:\n%s", state, c.log)
+	}
+	c.log.check(c.t)
+}
+
+// configured is a process with a configuration file of its own.
+type configured struct {
+	*child
+	file, data string
+}
+
+func startConfigured(t testing.TB, text string, more ...string) *configured {
+	t.Helper()
+	dir := t.TempDir()
+	c := &configured{file: filepath.Join(dir, "own.yaml"), data: filepath.Join(dir, "data")}
+	if err := writeAt(c.file, text); err != nil {
+		t.Fatal(err)
+	}
+	c.child = startChild(t, c.data, append(more, "--config", c.file)...)
+	return c
+}
+
+// reload changes the configuration file and waits until a line of the log that
+// came since says what came of it. It returns that line and how long the log was.
+func (c *configured) reload(text string, done func(entry) bool) (line entry, n int) {
+	c.t.Helper()
+	if err := writeAt(c.file, text); err != nil {
+		c.t.Fatal(err)
+	}
+	n = c.log.len()
+	c.signal(syscall.SIGHUP)
+	return c.waitFor("the end of the reload", n, done), n
+}
+
 func TestSignalsStopTheDaemon(t *testing.T) {
 	t.Parallel()
 	for name, s := range map[string]os.Signal{"interrupt": os.Interrupt, "terminate": syscall.SIGTERM} {
@@ -109,19 +148,14 @@ func TestReloadTakesOverGamesAndLimits(t *testing.T) {
 	two.heartbeat("3")
 	two.prove()
 	wantListed(t, &c.running, one, two)
-	c.signal(syscall.SIGTERM)
-	if state := c.end(); state.ExitCode() != 0 {
-		t.Errorf("the process ended with %v, want exit code 0:\n%s", state, c.log)
-	}
-	c.log.check(t)
+	c.stop()
 }
 
 func reloaded(e entry) bool { return strings.HasPrefix(e.text("message"), "reloaded") }
 
 func TestReloadChangesTheDNSLimits(t *testing.T) {
 	t.Parallel()
-	config := writeFile(t, "own.yaml", "dns: {rate: 1, burst: 1}\n")
-	c := startChild(t, t.TempDir(), "--config", config)
+	c := startConfigured(t, "dns: {rate: 1, burst: 1}\n")
 	const asked = 10
 	answered := func() (n int) {
 		client := dns.Client{Net: "tcp4", Timeout: hang}
@@ -135,15 +169,9 @@ func TestReloadChangesTheDNSLimits(t *testing.T) {
 	if n := answered(); n == 0 || n == asked {
 		t.Errorf("%d of %d questions answered with a limit of one a second", n, asked)
 	}
-	if err := writeAt(config, "dns: {rate: 1000, burst: 1000}\n"); err != nil {
-		t.Fatal(err)
-	}
-	n := c.log.len()
-	c.signal(syscall.SIGHUP)
-	c.waitFor("the reload", n, reloaded)
+	c.reload("dns: {rate: 1000, burst: 1000}\n", reloaded)
 	if n := answered(); n != asked {
 		t.Errorf("%d of %d questions answered after the reload, want all", n, asked)
 	}
-	c.signal(syscall.SIGTERM)
-	c.end()
+	c.stop()
 }

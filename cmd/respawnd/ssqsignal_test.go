@@ -2,20 +2,11 @@
 
 package main
 
-import (
-	"path/filepath"
-	"syscall"
-	"testing"
-)
+import "testing"
 
 func TestReloadChangesTheSSQPassword(t *testing.T) {
 	t.Parallel()
-	dir := t.TempDir()
-	config := filepath.Join(dir, "own.yaml")
-	if err := writeAt(config, "ssq: {password: first-horse}\n"); err != nil {
-		t.Fatal(err)
-	}
-	c := startChild(t, filepath.Join(dir, "data"), "--config", config)
+	c := startConfigured(t, "ssq: {password: first-horse}\n")
 	register(t, &c.running, "hostname", "Arena")
 	tool := newQueryTool(t, &c.running)
 	const query = "SELECT port,x-source IDENTIFIED "
@@ -23,12 +14,7 @@ func TestReloadChangesTheSSQPassword(t *testing.T) {
 	if got := tool.ask(query + old).Columns; len(got) != 2 {
 		t.Errorf("with the token for the first password: %q", got)
 	}
-	if err := writeAt(config, "ssq: {password: second-horse}\n"); err != nil {
-		t.Fatal(err)
-	}
-	n := c.log.len()
-	c.signal(syscall.SIGHUP)
-	c.waitFor("the reload", n, reloaded)
+	c.reload("ssq: {password: second-horse}\n", reloaded)
 	if got := tool.ask(query + old).Columns; len(got) != 1 {
 		t.Errorf("after the reload, with the token for the first password: %q", got)
 	}
@@ -39,6 +25,5 @@ func TestReloadChangesTheSSQPassword(t *testing.T) {
 	if got := tool.ask(query + now).Columns; len(got) != 2 {
 		t.Errorf("with the token for the second password: %q", got)
 	}
-	c.signal(syscall.SIGTERM)
-	c.end()
+	c.stop()
 }

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"net"
-	"net/http"
 	"net/netip"
 	"os/exec"
 	"slices"
@@ -120,21 +119,6 @@ func keyedList(t testing.TB, d *running, filter string) (l valvemaster.KeyedList
 	return l
 }
 
-// valveRecords returns the servers of the public JSON by address.
-func valveRecords(t testing.TB, d *running) map[string]zanRecord {
-	t.Helper()
-	code, body := get(t, d, "web", http.MethodGet, "/api/v1/servers?game=cstrike&full=1", "")
-	var answer struct{ Servers []zanRecord }
-	if err := json.Unmarshal([]byte(body), &answer); err != nil || code != http.StatusOK {
-		t.Fatalf("GET /api/v1/servers: status %d, %v:\n%.500s", code, err, body)
-	}
-	records := make(map[string]zanRecord)
-	for _, r := range answer.Servers {
-		records[r.Address] = r
-	}
-	return records
-}
-
 func TestValveServerIsListedOnceItAnswers(t *testing.T) {
 	quick(t)
 	t.Parallel()
@@ -162,7 +146,7 @@ func TestValveServerIsListedOnceItAnswers(t *testing.T) {
 	if l := keyedList(t, d, `\gamedir\cstrike\nat\0\key\12ab34cd`); l.Key != 0x12AB34CD || !l.Last || !slices.Equal(l.Servers, []netip.AddrPort{h.address()}) {
 		t.Errorf("keyed list: %+v, want %v", l, want)
 	}
-	record, ok := valveRecords(t, d)[h.address().String()]
+	record, ok := allRecords(t, d)[h.address().String()]
 	if !ok || record.Origin != "valve" || record.Name != game.Name || record.Map != game.Map || len(record.PlayerList) != len(game.Players) {
 		t.Errorf("public JSON: %+v", record)
 	}

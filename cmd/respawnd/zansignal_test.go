@@ -5,7 +5,6 @@ package main
 import (
 	"path/filepath"
 	"strings"
-	"syscall"
 	"testing"
 
 	"github.com/respawnd/respawnd/internal/zandronum"
@@ -14,19 +13,9 @@ import (
 
 func TestZandronumReload(t *testing.T) {
 	t.Parallel()
-	dir := t.TempDir()
-	data := filepath.Join(dir, "data")
-	config := filepath.Join(dir, "own.yaml")
-	write := func(path, text string) {
-		t.Helper()
-		if err := writeAt(path, text); err != nil {
-			t.Fatal(err)
-		}
-	}
 	// The change of the file alone has no effect; the signal has.
 	const settings = "zanmaster:\n  query: false\n  ban_files_poll: 0s\n  list_window: 0s\n"
-	write(config, settings)
-	c := startChild(t, data, "--config", config)
+	c := startConfigured(t, settings)
 	d := &c.running
 	good, lax := newZanHost(t, d, home, nil), newZanHost(t, d, home, nil)
 	bad := newZanHost(t, d, quietLoopback(t), nil)
@@ -37,12 +26,11 @@ func TestZandronumReload(t *testing.T) {
 	launcher := newZanPeer(t, d, home, nil)
 	wantZanList(t, launcher, good, bad)
 
-	file := filepath.Join(data, zanmaster.BanFile)
-	write(file, bad.address().Addr().String()+"\n*.*.*\n")
-	write(config, settings+"  not_enforcing: show\n  old_list: false\n")
-	n := c.log.len()
-	c.signal(syscall.SIGHUP)
-	c.waitFor("the reload", n, reloaded)
+	file := filepath.Join(c.data, zanmaster.BanFile)
+	if err := writeAt(file, bad.address().Addr().String()+"\n*.*.*\n"); err != nil {
+		t.Fatal(err)
+	}
+	_, n := c.reload(settings+"  not_enforcing: show\n  old_list: false\n", reloaded)
 	c.waitFor("the bad line", n, func(e entry) bool { return e.text("level") == "warn" && strings.Contains(e.text("error"), file+":2:") })
 	launcher.send(zandronum.AppendQuery(nil, zandronum.Query{})) // not answered any more
 	wantZanList(t, launcher, good, lax)
@@ -55,14 +43,7 @@ func TestZandronumReload(t *testing.T) {
 	bad.wantAnswer(zandronum.AnswerBanned)
 
 	// After a mistake in the configuration nothing has changed.
-	write(config, settings+"  not_enforcing: perhaps\n")
-	n = c.log.len()
-	c.signal(syscall.SIGHUP)
-	c.waitFor("the refusal", n, message("not reloaded"))
+	c.reload(settings+"  not_enforcing: perhaps\n", message("not reloaded"))
 	wantZanList(t, launcher, good, lax)
-	c.signal(syscall.SIGTERM)
-	if state := c.end(); state.ExitCode() != 0 {
-		t.Errorf("the process ended with %v, want exit code 0:\n%s", state, c.log)
-	}
-	c.log.check(t)
+	c.stop()
 }
