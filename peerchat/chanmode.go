@@ -116,7 +116,7 @@ func (x *session) change(by *member, name string, change *modeChange) bool {
 		c.limit = n // 0 for -l
 		return true
 	}
-	f := flag(change.letter)
+	f := flagOf(change.letter)
 	if f == 0 {
 		x.answer(numUnknownMode, "is unknown mode char to me", string(change.letter))
 		return false

@@ -1,6 +1,7 @@
 package peerchat
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -11,7 +12,7 @@ import (
 // Bounds of a channel.
 const (
 	maxBans    = 64
-	maxInvites = 64
+	maxInvites = 64  // of one user
 	maxTopic   = 512 // bytes
 )
 
@@ -26,14 +27,13 @@ type channel struct {
 	since   time.Time
 	members []*member
 
-	topic   string
-	flags   flags
-	key     string
-	limit   int // 0: none
-	bans    []ban
-	invited map[string]struct{} // folded nicks
-	keys    keyStore
-	said    []operator.ChatLine // the last ones, for operators
+	topic string
+	flags flags
+	key   string
+	limit int // 0: none
+	bans  []ban
+	keys  keyStore
+	said  []operator.ChatLine // the last ones, for operators
 }
 
 // ban is a mask that keeps users out.
@@ -74,8 +74,8 @@ type flags uint16
 // flagLetters are the letters of the flags, in the order of their bits.
 const flagLetters = "ipsmnte"
 
-// flag returns the flag with a letter, 0 if there is none.
-func flag(letter byte) flags {
+// flagOf returns the flag with a letter, 0 if there is none.
+func flagOf(letter byte) flags {
 	if i := strings.IndexByte(flagLetters, letter); i >= 0 {
 		return 1 << i
 	}
@@ -83,7 +83,7 @@ func flag(letter byte) flags {
 }
 
 // has reports whether the mode with a letter is set.
-func (f flags) has(letter byte) bool { return f&flag(letter) != 0 }
+func (f flags) has(letter byte) bool { return f&flagOf(letter) != 0 }
 
 // modes returns the modes as one text with their parameters: letters first. The
 // password is left out unless shown.
@@ -143,11 +143,14 @@ func (h *hall) join(u *user, name string, now time.Time) *member {
 		h.channels[foldChannel(name)] = c
 		h.kinds[c.kind.room].Add(1)
 	}
+	if name == c.name {
+		name = c.name // shared by all members
+	}
 	m := &member{user: u, channel: c, index: len(c.members), as: name, op: first, owner: first && c.kind.room == roomStaging, since: now}
 	m.barred = c.banned(u)
 	c.members = append(c.members, m)
 	u.joined = append(u.joined, m)
-	delete(c.invited, foldNick(u.nick))
+	u.invites = slices.DeleteFunc(u.invites, func(i *channel) bool { return i == c })
 	h.serial.Add(1)
 	return m
 }

@@ -62,17 +62,17 @@ func commandTable() map[string]*command {
 		"LOGIN":        {when: before, params: 3, weight: weightChange, alone: true, run: (*session).logIn},
 		"LOGINPREAUTH": {when: before, params: 2, weight: weightChange, alone: true, run: (*session).logInPreAuth},
 		"REGISTERNICK": {when: before, params: 2, weight: weightChange, alone: true, run: (*session).registerNick},
-		"PASS":         {when: always, run: (*session).nothing},
-		"CAP":          {when: always, run: (*session).capabilities},
-		"USRIP":        {when: always, run: (*session).userHost},
-		"USERHOST":     {when: always, run: (*session).userHost},
+		"PASS":         {when: always, weight: weightMessage, run: (*session).nothing},
+		"CAP":          {when: always, weight: weightMessage, run: (*session).capabilities},
+		"USRIP":        {when: always, weight: weightMessage, run: (*session).userHost},
+		"USERHOST":     {when: always, weight: weightMessage, run: (*session).userHost},
 		"USER":         {when: before, params: 4, run: (*session).setUser},
 		"NICK":         {when: always, weight: weightChange, run: (*session).setNick},
 		"QUIT":         {when: always, run: (*session).quit},
-		"PING":         {when: always, run: (*session).ping},
+		"PING":         {when: always, weight: weightMessage, run: (*session).ping},
 		"PONG":         {when: always, run: (*session).nothing},
-		"CDKEY":        {when: signedOn, params: 1, run: (*session).cdKey},
-		"AWAY":         {when: signedOn, run: (*session).away},
+		"CDKEY":        {when: signedOn, params: 1, weight: weightMessage, run: (*session).cdKey},
+		"AWAY":         {when: signedOn, weight: weightMessage, run: (*session).away},
 		"MOTD":         {when: signedOn, weight: weightList, run: (*session).motd},
 		"ISON":         {when: signedOn, weight: weightList, run: (*session).isOn},
 
@@ -103,7 +103,7 @@ func commandTable() map[string]*command {
 
 		// Nothing answers these: the relay that a client asks for does not exist here,
 		// and it gives up by itself.
-		"GETUDPRELAY": {when: signedOn, params: 1, run: (*session).nothing},
+		"GETUDPRELAY": {when: signedOn, params: 1, weight: weightMessage, run: (*session).nothing},
 	}
 }
 
@@ -126,13 +126,16 @@ func (x *session) handle(ctx context.Context, line []byte) error {
 	if c == nil {
 		x.server.metrics.commands.WithLabelValues(unknownCommand).Inc()
 		x.drop(droppedUnknown)
+		if err := x.slowDown(weightMessage.of(x.server.live.Load())); err != nil {
+			return err
+		}
 		return x.refuse(numUnknownCommand, "Unknown Command", m.command)
 	}
 	x.server.metrics.commands.WithLabelValues(m.command).Inc()
-	if refused, err := x.refuses(c, &m); refused {
+	if err := x.slowDown(c.weight.of(x.server.live.Load())); err != nil {
 		return err
 	}
-	if err := x.slowDown(ctx, c.weight.of(x.server.live.Load())); err != nil {
+	if refused, err := x.refuses(c, &m); refused {
 		return err
 	}
 	if c.alone {

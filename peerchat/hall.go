@@ -41,8 +41,10 @@ type user struct {
 	mask     string // what strangers see of it
 	since    time.Time
 	joined   []*member
+	invites  []*channel // that an operator of them invited it to, and that it did not join yet
 	keys     keyStore
 	quiet    bool // it wants no traffic of channels
+	left     bool // it is not in the hall any more
 }
 
 // prefix returns what stands before lines of u.
@@ -78,21 +80,32 @@ func (u *user) member(c *channel) *member {
 	return nil
 }
 
-// act carries out a command of x under the lock, and then sends its answers.
+// act carries out a command of x under the lock and sends its answers. Before the
+// sign-on they go to the socket, which may block: that is done without the lock.
 func (h *hall) act(x *session, do func() error) error {
+	err := h.locked(x, do)
+	if sent := x.sendNow(x.reply); err == nil {
+		err = sent
+	}
+	x.reply = x.reply[:0]
+	return err
+}
+
+// locked is the part of act under the lock. After the sign-on that queues the answers
+// too: they must not come behind lines of others that were sent later.
+func (h *hall) locked(x *session, do func() error) error {
 	h.mu.Lock()
 	h.acting = x
 	defer func() {
 		h.acting = nil
 		h.mu.Unlock()
 	}()
-	x.reply = x.reply[:0]
-	err := do()
-	if sent := x.send(x.reply); err == nil {
-		err = sent
+	if x.user != nil && x.user.left {
+		return x.reason // it was kicked as it was taken out
 	}
-	if cap(x.reply) > keepReply {
-		x.reply = nil
+	err := do()
+	if x.opened {
+		x.answered()
 	}
 	return err
 }
@@ -122,15 +135,14 @@ func (h *hall) enter(u *user) {
 
 // leave takes a client out and tells those who share a channel with it.
 func (h *hall) leave(u *user, reason string) {
+	u.left = true
 	h.toMates(u, false, func(dst []byte, prefix string) []byte {
 		return appendText(appendFrom(dst, prefix, "QUIT"), reason)
 	})
 	for len(u.joined) > 0 {
 		h.drop(u.joined[len(u.joined)-1])
 	}
-	if h.nicks[foldNick(u.nick)] == u {
-		delete(h.nicks, foldNick(u.nick))
-	}
+	delete(h.nicks, foldNick(u.nick))
 	if p := u.session.profile; h.profiles[p] == u {
 		delete(h.profiles, p)
 	}
@@ -147,7 +159,7 @@ func (x *session) leaveHall(reason string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	u := x.user
-	if u == nil || h.nicks[foldNick(u.nick)] != u {
+	if u == nil || u.left {
 		return
 	}
 	if reason == "" {

@@ -2,6 +2,7 @@ package peerchat
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"time"
 )
@@ -91,7 +92,7 @@ func (x *session) mayJoin(c *channel, name, key string, moderator bool) (numeric
 	case moderator && !c.flags.has('e'):
 		return 0, ""
 	}
-	_, invited := c.invited[foldNick(u.nick)]
+	invited := slices.Contains(u.invites, c)
 	switch {
 	case c.flags.has('i') && !invited:
 		return numInviteOnly, "Cannot join channel (+i)"
@@ -264,15 +265,22 @@ func (x *session) invite(_ context.Context, m *message) error {
 		x.answer(numUserOnChannel, "is already on channel", nick, name)
 		return nil
 	}
-	if len(c.invited) < maxInvites {
-		if c.invited == nil {
-			c.invited = make(map[string]struct{})
-		}
-		c.invited[foldNick(u.nick)] = struct{}{}
+	if in.op {
+		u.invite(c)
 	}
 	x.server.hall.deliver(u, appendEnd(appendFrom(nil, x.user.masked, "INVITE", u.nick, c.name)))
 	x.answerPlain(numInviting, u.nick, name)
 	return nil
+}
+
+// invite notes that u may join c once, whatever its modes but the limit say. Only
+// operators give that: other members would let in users who are banned.
+func (u *user) invite(c *channel) {
+	u.invites = slices.DeleteFunc(u.invites, func(i *channel) bool { return i == c || len(i.members) == 0 })
+	if len(u.invites) == maxInvites {
+		u.invites = slices.Delete(u.invites, 0, 1)
+	}
+	u.invites = append(u.invites, c)
 }
 
 // setTopic is the command TOPIC.

@@ -154,14 +154,6 @@ func (x *session) refuseLogin(err error) error {
 	return x.sendNow(appendText(appendNumeric(nil, numLoginFailed, "*"), text))
 }
 
-// sendNow sends an answer of a command that runs without the lock.
-func (x *session) sendNow(lines []byte) error {
-	if err := x.send(lines); err != nil {
-		return errGone
-	}
-	return nil
-}
-
 // registerNick is the command of that name: it gives a profile that has none its
 // unique nick and signs the client on with it.
 func (x *session) registerNick(ctx context.Context, m *message) error {
@@ -279,9 +271,9 @@ func (x *session) want(nick string) error {
 // ownNick returns the nick that belongs to the client's unique nick.
 func (x *session) ownNick() string { return x.uniqueNick + nickSuffix }
 
-// mayTake reports whether the client may have a nick, and says why if not. Its own
-// nick it may have in any case: a session of the same player that has it, or of a
-// client without that account, makes room.
+// mayTake reports whether the client may have a nick, and says why if not. A session
+// of the same player that has it makes room. Its own nick may be that of another
+// player, too, who has the same unique nick in another namespace.
 func (x *session) mayTake(nick string) bool {
 	own := x.uniqueNick != "" && foldNick(nick) == foldNick(x.ownNick())
 	if !own && !validNick(nick) {
@@ -291,7 +283,7 @@ func (x *session) mayTake(nick string) bool {
 	holder := x.server.hall.nicks[foldNick(nick)]
 	reserved := strings.HasSuffix(foldNick(nick), nickSuffix) // for players with that unique nick
 	switch {
-	case own, holder != nil && holder == x.user, holder == nil && !reserved:
+	case holder == nil && (own || !reserved), holder != nil && holder == x.user:
 		return true
 	case holder != nil && x.profile != 0 && holder.session.profile == x.profile:
 		return true
@@ -325,11 +317,7 @@ func (x *session) signOn() error {
 	x.user = u
 	h.enter(u)
 	x.welcome()
-	if err := x.send(x.reply); err != nil { // the last lines that it sends itself
-		return errGone
-	}
-	x.reply = x.reply[:0]
-	x.open()
+	x.open() // from here on the writer has the cipher
 	if x.profile != 0 {
 		x.conn.SetState(netserve.StateProtected)
 	} else {
@@ -343,7 +331,7 @@ func (x *session) signOn() error {
 // displace ends the session of the same player, or of a client that has its nick.
 func (x *session) displace(other *user) {
 	h := x.server.hall
-	if h.nicks[foldNick(other.nick)] != other {
+	if other.left {
 		return // it has been displaced already
 	}
 	h.leave(other, "Duplicate Login")

@@ -1,6 +1,7 @@
 package peerchat
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"io"
@@ -56,12 +57,12 @@ type session struct {
 
 	wanted   wanted
 	user     *user        // nil: not signed on; set under the lock of the hall
-	reply    []byte       // what the command at work answers; guarded by the lock of the hall
+	reply    []byte       // what the command at work answers
 	heard    time.Time    // last line
 	heardAt  atomic.Int64 // the same in Unix seconds, for others
 	asked    bool         // whether it is there, since then
-	out      outbox       //
-	opened   bool         // out is
+	out      outbox
+	opened   bool // out takes answers: the client is signed on
 	writer   sync.WaitGroup
 	failed   bool // the client takes nothing any more; of the writer
 	kickOnce sync.Once
@@ -108,7 +109,7 @@ func (s *Server) ServeConn(ctx context.Context, c *netserve.Conn) {
 	x := &session{server: s, conn: c, out: newOutbox(), kicked: make(chan struct{}), began: now, heard: now}
 	x.heardAt.Store(now.Unix())
 	defer x.release()
-	stop := context.AfterFunc(ctx, x.wake)
+	stop := context.AfterFunc(ctx, func() { x.Kick(errShutdown) })
 	defer stop()
 	x.finish(x.run(ctx))
 }
@@ -127,7 +128,7 @@ func (x *session) run(ctx context.Context) error {
 		return endedBanned
 	}
 	for {
-		line, err := x.next(ctx)
+		line, err := x.next()
 		if err != nil {
 			return err
 		}
@@ -141,17 +142,17 @@ func (x *session) run(ctx context.Context) error {
 func (x *session) banned() bool { return x.server.opt.Banned.Has(x.conn.Peer().Addr()) }
 
 // next returns the next line, which is valid until the next call.
-func (x *session) next(ctx context.Context) ([]byte, error) {
+func (x *session) next() ([]byte, error) {
 	for {
 		x.out.waitForRoom(x.kicked)
 		if err := x.conn.SetReadDeadline(x.deadline()); err != nil {
 			return nil, err
 		}
-		if err := x.over(ctx); err != nil { // after the deadline is set: a Kick sets another one
+		if err := x.over(); err != nil { // after the deadline is set: a Kick sets another one
 			return nil, err
 		}
 		line, err := x.in.next(x.conn)
-		if over := x.over(ctx); over != nil {
+		if over := x.over(); over != nil {
 			return nil, over
 		}
 		switch {
@@ -203,29 +204,39 @@ func (x *session) silent(now time.Time) error {
 }
 
 // over returns why nothing more is to be done for the client, nil if there is.
-func (x *session) over(ctx context.Context) error {
+func (x *session) over() error {
 	select {
 	case <-x.kicked:
 		return x.reason
 	default:
+		return nil
 	}
-	if ctx.Err() != nil {
-		return errShutdown
+}
+
+// sendNow writes lines to a client that is not signed on, which it enciphers in
+// place. The lock of the hall must not be held.
+func (x *session) sendNow(lines []byte) error {
+	if len(lines) == 0 {
+		return nil
+	}
+	if err := x.write(lines); err != nil {
+		return errGone
 	}
 	return nil
 }
 
-// send sends an answer to the client: at once before the sign-on, in order with the
-// lines of others afterwards.
-func (x *session) send(lines []byte) error {
-	if len(lines) == 0 {
-		return nil
+// answered queues the answers of a command, in order with the lines of others. The
+// lock of the hall is held.
+func (x *session) answered() {
+	switch {
+	case len(x.reply) == 0:
+	case cap(x.reply) > keepReply: // an idle session does not keep it
+		x.out.push(x.reply)
+		x.reply = nil
+	default:
+		x.out.push(bytes.Clone(x.reply))
+		x.reply = x.reply[:0]
 	}
-	if x.opened {
-		x.out.push(append([]byte(nil), lines...))
-		return nil
-	}
-	return x.write(append([]byte(nil), lines...))
 }
 
 // write writes b, which it enciphers in place.
@@ -294,7 +305,8 @@ func (x *session) containPanic() {
 
 // finish takes the client out of the hall and says why to it.
 func (x *session) finish(err error) {
-	x.server.opt.Log.Debug().Stringer("peer", x.conn.Peer()).Uint32("profile", uint32(x.profile)).Err(err).Msg("connection ended")
+	x.server.opt.Log.Debug().Stringer("peer", x.conn.Peer()).Uint32("profile", uint32(x.profile)).
+		Str("why", endOf(err)).Msg("connection ended")
 	why, counted := errors.AsType[ended](err)
 	if counted {
 		x.server.opt.Metrics.Drop(why.Error())
@@ -337,6 +349,15 @@ func (x *session) noteEnd(why ended) {
 	}
 }
 
+// endOf returns what the log says about the end of a connection. What a client gives
+// as its reason is chat and stays out of it.
+func endOf(err error) string {
+	if _, ok := errors.AsType[quit](err); ok {
+		return "quit"
+	}
+	return err.Error()
+}
+
 // closingText returns what a client reads at the end and others read as the reason
 // why it left; empty: it has gone.
 func closingText(err error) string {
@@ -365,7 +386,7 @@ func closingText(err error) string {
 
 // slowDown makes a client wait that spends too much on commands. Beyond the
 // allowances of its address and profile its connection ends.
-func (x *session) slowDown(ctx context.Context, weight int) error {
+func (x *session) slowDown(weight int) error {
 	if weight == 0 || x.server.opt.Trusted.Has(x.conn.Peer().Addr()) {
 		return nil
 	}
@@ -387,7 +408,6 @@ func (x *session) slowDown(ctx context.Context, weight int) error {
 	defer t.Stop()
 	select {
 	case <-t.C:
-	case <-ctx.Done():
 	case <-x.kicked:
 	}
 	return nil // whether the session is over is asked before the next command
