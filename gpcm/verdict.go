@@ -29,7 +29,7 @@ func (x *session) noteLogin(r *request, err error) {
 			return // a fault of the server, or the client has gone
 		}
 	}
-	x.server.note(x.conn, r.text("gamename"), v)
+	x.server.opt.Verdicts.NoteDetail(name, x.conn.Peer().Addr(), r.text("gamename"), v, accounts.DetailOf(err))
 }
 
 // noteNewUser notes how a request for an account ended.

@@ -96,9 +96,37 @@ func (f *accountFlags) find(ctx context.Context, op operator.Operator, name stri
 	}
 	a, err := op.FindAccount(ctx, ref)
 	if errors.Is(err, storage.ErrNotFound) {
-		return a, fmt.Errorf("%s: no such account: %w", name, err)
+		return a, fmt.Errorf("%s: no such account%s: %w", name, elsewhere(ctx, op, ref), err)
 	}
 	return a, err
+}
+
+// elsewhere names the namespaces that have the unique nick of an account that was not
+// found, "" if there is none.
+func elsewhere(ctx context.Context, op operator.Operator, ref operator.AccountRef) string {
+	if ref.UniqueNick == "" {
+		return ""
+	}
+	var found []string
+	for q := (operator.AccountQuery{Match: ref.UniqueNick}); ; {
+		page, err := op.ListAccounts(ctx, q)
+		for i := range page.Accounts {
+			for _, p := range page.Accounts[i].Profiles {
+				for _, n := range p.Profile.UniqueNicks {
+					if storage.Fold(n.Nick) == storage.Fold(ref.UniqueNick) {
+						found = append(found, fmt.Sprintf("--namespace %d", n.Namespace))
+					}
+				}
+			}
+		}
+		if q.After = page.Next; err != nil || q.After == 0 {
+			break
+		}
+	}
+	if len(found) == 0 {
+		return ""
+	}
+	return fmt.Sprintf(" in namespace %d; another one has it: %s", ref.Namespace, strings.Join(found, " or "))
 }
 
 // onAccount returns a command that works on one account.

@@ -179,7 +179,7 @@ func TestAccountGame(t *testing.T) {
 	env := testEnv(t.TempDir())
 	typed(t, env, "hunter2!\n", "account", "create", "--email", "a@b.org", "--nick", "A", "--uniquenick", "soldier", "--game", "Battlefield2", "--password-stdin")
 	wantIn(t, cli(t, env, "account", "show", "soldier", "--game", "battlefield2"), "soldier in namespace 12")
-	refused(t, exitFailure, env, []string{"account", "show", "soldier"}, "no such account")
+	refused(t, exitFailure, env, []string{"account", "show", "Soldier"}, "no such account in namespace 1; another one has it: --namespace 12")
 	refused(t, exitFailure, env, []string{"account", "show", "soldier", "--game", "nosuch"}, "there is no game nosuch")
 }
 

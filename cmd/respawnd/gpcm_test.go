@@ -177,6 +177,23 @@ func TestDoctorTellsHowPlayersSignedIn(t *testing.T) {
 	d.stop()
 }
 
+// TestDoctorOtherNamespace checks that doctor says in which namespace the unique nick
+// of a player is whose game signs in with another one.
+func TestDoctorOtherNamespace(t *testing.T) {
+	t.Parallel()
+	d := start(t, t.TempDir(), variable("accounts.nick_fallback", "false"))
+	typed(t, d.cliEnv(), stormPassword+"\n", "account", "create",
+		"--email", "cid@example.com", "--nick", "Cid", "--uniquenick", "Cid", "--game", "battlefield2", "--password-stdin")
+	s := greeted(t, d)
+	if err := s.knock("uniquenick", "Cid", stormPassword); err != nil {
+		t.Fatal(err)
+	}
+	s.hears(`\error\\err\265\`)
+	d.wantVisit("gpcm", " for game "+testGame, verdicts.OtherNamespace)
+	wantIn(t, d.cli("doctor", "127.0.0.1"), "the game signs in with namespace 1, the nick is in namespace 12", "respawnd account create --game NAME")
+	d.stop()
+}
+
 func TestBannedAccountIsOutAtOnce(t *testing.T) {
 	t.Parallel()
 	d := annAndBen(t)

@@ -136,11 +136,11 @@ func (s *Service) checkProof(ctx context.Context, p *Proof) (Login, error) {
 func (s *Service) byUniqueNick(ctx context.Context, p *Proof) (Login, error) {
 	namespace := p.Namespace
 	prof, err := s.ProfileByUniqueNick(ctx, namespace, p.UniqueNick)
-	if errors.Is(err, storage.ErrNotFound) && s.opt.NickFallback {
+	if errors.Is(err, storage.ErrNotFound) {
 		prof, namespace, err = s.elsewhere(ctx, p)
 	}
-	if errors.Is(err, storage.ErrNotFound) {
-		return Login{}, s.unknown(p, p.UniqueNick, ErrBadUniqueNick)
+	if refusal, refused := errors.AsType[Refusal](err); refused {
+		_ = s.unknown(p, p.UniqueNick, refusal)
 	}
 	if err != nil {
 		return Login{}, err
@@ -162,32 +162,35 @@ func (s *Service) byUniqueNick(ctx context.Context, p *Proof) (Login, error) {
 }
 
 // elsewhere returns the profile with the unique nick in a namespace other than the
-// one of the login, and that namespace. The error is storage.ErrNotFound if no
-// other namespace has the nick, or several have it.
+// one of the login, and that namespace, if exactly one has the nick and
+// Options.NickFallback allows it. The error is ErrBadUniqueNick otherwise, as a
+// NamespaceError if other namespaces have the nick.
 func (s *Service) elsewhere(ctx context.Context, p *Proof) (prof storage.Profile, namespace int, err error) {
 	if len(p.UniqueNick) > storage.MaxUniqueNick {
-		return storage.Profile{}, 0, storage.ErrNotFound
+		return storage.Profile{}, 0, ErrBadUniqueNick
 	}
-	found, err := s.store.NamespacesOfUniqueNick(ctx, uniqueNickKey(p.UniqueNick))
+	similar, err := s.store.NamespacesOfUniqueNick(ctx, uniqueNickKey(p.UniqueNick))
 	if err != nil {
 		return storage.Profile{}, 0, err
 	}
-	for _, other := range found {
+	var others []int
+	for _, other := range similar {
 		at, err := s.ProfileByUniqueNick(ctx, other, p.UniqueNick)
 		switch {
 		case errors.Is(err, storage.ErrNotFound): // only a similar nick
 		case err != nil:
 			return storage.Profile{}, 0, err
-		case namespace != 0:
-			return storage.Profile{}, 0, storage.ErrNotFound
 		default:
-			prof, namespace = at, other
+			prof, others = at, append(others, other)
 		}
 	}
-	if namespace == 0 {
-		return storage.Profile{}, 0, storage.ErrNotFound
+	switch {
+	case len(others) == 0:
+		return storage.Profile{}, 0, ErrBadUniqueNick
+	case len(others) > 1 || !s.opt.NickFallback:
+		return storage.Profile{}, 0, &NamespaceError{p.Namespace, others}
 	}
-	return prof, namespace, nil
+	return prof, others[0], nil
 }
 
 // byUser is the login with nick, e-mail and password.

@@ -2,6 +2,8 @@ package accounts
 
 import (
 	"fmt"
+	"strconv"
+	"strings"
 
 	"github.com/respawnd/respawnd/storage"
 )
@@ -81,6 +83,27 @@ func refusalTexts(r Refusal) (string, bool) {
 		return texts[r], true
 	}
 	return "", false
+}
+
+// NamespaceError is ErrBadUniqueNick for a unique nick that other namespaces have.
+type NamespaceError struct {
+	Namespace int   // of the sign-in
+	Others    []int // that have the nick, in ascending order, at least one
+}
+
+// Error returns the text of ErrBadUniqueNick.
+func (e *NamespaceError) Error() string { return ErrBadUniqueNick.Error() }
+
+// Unwrap returns ErrBadUniqueNick.
+func (e *NamespaceError) Unwrap() error { return ErrBadUniqueNick }
+
+// Detail returns the namespaces in words, for operators.
+func (e *NamespaceError) Detail() string {
+	list := make([]string, len(e.Others))
+	for i, n := range e.Others {
+		list[i] = strconv.Itoa(n)
+	}
+	return fmt.Sprintf("the game signs in with namespace %d, the nick is in namespace %s", e.Namespace, strings.Join(list, " and "))
 }
 
 // NickTakenError is ErrNickTaken with the profile that has the nick.

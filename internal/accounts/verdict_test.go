@@ -12,7 +12,8 @@ func TestVerdictOnRefusals(t *testing.T) {
 	for err, want := range map[error]verdicts.Verdict{
 		ErrMalformed: verdicts.Malformed, ErrThrottled: verdicts.Limited, ErrBanned: verdicts.AccountBanned,
 		ErrBadPassword: verdicts.WrongPassword, ErrBadUniqueNick: verdicts.NoSuchAccount, ErrProfileDeleted: verdicts.NoSuchAccount,
-		ErrExpiredTicket: verdicts.BadTicket, ErrEmailTaken: verdicts.AccountRefused, ErrBadNick: verdicts.AccountRefused,
+		&NamespaceError{1, []int{12}}: verdicts.OtherNamespace,
+		ErrExpiredTicket:              verdicts.BadTicket, ErrEmailTaken: verdicts.AccountRefused, ErrBadNick: verdicts.AccountRefused,
 	} {
 		if v, ok := VerdictOn(fmt.Errorf("account: %w", err)); !ok || v != want {
 			t.Errorf("VerdictOn(%v) = %v, %v, want %v", err, v, ok, want)

@@ -30,9 +30,13 @@ func (e Entry) Explain() Explanation {
 	}
 	own := speakers[e.Service]
 	y := own.texts[e.Verdict]
+	cause := cmp.Or(y.Cause, x.Cause)
+	if e.Detail != "" {
+		cause += ": " + e.Detail
+	}
 	return Explanation{
 		What:   cmp.Or(y.What, x.What, own.what, "heartbeat"),
-		Cause:  cmp.Or(y.Cause, x.Cause),
+		Cause:  cause,
 		Advice: cmp.Or(y.Advice, x.Advice),
 		Good:   x.Good,
 	}

@@ -1,8 +1,11 @@
 package verdicts
 
 import (
+	"net/netip"
 	"strings"
 	"testing"
+
+	"github.com/rs/zerolog"
 )
 
 // services are those that note verdicts.
@@ -42,6 +45,18 @@ func TestExplainNamedServer(t *testing.T) {
 				t.Errorf("%v of a server that was named: %+v, want nothing about a %s", v, x, word)
 			}
 		}
+	}
+}
+
+func TestExplainDetail(t *testing.T) {
+	l := NewLog(zerolog.Nop(), 0)
+	player := netip.MustParseAddr("192.0.2.1")
+	for _, detail := range []string{"namespace 1", "namespace 2"} {
+		l.NoteDetail("gpcm", player, "game", OtherNamespace, detail)
+	}
+	list := l.Of(player)
+	if len(list) != 1 || list[0].Times != 2 || !strings.HasSuffix(list[0].Explain().Cause, ": namespace 2") {
+		t.Errorf("entries %+v, want one with the last detail", list)
 	}
 }
 

@@ -256,6 +256,10 @@ var texts = [...]text{
 		Cause:  "no account or profile has that name or e-mail address, or it was deleted",
 		Advice: "Check the spelling, and whether the account was created here: respawnd account list.",
 	}},
+	OtherNamespace: {code: "unique nick of another namespace", message: "sign-in refused: unique nick of another namespace", Explanation: Explanation{
+		Cause:  "the unique nick exists, but not in the namespace that the game signs in with",
+		Advice: "Add the unique nick in the game's namespace: the player on the page /account, the operator with: respawnd account create --game NAME. Where one other namespace alone has the nick, accounts.nick_fallback lets the player in.",
+	}},
 	BadTicket: {code: "ticket not good any more", message: "sign-in refused: ticket not valid any more", Explanation: Explanation{
 		Cause:  "the ticket or token that the game kept is not valid: they end with the daemon, with a new password and with time",
 		Advice: "Sign in with the password once.",

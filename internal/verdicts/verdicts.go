@@ -80,6 +80,7 @@ const (
 	SignedIn
 	WrongPassword
 	NoSuchAccount
+	OtherNamespace
 	BadTicket
 	AccountBanned
 	ServiceFull
@@ -135,6 +136,7 @@ type Entry struct {
 	Last    time.Time // when it was last confirmed
 	Times   int       // how often
 	Port    uint16    // of this daemon, for packets sent to the wrong port; 0: none
+	Detail  string    // what differs from case to case, in words of the service; empty: nothing
 }
 
 // Log holds the last verdicts by service and address. It is safe for concurrent
@@ -185,12 +187,22 @@ func (l *Log) NotePlayer(service string, addr netip.Addr, game string, v Verdict
 	l.Note(service, netip.AddrPortFrom(addr, 0), game, v)
 }
 
+// NoteDetail is NotePlayer with what differs from case to case. The detail is text of
+// the service and holds nothing from the network but numbers.
+func (l *Log) NoteDetail(service string, addr netip.Addr, game string, v Verdict, detail string) {
+	l.note(source{service, netip.AddrPortFrom(addr, 0)}, game, v, detail)
+}
+
 // Note records a verdict and logs it if it is new for this address and game.
 func (l *Log) Note(service string, addr netip.AddrPort, game string, v Verdict) {
+	l.note(source{service, addr}, game, v, "")
+}
+
+func (l *Log) note(from source, game string, v Verdict, detail string) {
 	if l == nil {
 		return
 	}
-	if e, skipped, due := l.record(source{service, addr}, game, v, time.Now()); due {
+	if e, skipped, due := l.record(from, game, v, detail, time.Now()); due {
 		l.write(e, skipped)
 	}
 }
@@ -212,7 +224,7 @@ func (l *Log) NoteAll(service, game string, list []Noted) {
 
 // record records a verdict. due reports that it must be logged, skipped how many
 // lines were left out before (0 unless a report of them is due).
-func (l *Log) record(from source, game string, v Verdict, now time.Time) (e Entry, skipped int, due bool) {
+func (l *Log) record(from source, game string, v Verdict, detail string, now time.Time) (e Entry, skipped int, due bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	r := l.of(from)
@@ -222,7 +234,7 @@ func (l *Log) record(from source, game string, v Verdict, now time.Time) (e Entr
 	if n := len(r.entries); n > 0 && r.entries[n-1].Game == game {
 		last := &r.entries[n-1]
 		if last.Verdict == v {
-			last.Last = now
+			last.Last, last.Detail = now, detail
 			last.Times++
 			return e, 0, false
 		}
@@ -230,7 +242,7 @@ func (l *Log) record(from source, game string, v Verdict, now time.Time) (e Entr
 	} else {
 		game = strings.Clone(game) // it may be part of something longer
 	}
-	e = Entry{from.service, from.addr, game, v, now, now, 1, l.ports[v.text().home]}
+	e = Entry{from.service, from.addr, game, v, now, now, 1, l.ports[v.text().home], detail}
 	if len(r.entries) == PerAddr {
 		r.entries = slices.Delete(r.entries, 0, 1)
 	}
@@ -286,6 +298,9 @@ func (l *Log) write(e Entry, skipped int) {
 	line := l.log.WithLevel(e.Verdict.level()).Str("service", e.Service).Stringer("peer", e.Addr).Stringer("verdict", e.Verdict)
 	if e.Game != "" {
 		line = line.Str("game", clean.UTF8(e.Game))
+	}
+	if e.Detail != "" {
+		line = line.Str("detail", e.Detail)
 	}
 	if skipped > 0 {
 		line = line.Int("lines_left_out", skipped)
