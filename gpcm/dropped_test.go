@@ -38,3 +38,19 @@ func (d *dropped) count(t testing.TB, reason ended) int {
 	t.Fatalf("no counter for %q", reason)
 	return 0
 }
+
+// connections returns how many connections are served.
+func (d *dropped) connections(t testing.TB) int {
+	t.Helper()
+	families, err := d.registry.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range families {
+		if f.GetName() == "respawnd_connections" {
+			return int(f.GetMetric()[0].GetGauge().GetValue())
+		}
+	}
+	t.Fatal("no gauge of connections")
+	return 0
+}

@@ -34,6 +34,16 @@ func (f *fixture) gone(id storage.ProfileID) {
 	}
 }
 
+// empty waits until no connection is served.
+func (f *fixture) empty() {
+	f.t.Helper()
+	for end := time.Now().Add(timeout); f.dropped.connections(f.t) > 0; time.Sleep(time.Millisecond) {
+		if time.Now().After(end) {
+			f.t.Fatal("connections are still served")
+		}
+	}
+}
+
 // messages reads the text messages that come before the answer to something sent
 // now, and returns how often each came.
 func (p *peer) messages() map[string]int {
@@ -73,6 +83,7 @@ func TestResetKeepsMessages(t *testing.T) {
 			p.recv()
 		}
 		p.reset()
+		f.empty() // else the login may be carried out after the next one, and take its place
 	}
 	p := f.signIn(ann, 11)
 	got := p.messages()
