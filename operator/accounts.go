@@ -38,17 +38,19 @@ type AccountOperator interface {
 	// and ends its sessions.
 	DeleteAccount(ctx context.Context, id storage.UserID) error
 
-	// ExportAccounts writes all accounts, one line of JSON each, and returns how
-	// many could not be read and were left out. With secrets the lines have
-	// what is needed to log in to any of the accounts.
+	// ExportAccounts writes all accounts, one line of JSON each, and returns
+	// the number of unreadable ones, which are left out. With secrets the lines
+	// contain the password digests, with which anyone can log in to the
+	// accounts.
 	ExportAccounts(ctx context.Context, w io.Writer, secrets bool) (leftOut int, err error)
-	// ImportAccounts stores accounts and returns a result for each: one that is
-	// refused does not stop the others. Buddies and blocks are for ImportBuddies, after all accounts.
+	// ImportAccounts stores accounts and returns a result for each: a refused
+	// one does not stop the others. Buddies and blocks are imported by
+	// ImportBuddies, after all accounts.
 	ImportAccounts(ctx context.Context, list []accounts.Account) ([]Imported, error)
 	ImportBuddies(ctx context.Context, list []accounts.Account) error
 
-	// RotateAccountKey seals everything with a new key and returns how many
-	// accounts that were.
+	// RotateAccountKey seals everything with a new key and returns the number
+	// of accounts.
 	RotateAccountKey(ctx context.Context) (n int, err error)
 }
 
@@ -79,7 +81,7 @@ type AccountQuery struct {
 	Match string         // part of an e-mail, nick or unique nick; "" for all
 }
 
-// MaxAccountPage is how many accounts ListAccounts returns at most.
+// MaxAccountPage is the maximum number of accounts that ListAccounts returns.
 const MaxAccountPage = 500
 
 // AccountPage is a part of the list of accounts.
@@ -334,7 +336,7 @@ func (l *Local) ExportAccounts(ctx context.Context, w io.Writer, secrets bool) (
 	for a, err := range s.Export(ctx, secrets) {
 		switch {
 		case err == nil:
-			if err := out.Encode(a); err != nil { //nolint:gosec // its password is empty unless secrets were asked for
+			if err := out.Encode(a); err != nil { //nolint:gosec // its password is empty unless secrets were requested
 				return leftOut, err
 			}
 		case errors.Is(err, storage.ErrDamaged), errors.Is(err, accounts.ErrUnsealable):
@@ -378,7 +380,7 @@ func (l *Local) ImportAccounts(ctx context.Context, list []accounts.Account) ([]
 	return out, nil
 }
 
-// aboutOne reports whether an error of an import concerns that account alone.
+// aboutOne reports whether an error of an import concerns only that account.
 func aboutOne(err error) bool {
 	_, refusal := errors.AsType[accounts.Refusal](err)
 	return refusal || errors.Is(err, storage.ErrTaken) || errors.Is(err, storage.ErrInvalid) || errors.Is(err, storage.ErrFull)

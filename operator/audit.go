@@ -41,7 +41,7 @@ func (l *Local) AuditLog(ctx context.Context, q AuditQuery) (AuditPage, error) {
 		case err != nil:
 			return AuditPage{}, err
 		}
-		if len(page.Entries) == q.Limit { // one more than asked for: there is another page
+		if len(page.Entries) == q.Limit { // one more than requested: there is another page
 			page.Next = page.Entries[q.Limit-1].Seq
 			break
 		}

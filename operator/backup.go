@@ -12,13 +12,12 @@ import (
 	"github.com/respawnd/respawnd/internal/backup"
 )
 
-// BackupWork returns the name under which a data folder holds what a backup is
-// made of.
+// BackupWork returns the path in a data folder of the work files of a backup.
 func BackupWork(dataDir string) string { return filepath.Join(dataDir, "backup") }
 
 // Backup implements Operator. The store is copied into the data folder first,
-// so that a slow reader of the backup delays no writer. backup.SweepDirs finds at
-// BackupWork what a killed process left there.
+// so that a slow reader of the backup delays no writer. backup.SweepDirs
+// removes at BackupWork the files that a killed process left there.
 func (l *Local) Backup(ctx context.Context, w io.Writer) (err error) {
 	dir, err := backup.PartDir(BackupWork(l.DataDir))
 	if err != nil {
@@ -61,7 +60,7 @@ func (l *Local) whileKeyStays(ctx context.Context, f func() error) error {
 	return service.WhileKeyStays(f)
 }
 
-// collect copies what belongs into a backup to dir and returns the paths.
+// collect copies the files of a backup to dir and returns their paths.
 func (l *Local) collect(ctx context.Context, dir string) ([]string, error) {
 	copied := filepath.Join(dir, l.StoreName)
 	if err := l.copyStore(ctx, copied); err != nil {

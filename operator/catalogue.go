@@ -33,7 +33,7 @@ type Catalogue struct {
 	file    string
 	catalog games.Catalog
 	rooms   atomic.Pointer[map[string][]games.Room]
-	hidden  []games.HiddenRoom // as Hidden was told last
+	hidden  []games.HiddenRoom // as passed to Hidden last
 }
 
 // Catalog returns the live catalogue.

@@ -8,7 +8,7 @@ import (
 	"github.com/respawnd/respawnd/storage"
 )
 
-// ChatRoomKind says what a chat room is for.
+// ChatRoomKind is the purpose of a chat room.
 type ChatRoomKind string
 
 // The kinds of chat rooms.
@@ -16,7 +16,7 @@ const (
 	ChatTitle   ChatRoomKind = "title"   // of a game: #GSP!game
 	ChatGroup   ChatRoomKind = "group"   // a group room of a game: #GPG!id
 	ChatStaging ChatRoomKind = "staging" // of one game that players set up: #GSP!game!id
-	ChatOther   ChatRoomKind = "other"   // made by a player under a name of his own
+	ChatOther   ChatRoomKind = "other"   // made by a player under a name of their own
 )
 
 // ChatRoom is a chat room that has members, or that always exists.
@@ -47,13 +47,13 @@ type ChatMember struct {
 
 // ChatTarget selects players in chat. Exactly one of Nick, Profile and Prefix is set.
 type ChatTarget struct {
-	Channel string            `json:"channel,omitempty"` // empty: wherever they are
+	Channel string            `json:"channel,omitempty"` // empty: all rooms
 	Nick    string            `json:"nick,omitempty"`
 	Profile storage.ProfileID `json:"profile,omitzero"`
 	Prefix  netip.Prefix      `json:"prefix,omitzero"`
 }
 
-// ChatLine is something that was said in a chat room.
+// ChatLine is a line in a chat room.
 type ChatLine struct {
 	At   time.Time `json:"at"`
 	Nick string    `json:"nick"` // a stranger's text, like Text

@@ -57,9 +57,9 @@ func onOff(on bool) string {
 	return "off"
 }
 
-// AddGames stores the part of an imported list that adds something to the catalogue,
-// and returns how many games that are. Of a list in YAML it stores every record:
-// that format can also remove and replace.
+// AddGames stores the part of an imported list that adds something to the
+// catalogue, and returns the number of games. Of a list in YAML it stores every
+// record: that format can also remove and replace.
 func AddGames(ctx context.Context, op Operator, list []games.Game, format games.Format) (int, error) {
 	if format != games.FormatYAML {
 		known, err := op.Games(ctx)

@@ -49,7 +49,8 @@ func summary(h master.Record) Listed {
 	}
 }
 
-// recentVerdicts is how many addresses Verdicts returns if none is given.
+// recentVerdicts is the number of addresses that Verdicts returns if none is
+// given.
 const recentVerdicts = 200
 
 // Verdicts implements Operator.
@@ -96,13 +97,13 @@ type Listed struct {
 	Last       time.Time      `json:"last_seen"`
 }
 
-// Verdict is what a service decided about an address.
+// Verdict is a decision of a service about an address.
 type Verdict struct {
 	Service string         `json:"service"`
 	Address netip.AddrPort `json:"address"` // without a port (0) if it is a player's
 	Game    string         `json:"game"`
 	Verdict string         `json:"verdict"`
-	What    string         `json:"what"`             // what came from the address
+	What    string         `json:"what"`             // what was received from the address
 	Cause   string         `json:"cause"`            // the verdict in words
 	Advice  string         `json:"advice,omitempty"` // what to do about it
 	First   time.Time      `json:"first"`

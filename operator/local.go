@@ -26,8 +26,8 @@ type Local struct {
 	Table     *bans.Table
 	Rules     *chatrules.Table // of chat
 	Catalogue *Catalogue
-	// Unlisted returns servers that a service knows and hides, each with the
-	// reason; nil: there are none.
+	// Unlisted returns servers that services know but do not list, each with
+	// the reason; nil: none.
 	Unlisted func() []Listed
 
 	DataDir string

@@ -18,11 +18,12 @@ var (
 	ErrUnauthorized = errors.New("the admin token was not accepted")
 	// ErrNoChat reports that the daemon serves no chat.
 	ErrNoChat = errors.New("chat is off")
-	// ErrBadRequest reports an invalid argument; the text says which.
+	// ErrBadRequest reports an invalid argument, which its text names.
 	ErrBadRequest = errors.New("refused")
 )
 
-// Operator is what an operator can do. Its methods may be called concurrently.
+// Operator is the set of operations of an operator. Its methods may be called
+// concurrently.
 type Operator interface {
 	Status(ctx context.Context) (Status, error)
 
@@ -41,8 +42,8 @@ type Operator interface {
 	DeleteGame(ctx context.Context, name string) error
 	// OwnGame returns the operator's own record of a game.
 	OwnGame(ctx context.Context, name string) (games.Game, error)
-	// SetMaintenance makes a game answer "down for now", or available again. The
-	// rest of the operator's record stays.
+	// SetMaintenance makes a game answer "down for now", or available again.
+	// The rest of the operator's record does not change.
 	SetMaintenance(ctx context.Context, name string, on bool) error
 
 	Rooms(ctx context.Context, game string) ([]storage.Room, error)
@@ -58,7 +59,7 @@ type Operator interface {
 	// about the most recent addresses if addr is zero.
 	Verdicts(ctx context.Context, addr netip.Addr) ([]Verdict, error)
 
-	// SignedIn returns a page of the players who are signed in.
+	// SignedIn returns a page of the signed-in players.
 	SignedIn(ctx context.Context, q SessionQuery) (SessionPage, error)
 	// Kick ends the sessions of a profile and returns how many there were.
 	Kick(ctx context.Context, id storage.ProfileID) (int, error)

@@ -47,8 +47,8 @@ func hasRoom(list []games.Room, id uint32) bool {
 	return slices.ContainsFunc(list, func(r games.Room) bool { return r.ID == id })
 }
 
-// storeRoom stores a room. The store gives out numbers and does not know those of
-// the catalogue, so a number that is taken there is passed over.
+// storeRoom stores a room. The store assigns ids without knowledge of the
+// catalogue, so an id that is taken there is skipped.
 func (l *Local) storeRoom(ctx context.Context, r storage.Room) (storage.Room, error) {
 	for {
 		stored, err := l.Store.PutRoom(notedID(ctx, actRoomPut, r.ID, r.Name, "of "+r.Game), r)
@@ -69,7 +69,7 @@ func (l *Local) storeRoom(ctx context.Context, r storage.Room) (storage.Room, er
 // another room may get its number.
 func (l *Local) DeleteRoom(ctx context.Context, id uint32) error {
 	r, err := l.Store.GetRoom(ctx, id)
-	if err != nil && !errors.Is(err, storage.ErrDamaged) { // what cannot be read can still be removed
+	if err != nil && !errors.Is(err, storage.ErrDamaged) { // a damaged room can still be removed
 		return fmt.Errorf("room %d: %w", id, err)
 	}
 	if err := l.Store.DeleteRoom(notedID(ctx, actRoomRemove, id, r.Name, "of "+r.Game), id); err != nil {

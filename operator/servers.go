@@ -21,9 +21,9 @@ type ServerOperator interface {
 	// AddServer asks a server from now on and lists it while it answers. It
 	// replaces one with the same address.
 	AddServer(ctx context.Context, a storage.AddedServer) error
-	// RemoveServer forgets the server that was added under an address, and takes
-	// the one that is listed there off the list. If that reports by itself, it
-	// comes back with its next report.
+	// RemoveServer removes the server added under an address, and the one
+	// listed there from the list. If that reports by itself, it comes back with
+	// its next report.
 	RemoveServer(ctx context.Context, address string) (Removal, error)
 	// HideServer keeps the server under a public address out of everything that
 	// the list shows.
@@ -48,8 +48,8 @@ type AskedServer struct {
 	Why     string `json:"why,omitempty"` // why it is not in the list
 }
 
-// Of returns the state of the server with an address, as it was named; ok is false
-// if it is not known.
+// Of returns the state of the server that was added under an address; ok is
+// false if there is none.
 func (k *Kept) Of(address string) (a AskedServer, ok bool) {
 	for _, a := range k.Asked {
 		if a.Address == address {
@@ -165,7 +165,7 @@ func (l *Local) UnhideServer(ctx context.Context, address netip.AddrPort) error 
 	return l.serversChanged(ctx)
 }
 
-// serversChanged makes the daemon apply what the store holds now.
+// serversChanged makes the daemon apply the present content of the store.
 func (l *Local) serversChanged(ctx context.Context) error {
 	if l.ServersChanged == nil {
 		return nil

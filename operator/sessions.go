@@ -11,7 +11,7 @@ import (
 	"github.com/respawnd/respawnd/storage"
 )
 
-// Sessions are the players who are signed in; presence.Local is one.
+// Sessions is the set of signed-in players; presence.Local implements it.
 type Sessions interface {
 	KickUser(ctx context.Context, id storage.UserID, reason error) int
 	KickProfile(ctx context.Context, id storage.ProfileID, reason error) int
@@ -19,7 +19,8 @@ type Sessions interface {
 	Count() int
 }
 
-// MaxSessionPage is about how many sessions SignedIn returns at most.
+// MaxSessionPage is the approximate maximum number of sessions that SignedIn
+// returns.
 const MaxSessionPage = 500
 
 // SessionPage is a part of the list of sessions, in the order of profiles.
@@ -29,7 +30,7 @@ type SessionPage struct {
 	Next     storage.ProfileID `json:"next,omitzero"` // After for the next page; 0: there is none
 }
 
-// Session is a player who is signed in.
+// Session is a signed-in player.
 type Session struct {
 	Profile    storage.ProfileID `json:"profile"`
 	Account    storage.UserID    `json:"account"`
@@ -38,7 +39,7 @@ type Session struct {
 	Address    netip.AddrPort    `json:"address"`
 	Game       string            `json:"game"`
 	State      string            `json:"state"`
-	Text       string            `json:"text,omitempty"` // what the game shows as status
+	Text       string            `json:"text,omitempty"` // status text of the game
 	Since      time.Time         `json:"since"`
 }
 

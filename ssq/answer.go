@@ -20,7 +20,7 @@ type rowWriter struct {
 
 	found   int // rows that match, those left out at the beginning included
 	written int
-	more    int // rows in front of the first one that has no room; 0: all have
+	more    int // number of rows before the first one without room; 0: all fit
 
 	known map[*master.Names]*tableSlots
 }
@@ -46,7 +46,7 @@ func (s *Server) run(b, rows []byte, p *plan, snap *snapshot) (answer, used []by
 	return append(wire.AppendRowEnd(b), w.b...), w.b
 }
 
-// verdicts returns the latest verdict on each source, if the plan wants them.
+// verdicts returns the latest verdict on each source, if the plan needs them.
 func (s *Server) verdicts(p *plan) map[netip.AddrPort]string {
 	if s.opt.Verdicts == nil || !p.uses("x-verdict") {
 		return nil
@@ -100,7 +100,7 @@ func (s *Server) games(snap *snapshot) []gameRow {
 	return list
 }
 
-// title returns what people call a game.
+// title returns the display name of a game.
 func (s *Server) title(name string) string {
 	if s.opt.Games != nil {
 		if g, ok := s.opt.Games.Lookup(name); ok && g.Title != "" {

@@ -16,11 +16,11 @@ type Client struct {
 	ID    byte   // of the last question; the next one has another
 	Token string // sent with questions, if the server gave one earlier
 
-	// Received is how many packets the last answer had.
+	// Received is the number of packets of the last answer.
 	Received int
 }
 
-// idStep is what IDs of questions differ by.
+// idStep is the difference between the IDs of consecutive questions.
 const idStep = 4
 
 // Ask asks a question and waits for the whole answer. The error may be

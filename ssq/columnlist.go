@@ -8,12 +8,13 @@ import (
 	"github.com/respawnd/respawnd/master"
 )
 
-// maxListed is how many columns CL lists at most. The fixed ones come first.
+// maxListed is the maximum number of columns that CL lists. The fixed ones come
+// first.
 const maxListed = 512
 
 // columnList answers CL: under the names of the columns a row with their tables
-// and, if long, one with what they mean. What servers report under names of their
-// own follows the fixed columns, if there is room.
+// and, if long, one with their meanings. Columns that servers report under
+// other names follow the fixed ones, if there is room.
 func (s *Server) columnList(b []byte, snap *snapshot, long bool) []byte {
 	l := columnLister{long: long, seen: make(map[string]bool)}
 	for i := range s.columns {
@@ -60,8 +61,8 @@ func (l *columnLister) add(col *column) {
 	}
 }
 
-// reported lists what servers report. Names that could not stand in a query are
-// left out: they cannot be asked for but through the table of rules.
+// reported lists the names that servers report. Names that cannot be written in
+// a query are left out: they are available only in the table of rules.
 func (l *columnLister) reported(lists []*master.Names, prefix, suffix string) {
 	for _, n := range lists {
 		for i := range n.Len() {

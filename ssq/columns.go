@@ -24,7 +24,7 @@ const (
 	gamesTable   tableName = "x-games"
 )
 
-// kind says how the values of a column are written and compared.
+// kind determines how the values of a column are written and compared.
 type kind uint8
 
 const (
@@ -263,9 +263,9 @@ func (c *cursor) team(slot int) string {
 	return c.row.Teams.Value(c.index, slot)
 }
 
-// connected returns how many seconds the player has been there. Servers
-// that we query are listed with minutes, and with seconds if their protocol has
-// them; all others are taken to count seconds.
+// connected returns the seconds for which the player has been on the server.
+// Servers that the daemon queries are listed with minutes, and with seconds if
+// their protocol has them; all others are assumed to report seconds.
 func (c *cursor) connected() (seconds float64, known bool) {
 	read := func(slot int) (uint64, bool) {
 		n, err := strconv.ParseUint(strings.TrimSpace(c.player(slot)), 10, 31)
@@ -284,9 +284,9 @@ func (c *cursor) connected() (seconds float64, known bool) {
 	}
 }
 
-// reportedColumn returns the column of what servers report under a name of their
-// own; ok is false for a name that is none of such a column. The column is for
-// one answer: it remembers where it has found the name.
+// reportedColumn returns the column for a name that servers report; ok is false
+// for other names. The column is for one answer: it caches the index of the
+// name.
 func reportedColumn(name string) (col column, ok bool) {
 	if own, found := strings.CutPrefix(name, playerPrefix); found && own != "" {
 		return column{
@@ -330,7 +330,7 @@ func anySlot(n *master.Names, names []string) int {
 	return -1
 }
 
-// isSensitive reports whether a column of players tells where they are.
+// isSensitive reports whether a column of players reveals their addresses.
 func isSensitive(own string) bool {
 	switch strings.Trim(own, "_") {
 	case "ip", "addr", "address":
@@ -352,8 +352,8 @@ func (s *snapshot) has(col *column) bool {
 	}
 }
 
-// maxCell is the longest text of a cell, in bytes. No server needs more, and one
-// that has it must not keep the others out of an answer.
+// maxCell is the longest text of a cell, in bytes. No server needs more, and a
+// longer text must not keep other servers out of an answer.
 const maxCell = 1024
 
 // appendCell appends the value of a column as a cell. cut reports whether it was

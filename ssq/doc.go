@@ -1,8 +1,8 @@
 // Package ssq answers Standard Server Queries, version 0.31 of a draft of 2002,
-// on UDP port 26999: tools ask in a small language for whatever the list knows.
-// The formats are in internal/ssq, which also has the side that asks.
+// on UDP port 26999: tools query the list in a small language. The formats, and
+// a client, are in internal/ssq.
 //
-// It asks no game servers and writes nothing into the list.
+// It queries no game servers and writes nothing into the list.
 //
 // # Questions
 //
@@ -13,11 +13,11 @@
 //	AUTH password
 //	PING
 //
-// A question is a text of at most 2,048 bytes behind the two bytes of the header.
-// Spaces or NULs may follow it. Keywords, names and
-// texts are compared without regard to the case of ASCII letters. Values that
-// are no single word stand in quotes, " or ', in which a backslash stands in
-// front of a quote or a backslash.
+// A question is a text of at most 2,048 bytes after the two bytes of the
+// header. Spaces or NULs may follow it. Keywords, names and texts are compared
+// without regard to the case of ASCII letters. Values that are not a single
+// word are quoted with " or '; within, a backslash precedes a quote or a
+// backslash.
 //
 // An answer is 1 to 16 packets of at most 1,200 bytes and holds a table: cells
 // that end with NUL, rows that end with LF NUL, the names of the columns in the
@@ -25,32 +25,32 @@
 //
 // # One list instead of one server
 //
-// The draft has one server in mind. Here each row of table info is a listed
-// server, and columns of it can stand beside those of one other table: then there
-// is a row for each player (players), rule (rules) or team (x-teams) of each
-// server. The players of one server are asked for with a comparison on hostip; an
-// address without port means all servers of that address. x-games has a row for
-// each game that has servers and stands alone.
+// The draft assumes one server. Here each row of table info is a listed server,
+// and its columns can be combined with those of one other table: then there is
+// a row for each player (players), rule (rules) or team (x-teams) of each
+// server. A comparison on hostip selects one server; an address without port
+// means all servers of that address. x-games has a row for each game that has
+// servers and cannot be combined.
 //
-// Rows are in the order of hostip, whatever happens to the list, then in the
-// order in which the server reported its players or rules.
+// Rows are always in the order of hostip, then in the order in which the server
+// reported its players or rules.
 //
 // # Columns
 //
 // CL LONG lists the columns with their tables and meanings. Besides the columns
-// of the draft there are those of our own, which begin with x-, among them one
-// for everything that a server reports: x-NAME is its rule NAME,
-// x-player-NAME and x-team-NAME are columns of its players and teams. A name of
-// ours goes before a reported one. The draft names some columns in two ways; name,
-// ping, pings, players and max are playername, playerping, playerping, numplayers
-// and maxplayers.
+// of the draft there are extensions, which begin with x-, among them one for
+// every reported name: x-NAME is its rule NAME, x-player-NAME and x-team-NAME
+// are columns of its players and teams. A fixed name has priority over a
+// reported one. The draft names some columns in two ways; name, ping, pings,
+// players and max are playername, playerping, playerping, numplayers and
+// maxplayers.
 //
 // x-source, x-instance, x-local, x-via, x-verdict and reported addresses of
 // players are private.
 //
 // # Decisions
 //
-// Where the draft says nothing, or two things:
+// Where the draft is silent or contradictory:
 //
 //   - The number of packets in a header is counted from 0 like that of the packet:
 //     its own example calls 2 a sequence of three.
@@ -89,41 +89,41 @@
 // # Answers that are too long
 //
 // An answer that does not fit 16 packets ends with the last row that does, and
-// the header has one more cell: x-more=N. N rows stand in front of the first one
-// that was left out. The client asks again with X-OFFSET N, or with hostip
-// greater than the last that it got. X-LIMIT N bounds the rows of an answer. A value
-// is cut at 1,024 bytes; a row that no answer has room for is left out and
-// counted.
+// the header has one more cell: x-more=N. N rows precede the first one that was
+// left out. The client repeats the question with X-OFFSET N, or with hostip
+// greater than the last one received. X-LIMIT N bounds the rows of an answer. A
+// value is cut at 1,024 bytes; a row that does not fit any answer is left out
+// and counted.
 //
 // # Proof of the address
 //
 // An answer may be a thousand times as long as the question, so a client must
-// show that the answer goes to himself. The first answer is one packet,
+// prove that it receives packets sent to its address. The first answer is one
+// packet,
 //
 //	x-token NUL LF NUL token NUL LF NUL
 //
-// which is never longer than the question, and the client asks again with
-// X-TOKEN token behind it. A question of less than 26 bytes has no room for the
-// token and is not answered; clients pad theirs. A token is for the address,
-// whatever its port, and good for five to ten minutes, so that one is enough for
-// many questions. Nothing is remembered for it: it is a keyed hash of address and
-// time.
+// which is never longer than the question, and the client repeats the question
+// followed by X-TOKEN token. A question of less than 26 bytes has no room for
+// the token and is not answered; clients pad theirs. A token is for an address
+// with any port, and valid for five to ten minutes, so that one is enough for
+// many questions. It needs no memory: it is a keyed hash of address and time.
 //
-// A client that knows nothing of this gets the table above for an answer, or
-// none, unless its network is trusted: then it is answered at once. A ping always
-// is.
+// A client without support for this gets the table above as its answer, or
+// none, unless its network is trusted: then it is answered at once. A ping is
+// always answered.
 //
-// Each proved address and each /24 has a budget of bytes per second, from which
-// searching the list is paid as well. Trusted networks have none.
+// Each proved address and each /24 has a budget of bytes per second, which
+// searching the list uses as well. Trusted networks are unlimited.
 //
-// What has bytes behind a NUL is an answer and no question, and nothing is sent
-// to where it came from: two servers cannot be made to talk to each other.
+// A packet with bytes after a NUL is an answer, not a question, and is not
+// answered: two servers cannot be made to send packets to each other.
 //
 // # Passwords
 //
-// AUTH gives a token for the password in the configuration, and an empty one for
-// any other. IDENTIFIED with the token shows private columns. It is bound to the
-// address that asked and good for half an hour to an hour, or until the password
-// is changed. Password and token travel in the clear, as the draft has it. An
-// address may try one password per second.
+// AUTH gives a token for the password in the configuration, and an empty one
+// for any other. IDENTIFIED with the token shows private columns. It is bound
+// to the client's address and valid for half an hour to an hour, or until the
+// password is changed. Password and token are sent in the clear, as in the
+// draft. An address may try one password per second.
 package ssq

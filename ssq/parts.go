@@ -11,7 +11,7 @@ import (
 // Bounds of questions that come in several packets. Few clients send any: the
 // longest question fits one.
 const (
-	maxPartial  = 64 // at a time; the one that began first makes room
+	maxPartial  = 64 // incomplete questions; beyond it the oldest is dropped
 	partialTime = 5 * time.Second
 )
 
@@ -30,10 +30,10 @@ type partials struct {
 	table [maxPartial]partial
 }
 
-// add takes a packet. When the question is whole it returns its text and how many
-// bytes were received for it, and forgets it; else text is nil. dropped says if
-// something was thrown away: this packet and what came before it, or older
-// questions.
+// add adds a packet. When the question is whole it returns its text and the
+// number of bytes received for it, and removes it; else text is nil. dropped
+// reports whether data was discarded: this packet and earlier ones of the
+// question, or older questions.
 func (p *partials) add(from netip.AddrPort, h wire.Header, packet []byte, now time.Time) (text []byte, received int, dropped drop) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -64,8 +64,7 @@ func (p *partials) add(from netip.AddrPort, h wire.Header, packet []byte, now ti
 	return text, received, dropped
 }
 
-// forget frees the places of questions whose time is over, and reports whether
-// there were any.
+// forget removes expired questions, and reports whether there were any.
 func (p *partials) forget(now time.Time) (some bool) {
 	for i := range p.table {
 		if q := &p.table[i]; !q.begun.IsZero() && now.Sub(q.begun) >= partialTime {

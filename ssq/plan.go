@@ -10,15 +10,15 @@ import (
 	wire "github.com/respawnd/respawnd/internal/ssq"
 )
 
-// plan is a query whose names have been found in the list.
+// plan is a query with its resolved names.
 type plan struct {
 	asked []string  // columns as the client named them
-	there []bool    // those that the rows have
+	there []bool    // tables that the rows have
 	cols  []*column // of the rows
 	tests []test
 	from  tableName // empty: no column is there
 	query *wire.Query
-	asker advertise.Asker // who is given the addresses
+	asker advertise.Asker // the asker that gets the addresses
 }
 
 // ownProcedure returns the columns of a procedure of our own; nil for others.
@@ -100,7 +100,7 @@ func (s *Server) column(name string, snap *snapshot, trusted bool) (*column, boo
 	return &col, ok && (trusted || !col.private) && snap.has(&col)
 }
 
-// join adds the table of a column to those that the rows come from.
+// join adds the table of a column to those of the rows.
 func (p *plan) join(col *column) error {
 	switch {
 	case p.from == "", p.from == col.table, p.from == infoTable && col.table != gamesTable:
@@ -118,12 +118,12 @@ func (p *plan) uses(name string) bool {
 		slices.ContainsFunc(p.tests, func(t test) bool { return t.col.name == name })
 }
 
-// searchWork is what it takes to read and search a list, as bytes of an answer:
-// 10,000 servers and no comparison are 7,500. A search that finds nothing takes it
-// as well.
+// searchWork is the cost of reading and searching a list, in bytes of an
+// answer: 7,500 for 10,000 servers without a comparison. A search that finds
+// nothing has it as well.
 func searchWork(servers, comparisons int) int { return servers * (comparisons + 3) / 4 }
 
-// moreWork is what the plan takes beyond that, because servers have several
+// moreWork is the additional cost of the plan, because servers have several
 // players or rules.
 func (p *plan) moreWork(snap *snapshot) int {
 	if p.from == infoTable || p.from == gamesTable {
@@ -132,5 +132,5 @@ func (p *plan) moreWork(snap *snapshot) int {
 	return searchWork(len(snap.rows), len(p.tests)) * (rowsPerServer - 1)
 }
 
-// rowsPerServer is about how many players or rules a server has.
+// rowsPerServer is the approximate number of players or rules of a server.
 const rowsPerServer = 8

@@ -26,14 +26,13 @@ const (
 type purpose byte
 
 const (
-	proofPurpose    purpose = 1 // who has it receives what is sent to the address
-	authPurpose     purpose = 2 // who has it has known the password
+	proofPurpose    purpose = 1 // proves that its holder receives packets at the address
+	authPurpose     purpose = 2 // proves that its holder knew the password
 	passwordPurpose purpose = 3
 )
 
-// keys make and check tokens. Nothing is stored for them: a token is a keyed
-// hash of what it is for. The keys are made at the start and kept in memory
-// alone.
+// keys make and check tokens. Tokens are not stored: a token is a keyed hash of
+// its subject. The keys are made at the start and kept only in memory.
 type keys struct {
 	key   []byte
 	start time.Time
@@ -70,7 +69,7 @@ func (k *keys) token(p purpose, size int, a netip.Addr, slot int64, secret []byt
 	return base64.RawURLEncoding.EncodeToString(sum[:size])
 }
 
-// proof returns the token that proves an address, whatever port it uses.
+// proof returns the token that proves an address, with any port.
 func (k *keys) proof(a netip.Addr, now time.Time) string {
 	return k.token(proofPurpose, proofLen, a, k.slot(now, proofSlot), nil)
 }

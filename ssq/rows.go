@@ -10,7 +10,7 @@ import (
 	"github.com/respawnd/respawnd/master/views"
 )
 
-// row is a listed server with what is read of it more than once.
+// row is a listed server with values that are read more than once.
 type row struct {
 	master.Record
 	names      *infoSlots
@@ -52,9 +52,9 @@ func (r *row) fill(h master.Record, names *infoSlots) {
 	r.maxPlayers, _ = master.ParsePopulation(r.rule(names.max))
 }
 
-// place is where a server stands in the order of all answers: by the address that
-// lists show. It does not depend on what servers say, so that a client can continue
-// where an answer ended.
+// place is the position of a server in the order of all answers: by its public
+// address. It does not depend on reports, so that a client can continue where
+// an answer ended.
 type place struct {
 	number uint64 // of an IPv4 address and port, 0 for others
 	record *master.Record
@@ -82,12 +82,11 @@ type snapshot struct {
 
 	// The different lists of names that servers report, in the order of the rows.
 	rules   []*master.Names
-	players func() []*master.Names // made when first asked for
+	players func() []*master.Names // made at the first use
 	teams   func() []*master.Names
 }
 
-// newLatest returns what hands out snapshots. Nothing happens unless a client
-// asks.
+// newLatest returns a cache of snapshots. They are made on request only.
 func newLatest(r *master.Registry) *views.Latest[snapshot] {
 	return views.NewLatest(r.LastSerial, func(*snapshot) *snapshot { return newSnapshot(r.All()) })
 }

@@ -20,7 +20,7 @@ import (
 	"github.com/respawnd/respawnd/master/views"
 )
 
-// Options are what a Server works with. Registry is required.
+// Options configure a Server. Registry is required.
 type Options struct {
 	Config // its live keys are replaced by Reload
 
@@ -39,8 +39,8 @@ type Options struct {
 }
 
 const (
-	// budgetBurst is how many seconds' worth of budget can be used at once, and
-	// leastBurst the least of it in bytes: a few of the longest answers.
+	// budgetBurst is the number of seconds of budget that can be used at once,
+	// and leastBurst its minimum in bytes: a few of the longest answers.
 	budgetBurst = 4
 	leastBurst  = 64 << 10
 
@@ -49,7 +49,7 @@ const (
 	authBurst = 5
 )
 
-// live is what the live keys of a Config say. It is not changed.
+// live holds the live keys of a Config. It is immutable.
 type live struct {
 	digest          []byte // of the password; nil: there is none
 	perAddr, perNet budget
@@ -113,8 +113,8 @@ func New(opt Options) *Server {
 	return s
 }
 
-// Reload takes over the live keys at once. Tokens that were given for another
-// password are worth nothing from then on.
+// Reload applies the live keys at once. Tokens for another password become
+// invalid.
 func (s *Server) Reload(c *Config) {
 	l := &live{perAddr: newBudget(c.BytesPerAddr, 32), perNet: newBudget(c.BytesPerNet, 24)}
 	if c.Password != "" {
@@ -164,7 +164,7 @@ type request struct {
 	now      time.Time
 
 	trusted bool // no budget
-	proved  bool // the client receives what is sent to its address
+	proved  bool // the client has proved its address
 }
 
 func (r *request) from() netip.Addr { return r.packet.From.Addr() }
@@ -248,8 +248,8 @@ func (s *Server) oneCell(id byte, column, cell string) []byte {
 // maxError is the longest text of an error, in bytes.
 const maxError = 200
 
-// refuse tells the client what is wrong: all of it if the address is proved, else
-// as much as is not longer than the question.
+// refuse sends the client an error: the whole text if the address is proved,
+// else cut to the length of the question.
 func (s *Server) refuse(r *request, err error) {
 	text := err.Error()
 	room := maxError
@@ -318,7 +318,7 @@ func (s *Server) answer(r *request) drop {
 	return notDropped
 }
 
-// correct tells the client what the list does not have.
+// correct sends the client the names that the list does not have.
 func (s *Server) correct(r *request, err error) drop {
 	if !r.spend(maxError) {
 		return s.busy(r)
@@ -327,8 +327,8 @@ func (s *Server) correct(r *request, err error) drop {
 	return notDropped
 }
 
-// busy tells the client that it has used up its budget. A question with a token
-// is longer than this answer.
+// busy informs the client that it has used up its budget. A question with a
+// token is longer than this answer.
 func (s *Server) busy(r *request) drop {
 	r.proved = false
 	s.refuse(r, errBusy)

@@ -77,7 +77,7 @@ func parseNumber(text string) (float64, bool) {
 	if digits == "" {
 		return 0, false
 	}
-	whole, n := len(digits) <= 15, int64(0) // what a float64 holds exactly
+	whole, n := len(digits) <= 15, int64(0) // largest integer range that a float64 holds exactly
 	for i := range len(digits) {
 		switch c := digits[i]; {
 		case c >= '0' && c <= '9':
@@ -168,8 +168,7 @@ func compareNumbers(a, b float64) int {
 	}
 }
 
-// compareFolded compares a text with one that is in lower case already, byte by
-// byte.
+// compareFolded compares a text with one in lower case, byte by byte.
 func compareFolded(a, lower string) int {
 	for i := range min(len(a), len(lower)) {
 		if c := ascii.Lower(a[i]); c != lower[i] {

@@ -8,14 +8,14 @@ import (
 	"github.com/respawnd/respawnd/internal/netserve"
 )
 
-// Holding conditions against servers is what requests cost us.
+// The cost of requests is the comparison of conditions with servers.
 const (
-	// workPerSecond is how many of them are held against servers in a second for
-	// sources that proved nothing: forged addresses are bound by nothing
-	// else. With the costliest filters it is about a tenth of a core.
+	// workPerSecond is the number of comparisons per second for unproved
+	// sources: nothing else bounds forged addresses. With the most expensive
+	// filters it is about a tenth of a core.
 	workPerSecond = 2_000_000
-	// pageWork is how many come with a page; for each as many more another page is
-	// taken from the budgets.
+	// pageWork is the number of comparisons included in a page; for each
+	// further pageWork another page is taken from the budgets.
 	pageWork = 50_000
 )
 
@@ -67,7 +67,7 @@ func (s *Server) listRequest(w netserve.PacketWriter, p netserve.Packet, body []
 	if !trusted {
 		s.walks.sent(p.From, r.Seed, page.continuation(), step, at)
 		for range work / pageWork {
-			live.allowPage(a, now) // if there is none left, the next request finds out
+			live.allowPage(a, now) // if the budget is used up, the next request is refused
 		}
 	}
 	s.reply(w, p, page.AppendTo(q.packet[:0]))
@@ -80,21 +80,22 @@ func (s *Server) listRequest(w netserve.PacketWriter, p netserve.Packet, body []
 }
 
 const (
-	// maxKeyed is how many servers a keyed request is answered with.
+	// maxKeyed is the maximum number of servers in the answer to a keyed
+	// request.
 	maxKeyed = 1400
-	// keyedFactor is how many times longer than its request a full page is at most,
-	// for an address that proved nothing: requests of Xash3D have some 60 to 150
-	// bytes, those of forgers may have 19.
+	// keyedFactor is the maximum ratio of the lengths of a full page and its
+	// request, for an unproved address: requests of Xash3D have some 60 to 150
+	// bytes, forged ones may have 19.
 	keyedFactor = 16
 	// keySlots is the length of a keyed page without servers, in servers: header,
 	// key and end mark.
 	keySlots = 3
 )
 
-// keyed answers the browser of Xash3D. It asks for the first page alone and sends
-// nothing back that proves its address, so one that proved nothing by other means
-// gets one packet: a full one while the budget of these lasts, a small page
-// beyond it. An address that is trusted, or on a walk, gets several.
+// keyed answers the browser of Xash3D. It requests only the first page and
+// sends nothing back that proves its address, so an unproved address gets one
+// packet: a full one within the budget, else a small page. An address that is
+// trusted, or on a walk, gets several.
 func (s *Server) keyed(w netserve.PacketWriter, p netserve.Packet, q *request, r ListRequest, proved bool, now time.Time) {
 	live, a := s.live.Load(), p.From.Addr()
 	left, size := mostSmall-1, s.metrics.pages.small
@@ -123,7 +124,7 @@ func (s *Server) keyed(w netserve.PacketWriter, p netserve.Packet, q *request, r
 	}
 }
 
-// page makes the page for a request and tells how many servers were looked at.
+// page makes the page for a request and returns the number of servers compared.
 func (s *Server) page(q *request, from netip.Addr, r ListRequest, step step, at time.Duration) (l List, looked int) {
 	// As many as the page holds if it is the last; if more follow, where it ends
 	// is chosen.
@@ -135,8 +136,8 @@ func (s *Server) page(q *request, from netip.Addr, r ListRequest, step step, at 
 	return List{servers, !more}, looked
 }
 
-// continuation returns the seed that asks for the page behind this one, the zero
-// AddrPort if there is none.
+// continuation returns the seed of the next page, the zero AddrPort if there is
+// none.
 func (l List) continuation() netip.AddrPort {
 	if l.Last || len(l.Servers) == 0 {
 		return netip.AddrPort{}

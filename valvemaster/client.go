@@ -23,10 +23,10 @@ type Host struct {
 	asked      atomic.Bool
 }
 
-// NewHost returns a host that reports beat, with a challenge filled in. Its socket
-// is not connected, since queries come from other ports than the master's. answer
-// returns the packets that answer one that is not the master's; nil: the host is
-// silent.
+// NewHost returns a host that reports beat, with a challenge filled in. Its
+// socket is not connected, since queries come from other ports than the
+// master's. answer returns the packets that answer a query of another address
+// than the master's; nil: the host is silent.
 func NewHost(p *netclient.Packets, beat Heartbeat, answer func(query []byte) [][]byte) *Host {
 	return &Host{Packets: p, beat: beat, answer: answer, challenges: make(chan uint32, 1)}
 }
@@ -87,8 +87,8 @@ func (h *Host) Challenge(ctx context.Context) (uint32, error) {
 	return netclient.Wait(ctx, h.challenges)
 }
 
-// Heartbeat asks for a challenge and sends a heartbeat with it. The host is listed
-// once it has answered the queries that follow.
+// Heartbeat requests a challenge and sends a heartbeat with it. The host is
+// listed once it has answered the queries that follow.
 func (h *Host) Heartbeat(ctx context.Context) error {
 	c, err := h.Challenge(ctx)
 	if err != nil {
@@ -103,7 +103,7 @@ func (h *Host) Heartbeat(ctx context.Context) error {
 	return h.Send(b)
 }
 
-// Leave asks for a challenge and takes the host off the list with it.
+// Leave requests a challenge and removes the host from the list with it.
 func (h *Host) Leave(ctx context.Context) error {
 	c, err := h.Challenge(ctx)
 	if err != nil {
@@ -112,17 +112,17 @@ func (h *Host) Leave(ctx context.Context) error {
 	return h.Send(Goodbye{Challenge: c, HasChallenge: true}.AppendTo(nil))
 }
 
-// Browser asks for lists.
+// Browser requests lists.
 type Browser struct {
 	*netclient.Packets
 
-	// Retry is how long it waits for a page until it asks again; 0: it does not.
+	// Retry is the time after which it repeats a request; 0: never.
 	Retry time.Duration
 
 	out []byte
 }
 
-// Page asks for the servers of a list behind seed, at first [Start].
+// Page requests the servers of a list after seed, at first [Start].
 func (b *Browser) Page(ctx context.Context, filter string, seed netip.AddrPort) (l List, err error) {
 	err = b.Request(ctx, ListRequest{Region: AnyRegion, Seed: seed, Filter: []byte(filter)}, func(p []byte) error {
 		l, err = ParseList(p)

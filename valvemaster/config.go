@@ -15,9 +15,9 @@ type Config struct {
 	ReadBuffer int `key:"read_buffer" default:"4MiB" range:"4KiB to 1GiB"`
 	// Servers from one address, {range}. 0: no bound of its own.
 	MaxPerAddr int `key:"max_per_addr" default:"32" range:"0 to 65535" live:"true"`
-	// A server that sent no heartbeat for this long is no longer asked and leaves,
-	// {range}. Servers send one every one to five minutes. One that does not
-	// answer A2S any more leaves earlier.
+	// A server that sent no heartbeat for this long is no longer queried and
+	// leaves, {range}. Servers send one every one to five minutes. One that no
+	// longer answers A2S leaves earlier.
 	Timeout time.Duration `key:"timeout" default:"15m" range:"6m to 24h" live:"true"`
 	// Answers per second to an address that has not proved that it receives them,
 	// {range}: challenges, and the first, small pages of the list.
@@ -31,8 +31,8 @@ type Config struct {
 	// Pages for each network of 256 addresses (/24) in ten seconds, {range}. 0: no
 	// bound.
 	PagesPerNet int `key:"pages_per_net" default:"1024" range:"0 to 10000000" live:"true"`
-	// Full pages in ten seconds for everybody, {range}, to the browsers of Xash3D,
-	// which ask once and cannot prove their address. Beyond it they are sent small
-	// ones of 7 servers.
+	// Full pages in ten seconds in total, {range}, to the browsers of Xash3D,
+	// which send one request and cannot prove their address. Beyond it they get
+	// small ones of 7 servers.
 	KeyedPages int `key:"keyed_pages" default:"200" range:"0 to 10000000" live:"true"`
 }

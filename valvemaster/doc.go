@@ -1,12 +1,12 @@
 // Package valvemaster is a master server in Valve's form (UDP port 27010): game
-// servers of the Source and GoldSource families and of what grew out of them
-// send it heartbeats, and browsers ask it for the list, page by page.
+// servers of the Source and GoldSource families and their descendants send it
+// heartbeats, and browsers request the list, page by page.
 //
-// It puts no server into the list of package master. A server that sent a
-// heartbeat is handed to [Targets], which asks it over A2S and lists it, with
-// origin master.FromValve, at its first answer; so no server is listed that cannot
-// be queried. Browsers are answered from that list. The messages between game
-// servers and players are not spoken here.
+// It lists no server itself. A server that sent a heartbeat is passed to
+// [Targets], which queries it over A2S and lists it, with origin
+// master.FromValve, at its first answer; so every listed server can be queried.
+// Browsers are answered from that list. The messages between game servers and
+// players are not implemented here.
 //
 // # Messages
 //
@@ -29,16 +29,16 @@
 //
 // Address and port are six bytes in network order. The oldest form of the list
 // request, with a number in place of the seed, and the check of a mod's files
-// ('M') are not answered. There is no message with
-// which a server or browser could be refused: a refused one gets no answer, and
-// the operator finds the reason among the verdicts.
+// ('M') are not answered. The protocol has no message for a refusal: a refused
+// server or browser gets no answer, and the operator finds the reason in the
+// verdicts.
 //
 // # Servers
 //
 // A challenge is a keyed token over address, port, a time slot of thirty
-// seconds, and how many heartbeats of this server were taken. It is good for
-// thirty to sixty seconds and, because of the count, once. Nothing is stored for
-// a server that only asked, so a flood of forged questions costs no memory.
+// seconds, and how many heartbeats of this server were taken. It is valid for
+// thirty to sixty seconds and, because of the count, once. Nothing is stored
+// for a request, so a flood of forged ones uses no memory.
 //
 // The answer has at most 14 bytes, and the question may have one: this is an
 // exception to the rule that an unproved address is sent no more than it sent.
@@ -46,57 +46,58 @@
 // IP and UDP, it is 38 bytes for 29, and both fill an Ethernet frame of the
 // least size.
 //
-// A heartbeat is believed in one thing, the region that the server's operator
-// chose. Everything else comes from its A2S answers. Who sent none for
-// Config.Timeout is no longer watched and leaves; who stops to answer A2S
-// leaves as Targets has it.
+// Only one value of a heartbeat is used, the region that the server's operator
+// chose. All others come from its A2S answers. A server that sent none for
+// Config.Timeout is no longer watched and leaves; one that stops answering A2S
+// leaves by the rules of Targets.
 //
-// The good-bye of engines carries no challenge, so it is easily forged, and it
-// is counted and believed in nothing: a server that has really stopped does not
-// answer A2S any more and leaves for that. One that carries a challenge like a
-// heartbeat, which is an addition of ours, takes its server off at once.
+// The goodbye of engines carries no challenge, so it is easily forged, and it
+// is only counted: a server that has really stopped no longer answers A2S and
+// leaves therefore. One with a challenge like a heartbeat, which is an
+// extension of respawnd, removes its server at once.
 //
 // # Lists
 //
-// The list is in the order of addresses, then ports. A page begins behind the
+// The list is in the order of addresses, then ports. A page begins after the
 // seed, whether the seed is still listed or not, so a walk never repeats a
-// server, never goes in circles, and ends with 0.0.0.0:0; a page has at least
-// five servers, or ends the walk. Listed are servers of origin valve, and of
-// origin static and lan if their record comes from A2S.
+// server, never loops, and ends with 0.0.0.0:0; a page has at least five
+// servers, or ends the walk. Listed are servers of origin valve, and of origin
+// static and lan if their record comes from A2S.
 //
 // A request is short and a page long. Until an address and port has shown that
 // it receives our pages, a page has at most 8 servers (60 bytes with the end
-// mark; the second exception, capped like the first). What shows it is an echo:
-// the seed is the last server of the page that we sent it. The list is public,
+// mark; the second exception, capped like the first). The proof is an echo: the
+// seed is the last server of the page that was sent to it. The list is public,
 // so a seed as such proves nothing; therefore each page ends at a random place,
 // after 1 to 8 servers, and later after 200 to 230, and two echoes in a row are
-// wanted before pages are full. A client that forges the address of another and
-// sees none of our answers guesses right once in 64 tries, then once in 31 for
-// each further page, and a wrong guess begins at nothing; a page is repeated at
-// most three times. He gets about 90 bytes for three packets of his own out of
-// it, which is not more than the pages of 8 that everybody gets. All the same
-// each address and each /24 has a budget. A client on the path that sees our
-// answers is not kept out by this, only by the budget.
+// required before pages are full. A client that forges the address of another
+// and sees none of our answers guesses right once in 64 tries, then once in 31
+// for each further page, and a wrong guess begins at nothing; a page is
+// repeated at most three times. The gain is about 90 bytes for three packets,
+// not more than from the pages of 8 that every client gets. In addition each
+// address and each /24 has a budget. A client on the path that sees the answers
+// is bounded only by the budget.
 //
 // What was sent is remembered for thirty seconds, for at most 16,384 sources
 // that proved themselves and as many that did not, which cannot push out the
 // former. A client that is forgotten in the middle of a walk continues in small pages.
 //
-// The browser of Xash3D puts a random key of 32 bits into its filter, in hex, and
-// takes only answers with that key before the servers. It asks for the first page
-// alone and never sends back anything of ours, so it cannot prove its address. It
-// is sent one packet: a full one of up to 229 servers, and not more than 16 times
-// its request, twice in ten seconds per address and Config.KeyedPages times in
-// all; and a small page beyond that. This is the third exception. A trusted address is sent up to 1,400 servers in several
+// The browser of Xash3D puts a random key of 32 bits into its filter, in hex,
+// and takes only answers with that key before the servers. It requests only the
+// first page and never sends back any data of the master, so it cannot prove
+// its address. It gets one packet: a full one of up to 229 servers, and not
+// more than 16 times its request, twice in ten seconds per address and
+// Config.KeyedPages times in all; and a small page beyond that. This is the
+// third exception. A trusted address is sent up to 1,400 servers in several
 // packets.
 //
 // # Regions
 //
 // A request names a region, 0 to 7, or 255 for all. The region of a server is
 // the one of its heartbeat; if that says 255, the one of its country: North
-// America is both US East coast and US West coast. A server of which neither is
-// known is in every region: better a server too many than an empty list. Codes
-// that do not exist mean all.
+// America is both US East coast and US West coast. A server without a known
+// region is in every region: a surplus server is better than an empty list.
+// Unknown codes mean all.
 //
 // # Filters
 //
@@ -118,11 +119,11 @@
 //	\collapse_addr_hash\1      one server of each address
 //	\nor\n \nand\n \or\n \and\n  over the n conditions that follow
 //
-// With 0, dedicated, secure, linux, password, proxy and white want the
-// opposite; empty, full, noplayers and collapse_addr_hash with 0 want nothing.
-// A condition of a group may be a group itself, down to eight levels. An empty
-// group and a key that is not known want nothing; the latter is counted. The
-// number of bots does not count as players. A filter of more than 32 conditions,
-// more than four with wildcards, more than 64 tags and stars, or deeper ones is
-// dropped.
+// With 0, dedicated, secure, linux, password, proxy and white require the
+// opposite; empty, full, noplayers and collapse_addr_hash with 0 have no
+// effect. A condition of a group may be a group itself, down to eight levels.
+// An empty group and an unknown key have no effect; the latter is counted. The
+// number of bots does not count as players. A filter of more than 32
+// conditions, more than four with wildcards, more than 64 tags and stars, or
+// deeper ones is dropped.
 package valvemaster

@@ -8,9 +8,8 @@ import (
 	"github.com/respawnd/respawnd/master"
 )
 
-// The rules of a record that lists are made from, as package probe writes them
-// for a server that it asked over A2S. Hidden tags are no part of A2S; some
-// servers have them as a rule of their own.
+// The rules of a record that lists use, as package probe writes them for A2S
+// servers. Hidden tags are not part of A2S; some servers send them as a rule.
 const (
 	ruleName       = "hostname"
 	ruleMap        = "mapname"
@@ -31,8 +30,8 @@ const (
 // maxText bounds the bytes of a name that filters look at.
 const maxText = 256
 
-// entry is a server of the list with what filters ask for, in lower case. It
-// never changes.
+// entry is a server of the list with the values for filters, in lower case. It
+// is immutable.
 type entry struct {
 	record              *master.Server // that it was made from
 	addr                netip.AddrPort
@@ -45,8 +44,8 @@ type entry struct {
 	name, version       []byte
 }
 
-// newEntry returns the entry of a record; ok is false if browsers do not see it.
-// said is the region of its heartbeat.
+// newEntry returns the entry of a record; ok is false if it is not for
+// browsers. said is the region of its heartbeat.
 func newEntry(srv *master.Server, said byte) (e *entry, ok bool) {
 	if !srv.Public.Addr().Is4() || srv.Public == Start || !srv.SpeaksA2S() {
 		return nil, false

@@ -13,13 +13,13 @@ import (
 const (
 	maxConditions = 32
 	maxWildcards  = 4  // conditions with a *, which cost more than others
-	maxParts      = 64 // tags that are wanted and stars, which each cost what a condition does
+	maxParts      = 64 // required tags and stars, each of which costs as much as a condition
 	maxDepth      = 8  // groups in groups
 )
 
 var errFilter = errors.New("filter with too many or too deep conditions")
 
-// operator says what a condition wants.
+// operator is the operator of a condition.
 type operator uint8
 
 const (
@@ -44,7 +44,7 @@ const (
 	opAddrPort
 )
 
-// flag is a property that a server has or not.
+// flag is a boolean property of a server.
 type flag uint8
 
 const (
@@ -62,7 +62,7 @@ type condition struct {
 	op     operator
 	flag   flag
 	want   bool // of opFlag
-	next   int  // index of the condition behind this one and its operands
+	next   int  // index of the condition after this one and its operands
 	number uint64
 	addr   netip.AddrPort
 	text   []byte // lower case, in filter.text
@@ -73,11 +73,11 @@ type filter struct {
 	conditions [maxConditions]condition
 	n          int
 	collapse   bool
-	key        uint32 // that Xash3D wants in the answer
+	key        uint32 // that Xash3D expects in the answer
 	keyed      bool   // there is one
-	unknown    int    // keys that are not known
+	unknown    int    // number of unknown keys
 	wildcards  int
-	parts      int             // tags that are wanted, and stars
+	parts      int             // required tags, and stars
 	text       [maxPacket]byte // of the filter, in lower case
 }
 
@@ -152,8 +152,8 @@ func groupOf(key []byte) (operator, bool) {
 	}
 }
 
-// parseGroup reads the operands of a group. If there are fewer than it claims,
-// it has those that there are.
+// parseGroup reads the operands of a group. If there are fewer than stated, it
+// has those that exist.
 func (f *filter) parseGroup(op operator, value, rest []byte, depth int) ([]byte, error) {
 	count := parseCount(value)
 	if depth >= maxDepth || count > maxPacket {
@@ -167,7 +167,7 @@ func (f *filter) parseGroup(op operator, value, rest []byte, depth int) ([]byte,
 		return nil, err
 	}
 	if f.n == at+1 {
-		f.n = at // an empty group wants nothing
+		f.n = at // an empty group has no effect
 		return rest, nil
 	}
 	f.conditions[at].next = f.n
@@ -185,7 +185,7 @@ func (f *filter) add(c condition) (at int, err error) {
 	return at, nil
 }
 
-// sense says what came out of a pair.
+// sense is the result of parsing a pair.
 type sense uint8
 
 const (
@@ -194,7 +194,7 @@ const (
 	notKnown
 )
 
-// parseCondition reads a pair that is no group.
+// parseCondition parses a pair that is not a group.
 func parseCondition(key, value []byte) (c condition, s sense) {
 	c.text = value
 	switch string(key) {
@@ -244,7 +244,7 @@ func parseCondition(key, value []byte) (c condition, s sense) {
 	return c, wantsSomething
 }
 
-// ifOne makes a condition of a pair that wants nothing unless its value is 1.
+// ifOne makes a condition of a pair that has an effect only if its value is 1.
 func (c condition) ifOne(op operator) (condition, sense) {
 	if c.op = op; !isOne(c.text) {
 		return c, wantsNothing
@@ -278,7 +278,7 @@ func (c condition) wantAddr() (condition, sense) {
 	return c, wantsSomething
 }
 
-// work is what it takes to hold the filter against one server, in conditions.
+// work is the cost of comparing the filter with one server, in conditions.
 func (f *filter) work() int { return f.n + f.parts + 1 }
 
 // match reports whether a server passes the filter. collapse is for the caller
@@ -322,7 +322,7 @@ func (f *filter) any(i, end int, e *entry) bool {
 	return false
 }
 
-// holds reports whether a condition that is no group holds.
+// holds reports whether a condition that is not a group holds.
 func (c *condition) holds(e *entry) bool {
 	switch c.op {
 	case opGameDir:

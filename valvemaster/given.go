@@ -8,7 +8,8 @@ import (
 	"github.com/respawnd/respawnd/master"
 )
 
-// mostGiven is how many forms of a view are kept for different askers.
+// mostGiven is the maximum number of forms of a view that are kept for
+// different askers.
 const mostGiven = 64
 
 // given keeps a view with private servers in the forms that askers on different
@@ -18,16 +19,16 @@ type given struct {
 	views map[advertise.Asker]*view
 }
 
-// count counts an entry, which may be nil, that comes (1) or goes (-1) if its
-// address is private. l.mu is held.
+// count counts an entry, which may be nil, that is added (1) or removed (-1) if
+// its address is private. l.mu is held.
 func (l *lister) count(e *entry, by int) {
 	if e != nil && master.IsPrivate(e.addr.Addr()) {
 		l.private += by
 	}
 }
 
-// givenTo returns the view with the addresses that an asker is given, in their
-// order. Servers behind one address and port are one.
+// givenTo returns the view with the addresses that an asker gets, in their
+// order. Servers with one address and port are merged.
 func (v *view) givenTo(a advertise.Asker) *view {
 	if v.given == nil || a == (advertise.Asker{}) {
 		return v

@@ -6,15 +6,15 @@ import (
 	"strconv"
 )
 
-// Heartbeat is what a server says about itself every few minutes, as text.
+// Heartbeat is the report that a server sends every few minutes, as text.
 //
 //	offset size
 //	     0    2  '0' 0A
 //	     2    -  \key\value pairs
 //	     -    -  0A; left out by some engines
 //
-// All but the challenge may be missing. The slices are parts of the packet that
-// it was parsed from. Keys that are not known are passed over.
+// All but the challenge may be missing. The slices are parts of the parsed
+// packet. Unknown keys are ignored.
 type Heartbeat struct {
 	Challenge             uint32
 	Protocol              int
@@ -32,7 +32,7 @@ const maxPairs = 64
 
 var errNotWritable = errors.New("a value has a character that cannot be written")
 
-// ParseHeartbeat reads what follows the kind. It wants a challenge.
+// ParseHeartbeat parses the data after the kind. A challenge is required.
 func ParseHeartbeat(body []byte) (Heartbeat, error) {
 	h := Heartbeat{Region: AnyRegion}
 	rest := bytes.Trim(body, "\n\x00")
@@ -64,7 +64,7 @@ func ParseHeartbeat(body []byte) (Heartbeat, error) {
 	return h, nil
 }
 
-// set takes over a value. Numbers that make no sense are 0.
+// set stores a value. Invalid numbers become 0.
 func (h *Heartbeat) set(key, value []byte) {
 	switch string(key) {
 	case "protocol":

@@ -10,7 +10,8 @@ import (
 )
 
 const (
-	// keyedPerAddr is how many of the keyed pages one address gets in ten seconds.
+	// keyedPerAddr is the number of keyed pages that one address gets in ten
+	// seconds.
 	keyedPerAddr = 2
 	// maxHosts bounds the servers that are watched.
 	maxHosts = 1 << 17
@@ -27,7 +28,7 @@ type live struct {
 	keyed           *rate.Limiter
 }
 
-// Reload takes over the live keys at once. Servers that are watched already stay.
+// Reload applies the live keys at once. Watched servers stay.
 func (s *Server) Reload(c *Config) {
 	s.live.Store(&live{
 		Config:    c,

@@ -26,8 +26,8 @@ var prefix = []byte{0xFF, 0xFF, 0xFF, 0xFF}
 
 var errMalformed = errors.New("malformed message")
 
-// ParseKind returns the kind of a message and what follows it. ok is false for
-// a message without a kind.
+// ParseKind returns the kind of a message and the rest. ok is false for a
+// message without a kind.
 func ParseKind(p []byte) (k Kind, body []byte, ok bool) {
 	p = bytes.TrimPrefix(p, prefix)
 	if len(p) == 0 {
@@ -39,7 +39,7 @@ func ParseKind(p []byte) (k Kind, body []byte, ok bool) {
 // appendHeader begins an answer.
 func appendHeader(b []byte, k Kind) []byte { return append(append(b, prefix...), byte(k), '\n') }
 
-// parseAnswer returns what follows the header of an answer.
+// parseAnswer returns the data after the header of an answer.
 func parseAnswer(p []byte, k Kind) (body []byte, ok bool) {
 	if len(p) < 6 || !bytes.HasPrefix(p, prefix) || Kind(p[4]) != k || p[5] != '\n' {
 		return nil, false
@@ -47,10 +47,10 @@ func parseAnswer(p []byte, k Kind) (body []byte, ok bool) {
 	return p[6:], true
 }
 
-// isEnd reports whether nothing follows but what engines end messages with.
+// isEnd reports whether the rest is only an end mark of engines.
 func isEnd(b []byte) bool { return len(bytes.Trim(b, "\n\x00")) == 0 }
 
-// ChallengeRequest is what a server sends before each heartbeat.
+// ChallengeRequest is sent by a server before each heartbeat.
 //
 //	offset size
 //	     0    1  'q'
@@ -61,7 +61,7 @@ type ChallengeRequest struct {
 	HasNonce bool
 }
 
-// ParseChallengeRequest reads what follows the kind.
+// ParseChallengeRequest parses the data after the kind.
 func ParseChallengeRequest(body []byte) (ChallengeRequest, error) {
 	switch {
 	case len(body) == 5 && body[0] == 0xFF:
@@ -119,7 +119,7 @@ func (c Challenge) AppendTo(b []byte) []byte {
 	return b
 }
 
-// Goodbye is what a server sends when it stops.
+// Goodbye is sent by a server when it stops.
 //
 //	offset size
 //	     0    2  'b' 0A
@@ -131,7 +131,7 @@ type Goodbye struct {
 
 var challengeKey = []byte(`\challenge\`)
 
-// ParseGoodbye reads what follows the kind.
+// ParseGoodbye parses the data after the kind.
 func ParseGoodbye(body []byte) (Goodbye, error) {
 	rest := bytes.Trim(body, "\n\x00")
 	if len(rest) == 0 {
@@ -154,7 +154,7 @@ func (g Goodbye) AppendTo(b []byte) []byte {
 	return b
 }
 
-// ListRequest asks for a page of the list.
+// ListRequest requests a page of the list.
 //
 //	offset size
 //	     0    1  '1'
@@ -168,12 +168,12 @@ type ListRequest struct {
 	Filter []byte // part of the packet that it was parsed from
 }
 
-// Start is the seed of the first page, and what ends the last.
+// Start is the seed of the first page, and the end mark of the last.
 var Start = netip.AddrPortFrom(netip.IPv4Unspecified(), 0)
 
-// ParseListRequest reads what follows the kind. The filter's own mark of the end
-// may be missing. Some versions of qstat leave a stray byte where the end of the
-// seed should be if there is no filter; it is passed over.
+// ParseListRequest parses the data after the kind. The filter's end mark may be
+// missing. Without a filter, some versions of qstat send a stray byte in place
+// of the end of the seed; it is ignored.
 func ParseListRequest(body []byte) (ListRequest, error) {
 	if len(body) < 2 {
 		return ListRequest{}, errMalformed
@@ -231,7 +231,8 @@ func parseDigits(text []byte, most int) (n uint64, rest []byte, ok bool) {
 }
 
 const (
-	// MaxEntries is how many servers a page may have, its end mark included.
+	// MaxEntries is the maximum number of entries of a page, its end mark
+	// included.
 	MaxEntries = 231
 	// entrySize is the size of one of them.
 	entrySize = 6
@@ -290,7 +291,7 @@ func (l List) appendEntries(b []byte) []byte {
 	return b
 }
 
-// The sizes of a keyed list: its packets are no longer than the others.
+// The sizes of a keyed list, whose packets are not longer than others.
 const (
 	keyMark   = 0x7F
 	keyEnd    = 8

@@ -12,7 +12,7 @@ const (
 	RegionAustralia    byte = 5
 	RegionMiddleEast   byte = 6
 	RegionAfrica       byte = 7
-	// AnyRegion asks for all; as a server's region it says nothing.
+	// AnyRegion means all regions in a request, and unknown in a heartbeat.
 	AnyRegion byte = 255
 )
 
@@ -26,9 +26,8 @@ func (r regions) has(region byte) bool { return region > RegionAfrica || r&(1<<r
 // middleEast are the countries that the protocol takes out of Asia.
 const middleEast = "AE BH IL IQ IR JO KW LB OM PS QA SA SY TR YE"
 
-// regionsOf returns where a server counts: where its operator says; else by
-// country and the continent number that master.Server.Region has; else
-// everywhere.
+// regionsOf returns the regions of a server: the one that its operator chose;
+// else by country and the continent number in master.Server.Region; else all.
 func regionsOf(said byte, country, continent string) regions {
 	if said <= RegionAfrica {
 		return 1 << said

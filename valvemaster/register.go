@@ -9,8 +9,8 @@ import (
 	"github.com/respawnd/respawnd/master"
 )
 
-// answerTimeout is how long after its first heartbeat a server may take to answer
-// A2S until that is a verdict.
+// answerTimeout is the time after its first heartbeat from which a server
+// without an A2S answer gets a verdict.
 const answerTimeout = 15 * time.Second
 
 // challenge answers a server that wants to send a heartbeat.
@@ -39,8 +39,8 @@ func (s *Server) challenge(w netserve.PacketWriter, p netserve.Packet, body []by
 	return notDropped
 }
 
-// taken returns how many heartbeats of a source were taken, and whether it is
-// known.
+// taken returns the number of accepted heartbeats of a source, and whether it
+// is known.
 func (s *Server) taken(a netip.AddrPort) (n uint32, known bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -50,7 +50,7 @@ func (s *Server) taken(a netip.AddrPort) (n uint32, known bool) {
 	return 0, false
 }
 
-// heartbeat takes a heartbeat and has its server asked.
+// heartbeat accepts a heartbeat and watches its server.
 func (s *Server) heartbeat(p netserve.Packet, body []byte, now time.Time) (dropped drop) {
 	if s.opt.Banned.Has(p.From.Addr()) {
 		s.note(p.From, verdicts.Banned)
@@ -126,8 +126,7 @@ func (s *Server) prove(a netip.AddrPort, taken, challenge uint32, live *live, no
 	}
 }
 
-// goodbye forgets a server that proves that it is the one who leaves. See
-// "Servers" in doc.go.
+// goodbye removes a server whose goodbye has a proof. See "Servers" in doc.go.
 func (s *Server) goodbye(p netserve.Packet, body []byte, now time.Time) (dropped drop) {
 	g, err := ParseGoodbye(body)
 	switch {
@@ -211,7 +210,7 @@ func (s *Server) look(at time.Duration) {
 		case listed:
 			h.listed, h.told = true, false
 		case s.opt.Targets.Answers(a):
-			h.listed = false // and why not has been said
+			h.listed = false // and the reason has been noted
 		case h.listed || !h.told && at-h.first >= answerTimeout:
 			said = append(said, verdicts.Noted{Addr: a, Verdict: verdicts.Unanswered})
 			h.listed, h.told = false, true
@@ -253,7 +252,7 @@ func (s *Server) Waiting() (list []Waiting) {
 	return list
 }
 
-// regionOf returns the region that a server said it is in.
+// regionOf returns the region in a server's heartbeat.
 func (s *Server) regionOf(a netip.AddrPort) byte {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -269,13 +268,13 @@ func (s *Server) countHosts() int {
 	return len(s.hosts.bySource)
 }
 
-// note remembers a verdict. Which game a server plays only A2S tells.
+// note notes a verdict. The game is known only from A2S.
 func (s *Server) note(a netip.AddrPort, v verdicts.Verdict) {
 	s.opt.Verdicts.Note(serviceName, a, "", v)
 }
 
-// noteStranger is note for what a packet says that may be forged: it
-// does not cover up what is known of a server.
+// noteStranger is note for a packet that may be forged: it does not replace
+// verdicts on a known server.
 func (s *Server) noteStranger(a netip.AddrPort, v verdicts.Verdict) {
 	if _, known := s.taken(a); !known {
 		s.note(a, v)

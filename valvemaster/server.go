@@ -24,15 +24,16 @@ const serviceName = "valvemaster"
 // Targets asks game servers over A2S. Its methods are called from packet
 // handlers: they touch memory only, and do not call back.
 type Targets interface {
-	// Watch has a server asked and, from its first answer on, listed with origin
-	// master.FromValve, of which it notes the verdicts. A repeated call renews the
-	// wish. It reports false if there is no room for it, or if its address is one
-	// that is never asked.
+	// Watch queries a server regularly and lists it from its first answer on,
+	// with origin master.FromValve; it notes the verdicts. A repeated call
+	// renews the watch. It returns false if there is no room for the server, or
+	// if its address is never queried.
 	Watch(a netip.AddrPort) bool
 	// Answers reports whether a server that is watched answered the last time. If
 	// it is not in the list all the same, Targets noted why.
 	Answers(a netip.AddrPort) bool
-	// Unwatch lifts the wish; a server that is wanted for no other reason leaves the list.
+	// Unwatch ends the watch; a server that is not watched for another reason
+	// leaves the list.
 	Unwatch(a netip.AddrPort)
 }
 
@@ -134,9 +135,9 @@ func (s *Server) ServePacket(w netserve.PacketWriter, p netserve.Packet) {
 	}
 }
 
-// explain notes why a packet was dropped if no verdict was noted on it: the operator
-// would look for it on the way. The verdict on a listed server stays, since the
-// packet may be forged.
+// explain notes the reason for which a packet was dropped if it has no verdict
+// yet; otherwise the operator would look for a network problem. The verdict on
+// a listed server stays, since the packet may be forged.
 func (s *Server) explain(p netserve.Packet, reason drop) {
 	switch reason {
 	case dropOversized, dropUnknown, dropMalformed:

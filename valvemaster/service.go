@@ -40,7 +40,7 @@ func (c *Config) Open(ctx context.Context, env *service.Env) (*service.Running, 
 	}, nil
 }
 
-// targets has servers asked over A2S. It implements Targets.
+// targets queries servers over A2S. It implements Targets.
 type targets struct{ asker service.Asker }
 
 func (t targets) Watch(a netip.AddrPort) bool {
@@ -51,8 +51,8 @@ func (t targets) Answers(a netip.AddrPort) bool { return t.asker.Answers(a) }
 
 func (t targets) Unwatch(a netip.AddrPort) { t.asker.Unwatch(a, master.FromValve) }
 
-// unlisted returns the servers that send heartbeats and do not answer A2S, or are
-// not taken by the list. Which game they have is not known.
+// unlisted returns the servers that send heartbeats but do not answer A2S, or
+// have no room in the list. Their game is unknown.
 func (s *Server) unlisted(log *verdicts.Log) (list []service.Unlisted) {
 	for _, w := range s.Waiting() {
 		why := verdicts.Unanswered
@@ -64,7 +64,7 @@ func (s *Server) unlisted(log *verdicts.Log) (list []service.Unlisted) {
 	return list
 }
 
-// askersVerdict returns the last verdict of the service that asks servers, on one
+// askersVerdict returns the last verdict of the querying service on a server
 // that answers.
 func askersVerdict(log *verdicts.Log, a netip.AddrPort) verdicts.Verdict {
 	last := verdicts.Entry{Verdict: verdicts.Asked}

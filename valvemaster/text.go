@@ -5,9 +5,8 @@ import (
 	"strings"
 )
 
-// matchWildcards reports whether text is what pattern describes, in which *
-// stands for any text. Both are lower case. It takes time in proportion to their
-// lengths, whatever they are.
+// matchWildcards reports whether text matches pattern, in which * stands for
+// any text. Both are lower case. Its time is linear in their lengths.
 func matchWildcards(text, pattern []byte) bool {
 	head, pattern, wild := bytes.Cut(pattern, []byte{'*'})
 	if !wild {
@@ -22,7 +21,8 @@ func matchWildcards(text, pattern []byte) bool {
 		if part, pattern, wild = bytes.Cut(pattern, []byte{'*'}); !wild {
 			return bytes.HasSuffix(text, part)
 		}
-		// The leftmost place is as good as any: what follows may be anywhere.
+		// The leftmost match is sufficient, because * may stand for any text
+		// after it.
 		i := bytes.Index(text, part)
 		if i < 0 {
 			return false
@@ -31,8 +31,8 @@ func matchWildcards(text, pattern []byte) bool {
 	}
 }
 
-// hasTags reports whether tags, parted by commas or semicolons, hold all or any
-// of the wanted ones. No wanted tags are always held.
+// hasTags reports whether tags, separated by commas or semicolons, contain all
+// or any of the wanted ones. It is true if none are wanted.
 func hasTags(tags string, wanted []byte, all bool) bool {
 	none := true
 	for len(wanted) > 0 {
@@ -49,7 +49,8 @@ func hasTags(tags string, wanted []byte, all bool) bool {
 	return all || none
 }
 
-// countTags returns how many tags hasTags looks at, empty ones included.
+// countTags returns the number of tags that hasTags compares, empty ones
+// included.
 func countTags(wanted []byte) int {
 	return bytes.Count(wanted, []byte{','}) + bytes.Count(wanted, []byte{';'}) + 1
 }

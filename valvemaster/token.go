@@ -11,7 +11,7 @@ import (
 )
 
 // slotLength is how long a challenge stays the same for a server whose
-// heartbeat has not come; it is good for one slot more.
+// heartbeat has not come; it is valid for one more slot.
 const slotLength = 30 * time.Second
 
 // tokens makes challenges that only this server can make.
@@ -27,8 +27,9 @@ func newTokens() tokens {
 	return tokens{block}
 }
 
-// token returns the challenge for a server whose n-th heartbeat is awaited. What
-// it depends on fills one block of the cipher, so no two are made from the same.
+// token returns the challenge for a server whose n-th heartbeat is awaited. Its
+// input fills one block of the cipher, so different inputs give different
+// tokens.
 //
 //	offset size
 //	     0    4  address

@@ -11,7 +11,7 @@ import (
 	"github.com/respawnd/respawnd/master"
 )
 
-// viewEvery is how often at most the list is made again.
+// viewEvery is the minimum time between two builds of the list.
 const viewEvery = 100 * time.Millisecond
 
 // view is the list at one moment, in the order of addresses and ports. It never
@@ -20,10 +20,10 @@ type view struct {
 	entries []*entry
 	made    time.Duration
 	seen    uint64 // serial of the registry up to which changes are in it
-	given   *given // the same for askers who are given other addresses; nil: there are none
+	given   *given // the view for askers that get other addresses; nil: none
 }
 
-// behind returns the index of the first server behind an address.
+// behind returns the index of the first server after an address.
 func (v *view) behind(a netip.AddrPort) int {
 	i, found := slices.BinarySearchFunc(v.entries, a, compareAddr)
 	if found {
@@ -34,8 +34,8 @@ func (v *view) behind(a netip.AddrPort) int {
 
 func compareAddr(e *entry, a netip.AddrPort) int { return e.addr.Compare(a) }
 
-// page appends servers behind seed that pass, at most limit, and reports whether
-// there are more. looked is how many were looked at.
+// page appends the servers after seed that pass, at most limit, and reports
+// whether there are more. looked is the number of servers compared.
 func (v *view) page(to []netip.AddrPort, limit int, seed netip.AddrPort, region byte, f *filter) (page []netip.AddrPort, more bool, looked int) {
 	i := v.behind(seed)
 	start := i
@@ -73,19 +73,20 @@ type lister struct {
 
 	// moving guards moved, so that a heartbeat does not wait for a view.
 	moving sync.Mutex
-	moved  map[netip.AddrPort]bool // servers that said so since the last view
+	moved  map[netip.AddrPort]bool // servers that changed their region since the last view
 	// allMoved is set when there are more of them.
 	allMoved bool
 }
 
-// manyMoved is from how many servers in another region on all are read again.
+// manyMoved is the number of servers with a changed region from which on all
+// are read again.
 const manyMoved = 1024
 
 func newLister(r *master.Registry, region func(netip.AddrPort) byte) *lister {
 	return &lister{registry: r, region: region, byKey: make(map[master.Key]*entry), moved: make(map[netip.AddrPort]bool)}
 }
 
-// move notes that what a server says of its region has changed.
+// move records that the region in a server's heartbeat has changed.
 func (l *lister) move(a netip.AddrPort) {
 	l.moving.Lock()
 	defer l.moving.Unlock()
@@ -96,8 +97,8 @@ func (l *lister) move(a netip.AddrPort) {
 	l.moved[a] = true
 }
 
-// takeMoved returns the keys of the servers that moved, or that these are too
-// many to tell, and forgets it.
+// takeMoved returns and clears the keys of the servers that moved, or reports
+// that there are too many.
 func (l *lister) takeMoved() (keys []master.Key, all bool) {
 	l.moving.Lock()
 	defer l.moving.Unlock()
@@ -155,8 +156,8 @@ func (l *lister) follow(v *view, now time.Duration) *view {
 	return next
 }
 
-// update takes over what has changed of a server. owned says that the entries of
-// the view are its own; they are when it returns true.
+// update applies a change of a server. owned reports whether the view owns its
+// entries; it does after a result of true.
 func (l *lister) update(v *view, key master.Key, owned bool) bool {
 	old := l.byKey[key]
 	e := l.entryOf(key)
@@ -200,14 +201,14 @@ func (l *lister) replace(v *view, key master.Key, old, e *entry) {
 	l.byKey[key] = e
 	i, found := slices.BinarySearchFunc(v.entries, e.addr, compareAddr)
 	if found {
-		v.entries[i] = e // the other one is gone; its change is still to be read
+		v.entries[i] = e // the other one is gone; its change follows
 		return
 	}
 	v.entries = slices.Insert(v.entries, i, e)
 }
 
-// readAll makes a view from the whole registry. The serial is asked for first:
-// what happens meanwhile is then a change that is looked at again.
+// readAll makes a view from the whole registry. The serial is read first, so
+// that changes made meanwhile are read again.
 func (l *lister) readAll(now time.Duration) *view {
 	v := &view{made: now, seen: l.registry.LastSerial()}
 	clear(l.byKey)

@@ -16,16 +16,16 @@ const (
 	leastFull, mostFull   = 200, MaxEntries - 1
 
 	proofEchoes = 2 // echoes in a row until pages are full
-	maxRepeats  = 3 // how often a page is sent again
+	maxRepeats  = 3 // how often a page is repeated
 
 	walkLife = 30 * time.Second // how long a page is remembered
 	maxWalks = 1 << 14          // of sources that proved themselves, and of others
 )
 
-// walk is what is remembered of the last page that a source was sent.
+// walk is the state of the last page sent to a source.
 type walk struct {
 	source   netip.AddrPort
-	seed     netip.AddrPort // that asked for it
+	seed     netip.AddrPort // seed of its request
 	last     netip.AddrPort // its last server: the seed that continues; zero Addr after the last page
 	size     int            // bound of its servers
 	echoes   int            // before it, in a row
@@ -35,7 +35,7 @@ type walk struct {
 	place    *list.Element
 }
 
-// step is what a request gets.
+// step is the answer to a request.
 type step struct {
 	size   int // bound of the page's servers, if more follow
 	proved bool
@@ -43,7 +43,7 @@ type step struct {
 	repeat bool
 }
 
-// most is the bound of the page's servers if no more follow.
+// most is the maximum number of servers on the page if no more follow.
 func (s step) most() int {
 	if s.proved {
 		return mostFull
@@ -56,7 +56,7 @@ func (s step) most() int {
 type walks struct {
 	mu       sync.Mutex // guards the fields below
 	bySource map[netip.AddrPort]*walk
-	proved   *list.List // of *walk, the one that was used last in front
+	proved   *list.List // of *walk, the last used first
 	others   *list.List
 	most     int // of each
 }

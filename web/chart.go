@@ -21,7 +21,7 @@ const (
 	chartTop    = 8
 )
 
-// chartPoint is how many players there were at a time.
+// chartPoint is the number of players at a time.
 type chartPoint struct {
 	at      time.Time
 	players int
@@ -42,11 +42,11 @@ func (s *Server) chart(r *api.Row, now time.Time) *historyView {
 	return draw(points, history.Interval+history.Interval/2, now)
 }
 
-// historyView is what the template of the chart shows.
+// historyView is the data of the chart template.
 type historyView struct {
 	Width, Height int
 	Line          string // path of the line
-	Area          string // path of what is below it
+	Area          string // path of the area below it
 	Marks         []chartMark
 	Hours         []chartMark
 	Text          string // the chart in one sentence
@@ -59,7 +59,7 @@ type chartMark struct {
 	Label    string
 }
 
-// hourView is one hour in the table that says the same.
+// hourView is one hour in the table with the same data.
 type hourView struct {
 	From, To string
 	Most     int
@@ -146,7 +146,7 @@ func roundUp(n int) int {
 // number writes a coordinate.
 func number(f float64) string { return strconv.FormatFloat(f, 'f', 1, 64) }
 
-// hourTable says the same in words, the latest hour first.
+// hourTable returns the same data as a table, the latest hour first.
 func hourTable(points []chartPoint, now time.Time) []hourView {
 	var out []hourView
 	for to := now.Truncate(time.Hour).Add(time.Hour); to.After(now.Add(-chartSpan)); to = to.Add(-time.Hour) {

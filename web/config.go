@@ -10,7 +10,7 @@ type Config struct {
 	// Address under which the outside reaches these pages, http or https, such as
 	// https://servers.example.org. Used in links. Empty: links are relative.
 	PublicURL string `key:"public_url" as:"publicurl"` // empty, or http(s)://host[:port][/path] without a final slash
-	// IPv4 address that the pages tell players to use, in lines for hosts files.
+	// IPv4 address that the pages show to players, in lines for hosts files.
 	// Empty: that of public_url's host, else the one that the visitor reached.
 	GameAddress netip.Addr `key:"game_address"` // IPv4; zero: found out
 	// Players make and change their accounts on the pages, true or false. Without
@@ -30,8 +30,8 @@ type Config struct {
 	Rate int `key:"rate" default:"100" range:"0 to 1000000" live:"true"`
 	// Requests that one address may send at once before the rate applies, {range}.
 	Burst int `key:"burst" default:"1000" range:"1 to 1000000" live:"true"`
-	// Networks of your proxies, at most 256. Only what these say about a visitor's
-	// address (X-Forwarded-For) is believed. Empty: no address is.
+	// Networks of your proxies, at most 256. Only from these is a visitor's
+	// address (X-Forwarded-For) accepted. Empty: from none.
 	TrustedProxies []netip.Prefix `key:"trusted_proxies" live:"true"` // masked
 	// Open streams of /api/v1/events, {range}. A thousand take about 30 MiB.
 	MaxStreams int `key:"max_streams" default:"4096" range:"1 to 1000000" live:"true"`

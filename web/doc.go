@@ -1,7 +1,7 @@
-// Package web is the public side of the daemon over HTTP: pages for people here,
-// the JSON interface for tools in package web/api. Both read the list and change
-// nothing of it. Players look after their accounts on the pages of package
-// web/account, the only ones with cookies and with forms that change something.
+// Package web is the public side of the daemon over HTTP: pages for people
+// here, the JSON interface for tools in package web/api. Both only read the
+// list. Players manage their accounts on the pages of package web/account, the
+// only ones with cookies and with forms that change data.
 //
 // # Paths
 //
@@ -14,16 +14,16 @@
 //	/games                        the catalogue; ?q=
 //	/games/{name}                 one game with the lines for a hosts file; ?ip=
 //	/games/{name}/hosts.txt       these lines as a file
-//	/why                          what was decided about the visitor's own address
+//	/why                          the verdicts on the visitor's own address
 //	/account and below            package web/account
 //	/docs and below               the documentation, see package docs
 //	/api/v1/ and below            package web/api
 //
 // # Pages
 //
-// Nothing on a page is styled or scripted in place, so the content policy allows
-// our own files and nothing else. The page of a server waits for the server for
-// liveWait. Its chart is drawn here.
+// Pages have no inline styles or scripts, so the content policy allows only
+// files of this server. The page of a server waits for the server for liveWait.
+// Its chart is drawn here.
 //
 // # Foreign text
 //

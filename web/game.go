@@ -21,7 +21,7 @@ import (
 	"github.com/respawnd/respawnd/web/page"
 )
 
-// gamesView is what the template of the catalogue shows.
+// gamesView is the data of the catalogue template.
 type gamesView struct {
 	page.Frame
 	Query string
@@ -34,7 +34,7 @@ type gamesView struct {
 	Fewer string // link to the page before
 }
 
-// gamesRows is how many games one page shows.
+// gamesRows is the number of games on one page.
 const gamesRows = 100
 
 // gamesURL returns the link to a page of the catalogue.
@@ -80,8 +80,8 @@ func (s *Server) serveGames(w http.ResponseWriter, r *http.Request) {
 	s.show(w, r, "games", v)
 }
 
-// matchingGames returns the games that the question wants, those with players
-// first. It counts all that are known.
+// matchingGames returns the games that match a search, those with players
+// first, and the number of all games.
 func (s *Server) matchingGames(list *api.Snapshot, v *gamesView) (out []gameView) {
 	for _, g := range s.opt.Games.All() {
 		v.Known++
@@ -128,7 +128,7 @@ func boolOrder(a, b bool) int {
 	}
 }
 
-// gamePage is what the template of a game shows.
+// gamePage is the data of a game's template.
 type gamePage struct {
 	page.Frame
 	Name             string
@@ -150,7 +150,7 @@ type gamePage struct {
 	Standing string
 	State    games.State
 	Missing  []missingView
-	Via      string // what players must do beside that
+	Via      string // what players must do besides that
 	Chat     bool   // there is chat, and the game has a lobby
 	Waiting  int    // members of the title room in chat
 	Rooms    []roomView
@@ -180,14 +180,14 @@ func (s *Server) otherNames(g, base games.Game) (out []nameView) {
 	return out
 }
 
-// missingView is a service that the game asks for and that does not run here.
+// missingView is a service that the game needs and that does not run here.
 type missingView struct {
 	What   string // in words
 	Needed bool
 	Why    string
 }
 
-// missingOf returns what a game misses here.
+// missingOf returns the services that a game needs and that do not run here.
 func missingOf(standing games.Standing) (out []missingView) {
 	for _, m := range standing.Missing {
 		why := "this version does not have it"
@@ -272,7 +272,7 @@ func (s *Server) gamePage(list *api.Snapshot, q gamePageQuestion) []byte {
 
 // hostsAddress returns the address for the lines of a hosts file: the one that
 // the visitor gave, else that of this daemon, which is zero if it is not known.
-// ok is false if the visitor gave one that cannot be.
+// ok is false if the visitor entered an invalid one.
 func (s *Server) hostsAddress(r *http.Request, given string) (a netip.Addr, ok bool) {
 	if given == "" {
 		return s.gameAddress(r), true
@@ -281,8 +281,8 @@ func (s *Server) hostsAddress(r *http.Request, given string) (a netip.Addr, ok b
 	return a.Unmap(), err == nil && usableForGames(a.Unmap())
 }
 
-// redirected reports whether players are to redirect a name: there must be a service
-// behind it, or they would wait for one.
+// redirected reports whether players should redirect a name: only if a service
+// answers there, because their games would wait otherwise.
 func (s *Server) redirected(n games.HostName) bool { return n.Served(s.opt.Served) }
 
 // hostsFile returns lines for a hosts file, nothing if there can be none.

@@ -11,7 +11,7 @@ import (
 )
 
 const (
-	lookupFor  = 5 * time.Minute // how long an answer about our own name is good
+	lookupFor  = 5 * time.Minute // how long the address of our own name is cached
 	lookupWait = 2 * time.Second
 )
 
@@ -68,14 +68,15 @@ func (o *ownAddress) public(ctx context.Context) netip.Addr {
 }
 
 // usableForGames reports whether an address can stand in a hosts file: games of
-// that time know IPv4 alone.
+// that time support only IPv4.
 func usableForGames(a netip.Addr) bool {
 	return a.Is4() && !a.IsUnspecified() && !a.IsMulticast() && a != netip.AddrFrom4([4]byte{255, 255, 255, 255})
 }
 
 // gameAddress returns the address that games should use: the configured one,
 // else that of the public URL, else the one that this visitor reached. Zero if
-// that is none for games: an IPv6 address, or loopback as seen from a proxy.
+// it is not usable for games: an IPv6 address, or loopback as seen from a
+// proxy.
 func (s *Server) gameAddress(r *http.Request) netip.Addr {
 	if usableForGames(s.opt.Config.GameAddress) {
 		return s.opt.Config.GameAddress

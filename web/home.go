@@ -12,17 +12,17 @@ import (
 	"github.com/respawnd/respawnd/web/page"
 )
 
-// homeRows is how many servers the first page shows.
+// homeRows is the number of servers on the first page.
 const homeRows = 25
 
-// Service is one that the daemon runs, as the first page shows it.
+// Service is a running service, as the first page shows it.
 type Service struct {
 	Name string // as the configuration spells it
-	What string // what it is for, in a few words
+	What string // short description
 	Port string // "UDP 27900"
 }
 
-// services returns what the daemon runs; nil if that is not known.
+// services returns the running services; nil if unknown.
 func (s *Server) services() []Service {
 	if s.opt.Services == nil {
 		return nil
@@ -30,7 +30,8 @@ func (s *Server) services() []Service {
 	return s.opt.Services()
 }
 
-// running tells which families of games find something here, and where.
+// running describes which families of games have a service here, with its
+// address.
 type running struct {
 	GameSpy   bool   // a service whose name games look up
 	SignIn    bool   // accounts and buddies among them
@@ -39,8 +40,8 @@ type running struct {
 	Valve     string // port of the master in Valve's form, empty if it is off
 }
 
-// runningOf sorts services. Where none are known, those of GameSpy are taken to
-// run.
+// runningOf sorts services by family. If none are known, those of GameSpy are
+// assumed to run.
 func runningOf(services []Service) running {
 	r := running{GameSpy: services == nil, SignIn: services == nil}
 	for _, svc := range services {
@@ -76,7 +77,7 @@ func (r running) MasterPort() string {
 // portNumber returns the port without the network.
 func (s Service) portNumber() string { return s.Port[strings.LastIndexByte(s.Port, ' ')+1:] }
 
-// homeView is what the template of the first page shows.
+// homeView is the data of the first page's template.
 type homeView struct {
 	page.Frame
 	Servers, Players int
@@ -91,8 +92,8 @@ type homeView struct {
 // choiceView is a game to be chosen.
 type choiceView struct{ Name, Title string }
 
-// serveHome answers /. Links to the list from the time when it was here go on to
-// where it is now.
+// serveHome answers /. Old links to the list, which was here, are redirected to
+// its present page.
 func (s *Server) serveHome(w http.ResponseWriter, r *http.Request) {
 	if p := parsePageParams(r.URL.RawQuery); p != (pageParams{page: 1}) {
 		http.Redirect(w, r, s.listURL(p, p.page), http.StatusSeeOther)
@@ -107,8 +108,9 @@ func (s *Server) serveHome(w http.ResponseWriter, r *http.Request) {
 	s.replyPage(w, r, list, q, func() []byte { return s.homePage(list, q) })
 }
 
-// homeQuestion is the question for the first page: visitors who reach us at the
-// same address, and are given the same addresses of servers, get the same.
+// homeQuestion is the question for the first page: visitors who reach the
+// daemon at the same address, and get the same addresses of servers, share an
+// answer.
 type homeQuestion struct {
 	address string
 	asker   advertise.Asker
@@ -129,8 +131,8 @@ func (s *Server) homePage(list *api.Snapshot, q homeQuestion) []byte {
 	return s.render("home", v)
 }
 
-// mostChoices is how many games stand in the form of the first page. Visitors of
-// a site that knows more search for theirs.
+// mostChoices is the maximum number of games in the form of the first page.
+// With more games visitors search for theirs.
 const mostChoices = 300
 
 // choices returns the games of this community by title, or all if there are not

@@ -16,7 +16,7 @@ import (
 	"github.com/respawnd/respawnd/web/page"
 )
 
-// PageRows is how many servers a page has at most.
+// PageRows is the maximum number of servers on a page.
 const PageRows = 100
 
 // maxPage keeps page numbers within reason.
@@ -65,7 +65,7 @@ func parseTableOrder(text string) (o tableOrder, ok bool) {
 	return tableOrder{}, false
 }
 
-// key is what decides about the place of a row. What is empty comes last.
+// key is the sort key of a row. Empty values come last.
 func (o tableOrder) key(r *api.Row) api.SortKey {
 	text := func(lower string) api.SortKey {
 		k := api.SortKey{Text: lower, Rank: r.Rank}
@@ -90,7 +90,7 @@ func (o tableOrder) key(r *api.Row) api.SortKey {
 	}
 }
 
-// compareTexts puts what is empty last.
+// compareTexts orders empty texts last.
 func compareTexts(a, b string) int {
 	if a == "" || b == "" {
 		return cmp.Compare(len(b), len(a))
@@ -98,7 +98,7 @@ func compareTexts(a, b string) int {
 	return strings.Compare(strings.ToLower(a), strings.ToLower(b))
 }
 
-// pageParams say which page of which list. Equal ones ask for the same page.
+// pageParams select a page of a list. Equal ones select the same page.
 type pageParams struct {
 	game, query string
 	peopled     bool // only servers with players
@@ -108,10 +108,10 @@ type pageParams struct {
 	asker       advertise.Asker
 }
 
-// parsePageParams reads the parameters of the page. People's links get changed on
-// their way, so what is unknown or wrong is as if it were not there.
+// parsePageParams reads the parameters of the page. Links get damaged when
+// people pass them on, so unknown and invalid parameters are ignored.
 func parsePageParams(query string) pageParams {
-	values, _ := url.ParseQuery(query) // what can be read
+	values, _ := url.ParseQuery(query) // the valid parameters
 	p := make(api.Params, len(values))
 	for name := range values {
 		p[name] = values.Get(name)
@@ -171,7 +171,7 @@ func (s *Server) serveList(w http.ResponseWriter, r *http.Request) {
 	s.replyPage(w, r, list, p, func() []byte { return s.listPage(list, p) })
 }
 
-// listView is what the template of the list shows.
+// listView is the data of the list template.
 type listView struct {
 	page.Frame
 	Games              []gameView
@@ -208,7 +208,7 @@ type gameView struct {
 	Servers, Players int
 	Link             string
 	Selected         bool
-	Standing         string // whether it can be played online here; empty: not known
+	Standing         string // whether it can be played online here; empty: unknown
 	Focus            bool   // it is a game of this community
 }
 
@@ -222,7 +222,7 @@ type rowView struct {
 	Age                               string
 }
 
-// reachView says how players get to a server.
+// reachView describes how players reach a server.
 type reachView struct {
 	Word string // one or two words
 	Text string // a sentence
@@ -299,7 +299,7 @@ func (s *Server) table(rows []*api.Row, now time.Time, asker advertise.Asker, wi
 	return t
 }
 
-// unsorted makes the head of a column in a table that stays as it is.
+// unsorted makes the head of a column that cannot be sorted.
 func unsorted(title string, _ tableColumn, class string) columnView {
 	return columnView{Title: title, Class: class}
 }

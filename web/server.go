@@ -15,23 +15,23 @@ import (
 	"github.com/respawnd/respawnd/web/page"
 )
 
-// liveWait is how long a page waits for the server that it shows.
+// liveWait is how long a page waits for an answer of its server.
 const liveWait = 1200 * time.Millisecond
 
-// Bounds of what the page of a server shows.
+// Bounds of the page of a server.
 const (
 	maxTableRows    = 256
 	maxTableColumns = 12
 	maxRuleRows     = 512
 )
 
-// Prober asks listed servers what they say about themselves now. Its answers may
-// be some seconds old.
+// Prober queries the present status of listed servers. Its answers may be some
+// seconds old.
 type Prober interface {
 	Status(ctx context.Context, public netip.AddrPort) (query.Status, error)
 }
 
-// serverPage is what the template of a server shows.
+// serverPage is the data of a server's template.
 type serverPage struct {
 	page.Frame
 	rowView
@@ -40,7 +40,7 @@ type serverPage struct {
 	Type      string
 	Origin    string
 	Last      string
-	Live      bool // the tables below are what the server says now
+	Live      bool // the tables below are from a query now
 	Asked     bool // it was asked
 	Rules     []ruleView
 	MoreRules int // that are not shown
@@ -92,8 +92,7 @@ func (s *Server) serveServer(w http.ResponseWriter, r *http.Request) {
 	s.show(w, r, "server", v)
 }
 
-// ask asks a server about itself, if the visitor wants more than the header of
-// its page.
+// ask queries a server, unless the request is HEAD.
 func (s *Server) ask(r *http.Request, found *api.Row) (query.Status, bool) {
 	if s.opt.Prober == nil || r.Method != http.MethodGet {
 		return query.Status{}, false
@@ -108,7 +107,7 @@ func (s *Server) ask(r *http.Request, found *api.Row) (query.Status, bool) {
 	return st, !st.Empty()
 }
 
-// originText says how a server came into the list.
+// originText describes how a server came into the list.
 func originText(o master.Origin) string {
 	switch o {
 	case master.FromQR2:
@@ -127,7 +126,7 @@ func originText(o master.Origin) string {
 	return ""
 }
 
-// showReport fills the tables with what the server reported last.
+// showReport fills the tables from the server's last report.
 func (v *serverPage) showReport(s *master.Server) {
 	for name, value := range s.Rules.All() {
 		v.addRule(name, value)
@@ -136,8 +135,7 @@ func (v *serverPage) showReport(s *master.Server) {
 	v.Teams = reportTable("Teams", s.Teams)
 }
 
-// showStatus fills the tables with what the server says now, and the numbers
-// above them.
+// showStatus fills the tables, and the numbers above them, from a query.
 func (v *serverPage) showStatus(st *query.Status) {
 	for _, f := range st.Rules {
 		v.addRule(f.Name, f.Value)
@@ -174,7 +172,7 @@ func (v *serverPage) addRule(name, value string) {
 	v.Rules = append(v.Rules, ruleView{name, clean.Line(value, maxValueText)})
 }
 
-// columnName is the name of a column without what marks it as one.
+// columnName is the name of a column without the endings that mark columns.
 func columnName(name string) string {
 	name = strings.TrimSuffix(strings.TrimSuffix(name, "_t"), "_")
 	return clean.Line(name, maxFieldText)

@@ -20,7 +20,7 @@ import (
 )
 
 // HistoryFile is the file in the data folder that keeps the numbers of players
-// over a restart. It is no part of a backup: a day later it is worth nothing.
+// over a restart. It is not part of a backup: after a day it is useless.
 const HistoryFile = "players.history"
 
 // Describe implements service.Service.
@@ -87,8 +87,8 @@ func (c chat) Counts() (out []api.RoomCount) {
 	return out
 }
 
-// publicServices returns the services that players have to do with. Every one
-// that was opened runs: the daemon ends if one does not.
+// publicServices returns the services that concern players. Every opened
+// service runs: the daemon ends if one fails.
 func publicServices(opened []service.Opened) (out []Service) {
 	for _, s := range opened {
 		if s.Title == "" {
@@ -104,7 +104,7 @@ func publicServices(opened []service.Opened) (out []Service) {
 	return out
 }
 
-// banWords says from what an address is banned, for visitors that come from it.
+// banWords describes the ban of an address, for visitors from it.
 func banWords(table *bans.Table, a netip.Addr) (out []string) {
 	now := time.Now()
 	for _, from := range []struct {

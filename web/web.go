@@ -30,8 +30,8 @@ import (
 //go:embed templates
 var files embed.FS
 
-// Options are what the service works with. Config, and what api.Options requires,
-// are required.
+// Options configure the service. Config, and the required fields of
+// api.Options, are required.
 type Options struct {
 	Config *Config // its live keys are replaced by Reload
 
@@ -42,25 +42,24 @@ type Options struct {
 	Focus []string
 	// Prober asks the server of a page about itself; nil: no server is asked.
 	Prober Prober
-	// Verdicts are what the services decided about game servers; nil: nothing is
-	// known.
+	// Verdicts are the verdicts on game servers; nil: none are known.
 	Verdicts *verdicts.Log
-	// Banned returns from what an address is banned, in words; nil: from nothing.
+	// Banned describes the ban of an address; nil: none is banned.
 	Banned func(netip.Addr) []string
 	// Trusted returns whether the bounds per address do not apply to a visitor; nil:
 	// they apply to all.
 	Trusted func(netip.Addr) bool
-	// Accounts are what the pages of accounts work with; PublicURL is set here.
+	// Accounts are the options of the account pages; PublicURL is set here.
 	Accounts account.Options
 
 	// Lookup finds the addresses of the host of the public URL; nil: they are not
 	// looked up.
 	Lookup func(ctx context.Context, host string) ([]netip.Addr, error)
-	// Services returns what the daemon runs; nil: not shown.
+	// Services returns the running services; nil: not shown.
 	Services func() []Service
 
 	Log        zerolog.Logger
-	Metrics    *netserve.Metrics     // counts what is refused; nil: not counted
+	Metrics    *netserve.Metrics     // counts refusals; nil: not counted
 	Registerer prometheus.Registerer // for the metrics of this package; nil: not registered
 }
 
@@ -101,16 +100,16 @@ func New(opt Options) *Server {
 	return s
 }
 
-// Reload takes over the live keys of a configuration. Every address starts with a
-// whole burst.
+// Reload applies the live keys of a configuration. Every address starts with a
+// full burst.
 func (s *Server) Reload(c *Config) {
 	s.SetLimits(c.Rate, c.Burst, c.TrustedProxies)
 	s.api.SetStreams(c.MaxStreams, c.MaxStreamsPerAddr)
 	s.accounts.SetLimits(c.Accounts, c.Forms, c.Registrations)
 }
 
-// DropReasons returns the reasons under which the service counts what it
-// refuses, for netserve.NewMetrics.
+// DropReasons returns the reasons under which the service counts refusals, for
+// netserve.NewMetrics.
 func DropReasons() []string {
 	return slices.Concat(front.DropReasons(), api.DropReasons(), account.DropReasons())
 }
@@ -138,14 +137,14 @@ func (s *Server) routes() []front.Route {
 	}, s.accounts.Routes(), s.site.Routes(s.Front), s.api.Routes(), docs.New(s.Front, s.site).Routes())
 }
 
-// Handler returns the handler of all paths, for a server of another owner. The
-// bounds on connections and the time-outs are those of Serve alone.
+// Handler returns the handler of all paths, for use in another server. Only
+// Serve has bounds on connections and time-outs.
 func (s *Server) Handler() http.Handler { return s.handler }
 
-// Serve answers requests on ln until ctx ends; it is called once. Then it gives
-// the answers under way two seconds, closes what is left and returns nil. An
-// error that ends it before is returned. It closes ln in any case. Events come,
-// and the history is written, only while Serve runs.
+// Serve answers requests on ln until ctx ends; it is called once. Then it waits
+// up to two seconds for pending responses, closes the rest and returns nil. An
+// error that ends it before is returned. It always closes ln. Events come, and
+// the history is written, only while Serve runs.
 func (s *Server) Serve(ctx context.Context, ln net.Listener) error {
 	ctx, cancel := context.WithCancel(ctx)
 	var running sync.WaitGroup
@@ -167,7 +166,7 @@ func (s *Server) replyPage(w http.ResponseWriter, r *http.Request, list *api.Sna
 	s.Reply(w, r, front.HTML, &list.Answers, framed{s.site.Accounts(), question}, write)
 }
 
-// show sends a page that is made for this visitor alone.
+// show sends a page made for this visitor only.
 func (s *Server) show(w http.ResponseWriter, r *http.Request, name string, data any) {
 	page.Show(s.Front, w, r, s.templates[name], data)
 }
@@ -197,7 +196,7 @@ func ageText(d time.Duration) string {
 	return strconv.Itoa(int(d/day)) + " days"
 }
 
-// agoText returns how long ago something was, with seconds.
+// agoText returns how long ago a time was, with seconds.
 func agoText(d time.Duration) string {
 	if d < time.Minute {
 		return strconv.Itoa(max(int(d/time.Second), 0)) + " s ago"

@@ -13,10 +13,11 @@ import (
 	"github.com/respawnd/respawnd/web/page"
 )
 
-// maxServersHere is how many servers of his own a visitor is shown.
+// maxServersHere is the maximum number of servers on the visitor's address that
+// are shown.
 const maxServersHere = 20
 
-// whyPage is what the template of the diagnosis shows.
+// whyPage is the data of the diagnosis template.
 type whyPage struct {
 	page.Frame
 	Address  string
@@ -29,7 +30,7 @@ type whyPage struct {
 	Services []Service
 }
 
-// story is what a service decided about one port, the newest first.
+// story holds the verdicts of a service on one port, the newest first.
 type story struct {
 	Service, Address string
 	Now              happening
@@ -46,8 +47,8 @@ type happening struct {
 	Good                               bool
 }
 
-// serveWhy answers /why: what was decided about the visitor's own address, and
-// about no other. There is no parameter.
+// serveWhy answers /why: the verdicts on the visitor's own address, and on no
+// other. It has no parameter.
 func (s *Server) serveWhy(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Cache-Control", "no-store")
 	from := s.Visitor(r)

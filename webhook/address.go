@@ -16,9 +16,9 @@ var ErrPrivate = errors.New("not a public address, and not in its list allow")
 
 const dialTimeout = 5 * time.Second
 
-// dialer returns a dialer that refuses what is not public or allowed. The check is
-// on the address of the very connection, so a name cannot lead elsewhere between
-// the check and the call.
+// dialer returns a dialer that refuses addresses that are neither public nor
+// allowed. It checks the address of the connection itself, so that a name
+// cannot resolve to another address between check and connection.
 func dialer(allow []netip.Prefix) *net.Dialer {
 	return &net.Dialer{
 		Timeout: dialTimeout,
@@ -31,7 +31,7 @@ func dialer(allow []netip.Prefix) *net.Dialer {
 			if isPublic(a) || slices.ContainsFunc(allow, func(p netip.Prefix) bool { return p.Contains(a) }) {
 				return nil
 			}
-			return ErrPrivate // the dialer says the address
+			return ErrPrivate // the dialer names the address
 		},
 	}
 }
@@ -46,9 +46,9 @@ func isPublic(a netip.Addr) bool {
 	return !slices.ContainsFunc(specialBlocks(), func(p netip.Prefix) bool { return p.Contains(a) })
 }
 
-// specialBlocks are the blocks that look global and are not (168.63.129.16 tells
-// virtual machines about themselves), or that carry an IPv4 address that is not
-// checked.
+// specialBlocks are the blocks that look global but are not (168.63.129.16 is a
+// metadata service for virtual machines), or that embed an IPv4 address that is
+// not checked.
 func specialBlocks() []netip.Prefix {
 	blocks := []string{
 		"0.0.0.0/8", "100.64.0.0/10", "168.63.129.16/32", "192.0.0.0/24", "192.0.2.0/24", "192.88.99.0/24", "198.18.0.0/15",

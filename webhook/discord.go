@@ -20,13 +20,13 @@ type message struct {
 	Flags    int      `json:"flags"`
 }
 
-// mentions says which users a message may notify: none.
+// mentions are the users that a message may notify: none.
 type mentions struct {
 	Parse []string `json:"parse"`
 }
 
-// encodeDiscord returns the message about the first events of a list, and how many
-// those are: at least one.
+// encodeDiscord returns the message about the first events of a list, and their
+// number, at least one.
 func encodeDiscord(events []Event) (body []byte, sent int) {
 	var content strings.Builder
 	length := 0

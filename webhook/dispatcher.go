@@ -48,7 +48,7 @@ type Dispatcher struct {
 
 	mu      sync.Mutex // guards the fields below
 	hooks   []Hook
-	workers []*worker // changed by Run alone
+	workers []*worker // changed only by Run
 }
 
 // New returns a Dispatcher. What happens after New is reported once Run is called,
@@ -89,7 +89,7 @@ func signal(c chan<- struct{}) {
 	}
 }
 
-// queued returns how many events wait.
+// queued returns the number of waiting events.
 func (d *Dispatcher) queued() (n int) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -99,11 +99,13 @@ func (d *Dispatcher) queued() (n int) {
 	return n
 }
 
-// collect is how long changes of the list are collected before they are looked at.
+// collect is how long changes of the list are collected before they are
+// handled.
 const collect = 500 * time.Millisecond
 
-// Run watches and delivers until ctx ends. What waits then is lost, counted and
-// logged. While there are no hooks nothing is watched. Run is called once.
+// Run watches and delivers until ctx ends. Events that wait then are lost,
+// counted and logged. While there are no hooks nothing is watched. Run is
+// called once.
 func (d *Dispatcher) Run(ctx context.Context) error {
 	var running sync.WaitGroup
 	defer running.Wait()
@@ -134,8 +136,8 @@ func (d *Dispatcher) Run(ctx context.Context) error {
 	}
 }
 
-// startWorkers starts and stops workers so that there is one for each hook, and returns
-// what to watch for them: nil if there are none.
+// startWorkers starts and stops workers so that there is one for each hook, and
+// returns the watch for them, nil if there are none.
 func (d *Dispatcher) startWorkers(ctx context.Context, running *sync.WaitGroup, seen *watch) *watch {
 	d.mu.Lock()
 	defer d.mu.Unlock()

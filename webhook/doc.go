@@ -1,6 +1,6 @@
 // Package webhook reports events to other programs over HTTP: servers that come
-// and go, servers that fill up and empty, bans. It calls them; the feed that
-// programs open themselves is in package web.
+// and go, servers that fill up and empty, bans. It connects to them; the event
+// stream for programs that connect themselves is in package web/api.
 //
 // # Events
 //
@@ -9,7 +9,7 @@
 //	players.high  it has Hook.High players or more
 //	players.low   after that, it has Hook.Low players or fewer
 //	ban.added     an address was banned, or its ban was changed
-//	ban.removed   a ban was lifted, or is over
+//	ban.removed   a ban was lifted, or has expired
 //	test          an operator tests the hook
 //
 // Bans are those of the store; the ban files of a Zandronum master are not watched.
@@ -31,7 +31,7 @@
 //	X-Respawnd-Signature: sha256=<hex HMAC-SHA256 of timestamp "." body>
 //
 // with the secret of the hook as the key, and rejects requests older than a few
-// minutes. Any status of 2xx means that it was taken.
+// minutes. Any status of 2xx means success.
 //
 // In format discord the body is a message of one line per event, as Discord and
 // compatible receivers accept it. Names cannot mention users or format text.
@@ -43,7 +43,7 @@
 // maxAttempts attempts, the events are dropped. Dropped events, also those for which
 // the queue is full, are counted and logged. Nothing survives a restart.
 //
-// Connections go to public addresses only, unless Hook.Allow names others. That is
-// decided on the address that is dialled, after the name was looked up. Redirects
-// are not followed and no proxy is used.
+// Connections go to public addresses only, unless Hook.Allow names others. The
+// dialled address is checked, after the resolution of the name. Redirects are
+// not followed and no proxy is used.
 package webhook

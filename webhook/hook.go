@@ -32,8 +32,8 @@ type Hook struct {
 	Allow []netip.Prefix
 }
 
-// wants reports whether the hook is for an event of a kind about a game; bans have
-// none.
+// wants reports whether the hook is for events of a kind about a game; bans
+// have no game.
 func (h *Hook) wants(k Kind, game string) bool {
 	if len(h.Kinds) > 0 && !slices.Contains(h.Kinds, k) {
 		return false

@@ -24,7 +24,7 @@ const (
 // StatusError reports an answer with a status other than 2xx.
 type StatusError struct {
 	Status int
-	After  time.Duration // what the answer asks to wait; 0: nothing
+	After  time.Duration // pause that the response requests; 0: none
 }
 
 // Error implements error.
@@ -69,14 +69,14 @@ func newSender(h *Hook, version string) *sender {
 	}
 }
 
-// request is what is delivered: the same in each attempt, but for the time.
+// request is a delivery: the same in each attempt, but for the time.
 type request struct {
 	id   string
 	body []byte
 }
 
-// compose returns the request for the first events of a list, and how many those
-// are: at least one.
+// compose returns the request for the first events of a list, and their number,
+// at least one.
 func (s *sender) compose(events []Event, now time.Time) (r request, sent int) {
 	r.id = rand.Text()
 	if s.hook.Format == Discord {
@@ -103,7 +103,7 @@ func (s *sender) send(ctx context.Context, r request, now time.Time) error {
 	resp, err := s.client.Do(req)
 	if err != nil {
 		if e, ok := errors.AsType[*url.Error](err); ok {
-			err = e.Err // e itself says the URL
+			err = e.Err // e itself contains the URL
 		}
 		return err
 	}
@@ -115,7 +115,7 @@ func (s *sender) send(ctx context.Context, r request, now time.Time) error {
 	return &StatusError{Status: resp.StatusCode, After: retryAfter(resp.Header.Get("Retry-After"))}
 }
 
-// retryAfter reads a number of seconds; 0 if it is none.
+// retryAfter parses a number of seconds; 0 if it is invalid.
 func retryAfter(text string) time.Duration {
 	seconds, err := strconv.ParseFloat(text, 64)
 	if err != nil || !(seconds > 0) {

@@ -12,7 +12,7 @@ import (
 // maxHookFile is the size in bytes of the largest file with a URL or a secret.
 const maxHookFile = 4 << 10
 
-// Hooks returns the hooks of a configuration, with what their files hold.
+// Hooks returns the hooks of a configuration, with the content of their files.
 func Hooks(list []configs.Webhook) (hooks []Hook, err error) {
 	var errs []error
 	for _, w := range list {

@@ -186,7 +186,7 @@ func sameBan(a, b storage.Ban) bool {
 	return a.Reason == b.Reason && a.By == b.By && a.Added.Equal(b.Added) && a.Expires.Equal(b.Expires)
 }
 
-// report queues an event about a server for every worker that wants it.
+// report queues an event about a server for every worker whose hook is for it.
 func (w *watch) report(kind Kind, s *master.Server, now time.Time) {
 	for _, to := range w.workers {
 		w.send(to, kind, s, now)
@@ -209,5 +209,5 @@ func (w *watch) reportBan(kind Kind, b storage.Ban, now time.Time) {
 	}
 }
 
-// stamp returns the time of an event as it is sent.
+// stamp returns the time of an event in its wire format.
 func stamp(now time.Time) time.Time { return now.UTC().Truncate(time.Second) }

@@ -9,17 +9,17 @@ import (
 )
 
 const (
-	// queueLen is how many events wait for a hook. Further ones are lost, counted
-	// and logged.
+	// queueLen is the maximum number of events that wait for a hook. Further
+	// ones are lost, counted and logged.
 	queueLen = 256
-	// maxEvents is how many events one request has.
+	// maxEvents is the maximum number of events of one request.
 	maxEvents = 20
 	// gather is how long events are collected for one request.
 	gather = time.Second
 
-	// maxAttempts is how often a request is made. Before the next attempt there is
-	// a pause of firstWait, which grows by waitFactor each time, up to maxWait; or
-	// longer if the receiver asks for it.
+	// maxAttempts is the maximum number of attempts. Before the next attempt
+	// there is a pause of firstWait, which grows by waitFactor each time, up to
+	// maxWait; or longer if the receiver requests it.
 	maxAttempts = 6
 	firstWait   = time.Second
 	waitFactor  = 4
@@ -129,7 +129,7 @@ func (w *worker) deliver(ctx context.Context, r request, events int) (over bool)
 	}
 }
 
-// abandon counts what is left when the worker stops.
+// abandon counts the remaining events when the worker stops.
 func (w *worker) abandon(events int) {
 	if events > 0 {
 		w.metrics.drop(dropStopped, events)

@@ -22,7 +22,7 @@ import (
 	"github.com/respawnd/respawnd/web/session"
 )
 
-// maxForm is how many bytes a form may have.
+// maxForm is the maximum size of a form in bytes.
 const maxForm = 16 << 10
 
 // prefix is the path of the pages: the only ones that take forms which change
@@ -32,24 +32,25 @@ const prefix = "/account"
 //go:embed templates
 var files embed.FS
 
-// Options are what the pages work with.
+// Options configure the pages.
 type Options struct {
 	Service *accounts.Service // nil: the pages do not exist
 	Store   Store
-	// Sessions are the players who are signed in with their games.
+	// Sessions is the set of players signed in with their games.
 	Sessions Presence
 	// Banned returns whether an address may not sign in; nil: none is banned.
 	Banned func(netip.Addr) bool
-	// Private returns whether no answer may tell which e-mails have an account; nil:
-	// they may.
+	// Private returns whether answers must not reveal which e-mails have an
+	// account; nil: they may.
 	Private func() bool
-	// Games are the games whose namespace a visitor may choose by their name; nil: none.
+	// Games are the games whose namespace a visitor may choose by name; nil:
+	// none.
 	Games *games.Catalog
 	// PublicURL is where visitors find the pages; empty: at any host.
 	PublicURL string
 }
 
-// Store is what the pages read of the store.
+// Store is the part of the store that the pages read.
 type Store interface {
 	GetUser(ctx context.Context, id storage.UserID) (storage.User, error)
 	ProfilesOf(ctx context.Context, user storage.UserID) ([]storage.Profile, error)
@@ -92,9 +93,9 @@ func New(f *front.Front, site *page.Site, opt Options) *Pages {
 	prefix := "respawnd-"
 	if u, err := url.Parse(opt.PublicURL); err == nil && u.Host != "" {
 		if p.secure = u.Scheme == "https"; p.secure {
-			prefix = "__Host-respawnd-" // browsers refuse one that another host or plain HTTP set
+			prefix = "__Host-respawnd-" // browsers reject one set by another host or over plain HTTP
 		}
-		_ = p.origins.AddTrustedOrigin(u.Scheme + "://" + u.Host) // ours, whatever a proxy makes of the Host header
+		_ = p.origins.AddTrustedOrigin(u.Scheme + "://" + u.Host) // our own, even if a proxy changes the Host header
 	}
 	p.cookie = session.Cookie{Name: prefix + "session", Secure: p.secure}
 	p.tie = session.Cookie{Name: prefix + "form", Secure: p.secure}
@@ -187,7 +188,8 @@ func (p *Pages) handler(serve func(*visit)) http.HandlerFunc {
 	}
 }
 
-// identify finds out who the visitor is. It returns false if it answered.
+// identify finds the visitor's session. It returns false if it has answered the
+// request.
 func (v *visit) identify() bool {
 	token := v.cookie.Value(v.r)
 	if s := v.sessions.Find(token, time.Now()); s != nil {
@@ -212,7 +214,7 @@ func (v *visit) identify() bool {
 	return true
 }
 
-// userOf returns an account, and what changes with its password.
+// userOf returns an account, and a mark that changes with its password.
 func (p *Pages) userOf(ctx context.Context, id storage.UserID) (u storage.User, mark passwordMark, err error) {
 	if u, err = p.opt.Store.GetUser(ctx, id); err == nil {
 		mark, err = p.opt.Service.PasswordMark(&u)
@@ -254,7 +256,7 @@ func (v *visit) readForm() bool {
 // fault answers after an error of ours.
 func (v *visit) fault(err error) {
 	if v.r.Context().Err() != nil {
-		err = v.r.Context().Err() // the visitor is gone; nothing is wrong with us
+		err = v.r.Context().Err() // the visitor is gone; not a fault of the server
 		v.Log().Debug().Err(err).Msg("visitor left")
 	} else if untold, tell := v.trouble.Tell(time.Now()); tell {
 		v.Log().Error().Err(err).Str("path", v.r.Pattern).Int("untold", untold).Msg("page of an account failed")
@@ -262,8 +264,8 @@ func (v *visit) fault(err error) {
 	v.Fail(v.w, v.r, http.StatusInternalServerError, "something went wrong here; try again later")
 }
 
-// goTo sends the visitor to another page of ours after a form. The path is never
-// one that came with a request.
+// goTo redirects the visitor to another page of this site after a form. The
+// path is never taken from a request.
 func (v *visit) goTo(path string) {
 	http.Redirect(v.w, v.r, v.site.Base()+path, http.StatusSeeOther)
 }

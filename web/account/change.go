@@ -12,9 +12,9 @@ import (
 	"github.com/respawnd/respawnd/storage"
 )
 
-// change makes the handler of a form that changes the visitor's account. done is
-// the word for the page that says so, action the one for the audit log. The
-// change outlives a visitor who leaves.
+// change makes the handler of a form that changes the visitor's account. done
+// is the key of the confirmation on the page, action the one for the audit log.
+// The change is completed even if the visitor leaves.
 func (p *Pages) change(done, action string, do func(context.Context, *visit) error) http.HandlerFunc {
 	return p.handler(func(v *visit) {
 		if v.session == nil || v.r.Method != http.MethodPost {
@@ -39,9 +39,9 @@ func (p *Pages) change(done, action string, do func(context.Context, *visit) err
 	})
 }
 
-// noted returns a context whose change of the account is in the audit log. The
-// entry names the account by its number and first nick; neither e-mail nor
-// password get there.
+// noted returns a context whose change of the account is recorded in the audit
+// log. The entry names the account by its number and first nick, without e-mail
+// and password.
 func (v *visit) noted(ctx context.Context, action string) context.Context {
 	nick := ""
 	if list, err := v.opt.Store.ProfilesOf(ctx, v.user.ID); err == nil && len(list) > 0 {
@@ -52,7 +52,7 @@ func (v *visit) noted(ctx context.Context, action string) context.Context {
 	})
 }
 
-// refuseChange shows the visitor's account with what was wrong.
+// refuseChange shows the visitor's account with the error.
 func (v *visit) refuseChange(err error) {
 	a, fault := v.accountView()
 	if fault != nil {

@@ -16,11 +16,11 @@ import (
 	"github.com/respawnd/respawnd/web/page"
 )
 
-// evenTime is how long a registration takes where it must not tell whether there
+// evenTime is the duration of a registration that must not reveal whether there
 // is an account already: the store is slower if there is none.
 const evenTime = 250 * time.Millisecond
 
-// accountView is what the templates of accounts show.
+// accountView is the data of the account templates.
 type accountView struct {
 	page.Frame
 	Token   string
@@ -28,7 +28,7 @@ type accountView struct {
 	Problem string
 	Plain   bool // the page is not encrypted, and the visitor is not near
 
-	Email, Nick, UniqueNick string // what was filled in, or is in force
+	Email, Nick, UniqueNick string // entered or present values
 	Partner, Namespace      string
 	Game                    string
 	Created                 string
@@ -57,7 +57,7 @@ func (v *visit) view(title string) accountView {
 	}
 }
 
-// refuse shows a page with what was wrong with its form, or answers after a fault.
+// refuse shows a page with the error of its form, or answers after a fault.
 func (v *visit) refuse(name string, a accountView, err error) {
 	p, status := problemOf(err)
 	if status == 0 {
@@ -105,8 +105,8 @@ func asGamesSend(password string) string {
 	return password
 }
 
-// enter opens a session and leads to the account. A session from before ends, so
-// that its token cannot be one that another person planted.
+// enter opens a session and redirects to the account. An existing session ends,
+// so that a planted token is useless.
 func (v *visit) enter(id storage.UserID) {
 	_, mark, err := v.userOf(v.r.Context(), id)
 	if err != nil {
@@ -144,7 +144,8 @@ func (v *visit) serveRegister() {
 		return
 	}
 	if reg.UniqueNick != "" {
-		// Asked first: else the answer would tell whether there is an account.
+		// Checked first, so that the answer does not reveal whether there is an
+		// account.
 		if err := v.opt.Service.CheckUniqueNick(v.r.Context(), reg.Namespace, reg.UniqueNick); err != nil {
 			v.refuse("register", a, err)
 			return
@@ -168,7 +169,8 @@ func (v *visit) serveRegister() {
 	v.enter(profile.User)
 }
 
-// private reports whether no answer may tell which e-mails have an account.
+// private reports whether answers must not reveal which e-mails have an
+// account.
 func (v *visit) private() bool { return v.opt.Private != nil && v.opt.Private() }
 
 // answerInPrivate answers a registration in the same way whether there was an
@@ -263,7 +265,7 @@ func (v *visit) serveAccount() {
 	v.show("account", a)
 }
 
-// accountView returns what the page of the visitor's account shows.
+// accountView returns the data of the visitor's account page.
 func (v *visit) accountView() (accountView, error) {
 	a := v.view("Your account")
 	a.Email = clean.Text(v.user.Email)
@@ -295,8 +297,8 @@ func (v *visit) serveLogout() {
 	v.goTo("/account")
 }
 
-// endGames ends the sessions of games of an account, and what they could come
-// back with.
+// endGames ends the game sessions of an account, and revokes their tickets and
+// tokens.
 func (v *visit) endGames(ctx context.Context, id storage.UserID) error {
 	v.opt.Sessions.KickUser(ctx, id, presence.ErrDisplaced)
 	list, err := v.opt.Store.ProfilesOf(ctx, id)

@@ -26,7 +26,7 @@ const (
 // passwordMark changes with the password of an account.
 type passwordMark = [sha256.Size]byte
 
-// login is what a session has beside its account.
+// login is the data of a session besides its account.
 type login struct {
 	mark  atomic.Pointer[passwordMark] // of the password; with another one the session ends
 	quota *rate.Limiter                // of the account: all its sessions have the same

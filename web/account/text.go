@@ -22,7 +22,7 @@ func latin1(text string) (out string, ok bool) {
 	return string(b), true
 }
 
-// doneTexts are what the pages say after a change, by the word in their address.
+// doneTexts are the confirmations of changes, by their key in the URL.
 var doneTexts = map[string]string{
 	"asked":      "If that e-mail address was free, the account was created and you can log in. Otherwise nothing was changed.",
 	"password":   "The password was changed. Games that were signed in have to sign in again.",
@@ -35,7 +35,7 @@ var doneTexts = map[string]string{
 	"out":        "You are logged out.",
 }
 
-// problem says in words for the visitor why a form was refused.
+// problem is the reason for which a form was refused, as text for the visitor.
 type problem string
 
 // Error implements error.
@@ -77,8 +77,8 @@ var problems = map[accounts.Refusal]problem{
 	accounts.ErrNoOldNick:          problemProfile,
 }
 
-// problemOf returns the problem behind an error, and the status to answer with: 0
-// if the error is a fault of ours.
+// problemOf returns the problem for an error, and the status to answer with: 0
+// if the error is a fault of the server.
 func problemOf(err error) (p problem, status int) {
 	if r, ok := errors.AsType[accounts.Refusal](err); ok {
 		if p, ok = problems[r]; !ok {

@@ -10,7 +10,7 @@ import (
 )
 
 // findServer returns the listed server with an id. The address in the id may be
-// the one that the asker was given.
+// the one that the asker got.
 func (s *API) findServer(id string, asker advertise.Asker) (*master.Server, bool) {
 	origin, public, ok := master.ParseID(id)
 	if !ok {
@@ -43,16 +43,15 @@ type spot struct {
 	write    func([]byte, netip.AddrPort) []byte
 }
 
-// mark remembers what was written into the text from a place on, if it is an
-// address that depends on the asker.
+// mark records the position of a written address if it depends on the asker.
 func (b *batch) mark(from, to int, public netip.AddrPort, write func([]byte, netip.AddrPort) []byte) {
 	if master.IsPrivate(public.Addr()) {
 		b.spots = append(b.spots, spot{from, to, public, write})
 	}
 }
 
-// appendGiven appends a part of the text with the addresses that an asker is
-// given. spots are those from the part on; the ones behind it are returned.
+// appendGiven appends a part of the text with the addresses for an asker. spots
+// are those from the part on; the ones after it are returned.
 func (b *batch) appendGiven(dst []byte, from, to int, asker advertise.Asker, spots []spot) ([]byte, []spot) {
 	for len(spots) > 0 && spots[0].from < to {
 		p := spots[0]

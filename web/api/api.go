@@ -16,11 +16,11 @@ import (
 // list is left to the next one.
 const maxAnswer = 16 << 20
 
-// headRoom is kept free in front of a list for what is known only behind it: at
-// least the length of its first line with two numbers in it.
+// headRoom is reserved before a list for the head, which is known only after
+// it: at least the length of its first line with two numbers.
 const headRoom = 96
 
-// sampleRows is after how many rows the size of a list is estimated.
+// sampleRows is the number of rows after which the size of a list is estimated.
 const sampleRows = 32
 
 // serveServers answers /api/v1/servers.
@@ -39,7 +39,7 @@ func (s *API) serveServers(w http.ResponseWriter, r *http.Request) {
 	s.Reply(w, r, front.JSON, &list.Answers, p, func() []byte { return encodeList(list, p, maxAnswer) })
 }
 
-// encodeList writes the answer to p. It stops behind the server with which it
+// encodeList writes the answer to p. It stops after the server with which it
 // exceeds most bytes.
 func encodeList(list *Snapshot, p listParams, most int) []byte {
 	rows := list.Choose(p.game, p.query, p.order)

@@ -16,11 +16,11 @@ import (
 // the form in which they are written.
 type encoder struct {
 	buf  []byte
-	keys map[*master.Names][]string // quoted, with the colon; "" for what is left out
+	keys map[*master.Names][]string // quoted, with the colon; "" for omitted ones
 	list *Snapshot                  // that the servers are of; nil: none
 	work []byte                     // memory of one text
 
-	asker advertise.Asker // who is given the addresses
+	asker advertise.Asker // the asker that gets the addresses
 	at    int             // where the address of the last server begins in buf
 	until int             // and ends
 }
@@ -29,17 +29,17 @@ func newEncoder(buf []byte, list *Snapshot) *encoder {
 	return &encoder{buf: buf, keys: make(map[*master.Names][]string), list: list}
 }
 
-// maxTexts is how many servers of a snapshot keep their texts, and maxText how many
-// bytes each has at most: 64 MiB in all. Others are written again for each answer,
-// and so are those that just changed: what is asked for once an hour is not worth
-// keeping.
+// maxTexts is the number of servers of a snapshot whose texts are cached, and
+// maxText the maximum length of each in bytes: 64 MiB in total. Others are
+// encoded for each answer, and so are those that just changed, because rarely
+// requested lists are not worth caching.
 const (
 	maxTexts = 16_384
 	maxText  = 4 << 10
 )
 
-// written is what appendServer writes, up to the lists of players and teams. All of it
-// but the time of last_seen stays the same as long as the record does.
+// written is the output of appendServer, up to the lists of players and teams.
+// All of it but last_seen stays the same as long as the record does.
 type written struct {
 	json     []byte // of an object that is still open
 	seen     int    // where the time is missing
@@ -217,7 +217,7 @@ func (e *encoder) keysOf(names *master.Names) []string {
 	return keys
 }
 
-// IsPrivateRule reports whether a rule tells about the network behind the server.
+// IsPrivateRule reports whether a rule reveals the server's own network.
 func IsPrivateRule(name string) bool {
 	name = strings.ToLower(name)
 	return strings.HasPrefix(name, "localip") || name == "localport" || name == "publicip" || name == "publicport"

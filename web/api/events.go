@@ -15,9 +15,9 @@ import (
 )
 
 const (
-	// Reasons under which streams are refused or cut: too many in all, one that made
-	// room for that of another address, too many of one address, a client that did not
-	// read for streamWrite.
+	// Reasons under which streams are refused or closed: too many in total,
+	// evicted for one of another address, too many of one address, a client
+	// that did not read for streamWrite.
 	dropStreams        = "streams_full"
 	dropStreamEvicted  = "stream_evicted"
 	dropStreamsPerAddr = "streams_per_address"
@@ -26,15 +26,16 @@ const (
 	eventsType = "text/event-stream; charset=utf-8"
 
 	// streamBeat is how often a stream without events gets a comment, so that
-	// no proxy on the way takes it for dead.
+	// no proxy considers it dead.
 	streamBeat = 15 * time.Second
-	// streamWrite is the time for a client to take what is sent to it. One that
-	// does not is cut; it may come back with the id of its last event.
+	// streamWrite is the time for a client to read sent data. Otherwise the
+	// stream is closed; the client may reconnect with the id of its last event.
 	streamWrite = 10 * time.Second
-	// streamRetry is after how many milliseconds clients should come back.
+	// streamRetry is the time in milliseconds after which clients should
+	// reconnect.
 	streamRetry = "5000"
-	// streamsFull is after how many seconds a client should try again that was
-	// refused.
+	// streamsFull is the time in seconds after which a refused client should
+	// try again.
 	streamsFull = "30"
 )
 
@@ -85,7 +86,7 @@ func (s *API) serveEvents(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// refuseStream answers a client for whose stream there is no room.
+// refuseStream answers a client that gets no stream.
 func (s *API) refuseStream(w http.ResponseWriter, why netserve.Refusal) {
 	w.Header().Set("Cache-Control", "no-cache")
 	w.Header().Set("Retry-After", streamsFull)
@@ -105,13 +106,13 @@ type stream struct {
 	control *http.ResponseController
 	addr    netip.Addr // of the visitor
 	game    string     // empty: all
-	at      uint64     // it knows everything up to this serial
+	at      uint64     // the client has all changes up to this serial
 	counts  uint64     // and the counts of chat rooms up to this version
 }
 
 // run sends events until the client leaves, does not read, or the service stops.
 func (t *stream) run(r *http.Request) error {
-	_ = t.control.SetReadDeadline(time.Time{}) // a stream has no end; what cannot do that has no deadline
+	_ = t.control.SetReadDeadline(time.Time{}) // a stream has no end; writers without deadlines are accepted
 	t.w.WriteHeader(http.StatusOK)
 	f := t.server.feed
 	if r.Header.Get("Last-Event-ID") == "" { // one that returns gets all counts
@@ -149,8 +150,8 @@ func (t *stream) run(r *http.Request) error {
 	return err
 }
 
-// begin sends the serial from which the stream continues: behind the last event that
-// the client got, if there was one and it is known, else now.
+// begin sends the serial from which the stream continues: after the client's
+// last event, if that is given and known, else now.
 func (t *stream) begin(last string) error {
 	f := t.server.feed
 	if last == "" {
@@ -163,14 +164,14 @@ func (t *stream) begin(last string) error {
 	return t.tell(f.reset(t.at, t.at, resetRestart))
 }
 
-// catchUp writes the next events for this stream alone, in turn with answers.
+// catchUp writes the next events for this stream only, in turn with answers.
 func (t *stream) catchUp(to uint64) (b *batch) {
 	s := t.server
 	s.InTurn(func() { b = s.feed.write(t.at, to) })
 	return b
 }
 
-// tell sends the events of a batch that the client wants.
+// tell sends the events of a batch that match the client's request.
 func (t *stream) tell(b *batch) error {
 	t.at = b.to
 	var asker advertise.Asker
@@ -192,7 +193,7 @@ func (t *stream) send(text []byte) error {
 	if len(text) == 0 {
 		return nil
 	}
-	_ = t.control.SetWriteDeadline(time.Now().Add(streamWrite)) // what cannot do that does not block
+	_ = t.control.SetWriteDeadline(time.Now().Add(streamWrite)) // writers without deadlines do not block
 	if _, err := t.w.Write(text); err != nil {
 		return err
 	}

@@ -14,26 +14,26 @@ import (
 )
 
 const (
-	// feedPause is how long changes are collected before they are sent together.
-	// What happens to one server within it is one event.
+	// feedPause is how long changes are collected before they are sent
+	// together. Changes of one server within it are one event.
 	feedPause = 250 * time.Millisecond
-	// maxBatchChanges and maxBatch bound what is sent at once: lines of the change
-	// log, and about how many bytes they become.
+	// maxBatchChanges and maxBatch bound a batch: entries of the change log,
+	// and approximate bytes.
 	maxBatchChanges = 1000
 	maxBatch        = 1 << 20
-	// usualEvent is about how many bytes an event takes.
+	// usualEvent is the approximate size of an event in bytes.
 	usualEvent = 1 << 10
-	// maxCatchUp is how many changes a stream is sent afterwards. After more of them,
-	// reading the list again is less work for both sides.
+	// maxCatchUp is the maximum number of missed changes that a stream is sent.
+	// For more, reading the list again is less work for both sides.
 	maxCatchUp = 5000
-	// keptBatches and keptBytes bound what is kept for streams that lag behind. A
-	// stream that lags further gets its events written for itself.
+	// keptBatches and keptBytes bound the batches kept for slow streams. For a
+	// stream that lags further, events are encoded separately.
 	keptBatches = 64
 	keptBytes   = 8 << 20
 )
 
-// batch is what happened in the list after one serial, up to another, as events.
-// It never changes and is shared by all streams.
+// batch holds the events of the list after one serial, up to another. It is
+// immutable and shared by all streams.
 type batch struct {
 	from, to uint64
 	text     []byte
@@ -155,9 +155,9 @@ func (f *feed) advance() {
 	f.moved = make(chan struct{})
 }
 
-// next returns the batch that begins at a serial. If there is none, wait is closed
-// when there may be; it is nil if the serial is none of those between two batches,
-// and the stream has to catch up to the serial now by itself.
+// next returns the batch that begins at a serial. If there is none, wait is
+// closed when there may be; it is nil if the serial is not a boundary of
+// batches, and the stream has to catch up to the serial now separately.
 func (f *feed) next(at uint64) (b *batch, now uint64, wait <-chan struct{}) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -179,9 +179,9 @@ func (f *feed) next(at uint64) (b *batch, now uint64, wait <-chan struct{}) {
 	return f.batches[i], f.to, nil
 }
 
-// write writes what happened after a serial, up to another or to as much as fits
-// into a batch. If that is more than maxCatchUp, or the change log does not reach
-// back, it is a reset.
+// write encodes the changes after a serial, up to another or to as many as fit
+// into a batch. If that is more than maxCatchUp, or the change log does not
+// reach back, it is a reset.
 func (f *feed) write(from, to uint64) *batch {
 	changes, _, ok := f.lister.registry.Changes("", from, nil)
 	if !ok || from > to || to-from > maxCatchUp {
@@ -213,7 +213,8 @@ func (f *feed) reset(from, to uint64, reason string) *batch {
 	return b
 }
 
-// id returns the id of an event. A client that gives it back continues behind it.
+// id returns the id of an event. A client that sends it back continues after
+// it.
 func (f *feed) id(serial uint64) string { return f.epoch + "-" + strconv.FormatUint(serial, 10) }
 
 // parseID is the inverse of id.
@@ -232,14 +233,15 @@ func (f *feed) appendHead(b []byte, serial uint64, kind string) []byte {
 	return append(b, "\ndata: "...)
 }
 
-// who identifies a server in the change log: one that changed its game is another.
+// who identifies a server in the change log; with another game it is another
+// server.
 type who struct {
 	origin master.Origin
 	public netip.AddrPort
 	game   string
 }
 
-// effect is what several changes did to a server.
+// effect is the combined effect of several changes of a server.
 type effect struct {
 	who
 	serial          uint64 // of the last change
@@ -269,9 +271,9 @@ func effects(changes []master.Change) []effect {
 	return out
 }
 
-// encode writes the events of a batch. A server is sent as it is now, which may be
-// newer than the change. One that left since is passed over: the event of that
-// comes.
+// encode encodes the events of a batch. A server is sent in its present state,
+// which may be newer than the change. One that left since is skipped: that
+// event follows.
 func (f *feed) encode(b *batch, changes []master.Change) {
 	e := newEncoder(make([]byte, 0, min(len(changes)*usualEvent, maxBatch)), nil)
 	rd := newReader(f.lister)
@@ -313,8 +315,8 @@ func (rd *reader) row(w who) (*Row, bool) {
 	return &Row{reading: rd.read(h.Server), Last: h.LastSeen}, true
 }
 
-// appendRemoved writes what is left to say about a server that left. It returns
-// where its address begins and ends.
+// appendRemoved encodes the removal of a server. It returns the start and end
+// of its address in the text.
 func (e *encoder) appendRemoved(w who) (from, to int) {
 	b := append(e.buf, `{"id":"`...)
 	b = master.AppendID(b, w.origin, w.public)

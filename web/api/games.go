@@ -22,8 +22,8 @@ type gameJSON struct {
 	Servers     int    `json:"servers"`
 	Players     int    `json:"players"`
 	Maintenance bool   `json:"maintenance"`
-	// State says whether the game can be played online here, Standing in words;
-	// Missing are the services that it asks for and that are not here.
+	// State is whether the game can be played online here, Standing the same as
+	// text; Missing are the services that it needs and that do not run here.
 	State    games.State     `json:"state"`
 	Standing string          `json:"standing"`
 	Missing  []games.Service `json:"missing"`
@@ -64,7 +64,7 @@ type (
 	gamesQuestion struct {
 		active bool
 		state  games.State
-		all    bool // in whatever state
+		all    bool // in any state
 	}
 	gameQuestion struct {
 		name    string
@@ -105,7 +105,7 @@ func (s *API) encodeGames(list *Snapshot, q gamesQuestion) []byte {
 	return encodeJSON(out)
 }
 
-// Standing returns what can be said of playing a game online here.
+// Standing describes whether a game can be played online here.
 func (s *API) Standing(g games.Game) games.Standing { return g.Standing(s.opt.Served) }
 
 func (s *API) viewGame(list *Snapshot, g games.Game) gameJSON {

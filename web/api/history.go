@@ -50,7 +50,7 @@ func (s *API) serveHistory(w http.ResponseWriter, r *http.Request) {
 	if server, listed := s.findServer(r.PathValue("id"), s.Asker(r)); listed {
 		public = server.Public
 	}
-	if !ok || s.opt.List.IsHidden(public) { // what is remembered is hidden with it
+	if !ok || s.opt.List.IsHidden(public) { // its history is hidden too
 		noSuchServer(w)
 		return
 	}

@@ -7,8 +7,8 @@ import (
 	"github.com/respawnd/respawnd/web/front"
 )
 
-// openAPI describes the API for programs. It is written by hand; a test holds it
-// against what the handlers do.
+// openAPI describes the API for programs. It is written by hand; a test
+// compares it with the handlers.
 //
 //go:embed openapi.json
 var openAPI []byte

@@ -23,7 +23,7 @@ type Order uint8
 const (
 	ByGame    Order = iota // by game, then players, most first
 	ByPlayers              // most players first
-	ByName                 // by name, whatever its case
+	ByName                 // by name, ignoring case
 	ByAge                  // newest in the list first
 )
 
@@ -39,12 +39,12 @@ func parseOrder(text string) (Order, bool) {
 	return Order(max(i, 0)), i >= 0
 }
 
-// maxNameKey is how many bytes of a name decide about its position.
+// maxNameKey is the number of bytes of a name that determine its position.
 const maxNameKey = 64
 
-// position is one in the list in one of its orders, whether a server is there or
-// not. So a cursor stays good while servers come and go. Only the fields that the
-// order asks for are set.
+// position is a position in one of the orders of the list, whether a server is
+// there or not. So a cursor stays valid while servers come and go. Only the
+// fields that the order uses are set.
 type position struct {
 	order   Order
 	game    string
@@ -92,8 +92,8 @@ func comparePositions(a, b position) int {
 	)
 }
 
-// SortKey is what decides about the position of a row: the number, then the text,
-// then the rank. Reading it once per row is most of what makes sorting quick.
+// SortKey determines the position of a row: the number, then the text, then the
+// rank. Sorting is fast because it is computed once per row.
 type SortKey struct {
 	Number int64
 	Text   string
@@ -103,9 +103,9 @@ type SortKey struct {
 // addressRank are the bits of a rank that stand for the address.
 const addressRank = 1<<48 - 1
 
-// rankOf returns the position of a server among all others by players, most first,
-// then by address: smaller is earlier. Ranks of IPv6 addresses are the same and
-// behind those of IPv4.
+// rankOf returns the position of a server among all others by players, most
+// first, then by address: smaller is earlier. Ranks of IPv6 addresses are equal
+// and after those of IPv4.
 //
 //	bits   63-48              47-16         15-0
 //	      MaxPopulation  |  IPv4 address  |  port
@@ -139,7 +139,7 @@ type keyed struct {
 	row *Row
 }
 
-// compare compares two rows. In reverse, the ranks stay as they are.
+// compare compares two rows. Reverse does not apply to the ranks.
 func (k keyed) compare(other keyed, reverse bool) int {
 	c := cmp.Compare(k.Number, other.Number)
 	if c == 0 {
@@ -228,8 +228,8 @@ func parseCursor(text string) (p position, ok bool) {
 	return p, true
 }
 
-// set sets what the order asks for from the number and the text of a cursor. It
-// reports false if they cannot be what a server has.
+// set sets the fields that the order uses from the number and the text of a
+// cursor. It returns false if they are invalid.
 func (p *position) set(number int64, text string) bool {
 	stated := number >= 0 && number <= master.MaxPopulation
 	switch p.order {
@@ -248,8 +248,8 @@ func (p *position) set(number int64, text string) bool {
 	}
 }
 
-// orders keeps the rows of a snapshot in the orders that were asked for,
-// ByGame excepted.
+// orders caches the rows of a snapshot in the requested orders, ByGame
+// excepted.
 type orders [ByAge + 1]struct {
 	once sync.Once
 	rows []*Row

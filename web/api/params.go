@@ -16,8 +16,8 @@ import (
 
 // Bounds of the parameters of a list.
 const (
-	// DefaultLimit and MaxLimit are how many servers an answer has if the request
-	// does not say, and at most.
+	// DefaultLimit and MaxLimit are the default and the maximum number of
+	// servers in an answer.
 	DefaultLimit = 1000
 	MaxLimit     = 10_000
 	// MaxQuery is the length in bytes of the longest text to search for.
@@ -39,7 +39,7 @@ type listParams struct {
 	asker  advertise.Asker
 }
 
-// paramError says which parameter is wrong and what it should be. It may be
+// paramError names the invalid parameter and the allowed values. It may be
 // shown to the client.
 type paramError struct {
 	name, text string

@@ -9,8 +9,9 @@ import (
 	"github.com/respawnd/respawnd/master"
 )
 
-// reading is what answers need of a record more than once. Snapshots pass it on to
-// each other for as long as the record is listed. It never changes but for its text.
+// reading holds the values of a record that answers need repeatedly. Snapshots
+// share it as long as the record is listed. Apart from its text it is
+// immutable.
 type reading struct {
 	*master.Server
 	Title      string // of its game
@@ -21,7 +22,7 @@ type reading struct {
 	Count      int    // players
 	MaxPlayers int
 	GamePort   uint16 // that players connect to; 0: it names none
-	Password   bool   // it says that it asks for one
+	Password   bool   // it reports that it requires one
 	Rank       uint64 // see rankOf
 
 	text atomic.Pointer[written] // nil: it was not written yet, or is not kept
@@ -32,8 +33,8 @@ func (r *reading) matches(lower string) bool {
 	return strings.Contains(r.LowerName, lower) || strings.Contains(r.LowerMap, lower)
 }
 
-// reader reads records. It belongs to one list: it remembers what many of its
-// servers have in common.
+// reader reads records. It belongs to one list, because it caches values that
+// many servers share.
 type reader struct {
 	lister *lister
 	slots  map[*master.Names]slots
@@ -50,7 +51,7 @@ func newReader(l *lister) *reader {
 	return &reader{lister: l, slots: make(map[*master.Names]slots), titles: make(map[string]string)}
 }
 
-// read returns what a server says about itself.
+// read returns the reading of a server.
 func (rd *reader) read(s *master.Server) *reading {
 	at := rd.slotsOf(s.Rules.Names())
 	rule := func(slot int) string {
@@ -97,7 +98,7 @@ func (rd *reader) slotsOf(names *master.Names) slots {
 	return at
 }
 
-// parsePort reads a port, 0 if it is none.
+// parsePort parses a port, 0 if it is invalid.
 func parsePort(value string) uint16 {
 	n, err := strconv.ParseUint(strings.TrimSpace(value), 10, 16)
 	if err != nil {

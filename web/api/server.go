@@ -26,7 +26,7 @@ type Options struct {
 	// Domains are those under which clients of games look for us; for the names in
 	// /api/v1/games/{name}.
 	Domains []string
-	// Served says whether games can use a service.
+	// Served returns whether games can use a service.
 	Served func(games.Service) games.Served
 	// History gets a sample of all numbers of players every history.Interval while
 	// Run runs.
@@ -65,8 +65,8 @@ func New(f *front.Front, opt Options) *API {
 	return s
 }
 
-// SetStreams bounds the open event streams in all and of one address. Streams
-// that are open stay, until those of the address with most make room for others.
+// SetStreams bounds the open event streams in total and of one address. Open
+// streams stay, unless evicted for other addresses.
 func (s *API) SetStreams(most, perAddr int) {
 	s.streams.SetLimits(netserve.ConnOptions{MaxConns: most, MaxPerAddr: perAddr, Rate: -1, Exempt: s.Trusted})
 }
@@ -97,7 +97,7 @@ func (s *API) Routes() []front.Route {
 // Snapshot returns the list with every change made before the call.
 func (s *API) Snapshot() *Snapshot { return s.lister.now() }
 
-// Title returns what people call a game.
+// Title returns the display name of a game.
 func (s *API) Title(game string) string { return s.lister.title(game) }
 
 // Find returns the listed server with an id, and the list that has it. The address
@@ -115,8 +115,8 @@ func (s *API) Find(id string, asker advertise.Asker) (*Row, *Snapshot, bool) {
 	return list.Rows[i], list, true
 }
 
-// Asker returns where a visitor stands, to the extent that the addresses of
-// servers depend on it: visitors who are equal share answers.
+// Asker returns the network position of a visitor, if addresses of servers
+// depend on it: equal visitors share answers.
 func (s *API) Asker(r *http.Request) advertise.Asker {
 	if !s.opt.List.AnyPrivate() {
 		return advertise.Asker{}

@@ -27,7 +27,7 @@ type Snapshot struct {
 
 	sharing func(game string) []string // see master.Registry.Sharing
 
-	texts atomic.Int64 // how many of the rows have theirs
+	texts atomic.Int64 // number of rows that have one
 
 	orders  orders
 	Answers front.Cache
@@ -40,17 +40,17 @@ type ListedGame struct {
 	from, to    int // its rows
 }
 
-// Servers returns how many there are.
+// Servers returns the number of servers.
 func (g ListedGame) Servers() int { return g.to - g.from }
 
 // Row is a server of a snapshot.
 type Row struct {
 	*reading
-	Last    time.Time // when it was heard last
+	Last    time.Time // time of its last report
 	lasting bool      // the snapshot before had the same reading
 }
 
-// lister hands out snapshots.
+// lister makes snapshots.
 type lister struct {
 	registry *master.Registry
 	catalog  *games.Catalog
@@ -103,8 +103,8 @@ func (l *lister) build(last *Snapshot) *Snapshot {
 	return s
 }
 
-// keep returns those rows of another snapshot of which the records are left, with
-// the times at which they were heard, and takes them out of what is left.
+// keep returns the rows of another snapshot whose records are in left, with
+// their new times, and removes them from left.
 func (s *Snapshot) keep(rows []*Row, left map[*master.Server]time.Time) []Row {
 	kept := make([]Row, 0, len(rows))
 	for _, r := range rows {
@@ -158,7 +158,7 @@ func (l *lister) group(s *Snapshot) {
 	s.titles = titles.Sum64()
 }
 
-// title returns what people call a game.
+// title returns the display name of a game.
 func (l *lister) title(name string) string {
 	if g, ok := l.catalog.Lookup(name); ok && g.Title != "" {
 		return clean.Text(g.Title)
@@ -175,8 +175,8 @@ func (s *Snapshot) game(name string) ListedGame {
 	return s.Games[i]
 }
 
-// Population returns how many servers are in the list of a game, and how many players
-// are on them.
+// Population returns the numbers of servers in the list of a game, and of their
+// players.
 func (s *Snapshot) Population(game string) (servers, players int) {
 	add := func(g ListedGame) { servers, players = servers+g.Servers(), players+g.Players }
 	for _, name := range s.sharing(game) {

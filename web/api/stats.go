@@ -9,7 +9,7 @@ import (
 	"github.com/respawnd/respawnd/web/front"
 )
 
-// statsJSON is what /api/v1/stats shows.
+// statsJSON is the answer of /api/v1/stats.
 type statsJSON struct {
 	Version string         `json:"version"`
 	Started time.Time      `json:"started"`

@@ -43,7 +43,7 @@ func (p *Pages) Routes() []front.Route {
 	}
 }
 
-// question is what an answer depends on.
+// question is the cache key of an answer.
 type question struct {
 	name     string
 	accounts bool // the navigation has them

@@ -6,17 +6,16 @@ import (
 )
 
 const (
-	// maxAnswers and maxAnswersSize bound what one Cache keeps: answers, and bytes
-	// in them.
+	// maxAnswers and maxAnswersSize bound one Cache: answers, and their bytes.
 	maxAnswers     = 64
 	maxAnswersSize = 64 << 20
-	// MaxSending is how many bytes of answers may be on their way to slow
-	// visitors. An answer that many share counts once.
+	// MaxSending is the maximum number of bytes of answers that are being sent.
+	// A shared answer counts once.
 	MaxSending = 192 << 20
 )
 
-// maxBuilding returns how many answers may be written at the same time: on half
-// of the processors, so that visitors cannot take the machine from the games.
+// maxBuilding returns the maximum number of answers built concurrently: half of
+// the processors, so that visitors cannot slow down the game services.
 func maxBuilding() int { return max(runtime.GOMAXPROCS(0)/2, 1) }
 
 // Answer is a finished body.
@@ -25,7 +24,8 @@ type Answer struct {
 	senders int    // requests that are sending it, guarded by outbox.mu
 }
 
-// NewAnswer returns an answer with a body, which must not change any more.
+// NewAnswer returns an answer with a body, which must not be modified
+// afterwards.
 func NewAnswer(body []byte) *Answer { return &Answer{body: body} }
 
 // Cache holds the answers that were written from one state of the list, each for
@@ -61,8 +61,8 @@ func (a *Cache) find(question any) (p *promise, shared bool) {
 	return p, false
 }
 
-// settle accounts for a promise that was kept, and forgets it if it is broken or
-// there is no room for its answer.
+// settle accounts for a fulfilled promise, and removes it if it failed or there
+// is no room for its answer.
 func (a *Cache) settle(question any, p *promise) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -76,8 +76,8 @@ func (a *Cache) settle(question any, p *promise) {
 }
 
 // Answer returns the answer to a question from a cache, which may be any
-// comparable value: the one that is there or what write returns. Identical
-// questions are answered together.
+// comparable value: the cached one or the result of write. Concurrent identical
+// questions share one call.
 func (f *Front) Answer(cache *Cache, question any, write func() []byte) *Answer {
 	p, shared := cache.find(question)
 	if shared {
@@ -109,7 +109,7 @@ type outbox struct {
 	bytes int
 }
 
-// add notes that a request sends a. It reports false if there is no room.
+// add records that a request sends a. It returns false if there is no room.
 func (o *outbox) add(a *Answer) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -15,9 +15,10 @@ const minZip = 2 << 10
 // zipped is the question for the compressed form of the answer to another one.
 type zipped struct{ question any }
 
-// Reply sends the answer to a question from a cache, which write writes if it is
-// not there. It is compressed once for all who take it so. Visitors from our own
-// networks get it as it is: there, the line is faster than gzip.
+// Reply sends the answer to a question from a cache, which write writes if it
+// is not there. It is compressed once for all clients that accept that.
+// Visitors from our own networks get it uncompressed: there the network is
+// faster than gzip.
 func (f *Front) Reply(w http.ResponseWriter, r *http.Request, contentType string, cache *Cache, question any, write func() []byte) {
 	a := f.Answer(cache, question, write)
 	w.Header().Add("Vary", "Accept-Encoding")
@@ -62,7 +63,7 @@ func (z *zipper) zip(body []byte) []byte {
 	if err := w.Close(); err != nil {
 		panic(err)
 	}
-	w.Reset(nil) // what was written is not to be kept with it
+	w.Reset(nil) // the written data must not be kept with it
 	return b.Bytes()
 }
 

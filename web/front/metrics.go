@@ -49,13 +49,13 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 	}
 }
 
-// Gauge registers a gauge whose value is found out when the metrics are read.
+// Gauge registers a gauge whose value is computed when the metrics are read.
 func (f *Front) Gauge(name, help string, value func() int) {
 	metric.With(f.opt.Registerer).GaugeFunc(name, help, value)
 }
 
-// answered counts one request. path is the pattern of a route, not what the
-// client asked for.
+// answered counts one request. path is the pattern of a route, not the
+// requested path.
 func (m *metrics) answered(path string, status int, took time.Duration) {
 	class := codeClasses[0]
 	if i := status / 100; i > 0 && i < len(codeClasses) {

@@ -31,7 +31,7 @@ const (
 	EventsPath = "/api/v1/events"
 
 	apiPrefix = "/api/"
-	otherPath = "other" // label for what has no route
+	otherPath = "other" // label of requests without a route
 )
 
 // Route is a path with its handler. The pattern is a label of metrics, too.
@@ -40,9 +40,9 @@ type Route struct {
 	Serve   http.HandlerFunc
 }
 
-// Handler returns the handler of all routes, with what all requests have in
-// common around them: headers, bounds, allowed methods, contained panics, counting.
-// Every path without a route is answered with 404.
+// Handler returns the handler of all routes, with the common parts of all
+// requests: headers, bounds, allowed methods, contained panics, counting. Every
+// path without a route is answered with 404.
 func (f *Front) Handler(routes []Route) http.Handler {
 	mux := http.NewServeMux()
 	for _, r := range routes {
@@ -160,7 +160,7 @@ func (f *Front) contain(w *recorder, r *http.Request) {
 		return
 	}
 	if err, ok := v.(error); ok && errors.Is(err, http.ErrAbortHandler) {
-		panic(v) // the way to give up a connection, not a mistake
+		panic(v) // aborts a connection on purpose
 	}
 	f.metrics.panics.Inc()
 	f.Drop(dropPanic)

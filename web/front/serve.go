@@ -1,7 +1,7 @@
-// Package front takes the requests of visitors and sends them their answers: it
-// finds out their address behind proxies, bounds their connections and requests,
-// sets the headers that all answers have, contains panics of handlers, and shares
-// and compresses answers. It is not for what is in the answers: that is up to
+// Package front is the common HTTP front of the public services: it determines
+// the address of visitors behind proxies, bounds their connections and
+// requests, sets common headers, contains panics of handlers, and shares and
+// compresses answers. It does not know the content of answers, which comes from
 // packages web, web/api and web/account.
 package front
 
@@ -28,13 +28,13 @@ const (
 	readTimeout   = 10 * time.Second
 	writeTimeout  = 30 * time.Second // of a whole answer
 	idleTimeout   = 60 * time.Second
-	grace         = 2 * time.Second // for answers under way when the service stops
+	grace         = 2 * time.Second // for pending responses when the service stops
 
 	panicAgain   = time.Minute // least time between two log lines about panics
 	maxServerLog = 512         // bytes of a message of net/http that are logged
 )
 
-// Options are what a Front works with. All of it is optional.
+// Options configure a Front. All fields are optional.
 type Options struct {
 	// Trusted returns whether the bounds per address do not apply to a visitor; nil:
 	// they apply to all.
@@ -45,11 +45,11 @@ type Options struct {
 	ErrorPage func(status int, text string) []byte
 
 	Log        zerolog.Logger
-	Metrics    *netserve.Metrics     // counts what is refused; nil: not counted
+	Metrics    *netserve.Metrics     // counts refusals; nil: not counted
 	Registerer prometheus.Registerer // for the metrics of all handlers; nil: not registered
 }
 
-// Front is what all handlers have in common. All methods may be called
+// Front holds the common state of all handlers. All methods may be called
 // concurrently.
 type Front struct {
 	opt     Options
@@ -76,12 +76,12 @@ func (f *Front) Log() *zerolog.Logger { return &f.opt.Log }
 // Drop counts a request that was refused for a reason.
 func (f *Front) Drop(reason string) { f.opt.Metrics.Drop(reason) }
 
-// Serve answers requests on ln until ctx ends. Then it gives the answers under
-// way two seconds, closes what is left and returns nil. An error that ends it
-// before is returned. It closes ln in any case.
+// Serve answers requests on ln until ctx ends. Then it waits up to two seconds
+// for pending responses, closes the rest and returns nil. An error that ends it
+// before is returned. It always closes ln.
 //
-// At most maxConns connections are open, and maxPerAddr of one IPv4 address or IPv6
-// /64; trusted proxies and addresses are not bound by the second.
+// At most maxConns connections are open, and maxPerAddr of one IPv4 address or
+// IPv6 /64; the second does not apply to trusted proxies and addresses.
 func (f *Front) Serve(ctx context.Context, ln net.Listener, handler http.Handler, maxConns, maxPerAddr int) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -93,7 +93,7 @@ func (f *Front) Serve(ctx context.Context, ln net.Listener, handler http.Handler
 		IdleTimeout:       idleTimeout,
 		MaxHeaderBytes:    maxHeader,
 		ErrorLog:          slog.NewLogLogger(serverLog{f.opt.Log}, slog.LevelDebug),
-		// Answers under way outlive ctx by the grace.
+		// Pending responses outlive ctx by the grace.
 		BaseContext: func(net.Listener) context.Context { return context.WithoutCancel(ctx) },
 	}
 	var stopping sync.WaitGroup
@@ -117,8 +117,8 @@ func (f *Front) Serve(ctx context.Context, ln net.Listener, handler http.Handler
 	return fmt.Errorf("serve pages on %s: %w", ln.Addr(), err)
 }
 
-// serverLog takes what net/http reports, which is nearly always about something
-// that a stranger did.
+// serverLog receives the errors of net/http, nearly all of which strangers
+// cause.
 type serverLog struct{ log zerolog.Logger }
 
 // Enabled implements slog.Handler.

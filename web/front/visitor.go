@@ -16,10 +16,9 @@ type limits struct {
 	proxies  []netip.Prefix
 }
 
-// SetLimits bounds the requests of one address to rate per second in the long run,
-// and burst at once; rate 0: no bound. proxies are the networks that are believed
-// what they say about the address of a visitor. Every address starts with a whole
-// burst.
+// SetLimits bounds the requests of one address to rate per second in the long
+// run, and burst at once; rate 0: no bound. proxies are the networks whose
+// X-Forwarded-For is trusted. Every address starts with a full burst.
 func (f *Front) SetLimits(rate, burst int, proxies []netip.Prefix) {
 	f.limits.Store(&limits{
 		requests: netserve.NewLimiter(netserve.LimiterOptions{Rate: float64(rate), Burst: burst}), proxies: slices.Clone(proxies),
@@ -45,10 +44,10 @@ func (f *Front) unbound(peer netip.Addr) bool { return f.limits.Load().proxy(pee
 
 // Visitor returns the address that a request comes from. Where the peer is a
 // trusted proxy, that is the last address in X-Forwarded-For that is not a
-// trusted proxy itself: each proxy adds the address that it saw at the end, and
-// a client can send anything before the last one that we trust. An entry that
-// is no address ends the search at the proxy that sent it. The zero address
-// stands for a peer without one.
+// trusted proxy itself: each proxy appends the address that it saw, and a
+// client can send anything before the last trusted one. An entry that is not an
+// address ends the search at the proxy that sent it. The zero address stands
+// for a peer without one.
 func (f *Front) Visitor(r *http.Request) netip.Addr {
 	peer, err := netip.ParseAddrPort(r.RemoteAddr)
 	if err != nil {

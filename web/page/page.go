@@ -1,9 +1,8 @@
-// Package page has what all pages have in common: the frame with the navigation,
-// the style sheet and the script, and the page of an error.
+// Package page has the common parts of all pages: the frame with the
+// navigation, the style sheet and the script, and the error page.
 //
-// Pages are whole without scripts; the one script that there is fetches a page
-// again when the list changes and replaces the parts that have a data-live
-// attribute.
+// Pages work without scripts; the only script fetches a page again when the
+// list changes and replaces the parts with a data-live attribute.
 //
 // It is not for the content of pages.
 package page
@@ -24,7 +23,7 @@ import (
 //go:embed templates assets
 var files embed.FS
 
-// Site is what all pages show. All methods may be called concurrently.
+// Site holds the data of all pages. All methods may be called concurrently.
 type Site struct {
 	base, version     string
 	accounts          atomic.Bool
@@ -67,11 +66,11 @@ func (s *Site) SetAccounts(on bool) { s.accounts.Store(on) }
 // Accounts reports whether the pages have a link to accounts.
 func (s *Site) Accounts() bool { return s.accounts.Load() }
 
-// Frame is what a page shows around its content.
+// Frame is the data around the content of a page.
 type Frame struct {
 	Base, Style, Icon, Version, Title string
 	Script                            string // empty: the page does not renew itself
-	Events                            string // the stream that tells the script when to
+	Events                            string // the event stream that triggers the script
 	Place                             string // which entry of the navigation the page belongs to
 	Accounts                          bool
 }
@@ -86,7 +85,7 @@ const (
 	Help    = "help"
 )
 
-// Frame returns the frame of a page that stays as it is.
+// Frame returns the frame of a static page.
 func (s *Site) Frame(title, place string) Frame {
 	return Frame{
 		Base: s.base, Style: s.base + s.style.url, Icon: s.base + s.icon.url, Version: s.version, Title: title, Place: place, Accounts: s.Accounts(),
@@ -122,7 +121,7 @@ func (s *Site) Error(status int, text string) []byte {
 	}{s.Frame(http.StatusText(status), ""), status, text})
 }
 
-// Show sends a page that is made for this visitor alone.
+// Show sends a page made for this visitor only.
 func Show(f *front.Front, w http.ResponseWriter, r *http.Request, t *template.Template, data any) {
 	var body []byte
 	f.InTurn(func() { body = Render(t, data) })

@@ -29,8 +29,8 @@ func (c Cookie) send(w http.ResponseWriter, value string, maxAge int) {
 	})
 }
 
-// Value returns the value that came with a request, empty if there is none or it
-// is too long to be one of ours.
+// Value returns the value that came with a request, empty if there is none or
+// it is too long to be a valid one.
 func (c Cookie) Value(r *http.Request) string {
 	got, err := r.Cookie(c.Name)
 	if err != nil || len(got.Value) > maxCookie {

@@ -41,8 +41,8 @@ func readFiles(r *http.Request, limit int64) error {
 	return nil
 }
 
-// Forms ties forms to the browser that they were sent to, by a cookie of that
-// browser. It keeps nothing but its key, which is of this process alone.
+// Forms binds forms to the browser that they were sent to, by a cookie of that
+// browser. It stores only its key, which is new at every start.
 type Forms struct{ key [sha256.Size]byte }
 
 // NewForms returns Forms with a new key.
@@ -52,8 +52,8 @@ func NewForms() *Forms {
 	return f
 }
 
-// Token returns what a form has to carry for the browser with a cookie: a keyed
-// hash of it, so that no other page can know it.
+// Token returns the form token for the browser with a cookie: a keyed hash of
+// the cookie, which no other page can know.
 func (f *Forms) Token(cookie string) string {
 	h := hmac.New(sha256.New, f.key[:])
 	_, _ = h.Write([]byte(cookie)) // never fails

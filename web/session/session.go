@@ -1,13 +1,13 @@
 // Package session keeps the logins to pages over HTTP, of players to those of
 // package web and of operators to those of package admin, and reads their forms.
 //
-// A session is known by a random token of 256 bits in a closed cookie (HttpOnly,
-// SameSite=Strict). Sessions are kept in memory, as digests of their tokens, so
-// they end with the process, a lookup takes the same time whatever was sent, and a
-// token that a client made up is never taken over. They are bounded in number, and
-// end after a time without a request and after a time in all. Session libraries
-// keep the data in the cookie, where it cannot be revoked, or any number of
-// sessions in a store.
+// A session is identified by a random token of 256 bits in a protected cookie
+// (HttpOnly, SameSite=Strict). Sessions are kept in memory, keyed by digests of
+// their tokens, so they do not survive the process, lookups leak nothing
+// through their time, and a token chosen by a client is never accepted. Their
+// number is bounded, and they end after a time without a request and after a
+// total time. Session libraries keep the data in the cookie, where it cannot be
+// revoked, or any number of sessions in a store.
 //
 // What a session may do, and whether it is still valid for its owner, is up to the
 // caller.
@@ -67,7 +67,7 @@ func NewToken() string {
 	return base64.RawURLEncoding.EncodeToString(b[:])
 }
 
-// Open opens a session and returns its token. Where there are too many, the one
+// Open opens a session and returns its token. If there are too many, the one
 // without a request for longest ends. prepare, if not nil, fills in the data;
 // another is a session of the same owner, nil if there is none.
 func (t *Table[O, D]) Open(owner O, now time.Time, prepare func(data *D, another *Session[O, D])) (token string) {
@@ -109,7 +109,7 @@ func (t *Table[O, D]) of(owner O, now time.Time) (mine []*list.Element) {
 	return mine
 }
 
-// ended reports whether the time of a session is over. t.mu is held.
+// ended reports whether a session has expired. t.mu is held.
 func (t *Table[O, D]) ended(s *Session[O, D], now time.Time) bool {
 	return now.Sub(s.seen) >= t.opt.Idle || now.Sub(s.began) >= t.opt.Life
 }
