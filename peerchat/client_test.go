@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/respawnd/respawnd/internal/netclient"
+	"github.com/respawnd/respawnd/internal/nettest"
 )
 
 func TestParseServerLine(t *testing.T) {
@@ -37,36 +38,8 @@ func TestParseServerLine(t *testing.T) {
 // the client and returns what it sent.
 func recited(t *testing.T, lines string) (c *Client, heard func() string) {
 	t.Helper()
-	ln, err := new(net.ListenConfig).Listen(t.Context(), "tcp4", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	read := make(chan []byte, 1)
-	go func() {
-		theirs, err := ln.Accept()
-		if err != nil {
-			read <- nil
-			return
-		}
-		_, _ = io.WriteString(theirs, lines)
-		_ = theirs.(*net.TCPConn).CloseWrite()
-		b, _ := io.ReadAll(theirs) // until ours is closed
-		_ = theirs.Close()
-		read <- b
-	}()
-	ours, err := netclient.DialTCP(t.Context(), ln.Addr().String())
-	if err != nil {
-		t.Fatal(err)
-	}
-	c = NewClient(ours)
-	heard = func() string {
-		_ = c.Close()
-		b := <-read
-		read <- b
-		return string(b)
-	}
-	t.Cleanup(func() { heard(); _ = ln.Close() })
-	return c, heard
+	conn, heard := nettest.Recite(t, lines)
+	return NewClient(conn), heard
 }
 
 func TestClient(t *testing.T) {

@@ -3,47 +3,12 @@ package netclient
 import (
 	"errors"
 	"io"
-	"net"
 	"slices"
 	"strings"
 	"testing"
-)
 
-// recite returns a connection whose other end sends parts, one write each, and
-// closes it. What it is sent is returned by heard, which closes the connection.
-func recite(t *testing.T, parts ...string) (conn net.Conn, heard func() string) {
-	t.Helper()
-	ours, theirs := net.Pipe()
-	sent, read := make(chan struct{}), make(chan []byte, 1)
-	go func() {
-		b, _ := io.ReadAll(theirs) // until ours is closed
-		read <- b
-	}()
-	go func() {
-		defer close(sent)
-		for _, p := range parts {
-			if _, err := theirs.Write([]byte(p)); err != nil {
-				return // ours has been closed
-			}
-		}
-		if len(parts) > 0 {
-			_ = theirs.Close()
-		}
-	}()
-	closed := false
-	heard = func() string {
-		closed = true
-		_ = ours.Close()
-		<-sent
-		return string(<-read)
-	}
-	t.Cleanup(func() {
-		if !closed {
-			heard()
-		}
-	})
-	return ours, heard
-}
+	"github.com/respawnd/respawnd/internal/nettest"
+)
 
 func TestLines_Next(t *testing.T) {
 	t.Parallel()
@@ -62,7 +27,7 @@ func TestLines_Next(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			conn, _ := recite(t, tc.parts...)
+			conn, _ := nettest.Recite(t, tc.parts...)
 			l := NewLines(conn)
 			var got []string
 			for {
@@ -92,7 +57,7 @@ func TestLines_Encrypt(t *testing.T) {
 	}
 	secret := []byte("secret\r\nlast\r\n")
 	flip(secret)
-	conn, heard := recite(t, "clear\r\n"+string(secret[:3]), string(secret[3:9]), string(secret[9:]))
+	conn, heard := nettest.Recite(t, "clear\r\n"+string(secret[:3]), string(secret[3:9]), string(secret[9:]))
 	l := NewLines(conn)
 	for i, want := range []string{"clear", "secret", "last"} {
 		if got, err := l.Next(t.Context()); got != want || err != nil {
