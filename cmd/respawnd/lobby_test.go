@@ -1,0 +1,278 @@
+package main
+
+import (
+	"maps"
+	"net/netip"
+	"slices"
+	"strconv"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/respawnd/respawnd/master/serverbrowse"
+	"github.com/respawnd/respawnd/peerchat"
+	"github.com/respawnd/respawnd/qr2"
+)
+
+// lobbyTitle and lobbyGroup are rooms of the test's game. The operator adds the
+// second one, number 9001.
+const (
+	lobbyTitle = "#GSP!" + testGame
+	lobbyGroup = "#GPG!9001"
+)
+
+// roomFields are the fields that games ask for in a list of group rooms.
+const roomFields = `\hostname\numwaiting\maxwaiting\numservers\numplayers`
+
+// match is two players, the host of a match and one who joins, with a daemon in a
+// process of its own.
+type match struct {
+	t         *testing.T
+	d         *running
+	ann, ben  *chatter
+	staging   string
+	host      *host
+	following *browser // Ben's, with updates
+}
+
+// TestLobby plays what games do from the availability check to the end of a match,
+// over chat, reports and lists.
+func TestLobby(t *testing.T) {
+	t.Parallel()
+	c := startChild(t, t.TempDir())
+	l := &match{t: t, d: &c.running}
+	c.cli("game", "room", "add", testGame, "Beginners", "--id", "9001", "--max", "50")
+	if newUser(t.Context(), c.address["gpsp"], "Ann") == "" {
+		t.Fatal("no account")
+	}
+	l.signOn()
+	l.enterRooms()
+	l.createStagingRoom()
+	l.joinStagingRoom()
+	l.launch()
+	l.leave()
+	c.log.check(t)
+}
+
+// signOn checks that the game is available and signs both players on: Ann with her
+// account, Ben without one.
+func (l *match) signOn() {
+	l.t.Helper()
+	checker := newHost(l.t, l.d.address["qr2"])
+	checker.Instance = 0
+	checker.raw(append([]byte{byte(qr2.KindAvailable), 0, 0, 0, 0}, testGame+"\x00"...))
+	if kind, _ := checker.read(); kind != qr2.KindAvailable {
+		l.t.Errorf("answer to the availability check has kind %d, want %d", kind, qr2.KindAvailable)
+	}
+	l.ann, l.ben = chatGame(l.t, l.d, "*", "Ann"), chatGame(l.t, l.d, "Ben", "")
+	if l.ann.Nick != "Ann-gs" || l.ben.Nick != "Ben" {
+		l.t.Errorf("signed on as %q and %q, want Ann-gs and Ben", l.ann.Nick, l.ben.Nick)
+	}
+}
+
+// group returns the values of the group room in the list of rooms, by field.
+func (l *match) group() map[string]string {
+	l.t.Helper()
+	reply := browse(l.t, l.d).ask(serverbrowse.SendGroups, "", roomFields)
+	for _, e := range reply.Entries {
+		if e.Public.Addr() != netip.AddrFrom4([4]byte{0, 0, 9001 >> 8, 9001 & 255}) {
+			continue
+		}
+		row := make(map[string]string)
+		for i, v := range e.Values {
+			row[reply.Keys[i].Name] = v
+		}
+		return row
+	}
+	l.t.Fatalf("room 9001 is not in the list: %+v", reply)
+	return nil
+}
+
+// enterRooms takes both players through the title room into the group room.
+func (l *match) enterRooms() {
+	l.t.Helper()
+	l.ann.join(lobbyTitle, "@Ann-gs")
+	l.ann.send("MODE " + lobbyTitle)
+	l.ann.hears("324", "Ann-gs", lobbyTitle)
+	l.ben.join(lobbyTitle, "@Ann-gs", "Ben")
+	l.ann.hearsFrom(l.ben, "JOIN", lobbyTitle)
+	l.ben.must(l.ben.SendText(`\username\b_flags`, "GETCKEY", lobbyTitle, "*", "007", "0"))
+	users := map[string]string{}
+	for range 2 {
+		r := l.ben.hears("702", "Ben", lobbyTitle)
+		users[r.Param(2)] = r.Param(4)
+	}
+	l.ben.hears("703", "Ben", lobbyTitle, "007")
+	if want := map[string]string{"Ann-gs": `\X1lsaFvqsX|1\`, "Ben": `\X1lsaFvqsX|0\`}; !maps.Equal(users, want) {
+		l.t.Errorf("members of the title room are %q, want %q", users, want)
+	}
+
+	want := map[string]string{"hostname": "Beginners", "numwaiting": "0", "maxwaiting": "50", "numservers": "0", "numplayers": "0"}
+	if diff := cmp.Diff(want, l.group()); diff != "" {
+		l.t.Errorf("group room before anyone is in it (-want +got):\n%s", diff)
+	}
+	l.ann.join(lobbyGroup, "@Ann-gs")
+	l.ben.join(lobbyGroup, "@Ann-gs", "Ben")
+	eventually(l.t, "the count of two waiting players", func() bool { return l.group()["numwaiting"] == "2" })
+}
+
+// createStagingRoom lets Ann bind her server's port, create its room, and report
+// it, while Ben follows the list of the group room.
+func (l *match) createStagingRoom() {
+	l.t.Helper()
+	register(l.t, l.d, "hostname", "Elsewhere", "numplayers", "3")
+	l.following = browse(l.t, l.d)
+	if r := l.following.ask(serverbrowse.PushUpdates, "groupid=9001", `\hostname\gamemode\numplayers`); len(r.Entries) != 0 {
+		l.t.Errorf("servers of the group room before there is one: %+v", r.Entries)
+	}
+
+	l.host = newHost(l.t, l.d.address["qr2"])
+	l.host.Private = netip.AddrPortFrom(netip.MustParseAddr("192.168.1.20"), l.host.address().Port())
+	l.staging = stagingName(l.ann, l.host.Private)
+	ann, room := l.ann, l.staging
+	ann.join(room, "@Ann-gs")
+	ann.send("MODE " + room)
+	ann.hears("324", "Ann-gs", room)
+	l.host.rules = []string{
+		"hostname", "Ann's arena", "gamemode", "openstaging", "numplayers", "1", "maxplayers", "8", "password", "0", "groupid", "9001",
+	}
+	l.host.players = []string{"Ann-gs"}
+	l.host.register()
+	ann.must(ann.SetMemberKeys(room, "Ann-gs", "b_flags", "sh"))
+	ann.hears("702", "Ann-gs", room, "Ann-gs", "BCAST", `\b_flags\sh`)
+	ann.must(ann.SetTopic(room, "Ann's arena"))
+	ann.hearsFrom(ann, "TOPIC", room, "Ann's arena")
+	ann.send("MODE " + room + " +l 8")
+	ann.hearsFrom(ann, "MODE", room, "+l", "8")
+	ann.send("MODE " + room + " -i+p-s-m+n+t+l+e 8")
+	ann.hearsFrom(ann, "MODE", room)
+	ann.send("MODE " + room)
+	if modes := ann.hears("324", "Ann-gs", room); modes.Param(2) != "+pntle" || modes.Param(3) != "8" {
+		l.t.Errorf("modes of the staging room: %v, want +pntle 8", modes)
+	}
+
+	if p := l.following.nextOf(serverbrowse.PushServer); p.Entry.Public != l.host.address() || p.Entry.Values[1] != "openstaging" {
+		l.t.Errorf("update of the list: %+v, want the staging server %v", p.Entry, l.host.address())
+	}
+	got := l.group()
+	if want := map[string]string{"hostname": "Beginners", "numwaiting": "2", "maxwaiting": "50", "numservers": "1", "numplayers": "1"}; !maps.Equal(got, want) {
+		l.t.Errorf("group room with a server: %v, want %v", got, want)
+	}
+	for filter, want := range map[string]string{
+		"groupid=9001":                       "Ann's arena",
+		"(groupid=9001) AND (numplayers>=0)": "Ann's arena",
+		"groupid is null":                    "Elsewhere",
+		"(groupid=9001) AND (numplayers>1)":  "",
+	} {
+		names := ""
+		for _, row := range list(l.t, l.d, filter, `\hostname`) {
+			names += row["hostname"]
+		}
+		if names != want {
+			l.t.Errorf("filter %s lists %q, want %q", filter, names, want)
+		}
+	}
+}
+
+// joinStagingRoom lets Ben compute the name of the room from his list and join.
+func (l *match) joinStagingRoom() {
+	l.t.Helper()
+	reply := browse(l.t, l.d).ask(0, "groupid=9001", `\hostname`)
+	if len(reply.Entries) != 1 {
+		l.t.Fatalf("list of the group room: %+v", reply.Entries)
+	}
+	room := computedName(reply.Entries[0])
+	if room != l.staging {
+		l.t.Fatalf("the list makes the staging room %s, its host %s", room, l.staging)
+	}
+	if j := l.ben.join(room, "@Ann-gs", "Ben"); j.Topic != "Ann's arena" {
+		l.t.Errorf("the topic of the staging room is %q", j.Topic)
+	}
+	l.ann.hearsFrom(l.ben, "JOIN", room)
+	flags, err := l.ben.MemberKeys(wait(l.t), room, "Ann-gs", "b_flags")
+	if l.ben.must(err); !slices.Equal(flags, []string{"sh"}) {
+		l.t.Errorf("flags of the host %q, want sh", flags)
+	}
+}
+
+// computedName returns the name of a staging room as a joining player computes it
+// from the server's entry in the list.
+func computedName(e serverbrowse.Entry) string {
+	private := e.Local
+	if private.Port() == 0 {
+		private = netip.AddrPortFrom(private.Addr(), e.Public.Port())
+	}
+	return peerchat.StagingName(testGame, e.Public.Addr(), private.Addr(), private.Port())
+}
+
+// launch lets both get ready and Ann start the match.
+func (l *match) launch() {
+	l.t.Helper()
+	ann, ben, room := l.ann, l.ben, l.staging
+	ben.must(ben.SetMemberKeys(room, "Ben", "b_flags", "sr"))
+	for _, x := range []*chatter{ann, ben} {
+		x.hears("702", x.Nick, room, "Ben", "BCAST", `\b_flags\sr`)
+	}
+	for _, text := range []string{`@@@NFO \$flags$\rX\`, "good luck"} {
+		ben.must(ben.Say(room, text))
+		ann.hearsFrom(ben, "PRIVMSG", room, text)
+	}
+	ping := "PNG X1lsaFvqsX " + strconv.Itoa(40)
+	ben.must(ben.Tell(room, ping))
+	ann.hearsFrom(ben, "UTM", room, ping)
+	ann.must(ann.SetMemberKeys(room, "Ann-gs", "b_flags", "shrg"))
+	ben.hears("702", "Ben", room, "Ann-gs", "BCAST", `\b_flags\shrg`)
+	ann.must(ann.Tell(room, "GML 192.168.1.20"))
+	ben.hearsFrom(ann, "UTM", room, "GML 192.168.1.20")
+	ann.must(ann.Say(room, "@@@GML 127.0.0.1/OLD"))
+	ben.hearsFrom(ann, "PRIVMSG", room, "@@@GML 127.0.0.1/OLD")
+
+	l.host.rules[3], l.host.rules[5] = "closedplaying", "2"
+	l.host.heartbeat(qr2.StateChanged)
+	for {
+		p := l.following.nextOf(serverbrowse.PushServer)
+		if v := p.Entry.Values; v[1] == "closedplaying" && v[2] == "2" {
+			break
+		}
+	}
+}
+
+// leave lets the players leave the rooms, and Ann's server the list.
+func (l *match) leave() {
+	l.t.Helper()
+	l.ben.must(l.ben.Part(l.staging, "bye"))
+	l.ben.hearsFrom(l.ben, "PART", l.staging)
+	l.ann.hearsFrom(l.ben, "PART", l.staging, "bye")
+	l.ann.must(l.ann.Quit("Later!"))
+	l.ben.hearsFrom(l.ann, "QUIT", "Later!")
+	l.ann.wantClosed()
+	l.host.must(l.host.Leave())
+	if p := l.following.nextOf(serverbrowse.PushDelete); p.Address != l.host.address() {
+		l.t.Errorf("the list loses %v, want %v", p.Address, l.host.address())
+	}
+	l.ben.join(l.staging, "@Ben") // the room is new: its first member is its operator
+	eventually(l.t, "the count of one waiting player", func() bool {
+		got := l.group()
+		return got["numwaiting"] == "1" && got["numservers"] == "0"
+	})
+}
+
+// Players elsewhere compute the same name as the host from the address that is
+// advertised in place of the host's own.
+func TestStagingRoomOfAdvertisedAddress(t *testing.T) {
+	t.Parallel()
+	d := start(t, t.TempDir(), variable("net.advertise_as", adverted))
+	ann := chat(t, d, "Ann")
+	if ann.Address != netip.MustParseAddr(adverted) {
+		t.Errorf("the host is given the address %v, want %v", ann.Address, adverted)
+	}
+	h := newHost(t, d.address["qr2"], "hostname", "Arena")
+	h.Private = netip.AddrPortFrom(netip.MustParseAddr("192.168.1.20"), h.address().Port())
+	h.register()
+	r := browse(t, d).askAs(outsider)
+	wantOnly(t, "an outsider", r, netip.AddrPortFrom(ann.Address, h.address().Port()))
+	if got, want := computedName(r.Entries[0]), stagingName(ann, h.Private); got != want {
+		t.Errorf("the list makes the staging room %s, its host %s", got, want)
+	}
+	d.stop()
+}
