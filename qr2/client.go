@@ -36,8 +36,8 @@ type Host struct {
 	out []byte
 }
 
-// Table is what a Host reports of its players or teams: names of columns, and a
-// value for each in every row.
+// Table is the table of players or teams that a Host reports: names of columns,
+// and a value for each in every row.
 type Table struct {
 	Columns []string
 	Rows    [][]string
@@ -60,7 +60,7 @@ func (h *Host) Heartbeat(state string) (err error) {
 	return h.Send(h.out)
 }
 
-// AppendHeartbeat appends what Heartbeat sends. NULs in names and values are
+// AppendHeartbeat appends the packet of Heartbeat. NULs in names and values are
 // dropped.
 func (h *Host) AppendHeartbeat(b []byte, state string) (_ []byte, err error) {
 	b = appendHostHeader(b, KindHeartbeat, h.Instance)

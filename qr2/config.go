@@ -32,9 +32,9 @@ type Config struct {
 	Maintenance bool `key:"maintenance" default:"false" live:"true"`
 	// Tell a host why it is refused, true or false. Some games show the text.
 	AddError bool `key:"adderror" default:"true" live:"true"`
-	// Reachability probe, true or false. After a host has proved its address it is
-	// asked again from a second port, to learn whether strangers can reach it. The
-	// second socket takes any free port.
+	// Reachability probe, true or false. After a host has proved its address it
+	// is queried from a second port, to find out whether strangers can reach
+	// it. The second socket uses any free port.
 	Probe bool `key:"probe" default:"true"`
 	// A host that was silent for this long leaves the list, {range}. Hosts speak
 	// every 20 seconds, so the default forgives three lost packets.

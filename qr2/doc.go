@@ -1,10 +1,10 @@
-// Package qr2 takes in what game servers report: QR2 heartbeats over UDP
+// Package qr2 receives the reports of game servers: QR2 heartbeats over UDP
 // (port 27900), the text heartbeats of the protocol before it (QR1) on the same
-// port, and beside them the availability check that every game makes before it
-// starts. It verifies each server and puts it into the list of package master;
-// it answers no lists.
+// port, and the availability check that every game makes before it starts. It
+// verifies each server and adds it to the list of package master; it does not
+// answer list requests.
 //
-// # Who speaks
+// # Packets
 //
 // A host is a game server. Packets from a host begin with the packet kind, ours
 // begin with FE FD:
@@ -38,109 +38,110 @@
 // NUL-terminated, up to an empty name; then players and teams, each as a 16-bit
 // big-endian number of rows, column names up to an empty one, and the values
 // row by row. A value may be empty, so two NULs in a row end nothing. A host
-// whose report does not fit 1,400 bytes leaves players and teams out, counts
-// and all; a host that shuts down sends its own rules alone.
+// whose report does not fit 1,400 bytes leaves out players and teams with their
+// counts; a host that shuts down sends only its own rules.
 //
 // Most heartbeats of a listed server are replaced by the next one before
-// anything reads them. Only the fixed rules are read when one comes (the host's own
-// addresses, natneg, statechanged, gamename). They come before all others, but
-// nothing relies on that: every name is looked at. The sections are kept as text
-// without the rule statechanged. If the text is that of the last heartbeat,
-// nothing is new; else package master has it parsed when it is asked for.
+// anything reads them. Only the fixed rules are parsed on receipt (the host's
+// own addresses, natneg, statechanged, gamename). They usually come first, but
+// every name is checked. The sections are kept as text without the rule
+// statechanged. If the text equals that of the last heartbeat, nothing has
+// changed; else package master has it parsed when a value is read.
 //
-// The rule statechanged says why the heartbeat comes: absent, periodic; 1, the
-// game changed; 2, the host shuts down; 3, it starts or has received nothing from us yet.
+// The rule statechanged is the reason for the heartbeat: absent, periodic; 1,
+// the game changed; 2, the host shuts down; 3, it starts or has received
+// nothing from us yet.
 //
 // # Registration
 //
 // Nothing is listed on a heartbeat alone, because its source address may be
-// forged. The report is kept and the host is sent a challenge,
+// forged. The report is kept and a challenge is sent to the host,
 //
 //	6 random characters, 2 hex digits of options, 8 of its address, 4 of its port
 //
 // which it enciphers with the secret key of its game. A host that answers has
-// proved that it receives what is sent to its address and that it knows the
-// key; its first report is then listed, and it is sent 0x0A. The random characters
+// proved that it receives packets at its address and that it knows the key; its
+// first report is then listed, and 0x0A is sent to it. The random characters
 // are a keyed MAC over its source, its instance key and the minute, so each
-// heartbeat of a host is answered with the same challenge, whether or not the host
-// was forgotten in between. A challenge is accepted once. A host
-// stops repeating itself as soon as it hears anything from us, so a lost
-// challenge is ours to repeat: every second, five times at the most, and only
-// while the unproved address has sent us more bytes than it got.
+// heartbeat of a host is answered with the same challenge, whether or not the
+// host was forgotten in between. A challenge is accepted once. A host stops
+// repeating its heartbeat as soon as it receives anything, so the master has to
+// repeat a lost challenge: every second, five times at the most, and only while
+// the unproved address has sent more bytes than it got.
 //
-// Forged heartbeats must not keep the real hosts of their address off the list. So
-// a heartbeat that is as long as the challenge costs no allowance, and when there
-// are too many hosts that have not answered, those of one address make room for
-// each other (package unproved).
+// Forged heartbeats must not keep the real hosts of their address off the list.
+// So a heartbeat that is as long as the challenge costs no allowance, and when
+// too many hosts have not answered, those of one address displace each other
+// (package unproved).
 //
-// The same source with another instance key is a host that was restarted. It
-// replaces the old record only once it has answered its own challenge. Only the
-// holder of the instance key at that address can change or remove a record, and
-// only one that came from this protocol: the instance keys of others are no
-// secret.
+// The same source with another instance key is a restarted host. It replaces
+// the old record only after it has answered its own challenge. Only the holder
+// of the instance key at that address can change or remove a record, and only a
+// record of this protocol: the instance keys of others are not secret.
 //
-// After a restart of the daemon the saved list is shown for a while. A restored
-// server is challenged on its first packet, whatever that is.
+// After a restart of the daemon the saved list is used for a while. A restored
+// server is challenged on its first packet of any kind.
 //
 // # Messages
 //
-// A browser that wants to join a host behind a NAT has us carry a message to
-// it (0x06). It is repeated with growing gaps until the receipt comes. The host
-// remembers the last ten message keys and delivers each once.
+// A browser that wants to join a host behind a NAT sends a message to it
+// through the master (0x06), which repeats it with growing gaps until the
+// receipt comes. The host remembers the last ten message keys and delivers each
+// once.
 //
 // # Reachability
 //
-// Browsers query a host directly only if the list says that it answers packets
-// from strangers. We query it from a second socket and, if there are any, from
-// sockets on other addresses. Only an answer to another address shows that it
-// answers strangers: a filter may let in the address that a host reports to, at
-// every port. A host that answers the second socket alone is perhaps reachable. If
-// it has NAT negotiation, players are to use that; else it is listed as reachable.
-// A negotiation that succeeded is noted, too.
+// Browsers query a host directly only if the list states that it answers
+// packets from strangers. The master queries it from a second socket and, if
+// there are any, from sockets on other addresses. Only an answer to another
+// address proves that it answers strangers: a filter may accept all ports of
+// the address that a host reports to. A host that answers only the second
+// socket is possibly reachable. If it has NAT negotiation, players should use
+// that; else it is listed as reachable. Successful negotiations are recorded,
+// too.
 //
 // # The text protocol
 //
-// Packets that begin with a backslash are of the older protocol, whose fields
-// are \key\value without lengths:
+// Packets that begin with a backslash belong to the older protocol, whose
+// fields are \key\value without lengths:
 //
 //	host    \heartbeat\PORT\gamename\NAME[\statechanged\[N]] and further fields
 //	us      \status\\secure\CHALLENGE     to that port, and to the source of the heartbeat
 //	host    its rules and players, \validate\PROOF, in one or more packets
 //	any     \echo\TEXT                    sent back as it is, once a second and address
 //
-// A heartbeat says next to nothing, and there is no instance key: a host is
-// known by its address and the port on which it answers queries, and lists show
-// it under these. So the heartbeat only makes us ask, and the answer does the
-// rest: what it says becomes the record, its proof, made with the game's secret
-// key from six letters that cannot be guessed, shows that it comes from there.
-// Fields of the heartbeat that say more are kept behind those of the answer. Package
-// internal/query puts answers together.
+// A heartbeat contains almost nothing, and there is no instance key: a host is
+// identified by its address and query port, which lists show. So the heartbeat
+// only triggers a query. The answer becomes the record, and its proof, made
+// with the game's secret key from six random letters, proves the source.
+// Further fields of the heartbeat are added after those of the answer. Package
+// internal/query reassembles answers.
 //
 // The proof may come from either port. Behind one address there may be several
-// hosts, so a host whose proof came from the source of its heartbeat alone does
-// not take the place of a server of another protocol or game.
+// hosts, so a host whose proof came only from the source of its heartbeat does
+// not replace a server of another protocol or game.
 //
-// A listed host is asked again every 60 to 120 seconds, and soon after each
-// heartbeat, every time with a new challenge: without the right proof nothing
-// that claims to come from it is believed. Some hosts give their proof and their
-// status never in one answer. They are asked for each in turn when they
-// register; later their status is believed while an answer is due from their
-// address. After ten minutes without an answer a host leaves the list.
+// A listed host is queried again every 60 to 120 seconds, and soon after each
+// heartbeat, every time with a new challenge: packets without the right proof
+// are rejected. Some hosts never send their proof and their status in one
+// answer. They are queried for each in turn when they register; later their
+// status is accepted while an answer is due from their address. After ten
+// minutes without an answer a host leaves the list.
 //
 // The end of a host, statechanged 2, looks like a change in some games and can
-// be forged. The host is asked, and leaves if it does not answer
-// three times. The same is done when another game reports from its address.
+// be forged. The host is queried, and leaves if it does not answer three times;
+// so it is when another game reports from its address.
 //
 // Games whose hosts never answer \secure\ (games.Policy.NoSecure) prove their
 // address with \echo\ and eight letters instead. A host that does not answer
-// that either could be forged packet by packet, so it is listed only on networks
-// that the operator trusts. A packet that only repeats our question proves
-// nothing, and no port of this daemon is ever asked.
+// that either could be forged packet by packet, so it is listed only on
+// networks that the operator trusts. A packet that only repeats the query
+// proves nothing, and ports of this daemon are never queried.
 //
-// An address that has proved nothing is sent no more bytes than came from it,
-// over all its ports, but for one query of 22 bytes per verification: a host is
-// asked at two ports, and its heartbeat may be shorter than both questions.
-// Servers of the saved list are asked three times without a heartbeat. They
-// proved their address before, and their next heartbeat may be five minutes
-// away. No \error\ is ever sent: some hosts answer it, without end.
+// An unproved address is sent no more bytes than came from it, over all its
+// ports, but for one query of 22 bytes per verification: a host is queried at
+// two ports, and its heartbeat may be shorter than both queries. Servers of the
+// saved list are queried three times without a heartbeat. They proved their
+// address before, and their next heartbeat may be five minutes away. No \error\
+// is ever sent: some hosts answer it, endlessly.
 package qr2

@@ -21,11 +21,12 @@ var (
 	errTooShort = errors.New("too short")
 )
 
-// maxLocal is how many local addresses a host reports.
+// maxLocal is the maximum number of local addresses that a host reports.
 const maxLocal = 5
 
-// stateName is the one rule that describes the heartbeat and not the server. It
-// comes and goes, so it is left out of the names that a server reports.
+// stateName is the only rule that describes the heartbeat and not the server.
+// It is not in every heartbeat, so it is left out of the names that a server
+// reports.
 const stateName = "statechanged"
 
 // state is the value of the rule statechanged.
@@ -137,10 +138,9 @@ func parseIPv4(b []byte) (netip.Addr, bool) {
 	return netip.AddrFrom4(ip), true
 }
 
-// peek reads only the fixed rules of a heartbeat. That is all that is done for
-// an address that has proved nothing, and also for a listed server: the rest is
-// read when it is asked for. The fixed rules come first, but all names are
-// looked at: a host that has another order is understood too.
+// peek parses only the fixed rules of a heartbeat, for unproved addresses as
+// for listed servers: the rest is parsed when a value is read. The fixed rules
+// usually come first, but all names are checked, so that any order is accepted.
 func peek(p []byte) (f fixed, err error) {
 	if len(p) < header {
 		return f, errTooShort
@@ -153,7 +153,7 @@ scan:
 			end := at + bits.TrailingZeros64(marks)/8
 			if middle < 0 {
 				if end == from {
-					break scan // the empty name behind the last rule
+					break scan // the empty name after the last rule
 				}
 				middle = end
 				continue
@@ -197,7 +197,7 @@ func lastNuls(b []byte) (marks uint64) {
 }
 
 // appendStateless appends the sections of the heartbeat without the rule
-// statechanged, so that what stays the same looks the same.
+// statechanged, so that unchanged reports are equal.
 func (f *fixed) appendStateless(b, sections []byte) []byte {
 	b = append(b, sections[:f.stateFrom]...)
 	rest := sections[f.stateEnd:]
@@ -214,14 +214,14 @@ func (f *fixed) appendStateless(b, sections []byte) []byte {
 	return append(b, rest...)
 }
 
-// reported is what a heartbeat says of a host, in memory of its own.
+// reported is the content of a heartbeat, in memory of its own.
 type reported struct {
 	text   string // the sections without the rule statechanged; never empty
 	natNeg bool
 	local  []netip.AddrPort
 }
 
-// reported returns what the heartbeat with these sections says.
+// reported returns the content of the heartbeat with these sections.
 func (f *fixed) reported(sections []byte) reported {
 	var space [MaxPacket]byte
 	return reported{string(f.appendStateless(space[:0], sections)), f.natNeg, f.local(nil)}
@@ -245,14 +245,14 @@ func cutPair(p []byte) (name, value, rest []byte, ok bool) {
 // from one to the next; it is not safe for concurrent use.
 type parser struct {
 	registry *master.Registry
-	report   *master.Report // what is being filled
+	report   *master.Report // the report being filled
 	names    []string
 	values   [][]byte
 	text     []byte
 }
 
-// decoder reads the reports of listed servers when they are asked for. It
-// implements master.Decoder.
+// decoder parses the reports of listed servers on demand. It implements
+// master.Decoder.
 type decoder struct{ parsers sync.Pool } // of *parser
 
 // NewDecoder returns the decoder of reports as the intake keeps them: the
@@ -283,7 +283,7 @@ func (p *parser) parse(sections []byte, expected master.Shape, into *master.Repo
 }
 
 // rules reads the first section. whole is false if the packet was cut in it;
-// what was complete is kept.
+// complete rules are kept.
 func (p *parser) rules(b []byte, hint *master.Names) (rest []byte, whole bool) {
 	if rest, ok := p.expectedRules(b, hint); ok {
 		return rest, true
@@ -311,8 +311,8 @@ func (p *parser) rules(b []byte, hint *master.Names) (rest []byte, whole bool) {
 	return nil, false
 }
 
-// expectedRules reads the section on the guess that it names what the last one
-// named. It gives up at the first difference.
+// expectedRules parses the section on the assumption that its names equal those
+// of the last one. It gives up at the first difference.
 func (p *parser) expectedRules(b []byte, names *master.Names) (rest []byte, ok bool) {
 	for i := range names.Reported() {
 		name, slot := names.ReportedName(i)
@@ -387,7 +387,7 @@ func (t *tableText) ofTeams() bool {
 	return t.names != nil
 }
 
-// each hands out the values that are kept and returns what follows the table.
+// each yields the kept values and returns the data after the table.
 func (t *tableText) each(add func([]byte)) (rest []byte) {
 	b := t.values
 	for range t.rows {

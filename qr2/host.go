@@ -16,7 +16,7 @@ type Reply struct {
 	Body []byte // part of the packet
 }
 
-// ParseReply reads a packet from a master. ok is false for one that a host
+// ParseReply reads a packet from a master. ok is false for packets that a host
 // would drop.
 func ParseReply(p []byte) (r Reply, ok bool) {
 	if len(p) < replyHeader || p[0] != 0xFE || p[1] != 0xFD {

@@ -8,8 +8,8 @@ import (
 	"github.com/respawnd/respawnd/master"
 )
 
-// keepalive notes a sign of life. A stranger's says nothing that we could use
-// and is not answered; its next heartbeat comes within a minute.
+// keepalive records a sign of life. One from an unknown host is not answered;
+// its next heartbeat comes within a minute.
 func (s *Server) keepalive(w netserve.PacketWriter, p netserve.Packet, key master.Key) drop {
 	if !s.list.Touch(key, master.FromQR2, s.recently()) {
 		return s.restoredKeepalive(w, p, key)
@@ -20,8 +20,8 @@ func (s *Server) keepalive(w netserve.PacketWriter, p netserve.Packet, key maste
 }
 
 // own returns the record of a host that is listed by this protocol. The sources
-// and instance keys of other origins are easily forged: who speaks for those is
-// for others to say.
+// and instance keys of other origins are easily forged, so their records belong
+// to other services.
 func (s *Server) own(key master.Key) (*master.Server, bool) {
 	srv, ok := s.list.Get(key)
 	if !ok || srv.Origin != master.FromQR2 {
@@ -72,7 +72,7 @@ func (s *Server) refresh(w netserve.PacketWriter, p netserve.Packet, old *master
 	return true, notDropped
 }
 
-// update replaces the record if the report says something new.
+// update replaces the record if the report has changed.
 func (s *Server) update(f *fixed, p netserve.Packet, old *master.Server, now time.Time) {
 	sections := p.Data[header:]
 	if f.hasState {
@@ -102,8 +102,8 @@ func (s *Server) leave(key master.Key, game string) {
 	s.mu.Unlock()
 }
 
-// recently is a time within the last tick or so: near enough to say when a listed
-// server was last seen, and cheaper than the time itself.
+// recently is a time within about the last tick: precise enough for the last
+// sign of life of a server, and cheaper than time.Now.
 func (s *Server) recently() time.Time {
 	if t := s.clock.Load(); t != nil {
 		return *t

@@ -51,8 +51,8 @@ type messageTable struct {
 	perHost map[master.Key]int
 }
 
-// newMessageTable returns an empty table. Keys start anywhere: hosts remember
-// those that they were sent before the daemon was restarted.
+// newMessageTable returns an empty table. Keys start at a random value: hosts
+// remember those of before a restart of the daemon.
 func newMessageTable() messageTable {
 	var first [4]byte
 	_, _ = rand.Read(first[:]) // never returns an error
@@ -80,7 +80,7 @@ func (t *messageTable) remove(id messageID) bool {
 	return true
 }
 
-// forget drops what is on its way to a host that is gone.
+// forget drops the unconfirmed messages to a host that is gone.
 func (t *messageTable) forget(host master.Key) {
 	if t.perHost[host] == 0 {
 		return
@@ -147,7 +147,7 @@ func (s *Server) receipt(p netserve.Packet, key master.Key) drop {
 	return notDropped
 }
 
-// repeatMessages sends what was not confirmed and gives up what never was.
+// repeatMessages repeats unconfirmed messages and gives up old ones.
 func (s *Server) repeatMessages(w netserve.PacketWriter, now time.Time) {
 	type copyOf struct {
 		id messageID

@@ -37,7 +37,7 @@ type pending struct {
 	expires   time.Time
 }
 
-// budget is what a source that has proved nothing has sent and was sent.
+// budget counts the bytes sent and received by an unproved source.
 type budget struct {
 	hosts   int // pending ones
 	in, out int // bytes
@@ -75,8 +75,8 @@ func (t *pendingTable) get(k master.Key) *pending {
 	return v
 }
 
-// add adds a host, which then is one of at most limit. It returns how many others
-// had to go.
+// add adds a host, which then is one of at most limit. It returns the number of
+// others removed for it.
 func (t *pendingTable) add(k master.Key, limit int) (v *pending, gone int) {
 	for {
 		crowded, full := t.hosts.Full(k.Source, limit)
@@ -108,17 +108,17 @@ func (t *pendingTable) remove(k master.Key) {
 	}
 }
 
-// progress is what follows from a packet of a host that has to prove itself.
+// progress is the result of a packet from an unverified host.
 type progress struct {
 	challenge string
 	send      bool // the challenge: the packets of the source pay for it
 	fresh     bool // the host was not in the table
-	gone      int  // others that had to make room
+	gone      int  // number of others removed for it
 }
 
-// hear takes a packet of n bytes of a host, which starts its verification or
-// continues it; the host then is one of at most limit. said is what a heartbeat
-// reported, empty if the packet was none.
+// hear handles a packet of n bytes of a host, which starts or continues its
+// verification; the table has at most limit hosts. said is the content of a
+// heartbeat, empty for other packets.
 func (t *pendingTable) hear(k master.Key, via netip.Addr, n int, g games.Game, said reported, limit int, now time.Time) (h progress) {
 	v := t.get(k)
 	if h.fresh = v == nil; h.fresh {
@@ -165,8 +165,8 @@ type again struct {
 	text string
 }
 
-// advance returns the challenges that are due at now, and the hosts whose time is
-// over, which leave the table.
+// advance returns the challenges that are due at now, and the expired hosts,
+// which it removes from the table.
 func (t *pendingTable) advance(now time.Time) (due []again, gone []*pending) {
 	for k, v := range t.hosts.All() {
 		switch {
@@ -184,8 +184,8 @@ func (t *pendingTable) advance(now time.Time) (due []again, gone []*pending) {
 	return due, gone
 }
 
-// letters are what the random part of a challenge is made of. 64 of them would
-// waste no randomness, but these are the ones that hosts have always been sent.
+// letters is the alphabet of the random part of a challenge, the same as the
+// original's.
 const letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
 
 // lettersOf returns n letters and digits computed from a number, n <= 8.
@@ -204,8 +204,8 @@ func (t *pendingTable) challenge(k master.Key, g games.Game, now time.Time) stri
 	return challengeText(t.challenges.Current(k.Source, instanceBytes(k), now), g, k.Source)
 }
 
-// right reports whether a host has answered its challenge, or the one that it was
-// sent when it was in the table before.
+// right reports whether a host has answered its challenge, or that of its
+// previous verification.
 func (t *pendingTable) right(v *pending, answer []byte, now time.Time) bool {
 	if gamespy.CheckAny(v.game.Secrets, v.challenge, answer) {
 		return true

@@ -11,7 +11,7 @@ import (
 	"github.com/respawnd/respawnd/master"
 )
 
-// Bounds of the reachability probe. It is sent to verified hosts alone.
+// Bounds of the reachability probe, which is sent only to verified hosts.
 const (
 	probeTries   = 3
 	probeEvery   = 2 * time.Second // between tries
@@ -53,8 +53,8 @@ type vantage struct {
 	w  netserve.PacketWriter
 }
 
-// seeing returns the vantages on other addresses than via, to which a host talks;
-// none if that is not known.
+// seeing returns the vantages on addresses other than via, the one that the
+// host reports to; none if that is unknown.
 func seeing(all []vantage, via netip.Addr) (list []vantage) {
 	if !via.IsValid() {
 		return nil
@@ -74,7 +74,8 @@ func (s *Server) allVantages() []vantage {
 	return s.vantages
 }
 
-// add queues a host. When the queue is full the host keeps what is known of it.
+// add queues a host. If the queue is full, the findings about the host do not
+// change.
 func (q *probeQueue) add(k master.Key, via netip.Addr, prequery bool, now time.Time) {
 	if len(q.fifo) >= maxProbes || q.queued[k.Source] {
 		return
@@ -84,7 +85,7 @@ func (q *probeQueue) add(k master.Key, via netip.Addr, prequery bool, now time.T
 	q.fifo = append(q.fifo, probeJob{key: k, via: via, prequery: prequery, due: now})
 }
 
-// probe asks the hosts that are due and gives up those that never answered.
+// probe queries the hosts that are due and gives up those that never answered.
 func (s *Server) probe(w netserve.PacketWriter, now time.Time) {
 	s.queueAll(now)
 	var out, over []probeJob
@@ -106,7 +107,7 @@ func (s *Server) probe(w netserve.PacketWriter, now time.Time) {
 		j := q.fifo[0]
 		q.fifo = q.fifo[1:]
 		delete(q.queued, j.key.Source)
-		j.number, j.tries, j.due = rand.Uint32(), 1, now.Add(probeEvery) // it only tells answers apart; the address is proved
+		j.number, j.tries, j.due = rand.Uint32(), 1, now.Add(probeEvery) // it only distinguishes answers; the address is proved
 		q.asked[j.key.Source] = &j
 		out = append(out, j)
 	}
@@ -167,7 +168,7 @@ func (s *Server) ask(w netserve.PacketWriter, vantages []vantage, j *probeJob) {
 	}
 }
 
-// probeHandler takes what comes to the sockets that probe.
+// probeHandler handles the packets of the probing sockets.
 type probeHandler struct {
 	s  *Server
 	at netip.Addr // of a vantage; zero: it is the second socket
@@ -223,8 +224,8 @@ func (s *Server) foundNear(k master.Key) {
 	}
 }
 
-// found notes what a probe learned. That negotiation reached a host counts for
-// more than that we alone did.
+// found records the findings of a probe. A successful negotiation has priority
+// over an answer to this daemon only.
 func (s *Server) found(k master.Key, reached master.Reached) {
 	srv, ok := s.own(k)
 	if !ok {
@@ -241,7 +242,7 @@ func (s *Server) found(k master.Key, reached master.Reached) {
 	s.note(k.Source, srv.Game, verdictOf(reached))
 }
 
-// verdictOf returns the verdict for what a probe learned.
+// verdictOf returns the verdict for the findings of a probe.
 func verdictOf(reached master.Reached) verdicts.Verdict {
 	switch reached {
 	case master.ReachedDirect:
@@ -253,9 +254,9 @@ func verdictOf(reached master.Reached) verdicts.Verdict {
 	}
 }
 
-// Negotiated notes that players got to the host at an address by NAT negotiation.
-// It counts for hosts that say they support it: reports of negotiations can be
-// forged, and must not take a host's direct way away.
+// Negotiated records that players reached the host at an address by NAT
+// negotiation. It applies only to hosts that claim to support it: reports of
+// negotiations can be forged, and must not replace the direct way to a host.
 func (s *Server) Negotiated(a netip.AddrPort) {
 	srv, ok := s.list.At(a)
 	if !ok || srv.Origin != master.FromQR2 || !srv.NATNeg || srv.Findings.Reached >= master.ReachedNegotiated {

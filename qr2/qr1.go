@@ -78,7 +78,7 @@ func (t *textIntake) echo(w netserve.PacketWriter, p netserve.Packet) drop {
 	return notDropped
 }
 
-// textHeartbeat is what a heartbeat says. The slices lie in the packet.
+// textHeartbeat is a parsed heartbeat. The slices are parts of the packet.
 type textHeartbeat struct {
 	game    []byte
 	port    uint16 // on which the host answers queries; 0: the source port
@@ -86,7 +86,7 @@ type textHeartbeat struct {
 	extra   int    // number of further fields
 }
 
-// readTextHeartbeat reads \heartbeat\PORT\gamename\NAME and what follows it. It
+// readTextHeartbeat parses \heartbeat\PORT\gamename\NAME and further fields. It
 // does not allocate.
 func readTextHeartbeat(packet []byte) (h textHeartbeat, err error) {
 	for s := gamespy.ScanFields(packet); s.Next(); {
@@ -114,7 +114,7 @@ func readTextHeartbeat(packet []byte) (h textHeartbeat, err error) {
 	return h, nil
 }
 
-// parsePort reads a decimal port; 0 if it is none.
+// parsePort parses a decimal port; 0 if it is invalid.
 func parsePort(b []byte) uint16 {
 	n := 0
 	for _, c := range b {
@@ -129,11 +129,11 @@ func parsePort(b []byte) uint16 {
 	return uint16(n)
 }
 
-// maxExtra is how many further fields of a heartbeat are kept.
+// maxExtra is the maximum number of further fields of a heartbeat that are
+// kept.
 const maxExtra = 64
 
-// furtherFields returns the fields of a heartbeat that say something about the
-// server.
+// furtherFields returns the fields of a heartbeat that describe the server.
 func furtherFields(packet []byte) (extra []query.Field) {
 	for s := gamespy.ScanFields(packet); s.Next() && len(extra) < maxExtra; {
 		switch name := strings.ToLower(string(s.Key())); name {
@@ -167,7 +167,7 @@ func (t *textIntake) heartbeat(w netserve.PacketWriter, p netserve.Packet) drop 
 	if srv, ok := t.s.list.At(key.Source); ok && !srv.Restored {
 		switch {
 		case srv.Origin == master.FromQR2:
-			return dropUnexpected // it speaks the newer protocol too, which says more
+			return dropUnexpected // it also uses the newer protocol, which reports more
 		case srv.Origin == master.FromQR1 && srv.Key == key:
 			// Another game on this address is believed once the listed one is
 			// silent: this packet may be forged.
@@ -181,8 +181,7 @@ func (t *textIntake) heartbeat(w netserve.PacketWriter, p netserve.Packet) drop 
 	return t.introduce(w, p, key, h)
 }
 
-// sameGame reports whether a host says that it plays the game that it is listed
-// under.
+// sameGame reports whether a host reports the game that it is listed under.
 func (t *textIntake) sameGame(said []byte, game string) bool {
 	if string(said) == game {
 		return true
@@ -232,7 +231,7 @@ func (t *textIntake) noteText(a netip.AddrPort, game string, v verdicts.Verdict)
 	t.s.opt.Verdicts.Note(textService, a, game, v)
 }
 
-// The two questions of the text protocol, and what proves that they arrived.
+// The two queries of the text protocol, and their proofs.
 const (
 	askStatus = `\status\`
 	askSecure = `\secure\`

@@ -79,8 +79,8 @@ func (t *textIntake) proof(w netserve.PacketWriter, a asked, st *query.Status, n
 	}
 }
 
-// askApart asks a host for its proof alone: its answer had the status without the
-// proof.
+// askApart queries a host for its proof only: its answer had the status without
+// the proof.
 func (t *textIntake) askApart(w netserve.PacketWriter, a asked, st *query.Status, now time.Time) drop {
 	named, _ := st.Get("gamename")
 	out := t.table.askAlone(a.host, named, now)
@@ -101,7 +101,7 @@ func (t *textIntake) echoed(w netserve.PacketWriter, p netserve.Packet, text []b
 }
 
 // admit lists a host that has proved itself. apart: its proof came without its
-// status, so it is asked for that at once.
+// status, which is queried at once.
 func (t *textIntake) admit(w netserve.PacketWriter, a asked, st *query.Status, apart bool, now time.Time) drop {
 	h := a.host
 	r, ok := t.table.proved(a)
@@ -221,7 +221,7 @@ func (t *textIntake) news(a asked, st *query.Status, now time.Time) drop {
 	return notDropped
 }
 
-// renew replaces the record of a listed host if its answer says something new.
+// renew replaces the record of a listed host if its answer has changed.
 func (t *textIntake) renew(h *textHost, st *query.Status, r textRecord, now time.Time) {
 	old, ok := t.s.list.Get(h.key)
 	if !ok || old.Origin != master.FromQR1 {

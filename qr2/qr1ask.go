@@ -16,7 +16,7 @@ func (t *textIntake) sendQueries(w netserve.PacketWriter, out []textQuery) {
 	}
 }
 
-// tick asks the hosts that are due and gives up those that never answered.
+// tick queries the hosts that are due and gives up those that never answered.
 // probe may be nil.
 func (t *textIntake) tick(w, probe netserve.PacketWriter, now time.Time) {
 	if !t.adopted.Swap(true) {
@@ -50,8 +50,8 @@ func (t *textIntake) stillListed(h *textHost) bool {
 	return ok && srv.Origin == master.FromQR1 && srv.Game == h.game.Name
 }
 
-// gone notes that a host did not answer: one that was being verified, or one
-// whose heartbeat may have been its last. The table does not have it any more.
+// gone records that a host did not answer: during its verification, or after a
+// heartbeat that may have been its last. The table no longer has it.
 func (t *textIntake) gone(h *textHost) {
 	if !h.listed {
 		if !h.saved {
@@ -104,7 +104,7 @@ func (t *textIntake) reachedNear(k master.Key) {
 	}
 }
 
-// reached notes what the sockets that probe learned.
+// reached records the findings of the probing sockets.
 func (t *textIntake) reached(k master.Key, reached master.Reached) {
 	srv, ok := t.s.list.Get(k)
 	if !ok || srv.Origin != master.FromQR1 {

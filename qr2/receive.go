@@ -11,8 +11,8 @@ import (
 	"github.com/respawnd/respawnd/master"
 )
 
-// Here a packet comes in. What hosts that are listed send is handled in listed.go,
-// what others send in register.go, the text protocol in qr1.go.
+// This file receives packets. Those of listed hosts are handled in listed.go,
+// those of others in register.go, the text protocol in qr1.go.
 
 // ServePacket handles one datagram. It touches memory only.
 func (s *Server) ServePacket(w netserve.PacketWriter, p netserve.Packet) {
@@ -64,9 +64,9 @@ func (s *Server) handle(w netserve.PacketWriter, p netserve.Packet) (dropped dro
 	}
 }
 
-// explain notes why a packet was dropped if no verdict was noted on it: the operator
-// would look for it on the way. The verdict on a listed server stays, since the
-// packet may be forged.
+// explain notes the reason for which a packet was dropped if it has no verdict
+// yet; otherwise the operator would look for a network problem. The verdict on
+// a listed server stays, since the packet may be forged.
 func (s *Server) explain(p netserve.Packet, reason drop) {
 	switch reason {
 	case dropOversized, dropForeign, dropShort, dropUnknownKind, dropCDKey, dropOurs, dropMalformed, dropUnexpected, dropUnlisted:

@@ -73,8 +73,8 @@ func (s *Server) farewell(key master.Key) drop {
 	return notDropped
 }
 
-// restoredKeepalive takes a keepalive of a host that is not listed, or listed
-// from the saved list alone. The latter is challenged at once: it knew its
+// restoredKeepalive handles a keepalive of a host that is not listed, or only
+// restored from the saved list. The latter is challenged at once: it knew its
 // instance key, and its next heartbeat may be a minute away.
 func (s *Server) restoredKeepalive(w netserve.PacketWriter, p netserve.Packet, key master.Key) drop {
 	srv, ok := s.own(key)
@@ -88,8 +88,8 @@ func (s *Server) restoredKeepalive(w netserve.PacketWriter, p netserve.Packet, k
 	return s.challenge(w, p, key, g, reported{})
 }
 
-// challenge starts or continues with a verification. said is what came in a
-// heartbeat, empty if none did.
+// challenge starts or continues with a verification. said is the content of a
+// heartbeat, empty for other packets.
 func (s *Server) challenge(w netserve.PacketWriter, p netserve.Packet, key master.Key, g games.Game, said reported) drop {
 	s.mu.Lock()
 	h := s.pending.hear(key, p.To, len(p.Data), g, said, s.live.Load().MaxPending, time.Now())
@@ -175,8 +175,8 @@ func (s *Server) response(w netserve.PacketWriter, p netserve.Packet, key master
 	return s.welcome(w, p, v, now)
 }
 
-// repeatedResponse tells a listed server once more that it is listed: the
-// first word of it may have been lost.
+// repeatedResponse sends a listed server another confirmation: the first one
+// may have been lost.
 func (s *Server) repeatedResponse(w netserve.PacketWriter, p netserve.Packet, key master.Key) drop {
 	if srv, ok := s.own(key); !ok || srv.Restored || len(p.Data) < replyHeader {
 		return dropUnexpected
@@ -185,7 +185,8 @@ func (s *Server) repeatedResponse(w netserve.PacketWriter, p netserve.Packet, ke
 	return notDropped
 }
 
-// welcome lists a verified host and tells it so, or why not.
+// welcome lists a verified host and sends it the confirmation, or the reason
+// for a refusal.
 func (s *Server) welcome(w netserve.PacketWriter, p netserve.Packet, v *pending, now time.Time) drop {
 	if s.opt.Banned.Has(v.key.Source.Addr()) {
 		return s.unwelcome(w, p, v, errBanned)
@@ -217,8 +218,8 @@ func (s *Server) welcome(w netserve.PacketWriter, p netserve.Packet, v *pending,
 // errBanned is why a verified host on a banned address is not listed.
 var errBanned = errors.New("banned")
 
-// unwelcome tells a verified host why it is not listed. Its address is proved,
-// so the answer may be longer than the question.
+// unwelcome sends a verified host the reason why it is not listed. Its address
+// is proved, so the answer may be longer than the request.
 func (s *Server) unwelcome(w netserve.PacketWriter, p netserve.Packet, v *pending, err error) drop {
 	verdict, text, reason := verdicts.Malformed, textMalformed, dropMalformed
 	switch {

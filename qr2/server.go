@@ -31,8 +31,8 @@ type Options struct {
 
 	Banned  netserve.AddrSet // may not list servers
 	Trusted netserve.AddrSet // not bound by Config.UnprovedRate; with a game that has no proof, they need none
-	// Own tells which addresses are those of this daemon, which are never asked;
-	// nil: none.
+	// Own reports whether an address belongs to this daemon, which is never
+	// queried; nil: none does.
 	Own func(netip.AddrPort) bool
 	// Locate returns the country (ISO 3166 alpha-2) and region of an address,
 	// empty if unknown; nil: unknown. It is called once per registration and
@@ -48,12 +48,12 @@ type Options struct {
 // live is a Config that is in force. It is not changed.
 type live struct {
 	*Config
-	// unproved bounds what is taken from addresses that have proved nothing, but
-	// for heartbeats that are as long as what they are answered with.
+	// unproved limits the packets from unproved addresses, except heartbeats
+	// that are as long as their answers.
 	unproved *netserve.Limiter
 }
 
-// Reload takes over the live keys from the next packet on.
+// Reload applies the live keys from the next packet on.
 func (s *Server) Reload(c *Config) {
 	s.live.Store(&live{c, netserve.NewLimiter(netserve.LimiterOptions{Rate: float64(c.UnprovedRate), Burst: c.UnprovedBurst})})
 }
@@ -106,7 +106,8 @@ func New(opt Options) *Server {
 	return s
 }
 
-// tickEvery is how often challenges, messages and probes are looked at.
+// tickEvery is the interval at which challenges, messages and probes are
+// checked.
 const tickEvery = 100 * time.Millisecond
 
 // Serve takes packets from conn until ctx ends. probe is a second socket, on
@@ -133,7 +134,7 @@ func (s *Server) Serve(ctx context.Context, conn, probe *netserve.PacketConn, fa
 	return g.Wait()
 }
 
-// tick repeats what was not answered.
+// tick repeats unanswered packets.
 func (s *Server) tick(ctx context.Context, conn, probe *netserve.PacketConn) {
 	t := time.NewTicker(tickEvery)
 	defer t.Stop()
@@ -167,9 +168,9 @@ func (s *Server) Expired(srv *master.Server) {
 	s.mu.Unlock()
 }
 
-// Replaced tells a host that the registry dropped it for a newcomer. The owner of
-// the registry calls it. The address of the host is proved, so the text may be
-// longer than its last packet.
+// Replaced informs a host that the registry dropped it for a newcomer. The
+// owner of the registry calls it. The address of the host is proved, so the
+// text may be longer than its last packet.
 func (s *Server) Replaced(srv *master.Server) {
 	s.note(srv.Key.Source, srv.Game, verdicts.Replaced)
 	s.mu.Lock()
