@@ -10,7 +10,7 @@ import (
 	"github.com/respawnd/respawnd/storage"
 )
 
-// access is what files and store say about addresses. It never changes.
+// access holds the rules of files and store for addresses. It is immutable.
 type access struct {
 	banned, exempt, blocked, multi *ruleSet
 
@@ -73,7 +73,7 @@ func (s *Server) filesChanged() bool {
 	return slices.ContainsFunc(files[:], (*ruleFile).changed)
 }
 
-// bansChanged takes over a change of the store's bans, or of what is over.
+// bansChanged applies a change of the store's bans, or of the expired ones.
 func (s *Server) bansChanged() {
 	s.reading.Lock()
 	s.changeAccess(time.Now())
@@ -81,7 +81,7 @@ func (s *Server) bansChanged() {
 	s.enforce()
 }
 
-// changeAccess makes what is in force again. Server.reading is held.
+// changeAccess rebuilds the rules in force. Server.reading is held.
 func (s *Server) changeAccess(now time.Time) *access {
 	old := s.access.Load()
 	acc := &access{
@@ -108,8 +108,8 @@ func (s *Server) changeAccess(now time.Time) *access {
 	return acc
 }
 
-// maxBanItems is how many items fit all parts of a list, with the longest
-// addresses and verification strings.
+// maxBanItems is the number of items that fit all parts of a list, with the
+// longest addresses and verification strings.
 const maxBanItems = zandronum.MaxBanParts * ((zandronum.MaxBanPart - 4 - maxVerification) / (1 + 15 + 1))
 
 // storeTexts appends the bans of the store that concern Zandronum.

@@ -19,7 +19,7 @@ var (
 	ErrNotBanList = errors.New("something else came than the ban list")
 )
 
-// AnswerError is what the master answers instead of the list.
+// AnswerError is an answer of the master in place of the list.
 type AnswerError zandronum.Answer
 
 func (e AnswerError) Error() string { return fmt.Sprintf("answer to a list request: number %d", e) }
@@ -27,8 +27,8 @@ func (e AnswerError) Error() string { return fmt.Sprintf("answer to a list reque
 // ClientRevision is a revision of game servers that take the ban list in parts.
 const ClientRevision = 1761882777
 
-// maxWaiting is how many messages of the master a GameServer keeps until they are
-// read.
+// maxWaiting is the number of unread messages of the master that a GameServer
+// keeps.
 const maxWaiting = 256
 
 // GameServer is a Zandronum server. Serve must run while the other methods are
@@ -43,8 +43,8 @@ type GameServer struct {
 	messages chan []byte
 }
 
-// NewGameServer returns a game server of revision ClientRevision. tell returns the
-// messages that answer a query; nil: the server is silent.
+// NewGameServer returns a game server of revision ClientRevision. tell returns
+// the messages that answer a query; nil: queries are not answered.
 func NewGameServer(p *netclient.Packets, verification string, tell func(zandronum.Query) [][]byte) *GameServer {
 	return &GameServer{
 		Packets: p, Verification: []byte(verification), Revision: ClientRevision,
@@ -52,7 +52,7 @@ func NewGameServer(p *netclient.Packets, verification string, tell func(zandronu
 	}
 }
 
-// Serve answers queries, and keeps what the master sends, until the socket is
+// Serve answers queries, and keeps the master's messages, until the socket is
 // closed.
 func (s *GameServer) Serve() {
 	var m []byte
@@ -146,13 +146,13 @@ func (s *GameServer) Register(ctx context.Context, enforces bool) (zandronum.Ban
 	return l, err
 }
 
-// Launcher asks for the list.
+// Launcher requests the list.
 type Launcher struct {
 	*netclient.Packets
 	in []byte
 }
 
-// List asks for the list once and reads it.
+// List requests the list once and reads it.
 func (l *Launcher) List(ctx context.Context) ([]netip.AddrPort, error) {
 	if err := l.Ask(zandronum.ListVersion); err != nil {
 		return nil, err

@@ -35,8 +35,8 @@ type Config struct {
 	// Servers kept in memory at a time that have not yet verified their address,
 	// {range}.
 	MaxPending int `key:"max_pending" default:"8192" range:"1 to 10000000" live:"true"`
-	// Verification requests per second to one address that are longer than what
-	// asked for them, {range}. Only servers of old builds get such.
+	// Verification requests per second to one address that are longer than the
+	// challenge before them, {range}. Only servers of old builds get such.
 	UnprovedRate int `key:"unproved_rate" default:"20" range:"1 to 1000000" live:"true"`
 	// Such requests to one address at once before the rate applies, {range}.
 	UnprovedBurst int `key:"unproved_burst" default:"60" range:"1 to 1000000" live:"true"`
@@ -52,13 +52,13 @@ type Config struct {
 	// no bound. Their requests may be forged. Addresses of listed servers and those
 	// in net.trusted do not count.
 	ListsTotal int `key:"lists_total" default:"2000" range:"0 to 10000000" live:"true"`
-	// Address under which servers with a private or loopback address are listed for
-	// everybody, those in their own network included. It is net.advertise_as, too,
-	// where that is empty. Empty: net.advertise_as decides.
+	// Address under which servers with a private or loopback address are listed
+	// for all clients, including those in their own network. It also replaces
+	// an empty net.advertise_as. Empty: net.advertise_as decides.
 	AdvertiseAs netip.Addr `key:"advertise_as" live:"true"` // zero: off
-	// Networks whose servers are listed, at most 256. Empty: everybody's.
+	// Networks whose servers are listed, at most 256. Empty: all.
 	AllowServers []netip.Prefix `key:"allow_servers" live:"true"`
-	// Networks that are sent the list, at most 256. Empty: everybody.
+	// Networks that get the list, at most 256. Empty: all.
 	AllowLaunchers []netip.Prefix `key:"allow_launchers" live:"true"`
 	// Asks listed servers for their name, map and players, true or false.
 	Query bool `key:"query" default:"true" live:"true"`

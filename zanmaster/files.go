@@ -94,8 +94,8 @@ func (f *ruleFile) read() error {
 	return err
 }
 
-// checkFiles reads the ban files of a directory as Serve does and returns what
-// is wrong with them, every bad line with file and line.
+// checkFiles reads the ban files of a directory as Serve does and returns their
+// errors, every bad line with file and line.
 func checkFiles(dir string) error {
 	var errs []error
 	for _, name := range FileNames() {
@@ -104,9 +104,8 @@ func checkFiles(dir string) error {
 	return errors.Join(errs...)
 }
 
-// checkReadable returns which ban files of a directory cannot be read. A file that
-// is missing and lines that are wrong are no mistakes here: Reload leaves out
-// both.
+// checkReadable returns which ban files of a directory cannot be read. Missing
+// files and invalid lines are not errors here: Reload skips both.
 func checkReadable(dir string) error {
 	var errs []error
 	for _, name := range FileNames() {

@@ -8,7 +8,8 @@ import (
 	"github.com/respawnd/respawnd/internal/advertise"
 )
 
-// mostGiven is how many forms of a list are kept for different askers.
+// mostGiven is the maximum number of forms of a list that are kept for
+// different askers.
 const mostGiven = 64
 
 // given keeps a list with private servers in the forms that askers on different
@@ -37,8 +38,8 @@ func (l *lists) givenTo(a advertise.Asker) (list *lists, left int) {
 	return list, left
 }
 
-// entriesFor returns the entries of the list as an asker is given them. Servers
-// behind one address and port are one.
+// entriesFor returns the entries of the list for an asker. Servers with one
+// address and port are merged.
 func (l *lists) entriesFor(a advertise.Asker) []entry {
 	entries := make([]entry, 0, l.servers)
 	for _, b := range l.blocks {

@@ -25,7 +25,7 @@ const (
 )
 
 // gate bounds what launchers get: a list is hundreds of times longer than its
-// request, whose source may be forged. Nothing in it concerns game servers.
+// request, whose source may be forged. It does not apply to game servers.
 type gate struct {
 	mu sync.Mutex // guards the fields below
 
@@ -51,7 +51,7 @@ func newGate() *gate {
 func (g *gate) takeOver(c *Config) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if g.perNet != c.ListsPerNet { // else what was spent stays spent
+	if g.perNet != c.ListsPerNet { // otherwise the spent budget is lost
 		g.perNet, g.nets = c.ListsPerNet, newNetBudget(c.ListsPerNet)
 	}
 	g.window, g.total = c.ListWindow, c.ListsTotal
@@ -65,8 +65,8 @@ func newNetBudget(lists int) *netserve.Limiter {
 	})
 }
 
-// garbage silences a source for a while. Its address alone is not enough: one
-// forged packet would keep everybody behind it from the list.
+// garbage silences a source, address and port, for a while. If it silenced the
+// whole address, one forged packet would block all launchers there.
 func (g *gate) garbage(a netip.AddrPort, now time.Duration) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -109,8 +109,8 @@ func (g *gate) knock(a netip.AddrPort, now time.Duration) decision {
 }
 
 // spend takes a list from the budgets and reports whether they allow it. free
-// addresses wait for nothing; they and those that proved themselves use up
-// nothing of the total. at is now on the clock of the gate.
+// addresses never wait; they and proved ones do not use the total budget. at is
+// now on the clock of the gate.
 func (g *gate) spend(a netip.Addr, free, proved bool, now time.Time, at time.Duration) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -202,14 +202,14 @@ func (s *Server) oldLauncher(w netserve.PacketWriter, p netserve.Packet, now tim
 	return notDropped
 }
 
-// lists returns the list as it is now.
+// lists returns the present list.
 func (s *Server) lists() *lists {
 	l, left := s.lister.current()
 	s.capped(&s.tell, l, left, zandronum.MaxListPackets)
 	return l
 }
 
-// listsFor returns the list as it is now, as an asker is given it.
+// listsFor returns the present list for an asker.
 func (s *Server) listsFor(asker netip.Addr) *lists {
 	l, left := s.lists().givenTo(s.opt.Addresses.Asker(asker))
 	s.capped(&s.tell, l, left, zandronum.MaxListPackets)

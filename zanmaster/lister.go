@@ -12,14 +12,14 @@ import (
 	"github.com/respawnd/respawnd/master"
 )
 
-// lists is the list in the forms in which it is sent. It never changes; the
-// bytes are shared by all who are sent them.
+// lists is the list in its encoded forms. It is immutable; all answers share
+// the bytes.
 type lists struct {
 	serial  uint64   // of the last change of the game in the registry
 	packets [][]byte // coded
 	servers int
 	blocks  []zandronum.Block
-	given   *given // the same list for askers who are given other addresses; nil: there are none
+	given   *given // the list for askers that get other addresses; nil: none
 
 	old     sync.Once
 	oldData []byte
@@ -44,7 +44,8 @@ type entry struct {
 
 func compareEntries(a, b entry) int { return strings.Compare(a.text, b.text) }
 
-// manyChanges is from how many changes on everything is read again.
+// manyChanges is the number of changes from which on the whole list is read
+// again.
 const manyChanges = 64
 
 // lister follows the registry and keeps the list coded.
@@ -54,7 +55,7 @@ type lister struct {
 
 	mu      sync.Mutex // guards the fields below
 	read    bool       // entries are those of serial seen
-	seen    uint64     // serial up to which changes are known
+	seen    uint64     // serial up to which changes are applied
 	entries []entry    // sorted
 	byKey   map[master.Key]entry
 	buf     []master.Change
@@ -72,8 +73,8 @@ func (l *lister) takeOver(c *Config) {
 	l.now.Store(nil)
 }
 
-// current returns the list as it is now. left is the number of servers that had
-// no room in it, for the first caller.
+// current returns the present list. left is the number of servers that had no
+// room in it, for the first caller.
 func (l *lister) current() (list *lists, left int) {
 	serial := l.registry.Serial(zandronum.Game)
 	if list = l.now.Load(); list != nil && list.serial == serial {
@@ -95,7 +96,7 @@ func (l *lister) current() (list *lists, left int) {
 	return list, left
 }
 
-// follow takes over what changed and reports whether the list is another one.
+// follow applies the changes and reports whether the list has changed.
 func (l *lister) follow() (changed bool) {
 	if l.read {
 		var ok bool
@@ -112,8 +113,8 @@ func (l *lister) follow() (changed bool) {
 	return true
 }
 
-// readAll reads the whole list. The serial is asked for first: what happens
-// meanwhile is then a change that is looked at again.
+// readAll reads the whole list. The serial is read first, so that changes made
+// meanwhile are read again.
 func (l *lister) readAll() {
 	l.seen = l.registry.LastSerial()
 	l.entries, l.read = l.entries[:0], true
@@ -160,8 +161,8 @@ func (l *lister) entryOf(srv *master.Server) (e entry, ok bool) {
 	if srv.Origin != master.FromZandronum && srv.Origin != master.Static {
 		return e, false
 	}
-	// A known server is in the registry only if it may be seen. Of a restored
-	// server there is nothing but its record.
+	// A known server is in the registry only if it may be listed. A restored
+	// server has only its record.
 	if enforces, _ := srv.Rules.Get(zandronum.RuleEnforces); l.hide && srv.Restored && enforces == "0" {
 		return e, false
 	}

@@ -7,9 +7,10 @@ import (
 	"github.com/respawnd/respawnd/internal/netserve"
 )
 
-// What Config.NotEnforcing says of servers that do not enforce the ban list.
+// The values of Config.NotEnforcing, for servers that do not enforce the ban
+// list.
 const (
-	hide = "hide" // they are in no list at all; what the original does
+	hide = "hide" // they are in no list, as with the original
 	show = "show" // they are listed like the others
 	mark = "mark" // they are listed, and their record has a warning
 )
@@ -17,13 +18,13 @@ const (
 // live is a Config that is in force. It is not changed.
 type live struct {
 	*Config
-	// unproved bounds, per address, the verification requests that are longer than
-	// the challenge that asked for them, and the answers to banned addresses.
+	// unproved limits, per address, the verification requests that are longer
+	// than the challenge before them, and the answers to banned addresses.
 	unproved *netserve.Limiter
 }
 
-// Reload takes over the live keys at once: servers that may not be listed any
-// more leave the list, hidden ones that may come into it.
+// Reload applies the live keys at once: servers that may no longer be listed
+// leave the list, and hidden ones that may be listed enter it.
 func (s *Server) Reload(c *Config) {
 	s.takeOver(c)
 	s.enforce()

@@ -91,10 +91,11 @@ func (s *Server) answer(w netserve.PacketWriter, p netserve.Packet, a zandronum.
 	}
 }
 
-// explain notes why a packet was dropped if no verdict was noted on it: the operator
-// would look for it on the way. The verdict on a listed server stays, since the
-// packet may be forged. A packet that decodes to nothing may be a
-// launcher's, so it gets a verdict only if it is recognised.
+// explain notes the reason for which a packet was dropped if it has no verdict
+// yet; otherwise the operator would look for a network problem. The verdict on
+// a listed server stays, since the packet may be forged. A packet that decodes
+// to nothing may be a launcher's, so it gets a verdict only if it is
+// recognised.
 func (s *Server) explain(p netserve.Packet, reason drop) {
 	switch reason {
 	case dropOversized, dropEmpty, dropUnknown, dropMalformed:

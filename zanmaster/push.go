@@ -11,9 +11,9 @@ import (
 const (
 	// partEvery is the time between two parts of a ban list to one server.
 	partEvery = 10 * time.Millisecond
-	// partsAtOnce is how many parts are sent to all servers in that time.
+	// partsAtOnce is the number of parts sent to all servers in that time.
 	partsAtOnce = 64
-	// receiptWait is how long a receipt is waited for until the list is sent
+	// receiptWait is the time without a receipt after which the list is sent
 	// again. It doubles every time, up to receiptMost.
 	receiptWait = 11 * time.Second
 	receiptMost = 15 * time.Minute
@@ -22,14 +22,14 @@ const (
 // push is how far a server is with the ban list. The zero value has none.
 type push struct {
 	has     uint64  // version that it acknowledged; 0: none
-	sending *access // what it is sent; nil: nothing yet
+	sending *access // the list being sent; nil: none yet
 	part    int     // number of the next part
 	item    int     // first item of the next part
 	whole   bool    // all parts are sent, the receipt is missing
 	tries   int     // how often all parts were sent without a receipt
 	due     time.Time
-	// earlier is set while a receipt may still come for what was sent before:
-	// the next one may be that, and does not count.
+	// earlier is set while a receipt for an earlier list may still come: the
+	// next one may be that, and does not count.
 	earlier bool
 }
 

@@ -3,8 +3,8 @@ package zanmaster
 import "time"
 
 // recent remembers keys for a fixed time, at most a fixed number of them: when
-// it is full, the one that was added first makes room. Its user guards
-// it. Times are those of Server.now.
+// it is full, the oldest is removed. The caller must synchronize access. Times
+// are those of Server.now.
 type recent[K comparable] struct {
 	life time.Duration
 	most int
@@ -42,7 +42,7 @@ func (r *recent[K]) add(k K, now time.Duration) {
 	r.queue = append(r.queue, added[K]{k, now})
 }
 
-// forget drops the keys whose time is over.
+// forget drops the expired keys.
 func (r *recent[K]) forget(now time.Duration) {
 	for r.first < len(r.queue) && now-r.queue[r.first].at >= r.life {
 		r.drop()

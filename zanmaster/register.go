@@ -62,8 +62,8 @@ func verdictOn(reason drop) verdicts.Verdict {
 	}
 }
 
-// heartbeat takes the sign of life of a known server. It reports false if this
-// is none: the server is not known, was restarted, or was taken off the list.
+// heartbeat handles the heartbeat of a known server. It returns false if the
+// server is unknown, was restarted, or was removed from the list.
 func (s *Server) heartbeat(p netserve.Packet, c zandronum.Challenge, now time.Time) bool {
 	var n notes
 	defer func() { s.noteAll(n) }()
@@ -114,7 +114,8 @@ func (s *Server) introduce(w netserve.PacketWriter, p netserve.Packet, c zandron
 	return dropped
 }
 
-// serversPerAddr returns how many servers an address may have; 0: no bound.
+// serversPerAddr returns the maximum number of servers of an address; 0: no
+// limit.
 func (s *Server) serversPerAddr(a netip.Addr, now time.Time) int {
 	if live := s.live.Load(); !s.free(a, now) {
 		return live.ServersPerAddress
@@ -174,8 +175,8 @@ func (s *Server) verify(p netserve.Packet, got zandronum.Verification, now time.
 
 func (h *host) key() master.Key { return master.Key{Source: h.addr} }
 
-// place puts a known server into the list or takes it out, as the configuration says,
-// and returns why it could not be listed. Server.mu is held.
+// place lists or removes a known server according to the configuration, and
+// returns the reason if it could not be listed. Server.mu is held.
 func (s *Server) place(h *host, n *notes) (dropped drop) {
 	live := s.live.Load()
 	if !live.shows(h.enforces) {
@@ -207,11 +208,11 @@ func (s *Server) place(h *host, n *notes) (dropped drop) {
 	}
 }
 
-// slack is how much longer than here a server may be silent in the registry:
-// known servers leave through expire.
+// slack is the additional lifetime of a server in the registry: known servers
+// are removed by expire.
 const slack = 10 * time.Second
 
-// record makes the record of a server, with what was found out about it before.
+// record makes the record of a server, keeping earlier findings.
 func (s *Server) record(h *host, live *live) (master.Server, error) {
 	srv := master.Server{
 		Key: h.key(), Game: zandronum.Game, Origin: master.FromZandronum,
@@ -267,11 +268,11 @@ func (s *Server) expire(now time.Time) {
 // registry calls it.
 func (s *Server) Expired(srv *master.Server) { s.note(srv.Key.Source, verdicts.Expired) }
 
-// Replaced notes that the registry dropped a server for a newcomer, which its
-// protocol cannot tell it. The owner of the registry calls it.
+// Replaced handles that the registry dropped a server for a newcomer. The
+// protocol cannot inform the server. The owner of the registry calls it.
 func (s *Server) Replaced(srv *master.Server) { s.note(srv.Key.Source, verdicts.Replaced) }
 
-// enforce applies bans and configuration to the servers that are known already.
+// enforce applies bans and configuration to the known servers.
 func (s *Server) enforce() {
 	now := time.Now()
 	reason := func(a netip.Addr) drop {
@@ -317,7 +318,8 @@ func (s *Server) enforce() {
 	s.wakeUp()
 }
 
-// misplaced reports whether the list does not show a server as the configuration says.
+// misplaced reports whether the listing of a server does not match the
+// configuration.
 func (s *Server) misplaced(h *host, live *live) bool {
 	if !h.listed || !live.shows(h.enforces) {
 		return h.listed != live.shows(h.enforces)

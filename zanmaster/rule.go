@@ -12,7 +12,7 @@ import (
 )
 
 // pattern is a set of IPv4 addresses: those that agree with value in the bits
-// of mask. Prefixes and octets that may be anything both have this form.
+// of mask. Both prefixes and free octets have this form.
 type pattern struct {
 	mask, value uint32
 }
@@ -51,7 +51,7 @@ const (
 	maxLine    = 4096  // bytes
 )
 
-// parseRule reads a line. ok is false for a line that says nothing.
+// parseRule parses a line. ok is false for an empty line or a comment.
 //
 //	address [<mm/dd/yyyy hh:mm>] [:comment]
 //
@@ -172,9 +172,9 @@ func cover(lo, hi uint32) (list []pattern) {
 	}
 }
 
-// appendTexts appends the pattern in the form that game servers know: dotted,
-// "*" for an octet that may be anything. A prefix that ends within an octet
-// becomes up to 128 of them.
+// appendTexts appends the pattern in the form of game servers: dotted, with "*"
+// for a free octet. A prefix that ends within an octet becomes up to 128 of
+// them.
 func (p pattern) appendTexts(list []string) []string {
 	for shift := 24; shift >= 0; shift -= 8 {
 		octet := uint8(p.mask >> shift)
@@ -245,9 +245,9 @@ func (s *ruleSet) has(a netip.Addr, now time.Time) bool {
 // len returns the number of rules.
 func (s *ruleSet) len() int { return len(s.rules) }
 
-// texts appends the rules that are not over at now in the form that game
-// servers know, until there are more than can be sent, and returns when the
-// first of them will be over; zero: never.
+// texts appends the rules that have not expired at now in the form of game
+// servers, until there are more than can be sent, and returns the earliest
+// expiry; zero: never.
 func (s *ruleSet) texts(list []string, now time.Time) ([]string, time.Time) {
 	var next time.Time
 	for _, r := range s.rules {

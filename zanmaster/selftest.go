@@ -18,8 +18,9 @@ import (
 )
 
 const (
-	// trialRetry is how long the launcher of the self-test waits until it asks again.
-	// An address that asks too soon is answered once in about three seconds.
+	// trialRetry is the time after which the launcher of the self-test repeats
+	// its request. An address that requests too soon is answered once in about
+	// three seconds.
 	trialRetry = time.Second
 	trialTries = 5
 )
@@ -51,8 +52,8 @@ func (c *Config) findServer(ctx context.Context, t *service.Trial) error {
 	if err := registerTrial(ctx, s); err != nil {
 		return err
 	}
-	// There is no good-bye. But a server that does not enforce the ban list is
-	// hidden at once, unless the operator lists such.
+	// The protocol has no goodbye. But a server that does not enforce the ban
+	// list is hidden at once, unless the operator lists such servers.
 	defer func() { _ = s.Announce(false) }()
 
 	servers, err := askTrialList(ctx, t.Address("zanmaster"))
@@ -84,7 +85,7 @@ func registerTrial(ctx context.Context, s *GameServer) error {
 	return err
 }
 
-// askTrialList asks for the list until something arrives.
+// askTrialList requests the list until an answer arrives.
 func askTrialList(ctx context.Context, server string) (servers []netip.AddrPort, err error) {
 	conn, err := netclient.Dial(ctx, server)
 	if err != nil {

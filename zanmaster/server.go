@@ -33,7 +33,7 @@ type Options struct {
 	// list. Config.AdvertiseAs comes first.
 	Addresses *advertise.Table
 
-	Bans     *bans.Table   // those of scope zandronum and all count; nil: the files alone
+	Bans     *bans.Table   // those of scope zandronum and all are used; nil: only the files
 	Verdicts *verdicts.Log // nil: none are noted
 
 	// Locate returns the country (ISO 3166 alpha-2) and region of an address,
@@ -72,8 +72,8 @@ type Server struct {
 
 	tell, tellOld rate.Sometimes // that a list, and the old form of one, is too long
 
-	// reading is held while files are read and what is in force is replaced, so
-	// that changes come into force in their order.
+	// reading is held while files are read and the rules in force are replaced,
+	// so that changes take effect in order.
 	reading                                   sync.Mutex
 	banFile, exemptFile, blockFile, multiFile *ruleFile
 
@@ -141,7 +141,7 @@ func (s *Server) logProblems(err error) {
 	s.opt.Log.Warn().Err(err).Msg("ban file has a mistake")
 }
 
-// idle is how long the ticker rests when nothing is under way.
+// idle is the tick interval while idle.
 const idle = time.Second
 
 // tick does what is due: expiry, ban lists, changed files.
@@ -168,12 +168,12 @@ func (s *Server) tick(ctx context.Context, w netserve.PacketWriter) {
 	}
 }
 
-// ticker says when something is due.
+// ticker signals when something is due.
 type ticker struct {
 	poll, expire time.Time
 }
 
-// step does what is due at now and returns how long to rest.
+// step does what is due at now and returns the time until the next step.
 func (s *Server) step(w netserve.PacketWriter, due *ticker, now time.Time) time.Duration {
 	if s.opt.BanFilesPoll > 0 && !now.Before(due.poll) {
 		due.poll = now.Add(s.opt.BanFilesPoll)

@@ -20,7 +20,8 @@ import (
 func (c *Config) Describe() service.Descriptor {
 	d := service.Descriptor{
 		Title: "Zandronum", Shows: true, Origins: []master.Origin{master.FromZandronum}, Bans: storage.ScopeZandronum, Steps: c.steps(),
-		// What servers and launchers of Zandronum, and of what came before it, look up.
+		// The host names that servers and launchers of Zandronum, and of its
+		// predecessor, look up.
 		Hosts: []string{"master.zandronum.com", "skulltag.servegame.com"},
 		Files: c.files, Check: c.check,
 	}
@@ -39,7 +40,7 @@ func (c *Config) files(dataDir string) map[string]string {
 	return files
 }
 
-// check returns what is wrong with the ban files.
+// check returns the errors of the ban files.
 func (c *Config) check(dataDir string, when service.Moment) error {
 	err := c.checkFolder()
 	switch when {
@@ -94,8 +95,8 @@ func (s *Server) unlisted() (list []service.Unlisted) {
 	return list
 }
 
-// reload takes over the live keys and reads the ban files. Lines that cannot be read
-// are logged; the others are in force.
+// reload applies the live keys and reads the ban files. Invalid lines are
+// logged; the others take effect.
 func (s *Server) reload(c *Config, env *service.Env) {
 	s.Reload(c)
 	err := s.readFiles()

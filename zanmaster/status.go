@@ -10,7 +10,7 @@ import (
 type Host struct {
 	Addr        netip.AddrPort
 	Revision    uint32
-	Enforces    bool // the ban list, as it says
+	Enforces    bool // it claims to enforce the ban list
 	Listed      bool
 	First, Seen time.Time
 	BanList     bool // it has acknowledged the ban list that is in force

@@ -11,7 +11,7 @@ func (s *Server) note(a netip.AddrPort, v verdicts.Verdict) {
 	s.opt.Verdicts.Note(serviceName, a, zandronum.Game, v)
 }
 
-// notes are verdicts that are noted when no lock is held any more.
+// notes are verdicts to note after all locks are released.
 type notes []verdicts.Noted
 
 func (n *notes) add(a netip.AddrPort, v verdicts.Verdict) {
