@@ -9,9 +9,9 @@ import (
 	"github.com/respawnd/respawnd/internal/ascii"
 )
 
-// Catalog is the set of games that the daemon knows. Any number of goroutines may
-// read it while another replaces its content; readers take no lock. The zero value
-// is an empty catalogue.
+// Catalog is the set of known games. Any number of goroutines may read it while
+// another replaces its content; readers take no lock. The zero value is an
+// empty catalogue.
 type Catalog struct {
 	current atomic.Pointer[index]
 }
@@ -39,17 +39,19 @@ func NewCatalog(layers ...[]Game) (*Catalog, error) {
 	return c, nil
 }
 
-// Replace makes the layers, the lowest first, the whole content of the catalogue.
-// A record of a game that a lower layer has too changes only the fields it states:
-// secrets and rooms as whole lists, the policy switch by switch, everything else
-// value by value. The layers are copied and stay the caller's.
+// Replace makes the layers, the lowest first, the whole content of the
+// catalogue. A record of a game that a lower layer has too changes only the
+// fields it states: secrets and rooms as whole lists, the policy switch by
+// switch, everything else value by value. The layers are copied.
 //
-// If anything is wrong, the catalogue stays as it is and the *InvalidError names
-// all bad records. A game may occur once in a layer, a room id once in all.
+// If any record is invalid, the catalogue does not change and the *InvalidError
+// names all bad records. A game may occur once in a layer, a room id once in
+// all.
 func (c *Catalog) Replace(layers ...[]Game) error { return c.ReplaceBeside(nil, layers...) }
 
-// ReplaceBeside is Replace for a catalogue beside rooms that are kept elsewhere,
-// given by id with the game that each belongs to. Built-in rooms give way to them.
+// ReplaceBeside is Replace for a catalogue beside rooms that are kept
+// elsewhere, given by id with the game that each belongs to. They have priority
+// over built-in rooms.
 func (c *Catalog) ReplaceBeside(rooms map[uint32]string, layers ...[]Game) error {
 	next, err := build(layers, rooms)
 	if err != nil {
@@ -182,11 +184,12 @@ func (c *Catalog) HiddenRooms() []HiddenRoom {
 	return nil
 }
 
-// Additions returns what list, usually an imported one, adds to the catalogue, as
-// records for a higher layer. A game that the catalogue lacks comes as it is. Of a
-// game that it has only new secrets come, behind the known ones, and an id or a
-// title if none is known: such lists are older and shorten long secrets, so they
-// must not decide which secret is preferred. Secrets beyond MaxSecrets are left out.
+// Additions returns what list, usually an imported one, adds to the catalogue,
+// as records for a higher layer. A game that the catalogue lacks is added
+// unchanged. For an existing game only new secrets are added, after the known
+// ones, and an id or a title if none is known: such lists are older and shorten
+// long secrets, so they must not determine the preferred secret. Secrets beyond
+// MaxSecrets are left out.
 func (c *Catalog) Additions(list []Game) []Game {
 	var out []Game
 	for _, g := range list {
@@ -271,13 +274,13 @@ func newIndex(merged map[string]*Game, whose rooms, probs *problems) *index {
 	return idx
 }
 
-// rooms tells which rooms are the operator's.
+// rooms records which rooms are the operator's.
 type rooms struct {
-	beside map[uint32]string // by id: the game of a room that is no part of the layers
+	beside map[uint32]string // by id: the game of a room that is not part of the layers
 	own    map[string]bool   // games whose rooms are the operator's
 }
 
-// addRooms takes over the rooms of the games whose rooms are the operator's, or of
+// addRooms adds the rooms of the games whose rooms are the operator's, or of
 // the others.
 func (idx *index) addRooms(probs *problems, whose rooms, own bool) {
 	for i := range idx.games {
@@ -335,7 +338,7 @@ func (idx *index) addAliases(probs *problems) {
 	}
 }
 
-// union returns a with the strings of b that it lacks behind it, as a new slice.
+// union returns a followed by the strings of b that it lacks, as a new slice.
 func union(a, b []string) []string {
 	out := slices.Clone(a)
 	for _, s := range b {

@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// Facts are what is special about playing a game online. The zero value says that
-// nothing is known to be: the game asks for the names of the default domain, signs
+// Facts are the peculiarities of a game's online mode. The zero value means
+// that none are known: the game looks up the names of the default domain, signs
 // in with unique nicks of namespace 1, and its needs are not recorded.
 type Facts struct {
 	// Domains take the place of the default domain in the names that clients
@@ -26,7 +26,7 @@ type Facts struct {
 	Needs []Service
 	// Uses are further services that the game asks and can be played without.
 	Uses []Service
-	// Via is what a player must do beside DNS, in words; empty: nothing.
+	// Via describes the steps that a player must take besides DNS; empty: none.
 	Via string
 	// Aliases are other names of the same game, such as regional builds and demos, at most
 	// MaxAliases. An alias belongs to one record and has no aliases of its own.
@@ -56,7 +56,7 @@ type Key struct {
 	Type uint8
 }
 
-// String returns the key as lists of keys have it: with ":" and its type behind it
+// String returns the key as in lists of keys: followed by ":" and its type
 // unless it is text.
 func (k Key) String() string {
 	if k.Type == 0 {
@@ -244,8 +244,8 @@ func (f Facts) clone() Facts {
 	return f
 }
 
-// inherit fills what f does not say from the facts of the game that it is an alias
-// of. An alias has no aliases.
+// inherit fills missing facts of f from the game that it is an alias of. An
+// alias has no aliases.
 func (f Facts) inherit(of Facts) Facts {
 	if f.Namespace == 0 {
 		f.Namespace, f.Partner = of.Namespace, of.Partner

@@ -1,11 +1,11 @@
-// Package games is the catalogue of games: what a game is called, which secret
-// keys prove it, on which port its hosts answer, and which exceptions it needs.
+// Package games is the catalogue of games: their names, secret keys, query
+// ports and exceptions.
 //
 // A catalogue is built from layers: the embedded list, the operator's file, the
 // overrides in the store. A later layer changes only the fields it states; see
 // [Game] for what counts as stated. The package also reads and writes the YAML
 // form of the list, imports the two lists that circulate in the community, and
-// knows the host names that the original clients resolve.
+// generates the host names that the original clients resolve.
 //
 // It is not for live servers (package master), not for keeping overrides
 // (package storage), and it opens no file and no socket.
@@ -18,8 +18,8 @@ import (
 const (
 	// DefaultQueryPort is the query port of a game whose record names none.
 	DefaultQueryPort = 6500
-	// QueryChallenge is the backend flag of games whose hosts want a challenge
-	// before they answer a query.
+	// QueryChallenge is the backend flag of games whose hosts require a
+	// challenge before they answer a query.
 	QueryChallenge uint16 = 0x80
 )
 
@@ -39,7 +39,7 @@ type Game struct {
 	// Name identifies the game: lower case, 1 to MaxNameLen characters of
 	// a-z, 0-9, '_' and '-'.
 	Name string
-	// Title is what people read, at most MaxTextLen bytes of UTF-8.
+	// Title is the display name, at most MaxTextLen bytes of UTF-8.
 	Title string
 	// Secrets are the secret keys. The first is the one to encrypt with, any of
 	// them may prove a host. Without a secret the game is listed but unusable.
@@ -47,10 +47,10 @@ type Game struct {
 	Secrets []string
 	// ID is the numeric game id of the account and statistics services; 0: unknown.
 	ID int
-	// QueryPort is the port on which hosts answer queries unless they say
-	// otherwise. In the catalogue it is never 0.
+	// QueryPort is the default port on which hosts answer queries. In the
+	// catalogue it is never 0.
 	QueryPort uint16
-	// BackendFlags go into the query challenge and the list header as they are.
+	// BackendFlags are copied into the query challenge and the list header.
 	BackendFlags uint16
 	// DisabledServices are the bits of the availability answer; see Availability.
 	DisabledServices uint32
@@ -60,14 +60,14 @@ type Game struct {
 	Rooms []Room
 	// Policy holds the exceptions of this game. Layers merge it switch by switch.
 	Policy Policy
-	// Facts are what is special about playing the game online. Layers merge them
+	// Facts are the peculiarities of the game's online mode. Layers merge them
 	// value by value and list by list.
 	Facts
 	// Given marks fields that are stated although they are zero. It is empty in
 	// the catalogue.
 	Given Fields
-	// Source says where the record comes from; in the catalogue it names the
-	// topmost layer that has a record of the game.
+	// Source is the origin of the record; in the catalogue it names the topmost
+	// layer that has a record of the game.
 	Source Source
 }
 
@@ -118,24 +118,24 @@ type Field struct {
 // right for nearly every game.
 type Policy struct {
 	// StrictAvailability: On answers "gone" while the game has no secret, Off
-	// answers by the record alone, Inherit leaves it to the service's setting.
+	// answers by the record only, Inherit leaves it to the service's setting.
 	StrictAvailability Switch
 	// NoSecure: On is for QR1 games whose hosts never answer \secure\; an answer
 	// to a query proves their address instead. Inherit is Off.
 	NoSecure Switch
-	// StrictLegacyValidate: On lets only clients with a correct \validate\ answer
-	// read the old list without encryption, Off lets everybody, Inherit leaves it
-	// to the service's setting.
+	// StrictLegacyValidate: On lets only clients with a correct \validate\
+	// answer read the old list without encryption, Off lets all clients,
+	// Inherit leaves it to the service's setting.
 	StrictLegacyValidate Switch
 
-	// SecondLogin says which sessions a login of a player displaces who is signed in
-	// already; empty leaves it to the service's setting.
+	// SecondLogin determines which sessions the login of a player who is
+	// already signed in displaces; empty leaves it to the service's setting.
 	SecondLogin SecondLogin
-	// AutoAccept: On makes buddies of two players who have asked each other,
-	// without an answer of the other player. Games with friend codes need it.
+	// AutoAccept: On makes buddies of two players with mutual requests, without
+	// an answer. Games with friend codes need it.
 	AutoAccept Switch
-	// SymmetricDelete: On makes who removes a buddy disappear from the list of
-	// that buddy too.
+	// SymmetricDelete: On also removes a player from the list of a buddy that
+	// the player removes.
 	SymmetricDelete Switch
 	// NoUserID: On reports the user id as 0 at login. Some games of handhelds
 	// want that.
@@ -145,14 +145,14 @@ type Policy struct {
 	A2S Switch
 }
 
-// SecondLogin says what happens when a player signs in a second time.
+// SecondLogin is the effect of a second sign-in of a player.
 type SecondLogin string
 
 // The second logins.
 const (
 	KickProfile SecondLogin = "profile" // the session of the same profile ends
 	KickUser    SecondLogin = "user"    // the sessions of all profiles of the account end
-	AllowSecond SecondLogin = "allow"   // both go on
+	AllowSecond SecondLogin = "allow"   // both sessions continue
 )
 
 // Or returns l, or general if l leaves it open.
@@ -222,8 +222,7 @@ func (g Game) Availability(strict bool) uint32 {
 	return bits
 }
 
-// states reports whether the record says something about field f, whose value is
-// zero or not.
+// states reports whether the record states field f, even with a zero value.
 func (g Game) states(f Fields, nonZero bool) bool { return nonZero || g.Given&f != 0 }
 
 // overlay returns g with the fields that top states. It shares the slices of both.

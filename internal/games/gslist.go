@@ -43,7 +43,8 @@ func splitGSList(line []byte) (title, name, secret string, ok bool) {
 	return title, name, string(chars[end:]), true
 }
 
-// parseGSList returns the good lines, and how many there were that are not blank.
+// parseGSList returns the valid lines, and the number of lines that are not
+// blank.
 func parseGSList(data []byte, source Source, probs *problems) (list []Game, read int, err error) {
 	at := source
 	for line := range bytes.Lines(data) {

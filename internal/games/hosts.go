@@ -24,7 +24,7 @@ const (
 // maxDomainLen leaves room for the longest name in front of the domain.
 const maxDomainLen = 190
 
-// serverIndexes is how many list hosts there are: ms0 to ms19.
+// serverIndexes is the number of list hosts: ms0 to ms19.
 const serverIndexes = 20
 
 // What HostNames and WriteHosts reject.
@@ -44,7 +44,7 @@ func serverIndex(game string) int {
 	return int(h % serverIndexes)
 }
 
-// Purpose says what clients want from a host, with its usual port.
+// Purpose is the purpose of a host for clients, with its usual port.
 type Purpose string
 
 // What clients resolve names for.
@@ -68,7 +68,7 @@ const (
 	ForGame         Purpose = "names of this game alone"
 )
 
-// HostName is a name that clients resolve, and what for.
+// HostName is a name that clients resolve, with its purpose.
 type HostName struct {
 	Name string
 	For  Purpose
@@ -79,8 +79,8 @@ type HostName struct {
 	Foreign bool
 }
 
-// LeadsHere reports whether the name may lead to this machine, where served tells
-// which services run.
+// LeadsHere reports whether the name may resolve to this machine; served
+// returns the state of services.
 func (h HostName) LeadsHere(served func(Service) Served) bool {
 	return !h.Foreign || h.Service == "" || served(h.Service) == Running
 }
@@ -153,11 +153,11 @@ func (g Game) DomainsBeside(operator []string) []string {
 	return union(g.Domains, own)
 }
 
-// HostNames returns every name that clients of the game and of its aliases resolve
-// when they were built for, or changed to, the domain; no name twice, names of one purpose behind
-// each other, the game's further Hosts last. Automatch clients use a game of their
-// own, mostly the name with "am" behind it. The error is ErrBadName or
-// ErrBadDomain.
+// HostNames returns every name that clients of the game and of its aliases
+// resolve when they were built for, or changed to, the domain; without
+// duplicates, grouped by purpose, the game's further Hosts last. Automatch
+// clients use a game of their own, mostly the name followed by "am". The error
+// is ErrBadName or ErrBadDomain.
 func (g Game) HostNames(domain string) ([]HostName, error) {
 	domain = ascii.ToLower(domain)
 	if !ValidName(g.Name) {
@@ -207,11 +207,12 @@ func under(name, domain string) bool {
 	return ok && (rest == "" || rest[len(rest)-1] == '.')
 }
 
-// WriteHosts writes lines for a hosts file that send the clients of a game to ip:
-// address and name, everything else as # comments. Names for which leads is false,
-// because their service does not run, stand in comments with the reason. domains are the operator's; none means DefaultDomain. Clients of that
-// time know IPv4 only, so ip must be an IPv4 address that a host can have. Nothing
-// is written if an argument is refused.
+// WriteHosts writes lines for a hosts file that send the clients of a game to
+// ip: address and name, everything else as # comments. Names for which leads is
+// false, because their service does not run, are written as comments with the
+// reason. domains are the operator's; none means DefaultDomain. Clients of that
+// time support only IPv4, so ip must be an IPv4 address that a host can have.
+// Nothing is written if an argument is refused.
 func WriteHosts(w io.Writer, g Game, ip netip.Addr, domains []string, leads func(HostName) bool) error {
 	ip = ip.Unmap()
 	if !ip.Is4() || ip.IsUnspecified() || ip.IsMulticast() || ip == netip.AddrFrom4([4]byte{255, 255, 255, 255}) {

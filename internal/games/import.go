@@ -10,13 +10,13 @@ import (
 	"unicode/utf8"
 )
 
-// ErrUnknownFormat is returned for a file that is none of the known lists.
+// ErrUnknownFormat is returned for a file in none of the known formats.
 var ErrUnknownFormat = errors.New("not a known list of games: want YAML, game_list.tsv, gslist.cfg or a dump of OpenSpy's or UniSpy's database")
 
 // Format is the form of a list of games.
 type Format string
 
-// The forms that Import knows.
+// The formats of Import.
 const (
 	FormatYAML   Format = "yaml"   // see ParseYAML
 	FormatTSV    Format = "tsv"    // game_list.tsv: columns between tabs
@@ -24,8 +24,8 @@ const (
 	FormatSQL    Format = "sql"    // a dump of OpenSpy's or UniSpy's database
 )
 
-// Report says what became of the records of a file:
-// Read is the number of games returned plus Merged plus Refused.
+// Report is the result of an import: Read is the number of games returned plus
+// Merged plus Refused.
 type Report struct {
 	Format Format
 	// Read is the number of records in the file.
@@ -43,12 +43,13 @@ type Report struct {
 // Import reads a list of games. Its form is recognised by the content or, if that leaves
 // it open, by the extension of name, which is otherwise only used in messages.
 //
-// A bad record is left out and reported. Records of the same game become one: the
-// first wins wherever both say something, and the secrets of the later ones follow
-// those of the first. Games come in the order of the file.
+// A bad record is left out and reported. Records of the same game are merged:
+// values of the first have priority, and the secrets of later ones follow those
+// of the first. Games come in the order of the file.
 //
-// The error is ErrUnknownFormat, ErrTooLarge, ErrTooManyRecords, an error of r, or
-// what makes a YAML file no list of games at all; there are no games then.
+// The error is ErrUnknownFormat, ErrTooLarge, ErrTooManyRecords, an error of r,
+// or the error of a YAML file that is not a list of games; no games are
+// returned then.
 func Import(r io.Reader, name string) ([]Game, Report, error) {
 	source := Source{Origin: FromFile, File: name}
 	list, report, err := importFrom(r, source)
@@ -122,7 +123,7 @@ func mergeDuplicates(list []Game, probs *problems) []Game {
 	return out
 }
 
-// detect tells the form by the first line that says something, then by the name.
+// detect determines the format by the first significant line, then by the name.
 func detect(data []byte, name string) Format {
 	if looksLikeSQL(data) {
 		return FormatSQL
@@ -173,8 +174,8 @@ func decodeText(b []byte) string {
 	return s.String()
 }
 
-// windowsRune returns what code page 1252 has at 0x80 to 0x9F. Places that it
-// leaves empty are U+FFFD.
+// windowsRune returns the character of code page 1252 at 0x80 to 0x9F, U+FFFD
+// if it has none.
 func windowsRune(c byte) rune {
 	const page = "€\uFFFD‚ƒ„…†‡ˆ‰Š‹Œ\uFFFDŽ\uFFFD\uFFFD‘’“”•–—˜™š›œ\uFFFDžŸ"
 	i := 0

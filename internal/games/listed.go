@@ -3,15 +3,15 @@ package games
 // maxListedName is the longest name of a game that is not in the catalogue.
 const maxListedName = 32
 
-// unproved is behind the name of a game that has a secret key when a server did
-// not prove that it knows the key. Clients that ask for the game itself never see
+// unproved is appended to the name of a game with a secret key for servers that
+// did not prove that they know the key. Clients of the game itself never see
 // those servers.
 const unproved = ".a2s"
 
-// ListedAs returns the name under which a server is listed that says which game it
-// plays; ok is false if it says nothing that can be a name. It may be that of a
-// game in the catalogue: see [ListedName] for the others. beside is set for servers
-// without proof of their game: they are listed beside a game with a key, not in it,
+// ListedAs returns the name under which a server that names its game is listed;
+// ok is false if that is not a valid name. It may be that of a game in the
+// catalogue: see [ListedName] for the others. beside is set for servers without
+// proof of their game: they are listed beside a game with a key, not in it,
 // unless its policy has A2S.
 func (c *Catalog) ListedAs(said string, beside bool) (name string, ok bool) {
 	name, ok = ListedName(said)

@@ -9,10 +9,10 @@ import (
 	"github.com/respawnd/respawnd/internal/ascii"
 )
 
-// Names are the host names that lead to the services of games: all names under the
-// domains that clients were built for, and those that are fixed in clients. It is
-// what a DNS server answers. Names follows the catalogue that it was made of; any
-// number of goroutines may use it.
+// Names are the host names that lead to the services of games: all names under
+// the domains that clients were built for, and those that are fixed in clients.
+// A DNS server answers them. Names follows changes of its catalogue; any number
+// of goroutines may use it.
 type Names struct {
 	domains []string // of the operator
 	more    []string
@@ -30,9 +30,9 @@ type nameSet struct {
 }
 
 // NewNames returns the names of clients that were built for the domains of the
-// operator or of a game of the catalogue, and more, which mean themselves and
-// nothing under them. Names of other companies are among them only if served tells
-// that their service runs; that does not change. The error is ErrBadDomain.
+// operator or of a game of the catalogue, and the names in more, without their
+// subdomains. Names of other companies are included only if served reports that
+// their service runs; that does not change. The error is ErrBadDomain.
 func NewNames(domains []string, catalog *Catalog, served func(Service) Served, more ...string) (*Names, error) {
 	n := &Names{catalog: catalog, served: served}
 	for _, name := range more {

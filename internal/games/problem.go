@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// MaxProblems is how many problems an InvalidError or a Report keeps; further
-// ones are only counted.
+// MaxProblems is the number of problems that an InvalidError or a Report keeps;
+// further ones are only counted.
 const MaxProblems = 100
 
 // maxShownName is how much of a name from a file appears in a message.
@@ -38,7 +38,7 @@ func (o Origin) String() string {
 	}
 }
 
-// Source says where a record comes from.
+// Source is the origin of a record.
 type Source struct {
 	Origin Origin
 	// File is the file's name as the caller gave it; may be empty.
@@ -95,7 +95,7 @@ func (e *InvalidError) Error() string {
 	return strings.Join(lines, "\n")
 }
 
-// problems collects what is wrong; the zero value is ready.
+// problems collects problems; the zero value is ready for use.
 type problems struct {
 	list  []Problem
 	total int

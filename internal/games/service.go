@@ -9,7 +9,7 @@ import (
 // configuration where this program has it.
 type Service string
 
-// services are those that a record may name, with what players call them. Some
+// services are those that a record may name, with their names for players. Some
 // are not part of this program.
 var services = []struct {
 	name  Service
@@ -49,7 +49,7 @@ func (s Service) index() int {
 	return -1
 }
 
-// Words returns what players call the service.
+// Words returns the name of the service for players.
 func (s Service) Words() string {
 	if i := s.index(); i >= 0 {
 		return services[i].words
@@ -66,17 +66,17 @@ func serviceList() string {
 	return strings.Join(names, ", ")
 }
 
-// Served says whether a service can be used here.
+// Served is whether a service can be used here.
 type Served uint8
 
-// What is known of a service.
+// The states of a service.
 const (
 	NotBuilt    Served = iota // this version does not have it
 	SwitchedOff               // it has no address to listen on
 	Running
 )
 
-// State says whether a game can be played online here.
+// State is whether a game can be played online here.
 type State string
 
 // The states. Unknown is the one of a game whose record does not say what it
@@ -88,21 +88,21 @@ const (
 	NotYet       State = "not_yet"       // something that it needs is missing
 )
 
-// Missing is a service that a game asks for and that cannot be used here.
+// Missing is a service that a game needs and that cannot be used here.
 type Missing struct {
 	Service Service
 	Needed  bool // it cannot be played without
 	Built   bool // the service is switched off; false: this version does not have it
 }
 
-// Standing is what can be said of playing a game online here.
+// Standing describes whether a game can be played online here.
 type Standing struct {
 	State   State
-	Missing []Missing // what the game needs comes first
+	Missing []Missing // needed services come first
 }
 
-// Standing derives whether the game can be played online from what its record
-// names. served is asked once for each service.
+// Standing derives whether the game can be played online from its record.
+// served is called once for each service.
 func (f Facts) Standing(served func(Service) Served) Standing {
 	if len(f.Needs) == 0 {
 		return Standing{State: Unknown}
@@ -127,8 +127,8 @@ func (f Facts) Standing(served func(Service) Served) Standing {
 	return s
 }
 
-// String returns the standing in words: "works", "works without statistics", "not
-// yet: needs chat", "not here: chat is switched off", "not known".
+// String returns the standing as text: "works", "works without statistics",
+// "not yet: needs chat", "not here: chat is switched off", "not known".
 func (s Standing) String() string {
 	switch s.State {
 	case Works:
@@ -154,7 +154,8 @@ func verbOf(words []string) string {
 	return " is"
 }
 
-// words returns what players call the missing services that pick accepts.
+// words returns the names for players of the missing services that pick
+// accepts.
 func (s Standing) words(pick func(Missing) bool) (out []string) {
 	for _, m := range s.Missing {
 		if pick(m) && !slices.Contains(out, m.Service.Words()) {

@@ -18,10 +18,10 @@ import (
 //	           backendflags, disabledservices or disabled, keylist, keytypelist
 //	grouplist  groupid, gameid, name or roomname, maxwaiting, other
 //
-// The columns of rows are those that INSERT or COPY names, or else those of CREATE
-// TABLE. Other tables, other columns and all other statements are left alone.
+// The columns of rows are those that INSERT or COPY names, or else those of
+// CREATE TABLE. Other tables, columns and statements are ignored.
 
-// maxSQLColumns is how many columns a row may have.
+// maxSQLColumns is the maximum number of columns of a row.
 const maxSQLColumns = 64
 
 // errSQL is returned for text that ends inside a statement or a string.
@@ -41,8 +41,8 @@ func sqlMentions(data []byte, word string) bool {
 	return false
 }
 
-// parseSQL returns the good games with their good rooms, and how many records of
-// both there were.
+// parseSQL returns the valid games with their valid rooms, and the number of
+// records of both.
 func parseSQL(data []byte, source Source, probs *problems) (list []Game, read int, err error) {
 	d := sqlDump{source: source, probs: probs, columns: make(map[string][]string), at: make(map[string]int)}
 	l := sqlLexer{rest: data, line: 1}
@@ -61,7 +61,7 @@ func parseSQL(data []byte, source Source, probs *problems) (list []Game, read in
 	return d.join(), d.read, nil
 }
 
-// sqlDump collects what a dump holds.
+// sqlDump collects the content of a dump.
 type sqlDump struct {
 	source  Source
 	probs   *problems
@@ -261,7 +261,7 @@ func (d *sqlDump) game(value func(...string) string, at Source) {
 	id := value("id", "gameid")
 	g.ID = int(number("id", 31, "id", "gameid"))
 	if g.QueryPort = uint16(number("queryport", 16, "queryport")); g.QueryPort == DefaultQueryPort {
-		g.QueryPort = 0 // the database's default, which says nothing of the game
+		g.QueryPort = 0 // the database's default, which is no information about the game
 	}
 	g.BackendFlags = uint16(number("backendflags", 16, "backendflags"))
 	g.DisabledServices = uint32(number("disabledservices", 32, "disabledservices"))
@@ -320,8 +320,8 @@ func (d *sqlDump) room(value func(...string) string, at Source) {
 	d.rooms = append(d.rooms, sqlRoom{game: value("gameid"), room: r, at: at})
 }
 
-// join returns the games with their rooms. A room that is not right, or whose game
-// is not there, is left out.
+// join returns the games with their rooms. An invalid room, or one whose game
+// is missing, is left out.
 func (d *sqlDump) join() []Game {
 	for _, r := range d.rooms {
 		i, known := d.at[r.game]

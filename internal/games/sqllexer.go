@@ -79,8 +79,8 @@ func (l *sqlLexer) skipSpace() {
 	}
 }
 
-// quoted reads what stands between quotes. A doubled quote is one; in a string a
-// backslash escapes the character behind it, as mysqldump writes it.
+// quoted reads a quoted text. A doubled quote is one; in a string a backslash
+// escapes the next character, as mysqldump writes it.
 func (l *sqlLexer) quoted(quote byte, escapes bool) (sqlToken, bool) {
 	var text []byte
 	for i := 1; i < len(l.rest); i++ {

@@ -20,12 +20,14 @@ const (
 //	  domains namespace lan_ports needs uses keys
 //	id game max_waiting name fields
 //
-// The items of a list stand between spaces; a key that is not text has ":" and its
-// type behind it. Fields are \key\value\key\value. An empty column is not stated.
-// A room of a game without a record in the table of games is an error.
+// The items of a list are separated by spaces; a key that is not text is
+// followed by ":" and its type. Fields are \key\value\key\value. An empty
+// column is not stated. A room of a game without a record in the table of games
+// is an error.
 //
-// source is copied into every game, with the line of its record. Mistakes come all
-// at once as an *InvalidError. The games share the memory of the tables.
+// source is copied into every game, with the line of its record. All mistakes
+// are returned together as an *InvalidError. The games share the memory of the
+// tables.
 func ParseTables(gameTable, roomTable string, source Source) ([]Game, error) {
 	var probs problems
 	list := make([]Game, 0, strings.Count(gameTable, "\n"))
@@ -95,7 +97,7 @@ func gameFromTable(row []string, at Source, probs *problems) Game {
 	return g
 }
 
-// words returns what stands between spaces; nil: nothing does.
+// words splits a text at spaces; nil if it is empty.
 func words(column string) []string {
 	if column == "" {
 		return nil

@@ -27,7 +27,7 @@ func looksLikeTSV(line []byte) bool {
 	return tabs >= 3 && tabs < tsvMaxColumns
 }
 
-// parseTSV returns the good rows, and how many rows there were.
+// parseTSV returns the valid rows, and the number of all rows.
 func parseTSV(data []byte, source Source, probs *problems) (list []Game, read int, err error) {
 	rows := csv.NewReader(bytes.NewReader(data))
 	rows.Comma = '\t'

@@ -18,21 +18,21 @@ const (
 	// MinSecretLen and MaxSecretLen bound a secret key, printable ASCII.
 	MinSecretLen = 6
 	MaxSecretLen = 7
-	// MaxSecrets is how many secrets one game may have.
+	// MaxSecrets is the maximum number of secrets of a game.
 	MaxSecrets = 16
 	// MaxTextLen bounds a title, a room's name and a field's value, in bytes.
 	MaxTextLen = 255
 	// MaxFieldKeyLen bounds the key of a room's field in bytes.
 	MaxFieldKeyLen = 64
-	// MaxRoomFields is how many further fields one room may have.
+	// MaxRoomFields is the maximum number of further fields of a room.
 	MaxRoomFields = 32
-	// MaxRooms is how many rooms one game may have.
+	// MaxRooms is the maximum number of rooms of a game.
 	MaxRooms = 1000
 	// MaxRoomCapacity is the greatest MaxWaiting of a room.
 	MaxRoomCapacity = 1_000_000
 	// MaxID is the greatest game id.
 	MaxID = math.MaxInt32
-	// MaxRecords is how many records one list or layer may have.
+	// MaxRecords is the maximum number of records of a list or layer.
 	MaxRecords = 100_000
 )
 
@@ -166,7 +166,7 @@ func ownRoomKey(key string) bool {
 	return false
 }
 
-// textProblem says what is wrong with text, or returns "".
+// textProblem returns the problem with text, or "".
 func textProblem(s string, limit int) string {
 	switch {
 	case len(s) > limit:

@@ -54,12 +54,12 @@ var (
 //	    policy: {strict_availability: on, no_secure: on, strict_legacy_validate: on,
 //	      second_login: user, auto_accept: on, symmetric_delete: on, no_user_id: on, a2s: on}
 //
-// A key that is missing, or has nothing behind the colon, is not stated; see [Game].
-// Anchors, merge keys, unknown keys and keys that occur twice are refused.
+// A key that is missing, or has no value, is not stated; see [Game]. Anchors,
+// merge keys, unknown keys and keys that occur twice are refused.
 //
-// source is copied into every game, with the record's line. Mistakes in records
-// come all at once as an *InvalidError; text that is no YAML, ErrTooLarge and
-// ErrTooManyRecords end the reading.
+// source is copied into every game, with the record's line. All mistakes in
+// records are returned together as an *InvalidError; invalid YAML, ErrTooLarge
+// and ErrTooManyRecords end the reading.
 func ParseYAML(r io.Reader, source Source) ([]Game, error) {
 	data, err := readAll(r)
 	if err != nil {
@@ -96,8 +96,8 @@ func readAll(r io.Reader) ([]byte, error) {
 	return bytes.TrimPrefix(data, []byte("\xef\xbb\xbf")), nil
 }
 
-// parseYAML returns the good records of a document, and how many there were. What
-// is wrong with the others goes to probs.
+// parseYAML returns the valid records of a document, and the number of all.
+// Problems of the others are added to probs.
 func parseYAML(data []byte, source Source, probs *problems) (list []Game, read int, err error) {
 	if yamlMarks(data) > maxYAMLMarks {
 		return nil, 0, fmt.Errorf("%w: more than %d values", ErrTooLarge, maxYAMLMarks)
@@ -311,7 +311,7 @@ func (y *yamlReader) rooms(k, n *yaml.Node) (rooms []Room) {
 	return rooms
 }
 
-// secrets reads one secret or a list of them; an empty one is none.
+// secrets reads one secret or a list of them; an empty one means none.
 func (y *yamlReader) secrets(k, n *yaml.Node) (secrets []string) {
 	if n.Kind != yaml.SequenceNode {
 		if s := y.text(k, n); s != "" {
@@ -333,8 +333,8 @@ func (y *yamlReader) items(k, n *yaml.Node) []*yaml.Node {
 	return n.Content
 }
 
-// text returns the value as it is written, whatever YAML takes it for: a secret
-// like 0123e4 is not a number.
+// text returns the value as written, whatever type YAML gives it: a secret like
+// 0123e4 is not a number.
 func (y *yamlReader) text(k, n *yaml.Node) string {
 	if n.Kind != yaml.ScalarNode {
 		y.bad(n, "%s must be text", shorten(k.Value))

@@ -46,7 +46,7 @@ func (y *yamlReader) fact(f *Facts, k, v *yaml.Node) (field Fields, known bool) 
 	return field, true
 }
 
-// names reads a list of names, which are the same in whatever case they stand.
+// names reads a list of names, ignoring case.
 func (y *yamlReader) names(k, n *yaml.Node) (out []string) {
 	for _, item := range y.items(k, n) {
 		out = append(out, ascii.ToLower(y.text(k, item)))
@@ -61,7 +61,8 @@ func (y *yamlReader) services(k, n *yaml.Node) (out []Service) {
 	return out
 }
 
-// hosts reads a list of names, each with its service behind a space or without.
+// hosts reads a list of names, each optionally followed by a space and its
+// service.
 func (y *yamlReader) hosts(k, n *yaml.Node) (out []Host) {
 	for _, item := range y.items(k, n) {
 		name, service, _ := strings.Cut(y.text(k, item), " ")
@@ -70,7 +71,7 @@ func (y *yamlReader) hosts(k, n *yaml.Node) (out []Host) {
 	return out
 }
 
-// keys reads a list of keys, each with ":" and its type behind it or without.
+// keys reads a list of keys, each optionally followed by ":" and its type.
 func (y *yamlReader) keys(k, n *yaml.Node) (out []Key) {
 	for _, item := range y.items(k, n) {
 		name, kind, typed := strings.Cut(y.text(k, item), ":")
@@ -83,7 +84,7 @@ func (y *yamlReader) keys(k, n *yaml.Node) (out []Key) {
 	return out
 }
 
-// appendFacts appends what g states of its facts; the form is that of fact.
+// appendFacts appends the stated facts of g, in the form of fact.
 func appendFacts(b []byte, g Game) []byte {
 	f := g.Facts
 	list := func(key string, field Fields, n int, text func(i int) string) {
