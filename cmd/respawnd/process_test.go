@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"flag"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -36,7 +37,22 @@ func TestMain(m *testing.M) {
 			panic(err)
 		}
 	}
+	flag.Parse()
+	if err := waitTogether(); err != nil {
+		panic(err)
+	}
 	m.Run()
+}
+
+// waitTogether has more tests run at once than there are processors, unless the
+// command line says how many: most of their time they wait for a daemon's clock.
+func waitTogether() error {
+	chosen := false
+	flag.Visit(func(f *flag.Flag) { chosen = chosen || f.Name == "test.parallel" || f.Name == "test.cpu" })
+	if chosen {
+		return nil
+	}
+	return flag.Set("test.parallel", "8")
 }
 
 // builtProgram returns the path of the program. Tests that need it start processes, and
