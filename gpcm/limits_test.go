@@ -261,6 +261,9 @@ func TestSlowReaderDelaysNobody(t *testing.T) {
 			if m := ben.recv(); field(m, "msg") != fmt.Sprint(n) {
 				t.Fatalf("message %d: %q", n, m)
 			}
+			if n == 0 {
+				synctest.Wait() // the first write blocks, and takes no other message with it
+			}
 		}
 		synctest.Wait()
 		if took := time.Since(began); took != 0 {
