@@ -1,0 +1,133 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// sicProgram returns the path of a small IRC program for people, which Debian has.
+// Where CI is set it must be there.
+func sicProgram(t *testing.T) string {
+	t.Helper()
+	path, err := exec.LookPath("sic")
+	switch {
+	case err == nil:
+		return path
+	case os.Getenv("CI") != "":
+		t.Fatalf("CI is set and sic is missing: install Debian's package sic: %v", err)
+	}
+	t.Skip("sic is not installed; Debian's package is sic")
+	return ""
+}
+
+// screen is what a program has printed.
+type screen struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+// Write implements io.Writer.
+func (s *screen) Write(b []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.text.Write(b)
+}
+
+// String returns all of it.
+func (s *screen) String() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.text.String()
+}
+
+// sic is the running program.
+type sic struct {
+	t      *testing.T
+	in     io.Writer
+	screen *screen
+	ended  chan struct{}
+}
+
+// startSic runs the program as a user with a nick.
+func startSic(t *testing.T, d *running, nick string) *sic {
+	t.Helper()
+	at := d.address["peerchat"]
+	cmd := exec.CommandContext(t.Context(), sicProgram(t), "-h", at.Addr().String(), "-p", fmt.Sprint(at.Port()), "-n", nick)
+	s := &sic{t: t, screen: new(screen), ended: make(chan struct{})}
+	cmd.Stdout, cmd.Stderr = s.screen, s.screen
+	cmd.WaitDelay = time.Second
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s.in = in; cmd.Start() != nil {
+		t.Fatal("sic does not start")
+	}
+	go func() {
+		defer close(s.ended)
+		_ = cmd.Wait() // it complains that the service has ended the connection
+	}()
+	t.Cleanup(func() { _ = cmd.Process.Kill(); <-s.ended })
+	return s
+}
+
+// types enters a line.
+func (s *sic) types(line string) {
+	s.t.Helper()
+	if _, err := io.WriteString(s.in, line+"\n"); err != nil {
+		s.t.Fatalf("%q: %v\n%s", line, err, s.screen)
+	}
+}
+
+// shows waits until the program shows a text.
+func (s *sic) shows(text string) {
+	s.t.Helper()
+	eventually(s.t, "the text "+text+" in sic", func() bool { return strings.Contains(s.screen.String(), text) })
+}
+
+// An IRC program for people sits in the title room of a game: it joins, talks with a
+// game and leaves.
+func TestSicTalksToAGame(t *testing.T) {
+	sicProgram(t)
+	t.Parallel()
+	d := start(t, t.TempDir())
+	game := chatGame(t, d, "Gamer", "")
+	game.join(lobbyTitle, "@Gamer")
+	s := startSic(t, d, "Visitor")
+	s.shows("Welcome to the chat, Visitor")
+	s.types(":j " + lobbyTitle)
+	if l := game.hears("JOIN", lobbyTitle); l.Nick() != "Visitor" {
+		t.Errorf("joined by %v, want Visitor", l)
+	}
+	s.shows("@Gamer Visitor")
+	s.types("hello from a keyboard")
+	if l := game.hears("PRIVMSG", lobbyTitle); l.Nick() != "Visitor" || l.Param(1) != "hello from a keyboard" {
+		t.Errorf("heard %v, want what the visitor typed", l)
+	}
+	game.must(game.Say(lobbyTitle, "hello from a game"))
+	s.shows("<Gamer> hello from a game")
+	game.must(game.Say("Visitor", "a word in private"))
+	s.shows("<Gamer> a word in private")
+	s.types(":m Gamer the same to you")
+	if l := game.hears("PRIVMSG", "Gamer"); l.Param(1) != "the same to you" {
+		t.Errorf("heard %v in private", l)
+	}
+	s.types(":l " + lobbyTitle)
+	if l := game.hears("PART", lobbyTitle); l.Nick() != "Visitor" {
+		t.Errorf("left by %v, want Visitor", l)
+	}
+	s.types(":QUIT :bye")
+	s.shows("Closing Link")
+	<-s.ended
+	if j := game.join(lobbyTitle, "@Gamer"); len(j.Members) != 1 {
+		t.Errorf("members at the end: %q", j.Members)
+	}
+	d.stop()
+}
