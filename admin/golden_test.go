@@ -116,7 +116,7 @@ POST /api/v1/accounts {"email": "bob@example.com", "nick": "Bob", "password": "w
 POST /api/v1/accounts {"email": "x", "nick": "Bob", "password": "hunter2!"}
 POST /api/v1/accounts {"password": ["sesame"]}
 GET /api/v1/accounts
-GET /api/v1/accounts?match=nobody
+GET /api/v1/accounts?match=unknown
 GET /api/v1/accounts?after=x
 GET /api/v1/account?id=1
 GET /api/v1/account?email=bob@example.com
