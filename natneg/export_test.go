@@ -46,7 +46,7 @@ func (s *Server) Deliver(socket uint16, w netserve.PacketWriter, p netserve.Pack
 func (s *Server) Tick() { s.advance(time.Now(), &effects{given: s.opt.Given}) }
 
 // Open returns the number of open cookies.
-func (s *Server) Open() int { return int(s.open()) }
+func (s *Server) Open() int { return s.open() }
 
 // WheelStep is the time between two ticks.
 const WheelStep = wheelStep

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net/netip"
 	"os"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -47,7 +48,7 @@ func TestBrowser_List(t *testing.T) {
 		"empty packet":     {0, [][]byte{{}}, 0, errMalformed},
 		"short header":     {0, [][]byte{whole[:5]}, 0, errMalformed},
 		"half a server":    {0, [][]byte{part, part[:len(part)-3]}, 1, errMalformed},
-		"server after end": {0, [][]byte{append(whole[:len(whole):len(whole)], part[6:]...)}, 0, errMalformed},
+		"server after end": {0, [][]byte{append(slices.Clip(whole), part[6:]...)}, 0, errMalformed},
 		"another message":  {0, [][]byte{ChallengeRequest{}.AppendTo(nil)}, 0, errMalformed},
 	} {
 		t.Run(name, func(t *testing.T) {
