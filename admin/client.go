@@ -267,6 +267,27 @@ func (c *client) ChatSaid(ctx context.Context, channel string) ([]operator.ChatL
 	return getChatLines.call(ctx, c, channel)
 }
 
+func (c *client) CDKeys(ctx context.Context, q operator.CDKeyQuery) ([]operator.CDKey, error) {
+	return getCDKeys.call(ctx, c, q)
+}
+
+func (c *client) AddCDKeys(ctx context.Context, n operator.NewCDKeys) (int, error) {
+	a, err := addCDKeys.call(ctx, c, n)
+	return a.Added, err
+}
+
+func (c *client) RemoveCDKey(ctx context.Context, id storage.ProductKeyID) error {
+	return removeCDKey.exec(ctx, c, id)
+}
+
+func (c *client) BanCDKey(ctx context.Context, b operator.CDKeyBan) error {
+	return banCDKey.exec(ctx, c, b)
+}
+
+func (c *client) UnbanCDKey(ctx context.Context, id storage.ProductKeyID) error {
+	return unbanCDKey.exec(ctx, c, id)
+}
+
 // errBackupCut is returned for a backup that ended too early.
 var errBackupCut = errors.New("the daemon broke the backup off; see its log")
 

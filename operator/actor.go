@@ -72,6 +72,10 @@ const (
 	actServerHide      = "server.hide"
 	actServerUnhide    = "server.unhide"
 	actChatKick        = "chat.kick"
+	actCDKeyAdd        = "cdkey.add"
+	actCDKeyRemove     = "cdkey.remove"
+	actCDKeyBan        = "cdkey.ban"
+	actCDKeyUnban      = "cdkey.unban"
 	actChatSay         = "chat.say"
 )
 

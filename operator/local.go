@@ -7,6 +7,7 @@ import (
 
 	"github.com/respawnd/respawnd/internal/accounts"
 	"github.com/respawnd/respawnd/internal/bans"
+	"github.com/respawnd/respawnd/internal/cdkeys"
 	"github.com/respawnd/respawnd/internal/chatrules"
 	"github.com/respawnd/respawnd/internal/verdicts"
 	"github.com/respawnd/respawnd/master"
@@ -19,12 +20,13 @@ type Store interface {
 	Backup(ctx context.Context, w io.Writer) (int64, error)
 }
 
-// Local is an Operator on the store of this process. Store, Table, Rules and Catalogue
-// are required.
+// Local is an Operator on the store of this process. Store, Table, Rules, Keys
+// and Catalogue are required.
 type Local struct {
 	Store     Store
 	Table     *bans.Table
 	Rules     *chatrules.Table // of chat
+	Keys      *cdkeys.Table    // CD keys of products
 	Catalogue *Catalogue
 	// Unlisted returns servers that services know but do not list, each with
 	// the reason; nil: none.

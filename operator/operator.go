@@ -75,4 +75,5 @@ type Operator interface {
 	AccountOperator
 	ServerOperator
 	ChatOperator
+	CDKeyOperator
 }

@@ -63,7 +63,7 @@ func (x *session) toChannel(command, target, text string, talk bool) {
 	})
 	x.server.metrics.messages.WithLabelValues("channel").Inc()
 	x.server.metrics.delivered.Add(float64(n))
-	if command == "PRIVMSG" && !isGameText(text) {
+	if talk && !isGameText(text) {
 		x.server.noteSaid(c, u.nick, text)
 	}
 }

@@ -44,6 +44,7 @@ type Store interface {
 	Rooms
 	Bans
 	ChatRules
+	ProductKeys
 	Listings
 	Accounts
 	Buddies

@@ -11,6 +11,7 @@ import (
 
 	"github.com/respawnd/respawnd/admin"
 	"github.com/respawnd/respawnd/internal/bans"
+	"github.com/respawnd/respawnd/internal/cdkeys"
 	"github.com/respawnd/respawnd/internal/chatrules"
 	"github.com/respawnd/respawnd/internal/daemon"
 	"github.com/respawnd/respawnd/internal/services"
@@ -109,8 +110,9 @@ func remote(cfg *services.Config) (operator.Operator, error) {
 // only a warning: it must not prevent lifting a ban.
 func (p *program) local(ctx context.Context, cfg *services.Config, store *bolt.Store) (*operator.Local, error) {
 	l := &operator.Local{
-		Store: store, Table: bans.New(store), Rules: chatrules.New(store), Catalogue: &operator.Catalogue{Embedded: operator.BuiltIn(), Store: store},
-		DataDir: cfg.DataDir, StoreName: daemon.StoreName, Files: daemon.Files(cfg), Version: version(),
+		Store: store, Table: bans.New(store), Rules: chatrules.New(store), Keys: cdkeys.New(store),
+		Catalogue: &operator.Catalogue{Embedded: operator.BuiltIn(), Store: store},
+		DataDir:   cfg.DataDir, StoreName: daemon.StoreName, Files: daemon.Files(cfg), Version: version(),
 		OpenAccounts:  accountsWhenWanted(cfg, store),
 		StaticServers: func() []storage.AddedServer { return daemon.StaticServers(cfg) },
 	}
@@ -120,5 +122,5 @@ func (p *program) local(ctx context.Context, cfg *services.Config, store *bolt.S
 		_, _ = fmt.Fprintf(p.err, "warning: games.file is ignored: %v\n", err)
 		err = l.Catalogue.Load(ctx, "")
 	}
-	return l, errors.Join(l.Table.Load(ctx), l.Rules.Load(ctx), err)
+	return l, errors.Join(l.Table.Load(ctx), l.Rules.Load(ctx), l.Keys.Load(ctx, nil), err)
 }

@@ -63,6 +63,7 @@ var ranks = map[string]int{
 	"internal/accounts":   2,
 	"internal/advertise":  2,
 	"internal/bans":       2,
+	"internal/cdkeys":     2,
 	"internal/chatrules":  2,
 	"internal/foreign":    2,
 	"internal/history":    2,
@@ -92,6 +93,7 @@ var ranks = map[string]int{
 	"master/serverbrowse": 5,
 	"natneg":              5,
 	"peerchat":            5,
+	"cdkey":               5,
 	"probe":               5,
 	"probe/probetest":     5, // for tests
 	"qr2":                 5,
@@ -195,7 +197,7 @@ func wrongArrows(from string, imports []string) (wrong []string) {
 		case !known:
 			wrong = append(wrong, fmt.Sprintf("%s imports %s, which has no rank", from, to))
 		case rank == outside:
-			wrong = append(wrong, fmt.Sprintf("%s imports %s, which no package may import", from, to))
+			wrong = append(wrong, fmt.Sprintf("%s imports %s, which nobody may import", from, to))
 		case rank >= own:
 			wrong = append(wrong, fmt.Sprintf("%s (rank %d) imports %s (rank %d), want a lower rank", from, own, to, rank))
 		case to == "configs" && !slices.Contains(readSettings, from):

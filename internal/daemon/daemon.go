@@ -157,7 +157,7 @@ func (d *Daemon) load(ctx context.Context, s *settings) error {
 // makeOperator makes the operator's commands.
 func (d *Daemon) makeOperator(s *settings) {
 	d.operator = &operator.Local{
-		Store: d.store, Table: d.bans, Rules: d.chatRules, Catalogue: d.catalogue, OpenChat: d.chat.open,
+		Store: d.store, Table: d.bans, Rules: d.chatRules, Keys: d.keys, Catalogue: d.catalogue, OpenChat: d.chat.open,
 		DataDir: s.DataDir, StoreName: StoreName, Files: s.files(), Version: d.opt.Version,
 		Registry: d.registry, ServerLog: d.servers, PlayerLog: d.players, Sessions: d.hub,
 		Unlisted:       d.keepers.unlisted,
@@ -187,22 +187,18 @@ func (d *Daemon) makeWebhooks(s *settings) error {
 		return err
 	}
 	d.webhooks = webhook.New(webhook.Options{
-		Registry: d.registry, Addresses: d.addresses, Bans: d.bansInForce, Rules: d.chatRules.List, Room: d.chatRoom, Hooks: hooks, Version: d.opt.Version,
-		Title:   d.title,
+		Registry: d.registry, Addresses: d.addresses, Bans: d.bansInForce, Hooks: hooks, Version: d.opt.Version,
+		Title: func(game string) string {
+			if g, ok := d.catalogue.Catalog().Lookup(game); ok && g.Title != "" {
+				return g.Title
+			}
+			return game
+		},
 		Log:     d.log.With().Str("service", "webhook").Logger(),
 		Metrics: netserve.NewMetrics(d.metrics, "webhook", webhook.DropReasons()...), Registerer: d.metrics,
 	})
 	d.bans.OnChange(d.webhooks.BansChanged)
-	d.chatRules.OnChange(d.webhooks.RulesChanged)
 	return nil
-}
-
-// title returns what people call a game.
-func (d *Daemon) title(game string) string {
-	if g, ok := d.catalogue.Catalog().Lookup(game); ok && g.Title != "" {
-		return g.Title
-	}
-	return game
 }
 
 // Run serves until ctx ends or a service fails; the first failure stops the
@@ -321,7 +317,7 @@ func (d *Daemon) env(name string, s *settings) *service.Env {
 		Protocols: each(s, func(e *Entry) []string { return e.Protocols }),
 		Operator:  d.operator, Ready: d.ready, Tail: d.opt.Tail, Gatherer: d.metrics,
 		Private: func() bool { return d.settings.Load().private() },
-		Chat:    &d.chat, ChatRules: d.chatRules, ChatSaid: d.webhooks.ChatSaid, ChatUp: d.webhooks.ChatUp,
+		Chat:    &d.chat, ChatRules: d.chatRules, Keys: d.keys,
 		Bans: d.bans, Store: d.store, Accounts: d.accounts, Hub: d.hub,
 		Banned:  d.bannedFrom,
 		Trusted: func(a netip.Addr) bool { return d.settings.Load().trusted(a) },

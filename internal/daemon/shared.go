@@ -12,6 +12,7 @@ import (
 	"github.com/respawnd/respawnd/internal/accounts"
 	"github.com/respawnd/respawnd/internal/advertise"
 	"github.com/respawnd/respawnd/internal/bans"
+	"github.com/respawnd/respawnd/internal/cdkeys"
 	"github.com/respawnd/respawnd/internal/chatrules"
 	"github.com/respawnd/respawnd/internal/games"
 	"github.com/respawnd/respawnd/internal/hostnet"
@@ -27,6 +28,7 @@ type shared struct {
 	store     *bolt.Store
 	bans      *bans.Table
 	chatRules *chatrules.Table
+	keys      *cdkeys.Table
 	catalogue *operator.Catalogue
 	geo       *geoIP       // nil: countries are unknown
 	names     *games.Names // host names that lead to this machine
@@ -48,6 +50,7 @@ func (h *shared) makeShared(s *settings, log zerolog.Logger) {
 	h.metrics.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	h.bans = bans.New(h.store)
 	h.chatRules = chatrules.New(h.store)
+	h.keys = cdkeys.New(h.store)
 	h.registry = master.NewRegistry(s.limits())
 	h.catalogue = &operator.Catalogue{Embedded: operator.BuiltIn(), Store: h.store, Shared: h.registry.Share, Hidden: func(rooms []games.HiddenRoom) {
 		for _, r := range rooms {
@@ -80,6 +83,9 @@ func (h *shared) loadShared(ctx context.Context, s *settings, log zerolog.Logger
 	}
 	h.accounts, err = OpenAccounts(ctx, s.config, h.store, h.metrics, log)
 	errs = append(errs, err)
+	if err == nil {
+		errs = append(errs, h.keys.Load(ctx, h.accounts))
+	}
 	h.hub = presence.New(h.store, presence.Options{
 		MaxSessions: greatest(s, func(e *Entry) int { return e.Sessions }),
 		Registerer:  h.metrics, Log: log.With().Str("service", "presence").Logger(),

@@ -36,10 +36,8 @@ type Report struct {
 	WithoutSecret int
 	// Refused counts records that were left out.
 	Refused int
-	// Problems are the first MaxProblems reasons for refusing, with their lines, of
-	// TotalProblems.
-	Problems      []Problem
-	TotalProblems int
+	// Problems are the first MaxProblems reasons for refusing, with their lines.
+	Problems []Problem
 }
 
 // Import reads a list of games. Its form is recognised by the content or, if that leaves
@@ -91,7 +89,7 @@ func importFrom(r io.Reader, source Source) ([]Game, Report, error) {
 	list = mergeDuplicates(list, &probs)
 	rep.Merged = good - len(list)
 	rep.Refused = rep.Read - good
-	rep.Problems, rep.TotalProblems = probs.list, probs.total
+	rep.Problems = probs.list
 	for _, g := range list {
 		if !g.Usable() {
 			rep.WithoutSecret++

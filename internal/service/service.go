@@ -18,6 +18,7 @@ import (
 	"github.com/respawnd/respawnd/internal/accounts"
 	"github.com/respawnd/respawnd/internal/advertise"
 	"github.com/respawnd/respawnd/internal/bans"
+	"github.com/respawnd/respawnd/internal/cdkeys"
 	"github.com/respawnd/respawnd/internal/chatrules"
 	"github.com/respawnd/respawnd/internal/games"
 	"github.com/respawnd/respawnd/internal/logtail"
@@ -183,13 +184,9 @@ type Env struct {
 	// serves.
 	Chat Chat
 
-	// ChatSaid and ChatUp report a line of a player, and a channel that got its first
-	// member. They never wait.
-	ChatSaid func(channel, nick, text string)
-	ChatUp   func(channel string)
-
 	Bans      *bans.Table
 	ChatRules *chatrules.Table // what operators decided about players in chat
+	Keys      *cdkeys.Table    // CD keys of products
 	Store     storage.Store
 	Accounts  *accounts.Service
 	Hub       *presence.Local

@@ -9,6 +9,7 @@ import (
 	"net/netip"
 
 	"github.com/respawnd/respawnd/admin"
+	"github.com/respawnd/respawnd/cdkey"
 	"github.com/respawnd/respawnd/configs"
 	"github.com/respawnd/respawnd/dnsserver"
 	"github.com/respawnd/respawnd/gpcm"
@@ -59,6 +60,8 @@ type Config struct {
 	// Chat: the lobbies of games, with group rooms and staging rooms. IRC programs
 	// can join them.
 	Peerchat peerchat.Config `key:"peerchat"`
+	// CD key checks: game servers ask whether the key of a player is good.
+	CDKey cdkey.Config `key:"cdkey"`
 	// NAT negotiation brings two players behind routers together.
 	NATNeg natneg.Config `key:"natneg"`
 	// Master server for Zandronum: game servers register, launchers and the game's
@@ -92,12 +95,7 @@ type Config struct {
 	//   format        json: signed, the default. discord: a chat message.
 	//   secret        key of the signature, 16 characters or more; or secret_file, a
 	//                 file with it. Only for json, and needed there.
-	//   events        of up, down, players, bans (of `respawnd ban`), room_up (the
-	//                 first player enters a title or group room in chat, at most
-	//                 once in 10 minutes), chat_ban (of `respawnd chat ban`), chat
-	//                 (what is said in a room). None: all but chat.
-	//   room          channel that chat is about, such as '#GSP!mygame'. Needed with
-	//                 chat, which is for discord only.
+	//   events        of up, down, players, bans (of `respawnd ban`). None: all.
 	//   games         only servers of these. None: of all.
 	//   players_high  a server that reaches this is reported, 1 to 9999. 0: none.
 	//   players_low   so is one that falls to this number, which can then be high
@@ -125,8 +123,6 @@ type Config struct {
 	DNS dnsserver.Config `key:"dns"`
 	// Statistics and ranks. A later service, off for now.
 	GStats GStats `key:"gstats"`
-	// CD key checks of old games. A later service, off for now.
-	CDKey CDKey `key:"cdkey"`
 	// Authentication and storage over HTTP. A later service, off for now.
 	WebServices WebServices `key:"webservices"`
 	// The catalogue of games. Many are built in.
@@ -176,12 +172,6 @@ type Servers struct {
 type GStats struct {
 	// TCP address. Games expect port 29920, so it will be ":29920".
 	Listen string `key:"listen" listen:"tcp 29920"`
-}
-
-// CDKey is section cdkey.
-type CDKey struct {
-	// UDP address. Games expect port 29910, so it will be ":29910".
-	Listen string `key:"listen" listen:"udp 29910"`
 }
 
 // WebServices is section webservices.

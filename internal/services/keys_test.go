@@ -116,6 +116,10 @@ func change(t *testing.T, name string) string {
 	switch name {
 	case "data_dir", "peerchat.motd_file", "peerchat.word_filter", "admin.token_file", "games.file", "geoip.file", "zanmaster.ban_files", "accounts.key_file":
 		return "/srv/elsewhere"
+	case "cdkey.mode":
+		return "strict"
+	case "cdkey.products":
+		return "461=strict"
 	case "log.level":
 		return "debug"
 	case "log.format":
@@ -333,6 +337,8 @@ func TestRangesHoldAtTheirEdges(t *testing.T) {
 		"serverbrowse.message_burst":    {"0", "1", "10000", "10001"},
 		"legacylist.max_conns":          {"0", "1", conns, "1000001"},
 		"legacylist.max_per_addr":       {"0", "1", conns, "1000001"},
+		"cdkey.rate":                    {"0", "1", conns, "1000001"},
+		"cdkey.burst":                   {"0", "1", conns, "1000001"},
 		"peerchat.max_conns":            {"0", "1", conns, "1000001"},
 		"peerchat.max_per_addr":         {"0", "1", conns, "1000001"},
 		"peerchat.rate":                 {"0", "1", conns, "1000001"},

@@ -18,6 +18,7 @@ func TestListenersOfTheDefaults(t *testing.T) {
 		{Service: "gpcm", Key: "gpcm.listen", Network: "tcp", Address: ":29900"},
 		{Service: "gpsp", Key: "gpsp.listen", Network: "tcp", Address: ":29901"},
 		{Service: "peerchat", Key: "peerchat.listen", Network: "tcp", Address: ":6667"},
+		{Service: "cdkey", Key: "cdkey.listen", Network: "udp", Address: ":29910"},
 		{Service: "natneg", Key: "natneg.listen", Network: "udp", Address: ":27901"},
 		{Service: "zanmaster", Key: "zanmaster.listen", Network: "udp", Address: ":15300"},
 		{Service: "web", Key: "web.listen", Network: "tcp", Address: ":8080"},

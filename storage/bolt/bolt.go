@@ -20,6 +20,7 @@
 //	rooms_by_game  game, NUL, id (4 bytes)               empty
 //	bans           family, address, bits, scope          ban
 //	chat_rules     kind, profile or address, channel     chat rule
+//	product_keys   product (4 bytes), hash               CD key
 //	users          id (4 bytes)                          user
 //	users_by_email partner (4 bytes), folded e-mail      user id
 //	profiles       id (4 bytes)                          profile

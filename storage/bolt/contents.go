@@ -21,7 +21,7 @@ const (
 // kindOf returns the kind of a bucket.
 func kindOf(bucket string) kind {
 	switch bucket {
-	case bucketGames, bucketRooms, bucketBans, bucketChatRules, bucketAddedServers, bucketHiddenServers, bucketUsers,
+	case bucketGames, bucketRooms, bucketBans, bucketChatRules, bucketProductKeys, bucketAddedServers, bucketHiddenServers, bucketUsers,
 		bucketProfiles, bucketRequests, bucketMailboxes, bucketAudit, bucketAuditPlayers, bucketServers:
 		return recordKind
 	case bucketMeta, bucketRoomsByGame, bucketUsersByEmail, bucketNicks, bucketUniqueNicks, bucketCDKeys, bucketFoundBy,

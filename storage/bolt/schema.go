@@ -23,6 +23,7 @@ const (
 	bucketRoomsByGame = "rooms_by_game"
 	bucketBans        = "bans"
 	bucketChatRules   = "chat_rules"
+	bucketProductKeys = "product_keys"
 
 	bucketAddedServers  = "added_servers"
 	bucketHiddenServers = "hidden_servers"
@@ -67,7 +68,7 @@ const appName = "respawnd"
 // needs a new schema number.
 func buckets() []string {
 	return []string{
-		bucketMeta, bucketServers, bucketGames, bucketRooms, bucketRoomsByGame, bucketBans, bucketChatRules,
+		bucketMeta, bucketServers, bucketGames, bucketRooms, bucketRoomsByGame, bucketBans, bucketChatRules, bucketProductKeys,
 		bucketAddedServers, bucketHiddenServers,
 		bucketUsers, bucketUsersByEmail, bucketProfiles, bucketNicks, bucketUniqueNicks, bucketCDKeys, bucketFoundBy,
 		bucketBuddies, bucketBuddyOf, bucketBlocks, bucketBlockedBy, bucketRequests, bucketRequestsFrom, bucketMailboxes,
@@ -84,7 +85,7 @@ type migration func(tx *bbolt.Tx) (done bool, err error)
 // migrations returns the steps in order: the first goes from schema 0 to 1. The
 // present schema is their number.
 func migrations() []migration {
-	return []migration{once(wrapValues), once(addAccounts), once(addAudit), sealKeys, once(addChatRules)}
+	return []migration{once(wrapValues), once(addAccounts), once(addAudit), sealKeys, once(addRules)}
 }
 
 // once is a migration in one transaction.
@@ -144,11 +145,16 @@ func addAudit(tx *bbolt.Tx) error {
 	return err
 }
 
-// addChatRules goes from schema 4 to 5. Schema 4 had no rules of chat. A
-// version without them must not use the file: it would let banned players talk.
-func addChatRules(tx *bbolt.Tx) error {
-	_, err := tx.CreateBucketIfNotExists([]byte("chat_rules"))
-	return err
+// addRules goes from schema 4 to 5. Schema 4 had no rules of chat and no CD keys. A
+// program that does not know them must not run on the file: it would let banned players
+// talk, and banned keys play.
+func addRules(tx *bbolt.Tx) error {
+	for _, bucket := range []string{"chat_rules", "product_keys"} {
+		if _, err := tx.CreateBucketIfNotExists([]byte(bucket)); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // layout is the content of a file's meta bucket.

@@ -34,17 +34,18 @@ type Reopener interface {
 func Run(t *testing.T, open func(t *testing.T) storage.Store) {
 	t.Helper()
 	groups := map[string]map[string]func(*testing.T, storage.Store){
-		"Servers":   serverTests(),
-		"Games":     gameTests(),
-		"Rooms":     roomTests(),
-		"Bans":      banTests(),
-		"ChatRules": chatRuleTests(),
-		"Listings":  listingTests(),
-		"Users":     userTests(),
-		"Profiles":  profileTests(),
-		"Buddies":   buddyTests(),
-		"Audit":     auditTests(),
-		"Store":     storeTests(),
+		"Servers":     serverTests(),
+		"Games":       gameTests(),
+		"Rooms":       roomTests(),
+		"Bans":        banTests(),
+		"ChatRules":   chatRuleTests(),
+		"ProductKeys": productKeyTests(),
+		"Listings":    listingTests(),
+		"Users":       userTests(),
+		"Profiles":    profileTests(),
+		"Buddies":     buddyTests(),
+		"Audit":       auditTests(),
+		"Store":       storeTests(),
 	}
 	for name, tests := range groups {
 		t.Run(name, func(t *testing.T) {
@@ -174,6 +175,7 @@ func testClosed(t *testing.T, s storage.Store) {
 	maps.Copy(all, accountCalls(s))
 	maps.Copy(all, listingCalls(s))
 	maps.Copy(all, chatRuleCalls(s))
+	maps.Copy(all, productKeyCalls(s))
 	for range 2 {
 		if err := s.Close(); err != nil {
 			t.Fatalf("Close() = %v", err)
@@ -193,6 +195,7 @@ func testCancelled(t *testing.T, s storage.Store) {
 	maps.Copy(all, accountCalls(s))
 	maps.Copy(all, listingCalls(s))
 	maps.Copy(all, chatRuleCalls(s))
+	maps.Copy(all, productKeyCalls(s))
 	for name, call := range all {
 		if err := call(ctx); !errors.Is(err, context.Canceled) {
 			t.Errorf("%s with a cancelled context = %v, want context.Canceled", name, err)
@@ -223,6 +226,8 @@ func testReopen(t *testing.T, s storage.Store) {
 	addBan(t, s, b)
 	muted := chatRule(storage.ChatMute, 7, "#gpg!12")
 	putChatRule(t, s, muted)
+	sold := productKey(461, "a")
+	putProductKeys(t, s, sold)
 	named, unseen := added("a.example:27015"), hidden("192.0.2.1:6500")
 	addServer(t, s, named)
 	hideServer(t, s, unseen)
@@ -243,6 +248,7 @@ func testReopen(t *testing.T, s storage.Store) {
 	differ(t, "rooms", collect(t, s.Rooms(t.Context(), "gmtest")), []storage.Room{r})
 	differ(t, "bans", collect(t, s.Bans(t.Context())), []storage.Ban{b})
 	differ(t, "chat rules", collect(t, s.ChatRules(t.Context())), []storage.ChatRule{muted})
+	differ(t, "CD keys", collect(t, s.ProductKeys(t.Context())), []storage.ProductKey{sold})
 	differ(t, "added servers", collect(t, s.AddedServers(t.Context())), []storage.AddedServer{named})
 	differ(t, "hidden servers", collect(t, s.HiddenServers(t.Context())), []storage.HiddenServer{unseen})
 	differ(t, "user", must(s.UserByEmail(t.Context(), 0, u.Email))(t), u)

@@ -1,0 +1,31 @@
+package cdkey
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/respawnd/respawnd/internal/service"
+)
+
+// steps are the steps of the self-test.
+func steps() []service.Step {
+	return []service.Step{{Name: "cdkey check", Needs: []string{"cdkey"}, Order: service.OrderAlone, Run: check}}
+}
+
+// selfTestProduct is a product that no game has.
+const selfTestProduct = 1 << 29
+
+// check asks for a key. A service in strict mode refuses it, which is an answer too.
+func check(ctx context.Context, t *service.Trial) error {
+	c, err := Dial(ctx, t.Address("cdkey"))
+	if err != nil {
+		return err
+	}
+	defer func() { _ = c.Close() }()
+	err = c.Auth(selfTestProduct, "SELF-TEST", time.Now().Add(service.StepTimeout))
+	if errors.Is(err, ErrRefused) {
+		return nil
+	}
+	return err
+}

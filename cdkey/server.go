@@ -1,0 +1,230 @@
+package cdkey
+
+import (
+	"context"
+	"crypto/rand"
+	"math/big"
+	"net/netip"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/rs/zerolog"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/respawnd/respawnd/internal/gamespy"
+	"github.com/respawnd/respawnd/internal/netserve"
+	"github.com/respawnd/respawnd/internal/verdicts"
+)
+
+// Times of the goroutine that decides what was asked too long ago.
+const (
+	tickEvery  = 250 * time.Millisecond
+	sweepEvery = time.Minute
+)
+
+// name is that of the service in the log of verdicts.
+const name = "cdkey"
+
+// Options are what a Server works with. All functions may be called concurrently and
+// must not block.
+type Options struct {
+	Config // its live keys are replaced by Reload
+
+	Keys     Keyring
+	Banned   netserve.AddrSet // not answered
+	Trusted  netserve.AddrSet // addresses without limits of their own
+	Verdicts *verdicts.Log    // of players' requests by their server; nil: none
+
+	Packets    netserve.PacketOptions
+	Log        zerolog.Logger
+	Metrics    *netserve.Metrics
+	Registerer prometheus.Registerer // nil: the metrics of this package are not registered
+}
+
+// Server answers requests. It implements netserve.PacketHandler.
+type Server struct {
+	opt     Options
+	table   *table
+	metrics *metrics
+	live    atomic.Pointer[live] // never nil
+	out     netserve.Sender
+	buffers sync.Pool // of *buffer
+}
+
+// buffer is memory for one request: what an interface is handed would be allocated
+// each time.
+type buffer struct{ clear, answer [maxRequest]byte }
+
+// live is what the live keys of a Config say. It is not changed.
+type live struct {
+	strict   bool
+	products map[int]bool // whether those with a mode of their own are strict
+	addrs    *netserve.Limiter
+}
+
+// New returns a Server. Nothing runs until Serve is called.
+func New(opt Options) *Server {
+	s := &Server{opt: opt, table: newTable(opt.Keys, randomBelow, newChallenge)}
+	s.metrics = newMetrics(opt.Registerer, s.table)
+	s.buffers.New = func() any { return new(buffer) }
+	s.out = netserve.Sender{Log: opt.Log, Errors: s.metrics.writeErrors}
+	s.Reload(&opt.Config)
+	return s
+}
+
+// newChallenge returns what a player's machine answers when its server was asked.
+func newChallenge() string { return gamespy.RandomLetters(pchLen) }
+
+// randomBelow returns a random number from 0 to n-1.
+func randomBelow(n int) int {
+	v, _ := rand.Int(rand.Reader, big.NewInt(int64(n))) // never fails
+	return int(v.Int64())
+}
+
+// Reload takes over the live keys at once. What is in use stays.
+func (s *Server) Reload(c *Config) {
+	products, err := productModes(c.Products)
+	if err != nil { // the configuration was checked
+		s.opt.Log.Error().Err(err).Msg("modes of products are left out")
+	}
+	s.live.Store(&live{c.Mode == Strict, products, netserve.NewLimiter(netserve.LimiterOptions{Rate: float64(c.Rate), Burst: c.Burst})})
+}
+
+// Serve answers the requests that come to conn until ctx ends. It returns after all
+// its goroutines. conn stays open and belongs to the caller.
+func (s *Server) Serve(ctx context.Context, conn *netserve.PacketConn) error {
+	g, ctx := errgroup.WithContext(ctx)
+	g.Go(func() error { return netserve.ServePackets(ctx, conn, s, s.opt.Packets) })
+	g.Go(func() error { s.decide(ctx, conn); return nil })
+	return g.Wait()
+}
+
+// decide lets in those whose key was asked for too long ago, until ctx ends.
+func (s *Server) decide(ctx context.Context, w netserve.PacketWriter) {
+	tick, sweep := time.NewTicker(tickEvery), time.NewTicker(sweepEvery)
+	defer tick.Stop()
+	defer sweep.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case now := <-sweep.C:
+			s.table.sweep(now)
+		case now := <-tick.C:
+			out := s.table.tick(now)
+			s.metrics.accepted(len(out))
+			s.send(w, netip.Addr{}, out)
+		}
+	}
+}
+
+// drop is why a packet was dropped.
+type drop uint8
+
+const (
+	notDropped drop = iota
+	dropForeign
+	dropBanned
+	dropLimited
+	dropMalformed
+	dropShape
+	dropUnasked
+)
+
+// dropNames are the reasons as the metrics show them.
+var dropNames = [...]string{
+	dropForeign: "foreign", dropBanned: "banned", dropLimited: "limited", dropMalformed: "malformed",
+	dropShape: "short_response", dropUnasked: "not_asked",
+}
+
+// String returns the reason as the metrics show it, "" for notDropped.
+func (d drop) String() string { return dropNames[d] }
+
+// ServePacket handles one datagram. It touches memory only.
+func (s *Server) ServePacket(w netserve.PacketWriter, p netserve.Packet) {
+	if why := s.handle(w, p, time.Now()); why != notDropped {
+		s.opt.Metrics.Drop(why.String())
+	}
+}
+
+// handle returns why the packet was dropped.
+func (s *Server) handle(w netserve.PacketWriter, p netserve.Packet, now time.Time) drop {
+	from, l := p.From.Addr(), s.live.Load()
+	switch {
+	case p.From.Port() == 0:
+		return dropForeign
+	case s.opt.Banned.Has(from):
+		return dropBanned
+	case len(p.Data) > maxRequest:
+		return dropMalformed
+	case !s.opt.Trusted.Has(from) && !l.addrs.Allow(from, now):
+		s.opt.Verdicts.NotePlayer(name, from, "", verdicts.Limited)
+		return dropLimited
+	}
+	buf := s.buffers.Get().(*buffer)
+	defer s.buffers.Put(buf)
+	n := copy(buf.clear[:], p.Data)
+	crypt(buf.clear[:n])
+	r, ok := parseRequest(buf.clear[:n])
+	if !ok {
+		return dropMalformed
+	}
+	var v verdict
+	var out []send
+	switch r.kind {
+	case kindAuth:
+		if len(r.response) != responseLen {
+			return dropShape
+		}
+		if v, ok = s.permit(w, p, &r, l, buf.answer[:0]); ok {
+			s.metrics.decided(v)
+			return notDropped
+		}
+		v, out = s.table.auth(p.From, &r, n, now)
+	case kindDisc:
+		v, out = s.table.leave(p.From, &r, n, now)
+	case kindKeepAlive:
+		s.table.keepAlive(p.From, n, now)
+	case kindOn, kindOff:
+		if v, out = s.table.answer(p.From, &r, n, now); v == verdictNone && r.kind == kindOff {
+			return dropUnasked
+		}
+	case kindCount, kindUnknown:
+		return dropUnasked
+	}
+	s.metrics.decided(v)
+	s.send(w, p.To, out)
+	return notDropped
+}
+
+// permit answers a request whose key need not be known: a banned one, and all in
+// permissive mode.
+func (s *Server) permit(w netserve.PacketWriter, p netserve.Packet, r *request, l *live, body []byte) (v verdict, answered bool) {
+	strict := l.strict
+	if own, known := l.products[r.product]; known {
+		strict = own
+	}
+	var text [hashLen]byte
+	switch {
+	case s.opt.Keys.Banned(r.product, string(r.hash.appendTo(text[:0]))):
+		v, body = verdictBanned, appendRefusal(body, r.hash, r.skey, textBanned)
+	case !strict:
+		v, body = verdictAccepted, appendOK(body, r.hash, r.skey)
+	default:
+		return verdictNone, false
+	}
+	crypt(body)
+	s.out.Send(w, body, p.To, p.From)
+	return v, true
+}
+
+// send sends messages from an address of this machine; zero: from the one that leads
+// there.
+func (s *Server) send(w netserve.PacketWriter, from netip.Addr, out []send) {
+	for _, m := range out {
+		crypt(m.body)
+		s.out.Send(w, m.body, from, m.to)
+	}
+}

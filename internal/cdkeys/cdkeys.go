@@ -1,0 +1,258 @@
+// Package cdkeys knows the CD keys of products that operators added or banned. The
+// service that checks keys asks it for every player.
+//
+// It is not the place where they are kept (package storage), does not seal them and
+// knows no protocol.
+package cdkeys
+
+import (
+	"context"
+	"crypto/md5"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/respawnd/respawnd/storage"
+)
+
+// MaxKey is the longest CD key in bytes.
+const MaxKey = 128
+
+// batch is how many keys are stored in one step.
+const batch = 1000
+
+// Sealer seals keys for the store.
+type Sealer interface {
+	SealProductKey(id storage.ProductKeyID, key string) ([]byte, error)
+	OpenProductKey(id storage.ProductKeyID, sealed []byte) (string, error)
+}
+
+// Table has all keys in memory. All methods may be called from any number of
+// goroutines.
+type Table struct {
+	store storage.ProductKeys
+
+	// changing is held through a change, also while the store writes: the order in
+	// which changes reach the store must be the order in which they come into force.
+	changing sync.Mutex
+
+	mu   sync.RWMutex // guards the fields below
+	keys map[storage.ProductKeyID]entry
+}
+
+// entry is what is known of a key.
+type entry struct {
+	key string // empty: only its hash is known
+	storage.ProductKey
+}
+
+// New returns a table without keys. Load fills it from store.
+func New(store storage.ProductKeys) *Table {
+	return &Table{store: store, keys: make(map[storage.ProductKeyID]entry)}
+}
+
+// HashOf returns the hash of a key, as clients make it.
+func HashOf(key string) string {
+	sum := md5.Sum([]byte(key))
+	return hex.EncodeToString(sum[:])
+}
+
+// IDOf returns the id of a key, or of one of which only the hash is given: 32 hex
+// digits in lower case.
+func IDOf(product int, keyOrHash string) storage.ProductKeyID {
+	id := storage.ProductKeyID{Product: product, Hash: keyOrHash}
+	if id.Check() != nil {
+		id.Hash = HashOf(keyOrHash)
+	}
+	return id
+}
+
+// Load puts in force what the store holds. The error says how many keys could not be
+// opened; the others are in force. Without a Sealer no key is opened: Key knows none.
+func (t *Table) Load(ctx context.Context, s Sealer) error {
+	t.changing.Lock()
+	defer t.changing.Unlock()
+	keys := make(map[storage.ProductKeyID]entry)
+	closed := 0
+	var why error
+	for k, err := range t.store.ProductKeys(ctx) {
+		if err != nil {
+			return fmt.Errorf("load CD keys: %w", err)
+		}
+		e := entry{ProductKey: k}
+		if len(k.Sealed) > 0 && s != nil {
+			if e.key, err = s.OpenProductKey(k.ProductKeyID, k.Sealed); err != nil {
+				closed, why = closed+1, err
+			}
+		}
+		keys[k.ProductKeyID] = e
+	}
+	t.mu.Lock()
+	t.keys = keys
+	t.mu.Unlock()
+	if closed > 0 {
+		return fmt.Errorf("%d of %d CD keys in the store: %w", closed, len(keys), why)
+	}
+	return nil
+}
+
+// Key returns the key of a product with a hash.
+func (t *Table) Key(product int, hash string) (key string, known bool) {
+	e, ok := t.get(storage.ProductKeyID{Product: product, Hash: hash})
+	return e.key, ok && e.key != ""
+}
+
+// Banned reports whether a key must not be used.
+func (t *Table) Banned(product int, hash string) bool {
+	e, _ := t.get(storage.ProductKeyID{Product: product, Hash: hash})
+	return e.Banned
+}
+
+func (t *Table) get(id storage.ProductKeyID) (entry, bool) {
+	t.mu.RLock()
+	defer t.mu.RUnlock()
+	e, ok := t.keys[id]
+	return e, ok
+}
+
+// Len returns how many keys there are.
+func (t *Table) Len() int {
+	t.mu.RLock()
+	defer t.mu.RUnlock()
+	return len(t.keys)
+}
+
+// ErrKey reports a text that cannot be a CD key.
+var ErrKey = errors.New("a CD key has 1 to 128 bytes without control characters and backslashes")
+
+// checkKey returns ErrKey for what cannot be a key.
+func checkKey(key string) error {
+	if key == "" || len(key) > MaxKey {
+		return ErrKey
+	}
+	for i := range len(key) {
+		if c := key[i]; c < ' ' || c == '\\' || c == 0x7f {
+			return ErrKey
+		}
+	}
+	return nil
+}
+
+// Add adds keys of a product and returns how many are new. A ban stays. After an error
+// the first added of them are in force.
+func (t *Table) Add(ctx context.Context, s Sealer, product int, by string, keys []string) (added int, err error) {
+	for i, key := range keys {
+		if err := checkKey(key); err != nil {
+			return 0, fmt.Errorf("key %d: %w", i+1, err)
+		}
+	}
+	t.changing.Lock()
+	defer t.changing.Unlock()
+	now := time.Now()
+	for part := range slices.Chunk(keys, batch) {
+		fresh := make(map[storage.ProductKeyID]entry)
+		for _, key := range part {
+			id := storage.ProductKeyID{Product: product, Hash: HashOf(key)}
+			e, _ := t.get(id)
+			if len(e.Sealed) > 0 {
+				continue
+			}
+			if !e.Banned {
+				e.ProductKey = storage.ProductKey{ProductKeyID: id, By: by, Added: now}
+			}
+			if e.Sealed, err = s.SealProductKey(id, key); err != nil {
+				return added, err
+			}
+			e.key = key
+			fresh[id] = e
+		}
+		if err := t.put(ctx, fresh); err != nil {
+			return added, err
+		}
+		added += len(fresh)
+	}
+	return added, nil
+}
+
+// put stores entries and puts them in force. changing is held.
+func (t *Table) put(ctx context.Context, entries map[storage.ProductKeyID]entry) error {
+	records := make([]storage.ProductKey, 0, len(entries))
+	for _, e := range entries {
+		records = append(records, e.ProductKey)
+	}
+	if len(records) == 0 {
+		return nil
+	}
+	if err := t.store.PutProductKeys(ctx, records); err != nil {
+		return err
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	maps.Copy(t.keys, entries)
+	return nil
+}
+
+// Remove removes a key with its ban. storage.ErrNotFound: there is none.
+func (t *Table) Remove(ctx context.Context, id storage.ProductKeyID) error {
+	t.changing.Lock()
+	defer t.changing.Unlock()
+	return t.remove(ctx, id)
+}
+
+// remove is Remove. changing is held.
+func (t *Table) remove(ctx context.Context, id storage.ProductKeyID) error {
+	if err := t.store.RemoveProductKey(ctx, id); err != nil {
+		return err
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	delete(t.keys, id)
+	return nil
+}
+
+// Ban bans a key, known or not.
+func (t *Table) Ban(ctx context.Context, id storage.ProductKeyID, by, reason string) error {
+	t.changing.Lock()
+	defer t.changing.Unlock()
+	e, known := t.get(id)
+	if !known {
+		e.ProductKey = storage.ProductKey{ProductKeyID: id, Added: time.Now()}
+	}
+	e.Banned, e.By, e.Reason = true, by, reason
+	return t.put(ctx, map[storage.ProductKeyID]entry{id: e})
+}
+
+// Unban lifts the ban of a key. storage.ErrNotFound: it has none.
+func (t *Table) Unban(ctx context.Context, id storage.ProductKeyID) error {
+	t.changing.Lock()
+	defer t.changing.Unlock()
+	e, _ := t.get(id)
+	switch {
+	case !e.Banned:
+		return storage.ErrNotFound
+	case len(e.Sealed) == 0:
+		return t.remove(ctx, id)
+	}
+	e.Banned, e.Reason = false, ""
+	return t.put(ctx, map[storage.ProductKeyID]entry{id: e})
+}
+
+// List returns up to limit keys behind an id in the order of ids. A product below 0
+// stands for all.
+func (t *Table) List(product int, after storage.ProductKeyID, limit int) []storage.ProductKey {
+	t.mu.RLock()
+	var list []storage.ProductKey
+	for id, e := range t.keys {
+		if (product < 0 || id.Product == product) && id.Compare(after) > 0 {
+			list = append(list, e.ProductKey)
+		}
+	}
+	t.mu.RUnlock()
+	slices.SortFunc(list, func(a, b storage.ProductKey) int { return a.Compare(b.ProductKeyID) })
+	list = list[:min(len(list), limit)]
+	return slices.Clone(list)
+}

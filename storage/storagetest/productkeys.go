@@ -1,0 +1,93 @@
+package storagetest
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/respawnd/respawnd/storage"
+)
+
+// productKey returns a key whose hash is of one digit.
+func productKey(product int, digit string) storage.ProductKey {
+	return storage.ProductKey{
+		ProductKeyID: storage.ProductKeyID{Product: product, Hash: strings.Repeat(digit, 32)},
+		Sealed:       []byte("sealed " + digit), By: "admin", Added: moment(),
+	}
+}
+
+func putProductKeys(t *testing.T, s storage.Store, keys ...storage.ProductKey) {
+	t.Helper()
+	if err := s.PutProductKeys(t.Context(), keys); err != nil {
+		t.Fatalf("PutProductKeys(%+v) = %v", keys, err)
+	}
+}
+
+// productKeyCalls is every method of product keys.
+func productKeyCalls(s storage.Store) map[string]func(context.Context) error {
+	late := productKey(77, "f")
+	return map[string]func(context.Context) error{
+		"PutProductKeys":   func(ctx context.Context) error { return s.PutProductKeys(ctx, []storage.ProductKey{late}) },
+		"RemoveProductKey": func(ctx context.Context) error { return s.RemoveProductKey(ctx, late.ProductKeyID) },
+		"ProductKeys":      func(ctx context.Context) error { return firstError(s.ProductKeys(ctx)) },
+	}
+}
+
+func productKeyTests() map[string]func(*testing.T, storage.Store) {
+	return map[string]func(*testing.T, storage.Store){
+		"put, replace, remove":                  testProductKeyLife,
+		"all of the keys are stored or none":    testProductKeyBatch,
+		"records beyond the limits are refused": testProductKeyLimits,
+	}
+}
+
+func testProductKeyLife(t *testing.T, s storage.Store) {
+	first, second, other := productKey(1, "b"), productKey(1, "c"), productKey(461, "a")
+	putProductKeys(t, s, other, second, first)
+	differ(t, "keys in order", collect(t, s.ProductKeys(t.Context())), []storage.ProductKey{first, second, other})
+	second.Sealed, second.Banned, second.Reason = nil, true, "shared"
+	putProductKeys(t, s, second)
+	differ(t, "keys after replacing", collect(t, s.ProductKeys(t.Context())), []storage.ProductKey{first, second, other})
+	if err := s.RemoveProductKey(t.Context(), first.ProductKeyID); err != nil {
+		t.Errorf("RemoveProductKey() = %v", err)
+	}
+	if err := s.RemoveProductKey(t.Context(), first.ProductKeyID); !errors.Is(err, storage.ErrNotFound) {
+		t.Errorf("RemoveProductKey() again = %v, want ErrNotFound", err)
+	}
+	differ(t, "keys after removing", collect(t, s.ProductKeys(t.Context())), []storage.ProductKey{second, other})
+}
+
+func testProductKeyBatch(t *testing.T, s storage.Store) {
+	good, bad := productKey(1, "a"), productKey(1, "b")
+	bad.Hash = "B"
+	if err := s.PutProductKeys(t.Context(), []storage.ProductKey{good, bad}); !errors.Is(err, storage.ErrInvalid) {
+		t.Errorf("PutProductKeys() with one that is invalid = %v, want ErrInvalid", err)
+	}
+	differ(t, "keys", collect(t, s.ProductKeys(t.Context())), nil)
+}
+
+func testProductKeyLimits(t *testing.T, s storage.Store) {
+	edge := productKey(1<<30, "0")
+	edge.Sealed, edge.Reason = []byte(strings.Repeat("x", storage.MaxSealedKey)), strings.Repeat("r", storage.MaxBanReason)
+	edge.By = strings.Repeat("b", storage.MaxBanBy)
+	putProductKeys(t, s, edge)
+	for name, change := range map[string]func(*storage.ProductKey){
+		"negative product":     func(k *storage.ProductKey) { k.Product = -1 },
+		"product too large":    func(k *storage.ProductKey) { k.Product = 1<<30 + 1 },
+		"short hash":           func(k *storage.ProductKey) { k.Hash = k.Hash[1:] },
+		"capitals in hash":     func(k *storage.ProductKey) { k.Hash = strings.Repeat("A", 32) },
+		"sealed text too long": func(k *storage.ProductKey) { k.Sealed = append(k.Sealed, 'x') },
+		"nothing to store":     func(k *storage.ProductKey) { k.Sealed = nil },
+		"reason too long":      func(k *storage.ProductKey) { k.Reason += "r" },
+		"author too long":      func(k *storage.ProductKey) { k.By += "b" },
+	} {
+		k := edge
+		k.Sealed = append([]byte(nil), edge.Sealed...)
+		change(&k)
+		if err := s.PutProductKeys(t.Context(), []storage.ProductKey{k}); !errors.Is(err, storage.ErrInvalid) {
+			t.Errorf("%s: PutProductKeys() = %v, want ErrInvalid", name, err)
+		}
+	}
+	differ(t, "keys", collect(t, s.ProductKeys(t.Context())), []storage.ProductKey{edge})
+}
