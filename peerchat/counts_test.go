@@ -36,7 +36,7 @@ func paramsOf(line []byte) (command string, n int) {
 		_, s, _ = strings.Cut(s, " ")
 	}
 	s, _, text := strings.Cut(s, " :")
-	words := strings.Fields(s)
+	words := strings.FieldsFunc(s, func(r rune) bool { return r == ' ' })
 	if len(words) == 0 {
 		return "", 0
 	}
