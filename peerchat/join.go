@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/respawnd/respawnd/internal/verdicts"
 )
 
 // maxJoinTargets is how many channels one JOIN or PART may name.
@@ -78,6 +80,7 @@ func (x *session) isModerator(channel string) bool {
 func (x *session) mayJoin(c *channel, name, key string, moderator bool) (numeric, string) {
 	h, u, live := x.server.hall, x.user, x.server.live.Load()
 	if banned, _ := x.server.sanctioned(x, name); banned {
+		x.noteVerdict(verdicts.ChatBanned)
 		return numBanned, "Cannot join channel (+b)"
 	}
 	switch {

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/respawnd/respawnd/internal/ascii"
+	"github.com/respawnd/respawnd/internal/verdicts"
 	"github.com/respawnd/respawnd/operator"
 )
 
@@ -88,9 +89,15 @@ func (x *session) maySpeak(c *channel, talk bool) bool {
 func (x *session) muted(c *channel) bool {
 	banned, muted := x.server.sanctioned(x, c.name)
 	if banned || muted {
-		x.drop(droppedMuted)
+		x.noteMuted()
 	}
 	return banned || muted
+}
+
+// noteMuted counts a line that an operator's rule keeps from being relayed.
+func (x *session) noteMuted() {
+	x.drop(droppedMuted)
+	x.noteVerdict(verdicts.ChatMuted)
 }
 
 // toUser relays a message to a client.
@@ -102,7 +109,7 @@ func (x *session) toUser(command, target, text string, talk bool) {
 		return
 	}
 	if _, muted := x.server.sanctioned(x, ""); muted && talk && !isGameText(text) {
-		x.drop(droppedMuted)
+		x.noteMuted()
 		x.answer(numCannotSend, "You are muted", target)
 		return
 	}

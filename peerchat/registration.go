@@ -121,7 +121,7 @@ func (x *session) checkLogin(ctx context.Context, p accounts.Proof) error {
 		x.detach = x.server.opt.Attach(x)
 	}
 	x.server.metrics.logins.WithLabelValues(loginAccepted).Inc()
-	x.server.opt.Verdicts.NotePlayer(name, x.conn.Peer().Addr(), x.game, verdicts.SignedIn)
+	x.noteVerdict(verdicts.SignedIn)
 	x.conn.SetState(netserve.StateIdle)
 	nick := l.UniqueNick
 	if nick == "" {
@@ -141,7 +141,7 @@ func (x *session) refuseLogin(err error) error {
 	case refused:
 		text = "Login failed: " + why.Error()
 		if v, ok := accounts.VerdictOn(err); ok {
-			x.server.opt.Verdicts.NotePlayer(name, x.conn.Peer().Addr(), x.game, v)
+			x.noteVerdict(v)
 		}
 	case errors.Is(err, context.Canceled):
 		return err
@@ -351,6 +351,7 @@ func (s *Server) mask(a netip.Addr) string {
 // others.
 func (x *session) welcome() {
 	nick := x.user.nick
+	x.noteVerdict(verdicts.InChat)
 	x.answer(numWelcome, "Welcome to the chat, "+nick)
 	x.answer(numYourHost, "Your host is a respawnd server")
 	x.answer(numCreated, "This server was started "+x.server.started.UTC().Format(time.RFC1123))

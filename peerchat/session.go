@@ -338,6 +338,11 @@ func (x *session) shownNick() string {
 	return x.wanted.nick
 }
 
+// noteVerdict notes a verdict on the player.
+func (x *session) noteVerdict(v verdicts.Verdict) {
+	x.server.opt.Verdicts.NotePlayer(name, x.conn.Peer().Addr(), x.game, v)
+}
+
 // noteEnd notes the end of a connection where its player must know.
 func (x *session) noteEnd(why ended) {
 	v := map[ended]verdicts.Verdict{
@@ -345,7 +350,7 @@ func (x *session) noteEnd(why ended) {
 		endedFlood: verdicts.Limited, endedTooLong: verdicts.Malformed, endedCrypt: verdicts.Malformed,
 	}
 	if verdict, ok := v[why]; ok {
-		x.server.opt.Verdicts.NotePlayer(name, x.conn.Peer().Addr(), x.game, verdict)
+		x.noteVerdict(verdict)
 	}
 }
 

@@ -3,6 +3,7 @@ package main
 import (
 	"net"
 	"net/netip"
+	"strings"
 	"sync"
 	"testing"
 
@@ -35,6 +36,7 @@ func TestDNSAnswersTheNamesOfServices(t *testing.T) {
 	for name, want := range map[string]string{
 		"gmtest.master.gamespy.com": "127.0.0.1", "gmtest.ms8.games.example.net": "127.0.0.1", "natneg2.gamespy.com": "127.0.0.1",
 		"master.zandronum.com": "127.0.0.1", "natneg1.hosthpc.com": "127.0.0.1", "mariokartwii.available.gs.nintendowifi.net": "127.0.0.1",
+		"peerchat.gamespy.com": "127.0.0.1", "peerchat.games.example.net": "127.0.0.1",
 		"www.fileplanet.com": "REFUSED", "nas.nintendowifi.net": "REFUSED", // no service of this version answers there
 		"www.example.net": "REFUSED", "example.org": "REFUSED",
 	} {
@@ -44,8 +46,8 @@ func TestDNSAnswersTheNamesOfServices(t *testing.T) {
 			}
 		}
 	}
-	if got := metric(t, d, `respawnd_dns_answers_total{result="own"}`); got != "12" {
-		t.Errorf("%s answers counted, want 12", got)
+	if got := metric(t, d, `respawnd_dns_answers_total{result="own"}`); got != "16" {
+		t.Errorf("%s answers counted, want 16", got)
 	}
 	d.stop()
 }
@@ -57,6 +59,24 @@ func TestDNSWithoutZandronum(t *testing.T) {
 		t.Errorf("master.zandronum.com: %s, want REFUSED", got)
 	}
 	d.stop()
+}
+
+// A name under a domain of ours leads here whether the chat is on or off: nothing else
+// answers there. Pages tell players to redirect it only while it is on.
+func TestHostNamesOfChat(t *testing.T) {
+	t.Parallel()
+	const name = "peerchat.gamespy.com"
+	for listen, redirected := range map[string]bool{"": false, "127.0.0.1:0": true} {
+		d := startWithout(t, testEnv(t.TempDir(), variable("peerchat.listen", listen)))
+		if got := lookUp(t, d.address["dns"], "udp4", name); got != "127.0.0.1" {
+			t.Errorf("peerchat.listen %q: %s is %s, want 127.0.0.1", listen, name, got)
+		}
+		_, hosts := get(t, d, "web", "GET", "/games/"+testGame+"/hosts.txt?ip=192.0.2.1", "")
+		if got := strings.Contains(hosts, "192.0.2.1 "+name); got != redirected {
+			t.Errorf("peerchat.listen %q: redirected by the page: %v, want %v\n%s", listen, got, redirected, hosts)
+		}
+		d.stop()
+	}
 }
 
 // nameServer answers every question with an address.

@@ -57,6 +57,7 @@ var speakers = map[string]speaker{
 	"gpcm":         {what: "sign-in", player: true, texts: signInTexts},
 	"gpsp":         {what: "request for an account", player: true, texts: signInTexts},
 	"natneg":       {what: "NAT negotiation", player: true, texts: signInTexts},
+	"peerchat":     {what: "chat sign-on", player: true, texts: chatTexts},
 	"serverbrowse": {what: "request for a list", player: true, texts: listTexts},
 	"legacylist":   {what: "request for a list", player: true, texts: listTexts},
 }
@@ -134,6 +135,25 @@ var signInTexts = map[Verdict]Explanation{
 		Advice: "Wait some minutes. The operator can raise gpcm.max_per_addr or gpsp.max_per_addr, or add the network to net.trusted.",
 	},
 	Malformed: {Cause: malformed, Advice: "Check that the game's sign-in and search ports point at the right services."},
+}
+
+// chatTexts are for players who sign on to chat.
+var chatTexts = map[Verdict]Explanation{
+	Banned: {
+		Cause:  "the address is banned from signing in, or banned from chat like the player",
+		Advice: "Ask the operator, who finds the reason with: respawnd ban list, or respawnd chat bans.",
+	},
+	UnknownGame: {
+		Cause:  "the client enciphers with the key of a game that is not known here, or has no key",
+		Advice: "The operator can add the key: respawnd game add NAME --secret KEY.",
+	},
+	Limited: {
+		Cause:  "too many connections came from this address, or its lines came too fast for too long",
+		Advice: "Wait a minute. The operator can raise peerchat.max_per_addr, peerchat.rate or peerchat.pace_per_addr, or add the network to net.trusted.",
+	},
+	ServiceFull:   {Cause: "the maximum number of clients is connected", Advice: "The operator can raise peerchat.max_conns."},
+	NeverSignedIn: {Cause: "a client connected and did not sign on in time", Advice: "If it is a game, packets are lost on the way. The operator can raise peerchat.login_time."},
+	Malformed:     {Cause: malformed, Advice: "Check that the program is a game or an IRC client, without TLS."},
 }
 
 // listTexts are for server browsers that request lists.

@@ -42,6 +42,7 @@ func reference() string {
 		{"zanmaster", zandronumTexts},
 		{"probe", queryTexts},
 		{"gpcm, gpsp, natneg", signInTexts},
+		{"peerchat", chatTexts},
 		{"serverbrowse, legacylist", listTexts},
 	} {
 		for v := range Verdict(len(texts)) {

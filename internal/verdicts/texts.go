@@ -316,4 +316,16 @@ var texts = [...]text{
 		Cause:  "the filter of the server browser is too expensive or cannot be parsed",
 		Advice: "Clear its filters. The log at level debug has their text.",
 	}},
+	InChat: {code: "in chat", message: "player signed on to chat", Explanation: Explanation{
+		Cause: "the client signed on to chat under a nick",
+		Good:  true,
+	}},
+	ChatBanned: {code: "banned from chat", message: "player banned from chat", Explanation: Explanation{
+		Cause:  "an operator banned the player or the address from chat, or from the room",
+		Advice: "Ask the operator, who finds the reason with: respawnd chat bans.",
+	}},
+	ChatMuted: {code: "muted in chat", message: "player muted in chat", Explanation: Explanation{
+		Cause:  "an operator lets the player or the address read only, in chat or in the room",
+		Advice: "Ask the operator, who finds the reason with: respawnd chat bans.",
+	}},
 }

@@ -95,6 +95,9 @@ const (
 	HalfWay
 	ListSent
 	BadFilter
+	InChat
+	ChatBanned
+	ChatMuted
 )
 
 // Outdates reports whether v makes the advice of an earlier verdict of the same
