@@ -49,25 +49,31 @@ func echo(ctx context.Context, log io.Writer) error {
 	if err != nil {
 		return errors.Join(err, pc.Close(), ln.Close())
 	}
-	for service, at := range map[string]net.Addr{"udp": pc.LocalAddr(), "tcp": ln.Addr(), "web": web.Addr()} {
+	relay, err := (&net.ListenConfig{}).Listen(ctx, "tcp4", "127.0.0.1:0")
+	if err != nil {
+		return errors.Join(err, pc.Close(), ln.Close(), web.Close())
+	}
+	for service, at := range map[string]net.Addr{"udp": pc.LocalAddr(), "tcp": ln.Addr(), "web": web.Addr(), "fan": relay.Addr()} {
 		_, _ = fmt.Fprintf(log, `{"level":"info","message":"listening","service":%q,"address":%q}`+"\n", service, at)
 	}
 	_, _ = fmt.Fprintln(log, `{"level":"info","message":"ready"}`)
 	var wg sync.WaitGroup
 	wg.Go(func() { echoPackets(pc) })
-	wg.Go(func() {
+	accept := func(ln net.Listener, serve func(context.Context, net.Conn)) {
 		for {
 			conn, err := ln.Accept()
 			if err != nil {
 				return
 			}
-			wg.Go(func() { echoConn(ctx, conn) })
+			wg.Go(func() { serve(ctx, conn) })
 		}
-	})
+	}
+	wg.Go(func() { accept(ln, echoConn) })
+	wg.Go(func() { accept(relay, new(fan).serve) })
 	server := &http.Server{Handler: http.HandlerFunc(echoPage), ReadHeaderTimeout: timeout}
 	wg.Go(func() { _ = server.Serve(web) }) // until it is closed
 	<-ctx.Done()
-	err = errors.Join(pc.Close(), ln.Close(), server.Close())
+	err = errors.Join(pc.Close(), ln.Close(), relay.Close(), server.Close())
 	wg.Wait()
 	return err
 }

@@ -37,6 +37,8 @@ const (
 	groupWeb
 	groupDNS
 	groupEcho
+	groupChat
+	groupJoiners
 )
 
 // host is a game server that reports in QR2's binary form.

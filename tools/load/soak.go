@@ -27,6 +27,8 @@ func soakers() []crowd {
 		{"gpcm login and logout", visitors(100), 100, 25, 0},
 		{"gpcm idle session", sessions(200), 100, 5, 20},
 		{"gpsp look-up", openSearcher, 30, 15, 0},
+		{"peerchat sign-on", openLobbyVisitor, 20, 10, 0},
+		{"peerchat names", openIdler, 60, 12, 50},
 		{"natneg pair", openNegotiator, 50, 60, 200},
 		{"zanmaster heartbeat", openZanServer, 200, 60, 100},
 		{"zanmaster list", openLauncher, 400, 15, 20},

@@ -40,6 +40,7 @@ const (
 	refList    = "list"    // a connection and 94.5 KB
 	refHTML    = "html"    // 54 KB with net/http on a held connection
 	refJSON    = "json"    // 1,086 KB in the same way
+	refFan     = "fan"     // a line in and the same out to 200 held connections
 	refCipher  = "cipher"  // 94.5 KB enciphered
 )
 
@@ -50,6 +51,7 @@ func references() []row {
 		{name: refTCP, users: 64, open: streamEchoes(echoAnswer, true)},
 		{name: refConnect, users: 64, open: streamEchoes(echoAnswer, false)},
 		{name: refList, users: 4, open: streamEchoes(echoList, false)},
+		{name: refFan, users: 1, open: openBareHall},
 		{name: refHTML, users: 8, open: readers("/" + strconv.Itoa(echoHTML))},
 		{name: refJSON, users: 8, open: readers("/" + strconv.Itoa(echoJSON))},
 	}
@@ -67,6 +69,9 @@ func rows() []row {
 		{"gpcm login and logout", 16, visitors(0), accounts(16), []part{{1, refConnect}, {1, refTCP}}},
 		{"gpcm message", 32, openPair, buddies(64), []part{{1, refTCP}}},
 		{"gpsp look-up", 16, openSearcher, accounts(16), []part{{1, refConnect}}},
+		{"peerchat sign-on", 16, openLobbyVisitor, nil, []part{{1, refConnect}, {2, refTCP}}},
+		{"peerchat message to 200", 1, openHall, nil, []part{{1, refFan}}},
+		{"peerchat join of 2,000", 1, openNewMember, populate(crowdSize, openMember), []part{{2 * crowdSize / audience, refFan}}},
 		{"natneg pair", 16, openNegotiator, nil, []part{{10, refUDP}}},
 		{"zanmaster heartbeat, check", 32, several(16, openZanBeater), nil, []part{{1.5, refUDP}}},
 		{"zanmaster list of 1,000", 16, counting(openLauncher), populate(listed, openZanServer), []part{{4, refUDP}}},
@@ -84,7 +89,7 @@ func rows() []row {
 var tableSettings = []string{
 	"net.trusted=127.0.0.0/8",
 	"zanmaster.list_window=0s", "zanmaster.lists_per_net=0", "zanmaster.lists_total=0", "zanmaster.servers_per_address=0",
-	"valvemaster.pages_per_addr=0", "valvemaster.pages_per_net=0", "web.rate=0", "natneg.max_open=1000000",
+	"valvemaster.pages_per_addr=0", "valvemaster.pages_per_net=0", "web.rate=0", "natneg.max_open=1000000", "peerchat.max_members=3000",
 }
 
 // tableOptions say how a table is made.
@@ -290,6 +295,7 @@ func holdings() []holding {
 	return []holding{
 		{"qr2 server listed", 5000, openHost, nil},
 		{"gpcm idle session", 1000, sessions(0), accounts(1000)},
+		{"peerchat idle member", 2000, openIdler, nil},
 		{"serverbrowse with updates", 1000, openWatcher, nil},
 		{"web events", 1000, openListener, nil},
 	}
