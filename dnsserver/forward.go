@@ -100,7 +100,7 @@ func (f *forwarder) ask(w *waiter, client netip.Addr) error {
 		case f.isUpstream(client):
 			f.warn.Do(func() {
 				f.log.Warn().Stringer("upstream", client).Str("name", q.name).
-					Msg("this upstream of dns.upstreams asks us what we are asking it: one of the two must not")
+					Msg("this upstream of dns.upstreams forwards questions back to this server: remove it, or change its upstream")
 			})
 			return errLoop
 		case len(waiters) >= maxWaiters:

@@ -112,7 +112,7 @@ func (x *session) signIn(ctx context.Context, r *request, l *accounts.Login, sta
 	case errors.Is(err, presence.ErrFull):
 		return &refusal{code: codeLogin, text: "The server is full."}
 	case err != nil:
-		x.server.opt.Log.Error().Err(err).Uint32("profile", uint32(x.profile)).Msg("buddies not told of a login")
+		x.server.opt.Log.Error().Err(err).Uint32("profile", uint32(x.profile)).Msg("cannot notify buddies of a login")
 	}
 	x.signedIn, x.status = true, status
 	x.quiet.Store(status.Quiet)

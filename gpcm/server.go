@@ -149,9 +149,9 @@ func (s *Server) sweepOnce(ctx context.Context, watch *clock.Watch, now time.Tim
 func (s *Server) sweep(ctx context.Context, what string, before time.Time, remove func(context.Context, time.Time) (int, error)) {
 	n, err := remove(ctx, before)
 	if err != nil && ctx.Err() == nil {
-		s.opt.Log.Error().Err(err).Str("what", what).Msg("removing what is expired")
+		s.opt.Log.Error().Err(err).Str("what", what).Msg("cannot remove expired records")
 	}
 	if n > 0 {
-		s.opt.Log.Info().Str("what", what).Int("count", n).Msg("removed what had long been expired")
+		s.opt.Log.Info().Str("what", what).Int("count", n).Msg("removed expired records")
 	}
 }

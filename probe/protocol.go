@@ -51,7 +51,7 @@ func ParseProtocol(word string) (Protocol, error) {
 		}
 		words = append(words, p.String())
 	}
-	return 0, fmt.Errorf("%.40q is no protocol that can be asked in; known: %s", word, strings.Join(words, ", "))
+	return 0, fmt.Errorf("unknown protocol %.40q; known: %s", word, strings.Join(words, ", "))
 }
 
 // least returns the minimum time between two visits to a server for any

@@ -127,7 +127,7 @@ func CheckAdded(catalogue *games.Catalog, a *storage.AddedServer) (err error) {
 	}
 	name, ok := games.ListedName(a.Game)
 	if !ok {
-		return fmt.Errorf("%.80q is no name of a game", a.Game)
+		return fmt.Errorf("%.80q is not the name of a game", a.Game)
 	}
 	a.Game = name
 	return nil

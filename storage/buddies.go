@@ -96,7 +96,7 @@ func (m *Message) Check() error {
 	switch m.Kind {
 	case MessageText, MessageAuthorized, MessageRevoked:
 	default:
-		return invalid("message kind %d is none that waits", m.Kind)
+		return invalid("messages of kind %d are not stored", m.Kind)
 	}
 	return checkBlob("message", m.Text, MaxMessageText)
 }

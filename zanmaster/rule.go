@@ -40,7 +40,7 @@ var (
 	errBadExpiry    = errors.New("expiry is not <mm/dd/yyyy hh:mm>")
 	errBackwards    = errors.New("range ends before it starts")
 	errEverybody    = errors.New("this means everybody: write *.*.*.* for that")
-	errTrailing     = errors.New("something behind the address: a comment starts with : or //")
+	errTrailing     = errors.New("unexpected text after the address: a comment starts with : or //")
 	errTooLong      = errors.New("line too long")
 	errTooManyRules = fmt.Errorf("more than %d entries", maxRules)
 )

@@ -79,7 +79,7 @@ func TestKilledBackupIsCleanedUp(t *testing.T) {
 
 	killedBackup(t, env, pipe, to)
 	d := start(t, dir)
-	d.waitFor("what was cleaned up", 0, message("removed what an unfinished backup left behind"))
+	d.waitFor("what was cleaned up", 0, message("removed the files of an unfinished backup"))
 	if left := parts(dir); len(left) > 0 {
 		t.Errorf("after a start the data folder has %q", left)
 	}

@@ -47,7 +47,7 @@ func (p *program) gameShow() *cobra.Command {
 		})
 }
 
-var errUnknownGame = errors.New("not in the catalogue; `respawnd game list` shows what is")
+var errUnknownGame = errors.New("not in the catalogue; `respawnd game list` lists the games")
 
 func (p *program) gameAdd() *cobra.Command {
 	var g games.Game

@@ -47,10 +47,10 @@ func OpenStore(ctx context.Context, c Config, wait time.Duration, log zerolog.Lo
 func sweepBackups(dir string, log zerolog.Logger) {
 	gone, err := backup.SweepDirs(operator.BackupWork(dir))
 	if err != nil {
-		log.Warn().Err(err).Msg("what an unfinished backup left behind was not removed")
+		log.Warn().Err(err).Msg("cannot remove the files of an unfinished backup")
 	}
 	if len(gone) > 0 {
-		log.Info().Strs("folders", gone).Msg("removed what an unfinished backup left behind")
+		log.Info().Strs("folders", gone).Msg("removed the files of an unfinished backup")
 	}
 }
 

@@ -128,7 +128,7 @@ func TestUnexpected(t *testing.T) {
 	t.Parallel()
 	for message, want := range map[string]string{
 		`\error\\err\265\fatal\\errmsg\No.`: `the answer to a login is error "265": "No."`,
-		`\lc\1\id\1`:                        `the answer to a login is not what it must be: "lc"`,
+		`\lc\1\id\1`:                        `unexpected answer to a login: "lc"`,
 	} {
 		if got := Unexpected("a login", message).Error(); got != want {
 			t.Errorf("Unexpected(%q) = %q, want %q", message, got, want)

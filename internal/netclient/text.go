@@ -110,7 +110,7 @@ func Unexpected(to, message string) error {
 		return unexpectedError(fmt.Sprintf("the answer to %s is error %q: %q", to, Field(message, "err"), text))
 	}
 	name, _, _ := strings.Cut(strings.TrimPrefix(message, `\`), `\`)
-	return unexpectedError(fmt.Sprintf("the answer to %s is not what it must be: %q", to, name))
+	return unexpectedError(fmt.Sprintf("unexpected answer to %s: %q", to, name))
 }
 
 type unexpectedError string

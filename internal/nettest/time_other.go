@@ -8,5 +8,5 @@ import (
 )
 
 func processorTime() (time.Duration, error) {
-	return 0, errors.New("this system does not tell a process its processor time in the way of Unix")
+	return 0, errors.New("the processor time of a process cannot be read on this system")
 }

@@ -65,7 +65,7 @@ func (l *Local) forgetTold(id storage.ProfileID) {
 // later announcement would follow, so it continues when ctx is over.
 func (l *Local) announceGone(ctx context.Context, id storage.ProfileID) {
 	if err := l.announce(context.WithoutCancel(ctx), id); err != nil && ctx.Err() == nil {
-		l.log.Error().Err(err).Uint32("profile", uint32(id)).Msg("watchers were not told")
+		l.log.Error().Err(err).Uint32("profile", uint32(id)).Msg("cannot notify watchers")
 	}
 }
 

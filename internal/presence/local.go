@@ -92,7 +92,7 @@ func (l *Local) SignIn(ctx context.Context, s Session, p Policy, st Status) ([]S
 		l.announceGone(ctx, id)
 	}
 	if err := l.announce(ctx, s.Profile()); err != nil {
-		return displaced, fmt.Errorf("tell watchers of profile %d: %w", s.Profile(), err)
+		return displaced, fmt.Errorf("notify watchers of profile %d: %w", s.Profile(), err)
 	}
 	return displaced, nil
 }
@@ -192,7 +192,7 @@ func (l *Local) SetStatus(ctx context.Context, s Session, st Status) error {
 		return err
 	}
 	if err := l.announce(ctx, s.Profile()); err != nil {
-		return fmt.Errorf("tell watchers of profile %d: %w", s.Profile(), err)
+		return fmt.Errorf("notify watchers of profile %d: %w", s.Profile(), err)
 	}
 	return nil
 }

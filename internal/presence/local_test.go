@@ -510,7 +510,7 @@ func TestLogHoldsNoTexts(t *testing.T) {
 			t.Errorf("the log has %q in it:\n%s", text, &log)
 		}
 	}
-	if !strings.Contains(log.String(), "watchers were not told") {
+	if !strings.Contains(log.String(), "cannot notify watchers") {
 		t.Errorf("the log says nothing of the failure:\n%s", &log)
 	}
 }

@@ -140,7 +140,7 @@ func makeAccount(ctx context.Context, t *service.Trial, a gpsp.Account) error {
 
 func deleteAccount(ctx context.Context, all service.TrialAccounts, email string) error {
 	if err := all.Delete(ctx, email); err != nil {
-		return fmt.Errorf("the test account %s is left behind: %w", email, err)
+		return fmt.Errorf("the test account %s was not deleted: %w", email, err)
 	}
 	return nil
 }

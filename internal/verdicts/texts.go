@@ -183,7 +183,7 @@ var texts = [...]text{
 		Cause:  "the heartbeat carries a challenge that expired or was given to another address or port: each is valid for one heartbeat within half a minute, and until this master restarts",
 		Advice: "Wait for the next heartbeat. If this repeats, packets are delayed on the way, or a router gives the server another port for each packet.",
 	}},
-	KeepsQuiet: {code: "answers, but does not tell", message: "server answered without telling", Explanation: Explanation{
+	KeepsQuiet: {code: "answers, but does not tell", message: "server refused to report its game", Explanation: Explanation{
 		What:   "refusal",
 		Cause:  "the server answers, but refuses to report its game, or answers for several servers at once",
 		Advice: "Check its settings, and its address and protocol: respawnd query PROTOCOL HOST:PORT. It is queried again.",
