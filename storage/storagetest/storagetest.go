@@ -329,6 +329,17 @@ func large(t *testing.T) {
 	}
 }
 
+// limit leaves a test that fills a store up to a limit out of the short run and of
+// runs with the race detector, which takes ten times as long: what several writers do
+// at once is the subject of others.
+func limit(t *testing.T) {
+	t.Helper()
+	large(t)
+	if raceDetector {
+		t.Skip("fills a store up to a limit: run it without -race")
+	}
+}
+
 // together calls f(0) to f(n-1), all at once, which is quicker than in turn where
 // an engine shares the cost of a transaction. None may fail.
 func together(t tester, n int, f func(i int) error) {

@@ -1,0 +1,6 @@
+//go:build !race
+
+package storagetest
+
+// raceDetector reports that the test is built with -race.
+const raceDetector = false
