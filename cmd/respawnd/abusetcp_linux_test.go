@@ -45,6 +45,7 @@ func abusedServices(t testing.TB) []abused {
 		{"legacylist", []byte(`\gamename\gmtest\gamever\1\location\0\validate\AAAAAAAA\final\\queryid\1.1\list\\gamename\gmtest\final\`), rubbish},
 		{"gpcm", []byte(`\ka\\final\\login\\challenge\x\uniquenick\x\userid\0\response\x\id\1\final\`), rubbish},
 		{"gpsp", []byte(`\valid\\email\nobody@example.org\gamename\gmtest\final\`), rubbish},
+		{"peerchat", []byte("USRIP\r\nUSER x 127.0.0.1 peerchat.gamespy.com :x\r\nNICK x\r\nJOIN #GSP!gmtest\r\nGETCKEY #GSP!gmtest * 1 0 :\\username\r\n"), rubbish},
 		{"web", []byte(http), header},
 		{"admin", []byte(http), header},
 		{"dns", append([]byte{0, 17}, "\x12\x34\x01\x00\x00\x01\x00\x00\x00\x00\x00\x00\x00\x00\x01\x00\x01"...), append([]byte{0xFF, 0xFF}, rubbish...)},
@@ -153,7 +154,8 @@ func openConnections(service string) string { return `respawnd_connections{servi
 func TestNuisancesOverTCPLeaveNothingBehind(t *testing.T) {
 	t.Parallel()
 	c := startChild(t, t.TempDir(), "GOGC=10", // so that memory in use is close to memory needed
-		variable("serverbrowse.first_byte", "1s"), variable("gpcm.login_time", "5s"), variable("gpsp.idle", "5s"))
+		variable("serverbrowse.first_byte", "1s"), variable("gpcm.login_time", "5s"), variable("gpsp.idle", "5s"),
+		variable("peerchat.login_time", "5s"))
 	register(t, &c.running, "hostname", "Here")
 	round := func(n byte) {
 		var doing sync.WaitGroup
@@ -221,9 +223,9 @@ func wantListedIn(t testing.TB, d *running) {
 func TestSilentClientsAreLetGo(t *testing.T) {
 	t.Parallel()
 	d := start(t, t.TempDir(), variable("serverbrowse.first_byte", "1s"), variable("legacylist.request_time", "1s"),
-		variable("gpcm.login_time", "5s"), variable("gpsp.idle", "5s"))
+		variable("gpcm.login_time", "5s"), variable("gpsp.idle", "5s"), variable("peerchat.login_time", "5s"))
 	var waiting sync.WaitGroup
-	for _, service := range []string{"serverbrowse", "legacylist", "gpcm", "gpsp", "web", "admin", "dns"} {
+	for _, service := range []string{"serverbrowse", "legacylist", "gpcm", "gpsp", "peerchat", "web", "admin", "dns"} {
 		waiting.Go(func() {
 			c, err := dialFrom(t.Context(), home, d.address[service])
 			if err != nil {
@@ -298,7 +300,7 @@ func TestSilentLegacyListClientsAreClosed(t *testing.T) {
 func TestConnectionsPerAddressAreBounded(t *testing.T) {
 	t.Parallel()
 	const most = 3
-	services := []string{"serverbrowse", "legacylist", "gpcm", "gpsp", "web"}
+	services := []string{"serverbrowse", "legacylist", "gpcm", "gpsp", "peerchat", "web"}
 	var vars []string
 	for _, s := range services {
 		vars = append(vars, variable(s+".max_per_addr", strconv.Itoa(most)))

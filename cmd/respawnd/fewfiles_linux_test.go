@@ -78,7 +78,7 @@ func TestConnectionsThatTakeAllFiles(t *testing.T) {
 		return conn
 	}
 	for range 100 { // the kernel accepts more than the daemon can
-		for _, service := range []string{"gpcm", "serverbrowse", "legacylist"} {
+		for _, service := range []string{"gpcm", "peerchat", "serverbrowse", "legacylist"} {
 			dial(service)
 		}
 	}

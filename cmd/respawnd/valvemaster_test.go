@@ -268,7 +268,7 @@ func askQstatValve(t *testing.T, d *running, query string) map[string]shown {
 func TestValveServerOnThePortOfATCPService(t *testing.T) {
 	t.Parallel()
 	d := start(t, t.TempDir())
-	for _, name := range []string{"serverbrowse", "legacylist", "gpcm", "gpsp", "web", "admin"} {
+	for _, name := range []string{"serverbrowse", "legacylist", "gpcm", "gpsp", "peerchat", "web", "admin"} {
 		c, err := net.ListenUDP("udp4", net.UDPAddrFromAddrPort(d.address[name]))
 		if err != nil {
 			continue // in use by another process; there are more to try
