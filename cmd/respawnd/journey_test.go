@@ -120,6 +120,19 @@ var journeys = map[string][]step{
 		{line: `curl -H "Authorization: Bearer $(cat respawnd-data/admin.token)" "http://127.0.0.1:8081/api/v1/routes"`, want: []string{"/api/v1/bans"}},
 		{line: `curl -N -H "Authorization: Bearer $(cat respawnd-data/admin.token)" "http://127.0.0.1:8081/api/v1/log/stream?level=warn"`, want: []string{"\n"}},
 	},
+	"docs/operators/chat.md": {
+		{line: `respawnd chat rooms`, before: (*journey).serveWithChat, want: []string{"#GSP!gmtest", "1"}},
+		{line: `respawnd chat who gmtest`, want: []string{"Bob", "127.0.0.1:"}},
+		{line: `respawnd chat kick Bob --room gmtest --reason "flood"`, want: []string{"kicked 1 player"}},
+		{line: `respawnd chat mute Bob --room gmtest --for 1h`, want: []string{"mute of profile 2 in #GSP!gmtest"}},
+		{line: `respawnd chat ban 198.51.100.0/24 --reason "spam"`, want: []string{"ban of 198.51.100.0/24 in all of chat"}},
+		{line: `respawnd chat bans`, want: []string{"mute", "profile 2", "198.51.100.0/24", "spam"}},
+		{line: `respawnd chat unban 198.51.100.0/24`, want: []string{"lifted"}},
+		{line: `respawnd chat say gmtest "Maintenance at noon"`, before: (*journey).chats, want: []string{"sent to #GSP!gmtest"}},
+		{line: `respawnd game room add gmtest "Beginners" --id 9001 --owner Ann`, want: []string{"room 9001"}},
+		{line: `respawnd game room owner add 9001 Bob`, want: []string{"Bob moderates #GPG!9001"}},
+		{line: `respawnd game room owner list 9001`, want: []string{"1 ", "2 "}},
+	},
 	"docs/operators/monitoring.md": {
 		{line: `curl http://127.0.0.1:8081/readyz`, before: (*journey).serve, want: []string{"ready"}},
 		{line: `curl http://127.0.0.1:8081/metrics`, want: []string{"respawnd_"}},
@@ -141,6 +154,19 @@ var journeys = map[string][]step{
 		{line: `respawnd webhook test --all`, want: []string{"chat: delivered", "bot: delivered"}},
 	},
 }
+
+// serveWithChat runs the daemon with two accounts, and a guest in chat who has the name
+// of the second.
+func (j *journey) serveWithChat() {
+	j.serve()
+	for _, name := range []string{"Ann", "Bob"} {
+		j.run("respawnd account create --email "+name+"@example.com --nick "+name+" --uniquenick "+name+" --password-stdin", "secret12\n")
+	}
+	chat(j.T, &j.d.running, "Bob").join("#GSP!" + testGame)
+}
+
+// chats has a guest enter the title room of the test's game.
+func (j *journey) chats() { chat(j.T, &j.d.running, "Guest").join("#GSP!" + testGame) }
 
 // theServer is a placeholder for the address of the test's game server.
 const theServer = "ADDRESS:server"
