@@ -62,3 +62,24 @@ func TestChatRulesSurviveAKill(t *testing.T) {
 		t.Errorf("heard %q from the muted player", l)
 	}
 }
+
+// A reload changes the limits of clients that are signed on.
+func TestReloadOfChat(t *testing.T) {
+	t.Parallel()
+	c := startConfigured(t, "peerchat: {max_joined: 3, word_filter: [spam]}\n")
+	ann, ben := chat(t, &c.running, "Ann"), chatGame(t, &c.running, "Ben", "")
+	for _, x := range []*chatter{ann, ben} {
+		for _, room := range []string{"#a", "#b", "#c"} {
+			x.join(room)
+		}
+	}
+	ann.send("JOIN #d")
+	ann.hears("405", "Ann", "#d")
+	ann.must(ann.Say("#a", "spam and eggs"))
+	ben.hears("PRIVMSG", "#a", "**** and eggs")
+	c.reload("peerchat: {max_joined: 4, word_filter: [eggs]}\n", reloaded)
+	ann.join("#d", "@Ann")
+	ann.must(ann.Say("#a", "spam and eggs"))
+	ben.hears("PRIVMSG", "#a", "spam and ****")
+	c.stop()
+}
