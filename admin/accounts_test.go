@@ -97,7 +97,7 @@ func TestCreateAccount(t *testing.T) {
 			"id":          {ID: first.User},
 			"e-mail":      {Email: "bob@EXAMPLE.com"},
 			"unique nick": {UniqueNick: "bobu", Namespace: 1},
-			"id first":    {ID: first.User, Email: "nobody@example.com"},
+			"id first":    {ID: first.User, Email: "unknown@example.com"},
 		} {
 			got, err := op.FindAccount(t.Context(), ref)
 			if diff := cmp.Diff(want, got, cmpopts.IgnoreFields(accounts.Account{}, "Created")); err != nil || diff != "" || got.Created.IsZero() {
@@ -161,7 +161,7 @@ func TestListAccounts(t *testing.T) {
 		}
 		for match, want := range map[string][]string{
 			"": {"p0", "p1", "p2", "p3", "p4", "p5", "p6"}, "SOME": {"p0", "p1", "p2", "p3", "p4", "p5", "p6"},
-			"un3IQ": {"p3"}, "P4@": {"p4"}, "nobody": nil,
+			"un3IQ": {"p3"}, "P4@": {"p4"}, "unknown": nil,
 		} {
 			if got, next := emails(operator.AccountQuery{Match: match}); !slices.Equal(got, want) || next != 0 {
 				t.Errorf("accounts that match %q: %q, next %d; want %q", match, got, next, want)
@@ -199,7 +199,7 @@ func TestSetPassword(t *testing.T) {
 			t.Errorf("a password that is too long: %v, want ErrBadRequest", err)
 		}
 		if err := op.SetPassword(t.Context(), 4711, "x"); !errors.Is(err, storage.ErrNotFound) {
-			t.Errorf("password of nobody: %v, want ErrNotFound", err)
+			t.Errorf("password of an unknown one: %v, want ErrNotFound", err)
 		}
 	})
 }
@@ -236,7 +236,7 @@ func TestBanAccount(t *testing.T) {
 			"unban": op.UnbanAccount(t.Context(), 4711),
 		} {
 			if !errors.Is(err, storage.ErrNotFound) {
-				t.Errorf("%s of nobody: %v, want ErrNotFound", name, err)
+				t.Errorf("%s of an unknown one: %v, want ErrNotFound", name, err)
 			}
 		}
 		if err := op.BanAccount(t.Context(), p.User, storage.AccountBan{Reason: strings.Repeat("x", 2000)}); err == nil {

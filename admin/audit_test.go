@@ -125,12 +125,12 @@ func TestAuditEntries(t *testing.T) {
 func TestAuditOfRefusedChanges(t *testing.T) {
 	forBoth(t, func(t *testing.T, _ *operator.Local, op operator.Operator) {
 		for name, err := range map[string]error{
-			"ban of everybody":     op.AddBan(t.Context(), storage.Ban{Prefix: netip.MustParsePrefix("0.0.0.0/0"), Scope: storage.ScopeAll}),
-			"unknown game removed": op.DeleteGame(t.Context(), "none"),
-			"unknown maintenance":  op.SetMaintenance(t.Context(), "none", true),
-			"unknown room removed": op.DeleteRoom(t.Context(), 99),
-			"unknown account":      op.DeleteAccount(t.Context(), 99),
-			"kick of nobody":       func() error { _, err := op.Kick(t.Context(), 99); return err }(),
+			"ban of everybody":       op.AddBan(t.Context(), storage.Ban{Prefix: netip.MustParsePrefix("0.0.0.0/0"), Scope: storage.ScopeAll}),
+			"unknown game removed":   op.DeleteGame(t.Context(), "none"),
+			"unknown maintenance":    op.SetMaintenance(t.Context(), "none", true),
+			"unknown room removed":   op.DeleteRoom(t.Context(), 99),
+			"unknown account":        op.DeleteAccount(t.Context(), 99),
+			"kick of an unknown one": func() error { _, err := op.Kick(t.Context(), 99); return err }(),
 		} {
 			if err == nil {
 				t.Errorf("%s was taken", name)
@@ -290,7 +290,7 @@ func TestSessions(t *testing.T) {
 			t.Errorf("Kick() = %d, %v, kicked %v", n, err, h.kicked)
 		}
 		if _, err := op.Kick(t.Context(), 99); !errors.Is(err, storage.ErrNotFound) {
-			t.Errorf("Kick() of nobody = %v, want ErrNotFound", err)
+			t.Errorf("Kick() of an unknown one = %v, want ErrNotFound", err)
 		}
 		got := auditLines(t, op)
 		if want := fmt.Sprintf(`session.kick %d "profile %d" "Bob"`, p.User, p.ID); len(got) != 2 || got[1] != want {

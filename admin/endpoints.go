@@ -48,6 +48,11 @@ var (
 		func(op operator.Operator, ctx context.Context, list gameList) (stored, error) {
 			return stored{len(list)}, op.PutGames(ctx, list)
 		})
+	importGames = newEndpoint("POST", "games/import", "store what a list of games adds, in a format that `game import` reads: ?name= (of the file)",
+		func(p *params, l *importedList) { l.params(p) },
+		func(op operator.Operator, ctx context.Context, l importedList) (operator.GameImport, error) {
+			return l.store(ctx, op)
+		})
 	getGame = newEndpoint("GET", "games/{name}", "the own record of a game, as YAML", nameParam,
 		func(op operator.Operator, ctx context.Context, game string) (gameList, error) {
 			g, err := op.OwnGame(ctx, game)

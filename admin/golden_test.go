@@ -57,6 +57,10 @@ PUT /api/v1/rooms {"id": 70, "game": "gmtest", "name": "Lobby", "max_waiting": 5
 PUT /api/v1/rooms {"id": 1, "game": "gmtest", "name": "Taken"}
 PUT /api/v1/rooms {"game": "none", "name": "X"}
 PUT /api/v1/rooms {"game": 1}
+POST /api/v1/games/import?name=own.yaml games: [{name: imported, secret: abcdef}, {name: gmtest, title: Another}]
+POST /api/v1/games/import nonsense
+DELETE /api/v1/games/imported
+DELETE /api/v1/games/gmtest
 GET /api/v1/rooms
 GET /api/v1/rooms?game=rooms
 DELETE /api/v1/rooms/x
@@ -116,7 +120,7 @@ POST /api/v1/accounts {"email": "bob@example.com", "nick": "Bob", "password": "w
 POST /api/v1/accounts {"email": "x", "nick": "Bob", "password": "hunter2!"}
 POST /api/v1/accounts {"password": ["sesame"]}
 GET /api/v1/accounts
-GET /api/v1/accounts?match=nobody
+GET /api/v1/accounts?match=unknown
 GET /api/v1/accounts?after=x
 GET /api/v1/account?id=1
 GET /api/v1/account?email=bob@example.com

@@ -141,7 +141,7 @@ func TestStream(t *testing.T) {
 		}
 		log.Info().Msg("more")
 	}
-	t.Error("the stream goes on although its session has ended")
+	t.Error("the stream continues although its session has ended")
 }
 
 func TestStreamLimit(t *testing.T) {

@@ -160,7 +160,7 @@ func TestAccountsAreSearchedAndPaged(t *testing.T) {
 	if p := b.get("/accounts?q=NICK200"); !strings.Contains(p.body, "Nick200<") || strings.Contains(p.body, "Nick1<") {
 		t.Error("the search does not find by nick")
 	}
-	if p := b.get("/accounts?q=nobody"); !strings.Contains(p.body, "No account fits") {
+	if p := b.get("/accounts?q=unknown"); !strings.Contains(p.body, "No account fits") {
 		t.Error("the search finds what is not there")
 	}
 	wantRefused(t, "odd page", b.get("/accounts?after=x"), http.StatusBadRequest, "after")
@@ -310,7 +310,7 @@ func TestPlayersAreSignedOutThroughTheForm(t *testing.T) {
 	if !slices.Equal(h.kicked, []storage.ProfileID{7}) {
 		t.Errorf("kicked: %v", h.kicked)
 	}
-	wantRefused(t, "nobody", b.post("/sessions/kick", "profile", "8"), http.StatusNotFound, "not signed in")
+	wantRefused(t, "unknown", b.post("/sessions/kick", "profile", "8"), http.StatusNotFound, "not signed in")
 	wantRefused(t, "odd", b.post("/sessions/kick", "profile", "x"), http.StatusBadRequest, "profile")
 }
 

@@ -122,10 +122,15 @@ func (s *Server) gameUploadForm(r *http.Request) (done, to string, err error) {
 	if err != nil {
 		return "", "", fmt.Errorf("%w: %w", operator.ErrBadRequest, err)
 	}
-	added, err := operator.AddGames(r.Context(), s.opt.Operator, list, report.Format)
-	done = fmt.Sprintf("Read %s, stored %d that add something.", many(len(list), "game", "games"), added)
-	if n := len(report.Problems); n > 0 {
-		done += fmt.Sprintf(" %s refused; the first: %v", many(n, "record was", "records were"), report.Problems[0])
+	result, err := operator.ImportGames(r.Context(), s.opt.Operator, list, report)
+	done = fmt.Sprintf("Read %s, stored %d that add something: %d new, %d changed.",
+		many(result.Games, "game", "games"), result.Stored, result.New, result.Changed)
+	if n := result.Differing(); n > 0 {
+		done += fmt.Sprintf(" %s; the first: %s of %s, %q here, %q in the list.", many(n, "value differs", "values differ"),
+			result.Differ[0].Field, result.Differ[0].Game, result.Differ[0].Here, result.Differ[0].Imported)
+	}
+	if result.LeftOutOf > 0 {
+		done += fmt.Sprintf(" %s left out; the first: %s", many(result.LeftOutOf, "record was", "records were"), result.LeftOut[0])
 	}
 	return done, "", err
 }

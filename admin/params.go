@@ -2,6 +2,7 @@ package admin
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -149,6 +150,34 @@ func yamlBody(p *params, v *gameList) {
 	if err != nil {
 		p.refuse(err)
 	}
+}
+
+// importedList is a list of games in any format of games.Import.
+type importedList struct {
+	name string // of the file; it may tell the format
+	data []byte
+}
+
+// params reads a list from the body of a request.
+func (l *importedList) params(p *params) {
+	p.text("name", &l.name)
+	if p.r == nil {
+		p.body = l.data
+		return
+	}
+	var err error
+	if l.data, err = io.ReadAll(p.r.Body); err != nil {
+		p.refuse(err)
+	}
+}
+
+// store stores what the list adds to the catalogue.
+func (l *importedList) store(ctx context.Context, op operator.Operator) (operator.GameImport, error) {
+	list, report, err := games.Import(bytes.NewReader(l.data), l.name)
+	if err != nil {
+		return operator.GameImport{}, fmt.Errorf("%w: %w", operator.ErrBadRequest, err)
+	}
+	return operator.ImportGames(ctx, op, list, report)
 }
 
 // banRef names the bans of a prefix, by default those of every scope.

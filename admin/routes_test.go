@@ -16,7 +16,7 @@ func TestRoutes(t *testing.T) {
 		t.Fatalf("GET /api/v1/routes: %d %s", w.Code, w.Body)
 	}
 	if len(v.Routes) < 30 {
-		t.Errorf("%d routes are told of", len(v.Routes))
+		t.Errorf("%d routes are listed", len(v.Routes))
 	}
 	seen := map[string]bool{}
 	for _, r := range v.Routes {

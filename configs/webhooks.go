@@ -50,7 +50,8 @@ type Webhook struct {
 	Format      string // json or discord
 	Secret      Secret
 	SecretFile  string
-	Events      []string // up, down, players, bans; empty: all
+	Events      []string // up, down, players, bans, room_up, chat_ban, chat; empty: all but chat
+	Room        string   // channel of chat
 	Games       []string // lower case; empty: all
 	PlayersHigh int      // 0: no events about players
 	PlayersLow  int      // below PlayersHigh
@@ -66,6 +67,7 @@ type webhookYAML struct {
 	Secret      string   `yaml:"secret"`
 	SecretFile  string   `yaml:"secret_file"`
 	Events      []string `yaml:"events"`
+	Room        string   `yaml:"room"`
 	Games       []string `yaml:"games"`
 	PlayersHigh int      `yaml:"players_high"`
 	PlayersLow  *int     `yaml:"players_low"`
@@ -138,7 +140,7 @@ func parseWebhook(n *yaml.Node) (w Webhook, err error) {
 	}
 	w = Webhook{
 		Name: y.Name, URLFile: y.URLFile, Format: y.Format, Secret: Secret(y.Secret), SecretFile: y.SecretFile,
-		Events: y.Events, PlayersHigh: y.PlayersHigh, PlayersLow: y.PlayersHigh / 2,
+		Events: y.Events, Room: y.Room, PlayersHigh: y.PlayersHigh, PlayersLow: y.PlayersHigh / 2,
 	}
 	if y.PlayersLow != nil {
 		w.PlayersLow = *y.PlayersLow
@@ -165,7 +167,7 @@ func parseWebhook(n *yaml.Node) (w Webhook, err error) {
 }
 
 func webhookKeys() []string {
-	return []string{"name", "url", "url_file", "format", "secret", "secret_file", "events", "games", "players_high", "players_low", "allow"}
+	return []string{"name", "url", "url_file", "format", "secret", "secret_file", "events", "room", "games", "players_high", "players_low", "allow"}
 }
 
 // ParseWebhookURL checks the address of a webhook. Its errors do not quote it.
@@ -185,6 +187,25 @@ func ParseWebhookURL(text string) (Secret, error) {
 func CheckWebhookSecret(s Secret) error {
 	if len(s) < minSecret {
 		return fmt.Errorf("secret: is shorter than %d characters", minSecret)
+	}
+	return nil
+}
+
+// maxChannel is the longest name of a chat room in bytes.
+const maxChannel = 256
+
+// checkRoom returns the error of the room of which a webhook gets the lines.
+func (w *Webhook) checkRoom() error {
+	chat := slices.Contains(w.Events, "chat")
+	switch {
+	case chat && w.Room == "":
+		return errors.New("room: is missing, but events has chat")
+	case !chat && w.Room != "":
+		return errors.New("room: is for events: [chat] only")
+	case chat && w.Format != "discord":
+		return errors.New("events: chat is for format discord only")
+	case chat && (w.Room[0] != '#' || len(w.Room) < 2 || len(w.Room) > maxChannel || strings.ContainsAny(w.Room, " ,\r\n\x00")):
+		return errors.New("room: must be the name of a chat room, such as '#GSP!mygame'")
 	}
 	return nil
 }
@@ -210,9 +231,12 @@ func (w *Webhook) check() error {
 	case slices.Contains(w.Events, "players") && w.PlayersHigh == 0:
 		return errors.New("players_high: is missing, but events has players")
 	}
+	if err := w.checkRoom(); err != nil {
+		return err
+	}
 	for _, e := range w.Events {
-		if !slices.Contains([]string{"up", "down", "players", "bans"}, e) {
-			return errors.New("events: may hold up, down, players and bans")
+		if !slices.Contains([]string{"up", "down", "players", "bans", "room_up", "chat_ban", "chat"}, e) {
+			return errors.New("events: may hold up, down, players, bans, room_up, chat_ban and chat")
 		}
 	}
 	if slices.Contains(w.Games, "") {

@@ -171,12 +171,12 @@ func TestLoginErrors(t *testing.T) {
 		response func(*peer) string
 		code     code
 	}{
-		"nobody":                {``, wrong, codeParse},
+		"unknown":               {``, wrong, codeParse},
 		"user without e-mail":   {`\user\Ann`, wrong, codeParse},
 		"user with one @":       {`\user\Ann@example.com`, wrong, codeParse},
 		"wrong password":        {`\uniquenick\Ann`, wrong, codeLoginPassword},
 		"short response":        {`\uniquenick\Ann`, func(*peer) string { return "0" }, codeLoginPassword},
-		"unknown unique nick":   {`\uniquenick\Nobody`, wrong, codeLoginUniqueNick},
+		"unknown unique nick":   {`\uniquenick\Unknown`, wrong, codeLoginUniqueNick},
 		"unknown e-mail":        {`\user\Ann@x@y.z`, wrong, codeLoginEmail},
 		"unknown nick":          {`\user\Zed@ann@example.com`, wrong, codeLoginProfile},
 		"deleted profile":       {fmt.Sprintf(`\user\Extra@gone@example.com\profileid\%d`, extra.ID), wrong, codeLoginDeleted},
@@ -529,7 +529,7 @@ func TestLoginAnswer(t *testing.T) {
 		}
 	})
 	t.Run("full server", func(t *testing.T) {
-		f := start(t, func(o *Options) { o.Hub = presence.New(nobody{o.Store}, presence.Options{MaxSessions: 1}) })
+		f := start(t, func(o *Options) { o.Hub = presence.New(unknown{o.Store}, presence.Options{MaxSessions: 1}) })
 		f.signIn(f.register("Ann"), 0)
 		f.register("Ben")
 		p := f.connect()
@@ -539,8 +539,8 @@ func TestLoginAnswer(t *testing.T) {
 	})
 }
 
-// nobody makes a Store acceptable to a hub.
-type nobody struct{ Store }
+// unknown makes a Store acceptable to a hub.
+type unknown struct{ Store }
 
 func TestBannedAddress(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

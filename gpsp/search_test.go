@@ -87,7 +87,7 @@ func TestSearchHasPages(t *testing.T) {
 		there int
 		pages []int
 	}{
-		"nobody":              {0, []int{0}},
+		"unknown":             {0, []int{0}},
 		"one page":            {PageSize, []int{PageSize}},
 		"one more":            {PageSize + 1, []int{PageSize, 1}},
 		"three pages":         {2*PageSize + 6, []int{PageSize, PageSize, 6}},
@@ -166,7 +166,7 @@ func TestBrokenStoreIsToldAndLogged(t *testing.T) {
 		`\profilelist\\sesskey\70001\profileid\1001\searchprofileid\7\final\`:               database,
 		`\profilelist\\sesskey\70001\profileid\1001\searchprofileid\1001\final\`:            database,
 		`\pmatch\\productid\11\final\`:                                                      database,
-		`\check\\nick\Nobody\email\alice@example.com\pass\secret\partnerid\0\final\`:        `\cur\3586\final\`,
+		`\check\\nick\Unknown\email\alice@example.com\pass\secret\partnerid\0\final\`:       `\cur\3586\final\`,
 		`\newuser\\nick\Alice\email\alice@example.com\pass\secret\namespaceid\0\x\1\final\`: `\nur\513\pid\1001\final\`,
 	} {
 		if got := f.ask(t, text); got != want {

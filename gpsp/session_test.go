@@ -17,7 +17,7 @@ import (
 const (
 	askValid   = `\valid\\email\alice@example.com\partnerid\0\gamename\gmtest\final\`
 	validYes   = `\vr\1\final\`
-	askUnknown = `\valid\\email\nobody@example.com\partnerid\0\gamename\gmtest\final\`
+	askUnknown = `\valid\\email\unknown@example.com\partnerid\0\gamename\gmtest\final\`
 	validNo    = `\vr\0\final\`
 )
 

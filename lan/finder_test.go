@@ -534,7 +534,7 @@ func TestA2SServersArePassedOn(t *testing.T) {
 		t.Errorf("without room: dropped %q, want %q", got, dropFull)
 	}
 	if got := say(newFinder(t, nil), "192.0.2.10:27015", info); got != dropStranger {
-		t.Errorf("if nobody wants them: dropped %q, want %q", got, dropStranger)
+		t.Errorf("without Found: dropped %q, want %q", got, dropStranger)
 	}
 	for name, change := range map[string]func(*Options){
 		dropOwn:    func(o *Options) { o.Own = func(netip.AddrPort) bool { return true } },

@@ -48,7 +48,7 @@ func TestReaderThatWasAwayTooLongIsTold(t *testing.T) {
 	}{
 		"up to date":         {newest, 0, true},
 		"one behind":         {newest - 1, 1, true},
-		"as far as it holds": {newest - held, held, true},
+		"oldest entry":       {newest - held, held, true},
 		"one too far":        {newest - held - 1, 0, false},
 		"from the beginning": {0, 0, false},
 		"from the future":    {newest + 1, 0, false},

@@ -156,7 +156,7 @@ func TestSameSeesEveryDifference(t *testing.T) {
 		"value":        func(h *heartbeat) { h.values[3] = "other" },
 		"moved border": func(h *heartbeat) { h.values[3], h.values[4] = "value 03v", "alue 04" },
 		"name":         func(h *heartbeat) { h.rules[39] = "renamed" },
-		"player":       func(h *heartbeat) { h.playerValues[0] = "somebody" },
+		"player":       func(h *heartbeat) { h.playerValues[0] = "Joe" },
 		"a player less": func(h *heartbeat) {
 			h.playerValues = h.playerValues[:len(h.playerValues)-4]
 		},

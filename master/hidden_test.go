@@ -57,7 +57,7 @@ func TestHide(t *testing.T) {
 		t.Errorf("Get: got %v, %v", s, ok)
 	}
 	if r.Serial("gmtest") != serial {
-		t.Error("what happens to it is told")
+		t.Error("changes of a hidden server are reported")
 	}
 	if h := r.Hidden(); len(h) != 1 || h[0].Key != a.Key || r.Len() != 2 {
 		t.Errorf("Hidden: got %v, Len %d", h, r.Len())

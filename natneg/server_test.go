@@ -594,7 +594,7 @@ func TestOutcomesAreLoggedAndCounted(t *testing.T) {
 		"one side only":    {reports(0, 1), "connected on one side only: symmetric x symmetric", "symmetric x symmetric", "one_sided"},
 		"none connected":   {reports(0, 0), "gave up: symmetric x symmetric", "symmetric x symmetric", "gave_up"},
 		"none reported":    {reports(-1, -1), "introduced, no report came", "unknown x unknown", "no_report"},
-		"nobody came":      {func(st *station) { st.inits(77, 0, alice) }, "partner never came", "unknown x unknown", "no_partner"},
+		"no partner":       {func(st *station) { st.inits(77, 0, alice) }, "partner never came", "unknown x unknown", "no_partner"},
 		"stopped half-way": {func(st *station) { st.deliver(0, alice, initPacket(77, 0, PortNN2)) }, "packets of one stopped half-way", "unknown x unknown", "half_way"},
 		"no receipts": {func(st *station) {
 			st.inits(77, 0, alice)

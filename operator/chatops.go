@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strconv"
 	"strings"
 	"time"
 
@@ -68,12 +67,6 @@ func (l *Local) removeRoomRules(ctx context.Context, id uint32) error {
 	}
 	return nil
 }
-
-// GroupChannel returns the channel of a group room.
-func GroupChannel(id uint32) string { return "#GPG!" + strconv.FormatUint(uint64(id), 10) }
-
-// TitleChannel returns the channel of the title room of a game.
-func TitleChannel(game string) string { return "#GSP!" + game }
 
 // ruleText returns the subject of a rule in the audit log.
 func ruleText(k storage.ChatRuleKey) string {

@@ -57,27 +57,6 @@ func onOff(on bool) string {
 	return "off"
 }
 
-// AddGames stores the part of an imported list that adds something to the
-// catalogue, and returns the number of games. Of a list in YAML it stores every
-// record: that format can also remove and replace.
-func AddGames(ctx context.Context, op Operator, list []games.Game, format games.Format) (int, error) {
-	if format != games.FormatYAML {
-		known, err := op.Games(ctx)
-		if err != nil {
-			return 0, err
-		}
-		catalog, err := games.NewCatalog(known)
-		if err != nil {
-			return 0, err
-		}
-		list = catalog.Additions(list)
-	}
-	if len(list) == 0 {
-		return 0, nil
-	}
-	return len(list), op.PutGames(ctx, list)
-}
-
 // Games implements Operator.
 func (l *Local) Games(context.Context) ([]games.Game, error) {
 	return l.Catalogue.Catalog().All(), nil

@@ -64,7 +64,7 @@ func (x *session) toChannel(command, target, text string, talk bool) {
 	})
 	x.server.metrics.messages.WithLabelValues("channel").Inc()
 	x.server.metrics.delivered.Add(float64(n))
-	if talk && !isGameText(text) {
+	if command == "PRIVMSG" && !isGameText(text) {
 		x.server.noteSaid(c, u.nick, text)
 	}
 }

@@ -35,7 +35,7 @@ func (c *Config) Open(ctx context.Context, env *service.Env) (*service.Running, 
 	}
 	outside := env.Addresses.Outside
 	s := New(Options{
-		Config: *c, Accounts: env.Accounts, Games: env.Games, Rooms: env.Rooms, Room: env.Room, Motd: motd, Rules: env.ChatRules, Attach: env.Hub.Attach,
+		Config: *c, Accounts: env.Accounts, Games: env.Games, Rooms: env.Rooms, Room: env.Room, Motd: motd, Rules: env.ChatRules, Said: env.ChatSaid, Up: env.ChatUp, Attach: env.Hub.Attach,
 		Given: func(a netip.Addr) netip.Addr {
 			return outside().Given(netip.AddrPortFrom(a, 1)).Addr()
 		},

@@ -504,7 +504,7 @@ func TestUnknownGamesAreBounded(t *testing.T) {
 
 // The lists of a game that has a key are for servers that proved that they know
 // it, and for those that the operator vouches for.
-func TestServerWithoutKeyIsListedBesideTheGame(t *testing.T) {
+func TestServerWithoutKeyIsListedBeside(t *testing.T) {
 	for _, tt := range []struct {
 		origin     master.Origin
 		said, want string

@@ -61,7 +61,7 @@ func TestHostsThatAreRejected(t *testing.T) {
 		wanted  string
 		text    string
 	}{
-		"unknown game": {"nobody", false, dropUnknownGame, "unknown game", textUnknownGame},
+		"unknown game": {"unknown", false, dropUnknownGame, "unknown game", textUnknownGame},
 		"endless name": {long, false, dropUnknownGame, "unknown game", textUnknownGame},
 		"no secret":    {"nosecret", false, dropNoSecret, "game without secret key", textNoKey},
 		"banned":       {"gmtest", true, dropBanned, "banned", textBanned},

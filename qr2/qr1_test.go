@@ -213,7 +213,7 @@ func TestTextHeartbeatsThatAreRefused(t *testing.T) {
 	}{
 		"no game":      {`\heartbeat\26900`, dropMalformed, "malformed heartbeat", nil},
 		"empty game":   {`\heartbeat\26900\gamename\`, dropMalformed, "malformed heartbeat", nil},
-		"unknown game": {`\heartbeat\26900\gamename\nobody`, dropUnknownGame, "unknown game", nil},
+		"unknown game": {`\heartbeat\26900\gamename\unknown`, dropUnknownGame, "unknown game", nil},
 		"no secret":    {`\heartbeat\26900\gamename\nosecret`, dropNoSecret, "game without secret key", nil},
 		"banned": {`\heartbeat\26900\gamename\gmtest`, dropBanned, "banned", func(o *Options) {
 			o.Banned = func(netip.Addr) bool { return true }

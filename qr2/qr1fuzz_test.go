@@ -45,7 +45,7 @@ var textScript = []string{
 	`\heartbeat\PORT\gamename\gmtest\statechanged\2`,
 	`\heartbeat\PORT\gamename\prequery\statechanged\`,
 	`\heartbeat\PORT\gamename\silent`,
-	`\heartbeat\PORT\gamename\nobody`,
+	`\heartbeat\PORT\gamename\unknown`,
 	`\heartbeat\PORT\gamename\gmtest\hostname\a name\country\XX`,
 	`\echo\AAAAAAAA`,
 	`\echo\`,

@@ -18,7 +18,7 @@ func BenchmarkSelect(b *testing.B) {
 		"fifty":       `SELECT hostname,map,numplayers,maxplayers WHERE game = "gmtest" and maxplayers > 8 X-LIMIT 50 X-TOKEN 0123456789abcdef0123456789abcdef`,
 		"all":         "SELECT hostip,hostname,map,numplayers,maxplayers",
 		"some":        `SELECT hostip,hostname,map WHERE map = "map7" and numplayers > 14`,
-		"none":        `SELECT hostip WHERE hostname = "nobody" or x-gametype != arena`,
+		"none":        `SELECT hostip WHERE hostname = "unknown" or x-gametype != arena`,
 		"players":     "SELECT hostip,playername WHERE playername = Ann",
 		"one":         "SP info WHERE hostip = 10.1.0.5:20004",
 		"games":       "SP x-games",

@@ -208,7 +208,7 @@ func TestSearchesWithoutResultCost(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) { // a budget grows with the time
 		f := newFixture(t)
 		f.many(2000)
-		query := "SELECT hostip WHERE hostname = nobody"
+		query := "SELECT hostip WHERE hostname = unknown"
 		token := " X-TOKEN " + f.proof(stranger)
 		n := 0
 		for ; n < 1000; n++ {

@@ -30,8 +30,8 @@ func BenchmarkPage(b *testing.B) {
 	for name, filter := range map[string]string{
 		"all":      "",
 		"usual":    `\gamedir\cstrike\empty\1\full\1\secure\1\nor\1\white\1`,
-		"nobody":   `\map\nowhere`,
-		"wildcard": `\name_match\*nobody*`,
+		"unknown":  `\map\nowhere`,
+		"wildcard": `\name_match\*unknown*`,
 		"worst":    `\or\4\name_match\*a*q\name_match\*b*q\name_match\*c*q\name_match\*d*q\or\20` + repeated(`\gametype\x,y`, 20),
 	} {
 		b.Run(name+"/first", func(b *testing.B) {

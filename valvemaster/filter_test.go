@@ -96,7 +96,7 @@ func TestFilter(t *testing.T) {
 		`\gameaddr\10.0.0.1`:                  {pub, empty},
 		`\gameaddr\10.0.0.1:27016`:            {empty},
 		`\gameaddr\10.0.0.1:27016x`:           everybody, // not known
-		`\gameaddr\nobody`:                    everybody, // not known
+		`\gameaddr\unknown`:                   everybody, // not known
 		`\collapse_addr_hash\1`:               {pub, bots, tv, dayz},
 		`\collapse_addr_hash\1\password\1`:    {empty},
 		`\collapse_addr_hash\0`:               everybody,

@@ -276,7 +276,7 @@ func TestForgedAddressesCannotBuyAllOurTime(t *testing.T) {
 		v := newValve(t, nil)
 		v.work = newAllowance(10_000)
 		populate(t, v.list, 1000)
-		request := ListRequest{AnyRegion, Start, []byte(`\name_match\*nobody*\map\*`)}.AppendTo(nil)
+		request := ListRequest{AnyRegion, Start, []byte(`\name_match\*unknown*\map\*`)}.AppendTo(nil)
 		send := func(i int) drop {
 			return v.send(netip.AddrPortFrom(netip.AddrFrom4([4]byte{11, 0, byte(i >> 8), byte(i)}), 1), request)
 		}

@@ -40,7 +40,7 @@ func TestCompression(t *testing.T) {
 			t.Errorf("three compressed answers: %v were written, want 1", got-built)
 		}
 		for name, w := range map[string]http.Header{
-			"nobody asked":        f.Ask(far, target).Header(),
+			"no Accept-Encoding":  f.Ask(far, target).Header(),
 			"refused":             f.Ask(far, target, "Accept-Encoding", "gzip;q=0").Header(),
 			"other forms":         f.Ask(far, target, "Accept-Encoding", "br, deflate").Header(),
 			"our own network":     plain.Header(),

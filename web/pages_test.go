@@ -178,7 +178,7 @@ func TestServerPageLive(t *testing.T) {
 	f.Do(http.MethodHead, serverPath)
 	f.Get("/servers/qr2-192.0.2.9-1")
 	if len(o.asked) != 1 {
-		t.Errorf("HEAD and the page of no server: asked %v, want nobody", o.asked[1:])
+		t.Errorf("HEAD and the page of no server: asked %v, want none", o.asked[1:])
 	}
 }
 

@@ -66,6 +66,12 @@ func discordLine(e Event) string {
 		return "Banned: " + discordBan(e.Ban)
 	case BanRemoved:
 		return "Ban over: " + discordBan(e.Ban)
+	case RoomUp:
+		return "Chat: " + discordRoom(e.Room)
+	case ChatBanned:
+		return "Banned from chat: " + discordChatBan(e.ChatBan)
+	case Said:
+		return "**" + escapeMarkdown(e.Line.Nick) + "**: " + escapeMarkdown(e.Line.Text)
 	default:
 		return "This is a test of respawnd. All is well."
 	}
@@ -89,6 +95,30 @@ func discordServer(s *Server) string {
 
 func discordBan(b *Ban) string {
 	line := "`" + b.Prefix + "` from " + b.Scope
+	if b.Expires != nil {
+		line += " until " + b.Expires.Format("2006-01-02 15:04 MST")
+	}
+	if b.Reason != "" {
+		line += ": " + escapeMarkdown(b.Reason)
+	}
+	return line
+}
+
+func discordRoom(r *Room) string {
+	if r.Name == "" {
+		return "players are in the lobby of " + escapeMarkdown(r.Title)
+	}
+	return "players are in room **" + escapeMarkdown(r.Name) + "** of " + escapeMarkdown(r.Title)
+}
+
+func discordChatBan(b *ChatBan) string {
+	line := "`" + b.Prefix + "`"
+	if b.Profile != 0 {
+		line = "profile " + strconv.FormatUint(uint64(b.Profile), 10)
+	}
+	if b.Channel != "" {
+		line += " in " + escapeMarkdown(b.Channel)
+	}
 	if b.Expires != nil {
 		line += " until " + b.Expires.Format("2006-01-02 15:04 MST")
 	}

@@ -39,7 +39,7 @@ func decodeMessage(t testing.TB, body []byte) message {
 		t.Fatalf("message %s: %v", body, err)
 	}
 	if m.Mentions.Parse == nil || len(m.Mentions.Parse) != 0 || !strings.Contains(string(body), `"allowed_mentions":{"parse":[]}`) {
-		t.Errorf("message %s may mention somebody", body)
+		t.Errorf("message %s may mention a user", body)
 	}
 	return m
 }

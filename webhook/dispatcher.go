@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -25,6 +26,11 @@ type Options struct {
 	// Bans returns the bans that are in force; nil: there are none. BansChanged
 	// is called after each change.
 	Bans func() []storage.Ban
+	// Rules returns the rules of chat; nil: there are none. RulesChanged is called
+	// after each change.
+	Rules func() []storage.ChatRule
+	// Room describes a title or group room; nil: no room is reported.
+	Room func(channel string) (Room, bool)
 	// Title returns the title of a game; nil: its name.
 	Title func(game string) string
 	// Hooks are the receivers at the start.
@@ -36,15 +42,18 @@ type Options struct {
 	Registerer prometheus.Registerer // for the metrics of this package; nil: not registered
 }
 
-// Dispatcher watches the list and the bans and sends their changes to the hooks. SetHooks and
-// BansChanged may be called by any goroutine, before Run too.
+// Dispatcher watches the list, the bans and the chat and sends their changes to the
+// hooks. All methods but Run may be called by any goroutine, before Run too.
 type Dispatcher struct {
 	opt     Options
 	metrics *metrics
-	bans    chan struct{}     // has one token if the bans may have changed
-	changed chan struct{}     // has one token if the hooks did
-	through http.RoundTripper // in place of the network; nil: the network
-	initial *watch            // the state when New was called, for Run; nil: no hooks
+	bans    chan struct{}                   // has one token if the bans may have changed
+	rules   chan struct{}                   // the same for the rules of chat
+	changed chan struct{}                   // has one token if the hooks did
+	heard   chan heard                      // of the chat
+	rooms   atomic.Pointer[map[string]bool] // of which hooks get the lines; never nil
+	through http.RoundTripper               // in place of the network; nil: the network
+	initial *watch                          // the state when New was called, for Run; nil: no hooks
 
 	mu      sync.Mutex // guards the fields below
 	hooks   []Hook
@@ -58,10 +67,16 @@ func New(opt Options) *Dispatcher {
 	if opt.Title == nil {
 		opt.Title = func(game string) string { return game }
 	}
+	if opt.Rules == nil {
+		opt.Rules = func() []storage.ChatRule { return nil }
+	}
+	if opt.Room == nil {
+		opt.Room = func(string) (Room, bool) { return Room{}, false }
+	}
 	if opt.Bans == nil {
 		opt.Bans = func() []storage.Ban { return nil }
 	}
-	d := &Dispatcher{opt: opt, bans: make(chan struct{}, 1), changed: make(chan struct{}, 1)}
+	d := &Dispatcher{opt: opt, bans: make(chan struct{}, 1), rules: make(chan struct{}, 1), changed: make(chan struct{}, 1), heard: make(chan heard, heardLen)}
 	d.metrics = newMetrics(opt.Registerer, opt.Metrics, d.queued)
 	d.SetHooks(opt.Hooks)
 	if len(opt.Hooks) > 0 {
@@ -76,6 +91,7 @@ func (d *Dispatcher) SetHooks(hooks []Hook) {
 	d.mu.Lock()
 	d.hooks = slices.Clone(hooks)
 	d.mu.Unlock()
+	d.rooms.Store(roomsOf(hooks))
 	signal(d.changed)
 }
 
@@ -131,6 +147,10 @@ func (d *Dispatcher) Run(ctx context.Context) error {
 			seen.settle(time.Now())
 		case <-d.bans:
 			seen.readBans()
+		case <-d.rules:
+			seen.readRules(time.Now())
+		case h := <-d.heard:
+			seen.hear(h, time.Now())
 		}
 		stop()
 	}

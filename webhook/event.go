@@ -19,12 +19,15 @@ const (
 	PlayersLow
 	BanAdded
 	BanRemoved
+	RoomUp
+	ChatBanned
+	Said // is never sent to a hook that does not name it
 	Test
 )
 
 // kindNames are the kinds as requests and metrics spell them.
 func kindNames() []string {
-	return []string{"server.up", "server.down", "players.high", "players.low", "ban.added", "ban.removed", "test"}
+	return []string{"server.up", "server.down", "players.high", "players.low", "ban.added", "ban.removed", "room.up", "chat.ban", "chat.said", "test"}
 }
 
 // String returns the kind as requests spell it.
@@ -33,13 +36,15 @@ func (k Kind) String() string { return kindNames()[k] }
 // MarshalText implements encoding.TextMarshaler.
 func (k Kind) MarshalText() ([]byte, error) { return []byte(k.String()), nil }
 
-// Event is something that happened. One of Server and Ban is set, neither for
-// Test.
+// Event is something that happened. One of the pointers is set, none for Test.
 type Event struct {
-	Kind   Kind      `json:"type"`
-	Time   time.Time `json:"time"`
-	Server *Server   `json:"server,omitempty"`
-	Ban    *Ban      `json:"ban,omitempty"`
+	Kind    Kind      `json:"type"`
+	Time    time.Time `json:"time"`
+	Server  *Server   `json:"server,omitempty"`
+	Ban     *Ban      `json:"ban,omitempty"`
+	Room    *Room     `json:"room,omitempty"`
+	ChatBan *ChatBan  `json:"chat_ban,omitempty"`
+	Line    *Line     `json:"line,omitempty"`
 }
 
 // Longest texts of strangers in an event, in characters.

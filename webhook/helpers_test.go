@@ -87,6 +87,7 @@ type fixture struct {
 	t        *testing.T
 	registry *master.Registry
 	bans     []storage.Ban // changed while nothing runs
+	rules    []storage.ChatRule
 	gauges   *prometheus.Registry
 	log      nettest.Log
 	to       *receiver
@@ -100,7 +101,7 @@ func newFixture(t *testing.T, hooks []Hook) *fixture {
 	f := &fixture{t: t, registry: master.NewRegistry(master.Limits{Changes: 64}), gauges: prometheus.NewRegistry(), to: &receiver{}}
 	f.put(listing{port: 1000, name: "here already", players: "20"})
 	f.d = New(Options{
-		Registry: f.registry, Bans: func() []storage.Ban { return f.bans }, Hooks: hooks, Version: "1.2.3",
+		Registry: f.registry, Bans: func() []storage.Ban { return f.bans }, Rules: func() []storage.ChatRule { return f.rules }, Room: roomOf, Hooks: hooks, Version: "1.2.3",
 		Title: func(game string) string { return "Title of " + game },
 		Log:   zerolog.New(&f.log), Metrics: netserve.NewMetrics(f.gauges, "webhook", DropReasons()...), Registerer: f.gauges,
 	})
@@ -168,13 +169,15 @@ func (f *fixture) sent(wait time.Duration) string {
 				Type   string
 				Server struct{ Name string }
 				Ban    struct{ Prefix string }
+				Room   struct{ Channel string }
+				Chat   ChatBan `json:"chat_ban"`
 			}
 		}
 		if err := json.Unmarshal([]byte(body), &d); err != nil {
 			f.t.Fatalf("body %q: %v", body, err)
 		}
 		for _, e := range d.Events {
-			out = append(out, strings.TrimSpace(e.Type+" "+e.Server.Name+e.Ban.Prefix))
+			out = append(out, strings.TrimSpace(e.Type+" "+e.Server.Name+e.Ban.Prefix+e.Room.Channel+e.Chat.Prefix+e.Chat.Channel))
 		}
 	}
 	f.to.mu.Lock()

@@ -23,7 +23,8 @@ type Hook struct {
 	Format Format
 	Secret string // key of the signature; unused for Discord
 
-	Kinds []Kind   // to send; none: all
+	Kinds []Kind   // to send; none: all but Said
+	Room  string   // channel of which Said is sent
 	Games []string // of servers; none: all
 	// High and Low are the numbers of players for PlayersHigh and PlayersLow, Low
 	// below High; High 0: neither is sent.
@@ -35,7 +36,7 @@ type Hook struct {
 // wants reports whether the hook is for events of a kind about a game; bans
 // have no game.
 func (h *Hook) wants(k Kind, game string) bool {
-	if len(h.Kinds) > 0 && !slices.Contains(h.Kinds, k) {
+	if len(h.Kinds) == 0 && k == Said || len(h.Kinds) > 0 && !slices.Contains(h.Kinds, k) {
 		return false
 	}
 	return game == "" || len(h.Games) == 0 || slices.Contains(h.Games, game)

@@ -11,11 +11,12 @@ import (
 const (
 	dropQueueFull   = "queue_full"  // the hook has queueLen events waiting
 	dropUndelivered = "undelivered" // refused, or tried maxAttempts times
+	dropRate        = "rate"        // more lines of a chat room than a hook may get
 	dropStopped     = "stopped"     // the daemon stopped, or the hook was taken away
 )
 
 // DropReasons returns the reasons of lost events, for netserve.NewMetrics.
-func DropReasons() []string { return []string{dropQueueFull, dropUndelivered, dropStopped} }
+func DropReasons() []string { return []string{dropQueueFull, dropUndelivered, dropRate, dropStopped} }
 
 // metrics are the counters of this package. There is no label for the hook: the
 // operator chooses its name.

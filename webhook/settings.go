@@ -28,7 +28,7 @@ func Hooks(list []configs.Webhook) (hooks []Hook, err error) {
 func hook(w configs.Webhook) (Hook, error) {
 	h := Hook{
 		Name: w.Name, URL: string(w.URL), Secret: string(w.Secret), Games: w.Games,
-		High: w.PlayersHigh, Low: w.PlayersLow, Allow: w.Allow,
+		Room: w.Room, High: w.PlayersHigh, Low: w.PlayersLow, Allow: w.Allow,
 	}
 	if w.Format == "discord" {
 		h.Format = Discord
@@ -69,6 +69,12 @@ func kinds(word string) []Kind {
 		return []Kind{ServerDown}
 	case "players":
 		return []Kind{PlayersHigh, PlayersLow}
+	case "room_up":
+		return []Kind{RoomUp}
+	case "chat_ban":
+		return []Kind{ChatBanned}
+	case "chat":
+		return []Kind{Said}
 	default:
 		return []Kind{BanAdded, BanRemoved}
 	}

@@ -34,11 +34,13 @@ type watch struct {
 	servers    map[serverKey]*master.Server
 	away       map[serverKey]time.Time // of servers: when they left
 	bans       map[banKey]storage.Ban
+	chatBans   map[storage.ChatRuleKey]storage.ChatRule
+	rooms      map[string]time.Time // chat rooms that were reported, and when
 }
 
 // newWatch returns the current state of the list and the bans.
 func newWatch(d *Dispatcher) *watch {
-	w := &watch{dispatcher: d, servers: make(map[serverKey]*master.Server), away: make(map[serverKey]time.Time), bans: make(map[banKey]storage.Ban)}
+	w := &watch{dispatcher: d, servers: make(map[serverKey]*master.Server), away: make(map[serverKey]time.Time), bans: make(map[banKey]storage.Ban), rooms: make(map[string]time.Time)}
 	w.serial = d.opt.Registry.LastSerial() // before the list is read
 	for _, h := range d.opt.Registry.All() {
 		w.servers[keyOf(h.Server)] = h.Server
@@ -46,6 +48,7 @@ func newWatch(d *Dispatcher) *watch {
 	for _, b := range d.opt.Bans() {
 		w.bans[banKey{b.Prefix, b.Scope}] = b
 	}
+	w.chatBans = chatBans(d.opt.Rules(), time.Now())
 	return w
 }
 

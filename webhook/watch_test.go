@@ -168,7 +168,7 @@ func TestWatchChangeLogOverflow(t *testing.T) {
 
 func TestSetHooks(t *testing.T) {
 	watching(t, nil, func(f *fixture) {
-		f.put(listing{port: 1, name: "nobody asked"})
+		f.put(listing{port: 1, name: "unwatched"})
 		f.expect(soon, "")
 		a := plain()[0]
 		b := plain(func(h *Hook) { h.Name, h.Games = "other", []string{"gmother"} })[0]

@@ -39,6 +39,7 @@ type worker struct {
 
 	// Used only by the goroutine of Dispatcher.Run.
 	high   map[serverKey]bool // servers that were reported as busy
+	lines  allowance          // of a chat room
 	warned time.Time          // of the last line about a full queue
 	lost   int                // since then
 }

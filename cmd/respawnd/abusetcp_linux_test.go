@@ -44,7 +44,7 @@ func abusedServices(t testing.TB) []abused {
 		{"serverbrowse", list, append([]byte{0xFF, 0xFF}, rubbish...)},
 		{"legacylist", []byte(`\gamename\gmtest\gamever\1\location\0\validate\AAAAAAAA\final\\queryid\1.1\list\\gamename\gmtest\final\`), rubbish},
 		{"gpcm", []byte(`\ka\\final\\login\\challenge\x\uniquenick\x\userid\0\response\x\id\1\final\`), rubbish},
-		{"gpsp", []byte(`\valid\\email\nobody@example.org\gamename\gmtest\final\`), rubbish},
+		{"gpsp", []byte(`\valid\\email\unknown@example.org\gamename\gmtest\final\`), rubbish},
 		{"peerchat", []byte("USRIP\r\nUSER x 127.0.0.1 peerchat.gamespy.com :x\r\nNICK x\r\nJOIN #GSP!gmtest\r\nGETCKEY #GSP!gmtest * 1 0 :\\username\r\n"), rubbish},
 		{"web", []byte(http), header},
 		{"admin", []byte(http), header},

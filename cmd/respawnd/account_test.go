@@ -86,7 +86,7 @@ func checkAccounts(t *testing.T, env []string) {
 	for _, args := range [][]string{{"bob@example.com", "--partner", "10"}, {"BobI", "--namespace", "15"}, {"2"}} {
 		wantIn(t, cli(t, env, append([]string{"account", "show"}, args...)...), "BobI in namespace 15")
 	}
-	refused(t, exitFailure, env, []string{"account", "show", "nobody@example.com"}, "nobody@example.com", "no such account")
+	refused(t, exitFailure, env, []string{"account", "show", "unknown@example.com"}, "unknown@example.com", "no such account")
 
 	wantIn(t, typed(t, env, "another one\n", "account", "passwd", "BobU", "--password-stdin"), "account 1")
 	if code, _, _ := typing(t, env, "hunter2!\n", "account", "create", "--email", "bob@example.com", "--nick", "Third", "--password-stdin"); code != exitFailure {
@@ -218,7 +218,7 @@ func TestAccountMistakesAreTold(t *testing.T) {
 		"unique nick without ns": {"secret", create("--uniquenick", "AU", "--namespace", "0", "--password-stdin"), exitUsage, "--uniquenick"},
 		"reserved":               {"secret", create("--uniquenick", "sesskey", "--password-stdin"), exitFailure, "reserved"},
 		"passwd without":         {"secret", []string{"account", "passwd", "a@example.com"}, exitUsage, "--password-stdin"},
-		"nobody":                 {"", []string{"account", "delete", "a@example.com"}, exitFailure, "no such account"},
+		"unknown":                {"", []string{"account", "delete", "a@example.com"}, exitFailure, "no such account"},
 		"ban into the past":      {"", []string{"account", "ban", "1", "--for", "-1h"}, exitFailure, "no such account"},
 		"import of no file":      {"", []string{"account", "import", filepath.Join(t.TempDir(), "none")}, exitFailure, "none"},
 		"import of a bad line":   {`{"email":"a@example.com","profiles":[],"passwort":"x"}`, []string{"account", "import", "-"}, exitFailure, "account 1"},

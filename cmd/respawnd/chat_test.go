@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/netip"
 	"strings"
 	"testing"
@@ -214,5 +215,29 @@ func TestChatOnPages(t *testing.T) {
 	if !strings.Contains(page, "1 player in the game’s chat lobby") || strings.Contains(page, "nothing for pages") || strings.Contains(page, "Ann") {
 		t.Errorf("the page of the game:\n%s", page)
 	}
+	d.stop()
+}
+
+// A Discord channel follows one room: nicks and lines of people, and nothing else.
+func TestChatBridge(t *testing.T) {
+	t.Parallel()
+	in := newInbox(t, false)
+	config := writeFile(t, "own.yaml", fmt.Sprintf(`
+webhooks:
+  - {name: lobby, url: %q, format: discord, events: [room_up, chat_ban, chat], room: '#GSP!%s', allow: [127.0.0.1]}
+`, in.url, testGame))
+	d := start(t, t.TempDir(), "--config", config)
+	ann := chat(t, d, "Ann")
+	ann.join("#GSP!" + testGame)
+	in.next("players are in the lobby")
+	ann.join("#other")
+	ann.send("PRIVMSG #other :elsewhere")
+	ann.send("UTM #GSP!" + testGame + " :for games")
+	ann.send("PRIVMSG #GSP!" + testGame + " :hello @everyone")
+	if body := in.next("hello"); !strings.Contains(body, `**Ann**: hello \\@everyone`) || strings.Contains(body, "127.0.0.1") || strings.Contains(body, "games") || strings.Contains(body, "elsewhere") {
+		t.Errorf("message %s, want Ann's line in the room alone", body)
+	}
+	d.cli("chat", "ban", "Ann", "--room", testGame, "--reason", "spam")
+	in.next("Banned from chat")
 	d.stop()
 }

@@ -34,7 +34,7 @@ func parseRoom(ctx context.Context, op operator.Operator, name string) (chatRoom
 		if _, err := storage.CanonicalChannel(name); err != nil {
 			return room, err
 		}
-		game = gameOfChannel(name)
+		_, game, _ = operator.ParseChannel(name)
 	}
 	list, err := op.Games(ctx)
 	if err != nil {
@@ -61,22 +61,11 @@ func parseRoom(ctx context.Context, op operator.Operator, name string) (chatRoom
 
 // groupOf returns the number of a group room that is given alone or as a channel.
 func groupOf(name string) (uint32, bool) {
-	const prefix = "#GPG!"
-	if len(name) > len(prefix) && ascii.EqualFold(name[:len(prefix)], prefix) {
-		name = name[len(prefix):]
+	if id, err := strconv.ParseUint(name, 10, 32); err == nil {
+		return uint32(id), id > 0
 	}
-	id, err := strconv.ParseUint(name, 10, 32)
-	return uint32(id), err == nil && id > 0
-}
-
-// gameOfChannel returns the game in the name of a title or staging room.
-func gameOfChannel(channel string) string {
-	const prefix = "#GSP!"
-	if len(channel) <= len(prefix) || !ascii.EqualFold(channel[:len(prefix)], prefix) {
-		return ""
-	}
-	game, _, _ := strings.Cut(channel[len(prefix):], "!")
-	return game
+	kind, _, id := operator.ParseChannel(name)
+	return id, kind == operator.ChatGroup
 }
 
 // gameOfGroup returns the game of a group room, of the catalogue or added.

@@ -30,7 +30,7 @@ func TestHostRegistersAndIsListed(t *testing.T) {
 		"filter": {"numplayers > 0 and mapname like 'har%'", `\mapname`, map[string]map[string]string{
 			a.address().String(): {"mapname": "harbour"},
 		}},
-		"nobody": {"numplayers > 5", `\mapname`, map[string]map[string]string{}},
+		"unknown": {"numplayers > 5", `\mapname`, map[string]map[string]string{}},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -4,7 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"maps"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -90,10 +93,13 @@ func (p *program) gameRemove() *cobra.Command {
 func (p *program) gameImport() *cobra.Command {
 	var list []games.Game
 	var report games.Report
-	cmd := p.operatorCommand("import FILE", "Add the games of a list (gslist.cfg, game_list.tsv or our YAML)", cobra.ExactArgs(1),
+	cmd := p.operatorCommand("import FILE", "Add the games of a list (gslist.cfg, game_list.tsv, an SQL dump or our YAML)", cobra.ExactArgs(1),
 		func(ctx context.Context, op operator.Operator, _ []string) error {
-			added, err := operator.AddGames(ctx, op, list, report.Format)
-			return p.confirm(err, "read %d games, stored %d that add something", len(list), added)
+			result, err := operator.ImportGames(ctx, op, list, report)
+			if err != nil {
+				return err
+			}
+			return p.sayImport(&result)
 		})
 	cmd.PreRunE = func(_ *cobra.Command, args []string) error {
 		f, err := os.Open(args[0])
@@ -104,10 +110,47 @@ func (p *program) gameImport() *cobra.Command {
 		if list, report, err = games.Import(f, args[0]); err != nil {
 			return fmt.Errorf("%s: %w", args[0], err)
 		}
-		for _, problem := range report.Problems {
-			_, _ = fmt.Fprintf(p.err, "refused: %s\n", problem)
-		}
 		return nil
 	}
 	return cmd
+}
+
+// sayImport prints what became of a list of games: what was left out on standard
+// error, the rest on standard output, the counts last.
+func (p *program) sayImport(r *operator.GameImport) error {
+	for _, reason := range r.LeftOut {
+		_, _ = fmt.Fprintf(p.err, "refused: %s\n", printable(reason))
+	}
+	more := func(w io.Writer, all, shown int) {
+		if all > shown {
+			_, _ = fmt.Fprintf(w, "... and %d more\n", all-shown)
+		}
+	}
+	more(p.err, r.LeftOutOf, len(r.LeftOut))
+	for _, g := range r.Taken {
+		what := "new"
+		if !g.New {
+			what = strings.Join(g.Fields, ", ")
+		}
+		_, _ = fmt.Fprintf(p.out, "taken: %s: %s\n", g.Game, what)
+	}
+	more(p.out, r.New+r.Changed, len(r.Taken))
+	for _, d := range r.Differ {
+		format := "differs: %s: %s stays %s, is %s in the list\n"
+		if d.Taken {
+			format = "differs: %s: %s was %s, is %s now\n"
+		}
+		_, _ = fmt.Fprintf(p.out, format, d.Game, d.Field, dash(d.Here), dash(d.Imported))
+	}
+	more(p.out, r.Differing(), len(r.Differ))
+	fields := make([]string, 0, len(r.DifferBy))
+	for _, name := range slices.Sorted(maps.Keys(r.DifferBy)) {
+		fields = append(fields, fmt.Sprintf("%s %d", name, r.DifferBy[name]))
+	}
+	differ := strconv.Itoa(r.Differing())
+	if len(fields) > 0 {
+		differ += " (" + strings.Join(fields, ", ") + ")"
+	}
+	return p.say("read %d games, stored %d that add something: %d new, %d changed; %d records merged, %d left out; values that differ: %s",
+		r.Games, r.Stored, r.New, r.Changed, r.Merged, r.LeftOutOf, differ)
 }

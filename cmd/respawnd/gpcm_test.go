@@ -129,9 +129,9 @@ func TestWrongLoginsAreRefused(t *testing.T) {
 	}{
 		"wrong password":              {"uniquenick", "Ann", "wrong", 260},
 		"wrong password, with e-mail": {"user", "Ann@ann@example.com", "wrong", 260},
-		"unknown unique nick":         {"uniquenick", "Nobody", stormPassword, 265},
-		"unknown e-mail":              {"user", "Ann@nobody@example.com", stormPassword, 259},
-		"unknown nick":                {"user", "Nobody@ann@example.com", stormPassword, 261},
+		"unknown unique nick":         {"uniquenick", "Unknown", stormPassword, 265},
+		"unknown e-mail":              {"user", "Ann@unknown@example.com", stormPassword, 259},
+		"unknown nick":                {"user", "Unknown@ann@example.com", stormPassword, 261},
 	} {
 		s := greeted(t, d)
 		if err := s.knock(tc.by, tc.who, tc.password); err != nil {
@@ -163,7 +163,7 @@ func TestDoctorTellsHowPlayersSignedIn(t *testing.T) {
 	want("gpsp", verdicts.AccountMade)
 	knock("Ann", "wrong", `\error\\err\260\`)
 	want("gpcm", verdicts.WrongPassword)
-	knock("Nobody", stormPassword, `\error\\err\265\`)
+	knock("Unknown", stormPassword, `\error\\err\265\`)
 	want("gpcm", verdicts.NoSuchAccount)
 	signedIn(t, d, "uniquenick", "Ann")
 	want("gpcm", verdicts.SignedIn)
@@ -172,7 +172,7 @@ func TestDoctorTellsHowPlayersSignedIn(t *testing.T) {
 	want("gpcm", verdicts.AccountBanned)
 	wantIn(t, d.cli("doctor", "127.0.0.1"), "No packet of a game server came from 127.0.0.1")
 	if page := pageText(t, d, "/why"); strings.Contains(page, verdicts.WrongPassword.String()) {
-		t.Errorf("/why tells how somebody signed in:\n%s", page)
+		t.Errorf("/why shows a sign-in:\n%s", page)
 	}
 	d.stop()
 }

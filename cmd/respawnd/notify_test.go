@@ -57,7 +57,7 @@ func TestServiceManagerNotifications(t *testing.T) {
 }
 
 func TestServiceManagerThatIsGoneStopsNothing(t *testing.T) {
-	t.Setenv("NOTIFY_SOCKET", filepath.Join(t.TempDir(), "nobody"))
+	t.Setenv("NOTIFY_SOCKET", filepath.Join(t.TempDir(), "unknown"))
 	c := startChild(t, t.TempDir())
 	c.log.wait(t, "the failed report", 0, c.ended, message("the service manager was not informed"))
 	c.signal(syscall.SIGTERM)

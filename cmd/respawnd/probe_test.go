@@ -158,7 +158,7 @@ func TestServersAreAddedRemovedAndHidden(t *testing.T) {
 		args  []string
 		parts []string
 	}{
-		"nobody there":     {exitFailure, []string{"remove", one}, []string{one, "not found"}},
+		"not watched":      {exitFailure, []string{"remove", one}, []string{one, "not found"}},
 		"not hidden":       {exitFailure, []string{"unhide", one}, []string{one, "not found"}},
 		"bad protocol":     {exitFailure, []string{"add", "quake9", one}, []string{"quake9", "known:"}},
 		"low port":         {exitFailure, []string{"add", "a2s", "192.0.2.1:53"}, []string{"192.0.2.1:53", "1024"}},

@@ -283,7 +283,7 @@ func checkKeys(t *testing.T, c *child, keys []string, round int) {
 	for _, key := range keys {
 		must(t, p.send(`\registercdkey\\sesskey\$K\cdkeyenc\`+gamespy.EncodePassword(key)+`\id\5\final\`))
 		if m, err := p.next(); err != nil || !strings.HasPrefix(m, `\error\`) {
-			t.Errorf("after kill %d the CD key %s, which belongs to somebody, is given away with %q, %v", round, key, m, err)
+			t.Errorf("after kill %d the CD key %s, which is already registered, is accepted with %q, %v", round, key, m, err)
 		}
 	}
 	must(t, p.leave())

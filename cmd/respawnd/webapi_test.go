@@ -92,7 +92,7 @@ func TestEventsOfTheDaemonFollowGameServers(t *testing.T) {
 		t.Errorf("after the server said good-bye: event %s %+v", kind, data)
 	}
 	if _, kind, _ := events(t, d, first).next(); kind != "removed" {
-		t.Errorf("a stream that goes on behind the first event begins with %s, want removed", kind)
+		t.Errorf("a stream continued after the first event begins with %s, want removed", kind)
 	}
 	if _, kind, data := events(t, d, "x"+last).next(); kind != "reset" || data.Reason != "restart" {
 		t.Errorf("a stream with the id of another run begins with %s %s, want reset restart", kind, data.Reason)
@@ -141,7 +141,7 @@ func TestProxyIsBelievedOnlyIfItIsNamed(t *testing.T) {
 		env  []string
 		want int
 	}{
-		"nobody is named":     {slow, http.StatusTooManyRequests},
+		"no client named":     {slow, http.StatusTooManyRequests},
 		"loopback is a proxy": {append(slow, variable("web.trusted_proxies", "127.0.0.1")), http.StatusOK},
 	} {
 		d := start(t, t.TempDir(), tc.env...)

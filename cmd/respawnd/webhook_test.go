@@ -85,7 +85,7 @@ webhooks:
 		t.Errorf("second event: %+v, want that the server is busy", up.Events[1])
 	}
 	if body := chat.next("Up: "); !strings.Contains(body, `**\\@everyone\\[31m**`) || !strings.Contains(body, `"parse":[]`) {
-		t.Errorf("chat message %s, want one that mentions nobody", body)
+		t.Errorf("chat message %s, want one without mentions", body)
 	}
 	d.cli("ban", "add", "198.51.100.0/24", "--reason", "fakes")
 	bot.next(`"ban.added"`)

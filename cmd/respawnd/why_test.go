@@ -221,7 +221,7 @@ func TestWhyIgnoresProxyHeaders(t *testing.T) {
 		trusted string
 		want    string
 	}{
-		"nobody is trusted":          {"", "Your address is 127.0.0.1."},
+		"no proxy trusted":           {"", "Your address is 127.0.0.1."},
 		"another network is trusted": {"10.0.0.0/8", "Your address is 127.0.0.1."},
 		"the proxy is trusted":       {"127.0.0.0/8", "Your address is 203.0.113.7."},
 	} {

@@ -56,7 +56,7 @@ func TestFailuresAtManyAccounts(t *testing.T) {
 	s := open(t, Options{})
 	register(t, s, alice())
 	for i := range MaxAddressFailures {
-		p := byNick(fmt.Sprint("Nobody", i), "x")
+		p := byNick(fmt.Sprint("Unknown", i), "x")
 		p.From = elsewhere()
 		_, err := s.CheckProof(t.Context(), p)
 		wantRefusal(t, "an unknown account", err, ErrBadUniqueNick)

@@ -32,7 +32,7 @@ func TestCheckProof_nickFallback(t *testing.T) {
 		want  Refusal
 	}{
 		"two other namespaces": {sign(1, "Twice", "rosebud"), ErrBadUniqueNick},
-		"none":                 {sign(1, "Nobody", "rosebud"), ErrBadUniqueNick},
+		"none":                 {sign(1, "Unknown", "rosebud"), ErrBadUniqueNick},
 		"wrong password":       {sign(12, "AliceU", "wrong"), ErrBadPassword},
 		"other partner code":   {sign(12, "Partner", "rosebud"), ErrBadUniqueNick},
 	} {

@@ -68,7 +68,7 @@ func capitals(s string) string {
 func (r recorded) prepare(t testing.TB, s *Service) {
 	t.Helper()
 	p := r.proof(t)
-	a := Account{Partner: r.Partner, Email: "somebody@example.com", Password: r.Secret}
+	a := Account{Partner: r.Partner, Email: "other@example.com", Password: r.Secret}
 	prof := storage.Profile{Nick: "Nick"}
 	switch r.Form {
 	case "uniquenick":
@@ -159,7 +159,7 @@ func TestLoginRefusals(t *testing.T) {
 		"nothing":                   {Proof{}, ErrMalformed},
 		"no e-mail":                 {prove(Proof{User: "Alice"}, "rosebud"), ErrMalformed},
 		"one @":                     {prove(Proof{User: "Alice@example.com"}, "rosebud"), ErrMalformed},
-		"unknown unique nick":       {byNick("Nobody", "rosebud"), ErrBadUniqueNick},
+		"unknown unique nick":       {byNick("Unknown", "rosebud"), ErrBadUniqueNick},
 		"like a unique nick":        {byNick("%AliceU%", "rosebud"), ErrBadUniqueNick},
 		"another namespace":         {prove(Proof{UniqueNick: "AliceU", Namespace: 2}, "rosebud"), ErrBadUniqueNick},
 		"no namespace":              {prove(Proof{UniqueNick: "AliceU"}, "rosebud"), ErrBadUniqueNick},

@@ -145,7 +145,7 @@ func TestCheckPassword(t *testing.T) {
 	wantLogin(t, s, "the new password", byNick("AliceU", "new"))
 	wantRefusal(t, "an empty password", s.ChangePassword(t.Context(), p.User, ""), ErrBadPassword)
 	if err := s.ChangePassword(t.Context(), 999, "new"); !errors.Is(err, storage.ErrNotFound) {
-		t.Errorf("ChangePassword() of nobody = %v, want ErrNotFound", err)
+		t.Errorf("ChangePassword() of an unknown one = %v, want ErrNotFound", err)
 	}
 }
 
@@ -256,7 +256,7 @@ func TestUpdateProfileKeepsTheRules(t *testing.T) {
 	_, err = s.UpdateProfile(t.Context(), p.ID, func(*storage.Profile) error { return ErrMalformed })
 	wantRefusal(t, "an edit that refuses", err, ErrMalformed)
 	_, err = s.UpdateProfile(t.Context(), 999, func(*storage.Profile) error { return nil })
-	wantRefusal(t, "nobody", err, ErrBadProfile)
+	wantRefusal(t, "unknown", err, ErrBadProfile)
 }
 
 func TestEditsAtOnceAllHappen(t *testing.T) {
@@ -375,8 +375,8 @@ func TestProfilesOfAnAccount(t *testing.T) {
 	}
 	_, err = s.NewProfile(t.Context(), p.User, "pid")
 	wantRefusal(t, "NewProfile() with a key word", err, ErrBadNick)
-	_, err = s.ReplaceProfile(t.Context(), p.User, "Nobody", "New")
-	wantRefusal(t, "ReplaceProfile() of nobody", err, ErrNoOldNick)
+	_, err = s.ReplaceProfile(t.Context(), p.User, "Unknown", "New")
+	wantRefusal(t, "ReplaceProfile() of an unknown one", err, ErrNoOldNick)
 	_, err = s.ReplaceProfile(t.Context(), p.User, "Second", "alice")
 	wantRefusal(t, "ReplaceProfile() with a nick in use", err, ErrNickTaken)
 	if got, err := s.ReplaceProfile(t.Context(), p.User, "second", "New"); err != nil || got.ID != second.ID || got.Nick != "New" {
@@ -422,7 +422,7 @@ func TestRegisterCDKey(t *testing.T) {
 		"nothing in it": {b.ID, "gmtest", "- -", ErrBadCDKey},
 		"long":          {b.ID, "gmtest", strings.Repeat("x", 65), ErrBadCDKey},
 		"no game":       {b.ID, "", "ABCD", ErrBadCDKey},
-		"nobody":        {999, "gmtest", "XYZ", ErrBadProfile},
+		"unknown":       {999, "gmtest", "XYZ", ErrBadProfile},
 	}
 	for name, tt := range tests {
 		wantRefusal(t, name, s.RegisterCDKey(t.Context(), tt.id, tt.game, tt.key), tt.want)

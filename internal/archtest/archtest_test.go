@@ -197,7 +197,7 @@ func wrongArrows(from string, imports []string) (wrong []string) {
 		case !known:
 			wrong = append(wrong, fmt.Sprintf("%s imports %s, which has no rank", from, to))
 		case rank == outside:
-			wrong = append(wrong, fmt.Sprintf("%s imports %s, which nobody may import", from, to))
+			wrong = append(wrong, fmt.Sprintf("%s imports %s, which no package may import", from, to))
 		case rank >= own:
 			wrong = append(wrong, fmt.Sprintf("%s (rank %d) imports %s (rank %d), want a lower rank", from, own, to, rank))
 		case to == "configs" && !slices.Contains(readSettings, from):

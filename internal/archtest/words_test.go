@@ -12,13 +12,13 @@ import (
 var words = map[string]int{
 	"anew":        0,
 	"whoever":     0,
-	"somebody":    6,
+	"somebody":    0,
 	"anybody":     0,
-	"nobody":      80,
-	"is told":     1,
-	"are told":    1,
-	"as far as":   1,
-	"goes on":     2,
+	"nobody":      0,
+	"is told":     0,
+	"are told":    0,
+	"as far as":   0,
+	"goes on":     0,
 	"lately":      0,
 	"hurry":       0,
 	"patience":    0,
@@ -40,7 +40,7 @@ func TestOddWordsOnlyFall(t *testing.T) {
 		if name == "internal/archtest/words_test.go" || name == "configs/games.yaml" || !hasSuffix(name, ".go", ".md", ".html", ".yaml") {
 			return
 		}
-		content = bytes.ToLower(content)
+		content = bytes.ReplaceAll(bytes.ToLower(content), []byte("http.nobody"), nil)
 		for w, p := range patterns {
 			if bytes.Contains(content, []byte(w)) { // faster than the pattern
 				found[w] += len(p.FindAllIndex(content, -1))
@@ -50,9 +50,9 @@ func TestOddWordsOnlyFall(t *testing.T) {
 	for w, most := range words {
 		switch n := found[w]; {
 		case n > most:
-			t.Errorf("%q stands in %d places, want at most %d: say it in another way", w, n, most)
+			t.Errorf("%q occurs %d times, want at most %d: use another word", w, n, most)
 		case n < most:
-			t.Errorf("%q stands in %d places: write that in place of %d, so that they stay so few", w, n, most)
+			t.Errorf("%q occurs %d times: lower the number in the table, %d, to that", w, n, most)
 		}
 	}
 }

@@ -124,7 +124,7 @@ func TestCheck(t *testing.T) {
 		addr  string
 		want  string // reason, empty: not banned
 	}{
-		"nobody":                           {storage.ScopeLists, "192.0.2.1", ""},
+		"unknown":                          {storage.ScopeLists, "192.0.2.1", ""},
 		"by range":                         {storage.ScopeLists, "10.200.0.1", "10.0.0.0/8 lists"},
 		"another scope":                    {storage.ScopePresence, "10.200.0.1", ""},
 		"scope all covers every scope":     {storage.ScopeZandronum, "10.1.2.3", "10.1.0.0/16 all"},
@@ -134,7 +134,7 @@ func TestCheck(t *testing.T) {
 		"IPv6":                             {storage.ScopeLists, "2001:db8:1::1", "2001:db8::/32 all"},
 		"IPv6 longest":                     {storage.ScopeZandronum, "2001:db8:1::1", "2001:db8:1::/48 zandronum"},
 		"IPv6 with zone":                   {storage.ScopeLists, "2001:db8::1%eth0", "2001:db8::/32 all"},
-		"IPv6 nobody":                      {storage.ScopeLists, "2001:db9::1", ""},
+		"IPv6 not banned":                  {storage.ScopeLists, "2001:db9::1", ""},
 		"IPv4 bits at the head of IPv6":    {storage.ScopeLists, "a01:203::", ""},
 		"expired falls back to the wider":  {storage.ScopeLists, "10.9.9.9", "10.0.0.0/8 lists"},
 		"expired":                          {storage.ScopePresence, "10.9.9.9", ""},

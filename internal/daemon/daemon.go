@@ -187,18 +187,22 @@ func (d *Daemon) makeWebhooks(s *settings) error {
 		return err
 	}
 	d.webhooks = webhook.New(webhook.Options{
-		Registry: d.registry, Addresses: d.addresses, Bans: d.bansInForce, Hooks: hooks, Version: d.opt.Version,
-		Title: func(game string) string {
-			if g, ok := d.catalogue.Catalog().Lookup(game); ok && g.Title != "" {
-				return g.Title
-			}
-			return game
-		},
+		Registry: d.registry, Addresses: d.addresses, Bans: d.bansInForce, Rules: d.chatRules.List, Room: d.chatRoom, Hooks: hooks, Version: d.opt.Version,
+		Title:   d.title,
 		Log:     d.log.With().Str("service", "webhook").Logger(),
 		Metrics: netserve.NewMetrics(d.metrics, "webhook", webhook.DropReasons()...), Registerer: d.metrics,
 	})
 	d.bans.OnChange(d.webhooks.BansChanged)
+	d.chatRules.OnChange(d.webhooks.RulesChanged)
 	return nil
+}
+
+// title returns what people call a game.
+func (d *Daemon) title(game string) string {
+	if g, ok := d.catalogue.Catalog().Lookup(game); ok && g.Title != "" {
+		return g.Title
+	}
+	return game
 }
 
 // Run serves until ctx ends or a service fails; the first failure stops the
@@ -317,7 +321,7 @@ func (d *Daemon) env(name string, s *settings) *service.Env {
 		Protocols: each(s, func(e *Entry) []string { return e.Protocols }),
 		Operator:  d.operator, Ready: d.ready, Tail: d.opt.Tail, Gatherer: d.metrics,
 		Private: func() bool { return d.settings.Load().private() },
-		Chat:    &d.chat, ChatRules: d.chatRules, Keys: d.keys,
+		Chat:    &d.chat, ChatRules: d.chatRules, ChatSaid: d.webhooks.ChatSaid, ChatUp: d.webhooks.ChatUp, Keys: d.keys,
 		Bans: d.bans, Store: d.store, Accounts: d.accounts, Hub: d.hub,
 		Banned:  d.bannedFrom,
 		Trusted: func(a netip.Addr) bool { return d.settings.Load().trusted(a) },

@@ -11,6 +11,7 @@ import (
 	"github.com/respawnd/respawnd/internal/service"
 	"github.com/respawnd/respawnd/operator"
 	"github.com/respawnd/respawnd/storage"
+	"github.com/respawnd/respawnd/webhook"
 )
 
 // opened is a service whose sockets are open.
@@ -98,6 +99,30 @@ func (l *lateChat) open() operator.Chat {
 		return nil
 	}
 	return l.Chat
+}
+
+// chatRoom describes the title room of a known game or a group room for webhooks.
+func (d *Daemon) chatRoom(channel string) (webhook.Room, bool) {
+	kind, game, group := operator.ParseChannel(channel)
+	out := webhook.Room{Kind: string(kind)}
+	switch kind {
+	case operator.ChatTitle:
+		g, ok := d.catalogue.Catalog().Lookup(game)
+		if !ok {
+			return out, false
+		}
+		out.Channel, out.Game = operator.TitleChannel(g.Name), g.Name
+	case operator.ChatGroup:
+		room, of, ok := d.catalogue.Room(group)
+		if !ok {
+			return out, false
+		}
+		out.Channel, out.Game, out.Name = operator.GroupChannel(group), of, room.Name
+	default:
+		return out, false
+	}
+	out.Title = d.title(out.Game)
+	return out, true
 }
 
 // recheckChat has the chat look at its members again.

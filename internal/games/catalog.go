@@ -184,38 +184,6 @@ func (c *Catalog) HiddenRooms() []HiddenRoom {
 	return nil
 }
 
-// Additions returns what list, usually an imported one, adds to the catalogue,
-// as records for a higher layer. A game that the catalogue lacks is added
-// unchanged. For an existing game only new secrets are added, after the known
-// ones, and an id or a title if none is known: such lists are older and shorten
-// long secrets, so they must not determine the preferred secret. Secrets beyond
-// MaxSecrets are left out.
-func (c *Catalog) Additions(list []Game) []Game {
-	var out []Game
-	for _, g := range list {
-		known, ok := c.Lookup(g.Name)
-		if !ok {
-			out = append(out, g.clone())
-			continue
-		}
-		add := Game{Name: known.Name, Source: g.Source}
-		if known.Title == "" {
-			add.Title = g.Title
-		}
-		if known.ID == 0 {
-			add.ID = g.ID
-		}
-		all := union(known.Secrets, g.Secrets)
-		if all = all[:min(len(all), MaxSecrets)]; len(all) > len(known.Secrets) {
-			add.Secrets = all
-		}
-		if add.Title != "" || add.ID != 0 || add.Secrets != nil {
-			out = append(out, add)
-		}
-	}
-	return out
-}
-
 // build merges the layers and checks every record and the result.
 func build(layers [][]Game, beside map[uint32]string) (*index, error) {
 	var probs problems

@@ -268,40 +268,6 @@ func TestReadersSeeOneStateWhileItIsReplaced(t *testing.T) {
 	readers.Wait()
 }
 
-func TestAdditionsSpareWhatIsKnown(t *testing.T) {
-	c := newCatalog(t, []Game{
-		{Name: "long", Title: "Long", ID: 5, Secrets: []string{"t9Fj3Mx"}},
-		{Name: "same", Title: "Same", ID: 6, Secrets: []string{"abcdef"}},
-		{Name: "bare"},
-	})
-	got := c.Additions([]Game{
-		{Name: "LONG", Title: "Other", ID: 99, Secrets: []string{"t9Fj3M"}},
-		{Name: "same", Title: "Other", ID: 99, Secrets: []string{"abcdef"}, QueryPort: 1},
-		{Name: "bare", Title: "Bare", ID: 4, Secrets: []string{"ghijkl"}},
-		{Name: "new", Title: "New", QueryPort: 1},
-	})
-	want := []Game{
-		{Name: "long", Secrets: []string{"t9Fj3Mx", "t9Fj3M"}},
-		{Name: "bare", Title: "Bare", ID: 4, Secrets: []string{"ghijkl"}},
-		{Name: "new", Title: "New", QueryPort: 1},
-	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("Additions (-want +got):\n%s", diff)
-	}
-}
-
-func TestAdditionsStayWithinTheLimitOfSecrets(t *testing.T) {
-	var secrets []string
-	for i := range MaxSecrets {
-		secrets = append(secrets, "secre"+string(rune('a'+i)))
-	}
-	c := newCatalog(t, []Game{{Name: "full", Secrets: secrets, Title: "F", ID: 1}, {Name: "room", Secrets: secrets[:MaxSecrets-1], Title: "R", ID: 2}})
-	got := c.Additions([]Game{{Name: "full", Secrets: []string{"abcdef"}}, {Name: "room", Secrets: []string{"abcdef", "ghijkl"}}})
-	if len(got) != 1 || got[0].Name != "room" || len(got[0].Secrets) != MaxSecrets {
-		t.Errorf("Additions = %+v, want %d secrets for room alone", got, MaxSecrets)
-	}
-}
-
 func benchCatalog(b *testing.B) *Catalog {
 	layer := make([]Game, 5000)
 	for i := range layer {

@@ -49,6 +49,9 @@ type Host struct {
 	Service Service
 }
 
+// String returns the name, with the service behind it if there is one.
+func (h Host) String() string { return strings.TrimSpace(h.Name + " " + string(h.Service)) }
+
 // Key is a key of game servers, and how a list sends it.
 type Key struct {
 	Name string

@@ -164,7 +164,7 @@ func TestBadContentIsRefused(t *testing.T) {
 }
 
 func TestProblemsNeverShowSecrets(t *testing.T) {
-	g := Game{Name: "x", Secrets: []string{"hush", "tell nobody", "abcdef", "abcdef"}}
+	g := Game{Name: "x", Secrets: []string{"hush", "keep quiet", "abcdef", "abcdef"}}
 	var p problems
 	g.check(&p)
 	text := p.err().Error()

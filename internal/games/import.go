@@ -36,8 +36,10 @@ type Report struct {
 	WithoutSecret int
 	// Refused counts records that were left out.
 	Refused int
-	// Problems are the first MaxProblems reasons for refusing, with their lines.
-	Problems []Problem
+	// Problems are the first MaxProblems reasons for refusing, with their lines, of
+	// TotalProblems.
+	Problems      []Problem
+	TotalProblems int
 }
 
 // Import reads a list of games. Its form is recognised by the content or, if that leaves
@@ -89,7 +91,7 @@ func importFrom(r io.Reader, source Source) ([]Game, Report, error) {
 	list = mergeDuplicates(list, &probs)
 	rep.Merged = good - len(list)
 	rep.Refused = rep.Read - good
-	rep.Problems = probs.list
+	rep.Problems, rep.TotalProblems = probs.list, probs.total
 	for _, g := range list {
 		if !g.Usable() {
 			rep.WithoutSecret++

@@ -111,7 +111,7 @@ func appendFacts(b []byte, g Game) []byte {
 		}
 	}
 	list("domains", FieldDomains, len(f.Domains), func(i int) string { return f.Domains[i] })
-	list("hosts", FieldHosts, len(f.Hosts), func(i int) string { return strings.TrimSpace(f.Hosts[i].Name + " " + string(f.Hosts[i].Service)) })
+	list("hosts", FieldHosts, len(f.Hosts), func(i int) string { return f.Hosts[i].String() })
 	number("namespace", FieldNamespace, f.Namespace)
 	number("partner", FieldPartner, f.Partner)
 	if g.states(FieldLANPorts, len(f.LANPorts) > 0) {

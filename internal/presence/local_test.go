@@ -208,7 +208,7 @@ func TestSlowPeerDelaysNobody(t *testing.T) {
 		t.Errorf("Send() to a full queue = %v, %v, want false", ok, err)
 	}
 	if ok, err := w.Send(t.Context(), 4, Ticket{}); ok || err != nil {
-		t.Errorf("Send() to nobody = %v, %v, want false", ok, err)
+		t.Errorf("Send() to an unknown profile = %v, %v, want false", ok, err)
 	}
 	if w.Tell(t.Context(), slow, 3) {
 		t.Error("Tell() to a full queue = true")
@@ -452,7 +452,7 @@ func TestLastStatusWins(t *testing.T) {
 func TestSessions(t *testing.T) {
 	w := newWorld(t, 4)
 	if list, more := w.List(0, 10); len(list) != 0 || more {
-		t.Errorf("List() of nobody = %v, %v", list, more)
+		t.Errorf("List() of an unknown one = %v, %v", list, more)
 	}
 	for _, id := range []storage.ProfileID{3, 1, 4, 3} {
 		s := &peer{profile: id, user: storage.UserID(id), key: int32(id), room: -1}

@@ -184,6 +184,11 @@ type Env struct {
 	// serves.
 	Chat Chat
 
+	// ChatSaid and ChatUp report a line of a player, and a channel that got its first
+	// member. They never wait.
+	ChatSaid func(channel, nick, text string)
+	ChatUp   func(channel string)
+
 	Bans      *bans.Table
 	ChatRules *chatrules.Table // what operators decided about players in chat
 	Keys      *cdkeys.Table    // CD keys of products

@@ -95,7 +95,12 @@ type Config struct {
 	//   format        json: signed, the default. discord: a chat message.
 	//   secret        key of the signature, 16 characters or more; or secret_file, a
 	//                 file with it. Only for json, and needed there.
-	//   events        of up, down, players, bans (of `respawnd ban`). None: all.
+	//   events        of up, down, players, bans (of `respawnd ban`), room_up (the
+	//                 first player enters a title or group room in chat, at most
+	//                 once in 10 minutes), chat_ban (of `respawnd chat ban`), chat
+	//                 (what is said in a room). None: all but chat.
+	//   room          channel that chat is about, such as '#GSP!mygame'. Needed with
+	//                 chat, which is for discord only.
 	//   games         only servers of these. None: of all.
 	//   players_high  a server that reaches this is reported, 1 to 9999. 0: none.
 	//   players_low   so is one that falls to this number, which can then be high

@@ -20,7 +20,8 @@ webhooks:
   - name: chat
     url: https://discord.example/api/webhooks/1/t0ken
     format: discord
-    events: [up, down]
+    events: [up, down, room_up, chat_ban, chat]
+    room: '#GSP!gmtest'
     games: [ GMTest ]
   - name: bot
     url_file: /etc/url
@@ -30,7 +31,7 @@ webhooks:
   - {name: both, url: "http://example.org", secret_file: /etc/secret, format: json, events: [players, bans], players_high: 1, players_low: 0}
 `
 	want := []configs.Webhook{
-		{Name: "chat", URL: "https://discord.example/api/webhooks/1/t0ken", Format: "discord", Events: []string{"up", "down"}, Games: []string{"gmtest"}},
+		{Name: "chat", URL: "https://discord.example/api/webhooks/1/t0ken", Format: "discord", Events: []string{"up", "down", "room_up", "chat_ban", "chat"}, Room: "#GSP!gmtest", Games: []string{"gmtest"}},
 		{
 			Name: "bot", URLFile: "/etc/url", Format: "json", Secret: hookSecret, PlayersHigh: 9, PlayersLow: 4,
 			Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.1/32"), netip.MustParsePrefix("10.0.0.0/8")},
@@ -41,7 +42,7 @@ webhooks:
 	if diff := cmp.Diff(want, load(t, configs.Options{File: write(t, "a.yaml", file)}).Webhooks, samePrefix); diff != "" {
 		t.Errorf("webhooks of a file, -want +got:\n%s", diff)
 	}
-	inline := `[{name: chat, url: "https://discord.example/api/webhooks/1/t0ken", format: discord, events: [up, down], games: [gmtest]}]`
+	inline := `[{name: chat, url: "https://discord.example/api/webhooks/1/t0ken", format: discord, events: [up, down, room_up, chat_ban, chat], room: "#GSP!gmtest", games: [gmtest]}]`
 	if diff := cmp.Diff(want[:1], load(t, configs.Options{Env: []string{"RESPAWND_WEBHOOKS=" + inline}}).Webhooks, samePrefix); diff != "" {
 		t.Errorf("webhooks of the environment, -want +got:\n%s", diff)
 	}
@@ -80,6 +81,10 @@ func TestWrongWebhooks(t *testing.T) {
 		"number as text":         {good + ", players_high: many", "has a key twice"},
 		"key twice":              {good + ", name: b", "has a key twice"},
 		"network":                {good + ", allow: [hidden-token]", "allow: is not a network"},
+		"chat without room":      {discord + ", events: [chat]", "room: is missing"},
+		"room without chat":      {discord + ", room: '#GSP!gmtest'", "room: is for events"},
+		"chat for a program":     {good + ", events: [chat], room: '#GSP!gmtest'", "discord only"},
+		"bad room":               {discord + ", events: [up, chat], room: 'gmtest'", "room: must be"},
 		"empty game":             {good + ", games: ['']", "games: has an empty entry"},
 	}
 	for name, tc := range tests {

@@ -40,7 +40,7 @@ func testGames(t testing.TB) *games.Catalog {
 		{Name: "locked", Title: "Locked", Secrets: []string{"abcdef"}, Policy: games.Policy{StrictLegacyValidate: games.On}},
 		{Name: "open", Title: "Open", Secrets: []string{"fedcba"}, Policy: games.Policy{StrictLegacyValidate: games.Off}},
 		{Name: "nokey", Title: "No key"},
-		{Name: "empty", Title: "Nobody plays it", Secrets: []string{"ghijkl"}},
+		{Name: "empty", Title: "No servers", Secrets: []string{"ghijkl"}},
 		{Name: "gamespy2", Title: "A tool", Secrets: []string{"d4kZca"}},
 	})
 	if err != nil {

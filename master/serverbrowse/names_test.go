@@ -132,7 +132,7 @@ func TestSearchesOfAnAddressHaveABudget(t *testing.T) {
 		manyPlayers(t, reg, 300, 16)
 		s := New(Options{Registry: reg})
 		client, other := netip.MustParseAddr("192.0.2.99"), netip.MustParseAddr("192.0.2.98")
-		q := PlayerSearch{Name: "nobody"}
+		q := PlayerSearch{Name: "unknown"}
 		spend := func() (n int) {
 			for {
 				if _, ok := s.search(client, "gmtest", q); !ok {
@@ -204,8 +204,8 @@ func BenchmarkSearch165000(b *testing.B) {
 	reg := master.NewRegistry(master.Limits{PerNet: 1 << 20, PerAddr: 1 << 20, Servers: 1 << 20})
 	manyPlayers(b, reg, 10_312, 16)
 	for name, q := range map[string]PlayerSearch{
-		"whole": {Name: "nobody"}, "start": {Name: "play nobody", Options: SearchPrefix}, "end": {Name: "er", Options: SearchSuffix},
-		"part": {Name: "1 of nobody", Options: SearchSubstring}, "bad": {Name: "layer nobody", Options: SearchPrefix | SearchSuffix},
+		"whole": {Name: "unknown"}, "start": {Name: "play unknown", Options: SearchPrefix}, "end": {Name: "er", Options: SearchSuffix},
+		"part": {Name: "1 of unknown", Options: SearchSubstring}, "bad": {Name: "layer unknown", Options: SearchPrefix | SearchSuffix},
 	} {
 		b.Run("index/"+name, func(b *testing.B) {
 			s := New(Options{Registry: reg})
@@ -218,7 +218,7 @@ func BenchmarkSearch165000(b *testing.B) {
 	}
 	b.Run("all", func(b *testing.B) {
 		for b.Loop() {
-			lookAtAll(reg, "gmtest", 0, "nobody", maxFound)
+			lookAtAll(reg, "gmtest", 0, "unknown", maxFound)
 		}
 	})
 	b.Run("build", func(b *testing.B) {

@@ -524,7 +524,7 @@ func TestPlayerSearch(t *testing.T) {
 		"end of a name":    {PlayerSearch{Options: SearchAllGames | SearchSuffix, Name: "joe"}, []string{"Joe", "joe", "Billy Joe"}},
 		"part of a name":   {PlayerSearch{Options: SearchAllGames | SearchSubstring, Name: "oe"}, []string{"Joe", "Joey", "joe", "Billy Joe"}},
 		"limit":            {PlayerSearch{Options: SearchSubstring, Name: "oe", Max: 1}, []string{"Joe"}},
-		"nobody":           {PlayerSearch{Name: "nobody"}, nil},
+		"unknown":          {PlayerSearch{Name: "unknown"}, nil},
 		"part without bit": {PlayerSearch{Name: "oe"}, nil},
 		"other code page":  {PlayerSearch{Name: "j\xf6RG"}, []string{"J\xf6rg"}},
 	}

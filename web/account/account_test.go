@@ -514,13 +514,13 @@ func TestForgedForms(t *testing.T) {
 	otherToken := tokenField.FindStringSubmatch(foreign.page)[1]
 	account := b.page
 	tests := map[string]func(){
-		"no token":              func() { b.page = "" },
-		"token of another":      func() { b.page = `name="token" value="` + otherToken + `"` },
-		"token of nobody":       func() { b.page = `name="token" value="x"` },
-		"foreign origin":        func() { b.origin = "https://evil.example" },
-		"null origin":           func() { b.origin = "null" },
-		"other port":            func() { b.origin = "http://servers.example.org:81" },
-		"name that begins like": func() { b.origin = "http://servers.example.org.evil.example" },
+		"no token":                func() { b.page = "" },
+		"token of another":        func() { b.page = `name="token" value="` + otherToken + `"` },
+		"token of an unknown one": func() { b.page = `name="token" value="x"` },
+		"foreign origin":          func() { b.origin = "https://evil.example" },
+		"null origin":             func() { b.origin = "null" },
+		"other port":              func() { b.origin = "http://servers.example.org:81" },
+		"name that begins like":   func() { b.origin = "http://servers.example.org.evil.example" },
 	}
 	for name, spoil := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -669,7 +669,7 @@ func TestSessionFixation(t *testing.T) {
 	b.cookies["respawnd-session"] = &http.Cookie{Name: "respawnd-session", Value: planted}
 	wantDone(t, "login", b.login("ann@example.org", "secret"), "/account")
 	if b.cookies["respawnd-session"].Value == planted {
-		t.Error("the session has the token that somebody planted")
+		t.Error("the session has the token of the planted cookie")
 	}
 	first := b.cookies["respawnd-session"].Value
 	wantDone(t, "second login", b.login("ann@example.org", "secret"), "/account")

@@ -21,7 +21,7 @@ func TestAuditLog(t *testing.T) {
 		b.send(path, fields...)
 	}
 	send("/account/nick", "profile", id, "nick", "Anne")
-	send("/account/nick", "profile", "999", "nick", "Nobody") // refused
+	send("/account/nick", "profile", "999", "nick", "Unknown") // refused
 	send("/account/uniquenick", "profile", id, "uniquenick", "anne2", "namespace", "2")
 	send("/account/profile", "nick", "Second")
 	send("/account/drop", "profile", fmt.Sprint(f.profile("ann@example.org", "Second").ID), "sure", "1")

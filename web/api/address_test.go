@@ -44,7 +44,7 @@ func TestBatchTextFor(t *testing.T) {
 	events := f.api.feed.write(0, f.Registry.LastSerial())
 	whole := string(events.textFor("", nil, advertise.Asker{}))
 	if want := string(events.text); whole != want {
-		t.Errorf("for nobody known:\n%s\nwant\n%s", whole, want)
+		t.Errorf("for an unknown asker:\n%s\nwant\n%s", whole, want)
 	}
 	for visitor, host := range webtest.Visitors() {
 		asker := f.api.opt.Addresses.Browser(netip.MustParseAddr(visitor), netip.Addr{})

@@ -438,7 +438,7 @@ func TestFeedIdle(t *testing.T) {
 		f.Fill(10)
 		time.Sleep(time.Minute)
 		if n := len(f.api.feed.batches); n != 0 {
-			t.Errorf("nobody listens and %d batches are kept", n)
+			t.Errorf("no stream is open and %d batches are kept", n)
 		}
 	})
 }

@@ -115,7 +115,7 @@ func TestStopIdle(t *testing.T) {
 	serving(t, func(t *testing.T, _ *fixture, ln *webtest.Pipes, stop func() time.Duration) {
 		webtest.Ask(t, ln.Dial(t), webtest.GetList)
 		if took := stop(); took > 100*time.Millisecond {
-			t.Errorf("Serve ended after %v although nobody was served", took)
+			t.Errorf("Serve ended after %v although no request was pending", took)
 		}
 	})
 }
