@@ -89,7 +89,7 @@ func TestEmbeddedGamesWithoutProof(t *testing.T) {
 	}
 }
 
-// TestEmbeddedGames checks that the catalogue is whole, and that the file which
+// TestEmbeddedGames checks that no game is lost, and that the file which
 // people take as an example explains every key.
 func TestEmbeddedGames(t *testing.T) {
 	catalog := newCatalog(t, embedded(t)...)
@@ -111,8 +111,8 @@ func TestEmbeddedGames(t *testing.T) {
 			}
 		}
 	}
-	if n := catalog.Len(); n != 2414 || rooms != 1723 || nintendo != 614 || lanPorts < 100 {
-		t.Errorf("%d games with %d rooms, %d of Nintendo, %d with ports; want 2414, 1723, 614 and 100 or more", n, rooms, nintendo, lanPorts)
+	if n := catalog.Len(); n < 2414 || rooms < 1723 || nintendo < 614 || lanPorts < 100 {
+		t.Errorf("%d games with %d rooms, %d of Nintendo, %d with ports; want at least 2414, 1723, 614 and 100", n, rooms, nintendo, lanPorts)
 	}
 	header, _, _ := strings.Cut(string(read(t, "games.yaml")), "games:\n")
 	for _, key := range []string{
