@@ -10,7 +10,7 @@ import (
 
 // Errors of a Client.
 var (
-	// ErrRefused reports that a player is kept out; the text behind it says why.
+	// ErrRefused reports that a player is refused; the error has the reason.
 	ErrRefused = errors.New("refused")
 	// ErrAnswer reports an answer that is not to the question.
 	ErrAnswer = errors.New("the answer is not one to the request")
@@ -61,7 +61,7 @@ func (c *Client) Auth(product int, key string, by time.Time) error {
 	return ErrAnswer
 }
 
-// refusal is ErrRefused with what the player reads.
+// refusal is ErrRefused with the text for the player.
 type refusal struct{ text string }
 
 // Error implements error.
@@ -70,7 +70,7 @@ func (r *refusal) Error() string { return r.text }
 // Is reports whether target is ErrRefused.
 func (r *refusal) Is(target error) bool { return target == ErrRefused }
 
-// Leave says that a player with a key has left.
+// Leave reports that a player with a key has left.
 func (c *Client) Leave(product int, key string) error {
 	h, _ := parseHash([]byte(HashOf(key)))
 	return c.Send(appendLeave(nil, product, h))

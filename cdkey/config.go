@@ -5,8 +5,8 @@ package cdkey
 type Config struct {
 	// UDP address. Games expect port 29910, on the address of qr2.listen.
 	Listen string `key:"listen" default:":29910" listen:"udp 29910"`
-	// Which keys are good: {words}. permissive: every one that was not banned.
-	// strict: those that were added with `respawnd cdkey`, each on one server at a
+	// Accepted keys: {words}. permissive: all that are not banned. strict:
+	// those that were added with `respawnd cdkey`, each on one server at a
 	// time.
 	Mode string `key:"mode" default:"permissive" words:"permissive, strict" live:"true"`
 	// Products with a mode of their own, such as 461=strict, at most 256. Game servers

@@ -1,5 +1,5 @@
-// Package cdkey answers game servers that ask whether the CD key of a player is
-// good. It keeps no keys: a Keyring has them.
+// Package cdkey answers game servers that check the CD key of a player. It
+// keeps no keys: a Keyring has them.
 //
 // Every message is one datagram, XORed with "gamespy" from its first byte on. In
 // the clear it is backslash text whose first key, without a value, names it:
@@ -13,10 +13,11 @@
 //	\uon\\skey\7\seed\\proof\RESPONSE
 //	\uoff\\skey\7
 //
-// auth asks for the player that joins, disc says that one has left, ka keeps the
-// entries of a server alive. pid is the number of the product, ch a challenge of
-// the game server, skey a number of its own that comes back, HASH the md5hex of the
-// key in lower case. RESPONSE is made on the player's machine, 72 hex digits:
+// auth checks a joining player, disc reports that one has left, ka keeps the
+// entries of a server alive. pid is the number of the product, ch a challenge
+// of the game server, skey a number of its own that comes back, HASH the md5hex
+// of the key in lower case. RESPONSE is made on the player's machine, 72 hex
+// digits:
 //
 //	 0..31  HASH
 //	32..39  a random number r

@@ -12,8 +12,7 @@ var verdictNames = [...]string{
 	verdictBanned: "banned", verdictAsked: "asked",
 }
 
-// metrics are the counters of the service; what it drops is counted by
-// netserve.Metrics.
+// metrics are the counters of the service; netserve.Metrics counts drops.
 type metrics struct {
 	requests    *prometheus.CounterVec // verdict
 	verdicts    [len(verdictNames)]prometheus.Counter

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// randomModulus is what the random number of a response is reduced by.
+// randomModulus is the modulus of the random number of a response.
 const randomModulus = 65535
 
 // HashOf returns the hash under which a key is known: 32 lower-case hex digits.
@@ -17,7 +17,8 @@ func HashOf(key string) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// Respond returns what a player's machine answers a game server's challenge with.
+// Respond returns the answer of a player's machine to a game server's
+// challenge.
 func Respond(key, challenge string, random uint32) string {
 	return respond(key, challenge, random, false)
 }

@@ -16,7 +16,7 @@ func steps() []service.Step {
 // selfTestProduct is a product that no game has.
 const selfTestProduct = 1 << 29
 
-// check asks for a key. A service in strict mode refuses it, which is an answer too.
+// check checks a key. A service in strict mode refuses it, which passes too.
 func check(ctx context.Context, t *service.Trial) error {
 	c, err := Dial(ctx, t.Address("cdkey"))
 	if err != nil {

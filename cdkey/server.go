@@ -18,7 +18,7 @@ import (
 	"github.com/respawnd/respawnd/internal/verdicts"
 )
 
-// Times of the goroutine that decides what was asked too long ago.
+// Times of the goroutine that decides overdue checks.
 const (
 	tickEvery  = 250 * time.Millisecond
 	sweepEvery = time.Minute
@@ -27,7 +27,7 @@ const (
 // name is that of the service in the log of verdicts.
 const name = "cdkey"
 
-// Options are what a Server works with. All functions may be called concurrently and
+// Options configure a Server. All functions must be safe for concurrent use and
 // must not block.
 type Options struct {
 	Config // its live keys are replaced by Reload
@@ -57,7 +57,7 @@ type Server struct {
 // each time.
 type buffer struct{ clear, answer [maxRequest]byte }
 
-// live is what the live keys of a Config say. It is not changed.
+// live holds the live keys of a Config. It is immutable.
 type live struct {
 	strict   bool
 	products map[int]bool // whether those with a mode of their own are strict
@@ -74,7 +74,7 @@ func New(opt Options) *Server {
 	return s
 }
 
-// newChallenge returns what a player's machine answers when its server was asked.
+// newChallenge returns a challenge for a player's machine.
 func newChallenge() string { return gamespy.RandomLetters(pchLen) }
 
 // randomBelow returns a random number from 0 to n-1.
@@ -83,7 +83,7 @@ func randomBelow(n int) int {
 	return int(v.Int64())
 }
 
-// Reload takes over the live keys at once. What is in use stays.
+// Reload applies the live keys at once. Keys in use stay.
 func (s *Server) Reload(c *Config) {
 	products, err := productModes(c.Products)
 	if err != nil { // the configuration was checked
@@ -101,7 +101,7 @@ func (s *Server) Serve(ctx context.Context, conn *netserve.PacketConn) error {
 	return g.Wait()
 }
 
-// decide lets in those whose key was asked for too long ago, until ctx ends.
+// decide admits the players of overdue checks, until ctx ends.
 func (s *Server) decide(ctx context.Context, w netserve.PacketWriter) {
 	tick, sweep := time.NewTicker(tickEvery), time.NewTicker(sweepEvery)
 	defer tick.Stop()

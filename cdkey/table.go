@@ -8,10 +8,10 @@ import (
 
 // Times of strict mode.
 const (
-	// hostLife is how long the entries of a server are good without a message of it.
-	// It sends one every 20 seconds.
+	// hostLife is how long the entries of a server are valid without a message
+	// of it. It sends one every 20 seconds.
 	hostLife = time.Minute
-	// askTime is how long a server has to prove that its player is still there.
+	// askTime is the time for a server to prove that its player is still there.
 	askTime = 2 * time.Second
 	// repeatTime is how long a refusal is remembered, for a request that comes again.
 	repeatTime = 10 * time.Second
@@ -51,7 +51,7 @@ type holder struct {
 type use struct {
 	holder
 	question  *question
-	refused   holder    // who was refused last
+	refused   holder    // the player refused last
 	refusedAt time.Time // zero: none was
 }
 
@@ -76,7 +76,7 @@ type send struct {
 	body []byte // in the clear
 }
 
-// table is where known keys are used: it has at most one entry for each.
+// table holds the uses of known keys, at most one for each.
 type table struct {
 	keys      Keyring
 	random    func(n int) int // 0 to n-1
@@ -158,7 +158,7 @@ func (t *table) sent(m send) send {
 	return m
 }
 
-// silent reports whether a server was not heard for too long.
+// silent reports whether a server was silent for too long.
 func (t *table) silent(server netip.AddrPort, now time.Time) bool {
 	h := t.hosts[server]
 	return h == nil || now.Sub(h.heard) > hostLife
@@ -237,7 +237,7 @@ func (t *table) touch(from netip.AddrPort, size int, now time.Time) {
 	}
 }
 
-// tick decides what was asked too long ago: the players who wait get in.
+// tick decides overdue checks: the waiting players are admitted.
 func (t *table) tick(now time.Time) (out []send) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -265,7 +265,7 @@ func (t *table) sweep(now time.Time) {
 	}
 }
 
-// len returns how many keys are in use.
+// len returns the number of keys in use.
 func (t *table) len() int {
 	t.mu.Lock()
 	defer t.mu.Unlock()

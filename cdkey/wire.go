@@ -8,14 +8,14 @@ import (
 
 // Sizes of messages, in bytes.
 const (
-	maxRequest   = 511 // what game servers send at most
+	maxRequest   = 511 // maximum that game servers send
 	maxErrorText = 200
 	hashLen      = 32 // hex digits
 	responseLen  = 72
 	pchLen       = 32 // clients copy as many, no more and no fewer
 )
 
-// xorKey is what messages are XORed with.
+// xorKey is the key of the XOR.
 const xorKey = "gamespy"
 
 // crypt enciphers or deciphers a message in place.
@@ -25,7 +25,7 @@ func crypt(b []byte) {
 	}
 }
 
-// kind is what a message of a game server is.
+// kind is the kind of a message of a game server.
 type kind uint8
 
 const (
@@ -207,7 +207,7 @@ func appendAuth(dst []byte, product int, challenge, response string, skey int) [
 	return append(dst, `\reqproof\1\`...)
 }
 
-// appendLeave appends what a game server says when a player has left.
+// appendLeave appends a game server's message that a player has left.
 func appendLeave(dst []byte, product int, h hash) []byte {
 	dst = append(dst, `\disc\\pid\`...)
 	dst = strconv.AppendInt(dst, int64(product), 10)

@@ -76,7 +76,7 @@ func (x *session) sendBans(c *channel, name string) {
 	x.answer(numEndOfBans, "End of Channel Ban List", name)
 }
 
-// changeModes carries out what it can of changes and tells the members what that was.
+// changeModes makes the possible ones of changes and sends them to the members.
 func (x *session) changeModes(by *member, name string, changes []modeChange) {
 	done := changes[:0:0]
 	for _, change := range changes {

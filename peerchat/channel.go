@@ -16,7 +16,7 @@ const (
 	maxTopic   = 512 // bytes
 )
 
-// kindNames are what metrics and operators call the kinds of channels.
+// kindNames are the names of the kinds of channels in metrics and commands.
 var kindNames = [...]string{roomOther: "other", roomTitle: "title", roomGroup: "group", roomStaging: "staging"}
 
 // channel is a channel with members. Its modes, topic and keys end with its last
@@ -57,7 +57,7 @@ type member struct {
 	since   time.Time
 }
 
-// mark returns what stands before the nick of m in lists.
+// mark returns the prefix of the nick of m in lists.
 func (m *member) mark() string {
 	switch {
 	case m.op:
@@ -128,7 +128,7 @@ func (c *channel) bar() {
 	}
 }
 
-// shownTo reports whether a user sees who is in the channel.
+// shownTo reports whether a user sees the members of the channel.
 func (c *channel) shownTo(u *user) bool { return !c.hidden() || u.member(c) != nil }
 
 // channel returns the channel of a name, nil if it has no members.
@@ -177,7 +177,7 @@ func (h *hall) drop(m *member) {
 }
 
 // toMembers sends a line to the members of c but one. build appends it; name is
-// what the receiver calls the channel. from, if not nil, stands before it: with its
+// the receiver's name of the channel. from, if not nil, is its prefix: with its
 // address for itself and for operators of the channel.
 func (h *hall) toMembers(c *channel, from, but *user, build func(dst []byte, prefix, name string) []byte) (n int) {
 	var lines [2][]byte // masked, clear

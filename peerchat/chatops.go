@@ -150,8 +150,8 @@ func (s *Server) Say(channel, text string) error {
 	return nil
 }
 
-// operatorPrefix is who says what operators say. No client can have the nick: it
-// has more letters than a client may choose.
+// operatorPrefix is the prefix of texts of operators. No client can have the
+// nick: it is longer than a client may choose.
 const operatorPrefix = "Server-Administrator!operator@server"
 
 // Recheck implements service.Chat. Bans end connections or memberships, moderators

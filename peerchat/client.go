@@ -34,7 +34,8 @@ type Line struct {
 
 // Errors of clients.
 var (
-	// ErrClosed reports that the service said why it ends the connection.
+	// ErrClosed reports that the service closed the connection; the error has
+	// the reason.
 	ErrClosed = errors.New("the service ends the connection")
 	// ErrRefused reports a numeric that refuses a request.
 	ErrRefused = errors.New("refused")
@@ -202,8 +203,8 @@ func (c *Client) LogIn(ctx context.Context, namespace int, uniqueNick, password 
 	return nil
 }
 
-// SignOn asks for the client's own address and signs on with a nick; "*" stands for
-// the nick that belongs to the unique nick of LogIn.
+// SignOn requests the client's own address and signs on with a nick; "*" stands
+// for the nick that belongs to the unique nick of LogIn.
 func (c *Client) SignOn(ctx context.Context, nick string) error {
 	if err := c.Send("USRIP"); err != nil {
 		return err
@@ -234,7 +235,7 @@ func (c *Client) SignOn(ctx context.Context, nick string) error {
 	return nil
 }
 
-// Joined is what a new member of a channel sees.
+// Joined is the view of a channel that a new member gets.
 type Joined struct {
 	Topic   string
 	Members []string // nicks, in front of operators @, of others with a voice +

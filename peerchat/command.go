@@ -16,7 +16,7 @@ const (
 	always
 )
 
-// weight is what a command costs its sender.
+// weight is the cost of a command for its sender.
 type weight uint8
 
 const (
@@ -43,8 +43,8 @@ func (w weight) of(c *live) int {
 	return 0
 }
 
-// command is one row of the table: what a command must bring, and what it does
-// then.
+// command is one row of the table: the requirements of a command and its
+// function.
 type command struct {
 	when   stage
 	params int // that it has at least
@@ -101,8 +101,8 @@ func commandTable() map[string]*command {
 		"SETCHANKEY": {when: signedOn, params: 2, weight: weightKeys, run: (*session).setChannelKey},
 		"GETCHANKEY": {when: signedOn, params: 4, weight: weightKeys, run: (*session).getChannelKey},
 
-		// Nothing answers these: the relay that a client asks for does not exist here,
-		// and it gives up by itself.
+		// These are not answered: the relay that a client requests does not
+		// exist here, and the client gives up by itself.
 		"GETUDPRELAY": {when: signedOn, params: 1, weight: weightMessage, run: (*session).nothing},
 	}
 }
@@ -152,7 +152,7 @@ func (x *session) shutdown(err error) error {
 	return err
 }
 
-// refuses reports whether what the table says about a command forbids it.
+// refuses reports whether the requirements of a command forbid it.
 func (x *session) refuses(c *command, m *message) (refused bool, err error) {
 	switch {
 	case c.when == signedOn && x.user == nil:
@@ -178,7 +178,7 @@ func (x *session) refuse(n numeric, text string, params ...string) error {
 // drop counts something that is dropped.
 func (x *session) drop(why ended) { x.server.opt.Metrics.Drop(why.Error()) }
 
-// target returns what numerics call the client.
+// target returns the name of the client in numerics.
 func (x *session) target() string {
 	switch {
 	case x.user != nil:
@@ -224,7 +224,7 @@ func (x *session) quit(_ context.Context, m *message) error {
 	return quit{reason}
 }
 
-// capabilities answers IRC programs that ask what the service can do: nothing more.
+// capabilities answers IRC programs that request capabilities: there are none.
 func (x *session) capabilities(_ context.Context, m *message) error {
 	if sub := m.param(0); sub == "LS" || sub == "LIST" {
 		x.reply = appendText(appendFrom(x.reply, serverName, "CAP", x.target(), sub), "")

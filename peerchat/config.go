@@ -19,10 +19,10 @@ type Config struct {
 	Burst int `key:"burst" default:"256" range:"1 to 1000000" live:"true"`
 	// Time from the connection to the end of the sign-on, {range}.
 	LoginTime time.Duration `key:"login_time" default:"60s" range:"5s to 10m"`
-	// Silence after which a client is disconnected, {range}. It is asked whether it
-	// is there when two fifths of it are over.
+	// Silence after which a client is disconnected, {range}. After two fifths
+	// of it a ping is sent.
 	Idle time.Duration `key:"idle" default:"5m" range:"10s to 1h"`
-	// Time for a client to take what is sent to it, {range}.
+	// Time for a client to read data sent to it, {range}.
 	Write time.Duration `key:"write" default:"30s" range:"1s to 10m"`
 
 	// Channels with members at a time, {range}.
@@ -32,11 +32,12 @@ type Config struct {
 	// Members of one channel, {range}.
 	MaxMembers int `key:"max_members" default:"2000" range:"2 to 100000" live:"true"`
 
-	// What a client may spend per second on commands, {range}. A client that spends
-	// more waits. The weights say what a command costs.
+	// Budget of a client per second for commands, {range}. A client over it
+	// waits. Each command has a weight.
 	Pace int `key:"pace" default:"10" range:"1 to 1000000" live:"true"`
-	// What a client may spend at once before the pace applies, {range}. One whose
-	// profile spent ten times as much on several connections is disconnected.
+	// Budget that a client may use at once before the pace applies, {range}. If
+	// a profile uses ten times as much on several connections, it is
+	// disconnected.
 	PaceBurst int `key:"pace_burst" default:"200" range:"10 to 1000000" live:"true"`
 	// What all clients of one address may spend per second, {range}.
 	PacePerAddr int `key:"pace_per_addr" default:"200" range:"1 to 1000000" live:"true"`
@@ -52,8 +53,9 @@ type Config struct {
 	// Weight of lists of channels and members, {range}.
 	WeightList int `key:"weight_list" default:"5" range:"0 to 1000" live:"true"`
 
-	// Words that are replaced by asterisks in messages and topics, without regard to
-	// the case of ASCII letters, at most 256. What games send each other is left alone.
+	// Words that are replaced by asterisks in messages and topics, without
+	// regard to the case of ASCII letters, at most 256. Messages between games
+	// are not changed.
 	WordFilter []string `key:"word_filter" as:"text" live:"true"`
 	// File with the message of the day, which IRC programs show, at most 64 lines of
 	// 400 bytes. Empty: none.

@@ -2,8 +2,8 @@ package peerchat
 
 import "errors"
 
-// ended is why the service closes a connection, or drops something; its name is
-// the one that it is counted under.
+// ended is the reason for which the service closes a connection, or drops data;
+// its name is its label in metrics.
 type ended uint8
 
 // The reasons.
@@ -50,7 +50,7 @@ var endedNames = [...]string{
 	droppedKeys:       "too_many_keys",
 }
 
-// endedTexts are what a client reads when its connection is closed.
+// endedTexts are the texts for clients whose connection is closed.
 var endedTexts = map[ended]string{
 	endedBanned:      "You are banned",
 	endedTooLong:     "Line too long",

@@ -8,16 +8,16 @@ import (
 	"github.com/respawnd/respawnd/storage"
 )
 
-// hall is all clients that are signed on, and the channels that they are in. One
-// lock guards all of it: what is done under it touches memory only, and sending a
-// line to a client is an append to its queue.
+// hall holds all signed-on clients and their channels. One lock guards all of
+// it: code under it touches memory only, and sending a line to a client is an
+// append to its queue.
 type hall struct {
 	users  atomic.Int64
 	kinds  [len(kindNames)]atomic.Int64 // channels
 	serial atomic.Uint64                // changes with every member and channel
 
 	mu       sync.Mutex // guards the fields below, and all users, channels and members
-	acting   *session   // whose command is carried out; nil: none
+	acting   *session   // client whose command is being executed; nil: none
 	nicks    map[string]*user
 	profiles map[storage.ProfileID]*user
 	channels map[string]*channel
@@ -38,16 +38,16 @@ type user struct {
 	clear    string // nick!field@host, with its address
 	masked   string // the same for strangers
 	host     string // its address
-	mask     string // what strangers see of it
+	mask     string // its mask for strangers
 	since    time.Time
 	joined   []*member
 	invites  []*channel // that an operator of them invited it to, and that it did not join yet
 	keys     keyStore
-	quiet    bool // it wants no traffic of channels
-	left     bool // it is not in the hall any more
+	quiet    bool // it refuses traffic of channels
+	left     bool // it has left the hall
 }
 
-// prefix returns what stands before lines of u.
+// prefix returns the prefix of lines of u.
 func (u *user) prefix(clear bool) string {
 	if clear {
 		return u.clear
@@ -70,7 +70,7 @@ func (u *user) rename(nick string) {
 	u.masked = nick + "!" + u.field + "@" + u.mask
 }
 
-// member returns what u is in c, nil if nothing.
+// member returns the membership of u in c, nil if there is none.
 func (u *user) member(c *channel) *member {
 	for _, m := range u.joined {
 		if m.channel == c {
@@ -91,8 +91,8 @@ func (h *hall) act(x *session, do func() error) error {
 	return err
 }
 
-// locked is the part of act under the lock. After the sign-on that queues the answers
-// too: they must not come behind lines of others that were sent later.
+// locked is the part of act under the lock. After the sign-on it queues the
+// answers too: they must not follow lines of others that were sent later.
 func (h *hall) locked(x *session, do func() error) error {
 	h.mu.Lock()
 	h.acting = x
@@ -133,7 +133,7 @@ func (h *hall) enter(u *user) {
 	h.users.Add(1)
 }
 
-// leave takes a client out and tells those who share a channel with it.
+// leave removes a client and informs those that share a channel with it.
 func (h *hall) leave(u *user, reason string) {
 	u.left = true
 	h.toMates(u, false, func(dst []byte, prefix string) []byte {
@@ -168,8 +168,8 @@ func (x *session) leaveHall(reason string) {
 	h.leave(u, reason)
 }
 
-// toMates sends a line to everyone who shares a channel with u, once each, and to
-// u itself if own.
+// toMates sends a line to every client that shares a channel with u, once each,
+// and to u itself if own.
 func (h *hall) toMates(u *user, own bool, build func(dst []byte, prefix string) []byte) {
 	masked := build(nil, u.masked)
 	var clear []byte

@@ -10,19 +10,19 @@ import (
 // maxLine is the longest line that a client may send, in bytes with its end.
 const maxLine = 4096
 
-// firstInbox is the memory of an inbox that waits, in bytes. Nearly all lines fit
-// into it; more is given back as soon as it is empty.
+// firstInbox is the memory of an inbox that waits, in bytes. Nearly all lines
+// fit into it; a larger buffer is released as soon as it is empty.
 const firstInbox = 512
 
-// errLineTooLong reports a line of more than maxLine bytes. Nothing behind it can
-// be read.
+// errLineTooLong reports a line of more than maxLine bytes. The stream cannot
+// be read further.
 var errLineTooLong = errors.New("line too long")
 
-// inbox cuts what a client sends into lines. The zero value is empty and holds no
-// memory.
+// inbox cuts the data of a client into lines. The zero value is empty and holds
+// no memory.
 type inbox struct {
 	buf      []byte
-	from, to int     // what of buf is unread; it is plain text
+	from, to int     // the unread part of buf, as plain text
 	cipher   *cipher // of what will be read, nil: not encrypted
 }
 
@@ -54,15 +54,15 @@ func (i *inbox) next(r io.Reader) (line []byte, err error) {
 	}
 }
 
-// encrypt deciphers everything behind the line that next returned last, also what
-// was read already. It may be called once.
+// encrypt deciphers everything after the line that next returned last,
+// including data that was read already. It may be called once.
 func (i *inbox) encrypt(c cipher) {
 	i.cipher = &c
 	i.cipher.apply(i.buf[i.from:i.to])
 }
 
-// makeRoom makes room for at least one byte behind what is unread, which is less
-// than maxLine.
+// makeRoom makes room for at least one byte after the unread part, which is
+// less than maxLine.
 func (i *inbox) makeRoom() {
 	unread := i.buf[i.from:i.to]
 	switch {

@@ -9,10 +9,10 @@ import (
 	"github.com/respawnd/respawnd/internal/verdicts"
 )
 
-// maxJoinTargets is how many channels one JOIN or PART may name.
+// maxJoinTargets is the maximum number of channels in one JOIN or PART.
 const maxJoinTargets = 16
 
-// namesLine is how long a line of members may be, in bytes.
+// namesLine is the maximum length of a line of members, in bytes.
 const namesLine = 400
 
 // join is the command of that name: "JOIN #a,#b key,key" as IRC programs write it.
@@ -32,7 +32,7 @@ func (x *session) join(_ context.Context, m *message) error {
 	return nil
 }
 
-// joinOne joins a channel, or says why not.
+// joinOne joins a channel, or answers with the reason for a refusal.
 func (x *session) joinOne(name, key string) {
 	h, u := x.server.hall, x.user
 	if !validChannel(name) {
@@ -109,8 +109,8 @@ func (x *session) mayJoin(c *channel, name, key string, moderator bool) (numeric
 	return 0, ""
 }
 
-// sendJoined answers a JOIN: its echo, the topic and the members. Members that come
-// behind the end of the list are lost for the client.
+// sendJoined answers a JOIN: its echo, the topic and the members. The client
+// ignores members after the end of the list.
 func (x *session) sendJoined(m *member) {
 	x.reply = appendText(appendFrom(x.reply, x.user.clear, "JOIN"), m.as)
 	if m.channel.topic != "" {
@@ -156,7 +156,8 @@ func (x *session) part(_ context.Context, m *message) error {
 	return nil
 }
 
-// part takes a member out of its channel and tells everyone in it, itself too.
+// part removes a member from its channel and informs all members, itself
+// included.
 func (h *hall) part(m *member, reason string) {
 	h.toMembers(m.channel, m.user, nil, func(dst []byte, prefix, name string) []byte {
 		return appendText(appendFrom(dst, prefix, "PART", name), reason)
@@ -164,8 +165,8 @@ func (h *hall) part(m *member, reason string) {
 	h.drop(m)
 }
 
-// memberOf returns what the client is in a channel. If it is nothing there it
-// answers so, and the result is nil.
+// memberOf returns the membership of the client in a channel. If there is none
+// it answers with an error and returns nil.
 func (x *session) memberOf(name string) *member {
 	c := x.server.hall.channel(name)
 	if c == nil {
@@ -179,7 +180,8 @@ func (x *session) memberOf(name string) *member {
 	return m
 }
 
-// operatorOf is memberOf for what only operators of the channel may do.
+// operatorOf is memberOf for commands that only operators of the channel may
+// use.
 func (x *session) operatorOf(name string) *member {
 	m := x.memberOf(name)
 	if m != nil && !m.op {
@@ -190,8 +192,8 @@ func (x *session) operatorOf(name string) *member {
 	return m
 }
 
-// other returns the member of c with a nick. If there is none it answers so, and
-// the result is nil.
+// other returns the member of c with a nick. If there is none it answers with
+// an error and returns nil.
 func (x *session) other(c *channel, nick, name string) *member {
 	u := x.server.hall.nicks[foldNick(nick)]
 	if u == nil {
@@ -232,13 +234,13 @@ func (h *hall) kick(by *user, out *member, reason string) {
 	h.toMembers(out.channel, by, nil, func(dst []byte, prefix, name string) []byte {
 		return appendText(appendFrom(dst, prefix, "KICK", name, out.user.nick), reason)
 	})
-	if out.user.quiet && out.user != by { // it must know all the same
+	if out.user.quiet && out.user != by { // it must be informed nevertheless
 		h.deliver(out.user, appendText(appendFrom(nil, h.author(by), "KICK", out.as, out.user.nick), reason))
 	}
 	h.drop(out)
 }
 
-// author returns what stands before lines of a user, or of the service for nil.
+// author returns the prefix of lines of a user, or of the service for nil.
 func (h *hall) author(u *user) string {
 	if u == nil {
 		return serverName
@@ -276,8 +278,8 @@ func (x *session) invite(_ context.Context, m *message) error {
 	return nil
 }
 
-// invite notes that u may join c once, whatever its modes but the limit say. Only
-// operators give that: other members would let in users who are banned.
+// invite notes that u may join c once, whatever its modes but the limit say.
+// Only invitations by operators count: other members could invite banned users.
 func (u *user) invite(c *channel) {
 	u.invites = slices.DeleteFunc(u.invites, func(i *channel) bool { return i == c || len(i.members) == 0 })
 	if len(u.invites) == maxInvites {

@@ -71,8 +71,8 @@ func (s *keyStore) broadcast() []keyPair {
 	return out
 }
 
-// keysOf returns a key of a user in a channel, or of the user itself: what is built
-// in comes first.
+// keysOf returns a key of a user in a channel, or of the user itself: built-in
+// keys have priority.
 func keysOf(u *user, s *keyStore, key string) string {
 	if key == usernameKey {
 		return u.field
@@ -80,8 +80,8 @@ func keysOf(u *user, s *keyStore, key string) string {
 	return s.get(key)
 }
 
-// appendKeys appends the values of names, and the broadcast keys with their names
-// if those are asked for.
+// appendKeys appends the values of names, and the broadcast keys with their
+// names if those are requested.
 func appendKeys(dst []byte, u *user, s *keyStore, names []string, broadcast bool) []byte {
 	for _, name := range names {
 		value := s.get(name)
@@ -96,7 +96,7 @@ func appendKeys(dst []byte, u *user, s *keyStore, names []string, broadcast bool
 	return dst
 }
 
-// store sets keys and returns those that members hear of.
+// store sets keys and returns those that are sent to members.
 func (x *session) store(s *keyStore, text string) []keyPair {
 	pairs, ok := parsePairs(text)
 	if !ok {
@@ -147,8 +147,8 @@ func (x *session) getKey(_ context.Context, m *message) error {
 	return nil
 }
 
-// seen returns the channel of a name. If there is none that the client sees it
-// answers so, and the result is nil.
+// seen returns the channel of a name. If the client sees none it answers with
+// an error and returns nil.
 func (x *session) seen(name string) *channel {
 	c := x.server.hall.channel(name)
 	if c == nil || !c.shownTo(x.user) {
@@ -158,8 +158,8 @@ func (x *session) seen(name string) *channel {
 	return c
 }
 
-// setMemberKey is the command SETCKEY: keys of a user in a channel. Those of others
-// only operators set. There is no answer to a refusal.
+// setMemberKey is the command SETCKEY: keys of a user in a channel. Only
+// operators may set those of others. A refusal is not answered.
 func (x *session) setMemberKey(_ context.Context, m *message) error {
 	h := x.server.hall
 	c := h.channel(m.params[0])
@@ -217,8 +217,8 @@ func (x *session) getMemberKey(_ context.Context, m *message) error {
 	return nil
 }
 
-// setChannelKey is the command SETCHANKEY. Only operators set keys of a channel.
-// There is no answer to a refusal.
+// setChannelKey is the command SETCHANKEY. Only operators may set keys of a
+// channel. A refusal is not answered.
 func (x *session) setChannelKey(_ context.Context, m *message) error {
 	c := x.server.hall.channel(m.params[0])
 	if c == nil {

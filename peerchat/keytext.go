@@ -2,7 +2,7 @@ package peerchat
 
 import "strings"
 
-// maxPairs is how many keys one line may set or ask for.
+// maxPairs is the maximum number of keys that one line may set or request.
 const maxPairs = 64
 
 // Words of a request for keys.
@@ -15,7 +15,7 @@ const (
 // keyPair is a key and its value. Neither has a backslash.
 type keyPair struct{ key, value string }
 
-// isBroadcast reports whether members hear of a key when it is set.
+// isBroadcast reports whether a key is sent to members when it is set.
 func isBroadcast(key string) bool { return strings.HasPrefix(key, broadcastPrefix) }
 
 // parsePairs reads the text of SETKEY, SETCKEY and SETCHANKEY: \key\value\key\value.
@@ -47,10 +47,10 @@ func parsePairs(text string) ([]keyPair, bool) {
 	return pairs, len(pairs) > 0
 }
 
-// parseNames reads the text of GETKEY, GETCKEY and GETCHANKEY: \name\name, of which
-// \b_* is a wish for all broadcast keys besides, or * for all keys. The answer
-// lists values in the order of the names, so empty names keep their positions. Names
-// behind the maxPairs-th are dropped.
+// parseNames reads the text of GETKEY, GETCKEY and GETCHANKEY: \name\name, of
+// which \b_* is a wish for all broadcast keys besides, or * for all keys. The
+// answer lists values in the order of the names, so empty names keep their
+// positions. Names after the maxPairs-th are dropped.
 func parseNames(text string) (names []string, broadcast, all bool) {
 	if text == allKeys {
 		return nil, false, true
@@ -72,7 +72,8 @@ func parseNames(text string) (names []string, broadcast, all bool) {
 	return names, broadcast, false
 }
 
-// appendValues appends values, each behind a backslash, for the text of an answer.
+// appendValues appends values, each after a backslash, for the text of an
+// answer.
 func appendValues(dst []byte, values ...string) []byte {
 	for _, v := range values {
 		dst = appendKeyText(append(dst, '\\'), v)
@@ -80,8 +81,8 @@ func appendValues(dst []byte, values ...string) []byte {
 	return dst
 }
 
-// appendPairs appends names and values, each behind a backslash, for the text of an
-// answer or of a broadcast.
+// appendPairs appends names and values, each after a backslash, for the text of
+// an answer or of a broadcast.
 func appendPairs(dst []byte, pairs ...keyPair) []byte {
 	for _, p := range pairs {
 		dst = appendValues(dst, p.key, p.value)
@@ -90,7 +91,7 @@ func appendPairs(dst []byte, pairs ...keyPair) []byte {
 }
 
 // appendKeyText appends a key or value. There is no escape for a backslash: it
-// becomes a slash, as clients do it with their keys.
+// becomes a slash, as clients do with their keys.
 func appendKeyText(dst []byte, s string) []byte {
 	if strings.IndexByte(s, '\\') >= 0 {
 		s = strings.ReplaceAll(s, `\`, "/")

@@ -4,8 +4,8 @@ import (
 	"bytes"
 )
 
-// maxParams is how many parameters of a line are read; no command has more than
-// five.
+// maxParams is the number of parameters of a line that are read; no command has
+// more than five.
 const maxParams = 16
 
 // message is a line of a client.
@@ -30,10 +30,10 @@ var commands = func() map[string]string {
 	return known
 }()
 
-// parseLine reads a line without its end. A prefix is skipped: a client speaks for
-// itself only. Parameters are what spaces separate, however many; one that begins
-// with a colon is the rest of the line. No byte of them changes. Those behind the
-// maxParams-th are dropped. It returns false if there is no command.
+// parseLine reads a line without its end. A prefix is skipped: a client speaks
+// for itself only. Parameters are what spaces separate, however many; one that
+// begins with a colon is the rest of the line. No byte of them changes. Those
+// after the maxParams-th are dropped. It returns false if there is no command.
 //
 // Each parameter is a string of its own: to keep one does not keep the line.
 func parseLine(line []byte) (message, bool) {
@@ -81,7 +81,7 @@ func commandName(name []byte) string {
 	return string(upper)
 }
 
-// cutWord returns what of b is before the first space, and the rest.
+// cutWord returns the part of b before the first space, and the rest.
 func cutWord(b []byte) (word, rest []byte) {
 	if i := bytes.IndexByte(b, ' '); i >= 0 {
 		return b[:i], b[i:]

@@ -12,10 +12,11 @@ const (
 	maxMaskPart = 64 // between two *
 )
 
-// matchMask reports whether s matches a mask, in which * stands for any text and ?
-// for one byte. The case of ASCII letters is not significant. A part between two * of
-// more than maxMaskPart bytes matches nothing. The time grows with the lengths of both,
-// not with their product: players choose masks and what is compared with them.
+// matchMask reports whether s matches a mask, in which * stands for any text
+// and ? for one byte. The case of ASCII letters is not significant. A part
+// between two * of more than maxMaskPart bytes matches nothing. The time grows
+// with the lengths of both, not with their product, because players choose
+// both.
 func matchMask(mask, s string) bool {
 	head, rest, ok := strings.Cut(mask, "*")
 	if !ok {
@@ -51,8 +52,8 @@ func matchPart(part, s string) bool {
 	return true
 }
 
-// findPart returns where the first match of a part without * ends in s, -1 if there
-// is none.
+// findPart returns the end in s of the first match of a part without *, -1 if
+// there is none.
 func findPart(part, s string) int {
 	const short = 4 // not worth the table
 	n := len(part)

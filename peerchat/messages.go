@@ -13,11 +13,11 @@ import (
 // ctcp begins a text that an IRC program answers by itself.
 const ctcp = '\x01'
 
-// ctcpAction is the only such text that is relayed: it asks for no answer.
+// ctcpAction is the only such text that is relayed: it requests no answer.
 const ctcpAction = "\x01ACTION "
 
-// message is PRIVMSG, NOTICE, UTM and ATM. The last two are what games send each
-// other; the client that sent it hears nothing of it.
+// message is PRIVMSG, NOTICE, UTM and ATM. The last two are messages between
+// games; the sender gets no answer.
 func (x *session) message(_ context.Context, m *message) error {
 	target, text := m.param(0), m.param(1)
 	talk := m.command == "PRIVMSG" || m.command == "NOTICE"
@@ -69,8 +69,8 @@ func (x *session) toChannel(command, target, text string, talk bool) {
 	}
 }
 
-// maySpeak reports whether the client may send to a channel. What games send each
-// other is not kept from those who may not talk.
+// maySpeak reports whether the client may send to a channel. Muted players may
+// still send messages between games.
 func (x *session) maySpeak(c *channel, talk bool) bool {
 	m := x.user.member(c)
 	if m != nil && (m.op || m.voice) {
@@ -118,8 +118,8 @@ func (x *session) toUser(command, target, text string, talk bool) {
 	x.server.metrics.delivered.Inc()
 }
 
-// noteSaid keeps the last lines for operators, as many as the configuration says, and
-// passes them on.
+// noteSaid keeps the last lines for operators, a configured number, and passes
+// them to Said.
 func (s *Server) noteSaid(c *channel, nick, text string) {
 	if n := s.live.Load().History; n > 0 {
 		c.said = append(c.said, operator.ChatLine{At: time.Now(), Nick: nick, Text: text})
@@ -134,7 +134,7 @@ func (s *Server) noteSaid(c *channel, nick, text string) {
 	}
 }
 
-// wordFilter replaces words in what is said.
+// wordFilter replaces words in texts.
 type wordFilter struct{ words []string } // in lower case
 
 func newWordFilter(words []string) *wordFilter {

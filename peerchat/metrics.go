@@ -4,7 +4,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// unknownCommand is what metrics call a command that is not in the table.
+// unknownCommand is the label of commands that are not in the table.
 const unknownCommand = "unknown"
 
 // Results of a login.
@@ -13,8 +13,7 @@ const (
 	loginRefused  = "refused"
 )
 
-// metrics are the counters of the service; what it drops is counted by
-// netserve.Metrics.
+// metrics are the counters of the service; netserve.Metrics counts drops.
 type metrics struct {
 	commands  *prometheus.CounterVec // command
 	logins    *prometheus.CounterVec // result

@@ -10,7 +10,7 @@ import (
 // k and l follow in the same order.
 const channelFlags = "ipsmntkle"
 
-// maxModes is how many changes a MODE may bring.
+// maxModes is the maximum number of changes in a MODE.
 const maxModes = 32
 
 // modeChange is one letter of a MODE.
@@ -20,13 +20,14 @@ type modeChange struct {
 	arg    string
 }
 
-// isQuery reports whether c changes nothing but asks for the bans.
+// isQuery reports whether c is a request for the bans, not a change.
 func (c modeChange) isQuery() bool { return c.letter == 'b' && c.arg == "" }
 
-// parseModes reads the letters of a MODE, among which signs may stand anywhere, as
-// in -i+p-s-m+n+t+l+e, and takes their arguments in turn: b, k, o and v have one,
-// and +l. Without a sign letters are set. The argument of -k may be missing, it is *
-// then; b without an argument asks for the bans. Arguments left over are ignored.
+// parseModes reads the letters of a MODE, among which signs may stand anywhere,
+// as in -i+p-s-m+n+t+l+e, and takes their arguments in turn: b, k, o and v have
+// one, and +l. Without a sign letters are set. The argument of -k may be
+// missing, it is * then; b without an argument requests the bans. Arguments
+// left over are ignored.
 //
 // It returns false for more than maxModes changes, for what is not a letter, and
 // for an argument that is missing or cannot be written back into a MODE.

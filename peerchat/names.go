@@ -9,7 +9,7 @@ import (
 
 // Limits of names, in bytes.
 const (
-	maxChosenNick = 20 // what the client library accepts from its game
+	maxChosenNick = 20 // the client library's limit
 	maxNick       = 32 // nicks that the service assigns: a unique nick and its suffix
 	maxChannel    = 256
 )
@@ -29,8 +29,8 @@ func validNick(s string) bool {
 	return true
 }
 
-// foldNick returns what nicks are compared by: only the case of ASCII letters is
-// not significant.
+// foldNick returns the form in which nicks are compared: the case of ASCII
+// letters is not significant.
 func foldNick(s string) string { return ascii.ToLower(s) }
 
 // validChannel reports whether a text can be the name of a channel.
@@ -46,9 +46,9 @@ func validChannel(s string) bool {
 	return true
 }
 
-// foldChannel returns what names of channels are compared by. The case of ASCII
-// letters is not significant, except behind the second exclamation mark of a
-// staging room, where the name is an encoded address.
+// foldChannel returns the form in which names of channels are compared. The
+// case of ASCII letters is not significant, except after the second exclamation
+// mark of a staging room, where the name is an encoded address.
 func foldChannel(s string) string {
 	if head := stagingHead(s); head > 0 {
 		low := ascii.ToLower(s[:head])
@@ -79,7 +79,7 @@ func stagingHead(s string) int {
 	return 0
 }
 
-// roomKind is what a channel is for.
+// roomKind is the purpose of a channel.
 type roomKind uint8
 
 const (
@@ -89,7 +89,7 @@ const (
 	roomStaging          // #GSP!game!MxxxxxxxxM: players of one server wait for the match
 )
 
-// channelKind is what the name of a channel says.
+// channelKind is the kind derived from the name of a channel.
 type channelKind struct {
 	room  roomKind
 	game  string // in lower case; of title and staging rooms

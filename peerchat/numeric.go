@@ -84,7 +84,7 @@ const (
 	numUDPRelay       numeric = 712
 )
 
-// serverName is the prefix of what the service itself says.
+// serverName is the prefix of lines of the service itself.
 const serverName = "s"
 
 // appendNumeric appends a numeric with its target, which may be empty, and further

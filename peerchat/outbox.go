@@ -2,23 +2,23 @@ package peerchat
 
 import "sync"
 
-// Bounds of what waits for one client.
+// Bounds of the queue of one client.
 const (
 	maxQueueBytes  = 256 << 10 // of lines of others
 	maxQueue       = 8192      // such lines
 	keepLines      = 4         // room for lines that an idle session keeps
-	maxWriteBuffer = 32 << 10  // bytes handed to the socket at once, roughly
+	maxWriteBuffer = 32 << 10  // approximate number of bytes per write
 )
 
-// outbox is the queue between those who send lines to a client and the goroutine
-// that writes them. That goroutine only exists while the queue is not empty:
-// thousands of clients are idle at a time. Lines are shared between queues and
-// never changed.
+// outbox is the queue between the senders of lines to a client and the
+// goroutine that writes them. That goroutine exists only while the queue is not
+// empty: thousands of clients are idle at a time. Lines are shared between
+// queues and never modified.
 type outbox struct {
-	drained chan struct{} // a token: the writer took what there was
+	drained chan struct{} // full when the writer has taken the queue
 
 	mu      sync.Mutex // guards the fields below
-	start   func()     // starts the writer; nil: not yet, what comes waits
+	start   func()     // starts the writer; nil: not yet, lines wait
 	writing bool       // the writer is there
 	lines   [][]byte
 	bytes   int
@@ -76,8 +76,8 @@ func (o *outbox) open(start func()) {
 	o.work()
 }
 
-// take hands over everything that waits, and keeps slack for what comes. Not more:
-// there is nothing, and the writer that asked has to go.
+// take returns all waiting lines, and reuses slack for new ones. If more is
+// false there are none, and the writer must end.
 func (o *outbox) take(slack [][]byte) (lines [][]byte, more bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -126,7 +126,7 @@ func (o *outbox) close(last []byte) {
 	}
 }
 
-// recycle returns lines as slack, without what was in it.
+// recycle clears lines and returns them as slack.
 func recycle(lines [][]byte) [][]byte {
 	if cap(lines) > keepLines {
 		return nil

@@ -20,20 +20,21 @@ import (
 )
 
 const (
-	// nickSuffix is what the service appends to a unique nick to make a nick of it.
+	// nickSuffix is appended to a unique nick to make a nick of it.
 	nickSuffix = "-gs"
 	// ownNick stands for the nick that the service makes of the unique nick.
 	ownNick = "*"
 	// maxUserField and maxRealName are how much is kept, in bytes.
 	maxUserField = 64
 	maxRealName  = 128
-	// suggestions is how many unique nicks are offered in place of a taken one.
+	// suggestions is the number of unique nicks that are offered in place of a
+	// taken one.
 	suggestions = 3
-	// maskedBytes is how many bytes of a hash stand for an address.
+	// maskedBytes is the number of bytes of a hash that stand for an address.
 	maskedBytes = 6
 )
 
-// login is what a login settles. It never changes afterwards.
+// login is the identity that a login establishes. It is immutable.
 type login struct {
 	account    storage.UserID
 	profile    storage.ProfileID // 0: no account
@@ -104,7 +105,7 @@ func (x *session) logInPreAuth(ctx context.Context, m *message) error {
 // defaultNamespace is the namespace of logins that name none.
 const defaultNamespace = 1
 
-// checkLogin signs a client in that proves whose account it uses.
+// checkLogin signs in a client with valid credentials.
 func (x *session) checkLogin(ctx context.Context, p accounts.Proof) error {
 	if x.profile != 0 {
 		return x.refuseLogin(accounts.ErrMalformed)
@@ -183,8 +184,8 @@ func (x *session) suggest(ctx context.Context, namespace int, wish string, why a
 	return x.sendNow(appendText(appendNumeric(nil, numNickSuggestion, "*", strconv.Itoa(len(others)), list), why.Error()))
 }
 
-// userHost tells a client its public address. Clients read what is behind the last
-// @, and before the sign-on want an empty target.
+// userHost sends a client its public address. Clients read the text after the
+// last @, and before the sign-on expect an empty target.
 func (x *session) userHost(_ context.Context, m *message) error {
 	u := x.user
 	if u == nil {
@@ -219,7 +220,8 @@ func (x *session) setUser(_ context.Context, m *message) error {
 	return x.signOn()
 }
 
-// cleanField returns a USER field without what ends it in a prefix.
+// cleanField returns a USER field without characters that would end it in a
+// prefix.
 func cleanField(s string) string {
 	b := []byte(s)
 	b = slices.DeleteFunc(b, func(c byte) bool { return c <= ' ' || c == '!' || c == '@' || c == ':' || c == 0x7f })
@@ -252,7 +254,7 @@ func (x *session) setNick(_ context.Context, m *message) error {
 	return nil
 }
 
-// want notes the nick under which the client wants to be signed on.
+// want records the nick that the client requests.
 func (x *session) want(nick string) error {
 	if nick == ownNick {
 		if x.uniqueNick == "" {
@@ -271,9 +273,10 @@ func (x *session) want(nick string) error {
 // ownNick returns the nick that belongs to the client's unique nick.
 func (x *session) ownNick() string { return x.uniqueNick + nickSuffix }
 
-// mayTake reports whether the client may have a nick, and says why if not. A session
-// of the same player that has it makes room. Its own nick may be that of another
-// player, too, who has the same unique nick in another namespace.
+// mayTake reports whether the client may have a nick, and answers with the
+// reason if not. A session of the same player that has it is closed. The
+// client's own nick may also be that of another player, with the same unique
+// nick in another namespace.
 func (x *session) mayTake(nick string) bool {
 	own := x.uniqueNick != "" && foldNick(nick) == foldNick(x.ownNick())
 	if !own && !validNick(nick) {
@@ -292,7 +295,7 @@ func (x *session) mayTake(nick string) bool {
 	return false
 }
 
-// signOn signs the client on once it has said who it is.
+// signOn signs the client on once it has identified itself.
 func (x *session) signOn() error {
 	w := x.wanted
 	if w.nick == "" || w.userField == "" {
@@ -338,8 +341,9 @@ func (x *session) displace(other *user) {
 	other.session.Kick(quit{"Duplicate Login"})
 }
 
-// mask returns what strangers see in place of an address. The same address looks
-// the same until the daemon ends, so that it can be banned from a channel.
+// mask returns the text that strangers see in place of an address. It stays the
+// same for an address until the daemon ends, so that it can be banned from a
+// channel.
 func (s *Server) mask(a netip.Addr) string {
 	mac := hmac.New(sha256.New, s.maskKey[:])
 	b := a.As16()

@@ -17,7 +17,7 @@ func steps() []service.Step {
 	return []service.Step{{Name: name, Needs: []string{name}, Order: service.OrderPlayers, Run: meet}}
 }
 
-// trialText is what one player of the self-test says to the other.
+// trialText is the message between the players of the self-test.
 const trialText = "hello"
 
 // meet signs two players on, one of them enciphered. They join a room of their own,

@@ -25,29 +25,30 @@ import (
 // name is that of the service in the log of verdicts.
 const name = "peerchat"
 
-// Options are what a Server works with. Accounts and Games are required. All
-// functions may be called from many goroutines at once and must not block, unless
-// it says so; nil ones do nothing.
+// Options configure a Server. Accounts and Games are required. All functions
+// must be safe for concurrent use and must not block, unless documented; nil
+// ones do nothing.
 type Options struct {
 	Config // its live keys are replaced by Reload
 
 	Accounts *accounts.Service
 	Games    *games.Catalog
-	// Attach makes a client known at which a player is signed in, so that a ban, a
-	// deletion or a new password ends its session. It returns what undoes that.
+	// Attach makes a client known at which a player is signed in, so that a
+	// ban, a deletion or a new password ends its session. It returns a function
+	// that undoes that.
 	Attach func(presence.Attached) (detach func())
 	// Rooms returns the group rooms of a game beside those of the catalogue. It may
 	// block.
 	Rooms func(game string) []games.Room
 	// Room returns a group room and the game that it belongs to.
 	Room  func(id uint32) (room games.Room, game string, ok bool)
-	Rules *chatrules.Table // what operators decided about players; nil: nothing
+	Rules *chatrules.Table // rules of operators for players; nil: none
 	// Given returns the address under which the list gives a game server at an
 	// address to players elsewhere.
 	Given func(netip.Addr) netip.Addr
-	// Said hears what is said in a channel.
+	// Said is called with each text in a channel.
 	Said func(channel, nick, text string)
-	// Up hears that a channel got its first member.
+	// Up is called when a channel gets its first member.
 	Up func(channel string)
 	// Motd are the lines of the message of the day.
 	Motd []string
@@ -57,7 +58,7 @@ type Options struct {
 	Verdicts *verdicts.Log    // of sign-ins; nil: none
 
 	Log        zerolog.Logger
-	Metrics    *netserve.Metrics     // counts what is dropped; nil: nothing is counted
+	Metrics    *netserve.Metrics     // counts drops; nil: nothing is counted
 	Registerer prometheus.Registerer // nil: the metrics of this package are not registered
 }
 
@@ -77,7 +78,7 @@ type Server struct {
 // live is the live half of a Config with its state.
 type live struct {
 	*Config
-	addrs    *netserve.Limiter                    // what the clients of an address spend
+	addrs    *netserve.Limiter                    // budgets of the clients of an address
 	profiles *netserve.Buckets[storage.ProfileID] // a new connection brings no new allowance
 	words    *wordFilter
 }
@@ -110,7 +111,7 @@ func (s *Server) Serve(ctx context.Context, ln net.Listener) error {
 	})
 }
 
-// Reload takes over the live keys. Open connections stay.
+// Reload applies the live keys. Open connections stay.
 func (s *Server) Reload(c *Config) {
 	s.gate.SetLimits(s.limits(c))
 	s.live.Store(newLive(c))
@@ -123,7 +124,8 @@ func (s *Server) limits(c *Config) netserve.ConnOptions {
 	}
 }
 
-// refused notes that a connection is not served and returns what its client reads.
+// refused notes that a connection is refused and returns the text for its
+// client.
 func (s *Server) refused(peer netip.AddrPort, why netserve.Refusal) []byte {
 	text := "The server is stopping. Try again in a moment"
 	switch {
@@ -137,8 +139,8 @@ func (s *Server) refused(peer netip.AddrPort, why netserve.Refusal) []byte {
 	return appendClosing(nil, "", text)
 }
 
-// sanctioned returns what a client may not do in a channel; an empty one stands for
-// all of chat.
+// sanctioned returns the restriction of a client in a channel; the empty name
+// stands for all of chat.
 func (s *Server) sanctioned(x *session, channel string) (banned, muted bool) {
 	if s.opt.Rules == nil {
 		return false, false

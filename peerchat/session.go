@@ -21,23 +21,24 @@ import (
 
 // Bounds of a connection.
 const (
-	// forever is how long netserve lets a client be silent.
+	// forever disables the idle limit of netserve.
 	forever = 10 * 365 * 24 * time.Hour
-	// closeGrace is how long the last lines may take.
+	// closeGrace is the time limit for writing the last lines.
 	closeGrace = 2 * time.Second
 	// A client that has to go while it is still sending is read from until it
 	// pauses, within bounds: closing at once would take the last line from it.
 	lingerPause = 100 * time.Millisecond
 	lingerTime  = time.Second
 	lingerBytes = 64 << 10
-	// maxBeforeLogin is how many lines a client may send before it is signed on.
+	// maxBeforeLogin is the number of lines that a client may send before it is
+	// signed on.
 	maxBeforeLogin = 64
-	// maxLogins is how many logins of a connection may fail.
+	// maxLogins is the number of failed logins that a connection may have.
 	maxLogins = 8
 )
 
-// session is one connection. Its goroutine reads and carries out; once it is
-// signed on a second one, which comes and goes, writes what is in the outbox.
+// session is one connection. Its goroutine reads and executes commands; once it
+// is signed on a second one, which runs only while needed, writes the outbox.
 type session struct {
 	server *Server
 	conn   *netserve.Conn
@@ -57,14 +58,14 @@ type session struct {
 
 	wanted   wanted
 	user     *user        // nil: not signed on; set under the lock of the hall
-	reply    []byte       // what the command at work answers
+	reply    []byte       // answer of the current command
 	heard    time.Time    // last line
 	heardAt  atomic.Int64 // the same in Unix seconds, for others
 	asked    bool         // whether it is there, since then
 	out      outbox
 	opened   bool // out takes answers: the client is signed on
 	writer   sync.WaitGroup
-	failed   bool // the client takes nothing any more; of the writer
+	failed   bool // the client no longer reads; used by the writer
 	kickOnce sync.Once
 	kicked   chan struct{} // closed by the first Kick
 	reason   error         // set before kicked is closed
@@ -72,7 +73,7 @@ type session struct {
 
 var _ presence.Attached = (*session)(nil)
 
-// wanted is what a client said of itself before its sign-on.
+// wanted is the data that a client sent before its sign-on.
 type wanted struct {
 	nick      string
 	userField string
@@ -95,15 +96,15 @@ func (x *session) Kick(reason error) {
 	x.kickOnce.Do(func() {
 		x.reason = reason
 		close(x.kicked)
-		x.wake() // its goroutine does the rest
+		x.wake() // its goroutine continues
 	})
 }
 
 // wake ends a wait for the client.
 func (x *session) wake() { _ = x.conn.SetReadDeadline(time.Now()) }
 
-// ServeConn implements netserve.ConnHandler. It returns when the client has gone,
-// has to go, or ctx ends.
+// ServeConn implements netserve.ConnHandler. It returns when the client has
+// disconnected or is disconnected, or ctx ends.
 func (s *Server) ServeConn(ctx context.Context, c *netserve.Conn) {
 	now := time.Now()
 	x := &session{server: s, conn: c, out: newOutbox(), kicked: make(chan struct{}), began: now, heard: now}
@@ -122,7 +123,7 @@ func (x *session) release() {
 	x.writer.Wait()
 }
 
-// run carries out the commands of the client. The error says why that ended.
+// run executes the commands of the client. The error is the reason for its end.
 func (x *session) run(ctx context.Context) error {
 	if x.banned() {
 		return endedBanned
@@ -138,7 +139,7 @@ func (x *session) run(ctx context.Context) error {
 	}
 }
 
-// banned reports whether the client is not served any more.
+// banned reports whether the client is no longer served.
 func (x *session) banned() bool { return x.server.opt.Banned.Has(x.conn.Peer().Addr()) }
 
 // next returns the next line, which is valid until the next call.
@@ -170,7 +171,7 @@ func (x *session) next() ([]byte, error) {
 	}
 }
 
-// note notes that the client was heard.
+// note records a sign of life of the client.
 func (x *session) note(now time.Time) {
 	x.heard, x.asked = now, false
 	x.heardAt.Store(now.Unix())
@@ -254,7 +255,7 @@ func (x *session) open() {
 	x.out.open(func() { x.writer.Go(x.drain) })
 }
 
-// drain writes what is in the outbox until that is empty.
+// drain writes the outbox until it is empty.
 func (x *session) drain() {
 	defer x.containPanic()
 	buf, _ := x.server.buffers.Get().(*[]byte)
@@ -303,7 +304,7 @@ func (x *session) containPanic() {
 	}
 }
 
-// finish takes the client out of the hall and says why to it.
+// finish removes the client from the hall and sends it the reason.
 func (x *session) finish(err error) {
 	x.server.opt.Log.Debug().Stringer("peer", x.conn.Peer()).Uint32("profile", uint32(x.profile)).
 		Str("why", endOf(err)).Msg("connection ended")
@@ -314,9 +315,9 @@ func (x *session) finish(err error) {
 	}
 	text := closingText(err)
 	x.leaveHall(text)
-	x.Kick(err) // the writer waits for nothing any more
+	x.Kick(err) // the writer no longer waits
 	if text == "" || why == endedSlow {
-		_ = x.conn.Close() // it has gone, or takes nothing
+		_ = x.conn.Close() // it has gone, or does not read
 	}
 	_ = x.conn.SetWriteDeadline(time.Now().Add(closeGrace))
 	last := appendClosing(nil, x.shownNick(), text)
@@ -330,7 +331,8 @@ func (x *session) finish(err error) {
 	}
 }
 
-// shownNick returns what the client is called in the line that ends its connection.
+// shownNick returns the name of the client in the line that ends its
+// connection.
 func (x *session) shownNick() string {
 	if x.user != nil {
 		return x.user.nick
@@ -343,7 +345,7 @@ func (x *session) noteVerdict(v verdicts.Verdict) {
 	x.server.opt.Verdicts.NotePlayer(name, x.conn.Peer().Addr(), x.game, v)
 }
 
-// noteEnd notes the end of a connection where its player must know.
+// noteEnd notes a verdict on the end of a connection that concerns its player.
 func (x *session) noteEnd(why ended) {
 	v := map[ended]verdicts.Verdict{
 		endedBanned: verdicts.Banned, endedTimeout: verdicts.NeverSignedIn, endedUnknownGame: verdicts.UnknownGame,
@@ -354,8 +356,8 @@ func (x *session) noteEnd(why ended) {
 	}
 }
 
-// endOf returns what the log says about the end of a connection. What a client gives
-// as its reason is chat and stays out of it.
+// endOf returns the text for the log about the end of a connection. A reason
+// given by a client is chat and is not logged.
 func endOf(err error) string {
 	if _, ok := errors.AsType[quit](err); ok {
 		return "quit"
@@ -363,8 +365,8 @@ func endOf(err error) string {
 	return err.Error()
 }
 
-// closingText returns what a client reads at the end and others read as the reason
-// why it left; empty: it has gone.
+// closingText returns the text sent to a client at the end, and to others as
+// the reason; empty: it has gone.
 func closingText(err error) string {
 	if why, ok := errors.AsType[ended](err); ok {
 		return endedTexts[why]
@@ -415,15 +417,15 @@ func (x *session) slowDown(weight int) error {
 	case <-t.C:
 	case <-x.kicked:
 	}
-	return nil // whether the session is over is asked before the next command
+	return nil // the end of the session is checked before the next command
 }
 
-// newProfileBuckets returns the allowances of profiles: ten times what one
-// connection may spend at once, in messages.
+// newProfileBuckets returns the allowances of profiles: ten times that of one
+// connection, in messages.
 func newProfileBuckets(c *Config) *netserve.Buckets[storage.ProfileID] {
 	n := 10 * c.PaceBurst
 	return netserve.NewBuckets[storage.ProfileID](n, time.Duration(float64(n)/float64(c.Pace)*float64(time.Second))/2, profileSlots)
 }
 
-// profileSlots is how many profiles are remembered.
+// profileSlots is the number of profiles that are remembered.
 const profileSlots = 1 << 15

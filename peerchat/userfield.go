@@ -27,8 +27,8 @@ func encodeUser(ip netip.Addr, pid uint32) string {
 	return string(strconv.AppendUint(b, uint64(pid), 10))
 }
 
-// decodeUser reads a user name in the form of encodeUser. It says what the client
-// claims, which proves nothing.
+// decodeUser reads a user name in the form of encodeUser. It is the client's
+// claim, which proves nothing.
 func decodeUser(s string) (ip netip.Addr, pid uint32, ok bool) {
 	const head = 1 + addressLen // where the second X stands
 	if len(s) < head+3 || s[0] != 'X' || s[head:head+2] != "X|" {

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// maxListed is how many channels one LIST answers with.
+// maxListed is the maximum number of channels in the answer to a LIST.
 const maxListed = 4096
 
 // names is the command of that name. Without a channel the list is empty: one of
@@ -48,9 +48,9 @@ func (x *session) who(_ context.Context, m *message) error {
 	return nil
 }
 
-// shared returns what u is in a channel where the client is too, and whether the
-// client is an operator there. Games ask so for the rank of a member, and take the
-// answer only if it names the channel.
+// shared returns the membership of u in a channel of the client, and whether
+// the client is an operator there. Games use this to find the rank of a member,
+// and accept the answer only if it names the channel.
 func (x *session) shared(u *user) (m *member, operator bool) {
 	for _, own := range x.user.joined {
 		if in := u.member(own.channel); in != nil && (m == nil || own.op) {
@@ -60,7 +60,8 @@ func (x *session) shared(u *user) (m *member, operator bool) {
 	return m, operator
 }
 
-// whoLine answers with one user. m is what it is in the channel, nil if nothing.
+// whoLine answers with one user. m is its membership in the channel, nil if
+// there is none.
 func (x *session) whoLine(u *user, m *member, channel string, clear bool) {
 	flags := "H"
 	if m != nil {
