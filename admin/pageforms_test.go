@@ -247,6 +247,27 @@ func TestGamesThroughTheForms(t *testing.T) {
 	}
 }
 
+func TestPageOfChatRooms(t *testing.T) {
+	x := newSite(t, nil)
+	b := x.operator(t)
+	for name, test := range map[string]struct {
+		chat func() operator.Chat
+		want bool
+	}{
+		"no daemon": {nil, false},
+		"off":       {func() operator.Chat { return nil }, false},
+		"on":        {openLobby, true},
+	} {
+		x.l.OpenChat = test.chat
+		body := b.get("/rooms").body
+		for _, part := range []string{"1 chat room with members", lobbyChannel, "Twelve"} {
+			if strings.Contains(body, part) != test.want {
+				t.Errorf("%s: the page has %q: %v, want %v", name, part, !test.want, test.want)
+			}
+		}
+	}
+}
+
 func TestRoomsThroughTheForms(t *testing.T) {
 	x := newSite(t, nil)
 	b := x.operator(t)

@@ -2,6 +2,7 @@ package admin
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"maps"
@@ -274,6 +275,23 @@ type roomsView struct {
 	Rooms []storage.Room
 	All   int
 	Next  string
+	Chat  []operator.ChatRoom // the largest of those that have members
+	Many  int                 // how many have
+}
+
+// chatRows is how many chat rooms the page shows.
+const chatRows = 50
+
+// addChat adds the chat rooms with most members. Chat that is off has none.
+func (v *roomsView) addChat(ctx context.Context, op operator.Operator) error {
+	list, err := op.ChatRooms(ctx)
+	if errors.Is(err, operator.ErrNoChat) || errors.Is(err, operator.ErrNotRunning) {
+		return nil
+	}
+	slices.SortStableFunc(list, func(a, b operator.ChatRoom) int { return b.Members - a.Members })
+	v.Many = len(list)
+	v.Chat = list[:min(len(list), chatRows)]
+	return err
 }
 
 func (s *Server) roomsPage(r *http.Request) (view, error) {
@@ -281,6 +299,9 @@ func (s *Server) roomsPage(r *http.Request) (view, error) {
 	v := roomsView{All: len(list)}
 	if err == nil {
 		v.Rooms, v.Next, err = onePage(r, list)
+	}
+	if err == nil {
+		err = v.addChat(r.Context(), s.opt.Operator)
 	}
 	return view{"rooms", "Group rooms", v}, err
 }
