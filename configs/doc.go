@@ -21,7 +21,7 @@ import _ "embed"
 //go:embed default.yaml
 var defaultYAML string
 
-// Games is what is known of games beyond the tables, as YAML in the form of
+// Games holds facts about games beyond the tables, as YAML in the form of
 // games.file. It must not be changed.
 //
 //go:embed games.yaml

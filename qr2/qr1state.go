@@ -14,9 +14,9 @@ import (
 	"github.com/respawnd/respawnd/master"
 )
 
-// Here is what happens to the hosts of the text protocol, as functions of the
-// table, an event and the time. They return what is to be sent and reported; the
-// textIntake does that once the table is unlocked.
+// This file is the state machine of the hosts of the text protocol: functions
+// of the table, an event and the time. They return the packets to send and the
+// results to report; the textIntake does both after unlocking the table.
 
 // Times and bounds of queries.
 const (
@@ -39,14 +39,14 @@ type textQuery struct {
 }
 
 // introduce takes the heartbeat of a host that is not listed and returns the
-// queries that verify it. fresh: it was not known. gone hosts had to make room for
-// it among at most limit.
+// queries that verify it. fresh: it was not known. gone is the number of hosts
+// removed for it, since the table has at most limit.
 func (t *textTable) introduce(k master.Key, p netserve.Packet, g games.Game, limit int, now time.Time) (out []textQuery, fresh bool, gone int) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	h, fresh, gone := t.pend(k, limit)
 	if fresh || h.game.Name != g.Name {
-		h.game, h.extra = g, furtherFields(p.Data) // the token stays: an answer may be on the way
+		h.game, h.extra = g, furtherFields(p.Data) // the token stays: an answer may be in transit
 	}
 	t.setSource(h, p.From)
 	h.via, h.expires = p.To, now.Add(textPendingLife)
@@ -55,8 +55,9 @@ func (t *textTable) introduce(k master.Key, p netserve.Packet, g games.Game, lim
 	return t.verify(h, now, nil), fresh, gone
 }
 
-// again takes the heartbeat of a listed host and returns what to ask it now; it is
-// asked later if that was done recently. known is false if nothing is known of it.
+// again handles the heartbeat of a listed host and returns the queries to send
+// now; after a recent query they are sent later. known is false if the host is
+// not in the table.
 func (t *textTable) again(a netip.AddrPort, p netserve.Packet, leaving bool, now time.Time) (out []textQuery, known bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -104,9 +105,9 @@ func (t *textTable) adopt(hosts []*textHost, now time.Time) {
 	}
 }
 
-// verify asks an unproved host for its proof, at its query port and, if that is
-// another one, where its heartbeat came from: some games answer at one of them
-// alone. The table is locked.
+// verify queries an unproved host for its proof, at its query port and, if
+// different, at the source port of its heartbeat: some games answer only at one
+// of them. The table is locked.
 func (t *textTable) verify(h *textHost, now time.Time, out []textQuery) []textQuery {
 	if h.token == "" {
 		h.token = newToken()
@@ -160,19 +161,19 @@ func (t *textTable) askListed(h *textHost, now time.Time, out []textQuery) []tex
 	return out
 }
 
-// textActions are what the time brings.
+// textActions are the actions that are due at a time.
 type textActions struct {
 	queries  []textQuery
 	probes   []textQuery  // from the second socket
 	gone     []*textHost  // removed: they did not answer
 	hidden   []master.Key // of hosts that did not answer the second socket,
-	filtered []master.Key // and of those that answered it alone
+	filtered []master.Key // and of those that answered only it
 	silent   int          // rounds without an answer
 }
 
-// step asks the hosts that are due and removes those that are gone. listed reports
-// whether a host is still in the list. probing: hosts are asked from the second
-// socket, too; far: and from other addresses.
+// step queries the hosts that are due and removes those that are gone. listed
+// reports whether a host is still in the list. probing: hosts are queried from
+// the second socket, too; far: and from other addresses.
 func (t *textTable) step(now time.Time, listed func(*textHost) bool, probing, far bool) (a textActions) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -224,7 +225,7 @@ func nextPoll(now time.Time) time.Time {
 	return now.Add(pollLeast + rand.N(pollMost-pollLeast)) // it only spreads the load
 }
 
-// appendQuery appends what a host is asked in this round.
+// appendQuery appends the query to a host in this round.
 func (h *textHost) appendQuery(b []byte) []byte {
 	noSecure := h.game.Policy.NoSecure.Or(false)
 	switch {
@@ -237,12 +238,12 @@ func (h *textHost) appendQuery(b []byte) []byte {
 	}
 }
 
-// asked is what of a host is needed to judge its answer. The host may change
-// once the table is unlocked.
+// asked holds the data of a host that is needed to check its answer. The host
+// may change once the table is unlocked.
 type asked struct {
 	host   *textHost
 	from   netip.AddrPort
-	game   games.Game // that it said it runs
+	game   games.Game // that it reported
 	named  string
 	token  string
 	listed bool
@@ -307,8 +308,8 @@ func (t *textTable) takeEcho(p netserve.Packet, text []byte) (a asked, ok bool) 
 	return asked{host: h, from: p.From, game: h.game, token: h.token, listed: h.listed}, true
 }
 
-// askAlone returns the queries for the proof of a host that answered without it,
-// and that named a game or not. There are none if that was asked before.
+// askAlone returns the queries for the proof of a host that answered without
+// it, with or without a game. There are none if they were sent before.
 func (t *textTable) askAlone(h *textHost, named string, now time.Time) []textQuery {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -320,8 +321,8 @@ func (t *textTable) askAlone(h *textHost, named string, now time.Time) []textQue
 	return t.verify(h, now, nil)
 }
 
-// proved notes the game that a host has proved, and returns what else its record is
-// made of. ok is false if the host is listed or gone.
+// proved records the game that a host has proved, and returns the other data of
+// its record. ok is false if the host is listed or gone.
 func (t *textTable) proved(a asked) (r textRecord, ok bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -335,18 +336,18 @@ func (t *textTable) proved(a asked) (r textRecord, ok bool) {
 	return h.record(), true
 }
 
-// textRecord is what of a host its record is made of, beside its answer.
+// textRecord is the data of a host's record besides its answer.
 type textRecord struct {
 	via    netip.Addr
 	source netip.AddrPort
 	extra  []query.Field
 }
 
-// record returns what the record of a host is made of. The table is locked.
+// record returns the data for the record of a host. The table is locked.
 func (h *textHost) record() textRecord { return textRecord{h.via, h.source, h.extra} }
 
-// list notes that a host is in the list. apart: its proof came without its status.
-// An empty one has said nothing yet and is asked at once.
+// list records that a host is listed. apart: its proof came without its status.
+// A host without any status is queried at once.
 func (t *textTable) list(a asked, apart, empty bool, now time.Time) (out []textQuery) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -408,8 +409,8 @@ func (t *textTable) probed(from netip.AddrPort, at netip.Addr) (k master.Key, fa
 	return h.key, h.reach.far, ok
 }
 
-// textReach is what is known about whether a host answers a port of ours that
-// it never talked to.
+// textReach records whether a host answers a port of ours that it never sent
+// to.
 type textReach struct {
 	asked    time.Time
 	silent   int  // packets since the last answer

@@ -14,17 +14,17 @@ import (
 
 // textHost is a host of the text protocol that is being verified or listed.
 type textHost struct {
-	key    master.Key     // its address and query port, which is also what lists show
+	key    master.Key     // its address and query port, which lists show
 	source netip.AddrPort // of its last heartbeat; often the same
 	via    netip.Addr     // our address that it talks to
 	game   games.Game
-	extra  []query.Field // of its first heartbeat, for what its answers leave out
+	extra  []query.Field // of its first heartbeat, for fields that its answers lack
 	saved  bool          // listed from the saved list; its address was proved before
 
 	listed  bool
 	waiting bool           // listed, and an answer is due
-	apart   bool           // it does not prove itself and tell its status in one answer
-	alone   bool           // verifying: the proof is asked for without the status
+	apart   bool           // it does not send proof and status in one answer
+	alone   bool           // verifying: the proof is requested without the status
 	leaving bool           // its heartbeat may have been the last
 	home    netip.AddrPort // the address that proved itself, key.Source or source
 	token   string         // echo text of this round, its beginning is the challenge; "": none yet
@@ -42,9 +42,9 @@ type textHost struct {
 	place int       // in textTable.queue
 }
 
-// textBudget is what an address that has proved nothing has sent and was sent.
-// It belongs to the address and not to a port: the query port is what a packet
-// says, and a forger could name many.
+// textBudget counts the bytes sent and received by an unproved address. It
+// belongs to the address and not to a port: the query port is stated in a
+// packet, and a forger could name many.
 type textBudget struct {
 	hosts   int // pending ones
 	in, out int // bytes
@@ -84,9 +84,9 @@ func newTextTable() textTable {
 	}
 }
 
-// pend returns the host of a key that is being verified, made if it is missing.
-// One that was listed and is introduced again starts over. When the table is full,
-// others make room: gone is their number.
+// pend returns the host of a key that is being verified, a new one if it is
+// missing. A listed one that is introduced again starts over. gone is the
+// number of others removed if the table is full.
 func (t *textTable) pend(k master.Key, limit int) (h *textHost, fresh bool, gone int) {
 	if h := t.hosts[k.Source]; h != nil && !h.listed {
 		return h, false, 0 // pending, or of the saved list
@@ -167,7 +167,7 @@ func (t *textTable) unask(a netip.AddrPort, h *textHost) {
 	}
 }
 
-// endRound forgets what was asked and what came of the answer.
+// endRound clears the queries and answers of the round.
 func (t *textTable) endRound(h *textHost) {
 	t.unask(h.key.Source, h)
 	t.unask(h.source, h)

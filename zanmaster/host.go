@@ -20,7 +20,7 @@ const (
 	pendingLife = unproved.Slot // from the last challenge until it is forgotten
 	maxWrong    = 4             // wrong numbers until it is forgotten
 
-	// maxHosts bounds the servers that are known, hidden ones included.
+	// maxHosts bounds the known servers, hidden ones included.
 	maxHosts = 1 << 17
 )
 
@@ -80,7 +80,7 @@ func (v *pending) spend(n int) bool {
 type hostTable struct {
 	known      map[netip.AddrPort]*host
 	perAddr    map[netip.Addr]int       // of those known
-	behind     map[netip.AddrPort]*host // those known that may lack the ban list that is in force
+	behind     map[netip.AddrPort]*host // known ones that may lack the present ban list
 	pending    *unproved.Table[claim, *pending]
 	challenges *unproved.Challenges
 }
@@ -114,14 +114,13 @@ func (t *hostTable) removeHost(a netip.AddrPort) {
 	}
 }
 
-// room reports whether a source may become known. limit bounds the servers of an
-// address; 0: no bound. Those that are being verified do not count: they
-// may never have existed.
+// room reports whether a source may become known. limit bounds the servers of
+// an address; 0: no bound. Unverified ones do not count: they may be forged.
 func (t *hostTable) room(a netip.AddrPort, limit int) bool {
 	return limit == 0 || t.perAddr[a.Addr()] < limit || t.known[a] != nil
 }
 
-// bounds are those that hold for the servers of an address.
+// bounds are the limits of the servers of an address.
 type bounds struct {
 	servers  int               // known ones at it; 0: no bound
 	pending  int               // of all addresses
@@ -131,11 +130,11 @@ type bounds struct {
 // maxRequest is the size of the longest coded request.
 const maxRequest = maxVerification + 8 + 1
 
-// introduce takes the challenge of a server that is not known, and appends to b the
-// request that verifies it, or returns why there is none. gone others had to make
-// room. A request that is no longer than the challenge that asked for it cannot be
-// used to flood others. It costs no allowance, which a real server at that address
-// would lack.
+// introduce handles the challenge of an unknown server, and appends the
+// verification request to b, or returns the reason if there is none. gone is
+// the number of others removed for it. A request that is no longer than the
+// challenge cannot be used to flood others, so it uses no allowance, which a
+// real server at that address might need.
 func (t *hostTable) introduce(b []byte, p netserve.Packet, c zandronum.Challenge, most bounds, now time.Time) (request []byte, gone int, dropped drop) {
 	if !t.room(p.From, most.servers) {
 		return nil, 0, dropTooMany
@@ -155,8 +154,8 @@ func (t *hostTable) introduce(b []byte, p netserve.Packet, c zandronum.Challenge
 	}
 }
 
-// pend returns the verification of a server, made if it is missing, and how many
-// others had to make room for it among at most limit.
+// pend returns the verification of a server, a new one if it is missing, and
+// the number of others removed for it, since there are at most limit.
 func (t *hostTable) pend(c claim, limit int, now time.Time) (v *pending, gone int) {
 	if v, ok := t.pending.Get(c); ok {
 		return v, 0
@@ -174,14 +173,14 @@ func (t *hostTable) pend(c claim, limit int, now time.Time) (v *pending, gone in
 	return v, gone
 }
 
-// right reports whether number is the one that a server was asked to send back,
-// now or when it was in the table before.
+// right reports whether number is the one of a server's verification, or of its
+// previous one.
 func (t *hostTable) right(v *pending, number uint32, now time.Time) bool {
 	last := uint32(t.challenges.Last(v.claim.addr, []byte(v.claim.verification), now))
 	return subtle.ConstantTimeEq(int32(number), int32(v.number))|subtle.ConstantTimeEq(int32(number), int32(last)) == 1
 }
 
-// finish ends a verification, after which its number is not accepted any more.
+// finish ends a verification, after which its number is no longer accepted.
 func (t *hostTable) finish(v *pending) {
 	t.pending.Remove(v.claim)
 	t.challenges.Use(v.claim.addr, []byte(v.claim.verification))
@@ -218,8 +217,8 @@ func (t *hostTable) answer(from netip.AddrPort, via netip.Addr, got zandronum.Ve
 	return h, notDropped
 }
 
-// expire removes the servers that were silent for a timeout, and the verifications
-// whose time is over. It returns those that the list still has.
+// expire removes the servers that were silent for a timeout, and expired
+// verifications. It returns the servers that are still listed.
 func (t *hostTable) expire(now time.Time, timeout time.Duration, n *notes) (listed []*host) {
 	for a, h := range t.known {
 		if now.Sub(h.seen) < timeout {
@@ -253,7 +252,7 @@ func sameVerification(a string, b []byte) bool {
 	return subtle.ConstantTimeCompare(x[:], y[:]) == 1
 }
 
-// take replaces what a challenge says about the server.
+// take replaces the data from a challenge of the server.
 func (v *pending) take(c zandronum.Challenge, via netip.Addr, now time.Time) {
 	if string(c.Verification) != v.verification {
 		v.verification = string(c.Verification)

@@ -155,7 +155,7 @@ func TestAccountMadeInAGameLogsInOnThePage(t *testing.T) {
 
 	v.send("/account", "/account/email", "email", "benny@example.com", "password", stormPassword)
 	v.wants("The e-mail address was changed.")
-	ben.hearsNothing() // he stays signed in
+	ben.hearsNothing() // this player stays signed in
 	wantAccountNamed(t, d, "ben", "benny", stormPassword)
 
 	d.cli("account", "ban", "benny@example.com")
