@@ -40,7 +40,7 @@ func TestKnownGames(t *testing.T) {
 		away      string // names that do not, for their service is missing
 	}{
 		"swat4":         {"works without CD key checks", 1, []uint16{10482}, 0, "swat4.available.gamespy.com swat4.master.gamespy.com swat4.ms15.gamespy.com", ""},
-		"bfield1942":    {"works", 1, nil, 0, "bfield1942.master.gamespy.com master.gamespy.com", ""},
+		"bfield1942":    {"works", 1, nil, 14, "bfield1942.master.gamespy.com master.gamespy.com", ""},
 		"bfvietnam":     {"works", 1, []uint16{23000}, 0, "", ""},
 		"battlefield2":  {"works without statistics, CD key checks and web services", 12, []uint16{29900}, 0, "gpcm.gamespy.com battlefield2.available.gamespy.com", "eapusher.dice.se"},
 		"stella":        {"not yet: needs EA's sign-in", 1, []uint16{29900}, 0, "", ""},
@@ -52,9 +52,9 @@ func TestKnownGames(t *testing.T) {
 		"ut2":           {"not yet: needs Epic's master", 1, []uint16{7758}, 0, "", "ut2003master1.epicgames.com"},
 		"ut2004":        {"not yet: needs Epic's master", 1, []uint16{7778}, 0, "", "ut2004master1.epicgames.com"},
 		"ut3pc":         {"works without statistics", 1, nil, 0, "", ""},
-		"halor":         {"works without CD key checks", 1, []uint16{2302}, 0, "s1.master.hosthpc.com s1.ms01.hosthpc.com natneg1.hosthpc.com natneg2.hosthpc.com halor.master.gamespy.com", ""},
+		"halor":         {"works without CD key checks", 1, []uint16{2302}, 2, "s1.master.hosthpc.com s1.ms01.hosthpc.com natneg1.hosthpc.com natneg2.hosthpc.com halor.master.gamespy.com", ""},
 		"halom":         {"works without CD key checks", 1, []uint16{2302}, 0, "s1.master.hosthpc.com", ""},
-		"nwn":           {"not yet: needs BioWare's account check", 1, []uint16{5121}, 0, "", "nwmaster.bioware.com"},
+		"nwn":           {"not yet: needs BioWare's account check", 1, []uint16{5121}, 13, "", "nwmaster.bioware.com"},
 		"crysis":        {"works without statistics, chat and CD key checks", 1, []uint16{64087}, 0, "", ""},
 		"crysiswars":    {"works without statistics, chat and CD key checks", 1, []uint16{64100}, 0, "", ""},
 		"capricorn":     {"not yet: needs chat", 1, []uint16{64000}, 0, "", ""},
@@ -65,14 +65,14 @@ func TestKnownGames(t *testing.T) {
 		"anno1701":      {"not yet: needs chat", 1, nil, 0, "", ""},
 		"ccgenerals":    {"not yet: needs web services and chat", 1, nil, 13, "", "servserv.generals.ea.com"},
 		"ccgenzh":       {"not yet: needs web services and chat", 1, nil, 15, "", "servserv.generals.ea.com"},
-		"cc3tibwars":    {"not yet: needs EA's sign-in and chat", 1, nil, 0, "", ""},
+		"cc3tibwars":    {"not yet: needs EA's sign-in and chat", 1, nil, 32, "", ""},
 		"redalert3pc":   {"not yet: needs EA's sign-in and chat", 1, nil, 45, "", ""},
-		"lotrbme2r":     {"not yet: needs EA's sign-in, web services and chat", 1, nil, 0, "", ""},
+		"lotrbme2r":     {"not yet: needs EA's sign-in, web services and chat", 1, nil, 12, "", ""},
 		"aoe2":          {"not known", 1, nil, 0, "", ""},
 		"swbfrontpc":    {"works without statistics, CD key checks and chat", 1, []uint16{3658}, 0, "", ""},
 		"swbfront2pc":   {"works without statistics, CD key checks and chat", 1, []uint16{3658}, 0, "", ""},
-		"mohaa":         {"works", 1, nil, 0, "", ""},
-		"mohaas":        {"works", 1, []uint16{12300}, 0, "", ""},
+		"mohaa":         {"works", 1, nil, 10, "", ""},
+		"mohaas":        {"works", 1, []uint16{12300}, 7, "", ""},
 		"mohpa":         {"not yet: needs chat", 1, []uint16{13300}, 44, "", ""},
 		"quake4":        {"not yet: needs id Software's master", 1, []uint16{28004}, 0, "", ""},
 		"doom3":         {"not yet: needs id Software's master", 1, nil, 0, "", ""},
@@ -83,7 +83,7 @@ func TestKnownGames(t *testing.T) {
 		"arma2pc":       {"works without CD key checks", 1, []uint16{2302}, 0, "", ""},
 		"stalkersc":     {"works without web services and CD key checks", 1, []uint16{5447}, 0, "stalkersc.available.gamegsc.com stalkersc.available.gamespy.com", ""},
 		"stalkercoppc":  {"not yet: needs web services", 1, nil, 0, "", ""},
-		"whamdowfr":     {"not yet: needs chat", 1, nil, 0, "", ""},
+		"whamdowfr":     {"not yet: needs chat", 1, nil, 10, "", ""},
 		"riseofnations": {"not yet: needs chat", 1, []uint16{6501}, 20, "", ""},
 		"rof":           {"not yet: needs web services and chat", 1, nil, 0, "", ""},
 		"vietcong":      {"works", 1, []uint16{15425}, 0, "", ""},
@@ -98,8 +98,8 @@ func TestKnownGames(t *testing.T) {
 		"serioussam":    {"works", 1, []uint16{25601}, 0, "", ""},
 		"serioussam2":   {"works", 1, []uint16{25600}, 0, "", ""},
 		"thps4ps2":      {"not yet: needs chat", 1, nil, 17, "", ""},
-		"thps6pc":       {"not yet: needs chat", 1, []uint16{5153}, 0, "", ""},
-		"dsiege2":       {"works without chat", 1, nil, 0, "", ""},
+		"thps6pc":       {"not yet: needs chat", 1, []uint16{5153}, 1, "", ""},
+		"dsiege2":       {"works without chat", 1, nil, 46, "", ""},
 		"titanquest":    {"not yet: needs chat", 1, nil, 0, "", ""},
 		"aarts":         {"not yet: needs chat and web services", 1, nil, 2, "", ""},
 		"srow2pc":       {"not yet: needs web services", 1, nil, 0, "", ""},
@@ -116,14 +116,27 @@ func TestKnownGames(t *testing.T) {
 			if g.UniqueNicks() != want.namespace || !slices.Equal(g.LANPorts, want.ports) {
 				t.Errorf("namespace %d, ports %v; want %d, %v", g.UniqueNicks(), g.LANPorts, want.namespace, want.ports)
 			}
-			if want.rooms > 0 && len(g.Rooms) != want.rooms {
+			if len(g.Rooms) != want.rooms {
 				t.Errorf("%d rooms, want %d", len(g.Rooms), want.rooms)
+			}
+			whole := g.Standing(func(games.Service) games.Served { return games.Running }).State
+			if known := want.standing != "not known"; (whole == games.Works) != known || !known && whole != games.Unknown {
+				t.Errorf("state where everything runs: %s", whole)
+			}
+			off := g.Standing(func(games.Service) games.Served { return games.SwitchedOff })
+			if len(g.Needs) > 0 && (off.State != games.NotYet || !strings.HasPrefix(off.String(), "not here: ")) {
+				t.Errorf("state where everything is switched off: %s, %s", off.State, off)
 			}
 			var hosts strings.Builder
 			if err := games.WriteHosts(&hosts, g, netip.MustParseAddr("192.0.2.7"), nil, func(n games.HostName) bool { return n.LeadsHere(served) }); err != nil {
 				t.Fatal(err)
 			}
 			lines := strings.Split(hosts.String(), "\n")
+			for _, domain := range g.DomainsBeside([]string{games.DefaultDomain}) { // clients of every game ask for these
+				for _, host := range []string{".available.", ".master."} {
+					want.here += " " + game + host + domain
+				}
+			}
 			for name := range strings.FieldsSeq(want.here) {
 				if !slices.Contains(lines, "192.0.2.7 "+name) || !names.Has(name) {
 					t.Errorf("%s: among the hosts lines %v, answered over DNS %v; want both", name, slices.Contains(lines, "192.0.2.7 "+name), names.Has(name))

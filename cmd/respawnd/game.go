@@ -13,6 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/respawnd/respawnd/internal/daemon"
 	"github.com/respawnd/respawnd/internal/games"
 	"github.com/respawnd/respawnd/operator"
 )
@@ -41,12 +42,25 @@ func (p *program) gameShow() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			for _, g := range list {
-				if strings.EqualFold(g.Name, args[0]) {
-					return games.WriteYAML(p.out, []games.Game{g})
+			i := slices.IndexFunc(list, func(g games.Game) bool { return strings.EqualFold(g.Name, args[0]) })
+			if i < 0 {
+				return fmt.Errorf("%s: %w", args[0], errUnknownGame)
+			}
+			cfg, _, err := p.load()
+			if err != nil {
+				return p.listMistakes(err)
+			}
+			if err := p.say("# here: %s", list[i].Standing(daemon.Served(cfg))); err != nil {
+				return err
+			}
+			for _, base := range list {
+				if slices.Contains(base.Aliases, list[i].Name) {
+					if err := p.say("# another name of %s", base.Name); err != nil {
+						return err
+					}
 				}
 			}
-			return fmt.Errorf("%s: %w", args[0], errUnknownGame)
+			return games.WriteYAML(p.out, list[i:i+1])
 		})
 }
 

@@ -124,7 +124,7 @@ func TestCommandsWorkWithAndWithoutDaemon(t *testing.T) {
 
 func checkCommands(t *testing.T, env []string) {
 	t.Helper()
-	ourYAML := writeFile(t, "ours.yaml", "games:\n  - name: fromyaml\n    title: From YAML\n    secret: aB3dE6\n    rooms: [{id: 9, name: Built in}]\n")
+	ourYAML := writeFile(t, "ours.yaml", "games:\n  - name: fromyaml\n    title: From YAML\n    secret: aB3dE6\n    aliases: [fromtsv]\n    rooms: [{id: 9, name: Built in}]\n")
 	gslist := writeFile(t, "gslist.cfg", fmt.Sprintf("%-54s%-19s%-6s\n", "From gslist", "fromgslist", "bC4eF7"))
 	tsv := writeFile(t, "game_list.tsv", "From TSV\tfromtsv\t77\tcD5fG8\t\t\n")
 	mixed := writeFile(t, "mixed.tsv", "Good\tgoodone\t78\tcD5fG9\t\t\nBad\tbad name!\t79\tcD5fG9\t\t\n")
@@ -141,7 +141,7 @@ func checkCommands(t *testing.T, env []string) {
 		{args: []string{"ban", "remove", "192.0.2.0/24"}, want: []string{"1"}},
 		{args: []string{"ban", "list"}, want: []string{"192.0.2.7/32"}, not: []string{"192.0.2.0/24"}},
 		{args: []string{"game", "list"}, want: []string{testGame}},
-		{args: []string{"game", "show", testGame}, want: []string{"HA6zkS"}},
+		{args: []string{"game", "show", testGame}, want: []string{"HA6zkS", "# here: not known"}},
 		{args: []string{"game", "add", "added", "--secret", "dE6gH9", "--title", "Added"}, want: []string{"added"}},
 		{args: []string{"game", "show", "added"}, want: []string{"dE6gH9", "Added"}},
 		{args: []string{"game", "add", testGame, "--maintenance"}},
@@ -152,7 +152,7 @@ func checkCommands(t *testing.T, env []string) {
 		{args: []string{"game", "import", gslist}, want: []string{"1 games"}},
 		{args: []string{"game", "import", tsv}, want: []string{"1 games"}},
 		{args: []string{"game", "list"}, want: []string{"fromyaml", "fromgslist", "fromtsv", "added"}},
-		{args: []string{"game", "show", "fromtsv"}, want: []string{"77", "cD5fG8"}},
+		{args: []string{"game", "show", "fromtsv"}, want: []string{"77", "cD5fG8", "# another name of fromyaml"}},
 		{args: []string{"game", "room", "add", testGame, "Lobby", "--id", "4711"}, want: []string{"4711"}},
 		{args: []string{"game", "room", "list", testGame}, want: []string{"4711", "Lobby"}},
 		{args: []string{"game", "room", "list", "swat4"}, not: []string{"4711"}},

@@ -2,8 +2,8 @@ package games
 
 import (
 	"fmt"
-	"maps"
 	"slices"
+	"strings"
 	"sync/atomic"
 
 	"github.com/respawnd/respawnd/internal/ascii"
@@ -187,54 +187,71 @@ func (c *Catalog) HiddenRooms() []HiddenRoom {
 // build merges the layers and checks every record and the result.
 func build(layers [][]Game, beside map[uint32]string) (*index, error) {
 	var probs problems
-	merged := make(map[string]*Game)
-	ownRooms := make(map[string]bool) // of games: their rooms are the operator's
-	for n, layer := range layers {
+	longest := 0
+	for _, layer := range layers {
 		if len(layer) > MaxRecords {
 			return nil, fmt.Errorf("%w: %d, at most %d are allowed", ErrTooManyRecords, len(layer), MaxRecords)
 		}
-		inLayer := make(map[string]Source, len(layer))
+		longest = max(longest, len(layer))
+	}
+	m := merger{games: make([]Game, 0, longest), layers: make([]int, 0, longest), at: make(map[string]int, longest), ownRooms: make(map[string]bool)}
+	for n, layer := range layers {
 		for i := range layer {
 			g := layer[i].clone()
 			g.Name = ascii.ToLower(g.Name)
-			if !g.check(&probs) {
-				continue
+			if g.check(&probs) {
+				m.add(n, g, &probs)
 			}
-			if first, twice := inLayer[g.Name]; twice {
-				probs.add(g.Source, g.Name, "already in %s", first)
-				continue
-			}
-			inLayer[g.Name] = g.Source
-			if g.states(FieldRooms, len(g.Rooms) > 0) {
-				ownRooms[g.Name] = g.Source.Origin > FromEmbedded
-			}
-			if below, ok := merged[g.Name]; ok && n > 0 {
-				g = below.overlay(g)
-			}
-			merged[g.Name] = &g
 		}
 	}
-	idx := newIndex(merged, rooms{beside, ownRooms}, &probs)
+	idx := newIndex(m.games, rooms{beside, m.ownRooms}, &probs)
 	return idx, probs.err()
 }
 
-// newIndex sorts the games, fills in defaults, and rejects rooms and aliases that
-// two records have. A built-in room gives way to one of the operator.
-func newIndex(merged map[string]*Game, whose rooms, probs *problems) *index {
+// merger joins the records of each game.
+type merger struct {
+	games    []Game         // in the order of their first records
+	layers   []int          // of the last record of each game
+	at       map[string]int // by name: into games
+	ownRooms map[string]bool
+}
+
+// add adds a record of layer n, over those of the layers below.
+func (m *merger) add(n int, g Game, probs *problems) {
+	i, known := m.at[g.Name]
+	if known && m.layers[i] == n {
+		probs.add(g.Source, g.Name, "already in %s", m.games[i].Source)
+		return
+	}
+	if g.states(FieldRooms, len(g.Rooms) > 0) {
+		m.ownRooms[g.Name] = g.Source.Origin > FromEmbedded
+	}
+	if known {
+		m.games[i], m.layers[i] = m.games[i].overlay(g), n
+		return
+	}
+	m.at[g.Name] = len(m.games)
+	m.games, m.layers = append(m.games, g), append(m.layers, n)
+}
+
+// newIndex sorts the games, which become its own, fills in defaults, and rejects
+// rooms and aliases that two records have. A built-in room gives way to one of the
+// operator.
+func newIndex(list []Game, whose rooms, probs *problems) *index {
 	idx := &index{
-		games:  make([]Game, len(merged)),
-		byName: make(map[string]*Game, len(merged)),
+		games:  list,
+		byName: make(map[string]*Game, len(list)),
 		byRoom: make(map[uint32]roomAt),
 		base:   make(map[string]*Game),
 	}
-	for i, name := range slices.Sorted(maps.Keys(merged)) {
-		g := merged[name]
+	slices.SortFunc(list, func(a, b Game) int { return strings.Compare(a.Name, b.Name) })
+	for i := range list {
+		g := &list[i]
 		if g.QueryPort == 0 {
 			g.QueryPort = DefaultQueryPort
 		}
 		g.Given = 0
-		idx.games[i] = *g
-		idx.byName[name] = &idx.games[i]
+		idx.byName[g.Name] = g
 	}
 	idx.addRooms(probs, whose, true)
 	idx.addRooms(probs, whose, false)

@@ -103,6 +103,34 @@ func TestCatalogAliases(t *testing.T) {
 	}
 }
 
+// TestParseYAMLMistakesBetweenRecords checks that mistakes in records and between them
+// are reported together, each with its line and game.
+func TestParseYAMLMistakesBetweenRecords(t *testing.T) {
+	const file = `games:
+  - {name: a, domains: ["*.example.org"]}
+  - {name: b, aliases: [d], rooms: [{id: 7, name: One}]}
+  - {name: c, aliases: [d], rooms: [{id: 7, name: Two}]}
+  - {name: e, aliases: [b]}
+  - {name: f, lan_ports: [65536]}
+  - {name: g, needs: [smtp]}
+  - {name: c}
+`
+	_, err := ParseYAML(strings.NewReader(file), Source{File: "own.yaml"})
+	invalid, ok := errors.AsType[*InvalidError](err)
+	if !ok || invalid.Total != 7 {
+		t.Fatalf("ParseYAML: %v, want 7 problems", err)
+	}
+	for _, want := range []string{
+		`own.yaml:2: game "a": the domain`, `own.yaml:4: game "c": room 7: the id belongs to a room of game "b" in own.yaml:3`,
+		`own.yaml:4: game "c": the alias d is one of game "b"`, `own.yaml:5: game "e": the alias b has aliases of its own`,
+		`own.yaml:6: game "f": lan_ports must be`, `own.yaml:7: game "g": needs: "smtp" is not a service`, `own.yaml:8: game "c": already in own.yaml:4`,
+	} {
+		if !strings.Contains(err.Error(), want) {
+			t.Errorf("the error lacks %q:\n%v", want, err)
+		}
+	}
+}
+
 // TestCatalogAliasAvailability checks that no alias is available while its game is not.
 func TestCatalogAliasAvailability(t *testing.T) {
 	c, err := NewCatalog([]Game{

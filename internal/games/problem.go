@@ -1,6 +1,7 @@
 package games
 
 import (
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -105,6 +106,14 @@ func (p *problems) add(src Source, name, format string, args ...any) {
 	p.total++
 	if len(p.list) < MaxProblems {
 		p.list = append(p.list, Problem{Source: src, Name: shorten(name), Reason: fmt.Sprintf(format, args...)})
+	}
+}
+
+// join adds the problems of an *InvalidError; other errors and nil add nothing.
+func (p *problems) join(err error) {
+	if invalid, ok := errors.AsType[*InvalidError](err); ok {
+		p.total += invalid.Total
+		p.list = append(p.list, invalid.Problems[:min(len(invalid.Problems), max(0, MaxProblems-len(p.list)))]...)
 	}
 }
 

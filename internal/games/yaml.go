@@ -71,15 +71,19 @@ func ParseYAML(r io.Reader, source Source) ([]Game, error) {
 		return nil, fmt.Errorf("%s: %w", source, err)
 	}
 	seen := make(map[string]Source, len(list))
+	good := list[:0:0]
 	for _, g := range list {
 		if first, twice := seen[g.Name]; twice {
 			probs.add(g.Source, g.Name, "already in %s", first)
 			continue
 		}
 		seen[g.Name] = g.Source
+		good = append(good, g)
 	}
-	if err := probs.err(); err != nil {
-		return nil, err
+	if probs.total > 0 { // what is wrong between the other records is reported with it
+		_, err := build([][]Game{good}, nil)
+		probs.join(err)
+		return nil, probs.err()
 	}
 	return list, nil
 }

@@ -23,7 +23,9 @@ func (y *yamlReader) fact(f *Facts, k, v *yaml.Node) (field Fields, known bool) 
 		f.Partner, field = int(y.number(k, v, 0, 16)), FieldPartner
 	case "lan_ports":
 		for _, item := range y.items(k, v) {
-			f.LANPorts = append(f.LANPorts, uint16(y.number(k, item, 1, 16)))
+			if port := uint16(y.number(k, item, 1, 16)); port > 0 {
+				f.LANPorts = append(f.LANPorts, port)
+			}
 		}
 		field = FieldLANPorts
 	case "needs":
