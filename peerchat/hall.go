@@ -110,9 +110,6 @@ func (h *hall) locked(x *session, do func() error) error {
 	return err
 }
 
-// keepReply is how many bytes for answers an idle session keeps.
-const keepReply = 512
-
 // deliver sends lines to u. They are not changed afterwards.
 func (h *hall) deliver(u *user, lines []byte) {
 	if u.session == h.acting {

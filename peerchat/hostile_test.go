@@ -252,10 +252,7 @@ func TestNeverReads(t *testing.T) {
 			f := startPipe(t, nil)
 			c := f.signOn("Ann")
 			c.join("#" + strings.Repeat("x", 200))
-			for c.trySend("LIST\r\nNAMES #x\r\nWHOIS Ann\r\n") == nil {
-				if cap(c.user().session.reply) > keepReply {
-					t.Error("answers are kept")
-				}
+			for c.trySend("LIST\r\nNAMES #x\r\nWHOIS Ann\r\n") == nil { // until it is closed
 			}
 			time.Sleep(time.Minute)
 			if n := f.server.hall.users.Load(); n != 0 {

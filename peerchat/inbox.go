@@ -12,7 +12,7 @@ const maxLine = 4096
 
 // firstInbox is the memory of an inbox that waits, in bytes. Nearly all lines
 // fit into it; a larger buffer is released as soon as it is empty.
-const firstInbox = 512
+const firstInbox = 256
 
 // errLineTooLong reports a line of more than maxLine bytes. The stream cannot
 // be read further.

@@ -1,7 +1,6 @@
 package peerchat
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"io"
@@ -229,14 +228,9 @@ func (x *session) sendNow(lines []byte) error {
 // answered queues the answers of a command, in order with the lines of others. The
 // lock of the hall is held.
 func (x *session) answered() {
-	switch {
-	case len(x.reply) == 0:
-	case cap(x.reply) > keepReply: // an idle session does not keep it
+	if len(x.reply) > 0 {
 		x.out.push(x.reply)
-		x.reply = nil
-	default:
-		x.out.push(bytes.Clone(x.reply))
-		x.reply = x.reply[:0]
+		x.reply = nil // which an idle session does not keep
 	}
 }
 
@@ -252,11 +246,15 @@ func (x *session) write(b []byte) error {
 // open lets the goroutine that writes begin when there is something.
 func (x *session) open() {
 	x.opened = true
-	x.out.open(func() { x.writer.Go(x.drain) })
+	x.out.open(func() {
+		x.writer.Add(1)
+		go x.drain() // once per message and member: WaitGroup.Go would allocate twice more
+	})
 }
 
 // drain writes the outbox until it is empty.
 func (x *session) drain() {
+	defer x.writer.Done()
 	defer x.containPanic()
 	buf, _ := x.server.buffers.Get().(*[]byte)
 	if buf == nil {
