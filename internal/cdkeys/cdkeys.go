@@ -1,8 +1,8 @@
-// Package cdkeys knows the CD keys of products that operators added or banned. The
-// service that checks keys asks it for every player.
+// Package cdkeys holds the CD keys of products that operators added or banned.
+// The service that checks keys uses it for every player.
 //
-// It is not the place where they are kept (package storage), does not seal them and
-// knows no protocol.
+// It does not store keys (package storage does), does not seal them and knows
+// no protocol.
 package cdkeys
 
 import (
@@ -22,7 +22,7 @@ import (
 // MaxKey is the longest CD key in bytes.
 const MaxKey = 128
 
-// batch is how many keys are stored in one step.
+// batch is the number of keys stored in one step.
 const batch = 1000
 
 // Sealer seals keys for the store.
@@ -44,7 +44,7 @@ type Table struct {
 	keys map[storage.ProductKeyID]entry
 }
 
-// entry is what is known of a key.
+// entry is a known key.
 type entry struct {
 	key string // empty: only its hash is known
 	storage.ProductKey
@@ -61,8 +61,8 @@ func HashOf(key string) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// IDOf returns the id of a key, or of one of which only the hash is given: 32 hex
-// digits in lower case.
+// IDOf returns the id of a key, given as the key or as its hash: 32 hex digits
+// in lower case.
 func IDOf(product int, keyOrHash string) storage.ProductKeyID {
 	id := storage.ProductKeyID{Product: product, Hash: keyOrHash}
 	if id.Check() != nil {
@@ -71,8 +71,9 @@ func IDOf(product int, keyOrHash string) storage.ProductKeyID {
 	return id
 }
 
-// Load puts in force what the store holds. The error says how many keys could not be
-// opened; the others are in force. Without a Sealer no key is opened: Key knows none.
+// Load loads the keys of the store. The error states how many keys could not be
+// opened; the others are in force. Without a Sealer no key is opened, and Key
+// finds none.
 func (t *Table) Load(ctx context.Context, s Sealer) error {
 	t.changing.Lock()
 	defer t.changing.Unlock()
@@ -119,7 +120,7 @@ func (t *Table) get(id storage.ProductKeyID) (entry, bool) {
 	return e, ok
 }
 
-// Len returns how many keys there are.
+// Len returns the number of keys.
 func (t *Table) Len() int {
 	t.mu.RLock()
 	defer t.mu.RUnlock()
@@ -129,7 +130,7 @@ func (t *Table) Len() int {
 // ErrKey reports a text that cannot be a CD key.
 var ErrKey = errors.New("a CD key has 1 to 128 bytes without control characters and backslashes")
 
-// checkKey returns ErrKey for what cannot be a key.
+// checkKey returns ErrKey for a text that cannot be a key.
 func checkKey(key string) error {
 	if key == "" || len(key) > MaxKey {
 		return ErrKey
@@ -196,7 +197,8 @@ func (t *Table) put(ctx context.Context, entries map[storage.ProductKeyID]entry)
 	return nil
 }
 
-// Remove removes a key with its ban. storage.ErrNotFound: there is none.
+// Remove removes a key with its ban. The error is storage.ErrNotFound if there
+// is none.
 func (t *Table) Remove(ctx context.Context, id storage.ProductKeyID) error {
 	t.changing.Lock()
 	defer t.changing.Unlock()
@@ -226,7 +228,8 @@ func (t *Table) Ban(ctx context.Context, id storage.ProductKeyID, by, reason str
 	return t.put(ctx, map[storage.ProductKeyID]entry{id: e})
 }
 
-// Unban lifts the ban of a key. storage.ErrNotFound: it has none.
+// Unban lifts the ban of a key. The error is storage.ErrNotFound if it has
+// none.
 func (t *Table) Unban(ctx context.Context, id storage.ProductKeyID) error {
 	t.changing.Lock()
 	defer t.changing.Unlock()
@@ -241,8 +244,8 @@ func (t *Table) Unban(ctx context.Context, id storage.ProductKeyID) error {
 	return t.put(ctx, map[storage.ProductKeyID]entry{id: e})
 }
 
-// List returns up to limit keys behind an id in the order of ids. A product below 0
-// stands for all.
+// List returns up to limit keys after an id in the order of ids. A negative
+// product means all.
 func (t *Table) List(product int, after storage.ProductKeyID, limit int) []storage.ProductKey {
 	t.mu.RLock()
 	var list []storage.ProductKey

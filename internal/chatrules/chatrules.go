@@ -1,9 +1,8 @@
-// Package chatrules knows what operators decided about players in chat: which are
-// banned or muted, and which moderate a channel. A chat service asks it for every
-// line.
+// Package chatrules holds the operators' rules for players in chat: bans,
+// mutes, and moderators of channels. A chat service checks them for every line.
 //
-// It is not the place where rules are kept (package storage), knows no protocol, and
-// ends no session: a service looks at its members again when the rules change.
+// It does not store rules (package storage does), knows no protocol, and ends
+// no session: a service checks its members again when the rules change.
 package chatrules
 
 import (
@@ -18,24 +17,23 @@ import (
 	"github.com/respawnd/respawnd/storage"
 )
 
-// Who is a player as chat knows one. The zero value of a field is for what is not
-// known.
+// Who identifies a player in chat. The zero value of a field means unknown.
 type Who struct {
 	Profile storage.ProfileID
 	Addr    netip.Addr
 }
 
-// Table answers what a player may do in chat. All methods may be called from any
-// number of goroutines.
+// Table holds the rules in force. All methods may be called from any number of
+// goroutines.
 type Table struct {
 	store   storage.ChatRules
-	current atomic.Pointer[set] // what is in force; never nil, never changed in place
+	current atomic.Pointer[set] // the rules in force; never nil, never modified in place
 
 	// changing is held through a change, also while the store writes: the order in
 	// which changes reach the store must be the order in which they come into force.
 	// Check never waits for it.
 	changing sync.Mutex
-	ended    []storage.ChatRuleKey // what was over when Recheck looked last; guarded by changing
+	ended    []storage.ChatRuleKey // rules that had expired at the last Recheck; guarded by changing
 
 	mu       sync.Mutex // guards onChange
 	onChange []func()
@@ -48,17 +46,17 @@ func New(store storage.ChatRules) *Table {
 	return t
 }
 
-// OnChange registers a function that is called after every change of what is in force,
-// by the goroutine that made the change. It is registered before serving begins. It
-// may read the table; it must not wait for another change.
+// OnChange registers a function that is called after every change of the rules
+// in force, by the goroutine that made the change. It must be registered before
+// serving begins. It may read the table; it must not wait for another change.
 func (t *Table) OnChange(f func()) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.onChange = append(t.onChange, f)
 }
 
-// Load puts in force what the store holds, in place of what was in force. After an
-// error nothing has changed.
+// Load replaces the rules in force by those of the store. After an error
+// nothing has changed.
 func (t *Table) Load(ctx context.Context) error {
 	return t.change(func([]storage.ChatRule) ([]storage.ChatRule, bool, error) {
 		var loaded []storage.ChatRule
@@ -72,7 +70,7 @@ func (t *Table) Load(ctx context.Context) error {
 	})
 }
 
-// Put stores r, in place of one with the same key, and puts it in force at once.
+// Put stores r, replacing one with the same key, and puts it in force at once.
 func (t *Table) Put(ctx context.Context, r storage.ChatRule) error {
 	r, err := r.Canonical()
 	if err != nil {
@@ -121,9 +119,9 @@ func (t *Table) Recheck(now time.Time) {
 	})
 }
 
-// Sweep removes the rules that were over at before from the store and from the table
-// and returns how many the store had. They are gone for good: before should be so long
-// ago that a clock which was wrong has been noticed.
+// Sweep removes the rules that had expired at before from the store and from
+// the table and returns how many the store had. They are lost: before should be
+// so long ago that a wrong clock has been noticed.
 func (t *Table) Sweep(ctx context.Context, before time.Time) (n int, err error) {
 	err = t.change(func(old []storage.ChatRule) ([]storage.ChatRule, bool, error) {
 		if n, err = t.store.SweepChatRules(ctx, before); err != nil {
@@ -134,8 +132,8 @@ func (t *Table) Sweep(ctx context.Context, before time.Time) (n int, err error) 
 	return n, err
 }
 
-// A step does a change in the store. It gets a copy of what is in force and returns
-// what shall be, and whether that is different.
+// A step makes a change in the store. It gets a copy of the rules in force and
+// returns the new ones, and whether they differ.
 type step func(old []storage.ChatRule) (next []storage.ChatRule, changed bool, err error)
 
 // change applies s and calls the functions of OnChange.
@@ -164,13 +162,13 @@ func (t *Table) apply(s step) (changed bool, err error) {
 	return changed, err
 }
 
-// List returns all rules in the order of their keys, expired ones that were not swept
-// yet too. The slice is the caller's.
+// List returns all rules in the order of their keys, including expired ones
+// that were not swept yet. The caller owns the slice.
 func (t *Table) List() []storage.ChatRule { return slices.Clone(t.current.Load().list) }
 
-// Check returns whether a player is banned from a channel, and whether one who is in it
-// is muted. Rules for all channels count, too; an empty channel is for those alone. It
-// does not block and does not allocate.
+// Check returns whether a player is banned from a channel, and whether the
+// player is muted in it. Rules for all channels are included; for an empty
+// channel only those are checked. It does not block and does not allocate.
 func (t *Table) Check(who Who, channel string) (banned, muted bool) {
 	s := t.current.Load()
 	if len(s.list) == 0 { // most tables are empty

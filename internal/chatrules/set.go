@@ -9,16 +9,15 @@ import (
 	"github.com/respawnd/respawnd/storage"
 )
 
-// set is the rules that are in force at one time, ready to be searched. It is never
-// changed.
+// set is an immutable, searchable set of rules.
 type set struct {
-	list     []storage.ChatRule // by key, what List shows
+	list     []storage.ChatRule // in the order of List
 	profiles map[storage.ProfileID][]storage.ChatRule
 	prefixes map[netip.Prefix][]storage.ChatRule
 	v4, v6   []int // lengths of prefixes that occur
 }
 
-// newSet makes a set and takes the slice over.
+// newSet returns a set of the rules in list, which it takes ownership of.
 func newSet(list []storage.ChatRule) *set {
 	slices.SortFunc(list, func(a, b storage.ChatRule) int { return a.Compare(b.ChatRuleKey) })
 	s := &set{
@@ -82,14 +81,14 @@ func (s *set) moderators(channel string) (ids []storage.ProfileID) {
 	return ids
 }
 
-// found is what rules say about a player in a channel.
+// found is the result of the rules for a player in a channel.
 type found struct {
 	channel string
 
 	banned, muted, moderates bool
 }
 
-// look adds what some rules say.
+// look adds the results of some rules.
 func (f *found) look(rules []storage.ChatRule) {
 	for i := range rules {
 		r := &rules[i]
@@ -107,11 +106,12 @@ func (f *found) look(rules []storage.ChatRule) {
 	}
 }
 
-// over reports whether a rule has ended. It looks at the clock only for one that does.
+// over reports whether a rule has expired. It reads the clock only for a rule
+// that can.
 func over(r *storage.ChatRule) bool { return !r.Expires.IsZero() && r.Expired(time.Now()) }
 
-// applies reports whether a rule for a channel, empty for all, applies to one that is
-// written in any case.
+// applies reports whether a rule for a channel, empty for all, applies to one,
+// ignoring case.
 func applies(rule, channel string) bool {
 	if rule == "" {
 		return true

@@ -1,6 +1,6 @@
-// Package metric makes the numbers of a service that Prometheus reads. It does not
-// choose their names: each stands in full where it is made, so that a search for
-// one finds it.
+// Package metric makes the Prometheus metrics of a service. It does not build
+// their names: each is written in full where it is made, so that a text search
+// finds it.
 package metric
 
 import (
@@ -20,8 +20,8 @@ func (f Factory) Counter(name, help string) prometheus.Counter {
 	return f.NewCounter(prometheus.CounterOpts{Name: name, Help: help})
 }
 
-// Counters makes counters that differ in a label. Those of the values are shown from
-// the start, at zero.
+// Counters makes counters that differ in a label. Those of the values exist
+// from the start, at zero.
 func (f Factory) Counters(name, help, label string, values ...string) *prometheus.CounterVec {
 	v := f.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, []string{label})
 	for _, value := range values {

@@ -10,7 +10,8 @@ import (
 	"github.com/respawnd/respawnd/peerchat"
 )
 
-// lobby is the room of the load's players, chatText what one says there.
+// lobby is the room of the load's players, chatText the text that one sends
+// there.
 const (
 	lobby    = "#GSP!" + game
 	chatText = "shall we play on the usual server"
@@ -18,12 +19,12 @@ const (
 
 // Numbers of members.
 const (
-	audience  = 200  // of the room in which one speaks, the speaker left out
+	audience  = 200  // of the room in which one speaks, without the speaker
 	crowdSize = 2000 // of the room that others join
 )
 
-// chatNicks counts clients: no two have the same nick, because a client that hangs
-// up is there for a moment longer.
+// chatNicks counts clients: no two have the same nick, because a disconnected
+// client stays for a moment.
 var chatNicks atomic.Int64
 
 // player is a client of the chat service.
@@ -50,7 +51,7 @@ func openChat(ctx context.Context, w *world, group byte, i int, encrypted bool) 
 
 func (p player) close(rude bool) {
 	if !rude {
-		_ = p.Quit("bye") // the end of the connection says it too
+		_ = p.Quit("bye") // the end of the connection is also sufficient
 	}
 	_ = p.Close()
 }
@@ -93,8 +94,9 @@ func openHall(ctx context.Context, w *world, i int) (user, error) {
 	})
 }
 
-// openBareHall connects to the bare server, which passes on what one of them sends.
-// The text is longer by what the chat service puts in front of a line.
+// openBareHall connects to the bare server, which forwards the data of each
+// client to the others. The text is longer by the prefix that the chat service
+// adds to a line.
 func openBareHall(ctx context.Context, w *world, i int) (user, error) {
 	front := len(":lt-1234!X1lsaFvqsX|0@0123456789ab.masked ")
 	return newHall(chatText+strings.Repeat(".", front), func(k int) (player, error) {
@@ -121,7 +123,7 @@ func newHall(text string, open func(k int) (player, error)) (*hall, error) {
 	return h, nil
 }
 
-// do says something and waits until all have heard it.
+// do sends a text and waits until all have received it.
 func (h *hall) do(context.Context) error {
 	if err := h.speaker.Say(lobby+"-0", h.text); err != nil {
 		return err
@@ -143,7 +145,7 @@ func (h *hall) close(rude bool) {
 	}
 }
 
-// member is one of the crowded room who reads all that comes.
+// member is a member of the crowded room that reads all data.
 type member struct {
 	player
 	reading sync.WaitGroup
@@ -202,7 +204,7 @@ func (m newMember) do(context.Context) error {
 	return err
 }
 
-// idler is a member of a room of a hundred, who says nothing.
+// idler is a silent member of a room of a hundred.
 type idler struct {
 	player
 	room string

@@ -62,17 +62,19 @@ func (c *crew) close(rude bool) {
 	}
 }
 
-// populate returns what opens n users before those that are measured.
+// populate returns a function that opens n users before those that are
+// measured.
 func populate(n int, open opener) func(context.Context, *world) ([]user, error) {
 	return func(ctx context.Context, w *world) ([]user, error) { return openAll(ctx, w, n, open) }
 }
 
-// accounts returns what makes n accounts.
+// accounts returns a function that makes n accounts.
 func accounts(n int) func(context.Context, *world) ([]user, error) {
 	return func(ctx context.Context, w *world) ([]user, error) { return nil, makePlayers(ctx, w, n) }
 }
 
-// buddies returns what makes n accounts, and buddies of them in pairs.
+// buddies returns a function that makes n accounts, and buddies of them in
+// pairs.
 func buddies(n int) func(context.Context, *world) ([]user, error) {
 	return func(ctx context.Context, w *world) ([]user, error) {
 		if err := makePlayers(ctx, w, n); err != nil {
@@ -87,8 +89,8 @@ const settleTime = 30 * time.Second
 
 var errNeverWhole = errors.New("the list was never whole")
 
-// settled returns what waits until all servers of the Valve-style master, which
-// prepare brings, have been asked and are listed.
+// settled returns a function that waits until all servers of the Valve-style
+// master, which prepare registers, have been queried and listed.
 func settled(prepare func(context.Context, *world) ([]user, error)) func(context.Context, *world) ([]user, error) {
 	return func(ctx context.Context, w *world) ([]user, error) {
 		users, err := prepare(ctx, w)
@@ -116,7 +118,7 @@ func listedByValve(ctx context.Context, w *world) (int, error) {
 	return u.(*valveBrowser).seen, err
 }
 
-// counting returns an opener of users that want lists of all servers.
+// counting returns an opener of users that request lists of all servers.
 func counting(open opener) opener {
 	return func(ctx context.Context, w *world, i int) (user, error) {
 		u, err := open(ctx, w, i)
@@ -152,8 +154,8 @@ func readers(path string) opener {
 	}
 }
 
-// zanBeater is a Zandronum server whose heartbeats are checked: behind each one
-// it asks for a list in a version that there is not, which has a short answer.
+// zanBeater is a Zandronum server whose heartbeats are checked: after each one
+// it requests a list in an unknown version, which has a short answer.
 type zanBeater struct {
 	*zanServer
 	beater *launcher
@@ -161,7 +163,7 @@ type zanBeater struct {
 
 var errNoList = errors.New("a list in a version that there is not")
 
-// noVersion is no version of the list.
+// noVersion is an unknown version of the list.
 const noVersion = 1
 
 func openZanBeater(ctx context.Context, w *world, i int) (user, error) {

@@ -25,7 +25,7 @@ type crowd struct {
 	life  int     // operations of a user on average, until another takes its place; 0: it stays
 }
 
-// tally counts operations and what went wrong with them.
+// tally counts operations and their failures.
 type tally struct {
 	mu     sync.Mutex // guards the fields below
 	done   map[string]int
@@ -72,7 +72,7 @@ func (t *tally) write(out io.Writer) {
 	}
 }
 
-// reason says what kind of error it is, without addresses and times.
+// reason returns the kind of an error, without addresses and times.
 func reason(err error) string {
 	switch {
 	case errors.Is(err, os.ErrDeadlineExceeded), errors.Is(err, context.DeadlineExceeded):
@@ -99,8 +99,7 @@ func reason(err error) string {
 // retry is the time between a failure of a user and its next attempt.
 const retry = time.Second
 
-// run has the crowd's users at work until ctx ends, and returns when they have
-// gone.
+// run runs the crowd's users until ctx ends, and returns when they have ended.
 func (c crowd) run(ctx context.Context, w *world, t *tally) {
 	var wg sync.WaitGroup
 	for i := range c.users {
