@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"math/big"
 	"net/netip"
+	"strconv"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -156,6 +157,7 @@ func (s *Server) handle(w netserve.PacketWriter, p netserve.Packet, now time.Tim
 	case p.From.Port() == 0:
 		return dropForeign
 	case s.opt.Banned.Has(from):
+		s.opt.Verdicts.NotePlayer(name, from, "", verdicts.Banned)
 		return dropBanned
 	case len(p.Data) > maxRequest:
 		return dropMalformed
@@ -179,7 +181,7 @@ func (s *Server) handle(w netserve.PacketWriter, p netserve.Packet, now time.Tim
 			return dropShape
 		}
 		if v, ok = s.permit(w, p, &r, l, buf.answer[:0]); ok {
-			s.metrics.decided(v)
+			s.decided(v, from, r.product)
 			return notDropped
 		}
 		v, out = s.table.auth(p.From, &r, n, now)
@@ -194,9 +196,33 @@ func (s *Server) handle(w netserve.PacketWriter, p netserve.Packet, now time.Tim
 	case kindCount, kindUnknown:
 		return dropUnasked
 	}
-	s.metrics.decided(v)
+	if len(out) > 0 {
+		from = out[0].to.Addr() // it may be another server that waited
+	}
+	s.decided(v, from, r.product)
 	s.send(w, p.To, out)
 	return notDropped
+}
+
+// noted are the verdicts as the log of verdicts has them. What is only asked is not
+// noted.
+var noted = [...]verdicts.Verdict{
+	verdictAccepted: verdicts.KeyAccepted, verdictUnknown: verdicts.KeyUnknown, verdictWrong: verdicts.KeyWrong,
+	verdictInUse: verdicts.KeyInUse, verdictBanned: verdicts.KeyBanned,
+}
+
+// decided counts a verdict and notes it for the server that asked. product is for
+// refusals; 0: not known.
+func (s *Server) decided(v verdict, server netip.Addr, product int) {
+	s.metrics.decided(v)
+	if v == verdictNone || v == verdictAsked {
+		return
+	}
+	detail := ""
+	if v != verdictAccepted && product != 0 {
+		detail = "product " + strconv.Itoa(product)
+	}
+	s.opt.Verdicts.NoteDetail(name, server, "", noted[v], detail)
 }
 
 // permit answers a request whose key need not be known: a banned one, and all in

@@ -58,6 +58,7 @@ var speakers = map[string]speaker{
 	"gpsp":         {what: "request for an account", player: true, texts: signInTexts},
 	"natneg":       {what: "NAT negotiation", player: true, texts: signInTexts},
 	"peerchat":     {what: "chat sign-on", player: true, texts: chatTexts},
+	"cdkey":        {what: "CD key check", player: true, texts: keyTexts},
 	"serverbrowse": {what: "request for a list", player: true, texts: listTexts},
 	"legacylist":   {what: "request for a list", player: true, texts: listTexts},
 }
@@ -135,6 +136,15 @@ var signInTexts = map[Verdict]Explanation{
 		Advice: "Wait some minutes. The operator can raise gpcm.max_per_addr or gpsp.max_per_addr, or add the network to net.trusted.",
 	},
 	Malformed: {Cause: malformed, Advice: "Check that the game's sign-in and search ports point at the right services."},
+}
+
+// keyTexts are for game servers that ask whether a CD key is good.
+var keyTexts = map[Verdict]Explanation{
+	Banned: {Cause: "the address is banned from asking for CD keys"},
+	Limited: {
+		Cause:  "too many CD keys were asked for from this address",
+		Advice: "The operator can raise cdkey.rate and cdkey.burst or add the network to net.trusted.",
+	},
 }
 
 // chatTexts are for players who sign on to chat.

@@ -43,6 +43,7 @@ func reference() string {
 		{"probe", queryTexts},
 		{"gpcm, gpsp, natneg", signInTexts},
 		{"peerchat", chatTexts},
+		{"cdkey", keyTexts},
 		{"serverbrowse, legacylist", listTexts},
 	} {
 		for v := range Verdict(len(texts)) {

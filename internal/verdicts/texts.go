@@ -328,4 +328,24 @@ var texts = [...]text{
 		Cause:  "an operator lets the player or the address read only, in chat or in the room",
 		Advice: "Ask the operator, who finds the reason with: respawnd chat bans.",
 	}},
+	KeyAccepted: {code: "key accepted", message: "CD key accepted", debug: true, Explanation: Explanation{
+		Cause: "the CD key of the last player was accepted",
+		Good:  true,
+	}},
+	KeyUnknown: {code: "key unknown", message: "CD key refused: unknown", Explanation: Explanation{
+		Cause:  "cdkey.mode is strict for the product, and the CD key of a player was not added",
+		Advice: "The operator can add the key, or accept all of the product with cdkey.products: respawnd cdkey add --product N KEY.",
+	}},
+	KeyWrong: {code: "key not proved", message: "CD key refused: wrong response", Explanation: Explanation{
+		Cause:  "a player's game sent the hash of a known CD key, but its response to the server was not made with that key",
+		Advice: "Enter the key again, with the same capitals and dashes as the operator added it.",
+	}},
+	KeyInUse: {code: "key in use", message: "CD key refused: in use", Explanation: Explanation{
+		Cause:  "another game server proved that a player with the same CD key is on it",
+		Advice: "Leave the other server, or use another key. The key is free as soon as its player has left.",
+	}},
+	KeyBanned: {code: "key banned", message: "CD key refused: banned", Explanation: Explanation{
+		Cause:  "the CD key of a player is banned",
+		Advice: "The operator finds the reason with respawnd cdkey list and lifts it: respawnd cdkey unban --product N KEY.",
+	}},
 }

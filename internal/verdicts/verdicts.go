@@ -98,6 +98,11 @@ const (
 	InChat
 	ChatBanned
 	ChatMuted
+	KeyAccepted
+	KeyUnknown
+	KeyWrong
+	KeyInUse
+	KeyBanned
 )
 
 // Outdates reports whether v makes the advice of an earlier verdict of the same
