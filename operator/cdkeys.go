@@ -2,6 +2,7 @@ package operator
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strconv"
 	"time"
@@ -82,6 +83,9 @@ func (l *Local) AddCDKeys(ctx context.Context, n NewCDKeys) (int, error) {
 	}
 	ctx = noted(ctx, actCDKeyAdd, productText(n.Product), strconv.Itoa(len(n.Keys))+" keys")
 	added, err := l.Keys.Add(ctx, sealer, n.Product, n.By, n.Keys)
+	if errors.Is(err, cdkeys.ErrKey) {
+		err = fmt.Errorf("%w: %w", ErrBadRequest, err)
+	}
 	return added, err
 }
 
