@@ -12,6 +12,7 @@ import (
 
 	"github.com/miekg/dns"
 
+	"github.com/respawnd/respawnd/cdkey"
 	"github.com/respawnd/respawnd/internal/gamespy"
 	"github.com/respawnd/respawnd/internal/ssq"
 	"github.com/respawnd/respawnd/internal/zandronum"
@@ -61,6 +62,9 @@ func datagramServices(t testing.TB) []datagrams {
 	}, {
 		service: "ssq", ping: ask("PING"), burst: 1 << 20, // as many as there were questions: none is longer
 		packets: [][]byte{ask("SELECT hostip,hostname          "), ask("CL LONG                         "), ask("VERSION                         ")},
+	}, {
+		service: "cdkey", ping: cdKeyAuth("KEY", 461, 7), burst: 400, rate: 50,
+		packets: [][]byte{gamespyXOR(`\uoff\\skey\7`), gamespyXOR(`\ka\`), gamespyXOR(`\ison\\cd\` + cdkey.HashOf("KEY") + `\skey\7\pch\x`)},
 	}, {
 		service: "dns", ping: name, burst: 200, rate: 50, packets: [][]byte{name[:len(name)-1], {0, 1, 0x80, 0, 0, 0, 0, 0, 0, 0, 0, 0}},
 	}}

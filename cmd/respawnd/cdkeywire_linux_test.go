@@ -1,0 +1,164 @@
+package main
+
+import (
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/respawnd/respawnd/cdkey"
+)
+
+// gamespyXOR returns a message of game servers about CD keys as it is sent.
+func gamespyXOR(text string) []byte {
+	const key = "gamespy"
+	b := []byte(text)
+	for i := range b {
+		b[i] ^= key[i%len(key)]
+	}
+	return b
+}
+
+// cdKeyAuth returns the question of a game server for a key.
+func cdKeyAuth(key string, product, skey int) []byte {
+	return gamespyXOR(fmt.Sprintf(`\auth\\pid\%d\ch\wX3kQ9zz\resp\%s\ip\16777343\skey\%d\reqproof\1\`, product, cdkey.Respond(key, "wX3kQ9zz", 77), skey))
+}
+
+// recordedCDKey are the recorded packets of game servers and what the service
+// answered, in the order of the recording.
+func recordedCDKey(t *testing.T) (asked [][]byte, answers map[string]string) {
+	t.Helper()
+	data, err := os.ReadFile(filepath.Join("..", "..", "cdkey", "testdata", "recorded.json"))
+	must(t, err)
+	var r struct {
+		Packets []struct {
+			Dir   string `json:"dir"`
+			Clear string `json:"clear"`
+			Wire  string `json:"wire_hex"`
+		} `json:"packets"`
+	}
+	must(t, json.Unmarshal(data, &r))
+	answers = make(map[string]string)
+	for _, p := range r.Packets {
+		wire, err := hex.DecodeString(p.Wire)
+		must(t, err)
+		switch {
+		case p.Dir == "C>S" && strings.HasPrefix(p.Clear, `\auth\`):
+			asked = append(asked, wire)
+		case strings.HasPrefix(p.Clear, `\uok\`), strings.HasPrefix(p.Clear, `\unok\`):
+			_, skey, _ := strings.Cut(p.Clear, `\skey\`)
+			skey, _, _ = strings.Cut(skey, `\`)
+			answers[skey] = string(wire)
+		}
+	}
+	return asked, answers
+}
+
+// Recorded questions are answered as recorded in strict mode, and all accepted in
+// permissive mode. The port of QR2 ignores them.
+func TestRecordedCDKeys(t *testing.T) {
+	t.Parallel()
+	asked, answers := recordedCDKey(t)
+	for _, mode := range []string{cdkey.Permissive, cdkey.Strict} {
+		t.Run(mode, func(t *testing.T) {
+			d := start(t, t.TempDir(), variable("cdkey.mode", mode))
+			d.cli("cdkey", "add", "--product", "461", "AAAA-BBBB-CCCC-DDDD")
+			same := 0
+			for i, wire := range asked {
+				c := newWirePeer(t, netip.AddrFrom4([4]byte{127, 0, 0, 1}))
+				c.tell(t, d.address["qr2"], wire)
+				got, from := c.ask(t, d.address["cdkey"], wire)
+				if from != d.address["cdkey"] {
+					t.Fatalf("question %d is answered by %v", i, from)
+				}
+				clear := string(gamespyXOR(string(got)))
+				_, skey, _ := strings.Cut(clear, `\skey\`)
+				skey, _, _ = strings.Cut(skey, `\`)
+				switch want, recorded := answers[skey]; {
+				case mode == cdkey.Permissive:
+					if !strings.HasPrefix(clear, `\uok\`) {
+						t.Errorf("question %d: answer %q, want uok", i, clear)
+					}
+				case recorded:
+					same++
+					if want != string(got) {
+						t.Errorf("question %d: answer %q, want as recorded", i, clear)
+					}
+				}
+			}
+			if mode == cdkey.Strict && same != len(answers) {
+				t.Errorf("%d answers compared, want %d", same, len(answers))
+			}
+			d.stop()
+		})
+	}
+}
+
+// A second server that asks for a key in use is refused once the first one has
+// proved that its player is still there, and let in after it said that the player
+// has left.
+func TestCDKeyInUse(t *testing.T) {
+	t.Parallel()
+	d := start(t, t.TempDir(), variable("cdkey.mode", cdkey.Strict))
+	const key = "AAAA-BBBB-CCCC-DDDD"
+	d.cli("cdkey", "add", "--product", "461", key)
+	at, hash := d.address["cdkey"], cdkey.HashOf(key)
+	first, second := newWirePeer(t, netip.AddrFrom4([4]byte{127, 44, 0, 1})), newWirePeer(t, netip.AddrFrom4([4]byte{127, 44, 0, 2}))
+	want := func(got []byte, text string) {
+		t.Helper()
+		if clear := string(gamespyXOR(string(got))); !strings.HasPrefix(clear, text) {
+			t.Fatalf("got %q, want %q", clear, text)
+		}
+	}
+	got, _ := first.ask(t, at, cdKeyAuth(key, 461, 1))
+	want(got, `\uok\\cd\`+hash+`\skey\1`)
+	for range 20 { // pays for the question
+		first.tell(t, at, gamespyXOR(`\ka\`))
+	}
+	second.tell(t, at, cdKeyAuth(key, 461, 2))
+	question, _ := first.read(t)
+	want(question, `\ison\\cd\`+hash)
+	_, rest, _ := strings.Cut(string(gamespyXOR(string(question))), `\skey\`)
+	n, _, _ := strings.Cut(rest, `\`)
+	first.tell(t, at, gamespyXOR(`\uoff\\skey\`+n))
+	got, _ = second.read(t)
+	want(got, `\uok\\cd\`+hash+`\skey\2`)
+	d.stop()
+}
+
+// wirePeer is a socket of a game server.
+type wirePeer struct{ flooder }
+
+func newWirePeer(t *testing.T, at netip.Addr) wirePeer {
+	t.Helper()
+	return wirePeer{newFlooder(t, at)}
+}
+
+// tell sends a packet.
+func (p wirePeer) tell(t *testing.T, to netip.AddrPort, b []byte) {
+	t.Helper()
+	_, err := p.conn.WriteToUDPAddrPort(b, to)
+	must(t, err)
+}
+
+// read returns the next packet and where it came from.
+func (p wirePeer) read(t *testing.T) ([]byte, netip.AddrPort) {
+	t.Helper()
+	must(t, p.conn.SetReadDeadline(time.Now().Add(hang)))
+	buf := make([]byte, 1<<12)
+	n, from, err := p.conn.ReadFromUDPAddrPort(buf)
+	must(t, err)
+	return buf[:n], from
+}
+
+// ask sends a packet and returns the answer.
+func (p wirePeer) ask(t *testing.T, to netip.AddrPort, b []byte) ([]byte, netip.AddrPort) {
+	t.Helper()
+	p.tell(t, to, b)
+	return p.read(t)
+}
