@@ -73,6 +73,7 @@ func rows() []row {
 		{"peerchat message to 200", 1, openHall, nil, []part{{1, refFan}}},
 		{"peerchat join of 2,000", 1, openNewMember, populate(crowdSize, openMember), []part{{2 * crowdSize / audience, refFan}}},
 		{"natneg pair", 16, openNegotiator, nil, []part{{10, refUDP}}},
+		{"cdkey check", 32, openKeyChecker, nil, []part{{1, refUDP}}},
 		{"zanmaster heartbeat, check", 32, several(16, openZanBeater), nil, []part{{1.5, refUDP}}},
 		{"zanmaster list of 1,000", 16, counting(openLauncher), populate(listed, openZanServer), []part{{4, refUDP}}},
 		{"ssq select, 50 of 1,000", 16, openTool, hosts, []part{{1.5, refUDP}}},
