@@ -18,6 +18,7 @@ type hall struct {
 
 	mu       sync.Mutex // guards the fields below, and all users, channels and members
 	acting   *session   // client whose command is being executed; nil: none
+	pending  []*session // their lines are written by the goroutine of acting
 	nicks    map[string]*user
 	profiles map[storage.ProfileID]*user
 	channels map[string]*channel
@@ -83,7 +84,13 @@ func (u *user) member(c *channel) *member {
 // act carries out a command of x under the lock and sends its answers. Before the
 // sign-on they go to the socket, which may block: that is done without the lock.
 func (h *hall) act(x *session, do func() error) error {
-	err := h.locked(x, do)
+	var pending []*session
+	defer func() { // also after a panic: they have no other writer
+		for _, other := range pending {
+			other.drainNow()
+		}
+	}()
+	err := h.locked(x, &pending, do)
 	if sent := x.sendNow(x.reply); err == nil {
 		err = sent
 	}
@@ -93,11 +100,13 @@ func (h *hall) act(x *session, do func() error) error {
 
 // locked is the part of act under the lock. After the sign-on it queues the
 // answers too: they must not follow lines of others that were sent later.
-func (h *hall) locked(x *session, do func() error) error {
+//
+// The lines of the sessions in pending must be written afterwards.
+func (h *hall) locked(x *session, pending *[]*session, do func() error) error {
 	h.mu.Lock()
 	h.acting = x
 	defer func() {
-		h.acting = nil
+		*pending, h.pending, h.acting = h.pending, nil, nil
 		h.mu.Unlock()
 	}()
 	if x.user != nil && x.user.left {
@@ -116,8 +125,12 @@ func (h *hall) deliver(u *user, lines []byte) {
 		u.session.reply = append(u.session.reply, lines...)
 		return
 	}
-	if !u.session.out.offer(lines) {
+	idle, ok := u.session.out.offer(lines, h.acting != nil)
+	if !ok {
 		u.session.Kick(endedSlow)
+	}
+	if idle {
+		h.pending = append(h.pending, u.session)
 	}
 }
 

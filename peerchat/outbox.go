@@ -19,6 +19,7 @@ type outbox struct {
 
 	mu      sync.Mutex // guards the fields below
 	start   func()     // starts the writer; nil: not yet, lines wait
+	began   func()     // counts a writer that the caller of offer is
 	writing bool       // the writer is there
 	lines   [][]byte
 	bytes   int
@@ -27,19 +28,24 @@ type outbox struct {
 
 func newOutbox() outbox { return outbox{drained: make(chan struct{}, 1)} }
 
-// offer queues lines from another session. It never waits. false: the queue is
-// full.
-func (o *outbox) offer(line []byte) bool {
+// offer queues lines from another session. It never waits. ok is false if the queue
+// is full. With own, the caller is the writer if there is none: idle reports that it
+// must write the queue.
+func (o *outbox) offer(line []byte, own bool) (idle, ok bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.closed {
-		return true // it would not be read: the session ends
+		return false, true // it would not be read: the session ends
 	}
 	if len(o.lines) >= maxQueue || o.bytes+len(line) > maxQueueBytes {
-		return false
+		return false, false
+	}
+	if own && o.start != nil && !o.writing {
+		o.writing, idle = true, true
+		o.began()
 	}
 	o.add(line)
-	return true
+	return idle, true
 }
 
 // push queues answers for the client. There is always room: the session waits for
@@ -69,10 +75,10 @@ func (o *outbox) work() {
 
 // open lets the writer begin; start is called each time when there is something
 // to write and no writer, with a lock held.
-func (o *outbox) open(start func()) {
+func (o *outbox) open(start, began func()) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	o.start = start
+	o.start, o.began = start, began
 	o.work()
 }
 

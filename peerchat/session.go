@@ -1,6 +1,7 @@
 package peerchat
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"io"
@@ -248,23 +249,20 @@ func (x *session) open() {
 	x.opened = true
 	x.out.open(func() {
 		x.writer.Add(1)
-		go x.drain() // once per message and member: WaitGroup.Go would allocate twice more
-	})
+		go x.drain(nil) // once per message and member: WaitGroup.Go would allocate twice more
+	}, func() { x.writer.Add(1) })
 }
 
-// drain writes the outbox until it is empty.
-func (x *session) drain() {
+// drain writes rest, which is enciphered, and then the outbox until it is empty.
+func (x *session) drain(rest []byte) {
 	defer x.writer.Done()
 	defer x.containPanic()
-	buf, _ := x.server.buffers.Get().(*[]byte)
-	if buf == nil {
-		buf = new([]byte)
+	buf := x.server.buffer()
+	defer x.server.recycle(buf)
+	if len(rest) > 0 {
+		_, err := x.conn.Write(rest)
+		x.check(err)
 	}
-	defer func() {
-		if *buf = (*buf)[:0]; cap(*buf) <= 2*maxWriteBuffer {
-			x.server.buffers.Put(buf)
-		}
-	}()
 	var slack [][]byte
 	for {
 		lines, more := x.out.take(slack)
@@ -276,6 +274,73 @@ func (x *session) drain() {
 	}
 }
 
+// drainNow writes the outbox in the goroutine of another session, as long as the
+// system takes it at once. The rest is left to a goroutine: no other client waits for
+// this one.
+func (x *session) drainNow() {
+	done := x.writer.Done
+	defer func() { done() }()
+	defer x.containPanic()
+	buf := x.server.buffer()
+	defer x.server.recycle(buf)
+	var slack [][]byte
+	for {
+		lines, more := x.out.take(slack)
+		if !more {
+			return
+		}
+		for _, line := range lines {
+			*buf = append(*buf, line...)
+		}
+		slack = recycle(lines)
+		if n := x.writeNow(*buf); n < len(*buf) {
+			done = func() {} // that is for drain
+			go x.drain(bytes.Clone((*buf)[n:]))
+			return
+		}
+		*buf = (*buf)[:0]
+	}
+}
+
+// writeNow enciphers b in place and returns how much of it the system took, all of it
+// if the client takes nothing any more.
+func (x *session) writeNow(b []byte) int {
+	if x.failed {
+		return len(b)
+	}
+	if x.secure {
+		x.outCipher.apply(b)
+	}
+	n, err := x.conn.TryWrite(b)
+	if x.check(err); x.failed {
+		return len(b)
+	}
+	return n
+}
+
+// check ends the session after an error of a write.
+func (x *session) check(err error) {
+	if err != nil {
+		x.failed = true
+		x.Kick(errGone)
+	}
+}
+
+// buffer returns memory in which lines are written.
+func (s *Server) buffer() *[]byte {
+	if buf, ok := s.buffers.Get().(*[]byte); ok {
+		return buf
+	}
+	return new([]byte)
+}
+
+// recycle takes back the memory of buffer.
+func (s *Server) recycle(buf *[]byte) {
+	if *buf = (*buf)[:0]; cap(*buf) <= 2*maxWriteBuffer {
+		s.buffers.Put(buf)
+	}
+}
+
 // writeAll writes lines in pieces of about maxWriteBuffer.
 func (x *session) writeAll(lines [][]byte, buf *[]byte) {
 	for i, line := range lines {
@@ -284,10 +349,7 @@ func (x *session) writeAll(lines [][]byte, buf *[]byte) {
 			continue
 		}
 		if !x.failed {
-			if err := x.write(*buf); err != nil {
-				x.failed = true
-				x.Kick(errGone)
-			}
+			x.check(x.write(*buf))
 		}
 		*buf = (*buf)[:0]
 	}

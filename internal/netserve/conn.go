@@ -7,6 +7,7 @@ import (
 	"os"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"time"
 )
 
@@ -31,7 +32,8 @@ type Conn struct {
 	expired  atomic.Bool // a limit was exceeded and counted
 	reading  deadline
 	writing  deadline
-	oneWrite chan struct{} // full during a Write: each Write has its own limit
+	oneWrite chan struct{}   // full during a Write: each Write has its own limit
+	direct   syscall.RawConn // of raw; nil: TryWrite writes nothing
 }
 
 var _ net.Conn = (*Conn)(nil)
@@ -49,6 +51,9 @@ func newConn(raw net.Conn, now time.Time, opt *ConnOptions) *Conn {
 		reading:     deadline{set: raw.SetReadDeadline},
 		writing:     deadline{set: raw.SetWriteDeadline},
 		oneWrite:    make(chan struct{}, 1),
+	}
+	if s, ok := raw.(syscall.Conn); ok {
+		c.direct, _ = s.SyscallConn() // nil after an error
 	}
 	if opt.MaxLifetime > 0 {
 		c.endBy = now.Add(opt.MaxLifetime)
@@ -157,6 +162,27 @@ func (c *Conn) Write(p []byte) (int, error) {
 		c.metrics.wrote(n)
 	}
 	c.check(err, &c.writing, reason)
+	return n, err
+}
+
+// TryWrite writes what the system takes at once and returns how much that is, 0 if
+// the connection or the system cannot do that: Write the rest. It does not wait for
+// the peer, and is for callers that write to many connections in turn.
+func (c *Conn) TryWrite(p []byte) (int, error) {
+	if c.direct == nil {
+		return 0, nil
+	}
+	c.oneWrite <- struct{}{}
+	defer func() { <-c.oneWrite }()
+	n, err := tryWrite(c.direct, p)
+	if errors.Is(err, os.ErrDeadlineExceeded) && !c.writing.isOwn() { // that of an earlier Write
+		if err = c.writing.arm(time.Time{}); err == nil {
+			n, err = tryWrite(c.direct, p)
+		}
+	}
+	if n > 0 {
+		c.metrics.wrote(n)
+	}
 	return n, err
 }
 
