@@ -8,9 +8,9 @@ import (
 // Bounds of the keys of one user, member or channel.
 const (
 	maxKeys     = 64
-	maxKeyName  = 64  // bytes
-	maxKeyValue = 512 // bytes
-	maxKeyBytes = 8 << 10
+	maxKeyName  = 64      // bytes
+	maxKeyValue = 512     // bytes
+	maxKeyBytes = 2 << 10 // an answer for a room of 2,000 has at most 4 MiB
 )
 
 // usernameKey is a key that every user has without setting it: its USER field.
