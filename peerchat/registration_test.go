@@ -271,7 +271,8 @@ func TestDisplaced_command(t *testing.T) {
 		_ = first.conn.Close()
 		f.server.hall.check(t)
 		second.send("QUIT")
-		second.wantEnd("Quit")
+		second.want("ERROR :Closing Link: " + second.nick + " (Quit)")
+		_ = second.conn.Close() // the service waits for a pause before it closes
 	}
 	eventually(t, "empty", func() bool { return f.server.Members("#ghost") == 0 })
 }
