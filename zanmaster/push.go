@@ -89,10 +89,12 @@ func (p *push) received() bool {
 // pushBans sends the parts of ban lists that are due and returns when the next
 // are, at most idle from now.
 func (s *Server) pushBans(w netserve.PacketWriter, now time.Time) time.Duration {
-	acc := s.access.Load()
 	rest := idle
 	var due []banPacket
 	s.mu.Lock()
+	// Under the lock: enforce has noted who lacks a newer list only if the lock was
+	// taken after the list was stored.
+	acc := s.access.Load()
 	for a, h := range s.hosts.behind {
 		if h.push.has == acc.version {
 			delete(s.hosts.behind, a)
