@@ -90,6 +90,9 @@ func (x *session) tookAll() bool {
 // connection is over, and puts the others back into the mailbox. there reports
 // that the client was connected to the end. The writer has ended.
 func (x *session) settleAtEnd(ctx context.Context, there bool) {
+	if len(x.flight.events) == 0 && len(x.unsent) == 0 {
+		return
+	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeGrace)
 	defer cancel()
 	now := time.Now()
