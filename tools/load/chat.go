@@ -104,7 +104,12 @@ func openBareHall(ctx context.Context, w *world, i int) (user, error) {
 		if err != nil {
 			return player{}, err
 		}
-		return player{peerchat.NewClient(conn)}, nil
+		p := player{peerchat.NewClient(conn)}
+		if _, err := p.AwaitCommand(soon(), fanReady); err != nil {
+			p.close(true)
+			return player{}, err
+		}
+		return p, nil
 	})
 }
 

@@ -7,11 +7,15 @@ import (
 	"sync"
 )
 
-// fan is a bare server that sends what one connection sends to all others.
+// fan is a bare server that sends what one connection sends to all others. It says
+// ready to each connection that is one of them.
 type fan struct {
 	mu    sync.Mutex // guards conns, and orders what is sent
 	conns []net.Conn
 }
+
+// fanReady is the line that a connection is sent first.
+const fanReady = "READY"
 
 // serve reads a connection until it is closed.
 func (f *fan) serve(ctx context.Context, conn net.Conn) {
@@ -20,6 +24,7 @@ func (f *fan) serve(ctx context.Context, conn net.Conn) {
 	defer f.remove(conn)
 	f.mu.Lock()
 	f.conns = append(f.conns, conn)
+	_, _ = conn.Write([]byte(fanReady + "\r\n")) // it may be closed
 	f.mu.Unlock()
 	buf := make([]byte, echoRequest)
 	for {
