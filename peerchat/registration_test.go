@@ -291,6 +291,13 @@ func TestAccountChanges(t *testing.T) {
 			f.hub.KickUser(f.t.Context(), p.User, presence.ErrBanned)
 			return nil
 		}},
+		{"password", "The password was changed", func(f *fixture, p storage.Profile) error {
+			if err := f.accounts.ChangePassword(f.t.Context(), p.User, "another"); err != nil {
+				return err
+			}
+			f.hub.KickUser(f.t.Context(), p.User, presence.ErrDisplaced)
+			return nil
+		}},
 		{"deleted", "The profile was deleted", func(f *fixture, p storage.Profile) error {
 			f.hub.KickProfile(f.t.Context(), p.ID, presence.ErrDeleted)
 			return f.accounts.DeleteUser(f.t.Context(), p.User)

@@ -436,7 +436,7 @@ func closingText(err error) string {
 	}
 	switch {
 	case errors.Is(err, presence.ErrDisplaced):
-		return "Duplicate Login"
+		return "The password was changed" // a newer login of the player is a quit, see displace
 	case errors.Is(err, presence.ErrBanned):
 		return "The account is banned"
 	case errors.Is(err, presence.ErrDeleted):
