@@ -66,6 +66,7 @@ func FuzzTextPackets(f *testing.F) {
 	}
 	f.Add(every)
 	f.Add([]byte{0, 0, 20, 0, 1, 0, 25, 200, 20, 0, 25, 200})
+	f.Add([]byte{0, 4, 20, 4, 0, 0, 25, 200}) // proved at a port that its heartbeats left
 	f.Add([]byte{3, 1, 20, 1, 0, 4, 21, 4, 8, 0, 9, 0})
 	f.Add(append([]byte{30, 0, 255, 1}, sampleStatus...))
 	f.Fuzz(func(t *testing.T, steps []byte) {

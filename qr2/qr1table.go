@@ -171,6 +171,7 @@ func (t *textTable) unask(a netip.AddrPort, h *textHost) {
 func (t *textTable) endRound(h *textHost) {
 	t.unask(h.key.Source, h)
 	t.unask(h.source, h)
+	t.unask(h.home, h)
 	t.dropAnswer(h)
 	h.waiting, h.tries, h.token = false, 0, ""
 }
