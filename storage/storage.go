@@ -45,6 +45,8 @@ type Store interface {
 	Bans
 	ChatRules
 	ProductKeys
+	Files
+	News
 	Listings
 	Accounts
 	Buddies

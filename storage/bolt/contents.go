@@ -22,10 +22,12 @@ const (
 func kindOf(bucket string) kind {
 	switch bucket {
 	case bucketGames, bucketRooms, bucketBans, bucketChatRules, bucketProductKeys, bucketAddedServers, bucketHiddenServers, bucketUsers,
-		bucketProfiles, bucketRequests, bucketMailboxes, bucketAudit, bucketAuditPlayers, bucketServers:
+		bucketProfiles, bucketRequests, bucketMailboxes, bucketAudit, bucketAuditPlayers, bucketServers,
+		bucketMotds, bucketPatches, bucketFiles:
 		return recordKind
 	case bucketMeta, bucketRoomsByGame, bucketUsersByEmail, bucketNicks, bucketUniqueNicks, bucketCDKeys, bucketFoundBy,
-		bucketBuddies, bucketBuddyOf, bucketBlocks, bucketBlockedBy, bucketRequestsFrom:
+		bucketBuddies, bucketBuddyOf, bucketBlocks, bucketBlockedBy, bucketRequestsFrom,
+		bucketFilesByOwner, bucketFilesByHash, bucketFileUsage:
 		return entryKind
 	}
 	return otherKind

@@ -332,5 +332,8 @@ func (c *change) dropProfile(p storage.Profile) error {
 	if err := c.delete(bucketMailboxes, idKey(p.ID)); err != nil {
 		return err
 	}
+	if err := c.dropFiles(p.ID); err != nil {
+		return err
+	}
 	return c.delete(bucketProfiles, idKey(p.ID))
 }

@@ -24,6 +24,13 @@ const (
 	bucketBans        = "bans"
 	bucketChatRules   = "chat_rules"
 	bucketProductKeys = "product_keys"
+	bucketMotds       = "motds"
+	bucketPatches     = "patches"
+
+	bucketFiles        = "files"
+	bucketFilesByOwner = "files_by_owner"
+	bucketFilesByHash  = "files_by_hash"
+	bucketFileUsage    = "file_usage"
 
 	bucketAddedServers  = "added_servers"
 	bucketHiddenServers = "hidden_servers"
@@ -55,6 +62,7 @@ const (
 	metaRoom    = "room"
 	metaUser    = "user"
 	metaProfile = "profile"
+	metaFile    = "file"
 
 	metaAudit        = "audit"
 	metaAuditPlayers = "audit_players"
@@ -73,6 +81,7 @@ func buckets() []string {
 		bucketUsers, bucketUsersByEmail, bucketProfiles, bucketNicks, bucketUniqueNicks, bucketCDKeys, bucketFoundBy,
 		bucketBuddies, bucketBuddyOf, bucketBlocks, bucketBlockedBy, bucketRequests, bucketRequestsFrom, bucketMailboxes,
 		bucketAudit, bucketAuditPlayers,
+		bucketMotds, bucketPatches, bucketFiles, bucketFilesByOwner, bucketFilesByHash, bucketFileUsage,
 	}
 }
 
@@ -85,7 +94,7 @@ type migration func(tx *bbolt.Tx) (done bool, err error)
 // migrations returns the steps in order: the first goes from schema 0 to 1. The
 // present schema is their number.
 func migrations() []migration {
-	return []migration{once(wrapValues), once(addAccounts), once(addAudit), sealKeys, once(addRules)}
+	return []migration{once(wrapValues), once(addAccounts), once(addAudit), sealKeys, once(addRules), once(addResults)}
 }
 
 // once is a migration in one transaction.
@@ -150,6 +159,20 @@ func addAudit(tx *bbolt.Tx) error {
 // talk, and banned keys play.
 func addRules(tx *bbolt.Tx) error {
 	for _, bucket := range []string{"chat_rules", "product_keys"} {
+		if _, err := tx.CreateBucketIfNotExists([]byte(bucket)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// addResults goes from schema 5 to 6. Schema 5 had nothing of what games store: no files
+// of players, and no messages of the day. A program that does not know them must not run
+// on the file: the files of a deleted profile would stay.
+func addResults(tx *bbolt.Tx) error {
+	for _, bucket := range []string{
+		"motds", "patches", "files", "files_by_owner", "files_by_hash", "file_usage",
+	} {
 		if _, err := tx.CreateBucketIfNotExists([]byte(bucket)); err != nil {
 			return err
 		}

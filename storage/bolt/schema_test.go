@@ -91,6 +91,8 @@ func testUpgrade(t *testing.T, schema int) {
 		t.Errorf("AddAudit() in an upgraded file = %+v, %v", e, err)
 	}
 
+	checkOldKeys(t, s, schema)
+
 	backup := fmt.Sprintf("%s.schema%d.bak", path, schema)
 	saved, err := os.ReadFile(backup)
 	if err != nil {
@@ -98,6 +100,20 @@ func testUpgrade(t *testing.T, schema int) {
 	}
 	if got := readSchema(t, backup); len(saved) > len(before) || got != uint64(schema) {
 		t.Errorf("the copy has %d bytes and schema %d, want the old file", len(saved), got)
+	}
+}
+
+// checkOldKeys checks that the CD key of testdata/schema5.db is there.
+func checkOldKeys(t *testing.T, s *Store, schema int) {
+	t.Helper()
+	keys := 0
+	for k, err := range s.ProductKeys(t.Context()) {
+		if keys++; err != nil || k.Product != 461 || !k.Banned {
+			t.Errorf("ProductKeys() has %+v, %v", k, err)
+		}
+	}
+	if (keys == 1) != (schema >= 5) {
+		t.Errorf("%d CD keys in an upgraded file of schema %d", keys, schema)
 	}
 }
 
@@ -223,11 +239,11 @@ func TestMigrationsRunInOrder(t *testing.T) {
 	if schema := readSchema(t, path); schema != 4 {
 		t.Errorf("schema after a failed step = %d, want 4: the steps before it are done", schema)
 	}
-	if trace, err := open2(once(wrapValues), mark("a"), mark("b"), mark("c"), mark("d"), mark("e")); trace != "abcde" || err != nil {
-		t.Errorf("open after the failure: trace %q, %v, want abcde", trace, err)
+	if trace, err := open2(once(wrapValues), mark("a"), mark("b"), mark("c"), mark("d"), mark("e"), mark("f")); trace != "abcdef" || err != nil {
+		t.Errorf("open after the failure: trace %q, %v, want abcdef", trace, err)
 	}
 	if _, err := Open(t.Context(), path, testOptions()); !errors.Is(err, ErrNewer) {
-		t.Errorf("Open() of schema 6 = %v, want ErrNewer", err)
+		t.Errorf("Open() of schema 7 = %v, want ErrNewer", err)
 	}
 }
 

@@ -40,6 +40,8 @@ func Run(t *testing.T, open func(t *testing.T) storage.Store) {
 		"Bans":        banTests(),
 		"ChatRules":   chatRuleTests(),
 		"ProductKeys": productKeyTests(),
+		"Files":       fileTests(),
+		"News":        newsTests(),
 		"Listings":    listingTests(),
 		"Users":       userTests(),
 		"Profiles":    profileTests(),
@@ -176,6 +178,8 @@ func testClosed(t *testing.T, s storage.Store) {
 	maps.Copy(all, listingCalls(s))
 	maps.Copy(all, chatRuleCalls(s))
 	maps.Copy(all, productKeyCalls(s))
+	maps.Copy(all, fileCalls(s))
+	maps.Copy(all, newsCalls(s))
 	for range 2 {
 		if err := s.Close(); err != nil {
 			t.Fatalf("Close() = %v", err)
@@ -196,6 +200,8 @@ func testCancelled(t *testing.T, s storage.Store) {
 	maps.Copy(all, listingCalls(s))
 	maps.Copy(all, chatRuleCalls(s))
 	maps.Copy(all, productKeyCalls(s))
+	maps.Copy(all, fileCalls(s))
+	maps.Copy(all, newsCalls(s))
 	for name, call := range all {
 		if err := call(ctx); !errors.Is(err, context.Canceled) {
 			t.Errorf("%s with a cancelled context = %v, want context.Canceled", name, err)
@@ -228,12 +234,16 @@ func testReopen(t *testing.T, s storage.Store) {
 	putChatRule(t, s, muted)
 	sold := productKey(461, "a")
 	putProductKeys(t, s, sold)
+	welcome, newer := motd("gmtest"), patch(461, "1.0")
+	putMotd(t, s, welcome)
+	putPatch(t, s, newer)
 	named, unseen := added("a.example:27015"), hidden("192.0.2.1:6500")
 	addServer(t, s, named)
 	hideServer(t, s, unseen)
 	u, p := createUser(t, s, user("a@b.c"), profile("A"))
 	_, other := createUser(t, s, user("b@b.c"), profile("B"))
 	addBuddy(t, s, p.ID, other.ID)
+	uploaded := createFile(t, s, file(p.ID, "a", 10))
 	asked := ask(t, s, other.ID, p.ID, moment())
 	message := storage.Message{From: other.ID, Kind: storage.MessageText, Text: "hi", Sent: moment()}
 	leave(t, s, p.ID, message)
@@ -249,6 +259,10 @@ func testReopen(t *testing.T, s storage.Store) {
 	differ(t, "bans", collect(t, s.Bans(t.Context())), []storage.Ban{b})
 	differ(t, "chat rules", collect(t, s.ChatRules(t.Context())), []storage.ChatRule{muted})
 	differ(t, "CD keys", collect(t, s.ProductKeys(t.Context())), []storage.ProductKey{sold})
+	differ(t, "messages of the day", collect(t, s.Motds(t.Context())), []storage.Motd{welcome})
+	differ(t, "patches", collect(t, s.Patches(t.Context())), []storage.Patch{newer})
+	differ(t, "files", collect(t, s.Files(t.Context(), 0)), []storage.File{uploaded})
+	differ(t, "usage of files", usage(t, s, 0), storage.FileUsage{Files: 1, Bytes: 10})
 	differ(t, "added servers", collect(t, s.AddedServers(t.Context())), []storage.AddedServer{named})
 	differ(t, "hidden servers", collect(t, s.HiddenServers(t.Context())), []storage.HiddenServer{unseen})
 	differ(t, "user", must(s.UserByEmail(t.Context(), 0, u.Email))(t), u)
