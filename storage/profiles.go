@@ -83,10 +83,13 @@ type UniqueNick struct {
 	Key       string `json:"key"`       // unique key: the nick folded by the rules of its namespace
 }
 
-// CDKey is a key registered to a profile. Only its digest is kept.
+// CDKey is a key registered to a profile. Hash and Sealed are empty in records of
+// versions that kept only the digest.
 type CDKey struct {
-	Game   string    `json:"game"`   // at most one of each in a profile
-	Digest string    `json:"digest"` // unique in its game
+	Game   string    `json:"game"`             // at most one of each in a profile
+	Digest string    `json:"digest"`           // of the letters and digits of the key; unique in its game
+	Hash   string    `json:"hash,omitzero"`    // of the MD5 of the key as the client spelt it; unique in its game, no other Digest
+	Sealed []byte    `json:"sealed,omitempty"` // the key itself as the client spelt it, opaque to the store; nil unless it is kept
 	Added  time.Time `json:"added,omitzero"`
 }
 
@@ -194,6 +197,12 @@ func (p *Profile) checkCDKeys() error {
 		if err := checkWord("digest of the CD key", k.Digest, MaxCDKeyDigest); err != nil {
 			return err
 		}
+		if err := checkWord("hash of the CD key", k.Hash, MaxCDKeyDigest); err != nil {
+			return err
+		}
+		if len(k.Sealed) > MaxSealed {
+			return invalid("sealed CD key is longer than %d bytes", MaxSealed)
+		}
 	}
 	return nil
 }
@@ -207,6 +216,7 @@ func (p Profile) Canonical() (Profile, error) {
 	p.UniqueNicks, p.CDKeys = slices.Clone(p.UniqueNicks), slices.Clone(p.CDKeys)
 	for i := range p.CDKeys {
 		p.CDKeys[i].Added = p.CDKeys[i].Added.Round(0).UTC()
+		p.CDKeys[i].Sealed = slices.Clone(p.CDKeys[i].Sealed)
 	}
 	p.Created = p.Created.Round(0).UTC()
 	return p, nil

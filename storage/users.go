@@ -160,8 +160,8 @@ type Accounts interface {
 	// folded here.
 	NamespacesOfUniqueNick(ctx context.Context, key string) ([]int, error)
 
-	// ProfileByCDKey returns the profile to which the CD key is registered or
-	// ErrNotFound.
+	// ProfileByCDKey returns the profile to which the CD key with that Digest or
+	// Hash is registered, or ErrNotFound.
 	ProfileByCDKey(ctx context.Context, game, digest string) (Profile, error)
 
 	// FindProfiles yields the profiles whose value in the index is that value,

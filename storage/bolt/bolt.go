@@ -26,7 +26,7 @@
 //	profiles       id (4 bytes)                          profile
 //	nicks          user id, folded nick                  profile id
 //	uniquenicks    namespace (4 bytes), key              profile id
-//	cdkeys         game, NUL, digest                     profile id
+//	cdkeys         game, NUL, digest or hash             profile id
 //	found_by       index (1 byte), folded value, NUL, id empty
 //	buddies        owner, buddy (ids)                    empty
 //	buddy_of       buddy, owner                          empty

@@ -51,6 +51,9 @@ func entriesOf(p storage.Profile) []entry {
 	}
 	for _, k := range p.CDKeys {
 		all = append(all, entry{bucketCDKeys, string(cdKeyKey(k.Game, k.Digest)), storage.IndexCDKey})
+		if k.Hash != "" {
+			all = append(all, entry{bucketCDKeys, string(cdKeyKey(k.Game, k.Hash)), storage.IndexCDKey})
+		}
 	}
 	foundBy := func(by storage.ProfileIndex, value string) {
 		if value != "" {

@@ -25,7 +25,7 @@ func profile(nick string) storage.Profile {
 			{Namespace: 1, Nick: nick, Key: storage.Fold(nick)},
 			{Namespace: 15, Nick: nick + "\xe9", Key: storage.Fold(nick) + "\xe9"},
 		},
-		CDKeys:    []storage.CDKey{{Game: "gmtest", Digest: "key-of-" + nick, Added: moment()}},
+		CDKeys:    []storage.CDKey{{Game: "gmtest", Digest: "key-of-" + nick, Hash: "hash-of-" + nick, Sealed: []byte{0, 1}, Added: moment()}},
 		FirstName: "J\xf6rg", LastName: "M\u00fcller", Homepage: "http://x.y/?a=<b>", Zip: "90210", Country: "US",
 		Place: "US|CA|L.A.", AIM: "aim", ICQ: -12345, Birthday: storage.Birthday(29, 2, 1980), Sex: storage.SexFemale,
 		PublicMask: math.MaxUint32, Picture: 1, Occupation: 2, Industry: 3, Income: 4, Married: 5, Children: 6,
@@ -140,19 +140,35 @@ func testProfileUniqueNick(t *testing.T, s storage.Store) {
 }
 
 func testProfileCDKey(t *testing.T, s storage.Store) {
-	key := func(game string) []storage.CDKey { return []storage.CDKey{{Game: game, Digest: "d", Added: moment()}} }
+	key := func(game string) []storage.CDKey {
+		return []storage.CDKey{{Game: game, Digest: "d", Hash: "h", Added: moment()}}
+	}
 	_, a := createUser(t, s, user("a@b.c"), storage.Profile{Nick: "A", CDKeys: key("gmtest")})
 	_, _, err := s.CreateUser(t.Context(), user("b@b.c"), storage.Profile{Nick: "A", CDKeys: key("gmtest")})
 	wantTaken(t, "CreateUser() with a taken CD key", err, storage.IndexCDKey)
 	_, b := createUser(t, s, user("b@b.c"), storage.Profile{Nick: "A", CDKeys: key("other")})
 	for game, want := range map[string]storage.ProfileID{"gmtest": a.ID, "other": b.ID} {
-		if got, err := s.ProfileByCDKey(t.Context(), game, "d"); err != nil || got.ID != want {
-			t.Errorf("ProfileByCDKey(%s) = %+v, %v, want profile %d", game, got, err, want)
+		for _, digest := range []string{"d", "h"} {
+			if got, err := s.ProfileByCDKey(t.Context(), game, digest); err != nil || got.ID != want {
+				t.Errorf("ProfileByCDKey(%s, %s) = %+v, %v, want profile %d", game, digest, got, err, want)
+			}
 		}
 	}
-	if _, err := s.ProfileByCDKey(t.Context(), "gmtes", "td"); !errors.Is(err, storage.ErrNotFound) {
-		t.Errorf("ProfileByCDKey() of an unknown key = %v, want ErrNotFound", err)
+	for _, digest := range []string{"td", ""} {
+		if _, err := s.ProfileByCDKey(t.Context(), "gmtes", digest); !errors.Is(err, storage.ErrNotFound) {
+			t.Errorf("ProfileByCDKey() of an unknown key %q = %v, want ErrNotFound", digest, err)
+		}
 	}
+	a.CDKeys[0].Hash = ""
+	if _, err := s.UpdateProfile(t.Context(), a); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.ProfileByCDKey(t.Context(), "gmtest", "h"); !errors.Is(err, storage.ErrNotFound) {
+		t.Errorf("ProfileByCDKey() of a hash that was removed = %v, want ErrNotFound", err)
+	}
+	b.CDKeys = append(b.CDKeys, storage.CDKey{Game: "gmtest", Digest: "e", Hash: "d"})
+	_, err = s.UpdateProfile(t.Context(), b)
+	wantTaken(t, "UpdateProfile() with a hash that is a taken digest", err, storage.IndexCDKey)
 }
 
 func testProfileRev(t *testing.T, s storage.Store) {
@@ -274,8 +290,10 @@ func testProfileLimits(t *testing.T, s storage.Store) {
 		edge.UniqueNicks = append(edge.UniqueNicks, storage.UniqueNick{Namespace: i + 1, Nick: word, Key: word})
 	}
 	for i := range storage.MaxCDKeys {
-		digest := strings.Repeat("d", storage.MaxCDKeyDigest)
-		edge.CDKeys = append(edge.CDKeys, storage.CDKey{Game: fmt.Sprint(i), Digest: digest})
+		edge.CDKeys = append(edge.CDKeys, storage.CDKey{
+			Game: fmt.Sprint(i), Digest: strings.Repeat("d", storage.MaxCDKeyDigest), Hash: strings.Repeat("h", storage.MaxCDKeyDigest),
+			Sealed: make([]byte, storage.MaxSealed),
+		})
 	}
 	_, edge = createUser(t, s, user("a@b.c"), edge)
 	differ(t, "the largest profile", must(s.GetProfile(t.Context(), edge.ID))(t), edge)
@@ -311,6 +329,10 @@ func testProfileLimits(t *testing.T, s storage.Store) {
 		"many CD keys": func(p *storage.Profile) { p.CDKeys = append(p.CDKeys, storage.CDKey{Game: "g", Digest: "d"}) },
 		"CD key of no": func(p *storage.Profile) { p.CDKeys = []storage.CDKey{{Digest: "d"}} },
 		"no digest":    func(p *storage.Profile) { p.CDKeys = []storage.CDKey{{Game: "g"}} },
+		"long CD hash": func(p *storage.Profile) { p.CDKeys[0].Hash += "h" },
+		"sealed CD key": func(p *storage.Profile) {
+			p.CDKeys = []storage.CDKey{{Game: "g", Digest: "d", Sealed: make([]byte, storage.MaxSealed+1)}}
+		},
 		"two of one game": func(p *storage.Profile) {
 			p.CDKeys = []storage.CDKey{{Game: "g", Digest: "d"}, {Game: "g", Digest: "e"}}
 		},
