@@ -3,6 +3,7 @@ package presence
 import (
 	"context"
 	"fmt"
+	"net/netip"
 	"path/filepath"
 	"sync"
 	"testing"
@@ -17,6 +18,7 @@ type peer struct {
 	user    storage.UserID
 	key     int32
 	room    int // how many events fit; negative: any number
+	from    netip.AddrPort
 
 	mu     sync.Mutex // guards the fields below
 	events []Event
@@ -26,7 +28,7 @@ type peer struct {
 func (p *peer) Profile() storage.ProfileID { return p.profile }
 func (p *peer) User() storage.UserID       { return p.user }
 func (p *peer) Key() int32                 { return p.key }
-func (p *peer) Client() Client             { return Client{Game: "gmtest"} }
+func (p *peer) Client() Client             { return Client{Game: "gmtest", Peer: p.from} }
 
 func (p *peer) Deliver(e Event) bool {
 	p.mu.Lock()

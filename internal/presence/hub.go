@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"iter"
+	"net/netip"
 
 	"github.com/respawnd/respawnd/storage"
 )
@@ -126,6 +127,10 @@ type Hub interface {
 
 	// CheckKey reports whether a session of that profile has that key.
 	CheckKey(ctx context.Context, id storage.ProfileID, key int32) bool
+
+	// SignedInFrom reports whether a session of that profile is signed in from an
+	// address. Ports do not count; all players behind one router share an address.
+	SignedInFrom(ctx context.Context, id storage.ProfileID, from netip.Addr) bool
 
 	// Match returns up to limit profiles that play a product or can be invited
 	// to it and do not appear offline, in the order of ids.

@@ -2,6 +2,7 @@ package presence
 
 import (
 	"cmp"
+	"context"
 	"net/netip"
 	"slices"
 	"time"
@@ -47,4 +48,16 @@ func (l *Local) List(after storage.ProfileID, limit int) (list []SignedIn, more 
 		}
 	}
 	return list, false
+}
+
+// SignedInFrom reports whether a session of that profile is signed in from an address.
+// Ports do not count; all players behind one router share an address.
+func (l *Local) SignedInFrom(_ context.Context, id storage.ProfileID, from netip.Addr) bool {
+	from = from.Unmap().WithZone("")
+	l.mu.RLock()
+	defer l.mu.RUnlock()
+	p := l.profiles[id]
+	return p != nil && from.IsValid() && slices.ContainsFunc(p.sessions, func(s Session) bool {
+		return s.Client().Peer.Addr().Unmap().WithZone("") == from
+	})
 }
