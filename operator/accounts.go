@@ -211,14 +211,15 @@ func matches(a *accounts.Account, text string) bool {
 
 // profiles returns an account with its profiles and without secrets.
 func (l *Local) profiles(ctx context.Context, u *storage.User) (accounts.Account, error) {
-	a := accounts.Account{ID: u.ID, Partner: u.Partner, Email: u.Email, Ban: u.Ban, Created: u.Created}
+	a := accounts.Account{ID: u.ID, Partner: u.Partner, Email: u.Email, Kept: len(u.Password) > 0, Ban: u.Ban, Created: u.Created}
 	list, err := l.Store.ProfilesOf(ctx, u.ID)
 	if err != nil {
 		return a, fmt.Errorf("profiles of account %d: %w", u.ID, err)
 	}
 	for _, p := range list {
 		for i := range p.CDKeys {
-			p.CDKeys[i].Digest = "" // of no use outside
+			k := &p.CDKeys[i]
+			k.Digest, k.Hash, k.Sealed = "", "", nil // of no use outside
 		}
 		a.Profiles = append(a.Profiles, accounts.AccountProfile{Profile: p})
 	}

@@ -290,6 +290,14 @@ func banned(b storage.AccountBan) string {
 	return "until " + until(b.Expires)
 }
 
+// passwordState returns in words whether the password itself is kept.
+func passwordState(kept bool) string {
+	if kept {
+		return "kept, statistics accept it"
+	}
+	return "only its digest is kept, statistics refuse it; kept at the next sign-in on /account or by account passwd"
+}
+
 func (p *program) accountShow(f *accountFlags) *cobra.Command {
 	return p.onAccount(f, "show", "Show an account with its profiles", func(_ context.Context, _ operator.Operator, a accounts.Account) error {
 		ban := banned(a.Ban)
@@ -302,6 +310,7 @@ func (p *program) accountShow(f *accountFlags) *cobra.Command {
 			{"partner", strconv.Itoa(a.Partner)},
 			{"created", stamp(a.Created)},
 			{"banned", ban},
+			{"password", passwordState(a.Kept)},
 		}
 		for i := range a.Profiles {
 			rows = append(rows, profileRows(&a.Profiles[i])...)

@@ -13,8 +13,10 @@
 // reads it can log in. It is sealed with AES-256-GCM; see seal.go for the
 // layout. The key lies in a file of its own outside the store, mode 0600, so
 // that a copy of the store alone reveals no digest. [Service.RotateKey]
-// replaces the key. The password itself is not kept unless
-// Options.KeepPasswords is set. A client that sends the password itself is
+// replaces the key. With Options.KeepPasswords the password itself is sealed
+// beside it, because the proof of the statistics service needs it, and so are CD
+// keys. An account that has only the digest gets it at the next sign-in that sends
+// the password. A client that sends the password itself is
 // checked against the same sealed value.
 //
 // # Proof

@@ -18,8 +18,9 @@ type Account struct {
 	ID       storage.UserID     `json:"id,omitzero"` // 0: a new one
 	Partner  int                `json:"partner,omitzero"`
 	Email    string             `json:"email"`
-	MD5      string             `json:"password_md5,omitzero"` // hex; as good as the password itself
-	Password string             `json:"password,omitzero"`     // instead of MD5
+	MD5      string             `json:"password_md5,omitzero"`  // hex; as good as the password itself
+	Password string             `json:"password,omitzero"`      // instead of MD5
+	Kept     bool               `json:"password_kept,omitzero"` // whether the password itself is kept; not imported, not exported
 	Ban      storage.AccountBan `json:"ban,omitzero"`
 	Created  time.Time          `json:"created,omitzero"`
 	Profiles []AccountProfile   `json:"profiles"`

@@ -108,12 +108,12 @@ func TestClean(t *testing.T) {
 }
 
 func TestEveryRefusalHasWords(t *testing.T) {
-	for r := ErrMalformed; r <= ErrCDKeyTaken; r++ {
+	for r := ErrMalformed; r <= ErrCDKeyNotKept; r++ {
 		if text, ok := refusalTexts(r); !ok || text != r.Error() || strings.ContainsRune(text, '\\') {
 			t.Errorf("refusal %d says %q, %v", r, text, ok)
 		}
 	}
-	if got := (ErrCDKeyTaken + 1).Error(); got != "refused (26)" {
+	if got := (ErrCDKeyNotKept + 1).Error(); got != "refused (28)" {
 		t.Errorf("an unknown refusal says %q", got)
 	}
 }

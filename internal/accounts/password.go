@@ -59,6 +59,7 @@ func (s *Service) checkPassword(ctx context.Context, c Credentials) (storage.Use
 		return storage.User{}, ErrBanned
 	}
 	s.right(ctx, c.From, &u)
+	s.keep(ctx, &u, c.Password)
 	return u, nil
 }
 
@@ -110,22 +111,42 @@ func (s *Service) ChangePassword(ctx context.Context, id storage.UserID, passwor
 	return nil
 }
 
-// ErrNotKept means that only the digest of the password is kept.
-var ErrNotKept = errors.New("the password itself is not kept")
-
-// Password returns the password itself of an account, or ErrNotKept. It is for
-// services whose protocol needs it.
-func (s *Service) Password(ctx context.Context, id storage.UserID) (string, error) {
-	u, err := s.store.GetUser(ctx, id)
-	if err != nil {
-		return "", err
+// keep seals a password that was just checked into an account that has only its
+// digest, if Options.KeepPasswords is set. An error is only logged: the player is
+// signed in without it, and the next sign-in tries again.
+func (s *Service) keep(ctx context.Context, u *storage.User, password string) {
+	if !s.opt.KeepPasswords || len(u.Password) > 0 {
+		return
 	}
+	s.sealing.RLock()
+	defer s.sealing.RUnlock()
+	err := s.editUser(storage.WithoutAudit(ctx), u.ID, func(u *storage.User) error {
+		secret, err := s.secret(u)
+		if err != nil {
+			return err
+		}
+		if len(u.Password) > 0 || !samePassword(secret, password) { // changed meanwhile
+			return errUnchanged
+		}
+		u.Password = s.keys.Load().seal(kindPassword, u, []byte(password))
+		return nil
+	})
+	if err == nil || ctx.Err() != nil {
+		return
+	}
+	if untold, tell := s.unsealed.Tell(time.Now()); tell {
+		s.log.Error().Err(err).Uint32("user", uint32(u.ID)).Int("untold", untold).Msg("the password of a sign-in was not stored")
+	}
+}
+
+// password returns the password itself of a user, or ErrNotKept.
+func (s *Service) password(u *storage.User) (string, error) {
 	if len(u.Password) == 0 {
 		return "", ErrNotKept
 	}
-	password, err := s.keys.Load().open(kindPassword, &u, u.Password)
+	password, err := s.keys.Load().open(kindPassword, u, u.Password)
 	if err != nil {
-		return "", fmt.Errorf("password of user %d: %w", id, err)
+		return "", fmt.Errorf("password of user %d: %w", u.ID, err)
 	}
 	return string(password), nil
 }

@@ -3,7 +3,6 @@ package accounts
 import (
 	"context"
 	"errors"
-	"fmt"
 	"strconv"
 	"strings"
 	"time"
@@ -206,41 +205,5 @@ func (s *Service) DeleteProfile(ctx context.Context, id storage.ProfileID) error
 	}
 	s.RevokeGrants(id)
 	s.log.Info().Uint32("profile", uint32(id)).Msg("profile deleted")
-	return nil
-}
-
-// MaxCDKey is the longest CD key in bytes.
-const MaxCDKey = 64
-
-// RegisterCDKey registers a CD key of a game to a profile. The same key again
-// is not an error. Only letters and digits count. Refusals: ErrBadCDKey,
-// ErrCDKeySet, ErrCDKeyTaken, ErrTooMany, ErrProfileDeleted, ErrBadProfile.
-func (s *Service) RegisterCDKey(ctx context.Context, id storage.ProfileID, game, cdKey string) error {
-	plain := strip(cdKey)
-	if plain == "" || len(cdKey) > MaxCDKey || game == "" || len(game) > storage.MaxGameName {
-		return ErrBadCDKey
-	}
-	record := storage.CDKey{Game: storage.Fold(game), Digest: s.keys.Load().digest(game, plain), Added: time.Now()}
-	_, err := s.editProfile(ctx, id, func(p *storage.Profile) error {
-		for _, k := range p.CDKeys {
-			switch {
-			case k.Game == record.Game && k.Digest == record.Digest:
-				return errUnchanged
-			case k.Game == record.Game:
-				return ErrCDKeySet
-			}
-		}
-		if len(p.CDKeys) >= storage.MaxCDKeys {
-			return ErrTooMany
-		}
-		p.CDKeys = append(p.CDKeys, record)
-		return nil
-	})
-	if err != nil {
-		if _, refused := errors.AsType[Refusal](err); refused {
-			return err
-		}
-		return fmt.Errorf("register CD key: %w", err)
-	}
 	return nil
 }

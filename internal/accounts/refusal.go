@@ -40,6 +40,8 @@ const (
 	ErrBadCDKey                              // ErrBadCDKey: the text is not a CD key.
 	ErrCDKeySet                              // ErrCDKeySet: the profile has another CD key for that game.
 	ErrCDKeyTaken                            // ErrCDKeyTaken: another profile has that CD key.
+	ErrNotKept                               // ErrNotKept: only the digest of the password is kept, and the proof needs the password itself.
+	ErrCDKeyNotKept                          // ErrCDKeyNotKept: only the digest of the CD key is kept, and the proof needs the CD key itself.
 )
 
 // Error returns a text that may be shown to a player.
@@ -78,6 +80,8 @@ func refusalTexts(r Refusal) (string, bool) {
 		ErrBadCDKey:           "the CD key is not valid",
 		ErrCDKeySet:           "the profile has another CD key",
 		ErrCDKeyTaken:         "the CD key belongs to another profile",
+		ErrNotKept:            "the password itself is not kept",
+		ErrCDKeyNotKept:       "the CD key itself is not kept",
 	}
 	if int(r) < len(texts) && texts[r] != "" {
 		return texts[r], true

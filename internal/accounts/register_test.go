@@ -161,31 +161,7 @@ func TestChangeEmailKeepsThePassword(t *testing.T) {
 		t.Fatalf("ChangeEmail() = %v", err)
 	}
 	wantLogin(t, s, "the new e-mail", prove(Proof{User: "Alice@new@example.com"}, "rosebud"))
-	if got, err := s.Password(t.Context(), p.User); got != "rosebud" || err != nil {
-		t.Errorf("Password() = %q, %v", got, err)
-	}
-}
-
-func TestPasswordItselfIsKeptOnlyIfToldSo(t *testing.T) {
-	s := open(t, Options{})
-	p := register(t, s, alice())
-	if _, err := s.Password(t.Context(), p.User); !errors.Is(err, ErrNotKept) {
-		t.Errorf("Password() = %v, want ErrNotKept", err)
-	}
-	s.opt.KeepPasswords = true
-	if err := s.ChangePassword(t.Context(), p.User, "second"); err != nil {
-		t.Fatal(err)
-	}
-	if got, err := s.Password(t.Context(), p.User); got != "second" || err != nil {
-		t.Errorf("Password() = %q, %v", got, err)
-	}
-	s.opt.KeepPasswords = false
-	if err := s.ChangePassword(t.Context(), p.User, "third"); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := s.Password(t.Context(), p.User); !errors.Is(err, ErrNotKept) {
-		t.Errorf("Password() after turning it off = %v, want ErrNotKept", err)
-	}
+	wantKept(t, s, "a changed e-mail", p.User, "rosebud")
 }
 
 func TestBan(t *testing.T) {

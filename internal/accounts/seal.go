@@ -97,8 +97,17 @@ func (r *keyring) reseal(u, next *storage.User) error {
 
 // digest returns the digest of a CD key, which reveals nothing of the key to a reader that
 // does not have the key file.
-func (r *keyring) digest(game, cdKey string) string {
+func (r *keyring) digest(game, cdKey string) string { return r.cdKeyDigest("cd key", game, cdKey) }
+
+// hashDigest returns the digest of the md5hex of a CD key, which clients send instead
+// of the key.
+func (r *keyring) hashDigest(game, hash string) string {
+	return r.cdKeyDigest("cd key md5", game, storage.Fold(hash))
+}
+
+// cdKeyDigest returns the keyed digest of a text about a CD key of a game.
+func (r *keyring) cdKeyDigest(what, game, text string) string {
 	mac := hmac.New(sha256.New, r.file.Digest)
-	mac.Write([]byte("cd key\x00" + storage.Fold(game) + "\x00" + cdKey))
+	mac.Write([]byte(what + "\x00" + storage.Fold(game) + "\x00" + text))
 	return base64.RawURLEncoding.EncodeToString(mac.Sum(nil))
 }

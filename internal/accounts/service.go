@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/rs/zerolog"
@@ -26,8 +27,9 @@ type Store interface {
 type Options struct {
 	// KeyFile is the path of the sealing key. It lies outside the store.
 	KeyFile string
-	// KeepPasswords also keeps the password itself, sealed. Some services need
-	// it; it applies to passwords set from then on.
+	// KeepPasswords also keeps passwords and CD keys themselves, sealed, because
+	// CheckStatsProof needs them. It applies to those that arrive from then on;
+	// what is kept stays until it changes.
 	KeepPasswords bool
 	// NickFallback lets a player sign in with a unique nick of another
 	// namespace, if the namespace of the sign-in does not have the nick and
@@ -44,8 +46,10 @@ type Service struct {
 	store    Store
 	opt      Options
 	failures *failures
-	guessing netserve.Trouble // of the log; so is homeless
+	guessing netserve.Trouble // of the log; so are homeless and unsealed
 	homeless netserve.Trouble
+	unsealed netserve.Trouble
+	notKept  *netserve.Buckets[storage.UserID] // log lines about passwords that are not kept
 	tokens   *grants
 	tickets  *grants
 	metrics  *metrics
@@ -77,6 +81,7 @@ func Open(ctx context.Context, store Store, opt Options) (*Service, error) {
 	s := &Service{
 		store: store, opt: opt, log: opt.Log,
 		failures: newFailures(),
+		notKept:  netserve.NewBuckets[storage.UserID](1, time.Hour, failureSlots),
 		tokens:   newGrants(maxTokens),
 		tickets:  newGrants(maxTickets),
 		metrics:  newMetrics(opt.Registerer),

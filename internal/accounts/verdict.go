@@ -38,6 +38,8 @@ func VerdictOn(err error) (v verdicts.Verdict, ok bool) {
 		return verdicts.NoSuchAccount, true
 	case ErrBadToken, ErrBadTicket, ErrExpiredTicket:
 		return verdicts.BadTicket, true
+	case ErrNotKept, ErrCDKeyNotKept:
+		return verdicts.NotKept, true
 	default:
 		return verdicts.AccountRefused, true
 	}

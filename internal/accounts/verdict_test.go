@@ -14,6 +14,7 @@ func TestVerdictOnRefusals(t *testing.T) {
 		ErrBadPassword: verdicts.WrongPassword, ErrBadUniqueNick: verdicts.NoSuchAccount, ErrProfileDeleted: verdicts.NoSuchAccount,
 		&NamespaceError{1, []int{12}}: verdicts.OtherNamespace,
 		ErrExpiredTicket:              verdicts.BadTicket, ErrEmailTaken: verdicts.AccountRefused, ErrBadNick: verdicts.AccountRefused,
+		ErrNotKept: verdicts.NotKept, ErrCDKeyNotKept: verdicts.NotKept,
 	} {
 		if v, ok := VerdictOn(fmt.Errorf("account: %w", err)); !ok || v != want {
 			t.Errorf("VerdictOn(%v) = %v, %v, want %v", err, v, ok, want)

@@ -264,6 +264,10 @@ var texts = [...]text{
 		Cause:  "the ticket or token that the game kept is not valid: they end with the daemon, with a new password and with time",
 		Advice: "Sign in with the password once.",
 	}},
+	NotKept: {code: "password not kept", message: "statistics refused: password not kept", Explanation: Explanation{
+		Cause:  "the statistics service needs the password or CD key itself as proof, and only its digest is kept",
+		Advice: "Sign in once on the page /account; the operator can set the password: respawnd account passwd EMAIL. A CD key has to be registered by the game again. Both are kept with accounts.keep_passwords only.",
+	}},
 	AccountBanned: {code: "account banned", message: "sign-in refused: account banned", Explanation: Explanation{
 		Cause:  "the account is banned",
 		Advice: "The operator can lift the ban: respawnd account unban EMAIL.",

@@ -82,6 +82,7 @@ const (
 	NoSuchAccount
 	OtherNamespace
 	BadTicket
+	NotKept
 	AccountBanned
 	ServiceFull
 	NeverSignedIn
