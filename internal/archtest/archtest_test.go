@@ -82,6 +82,8 @@ var ranks = map[string]int{
 	"web/docs":    3,
 	"web/webtest": 3, // for tests
 
+	"webservices/ssl3": 3,
+
 	"internal/service": 4,
 
 	"admin":               5,
@@ -117,6 +119,12 @@ var ranks = map[string]int{
 // readSettings are the packages that may import configs: services get their own
 // section, as a value.
 var readSettings = []string{"cmd/respawnd", "internal/daemon", "internal/services", "operator", "probe", "webhook"}
+
+// insecure is the package of broken encryption that only usesInsecure may import.
+const (
+	insecure     = "webservices/ssl3"
+	usesInsecure = "webservices"
+)
 
 // outside is the rank of packages that take no part: they are checked for
 // nothing but their own rules.
@@ -200,6 +208,8 @@ func wrongArrows(from string, imports []string) (wrong []string) {
 			wrong = append(wrong, fmt.Sprintf("%s imports %s, which no package may import", from, to))
 		case rank >= own:
 			wrong = append(wrong, fmt.Sprintf("%s (rank %d) imports %s (rank %d), want a lower rank", from, own, to, rank))
+		case to == insecure && from != usesInsecure:
+			wrong = append(wrong, fmt.Sprintf("%s imports %s, which only %s may", from, to, usesInsecure))
 		case to == "configs" && !slices.Contains(readSettings, from):
 			wrong = append(wrong, fmt.Sprintf("%s imports configs, which only %s may", from, strings.Join(readSettings, ", ")))
 		}
@@ -220,6 +230,7 @@ func TestWrongArrowsAreFound(t *testing.T) {
 		"settings":           {"qr2", "configs", true},
 		"without rank":       {"qr2", "nowhere", true},
 		"tests of the shape": {"qr2", "internal/archtest", true},
+		"broken encryption":  {"web", "webservices/ssl3", true},
 	} {
 		to := module + "/" + tc.to
 		if tc.to == "net/netip" {
