@@ -50,6 +50,7 @@ type Store interface {
 	Listings
 	Accounts
 	Buddies
+	Sake
 	Audit
 
 	// Close ends the use of the store. Steps that have begun are finished;

@@ -35,6 +35,11 @@
 //	requests       to, from                              request
 //	requests_from  from, to                              empty
 //	mailboxes      to                                    messages that wait
+//	sake_tables    game, NUL, folded name of table       SAKE table: number, columns
+//	sake_records   table, id (4 bytes each)              SAKE record in binary form, see storage.SakeRow
+//	sake_by_owner  owner, table, id                      empty
+//	sake_ratings   table, id, author                     rating (1 byte)
+//	sake_meta      see sakekeys.go                       counts, numbers
 //	added_servers  host:port                             server to be asked
 //	hidden_servers address (4 or 16 bytes), port         server that is hidden
 //	audit          number (8 bytes)                      entry of the audit log

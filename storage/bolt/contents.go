@@ -23,11 +23,11 @@ func kindOf(bucket string) kind {
 	switch bucket {
 	case bucketGames, bucketRooms, bucketBans, bucketChatRules, bucketProductKeys, bucketAddedServers, bucketHiddenServers, bucketUsers,
 		bucketProfiles, bucketRequests, bucketMailboxes, bucketAudit, bucketAuditPlayers, bucketServers,
-		bucketMotds, bucketPatches, bucketFiles:
+		bucketMotds, bucketPatches, bucketFiles, bucketSakeTables, bucketSakeRecords:
 		return recordKind
 	case bucketMeta, bucketRoomsByGame, bucketUsersByEmail, bucketNicks, bucketUniqueNicks, bucketCDKeys, bucketFoundBy,
 		bucketBuddies, bucketBuddyOf, bucketBlocks, bucketBlockedBy, bucketRequestsFrom,
-		bucketFilesByOwner, bucketFilesByHash, bucketFileUsage:
+		bucketFilesByOwner, bucketFilesByHash, bucketFileUsage, bucketSakeByOwner, bucketSakeRatings, bucketSakeMeta:
 		return entryKind
 	}
 	return otherKind

@@ -41,6 +41,12 @@ func fullFile(t *testing.T) []byte {
 				s.Ask(ctx, storage.Request{From: 1, To: p.ID, Sent: now, Signature: "0123456789abcdef0123456789abcdef"}),
 				s.Leave(ctx, p.ID, storage.Message{From: 1, Kind: 1, Text: "hi", Sent: now}))
 		}
+		_, err = s.CreateSakeRecord(ctx, storage.SakeTableID{Game: "gmtest", Name: "levels"}, p.ID, []storage.SakeField{
+			{Name: "name", Value: storage.SakeValue{Type: storage.SakeASCII, Text: []byte(nick)}},
+		}, storage.SakeLimits{})
+		errs = append(errs, err)
+		_, err = s.RateSakeRecord(ctx, storage.SakeTableID{Game: "gmtest", Name: "levels"}, uint32(p.ID), 1, 5)
+		errs = append(errs, err)
 		_, err = s.PutGame(ctx, storage.Game{Name: strings.ToLower(nick), Doc: make([]byte, 100), Changed: now})
 		errs = append(errs, err)
 		_, err = s.PutRoom(ctx, storage.Room{Game: "gmtest", Name: nick})
@@ -67,7 +73,7 @@ func fullFile(t *testing.T) []byte {
 // answers asks a store everything that fullFile put into it and returns the
 // answers by question. An answer that has an error is that error alone.
 func answers(ctx context.Context, s *Store) map[string]string {
-	all := make(map[string]string)
+	all, now := make(map[string]string), time.Time{}
 	add := func(question string, answer any, err error) {
 		all[question] = fmt.Sprintf("%+v", answer)
 		if err != nil && !errors.Is(err, storage.ErrNotFound) && !errors.Is(err, storage.ErrDeleted) {
@@ -93,6 +99,15 @@ func answers(ctx context.Context, s *Store) map[string]string {
 		add("unique nick "+nick, p, err)
 		p, err = s.ProfileByCDKey(ctx, "gmtest", fmt.Sprintf("Nick%02d", i))
 		add("CD key "+nick, p, err)
+		sake, err := s.SakeRecords(ctx, storage.SakeTableID{Game: "gmtest", Name: "levels"}, []uint32{uint32(id)})
+		for i := range sake {
+			sake[i].Created, sake[i].Changed = now, now
+		}
+		add("SAKE record "+nick, sake, err)
+		owned, err := s.SakeOwned(ctx, storage.SakeTableID{Game: "gmtest", Name: "levels"}, id)
+		add("SAKE records of "+nick, owned.Records, err)
+		ratings, err := s.SakeRatings(ctx, storage.SakeTableID{Game: "gmtest", Name: "levels"}, 1, []uint32{uint32(id)})
+		add("SAKE rating of "+nick, ratings, err)
 		r, err := s.Relation(ctx, id, 1)
 		add("relation "+nick, r, err)
 		g, err := s.GetGame(ctx, nick)

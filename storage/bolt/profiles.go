@@ -338,5 +338,8 @@ func (c *change) dropProfile(p storage.Profile) error {
 	if err := c.dropFiles(p.ID); err != nil {
 		return err
 	}
+	if err := c.dropSake(p.ID); err != nil {
+		return err
+	}
 	return c.delete(bucketProfiles, idKey(p.ID))
 }

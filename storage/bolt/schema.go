@@ -51,6 +51,12 @@ const (
 	bucketRequestsFrom = "requests_from"
 	bucketMailboxes    = "mailboxes"
 
+	bucketSakeTables  = "sake_tables"
+	bucketSakeRecords = "sake_records"
+	bucketSakeByOwner = "sake_by_owner"
+	bucketSakeRatings = "sake_ratings"
+	bucketSakeMeta    = "sake_meta"
+
 	bucketAudit        = "audit"
 	bucketAuditPlayers = "audit_players"
 )
@@ -80,6 +86,7 @@ func buckets() []string {
 		bucketAddedServers, bucketHiddenServers,
 		bucketUsers, bucketUsersByEmail, bucketProfiles, bucketNicks, bucketUniqueNicks, bucketCDKeys, bucketFoundBy,
 		bucketBuddies, bucketBuddyOf, bucketBlocks, bucketBlockedBy, bucketRequests, bucketRequestsFrom, bucketMailboxes,
+		bucketSakeTables, bucketSakeRecords, bucketSakeByOwner, bucketSakeRatings, bucketSakeMeta,
 		bucketAudit, bucketAuditPlayers,
 		bucketMotds, bucketPatches, bucketFiles, bucketFilesByOwner, bucketFilesByHash, bucketFileUsage,
 	}
@@ -167,11 +174,12 @@ func addRules(tx *bbolt.Tx) error {
 }
 
 // addResults goes from schema 5 to 6. Schema 5 had nothing of what games store: no files
-// of players, and no messages of the day. A program that does not know them must not run
-// on the file: the files of a deleted profile would stay.
+// and records of players, and no messages of the day. A program that does not know them must not run
+// on the file: the data of a deleted profile would stay.
 func addResults(tx *bbolt.Tx) error {
 	for _, bucket := range []string{
 		"motds", "patches", "files", "files_by_owner", "files_by_hash", "file_usage",
+		"sake_tables", "sake_records", "sake_by_owner", "sake_ratings", "sake_meta",
 	} {
 		if _, err := tx.CreateBucketIfNotExists([]byte(bucket)); err != nil {
 			return err

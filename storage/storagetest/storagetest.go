@@ -46,6 +46,7 @@ func Run(t *testing.T, open func(t *testing.T) storage.Store) {
 		"Users":       userTests(),
 		"Profiles":    profileTests(),
 		"Buddies":     buddyTests(),
+		"Sake":        sakeTests(),
 		"Audit":       auditTests(),
 		"Store":       storeTests(),
 	}
@@ -180,6 +181,7 @@ func testClosed(t *testing.T, s storage.Store) {
 	maps.Copy(all, productKeyCalls(s))
 	maps.Copy(all, fileCalls(s))
 	maps.Copy(all, newsCalls(s))
+	maps.Copy(all, sakeCalls(s))
 	for range 2 {
 		if err := s.Close(); err != nil {
 			t.Fatalf("Close() = %v", err)
@@ -202,6 +204,7 @@ func testCancelled(t *testing.T, s storage.Store) {
 	maps.Copy(all, productKeyCalls(s))
 	maps.Copy(all, fileCalls(s))
 	maps.Copy(all, newsCalls(s))
+	maps.Copy(all, sakeCalls(s))
 	for name, call := range all {
 		if err := call(ctx); !errors.Is(err, context.Canceled) {
 			t.Errorf("%s with a cancelled context = %v, want context.Canceled", name, err)
@@ -247,6 +250,7 @@ func testReopen(t *testing.T, s storage.Store) {
 	asked := ask(t, s, other.ID, p.ID, moment())
 	message := storage.Message{From: other.ID, Kind: storage.MessageText, Text: "hi", Sent: moment()}
 	leave(t, s, p.ID, message)
+	saved := makeSake(t, s, levels(), p.ID, sakeFields()...)
 	noted := addAudit(t, s, entry("before"))
 
 	s = again.Reopen(t)
@@ -270,6 +274,7 @@ func testReopen(t *testing.T, s storage.Store) {
 	differ(t, "buddies", collect(t, s.BuddiesOf(t.Context(), p.ID)), []storage.ProfileID{other.ID})
 	differ(t, "requests", collect(t, s.Requests(t.Context(), p.ID)), []storage.Request{asked})
 	differ(t, "messages", waiting(t, s, p.ID, moment()), []storage.Message{message})
+	differ(t, "SAKE records", must(s.SakeRecords(t.Context(), levels(), []uint32{saved}))(t)[0].Fields, sakeFields())
 	differ(t, "audit log", collect(t, s.AuditLog(t.Context(), 0)), []storage.AuditEntry{noted})
 	if next := addAudit(t, s, entry("after")); next.Seq != noted.Seq+1 {
 		t.Errorf("AddAudit() gave out number %d after %d", next.Seq, noted.Seq)
