@@ -39,7 +39,7 @@ func explain(err error, address string) error {
 	everywhere, at := listensOn(address)
 	switch {
 	case errors.Is(err, fs.ErrPermission):
-		return fmt.Errorf("%w. %s", err, portRights(runtime.GOOS))
+		return fmt.Errorf("%w. %s", err, service.PortRights("53"))
 	case errors.Is(err, syscall.EADDRINUSE) || windowsSaysTaken(err):
 		hint := portHolders(runtime.GOOS)
 		if everywhere {
@@ -76,13 +76,4 @@ func portHolders(goos string) string {
 		return "On Linux that is mostly systemd-resolved (DNSStubListener=no in /etc/systemd/resolved.conf frees it), dnsmasq, " +
 			"libvirt or bind; `ss -lunp sport = :53` tells."
 	}
-}
-
-// portRights returns which users may open a port below 1024 on a system.
-func portRights(goos string) string {
-	if goos == "linux" {
-		return "Ports below 1024 take root, the right CAP_NET_BIND_SERVICE (the systemd unit has it; " +
-			"`setcap cap_net_bind_service=+ep respawnd` gives it to the program), or net.ipv4.ip_unprivileged_port_start=53."
-	}
-	return "Ports below 1024 take the rights of an administrator here."
 }

@@ -46,6 +46,7 @@ var ranks = map[string]int{
 	"internal/unproved":  0,
 	"internal/zandronum": 0,
 	"web/session":        0,
+	"webservices/soap":   0,
 
 	"internal/a2s":       1,
 	"internal/filterlog": 1,
@@ -103,6 +104,7 @@ var ranks = map[string]int{
 	"valvemaster":         5,
 	"web":                 5,
 	"webhook":             5,
+	"webservices":         5,
 	"zanmaster":           5,
 
 	"internal/daemon":   6,

@@ -24,11 +24,16 @@ type opened struct {
 // key.
 func (d *Daemon) openServices(ctx context.Context, s *settings) error {
 	var errs []error
-	for _, e := range s.entries {
+	for i, e := range s.entries {
 		if !e.On {
 			continue
 		}
 		run, err := e.Service.Open(ctx, d.env(e.Name, s))
+		if errors.Is(err, service.ErrLeftOut) {
+			d.log.Warn().Str("key", e.Key).Err(err).Msg("a service was left out")
+			s.entries[i].On = false
+			continue
+		}
 		if err != nil {
 			errs = append(errs, fmt.Errorf("%s: %w", e.Key, err))
 			continue

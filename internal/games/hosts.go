@@ -63,6 +63,7 @@ const (
 	ForAuth         Purpose = "web sign-in, HTTPS"
 	ForSAKE         Purpose = "storage, HTTP"
 	ForCompetition  Purpose = "competitions, HTTP"
+	ForStore        Purpose = "stores, HTTP"
 	ForNintendo     Purpose = "Nintendo sign-in and downloads, HTTP and HTTPS"
 	ForRace         Purpose = "racing, HTTP"
 	ForGame         Purpose = "names of this game alone"
@@ -116,9 +117,21 @@ func hostPatterns() []HostName {
 		{Name: "{g}.auth.pubsvs.{d}", For: ForAuth, Service: "webservices"},
 		{Name: "{g}.sake.{d}", For: ForSAKE, Service: "webservices"},
 		{Name: "{g}.comp.pubsvs.{d}", For: ForCompetition, Service: "webservices"},
+		{Name: "{g}.comm.pubsvs.{d}", For: ForStore, Service: "webservices"},
 		{Name: "key.gamespy.com", For: ForKey, Service: "cdkey"},
 		{Name: "www.fileplanet.com", For: ForMOTD, Service: "webservices", Foreign: true},
 	}
+}
+
+// HostPatterns returns the forms of the names under which clients look for a
+// service: {g} is the game, {d} the domain.
+func HostPatterns(service Service) (patterns []string) {
+	for _, h := range append(hostPatterns(), nintendoPatterns()...) {
+		if h.Service == service {
+			patterns = append(patterns, h.Name)
+		}
+	}
+	return patterns
 }
 
 // nintendoPatterns are the further names of DS and Wii games.

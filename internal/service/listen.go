@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net"
 	"net/netip"
+	"runtime"
 	"time"
 
 	"github.com/respawnd/respawnd/internal/netserve"
@@ -18,6 +19,19 @@ const Grace = time.Second
 func ListenTCP(ctx context.Context, network, address string) (net.Listener, error) {
 	var lc net.ListenConfig
 	return lc.Listen(ctx, network, address)
+}
+
+// ErrLeftOut is matched by an error of Open after which the daemon starts without
+// the service. It is logged as a warning, which says what to do.
+var ErrLeftOut = errors.New("started without this service")
+
+// PortRights returns which users may open a port below 1024 on this system.
+func PortRights(port string) string {
+	if runtime.GOOS == "linux" {
+		return "Ports below 1024 take root, the right CAP_NET_BIND_SERVICE (AmbientCapabilities= of a systemd unit; ours has it; " +
+			"`setcap cap_net_bind_service=+ep respawnd` gives it to the program), or net.ipv4.ip_unprivileged_port_start=" + port + "."
+	}
+	return "Ports below 1024 take the rights of an administrator here."
 }
 
 // ConnServer is a service of TCP connections, made from a C.

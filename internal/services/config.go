@@ -27,6 +27,7 @@ import (
 	"github.com/respawnd/respawnd/ssq"
 	"github.com/respawnd/respawnd/valvemaster"
 	"github.com/respawnd/respawnd/web"
+	"github.com/respawnd/respawnd/webservices"
 	"github.com/respawnd/respawnd/zanmaster"
 )
 
@@ -128,8 +129,8 @@ type Config struct {
 	DNS dnsserver.Config `key:"dns"`
 	// Statistics and ranks. A later service, off for now.
 	GStats GStats `key:"gstats"`
-	// Authentication and storage over HTTP. A later service, off for now.
-	WebServices WebServices `key:"webservices"`
+	// Web services: games of 2006 and later sign in and store data over HTTP.
+	WebServices webservices.Config `key:"webservices"`
 	// The catalogue of games. Many are built in.
 	Games Catalogue `key:"games"`
 	// Countries of servers, by address.
@@ -177,12 +178,6 @@ type Servers struct {
 type GStats struct {
 	// TCP address. Games expect port 29920, so it will be ":29920".
 	Listen string `key:"listen" listen:"tcp 29920"`
-}
-
-// WebServices is section webservices.
-type WebServices struct {
-	// TCP address. Games expect port 80, so it will be ":80".
-	Listen string `key:"listen" listen:"tcp 80"`
 }
 
 // Catalogue is section games.

@@ -17,7 +17,8 @@ type Explanation struct {
 	Good bool
 }
 
-// Explain puts the verdict into words. They contain nothing from the network.
+// Explain puts the verdict into words. Of the network they contain only what is in
+// Detail.
 func (e Entry) Explain() Explanation {
 	t := e.Verdict.text()
 	x := t.Explanation
@@ -59,6 +60,7 @@ var speakers = map[string]speaker{
 	"natneg":       {what: "NAT negotiation", player: true, texts: signInTexts},
 	"peerchat":     {what: "chat sign-on", player: true, texts: chatTexts},
 	"cdkey":        {what: "CD key check", player: true, texts: keyTexts},
+	"webservices":  {what: "request of a game", player: true, texts: signInTexts},
 	"serverbrowse": {what: "request for a list", player: true, texts: listTexts},
 	"legacylist":   {what: "request for a list", player: true, texts: listTexts},
 }

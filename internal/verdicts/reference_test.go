@@ -41,7 +41,7 @@ func reference() string {
 		{"qr1", textProtocolTexts},
 		{"zanmaster", zandronumTexts},
 		{"probe", queryTexts},
-		{"gpcm, gpsp, natneg", signInTexts},
+		{"gpcm, gpsp, natneg, webservices", signInTexts},
 		{"peerchat", chatTexts},
 		{"cdkey", keyTexts},
 		{"serverbrowse, legacylist", listTexts},

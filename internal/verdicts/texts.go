@@ -352,4 +352,8 @@ var texts = [...]text{
 		Cause:  "the CD key of a player is banned",
 		Advice: "The operator finds the reason with respawnd cdkey list and lifts it: respawnd cdkey unban --product N KEY.",
 	}},
+	UnknownRequest: {code: "unknown request", message: "request for something that is not here", debug: true, Explanation: Explanation{
+		Cause:  "the game asked for something that this server does not have",
+		Advice: "If the game does not work, report its name and what it asked for to the makers of this program.",
+	}},
 }

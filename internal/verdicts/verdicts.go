@@ -104,6 +104,7 @@ const (
 	KeyWrong
 	KeyInUse
 	KeyBanned
+	UnknownRequest
 )
 
 // Outdates reports whether v makes the advice of an earlier verdict of the same
@@ -197,7 +198,7 @@ func (l *Log) NotePlayer(service string, addr netip.Addr, game string, v Verdict
 }
 
 // NoteDetail is NotePlayer with what differs from case to case. The detail is text of
-// the service and holds nothing from the network but numbers.
+// the service: what it holds from the network must be safe to print, see package clean.
 func (l *Log) NoteDetail(service string, addr netip.Addr, game string, v Verdict, detail string) {
 	l.note(source{service, netip.AddrPortFrom(addr, 0)}, game, v, detail)
 }
@@ -242,7 +243,7 @@ func (l *Log) record(from source, game string, v Verdict, detail string, now tim
 	}
 	if n := len(r.entries); n > 0 && r.entries[n-1].Game == game {
 		last := &r.entries[n-1]
-		if last.Verdict == v {
+		if last.Verdict == v && (v != UnknownRequest || last.Detail == detail) {
 			last.Last, last.Detail = now, detail
 			last.Times++
 			return e, 0, false

@@ -1,0 +1,230 @@
+package webservices
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/netip"
+	"runtime/debug"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/respawnd/respawnd/internal/clean"
+	"github.com/respawnd/respawnd/internal/verdicts"
+	"github.com/respawnd/respawnd/webservices/soap"
+)
+
+// Handler returns the handler of all requests, for use in another server. Only
+// Serve has bounds on connections and time-outs.
+func (s *Server) Handler() http.Handler { return http.HandlerFunc(s.serve) }
+
+// serve answers a request.
+func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
+	defer s.contain(r)
+	q := s.request(r)
+	switch from := q.From.Addr(); {
+	case !s.trusted(from) && !s.rate.Load().Allow(from, time.Now()):
+		s.refuse(w, http.StatusTooManyRequests, droppedRate)
+		return
+	case s.opt.Banned != nil && s.opt.Banned(from):
+		s.opt.Verdicts.NotePlayer(name, from, "", verdicts.Banned)
+		s.refuse(w, http.StatusForbidden, droppedBanned)
+		return
+	}
+	found, label, ok := s.router.find(q.Host, q.Path)
+	if !ok {
+		s.unknown(w, r, q)
+		return
+	}
+	if q.Label = label; label != "" {
+		if g, known := s.opt.Games.Lookup(label); known {
+			q.Game = g.Name
+		}
+	}
+	if found.page != nil {
+		s.servePage(w, r, q, found.page)
+		return
+	}
+	s.serveSOAP(w, r, q, found.service)
+}
+
+// request returns what is known of a request before it has a route.
+func (s *Server) request(r *http.Request) *soap.Request {
+	q := &soap.Request{Host: hostOf(r.Host), Path: r.URL.Path, Secure: isSecure(r.Context())}
+	if from, err := netip.ParseAddrPort(r.RemoteAddr); err == nil {
+		q.From = netip.AddrPortFrom(from.Addr().Unmap().WithZone(""), from.Port())
+	}
+	return q
+}
+
+// secureKey is the key of a context whose requests are encrypted.
+type secureKey struct{}
+
+func isSecure(ctx context.Context) bool { return ctx.Value(secureKey{}) != nil }
+
+// refuse answers with a status other than 200, which clients show as an error of
+// HTTP.
+func (s *Server) refuse(w http.ResponseWriter, status int, why string) {
+	s.opt.Metrics.Drop(why)
+	http.Error(w, http.StatusText(status), status)
+}
+
+// maxDetail is the length of a host and a path in a verdict, in characters.
+const maxDetail = 120
+
+// unknown answers a request that no room has.
+func (s *Server) unknown(w http.ResponseWriter, r *http.Request, q *soap.Request) {
+	s.metrics.unknown.WithLabelValues(patternOf(s.hosts, q.Host)).Inc()
+	what := clean.Line(r.Method+" "+q.Host+q.Path, maxDetail)
+	if action := actionOf(r); action != "" {
+		what += " " + clean.Line(action, maxDetail)
+	}
+	s.opt.Verdicts.NoteDetail(name, q.From.Addr(), "", verdicts.UnknownRequest, what)
+	s.refuse(w, http.StatusNotFound, droppedUnknown)
+}
+
+// servePage answers a request for a page.
+func (s *Server) servePage(w http.ResponseWriter, r *http.Request, q *soap.Request, p *soap.Page) {
+	s.metrics.requests.WithLabelValues(p.Name).Inc()
+	r.Body = http.MaxBytesReader(w, r.Body, p.MaxBody)
+	p.Serve(w, r, q)
+}
+
+// serveSOAP executes the method of a request.
+func (s *Server) serveSOAP(w http.ResponseWriter, r *http.Request, q *soap.Request, service *soap.Service) {
+	if r.Method != http.MethodPost {
+		w.Header().Set("Allow", http.MethodPost)
+		s.refuse(w, http.StatusMethodNotAllowed, droppedVerb)
+		return
+	}
+	handler, why := s.read(r, q, service)
+	if why == droppedBusy {
+		s.refuse(w, http.StatusServiceUnavailable, why)
+		return
+	}
+	var answer []byte
+	if why == "" {
+		s.metrics.requests.WithLabelValues(service.Name + "." + q.Method).Inc()
+		answer = handler(r.Context(), q)
+	} else {
+		answer = s.fault(r, q, service, why)
+	}
+	h := w.Header()
+	h.Set("Content-Type", soap.ContentType)
+	h.Set("Content-Length", strconv.Itoa(len(answer)))
+	_, _ = bytes.NewReader(answer).WriteTo(w) // if it fails, the client is gone
+}
+
+// read reads the body of a request and returns the handler of its method, or the
+// reason to drop it.
+func (s *Server) read(r *http.Request, q *soap.Request, service *soap.Service) (h soap.Handler, why string) {
+	envelope, done, why := s.envelope(r, q, service)
+	defer done()
+	if why != "" {
+		return nil, why
+	}
+	body, err := soap.Parse(envelope)
+	if err != nil {
+		return nil, droppedMalformed
+	}
+	q.Body, q.Method = body, body.Name
+	if action := actionOf(r); action != "" && action != q.Method {
+		return nil, droppedMismatch
+	}
+	h, ok := service.Methods[q.Method]
+	if !ok {
+		return nil, droppedMethod
+	}
+	return h, ""
+}
+
+// envelope returns the XML of a request. The caller must call done when it is not
+// used any more.
+func (s *Server) envelope(r *http.Request, q *soap.Request, service *soap.Service) (envelope []byte, done func(), why string) {
+	if service.DIME != nil && strings.HasPrefix(r.Header.Get("Content-Type"), "application/dime") {
+		envelope, attachments, err := service.DIME(r)
+		q.Attachments = attachments
+		if err != nil {
+			return nil, func() {}, droppedMalformed
+		}
+		return envelope, func() {}, ""
+	}
+	most := service.MaxBody
+	if most == 0 {
+		most = soap.MaxBody
+	}
+	if r.ContentLength > int64(most) {
+		return nil, func() {}, droppedLarge
+	}
+	body, err := s.bodies.read(r.Body, most)
+	done = func() { s.bodies.release(body) }
+	switch {
+	case errors.Is(err, errTooLarge):
+		return nil, done, droppedLarge
+	case errors.Is(err, errBusy):
+		return nil, done, droppedBusy
+	case err != nil:
+		return nil, done, droppedCut
+	}
+	return body, done, ""
+}
+
+// actionOf returns the method that SOAPAction names, empty if it is missing.
+func actionOf(r *http.Request) string {
+	action := strings.Trim(r.Header.Get("SOAPAction"), "\" ")
+	return action[strings.LastIndexByte(action, '/')+1:]
+}
+
+// fault returns the reply to a request that is not executed.
+func (s *Server) fault(r *http.Request, q *soap.Request, service *soap.Service, why string) []byte {
+	s.opt.Metrics.Drop(why)
+	method := q.Method
+	if method == "" {
+		method = actionOf(r)
+	}
+	if !isElementName(method) {
+		method = "Unknown"
+	}
+	v, detail := verdicts.Malformed, ""
+	if why == droppedMethod {
+		v, detail = verdicts.UnknownRequest, q.Host+q.Path+" "+method
+	}
+	s.opt.Verdicts.NoteDetail(name, q.From.Addr(), q.Game, v, clean.Line(detail, maxDetail))
+	if service.Fault != nil {
+		return service.Fault(method)
+	}
+	return soap.Reply(method, service.Namespace, func(*soap.Writer) {})
+}
+
+// isElementName reports whether a text may be the name of an element: letters and
+// digits, a letter first.
+func isElementName(s string) bool {
+	if s == "" || len(s) > 64 {
+		return false
+	}
+	for i := range len(s) {
+		c := s[i]
+		letter := 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z'
+		if !letter && (i == 0 || c < '0' || c > '9') {
+			return false
+		}
+	}
+	return true
+}
+
+// contain is deferred around a handler: a panic breaks the connection of its
+// request, and is counted and logged.
+func (s *Server) contain(r *http.Request) {
+	v := recover()
+	if v == nil {
+		return
+	}
+	if err, ok := v.(error); !ok || !errors.Is(err, http.ErrAbortHandler) {
+		s.opt.Metrics.Drop(droppedPanic)
+		s.opt.Log.Error().Str("panic", clean.Line(fmt.Sprint(v), maxServerLog)).Str("path", clean.Line(r.URL.Path, maxDetail)).Bytes("stack", debug.Stack()).Msg("handler panicked")
+	}
+	panic(http.ErrAbortHandler)
+}

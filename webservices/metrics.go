@@ -1,0 +1,48 @@
+package webservices
+
+import (
+	"slices"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/respawnd/respawnd/internal/metric"
+)
+
+// Reasons for which requests are dropped.
+const (
+	droppedRate      = "rate"           // more than the address may send
+	droppedBanned    = "banned"         // the address is banned
+	droppedUnknown   = "unknown"        // no room has the host and the path
+	droppedVerb      = "http_method"    // the path knows no such method of HTTP
+	droppedLarge     = "too_large"      // the body is larger than the request may be
+	droppedBusy      = "busy"           // too many bytes of bodies are in memory
+	droppedCut       = "cut_off"        // the body ended early or came too slowly
+	droppedMalformed = "malformed"      // the body is not a request
+	droppedMethod    = "unknown_method" // the room has no such method
+	droppedMismatch  = "mismatch"       // SOAPAction and body name different methods
+	droppedPanic     = "panic"
+)
+
+// DropReasons returns the reasons under which the service counts requests that it
+// does not execute.
+func DropReasons() []string {
+	return []string{
+		droppedRate, droppedBanned, droppedUnknown, droppedVerb, droppedLarge, droppedBusy, droppedCut, droppedMalformed, droppedMethod,
+		droppedMismatch, droppedPanic,
+	}
+}
+
+// metrics are the counters of all rooms.
+type metrics struct {
+	requests *prometheus.CounterVec // request
+	unknown  *prometheus.CounterVec // host
+}
+
+func newMetrics(reg prometheus.Registerer, requests, hosts []string) *metrics {
+	f := metric.With(reg)
+	return &metrics{
+		requests: f.Counters("respawnd_webservices_requests_total", "Requests that were executed, by method or page.", "request", requests...),
+		unknown: f.Counters("respawnd_webservices_unknown_total", "Requests for hosts and paths that do not exist, by form of the host.",
+			"host", append(slices.Clone(hosts), otherHost)...),
+	}
+}

@@ -1,0 +1,61 @@
+package webservices
+
+import (
+	"fmt"
+
+	"github.com/respawnd/respawnd/internal/ascii"
+	"github.com/respawnd/respawnd/webservices/soap"
+)
+
+// route is what a path stands for on the hosts of some patterns: methods or a
+// page, never both.
+type route struct {
+	hosts   []string
+	service *soap.Service
+	page    *soap.Page
+}
+
+// router finds the route of a request. It is never changed.
+type router map[string][]route // by path in lower case
+
+// newRouter returns the router of the rooms. It panics if two of them have the
+// same path on the same host.
+func newRouter(rooms []room) router {
+	t := make(router)
+	for _, room := range rooms {
+		for i := range room.services {
+			s := &room.services[i]
+			t.add(s.Path, route{hosts: s.Hosts, service: s})
+		}
+		for i := range room.pages {
+			p := &room.pages[i]
+			t.add(p.Path, route{hosts: p.Hosts, page: p})
+		}
+	}
+	return t
+}
+
+func (t router) add(path string, r route) {
+	path = ascii.ToLower(path)
+	for _, other := range t[path] {
+		for _, h := range r.hosts {
+			if patternOf(other.hosts, h) != otherHost {
+				panic(fmt.Sprintf("webservices: two rooms have %s on %s", path, h))
+			}
+		}
+	}
+	t[path] = append(t[path], r)
+}
+
+// find returns the route of a path on a host. label is that of the game in the
+// host.
+func (t router) find(host, path string) (r route, label string, ok bool) {
+	for _, r := range t[ascii.ToLower(path)] {
+		for _, pattern := range r.hosts {
+			if label, ok := matchHost(pattern, host); ok {
+				return r, label, true
+			}
+		}
+	}
+	return route{}, "", false
+}

@@ -1,0 +1,144 @@
+package webservices
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/netip"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/rs/zerolog"
+
+	"github.com/respawnd/respawnd/internal/games"
+	"github.com/respawnd/respawnd/internal/netserve"
+	"github.com/respawnd/respawnd/internal/verdicts"
+)
+
+// Bounds of requests.
+const (
+	maxHeader     = 16 << 10 // bytes of a request's header
+	headerTimeout = 5 * time.Second
+	readTimeout   = 10 * time.Second
+	writeTimeout  = 30 * time.Second // of a whole reply
+	grace         = 2 * time.Second  // for pending replies when the service stops
+
+	maxServerLog = 512 // bytes of a message of net/http that are logged
+)
+
+// name is that of the service in the log of verdicts.
+const name = "webservices"
+
+// Options are the parts of a Server. Config and Games are required.
+type Options struct {
+	Config   Config
+	Games    *games.Catalog
+	Banned   func(netip.Addr) bool // whether an address may not use the service; nil: all may
+	Trusted  func(netip.Addr) bool // whether the bounds per address do not apply; nil: they apply to all
+	Verdicts *verdicts.Log         // nil: nothing is noted
+
+	Log        zerolog.Logger
+	Metrics    *netserve.Metrics     // counts refusals; nil: not counted
+	Registerer prometheus.Registerer // nil: nothing is registered
+}
+
+// Server answers requests. All methods may be called concurrently.
+type Server struct {
+	opt     Options
+	router  router
+	hosts   []string // patterns that the metrics know
+	metrics *metrics
+	bodies  bodies
+	gate    *netserve.Gate
+	rate    atomic.Pointer[netserve.Limiter] // never nil
+}
+
+// New returns a service that is not serving yet. It panics if the registerer has
+// other metrics of the same names.
+func New(opt Options) (*Server, error) {
+	all, err := rooms(&opt)
+	if err != nil {
+		return nil, err
+	}
+	return newServer(opt, all), nil
+}
+
+// newServer is New with the rooms.
+func newServer(opt Options, all []room) *Server {
+	s := &Server{opt: opt, router: newRouter(all), hosts: games.HostPatterns(name)}
+	s.metrics = newMetrics(opt.Registerer, requestNames(all), s.hosts)
+	s.gate = netserve.NewGate(netserve.ConnOptions{
+		MaxConns: opt.Config.MaxConns, MaxPerAddr: opt.Config.MaxPerAddr, Rate: -1, Exempt: s.trusted,
+	})
+	s.Reload(&opt.Config)
+	return s
+}
+
+// Reload applies the live keys of a configuration. Every address starts with a
+// full burst.
+func (s *Server) Reload(c *Config) {
+	s.rate.Store(netserve.NewLimiter(netserve.LimiterOptions{Rate: float64(c.Rate), Burst: c.Burst}))
+}
+
+func (s *Server) trusted(a netip.Addr) bool { return s.opt.Trusted != nil && s.opt.Trusted(a) }
+
+// Serve answers requests on ln until ctx ends. Then it waits up to two seconds
+// for pending replies, closes the rest and returns nil. An error that ends it
+// before is returned. It always closes ln. It may be called for several
+// listeners, which share the bounds.
+func (s *Server) Serve(ctx context.Context, ln net.Listener) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	hs := &http.Server{
+		Handler:           s.Handler(),
+		ReadHeaderTimeout: headerTimeout,
+		ReadTimeout:       readTimeout,
+		WriteTimeout:      writeTimeout,
+		MaxHeaderBytes:    maxHeader,
+		ErrorLog:          slog.NewLogLogger(serverLog{s.opt.Log}, slog.LevelDebug),
+		// Pending replies outlive ctx by the grace.
+		BaseContext: func(net.Listener) context.Context { return context.WithoutCancel(ctx) },
+	}
+	hs.SetKeepAlivesEnabled(false)
+	var stopping sync.WaitGroup
+	stopping.Go(func() {
+		<-ctx.Done()
+		late, stop := context.WithTimeout(context.WithoutCancel(ctx), grace)
+		defer stop()
+		if hs.Shutdown(late) != nil {
+			_ = hs.Close()
+		}
+	})
+	err := netserve.ServeHTTP(hs, ln, netserve.ConnOptions{Gate: s.gate, Metrics: s.opt.Metrics, Log: s.opt.Log})
+	ended := ctx.Err() != nil
+	cancel()
+	stopping.Wait()
+	if ended {
+		return nil
+	}
+	return fmt.Errorf("serve web services on %s: %w", ln.Addr(), err)
+}
+
+// serverLog receives the errors of net/http, nearly all of which strangers
+// cause.
+type serverLog struct{ log zerolog.Logger }
+
+// Enabled implements slog.Handler.
+func (l serverLog) Enabled(context.Context, slog.Level) bool { return true }
+
+// Handle implements slog.Handler.
+func (l serverLog) Handle(_ context.Context, r slog.Record) error {
+	text := r.Message
+	l.log.Debug().Str("text", text[:min(len(text), maxServerLog)]).Msg("trouble with a connection")
+	return nil
+}
+
+// WithAttrs implements slog.Handler.
+func (l serverLog) WithAttrs([]slog.Attr) slog.Handler { return l }
+
+// WithGroup implements slog.Handler.
+func (l serverLog) WithGroup(string) slog.Handler { return l }

@@ -1,0 +1,208 @@
+package webservices
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"net/netip"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/rs/zerolog"
+
+	"github.com/respawnd/respawnd/internal/games"
+	"github.com/respawnd/respawnd/internal/netserve"
+	"github.com/respawnd/respawnd/internal/verdicts"
+	"github.com/respawnd/respawnd/webservices/soap"
+)
+
+// player is the address of the client in tests.
+var player = netip.MustParseAddrPort("192.0.2.9:4000")
+
+// echo is a room with one method, which replies with what it knows, and one page.
+func echo() room {
+	say := func(_ context.Context, q *soap.Request) []byte {
+		return soap.Reply(q.Method, "urn:e", func(w *soap.Writer) {
+			w.Text("said", strings.Join([]string{q.Host, q.Label, q.Game, q.From.String(), q.Body.Text("a")}, " "))
+		})
+	}
+	return room{
+		services: []soap.Service{{
+			Name: "echo", Hosts: []string{"{g}.auth.pubsvs.{d}", "sake.{d}"}, Path: "/Service.asmx", Namespace: "urn:e",
+			Methods: map[string]soap.Handler{"Say": say, "Panic": func(context.Context, *soap.Request) []byte { panic("on purpose") }},
+			Fault: func(method string) []byte {
+				return soap.Reply(method, "urn:e", func(w *soap.Writer) { w.Int("code", 7) })
+			},
+		}},
+		pages: []soap.Page{{
+			Name: "page", Hosts: []string{"motd.{d}"}, Path: "/motd.asp",
+			Serve: func(w http.ResponseWriter, _ *http.Request, q *soap.Request) {
+				_, _ = w.Write([]byte("page " + q.Path))
+			},
+		}},
+	}
+}
+
+// newTestServer returns a server with the room echo and a catalogue of one game.
+func newTestServer(t *testing.T, edit func(*Options)) (*Server, *Options) {
+	t.Helper()
+	catalog, err := games.NewCatalog([]games.Game{{Name: "gmtest", Secrets: []string{"HA6zkS"}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	reg := prometheus.NewRegistry()
+	opt := Options{
+		Config: Config{MaxConns: 100, MaxPerAddr: 100}, Games: catalog, Verdicts: verdicts.NewLog(zerolog.Nop(), 0),
+		Metrics: netserve.NewMetrics(reg, name, DropReasons()...), Registerer: reg, Log: zerolog.Nop(),
+	}
+	if edit != nil {
+		edit(&opt)
+	}
+	return newServer(opt, []room{echo()}), &opt
+}
+
+// post returns a request with a body for the room echo.
+func post(t *testing.T, body string) *http.Request {
+	r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "http://GMTEST.auth.pubsvs.gamespy.com:80/service.ASMX", strings.NewReader(body))
+	r.RemoteAddr = player.String()
+	return r
+}
+
+// envelope puts a method into an Envelope.
+func envelope(method string) string { return "<Envelope><Body>" + method + "</Body></Envelope>" }
+
+// do sends a request and returns the status and the body of the reply.
+func do(s *Server, r *http.Request) (int, string) {
+	w := httptest.NewRecorder()
+	s.Handler().ServeHTTP(w, r)
+	return w.Code, w.Body.String()
+}
+
+func TestSOAP(t *testing.T) {
+	s, _ := newTestServer(t, nil)
+	for name, test := range map[string]struct {
+		edit   func(*http.Request)
+		body   string
+		status int
+		want   string // part of the reply
+	}{
+		"executed":            {nil, envelope("<Say><a>x</a></Say>"), 200, "<said>gmtest.auth.pubsvs.gamespy.com gmtest gmtest 192.0.2.9:4000 x</said>"},
+		"with action":         {func(r *http.Request) { r.Header.Set("SOAPAction", `"http://e/Say"`) }, envelope("<Say/>"), 200, "<said>"},
+		"other action":        {func(r *http.Request) { r.Header.Set("SOAPAction", `"http://e/Delete"`) }, envelope("<Say/>"), 200, "<SayResponse xmlns=\"urn:e\"><code>7</code>"},
+		"unknown method":      {nil, envelope("<Other/>"), 200, "<OtherResponse xmlns=\"urn:e\"><code>7</code>"},
+		"method with a space": {func(r *http.Request) { r.Header.Set("SOAPAction", "a b") }, "nonsense", 200, "<UnknownResponse"},
+		"malformed":           {func(r *http.Request) { r.Header.Set("SOAPAction", "urn/Say") }, "nonsense", 200, "<SayResponse xmlns=\"urn:e\"><code>7</code>"},
+		"no body":             {nil, "", 200, "<UnknownResponse"},
+		"too large":           {nil, envelope("<Say>" + strings.Repeat("x", soap.MaxBody) + "</Say>"), 200, "<code>7</code>"},
+		"of unknown length":   {func(r *http.Request) { r.ContentLength = -1 }, envelope("<Say>" + strings.Repeat("x", soap.MaxBody) + "</Say>"), 200, "<code>7</code>"},
+		"GET":                 {func(r *http.Request) { r.Method = http.MethodGet }, "", 405, ""},
+		"other host":          {func(r *http.Request) { r.Host = "gmtest.sake.gamespy.com" }, envelope("<Say/>"), 404, ""},
+		"host without game":   {func(r *http.Request) { r.Host = "sake.gs.nintendowifi.net." }, envelope("<Say/>"), 200, "<said>sake.gs.nintendowifi.net   192"},
+		"unknown game":        {func(r *http.Request) { r.Host = "xyz.auth.pubsvs.x" }, envelope("<Say/>"), 200, "<said>xyz.auth.pubsvs.x xyz  192"},
+		"other path":          {func(r *http.Request) { r.URL.Path = "/" }, envelope("<Say/>"), 404, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := post(t, test.body)
+			if test.edit != nil {
+				test.edit(r)
+			}
+			if status, body := do(s, r); status != test.status || !strings.Contains(body, test.want) {
+				t.Errorf("%d %s, want %d and %s", status, body, test.status, test.want)
+			}
+		})
+	}
+	if n := s.bodies.bytes.Load(); n != 0 {
+		t.Errorf("%d bytes of bodies are still counted", n)
+	}
+}
+
+func TestPage(t *testing.T) {
+	s, _ := newTestServer(t, nil)
+	if status, body := do(s, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "http://motd.gamespy.com/MOTD.asp?a=b+c%zz", nil)); status != 200 || body != "page /MOTD.asp" {
+		t.Errorf("%d %q", status, body)
+	}
+}
+
+func TestRefusals(t *testing.T) {
+	banned := true
+	s, _ := newTestServer(t, func(o *Options) {
+		o.Config.Rate, o.Config.Burst = 1, 2
+		o.Banned = func(netip.Addr) bool { return banned }
+	})
+	if status, _ := do(s, post(t, envelope("<Say/>"))); status != http.StatusForbidden {
+		t.Errorf("a banned address gets %d", status)
+	}
+	banned = false
+	_, _ = do(s, post(t, envelope("<Say/>")))
+	if status, _ := do(s, post(t, envelope("<Say/>"))); status != http.StatusTooManyRequests {
+		t.Errorf("over the rate: %d", status)
+	}
+}
+
+func TestPanic(t *testing.T) {
+	s, _ := newTestServer(t, nil)
+	defer func() {
+		if err, ok := recover().(error); !ok || !errors.Is(err, http.ErrAbortHandler) {
+			t.Errorf("panic %v, want one that breaks the connection", err)
+		}
+	}()
+	_, _ = do(s, post(t, envelope("<Panic/>")))
+}
+
+func TestUnknownRequests(t *testing.T) {
+	s, opt := newTestServer(t, nil)
+	for _, url := range []string{"http://x.race.gs.nintendowifi.net/RaceService.asmx", "http://192.0.2.1/evil\u202e", "http://x.race.gs.nintendowifi.net/RaceService.asmx", "http://motd.gamespy.com/ads"} {
+		r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, url, nil)
+		r.RemoteAddr = player.String()
+		_, _ = do(s, r)
+	}
+	_, _ = do(s, post(t, envelope("<Other/>")))
+	var got []string
+	for _, e := range opt.Verdicts.Of(player.Addr()) {
+		got = append(got, e.Detail)
+	}
+	slices.Sort(got)
+	want := []string{
+		"GET 192.0.2.1/evil", "GET motd.gamespy.com/ads", "GET x.race.gs.nintendowifi.net/RaceService.asmx", "GET x.race.gs.nintendowifi.net/RaceService.asmx",
+		"gmtest.auth.pubsvs.gamespy.com/service.ASMX Other",
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("details %q, want %q", got, want)
+	}
+}
+
+func TestMatchHost(t *testing.T) {
+	for _, test := range []struct {
+		pattern, host, label string
+		ok                   bool
+	}{
+		{"{g}.sake.{d}", "gmtest.sake.gamespy.com", "gmtest", true},
+		{"{g}.sake.{d}", "gmtest.sake.gs.nintendowifi.net", "gmtest", true},
+		{"{g}.sake.{d}", "gmtest.sake", "", false},
+		{"{g}.sake.{d}", "sake.gamespy.com", "", false},
+		{"{g}.sake.{d}", "", "", false},
+		{"{g}.auth.pubsvs.{d}", "g.auth.pubsvs.example.org", "g", true},
+		{"{g}.auth.pubsvs.{d}", "g.auth.example.org", "", false},
+		{"sake.{d}", "sake.gamespy.com", "", true},
+		{"www.fileplanet.com", "www.fileplanet.com", "", true},
+		{"www.fileplanet.com", "www.fileplanet.com.evil", "", false},
+		{"www.fileplanet.com", "fileplanet.com", "", false},
+	} {
+		label, ok := matchHost(test.pattern, test.host)
+		if ok != test.ok || ok && label != test.label {
+			t.Errorf("matchHost(%s, %s) = %q, %t", test.pattern, test.host, label, ok)
+		}
+	}
+}
+
+func TestRouterPanics(t *testing.T) {
+	defer func() {
+		if recover() == nil {
+			t.Error("two rooms with one path")
+		}
+	}()
+	newRouter([]room{echo(), echo()})
+}

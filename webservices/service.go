@@ -1,0 +1,47 @@
+package webservices
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+
+	"github.com/respawnd/respawnd/internal/service"
+	"github.com/respawnd/respawnd/storage"
+)
+
+// Describe implements service.Service.
+func (c *Config) Describe() service.Descriptor {
+	return service.Descriptor{Title: "Web services of games", Steps: steps()}
+}
+
+// Open opens the listener of the service. If the daemon has no right to open it,
+// the error matches service.ErrLeftOut. It implements service.Service.
+func (c *Config) Open(ctx context.Context, env *service.Env) (*service.Running, error) {
+	ln, err := service.ListenTCP(ctx, "tcp4", c.Listen)
+	if err != nil {
+		return nil, noRights(err, c.Listen)
+	}
+	s, err := New(Options{
+		Config: *c, Games: env.Games, Banned: env.BannedFrom(storage.ScopePresence), Trusted: env.Trusted, Verdicts: env.Players,
+		Log: env.Log, Metrics: env.Metrics(DropReasons()...), Registerer: env.Registerer,
+	})
+	if err != nil {
+		return nil, errors.Join(err, ln.Close())
+	}
+	r := service.OnListener(ln, s.Serve)
+	r.Reload = func(to service.Service) { s.Reload(to.(*Config)) }
+	return r, nil
+}
+
+// noRights turns the error of a port that the daemon has no right to open into one
+// that matches service.ErrLeftOut, with what to do. Others stay as they are.
+func noRights(err error, address string) error {
+	if !errors.Is(err, fs.ErrPermission) {
+		return err
+	}
+	_, port, _ := net.SplitHostPort(address)
+	return fmt.Errorf("%w: %w. %s Or set webservices.listen to a port such as :8880 and redirect port 80 to it; an empty one turns the service off",
+		service.ErrLeftOut, err, service.PortRights(port))
+}
