@@ -52,6 +52,7 @@ type Store interface {
 	Buddies
 	Sake
 	Audit
+	Stats
 
 	// Close ends the use of the store. Steps that have begun are finished;
 	// later calls return ErrClosed. Closing twice is not an error.

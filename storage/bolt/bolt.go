@@ -44,6 +44,14 @@
 //	hidden_servers address (4 or 16 bytes), port         server that is hidden
 //	audit          number (8 bytes)                      entry of the audit log
 //	audit_players  number (8 bytes)                      likewise, of changes by players
+//	stat_blocks    profile, game, NUL, index, kind       data of a game for a player
+//	stat_sums      profile, game or kind of record       number and size of records
+//	reports        id (8 bytes)                          game that a server reported
+//	reports_of     game, NUL, id (8 bytes)               empty
+//	report_runs    game, NUL, connection, session        report id
+//	scores         profile, game, NUL, board             score
+//	ranks          game, NUL, board, NUL, value, profile empty
+//	rank_chunks    likewise, of the first of a chunk     number of ranks in the chunk
 //
 // "meta" also has "user" and "profile", 4 bytes: the ids given out last, and
 // "audit" and "audit_players", 8 bytes: how many entries there are, and "probe",

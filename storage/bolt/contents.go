@@ -23,11 +23,13 @@ func kindOf(bucket string) kind {
 	switch bucket {
 	case bucketGames, bucketRooms, bucketBans, bucketChatRules, bucketProductKeys, bucketAddedServers, bucketHiddenServers, bucketUsers,
 		bucketProfiles, bucketRequests, bucketMailboxes, bucketAudit, bucketAuditPlayers, bucketServers,
-		bucketMotds, bucketPatches, bucketFiles, bucketSakeTables, bucketSakeRecords:
+		bucketMotds, bucketPatches, bucketFiles, bucketSakeTables, bucketSakeRecords,
+		bucketStatBlocks, bucketReports, bucketScores:
 		return recordKind
 	case bucketMeta, bucketRoomsByGame, bucketUsersByEmail, bucketNicks, bucketUniqueNicks, bucketCDKeys, bucketFoundBy,
 		bucketBuddies, bucketBuddyOf, bucketBlocks, bucketBlockedBy, bucketRequestsFrom,
-		bucketFilesByOwner, bucketFilesByHash, bucketFileUsage, bucketSakeByOwner, bucketSakeRatings, bucketSakeMeta:
+		bucketFilesByOwner, bucketFilesByHash, bucketFileUsage, bucketSakeByOwner, bucketSakeRatings, bucketSakeMeta,
+		bucketStatSums, bucketReportsOf, bucketReportRuns, bucketRanks, bucketRankChunks:
 		return entryKind
 	}
 	return otherKind

@@ -65,6 +65,12 @@ func (c *change) put(bucket string, key []byte, record any) error {
 	return put(c.Tx, bucket, key, record)
 }
 
+// putRaw stores a payload that is not JSON under a key.
+func (c *change) putRaw(bucket string, key, payload []byte) error {
+	c.wrote = true
+	return c.Bucket([]byte(bucket)).Put(key, sealRecord(key, payload))
+}
+
 // putEntry stores an entry of an index, a pair or a number.
 func (c *change) putEntry(bucket string, key, content []byte) error {
 	c.wrote = true

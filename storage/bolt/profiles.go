@@ -341,5 +341,8 @@ func (c *change) dropProfile(p storage.Profile) error {
 	if err := c.dropSake(p.ID); err != nil {
 		return err
 	}
+	if _, err := c.dropStats(p.ID); err != nil {
+		return err
+	}
 	return c.delete(bucketProfiles, idKey(p.ID))
 }

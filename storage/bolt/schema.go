@@ -59,6 +59,15 @@ const (
 
 	bucketAudit        = "audit"
 	bucketAuditPlayers = "audit_players"
+
+	bucketStatBlocks = "stat_blocks"
+	bucketStatSums   = "stat_sums"
+	bucketReports    = "reports"
+	bucketReportsOf  = "reports_of"
+	bucketReportRuns = "report_runs"
+	bucketScores     = "scores"
+	bucketRanks      = "ranks"
+	bucketRankChunks = "rank_chunks"
 )
 
 // Keys in bucketMeta.
@@ -89,6 +98,7 @@ func buckets() []string {
 		bucketSakeTables, bucketSakeRecords, bucketSakeByOwner, bucketSakeRatings, bucketSakeMeta,
 		bucketAudit, bucketAuditPlayers,
 		bucketMotds, bucketPatches, bucketFiles, bucketFilesByOwner, bucketFilesByHash, bucketFileUsage,
+		bucketStatBlocks, bucketStatSums, bucketReports, bucketReportsOf, bucketReportRuns, bucketScores, bucketRanks, bucketRankChunks,
 	}
 }
 
@@ -173,13 +183,14 @@ func addRules(tx *bbolt.Tx) error {
 	return nil
 }
 
-// addResults goes from schema 5 to 6. Schema 5 had nothing of what games store: no files
-// and records of players, and no messages of the day. A program that does not know them must not run
-// on the file: the data of a deleted profile would stay.
+// addResults goes from schema 5 to 6. Schema 5 had nothing of what games store: no
+// results, records and files of players, and no messages of the day. A program that does
+// not know them must not run on the file: the data of a deleted profile would stay.
 func addResults(tx *bbolt.Tx) error {
 	for _, bucket := range []string{
 		"motds", "patches", "files", "files_by_owner", "files_by_hash", "file_usage",
 		"sake_tables", "sake_records", "sake_by_owner", "sake_ratings", "sake_meta",
+		"stat_blocks", "stat_sums", "reports", "reports_of", "report_runs", "scores", "ranks", "rank_chunks",
 	} {
 		if _, err := tx.CreateBucketIfNotExists([]byte(bucket)); err != nil {
 			return err

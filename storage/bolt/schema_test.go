@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"go.etcd.io/bbolt"
 
@@ -86,6 +87,10 @@ func testUpgrade(t *testing.T, schema int) {
 	}
 	if err != nil || int(u.ID) != users || int(p.ID) != profiles {
 		t.Errorf("CreateUser() in an upgraded file = %+v, %+v, %v", u, p, err)
+	}
+	block := storage.StatBlockID{Game: "gmtest", Profile: p.ID, Kind: storage.StatPublicWrite}
+	if _, err := s.EditStatBlock(t.Context(), block, 1, time.Now(), func([]byte) ([]byte, error) { return []byte("x"), nil }); err != nil {
+		t.Errorf("EditStatBlock() in an upgraded file = %v", err)
 	}
 	if e, err := s.AddAudit(t.Context(), storage.AuditEntry{Action: "test"}); err != nil || (e.Seq != 1 && schema < 3) {
 		t.Errorf("AddAudit() in an upgraded file = %+v, %v", e, err)

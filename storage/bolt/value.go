@@ -16,7 +16,8 @@ import (
 //	     0    1  version of this layout, 2
 //	     1    4  CRC-32C of the payload, big-endian
 //	     5    4  CRC-32C of the key, big-endian
-//	     9    -  payload: the JSON of one record
+//	     9    -  payload: the JSON of one record; blocks and reports have forms of
+//	             their own
 //
 // The checksum of the key detects a record under a damaged key, which a reader
 // would silently miss.
@@ -77,11 +78,16 @@ func encode(key []byte, record any) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
+	return sealRecord(key, payload), nil
+}
+
+// sealRecord returns the value of a record with a payload.
+func sealRecord(key, payload []byte) []byte {
 	value := make([]byte, 0, recordHeader+len(payload))
 	value = append(value, recordVersion)
 	value = binary.BigEndian.AppendUint32(value, checksum(payload))
 	value = binary.BigEndian.AppendUint32(value, checksum(key))
-	return append(value, payload...), nil
+	return append(value, payload...)
 }
 
 // wrap returns the chunk with a payload.

@@ -48,6 +48,7 @@ func Run(t *testing.T, open func(t *testing.T) storage.Store) {
 		"Buddies":     buddyTests(),
 		"Sake":        sakeTests(),
 		"Audit":       auditTests(),
+		"Stats":       statTests(),
 		"Store":       storeTests(),
 	}
 	for name, tests := range groups {
@@ -182,6 +183,7 @@ func testClosed(t *testing.T, s storage.Store) {
 	maps.Copy(all, fileCalls(s))
 	maps.Copy(all, newsCalls(s))
 	maps.Copy(all, sakeCalls(s))
+	maps.Copy(all, statCalls(s))
 	for range 2 {
 		if err := s.Close(); err != nil {
 			t.Fatalf("Close() = %v", err)
@@ -205,6 +207,7 @@ func testCancelled(t *testing.T, s storage.Store) {
 	maps.Copy(all, fileCalls(s))
 	maps.Copy(all, newsCalls(s))
 	maps.Copy(all, sakeCalls(s))
+	maps.Copy(all, statCalls(s))
 	for name, call := range all {
 		if err := call(ctx); !errors.Is(err, context.Canceled) {
 			t.Errorf("%s with a cancelled context = %v, want context.Canceled", name, err)
@@ -252,6 +255,10 @@ func testReopen(t *testing.T, s storage.Store) {
 	leave(t, s, p.ID, message)
 	saved := makeSake(t, s, levels(), p.ID, sakeFields()...)
 	noted := addAudit(t, s, entry("before"))
+	kept := setBlock(t, s, blockID(p.ID, 1), second(0), "data")
+	putScore(t, s, scoreOf(p.ID, 7))
+	played := report(1, "pairs")
+	played.ID = putReport(t, s, played, storage.ReportResult{Stored: true})
 
 	s = again.Reopen(t)
 	differ(t, "servers", collect(t, s.LoadServers(t.Context())), servers)
@@ -276,6 +283,9 @@ func testReopen(t *testing.T, s storage.Store) {
 	differ(t, "messages", waiting(t, s, p.ID, moment()), []storage.Message{message})
 	differ(t, "SAKE records", must(s.SakeRecords(t.Context(), levels(), []uint32{saved}))(t)[0].Fields, sakeFields())
 	differ(t, "audit log", collect(t, s.AuditLog(t.Context(), 0)), []storage.AuditEntry{noted})
+	differ(t, "blocks", collect(t, s.StatBlocks(t.Context(), p.ID)), []storage.StatBlock{kept})
+	differ(t, "scores", collect(t, s.ScoresOf(t.Context(), p.ID)), []storage.Score{scoreOf(p.ID, 7)})
+	differ(t, "reports", collect(t, s.Reports(t.Context(), "gmtest", 0)), []storage.Report{played})
 	if next := addAudit(t, s, entry("after")); next.Seq != noted.Seq+1 {
 		t.Errorf("AddAudit() gave out number %d after %d", next.Seq, noted.Seq)
 	}
