@@ -1,12 +1,15 @@
 package main
 
 import (
+	"crypto/md5"
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"net/netip"
 	"os"
 	"path/filepath"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -99,9 +102,8 @@ func TestRecordedCDKeys(t *testing.T) {
 	}
 }
 
-// A second server that asks for a key in use is refused once the first one has
-// proved that its player is still there, and let in after it said that the player
-// has left.
+// A second server that asks for a key in use is refused once the first one has proved
+// that its player is still there, and let in after it said that the player has left.
 func TestCDKeyInUse(t *testing.T) {
 	t.Parallel()
 	d := start(t, t.TempDir(), variable("cdkey.mode", cdkey.Strict))
@@ -120,14 +122,25 @@ func TestCDKeyInUse(t *testing.T) {
 	for range 20 { // pays for the question
 		first.tell(t, at, gamespyXOR(`\ka\`))
 	}
-	second.tell(t, at, cdKeyAuth(key, 461, 2))
-	question, _ := first.read(t)
-	want(question, `\ison\\cd\`+hash)
-	_, rest, _ := strings.Cut(string(gamespyXOR(string(question))), `\skey\`)
-	n, _, _ := strings.Cut(rest, `\`)
-	first.tell(t, at, gamespyXOR(`\uoff\\skey\`+n))
+	// asked has the first server asked about its player, and returns the number and the
+	// challenge of the question.
+	asked := func(skey int) (number, challenge string) {
+		t.Helper()
+		second.tell(t, at, cdKeyAuth(key, 461, skey))
+		question, _ := first.read(t)
+		want(question, `\ison\\cd\`+hash)
+		fields := strings.Split(string(gamespyXOR(string(question))), `\`)
+		return fields[slices.Index(fields, "skey")+1], fields[slices.Index(fields, "pch")+1]
+	}
+	number, challenge := asked(2)
+	proof := fmt.Sprintf("%s%08x%x", hash, 70000, md5.Sum([]byte(challenge+strconv.Itoa(70000%65535)+key)))
+	first.tell(t, at, gamespyXOR(`\uon\\skey\`+number+`\seed\\proof\`+proof))
 	got, _ = second.read(t)
-	want(got, `\uok\\cd\`+hash+`\skey\2`)
+	want(got, `\unok\\cd\`+hash+`\skey\2\errmsg\`)
+	number, _ = asked(3)
+	first.tell(t, at, gamespyXOR(`\uoff\\skey\`+number))
+	got, _ = second.read(t)
+	want(got, `\uok\\cd\`+hash+`\skey\3`)
 	d.stop()
 }
 
