@@ -215,6 +215,8 @@ func textParser(tag reflect.StructTag) func(string) (any, error) {
 		return erase(parseText)
 	case "dir":
 		return erase(parseDir)
+	case "listen":
+		return erase(parseListen)
 	case "extralisten":
 		return erase(parseExtraListen)
 	case "password":

@@ -47,8 +47,8 @@ func (k Key) service() (s Service, ok bool) {
 
 // Listeners returns the addresses of all services that are on, in the order of
 // Services. A service is off if its address is empty or its key enabled is false.
-// The addresses of its key extra_listen follow the first. The caller owns the
-// slice.
+// The addresses of its keys extra_listen and tls_listen follow the first. The
+// caller owns the slice.
 func Listeners(config any) []Listener {
 	values := make(map[string]reflect.Value)
 	for _, k := range Keys(config) {
@@ -68,6 +68,9 @@ func Listeners(config any) []Listener {
 			for _, a := range values[extra].Interface().([]string) {
 				all = append(all, Listener{s.Name, extra, s.Network, a})
 			}
+		}
+		if tls := s.Name + ".tls_listen"; values[tls].IsValid() && values[tls].String() != "" {
+			all = append(all, Listener{s.Name, tls, s.Network, values[tls].String()})
 		}
 	}
 	return all

@@ -14,4 +14,16 @@ type Config struct {
 	Rate int `key:"rate" default:"50" range:"0 to 1000000" live:"true"`
 	// Requests that one address may send at once before the rate applies, {range}.
 	Burst int `key:"burst" default:"500" range:"1 to 1000000" live:"true"`
+	// TCP address for games that ask over https. They expect port 443 and speak
+	// SSL 3.0 with RC4, which is no protection: everyone on the way can read and
+	// change what is sent. Empty: off.
+	TLSListen string `key:"tls_listen" as:"listen"`
+	// Handshakes of SSL per second, {range}. Each costs about half a millisecond of
+	// a processor.
+	TLSHandshakes int `key:"tls_handshakes" default:"100" range:"1 to 100000" live:"true"`
+	// Handshakes of SSL per second from one address, {range}.
+	TLSHandshakesPerAddr int `key:"tls_handshakes_per_addr" default:"10" range:"1 to 100000" live:"true"`
+	// Handshakes of SSL at a time, {range}. When there are more, one of the address
+	// with most of them ends.
+	TLSPending int `key:"tls_pending" default:"256" range:"1 to 100000" live:"true"`
 }

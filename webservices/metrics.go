@@ -36,13 +36,17 @@ func DropReasons() []string {
 type metrics struct {
 	requests *prometheus.CounterVec // request
 	unknown  *prometheus.CounterVec // host
+
+	handshakes *prometheus.CounterVec // outcome
 }
 
-func newMetrics(reg prometheus.Registerer, requests, hosts []string) *metrics {
+func newMetrics(reg prometheus.Registerer, requests, hosts []string, pending func() int) *metrics {
 	f := metric.With(reg)
+	f.GaugeFunc("respawnd_webservices_handshakes", "Handshakes of SSL 3.0 under way.", pending)
 	return &metrics{
 		requests: f.Counters("respawnd_webservices_requests_total", "Requests that were executed, by method or page.", "request", requests...),
 		unknown: f.Counters("respawnd_webservices_unknown_total", "Requests for hosts and paths that do not exist, by form of the host.",
 			"host", append(slices.Clone(hosts), otherHost)...),
+		handshakes: f.Counters("respawnd_webservices_handshakes_total", "Handshakes of SSL 3.0, by how they ended.", "outcome", outcomes()...),
 	}
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/respawnd/respawnd/internal/games"
 	"github.com/respawnd/respawnd/internal/netserve"
 	"github.com/respawnd/respawnd/internal/verdicts"
+	"github.com/respawnd/respawnd/webservices/ssl3"
 )
 
 // Bounds of requests.
@@ -55,6 +56,7 @@ type Server struct {
 	bodies  bodies
 	gate    *netserve.Gate
 	rate    atomic.Pointer[netserve.Limiter] // never nil
+	secure  atomic.Pointer[ssl3.Listener]    // nil: there is none
 }
 
 // New returns a service that is not serving yet. It panics if the registerer has
@@ -70,7 +72,7 @@ func New(opt Options) (*Server, error) {
 // newServer is New with the rooms.
 func newServer(opt Options, all []room) *Server {
 	s := &Server{opt: opt, router: newRouter(all), hosts: games.HostPatterns(name)}
-	s.metrics = newMetrics(opt.Registerer, requestNames(all), s.hosts)
+	s.metrics = newMetrics(opt.Registerer, requestNames(all), s.hosts, s.handshakes)
 	s.gate = netserve.NewGate(netserve.ConnOptions{
 		MaxConns: opt.Config.MaxConns, MaxPerAddr: opt.Config.MaxPerAddr, Rate: -1, Exempt: s.trusted,
 	})
@@ -82,6 +84,9 @@ func newServer(opt Options, all []room) *Server {
 // full burst.
 func (s *Server) Reload(c *Config) {
 	s.rate.Store(netserve.NewLimiter(netserve.LimiterOptions{Rate: float64(c.Rate), Burst: c.Burst}))
+	if l := s.secure.Load(); l != nil {
+		l.SetLimits(handshakeLimits(c))
+	}
 }
 
 func (s *Server) trusted(a netip.Addr) bool { return s.opt.Trusted != nil && s.opt.Trusted(a) }
@@ -91,6 +96,16 @@ func (s *Server) trusted(a netip.Addr) bool { return s.opt.Trusted != nil && s.o
 // before is returned. It always closes ln. It may be called for several
 // listeners, which share the bounds.
 func (s *Server) Serve(ctx context.Context, ln net.Listener) error {
+	return s.serveOn(ctx, ln, netserve.ConnOptions{}, false)
+}
+
+// serveOn is Serve with more options. The contexts of requests say whether they are
+// encrypted.
+func (s *Server) serveOn(ctx context.Context, ln net.Listener, opt netserve.ConnOptions, encrypted bool) error {
+	base := context.WithoutCancel(ctx)
+	if encrypted {
+		base = context.WithValue(base, secureKey{}, true)
+	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	hs := &http.Server{
@@ -100,8 +115,7 @@ func (s *Server) Serve(ctx context.Context, ln net.Listener) error {
 		WriteTimeout:      writeTimeout,
 		MaxHeaderBytes:    maxHeader,
 		ErrorLog:          slog.NewLogLogger(serverLog{s.opt.Log}, slog.LevelDebug),
-		// Pending replies outlive ctx by the grace.
-		BaseContext: func(net.Listener) context.Context { return context.WithoutCancel(ctx) },
+		BaseContext:       func(net.Listener) context.Context { return base }, // pending replies outlive ctx by the grace
 	}
 	hs.SetKeepAlivesEnabled(false)
 	var stopping sync.WaitGroup
@@ -113,7 +127,8 @@ func (s *Server) Serve(ctx context.Context, ln net.Listener) error {
 			_ = hs.Close()
 		}
 	})
-	err := netserve.ServeHTTP(hs, ln, netserve.ConnOptions{Gate: s.gate, Metrics: s.opt.Metrics, Log: s.opt.Log})
+	opt.Gate, opt.Metrics, opt.Log = s.gate, s.opt.Metrics, s.opt.Log
+	err := netserve.ServeHTTP(hs, ln, opt)
 	ended := ctx.Err() != nil
 	cancel()
 	stopping.Wait()

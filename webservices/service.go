@@ -32,6 +32,12 @@ func (c *Config) Open(ctx context.Context, env *service.Env) (*service.Running, 
 	}
 	r := service.OnListener(ln, s.Serve)
 	r.Reload = func(to service.Service) { s.Reload(to.(*Config)) }
+	if c.TLSListen == "" {
+		return r, nil
+	}
+	if err := s.openSecure(ctx, c.TLSListen, r); err != nil {
+		return nil, errors.Join(err, ln.Close())
+	}
 	return r, nil
 }
 

@@ -158,6 +158,8 @@ func change(t *testing.T, name string) string {
 		return "33KiB"
 	case "admin.audit_entries":
 		return "333"
+	case "webservices.tls_listen":
+		return "127.0.0.1:443"
 	case "natneg.extra_listen":
 		return "127.0.0.1:4000"
 	}
@@ -376,25 +378,30 @@ func TestRangesHoldAtTheirEdges(t *testing.T) {
 		"webservices.max_per_addr":      {"0", "1", conns, "1000001"},
 		"webservices.rate":              {"-1", "0", conns, "1000001"},
 		"webservices.burst":             {"0", "1", conns, "1000001"},
-		"web.max_streams":               {"0", "1", conns, "1000001"},
-		"web.max_streams_per_addr":      {"0", "1", conns, "1000001"},
-		"probe.every":                   {"9.9s", "10s", "1h", "61m"},
-		"probe.rate":                    {"0", "1", "10000", "10001"},
-		"probe.max_servers":             {"0", "1", many, "10000001"},
-		"probe.max_games":               {"0", "1", conns, "1000001"},
-		"valvemaster.sockets":           {"0", "1", "64", "65"},
-		"valvemaster.readers":           {"0", "1", "64", "65"},
-		"valvemaster.read_buffer":       {"4095", "4KiB", "1GiB", "1073741825"},
-		"valvemaster.timeout":           {"359s", "6m", "24h", "86401s"},
-		"valvemaster.unproved_rate":     {"0", "1", conns, "1000001"},
-		"valvemaster.unproved_burst":    {"0", "1", conns, "1000001"},
-		"valvemaster.pages_per_net":     {"-1", "0", many, "10000001"},
-		"valvemaster.keyed_pages":       {"-1", "0", many, "10000001"},
-		"dns.rate":                      {"0", "1", conns, "1000001"},
-		"dns.burst":                     {"0", "1", conns, "1000001"},
-		"dns.max_forwards":              {"0", "1", "10000", "10001"},
-		"valvemaster.max_per_addr":      {"-1", "0", "65535", "65536"},
-		"valvemaster.pages_per_addr":    {"-1", "0", many, "10000001"},
+
+		"webservices.tls_handshakes":          {"0", "1", "100000", "100001"},
+		"webservices.tls_handshakes_per_addr": {"0", "1", "100000", "100001"},
+		"webservices.tls_pending":             {"0", "1", "100000", "100001"},
+
+		"web.max_streams":            {"0", "1", conns, "1000001"},
+		"web.max_streams_per_addr":   {"0", "1", conns, "1000001"},
+		"probe.every":                {"9.9s", "10s", "1h", "61m"},
+		"probe.rate":                 {"0", "1", "10000", "10001"},
+		"probe.max_servers":          {"0", "1", many, "10000001"},
+		"probe.max_games":            {"0", "1", conns, "1000001"},
+		"valvemaster.sockets":        {"0", "1", "64", "65"},
+		"valvemaster.readers":        {"0", "1", "64", "65"},
+		"valvemaster.read_buffer":    {"4095", "4KiB", "1GiB", "1073741825"},
+		"valvemaster.timeout":        {"359s", "6m", "24h", "86401s"},
+		"valvemaster.unproved_rate":  {"0", "1", conns, "1000001"},
+		"valvemaster.unproved_burst": {"0", "1", conns, "1000001"},
+		"valvemaster.pages_per_net":  {"-1", "0", many, "10000001"},
+		"valvemaster.keyed_pages":    {"-1", "0", many, "10000001"},
+		"dns.rate":                   {"0", "1", conns, "1000001"},
+		"dns.burst":                  {"0", "1", conns, "1000001"},
+		"dns.max_forwards":           {"0", "1", "10000", "10001"},
+		"valvemaster.max_per_addr":   {"-1", "0", "65535", "65536"},
+		"valvemaster.pages_per_addr": {"-1", "0", many, "10000001"},
 	}
 	for _, k := range configs.Keys(new(Config)) {
 		e, found := tests[k.Name]

@@ -108,6 +108,7 @@ func TestCollisionsNameBothKeys(t *testing.T) {
 			map[string]string{"dns.listen": ":27900"}, [2]string{},
 		},
 		"extra address":       {map[string]string{"natneg.extra_listen": "127.0.0.1:27900"}, [2]string{"natneg.extra_listen", "qr2.listen"}},
+		"encrypted address":   {map[string]string{"webservices.tls_listen": "127.0.0.1:80"}, [2]string{"webservices.tls_listen", "webservices.listen"}},
 		"extra address twice": {map[string]string{"natneg.extra_listen": "127.0.0.1:1,127.0.0.1:1"}, [2]string{"natneg.extra_listen", "natneg.extra_listen"}},
 	}
 	for name, test := range tests {

@@ -1,0 +1,91 @@
+package webservices
+
+import (
+	"context"
+	"crypto/rand"
+	"fmt"
+	"net"
+	"net/netip"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/respawnd/respawnd/internal/netserve"
+	"github.com/respawnd/respawnd/internal/service"
+	"github.com/respawnd/respawnd/internal/verdicts"
+	"github.com/respawnd/respawnd/webservices/ssl3"
+)
+
+// certificateName is the name in the certificate. Games do not compare it.
+const certificateName = "*.auth.pubsvs.gamespy.com"
+
+// handshakeLimits returns the limits of handshakes in a configuration.
+func handshakeLimits(c *Config) ssl3.Limits {
+	return ssl3.Limits{Rate: c.TLSHandshakes, AddrRate: c.TLSHandshakesPerAddr, Pending: c.TLSPending}
+}
+
+// outcomes returns the values of the label of handshakes.
+func outcomes() (names []string) {
+	for _, o := range ssl3.Outcomes() {
+		names = append(names, string(o))
+	}
+	return names
+}
+
+// openSecure opens the listener for games that ask over https, and has r serve it as
+// well. Its key and its certificate are made here: games accept any.
+func (s *Server) openSecure(ctx context.Context, address string, r *service.Running) error {
+	ln, err := service.ListenTCP(ctx, "tcp4", address)
+	if err != nil {
+		return fmt.Errorf("tls_listen: %w", err)
+	}
+	identity, err := ssl3.NewIdentity(rand.Reader, certificateName, time.Now())
+	if err != nil {
+		_ = ln.Close()
+		return fmt.Errorf("key of tls_listen: %w", err)
+	}
+	s.opt.Log.Warn().Stringer("address", ln.Addr()).Msg("SSL 3.0 for old games is on; it is no protection: everyone on the way can read and change what they send")
+	plain, closePlain := r.Serve, r.Close
+	r.Serve = func(ctx context.Context) error {
+		g, ctx := errgroup.WithContext(ctx)
+		g.Go(func() error { return plain(ctx) })
+		g.Go(func() error { return s.ServeSecure(ctx, ln, identity) })
+		return g.Wait()
+	}
+	r.Close = func() error {
+		_ = ln.Close() // it may be closed already
+		return closePlain()
+	}
+	return nil
+}
+
+// ServeSecure is Serve for games that speak SSL 3.0. It is called at most once.
+func (s *Server) ServeSecure(ctx context.Context, ln net.Listener, identity *ssl3.Identity) error {
+	secure := ssl3.NewListener(ln, ssl3.Options{
+		Identity: identity, Rand: rand.Reader, Limits: handshakeLimits(&s.opt.Config), Exempt: s.trusted, Ended: s.shook,
+	})
+	s.secure.Store(secure)
+	// A refused connection is closed without a word: a text would need a handshake.
+	refused := func(netip.AddrPort, netserve.Refusal) []byte { return nil }
+	return s.serveOn(ctx, secure, netserve.ConnOptions{Refused: refused}, true)
+}
+
+// handshakes returns the number of handshakes under way.
+func (s *Server) handshakes() int {
+	if l := s.secure.Load(); l != nil {
+		return l.Pending()
+	}
+	return 0
+}
+
+// shook counts the end of a handshake.
+func (s *Server) shook(from netip.Addr, how ssl3.Outcome) {
+	s.metrics.handshakes.WithLabelValues(string(how)).Inc()
+	switch how {
+	case ssl3.TooFastAddr, ssl3.TooFast, ssl3.TooMany:
+		s.opt.Verdicts.NotePlayer(name, from, "", verdicts.Limited)
+	case ssl3.Malformed:
+		s.opt.Verdicts.NotePlayer(name, from, "", verdicts.Malformed)
+	case ssl3.Completed, ssl3.Aborted, ssl3.TimedOut:
+	}
+}
