@@ -1,5 +1,7 @@
 package webservices
 
+import "github.com/respawnd/respawnd/webservices/sakefiles"
+
 // Config is section webservices of the configuration. The comment of each field
 // explains its key.
 type Config struct {
@@ -26,4 +28,6 @@ type Config struct {
 	// Handshakes of SSL at a time, {range}. When there are more, one of the address
 	// with most of them ends.
 	TLSPending int `key:"tls_pending" default:"256" range:"1 to 100000" live:"true"`
+
+	sakefiles.FileConfig
 }

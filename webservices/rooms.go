@@ -1,16 +1,39 @@
 package webservices
 
-import "github.com/respawnd/respawnd/webservices/soap"
+import (
+	"context"
+
+	"github.com/respawnd/respawnd/webservices/sakefiles"
+	"github.com/respawnd/respawnd/webservices/soap"
+)
 
 // room is what one of the packages below serves.
 type room struct {
 	services []soap.Service
 	pages    []soap.Page
+	run      func(context.Context) // what the room does besides answering, until the context ends; nil: nothing
+	reload   func(*Config)         // applies the live keys; nil: there are none
 }
 
 // rooms returns the rooms, made from the options of the server.
-func rooms(*Options) ([]room, error) {
-	return []room{}, nil
+func rooms(o *Options) ([]room, error) {
+	var all []room
+	if o.Files != nil {
+		all = append(all, fileRoom(newFiles(o)))
+	}
+	return all, nil
+}
+
+// newFiles makes the room for files.
+func newFiles(o *Options) *sakefiles.Room {
+	return sakefiles.New(sakefiles.Options{
+		Config: o.Config.FileConfig, Files: o.Files, SignedIn: o.SignedIn, Trusted: o.Trusted, Verdicts: o.Verdicts,
+		Log: o.Log, Registerer: o.Registerer,
+	})
+}
+
+func fileRoom(f *sakefiles.Room) room {
+	return room{pages: f.Pages(), run: f.Serve, reload: func(c *Config) { f.Reload(c.FileConfig) }}
 }
 
 // requestNames returns the names of all requests that rooms answer, for metrics:

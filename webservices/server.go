@@ -14,9 +14,11 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/rs/zerolog"
 
+	"github.com/respawnd/respawnd/internal/files"
 	"github.com/respawnd/respawnd/internal/games"
 	"github.com/respawnd/respawnd/internal/netserve"
 	"github.com/respawnd/respawnd/internal/verdicts"
+	"github.com/respawnd/respawnd/storage"
 	"github.com/respawnd/respawnd/webservices/ssl3"
 )
 
@@ -41,6 +43,9 @@ type Options struct {
 	Banned   func(netip.Addr) bool // whether an address may not use the service; nil: all may
 	Trusted  func(netip.Addr) bool // whether the bounds per address do not apply; nil: they apply to all
 	Verdicts *verdicts.Log         // nil: nothing is noted
+	Files    *files.Table          // of players; nil: there are no files
+	// SignedIn reports whether a profile is signed in from an address; nil: none is.
+	SignedIn func(ctx context.Context, id storage.ProfileID, from netip.Addr) bool
 
 	Log        zerolog.Logger
 	Metrics    *netserve.Metrics     // counts refusals; nil: not counted
@@ -50,6 +55,7 @@ type Options struct {
 // Server answers requests. All methods may be called concurrently.
 type Server struct {
 	opt     Options
+	rooms   []room
 	router  router
 	hosts   []string // patterns that the metrics know
 	metrics *metrics
@@ -71,7 +77,7 @@ func New(opt Options) (*Server, error) {
 
 // newServer is New with the rooms.
 func newServer(opt Options, all []room) *Server {
-	s := &Server{opt: opt, router: newRouter(all), hosts: games.HostPatterns(name)}
+	s := &Server{opt: opt, rooms: all, router: newRouter(all), hosts: games.HostPatterns(name)}
 	s.metrics = newMetrics(opt.Registerer, requestNames(all), s.hosts, s.handshakes)
 	s.gate = netserve.NewGate(netserve.ConnOptions{
 		MaxConns: opt.Config.MaxConns, MaxPerAddr: opt.Config.MaxPerAddr, Rate: -1, Exempt: s.trusted,
@@ -87,6 +93,22 @@ func (s *Server) Reload(c *Config) {
 	if l := s.secure.Load(); l != nil {
 		l.SetLimits(handshakeLimits(c))
 	}
+	for _, r := range s.rooms {
+		if r.reload != nil {
+			r.reload(c)
+		}
+	}
+}
+
+// Run does what rooms do besides answering, until ctx ends.
+func (s *Server) Run(ctx context.Context) {
+	var all sync.WaitGroup
+	for _, r := range s.rooms {
+		if r.run != nil {
+			all.Go(func() { r.run(ctx) })
+		}
+	}
+	all.Wait()
 }
 
 func (s *Server) trusted(a netip.Addr) bool { return s.opt.Trusted != nil && s.opt.Trusted(a) }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"net"
+	"sync"
 
 	"github.com/respawnd/respawnd/internal/service"
 	"github.com/respawnd/respawnd/storage"
@@ -25,12 +26,20 @@ func (c *Config) Open(ctx context.Context, env *service.Env) (*service.Running, 
 	}
 	s, err := New(Options{
 		Config: *c, Games: env.Games, Banned: env.BannedFrom(storage.ScopePresence), Trusted: env.Trusted, Verdicts: env.Players,
+		Files: env.Files, SignedIn: env.Hub.SignedInFrom,
 		Log: env.Log, Metrics: env.Metrics(DropReasons()...), Registerer: env.Registerer,
 	})
 	if err != nil {
 		return nil, errors.Join(err, ln.Close())
 	}
-	r := service.OnListener(ln, s.Serve)
+	r := service.OnListener(ln, func(ctx context.Context, ln net.Listener) error {
+		var background sync.WaitGroup
+		ctx, cancel := context.WithCancel(ctx)
+		defer background.Wait()
+		defer cancel()
+		background.Go(func() { s.Run(ctx) })
+		return s.Serve(ctx, ln)
+	})
 	r.Reload = func(to service.Service) { s.Reload(to.(*Config)) }
 	if c.TLSListen == "" {
 		return r, nil

@@ -47,6 +47,7 @@ var ranks = map[string]int{
 	"internal/zandronum": 0,
 	"web/session":        0,
 	"webservices/soap":   0,
+	"webservices/query":  0,
 
 	"internal/a2s":       1,
 	"internal/filterlog": 1,
@@ -66,6 +67,7 @@ var ranks = map[string]int{
 	"internal/bans":       2,
 	"internal/cdkeys":     2,
 	"internal/chatrules":  2,
+	"internal/files":      2,
 	"internal/foreign":    2,
 	"internal/history":    2,
 	"internal/netclient":  2,
@@ -84,6 +86,8 @@ var ranks = map[string]int{
 	"web/webtest": 3, // for tests
 
 	"webservices/ssl3": 3,
+
+	"webservices/sakefiles": 4,
 
 	"internal/service": 4,
 

@@ -14,6 +14,7 @@ import (
 	"github.com/respawnd/respawnd/internal/bans"
 	"github.com/respawnd/respawnd/internal/cdkeys"
 	"github.com/respawnd/respawnd/internal/chatrules"
+	"github.com/respawnd/respawnd/internal/files"
 	"github.com/respawnd/respawnd/internal/games"
 	"github.com/respawnd/respawnd/internal/hostnet"
 	"github.com/respawnd/respawnd/internal/presence"
@@ -29,6 +30,7 @@ type shared struct {
 	bans      *bans.Table
 	chatRules *chatrules.Table
 	keys      *cdkeys.Table
+	files     *files.Table
 	catalogue *operator.Catalogue
 	geo       *geoIP       // nil: countries are unknown
 	names     *games.Names // host names that lead to this machine
@@ -51,6 +53,7 @@ func (h *shared) makeShared(s *settings, log zerolog.Logger) {
 	h.bans = bans.New(h.store)
 	h.chatRules = chatrules.New(h.store)
 	h.keys = cdkeys.New(h.store)
+	h.files = files.New(h.store, s.DataDir)
 	h.registry = master.NewRegistry(s.limits())
 	h.catalogue = &operator.Catalogue{Embedded: operator.BuiltIn(), Store: h.store, Shared: h.registry.Share, Hidden: func(rooms []games.HiddenRoom) {
 		for _, r := range rooms {

@@ -20,6 +20,7 @@ import (
 	"github.com/respawnd/respawnd/internal/bans"
 	"github.com/respawnd/respawnd/internal/cdkeys"
 	"github.com/respawnd/respawnd/internal/chatrules"
+	"github.com/respawnd/respawnd/internal/files"
 	"github.com/respawnd/respawnd/internal/games"
 	"github.com/respawnd/respawnd/internal/logtail"
 	"github.com/respawnd/respawnd/internal/netserve"
@@ -192,6 +193,7 @@ type Env struct {
 	Bans      *bans.Table
 	ChatRules *chatrules.Table // what operators decided about players in chat
 	Keys      *cdkeys.Table    // CD keys of products
+	Files     *files.Table     // that players uploaded
 	Store     storage.Store
 	Accounts  *accounts.Service
 	Hub       *presence.Local

@@ -382,6 +382,13 @@ func TestRangesHoldAtTheirEdges(t *testing.T) {
 		"webservices.tls_handshakes":          {"0", "1", "100000", "100001"},
 		"webservices.tls_handshakes_per_addr": {"0", "1", "100000", "100001"},
 		"webservices.tls_pending":             {"0", "1", "100000", "100001"},
+		"webservices.file_size":               {"0", "1", "64MiB", "67108865"},
+		"webservices.player_files":            {"-1", "0", "200000", "200001"},
+		"webservices.player_file_size":        {"0", "1", "64GiB", "68719476737"},
+		"webservices.max_files":               {"-1", "0", "200000", "200001"},
+		"webservices.max_file_space":          {"0", "1", "1024GiB", "1099511627777"},
+		"webservices.max_uploads":             {"-1", "0", "100000", "100001"},
+		"webservices.max_uploads_per_addr":    {"0", "1", "100000", "100001"},
 
 		"web.max_streams":            {"0", "1", conns, "1000001"},
 		"web.max_streams_per_addr":   {"0", "1", conns, "1000001"},

@@ -82,6 +82,9 @@ func newManual(t *testing.T) *manual {
 
 // commentOf returns the comment of a field of a section.
 func (m *manual) commentOf(section reflect.Type, f reflect.StructField) string {
+	if at, _ := section.FieldByName(f.Name); len(at.Index) > 1 { // of an embedded struct
+		section = section.FieldByIndex(at.Index[:len(at.Index)-1]).Type
+	}
 	pkg := section.PkgPath()
 	if m.packages[pkg] == nil {
 		m.packages[pkg] = fieldComments(m.t, pkg)
@@ -102,6 +105,10 @@ func (m *manual) section(prefix string, section reflect.Type) {
 	for i := range section.NumField() {
 		f := section.Field(i)
 		name := f.Tag.Get("key")
+		if f.Anonymous && name == "" {
+			m.section(prefix, f.Type)
+			continue
+		}
 		m.comment(indent, m.commentOf(section, f), f.Tag)
 		if configs.IsSection(f) {
 			m.b.WriteString(indent + name + ":\n")

@@ -356,4 +356,20 @@ var texts = [...]text{
 		Cause:  "the game asked for something that this server does not have",
 		Advice: "If the game does not work, report its name and what it asked for to the makers of this program.",
 	}},
+	FileUploaded: {code: "file uploaded", message: "file uploaded", Explanation: Explanation{
+		Cause: "a file of the player was stored",
+		Good:  true,
+	}},
+	UploadUnproved: {code: "upload refused: not signed in", message: "upload refused: not signed in", Explanation: Explanation{
+		Cause:  "a game uploaded a file for a profile that is not signed in from this address and has shown no ticket from it",
+		Advice: "Sign in with the game first. If the game signs in from another address than it uploads from, the operator can set webservices.unproved_uploads.",
+	}},
+	UploadTooLarge: {code: "upload refused: too large", message: "upload refused: too large", Explanation: Explanation{
+		Cause:  "the file, or all files of the player or of the service, would exceed a limit",
+		Advice: "The operator sees the files with respawnd files list, and can delete some, or raise webservices.file_size, player_files, player_file_size, max_files or max_file_space.",
+	}},
+	UploadFailed: {code: "upload refused", message: "upload refused", Explanation: Explanation{
+		Cause:  "the upload was cut off, had no file or several, or named no profile or no known game",
+		Advice: "Try again. If it is cut off each time, restart the game: its network library announces wrong lengths after it has reported a match.",
+	}},
 }

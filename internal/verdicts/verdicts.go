@@ -105,6 +105,10 @@ const (
 	KeyInUse
 	KeyBanned
 	UnknownRequest
+	FileUploaded
+	UploadUnproved
+	UploadTooLarge
+	UploadFailed
 )
 
 // Outdates reports whether v makes the advice of an earlier verdict of the same

@@ -1,0 +1,186 @@
+package sakefiles
+
+import (
+	"context"
+	"net/http"
+	"net/netip"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/rs/zerolog"
+
+	"github.com/respawnd/respawnd/internal/files"
+	"github.com/respawnd/respawnd/internal/verdicts"
+	"github.com/respawnd/respawnd/storage"
+)
+
+// Result is the value of the header Sake-File-Result.
+type Result int
+
+// The results that clients know.
+const (
+	OK               Result = 0
+	BadMethod        Result = 1
+	BadFileCount     Result = 2
+	MissingParameter Result = 3
+	NotFound         Result = 4
+	TooLarge         Result = 5
+	ServerError      Result = 6
+)
+
+// Names of headers. Clients compare them with regard to case.
+const (
+	resultHeader = "Sake-File-Result"
+	idHeader     = "Sake-File-Id"
+)
+
+// flushEvery is the interval at which numbers of downloads are stored, and sweepEvery
+// that at which contents of deleted accounts are removed.
+const (
+	flushEvery = 30 * time.Second
+	sweepEvery = 15 * time.Minute
+)
+
+// Options are the parts of a Room. Config and Files are required.
+type Options struct {
+	Config FileConfig
+	Files  *files.Table
+	// SignedIn reports whether a profile is signed in from an address; nil: none is.
+	SignedIn func(ctx context.Context, id storage.ProfileID, from netip.Addr) bool
+	Trusted  func(netip.Addr) bool // whether MaxUploadsPerAddr does not apply; nil: it applies to all
+	Verdicts *verdicts.Log         // nil: nothing is noted
+
+	Log        zerolog.Logger
+	Registerer prometheus.Registerer // nil: nothing is registered
+}
+
+// Room answers uploads and downloads. All methods may be called concurrently.
+type Room struct {
+	// Proofs are the profiles that have shown a ticket.
+	Proofs Proofs
+
+	opt     Options
+	files   *files.Table
+	config  atomic.Pointer[FileConfig]
+	metrics *metrics
+
+	mu      sync.Mutex         // guards the fields below
+	busy    int                // uploads that are being received
+	busyFor map[netip.Addr]int // of them, by address
+}
+
+// New returns a room. It panics if the registerer has other metrics of the same names.
+func New(opt Options) *Room {
+	r := &Room{opt: opt, files: opt.Files, busyFor: make(map[netip.Addr]int)}
+	r.metrics = newMetrics(opt.Registerer, opt.Files, r.uploads)
+	r.Reload(opt.Config)
+	return r
+}
+
+// Reload applies a configuration.
+func (r *Room) Reload(c FileConfig) {
+	r.config.Store(&c)
+	r.files.SetLimits(c.limits())
+}
+
+// Serve stores numbers of downloads and removes contents that no file has any more, until
+// ctx ends. It begins with what a killed daemon left behind.
+func (r *Room) Serve(ctx context.Context) {
+	flush, sweep := time.NewTicker(flushEvery), time.NewTicker(sweepEvery)
+	defer flush.Stop()
+	defer sweep.Stop()
+	r.sweep(ctx)
+	for {
+		select {
+		case <-ctx.Done():
+			r.flush(context.WithoutCancel(ctx))
+			return
+		case <-flush.C:
+			r.flush(ctx)
+		case <-sweep.C:
+			r.sweep(ctx)
+		}
+	}
+}
+
+func (r *Room) flush(ctx context.Context) {
+	if err := r.files.Flush(ctx); err != nil && ctx.Err() == nil {
+		r.opt.Log.Error().Err(err).Msg("numbers of downloads were not stored")
+	}
+}
+
+func (r *Room) sweep(ctx context.Context) {
+	s, err := r.files.Sweep(ctx)
+	if err != nil && ctx.Err() == nil {
+		r.opt.Log.Error().Err(err).Msg("contents that belong to no file were not removed")
+	}
+	if s.Lost > 0 {
+		r.opt.Log.Error().Int("files", s.Lost).Msg("files of players have lost their content; \"respawnd restore\" puts a backup in their place")
+	}
+	if s.Removed > 0 {
+		r.opt.Log.Info().Int("contents", s.Removed).Msg("removed contents that belong to no file")
+	}
+}
+
+// Info returns the size, the time of the upload and the number of downloads of a file, for
+// the automatic fields of records. ok is false if there is none.
+func (r *Room) Info(fileID int64) (size int64, created time.Time, downloads int64, ok bool) {
+	if fileID <= 0 || fileID > storage.MaxAccountID {
+		return 0, time.Time{}, 0, false
+	}
+	return r.files.Info(storage.FileID(fileID))
+}
+
+// uploads returns how many uploads are being received.
+func (r *Room) uploads() int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.busy
+}
+
+// enter counts an upload from an address, unless there are too many.
+func (r *Room) enter(from netip.Addr) bool {
+	c := r.config.Load()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.busy >= c.MaxUploads || r.busyFor[from] >= c.MaxUploadsPerAddr && (r.opt.Trusted == nil || !r.opt.Trusted(from)) {
+		return false
+	}
+	r.busy++
+	r.busyFor[from]++
+	return true
+}
+
+// leave ends enter.
+func (r *Room) leave(from netip.Addr) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.busy--
+	if r.busyFor[from]--; r.busyFor[from] == 0 {
+		delete(r.busyFor, from)
+	}
+}
+
+// answer sends a result without a body.
+func answer(w http.ResponseWriter, result Result) {
+	h := w.Header()
+	h[resultHeader] = []string{strconv.Itoa(int(result))}
+	h["Content-Length"] = []string{"0"}
+	setPassive(h)
+	w.WriteHeader(http.StatusOK)
+}
+
+// setPassive keeps browsers from showing or running what a player uploaded.
+func setPassive(h http.Header) {
+	h.Set("Content-Type", "application/octet-stream")
+	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("Content-Disposition", "attachment")
+	h.Set("Content-Security-Policy", "default-src 'none'; sandbox")
+}
+
+// isConsole reports whether a host is one that consoles of Nintendo ask.
+func isConsole(host string) bool { return strings.HasSuffix(host, ".nintendowifi.net") }
