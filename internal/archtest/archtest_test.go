@@ -73,6 +73,7 @@ var ranks = map[string]int{
 	"internal/netclient":  2,
 	"internal/presence":   2,
 	"internal/query":      2,
+	"internal/stats":      2,
 	"master/rooms":        2,
 	"master/saved":        2,
 	"storage/bolt":        2,

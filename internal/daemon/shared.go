@@ -18,6 +18,7 @@ import (
 	"github.com/respawnd/respawnd/internal/games"
 	"github.com/respawnd/respawnd/internal/hostnet"
 	"github.com/respawnd/respawnd/internal/presence"
+	"github.com/respawnd/respawnd/internal/stats"
 	"github.com/respawnd/respawnd/internal/verdicts"
 	"github.com/respawnd/respawnd/master"
 	"github.com/respawnd/respawnd/operator"
@@ -31,6 +32,7 @@ type shared struct {
 	chatRules *chatrules.Table
 	keys      *cdkeys.Table
 	files     *files.Table
+	stats     *stats.Book
 	catalogue *operator.Catalogue
 	geo       *geoIP       // nil: countries are unknown
 	names     *games.Names // host names that lead to this machine
@@ -61,6 +63,10 @@ func (h *shared) makeShared(s *settings, log zerolog.Logger) {
 				Msg("a built-in room is left out: a room of yours has its number")
 		}
 	}}
+	h.stats = stats.New(h.store, stats.Options{Registerer: h.metrics, Boards: func(game string) []games.Board {
+		g, _ := h.catalogue.Catalog().Base(game)
+		return g.Boards
+	}})
 	h.names, _ = s.names(h.catalogue.Catalog()) // checkNames has reported the error, if it matters
 	h.metrics.MustRegister(prometheus.NewCounterFunc(prometheus.CounterOpts{
 		Name: "respawnd_master_replaced_total", Help: "Servers that newcomers replaced in a list that was nearly full.",

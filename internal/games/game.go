@@ -63,6 +63,8 @@ type Game struct {
 	// Facts are the peculiarities of the game's online mode. Layers merge them
 	// value by value and list by list.
 	Facts
+	// Boards are the leaderboards. A layer that states boards replaces them all.
+	Boards []Board
 	// Given marks fields that are stated although they are zero. It is empty in
 	// the catalogue.
 	Given Fields
@@ -94,6 +96,7 @@ const (
 	FieldNote
 	FieldKeys
 	FieldSharedList
+	FieldBoards
 )
 
 // Room is a group room: a chat room of a game that exists even when it is empty.
@@ -252,6 +255,9 @@ func (g Game) overlay(top Game) Game {
 	if top.states(FieldRooms, len(top.Rooms) > 0) {
 		g.Rooms = top.Rooms
 	}
+	if top.states(FieldBoards, len(top.Boards) > 0) {
+		g.Boards = top.Boards
+	}
 	g.Facts = g.Facts.overlay(top.Facts, top.Given)
 	g.Policy = g.Policy.overlay(top.Policy)
 	g.Source = top.Source
@@ -273,6 +279,7 @@ func (g Game) nonZero() Fields {
 	mark(FieldDisabledServices, g.DisabledServices != 0)
 	mark(FieldMaintenance, g.Maintenance)
 	mark(FieldRooms, len(g.Rooms) > 0)
+	mark(FieldBoards, len(g.Boards) > 0)
 	return all | g.Facts.nonZero()
 }
 
@@ -303,6 +310,7 @@ func (g Game) clone() Game {
 	for i := range g.Rooms {
 		g.Rooms[i].Fields = slices.Clone(g.Rooms[i].Fields)
 	}
+	g.Boards = slices.Clone(g.Boards)
 	g.Facts = g.Facts.clone()
 	return g
 }

@@ -26,6 +26,7 @@ import (
 	"github.com/respawnd/respawnd/internal/netserve"
 	"github.com/respawnd/respawnd/internal/presence"
 	"github.com/respawnd/respawnd/internal/query"
+	"github.com/respawnd/respawnd/internal/stats"
 	"github.com/respawnd/respawnd/internal/verdicts"
 	"github.com/respawnd/respawnd/master"
 	"github.com/respawnd/respawnd/operator"
@@ -194,6 +195,7 @@ type Env struct {
 	ChatRules *chatrules.Table // what operators decided about players in chat
 	Keys      *cdkeys.Table    // CD keys of products
 	Files     *files.Table     // that players uploaded
+	Stats     *stats.Book      // what games store for players
 	Store     storage.Store
 	Accounts  *accounts.Service
 	Hub       *presence.Local

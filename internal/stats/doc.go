@@ -1,0 +1,21 @@
+// Package stats is what the statistics service keeps: data of players by game,
+// games that servers reported, and the rankings made of them.
+//
+// It has the rules: limits, the forms of data, what a report counts for. Package
+// storage keeps the data. This package does not know who may read or write what,
+// proves no player, and knows no messages: the services do.
+//
+// # Modified since
+//
+// Clients remember the time of their last read in whole seconds and ask for data
+// that changed after it. So a change must never have a time that a client may have
+// seen already: [storage.StatBlock] has times that grow with each change of an
+// index, also within a second. A service answers "not modified" if the time of the
+// block is not after that of the client, and 0 is the time of a block that does not
+// exist.
+//
+// # Games
+//
+// The names of games are those that clients state. Every block, report and score
+// belongs to one, and no method reads those of another.
+package stats
