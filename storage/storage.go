@@ -53,6 +53,7 @@ type Store interface {
 	Sake
 	Audit
 	Stats
+	Matches
 
 	// Close ends the use of the store. Steps that have begun are finished;
 	// later calls return ErrClosed. Closing twice is not an error.

@@ -52,6 +52,10 @@
 //	scores         profile, game, NUL, board             score
 //	ranks          game, NUL, board, NUL, value, profile empty
 //	rank_chunks    likewise, of the first of a chunk     number of ranks in the chunk
+//	matches        id (8 bytes)                          match of the competition service
+//	matches_of     game, NUL, inverted id                empty
+//	matches_open   id (8 bytes)                          empty: reports are missing
+//	match_players  profile, id (8 bytes)                 empty
 //
 // "meta" also has "user" and "profile", 4 bytes: the ids given out last, and
 // "audit" and "audit_players", 8 bytes: how many entries there are, and "probe",

@@ -24,12 +24,13 @@ func kindOf(bucket string) kind {
 	case bucketGames, bucketRooms, bucketBans, bucketChatRules, bucketProductKeys, bucketAddedServers, bucketHiddenServers, bucketUsers,
 		bucketProfiles, bucketRequests, bucketMailboxes, bucketAudit, bucketAuditPlayers, bucketServers,
 		bucketMotds, bucketPatches, bucketFiles, bucketSakeTables, bucketSakeRecords,
-		bucketStatBlocks, bucketReports, bucketScores:
+		bucketStatBlocks, bucketReports, bucketScores, bucketMatches:
 		return recordKind
 	case bucketMeta, bucketRoomsByGame, bucketUsersByEmail, bucketNicks, bucketUniqueNicks, bucketCDKeys, bucketFoundBy,
 		bucketBuddies, bucketBuddyOf, bucketBlocks, bucketBlockedBy, bucketRequestsFrom,
 		bucketFilesByOwner, bucketFilesByHash, bucketFileUsage, bucketSakeByOwner, bucketSakeRatings, bucketSakeMeta,
-		bucketStatSums, bucketReportsOf, bucketReportRuns, bucketRanks, bucketRankChunks:
+		bucketStatSums, bucketReportsOf, bucketReportRuns, bucketRanks, bucketRankChunks,
+		bucketMatchesOf, bucketMatchesOpen, bucketMatchPlayers:
 		return entryKind
 	}
 	return otherKind

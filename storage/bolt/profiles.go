@@ -344,5 +344,8 @@ func (c *change) dropProfile(p storage.Profile) error {
 	if _, err := c.dropStats(p.ID); err != nil {
 		return err
 	}
+	if err := c.forgetMatches(p.ID); err != nil {
+		return err
+	}
 	return c.delete(bucketProfiles, idKey(p.ID))
 }

@@ -68,6 +68,11 @@ const (
 	bucketScores     = "scores"
 	bucketRanks      = "ranks"
 	bucketRankChunks = "rank_chunks"
+
+	bucketMatches      = "matches"
+	bucketMatchesOf    = "matches_of"
+	bucketMatchesOpen  = "matches_open"
+	bucketMatchPlayers = "match_players"
 )
 
 // Keys in bucketMeta.
@@ -99,6 +104,7 @@ func buckets() []string {
 		bucketAudit, bucketAuditPlayers,
 		bucketMotds, bucketPatches, bucketFiles, bucketFilesByOwner, bucketFilesByHash, bucketFileUsage,
 		bucketStatBlocks, bucketStatSums, bucketReports, bucketReportsOf, bucketReportRuns, bucketScores, bucketRanks, bucketRankChunks,
+		bucketMatches, bucketMatchesOf, bucketMatchesOpen, bucketMatchPlayers,
 	}
 }
 
@@ -191,6 +197,7 @@ func addResults(tx *bbolt.Tx) error {
 		"motds", "patches", "files", "files_by_owner", "files_by_hash", "file_usage",
 		"sake_tables", "sake_records", "sake_by_owner", "sake_ratings", "sake_meta",
 		"stat_blocks", "stat_sums", "reports", "reports_of", "report_runs", "scores", "ranks", "rank_chunks",
+		"matches", "matches_of", "matches_open", "match_players",
 	} {
 		if _, err := tx.CreateBucketIfNotExists([]byte(bucket)); err != nil {
 			return err

@@ -18,6 +18,7 @@ const (
 	sumGame    = 'g'
 	sumBlocks  = 'b'
 	sumReports = 'r'
+	sumMatches = 'm' // of a game
 )
 
 // A sum counts records, so that no step has to iterate over them.

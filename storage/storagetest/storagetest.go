@@ -47,6 +47,7 @@ func Run(t *testing.T, open func(t *testing.T) storage.Store) {
 		"Profiles":    profileTests(),
 		"Buddies":     buddyTests(),
 		"Sake":        sakeTests(),
+		"Matches":     matchTests(),
 		"Audit":       auditTests(),
 		"Stats":       statTests(),
 		"Store":       storeTests(),
@@ -184,6 +185,7 @@ func testClosed(t *testing.T, s storage.Store) {
 	maps.Copy(all, newsCalls(s))
 	maps.Copy(all, sakeCalls(s))
 	maps.Copy(all, statCalls(s))
+	maps.Copy(all, matchCalls(s))
 	for range 2 {
 		if err := s.Close(); err != nil {
 			t.Fatalf("Close() = %v", err)
@@ -208,6 +210,7 @@ func testCancelled(t *testing.T, s storage.Store) {
 	maps.Copy(all, newsCalls(s))
 	maps.Copy(all, sakeCalls(s))
 	maps.Copy(all, statCalls(s))
+	maps.Copy(all, matchCalls(s))
 	for name, call := range all {
 		if err := call(ctx); !errors.Is(err, context.Canceled) {
 			t.Errorf("%s with a cancelled context = %v, want context.Canceled", name, err)
@@ -259,6 +262,7 @@ func testReopen(t *testing.T, s storage.Store) {
 	putScore(t, s, scoreOf(p.ID, 7))
 	played := report(1, "pairs")
 	played.ID = putReport(t, s, played, storage.ReportResult{Stored: true})
+	fought := putMatch(t, s, match(p.ID, other.ID))
 
 	s = again.Reopen(t)
 	differ(t, "servers", collect(t, s.LoadServers(t.Context())), servers)
@@ -286,6 +290,7 @@ func testReopen(t *testing.T, s storage.Store) {
 	differ(t, "blocks", collect(t, s.StatBlocks(t.Context(), p.ID)), []storage.StatBlock{kept})
 	differ(t, "scores", collect(t, s.ScoresOf(t.Context(), p.ID)), []storage.Score{scoreOf(p.ID, 7)})
 	differ(t, "reports", collect(t, s.Reports(t.Context(), "gmtest", 0)), []storage.Report{played})
+	differ(t, "matches", collect(t, s.OpenMatches(t.Context())), []storage.Match{fought})
 	if next := addAudit(t, s, entry("after")); next.Seq != noted.Seq+1 {
 		t.Errorf("AddAudit() gave out number %d after %d", next.Seq, noted.Seq)
 	}
