@@ -10,6 +10,7 @@ import (
 	"github.com/respawnd/respawnd/internal/bans"
 	"github.com/respawnd/respawnd/internal/chatrules"
 	"github.com/respawnd/respawnd/internal/clock"
+	"github.com/respawnd/respawnd/internal/stats"
 	"github.com/respawnd/respawnd/internal/verdicts"
 	"github.com/respawnd/respawnd/master"
 	"github.com/respawnd/respawnd/storage"
@@ -17,6 +18,7 @@ import (
 
 // banSweepEvery is the interval at which long expired bans and rules of chat are
 // removed from the store, and expired ones are reported to servers, webhooks and chat.
+// Old reports of games are removed as often.
 const banSweepEvery = time.Hour
 
 // bannedFrom is service.Env.Banned.
@@ -45,10 +47,10 @@ func (d *Daemon) enforceBans() {
 // bansInForce returns the bans that have not expired.
 func (d *Daemon) bansInForce() []storage.Ban { return d.bans.InForce(time.Now()) }
 
-// sweepBans removes long expired bans and rules of chat, until ctx ends.
+// sweepBans removes long expired bans, rules of chat and reports of games, until ctx ends.
 func (d *Daemon) sweepBans(ctx context.Context) {
 	began := time.Now()
-	w := banSweep{bans: d.bans, rules: d.chatRules, watch: clock.NewWatch(began), log: d.log}
+	w := banSweep{bans: d.bans, rules: d.chatRules, stats: d.stats, watch: clock.NewWatch(began), log: d.log}
 	tick := time.NewTicker(banSweepEvery)
 	defer tick.Stop()
 	for {
@@ -61,10 +63,11 @@ func (d *Daemon) sweepBans(ctx context.Context) {
 	}
 }
 
-// banSweep removes long expired bans and rules of chat, unless the clock may be wrong.
+// banSweep removes what has expired, unless the clock may be wrong.
 type banSweep struct {
 	bans  *bans.Table
 	rules *chatrules.Table
+	stats *stats.Book
 	watch *clock.Watch
 	log   zerolog.Logger
 }
@@ -87,5 +90,10 @@ func (w *banSweep) once(ctx context.Context, now time.Time, running time.Duratio
 		w.log.Error().Err(err).Msg("rules of chat that are over were not removed")
 	} else if n > 0 {
 		w.log.Info().Int("rules", n).Msg("removed rules of chat that have long been over")
+	}
+	if n, err := w.stats.Sweep(ctx, now); err != nil {
+		w.log.Error().Err(err).Msg("old reports of games were not removed")
+	} else if n > 0 {
+		w.log.Info().Int("reports", n).Msg("removed old reports of games")
 	}
 }

@@ -64,7 +64,10 @@ func (h *shared) makeShared(s *settings, log zerolog.Logger) {
 		}
 	}}
 	h.stats = stats.New(h.store, stats.Options{Registerer: h.metrics, Boards: func(game string) []games.Board {
-		g, _ := h.catalogue.Catalog().Base(game)
+		if g, _ := h.catalogue.Catalog().Lookup(game); len(g.Boards) > 0 {
+			return g.Boards
+		}
+		g, _ := h.catalogue.Catalog().Base(game) // boards of a game are those of its other names
 		return g.Boards
 	}})
 	h.names, _ = s.names(h.catalogue.Catalog()) // checkNames has reported the error, if it matters

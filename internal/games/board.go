@@ -58,7 +58,7 @@ func checkBoards(boards []Board, bad func(string, ...any)) {
 			bad("board %q: the title %s", name, reason)
 		}
 		switch reason := textProblem(b.Key, MaxBoardKeyLen); {
-		case b.Key == "":
+		case b.Key == "" && b.Name != "": // else one mistake is enough
 			bad("board %q: the key is missing", name)
 		case reason != "":
 			bad("board %q: the key %s", name, reason)

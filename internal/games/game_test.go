@@ -2,6 +2,7 @@ package games
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 )
@@ -108,6 +109,10 @@ func TestLimitsAtTheirEdge(t *testing.T) {
 		"highest id":     {Game{Name: "x", ID: MaxID}, Game{Name: "x", ID: MaxID + 1}},
 		"switch":         {Game{Name: "x", Policy: Policy{NoSecure: On}}, Game{Name: "x", Policy: Policy{NoSecure: On + 1}}},
 		"rooms":          {Game{Name: "x", Rooms: manyRooms(MaxRooms)}, Game{Name: "x", Rooms: manyRooms(MaxRooms + 1)}},
+		"boards":         {boards(MaxBoards, nil), boards(MaxBoards+1, nil)},
+		"board name":     {boards(1, func(b *Board) { b.Name = strings.Repeat("b", MaxNameLen) }), boards(1, func(b *Board) { b.Name = strings.Repeat("b", MaxNameLen+1) })},
+		"board title":    {boards(1, func(b *Board) { b.Title = strings.Repeat("b", MaxTextLen) }), boards(1, func(b *Board) { b.Title = strings.Repeat("b", MaxTextLen+1) })},
+		"board key":      {boards(1, func(b *Board) { b.Key = strings.Repeat("b", MaxBoardKeyLen) }), boards(1, func(b *Board) { b.Key = strings.Repeat("b", MaxBoardKeyLen+1) })},
 		"lowest room":    {room(func(r *Room) { r.ID = 1 }), room(func(r *Room) { r.ID = 0 })},
 		"highest room":   {room(func(r *Room) { r.ID = 0xFFFFFFFE }), room(func(r *Room) { r.ID = 0xFFFFFFFF })},
 		"room name":      {room(func(r *Room) { r.Name = strings.Repeat("r", MaxTextLen) }), room(func(r *Room) { r.Name = strings.Repeat("r", MaxTextLen+1) })},
@@ -143,6 +148,11 @@ func TestBadContentIsRefused(t *testing.T) {
 		"secret twice":                 {Name: "x", Secrets: []string{"abcdef", "abcdef"}},
 		"room without name":            {Name: "x", Rooms: []Room{{ID: 1}}},
 		"negative capacity":            {Name: "x", Rooms: []Room{{ID: 1, Name: "r", MaxWaiting: -1}}},
+		"board without name":           boards(1, func(b *Board) { b.Name = "" }),
+		"board twice":                  boards(2, func(b *Board) { b.Name = "same" }),
+		"board without key":            boards(1, func(b *Board) { b.Key = "" }),
+		"backslash in key of board":    boards(1, func(b *Board) { b.Key = `a\b` }),
+		"board without rule":           boards(1, func(b *Board) { b.How = "" }),
 		"field without key":            room(Field{"", "v"}),
 		"field twice":                  room(Field{"a", "1"}, Field{"a", "2"}),
 		"backslash in key":             room(Field{`a\b`, "1"}),
@@ -193,6 +203,19 @@ func TestProblemsAreCountedBeyondTheLimit(t *testing.T) {
 	if got := len(e.Problems[0].Name); got > maxShownName+3 {
 		t.Errorf("a name of %d bytes is shown", got)
 	}
+}
+
+// boards returns a game with n boards, each with the change.
+func boards(n int, change func(*Board)) Game {
+	g := Game{Name: "x"}
+	for i := range n {
+		b := Board{Name: fmt.Sprint("b", i), Key: "k", How: BoardSum}
+		if change != nil {
+			change(&b)
+		}
+		g.Boards = append(g.Boards, b)
+	}
+	return g
 }
 
 func manyRooms(n int) []Room {

@@ -241,6 +241,9 @@ func (y *yamlReader) game(n *yaml.Node) (g Game, ok bool) {
 		case "rooms":
 			g.Rooms = y.rooms(k, v)
 			given |= FieldRooms
+		case "boards":
+			g.Boards = y.boards(k, v)
+			given |= FieldBoards
 		case "policy":
 			g.Policy = y.policy(v)
 		default:
@@ -313,6 +316,32 @@ func (y *yamlReader) rooms(k, n *yaml.Node) (rooms []Room) {
 		rooms = append(rooms, r)
 	}
 	return rooms
+}
+
+// boards reads leaderboards; the key of one is its name unless it has another.
+func (y *yamlReader) boards(k, n *yaml.Node) (boards []Board) {
+	for _, item := range y.items(k, n) {
+		var b Board
+		y.eachKey(item, func(key string, k, v *yaml.Node) {
+			switch key {
+			case "name":
+				b.Name = y.text(k, v)
+			case "title":
+				b.Title = y.text(k, v)
+			case "key":
+				b.Key = y.text(k, v)
+			case "how":
+				b.How = BoardRule(y.text(k, v))
+			default:
+				y.bad(k, "board: unknown key %q", shorten(key))
+			}
+		})
+		if b.Key == "" {
+			b.Key = b.Name
+		}
+		boards = append(boards, b)
+	}
+	return boards
 }
 
 // secrets reads one secret or a list of them; an empty one means none.

@@ -42,6 +42,9 @@ games:
         max_waiting: 50
         fields: {zeta: 1, alpha: "two words"}
       - {id: 2, name: B}
+    boards:
+      - {name: kills, title: Most kills, how: sum}
+      - {name: best, key: score, how: max}
     policy: {strict_availability: off, no_secure: true, strict_legacy_validate: inherit}
   - {name: short, secret: Xn221z}
 `)
@@ -53,10 +56,13 @@ games:
 				{ID: 4294967294, Name: "Lobby", MaxWaiting: 50, Fields: []Field{{"zeta", "1"}, {"alpha", "two words"}}},
 				{ID: 2, Name: "B"},
 			},
+			Boards: []Board{
+				{Name: "kills", Title: "Most kills", Key: "kills", How: BoardSum}, {Name: "best", Key: "score", How: BoardMax},
+			},
 			Policy: Policy{StrictAvailability: Off, NoSecure: On},
 			Source: Source{Origin: FromFile, File: "my.yaml", Line: 4},
 		},
-		{Name: "short", Secrets: []string{"Xn221z"}, Source: Source{Origin: FromFile, File: "my.yaml", Line: 19}},
+		{Name: "short", Secrets: []string{"Xn221z"}, Source: Source{Origin: FromFile, File: "my.yaml", Line: 22}},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("ParseYAML (-want +got):\n%s", diff)
@@ -75,6 +81,7 @@ func TestParseYAMLTellsStatedZeroFromSilence(t *testing.T) {
 		"{name: x, disabled_services: 0}": FieldDisabledServices,
 		"{name: x, maintenance: off}":     FieldMaintenance,
 		"{name: x, rooms: []}":            FieldRooms,
+		"{name: x, boards: []}":           FieldBoards,
 		"{name: x, id: 1, rooms: []}":     FieldRooms,
 	}
 	for text, want := range tests {
@@ -117,6 +124,8 @@ func TestParseYAMLNamesEveryMistake(t *testing.T) {
 		"rooms not a list":       {"games: [{name: x, rooms: {a: b}}]", "rooms must be a list"},
 		"room without id":        {"games: [{name: x, rooms: [{name: r}]}]", "the id must be 1 to"},
 		"room with the last id":  {"games: [{name: x, rooms: [{id: 0xFFFFFFFF, name: r}]}]", "the id must be 1 to"},
+		"unknown board key":      {"games: [{name: x, boards: [{name: b, how: sum, from: a}]}]", `board: unknown key "from"`},
+		"unknown board rule":     {"games: [{name: x, boards: [{name: b, how: min}]}]", `board "b": how must be one of [sum max last]`},
 		"alias":                  {"games: [{name: x, title: &a T}, {name: y, title: *a}]", `game "y": title must be text`},
 		"merge key":              {"games: [&a {name: x}, {<<: *a, name: y}]", `unknown key "<<"`},
 		"list as a key":          {"games: [{name: x, [a]: b}]", "a key must be a word"},
@@ -247,6 +256,9 @@ func TestWriteYAMLIsReadBack(t *testing.T) {
 			{ID: 1, Name: "A: {}", MaxWaiting: 5, Fields: []Field{{"no", ""}, {"a b", "~"}, {"null", "null"}}},
 			{ID: 0xFFFFFFFE, Name: "~"},
 		}},
+		{Name: "boards", Boards: []Board{
+			{Name: "b1", Title: "~ \"a\"", Key: "b1", How: BoardLast}, {Name: "1", Key: "a: b", How: BoardSum},
+		}},
 		{Name: "policy", Policy: Policy{StrictAvailability: On, NoSecure: Off, StrictLegacyValidate: On}},
 		{Name: "presence", Policy: Policy{SecondLogin: AllowSecond, AutoAccept: On, SymmetricDelete: Off, NoUserID: On}},
 	}
@@ -274,6 +286,7 @@ func FuzzParseYAML(f *testing.F) {
 	f.Add("games:\n  - {name: gmtest, title: \"T\", secrets: [HA6zkS], id: 1}\n")
 	f.Add("games: [{name: x, rooms: [{id: 1, name: r, fields: {a: b}}], policy: {no_secure: on}}]")
 	f.Add("games: [{name: x, id: 0, secrets: [], maintenance: off, rooms: []}]")
+	f.Add("games: [{name: x, boards: [{name: b, title: t, key: k, how: last}]}]")
 	f.Add("games: [&a {name: x}, *a, {<<: *a}]")
 	f.Fuzz(func(t *testing.T, text string) {
 		list, err := ParseYAML(strings.NewReader(text), Source{File: "f"})

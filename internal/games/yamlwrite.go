@@ -68,7 +68,30 @@ func appendGame(b []byte, g Game) []byte {
 		b = appendRooms(append(b, ", rooms: ["...), g.Rooms)
 		b = append(b, ']')
 	}
+	if g.states(FieldBoards, len(g.Boards) > 0) {
+		b = appendBoards(append(b, ", boards: ["...), g.Boards)
+		b = append(b, ']')
+	}
 	return appendPolicy(appendFacts(b, g), g.Policy)
+}
+
+func appendBoards(b []byte, boards []Board) []byte {
+	for i, board := range boards {
+		if i > 0 {
+			b = append(b, ", "...)
+		}
+		b = appendWord(append(b, "{name: "...), board.Name)
+		if board.Title != "" {
+			b = strconv.AppendQuote(append(b, ", title: "...), board.Title)
+		}
+		if board.Key != board.Name {
+			b = strconv.AppendQuote(append(b, ", key: "...), board.Key)
+		}
+		b = append(b, ", how: "...)
+		b = append(b, board.How...)
+		b = append(b, '}')
+	}
+	return b
 }
 
 func appendRooms(b []byte, rooms []Room) []byte {
