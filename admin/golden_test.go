@@ -127,6 +127,16 @@ GET /api/v1/account?email=bob@example.com
 GET /api/v1/account?uniquenick=bobu&namespace=1
 GET /api/v1/account?id=9
 GET /api/v1/account?id=x
+GET /api/v1/files
+GET /api/v1/files?game=swat4
+GET /api/v1/files?after=x
+GET /api/v1/files/1
+GET /api/v1/files/1/content
+GET /api/v1/files/77
+GET /api/v1/files/0/content
+DELETE /api/v1/files/77
+DELETE /api/v1/files/1
+DELETE /api/v1/files/1
 PUT /api/v1/accounts/1/password {"password": "hunter3!"}
 PUT /api/v1/accounts/1/password {"password": ""}
 PUT /api/v1/accounts/1/password {"secret": "x"}
@@ -181,6 +191,9 @@ func TestAPIAnswers(t *testing.T) {
 		line = strings.TrimSpace(line)
 		method, rest, _ := strings.Cut(line, " ")
 		path, body, _ := strings.Cut(rest, " ")
+		if line == "GET /api/v1/files" {
+			putFile(t, l)
+		}
 		w := request(t, h, method, path, "Bearer "+testToken, body)
 		answer := strings.TrimRight(w.Body.String(), "\n")
 		if strings.HasPrefix(path, "/api/v1/verdicts") {

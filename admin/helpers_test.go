@@ -14,11 +14,13 @@ import (
 
 	"github.com/respawnd/respawnd/internal/bans"
 	"github.com/respawnd/respawnd/internal/chatrules"
+	playerfiles "github.com/respawnd/respawnd/internal/files"
 	"github.com/respawnd/respawnd/internal/games"
 	"github.com/respawnd/respawnd/internal/logtail"
 	"github.com/respawnd/respawnd/internal/verdicts"
 	"github.com/respawnd/respawnd/master"
 	"github.com/respawnd/respawnd/operator"
+	"github.com/respawnd/respawnd/storage"
 	"github.com/respawnd/respawnd/storage/bolt"
 )
 
@@ -57,7 +59,7 @@ func newLocal(t testing.TB) *operator.Local {
 	})
 	l := &operator.Local{
 		OpenAccounts: opener(store, filepath.Join(dir, "account.key")),
-		Store:        store, Table: bans.New(store), Rules: chatrules.New(store), Catalogue: &operator.Catalogue{Embedded: games.Embedded{Facts: []byte(embedded)}, Store: store},
+		Store:        store, Table: bans.New(store), Rules: chatrules.New(store), PlayerFiles: playerfiles.New(store, dir), Catalogue: &operator.Catalogue{Embedded: games.Embedded{Facts: []byte(embedded)}, Store: store},
 		DataDir: dir, StoreName: "test.db", Version: "test",
 		Listening: func() (time.Time, map[string]string) {
 			return time.Now(), map[string]string{"qr2": "127.0.0.1:27900"}
@@ -68,6 +70,23 @@ func newLocal(t testing.TB) *operator.Local {
 		t.Fatal(err)
 	}
 	return l
+}
+
+// putFile uploads a file of profile 1.
+func putFile(t *testing.T, l *operator.Local) storage.File {
+	t.Helper()
+	u, err := l.PlayerFiles.Begin(t.Context(), 1, 9)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := u.Write([]byte("<script>x")); err != nil {
+		t.Fatal(err)
+	}
+	f, err := u.Commit(t.Context(), "gmtest", "<b>.bin")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return f
 }
 
 // options are those of a server for an operator.

@@ -80,6 +80,7 @@ var navigation = []struct{ Path, Title string }{
 	{"/bans", "Bans"},
 	{"/games", "Games"},
 	{"/rooms", "Rooms"},
+	{"/files", "Files"},
 	{"/verdicts", "Verdicts"},
 	{"/log", "Log"},
 	{"/audit", "Audit"},
@@ -215,6 +216,7 @@ func (s *Server) pages(mux *http.ServeMux) {
 	mux.HandleFunc("POST /login", s.withForm(maxLogin, s.postLogin))
 	s.onForm(mux, "POST /logout", s.postLogout)
 	mux.HandleFunc("GET /log/stream", s.visitor("/log", s.streamPage))
+	mux.HandleFunc("GET /files/{id}/content", s.visitor("/files", s.contentPage))
 
 	read := map[string]reader{
 		"GET /{$}":                  s.overviewPage,
@@ -227,6 +229,7 @@ func (s *Server) pages(mux *http.ServeMux) {
 		"GET /games":                s.gamesPage,
 		"GET /games/{name}":         s.gamePage,
 		"GET /rooms":                s.roomsPage,
+		"GET /files":                s.filesPage,
 		"GET /verdicts":             s.verdictsPage,
 		"GET /log":                  s.logPage,
 		"GET /audit":                s.auditPage,
@@ -261,6 +264,7 @@ func (s *Server) pages(mux *http.ServeMux) {
 		"POST /games/{name}/maintenance": s.maintenanceForm,
 		"POST /rooms":                    s.roomAddForm,
 		"POST /rooms/remove":             s.roomRemoveForm,
+		"POST /files/delete":             s.fileDeleteForm,
 	}
 	for pattern, f := range change {
 		s.onForm(mux, pattern, func(w http.ResponseWriter, r *http.Request, v *visit) {

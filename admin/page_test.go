@@ -186,12 +186,12 @@ func (b *browser) setCookie(name, value string) {
 }
 
 // pagePaths are all pages that need a session and no further data.
-var pagePaths = []string{"/", "/servers", "/sessions", "/accounts", "/bans", "/games", "/rooms", "/verdicts", "/log", "/audit"}
+var pagePaths = []string{"/", "/servers", "/sessions", "/accounts", "/bans", "/games", "/rooms", "/files", "/verdicts", "/log", "/audit"}
 
 func TestPagesNeedALogin(t *testing.T) {
 	x := newSite(t, nil)
 	b := x.browser(t)
-	for _, path := range append([]string{"/accounts/1", "/accounts/1/delete", "/games/gmtest", "/log/stream"}, pagePaths...) {
+	for _, path := range append([]string{"/accounts/1", "/accounts/1/delete", "/games/gmtest", "/log/stream", "/files/1/content"}, pagePaths...) {
 		if p := b.get(path); p.code != http.StatusSeeOther || p.path != "/login" {
 			t.Errorf("GET %s without a session: %d to %q, want a redirect to /login", path, p.code, p.path)
 		}

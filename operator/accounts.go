@@ -317,6 +317,7 @@ func (l *Local) DeleteAccount(ctx context.Context, id storage.UserID) error {
 		err := s.DeleteUser(l.notedAccount(ctx, actAccountDelete, id, ""), id)
 		if err == nil {
 			l.kick(ctx, id, presence.ErrDeleted)
+			l.sweepFiles(ctx)
 		}
 		return err
 	})

@@ -77,6 +77,7 @@ const (
 	actCDKeyBan        = "cdkey.ban"
 	actCDKeyUnban      = "cdkey.unban"
 	actChatSay         = "chat.say"
+	actFileDelete      = "file.delete"
 )
 
 // ruleActions are the actions of putting and lifting rules of chat.

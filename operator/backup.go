@@ -62,11 +62,19 @@ func (l *Local) whileKeyStays(ctx context.Context, f func() error) error {
 
 // collect copies the files of a backup to dir and returns their paths.
 func (l *Local) collect(ctx context.Context, dir string) ([]string, error) {
+	release := l.PlayerFiles.Hold() // the copy of the store may have files that are deleted meanwhile
+	defer func() { _ = release(ctx) }()
 	copied := filepath.Join(dir, l.StoreName)
 	if err := l.copyStore(ctx, copied); err != nil {
 		return nil, err
 	}
 	paths := []string{copied}
+	switch pack, err := l.packFiles(ctx, dir); {
+	case err != nil:
+		return nil, err
+	case pack != "":
+		paths = append(paths, pack)
+	}
 	for name, path := range l.Files {
 		b, err := os.ReadFile(path)
 		if errors.Is(err, fs.ErrNotExist) {

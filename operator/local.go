@@ -9,6 +9,7 @@ import (
 	"github.com/respawnd/respawnd/internal/bans"
 	"github.com/respawnd/respawnd/internal/cdkeys"
 	"github.com/respawnd/respawnd/internal/chatrules"
+	"github.com/respawnd/respawnd/internal/files"
 	"github.com/respawnd/respawnd/internal/verdicts"
 	"github.com/respawnd/respawnd/master"
 	"github.com/respawnd/respawnd/storage"
@@ -20,14 +21,16 @@ type Store interface {
 	Backup(ctx context.Context, w io.Writer) (int64, error)
 }
 
-// Local is an Operator on the store of this process. Store, Table, Rules, Keys
-// and Catalogue are required.
+// Local is an Operator on the store of this process. Store, Table, Rules, Keys,
+// PlayerFiles and Catalogue are required.
 type Local struct {
-	Store     Store
-	Table     *bans.Table
-	Rules     *chatrules.Table // of chat
-	Keys      *cdkeys.Table    // CD keys of products
-	Catalogue *Catalogue
+	Store Store
+	Table *bans.Table
+	Rules *chatrules.Table // of chat
+	Keys  *cdkeys.Table    // CD keys of products
+	// PlayerFiles are the files that players uploaded.
+	PlayerFiles *files.Table
+	Catalogue   *Catalogue
 	// Unlisted returns servers that services know but do not list, each with
 	// the reason; nil: none.
 	Unlisted func() []Listed

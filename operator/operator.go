@@ -76,4 +76,5 @@ type Operator interface {
 	ServerOperator
 	ChatOperator
 	CDKeyOperator
+	FileOperator
 }

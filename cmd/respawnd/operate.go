@@ -14,6 +14,7 @@ import (
 	"github.com/respawnd/respawnd/internal/cdkeys"
 	"github.com/respawnd/respawnd/internal/chatrules"
 	"github.com/respawnd/respawnd/internal/daemon"
+	"github.com/respawnd/respawnd/internal/files"
 	"github.com/respawnd/respawnd/internal/services"
 	"github.com/respawnd/respawnd/operator"
 	"github.com/respawnd/respawnd/probe"
@@ -110,7 +111,7 @@ func remote(cfg *services.Config) (operator.Operator, error) {
 // only a warning: it must not prevent lifting a ban.
 func (p *program) local(ctx context.Context, cfg *services.Config, store *bolt.Store) (*operator.Local, error) {
 	l := &operator.Local{
-		Store: store, Table: bans.New(store), Rules: chatrules.New(store), Keys: cdkeys.New(store),
+		Store: store, Table: bans.New(store), Rules: chatrules.New(store), Keys: cdkeys.New(store), PlayerFiles: files.New(store, cfg.DataDir),
 		Catalogue: &operator.Catalogue{Embedded: operator.BuiltIn(), Store: store},
 		DataDir:   cfg.DataDir, StoreName: daemon.StoreName, Files: daemon.Files(cfg), Version: version(),
 		OpenAccounts:  accountsWhenWanted(cfg, store),

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/rs/zerolog"
@@ -17,6 +18,7 @@ import (
 	"github.com/respawnd/respawnd/internal/accounts"
 	"github.com/respawnd/respawnd/internal/backup"
 	"github.com/respawnd/respawnd/internal/daemon"
+	"github.com/respawnd/respawnd/internal/files"
 	"github.com/respawnd/respawnd/internal/services"
 	"github.com/respawnd/respawnd/storage/bolt"
 )
@@ -61,15 +63,58 @@ func (p *program) restore(ctx context.Context, cfg *services.Config, path string
 	defer func() { _ = os.RemoveAll(dir) }()
 	target := daemon.Files(cfg)
 	target[daemon.StoreName] = daemon.StorePath(cfg)
+	target[files.PackName] = filepath.Join(cfg.DataDir, files.Folder)
 	room := func(bytes int64) error { return roomFor(bytes, in, cfg.DataDir) }
 	m, err := backup.Read(in, dir, func(name string) bool { return target[name] != "" }, room)
 	if err == nil {
 		err = checkRestored(ctx, dir)
 	}
+	contents := filepath.Join(dir, files.Folder)
+	if err == nil {
+		err = unpackFiles(filepath.Join(dir, files.PackName), contents)
+	}
 	if err != nil {
 		return fmt.Errorf("%s: nothing was changed: %w", path, err)
 	}
+	m.Files = slices.DeleteFunc(m.Files, func(f backup.File) bool { return f.Name == files.PackName })
 	return p.putInPlace(dir, m, target)
+}
+
+// unpackFiles unpacks the contents of files of players, if the backup has any, to a new
+// folder.
+func unpackFiles(pack, folder string) (err error) {
+	if err := os.Mkdir(folder, 0o700); err != nil {
+		return err
+	}
+	in, err := os.Open(pack)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, in.Close()) }()
+	return files.Unpack(in, folder)
+}
+
+// placeFolder puts an unpacked folder in place, for the owner of the folder around it.
+func placeFolder(from, to, suffix string) error {
+	entries, err := os.ReadDir(from)
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		if err := ownAs(filepath.Join(from, e.Name()), filepath.Dir(to)); err != nil {
+			return err
+		}
+	}
+	if err := ownAs(from, filepath.Dir(to)); err != nil {
+		return err
+	}
+	if err := os.Rename(to, to+suffix); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return os.Rename(from, to)
 }
 
 // restoreCopies is the number of copies of a backup's files that a restore has
@@ -154,6 +199,9 @@ func (p *program) putInPlace(dir string, m backup.Manifest, target map[string]st
 		if err != nil {
 			return fmt.Errorf("nothing was changed: %w", err)
 		}
+	}
+	if err := placeFolder(filepath.Join(dir, files.Folder), target[files.PackName], suffix); err != nil {
+		return err
 	}
 	for _, f := range m.Files {
 		to := target[f.Name]
