@@ -328,7 +328,7 @@ func TestImportParts(t *testing.T) {
 	long := func(n int) accounts.Account {
 		return accounts.Account{Profiles: []accounts.AccountProfile{{Profile: storage.Profile{Nick: strings.Repeat("x", n)}}}}
 	}
-	const limit = 4000
+	const limit = 40_000 // more than MaxAccountPage empty accounts
 	big := long(limit / 2)
 	for name, tc := range map[string]struct {
 		list []accounts.Account

@@ -344,7 +344,12 @@ func (c *client) DeleteAccount(ctx context.Context, id storage.UserID) error {
 var errExportCut = errors.New("the daemon broke the export off; see its log")
 
 func (c *client) ExportAccounts(ctx context.Context, w io.Writer, secrets bool) (leftOut int, err error) {
-	resp, err := c.do(ctx, http.MethodGet, exportPath+"?secrets="+strconv.FormatBool(secrets), nil)
+	return c.export(ctx, w, exportPath+"?secrets="+strconv.FormatBool(secrets))
+}
+
+// export writes the answer of a path of which leftOutTrailer is the trailer.
+func (c *client) export(ctx context.Context, w io.Writer, path string) (leftOut int, err error) {
+	resp, err := c.do(ctx, http.MethodGet, path, nil)
 	if err != nil {
 		return 0, err
 	}
@@ -377,16 +382,19 @@ func (c *client) ImportBuddies(ctx context.Context, list []accounts.Account) err
 }
 
 // maxImport is the maximum size of one request of an import, in bytes of JSON.
-// A single account may be larger.
+// A single record may be larger.
 const maxImport = 4 << 20
 
-// inParts calls f for parts of a list that have at most operator.MaxAccountPage
-// accounts and limit bytes.
-func inParts(list []accounts.Account, limit int, f func([]accounts.Account) error) error {
+// maxRecords is the maximum number of records in one request of an import.
+const maxRecords = min(operator.MaxAccountPage, operator.MaxStatsImport)
+
+// inParts calls f for parts of a list that have at most maxRecords records and limit
+// bytes.
+func inParts[T any](list []T, limit int, f func([]T) error) error {
 	for len(list) > 0 {
 		n, size := 0, 0
-		for n < len(list) && n < operator.MaxAccountPage {
-			b, err := json.Marshal(list[n].Profiles) // the rest is short
+		for n < len(list) && n < maxRecords {
+			b, err := json.Marshal(list[n])
 			if err != nil {
 				return err
 			}

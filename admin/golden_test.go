@@ -156,6 +156,26 @@ POST /api/v1/accounts/import {"accounts": 1}
 POST /api/v1/accounts/import/buddies {"accounts": []}
 POST /api/v1/accounts/import/buddies {"accounts": 1}
 POST /api/v1/accounts/rotate-key
+GET /api/v1/players/1/stats
+GET /api/v1/players/9/stats
+GET /api/v1/players/x/stats
+PUT /api/v1/stats/block {"game": "gmtest", "profile": 9, "kind": 3, "index": 0, "data": "eA=="}
+PUT /api/v1/stats/block {"game": "none", "profile": 1, "kind": 3, "index": 0, "data": "eA=="}
+PUT /api/v1/stats/block {"game": "gmtest", "profile": 1, "kind": 4, "index": 0, "data": "eA=="}
+PUT /api/v1/stats/block {"game": "gmtest", "profile": 1, "kind": 300}
+POST /api/v1/stats/import {"players": [{"profile": 1, "blocks": [{"game": "gmtest", "kind": 3, "index": 0, "data": "eA==", "modified": "2026-01-02T03:04:05Z"}]}, {"profile": 9}]}
+POST /api/v1/stats/import {"players": 1}
+GET /api/v1/players/1/stats
+GET /api/v1/stats/block?profile=1&game=gmtest&kind=3&index=0
+GET /api/v1/stats/block?profile=1&game=gmtest&kind=3&index=-1
+GET /api/v1/stats/block?profile=1&game=gmtest&kind=3
+GET /api/v1/stats/block?profile=1&game=gmtest&kind=x&index=0
+GET /api/v1/stats/export
+GET /api/v1/games/gmtest/stats
+GET /api/v1/games/none/stats
+DELETE /api/v1/players/1/stats?game=gmtest&kind=3&index=0
+DELETE /api/v1/players/1/stats?kind=3&index=0
+DELETE /api/v1/players/1/stats
 DELETE /api/v1/accounts/1
 DELETE /api/v1/accounts/1
 DELETE /api/v1/accounts/-1

@@ -17,7 +17,7 @@ const (
 	yamlType  = "application/yaml"
 	linesType = "application/x-ndjson"
 	tarType   = "application/x-tar"
-	// leftOutTrailer is the trailer of an export: the number of accounts left
+	// leftOutTrailer is the trailer of an export: the number of records left
 	// out. An export without it is incomplete.
 	leftOutTrailer = "Respawnd-Left-Out"
 )
@@ -47,6 +47,9 @@ func (s *Server) routes() []Route {
 		getAccounts.on(s), createAccount.on(s), getAccount.on(s), setPassword.on(s), banAccount.on(s), unbanAccount.on(s), deleteAccount.on(s),
 		{"GET", exportPath, "all accounts, one JSON object per line: ?secrets=", s.exportAccounts},
 		importAccounts.on(s), importBuddies.on(s), rotateKey.on(s),
+		getGameStats.on(s), getPlayerStats.on(s), deleteStats.on(s), getStatBlock.on(s), setStatBlock.on(s),
+		{"GET", statsExportPath, "data and scores of all players, one JSON object per line", s.exportStats},
+		importStats.on(s),
 	}
 }
 

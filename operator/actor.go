@@ -78,6 +78,9 @@ const (
 	actCDKeyUnban      = "cdkey.unban"
 	actChatSay         = "chat.say"
 	actFileDelete      = "file.delete"
+	actStatsSet        = "stats.set"
+	actStatsDelete     = "stats.delete"
+	actStatsImport     = "stats.import"
 )
 
 // ruleActions are the actions of putting and lifting rules of chat.

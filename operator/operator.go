@@ -77,4 +77,5 @@ type Operator interface {
 	ChatOperator
 	CDKeyOperator
 	FileOperator
+	StatsOperator
 }

@@ -27,22 +27,27 @@ func (p *program) accountExport() *cobra.Command {
 }
 
 func (p *program) exportAccounts(ctx context.Context, op operator.Operator, path string, secrets bool) error {
-	leftOut := 0
-	write := func(w io.Writer) (err error) {
-		leftOut, err = op.ExportAccounts(ctx, w, secrets)
-		return err
-	}
-	if path == "-" {
-		err := write(p.out)
-		return errors.Join(err, someLeftOut(leftOut))
-	}
-	size, err := backup.Replace(path, write)
-	if err != nil {
-		return fmt.Errorf("no export written: %w", err)
-	}
 	note := ""
 	if secrets {
 		note = "; it holds secrets, keep it safe"
+	}
+	return p.export(path, note, func(w io.Writer) (int, error) { return op.ExportAccounts(ctx, w, secrets) })
+}
+
+// export writes an export to a file, or to standard output if the path is -. write
+// returns the number of unreadable records; note ends the line that reports the file.
+func (p *program) export(path, note string, write func(io.Writer) (leftOut int, err error)) error {
+	leftOut := 0
+	if path == "-" {
+		leftOut, err := write(p.out)
+		return errors.Join(err, someLeftOut(leftOut))
+	}
+	size, err := backup.Replace(path, func(w io.Writer) (err error) {
+		leftOut, err = write(w)
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("no export written: %w", err)
 	}
 	return errors.Join(p.say("wrote %s (%d bytes)%s", path, size, note), someLeftOut(leftOut))
 }

@@ -1,0 +1,236 @@
+package operator
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/netip"
+	"time"
+
+	"github.com/respawnd/respawnd/internal/clean"
+	"github.com/respawnd/respawnd/internal/stats"
+	"github.com/respawnd/respawnd/storage"
+)
+
+// Limits of one call about statistics.
+const (
+	MaxGameReports = 100 // MaxGameReports is how many reported games GameStats returns.
+	MaxStatsImport = 500 // MaxStatsImport is how many players ImportStats stores.
+
+	topScores   = 10
+	statPreview = 200 // characters of a block
+)
+
+// StatsOperator is the part of Operator about what games keep with the statistics
+// service: data and scores of players, and reported games.
+type StatsOperator interface {
+	// GameStats returns the boards and the last reports of a game.
+	GameStats(ctx context.Context, q GameStatsQuery) (GameStats, error)
+	// PlayerStats returns what is stored for a profile. storage.ErrNotFound: there is
+	// no such profile.
+	PlayerStats(ctx context.Context, id storage.ProfileID) (PlayerStats, error)
+	// StatBlock returns a block with its data, or storage.ErrNotFound.
+	StatBlock(ctx context.Context, id storage.StatBlockID) (storage.StatBlock, error)
+	// SetStatBlock stores a block of any kind in place of the one with the same id
+	// and returns it without data. Clients see it at once.
+	SetStatBlock(ctx context.Context, b NewStatBlock) (storage.StatBlock, error)
+	// DeleteStats deletes blocks and scores of a profile and returns how many there
+	// were.
+	DeleteStats(ctx context.Context, q StatsSelection) (int, error)
+	// ExportStats writes the blocks and scores of all profiles that have any, one
+	// StoredStats in JSON on each line, and returns the number of unreadable ones,
+	// which are left out. Reported games are not part of it.
+	ExportStats(ctx context.Context, w io.Writer) (leftOut int, err error)
+	// ImportStats stores blocks and scores of profiles and returns a result for
+	// each. A profile that has any already is left as it is.
+	ImportStats(ctx context.Context, list []StoredStats) ([]ImportedStats, error)
+}
+
+// GameStatsQuery selects statistics of a game.
+type GameStatsQuery struct {
+	Game    string
+	Reports int // how many; 0: 10, at most MaxGameReports
+}
+
+// GameStats is what is stored for a game.
+type GameStats struct {
+	Game    string       `json:"game"`
+	Boards  []Board      `json:"boards"`
+	Reports []GameReport `json:"reports"` // the newest first
+}
+
+// Board is a board of a game with its first scores.
+type Board struct {
+	Name   string          `json:"name"`
+	Title  string          `json:"title,omitzero"`
+	Scores []RankedProfile `json:"scores"`
+}
+
+// RankedProfile is a score with the nick of its player, which is empty if the profile
+// was deleted meanwhile.
+type RankedProfile struct {
+	Profile storage.ProfileID `json:"profile"`
+	Nick    string            `json:"nick"`
+	Value   float64           `json:"value"`
+	Rank    int               `json:"rank"`
+	Updated time.Time         `json:"updated"`
+}
+
+// GameReport is a reported game without its keys.
+type GameReport struct {
+	ID      uint64         `json:"id"`
+	Server  netip.AddrPort `json:"server,omitzero"`
+	Started time.Time      `json:"started"`
+	Updated time.Time      `json:"updated"`
+	Done    bool           `json:"done"`
+	Trusted bool           `json:"trusted"`
+	Players int            `json:"players"` // that the server proved
+	Bytes   int            `json:"bytes"`   // of the keys and values
+}
+
+// PlayerStats is what is stored for a profile.
+type PlayerStats struct {
+	Profile storage.ProfileID `json:"profile"`
+	Nick    string            `json:"nick"`
+	Blocks  []StatBlockInfo   `json:"blocks"`
+	Scores  []storage.Score   `json:"scores"` // with ranks
+}
+
+// StatBlockInfo is a block without its data.
+type StatBlockInfo struct {
+	storage.StatBlockID
+
+	Bytes    int       `json:"bytes"`
+	Text     string    `json:"text,omitzero"` // the beginning of a block that is text
+	Modified time.Time `json:"modified"`
+}
+
+// NewStatBlock is a block to be stored.
+type NewStatBlock struct {
+	storage.StatBlockID
+
+	Data []byte `json:"data"`
+}
+
+// StatsSelection selects blocks and scores of a profile: everything without Game, those
+// of a game, or with Block only the block of a kind and index.
+type StatsSelection struct {
+	Profile storage.ProfileID
+	Game    string
+	Block   bool
+	Kind    storage.StatKind
+	Index   int32
+}
+
+// StoredStats is what is stored for a profile, as it is exported and imported. The
+// profiles in its blocks and scores are left out.
+type StoredStats struct {
+	Profile storage.ProfileID   `json:"profile"`
+	Nick    string              `json:"nick,omitzero"` // for readers; ignored by an import
+	Blocks  []storage.StatBlock `json:"blocks,omitempty"`
+	Scores  []storage.Score     `json:"scores,omitempty"`
+}
+
+// ImportedStats is the result of importing the statistics of one profile.
+type ImportedStats struct {
+	Profile storage.ProfileID `json:"profile"`
+	Error   string            `json:"error,omitzero"` // "": they are stored
+}
+
+// GameStats implements StatsOperator.
+func (l *Local) GameStats(ctx context.Context, q GameStatsQuery) (GameStats, error) {
+	g, ok := l.Catalogue.Catalog().Lookup(q.Game)
+	if !ok {
+		return GameStats{}, fmt.Errorf("%w: unknown game %q", ErrBadRequest, q.Game)
+	}
+	out := GameStats{Game: g.Name, Boards: []Board{}, Reports: []GameReport{}} // never null as JSON
+	base, _ := l.Catalogue.Catalog().Base(g.Name)
+	for _, b := range base.Boards {
+		scores, err := l.Store.Ranking(ctx, g.Name, b.Name, 0, topScores)
+		if err != nil {
+			return GameStats{}, fmt.Errorf("board %s: %w", b.Name, err)
+		}
+		out.Boards = append(out.Boards, Board{b.Name, b.Title, l.ranked(ctx, scores)})
+	}
+	if q.Reports <= 0 {
+		q.Reports = 10
+	}
+	for r, err := range l.Store.Reports(ctx, g.Name, 0) {
+		if errors.Is(err, storage.ErrDamaged) {
+			continue
+		}
+		if err != nil {
+			return GameStats{}, err
+		}
+		out.Reports = append(out.Reports, GameReport{r.ID, r.Server, r.Started, r.Updated, r.Done, r.Trusted, len(r.Profiles), len(r.Pairs)})
+		if len(out.Reports) >= min(q.Reports, MaxGameReports) {
+			break
+		}
+	}
+	return out, nil
+}
+
+// ranked adds the nicks to scores.
+func (l *Local) ranked(ctx context.Context, scores []storage.Score) []RankedProfile {
+	out := make([]RankedProfile, 0, len(scores))
+	for _, s := range scores {
+		p, _ := l.Store.GetProfile(ctx, s.Profile) // without nick if it was deleted meanwhile
+		out = append(out, RankedProfile{s.Profile, clean.UTF8(p.Nick), s.Value, s.Rank, s.Updated})
+	}
+	return out
+}
+
+// PlayerStats implements StatsOperator.
+func (l *Local) PlayerStats(ctx context.Context, id storage.ProfileID) (PlayerStats, error) {
+	p, err := l.Store.GetProfile(ctx, id)
+	if err != nil {
+		return PlayerStats{}, profileError(id, err)
+	}
+	out := PlayerStats{Profile: id, Nick: clean.UTF8(p.Nick), Blocks: []StatBlockInfo{}, Scores: []storage.Score{}}
+	for b, err := range l.Store.StatBlocks(ctx, id) {
+		if err != nil {
+			return PlayerStats{}, profileError(id, err)
+		}
+		text, _ := stats.Text(b.Data)
+		out.Blocks = append(out.Blocks, StatBlockInfo{b.StatBlockID, len(b.Data), clean.Shorten(text, statPreview), b.Modified})
+	}
+	for s, err := range l.Store.ScoresOf(ctx, id) {
+		if err == nil {
+			s, err = l.Store.RankOf(ctx, s.ScoreID)
+		}
+		if errors.Is(err, storage.ErrNotFound) { // deleted meanwhile
+			continue
+		}
+		if err != nil {
+			return PlayerStats{}, profileError(id, err)
+		}
+		out.Scores = append(out.Scores, s)
+	}
+	return out, nil
+}
+
+// profileError says which profile an error is about.
+func profileError(id storage.ProfileID, err error) error {
+	return fmt.Errorf("profile %d: %w", id, err)
+}
+
+// StatBlock implements StatsOperator.
+func (l *Local) StatBlock(ctx context.Context, id storage.StatBlockID) (storage.StatBlock, error) {
+	id.Game = storage.Fold(id.Game)
+	b, err := l.Store.GetStatBlock(ctx, id)
+	return b, blockError(id, err)
+}
+
+// blockError says which block an error is about.
+func blockError(id storage.StatBlockID, err error) error {
+	if err == nil {
+		return nil
+	}
+	return profileError(id.Profile, fmt.Errorf("%s: %w", blockText(id), err))
+}
+
+// blockText returns a block as the audit log has it.
+func blockText(id storage.StatBlockID) string {
+	return fmt.Sprintf("%s, kind %d, index %d", id.Game, id.Kind, id.Index)
+}
