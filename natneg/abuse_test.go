@@ -10,6 +10,7 @@ import (
 
 	"github.com/respawnd/respawnd/internal/netserve"
 	"github.com/respawnd/respawnd/internal/nettest"
+	"github.com/respawnd/respawnd/internal/racetest"
 )
 
 // isType reports whether an answer is of a type.
@@ -52,6 +53,7 @@ func clientPackets(t testing.TB) (packets [][]byte) {
 }
 
 func TestFloodFromForgedAddresses(t *testing.T) {
+	racetest.Skip(t, "sends many packets")
 	for name, change := range map[string]func(*Options){
 		"as it is":    func(*Options) {},
 		"little room": func(o *Options) { o.MaxOpen, o.MaxPerAddr = 100, 4 },

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/respawnd/respawnd/internal/nettest"
+	"github.com/respawnd/respawnd/internal/racetest"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"pgregory.net/rapid"
@@ -106,6 +107,7 @@ func TestTimersAreNotLostInALongPause(t *testing.T) {
 }
 
 func TestMemoryPerCookie(t *testing.T) {
+	racetest.Skip(t, "fills a table")
 	const cookies, most = 20_000, 600 // bytes: 60 MiB for the default of max_open
 	var before, after runtime.MemStats
 	runtime.GC()

@@ -13,6 +13,7 @@ import (
 
 	"github.com/respawnd/respawnd/internal/a2s"
 	"github.com/respawnd/respawnd/internal/games"
+	"github.com/respawnd/respawnd/internal/racetest"
 	"github.com/respawnd/respawnd/internal/ssq"
 	"github.com/respawnd/respawnd/internal/verdicts"
 	"github.com/respawnd/respawnd/master"
@@ -160,6 +161,7 @@ func TestSilentServerLeavesTheList(t *testing.T) {
 }
 
 func TestDeadServersAreVisitedEverMoreRarely(t *testing.T) {
+	racetest.Skip(t, "takes many passes")
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, nil)
 		w.watch(there, A2S, master.Static)
@@ -327,6 +329,7 @@ func TestWatchedServersAreBounded(t *testing.T) {
 }
 
 func TestVisitsAreSpreadAndFair(t *testing.T) {
+	racetest.Skip(t, "takes many passes")
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, func(o *Options) { o.Config.Rate, o.Config.Every = 20, 10*time.Second })
 		list := many(600) // three times as many as their interval allows for

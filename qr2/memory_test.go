@@ -4,6 +4,7 @@ import (
 	"runtime"
 	"testing"
 
+	"github.com/respawnd/respawnd/internal/racetest"
 	"github.com/respawnd/respawnd/master"
 )
 
@@ -12,6 +13,7 @@ import (
 const maxBytesPerServer = 2560
 
 func TestMemoryPerListedServer(t *testing.T) {
+	racetest.Skip(t, "lists many servers")
 	const servers = 4000
 	used := func() uint64 {
 		runtime.GC()

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/respawnd/respawnd/internal/nettest"
+	"github.com/respawnd/respawnd/internal/racetest"
 )
 
 // clientPackets are what servers and browsers send. The seeds are servers that
@@ -44,6 +45,7 @@ func clientReply(t testing.TB) func(netip.AddrPort, []byte) [][]byte {
 }
 
 func TestFloodFromForgedAddresses(t *testing.T) {
+	racetest.Skip(t, "sends many packets")
 	for name, change := range map[string]func(*Options){
 		"without budgets": func(o *Options) { o.PagesPerAddr, o.PagesPerNet = 0, 0 },
 		"some banned":     func(o *Options) { o.Banned = func(a netip.Addr) bool { return a.As4()[3]%4 == 0 } },

@@ -20,6 +20,7 @@ import (
 	"github.com/respawnd/respawnd/internal/games"
 	"github.com/respawnd/respawnd/internal/history"
 	"github.com/respawnd/respawnd/internal/query"
+	"github.com/respawnd/respawnd/internal/racetest"
 	"github.com/respawnd/respawnd/internal/verdicts"
 	"github.com/respawnd/respawnd/master"
 	"github.com/respawnd/respawnd/web/front"
@@ -221,6 +222,7 @@ func TestServerPageLimits(t *testing.T) {
 }
 
 func TestForeignTextOnPages(t *testing.T) {
+	racetest.Skip(t, "draws each page with each text")
 	book := verdicts.NewLog(newFixture(t).server.opt.Log, 0)
 	var st query.Status
 	o := &oracle{}

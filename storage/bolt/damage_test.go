@@ -10,6 +10,7 @@ import (
 
 	"go.etcd.io/bbolt"
 
+	"github.com/respawnd/respawnd/internal/racetest"
 	"github.com/respawnd/respawnd/storage"
 )
 
@@ -173,6 +174,7 @@ func TestTruncatedFileIsRefused(t *testing.T) {
 // TestScrambledPages overwrites each page in turn. Whatever that hits, nothing
 // may panic or hang, and Verify must not miss what use finds.
 func TestScrambledPages(t *testing.T) {
+	racetest.Skip(t, "opens many files")
 	s := openNew(t)
 	save(t, s, records(0, 20))
 	for i := range 300 {

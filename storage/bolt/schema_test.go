@@ -12,6 +12,7 @@ import (
 
 	"go.etcd.io/bbolt"
 
+	"github.com/respawnd/respawnd/internal/racetest"
 	"github.com/respawnd/respawnd/storage"
 )
 
@@ -153,6 +154,7 @@ func checkOldAccount(t *testing.T, s *Store) {
 
 // An upgrade in many steps that was cut short resumes where it was.
 func TestSealKeysGoesOn(t *testing.T) {
+	racetest.Skip(t, "stores many records")
 	path := oldFile(t, "schema3.db")
 	db, err := bbolt.Open(path, 0o600, &bbolt.Options{NoSync: true})
 	if err != nil {

@@ -17,6 +17,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
+	"github.com/respawnd/respawnd/internal/racetest"
 	"github.com/respawnd/respawnd/storage"
 )
 
@@ -369,9 +370,7 @@ func large(t *testing.T) {
 func limit(t *testing.T) {
 	t.Helper()
 	large(t)
-	if raceDetector {
-		t.Skip("fills a store up to a limit: run it without -race")
-	}
+	racetest.Skip(t, "fills a store up to a limit")
 }
 
 // together calls f(0) to f(n-1), all at once, which is quicker than in turn where

@@ -1,6 +1,0 @@
-//go:build race
-
-package storagetest
-
-// raceDetector reports that the test is built with -race.
-const raceDetector = true
