@@ -1,6 +1,11 @@
 package webservices
 
-import "github.com/respawnd/respawnd/webservices/sakefiles"
+import (
+	"path/filepath"
+
+	"github.com/respawnd/respawnd/webservices/auth"
+	"github.com/respawnd/respawnd/webservices/sakefiles"
+)
 
 // Config is section webservices of the configuration. The comment of each field
 // explains its key.
@@ -16,6 +21,16 @@ type Config struct {
 	Rate int `key:"rate" default:"50" range:"0 to 1000000" live:"true"`
 	// Requests that one address may send at once before the rate applies, {range}.
 	Burst int `key:"burst" default:"500" range:"1 to 1000000" live:"true"`
+	// How games are patched to accept this server: {words}. keypair: with the
+	// modulus of the service key. identity: with the exponent 000001; then
+	// passwords can be read on the way. `respawnd webservices key --explain` says
+	// more.
+	RSAMode string `key:"rsa_mode" default:"keypair" words:"keypair, identity"`
+	// File with the service key: RSA of 1024 bits, PEM, PKCS#1, mode 0600. It is part
+	// of every backup. Empty: webservices.key in data_dir, made at the first start.
+	KeyFile string `key:"key_file" as:"text"` // as configured, may be empty: use Config.KeyPath
+	// Accounts that games may make for one address per minute, {range}. 0: no bound.
+	Registrations int `key:"registrations" default:"20" range:"0 to 1000000" live:"true"`
 	// TCP address for games that ask over https. They expect port 443 and speak
 	// SSL 3.0 with RC4, which is no protection: everyone on the way can read and
 	// change what is sent. Empty: off.
@@ -30,4 +45,19 @@ type Config struct {
 	TLSPending int `key:"tls_pending" default:"256" range:"1 to 100000" live:"true"`
 
 	sakefiles.FileConfig
+}
+
+// The modes of Config.RSAMode.
+const (
+	Keypair  = "keypair"
+	Identity = "identity"
+)
+
+// KeyPath returns the path of the service key: key_file, or auth.KeyName in the data
+// folder if that is empty.
+func (c *Config) KeyPath(dataDir string) string {
+	if c.KeyFile != "" {
+		return c.KeyFile
+	}
+	return filepath.Join(dataDir, auth.KeyName)
 }

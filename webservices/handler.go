@@ -112,6 +112,8 @@ func (s *Server) serveSOAP(w http.ResponseWriter, r *http.Request, q *soap.Reque
 	} else {
 		answer = s.fault(r, q, service, why)
 	}
+	// What is left of the body is not waited for: clients announce more than they send.
+	_ = http.NewResponseController(w).SetReadDeadline(time.Now())
 	h := w.Header()
 	h.Set("Content-Type", soap.ContentType)
 	h.Set("Content-Length", strconv.Itoa(len(answer)))

@@ -3,6 +3,7 @@ package webservices
 import (
 	"context"
 
+	"github.com/respawnd/respawnd/webservices/auth"
 	"github.com/respawnd/respawnd/webservices/sakefiles"
 	"github.com/respawnd/respawnd/webservices/soap"
 )
@@ -17,11 +18,24 @@ type room struct {
 
 // rooms returns the rooms, made from the options of the server.
 func rooms(o *Options) ([]room, error) {
-	var all []room
+	all := []room{authRoom(newAuth(o))}
 	if o.Files != nil {
 		all = append(all, fileRoom(newFiles(o)))
 	}
 	return all, nil
+}
+
+// newAuth makes the room of the sign-in.
+func newAuth(o *Options) *auth.Room {
+	return auth.New(auth.Options{
+		Key: o.Key, Identity: o.Config.RSAMode == Identity, Accounts: o.Accounts, Store: o.Store,
+		Registrations: o.Config.Registrations, Trusted: o.Trusted, Service: name, Verdicts: o.Verdicts,
+		Log: o.Log, Registerer: o.Registerer,
+	})
+}
+
+func authRoom(a *auth.Room) room {
+	return room{services: a.Services(), reload: func(c *Config) { a.SetRegistrations(c.Registrations) }}
 }
 
 // newFiles makes the room for files.

@@ -2,35 +2,36 @@ package webservices
 
 import (
 	"context"
-	"fmt"
-	"net/http"
+	"crypto/rand"
+	"crypto/rsa"
+	"errors"
+	"math/big"
 
 	"github.com/respawnd/respawnd/internal/service"
 )
 
 // steps are the steps of the self-test.
 func steps() []service.Step {
-	return []service.Step{{Name: "webservices", Needs: []string{name}, Order: service.OrderAlone, Run: check}}
+	return []service.Step{{Name: "webservices sign-in", Needs: []string{name}, Order: service.OrderAlone, Run: check}}
 }
 
-// check sends a request for a path that does not exist.
+// check signs in with a name that no player has, and a key that is not that of the
+// service. The refusal passes.
 func check(ctx context.Context, t *service.Trial) error {
 	ctx, cancel := context.WithTimeout(ctx, service.StepTimeout)
 	defer cancel()
-	r, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+t.Address(name)+"/selftest", http.NoBody)
+	c := &Client{Address: t.Address(name), Host: t.Game + ".auth.pubsvs." + t.Domain}
+	n, err := rand.Int(rand.Reader, new(big.Int).Lsh(big.NewInt(1), 1023))
 	if err != nil {
 		return err
 	}
-	r.Host = t.Game + ".auth.pubsvs." + t.Domain
-	answer, err := http.DefaultClient.Do(r)
-	if err != nil {
-		return err
+	key := &rsa.PublicKey{N: n.SetBit(n.SetBit(n, 1023, 1), 0, 1), E: 65537}
+	_, _, err = c.SignIn(ctx, key, "selftest-player", "selftest")
+	if errors.Is(err, ErrSignIn) {
+		return nil
 	}
-	if err := answer.Body.Close(); err != nil {
-		return err
+	if err == nil {
+		return errors.New("a player that does not exist was signed in")
 	}
-	if answer.StatusCode != http.StatusNotFound {
-		return fmt.Errorf("the answer has status %d", answer.StatusCode)
-	}
-	return nil
+	return err
 }

@@ -14,11 +14,13 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/rs/zerolog"
 
+	"github.com/respawnd/respawnd/internal/accounts"
 	"github.com/respawnd/respawnd/internal/files"
 	"github.com/respawnd/respawnd/internal/games"
 	"github.com/respawnd/respawnd/internal/netserve"
 	"github.com/respawnd/respawnd/internal/verdicts"
 	"github.com/respawnd/respawnd/storage"
+	"github.com/respawnd/respawnd/webservices/auth"
 	"github.com/respawnd/respawnd/webservices/ssl3"
 )
 
@@ -36,10 +38,14 @@ const (
 // name is that of the service in the log of verdicts.
 const name = "webservices"
 
-// Options are the parts of a Server. Config and Games are required.
+// Options are the parts of a Server. Config, Games, Key, Accounts and Store are
+// required.
 type Options struct {
 	Config   Config
 	Games    *games.Catalog
+	Key      *auth.Key
+	Accounts *accounts.Service
+	Store    auth.Store
 	Banned   func(netip.Addr) bool // whether an address may not use the service; nil: all may
 	Trusted  func(netip.Addr) bool // whether the bounds per address do not apply; nil: they apply to all
 	Verdicts *verdicts.Log         // nil: nothing is noted

@@ -10,11 +10,38 @@ import (
 
 	"github.com/respawnd/respawnd/internal/service"
 	"github.com/respawnd/respawnd/storage"
+	"github.com/respawnd/respawnd/webservices/auth"
 )
 
 // Describe implements service.Service.
 func (c *Config) Describe() service.Descriptor {
-	return service.Descriptor{Title: "Web services of games", Steps: steps()}
+	return service.Descriptor{
+		Title: "Web services of games", Steps: steps(), Check: c.check,
+		Files: func(dataDir string) map[string]string { return map[string]string{auth.KeyName: c.KeyPath(dataDir)} },
+	}
+}
+
+// check reads the service key. A missing file in the data folder is made later; one
+// that this user cannot read may be readable by the user that runs the daemon.
+func (c *Config) check(dataDir string, _ service.Moment) error {
+	_, err := auth.ReadKey(c.KeyPath(dataDir))
+	if err == nil || errors.Is(err, fs.ErrPermission) || c.KeyFile == "" && errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return fmt.Errorf("webservices.key_file: %w", err)
+}
+
+// openKey reads the service key. In the data folder it is made if it is missing.
+func (c *Config) openKey(dataDir string) (k *auth.Key, err error) {
+	if c.KeyFile != "" {
+		k, err = auth.ReadKey(c.KeyFile)
+	} else {
+		k, err = auth.OpenKey(c.KeyPath(dataDir))
+	}
+	if err != nil {
+		return nil, fmt.Errorf("webservices.key_file: %w", err)
+	}
+	return k, nil
 }
 
 // Open opens the listener of the service. If the daemon has no right to open it,
@@ -24,8 +51,12 @@ func (c *Config) Open(ctx context.Context, env *service.Env) (*service.Running, 
 	if err != nil {
 		return nil, noRights(err, c.Listen)
 	}
+	key, err := c.openKey(env.DataDir)
+	if err != nil {
+		return nil, errors.Join(err, ln.Close())
+	}
 	s, err := New(Options{
-		Config: *c, Games: env.Games, Banned: env.BannedFrom(storage.ScopePresence), Trusted: env.Trusted, Verdicts: env.Players,
+		Config: *c, Key: key, Accounts: env.Accounts, Store: env.Store, Games: env.Games, Banned: env.BannedFrom(storage.ScopePresence), Trusted: env.Trusted, Verdicts: env.Players,
 		Files: env.Files, SignedIn: env.Hub.SignedInFrom,
 		Log: env.Log, Metrics: env.Metrics(DropReasons()...), Registerer: env.Registerer,
 	})

@@ -93,6 +93,7 @@ var ranks = map[string]int{
 	"webservices/sakefiles": 4,
 
 	"internal/service": 4,
+	"webservices/auth": 4,
 
 	"admin":               5,
 	"dnsserver":           5,

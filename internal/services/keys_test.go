@@ -115,8 +115,10 @@ func TestLinesOfDefaultFileAreShort(t *testing.T) {
 func change(t *testing.T, name string) string {
 	t.Helper()
 	switch name {
-	case "data_dir", "peerchat.motd_file", "peerchat.word_filter", "admin.token_file", "games.file", "geoip.file", "zanmaster.ban_files", "accounts.key_file":
+	case "data_dir", "peerchat.motd_file", "peerchat.word_filter", "admin.token_file", "games.file", "geoip.file", "zanmaster.ban_files", "accounts.key_file", "webservices.key_file":
 		return "/srv/elsewhere"
+	case "webservices.rsa_mode":
+		return "identity"
 	case "cdkey.mode":
 		return "strict"
 	case "cdkey.products":
@@ -381,6 +383,7 @@ func TestRangesHoldAtTheirEdges(t *testing.T) {
 		"webservices.max_per_addr":      {"0", "1", conns, "1000001"},
 		"webservices.rate":              {"-1", "0", conns, "1000001"},
 		"webservices.burst":             {"0", "1", conns, "1000001"},
+		"webservices.registrations":     {"-1", "0", conns, "1000001"},
 
 		"webservices.tls_handshakes":          {"0", "1", "100000", "100001"},
 		"webservices.tls_handshakes_per_addr": {"0", "1", "100000", "100001"},

@@ -1,0 +1,289 @@
+package auth
+
+import (
+	"context"
+	"crypto/md5"
+	"crypto/rand"
+	"crypto/subtle"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"math"
+	"net/netip"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/rs/zerolog"
+
+	"github.com/respawnd/respawnd/internal/accounts"
+	"github.com/respawnd/respawnd/internal/clean"
+	"github.com/respawnd/respawnd/internal/netserve"
+	"github.com/respawnd/respawnd/internal/verdicts"
+	"github.com/respawnd/respawnd/storage"
+	"github.com/respawnd/respawnd/webservices/soap"
+)
+
+const (
+	// Namespace is the one of the methods.
+	Namespace = "http://gamespy.net/AuthService/"
+	// Path is where they are.
+	Path = "/AuthService/AuthService.asmx"
+
+	// Life is how long a certificate is valid.
+	Life = 48 * time.Hour
+
+	maxBody = 64 << 10
+)
+
+// Store is the part of the store that the room reads.
+type Store interface {
+	GetProfile(ctx context.Context, id storage.ProfileID) (storage.Profile, error)
+	GetUser(ctx context.Context, id storage.UserID) (storage.User, error)
+}
+
+// Options are the parts of a Room. Key, Accounts and Store are required.
+type Options struct {
+	Key      *Key
+	Identity bool // the mode identity, else keypair
+	Accounts *accounts.Service
+	Store    Store
+	// Registrations is how many accounts one address may make per minute; 0: no
+	// bound.
+	Registrations int
+	Trusted       func(netip.Addr) bool // whether that does not apply to an address; nil: it always does
+	Service       string                // name in verdicts
+	Verdicts      *verdicts.Log
+	Log           zerolog.Logger
+	Registerer    prometheus.Registerer
+}
+
+// Room executes the methods of the sign-in. All methods may be called
+// concurrently.
+type Room struct {
+	opt           Options
+	metrics       *metrics
+	faults        netserve.Trouble
+	registrations atomic.Pointer[netserve.Limiter] // never nil
+}
+
+// New returns a room. It panics if the registerer has other metrics of the same
+// names.
+func New(opt Options) *Room {
+	r := &Room{opt: opt, metrics: newMetrics(opt.Registerer)}
+	r.SetRegistrations(opt.Registrations)
+	return r
+}
+
+// SetRegistrations changes Options.Registrations. Every address starts with a full
+// quota.
+func (r *Room) SetRegistrations(perMinute int) {
+	r.registrations.Store(netserve.PerMinute(perMinute, netserve.LimiterOptions{}))
+}
+
+// Services returns the methods of the room.
+func (r *Room) Services() []soap.Service {
+	methods := map[string]soap.Handler{"CreateUserAccount": r.createAccount}
+	for name, prove := range map[string]func(*soap.Element, *accounts.Proof) error{
+		"LoginProfile": r.byProfile, "LoginUniqueNick": r.byUniqueNick, "LoginRemoteAuth": byToken, "LoginPs3Cert": byConsole,
+	} {
+		h := func(ctx context.Context, q *soap.Request) []byte { return r.login(ctx, q, prove) }
+		methods[name], methods[name+"WithGameId"] = h, h
+	}
+	return []soap.Service{{
+		Name: "auth", Hosts: []string{"{g}.auth.pubsvs.{d}"}, Path: Path, Namespace: Namespace, Methods: methods, MaxBody: maxBody,
+		Fault: func(method string) []byte { return reply(method, codeServer, nil, nil) },
+	}}
+}
+
+// login executes a method that signs in: prove adds to the proof what it needs.
+func (r *Room) login(ctx context.Context, q *soap.Request, prove func(*soap.Element, *accounts.Proof) error) []byte {
+	p, err := newProof(q)
+	if err == nil {
+		err = prove(q.Body, &p)
+	}
+	if err != nil {
+		return r.answer(q, nil, nil, err)
+	}
+	return r.check(ctx, q, p)
+}
+
+// check checks a proof and replies with a certificate.
+func (r *Room) check(ctx context.Context, q *soap.Request, p accounts.Proof) []byte {
+	l, err := r.opt.Accounts.CheckProof(ctx, p)
+	if err != nil {
+		return r.answer(q, nil, nil, err)
+	}
+	c, private, err := r.issue(&p, &l, time.Now())
+	return r.answer(q, c, private, err)
+}
+
+// newProof returns a proof with what all requests have.
+func newProof(q *soap.Request) (p accounts.Proof, err error) {
+	p.From = q.From.Addr()
+	for _, n := range []struct {
+		name string
+		to   *int
+	}{{"partnercode", &p.Partner}, {"namespaceid", &p.Namespace}} {
+		v, ok := q.Body.Int(n.name)
+		if ok && v >= 0 && v <= storage.MaxAccountID {
+			*n.to = int(v)
+		} else if q.Body.Child(n.name) != nil {
+			return p, accounts.ErrMalformed
+		}
+	}
+	return p, nil
+}
+
+// byProfile is LoginProfile.
+func (r *Room) byProfile(e *soap.Element, p *accounts.Proof) error {
+	p.User = e.Text("profilenick") + "@" + e.Text("email")
+	return r.password(e, p)
+}
+
+// byUniqueNick is LoginUniqueNick.
+func (r *Room) byUniqueNick(e *soap.Element, p *accounts.Proof) error {
+	if p.UniqueNick = e.Text("uniquenick"); p.UniqueNick == "" {
+		return accounts.ErrBadUniqueNick
+	}
+	return r.password(e, p)
+}
+
+// byToken is LoginRemoteAuth.
+func byToken(e *soap.Element, p *accounts.Proof) error {
+	p.Token, p.Digest = e.Text("authtoken"), e.Text("challenge")
+	if p.Token == "" || p.Digest == "" {
+		return accounts.ErrBadToken
+	}
+	return nil
+}
+
+// errConsole refuses the tickets of consoles.
+var errConsole = errors.New("tickets of the PS3 are not accepted")
+
+// byConsole is LoginPs3Cert: only its maker can check such a ticket.
+func byConsole(*soap.Element, *accounts.Proof) error { return errConsole }
+
+// password adds the password of a request to a proof. One that cannot be read
+// becomes a wrong one.
+func (r *Room) password(e *soap.Element, p *accounts.Proof) error {
+	block, ok := decodeValue(e.Child("password").Text("Value"))
+	if !ok {
+		return accounts.ErrMalformed
+	}
+	text, ok := r.open(block)
+	sum := md5.Sum(text)
+	if !ok {
+		_, _ = rand.Read(sum[:]) // never fails
+	}
+	p.Digest = hex.EncodeToString(sum[:])
+	return nil
+}
+
+// open returns the password in a block.
+func (r *Room) open(block []byte) (password []byte, ok bool) {
+	if r.opt.Identity {
+		return unpad(block)
+	}
+	return r.opt.Key.decrypt(block)
+}
+
+// issue returns a certificate for a login, and its private exponent.
+func (r *Room) issue(p *accounts.Proof, l *accounts.Login, now time.Time) (c *certificate, private []byte, err error) {
+	peer := r.opt.Key.peer()
+	c = &certificate{
+		length: certificateLength, version: 1, partner: uint32(p.Partner), namespace: uint32(p.Namespace),
+		user: uint32(l.User), profile: uint32(l.Profile.ID), expires: uint32(min(now.Add(Life).Unix(), math.MaxInt32)),
+		profileNick: fit(l.Profile.Nick, maxProfileNick), uniqueNick: fit(l.UniqueNick, maxUniqueNick),
+		modulus: peer.modulus, exponent: exponentBytes,
+	}
+	var id [idSize]byte
+	_, _ = rand.Read(id[:]) // never fails
+	c.seal(r.opt.Key, id[:])
+	return c, peer.exponentOf(id[:]), c.sign(r.opt.Key, r.opt.Identity)
+}
+
+// fit returns a nick as it comes back in requests: valid UTF-8 of at most n bytes.
+func fit(nick string, n int) string {
+	nick = clean.UTF8(nick)
+	if len(nick) <= n {
+		return nick
+	}
+	return strings.ToValidUTF8(nick[:n], "")
+}
+
+// Errors of Verify.
+var (
+	ErrCertificate = errors.New("the certificate is not one of this server")
+	ErrExpired     = errors.New("the certificate is expired")
+	ErrProof       = errors.New("the proof does not belong to the certificate")
+)
+
+// Verify returns the profile of a certificate that a client sent with a proof.
+// Refusals: ErrCertificate, ErrExpired, ErrProof, accounts.ErrBanned, and
+// accounts.ErrProfileDeleted if the profile is gone.
+func (r *Room) Verify(ctx context.Context, e *soap.Element, proof string) (storage.ProfileID, error) {
+	c, ok := readCertificate(e)
+	k := r.opt.Key
+	if !ok || !c.isOurs(k) || !c.isSigned(k, r.opt.Identity) {
+		return 0, ErrCertificate
+	}
+	now := time.Now()
+	if now.Unix() >= int64(c.expires) {
+		return 0, ErrExpired
+	}
+	want := ProofOf(k.peer().exponentOf(c.id()))
+	if subtle.ConstantTimeCompare([]byte(strings.ToLower(proof)), []byte(want)) != 1 {
+		return 0, ErrProof
+	}
+	p, err := r.opt.Store.GetProfile(ctx, storage.ProfileID(c.profile))
+	if err == nil && uint32(p.User) != c.user {
+		return 0, ErrCertificate
+	}
+	var u storage.User
+	if err == nil {
+		u, err = r.opt.Store.GetUser(ctx, p.User)
+	}
+	switch {
+	case errors.Is(err, storage.ErrNotFound), errors.Is(err, storage.ErrDeleted):
+		return 0, accounts.ErrProfileDeleted
+	case err != nil:
+		return 0, fmt.Errorf("profile %d: %w", c.profile, err)
+	case u.Ban.In(now):
+		return 0, accounts.ErrBanned
+	}
+	return p.ID, nil
+}
+
+// createAccount is CreateUserAccount. It replies like a sign-in.
+func (r *Room) createAccount(ctx context.Context, q *soap.Request) []byte {
+	p, err := newProof(q)
+	if err != nil {
+		return r.answer(q, nil, nil, err)
+	}
+	e := q.Body
+	block, ok := decodeValue(e.Child("password").Text("Value"))
+	if !ok {
+		return r.answer(q, nil, nil, accounts.ErrMalformed)
+	}
+	password, ok := r.open(block)
+	if !ok {
+		return r.answer(q, nil, nil, accounts.ErrBadPassword)
+	}
+	trusted := r.opt.Trusted != nil && r.opt.Trusted(p.From)
+	if !trusted && !r.registrations.Load().Allow(p.From, time.Now()) {
+		return r.answer(q, nil, nil, accounts.ErrThrottled)
+	}
+	made, err := r.opt.Accounts.Register(ctx, accounts.Registration{
+		Partner: p.Partner, Namespace: p.Namespace, Email: e.Text("email"), Nick: e.Text("profilenick"), UniqueNick: e.Text("uniquenick"),
+		Password: string(password), From: p.From,
+	})
+	if err != nil {
+		return r.answer(q, nil, nil, err)
+	}
+	r.note(q, verdicts.AccountMade, "")
+	sum := md5.Sum(password)
+	p.User, p.Digest = made.Nick+"@"+e.Text("email"), hex.EncodeToString(sum[:])
+	return r.check(ctx, q, p)
+}

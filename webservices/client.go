@@ -1,0 +1,105 @@
+package webservices
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"crypto/rand"
+	"crypto/rsa"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+
+	"github.com/respawnd/respawnd/webservices/auth"
+	"github.com/respawnd/respawnd/webservices/soap"
+)
+
+// Client asks a service as a game does: for the self-test, load and tests.
+type Client struct {
+	Address string // of the service, host:port
+	Host    string // that the game asks for
+}
+
+// maxReply bounds a reply in bytes.
+const maxReply = 4 << 20
+
+// Call executes a method at a path and returns what is in its Response. fields is
+// XML. The time is that of ctx.
+func (c *Client) Call(ctx context.Context, path, namespace, method, fields string) (*soap.Element, error) {
+	answer, err := c.exchange(ctx, c.request(path, namespace, method, fields))
+	if err != nil {
+		return nil, err
+	}
+	e, err := soap.Parse(answer)
+	if err != nil {
+		return nil, err
+	}
+	if e.Name != method+"Response" {
+		return nil, fmt.Errorf("the reply is a %s", e.Name)
+	}
+	return e, nil
+}
+
+// request returns a request as games write it.
+func (c *Client) request(path, namespace, method, fields string) []byte {
+	body := `<?xml version="1.0" encoding="UTF-8"?><SOAP-ENV:Envelope xmlns:SOAP-ENV="http://schemas.xmlsoap.org/soap/envelope/"` +
+		` xmlns:SOAP-ENC="http://schemas.xmlsoap.org/soap/encoding/" xmlns:xsi="http://www.w3.org/2001/XMLSchema-instance"` +
+		` xmlns:xsd="http://www.w3.org/2001/XMLSchema" xmlns:ns1="` + namespace + `"><SOAP-ENV:Body><ns1:` + method + `>` + fields +
+		`</ns1:` + method + `></SOAP-ENV:Body></SOAP-ENV:Envelope>`
+	return fmt.Appendf(nil, "POST %s HTTP/1.1\r\nHost: %s\r\nUser-Agent: GameSpyHTTP/1.0\r\nConnection: close\r\nContent-Length: %d\r\n"+
+		"Content-Type: text/xml\r\nSOAPAction: \"%s/%s\"\r\n\r\n%s", path, c.Host, len(body), strings.TrimSuffix(namespace, "/"), method, body)
+}
+
+// exchange sends a request and returns the body of the answer.
+func (c *Client) exchange(ctx context.Context, request []byte) ([]byte, error) {
+	var d net.Dialer
+	conn, err := d.DialContext(ctx, "tcp4", c.Address)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = conn.Close() }()
+	by, _ := ctx.Deadline()
+	if err := conn.SetDeadline(by); err != nil {
+		return nil, err
+	}
+	if _, err := conn.Write(request); err != nil {
+		return nil, err
+	}
+	answer, err := http.ReadResponse(bufio.NewReader(conn), nil)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = answer.Body.Close() }()
+	if answer.StatusCode != http.StatusOK {
+		return nil, fmt.Errorf("the answer has status %d", answer.StatusCode)
+	}
+	return io.ReadAll(io.LimitReader(answer.Body, maxReply))
+}
+
+// ErrSignIn is matched by the error of SignIn for a result other than 0.
+var ErrSignIn = errors.New("the sign-in was refused")
+
+// SignIn signs in with a unique nick of namespace 1 and returns the certificate and
+// the proof. key is the public key that the game has.
+func (c *Client) SignIn(ctx context.Context, key *rsa.PublicKey, nick, password string) (certificate *soap.Element, proof string, err error) {
+	value, err := rsa.EncryptPKCS1v15(rand.Reader, key, []byte(password))
+	if err != nil {
+		return nil, "", err
+	}
+	fields := "<ns1:version>1</ns1:version><ns1:partnercode>0</ns1:partnercode><ns1:namespaceid>1</ns1:namespaceid>" +
+		"<ns1:uniquenick>" + nick + "</ns1:uniquenick><ns1:password><ns1:Value>" + hex.EncodeToString(value) + "</ns1:Value></ns1:password>"
+	e, err := c.Call(ctx, auth.Path, auth.Namespace, "LoginUniqueNick", fields)
+	if err != nil {
+		return nil, "", err
+	}
+	result := e.Child("LoginUniqueNickResult")
+	if code := result.Text("responseCode"); code != "0" {
+		return nil, "", fmt.Errorf("%w: code %.8q", ErrSignIn, code)
+	}
+	private, err := hex.DecodeString(result.Text("peerkeyprivate"))
+	return result.Child("certificate"), auth.ProofOf(bytes.TrimLeft(private, "\x00")), err
+}
