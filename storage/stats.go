@@ -10,9 +10,9 @@ import (
 
 // Limits of the blocks of a profile.
 const (
-	MaxStatBlock  = 1 << 20  // MaxStatBlock is the longest block in bytes.
-	MaxStatBytes  = 64 << 20 // MaxStatBytes is the greatest limit for all blocks of a profile in bytes.
-	MaxStatBlocks = 10_000   // MaxStatBlocks is how many blocks a profile may have, in all games.
+	MaxStatBlock  = 1 << 20 // MaxStatBlock is the longest block in bytes.
+	MaxStatBytes  = 8 << 20 // MaxStatBytes is the greatest limit for all blocks of a profile in bytes.
+	MaxStatBlocks = 10_000  // MaxStatBlocks is how many blocks a profile may have, in all games.
 )
 
 // StatKind determines who may read and write a block.

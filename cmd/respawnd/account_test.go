@@ -3,8 +3,11 @@ package main
 import (
 	"bytes"
 	"context"
+	"encoding/base64"
+	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"runtime"
 	"strings"
 	"testing"
@@ -256,4 +259,32 @@ func TestLostKeyKeepsOtherCommandsGoing(t *testing.T) {
 		t.Errorf("serve: exit code %d, want %d", code, exitFailure)
 	}
 	wantIn(t, errOut, accounts.KeyName)
+}
+
+// TestGameDataOfAccounts checks that an export holds what games keep for players,
+// and that an import brings it back, also when it is more than one request carries.
+func TestGameDataOfAccounts(t *testing.T) {
+	t.Parallel()
+	env := testEnv(t.TempDir())
+	data := base64.StdEncoding.EncodeToString(bytes.Repeat([]byte("\x00\\"), 300<<10))
+	var file strings.Builder
+	for i := range 10 {
+		_, _ = fmt.Fprintf(&file, `{"id":%d,"email":"%d@example.com","profiles":[{"profile":{"id":%d,"nick":"A"},"game_data":`+
+			`[{"game":"gmtest","kind":1,"index":-%d,"data":"%s","modified":"2026-11-01T12:00:00Z"}],"scores":`+
+			`[{"game":"gmtest","board":"kills","value":%d.5,"updated":"2026-11-01T12:00:00Z"}]}]}`+"\n", i+1, i, i+10, i, data, i)
+	}
+	without := regexp.MustCompile(`,"game_data":.*\]`).ReplaceAllString(file.String(), "}]") // as of an older version
+	wantIn(t, typed(t, env, without, "account", "import", "-"), "imported 10")
+	_, out, errOut := typing(t, env, file.String(), "account", "import", "-")
+	wantIn(t, out+errOut, "imported 0", "refused 10")
+	back := cli(t, env, "account", "export", "-")
+	if strings.Count(back, data) != 10 {
+		t.Errorf("%d of 10 blocks are in the export", strings.Count(back, data))
+	}
+	wantIn(t, back, `"index":-7`, `"value":3.5`)
+	other := testEnv(t.TempDir())
+	wantIn(t, typed(t, other, back, "account", "import", "-"), "imported 10")
+	if got := cli(t, other, "account", "export", "-"); got != back {
+		t.Error("the export of the imported accounts differs")
+	}
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -57,7 +58,8 @@ func (p *program) accountImport() *cobra.Command {
 		Use:   "import FILE",
 		Short: "Add the accounts of an export; those that are there already stay as they are",
 		Long: "Add the accounts of an export; those that are there already stay as they are.\n\n" +
-			"An import that was cut short can be repeated: profiles that have neither buddies nor blocks get those of the file.",
+			"An import that was cut short can be repeated: profiles that have neither buddies nor blocks get those of the file, " +
+			"and so do profiles without data of games.",
 		Args: usage(cobra.ExactArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			in := p.in
@@ -76,17 +78,22 @@ func (p *program) accountImport() *cobra.Command {
 	}
 }
 
-// importAccounts stores accounts as it reads them. Buddies come last, because
-// they may be of accounts further down. An interrupted import can be repeated:
-// existing accounts get their missing buddies.
+// maxImportData is how much data of games a batch of accounts has before it is
+// stored, in bytes.
+const maxImportData = 4 << 20
+
+// importAccounts stores accounts as it reads them, and the data of games with
+// them. Buddies come last, because they may be of accounts further down. An
+// interrupted import can be repeated: existing accounts get what they lack.
 func (p *program) importAccounts(ctx context.Context, op operator.Operator, in io.Reader) error {
 	var later, batch []accounts.Account // later: only what ImportBuddies needs
-	stored, refused := 0, 0
+	stored, refused, data := 0, 0, 0
 	flush := func() error {
-		results, err := op.ImportAccounts(ctx, batch)
+		results, err := op.ImportAccounts(ctx, withoutData(batch))
 		if err != nil {
 			return err
 		}
+		var played []accounts.Account
 		for i, r := range results {
 			if r.Error != "" {
 				refused++
@@ -95,9 +102,13 @@ func (p *program) importAccounts(ctx context.Context, op operator.Operator, in i
 				stored++
 			}
 			later = append(later, withBuddies(batch[i], r.Profiles)...)
+			played = append(played, withData(batch[i], r.Profiles)...)
 		}
-		batch = batch[:0]
-		return nil
+		batch, data = batch[:0], 0
+		if played == nil {
+			return nil
+		}
+		return op.ImportBuddies(ctx, played)
 	}
 	decoder := json.NewDecoder(in)
 	decoder.DisallowUnknownFields()
@@ -110,7 +121,8 @@ func (p *program) importAccounts(ctx context.Context, op operator.Operator, in i
 		if err != nil {
 			return fmt.Errorf("account %d of the file, after %d that were stored: %w", stored+refused+len(batch)+1, stored, err)
 		}
-		if batch = append(batch, a); len(batch) == operator.MaxAccountPage {
+		batch = append(batch, a)
+		if data += dataSize(&a); len(batch) == operator.MaxAccountPage || data > maxImportData {
 			if err := flush(); err != nil {
 				return err
 			}
@@ -143,4 +155,40 @@ func withBuddies(a accounts.Account, ids []storage.ProfileID) []accounts.Account
 		return nil
 	}
 	return []accounts.Account{out}
+}
+
+// withData returns the data of games of an account, under the ids that its profiles
+// have now: one account for each profile, because a request has a limited size.
+func withData(a accounts.Account, ids []storage.ProfileID) (all []accounts.Account) {
+	for i, p := range a.Profiles {
+		if i < len(ids) && len(p.GameData)+len(p.Scores) > 0 {
+			all = append(all, accounts.Account{ID: a.ID, Email: a.Email, Profiles: []accounts.AccountProfile{{
+				Profile: storage.Profile{ID: ids[i]}, GameData: p.GameData, Scores: p.Scores,
+			}}})
+		}
+	}
+	return all
+}
+
+// withoutData returns the accounts without the data of games.
+func withoutData(list []accounts.Account) []accounts.Account {
+	list = slices.Clone(list)
+	for i := range list {
+		list[i].Profiles = slices.Clone(list[i].Profiles)
+		for j := range list[i].Profiles {
+			p := &list[i].Profiles[j]
+			p.GameData, p.Scores = nil, nil
+		}
+	}
+	return list
+}
+
+// dataSize returns the length of the data of games of an account in bytes.
+func dataSize(a *accounts.Account) (n int) {
+	for i := range a.Profiles {
+		for j := range a.Profiles[i].GameData {
+			n += len(a.Profiles[i].GameData[j].Data)
+		}
+	}
+	return n
 }

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"slices"
 	"time"
 
 	"github.com/respawnd/respawnd/storage"
@@ -31,6 +32,9 @@ type AccountProfile struct {
 	Profile storage.Profile     `json:"profile"`
 	Buddies []storage.ProfileID `json:"buddies,omitempty"`
 	Blocks  []storage.ProfileID `json:"blocks,omitempty"`
+
+	GameData []storage.StatBlock `json:"game_data,omitempty"` // what games keep; without the id of the profile
+	Scores   []storage.Score     `json:"scores,omitempty"`    // likewise
 }
 
 // Export yields all accounts in the order of ids, with the password digests
@@ -78,9 +82,31 @@ func (s *Service) export(ctx context.Context, u *storage.User, secrets bool) (Ac
 		if out.Blocks, err = ids(s.store.BlocksOf(ctx, p.ID)); err != nil {
 			return Account{}, err
 		}
+		if err := s.exportStats(ctx, p.ID, &out); err != nil {
+			return Account{}, err
+		}
 		a.Profiles = append(a.Profiles, out)
 	}
 	return a, nil
+}
+
+// exportStats adds what games keep for a profile.
+func (s *Service) exportStats(ctx context.Context, id storage.ProfileID, out *AccountProfile) error {
+	for b, err := range s.store.StatBlocks(ctx, id) {
+		if err != nil {
+			return err
+		}
+		b.Profile = 0
+		out.GameData = append(out.GameData, b)
+	}
+	for score, err := range s.store.ScoresOf(ctx, id) {
+		if err != nil {
+			return err
+		}
+		score.Profile = 0
+		out.Scores = append(out.Scores, score)
+	}
+	return nil
 }
 
 func ids(seq iter.Seq2[storage.ProfileID, error]) (all []storage.ProfileID, err error) {
@@ -96,8 +122,8 @@ func ids(seq iter.Seq2[storage.ProfileID, error]) (all []storage.ProfileID, err 
 // Import stores one account, whole or not at all, and returns it with its ids;
 // ids that a has are kept. It does not change an existing account: the error is
 // ErrEmailTaken, or matches storage.ErrTaken for an id. Nicks that break our
-// rules are accepted, because other servers had other rules. Buddies and blocks
-// are left to ImportBuddies. An account without password can get one later.
+// rules are accepted, because other servers had other rules. Buddies, blocks, data
+// of games and scores are left to ImportBuddies. An account without password can get one later.
 func (s *Service) Import(ctx context.Context, a Account) (Account, error) {
 	if len(a.Profiles) == 0 || len(a.Profiles) > storage.MaxProfiles {
 		return Account{}, ErrBadProfile
@@ -167,20 +193,42 @@ func (s *Service) importPassword(u *storage.User, a *Account) error {
 }
 
 // ImportBuddies adds the buddies and blocks of an account that Import has
-// stored, or that Present has found; it is called after all accounts are
-// imported. A profile that already has buddies or blocks is left alone.
+// stored, or that Present has found, and the data and scores that games keep for
+// its profiles. Buddies need the accounts of all of them. A profile that already
+// has buddies or blocks keeps those, one that has data or scores keeps those.
 // Profiles that do not exist are skipped.
 func (s *Service) ImportBuddies(ctx context.Context, a Account) error {
 	for _, p := range a.Profiles {
-		if len(p.Buddies)+len(p.Blocks) == 0 {
-			continue
+		if len(p.Buddies)+len(p.Blocks) > 0 {
+			err := s.store.ImportRelations(ctx, p.Profile.ID, p.Buddies, p.Blocks)
+			if err != nil && !errors.Is(err, storage.ErrNotFound) && !errors.Is(err, storage.ErrTaken) {
+				return err
+			}
 		}
-		err := s.store.ImportRelations(ctx, p.Profile.ID, p.Buddies, p.Blocks)
-		if err != nil && !errors.Is(err, storage.ErrNotFound) && !errors.Is(err, storage.ErrTaken) {
+		if err := s.importStats(ctx, p); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// importStats stores what games keep for a profile.
+func (s *Service) importStats(ctx context.Context, p AccountProfile) error {
+	if len(p.GameData)+len(p.Scores) == 0 {
+		return nil
+	}
+	id, blocks, scores := p.Profile.ID, slices.Clone(p.GameData), slices.Clone(p.Scores)
+	for i := range blocks {
+		blocks[i].Profile = id
+	}
+	for i := range scores {
+		scores[i].Profile = id
+	}
+	err := s.store.ImportStats(ctx, id, blocks, scores)
+	if errors.Is(err, storage.ErrNotFound) || errors.Is(err, storage.ErrTaken) {
+		return nil
+	}
+	return err
 }
 
 // Present returns the ids of the profiles of a stored account that matches a:

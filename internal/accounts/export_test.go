@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
@@ -24,7 +25,14 @@ func TestExportAndImport(t *testing.T) {
 	bob := alice()
 	bob.Email, bob.UniqueNick, bob.Password = "b@b.c", "Bob", "other"
 	b := register(t, from, bob)
+	store := from.store.(storage.Stats)
+	block := storage.StatBlockID{Game: "gmtest", Profile: second.ID, Kind: storage.StatPrivateWrite, Index: -3}
+	_, err = store.EditStatBlock(t.Context(), block, 10, time.Now(), func([]byte) ([]byte, error) { return []byte("\xff\x00\\b"), nil })
+	if err != nil {
+		t.Fatal(err)
+	}
 	for _, err := range []error{
+		store.PutScore(t.Context(), storage.Score{ScoreID: storage.ScoreID{Game: "gmtest", Board: "kills", Profile: a.ID}, Value: 7.5, Updated: time.Now()}),
 		from.store.AddBuddy(t.Context(), a.ID, b.ID), from.store.AddBuddy(t.Context(), b.ID, second.ID),
 		from.store.AddBlock(t.Context(), second.ID, a.ID), from.RegisterCDKey(t.Context(), a.ID, "gmtest", "ABCD"),
 		from.store.DeleteProfile(t.Context(), register(t, from, func() Registration {
@@ -70,6 +78,9 @@ func TestExportAndImport(t *testing.T) {
 			t.Fatal(err)
 		}
 		again = append(again, a)
+	}
+	if data := all[0].Profiles[1].GameData; len(data) != 1 || string(data[0].Data) != "\xff\x00\\b" || len(all[0].Profiles[0].Scores) != 1 {
+		t.Errorf("data of games in the export: %+v", data)
 	}
 	if diff := cmp.Diff(all, again, cmpopts.IgnoreFields(storage.Profile{}, "Rev"), cmpopts.EquateEmpty()); diff != "" || len(all) != 2 {
 		t.Errorf("after export and import (-want +got):\n%s", diff)

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"iter"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -21,6 +22,11 @@ import (
 type Store interface {
 	storage.Accounts
 	storage.Buddies
+
+	// The methods of storage.Stats for exports and imports.
+	StatBlocks(ctx context.Context, id storage.ProfileID) iter.Seq2[storage.StatBlock, error]
+	ScoresOf(ctx context.Context, id storage.ProfileID) iter.Seq2[storage.Score, error]
+	ImportStats(ctx context.Context, id storage.ProfileID, blocks []storage.StatBlock, scores []storage.Score) error
 }
 
 // Options change a Service. Only KeyFile must be given.

@@ -337,6 +337,7 @@ func testStatImport(t *testing.T, s storage.Store) {
 		"twice the same":   s.ImportStats(t.Context(), a.ID, []storage.StatBlock{blocks[0], blocks[0]}, nil),
 		"too many scores":  s.ImportStats(t.Context(), a.ID, nil, make([]storage.Score, storage.MaxScores+1)),
 		"too many blocks":  s.ImportStats(t.Context(), a.ID, make([]storage.StatBlock, storage.MaxStatBlocks+1), nil),
+		"too many bytes":   s.ImportStats(t.Context(), a.ID, blocksOf(a.ID, storage.MaxStatBytes/storage.MaxStatBlock+1), nil),
 		"a score that bad": s.ImportStats(t.Context(), a.ID, blocks, []storage.Score{scoreOf(a.ID, math.NaN())}),
 	} {
 		if !errors.Is(err, storage.ErrInvalid) {
@@ -353,10 +354,23 @@ func testStatImport(t *testing.T, s storage.Store) {
 	if err := s.ImportStats(t.Context(), a.ID, blocks, scores); !errors.Is(err, storage.ErrTaken) {
 		t.Errorf("ImportStats() again = %v, want ErrTaken", err)
 	}
-	gone := []storage.StatBlock{{StatBlockID: blockID(a.ID+1, 1), Modified: second(5)}}
-	if err := s.ImportStats(t.Context(), a.ID+1, gone, nil); !errors.Is(err, storage.ErrNotFound) {
+	_, b := createUser(t, s, user("b@b.c"), profile("B"))
+	if err := s.ImportStats(t.Context(), b.ID, blocksOf(b.ID, storage.MaxStatBytes/storage.MaxStatBlock), nil); err != nil {
+		t.Errorf("ImportStats() of %d bytes = %v", storage.MaxStatBytes, err)
+	}
+	gone := []storage.StatBlock{{StatBlockID: blockID(b.ID+1, 1), Modified: second(5)}}
+	if err := s.ImportStats(t.Context(), b.ID+1, gone, nil); !errors.Is(err, storage.ErrNotFound) {
 		t.Errorf("ImportStats() of no profile = %v, want ErrNotFound", err)
 	}
+}
+
+// blocksOf returns n blocks that are as long as may be.
+func blocksOf(p storage.ProfileID, n int32) (all []storage.StatBlock) {
+	data := make([]byte, storage.MaxStatBlock)
+	for i := range n {
+		all = append(all, storage.StatBlock{StatBlockID: blockID(p, i), Data: data, Modified: second(0)})
+	}
+	return all
 }
 
 func testStatTotals(t *testing.T, s storage.Store) {
