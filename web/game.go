@@ -3,6 +3,7 @@ package web
 import (
 	"bytes"
 	"cmp"
+	"context"
 	"mime"
 	"net/http"
 	"net/netip"
@@ -154,6 +155,7 @@ type gamePage struct {
 	Chat     bool   // there is chat, and the game has a lobby
 	Waiting  int    // members of the title room in chat
 	Rooms    []roomView
+	Boards   []boardView
 	Others   []nameView // other names of the same game, the game itself first
 	Shared   bool       // servers of all of these are in one list
 }
@@ -220,7 +222,9 @@ func (s *Server) serveGame(w http.ResponseWriter, r *http.Request) {
 		q.address = a
 	}
 	list := s.api.Snapshot()
-	s.replyPage(w, r, list, q, func() []byte { return s.gamePage(list, q) })
+	s.replyPage(w, r, list, q, func() []byte {
+		return s.gamePage(context.WithoutCancel(r.Context()), list, q) // other visitors share it
+	})
 }
 
 // gamePageQuestion is the question for the page of a game.
@@ -234,7 +238,7 @@ type gamePageQuestion struct {
 }
 
 // gamePage writes the page.
-func (s *Server) gamePage(list *api.Snapshot, q gamePageQuestion) []byte {
+func (s *Server) gamePage(ctx context.Context, list *api.Snapshot, q gamePageQuestion) []byte {
 	rows := choosePage(list, pageParams{game: q.name})
 	servers, players := list.Population(q.name)
 	v := gamePage{
@@ -249,6 +253,7 @@ func (s *Server) gamePage(list *api.Snapshot, q gamePageQuestion) []byte {
 		v.Names, v.State, v.Standing, v.Missing = s.namesOf(g), standing.State, standing.String(), missingOf(standing)
 		base, _ := s.opt.Games.Base(g.Name)
 		v.Via, v.Others, v.Shared = clean.Text(g.Via), s.otherNames(g, base), base.SharedList
+		v.Boards = s.boards(ctx, g)
 		var rooms []api.RoomView
 		v.Waiting, rooms, _, v.Chat = s.api.Lobby(g)
 		v.Chat = v.Chat && (len(rooms) > 0 || v.Waiting > 0 || slices.Contains(g.Needs, chatService) || slices.Contains(g.Uses, chatService))

@@ -42,7 +42,7 @@ func (c *Config) Open(ctx context.Context, env *service.Env) (*service.Running, 
 		Config: c,
 		Options: api.Options{
 			History: kept, List: env.List, Addresses: env.Addresses, Games: env.Games, Domains: env.Domains,
-			Chat: chatOf(env), Rooms: env.Rooms,
+			Chat: chatOf(env), Rooms: env.Rooms, Stats: env.Store,
 			Served: env.Served, Started: env.Started, Version: env.Version,
 		},
 		Focus: env.Focus, Trusted: env.Trusted,

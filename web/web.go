@@ -87,7 +87,7 @@ func New(opt Options) *Server {
 	}
 	public := opt.Config.PublicURL
 	s := &Server{opt: opt, site: page.New(basePath(public), opt.Version), own: newOwnAddress(public, opt.Lookup)}
-	s.templates = s.site.Parse(files, "home", "list", "server", "games", "game", "why")
+	s.templates = s.site.Parse(files, "home", "list", "server", "games", "game", "player", "why")
 	s.Front = front.New(front.Options{
 		Trusted: opt.Trusted, TakesForms: func(path string) bool { return s.accounts.TakesForms(path) }, ErrorPage: s.site.Error,
 		Log: opt.Log, Metrics: opt.Metrics, Registerer: opt.Registerer,
@@ -133,6 +133,7 @@ func (s *Server) routes() []front.Route {
 		{Pattern: "/games", Serve: s.serveGames},
 		{Pattern: "/games/{name}", Serve: s.serveGame},
 		{Pattern: "/games/{name}/hosts.txt", Serve: s.serveHosts},
+		{Pattern: "/players/{id}", Serve: s.servePlayer},
 		{Pattern: "/why", Serve: s.serveWhy},
 	}, s.accounts.Routes(), s.site.Routes(s.Front), s.api.Routes(), docs.New(s.Front, s.site).Routes())
 }

@@ -248,7 +248,7 @@ func (d *document) stream(path string, response object, text string) {
 
 // described is a service with one of everything.
 func described(t *testing.T) *fixture {
-	f := newFixture(t, func(o *Options) { o.Domains = []string{"gamespy.com", "example.org"} })
+	f := newFixture(t, func(o *Options) { o.Domains, o.Stats = []string{"gamespy.com", "example.org"}, webtest.NewStats() })
 	rich := webtest.Listed{
 		Rules:   []string{"hostname", "h", "hostport", "7777", "mapname", "m", "numplayers", "2", "maxplayers", "8"},
 		Players: [][]string{{"player_"}, {"a"}}, Teams: [][]string{{"team_t"}, {"Red"}},
@@ -384,6 +384,7 @@ func TestOpenAPIAnswers(t *testing.T) {
 		f.api.SetStreams(4096, 64)
 	})
 	d.answer("/servers", f.Get("/api/v1/servers?limit=1"))
+	d.answer("/games/{name}/ranking", f.Get("/api/v1/games/gmtest/ranking?limit=1"))
 	d.answer("/servers/{id}/history", f.Get("/api/v1/servers/zandronum-192.0.2.2-6500/history"))
 	f.Put(webtest.Listed{Addr: "192.0.2.3:1"})
 	d.answer("/servers/{id}/history", f.Get("/api/v1/servers/qr2-192.0.2.3-1/history"))

@@ -135,13 +135,18 @@ func (p Params) order() (Order, error) {
 
 // Number reads a number from 1 to most; missing means none.
 func (p Params) Number(name string, none, most int) (int, error) {
+	return p.between(name, none, 1, most)
+}
+
+// between reads a number from least to most; missing means none.
+func (p Params) between(name string, none, least, most int) (int, error) {
 	v, ok := p[name]
 	if !ok {
 		return none, nil
 	}
 	n, err := strconv.Atoi(v)
-	if err != nil || n < 1 || n > most {
-		return 0, badParam(name, "must be a number from 1 to %d", most)
+	if err != nil || n < least || n > most {
+		return 0, badParam(name, "must be a number from %d to %d", least, most)
 	}
 	return n, nil
 }

@@ -15,8 +15,8 @@ import (
 	"github.com/respawnd/respawnd/web/front"
 )
 
-// Options are what an API works with. All of it but Addresses, Domains, Chat, Rooms
-// and Version is required.
+// Options are what an API works with. All of it but Addresses, Domains, Chat,
+// Rooms, Stats and Version is required.
 type Options struct {
 	List  *master.Registry
 	Games *games.Catalog
@@ -34,7 +34,9 @@ type Options struct {
 	// Chat counts the members of chat rooms; nil: there is no chat.
 	Chat Chat
 	// Rooms returns the group rooms of a game that are not in the catalogue; nil: none.
-	Rooms   func(game string) []games.Room
+	Rooms func(game string) []games.Room
+	// Stats are the scores and data of players; nil: there are none.
+	Stats   Stats
 	Started time.Time // of the daemon
 	Version string    // of the program; may be empty
 }
@@ -88,6 +90,7 @@ func (s *API) Routes() []front.Route {
 		{Pattern: "/api/v1/servers/{id}/history", Serve: s.serveHistory},
 		{Pattern: "/api/v1/games", Serve: s.serveGames},
 		{Pattern: "/api/v1/games/{name}", Serve: s.serveGame},
+		{Pattern: "/api/v1/games/{name}/ranking", Serve: s.serveRanking},
 		{Pattern: "/api/v1/stats", Serve: s.serveStats},
 		{Pattern: front.EventsPath, Serve: s.serveEvents},
 		{Pattern: "/api/v1/openapi.json", Serve: s.serveOpenAPI},

@@ -54,12 +54,19 @@ func Served(s games.Service) games.Served {
 	return games.Running
 }
 
+// boards are those of gmtest.
+func boards() []games.Board {
+	return []games.Board{
+		{Name: "kills", Title: "Most <kills>", Key: "kills", How: games.BoardSum}, {Name: "best", Key: "score", How: games.BoardMax},
+	}
+}
+
 // New returns a Fixture with three games and an empty list. reasons are those of
 // Metrics.
 func New(t testing.TB, reasons ...string) *Fixture {
 	t.Helper()
 	catalog, err := games.NewCatalog([]games.Game{
-		{Name: "gmtest", Title: "Test <game>", Secrets: []string{SecretOne}, ID: 7, QueryPort: 25000, Facts: games.Facts{Needs: []games.Service{"qr2"}}, Rooms: []games.Room{{ID: 7, Name: "Lobby"}}},
+		{Name: "gmtest", Title: "Test <game>", Secrets: []string{SecretOne}, ID: 7, QueryPort: 25000, Facts: games.Facts{Needs: []games.Service{"qr2"}}, Rooms: []games.Room{{ID: 7, Name: "Lobby"}}, Boards: boards()},
 		{Name: "gmother", Title: "Other game", Secrets: []string{SecretTwo}, Maintenance: true},
 		{Name: "gmquiet", Secrets: []string{SecretOne, SecretTwo}, Facts: games.Facts{Needs: []games.Service{"peerchat"}}},
 	})

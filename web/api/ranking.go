@@ -1,0 +1,139 @@
+package api
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/respawnd/respawnd/internal/clean"
+	"github.com/respawnd/respawnd/internal/games"
+	"github.com/respawnd/respawnd/storage"
+	"github.com/respawnd/respawnd/web/front"
+)
+
+// Bounds of a part of a ranking.
+const (
+	defaultRanks = 100
+	maxRanks     = 500
+	maxFromRank  = 100_000
+)
+
+// Stats are the scores and data that games keep for players; a storage.Store is one.
+type Stats interface {
+	// Ranking is that of storage.Stats; so are the next three methods.
+	Ranking(ctx context.Context, game, board string, from, n int) ([]storage.Score, error)
+	RankOf(ctx context.Context, id storage.ScoreID) (storage.Score, error)
+	ScoresOf(ctx context.Context, id storage.ProfileID) iter.Seq2[storage.Score, error]
+	StatBlocks(ctx context.Context, id storage.ProfileID) iter.Seq2[storage.StatBlock, error]
+	// GetProfile is that of storage.Accounts.
+	GetProfile(ctx context.Context, id storage.ProfileID) (storage.Profile, error)
+}
+
+// rankingJSON is the answer of /api/v1/games/{name}/ranking.
+type rankingJSON struct {
+	Game   string       `json:"game"`
+	Board  string       `json:"board"`
+	Boards []BoardName  `json:"boards"` // all boards of the game
+	From   int          `json:"from"`
+	Scores []PlayerRank `json:"scores"`
+	Next   int          `json:"next,omitzero"` // from of the next part; missing: this is the last
+}
+
+// BoardName is a board of a game.
+type BoardName struct {
+	Name  string `json:"name"`
+	Title string `json:"title"`
+}
+
+// PlayerRank is a score of a player on a board.
+type PlayerRank struct {
+	Rank    int               `json:"rank"` // from 1; equal scores have equal ranks
+	Profile storage.ProfileID `json:"profile"`
+	Nick    string            `json:"nick"`
+	Value   float64           `json:"value"`
+	Updated time.Time         `json:"updated"`
+}
+
+// serveRanking answers /api/v1/games/{name}/ranking.
+func (s *API) serveRanking(w http.ResponseWriter, r *http.Request) {
+	p, err := parseParams(r.URL.RawQuery, "board", "from", "limit")
+	if err != nil {
+		s.refuse(w, err)
+		return
+	}
+	from, errFrom := p.between("from", 0, 0, maxFromRank)
+	limit, errLimit := p.between("limit", defaultRanks, 1, maxRanks)
+	if err := errors.Join(errFrom, errLimit); err != nil {
+		s.refuse(w, err)
+		return
+	}
+	g, ok := s.lister.catalog.Lookup(strings.ToLower(r.PathValue("name")))
+	if !ok {
+		front.FailJSON(w, http.StatusNotFound, "no such game")
+		return
+	}
+	out := rankingJSON{Game: g.Name, Board: p["board"], Boards: s.Boards(g), From: from}
+	if len(out.Boards) == 0 {
+		front.FailJSON(w, http.StatusNotFound, "this game has no boards")
+		return
+	}
+	if out.Board == "" {
+		out.Board = out.Boards[0].Name
+	}
+	if !slices.ContainsFunc(out.Boards, func(b BoardName) bool { return b.Name == out.Board }) {
+		front.FailJSON(w, http.StatusNotFound, "the game has no such board")
+		return
+	}
+	more := false
+	if out.Scores, more, err = s.Ranking(r.Context(), g.Name, out.Board, from, limit); err != nil {
+		s.Log().Error().Err(err).Str("game", g.Name).Msg("ranking not read")
+		front.FailJSON(w, http.StatusInternalServerError, "the ranking cannot be read now")
+		return
+	}
+	if more {
+		out.Next = from + limit
+	}
+	body := encodeJSON(out)
+	if !front.NotModified(w, r, "W/"+front.ContentTag(body)) {
+		s.Send(w, r, front.JSON, front.NewAnswer(body))
+	}
+}
+
+// Boards returns the boards of a game, none if there are no statistics.
+func (s *API) Boards(g games.Game) (list []BoardName) {
+	if s.opt.Stats == nil {
+		return nil
+	}
+	base, _ := s.lister.catalog.Base(g.Name)
+	for _, b := range base.Boards {
+		list = append(list, BoardName{b.Name, cmp.Or(clean.Text(b.Title), b.Name)})
+	}
+	return list
+}
+
+// Ranking returns up to n scores of a board, the highest first, without the first from,
+// and reports whether others follow. Players who were deleted meanwhile are left out.
+func (s *API) Ranking(ctx context.Context, game, board string, from, n int) (list []PlayerRank, more bool, err error) {
+	scores, err := s.opt.Stats.Ranking(ctx, game, board, from, n+1)
+	if err != nil {
+		return nil, false, err
+	}
+	list = []PlayerRank{}
+	for _, score := range scores[:min(len(scores), n)] {
+		p, err := s.opt.Stats.GetProfile(ctx, score.Profile)
+		switch {
+		case errors.Is(err, storage.ErrNotFound):
+		case err != nil:
+			return nil, false, fmt.Errorf("profile %d: %w", score.Profile, err)
+		default:
+			list = append(list, PlayerRank{score.Rank, score.Profile, clean.Text(p.Nick), score.Value, score.Updated.UTC().Truncate(time.Second)})
+		}
+	}
+	return list, len(scores) > n, nil
+}
