@@ -193,25 +193,6 @@ func TestServiceWithoutAddressIsOff(t *testing.T) {
 	d.stop()
 }
 
-func TestUnbuiltServicesAreLoggedOnce(t *testing.T) {
-	t.Parallel()
-	d := start(t, t.TempDir(), variable("gstats.listen", "127.0.0.1:0"))
-	lines, _ := d.log.since(0)
-	var found []any
-	for _, e := range lines {
-		if keys, ok := e["keys"].([]any); ok && strings.Contains(e.text("message"), "not part of this version") {
-			found = append(found, keys)
-			if !strings.Contains(strings.Join(texts(keys), " "), "gstats.listen") {
-				t.Errorf("line %v does not name gstats.listen", e)
-			}
-		}
-	}
-	if len(found) != 1 {
-		t.Errorf("%d lines name services that are not built, want 1", len(found))
-	}
-	d.stop()
-}
-
 func texts(list []any) []string {
 	var out []string
 	for _, v := range list {

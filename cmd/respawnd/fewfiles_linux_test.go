@@ -32,8 +32,10 @@ peerchat: {max_conns: 15}
 serverbrowse: {max_conns: 30}
 legacylist: {max_conns: 20}
 web: {max_conns: 10}
+gstats: {max_conns: 25}
+webservices: {max_conns: 35}
 `)
-	const others = 256 + 125 // the daemon's own, and those beside gpcm.max_conns
+	const others = 256 + 185 // the daemon's own, and those beside gpcm.max_conns
 	for _, c := range []struct{ players, allowed int }{{100, others + 99}, {100, others + 100}, {6000, others + 5999}} {
 		allowed, needed := c.allowed, others+c.players
 		c := startWrapped(t, fewFiles(allowed), testEnv(t.TempDir(), variable("gpcm.max_conns", strconv.Itoa(c.players))), "--config", file)
@@ -44,7 +46,7 @@ web: {max_conns: 10}
 				continue
 			}
 			told++
-			if e["allowed"] != float64(allowed) || e["needed"] != float64(needed) || len(keysOf(e)) != 6 || e.text("level") != "warn" {
+			if e["allowed"] != float64(allowed) || e["needed"] != float64(needed) || len(keysOf(e)) != 8 || e.text("level") != "warn" {
 				t.Errorf("with %d of %d files the log says %v", allowed, needed, e)
 			}
 		}

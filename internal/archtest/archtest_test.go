@@ -105,6 +105,7 @@ var ranks = map[string]int{
 	"natneg":              5,
 	"peerchat":            5,
 	"cdkey":               5,
+	"gstats":              5,
 	"probe":               5,
 	"probe/probetest":     5, // for tests
 	"qr2":                 5,

@@ -14,6 +14,7 @@ import (
 	"github.com/respawnd/respawnd/dnsserver"
 	"github.com/respawnd/respawnd/gpcm"
 	"github.com/respawnd/respawnd/gpsp"
+	"github.com/respawnd/respawnd/gstats"
 	"github.com/respawnd/respawnd/internal/accounts"
 	"github.com/respawnd/respawnd/internal/daemon"
 	"github.com/respawnd/respawnd/lan"
@@ -63,6 +64,9 @@ type Config struct {
 	Peerchat peerchat.Config `key:"peerchat"`
 	// CD key checks: game servers ask whether the key of a player is good.
 	CDKey cdkey.Config `key:"cdkey"`
+	// Statistics: games keep data of their players here, and game servers report
+	// matches.
+	GStats gstats.Config `key:"gstats"`
 	// NAT negotiation brings two players behind routers together.
 	NATNeg natneg.Config `key:"natneg"`
 	// Master server for Zandronum: game servers register, launchers and the game's
@@ -127,8 +131,6 @@ type Config struct {
 	// games, and master.zandronum.com while zanmaster runs. Each client gets
 	// the address of this machine on its own network.
 	DNS dnsserver.Config `key:"dns"`
-	// Statistics and ranks. A later service, off for now.
-	GStats GStats `key:"gstats"`
 	// Web services: games of 2006 and later sign in and store data over HTTP.
 	WebServices webservices.Config `key:"webservices"`
 	// The catalogue of games. Many are built in.
@@ -172,12 +174,6 @@ type Servers struct {
 	// is gs1, gs3, a2s, ssq or zandronum. At most 256 entries. Host names are
 	// resolved again regularly. `respawnd server add` needs no restart.
 	Static []configs.StaticServer `key:"static" live:"true"`
-}
-
-// GStats is section gstats.
-type GStats struct {
-	// TCP address. Games expect port 29920, so it will be ":29920".
-	Listen string `key:"listen" listen:"tcp 29920"`
 }
 
 // Catalogue is section games.

@@ -151,13 +151,13 @@ func change(t *testing.T, name string) string {
 		return "47s"
 	case "gpcm.second_login":
 		return "allow"
-	case "zanmaster.timeout", "zanmaster.query_every", "gpcm.ticket_renewal":
+	case "zanmaster.timeout", "zanmaster.query_every", "gpcm.ticket_renewal", "gstats.keep_for":
 		return "99s"
 	case "valvemaster.timeout":
 		return "7m"
 	case "qr2.read_buffer", "zanmaster.read_buffer", "valvemaster.read_buffer":
 		return "512KiB"
-	case "ssq.bytes_per_addr", "ssq.bytes_per_net":
+	case "ssq.bytes_per_addr", "ssq.bytes_per_net", "gstats.max_block", "gstats.max_per_profile":
 		return "33KiB"
 	case "admin.audit_entries":
 		return "333"
@@ -344,6 +344,23 @@ func TestRangesHoldAtTheirEdges(t *testing.T) {
 		"serverbrowse.message_burst":    {"0", "1", "10000", "10001"},
 		"legacylist.max_conns":          {"0", "1", conns, "1000001"},
 		"legacylist.max_per_addr":       {"0", "1", conns, "1000001"},
+		"gstats.max_conns":              {"0", "1", conns, "1000001"},
+		"gstats.max_per_addr":           {"0", "1", conns, "1000001"},
+		"gstats.rate":                   {"0", "1", conns, "1000001"},
+		"gstats.burst":                  {"0", "1", conns, "1000001"},
+		"gstats.login_time":             {"4.9s", "5s", "10m", "601s"},
+		"gstats.keepalive":              {"4.9s", "5s", "1h", "61m"},
+		"gstats.idle":                   {"9.9s", "10s", "48h", "49h"},
+		"gstats.write":                  {"999ms", "1s", "10m", "601s"},
+		"gstats.user_timeout":           {"9.9s", "10s", "10m", "601s"},
+		"gstats.writes":                 {"0", "1", conns, "1000001"},
+		"gstats.writes_burst":           {"0", "1", conns, "1000001"},
+		"gstats.reports":                {"0", "1", conns, "1000001"},
+		"gstats.reports_per_addr":       {"0", "1", conns, "1000001"},
+		"gstats.max_block":              {"1023", "1KiB", "1MiB", "1048577"},
+		"gstats.max_per_profile":        {"1023", "1KiB", "64MiB", "67108865"},
+		"gstats.keep_games":             {"0", "1", conns, "1000001"},
+		"gstats.keep_for":               {"59s", "1m", "87600h", "87601h"},
 		"cdkey.rate":                    {"0", "1", conns, "1000001"},
 		"cdkey.burst":                   {"0", "1", conns, "1000001"},
 		"peerchat.max_conns":            {"0", "1", conns, "1000001"},

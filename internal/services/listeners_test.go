@@ -19,6 +19,7 @@ func TestListenersOfTheDefaults(t *testing.T) {
 		{Service: "gpsp", Key: "gpsp.listen", Network: "tcp", Address: ":29901"},
 		{Service: "peerchat", Key: "peerchat.listen", Network: "tcp", Address: ":6667"},
 		{Service: "cdkey", Key: "cdkey.listen", Network: "udp", Address: ":29910"},
+		{Service: "gstats", Key: "gstats.listen", Network: "tcp", Address: ":29920"},
 		{Service: "natneg", Key: "natneg.listen", Network: "udp", Address: ":27901"},
 		{Service: "zanmaster", Key: "zanmaster.listen", Network: "udp", Address: ":15300"},
 		{Service: "web", Key: "web.listen", Network: "tcp", Address: ":8080"},
@@ -42,7 +43,6 @@ func TestListenersAreTheServicesThatAreOn(t *testing.T) {
 		"dns on":                   {map[string]string{"dns.enabled": "true"}, "dns.listen=:53", ""},
 		"dns off":                  {map[string]string{"dns.listen": ":54"}, "", "dns.listen"},
 		"dns on without address":   {map[string]string{"dns.enabled": "true", "dns.listen": ""}, "", "dns.listen"},
-		"later service":            {map[string]string{"gstats.listen": ":29920"}, "gstats.listen=:29920", ""},
 		"more addresses":           {map[string]string{"natneg.extra_listen": ":1"}, "natneg.extra_listen=:1", ""},
 		"more addresses while off": {map[string]string{"natneg.extra_listen": ":1", "natneg.listen": ""}, "", "natneg.extra_listen"},
 	}

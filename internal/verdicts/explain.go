@@ -60,6 +60,7 @@ var speakers = map[string]speaker{
 	"natneg":       {what: "NAT negotiation", player: true, texts: signInTexts},
 	"peerchat":     {what: "chat sign-on", player: true, texts: chatTexts},
 	"cdkey":        {what: "CD key check", player: true, texts: keyTexts},
+	"gstats":       {what: "statistics", player: true, texts: statsTexts},
 	"webservices":  {what: "request of a game", player: true, texts: signInTexts},
 	"serverbrowse": {what: "request for a list", player: true, texts: listTexts},
 	"legacylist":   {what: "request for a list", player: true, texts: listTexts},
@@ -147,6 +148,27 @@ var keyTexts = map[Verdict]Explanation{
 		Cause:  "too many CD keys were asked for from this address",
 		Advice: "The operator can raise cdkey.rate and cdkey.burst or add the network to net.trusted.",
 	},
+}
+
+// statsTexts are for games that keep data of players and report matches.
+var statsTexts = map[Verdict]Explanation{
+	UnknownGame: {
+		Cause:  "a game that is not known here connected to the statistics service",
+		Advice: "The operator can add it: respawnd game add NAME --secret KEY.",
+	},
+	NoSecret: {Cause: "the game is known, but not its secret key, and it cannot prove itself without it", Advice: "The operator can set the key: respawnd game add NAME --secret KEY."},
+	WrongResponse: {
+		Cause:  "the game and this service have different secret keys",
+		Advice: "Check which game it claims to be. The operator can correct the key: respawnd game add NAME --secret KEY.",
+	},
+	Banned: {Cause: "the address is banned from signing in"},
+	Limited: {
+		Cause:  "too many connections or wrong passwords came from this address, or for this account",
+		Advice: "Wait some minutes. The operator can raise gstats.max_per_addr and gstats.rate, or add the network to net.trusted.",
+	},
+	ServiceFull:   {Cause: "the maximum number of games is connected", Advice: "The operator can raise gstats.max_conns."},
+	NeverSignedIn: {Cause: "a client connected and did not prove in time that it is a game", Advice: "If it is a game, packets are lost on the way. The operator can raise gstats.login_time."},
+	Malformed:     {Cause: malformed, Advice: "Check that the game's statistics host and port point here."},
 }
 
 // chatTexts are for players who sign on to chat.

@@ -44,6 +44,7 @@ func reference() string {
 		{"gpcm, gpsp, natneg, webservices", signInTexts},
 		{"peerchat", chatTexts},
 		{"cdkey", keyTexts},
+		{"gstats", statsTexts},
 		{"serverbrowse, legacylist", listTexts},
 	} {
 		for v := range Verdict(len(texts)) {

@@ -352,6 +352,10 @@ var texts = [...]text{
 		Cause:  "the CD key of a player is banned",
 		Advice: "The operator finds the reason with respawnd cdkey list and lifts it: respawnd cdkey unban --product N KEY.",
 	}},
+	DataTooLarge: {code: "data too large", message: "data of a player refused: too large", Explanation: Explanation{
+		Cause:  "a game tried to store more for a player than is allowed",
+		Advice: "The operator can raise gstats.max_block and gstats.max_per_profile.",
+	}},
 	UnknownRequest: {code: "unknown request", message: "request for something that is not here", debug: true, Explanation: Explanation{
 		Cause:  "the game asked for something that this server does not have",
 		Advice: "If the game does not work, report its name and what it asked for to the makers of this program.",

@@ -104,6 +104,7 @@ const (
 	KeyWrong
 	KeyInUse
 	KeyBanned
+	DataTooLarge
 	UnknownRequest
 	FileUploaded
 	UploadUnproved

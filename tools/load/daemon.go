@@ -31,7 +31,8 @@ const (
 // services are those of respawnd that are given a free port of the loopback
 // address.
 var services = []string{
-	"qr2", "serverbrowse", "legacylist", "gpcm", "gpsp", "natneg", "zanmaster", "web", "admin", "ssq", "valvemaster", "dns",
+	"qr2", "serverbrowse", "legacylist", "gpcm", "gpsp", "peerchat", "cdkey", "gstats", "natneg", "zanmaster", "web", "admin", "ssq",
+	"valvemaster", "dns",
 }
 
 // child is a program whose cost is measured.

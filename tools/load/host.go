@@ -38,6 +38,7 @@ const (
 	groupDNS
 	groupEcho
 	groupChat
+	groupStats
 	groupJoiners
 )
 

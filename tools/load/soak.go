@@ -27,6 +27,8 @@ func soakers() []crowd {
 		{"gpcm login and logout", visitors(100), 100, 25, 0},
 		{"gpcm idle session", sessions(200), 100, 5, 20},
 		{"gpsp look-up", openSearcher, 30, 15, 0},
+		{"gstats player, one block", openStatsGame, 40, 10, 0},
+		{"gstats setpd", openStatsWriter, 30, 10, 60},
 		{"peerchat sign-on", openLobbyVisitor, 20, 10, 0},
 		{"peerchat names", openIdler, 60, 12, 50},
 		{"natneg pair", openNegotiator, 50, 60, 200},

@@ -73,6 +73,8 @@ func rows() []row {
 		{"peerchat message to 200", 1, openHall, nil, []part{{1, refFan}}},
 		{"peerchat join of 2,000", 1, openNewMember, populate(crowdSize, openMember), []part{{2 * crowdSize / audience, refFan}}},
 		{"natneg pair", 16, openNegotiator, nil, []part{{10, refUDP}}},
+		{"gstats player, one block", 16, openStatsGame, accounts(16), []part{{1, refConnect}, {3, refTCP}}},
+		{"gstats durable setpd", 64, openStatsWriter, accounts(64), []part{{1, refTCP}}},
 		{"cdkey check", 32, openKeyChecker, nil, []part{{1, refUDP}}},
 		{"zanmaster heartbeat, check", 32, several(16, openZanBeater), nil, []part{{1.5, refUDP}}},
 		{"zanmaster list of 1,000", 16, counting(openLauncher), populate(listed, openZanServer), []part{{4, refUDP}}},
@@ -296,6 +298,7 @@ func holdings() []holding {
 	return []holding{
 		{"qr2 server listed", 5000, openHost, nil},
 		{"gpcm idle session", 1000, sessions(0), accounts(1000)},
+		{"gstats idle connection", 1000, openStatsWriter, accounts(100)},
 		{"peerchat idle member", 2000, openIdler, nil},
 		{"serverbrowse with updates", 1000, openWatcher, nil},
 		{"web events", 1000, openListener, nil},

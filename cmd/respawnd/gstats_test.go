@@ -1,0 +1,126 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"net/netip"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/respawnd/respawnd/gpcm"
+	"github.com/respawnd/respawnd/gstats"
+	"github.com/respawnd/respawnd/internal/daemon"
+	"github.com/respawnd/respawnd/internal/gamespy"
+	"github.com/respawnd/respawnd/internal/netclient"
+	"github.com/respawnd/respawnd/storage"
+	"github.com/respawnd/respawnd/storage/bolt"
+)
+
+// statsClient returns a game that has proved itself to the statistics service.
+func statsClient(t *testing.T, at netip.AddrPort) *gstats.Client {
+	t.Helper()
+	conn, err := netclient.DialTCP(wait(t), at.String())
+	must(t, err)
+	c, err := gstats.Connect(wait(t), conn)
+	must(t, err)
+	t.Cleanup(func() { _ = c.Close() })
+	must(t, c.Authenticate(wait(t), testGame, testSecret))
+	return c
+}
+
+// newStatsPlayer makes an account over GPCM and signs its player in. It returns the
+// profile and the session.
+func newStatsPlayer(t *testing.T, at netip.AddrPort, nick string) (storage.ProfileID, *gpcm.Client) {
+	t.Helper()
+	conn, err := netclient.DialTCP(wait(t), at.String())
+	must(t, err)
+	c, err := gpcm.Connect(wait(t), conn)
+	must(t, err)
+	t.Cleanup(func() { _ = c.Close() })
+	must(t, c.Send("newuser", "", "email", nick+"@example.com", "nick", nick, "passwordenc", gamespy.EncodePassword(stormPassword),
+		"productID", "11", "namespaceid", "1", "uniquenick", nick, "id", "1"))
+	if m, err := c.Next(wait(t)); err != nil || field(m, "profileid") == "" {
+		t.Fatalf("newuser: %q, %v", m, err)
+	}
+	must(t, c.Login(wait(t), gpcm.Login{By: "uniquenick", Name: nick, Password: stormPassword, Game: testGame}))
+	id, err := strconv.ParseUint(c.Profile, 10, 32)
+	must(t, err)
+	return storage.ProfileID(id), c
+}
+
+// Data that the service confirmed are there after a kill, for another connection, and
+// other players do not get them. So are the matches that a server reported, with the
+// players whose proofs are right.
+func TestStatisticsSurviveAKill(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	c := startChild(t, dir)
+	ann, _ := newStatsPlayer(t, c.address["gpcm"], "Ann")
+	ben, _ := newStatsPlayer(t, c.address["gpcm"], "Ben")
+	data := []byte("a\\b\\final\\\x00c\x01")
+
+	game := statsClient(t, c.address["gstats"])
+	must(t, game.AuthenticatePlayer(wait(t), ann, stormPassword))
+	private, err := game.Set(wait(t), ann, 1, 7, false, data)
+	must(t, err)
+	_, err = game.Set(wait(t), ann, 3, 0, true, []byte("\\clan\\The A-Team\\age\\15\x00"))
+	must(t, err)
+	merged, err := game.Set(wait(t), ann, 3, 0, true, []byte("\\age\\16\x00"))
+	must(t, err)
+	c.kill()
+
+	c = startChild(t, dir)
+	other := statsClient(t, c.address["gstats"])
+	if _, _, err := other.Get(wait(t), ann, 1, 7); !errors.Is(err, gstats.ErrRefused) {
+		t.Errorf("private data for a stranger: %v", err)
+	}
+	must(t, other.AuthenticatePlayer(wait(t), ben, stormPassword))
+	if _, _, err := other.Get(wait(t), ann, 1, 7); !errors.Is(err, gstats.ErrRefused) {
+		t.Errorf("private data for another player: %v", err)
+	}
+	if _, err := other.Set(wait(t), ann, 1, 7, false, nil); !errors.Is(err, gstats.ErrRefused) {
+		t.Errorf("data are set for another player: %v", err)
+	}
+	if got, at, err := other.Get(wait(t), ann, 3, 0); err != nil || string(got) != "\\clan\\The A-Team\\age\\16\x00" || !at.Equal(merged) {
+		t.Errorf("public data %q of %v, %v", got, at, err)
+	}
+	if got, _, err := other.Get(wait(t), ann, 3, 0, "age"); err != nil || string(got) != "\\age\\16\x00" {
+		t.Errorf("one key is %q, %v", got, err)
+	}
+	must(t, other.AuthenticatePlayer(wait(t), ann, stormPassword))
+	if got, at, err := other.Get(wait(t), ann, 1, 7); err != nil || string(got) != string(data) || !at.Equal(private) {
+		t.Errorf("private data %q of %v, %v, want %q of %v", got, at, err, data, private)
+	}
+
+	// A server that its players prove themselves to reports two matches.
+	server := statsClient(t, c.address["gstats"])
+	proof := gstats.Proof(stormPassword, server.Challenge)
+	for match, score := range map[int32][2]int{1: {10, 4}, 2: {5, 30}} {
+		must(t, server.Begin(match))
+		must(t, server.Report(match, true, "hostname", "The Inn",
+			"player_0", "Ann", "pid_0", fmt.Sprint(ann), "auth_0", proof, "score_0", fmt.Sprint(score[0]),
+			"player_1", "Ben", "pid_1", fmt.Sprint(ben), "auth_1", proof, "score_1", fmt.Sprint(score[1]),
+			"player_2", "Eve", "pid_2", fmt.Sprint(ben), "auth_2", "wrong", "score_2", "1000"))
+	}
+	_, _, err = server.Get(wait(t), ann, 3, 0) // answered after the reports are stored
+	must(t, err)
+	c.kill()
+
+	store, err := bolt.Open(t.Context(), filepath.Join(dir, daemon.StoreName), bolt.Options{})
+	must(t, err)
+	defer func() { _ = store.Close() }()
+	reports := 0
+	for r, err := range store.Reports(t.Context(), testGame, 0) {
+		must(t, err)
+		reports++
+		if !r.Done || !r.Trusted || !slices.Equal(r.Profiles, []storage.ProfileID{ann, ben}) || !strings.HasPrefix(string(r.Pairs), `\hostname\The Inn\`) {
+			t.Errorf("report %+v", r)
+		}
+	}
+	if reports != 2 {
+		t.Errorf("%d reports are stored, want 2", reports)
+	}
+}

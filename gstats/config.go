@@ -1,0 +1,55 @@
+package gstats
+
+import "time"
+
+// Config is section gstats of the configuration. The comment of each field explains
+// its key.
+type Config struct {
+	// TCP address. Games expect port 29920.
+	Listen string `key:"listen" default:":29920" listen:"tcp 29920"`
+	// Open connections, {range}. A game holds one while it runs.
+	MaxConns int `key:"max_conns" default:"16384" range:"1 to 1000000" live:"true"`
+	// Open connections from one address, {range}. A LAN party is one address.
+	MaxPerAddr int `key:"max_per_addr" default:"256" range:"1 to 1000000" live:"true"`
+	// New connections per second from one address, {range}. More wait, for up to
+	// 10s.
+	Rate int `key:"rate" default:"20" range:"1 to 1000000" live:"true"`
+	// New connections that one address may open at once before the rate applies,
+	// {range}.
+	Burst int `key:"burst" default:"256" range:"1 to 1000000" live:"true"`
+	// Time for a game to prove that it has its secret key, {range}.
+	LoginTime time.Duration `key:"login_time" default:"30s" range:"5s to 10m"`
+	// How often a quiet connection is sent a keepalive, {range}. Clients ignore
+	// it; routers keep the connection open.
+	KeepAlive time.Duration `key:"keepalive" default:"90s" range:"5s to 1h"`
+	// Silence after which a client is disconnected, {range}. Games are silent
+	// between the start of a match and its end.
+	Idle time.Duration `key:"idle" default:"2h" range:"10s to 48h"`
+	// Time for a client to read data sent to it, {range}.
+	Write time.Duration `key:"write" default:"30s" range:"1s to 10m"`
+	// Time for a client's system to acknowledge data sent to it, {range}.
+	UserTimeout time.Duration `key:"user_timeout" default:"75s" range:"10s to 10m"`
+
+	// Blocks that the clients of one address may store per second, {range}. More
+	// wait, for up to 10s, or are refused.
+	Writes int `key:"writes" default:"500" range:"1 to 1000000" live:"true"`
+	// Blocks that one address may store at once before the rate applies, {range}.
+	WritesBurst int `key:"writes_burst" default:"10000" range:"1 to 1000000" live:"true"`
+	// Reports of games per minute on one connection, {range}. More are dropped.
+	Reports int `key:"reports" default:"120" range:"1 to 1000000" live:"true"`
+	// Reports of games per minute from one address, {range}. More are dropped.
+	ReportsPerAddr int `key:"reports_per_addr" default:"2400" range:"1 to 1000000" live:"true"`
+
+	// Accepts a player whose password is not kept, and cannot be checked, while
+	// the same player is signed in to gpcm from the same address, true or false.
+	Unproven bool `key:"unproven" default:"false" live:"true"`
+	// Length of one block, {range}.
+	MaxBlock int `key:"max_block" default:"64KiB" range:"1KiB to 1MiB" live:"true"`
+	// Length of all blocks of one profile, {range}.
+	MaxPerProfile int `key:"max_per_profile" default:"1MiB" range:"1KiB to 64MiB" live:"true"`
+	// Reported games that are kept of each game, {range}. The oldest are removed
+	// first.
+	KeepGames int `key:"keep_games" default:"1000" range:"1 to 1000000" live:"true"`
+	// How long a reported game is kept, {range}.
+	KeepFor time.Duration `key:"keep_for" default:"2160h" range:"1m to 87600h" live:"true"`
+}

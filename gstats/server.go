@@ -1,0 +1,160 @@
+package gstats
+
+import (
+	"context"
+	"errors"
+	"net"
+	"net/netip"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/rs/zerolog"
+
+	"github.com/respawnd/respawnd/internal/accounts"
+	"github.com/respawnd/respawnd/internal/games"
+	"github.com/respawnd/respawnd/internal/netserve"
+	"github.com/respawnd/respawnd/internal/presence"
+	"github.com/respawnd/respawnd/internal/service"
+	"github.com/respawnd/respawnd/internal/stats"
+	"github.com/respawnd/respawnd/internal/verdicts"
+	"github.com/respawnd/respawnd/storage"
+)
+
+// name is that of the service in the log of verdicts.
+const name = "gstats"
+
+// sharedMemory bounds what all connections hold of long messages, in bytes.
+const sharedMemory = 64 << 20
+
+// Book keeps what games store. A change that it returns from is durable.
+type Book interface {
+	// Get returns a block or storage.ErrNotFound.
+	Get(ctx context.Context, id storage.StatBlockID) (storage.StatBlock, error)
+	// Select is Get with only the values of keys.
+	Select(ctx context.Context, id storage.StatBlockID, keys []string) (storage.StatBlock, error)
+	// Set replaces the data of a block, and Merge the values of keys in it. They return
+	// the time of the change.
+	Set(ctx context.Context, id storage.StatBlockID, data []byte) (time.Time, error)
+	Merge(ctx context.Context, id storage.StatBlockID, data []byte) (time.Time, error)
+	// Report stores a report of a game.
+	Report(ctx context.Context, s stats.Snapshot) error
+	// Sweep removes reports that are too old and returns how many.
+	Sweep(ctx context.Context, now time.Time) (int, error)
+}
+
+// Accounts checks players.
+type Accounts interface {
+	CheckStatsProof(ctx context.Context, p accounts.StatsProof) (accounts.Login, error)
+	// ProfileByCDKeyHash returns the profile with a nick and a registered CD key.
+	ProfileByCDKeyHash(ctx context.Context, game, nick, hash string) (storage.Profile, error)
+}
+
+// Players reads the records of players. See package storage for the methods.
+type Players interface {
+	GetUser(ctx context.Context, id storage.UserID) (storage.User, error)
+	GetProfile(ctx context.Context, id storage.ProfileID) (storage.Profile, error)
+}
+
+// Options configure a Server. All but the sets of addresses, Verdicts, Metrics and
+// Registerer are required. All functions must be safe for concurrent use.
+type Options struct {
+	Config // its live keys are replaced by Reload
+
+	Book     Book
+	Accounts Accounts
+	Players  Players
+	Games    *games.Catalog
+	// Attach makes an authenticated player known, so that a ban, a deletion or a new
+	// password ends the authentication. It returns a function that undoes that.
+	Attach func(presence.Attached) (detach func())
+	// Present reports whether the player of a profile is signed in from an address.
+	Present func(ctx context.Context, id storage.ProfileID, from netip.Addr) bool
+
+	Banned   netserve.AddrSet // not served; a client is looked up again with each request
+	Trusted  netserve.AddrSet // addresses without limits of their own
+	Verdicts *verdicts.Log    // of games and players; nil: none
+
+	Log        zerolog.Logger
+	Metrics    *netserve.Metrics     // counts drops; nil: nothing is counted
+	Registerer prometheus.Registerer // nil: the metrics of this package are not registered
+}
+
+// Server is the statistics service.
+type Server struct {
+	opt     Options
+	metrics *metrics
+	gate    *netserve.Gate
+	live    atomic.Pointer[live] // never nil
+	keys    sessionKeys
+	conns   atomic.Uint64 // that proved to be a game, since the start
+	memory  memory
+	trouble netserve.Trouble
+
+	newChallenge func() string // of a connection; never changed once it serves
+}
+
+// live is the live half of a Config with its state.
+type live struct {
+	*Config
+	writes, reports *netserve.Limiter
+}
+
+func newLive(c *Config) *live {
+	return &live{
+		c, netserve.NewLimiter(netserve.LimiterOptions{Rate: float64(c.Writes), Burst: c.WritesBurst}),
+		netserve.PerMinute(c.ReportsPerAddr, netserve.LimiterOptions{}),
+	}
+}
+
+// New returns a server. It starts nothing.
+func New(opt Options) *Server {
+	s := &Server{opt: opt, metrics: newMetrics(opt.Registerer), memory: memory{most: sharedMemory}, newChallenge: newChallenge}
+	s.gate = netserve.NewGate(s.limits(&opt.Config))
+	s.live.Store(newLive(&opt.Config))
+	return s
+}
+
+// Serve serves the connections of ln, and removes old reports, until ctx ends. It returns
+// after all its goroutines, with nil unless ln broke. It closes ln.
+func (s *Server) Serve(ctx context.Context, ln net.Listener) error {
+	var sweeper sync.WaitGroup
+	defer sweeper.Wait()
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	sweeper.Go(func() { s.sweepOften(ctx) })
+	return netserve.ServeConns(ctx, ln, s, netserve.ConnOptions{
+		Gate: s.gate, FirstByte: 2 * s.opt.LoginTime, Idle: forever, // the session's own deadlines come first
+		Write: s.opt.Write, Grace: service.Grace, Refused: s.refused, Log: s.opt.Log, Metrics: s.opt.Metrics,
+	})
+}
+
+// Reload applies the live keys. Open connections stay, and every address starts with a
+// full quota.
+func (s *Server) Reload(c *Config) {
+	s.gate.SetLimits(s.limits(c))
+	s.live.Store(newLive(c))
+}
+
+// limits returns the limits of connections.
+func (s *Server) limits(c *Config) netserve.ConnOptions {
+	return netserve.ConnOptions{
+		MaxConns: c.MaxConns, MaxPerAddr: c.MaxPerAddr, Rate: float64(c.Rate), Burst: c.Burst, Exempt: s.opt.Trusted,
+	}
+}
+
+// unproven reports whether a player may be accepted although the proof cannot be checked.
+func (s *Server) unproven(err error) bool {
+	return errors.Is(err, accounts.ErrNotKept) && s.live.Load().Unproven
+}
+
+// troubled logs a fault of the server.
+func (s *Server) troubled(ctx context.Context, err error, what string) {
+	if ctx.Err() != nil {
+		return
+	}
+	if untold, tell := s.trouble.Tell(time.Now()); tell {
+		s.opt.Log.Error().Err(err).Int("lines_left_out", untold).Msg(what)
+	}
+}

@@ -1,0 +1,40 @@
+package gstats
+
+import (
+	"context"
+
+	"github.com/respawnd/respawnd/internal/service"
+	"github.com/respawnd/respawnd/internal/stats"
+	"github.com/respawnd/respawnd/storage"
+)
+
+// Describe implements service.Service.
+func (c *Config) Describe() service.Descriptor {
+	return service.Descriptor{Title: "Statistics and saved data", Steps: steps()}
+}
+
+// Open opens the listener of the service. It implements service.Service.
+func (c *Config) Open(ctx context.Context, env *service.Env) (*service.Running, error) {
+	s := New(Options{
+		Config: *c, Book: env.Stats, Accounts: env.Accounts, Players: env.Store, Games: env.Games,
+		Attach: env.Hub.Attach, Present: env.Hub.SignedInFrom,
+		Banned: env.BannedFrom(storage.ScopePresence), Trusted: env.Trusted, Verdicts: env.Players,
+		Log: env.Log, Metrics: env.Metrics(DropReasons()...), Registerer: env.Registerer,
+	})
+	r, err := service.OpenConns(ctx, c.Listen, s)
+	if err != nil {
+		return nil, err
+	}
+	env.Stats.SetLimits(c.limits())
+	r.Reload = func(to service.Service) {
+		c := to.(*Config)
+		env.Stats.SetLimits(c.limits())
+		s.Reload(c)
+	}
+	return r, nil
+}
+
+// limits returns what is kept of the data of games.
+func (c *Config) limits() stats.Limits {
+	return stats.Limits{MaxBlock: c.MaxBlock, MaxPerProfile: int64(c.MaxPerProfile), KeepGames: c.KeepGames, KeepFor: c.KeepFor}
+}

@@ -1,0 +1,137 @@
+package gstats
+
+import (
+	"context"
+	"net/netip"
+	"time"
+
+	"golang.org/x/time/rate"
+
+	"github.com/respawnd/respawnd/internal/gamespy"
+	"github.com/respawnd/respawnd/internal/verdicts"
+	"github.com/respawnd/respawnd/storage"
+)
+
+// session is the state of one connection: the game that it proved to be and the
+// players that it authenticated. It knows no socket: handle takes a request and appends
+// the answer to out. Its methods are called by one goroutine at a time; only players
+// are ended from elsewhere.
+type session struct {
+	server    *Server
+	peer      netip.AddrPort
+	began     time.Time
+	challenge string
+
+	game   string // canonical name; empty: not proved
+	key    int32  // session key; 0: not proved
+	conn   uint64 // of reports; not used again
+	pch    string // challenge of players
+	out    []byte // what has to be sent
+	alone  bool   // out must be sent before anything else is appended
+	paused func(time.Duration)
+
+	players map[storage.ProfileID]*player
+	matches []match       // the last ones
+	reports *rate.Limiter // nil: none yet
+}
+
+// newSession returns the session of a connection that has just begun, with the greeting
+// in out. pause sends out and waits.
+func (s *Server) newSession(peer netip.AddrPort, now time.Time, pause func(time.Duration)) *session {
+	x := &session{server: s, peer: peer, began: now, challenge: s.newChallenge(), paused: pause}
+	x.out = appendGreeting(nil, x.challenge)
+	return x
+}
+
+// handle executes a request. The error is the reason to close the connection.
+func (x *session) handle(ctx context.Context, r *request, now time.Time) error {
+	x.server.metrics.commands[r.command].Inc()
+	if x.key == 0 {
+		if r.command != commandAuth {
+			return endedEarly
+		}
+		return x.authenticate(r)
+	}
+	switch r.command {
+	case commandAuthPlayer:
+		x.authenticatePlayer(ctx, r, now)
+	case commandGetPID:
+		x.findPlayer(ctx, r)
+	case commandSet:
+		x.setData(ctx, r, now)
+	case commandGet:
+		x.getData(ctx, r)
+	case commandNewGame:
+		x.beginMatch(ctx, r, now)
+	case commandUpdate:
+		x.updateMatch(ctx, r, now)
+	case commandKeepAlive:
+		x.out = appendKeepAlive(x.out)
+	case commandAuth, commandUnknown:
+		x.drop(droppedUnknown)
+	}
+	return nil
+}
+
+// authenticate checks the proof of a game.
+func (x *session) authenticate(r *request) error {
+	g, known := x.server.opt.Games.LookupBytes(r.game)
+	if !known { // an alias without a record of its own
+		g, known = x.server.opt.Games.BaseBytes(r.game)
+	}
+	if known {
+		x.game = g.Name
+	}
+	switch {
+	case !known:
+		x.game = string(r.game[:min(len(r.game), maxShownGame)])
+		return endedUnknownGame
+	case !g.Usable():
+		return endedNoSecret
+	case !proves(g.Secrets, x.challenge, r.response):
+		return endedResponse
+	}
+	x.key, x.conn = x.server.keys.take(), x.server.conns.Add(1)
+	x.pch = PlayerChallenge(x.key)
+	x.out = appendServed(x.out, x.key)
+	x.alone = true // clients read it with one read, and ignore what else is in it
+	return nil
+}
+
+// maxShownGame is how much of an unknown name is noted, in bytes.
+const maxShownGame = 64
+
+// end releases what the session holds.
+func (x *session) end() {
+	for _, p := range x.players {
+		x.forget(p)
+	}
+	if x.key != 0 {
+		x.server.keys.give(x.key)
+	}
+}
+
+// drop counts something that is dropped.
+func (x *session) drop(why ended) { x.server.opt.Metrics.Drop(why.Error()) }
+
+// note notes a verdict on the client.
+func (x *session) note(v verdicts.Verdict) {
+	x.server.opt.Verdicts.NotePlayer(name, x.peer.Addr(), x.game, v)
+}
+
+// noteEnd notes a verdict on the end of the connection that concerns its player.
+func (x *session) noteEnd(why ended) {
+	if v, ok := endVerdicts[why]; ok {
+		x.note(v)
+	}
+}
+
+// endVerdicts are the verdicts on connections that are closed.
+var endVerdicts = map[ended]verdicts.Verdict{
+	endedBanned: verdicts.Banned, endedUnknownGame: verdicts.UnknownGame, endedNoSecret: verdicts.NoSecret,
+	endedResponse: verdicts.WrongResponse, endedTimeout: verdicts.NeverSignedIn, endedTooLong: verdicts.Malformed,
+	endedEarly: verdicts.Malformed, endedMemory: verdicts.ServiceFull,
+}
+
+// newChallenge returns the challenge of a connection.
+func newChallenge() string { return gamespy.RandomLetters(challengeLen) }
