@@ -13,7 +13,7 @@ const (
 	MaxMatchSides    = 64       // MaxMatchSides is how many players may take part in a session.
 	MaxMatchPlayers  = 128      // MaxMatchPlayers is how many players a report may list.
 	MaxMatchConns    = 8        // MaxMatchConns is how many connections a side may have.
-	MaxMatchVersions = 2        // MaxMatchVersions is how many different reports of a match are kept.
+	MaxMatchVersions = 3        // MaxMatchVersions is how many different reports of a match are kept.
 	MaxMatchReport   = 32 << 10 // MaxMatchReport is the longest report in bytes.
 	MaxMatchValues   = 2048     // MaxMatchValues is how many values a match may have.
 	MaxMatchText     = 255      // MaxMatchText is the longest value or nick in bytes.

@@ -4,6 +4,7 @@ import (
 	"path/filepath"
 
 	"github.com/respawnd/respawnd/webservices/auth"
+	"github.com/respawnd/respawnd/webservices/competition"
 	"github.com/respawnd/respawnd/webservices/sakefiles"
 )
 
@@ -45,6 +46,7 @@ type Config struct {
 	TLSPending int `key:"tls_pending" default:"256" range:"1 to 100000" live:"true"`
 
 	sakefiles.FileConfig
+	competition.MatchConfig
 }
 
 // The modes of Config.RSAMode.

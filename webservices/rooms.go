@@ -2,8 +2,11 @@ package webservices
 
 import (
 	"context"
+	"crypto/rand"
 
+	"github.com/respawnd/respawnd/internal/games"
 	"github.com/respawnd/respawnd/webservices/auth"
+	"github.com/respawnd/respawnd/webservices/competition"
 	"github.com/respawnd/respawnd/webservices/sakefiles"
 	"github.com/respawnd/respawnd/webservices/soap"
 )
@@ -18,11 +21,28 @@ type room struct {
 
 // rooms returns the rooms, made from the options of the server.
 func rooms(o *Options) ([]room, error) {
-	all := []room{authRoom(newAuth(o))}
+	signIn := newAuth(o)
+	all := []room{authRoom(signIn), matchRoom(newMatches(o, signIn))}
 	if o.Files != nil {
 		all = append(all, fileRoom(newFiles(o)))
 	}
 	return all, nil
+}
+
+// newMatches makes the room for matches, whose players v verifies.
+func newMatches(o *Options, v competition.Verifier) *competition.Room {
+	return competition.New(competition.Options{
+		Config: o.Config.MatchConfig, Store: o.Store, Verifier: v, Rand: rand.Reader,
+		Boards: func(game string) []games.Board {
+			g, _ := o.Games.Lookup(game)
+			return g.Boards
+		},
+		Log: o.Log, Registerer: o.Registerer,
+	})
+}
+
+func matchRoom(m *competition.Room) room {
+	return room{services: m.Services(), run: m.Serve, reload: func(c *Config) { m.Reload(c.MatchConfig) }}
 }
 
 // newAuth makes the room of the sign-in.

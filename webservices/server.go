@@ -38,6 +38,12 @@ const (
 // name is that of the service in the log of verdicts.
 const name = "webservices"
 
+// Store is the part of the store that the rooms use.
+type Store interface {
+	auth.Store
+	storage.Matches
+}
+
 // Options are the parts of a Server. Config, Games, Key, Accounts and Store are
 // required.
 type Options struct {
@@ -45,7 +51,7 @@ type Options struct {
 	Games    *games.Catalog
 	Key      *auth.Key
 	Accounts *accounts.Service
-	Store    auth.Store
+	Store    Store
 	Banned   func(netip.Addr) bool // whether an address may not use the service; nil: all may
 	Trusted  func(netip.Addr) bool // whether the bounds per address do not apply; nil: they apply to all
 	Verdicts *verdicts.Log         // nil: nothing is noted

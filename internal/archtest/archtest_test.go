@@ -88,7 +88,8 @@ var ranks = map[string]int{
 	"web/docs":    3,
 	"web/webtest": 3, // for tests
 
-	"webservices/ssl3": 3,
+	"webservices/competition": 3,
+	"webservices/ssl3":        3,
 
 	"webservices/sakefiles": 4,
 

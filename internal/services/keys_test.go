@@ -161,6 +161,8 @@ func change(t *testing.T, name string) string {
 		return "33KiB"
 	case "admin.audit_entries":
 		return "333"
+	case "webservices.match_age":
+		return "47h"
 	case "webservices.tls_listen":
 		return "127.0.0.1:443"
 	case "natneg.extra_listen":
@@ -401,6 +403,10 @@ func TestRangesHoldAtTheirEdges(t *testing.T) {
 		"webservices.rate":              {"-1", "0", conns, "1000001"},
 		"webservices.burst":             {"0", "1", conns, "1000001"},
 		"webservices.registrations":     {"-1", "0", conns, "1000001"},
+
+		"webservices.match_wait":   {"9.9s", "10s", "24h", "25h"},
+		"webservices.matches_kept": {"0", "1", conns, "1000001"},
+		"webservices.match_age":    {"59m", "1h", "87600h", "87601h"},
 
 		"webservices.tls_handshakes":          {"0", "1", "100000", "100001"},
 		"webservices.tls_handshakes_per_addr": {"0", "1", "100000", "100001"},

@@ -1,0 +1,252 @@
+package competition
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"net/http"
+	"slices"
+
+	"github.com/respawnd/respawnd/internal/clean"
+	"github.com/respawnd/respawnd/storage"
+	"github.com/respawnd/respawnd/webservices/soap"
+)
+
+// namespace is that of the methods.
+const namespace = "http://gamespy.net/competition/"
+
+// code is the result of a request.
+type code int
+
+// The results. The clients know the first three; all others are errors without a
+// meaning to them.
+const (
+	codeOK          code = 0
+	codeReport      code = 1 // the report is invalid
+	codeAttachments code = 2 // there is not exactly one report
+	codeIdentity    code = 3 // certificate or proof
+	codeSession     code = 4
+	codeLimit       code = 5
+	codeServer      code = 6
+)
+
+// codeNames are the results as the metrics show them.
+var codeNames = [...]string{
+	codeOK: "ok", codeReport: "invalid_report", codeAttachments: "attachments", codeIdentity: "identity",
+	codeSession: "session", codeLimit: "limit", codeServer: "server_error",
+}
+
+// codeOf returns the result for an error.
+func codeOf(err error) code {
+	switch {
+	case err == nil:
+		return codeOK
+	case errors.Is(err, errReport), errors.Is(err, errSecond):
+		return codeReport
+	case errors.Is(err, errNoSession), errors.Is(err, errNotInIt):
+		return codeSession
+	case errors.Is(err, errSessions), errors.Is(err, errFullSession), errors.Is(err, errRate):
+		return codeLimit
+	case errors.Is(err, errIdentity), errors.Is(err, errGame):
+		return codeIdentity
+	case errors.Is(err, errAttachments):
+		return codeAttachments
+	}
+	return codeServer
+}
+
+// Errors of requests beside those of sessions.
+var (
+	errIdentity    = errors.New("the certificate is not valid: sign in again")
+	errGame        = errors.New("the game is not known here")
+	errRate        = errors.New("too many requests: try again later")
+	errAttachments = errors.New("want one report")
+)
+
+// Services returns the methods of the room.
+func (room *Room) Services() []soap.Service {
+	return []soap.Service{{
+		Name: "competition", Hosts: []string{"{g}.comp.pubsvs.{d}"}, Path: "/CompetitionService/CompetitionService.asmx",
+		Namespace: namespace, MaxBody: maxDIME,
+		Methods: map[string]soap.Handler{
+			"CreateSession":          room.handler(room.create),
+			"CreateMatchlessSession": room.handler(room.create),
+			"SetReportIntention":     room.handler(room.intend),
+			"SubmitReport":           room.handler(room.report),
+		},
+		Fault: func(method string) []byte { return reply(method, codeReport, "the request cannot be read", nil) },
+		DIME:  readRequest,
+	}}
+}
+
+// readRequest reads a request in DIME: an envelope and attachments.
+func readRequest(r *http.Request) (envelope []byte, attachments [][]byte, err error) {
+	parts, err := readDIME(r.Body)
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, p := range parts[1:] {
+		attachments = append(attachments, p.data)
+	}
+	return parts[0].data, attachments, nil
+}
+
+// maxNick is the length of a nick in a match, in characters.
+const maxNick = 30
+
+// ids are those that a reply has.
+type ids struct{ session, conn GUID }
+
+// reply returns the reply to a request.
+func reply(method string, c code, message string, with *ids) []byte {
+	return soap.Reply(method, namespace, func(w *soap.Writer) {
+		w.Open(method + "Result")
+		w.Int("result", int64(c))
+		w.Text("message", message)
+		if with != nil {
+			w.Text("csid", with.session.String())
+			w.Text("ccid", with.conn.String())
+		}
+		w.Close()
+	})
+}
+
+// handler checks who sends a request, executes it and replies.
+func (room *Room) handler(do func(context.Context, *soap.Request, player) (*ids, error)) soap.Handler {
+	return func(ctx context.Context, r *soap.Request) []byte {
+		with, err := room.execute(ctx, r, do)
+		c := codeOf(err)
+		room.metrics.results.WithLabelValues(codeNames[c]).Inc()
+		switch c {
+		case codeOK:
+			return reply(r.Method, codeOK, "", with)
+		case codeServer:
+			room.opt.Log.Error().Err(err).Str("method", r.Method).Msg("a request of the competition service failed")
+			return reply(r.Method, c, "server error", nil)
+		case codeReport, codeAttachments, codeIdentity, codeSession, codeLimit:
+		}
+		return reply(r.Method, c, err.Error(), nil)
+	}
+}
+
+func (room *Room) execute(ctx context.Context, r *soap.Request, do func(context.Context, *soap.Request, player) (*ids, error)) (*ids, error) {
+	if r.Game == "" {
+		return nil, errGame
+	}
+	certificate := r.Body.Child("certificate")
+	profile, err := room.opt.Verifier.Verify(ctx, certificate, r.Body.Text("proof"))
+	if err != nil {
+		return nil, errIdentity
+	}
+	nick := cmp.Or(certificate.Text("uniquenick"), certificate.Text("profilenick"))
+	return do(ctx, r, player{profile, clean.Line(nick, maxNick)})
+}
+
+// create makes a session.
+func (room *Room) create(_ context.Context, r *soap.Request, who player) (*ids, error) {
+	now := room.opt.Now()
+	if !room.creates.Take(who.profile, now) {
+		return nil, errRate
+	}
+	var made ids
+	var err error
+	if made.session, err = newGUID(room.opt.Rand); err != nil {
+		return nil, err
+	}
+	if made.conn, err = newGUID(room.opt.Rand); err != nil {
+		return nil, err
+	}
+	s := &session{owner: who.profile, match: storage.Match{
+		Game: r.Game, Session: made.session.String(), Matchless: r.Method == "CreateMatchlessSession",
+		Outcome: storage.MatchOpen, Began: now,
+	}}
+	if err := join(&s.match, who, made.conn, false); err != nil {
+		return nil, err
+	}
+	return &made, room.sessions.add(made.session, s, now)
+}
+
+// sessionOf returns the session that a request names.
+func (room *Room) sessionOf(r *soap.Request) (*session, GUID, error) {
+	id, ok := parseGUID(r.Body.Text("csid"))
+	if !ok {
+		return nil, id, errNoSession
+	}
+	s, err := room.sessions.get(id, room.opt.Now())
+	if err != nil {
+		return nil, id, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.match.Game != r.Game {
+		return nil, id, errNoSession
+	}
+	return s, id, nil
+}
+
+// isAuthoritative reports whether a request claims to be authoritative.
+func isAuthoritative(r *soap.Request) bool {
+	text := r.Body.Text("authoritative")
+	return text == "1" || text == "true"
+}
+
+// intend announces a report: its sender takes part in the session from now on, under a
+// new connection. Earlier connections of the sender stay valid.
+func (room *Room) intend(ctx context.Context, r *soap.Request, who player) (*ids, error) {
+	if !room.creates.Take(who.profile, room.opt.Now()) {
+		return nil, errRate
+	}
+	s, id, err := room.sessionOf(r)
+	if err != nil {
+		return nil, err
+	}
+	conn, err := newGUID(room.opt.Rand)
+	if err != nil {
+		return nil, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	m, err := room.load(ctx, s)
+	switch {
+	case err != nil:
+		return nil, err
+	case m.Outcome != storage.MatchOpen:
+		return nil, errNoSession
+	}
+	m.Sides = slices.Clone(m.Sides)
+	if err := join(&m, who, conn, isAuthoritative(r) && s.owner == who.profile); err != nil {
+		return nil, err
+	}
+	if m.ID == 0 {
+		s.match = m
+		return &ids{id, conn}, nil
+	}
+	return &ids{id, conn}, room.put(ctx, s, m, room.opt.Now())
+}
+
+// report stores a report.
+func (room *Room) report(ctx context.Context, r *soap.Request, who player) (*ids, error) {
+	if len(r.Attachments) != 1 {
+		return nil, errAttachments
+	}
+	raw := r.Attachments[0]
+	if len(raw) > storage.MaxMatchReport {
+		return nil, errReport
+	}
+	decoded, err := Decode(raw)
+	if err != nil {
+		return nil, errReport
+	}
+	conn, ok := parseGUID(r.Body.Text("ccid"))
+	if !ok {
+		return nil, errNotInIt
+	}
+	s, _, err := room.sessionOf(r)
+	if err != nil {
+		return nil, err
+	}
+	if !room.reports.Take(who.profile, room.opt.Now()) {
+		return nil, errRate
+	}
+	return nil, room.submit(ctx, s, submission{from: who.profile, conn: conn.String(), report: decoded, raw: raw, at: room.opt.Now()})
+}

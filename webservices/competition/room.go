@@ -1,0 +1,161 @@
+package competition
+
+import (
+	"context"
+	"io"
+	"sync/atomic"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/rs/zerolog"
+
+	"github.com/respawnd/respawnd/internal/games"
+	"github.com/respawnd/respawnd/internal/metric"
+	"github.com/respawnd/respawnd/internal/netserve"
+	"github.com/respawnd/respawnd/storage"
+	"github.com/respawnd/respawnd/webservices/soap"
+)
+
+// Times of the goroutine of a room.
+const (
+	settleEvery = 5 * time.Second
+	sweepEvery  = time.Hour
+)
+
+// Reports and sessions of one profile.
+const (
+	reportsPerHour  = 120
+	sessionsPerHour = 240
+	rateSlots       = 1 << 14
+)
+
+// MatchConfig are the settings of the room. All are live.
+type MatchConfig struct {
+	// Time after the first report of a match for the reports of the other players,
+	// {range}. Then those that came decide.
+	Wait time.Duration `key:"match_wait" default:"10m" range:"10s to 24h" live:"true"`
+	// Matches that are kept of each game, {range}.
+	Keep int `key:"matches_kept" default:"1000" range:"1 to 1000000" live:"true"`
+	// How long matches are kept, {range}.
+	Age time.Duration `key:"match_age" default:"8760h" range:"1h to 87600h" live:"true"`
+}
+
+// player is a player whose identity was proved.
+type player struct {
+	profile storage.ProfileID
+	nick    string
+}
+
+// Verifier checks who sends a request.
+type Verifier interface {
+	// Verify returns the profile of a certificate, which we have made, and whose proof
+	// shows that the request comes from that player.
+	Verify(ctx context.Context, certificate *soap.Element, proof string) (storage.ProfileID, error)
+}
+
+// Options configure a Room. Store and Verifier are required.
+type Options struct {
+	Config   MatchConfig
+	Store    storage.Matches
+	Verifier Verifier
+	Boards   func(game string) []games.Board // leaderboards; nil: there are none
+	Rand     io.Reader
+	Now      func() time.Time // nil: time.Now
+
+	Log        zerolog.Logger
+	Registerer prometheus.Registerer // nil: nothing is registered
+}
+
+// Room answers the requests of the competition service. Its methods may be called
+// concurrently.
+type Room struct {
+	opt      Options
+	sessions *sessions
+	live     atomic.Pointer[MatchConfig] // never nil
+	reports  *netserve.Buckets[storage.ProfileID]
+	creates  *netserve.Buckets[storage.ProfileID]
+	metrics  metrics
+}
+
+// metrics are the counters of a room.
+type metrics struct {
+	matches *prometheus.CounterVec // outcome
+	results *prometheus.CounterVec // result
+}
+
+// New returns a Room without sessions.
+func New(opt Options) *Room {
+	if opt.Now == nil {
+		opt.Now = time.Now
+	}
+	room := &Room{
+		opt: opt, sessions: newSessions(),
+		reports: netserve.NewBuckets[storage.ProfileID](reportsPerHour, time.Hour, rateSlots),
+		creates: netserve.NewBuckets[storage.ProfileID](sessionsPerHour, time.Hour, rateSlots),
+	}
+	room.Reload(opt.Config)
+	var outcomes []string
+	for _, o := range storage.MatchOutcomes() {
+		outcomes = append(outcomes, string(o))
+	}
+	f := metric.With(opt.Registerer)
+	room.metrics = metrics{
+		matches: f.Counters("respawnd_webservices_matches_total", "Matches that were first reported (open) or settled, by outcome.", "outcome", outcomes...),
+		results: f.Counters("respawnd_webservices_competition_total", "Requests of the competition service, by result.", "result", codeNames[:]...),
+	}
+	f.GaugeFunc("respawnd_webservices_match_sessions", "Sessions of matches.", room.sessions.len)
+	return room
+}
+
+// Reload applies the settings.
+func (room *Room) Reload(c MatchConfig) { room.live.Store(&c) }
+
+func (room *Room) boards(game string) []games.Board {
+	if room.opt.Boards == nil {
+		return nil
+	}
+	return room.opt.Boards(game)
+}
+
+// Serve settles the matches whose reports are late, and removes old ones, until ctx ends.
+// Matches that were open when the daemon stopped are open again.
+func (room *Room) Serve(ctx context.Context) {
+	room.restore(ctx)
+	room.sweep(ctx)
+	settle, sweep := time.NewTicker(settleEvery), time.NewTicker(sweepEvery)
+	defer settle.Stop()
+	defer sweep.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-settle.C:
+			room.settleDue(ctx, room.opt.Now())
+		case <-sweep.C:
+			room.sweep(ctx)
+		}
+	}
+}
+
+// restore makes the sessions of open matches.
+func (room *Room) restore(ctx context.Context) {
+	for m, err := range room.opt.Store.OpenMatches(ctx) {
+		if err != nil {
+			room.opt.Log.Error().Err(err).Msg("an open match cannot be read")
+			continue
+		}
+		if id, ok := parseGUID(m.Session); ok {
+			// Its owner is not counted: it may have as many new ones.
+			if err := room.sessions.add(id, &session{match: m, open: true}, room.opt.Now()); err != nil {
+				room.opt.Log.Error().Err(err).Msg("an open match cannot be restored")
+			}
+		}
+	}
+}
+
+// sweep removes matches that are too old.
+func (room *Room) sweep(ctx context.Context) {
+	if _, err := room.opt.Store.SweepMatches(ctx, room.opt.Now().Add(-room.live.Load().Age)); err != nil && ctx.Err() == nil {
+		room.opt.Log.Error().Err(err).Msg("old matches cannot be removed")
+	}
+}
