@@ -115,7 +115,7 @@ func TestSplit(t *testing.T) {
 		"\x01clan\x01age":  {"clan", "age"},
 		"\x01a b\x00\x01c": {"a b\x00", "c"},
 	} {
-		if got := slices.Collect(split([]byte(list))); !slices.Equal(got, want) {
+		if got := slices.Collect(split(list)); !slices.Equal(got, want) {
 			t.Errorf("split(%q) = %q, want %q", list, got, want)
 		}
 	}

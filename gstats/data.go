@@ -133,7 +133,7 @@ func (x *session) load(ctx context.Context, r *request, id storage.StatBlockID) 
 	if len(r.keys) == 0 {
 		b, err = x.server.opt.Book.Get(ctx, id)
 	} else {
-		b, err = x.server.opt.Book.Select(ctx, id, slices.Collect(split(r.keys)))
+		b, err = x.server.opt.Book.Select(ctx, id, slices.Collect(split(string(r.keys))))
 	}
 	modified := int64(0) // of a block that does not exist
 	switch {

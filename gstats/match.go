@@ -1,6 +1,7 @@
 package gstats
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"slices"
@@ -128,9 +129,12 @@ func (x *session) report(ctx context.Context, s *stats.Snapshot) {
 // parsePairs returns the keys and values of a report. A key without a value has an
 // empty one.
 func parsePairs(text []byte) []stats.Pair {
-	var pairs []stats.Pair
+	if len(text) == 0 {
+		return nil
+	}
+	pairs := make([]stats.Pair, 0, min(bytes.Count(text, []byte{listMark})/2+1, maxPairs))
 	key, open := "", false
-	for part := range split(text) {
+	for part := range split(string(text)) {
 		switch {
 		case !open:
 			key, open = part, true
@@ -151,27 +155,38 @@ func parsePairs(text []byte) []stats.Pair {
 // the player is authenticated on this connection, or the report has pid_N with the
 // profile and auth_N with the answer to the challenge.
 func (x *session) proofs(ctx context.Context, pairs []stats.Pair, challenge string) func(storage.ProfileID) bool {
-	auths := make(map[string]string) // by what follows auth_
-	for _, p := range pairs {
-		if n, ok := strings.CutPrefix(p.Key, "auth_"); ok && len(auths) < maxProofs {
-			auths[n] = p.Value
-		}
-	}
+	checked := 0
 	return func(id storage.ProfileID) bool {
 		if x.owner(id) {
 			return true
 		}
-		text := strconv.FormatUint(uint64(id), 10)
-		for _, p := range pairs {
-			n, ok := strings.CutPrefix(p.Key, "pid_")
-			if !ok || p.Value != text || auths[n] == "" {
-				continue
-			}
-			_, err := x.server.opt.Accounts.CheckStatsProof(ctx, accounts.StatsProof{
-				Profile: id, Challenge: challenge, Response: auths[n], From: x.peer.Addr(),
-			})
-			return err == nil
+		response := responseOf(pairs, id)
+		if response == "" || checked == maxProofs {
+			return false
 		}
-		return false
+		checked++
+		_, err := x.server.opt.Accounts.CheckStatsProof(ctx, accounts.StatsProof{
+			Profile: id, Challenge: challenge, Response: response, From: x.peer.Addr(),
+		})
+		return err == nil
 	}
+}
+
+// responseOf returns auth_N of the first player of a report with pid_N, empty if there is
+// none.
+func responseOf(pairs []stats.Pair, id storage.ProfileID) string {
+	text := strconv.FormatUint(uint64(id), 10)
+	n := ""
+	for _, p := range pairs {
+		if number, ok := strings.CutPrefix(p.Key, "pid_"); ok && p.Value == text {
+			n = number
+			break
+		}
+	}
+	for _, p := range pairs {
+		if number, ok := strings.CutPrefix(p.Key, "auth_"); ok && number == n && n != "" {
+			return p.Value
+		}
+	}
+	return ""
 }

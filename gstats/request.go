@@ -5,6 +5,7 @@ import (
 	"iter"
 	"math"
 	"strconv"
+	"strings"
 
 	"github.com/respawnd/respawnd/internal/gamespy"
 )
@@ -188,18 +189,19 @@ func (n number) inInt32() bool { return n.given && n.value <= math.MaxInt32 }
 // word returns the 32 bits of a number, signed.
 func (n number) word() int32 { return int32(uint32(n.value)) }
 
-// split yields the parts of a list in which 0x01 stands before each part.
-func split(list []byte) iter.Seq[string] {
+// split yields the parts of a list in which 0x01 stands before each part. They share the
+// memory of the list.
+func split(list string) iter.Seq[string] {
 	return func(yield func(string) bool) {
-		for len(list) > 0 {
+		for list != "" {
 			if list[0] == listMark {
 				list = list[1:]
 			}
-			end := bytes.IndexByte(list, listMark)
+			end := strings.IndexByte(list, listMark)
 			if end < 0 {
 				end = len(list)
 			}
-			if !yield(string(list[:end])) {
+			if !yield(list[:end]) {
 				return
 			}
 			list = list[end:]

@@ -298,7 +298,7 @@ func holdings() []holding {
 	return []holding{
 		{"qr2 server listed", 5000, openHost, nil},
 		{"gpcm idle session", 1000, sessions(0), accounts(1000)},
-		{"gstats idle connection", 1000, openStatsWriter, accounts(100)},
+		{"gstats idle connection", 1000, openStatsWriter, accounts(1000)},
 		{"peerchat idle member", 2000, openIdler, nil},
 		{"serverbrowse with updates", 1000, openWatcher, nil},
 		{"web events", 1000, openListener, nil},
