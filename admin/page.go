@@ -90,7 +90,7 @@ var navigation = []struct{ Path, Title string }{
 // mistake in them.
 func loadTemplates() map[string]*template.Template {
 	funcs := template.FuncMap{
-		"show": show, "stamp": stamp, "iso": func(t time.Time) string { return t.UTC().Format(time.RFC3339) },
+		"show": show, "kind": kindWords, "server": serverWords, "score": scoreText, "stamp": stamp, "iso": func(t time.Time) string { return t.UTC().Format(time.RFC3339) },
 		"ago": ago, "many": many, "navigation": func() any { return navigation },
 	}
 	out := make(map[string]*template.Template)
@@ -255,6 +255,7 @@ func (s *Server) pages(mux *http.ServeMux) {
 		"POST /accounts/{id}/ban":        s.accountBanForm,
 		"POST /accounts/{id}/unban":      s.accountUnbanForm,
 		"POST /accounts/{id}/delete":     s.accountDeleteForm,
+		"POST /accounts/{id}/stats":      s.statsDeleteForm,
 		"POST /bans":                     s.banAddForm,
 		"POST /bans/remove":              s.banRemoveForm,
 		"POST /games":                    s.gameAddForm,

@@ -43,6 +43,7 @@ func (s *Server) accountsPage(r *http.Request) (view, error) {
 type accountView struct {
 	Account accounts.Account
 	Banned  bool
+	Stats   []operator.PlayerStats // of its profiles that have any
 }
 
 func (s *Server) readAccount(r *http.Request) (v accountView, err error) {
@@ -57,6 +58,9 @@ func (s *Server) readAccount(r *http.Request) (v accountView, err error) {
 
 func (s *Server) accountPage(r *http.Request) (view, error) {
 	v, err := s.readAccount(r)
+	if err == nil {
+		v.Stats, err = s.playerStats(r.Context(), &v.Account)
+	}
 	return view{"account", fmt.Sprintf("Account %d", v.Account.ID), v}, err
 }
 

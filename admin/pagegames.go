@@ -60,6 +60,7 @@ type gameView struct {
 	Game   games.Game
 	Whole  string // the complete record in force, as YAML
 	Record string // the operator's own record, as YAML; "" if there is none
+	Stats  operator.GameStats
 }
 
 func (s *Server) gamePage(r *http.Request) (view, error) {
@@ -80,7 +81,8 @@ func (s *Server) gamePage(r *http.Request) (view, error) {
 	case !errors.Is(err, storage.ErrNotFound):
 		return view{}, err
 	}
-	return view{"game", "Game " + list[i].Name, v}, nil
+	v.Stats, err = s.opt.Operator.GameStats(r.Context(), operator.GameStatsQuery{Game: name})
+	return view{"game", "Game " + list[i].Name, v}, err
 }
 
 // pageOfGame is the path of the page of a game.

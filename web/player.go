@@ -184,6 +184,9 @@ func showBlock(b *storage.StatBlock) playerBlock {
 	v := playerBlock{Index: b.Index, Date: dateText(b.Modified), Bytes: len(b.Data)}
 	if pairs, ok := stats.TextPairs(b.Data); ok {
 		for _, p := range pairs[:min(len(pairs), maxBlockPairs)] {
+			if p == (stats.Pair{}) { // behind a backslash at the end
+				continue
+			}
 			v.Pairs = append(v.Pairs, ruleView{clean.Line(p.Key, maxFieldText), clean.Line(p.Value, maxValueText)})
 		}
 		return v

@@ -38,7 +38,7 @@ func wantTexts(t *testing.T, what, page string, want, not []string) {
 }
 
 func TestPlayerPage(t *testing.T) {
-	secrets := []string{"secret", "private-", "Secretname", "<b>", "<A>"}
+	secrets := []string{"<bdi></bdi>", "secret", "private-", "Secretname", "<b>", "<A>"}
 	for _, private := range []bool{false, true} {
 		f, _ := withStats(t, private)
 		ann := f.Get("/players/1")
@@ -47,7 +47,7 @@ func TestPlayerPage(t *testing.T) {
 		}
 		wantTexts(t, "page of Ann", ann.Body.String(), []string{
 			"<h1><bdi>Ann &lt;b&gt;</bdi></h1>", "<bdi>AnnU</bdi>", `<a href="/games/gmtest"><bdi>Test &lt;game&gt;</bdi></a>`,
-			`<bdi>Most &lt;kills&gt;</bdi></span></th><td class="num">2</td><td class="num">12.5</td><td>2 January 2026</td>`,
+			`<bdi>Most &lt;kills&gt;</bdi></span></th><td class="num">2</td><td class="num">12.5</td><td class="desktop">2 January 2026</td>`,
 			"<bdi>clan</bdi></th><td><bdi>The &lt;A&gt;-Team</bdi>", "9 bytes that only the game can read", "Data -2 of the game, 2 January 2026: <bdi>plain text</bdi>",
 		}, secrets)
 		ben := f.Get("/players/2").Body.String()

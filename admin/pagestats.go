@@ -1,0 +1,98 @@
+package admin
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/netip"
+	"strconv"
+	"strings"
+
+	"github.com/respawnd/respawnd/internal/accounts"
+	"github.com/respawnd/respawnd/operator"
+	"github.com/respawnd/respawnd/storage"
+)
+
+// maxBlocksShown is how many blocks of a profile its page has.
+const maxBlocksShown = 200
+
+// playerStats returns what is stored for the profiles of an account, those without
+// anything left out.
+func (s *Server) playerStats(ctx context.Context, a *accounts.Account) (list []operator.PlayerStats, err error) {
+	for _, p := range a.Profiles {
+		of, err := s.opt.Operator.PlayerStats(ctx, p.Profile.ID)
+		switch {
+		case errors.Is(err, storage.ErrNotFound): // deleted meanwhile
+		case err != nil:
+			return nil, err
+		case len(of.Blocks)+len(of.Scores) > 0:
+			of.Blocks = of.Blocks[:min(len(of.Blocks), maxBlocksShown)]
+			list = append(list, of)
+		}
+	}
+	return list, nil
+}
+
+// statsDeleteForm deletes a block, or all statistics, of a profile of an account.
+func (s *Server) statsDeleteForm(r *http.Request) (done, to string, err error) {
+	v, err := s.readAccount(r)
+	if err != nil {
+		return "", "", err
+	}
+	q, err := statsOfForm(r, &v.Account)
+	if err != nil {
+		return "", "", fmt.Errorf("%w: %w", operator.ErrBadRequest, err)
+	}
+	n, err := s.opt.Operator.DeleteStats(r.Context(), q)
+	return fmt.Sprintf("Deleted from profile %d: %d of its data and scores.", q.Profile, n), pageOfAccount(v.Account.ID), err
+}
+
+// errNotOfAccount reports that a form names a profile of another account.
+var errNotOfAccount = errors.New("the profile is not one of this account")
+
+// statsOfForm returns the statistics that a form selects.
+func statsOfForm(r *http.Request, a *accounts.Account) (q operator.StatsSelection, err error) {
+	number := func(name string, bits int) (n int64) {
+		text := strings.TrimSpace(r.PostFormValue(name))
+		if err == nil {
+			if n, err = strconv.ParseInt(text, 10, bits); err != nil {
+				err = errNotNumber(name)
+			}
+		}
+		return n
+	}
+	q.Profile = storage.ProfileID(number("profile", 32))
+	if q.Game = r.PostFormValue("game"); q.Game != "" {
+		q.Block, q.Kind, q.Index = true, storage.StatKind(number("kind", 8)), int32(number("index", 32))
+	}
+	for i := range a.Profiles {
+		if a.Profiles[i].Profile.ID == q.Profile {
+			return q, err
+		}
+	}
+	return q, errors.Join(err, errNotOfAccount)
+}
+
+// kindWords returns a kind of block in words.
+func kindWords(k storage.StatKind) string {
+	words := "public"
+	if k.Private() {
+		words = "private"
+	}
+	if k.ReadOnly() {
+		words += ", read-only"
+	}
+	return words
+}
+
+// serverWords returns the address of the server of a report.
+func serverWords(a netip.AddrPort) string {
+	if !a.IsValid() {
+		return "unknown"
+	}
+	return a.String()
+}
+
+// scoreText returns a score without exponent.
+func scoreText(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) }
