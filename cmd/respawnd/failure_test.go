@@ -162,7 +162,7 @@ func TestExitCodeOfUsageErrors(t *testing.T) {
 		args []string
 	}{
 		"help":             {0, []string{"--help"}},
-		"no command":       {0, nil},
+		"no command":       {0, []string{}}, // nil would be those of the test
 		"unknown command":  {exitUsage, []string{"sevre"}},
 		"unknown flag":     {exitUsage, []string{"serve", "--prot", "1"}},
 		"extra argument":   {exitUsage, []string{"serve", "now"}},

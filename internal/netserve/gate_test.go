@@ -7,6 +7,8 @@ import (
 	"slices"
 	"testing"
 	"time"
+
+	"github.com/respawnd/respawnd/internal/racetest"
 )
 
 // table is a Gate with its entries by name.
@@ -175,6 +177,7 @@ func TestLimitsOfAGateMayChangeWhileItCounts(t *testing.T) {
 // After any sequence of events the gate's counts match its connections, and
 // nothing is kept of those that left.
 func TestGateKeepsCount(t *testing.T) {
+	racetest.Skip(t, "lets in many connections")
 	rnd := rand.New(rand.NewPCG(1, 2))
 	b := newTable(t, ConnOptions{MaxConns: 40, MaxPerAddr: 12, Rate: -1, Exempt: func(a netip.Addr) bool { return a == netip.MustParseAddr("10.0.0.0") }})
 	where := make(map[string]string)

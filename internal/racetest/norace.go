@@ -2,5 +2,5 @@
 
 package racetest
 
-// Enabled reports whether the test is built with -race.
-const Enabled = false
+// RaceDetector reports whether the test is built with -race.
+const RaceDetector = false

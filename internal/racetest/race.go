@@ -2,5 +2,5 @@
 
 package racetest
 
-// Enabled reports whether the test is built with -race.
-const Enabled = true
+// RaceDetector reports whether the test is built with -race.
+const RaceDetector = true

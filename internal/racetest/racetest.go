@@ -1,4 +1,5 @@
-// Package racetest leaves tests out of runs with the race detector.
+// Package racetest leaves long tests out of short runs and out of runs with the race
+// detector.
 //
 // The detector makes a test about ten times slower and finds nothing in one that has
 // a single goroutine. .ci/run runs the tests of each package that imports this one
@@ -9,10 +10,14 @@ package racetest
 
 import "testing"
 
-// Skip skips the test if it is built with -race. why says what makes the test slow.
+// Skip skips the test in a short run and if it is built with -race. why says what
+// makes the test long.
 func Skip(tb testing.TB, why string) {
 	tb.Helper()
-	if Enabled {
+	if testing.Short() {
+		tb.Skip(why + ": not in a short run")
+	}
+	if RaceDetector {
 		tb.Skip(why + ": run it without -race")
 	}
 }

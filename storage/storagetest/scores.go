@@ -101,7 +101,6 @@ func rankingModel(scores map[storage.ProfileID]float64) (all []storage.Score) {
 // testScoreModel compares a board whose scores change at random with a sorted
 // list, at every size that matters to an engine that counts in parts.
 func testScoreModel(t *testing.T, s storage.Store) {
-	large(t)
 	racetest.Skip(t, "makes many changes")
 	seed := uint64(1)
 	random := func() float64 { // 0 to 1, always the same numbers
