@@ -6,6 +6,7 @@ import (
 
 	"github.com/respawnd/respawnd/internal/games"
 	"github.com/respawnd/respawnd/webservices/auth"
+	"github.com/respawnd/respawnd/webservices/commerce"
 	"github.com/respawnd/respawnd/webservices/competition"
 	"github.com/respawnd/respawnd/webservices/sakefiles"
 	"github.com/respawnd/respawnd/webservices/soap"
@@ -22,7 +23,7 @@ type room struct {
 // rooms returns the rooms, made from the options of the server.
 func rooms(o *Options) ([]room, error) {
 	signIn := newAuth(o)
-	all := []room{authRoom(signIn), matchRoom(newMatches(o, signIn))}
+	all := []room{authRoom(signIn), matchRoom(newMatches(o, signIn)), {services: commerce.Services()}}
 	if o.Files != nil {
 		all = append(all, fileRoom(newFiles(o)))
 	}

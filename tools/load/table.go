@@ -32,7 +32,8 @@ type part struct {
 	name  string
 }
 
-// The references, measured in the same run. The cipher is not a server's.
+// The references, measured in the same run. The cipher and the signature are not a
+// server's.
 const (
 	refUDP     = "udp"     // a datagram in and one out
 	refTCP     = "tcp"     // a request and an answer on a held connection
@@ -41,7 +42,9 @@ const (
 	refHTML    = "html"    // 54 KB with net/http on a held connection
 	refJSON    = "json"    // 1,086 KB in the same way
 	refFan     = "fan"     // a line in and the same out to 200 held connections
+	refPost    = "post"    // a sign-in's bytes with net/http, on a connection of its own
 	refCipher  = "cipher"  // 94.5 KB enciphered
+	refSign    = "sign"    // a signature of RSA-1024
 )
 
 // references are operations of the bare server.
@@ -51,6 +54,7 @@ func references() []row {
 		{name: refTCP, users: 64, open: streamEchoes(echoAnswer, true)},
 		{name: refConnect, users: 64, open: streamEchoes(echoAnswer, false)},
 		{name: refList, users: 4, open: streamEchoes(echoList, false)},
+		{name: refPost, users: 16, open: openPoster},
 		{name: refFan, users: 1, open: openBareHall},
 		{name: refHTML, users: 8, open: readers("/" + strconv.Itoa(echoHTML))},
 		{name: refJSON, users: 8, open: readers("/" + strconv.Itoa(echoJSON))},
@@ -68,6 +72,7 @@ func rows() []row {
 		{"legacylist list of 1,000", 4, counting(openOldBrowser), hosts, []part{{1, refConnect}, {1, refTCP}}},
 		{"gpcm login and logout", 16, visitors(0), accounts(16), []part{{1, refConnect}, {1, refTCP}}},
 		{"gpcm message", 32, openPair, buddies(64), []part{{1, refTCP}}},
+		{"webservices sign-in", 16, openSOAPPlayer, accounts(16), []part{{1, refPost}, {1, refSign}}},
 		{"gpsp look-up", 16, openSearcher, accounts(16), []part{{1, refConnect}}},
 		{"peerchat sign-on", 16, openLobbyVisitor, nil, []part{{1, refConnect}, {2, refTCP}}},
 		{"peerchat message to 200", 1, openHall, nil, []part{{1, refFan}}},
@@ -155,7 +160,11 @@ func (m *meter) reference(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	m.costs[refCipher] = cipher
+	signature, err := signTime()
+	if err != nil {
+		return err
+	}
+	m.costs[refCipher], m.costs[refSign] = cipher, signature
 	m.printf("%s, %s\n", time.Now().UTC().Format(time.DateOnly), machine())
 	m.line("", "one after the other, ms", "at half that rate, ms", "", "CPU ms", "bare", "times", "MiB")
 	head := fmt.Sprintf("%7s%7s%7s%7s", "per s", "p50", "p99", "max")
@@ -169,7 +178,9 @@ func (m *meter) reference(ctx context.Context) error {
 			err = m.measure(ctx, &world{daemon: bare}, r)
 		}
 	}
-	m.line("bare "+refCipher, "", "", "", whole(perTenThousand(cipher)), "", "", "")
+	for _, name := range []string{refCipher, refSign} {
+		m.line("bare "+name, "", "", "", whole(perTenThousand(m.costs[name])), "", "", "")
+	}
 	return errors.Join(err, bare.stop())
 }
 

@@ -494,17 +494,6 @@ func FuzzCertificate(f *testing.F) {
 	})
 }
 
-// BenchmarkSignature is the reference of BenchmarkSignIn.
-func BenchmarkSignature(b *testing.B) {
-	k := recordedKey(b)
-	c := certificate{serverData: make([]byte, keyBytes)}
-	for b.Loop() {
-		if err := c.sign(k, false); err != nil {
-			b.Fatal(err)
-		}
-	}
-}
-
 func BenchmarkSignIn(b *testing.B) {
 	f := build(b, nil)
 	fields := header + "<uniquenick>uniqueguy</uniquenick>" + f.sealed("secretpw")

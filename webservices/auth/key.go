@@ -38,7 +38,8 @@ var (
 // Key is the service key, and what is derived from it. It is never changed.
 type Key struct {
 	private *rsa.PrivateKey
-	mac     []byte // for serverdata
+	fast    *fastKey // nil: the key has no fast form
+	mac     []byte   // for serverdata
 	peer    func() *peer
 }
 
@@ -99,7 +100,7 @@ func newKey(private *rsa.PrivateKey) *Key {
 	secret := private.D.Bytes()
 	seed := derive(secret, "respawnd peer key")
 	return &Key{
-		private: private, mac: derive(secret, "respawnd certificate"),
+		private: private, fast: newFastKey(private), mac: derive(secret, "respawnd certificate"),
 		peer: sync.OnceValue(func() *peer { return newPeer(seed) }),
 	}
 }

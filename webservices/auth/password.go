@@ -35,6 +35,12 @@ func (k *Key) decrypt(block []byte) (password []byte, ok bool) {
 	if _, clear := unpad(block); clear {
 		return nil, false
 	}
-	password, err := rsa.DecryptPKCS1v15(nil, k.private, block)
-	return password, err == nil
+	if k.fast == nil {
+		password, err := rsa.DecryptPKCS1v15(nil, k.private, block)
+		return password, err == nil
+	}
+	if bytes.Compare(block, k.private.N.Bytes()) >= 0 {
+		return nil, false
+	}
+	return unpad(k.fast.private(block))
 }
