@@ -107,6 +107,20 @@ POST /api/v1/chat/kick {"nick": "Ann", "profile": 1}
 POST /api/v1/chat/say {"channel": "#GPG!12", "text": "Hello"}
 POST /api/v1/chat/say {"channel": "#none", "text": "Hello"}
 POST /api/v1/chat/say {"channel": "#GPG!12", "text": "Two\r\nlines"}
+GET /api/v1/motd
+PUT /api/v1/motd {"game": "gmtest", "text": "Welcome", "by": "admin"}
+PUT /api/v1/motd {"game": "none", "text": "Welcome"}
+PUT /api/v1/motd {"game": "gmtest", "text": "back\\slash"}
+GET /api/v1/motd
+DELETE /api/v1/motd?game=gmtest
+DELETE /api/v1/motd?game=gmtest
+GET /api/v1/patches
+PUT /api/v1/patches {"product": 10001, "version": "1.0", "name": "1.1 patch", "file": 4242, "url": "http://example.invalid/p.exe", "lockout": true}
+PUT /api/v1/patches {"product": 10001, "version": "1.0", "name": "1.1", "url": "file:///etc/passwd"}
+PUT /api/v1/patches {"product": -1}
+GET /api/v1/patches
+DELETE /api/v1/patches?product=10001&version=1.0
+DELETE /api/v1/patches?product=10001&version=1.0
 GET /api/v1/sessions
 GET /api/v1/sessions?after=-1
 GET /api/v1/sessions?limit=x

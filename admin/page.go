@@ -81,6 +81,7 @@ var navigation = []struct{ Path, Title string }{
 	{"/games", "Games"},
 	{"/rooms", "Rooms"},
 	{"/files", "Files"},
+	{"/news", "News"},
 	{"/verdicts", "Verdicts"},
 	{"/log", "Log"},
 	{"/audit", "Audit"},
@@ -230,6 +231,7 @@ func (s *Server) pages(mux *http.ServeMux) {
 		"GET /games/{name}":         s.gamePage,
 		"GET /rooms":                s.roomsPage,
 		"GET /files":                s.filesPage,
+		"GET /news":                 s.newsPage,
 		"GET /verdicts":             s.verdictsPage,
 		"GET /log":                  s.logPage,
 		"GET /audit":                s.auditPage,
@@ -266,6 +268,10 @@ func (s *Server) pages(mux *http.ServeMux) {
 		"POST /rooms":                    s.roomAddForm,
 		"POST /rooms/remove":             s.roomRemoveForm,
 		"POST /files/delete":             s.fileDeleteForm,
+		"POST /news/motd":                s.motdSetForm,
+		"POST /news/motd/clear":          s.motdClearForm,
+		"POST /news/patches":             s.patchAddForm,
+		"POST /news/patches/remove":      s.patchRemoveForm,
 	}
 	for pattern, f := range change {
 		s.onForm(mux, pattern, func(w http.ResponseWriter, r *http.Request, v *visit) {

@@ -38,6 +38,7 @@ func (s *Server) routes() []Route {
 		getFiles.on(s), getFile.on(s),
 		{"GET", contentPath, "the content of a file", s.getContent},
 		deleteFile.on(s),
+		getMotds.on(s), setMotd.on(s), clearMotd.on(s), getPatches.on(s), addPatch.on(s), removePatch.on(s),
 		getCDKeys.on(s), addCDKeys.on(s), removeCDKey.on(s), banCDKey.on(s), unbanCDKey.on(s),
 		getSessions.on(s), deleteSession.on(s), getMessages.on(s), getAudit.on(s),
 		{"GET", "/api/v1/log", "the last lines of the log: ?level=, ?limit=", s.getLog},

@@ -126,7 +126,7 @@ func (l *loader) readNested(name string, value *yaml.Node, where string) {
 	}
 	text, err := yaml.Marshal(value)
 	if err != nil || value.Kind != yaml.SequenceNode {
-		l.mistake(name, "", "takes a list of webhooks", where)
+		l.mistake(name, "", "takes a list", where)
 		return
 	}
 	l.fromFile(name, string(text), where)

@@ -156,6 +156,8 @@ func newKey(name string, f reflect.StructField) Key {
 	switch {
 	case t == reflect.TypeFor[[]Webhook]():
 		k.Nested, k.secret = true, true // parts of it may be secrets
+	case isEntries(t):
+		k.Nested, k.secret = true, true // too long for a message
 	case t.Kind() == reflect.Slice:
 		k.List, t = true, t.Elem()
 	}
@@ -167,6 +169,9 @@ func newKey(name string, f reflect.StructField) Key {
 // values. It panics if the tags do not fit the type.
 func parserOf(t reflect.Type, tag reflect.StructTag) (allowed string, parse func(string) (any, error)) {
 	low, high, _ := strings.Cut(tag.Get("range"), " to ")
+	if isEntries(t) {
+		return "", func(text string) (any, error) { return parseEntries(t, text) }
+	}
 	switch t {
 	case reflect.TypeFor[bool]():
 		return "true or false", erase(parseToggle)

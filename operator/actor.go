@@ -81,6 +81,10 @@ const (
 	actStatsSet        = "stats.set"
 	actStatsDelete     = "stats.delete"
 	actStatsImport     = "stats.import"
+	actMotdSet         = "motd.set"
+	actMotdClear       = "motd.clear"
+	actPatchAdd        = "patch.add"
+	actPatchRemove     = "patch.remove"
 )
 
 // ruleActions are the actions of putting and lifting rules of chat.

@@ -10,6 +10,7 @@ import (
 	"github.com/respawnd/respawnd/internal/cdkeys"
 	"github.com/respawnd/respawnd/internal/chatrules"
 	"github.com/respawnd/respawnd/internal/files"
+	"github.com/respawnd/respawnd/internal/news"
 	"github.com/respawnd/respawnd/internal/verdicts"
 	"github.com/respawnd/respawnd/master"
 	"github.com/respawnd/respawnd/storage"
@@ -22,7 +23,7 @@ type Store interface {
 }
 
 // Local is an Operator on the store of this process. Store, Table, Rules, Keys,
-// PlayerFiles and Catalogue are required.
+// PlayerFiles, News and Catalogue are required.
 type Local struct {
 	Store Store
 	Table *bans.Table
@@ -30,7 +31,9 @@ type Local struct {
 	Keys  *cdkeys.Table    // CD keys of products
 	// PlayerFiles are the files that players uploaded.
 	PlayerFiles *files.Table
-	Catalogue   *Catalogue
+	// News is what games show at their start.
+	News      *news.Table
+	Catalogue *Catalogue
 	// Unlisted returns servers that services know but do not list, each with
 	// the reason; nil: none.
 	Unlisted func() []Listed

@@ -78,4 +78,5 @@ type Operator interface {
 	CDKeyOperator
 	FileOperator
 	StatsOperator
+	NewsOperator
 }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/respawnd/respawnd/webservices/auth"
 	"github.com/respawnd/respawnd/webservices/competition"
+	"github.com/respawnd/respawnd/webservices/motd"
 	"github.com/respawnd/respawnd/webservices/sakefiles"
 )
 
@@ -47,6 +48,7 @@ type Config struct {
 
 	sakefiles.FileConfig
 	competition.MatchConfig
+	motd.NewsConfig
 }
 
 // The modes of Config.RSAMode.

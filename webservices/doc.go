@@ -4,7 +4,8 @@
 // soap describes the messages.
 //
 // What is asked for is in rooms, packages below this one that do not know each
-// other: auth signs players in, sakefiles keeps files. A room gives its methods (soap.Service) and
+// other: auth signs players in, sakefiles keeps files, motd announces
+// patches. A room gives its methods (soap.Service) and
 // paths of plain HTTP (soap.Page) to the table in rooms.go.
 //
 // A request for a host or a path that no room has is answered with 404, counted

@@ -8,6 +8,7 @@ import (
 	"github.com/respawnd/respawnd/webservices/auth"
 	"github.com/respawnd/respawnd/webservices/commerce"
 	"github.com/respawnd/respawnd/webservices/competition"
+	"github.com/respawnd/respawnd/webservices/motd"
 	"github.com/respawnd/respawnd/webservices/sakefiles"
 	"github.com/respawnd/respawnd/webservices/soap"
 )
@@ -26,6 +27,9 @@ func rooms(o *Options) ([]room, error) {
 	all := []room{authRoom(signIn), matchRoom(newMatches(o, signIn)), {services: commerce.Services()}}
 	if o.Files != nil {
 		all = append(all, fileRoom(newFiles(o)))
+	}
+	if o.News != nil {
+		all = append(all, newsRoom(o))
 	}
 	return all, nil
 }
@@ -69,6 +73,15 @@ func newFiles(o *Options) *sakefiles.Room {
 
 func fileRoom(f *sakefiles.Room) room {
 	return room{pages: f.Pages(), run: f.Serve, reload: func(c *Config) { f.Reload(c.FileConfig) }}
+}
+
+// newsRoom makes the room for messages of the day and patches.
+func newsRoom(o *Options) room {
+	m := motd.New(motd.Options{Config: o.Config.NewsConfig, News: o.News, Registerer: o.Registerer, Game: func(name string) string {
+		g, _ := o.Games.Lookup(name)
+		return g.Name
+	}})
+	return room{pages: m.Pages(), reload: func(c *Config) { m.Reload(c.NewsConfig) }}
 }
 
 // requestNames returns the names of all requests that rooms answer, for metrics:

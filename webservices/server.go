@@ -18,6 +18,7 @@ import (
 	"github.com/respawnd/respawnd/internal/files"
 	"github.com/respawnd/respawnd/internal/games"
 	"github.com/respawnd/respawnd/internal/netserve"
+	"github.com/respawnd/respawnd/internal/news"
 	"github.com/respawnd/respawnd/internal/verdicts"
 	"github.com/respawnd/respawnd/storage"
 	"github.com/respawnd/respawnd/webservices/auth"
@@ -56,6 +57,7 @@ type Options struct {
 	Trusted  func(netip.Addr) bool // whether the bounds per address do not apply; nil: they apply to all
 	Verdicts *verdicts.Log         // nil: nothing is noted
 	Files    *files.Table          // of players; nil: there are no files
+	News     *news.Table           // what games show at their start; nil: nothing
 	// SignedIn reports whether a profile is signed in from an address; nil: none is.
 	SignedIn func(ctx context.Context, id storage.ProfileID, from netip.Addr) bool
 

@@ -21,9 +21,12 @@ func (c *Config) Describe() service.Descriptor {
 	}
 }
 
-// check reads the service key. A missing file in the data folder is made later; one
+// check reads the service key and checks texts. A missing file in the data folder is made later; one
 // that this user cannot read may be readable by the user that runs the daemon.
 func (c *Config) check(dataDir string, _ service.Moment) error {
+	if err := c.CheckNews(); err != nil {
+		return err
+	}
 	_, err := auth.ReadKey(c.KeyPath(dataDir))
 	if err == nil || errors.Is(err, fs.ErrPermission) || c.KeyFile == "" && errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -57,7 +60,7 @@ func (c *Config) Open(ctx context.Context, env *service.Env) (*service.Running, 
 	}
 	s, err := New(Options{
 		Config: *c, Key: key, Accounts: env.Accounts, Store: env.Store, Games: env.Games, Banned: env.BannedFrom(storage.ScopePresence), Trusted: env.Trusted, Verdicts: env.Players,
-		Files: env.Files, SignedIn: env.Hub.SignedInFrom,
+		Files: env.Files, News: env.News, SignedIn: env.Hub.SignedInFrom,
 		Log: env.Log, Metrics: env.Metrics(DropReasons()...), Registerer: env.Registerer,
 	})
 	if err != nil {

@@ -15,6 +15,7 @@ import (
 	"github.com/respawnd/respawnd/internal/chatrules"
 	"github.com/respawnd/respawnd/internal/daemon"
 	"github.com/respawnd/respawnd/internal/files"
+	"github.com/respawnd/respawnd/internal/news"
 	"github.com/respawnd/respawnd/internal/services"
 	"github.com/respawnd/respawnd/operator"
 	"github.com/respawnd/respawnd/probe"
@@ -111,17 +112,18 @@ func remote(cfg *services.Config) (operator.Operator, error) {
 // only a warning: it must not prevent lifting a ban.
 func (p *program) local(ctx context.Context, cfg *services.Config, store *bolt.Store) (*operator.Local, error) {
 	l := &operator.Local{
-		Store: store, Table: bans.New(store), Rules: chatrules.New(store), Keys: cdkeys.New(store), PlayerFiles: files.New(store, cfg.DataDir),
+		Store: store, Table: bans.New(store), Rules: chatrules.New(store), Keys: cdkeys.New(store), PlayerFiles: files.New(store, cfg.DataDir), News: news.New(store),
 		Catalogue: &operator.Catalogue{Embedded: operator.BuiltIn(), Store: store},
 		DataDir:   cfg.DataDir, StoreName: daemon.StoreName, Files: daemon.Files(cfg), Version: version(),
 		OpenAccounts:  accountsWhenWanted(cfg, store),
 		StaticServers: func() []storage.AddedServer { return daemon.StaticServers(cfg) },
 	}
 	l.CheckAdded = func(a *storage.AddedServer) error { return probe.CheckAdded(l.Catalogue.Catalog(), a) }
+	l.News.SetConfigured(cfg.WebServices.Motd, cfg.WebServices.Records())
 	err := l.Catalogue.Load(ctx, cfg.Games.File)
 	if err != nil && cfg.Games.File != "" {
 		_, _ = fmt.Fprintf(p.err, "warning: games.file is ignored: %v\n", err)
 		err = l.Catalogue.Load(ctx, "")
 	}
-	return l, errors.Join(l.Table.Load(ctx), l.Rules.Load(ctx), l.Keys.Load(ctx, nil), err)
+	return l, errors.Join(l.Table.Load(ctx), l.Rules.Load(ctx), l.Keys.Load(ctx, nil), l.News.Load(ctx), err)
 }

@@ -111,8 +111,16 @@ func placeFolder(from, to, suffix string) error {
 	if err := ownAs(from, filepath.Dir(to)); err != nil {
 		return err
 	}
-	if err := os.Rename(to, to+suffix); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
+	if os.Remove(to) != nil { // it is not empty, or missing
+		if err := os.RemoveAll(to + suffix); err != nil { // of a restore in the same second, as with files
+			return err
+		}
+		if err := os.Rename(to, to+suffix); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	if len(entries) == 0 {
+		return nil
 	}
 	return os.Rename(from, to)
 }

@@ -74,6 +74,7 @@ var ranks = map[string]int{
 	"internal/foreign":    2,
 	"internal/history":    2,
 	"internal/netclient":  2,
+	"internal/news":       2,
 	"internal/presence":   2,
 	"internal/query":      2,
 	"internal/stats":      2,
@@ -92,6 +93,7 @@ var ranks = map[string]int{
 	"webservices/competition": 3,
 	"webservices/ssl3":        3,
 
+	"webservices/motd":      4,
 	"webservices/sakefiles": 4,
 
 	"internal/service": 4,

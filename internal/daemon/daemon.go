@@ -157,7 +157,7 @@ func (d *Daemon) load(ctx context.Context, s *settings) error {
 // makeOperator makes the operator's commands.
 func (d *Daemon) makeOperator(s *settings) {
 	d.operator = &operator.Local{
-		Store: d.store, Table: d.bans, Rules: d.chatRules, Keys: d.keys, PlayerFiles: d.files, Catalogue: d.catalogue, OpenChat: d.chat.open,
+		Store: d.store, Table: d.bans, Rules: d.chatRules, Keys: d.keys, PlayerFiles: d.files, News: d.news, Catalogue: d.catalogue, OpenChat: d.chat.open,
 		DataDir: s.DataDir, StoreName: StoreName, Files: s.files(), Version: d.opt.Version,
 		Registry: d.registry, ServerLog: d.servers, PlayerLog: d.players, Sessions: d.hub,
 		Unlisted:       d.keepers.unlisted,
@@ -321,7 +321,7 @@ func (d *Daemon) env(name string, s *settings) *service.Env {
 		Protocols: each(s, func(e *Entry) []string { return e.Protocols }),
 		Operator:  d.operator, Ready: d.ready, Tail: d.opt.Tail, Gatherer: d.metrics,
 		Private: func() bool { return d.settings.Load().private() },
-		Chat:    &d.chat, ChatRules: d.chatRules, ChatSaid: d.webhooks.ChatSaid, ChatUp: d.webhooks.ChatUp, Keys: d.keys, Files: d.files, Stats: d.stats,
+		Chat:    &d.chat, ChatRules: d.chatRules, ChatSaid: d.webhooks.ChatSaid, ChatUp: d.webhooks.ChatUp, Keys: d.keys, Files: d.files, News: d.news, Stats: d.stats,
 		Bans: d.bans, Store: d.store, Accounts: d.accounts, Hub: d.hub,
 		Banned:  d.bannedFrom,
 		Trusted: func(a netip.Addr) bool { return d.settings.Load().trusted(a) },

@@ -17,6 +17,7 @@ import (
 	"github.com/respawnd/respawnd/internal/files"
 	"github.com/respawnd/respawnd/internal/games"
 	"github.com/respawnd/respawnd/internal/hostnet"
+	"github.com/respawnd/respawnd/internal/news"
 	"github.com/respawnd/respawnd/internal/presence"
 	"github.com/respawnd/respawnd/internal/stats"
 	"github.com/respawnd/respawnd/internal/verdicts"
@@ -32,6 +33,7 @@ type shared struct {
 	chatRules *chatrules.Table
 	keys      *cdkeys.Table
 	files     *files.Table
+	news      *news.Table
 	stats     *stats.Book
 	catalogue *operator.Catalogue
 	geo       *geoIP       // nil: countries are unknown
@@ -56,6 +58,7 @@ func (h *shared) makeShared(s *settings, log zerolog.Logger) {
 	h.chatRules = chatrules.New(h.store)
 	h.keys = cdkeys.New(h.store)
 	h.files = files.New(h.store, s.DataDir)
+	h.news = news.New(h.store)
 	h.registry = master.NewRegistry(s.limits())
 	h.catalogue = &operator.Catalogue{Embedded: operator.BuiltIn(), Store: h.store, Shared: h.registry.Share, Hidden: func(rooms []games.HiddenRoom) {
 		for _, r := range rooms {
@@ -86,7 +89,7 @@ func (h *shared) loadShared(ctx context.Context, s *settings, log zerolog.Logger
 	if err := h.bans.Load(ctx); err != nil {
 		errs = append(errs, fmt.Errorf("bans in the store: %w", err))
 	}
-	errs = append(errs, h.chatRules.Load(ctx))
+	errs = append(errs, h.chatRules.Load(ctx), h.news.Load(ctx))
 	errs = append(errs, h.catalogue.Load(ctx, s.GamesFile))
 	var err error
 	if s.GeoIPFile != "" {

@@ -24,6 +24,7 @@ import (
 	"github.com/respawnd/respawnd/internal/games"
 	"github.com/respawnd/respawnd/internal/logtail"
 	"github.com/respawnd/respawnd/internal/netserve"
+	"github.com/respawnd/respawnd/internal/news"
 	"github.com/respawnd/respawnd/internal/presence"
 	"github.com/respawnd/respawnd/internal/query"
 	"github.com/respawnd/respawnd/internal/stats"
@@ -195,6 +196,7 @@ type Env struct {
 	ChatRules *chatrules.Table // what operators decided about players in chat
 	Keys      *cdkeys.Table    // CD keys of products
 	Files     *files.Table     // that players uploaded
+	News      *news.Table      // what games show at their start
 	Stats     *stats.Book      // what games store for players
 	Store     storage.Store
 	Accounts  *accounts.Service

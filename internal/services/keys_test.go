@@ -145,6 +145,10 @@ func change(t *testing.T, name string) string {
 		return "192.0.2.9"
 	case "net.advertise_as":
 		return "10.0.0.0/8=192.0.2.9"
+	case "webservices.motd":
+		return "Welcome"
+	case "webservices.patches":
+		return `[{product: 1, version: "1.0", name: "1.1"}]`
 	case "webhooks":
 		return "[{name: a, url: 'https://example.org/x', secret: 0123456789abcdef}]"
 	case "gpcm.keepalive":

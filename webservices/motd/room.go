@@ -1,0 +1,127 @@
+package motd
+
+import (
+	"net/http"
+	"strconv"
+	"strings"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/respawnd/respawnd/internal/metric"
+	"github.com/respawnd/respawnd/internal/news"
+	"github.com/respawnd/respawnd/storage"
+	"github.com/respawnd/respawnd/webservices/query"
+	"github.com/respawnd/respawnd/webservices/soap"
+)
+
+// noPatch is the answer to games without a patch.
+const noPatch = `\newver\0`
+
+// Options are the parts of a Room. News is required.
+type Options struct {
+	Config NewsConfig
+	News   *news.Table
+	// Game returns the name in the catalogue of a game that a request names, empty if it
+	// is unknown; nil: all are unknown.
+	Game       func(name string) string
+	Registerer prometheus.Registerer // nil: nothing is registered
+}
+
+// Room answers requests for news. All methods may be called concurrently.
+type Room struct {
+	opt    Options
+	checks *prometheus.CounterVec // result
+}
+
+// New returns a room. It panics if the registerer has other metrics of the same names.
+func New(opt Options) *Room {
+	r := &Room{opt: opt}
+	r.checks = metric.With(opt.Registerer).Counters("respawnd_webservices_version_checks_total",
+		"Games that asked for a newer version, by whether there was one.", "result", "patch", "none")
+	r.Reload(opt.Config)
+	return r
+}
+
+// Reload applies a configuration.
+func (r *Room) Reload(c NewsConfig) { r.opt.News.SetConfigured(c.Motd, c.Records()) }
+
+// Pages returns the paths of the room.
+func (r *Room) Pages() []soap.Page {
+	hosts := []string{"motd.{d}"}
+	return []soap.Page{
+		{Name: "motd.vercheck", Hosts: hosts, Path: "/motd/vercheck.asp", Serve: r.vercheck},
+		{Name: "motd.motd", Hosts: hosts, Path: "/motd/motd.asp", Serve: r.motd},
+		{Name: "motd.mirrors", Hosts: []string{"www.fileplanet.com"}, Path: "/dlfileraw.asp", Serve: r.mirrors},
+	}
+}
+
+// game returns the game of a request, empty if it is unknown.
+func (r *Room) game(req *http.Request) string {
+	name, ok := query.Get(req.URL.RawQuery, "gamename")
+	if !ok || r.opt.Game == nil {
+		return ""
+	}
+	return r.opt.Game(storage.Fold(name))
+}
+
+// asks returns the version of the game that sends a request, and counts it.
+func (r *Room) asks(req *http.Request) (id storage.PatchID, ok bool) {
+	product, hasProduct := query.Number(req.URL.RawQuery, "productid")
+	version, hasVersion := query.Get(req.URL.RawQuery, "versionuniqueid")
+	if !hasProduct || !hasVersion {
+		return id, false
+	}
+	r.opt.News.See(news.Version{Game: r.game(req), Product: product, Version: version})
+	return storage.PatchID{Product: product, Version: version}, true
+}
+
+// vercheck answers a game that asks for a newer version.
+func (r *Room) vercheck(w http.ResponseWriter, req *http.Request, _ *soap.Request) {
+	body, result := noPatch, "none"
+	if id, ok := r.asks(req); ok {
+		if p, found := r.opt.News.Patch(id); found {
+			body, result = announcement(&p), "patch"
+		}
+	}
+	r.checks.WithLabelValues(result).Inc()
+	reply(w, req, body)
+}
+
+// announcement returns the answer to a game with a patch. Its values have no backslash.
+func announcement(p *storage.Patch) string {
+	lockout := "0"
+	if p.Lockout {
+		lockout = "1"
+	}
+	return `\newver\1\lockout\` + lockout + `\newvername\` + p.Name + `\fpfileid\` + strconv.Itoa(p.File) + `\dlurl\` + p.URL + `\`
+}
+
+// motd answers a game that asks for the message of the day.
+func (r *Room) motd(w http.ResponseWriter, req *http.Request, _ *soap.Request) {
+	_, _ = r.asks(req) // counted
+	reply(w, req, strings.ReplaceAll(r.opt.News.Motd(r.game(req)), "\n", "\r\n"))
+}
+
+// mirrors answers a game that asks where it can download a file.
+func (r *Room) mirrors(w http.ResponseWriter, req *http.Request, _ *soap.Request) {
+	file, _ := query.Number(req.URL.RawQuery, "file")
+	body := ""
+	if p, ok := r.opt.News.Mirror(file); ok {
+		body = p.Name + "\r\nunknown size\r\nDownload\t" + p.URL + "\r\n"
+	}
+	reply(w, req, body)
+}
+
+// reply sends a text, which browsers must not take for a page.
+func reply(w http.ResponseWriter, req *http.Request, body string) {
+	if req.Method != http.MethodGet && req.Method != http.MethodHead {
+		w.Header().Set("Allow", http.MethodGet)
+		http.Error(w, http.StatusText(http.StatusMethodNotAllowed), http.StatusMethodNotAllowed)
+		return
+	}
+	h := w.Header()
+	h.Set("Content-Type", "text/plain; charset=utf-8")
+	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("Content-Length", strconv.Itoa(len(body)))
+	_, _ = w.Write([]byte(body)) // if it fails, the client is gone
+}
