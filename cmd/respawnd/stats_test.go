@@ -1,9 +1,12 @@
 package main
 
 import (
+	"errors"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/respawnd/respawnd/gstats"
 )
 
 // TestStats changes statistics through the running daemon and, after it was killed, on
@@ -57,4 +60,32 @@ func TestStats(t *testing.T) {
 		refused(t, exitUsage, env, append([]string{"stats"}, args...))
 	}
 	refused(t, exitFailure, env, []string{"stats", "show", "99"}, "profile 99: not found", "account show")
+}
+
+// An account made without its password is refused and says why, until the password
+// arrives again.
+func TestStatsPasswordKept(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	env := testEnv(dir)
+	create := func(env []string, nick string) {
+		t.Helper()
+		typed(t, env, "secret\n", "account", "create", "--email", "ann@example.com", "--nick", nick, "--password-stdin")
+	}
+	create(append(env, variable("accounts.keep_passwords", "false")), "Ann")
+	wantIn(t, cli(t, env, "account", "show", "1"), "only its digest is kept")
+	d := startChild(t, dir)
+	c := statsClient(t, d.address["gstats"])
+	if err := c.AuthenticatePlayer(wait(t), 1, "secret"); !errors.Is(err, gstats.ErrRefused) {
+		t.Errorf("AuthenticatePlayer() without a kept password = %v, want ErrRefused", err)
+	}
+	wantIn(t, d.cli("doctor", "127.0.0.1"), "only its digest is kept", "account passwd")
+	create(d.cliEnv(), "Second")
+	wantIn(t, d.cli("account", "show", "1"), "kept, statistics accept it")
+	if err := c.AuthenticatePlayer(wait(t), 1, "secret"); err != nil {
+		t.Errorf("AuthenticatePlayer() after a sign-in = %v", err)
+	}
+	if err := c.AuthenticatePlayer(wait(t), 2, "wrong"); !errors.Is(err, gstats.ErrRefused) {
+		t.Errorf("AuthenticatePlayer() with a wrong password = %v, want ErrRefused", err)
+	}
 }
