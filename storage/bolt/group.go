@@ -15,6 +15,10 @@ import (
 // maxGroup is the highest number of steps in one transaction.
 const maxGroup = 512
 
+// maxYields is how often a group yields the processor for the next of the callers
+// that were just answered: some ten microseconds on an idle machine.
+const maxYields = 300
+
 // A group is the queue of steps that wait for the disk. One goroutine takes all
 // queued steps, runs them in one transaction and answers them when that is
 // durable; steps queued meanwhile are the next group. So a single step costs
@@ -65,10 +69,10 @@ func (c *change) put(bucket string, key []byte, record any) error {
 	return put(c.Tx, bucket, key, record)
 }
 
-// putRaw stores a payload that is not JSON under a key.
-func (c *change) putRaw(bucket string, key, payload []byte) error {
+// putRaw stores a payload that is not JSON, in two parts, under a key.
+func (c *change) putRaw(bucket string, key, head, data []byte) error {
 	c.wrote = true
-	return c.Bucket([]byte(bucket)).Put(key, sealRecord(key, payload))
+	return c.Bucket([]byte(bucket)).Put(key, sealRecord(key, head, data))
 }
 
 // putEntry stores an entry of an index, a pair or a number.
@@ -179,14 +183,23 @@ func (g *group) isStopped() bool {
 // that are about to call, as long as the queue grows. Without it, the first
 // step after a group would be a group by itself, and the others would wait for
 // its fsync.
-func (g *group) settle() {
-	for n := g.waiting(); n < maxGroup; {
+//
+// expected is how many callers there were. They may come again from another
+// processor, where one yield does not help: a queue that is shorter gets maxYields
+// for each further caller, which is little compared with a sync of the disk. An
+// empty one gets none.
+func (g *group) settle(expected int) {
+	expected = min(expected, maxGroup)
+	for n, idle := g.waiting(), 0; n < maxGroup; {
 		runtime.Gosched()
-		grown := g.waiting()
-		if grown <= n {
+		switch grown := g.waiting(); {
+		case grown > n:
+			n, idle = grown, 0
+		case n == 0 || n >= expected || idle == maxYields:
 			return
+		default:
+			idle++
 		}
-		n = grown
 	}
 }
 
@@ -204,6 +217,7 @@ func (g *group) close() {
 // it.
 func (s *Store) writeGroups() {
 	defer close(s.group.endedCh)
+	expected := 0
 	for {
 		select {
 		case <-s.group.stopCh:
@@ -212,12 +226,12 @@ func (s *Store) writeGroups() {
 		case <-s.group.wake:
 		}
 		for {
-			s.group.settle()
+			s.group.settle(expected)
 			steps := s.group.take()
 			if len(steps) == 0 {
 				break
 			}
-			s.runGroup(steps)
+			expected = len(steps) + s.runGroup(steps)
 		}
 	}
 }
@@ -231,12 +245,14 @@ func (s *Store) refuseRest() {
 	}
 }
 
-// runGroup runs the steps and answers each.
-func (s *Store) runGroup(steps []*step) {
+// runGroup runs the steps and answers each. It returns how many steps waited
+// when it began to answer.
+func (s *Store) runGroup(steps []*step) (waiting int) {
 	var alone []*step
 	for len(steps) > 0 {
 		failed, err := s.tryGroup(steps)
 		if failed < 0 {
+			waiting = s.group.waiting()
 			for _, st := range steps {
 				if err != nil {
 					st.err = err
@@ -252,6 +268,7 @@ func (s *Store) runGroup(steps []*step) {
 		_, err := s.tryGroup([]*step{st})
 		st.done <- err
 	}
+	return waiting
 }
 
 // errUndo rolls a group back.

@@ -38,17 +38,14 @@ func reportRunKey(r *storage.Report) []byte {
 	return binary.BigEndian.AppendUint32(key, uint32(r.Session))
 }
 
-// appendReport returns the payload of a report.
-func appendReport(r storage.Report) ([]byte, error) {
-	pairs := r.Pairs
+// reportHead returns the payload of a report without its pairs.
+func reportHead(r storage.Report) ([]byte, error) {
 	r.Pairs = nil
 	head, err := json.Marshal(r)
 	if err != nil {
 		return nil, err
 	}
-	payload := make([]byte, 0, binary.MaxVarintLen32+len(head)+len(pairs))
-	payload = append(binary.AppendUvarint(payload, uint64(len(head))), head...)
-	return append(payload, pairs...), nil
+	return append(binary.AppendUvarint(nil, uint64(len(head))), head...), nil
 }
 
 // readReport is the reader of bucketReports.
@@ -174,18 +171,18 @@ func (c *change) putReport(r *storage.Report) (uint64, error) {
 			return 0, err
 		}
 	}
-	payload, err := appendReport(*r)
+	head, err := reportHead(*r)
 	if err != nil {
 		return 0, err
 	}
-	size := int64(len(payload)) - int64(len(c.Bucket([]byte(bucketReports)).Get(reportKey(r.ID))))
+	size := int64(len(head)+len(r.Pairs)) - int64(len(c.Bucket([]byte(bucketReports)).Get(reportKey(r.ID))))
 	if made == 0 {
 		size += recordHeader
 	}
 	if err := c.countReports(r.Game, made, size); err != nil {
 		return 0, err
 	}
-	return r.ID, c.putRaw(bucketReports, reportKey(r.ID), payload)
+	return r.ID, c.putRaw(bucketReports, reportKey(r.ID), head, r.Pairs)
 }
 
 // countReports changes the sums.

@@ -162,8 +162,7 @@ func (c *change) putBlock(id storage.ProfileID, key []byte, second int64, data [
 	if err := c.putSize(id, size); err != nil {
 		return err
 	}
-	value := binary.BigEndian.AppendUint64(make([]byte, 0, blockHeader+len(data)), uint64(second))
-	return c.putRaw(bucketStatBlocks, key, append(value, data...))
+	return c.putRaw(bucketStatBlocks, key, binary.BigEndian.AppendUint64(nil, uint64(second)), data)
 }
 
 // grow returns the size of the blocks of a profile after a change, or ErrFull.

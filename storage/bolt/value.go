@@ -78,16 +78,16 @@ func encode(key []byte, record any) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return sealRecord(key, payload), nil
+	return sealRecord(key, payload, nil), nil
 }
 
-// sealRecord returns the value of a record with a payload.
-func sealRecord(key, payload []byte) []byte {
-	value := make([]byte, 0, recordHeader+len(payload))
+// sealRecord returns the value of a record whose payload has two parts.
+func sealRecord(key, head, data []byte) []byte {
+	value := make([]byte, 0, recordHeader+len(head)+len(data))
 	value = append(value, recordVersion)
-	value = binary.BigEndian.AppendUint32(value, checksum(payload))
+	value = binary.BigEndian.AppendUint32(value, crc32.Update(checksum(head), castagnoli, data))
 	value = binary.BigEndian.AppendUint32(value, checksum(key))
-	return append(value, payload...)
+	return append(append(value, head...), data...)
 }
 
 // wrap returns the chunk with a payload.
