@@ -60,6 +60,7 @@ func fullFile(t *testing.T) []byte {
 			s.HideServer(ctx, storage.HiddenServer{Address: address, Added: now}))
 	}
 	save(t, s, records(0, 20))
+	errs = append(errs, fillStats(ctx, s, now))
 	if err := errors.Join(append(errs, s.Close())...); err != nil {
 		t.Fatal(err)
 	}
@@ -68,6 +69,38 @@ func fullFile(t *testing.T) []byte {
 		t.Fatal(err)
 	}
 	return content
+}
+
+// fillStats stores blocks, scores and reports of all profiles.
+func fillStats(ctx context.Context, s *Store, now time.Time) (err error) {
+	for i := range 30 {
+		id := storage.ProfileID(i + 1)
+		block := storage.StatBlockID{Game: "gmtest", Profile: id, Kind: storage.StatPublicWrite, Index: int32(i)}
+		_, set := s.EditStatBlock(ctx, block, 1000, now, func([]byte) ([]byte, error) { return make([]byte, 200), nil })
+		_, put := s.PutReport(ctx, storage.Report{Game: "gmtest", Conn: uint64(i), Started: now, Updated: now, Pairs: make([]byte, 200)}, nil, storage.ReportLimits{})
+		err = errors.Join(err, set, put, s.PutScore(ctx, storage.Score{
+			ScoreID: storage.ScoreID{Game: "gmtest", Board: "kills", Profile: id}, Value: float64(i), Updated: now,
+		}))
+	}
+	return err
+}
+
+// askStats asks everything that fillStats stored.
+func askStats(ctx context.Context, s *Store, add func(question string, answer any, err error)) {
+	for i := range 30 {
+		id := storage.ProfileID(i + 1)
+		list(add, fmt.Sprint("blocks of ", id), s.StatBlocks(ctx, id))
+		list(add, fmt.Sprint("scores of ", id), s.ScoresOf(ctx, id))
+		size, err := s.StatSizeOf(ctx, id)
+		add(fmt.Sprint("size of ", id), size, err)
+		score, err := s.RankOf(ctx, storage.ScoreID{Game: "gmtest", Board: "kills", Profile: id})
+		add(fmt.Sprint("rank of ", id), score, err)
+	}
+	page, err := s.Ranking(ctx, "gmtest", "kills", 5, 10)
+	add("ranking", page, err)
+	list(add, "reports", s.Reports(ctx, "gmtest", 0))
+	totals, err := s.StatTotals(ctx)
+	add("totals of stats", totals, err)
 }
 
 // answers asks a store everything that fullFile put into it and returns the
@@ -130,6 +163,7 @@ func answers(ctx context.Context, s *Store) map[string]string {
 	list(add, "hidden", s.HiddenServers(ctx))
 	list(add, "audit", s.AuditLog(ctx, 0))
 	list(add, "servers", s.LoadServers(ctx))
+	askStats(ctx, s, add)
 	return all
 }
 
