@@ -3,6 +3,7 @@ package storagetest
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -51,6 +52,7 @@ func newsTests() map[string]func(*testing.T, storage.Store) {
 		"messages: put, replace, remove":        testMotdLife,
 		"patches: put, replace, remove":         testPatchLife,
 		"records beyond the limits are refused": testNewsLimits,
+		"there are so many":                     testNewsFull,
 	}
 }
 
@@ -129,4 +131,18 @@ func testNewsLimits(t *testing.T, s storage.Store) {
 	}
 	differ(t, "messages", collect(t, s.Motds(t.Context())), []storage.Motd{m})
 	differ(t, "patches", collect(t, s.Patches(t.Context())), []storage.Patch{p})
+}
+
+func testNewsFull(t *testing.T, s storage.Store) {
+	limit(t)
+	together(t, storage.MaxMotds, func(i int) error { return s.PutMotd(t.Context(), motd(fmt.Sprint("g", i))) })
+	together(t, storage.MaxPatches, func(i int) error { return s.PutPatch(t.Context(), patch(i, "1.0")) })
+	putMotd(t, s, motd("g0"))
+	putPatch(t, s, patch(0, "1.0"))
+	if err := s.PutMotd(t.Context(), motd("more")); !errors.Is(err, storage.ErrFull) {
+		t.Errorf("PutMotd() beyond the limit = %v, want ErrFull", err)
+	}
+	if err := s.PutPatch(t.Context(), patch(storage.MaxPatches, "1.0")); !errors.Is(err, storage.ErrFull) {
+		t.Errorf("PutPatch() beyond the limit = %v, want ErrFull", err)
+	}
 }

@@ -108,6 +108,7 @@ func sakeTests() map[string]func(*testing.T, storage.Store) {
 		"columns keep their number":            testSakeColumns,
 		"records are found by owner":           testSakeOwners,
 		"each limit is exact":                  testSakeLimits,
+		"names of fields are limited":          testSakeColumnsFull,
 		"a limit holds for many at once":       testSakeRace,
 		"a profile rates a record once":        testSakeRatings,
 		"deleting a profile deletes its data":  testSakeProfile,
@@ -294,6 +295,22 @@ func testSakeLimits(t *testing.T, s storage.Store) {
 	}
 	if n := must(s.CountSake(t.Context()))(t); n != (storage.SakeCount{Records: 1, Bytes: size}) {
 		t.Errorf("CountSake() = %+v, want one record of %d bytes", n, size)
+	}
+}
+
+func testSakeColumnsFull(t *testing.T, s storage.Store) {
+	ann := sakeOwner(t, s, "Ann")
+	fields := make([]storage.SakeField, min(storage.MaxSakeFields, storage.MaxSakeColumns))
+	for i := range fields {
+		fields[i] = sakeInt(fmt.Sprint("f", i), int64(i))
+	}
+	makeSake(t, s, levels(), ann, fields...)
+	for from := len(fields); from < storage.MaxSakeColumns; from++ {
+		makeSake(t, s, levels(), ann, sakeInt(fmt.Sprint("f", from), 1))
+	}
+	makeSake(t, s, levels(), ann, sakeInt("F0", 1))
+	if _, err := s.CreateSakeRecord(t.Context(), levels(), ann, []storage.SakeField{sakeInt("more", 1)}, storage.SakeLimits{}); !errors.Is(err, storage.ErrFull) {
+		t.Errorf("CreateSakeRecord() with one more name = %v, want ErrFull", err)
 	}
 }
 
