@@ -129,7 +129,7 @@ func BenchmarkSetDurable(b *testing.B) {
 			b.Fatal(err)
 		}
 		defer func() { _ = db.Close() }()
-		db.MaxBatchDelay = time.Millisecond
+		db.MaxBatchSize = benchWriters
 		name := []byte("blocks")
 		if err := db.Update(func(tx *bbolt.Tx) error { _, err := tx.CreateBucket(name); return err }); err != nil {
 			b.Fatal(err)
