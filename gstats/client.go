@@ -12,9 +12,17 @@ import (
 	"github.com/respawnd/respawnd/storage"
 )
 
-// ErrRefused reports that the service refuses a request; the error has its text, if there
-// is one.
+// ErrRefused reports that the service refuses a request. It may be a Refused.
 var ErrRefused = errors.New("refused")
+
+// Refused is ErrRefused with the text of the service.
+type Refused struct{ Text string }
+
+// Error implements error.
+func (r *Refused) Error() string { return "refused: " + r.Text }
+
+// Is reports whether target is ErrRefused.
+func (r *Refused) Is(target error) bool { return target == ErrRefused }
 
 // errAnswer reports an answer that does not belong to the request.
 var errAnswer = errors.New("the answer is not one to the request")
@@ -107,7 +115,7 @@ func (c *Client) Authenticate(ctx context.Context, game, secret string) error {
 	key, err := strconv.ParseInt(fieldOf(m, "sesskey"), 10, 32)
 	switch {
 	case strings.HasPrefix(m, `\error\`):
-		return fmt.Errorf("%w: %s", ErrRefused, fieldOf(m, "errmsg"))
+		return &Refused{fieldOf(m, "errmsg")}
 	case !strings.HasPrefix(m, `\lc\2\`) || err != nil:
 		return errAnswer
 	}
@@ -122,7 +130,7 @@ func (c *Client) AuthenticatePlayer(ctx context.Context, id storage.ProfileID, p
 		return err
 	}
 	if got := fieldOf(m, "pauthr"); got != strconv.FormatUint(uint64(id), 10) {
-		return fmt.Errorf("%w: %s", ErrRefused, fieldOf(m, "errmsg"))
+		return &Refused{fieldOf(m, "errmsg")}
 	}
 	return nil
 }

@@ -52,12 +52,13 @@ func newStatsPlayer(t *testing.T, at netip.AddrPort, nick string) (storage.Profi
 }
 
 // Data that the service confirmed are there after a kill, for another connection, and
-// other players do not get them. So are the matches that a server reported, with the
-// players whose proofs are right.
+// other players do not get them. So are the matches that a server reported, and the
+// leaderboard that the results of proved players make.
 func TestStatisticsSurviveAKill(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	c := startChild(t, dir)
+	games := variable("games.file", writeFile(t, "games.yaml", "games:\n  - name: gmtest\n    boards: [{name: points, key: score, how: sum}]\n"))
+	c := startChild(t, dir, games)
 	ann, _ := newStatsPlayer(t, c.address["gpcm"], "Ann")
 	ben, _ := newStatsPlayer(t, c.address["gpcm"], "Ben")
 	data := []byte("a\\b\\final\\\x00c\x01")
@@ -72,7 +73,7 @@ func TestStatisticsSurviveAKill(t *testing.T) {
 	must(t, err)
 	c.kill()
 
-	c = startChild(t, dir)
+	c = startChild(t, dir, games)
 	other := statsClient(t, c.address["gstats"])
 	if _, _, err := other.Get(wait(t), ann, 1, 7); !errors.Is(err, gstats.ErrRefused) {
 		t.Errorf("private data for a stranger: %v", err)
@@ -103,7 +104,7 @@ func TestStatisticsSurviveAKill(t *testing.T) {
 		must(t, server.Report(match, true, "hostname", "The Inn",
 			"player_0", "Ann", "pid_0", fmt.Sprint(ann), "auth_0", proof, "score_0", fmt.Sprint(score[0]),
 			"player_1", "Ben", "pid_1", fmt.Sprint(ben), "auth_1", proof, "score_1", fmt.Sprint(score[1]),
-			"player_2", "Eve", "pid_2", fmt.Sprint(ben), "auth_2", "wrong", "score_2", "1000"))
+			"player_2", "Eve", "pid_2", "77", "auth_2", "wrong", "score_2", "1000"))
 	}
 	_, _, err = server.Get(wait(t), ann, 3, 0) // answered after the reports are stored
 	must(t, err)
@@ -123,4 +124,52 @@ func TestStatisticsSurviveAKill(t *testing.T) {
 	if reports != 2 {
 		t.Errorf("%d reports are stored, want 2", reports)
 	}
+	ranking, err := store.Ranking(t.Context(), testGame, "points", 0, 10)
+	must(t, err)
+	if len(ranking) != 2 || ranking[0].Profile != ben || ranking[0].Value != 34 || ranking[1].Profile != ann || ranking[1].Value != 15 {
+		t.Errorf("ranking %+v, want 34 of player %d and 15 of player %d", ranking, ben, ann)
+	}
+}
+
+// A ban ends the authentication of a player, and doctor explains who was refused and why.
+func TestStatisticsPlayers(t *testing.T) {
+	t.Parallel()
+	quick(t)
+	d := start(t, t.TempDir())
+	ann, _ := newStatsPlayer(t, d.address["gpcm"], "Ann")
+	ben, _ := newStatsPlayer(t, d.address["gpcm"], "Ben")
+	game := statsClient(t, d.address["gstats"])
+	must(t, game.AuthenticatePlayer(wait(t), ann, stormPassword))
+	must(t, game.AuthenticatePlayer(wait(t), ben, stormPassword))
+	_, err := game.Set(wait(t), ann, 1, 0, false, []byte("mine"))
+	must(t, err)
+
+	d.cli("account", "ban", "Ann@example.com")
+	if _, _, err := game.Get(wait(t), ann, 1, 0); !errors.Is(err, gstats.ErrRefused) {
+		t.Errorf("private data of a banned player: %v", err)
+	}
+	if _, err := game.Set(wait(t), ann, 1, 0, false, []byte("more")); !errors.Is(err, gstats.ErrRefused) {
+		t.Errorf("data are set for a banned player: %v", err)
+	}
+	_, err = game.Set(wait(t), ben, 1, 0, false, []byte("his"))
+	must(t, err)
+	if err := game.AuthenticatePlayer(wait(t), ann, stormPassword); !errors.Is(err, gstats.ErrRefused) {
+		t.Errorf("a banned player is authenticated: %v", err)
+	}
+	if out := d.cli("doctor", "127.0.0.1"); !strings.Contains(out, "statistics from 127.0.0.1 for game gmtest: account banned") {
+		t.Errorf("doctor says nothing of the ban:\n%s", out)
+	}
+
+	conn, err := netclient.DialTCP(wait(t), d.address["gstats"].String())
+	must(t, err)
+	stranger, err := gstats.Connect(wait(t), conn)
+	must(t, err)
+	defer func() { _ = stranger.Close() }()
+	if err := stranger.Authenticate(wait(t), testGame, "wrong!"); !errors.Is(err, gstats.ErrRefused) {
+		t.Errorf("a game with another key: %v", err)
+	}
+	if out := d.cli("doctor", "127.0.0.1"); !strings.Contains(out, "the game and this service have different secret keys") {
+		t.Errorf("doctor says nothing of the wrong key:\n%s", out)
+	}
+	d.stop()
 }

@@ -26,6 +26,7 @@ func Presence(private bool) []service.Step {
 	return []service.Step{
 		{Name: "presence", Needs: needs, Order: service.OrderPlayers, Run: p.unknown},
 		{Name: "buddy message", Needs: needs, Order: service.OrderPlayers, Lasting: true, Run: buddyMessage},
+		{Name: "saved data", Needs: []string{"gpsp", "gstats"}, Order: service.OrderPlayers, Lasting: true, Run: saveData},
 	}
 }
 
@@ -100,14 +101,9 @@ func buddyMessage(ctx context.Context, t *service.Trial) (err error) {
 	}
 	var players [2]*gpcm.Client
 	for i := range players {
-		name := "st" + strings.ToLower(rand.Text()[:14])
-		a := gpsp.Account{Email: name + "@selftest.invalid", Nick: name, Password: rand.Text()[:16], Game: t.Game}
-		// Without the API the account could not be deleted afterwards.
-		if exists, err := all.Exists(ctx, a.Email); exists || err != nil {
-			return errors.Join(errCannotLook, err)
-		}
-		if err := makeAccount(ctx, t, a); err != nil {
-			return fmt.Errorf("gpsp: %w", err)
+		a, _, err := makeAccount(ctx, t, all)
+		if err != nil {
+			return err
 		}
 		defer func() { err = errors.Join(err, deleteAccount(ctx, all, a.Email)) }()
 		c, err := connect(ctx, t)
@@ -126,16 +122,25 @@ func buddyMessage(ctx context.Context, t *service.Trial) (err error) {
 	return nil
 }
 
-func makeAccount(ctx context.Context, t *service.Trial, a gpsp.Account) error {
+// makeAccount makes an account as a game does. It returns its profile too.
+func makeAccount(ctx context.Context, t *service.Trial, all service.TrialAccounts) (a gpsp.Account, profile string, err error) {
+	name := "st" + strings.ToLower(rand.Text()[:14])
+	a = gpsp.Account{Email: name + "@selftest.invalid", Nick: name, Password: rand.Text()[:16], Game: t.Game}
+	// Without the API the account could not be deleted afterwards.
+	if exists, err := all.Exists(ctx, a.Email); exists || err != nil {
+		return a, "", errors.Join(errCannotLook, err)
+	}
 	ctx = netclient.Bound(ctx, service.StepTimeout)
 	conn, err := netclient.DialTCP(ctx, t.Address("gpsp"))
 	if err != nil {
-		return err
+		return a, "", fmt.Errorf("gpsp: %w", err)
 	}
 	c := gpsp.NewClient(conn)
 	defer func() { _ = c.Close() }()
-	_, err = c.Register(ctx, a)
-	return err
+	if profile, err = c.Register(ctx, a); err != nil {
+		err = fmt.Errorf("gpsp: %w", err)
+	}
+	return a, profile, err
 }
 
 func deleteAccount(ctx context.Context, all service.TrialAccounts, email string) error {
