@@ -12,7 +12,10 @@ import (
 
 // steps are the steps of the self-test.
 func steps() []service.Step {
-	return []service.Step{{Name: "webservices sign-in", Needs: []string{name}, Order: service.OrderAlone, Run: check}}
+	return []service.Step{
+		{Name: "webservices sign-in", Needs: []string{name}, Order: service.OrderAlone, Run: check},
+		{Name: "webservices files, patches", Needs: []string{name}, Order: service.OrderAlone, Run: checkPages},
+	}
 }
 
 // check signs in with a name that no player has, and a key that is not that of the
