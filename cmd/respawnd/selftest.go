@@ -44,6 +44,11 @@ func (p *program) selftest(ctx context.Context, cfg *services.Config, quick bool
 	if err != nil {
 		return err
 	}
+	if op, err := remote(cfg); err == nil {
+		if status, err := op.Status(ctx); err == nil {
+			t.Address = present(t.Address, daemon.List(cfg), status.Services)
+		}
+	}
 	failed, err := selftest.Run(ctx, t, steps(cfg), quick, func(step, result string) error {
 		return p.say("%-22s %s", step, result)
 	})
@@ -51,6 +56,22 @@ func (p *program) selftest(ctx context.Context, cfg *services.Config, quick bool
 		err = reportedError{fmt.Errorf("%d tests failed", failed)}
 	}
 	return err
+}
+
+// present returns the addresses without those of services that the running daemon
+// left out: running holds its services.
+func present(address func(string) string, entries []daemon.Entry, running map[string]string) func(string) string {
+	absent := make(map[string]bool)
+	for _, e := range entries {
+		_, runs := running[e.Name]
+		absent[e.Name] = e.Optional && !runs
+	}
+	return func(service string) string {
+		if absent[service] {
+			return ""
+		}
+		return address(service)
+	}
 }
 
 // steps returns the steps of all services in the order in which these start.

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -18,6 +20,7 @@ import (
 	"github.com/respawnd/respawnd/configs"
 	"github.com/respawnd/respawnd/internal/daemon"
 	"github.com/respawnd/respawnd/internal/daemon/testdata/echo"
+	"github.com/respawnd/respawnd/internal/games"
 	"github.com/respawnd/respawnd/internal/logtail"
 	"github.com/respawnd/respawnd/internal/selftest"
 	"github.com/respawnd/respawnd/internal/service"
@@ -139,6 +142,70 @@ func TestServiceOfAnotherProgram(t *testing.T) {
 	}
 	if err := d.Close(); err != nil {
 		t.Errorf("Close() = %v, want nil", err)
+	}
+}
+
+// optional is a section whose service may be left out.
+type optional struct {
+	// TCP address.
+	Listen string `key:"listen" default:":1" listen:"tcp 1"`
+}
+
+// Describe implements service.Service.
+func (*optional) Describe() service.Descriptor {
+	return service.Descriptor{Title: "Never there", Optional: true}
+}
+
+// Open implements service.Service.
+func (*optional) Open(_ context.Context, env *service.Env) (*service.Running, error) {
+	if got := env.Served("optional"); got != games.Running {
+		return nil, fmt.Errorf("served %v before it is opened", got)
+	}
+	return nil, fmt.Errorf("%w: redirect port 1", service.ErrLeftOut)
+}
+
+func TestOptionalService(t *testing.T) {
+	type config struct {
+		services.Config
+		Optional optional `key:"optional"`
+	}
+	read := func() (daemon.Config, []string, error) {
+		var env []string
+		for _, s := range configs.Services(new(services.Config)) {
+			env = append(env, "RESPAWND_"+strings.ToUpper(s.Name)+"_LISTEN=")
+		}
+		env = append(env, "RESPAWND_WEB_LISTEN=127.0.0.1:0", "RESPAWND_DATA_DIR="+t.TempDir())
+		c := new(config)
+		warnings, err := configs.Load(configs.Options{Env: env}, c)
+		return c, warnings, err
+	}
+	c, _, err := read()
+	if err != nil {
+		t.Fatal(err)
+	}
+	log := make(lines, 1024)
+	d, err := daemon.Open(t.Context(), daemon.Options{Config: c, Load: read, Log: zerolog.New(log), Tail: logtail.New(10)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- d.Run(ctx) }()
+	var warned string
+	for line := range log {
+		if line["level"] == "warn" {
+			warned += fmt.Sprint(line["error"])
+		}
+		if line["message"] == "ready" {
+			break
+		}
+	}
+	if !strings.Contains(warned, "redirect port 1") || strings.Count(warned, service.ErrLeftOut.Error()) != 1 {
+		t.Errorf("warnings %q, want one that says what to do", warned)
+	}
+	stop()
+	if err := errors.Join(<-ended, d.Close()); err != nil {
+		t.Error(err)
 	}
 }
 

@@ -25,6 +25,8 @@ type Descriptor struct {
 	// Origins are those of the servers that the service lists. Verdicts on them
 	// are noted under its name, even by other services.
 	Origins []master.Origin
+	// Optional reports that Open may leave the service out, see ErrLeftOut.
+	Optional bool
 	// Bans is the scope of bans that keep servers of its origins off the list;
 	// the service enforces it itself while it is on. Zero: storage.ScopeLists,
 	// which the daemon enforces.
