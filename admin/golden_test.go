@@ -190,6 +190,11 @@ GET /api/v1/games/none/stats
 DELETE /api/v1/players/1/stats?game=gmtest&kind=3&index=0
 DELETE /api/v1/players/1/stats?kind=3&index=0
 DELETE /api/v1/players/1/stats
+GET /api/v1/games/gmtest/matches
+GET /api/v1/games/none/matches
+GET /api/v1/matches/x
+GET /api/v1/matches/9
+DELETE /api/v1/matches/9
 DELETE /api/v1/accounts/1
 DELETE /api/v1/accounts/1
 DELETE /api/v1/accounts/-1

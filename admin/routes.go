@@ -51,6 +51,7 @@ func (s *Server) routes() []Route {
 		getGameStats.on(s), getPlayerStats.on(s), deleteStats.on(s), getStatBlock.on(s), setStatBlock.on(s),
 		{"GET", statsExportPath, "data and scores of all players, one JSON object per line", s.exportStats},
 		importStats.on(s),
+		getMatches.on(s), getMatch.on(s), deleteMatch.on(s),
 	}
 }
 

@@ -85,6 +85,7 @@ const (
 	actMotdClear       = "motd.clear"
 	actPatchAdd        = "patch.add"
 	actPatchRemove     = "patch.remove"
+	actMatchDelete     = "match.delete"
 )
 
 // ruleActions are the actions of putting and lifting rules of chat.

@@ -79,4 +79,5 @@ type Operator interface {
 	FileOperator
 	StatsOperator
 	NewsOperator
+	MatchOperator
 }

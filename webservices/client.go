@@ -16,12 +16,14 @@ import (
 
 	"github.com/respawnd/respawnd/webservices/auth"
 	"github.com/respawnd/respawnd/webservices/soap"
+	"github.com/respawnd/respawnd/webservices/ssl3"
 )
 
 // Client asks a service as a game does: for the self-test, load and tests.
 type Client struct {
 	Address string // of the service, host:port
 	Host    string // that the game asks for
+	Secure  bool   // over SSL 3.0
 }
 
 // maxReply bounds a reply in bytes.
@@ -65,6 +67,11 @@ func (c *Client) exchange(ctx context.Context, request []byte) ([]byte, error) {
 	by, _ := ctx.Deadline()
 	if err := conn.SetDeadline(by); err != nil {
 		return nil, err
+	}
+	if c.Secure {
+		if conn, err = ssl3.Client(conn, rand.Reader, ssl3.Timeout); err != nil {
+			return nil, err
+		}
 	}
 	if _, err := conn.Write(request); err != nil {
 		return nil, err

@@ -113,3 +113,11 @@ func appendDIME(dst []byte, parts []part) []byte {
 	}
 	return dst
 }
+
+// AppendMessage appends the body of a request with a report, as games write it.
+func AppendMessage(dst, envelope, report []byte) []byte {
+	return appendDIME(dst, []part{
+		{format: dimeURI, id: "cid:id0", typ: "http://schemas.xmlsoap.org/soap/envelope/", data: envelope},
+		{format: dimeMedia, id: "report", typ: "application/bin", data: report},
+	})
+}

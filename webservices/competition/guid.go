@@ -21,8 +21,8 @@ func (g GUID) String() string {
 	return h[:8] + "-" + h[8:12] + "-" + h[12:16] + "-" + h[16:20] + "-" + h[20:]
 }
 
-// parseGUID reads an id, in whatever case.
-func parseGUID(s string) (g GUID, ok bool) {
+// ParseGUID reads an id, in whatever case.
+func ParseGUID(s string) (g GUID, ok bool) {
 	if len(s) != 36 || s[8] != '-' || s[13] != '-' || s[18] != '-' || s[23] != '-' {
 		return g, false
 	}

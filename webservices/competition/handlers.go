@@ -12,8 +12,11 @@ import (
 	"github.com/respawnd/respawnd/webservices/soap"
 )
 
-// namespace is that of the methods.
-const namespace = "http://gamespy.net/competition/"
+// Path and Namespace are those of the methods.
+const (
+	Path      = "/CompetitionService/CompetitionService.asmx"
+	Namespace = "http://gamespy.net/competition/"
+)
 
 // code is the result of a request.
 type code int
@@ -66,8 +69,8 @@ var (
 // Services returns the methods of the room.
 func (room *Room) Services() []soap.Service {
 	return []soap.Service{{
-		Name: "competition", Hosts: []string{"{g}.comp.pubsvs.{d}"}, Path: "/CompetitionService/CompetitionService.asmx",
-		Namespace: namespace, MaxBody: maxDIME,
+		Name: "competition", Hosts: []string{"{g}.comp.pubsvs.{d}"}, Path: Path,
+		Namespace: Namespace, MaxBody: maxDIME,
 		Methods: map[string]soap.Handler{
 			"CreateSession":          room.handler(room.create),
 			"CreateMatchlessSession": room.handler(room.create),
@@ -99,7 +102,7 @@ type ids struct{ session, conn GUID }
 
 // reply returns the reply to a request.
 func reply(method string, c code, message string, with *ids) []byte {
-	return soap.Reply(method, namespace, func(w *soap.Writer) {
+	return soap.Reply(method, Namespace, func(w *soap.Writer) {
 		w.Open(method + "Result")
 		w.Int("result", int64(c))
 		w.Text("message", message)
@@ -168,7 +171,7 @@ func (room *Room) create(_ context.Context, r *soap.Request, who player) (*ids, 
 
 // sessionOf returns the session that a request names.
 func (room *Room) sessionOf(r *soap.Request) (*session, GUID, error) {
-	id, ok := parseGUID(r.Body.Text("csid"))
+	id, ok := ParseGUID(r.Body.Text("csid"))
 	if !ok {
 		return nil, id, errNoSession
 	}
@@ -237,7 +240,7 @@ func (room *Room) report(ctx context.Context, r *soap.Request, who player) (*ids
 	if err != nil {
 		return nil, errReport
 	}
-	conn, ok := parseGUID(r.Body.Text("ccid"))
+	conn, ok := ParseGUID(r.Body.Text("ccid"))
 	if !ok {
 		return nil, errNotInIt
 	}

@@ -192,7 +192,7 @@ func result(t *testing.T, conns []string, results ...Result) *Report {
 	t.Helper()
 	r := &Report{Developer: 7}
 	for i, result := range results {
-		conn, ok := parseGUID(conns[i])
+		conn, ok := ParseGUID(conns[i])
 		if !ok {
 			t.Fatalf("connection %q", conns[i])
 		}

@@ -177,7 +177,7 @@ func TestRates(t *testing.T) {
 func TestSides(t *testing.T) {
 	w := newWorld(t, nil)
 	csid := w.ok(w.call("CreateSession", 1, nil)).csid
-	id, _ := parseGUID(csid)
+	id, _ := ParseGUID(csid)
 	s, err := w.room.sessions.get(id, w.now)
 	if err != nil {
 		t.Fatal(err)

@@ -142,12 +142,12 @@ func TestMalformedDIME(t *testing.T) {
 
 func TestGUID(t *testing.T) {
 	const text = "AAAAaaaa-bbbb-cccc-dddd-eeeeffff0001"
-	g, ok := parseGUID(text)
+	g, ok := ParseGUID(text)
 	if !ok || g.String() != strings.ToLower(text) {
 		t.Errorf("%s is read as %s, %v", text, g, ok)
 	}
 	for _, bad := range []string{"", text[1:], text + "0", strings.Replace(text, "-", "0", 1), strings.Replace(text, "a", "g", 1)} {
-		if _, ok := parseGUID(bad); ok {
+		if _, ok := ParseGUID(bad); ok {
 			t.Errorf("%q is read", bad)
 		}
 	}

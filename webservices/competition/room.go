@@ -144,7 +144,7 @@ func (room *Room) restore(ctx context.Context) {
 			room.opt.Log.Error().Err(err).Msg("an open match cannot be read")
 			continue
 		}
-		if id, ok := parseGUID(m.Session); ok {
+		if id, ok := ParseGUID(m.Session); ok {
 			// Its owner is not counted: it may have as many new ones.
 			if err := room.sessions.add(id, &session{match: m, open: true}, room.opt.Now()); err != nil {
 				room.opt.Log.Error().Err(err).Msg("an open match cannot be restored")

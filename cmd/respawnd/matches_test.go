@@ -1,0 +1,97 @@
+package main
+
+import (
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/respawnd/respawnd/webservices"
+	"github.com/respawnd/respawnd/webservices/auth"
+	"github.com/respawnd/respawnd/webservices/competition"
+)
+
+// TestMatches signs two players in, one over http and one over https, lets both report a
+// match, and kills the daemon between the reports and after them.
+func TestMatches(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	env := onlyEnv(dir, []string{"webservices", "admin"}, variable("webservices.tls_listen", "127.0.0.1:0"))
+	for _, nick := range []string{"Ann", "Ben"} {
+		typed(t, env, "pass\n", "account", "create", "--email", nick+"@example.com", "--nick", nick, "--uniquenick", nick, "--password-stdin")
+	}
+	var clients [2]webservices.Client
+	var players [2]webservices.Player
+	start := func() *child {
+		d := startProcess(t, "", env)
+		clients = [2]webservices.Client{
+			{Address: d.address["webservices"].String(), Host: "gmtest.comp.pubsvs.gamespy.com"},
+			{Address: secureAddress(d), Host: "gmtest.comp.pubsvs.gamespy.com", Secure: true},
+		}
+		return d
+	}
+	// call executes a method for a player and returns the ids in the reply.
+	call := func(p int, method string, report []byte, fields ...string) (csid, ccid string) {
+		t.Helper()
+		result, err := clients[p].Match(t.Context(), players[p], method, report, fields...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return result.Text("csid"), result.Text("ccid")
+	}
+
+	d := start()
+	key, err := auth.ReadKey(filepath.Join(dir, auth.KeyName))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, nick := range []string{"Ann", "Ben"} {
+		c := clients[i]
+		c.Host = "gmtest.auth.pubsvs.gamespy.com"
+		if players[i].Certificate, players[i].Proof, err = c.SignIn(t.Context(), key.Public(), nick, "pass"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	csid, _ := call(0, "CreateSession", nil, "gameid", "1")
+	var conns [2]string
+	report := competition.Report{Developer: 1}
+	for p := range conns {
+		_, conns[p] = call(p, "SetReportIntention", nil, "csid", csid, "ccid", "", "gameid", "1", "authoritative", "0")
+		id, ok := competition.ParseGUID(conns[p])
+		if !ok {
+			t.Fatalf("connection %q", conns[p])
+		}
+		report.Players = append(report.Players, competition.Player{
+			Conn: id, Team: uint32(p), Result: competition.Result(p), Values: []competition.Value{{Key: 7, Int: int64(10 + p)}},
+		})
+	}
+	for p, want := range []string{"open", "agreed"} {
+		call(p, "SubmitReport", report.Append(nil), "csid", csid, "ccid", conns[p], "gameid", "1", "authoritative", "0")
+		d.kill()
+		wantIn(t, cli(t, env, "matches", "list", "gmtest"), want, "Ann win, Ben loss")
+		d = start() // the certificates are valid as before
+	}
+	wantIn(t, d.cli("matches", "show", "1"), "match 1 of gmtest: agreed", "7=10", "7=11", csid)
+
+	// A deleted player is not named any more.
+	wantIn(t, d.cli("account", "delete", "Ben@example.com"), "deleted")
+	if out := d.cli("matches", "show", "1"); strings.Contains(out, "Ben") {
+		t.Errorf("the match names a deleted player:\n%s", out)
+	}
+	wantIn(t, d.cli("matches", "delete", "1"), "deleted match 1")
+	refused(t, exitFailure, d.cliEnv(), []string{"matches", "show", "1"}, "match 1: not found")
+	refused(t, exitFailure, d.cliEnv(), []string{"matches", "list", "nosuchgame"}, "unknown game")
+	refused(t, exitUsage, d.cliEnv(), []string{"matches", "show", "x"}, strconv.Quote("x"))
+	wantIn(t, d.cli("audit"), "match.delete")
+}
+
+// secureAddress returns the address of the listener for SSL 3.0.
+func secureAddress(d *child) (address string) {
+	d.waitFor("the encrypted listener", 0, func(e entry) bool {
+		if strings.HasPrefix(e.text("message"), "SSL 3.0") {
+			address = e.text("address")
+		}
+		return address != ""
+	})
+	return address
+}
