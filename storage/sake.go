@@ -179,6 +179,14 @@ type SakeLimits struct {
 	TotalBytes int64 // bytes of all records
 }
 
+// SakeScan selects the rows of a scan. The zero value selects all, in the order of their
+// ids.
+type SakeScan struct {
+	Owners []ProfileID // only their records, in the order of owners and ids; none: all
+	First  uint32      // the lowest id; ignored with Owners
+	Rater  ProfileID   // whose rating rows have; 0: none
+}
+
 // OwnedSakeRecord is a record and its table.
 type OwnedSakeRecord struct {
 	SakeTableID
@@ -229,12 +237,11 @@ type Sake interface {
 	// exist are missing.
 	SakeRecords(ctx context.Context, table SakeTableID, ids []uint32) ([]SakeRecord, error)
 
-	// ScanSake calls visit with the rows of a table in the order of their ids, from
-	// the id first on, until it returns false. With owners, it visits only their
-	// records, in the order of owners and ids, and first is ignored. The whole scan
-	// is one step: visit must be quick and must not use the store. Rows that cannot
+	// ScanSake calls visit with rows of a table until it returns false. The whole scan
+	// is one step: visit must be quick and must not use the store. The row is valid only until visit returns;
+	// visit may read its fields, which removes them. Rows that cannot
 	// be read are left out.
-	ScanSake(ctx context.Context, table SakeTableID, owners []ProfileID, first uint32, visit func(SakeRow) bool) error
+	ScanSake(ctx context.Context, table SakeTableID, scan SakeScan, visit func(*SakeRow) bool) error
 
 	// SakeOwned counts the records of a profile in a table, without reading them.
 	SakeOwned(ctx context.Context, table SakeTableID, owner ProfileID) (SakeCount, error)

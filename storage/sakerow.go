@@ -29,39 +29,47 @@ type SakeRow struct {
 	Ratings          int
 	RatingSum        int64
 	Created, Changed int64 // seconds since 1970
+	MyRating         int   // rating of the Rater of a scan; -1: none
 
 	fields []byte
 }
 
 // OpenSakeRow returns the row of a stored form. It shares the memory of stored.
 func OpenSakeRow(id uint32, stored []byte) (r SakeRow, err error) {
+	err = r.Open(id, stored)
+	return r, err
+}
+
+// Open is OpenSakeRow for a row that is used again.
+func (r *SakeRow) Open(id uint32, stored []byte) error {
 	if len(stored) < 4 {
-		return r, errSakeRow(id)
+		return errSakeRow(id)
 	}
+	r.MyRating = -1
 	r.ID, r.Owner = id, ProfileID(binary.BigEndian.Uint32(stored))
 	b := stored[4:]
 	ratings, n := binary.Uvarint(b)
 	if n <= 0 {
-		return r, errSakeRow(id)
+		return errSakeRow(id)
 	}
 	b = b[n:]
 	sum, n := binary.Uvarint(b)
 	if n <= 0 {
-		return r, errSakeRow(id)
+		return errSakeRow(id)
 	}
 	b = b[n:]
 	created, n := binary.Varint(b)
 	if n <= 0 {
-		return r, errSakeRow(id)
+		return errSakeRow(id)
 	}
 	b = b[n:]
 	changed, n := binary.Varint(b)
 	if n <= 0 {
-		return r, errSakeRow(id)
+		return errSakeRow(id)
 	}
 	r.Ratings, r.RatingSum, r.Created, r.Changed = int(ratings), int64(sum), created, changed
 	r.fields = b[n:]
-	return r, nil
+	return nil
 }
 
 func errSakeRow(id uint32) error { return fmt.Errorf("%w: SAKE record %d", ErrDamaged, id) }

@@ -6,6 +6,7 @@ import (
 	"github.com/respawnd/respawnd/webservices/auth"
 	"github.com/respawnd/respawnd/webservices/competition"
 	"github.com/respawnd/respawnd/webservices/motd"
+	"github.com/respawnd/respawnd/webservices/sake"
 	"github.com/respawnd/respawnd/webservices/sakefiles"
 )
 
@@ -46,6 +47,7 @@ type Config struct {
 	// with most of them ends.
 	TLSPending int `key:"tls_pending" default:"256" range:"1 to 100000" live:"true"`
 
+	sake.RecordConfig
 	sakefiles.FileConfig
 	competition.MatchConfig
 	motd.NewsConfig

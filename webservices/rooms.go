@@ -3,12 +3,15 @@ package webservices
 import (
 	"context"
 	"crypto/rand"
+	"net/netip"
 
 	"github.com/respawnd/respawnd/internal/games"
+	"github.com/respawnd/respawnd/storage"
 	"github.com/respawnd/respawnd/webservices/auth"
 	"github.com/respawnd/respawnd/webservices/commerce"
 	"github.com/respawnd/respawnd/webservices/competition"
 	"github.com/respawnd/respawnd/webservices/motd"
+	"github.com/respawnd/respawnd/webservices/sake"
 	"github.com/respawnd/respawnd/webservices/sakefiles"
 	"github.com/respawnd/respawnd/webservices/soap"
 )
@@ -25,8 +28,18 @@ type room struct {
 func rooms(o *Options) ([]room, error) {
 	signIn := newAuth(o)
 	all := []room{authRoom(signIn), matchRoom(newMatches(o, signIn)), {services: commerce.Services()}}
+	var stored sake.Files
+	var prove func(storage.ProfileID, netip.Addr)
 	if o.Files != nil {
-		all = append(all, fileRoom(newFiles(o)))
+		f := newFiles(o)
+		stored, prove = f, f.Proofs.Prove
+		all = append(all, fileRoom(f))
+	}
+	if o.Records != nil {
+		all = append(all, recordRoom(sake.New(sake.Options{
+			Config: o.Config.RecordConfig, Store: o.Records, Tickets: o.Tickets, Games: o.Games, Files: stored, Prove: prove,
+			Verdicts: o.Verdicts, Log: o.Log, Registerer: o.Registerer,
+		})))
 	}
 	if o.News != nil {
 		all = append(all, newsRoom(o))
@@ -82,6 +95,10 @@ func newsRoom(o *Options) room {
 		return g.Name
 	}})
 	return room{pages: m.Pages(), reload: func(c *Config) { m.Reload(c.NewsConfig) }}
+}
+
+func recordRoom(r *sake.Room) room {
+	return room{services: []soap.Service{r.Service()}, run: r.Serve, reload: func(c *Config) { r.Reload(c.RecordConfig) }}
 }
 
 // requestNames returns the names of all requests that rooms answer, for metrics:

@@ -22,6 +22,7 @@ import (
 	"github.com/respawnd/respawnd/internal/verdicts"
 	"github.com/respawnd/respawnd/storage"
 	"github.com/respawnd/respawnd/webservices/auth"
+	"github.com/respawnd/respawnd/webservices/sake"
 	"github.com/respawnd/respawnd/webservices/ssl3"
 )
 
@@ -58,6 +59,8 @@ type Options struct {
 	Verdicts *verdicts.Log         // nil: nothing is noted
 	Files    *files.Table          // of players; nil: there are no files
 	News     *news.Table           // what games show at their start; nil: nothing
+	Records  sake.Store            // of players; nil: there are no records
+	Tickets  sake.Tickets          // required with Records
 	// SignedIn reports whether a profile is signed in from an address; nil: none is.
 	SignedIn func(ctx context.Context, id storage.ProfileID, from netip.Addr) bool
 

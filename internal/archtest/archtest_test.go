@@ -91,6 +91,7 @@ var ranks = map[string]int{
 	"web/webtest": 3, // for tests
 
 	"webservices/competition": 3,
+	"webservices/sake":        3,
 	"webservices/ssl3":        3,
 
 	"webservices/motd":      4,

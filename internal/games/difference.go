@@ -45,6 +45,8 @@ type field struct {
 func (g Game) fields() []field {
 	secrets, rooms := listField("secrets", FieldSecrets, g.Secrets), listField("rooms", FieldRooms, g.Rooms)
 	secrets.shown, rooms.shown = counted(len(g.Secrets), "secret"), counted(len(g.Rooms), "room")
+	tables := listField("tables", FieldTables, g.Tables)
+	tables.shown = counted(len(g.Tables), "table")
 	policy := valueField("policy", 0, g.Policy)
 	if policy.set {
 		policy.shown = strings.TrimPrefix(string(appendPolicy(nil, g.Policy)), ", policy: ")
@@ -53,7 +55,7 @@ func (g Game) fields() []field {
 		valueField("title", 0, g.Title), secrets, valueField("id", FieldID, g.ID), valueField("port", 0, g.QueryPort),
 		valueField("backend_flags", FieldBackendFlags, g.BackendFlags),
 		valueField("disabled_services", FieldDisabledServices, g.DisabledServices),
-		valueField("maintenance", FieldMaintenance, g.Maintenance), rooms,
+		valueField("maintenance", FieldMaintenance, g.Maintenance), rooms, tables,
 		listField("domains", FieldDomains, g.Domains), listField("hosts", FieldHosts, g.Hosts),
 		valueField("namespace", FieldNamespace, g.Namespace), valueField("partner", FieldPartner, g.Partner),
 		listField("lan_ports", FieldLANPorts, g.LANPorts), listField("needs", FieldNeeds, g.Needs), listField("uses", FieldUses, g.Uses),

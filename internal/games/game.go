@@ -58,6 +58,9 @@ type Game struct {
 	Maintenance bool
 	// Rooms are the static group rooms. A layer that states rooms replaces them all.
 	Rooms []Room
+	// Tables are the tables of records that players store. A layer that states
+	// tables replaces them all.
+	Tables []Table
 	// Policy holds the exceptions of this game. Layers merge it switch by switch.
 	Policy Policy
 	// Facts are the peculiarities of the game's online mode. Layers merge them
@@ -97,6 +100,7 @@ const (
 	FieldKeys
 	FieldSharedList
 	FieldBoards
+	FieldTables
 )
 
 // Room is a group room: a chat room of a game that exists even when it is empty.
@@ -258,6 +262,9 @@ func (g Game) overlay(top Game) Game {
 	if top.states(FieldBoards, len(top.Boards) > 0) {
 		g.Boards = top.Boards
 	}
+	if top.states(FieldTables, len(top.Tables) > 0) {
+		g.Tables = top.Tables
+	}
 	g.Facts = g.Facts.overlay(top.Facts, top.Given)
 	g.Policy = g.Policy.overlay(top.Policy)
 	g.Source = top.Source
@@ -280,6 +287,7 @@ func (g Game) nonZero() Fields {
 	mark(FieldMaintenance, g.Maintenance)
 	mark(FieldRooms, len(g.Rooms) > 0)
 	mark(FieldBoards, len(g.Boards) > 0)
+	mark(FieldTables, len(g.Tables) > 0)
 	return all | g.Facts.nonZero()
 }
 
@@ -311,6 +319,10 @@ func (g Game) clone() Game {
 		g.Rooms[i].Fields = slices.Clone(g.Rooms[i].Fields)
 	}
 	g.Boards = slices.Clone(g.Boards)
+	g.Tables = slices.Clone(g.Tables)
+	for i := range g.Tables {
+		g.Tables[i].Fields = slices.Clone(g.Tables[i].Fields)
+	}
 	g.Facts = g.Facts.clone()
 	return g
 }

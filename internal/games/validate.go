@@ -75,6 +75,7 @@ func (g Game) check(p *problems) bool {
 	}
 	checkRooms(g.Rooms, bad)
 	checkBoards(g.Boards, bad)
+	checkTables(g.Tables, bad)
 	g.Facts.check(g.Name, bad)
 	if p := g.Policy; max(p.StrictAvailability, p.NoSecure, p.StrictLegacyValidate, p.AutoAccept, p.SymmetricDelete, p.NoUserID, p.A2S) > On {
 		bad("the policy has a switch that is neither inherit, off nor on")

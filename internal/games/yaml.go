@@ -39,6 +39,8 @@ var (
 //	    disabled_services: 2
 //	    maintenance: off
 //	    rooms: [{id: 7, name: Lobby, max_waiting: 50, fields: {roomType: "1"}}]
+//	    tables: [{name: levels, fields: [score:int, title:unicode], limit: 10, read: all, write: owner,
+//	      rateable: off, public: on}]
 //	    domains: [example.org]
 //	    hosts: [master.example.org, motd.example.com webservices]
 //	    namespace: 12
@@ -244,6 +246,9 @@ func (y *yamlReader) game(n *yaml.Node) (g Game, ok bool) {
 		case "boards":
 			g.Boards = y.boards(k, v)
 			given |= FieldBoards
+		case "tables":
+			g.Tables = y.tables(k, v)
+			given |= FieldTables
 		case "policy":
 			g.Policy = y.policy(v)
 		default:

@@ -72,6 +72,10 @@ func appendGame(b []byte, g Game) []byte {
 		b = appendBoards(append(b, ", boards: ["...), g.Boards)
 		b = append(b, ']')
 	}
+	if g.states(FieldTables, len(g.Tables) > 0) {
+		b = appendTables(append(b, ", tables: ["...), g.Tables)
+		b = append(b, ']')
+	}
 	return appendPolicy(appendFacts(b, g), g.Policy)
 }
 

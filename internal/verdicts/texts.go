@@ -376,4 +376,12 @@ var texts = [...]text{
 		Cause:  "the upload was cut off, had no file or several, or named no profile or no known game",
 		Advice: "Try again. If it is cut off each time, restart the game: its network library announces wrong lengths after it has reported a match.",
 	}},
+	StorageRefused: {code: "records refused", message: "request about records refused", debug: true, Explanation: Explanation{
+		Cause:  "a request of the game about its stored records was refused",
+		Advice: "SecretKeyInvalid: add the game's secret. TableNotFound: declare the table in the games file. RecordLimitReached: see section webservices.",
+	}},
+	SearchTooLarge: {code: "search too large", message: "search in records refused", debug: true, Explanation: Explanation{
+		Cause:  "a search in stored records looked at more of them than one search may",
+		Advice: "Raise webservices.scan_records if the game needs such searches.",
+	}},
 }

@@ -110,6 +110,8 @@ const (
 	UploadUnproved
 	UploadTooLarge
 	UploadFailed
+	StorageRefused
+	SearchTooLarge
 )
 
 // Outdates reports whether v makes the advice of an earlier verdict of the same
@@ -248,7 +250,7 @@ func (l *Log) record(from source, game string, v Verdict, detail string, now tim
 	}
 	if n := len(r.entries); n > 0 && r.entries[n-1].Game == game {
 		last := &r.entries[n-1]
-		if last.Verdict == v && (v != UnknownRequest || last.Detail == detail) {
+		if last.Verdict == v && (v != UnknownRequest && v != StorageRefused || last.Detail == detail) {
 			last.Last, last.Detail = now, detail
 			last.Times++
 			return e, 0, false

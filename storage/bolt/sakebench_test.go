@@ -79,7 +79,7 @@ func BenchmarkScanSakeOwner(b *testing.B) {
 			b.ReportAllocs()
 			for i := 0; b.Loop(); i++ {
 				found := 0
-				err := s.ScanSake(b.Context(), table, []storage.ProfileID{storage.ProfileID(i%(n/10) + 1)}, 0, func(storage.SakeRow) bool {
+				err := s.ScanSake(b.Context(), table, storage.SakeScan{Owners: []storage.ProfileID{storage.ProfileID(i%(n/10) + 1)}}, func(*storage.SakeRow) bool {
 					found++
 					return true
 				})
@@ -99,7 +99,7 @@ func BenchmarkScanSake(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		fields := 0
-		err := s.ScanSake(b.Context(), table, nil, 0, func(r storage.SakeRow) bool {
+		err := s.ScanSake(b.Context(), table, storage.SakeScan{}, func(r *storage.SakeRow) bool {
 			for _, _, ok := r.Next(); ok; _, _, ok = r.Next() {
 				fields++
 			}

@@ -174,22 +174,22 @@ func sakeRow(tx *bbolt.Tx, table, id uint32) (r storage.SakeRow, size int, err e
 	if v == nil {
 		return r, 0, storage.ErrNotFound
 	}
-	if r, err = openSakeRow(key, v); err != nil {
+	if err = openSakeRow(key, v, &r); err != nil {
 		return r, 0, fmt.Errorf("%s %q: %w", bucketSakeRecords, key, err)
 	}
 	return r, len(v), nil
 }
 
-// openSakeRow returns the row under a key. It shares the memory of v.
-func openSakeRow(key, v []byte) (storage.SakeRow, error) {
+// openSakeRow reads the row under a key into r. It shares the memory of v.
+func openSakeRow(key, v []byte, r *storage.SakeRow) error {
 	if err := checkKey(key, v); err != nil {
-		return storage.SakeRow{}, err
+		return err
 	}
 	payload, err := unseal(v)
 	if err != nil {
-		return storage.SakeRow{}, err
+		return err
 	}
-	return storage.OpenSakeRow(binary.BigEndian.Uint32(key[4:]), payload)
+	return r.Open(binary.BigEndian.Uint32(key[4:]), payload)
 }
 
 // sealSakeRow returns the value of a record under a key.

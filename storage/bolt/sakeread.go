@@ -73,22 +73,24 @@ func (s *Store) SakeRecords(ctx context.Context, table storage.SakeTableID, ids 
 }
 
 // ScanSake is described in [storage.Sake].
-func (s *Store) ScanSake(ctx context.Context, table storage.SakeTableID, owners []storage.ProfileID, first uint32,
-	visit func(storage.SakeRow) bool,
-) error {
+func (s *Store) ScanSake(ctx context.Context, table storage.SakeTableID, scan storage.SakeScan, visit func(*storage.SakeRow) bool) error {
 	return s.view(ctx, func(tx *bbolt.Tx) error {
 		t, err := getSakeTable(tx, table)
 		if err != nil {
 			return err
 		}
-		if len(owners) > 0 {
-			scanSakeOwners(tx, t.Number, owners, visit)
+		if scan.Rater != 0 {
+			visit = withRating(tx, t.Number, scan.Rater, visit)
+		}
+		if len(scan.Owners) > 0 {
+			scanSakeOwners(tx, t.Number, scan.Owners, visit)
 			return nil
 		}
 		prefix := sakeRecordKey(t.Number, 0)[:4]
 		c := tx.Bucket([]byte(bucketSakeRecords)).Cursor()
-		for k, v := c.Seek(sakeRecordKey(t.Number, first)); bytes.HasPrefix(k, prefix); k, v = c.Next() {
-			if row, err := openSakeRow(k, v); err == nil && !visit(row) {
+		var row storage.SakeRow
+		for k, v := c.Seek(sakeRecordKey(t.Number, scan.First)); bytes.HasPrefix(k, prefix); k, v = c.Next() {
+			if err := openSakeRow(k, v, &row); err == nil && !visit(&row) {
 				break
 			}
 		}
@@ -96,15 +98,40 @@ func (s *Store) ScanSake(ctx context.Context, table storage.SakeTableID, owners 
 	})
 }
 
+// withRating returns a visit whose rows have the rating of a profile.
+func withRating(tx *bbolt.Tx, table uint32, rater storage.ProfileID, visit func(*storage.SakeRow) bool) func(*storage.SakeRow) bool {
+	b := tx.Bucket([]byte(bucketSakeRatings))
+	return func(r *storage.SakeRow) bool {
+		if r.Ratings > 0 {
+			r.MyRating, _ = sakeRating(b, table, r.ID, rater)
+		}
+		return visit(r)
+	}
+}
+
+// sakeRating returns the rating of a profile for a record, -1 if there is none.
+func sakeRating(b *bbolt.Bucket, table, id uint32, rater storage.ProfileID) (int, error) {
+	key := sakeRatingKey(table, id, rater)
+	v := b.Get(key)
+	if v == nil {
+		return -1, nil
+	}
+	content, err := openEntry(key, v)
+	if err != nil || len(content) != 1 {
+		return -1, fmt.Errorf("%s %q: %w", bucketSakeRatings, key, storage.ErrDamaged)
+	}
+	return int(content[0]), nil
+}
+
 // scanSakeOwners visits the records of some owners in a table.
-func scanSakeOwners(tx *bbolt.Tx, table uint32, owners []storage.ProfileID, visit func(storage.SakeRow) bool) {
+func scanSakeOwners(tx *bbolt.Tx, table uint32, owners []storage.ProfileID, visit func(*storage.SakeRow) bool) {
 	index := tx.Bucket([]byte(bucketSakeByOwner)).Cursor()
 	for _, owner := range owners {
 		first := sakeByOwnerKey(owner, table, 0)
 		prefix := first[:8]
 		for k, _ := index.Seek(first); bytes.HasPrefix(k, prefix); k, _ = index.Next() {
 			row, _, err := sakeRow(tx, table, binary.BigEndian.Uint32(k[8:]))
-			if err == nil && !visit(row) {
+			if err == nil && !visit(&row) {
 				return
 			}
 		}
@@ -120,13 +147,9 @@ func (s *Store) SakeRatings(ctx context.Context, table storage.SakeTableID, rate
 		}
 		b := tx.Bucket([]byte(bucketSakeRatings))
 		for _, id := range ids {
-			key, rating := sakeRatingKey(t.Number, id, rater), -1
-			if v := b.Get(key); v != nil {
-				content, err := openEntry(key, v)
-				if err != nil || len(content) != 1 {
-					return fmt.Errorf("%s %q: %w", bucketSakeRatings, key, storage.ErrDamaged)
-				}
-				rating = int(content[0])
+			rating, err := sakeRating(b, t.Number, id, rater)
+			if err != nil {
+				return err
 			}
 			ratings = append(ratings, rating)
 		}

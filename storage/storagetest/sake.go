@@ -62,7 +62,7 @@ func sakeOwner(t *testing.T, s storage.Store, nick string) storage.ProfileID {
 // scanned returns the ids that a scan visits.
 func scanned(t *testing.T, s storage.Store, table storage.SakeTableID, first uint32, owners ...storage.ProfileID) (ids []uint32) {
 	t.Helper()
-	err := s.ScanSake(t.Context(), table, owners, first, func(r storage.SakeRow) bool {
+	err := s.ScanSake(t.Context(), table, storage.SakeScan{Owners: owners, First: first}, func(r *storage.SakeRow) bool {
 		ids = append(ids, r.ID)
 		return true
 	})
@@ -92,7 +92,7 @@ func sakeCalls(s storage.Store) map[string]func(context.Context) error {
 		"SakeTables":       func(ctx context.Context) error { return firstError(s.SakeTables(ctx, "")) },
 		"SakeRecords":      func(ctx context.Context) error { _, err := s.SakeRecords(ctx, table, []uint32{1}); return err },
 		"ScanSake": func(ctx context.Context) error {
-			return s.ScanSake(ctx, table, nil, 0, func(storage.SakeRow) bool { return false })
+			return s.ScanSake(ctx, table, storage.SakeScan{}, func(*storage.SakeRow) bool { return false })
 		},
 		"SakeOwned": func(ctx context.Context) error { _, err := s.SakeOwned(ctx, table, 77); return err },
 		"SakeOf":    func(ctx context.Context) error { return firstError(s.SakeOf(ctx, 77)) },
@@ -246,7 +246,7 @@ func testSakeOwners(t *testing.T, s storage.Store) {
 		t.Errorf("SakeOf() = %q, want %q", got, want)
 	}
 	visits := 0
-	_ = s.ScanSake(t.Context(), levels(), nil, 0, func(storage.SakeRow) bool { visits++; return false })
+	_ = s.ScanSake(t.Context(), levels(), storage.SakeScan{}, func(*storage.SakeRow) bool { visits++; return false })
 	if visits != 1 {
 		t.Errorf("ScanSake() made %d visits after the first returned false", visits-1)
 	}
@@ -347,6 +347,12 @@ func testSakeRatings(t *testing.T, s storage.Store) {
 		}
 	}
 	differ(t, "ratings", must(s.SakeRatings(t.Context(), levels(), ben, []uint32{first, second}))(t), []int{255, -1})
+	var mine []int
+	_ = s.ScanSake(t.Context(), levels(), storage.SakeScan{Rater: ben}, func(r *storage.SakeRow) bool {
+		mine = append(mine, r.MyRating)
+		return true
+	})
+	differ(t, "ratings of a scan", mine, []int{255, -1})
 	got := must(s.SakeRecords(t.Context(), levels(), []uint32{first}))(t)
 	if got[0].Ratings != 2 || got[0].RatingSum != 255 {
 		t.Errorf("the record has %d ratings, sum %d", got[0].Ratings, got[0].RatingSum)

@@ -43,6 +43,9 @@ func (w *Writer) Int(name string, n int64) {
 // Raw writes text that is XML already.
 func (w *Writer) Raw(text string) { w.b = append(w.b, text...) }
 
+// Add appends what another Writer wrote.
+func (w *Writer) Add(other *Writer) { w.b = append(w.b, other.b...) }
+
 // Len returns the number of bytes written.
 func (w *Writer) Len() int { return len(w.b) }
 

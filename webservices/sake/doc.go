@@ -1,0 +1,58 @@
+// Package sake is the storage of games, SAKE: each game has tables with records, which
+// players own. It executes the methods; records are kept by package storage, and files
+// are the subject of package sakefiles.
+//
+// # Requests
+//
+// A request goes to /SakeStorageServer/StorageServer.asmx on the host
+// <game>.sake.<domain>, which names the game; gameid is only a number and is ignored. It
+// begins with gameid, secretKey (a secret key of the game) and loginTicket (24
+// characters, from the login over GPCM). The other elements, and those of the reply
+// behind its Result:
+//
+//	CreateRecord        tableid values                             recordid
+//	UpdateRecord        tableid recordid values
+//	DeleteRecord        tableid recordid
+//	SearchForRecords    tableid filter sort offset max             values
+//	                    targetfilter surrounding ownerids
+//	                    cacheFlag fields
+//	GetMyRecords        tableid fields                             values
+//	GetSpecificRecords  tableid recordids fields                   values
+//	GetRandomRecords    tableid filter max fields                  values
+//	RateRecord          tableid recordid rating                    numRatings averageRating
+//	GetRecordLimit      tableid                                    limitPerOwner numOwned
+//	GetRecordCount      tableid filter cacheFlag                   count
+//
+// The values of a request are RecordField elements with a name and a value, in which the
+// element of the type has another value with the text. Those of a reply are an
+// ArrayOfRecordValue for each record, with as many RecordValue as fields were asked for,
+// in their order; a record without a field has the empty value of the type that the field
+// had last in the table. The types are those of storage.SakeType.
+//
+// # Tables
+//
+// A table begins with its first record, or with its entry in the games file, which may
+// also fix its fields and who may read and write. Otherwise fields have any type, all
+// players read, and owners write. Names of tables and fields ignore case.
+//
+// Every record has the fields recordid, ownerid, num_ratings, average_rating, my_rating
+// (-1: the player has not rated it) and sum_ratings. A field that holds the number of a
+// file has <field>.size, <field>.create_time and <field>.downloads; these cannot be
+// searched for.
+//
+// # Searches
+//
+// A filter has comparisons (= != <> < <= > >=, like, is null, is not null) of columns
+// with texts, numbers and other columns, with and, or, not and parentheses. Texts are in
+// quotes, and compared without regard to case. In the pattern of like, % stands for any
+// text and _ for one character. As in SQL, a comparison with a field that a record lacks
+// is neither true nor false. A sort names columns with asc or desc; "random" in its place
+// is a random order. Equal records are in the order of their ids.
+//
+// With targetfilter, the reply has the first record that matches it, with as many before
+// and after it as surrounding says.
+//
+// What a search looks at is bounded: it ends with DatabaseUnavailable when it has seen
+// webservices.scan_records records, or done as much work on fewer. cacheFlag is ignored:
+// answers are always fresh.
+package sake

@@ -1,0 +1,32 @@
+package sake
+
+import (
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/respawnd/respawnd/internal/metric"
+	"github.com/respawnd/respawnd/storage"
+)
+
+// metrics are the counters of the room.
+type metrics struct {
+	results [len(resultNames)]prometheus.Counter
+	scanned prometheus.Counter
+	spent   prometheus.Counter
+}
+
+func newMetrics(reg prometheus.Registerer, count func() (storage.SakeCount, error)) *metrics {
+	f := metric.With(reg)
+	results := f.Counters("respawnd_webservices_sake_results_total", "Replies about SAKE records, by result.", "result", resultNames[:]...)
+	m := &metrics{
+		scanned: f.Counter("respawnd_webservices_sake_scanned_total", "SAKE records that searches looked at."),
+		spent:   f.Counter("respawnd_webservices_sake_scan_limited_total", "Searches that were refused because they looked at too much."),
+	}
+	for i, name := range resultNames {
+		m.results[i] = results.WithLabelValues(name)
+	}
+	f.GaugeFunc("respawnd_webservices_sake_records", "SAKE records that are stored.", func() int { n, _ := count(); return n.Records })
+	f.GaugeFunc("respawnd_webservices_sake_record_bytes", "Bytes of the SAKE records that are stored.", func() int { n, _ := count(); return int(n.Bytes) })
+	return m
+}
+
+func (m *metrics) count(r result) { m.results[r].Inc() }

@@ -1,0 +1,39 @@
+package sake
+
+// result is what a reply says about its request. Its texts are those of the clients.
+type result uint8
+
+const (
+	success result = iota
+	secretKeyInvalid
+	serviceDisabled
+	databaseUnavailable
+	loginTicketInvalid
+	loginTicketExpired
+	tableNotFound
+	recordNotFound
+	fieldNotFound
+	fieldTypeInvalid
+	noPermission
+	recordLimitReached
+	alreadyRated
+	notRateable
+	notOwned
+	filterInvalid
+	sortInvalid
+	targetFilterInvalid
+	unknownError
+)
+
+// resultNames are the results on the wire, by number.
+var resultNames = [...]string{
+	"Success", "SecretKeyInvalid", "ServiceDisabled", "DatabaseUnavailable", "LoginTicketInvalid", "LoginTicketExpired", "TableNotFound",
+	"RecordNotFound", "FieldNotFound", "FieldTypeInvalid", "NoPermission", "RecordLimitReached", "AlreadyRated", "NotRateable", "NotOwned",
+	"FilterInvalid", "SortInvalid", "TargetFilterInvalid", "UnknownError",
+}
+
+// String returns the text on the wire.
+func (r result) String() string { return resultNames[r] }
+
+// Error makes a result the error of the method that it ends.
+func (r result) Error() string { return r.String() }

@@ -1,0 +1,283 @@
+package sake
+
+import (
+	"context"
+	"crypto/subtle"
+	"errors"
+	"net/netip"
+	"runtime"
+	"sync/atomic"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/rs/zerolog"
+
+	"github.com/respawnd/respawnd/internal/accounts"
+	"github.com/respawnd/respawnd/internal/games"
+	"github.com/respawnd/respawnd/internal/verdicts"
+	"github.com/respawnd/respawnd/storage"
+	"github.com/respawnd/respawnd/webservices/soap"
+)
+
+// Namespace is that of the methods.
+const Namespace = "http://gamespy.net/sake"
+
+// service is the name under which verdicts are noted.
+const service = "webservices"
+
+// Path is the path of the methods.
+const Path = "/SakeStorageServer/StorageServer.asmx"
+
+// Hosts returns the patterns of the hosts that have SAKE.
+func Hosts() []string { return []string{"{g}.sake.{d}", "{g}.secure.sake.{d}"} }
+
+// Store is the part of the store that SAKE uses.
+type Store interface {
+	storage.Sake
+	GetProfile(ctx context.Context, id storage.ProfileID) (storage.Profile, error)
+	GetUser(ctx context.Context, id storage.UserID) (storage.User, error)
+}
+
+// Tickets checks login tickets. *accounts.Service is one.
+type Tickets interface {
+	CheckTicket(ticket string) (storage.ProfileID, error)
+}
+
+// Files knows the files that fields of records name.
+type Files interface {
+	Info(fileID int64) (size int64, created time.Time, downloads int64, ok bool)
+}
+
+// Options are the parts of a Room. Store, Tickets and Games are required.
+type Options struct {
+	Config  RecordConfig
+	Store   Store
+	Tickets Tickets
+	Games   *games.Catalog
+	Files   Files // nil: there are no files
+	// Prove is called with a profile that has shown its ticket, and the address; nil:
+	// nothing is.
+	Prove    func(profile storage.ProfileID, from netip.Addr)
+	Verdicts *verdicts.Log // nil: nothing is noted
+
+	Log        zerolog.Logger
+	Registerer prometheus.Registerer // nil: nothing is registered
+}
+
+// Room executes the methods of SAKE. Its methods may be called concurrently.
+type Room struct {
+	opt     Options
+	config  atomic.Pointer[RecordConfig]
+	metrics *metrics
+	scans   chan struct{} // full while as many searches run as there are processors
+}
+
+// New returns a Room. It panics if the registerer has other metrics of the same names.
+func New(opt Options) *Room {
+	r := &Room{opt: opt, scans: make(chan struct{}, runtime.GOMAXPROCS(0))}
+	r.metrics = newMetrics(opt.Registerer, r.count)
+	r.Reload(opt.Config)
+	return r
+}
+
+// Reload applies the live keys of a configuration.
+func (r *Room) Reload(c RecordConfig) { r.config.Store(&c) }
+
+// sweepEvery is the interval at which ratings of deleted records and profiles are
+// removed.
+const sweepEvery = 6 * time.Hour
+
+// Serve removes ratings of deleted records and profiles until ctx ends.
+func (r *Room) Serve(ctx context.Context) {
+	sweep := time.NewTicker(sweepEvery)
+	defer sweep.Stop()
+	for {
+		n, err := r.opt.Store.SweepSake(ctx)
+		if err != nil && ctx.Err() == nil {
+			r.opt.Log.Error().Err(err).Msg("ratings of deleted records were not removed")
+		}
+		if n > 0 {
+			r.opt.Log.Info().Int("ratings", n).Msg("removed ratings of deleted records and profiles")
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-sweep.C:
+		}
+	}
+}
+
+// count returns how many records there are, for the metrics.
+func (r *Room) count() (storage.SakeCount, error) { return r.opt.Store.CountSake(context.Background()) }
+
+// Service returns the methods.
+func (r *Room) Service() soap.Service {
+	s := soap.Service{
+		Name: "sake", Hosts: Hosts(), Path: Path, Namespace: Namespace, MaxBody: r.opt.Config.RequestSize, Methods: make(map[string]soap.Handler),
+		Fault: func(method string) []byte { return r.refusal(method, unknownError) },
+	}
+	for method, run := range map[string]method{
+		"CreateRecord": (*call).createRecord, "UpdateRecord": (*call).updateRecord, "DeleteRecord": (*call).deleteRecord,
+		"SearchForRecords": (*call).searchForRecords, "GetMyRecords": (*call).getMyRecords,
+		"GetSpecificRecords": (*call).getSpecificRecords, "GetRandomRecords": (*call).getRandomRecords,
+		"RateRecord": (*call).rateRecord, "GetRecordLimit": (*call).getRecordLimit, "GetRecordCount": (*call).getRecordCount,
+	} {
+		s.Methods[method] = func(ctx context.Context, q *soap.Request) []byte { return r.serve(ctx, q, run) }
+	}
+	return s
+}
+
+// method executes a method. It returns what the reply has behind the Result; nil:
+// nothing.
+type method func(*call) (func(*soap.Writer), error)
+
+// call is a request that is executed.
+type call struct {
+	*Room
+	ctx     context.Context
+	q       *soap.Request
+	limits  *RecordConfig
+	game    games.Game
+	profile storage.ProfileID
+	id      storage.SakeTableID
+	table   games.Table // as the games file declares it; without a name: it does not
+}
+
+// serve executes a request.
+func (r *Room) serve(ctx context.Context, q *soap.Request, run method) []byte {
+	c := &call{Room: r, ctx: ctx, q: q, limits: r.config.Load()}
+	err := c.authenticate()
+	var fill func(*soap.Writer)
+	if err == nil {
+		fill, err = run(c)
+	}
+	if err != nil {
+		return r.refusal(q.Method, r.resultOf(q, err))
+	}
+	r.metrics.count(success)
+	return soap.Reply(q.Method, Namespace, func(w *soap.Writer) {
+		w.Text(q.Method+"Result", success.String())
+		if fill != nil {
+			fill(w)
+		}
+	})
+}
+
+// refusal returns the reply with a Result alone, as clients want errors.
+func (r *Room) refusal(method string, why result) []byte {
+	r.metrics.count(why)
+	return soap.Reply(method, Namespace, func(w *soap.Writer) { w.Text(method+"Result", why.String()) })
+}
+
+// resultOf returns the Result for an error, which it logs or notes.
+func (r *Room) resultOf(q *soap.Request, err error) result {
+	if errors.Is(err, errSpent) {
+		r.opt.Verdicts.NotePlayer(service, q.From.Addr(), q.Game, verdicts.SearchTooLarge)
+		return databaseUnavailable
+	}
+	why, ok := errors.AsType[result](err)
+	if !ok {
+		why = resultOfStore(err)
+	}
+	if why == databaseUnavailable && !errors.Is(err, context.Canceled) {
+		r.opt.Log.Error().Err(err).Str("method", q.Method).Msg("SAKE request failed")
+	}
+	detail := q.Method + " " + why.String()
+	if name := q.Body.Text("tableid"); storage.CheckSakeName("table", name) == nil {
+		detail += ", table " + name
+	}
+	r.opt.Verdicts.NoteDetail(service, q.From.Addr(), q.Game, verdicts.StorageRefused, detail)
+	return why
+}
+
+// resultOfStore returns the Result for an error of the store.
+func resultOfStore(err error) result {
+	switch {
+	case errors.Is(err, storage.ErrNoTable):
+		return tableNotFound
+	case errors.Is(err, storage.ErrNotFound):
+		return recordNotFound
+	case errors.Is(err, storage.ErrNotOwner):
+		return notOwned
+	case errors.Is(err, storage.ErrFull):
+		return recordLimitReached
+	case errors.Is(err, storage.ErrInvalid):
+		return fieldTypeInvalid
+	default:
+		return databaseUnavailable
+	}
+}
+
+// maxSecret is how much of a secretKey is compared.
+const maxSecret = 64
+
+// authenticate finds the game, checks its key and the ticket of the player, and finds
+// the table.
+func (c *call) authenticate() error {
+	game, ok := c.opt.Games.Lookup(c.q.Game)
+	if !ok || c.q.Game == "" || !isSecret(game, c.q.Body.Text("secretKey")) {
+		return secretKeyInvalid
+	}
+	c.game = game
+	if game.Maintenance || game.DisabledServices&games.Gone != 0 {
+		return serviceDisabled
+	}
+	if err := c.checkTicket(); err != nil {
+		return err
+	}
+	c.id = storage.SakeTableID{Game: game.Name, Name: c.q.Body.Text("tableid")}
+	if c.id.Check() != nil {
+		return tableNotFound
+	}
+	c.table, _ = game.Table(c.id.Name)
+	return nil
+}
+
+// isSecret reports whether a text is one of the keys of a game, in a time that does not
+// depend on what it begins with.
+func isSecret(g games.Game, secret string) bool {
+	found := 0
+	for _, s := range g.Secrets {
+		found |= subtle.ConstantTimeCompare([]byte(s), []byte(secret[:min(len(secret), maxSecret)]))
+	}
+	return found == 1
+}
+
+// checkTicket finds the player. A ban that came after the ticket holds.
+func (c *call) checkTicket() error {
+	ticket := c.q.Body.Text("loginTicket")
+	if len(ticket) != accounts.TicketLen {
+		return loginTicketInvalid
+	}
+	id, err := c.opt.Tickets.CheckTicket(ticket)
+	switch {
+	case errors.Is(err, accounts.ErrExpiredTicket):
+		return loginTicketExpired
+	case err != nil:
+		return loginTicketInvalid
+	}
+	p, err := c.opt.Store.GetProfile(c.ctx, id)
+	if err != nil {
+		return missing(err)
+	}
+	u, err := c.opt.Store.GetUser(c.ctx, p.User)
+	if err != nil {
+		return missing(err)
+	}
+	if u.Ban.In(time.Now()) {
+		return loginTicketInvalid
+	}
+	c.profile = id
+	if c.opt.Prove != nil {
+		c.opt.Prove(id, c.q.From.Addr())
+	}
+	return nil
+}
+
+// missing is the error for an account that was deleted.
+func missing(err error) error {
+	if errors.Is(err, storage.ErrNotFound) {
+		return loginTicketInvalid
+	}
+	return err
+}

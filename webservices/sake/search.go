@@ -1,0 +1,282 @@
+package sake
+
+import (
+	"errors"
+	"hash/maphash"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/respawnd/respawnd/internal/games"
+	"github.com/respawnd/respawnd/storage"
+	"github.com/respawnd/respawnd/webservices/soap"
+)
+
+// Bounds of a search.
+const (
+	maxFound      = 1000 // records of a reply
+	maxOffset     = 1 << 30
+	workPerRecord = 1024 // units of work that scan_records allows for each record
+	recordBatch   = 16   // records in memory at once
+)
+
+// errSpent reports a search that looked at too much.
+var errSpent = errors.New("the search looked at too many records")
+
+// search is a search that is compiled, or about to be.
+type search struct {
+	columns columns
+	filter  *filter
+	target  *filter // nil: none
+	order   order
+	scan    storage.SakeScan
+	offset  int
+	most    int
+	around  int // records before and after the target
+}
+
+// compile reads the filter of a request.
+func (c *call) compile(t *storage.SakeTable) (*search, error) {
+	s := &search{columns: columns{table: t, declared: isDeclared(&c.table)}, most: maxFound}
+	var err error
+	if s.filter, err = parseFilter(c.q.Body.Text("filter"), &s.columns); err != nil {
+		return nil, filterInvalid
+	}
+	if c.table.Read == games.OwnerOnly {
+		s.scan.Owners = []storage.ProfileID{c.profile}
+	}
+	return s, nil
+}
+
+// searchForRecords returns the records that match a filter.
+func (c *call) searchForRecords() (func(*soap.Writer), error) {
+	t, err := c.find()
+	if err != nil {
+		return nil, err
+	}
+	fields, err := c.fields(&t)
+	if err != nil {
+		return nil, err
+	}
+	s, err := c.compile(&t)
+	if err != nil {
+		return nil, err
+	}
+	body := c.q.Body
+	if s.order, err = parseSort(body.Text("sort"), &s.columns); err != nil {
+		return nil, sortInvalid
+	}
+	if text := body.Text("targetfilter"); strings.TrimSpace(text) != "" {
+		if s.target, err = parseFilter(text, &s.columns); err != nil {
+			return nil, targetFilterInvalid
+		}
+	}
+	offset, _ := body.Int("offset")
+	most, _ := body.Int("max")
+	around, _ := body.Int("surrounding")
+	s.offset, s.most = int(min(max(offset, 0), maxOffset)), int(min(max(most, 0), maxFound))
+	s.around = int(min(max(around, 0), maxFound))
+	if !c.selectOwners(s) {
+		return c.records(nil, fields)
+	}
+	ids, err := c.run(s)
+	if err != nil {
+		return nil, err
+	}
+	return c.records(ids, fields)
+}
+
+// selectOwners restricts a search to the owners that a request names. It returns false
+// if the player may see the records of none of them.
+func (c *call) selectOwners(s *search) bool {
+	var owners []storage.ProfileID
+	for _, n := range c.numbers("ownerids") {
+		if n <= storage.MaxAccountID {
+			owners = append(owners, storage.ProfileID(n))
+		}
+	}
+	if len(c.numbers("ownerids")) == 0 {
+		return true
+	}
+	slices.Sort(owners)
+	owners = slices.Compact(owners)
+	if c.table.Read == games.OwnerOnly {
+		return slices.Contains(owners, c.profile)
+	}
+	s.scan.Owners = owners
+	return len(owners) > 0
+}
+
+// getRandomRecords returns some of the records that match a filter.
+func (c *call) getRandomRecords() (func(*soap.Writer), error) {
+	t, err := c.find()
+	if err != nil {
+		return nil, err
+	}
+	fields, err := c.fields(&t)
+	if err != nil {
+		return nil, err
+	}
+	s, err := c.compile(&t)
+	if err != nil {
+		return nil, err
+	}
+	most, _ := c.q.Body.Int("max")
+	s.most, s.order.random = int(min(max(most, 0), maxFound)), true
+	ids, err := c.run(s)
+	if err != nil {
+		return nil, err
+	}
+	return c.records(ids, fields)
+}
+
+// getRecordCount counts the records that match a filter.
+func (c *call) getRecordCount() (func(*soap.Writer), error) {
+	t, err := c.find()
+	if err != nil {
+		return nil, err
+	}
+	s, err := c.compile(&t)
+	if err != nil {
+		return nil, err
+	}
+	n := t.Records
+	if !s.filter.all() || len(s.scan.Owners) > 0 {
+		n = 0
+		if err := c.visit(s, func(*storage.SakeRow, *slots) bool { n++; return true }); err != nil {
+			return nil, err
+		}
+	}
+	return func(w *soap.Writer) { w.Int("count", int64(n)) }, nil
+}
+
+// visit calls use with the rows that match the filter of a search, until it returns
+// false. No more searches run at once than there are processors.
+func (c *call) visit(s *search, use func(*storage.SakeRow, *slots) bool) error {
+	select {
+	case c.scans <- struct{}{}:
+		defer func() { <-c.scans }()
+	case <-c.ctx.Done():
+		return c.ctx.Err()
+	}
+	if s.columns.rated {
+		s.scan.Rater = c.profile
+	}
+	values := s.columns.newSlots()
+	rows, spent := 0, false
+	most := c.limits.ScanRecords
+	err := c.opt.Store.ScanSake(c.ctx, c.id, s.scan, func(r *storage.SakeRow) bool {
+		if rows++; rows > most || values.work > most*workPerRecord {
+			spent = true
+			return false
+		}
+		values.read(r)
+		return !s.filter.match(values) || use(r, values)
+	})
+	c.metrics.scanned.Add(float64(rows))
+	switch {
+	case errors.Is(err, storage.ErrNoTable): // the games file has it
+		return nil
+	case err == nil && spent:
+		c.metrics.spent.Inc()
+		return errSpent
+	}
+	return err
+}
+
+// run returns the ids of the records that a search finds, in its order.
+func (c *call) run(s *search) ([]uint32, error) {
+	if s.target != nil {
+		return c.runTarget(s)
+	}
+	if s.most == 0 {
+		return nil, nil
+	}
+	f := finding{order: s.order, most: s.offset + s.most, seed: maphash.MakeSeed()}
+	// In the order of ids, the first records are all there is to see.
+	ordered := len(s.order.by) == 0 && !s.order.random && len(s.scan.Owners) <= 1
+	err := c.visit(s, func(r *storage.SakeRow, values *slots) bool {
+		f.add(r.ID, values, false)
+		return !ordered || len(f.rows) < f.most
+	})
+	if err != nil {
+		return nil, err
+	}
+	f.prune()
+	return idsOf(f.rows[min(s.offset, len(f.rows)):]), nil
+}
+
+// runTarget is run with a target: the first record that matches it, and those around it.
+func (c *call) runTarget(s *search) ([]uint32, error) {
+	f := finding{order: s.order, most: math.MaxInt32, seed: maphash.MakeSeed()}
+	err := c.visit(s, func(r *storage.SakeRow, values *slots) bool {
+		f.add(r.ID, values, s.target.match(values))
+		return true
+	})
+	if err != nil {
+		return nil, err
+	}
+	f.prune()
+	at := slices.IndexFunc(f.rows, func(r found) bool { return r.target })
+	if at < 0 {
+		return nil, nil
+	}
+	rows := f.rows[max(0, at-s.around):min(len(f.rows), at+s.around+1)]
+	return idsOf(rows[:min(len(rows), s.most)]), nil
+}
+
+func idsOf(rows []found) []uint32 {
+	ids := make([]uint32, len(rows))
+	for i, r := range rows {
+		ids[i] = r.id
+	}
+	return ids
+}
+
+// records returns the values of a reply: the fields of some records. Records beyond
+// maxReply are left out.
+func (c *call) records(ids []uint32, fields []field) (func(*soap.Writer), error) {
+	if len(ids) == 0 {
+		return func(w *soap.Writer) { w.Raw("<values />") }, nil
+	}
+	rated := slices.ContainsFunc(fields, func(f field) bool { return f.auto == myRating })
+	var out soap.Writer
+	for batch := range slices.Chunk(ids, recordBatch) {
+		records, err := c.opt.Store.SakeRecords(c.ctx, c.id, batch)
+		if err != nil && !errors.Is(err, storage.ErrNoTable) {
+			return nil, err
+		}
+		mine, err := c.ratings(records, rated)
+		if err != nil {
+			return nil, err
+		}
+		for i := range records {
+			if out.Len() > maxReply {
+				break
+			}
+			if c.table.Read != games.OwnerOnly || records[i].Owner == c.profile {
+				writeRecord(&out, &records[i], mine[i], fields, c.opt.Files)
+			}
+		}
+	}
+	if out.Len() == 0 {
+		return c.records(nil, fields)
+	}
+	return func(w *soap.Writer) {
+		w.Open("values")
+		w.Add(&out)
+		w.Close()
+	}, nil
+}
+
+// ratings returns the player's ratings of some records, if they are needed.
+func (c *call) ratings(records []storage.SakeRecord, needed bool) ([]int, error) {
+	if !needed || len(records) == 0 {
+		return make([]int, len(records)), nil
+	}
+	ids := make([]uint32, len(records))
+	for i := range records {
+		ids[i] = records[i].ID
+	}
+	return c.opt.Store.SakeRatings(c.ctx, c.id, c.profile, ids)
+}
