@@ -46,7 +46,7 @@ type Config struct {
 	// Length of one block, {range}.
 	MaxBlock int `key:"max_block" default:"64KiB" range:"1KiB to 1MiB" live:"true"`
 	// Length of all blocks of one profile, {range}.
-	MaxPerProfile int `key:"max_per_profile" default:"1MiB" range:"1KiB to 64MiB" live:"true"`
+	MaxPerProfile int `key:"max_per_profile" default:"1MiB" range:"1KiB to 8MiB" live:"true"`
 	// Reported games that are kept of each game, {range}. The oldest are removed
 	// first.
 	KeepGames int `key:"keep_games" default:"1000" range:"1 to 1000000" live:"true"`

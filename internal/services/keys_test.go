@@ -364,7 +364,7 @@ func TestRangesHoldAtTheirEdges(t *testing.T) {
 		"gstats.reports":                {"0", "1", conns, "1000001"},
 		"gstats.reports_per_addr":       {"0", "1", conns, "1000001"},
 		"gstats.max_block":              {"1023", "1KiB", "1MiB", "1048577"},
-		"gstats.max_per_profile":        {"1023", "1KiB", "64MiB", "67108865"},
+		"gstats.max_per_profile":        {"1023", "1KiB", "8MiB", "8388609"},
 		"gstats.keep_games":             {"0", "1", conns, "1000001"},
 		"gstats.keep_for":               {"59s", "1m", "87600h", "87601h"},
 		"cdkey.rate":                    {"0", "1", conns, "1000001"},

@@ -29,7 +29,7 @@ var (
 // Limits are what a Book keeps. The zero value of a field is its default.
 type Limits struct {
 	MaxBlock      int           // longest block in bytes; DefaultMaxBlock, at most storage.MaxStatBlock
-	MaxPerProfile int64         // all blocks of a profile in bytes; DefaultMaxPerProfile
+	MaxPerProfile int64         // all blocks of a profile in bytes; DefaultMaxPerProfile, at most storage.MaxStatBytes
 	KeepGames     int           // reports of one game; DefaultKeepGames
 	KeepBytes     int64         // all reports in bytes; DefaultKeepBytes
 	KeepFor       time.Duration // age of a report; DefaultKeepFor
@@ -143,7 +143,7 @@ func (b *Book) Select(ctx context.Context, id storage.StatBlockID, keys []string
 func (b *Book) edit(ctx context.Context, id storage.StatBlockID, change func(old []byte) ([]byte, error)) (time.Time, error) {
 	limits := b.Limits()
 	largest := min(limits.MaxBlock, storage.MaxStatBlock)
-	block, err := b.store.EditStatBlock(ctx, id, limits.MaxPerProfile, time.Now(), func(old []byte) ([]byte, error) {
+	block, err := b.store.EditStatBlock(ctx, id, min(limits.MaxPerProfile, storage.MaxStatBytes), time.Now(), func(old []byte) ([]byte, error) {
 		data, err := change(old)
 		if err == nil && len(data) > largest {
 			err = fmt.Errorf("block of %d bytes: %w: at most %d are allowed", len(data), ErrTooLarge, largest)
