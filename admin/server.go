@@ -3,7 +3,6 @@ package admin
 import (
 	"context"
 	"crypto/sha256"
-	"errors"
 	"html/template"
 	"log/slog"
 	"net"
@@ -84,25 +83,9 @@ func (s *Server) Serve(ctx context.Context, ln net.Listener) error {
 		BaseContext:       func(net.Listener) context.Context { return ctx },
 		ErrorLog:          slog.NewLogLogger(zerolog.NewSlogHandler(s.opt.Log), slog.LevelWarn),
 	}
-	stopped := make(chan struct{})
-	stop := context.AfterFunc(ctx, func() {
-		defer close(stopped)
-		bounded, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopTimeout)
-		defer cancel()
-		if srv.Shutdown(bounded) != nil {
-			_ = srv.Close()
-		}
-	})
-	err := netserve.ServeHTTP(srv, ln, netserve.ConnOptions{
+	return netserve.ServeHTTPUntil(ctx, srv, ln, stopTimeout, netserve.ConnOptions{
 		MaxConns: maxConns, MaxPerAddr: maxConnsPerAddr, Metrics: s.conns, Log: s.opt.Log,
 	})
-	if !stop() {
-		<-stopped
-	}
-	if errors.Is(err, http.ErrServerClosed) {
-		return nil
-	}
-	return err
 }
 
 // Handler returns the routes. Everything under /api/v1/, known or not, wants

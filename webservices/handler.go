@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/respawnd/respawnd/internal/clean"
+	"github.com/respawnd/respawnd/internal/netserve"
 	"github.com/respawnd/respawnd/internal/verdicts"
 	"github.com/respawnd/respawnd/webservices/soap"
 )
@@ -226,7 +227,7 @@ func (s *Server) contain(r *http.Request) {
 	}
 	if err, ok := v.(error); !ok || !errors.Is(err, http.ErrAbortHandler) {
 		s.opt.Metrics.Drop(droppedPanic)
-		s.opt.Log.Error().Str("panic", clean.Line(fmt.Sprint(v), maxServerLog)).Str("path", clean.Line(r.URL.Path, maxDetail)).Bytes("stack", debug.Stack()).Msg("handler panicked")
+		s.opt.Log.Error().Str("panic", clean.Line(fmt.Sprint(v), netserve.MaxHTTPLog)).Str("path", clean.Line(r.URL.Path, maxDetail)).Bytes("stack", debug.Stack()).Msg("handler panicked")
 	}
 	panic(http.ErrAbortHandler)
 }

@@ -3,7 +3,6 @@ package webservices
 import (
 	"context"
 	"fmt"
-	"log/slog"
 	"net"
 	"net/http"
 	"net/netip"
@@ -34,7 +33,6 @@ const (
 	writeTimeout  = 30 * time.Second // of a whole reply
 	grace         = 2 * time.Second  // for pending replies when the service stops
 
-	maxServerLog = 512 // bytes of a message of net/http that are logged
 )
 
 // name is that of the service in the log of verdicts.
@@ -145,54 +143,19 @@ func (s *Server) serveOn(ctx context.Context, ln net.Listener, opt netserve.Conn
 	if encrypted {
 		base = context.WithValue(base, secureKey{}, true)
 	}
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
 	hs := &http.Server{
 		Handler:           s.Handler(),
 		ReadHeaderTimeout: headerTimeout,
 		ReadTimeout:       readTimeout,
 		WriteTimeout:      writeTimeout,
 		MaxHeaderBytes:    maxHeader,
-		ErrorLog:          slog.NewLogLogger(serverLog{s.opt.Log}, slog.LevelDebug),
 		BaseContext:       func(net.Listener) context.Context { return base }, // pending replies outlive ctx by the grace
 	}
 	hs.SetKeepAlivesEnabled(false)
-	var stopping sync.WaitGroup
-	stopping.Go(func() {
-		<-ctx.Done()
-		late, stop := context.WithTimeout(context.WithoutCancel(ctx), grace)
-		defer stop()
-		if hs.Shutdown(late) != nil {
-			_ = hs.Close()
-		}
-	})
 	opt.Gate, opt.Metrics, opt.Log = s.gate, s.opt.Metrics, s.opt.Log
-	err := netserve.ServeHTTP(hs, ln, opt)
-	ended := ctx.Err() != nil
-	cancel()
-	stopping.Wait()
-	if ended {
-		return nil
+	err := netserve.ServeHTTPUntil(ctx, hs, ln, grace, opt)
+	if err != nil {
+		return fmt.Errorf("serve web services on %s: %w", ln.Addr(), err)
 	}
-	return fmt.Errorf("serve web services on %s: %w", ln.Addr(), err)
-}
-
-// serverLog receives the errors of net/http, nearly all of which strangers
-// cause.
-type serverLog struct{ log zerolog.Logger }
-
-// Enabled implements slog.Handler.
-func (l serverLog) Enabled(context.Context, slog.Level) bool { return true }
-
-// Handle implements slog.Handler.
-func (l serverLog) Handle(_ context.Context, r slog.Record) error {
-	text := r.Message
-	l.log.Debug().Str("text", text[:min(len(text), maxServerLog)]).Msg("trouble with a connection")
 	return nil
 }
-
-// WithAttrs implements slog.Handler.
-func (l serverLog) WithAttrs([]slog.Attr) slog.Handler { return l }
-
-// WithGroup implements slog.Handler.
-func (l serverLog) WithGroup(string) slog.Handler { return l }

@@ -12,6 +12,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/respawnd/respawnd/internal/netserve"
 )
 
 // Content types.
@@ -166,7 +168,7 @@ func (f *Front) contain(w *recorder, r *http.Request) {
 	f.Drop(dropPanic)
 	if f.mayLogPanic() {
 		text := fmt.Sprint(v)
-		f.opt.Log.Error().Str("panic", text[:min(len(text), maxServerLog)]).Str("path", label(r.Pattern)).Bytes("stack", debug.Stack()).Msg("handler panicked")
+		f.opt.Log.Error().Str("panic", text[:min(len(text), netserve.MaxHTTPLog)]).Str("path", label(r.Pattern)).Bytes("stack", debug.Stack()).Msg("handler panicked")
 	}
 	if w.status != 0 {
 		panic(http.ErrAbortHandler)

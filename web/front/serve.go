@@ -8,11 +8,9 @@ package front
 import (
 	"context"
 	"fmt"
-	"log/slog"
 	"net"
 	"net/http"
 	"net/netip"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -30,8 +28,7 @@ const (
 	idleTimeout   = 60 * time.Second
 	grace         = 2 * time.Second // for pending responses when the service stops
 
-	panicAgain   = time.Minute // least time between two log lines about panics
-	maxServerLog = 512         // bytes of a message of net/http that are logged
+	panicAgain = time.Minute // least time between two log lines about panics
 )
 
 // Options configure a Front. All fields are optional.
@@ -83,8 +80,6 @@ func (f *Front) Drop(reason string) { f.opt.Metrics.Drop(reason) }
 // At most maxConns connections are open, and maxPerAddr of one IPv4 address or
 // IPv6 /64; the second does not apply to trusted proxies and addresses.
 func (f *Front) Serve(ctx context.Context, ln net.Listener, handler http.Handler, maxConns, maxPerAddr int) error {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
 	hs := &http.Server{
 		Handler:           handler,
 		ReadHeaderTimeout: headerTimeout,
@@ -92,47 +87,14 @@ func (f *Front) Serve(ctx context.Context, ln net.Listener, handler http.Handler
 		WriteTimeout:      writeTimeout,
 		IdleTimeout:       idleTimeout,
 		MaxHeaderBytes:    maxHeader,
-		ErrorLog:          slog.NewLogLogger(serverLog{f.opt.Log}, slog.LevelDebug),
 		// Pending responses outlive ctx by the grace.
 		BaseContext: func(net.Listener) context.Context { return context.WithoutCancel(ctx) },
 	}
-	var stopping sync.WaitGroup
-	stopping.Go(func() {
-		<-ctx.Done()
-		late, stop := context.WithTimeout(context.WithoutCancel(ctx), grace)
-		defer stop()
-		if hs.Shutdown(late) != nil {
-			_ = hs.Close()
-		}
-	})
-	err := netserve.ServeHTTP(hs, ln, netserve.ConnOptions{
+	err := netserve.ServeHTTPUntil(ctx, hs, ln, grace, netserve.ConnOptions{
 		MaxConns: maxConns, MaxPerAddr: maxPerAddr, Exempt: f.unbound, Metrics: f.opt.Metrics, Log: f.opt.Log,
 	})
-	ended := ctx.Err() != nil
-	cancel()
-	stopping.Wait()
-	if ended {
-		return nil
+	if err != nil {
+		return fmt.Errorf("serve pages on %s: %w", ln.Addr(), err)
 	}
-	return fmt.Errorf("serve pages on %s: %w", ln.Addr(), err)
-}
-
-// serverLog receives the errors of net/http, nearly all of which strangers
-// cause.
-type serverLog struct{ log zerolog.Logger }
-
-// Enabled implements slog.Handler.
-func (l serverLog) Enabled(context.Context, slog.Level) bool { return true }
-
-// Handle implements slog.Handler.
-func (l serverLog) Handle(_ context.Context, r slog.Record) error {
-	text := r.Message
-	l.log.Debug().Str("text", text[:min(len(text), maxServerLog)]).Msg("trouble with a connection")
 	return nil
 }
-
-// WithAttrs implements slog.Handler.
-func (l serverLog) WithAttrs([]slog.Attr) slog.Handler { return l }
-
-// WithGroup implements slog.Handler.
-func (l serverLog) WithGroup(string) slog.Handler { return l }
