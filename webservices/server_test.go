@@ -3,9 +3,11 @@ package webservices
 import (
 	"context"
 	"errors"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -113,6 +115,40 @@ func TestSOAP(t *testing.T) {
 				t.Errorf("%d %s, want %d and %s", status, body, test.status, test.want)
 			}
 		})
+	}
+	if n := s.bodies.bytes.Load(); n != 0 {
+		t.Errorf("%d bytes of bodies are still counted", n)
+	}
+}
+
+// slowBody is a body that comes in parts, and whose end does not come in time.
+type slowBody struct{ parts []string }
+
+func (b *slowBody) Read(p []byte) (int, error) {
+	if len(b.parts) == 0 {
+		return 0, os.ErrDeadlineExceeded
+	}
+	n := copy(p, b.parts[0])
+	b.parts = b.parts[1:]
+	return n, nil
+}
+
+func TestSlowBody(t *testing.T) {
+	s, _ := newTestServer(t, nil)
+	whole := envelope("<Say/>")
+	for name, test := range map[string]struct {
+		parts []string
+		want  string
+	}{
+		"complete, more announced": {[]string{whole[:10], whole[10:]}, "<said>"},
+		"incomplete":               {[]string{whole[:10], whole[10:20]}, "<code>7</code>"},
+		"nothing":                  {nil, "<code>7</code>"},
+	} {
+		r := post(t, "")
+		r.Body, r.ContentLength = io.NopCloser(&slowBody{test.parts}), 10_000
+		if status, body := do(s, r); status != 200 || !strings.Contains(body, test.want) {
+			t.Errorf("%s: %d %s, want %s", name, status, body, test.want)
+		}
 	}
 	if n := s.bodies.bytes.Load(); n != 0 {
 		t.Errorf("%d bytes of bodies are still counted", n)

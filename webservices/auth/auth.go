@@ -267,13 +267,13 @@ func (r *Room) createAccount(ctx context.Context, q *soap.Request) []byte {
 	if !ok {
 		return r.answer(q, nil, nil, accounts.ErrMalformed)
 	}
-	password, ok := r.open(block)
-	if !ok {
-		return r.answer(q, nil, nil, accounts.ErrBadPassword)
-	}
 	trusted := r.opt.Trusted != nil && r.opt.Trusted(p.From)
 	if !trusted && !r.registrations.Load().Allow(p.From, time.Now()) {
 		return r.answer(q, nil, nil, accounts.ErrThrottled)
+	}
+	password, ok := r.open(block)
+	if !ok {
+		return r.answer(q, nil, nil, accounts.ErrBadPassword)
 	}
 	made, err := r.opt.Accounts.Register(ctx, accounts.Registration{
 		Partner: p.Partner, Namespace: p.Namespace, Email: e.Text("email"), Nick: e.Text("profilenick"), UniqueNick: e.Text("uniquenick"),

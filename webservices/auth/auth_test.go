@@ -352,6 +352,10 @@ func TestThrottling(t *testing.T) {
 	if first, second := account("b@example.com"), account("c@example.com"); first != "0" || second != "7" {
 		t.Errorf("two accounts, one allowed: codes %s and %s", first, second)
 	}
+	unreadable := header + "<password><Value>" + strings.Repeat("01", keyBytes) + "</Value></password>"
+	if code := f.call("CreateUserAccount", unreadable).Text("responseCode"); code != "7" {
+		t.Errorf("over the quota an unreadable password has code %s, want 7", code)
+	}
 }
 
 func TestVerify(t *testing.T) {

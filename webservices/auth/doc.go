@@ -10,8 +10,9 @@
 // nothing: the password arrives as its padded block, and a signature is the block
 // that would be signed.
 //
-// Every failure to read a password is a wrong password: the reply says nothing
-// about the padding.
+// At a sign-in every failure to read a password is a wrong password: the reply says
+// nothing about the padding. For new accounts it does, so their number is limited
+// before the password is decrypted.
 //
 // # Certificates
 //
