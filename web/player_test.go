@@ -107,7 +107,10 @@ func TestGamePageBoards(t *testing.T) {
 		"Best players", "<caption><bdi>Most &lt;kills&gt;</bdi></caption>", `<a href="/players/1"><bdi>Ann &lt;b&gt;</bdi></a>`,
 		`<a href="/api/v1/games/gmtest/ranking?board=best">`, "Player8<",
 	}, []string{"Player9<"})
-	wantTexts(t, "page of another game", f.Get("/games/gmother").Body.String(), nil, []string{"Best players"})
+	wantTexts(t, "page of the game", f.Get("/games/gmtest").Body.String(), []string{
+		"Last matches", `<a href="/players/1"><bdi>Ann &lt;b&gt;</bdi></a> win, <bdi>guest</bdi> loss`, "agreed", "2026-01-02 03:04",
+	}, nil)
+	wantTexts(t, "page of another game", f.Get("/games/gmother").Body.String(), nil, []string{"Best players", "Last matches"})
 	f, data = withStats(t, false)
 	data.Err = errors.New("disk on fire")
 	wantTexts(t, "page without a readable ranking", f.Get("/games/gmtest").Body.String(), []string{"How to connect"}, []string{"Best players", "fire"})

@@ -321,8 +321,8 @@ func TestOpenAPIParameters(t *testing.T) {
 			}
 			if low, ok := schema["minimum"].(float64); ok {
 				high := schema["maximum"].(float64)
-				good = append(good, fmt.Sprint(low), fmt.Sprint(high))
-				bad = append(bad, fmt.Sprint(low-1), fmt.Sprint(high+1))
+				good = append(good, fmt.Sprint(int(low)), fmt.Sprint(int(high)))
+				bad = append(bad, fmt.Sprint(int(low)-1), fmt.Sprint(int(high)+1))
 			}
 			if v, ok := schema["default"]; ok {
 				good = append(good, fmt.Sprint(v))
@@ -385,6 +385,7 @@ func TestOpenAPIAnswers(t *testing.T) {
 	})
 	d.answer("/servers", f.Get("/api/v1/servers?limit=1"))
 	d.answer("/games/{name}/ranking", f.Get("/api/v1/games/gmtest/ranking?limit=1"))
+	d.answer("/games/{name}/matches", f.Get("/api/v1/games/gmtest/matches?limit=1"))
 	d.answer("/servers/{id}/history", f.Get("/api/v1/servers/zandronum-192.0.2.2-6500/history"))
 	f.Put(webtest.Listed{Addr: "192.0.2.3:1"})
 	d.answer("/servers/{id}/history", f.Get("/api/v1/servers/qr2-192.0.2.3-1/history"))

@@ -31,6 +31,8 @@ type Stats interface {
 	RankOf(ctx context.Context, id storage.ScoreID) (storage.Score, error)
 	ScoresOf(ctx context.Context, id storage.ProfileID) iter.Seq2[storage.Score, error]
 	StatBlocks(ctx context.Context, id storage.ProfileID) iter.Seq2[storage.StatBlock, error]
+	// Matches is that of storage.Matches.
+	Matches(ctx context.Context, game string, before uint64) iter.Seq2[storage.Match, error]
 	// GetProfile is that of storage.Accounts.
 	GetProfile(ctx context.Context, id storage.ProfileID) (storage.Profile, error)
 }

@@ -15,7 +15,8 @@ type Stats struct {
 	Profiles map[storage.ProfileID]storage.Profile
 	Scores   []storage.Score
 	Blocks   []storage.StatBlock
-	Err      error // of every method, if it is not nil
+	Matched  []storage.Match // the newest first
+	Err      error           // of every method, if it is not nil
 }
 
 // NewStats returns statistics of the game gmtest: Ann (1) and Ben (2) have scores and
@@ -51,7 +52,28 @@ func NewStats() *Stats {
 			StatBlockID: storage.StatBlockID{Game: "gmtest", Profile: v.id, Kind: v.kind, Index: v.index}, Data: []byte(v.data), Modified: at,
 		})
 	}
+	s.Matched = []storage.Match{
+		{ID: 2, Game: "gmtest", Outcome: storage.MatchAgreed, First: at, Players: []storage.MatchPlayer{
+			{Profile: 1, Nick: "Ann <b>", Team: 10, Result: "win"}, {Team: 20, Result: "loss"},
+		}},
+		{ID: 1, Game: "gmtest", Outcome: storage.MatchOpen, First: at, Players: []storage.MatchPlayer{{Profile: 2, Nick: "Ben", Result: "win"}}},
+	}
 	return s
+}
+
+// Matches implements api.Stats.
+func (s *Stats) Matches(_ context.Context, game string, before uint64) iter.Seq2[storage.Match, error] {
+	return func(yield func(storage.Match, error) bool) {
+		if s.Err != nil {
+			yield(storage.Match{}, s.Err)
+			return
+		}
+		for _, m := range s.Matched {
+			if m.Game == game && m.ID-1 < before-1 && !yield(m, nil) {
+				return
+			}
+		}
+	}
 }
 
 // Ranking implements api.Stats.

@@ -1,0 +1,110 @@
+package api
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/respawnd/respawnd/internal/clean"
+	"github.com/respawnd/respawnd/storage"
+	"github.com/respawnd/respawnd/web/front"
+)
+
+// Bounds of a part of the matches of a game.
+const (
+	defaultMatches = 20
+	maxMatches     = 100
+)
+
+// matchesJSON is the answer of /api/v1/games/{name}/matches.
+type matchesJSON struct {
+	Game    string  `json:"game"`
+	Matches []Match `json:"matches"`
+	Next    int     `json:"next,omitzero"` // before of the next part; missing: this is the last
+}
+
+// Match is a match that the games of its players reported.
+type Match struct {
+	ID       uint64        `json:"id"`
+	Outcome  string        `json:"outcome"`
+	Counts   bool          `json:"counts"` // the results are valid
+	Reported time.Time     `json:"reported"`
+	Players  []MatchPlayer `json:"players"`
+}
+
+// MatchPlayer is a player of a match. A guest has no profile.
+type MatchPlayer struct {
+	Profile storage.ProfileID `json:"profile,omitzero"`
+	Nick    string            `json:"nick,omitzero"`
+	Team    uint32            `json:"team"`
+	Result  string            `json:"result"`
+}
+
+// serveMatches answers /api/v1/games/{name}/matches.
+func (s *API) serveMatches(w http.ResponseWriter, r *http.Request) {
+	p, err := parseParams(r.URL.RawQuery, "before", "limit")
+	if err != nil {
+		s.refuse(w, err)
+		return
+	}
+	before, errBefore := p.between("before", 0, 0, 1<<31-1)
+	limit, errLimit := p.between("limit", defaultMatches, 1, maxMatches)
+	if err := errors.Join(errBefore, errLimit); err != nil {
+		s.refuse(w, err)
+		return
+	}
+	g, ok := s.lister.catalog.Lookup(strings.ToLower(r.PathValue("name")))
+	if !ok {
+		front.FailJSON(w, http.StatusNotFound, "no such game")
+		return
+	}
+	out := matchesJSON{Game: g.Name}
+	more := false
+	if out.Matches, more, err = s.Matches(r.Context(), g.Name, uint64(before), limit); err != nil {
+		s.Log().Error().Err(err).Str("game", g.Name).Msg("matches not read")
+		front.FailJSON(w, http.StatusInternalServerError, "the matches cannot be read now")
+		return
+	}
+	if more {
+		out.Next = int(out.Matches[limit-1].ID)
+	}
+	body := encodeJSON(out)
+	if !front.NotModified(w, r, "W/"+front.ContentTag(body)) {
+		s.Send(w, r, front.JSON, front.NewAnswer(body))
+	}
+}
+
+// Matches returns up to n matches of a game, the newest first, those below an id (0: all),
+// and reports whether others follow.
+func (s *API) Matches(ctx context.Context, game string, before uint64, n int) (list []Match, more bool, err error) {
+	list = []Match{}
+	if s.opt.Stats == nil {
+		return list, false, nil
+	}
+	for m, err := range s.opt.Stats.Matches(ctx, game, before) {
+		switch {
+		case errors.Is(err, storage.ErrDamaged):
+			continue
+		case err != nil:
+			return nil, false, err
+		case len(list) == n:
+			return list, true, nil
+		}
+		list = append(list, newMatch(&m))
+	}
+	return list, false, nil
+}
+
+// newMatch returns a match without what only operators see.
+func newMatch(m *storage.Match) Match {
+	out := Match{
+		ID: m.ID, Outcome: string(m.Outcome), Counts: m.Outcome.Counts(), Reported: m.First.UTC().Truncate(time.Second),
+		Players: make([]MatchPlayer, 0, len(m.Players)),
+	}
+	for _, p := range m.Players {
+		out.Players = append(out.Players, MatchPlayer{p.Profile, clean.Text(p.Nick), p.Team, p.Result})
+	}
+	return out
+}
