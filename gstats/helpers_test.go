@@ -196,6 +196,7 @@ type fakePlayers struct {
 	mu      sync.Mutex
 	err     error // of CheckStatsProof
 	banned  map[storage.UserID]bool
+	changed map[storage.UserID]bool // the password, after the proof was checked
 	checked int
 }
 
@@ -238,6 +239,9 @@ func (a *fakePlayers) GetUser(_ context.Context, id storage.UserID) (storage.Use
 	u := storage.User{ID: id}
 	if a.banned[id] {
 		u.Ban = storage.AccountBan{Added: time.Unix(1, 0)}
+	}
+	if a.changed[id] {
+		u.Secret = []byte("sealed")
 	}
 	return u, nil
 }
@@ -302,7 +306,7 @@ func build(t testing.TB, change func(*Options)) *fixture {
 		t.Fatal(err)
 	}
 	f := &fixture{
-		t: t, book: newFakeBook(), players: &fakePlayers{banned: make(map[storage.UserID]bool)}, timeout: timeout,
+		t: t, book: newFakeBook(), players: &fakePlayers{banned: make(map[storage.UserID]bool), changed: make(map[storage.UserID]bool)}, timeout: timeout,
 		hub: presence.New(noWatchers{}, presence.Options{}), drops: prometheus.NewRegistry(),
 	}
 	opt := Options{

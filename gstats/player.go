@@ -109,18 +109,22 @@ func (x *session) check(ctx context.Context, r *request, now time.Time) (account
 // unproven accepts a player whose proof cannot be checked, if gstats.unproven says so and
 // the player is signed in from the same address. Else it returns the refusal.
 func (x *session) unproven(ctx context.Context, id storage.ProfileID, refusal error) (accounts.Login, error) {
-	if !x.server.opt.Present(ctx, id, x.peer.Addr()) {
-		return accounts.Login{}, refusal
-	}
 	p, err := x.server.opt.Players.GetProfile(ctx, id)
 	if err != nil {
 		return accounts.Login{}, err
 	}
-	return accounts.Login{User: p.User, Profile: p}, nil
+	u, err := x.server.opt.Players.GetUser(ctx, p.User) // before: a new password ends the presence
+	if err != nil {
+		return accounts.Login{}, err
+	}
+	if !x.server.opt.Present(ctx, id, x.peer.Addr()) {
+		return accounts.Login{}, refusal
+	}
+	return accounts.LoginOf(&u, p), nil
 }
 
 // admit adds an authenticated player. It attaches first and looks at the account then:
-// one that is banned meanwhile is not admitted.
+// one that was banned or deleted or got another password meanwhile is not admitted.
 func (x *session) admit(ctx context.Context, l *accounts.Login, now time.Time) error {
 	if x.owner(l.Profile.ID) {
 		return nil
@@ -133,6 +137,8 @@ func (x *session) admit(ctx context.Context, l *accounts.Login, now time.Time) e
 		err = accounts.ErrBanned
 	case errors.Is(err, storage.ErrNotFound), errors.Is(err, storage.ErrDeleted):
 		err = accounts.ErrProfileDeleted
+	case err == nil && !l.SamePassword(&u):
+		err = accounts.ErrBadPassword
 	}
 	if err != nil {
 		p.detach()

@@ -154,6 +154,13 @@ func TestKick(t *testing.T) {
 	if n := f.hub.KickUser(t.Context(), 100001, presence.ErrBanned); n != 0 {
 		t.Errorf("%d sessions of a user who was refused", n)
 	}
+	f.players.mu.Lock()
+	f.players.changed[100003] = true // after the proof was checked
+	f.players.mu.Unlock()
+	c.want(`\authp\\pid\100003\resp\`+Proof(testPassword, c.Challenge)+`\lid\1`, `\pauthr\-1\lid\1\errmsg\the password is wrong or not valid`)
+	if n := f.hub.KickUser(t.Context(), 100003, presence.ErrKicked); n != 0 {
+		t.Errorf("%d sessions of a user with another password", n)
+	}
 }
 
 func TestUnproven(t *testing.T) {

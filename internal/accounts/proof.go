@@ -1,6 +1,7 @@
 package accounts
 
 import (
+	"bytes"
 	"context"
 	"crypto/md5"
 	"crypto/subtle"
@@ -51,7 +52,19 @@ type Login struct {
 	Profile    storage.Profile
 	UniqueNick string // in the namespace of the login, "" if there is none
 	Proof      string // our answer: 32 hex digits
+
+	sealed []byte // the digest of the password
 }
+
+// LoginOf returns the login of a profile of an account, without UniqueNick and Proof.
+func LoginOf(u *storage.User, p storage.Profile) Login {
+	return Login{User: u.ID, Email: u.Email, Profile: p, sealed: u.Secret}
+}
+
+// SamePassword reports whether the account, read again, has the password that it had
+// when l was made. An account that was sealed again meanwhile, by a new key or e-mail
+// address, counts as changed.
+func (l *Login) SamePassword(u *storage.User) bool { return bytes.Equal(l.sealed, u.Secret) }
 
 // responseLen is the length of a response and of a proof.
 const responseLen = 2 * md5.Size
@@ -265,10 +278,9 @@ func (s *Service) byPassword(ctx context.Context, p *Proof, u *storage.User, pro
 }
 
 func newLogin(p *Proof, u *storage.User, prof storage.Profile, proof string) Login {
-	return Login{
-		User: u.ID, Email: u.Email, Profile: prof,
-		UniqueNick: prof.UniqueNickIn(p.Namespace), Proof: proof,
-	}
+	l := LoginOf(u, prof)
+	l.UniqueNick, l.Proof = prof.UniqueNickIn(p.Namespace), proof
+	return l
 }
 
 // secret returns the md5hex of the user's password, "" if it has none.

@@ -103,7 +103,7 @@ func (s *Service) statsByPassword(ctx context.Context, p *StatsProof) (Login, er
 		return Login{}, ErrBanned
 	}
 	s.right(ctx, p.From, &u)
-	return Login{User: u.ID, Email: u.Email, Profile: prof}, nil
+	return LoginOf(&u, prof), nil
 }
 
 // statsByCDKey is the proof with a registered CD key. Failures do not count as wrong
@@ -135,7 +135,7 @@ func (s *Service) statsByCDKey(ctx context.Context, p *StatsProof) (Login, error
 		return Login{}, ErrBanned
 	}
 	s.failures.succeeded(p.From, u.ID)
-	return Login{User: u.ID, Email: u.Email, Profile: prof}, nil
+	return LoginOf(&u, prof), nil
 }
 
 // missingStats counts a refusal as a failure with a player that does not exist. Other

@@ -69,6 +69,31 @@ func TestCheckStatsProof_recorded(t *testing.T) {
 	}
 }
 
+func TestLogin_SamePassword(t *testing.T) {
+	s := open(t, Options{KeepPasswords: true})
+	p := register(t, s, alice())
+	l, err := s.CheckStatsProof(t.Context(), proveStats(StatsProof{Profile: p.ID}, "rosebud"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	same := func() bool {
+		u, err := s.store.GetUser(t.Context(), p.User)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return l.SamePassword(&u)
+	}
+	if !same() {
+		t.Error("SamePassword() = false with the same password")
+	}
+	if err := s.ChangePassword(t.Context(), p.User, "orchid"); err != nil {
+		t.Fatal(err)
+	}
+	if same() {
+		t.Error("SamePassword() = true with another password")
+	}
+}
+
 func TestCheckStatsProof_password(t *testing.T) {
 	s := open(t, Options{KeepPasswords: true})
 	p := register(t, s, alice())
