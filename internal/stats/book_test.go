@@ -113,16 +113,17 @@ func TestLimits(t *testing.T) {
 
 func TestMerge(t *testing.T) {
 	tests := map[string]struct{ old, data, want string }{
-		"into nothing":        {"-", "\\a\\1\\b\\2\x00", "\\a\\1\\b\\2\x00"},
-		"update and append":   {"\\a\\1\\b\\2\x00", "\\b\\3\\c\\4\x00", "\\a\\1\\b\\3\\c\\4\x00"},
-		"empty value":         {"\\a\\1\\b\\2\x00", "\\a\\\x00", "\\a\\\\b\\2\x00"},
-		"without NUL":         {"\\a\\1", "\\b\\2", "\\a\\1\\b\\2\x00"},
-		"key without a value": {"-", "\\a\x00", "\\a\\\x00"},
-		"same key twice":      {"-", "\\a\\1\\a\\2\x00", "\\a\\2\x00"},
-		"case matters":        {"\\a\\1\x00", "\\A\\2\x00", "\\a\\1\\A\\2\x00"},
-		"into other data":     {"raw", "\\a\\1\x00", "\\a\\1\x00"},
-		"no pairs":            {"\\a\\1\x00", "", "\\a\\1\x00"},
-		"no list":             {"\\a\\1\x00", "a\\2", "error"},
+		"into nothing":         {"-", "\\a\\1\\b\\2\x00", "\\a\\1\\b\\2\x00"},
+		"update and append":    {"\\a\\1\\b\\2\x00", "\\b\\3\\c\\4\x00", "\\a\\1\\b\\3\\c\\4\x00"},
+		"empty value":          {"\\a\\1\\b\\2\x00", "\\a\\\x00", "\\a\\\\b\\2\x00"},
+		"without NUL":          {"\\a\\1", "\\b\\2", "\\a\\1\\b\\2\x00"},
+		"key without a value":  {"-", "\\a\x00", "\\a\\\x00"},
+		"backslash at the end": {"\\a\\1\\", "\\b\\\\", "\\a\\1\\b\\\x00"},
+		"same key twice":       {"-", "\\a\\1\\a\\2\x00", "\\a\\2\x00"},
+		"case matters":         {"\\a\\1\x00", "\\A\\2\x00", "\\a\\1\\A\\2\x00"},
+		"into other data":      {"raw", "\\a\\1\x00", "\\a\\1\x00"},
+		"no pairs":             {"\\a\\1\x00", "", "\\a\\1\x00"},
+		"no list":              {"\\a\\1\x00", "a\\2", "error"},
 	}
 	b, _ := openBook(t, 1, Options{})
 	index := int32(0)

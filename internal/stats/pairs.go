@@ -11,7 +11,7 @@ type Pair struct{ Key, Value string }
 
 // A list of keys and values is \key\value\key\value and a NUL, which clients
 // count in its length and which may be missing. A key without value at the end
-// has an empty one.
+// has an empty one, a backslash at the end has no meaning.
 
 // ParsePairs returns the pairs of a list. The error is ErrPairs if it does not
 // begin with a backslash; an empty list has no pairs.
@@ -27,7 +27,7 @@ func ParsePairs(data []byte) ([]Pair, error) {
 		return nil, fmt.Errorf("%w: it must begin with a backslash", ErrPairs)
 	}
 	pairs := make([]Pair, 0, strings.Count(text, `\`)/2+1)
-	for rest, more := text[1:], true; more; {
+	for rest, more := text[1:], true; more && rest != ""; {
 		var p Pair
 		if p.Key, rest, more = strings.Cut(rest, `\`); more {
 			p.Value, rest, more = strings.Cut(rest, `\`)
