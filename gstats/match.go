@@ -111,7 +111,7 @@ func (x *session) mayReport(now time.Time) bool {
 
 // report stores a report of a match.
 func (x *session) report(ctx context.Context, s *stats.Snapshot) {
-	s.Game, s.Conn, s.Server = x.game, x.conn, x.peer
+	s.Game, s.Conn, s.Server = x.game, x.conn, x.host
 	err := x.server.opt.Book.Report(ctx, *s)
 	switch {
 	case errors.Is(err, stats.ErrTooLarge), errors.Is(err, stats.ErrFull):

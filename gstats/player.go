@@ -96,7 +96,7 @@ func (x *session) check(ctx context.Context, r *request, now time.Time) (account
 		}
 		proof.Profile = id
 	}
-	if len(x.players) >= maxPlayers && x.players[proof.Profile] == nil {
+	if len(x.players) >= maxPlayers && !x.owner(proof.Profile) && !x.makeRoom() {
 		return accounts.Login{}, errTooManyPlayers
 	}
 	l, err := x.server.opt.Accounts.CheckStatsProof(ctx, proof)
@@ -104,6 +104,15 @@ func (x *session) check(ctx context.Context, r *request, now time.Time) (account
 		return x.unproven(ctx, proof.Profile, err)
 	}
 	return l, err
+}
+
+// makeRoom forgets the players whose authentication was ended, and reports whether there is
+// room for another one.
+func (x *session) makeRoom() bool {
+	for id := range x.players {
+		x.owner(id)
+	}
+	return len(x.players) < maxPlayers
 }
 
 // unproven accepts a player whose proof cannot be checked, if gstats.unproven says so and

@@ -108,6 +108,9 @@ func TestRecordedSession(t *testing.T) {
 				{Session: -88506960, Trusted: true, Done: true, Pairs: pairsOf("player_0", "Alice", "acc_0", "0.500000", "score_0", "8", "hostname", "Bkt Srv", "ctime_0", "0", "team_t0", "Red", "ctime_t0", "0", "mapname", "dm/1")},
 			}
 			compareReports(t, f.book.reported(), want)
+			if host := f.book.reported()[0].Server; host.Port() != 7778 {
+				t.Errorf("the server is %v, want port 7778", host)
+			}
 		})
 	}
 }

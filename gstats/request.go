@@ -54,6 +54,7 @@ type request struct {
 	lid, pid number
 
 	game, response           []byte
+	port                     number // of the game; 0: it is no server
 	nick, keyHash, authToken []byte
 
 	kind, index, length, modified number
@@ -108,7 +109,7 @@ func parseRequest(body []byte) (r request) {
 		return r
 	}
 	r.command = commandOf(f.Key())
-	var seen [16]bool
+	var seen [17]bool
 	for f.Next() {
 		r.set(f.Key(), f.Value(), &seen)
 	}
@@ -116,7 +117,7 @@ func parseRequest(body []byte) (r request) {
 }
 
 // set stores a field. seen are the fields that were there.
-func (r *request) set(key, value []byte, seen *[16]bool) {
+func (r *request) set(key, value []byte, seen *[17]bool) {
 	first := func(i int) bool {
 		was := seen[i]
 		seen[i] = true
@@ -165,6 +166,8 @@ func (r *request) set(key, value []byte, seen *[16]bool) {
 		num(14, &r.challenge)
 	case "gamedata":
 		text(15, &r.gameData)
+	case "port":
+		num(16, &r.port)
 	case "kv":
 		r.merge = string(value) == "1"
 	case "done":

@@ -2,6 +2,7 @@ package gstats
 
 import (
 	"context"
+	"math"
 	"net/netip"
 	"time"
 
@@ -22,12 +23,13 @@ type session struct {
 	began     time.Time
 	challenge string
 
-	game   string // canonical name; empty: not proved
-	key    int32  // session key; 0: not proved
-	conn   uint64 // of reports; not used again
-	pch    string // challenge of players
-	out    []byte // what has to be sent
-	alone  bool   // out must be sent before anything else is appended
+	game   string         // canonical name; empty: not proved
+	key    int32          // session key; 0: not proved
+	conn   uint64         // of reports; not used again
+	host   netip.AddrPort // of the game server; port 0: it is none
+	pch    string         // challenge of players
+	out    []byte         // what has to be sent
+	alone  bool           // out must be sent before anything else is appended
 	paused func(time.Duration)
 
 	players map[storage.ProfileID]*player
@@ -93,6 +95,10 @@ func (x *session) authenticate(r *request) error {
 	}
 	x.key, x.conn = x.server.keys.take(), x.server.conns.Add(1)
 	x.pch = PlayerChallenge(x.key)
+	x.host = netip.AddrPortFrom(x.peer.Addr(), 0)
+	if r.port.value > 0 && r.port.value <= math.MaxUint16 {
+		x.host = netip.AddrPortFrom(x.peer.Addr(), uint16(r.port.value))
+	}
 	x.out = appendServed(x.out, x.key)
 	x.alone = true // clients read it with one read, and ignore what else is in it
 	return nil

@@ -129,7 +129,6 @@ func TestMaxPlayers(t *testing.T) {
 	c.want(`\authp\\pid\500\resp\`+proof+`\lid\1`, `\pauthr\-1\lid\1\errmsg\too many players on one connection`)
 	c.want(`\authp\\pid\5\resp\`+proof+`\lid\1`, `\pauthr\5\lid\1`)
 	f.hub.KickProfile(t.Context(), 5, presence.ErrKicked)
-	c.want(`\getpd\\pid\5\ptype\1\dindex\0\keys\\lid\1`, `\getpdr\0\lid\1\pid\5`) // notices that
 	c.want(`\authp\\pid\500\resp\`+proof+`\lid\1`, `\pauthr\500\lid\1`)
 }
 

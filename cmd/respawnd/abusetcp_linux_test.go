@@ -46,6 +46,7 @@ func abusedServices(t testing.TB) []abused {
 		{"gpcm", []byte(`\ka\\final\\login\\challenge\x\uniquenick\x\userid\0\response\x\id\1\final\`), rubbish},
 		{"gpsp", []byte(`\valid\\email\unknown@example.org\gamename\gmtest\final\`), rubbish},
 		{"peerchat", []byte("USRIP\r\nUSER x 127.0.0.1 peerchat.gamespy.com :x\r\nNICK x\r\nJOIN #GSP!gmtest\r\nGETCKEY #GSP!gmtest * 1 0 :\\username\r\n"), rubbish},
+		{"gstats", []byte("a request before the proof of a game" + `\final\`), rubbish},
 		{"web", []byte(http), header},
 		{"admin", []byte(http), header},
 		{"dns", append([]byte{0, 17}, "\x12\x34\x01\x00\x00\x01\x00\x00\x00\x00\x00\x00\x00\x00\x01\x00\x01"...), append([]byte{0xFF, 0xFF}, rubbish...)},
@@ -223,9 +224,9 @@ func wantListedIn(t testing.TB, d *running) {
 func TestSilentClientsAreLetGo(t *testing.T) {
 	t.Parallel()
 	d := start(t, t.TempDir(), variable("serverbrowse.first_byte", "1s"), variable("legacylist.request_time", "1s"),
-		variable("gpcm.login_time", "5s"), variable("gpsp.idle", "5s"), variable("peerchat.login_time", "5s"))
+		variable("gpcm.login_time", "5s"), variable("gpsp.idle", "5s"), variable("peerchat.login_time", "5s"), variable("gstats.login_time", "5s"))
 	var waiting sync.WaitGroup
-	for _, service := range []string{"serverbrowse", "legacylist", "gpcm", "gpsp", "peerchat", "web", "admin", "dns"} {
+	for _, service := range []string{"serverbrowse", "legacylist", "gpcm", "gpsp", "peerchat", "gstats", "web", "admin", "dns"} {
 		waiting.Go(func() {
 			c, err := dialFrom(t.Context(), home, d.address[service])
 			if err != nil {
@@ -300,7 +301,7 @@ func TestSilentLegacyListClientsAreClosed(t *testing.T) {
 func TestConnectionsPerAddressAreBounded(t *testing.T) {
 	t.Parallel()
 	const most = 3
-	services := []string{"serverbrowse", "legacylist", "gpcm", "gpsp", "peerchat", "web"}
+	services := []string{"serverbrowse", "legacylist", "gpcm", "gpsp", "peerchat", "gstats", "web"}
 	var vars []string
 	for _, s := range services {
 		vars = append(vars, variable(s+".max_per_addr", strconv.Itoa(most)))

@@ -16,7 +16,7 @@ import (
 )
 
 // crowded are the services that a few addresses must not be able to block.
-var crowded = []string{"serverbrowse", "legacylist", "gpcm", "gpsp", "peerchat", "web"}
+var crowded = []string{"serverbrowse", "legacylist", "gpcm", "gpsp", "peerchat", "gstats", "web"}
 
 // crowdLimits let four addresses take all connections of each of them.
 func crowdLimits(perAddr int) (vars []string) {
