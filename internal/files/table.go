@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"maps"
 	"os"
 	"path/filepath"
@@ -51,9 +52,9 @@ type Table struct {
 	store storage.Files
 	dir   string
 
-	// folder is held while contents get or lose their names, together with the step of
-	// the store that belongs to it.
-	folder sync.Mutex
+	// folder is held for reading while a content gets its name, for writing while one
+	// loses it, together with the step of the store that belongs to it.
+	folder sync.RWMutex
 	held   int  // running calls of Hold; guarded by folder
 	behind bool // a content was not removed because of Hold; guarded by folder
 
@@ -181,7 +182,7 @@ func (t *Table) Delete(ctx context.Context, id storage.FileID) error {
 	return t.drop(context.WithoutCancel(ctx), f.Hash)
 }
 
-// drop removes a content that no file has. t.folder is held.
+// drop removes a content that no file has. t.folder is held for writing.
 func (t *Table) drop(ctx context.Context, hash string) error {
 	used, err := t.store.HasContent(ctx, hash)
 	if err != nil || used {
@@ -191,7 +192,10 @@ func (t *Table) drop(ctx context.Context, hash string) error {
 		t.behind = true
 		return nil
 	}
-	return os.Remove(t.path(hash))
+	if err := os.Remove(t.path(hash)); !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return nil
 }
 
 // path returns the path of a content. hash is one.

@@ -102,8 +102,8 @@ func (t *Table) part() (*os.File, error) {
 	if err := t.makeFolder(); err != nil {
 		return nil, err
 	}
-	t.folder.Lock() // a sweep must not see the file before it is known
-	defer t.folder.Unlock()
+	t.folder.RLock() // a sweep must not see the file before it is known
+	defer t.folder.RUnlock()
 	f, err := os.CreateTemp(t.dir, partPrefix+"*") // of mode 0600
 	if err != nil {
 		return nil, err
@@ -147,34 +147,44 @@ func (u *Upload) Commit(ctx context.Context, game, name string) (storage.File, e
 	f := storage.File{
 		Game: game, Owner: u.owner, Name: name, Size: u.size, Hash: hex.EncodeToString(u.hash.Sum(nil)), Created: time.Now(),
 	}
+	stored, err := u.table.create(ctx, u.file.Name(), f)
+	if err == nil {
+		return stored, nil
+	}
 	t := u.table
 	t.folder.Lock()
 	defer t.folder.Unlock()
-	if err := t.keep(u.file.Name(), f.Hash); err != nil {
+	return storage.File{}, errors.Join(err, t.drop(context.WithoutCancel(ctx), f.Hash))
+}
+
+// create gives a content its name and stores its file. Several uploads may do that at
+// once, so that they share the writes of the store. After an error the content may have
+// its name.
+func (t *Table) create(ctx context.Context, part string, f storage.File) (storage.File, error) {
+	t.folder.RLock()
+	defer t.folder.RUnlock()
+	if err := t.keep(part, f.Hash); err != nil {
 		return storage.File{}, err
 	}
 	t.mu.Lock()
 	limits := t.limits
 	t.mu.Unlock()
 	stored, err := t.store.CreateFile(ctx, f, limits.Player, limits.Total)
-	if err != nil {
-		if errors.Is(err, storage.ErrFull) {
-			err = fmt.Errorf("%w: %w", ErrQuota, err)
-		}
-		return storage.File{}, errors.Join(err, t.drop(context.WithoutCancel(ctx), f.Hash))
+	if errors.Is(err, storage.ErrFull) {
+		err = fmt.Errorf("%w: %w", ErrQuota, err)
 	}
-	return stored, nil
+	return stored, err
 }
 
-// keep gives a complete content its name, unless it has it already. t.folder is held.
+// keep gives a complete content its name, unless it has it already. t.folder is held for
+// reading.
 func (t *Table) keep(part, hash string) error {
-	if _, err := os.Stat(t.path(hash)); err == nil {
-		return nil
+	if _, err := os.Stat(t.path(hash)); err != nil {
+		if err := os.Rename(part, t.path(hash)); err != nil {
+			return err
+		}
 	}
-	if err := os.Rename(part, t.path(hash)); err != nil {
-		return err
-	}
-	return syncDir(t.dir)
+	return syncDir(t.dir) // the upload that named it may not have done that yet
 }
 
 // Discard ends the upload without a file, if it has not ended.
