@@ -195,6 +195,11 @@ GET /api/v1/games/none/matches
 GET /api/v1/matches/x
 GET /api/v1/matches/9
 DELETE /api/v1/matches/9
+GET /api/v1/sake/tables
+GET /api/v1/sake/tables?game=gmtest
+GET /api/v1/sake/records?game=gmtest&table=none
+DELETE /api/v1/sake/records?game=gmtest&table=none
+DELETE /api/v1/sake/records?game=gmtest&table=none&id=x
 DELETE /api/v1/accounts/1
 DELETE /api/v1/accounts/1
 DELETE /api/v1/accounts/-1

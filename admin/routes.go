@@ -52,6 +52,7 @@ func (s *Server) routes() []Route {
 		{"GET", statsExportPath, "data and scores of all players, one JSON object per line", s.exportStats},
 		importStats.on(s),
 		getMatches.on(s), getMatch.on(s), deleteMatch.on(s),
+		getSakeTables.on(s), getSakeRecords.on(s), deleteSake.on(s),
 	}
 }
 

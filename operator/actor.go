@@ -86,6 +86,7 @@ const (
 	actPatchAdd        = "patch.add"
 	actPatchRemove     = "patch.remove"
 	actMatchDelete     = "match.delete"
+	actSakeDelete      = "sake.delete"
 )
 
 // ruleActions are the actions of putting and lifting rules of chat.

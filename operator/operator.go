@@ -80,4 +80,5 @@ type Operator interface {
 	StatsOperator
 	NewsOperator
 	MatchOperator
+	SakeOperator
 }
