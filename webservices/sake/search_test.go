@@ -317,7 +317,7 @@ func BenchmarkSearch100000(b *testing.B) {
 	table := storage.SakeTableID{Game: "gmtest", Name: "levels"}
 	fill(b, f, table, 100_000)
 	for name, rest := range map[string]string{
-		"filter":          "<filter>" + text("score > 5000 and level < 90 and name like '%9999'") + "</filter><max>20</max>",
+		"filter":          "<filter>" + text("score > 5 and level > 90 and name like '%9999'") + "</filter><max>20</max>",
 		"filter and sort": "<filter>" + text("score > 50 and level < 90") + "</filter><sort>score&#x20;desc</sort><max>20</max>",
 		"target":          "<sort>score&#x20;desc</sort><max>20</max><targetfilter>recordid&#x20;=&#x20;77</targetfilter><surrounding>5</surrounding>",
 	} {
