@@ -102,7 +102,10 @@ func (p *program) statsShow() *cobra.Command {
 			}
 			if err := p.table("game\tkind\tindex\tbytes\tmodified\tdata", rows(s.Blocks, func(b operator.StatBlockInfo) []string {
 				text := b.Text
-				if text == "" {
+				switch {
+				case b.Bytes == 0:
+					text = "(empty)"
+				case text == "":
 					text = "(binary)"
 				}
 				return []string{b.Game, kindText(b.Kind), strconv.Itoa(int(b.Index)), strconv.Itoa(b.Bytes), stamp(b.Modified), text}

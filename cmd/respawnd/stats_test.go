@@ -2,6 +2,7 @@ package main
 
 import (
 	"errors"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -23,6 +24,9 @@ func TestStats(t *testing.T) {
 	wantIn(t, d.cli("stats", "set", "1", "gmtest", "3", "0", `\clan\A-Team`), "stored 13 bytes for profile 1", "kind 3 public")
 	wantIn(t, d.cli("stats", "set", "1", "gmtest", "0", "--file", filepath.Join(dir, "block"), "--", "-7"), "stored 8 bytes", "0 private, read-only")
 	wantIn(t, d.cli("stats", "show", "1"), "profile 1, Ann", `\clan\A-Team`, "(binary)", "-7")
+	wantIn(t, d.cli("stats", "set", "1", "gmtest", "3", "8", "--file", os.DevNull), "stored 0 bytes")
+	wantIn(t, d.cli("stats", "show", "1"), "(empty)")
+	wantIn(t, d.cli("stats", "delete", "1", "gmtest", "3", "8"), "deleted 1 record")
 	refused(t, exitFailure, d.cliEnv(), []string{"stats", "set", "99", "gmtest", "3", "0", "x"}, "profile 99", "account show")
 	refused(t, exitFailure, d.cliEnv(), []string{"stats", "set", "1", "nosuchgame", "3", "0", "x"}, "unknown game")
 	wantIn(t, d.cli("stats", "game", "gmtest"), "REPORT")
