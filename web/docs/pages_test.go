@@ -131,3 +131,13 @@ func TestPages(t *testing.T) {
 		t.Fatal(err)
 	}
 }
+
+// TestIndex checks that the first page leads to every other one.
+func TestIndex(t *testing.T) {
+	pages := sources(t)
+	for name := range pages {
+		if name != index+".md" && !bytes.Contains(pages[index+".md"], []byte("]("+name+")")) {
+			t.Errorf("docs/%s.md has no link to %s", index, name)
+		}
+	}
+}
