@@ -23,6 +23,7 @@ type Client struct {
 	// Set by Login.
 	Session string   // key, part of most commands
 	Profile string   // ID of the player's profile
+	Ticket  string   // login ticket, for the web services
 	Buddies []string // IDs of profiles
 }
 
@@ -98,7 +99,7 @@ func (c *Client) Login(ctx context.Context, l Login) error {
 		case netclient.Field(m, "proof") != l.proof(c.Challenge, challenge):
 			return ErrNoProof
 		default:
-			c.Session, c.Profile = netclient.Field(m, "sesskey"), netclient.Field(m, "profileid")
+			c.Session, c.Profile, c.Ticket = netclient.Field(m, "sesskey"), netclient.Field(m, "profileid"), netclient.Field(m, "lt")
 			return nil
 		}
 	}

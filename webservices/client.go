@@ -58,33 +58,40 @@ func (c *Client) request(path, namespace, method, fields string) []byte {
 
 // exchange sends a request and returns the body of the answer.
 func (c *Client) exchange(ctx context.Context, request []byte) ([]byte, error) {
+	_, body, err := c.roundTrip(ctx, request)
+	return body, err
+}
+
+// roundTrip sends a request and returns the header and the body of the answer.
+func (c *Client) roundTrip(ctx context.Context, request []byte) (http.Header, []byte, error) {
 	var d net.Dialer
 	conn, err := d.DialContext(ctx, "tcp4", c.Address)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	defer func() { _ = conn.Close() }()
 	by, _ := ctx.Deadline()
 	if err := conn.SetDeadline(by); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if c.Secure {
 		if conn, err = ssl3.Client(conn, rand.Reader, ssl3.Timeout); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 	}
 	if _, err := conn.Write(request); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	answer, err := http.ReadResponse(bufio.NewReader(conn), nil)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	defer func() { _ = answer.Body.Close() }()
 	if answer.StatusCode != http.StatusOK {
-		return nil, fmt.Errorf("the answer has status %d", answer.StatusCode)
+		return nil, nil, fmt.Errorf("the answer has status %d", answer.StatusCode)
 	}
-	return io.ReadAll(io.LimitReader(answer.Body, maxReply))
+	body, err := io.ReadAll(io.LimitReader(answer.Body, maxReply))
+	return answer.Header, body, err
 }
 
 // ErrSignIn is matched by the error of SignIn for a result other than 0.

@@ -54,19 +54,12 @@ func TestMatches(t *testing.T) {
 	}
 	csid, _ := call(0, "CreateSession", nil, "gameid", "1")
 	var conns [2]string
-	report := competition.Report{Developer: 1}
 	for p := range conns {
 		_, conns[p] = call(p, "SetReportIntention", nil, "csid", csid, "ccid", "", "gameid", "1", "authoritative", "0")
-		id, ok := competition.ParseGUID(conns[p])
-		if !ok {
-			t.Fatalf("connection %q", conns[p])
-		}
-		report.Players = append(report.Players, competition.Player{
-			Conn: id, Team: uint32(p), Result: competition.Result(p), Values: []competition.Value{{Key: 7, Int: int64(10 + p)}},
-		})
 	}
+	report := reportOf(t, conns[:]...)
 	for p, want := range []string{"open", "agreed"} {
-		call(p, "SubmitReport", report.Append(nil), "csid", csid, "ccid", conns[p], "gameid", "1", "authoritative", "0")
+		call(p, "SubmitReport", report, "csid", csid, "ccid", conns[p], "gameid", "1", "authoritative", "0")
 		d.kill()
 		wantIn(t, cli(t, env, "matches", "list", "gmtest"), want, "Ann win, Ben loss")
 		d = start() // the certificates are valid as before
@@ -83,6 +76,23 @@ func TestMatches(t *testing.T) {
 	refused(t, exitFailure, d.cliEnv(), []string{"matches", "list", "nosuchgame"}, "unknown game")
 	refused(t, exitUsage, d.cliEnv(), []string{"matches", "show", "x"}, strconv.Quote("x"))
 	wantIn(t, d.cli("audit"), "match.delete")
+}
+
+// reportOf returns the report of a match of players with these connections: the first wins,
+// the second loses, and their key 7 is 10 and 11.
+func reportOf(t *testing.T, conns ...string) []byte {
+	t.Helper()
+	report := competition.Report{Developer: 1}
+	for p, conn := range conns {
+		id, ok := competition.ParseGUID(conn)
+		if !ok {
+			t.Fatalf("connection %q", conn)
+		}
+		report.Players = append(report.Players, competition.Player{
+			Conn: id, Team: uint32(p), Result: competition.Result(p), Values: []competition.Value{{Key: 7, Int: int64(10 + p)}},
+		})
+	}
+	return report.Append(nil)
 }
 
 // secureAddress returns the address of the listener for SSL 3.0.
