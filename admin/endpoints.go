@@ -118,7 +118,7 @@ var (
 		func(op operator.Operator, ctx context.Context, b importBody) ([]operator.Imported, error) {
 			return op.ImportAccounts(ctx, b.Accounts)
 		})
-	importBuddies = newEndpoint("POST", "accounts/import/buddies", "store the buddies, blocks, data of games and scores of imported accounts", secretBody,
+	importBuddies = newEndpoint("POST", "accounts/import/buddies", "store the buddies, blocks, data of games, scores and records of imported accounts", secretBody,
 		func(op operator.Operator, ctx context.Context, b importBody) (done, error) {
 			return done{len(b.Accounts)}, op.ImportBuddies(ctx, b.Accounts)
 		})

@@ -59,7 +59,7 @@ func (p *program) accountImport() *cobra.Command {
 		Short: "Add the accounts of an export; those that are there already stay as they are",
 		Long: "Add the accounts of an export; those that are there already stay as they are.\n\n" +
 			"An import that was cut short can be repeated: profiles that have neither buddies nor blocks get those of the file, " +
-			"and so do profiles without data of games.",
+			"and so do profiles without data of games. Records of games keep their ids; one whose id is in use is left out.",
 		Args: usage(cobra.ExactArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			in := p.in
@@ -158,13 +158,25 @@ func withBuddies(a accounts.Account, ids []storage.ProfileID) []accounts.Account
 }
 
 // withData returns the data of games of an account, under the ids that its profiles
-// have now: one account for each profile, because a request has a limited size.
+// have now: one account for each profile and part of its records, because a request
+// has a limited size.
 func withData(a accounts.Account, ids []storage.ProfileID) (all []accounts.Account) {
-	for i, p := range a.Profiles {
-		if i < len(ids) && len(p.GameData)+len(p.Scores) > 0 {
-			all = append(all, accounts.Account{ID: a.ID, Email: a.Email, Profiles: []accounts.AccountProfile{{
-				Profile: storage.Profile{ID: ids[i]}, GameData: p.GameData, Scores: p.Scores,
-			}}})
+	add := func(p accounts.AccountProfile) {
+		all = append(all, accounts.Account{ID: a.ID, Email: a.Email, Profiles: []accounts.AccountProfile{p}})
+	}
+	for i, p := range a.Profiles[:min(len(a.Profiles), len(ids))] {
+		id := storage.Profile{ID: ids[i]}
+		if len(p.GameData)+len(p.Scores) > 0 {
+			add(accounts.AccountProfile{Profile: id, GameData: p.GameData, Scores: p.Scores})
+		}
+		for records := p.Records; len(records) > 0; {
+			n, size := 1, recordSize(&records[0])
+			for n < len(records) && size < maxImportData/2 {
+				size += recordSize(&records[n])
+				n++
+			}
+			add(accounts.AccountProfile{Profile: id, Records: records[:n]})
+			records = records[n:]
 		}
 	}
 	return all
@@ -177,7 +189,7 @@ func withoutData(list []accounts.Account) []accounts.Account {
 		list[i].Profiles = slices.Clone(list[i].Profiles)
 		for j := range list[i].Profiles {
 			p := &list[i].Profiles[j]
-			p.GameData, p.Scores = nil, nil
+			p.GameData, p.Scores, p.Records = nil, nil, nil
 		}
 	}
 	return list
@@ -189,6 +201,17 @@ func dataSize(a *accounts.Account) (n int) {
 		for j := range a.Profiles[i].GameData {
 			n += len(a.Profiles[i].GameData[j].Data)
 		}
+		for j := range a.Profiles[i].Records {
+			n += recordSize(&a.Profiles[i].Records[j])
+		}
 	}
 	return n
+}
+
+// recordSize returns about the length of a record in an import, in bytes.
+func recordSize(r *storage.OwnedSakeRecord) (n int) {
+	for i := range r.Fields {
+		n += 32 + len(r.Fields[i].Name) + len(r.Fields[i].Value.Text)
+	}
+	return n + 128
 }

@@ -35,6 +35,8 @@ type AccountProfile struct {
 
 	GameData []storage.StatBlock `json:"game_data,omitempty"` // what games keep; without the id of the profile
 	Scores   []storage.Score     `json:"scores,omitempty"`    // likewise
+
+	Records []storage.OwnedSakeRecord `json:"records,omitempty"` // in tables of games; without the id of the profile
 }
 
 // Export yields all accounts in the order of ids, with the password digests
@@ -106,6 +108,13 @@ func (s *Service) exportStats(ctx context.Context, id storage.ProfileID, out *Ac
 		score.Profile = 0
 		out.Scores = append(out.Scores, score)
 	}
+	for rec, err := range s.store.SakeOf(ctx, id) {
+		if err != nil {
+			return err
+		}
+		rec.Owner = 0
+		out.Records = append(out.Records, rec)
+	}
 	return nil
 }
 
@@ -123,7 +132,8 @@ func ids(seq iter.Seq2[storage.ProfileID, error]) (all []storage.ProfileID, err 
 // ids that a has are kept. It does not change an existing account: the error is
 // ErrEmailTaken, or matches storage.ErrTaken for an id. Nicks that break our
 // rules are accepted, because other servers had other rules. Buddies, blocks, data
-// of games and scores are left to ImportBuddies. An account without password can get one later.
+// of games, scores and records are left to ImportBuddies. An account without password
+// can get one later.
 func (s *Service) Import(ctx context.Context, a Account) (Account, error) {
 	if len(a.Profiles) == 0 || len(a.Profiles) > storage.MaxProfiles {
 		return Account{}, ErrBadProfile
@@ -193,10 +203,11 @@ func (s *Service) importPassword(u *storage.User, a *Account) error {
 }
 
 // ImportBuddies adds the buddies and blocks of an account that Import has
-// stored, or that Present has found, and the data and scores that games keep for
-// its profiles. Buddies need the accounts of all of them. A profile that already
+// stored, or that Present has found, and the data, scores and records that games keep
+// for its profiles. Buddies need the accounts of all of them. A profile that already
 // has buddies or blocks keeps those, one that has data or scores keeps those.
-// Profiles that do not exist are skipped.
+// Records are added under their ids; one whose id is in use in its table is skipped,
+// so that an import can be repeated. Profiles that do not exist are skipped.
 func (s *Service) ImportBuddies(ctx context.Context, a Account) error {
 	for _, p := range a.Profiles {
 		if len(p.Buddies)+len(p.Blocks) > 0 {
@@ -206,6 +217,9 @@ func (s *Service) ImportBuddies(ctx context.Context, a Account) error {
 			}
 		}
 		if err := s.importStats(ctx, p); err != nil {
+			return err
+		}
+		if err := s.importRecords(ctx, p); err != nil {
 			return err
 		}
 	}
@@ -229,6 +243,21 @@ func (s *Service) importStats(ctx context.Context, p AccountProfile) error {
 		return nil
 	}
 	return err
+}
+
+// importRecords stores the records of a profile in tables of games.
+func (s *Service) importRecords(ctx context.Context, p AccountProfile) error {
+	for _, rec := range p.Records {
+		rec.Owner = p.Profile.ID
+		err := s.store.ImportSakeRecord(ctx, rec)
+		switch {
+		case errors.Is(err, storage.ErrNotFound):
+			return nil
+		case err != nil && !errors.Is(err, storage.ErrTaken):
+			return err
+		}
+	}
+	return nil
 }
 
 // Present returns the ids of the profiles of a stored account that matches a:

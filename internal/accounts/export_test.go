@@ -31,6 +31,21 @@ func TestExportAndImport(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	sake := from.store.(storage.Sake)
+	levels := storage.SakeTableID{Game: "gmtest", Name: "levels"}
+	fields := []storage.SakeField{
+		{Name: "title", Value: storage.SakeValue{Type: storage.SakeASCII, Text: []byte("\xff <b>")}},
+		{Name: "best", Value: storage.SakeFloatValue(-0.5)},
+		{Name: "blob", Value: storage.SakeValue{Type: storage.SakeBinary, Text: []byte{0, 1}}},
+	}
+	for _, owner := range []storage.ProfileID{b.ID, second.ID, b.ID} {
+		if _, err := sake.CreateSakeRecord(t.Context(), levels, owner, fields, storage.SakeLimits{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := sake.RateSakeRecord(t.Context(), levels, 2, b.ID, 200); err != nil {
+		t.Fatal(err)
+	}
 	for _, err := range []error{
 		store.PutScore(t.Context(), storage.Score{ScoreID: storage.ScoreID{Game: "gmtest", Board: "kills", Profile: a.ID}, Value: 7.5, Updated: time.Now()}),
 		from.store.AddBuddy(t.Context(), a.ID, b.ID), from.store.AddBuddy(t.Context(), b.ID, second.ID),
@@ -81,6 +96,9 @@ func TestExportAndImport(t *testing.T) {
 	}
 	if data := all[0].Profiles[1].GameData; len(data) != 1 || string(data[0].Data) != "\xff\x00\\b" || len(all[0].Profiles[0].Scores) != 1 {
 		t.Errorf("data of games in the export: %+v", data)
+	}
+	if recs := all[0].Profiles[1].Records; len(recs) != 1 || recs[0].ID != 2 || recs[0].Ratings != 1 || len(recs[0].Fields) != 3 || len(all[1].Profiles[0].Records) != 2 {
+		t.Errorf("records in the export: %+v", recs)
 	}
 	if diff := cmp.Diff(all, again, cmpopts.IgnoreFields(storage.Profile{}, "Rev"), cmpopts.EquateEmpty()); diff != "" || len(all) != 2 {
 		t.Errorf("after export and import (-want +got):\n%s", diff)

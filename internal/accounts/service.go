@@ -27,6 +27,10 @@ type Store interface {
 	StatBlocks(ctx context.Context, id storage.ProfileID) iter.Seq2[storage.StatBlock, error]
 	ScoresOf(ctx context.Context, id storage.ProfileID) iter.Seq2[storage.Score, error]
 	ImportStats(ctx context.Context, id storage.ProfileID, blocks []storage.StatBlock, scores []storage.Score) error
+
+	// The methods of storage.Sake for exports and imports.
+	SakeOf(ctx context.Context, owner storage.ProfileID) iter.Seq2[storage.OwnedSakeRecord, error]
+	ImportSakeRecord(ctx context.Context, r storage.OwnedSakeRecord) error
 }
 
 // Options change a Service. Only KeyFile must be given.
