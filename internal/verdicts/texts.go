@@ -252,6 +252,10 @@ var texts = [...]text{
 		Cause:  "the account exists, but its password is another one",
 		Advice: "The player can change it on the page /account, the operator with: respawnd account passwd EMAIL.",
 	}},
+	UnreadablePassword: {code: "password not readable", message: "sign-in refused: the password cannot be decrypted", Explanation: Explanation{
+		Cause:  "the game encrypted the password with another key than that of this server: it has no patch, or that for another server or mode",
+		Advice: "Patch the game as respawnd webservices key --explain says. webservices.rsa_mode must be that of the patch.",
+	}},
 	NoSuchAccount: {code: "no such account", message: "sign-in refused: no such account", Explanation: Explanation{
 		Cause:  "no account or profile has that name or e-mail address, or it was deleted",
 		Advice: "Check the spelling, and whether the account was created here: respawnd account list.",

@@ -79,6 +79,7 @@ const (
 	// Verdicts on players, see OfPlayer.
 	SignedIn
 	WrongPassword
+	UnreadablePassword
 	NoSuchAccount
 	OtherNamespace
 	BadTicket

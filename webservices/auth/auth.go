@@ -85,7 +85,7 @@ func (r *Room) SetRegistrations(perMinute int) {
 // Services returns the methods of the room.
 func (r *Room) Services() []soap.Service {
 	methods := map[string]soap.Handler{"CreateUserAccount": r.createAccount}
-	for name, prove := range map[string]func(*soap.Element, *accounts.Proof) error{
+	for name, prove := range map[string]func(*soap.Element, *proof) error{
 		"LoginProfile": r.byProfile, "LoginUniqueNick": r.byUniqueNick, "LoginRemoteAuth": byToken, "LoginPs3Cert": byConsole,
 	} {
 		h := func(ctx context.Context, q *soap.Request) []byte { return r.login(ctx, q, prove) }
@@ -97,8 +97,18 @@ func (r *Room) Services() []soap.Service {
 	}}
 }
 
+// proof is the proof of a sign-in.
+type proof struct {
+	accounts.Proof
+	unreadable bool // the password could not be decrypted; Digest is that of no password
+}
+
+// errUnreadable is accounts.ErrBadPassword for a password that could not be decrypted.
+// Clients get the same reply, operators another verdict.
+var errUnreadable = fmt.Errorf("it cannot be decrypted: %w", accounts.ErrBadPassword)
+
 // login executes a method that signs in: prove adds to the proof what it needs.
-func (r *Room) login(ctx context.Context, q *soap.Request, prove func(*soap.Element, *accounts.Proof) error) []byte {
+func (r *Room) login(ctx context.Context, q *soap.Request, prove func(*soap.Element, *proof) error) []byte {
 	p, err := newProof(q)
 	if err == nil {
 		err = prove(q.Body, &p)
@@ -110,17 +120,20 @@ func (r *Room) login(ctx context.Context, q *soap.Request, prove func(*soap.Elem
 }
 
 // check checks a proof and replies with a certificate.
-func (r *Room) check(ctx context.Context, q *soap.Request, p accounts.Proof) []byte {
-	l, err := r.opt.Accounts.CheckProof(ctx, p)
+func (r *Room) check(ctx context.Context, q *soap.Request, p proof) []byte {
+	l, err := r.opt.Accounts.CheckProof(ctx, p.Proof)
+	if p.unreadable && errors.Is(err, accounts.ErrBadPassword) {
+		err = errUnreadable
+	}
 	if err != nil {
 		return r.answer(q, nil, nil, err)
 	}
-	c, private, err := r.issue(&p, &l, time.Now())
+	c, private, err := r.issue(&p.Proof, &l, time.Now())
 	return r.answer(q, c, private, err)
 }
 
 // newProof returns a proof with what all requests have.
-func newProof(q *soap.Request) (p accounts.Proof, err error) {
+func newProof(q *soap.Request) (p proof, err error) {
 	p.From = q.From.Addr()
 	for _, n := range []struct {
 		name string
@@ -137,13 +150,13 @@ func newProof(q *soap.Request) (p accounts.Proof, err error) {
 }
 
 // byProfile is LoginProfile.
-func (r *Room) byProfile(e *soap.Element, p *accounts.Proof) error {
+func (r *Room) byProfile(e *soap.Element, p *proof) error {
 	p.User = e.Text("profilenick") + "@" + e.Text("email")
 	return r.password(e, p)
 }
 
 // byUniqueNick is LoginUniqueNick.
-func (r *Room) byUniqueNick(e *soap.Element, p *accounts.Proof) error {
+func (r *Room) byUniqueNick(e *soap.Element, p *proof) error {
 	if p.UniqueNick = e.Text("uniquenick"); p.UniqueNick == "" {
 		return accounts.ErrBadUniqueNick
 	}
@@ -151,7 +164,7 @@ func (r *Room) byUniqueNick(e *soap.Element, p *accounts.Proof) error {
 }
 
 // byToken is LoginRemoteAuth.
-func byToken(e *soap.Element, p *accounts.Proof) error {
+func byToken(e *soap.Element, p *proof) error {
 	p.Token, p.Digest = e.Text("authtoken"), e.Text("challenge")
 	if p.Token == "" || p.Digest == "" {
 		return accounts.ErrBadToken
@@ -163,11 +176,11 @@ func byToken(e *soap.Element, p *accounts.Proof) error {
 var errConsole = errors.New("tickets of the PS3 are not accepted")
 
 // byConsole is LoginPs3Cert: only its maker can check such a ticket.
-func byConsole(*soap.Element, *accounts.Proof) error { return errConsole }
+func byConsole(*soap.Element, *proof) error { return errConsole }
 
 // password adds the password of a request to a proof. One that cannot be read
 // becomes a wrong one.
-func (r *Room) password(e *soap.Element, p *accounts.Proof) error {
+func (r *Room) password(e *soap.Element, p *proof) error {
 	block, ok := decodeValue(e.Child("password").Text("Value"))
 	if !ok {
 		return accounts.ErrMalformed
@@ -176,6 +189,7 @@ func (r *Room) password(e *soap.Element, p *accounts.Proof) error {
 	sum := md5.Sum(text)
 	if !ok {
 		_, _ = rand.Read(sum[:]) // never fails
+		p.unreadable = true
 	}
 	p.Digest = hex.EncodeToString(sum[:])
 	return nil
@@ -273,7 +287,7 @@ func (r *Room) createAccount(ctx context.Context, q *soap.Request) []byte {
 	}
 	password, ok := r.open(block)
 	if !ok {
-		return r.answer(q, nil, nil, accounts.ErrBadPassword)
+		return r.answer(q, nil, nil, errUnreadable)
 	}
 	made, err := r.opt.Accounts.Register(ctx, accounts.Registration{
 		Partner: p.Partner, Namespace: p.Namespace, Email: e.Text("email"), Nick: e.Text("profilenick"), UniqueNick: e.Text("uniquenick"),

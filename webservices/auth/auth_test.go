@@ -333,6 +333,25 @@ func TestSignIn(t *testing.T) {
 	}
 }
 
+// TestUnreadablePassword signs in with a password that is encrypted for another server.
+func TestUnreadablePassword(t *testing.T) {
+	value := "<password><Value>" + strings.Repeat("01", keyBytes) + "</Value></password>"
+	for name, identity := range map[string]bool{"keypair": false, "identity": true} {
+		for method, fields := range map[string]string{
+			"LoginUniqueNick":   "<uniquenick>uniqueguy</uniquenick>",
+			"CreateUserAccount": "<email>b@example.com</email><profilenick>Bob</profilenick>",
+		} {
+			f := build(t, func(o *Options) { o.Identity = identity })
+			if code := f.call(method, header+fields+value).Text("responseCode"); code != "3" {
+				t.Errorf("%s, %s: code %s, want 3 as for a wrong password", name, method, code)
+			}
+			if log := f.log.Of(client.Addr()); len(log) != 1 || log[0].Verdict != verdicts.UnreadablePassword {
+				t.Errorf("%s, %s: verdicts %v, want UnreadablePassword", name, method, log)
+			}
+		}
+	}
+}
+
 func TestThrottling(t *testing.T) {
 	f := build(t, nil)
 	for range accounts.MaxFailures {

@@ -66,6 +66,8 @@ func (r *Room) answer(q *soap.Request, c *certificate, private []byte, err error
 	switch {
 	case err == nil:
 		r.note(q, verdicts.SignedIn, "")
+	case errors.Is(err, errUnreadable):
+		r.note(q, verdicts.UnreadablePassword, "")
 	case refused:
 		r.note(q, v, accounts.DetailOf(err))
 	case errors.Is(err, errConsole):
