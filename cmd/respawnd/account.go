@@ -383,7 +383,7 @@ func (p *program) accountUnban(f *accountFlags) *cobra.Command {
 }
 
 func (p *program) accountDelete(f *accountFlags) *cobra.Command {
-	return p.onAccount(f, "delete", "Delete an account, its profiles and messages; cannot be undone",
+	return p.onAccount(f, "delete", "Delete an account with all that is stored for its profiles; cannot be undone",
 		func(ctx context.Context, op operator.Operator, a accounts.Account) error {
 			return p.confirm(op.DeleteAccount(ctx, a.ID), "deleted account %d (%s)", a.ID, a.Email)
 		})
