@@ -443,6 +443,11 @@ func TestSelftestPlaysAgainstTheDaemon(t *testing.T) {
 		t.Errorf("selftest left an account behind:\n%s", out)
 	}
 
+	wantIn(t, out, "stored records         ok\n")
+	if out := strings.Join(strings.Fields(d.cli("sake", "tables", testGame)), " "); !strings.HasSuffix(out, "selftest 0 0 text") {
+		t.Errorf("tables after the self-test, want an empty one:\n%s", out)
+	}
+
 	d.cli("ban", "add", "127.0.0.1")
 	if code, out, _ := command(t, env, "selftest"); code != exitFailure || strings.Count(out, "FAILED") < 5 {
 		t.Errorf("selftest while we are banned: exit code %d, want %d\n%s", code, exitFailure, out)

@@ -23,8 +23,8 @@ func (p *program) selftestCommand() *cobra.Command {
 		Use:   "selftest",
 		Short: "Play a game server and players against the running daemon",
 		Long: `Plays a game server and players against the sockets of the running daemon, and
-says of each service how it went. Two accounts are made and deleted again, which
-the audit log tells of; --quick leaves that out and changes nothing that lasts,
+says of each service how it went. Four accounts are made and deleted again, which
+the audit log shows; --quick leaves that out and changes nothing that lasts,
 for a health check that runs every minute.`,
 		Args: usage(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {

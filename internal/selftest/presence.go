@@ -27,6 +27,7 @@ func Presence(private bool) []service.Step {
 		{Name: "presence", Needs: needs, Order: service.OrderPlayers, Run: p.unknown},
 		{Name: "buddy message", Needs: needs, Order: service.OrderPlayers, Lasting: true, Run: buddyMessage},
 		{Name: "saved data", Needs: []string{"gpsp", "gstats"}, Order: service.OrderPlayers, Lasting: true, Run: saveData},
+		{Name: "stored records", Needs: []string{"gpsp", "gpcm", "webservices"}, Order: service.OrderPlayers, Lasting: true, Run: storeRecord},
 	}
 }
 

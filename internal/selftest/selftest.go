@@ -1,6 +1,6 @@
 // Package selftest runs the steps of the self-test against a running daemon:
 // each one is a client of a service. The steps are those of the services, and
-// two for accounts, which need two services.
+// some for accounts, which need several services.
 //
 // It knows no other protocol, and does not read the configuration.
 package selftest
