@@ -29,7 +29,7 @@ func rooms(o *Options) ([]room, error) {
 	signIn := newAuth(o)
 	all := []room{authRoom(signIn), matchRoom(newMatches(o, signIn)), {services: commerce.Services()}}
 	var stored sake.Files
-	var prove func(storage.ProfileID, netip.Addr)
+	var prove func(storage.ProfileID, netip.Addr, string)
 	if o.Files != nil {
 		f := newFiles(o)
 		stored, prove = f, f.Proofs.Prove
@@ -79,7 +79,7 @@ func authRoom(a *auth.Room) room {
 // newFiles makes the room for files.
 func newFiles(o *Options) *sakefiles.Room {
 	return sakefiles.New(sakefiles.Options{
-		Config: o.Config.FileConfig, Files: o.Files, SignedIn: o.SignedIn, Trusted: o.Trusted, Verdicts: o.Verdicts,
+		Config: o.Config.FileConfig, Files: o.Files, Owners: o.Store, Tickets: o.Tickets, SignedIn: o.SignedIn, Trusted: o.Trusted, Verdicts: o.Verdicts,
 		Log: o.Log, Registerer: o.Registerer,
 	})
 }

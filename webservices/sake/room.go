@@ -55,9 +55,9 @@ type Options struct {
 	Tickets Tickets
 	Games   *games.Catalog
 	Files   Files // nil: there are no files
-	// Prove is called with a profile that has shown its ticket, and the address; nil:
-	// nothing is.
-	Prove    func(profile storage.ProfileID, from netip.Addr)
+	// Prove is called with a profile that has shown its ticket, the address, and the
+	// ticket; nil: nothing is.
+	Prove    func(profile storage.ProfileID, from netip.Addr, ticket string)
 	Verdicts *verdicts.Log // nil: nothing is noted
 
 	Log        zerolog.Logger
@@ -269,7 +269,7 @@ func (c *call) checkTicket() error {
 	}
 	c.profile = id
 	if c.opt.Prove != nil {
-		c.opt.Prove(id, c.q.From.Addr())
+		c.opt.Prove(id, c.q.From.Addr(), ticket)
 	}
 	return nil
 }

@@ -14,7 +14,7 @@
 // An upload names a profile and proves nothing: the game sends neither the ticket of the
 // player nor the secret key of the game. So an upload counts as that of a profile if the
 // profile is signed in from the same address, or has shown a valid ticket from it within
-// [ProofLife]. This keeps strangers out, not others behind the same address: players who
+// [ProofLife] that is still valid. Banned and deleted accounts upload nothing. This keeps strangers out, not others behind the same address: players who
 // share one, such as those of a household, can upload in each other's name.
 //
 // Downloads need no proof: a client that has the number of a file can read it, as with the

@@ -22,6 +22,7 @@ const (
 	resultQuota     = "quota"         // of the player or of all
 	resultBusy      = "busy"          // too many uploads at a time
 	resultUnproved  = "not_signed_in" // the profile is not signed in from there
+	resultBanned    = "banned"        // the account is
 	resultCut       = "cut_off"       // the form ended early, or came too slowly
 	resultMalformed = "malformed"     // the body is no form
 	resultFailed    = "failed"        // the store or the disk failed
@@ -30,7 +31,7 @@ const (
 func results() []string {
 	return []string{
 		resultOK, resultDummy, resultMethod, resultForm, resultMissing, resultNotFound, resultTooLarge, resultQuota, resultBusy,
-		resultUnproved, resultCut, resultMalformed, resultFailed,
+		resultUnproved, resultBanned, resultCut, resultMalformed, resultFailed,
 	}
 }
 

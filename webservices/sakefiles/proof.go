@@ -2,6 +2,7 @@ package sakefiles
 
 import (
 	"net/netip"
+	"strings"
 	"sync"
 	"time"
 
@@ -19,7 +20,13 @@ const (
 // value is ready for use. All methods may be called concurrently.
 type Proofs struct {
 	mu    sync.Mutex // guards the fields below
-	until map[proof]time.Time
+	shown map[proof]shown
+}
+
+// shown is the last ticket of a proof.
+type shown struct {
+	ticket string
+	until  time.Time
 }
 
 // proof is a profile at an address.
@@ -30,39 +37,44 @@ type proof struct {
 
 // Prove notes that a profile has shown a valid ticket from an address. Where too many are
 // remembered, any other one is forgotten.
-func (p *Proofs) Prove(profile storage.ProfileID, from netip.Addr) {
+func (p *Proofs) Prove(profile storage.ProfileID, from netip.Addr, ticket string) {
 	now := time.Now()
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.until == nil {
-		p.until = make(map[proof]time.Time)
+	if p.shown == nil {
+		p.shown = make(map[proof]shown)
 	}
 	key := proof{profile, from.Unmap()}
-	if _, known := p.until[key]; !known && len(p.until) >= maxProofs {
+	old, known := p.shown[key]
+	if !known && len(p.shown) >= maxProofs {
 		p.sweep(now)
 	}
-	p.until[key] = now.Add(ProofLife)
+	if old.ticket != ticket {
+		old.ticket = strings.Clone(ticket) // it may be a part of a whole request
+	}
+	p.shown[key] = shown{old.ticket, now.Add(ProofLife)}
 }
 
 // sweep forgets what is over, and one more if that is nothing. p.mu is held.
 func (p *Proofs) sweep(now time.Time) {
-	for key, until := range p.until {
-		if until.Before(now) {
-			delete(p.until, key)
+	for key, s := range p.shown {
+		if s.until.Before(now) {
+			delete(p.shown, key)
 		}
 	}
-	for key := range p.until {
-		if len(p.until) < maxProofs {
+	for key := range p.shown {
+		if len(p.shown) < maxProofs {
 			return
 		}
-		delete(p.until, key)
+		delete(p.shown, key)
 	}
 }
 
-// proved reports whether a profile has shown a ticket from an address within ProofLife.
-func (p *Proofs) proved(profile storage.ProfileID, from netip.Addr) bool {
+// ticketOf returns the last ticket that a profile has shown from an address within
+// ProofLife, and that may have been revoked since then.
+func (p *Proofs) ticketOf(profile storage.ProfileID, from netip.Addr) (ticket string, ok bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	until, ok := p.until[proof{profile, from.Unmap()}]
-	return ok && time.Now().Before(until)
+	s, ok := p.shown[proof{profile, from.Unmap()}]
+	return s.ticket, ok && time.Now().Before(s.until)
 }

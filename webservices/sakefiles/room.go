@@ -45,10 +45,23 @@ const (
 	sweepEvery = 15 * time.Minute
 )
 
-// Options are the parts of a Room. Config and Files are required.
+// Owners are the profiles and users of which uploads are.
+type Owners interface {
+	GetProfile(ctx context.Context, id storage.ProfileID) (storage.Profile, error)
+	GetUser(ctx context.Context, id storage.UserID) (storage.User, error)
+}
+
+// Tickets checks login tickets. *accounts.Service is one.
+type Tickets interface {
+	CheckTicket(ticket string) (storage.ProfileID, error)
+}
+
+// Options are the parts of a Room. Config, Files and Owners are required.
 type Options struct {
-	Config FileConfig
-	Files  *files.Table
+	Config  FileConfig
+	Files   *files.Table
+	Owners  Owners
+	Tickets Tickets // nil: no ticket is valid
 	// SignedIn reports whether a profile is signed in from an address; nil: none is.
 	SignedIn func(ctx context.Context, id storage.ProfileID, from netip.Addr) bool
 	Trusted  func(netip.Addr) bool // whether MaxUploadsPerAddr does not apply; nil: it applies to all

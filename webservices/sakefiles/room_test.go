@@ -14,8 +14,13 @@ import (
 	"strings"
 	"testing"
 	"testing/iotest"
+	"time"
 
+	"github.com/rs/zerolog"
+
+	"github.com/respawnd/respawnd/internal/accounts"
 	"github.com/respawnd/respawnd/internal/files"
+	"github.com/respawnd/respawnd/internal/verdicts"
 	"github.com/respawnd/respawnd/storage"
 	"github.com/respawnd/respawnd/storage/bolt"
 	"github.com/respawnd/respawnd/webservices/soap"
@@ -44,9 +49,26 @@ func newRoom(t *testing.T, change func(*FileConfig)) *Room {
 	if change != nil {
 		change(&c)
 	}
-	return New(Options{Config: c, Files: files.New(s, dir), SignedIn: func(_ context.Context, id storage.ProfileID, from netip.Addr) bool {
+	return New(Options{Config: c, Files: files.New(s, dir), Owners: s, Tickets: make(tickets), SignedIn: func(_ context.Context, id storage.ProfileID, from netip.Addr) bool {
 		return id == 1 && from == home
 	}})
+}
+
+// tickets are valid tickets.
+type tickets map[string]storage.ProfileID
+
+// CheckTicket implements Tickets.
+func (t tickets) CheckTicket(ticket string) (storage.ProfileID, error) {
+	if id, ok := t[ticket]; ok {
+		return id, nil
+	}
+	return 0, accounts.ErrBadTicket
+}
+
+// prove shows a valid ticket of a profile.
+func prove(r *Room, id storage.ProfileID, from netip.Addr) {
+	r.opt.Tickets.(tickets)["ticket"] = id
+	r.Proofs.Prove(id, from, "ticket")
 }
 
 // call is a request from an address.
@@ -196,7 +218,7 @@ func TestUploadProof(t *testing.T) {
 	if got := result(do(t, r, c)); got != ServerError {
 		t.Errorf("without a proof: result %d, want 6", got)
 	}
-	r.Proofs.Prove(2, netip.MustParseAddr("::ffff:192.0.2.1"))
+	prove(r, 2, netip.MustParseAddr("::ffff:192.0.2.1"))
 	c.body = strings.NewReader(form("x"))
 	if got := result(do(t, r, c)); got != OK {
 		t.Errorf("after a ticket: result %d, want 0", got)
@@ -206,6 +228,50 @@ func TestUploadProof(t *testing.T) {
 		if got := result(do(t, r, upload(profile, form("x")))); got != want {
 			t.Errorf("unproved upload of profile %d: result %d, want %d", profile, got, want)
 		}
+	}
+}
+
+func TestUploadAfterProof(t *testing.T) {
+	ban := func(r *Room, t *testing.T, id storage.UserID) {
+		s := r.opt.Owners.(storage.Accounts)
+		u, err := s.GetUser(t.Context(), id)
+		if err == nil {
+			u.Ban = storage.AccountBan{Added: time.Now()}
+			_, err = s.UpdateUser(t.Context(), u)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	for name, test := range map[string]struct {
+		profile int
+		change  func(*Room, *testing.T)
+		want    Result
+		verdict verdicts.Verdict
+	}{
+		"unchanged":         {2, func(*Room, *testing.T) {}, OK, verdicts.FileUploaded},
+		"ticket revoked":    {2, func(r *Room, _ *testing.T) { clear(r.opt.Tickets.(tickets)) }, ServerError, verdicts.UploadUnproved},
+		"ticket of another": {2, func(r *Room, _ *testing.T) { r.opt.Tickets.(tickets)["ticket"] = 3 }, ServerError, verdicts.UploadUnproved},
+		"banned":            {2, func(r *Room, t *testing.T) { ban(r, t, 2) }, ServerError, verdicts.AccountBanned},
+		"signed in, banned": {1, func(r *Room, t *testing.T) { ban(r, t, 1) }, ServerError, verdicts.AccountBanned},
+		"deleted": {2, func(r *Room, t *testing.T) {
+			if err := r.opt.Owners.(storage.Accounts).DeleteUser(t.Context(), 2); err != nil {
+				t.Fatal(err)
+			}
+		}, NotFound, verdicts.UploadFailed},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := newRoom(t, nil)
+			r.opt.Verdicts = verdicts.NewLog(zerolog.Nop(), 0)
+			prove(r, 2, home)
+			test.change(r, t)
+			if got := result(do(t, r, upload(test.profile, form("x")))); got != test.want {
+				t.Errorf("result %d, want %d", got, test.want)
+			}
+			if log := r.opt.Verdicts.Of(home); len(log) != 1 || log[0].Verdict != test.verdict {
+				t.Errorf("verdicts %v, want %v", log, test.verdict)
+			}
+		})
 	}
 }
 
@@ -244,7 +310,7 @@ func TestUploadsAtATime(t *testing.T) {
 	c := upload(1, form("x"))
 	c.body = io.MultiReader(strings.NewReader(form("x")[:50]), readFunc(func([]byte) (int, error) {
 		inner["same"] = result(do(t, r, upload(1, form("x"))))
-		r.Proofs.Prove(2, netip.MustParseAddr("192.0.2.9"))
+		prove(r, 2, netip.MustParseAddr("192.0.2.9"))
 		other := upload(2, form("x"))
 		other.from = netip.MustParseAddr("192.0.2.9")
 		inner["other"] = result(do(t, r, other))

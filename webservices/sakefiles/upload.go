@@ -1,9 +1,11 @@
 package sakefiles
 
 import (
+	"context"
 	"errors"
 	"io"
 	"net/http"
+	"net/netip"
 	"os"
 	"strconv"
 	"time"
@@ -51,6 +53,8 @@ func (r *Room) note(q *soap.Request, result Result, why string) {
 		v = verdicts.FileUploaded
 	case why == resultUnproved:
 		v = verdicts.UploadUnproved
+	case why == resultBanned:
+		v = verdicts.AccountBanned
 	case result == TooLarge:
 		v = verdicts.UploadTooLarge
 	}
@@ -72,8 +76,12 @@ func (r *Room) receive(req *http.Request, body io.Reader, q *soap.Request) (stor
 		return 0, NotFound, resultNotFound
 	}
 	profile, from := storage.ProfileID(pid), q.From.Addr()
-	if !r.isProved(req, profile, q) {
+	if !r.isProved(req.Context(), profile, from) {
 		return 0, ServerError, resultUnproved
+	}
+	if err := r.checkOwner(req.Context(), profile); err != nil {
+		result, why := r.resultOf(err)
+		return 0, result, why
 	}
 	if !r.enter(from) {
 		return 0, ServerError, resultBusy
@@ -90,10 +98,37 @@ func (r *Room) receive(req *http.Request, body io.Reader, q *soap.Request) (stor
 }
 
 // isProved reports whether an upload may count as that of a profile.
-func (r *Room) isProved(req *http.Request, profile storage.ProfileID, q *soap.Request) bool {
-	from := q.From.Addr()
-	return r.config.Load().UnprovedUploads || r.Proofs.proved(profile, from) ||
-		r.opt.SignedIn != nil && r.opt.SignedIn(req.Context(), profile, from)
+func (r *Room) isProved(ctx context.Context, profile storage.ProfileID, from netip.Addr) bool {
+	return r.config.Load().UnprovedUploads || r.hasTicket(profile, from) ||
+		r.opt.SignedIn != nil && r.opt.SignedIn(ctx, profile, from)
+}
+
+// hasTicket reports whether a profile has shown a ticket from an address that is still
+// valid: a new password revokes the tickets of an account.
+func (r *Room) hasTicket(profile storage.ProfileID, from netip.Addr) bool {
+	ticket, ok := r.Proofs.ticketOf(profile, from)
+	if !ok || r.opt.Tickets == nil {
+		return false
+	}
+	of, err := r.opt.Tickets.CheckTicket(ticket)
+	return err == nil && of == profile
+}
+
+// errBanned reports the upload of a banned account.
+var errBanned = errors.New("the account is banned")
+
+// checkOwner returns errBanned if the account of a profile is banned, storage.ErrNotFound
+// if the profile is gone.
+func (r *Room) checkOwner(ctx context.Context, profile storage.ProfileID) error {
+	p, err := r.opt.Owners.GetProfile(ctx, profile)
+	if err != nil {
+		return err
+	}
+	u, err := r.opt.Owners.GetUser(ctx, p.User)
+	if err == nil && u.Ban.In(time.Now()) {
+		err = errBanned
+	}
+	return err
 }
 
 // errFileCount reports a form that has not exactly one file.
@@ -172,7 +207,9 @@ func (r *Room) resultOf(err error) (Result, string) {
 		return ServerError, resultMalformed
 	case errors.Is(err, errCut), errors.Is(err, errBody):
 		return ServerError, resultCut
-	case errors.Is(err, storage.ErrNotFound):
+	case errors.Is(err, errBanned):
+		return ServerError, resultBanned
+	case errors.Is(err, storage.ErrNotFound), errors.Is(err, storage.ErrDeleted):
 		return NotFound, resultNotFound // of the profile
 	}
 	r.opt.Log.Error().Err(err).Msg("an upload was not stored")
