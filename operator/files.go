@@ -37,7 +37,7 @@ type FileOperator interface {
 // ListFiles implements Operator.
 func (l *Local) ListFiles(ctx context.Context, q FileQuery) ([]storage.File, error) {
 	list := []storage.File{} // never null as JSON
-	for f, err := range l.Store.Files(ctx, q.After) {
+	for f, err := range l.PlayerFiles.All(ctx, q.After) {
 		switch {
 		case errors.Is(err, storage.ErrDamaged):
 			continue // the start of the daemon reports it

@@ -81,6 +81,11 @@ func TestTable(t *testing.T) {
 		if size, created, n, ok := table.Info(first.ID); size != 5 || !created.Equal(first.Created) || n != 1 || !ok {
 			t.Errorf("%s storing: Info() = %d, %v, %d, %v", when, size, created, n, ok)
 		}
+		for f, err := range table.All(t.Context(), first.ID-1) {
+			if want := f.ID == first.ID; err != nil || (f.Downloads == 1) != want {
+				t.Errorf("%s storing: All() has %+v, %v", when, f, err)
+			}
+		}
 		if err := table.Flush(t.Context()); err != nil {
 			t.Errorf("Flush() = %v", err)
 		}

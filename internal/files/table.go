@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"iter"
 	"maps"
 	"os"
 	"path/filepath"
@@ -104,6 +105,23 @@ func (t *Table) Get(ctx context.Context, id storage.FileID) (storage.File, error
 	defer t.mu.Unlock()
 	f.Downloads += t.counts[id]
 	return f, nil
+}
+
+// All returns the files with an id above after in their order, with the downloads that
+// are not stored yet. An error stands for one file or ends the sequence, as in
+// storage.Files.
+func (t *Table) All(ctx context.Context, after storage.FileID) iter.Seq2[storage.File, error] {
+	return func(yield func(storage.File, error) bool) {
+		t.mu.Lock()
+		counts := maps.Clone(t.counts)
+		t.mu.Unlock()
+		for f, err := range t.store.Files(ctx, after) {
+			f.Downloads += counts[f.ID]
+			if !yield(f, err) {
+				return
+			}
+		}
+	}
 }
 
 // Open returns a file and its content, which the caller closes.
