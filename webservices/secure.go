@@ -3,7 +3,9 @@ package webservices
 import (
 	"context"
 	"crypto/rand"
+	"errors"
 	"fmt"
+	"io/fs"
 	"net"
 	"net/netip"
 	"time"
@@ -37,7 +39,7 @@ func outcomes() (names []string) {
 func (s *Server) openSecure(ctx context.Context, address string, r *service.Running) error {
 	ln, err := service.ListenTCP(ctx, "tcp4", address)
 	if err != nil {
-		return fmt.Errorf("tls_listen: %w", err)
+		return noSecure(err, address)
 	}
 	identity, err := ssl3.NewIdentity(rand.Reader, certificateName, time.Now())
 	if err != nil {
@@ -57,6 +59,16 @@ func (s *Server) openSecure(ctx context.Context, address string, r *service.Runn
 		return closePlain()
 	}
 	return nil
+}
+
+// noSecure names the key in the error of a port, with what to do where the daemon has
+// no right to open it. The daemon does not start then: the key is off by default.
+func noSecure(err error, address string) error {
+	if !errors.Is(err, fs.ErrPermission) {
+		return fmt.Errorf("webservices.tls_listen: %w", err)
+	}
+	_, port, _ := net.SplitHostPort(address)
+	return fmt.Errorf("webservices.tls_listen: %w. %s An empty address turns SSL off", err, service.PortRights(port))
 }
 
 // ServeSecure is Serve for games that speak SSL 3.0. It is called at most once.
