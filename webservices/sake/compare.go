@@ -2,6 +2,7 @@ package sake
 
 import (
 	"cmp"
+	"math"
 	"unicode/utf8"
 
 	"github.com/respawnd/respawnd/internal/ascii"
@@ -87,10 +88,7 @@ func compareValues(a, b *storage.SakeValue, work *int) (order int, ok bool) {
 		return 0, false
 	}
 	if k == 1 {
-		if a.Type != storage.SakeFloat && b.Type != storage.SakeFloat {
-			return cmp.Compare(a.Num, b.Num), true
-		}
-		return cmp.Compare(number(a), number(b)), true
+		return compareNumbers(a, b), true
 	}
 	n := min(len(a.Text), len(b.Text))
 	for i := range n {
@@ -107,12 +105,30 @@ func compareValues(a, b *storage.SakeValue, work *int) (order int, ok bool) {
 	return cmp.Compare(len(a.Text), len(b.Text)), true
 }
 
-// number returns the number of a value.
-func number(v *storage.SakeValue) float64 {
-	if v.Type == storage.SakeFloat {
-		return float64(v.Float())
+// compareNumbers compares the numbers of two values exactly: with rounding, an integer
+// could equal a float that equals another integer, and a sort would have no order.
+func compareNumbers(a, b *storage.SakeValue) int {
+	switch {
+	case a.Type != storage.SakeFloat && b.Type != storage.SakeFloat:
+		return cmp.Compare(a.Num, b.Num)
+	case a.Type != storage.SakeFloat:
+		return compareWithFloat(a.Num, float64(b.Float()))
+	case b.Type != storage.SakeFloat:
+		return -compareWithFloat(b.Num, float64(a.Float()))
 	}
-	return float64(v.Num)
+	return cmp.Compare(a.Float(), b.Float())
+}
+
+// compareWithFloat compares an integer with a float, exactly.
+func compareWithFloat(n int64, f float64) int {
+	switch {
+	case f >= math.MaxInt64: // rounded to 2^63
+		return -1
+	case f < math.MinInt64:
+		return 1
+	}
+	whole := math.Trunc(f)
+	return cmp.Or(cmp.Compare(n, int64(whole)), cmp.Compare(whole, f))
 }
 
 // pattern is the pattern of a like: pieces between the % signs, in lower case.

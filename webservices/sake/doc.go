@@ -50,7 +50,8 @@
 // is a random order. Equal records are in the order of their ids.
 //
 // With targetfilter, the reply has the first record that matches it, with as many before
-// and after it as surrounding says.
+// and after it as surrounding says. The table is read twice for it, each time within the
+// bounds below.
 //
 // What a search looks at is bounded: it ends with DatabaseUnavailable when it has seen
 // webservices.scan_records records, or done as much work on fewer. cacheFlag is ignored:

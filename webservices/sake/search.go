@@ -2,8 +2,6 @@ package sake
 
 import (
 	"errors"
-	"hash/maphash"
-	"math"
 	"slices"
 	"strings"
 
@@ -122,7 +120,7 @@ func (c *call) getRandomRecords() (func(*soap.Writer), error) {
 		return nil, err
 	}
 	most, _ := c.q.Body.Int("max")
-	s.most, s.order.random = int(min(max(most, 0), maxFound)), true
+	s.most, s.order = int(min(max(most, 0), maxFound)), randomOrder()
 	ids, err := c.run(s)
 	if err != nil {
 		return nil, err
@@ -184,6 +182,11 @@ func (c *call) visit(s *search, use func(*storage.SakeRow, *slots) bool) error {
 	return err
 }
 
+// inOrder reports whether a scan has the rows in the order of the search.
+func (s *search) inOrder() bool {
+	return len(s.order.by) == 0 && !s.order.random && len(s.scan.Owners) <= 1
+}
+
 // run returns the ids of the records that a search finds, in its order.
 func (c *call) run(s *search) ([]uint32, error) {
 	if s.target != nil {
@@ -192,45 +195,74 @@ func (c *call) run(s *search) ([]uint32, error) {
 	if s.most == 0 {
 		return nil, nil
 	}
-	f := finding{order: s.order, most: s.offset + s.most, seed: maphash.MakeSeed()}
-	// In the order of ids, the first records are all there is to see.
-	ordered := len(s.order.by) == 0 && !s.order.random && len(s.scan.Owners) <= 1
+	f := finding{order: s.order, most: s.offset + s.most}
+	ordered := s.inOrder()
+	var row found
 	err := c.visit(s, func(r *storage.SakeRow, values *slots) bool {
-		f.add(r.ID, values, false)
+		s.order.read(&row, r.ID, values)
+		f.add(&row)
 		return !ordered || len(f.rows) < f.most
 	})
 	if err != nil {
 		return nil, err
 	}
-	f.prune()
-	return idsOf(f.rows[min(s.offset, len(f.rows)):]), nil
+	ids := f.ids()
+	return ids[min(s.offset, len(ids)):], nil
 }
 
 // runTarget is run with a target: the first record that matches it, and those around it.
+// It scans twice, because only a whole scan finds the target, and keeps few rows.
 func (c *call) runTarget(s *search) ([]uint32, error) {
-	f := finding{order: s.order, most: math.MaxInt32, seed: maphash.MakeSeed()}
+	if s.most == 0 {
+		return nil, nil
+	}
+	first := finding{order: s.order, most: 1}
+	ordered := s.inOrder()
+	var row found
 	err := c.visit(s, func(r *storage.SakeRow, values *slots) bool {
-		f.add(r.ID, values, s.target.match(values))
-		return true
+		if !s.target.match(values) {
+			return true
+		}
+		s.order.read(&row, r.ID, values)
+		first.add(&row)
+		return !ordered
 	})
+	if err != nil || len(first.rows) == 0 {
+		return nil, err
+	}
+	before, after, err := c.neighbors(s, &first.rows[0])
 	if err != nil {
 		return nil, err
 	}
-	f.prune()
-	at := slices.IndexFunc(f.rows, func(r found) bool { return r.target })
-	if at < 0 {
-		return nil, nil
-	}
-	rows := f.rows[max(0, at-s.around):min(len(f.rows), at+s.around+1)]
-	return idsOf(rows[:min(len(rows), s.most)]), nil
+	slices.Reverse(before)
+	ids := slices.Concat(before, first.ids(), after)
+	return ids[:min(len(ids), s.most)], nil
 }
 
-func idsOf(rows []found) []uint32 {
-	ids := make([]uint32, len(rows))
-	for i, r := range rows {
-		ids[i] = r.id
+// neighbors returns the ids of the records before a target, the nearest first, and of
+// those after it.
+func (c *call) neighbors(s *search, target *found) (before, after []uint32, err error) {
+	if s.around == 0 {
+		return nil, nil, nil
 	}
-	return ids
+	reversed := s.order
+	reversed.falling = true
+	left, right := finding{order: reversed, most: s.around}, finding{order: s.order, most: s.around}
+	ordered := s.inOrder()
+	var row found
+	err = c.visit(s, func(r *storage.SakeRow, values *slots) bool {
+		if r.ID == target.id {
+			return true // it may have changed since the first scan
+		}
+		s.order.read(&row, r.ID, values)
+		if s.order.compare(&row, target) < 0 {
+			left.add(&row)
+		} else {
+			right.add(&row)
+		}
+		return !ordered || len(right.rows) < s.around
+	})
+	return left.ids(), right.ids(), err
 }
 
 // records returns the values of a reply: the fields of some records. Records beyond

@@ -2,7 +2,6 @@ package sake
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 	"testing"
 
@@ -208,29 +207,6 @@ func TestRandom(t *testing.T) {
 		t.Errorf("a random order has %d records, want 6", n)
 	}
 	f.want(1, "GetRandomRecords", "levels", "<max>0</max>"+fieldsOf("recordid"), "Success", list())
-}
-
-// TestFinding compares what is kept of many rows with a sort of all.
-func TestFinding(t *testing.T) {
-	f := finding{order: order{by: []sortColumn{{slot: 0}}}, most: 10}
-	var all []int
-	s := &slots{values: make([]storage.SakeValue, 1)}
-	for i := range 20_000 {
-		n := (i * 7919) % 10_007
-		all = append(all, n)
-		s.values[0] = storage.SakeValue{Type: storage.SakeInt, Num: int64(n)}
-		f.add(uint32(i), s, false)
-	}
-	f.prune()
-	slices.Sort(all)
-	for i, r := range f.rows {
-		if r.keys[0].Num != int64(all[i]) {
-			t.Fatalf("row %d has %d, want %d", i, r.keys[0].Num, all[i])
-		}
-	}
-	if len(f.rows) != 10 {
-		t.Errorf("%d rows, want 10", len(f.rows))
-	}
 }
 
 // testColumns has the columns "a" and "score".

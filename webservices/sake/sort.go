@@ -1,29 +1,27 @@
 package sake
 
 import (
-	"bytes"
-	"cmp"
 	"errors"
 	"hash/maphash"
 	"slices"
-
-	"github.com/respawnd/respawnd/storage"
 )
 
 // maxSort is the number of columns of a sort.
 const maxSort = 16
-
-// maxSortText is how many bytes of a text are compared.
-const maxSortText = 64
 
 // errSort reports a sort that cannot be used.
 var errSort = errors.New("not a sort")
 
 // order is a compiled sort. The zero value is the order of ids.
 type order struct {
-	by     []sortColumn
-	random bool
+	by      []sortColumn
+	random  bool
+	seed    maphash.Seed // of a random order
+	falling bool         // the whole order is reversed
 }
+
+// randomOrder is a new random order.
+func randomOrder() order { return order{random: true, seed: maphash.MakeSeed()} }
 
 type sortColumn struct {
 	slot    int
@@ -49,7 +47,7 @@ func parseSort(text string, c *columns) (o order, err error) {
 		if slot, ok := c.slot(name.text); ok {
 			o.by = append(o.by, sortColumn{slot: slot})
 		} else if isRandom(name) && !o.random {
-			o.random = true
+			o.random, o.seed = true, maphash.MakeSeed()
 			if t = skipCall(&l, t); t.kind == badToken {
 				return o, errSort
 			}
@@ -88,79 +86,4 @@ func skipCall(l *lexer, t token) token {
 		return token{kind: badToken}
 	}
 	return l.next()
-}
-
-// found is a row that a search found.
-type found struct {
-	id     uint32
-	target bool   // it matches the target filter
-	random uint64 // in a random order: its position
-	keys   []storage.SakeValue
-}
-
-// compare orders what was found.
-func (o *order) compare(a, b found) int {
-	work := 0
-	for i, by := range o.by {
-		x, y := &a.keys[i], &b.keys[i]
-		n, ok := compareValues(x, y, &work)
-		if !ok {
-			n = cmp.Compare(class(x.Type), class(y.Type))
-		}
-		if by.falling {
-			n = -n
-		}
-		if n != 0 {
-			return n
-		}
-	}
-	return cmp.Or(cmp.Compare(a.random, b.random), cmp.Compare(a.id, b.id))
-}
-
-// finding keeps the first rows of an order.
-type finding struct {
-	order order
-	most  int // rows to keep
-	rows  []found
-	full  bool // rows[most-1] is the last one to keep, until the next prune
-	probe []storage.SakeValue
-	seed  maphash.Seed // of a random order
-}
-
-// slack is how many more rows are kept between two prunes.
-const slack = 1024
-
-// add adds the row that slots has read.
-func (f *finding) add(id uint32, s *slots, target bool) {
-	row := found{id: id, target: target, keys: f.probe[:0]}
-	if f.order.random {
-		row.random = maphash.Comparable(f.seed, id)
-	}
-	for _, by := range f.order.by {
-		v := s.values[by.slot]
-		v.Text = v.Text[:min(len(v.Text), maxSortText)]
-		row.keys = append(row.keys, v)
-	}
-	f.probe = row.keys
-	if f.full && f.order.compare(row, f.rows[f.most-1]) > 0 {
-		return
-	}
-	row.keys = slices.Clone(row.keys)
-	for i := range row.keys {
-		row.keys[i].Text = bytes.Clone(row.keys[i].Text)
-	}
-	f.rows = append(f.rows, row)
-	if len(f.rows) >= f.most+max(f.most, slack) {
-		f.prune()
-	}
-}
-
-// prune sorts the rows and drops those that are too many.
-func (f *finding) prune() {
-	slices.SortFunc(f.rows, f.order.compare)
-	if len(f.rows) >= f.most {
-		clear(f.rows[f.most:])
-		f.rows = f.rows[:f.most]
-		f.full = f.most > 0
-	}
 }
