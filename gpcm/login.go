@@ -98,7 +98,8 @@ func newSessionKey() int32 {
 }
 
 // signIn registers the session with the hub, answers the login and sends
-// waiting requests and messages.
+// waiting requests and messages. It looks at the account after the registration:
+// one that was banned or deleted or got another password meanwhile is refused.
 func (x *session) signIn(ctx context.Context, r *request, l *accounts.Login, status presence.Status) error {
 	buddies, blocks, err := x.lists(ctx)
 	if err != nil {
@@ -113,6 +114,10 @@ func (x *session) signIn(ctx context.Context, r *request, l *accounts.Login, sta
 		return &refusal{code: codeLogin, text: "The server is full."}
 	case err != nil:
 		x.server.opt.Log.Error().Err(err).Uint32("profile", uint32(x.profile)).Msg("cannot notify buddies of a login")
+	}
+	if err := x.server.opt.Accounts.Recheck(ctx, l); err != nil {
+		x.server.opt.Hub.SignOut(ctx, x)
+		return err
 	}
 	x.signedIn, x.status = true, status
 	x.quiet.Store(status.Quiet)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"iter"
 	"net/netip"
 	"os"
 	"strings"
@@ -600,4 +601,63 @@ func TestRequestThatComesBothWaysIsShownOnce(t *testing.T) {
 		}
 	}
 	p.wantNothing()
+}
+
+// between is a Store that calls a function between the proof of a login and the
+// registration of its session.
+type between struct {
+	Store
+	change func()
+}
+
+func (b between) BuddiesOf(ctx context.Context, id storage.ProfileID) iter.Seq2[storage.ProfileID, error] {
+	b.change()
+	return b.Store.BuddiesOf(ctx, id)
+}
+
+// TestLogin_recheck: a change of the account between the proof and the registration of
+// the session ends the login.
+func TestLogin_recheck(t *testing.T) {
+	for _, v := range []struct {
+		name   string
+		change func(*fixture, storage.Profile) error
+		code   code // 0: signed in
+	}{
+		{"banned", func(f *fixture, p storage.Profile) error {
+			return f.accounts.Ban(f.t.Context(), p.User, time.Time{}, "", "test")
+		}, codeLogin},
+		{"password", func(f *fixture, p storage.Profile) error {
+			return f.accounts.ChangePassword(f.t.Context(), p.User, "another")
+		}, codeLoginPassword},
+		{"deleted", func(f *fixture, p storage.Profile) error {
+			return f.accounts.DeleteUser(f.t.Context(), p.User)
+		}, codeLoginDeleted},
+		{"another account", func(f *fixture, _ storage.Profile) error {
+			return f.accounts.ChangePassword(f.t.Context(), f.register("Ben").User, "another")
+		}, 0},
+	} {
+		t.Run(v.name, func(t *testing.T) {
+			var f *fixture
+			var ann storage.Profile
+			f = start(t, func(o *Options) {
+				o.Store = between{o.Store, func() {
+					if err := v.change(f, ann); err != nil {
+						t.Errorf("change: %v", err)
+					}
+				}}
+			})
+			ann = f.register("Ann")
+			p := f.connect()
+			p.login("Ann", testPassword, "")
+			if v.code == 0 {
+				p.want(`\lc\2\`)
+				return
+			}
+			p.wantError(v.code)
+			p.wantEnd()
+			if n := f.hub.Count(); n != 0 {
+				t.Errorf("%d sessions after a refused login", n)
+			}
+		})
+	}
 }

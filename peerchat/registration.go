@@ -105,7 +105,9 @@ func (x *session) logInPreAuth(ctx context.Context, m *message) error {
 // defaultNamespace is the namespace of logins that name none.
 const defaultNamespace = 1
 
-// checkLogin signs in a client with valid credentials.
+// checkLogin signs in a client with valid credentials. It attaches first and looks at
+// the account then: one that was banned or deleted or got another password meanwhile
+// is refused.
 func (x *session) checkLogin(ctx context.Context, p accounts.Proof) error {
 	if x.profile != 0 {
 		return x.refuseLogin(accounts.ErrMalformed)
@@ -120,6 +122,13 @@ func (x *session) checkLogin(ctx context.Context, p accounts.Proof) error {
 	}
 	if x.server.opt.Attach != nil {
 		x.detach = x.server.opt.Attach(x)
+	}
+	if err := x.server.opt.Accounts.Recheck(ctx, &l); err != nil {
+		if x.detach != nil {
+			x.detach()
+		}
+		x.detach, x.login = nil, login{}
+		return x.refuseLogin(err)
 	}
 	x.server.metrics.logins.WithLabelValues(loginAccepted).Inc()
 	x.noteVerdict(verdicts.SignedIn)

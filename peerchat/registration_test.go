@@ -329,6 +329,42 @@ func TestAccountChanges(t *testing.T) {
 			t.Errorf("received %q", got)
 		}
 	})
+	for _, v := range []struct {
+		name    string
+		refusal error
+		change  func(*fixture, storage.Profile) error
+	}{
+		{"banned after the proof", accounts.ErrBanned, func(f *fixture, p storage.Profile) error {
+			return f.accounts.Ban(f.t.Context(), p.User, time.Time{}, "", "test")
+		}},
+		{"password after the proof", accounts.ErrBadPassword, func(f *fixture, p storage.Profile) error {
+			return f.accounts.ChangePassword(f.t.Context(), p.User, "another")
+		}},
+	} {
+		t.Run(v.name, func(t *testing.T) {
+			var f *fixture
+			var ann storage.Profile
+			f = start(t, func(o *Options) {
+				attach := o.Attach
+				o.Attach = func(a presence.Attached) func() {
+					if err := v.change(f, ann); err != nil {
+						t.Errorf("change: %v", err)
+					}
+					return attach(a)
+				}
+			})
+			ann = f.register("Ann", testNamespace)
+			c := f.connect()
+			for range 2 { // a refused client is not signed in
+				if got := c.ask("LOGIN 1 Ann " + md5hex(testPassword)); got[0] != ":s 708 * :Login failed: "+v.refusal.Error() {
+					t.Errorf("received %q", got)
+				}
+			}
+			if n := f.hub.KickUser(t.Context(), ann.User, presence.ErrKicked); n != 0 {
+				t.Errorf("%d sessions of a refused client", n)
+			}
+		})
+	}
 	t.Run("before the sign-on", func(t *testing.T) {
 		f := start(t, nil)
 		ann := f.register("Ann", testNamespace)

@@ -196,7 +196,7 @@ func (s *Service) ReplaceProfile(ctx context.Context, user storage.UserID, oldNi
 // DeleteProfile deletes a profile and all data that belongs to it. Refusals:
 // ErrLastProfile, ErrProfileDeleted, ErrBadProfile.
 func (s *Service) DeleteProfile(ctx context.Context, id storage.ProfileID) error {
-	err := s.store.DeleteProfile(ctx, id)
+	err := s.changed(s.store.DeleteProfile(ctx, id))
 	if errors.Is(err, storage.ErrLast) {
 		return ErrLastProfile
 	}

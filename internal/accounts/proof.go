@@ -53,7 +53,8 @@ type Login struct {
 	UniqueNick string // in the namespace of the login, "" if there is none
 	Proof      string // our answer: 32 hex digits
 
-	sealed []byte // the digest of the password
+	sealed  []byte // the digest of the password
+	changes uint64 // of accounts before the proof was checked
 }
 
 // LoginOf returns the login of a profile of an account, without UniqueNick and Proof.
@@ -123,7 +124,9 @@ func withPartner(partner int, user string) string {
 // ErrBadEmail, ErrBadProfile, ErrProfileDeleted, ErrBadUniqueNick,
 // ErrBadPassword, ErrBadToken, ErrBadTicket, ErrExpiredTicket.
 func (s *Service) CheckProof(ctx context.Context, p Proof) (Login, error) {
+	changes := s.changes.Load()
 	l, err := s.checkProof(ctx, &p)
+	l.changes = changes
 	s.metrics.login(err)
 	return l, err
 }

@@ -152,7 +152,7 @@ func (s *Service) DeleteUser(ctx context.Context, id storage.UserID) error {
 	if err != nil {
 		return err
 	}
-	if err := s.store.DeleteUser(ctx, id); err != nil {
+	if err := s.changed(s.store.DeleteUser(ctx, id)); err != nil {
 		return fmt.Errorf("delete user %d: %w", id, err)
 	}
 	for _, p := range profiles {

@@ -69,6 +69,8 @@ type Service struct {
 
 	markKey [32]byte // for PasswordMark; new at every start
 
+	changes atomic.Uint64 // of users and deletions of profiles, see Recheck
+
 	// sealing is held for reading from sealing something until it is stored,
 	// and for writing while the active key changes: what is stored later was
 	// sealed with the new one.
@@ -136,6 +138,7 @@ func (s *Service) editUser(ctx context.Context, id storage.UserID, edit func(*st
 			return unlessUnchanged(err)
 		}
 		_, err = s.store.UpdateUser(ctx, u)
+		err = s.changed(err)
 		if !errors.Is(err, storage.ErrConflict) {
 			return refuseTaken(err)
 		}
