@@ -388,4 +388,8 @@ var texts = [...]text{
 		Cause:  "a search in stored records looked at more of them than one search may",
 		Advice: "Raise webservices.scan_records if the game needs such searches.",
 	}},
+	RecordsLeftOut: {code: "records left out", message: "records left out of a reply", debug: true, Explanation: Explanation{
+		Cause:  "more records matched a request of the game than one reply may have, 1000 records or 4 MiB, so it lacks the last ones",
+		Advice: "Games that ask in steps get them all. For others, see the records with respawnd sake show and delete old ones, or lower webservices.records_per_owner.",
+	}},
 }

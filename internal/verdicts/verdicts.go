@@ -113,6 +113,7 @@ const (
 	UploadFailed
 	StorageRefused
 	SearchTooLarge
+	RecordsLeftOut
 )
 
 // Outdates reports whether v makes the advice of an earlier verdict of the same

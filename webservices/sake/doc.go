@@ -56,4 +56,8 @@
 // What a search looks at is bounded: it ends with DatabaseUnavailable when it has seen
 // webservices.scan_records records, or done as much work on fewer. cacheFlag is ignored:
 // answers are always fresh.
+//
+// A reply has at most MaxReplyRecords records, and no further one begins after MaxReplySize
+// bytes of values; the rest is left out. The protocol has no way to say so: the game must
+// ask for the next ones with offset, or by their ids.
 package sake

@@ -12,6 +12,7 @@ type metrics struct {
 	results [len(resultNames)]prometheus.Counter
 	scanned prometheus.Counter
 	spent   prometheus.Counter
+	leftOut [len(boundNames)]prometheus.Counter
 }
 
 func newMetrics(reg prometheus.Registerer, count func() (storage.SakeCount, error)) *metrics {
@@ -23,6 +24,10 @@ func newMetrics(reg prometheus.Registerer, count func() (storage.SakeCount, erro
 	}
 	for i, name := range resultNames {
 		m.results[i] = results.WithLabelValues(name)
+	}
+	leftOut := f.Counters("respawnd_webservices_sake_left_out_total", "Replies that lack SAKE records because they would be too large, by the bound.", "bound", boundNames[:]...)
+	for i, name := range boundNames {
+		m.leftOut[i] = leftOut.WithLabelValues(name)
 	}
 	f.GaugeFunc("respawnd_webservices_sake_records", "SAKE records that are stored.", func() int { n, _ := count(); return n.Records })
 	f.GaugeFunc("respawnd_webservices_sake_record_bytes", "Bytes of the SAKE records that are stored.", func() int { n, _ := count(); return int(n.Bytes) })

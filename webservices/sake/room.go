@@ -70,6 +70,7 @@ type Room struct {
 	config  atomic.Pointer[RecordConfig]
 	metrics *metrics
 	scans   chan struct{} // full while as many searches run as there are processors
+	logged  tableLog      // of replies that lack records
 }
 
 // New returns a Room. It panics if the registerer has other metrics of the same names.

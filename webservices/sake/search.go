@@ -12,7 +12,7 @@ import (
 
 // Bounds of a search.
 const (
-	maxFound      = 1000 // records of a reply
+	maxFound      = MaxReplyRecords + 1 // records that a search finds: one too many shows that the reply lacks some
 	maxOffset     = 1 << 30
 	workPerRecord = 1024 // units of work that scan_records allows for each record
 	recordBatch   = 16   // records in memory at once
@@ -265,14 +265,34 @@ func (c *call) neighbors(s *search, target *found) (before, after []uint32, err 
 	return left.ids(), right.ids(), err
 }
 
-// records returns the values of a reply: the fields of some records. Records beyond
-// maxReply are left out.
+// records returns the values of a reply: the fields of some records. Those beyond
+// MaxReplyRecords and MaxReplySize are left out.
 func (c *call) records(ids []uint32, fields []field) (func(*soap.Writer), error) {
 	if len(ids) == 0 {
 		return func(w *soap.Writer) { w.Raw("<values />") }, nil
 	}
+	if len(ids) > MaxReplyRecords {
+		ids = ids[:MaxReplyRecords]
+		c.leftOut(boundRecords)
+	}
+	out, err := c.write(ids, fields)
+	if err != nil {
+		return nil, err
+	}
+	if out.Len() == 0 {
+		return c.records(nil, fields)
+	}
+	return func(w *soap.Writer) {
+		w.Open("values")
+		w.Add(out)
+		w.Close()
+	}, nil
+}
+
+// write returns the fields of some records that the player may read, up to MaxReplySize.
+func (c *call) write(ids []uint32, fields []field) (*soap.Writer, error) {
 	rated := slices.ContainsFunc(fields, func(f field) bool { return f.auto == myRating })
-	var out soap.Writer
+	out := new(soap.Writer)
 	for batch := range slices.Chunk(ids, recordBatch) {
 		records, err := c.opt.Store.SakeRecords(c.ctx, c.id, batch)
 		if err != nil && !errors.Is(err, storage.ErrNoTable) {
@@ -283,22 +303,17 @@ func (c *call) records(ids []uint32, fields []field) (func(*soap.Writer), error)
 			return nil, err
 		}
 		for i := range records {
-			if out.Len() > maxReply {
-				break
+			if c.table.Read == games.OwnerOnly && records[i].Owner != c.profile {
+				continue
 			}
-			if c.table.Read != games.OwnerOnly || records[i].Owner == c.profile {
-				writeRecord(&out, &records[i], mine[i], fields, c.opt.Files)
+			if out.Len() > MaxReplySize {
+				c.leftOut(boundSize)
+				return out, nil
 			}
+			writeRecord(out, &records[i], mine[i], fields, c.opt.Files)
 		}
 	}
-	if out.Len() == 0 {
-		return c.records(nil, fields)
-	}
-	return func(w *soap.Writer) {
-		w.Open("values")
-		w.Add(&out)
-		w.Close()
-	}, nil
+	return out, nil
 }
 
 // ratings returns the player's ratings of some records, if they are needed.

@@ -165,9 +165,6 @@ func isDeclared(t *games.Table) func(name string) bool {
 	return func(name string) bool { _, ok := t.Field(name); return ok }
 }
 
-// maxReply bounds the values of a reply, in bytes.
-const maxReply = 4 << 20
-
 // writeRecord writes the values of a record.
 func writeRecord(w *soap.Writer, rec *storage.SakeRecord, mine int, fields []field, files Files) {
 	w.Open("ArrayOfRecordValue")
