@@ -84,6 +84,7 @@ func (s *Server) unknown(w http.ResponseWriter, r *http.Request, q *soap.Request
 		what += " " + clean.Line(action, maxDetail)
 	}
 	s.opt.Verdicts.NoteDetail(name, q.From.Addr(), "", verdicts.UnknownRequest, what)
+	s.opt.Log.Debug().Stringer("peer", q.From).Str("request", what).Msg("unknown request")
 	s.refuse(w, http.StatusNotFound, droppedUnknown)
 }
 
@@ -196,6 +197,7 @@ func (s *Server) fault(r *http.Request, q *soap.Request, service *soap.Service, 
 		v, detail = verdicts.UnknownRequest, q.Host+q.Path+" "+method
 	}
 	s.opt.Verdicts.NoteDetail(name, q.From.Addr(), q.Game, v, clean.Line(detail, maxDetail))
+	s.opt.Log.Debug().Stringer("peer", q.From).Str("request", clean.Line(q.Host+q.Path+" "+method, maxDetail)).Str("reason", why).Msg("request refused")
 	if service.Fault != nil {
 		return service.Fault(method)
 	}

@@ -1,6 +1,7 @@
 package webservices
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"io"
@@ -207,6 +208,23 @@ func TestUnknownRequests(t *testing.T) {
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("details %q, want %q", got, want)
+	}
+}
+
+func TestLoggedRequests(t *testing.T) {
+	var out bytes.Buffer
+	s, _ := newTestServer(t, func(o *Options) { o.Log = zerolog.New(&out).Level(zerolog.DebugLevel) })
+	_, _ = do(s, post(t, "nonsense"))
+	other := post(t, envelope("<Say/>"))
+	other.URL.Path = "/other"
+	_, _ = do(s, other)
+	for _, part := range []string{`"reason":"malformed"`, `gmtest.auth.pubsvs.gamespy.com/other`, `"peer":"192.0.2.9:4000"`} {
+		if !strings.Contains(out.String(), part) {
+			t.Errorf("the log has no %s:\n%s", part, &out)
+		}
+	}
+	if n := strings.Count(out.String(), "\n"); n != 2 {
+		t.Errorf("%d lines for two refused requests:\n%s", n, &out)
 	}
 }
 

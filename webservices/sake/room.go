@@ -188,6 +188,7 @@ func (r *Room) resultOf(q *soap.Request, err error) result {
 		detail += ", table " + name
 	}
 	r.opt.Verdicts.NoteDetail(service, q.From.Addr(), q.Game, verdicts.StorageRefused, detail)
+	r.opt.Log.Debug().Stringer("peer", q.From).Str("game", q.Game).Str("request", detail).Msg("request about records refused")
 	return why
 }
 
