@@ -112,7 +112,7 @@ func testChatRuleSweep(t *testing.T, s storage.Store) {
 }
 
 func testChatRuleBound(t *testing.T, s storage.Store) {
-	limit(t)
+	large(t)
 	together(t, storage.MaxChatRules, func(i int) error {
 		return s.PutChatRule(t.Context(), chatRule(storage.ChatMute, storage.ProfileID(i+1), ""))
 	})

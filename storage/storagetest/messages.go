@@ -100,7 +100,7 @@ func testMessageID(t *testing.T, s storage.Store) {
 }
 
 func testMessageReturn(t *testing.T, s storage.Store) {
-	limit(t)
+	large(t)
 	p := people(t, s, 2)
 	to := p[0].ID
 	many := make([]storage.Message, storage.MaxReturned)

@@ -108,7 +108,7 @@ func testRequestReplace(t *testing.T, s storage.Store) {
 }
 
 func testRequestFull(t *testing.T, s storage.Store) {
-	limit(t)
+	large(t)
 	p := people(t, s, storage.MaxRequestsTo+2)
 	me, to := p[0].ID, p[1:]
 	asked := func(from, to storage.ProfileID) error {

@@ -231,7 +231,7 @@ func testBlockBytes(t *testing.T, s storage.Store) {
 }
 
 func testBlockCount(t *testing.T, s storage.Store) {
-	limit(t)
+	large(t)
 	_, p := createUser(t, s, user("a@b.c"), profile("A"))
 	together(t, storage.MaxStatBlocks, func(i int) error {
 		_, err := s.EditStatBlock(t.Context(), blockID(p.ID, int32(i)), 0, second(0), func([]byte) ([]byte, error) { return nil, nil })

@@ -17,7 +17,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
-	"github.com/respawnd/respawnd/internal/racetest"
 	"github.com/respawnd/respawnd/storage"
 )
 
@@ -362,14 +361,6 @@ func large(t *testing.T) {
 	if testing.Short() {
 		t.Skip("stores many records")
 	}
-}
-
-// limit leaves a test that fills a store up to a limit out of the short run and of
-// runs with the race detector, which takes ten times as long: what several writers do
-// at once is the subject of others.
-func limit(t *testing.T) {
-	t.Helper()
-	racetest.Skip(t, "fills a store up to a limit")
 }
 
 // together calls f(0) to f(n-1), all at once, which is quicker than in turn where
