@@ -16,7 +16,6 @@ import (
 	"github.com/respawnd/respawnd/internal/accounts"
 	"github.com/respawnd/respawnd/internal/games"
 	"github.com/respawnd/respawnd/internal/presence"
-	"github.com/respawnd/respawnd/internal/racetest"
 	"github.com/respawnd/respawnd/operator"
 	"github.com/respawnd/respawnd/storage"
 )
@@ -180,7 +179,6 @@ func TestAuditActor(t *testing.T) {
 }
 
 func TestAuditLogPages(t *testing.T) {
-	racetest.Skip(t, "writes many entries")
 	forBoth(t, func(t *testing.T, l *operator.Local, op operator.Operator) {
 		for i := range 250 {
 			if _, err := l.Store.AddAudit(t.Context(), storage.AuditEntry{Action: "test", ID: uint32(i)}); err != nil {

@@ -23,7 +23,6 @@ import (
 	"github.com/respawnd/respawnd/internal/games"
 	"github.com/respawnd/respawnd/internal/logtail"
 	"github.com/respawnd/respawnd/internal/presence"
-	"github.com/respawnd/respawnd/internal/racetest"
 	"github.com/respawnd/respawnd/internal/verdicts"
 	"github.com/respawnd/respawnd/operator"
 	"github.com/respawnd/respawnd/storage"
@@ -536,7 +535,6 @@ func TestPageHeaders(t *testing.T) {
 }
 
 func TestFormLimits(t *testing.T) {
-	racetest.Skip(t, "sends the largest forms")
 	x := newSite(t, nil)
 	b := x.operator(t)
 	long := strings.Repeat("x", maxUpload+1)

@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/respawnd/respawnd/internal/presence"
-	"github.com/respawnd/respawnd/internal/racetest"
 	"github.com/respawnd/respawnd/operator"
 	"github.com/respawnd/respawnd/storage"
 )
@@ -168,7 +167,6 @@ func TestAccountsAreSearchedAndPaged(t *testing.T) {
 }
 
 func TestLongListsArePaged(t *testing.T) {
-	racetest.Skip(t, "lists many records")
 	x := newSite(t, nil)
 	b := x.operator(t)
 	for i := range pageRows + 1 {
