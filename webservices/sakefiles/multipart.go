@@ -8,6 +8,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/respawnd/respawnd/internal/ascii"
 	"github.com/respawnd/respawnd/storage"
 )
 
@@ -31,7 +32,7 @@ func boundaryOf(contentType string) (string, bool) {
 	if !strings.EqualFold(strings.TrimSpace(kind), "multipart/form-data") {
 		return "", false
 	}
-	at := strings.Index(strings.ToLower(params), "boundary=")
+	at := strings.Index(ascii.ToLower(params), "boundary=")
 	if at < 0 {
 		return "", false
 	}
@@ -151,7 +152,7 @@ func (r *reader) header() (p part, err error) {
 // folders and what cannot be stored. ok is false if there is none.
 func fileNameOf(value string) (name string, ok bool) {
 	for {
-		at := strings.Index(strings.ToLower(value), "filename=")
+		at := strings.Index(ascii.ToLower(value), "filename=")
 		if at < 0 {
 			return "", false
 		}

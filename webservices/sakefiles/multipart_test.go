@@ -36,6 +36,7 @@ func TestBoundaryOf(t *testing.T) {
 		"":                                                   "",
 		"multipart/form-data; boundary=" + longest:           longest,
 		"multipart/form-data; boundary=" + longest + "b":     "",
+		"multipart/form-data; \xff\xff\xff boundary=x":       "x", // not UTF-8
 	} {
 		if got, ok := boundaryOf(contentType); got != want && ok || ok != (want != "") {
 			t.Errorf("boundaryOf(%q) = %q, %v, want %q", contentType, got, ok, want)
@@ -53,6 +54,7 @@ func TestFileNameOf(t *testing.T) {
 		`form-data; filename=""`:                           "",
 		`form-data; xfilename="no"; filename="yes"`:        "yes",
 		`form-data; name="x"`:                              "-",
+		"form-data; \xff\xff\xff\xff\xff filename=\"x\"":   "x", // not UTF-8
 		`form-data; filename="` + strings.Repeat("é", 200): strings.Repeat("é", 127),
 	} {
 		got, ok := fileNameOf(value)
