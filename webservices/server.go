@@ -92,7 +92,7 @@ func New(opt Options) (*Server, error) {
 
 // newServer is New with the rooms.
 func newServer(opt Options, all []room) *Server {
-	s := &Server{opt: opt, rooms: all, router: newRouter(all), hosts: games.HostPatterns(name)}
+	s := &Server{opt: opt, rooms: all, router: newRouter(all), hosts: append(games.HostPatterns(name), games.HostPatterns("race")...)}
 	s.metrics = newMetrics(opt.Registerer, requestNames(all), s.hosts, s.handshakes)
 	s.gate = netserve.NewGate(netserve.ConnOptions{
 		MaxConns: opt.Config.MaxConns, MaxPerAddr: opt.Config.MaxPerAddr, Rate: -1, Exempt: s.trusted,

@@ -146,7 +146,7 @@ func nintendoPatterns() []HostName {
 		{Name: "{g}.secure.sake.{d}", For: ForSAKE, Service: "webservices"},
 		{Name: "secure.sake.{d}", For: ForSAKE, Service: "webservices"},
 		{Name: "sake.{d}", For: ForSAKE, Service: "webservices"},
-		{Name: "{g}.race.{d}", For: ForRace, Service: "webservices"},
+		{Name: "{g}.race.{d}", For: ForRace, Service: "race"},
 	}
 }
 

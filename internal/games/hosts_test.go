@@ -319,3 +319,24 @@ func TestWriteHosts(t *testing.T) {
 		})
 	}
 }
+
+func TestNintendoRaceHost(t *testing.T) {
+	const name = "mariokartwii.race.gs.nintendowifi.net"
+	names, err := Game{Name: "mariokartwii"}.HostNames(NintendoDomain)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, h := range names {
+		if h.Name == name && h.Served(onlyThese("webservices")) {
+			t.Errorf("%s: served with the web services, want never", name)
+		}
+	}
+	var out strings.Builder
+	redirected := func(h HostName) bool { return h.Served(onlyThese("webservices")) }
+	if err := WriteHosts(&out, Game{Name: "mariokartwii"}, netip.MustParseAddr("192.0.2.7"), []string{NintendoDomain}, redirected); err != nil {
+		t.Fatal(err)
+	}
+	if want := "# not redirected: " + name + ": no race service of Nintendo here\n"; !strings.Contains(out.String(), want) {
+		t.Errorf("no line %q in\n%s", want, out.String())
+	}
+}

@@ -35,6 +35,7 @@ var services = []struct {
 	{"mangler", "EA's NAT helper"},
 	{"fesl", "EA's sign-in"},
 	{"nas", "Nintendo's sign-in"},
+	{"race", "race service of Nintendo"},
 }
 
 // known reports whether a record may name the service.
