@@ -50,7 +50,7 @@ func rooms(o *Options) ([]room, error) {
 // newMatches makes the room for matches, whose players v verifies.
 func newMatches(o *Options, v competition.Verifier) *competition.Room {
 	return competition.New(competition.Options{
-		Config: o.Config.MatchConfig, Store: o.Store, Verifier: v, Rand: rand.Reader,
+		Config: o.Config.MatchConfig, Store: o.Store, Verifier: v, Rand: rand.Reader, Service: name, Verdicts: o.Verdicts,
 		Boards: func(game string) []games.Board {
 			g, _ := o.Games.Lookup(game)
 			return g.Boards

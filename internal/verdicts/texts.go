@@ -392,4 +392,12 @@ var texts = [...]text{
 		Cause:  "more records matched a request of the game than one reply may have, 1000 records or 4 MiB, so it lacks the last ones",
 		Advice: "Games that ask in steps get them all. For others, see the records with respawnd sake show and delete old ones, or lower webservices.records_per_owner.",
 	}},
+	BadCertificate: {code: "certificate refused", message: "certificate of a player refused", Explanation: Explanation{
+		Cause:  "the game sent a certificate or a proof of its player that is not valid",
+		Advice: "Sign in again: certificates expire, and those that were issued before webservices.key_file changed are not valid.",
+	}},
+	MatchRefused: {code: "match refused", message: "report of a match refused", Explanation: Explanation{
+		Cause:  "a request of the game about a match was refused",
+		Advice: "A session ends some time after its last use. If the report is invalid each time, report the game to the makers of this program.",
+	}},
 }

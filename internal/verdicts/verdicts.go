@@ -114,6 +114,8 @@ const (
 	StorageRefused
 	SearchTooLarge
 	RecordsLeftOut
+	BadCertificate
+	MatchRefused
 )
 
 // Outdates reports whether v makes the advice of an earlier verdict of the same

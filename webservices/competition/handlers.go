@@ -7,7 +7,9 @@ import (
 	"net/http"
 	"slices"
 
+	"github.com/respawnd/respawnd/internal/accounts"
 	"github.com/respawnd/respawnd/internal/clean"
+	"github.com/respawnd/respawnd/internal/verdicts"
 	"github.com/respawnd/respawnd/storage"
 	"github.com/respawnd/respawnd/webservices/soap"
 )
@@ -120,6 +122,7 @@ func (room *Room) handler(do func(context.Context, *soap.Request, player) (*ids,
 		with, err := room.execute(ctx, r, do)
 		c := codeOf(err)
 		room.metrics.results.WithLabelValues(codeNames[c]).Inc()
+		room.note(r, c, err)
 		switch c {
 		case codeOK:
 			return reply(r.Method, codeOK, "", with)
@@ -132,6 +135,35 @@ func (room *Room) handler(do func(context.Context, *soap.Request, player) (*ids,
 	}
 }
 
+// identityError is errIdentity with its reason, which the client does not get.
+type identityError struct{ why error }
+
+func (e *identityError) Error() string   { return errIdentity.Error() }
+func (e *identityError) Unwrap() []error { return []error{errIdentity, e.why} }
+
+// note notes the verdict on a request that was refused.
+func (room *Room) note(r *soap.Request, c code, err error) {
+	v, detail := verdicts.MatchRefused, ""
+	switch c {
+	case codeOK, codeServer:
+		return
+	case codeLimit:
+		v = verdicts.Limited
+	case codeIdentity:
+		if identity, ok := errors.AsType[*identityError](err); ok {
+			v, detail = verdicts.BadCertificate, identity.why.Error()
+		}
+		if refusal, ok := accounts.VerdictOn(err); ok {
+			v, detail = refusal, ""
+		}
+	case codeReport, codeAttachments, codeSession:
+	}
+	if v == verdicts.MatchRefused {
+		detail = err.Error()
+	}
+	room.opt.Verdicts.NoteDetail(room.opt.Service, r.From.Addr(), r.Game, v, detail)
+}
+
 func (room *Room) execute(ctx context.Context, r *soap.Request, do func(context.Context, *soap.Request, player) (*ids, error)) (*ids, error) {
 	if r.Game == "" {
 		return nil, errGame
@@ -139,7 +171,7 @@ func (room *Room) execute(ctx context.Context, r *soap.Request, do func(context.
 	certificate := r.Body.Child("certificate")
 	profile, err := room.opt.Verifier.Verify(ctx, certificate, r.Body.Text("proof"))
 	if err != nil {
-		return nil, errIdentity
+		return nil, &identityError{err}
 	}
 	nick := cmp.Or(certificate.Text("uniquenick"), certificate.Text("profilenick"))
 	return do(ctx, r, player{profile, clean.Line(nick, maxNick)})

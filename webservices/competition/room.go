@@ -12,6 +12,7 @@ import (
 	"github.com/respawnd/respawnd/internal/games"
 	"github.com/respawnd/respawnd/internal/metric"
 	"github.com/respawnd/respawnd/internal/netserve"
+	"github.com/respawnd/respawnd/internal/verdicts"
 	"github.com/respawnd/respawnd/storage"
 	"github.com/respawnd/respawnd/webservices/soap"
 )
@@ -61,6 +62,8 @@ type Options struct {
 	Boards   func(game string) []games.Board // leaderboards; nil: there are none
 	Rand     io.Reader
 	Now      func() time.Time // nil: time.Now
+	Service  string           // name in verdicts
+	Verdicts *verdicts.Log    // nil: nothing is noted
 
 	Log        zerolog.Logger
 	Registerer prometheus.Registerer // nil: nothing is registered
