@@ -48,7 +48,7 @@ func TestPlayerPage(t *testing.T) {
 		wantTexts(t, "page of Ann", ann.Body.String(), []string{
 			"<h1><bdi>Ann &lt;b&gt;</bdi></h1>", "<bdi>AnnU</bdi>", `<a href="/games/gmtest"><bdi>Test &lt;game&gt;</bdi></a>`,
 			`<bdi>Most &lt;kills&gt;</bdi></span></th><td class="num">2</td><td class="num">12.5</td><td class="desktop">2 January 2026</td>`,
-			"<bdi>clan</bdi></th><td><bdi>The &lt;A&gt;-Team</bdi>", "9 bytes that only the game can read", "Data -2 of the game, 2 January 2026: <bdi>plain text</bdi>",
+			"<bdi>clan</bdi></th><td><bdi>The &lt;A&gt;-Team</bdi>", "9 bytes that only the game can read", "Data 7 of the game, 2 January 2026: empty.", "Data -2 of the game, 2 January 2026: <bdi>plain text</bdi>",
 		}, secrets)
 		ben := f.Get("/players/2").Body.String()
 		wantTexts(t, "page of Ben", ben, []string{`<td class="num">30</td>`, "<bdi>best</bdi>"}, secrets)

@@ -46,6 +46,7 @@ func NewStats() *Stats {
 		{1, storage.StatPublicWrite, 0, "\\clan\\The <A>-Team\\age\\15\\\x00"},
 		{1, storage.StatPublicRead, 1, "\x00\x01\x02binary"},
 		{1, storage.StatPublicWrite, -2, "plain text"},
+		{1, storage.StatPublicWrite, 7, ""},
 		{3, storage.StatPrivateWrite, 0, "\\secret\\private-write\x00"},
 	} {
 		s.Blocks = append(s.Blocks, storage.StatBlock{
