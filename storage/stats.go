@@ -49,8 +49,9 @@ type StatBlock struct {
 	// Modified is the time of the last change in whole seconds. It is greater
 	// than that of every earlier change of a block of this profile, game and
 	// index, of whatever kind, also when they are in the same second. So a client
-	// that remembers one time always notices a later change; the price is that
-	// Modified is ahead of the clock after several changes in a second.
+	// that remembers one time notices a later change; the price is that Modified
+	// is ahead of the clock after several changes in a second, by MaxStatAhead at
+	// most. Changes at that bound share a second. It never decreases.
 	Modified time.Time `json:"modified"`
 }
 
@@ -98,6 +99,16 @@ func (b StatBlock) Canonical() (StatBlock, error) {
 // StatSecond returns the seconds of a time since 1970 within the range that
 // clients can read: 1 to 2^31-1.
 func StatSecond(t time.Time) int64 { return min(max(t.Unix(), 1), math.MaxInt32) }
+
+// MaxStatAhead is how far changes move StatBlock.Modified ahead of the clock.
+const MaxStatAhead = time.Minute
+
+// NextStatSecond returns the second of a change at a time after one with the second
+// latest, see StatBlock.Modified.
+func NextStatSecond(latest int64, at time.Time) int64 {
+	next := min(latest+1, at.Add(MaxStatAhead).Unix())
+	return StatSecond(time.Unix(max(at.Unix(), latest, next), 0))
+}
 
 // CheckStatImport returns an error that matches ErrInvalid for data that cannot
 // be stored as those of one profile.

@@ -116,7 +116,7 @@ func (s *Store) EditStatBlock(ctx context.Context, id storage.StatBlockID, limit
 		if len(data) > storage.MaxStatBlock {
 			return fmt.Errorf("%w: block is longer than %d bytes", storage.ErrInvalid, storage.MaxStatBlock)
 		}
-		second := storage.StatSecond(time.Unix(max(at.Unix(), latest+1), 0))
+		second := storage.NextStatSecond(latest, at)
 		next.Modified = time.Unix(second, 0).UTC()
 		return c.putBlock(id.Profile, key, second, data, limit)
 	})
