@@ -75,6 +75,8 @@ func rows() []row {
 		{"webservices sign-in", 16, openSOAPPlayer, accounts(16), []part{{1, refPost}, {1, refSign}}},
 		{"webservices upload of 4 KiB", 16, openUploader, accounts(16), []part{{1, refPost}}},
 		{"webservices download, 4 KiB", 16, openDownloader, accounts(16), []part{{1, refPost}}},
+		{"sake durable create", 64, openRecordWriter, accounts(64), []part{{1, refPost}}},
+		{"sake GetMyRecords, 10", 16, openRecordReader, accounts(16), []part{{1, refPost}}},
 		{"gpsp look-up", 16, openSearcher, accounts(16), []part{{1, refConnect}}},
 		{"peerchat sign-on", 16, openLobbyVisitor, nil, []part{{1, refConnect}, {2, refTCP}}},
 		{"peerchat message to 200", 1, openHall, nil, []part{{1, refFan}}},
@@ -101,6 +103,7 @@ var tableSettings = []string{
 	"zanmaster.list_window=0s", "zanmaster.lists_per_net=0", "zanmaster.lists_total=0", "zanmaster.servers_per_address=0",
 	"valvemaster.pages_per_addr=0", "valvemaster.pages_per_net=0", "web.rate=0", "natneg.max_open=1000000", "peerchat.max_members=3000",
 	"webservices.unproved_uploads=true", "webservices.player_files=200000", "webservices.player_file_size=1GiB",
+	"webservices.records_per_owner=10000", "webservices.player_records=10000",
 }
 
 // tableOptions say how a table is made.
