@@ -1,7 +1,10 @@
 package services
 
 import (
+	"fmt"
+	"os"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -30,6 +33,33 @@ func TestListenersOfTheDefaults(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, load(t, configs.Options{}).Listeners()); diff != "" {
 		t.Errorf("Listeners() of the defaults, -want +got:\n%s", diff)
+	}
+}
+
+// The documentation of a public machine names the ports that a firewall must open.
+func TestPortsOfTheFirewall(t *testing.T) {
+	page, err := os.ReadFile("../../docs/operators/public-machine.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ports := map[string][]int{}
+	for _, l := range load(t, configs.Options{}).Listeners() {
+		if l.Service == "web" || l.Service == "admin" {
+			continue
+		}
+		_, port, _ := strings.Cut(l.Address, ":")
+		n, err := strconv.Atoi(port)
+		if err != nil {
+			t.Fatalf("%+v: %v", l, err)
+		}
+		ports[l.Network] = append(ports[l.Network], n)
+	}
+	for network, list := range ports {
+		slices.Sort(list)
+		row := "| " + strings.ToUpper(network) + " | " + strings.Trim(strings.ReplaceAll(fmt.Sprint(list), " ", ", "), "[]") + " |\n"
+		if !strings.Contains(string(page), row) {
+			t.Errorf("docs/operators/public-machine.md has no row %q", row)
+		}
 	}
 }
 
