@@ -157,6 +157,7 @@ type gamePage struct {
 	Rooms    []roomView
 	Boards   []boardView
 	Matches  []matchView
+	Records  []recordsView
 	Others   []nameView // other names of the same game, the game itself first
 	Shared   bool       // servers of all of these are in one list
 }
@@ -256,6 +257,7 @@ func (s *Server) gamePage(ctx context.Context, list *api.Snapshot, q gamePageQue
 		v.Via, v.Others, v.Shared = clean.Text(g.Via), s.otherNames(g, base), base.SharedList
 		v.Boards = s.boards(ctx, g)
 		v.Matches = s.matches(ctx, g)
+		v.Records = s.records(ctx, g)
 		var rooms []api.RoomView
 		v.Waiting, rooms, _, v.Chat = s.api.Lobby(g)
 		v.Chat = v.Chat && (len(rooms) > 0 || v.Waiting > 0 || slices.Contains(g.Needs, chatService) || slices.Contains(g.Uses, chatService))

@@ -386,6 +386,7 @@ func TestOpenAPIAnswers(t *testing.T) {
 	d.answer("/servers", f.Get("/api/v1/servers?limit=1"))
 	d.answer("/games/{name}/ranking", f.Get("/api/v1/games/gmtest/ranking?limit=1"))
 	d.answer("/games/{name}/matches", f.Get("/api/v1/games/gmtest/matches?limit=1"))
+	d.answer("/games/{name}/tables/{table}", f.Get("/api/v1/games/gmtest/tables/levels?limit=1"))
 	d.answer("/servers/{id}/history", f.Get("/api/v1/servers/zandronum-192.0.2.2-6500/history"))
 	f.Put(webtest.Listed{Addr: "192.0.2.3:1"})
 	d.answer("/servers/{id}/history", f.Get("/api/v1/servers/qr2-192.0.2.3-1/history"))

@@ -24,7 +24,7 @@ const (
 	maxFromRank  = 100_000
 )
 
-// Stats are the scores and data that games keep for players; a storage.Store is one.
+// Stats are the scores, data and records that games keep for players; a storage.Store is one.
 type Stats interface {
 	// Ranking is that of storage.Stats; so are the next three methods.
 	Ranking(ctx context.Context, game, board string, from, n int) ([]storage.Score, error)
@@ -33,6 +33,10 @@ type Stats interface {
 	StatBlocks(ctx context.Context, id storage.ProfileID) iter.Seq2[storage.StatBlock, error]
 	// Matches is that of storage.Matches.
 	Matches(ctx context.Context, game string, before uint64) iter.Seq2[storage.Match, error]
+	// GetSakeTable is that of storage.Sake; so are the next two methods.
+	GetSakeTable(ctx context.Context, table storage.SakeTableID) (storage.SakeTable, error)
+	SakeRecords(ctx context.Context, table storage.SakeTableID, ids []uint32) ([]storage.SakeRecord, error)
+	ScanSake(ctx context.Context, table storage.SakeTableID, scan storage.SakeScan, visit func(*storage.SakeRow) bool) error
 	// GetProfile is that of storage.Accounts.
 	GetProfile(ctx context.Context, id storage.ProfileID) (storage.Profile, error)
 }

@@ -92,6 +92,7 @@ func (s *API) Routes() []front.Route {
 		{Pattern: "/api/v1/games/{name}", Serve: s.serveGame},
 		{Pattern: "/api/v1/games/{name}/ranking", Serve: s.serveRanking},
 		{Pattern: "/api/v1/games/{name}/matches", Serve: s.serveMatches},
+		{Pattern: "/api/v1/games/{name}/tables/{table}", Serve: s.serveTable},
 		{Pattern: "/api/v1/stats", Serve: s.serveStats},
 		{Pattern: front.EventsPath, Serve: s.serveEvents},
 		{Pattern: "/api/v1/openapi.json", Serve: s.serveOpenAPI},

@@ -16,13 +16,14 @@ type Stats struct {
 	Scores   []storage.Score
 	Blocks   []storage.StatBlock
 	Matched  []storage.Match // the newest first
-	Err      error           // of every method, if it is not nil
+	Records  []storage.OwnedSakeRecord
+	Err      error // of every method, if it is not nil
 }
 
 // NewStats returns statistics of the game gmtest: Ann (1) and Ben (2) have scores and
 // Ann has data, Cid (3) has private data only, Dan (4) has nothing.
 func NewStats() *Stats {
-	s := &Stats{Profiles: make(map[storage.ProfileID]storage.Profile)}
+	s := &Stats{Profiles: make(map[storage.ProfileID]storage.Profile), Records: newRecords()}
 	for i, nick := range []string{"Ann <b>", "Ben", "Cid", "Dan"} {
 		id := storage.ProfileID(i + 1)
 		s.Profiles[id] = storage.Profile{ID: id, Nick: nick, UniqueNicks: []storage.UniqueNick{{Namespace: 1, Nick: nick[:3] + "U"}}, FirstName: "Secretname"}

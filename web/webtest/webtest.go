@@ -61,12 +61,18 @@ func boards() []games.Board {
 	}
 }
 
+// tables are those of gmtest; empty has no records.
+func tables() []games.Table {
+	fields := []games.TableField{{Name: "title", Type: "ascii"}, {Name: "score", Type: "int"}, {Name: "level", Type: "binary"}}
+	return []games.Table{{Name: "Levels", Fields: fields, Public: true}, {Name: "notes", Fields: fields}, {Name: "empty", Public: true}}
+}
+
 // New returns a Fixture with three games and an empty list. reasons are those of
 // Metrics.
 func New(t testing.TB, reasons ...string) *Fixture {
 	t.Helper()
 	catalog, err := games.NewCatalog([]games.Game{
-		{Name: "gmtest", Title: "Test <game>", Secrets: []string{SecretOne}, ID: 7, QueryPort: 25000, Facts: games.Facts{Needs: []games.Service{"qr2"}}, Rooms: []games.Room{{ID: 7, Name: "Lobby"}}, Boards: boards()},
+		{Name: "gmtest", Title: "Test <game>", Secrets: []string{SecretOne}, ID: 7, QueryPort: 25000, Facts: games.Facts{Needs: []games.Service{"qr2"}}, Rooms: []games.Room{{ID: 7, Name: "Lobby"}}, Boards: boards(), Tables: tables()},
 		{Name: "gmother", Title: "Other game", Secrets: []string{SecretTwo}, Maintenance: true},
 		{Name: "gmquiet", Secrets: []string{SecretOne, SecretTwo}, Facts: games.Facts{Needs: []games.Service{"peerchat"}}},
 	})
