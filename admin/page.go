@@ -265,6 +265,7 @@ func (s *Server) pages(mux *http.ServeMux) {
 		"POST /games/{name}/record":      s.gameRecordForm,
 		"POST /games/{name}/remove":      s.gameRemoveForm,
 		"POST /games/{name}/maintenance": s.maintenanceForm,
+		"POST /games/{name}/tables":      s.tableDeleteForm,
 		"POST /rooms":                    s.roomAddForm,
 		"POST /rooms/remove":             s.roomRemoveForm,
 		"POST /files/delete":             s.fileDeleteForm,

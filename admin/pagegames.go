@@ -61,6 +61,7 @@ type gameView struct {
 	Whole  string // the complete record in force, as YAML
 	Record string // the operator's own record, as YAML; "" if there is none
 	Stats  operator.GameStats
+	Tables []storage.SakeTable // of records, at most pageRows
 }
 
 func (s *Server) gamePage(r *http.Request) (view, error) {
@@ -81,6 +82,10 @@ func (s *Server) gamePage(r *http.Request) (view, error) {
 	case !errors.Is(err, storage.ErrNotFound):
 		return view{}, err
 	}
+	if v.Tables, err = s.opt.Operator.SakeTables(r.Context(), name); err != nil {
+		return view{}, err
+	}
+	v.Tables = v.Tables[:min(len(v.Tables), pageRows)]
 	v.Stats, err = s.opt.Operator.GameStats(r.Context(), operator.GameStatsQuery{Game: name})
 	return view{"game", "Game " + list[i].Name, v}, err
 }
