@@ -226,6 +226,12 @@ func (a *fakePlayers) CheckStatsProof(_ context.Context, p accounts.StatsProof) 
 	return accounts.Login{User: storage.UserID(id), Profile: storage.Profile{ID: id, User: storage.UserID(id)}}, nil
 }
 
+func (a *fakePlayers) SamePassword(_ *accounts.Login, u *storage.User) bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return !a.changed[u.ID]
+}
+
 func (a *fakePlayers) ProfileByCDKeyHash(_ context.Context, game, nick, hash string) (storage.Profile, error) {
 	if game != "gmtest" || nick != "Nick1" || hash != "d3b07384d113edec49eaa6238ad5ff00" {
 		return storage.Profile{}, accounts.ErrBadProfile
@@ -239,9 +245,6 @@ func (a *fakePlayers) GetUser(_ context.Context, id storage.UserID) (storage.Use
 	u := storage.User{ID: id}
 	if a.banned[id] {
 		u.Ban = storage.AccountBan{Added: time.Unix(1, 0)}
-	}
-	if a.changed[id] {
-		u.Secret = []byte("sealed")
 	}
 	return u, nil
 }

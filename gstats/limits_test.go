@@ -170,7 +170,10 @@ func TestManyConnections(t *testing.T) {
 	for range 150 {
 		f.game()
 	}
-	if n := len(f.server.keys.used); n != 150 {
+	f.server.keys.mu.Lock()
+	n := len(f.server.keys.used)
+	f.server.keys.mu.Unlock()
+	if n != 150 {
 		t.Errorf("%d connections are served, want 150", n)
 	}
 }

@@ -146,7 +146,7 @@ func (x *session) admit(ctx context.Context, l *accounts.Login, now time.Time) e
 		err = accounts.ErrBanned
 	case errors.Is(err, storage.ErrNotFound), errors.Is(err, storage.ErrDeleted):
 		err = accounts.ErrProfileDeleted
-	case err == nil && !l.SamePassword(&u):
+	case err == nil && !x.server.opt.Accounts.SamePassword(l, &u):
 		err = accounts.ErrBadPassword
 	}
 	if err != nil {

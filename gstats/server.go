@@ -49,6 +49,8 @@ type Accounts interface {
 	CheckStatsProof(ctx context.Context, p accounts.StatsProof) (accounts.Login, error)
 	// ProfileByCDKeyHash returns the profile with a nick and a registered CD key.
 	ProfileByCDKeyHash(ctx context.Context, game, nick, hash string) (storage.Profile, error)
+	// SamePassword reports whether the account has the password of a login.
+	SamePassword(l *accounts.Login, u *storage.User) bool
 }
 
 // Players reads the records of players. See package storage for the methods.

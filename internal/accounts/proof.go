@@ -1,7 +1,6 @@
 package accounts
 
 import (
-	"bytes"
 	"context"
 	"crypto/md5"
 	"crypto/subtle"
@@ -54,18 +53,15 @@ type Login struct {
 	Proof      string // our answer: 32 hex digits
 
 	sealed  []byte // the digest of the password
+	partner int    // of the account; sealed opens with it
+	mark    uint64 // of the password; 0: not known
 	changes uint64 // of accounts before the proof was checked
 }
 
 // LoginOf returns the login of a profile of an account, without UniqueNick and Proof.
 func LoginOf(u *storage.User, p storage.Profile) Login {
-	return Login{User: u.ID, Email: u.Email, Profile: p, sealed: u.Secret}
+	return Login{User: u.ID, Email: u.Email, Profile: p, sealed: u.Secret, partner: u.Partner}
 }
-
-// SamePassword reports whether the account, read again, has the password that it had
-// when l was made. An account that was sealed again meanwhile, by a new key or e-mail
-// address, counts as changed.
-func (l *Login) SamePassword(u *storage.User) bool { return bytes.Equal(l.sealed, u.Secret) }
 
 // responseLen is the length of a response and of a proof.
 const responseLen = 2 * md5.Size
@@ -126,7 +122,7 @@ func withPartner(partner int, user string) string {
 func (s *Service) CheckProof(ctx context.Context, p Proof) (Login, error) {
 	changes := s.changes.Load()
 	l, err := s.checkProof(ctx, &p)
-	l.changes = changes
+	l.changes, l.mark = changes, s.loginMark(&l)
 	s.metrics.login(err)
 	return l, err
 }

@@ -1,8 +1,12 @@
 package accounts
 
 import (
+	"bytes"
 	"context"
+	"hash/maphash"
 	"time"
+
+	"github.com/respawnd/respawnd/storage"
 )
 
 // Recheck returns why a login of CheckProof no longer holds, nil if it does. The caller
@@ -24,7 +28,7 @@ func (s *Service) Recheck(ctx context.Context, l *Login) error {
 		return refuseMissing(err)
 	case u.Ban.In(time.Now()):
 		return ErrBanned
-	case !l.SamePassword(&u):
+	case !s.SamePassword(l, &u):
 		return ErrBadPassword
 	}
 	return nil
@@ -37,4 +41,35 @@ func (s *Service) changed(err error) error {
 		s.changes.Add(1)
 	}
 	return err
+}
+
+// SamePassword reports whether the account, read again, has the password that it had when
+// l was made. It may have been sealed again meanwhile, by a new key or e-mail address.
+func (s *Service) SamePassword(l *Login, u *storage.User) bool {
+	if bytes.Equal(l.sealed, u.Secret) {
+		return true
+	}
+	mark := l.mark
+	if mark == 0 {
+		mark = s.loginMark(l)
+	}
+	return mark != 0 && mark == s.mark(u)
+}
+
+// loginMark returns the mark of the password with which l was made.
+func (s *Service) loginMark(l *Login) uint64 {
+	if l.User == 0 {
+		return 0
+	}
+	return s.mark(&storage.User{ID: l.User, Partner: l.partner, Email: l.Email, Secret: l.sealed})
+}
+
+// mark returns a number that differs for another password, 0 if the password cannot be
+// opened. It means nothing outside this process.
+func (s *Service) mark(u *storage.User) uint64 {
+	secret, err := s.secret(u)
+	if err != nil {
+		return 0
+	}
+	return maphash.String(s.markSeed, secret) | 1
 }

@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"hash/maphash"
 	"io/fs"
 	"iter"
 	"sync"
@@ -67,7 +68,8 @@ type Service struct {
 
 	keys atomic.Pointer[keyring] // never nil
 
-	markKey [32]byte // for PasswordMark; new at every start
+	markKey  [32]byte     // for PasswordMark; new at every start
+	markSeed maphash.Seed // for SamePassword
 
 	changes atomic.Uint64 // of users and deletions of profiles, see Recheck
 
@@ -100,6 +102,7 @@ func Open(ctx context.Context, store Store, opt Options) (*Service, error) {
 	}
 	s.keys.Store(keys)
 	_, _ = rand.Read(s.markKey[:]) // never fails
+	s.markSeed = maphash.MakeSeed()
 	return s, nil
 }
 

@@ -43,6 +43,7 @@ func (p *StatsProof) proves(secret string) bool {
 // ErrBadToken.
 func (s *Service) CheckStatsProof(ctx context.Context, p StatsProof) (Login, error) {
 	l, err := s.checkStatsProof(ctx, &p)
+	l.mark = s.loginMark(&l)
 	s.metrics.login(err)
 	return l, err
 }

@@ -69,7 +69,7 @@ func TestCheckStatsProof_recorded(t *testing.T) {
 	}
 }
 
-func TestLogin_SamePassword(t *testing.T) {
+func TestSamePassword(t *testing.T) {
 	s := open(t, Options{KeepPasswords: true})
 	p := register(t, s, alice())
 	l, err := s.CheckStatsProof(t.Context(), proveStats(StatsProof{Profile: p.ID}, "rosebud"))
@@ -81,10 +81,22 @@ func TestLogin_SamePassword(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		return l.SamePassword(&u)
+		return s.SamePassword(&l, &u)
 	}
 	if !same() {
 		t.Error("SamePassword() = false with the same password")
+	}
+	if _, err := s.RotateKey(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if !same() {
+		t.Error("SamePassword() = false with another key")
+	}
+	if err := s.ChangeEmail(t.Context(), p.User, "other@example.com"); err != nil {
+		t.Fatal(err)
+	}
+	if !same() {
+		t.Error("SamePassword() = false with another e-mail address")
 	}
 	if err := s.ChangePassword(t.Context(), p.User, "orchid"); err != nil {
 		t.Fatal(err)
