@@ -14,7 +14,7 @@ import (
 func steps() []service.Step {
 	return []service.Step{
 		{Name: "webservices sign-in", Needs: []string{name}, Order: service.OrderAlone, Run: check},
-		{Name: "webservices files, patches", Needs: []string{name}, Order: service.OrderAlone, Run: checkPages},
+		{Name: "webservices files", Needs: []string{name}, Order: service.OrderAlone, Run: checkPages},
 	}
 }
 

@@ -120,6 +120,11 @@ var journeys = map[string][]step{
 		{line: `curl -H "Authorization: Bearer $(cat respawnd-data/admin.token)" "http://127.0.0.1:8081/api/v1/routes"`, want: []string{"/api/v1/bans"}},
 		{line: `curl -N -H "Authorization: Bearer $(cat respawnd-data/admin.token)" "http://127.0.0.1:8081/api/v1/log/stream?level=warn"`, want: []string{"\n"}},
 	},
+	"docs/protocols/webservices.md": {
+		{line: `respawnd patch add "1.1 patch" --product 10001 --version 1.0 --url http://example.org/patch.exe`, before: (*journey).serve, want: []string{"10001"}},
+		{line: `respawnd patch list`, want: []string{"10001", "1.1 patch"}},
+		{line: `respawnd motd set swat4 "The server moves on Sunday"`, want: []string{"swat4"}},
+	},
 	"docs/operators/chat.md": {
 		{line: `respawnd chat rooms`, before: (*journey).serveWithChat, want: []string{"#GSP!gmtest", "1"}},
 		{line: `respawnd chat who gmtest`, want: []string{"Bob", "127.0.0.1:"}},

@@ -13,6 +13,7 @@ import (
 	"github.com/respawnd/respawnd/configs"
 	"github.com/respawnd/respawnd/internal/daemon"
 	"github.com/respawnd/respawnd/internal/services"
+	"github.com/respawnd/respawnd/webservices/motd"
 )
 
 // takenOver returns the values that services and daemon receive on a reload, as
@@ -104,7 +105,7 @@ func another(t *testing.T, path string, v reflect.Value) {
 		*f = []string{"another"}
 	case *[]netip.AddrPort:
 		v.Set(reflect.MakeSlice(v.Type(), 1, 1))
-	case *[]configs.StaticServer, *[]configs.Webhook:
+	case *[]configs.StaticServer, *[]configs.Webhook, *[]motd.Patch:
 		v.Set(reflect.MakeSlice(v.Type(), 1, 1))
 	default:
 		t.Fatalf("%s: no other value of type %v", path, v.Type())

@@ -50,7 +50,7 @@ func (p *program) selftest(ctx context.Context, cfg *services.Config, quick bool
 		}
 	}
 	failed, err := selftest.Run(ctx, t, steps(cfg), quick, func(step, result string) error {
-		return p.say("%-26s %s", step, result)
+		return p.say("%-22s %s", step, result)
 	})
 	if err == nil && failed > 0 {
 		err = reportedError{fmt.Errorf("%d tests failed", failed)}
