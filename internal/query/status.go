@@ -135,9 +135,10 @@ func cutRow(name string) (column string, row int, ok bool) {
 	return column, row, row < MaxRows
 }
 
-func isPlayerName(column string) bool {
-	return column == "player_" || column == "playername_" || column == "name_"
-}
+// PlayerNames returns the columns that may have the names of players.
+func PlayerNames() []string { return []string{"player_", "playername_", "name_"} }
+
+func isPlayerName(column string) bool { return slices.Contains(PlayerNames(), column) }
 
 // isTeamColumn reports whether a column is one of teams: score_t or teamname_,
 // but not team_, which is the team of a player.

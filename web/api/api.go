@@ -42,7 +42,7 @@ func (s *API) serveServers(w http.ResponseWriter, r *http.Request) {
 // encodeList writes the answer to p. It stops after the server with which it
 // exceeds most bytes.
 func encodeList(list *Snapshot, p listParams, most int) []byte {
-	rows := list.Choose(p.game, p.query, p.order)
+	rows := p.filter.apply(list.Choose(p.game, p.query, p.order), p.asker)
 	total := len(rows)
 	if p.cursor {
 		i, found := slices.BinarySearchFunc(rows, p.after, func(r *Row, to position) int { return comparePositions(positionOf(p.order, r), to) })
@@ -64,7 +64,11 @@ func encodeList(list *Snapshot, p listParams, most int) []byte {
 			perRow := (len(e.buf) - headRoom) / n
 			e.buf = slices.Grow(e.buf, min(perRow*(len(page)-n)*9/8, most)+headRoom)
 		}
-		e.appendServer(page[n], p.full)
+		if p.fields != 0 {
+			e.appendChosen(page[n], p.fields)
+		} else {
+			e.appendServer(page[n], p.full)
+		}
 		n++
 	}
 	e.buf = append(e.buf, ']')

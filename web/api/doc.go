@@ -16,13 +16,17 @@
 //
 //	game    servers of this game only
 //	q       servers with this text in their name or map, whatever its case
+//	players, peopled, open, country, address, player
+//	        as in openapi.json: at least so many players, with players, without
+//	        password, of a country, at an address, with a player of that name
 //	sort    game (then players, most first), players, name or added (newest first);
 //	        then by address; default game
 //	limit   1 to 10000 servers; default 1000
 //	cursor  "next" of an earlier answer: continue behind its last server
 //	full    1: players and teams too
+//	fields  only these members of servers, separated by commas
 //
-// A server is the object that appendServer writes. The keys of its rules, players
+// A server is an object with the members that type field lists. The keys of its rules, players
 // and teams are those that it reported. What it said about its own network
 // (localip0 and so on) is left out. An answer may be shorter than its limit if it
 // would become too large; "next" is there then.

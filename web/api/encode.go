@@ -2,7 +2,6 @@ package api
 
 import (
 	"bytes"
-	"strconv"
 	"strings"
 	"time"
 
@@ -58,28 +57,8 @@ func (e *encoder) text(r *Row) written {
 	return t
 }
 
-// appendServer writes one server:
-//
-//	id               "qr2-192.0.2.1-6500": origin, address, query port
-//	game, title      name in the catalogue, and what people call it
-//	origin           how it came into the list: qr2, qr1, zandronum, ...
-//	name             its rule hostname
-//	address          host and query port, as the asker is given them; host and
-//	                 port are its parts
-//	game_port        its rule hostport, left out if it is no port
-//	map, type        its rules mapname and gametype
-//	players          its rule numplayers, or the length of its list of players
-//	max_players      its rule maxplayers; 0 if unknown
-//	password         whether its rule password says so
-//	country, region  of its address; "" if unknown
-//	reachable        whether players are to query and join it directly
-//	reached          how players get to it: direct, perhaps, negotiated, no, unknown
-//	nat_negotiation  whether it can be reached through NAT negotiation
-//	first_seen       when it came into the list, RFC 3339, UTC
-//	last_seen        when it was heard last
-//	rules            names and values as strings
-//	player_list      with full: one object of strings per player
-//	team_list        with full: one object of strings per team
+// appendServer writes one server: all fields, with full the lists of players and
+// teams too.
 func (e *encoder) appendServer(r *Row, full bool) {
 	t := e.text(r)
 	e.buf = append(e.buf, t.json[:t.from]...)
@@ -94,62 +73,37 @@ func (e *encoder) appendServer(r *Row, full bool) {
 	e.buf = r.Last.UTC().AppendFormat(e.buf, time.RFC3339)
 	e.buf = append(e.buf, t.json[t.seen:]...)
 	if full {
-		e.buf = append(e.buf, `,"player_list":`...)
-		e.appendTable(r.Players)
-		e.buf = append(e.buf, `,"team_list":`...)
-		e.appendTable(r.Teams)
+		e.buf = e.appendField(append(e.buf, ','), fieldPlayerList, r, r.Public)
+		e.buf = e.appendField(append(e.buf, ','), fieldTeamList, r, r.Public)
 	}
 	e.buf = append(e.buf, '}')
 }
 
 // write writes the text of a server into the memory for work.
-func (e *encoder) write(r *Row) written {
-	b := append(e.work[:0], `{"id":"`...)
-	b = master.AppendID(b, r.Origin, r.Public)
-	b = append(b, `","game":`...)
-	b = appendString(b, r.Game)
-	b = append(b, `,"title":`...)
-	b = appendString(b, r.Title)
-	b = append(b, `,"origin":"`...)
-	b = append(b, r.Origin.String()...)
-	b = append(b, `","name":`...)
-	b = appendString(b, r.Name)
-	b = append(b, ',')
-	from := len(b)
-	b = appendAddress(b, r.Public)
-	to := len(b)
-	if port := r.GamePort; port != 0 {
-		b = append(b, `,"game_port":`...)
-		b = strconv.AppendUint(b, uint64(port), 10)
+func (e *encoder) write(r *Row) (t written) {
+	b := append(e.work[:0], '{')
+	for f := range fieldPlayerList {
+		if f == fieldHost || f == fieldPort || f == fieldGamePort && r.GamePort == 0 { // the first two are written with the address
+			continue
+		}
+		if f > 0 {
+			b = append(b, ',')
+		}
+		switch f {
+		case fieldAddress:
+			t.from = len(b)
+			b = appendAddress(b, r.Public)
+			t.to = len(b)
+		case fieldLastSeen:
+			b = append(b, `"last_seen":"`...)
+			t.seen = len(b)
+			b = append(b, '"')
+		default:
+			b = e.appendField(b, f, r, r.Public)
+		}
 	}
-	b = append(b, `,"map":`...)
-	b = appendString(b, r.Map)
-	b = append(b, `,"type":`...)
-	b = appendString(b, r.Type)
-	b = append(b, `,"players":`...)
-	b = strconv.AppendInt(b, int64(r.Count), 10)
-	b = append(b, `,"max_players":`...)
-	b = strconv.AppendInt(b, int64(r.MaxPlayers), 10)
-	b = append(b, `,"password":`...)
-	b = strconv.AppendBool(b, r.Password)
-	b = append(b, `,"country":`...)
-	b = appendString(b, r.Country)
-	b = append(b, `,"region":`...)
-	b = appendString(b, r.Region)
-	b = append(b, `,"reachable":`...)
-	b = strconv.AppendBool(b, r.Direct())
-	b = append(b, `,"reached":"`...)
-	b = append(b, r.Findings.Reached.String()...)
-	b = append(b, '"')
-	b = append(b, `,"nat_negotiation":`...)
-	b = strconv.AppendBool(b, r.NATNeg)
-	b = append(b, `,"first_seen":"`...)
-	b = r.First.UTC().AppendFormat(b, time.RFC3339)
-	b = append(b, `","last_seen":"`...)
-	seen := len(b)
-	b = append(b, `","rules":`...)
-	e.work = e.appendRules(b, r.Rules)
-	return written{e.work, seen, from, to}
+	e.work, t.json = b, b
+	return t
 }
 
 // appendRules writes an object of strings.
@@ -172,9 +126,9 @@ func (e *encoder) appendRules(b []byte, f master.Fields) []byte {
 }
 
 // appendTable writes an array of objects of strings.
-func (e *encoder) appendTable(t master.Table) {
+func (e *encoder) appendTable(b []byte, t master.Table) []byte {
 	keys := e.keysOf(t.Names())
-	b := append(e.buf, '[')
+	b = append(b, '[')
 	for i := range t.Rows() {
 		if i > 0 {
 			b = append(b, ',')
@@ -194,7 +148,7 @@ func (e *encoder) appendTable(t master.Table) {
 		}
 		b = append(b, '}')
 	}
-	e.buf = append(b, ']')
+	return append(b, ']')
 }
 
 // keysOf returns the keys for names. Names that are private, that nothing is

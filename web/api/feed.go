@@ -312,7 +312,8 @@ func (rd *reader) row(w who) (*Row, bool) {
 	if !ok || h.Origin != w.origin || h.Game != w.game {
 		return nil, false
 	}
-	return &Row{reading: rd.read(h.Server), Last: h.LastSeen}, true
+	row := newRow(rd.read(h.Server), h.LastSeen)
+	return &row, true
 }
 
 // appendRemoved encodes the removal of a server. It returns the start and end

@@ -31,11 +31,13 @@ const (
 type listParams struct {
 	game   string
 	query  string
+	filter filter
 	order  Order
 	limit  int
 	after  position // the zero position: from the start
 	full   bool
-	cursor bool // after is set, in the same order
+	fields fieldSet // of servers; 0: all
+	cursor bool     // after is set, in the same order
 	asker  advertise.Asker
 }
 
@@ -112,16 +114,19 @@ func (p Params) Game() (string, error) {
 	return name, nil
 }
 
-// Query reads a text to search for.
-func (p Params) Query() (string, error) {
-	q := p["q"]
+// Query reads a text to search for, in lower case.
+func (p Params) Query() (string, error) { return p.text("q") }
+
+// text reads a text to search for, in lower case.
+func (p Params) text(name string) (string, error) {
+	text := p[name]
 	switch {
-	case len(q) > MaxQuery:
-		return "", badParam("q", "longer than %d bytes", MaxQuery)
-	case !utf8.ValidString(q):
-		return "", badParam("q", "not UTF-8")
+	case len(text) > MaxQuery:
+		return "", badParam(name, "longer than %d bytes", MaxQuery)
+	case !utf8.ValidString(text):
+		return "", badParam(name, "not UTF-8")
 	}
-	return strings.ToLower(q), nil
+	return strings.ToLower(text), nil
 }
 
 // order reads the parameter sort.
@@ -151,18 +156,25 @@ func (p Params) between(name string, none, least, most int) (int, error) {
 	return n, nil
 }
 
+// listParamNames are the parameters of /api/v1/servers.
+func listParamNames() []string {
+	return []string{"game", "q", "players", "player", "country", "address", "peopled", "open", "sort", "limit", "cursor", "full", "fields"}
+}
+
 // parseListParams reads the parameters of /api/v1/servers.
 func parseListParams(query string) (l listParams, err error) {
-	p, err := parseParams(query, "game", "q", "sort", "limit", "cursor", "full")
+	p, err := parseParams(query, listParamNames()...)
 	if err != nil {
 		return l, err
 	}
-	var errs [5]error
+	var errs [7]error
 	l.game, errs[0] = p.Game()
 	l.query, errs[1] = p.Query()
-	l.limit, errs[2] = p.Number("limit", DefaultLimit, MaxLimit)
-	l.full, errs[3] = p.Flag("full")
-	l.order, errs[4] = p.order()
+	l.filter, errs[2] = p.filter()
+	l.limit, errs[3] = p.Number("limit", DefaultLimit, MaxLimit)
+	l.full, errs[4] = p.Flag("full")
+	l.fields, errs[5] = p.fields()
+	l.order, errs[6] = p.order()
 	if err := errors.Join(errs[:]...); err != nil {
 		return l, err
 	}

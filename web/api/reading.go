@@ -6,6 +6,7 @@ import (
 	"sync/atomic"
 
 	"github.com/respawnd/respawnd/internal/clean"
+	"github.com/respawnd/respawnd/internal/query"
 	"github.com/respawnd/respawnd/master"
 )
 
@@ -25,8 +26,55 @@ type reading struct {
 	Password   bool   // it reports that it requires one
 	Rank       uint64 // see rankOf
 
-	text atomic.Pointer[written] // nil: it was not written yet, or is not kept
+	text    atomic.Pointer[written] // nil: it was not written yet, or is not kept
+	players atomic.Pointer[string]  // see playerNames; nil: it was not read yet
 }
+
+// MaxNames is the length in bytes of the names of a server's players that are
+// searched, enough for a hundred players. Names behind it are not found.
+const MaxNames = 2 << 10
+
+// playerNames returns the names of the players in lower case, a line each. They are
+// read once per record, by the first search for a player.
+func (r *reading) playerNames() string {
+	if names := r.players.Load(); names != nil {
+		return *names
+	}
+	names := readNames(r.Players)
+	r.players.Store(&names)
+	return names
+}
+
+// readNames writes the names of a table of players, as HasPlayer searches them.
+func readNames(t master.Table) string {
+	column := playerColumn(t.Names())
+	if column < 0 {
+		return ""
+	}
+	var b strings.Builder
+	for i := range t.Rows() {
+		name := strings.ToLower(clean.Text(t.Value(i, column)))
+		if b.Len()+len(name)+1 > MaxNames {
+			break
+		}
+		b.WriteString(name)
+		b.WriteByte('\n') // no cleaned text has one, so no text is found across names
+	}
+	return b.String()
+}
+
+// playerColumn returns the index of the column with the names of players; -1: none.
+func playerColumn(names *master.Names) int {
+	for _, name := range query.PlayerNames() {
+		if i, ok := names.Index(name); ok {
+			return i
+		}
+	}
+	return -1
+}
+
+// HasPlayer reports whether the name of a player has the text, which is in lower case.
+func (r *Row) HasPlayer(lower string) bool { return strings.Contains(r.playerNames(), lower) }
 
 // matches reports whether the name or the map has the text, which is in lower case.
 func (r *reading) matches(lower string) bool {

@@ -48,6 +48,26 @@ type Row struct {
 	*reading
 	Last    time.Time // time of its last report
 	lasting bool      // the snapshot before had the same reading
+	brief   brief
+}
+
+// brief has the values of a server that filters compare. They are a part of each row,
+// because rows lie side by side in memory: most servers are left out without a
+// look at their readings.
+type brief struct {
+	rank    uint64 // see rankOf
+	players int16
+	country [2]byte
+	open    bool // without password
+	private bool // its address depends on the asker
+}
+
+// newRow returns a row of a reading.
+func newRow(r *reading, last time.Time) Row {
+	row := Row{reading: r, Last: last}
+	row.brief = brief{rank: r.Rank, players: int16(r.Count), open: !r.Password, private: master.IsPrivate(r.Public.Addr())}
+	copy(row.brief.country[:], r.Country)
+	return row
 }
 
 // lister makes snapshots.
@@ -95,7 +115,7 @@ func (l *lister) build(last *Snapshot) *Snapshot {
 	fresh := make([]Row, 0, len(all)-len(kept))
 	for _, h := range all { // in an order that is kind to memory, other than that of left
 		if _, ok := left[h.Server]; ok || len(kept) == 0 {
-			fresh = append(fresh, Row{reading: rd.read(h.Server), Last: h.LastSeen})
+			fresh = append(fresh, newRow(rd.read(h.Server), h.LastSeen))
 		}
 	}
 	s.Rows = merged(pointers(kept), Sorted(pointers(fresh), false, ByGame.key))
@@ -113,7 +133,7 @@ func (s *Snapshot) keep(rows []*Row, left map[*master.Server]time.Time) []Row {
 			continue
 		}
 		delete(left, r.Server)
-		kept = append(kept, Row{reading: r.reading, Last: at, lasting: true})
+		kept = append(kept, Row{reading: r.reading, Last: at, lasting: true, brief: r.brief})
 		if r.text.Load() != nil {
 			s.texts.Add(1)
 		}

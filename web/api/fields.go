@@ -1,0 +1,166 @@
+package api
+
+import (
+	"net/netip"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/respawnd/respawnd/internal/clean"
+	"github.com/respawnd/respawnd/master"
+)
+
+// field is a member of a server in JSON. They are written in this order.
+type field uint8
+
+const (
+	fieldID             field = iota // "qr2-192.0.2.1-6500": origin, address, query port
+	fieldGame                        // name in the catalogue
+	fieldTitle                       // what people call the game
+	fieldOrigin                      // how it came into the list: qr2, qr1, zandronum, ...
+	fieldName                        // its rule hostname
+	fieldAddress                     // host and query port, as the asker is given them
+	fieldHost                        // the first part of the address
+	fieldPort                        // the second
+	fieldGamePort                    // its rule hostport, left out if it is no port
+	fieldMap                         // its rule mapname
+	fieldType                        // its rule gametype
+	fieldPlayers                     // its rule numplayers, or the length of its list of players
+	fieldMaxPlayers                  // its rule maxplayers; 0 if unknown
+	fieldPassword                    // whether its rule password says so
+	fieldCountry                     // of its address; "" if unknown
+	fieldRegion                      // of its address; "" if unknown
+	fieldReachable                   // whether players are to query and join it directly
+	fieldReached                     // how players get to it: direct, perhaps, negotiated, no, unknown
+	fieldNATNegotiation              // whether it can be reached through NAT negotiation
+	fieldFirstSeen                   // when it came into the list, RFC 3339, UTC
+	fieldLastSeen                    // when it was heard last
+	fieldRules                       // names and values as strings
+	fieldPlayerList                  // with full, or if it is asked for: one object of strings per player
+	fieldTeamList                    // the same for teams
+	fields
+)
+
+// String returns the name of the member.
+func (f field) String() string {
+	return [fields]string{
+		"id", "game", "title", "origin", "name", "address", "host", "port", "game_port", "map", "type", "players", "max_players",
+		"password", "country", "region", "reachable", "reached", "nat_negotiation", "first_seen", "last_seen", "rules",
+		"player_list", "team_list",
+	}[f]
+}
+
+// fieldSet is a set of fields.
+type fieldSet uint32
+
+func (s fieldSet) has(f field) bool { return s>>f&1 == 1 }
+
+// fieldNames returns the names of all fields.
+func fieldNames() []string {
+	out := make([]string, fields)
+	for f := range fields {
+		out[f] = f.String()
+	}
+	return out
+}
+
+// fields reads the names of fields; missing or empty means all.
+func (p Params) fields() (set fieldSet, err error) {
+	if p["fields"] == "" {
+		return 0, nil
+	}
+	for name := range strings.SplitSeq(p["fields"], ",") {
+		f := field(0)
+		for f < fields && f.String() != name {
+			f++
+		}
+		if f == fields {
+			return 0, badParam("fields", "%q is not a field; known are: %s", clean.Line(name, 40), strings.Join(fieldNames(), ","))
+		}
+		set |= 1 << f
+	}
+	return set, nil
+}
+
+// appendChosen writes some members of a server.
+func (e *encoder) appendChosen(r *Row, chosen fieldSet) {
+	at := e.asker.Given(r.Public)
+	b, first := append(e.buf, '{'), true
+	for f := range fields {
+		if !chosen.has(f) || f == fieldGamePort && r.GamePort == 0 {
+			continue
+		}
+		if !first {
+			b = append(b, ',')
+		}
+		first = false
+		b = e.appendField(b, f, r, at)
+	}
+	e.buf = append(b, '}')
+}
+
+// appendField writes a member of a server whose address is given as at.
+func (e *encoder) appendField(b []byte, f field, r *Row, at netip.AddrPort) []byte {
+	b = append(b, '"')
+	b = append(b, f.String()...)
+	b = append(b, '"', ':')
+	switch f {
+	case fieldGame:
+		return appendString(b, r.Game)
+	case fieldTitle:
+		return appendString(b, r.Title)
+	case fieldName:
+		return appendString(b, r.Name)
+	case fieldMap:
+		return appendString(b, r.Map)
+	case fieldType:
+		return appendString(b, r.Type)
+	case fieldCountry:
+		return appendString(b, r.Country)
+	case fieldRegion:
+		return appendString(b, r.Region)
+	case fieldPort:
+		return strconv.AppendUint(b, uint64(at.Port()), 10)
+	case fieldGamePort:
+		return strconv.AppendUint(b, uint64(r.GamePort), 10)
+	case fieldPlayers:
+		return strconv.AppendInt(b, int64(r.Count), 10)
+	case fieldMaxPlayers:
+		return strconv.AppendInt(b, int64(r.MaxPlayers), 10)
+	case fieldPassword:
+		return strconv.AppendBool(b, r.Password)
+	case fieldReachable:
+		return strconv.AppendBool(b, r.Direct())
+	case fieldNATNegotiation:
+		return strconv.AppendBool(b, r.NATNeg)
+	case fieldRules:
+		return e.appendRules(b, r.Rules)
+	case fieldPlayerList:
+		return e.appendTable(b, r.Players)
+	case fieldTeamList:
+		return e.appendTable(b, r.Teams)
+	default:
+		b = append(b, '"')
+		return append(appendWord(b, f, r, at), '"')
+	}
+}
+
+// appendWord writes a value that needs no escapes, without its quotes.
+func appendWord(b []byte, f field, r *Row, at netip.AddrPort) []byte {
+	switch f {
+	case fieldID:
+		return master.AppendID(b, r.Origin, r.Public)
+	case fieldOrigin:
+		return append(b, r.Origin.String()...)
+	case fieldAddress:
+		return at.AppendTo(b)
+	case fieldHost:
+		return at.Addr().AppendTo(b)
+	case fieldReached:
+		return append(b, r.Findings.Reached.String()...)
+	case fieldFirstSeen:
+		return r.First.UTC().AppendFormat(b, time.RFC3339)
+	default:
+		return r.Last.UTC().AppendFormat(b, time.RFC3339)
+	}
+}
