@@ -58,6 +58,7 @@
 // answers are always fresh.
 //
 // A reply has at most MaxReplyRecords records, and no further one begins after MaxReplySize
-// bytes of values; the rest is left out. The protocol has no way to say so: the game must
+// bytes of values; the rest is left out, of a search with targetfilter what is farthest from
+// the target. The protocol has no way to say so: the game must
 // ask for the next ones with offset, or by their ids.
 package sake

@@ -25,7 +25,13 @@ func TestRun(t *testing.T) {
 		for range 60 {
 			c := &call{Room: f.room, ctx: t.Context(), limits: f.room.config.Load(), profile: 1, id: id}
 			s, text := randomSearch(t, r, table)
-			got, err := c.run(s)
+			got, err := func() (ids []uint32, err error) {
+				if s.target == nil {
+					return c.run(s)
+				}
+				ids, _, err = c.runTarget(s)
+				return ids, err
+			}()
 			if err != nil {
 				t.Fatalf("%s: %v", text, err)
 			}
@@ -154,8 +160,14 @@ func slowRun(t *testing.T, f *fixture, id storage.SakeTableID, s *search) (want 
 		if at < 0 {
 			return nil
 		}
-		from = max(0, at-s.around)
-		to = min(from+s.most, at+s.around+1)
+		from, to = max(0, at-s.around), min(at+s.around+1, len(all))
+		for to-from > s.most { // the farther side loses one
+			if at-from > to-1-at || to-1 == at {
+				from++
+			} else {
+				to--
+			}
+		}
 	}
 	for _, m := range all[min(from, len(all)):min(to, len(all))] {
 		want = append(want, m.id)

@@ -3,6 +3,9 @@ package sake
 import (
 	"bytes"
 	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -96,6 +99,50 @@ func TestRecordsLeftOut(t *testing.T) {
 	e := f.opt.Verdicts.Of(client.Addr())
 	if len(e) == 0 || e[len(e)-1].Verdict != verdicts.RecordsLeftOut || e[len(e)-1].Detail != "GetMyRecords, table big: more than 4 MiB" {
 		t.Errorf("verdicts %+v, want RecordsLeftOut", e)
+	}
+}
+
+// TestTargetKept searches for a target whose surroundings do not fit into a reply.
+func TestTargetKept(t *testing.T) {
+	f := newFixture(t, nil)
+	const many = 2*MaxReplyRecords + 300
+	f.store("t", many)
+	recordIDs := regexp.MustCompile(`<intValue><value>(\d+)</value>`)
+	search := func(table, rest string, target int) (ids []int) {
+		t.Helper()
+		reply := f.ask(1, "SearchForRecords", table, fmt.Sprintf("<max>5000</max><targetfilter>recordid=%d</targetfilter>", target)+rest)
+		for _, m := range recordIDs.FindAllStringSubmatch(reply, -1) {
+			n, _ := strconv.Atoi(m[1])
+			ids = append(ids, n)
+		}
+		return ids
+	}
+	for _, tc := range []struct{ around, target, first, last, leftOut int }{
+		{500, 1200, 700, 1699, 1},                         // 1001 records
+		{499, 1200, 701, 1699, 0},                         // 999
+		{1000, 1200, 700, 1699, 1},                        // 2001
+		{5000, many, many - MaxReplyRecords + 1, many, 1}, // none after it
+		{5000, many - 10, many - MaxReplyRecords + 1, many, 1},
+		{5000, 1, 1, MaxReplyRecords, 1},
+	} {
+		before := f.leftOutBy("records")
+		ids := search("t", fmt.Sprintf("<surrounding>%d</surrounding>", tc.around)+fieldsOf("recordid"), tc.target)
+		if len(ids) == 0 || ids[0] != tc.first || ids[len(ids)-1] != tc.last || len(ids) != tc.last-tc.first+1 || !slices.IsSorted(ids) {
+			t.Errorf("%d around record %d: %d records from %v, want %d to %d", tc.around, tc.target, len(ids), ids[:min(len(ids), 1)], tc.first, tc.last)
+		}
+		if n := int(f.leftOutBy("records") - before); n != tc.leftOut {
+			t.Errorf("%d around record %d: counted %d times, want %d", tc.around, tc.target, n, tc.leftOut)
+		}
+	}
+
+	big, err := storage.ParseSakeValue(storage.SakeASCII, strings.Repeat("&", 64<<10))
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.store("big", 40, storage.SakeField{Name: "a", Value: big}) // 320 KiB each in a reply
+	ids := search("big", "<surrounding>19</surrounding>"+fieldsOf("recordid", "a"), 20)
+	if n := f.leftOutBy("bytes"); len(ids) != 13 || ids[0] != 14 || ids[12] != 26 || n != 1 {
+		t.Errorf("a reply of large records around record 20 has %v, counted %v times", ids, n)
 	}
 }
 

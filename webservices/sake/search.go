@@ -77,6 +77,13 @@ func (c *call) searchForRecords() (func(*soap.Writer), error) {
 	if !c.selectOwners(s) {
 		return c.records(nil, fields)
 	}
+	if s.target != nil {
+		ids, at, err := c.runTarget(s)
+		if err != nil {
+			return nil, err
+		}
+		return c.recordsAround(ids, at, fields)
+	}
 	ids, err := c.run(s)
 	if err != nil {
 		return nil, err
@@ -187,11 +194,8 @@ func (s *search) inOrder() bool {
 	return len(s.order.by) == 0 && !s.order.random && len(s.scan.Owners) <= 1
 }
 
-// run returns the ids of the records that a search finds, in its order.
+// run returns the ids of the records that a search without target finds, in its order.
 func (c *call) run(s *search) ([]uint32, error) {
-	if s.target != nil {
-		return c.runTarget(s)
-	}
 	if s.most == 0 {
 		return nil, nil
 	}
@@ -210,16 +214,17 @@ func (c *call) run(s *search) ([]uint32, error) {
 	return ids[min(s.offset, len(ids)):], nil
 }
 
-// runTarget is run with a target: the first record that matches it, and those around it.
-// It scans twice, because only a whole scan finds the target, and keeps few rows.
-func (c *call) runTarget(s *search) ([]uint32, error) {
+// runTarget is run with a target: the first record that matches it, whose index is at, and
+// those around it. It scans twice, because only a whole scan finds the target, and keeps
+// few rows.
+func (c *call) runTarget(s *search) (ids []uint32, at int, err error) {
 	if s.most == 0 {
-		return nil, nil
+		return nil, 0, nil
 	}
 	first := finding{order: s.order, most: 1}
 	ordered := s.inOrder()
 	var row found
-	err := c.visit(s, func(r *storage.SakeRow, values *slots) bool {
+	err = c.visit(s, func(r *storage.SakeRow, values *slots) bool {
 		if !s.target.match(values) {
 			return true
 		}
@@ -228,15 +233,15 @@ func (c *call) runTarget(s *search) ([]uint32, error) {
 		return !ordered
 	})
 	if err != nil || len(first.rows) == 0 {
-		return nil, err
+		return nil, 0, err
 	}
 	before, after, err := c.neighbors(s, &first.rows[0])
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	slices.Reverse(before)
-	ids := slices.Concat(before, first.ids(), after)
-	return ids[:min(len(ids), s.most)], nil
+	ids, at = window(slices.Concat(before, first.ids(), after), len(before), s.most)
+	return ids, at, nil
 }
 
 // neighbors returns the ids of the records before a target, the nearest first, and of
@@ -268,33 +273,37 @@ func (c *call) neighbors(s *search, target *found) (before, after []uint32, err 
 // records returns the values of a reply: the fields of some records. Those beyond
 // MaxReplyRecords and MaxReplySize are left out.
 func (c *call) records(ids []uint32, fields []field) (func(*soap.Writer), error) {
-	if len(ids) == 0 {
-		return func(w *soap.Writer) { w.Raw("<values />") }, nil
-	}
+	return c.recordsAround(ids, 0, fields)
+}
+
+// recordsAround is records with the index of a record that is left out last: those that are
+// farthest from it are first.
+func (c *call) recordsAround(ids []uint32, target int, fields []field) (func(*soap.Writer), error) {
 	if len(ids) > MaxReplyRecords {
-		ids = ids[:MaxReplyRecords]
+		ids, target = window(ids, target, MaxReplyRecords)
 		c.leftOut(boundRecords)
 	}
-	out, err := c.write(ids, fields)
+	out, err := c.write(ids, target, fields)
 	if err != nil {
 		return nil, err
 	}
-	if out.Len() == 0 {
-		return c.records(nil, fields)
-	}
 	return func(w *soap.Writer) {
+		if out.Len() == 0 {
+			w.Raw("<values />")
+			return
+		}
 		w.Open("values")
 		w.Add(out)
 		w.Close()
 	}, nil
 }
 
-// write returns the fields of some records that the player may read, up to MaxReplySize.
-func (c *call) write(ids []uint32, fields []field) (*soap.Writer, error) {
+// write returns the fields of some records that the player may read. Once they have
+// MaxReplySize, the others are left out.
+func (c *call) write(ids []uint32, target int, fields []field) (*soap.Writer, error) {
 	rated := slices.ContainsFunc(fields, func(f field) bool { return f.auto == myRating })
-	out := new(soap.Writer)
-	for batch := range slices.Chunk(ids, recordBatch) {
-		records, err := c.opt.Store.SakeRecords(c.ctx, c.id, batch)
+	out := newHalves(ids, target)
+	for records, err := range c.batches(c.ctx, ids, target) {
 		if err != nil && !errors.Is(err, storage.ErrNoTable) {
 			return nil, err
 		}
@@ -306,14 +315,14 @@ func (c *call) write(ids []uint32, fields []field) (*soap.Writer, error) {
 			if c.table.Read == games.OwnerOnly && records[i].Owner != c.profile {
 				continue
 			}
-			if out.Len() > MaxReplySize {
+			if out.size > MaxReplySize {
 				c.leftOut(boundSize)
-				return out, nil
+				return out.whole(), nil
 			}
-			writeRecord(out, &records[i], mine[i], fields, c.opt.Files)
+			out.add(records[i].ID, func(w *soap.Writer) { writeRecord(w, &records[i], mine[i], fields, c.opt.Files) })
 		}
 	}
-	return out, nil
+	return out.whole(), nil
 }
 
 // ratings returns the player's ratings of some records, if they are needed.
