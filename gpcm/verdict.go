@@ -22,7 +22,7 @@ func (x *session) noteLogin(r *request, err error) {
 	case refused && told.code == codeLogin:
 		v = verdicts.ServiceFull
 	case refused && told.code == codeParse:
-		v = verdicts.Malformed
+		v = verdicts.MalformedRequest
 	default:
 		var ok bool
 		if v, ok = accounts.VerdictOn(err); !ok {

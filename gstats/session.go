@@ -135,8 +135,8 @@ func (x *session) noteEnd(why ended) {
 // endVerdicts are the verdicts on connections that are closed.
 var endVerdicts = map[ended]verdicts.Verdict{
 	endedBanned: verdicts.Banned, endedUnknownGame: verdicts.UnknownGame, endedNoSecret: verdicts.NoSecret,
-	endedResponse: verdicts.WrongResponse, endedTimeout: verdicts.NeverSignedIn, endedTooLong: verdicts.Malformed,
-	endedEarly: verdicts.Malformed, endedMemory: verdicts.ServiceFull,
+	endedResponse: verdicts.WrongResponse, endedTimeout: verdicts.NeverSignedIn, endedTooLong: verdicts.MalformedRequest,
+	endedEarly: verdicts.MalformedRequest, endedMemory: verdicts.ServiceFull,
 }
 
 // newChallenge returns the challenge of a connection.

@@ -409,7 +409,7 @@ func (x *session) noteVerdict(v verdicts.Verdict) {
 func (x *session) noteEnd(why ended) {
 	v := map[ended]verdicts.Verdict{
 		endedBanned: verdicts.Banned, endedTimeout: verdicts.NeverSignedIn, endedUnknownGame: verdicts.UnknownGame,
-		endedFlood: verdicts.Limited, endedTooLong: verdicts.Malformed, endedCrypt: verdicts.Malformed,
+		endedFlood: verdicts.Limited, endedTooLong: verdicts.MalformedRequest, endedCrypt: verdicts.MalformedRequest,
 	}
 	if verdict, ok := v[why]; ok {
 		x.noteVerdict(verdict)

@@ -192,7 +192,7 @@ func (s *Server) fault(r *http.Request, q *soap.Request, service *soap.Service, 
 	if !isElementName(method) {
 		method = "Unknown"
 	}
-	v, detail := verdicts.Malformed, ""
+	v, detail := verdicts.MalformedRequest, ""
 	if why == droppedMethod {
 		v, detail = verdicts.UnknownRequest, q.Host+q.Path+" "+method
 	}

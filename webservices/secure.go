@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"net"
 	"net/netip"
+	"syscall"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -44,7 +45,7 @@ func (s *Server) openSecure(ctx context.Context, address string, r *service.Runn
 	identity, err := ssl3.NewIdentity(rand.Reader, certificateName, time.Now())
 	if err != nil {
 		_ = ln.Close()
-		return fmt.Errorf("key of tls_listen: %w", err)
+		return &service.KeyError{Key: tlsListen, Err: fmt.Errorf("make its key: %w", err)}
 	}
 	s.opt.Log.Warn().Stringer("address", ln.Addr()).Msg("SSL 3.0 for old games is on; it is no protection: everyone on the way can read and change what they send")
 	plain, closePlain := r.Serve, r.Close
@@ -61,14 +62,20 @@ func (s *Server) openSecure(ctx context.Context, address string, r *service.Runn
 	return nil
 }
 
+// tlsListen is the key of the address.
+const tlsListen = "webservices.tls_listen"
+
 // noSecure names the key in the error of a port, with what to do where the daemon has
 // no right to open it. The daemon does not start then: the key is off by default.
 func noSecure(err error, address string) error {
-	if !errors.Is(err, fs.ErrPermission) {
-		return fmt.Errorf("webservices.tls_listen: %w", err)
+	switch {
+	case errors.Is(err, syscall.EADDRINUSE):
+		err = fmt.Errorf("%w. Another program has the port: give SSL an address where it is free; an empty one turns it off", err)
+	case errors.Is(err, fs.ErrPermission):
+		_, port, _ := net.SplitHostPort(address)
+		err = fmt.Errorf("%w. %s An empty address turns SSL off", err, service.PortRights(port))
 	}
-	_, port, _ := net.SplitHostPort(address)
-	return fmt.Errorf("webservices.tls_listen: %w. %s An empty address turns SSL off", err, service.PortRights(port))
+	return &service.KeyError{Key: tlsListen, Err: err}
 }
 
 // ServeSecure is Serve for games that speak SSL 3.0. It is called at most once.
@@ -97,7 +104,7 @@ func (s *Server) shook(from netip.Addr, how ssl3.Outcome) {
 	case ssl3.TooFastAddr, ssl3.TooFast, ssl3.TooMany:
 		s.opt.Verdicts.NotePlayer(name, from, "", verdicts.Limited)
 	case ssl3.Malformed:
-		s.opt.Verdicts.NotePlayer(name, from, "", verdicts.Malformed)
+		s.opt.Verdicts.NotePlayer(name, from, "", verdicts.MalformedRequest)
 	case ssl3.Completed, ssl3.Aborted, ssl3.TimedOut:
 	}
 }

@@ -43,7 +43,7 @@ func (c *Config) openKey(dataDir string) (k *auth.Key, err error) {
 		k, err = auth.OpenKey(c.KeyPath(dataDir))
 	}
 	if err != nil {
-		return nil, fmt.Errorf("webservices.key_file: %w", err)
+		return nil, &service.KeyError{Key: "webservices.key_file", Err: err}
 	}
 	return k, nil
 }

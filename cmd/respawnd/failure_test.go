@@ -87,11 +87,18 @@ func TestBusyPortsAreNamed(t *testing.T) {
 	}
 	defer func() { _ = udp.Close() }()
 	dir := t.TempDir()
-	texts := startRefused(t, testEnv(dir, variable("serverbrowse.listen", tcp.Addr().String()), variable("qr2.listen", udp.LocalAddr().String())))
+	ssl, err := new(net.ListenConfig).Listen(t.Context(), "tcp4", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = ssl.Close() }()
+	texts := startRefused(t, testEnv(dir, variable("serverbrowse.listen", tcp.Addr().String()), variable("qr2.listen", udp.LocalAddr().String()),
+		variable("webservices.listen", "127.0.0.1:0"), variable("webservices.tls_listen", ssl.Addr().String())))
 	wantOne(t, texts, "serverbrowse.listen")
 	wantOne(t, texts, "qr2.listen")
-	if len(texts) != 2 {
-		t.Errorf("%d errors, want 2:\n%s", len(texts), strings.Join(texts, "\n"))
+	wantOne(t, texts, "webservices.tls_listen")
+	if len(texts) != 3 || strings.Contains(strings.Join(texts, "\n"), "webservices.listen") {
+		t.Errorf("%d errors, want 3:\n%s", len(texts), strings.Join(texts, "\n"))
 	}
 	start(t, dir).stop() // the failed start left nothing open
 }

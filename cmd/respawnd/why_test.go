@@ -68,7 +68,7 @@ func TestDoctorTellsWhoGotLists(t *testing.T) {
 	wantListed(t, d)
 	d.wantVisit("serverbrowse", " for game "+testGame, verdicts.ListSent)
 	browse(t, d).write([]byte{0, 3, 0xFF})
-	d.wantVisit("serverbrowse", "", verdicts.Malformed)
+	d.wantVisit("serverbrowse", "", verdicts.MalformedRequest)
 	ask := func(change func(*legacylist.Request)) {
 		t.Helper()
 		r := legacylist.Request{Engine: testGame, Secret: testSecret, Enctype: 2, Mode: legacylist.Compact, Game: testGame}

@@ -27,7 +27,7 @@ func VerdictOn(err error) (v verdicts.Verdict, ok bool) {
 	}
 	switch why {
 	case ErrMalformed:
-		return verdicts.Malformed, true
+		return verdicts.MalformedRequest, true
 	case ErrThrottled:
 		return verdicts.Limited, true
 	case ErrBanned:

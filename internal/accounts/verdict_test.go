@@ -10,7 +10,7 @@ import (
 
 func TestVerdictOnRefusals(t *testing.T) {
 	for err, want := range map[error]verdicts.Verdict{
-		ErrMalformed: verdicts.Malformed, ErrThrottled: verdicts.Limited, ErrBanned: verdicts.AccountBanned,
+		ErrMalformed: verdicts.MalformedRequest, ErrThrottled: verdicts.Limited, ErrBanned: verdicts.AccountBanned,
 		ErrBadPassword: verdicts.WrongPassword, ErrBadUniqueNick: verdicts.NoSuchAccount, ErrProfileDeleted: verdicts.NoSuchAccount,
 		&NamespaceError{1, []int{12}}: verdicts.OtherNamespace,
 		ErrExpiredTicket:              verdicts.BadTicket, ErrEmailTaken: verdicts.AccountRefused, ErrBadNick: verdicts.AccountRefused,

@@ -35,7 +35,10 @@ func (d *Daemon) openServices(ctx context.Context, s *settings) error {
 			continue
 		}
 		if err != nil {
-			errs = append(errs, fmt.Errorf("%s: %w", e.Key, err))
+			if _, named := errors.AsType[*service.KeyError](err); !named {
+				err = fmt.Errorf("%s: %w", e.Key, err)
+			}
+			errs = append(errs, err)
 			continue
 		}
 		d.running = append(d.running, opened{e, run})

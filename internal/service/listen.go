@@ -25,6 +25,18 @@ func ListenTCP(ctx context.Context, network, address string) (net.Listener, erro
 // the service. It is logged as a warning, which says what to do.
 var ErrLeftOut = errors.New("started without this service")
 
+// KeyError is an error of Open that is about another key than the address of the service.
+type KeyError struct {
+	Key string // "webservices.tls_listen"
+	Err error
+}
+
+// Error implements error.
+func (e *KeyError) Error() string { return e.Key + ": " + e.Err.Error() }
+
+// Unwrap returns the error without the key.
+func (e *KeyError) Unwrap() error { return e.Err }
+
 // PortRights returns which users may open a port below 1024 on this system.
 func PortRights(port string) string {
 	if runtime.GOOS == "linux" {

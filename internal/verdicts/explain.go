@@ -138,7 +138,7 @@ var signInTexts = map[Verdict]Explanation{
 		Cause:  "too many connections, wrong passwords or requests came from this address, or for this account",
 		Advice: "Wait some minutes. The operator can raise gpcm.max_per_addr or gpsp.max_per_addr, or add the network to net.trusted.",
 	},
-	Malformed: {Cause: malformed, Advice: "Check that the game's sign-in and search ports point at the right services."},
+	MalformedRequest: {Advice: "Check that the game's sign-in and search ports point at the right services."},
 }
 
 // keyTexts are for game servers that ask whether a CD key is good.
@@ -166,9 +166,9 @@ var statsTexts = map[Verdict]Explanation{
 		Cause:  "too many connections or wrong passwords came from this address, or for this account",
 		Advice: "Wait some minutes. The operator can raise gstats.max_per_addr and gstats.rate, or add the network to net.trusted.",
 	},
-	ServiceFull:   {Cause: "the maximum number of games is connected", Advice: "The operator can raise gstats.max_conns."},
-	NeverSignedIn: {Cause: "a client connected and did not prove in time that it is a game", Advice: "If it is a game, packets are lost on the way. The operator can raise gstats.login_time."},
-	Malformed:     {Cause: malformed, Advice: "Check that the game's statistics host and port point here."},
+	ServiceFull:      {Cause: "the maximum number of games is connected", Advice: "The operator can raise gstats.max_conns."},
+	NeverSignedIn:    {Cause: "a client connected and did not prove in time that it is a game", Advice: "If it is a game, packets are lost on the way. The operator can raise gstats.login_time."},
+	MalformedRequest: {Advice: "Check that the game's statistics host and port point here."},
 }
 
 // chatTexts are for players who sign on to chat.
@@ -185,9 +185,9 @@ var chatTexts = map[Verdict]Explanation{
 		Cause:  "too many connections came from this address, or its lines came too fast for too long",
 		Advice: "Wait a minute. The operator can raise peerchat.max_per_addr, peerchat.rate or peerchat.pace_per_addr, or add the network to net.trusted.",
 	},
-	ServiceFull:   {Cause: "the maximum number of clients is connected", Advice: "The operator can raise peerchat.max_conns."},
-	NeverSignedIn: {Cause: "a client connected and did not sign on in time", Advice: "If it is a game, packets are lost on the way. The operator can raise peerchat.login_time."},
-	Malformed:     {Cause: malformed, Advice: "Check that the program is a game or an IRC client, without TLS."},
+	ServiceFull:      {Cause: "the maximum number of clients is connected", Advice: "The operator can raise peerchat.max_conns."},
+	NeverSignedIn:    {Cause: "a client connected and did not sign on in time", Advice: "If it is a game, packets are lost on the way. The operator can raise peerchat.login_time."},
+	MalformedRequest: {Advice: "Check that the program is a game or an IRC client, without TLS."},
 }
 
 // listTexts are for server browsers that request lists.
@@ -203,5 +203,5 @@ var listTexts = map[Verdict]Explanation{
 		Cause:  "too many connections came from this address at once, or too many lists were requested on one connection",
 		Advice: "Wait a moment between two lists. The operator can raise max_per_addr of that service or add the network to net.trusted.",
 	},
-	Malformed: {Cause: malformed, Advice: "Check that the game's master port points here and at no other service."},
+	MalformedRequest: {Advice: "Check that the game's master port points here and at no other service."},
 }

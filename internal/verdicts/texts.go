@@ -50,7 +50,6 @@ const (
 	removeServers = "Stop servers that are not needed. "
 	checkNamed    = "Check that it runs, and its address, port and protocol: respawnd query PROTOCOL HOST:PORT. It is queried again, less and less often."
 	wrongPort     = "the server's packets arrive at a port that does not accept them: they are "
-	malformed     = "the request cannot be read: it is cut off, too long, or of another protocol"
 )
 
 var texts = [...]text{
@@ -359,6 +358,10 @@ var texts = [...]text{
 	DataTooLarge: {code: "data too large", message: "data of a player refused: too large", Explanation: Explanation{
 		Cause:  "a game tried to store more for a player than is allowed",
 		Advice: "The operator can raise gstats.max_block and gstats.max_per_profile.",
+	}},
+	MalformedRequest: {code: "malformed request", message: "request refused: unreadable", Explanation: Explanation{
+		Cause:  "the request cannot be read: it is cut off, too long, or of another protocol",
+		Advice: "Check that the program is a game of this service, and that the port is the one of the service.",
 	}},
 	UnknownRequest: {code: "unknown request", message: "request for something that is not here", debug: true, Explanation: Explanation{
 		Cause:  "the game asked for something that this server does not have",

@@ -107,6 +107,7 @@ const (
 	KeyBanned
 	DataTooLarge
 	UnknownRequest
+	MalformedRequest
 	FileUploaded
 	UploadUnproved
 	UploadTooLarge

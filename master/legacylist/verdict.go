@@ -26,7 +26,7 @@ func (x *session) noteList(game string, err error) {
 	case why == endedFilter, why == endedExpensive:
 		x.note(game, verdicts.BadFilter)
 	case why == endedTooLong, why == endedEnctype:
-		x.note(game, verdicts.Malformed)
+		x.note(game, verdicts.MalformedRequest)
 	}
 }
 

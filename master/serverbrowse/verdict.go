@@ -33,7 +33,7 @@ func (x *session) noteEnd(why ended) {
 	case endedSecret:
 		x.note("", verdicts.NoSecret)
 	case endedFraming, endedBad, endedOrder:
-		x.note("", verdicts.Malformed)
+		x.note("", verdicts.MalformedRequest)
 	case endedRate:
 		x.note("", verdicts.Limited)
 	case endedBanned:
