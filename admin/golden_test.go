@@ -176,6 +176,7 @@ GET /api/v1/players/x/stats
 PUT /api/v1/stats/block {"game": "gmtest", "profile": 9, "kind": 3, "index": 0, "data": "eA=="}
 PUT /api/v1/stats/block {"game": "none", "profile": 1, "kind": 3, "index": 0, "data": "eA=="}
 PUT /api/v1/stats/block {"game": "gmtest", "profile": 1, "kind": 4, "index": 0, "data": "eA=="}
+PUT /api/v1/stats/block {"game": "gmtest", "profile": 1, "kind": 3, "index": -1, "data": "eA=="}
 PUT /api/v1/stats/block {"game": "gmtest", "profile": 1, "kind": 300}
 POST /api/v1/stats/import {"players": [{"profile": 1, "blocks": [{"game": "gmtest", "kind": 3, "index": 0, "data": "eA==", "modified": "2026-01-02T03:04:05Z"}]}, {"profile": 9}]}
 POST /api/v1/stats/import {"players": 1}

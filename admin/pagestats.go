@@ -65,6 +65,9 @@ func statsOfForm(r *http.Request, a *accounts.Account) (q operator.StatsSelectio
 	q.Profile = storage.ProfileID(number("profile", 32))
 	if q.Game = r.PostFormValue("game"); q.Game != "" {
 		q.Block, q.Kind, q.Index = true, storage.StatKind(number("kind", 8)), int32(number("index", 32))
+		if err == nil && q.Index < 0 {
+			err = errNotIndex
+		}
 	}
 	for i := range a.Profiles {
 		if a.Profiles[i].Profile.ID == q.Profile {

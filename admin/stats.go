@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"net/http"
 	"strconv"
 
@@ -59,6 +60,9 @@ func statsSelection(p *params, q *operator.StatsSelection) {
 // errKindAlone is the error for one of two parameters that belong together.
 var errKindAlone = errors.New("kind and index are numbers that belong together")
 
+// errNotIndex is the error for an index that no block can have.
+var errNotIndex = fmt.Errorf("index is not a number from 0 to %d", math.MaxInt32)
+
 // blockParams are the kind and the index of a block, if there is one. It reports whether
 // a request has them.
 func blockParams(p *params, write bool, kind *storage.StatKind, index *int32) (given bool) {
@@ -81,9 +85,9 @@ func blockParams(p *params, write bool, kind *storage.StatKind, index *int32) (g
 	if err != nil || n > uint64(storage.StatPublicWrite) {
 		p.refuse(fmt.Errorf("kind is not a number from 0 to %d", storage.StatPublicWrite))
 	}
-	at, err := strconv.ParseInt(i, 10, 32)
+	at, err := strconv.ParseUint(i, 10, 31)
 	if err != nil {
-		p.refuse(errNotNumber("index"))
+		p.refuse(errNotIndex)
 	}
 	*kind, *index = storage.StatKind(n), int32(at)
 	return true

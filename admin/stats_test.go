@@ -33,7 +33,7 @@ func statsPlayers(t *testing.T, l *operator.Local, op operator.Operator) (ann, b
 	}
 	ann, ben = made[0], made[1]
 	for _, b := range []operator.NewStatBlock{
-		gmtestBlock(ann.ID, 0, -5, "\x00\x01\xff"), gmtestBlock(ann.ID, 3, 0, "\\clan\\A\x00"),
+		gmtestBlock(ann.ID, 0, 0, "\x00\x01\xff"), gmtestBlock(ann.ID, 3, 0, "\\clan\\A\x00"),
 	} {
 		if _, err := op.SetStatBlock(t.Context(), b); err != nil {
 			t.Fatal(err)
@@ -62,7 +62,7 @@ func TestPlayerStats(t *testing.T) {
 		want := operator.PlayerStats{
 			Profile: ann.ID, Nick: "Ann",
 			Blocks: []operator.StatBlockInfo{
-				{StatBlockID: gmtestBlock(ann.ID, 0, -5, "").StatBlockID, Bytes: 3},
+				{StatBlockID: gmtestBlock(ann.ID, 0, 0, "").StatBlockID, Bytes: 3},
 				{StatBlockID: gmtestBlock(ann.ID, 3, 0, "").StatBlockID, Bytes: 8, Text: `\clan\A`},
 			},
 			Scores: []storage.Score{{
@@ -105,7 +105,7 @@ func TestSetStatBlock_refused(t *testing.T) {
 			}
 		}
 		for name, b := range map[string]operator.NewStatBlock{
-			"kind": gmtestBlock(999, 4, 0, "x"), "size": gmtestBlock(1, 3, 0, strings.Repeat("x", storage.MaxStatBlock+1)),
+			"kind": gmtestBlock(999, 4, 0, "x"), "index": gmtestBlock(1, 3, -1, "x"), "size": gmtestBlock(1, 3, 0, strings.Repeat("x", storage.MaxStatBlock+1)),
 		} {
 			_, err := op.SetStatBlock(t.Context(), b)
 			if !errors.Is(err, storage.ErrInvalid) && !errors.Is(err, operator.ErrBadRequest) { // the client cannot tell them apart
@@ -133,7 +133,7 @@ func TestDeleteStats(t *testing.T) {
 		}
 		remove(operator.StatsSelection{Profile: ann.ID, Block: true}, 0, operator.ErrBadRequest)
 		remove(operator.StatsSelection{Profile: ann.ID, Game: "gmtest", Block: true, Kind: 3, Index: 1}, 0, storage.ErrNotFound)
-		remove(operator.StatsSelection{Profile: ann.ID, Game: "GMtest", Block: true, Kind: 0, Index: -5}, 1, nil)
+		remove(operator.StatsSelection{Profile: ann.ID, Game: "GMtest", Block: true, Kind: 0, Index: 0}, 1, nil)
 		left(2)
 		remove(operator.StatsSelection{Profile: ann.ID, Game: "other"}, 0, nil)
 		left(2)
@@ -154,8 +154,8 @@ func TestDeleteStats(t *testing.T) {
 		}
 		want := []string{
 			"stats.delete|Ben|all games", "stats.set|Ben|gmtest, kind 1, index 0",
-			"stats.delete|Ann|gmtest", "stats.delete|Ann|gmtest, kind 0, index -5",
-			"stats.set|Ann|gmtest, kind 3, index 0", "stats.set|Ann|gmtest, kind 0, index -5",
+			"stats.delete|Ann|gmtest", "stats.delete|Ann|gmtest, kind 0, index 0",
+			"stats.set|Ann|gmtest, kind 3, index 0", "stats.set|Ann|gmtest, kind 0, index 0",
 		}
 		if diff := cmp.Diff(want, actions); err != nil || diff != "" {
 			t.Errorf("audit log: %v (-want +got):\n%s", err, diff)

@@ -37,7 +37,7 @@ type StatBlockID struct {
 	Game    string    `json:"game"` // name of the game
 	Profile ProfileID `json:"profile,omitzero"`
 	Kind    StatKind  `json:"kind"`
-	Index   int32     `json:"index"` // any number that the game likes
+	Index   int32     `json:"index"` // any number from 0 on that the game likes
 }
 
 // StatBlock is data that a game keeps for a player. The data are bytes in a
@@ -79,6 +79,9 @@ func (id StatBlockID) Check() error {
 	}
 	if id.Kind > StatPublicWrite {
 		return invalid("%d is not a kind of block", id.Kind)
+	}
+	if id.Index < 0 {
+		return invalid("index %d of a block is below 0, which no game can read", id.Index)
 	}
 	return nil
 }

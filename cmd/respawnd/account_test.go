@@ -275,7 +275,7 @@ func TestGameDataOfAccounts(t *testing.T) {
 				`"changed":"2026-11-01T12:00:00Z","fields":[{"name":"data","value":{"type":"binaryDataValue","value":"%s"}}]}`, n+1, data))
 		}
 		_, _ = fmt.Fprintf(&file, `{"id":%d,"email":"%d@example.com","profiles":[{"profile":{"id":%d,"nick":"A"},"game_data":`+
-			`[{"game":"gmtest","kind":1,"index":-%d,"data":"%s","modified":"2026-11-01T12:00:00Z"}],"scores":`+
+			`[{"game":"gmtest","kind":1,"index":%d,"data":"%s","modified":"2026-11-01T12:00:00Z"}],"scores":`+
 			`[{"game":"gmtest","board":"kills","value":%d.5,"updated":"2026-11-01T12:00:00Z"}],"records":[%s]}]}`+"\n",
 			i+1, i, i+10, i, data, i, strings.Join(records, ","))
 	}
@@ -287,7 +287,7 @@ func TestGameDataOfAccounts(t *testing.T) {
 	if n := strings.Count(back, data); n != 18 {
 		t.Errorf("%d of 10 blocks and 8 records are in the export", n)
 	}
-	wantIn(t, back, `"index":-7`, `"value":3.5`, `"table":"levels","id":8`)
+	wantIn(t, back, `"index":7`, `"value":3.5`, `"table":"levels","id":8`)
 	other := testEnv(t.TempDir())
 	wantIn(t, typed(t, other, back, "account", "import", "-"), "imported 10")
 	if got := cli(t, other, "account", "export", "-"); got != back {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"slices"
 	"strconv"
@@ -158,9 +159,9 @@ func statsArgs(args []string) (q operator.StatsSelection, err error) {
 	if err != nil || kind > uint64(storage.StatPublicWrite) {
 		return q, usageError{fmt.Errorf("%q is not a kind: 0 or 1 are private, 2 or 3 public", args[2])}
 	}
-	index, err := strconv.ParseInt(args[3], 10, 32)
+	index, err := strconv.ParseUint(args[3], 10, 31)
 	if err != nil {
-		return q, usageError{fmt.Errorf("%q is not an index", args[3])}
+		return q, usageError{fmt.Errorf("%q is not an index: a number from 0 to %d", args[3], math.MaxInt32)}
 	}
 	q.Kind, q.Index = storage.StatKind(kind), int32(index)
 	return q, nil
@@ -191,8 +192,7 @@ func (p *program) statsSet() *cobra.Command {
 			return p.confirm(statsMissing(err), "stored %s for profile %d: %s, kind %s, index %d, modified %s",
 				counted(len(data), "byte"), q.Profile, printable(q.Game), kindText(q.Kind), q.Index, stamp(b.Modified))
 		})
-	cmd.Long = cmd.Short + ".\n\nTEXT that begins with a backslash is a list \\key\\value\\key\\value; games expect a NUL behind it, which is added.\n" +
-		"An index below 0 stands behind --."
+	cmd.Long = cmd.Short + ".\n\nTEXT that begins with a backslash is a list \\key\\value\\key\\value; games expect a NUL behind it, which is added."
 	cmd.Flags().StringVar(&file, "file", "", "file with the data, stored as it is; - is standard input")
 	return cmd
 }

@@ -22,8 +22,9 @@ func TestStats(t *testing.T) {
 		typed(t, d.cliEnv(), "secret\n", "account", "create", "--email", nick+"@example.com", "--nick", nick, "--password-stdin")
 	}
 	wantIn(t, d.cli("stats", "set", "1", "gmtest", "3", "0", `\clan\A-Team`), "stored 13 bytes for profile 1", "kind 3 public")
-	wantIn(t, d.cli("stats", "set", "1", "gmtest", "0", "--file", filepath.Join(dir, "block"), "--", "-7"), "stored 8 bytes", "0 private, read-only")
-	wantIn(t, d.cli("stats", "show", "1"), "profile 1, Ann", `\clan\A-Team`, "(binary)", "-7")
+	wantIn(t, d.cli("stats", "set", "1", "gmtest", "0", "7", "--file", filepath.Join(dir, "block")), "stored 8 bytes", "0 private, read-only")
+	refused(t, exitUsage, d.cliEnv(), []string{"stats", "set", "1", "gmtest", "0", "--", "-7", "x"}, "not an index", "from 0")
+	wantIn(t, d.cli("stats", "show", "1"), "profile 1, Ann", `\clan\A-Team`, "(binary)", " 7 ")
 	wantIn(t, d.cli("stats", "set", "1", "gmtest", "3", "8", "--file", os.DevNull), "stored 0 bytes")
 	wantIn(t, d.cli("stats", "show", "1"), "(empty)")
 	wantIn(t, d.cli("stats", "delete", "1", "gmtest", "3", "8"), "deleted 1 record")
@@ -37,14 +38,14 @@ func TestStats(t *testing.T) {
 	if got := cli(t, env, "stats", "show", "1", "gmtest", "3", "0"); got != "\\clan\\A-Team\x00" {
 		t.Errorf("block after a kill: %q", got)
 	}
-	wantIn(t, cli(t, env, "stats", "delete", "1", "gmtest", "0", "--", "-7"), "deleted 1 record of profile 1")
+	wantIn(t, cli(t, env, "stats", "delete", "1", "gmtest", "0", "7"), "deleted 1 record of profile 1")
 	if code, out, errOut := command(t, env, "stats", "import", export); code != exitFailure || !strings.Contains(out, "refused 1") ||
 		!strings.Contains(errOut, "profile 1: there are statistics") {
 		t.Errorf("import over statistics: exit code %d, printed %q and %q", code, out, errOut)
 	}
 	wantIn(t, cli(t, env, "stats", "delete", "1"), "deleted 1 record of profile 1")
 	wantIn(t, cli(t, env, "stats", "import", export), "imported the statistics of 1 player, refused 0")
-	wantIn(t, cli(t, env, "stats", "show", "1"), `\clan\A-Team`, "-7")
+	wantIn(t, cli(t, env, "stats", "show", "1"), `\clan\A-Team`, " 7 ")
 	wantIn(t, cli(t, env, "stats", "delete", "1", "gmtest"), "deleted 2 records")
 	if got := cli(t, env, "stats", "export", "-"); strings.TrimSpace(got) != "" {
 		t.Errorf("export of nothing: %q", got)

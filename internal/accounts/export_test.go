@@ -26,7 +26,7 @@ func TestExportAndImport(t *testing.T) {
 	bob.Email, bob.UniqueNick, bob.Password = "b@b.c", "Bob", "other"
 	b := register(t, from, bob)
 	store := from.store.(storage.Stats)
-	block := storage.StatBlockID{Game: "gmtest", Profile: second.ID, Kind: storage.StatPrivateWrite, Index: -3}
+	block := storage.StatBlockID{Game: "gmtest", Profile: second.ID, Kind: storage.StatPrivateWrite, Index: 3}
 	_, err = store.EditStatBlock(t.Context(), block, 10, time.Now(), func([]byte) ([]byte, error) { return []byte("\xff\x00\\b"), nil })
 	if err != nil {
 		t.Fatal(err)

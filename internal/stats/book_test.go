@@ -106,7 +106,7 @@ func TestLimits(t *testing.T) {
 	if err := set(0, DefaultMaxBlock+1); !errors.Is(err, ErrTooLarge) {
 		t.Errorf("a block over the default = %v, want ErrTooLarge", err)
 	}
-	if err := set(-1, 1); !errors.Is(err, ErrFull) {
+	if err := set(1000, 1); !errors.Is(err, ErrFull) {
 		t.Errorf("a byte over the default = %v, want ErrFull", err)
 	}
 }

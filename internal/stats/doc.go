@@ -14,6 +14,12 @@
 // block is not after that of the client, and 0 is the time of a block that does not
 // exist.
 //
+// Such times run ahead of the clock if a block changes more than once per second. They stop
+// [storage.MaxStatAhead] ahead: changes beyond that share a second, and a client that read
+// between two of them notices the later one only after a change in a later second.
+// Without that bound a client that writes without pause would move the time of its block
+// years ahead, up to the last second that clients can read.
+//
 // # Games
 //
 // The names of games are those that clients state. Every block, report and score

@@ -128,7 +128,7 @@ func testBlocksApart(t *testing.T, s storage.Store) {
 	var ids []storage.StatBlockID
 	var want []storage.StatBlock
 	for _, game := range []string{"g", "ga", "gb"} {
-		for _, index := range []int32{math.MinInt32, -1, 0, 1, math.MaxInt32} {
+		for _, index := range []int32{0, 1, 1 << 8, 1 << 16, math.MaxInt32} {
 			for kind := storage.StatPrivateRead; kind <= storage.StatPublicWrite; kind++ {
 				id := storage.StatBlockID{Game: game, Profile: a.ID, Kind: kind, Index: index}
 				ids = append(ids, id)
@@ -245,7 +245,7 @@ func testBlockCount(t *testing.T, s storage.Store) {
 		_, err := s.EditStatBlock(t.Context(), blockID(p.ID, index), statsLimit, second(1), func([]byte) ([]byte, error) { return []byte("x"), nil })
 		return err
 	}
-	if err := edit(-1); !errors.Is(err, storage.ErrFull) {
+	if err := edit(storage.MaxStatBlocks); !errors.Is(err, storage.ErrFull) {
 		t.Errorf("block %d = %v, want ErrFull", storage.MaxStatBlocks+1, err)
 	}
 	if err := edit(0); err != nil {
@@ -258,7 +258,7 @@ func testBlockCount(t *testing.T, s storage.Store) {
 
 func testBlockLimits(t *testing.T, s storage.Store) {
 	_, p := createUser(t, s, user("a@b.c"), profile("A"))
-	edge := blockID(p.ID, math.MinInt32)
+	edge := blockID(p.ID, math.MaxInt32)
 	edge.Game = strings.Repeat("g", storage.MaxGameName)
 	setBlock(t, s, edge, second(0), "")
 	for name, change := range map[string]func(*storage.StatBlockID){
@@ -267,6 +267,8 @@ func testBlockLimits(t *testing.T, s storage.Store) {
 		"NUL in game":   func(id *storage.StatBlockID) { id.Game = "g\x00" },
 		"no profile":    func(id *storage.StatBlockID) { id.Profile = 0 },
 		"kind":          func(id *storage.StatBlockID) { id.Kind = storage.StatPublicWrite + 1 },
+		"index below 0": func(id *storage.StatBlockID) { id.Index = -1 },
+		"least index":   func(id *storage.StatBlockID) { id.Index = math.MinInt32 },
 	} {
 		id := edge
 		change(&id)
