@@ -98,22 +98,57 @@ func (c *Client) roundTrip(ctx context.Context, request []byte) (http.Header, []
 var ErrSignIn = errors.New("the sign-in was refused")
 
 // SignIn signs in with a unique nick of namespace 1 and returns the certificate and
-// the proof. key is the public key that the game has.
+// the proof. key is the public key that the game has; nil: the game does not encrypt, as in
+// the mode identity.
 func (c *Client) SignIn(ctx context.Context, key *rsa.PublicKey, nick, password string) (certificate *soap.Element, proof string, err error) {
-	value, err := rsa.EncryptPKCS1v15(rand.Reader, key, []byte(password))
-	if err != nil {
-		return nil, "", err
+	var fields strings.Builder
+	writeField(&fields, "uniquenick", nick)
+	p, err := c.signOn(ctx, "LoginUniqueNick", fields.String(), key, password)
+	return p.Certificate, p.Proof, err
+}
+
+// Account is a new account.
+type Account struct{ Email, Nick, UniqueNick, Password string }
+
+// CreateAccount creates an account and signs its player in. key is that of SignIn.
+func (c *Client) CreateAccount(ctx context.Context, key *rsa.PublicKey, a Account) (Player, error) {
+	var fields strings.Builder
+	for _, f := range [][2]string{{"email", a.Email}, {"profilenick", a.Nick}, {"uniquenick", a.UniqueNick}} {
+		writeField(&fields, f[0], f[1])
 	}
-	fields := "<ns1:version>1</ns1:version><ns1:partnercode>0</ns1:partnercode><ns1:namespaceid>1</ns1:namespaceid>" +
-		"<ns1:uniquenick>" + nick + "</ns1:uniquenick><ns1:password><ns1:Value>" + hex.EncodeToString(value) + "</ns1:Value></ns1:password>"
-	e, err := c.Call(ctx, auth.Path, auth.Namespace, "LoginUniqueNick", fields)
+	return c.signOn(ctx, "CreateUserAccount", fields.String(), key, a.Password)
+}
+
+// signOn executes a method with a password that replies with a certificate.
+func (c *Client) signOn(ctx context.Context, method, fields string, key *rsa.PublicKey, password string) (p Player, err error) {
+	value, err := passwordBlock(key, password)
 	if err != nil {
-		return nil, "", err
+		return p, err
 	}
-	result := e.Child("LoginUniqueNickResult")
+	e, err := c.Call(ctx, auth.Path, auth.Namespace, method, "<ns1:version>1</ns1:version><ns1:partnercode>0</ns1:partnercode><ns1:namespaceid>1</ns1:namespaceid>"+
+		fields+"<ns1:password><ns1:Value>"+hex.EncodeToString(value)+"</ns1:Value></ns1:password>")
+	if err != nil {
+		return p, err
+	}
+	result := e.Child(method + "Result")
 	if code := result.Text("responseCode"); code != "0" {
-		return nil, "", fmt.Errorf("%w: code %.8q", ErrSignIn, code)
+		return p, fmt.Errorf("%w: code %.8q", ErrSignIn, code)
 	}
 	private, err := hex.DecodeString(result.Text("peerkeyprivate"))
-	return result.Child("certificate"), auth.ProofOf(bytes.TrimLeft(private, "\x00")), err
+	return Player{result.Child("certificate"), auth.ProofOf(bytes.TrimLeft(private, "\x00"))}, err
+}
+
+// passwordBlock returns a password as games send it, see SignIn.
+func passwordBlock(key *rsa.PublicKey, password string) ([]byte, error) {
+	if key != nil {
+		return rsa.EncryptPKCS1v15(rand.Reader, key, []byte(password))
+	}
+	const size = 128
+	if len(password) > size-11 {
+		return nil, rsa.ErrMessageTooLong
+	}
+	block := bytes.Repeat([]byte{0xff}, size)
+	copy(block, "\x00\x02")
+	copy(block[size-len(password)-1:], "\x00"+password)
+	return block, nil
 }

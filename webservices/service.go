@@ -17,7 +17,7 @@ import (
 // Describe implements service.Service.
 func (c *Config) Describe() service.Descriptor {
 	return service.Descriptor{
-		Title: "Web services of games", Optional: true, Steps: steps(), Check: c.check,
+		Title: "Web services of games", Optional: true, Steps: c.steps(), Check: c.check,
 		Files: func(dataDir string) map[string]string { return map[string]string{auth.KeyName: c.KeyPath(dataDir)} },
 	}
 }

@@ -443,7 +443,10 @@ func TestSelftestPlaysAgainstTheDaemon(t *testing.T) {
 		t.Errorf("selftest left an account behind:\n%s", out)
 	}
 
-	wantIn(t, out, "stored records         ok\n")
+	wantIn(t, out, "stored records         ok\n", "match report           ok\n")
+	if out := d.cli("matches", "list", testGame); strings.Count(out, "\n") != 1 {
+		t.Errorf("selftest left a match behind:\n%s", out)
+	}
 	if out := strings.Join(strings.Fields(d.cli("sake", "tables", testGame)), " "); !strings.HasSuffix(out, "selftest 0 0 text") {
 		t.Errorf("tables after the self-test, want an empty one:\n%s", out)
 	}

@@ -23,8 +23,8 @@ func (p *program) selftestCommand() *cobra.Command {
 		Use:   "selftest",
 		Short: "Play a game server and players against the running daemon",
 		Long: `Plays a game server and players against the sockets of the running daemon, and
-says of each service how it went. Four accounts are made and deleted again, which
-the audit log shows; --quick leaves that out and changes nothing that lasts,
+says of each service how it went. Five accounts and a match are made and deleted
+again, which the audit log shows; --quick leaves that out and changes nothing that lasts,
 for a health check that runs every minute.`,
 		Args: usage(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -92,12 +92,15 @@ func newTrial(cfg *services.Config) (*svc.Trial, error) {
 	g, _ := catalog.Lookup(selftest.Game)
 	addresses := make(map[string]string)
 	for _, l := range cfg.Listeners() {
-		if addresses[l.Service] == "" {
-			addresses[l.Service] = dialable(l.Address)
+		for _, name := range []string{l.Service, l.Key} {
+			if addresses[name] == "" {
+				addresses[name] = dialable(l.Address)
+			}
 		}
 	}
 	return &svc.Trial{
 		Game: selftest.Game, Secret: g.Secret(), Name: selftest.Name(), Domain: cfg.Games.Domains[0],
+		DataDir: cfg.DataDir,
 		Address: func(service string) string { return addresses[service] },
 		Accounts: func(context.Context) (svc.TrialAccounts, error) {
 			op, err := remote(cfg)
@@ -136,4 +139,18 @@ func (a trialAccounts) Delete(ctx context.Context, email string) error {
 		return err
 	}
 	return a.op.DeleteAccount(ctx, found.ID)
+}
+
+func (a trialAccounts) DeleteMatch(ctx context.Context, game, session string) error {
+	ctx = operator.WithActor(ctx, actor())
+	list, err := a.op.ListMatches(ctx, operator.MatchQuery{Game: game})
+	if err != nil {
+		return err
+	}
+	for i := range list {
+		if list[i].Session == session {
+			return a.op.DeleteMatch(ctx, uint32(list[i].ID))
+		}
+	}
+	return storage.ErrNotFound
 }

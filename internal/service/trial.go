@@ -20,8 +20,8 @@ var (
 type Step struct {
 	// Name is printed with the result, such as "serverbrowse list".
 	Name string
-	// Needs names the services, as in their keys, that must be on. The step is
-	// skipped if one is off.
+	// Needs names the services, as in their keys, that must be on, or keys of further
+	// listeners. The step is skipped if one is off.
 	Needs []string
 	// Order sorts the steps of all services: lower first, equal ones as the services
 	// start.
@@ -57,8 +57,11 @@ type Trial struct {
 	Name string
 	// Domain is a domain under which games look for their services.
 	Domain string
+	// DataDir is the data folder of the daemon.
+	DataDir string
 	// Address returns the address, host:port, of a service as seen from this
-	// machine. It is empty for a service that is off.
+	// machine, or of the listener of a key, such as "webservices.tls_listen". It is
+	// empty for one that is off.
 	Address func(service string) string
 	// Accounts opens the accounts of the daemon.
 	Accounts func(context.Context) (TrialAccounts, error)
@@ -79,11 +82,14 @@ type TrialServer interface {
 	Close() error
 }
 
-// TrialAccounts lets a step manage accounts without the protocols.
+// TrialAccounts lets a step manage accounts, and what players leave, without the protocols.
 type TrialAccounts interface {
 	// Exists reports whether there is an account with an e-mail address. A step
 	// calls it before it creates one: if it fails, Delete would too.
 	Exists(ctx context.Context, email string) (bool, error)
 	// Delete removes the account with an e-mail address, and all of its profiles.
 	Delete(ctx context.Context, email string) error
+	// DeleteMatch removes the match of a session that was reported for a game.
+	// storage.ErrNotFound: there is none.
+	DeleteMatch(ctx context.Context, game, session string) error
 }
