@@ -204,6 +204,28 @@ func TestSetPassword(t *testing.T) {
 	})
 }
 
+func TestIssueReset(t *testing.T) {
+	forBoth(t, func(t *testing.T, l *operator.Local, op operator.Operator) {
+		p := create(t, op, bob(nil))
+		begin := time.Now()
+		r, err := op.IssueReset(t.Context(), p.User)
+		page, code, _ := strings.Cut(r.Link, "#")
+		if err != nil || page != l.ResetPage() || r.Expires.Sub(begin) < accounts.ResetLife || r.Expires.After(time.Now().Add(accounts.ResetLife)) {
+			t.Errorf("IssueReset() = %+v, %v", r, err)
+		}
+		if id, err := accounts.ResetAccount(code); err != nil || id != p.User {
+			t.Errorf("the link is for account %d, %v, want %d", id, err, p.User)
+		}
+		if r, err := op.IssueReset(t.Context(), 4711); !errors.Is(err, storage.ErrNotFound) || r.Link != "" {
+			t.Errorf("IssueReset() of an unknown one = %+v, %v, want ErrNotFound", r, err)
+		}
+		l.ResetPage = func() string { return "" }
+		if r, err := op.IssueReset(t.Context(), p.User); !errors.Is(err, operator.ErrBadRequest) || r.Link != "" {
+			t.Errorf("IssueReset() without the page = %+v, %v, want ErrBadRequest", r, err)
+		}
+	})
+}
+
 func TestBanAccount(t *testing.T) {
 	forBoth(t, func(t *testing.T, l *operator.Local, op operator.Operator) {
 		ended := kicks{}

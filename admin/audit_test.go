@@ -66,6 +66,8 @@ func TestAuditEntries(t *testing.T) {
 		do("PutRoom", err)
 		do("DeleteRoom", op.DeleteRoom(ctx, room.ID))
 		p := create(t, op, bob(nil))
+		_, err = op.IssueReset(ctx, p.User)
+		do("IssueReset", err)
 		do("SetPassword", op.SetPassword(ctx, p.User, "another secret"))
 		do("BanAccount", op.BanAccount(ctx, p.User, storage.AccountBan{Reason: "cheats"}))
 		do("UnbanAccount", op.UnbanAccount(ctx, p.User))
@@ -99,6 +101,7 @@ func TestAuditEntries(t *testing.T) {
 			fmt.Sprintf(`room.put %d "Lobby" "of one"`, room.ID),
 			fmt.Sprintf(`room.remove %d "Lobby" "of one"`, room.ID),
 			fmt.Sprintf(`account.create %d "Bob" ""`, p.User),
+			fmt.Sprintf(`account.reset_link %d "Bob" ""`, p.User),
 			fmt.Sprintf(`account.password %d "Bob" ""`, p.User),
 			fmt.Sprintf(`account.ban %d "Bob" "for good: cheats"`, p.User),
 			fmt.Sprintf(`account.unban %d "Bob" ""`, p.User),

@@ -328,6 +328,10 @@ func (c *client) SetPassword(ctx context.Context, id storage.UserID, password st
 	return setPassword.exec(ctx, c, newPassword{id, password})
 }
 
+func (c *client) IssueReset(ctx context.Context, id storage.UserID) (operator.ResetLink, error) {
+	return issueReset.call(ctx, c, id)
+}
+
 func (c *client) BanAccount(ctx context.Context, id storage.UserID, b storage.AccountBan) error {
 	return banAccount.exec(ctx, c, accountBan{id, b})
 }

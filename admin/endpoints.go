@@ -107,6 +107,7 @@ var (
 		answering(done{1}, func(op operator.Operator, ctx context.Context, a newPassword) error {
 			return op.SetPassword(ctx, a.id, a.Password)
 		}))
+	issueReset = newEndpoint("POST", "accounts/{id}/reset", "a link with which the owner sets another password, once; ends the one before", idParam, operator.Operator.IssueReset)
 	banAccount = newEndpoint("PUT", "accounts/{id}/ban", "ban an account; ends sessions: reason, by, expires",
 		func(p *params, b *accountBan) { idParam(p, &b.id); jsonBody(p, &b.ban) },
 		answering(done{1}, func(op operator.Operator, ctx context.Context, b accountBan) error {

@@ -62,6 +62,7 @@ func newLocal(t testing.TB) *operator.Local {
 		OpenAccounts: opener(store, filepath.Join(dir, "account.key")),
 		Store:        store, Table: bans.New(store), Rules: chatrules.New(store), PlayerFiles: playerfiles.New(store, dir), News: news.New(store), Catalogue: &operator.Catalogue{Embedded: games.Embedded{Facts: []byte(embedded)}, Store: store},
 		DataDir: dir, StoreName: "test.db", Version: "test",
+		ResetPage: func() string { return "https://servers.example.org/account/reset" },
 		Listening: func() (time.Time, map[string]string) {
 			return time.Now(), map[string]string{"qr2": "127.0.0.1:27900"}
 		},

@@ -254,6 +254,7 @@ func (s *Server) pages(mux *http.ServeMux) {
 		"POST /sessions/kick":            s.kickForm,
 		"POST /accounts":                 s.accountCreateForm,
 		"POST /accounts/{id}/password":   s.accountPasswordForm,
+		"POST /accounts/{id}/reset":      s.accountResetForm,
 		"POST /accounts/{id}/ban":        s.accountBanForm,
 		"POST /accounts/{id}/unban":      s.accountUnbanForm,
 		"POST /accounts/{id}/delete":     s.accountDeleteForm,

@@ -104,6 +104,23 @@ func (s *Server) accountPasswordForm(r *http.Request) (done, to string, err erro
 		s.opt.Operator.SetPassword(r.Context(), id, r.PostFormValue("password"))
 }
 
+func (s *Server) accountResetForm(r *http.Request) (done, to string, err error) {
+	id, err := readParams(r, idParam[storage.UserID])
+	if err != nil {
+		return "", "", err
+	}
+	link, err := s.opt.Operator.IssueReset(r.Context(), id)
+	if err != nil {
+		return "", "", err
+	}
+	hint := ""
+	if strings.HasPrefix(link.Link, "/") {
+		hint = " Put the address of your pages before it: web.public_url is not set."
+	}
+	return fmt.Sprintf("Give this link to the owner of the account. It works once, until %s, and is not shown again.%s %s", stamp(link.Expires), hint, link.Link),
+		pageOfAccount(id), nil
+}
+
 func (s *Server) accountBanForm(r *http.Request) (done, to string, err error) {
 	id, err := readParams(r, idParam[storage.UserID])
 	var span time.Duration

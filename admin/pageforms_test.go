@@ -112,6 +112,16 @@ func TestAccountsThroughTheForms(t *testing.T) {
 	}
 	wantRefused(t, "two passwords", b.post("/accounts/1/password", "password", "one-more-1", "again", "one-more-2"), http.StatusBadRequest, "differ")
 
+	made := b.wantDone(t, b.post("/accounts/1/reset"), "https://servers.example.org/account/reset#")
+	_, rest, _ := strings.Cut(made.body, "/account/reset#")
+	s, err := x.l.OpenAccounts(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.UseReset(t.Context(), rest[:min(len(rest), 48)], "other-one", netip.Addr{}); err != nil {
+		t.Errorf("the link on the page: %v", err)
+	}
+
 	p := b.wantDone(t, b.post("/accounts/1/ban", "for", "3", "unit", "hours", "reason", "cheats"), "is banned")
 	if !strings.Contains(p.body, "cheats") || !strings.Contains(p.body, "Lift the ban") {
 		t.Error("the page of the account does not show the ban")
@@ -129,7 +139,7 @@ func TestAccountsThroughTheForms(t *testing.T) {
 	}
 	b.wantDone(t, b.post("/accounts/1/delete", "confirm", "BOB@example.com"), "is deleted")
 	wantRefused(t, "page of the deleted", b.get("/accounts/1"), http.StatusNotFound, "")
-	for _, path := range []string{"/accounts/1/password", "/accounts/1/ban", "/accounts/99/delete", "/accounts/99/unban"} {
+	for _, path := range []string{"/accounts/1/password", "/accounts/1/ban", "/accounts/1/reset", "/accounts/99/delete", "/accounts/99/unban"} {
 		wantRefused(t, path, b.post(path, "password", "hunter2!", "again", "hunter2!"), http.StatusNotFound, "")
 	}
 	for _, secret := range []string{"hunter2!", "other-one"} {

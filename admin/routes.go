@@ -45,7 +45,7 @@ func (s *Server) routes() []Route {
 		{"GET", "/api/v1/log/stream", "new lines of the log as server-sent events: ?level=", s.streamLog},
 		{"GET", backupPath, "everything that a new machine needs, as a tar file", s.getBackup},
 		getKept.on(s), addServer.on(s), removeServer.on(s), hideServer.on(s), unhideServer.on(s),
-		getAccounts.on(s), createAccount.on(s), getAccount.on(s), setPassword.on(s), banAccount.on(s), unbanAccount.on(s), deleteAccount.on(s),
+		getAccounts.on(s), createAccount.on(s), getAccount.on(s), setPassword.on(s), issueReset.on(s), banAccount.on(s), unbanAccount.on(s), deleteAccount.on(s),
 		{"GET", exportPath, "all accounts, one JSON object per line: ?secrets=", s.exportAccounts},
 		importAccounts.on(s), importBuddies.on(s), rotateKey.on(s),
 		getGameStats.on(s), getPlayerStats.on(s), deleteStats.on(s), getStatBlock.on(s), setStatBlock.on(s),

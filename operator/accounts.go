@@ -30,6 +30,10 @@ type AccountOperator interface {
 
 	// SetPassword changes a password. It ends sessions, tokens and tickets.
 	SetPassword(ctx context.Context, id storage.UserID, password string) error
+	// IssueReset returns a link with which the owner of an account sets another
+	// password, once; it ends the one before. ErrBadRequest: the page for it is
+	// off.
+	IssueReset(ctx context.Context, id storage.UserID) (ResetLink, error)
 	// BanAccount keeps an account out until b.Expires and ends its sessions.
 	// b.Added is ignored.
 	BanAccount(ctx context.Context, id storage.UserID, b storage.AccountBan) error
@@ -62,6 +66,12 @@ type NewAccount struct {
 	Nick       string `json:"nick"`
 	UniqueNick string `json:"uniquenick"` // "" for none
 	Password   string `json:"password"`
+}
+
+// ResetLink is a link with which the owner of an account sets another password.
+type ResetLink struct {
+	Link    string    `json:"link"` // without a public address of the pages only the path
+	Expires time.Time `json:"expires"`
 }
 
 // AccountRef identifies an account by the first of ID, Email and UniqueNick that is
@@ -97,6 +107,9 @@ type Imported struct {
 	Profiles []storage.ProfileID `json:"profiles,omitempty"` // in the order of the import; with an Error: of the same account, which was there before
 	Error    string              `json:"error,omitzero"`     // "": it is stored
 }
+
+// errNoResetPage is returned where a reset link would lead nowhere.
+var errNoResetPage = fmt.Errorf("%w: the pages for players are off, where the link is used: web.listen, web.accounts", ErrBadRequest)
 
 // errNoAccounts is returned where Local has no OpenAccounts.
 var errNoAccounts = errors.New("accounts are not served here")
@@ -289,6 +302,27 @@ func (l *Local) SetPassword(ctx context.Context, id storage.UserID, password str
 		}
 		return err
 	})
+}
+
+// IssueReset implements AccountOperator.
+func (l *Local) IssueReset(ctx context.Context, id storage.UserID) (out ResetLink, err error) {
+	page := ""
+	if l.ResetPage != nil {
+		page = l.ResetPage()
+	}
+	if page == "" {
+		return ResetLink{}, errNoResetPage
+	}
+	err = l.withAccounts(ctx, func(s *accounts.Service) error {
+		r, err := s.IssueReset(l.notedAccount(ctx, actAccountReset, id, ""), id)
+		// A fragment: browsers send it to no server, so that no log holds it.
+		out = ResetLink{Link: page + "#" + r.Code, Expires: r.Expires.UTC()}
+		return err
+	})
+	if err != nil {
+		return ResetLink{}, err
+	}
+	return out, nil
 }
 
 // BanAccount implements AccountOperator.

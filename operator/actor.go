@@ -59,6 +59,7 @@ const (
 	actRoomRemove      = "room.remove"
 	actAccountCreate   = "account.create"
 	actAccountPassword = "account.password"
+	actAccountReset    = "account.reset_link"
 	actAccountBan      = "account.ban"
 	actAccountUnban    = "account.unban"
 	actAccountDelete   = "account.delete"

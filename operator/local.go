@@ -49,6 +49,10 @@ type Local struct {
 	// OpenAccounts returns the rules of accounts. It may be called often.
 	OpenAccounts func(context.Context) (*accounts.Service, error)
 
+	// ResetPage returns the address of the page on which a reset link is used, only
+	// its path if the public address is not known, "" if there is no such page.
+	ResetPage func() string
+
 	// StaticServers returns the servers that the configuration names; nil: none.
 	StaticServers func() []storage.AddedServer
 	// AskedServers returns the state of those and of the added ones; nil where no

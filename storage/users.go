@@ -25,6 +25,7 @@ const (
 	MaxSealed    = 256           // MaxSealed is the longest sealed value in bytes.
 	MaxHomes     = 8             // MaxHomes is the highest number of addresses that are kept of one user.
 	MaxProfiles  = 32            // MaxProfiles is the highest number of profiles of one user.
+	ResetDigest  = 32            // ResetDigest is the length of the digest of a reset link in bytes.
 )
 
 // UserID identifies a user. It is never 0 once stored and never reused.
@@ -39,6 +40,12 @@ type User struct {
 	// Secret and Password are opaque to the store: the caller seals them.
 	Secret   []byte `json:"secret,omitempty"`   // sealed digest of the password
 	Password []byte `json:"password,omitempty"` // sealed password itself, nil unless it is kept
+
+	// Reset is the link with which the owner may set another password.
+	Reset ResetLink `json:"reset,omitzero"`
+	// Passwords counts the changes of the password: what was granted under an
+	// earlier number has ended.
+	Passwords uint32 `json:"passwords,omitzero"`
 
 	// Homes stand for addresses from which the user signed in, the oldest first.
 	Homes []uint64 `json:"homes,omitempty"`
@@ -62,6 +69,17 @@ func (b AccountBan) In(now time.Time) bool {
 	return !b.Added.IsZero() && (b.Expires.IsZero() || now.Before(b.Expires))
 }
 
+// ResetLink is a link with which the owner of an account sets another password,
+// once. The zero value means that there is none. The link itself is not kept.
+type ResetLink struct {
+	Digest  []byte    `json:"digest,omitempty"` // of the secret in the link
+	Expires time.Time `json:"expires,omitzero"`
+}
+
+// In reports whether the link is there and can be used at now. It expires at the
+// instant Expires.
+func (r *ResetLink) In(now time.Time) bool { return len(r.Digest) > 0 && now.Before(r.Expires) }
+
 // Check returns an error, which matches ErrInvalid, if u exceeds a limit.
 func (u *User) Check() error {
 	if u.ID > MaxAccountID {
@@ -78,6 +96,9 @@ func (u *User) Check() error {
 	}
 	if len(u.Secret) > MaxSealed || len(u.Password) > MaxSealed {
 		return invalid("sealed value is longer than %d bytes", MaxSealed)
+	}
+	if n := len(u.Reset.Digest); n != 0 && n != ResetDigest || n == 0 && !u.Reset.Expires.IsZero() {
+		return invalid("reset link without a digest of %d bytes", ResetDigest)
 	}
 	if len(u.Homes) > MaxHomes {
 		return invalid("more than %d homes", MaxHomes)
@@ -96,6 +117,8 @@ func (u User) Canonical() (User, error) {
 	}
 	u.Secret, u.Password = slices.Clone(u.Secret), slices.Clone(u.Password)
 	u.Homes = slices.Clone(u.Homes)
+	u.Reset.Digest = slices.Clone(u.Reset.Digest)
+	u.Reset.Expires = u.Reset.Expires.Round(0).UTC()
 	u.Created = u.Created.Round(0).UTC()
 	u.Ban.Added, u.Ban.Expires = u.Ban.Added.Round(0).UTC(), u.Ban.Expires.Round(0).UTC()
 	return u, nil

@@ -13,6 +13,9 @@ type Config struct {
 	// IPv4 address that the pages show to players, in lines for hosts files.
 	// Empty: that of public_url's host, else the one that the visitor reached.
 	GameAddress netip.Addr `key:"game_address"` // IPv4; zero: found out
+	// Whom players ask for help, plain text such as an e-mail address or the name of
+	// a chat; the page for forgotten passwords shows it. Empty: the operator.
+	Contact string `key:"contact" as:"text" live:"true"`
 	// Players make and change their accounts on the pages, true or false. Without
 	// HTTPS, passwords can be read on the way; the pages say so.
 	Accounts bool `key:"accounts" default:"true" live:"true"`

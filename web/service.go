@@ -26,8 +26,16 @@ const HistoryFile = "players.history"
 // Describe implements service.Service.
 func (c *Config) Describe() service.Descriptor {
 	return service.Descriptor{
-		Stage: service.StagePages, Shows: true, Guests: service.Guests{Page: true, PageURL: c.PublicURL}, Steps: steps(),
+		Stage: service.StagePages, Shows: true, Guests: service.Guests{Page: true, PageURL: c.PublicURL}, Steps: steps(), ResetPage: c.resetPage(),
 	}
+}
+
+// resetPage is service.Descriptor.ResetPage.
+func (c *Config) resetPage() string {
+	if !c.Accounts {
+		return ""
+	}
+	return c.PublicURL + account.ResetPath
 }
 
 // Open opens the listener of the service. It implements service.Service.

@@ -105,6 +105,7 @@ func New(opt Options) *Server {
 func (s *Server) Reload(c *Config) {
 	s.SetLimits(c.Rate, c.Burst, c.TrustedProxies)
 	s.api.SetStreams(c.MaxStreams, c.MaxStreamsPerAddr)
+	s.accounts.SetContact(c.Contact)
 	s.accounts.SetLimits(c.Accounts, c.Forms, c.Registrations)
 }
 

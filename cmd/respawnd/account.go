@@ -69,7 +69,7 @@ func (p *program) accountCommand() *cobra.Command {
 	const short = "Manage accounts of players"
 	f := new(accountFlags)
 	account := group("account", short,
-		p.accountCreate(f), p.accountList(), p.accountShow(f), p.accountPasswd(f), p.accountBan(f), p.accountUnban(f),
+		p.accountCreate(f), p.accountList(), p.accountShow(f), p.accountPasswd(f), p.accountResetLink(f), p.accountBan(f), p.accountUnban(f),
 		p.accountDelete(f), p.accountExport(), p.accountImport(), p.accountRotateKey())
 	account.Long = short + ".\n\nAn account is named by its e-mail, by a unique nick or by its number. Passwords\n" +
 		"are only read from standard input, never from arguments."
@@ -360,6 +360,21 @@ func (p *program) accountPasswd(f *accountFlags) *cobra.Command {
 		return err
 	}
 	return cmd
+}
+
+func (p *program) accountResetLink(f *accountFlags) *cobra.Command {
+	return p.onAccount(f, "reset-link", "Print a link with which the owner sets another password, once, within 24 hours",
+		func(ctx context.Context, op operator.Operator, a accounts.Account) error {
+			r, err := op.IssueReset(ctx, a.ID)
+			if err != nil {
+				return err
+			}
+			hint := ""
+			if strings.HasPrefix(r.Link, "/") {
+				hint = "\nweb.public_url is not set: put the address of your pages before the path"
+			}
+			return p.say("%s\nfor account %d (%s), once, until %s; an earlier link has ended%s", r.Link, a.ID, a.Email, stamp(r.Expires), hint)
+		})
 }
 
 func (p *program) accountBan(f *accountFlags) *cobra.Command {

@@ -110,6 +110,7 @@ var journeys = map[string][]step{
 		{line: `respawnd account create --email joe@example.com --nick Joe --uniquenick joe --password-stdin`, before: (*journey).serve, in: "horse battery\n", want: []string{"joe"}},
 		{line: `respawnd account list`, want: []string{"joe@example.com", "Joe"}},
 		{line: `respawnd account passwd joe@example.com --password-stdin`, in: "staple\n", want: []string{"joe@example.com"}},
+		{line: `respawnd account reset-link joe@example.com`, want: []string{"/account/reset#"}},
 		{line: `respawnd account ban joe@example.com`, want: []string{"joe@example.com"}},
 		{line: `respawnd account export accounts.jsonl`, want: []string{"wrote accounts.jsonl"}},
 	},

@@ -116,6 +116,7 @@ func (p *program) local(ctx context.Context, cfg *services.Config, store *bolt.S
 		Catalogue: &operator.Catalogue{Embedded: operator.BuiltIn(), Store: store},
 		DataDir:   cfg.DataDir, StoreName: daemon.StoreName, Files: daemon.Files(cfg), Version: version(),
 		OpenAccounts:  accountsWhenWanted(cfg, store),
+		ResetPage:     func() string { return daemon.ResetPage(cfg) },
 		StaticServers: func() []storage.AddedServer { return daemon.StaticServers(cfg) },
 	}
 	l.CheckAdded = func(a *storage.AddedServer) error { return probe.CheckAdded(l.Catalogue.Catalog(), a) }

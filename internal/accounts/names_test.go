@@ -108,12 +108,12 @@ func TestClean(t *testing.T) {
 }
 
 func TestEveryRefusalHasWords(t *testing.T) {
-	for r := ErrMalformed; r <= ErrCDKeyNotKept; r++ {
+	for r := ErrMalformed; r <= ErrBadReset; r++ {
 		if text, ok := refusalTexts(r); !ok || text != r.Error() || strings.ContainsRune(text, '\\') {
 			t.Errorf("refusal %d says %q, %v", r, text, ok)
 		}
 	}
-	if got := (ErrCDKeyNotKept + 1).Error(); got != "refused (28)" {
+	if got := (ErrBadReset + 1).Error(); got != "refused (29)" {
 		t.Errorf("an unknown refusal says %q", got)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"crypto/md5"
 	"crypto/sha256"
 	"crypto/subtle"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"net/netip"
@@ -68,18 +69,21 @@ func samePassword(secret, password string) bool {
 	return subtle.ConstantTimeCompare([]byte(secretOf(password)), []byte(secret)) == 1
 }
 
-// setPassword seals a password into u. The caller holds sealing for reading.
+// setPassword seals a password into u, which ends its reset link. The caller holds
+// sealing for reading.
 func (s *Service) setPassword(u *storage.User, password string) {
 	keys := s.keys.Load()
 	sum := md5.Sum([]byte(password))
-	u.Secret, u.Password = keys.seal(kindDigest, u, sum[:]), nil
+	u.Secret, u.Password, u.Reset = keys.seal(kindDigest, u, sum[:]), nil, storage.ResetLink{}
+	u.Passwords++
 	if s.opt.KeepPasswords {
 		u.Password = keys.seal(kindPassword, u, []byte(password))
 	}
 }
 
-// PasswordMark returns a value that changes with the password and the e-mail
-// address of an account and with nothing else, key rotation included. It can be
+// PasswordMark returns a value that changes when the password of an account is set,
+// also to the same one, or its e-mail address, and with nothing else, key rotation
+// included. It can be
 // compared within this process only, and reveals nothing about the password.
 func (s *Service) PasswordMark(u *storage.User) ([sha256.Size]byte, error) {
 	secret, err := s.secret(u)
@@ -87,7 +91,8 @@ func (s *Service) PasswordMark(u *storage.User) ([sha256.Size]byte, error) {
 		return [sha256.Size]byte{}, err
 	}
 	mac := hmac.New(sha256.New, s.markKey[:])
-	mac.Write([]byte(secret + "\x00" + u.Email))
+	mac.Write([]byte(secret + "\x00" + u.Email + "\x00"))
+	mac.Write(binary.BigEndian.AppendUint32(nil, u.Passwords))
 	return [sha256.Size]byte(mac.Sum(nil)), nil
 }
 
@@ -151,8 +156,8 @@ func (s *Service) password(u *storage.User) (string, error) {
 	return string(password), nil
 }
 
-// ChangeEmail gives an account another e-mail. Refusals: ErrBadEmail,
-// ErrEmailTaken.
+// ChangeEmail gives an account another e-mail, and ends its reset link, which may
+// have been sent to the old one. Refusals: ErrBadEmail, ErrEmailTaken.
 func (s *Service) ChangeEmail(ctx context.Context, id storage.UserID, email string) error {
 	if err := checkEmail(email); err != nil {
 		return err
@@ -161,7 +166,7 @@ func (s *Service) ChangeEmail(ctx context.Context, id storage.UserID, email stri
 	defer s.sealing.RUnlock()
 	return s.editUser(ctx, id, func(u *storage.User) error {
 		next := *u
-		next.Email = email
+		next.Email, next.Reset = email, storage.ResetLink{}
 		if err := s.keys.Load().reseal(u, &next); err != nil { // the e-mail is part of the seal
 			return fmt.Errorf("password of user %d: %w", id, err)
 		}

@@ -51,6 +51,7 @@ type Login struct {
 	Profile    storage.Profile
 	UniqueNick string // in the namespace of the login, "" if there is none
 	Proof      string // our answer: 32 hex digits
+	Passwords  uint32 // of the account, see storage.User
 
 	sealed  []byte // the digest of the password
 	partner int    // of the account; sealed opens with it
@@ -60,7 +61,7 @@ type Login struct {
 
 // LoginOf returns the login of a profile of an account, without UniqueNick and Proof.
 func LoginOf(u *storage.User, p storage.Profile) Login {
-	return Login{User: u.ID, Email: u.Email, Profile: p, sealed: u.Secret, partner: u.Partner}
+	return Login{User: u.ID, Email: u.Email, Profile: p, Passwords: u.Passwords, sealed: u.Secret, partner: u.Partner}
 }
 
 // responseLen is the length of a response and of a proof.

@@ -61,15 +61,21 @@ func (s *Service) loginMark(l *Login) uint64 {
 	if l.User == 0 {
 		return 0
 	}
-	return s.mark(&storage.User{ID: l.User, Partner: l.partner, Email: l.Email, Secret: l.sealed})
+	return s.mark(&storage.User{ID: l.User, Partner: l.partner, Email: l.Email, Secret: l.sealed, Passwords: l.Passwords})
 }
 
-// mark returns a number that differs for another password, 0 if the password cannot be
+// markOf is what a mark stands for.
+type markOf struct {
+	secret    string
+	passwords uint32
+}
+
+// mark returns a number that differs once the password is set, 0 if the password cannot be
 // opened. It means nothing outside this process.
 func (s *Service) mark(u *storage.User) uint64 {
 	secret, err := s.secret(u)
 	if err != nil {
 		return 0
 	}
-	return maphash.String(s.markSeed, secret) | 1
+	return maphash.Comparable(s.markSeed, markOf{secret, u.Passwords}) | 1
 }

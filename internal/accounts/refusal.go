@@ -42,6 +42,7 @@ const (
 	ErrCDKeyTaken                            // ErrCDKeyTaken: another profile has that CD key.
 	ErrNotKept                               // ErrNotKept: only the digest of the password is kept, and the proof needs the password itself.
 	ErrCDKeyNotKept                          // ErrCDKeyNotKept: only the digest of the CD key is kept, and the proof needs the CD key itself.
+	ErrBadReset                              // ErrBadReset: the reset link is unknown, used, ended by a new one, or expired.
 )
 
 // Error returns a text that may be shown to a player.
@@ -82,6 +83,7 @@ func refusalTexts(r Refusal) (string, bool) {
 		ErrCDKeyTaken:         "the CD key belongs to another profile",
 		ErrNotKept:            "the password itself is not kept",
 		ErrCDKeyNotKept:       "the CD key itself is not kept",
+		ErrBadReset:           "the reset link is not valid any more",
 	}
 	if int(r) < len(texts) && texts[r] != "" {
 		return texts[r], true

@@ -163,6 +163,7 @@ func (d *Daemon) makeOperator(s *settings) {
 		Unlisted:       d.keepers.unlisted,
 		Listening:      d.listening,
 		OpenAccounts:   func(context.Context) (*accounts.Service, error) { return d.accounts, nil },
+		ResetPage:      func() string { return d.settings.Load().resetPage() },
 		StaticServers:  func() []storage.AddedServer { return d.settings.Load().static() },
 		AskedServers:   d.asker.named,
 		CheckAdded:     d.asker.check,
@@ -230,7 +231,7 @@ func (d *Daemon) Run(ctx context.Context) error {
 		func(ctx context.Context) {
 			d.saved.Run(ctx, func() time.Duration { return d.settings.Load().Master.SaveEvery })
 		},
-		d.sweepBans, d.writable.run,
+		d.sweepBans, d.sweepResets, d.writable.run,
 		func(ctx context.Context) { d.local.run(ctx, d.beyondLoopback()) },
 	} {
 		g.Go(func() error { watch(ctx); return nil })

@@ -1,6 +1,7 @@
 package daemon
 
 import (
+	"cmp"
 	"maps"
 	"net/netip"
 	"path/filepath"
@@ -92,6 +93,15 @@ func greatest[T int | time.Duration](s *settings, of func(*Entry) T) (most T) {
 	}
 	return most
 }
+
+// resetPage is operator.Local.ResetPage.
+func (s *settings) resetPage() string {
+	return cmp.Or(each(s, func(e *Entry) []string { return []string{e.ResetPage} })...)
+}
+
+// ResetPage returns the address of the page on which reset links are used under a
+// configuration, see operator.Local.
+func ResetPage(c Config) string { return newSettings(c).resetPage() }
 
 // each returns the values of all enabled services.
 func each[T any](s *settings, of func(*Entry) []T) (all []T) {

@@ -66,6 +66,9 @@ type Descriptor struct {
 	// Check returns the mistakes in the service's files and settings that can
 	// only be found on this machine, for a data folder.
 	Check func(dataDir string, when Moment) error
+	// ResetPage is the address of the page on which players use reset links, only
+	// its path if the public address is not known.
+	ResetPage string
 	// Guests describes the use of the service by guests of a LAN party.
 	Guests Guests
 }

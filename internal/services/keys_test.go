@@ -131,6 +131,8 @@ func change(t *testing.T, name string) string {
 		return "192.0.2.0/24"
 	case "ssq.password":
 		return "correct-horse"
+	case "web.contact":
+		return "admin@example.org"
 	case "web.public_url":
 		return "https://servers.example.org"
 	case "servers.static":

@@ -249,7 +249,7 @@ var texts = [...]text{
 	}},
 	WrongPassword: {code: "wrong password", message: "sign-in refused: wrong password", Explanation: Explanation{
 		Cause:  "the account exists, but its password is another one",
-		Advice: "The player can change it on the page /account, the operator with: respawnd account passwd EMAIL.",
+		Advice: "The page /account/reset sets another one, with a link from the operator: respawnd account reset-link EMAIL.",
 	}},
 	UnreadablePassword: {code: "password not readable", message: "sign-in refused: the password cannot be decrypted", Explanation: Explanation{
 		Cause:  "the game encrypted the password with another key than that of this server: it has no patch, or that for another server or mode",

@@ -1,6 +1,7 @@
 package storagetest
 
 import (
+	"bytes"
 	"cmp"
 	"errors"
 	"fmt"
@@ -15,6 +16,7 @@ import (
 func user(email string) storage.User {
 	return storage.User{
 		Email: email, Secret: []byte{0, 1, 0xff}, Password: []byte{2},
+		Reset: storage.ResetLink{Digest: bytes.Repeat([]byte{7}, storage.ResetDigest), Expires: moment().Add(24 * time.Hour)}, Passwords: 3,
 		Homes:   []uint64{1, 1<<64 - 1},
 		Ban:     storage.AccountBan{Added: moment(), Expires: moment().Add(time.Hour), Reason: "spam", By: "admin"},
 		Created: moment(),
@@ -80,9 +82,9 @@ func testUserLife(t *testing.T, s storage.Store) {
 	if zone := read.Created.Location(); zone != time.UTC {
 		t.Errorf("Created is in %v, want UTC", zone)
 	}
-	read.Secret, read.Ban = []byte("new"), storage.AccountBan{}
+	read.Secret, read.Ban, read.Reset = []byte("new"), storage.AccountBan{}, storage.ResetLink{}
 	updated, err := s.UpdateUser(t.Context(), read)
-	if err != nil || updated.Rev <= read.Rev || string(updated.Secret) != "new" {
+	if err != nil || updated.Rev <= read.Rev || string(updated.Secret) != "new" || updated.Reset.Digest != nil || !updated.Reset.Expires.IsZero() {
 		t.Errorf("UpdateUser(%+v) = %+v, %v", read, updated, err)
 	}
 	if byEmail, err := s.UserByEmail(t.Context(), 0, "aLICE@example.COM"); err != nil || byEmail.Rev != updated.Rev {
@@ -297,6 +299,9 @@ func testUserLimits(t *testing.T, s storage.Store) {
 		"long secret":      func(u *storage.User) { u.Secret = append(u.Secret, 0) },
 		"long password":    func(u *storage.User) { u.Password = append(u.Password, 0) },
 		"long reason":      func(u *storage.User) { u.Ban.Reason += "r" },
+		"short digest":     func(u *storage.User) { u.Reset.Digest = u.Reset.Digest[1:] },
+		"long digest":      func(u *storage.User) { u.Reset.Digest = append(u.Reset.Digest, 0) },
+		"no digest":        func(u *storage.User) { u.Reset.Digest = nil },
 	}
 	for name, spoil := range tests {
 		u := edge

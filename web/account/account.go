@@ -69,6 +69,7 @@ type Pages struct {
 	site      *page.Site
 	templates map[string]*template.Template
 	limits    atomic.Pointer[limits] // never nil
+	contact   atomic.Pointer[string] // never nil
 	sessions  *session.Table[storage.UserID, login]
 	forms     *session.Forms
 	cookie    session.Cookie // of a session
@@ -87,7 +88,7 @@ type limits struct {
 // New returns pages that are switched off until SetLimits is called.
 func New(f *front.Front, site *page.Site, opt Options) *Pages {
 	p := &Pages{
-		Front: f, site: site, opt: opt, templates: site.Parse(files, "login", "register", "account"),
+		Front: f, site: site, opt: opt, templates: site.Parse(files, "login", "register", "account", "reset"),
 		sessions: newSessions(), forms: session.NewForms(), origins: http.NewCrossOriginProtection(),
 	}
 	prefix := "respawnd-"
@@ -100,6 +101,7 @@ func New(f *front.Front, site *page.Site, opt Options) *Pages {
 	p.cookie = session.Cookie{Name: prefix + "session", Secure: p.secure}
 	p.tie = session.Cookie{Name: prefix + "form", Secure: p.secure}
 	p.SetLimits(false, 0, 0)
+	p.SetContact("")
 	f.Gauge("respawnd_web_account_sessions", "Players who are logged in on the pages.", p.sessions.Len)
 	return p
 }
@@ -126,6 +128,7 @@ func (p *Pages) Routes() []front.Route {
 		{Pattern: prefix + "/login", Serve: p.handler((*visit).serveLogin)},
 		{Pattern: prefix + "/logout", Serve: p.handler((*visit).serveLogout)},
 		{Pattern: prefix + "/register", Serve: p.handler((*visit).serveRegister)},
+		{Pattern: ResetPath, Serve: p.anonymous((*visit).serveReset)},
 		{Pattern: prefix + "/password", Serve: p.change("password", "account.password", changePassword)},
 		{Pattern: prefix + "/email", Serve: p.change("email", "account.email", changeEmail)},
 		{Pattern: prefix + "/profile", Serve: p.change("nick", "account.profile_add", addProfile)},
@@ -170,6 +173,18 @@ type visit struct {
 // handler makes the handler of a page of accounts. Forms come to it only if they
 // are ours.
 func (p *Pages) handler(serve func(*visit)) http.HandlerFunc {
+	return p.handle((*visit).identify, serve)
+}
+
+// anonymous is handler for a page that is the same with and without a session. Its
+// forms are not tied to one: a browser that follows a link from another site, such as
+// one in a mail, sends the cookie of its session with the form, but not with the
+// request for the page.
+func (p *Pages) anonymous(serve func(*visit)) http.HandlerFunc {
+	return p.handle(func(v *visit) bool { v.tieForms(); return true }, serve)
+}
+
+func (p *Pages) handle(identify func(*visit) bool, serve func(*visit)) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		if !p.limits.Load().on {
 			p.NotFound(w, r)
@@ -181,7 +196,7 @@ func (p *Pages) handler(serve func(*visit)) http.HandlerFunc {
 			p.Fail(w, r, http.StatusForbidden, "your address is banned from signing in")
 			return
 		}
-		if !v.identify() || r.Method == http.MethodPost && !v.readForm() {
+		if !identify(v) || r.Method == http.MethodPost && !v.readForm() {
 			return
 		}
 		serve(v)
@@ -207,11 +222,16 @@ func (v *visit) identify() bool {
 	if token != "" {
 		v.cookie.Delete(v.w)
 	}
+	v.tieForms()
+	return true
+}
+
+// tieForms ties forms to a cookie of the browser that is not a session.
+func (v *visit) tieForms() {
 	if v.browser = v.tie.Value(v.r); v.browser == "" {
 		v.browser = session.NewToken()
 		v.tie.Set(v.w, v.browser)
 	}
-	return true
 }
 
 // userOf returns an account, and a mark that changes with its password.

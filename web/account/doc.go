@@ -1,5 +1,5 @@
 // Package account is the pages on which players look after their accounts: log in,
-// register, change, delete.
+// register, change, delete, and set a password with a reset link.
 //
 // The rules are those of internal/accounts: an account made here signs in with
 // games, and the other way round. Text of forms is turned into the bytes that games

@@ -34,6 +34,9 @@ type accountView struct {
 	Created                 string
 	Profiles                []profileView
 	MaxPassword             int
+
+	Code    string // of a reset link
+	Contact string // whom to ask
 }
 
 // profileView is a profile of an account.

@@ -26,6 +26,7 @@ func latin1(text string) (out string, ok bool) {
 var doneTexts = map[string]string{
 	"asked":      "If that e-mail address was free, the account was created and you can log in. Otherwise nothing was changed.",
 	"password":   "The password was changed. Games that were signed in have to sign in again.",
+	"reset":      "The password was changed. Log in with it. Games that were signed in have to sign in again.",
 	"email":      "The e-mail address was changed. From now on, sign in with it.",
 	"nick":       "The profile was added.",
 	"renamed":    "The nick was changed.",
@@ -75,6 +76,7 @@ var problems = map[accounts.Refusal]problem{
 	accounts.ErrBadProfile:         problemProfile,
 	accounts.ErrProfileDeleted:     problemProfile,
 	accounts.ErrNoOldNick:          problemProfile,
+	accounts.ErrBadReset:           "This link is not valid: it was used, a newer one was made, or it is older than a day. Ask for a new one.",
 }
 
 // problemOf returns the problem for an error, and the status to answer with: 0

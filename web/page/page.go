@@ -1,8 +1,9 @@
 // Package page has the common parts of all pages: the frame with the
 // navigation, the style sheet and the script, and the error page.
 //
-// Pages work without scripts; the only script fetches a page again when the
-// list changes and replaces the parts with a data-live attribute.
+// Pages work without scripts. One fetches a page again when the list changes and
+// replaces the parts with a data-live attribute; another takes the code of a reset
+// link from the address of the page.
 //
 // It is not for the content of pages.
 package page
@@ -25,10 +26,11 @@ var files embed.FS
 
 // Site holds the data of all pages. All methods may be called concurrently.
 type Site struct {
-	base, version     string
-	accounts          atomic.Bool
-	message           *template.Template
-	style, live, icon asset
+	base, version string
+	accounts      atomic.Bool
+	message       *template.Template
+	style, icon   asset
+	live, reset   asset // scripts
 }
 
 // New returns a Site. base is the path under which visitors find the pages,
@@ -38,6 +40,7 @@ func New(base, version string) *Site {
 	s.message = s.Parse(files, "message")["message"]
 	s.style = newAsset("/assets/style.css", "text/css; charset=utf-8")
 	s.live = newAsset("/assets/live.js", "text/javascript; charset=utf-8")
+	s.reset = newAsset("/assets/reset.js", "text/javascript; charset=utf-8")
 	s.icon = newAsset("/assets/icon.svg", "image/svg+xml")
 	return s
 }
@@ -103,6 +106,9 @@ func (s *Site) LiveFrame(title, place, game string) Frame {
 	return f
 }
 
+// ResetScript returns the address of the script of the page for reset links.
+func (s *Site) ResetScript() string { return s.base + s.reset.url }
+
 // Render runs a template of Parse. It panics if the template does not fit its data.
 func Render(t *template.Template, data any) []byte {
 	var b bytes.Buffer
@@ -145,7 +151,7 @@ func newAsset(path, format string) asset {
 
 // Routes returns the paths of the files that pages need.
 func (s *Site) Routes(f *front.Front) (routes []front.Route) {
-	for _, a := range []asset{s.style, s.live, s.icon} {
+	for _, a := range []asset{s.style, s.live, s.reset, s.icon} {
 		routes = append(routes, front.Route{Pattern: a.path, Serve: func(w http.ResponseWriter, r *http.Request) {
 			w.Header().Set("Cache-Control", "public, max-age=86400")
 			if !front.NotModified(w, r, a.tag) {

@@ -214,7 +214,7 @@ func (r *Room) issue(p *accounts.Proof, l *accounts.Login, now time.Time) (c *ce
 	}
 	var id [idSize]byte
 	_, _ = rand.Read(id[:]) // never fails
-	c.seal(r.opt.Key, id[:])
+	c.seal(r.opt.Key, id[:], l.Passwords)
 	return c, peer.exponentOf(id[:]), c.sign(r.opt.Key, r.opt.Identity)
 }
 
@@ -231,11 +231,12 @@ func fit(nick string, n int) string {
 var (
 	ErrCertificate = errors.New("the certificate is not one of this server")
 	ErrExpired     = errors.New("the certificate is expired")
+	ErrEnded       = errors.New("the certificate has ended: the password of the account was changed")
 	ErrProof       = errors.New("the proof does not belong to the certificate")
 )
 
 // Verify returns the profile of a certificate that a client sent with a proof.
-// Refusals: ErrCertificate, ErrExpired, ErrProof, accounts.ErrBanned, and
+// Refusals: ErrCertificate, ErrExpired, ErrEnded, ErrProof, accounts.ErrBanned, and
 // accounts.ErrProfileDeleted if the profile is gone.
 func (r *Room) Verify(ctx context.Context, e *soap.Element, proof string) (storage.ProfileID, error) {
 	c, ok := readCertificate(e)
@@ -266,6 +267,8 @@ func (r *Room) Verify(ctx context.Context, e *soap.Element, proof string) (stora
 		return 0, fmt.Errorf("profile %d: %w", c.profile, err)
 	case u.Ban.In(now):
 		return 0, accounts.ErrBanned
+	case u.Passwords != c.passwords():
+		return 0, ErrEnded
 	}
 	return p.ID, nil
 }

@@ -426,6 +426,12 @@ func TestVerify(t *testing.T) {
 			if _, err := other.Verify(t.Context(), c, proof); !errors.Is(err, ErrCertificate) {
 				t.Errorf("in the other mode: %v", err)
 			}
+			if err := f.accounts.ChangePassword(t.Context(), f.profile.User, "secretpw"); err != nil {
+				t.Fatal(err)
+			}
+			if err := verify(c, proof); !errors.Is(err, ErrEnded) {
+				t.Errorf("after the password was set: %v, want ErrEnded", err)
+			}
 			if err := f.accounts.Ban(t.Context(), f.profile.User, time.Time{}, "", ""); err != nil {
 				t.Fatal(err)
 			}

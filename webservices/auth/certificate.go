@@ -62,21 +62,29 @@ func (c *certificate) message(b, serverData []byte) []byte {
 	return append(append(append(b, c.modulus...), c.exponent...), serverData...)
 }
 
-// Parts of the server data.
+// Parts of the server data: the version, the random number, the number of the
+// password, zeros.
 const (
 	dataVersion = 1
 	idSize      = 16
+	passwordsAt = 1 + idSize
 	macAt       = keyBytes - 32 // the rest is an HMAC
 )
 
 // id returns the random number in the server data.
 func (c *certificate) id() []byte { return c.serverData[1 : 1+idSize] }
 
-// seal fills in the server data for a random number.
-func (c *certificate) seal(k *Key, id []byte) {
+// passwords returns the number of the password in the server data. Certificates of
+// earlier versions have 0, as accounts whose password was not set since then.
+func (c *certificate) passwords() uint32 { return binary.BigEndian.Uint32(c.serverData[passwordsAt:]) }
+
+// seal fills in the server data for a random number and the number of the password,
+// storage.User.Passwords.
+func (c *certificate) seal(k *Key, id []byte, passwords uint32) {
 	c.serverData = make([]byte, macAt, keyBytes)
 	c.serverData[0] = dataVersion
 	copy(c.serverData[1:], id)
+	binary.BigEndian.PutUint32(c.serverData[passwordsAt:], passwords)
 	c.serverData = append(c.serverData, c.sum(k)...)
 }
 

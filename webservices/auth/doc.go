@@ -23,10 +23,11 @@
 //	signature = RSA PKCS#1 v1.5 of MD5(message)
 //
 // The 128 bytes of serverdata come back with the certificate. They begin with a
-// version and a random number and end with an HMAC of all other fields, whose key
-// is derived from the service key. So nothing has to be remembered: a
-// certificate is valid until it expires, also after a restart, and no other
-// server can make one in either mode.
+// version, a random number and the number of the password, which counts its changes,
+// and end with an HMAC of all other fields, whose key is derived from the service
+// key. So nothing has to be remembered: a certificate is valid until it expires or
+// the password is changed, also after a restart, and no other server can make one
+// in either mode.
 //
 // # Peer keys
 //

@@ -1,0 +1,33 @@
+package daemon
+
+import (
+	"context"
+	"time"
+)
+
+// When expired reset links are removed from the store.
+const (
+	firstSweep = time.Minute // after the start, which has enough to read
+	sweepEvery = 24 * time.Hour
+)
+
+// sweepResets removes expired reset links, until ctx ends.
+func (d *Daemon) sweepResets(ctx context.Context) {
+	timer := time.NewTimer(firstSweep)
+	defer timer.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-timer.C:
+			n, err := d.accounts.SweepResets(ctx)
+			if err != nil && ctx.Err() == nil {
+				d.log.Error().Err(err).Msg("expired reset links stay in the store; they are refused")
+			}
+			if n > 0 {
+				d.log.Debug().Int("links", n).Msg("removed expired reset links")
+			}
+			timer.Reset(sweepEvery)
+		}
+	}
+}
