@@ -233,6 +233,7 @@ func TestListBehavesLikeANaiveOne(t *testing.T) {
 		r, model := NewRegistry(lim), &naive{lim: lim, hide: make(map[netip.AddrPort]bool), cached: make(map[string]cachedList)}
 		now := start
 		reader := mirror{listed: make(map[Key]netip.AddrPort)}
+		players := newPopulations(r)
 		key := func(t *rapid.T) Key {
 			return Key{rapid.SampledFrom(addrs).Draw(t, "source"), rapid.Uint32Range(1, 2).Draw(t, "instance")}
 		}
@@ -247,6 +248,7 @@ func TestListBehavesLikeANaiveOne(t *testing.T) {
 					s.Public = rapid.SampledFrom(publics).Draw(t, "public")
 				}
 				s.Local = publics[:rapid.IntRange(0, 2).Draw(t, "locals")]
+				players.fill(t, r, &s)
 				s.Lifetime = rapid.SampledFrom([]time.Duration{0, 0, 10 * time.Second, 5 * time.Minute}).Draw(t, "lifetime")
 				got := r.Put(s)
 				var replaced *Key
@@ -264,6 +266,7 @@ func TestListBehavesLikeANaiveOne(t *testing.T) {
 				s := Server{Key: key(t), Game: rapid.SampledFrom(games).Draw(t, "game"), Origin: origin(t), Seen: now}
 				s.Public = s.Key.Source
 				s.Local = publics[:rapid.IntRange(0, 2).Draw(t, "locals")]
+				players.fill(t, r, &s)
 				i := model.key(s.Key)
 				want := i >= 0 && model.list[i].Game == s.Game && model.list[i].Origin == s.Origin && model.list[i].Public == s.Public
 				if got := r.Update(&s); got != want {
@@ -273,6 +276,7 @@ func TestListBehavesLikeANaiveOne(t *testing.T) {
 					_ = model.put(s, nil)
 				}
 			},
+			"count": func(t *rapid.T) { comparePopulations(t, r, model) },
 			"hide or unhide": func(t *rapid.T) {
 				public := rapid.SampledFrom(publics).Draw(t, "public")
 				hidden := model.hide[public]

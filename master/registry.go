@@ -58,6 +58,8 @@ type Registry struct {
 	names interner
 	start time.Time // origin of seen, so that setting the clock expires no server
 
+	counting sync.Mutex // held by Populations, before mu
+
 	mu       sync.RWMutex // guards the fields below
 	limits   Limits
 	bySource map[netip.AddrPort]*entry
@@ -74,6 +76,8 @@ type Registry struct {
 	log      changeLog
 	revision uint64 // of the newest record
 
+	uncounted uncounted
+
 	replaced      chan *Server
 	replacedTotal uint64
 }
@@ -87,6 +91,9 @@ type entry struct {
 	at     int32 // index in game.entries
 	onPort int32 // index in Registry.private of its port, if it is there
 
+	players int32 // as counted in game.players
+	queued  int32 // index in Registry.uncounted plus 1; 0: it is not there
+
 	revision uint64 // of the record; see Record
 
 	links       [groupKinds]link
@@ -99,6 +106,7 @@ type gameIndex struct {
 	entries []*entry
 	changed uint64 // serial of the last change
 	varying int    // servers whose address may depend on the asker
+	players int    // on servers that are counted, see Populations
 }
 
 // NewRegistry returns an empty list.
@@ -258,6 +266,7 @@ func (r *Registry) enter(e *entry) {
 	e.at = int32(len(e.game.entries))
 	e.game.entries = append(e.game.entries, e)
 	e.game.vary(e.server, 1)
+	r.uncounted.add(e)
 }
 
 // leave removes an entry from its index. The index of a game whose last server
@@ -266,6 +275,9 @@ func (r *Registry) leave(e *entry) {
 	g := e.game
 	r.changed(Removed, e, nil)
 	g.vary(e.server, -1)
+	r.uncounted.remove(e)
+	g.players -= int(e.players)
+	e.players = 0
 	last := len(g.entries) - 1
 	g.entries[last].at = e.at
 	g.entries[e.at] = g.entries[last]
@@ -299,6 +311,9 @@ func (r *Registry) replace(e *entry, s *Server) {
 	e.game.vary(e.server, -1)
 	e.game.vary(s, 1)
 	r.revise(e)
+	if s.Rules.content != e.server.Rules.content || s.Players.content != e.server.Players.content {
+		r.uncounted.add(e)
+	}
 	heard := e.server.Restored && !s.Restored
 	e.server = s
 	if heard {

@@ -157,6 +157,9 @@ type Accounts interface {
 	// Users yields the users with an id above after in the order of ids.
 	Users(ctx context.Context, after UserID) iter.Seq2[User, error]
 
+	// CountUsers returns how many users there are, without reading them.
+	CountUsers(ctx context.Context) (int, error)
+
 	// CreateProfile stores another profile of p.User and returns it with its id
 	// and revision. The error is ErrNotFound if there is no such user, ErrFull
 	// if it has MaxProfiles. Ids and unique keys are as in CreateUser.

@@ -211,12 +211,17 @@ func TestFullDisk(t *testing.T) {
 	if code, body := isReady(); code != http.StatusServiceUnavailable || !strings.Contains(body, "the store cannot be written") || !strings.Contains(body, "no space left") {
 		t.Errorf("readyz on a full disk: %d %s", code, body)
 	}
+	if n := number(t, &c.running, "respawnd_store_write_errors_total"); n < refusals {
+		t.Errorf("%v failed writes are counted, want at least %d", n, refusals)
+	}
+	wantSamples(t, &c.running, map[string]float64{"respawnd_ready": 0})
 
 	d.free()
 	c.waitFor("the store that can be written again", lines, message("the store can be written again"))
 	if code, body := isReady(); code != http.StatusOK {
 		t.Errorf("readyz with room again: %d %s", code, body)
 	}
+	wantSamples(t, &c.running, map[string]float64{"respawnd_ready": 1})
 	if newUser(t.Context(), c.address["gpsp"], "later") == "" {
 		t.Errorf("no account although there is room again:\n%s", c.log)
 	}
@@ -234,4 +239,34 @@ func TestFullDisk(t *testing.T) {
 	if err != nil || len(list) != bans+1 {
 		t.Errorf("%d bans, %v, want %d", len(list), err, bans+1)
 	}
+}
+
+// A daemon that has nothing to write notices a full disk, too, and that it has room
+// again.
+func TestFullDiskOfAnIdleDaemon(t *testing.T) {
+	t.Parallel()
+	d := newSmallDisk(t, "2m")
+	c := startWrapped(t, d.wrapper, onlyEnv(d.path, []string{"admin"}))
+	full := number(t, &c.running, "respawnd_disk_free_bytes")
+	for _, step := range []struct {
+		change func()
+		line   string
+		code   int
+		ready  float64
+	}{
+		{func() { d.fill(0) }, "the store cannot be written; /readyz answers 503 until it can", http.StatusServiceUnavailable, 0},
+		{d.free, "the store can be written again", http.StatusOK, 1},
+	} {
+		n := c.log.len()
+		step.change()
+		c.waitFor("the change of the disk", n, message(step.line))
+		if code, body := get(t, &c.running, "admin", http.MethodGet, "/readyz", ""); code != step.code {
+			t.Errorf("%s, and /readyz answers %d %s, want %d", step.line, code, body, step.code)
+		}
+		wantSamples(t, &c.running, map[string]float64{"respawnd_ready": step.ready})
+		if free := number(t, &c.running, "respawnd_disk_free_bytes"); (free > full/2) != (step.ready == 1) {
+			t.Errorf("%s with %v bytes free, at the start %v", step.line, free, full)
+		}
+	}
+	c.stop()
 }

@@ -5,6 +5,8 @@ package main
 import (
 	"net"
 	"path/filepath"
+	"regexp"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -54,6 +56,43 @@ func TestServiceManagerNotifications(t *testing.T) {
 		t.Errorf("told at the stop: %q, want %q", got, want)
 	}
 	c.end()
+}
+
+// The status says what came of a reload until the next one ends well, and so do the
+// metrics.
+func TestServiceManagerHearsOfAFailedReload(t *testing.T) {
+	name, next := manager(t)
+	t.Setenv("NOTIFY_SOCKET", name)
+	c := startConfigured(t, "")
+	next() // ready
+	began := number(t, &c.running, "respawnd_last_reload_success_timestamp_seconds")
+	if now := float64(time.Now().Unix()); began < now-60 || began > now+1 {
+		t.Errorf("the start counts as a reload at %v, now is %v", began, now)
+	}
+	failed := regexp.MustCompile(`^READY=1\nSTATUS=serving with the settings from before: the reload at \S+Z failed: [^\n]*(no_such_key|max_servers)[^\n]*\n$`)
+	for _, tc := range []struct{ config, part string }{
+		{"master: {max_servers: none}\n", "none"},
+		{"master: {max_servers: none}\nno_such_key: 1\n", " (and 1 more, see the log)"},
+	} {
+		c.reload(tc.config, message("not reloaded"))
+		if got, want := next(), "RELOADING=1\nSTATUS=reloading\n"; got != want {
+			t.Errorf("told at a reload: %q, want %q", got, want)
+		}
+		if got := next(); !failed.MatchString(got) || !strings.Contains(got, tc.part) {
+			t.Errorf("told after a reload that failed: %q, want a reason and %q", got, tc.part)
+		}
+		wantSamples(t, &c.running, map[string]float64{"respawnd_last_reload_success": 0, "respawnd_last_reload_success_timestamp_seconds": began})
+	}
+	c.reload("", reloaded)
+	next()
+	if got, want := next(), "READY=1\nSTATUS=serving\n"; got != want {
+		t.Errorf("told after a reload without a mistake: %q, want %q", got, want)
+	}
+	wantSamples(t, &c.running, map[string]float64{"respawnd_last_reload_success": 1})
+	if last := number(t, &c.running, "respawnd_last_reload_success_timestamp_seconds"); last <= began {
+		t.Errorf("the last good reload was at %v, want a time after the start at %v", last, began)
+	}
+	c.stop()
 }
 
 func TestServiceManagerThatIsGoneStopsNothing(t *testing.T) {

@@ -201,6 +201,17 @@ func (t *Table) InForce(now time.Time) []storage.Ban {
 	return slices.DeleteFunc(t.List(), func(b storage.Ban) bool { return b.Expired(now) })
 }
 
+// Count returns the number of bans that have not expired at now.
+func (t *Table) Count(now time.Time) (n int) {
+	list := t.current.Load().list
+	for i := range list {
+		if !list[i].Expired(now) {
+			n++
+		}
+	}
+	return n
+}
+
 // Check returns the ban of a in scope at now: among the unexpired bans of that
 // scope and of storage.ScopeAll, the one with the longest prefix. It does not
 // block and does not allocate.

@@ -157,6 +157,18 @@ func TestCheck(t *testing.T) {
 	}
 }
 
+func TestCount(t *testing.T) {
+	over := ban("192.0.2.0/24", storage.ScopeAll)
+	over.Expires = time.Now().Add(time.Hour)
+	table, _ := table(t, over, ban("10.0.0.0/8", storage.ScopeAll), ban("10.0.0.0/8", storage.ScopeLists))
+	for after, want := range map[time.Duration]int{0: 3, 2 * time.Hour: 2} {
+		at := time.Now().Add(after)
+		if got := table.Count(at); got != want || got != len(table.InForce(at)) {
+			t.Errorf("Count() after %v = %d, InForce() has %d, want %d", after, got, len(table.InForce(at)), want)
+		}
+	}
+}
+
 func TestAddIsInForceAtOnceAndStored(t *testing.T) {
 	table, m := table(t)
 	addr := netip.MustParseAddr("192.0.2.7")

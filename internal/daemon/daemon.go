@@ -64,6 +64,7 @@ type Daemon struct {
 	listings *listings
 	local    *localWatch
 	writable *storeWatch
+	reloads  *reloads
 
 	running []opened                  // complete before the daemon serves
 	own     func(netip.AddrPort) bool // sockets of running; nil until all are open
@@ -94,8 +95,9 @@ func (d *Daemon) open(ctx context.Context) error {
 	if err := s.checkStart(); err != nil {
 		return err
 	}
-	d.writable = &storeWatch{store: d.store, room: roomBeside(s.storePath(), s.DataDir), log: d.log}
+	d.writable = newStoreWatch(d.store, diskOf(s), d.log)
 	d.makeShared(s, d.log)
+	d.measure()
 	d.keepers.verdicts = d.servers
 	d.registry.SetLimits(d.limits(s))
 	d.makeList(s)

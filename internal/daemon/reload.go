@@ -3,8 +3,12 @@ package daemon
 import (
 	"context"
 	"errors"
+	"fmt"
+	"strings"
+	"time"
 
 	"github.com/respawnd/respawnd/configs"
+	"github.com/respawnd/respawnd/internal/clean"
 	"github.com/respawnd/respawnd/internal/service"
 	"github.com/respawnd/respawnd/webhook"
 )
@@ -19,12 +23,33 @@ func (d *Daemon) reloadOn(ctx context.Context) {
 			return
 		case <-d.opt.Reload:
 			d.report(notifyReloading, "reloading")
-			if err := d.reloadNow(ctx); err != nil {
+			err := d.reloadNow(ctx)
+			if err != nil {
 				Report(d.log, err, "not reloaded")
 			}
-			d.report(notifyReady, "serving")
+			now := time.Now()
+			d.reloads.ended(err, now)
+			d.report(notifyReady, servingStatus(err, now))
 		}
 	}
+}
+
+// maxStatus is the number of characters of a mistake in the line for the service
+// manager. The log has all mistakes in full.
+const maxStatus = 300
+
+// servingStatus is the line for the service manager after a reload that ended with
+// err. It stays until the next reload.
+func servingStatus(err error, now time.Time) string {
+	if err == nil {
+		return "serving"
+	}
+	mistakes, more := Mistakes(err), ""
+	if n := len(mistakes) - 1; n > 0 {
+		more = fmt.Sprintf(" (and %d more, see the log)", n)
+	}
+	return fmt.Sprintf("serving with the settings from before: the reload at %s failed: %s%s",
+		now.UTC().Format(time.RFC3339), clean.Line(strings.ReplaceAll(mistakes[0].Error(), "\n", " "), maxStatus), more)
 }
 
 // reloadNow applies the settings that may change while the daemon runs, see

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"sync/atomic"
 	"time"
@@ -14,12 +15,14 @@ import (
 )
 
 const (
-	// writeCheckEvery is the interval at which the daemon checks that the store
-	// can be written.
-	writeCheckEvery = 10 * time.Second
-	// writeStalled is the time after which an unfinished write counts as
-	// failed.
-	writeStalled = 15 * time.Second
+	// writeCheckEvery is the time after the last write at which the daemon checks
+	// that the store can still be written.
+	writeCheckEvery = 8 * time.Second
+	// minWriteCheck is the least time between two checks.
+	minWriteCheck = time.Second
+	// writeStalled is the time after which an unfinished write or check counts as
+	// failed. With the two above, /readyz says no within 20 s.
+	writeStalled = 10 * time.Second
 	// littleRoom is the number of free bytes below which the daemon tries
 	// whether it can write: the free space that a system reports is not always
 	// the space that this process can use.
@@ -39,33 +42,78 @@ type writtenStore interface {
 // storeWatch finds out whether the store can be written, even while no service
 // writes.
 type storeWatch struct {
-	store   writtenStore
-	room    func(needed bool) error // whether there is room on the disk; needed: a write failed
-	log     zerolog.Logger
-	failing atomic.Pointer[error] // why it cannot be written; nil: it can
+	store writtenStore
+	disk  disk
+	log   zerolog.Logger
+
+	failing atomic.Pointer[error]     // why it cannot be written; nil: it can
+	looking atomic.Pointer[time.Time] // when the check that is under way began; nil: none is
+	free    atomic.Uint64             // bytes on the disk at the last check
 }
 
-// run calls look at every interval until ctx ends.
+// disk is the disk of the store.
+type disk struct {
+	free func() (uint64, error)  // bytes that may be written to it; see backup.FreeSpace
+	room func(needed bool) error // whether there is room on it; needed: a write failed
+}
+
+func newStoreWatch(store writtenStore, on disk, log zerolog.Logger) *storeWatch {
+	w := &storeWatch{store: store, disk: on, log: log}
+	w.measure()
+	return w
+}
+
+// measure asks for the free bytes. A disk that hangs may not answer.
+func (w *storeWatch) measure() {
+	n, err := w.disk.free()
+	if err != nil {
+		n = math.MaxUint64
+	}
+	w.free.Store(n)
+}
+
+// freeBytes returns the free bytes of the disk at the last check; known is false if
+// the system does not say.
+func (w *storeWatch) freeBytes() (n float64, known bool) {
+	free := w.free.Load()
+	return float64(free), free != math.MaxUint64
+}
+
+// run checks the store until ctx ends: writeCheckEvery after each write, and as often
+// while it cannot be written.
 func (w *storeWatch) run(ctx context.Context) {
-	tick := time.NewTicker(writeCheckEvery)
-	defer tick.Stop()
+	wait := time.NewTimer(writeCheckEvery)
+	defer wait.Stop()
 	for {
 		select {
 		case <-ctx.Done():
 			return
-		case now := <-tick.C:
+		case now := <-wait.C:
 			w.look(ctx, now)
+			wait.Reset(w.next(time.Now()))
 		}
 	}
 }
 
-// look writes a probe, unless something was written just now, and logs a change
-// of state.
+// next returns the time until the next check.
+func (w *storeWatch) next(now time.Time) time.Duration {
+	if w.failing.Load() != nil {
+		return writeCheckEvery
+	}
+	last, _ := w.store.LastWrite()
+	return min(max(writeCheckEvery-now.Sub(last), minWriteCheck), writeCheckEvery)
+}
+
+// look checks whether there is room on the disk, writes a probe unless something
+// was written since the last check was due, and logs a change of state.
 func (w *storeWatch) look(ctx context.Context, now time.Time) {
+	w.looking.Store(&now)
+	defer w.looking.Store(nil)
+	w.measure()
 	last, err := w.store.LastWrite()
 	failed := err != nil || w.failing.Load() != nil
-	err = w.room(failed)
-	if err == nil && (failed || now.Sub(last) >= writeCheckEvery/2) {
+	err = w.disk.room(failed)
+	if err == nil && (failed || now.Sub(last) >= writeCheckEvery) {
 		err = w.store.Probe(ctx)
 	}
 	if ctx.Err() != nil {
@@ -89,7 +137,7 @@ func (w *storeWatch) err() error {
 	err := error(nil)
 	if failing := w.failing.Load(); failing != nil {
 		err = *failing
-	} else if d := w.store.WriteUnderWay(); d >= writeStalled {
+	} else if d := w.underWay(time.Now()); d >= writeStalled {
 		err = fmt.Errorf("a write has been under way for %v", d.Round(time.Second))
 	} else {
 		_, err = w.store.LastWrite()
@@ -98,6 +146,20 @@ func (w *storeWatch) err() error {
 		return fmt.Errorf("the store cannot be written: %w", err)
 	}
 	return nil
+}
+
+// underWay returns the duration of the current write or check.
+func (w *storeWatch) underWay(now time.Time) time.Duration {
+	d := w.store.WriteUnderWay()
+	if since := w.looking.Load(); since != nil {
+		d = max(d, now.Sub(*since))
+	}
+	return d
+}
+
+// diskOf returns the disk of the data folder.
+func diskOf(s *settings) disk {
+	return disk{free: func() (uint64, error) { return backup.FreeSpace(s.DataDir) }, room: roomBeside(s.storePath(), s.DataDir)}
 }
 
 // roomBeside returns an error if no more bytes fit on the disk of a file. It

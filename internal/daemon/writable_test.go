@@ -22,6 +22,48 @@ type sickStore struct {
 	lastErr  error
 	underWay time.Duration
 	probes   int
+	free     uint64
+	freeErr  error
+
+	hangs     chan struct{} // probes wait until it is closed; nil: they do not
+	roomHangs bool          // so does hasRoom
+}
+
+// running runs w until the function that it returns is called.
+func running(t *testing.T, w *storeWatch) (stop func()) {
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan struct{})
+	go func() { defer close(done); w.run(ctx) }()
+	return func() { cancel(); <-done }
+}
+
+func (s *sickStore) disk() disk {
+	return disk{room: s.hasRoom, free: func() (uint64, error) {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		return s.free, s.freeErr
+	}}
+}
+
+// heal ends every failure.
+func (s *sickStore) heal() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.err, s.room, s.roomHangs = nil, nil, false
+	if s.hangs != nil {
+		close(s.hangs)
+		s.hangs = nil
+	}
+}
+
+// wait waits while the disk hangs.
+func (s *sickStore) wait(hangs bool) {
+	s.mu.Lock()
+	end := s.hangs
+	s.mu.Unlock()
+	if end != nil && hangs {
+		<-end
+	}
 }
 
 func (s *sickStore) LastWrite() (time.Time, error) {
@@ -38,6 +80,10 @@ func (s *sickStore) WriteUnderWay() time.Duration {
 
 func (s *sickStore) hasRoom(bool) error {
 	s.mu.Lock()
+	hangs := s.roomHangs
+	s.mu.Unlock()
+	s.wait(hangs)
+	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.room
 }
@@ -49,6 +95,7 @@ func (s *sickStore) change(f func()) {
 }
 
 func (s *sickStore) Probe(context.Context) error {
+	s.wait(true)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.probes++
@@ -61,11 +108,8 @@ func TestStoreWatch(t *testing.T) {
 		full := errors.New("no space left on device")
 		store := &sickStore{last: time.Now()}
 		var log bytes.Buffer
-		w := &storeWatch{store: store, log: zerolog.New(&log), room: store.hasRoom}
-		ctx, cancel := context.WithCancel(t.Context())
-		done := make(chan struct{})
-		go func() { defer close(done); w.run(ctx) }()
-		defer func() { cancel(); <-done }()
+		w := newStoreWatch(store, store.disk(), zerolog.New(&log))
+		defer running(t, w)()
 		wait := func(d time.Duration) { time.Sleep(d); synctest.Wait() }
 		lines := func(text string) int { return strings.Count(log.String(), text) }
 
@@ -102,24 +146,99 @@ func TestStoreWatch(t *testing.T) {
 		}
 		wait(20 * time.Second)
 		store.change(func() { store.underWay = writeStalled })
-		if err := w.err(); err == nil || !strings.Contains(err.Error(), "under way for 15s") {
+		if err := w.err(); err == nil || !strings.Contains(err.Error(), "under way for 10s") {
 			t.Errorf("during a write without end: %v", err)
 		}
 	})
 }
 
-// A store that is written all the time needs no probes.
-func TestStoreWatchOfABusyStore(t *testing.T) {
+// However the store fails, and whenever since the last check, /readyz says so within
+// 20 s, and it says that all is well within 45 s after it is.
+func TestStoreWatchIsNeverLate(t *testing.T) {
+	full := errors.New("no space left on device")
+	for name, fail := range map[string]func(*sickStore){
+		"refused writes": func(s *sickStore) { s.err = full },
+		"a full disk":    func(s *sickStore) { s.room = full },
+		"writes that hang": func(s *sickStore) {
+			s.hangs = make(chan struct{})
+		},
+		"a disk that hangs": func(s *sickStore) {
+			s.hangs, s.roomHangs = make(chan struct{}), true
+		},
+	} {
+		for _, busy := range []bool{false, true} {
+			for late := time.Duration(0); late < 12*time.Second; late += 700 * time.Millisecond {
+				synctest.Test(t, func(t *testing.T) {
+					store := &sickStore{last: time.Now()}
+					w := newStoreWatch(store, store.disk(), zerolog.Nop())
+					defer running(t, w)()
+					time.Sleep(time.Minute)
+					for begin := time.Now(); time.Since(begin) < late; time.Sleep(100 * time.Millisecond) {
+						if busy {
+							store.change(func() { store.last = time.Now() })
+						}
+					}
+					store.change(func() { fail(store) })
+					defer store.heal()
+					time.Sleep(20 * time.Second)
+					synctest.Wait()
+					if w.err() == nil {
+						t.Errorf("%s, busy before: %v: nothing after 20 s, with the failure %v after a check", name, busy, late)
+					}
+					time.Sleep(time.Minute)
+					if w.err() == nil {
+						t.Errorf("%s, busy before: %v: all is well although nothing changed", name, busy)
+					}
+					store.heal()
+					time.Sleep(45 * time.Second)
+					synctest.Wait()
+					if err := w.err(); err != nil {
+						t.Errorf("%s, busy before: %v: 45 s after it could be written: %v", name, busy, err)
+					}
+				})
+			}
+		}
+	}
+}
+
+// A store that is written all the time needs no probes, and one that is not gets no
+// more than it needs.
+func TestStoreWatchProbesLittle(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store := &sickStore{}
-		w := &storeWatch{store: store, log: zerolog.Nop(), room: func(bool) error { return nil }}
-		for range 5 {
-			store.last = time.Now()
+		store := &sickStore{last: time.Now()}
+		w := newStoreWatch(store, store.disk(), zerolog.Nop())
+		defer running(t, w)()
+		for range 100 {
 			time.Sleep(time.Second)
-			w.look(t.Context(), time.Now())
+			store.change(func() { store.last = time.Now() })
 		}
 		if store.probes != 0 {
-			t.Errorf("%d probes, want none", store.probes)
+			t.Errorf("%d probes of a store that is written, want none", store.probes)
+		}
+		time.Sleep(10 * writeCheckEvery)
+		if store.probes < 9 || store.probes > 10 {
+			t.Errorf("%d probes of an idle store in %v, want one for each %v", store.probes, 10*writeCheckEvery, writeCheckEvery)
+		}
+	})
+}
+
+func TestFreeBytes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := &sickStore{last: time.Now(), free: 5000}
+		w := newStoreWatch(store, store.disk(), zerolog.Nop())
+		defer running(t, w)()
+		for _, want := range []uint64{5000, 10, 0} {
+			store.change(func() { store.free = want })
+			time.Sleep(writeCheckEvery + time.Second)
+			synctest.Wait()
+			if n, known := w.freeBytes(); n != float64(want) || !known {
+				t.Errorf("freeBytes() = %v, %v, want %d", n, known, want)
+			}
+		}
+		store.change(func() { store.freeErr = errors.New("no such folder") })
+		time.Sleep(writeCheckEvery + time.Second)
+		if n, known := w.freeBytes(); known {
+			t.Errorf("freeBytes() = %v of a disk that cannot be asked", n)
 		}
 	})
 }

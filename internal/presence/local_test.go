@@ -370,8 +370,8 @@ func TestMetricsAreRegistered(t *testing.T) {
 	if problems, err := promlint.NewWithMetricFamilies(families).Lint(); err != nil || len(problems) > 0 {
 		t.Errorf("lint: %v, %v", problems, err)
 	}
-	if got := metricValue(t, r, "respawnd_presence_sessions"); got != 1 {
-		t.Errorf("respawnd_presence_sessions = %v, want 1", got)
+	if got := metricValue(t, r, "respawnd_sessions"); got != 1 {
+		t.Errorf("respawnd_sessions = %v, want 1", got)
 	}
 }
 

@@ -14,7 +14,7 @@ type metrics struct {
 // newMetrics registers the numbers of l with r unless that is nil.
 func newMetrics(r prometheus.Registerer, l *Local) *metrics {
 	in := metric.With(r)
-	in.GaugeFunc("respawnd_presence_sessions", "Sessions that are signed in.", l.Count)
+	in.GaugeFunc("respawnd_sessions", "Sessions of players who are signed in with their accounts.", l.Count)
 	return &metrics{
 		delivered: in.Counter("respawnd_presence_events_delivered_total", "Events that a session took into its queue."),
 		refused:   in.Counter("respawnd_presence_events_refused_total", "Events that a session had no room for."),

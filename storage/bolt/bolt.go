@@ -140,6 +140,7 @@ type Store struct {
 	group     *group // changes of accounts and buddies; nil until the file is prepared
 	relations relations
 
+	users    atomic.Int64 // how many there are
 	maxAudit atomic.Int64 // entries
 }
 
@@ -190,6 +191,9 @@ func (s *Store) prepare(ctx context.Context, steps []migration) error {
 	if err := s.loadListHead(ctx); err != nil {
 		return err
 	}
+	if err := s.countUsers(ctx); err != nil {
+		return err
+	}
 	return s.dropGenerations(ctx)
 }
 
@@ -225,19 +229,22 @@ func (s *Store) update(ctx context.Context, fn func(*bbolt.Tx) error) (err error
 		return err
 	}
 	if broken := s.broken.Load(); broken != nil {
+		s.writes.report(0, *broken)
 		return *broken
 	}
 	panicking := true
 	defer func() {
 		if panicking && err != nil {
 			s.broken.Store(&err)
+			s.writes.report(0, err)
 		}
 	}()
 	defer catchDamage(s.path, &err)
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
+	var began time.Time
 	var refused error // error of the step, not of the disk
 	err = s.db.Update(func(tx *bbolt.Tx) error {
-		s.writes.begin()
+		began = s.writes.begin()
 		if refused = ctx.Err(); refused == nil { // waiting for the transaction may have taken long
 			refused = fn(tx)
 		}
@@ -247,7 +254,7 @@ func (s *Store) update(ctx context.Context, fn func(*bbolt.Tx) error) (err error
 		return refused
 	})
 	panicking = false
-	s.writes.end(err, refused)
+	s.writes.end(began, err, refused)
 	if errors.Is(err, errIdle) {
 		return nil
 	}

@@ -140,6 +140,7 @@ func (s *Store) ImportUser(ctx context.Context, u storage.User, profiles []stora
 	if err != nil {
 		return storage.User{}, nil, fmt.Errorf("create user: %w", err)
 	}
+	s.users.Add(1)
 	return user, made, nil
 }
 
@@ -268,7 +269,7 @@ func (s *Store) UpdateUser(ctx context.Context, u storage.User) (storage.User, e
 
 // DeleteUser is described in [storage.Accounts].
 func (s *Store) DeleteUser(ctx context.Context, id storage.UserID) error {
-	return s.change(ctx, func(c *change) error {
+	err := s.change(ctx, func(c *change) error {
 		u, err := getUser(c.Tx, id)
 		if err != nil {
 			return err
@@ -287,6 +288,29 @@ func (s *Store) DeleteUser(ctx context.Context, id storage.UserID) error {
 		}
 		return c.delete(bucketUsers, idKey(id))
 	})
+	if err == nil {
+		s.users.Add(-1)
+	}
+	return err
+}
+
+// countUsers counts the users in the file.
+func (s *Store) countUsers(ctx context.Context) error {
+	return s.view(ctx, func(tx *bbolt.Tx) error {
+		s.users.Store(int64(tx.Bucket([]byte(bucketUsers)).Stats().KeyN))
+		return nil
+	})
+}
+
+// CountUsers is described in [storage.Accounts].
+func (s *Store) CountUsers(ctx context.Context) (int, error) {
+	if err := ctx.Err(); err != nil {
+		return 0, err
+	}
+	if s.group.isStopped() {
+		return 0, storage.ErrClosed
+	}
+	return int(s.users.Load()), nil
 }
 
 // Users is described in [storage.Accounts].

@@ -44,6 +44,9 @@ func testAccountModel(t *testing.T, s storage.Store) {
 			"Accept":        func(r *rapid.T) { m.accept(r, s) },
 		})
 		m.compare(r, s)
+		if n, err := s.CountUsers(background()); n != len(m.users) || err != nil {
+			r.Fatalf("CountUsers() = %d, %v, want %d", n, err, len(m.users))
+		}
 	})
 }
 

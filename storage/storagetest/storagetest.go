@@ -126,6 +126,7 @@ func accountCalls(s storage.Store) map[string]func(context.Context) error {
 		"UpdateUser":  func(ctx context.Context) error { _, err := s.UpdateUser(ctx, user("late@b.c")); return err },
 		"DeleteUser":  func(ctx context.Context) error { return s.DeleteUser(ctx, 77) },
 		"Users":       func(ctx context.Context) error { return firstError(s.Users(ctx, 0)) },
+		"CountUsers":  func(ctx context.Context) error { _, err := s.CountUsers(ctx); return err },
 		"CreateProfile": func(ctx context.Context) error {
 			_, err := s.CreateProfile(ctx, profile("Late"))
 			return err

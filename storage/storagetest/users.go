@@ -223,6 +223,9 @@ func testUserImportWhole(t *testing.T, s storage.Store) {
 		if found := collect(t, s.FindProfiles(t.Context(), storage.ByNick, "One")); len(found) > 0 {
 			t.Errorf("%s: a refused import left %+v", name, found)
 		}
+		if n := must(s.CountUsers(t.Context()))(t); n != 1 {
+			t.Errorf("%s: CountUsers() = %d, want 1", name, n)
+		}
 	}
 	u, all, err := s.ImportUser(t.Context(), user("new@b.c"), many[:storage.MaxProfiles])
 	if err != nil || len(all) != storage.MaxProfiles {
