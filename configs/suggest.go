@@ -2,6 +2,12 @@ package configs
 
 import "strings"
 
+// Nearest returns the candidate most similar to a mistyped word, or "" if none is
+// similar enough.
+func Nearest(word string, candidates []string) string {
+	return suggest(strings.ToLower(word), candidates)
+}
+
 // suggest returns the candidate most similar to word, or "" if none is similar
 // enough.
 func suggest(word string, candidates []string) string {

@@ -228,7 +228,7 @@ func (p *program) accountCreate(f *accountFlags) *cobra.Command {
 
 func (p *program) accountList() *cobra.Command {
 	var match string
-	cmd := p.operatorCommand("list", "Show all accounts", cobra.NoArgs, func(ctx context.Context, op operator.Operator, _ []string) error {
+	cmd := p.listCommand("list", "Show all accounts", cobra.NoArgs, func(ctx context.Context, op operator.Operator, _ []string) error {
 		return p.listAccounts(ctx, op, match)
 	})
 	cmd.Flags().StringVar(&match, "match", "", "only those with this in their e-mail, nick or unique nick")
@@ -236,25 +236,22 @@ func (p *program) accountList() *cobra.Command {
 }
 
 func (p *program) listAccounts(ctx context.Context, op operator.Operator, match string) error {
-	var rows [][]string
+	var all []accounts.Account
 	leftOut := 0
 	for q := (operator.AccountQuery{Match: match}); ; {
 		page, err := op.ListAccounts(ctx, q)
 		if err != nil {
 			return err
 		}
-		for i := range page.Accounts {
-			a := &page.Accounts[i]
-			rows = append(rows, []string{
-				strconv.Itoa(int(a.ID)), strconv.Itoa(a.Partner), a.Email, dash(nicks(a)), stamp(a.Created), banned(a.Ban),
-			})
-		}
+		all = append(all, page.Accounts...)
 		leftOut += page.LeftOut
 		if q.After = page.Next; q.After == 0 {
 			break
 		}
 	}
-	if err := p.table("id\tpartner\te-mail\tnicks\tcreated\tbanned", rows); err != nil {
+	if err := show(p, "id\tpartner\te-mail…\tnicks…\tcreated\tbanned", all, func(a accounts.Account) []string {
+		return []string{strconv.Itoa(int(a.ID)), strconv.Itoa(a.Partner), a.Email, dash(nicks(&a)), stamp(a.Created), banned(a.Ban)}
+	}); err != nil {
 		return err
 	}
 	return someLeftOut(leftOut)
@@ -299,7 +296,10 @@ func passwordState(kept bool) string {
 }
 
 func (p *program) accountShow(f *accountFlags) *cobra.Command {
-	return p.onAccount(f, "show", "Show an account with its profiles", func(_ context.Context, _ operator.Operator, a accounts.Account) error {
+	return p.jsonFlag(p.onAccount(f, "show", "Show an account with its profiles", func(_ context.Context, _ operator.Operator, a accounts.Account) error {
+		if p.json {
+			return p.printObject(a)
+		}
 		ban := banned(a.Ban)
 		if ban != "-" && a.Ban.Reason != "" {
 			ban += " (" + printable(a.Ban.Reason) + ")"
@@ -315,8 +315,8 @@ func (p *program) accountShow(f *accountFlags) *cobra.Command {
 		for i := range a.Profiles {
 			rows = append(rows, profileRows(&a.Profiles[i])...)
 		}
-		return p.table("what\tvalue", rows)
-	})
+		return p.table("what\tvalue…", rows)
+	}))
 }
 
 // profileRows are the lines about one profile.

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os/user"
@@ -31,8 +30,7 @@ func actor() operator.Actor {
 
 func (p *program) auditCommand() *cobra.Command {
 	var limit int
-	var asJSON bool
-	cmd := p.operatorCommand("audit", "Show the changes that operators made", cobra.NoArgs,
+	cmd := p.listCommand("audit", "Show the changes that operators made", cobra.NoArgs,
 		func(ctx context.Context, op operator.Operator, _ []string) error {
 			entries, leftOut, err := readAudit(ctx, op, limit)
 			if err != nil {
@@ -40,9 +38,6 @@ func (p *program) auditCommand() *cobra.Command {
 			}
 			if leftOut > 0 {
 				_, _ = fmt.Fprintf(p.err, "warning: %d entries cannot be read and are left out\n", leftOut)
-			}
-			if asJSON {
-				return p.auditJSON(entries)
 			}
 			return p.auditTable(entries)
 		})
@@ -53,7 +48,6 @@ func (p *program) auditCommand() *cobra.Command {
 		return nil
 	}
 	cmd.Flags().IntVar(&limit, "limit", auditLines, "how many entries, the newest first; 0: all")
-	cmd.Flags().BoolVar(&asJSON, "json", false, "one JSON object per line")
 	return cmd
 }
 
@@ -79,20 +73,10 @@ func readAudit(ctx context.Context, op operator.Operator, limit int) (entries []
 	return entries, leftOut, nil
 }
 
-func (p *program) auditJSON(entries []storage.AuditEntry) error {
-	out := json.NewEncoder(p.out)
-	for _, e := range entries {
-		if err := out.Encode(e); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 func (p *program) auditTable(entries []storage.AuditEntry) error {
-	return p.table("time\tvia\tby\tfrom\taction\tsubject\tdetail", rows(entries, func(e storage.AuditEntry) []string {
+	return show(p, "time\tvia\tby…\tfrom\taction\tsubject…\tdetail…", entries, func(e storage.AuditEntry) []string {
 		return []string{stamp(e.Time), dash(string(e.Via)), dash(e.By), auditFrom(e), dash(e.Action), auditSubject(e), dash(e.Detail)}
-	}))
+	})
 }
 
 func auditFrom(e storage.AuditEntry) string {

@@ -79,14 +79,14 @@ func banEnd(b storage.Ban, now time.Time) string {
 }
 
 func (p *program) banList() *cobra.Command {
-	return p.operatorCommand("list", "Show all bans", cobra.NoArgs, func(ctx context.Context, op operator.Operator, _ []string) error {
+	return p.listCommand("list", "Show all bans", cobra.NoArgs, func(ctx context.Context, op operator.Operator, _ []string) error {
 		list, err := op.Bans(ctx)
 		if err != nil {
 			return err
 		}
-		return p.table("address\tscope\tadded\tuntil\treason", rows(list, func(b storage.Ban) []string {
+		return show(p, "address\tscope\tadded\tuntil\treason…", list, func(b storage.Ban) []string {
 			return []string{b.Prefix.String(), b.Scope.String(), stamp(b.Added), banEnd(b, time.Now()), dash(b.Reason)}
-		}))
+		})
 	})
 }
 

@@ -92,7 +92,7 @@ func readLines(path string) ([]string, error) {
 
 func (p *program) cdkeyList() *cobra.Command {
 	product := -1
-	cmd := p.operatorCommand("list", "Show all CD keys by their hash", cobra.NoArgs,
+	cmd := p.listCommand("list", "Show all CD keys by their hash", cobra.NoArgs,
 		func(ctx context.Context, op operator.Operator, _ []string) error {
 			q := operator.CDKeyQuery{Product: product}
 			var all []operator.CDKey
@@ -107,9 +107,9 @@ func (p *program) cdkeyList() *cobra.Command {
 				}
 				q.After = page[len(page)-1].ProductKeyID
 			}
-			return p.table("product\thash\tstate\tadded\treason", rows(all, func(k operator.CDKey) []string {
+			return show(p, "product\thash\tstate\tadded\treason…", all, func(k operator.CDKey) []string {
 				return []string{strconv.Itoa(k.Product), k.Hash, keyState(k), stamp(k.Added), dash(k.Reason)}
-			}))
+			})
 		})
 	cmd.Flags().IntVar(&product, "product", -1, "only of the product with this number")
 	return cmd

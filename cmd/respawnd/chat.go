@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strconv"
 	"time"
 
@@ -31,20 +32,20 @@ func (p *program) chatCommand() *cobra.Command {
 }
 
 func (p *program) chatRooms() *cobra.Command {
-	return p.operatorCommand("rooms", "Show the chat rooms that have members", cobra.NoArgs,
+	return p.listCommand("rooms", "Show the chat rooms that have members", cobra.NoArgs,
 		func(ctx context.Context, op operator.Operator, _ []string) error {
 			list, err := op.ChatRooms(ctx)
 			if err != nil {
 				return err
 			}
-			return p.table("channel\tgame\tmembers\tsince\tname", rows(list, func(r operator.ChatRoom) []string {
-				return []string{printable(r.Channel), dash(r.Game), strconv.Itoa(r.Members), stamp(r.Since), dash(r.Name)}
-			}))
+			return show(p, "channel…\tgame…\tmembers\tsince\tname…", list, func(r operator.ChatRoom) []string {
+				return []string{r.Channel, dash(r.Game), strconv.Itoa(r.Members), stamp(r.Since), dash(r.Name)}
+			})
 		})
 }
 
 func (p *program) chatWho() *cobra.Command {
-	return p.operatorCommand("who ROOM", "Show the members of a chat room", cobra.ExactArgs(1),
+	return p.listCommand("who ROOM", "Show the members of a chat room", cobra.ExactArgs(1),
 		func(ctx context.Context, op operator.Operator, args []string) error {
 			room, err := parseRoom(ctx, op, args[0])
 			if err != nil {
@@ -54,9 +55,9 @@ func (p *program) chatWho() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return p.table("nick\tprofile\taddress\trole\tsince\tactive", rows(list, func(m operator.ChatMember) []string {
-				return []string{printable(m.Nick), profileCell(m.Profile), m.Address.String(), roleOf(&m), stamp(m.Since), stamp(m.Active)}
-			}))
+			return show(p, "nick…\tprofile\taddress\trole\tsince\tactive", list, func(m operator.ChatMember) []string {
+				return []string{m.Nick, profileCell(m.Profile), m.Address.String(), roleOf(&m), stamp(m.Since), stamp(m.Active)}
+			})
 		})
 }
 
@@ -82,7 +83,7 @@ func roleOf(m *operator.ChatMember) string {
 }
 
 func (p *program) chatHistory() *cobra.Command {
-	return p.operatorCommand("history ROOM", "Show what was last said in a chat room, if peerchat.history is set", cobra.ExactArgs(1),
+	return p.listCommand("history ROOM", "Show what was last said in a chat room, if peerchat.history is set", cobra.ExactArgs(1),
 		func(ctx context.Context, op operator.Operator, args []string) error {
 			room, err := parseRoom(ctx, op, args[0])
 			if err != nil {
@@ -91,6 +92,9 @@ func (p *program) chatHistory() *cobra.Command {
 			list, err := op.ChatSaid(ctx, room.channel)
 			if err != nil {
 				return err
+			}
+			if p.json {
+				return printJSON(p, list)
 			}
 			if len(list) == 0 {
 				return p.say("no lines are kept of %s; peerchat.history sets how many are", printable(room.channel))
@@ -182,20 +186,20 @@ func (p *program) chatLift(use, short string, kind storage.ChatKind) *cobra.Comm
 }
 
 func (p *program) chatBans() *cobra.Command {
-	return p.operatorCommand("bans", "Show bans, mutes and moderators of chat", cobra.NoArgs,
+	return p.listCommand("bans", "Show bans, mutes and moderators of chat", cobra.NoArgs,
 		func(ctx context.Context, op operator.Operator, _ []string) error {
 			list, err := op.ChatRules(ctx)
 			if err != nil {
 				return err
 			}
 			now := time.Now()
-			return p.table("rule\twho\troom\tadded\tuntil\treason", rows(list, func(r storage.ChatRule) []string {
+			return show(p, "rule\twho\troom…\tadded\tuntil\treason…", list, func(r storage.ChatRule) []string {
 				end := until(r.Expires)
 				if r.Expired(now) {
 					end = "over since " + stamp(r.Expires)
 				}
 				return []string{r.Kind.String(), chatPlayer{profile: r.Profile, prefix: r.Prefix}.String(), chatRoom{channel: r.Channel}.String(), stamp(r.Added), end, dash(r.Reason)}
-			}))
+			})
 		})
 }
 
@@ -229,7 +233,7 @@ func addOwner(ctx context.Context, op operator.Operator, key storage.ChatRuleKey
 }
 
 func (p *program) ownerList() *cobra.Command {
-	return p.operatorCommand("list ROOM", "Show the moderators of a chat room", cobra.ExactArgs(1),
+	return p.listCommand("list ROOM", "Show the moderators of a chat room", cobra.ExactArgs(1),
 		func(ctx context.Context, op operator.Operator, args []string) error {
 			room, err := parseRoom(ctx, op, args[0])
 			if err != nil {
@@ -243,13 +247,12 @@ func (p *program) ownerList() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			var out [][]string
-			for _, r := range list {
-				if r.Kind == storage.ChatModerator && (r.Channel == channel || r.Channel == "") {
-					out = append(out, []string{profileCell(r.Profile), chatRoom{channel: r.Channel}.String(), stamp(r.Added)})
-				}
-			}
-			return p.table("profile\troom\tadded", out)
+			list = slices.DeleteFunc(list, func(r storage.ChatRule) bool {
+				return r.Kind != storage.ChatModerator || (r.Channel != channel && r.Channel != "")
+			})
+			return show(p, "profile\troom…\tadded", list, func(r storage.ChatRule) []string {
+				return []string{profileCell(r.Profile), chatRoom{channel: r.Channel}.String(), stamp(r.Added)}
+			})
 		})
 }
 

@@ -68,12 +68,17 @@ func TestCheckReportsAllMistakes(t *testing.T) {
 		"admin.token_file: ", "data_dir: ", "zanmaster.ban_files: ", "dns.upstreams: ", "webhooks: a: ", "webhooks: b: ")
 }
 
-func TestHostsDoubtsAGameThatIsNotBuiltIn(t *testing.T) {
+func TestHostsRefusesAnUnknownGame(t *testing.T) {
 	t.Parallel()
-	code, out, errOut := command(t, nil, "hosts", "--game", "swat44", "--ip", "192.0.2.1")
-	if code != 0 || !strings.Contains(out, "192.0.2.1 swat44.ms") || !strings.Contains(errOut, "swat44 is not a built-in game") {
-		t.Errorf("hosts of an unknown game: exit code %d, %q, want the lines and a doubt:\n%s", code, errOut, out)
-	}
+	hosts := func(game string) []string { return []string{"hosts", "--game", game, "--ip", "192.0.2.1"} }
+	refused(t, exitFailure, nil, hosts("swat44"), "--game: swat44: not in the catalogue", "game list", "did you mean swat4")
+	refused(t, exitFailure, nil, hosts("test / DEMO"), "did you mean gmtest (Test")
+	refused(t, exitFailure, nil, hosts("zz\x1b[2J"), "zz?[2J: not in the catalogue")
+	env := testEnv(t.TempDir())
+	cli(t, env, "game", "add", "owngame", "--title", "Own")
+	refused(t, exitFailure, env, hosts("owngam"), "did you mean owngame")
+	wantIn(t, cli(t, env, hosts("OwnGame")...), "192.0.2.1 owngame.master.gamespy.com")
+	refused(t, exitFailure, env, []string{"game", "show", "owngam"}, "did you mean owngame")
 }
 
 func TestConfigPrintsTheDefaults(t *testing.T) {

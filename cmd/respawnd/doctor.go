@@ -16,13 +16,16 @@ import (
 
 func (p *program) doctorCommand() *cobra.Command {
 	var addr netip.Addr
-	cmd := p.operatorCommand("doctor [IP]", "Explain the last decisions of the running daemon about an address", cobra.MaximumNArgs(1),
+	cmd := p.listCommand("doctor [IP]", "Explain the last decisions of the running daemon about an address", cobra.MaximumNArgs(1),
 		func(ctx context.Context, op operator.Operator, _ []string) error {
 			list, err := op.Verdicts(ctx, addr)
 			if err != nil {
 				return err
 			}
-			if !addr.IsValid() {
+			switch {
+			case p.json:
+				return printJSON(p, list)
+			case !addr.IsValid():
 				return p.tellVerdicts(list)
 			}
 			return p.examine(ctx, op, addr, list)
@@ -43,7 +46,7 @@ func (p *program) doctorCommand() *cobra.Command {
 
 // tellVerdicts prints the latest verdicts on many addresses.
 func (p *program) tellVerdicts(list []operator.Verdict) error {
-	return p.table("service\taddress\tgame\tverdict\tfirst\tlast\ttimes", rows(list, func(v operator.Verdict) []string {
+	return p.table("service\taddress\tgame…\tverdict…\tfirst\tlast\ttimes", rows(list, func(v operator.Verdict) []string {
 		return []string{v.Service, v.Where(), dash(v.Game), v.Verdict, stamp(v.First), stamp(v.Last), fmt.Sprint(v.Times)}
 	}))
 }

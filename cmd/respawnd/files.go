@@ -19,7 +19,7 @@ func (p *program) filesCommand() *cobra.Command {
 }
 
 func (p *program) filesList() *cobra.Command {
-	return p.operatorCommand("list [GAME]", "Show the files of a game, or of all", cobra.MaximumNArgs(1),
+	return p.listCommand("list [GAME]", "Show the files of a game, or of all", cobra.MaximumNArgs(1),
 		func(ctx context.Context, op operator.Operator, args []string) error {
 			q := operator.FileQuery{}
 			if len(args) > 0 {
@@ -37,11 +37,11 @@ func (p *program) filesList() *cobra.Command {
 				}
 				q.After = page[len(page)-1].ID
 			}
-			return p.table("id\tgame\tprofile\tbytes\tuploaded\tdownloads\tname", rows(all, func(f storage.File) []string {
+			return show(p, "id\tgame…\tprofile\tbytes\tuploaded\tdownloads\tname…", all, func(f storage.File) []string {
 				return []string{
-					fmt.Sprint(f.ID), f.Game, fmt.Sprint(f.Owner), fmt.Sprint(f.Size), stamp(f.Created), fmt.Sprint(f.Downloads), dash(printable(f.Name)),
+					fmt.Sprint(f.ID), f.Game, fmt.Sprint(f.Owner), fmt.Sprint(f.Size), stamp(f.Created), fmt.Sprint(f.Downloads), dash(f.Name),
 				}
-			}))
+			})
 		})
 }
 
@@ -66,11 +66,14 @@ func (p *program) fileCommand(use, short string, args int, f func(context.Contex
 }
 
 func (p *program) filesShow() *cobra.Command {
-	return p.fileCommand("show ID", "Show what is known about a file", 1, func(ctx context.Context, op operator.Operator, id storage.FileID, _ []string) error {
+	return p.jsonFlag(p.fileCommand("show ID", "Show what is known about a file", 1, func(ctx context.Context, op operator.Operator, id storage.FileID, _ []string) error {
 		f, err := op.File(ctx, id)
+		if err == nil && p.json {
+			return p.printObject(f)
+		}
 		return p.confirm(err, "id: %d\ngame: %s\nprofile: %d\nname: %s\nbytes: %d\nSHA-256: %s\nuploaded: %s\ndownloads: %d",
 			f.ID, f.Game, f.Owner, dash(printable(f.Name)), f.Size, f.Hash, stamp(f.Created), f.Downloads)
-	})
+	}))
 }
 
 func (p *program) filesGet() *cobra.Command {

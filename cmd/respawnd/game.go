@@ -24,15 +24,33 @@ func (p *program) gameCommand() *cobra.Command {
 }
 
 func (p *program) gameList() *cobra.Command {
-	return p.operatorCommand("list", "Show all games", cobra.NoArgs, func(ctx context.Context, op operator.Operator, _ []string) error {
+	return p.listCommand("list", "Show all games", cobra.NoArgs, func(ctx context.Context, op operator.Operator, _ []string) error {
 		list, err := op.Games(ctx)
 		if err != nil {
 			return err
 		}
-		return p.table("name\tport\tkey\ttitle", rows(list, func(g games.Game) []string {
-			return []string{g.Name, strconv.Itoa(int(g.QueryPort)), yesNo(g.Usable()), printable(g.Title)}
-		}))
+		return show(p, "name\tport\tkey\ttitle…", listedGames(list), func(g listedGame) []string {
+			return []string{g.Name, strconv.Itoa(g.Port), yesNo(g.Key), g.Title}
+		})
 	})
+}
+
+// listedGame is a game in the list of games.
+type listedGame struct {
+	Name  string `json:"name"`
+	Title string `json:"title"`
+	ID    int    `json:"id,omitzero"`
+	Port  int    `json:"port"`
+	Key   bool   `json:"key"` // its secret key is known
+}
+
+func listedGames(list []games.Game) []listedGame {
+	out := make([]listedGame, len(list))
+	for i := range list {
+		g := &list[i]
+		out[i] = listedGame{Name: g.Name, Title: g.Title, ID: g.ID, Port: int(g.QueryPort), Key: g.Usable()}
+	}
+	return out
 }
 
 func (p *program) gameShow() *cobra.Command {
@@ -44,7 +62,7 @@ func (p *program) gameShow() *cobra.Command {
 			}
 			i := slices.IndexFunc(list, func(g games.Game) bool { return strings.EqualFold(g.Name, args[0]) })
 			if i < 0 {
-				return fmt.Errorf("%s: %w", args[0], errUnknownGame)
+				return unknownGame(list, args[0])
 			}
 			cfg, _, err := p.load()
 			if err != nil {

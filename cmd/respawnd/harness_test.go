@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"maps"
 	"net/netip"
 	"os"
@@ -325,6 +326,11 @@ func withoutNotes(text string) string {
 		}
 	}
 	return rest.String()
+}
+
+// run executes a command line. The machine's installed service is not looked for.
+func run(ctx context.Context, args, env []string, in io.Reader, out, errOut io.Writer) int {
+	return newProgram(env, in, out, errOut).run(ctx, args)
 }
 
 // command runs a command and returns its exit code and what it printed.

@@ -13,6 +13,9 @@ import (
 	"syscall"
 
 	"github.com/spf13/cobra"
+
+	"github.com/respawnd/respawnd/internal/services"
+	"github.com/respawnd/respawnd/operator"
 )
 
 // Exit codes.
@@ -28,7 +31,9 @@ func main() {
 	cobra.MousetrapDisplayDuration = 0
 	refuseCoreDumps()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	code := run(ctx, os.Args[1:], os.Environ(), os.Stdin, os.Stdout, os.Stderr)
+	p := newProgram(os.Environ(), os.Stdin, os.Stdout, os.Stderr)
+	p.root = systemRoot
+	code := p.run(ctx, os.Args[1:])
 	stop()
 	os.Exit(code)
 }
@@ -40,7 +45,20 @@ type program struct {
 	out    io.Writer
 	err    io.Writer
 	config string            // --config
+	json   bool              // --json, of commands that show something
 	flags  map[string]string // configuration keys that were given as flags
+
+	root    string // folder with the etc and var of an installed service; empty: none is looked for
+	looked  bool   // whether it was looked for
+	found   string // its configuration, which this command uses because no other was named
+	connect func(context.Context, *services.Config) (operator.Operator, func() error, error)
+}
+
+// newProgram returns the environment of one command.
+func newProgram(env []string, in io.Reader, out, errOut io.Writer) *program {
+	p := &program{env: env, in: in, out: out, err: errOut, flags: make(map[string]string)}
+	p.connect = p.connectStore
+	return p
 }
 
 // usageError is a mistake on the command line itself.
@@ -59,33 +77,36 @@ const rootHelp = `Brings the multiplayer of GameSpy-era games back.
 
 "respawnd serve" runs the daemon. The other commands work while it runs and, but
 for those about live servers, while it does not. They find it by its settings:
-give them the same --config, variables (RESPAWND_...) and flags.
+give them the same --config, variables (RESPAWND_...) and flags. Without any of
+these they use those of the installed service, /etc/respawnd/respawnd.yaml, if
+its data folder exists.
 
 Exit codes: 0 done; 1 not done, standard error says why; 2 the command line is
 wrong.`
 
 // run executes one command line and returns the exit code.
-func run(ctx context.Context, args, env []string, in io.Reader, out, errOut io.Writer) int {
-	p := &program{env: env, in: in, out: out, err: errOut, flags: make(map[string]string)}
+func (p *program) run(ctx context.Context, args []string) int {
 	root := p.rootCommand()
 	root.SetArgs(args)
-	root.SetOut(out)
-	root.SetErr(errOut)
+	root.SetOut(p.out)
+	root.SetErr(p.err)
 	cmd, err := root.ExecuteContextC(ctx)
 	switch {
 	case err == nil:
 		return 0
 	case errors.As(err, new(reportedError)):
+		p.sayFound()
 		return exitFailure
 	case cmd.Name() == serveName && p.logFormat() == formatJSON:
 		// Programs that start the daemon parse each of its lines.
-		log := newLogger(errOut, "", formatJSON)
+		log := newLogger(p.err, "", formatJSON)
 		log.Error().Err(err).Msg("not started")
 		return exitCode(err)
 	case errors.As(err, new(usageError)):
-		_, _ = fmt.Fprintf(errOut, "respawnd: %v\nTry '%s --help'.\n", err, cmd.CommandPath())
+		_, _ = fmt.Fprintf(p.err, "respawnd: %v\nTry '%s --help'.\n", err, cmd.CommandPath())
 	default:
-		_, _ = fmt.Fprintf(errOut, "respawnd: %v\n", err)
+		_, _ = fmt.Fprintf(p.err, "respawnd: %v\n", err)
+		p.sayFound()
 	}
 	return exitCode(err)
 }

@@ -17,15 +17,15 @@ func (p *program) matchesCommand() *cobra.Command {
 }
 
 func (p *program) matchesList() *cobra.Command {
-	return p.operatorCommand("list GAME", "Show the last 100 matches of a game", cobra.ExactArgs(1),
+	return p.listCommand("list GAME", "Show the last 100 matches of a game", cobra.ExactArgs(1),
 		func(ctx context.Context, op operator.Operator, args []string) error {
 			list, err := op.ListMatches(ctx, operator.MatchQuery{Game: args[0]})
 			if err != nil {
 				return err
 			}
-			return p.table("id\treported\toutcome\tplayers", rows(list, func(m storage.Match) []string {
-				return []string{strconv.FormatUint(m.ID, 10), stamp(m.First), string(m.Outcome), printable(matchPlayers(m))}
-			}))
+			return show(p, "id\treported\toutcome\tplayers…", list, func(m storage.Match) []string {
+				return []string{strconv.FormatUint(m.ID, 10), stamp(m.First), string(m.Outcome), matchPlayers(m)}
+			})
 		})
 }
 
@@ -58,16 +58,19 @@ func (p *program) matchCommand(use, short string, f func(context.Context, operat
 }
 
 func (p *program) matchesShow() *cobra.Command {
-	return p.matchCommand("show ID", "Show who reported what about a match", func(ctx context.Context, op operator.Operator, id uint32) error {
+	return p.jsonFlag(p.matchCommand("show ID", "Show who reported what about a match", func(ctx context.Context, op operator.Operator, id uint32) error {
 		m, err := op.Match(ctx, id)
 		if err != nil {
 			return err
+		}
+		if p.json {
+			return p.printObject(m)
 		}
 		if err := p.say("match %d of %s: %s\nsession %s, begun %s, reported %s, settled %s", m.ID, m.Game, m.Outcome, m.Session,
 			stamp(m.Began), stamp(m.First), stamp(m.Settled)); err != nil {
 			return err
 		}
-		if err := p.table("profile\treporter\treport", rows(m.Sides, func(s storage.MatchSide) []string {
+		if err := p.table("profile\treporter…\treport", rows(m.Sides, func(s storage.MatchSide) []string {
 			report := strconv.Itoa(s.Version)
 			switch {
 			case s.Version == 0:
@@ -82,14 +85,14 @@ func (p *program) matchesShow() *cobra.Command {
 		})); err != nil {
 			return err
 		}
-		return p.table("profile\tplayer\tteam\tresult\tvalues", rows(m.Players, func(pl storage.MatchPlayer) []string {
+		return p.table("profile\tplayer…\tteam\tresult\tvalues…", rows(m.Players, func(pl storage.MatchPlayer) []string {
 			values := make([]string, 0, len(pl.Values))
 			for _, v := range pl.Values {
 				values = append(values, fmt.Sprintf("%d=%s", v.Key, v.Text))
 			}
-			return []string{strconv.Itoa(int(pl.Profile)), printable(playerName(pl)), strconv.FormatUint(uint64(pl.Team), 10), pl.Result, dash(printable(strings.Join(values, " ")))}
+			return []string{strconv.Itoa(int(pl.Profile)), printable(playerName(pl)), strconv.FormatUint(uint64(pl.Team), 10), pl.Result, dash(strings.Join(values, " "))}
 		}))
-	})
+	}))
 }
 
 func (p *program) matchesDelete() *cobra.Command {

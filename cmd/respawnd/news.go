@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -27,23 +28,30 @@ func (p *program) motdSet() *cobra.Command {
 }
 
 func (p *program) motdShow() *cobra.Command {
-	return p.operatorCommand("show [GAME]", "Show the message of the day of a game, or all that were set", cobra.MaximumNArgs(1),
+	return p.listCommand("show [GAME]", "Show the message of the day of a game, or all that were set", cobra.MaximumNArgs(1),
 		func(ctx context.Context, op operator.Operator, args []string) error {
 			all, err := op.Motds(ctx)
 			if err != nil {
 				return err
 			}
 			if len(args) == 0 {
-				return p.table("game\tset\ttext", rows(all, func(m storage.Motd) []string {
-					return []string{m.Game, stamp(m.Set), printable(strings.ReplaceAll(m.Text, "\n", " / "))}
-				}))
+				return show(p, "game…\tset\ttext…", all, func(m storage.Motd) []string {
+					return []string{m.Game, stamp(m.Set), strings.ReplaceAll(m.Text, "\n", " / ")}
+				})
 			}
-			for _, m := range all {
-				if m.Game == storage.Fold(args[0]) {
-					return p.say("%s", m.Text)
+			i := slices.IndexFunc(all, func(m storage.Motd) bool { return m.Game == storage.Fold(args[0]) })
+			switch {
+			case i < 0:
+				return fmt.Errorf("message of the day of %q: %w", args[0], storage.ErrNotFound)
+			case p.json:
+				return p.printObject(all[i])
+			}
+			for line := range strings.SplitSeq(all[i].Text, "\n") {
+				if err := p.say("%s", printable(line)); err != nil {
+					return err
 				}
 			}
-			return fmt.Errorf("message of the day of %q: %w", args[0], storage.ErrNotFound)
+			return nil
 		})
 }
 
@@ -88,18 +96,21 @@ func (p *program) patchAdd() *cobra.Command {
 }
 
 func (p *program) patchList() *cobra.Command {
-	return p.operatorCommand("list", "Show the patches, and the versions of games that asked", cobra.NoArgs,
+	return p.listCommand("list", "Show the patches, and the versions of games that asked", cobra.NoArgs,
 		func(ctx context.Context, op operator.Operator, _ []string) error {
 			all, err := op.Patches(ctx)
 			if err != nil {
 				return err
 			}
-			err = p.table("product\tversion\tnewer version\trequired\tfrom\taddress", rows(all.Patches, func(q news.Patch) []string {
+			if p.json {
+				return p.patchJSON(&all)
+			}
+			err = p.table("product\tversion…\tnewer version…\trequired\tfrom\taddress…", rows(all.Patches, func(q news.Patch) []string {
 				from := "store"
 				if q.Configured {
 					from = "configuration"
 				}
-				return []string{strconv.Itoa(q.Product), printable(q.Version), printable(q.Name), yesNo(q.Lockout), from, dash(printable(q.URL))}
+				return []string{strconv.Itoa(q.Product), q.Version, q.Name, yesNo(q.Lockout), from, dash(q.URL)}
 			}))
 			if err != nil || len(all.Versions) == 0 {
 				return err
@@ -107,10 +118,32 @@ func (p *program) patchList() *cobra.Command {
 			if err := p.say(""); err != nil {
 				return err
 			}
-			return p.table("game that asked\tproduct\tversion\ttimes", rows(all.Versions, func(c news.Count) []string {
-				return []string{dash(c.Game), strconv.Itoa(c.Product), printable(c.Version.Version), strconv.FormatInt(c.Times, 10)}
+			return p.table("game that asked…\tproduct\tversion…\ttimes", rows(all.Versions, func(c news.Count) []string {
+				return []string{dash(c.Game), strconv.Itoa(c.Product), c.Version.Version, strconv.FormatInt(c.Times, 10)}
 			}))
 		})
+}
+
+// patchJSON prints the patches and the versions of games that asked. The field
+// kind distinguishes them.
+func (p *program) patchJSON(all *operator.PatchList) error {
+	for _, q := range all.Patches {
+		if err := p.printObject(struct {
+			Kind string `json:"kind"`
+			news.Patch
+		}{"patch", q}); err != nil {
+			return err
+		}
+	}
+	for _, c := range all.Versions {
+		if err := p.printObject(struct {
+			Kind string `json:"kind"`
+			news.Count
+		}{"asked", c}); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (p *program) patchRemove() *cobra.Command {

@@ -70,8 +70,8 @@ func (p *program) operate(ctx context.Context, f func(context.Context, operator.
 	return errors.Join(err, closeStore())
 }
 
-// connect opens the store, or a client of the daemon that holds it.
-func (p *program) connect(ctx context.Context, cfg *services.Config) (operator.Operator, func() error, error) {
+// connectStore opens the store, or a client of the daemon that holds it.
+func (p *program) connectStore(ctx context.Context, cfg *services.Config) (operator.Operator, func() error, error) {
 	if err := p.doubtNewFolder(ctx, cfg); err != nil {
 		return nil, nil, err
 	}

@@ -3,26 +3,10 @@ package main
 import (
 	"fmt"
 	"strconv"
-	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/respawnd/respawnd/internal/clean"
 )
-
-// table prints rows in columns.
-func (p *program) table(header string, rows [][]string) error {
-	w := tabwriter.NewWriter(p.out, 0, 4, 2, ' ', 0)
-	if _, err := fmt.Fprintln(w, strings.ToUpper(header)); err != nil {
-		return err
-	}
-	for _, row := range rows {
-		if _, err := fmt.Fprintln(w, strings.Join(row, "\t")); err != nil {
-			return err
-		}
-	}
-	return w.Flush()
-}
 
 // rows returns the row of each element of a list.
 func rows[T any](list []T, row func(T) []string) (out [][]string) {

@@ -72,7 +72,7 @@ func (p *program) queryTables(st *probe.Status) error {
 	for _, f := range st.Rules {
 		rules = append(rules, []string{printable(f.Name), dash(f.Value)})
 	}
-	if err := p.table("rule\tvalue", rules); err != nil {
+	if err := p.table("rule…\tvalue…", rules); err != nil {
 		return err
 	}
 	for _, t := range []query.Table{st.Players, st.Teams} {
@@ -127,12 +127,12 @@ func (p *program) queryJSON(protocol, address string, st *probe.Status) error {
 	}{protocol, address, rules, objects(st.Players), objects(st.Teams)})
 }
 
-// columnTitles returns the names of the columns for people: without the endings
-// that mark columns in the protocols.
+// columnTitles returns the titles of the columns for people: without the endings
+// that mark columns in the protocols. All are columns of text.
 func columnTitles(t query.Table) []string {
 	var names []string
 	for _, name := range t.Columns {
-		names = append(names, printable(strings.TrimSuffix(strings.TrimSuffix(name, "_t"), "_")))
+		names = append(names, printable(strings.TrimSuffix(strings.TrimSuffix(name, "_t"), "_"))+ellipsis)
 	}
 	return names
 }

@@ -60,15 +60,15 @@ func findOwners(ctx context.Context, op operator.Operator, game string, nicks []
 }
 
 func (p *program) roomList() *cobra.Command {
-	return p.operatorCommand("list [GAME]", "Show the group rooms that were added", cobra.MaximumNArgs(1),
+	return p.listCommand("list [GAME]", "Show the group rooms that were added", cobra.MaximumNArgs(1),
 		func(ctx context.Context, op operator.Operator, args []string) error {
 			list, err := op.Rooms(ctx, strings.Join(args, ""))
 			if err != nil {
 				return err
 			}
-			return p.table("id\tgame\tmax\tname", rows(list, func(r storage.Room) []string {
-				return []string{strconv.FormatUint(uint64(r.ID), 10), r.Game, strconv.Itoa(r.MaxWaiting), printable(r.Name)}
-			}))
+			return show(p, "id\tgame…\tmax\tname…", list, func(r storage.Room) []string {
+				return []string{strconv.FormatUint(uint64(r.ID), 10), r.Game, strconv.Itoa(r.MaxWaiting), r.Name}
+			})
 		})
 }
 

@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/respawnd/respawnd/internal/clean"
 	"github.com/respawnd/respawnd/operator"
 	"github.com/respawnd/respawnd/storage"
 )
@@ -17,26 +18,26 @@ func (p *program) sakeCommand() *cobra.Command {
 }
 
 func (p *program) sakeTables() *cobra.Command {
-	return p.operatorCommand("tables GAME", "Show the tables of a game", cobra.ExactArgs(1),
+	return p.listCommand("tables GAME", "Show the tables of a game", cobra.ExactArgs(1),
 		func(ctx context.Context, op operator.Operator, args []string) error {
 			list, err := op.SakeTables(ctx, args[0])
 			if err != nil {
 				return err
 			}
-			return p.table("table\trecords\tbytes\tfields", rows(list, func(t storage.SakeTable) []string {
+			return show(p, "table…\trecords\tbytes\tfields…", list, func(t storage.SakeTable) []string {
 				names := make([]string, len(t.Columns))
 				for i, c := range t.Columns {
 					names[i] = c.Name
 				}
 				return []string{t.Name, strconv.Itoa(t.Records), strconv.FormatInt(t.Bytes, 10), dash(strings.Join(names, " "))}
-			}))
+			})
 		})
 }
 
 func (p *program) sakeShow() *cobra.Command {
 	var owner uint32
 	var limit int
-	cmd := p.operatorCommand("show GAME TABLE", "Show records of a table", cobra.ExactArgs(2),
+	cmd := p.listCommand("show GAME TABLE", "Show records of a table", cobra.ExactArgs(2),
 		func(ctx context.Context, op operator.Operator, args []string) error {
 			q := operator.SakeQuery{Game: args[0], Table: args[1], Owner: storage.ProfileID(owner)}
 			var all []storage.SakeRecord
@@ -52,26 +53,25 @@ func (p *program) sakeShow() *cobra.Command {
 				}
 				q.After = page[len(page)-1].ID
 			}
-			return p.table("id\towner\tchanged\tfields", rows(all, func(r storage.SakeRecord) []string {
+			return show(p, "id\towner\tchanged\tfields", all, func(r storage.SakeRecord) []string {
 				return []string{strconv.FormatUint(uint64(r.ID), 10), strconv.FormatUint(uint64(r.Owner), 10), stamp(r.Changed), dash(sakeFields(r))}
-			}))
+			})
 		})
 	cmd.Flags().Uint32Var(&owner, "owner", 0, "only of the profile with this id")
 	cmd.Flags().IntVar(&limit, "limit", operator.MaxSakeListed, "number of records")
 	return cmd
 }
 
-// maxSakeText is how many bytes of a value are shown.
+// maxSakeText is how many characters of the name and of the value of a field are shown.
 const maxSakeText = 60
 
 // sakeFields returns the fields of a record in one line.
 func sakeFields(r storage.SakeRecord) string {
 	all := make([]string, len(r.Fields))
 	for i, f := range r.Fields {
-		text := f.Value.String()
-		all[i] = f.Name + "=" + text[:min(len(text), maxSakeText)]
+		all[i] = clean.Shorten(f.Name, maxSakeText+1) + "=" + clean.Shorten(f.Value.String(), maxSakeText+1)
 	}
-	return printable(strings.Join(all, " "))
+	return strings.Join(all, " ")
 }
 
 func (p *program) sakeDelete() *cobra.Command {

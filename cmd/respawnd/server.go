@@ -22,7 +22,7 @@ func (p *program) serverCommand() *cobra.Command {
 func (p *program) serverList() *cobra.Command {
 	var game string
 	var kept bool
-	cmd := p.operatorCommand("list", "Show the listed and the hidden servers", cobra.NoArgs,
+	cmd := p.listCommand("list", "Show the listed and the hidden servers", cobra.NoArgs,
 		func(ctx context.Context, op operator.Operator, _ []string) error {
 			if kept {
 				return p.keptServers(ctx, op)
@@ -31,9 +31,9 @@ func (p *program) serverList() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return p.table("game\taddress\tname\tplayers\treached\theard", rows(servers, func(s operator.Listed) []string {
+			return show(p, "game…\taddress\tname…\tplayers…\treached…\theard", servers, func(s operator.Listed) []string {
 				return []string{s.Game, s.Address.String(), dash(s.Name), dash(s.Players) + "/" + dash(s.MaxPlayers), how(s), stamp(s.Last)}
-			}))
+			})
 		})
 	cmd.Flags().StringVar(&game, "game", "", "only servers of this game")
 	cmd.Flags().BoolVar(&kept, "kept", false, "show the servers that were added or hidden instead, listed or not")
@@ -66,28 +66,51 @@ func (p *program) keptServers(ctx context.Context, op operator.Operator) error {
 	if err != nil {
 		return err
 	}
-	var rows [][]string
-	for _, s := range kept.Static {
-		answers, why := asked(&kept, s.Address)
-		rows = append(rows, []string{"asked", s.Address, s.Protocol, dash(s.Game), answers, "servers.static", why})
-	}
-	for _, s := range kept.Added {
-		answers, why := asked(&kept, s.Address)
-		rows = append(rows, []string{"asked", s.Address, dash(s.Protocol), dash(s.Game), answers, stamp(s.Added), why})
-	}
-	for _, h := range kept.Hidden {
-		rows = append(rows, []string{"hidden", h.Address.String(), "-", "-", "-", stamp(h.Added), dash(h.Reason)})
-	}
-	return p.table("what\taddress\tprotocol\tgame\tanswers\tsince\twhy", rows)
+	return show(p, "what\taddress…\tprotocol\tgame…\tanswers\tsince\twhy…", listKept(&kept), func(s keptServer) []string {
+		answers, since := "-", stamp(s.Since)
+		if s.Answers != nil {
+			answers = yesNo(*s.Answers)
+		}
+		if s.Configured {
+			since = "servers.static"
+		}
+		return []string{s.What, s.Address, dash(s.Protocol), dash(s.Game), answers, since, dash(s.Why)}
+	})
 }
 
-// asked returns whether a server answers, and why it is not in the list.
-func asked(kept *operator.Kept, address string) (answers, why string) {
-	s, known := kept.Of(address)
-	if !known {
-		return "-", "-"
+// keptServer is a server that was added or hidden.
+type keptServer struct {
+	What       string    `json:"what"` // asked or hidden
+	Address    string    `json:"address"`
+	Protocol   string    `json:"protocol,omitzero"`
+	Game       string    `json:"game,omitzero"`
+	Answers    *bool     `json:"answers,omitzero"` // of one that was asked
+	Configured bool      `json:"configured,omitzero"`
+	Since      time.Time `json:"since,omitzero"`
+	By         string    `json:"by,omitzero"`
+	Why        string    `json:"why,omitzero"` // it is hidden, or not in the list
+}
+
+// listKept returns the servers that were added, with their state, and the hidden
+// ones.
+func listKept(kept *operator.Kept) (all []keptServer) {
+	add := func(a storage.AddedServer, configured bool) {
+		k := keptServer{What: "asked", Address: a.Address, Protocol: a.Protocol, Game: a.Game, Configured: configured, Since: a.Added, By: a.By}
+		if s, known := kept.Of(a.Address); known {
+			k.Answers, k.Why = &s.Answers, s.Why
+		}
+		all = append(all, k)
 	}
-	return yesNo(s.Answers), dash(s.Why)
+	for _, a := range kept.Static {
+		add(a, true)
+	}
+	for _, a := range kept.Added {
+		add(a, false)
+	}
+	for _, h := range kept.Hidden {
+		all = append(all, keptServer{What: "hidden", Address: h.Address.String(), Since: h.Added, By: h.By, Why: h.Reason})
+	}
+	return all
 }
 
 func (p *program) serverAdd() *cobra.Command {

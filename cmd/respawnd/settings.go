@@ -14,8 +14,10 @@ import (
 	"github.com/respawnd/respawnd/operator"
 )
 
-// load reads the configuration from flags, environment and file.
+// load reads the configuration from flags, environment and file. A command that
+// was given none of them uses that of the installed service.
 func (p *program) load() (*services.Config, []string, error) {
+	p.findInstalled()
 	return services.Load(configs.Options{File: p.config, Env: p.env, Flags: p.flags})
 }
 
@@ -41,7 +43,10 @@ func (p *program) checkCommand() *cobra.Command {
 			if err := p.sayFocus(cfg); err != nil {
 				return err
 			}
-			return p.say("the configuration is fine: %d services on, data in %s", servicesOn(cfg), cfg.DataDir)
+			for _, s := range configs.Samples(cfg) {
+				_, _ = fmt.Fprintf(p.err, "warning: %s\n", s)
+			}
+			return p.say("the configuration%s is fine: %d services on, data in %s", p.inFound(), servicesOn(cfg), cfg.DataDir)
 		},
 	}
 }

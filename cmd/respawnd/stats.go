@@ -29,17 +29,20 @@ func (p *program) statsCommand() *cobra.Command {
 }
 
 func (p *program) statsGame() *cobra.Command {
-	return p.operatorCommand("game GAME", "Show the boards and the last reported games of a game", cobra.ExactArgs(1),
+	return p.listCommand("game GAME", "Show the boards and the last reported games of a game", cobra.ExactArgs(1),
 		func(ctx context.Context, op operator.Operator, args []string) error {
 			s, err := op.GameStats(ctx, operator.GameStatsQuery{Game: args[0]})
 			if err != nil {
 				return err
 			}
+			if p.json {
+				return p.printObject(s)
+			}
 			for _, b := range s.Boards {
 				if err := p.say("board %s: %s", printable(cmp.Or(b.Title, b.Name)), firstScores(len(b.Scores))); err != nil {
 					return err
 				}
-				if err := p.table("rank\tscore\tprofile\tnick\tupdated", rows(b.Scores, func(r operator.RankedProfile) []string {
+				if err := p.table("rank\tscore\tprofile\tnick…\tupdated", rows(b.Scores, func(r operator.RankedProfile) []string {
 					return []string{strconv.Itoa(r.Rank), score(r.Value), strconv.Itoa(int(r.Profile)), dash(r.Nick), stamp(r.Updated)}
 				})); err != nil {
 					return err
@@ -81,7 +84,7 @@ func reportState(r operator.GameReport) string {
 }
 
 func (p *program) statsShow() *cobra.Command {
-	return p.operatorCommand("show PROFILE [GAME KIND INDEX]", "Show what is stored for a player, or write the data of one block", argCounts(1, 4),
+	return p.listCommand("show PROFILE [GAME KIND INDEX]", "Show what is stored for a player, or write the data of one block", argCounts(1, 4),
 		func(ctx context.Context, op operator.Operator, args []string) error {
 			q, err := statsArgs(args)
 			if err != nil {
@@ -89,19 +92,26 @@ func (p *program) statsShow() *cobra.Command {
 			}
 			if q.Block {
 				b, err := op.StatBlock(ctx, storage.StatBlockID{Game: q.Game, Profile: q.Profile, Kind: q.Kind, Index: q.Index})
-				if err == nil {
-					_, err = p.out.Write(b.Data)
+				switch {
+				case err != nil:
+					return statsMissing(err)
+				case p.json:
+					return p.printObject(b)
 				}
-				return statsMissing(err)
+				_, err = p.out.Write(b.Data)
+				return err
 			}
 			s, err := op.PlayerStats(ctx, q.Profile)
-			if err != nil {
+			switch {
+			case err != nil:
 				return statsMissing(err)
+			case p.json:
+				return p.printObject(s)
 			}
 			if err := p.say("profile %d, %s", s.Profile, dash(printable(s.Nick))); err != nil {
 				return err
 			}
-			if err := p.table("game\tkind\tindex\tbytes\tmodified\tdata", rows(s.Blocks, func(b operator.StatBlockInfo) []string {
+			if err := p.table("game…\tkind\tindex\tbytes\tmodified\tdata…", rows(s.Blocks, func(b operator.StatBlockInfo) []string {
 				text := b.Text
 				switch {
 				case b.Bytes == 0:
@@ -113,7 +123,7 @@ func (p *program) statsShow() *cobra.Command {
 			})); err != nil {
 				return err
 			}
-			return p.table("game\tboard\tscore\trank\tupdated", rows(s.Scores, func(s storage.Score) []string {
+			return p.table("game…\tboard…\tscore\trank\tupdated", rows(s.Scores, func(s storage.Score) []string {
 				return []string{s.Game, s.Board, score(s.Value), strconv.Itoa(s.Rank), stamp(s.Updated)}
 			}))
 		})

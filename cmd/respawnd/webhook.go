@@ -19,7 +19,7 @@ func (p *program) webhookCommand() *cobra.Command {
 }
 
 func (p *program) webhookList() *cobra.Command {
-	return &cobra.Command{
+	return p.jsonFlag(&cobra.Command{
 		Use:   "list",
 		Short: "Show the webhooks of the configuration, without their secrets",
 		Args:  usage(cobra.NoArgs),
@@ -28,17 +28,31 @@ func (p *program) webhookList() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			var rows [][]string
+			list := make([]listedWebhook, len(hooks))
 			for i, h := range hooks {
-				w, players := cfg.Webhooks[i], "-"
+				w := cfg.Webhooks[i]
+				list[i] = listedWebhook{Name: h.Name, Format: w.Format, Host: hostOf(h.URL), Events: w.Events, Games: w.Games, High: h.High, Low: h.Low}
+			}
+			return show(p, "name…\tformat\thost…\tevents…\tgames…\tplayers", list, func(h listedWebhook) []string {
+				players := "-"
 				if h.High > 0 {
 					players = fmt.Sprintf("%d, again at %d", h.High, h.Low)
 				}
-				rows = append(rows, []string{h.Name, w.Format, hostOf(h.URL), orAll(w.Events), orAll(h.Games), players})
-			}
-			return p.table("name\tformat\thost\tevents\tgames\tplayers", rows)
+				return []string{h.Name, h.Format, h.Host, orAll(h.Events), orAll(h.Games), players}
+			})
 		},
-	}
+	})
+}
+
+// listedWebhook is a webhook in the list, without what is secret.
+type listedWebhook struct {
+	Name   string   `json:"name"`
+	Format string   `json:"format"`
+	Host   string   `json:"host"`
+	Events []string `json:"events,omitempty"` // none: all
+	Games  []string `json:"games,omitempty"`  // none: all
+	High   int      `json:"players_high,omitzero"`
+	Low    int      `json:"players_low,omitzero"`
 }
 
 // hostOf returns the host of a URL, which is not secret.
