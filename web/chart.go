@@ -29,7 +29,7 @@ type chartPoint struct {
 
 // chart draws the history of a server; nil if there is none.
 func (s *Server) chart(r *api.Row, now time.Time) *historyView {
-	series, ok := s.opt.History.Of(r.HistoryKey())
+	series, ok := s.opt.History.Of(r.HistoryKey(), history.Day)
 	if !ok {
 		return nil
 	}

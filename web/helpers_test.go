@@ -37,8 +37,9 @@ func newFixture(t testing.TB, change ...func(*Options)) *fixture {
 func (f *fixture) sample(now time.Time) {
 	round := f.server.opt.History.Begin(now)
 	for _, r := range f.server.api.Snapshot().Rows {
-		round.Add(r.HistoryKey(), r.Count)
+		round.Add(r.HistoryKey(), r.Game, r.Count)
 	}
+	round.End()
 }
 
 func addr(s string) netip.AddrPort { return netip.MustParseAddrPort(s) }

@@ -20,7 +20,7 @@ import (
 )
 
 // HistoryFile is the file in the data folder that keeps the numbers of players
-// over a restart. It is not part of a backup: after a day it is useless.
+// over a restart. It is not part of a backup: a new machine works without it.
 const HistoryFile = "players.history"
 
 // Describe implements service.Service.

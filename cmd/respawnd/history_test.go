@@ -23,7 +23,9 @@ func TestHistoryOfPlayersSurvivesARestart(t *testing.T) {
 	path := filepath.Join(dir, web.HistoryFile)
 	busy := history.Key{Origin: master.FromQR2, Public: netip.MustParseAddrPort("192.0.2.1:6500")}
 	before := history.NewBook()
-	before.Begin(time.Now().Add(-3*history.Interval)).Add(busy, 12)
+	round := before.Begin(time.Now().Add(-3 * history.Interval))
+	round.Add(busy, "gmtest", 12)
+	round.End()
 	var file bytes.Buffer
 	if err := before.Save(&file); err != nil {
 		t.Fatal(err)

@@ -1,17 +1,28 @@
-// Package history records the number of players on each game server over the
-// last 24 hours, for charts and for tools.
+// Package history records the numbers of players on game servers, of each game and
+// in all, for charts and for tools.
 //
-// It holds numbers only, no names of players; times at which no daemon ran have
-// no samples. The owner of a Book adds a sample of the list every Interval, and
-// saves the Book so that it survives a restart.
+// It holds numbers only, no names of players. Each series is kept for three spans:
+// a day in steps of five minutes, a week in steps of an hour, 30 days in steps of
+// four hours. The number of a longer step is the largest sample in it. Times at
+// which no daemon ran have no samples. The owner of a Book adds a sample of the list
+// every Interval, and saves the Book so that it survives a restart.
 //
-// A server is forgotten after a day of absence and costs about 0.7 KiB until
-// then: 7 MiB for 10,000 servers, and at most 46 MiB for MaxServers.
+// # Bounds
+//
+// A server is forgotten 30 days after it left the list and costs about 1.4 KiB until
+// then: 14 MiB for 10,000 servers, at most 48 MiB for MaxServers. Beyond those, new
+// servers take the room of those that left the list longest ago, and if there are
+// none they have no history. A game costs 4 KiB, MaxGames take 4 MiB. The file is a
+// compressed form of the same and at most MaxFile bytes long.
 package history
 
 import (
+	"cmp"
+	"maps"
 	"net/netip"
+	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/respawnd/respawnd/master"
@@ -20,18 +31,12 @@ import (
 const (
 	// Interval is the time between two samples.
 	Interval = 5 * time.Minute
-	// Samples is the number of samples kept per server: one day.
-	Samples = int(24 * time.Hour / Interval)
-	// MaxServers is the maximum number of servers with a history. Further ones
-	// have none until others are forgotten.
-	MaxServers = 1 << 16
+	// MaxServers is the maximum number of servers with a history.
+	MaxServers = 1 << 15
+	// MaxGames is the maximum number of games with a history. Those without servers
+	// give way to others.
+	MaxGames = 1 << 10
 )
-
-// Away is the sample of a time at which a server was not in the list.
-const Away = -1
-
-// absent is Away as a track stores it.
-const absent = 1<<16 - 1
 
 // Key identifies a server as the API does: it stays the same while the server
 // has that address, restarts included.
@@ -40,115 +45,271 @@ type Key struct {
 	Public netip.AddrPort
 }
 
-// Series is the history of one server.
-type Series struct {
-	First   time.Time // of the first sample; they are Interval apart
-	Players []int     // oldest first, Away where the server was not listed; at most Samples
-}
-
-// track is the ring of one server: the sample of round n is at n modulo Samples.
+// track is the history of one server.
 type track struct {
-	first, last int64 // rounds in which it was listed
-	players     [Samples]uint16
+	first, last uint32 // rounds in which it was listed
+	players     ring[uint16]
 }
 
-// Book holds the history of all servers. All methods may be called
+// total is the history of a game, or of all games.
+type total struct {
+	first, last uint32 // rounds in which it had servers
+	players     ring[uint32]
+	servers     ring[uint16]
+}
+
+// Book holds the history of all servers and games. All methods may be called
 // concurrently.
 type Book struct {
 	mu      sync.Mutex // guards the fields below
 	round   int64      // of the last sample, in Intervals since 1970; 0: none yet
 	tracks  map[Key]*track
-	refused int
+	games   map[string]*total
+	all     *total // nil: no sample yet
+	refused int    // servers without room in the last sample
+	evicted uint64 // servers that gave way to others
+
+	file atomic.Int64 // size of the file when it was read or written last
 }
 
 // NewBook returns an empty Book.
-func NewBook() *Book { return &Book{tracks: make(map[Key]*track)} }
+func NewBook() *Book { return &Book{tracks: make(map[Key]*track), games: make(map[string]*total)} }
 
 // Round is one sample of all servers while it is being taken. It belongs to one
 // goroutine.
 type Round struct {
-	book   *Book
-	number int64
+	book    *Book
+	number  int64
+	games   map[string]count
+	leaving []Key // servers that may give way, the best last; nil: not looked for yet
+	looked  bool
 }
 
-// Begin starts the sample for now. Two samples in one interval become one: the
-// later numbers count. Every server that is not added is Away. If the clock was
-// set back by more than an interval the whole history is dropped, because its
-// times would be wrong.
-func (b *Book) Begin(now time.Time) Round {
-	n := now.UnixNano() / int64(Interval)
+// count is a number of servers and their players.
+type count struct{ servers, players int }
+
+// Begin starts the sample for now, which ends with End. Two samples in one interval
+// become one: the later numbers count. Every server that is not added is Away. If the
+// clock was set back by more than an interval, samples of times that are in the
+// future now are dropped.
+func (b *Book) Begin(now time.Time) *Round {
+	n := max(now.UnixNano()/int64(Interval), 1)
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if n < b.round-1 {
-		clear(b.tracks)
-		b.round = 0
+		b.rewind(n)
 	}
 	n = max(n, b.round)
-	steps := min(n-b.round, int64(Samples))
 	for k, t := range b.tracks {
-		if n-t.last >= int64(Samples) {
+		if n-int64(t.last) >= longest {
 			delete(b.tracks, k)
 			continue
 		}
-		for i := range steps {
-			t.players[(n-i)%int64(Samples)] = absent
+		t.players.clear(b.round, n)
+	}
+	for name, t := range b.games {
+		if n-int64(t.last) >= longest {
+			delete(b.games, name)
+			continue
 		}
+		t.clear(b.round, n)
+	}
+	if b.all != nil {
+		b.all.clear(b.round, n)
 	}
 	b.round, b.refused = n, 0
-	return Round{b, n}
+	return &Round{book: b, number: n, games: make(map[string]count)}
 }
 
-// Add records the number of players on a server. It returns false if there is
-// no room for another server.
-func (r Round) Add(k Key, players int) bool {
+// rewind drops all samples after a round.
+func (b *Book) rewind(to int64) {
+	for k, t := range b.tracks {
+		if int64(t.first) > to {
+			delete(b.tracks, k)
+			continue
+		}
+		t.last = min(t.last, uint32(to))
+		t.players.clear(to, b.round)
+	}
+	for name, t := range b.games {
+		if int64(t.first) > to {
+			delete(b.games, name)
+			continue
+		}
+		t.last = min(t.last, uint32(to))
+		t.clear(to, b.round)
+	}
+	if b.all != nil && int64(b.all.first) > to {
+		b.all = nil
+	}
+	if b.all != nil {
+		b.all.clear(to, b.round)
+	}
+	b.round = to
+}
+
+// Add records the number of players on a server of a game. It returns false if there
+// is no room for another server; it counts for its game then, too.
+func (r *Round) Add(k Key, game string, players int) bool {
+	players = max(0, players)
+	c := r.games[game]
+	r.games[game] = count{c.servers + 1, c.players + players}
+
 	b := r.book
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	t := b.tracks[k]
 	if t == nil {
-		if len(b.tracks) >= MaxServers {
+		if len(b.tracks) >= MaxServers && !r.evict() {
 			b.refused++
 			return false
 		}
-		t = &track{first: r.number}
-		for i := range t.players {
-			t.players[i] = absent
-		}
+		t = &track{first: uint32(r.number)}
+		t.players.reset()
 		b.tracks[k] = t
 	}
-	t.last = r.number
-	t.players[r.number%int64(Samples)] = uint16(max(0, min(players, absent-1)))
+	t.last = uint32(r.number)
+	t.players.put(r.number, players)
 	return true
 }
 
-// Of returns the history of a server, from the first sample of the last 24
-// hours in which it was listed up to now. ok is false if there is none.
-func (b *Book) Of(k Key) (s Series, ok bool) {
+// evict forgets the server that left the list longest ago. It returns false if all
+// of them are listed, now or in the last sample.
+func (r *Round) evict() bool {
+	b := r.book
+	if !r.looked {
+		r.looked = true
+		gone := func(t *track) bool { return int64(t.last) < r.number-1 }
+		for k, t := range b.tracks {
+			if gone(t) {
+				r.leaving = append(r.leaving, k)
+			}
+		}
+		slices.SortFunc(r.leaving, func(a, c Key) int { return cmp.Compare(b.tracks[c].last, b.tracks[a].last) })
+	}
+	for len(r.leaving) > 0 {
+		k := r.leaving[len(r.leaving)-1]
+		r.leaving = r.leaving[:len(r.leaving)-1]
+		if t := b.tracks[k]; t != nil && int64(t.last) < r.number-1 { // it did not come back in this round
+			delete(b.tracks, k)
+			b.evicted++
+			return true
+		}
+	}
+	return false
+}
+
+// End records the totals of the servers that were added.
+func (r *Round) End() {
+	b := r.book
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	var sum count
+	for name, c := range r.games {
+		sum.servers, sum.players = sum.servers+c.servers, sum.players+c.players
+		if t := b.games[name]; t == nil && b.roomForGame(r) {
+			b.games[name] = newTotal(r.number)
+		}
+	}
+	for name, t := range b.games {
+		c, listed := r.games[name]
+		if listed {
+			t.last = uint32(r.number)
+		}
+		t.put(r.number, c) // a game without servers has 0 of them
+	}
+	if b.all == nil {
+		b.all = newTotal(r.number)
+	}
+	b.all.last = uint32(r.number)
+	b.all.put(r.number, sum)
+}
+
+// roomForGame makes room for one more game if it can.
+func (b *Book) roomForGame(r *Round) bool {
+	if len(b.games) < MaxGames {
+		return true
+	}
+	oldest, at := "", uint32(r.number)
+	for name, t := range b.games {
+		if _, listed := r.games[name]; !listed && t.last < at {
+			oldest, at = name, t.last
+		}
+	}
+	delete(b.games, oldest)
+	return len(b.games) < MaxGames
+}
+
+// Of returns the history of a server in a span, from the first sample in which it was
+// listed up to now. ok is false if there is none.
+func (b *Book) Of(k Key, s Span) (out Series, ok bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	t := b.tracks[k]
 	if t == nil {
-		return s, false
+		return out, false
 	}
-	from := max(t.first, b.round-int64(Samples)+1)
-	for ; from < b.round && t.players[from%int64(Samples)] == absent; from++ {
-	}
-	s.First = time.Unix(0, from*int64(Interval)).UTC()
-	s.Players = make([]int, 0, b.round-from+1)
-	for n := from; n <= b.round; n++ {
-		v := int(t.players[n%int64(Samples)])
-		if v == absent {
-			v = Away
-		}
-		s.Players = append(s.Players, v)
-	}
-	return s, true
+	out.Step = s.Step()
+	out.First, out.Players = t.players.read(s, int64(t.first), b.round)
+	return out, len(out.Players) > 0
 }
 
-// Len returns the number of servers with a history, and of those for which the
-// last sample had no room.
-func (b *Book) Len() (servers, refused int) {
+// All returns the history of all games in a span.
+func (b *Book) All(s Span) Series {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return len(b.tracks), b.refused
+	return b.series(b.all, s)
+}
+
+// Games returns the sum of the histories of some games in a span. Where one of them
+// has no number, that of the others counts.
+func (b *Book) Games(s Span, names ...string) Series {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	var out Series
+	for i, name := range names {
+		if slices.Contains(names[:i], name) {
+			continue
+		}
+		out = plus(out, b.series(b.games[name], s))
+	}
+	out.Step = s.Step()
+	return out
+}
+
+// series returns the numbers of a total, which may be nil.
+func (b *Book) series(t *total, s Span) (out Series) {
+	out.Step = s.Step()
+	if t == nil {
+		return out
+	}
+	out.First, out.Players = t.players.read(s, int64(t.first), b.round)
+	_, out.Servers = t.servers.read(s, int64(t.first), b.round) // they are set together, so they begin together
+	return out
+}
+
+// Usage is how much is kept.
+type Usage struct {
+	Servers, Games int
+	Refused        int    // servers for which the last sample had no room
+	Evicted        uint64 // servers that were forgotten for others
+	Memory         int64  // in bytes, about
+	File           int64  // size of the file in bytes, when it was read or written last
+}
+
+// Usage returns how much is kept.
+func (b *Book) Usage() Usage {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return Usage{
+		Servers: len(b.tracks), Games: len(b.games), Refused: b.refused, Evicted: b.evicted,
+		Memory: int64(len(b.tracks))*trackBytes + int64(len(b.games)+1)*totalBytes, File: b.file.Load(),
+	}
+}
+
+// keys returns the servers and games that there are.
+func (b *Book) keys() (round int64, servers []Key, games []string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.round, slices.Collect(maps.Keys(b.tracks)), slices.Collect(maps.Keys(b.games))
 }

@@ -30,6 +30,9 @@ func (k File) Load() *Book {
 		return b
 	}
 	if err == nil {
+		if info, statErr := f.Stat(); statErr == nil {
+			b.file.Store(info.Size())
+		}
 		err = errors.Join(b.Load(f), f.Close())
 	}
 	if err != nil {
@@ -48,8 +51,11 @@ func (k File) Keep(ctx context.Context, b *Book) {
 		case <-ctx.Done():
 			stopping = true
 		}
-		if _, err := backup.Replace(k.Path, b.Save); err != nil {
+		size, err := backup.Replace(k.Path, b.Save)
+		if err != nil {
 			k.Log.Warn().Str("file", k.Path).Err(err).Msg("the history of players was not saved")
+			continue
 		}
+		b.file.Store(size)
 	}
 }

@@ -3,10 +3,11 @@
 //
 //	/servers               the list; see below
 //	/servers/{id}          one server with its rules, players and teams
-//	/servers/{id}/history  how many players it had in the last 24 hours
+//	/servers/{id}/history  how many players it had: 24 hours, 7 or 30 days
 //	/games                 the catalogue; ?active=1 leaves games without servers out
 //	/games/{name}          one game with the host names that it looks up
 //	/stats                 totals, version, uptime
+//	/stats/history         the totals over time, of all games or of one
 //	/events                what happens in the list; see below
 //	/openapi.json          all of this for programs
 //

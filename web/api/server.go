@@ -60,10 +60,7 @@ func New(f *front.Front, opt Options) *API {
 		streams: netserve.NewGate(netserve.ConnOptions{}),
 	}
 	f.Gauge("respawnd_web_event_streams", "Event streams that are open.", s.feed.len)
-	f.Gauge("respawnd_web_history_servers", "Servers whose numbers of players are remembered.", func() int {
-		n, _ := opt.History.Len()
-		return n
-	})
+	historyGauges(f, opt.History)
 	return s
 }
 
@@ -94,6 +91,7 @@ func (s *API) Routes() []front.Route {
 		{Pattern: "/api/v1/games/{name}/matches", Serve: s.serveMatches},
 		{Pattern: "/api/v1/games/{name}/tables/{table}", Serve: s.serveTable},
 		{Pattern: "/api/v1/stats", Serve: s.serveStats},
+		{Pattern: "/api/v1/stats/history", Serve: s.serveTotals},
 		{Pattern: front.EventsPath, Serve: s.serveEvents},
 		{Pattern: "/api/v1/openapi.json", Serve: s.serveOpenAPI},
 	}

@@ -2,6 +2,8 @@ package api
 
 import (
 	"net/http"
+	"strconv"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -69,9 +71,30 @@ func TestGameHosts(t *testing.T) {
 // historyJSON is a history as a tool reads it.
 type historyJSON struct {
 	ID       string  `json:"id"`
+	Game     string  `json:"game"`
+	Span     string  `json:"span"`
 	Interval int     `json:"interval_seconds"`
 	First    *string `json:"first"`
 	Players  []*int  `json:"players"`
+	Servers  []*int  `json:"servers"`
+	Kept     []struct {
+		Span     string  `json:"span"`
+		Interval int     `json:"interval_seconds"`
+		Since    *string `json:"since"`
+	} `json:"kept"`
+}
+
+// numbers writes numbers with spaces between them, - for null.
+func numbers(list []*int) string {
+	var out []string
+	for _, n := range list {
+		if n == nil {
+			out = append(out, "-")
+		} else {
+			out = append(out, strconv.Itoa(*n))
+		}
+	}
+	return strings.Join(out, " ")
 }
 
 func TestHistory(t *testing.T) {
@@ -113,6 +136,64 @@ func TestHistory(t *testing.T) {
 		for _, other := range []string{"zandronum-192.0.2.1-6500", "qr2-192.0.2.2-6500", "x"} {
 			if w := f.Get("/api/v1/servers/" + other + "/history"); w.Code != http.StatusNotFound {
 				t.Errorf("of %s: got %d, want 404", other, w.Code)
+			}
+		}
+	})
+}
+
+func TestHistorySpans(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFixture(t)
+		began := time.Now() // midnight
+		for i, n := range []string{"3", "8", "2"} {
+			f.Put(webtest.Listed{Rules: []string{"numplayers", n}})
+			if i == 1 {
+				f.Put(webtest.Listed{Addr: "192.0.2.9:1", Game: "gmother", Rules: []string{"numplayers", "5"}})
+			}
+			f.api.sampleNow(began.Add(time.Duration(i) * 45 * time.Minute))
+		}
+		const one, all = "/api/v1/servers/qr2-192.0.2.1-6500/history", "/api/v1/stats/history"
+		gap := " - - - - - - - - "
+		for target, want := range map[string]struct {
+			interval         int
+			players, servers string
+		}{
+			one:                            {300, "3" + gap + "8" + gap + "2", ""},
+			one + "?span=24h":              {300, "3" + gap + "8" + gap + "2", ""},
+			one + "?span=7d":               {3600, "8 2", ""},
+			one + "?span=30d":              {14400, "8", ""},
+			all:                            {300, "3" + gap + "13" + gap + "7", "1" + gap + "2" + gap + "2"},
+			all + "?span=7d":               {3600, "13 7", "2 2"},
+			all + "?span=30d":              {14400, "13", "2"},
+			all + "?game=gmtest&span=7d":   {3600, "8 2", "1 1"},
+			all + "?game=GMOther&span=30d": {14400, "5", "1"},
+			all + "?game=gmquiet":          {300, "", ""},
+			all + "?game=nosuch&span=30d":  {14400, "", ""},
+			all + "?game=":                 {300, "3" + gap + "13" + gap + "7", "1" + gap + "2" + gap + "2"},
+		} {
+			w := f.Get(target)
+			text := w.Body.String()
+			got := webtest.Decode[historyJSON](t, w.Body)
+			if w.Code != http.StatusOK || got.Interval != want.interval || numbers(got.Players) != want.players || numbers(got.Servers) != want.servers || len(got.Kept) != 3 {
+				t.Errorf("GET %s: got %d %s, want %+v", target, w.Code, text, want)
+				continue
+			}
+			for i, step := range []int{300, 3600, 14400} {
+				k := got.Kept[i]
+				if k.Interval != step || k.Span != history.Spans()[i].String() || (k.Since == nil) != (want.players == "") {
+					t.Errorf("GET %s: kept %+v, want steps of %d s", target, k, step)
+				}
+			}
+			if want.players != "" && strings.HasPrefix(target, one) && *got.Kept[0].Since != began.UTC().Format(time.RFC3339) {
+				t.Errorf("GET %s: kept since %s, want %v", target, *got.Kept[0].Since, began)
+			}
+			if again := f.Get(target, "If-None-Match", w.Header().Get("ETag")); again.Code != http.StatusNotModified {
+				t.Errorf("GET %s with its tag: got %d, want 304", target, again.Code)
+			}
+		}
+		for _, target := range []string{one + "?span=1y", all + "?span=", all + "?game=a%20b", all + "?from=1"} {
+			if w := f.Get(target); w.Code != http.StatusBadRequest {
+				t.Errorf("GET %s: got %d, want 400", target, w.Code)
 			}
 		}
 	})
