@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/respawnd/respawnd/internal/clean"
+	"github.com/respawnd/respawnd/internal/colour"
 	"github.com/respawnd/respawnd/master"
 	"github.com/respawnd/respawnd/storage"
 )
@@ -26,7 +27,7 @@ func server(t testing.TB, name, area string) *Server {
 	if err := rep.Into(&s); err != nil {
 		t.Fatal(err)
 	}
-	return describe(&s, "Test game")
+	return describe(&s, "Test game", colour.Quake)
 }
 
 // decodeMessage reads a message strictly.
@@ -75,6 +76,7 @@ func TestDiscordEscapes(t *testing.T) {
 		"**x** `y` ~~z~~ ||w|| _v_": "\\*\\*x\\*\\* \\`y\\` \\~\\~z\\~\\~ \\|\\|w\\|\\| \\_v\\_",
 		"[a](https://x.example)":    `\[a\]\(https\:\/\/x\.example\)`,
 		"a\n# b":                    `a\# b`,
+		"^1The ^2*Inn*":             `The \*Inn\*`,
 		"\x1b[31mred\u202e\u200b":   `\[31mred`,
 		`back\slash`:                `back\\slash`,
 		"":                          "no name",

@@ -12,6 +12,7 @@ import (
 	"github.com/rs/zerolog"
 
 	"github.com/respawnd/respawnd/internal/advertise"
+	"github.com/respawnd/respawnd/internal/colour"
 	"github.com/respawnd/respawnd/internal/netserve"
 	"github.com/respawnd/respawnd/master"
 	"github.com/respawnd/respawnd/storage"
@@ -33,6 +34,8 @@ type Options struct {
 	Room func(channel string) (Room, bool)
 	// Title returns the title of a game; nil: its name.
 	Title func(game string) string
+	// Colours returns the colour codes of a game; nil: none.
+	Colours func(game string) colour.Family
 	// Hooks are the receivers at the start.
 	Hooks   []Hook
 	Version string
@@ -66,6 +69,9 @@ type Dispatcher struct {
 func New(opt Options) *Dispatcher {
 	if opt.Title == nil {
 		opt.Title = func(game string) string { return game }
+	}
+	if opt.Colours == nil {
+		opt.Colours = func(string) colour.Family { return colour.None }
 	}
 	if opt.Rules == nil {
 		opt.Rules = func() []storage.ChatRule { return nil }

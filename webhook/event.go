@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/respawnd/respawnd/internal/clean"
+	"github.com/respawnd/respawnd/internal/colour"
 	"github.com/respawnd/respawnd/master"
 	"github.com/respawnd/respawnd/storage"
 )
@@ -53,8 +54,8 @@ const (
 	maxArea = 30
 )
 
-// Server is a server in an event. Its texts are clean (see package clean) and
-// short, and not escaped.
+// Server is a server in an event. Its texts are clean (see package clean), without
+// colour codes and short, and not escaped.
 type Server struct {
 	ID         string `json:"id"`
 	Game       string `json:"game"`
@@ -66,12 +67,12 @@ type Server struct {
 	MaxPlayers int    `json:"max_players"`
 }
 
-func describe(s *master.Server, title string) *Server {
+func describe(s *master.Server, title string, codes colour.Family) *Server {
 	rule := func(name string) string { v, _ := s.Rules.Get(name); return v }
 	most, _ := master.ParsePopulation(rule("maxplayers"))
 	return &Server{
 		ID: s.ID(), Game: s.Game, Title: clean.Line(title, maxName),
-		Name: clean.Line(rule("hostname"), maxName), Address: s.Public.String(), Map: clean.Line(rule("mapname"), maxArea),
+		Name: colour.Line(colour.OfServer(s.Origin, codes), rule("hostname"), maxName), Address: s.Public.String(), Map: clean.Line(rule("mapname"), maxArea),
 		Players: s.Population(), MaxPlayers: most,
 	}
 }

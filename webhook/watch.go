@@ -198,7 +198,7 @@ func (w *watch) report(kind Kind, s *master.Server, now time.Time) {
 
 func (w *watch) send(to *worker, kind Kind, s *master.Server, now time.Time) {
 	if to.sender.hook.wants(kind, s.Game) {
-		out := describe(s, w.dispatcher.opt.Title(s.Game))
+		out := describe(s, w.dispatcher.opt.Title(s.Game), w.dispatcher.opt.Colours(s.Game))
 		out.Address = w.dispatcher.opt.Addresses.Outside().Given(s.Public).String()
 		to.offer(Event{Kind: kind, Time: stamp(now), Server: out})
 	}

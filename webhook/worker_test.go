@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/respawnd/respawnd/internal/colour"
 	"github.com/respawnd/respawnd/master"
 )
 
@@ -107,7 +108,7 @@ func TestQueueLimit(t *testing.T) {
 		w := f.d.workers[0]
 		f.d.mu.Unlock()
 		for range queueLen + 7 { // nothing of it is taken while this goroutine runs on
-			w.offer(Event{Kind: ServerUp, Server: describe(&master.Server{}, "")})
+			w.offer(Event{Kind: ServerUp, Server: describe(&master.Server{}, "", colour.None)})
 		}
 		lost := f.dropped(dropQueueFull)
 		if lost < 6 || lost > 7 { // the worker may hold one already

@@ -69,6 +69,7 @@ var ranks = map[string]int{
 	"internal/advertise":  2,
 	"internal/bans":       2,
 	"internal/cdkeys":     2,
+	"internal/colour":     2,
 	"internal/chatrules":  2,
 	"internal/files":      2,
 	"internal/foreign":    2,

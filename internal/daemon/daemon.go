@@ -16,6 +16,7 @@ import (
 
 	"github.com/respawnd/respawnd/configs"
 	"github.com/respawnd/respawnd/internal/accounts"
+	"github.com/respawnd/respawnd/internal/colour"
 	"github.com/respawnd/respawnd/internal/logtail"
 	"github.com/respawnd/respawnd/internal/netserve"
 	"github.com/respawnd/respawnd/internal/service"
@@ -192,6 +193,7 @@ func (d *Daemon) makeWebhooks(s *settings) error {
 	d.webhooks = webhook.New(webhook.Options{
 		Registry: d.registry, Addresses: d.addresses, Bans: d.bansInForce, Rules: d.chatRules.List, Room: d.chatRoom, Hooks: hooks, Version: d.opt.Version,
 		Title:   d.title,
+		Colours: func(game string) colour.Family { return colour.OfGame(d.catalogue.Catalog(), game) },
 		Log:     d.log.With().Str("service", "webhook").Logger(),
 		Metrics: netserve.NewMetrics(d.metrics, "webhook", webhook.DropReasons()...), Registerer: d.metrics,
 	})

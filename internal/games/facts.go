@@ -36,6 +36,9 @@ type Facts struct {
 	SharedList bool
 	// Note is a remark for operators.
 	Note string
+	// Colours is the family of codes that the names of its servers and players may
+	// have, one of ColourFamilies; empty: none.
+	Colours string
 	// Keys are the keys of servers whose types clients expect in lists, at most
 	// MaxKeys; other keys have the type that their values allow.
 	Keys []Key
@@ -67,6 +70,9 @@ func (k Key) String() string {
 	}
 	return k.Name + ":" + strconv.Itoa(int(k.Type))
 }
+
+// ColourFamilies returns the families of colour codes, which package colour reads.
+func ColourFamilies() []string { return []string{"quake", "doom", "unreal", "swat"} }
 
 // Bounds of Facts.
 const (
@@ -132,6 +138,9 @@ func (f Facts) check(name string, bad func(string, ...any)) {
 	if reason := textProblem(f.Note, MaxTextLen); reason != "" {
 		bad("note %s", reason)
 	}
+	if f.Colours != "" && !slices.Contains(ColourFamilies(), f.Colours) {
+		bad("colours %q is not one of: %s", shorten(f.Colours), strings.Join(ColourFamilies(), ", "))
+	}
 	for _, k := range f.Keys {
 		if k.Name == "" || len(k.Name) > MaxFieldKeyLen || strings.ContainsFunc(k.Name, func(r rune) bool { return r <= ' ' || r > '~' || r == '\\' }) || k.Type > 2 {
 			bad("the key %q must be 1 to %d printable characters, of type 0, 1 or 2", shorten(k.Name), MaxFieldKeyLen)
@@ -193,6 +202,7 @@ func (f Facts) overlay(top Facts, given Fields) Facts {
 	overlayValue(&f.Namespace, top.Namespace, given&FieldNamespace != 0)
 	overlayValue(&f.Partner, top.Partner, given&FieldPartner != 0)
 	overlayValue(&f.Via, top.Via, given&FieldVia != 0)
+	overlayValue(&f.Colours, top.Colours, given&FieldColours != 0)
 	overlayValue(&f.Note, top.Note, given&FieldNote != 0)
 	return f
 }
@@ -227,6 +237,7 @@ func (f Facts) nonZero() (all Fields) {
 		{FieldNamespace, f.Namespace != 0},
 		{FieldPartner, f.Partner != 0},
 		{FieldVia, f.Via != ""},
+		{FieldColours, f.Colours != ""},
 		{FieldNote, f.Note != ""},
 	} {
 		if field.set {
@@ -267,6 +278,9 @@ func (f Facts) inherit(of Facts) Facts {
 	}
 	if f.Via == "" {
 		f.Via = of.Via
+	}
+	if f.Colours == "" {
+		f.Colours = of.Colours
 	}
 	if len(f.Keys) == 0 {
 		f.Keys = of.Keys

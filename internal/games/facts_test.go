@@ -10,7 +10,7 @@ import (
 
 const factsYAML = `games:
   - {name: base, domains: [hosthpc.com], hosts: ["a.example.org", "b.example.org webservices"], namespace: 12, partner: 20, lan_ports: [2302, 2303],
-     needs: [qr2, serverbrowse], uses: [gstats], via: "an ini line", aliases: [basede, baseja], shared_list: on, note: "a remark", keys: [hostname, "numplayers:1"]}
+     needs: [qr2, serverbrowse], uses: [gstats], via: "an ini line", aliases: [basede, baseja], shared_list: on, colours: unreal, note: "a remark", keys: [hostname, "numplayers:1"]}
 `
 
 func TestFactsYAML(t *testing.T) {
@@ -21,7 +21,7 @@ func TestFactsYAML(t *testing.T) {
 	want := Facts{
 		Domains: []string{"hosthpc.com"}, Hosts: []Host{{Name: "a.example.org"}, {Name: "b.example.org", Service: "webservices"}},
 		Namespace: 12, Partner: 20, LANPorts: []uint16{2302, 2303}, Needs: []Service{"qr2", "serverbrowse"}, Uses: []Service{"gstats"},
-		Via: "an ini line", Aliases: []string{"basede", "baseja"}, SharedList: true, Note: "a remark", Keys: []Key{{Name: "hostname"}, {Name: "numplayers", Type: 1}},
+		Via: "an ini line", Aliases: []string{"basede", "baseja"}, SharedList: true, Colours: "unreal", Note: "a remark", Keys: []Key{{Name: "hostname"}, {Name: "numplayers", Type: 1}},
 	}
 	if diff := cmp.Diff(want, list[0].Facts); diff != "" {
 		t.Errorf("facts (-want +got):\n%s", diff)
@@ -55,6 +55,7 @@ func TestFactsYAML_mistakes(t *testing.T) {
 		"shared_list":        {`shared_list: perhaps`, "shared_list must be on or off"},
 		"type of a key":      {`keys: ["a:3"]`, `the key "a" must be`},
 		"type that is text":  {`keys: ["a:b"]`, `the type of key "a" must be 0, 1 or 2`},
+		"colours":            {`colours: red`, `colours "red" is not one of: quake, doom, unreal, swat`},
 		"control characters": {`via: "a\nb"`, "via has a control character"},
 		"many domains":       {`domains: [a.b, b.b, c.b, d.b, e.b, f.b, g.b, h.b, i.b]`, "9 domains, at most 8 are allowed"},
 		"no list":            {`needs: qr2`, "needs must be a list"},

@@ -101,6 +101,7 @@ const (
 	FieldSharedList
 	FieldBoards
 	FieldTables
+	FieldColours
 )
 
 // Room is a group room: a chat room of a game that exists even when it is empty.

@@ -34,6 +34,8 @@ func (y *yamlReader) fact(f *Facts, k, v *yaml.Node) (field Fields, known bool) 
 		f.Uses, field = y.services(k, v), FieldUses
 	case "via":
 		f.Via, field = y.text(k, v), FieldVia
+	case "colours":
+		f.Colours, field = y.text(k, v), FieldColours
 	case "aliases":
 		f.Aliases, field = y.names(k, v), FieldAliases
 	case "shared_list":
@@ -133,6 +135,7 @@ func appendFacts(b []byte, g Game) []byte {
 	if g.states(FieldSharedList, f.SharedList) {
 		b = append(b, ", shared_list: "+onOff(f.SharedList).String()...)
 	}
+	text("colours", FieldColours, f.Colours)
 	text("note", FieldNote, f.Note)
 	list("keys", FieldKeys, len(f.Keys), func(i int) string { return f.Keys[i].String() })
 	return b

@@ -18,7 +18,7 @@ const (
 	fieldGame                        // name in the catalogue
 	fieldTitle                       // what people call the game
 	fieldOrigin                      // how it came into the list: qr2, qr1, zandronum, ...
-	fieldName                        // its rule hostname
+	fieldName                        // its rule hostname without colour codes
 	fieldAddress                     // host and query port, as the asker is given them
 	fieldHost                        // the first part of the address
 	fieldPort                        // the second

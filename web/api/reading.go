@@ -6,6 +6,7 @@ import (
 	"sync/atomic"
 
 	"github.com/respawnd/respawnd/internal/clean"
+	"github.com/respawnd/respawnd/internal/colour"
 	"github.com/respawnd/respawnd/internal/query"
 	"github.com/respawnd/respawnd/master"
 )
@@ -16,7 +17,8 @@ import (
 type reading struct {
 	*master.Server
 	Title      string // of its game
-	Name, Map  string // cleaned host and map name
+	Name, Map  string // cleaned host and map name, the first without colour codes
+	Colours    colour.Family
 	LowerName  string
 	LowerMap   string
 	Type       string // its rule gametype
@@ -40,20 +42,20 @@ func (r *reading) playerNames() string {
 	if names := r.players.Load(); names != nil {
 		return *names
 	}
-	names := readNames(r.Players)
+	names := readNames(r.Players, r.Colours)
 	r.players.Store(&names)
 	return names
 }
 
 // readNames writes the names of a table of players, as HasPlayer searches them.
-func readNames(t master.Table) string {
+func readNames(t master.Table, family colour.Family) string {
 	column := playerColumn(t.Names())
 	if column < 0 {
 		return ""
 	}
 	var b strings.Builder
 	for i := range t.Rows() {
-		name := strings.ToLower(clean.Text(t.Value(i, column)))
+		name := strings.ToLower(clean.Text(colour.Strip(family, t.Value(i, column))))
 		if b.Len()+len(name)+1 > MaxNames {
 			break
 		}
@@ -73,6 +75,12 @@ func playerColumn(names *master.Names) int {
 	return -1
 }
 
+// NameParts returns the name in its colours, at most n characters of it.
+func (r *Row) NameParts(n int) []colour.Part {
+	name, _ := r.Rules.Get("hostname")
+	return colour.Parts(r.Colours, name, n)
+}
+
 // HasPlayer reports whether the name of a player has the text, which is in lower case.
 func (r *Row) HasPlayer(lower string) bool { return strings.Contains(r.playerNames(), lower) }
 
@@ -84,9 +92,10 @@ func (r *reading) matches(lower string) bool {
 // reader reads records. It belongs to one list, because it caches values that
 // many servers share.
 type reader struct {
-	lister *lister
-	slots  map[*master.Names]slots
-	titles map[string]string // by game
+	lister   *lister
+	slots    map[*master.Names]slots
+	titles   map[string]string        // by game
+	families map[string]colour.Family // the same
 }
 
 // slots are the indexes of the rules that have a meaning here, for all servers
@@ -96,7 +105,7 @@ type slots struct {
 }
 
 func newReader(l *lister) *reader {
-	return &reader{lister: l, slots: make(map[*master.Names]slots), titles: make(map[string]string)}
+	return &reader{lister: l, slots: make(map[*master.Names]slots), titles: make(map[string]string), families: make(map[string]colour.Family)}
 }
 
 // read returns the reading of a server.
@@ -108,14 +117,25 @@ func (rd *reader) read(s *master.Server) *reading {
 		}
 		return s.Rules.Value(slot)
 	}
+	family := colour.OfServer(s.Origin, rd.colours(s.Game))
 	r := &reading{
-		Server: s, Title: rd.title(s.Game), Name: clean.Text(rule(at.host)), Map: clean.Text(rule(at.area)), Type: rule(at.kind),
+		Server: s, Title: rd.title(s.Game), Name: clean.Text(colour.Strip(family, rule(at.host))), Colours: family, Map: clean.Text(rule(at.area)), Type: rule(at.kind),
 		Count: s.Population(), GamePort: parsePort(rule(at.port)), Password: master.IsYes(rule(at.password)),
 	}
 	r.LowerName, r.LowerMap = strings.ToLower(r.Name), strings.ToLower(r.Map)
 	r.MaxPlayers, _ = master.ParsePopulation(rule(at.max))
 	r.Rank = rankOf(r.Count, s.Public)
 	return r
+}
+
+// colours returns the colour codes of a game.
+func (rd *reader) colours(game string) colour.Family {
+	family, ok := rd.families[game]
+	if !ok {
+		family = colour.OfGame(rd.lister.catalog, game)
+		rd.families[game] = family
+	}
+	return family
 }
 
 func (rd *reader) title(game string) string {

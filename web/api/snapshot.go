@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/respawnd/respawnd/internal/clean"
+	"github.com/respawnd/respawnd/internal/colour"
 	"github.com/respawnd/respawnd/internal/games"
 	"github.com/respawnd/respawnd/master"
 	"github.com/respawnd/respawnd/master/views"
@@ -20,7 +21,7 @@ import (
 // answers change.
 type Snapshot struct {
 	Begun   time.Time // when reading the registry began
-	titles  uint64    // changes when the title of a listed game does
+	titles  uint64    // changes when the title or the colour codes of a listed game do
 	Rows    []*Row    // by game, players (most first), address
 	Games   []ListedGame
 	Players int // in all
@@ -37,6 +38,7 @@ type Snapshot struct {
 type ListedGame struct {
 	Name, Title string
 	Players     int
+	Colours     colour.Family
 	from, to    int // its rows
 }
 
@@ -110,7 +112,7 @@ func (l *lister) build(last *Snapshot) *Snapshot {
 		for _, h := range all {
 			left[h.Server] = h.LastSeen
 		}
-		kept = s.keep(last.titled(rd.title), left)
+		kept = s.keep(last.unchanged(rd), left)
 	}
 	fresh := make([]Row, 0, len(all)-len(kept))
 	for _, h := range all { // in an order that is kind to memory, other than that of left
@@ -149,11 +151,12 @@ func pointers(rows []Row) []*Row {
 	return out
 }
 
-// titled returns the rows of the games that are still called as they were.
-func (s *Snapshot) titled(title func(string) string) []*Row {
+// unchanged returns the rows of the games that are still called as they were, and
+// whose names still have the same colour codes.
+func (s *Snapshot) unchanged(rd *reader) []*Row {
 	rows := make([]*Row, 0, len(s.Rows))
 	for _, g := range s.Games {
-		if title(g.Name) == g.Title {
+		if rd.title(g.Name) == g.Title && rd.colours(g.Name) == g.Colours {
 			rows = append(rows, s.Rows[g.from:g.to]...)
 		}
 	}
@@ -165,7 +168,7 @@ func (l *lister) group(s *Snapshot) {
 	var titles maphash.Hash
 	titles.SetSeed(l.seed)
 	for from := 0; from < len(s.Rows); {
-		g := ListedGame{Name: s.Rows[from].Game, Title: s.Rows[from].Title, from: from}
+		g := ListedGame{Name: s.Rows[from].Game, Title: s.Rows[from].Title, Colours: colour.OfGame(l.catalog, s.Rows[from].Game), from: from}
 		to := from
 		for ; to < len(s.Rows) && s.Rows[to].Game == g.Name; to++ {
 			g.Players += s.Rows[to].Count
@@ -173,7 +176,7 @@ func (l *lister) group(s *Snapshot) {
 		g.to, from = to, to
 		s.Players += g.Players
 		s.Games = append(s.Games, g)
-		maphash.WriteComparable(&titles, [2]string{g.Name, g.Title})
+		maphash.WriteComparable(&titles, [3]string{g.Name, g.Title, g.Colours.String()})
 	}
 	s.titles = titles.Sum64()
 }

@@ -73,7 +73,7 @@ func New(t testing.TB, reasons ...string) *Fixture {
 	t.Helper()
 	catalog, err := games.NewCatalog([]games.Game{
 		{Name: "gmtest", Title: "Test <game>", Secrets: []string{SecretOne}, ID: 7, QueryPort: 25000, Facts: games.Facts{Needs: []games.Service{"qr2"}}, Rooms: []games.Room{{ID: 7, Name: "Lobby"}}, Boards: boards(), Tables: tables()},
-		{Name: "gmother", Title: "Other game", Secrets: []string{SecretTwo}, Maintenance: true},
+		{Name: "gmother", Title: "Other game", Secrets: []string{SecretTwo}, Maintenance: true, Facts: games.Facts{Colours: "quake"}},
 		{Name: "gmquiet", Secrets: []string{SecretOne, SecretTwo}, Facts: games.Facts{Needs: []games.Service{"peerchat"}}},
 	})
 	if err != nil {
