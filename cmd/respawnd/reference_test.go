@@ -78,8 +78,17 @@ func cell(text string) string { return strings.ReplaceAll(text, "|", `\|`) }
 // metricDesc reads what a description of client_golang prints.
 var metricDesc = regexp.MustCompile(`fqName: "([^"]*)", help: "(.*)", unit: "[^"]*", constLabels: \{(.*)\}, variableLabels: \{(.*)\}\}`)
 
-func TestReferenceOfMetrics(t *testing.T) {
-	t.Parallel()
+// described is a metric of /metrics.
+type described struct {
+	kind   string // of Prometheus
+	help   string
+	labels []string
+}
+
+// describedMetrics returns the metrics of a daemon with all services, by name. Those
+// of the Go runtime and the process have no labels and no help.
+func describedMetrics(t *testing.T) map[string]described {
+	t.Helper()
 	p := &program{env: append(testEnv(t.TempDir()), "RESPAWND_DNS_ENABLED=true", "RESPAWND_LAN_DISCOVER=true"), flags: make(map[string]string)}
 	cfg, _, err := p.load()
 	if err != nil {
@@ -100,7 +109,12 @@ func TestReferenceOfMetrics(t *testing.T) {
 	}
 	descs := make(chan *prometheus.Desc)
 	go func() { d.Metrics().Describe(descs); close(descs) }()
-	rows := make(map[string]string)
+	found := make(map[string]described)
+	for name, kind := range types {
+		if !strings.HasPrefix(name, "respawnd_") {
+			found[name] = described{kind: kind}
+		}
+	}
 	for desc := range descs {
 		m := metricDesc.FindStringSubmatch(desc.String())
 		if m == nil {
@@ -108,7 +122,7 @@ func TestReferenceOfMetrics(t *testing.T) {
 		}
 		name, help, labels := m[1], m[2], m[4]
 		if !strings.HasPrefix(name, "respawnd_") {
-			continue // of the Go runtime and the process
+			continue
 		}
 		if m[3] != "" {
 			constant := regexp.MustCompile(`="[^"]*"`).ReplaceAllString(m[3], "")
@@ -121,7 +135,18 @@ func TestReferenceOfMetrics(t *testing.T) {
 				kind = "counter"
 			}
 		}
-		rows[name] = fmt.Sprintf("| `%s` | %s | %s | %s |\n", name, kind, strings.ReplaceAll(labels, ",", ", "), cell(help))
+		found[name] = described{kind, help, strings.FieldsFunc(labels, func(r rune) bool { return r == ',' })}
+	}
+	return found
+}
+
+func TestReferenceOfMetrics(t *testing.T) {
+	t.Parallel()
+	rows := make(map[string]string)
+	for name, m := range describedMetrics(t) {
+		if strings.HasPrefix(name, "respawnd_") {
+			rows[name] = fmt.Sprintf("| `%s` | %s | %s | %s |\n", name, m.kind, strings.Join(m.labels, ", "), cell(m.help))
+		}
 	}
 	var b strings.Builder
 	b.WriteString("| metric | type | labels | meaning |\n|---|---|---|---|\n")
