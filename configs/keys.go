@@ -228,6 +228,10 @@ func textParser(tag reflect.StructTag) func(string) (any, error) {
 		return erase(parsePassword)
 	case "publicurl":
 		return erase(parsePublicURL)
+	case "smtpurl":
+		return erase(parseSMTPURL)
+	case "sender":
+		return erase(parseSender)
 	case "domain":
 		return erase(parseDomain)
 	default:

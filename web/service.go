@@ -60,7 +60,7 @@ func (c *Config) Open(ctx context.Context, env *service.Env) (*service.Running, 
 		Services: func() []Service { return publicServices(env.Opened()) }, Prober: env.Asker,
 		Verdicts: env.Servers, Banned: func(a netip.Addr) []string { return banWords(env.Bans, a) },
 		Accounts: account.Options{
-			Service: env.Accounts, Store: env.Store, Sessions: env.Hub, Games: env.Games, Banned: env.BannedFrom(storage.ScopePresence), Private: env.Private,
+			Service: env.Accounts, Store: env.Store, Sessions: env.Hub, Games: env.Games, Banned: env.BannedFrom(storage.ScopePresence), Private: env.Private, Mail: env.Mail,
 		},
 		Log: env.Log, Metrics: env.Metrics(DropReasons()...), Registerer: env.Registerer,
 	})

@@ -1,10 +1,14 @@
 package main
 
 import (
+	"net/http"
+	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/respawnd/respawnd/internal/mail/mailtest"
 )
 
 // resetCode returns the code of a reset link of the account of Ann.
@@ -73,6 +77,55 @@ func TestResetLinkSignsOutEverywhere(t *testing.T) {
 	if strings.Contains(string(b), second) {
 		t.Error("the store has the code of a link")
 	}
+}
+
+func TestResetLinkByMail(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	server := mailtest.New(t, mailtest.Options{STARTTLS: true, Auth: "PLAIN"})
+	// The public address is that of the mail, whatever the Host header says.
+	d := start(t, dir, variable("mail.smtp_url", "smtp://me:hidden-token@"+server.Address), variable("mail.from", "noreply@example.org"),
+		variable("web.public_url", "http://servers.example.org/games"), variable("web.contact", "#help"))
+	v := newVisitor(t, d)
+	post := func(path string, fields ...string) {
+		t.Helper()
+		form := url.Values{"token": {formToken.FindStringSubmatch(v.page)[1]}}
+		for i := 0; i < len(fields); i += 2 {
+			form.Set(fields[i], fields[i+1])
+		}
+		v.do(http.MethodPost, path, strings.NewReader(form.Encode()))
+	}
+	v.client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	typed(t, d.cliEnv(), stormPassword+"\n", "account", "create", "--email", "ann@example.com", "--nick", "Ann", "--uniquenick", "ann", "--password-stdin")
+	ann := signedIn(t, d, "uniquenick", "ann")
+	for _, email := range []string{"none@example.com", "ann@example.com"} {
+		v.do(http.MethodGet, "/account/reset", nil)
+		v.wants("Mail me a link", "#help")
+		post("/account/reset/mail", "email", email)
+	}
+	m := <-server.Mails
+	if m.From != "noreply@example.org" || m.To != "ann@example.com" || !m.Encrypted || m.User != "me" || m.Password != "hidden-token" {
+		t.Errorf("the mail is %+v", m)
+	}
+	_, rest, ok := strings.Cut(m.Text, "http://servers.example.org/games/account/reset#")
+	code, _, _ := strings.Cut(rest, "\n")
+	if !ok {
+		t.Fatalf("no link in the mail:\n%s", m.Text)
+	}
+	v.do(http.MethodGet, "/account/reset", nil)
+	post("/account/reset", "code", code, "new", "another one", "repeat", "another one")
+	ann.isOut()
+	if err := greeted(t, d).enter("uniquenick", "ann", "another one"); err != nil {
+		t.Errorf("login with the new password: %v", err)
+	}
+	_, metrics := get(t, d, "admin", http.MethodGet, "/metrics", "")
+	wantIn(t, metrics, `respawnd_web_reset_mails_total{result="sent"} 1`, `respawnd_web_reset_mails_total{result="unknown"} 1`)
+	for _, secret := range []string{code, "hidden-token", "ann@example.com"} {
+		if strings.Contains(d.log.String(), secret) {
+			t.Errorf("the log has %q", secret)
+		}
+	}
+	d.stop()
 }
 
 func TestResetLinkNeedsThePages(t *testing.T) {

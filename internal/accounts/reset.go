@@ -55,6 +55,12 @@ func (s *Service) IssueReset(ctx context.Context, id storage.UserID) (Reset, err
 	return r, nil
 }
 
+// AccountByEmail returns the account of a partner code with an e-mail, or an error
+// that matches storage.ErrNotFound.
+func (s *Service) AccountByEmail(ctx context.Context, partner int, email string) (storage.User, error) {
+	return s.store.UserByEmail(ctx, partner, email)
+}
+
 // ResetAccount returns the account that the code of a reset link names, without
 // checking the code. Refusals: ErrBadReset.
 func ResetAccount(code string) (storage.UserID, error) {

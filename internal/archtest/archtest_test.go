@@ -52,18 +52,20 @@ var ranks = map[string]int{
 	"webservices/soap":     0,
 	"webservices/query":    0,
 
-	"internal/a2s":       1,
-	"internal/filterlog": 1,
-	"internal/nettest":   1, // for tests
-	"internal/games":     1,
-	"internal/gamespy":   1,
-	"internal/ssq":       1,
-	"internal/verdicts":  1,
-	"master":             1,
-	"master/filter":      1,
-	"master/views":       1,
-	"storage":            1,
-	"web/front":          1,
+	"internal/a2s":           1,
+	"internal/filterlog":     1,
+	"internal/mail":          1,
+	"internal/mail/mailtest": 1, // for tests
+	"internal/nettest":       1, // for tests
+	"internal/games":         1,
+	"internal/gamespy":       1,
+	"internal/ssq":           1,
+	"internal/verdicts":      1,
+	"master":                 1,
+	"master/filter":          1,
+	"master/views":           1,
+	"storage":                1,
+	"web/front":              1,
 
 	"internal/accounts":   2,
 	"internal/advertise":  2,
@@ -135,7 +137,7 @@ var ranks = map[string]int{
 
 // readSettings are the packages that may import configs: services get their own
 // section, as a value.
-var readSettings = []string{"cmd/respawnd", "internal/daemon", "internal/services", "operator", "probe", "webhook"}
+var readSettings = []string{"cmd/respawnd", "internal/daemon", "internal/mail", "internal/services", "operator", "probe", "webhook"}
 
 // insecure is the package of broken encryption that only usesInsecure may import.
 const (

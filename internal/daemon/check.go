@@ -19,7 +19,7 @@ import (
 // machine, and those in the files that it names.
 func Check(c Config, when service.Moment) error {
 	s := newSettings(c)
-	errs := []error{s.checkNames(), s.checkDataDir(), s.checkServices(when)}
+	errs := []error{s.checkNames(), s.checkDataDir(), s.checkServices(when), s.Mail.Check()}
 	if _, err := operator.ReadGames(s.GamesFile); err != nil {
 		errs = append(errs, err)
 	}
@@ -72,7 +72,7 @@ func (s *settings) checkServices(when service.Moment) error {
 // checkStart returns the mistakes that enabled services find at a start.
 func (s *settings) checkStart() error {
 	on := settings{Shared: s.Shared, entries: slices.DeleteFunc(slices.Clone(s.entries), func(e Entry) bool { return !e.On })}
-	return on.checkServices(service.AtStart)
+	return errors.Join(on.checkServices(service.AtStart), s.Mail.Check())
 }
 
 // Mistakes returns the single errors of a joined one. An error that adds text

@@ -10,6 +10,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/respawnd/respawnd/internal/mail"
+
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/rs/zerolog"
 	"golang.org/x/sync/errgroup"
@@ -325,6 +327,7 @@ func (d *Daemon) env(name string, s *settings) *service.Env {
 		Asker: &d.asker, AskEvery: func(o master.Origin) time.Duration { return d.settings.Load().askEvery(o) },
 		Protocols: each(s, func(e *Entry) []string { return e.Protocols }),
 		Operator:  d.operator, Ready: d.ready, Tail: d.opt.Tail, Gatherer: d.metrics,
+		Mail:    func() mail.Config { return d.settings.Load().Mail },
 		Private: func() bool { return d.settings.Load().private() },
 		Chat:    &d.chat, ChatRules: d.chatRules, ChatSaid: d.webhooks.ChatSaid, ChatUp: d.webhooks.ChatUp, Keys: d.keys, Files: d.files, News: d.news, Stats: d.stats,
 		Bans: d.bans, Store: d.store, Accounts: d.accounts, Hub: d.hub,

@@ -12,6 +12,7 @@ import (
 	"github.com/respawnd/respawnd/internal/accounts"
 	"github.com/respawnd/respawnd/internal/advertise"
 	"github.com/respawnd/respawnd/internal/games"
+	"github.com/respawnd/respawnd/internal/mail"
 	"github.com/respawnd/respawnd/master"
 	"github.com/respawnd/respawnd/storage"
 )
@@ -31,6 +32,7 @@ type Shared struct {
 	Static     []configs.StaticServer
 	Master     master.Config
 	Accounts   accounts.Config
+	Mail       mail.Config
 	Webhooks   []configs.Webhook
 	GamesFile  string // of the operator; empty: none
 	Domains    []string

@@ -23,6 +23,7 @@ import (
 	"github.com/respawnd/respawnd/internal/files"
 	"github.com/respawnd/respawnd/internal/games"
 	"github.com/respawnd/respawnd/internal/logtail"
+	"github.com/respawnd/respawnd/internal/mail"
 	"github.com/respawnd/respawnd/internal/netserve"
 	"github.com/respawnd/respawnd/internal/news"
 	"github.com/respawnd/respawnd/internal/presence"
@@ -169,6 +170,8 @@ type Env struct {
 	// Private reports whether strangers must not learn which accounts exist, by
 	// the present settings.
 	Private func() bool
+	// Mail returns the present settings of mail to players.
+	Mail func() mail.Config
 	// Further are addresses of this machine, host:port as in the configuration, from
 	// which a service may send too.
 	Further []string

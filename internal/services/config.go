@@ -17,6 +17,7 @@ import (
 	"github.com/respawnd/respawnd/gstats"
 	"github.com/respawnd/respawnd/internal/accounts"
 	"github.com/respawnd/respawnd/internal/daemon"
+	"github.com/respawnd/respawnd/internal/mail"
 	"github.com/respawnd/respawnd/lan"
 	"github.com/respawnd/respawnd/master"
 	"github.com/respawnd/respawnd/master/legacylist"
@@ -87,6 +88,8 @@ type Config struct {
 	// Public pages and JSON: /, /api/v1/servers, /api/v1/games, /api/v1/events and
 	// more; /api/v1/openapi.json describes them all.
 	Web web.Config `key:"web"`
+	// Mail to players.
+	Mail mail.Config `key:"mail"`
 	// Page, API, health and metrics for operators: /, /api/v1/, /healthz, /readyz,
 	// /metrics.
 	Admin admin.Config `key:"admin"`
@@ -202,7 +205,7 @@ type GeoIP struct {
 func (c *Config) Shared() daemon.Shared {
 	return daemon.Shared{
 		DataDir: c.DataDir, Trusted: c.Net.Trusted, Advertised: c.Advertised(), Static: c.Servers.Static,
-		Master: c.Master, Accounts: c.Accounts, Webhooks: c.Webhooks,
+		Master: c.Master, Accounts: c.Accounts, Mail: c.Mail, Webhooks: c.Webhooks,
 		GamesFile: c.Games.File, Domains: c.Games.Domains, Focus: c.Games.Focus, GeoIPFile: c.GeoIP.File,
 	}
 }

@@ -131,6 +131,12 @@ func change(t *testing.T, name string) string {
 		return "192.0.2.0/24"
 	case "ssq.password":
 		return "correct-horse"
+	case "mail.smtp_url":
+		return "smtps://me:hidden-token@mail.example.org"
+	case "mail.smtp_url_file":
+		return "/srv/elsewhere"
+	case "mail.from":
+		return "noreply@example.org"
 	case "web.contact":
 		return "admin@example.org"
 	case "web.public_url":
@@ -398,6 +404,9 @@ func TestRangesHoldAtTheirEdges(t *testing.T) {
 		"ssq.bytes_per_addr":            {"4095", "4KiB", "1GiB", "1073741825"},
 		"ssq.bytes_per_net":             {"4095", "4KiB", "1GiB", "1073741825"},
 		"lan.every":                     {"4.9s", "5s", "1h", "61m"},
+		"mail.per_address":              {"-1", "0", conns, "1000001"},
+		"mail.per_account":              {"0", "1", "1000", "1001"},
+		"mail.total":                    {"0", "1", conns, "1000001"},
 		"web.forms":                     {"-1", "0", conns, "1000001"},
 		"web.registrations":             {"-1", "0", conns, "1000001"},
 		"web.max_conns":                 {"0", "1", conns, "1000001"},

@@ -38,5 +38,5 @@ func (c *Config) Warnings() []string {
 			note("%s: not below %s, so it has no effect", pair.small, pair.large)
 		}
 	}
-	return warnings
+	return append(warnings, c.Mail.Warnings(c.Web.PublicURL)...)
 }

@@ -15,6 +15,7 @@ import (
 
 	"github.com/respawnd/respawnd/internal/accounts"
 	"github.com/respawnd/respawnd/internal/games"
+	"github.com/respawnd/respawnd/internal/mail"
 	"github.com/respawnd/respawnd/internal/netserve"
 	"github.com/respawnd/respawnd/storage"
 	"github.com/respawnd/respawnd/web/front"
@@ -46,6 +47,8 @@ type Options struct {
 	// Games are the games whose namespace a visitor may choose by name; nil:
 	// none.
 	Games *games.Catalog
+	// Mail returns the present settings of mail; nil: none is sent.
+	Mail func() mail.Config
 	// PublicURL is where visitors find the pages; empty: at any host.
 	PublicURL string
 }
@@ -70,6 +73,7 @@ type Pages struct {
 	templates map[string]*template.Template
 	limits    atomic.Pointer[limits] // never nil
 	contact   atomic.Pointer[string] // never nil
+	mailer    *mailer
 	sessions  *session.Table[storage.UserID, login]
 	forms     *session.Forms
 	cookie    session.Cookie // of a session
@@ -102,6 +106,7 @@ func New(f *front.Front, site *page.Site, opt Options) *Pages {
 	p.tie = session.Cookie{Name: prefix + "form", Secure: p.secure}
 	p.SetLimits(false, 0, 0)
 	p.SetContact("")
+	p.mailer = newMailer(p)
 	f.Gauge("respawnd_web_account_sessions", "Players who are logged in on the pages.", p.sessions.Len)
 	return p
 }
@@ -129,6 +134,7 @@ func (p *Pages) Routes() []front.Route {
 		{Pattern: prefix + "/logout", Serve: p.handler((*visit).serveLogout)},
 		{Pattern: prefix + "/register", Serve: p.handler((*visit).serveRegister)},
 		{Pattern: ResetPath, Serve: p.anonymous((*visit).serveReset)},
+		{Pattern: ResetPath + "/mail", Serve: p.anonymous((*visit).serveResetMail)},
 		{Pattern: prefix + "/password", Serve: p.change("password", "account.password", changePassword)},
 		{Pattern: prefix + "/email", Serve: p.change("email", "account.email", changeEmail)},
 		{Pattern: prefix + "/profile", Serve: p.change("nick", "account.profile_add", addProfile)},
@@ -150,12 +156,13 @@ const (
 	dropRegistrations = "registration_rate" // more accounts from one address than allowed
 	dropForm          = "form"              // not a form of ours or too large
 	dropForgery       = "form_forged"       // made by another page
+	dropMails         = "mail_rate"         // more mails with links asked for from one address than configured
 )
 
 // DropReasons returns the reasons for netserve.NewMetrics, beside those of package
 // front.
 func DropReasons() []string {
-	return []string{dropForms, dropRegistrations, dropForm, dropForgery}
+	return []string{dropForms, dropRegistrations, dropForm, dropForgery, dropMails}
 }
 
 // visit is one request for a page of accounts.

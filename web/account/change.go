@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"net/netip"
 	"strconv"
 	"time"
 
@@ -26,7 +27,8 @@ func (p *Pages) change(done, action string, do func(context.Context, *visit) err
 			v.refuseChange(problemQuota)
 			return
 		}
-		if err := do(v.noted(context.WithoutCancel(v.r.Context()), action), v); err != nil {
+		ctx := v.noted(context.WithoutCancel(v.r.Context()), action, v.user.ID, v.from)
+		if err := do(ctx, v); err != nil {
 			v.refuseChange(err)
 			return
 		}
@@ -39,16 +41,16 @@ func (p *Pages) change(done, action string, do func(context.Context, *visit) err
 	})
 }
 
-// noted returns a context whose change of the account is recorded in the audit
+// noted returns a context whose change of an account is recorded in the audit
 // log. The entry names the account by its number and first nick, without e-mail
 // and password.
-func (v *visit) noted(ctx context.Context, action string) context.Context {
+func (p *Pages) noted(ctx context.Context, action string, id storage.UserID, from netip.Addr) context.Context {
 	nick := ""
-	if list, err := v.opt.Store.ProfilesOf(ctx, v.user.ID); err == nil && len(list) > 0 {
+	if list, err := p.opt.Store.ProfilesOf(ctx, id); err == nil && len(list) > 0 {
 		nick = list[0].Nick
 	}
 	return storage.WithAudit(ctx, storage.AuditEntry{
-		Via: storage.ViaPlayer, From: v.from, Action: action, Subject: nick, ID: uint32(v.user.ID),
+		Via: storage.ViaPlayer, From: from, Action: action, Subject: nick, ID: uint32(id),
 	})
 }
 

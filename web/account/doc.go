@@ -15,5 +15,9 @@
 // log of the store, with the number and a nick of the account and the address it
 // came from, in the same step as the change.
 //
-// It is not for operators (package admin), and sends no e-mail.
+// A visitor who forgot the password can ask for a mail with a reset link, if mail is
+// configured. The request is only queued, so that neither the answer nor its time
+// reveals whether there is an account; the links are built from the public URL alone.
+//
+// It is not for operators (package admin).
 package account

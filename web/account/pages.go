@@ -37,6 +37,7 @@ type accountView struct {
 
 	Code    string // of a reset link
 	Contact string // whom to ask
+	Mails   bool   // links are mailed
 }
 
 // profileView is a profile of an account.
@@ -53,7 +54,10 @@ type uniqueNickView struct {
 }
 
 func (v *visit) view(title string) accountView {
+	_, mails := v.mailer.config()
 	return accountView{
+		Mails: mails,
+
 		Frame: v.site.Frame(title, page.Account), Token: v.forms.Token(v.browser),
 		Plain: !v.secure && v.r.TLS == nil && !front.IsNear(v.from), MaxPassword: accounts.MaxPassword,
 		Partner: "0", Namespace: "1",

@@ -4,9 +4,11 @@ import (
 	"context"
 	"net/http"
 	"strings"
+	"time"
 
 	"github.com/respawnd/respawnd/internal/accounts"
 	"github.com/respawnd/respawnd/internal/clean"
+	"github.com/respawnd/respawnd/storage"
 )
 
 // ResetPath is the path of the page on which a reset link is used. The code of the
@@ -25,6 +27,12 @@ func (p *Pages) SetContact(text string) {
 	p.contact.Store(&text)
 }
 
+// Run mails reset links until ctx ends. It is called once.
+func (p *Pages) Run(ctx context.Context) { p.mailer.run(ctx) }
+
+// name returns the name of the site in mail.
+func (p *Pages) name() string { return "respawnd" }
+
 // resetView returns the data of the page for a code, which may be empty.
 func (v *visit) resetView(code string) accountView {
 	a := v.view("Set a new password")
@@ -35,7 +43,9 @@ func (v *visit) resetView(code string) accountView {
 // serveReset answers /account/reset.
 func (v *visit) serveReset() {
 	if v.r.Method != http.MethodPost {
-		v.show("reset", v.resetView(""))
+		a := v.resetView("")
+		a.Done = doneTexts[v.r.URL.Query().Get("done")]
+		v.show("reset", a)
 		return
 	}
 	code := v.line("code")
@@ -61,9 +71,39 @@ func (v *visit) useReset(ctx context.Context, code string) error {
 	if err != nil {
 		return err
 	}
-	v.user.ID = id
-	if err := v.opt.Service.UseReset(v.noted(ctx, "account.reset"), code, password, v.from); err != nil {
+	if err := v.opt.Service.UseReset(v.Pages.noted(ctx, "account.reset", id, v.from), code, password, v.from); err != nil {
 		return err
 	}
 	return v.endGames(ctx, id)
+}
+
+// serveResetMail answers /account/reset/mail: a request for a mail with a link. Its
+// answer does not depend on whether there is an account.
+func (v *visit) serveResetMail() {
+	c, on := v.mailer.config()
+	if v.r.Method != http.MethodPost || !on {
+		v.goTo(ResetPath)
+		return
+	}
+	email, partner := clean.Line(v.line("email"), storage.MaxEmail+1), clean.Line(v.line("partner"), 10)
+	a := v.resetView("")
+	a.Email, a.Partner = email, partner
+	n, ok := number31(partner, 0)
+	if !ok {
+		v.refuse("reset", a, problemNumbers)
+		return
+	}
+	if len(email) > storage.MaxEmail || !strings.Contains(email, "@") {
+		v.refuse("reset", a, accounts.ErrBadEmail)
+		return
+	}
+	address, _, _ := v.mailer.bounds(&c)
+	if !v.Trusted(v.from) && !address.Allow(v.from, time.Now()) {
+		v.Drop(dropMails)
+		v.w.Header().Set("Retry-After", "3600")
+		v.refuse("reset", a, problemMails)
+		return
+	}
+	v.mailer.ask(mailRequest{partner: n, email: email, from: v.from})
+	v.goTo(ResetPath + "?done=mailed")
 }

@@ -27,6 +27,7 @@ var doneTexts = map[string]string{
 	"asked":      "If that e-mail address was free, the account was created and you can log in. Otherwise nothing was changed.",
 	"password":   "The password was changed. Games that were signed in have to sign in again.",
 	"reset":      "The password was changed. Log in with it. Games that were signed in have to sign in again.",
+	"mailed":     "If there is an account with that e-mail address, a mail with a link is on its way. It can take some minutes; look among unwanted mail, too.",
 	"email":      "The e-mail address was changed. From now on, sign in with it.",
 	"nick":       "The profile was added.",
 	"renamed":    "The nick was changed.",
@@ -47,6 +48,7 @@ const (
 	problemPassword  problem = "The password is wrong."
 	problemThrottled problem = "There were too many failed attempts from your address. Try again in ten minutes."
 	problemQuota     problem = "Too many changes at once. Wait a minute and try again."
+	problemMails     problem = "Your address asked for too many mails. Try again in an hour."
 	problemRepeat    problem = "The two passwords are not the same."
 	problemLetters   problem = "Use letters, digits and signs of western keyboards: games cannot send others."
 	problemLength    problem = "A password has 1 to 30 characters: games allow no more."
@@ -89,7 +91,7 @@ func problemOf(err error) (p problem, status int) {
 	} else if p, ok = errors.AsType[problem](err); !ok {
 		return "", 0
 	}
-	if p == problemQuota || p == problemThrottled {
+	if p == problemQuota || p == problemThrottled || p == problemMails {
 		return p, http.StatusTooManyRequests
 	}
 	return p, http.StatusUnprocessableEntity

@@ -54,6 +54,11 @@ func (f *Front) Gauge(name, help string, value func() int) {
 	metric.With(f.opt.Registerer).GaugeFunc(name, help, value)
 }
 
+// Counters registers counters that differ in a label.
+func (f *Front) Counters(name, help, label string, values ...string) *prometheus.CounterVec {
+	return metric.With(f.opt.Registerer).Counters(name, help, label, values...)
+}
+
 // answered counts one request. path is the pattern of a route, not the
 // requested path.
 func (m *metrics) answered(path string, status int, took time.Duration) {

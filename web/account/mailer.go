@@ -1,0 +1,211 @@
+package account
+
+import (
+	"context"
+	"errors"
+	"net/netip"
+	"sync"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/respawnd/respawnd/internal/accounts"
+	"github.com/respawnd/respawnd/internal/mail"
+	"github.com/respawnd/respawnd/internal/netserve"
+	"github.com/respawnd/respawnd/storage"
+)
+
+// Bounds of the mail with reset links.
+const (
+	mailQueue    = 64 // requests that wait
+	mailAttempts = 3
+	mailPause    = 5 * time.Second // before the second attempt, twice as long before the third
+	mailGrace    = 2 * time.Second // for the mail that is being sent when the pages stop
+	mailSlots    = 1 << 12         // accounts whose mail is counted
+
+	mailWindow = time.Hour // of the configured bounds
+)
+
+// The results of requests for a mail.
+const (
+	mailSent    = "sent"
+	mailFailed  = "failed"  // the server did not take it
+	mailUnknown = "unknown" // no account has the address
+	mailAddress = "address" // of the account, to which no mail can be sent
+	mailAccount = "account" // more to the account than configured
+	mailTotal   = "total"   // more in all than configured
+	mailFull    = "full"    // too many requests wait
+	mailOff     = "off"     // mail was switched off, or the pages stopped
+)
+
+// mailer mails reset links. Visitors only put requests into its queue, which takes
+// the same time whether there is an account or not.
+type mailer struct {
+	*Pages
+	queue   chan mailRequest
+	results *prometheus.CounterVec
+	full    netserve.Trouble // of the log; so is failing
+	failing netserve.Trouble
+
+	// send is mail.Send.
+	send func(context.Context, *mail.Config, *mail.Message) error
+
+	mu       sync.Mutex                        // guards the fields below
+	by       mail.Config                       // the settings of the bounds
+	address  *netserve.Limiter                 // requests
+	accounts *netserve.Buckets[storage.UserID] // mails
+	total    *netserve.Buckets[struct{}]       // mails
+}
+
+// mailRequest is a visitor's request for a reset link.
+type mailRequest struct {
+	partner int
+	email   string
+	from    netip.Addr
+}
+
+func newMailer(p *Pages) *mailer {
+	return &mailer{
+		Pages: p, queue: make(chan mailRequest, mailQueue), send: mail.Send,
+		results: p.Counters("respawnd_web_reset_mails_total", "Requests for a mail with a reset link, by result.", "result",
+			mailSent, mailFailed, mailUnknown, mailAddress, mailAccount, mailTotal, mailFull, mailOff),
+	}
+}
+
+// config returns the present settings. ok is false if no links are mailed.
+func (m *mailer) config() (c mail.Config, ok bool) {
+	if m.opt.Mail == nil || m.opt.PublicURL == "" {
+		return c, false
+	}
+	c = m.opt.Mail()
+	return c, c.On()
+}
+
+// bounds returns the limiters for settings. New settings start with full ones.
+func (m *mailer) bounds(c *mail.Config) (*netserve.Limiter, *netserve.Buckets[storage.UserID], *netserve.Buckets[struct{}]) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.address == nil || m.by.PerAddress != c.PerAddress || m.by.PerAccount != c.PerAccount || m.by.Total != c.Total {
+		m.by = *c
+		m.address = netserve.NewLimiter(netserve.LimiterOptions{Rate: float64(c.PerAddress) / mailWindow.Seconds(), Burst: c.PerAddress})
+		m.accounts = netserve.NewBuckets[storage.UserID](c.PerAccount, mailWindow, mailSlots)
+		m.total = netserve.NewBuckets[struct{}](c.Total, mailWindow, 1)
+	}
+	return m.address, m.accounts, m.total
+}
+
+// ask puts a request into the queue.
+func (m *mailer) ask(r mailRequest) {
+	select {
+	case m.queue <- r:
+	default:
+		m.count(mailFull)
+		if untold, tell := m.full.Tell(time.Now()); tell {
+			m.Log().Warn().Int("untold", untold).Msg("requests for mail with reset links were dropped: too many wait")
+		}
+	}
+}
+
+func (m *mailer) count(result string) { m.results.WithLabelValues(result).Inc() }
+
+// run sends mail until ctx ends. The one that is being sent then has mailGrace; the
+// requests that wait are dropped.
+func (m *mailer) run(ctx context.Context) {
+	sending, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	defer cancel()
+	stop := context.AfterFunc(ctx, func() { time.AfterFunc(mailGrace, cancel) })
+	defer stop()
+	for ctx.Err() == nil {
+		select {
+		case <-ctx.Done():
+		case r := <-m.queue:
+			m.count(m.answer(ctx, sending, r))
+		}
+	}
+	if n := len(m.queue); n > 0 {
+		m.results.WithLabelValues(mailOff).Add(float64(n))
+		m.Log().Warn().Int("requests", n).Msg("requests for mail with reset links were dropped: the daemon stops")
+	}
+}
+
+// answer mails a reset link to the account of a request, and returns the result.
+// After ctx has ended nothing is tried again; sending ends later.
+func (m *mailer) answer(ctx, sending context.Context, r mailRequest) string {
+	c, on := m.config()
+	if !on {
+		return mailOff
+	}
+	u, err := m.opt.Service.AccountByEmail(sending, r.partner, r.email)
+	switch {
+	case errors.Is(err, storage.ErrNotFound):
+		m.Log().Debug().Stringer("peer", r.from).Msg("no account has the address to which a reset link was to be mailed")
+		return mailUnknown
+	case err != nil:
+		return m.failed(0, err)
+	}
+	_, perAccount, total := m.bounds(&c)
+	now := time.Now()
+	if !perAccount.Take(u.ID, now) {
+		m.Log().Info().Uint32("user", uint32(u.ID)).Stringer("peer", r.from).Msg("no reset link mailed: the account had mail.per_account within an hour")
+		return mailAccount
+	}
+	if !total.Take(struct{}{}, now) {
+		if untold, tell := m.full.Tell(now); tell {
+			m.Log().Warn().Int("untold", untold).Msg("no reset link mailed: mail.total was reached within an hour")
+		}
+		return mailTotal
+	}
+	link, err := m.opt.Service.IssueReset(m.noted(sending, "account.reset_mail", u.ID, r.from), u.ID)
+	if err != nil {
+		return m.failed(u.ID, err)
+	}
+	message := m.message(u.Email, link)
+	for attempt := 1; ; attempt++ {
+		err = m.send(sending, &c, &message)
+		if err == nil {
+			m.Log().Info().Uint32("user", uint32(u.ID)).Stringer("peer", r.from).Msg("reset link mailed")
+			return mailSent
+		}
+		if attempt == mailAttempts || !mail.IsTemporary(err) || !pause(ctx, time.Duration(attempt)*mailPause) {
+			break
+		}
+	}
+	if errors.Is(err, mail.ErrAddress) {
+		m.Log().Info().Uint32("user", uint32(u.ID)).Msg("no reset link mailed: the e-mail of the account is not an address of mail")
+		return mailAddress
+	}
+	return m.failed(u.ID, err)
+}
+
+// failed logs an error that is not the visitor's.
+func (m *mailer) failed(user storage.UserID, err error) string {
+	if untold, tell := m.failing.Tell(time.Now()); tell {
+		m.Log().Warn().Err(err).Uint32("user", uint32(user)).Int("untold", untold).Msg("a reset link was not mailed")
+	}
+	return mailFailed
+}
+
+// pause waits. It returns false if ctx ended before.
+func pause(ctx context.Context, d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// message returns the mail with a link. Nothing in it comes from a request.
+func (m *mailer) message(to string, link accounts.Reset) mail.Message {
+	name := m.name()
+	text := "Someone, probably you, asked for a link to set a new password for your account at\n" + name + " (" + m.opt.PublicURL + ").\n\n" +
+		"Open this link to set it:\n\n" + m.opt.PublicURL + ResetPath + "#" + link.Code + "\n\n" +
+		"It works once, until " + link.Expires.UTC().Format("2 January 2006, 15:04 UTC") + ". Links from before do not work any more.\n" +
+		"If you did not ask for it, do nothing: your password stays as it is.\n"
+	if contact := *m.contact.Load(); contact != "" {
+		text += "\nQuestions? " + contact + "\n"
+	}
+	return mail.Message{Name: name, To: to, Subject: "New password for " + name, Text: text}
+}

@@ -1,0 +1,269 @@
+package account
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/textproto"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/respawnd/respawnd/internal/accounts"
+	"github.com/respawnd/respawnd/internal/mail"
+	"github.com/respawnd/respawnd/web/webtest"
+)
+
+const public = "https://servers.example.org"
+
+// post is the mail of a fixture.
+type post struct {
+	*fixture
+
+	config mail.Config
+	mu     sync.Mutex // guards the fields below
+	sent   []mail.Message
+	err    error
+}
+
+// newPost returns pages that mail links into memory.
+func newPost(t *testing.T) *post {
+	t.Helper()
+	p := &post{config: mail.Config{SMTPURL: "smtp://127.0.0.1", From: "noreply@example.org", PerAddress: 1000, PerAccount: 3, Total: 1000}}
+	p.fixture = newFixture(t, func(o *Options) {
+		o.PublicURL, o.Mail = public, func() mail.Config { return p.config }
+	})
+	p.pages.mailer.send = func(_ context.Context, _ *mail.Config, m *mail.Message) error {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		if p.err == nil {
+			p.sent = append(p.sent, *m)
+		}
+		return p.err
+	}
+	return p
+}
+
+// make makes an account without the pages.
+func (p *post) make(email string) {
+	p.T.Helper()
+	if _, err := p.service.Register(p.T.Context(), accounts.Registration{Email: email, Nick: "Ann", Password: "secret"}); err != nil {
+		p.T.Fatal(err)
+	}
+}
+
+// ask asks for a link and returns the answer, and whether it is that to all.
+func (p *post) ask(b *browser, email string) (status int, usual bool) {
+	p.T.Helper()
+	b.host, b.origin = "evil.example.net", "https://servers.example.org"
+	b.get("/account/reset")
+	w := b.send("/account/reset/mail", "email", email)
+	return w.Code, w.Code == http.StatusSeeOther && w.Header().Get("Location") == "/account/reset?done=mailed"
+}
+
+// work sends what is in the queue.
+func (p *post) work() {
+	ctx, cancel := context.WithCancel(p.T.Context())
+	done := make(chan struct{})
+	go func() { p.pages.Run(ctx); close(done) }()
+	synctest.Wait()
+	cancel()
+	<-done
+}
+
+// results returns how many requests had a result.
+func (p *post) results(result string) int {
+	return int(p.Count("respawnd_web_reset_mails_total", "result", result))
+}
+
+func TestResetMail(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newPost(t)
+		p.pages.SetContact("#help on IRC")
+		p.make("Ann@example.org")
+		b := p.browser("198.51.100.7:4000")
+		for _, email := range []string{"ann@EXAMPLE.org", "none@example.org"} {
+			if status, usual := p.ask(b, email); !usual {
+				t.Errorf("%s: status %d, want the usual answer", email, status)
+			}
+			if len(p.sent) > 0 {
+				t.Error("a mail was sent before the answer")
+			}
+		}
+		b.get("/account/reset?done=mailed")
+		webtest.WantParts(t, "the page", b.page, "If there is an account with that e-mail address", "Mail me a link", "Ask <bdi>#help on IRC</bdi>")
+		p.work()
+		if len(p.sent) != 1 || p.results(mailSent) != 1 || p.results(mailUnknown) != 1 {
+			t.Fatalf("%d mails, %d sent, %d unknown, want one each", len(p.sent), p.results(mailSent), p.results(mailUnknown))
+		}
+		m := p.sent[0]
+		if m.To != "Ann@example.org" || strings.ContainsAny(m.Subject, "\r\n") || !strings.Contains(m.Text, "#help on IRC") || strings.Contains(m.Text, "evil") {
+			t.Errorf("the mail is %+v", m)
+		}
+		_, rest, ok := strings.Cut(m.Text, public+"/account/reset#")
+		if !ok {
+			t.Fatalf("the mail has no link to web.public_url: %s", m.Text)
+		}
+		code, _, _ := strings.Cut(rest, "\n")
+		if err := p.service.UseReset(t.Context(), code, "another", b.f.pages.Visitor(&http.Request{RemoteAddr: b.peer})); err != nil {
+			t.Errorf("the link in the mail: %v", err)
+		}
+		if strings.Contains(p.log.String(), code) || strings.Contains(strings.ToLower(p.log.String()), "ann@") {
+			t.Errorf("the log has the code or the address: %s", p.log)
+		}
+	})
+}
+
+func TestResetMailBounds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newPost(t)
+		for i := range 4 {
+			p.make(fmt.Sprintf("ann%d@example.org", i))
+		}
+		b := p.browser("198.51.100.7:4000")
+		want := func(what string, sent, account, total int) {
+			t.Helper()
+			p.work()
+			if p.results(mailSent) != sent || p.results(mailAccount) != account || p.results(mailTotal) != total || len(p.sent) != sent {
+				t.Errorf("%s: %d sent, %d to many to the account, %d in all; want %d, %d, %d",
+					what, p.results(mailSent), p.results(mailAccount), p.results(mailTotal), sent, account, total)
+			}
+		}
+		for range 4 {
+			if status, usual := p.ask(b, "ann0@example.org"); !usual {
+				t.Errorf("status %d for the account, want the usual answer", status)
+			}
+		}
+		want("four to an account", 3, 1, 0)
+		time.Sleep(mailWindow)
+		p.ask(b, "ann0@example.org")
+		want("an hour later", 4, 1, 0)
+
+		p.config.Total = 2
+		for i := 1; i < 4; i++ {
+			p.ask(b, fmt.Sprintf("ann%d@example.org", i))
+		}
+		want("three of two in all", 6, 1, 1)
+
+		p.config.PerAddress = 2
+		for i, want := range []int{http.StatusSeeOther, http.StatusSeeOther, http.StatusTooManyRequests} {
+			if status, _ := p.ask(b, "none@example.org"); status != want {
+				t.Errorf("request %d of an address: status %d, want %d", i, status, want)
+			}
+		}
+		if status, _ := p.ask(p.browser("203.0.113.9:4000"), "none@example.org"); status != http.StatusSeeOther {
+			t.Errorf("another address: status %d", status)
+		}
+	})
+}
+
+func TestResetMailQueue(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newPost(t)
+		b := p.browser("198.51.100.7:4000")
+		for range mailQueue + 2 {
+			if status, usual := p.ask(b, "none@example.org"); !usual {
+				t.Fatalf("status %d, want the usual answer", status)
+			}
+		}
+		if got := p.results(mailFull); got != 2 {
+			t.Errorf("%d requests found the queue full, want 2", got)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		p.pages.Run(ctx)
+		if got := p.results(mailOff); got != mailQueue {
+			t.Errorf("%d requests were dropped at the stop, want %d", got, mailQueue)
+		}
+	})
+}
+
+func TestResetMailFails(t *testing.T) {
+	for name, tc := range map[string]struct {
+		err    error
+		tries  int
+		result string
+	}{
+		"for good":    {&textproto.Error{Code: 550, Msg: "no"}, 1, mailFailed},
+		"for now":     {&textproto.Error{Code: 451, Msg: "later"}, mailAttempts, mailFailed},
+		"bad address": {mail.ErrAddress, 1, mailAddress},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				p := newPost(t)
+				p.make("ann@example.org")
+				tries := 0
+				p.pages.mailer.send = func(context.Context, *mail.Config, *mail.Message) error { tries++; return tc.err }
+				p.ask(p.browser(near), "ann@example.org")
+				ctx, cancel := context.WithCancel(t.Context())
+				done := make(chan struct{})
+				go func() { p.pages.Run(ctx); close(done) }()
+				time.Sleep(time.Minute)
+				cancel()
+				<-done
+				if tries != tc.tries || p.results(tc.result) != 1 {
+					t.Errorf("%d attempts, %d with result %s; want %d, 1", tries, p.results(tc.result), tc.result, tc.tries)
+				}
+				if strings.Contains(p.log.String(), "ann@") {
+					t.Errorf("the log has the address: %s", p.log)
+				}
+			})
+		})
+	}
+}
+
+// The mail that is being sent when the pages stop has some time, no more.
+func TestResetMailStop(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newPost(t)
+		p.make("ann@example.org")
+		p.pages.mailer.send = func(ctx context.Context, _ *mail.Config, _ *mail.Message) error {
+			<-ctx.Done()
+			return ctx.Err()
+		}
+		p.ask(p.browser(near), "ann@example.org")
+		ctx, cancel := context.WithCancel(t.Context())
+		done := make(chan struct{})
+		go func() { p.pages.Run(ctx); close(done) }()
+		synctest.Wait()
+		begin := time.Now()
+		cancel()
+		<-done
+		if took := time.Since(begin); took != mailGrace {
+			t.Errorf("the stop took %v, want %v", took, mailGrace)
+		}
+	})
+}
+
+func TestResetMailOff(t *testing.T) {
+	for name, change := range map[string]func(*post){
+		"no server":     func(p *post) { p.config.SMTPURL = "" },
+		"no sender":     func(p *post) { p.config.From = "" },
+		"no public URL": func(p *post) { p.pages.opt.PublicURL = "" },
+		"no settings":   func(p *post) { p.pages.opt.Mail = nil },
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := newPost(t)
+			change(p)
+			b := p.browser(near)
+			b.get("/account/reset")
+			if strings.Contains(b.page, "Mail me a link") {
+				t.Error("the page offers a mail")
+			}
+			wantDone(t, "a request", b.send("/account/reset/mail", "email", "ann@example.org"), "/account/reset")
+			if len(p.pages.mailer.queue) > 0 {
+				t.Error("a request is in the queue")
+			}
+		})
+	}
+	p := newPost(t)
+	b := p.browser(near)
+	b.origin = public
+	for _, email := range []string{"", "ann", strings.Repeat("a", 50) + "@b.c"} {
+		b.get("/account/reset")
+		wantRefused(t, email, b.send("/account/reset/mail", "email", email), http.StatusUnprocessableEntity, "not an e-mail address")
+	}
+	wantDone(t, "GET", b.get("/account/reset/mail"), "/account/reset")
+}
