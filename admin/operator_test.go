@@ -225,12 +225,13 @@ func TestServersAndVerdicts(t *testing.T) {
 		peer := netip.MustParseAddrPort("192.0.2.1:6500")
 		l.ServerLog.Note("qr2", peer, "gmtest", verdicts.ChallengeSent)
 		l.ServerLog.Note("qr2", peer, "gmtest", verdicts.Listed)
+		l.ServerLog.Note("qr2", peer, "gmtest", verdicts.Unreachable)
 		l.ServerLog.Note("qr2", netip.MustParseAddrPort("192.0.2.7:1"), "x", verdicts.UnknownGame)
 		for addr, want := range map[netip.Addr][]string{
-			peer.Addr():                             {"challenge sent", "listed"},
-			netip.MustParseAddr("::ffff:192.0.2.1"): {"challenge sent", "listed"},
+			peer.Addr():                             {"listed", "not reachable from a new address"},
+			netip.MustParseAddr("::ffff:192.0.2.1"): {"listed", "not reachable from a new address"},
 			netip.MustParseAddr("192.0.2.99"):       nil,
-			{}:                                      {"unknown game", "listed"},
+			{}:                                      {"unknown game", "not reachable from a new address"},
 		} {
 			list, err := op.Verdicts(ctx, addr)
 			var got []string

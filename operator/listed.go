@@ -61,7 +61,7 @@ func (l *Local) Verdicts(_ context.Context, addr netip.Addr) ([]Verdict, error) 
 	var entries []verdicts.Entry
 	if addr.IsValid() {
 		entries = append(l.ServerLog.Of(addr.Unmap()), l.PlayerLog.Of(addr.Unmap())...)
-		slices.SortStableFunc(entries, func(a, b verdicts.Entry) int { return a.First.Compare(b.First) })
+		slices.SortStableFunc(entries, func(a, b verdicts.Entry) int { return a.Last.Compare(b.Last) })
 	} else {
 		entries = append(l.ServerLog.Recent(recentVerdicts), l.PlayerLog.Recent(recentVerdicts)...)
 		slices.SortStableFunc(entries, func(a, b verdicts.Entry) int { return b.Last.Compare(a.Last) })
@@ -106,9 +106,9 @@ type Verdict struct {
 	What    string         `json:"what"`             // what was received from the address
 	Cause   string         `json:"cause"`            // the verdict in words
 	Advice  string         `json:"advice,omitempty"` // what to do about it
-	First   time.Time      `json:"first"`
-	Last    time.Time      `json:"last"`
-	Times   int            `json:"times"`
+	First   time.Time      `json:"first"` // when the address got the verdict
+	Last    time.Time      `json:"last"`  // when it got it again
+	Times   int            `json:"times"` // how often in between
 }
 
 // Where returns the address, with its port if it has one.

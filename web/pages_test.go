@@ -503,8 +503,9 @@ func TestWhyAddress(t *testing.T) {
 			t.Errorf("Cache-Control %q, want no-store", got)
 		}
 		webtest.WantParts(t, "the page", own.Body.String(), "Mine", "heartbeat from 192.0.2.1:6500 for game <bdi>gmtest</bdi>",
-			"a challenge was sent, and no answer arrived: the port is filtered or rewritten on the way back", "What to do:", "(10 s ago)",
-			"Before that", "challenge sent", "registration from 192.0.2.1:10666")
+			"a challenge was sent, and no answer arrived: the challenge or its answer is lost", "What to do:", "(10 s ago)",
+			"registration from 192.0.2.1:10666")
+		webtest.WantNoParts(t, "the page", own.Body.String(), "challenge sent", "Before that")
 		tests := map[string]*httptest.ResponseRecorder{
 			"with parameters":          f.from("192.0.2.1:4000", "", "/why?ip=192.0.2.2&addr=192.0.2.2&address=192.0.2.2"),
 			"with a forged header":     f.from("192.0.2.1:4000", "", "/why", "X-Forwarded-For", "192.0.2.2", "X-Real-IP", "192.0.2.2", "Forwarded", "for=192.0.2.2"),
@@ -520,6 +521,38 @@ func TestWhyAddress(t *testing.T) {
 		webtest.WantParts(t, "the page of a banned address", f.from("198.51.100.9:1", "", "/why").Body.String(), "banned from server lists for good")
 		webtest.WantParts(t, "the page through a proxy that is not trusted",
 			f.from("127.0.0.1:1", "", "/why", "X-Forwarded-For", "192.0.2.1").Body.String(), "web.trusted_proxies")
+	})
+}
+
+// After 38 minutes without an answer the page says what is wrong, since when and
+// how often, even while another challenge is open, and not that waiting helps.
+func TestWhyFailingServer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		book := verdicts.NewLog(newFixture(t).server.opt.Log, 0)
+		f := newFixture(t, func(o *Options) { o.Verdicts = book })
+		peer := addr("192.0.2.1:6500")
+		book.Note("qr2", peer, "gmtest", verdicts.Listed)
+		time.Sleep(time.Minute)
+		book.Note("qr2", peer, "gmtest", verdicts.Expired)
+		time.Sleep(time.Minute)
+		for range 38 {
+			book.Note("qr2", peer, "gmtest", verdicts.Heard)
+			book.Note("qr2", peer, "gmtest", verdicts.ChallengeSent)
+			time.Sleep(30 * time.Second)
+			book.Note("qr2", peer, "gmtest", verdicts.NoAnswer)
+			time.Sleep(30 * time.Second)
+		}
+		book.Note("qr2", peer, "gmtest", verdicts.Heard)
+		book.Note("qr2", peer, "gmtest", verdicts.ChallengeSent)
+		time.Sleep(time.Second)
+		page := f.from("192.0.2.1:4000", "", "/why").Body.String()
+		webtest.WantParts(t, "the page", page, "no answer</h3>", "<p>Since 00:02:30 (37 min ago), 38 times, the last at 00:39:30 (31 s ago): heartbeat from",
+			"Forward the port in the router", "Before that", "00:01:00: <bdi>gmtest</bdi>: expired", "00:00:00: <bdi>gmtest</bdi>: listed")
+		webtest.WantNoParts(t, "the page", page, "Wait", "challenge sent", "heard")
+
+		time.Sleep(24 * time.Hour)
+		webtest.WantParts(t, "the page a day later", f.from("192.0.2.1:4000", "", "/why").Body.String(),
+			"<p>Since 2000-01-01 00:02:30 (24 h ago), 39 times, the last at 2000-01-01 00:40:00")
 	})
 }
 

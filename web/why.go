@@ -42,7 +42,7 @@ type story struct {
 // happening is one verdict.
 type happening struct {
 	What, Game, Verdict, Cause, Advice string
-	At, Ago, Until                     string
+	At, Ago, Until, UntilAgo           string // Until: empty if it happened once
 	Times                              int
 	Good                               bool
 }
@@ -76,6 +76,7 @@ func (s *Server) serveWhy(w http.ResponseWriter, r *http.Request) {
 // stories sorts verdicts by service and port, the port with the newest one first.
 func stories(entries []verdicts.Entry, now time.Time) []story {
 	entries = slices.Clone(entries)
+	slices.Reverse(entries) // the last of those of the same time comes first
 	slices.SortStableFunc(entries, func(a, b verdicts.Entry) int { return cmp.Or(b.Last.Compare(a.Last), b.First.Compare(a.First)) })
 	var out []story
 	for _, e := range entries {
@@ -106,10 +107,19 @@ func happened(e verdicts.Entry, now time.Time) happening {
 	x := e.Explain()
 	h := happening{
 		What: x.What, Game: clean.Line(e.Game, maxGameText), Verdict: e.Verdict.String(), Cause: x.Cause, Advice: x.Advice,
-		At: e.First.UTC().Format("15:04:05"), Ago: agoText(now.Sub(e.First)), Times: e.Times, Good: x.Good,
+		At: clockText(e.First, now), Ago: agoText(now.Sub(e.First)), Times: e.Times, Good: x.Good,
 	}
 	if e.Times > 1 {
-		h.Until = e.Last.UTC().Format("15:04:05")
+		h.Until, h.UntilAgo = clockText(e.Last, now), agoText(now.Sub(e.Last))
 	}
 	return h
+}
+
+// clockText returns a time of day in UTC, with the date unless it is today's.
+func clockText(t, now time.Time) string {
+	t, now = t.UTC(), now.UTC()
+	if t.YearDay() == now.YearDay() && t.Year() == now.Year() {
+		return t.Format(time.TimeOnly)
+	}
+	return t.Format(time.DateTime)
 }

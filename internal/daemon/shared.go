@@ -54,6 +54,8 @@ func (h *shared) makeShared(s *settings, log zerolog.Logger) {
 	h.players = verdicts.NewLog(zerolog.Nop(), 0) // the services log the verdicts
 	h.metrics = prometheus.NewRegistry()
 	h.metrics.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	h.servers.Register(h.metrics, "servers")
+	h.players.Register(h.metrics, "players")
 	h.bans = bans.New(h.store)
 	h.chatRules = chatrules.New(h.store)
 	h.keys = cdkeys.New(h.store)

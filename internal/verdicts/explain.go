@@ -3,6 +3,7 @@ package verdicts
 import (
 	"cmp"
 	"fmt"
+	"time"
 )
 
 // Explanation puts a verdict into words for players and operators.
@@ -15,7 +16,18 @@ type Explanation struct {
 	Advice string
 	// Good means that the server is not missing for this reason.
 	Good bool
+
+	// lasting replaces Advice when the verdict comes again and again, and waiting
+	// does not help. Empty: it does not differ.
+	lasting string
 }
+
+// lastsFrom is how long a verdict has to be repeated until it gets the advice for
+// those that last.
+const lastsFrom = 2 * time.Minute
+
+// lasts reports whether waiting does not help against the verdict.
+func (e *Entry) lasts() bool { return e.Times > 1 && e.Last.Sub(e.First) >= lastsFrom }
 
 // Explain puts the verdict into words. Of the network they contain only what is in
 // Detail.
@@ -35,10 +47,14 @@ func (e Entry) Explain() Explanation {
 	if e.Detail != "" {
 		cause += ": " + e.Detail
 	}
+	advice := cmp.Or(y.Advice, x.Advice)
+	if e.lasts() {
+		advice = cmp.Or(y.lasting, y.Advice, x.lasting, x.Advice)
+	}
 	return Explanation{
 		What:   cmp.Or(y.What, x.What, own.what, "heartbeat"),
 		Cause:  cause,
-		Advice: cmp.Or(y.Advice, x.Advice),
+		Advice: advice,
 		Good:   x.Good,
 	}
 }
@@ -120,7 +136,10 @@ var zandronumTexts = map[Verdict]Explanation{
 		Cause:  "the server returned another number than the one that it was sent: another program answers on its port",
 		Advice: "Check that one server alone uses this port.",
 	},
-	Limited:     {Advice: "Wait a minute. The operator can raise zanmaster.unproved_rate or add the network to net.trusted."},
+	Limited: {
+		Advice:  "Wait a minute. The operator can raise zanmaster.unproved_rate or add the network to net.trusted.",
+		lasting: "Stop other servers and programs on its address. The operator can raise zanmaster.unproved_rate or add the network to net.trusted.",
+	},
 	TooManyHere: {Advice: removeServers + "The operator can raise zanmaster.servers_per_address or add the address to multiserver_whitelist.txt."},
 	NoAnswer:    {Cause: "a verification was sent, and no answer arrived: the port is filtered or rewritten on the way back"},
 	Malformed: {

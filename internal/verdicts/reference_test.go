@@ -27,6 +27,9 @@ func reference() string {
 	b.WriteString("| verdict | message in the log | cause | what to do |\n|---|---|---|---|\n")
 	for _, v := range texts {
 		advice := v.Advice
+		if v.lasting != "" {
+			advice += " If it lasts: " + strings.ToLower(v.lasting[:1]) + v.lasting[1:]
+		}
 		if v.home != "" {
 			advice = "Use the port that the verdict names."
 		}

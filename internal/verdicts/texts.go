@@ -67,10 +67,10 @@ var texts = [...]text{
 	}},
 	ChallengeSent: {code: "challenge sent", message: "challenge sent", debug: true, Explanation: Explanation{
 		Cause:  "a challenge was sent, and the answer has not arrived yet",
-		Advice: "Wait half a minute. If nothing follows, replies do not reach the server: check its firewall and router.",
+		Advice: "Wait a minute and a half. If nothing follows, replies do not reach the server: check its firewall and router.",
 	}},
 	NoAnswer: {code: "no answer", message: "server did not answer", Explanation: Explanation{
-		Cause:  "a challenge was sent, and no answer arrived: the port is filtered or rewritten on the way back",
+		Cause:  "a challenge was sent, and no answer arrived: the challenge or its answer is lost on the way, because a firewall or a router filters the server's port or rewrites it",
 		Advice: openPort,
 	}},
 	WrongResponse: {code: "wrong response", message: "server not listed: wrong response to the challenge", Explanation: Explanation{
@@ -82,8 +82,9 @@ var texts = [...]text{
 		Advice: "Ask the operator, who finds the reason with: respawnd ban list.",
 	}},
 	Limited: {code: "limited", message: "server limited: too many packets or pending servers", Explanation: Explanation{
-		Cause:  "too many packets arrived from this address before it proved itself, or too many servers wait for their proof",
-		Advice: "Stop other programs that send from this address and wait a minute. The operator can raise unproved_rate of that service or add the network to net.trusted.",
+		Cause:   "too many packets arrived from this address before it proved itself, or too many servers wait for their proof",
+		Advice:  "Stop other programs that send from this address and wait a minute. The operator can raise unproved_rate of that service or add the network to net.trusted.",
+		lasting: "Stop other programs that send from this address. The operator can raise unproved_rate of that service or add the network to net.trusted.",
 	}},
 	ListFull: {code: "list full", message: "server not listed: list full", Explanation: Explanation{
 		Cause:  "the list is full",
@@ -179,8 +180,9 @@ var texts = [...]text{
 		Good:  true,
 	}},
 	StaleChallenge: {code: "challenge out of date", message: "server not listed: challenge out of date", Explanation: Explanation{
-		Cause:  "the heartbeat carries a challenge that expired or was given to another address or port: each is valid for one heartbeat within half a minute, and until this master restarts",
-		Advice: "Wait for the next heartbeat. If this repeats, packets are delayed on the way, or a router gives the server another port for each packet.",
+		Cause:   "the heartbeat carries a challenge that expired or was given to another address or port: each is valid for one heartbeat within half a minute, and until this master restarts",
+		Advice:  "Wait for the next heartbeat. If this repeats, packets are delayed on the way, or a router gives the server another port for each packet.",
+		lasting: "Packets are delayed on the way, or a router gives the server another port for each packet: forward the server's port in the router, to the same number.",
 	}},
 	KeepsQuiet: {code: "answers, but does not tell", message: "server refused to report its game", Explanation: Explanation{
 		What:   "refusal",
@@ -233,9 +235,10 @@ var texts = [...]text{
 		Advice: "Shorten long names, rules and message-of-the-day texts of the server, and check that its master port is right.",
 	}},
 	KeepaliveAlone: {code: "sign of life of a server that is not listed", message: "sign of life of a server that is not listed", debug: true, Explanation: Explanation{
-		What:   "packet",
-		Cause:  "a keepalive arrived from a server that is not in the list; only a heartbeat lists it",
-		Advice: "Wait a minute: the next heartbeat lists it. If none arrives, restart the server.",
+		What:    "packet",
+		Cause:   "a keepalive arrived from a server that is not in the list; only a heartbeat lists it",
+		Advice:  "Wait a minute: the next heartbeat lists it. If none arrives, restart the server.",
+		lasting: "Its heartbeats do not arrive, which are longer: check that nothing on the way drops long or divided packets, and restart the server.",
 	}},
 	NotUnderstood: {code: "packet not understood", message: "packet not understood", debug: true, Explanation: Explanation{
 		What:   "packet",

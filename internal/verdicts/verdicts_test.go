@@ -133,10 +133,14 @@ func TestLogCapacity(t *testing.T) {
 func TestLogPerAddress(t *testing.T) {
 	b := NewLog(zerolog.Nop(), 0)
 	for i := range 3 * PerAddr {
-		b.Note("qr2", port(1), "gmtest", Verdict(i%2))
+		b.Note("qr2", port(1), "gmtest", []Verdict{Listed, Expired}[i%2])
 	}
-	if got := len(b.Of(port(1).Addr())); got != PerAddr {
+	list := b.Of(port(1).Addr())
+	if got := len(list); got != PerAddr {
 		t.Fatalf("entries: got %d, want %d", got, PerAddr)
+	}
+	if last := list[PerAddr-1]; last.Verdict != Expired {
+		t.Errorf("the last entry is %v, want that the oldest are forgotten", last.Verdict)
 	}
 }
 

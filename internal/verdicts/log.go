@@ -1,0 +1,315 @@
+package verdicts
+
+import (
+	"net/netip"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/rs/zerolog"
+	"golang.org/x/time/rate"
+
+	"github.com/respawnd/respawnd/internal/clean"
+)
+
+// Limits of the log.
+const (
+	// DefaultCapacity is the number of sources, a service with an address and port
+	// each, that a log remembers.
+	DefaultCapacity = 8192
+	// PerHost is the number of them that may have the same address.
+	PerHost = 512
+	// PerAddr is the number of past verdicts kept for each of them.
+	PerAddr = 8
+
+	maxGame        = 64 // bytes of a game name from the network
+	linesPerSecond = 50
+	linesBurst     = 500
+	reportSkipped  = time.Minute // between two lines that count skipped ones
+	repeatAfter    = time.Hour   // between two lines for one verdict
+)
+
+// Entry is one remembered verdict.
+type Entry struct {
+	Service string
+	Addr    netip.AddrPort
+	Game    string
+	Verdict Verdict
+	First   time.Time // when the address got this verdict
+	Last    time.Time // when it was last confirmed
+	Times   int       // how often
+	Port    uint16    // of this daemon, for packets sent to the wrong port; 0: none
+	Detail  string    // what differs from case to case, in words of the service; empty: nothing
+}
+
+// Log holds the last verdicts by service and address. It is safe for concurrent
+// use. A nil Log remembers nothing.
+type Log struct {
+	log      zerolog.Logger
+	capacity int
+
+	mu          sync.Mutex // guards the fields below
+	sources     map[source]*record
+	hosts       map[netip.Addr]*host
+	recent      chain // of all records
+	lines       *rate.Limiter
+	skipped     int               // lines since the last report of them
+	lastSkipped time.Time         // when that was
+	ports       map[string]uint16 // of the open services; the map is never changed
+	counts      counts
+}
+
+// counts are those of the metrics.
+type counts struct{ folded, forgotten, forgottenHere, leftOut uint64 }
+
+type source struct {
+	service string
+	addr    netip.AddrPort
+}
+
+// host holds the records of one address.
+type host struct{ recent chain }
+
+// NewLog returns an empty log that remembers capacity sources (0:
+// DefaultCapacity) and writes its lines to log.
+func NewLog(log zerolog.Logger, capacity int) *Log {
+	if capacity <= 0 {
+		capacity = DefaultCapacity
+	}
+	return &Log{
+		log:      log,
+		capacity: capacity,
+		sources:  make(map[source]*record),
+		hosts:    make(map[netip.Addr]*host),
+		lines:    rate.NewLimiter(linesPerSecond, linesBurst),
+	}
+}
+
+// NotePlayer is Note for the address of a player, without its port, which differs
+// from connection to connection.
+func (l *Log) NotePlayer(service string, addr netip.Addr, game string, v Verdict) {
+	l.Note(service, netip.AddrPortFrom(addr, 0), game, v)
+}
+
+// NoteDetail is NotePlayer with what differs from case to case. The detail is text of
+// the service: what it holds from the network must be safe to print, see package clean.
+func (l *Log) NoteDetail(service string, addr netip.Addr, game string, v Verdict, detail string) {
+	l.note(source{service, netip.AddrPortFrom(addr, 0)}, game, v, detail)
+}
+
+// Note records a verdict. It logs it if it is new for this address and game, and
+// from then on once per hour while the address gets it again and again.
+func (l *Log) Note(service string, addr netip.AddrPort, game string, v Verdict) {
+	l.note(source{service, addr}, game, v, "")
+}
+
+func (l *Log) note(from source, game string, v Verdict, detail string) {
+	if l == nil {
+		return
+	}
+	if e, skipped, due := l.record(from, game, v, detail, time.Now()); due {
+		l.write(&e, skipped)
+	}
+}
+
+// Noted is a verdict that is still to be noted.
+type Noted struct {
+	Addr    netip.AddrPort
+	Verdict Verdict
+}
+
+// NoteAll notes verdicts of one service about servers of one game, in order.
+// Noting may log: a service that decides under a lock collects the verdicts and
+// notes them after it released the lock.
+func (l *Log) NoteAll(service, game string, list []Noted) {
+	for _, n := range list {
+		l.Note(service, n.Addr, game, n.Verdict)
+	}
+}
+
+// record records a verdict. due reports that e must be logged, skipped how many
+// lines were left out before (0 unless a report of them is due).
+func (l *Log) record(from source, game string, v Verdict, detail string, now time.Time) (e Entry, skipped int, due bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	r := l.of(from)
+	k, folded := r.take(v, game[:min(len(game), maxGame)], detail, l.ports[v.text().home], now)
+	if folded {
+		l.counts.folded++
+	}
+	if k == nil || k.verdict.level() < l.log.GetLevel() || !r.due(k, now) {
+		return e, 0, false
+	}
+	if skipped, due = l.ration(now, k.owed); !due {
+		k.owed = true
+		return e, 0, false
+	}
+	k.owed, k.logged, r.line = false, now, k.verdict
+	return k.entry(from), skipped, true
+}
+
+// entry returns a verdict for callers.
+func (k *kept) entry(from source) Entry {
+	return Entry{from.service, from.addr, k.game, k.verdict, k.first, k.last, k.times, k.port, k.detail}
+}
+
+// of returns the record of a source, new or moved to the front. l.mu is held.
+func (l *Log) of(from source) *record {
+	r := l.sources[from]
+	if r != nil {
+		l.recent.toFront(r, ofLog)
+		r.host.recent.toFront(r, ofHost)
+		return r
+	}
+	h := l.hosts[from.addr.Addr()]
+	switch {
+	case h != nil && h.recent.n >= PerHost:
+		l.counts.forgottenHere++
+		r = l.forget(h.recent.last)
+	case len(l.sources) >= l.capacity:
+		l.counts.forgotten++
+		r = l.forget(l.recent.last)
+	default:
+		r = new(record)
+	}
+	if h = l.hosts[from.addr.Addr()]; h == nil {
+		h = new(host)
+		l.hosts[from.addr.Addr()] = h
+	}
+	r.source, r.host = from, h
+	l.sources[from] = r
+	l.recent.push(r, ofLog)
+	h.recent.push(r, ofHost)
+	return r
+}
+
+// forget removes a record and returns it empty, for another source: in a flood of new
+// addresses no memory is allocated. l.mu is held.
+func (l *Log) forget(r *record) *record {
+	delete(l.sources, r.source)
+	l.recent.remove(r, ofLog)
+	if r.host.recent.remove(r, ofHost); r.host.recent.n == 0 {
+		delete(l.hosts, r.source.addr.Addr())
+	}
+	clear(r.entries)
+	*r = record{entries: r.entries[:0]}
+	return r
+}
+
+// ration decides whether a verdict gets a line, so that a flood of packets does
+// not become a flood of lines. Skipped lines are counted in a later one, each once:
+// owed reports that this one was skipped before. l.mu is held.
+func (l *Log) ration(now time.Time, owed bool) (skipped int, ok bool) {
+	if !l.lines.AllowN(now, 1) {
+		if !owed {
+			l.skipped++
+			l.counts.leftOut++
+		}
+		return 0, false
+	}
+	if l.skipped > 0 && now.Sub(l.lastSkipped) >= reportSkipped {
+		skipped = l.skipped
+		l.skipped, l.lastSkipped = 0, now
+	}
+	return skipped, true
+}
+
+// write logs a verdict. l.mu is not held: a slow log delays no other caller.
+func (l *Log) write(e *Entry, skipped int) {
+	line := l.log.WithLevel(e.Verdict.level()).Str("service", e.Service).Stringer("peer", e.Addr).Stringer("verdict", e.Verdict)
+	if e.Game != "" {
+		line = line.Str("game", clean.UTF8(e.Game))
+	}
+	if e.Detail != "" {
+		line = line.Str("detail", e.Detail)
+	}
+	if e.Times > 1 {
+		line = line.Int("times", e.Times).Time("since", e.First)
+	}
+	if skipped > 0 {
+		line = line.Int("lines_left_out", skipped)
+	}
+	line.Msg(e.Verdict.text().message)
+}
+
+// SetPorts sets the ports at which the services of this daemon are open, by
+// service name. Later verdicts on packets for another service name its port.
+func (l *Log) SetPorts(ports map[string]uint16) {
+	if l == nil {
+		return
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.ports = ports
+}
+
+// Of returns the remembered verdicts on an address, over all its ports and
+// services, in the order in which they were last confirmed. A challenge without
+// an answer in time is NoAnswer, and the steps of a round that repeats a failed one
+// are left out.
+func (l *Log) Of(addr netip.Addr) []Entry {
+	if l == nil {
+		return nil
+	}
+	now := time.Now()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	h := l.hosts[addr]
+	if h == nil {
+		return nil
+	}
+	var out []Entry
+	for r := h.recent.first; r != nil; r = r.links[ofHost].next {
+		for _, k := range r.view(now) {
+			out = append(out, k.entry(r.source))
+		}
+	}
+	slices.SortStableFunc(out, func(x, y Entry) int { return x.Last.Compare(y.Last) })
+	return out
+}
+
+// Recent returns the latest verdict of up to n sources, the newest first.
+func (l *Log) Recent(n int) []Entry {
+	if l == nil {
+		return nil
+	}
+	now := time.Now()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	out := make([]Entry, 0, min(n, l.recent.n))
+	for r := l.recent.first; r != nil && len(out) < n; r = r.links[ofLog].next {
+		k := r.newest(now)
+		out = append(out, k.entry(r.source))
+	}
+	return out
+}
+
+// Register registers the metrics of the log. of names what its verdicts are about.
+func (l *Log) Register(reg prometheus.Registerer, of string) {
+	labels := prometheus.Labels{"of": of}
+	value := func(get func() float64) func() float64 {
+		return func() float64 {
+			l.mu.Lock()
+			defer l.mu.Unlock()
+			return get()
+		}
+	}
+	counter := func(name, help string, labels prometheus.Labels, n *uint64) prometheus.Collector {
+		return prometheus.NewCounterFunc(prometheus.CounterOpts{
+			Name: name, Help: help, ConstLabels: labels,
+		}, value(func() float64 { return float64(*n) }))
+	}
+	forgotten := func(why string, n *uint64) prometheus.Collector {
+		return counter("respawnd_verdicts_forgotten_total", "Addresses with port whose verdicts were forgotten, by the limit that was reached.",
+			prometheus.Labels{"of": of, "limit": why}, n)
+	}
+	reg.MustRegister(
+		prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+			Name: "respawnd_verdicts_remembered", Help: "Addresses with port, by service, whose verdicts are remembered.", ConstLabels: labels,
+		}, value(func() float64 { return float64(len(l.sources)) })),
+		counter("respawnd_verdicts_repeated_total", "Verdicts that an address got before and that only count there.", labels, &l.counts.folded),
+		forgotten("all", &l.counts.forgotten), forgotten("address", &l.counts.forgottenHere),
+		counter("respawnd_verdicts_lines_left_out_total", "Verdicts that were not logged because there were too many at once.", labels, &l.counts.leftOut),
+	)
+}
