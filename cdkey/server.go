@@ -14,6 +14,7 @@ import (
 	"github.com/rs/zerolog"
 	"golang.org/x/sync/errgroup"
 
+	"github.com/respawnd/respawnd/internal/foreign"
 	"github.com/respawnd/respawnd/internal/gamespy"
 	"github.com/respawnd/respawnd/internal/netserve"
 	"github.com/respawnd/respawnd/internal/verdicts"
@@ -51,6 +52,7 @@ type Server struct {
 	metrics *metrics
 	live    atomic.Pointer[live] // never nil
 	out     netserve.Sender
+	unread  *foreign.Notes
 	buffers sync.Pool // of *buffer
 }
 
@@ -67,7 +69,7 @@ type live struct {
 
 // New returns a Server. Nothing runs until Serve is called.
 func New(opt Options) *Server {
-	s := &Server{opt: opt, table: newTable(opt.Keys, randomBelow, newChallenge)}
+	s := &Server{opt: opt, table: newTable(opt.Keys, randomBelow, newChallenge), unread: foreign.NewNotes(opt.Verdicts, name)}
 	s.metrics = newMetrics(opt.Registerer, s.table)
 	s.buffers.New = func() any { return new(buffer) }
 	s.out = netserve.Sender{Log: opt.Log, Errors: s.metrics.writeErrors}
@@ -147,6 +149,9 @@ func (d drop) String() string { return dropNames[d] }
 func (s *Server) ServePacket(w netserve.PacketWriter, p netserve.Packet) {
 	if why := s.handle(w, p, time.Now()); why != notDropped {
 		s.opt.Metrics.Drop(why.String())
+		if why == dropMalformed || why == dropShape {
+			s.unread.Player(p.From.Addr(), verdicts.Malformed)
+		}
 	}
 }
 

@@ -1,11 +1,13 @@
 package cdkey
 
 import (
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/rs/zerolog"
 
+	"github.com/respawnd/respawnd/internal/netserve"
 	"github.com/respawnd/respawnd/internal/verdicts"
 )
 
@@ -53,5 +55,27 @@ func TestVerdictInUse(t *testing.T) {
 	}
 	if got := log.Of(one.Addr()); len(got) != 1 || got[0].Verdict != verdicts.KeyAccepted {
 		t.Errorf("noted for the first server: %+v", got)
+	}
+}
+
+// Requests that cannot be read get a verdict, too.
+func TestUnreadableRequests(t *testing.T) {
+	for name, text := range map[string]string{
+		"other text":     "hello",
+		"too long":       strings.Repeat("x", maxRequest+1),
+		"short response": auth(goodKey, "5")[:60],
+	} {
+		t.Run(name, func(t *testing.T) {
+			log := verdicts.NewLog(zerolog.Nop(), 0)
+			s := New(Options{Config: defaults(Strict), Keys: oneKey{}, Verdicts: log})
+			data := []byte(text)
+			if len(data) <= maxRequest {
+				crypt(data)
+			}
+			s.ServePacket(new(written), netserve.Packet{Data: data, From: one})
+			if got := log.Of(one.Addr()); len(got) != 1 || got[0].Verdict != verdicts.Malformed {
+				t.Errorf("noted %+v, want %v", got, verdicts.Malformed)
+			}
+		})
 	}
 }

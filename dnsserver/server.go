@@ -15,8 +15,10 @@ import (
 	"github.com/rs/zerolog"
 	"golang.org/x/sync/errgroup"
 
+	"github.com/respawnd/respawnd/internal/foreign"
 	"github.com/respawnd/respawnd/internal/hostnet"
 	"github.com/respawnd/respawnd/internal/netserve"
+	"github.com/respawnd/respawnd/internal/verdicts"
 )
 
 // refreshEvery is the interval at which the addresses of this machine are read:
@@ -38,6 +40,8 @@ type Options struct {
 	Route   func() netip.Addr
 	Trusted netserve.AddrSet // Config.Rate does not apply to them
 	Banned  netserve.AddrSet // not answered
+
+	Verdicts *verdicts.Log // of questions that are not answered; nil: none are noted
 
 	Packets    netserve.PacketOptions
 	Conn       netserve.ConnOptions // its Metrics and Log are taken from here
@@ -68,6 +72,8 @@ type Server struct {
 	works   sync.Pool // of *work
 	where   atomic.Pointer[whereabouts]
 	forward *forwarder
+	// unanswered notes verdicts on questions that are dropped.
+	unanswered *foreign.Notes
 	// Both are set before anything is served.
 	conn     netserve.PacketWriter
 	loopback bool // conn is bound to a loopback address: only this machine can ask
@@ -94,7 +100,7 @@ func New(opt Options) *Server {
 	opt.Packets.Metrics, opt.Packets.Log = opt.Metrics, opt.Log
 	opt.Conn.Metrics, opt.Conn.Log = opt.Metrics, opt.Log
 	opt.Conn = connDefaults(opt.Conn)
-	s := &Server{opt: opt, metrics: newMetrics(opt.Registerer)}
+	s := &Server{opt: opt, metrics: newMetrics(opt.Registerer), unanswered: foreign.NewNotes(opt.Verdicts, serviceName)}
 	s.works.New = func() any { return new(work) }
 	s.Reload(&opt.Config)
 	s.forward = newForwarder(&s.opt, s.metrics, func() []string { return s.live.Load().AllowPrivate })
@@ -208,13 +214,34 @@ func (s *Server) admit(client netip.Addr, now time.Time) drop {
 	}
 }
 
+// serviceName is the name under which verdicts are noted.
+const serviceName = "dns"
+
+// drop counts a dropped question and notes why its client gets no answer.
+func (s *Server) drop(client netip.Addr, reason drop) {
+	s.opt.Metrics.Drop(reason.String())
+	switch reason {
+	case dropStranger:
+		s.unanswered.Player(client, verdicts.NotAllowed)
+	case dropBanned:
+		s.unanswered.Player(client, verdicts.Banned)
+	case dropLimited:
+		s.unanswered.Player(client, verdicts.Limited)
+	case dropUseless:
+		s.unanswered.Player(client, verdicts.Malformed)
+	case dropTooLong:
+		s.unanswered.Player(client, verdicts.TooLong)
+	case notDropped, dropLoop:
+	}
+}
+
 // near reports whether an address is not routed on the internet.
 func near(a netip.Addr) bool { return a.IsPrivate() || a.IsLoopback() || a.IsLinkLocalUnicast() }
 
 // ServePacket implements netserve.PacketHandler.
 func (s *Server) ServePacket(w netserve.PacketWriter, p netserve.Packet) {
 	if reason := s.admit(p.From.Addr(), time.Now()); reason != notDropped {
-		s.opt.Metrics.Drop(reason.String())
+		s.drop(p.From.Addr(), reason)
 		return
 	}
 	x := s.works.Get().(*work)
@@ -243,7 +270,7 @@ var errForward = errors.New("dnsserver: not a name of ours")
 func (s *Server) answer(x *work, message []byte, client, asked netip.Addr) ([]byte, error) {
 	code, ok := x.query.read(message)
 	if !ok {
-		s.opt.Metrics.Drop(dropUseless.String())
+		s.drop(client, dropUseless)
 		return nil, nil
 	}
 	if code == dns.RcodeFormatError || code == dns.RcodeNotImplemented {

@@ -35,7 +35,7 @@ func (c *Config) Open(ctx context.Context, env *service.Env) (*service.Running, 
 		return nil, explain(err, c.Listen)
 	}
 	s := New(Options{
-		Config: *c, Names: env.Names.Has, Trusted: env.Trusted, Banned: env.BannedFrom(storage.ScopeAll), Conn: netserve.ConnOptions{Grace: service.Grace},
+		Config: *c, Names: env.Names.Has, Trusted: env.Trusted, Banned: env.BannedFrom(storage.ScopeAll), Verdicts: env.Players, Conn: netserve.ConnOptions{Grace: service.Grace},
 		Log: env.Log, Metrics: env.Metrics(dropNames[1:]...), Registerer: env.Registerer,
 	})
 	r := service.OnListener(ln, func(ctx context.Context, ln net.Listener) error { return s.Serve(ctx, conn, ln) })

@@ -45,14 +45,14 @@ func (s *Server) ServeConn(ctx context.Context, c *netserve.Conn) {
 			return
 		}
 		if n > len(message) {
-			s.opt.Metrics.Drop(dropTooLong.String())
+			s.drop(c.Peer().Addr(), dropTooLong)
 			return
 		}
 		if _, err := io.ReadFull(c, message[:n]); err != nil {
 			return
 		}
 		if reason := s.admit(c.Peer().Addr(), time.Now()); reason != notDropped {
-			s.opt.Metrics.Drop(reason.String())
+			s.drop(c.Peer().Addr(), reason)
 			return
 		}
 		c.SetState(netserve.StateBusy)

@@ -8,8 +8,11 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/rs/zerolog"
+
 	"github.com/respawnd/respawnd/internal/gamespy"
 	"github.com/respawnd/respawnd/internal/presence"
+	"github.com/respawnd/respawnd/internal/verdicts"
 	"github.com/respawnd/respawnd/storage"
 )
 
@@ -46,7 +49,8 @@ func TestMessageAtTheLimit(t *testing.T) {
 func TestEndlessMessageEndsTheConnection(t *testing.T) {
 	for name, signedIn := range map[string]bool{"before login": false, "after login": true} {
 		t.Run(name, func(t *testing.T) {
-			f := start(t, nil)
+			log := verdicts.NewLog(zerolog.Nop(), 0)
+			f := start(t, func(o *Options) { o.Verdicts = log })
 			p := f.connect()
 			if signedIn {
 				p = f.signIn(f.register("Ann"), 0)
@@ -57,6 +61,9 @@ func TestEndlessMessageEndsTheConnection(t *testing.T) {
 				t.Errorf("error %q", m)
 			}
 			p.wantEnd()
+			if got := log.Recent(1); len(got) != 1 || got[0].Verdict != verdicts.Malformed {
+				t.Errorf("noted %+v, want %v", got, verdicts.Malformed)
+			}
 		})
 	}
 }

@@ -367,7 +367,11 @@ func (x *session) lastWords(err error) []byte {
 		return appendError(nil, told.refusal, told.request)
 	}
 	switch {
-	case errors.Is(err, endedTooLong), errors.Is(err, endedMalformed), errors.Is(err, endedFlood):
+	case errors.Is(err, endedTooLong), errors.Is(err, endedMalformed):
+		x.server.note(x.conn, "", verdicts.Malformed)
+		return why(codeParse, "")
+	case errors.Is(err, endedFlood):
+		x.server.note(x.conn, "", verdicts.Limited)
 		return why(codeParse, "")
 	case errors.Is(err, endedTimeout):
 		x.server.note(x.conn, "", verdicts.NeverSignedIn)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/respawnd/respawnd/internal/gamespy"
 	"github.com/respawnd/respawnd/internal/netserve"
+	"github.com/respawnd/respawnd/internal/verdicts"
 	"github.com/respawnd/respawnd/storage"
 )
 
@@ -79,6 +80,7 @@ type session struct {
 func (s *Server) ServeConn(ctx context.Context, c *netserve.Conn) {
 	if s.opt.Banned.Has(c.Peer().Addr()) {
 		s.opt.Metrics.Drop(endedBanned.Error())
+		s.opt.Verdicts.NotePlayer(name, c.Peer().Addr(), "", verdicts.Banned)
 		return
 	}
 	x := &session{server: s, conn: c, log: s.opt.Log.With().Stringer("peer", c.Peer()).Logger()}
@@ -162,6 +164,9 @@ func (x *session) part(err error) error {
 		return err
 	}
 	x.server.opt.Metrics.Drop(reason.Error())
+	if reason == endedTooLong || reason == endedMalformed || reason == endedUnknown {
+		x.server.opt.Verdicts.NotePlayer(name, x.conn.Peer().Addr(), "", verdicts.Malformed)
+	}
 	text := endings[reason].text
 	if text == "" {
 		return err

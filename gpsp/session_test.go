@@ -12,6 +12,7 @@ import (
 
 	"github.com/respawnd/respawnd/internal/gamespy"
 	"github.com/respawnd/respawnd/internal/nettest"
+	"github.com/respawnd/respawnd/internal/verdicts"
 )
 
 const (
@@ -114,7 +115,8 @@ func TestNothingIsNoRequest(t *testing.T) {
 		"many fields": strings.Repeat(`\a\b`, gamespy.MaxFields+1) + `\final\`,
 	} {
 		t.Run(name, func(t *testing.T) {
-			f := start(t, nil)
+			log := verdicts.NewLog(zerolog.Nop(), 0)
+			f := start(t, func(o *Options) { o.Verdicts = log })
 			c := f.connect(t)
 			c.send(text)
 			if got, want := c.reply(), `\error\\err\1\errmsg\the request is malformed\final\`; got != want {
@@ -123,6 +125,9 @@ func TestNothingIsNoRequest(t *testing.T) {
 			c.wantClosed()
 			if got := f.dropped(t, endedMalformed); got != 1 {
 				t.Errorf("%v were counted as malformed, want 1", got)
+			}
+			if got := log.Recent(2); len(got) != 1 || got[0].Verdict != verdicts.Malformed {
+				t.Errorf("noted %+v, want %v", got, verdicts.Malformed)
 			}
 		})
 	}

@@ -16,6 +16,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/respawnd/respawnd/internal/a2s"
+	"github.com/respawnd/respawnd/internal/foreign"
 	"github.com/respawnd/respawnd/internal/games"
 	"github.com/respawnd/respawnd/internal/netserve"
 	"github.com/respawnd/respawnd/internal/query"
@@ -80,6 +81,7 @@ type Finder struct {
 	opt     Options
 	limit   *netserve.Limiter
 	metrics *metrics
+	unread  *foreign.Notes // of answers
 
 	mu       sync.Mutex // guards the fields below
 	networks []Network
@@ -103,6 +105,7 @@ func New(opt Options) *Finder {
 		opt:     opt,
 		limit:   netserve.NewLimiter(netserve.LimiterOptions{Rate: answerRate, Burst: answerBuf, Slots: 4096}),
 		metrics: newMetrics(opt.Registerer),
+		unread:  foreign.NewNotes(opt.Verdicts, serviceName),
 		answers: make(map[netip.AddrPort]*query.Assembly), plain: make(map[netip.AddrPort]struct{}),
 		zandronum: zandronumSearch{waiting: make(map[netip.AddrPort]time.Time)},
 	}
@@ -276,6 +279,9 @@ func (f *Finder) ServePacket(w netserve.PacketWriter, p netserve.Packet) {
 	next, reason := f.take(p, time.Now())
 	if reason != "" {
 		f.opt.Metrics.Drop(reason)
+	}
+	if _, listed := f.opt.Registry.At(p.From); reason == dropUseless && !listed {
+		f.unread.Note(p.From, verdicts.NotUnderstood)
 	}
 	if next != nil {
 		f.send(w, question{p.From, next})

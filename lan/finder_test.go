@@ -316,6 +316,10 @@ func TestAnswersThatDoNotCount(t *testing.T) {
 			if got := say(f, tc.from, tc.packet); got != tc.want || !slices.Contains(DropReasons(), got) {
 				t.Errorf("dropped %q, want %q", got, tc.want)
 			}
+			f.ServePacket(nil, netserve.Packet{Data: tc.packet, From: netip.MustParseAddrPort(tc.from)})
+			if told := f.opt.Verdicts.Recent(1); (len(told) == 1 && told[0].Verdict == verdicts.NotUnderstood) != (tc.want == dropUseless) {
+				t.Errorf("noted %+v", told)
+			}
 			if f.opt.Registry.Len() != before {
 				t.Error("it was listed")
 			}

@@ -3,10 +3,12 @@ package natneg
 import (
 	"errors"
 	"hash/maphash"
+	"net/netip"
 	"time"
 
 	"github.com/respawnd/respawnd/internal/ascii"
 	"github.com/respawnd/respawnd/internal/netserve"
+	"github.com/respawnd/respawnd/internal/verdicts"
 )
 
 // ServePacket handles one datagram that came to the main socket. It touches
@@ -16,6 +18,19 @@ func (s *Server) ServePacket(w netserve.PacketWriter, p netserve.Packet) { s.ser
 func (s *Server) serve(socket uint16, w netserve.PacketWriter, p netserve.Packet) {
 	if reason := s.handle(socket, w, p); reason != notDropped {
 		s.opt.Metrics.Drop(reason.String())
+		s.explain(p.From.Addr(), reason)
+	}
+}
+
+// explain notes a verdict on a packet that cannot be read: the negotiation that it is
+// part of would only look as if the player never came.
+func (s *Server) explain(from netip.Addr, reason drop) {
+	switch reason {
+	case dropShort, dropVersion, dropMalformed, dropIndex, dropUnknownType:
+		s.unread.Player(from, verdicts.Malformed)
+	case dropForeign:
+		s.unread.Player(from, verdicts.NotUnderstood)
+	default: // it was read
 	}
 }
 

@@ -14,6 +14,7 @@ import (
 	"golang.org/x/sync/errgroup"
 	"golang.org/x/time/rate"
 
+	"github.com/respawnd/respawnd/internal/foreign"
 	"github.com/respawnd/respawnd/internal/games"
 	"github.com/respawnd/respawnd/internal/netserve"
 	"github.com/respawnd/respawnd/internal/verdicts"
@@ -78,6 +79,7 @@ type Server struct {
 	send     netserve.Sender
 	longAcks *rate.Limiter
 	journal  journal
+	unread   *foreign.Notes
 	seed     maphash.Seed
 	start    time.Time // the times of the table count from here
 	scratch  sync.Pool // of *scratch
@@ -95,6 +97,7 @@ func New(opt Options) *Server {
 		opt:      opt,
 		longAcks: rate.NewLimiter(longAckRate, longAckBurst),
 		journal:  newJournal(opt.Log),
+		unread:   foreign.NewNotes(opt.Verdicts, name),
 		seed:     maphash.MakeSeed(),
 		start:    time.Now(),
 		table:    newTable(),

@@ -106,9 +106,9 @@ type Verdict struct {
 	What    string         `json:"what"`             // what was received from the address
 	Cause   string         `json:"cause"`            // the verdict in words
 	Advice  string         `json:"advice,omitempty"` // what to do about it
-	First   time.Time      `json:"first"` // when the address got the verdict
-	Last    time.Time      `json:"last"`  // when it got it again
-	Times   int            `json:"times"` // how often in between
+	First   time.Time      `json:"first"`            // when the address got the verdict
+	Last    time.Time      `json:"last"`             // when it got it again
+	Times   int            `json:"times"`            // how often in between
 }
 
 // Where returns the address, with its port if it has one.

@@ -93,10 +93,10 @@ func (p *Prober) proceed(t *target, data []byte, over bool, err error, now time.
 		p.noteNamed(t, denial(err))
 	case errors.Is(err, ErrTooMuch):
 		result = resultTooMuch
-		p.missed(t)
+		p.missed(t, verdicts.TooLong)
 	default:
 		result = resultSilent
-		p.missed(t)
+		p.missed(t, unanswered(t.claims[0].protocol))
 	}
 	p.metrics.visits.WithLabelValues(v.protocol.String(), result).Inc()
 	if t.wait != nil {
@@ -136,11 +136,12 @@ func (p *Prober) pause(t *target) time.Duration {
 	return d + rand.N(d/10+1) // it spreads load
 }
 
-// missed records that a target did not answer. p.mu is held.
-func (p *Prober) missed(t *target) {
+// missed records that a target did not answer, or not as it should: why is the verdict
+// on one that an operator named. p.mu is held.
+func (p *Prober) missed(t *target, why verdicts.Verdict) {
 	t.silent++
 	t.answered = false
-	p.noteNamed(t, unanswered(t.claims[0].protocol))
+	p.noteNamed(t, why)
 	if t.silent < maxSilent {
 		return
 	}

@@ -114,7 +114,7 @@ func (in *intake) reload(change func(*Config)) {
 
 // verdict returns the last verdict on an address.
 func (in *intake) verdict(a netip.AddrPort) string {
-	for _, e := range slices.Backward(in.book.Of(a.Addr())) {
+	for _, e := range in.book.Recent(verdicts.DefaultCapacity) {
 		if e.Addr == a {
 			return e.Verdict.String()
 		}

@@ -66,10 +66,14 @@ func (s *Server) handle(w netserve.PacketWriter, p netserve.Packet) (dropped dro
 
 // explain notes the reason for which a packet was dropped if it has no verdict
 // yet; otherwise the operator would look for a network problem. The verdict on
-// a listed server stays, since the packet may be forged.
+// a listed server stays, since the packet may be forged; but reports that are too
+// long are why it is going to expire.
 func (s *Server) explain(p netserve.Packet, reason drop) {
 	switch reason {
-	case dropOversized, dropForeign, dropShort, dropUnknownKind, dropCDKey, dropOurs, dropMalformed, dropUnexpected, dropUnlisted:
+	case dropOversized:
+		s.foreign.Note(p.From, verdicts.TooLong)
+		return
+	case dropForeign, dropShort, dropUnknownKind, dropCDKey, dropOurs, dropMalformed, dropUnexpected, dropUnlisted:
 	default:
 		return
 	}
@@ -77,14 +81,13 @@ func (s *Server) explain(p netserve.Packet, reason drop) {
 		return
 	}
 	switch {
-	case reason == dropOversized:
-		s.foreign.Note(p.From, verdicts.TooLong)
 	case s.foreign.Foreign(p.From, p.Data, foreign.QR2, foreign.QR1):
 	case reason == dropUnlisted && Kind(p.Data[0]) == KindKeepalive:
 		s.foreign.Note(p.From, verdicts.KeepaliveAlone)
 	case reason == dropUnlisted && Kind(p.Data[0]) == KindHeartbeat:
 		s.foreign.Note(p.From, verdicts.Left)
-	case reason == dropForeign, reason == dropShort, reason == dropUnknownKind, reason == dropOurs:
+	case reason == dropForeign, reason == dropShort, reason == dropUnknownKind, reason == dropOurs,
+		reason == dropMalformed && Kind(p.Data[0]) == KindAvailable:
 		s.foreign.Note(p.From, verdicts.NotUnderstood)
 	}
 }

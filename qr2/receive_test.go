@@ -1,10 +1,12 @@
 package qr2
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/respawnd/respawnd/internal/netserve"
+	"github.com/respawnd/respawnd/internal/verdicts"
 	"github.com/respawnd/respawnd/internal/zandronum"
 )
 
@@ -25,7 +27,7 @@ func TestDroppedPacketsAreExplained(t *testing.T) {
 		"keepalive alone":        {"\x08abcd", "sign of life of a server that is not listed"},
 		"farewell of a stranger": {"\x03abcdstatechanged\x002\x00gamename\x00gmtest\x00\x00", "left"},
 		"heartbeat without game": {"\x03abcdhostname\x00x\x00\x00", "malformed heartbeat"},
-		"availability, no game":  {"\x09abcd\x00", "none"},
+		"availability, no game":  {"\x09abcd\x00", "packet not understood"},
 		"nothing":                {"", "none"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -45,5 +47,29 @@ func TestDroppedPacketsAreExplained(t *testing.T) {
 				t.Errorf("verdict on a listed server after such a packet: got %q, want listed", got)
 			}
 		})
+	}
+}
+
+// The reports of a listed server have become too long: it expires, and the reason
+// stays in view.
+func TestTooLongReportsOfListedServer(t *testing.T) {
+	in := newIntake(t, nil)
+	h := in.host("192.0.2.1:6500")
+	h.register()
+	long := netserve.Packet{Data: []byte("\x03abcd" + strings.Repeat("x", MaxPacket)), From: h.addr, To: masterAddr}
+	for range 3 {
+		in.ServePacket(in.w, long)
+	}
+	srv, _ := in.list.At(h.addr)
+	in.Expired(srv)
+	var told []verdicts.Verdict
+	for _, e := range in.book.Of(h.addr.Addr()) {
+		told = append(told, e.Verdict)
+		if e.Verdict == verdicts.TooLong && e.Times != 3 {
+			t.Errorf("%d times, want 3", e.Times)
+		}
+	}
+	if want := []verdicts.Verdict{verdicts.Listed, verdicts.TooLong, verdicts.Expired}; !slices.Equal(told, want) || verdicts.Expired.Outdates(verdicts.TooLong) {
+		t.Errorf("verdicts %v, want %v, the second with its advice", told, want)
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/rs/zerolog"
 
 	"github.com/respawnd/respawnd/internal/advertise"
+	"github.com/respawnd/respawnd/internal/foreign"
 	"github.com/respawnd/respawnd/internal/games"
 	"github.com/respawnd/respawnd/internal/netserve"
 	wire "github.com/respawnd/respawnd/internal/ssq"
@@ -28,6 +29,7 @@ type Options struct {
 	Addresses *advertise.Table // which addresses clients are given; nil: those of the list
 	Games     *games.Catalog   // for titles; nil: games have none
 	Verdicts  *verdicts.Log    // nil: column x-verdict is empty
+	Players   *verdicts.Log    // of queries that cannot be answered; nil: none are noted
 	Banned    netserve.AddrSet // not answered
 	Trusted   netserve.AddrSet // need no proof and have no budget
 	Version   string           // of this program, for VERSION
@@ -37,6 +39,9 @@ type Options struct {
 	Metrics    *netserve.Metrics
 	Registerer prometheus.Registerer // nil: the metrics of this package are not registered
 }
+
+// serviceName is the name under which verdicts are noted.
+const serviceName = "ssq"
 
 const (
 	// budgetBurst is the number of seconds of budget that can be used at once,
@@ -82,6 +87,7 @@ type Server struct {
 	latest   *views.Latest[snapshot]
 	guesses  *netserve.Limiter // of passwords
 	partials partials
+	unread   *foreign.Notes
 	columns  []column       // the fixed ones
 	fixed    map[string]int // their places by name
 	buffers  sync.Pool      // of *buffer
@@ -101,6 +107,7 @@ func New(opt Options) *Server {
 		metrics: newMetrics(opt.Registerer),
 		latest:  newLatest(opt.Registry),
 		guesses: netserve.NewLimiter(netserve.LimiterOptions{Rate: authRate, Burst: authBurst}),
+		unread:  foreign.NewNotes(opt.Players, serviceName),
 		columns: fixedColumns(),
 		fixed:   make(map[string]int),
 	}
@@ -173,6 +180,22 @@ func (r *request) from() netip.Addr { return r.packet.From.Addr() }
 func (s *Server) ServePacket(w netserve.PacketWriter, p netserve.Packet) {
 	if reason := s.handle(w, p); reason != notDropped {
 		s.opt.Metrics.Drop(reason.String())
+		s.explain(p.From.Addr(), reason)
+	}
+}
+
+// explain notes why a query is not answered.
+func (s *Server) explain(from netip.Addr, reason drop) {
+	switch reason {
+	case dropOversized:
+		s.unread.Player(from, verdicts.TooLong)
+	case dropMalformed, dropParts, dropShort:
+		s.unread.Player(from, verdicts.Malformed)
+	case dropBanned:
+		s.unread.Player(from, verdicts.Banned)
+	case dropLimited, dropNoBudget:
+		s.unread.Player(from, verdicts.Limited)
+	case notDropped, dropForeign:
 	}
 }
 

@@ -24,7 +24,7 @@ func (c *Config) Open(ctx context.Context, env *service.Env) (*service.Running, 
 	}
 	metrics := env.Metrics(dropNames[1:]...)
 	s := New(Options{
-		Registry: env.List, Games: env.Games, Addresses: env.Addresses, Verdicts: env.Servers, Banned: env.BannedFrom(storage.ScopeLists), Version: env.Version,
+		Registry: env.List, Games: env.Games, Addresses: env.Addresses, Verdicts: env.Servers, Players: env.Players, Banned: env.BannedFrom(storage.ScopeLists), Version: env.Version,
 		Config: *c, Trusted: env.Trusted,
 		Packets: netserve.PacketOptions{Log: env.Log, Metrics: metrics}, Log: env.Log, Metrics: metrics, Registerer: env.Registerer,
 	})

@@ -175,7 +175,7 @@ func (v *valve) register(addr string, rules map[string]string) netip.AddrPort {
 
 // verdict returns the last verdict on an address.
 func (v *valve) verdict(a netip.AddrPort) string {
-	for _, e := range slices.Backward(v.book.Of(a.Addr())) {
+	for _, e := range v.book.Recent(verdicts.DefaultCapacity) {
 		if e.Addr == a {
 			return e.Verdict.String()
 		}

@@ -137,10 +137,14 @@ func (s *Server) ServePacket(w netserve.PacketWriter, p netserve.Packet) {
 
 // explain notes the reason for which a packet was dropped if it has no verdict
 // yet; otherwise the operator would look for a network problem. The verdict on
-// a listed server stays, since the packet may be forged.
+// a listed server stays, since the packet may be forged, unless its reports are too
+// long.
 func (s *Server) explain(p netserve.Packet, reason drop) {
 	switch reason {
-	case dropOversized, dropUnknown, dropMalformed:
+	case dropOversized:
+		s.foreign.Note(p.From, verdicts.TooLong)
+		return
+	case dropUnknown, dropMalformed:
 	default:
 		return
 	}
@@ -148,15 +152,18 @@ func (s *Server) explain(p netserve.Packet, reason drop) {
 		return
 	}
 	switch {
-	case reason == dropOversized:
-		s.foreign.Note(p.From, verdicts.TooLong)
 	case s.foreign.Foreign(p.From, p.Data, foreign.Valve):
-	case reason == dropUnknown:
+	case reason == dropUnknown || !isHeartbeat(p.Data): // those have a verdict
 		s.foreign.Note(p.From, verdicts.NotUnderstood)
 	}
 }
 
-// handle returns why the packet was dropped was not.
+func isHeartbeat(packet []byte) bool {
+	kind, _, ok := ParseKind(packet)
+	return ok && kind == KindHeartbeat
+}
+
+// handle returns why the packet was dropped.
 func (s *Server) handle(w netserve.PacketWriter, p netserve.Packet) (dropped drop) {
 	switch {
 	case len(p.Data) == 0:

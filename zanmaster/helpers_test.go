@@ -98,7 +98,7 @@ func (z *zan) pass(d time.Duration) {
 
 // verdict returns the last verdict on an address.
 func (z *zan) verdict(a netip.AddrPort) string {
-	for _, e := range slices.Backward(z.book.Of(a.Addr())) {
+	for _, e := range z.book.Recent(verdicts.DefaultCapacity) {
 		if e.Addr == a {
 			return e.Verdict.String()
 		}

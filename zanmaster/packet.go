@@ -93,12 +93,15 @@ func (s *Server) answer(w netserve.PacketWriter, p netserve.Packet, a zandronum.
 
 // explain notes the reason for which a packet was dropped if it has no verdict
 // yet; otherwise the operator would look for a network problem. The verdict on
-// a listed server stays, since the packet may be forged. A packet that decodes
-// to nothing may be a launcher's, so it gets a verdict only if it is
-// recognised.
+// a listed server stays, since the packet may be forged, unless its reports are too
+// long. A packet that decodes to nothing may be a launcher's, so it gets a verdict
+// only if it is recognised.
 func (s *Server) explain(p netserve.Packet, reason drop) {
 	switch reason {
-	case dropOversized, dropEmpty, dropUnknown, dropMalformed:
+	case dropOversized:
+		s.foreign.Note(p.From, verdicts.TooLong)
+		return
+	case dropEmpty, dropUnknown, dropMalformed:
 	default:
 		return
 	}
@@ -106,8 +109,6 @@ func (s *Server) explain(p netserve.Packet, reason drop) {
 		return
 	}
 	switch {
-	case reason == dropOversized:
-		s.foreign.Note(p.From, verdicts.TooLong)
 	case s.foreign.Foreign(p.From, p.Data, foreign.Zandronum):
 	case reason == dropUnknown:
 		s.foreign.Note(p.From, verdicts.NotUnderstood)

@@ -9,9 +9,11 @@ import (
 	"bytes"
 	"net/netip"
 	"slices"
+	"time"
 
 	"golang.org/x/time/rate"
 
+	"github.com/respawnd/respawnd/internal/netserve"
 	"github.com/respawnd/respawnd/internal/verdicts"
 	"github.com/respawnd/respawnd/internal/zandronum"
 )
@@ -108,10 +110,14 @@ func (p Protocol) verdict() verdicts.Verdict {
 
 // Verdicts on dropped packets are noted at this rate at most: they cost
 // strangers one packet each and must not push the verdicts on real servers out
-// of the log.
+// of the log. One address cannot use up what all have.
 const (
 	noteRate  = 20 // per second
 	noteBurst = 200
+
+	noteRatePerAddr  = 1
+	noteBurstPerAddr = 20
+	noteSlots        = 1 << 12 // addresses remembered
 )
 
 // Notes notes the verdicts of one service on packets that it dropped. It is safe
@@ -120,16 +126,26 @@ type Notes struct {
 	book    *verdicts.Log
 	service string
 	ration  *rate.Limiter
+	perAddr *netserve.Limiter
 }
 
 // NewNotes returns Notes of a service.
 func NewNotes(book *verdicts.Log, service string) *Notes {
-	return &Notes{book, service, rate.NewLimiter(noteRate, noteBurst)}
+	return &Notes{
+		book, service, rate.NewLimiter(noteRate, noteBurst),
+		netserve.NewLimiter(netserve.LimiterOptions{Rate: noteRatePerAddr, Burst: noteBurstPerAddr, Slots: noteSlots}),
+	}
 }
+
+// Player is Note for the address of a player, without its port.
+func (n *Notes) Player(a netip.Addr, v verdicts.Verdict) { n.Note(netip.AddrPortFrom(a, 0), v) }
 
 // Note notes a verdict, unless there were too many.
 func (n *Notes) Note(a netip.AddrPort, v verdicts.Verdict) {
-	if n.ration.Allow() {
+	if n.book == nil {
+		return
+	}
+	if now := time.Now(); n.perAddr.Allow(a.Addr(), now) && n.ration.AllowN(now, 1) {
 		n.book.Note(n.service, a, "", v)
 	}
 }

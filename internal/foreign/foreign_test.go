@@ -82,10 +82,22 @@ func TestNotes(t *testing.T) {
 	if len(got) != 1 || got[0].Verdict != verdicts.SpeaksZandronum || got[0].Port != 15301 || got[0].Service != "qr2" {
 		t.Errorf("noted %+v, want the protocol and its port", got)
 	}
-	for i := range uint16(2 * noteBurst) { // strangers
-		n.Note(netip.AddrPortFrom(netip.MustParseAddr("192.0.2.2"), 1+i), verdicts.NotUnderstood)
+	flood := netip.MustParseAddr("192.0.2.2")
+	for i := range uint16(2 * noteBurst) { // a stranger
+		n.Note(netip.AddrPortFrom(flood, 1+i), verdicts.NotUnderstood)
 	}
-	if got := len(book.Of(netip.MustParseAddr("192.0.2.2"))); got > noteBurst+noteRate || got < noteBurst/2 {
-		t.Errorf("%d verdicts noted at once, want about %d", got, noteBurst)
+	if got := len(book.Of(flood)); got > noteBurstPerAddr+noteRatePerAddr || got < noteBurstPerAddr/2 {
+		t.Errorf("%d verdicts of one address noted at once, want about %d", got, noteBurstPerAddr)
 	}
+	got = nil
+	for i := range byte(250) { // strangers
+		a := netip.AddrFrom4([4]byte{198, 51, 100, i})
+		n.Player(a, verdicts.Malformed)
+		n.Player(a, verdicts.Malformed)
+		got = append(got, book.Of(a)...)
+	}
+	if len(got) > noteBurst+noteRate || len(got) < noteBurst/4 || got[0].Addr.Port() != 0 {
+		t.Errorf("%d verdicts noted at once, want at most about %d, without a port", len(got), noteBurst)
+	}
+	NewNotes(nil, "qr2").Note(a, verdicts.NotUnderstood) // notes nothing
 }

@@ -69,17 +69,19 @@ type speaker struct {
 var speakers = map[string]speaker{
 	"qr1":          {texts: textProtocolTexts},
 	"zanmaster":    {what: "registration", texts: zandronumTexts},
-	"lan":          {what: "answer on the local network"},
+	"lan":          {what: "answer on the local network", texts: lanTexts},
 	"probe":        {what: "answer to a query", texts: queryTexts},
 	"gpcm":         {what: "sign-in", player: true, texts: signInTexts},
 	"gpsp":         {what: "request for an account", player: true, texts: signInTexts},
-	"natneg":       {what: "NAT negotiation", player: true, texts: signInTexts},
+	"natneg":       {what: "NAT negotiation", player: true, texts: negotiationTexts},
 	"peerchat":     {what: "chat sign-on", player: true, texts: chatTexts},
 	"cdkey":        {what: "CD key check", player: true, texts: keyTexts},
 	"gstats":       {what: "statistics", player: true, texts: statsTexts},
 	"webservices":  {what: "request of a game", player: true, texts: signInTexts},
 	"serverbrowse": {what: "request for a list", player: true, texts: listTexts},
 	"legacylist":   {what: "request for a list", player: true, texts: listTexts},
+	"ssq":          {what: "query", player: true, texts: tableTexts},
+	"dns":          {what: "DNS question", player: true, texts: nameTexts},
 }
 
 // OfPlayer reports whether the verdicts of a service are about players and not
@@ -123,6 +125,11 @@ var queryTexts = map[Verdict]Explanation{
 		Cause:  "an operator added the server, and it does not answer A2S queries: it does not run, speaks another protocol, or its query port is filtered",
 		Advice: checkNamed,
 	},
+	TooLong: {
+		What:   "answer to a query",
+		Cause:  "the server answers in more packets or bytes than are read",
+		Advice: "Shorten long names, rules and message-of-the-day texts of the server. It is queried again, less and less often.",
+	},
 	NeverAsked: {
 		What:   "nothing",
 		Cause:  "an operator added the server, and it is not queried: its address is one that is never queried, such as one of respawnd's own",
@@ -150,7 +157,73 @@ var zandronumTexts = map[Verdict]Explanation{
 	Banned:  {Advice: "Ask the operator, who finds the reason in banlist.txt or with: respawnd ban list."},
 }
 
-// signInTexts are for players who sign in, manage accounts or negotiate.
+// lanTexts are for servers on the local network, which are queried there.
+var lanTexts = map[Verdict]Explanation{
+	NotUnderstood: {
+		What:   "answer on the local network",
+		Cause:  "the server answers the query that its port is asked, but the answer cannot be read, or is of another protocol",
+		Advice: "Check that the game's query port is its own and of no other program. The operator can add the server with its protocol: respawnd server add.",
+	},
+}
+
+// negotiationTexts are for players who negotiate with others.
+var negotiationTexts = map[Verdict]Explanation{
+	Banned: {Cause: "the address is banned from signing in"},
+	Limited: {
+		Cause:  "too many packets came from this address",
+		Advice: "Wait some minutes. The operator can raise natneg.rate or add the network to net.trusted.",
+	},
+	Malformed: {
+		Cause:  "packets of a NAT negotiation arrive, but cannot be read: they are cut off, or of a version that is not known here",
+		Advice: "Check that no router or firewall changes or divides UDP packets. If the game never gets through, report it to the makers of this program.",
+	},
+	NotUnderstood: {
+		Cause:  "packets arrive at the port of the NAT negotiation, but are of another protocol",
+		Advice: "Check the ports of the program that sends them: the game's servers and sign-in use others.",
+	},
+}
+
+// tableTexts are for clients that query the list with Standard Server Queries.
+var tableTexts = map[Verdict]Explanation{
+	Banned: {Cause: "the address is banned from the lists"},
+	Limited: {
+		Cause:  "the address used up its budget of answers, or tried too many passwords",
+		Advice: "Ask less often, or for fewer columns. The operator can raise ssq.bytes_per_addr and ssq.bytes_per_net or add the network to net.trusted.",
+	},
+	Malformed: {
+		Cause:  "the query cannot be read, lacks some of its packets, or is shorter than the proof of the address that answers it",
+		Advice: "Check that the client sends Standard Server Queries to this port, and fills up short ones as the protocol demands.",
+	},
+	TooLong: {
+		What:   "query",
+		Cause:  "the query is longer than the longest one",
+		Advice: "Ask for fewer columns and conditions at once.",
+	},
+}
+
+// nameTexts are for clients that look up host names.
+var nameTexts = map[Verdict]Explanation{
+	Banned: {Cause: "the address is banned from signing in"},
+	Limited: {
+		Cause:  "too many questions came from this address",
+		Advice: "Wait a moment. The operator can raise dns.rate and dns.burst or add the network to net.trusted.",
+	},
+	NotAllowed: {
+		Cause:  "the name service answers private networks and those of dns.allow, and the address is in neither",
+		Advice: "Ask the operator to add the network to dns.allow, or use the hosts file of the game's page.",
+	},
+	Malformed: {
+		Cause:  "the question cannot be read, or is an answer",
+		Advice: "Check that a DNS client sends here, over UDP or TCP without encryption.",
+	},
+	TooLong: {
+		What:   "DNS question",
+		Cause:  "the question is longer than the longest one",
+		Advice: "Check that a DNS client sends here, over UDP or TCP without encryption.",
+	},
+}
+
+// signInTexts are for players who sign in or manage accounts.
 var signInTexts = map[Verdict]Explanation{
 	Banned: {Cause: "the address is banned from signing in"},
 	Limited: {
@@ -162,7 +235,8 @@ var signInTexts = map[Verdict]Explanation{
 
 // keyTexts are for game servers that ask whether a CD key is good.
 var keyTexts = map[Verdict]Explanation{
-	Banned: {Cause: "the address is banned from asking for CD keys"},
+	Malformed: {Cause: malformed, Advice: "Check that the server's port for CD keys points here and at no other service."},
+	Banned:    {Cause: "the address is banned from asking for CD keys"},
 	Limited: {
 		Cause:  "too many CD keys were asked for from this address",
 		Advice: "The operator can raise cdkey.rate and cdkey.burst or add the network to net.trusted.",

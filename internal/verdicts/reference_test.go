@@ -43,12 +43,16 @@ func reference() string {
 	}{
 		{"qr1", textProtocolTexts},
 		{"zanmaster", zandronumTexts},
+		{"lan", lanTexts},
 		{"probe", queryTexts},
-		{"gpcm, gpsp, natneg, webservices", signInTexts},
+		{"gpcm, gpsp, webservices", signInTexts},
+		{"natneg", negotiationTexts},
 		{"peerchat", chatTexts},
 		{"cdkey", keyTexts},
 		{"gstats", statsTexts},
 		{"serverbrowse, legacylist", listTexts},
+		{"ssq", tableTexts},
+		{"dns", nameTexts},
 	} {
 		for v := range Verdict(len(texts)) {
 			if x, differs := own.texts[v]; differs {
