@@ -150,7 +150,7 @@ func (s *Server) ServePacket(w netserve.PacketWriter, p netserve.Packet) {
 	if why := s.handle(w, p, time.Now()); why != notDropped {
 		s.opt.Metrics.Drop(why.String())
 		if why == dropMalformed || why == dropShape {
-			s.unread.Player(p.From.Addr(), verdicts.Malformed)
+			s.unread.Player(p.From.Addr(), verdicts.MalformedRequest)
 		}
 	}
 }

@@ -73,8 +73,8 @@ func TestUnreadableRequests(t *testing.T) {
 				crypt(data)
 			}
 			s.ServePacket(new(written), netserve.Packet{Data: data, From: one})
-			if got := log.Of(one.Addr()); len(got) != 1 || got[0].Verdict != verdicts.Malformed {
-				t.Errorf("noted %+v, want %v", got, verdicts.Malformed)
+			if got := log.Of(one.Addr()); len(got) != 1 || got[0].Verdict != verdicts.MalformedRequest {
+				t.Errorf("noted %+v, want %v", got, verdicts.MalformedRequest)
 			}
 		})
 	}

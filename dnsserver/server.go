@@ -228,7 +228,7 @@ func (s *Server) drop(client netip.Addr, reason drop) {
 	case dropLimited:
 		s.unanswered.Player(client, verdicts.Limited)
 	case dropUseless:
-		s.unanswered.Player(client, verdicts.Malformed)
+		s.unanswered.Player(client, verdicts.MalformedRequest)
 	case dropTooLong:
 		s.unanswered.Player(client, verdicts.TooLong)
 	case notDropped, dropLoop:

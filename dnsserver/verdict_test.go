@@ -21,8 +21,8 @@ func TestDroppedQuestions(t *testing.T) {
 		banned  bool
 		want    verdicts.Verdict
 	}{
-		"cut off":                 {"192.168.1.9:53", []byte("\x12\x34"), false, verdicts.Malformed},
-		"an answer":               {"192.168.1.9:53", pack(t, answer), false, verdicts.Malformed},
+		"cut off":                 {"192.168.1.9:53", []byte("\x12\x34"), false, verdicts.MalformedRequest},
+		"an answer":               {"192.168.1.9:53", pack(t, answer), false, verdicts.MalformedRequest},
 		"from a foreign network":  {"203.0.113.9:53", pack(t, question), false, verdicts.NotAllowed},
 		"from a banned address":   {"192.168.1.9:53", pack(t, question), true, verdicts.Banned},
 		"one that gets an answer": {"192.168.1.9:53", pack(t, question), false, verdicts.Heard}, // none

@@ -61,8 +61,8 @@ func TestEndlessMessageEndsTheConnection(t *testing.T) {
 				t.Errorf("error %q", m)
 			}
 			p.wantEnd()
-			if got := log.Recent(1); len(got) != 1 || got[0].Verdict != verdicts.Malformed {
-				t.Errorf("noted %+v, want %v", got, verdicts.Malformed)
+			if got := log.Recent(1); len(got) != 1 || got[0].Verdict != verdicts.MalformedRequest {
+				t.Errorf("noted %+v, want %v", got, verdicts.MalformedRequest)
 			}
 		})
 	}

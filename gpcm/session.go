@@ -368,7 +368,7 @@ func (x *session) lastWords(err error) []byte {
 	}
 	switch {
 	case errors.Is(err, endedTooLong), errors.Is(err, endedMalformed):
-		x.server.note(x.conn, "", verdicts.Malformed)
+		x.server.note(x.conn, "", verdicts.MalformedRequest)
 		return why(codeParse, "")
 	case errors.Is(err, endedFlood):
 		x.server.note(x.conn, "", verdicts.Limited)

@@ -165,7 +165,7 @@ func (x *session) part(err error) error {
 	}
 	x.server.opt.Metrics.Drop(reason.Error())
 	if reason == endedTooLong || reason == endedMalformed || reason == endedUnknown {
-		x.server.opt.Verdicts.NotePlayer(name, x.conn.Peer().Addr(), "", verdicts.Malformed)
+		x.server.opt.Verdicts.NotePlayer(name, x.conn.Peer().Addr(), "", verdicts.MalformedRequest)
 	}
 	text := endings[reason].text
 	if text == "" {

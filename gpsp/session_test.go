@@ -126,8 +126,8 @@ func TestNothingIsNoRequest(t *testing.T) {
 			if got := f.dropped(t, endedMalformed); got != 1 {
 				t.Errorf("%v were counted as malformed, want 1", got)
 			}
-			if got := log.Recent(2); len(got) != 1 || got[0].Verdict != verdicts.Malformed {
-				t.Errorf("noted %+v, want %v", got, verdicts.Malformed)
+			if got := log.Recent(2); len(got) != 1 || got[0].Verdict != verdicts.MalformedRequest {
+				t.Errorf("noted %+v, want %v", got, verdicts.MalformedRequest)
 			}
 		})
 	}

@@ -27,7 +27,7 @@ func (s *Server) serve(socket uint16, w netserve.PacketWriter, p netserve.Packet
 func (s *Server) explain(from netip.Addr, reason drop) {
 	switch reason {
 	case dropShort, dropVersion, dropMalformed, dropIndex, dropUnknownType:
-		s.unread.Player(from, verdicts.Malformed)
+		s.unread.Player(from, verdicts.MalformedRequest)
 	case dropForeign:
 		s.unread.Player(from, verdicts.NotUnderstood)
 	default: // it was read

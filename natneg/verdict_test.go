@@ -22,10 +22,10 @@ func TestUnreadablePackets(t *testing.T) {
 		packet string
 		want   verdicts.Verdict
 	}{
-		"short":            {header(3, TypeInit)[:7], verdicts.Malformed},
-		"unknown version":  {header(200, TypeInit), verdicts.Malformed},
-		"unknown type":     {header(3, 0x7F), verdicts.Malformed},
-		"init cut off":     {header(3, TypeInit) + "\x00", verdicts.Malformed},
+		"short":            {header(3, TypeInit)[:7], verdicts.MalformedRequest},
+		"unknown version":  {header(200, TypeInit), verdicts.MalformedRequest},
+		"unknown type":     {header(3, 0x7F), verdicts.MalformedRequest},
+		"init cut off":     {header(3, TypeInit) + "\x00", verdicts.MalformedRequest},
 		"another protocol": {strings.Repeat("x", 40), verdicts.NotUnderstood},
 	} {
 		t.Run(name, func(t *testing.T) {

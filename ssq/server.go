@@ -190,7 +190,7 @@ func (s *Server) explain(from netip.Addr, reason drop) {
 	case dropOversized:
 		s.unread.Player(from, verdicts.TooLong)
 	case dropMalformed, dropParts, dropShort:
-		s.unread.Player(from, verdicts.Malformed)
+		s.unread.Player(from, verdicts.MalformedRequest)
 	case dropBanned:
 		s.unread.Player(from, verdicts.Banned)
 	case dropLimited, dropNoBudget:

@@ -18,10 +18,10 @@ func TestUnansweredQueries(t *testing.T) {
 		packet []byte
 		want   verdicts.Verdict
 	}{
-		"no header":            {[]byte("x"), verdicts.Malformed},
-		"no query":             {one.AppendTo(nil), verdicts.Malformed},
-		"no such verb":         {append(one.AppendTo(nil), "DROP\x00"...), verdicts.Malformed},
-		"shorter than a token": {append(one.AppendTo(nil), "VERSION"...), verdicts.Malformed},
+		"no header":            {[]byte("x"), verdicts.MalformedRequest},
+		"no query":             {one.AppendTo(nil), verdicts.MalformedRequest},
+		"no such verb":         {append(one.AppendTo(nil), "DROP\x00"...), verdicts.MalformedRequest},
+		"shorter than a token": {append(one.AppendTo(nil), "VERSION"...), verdicts.MalformedRequest},
 		"too long":             {bytes.Repeat([]byte("x"), wire.HeaderLen+wire.MaxQuery+1), verdicts.TooLong},
 	} {
 		t.Run(name, func(t *testing.T) {

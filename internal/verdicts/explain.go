@@ -173,7 +173,7 @@ var negotiationTexts = map[Verdict]Explanation{
 		Cause:  "too many packets came from this address",
 		Advice: "Wait some minutes. The operator can raise natneg.rate or add the network to net.trusted.",
 	},
-	Malformed: {
+	MalformedRequest: {
 		Cause:  "packets of a NAT negotiation arrive, but cannot be read: they are cut off, or of a version that is not known here",
 		Advice: "Check that no router or firewall changes or divides UDP packets. If the game never gets through, report it to the makers of this program.",
 	},
@@ -190,7 +190,7 @@ var tableTexts = map[Verdict]Explanation{
 		Cause:  "the address used up its budget of answers, or tried too many passwords",
 		Advice: "Ask less often, or for fewer columns. The operator can raise ssq.bytes_per_addr and ssq.bytes_per_net or add the network to net.trusted.",
 	},
-	Malformed: {
+	MalformedRequest: {
 		Cause:  "the query cannot be read, lacks some of its packets, or is shorter than the proof of the address that answers it",
 		Advice: "Check that the client sends Standard Server Queries to this port, and fills up short ones as the protocol demands.",
 	},
@@ -212,7 +212,7 @@ var nameTexts = map[Verdict]Explanation{
 		Cause:  "the name service answers private networks and those of dns.allow, and the address is in neither",
 		Advice: "Ask the operator to add the network to dns.allow, or use the hosts file of the game's page.",
 	},
-	Malformed: {
+	MalformedRequest: {
 		Cause:  "the question cannot be read, or is an answer",
 		Advice: "Check that a DNS client sends here, over UDP or TCP without encryption.",
 	},
@@ -235,7 +235,7 @@ var signInTexts = map[Verdict]Explanation{
 
 // keyTexts are for game servers that ask whether a CD key is good.
 var keyTexts = map[Verdict]Explanation{
-	Malformed: {Cause: malformed, Advice: "Check that the server's port for CD keys points here and at no other service."},
+	MalformedRequest: {Advice: "Check that the server's port for CD keys points here and at no other service."},
 	Banned:    {Cause: "the address is banned from asking for CD keys"},
 	Limited: {
 		Cause:  "too many CD keys were asked for from this address",
