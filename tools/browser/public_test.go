@@ -118,3 +118,37 @@ func TestAccountIsMadeChangedAndDeleted(t *testing.T) {
 	b.see("wrong")
 	b.forgive("Failed to load resource")
 }
+
+func TestResetLinkIsUsed(t *testing.T) {
+	chromium(t)
+	d := startDaemon(t, "RESPAWND_WEB_PUBLIC_URL=http://servers.example.org", "RESPAWND_WEB_CONTACT=admin@example.org",
+		"RESPAWND_MAIL_SMTP_URL=smtp://127.0.0.1:1", "RESPAWND_MAIL_FROM=noreply@example.org")
+	b := open(t)
+	b.inspect("reset", d.url("web", "/account/reset"))
+	b.see("Mail me a link")
+	b.see("admin@example.org")
+
+	// The code moves from the address into the form.
+	const code = "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"
+	b.visit(d.url("web", "/account/reset#"+code))
+	b.miss("Mail me a link")
+	if got := get(b, "read the address", chromedp.Evaluate[string](`location.hash + document.getElementById("code").value + document.activeElement.id`)); got != code+"new" {
+		t.Errorf("the fragment, the code and the focus are %q, want no fragment, the code and the new password", got)
+	}
+	b.inspectHere("reset-link")
+	b.fill("New password", "battery staple")
+	b.fill("New password again", "battery staple")
+	b.press("Set the password")
+	b.see("This link is not valid")
+	b.see("Mail me a link")
+	b.forgive("Failed to load resource")
+
+	b.withoutScript()
+	b.visit(d.url("web", "/account/reset"))
+	b.fill("Link, or the part after #", code)
+	b.fill("New password", "battery staple")
+	b.fill("New password again", "battery staple")
+	b.press("Set the password")
+	b.see("This link is not valid")
+	b.forgive("Failed to load resource")
+}

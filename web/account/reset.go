@@ -2,6 +2,7 @@ package account
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"strings"
 	"time"
@@ -54,6 +55,9 @@ func (v *visit) serveReset() {
 	}
 	code = code[strings.LastIndexByte(code, '#')+1:]
 	if err := v.useReset(context.WithoutCancel(v.r.Context()), code); err != nil {
+		if errors.Is(err, accounts.ErrBadReset) {
+			code = "" // the page says how to get a new one
+		}
 		v.refuse("reset", v.resetView(clean.Line(code, maxCodeField)), err)
 		return
 	}
@@ -71,7 +75,7 @@ func (v *visit) useReset(ctx context.Context, code string) error {
 	if err != nil {
 		return err
 	}
-	if err := v.opt.Service.UseReset(v.Pages.noted(ctx, "account.reset", id, v.from), code, password, v.from); err != nil {
+	if err := v.opt.Service.UseReset(v.noted(ctx, "account.reset", id, v.from), code, password, v.from); err != nil {
 		return err
 	}
 	return v.endGames(ctx, id)

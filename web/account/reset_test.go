@@ -44,6 +44,7 @@ func TestReset(t *testing.T) {
 	if got := b.reset(first, "another"); !strings.Contains(got, "This link is not valid") {
 		t.Errorf("a link that a new one ended: %q", got)
 	}
+	webtest.WantParts(t, "the page after a link that has ended", b.page, "To get one, ask", `value=""`)
 	w := b.send("/account/reset", "code", code, "new", "another", "repeat", "typo")
 	wantRefused(t, "two passwords", w, http.StatusUnprocessableEntity, problemRepeat)
 	webtest.WantParts(t, "the page after a mistake", b.page, `value="`+code+`"`, "data-code hidden", "data-asking hidden")
