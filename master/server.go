@@ -26,9 +26,10 @@ const (
 	FromValve
 	FromLAN
 	Static
+	FromQuake3
 )
 
-var originNames = [...]string{"qr2", "qr1", "zandronum", "valve", "lan", "static"}
+var originNames = [...]string{"qr2", "qr1", "zandronum", "valve", "lan", "static", "quake3"}
 
 // String returns the origin's name as logs, JSON and the store spell it.
 func (o Origin) String() string {

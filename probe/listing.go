@@ -29,7 +29,7 @@ func (p *Prober) learn(t *target, tk talk, st *query.Status, now time.Time) {
 	if !tk.partial() {
 		t.rulesDue = now.Add(p.rulesEvery)
 	}
-	if t.owned {
+	if t.owner != nil {
 		p.learnOwned(t, st)
 		return
 	}
@@ -153,8 +153,14 @@ func (p *Prober) setListed(t *target, game string) {
 
 // gameOf returns the game under which a server is listed. p.mu is held.
 func (p *Prober) gameOf(t *target, c claim, origin master.Origin, st *query.Status) (string, bool) {
-	if c.protocol == Zandronum {
+	switch c.protocol {
+	case Zandronum:
 		return wire.Game, true
+	case Quake3:
+		if game, ok := p.quake3Game(st); ok && c.game == "" {
+			c.game = game
+		}
+	default:
 	}
 	name := c.game
 	if name == "" {
@@ -175,7 +181,7 @@ func (p *Prober) gameOf(t *target, c claim, origin master.Origin, st *query.Stat
 
 // answered records that a server denied the query. p.mu is held.
 func (p *Prober) answered(t *target, now time.Time) {
-	if t.owned {
+	if t.owner != nil {
 		p.reachable(t.follow)
 	} else if _, origin, ok := t.strongest(); ok && t.listed != "" {
 		p.opt.Registry.Touch(t.key(), origin, now)
@@ -199,8 +205,8 @@ func reachedBy(origin master.Origin) master.Reached {
 	return master.ReachedDirect
 }
 
-// learnOwned writes an answer into a record of Zandronum's master, unless
-// nothing has changed. The rules of the master come first and are kept.
+// learnOwned writes an answer into a record of another service, unless nothing has
+// changed. The rules that this service set come first and are kept.
 func (p *Prober) learnOwned(t *target, st *query.Status) {
 	p.reachable(t.follow)
 	old, ok := p.opt.Registry.Get(t.follow)
@@ -209,7 +215,7 @@ func (p *Prober) learnOwned(t *target, st *query.Status) {
 	}
 	merged := *st
 	merged.Rules = make([]query.Field, 0, len(st.Rules)+3)
-	for _, name := range []string{wire.RuleEnforces, wire.RuleRevision, wire.RuleWarning} {
+	for _, name := range t.owner.keeps {
 		if value, has := old.Rules.Get(name); has {
 			merged.Rules = append(merged.Rules, query.Field{Name: name, Value: value})
 		}

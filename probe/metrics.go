@@ -30,11 +30,11 @@ type metrics struct {
 }
 
 // newMetrics makes the counters. counts returns how many servers are watched.
-func newMetrics(reg prometheus.Registerer, counts func() (static, watched, followed, visits int)) *metrics {
+func newMetrics(reg prometheus.Registerer, counts func() counts) *metrics {
 	in := metric.With(reg)
 	if reg != nil {
 		reg.MustRegister(&targetCollector{counts, prometheus.NewDesc(
-			"respawnd_probe_targets", "Servers that are queried, by kind: named by an operator, of other origins, of Zandronum's master; and queries under way.",
+			"respawnd_probe_targets", "Servers that are queried, by kind: named by an operator, of other origins, of Zandronum's master, of the Quake 3 master; and queries under way.",
 			[]string{"kind"}, nil,
 		)})
 	}
@@ -48,9 +48,13 @@ func newMetrics(reg prometheus.Registerer, counts func() (static, watched, follo
 }
 func (m *metrics) refused(reason string) { m.refusals.WithLabelValues(reason).Inc() }
 
+// counts are the numbers of servers that are queried, by reason, and of visits that
+// are open.
+type counts struct{ static, watched, zandronum, quake3, visits int }
+
 // targetCollector reads the table of targets when collected.
 type targetCollector struct {
-	counts func() (static, watched, followed, visits int)
+	counts func() counts
 	desc   *prometheus.Desc
 }
 
@@ -59,8 +63,10 @@ func (c *targetCollector) Describe(out chan<- *prometheus.Desc) { out <- c.desc 
 
 // Collect implements prometheus.Collector.
 func (c *targetCollector) Collect(out chan<- prometheus.Metric) {
-	static, watched, followed, visits := c.counts()
-	for kind, n := range map[string]int{"static": static, "watched": watched, "zandronum": followed, "under_way": visits} {
+	n := c.counts()
+	for kind, n := range map[string]int{
+		"static": n.static, "watched": n.watched, "zandronum": n.zandronum, "quake3": n.quake3, "under_way": n.visits,
+	} {
 		out <- prometheus.MustNewConstMetric(c.desc, prometheus.GaugeValue, float64(n), kind)
 	}
 }

@@ -31,7 +31,7 @@ const (
 	maxSilent   = 3                // visits without an answer until a server counts as gone
 	perHost     = 8                // open visits to one host
 	hostPause   = 250 * time.Millisecond
-	maxFollowed = 1 << 16 // servers of Zandronum that are queried
+	maxFollowed = 1 << 16 // servers of another service that are queried, by protocol
 	followEvery = time.Second
 	tickEvery   = 50 * time.Millisecond
 	fresh       = 10 * time.Second // how long an answer is reused
@@ -61,9 +61,10 @@ type Options struct {
 	// Exempt reports whether the Registry's limit per address does not apply to
 	// an address; nil: it always applies.
 	Exempt func(netip.Addr) bool
-	// AskZandronum returns the time between two visits to a server that Zandronum's
-	// master lists, raised to ZandronumLeast; 0 or nil: those are not visited.
-	AskZandronum func() time.Duration
+	// Ask returns the time between two visits to a server that reports to another
+	// service, raised to the minimum of its protocol, by its origin; 0 or nil: those
+	// are not visited.
+	Ask func(master.Origin) time.Duration
 	// Own reports whether an address belongs to this daemon; nil: none does.
 	Own func(netip.AddrPort) bool
 	// Broadcast reports whether an address is a broadcast address of this
@@ -88,16 +89,17 @@ type Prober struct {
 	maxOpen    int
 	rulesEvery time.Duration
 
-	mu       sync.Mutex    // guards the fields below, the targets and the visits
-	config   *Config       // never changed
-	perAddr  int           // servers watched at one address, static ones not counted
-	askZan   time.Duration // between two visits to a server of Zandronum; 0: none
+	mu       sync.Mutex                 // guards the fields below, the targets and the visits
+	config   *Config                    // never changed
+	perAddr  int                        // servers watched at one address, static ones not counted
+	ask      map[Protocol]time.Duration // between two visits to a followed server; 0: none
 	rate     *rate.Limiter
 	conn     netserve.PacketWriter // nil: not serving
 	table    table
 	games    map[string]int // servers listed by the Prober, of games that are not in the catalogue
 	kept     answers
-	followed uint64 // serial of Zandronum's list when it was read last
+	followed uint64          // serial of the list when it was read last
+	changes  []master.Change // of the list since then; reused
 	lookAt   time.Time
 	out      []packet // to be sent once the lock is released; empty whenever the lock is free
 }
@@ -124,18 +126,20 @@ func New(opt Options) *Prober {
 }
 
 // Reload applies the live keys, the Registry's limit per address and the result
-// of AskZandronum. Watched servers stay.
+// of Ask. Watched servers stay.
 func (p *Prober) Reload(c *Config) {
-	perAddr, askZan := p.opt.Registry.Limits().PerAddr, time.Duration(0)
-	if p.opt.AskZandronum != nil {
-		askZan = p.opt.AskZandronum()
-	}
-	if askZan > 0 {
-		askZan = max(askZan, ZandronumLeast)
+	perAddr, ask := p.opt.Registry.Limits().PerAddr, make(map[Protocol]time.Duration)
+	for _, f := range followers {
+		if p.opt.Ask == nil {
+			break
+		}
+		if every := p.opt.Ask(f.origin); every > 0 {
+			ask[f.protocol] = max(every, f.least)
+		}
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.config, p.perAddr, p.askZan = c, perAddr, askZan
+	p.config, p.perAddr, p.ask = c, perAddr, ask
 	// The burst is small, so that visits are spread over a second.
 	p.rate = rate.NewLimiter(rate.Limit(c.Rate), max(c.Rate/10, 1))
 	p.followed = unread
@@ -338,10 +342,10 @@ func (p *Prober) Watched(o master.Origin) []Target {
 }
 
 // counts returns the numbers of watched servers, by reason.
-func (p *Prober) counts() (static, watched, followed, visits int) {
+func (p *Prober) counts() counts {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.table.static, p.table.watched, p.table.followed, p.table.visits
+	return counts{p.table.static, p.table.watched, p.table.followed[Zandronum], p.table.followed[Quake3], p.table.visits}
 }
 
 // send sends the packets of out. p.mu is not held.

@@ -26,12 +26,14 @@ const (
 	SSQ
 	// Zandronum is the launcher query of Zandronum's servers.
 	Zandronum
+	// Quake3 are the queries of Quake III and its family.
+	Quake3
 )
 
-var protocolNames = [...]string{GS1: "gs1", GS3: "gs3", A2S: "a2s", SSQ: "ssq", Zandronum: "zandronum"}
+var protocolNames = [...]string{GS1: "gs1", GS3: "gs3", A2S: "a2s", SSQ: "ssq", Zandronum: "zandronum", Quake3: "quake3"}
 
 // Protocols returns all protocols.
-func Protocols() []Protocol { return []Protocol{GS1, GS3, A2S, SSQ, Zandronum} }
+func Protocols() []Protocol { return []Protocol{GS1, GS3, A2S, SSQ, Zandronum, Quake3} }
 
 // String returns the protocol's name as commands and the configuration spell
 // it.

@@ -3,13 +3,11 @@ package probe
 import (
 	"errors"
 	"math/rand/v2"
-	"net/netip"
 	"time"
 
 	"github.com/respawnd/respawnd/internal/netserve"
 	"github.com/respawnd/respawnd/internal/query"
 	"github.com/respawnd/respawnd/internal/verdicts"
-	wire "github.com/respawnd/respawnd/internal/zandronum"
 	"github.com/respawnd/respawnd/master"
 )
 
@@ -23,7 +21,7 @@ func (p *Prober) tick(now time.Time) {
 	}
 	if !now.Before(p.lookAt) {
 		p.lookAt = now.Add(followEvery)
-		p.followZandronum(now)
+		p.follow(now)
 		p.kept.sweep(now)
 	}
 	for t := p.table.queue.first(); t != nil && !t.due.After(now); t = p.table.queue.first() {
@@ -46,7 +44,7 @@ func (p *Prober) turn(t *target, now time.Time) (goOn bool) {
 		p.proceed(t, data, over, err, now)
 	case !t.wanted():
 		p.table.forget(t)
-	case !t.owned && p.opt.Banned != nil && p.opt.Banned(t.addr.Addr()):
+	case t.owner == nil && p.opt.Banned != nil && p.opt.Banned(t.addr.Addr()):
 		p.unlist(t, verdicts.Banned)
 		p.table.queue.at(t, now.Add(p.every(t)))
 	case p.table.open[t.addr.Addr()] >= perHost:
@@ -113,8 +111,8 @@ func (p *Prober) proceed(t *target, data []byte, over bool, err error, now time.
 // held.
 func (p *Prober) every(t *target) time.Duration {
 	switch {
-	case t.owned:
-		return p.askZan
+	case t.owner != nil:
+		return p.ask[t.owner.protocol]
 	case t.protocol() == 0: // kept, so that it is not queried too often
 		return ZandronumLeast
 	default:
@@ -127,7 +125,7 @@ func (p *Prober) every(t *target) time.Duration {
 // held.
 func (p *Prober) pause(t *target) time.Duration {
 	d := p.every(t)
-	if t.wanted() && t.listed == "" && !t.owned {
+	if t.wanted() && t.listed == "" && t.owner == nil {
 		for range min(t.silent, 16) {
 			d *= 2
 		}
@@ -145,7 +143,7 @@ func (p *Prober) missed(t *target, why verdicts.Verdict) {
 	if t.silent < maxSilent {
 		return
 	}
-	if t.owned {
+	if t.owner != nil {
 		if srv, ok := p.opt.Registry.Get(t.follow); ok && srv.Findings.Reached != master.ReachedNo {
 			p.opt.Registry.Report(t.follow, master.Findings{Reached: master.ReachedNo})
 		}
@@ -168,7 +166,7 @@ func (p *Prober) note(t *target, game string, v verdicts.Verdict) {
 // noteNamed notes the reason for which a server that an operator named is not
 // in the list. p.mu is held.
 func (p *Prober) noteNamed(t *target, v verdicts.Verdict) {
-	if c := t.claims[0]; c.protocol != 0 && t.listed == "" && !t.owned {
+	if c := t.claims[0]; c.protocol != 0 && t.listed == "" && t.owner == nil {
 		p.note(t, c.game, v)
 	}
 }
@@ -228,50 +226,3 @@ const (
 
 // DropReasons lists the reasons that Options.Metrics counts drops under.
 func DropReasons() []string { return []string{dropUnexpected, dropUseless, dropTooMuch} }
-
-// followZandronum visits the servers that Zandronum's master lists, and no
-// others of that kind. p.mu is held.
-func (p *Prober) followZandronum(now time.Time) {
-	serial := p.opt.Registry.Serial(wire.Game)
-	if serial == p.followed {
-		return
-	}
-	p.followed = serial
-	there := make(map[netip.AddrPort]bool)
-	if p.askZan > 0 {
-		for srv := range p.opt.Registry.List(wire.Game) {
-			if srv.Origin != master.FromZandronum || srv.Restored || !p.may(srv.Key.Source) {
-				continue
-			}
-			there[srv.Key.Source] = p.followOne(srv, now)
-		}
-	}
-	for _, t := range p.table.targets {
-		if t.owned && !there[t.addr] {
-			t.owned = false
-			p.table.followed--
-		}
-	}
-}
-
-func (p *Prober) followOne(srv *master.Server, now time.Time) bool {
-	t := p.table.targets[srv.Key.Source]
-	if t == nil || !t.owned {
-		if p.table.followed >= maxFollowed {
-			p.metrics.refused(refusedFull)
-			return false
-		}
-		t = p.table.get(srv.Key.Source, now)
-		t.owned = true
-		p.table.followed++
-		if t.visit == nil {
-			due := now
-			if next := t.asked.Add(ZandronumLeast); next.After(now) {
-				due = next
-			}
-			p.table.queue.at(t, due)
-		}
-	}
-	t.follow, t.via = srv.Key, srv.Via
-	return true
-}

@@ -15,7 +15,7 @@ type target struct {
 
 	claims [len(claimants)]claim // origins that watch it
 	follow master.Key            // of the record that it belongs to, if followed
-	owned  bool                  // followed: its record belongs to another service
+	owner  *follower             // whose service its record belongs to; nil: it is not followed
 
 	listed   string // the game under which the Prober lists it; empty: not listed
 	silent   int    // visits without an answer since the last one with an answer
@@ -52,8 +52,8 @@ func (t *target) strongest() (c claim, origin master.Origin, ok bool) {
 
 // protocol returns in which protocol a target is asked, 0 if it is not watched.
 func (t *target) protocol() Protocol {
-	if t.owned {
-		return Zandronum
+	if t.owner != nil {
+		return t.owner.protocol
 	}
 	c, _, _ := t.strongest()
 	return c.protocol
@@ -113,13 +113,14 @@ type table struct {
 
 	watched  int                // targets that an origin other than static watches
 	static   int                // targets that an operator added
-	followed int                // targets whose record belongs to other services
+	followed map[Protocol]int   // targets whose record belongs to other services
 	perAddr  map[netip.Addr]int // watched ones by host
 }
 
 func newTable() table {
 	return table{
 		targets: make(map[netip.AddrPort]*target), open: make(map[netip.Addr]int), perAddr: make(map[netip.Addr]int),
+		followed: make(map[Protocol]int),
 	}
 }
 

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"net"
 	"net/netip"
-	"time"
 
 	"golang.org/x/sync/errgroup"
 
@@ -37,8 +36,8 @@ func (c *Config) Open(ctx context.Context, env *service.Env) (*service.Running, 
 	}
 	p := New(Options{
 		Registry: env.List, Games: env.Games, Verdicts: env.Servers, Config: *c, Exempt: env.Trusted,
-		AskZandronum: func() time.Duration { return env.AskEvery(master.FromZandronum) },
-		Own:          env.Own, Broadcast: hostnet.IsBroadcast, Banned: env.BannedFrom(storage.ScopeLists), Locate: env.Locate,
+		Ask: env.AskEvery,
+		Own: env.Own, Broadcast: hostnet.IsBroadcast, Banned: env.BannedFrom(storage.ScopeLists), Locate: env.Locate,
 		Log: env.Log, Metrics: env.Metrics(DropReasons()...), Registerer: env.Registerer,
 	})
 	statics := NewStatics(p, func(ctx context.Context, host string) ([]netip.Addr, error) {

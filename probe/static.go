@@ -215,7 +215,7 @@ func (p *Prober) stateOf(a netip.AddrPort) (answers bool, why string) {
 	if t == nil || t.asked.IsZero() {
 		return false, "not asked yet"
 	}
-	if t.listed == "" && !t.owned && t.noted {
+	if t.listed == "" && t.owner == nil && t.noted {
 		why = t.verdict.String()
 	}
 	return t.answered && !t.denied, why

@@ -113,6 +113,8 @@ func (p *Prober) talkFor(srv *master.Server, t *target) (talk, Protocol) {
 		return newTalk(Zandronum, true), Zandronum
 	case master.FromValve:
 		return newTalk(A2S, true), A2S
+	case master.FromQuake3:
+		return newTalk(Quake3, true), Quake3
 	default:
 		return nil, 0
 	}

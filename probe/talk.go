@@ -83,6 +83,8 @@ func newTalk(p Protocol, extras bool) talk {
 		return newSSQTalk(extras)
 	case Zandronum:
 		return newZandronumTalk()
+	case Quake3:
+		return newQuake3Talk()
 	default:
 		return nil
 	}

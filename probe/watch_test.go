@@ -145,8 +145,8 @@ func TestSilentServerLeavesTheList(t *testing.T) {
 				if _, ok := w.listed(there); ok != comesBack {
 					t.Errorf("listed again: %v, want %v", ok, comesBack)
 				}
-				if static, watched, _, _ := w.p.counts(); static+watched > 1 || (watched == 1) != false {
-					t.Errorf("%d static and %d other servers watched", static, watched)
+				if n := w.p.counts(); n.static+n.watched > 1 || (n.watched == 1) != false {
+					t.Errorf("%d static and %d other servers watched", n.static, n.watched)
 				}
 				if !comesBack {
 					w.watch(there, A2S, origin)
@@ -340,7 +340,7 @@ func TestVisitsAreSpreadAndFair(t *testing.T) {
 		perSecond := 0
 		for range 120 {
 			w.pass(time.Second)
-			_, _, _, open := w.p.counts()
+			open := w.p.counts().visits
 			if open != 0 {
 				t.Fatalf("%d visits under way although all answer at once", open)
 			}
@@ -379,7 +379,7 @@ func TestVisitsUnderWayAreBounded(t *testing.T) {
 		most := 0
 		for range 100 {
 			w.pass(tickEvery)
-			_, _, _, open := w.p.counts()
+			open := w.p.counts().visits
 			most = max(most, open)
 		}
 		if most != 7 {
@@ -390,7 +390,7 @@ func TestVisitsUnderWayAreBounded(t *testing.T) {
 			w.watch(netip.AddrPortFrom(there.Addr(), 27015+port), A2S, master.FromValve)
 		}
 		w.pass(tickEvery)
-		if _, _, _, open := w.p.counts(); open != perHost {
+		if open := w.p.counts().visits; open != perHost {
 			t.Errorf("%d visits under way to one host, want %d", open, perHost)
 		}
 		w.pass(time.Minute)

@@ -24,7 +24,7 @@ var (
 
 // zandronumWorld is a world whose prober asks what Zandronum's master lists.
 func zandronumWorld(t testing.TB) *world {
-	return newWorld(t, func(o *Options) { o.AskZandronum = func() time.Duration { return ZandronumLeast } })
+	return newWorld(t, func(o *Options) { o.Ask = func(master.Origin) time.Duration { return ZandronumLeast } })
 }
 
 // register lists a server as Zandronum's master does.
@@ -176,17 +176,16 @@ func TestWhoIsAskedOfZandronumsServers(t *testing.T) {
 		own := netip.MustParseAddrPort("192.168.0.4:10666")
 		w.register(one, func(s *master.Server) { s.Restored = true })
 		w.register(netip.MustParseAddrPort("192.0.2.2:10666"), func(s *master.Server) { s.Origin = master.Static })
-		w.register(netip.MustParseAddrPort("192.0.2.3:10666"), func(s *master.Server) { s.Game = "gmtest" })
 		w.register(own, func(s *master.Server) { s.Public = netip.MustParseAddrPort("203.0.113.1:10666") })
 		time.Sleep(time.Second)
 		w.p.tick(time.Now())
 		if len(w.wire) != 1 || w.wire[0].From != own || w.wire[0].To != via {
 			t.Errorf("asked %v, want the own address of the verified server from the one that it talks to", w.wire)
 		}
-		w.p.opt.AskZandronum = nil
+		w.p.opt.Ask = nil
 		w.p.Reload(w.p.config)
 		w.pass(3 * time.Minute)
-		if _, _, followed, _ := w.p.counts(); followed != 0 || w.count(own) != 1 {
+		if w.p.counts().zandronum != 0 || w.count(own) != 1 {
 			t.Error("asked although it is switched off")
 		}
 	})

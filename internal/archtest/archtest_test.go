@@ -44,6 +44,7 @@ var ranks = map[string]int{
 	"internal/logtail":     0,
 	"internal/metric":      0,
 	"internal/netserve":    0,
+	"internal/quake3":      0,
 	"internal/racetest":    0, // for tests
 	"internal/unproved":    0,
 	"internal/zandronum":   0,
@@ -118,6 +119,7 @@ var ranks = map[string]int{
 	"probe/probetest":     5, // for tests
 	"qr2":                 5,
 	"ssq":                 5,
+	"q3master":            5,
 	"valvemaster":         5,
 	"web":                 5,
 	"webhook":             5,

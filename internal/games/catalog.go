@@ -23,6 +23,7 @@ type index struct {
 	byRoom map[uint32]roomAt
 	base   map[string]*Game // by alias: the game that it is a name of
 	hidden []HiddenRoom
+	quake3 Quake3Index
 }
 
 type roomAt struct {
@@ -256,6 +257,7 @@ func newIndex(list []Game, whose rooms, probs *problems) *index {
 	idx.addRooms(probs, whose, true)
 	idx.addRooms(probs, whose, false)
 	idx.addAliases(probs)
+	idx.quake3.add(list)
 	return idx
 }
 

@@ -61,7 +61,8 @@ func (g Game) fields() []field {
 		listField("lan_ports", FieldLANPorts, g.LANPorts), listField("needs", FieldNeeds, g.Needs), listField("uses", FieldUses, g.Uses),
 		valueField("via", FieldVia, g.Via), listField("aliases", FieldAliases, g.Aliases),
 		valueField("shared_list", FieldSharedList, g.SharedList), valueField("colours", FieldColours, g.Colours), valueField("note", FieldNote, g.Note),
-		listField("keys", FieldKeys, g.Keys), listField("boards", FieldBoards, g.Boards), policy,
+		listField("keys", FieldKeys, g.Keys), listField("boards", FieldBoards, g.Boards),
+		listField("q3", FieldQuake3, g.Quake3), policy,
 	}
 }
 

@@ -42,6 +42,8 @@ type Facts struct {
 	// Keys are the keys of servers whose types clients expect in lists, at most
 	// MaxKeys; other keys have the type that their values allow.
 	Keys []Key
+	// Quake3 are the names of the game in Quake III's protocol, at most MaxQuake3.
+	Quake3 []Quake3
 }
 
 // Host is a name that clients resolve although it is under no domain of the game.
@@ -130,6 +132,7 @@ func (f Facts) check(name string, bad func(string, ...any)) {
 	if slices.Contains(f.LANPorts, 0) {
 		bad("lan_ports must be 1 to 65535")
 	}
+	checkQuake3(f.Quake3, bad)
 	f.checkServices(bad)
 	f.checkAliases(name, bad)
 	if reason := textProblem(f.Via, MaxTextLen); reason != "" {
@@ -199,6 +202,7 @@ func (f Facts) overlay(top Facts, given Fields) Facts {
 	overlayList(&f.Aliases, top.Aliases, given&FieldAliases != 0)
 	overlayValue(&f.SharedList, top.SharedList, given&FieldSharedList != 0)
 	overlayList(&f.Keys, top.Keys, given&FieldKeys != 0)
+	overlayList(&f.Quake3, top.Quake3, given&FieldQuake3 != 0)
 	overlayValue(&f.Namespace, top.Namespace, given&FieldNamespace != 0)
 	overlayValue(&f.Partner, top.Partner, given&FieldPartner != 0)
 	overlayValue(&f.Via, top.Via, given&FieldVia != 0)
@@ -234,6 +238,7 @@ func (f Facts) nonZero() (all Fields) {
 		{FieldAliases, len(f.Aliases) > 0},
 		{FieldSharedList, f.SharedList},
 		{FieldKeys, len(f.Keys) > 0},
+		{FieldQuake3, len(f.Quake3) > 0},
 		{FieldNamespace, f.Namespace != 0},
 		{FieldPartner, f.Partner != 0},
 		{FieldVia, f.Via != ""},
@@ -255,6 +260,10 @@ func (f Facts) clone() Facts {
 	f.Uses = slices.Clone(f.Uses)
 	f.Aliases = slices.Clone(f.Aliases)
 	f.Keys = slices.Clone(f.Keys)
+	f.Quake3 = slices.Clone(f.Quake3)
+	for i := range f.Quake3 {
+		f.Quake3[i].Protocols = slices.Clone(f.Quake3[i].Protocols)
+	}
 	return f
 }
 

@@ -102,6 +102,7 @@ const (
 	FieldBoards
 	FieldTables
 	FieldColours
+	FieldQuake3
 )
 
 // Room is a group room: a chat room of a game that exists even when it is empty.

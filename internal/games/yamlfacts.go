@@ -44,6 +44,8 @@ func (y *yamlReader) fact(f *Facts, k, v *yaml.Node) (field Fields, known bool) 
 		f.Note, field = y.text(k, v), FieldNote
 	case "keys":
 		f.Keys, field = y.keys(k, v), FieldKeys
+	case "q3":
+		f.Quake3, field = y.quake3(k, v), FieldQuake3
 	default:
 		return 0, false
 	}
@@ -138,5 +140,8 @@ func appendFacts(b []byte, g Game) []byte {
 	text("colours", FieldColours, f.Colours)
 	text("note", FieldNote, f.Note)
 	list("keys", FieldKeys, len(f.Keys), func(i int) string { return f.Keys[i].String() })
+	if g.states(FieldQuake3, len(f.Quake3) > 0) {
+		b = append(appendQuake3(append(b, ", q3: ["...), f.Quake3), ']')
+	}
 	return b
 }

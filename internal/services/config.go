@@ -25,6 +25,7 @@ import (
 	"github.com/respawnd/respawnd/natneg"
 	"github.com/respawnd/respawnd/peerchat"
 	"github.com/respawnd/respawnd/probe"
+	"github.com/respawnd/respawnd/q3master"
 	"github.com/respawnd/respawnd/qr2"
 	"github.com/respawnd/respawnd/ssq"
 	"github.com/respawnd/respawnd/valvemaster"
@@ -129,6 +130,10 @@ type Config struct {
 	// families send heartbeats, are queried over A2S, and are listed if they
 	// answer; browsers get the list in pages.
 	ValveMaster valvemaster.Config `key:"valvemaster"`
+	// Master server in Quake III's form, for id Tech 3, ioquake3 and DarkPlaces
+	// games: servers send heartbeats and are asked for their info, browsers get the
+	// list of a game and protocol.
+	Q3Master q3master.Config `key:"q3master"`
 	// Answers for the names that games look up, so that players need only set
 	// their DNS server: the names under games.domains, those that are fixed in
 	// games, and master.zandronum.com while zanmaster runs. Each client gets

@@ -52,8 +52,8 @@ func Arena(game string) *Game {
 // called by one goroutine at a time.
 type Talk func(question []byte) [][]byte
 
-// Speaks returns the Talk of the game in a protocol: gs1, gs3, a2s, ssq or
-// zandronum. The game must not be modified meanwhile. It panics for other
+// Speaks returns the Talk of the game in a protocol: gs1, gs3, a2s, ssq, zandronum
+// or quake3. The game must not be modified meanwhile. It panics for other
 // words.
 func (g *Game) Speaks(protocol string) Talk {
 	switch protocol {
@@ -67,6 +67,8 @@ func (g *Game) Speaks(protocol string) Talk {
 		return g.ssq
 	case "zandronum":
 		return g.zandronum
+	case "quake3":
+		return g.quake3
 	default:
 		panic("probetest: no protocol " + protocol)
 	}

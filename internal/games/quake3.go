@@ -1,0 +1,236 @@
+package games
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// Quake3 is a name under which servers of a game register with a master of
+// Quake III's protocol.
+type Quake3 struct {
+	// Name is the game's name in requests for lists, 1 to MaxQuake3Name visible
+	// characters of ASCII; case matters. Games of one family may share it.
+	Name string
+	// Tag is the word of heartbeats whose servers may leave out the name, and whose
+	// lists clients request by protocol alone. Empty: servers always state the name.
+	Tag string
+	// Flatline is the word of the heartbeat of a server that stops; empty: there is
+	// none.
+	Flatline string
+	// Protocols are the numbers of the game's protocols, by which games with one
+	// tag differ, at most MaxQuake3Protocols.
+	Protocols []int
+	// Whole reports that lists hold empty and full servers, requested or not.
+	Whole bool
+}
+
+// Bounds of Quake3.
+const (
+	MaxQuake3          = 8 // per game
+	MaxQuake3Name      = 63
+	MaxQuake3Protocols = 32
+)
+
+// Quake3Index finds games by their names in Quake III's protocol. It is part of a
+// catalogue and never changes.
+type Quake3Index struct {
+	byTag     map[string][]quake3Of
+	byName    map[string][]quake3Of
+	flatlines map[string]bool
+	whole     map[string]bool
+	anonymous map[int]string // by protocol: the name of a game with a tag
+}
+
+// quake3Of is a name of a game.
+type quake3Of struct {
+	game string
+	*Quake3
+}
+
+// noQuake3 is the index of a catalogue without games.
+var noQuake3 = new(Quake3Index)
+
+// Quake3 returns the index of the names in Quake III's protocol.
+func (c *Catalog) Quake3() *Quake3Index {
+	if idx := c.current.Load(); idx != nil {
+		return &idx.quake3
+	}
+	return noQuake3
+}
+
+// add indexes the names of the games, of which the first one has each protocol.
+func (x *Quake3Index) add(list []Game) {
+	*x = Quake3Index{
+		byTag: make(map[string][]quake3Of), byName: make(map[string][]quake3Of),
+		flatlines: make(map[string]bool), whole: make(map[string]bool), anonymous: make(map[int]string),
+	}
+	for i := range list {
+		for k := range list[i].Quake3 {
+			q := &list[i].Quake3[k]
+			of := quake3Of{list[i].Name, q}
+			x.byName[q.Name] = append(x.byName[q.Name], of)
+			x.whole[q.Name] = x.whole[q.Name] || q.Whole
+			if q.Tag == "" {
+				continue
+			}
+			x.byTag[q.Tag] = append(x.byTag[q.Tag], of)
+			if q.Flatline != "" {
+				x.flatlines[q.Flatline] = true
+			}
+			for _, p := range q.Protocols {
+				if _, taken := x.anonymous[p]; !taken {
+					x.anonymous[p] = q.Name
+				}
+			}
+		}
+	}
+}
+
+// Tag returns a tag of heartbeats as a string if servers that send it may leave out
+// the name of their game. It does not keep tag.
+func (x *Quake3Index) Tag(tag []byte) (string, bool) {
+	if list := x.byTag[string(tag)]; len(list) > 0 {
+		return list[0].Tag, true
+	}
+	return "", false
+}
+
+// Flatline reports whether a tag is that of a server that stops. It does not keep
+// tag.
+func (x *Quake3Index) Flatline(tag []byte) bool { return x.flatlines[string(tag)] }
+
+// Anonymous returns the name of the game with a tag that has a protocol; empty:
+// there is none.
+func (x *Quake3Index) Anonymous(protocol int) string { return x.anonymous[protocol] }
+
+// Whole reports whether the lists of a game always hold empty and full servers.
+func (x *Quake3Index) Whole(name string) bool { return x.whole[name] }
+
+// Named returns the game of the catalogue that servers with a name and protocol
+// belong to; empty: none.
+func (x *Quake3Index) Named(name string, protocol int) string {
+	of, _ := pick(x.byName[name], "", protocol)
+	return of.game
+}
+
+// Tagged returns the name under which a server registers that sends a tag, names
+// its game, which may be empty, and a protocol, and the game of the catalogue that
+// it belongs to. ok is false if the tag has no game of that name.
+func (x *Quake3Index) Tagged(tag, said string, protocol int) (name, game string, ok bool) {
+	of, ok := pick(x.byTag[tag], said, protocol)
+	if !ok {
+		return "", "", false
+	}
+	return of.Name, of.game, true
+}
+
+// pick returns the game with a name, any if it is empty, that has a protocol, else
+// the first with that name.
+func pick(list []quake3Of, name string, protocol int) (found quake3Of, ok bool) {
+	for _, of := range list {
+		if name != "" && of.Name != name {
+			continue
+		}
+		if slices.Contains(of.Protocols, protocol) {
+			return of, true
+		}
+		if !ok || len(of.Protocols) == 0 && len(found.Protocols) > 0 {
+			found, ok = of, true
+		}
+	}
+	return found, ok
+}
+
+// String describes the name for comparisons and messages.
+func (q Quake3) String() string {
+	return strings.TrimSpace(fmt.Sprintf("%s %s %s %v %v", q.Name, q.Tag, q.Flatline, q.Protocols, q.Whole))
+}
+
+// quake3 reads the names of a game in Quake III's protocol.
+func (y *yamlReader) quake3(k, n *yaml.Node) (out []Quake3) {
+	for _, item := range y.items(k, n) {
+		var q Quake3
+		y.eachKey(item, func(key string, k, v *yaml.Node) {
+			switch key {
+			case "name":
+				q.Name = y.text(k, v)
+			case "tag":
+				q.Tag = y.text(k, v)
+			case "flatline":
+				q.Flatline = y.text(k, v)
+			case "protocols":
+				for _, p := range y.items(k, v) {
+					q.Protocols = append(q.Protocols, int(y.number(k, p, 0, 31)))
+				}
+			case "whole":
+				q.Whole = y.position(k, v) == On
+			default:
+				y.bad(k, "q3: unknown key %q", shorten(key))
+			}
+		})
+		out = append(out, q)
+	}
+	return out
+}
+
+// checkQuake3 reports names that a game cannot have.
+func checkQuake3(names []Quake3, bad func(string, ...any)) {
+	if len(names) > MaxQuake3 {
+		bad("%d names in q3, at most %d are allowed", len(names), MaxQuake3)
+		return
+	}
+	for i, q := range names {
+		switch {
+		case !isQuake3Word(q.Name):
+			bad("q3: the name must be 1 to %d visible characters of ASCII", MaxQuake3Name)
+		case q.Tag != "" && !isQuake3Word(q.Tag), q.Flatline != "" && !isQuake3Word(q.Flatline):
+			bad("q3: tag and flatline of %s must be at most %d visible characters of ASCII", q.Name, MaxQuake3Name)
+		case q.Flatline != "" && (q.Tag == "" || q.Flatline == q.Tag):
+			bad("q3: the flatline of %s must have a tag and differ from it", q.Name)
+		case len(q.Protocols) > MaxQuake3Protocols:
+			bad("q3: %s has %d protocols, at most %d are allowed", q.Name, len(q.Protocols), MaxQuake3Protocols)
+		case slices.ContainsFunc(names[:i], func(o Quake3) bool { return o.Name == q.Name && o.Tag == q.Tag }):
+			bad("q3: %s is there twice", q.Name)
+		}
+	}
+}
+
+// isQuake3Word reports whether s is a word of Quake III's messages.
+func isQuake3Word(s string) bool {
+	return s != "" && len(s) <= MaxQuake3Name && !strings.ContainsFunc(s, func(r rune) bool { return r <= ' ' || r > '~' || r == '\\' })
+}
+
+// appendQuake3 appends names in the form that quake3 reads.
+func appendQuake3(b []byte, names []Quake3) []byte {
+	for i, q := range names {
+		if i > 0 {
+			b = append(b, ", "...)
+		}
+		b = strconv.AppendQuote(append(b, "{name: "...), q.Name)
+		if q.Tag != "" {
+			b = strconv.AppendQuote(append(b, ", tag: "...), q.Tag)
+		}
+		if q.Flatline != "" {
+			b = strconv.AppendQuote(append(b, ", flatline: "...), q.Flatline)
+		}
+		if len(q.Protocols) > 0 {
+			b = append(b, ", protocols: ["...)
+			for i, p := range q.Protocols {
+				if i > 0 {
+					b = append(b, ", "...)
+				}
+				b = strconv.AppendInt(b, int64(p), 10)
+			}
+			b = append(b, ']')
+		}
+		if q.Whole {
+			b = append(b, ", whole: on"...)
+		}
+		b = append(b, '}')
+	}
+	return b
+}

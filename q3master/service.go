@@ -1,0 +1,67 @@
+package q3master
+
+import (
+	"context"
+	"fmt"
+	"net/netip"
+
+	"github.com/respawnd/respawnd/internal/netserve"
+	"github.com/respawnd/respawnd/internal/quake3"
+	"github.com/respawnd/respawnd/internal/service"
+	"github.com/respawnd/respawnd/master"
+	"github.com/respawnd/respawnd/storage"
+)
+
+// maxGames bounds the key games.
+const maxGames = 256
+
+// Describe implements service.Service.
+func (c *Config) Describe() service.Descriptor {
+	d := service.Descriptor{
+		Title: "Quake 3 server lists", Shows: true, Origins: []master.Origin{master.FromQuake3}, Steps: steps(),
+		Check: func(string, service.Moment) error { return c.check() },
+	}
+	if c.Query {
+		d.AskEvery = c.QueryEvery
+	}
+	return d
+}
+
+// check returns the first mistake in the list of games.
+func (c *Config) check() error {
+	if len(c.Games) > maxGames {
+		return fmt.Errorf("q3master.games: %d games, at most %d are allowed", len(c.Games), maxGames)
+	}
+	for _, g := range c.Games {
+		if g == "" || len(g) > quake3.MaxGame {
+			return fmt.Errorf("q3master.games: %.80q is not the name of a game", g)
+		}
+	}
+	return nil
+}
+
+// Open opens the sockets of the service. It implements service.Service.
+func (c *Config) Open(ctx context.Context, env *service.Env) (*service.Running, error) {
+	if err := c.check(); err != nil {
+		return nil, err
+	}
+	// IPv6 too, where the address and the system have it.
+	conn, err := netserve.ListenPackets(ctx, "udp", c.Listen, netserve.ListenOptions{Sockets: c.Sockets, ReadBuffer: c.ReadBuffer})
+	if err != nil {
+		return nil, err
+	}
+	metrics := env.Metrics(dropNames[1:]...)
+	s := New(Options{
+		Config: *c, Registry: env.List, Games: env.Games, Addresses: env.Addresses,
+		Banned: env.BannedFrom(storage.ScopeLists), Trusted: env.Trusted, Locate: env.Locate, Verdicts: env.Servers,
+		Packets: netserve.PacketOptions{Readers: c.Readers, Log: env.Log, Metrics: metrics},
+		Log:     env.Log, Metrics: metrics, Registerer: env.Registerer,
+	})
+	return &service.Running{
+		Address: conn.LocalAddr(), UDP: []netip.AddrPort{conn.LocalAddr()},
+		Serve:  func(ctx context.Context) error { return s.Serve(ctx, conn) },
+		Reload: func(to service.Service) { s.Reload(to.(*Config)) },
+		Close:  conn.Close,
+		Keeper: &service.Keeper{Origin: master.FromQuake3, Expired: s.Expired, Replaced: s.Replaced},
+	}, nil
+}
