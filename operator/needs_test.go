@@ -13,7 +13,7 @@ import (
 // served are the services of a daemon on its defaults.
 func served(s games.Service) games.Served {
 	switch s {
-	case "qr2", "serverbrowse", "legacylist", "gpcm", "gpsp", "peerchat", "cdkey", "gstats", "natneg", "zanmaster", "valvemaster":
+	case "qr2", "serverbrowse", "legacylist", "gpcm", "gpsp", "peerchat", "cdkey", "gstats", "natneg", "zanmaster", "valvemaster", "q3master":
 		return games.Running
 	}
 	return games.NotBuilt
@@ -76,7 +76,7 @@ func TestKnownGames(t *testing.T) {
 		"mohpa":         {"works", 1, []uint16{13300}, 44, "", ""},
 		"quake4":        {"not yet: needs id Software's master", 1, []uint16{28004}, 0, "", ""},
 		"doom3":         {"not yet: needs id Software's master", 1, nil, 0, "", ""},
-		"rtcw":          {"not yet: needs the Quake 3 master", 1, nil, 0, "", ""},
+		"rtcw":          {"works", 1, nil, 0, "", ""},
 		"callofduty2":   {"not yet: needs the Call of Duty master", 1, []uint16{28960}, 0, "", ""},
 		"mariokartwii":  {"not yet: needs Nintendo's sign-in", 16, nil, 0, "gpcm.gs.nintendowifi.net mariokartwii.available.gs.nintendowifi.net mariokartwii.ms19.gs.nintendowifi.net", nintendo},
 		"mariokartds":   {"not yet: needs Nintendo's sign-in", 16, nil, 0, "mariokartds.master.gs.nintendowifi.net", nintendo},

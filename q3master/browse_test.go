@@ -90,7 +90,7 @@ func TestLists(t *testing.T) {
 	}
 }
 
-// TestListsFollowTheList compares lists after each change with one that is made anew.
+// TestListsFollow compares lists after each change with a new one.
 func TestListsFollow(t *testing.T) {
 	q := newQ3(t, func(o *Options) { o.ListWindow, o.ListsPerNet, o.ListsTotal = 0, 0, 0; o.MaxPerAddr = 0 })
 	all := "getservers 68 empty full"

@@ -153,10 +153,10 @@ func (s *Server) explain(p netserve.Packet, reason drop) {
 	if reason == dropUnexpected || reason == dropNoBudget || s.known(p.From) {
 		return
 	}
-	switch {
-	case reason == dropOversized:
+	switch reason {
+	case dropOversized:
 		s.foreign.Note(p.From, verdicts.TooLong)
-	case reason == dropUnknown || reason == dropForeign:
+	case dropUnknown, dropForeign:
 		if !s.foreign.Foreign(p.From, p.Data, foreign.Quake3) && reason == dropUnknown {
 			s.foreign.Note(p.From, verdicts.NotUnderstood)
 		}

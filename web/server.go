@@ -118,6 +118,8 @@ func originText(o master.Origin) string {
 		return "It registered with the Zandronum master server; its address is verified."
 	case master.FromValve:
 		return "It registered with the Valve-style master server."
+	case master.FromQuake3:
+		return "It registered with the Quake 3 master server; its address is verified."
 	case master.FromLAN:
 		return "It was found on the local network."
 	case master.Static:

@@ -60,6 +60,9 @@ func datagramServices(t testing.TB) []datagrams {
 		service: "valvemaster", ping: valvemaster.ChallengeRequest{}.AppendTo(nil), burst: 60, rate: 20,
 		packets: [][]byte{valvemaster.ListRequest{Region: valvemaster.AnyRegion, Seed: valvemaster.Start}.AppendTo(nil), []byte("b\n")},
 	}, {
+		service: "q3master", ping: []byte("\xff\xff\xff\xffgetservers 68"), burst: 16, rate: 1,
+		packets: [][]byte{[]byte("\xff\xff\xff\xffheartbeat QuakeArena-1\n"), []byte("\xff\xff\xff\xffheartbeat DarkPlaces\n"), []byte("\xff\xff\xff\xffinfoResponse\n\\challenge\\x")},
+	}, {
 		service: "ssq", ping: ask("PING"), burst: 1 << 20, // as many as there were questions: none is longer
 		packets: [][]byte{ask("SELECT hostip,hostname          "), ask("CL LONG                         "), ask("VERSION                         ")},
 	}, {

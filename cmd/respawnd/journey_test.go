@@ -105,6 +105,7 @@ var journeys = map[string][]step{
 		{line: `respawnd server hide 192.0.2.1:27015 --reason "fake players"`, want: []string{"hid 192.0.2.1:27015"}},
 		{line: `respawnd server unhide 192.0.2.1:27015`, want: []string{"shows 192.0.2.1:27015 again"}},
 		{line: `respawnd query a2s 192.0.2.1:27015`, with: []string{"192.0.2.1:27015", theServer}, want: []string{"Arena of cstrike", "Bob the second"}},
+		{line: `quakestat -q3m,68 203.0.113.7:27950`, with: []string{"203.0.113.7:27950", "ADDRESS:q3master"}, want: []string{"Q3M"}},
 		{line: `quakestat -stma2s,game=cstrike,status=notempty 203.0.113.7:27010`, with: []string{"203.0.113.7:27010", "ADDRESS:valvemaster"}, want: []string{"STMA2S"}},
 	},
 	"docs/operators/accounts.md": {

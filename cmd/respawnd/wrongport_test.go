@@ -23,7 +23,7 @@ func TestWrongPortIsReported(t *testing.T) {
 		{"qr2", announcement, verdicts.SpeaksZandronum, "zanmaster"},
 		{"qr2", []byte("q"), verdicts.SpeaksValve, "valvemaster"},
 		{"zanmaster", []byte(`\heartbeat\6500\gamename\` + testGame), verdicts.SpeaksQR1, "qr2"},
-		{"valvemaster", []byte("\xFF\xFF\xFF\xFFheartbeat QuakeArena-1\n"), verdicts.SpeaksQuake3, ""},
+		{"valvemaster", []byte("\xFF\xFF\xFF\xFFheartbeat QuakeArena-1\n"), verdicts.SpeaksQuake3, "q3master"},
 		{"qr2", []byte(strings.Repeat("x", 5000)), verdicts.TooLong, ""},
 	} {
 		h := newHost(t, d.address[tt.to])

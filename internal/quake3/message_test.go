@@ -3,6 +3,7 @@ package quake3
 import (
 	"bytes"
 	"errors"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -139,10 +140,7 @@ func TestPairs(t *testing.T) {
 }
 
 func TestRules(t *testing.T) {
-	got := map[string]string{}
-	for name, value := range Rules(Pairs([]byte(openArena))) {
-		got[name] = value
-	}
+	got := maps.Collect(Rules(Pairs([]byte(openArena))))
 	for name, want := range map[string]string{
 		"hostname": "^1Red^7 test", "mapname": "oa_dm1", "numplayers": "1", "maxplayers": "8", "password": "0", "gametype": "0",
 		"protocol": "71", "numbots": "1", "voip": "1", "challenge": "", "clients": "", "sv_maxclients": "",

@@ -143,7 +143,7 @@ func change(t *testing.T, name string) string {
 		return "https://servers.example.org"
 	case "servers.static":
 		return "a2s 192.0.2.1:27015"
-	case "games.domains", "games.focus", "admin.names", "dns.allow_private":
+	case "games.domains", "games.focus", "q3master.games", "admin.names", "dns.allow_private":
 		return "example.org"
 	case "zanmaster.not_enforcing":
 		return "mark"
@@ -163,11 +163,11 @@ func change(t *testing.T, name string) string {
 		return "47s"
 	case "gpcm.second_login":
 		return "allow"
-	case "zanmaster.timeout", "zanmaster.query_every", "gpcm.ticket_renewal", "gstats.keep_for":
+	case "zanmaster.timeout", "zanmaster.query_every", "q3master.query_every", "gpcm.ticket_renewal", "gstats.keep_for":
 		return "99s"
-	case "valvemaster.timeout":
+	case "valvemaster.timeout", "q3master.timeout":
 		return "7m"
-	case "qr2.read_buffer", "zanmaster.read_buffer", "valvemaster.read_buffer":
+	case "qr2.read_buffer", "zanmaster.read_buffer", "valvemaster.read_buffer", "q3master.read_buffer":
 		return "512KiB"
 	case "ssq.bytes_per_addr", "ssq.bytes_per_net", "gstats.max_block", "gstats.max_per_profile":
 		return "33KiB"
@@ -460,6 +460,20 @@ func TestRangesHoldAtTheirEdges(t *testing.T) {
 		"valvemaster.unproved_burst": {"0", "1", conns, "1000001"},
 		"valvemaster.pages_per_net":  {"-1", "0", many, "10000001"},
 		"valvemaster.keyed_pages":    {"-1", "0", many, "10000001"},
+		"q3master.sockets":           {"0", "1", "64", "65"},
+		"q3master.readers":           {"0", "1", "64", "65"},
+		"q3master.read_buffer":       {"4095", "4KiB", "1GiB", "1073741825"},
+		"q3master.max_per_addr":      {"-1", "0", "65535", "65536"},
+		"q3master.max_games":         {"0", "1", conns, "1000001"},
+		"q3master.max_pending":       {"0", "1", many, "10000001"},
+		"q3master.timeout":           {"359s", "6m", "24h", "86401s"},
+		"q3master.unproved_rate":     {"0", "1", conns, "1000001"},
+		"q3master.unproved_burst":    {"0", "1", conns, "1000001"},
+		"q3master.list_burst":        {"0", "1", "10000", "10001"},
+		"q3master.list_window":       {"-1s", "0s", "10m", "601s"},
+		"q3master.lists_per_net":     {"-1", "0", many, "10000001"},
+		"q3master.lists_total":       {"-1", "0", many, "10000001"},
+		"q3master.query_every":       {"59s", "1m", "1h", "61m"},
 		"dns.rate":                   {"0", "1", conns, "1000001"},
 		"dns.burst":                  {"0", "1", conns, "1000001"},
 		"dns.max_forwards":           {"0", "1", "10000", "10001"},

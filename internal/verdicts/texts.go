@@ -220,8 +220,7 @@ var texts = [...]text{
 	SpeaksValve: {code: "wrong port: speaks the protocol of Valve's master", message: "server not listed: speaks the protocol of Valve's master to another port", home: "valvemaster", Explanation: Explanation{
 		What: "packet", Cause: wrongPort + "of the protocol of Valve's master",
 	}},
-	// No version has q3master yet: its port is never set.
-	SpeaksQuake3: {code: "wrong port: speaks Quake III's protocol", message: "server not listed: speaks Quake III's protocol", home: "q3master", Explanation: Explanation{
+	SpeaksQuake3: {code: "wrong port: speaks Quake III's protocol", message: "server not listed: speaks Quake III's protocol to another port", home: "q3master", Explanation: Explanation{
 		What: "packet", Cause: wrongPort + "heartbeats of Quake III's protocol",
 	}},
 	SpeaksCDKey: {code: "wrong port: checks CD keys", message: "packet dropped: check of CD keys", debug: true, Explanation: Explanation{

@@ -32,7 +32,7 @@ const (
 // address.
 var services = []string{
 	"qr2", "serverbrowse", "legacylist", "gpcm", "gpsp", "peerchat", "cdkey", "gstats", "natneg", "zanmaster", "web", "admin", "ssq",
-	"valvemaster", "dns", "webservices",
+	"valvemaster", "q3master", "dns", "webservices",
 }
 
 // child is a program whose cost is measured.

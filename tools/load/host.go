@@ -34,6 +34,8 @@ const (
 	groupQueries
 	groupValve
 	groupValveBrowsers
+	groupQuake3
+	groupQuake3Browsers
 	groupWeb
 	groupDNS
 	groupEcho

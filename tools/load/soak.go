@@ -37,6 +37,8 @@ func soakers() []crowd {
 		{"ssq select", openTool, 60, 15, 50},
 		{"valvemaster heartbeat", openValveServer, 100, 10, 30},
 		{"valvemaster list", openValveBrowser, 30, 20, 100},
+		{"q3master heartbeat", openQuake3Server, 100, 10, 30},
+		{"q3master list", openQuake3Browser, 30, 20, 100},
 		{"web pages", openReader, 20, 8, 100},
 		{"web events", openListener, 20, 4, 60},
 		{"dns answer", openResolver, 20, 20, 100},

@@ -90,6 +90,8 @@ func rows() []row {
 		{"ssq select, 50 of 1,000", 16, openTool, hosts, []part{{1.5, refUDP}}},
 		{"valvemaster heartbeat", 16, several(8, openValveServer), nil, []part{{1.5, refUDP}}},
 		{"valvemaster page of 1,000", 16, openFirstPage, settled(populate(listed, openValveServer)), []part{{1, refUDP}}},
+		{"q3master heartbeat", 16, several(8, openQuake3Server), nil, []part{{1.5, refUDP}}},
+		{"q3master list of 1,000", 16, counting(openQuake3Browser), populate(listed, openQuake3Server), []part{{3.5, refUDP}}},
 		{"web JSON of 1,000", 8, readers("/api/v1/servers?game=" + game), hosts, []part{{1, refJSON}}},
 		{"web page, 100 of 1,000", 8, readers("/servers?game=" + game), hosts, []part{{1, refHTML}}},
 		{"dns answer", 32, openResolver, nil, []part{{1, refUDP}}},
@@ -101,6 +103,7 @@ func rows() []row {
 var tableSettings = []string{
 	"net.trusted=127.0.0.0/8",
 	"zanmaster.list_window=0s", "zanmaster.lists_per_net=0", "zanmaster.lists_total=0", "zanmaster.servers_per_address=0",
+	"q3master.list_window=0s", "q3master.lists_per_net=0", "q3master.lists_total=0", "q3master.max_per_addr=0", "q3master.query=false",
 	"valvemaster.pages_per_addr=0", "valvemaster.pages_per_net=0", "web.rate=0", "natneg.max_open=1000000", "peerchat.max_members=3000",
 	"webservices.unproved_uploads=true", "webservices.player_files=200000", "webservices.player_file_size=1GiB",
 	"webservices.records_per_owner=10000", "webservices.player_records=10000",
