@@ -252,6 +252,7 @@ type Sake interface {
 	// CountSake counts all records, without reading them.
 	CountSake(ctx context.Context) (SakeCount, error)
 
-	// SweepSake removes ratings whose record or author is gone, and returns how many.
+	// SweepSake removes ratings whose record or author is gone, those of such authors from
+	// the averages too, and returns how many.
 	SweepSake(ctx context.Context) (int, error)
 }

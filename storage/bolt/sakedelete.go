@@ -110,9 +110,7 @@ func (s *Store) SweepSake(ctx context.Context) (total int, err error) {
 		if err != nil {
 			return total, err
 		}
-		n, err := sweep(ctx, s, "SAKE ratings", gone, func(c *change, key []byte) (int, error) {
-			return 1, c.delete(bucketSakeRatings, key)
-		})
+		n, err := sweep(ctx, s, "SAKE ratings", gone, (*change).dropRating)
 		total += n
 		if err != nil {
 			return total, err
@@ -136,4 +134,45 @@ func orphanRatings(tx *bbolt.Tx, from []byte) (gone [][]byte, next []byte) {
 		}
 	}
 	return gone, nil
+}
+
+// dropRating removes a rating whose record or author is gone, from the average of the record
+// too, and returns how many it removed. The times of the record stay.
+func (c *change) dropRating(key []byte) (int, error) {
+	table, id, rater := binary.BigEndian.Uint32(key), binary.BigEndian.Uint32(key[4:]), storage.ProfileID(binary.BigEndian.Uint32(key[8:]))
+	if c.Bucket([]byte(bucketSakeRecords)).Get(key[:8]) != nil {
+		if c.Bucket([]byte(bucketProfiles)).Get(key[8:]) != nil {
+			return 0, nil // imported again in between
+		}
+		rating, err := sakeRating(c.Bucket([]byte(bucketSakeRatings)), table, id, rater)
+		if err == nil && rating >= 0 {
+			err = c.withdrawRating(table, id, rating)
+		}
+		if err != nil && !errors.Is(err, storage.ErrDamaged) { // what is damaged has no average
+			return 0, err
+		}
+	}
+	return 1, c.delete(bucketSakeRatings, key)
+}
+
+// withdrawRating takes a rating out of the sum of a record.
+func (c *change) withdrawRating(table, id uint32, rating int) error {
+	t, err := sakeTableOf(c.Tx, table)
+	if err != nil {
+		return err
+	}
+	row, size, err := sakeRow(c.Tx, table, id)
+	if err != nil {
+		return err
+	}
+	p := sakePlan{table: t, existing: size}
+	if p.rec, err = row.Record(t.Columns); err != nil {
+		return err
+	}
+	p.rec.Ratings, p.rec.RatingSum = max(p.rec.Ratings-1, 0), max(p.rec.RatingSum-int64(rating), 0)
+	if err := p.alignColumns(nil); err != nil {
+		return err
+	}
+	p.seal()
+	return c.storeSake(&p)
 }

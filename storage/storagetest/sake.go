@@ -379,9 +379,12 @@ func testSakeProfile(t *testing.T, s storage.Store) {
 		makeSake(t, s, saves, ann.ID, sakeFields()...)
 	}
 	kept := makeSake(t, s, levels(), ben, sakeFields()...)
-	if _, err := s.RateSakeRecord(t.Context(), levels(), kept, ann.ID, 9); err != nil {
-		t.Fatal(err)
+	for rater, rating := range map[storage.ProfileID]int{ann.ID: 9, ben: 4} {
+		if _, err := s.RateSakeRecord(t.Context(), levels(), kept, rater, rating); err != nil {
+			t.Fatal(err)
+		}
 	}
+	before := must(s.SakeRecords(t.Context(), levels(), []uint32{kept}))(t)[0]
 	if err := s.DeleteUser(t.Context(), u.ID); err != nil {
 		t.Fatalf("DeleteUser() = %v", err)
 	}
@@ -402,9 +405,13 @@ func testSakeProfile(t *testing.T, s storage.Store) {
 	if n := must(s.SweepSake(t.Context()))(t); n != 1 {
 		t.Errorf("SweepSake() = %d, want the rating of the deleted profile", n)
 	}
-	if got := must(s.SakeRecords(t.Context(), levels(), []uint32{kept}))(t); got[0].Ratings != 1 {
-		t.Errorf("the record has %d ratings, want 1: the sum stays", got[0].Ratings)
+	got := must(s.SakeRecords(t.Context(), levels(), []uint32{kept}))(t)
+	if got[0].Ratings != 1 || got[0].RatingSum != 4 {
+		t.Errorf("the record has %d ratings, sum %d, want 1 and 4", got[0].Ratings, got[0].RatingSum)
 	}
+	want := before
+	want.Ratings, want.RatingSum = 1, 4
+	differ(t, "record without the rating of a deleted profile", got[0], want)
 }
 
 func testSakeTable(t *testing.T, s storage.Store) {
