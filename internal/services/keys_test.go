@@ -423,6 +423,11 @@ func TestRangesHoldAtTheirEdges(t *testing.T) {
 		"webservices.matches_kept": {"0", "1", conns, "1000001"},
 		"webservices.match_age":    {"59m", "1h", "87600h", "87601h"},
 
+		"webservices.match_reports":  {"-1", "0", conns, "1000001"},
+		"webservices.match_sessions": {"-1", "0", conns, "1000001"},
+
+		"webservices.player_requests":         {"-1", "0", "1000000", "1000001"},
+		"webservices.player_writes":           {"-1", "0", "1000000", "1000001"},
 		"webservices.tls_handshakes":          {"0", "1", "100000", "100001"},
 		"webservices.tls_handshakes_per_addr": {"0", "1", "100000", "100001"},
 		"webservices.tls_pending":             {"0", "1", "100000", "100001"},

@@ -106,7 +106,8 @@ var tableSettings = []string{
 	"q3master.list_window=0s", "q3master.lists_per_net=0", "q3master.lists_total=0", "q3master.max_per_addr=0", "q3master.query=false",
 	"valvemaster.pages_per_addr=0", "valvemaster.pages_per_net=0", "web.rate=0", "natneg.max_open=1000000", "peerchat.max_members=3000",
 	"webservices.unproved_uploads=true", "webservices.player_files=200000", "webservices.player_file_size=1GiB",
-	"webservices.records_per_owner=10000", "webservices.player_records=10000",
+	"webservices.records_per_owner=10000", "webservices.player_records=10000", "webservices.player_requests=0", "webservices.player_writes=0",
+	"webservices.match_reports=0", "webservices.match_sessions=0",
 }
 
 // tableOptions say how a table is made.

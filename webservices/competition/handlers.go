@@ -162,6 +162,8 @@ func (room *Room) note(r *soap.Request, c code, err error) {
 		detail = err.Error()
 	}
 	room.opt.Verdicts.NoteDetail(room.opt.Service, r.From.Addr(), r.Game, v, detail)
+	room.opt.Log.Debug().Stringer("peer", r.From).Str("game", r.Game).Str("method", r.Method).Stringer("verdict", v).Str("reason", cmp.Or(detail, err.Error())).
+		Msg("request about a match refused")
 }
 
 func (room *Room) execute(ctx context.Context, r *soap.Request, do func(context.Context, *soap.Request, player) (*ids, error)) (*ids, error) {

@@ -1,9 +1,13 @@
 package competition
 
 import (
+	"bytes"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
+
+	"github.com/rs/zerolog"
 
 	"github.com/respawnd/respawnd/storage"
 )
@@ -164,14 +168,29 @@ func TestSessionLimits(t *testing.T) {
 }
 
 func TestRates(t *testing.T) {
-	w := newWorld(t, nil)
-	n := 0
-	for ; n <= sessionsPerHour && w.call("CreateSession", 1, nil).code == "0"; n++ {
+	var log bytes.Buffer
+	w := newWorld(t, func(o *Options) {
+		o.Config.Sessions, o.Config.Reports = 4, 2
+		o.Log = zerolog.New(&log)
+	})
+	session := w.ok(w.call("CreateSession", 1, nil))
+	for i, want := range []string{"0", "0", "0", "5"} {
+		if got := w.call("SetReportIntention", 1, nil, "csid", session.csid); got.code != want {
+			t.Errorf("request %d: result %s, want %s", i+2, got.code, want)
+		}
 	}
-	if n != sessionsPerHour {
-		t.Errorf("%d sessions at once, want %d", n, sessionsPerHour)
+	w.ok(w.call("CreateSession", 2, nil)) // another player
+	if want := `"reason":"` + errRate.Error(); !strings.Contains(log.String(), want) || strings.Count(log.String(), "request about a match refused") != 1 {
+		t.Errorf("log %q, want one line with %s", log.String(), want)
 	}
-	w.ok(w.call("CreateSession", 2, nil))
+
+	w.room.Reload(MatchConfig{Wait: time.Hour, Keep: 100, Age: time.Hour, Reports: 2}) // any number of sessions
+	csid, conns := w.play(1, false)
+	for i, want := range []string{"0", "0", "5"} { // the second is the first again
+		if got := w.submit(csid, conns, 1, result(t, conns, Win)); got.code != want {
+			t.Errorf("report %d: result %s, want %s", i+1, got.code, want)
+		}
+	}
 }
 
 func TestSides(t *testing.T) {

@@ -23,12 +23,8 @@ const (
 	sweepEvery  = time.Hour
 )
 
-// Reports and sessions of one profile.
-const (
-	reportsPerHour  = 120
-	sessionsPerHour = 240
-	rateSlots       = 1 << 14
-)
+// rateSlots is how many profiles are remembered with their reports and sessions.
+const rateSlots = 1 << 14
 
 // MatchConfig are the settings of the room. All are live.
 type MatchConfig struct {
@@ -39,6 +35,10 @@ type MatchConfig struct {
 	Keep int `key:"matches_kept" default:"1000" range:"1 to 1000000" live:"true"`
 	// How long matches are kept, {range}.
 	Age time.Duration `key:"match_age" default:"8760h" range:"1h to 87600h" live:"true"`
+	// Reports of matches of one player per hour, {range}. 0: no bound.
+	Reports int `key:"match_reports" default:"120" range:"0 to 1000000" live:"true"`
+	// Sessions of matches that one player may begin or join per hour, {range}. 0: no bound.
+	Sessions int `key:"match_sessions" default:"240" range:"0 to 1000000" live:"true"`
 }
 
 // player is a player whose identity was proved.
@@ -75,8 +75,8 @@ type Room struct {
 	opt      Options
 	sessions *sessions
 	live     atomic.Pointer[MatchConfig] // never nil
-	reports  *netserve.Buckets[storage.ProfileID]
-	creates  *netserve.Buckets[storage.ProfileID]
+	reports  netserve.Quota[storage.ProfileID]
+	creates  netserve.Quota[storage.ProfileID] // sessions and intentions
 	metrics  metrics
 }
 
@@ -91,11 +91,7 @@ func New(opt Options) *Room {
 	if opt.Now == nil {
 		opt.Now = time.Now
 	}
-	room := &Room{
-		opt: opt, sessions: newSessions(),
-		reports: netserve.NewBuckets[storage.ProfileID](reportsPerHour, time.Hour, rateSlots),
-		creates: netserve.NewBuckets[storage.ProfileID](sessionsPerHour, time.Hour, rateSlots),
-	}
+	room := &Room{opt: opt, sessions: newSessions()}
 	room.Reload(opt.Config)
 	var outcomes []string
 	for _, o := range storage.MatchOutcomes() {
@@ -111,7 +107,11 @@ func New(opt Options) *Room {
 }
 
 // Reload applies the settings.
-func (room *Room) Reload(c MatchConfig) { room.live.Store(&c) }
+func (room *Room) Reload(c MatchConfig) {
+	room.live.Store(&c)
+	room.reports.Set(c.Reports, time.Hour, rateSlots)
+	room.creates.Set(c.Sessions, time.Hour, rateSlots)
+}
 
 func (room *Room) boards(game string) []games.Board {
 	if room.opt.Boards == nil {

@@ -31,6 +31,11 @@ type RecordConfig struct {
 	// SAKE records that one search looks at, {range}. A search that would look at more
 	// is refused.
 	ScanRecords int `key:"scan_records" default:"200000" range:"1 to 10000000" live:"true"`
+	// SAKE requests of one player per minute, from all addresses, {range}. Further ones are
+	// refused, as if the database were unavailable. 0: no bound.
+	PlayerRequests int `key:"player_requests" default:"3000" range:"0 to 1000000" live:"true"`
+	// SAKE requests of one player per minute that change records, {range}. 0: no bound.
+	PlayerWrites int `key:"player_writes" default:"1500" range:"0 to 1000000" live:"true"`
 }
 
 // limits returns the limits of a record. perOwner is that of its table; 0: the general

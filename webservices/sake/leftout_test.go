@@ -19,18 +19,24 @@ import (
 // leftOutBy returns how many replies lack records because of a bound.
 func (f *fixture) leftOutBy(name string) float64 {
 	f.Helper()
+	return f.counter("respawnd_webservices_sake_left_out_total", name)
+}
+
+// counter returns the value of a counter with one label.
+func (f *fixture) counter(name, label string) float64 {
+	f.Helper()
 	families, err := f.reg.Gather()
 	if err != nil {
 		f.Fatal(err)
 	}
 	for _, family := range families {
 		for _, m := range family.GetMetric() {
-			if family.GetName() == "respawnd_webservices_sake_left_out_total" && m.GetLabel()[0].GetValue() == name {
+			if family.GetName() == name && m.GetLabel()[0].GetValue() == label {
 				return m.GetCounter().GetValue()
 			}
 		}
 	}
-	f.Fatalf("there is no bound %s", name)
+	f.Fatalf("there is no %s of %s", name, label)
 	return 0
 }
 

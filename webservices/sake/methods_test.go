@@ -1,12 +1,15 @@
 package sake
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/rs/zerolog"
 
 	"github.com/respawnd/respawnd/internal/verdicts"
 	"github.com/respawnd/respawnd/storage"
@@ -291,6 +294,43 @@ func TestScanLimit(t *testing.T) {
 	c := config()
 	f.room.Reload(c)
 	f.want(1, "GetRecordCount", "t", "<filter>i &gt;= 0</filter>", "Success", "<count>4</count>")
+}
+
+func TestRates(t *testing.T) {
+	var log bytes.Buffer
+	f := newFixture(t, func(o *Options) {
+		o.Config.PlayerRequests, o.Config.PlayerWrites = 6, 3
+		o.Log = zerolog.New(&log)
+	})
+	create := func(player storage.ProfileID, want string) {
+		t.Helper()
+		if got := f.ask(player, "CreateRecord", "t", record("i", "intValue", "1")); !strings.Contains(got, ">"+want+"<") {
+			t.Errorf("player %d: %s, want %s", player, got, want)
+		}
+	}
+	limited := func(bound string) float64 { return f.counter("respawnd_webservices_sake_rate_limited_total", bound) }
+	for range 3 {
+		create(1, "Success")
+	}
+	create(1, "DatabaseUnavailable")
+	create(2, "Success")
+	f.want(1, "GetRecordCount", "t", "", "Success", "<count>4</count>")
+	f.want(1, "DeleteRecord", "t", id(1), "DatabaseUnavailable", "") // the sixth request
+	f.want(1, "GetRecordCount", "t", "", "DatabaseUnavailable", "")
+	f.want(2, "GetRecordCount", "t", "", "Success", "<count>4</count>")
+	if w, r := limited("writes"), limited("requests"); w != 2 || r != 1 {
+		t.Errorf("%v writes and %v requests were counted, want 2 and 1", w, r)
+	}
+	e := f.opt.Verdicts.Of(client.Addr())
+	if len(e) == 0 || e[len(e)-1].Verdict != verdicts.Limited || !strings.Contains(e[len(e)-1].Detail, "webservices.player_requests") {
+		t.Errorf("verdicts %+v, want Limited", e)
+	}
+	if n := strings.Count(log.String(), "request about records refused"); n != 3 || strings.Contains(log.String(), `"level":"error"`) {
+		t.Errorf("%d lines, want 3 and no error:\n%s", n, log.String())
+	}
+	f.room.Reload(config()) // without bounds
+	f.want(1, "GetRecordCount", "t", "", "Success", "<count>4</count>")
+	create(1, "Success")
 }
 
 // A filter that is slow on long texts counts as many records.

@@ -13,6 +13,7 @@ type metrics struct {
 	scanned prometheus.Counter
 	spent   prometheus.Counter
 	leftOut [len(boundNames)]prometheus.Counter
+	limited [len(limitNames)]prometheus.Counter
 }
 
 func newMetrics(reg prometheus.Registerer, count func() (storage.SakeCount, error)) *metrics {
@@ -28,6 +29,10 @@ func newMetrics(reg prometheus.Registerer, count func() (storage.SakeCount, erro
 	leftOut := f.Counters("respawnd_webservices_sake_left_out_total", "Replies that lack SAKE records because they would be too large, by the bound.", "bound", boundNames[:]...)
 	for i, name := range boundNames {
 		m.leftOut[i] = leftOut.WithLabelValues(name)
+	}
+	limited := f.Counters("respawnd_webservices_sake_rate_limited_total", "SAKE requests that were refused because a player sent too many, by the bound.", "bound", limitNames[:]...)
+	for i, name := range limitNames {
+		m.limited[i] = limited.WithLabelValues(name)
 	}
 	f.GaugeFunc("respawnd_webservices_sake_records", "SAKE records that are stored.", func() int { n, _ := count(); return n.Records })
 	f.GaugeFunc("respawnd_webservices_sake_record_bytes", "Bytes of the SAKE records that are stored.", func() int { n, _ := count(); return int(n.Bytes) })

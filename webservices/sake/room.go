@@ -14,6 +14,7 @@ import (
 
 	"github.com/respawnd/respawnd/internal/accounts"
 	"github.com/respawnd/respawnd/internal/games"
+	"github.com/respawnd/respawnd/internal/netserve"
 	"github.com/respawnd/respawnd/internal/verdicts"
 	"github.com/respawnd/respawnd/storage"
 	"github.com/respawnd/respawnd/webservices/soap"
@@ -71,6 +72,9 @@ type Room struct {
 	metrics *metrics
 	scans   chan struct{} // full while as many searches run as there are processors
 	logged  tableLog      // of replies that lack records
+
+	// Per profile: all requests, and those that change records.
+	requests, writes netserve.Quota[storage.ProfileID]
 }
 
 // New returns a Room. It panics if the registerer has other metrics of the same names.
@@ -82,11 +86,18 @@ func New(opt Options) *Room {
 }
 
 // Reload applies the live keys of a configuration.
-func (r *Room) Reload(c RecordConfig) { r.config.Store(&c) }
+func (r *Room) Reload(c RecordConfig) {
+	r.config.Store(&c)
+	r.requests.Set(c.PlayerRequests, time.Minute, rateSlots)
+	r.writes.Set(c.PlayerWrites, time.Minute, rateSlots)
+}
+
+// rateSlots is how many profiles are remembered with their requests.
+const rateSlots = 1 << 14
 
 // sweepEvery is the interval at which ratings of deleted records and profiles are
 // removed.
-const sweepEvery = 6 * time.Hour
+const sweepEvery = time.Hour
 
 // Serve removes ratings of deleted records and profiles until ctx ends.
 func (r *Room) Serve(ctx context.Context) {
@@ -172,9 +183,12 @@ func (r *Room) refusal(method string, why result) []byte {
 
 // resultOf returns the Result for an error, which it logs or notes.
 func (r *Room) resultOf(q *soap.Request, err error) result {
-	if errors.Is(err, errSpent) {
-		r.opt.Verdicts.NotePlayer(service, q.From.Addr(), q.Game, verdicts.SearchTooLarge)
-		return databaseUnavailable
+	switch limit, limited := errors.AsType[rateLimit](err); {
+	case limited:
+		r.metrics.limited[limit].Inc()
+		return r.refuse(q, verdicts.Limited, limit.Error())
+	case errors.Is(err, errSpent):
+		return r.refuse(q, verdicts.SearchTooLarge, "")
 	}
 	why, ok := errors.AsType[result](err)
 	if !ok {
@@ -190,6 +204,15 @@ func (r *Room) resultOf(q *soap.Request, err error) result {
 	r.opt.Verdicts.NoteDetail(service, q.From.Addr(), q.Game, verdicts.StorageRefused, detail)
 	r.opt.Log.Debug().Stringer("peer", q.From).Str("game", q.Game).Str("request", detail).Msg("request about records refused")
 	return why
+}
+
+// refuse notes and logs a request that is refused though nothing is wrong with it, and
+// returns its Result.
+func (r *Room) refuse(q *soap.Request, v verdicts.Verdict, detail string) result {
+	r.opt.Verdicts.NoteDetail(service, q.From.Addr(), q.Game, v, detail)
+	r.opt.Log.Debug().Stringer("peer", q.From).Str("game", q.Game).Str("method", q.Method).Stringer("verdict", v).Str("reason", detail).
+		Msg("request about records refused")
+	return databaseUnavailable
 }
 
 // resultOfStore returns the Result for an error of the store.
@@ -225,6 +248,9 @@ func (c *call) authenticate() error {
 		return serviceDisabled
 	}
 	if err := c.checkTicket(); err != nil {
+		return err
+	}
+	if err := c.checkRate(); err != nil {
 		return err
 	}
 	c.id = storage.SakeTableID{Game: game.Name, Name: c.q.Body.Text("tableid")}
@@ -282,4 +308,36 @@ func missing(err error) error {
 		return loginTicketInvalid
 	}
 	return err
+}
+
+// rateLimit is a bound of the requests of a profile.
+type rateLimit uint8
+
+// The bounds.
+const (
+	limitRequests rateLimit = iota
+	limitWrites
+)
+
+// limitNames are the bounds in the metrics, by number.
+var limitNames = [...]string{limitRequests: "requests", limitWrites: "writes"}
+
+// Error makes a bound the error of a request beyond it.
+func (l rateLimit) Error() string {
+	return "more than webservices.player_" + limitNames[l] + " of one player in a minute"
+}
+
+// checkRate counts the request of a player.
+func (c *call) checkRate() error {
+	now := time.Now()
+	if !c.requests.Take(c.profile, now) {
+		return limitRequests
+	}
+	switch c.q.Method {
+	case "CreateRecord", "UpdateRecord", "DeleteRecord", "RateRecord":
+		if !c.writes.Take(c.profile, now) {
+			return limitWrites
+		}
+	}
+	return nil
 }

@@ -27,6 +27,7 @@ func (r *Room) download(w http.ResponseWriter, req *http.Request, q *soap.Reques
 	result, why := r.send(w, req, q)
 	if result != OK {
 		answer(w, result)
+		r.opt.Log.Debug().Stringer("peer", q.From).Str("game", q.Game).Str("reason", why).Msg("download refused")
 	}
 	r.metrics.downloads.WithLabelValues(why).Inc()
 }

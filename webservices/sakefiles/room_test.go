@@ -263,13 +263,18 @@ func TestUploadAfterProof(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			r := newRoom(t, nil)
 			r.opt.Verdicts = verdicts.NewLog(zerolog.Nop(), 0)
+			var log bytes.Buffer
+			r.opt.Log = zerolog.New(&log)
 			prove(r, 2, home)
 			test.change(r, t)
 			if got := result(do(t, r, upload(test.profile, form("x")))); got != test.want {
 				t.Errorf("result %d, want %d", got, test.want)
 			}
-			if log := r.opt.Verdicts.Of(home); len(log) != 1 || log[0].Verdict != test.verdict {
-				t.Errorf("verdicts %v, want %v", log, test.verdict)
+			if list := r.opt.Verdicts.Of(home); len(list) != 1 || list[0].Verdict != test.verdict {
+				t.Errorf("verdicts %v, want %v", list, test.verdict)
+			}
+			if want := test.want != OK; strings.Contains(log.String(), `"message":"upload refused"`) != want {
+				t.Errorf("a line about a refusal: want %v, log %q", want, log.String())
 			}
 		})
 	}

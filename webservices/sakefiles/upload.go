@@ -59,6 +59,9 @@ func (r *Room) note(q *soap.Request, result Result, why string) {
 		v = verdicts.UploadTooLarge
 	}
 	r.opt.Verdicts.NoteDetail("webservices", q.From.Addr(), q.Game, v, why)
+	if result != OK {
+		r.opt.Log.Debug().Stringer("peer", q.From).Str("game", q.Game).Stringer("verdict", v).Str("reason", why).Msg("upload refused")
+	}
 }
 
 // receive stores the file of a request.
