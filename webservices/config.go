@@ -34,6 +34,11 @@ type Config struct {
 	KeyFile string `key:"key_file" as:"text"` // as configured, may be empty: use Config.KeyPath
 	// Accounts that games may make for one address per minute, {range}. 0: no bound.
 	Registrations int `key:"registrations" default:"20" range:"0 to 1000000" live:"true"`
+	// Tickets of the PS3, true or false. true: games sign in with a ticket of the console
+	// (LoginPs3Cert). Its signature cannot be checked, so everyone who knows the number of
+	// a player on the network of the console can sign in as that player. Accounts with a
+	// password are not concerned.
+	PS3Tickets bool `key:"ps3_tickets" default:"false" live:"true"`
 	// TCP address for games that ask over https. They expect port 443 and speak
 	// SSL 3.0 with RC4, which is no protection: everyone on the way can read and
 	// change what is sent. Empty: off.

@@ -52,6 +52,7 @@ type Options struct {
 	// Registrations is how many accounts one address may make per minute; 0: no
 	// bound.
 	Registrations int
+	Consoles      bool                  // whether tickets of the PS3 are accepted, whose signature is not checked
 	Trusted       func(netip.Addr) bool // whether that does not apply to an address; nil: it always does
 	Service       string                // name in verdicts
 	Verdicts      *verdicts.Log
@@ -66,6 +67,7 @@ type Room struct {
 	metrics       *metrics
 	faults        netserve.Trouble
 	registrations atomic.Pointer[netserve.Limiter] // never nil
+	consoles      atomic.Bool
 }
 
 // New returns a room. It panics if the registerer has other metrics of the same
@@ -73,6 +75,7 @@ type Room struct {
 func New(opt Options) *Room {
 	r := &Room{opt: opt, metrics: newMetrics(opt.Registerer)}
 	r.SetRegistrations(opt.Registrations)
+	r.SetConsoles(opt.Consoles)
 	return r
 }
 
@@ -82,11 +85,21 @@ func (r *Room) SetRegistrations(perMinute int) {
 	r.registrations.Store(netserve.PerMinute(perMinute, netserve.LimiterOptions{}))
 }
 
+// SetConsoles changes Options.Consoles.
+func (r *Room) SetConsoles(accept bool) { r.consoles.Store(accept) }
+
+// mayRegister reports whether an address may make one more account, and counts it.
+func (r *Room) mayRegister(from netip.Addr) bool {
+	return r.opt.Trusted != nil && r.opt.Trusted(from) || r.registrations.Load().Allow(from, time.Now())
+}
+
 // Services returns the methods of the room.
 func (r *Room) Services() []soap.Service {
-	methods := map[string]soap.Handler{"CreateUserAccount": r.createAccount}
+	methods := map[string]soap.Handler{
+		"CreateUserAccount": r.createAccount, "LoginPs3Cert": r.byConsole, "LoginPs3CertWithGameId": r.byConsole,
+	}
 	for name, prove := range map[string]func(*soap.Element, *proof) error{
-		"LoginProfile": r.byProfile, "LoginUniqueNick": r.byUniqueNick, "LoginRemoteAuth": byToken, "LoginPs3Cert": byConsole,
+		"LoginProfile": r.byProfile, "LoginUniqueNick": r.byUniqueNick, "LoginRemoteAuth": byToken,
 	} {
 		h := func(ctx context.Context, q *soap.Request) []byte { return r.login(ctx, q, prove) }
 		methods[name], methods[name+"WithGameId"] = h, h
@@ -171,12 +184,6 @@ func byToken(e *soap.Element, p *proof) error {
 	}
 	return nil
 }
-
-// errConsole refuses the tickets of consoles.
-var errConsole = errors.New("tickets of the PS3 are not accepted")
-
-// byConsole is LoginPs3Cert: only its maker can check such a ticket.
-func byConsole(*soap.Element, *proof) error { return errConsole }
 
 // password adds the password of a request to a proof. One that cannot be read
 // becomes a wrong one.
@@ -284,8 +291,7 @@ func (r *Room) createAccount(ctx context.Context, q *soap.Request) []byte {
 	if !ok {
 		return r.answer(q, nil, nil, accounts.ErrMalformed)
 	}
-	trusted := r.opt.Trusted != nil && r.opt.Trusted(p.From)
-	if !trusted && !r.registrations.Load().Allow(p.From, time.Now()) {
+	if !r.mayRegister(p.From) {
 		return r.answer(q, nil, nil, accounts.ErrThrottled)
 	}
 	password, ok := r.open(block)

@@ -1,0 +1,106 @@
+package accounts
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/netip"
+	"time"
+
+	"github.com/respawnd/respawnd/storage"
+)
+
+// ConsoleDomain is the domain of the e-mail addresses of accounts that consoles made. No mail
+// reaches it.
+const ConsoleDomain = "console.invalid"
+
+// ConsolePlayer is a player of a console, as the ticket of the console names it.
+type ConsolePlayer struct {
+	Console            string // letters and digits, such as "ps3"
+	ID                 uint64 // of the player on the network of the console, not 0
+	Nick               string
+	Partner, Namespace int
+	From               netip.Addr
+	// MayRegister is asked before an account is made; nil: it may.
+	MayRegister func() bool
+}
+
+// email returns the address under which the account of a player is found.
+func (c *ConsolePlayer) email() string {
+	return fmt.Sprintf("%s-%016x@%s", c.Console, c.ID, ConsoleDomain)
+}
+
+// Console returns the profile of a player whose console has authenticated it, and makes its
+// account at the first time; made reports that. The account has no password, so nothing else
+// signs in to it: one that has a password belongs to another player and is refused with
+// ErrBadTicket. Other refusals: ErrMalformed, ErrBadNick, ErrThrottled, ErrBanned.
+func (s *Service) Console(ctx context.Context, c ConsolePlayer) (p storage.Profile, made bool, err error) {
+	if s.failures.refuses(c.From, 0, time.Now()) {
+		return p, false, ErrThrottled
+	}
+	if c.ID == 0 || c.Partner < 0 || c.Partner > storage.MaxAccountID || c.Namespace < 0 || c.Namespace > storage.MaxAccountID {
+		return p, false, ErrMalformed
+	}
+	if err := checkNick(c.Nick); err != nil {
+		return p, false, err
+	}
+	for range maxTries {
+		p, err = s.consoleProfile(ctx, &c)
+		if !errors.Is(err, storage.ErrNotFound) {
+			return p, false, err
+		}
+		if c.MayRegister != nil && !c.MayRegister() {
+			return p, false, ErrThrottled
+		}
+		c.MayRegister = nil
+		p, err = s.makeConsole(ctx, &c)
+		if !errors.Is(err, ErrEmailTaken) { // else another request was faster
+			return p, err == nil, err
+		}
+	}
+	return p, false, storage.ErrConflict
+}
+
+// consoleProfile returns the profile of a player, storage.ErrNotFound if there is none.
+func (s *Service) consoleProfile(ctx context.Context, c *ConsolePlayer) (p storage.Profile, err error) {
+	u, err := s.store.UserByEmail(ctx, c.Partner, c.email())
+	switch {
+	case err != nil:
+		return p, err
+	case len(u.Secret) > 0 || len(u.Password) > 0:
+		s.failures.failed(c.From, 0, time.Now())
+		return p, ErrBadTicket
+	case u.Ban.In(time.Now()):
+		return p, ErrBanned
+	}
+	all, err := s.store.ProfilesOf(ctx, u.ID)
+	if err == nil && len(all) == 0 {
+		err = ErrProfileDeleted
+	}
+	if err != nil {
+		return p, err
+	}
+	return all[0], nil
+}
+
+// makeConsole makes the account of a player. It has the nick as unique nick if the rules
+// allow that and no other profile has it.
+func (s *Service) makeConsole(ctx context.Context, c *ConsolePlayer) (storage.Profile, error) {
+	now := time.Now()
+	u := storage.User{Partner: c.Partner, Email: c.email(), Created: now}
+	p := storage.Profile{Nick: c.Nick, PublicMask: DefaultPublicMask, Created: now}
+	if checkUniqueNick(c.Namespace, c.Nick) == nil {
+		p.UniqueNicks = []storage.UniqueNick{s.uniqueNick(c.Namespace, c.Nick)}
+	}
+	made, out, err := s.store.CreateUser(ctx, u, p)
+	if errors.Is(refuseTaken(err), ErrUniqueNickTaken) {
+		p.UniqueNicks = nil
+		made, out, err = s.store.CreateUser(ctx, u, p)
+	}
+	if err != nil {
+		return storage.Profile{}, refuseTaken(err)
+	}
+	s.metrics.registered.Inc()
+	s.log.Info().Uint32("user", uint32(made.ID)).Uint32("profile", uint32(out.ID)).Int("partner", u.Partner).Str("console", c.Console).Msg("account created")
+	return out, nil
+}
