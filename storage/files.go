@@ -96,6 +96,9 @@ type Files interface {
 	// Files yields all files with ids above after, in the order of ids.
 	Files(ctx context.Context, after FileID) iter.Seq2[File, error]
 
+	// FilesOf yields the files of a profile, in the order of ids.
+	FilesOf(ctx context.Context, owner ProfileID) iter.Seq2[File, error]
+
 	// FileUsage returns the usage of a profile, or of all for 0.
 	FileUsage(ctx context.Context, owner ProfileID) (FileUsage, error)
 

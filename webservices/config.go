@@ -38,7 +38,7 @@ type Config struct {
 	// (LoginPs3Cert). Its signature cannot be checked, so everyone who knows the number of
 	// a player on the network of the console can sign in as that player. Accounts with a
 	// password are not concerned.
-	PS3Tickets bool `key:"ps3_tickets" default:"false" live:"true"`
+	ConsoleTickets bool `key:"console_tickets" default:"false" live:"true"`
 	// TCP address for games that ask over https. They expect port 443 and speak
 	// SSL 3.0 with RC4, which is no protection: everyone on the way can read and
 	// change what is sent. Empty: off.

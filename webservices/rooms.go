@@ -67,7 +67,7 @@ func matchRoom(m *competition.Room) room {
 func newAuth(o *Options) *auth.Room {
 	return auth.New(auth.Options{
 		Key: o.Key, Identity: o.Config.RSAMode == Identity, Accounts: o.Accounts, Store: o.Store,
-		Registrations: o.Config.Registrations, Consoles: o.Config.PS3Tickets, Trusted: o.Trusted, Service: name, Verdicts: o.Verdicts,
+		Registrations: o.Config.Registrations, Consoles: o.Config.ConsoleTickets, Trusted: o.Trusted, Service: name, Verdicts: o.Verdicts,
 		Log: o.Log, Registerer: o.Registerer,
 	})
 }
@@ -75,7 +75,7 @@ func newAuth(o *Options) *auth.Room {
 func authRoom(a *auth.Room) room {
 	return room{services: a.Services(), reload: func(c *Config) {
 		a.SetRegistrations(c.Registrations)
-		a.SetConsoles(c.PS3Tickets)
+		a.SetConsoles(c.ConsoleTickets)
 	}}
 }
 

@@ -67,8 +67,8 @@ func (c *Config) Open(ctx context.Context, env *service.Env) (*service.Running, 
 	if err != nil {
 		return nil, errors.Join(err, ln.Close())
 	}
-	if c.PS3Tickets {
-		env.Log.Warn().Msg("tickets of the PS3 are accepted (webservices.ps3_tickets); their signature cannot be checked: everyone can sign in as a player of that console")
+	if c.ConsoleTickets {
+		env.Log.Warn().Msg("tickets of the PS3 are accepted (webservices.console_tickets); their signature cannot be checked: everyone can sign in as a player of that console")
 	}
 	r := service.OnListener(ln, func(ctx context.Context, ln net.Listener) error {
 		var background sync.WaitGroup

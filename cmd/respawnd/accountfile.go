@@ -59,7 +59,7 @@ func (p *program) accountImport() *cobra.Command {
 		Short: "Add the accounts of an export; those that are there already stay as they are",
 		Long: "Add the accounts of an export; those that are there already stay as they are.\n\n" +
 			"An import that was cut short can be repeated: profiles that have neither buddies nor blocks get those of the file, " +
-			"and so do profiles without data of games. Records of games keep their ids; one whose id is in use is left out.",
+			"and so do profiles without data of games. Records of games keep their ids; one whose id is in use is left out. Files and matches of an export are not imported: a backup restores them.",
 		Args: usage(cobra.ExactArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			in := p.in
@@ -189,7 +189,7 @@ func withoutData(list []accounts.Account) []accounts.Account {
 		list[i].Profiles = slices.Clone(list[i].Profiles)
 		for j := range list[i].Profiles {
 			p := &list[i].Profiles[j]
-			p.GameData, p.Scores, p.Records = nil, nil, nil
+			p.GameData, p.Scores, p.Records, p.Files, p.Matches = nil, nil, nil, nil, nil
 		}
 	}
 	return list

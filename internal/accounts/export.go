@@ -14,7 +14,7 @@ import (
 )
 
 // Account is an account as it is exported and imported: all its data but CD
-// keys, open requests and messages.
+// keys, open requests, messages and the contents of files.
 type Account struct {
 	ID       storage.UserID     `json:"id,omitzero"` // 0: a new one
 	Partner  int                `json:"partner,omitzero"`
@@ -37,6 +37,12 @@ type AccountProfile struct {
 	Scores   []storage.Score     `json:"scores,omitempty"`    // likewise
 
 	Records []storage.OwnedSakeRecord `json:"records,omitempty"` // in tables of games; without the id of the profile
+
+	// Files are the descriptions of uploaded files, and Matches what games reported of the
+	// player, without the reports themselves. Both are exported only: contents and matches
+	// are in backups.
+	Files   []storage.File  `json:"files,omitempty"`
+	Matches []storage.Match `json:"matches,omitempty"`
 }
 
 // Export yields all accounts in the order of ids, with the password digests
@@ -114,6 +120,27 @@ func (s *Service) exportStats(ctx context.Context, id storage.ProfileID, out *Ac
 		}
 		rec.Owner = 0
 		out.Records = append(out.Records, rec)
+	}
+	return s.exportDeeds(ctx, id, out)
+}
+
+// exportDeeds adds the files and the matches of a profile.
+func (s *Service) exportDeeds(ctx context.Context, id storage.ProfileID, out *AccountProfile) error {
+	for f, err := range s.store.FilesOf(ctx, id) {
+		if err != nil {
+			return err
+		}
+		out.Files = append(out.Files, f)
+	}
+	for m, err := range s.store.MatchesOf(ctx, id) {
+		if err != nil {
+			return err
+		}
+		m.Versions = nil
+		for i := range m.Sides {
+			m.Sides[i].Conns = nil
+		}
+		out.Matches = append(out.Matches, m)
 	}
 	return nil
 }

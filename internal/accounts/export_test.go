@@ -46,6 +46,20 @@ func TestExportAndImport(t *testing.T) {
 	if _, err := sake.RateSakeRecord(t.Context(), levels, 2, b.ID, 200); err != nil {
 		t.Fatal(err)
 	}
+	file, err := from.store.(storage.Files).CreateFile(t.Context(), storage.File{
+		Game: "gmtest", Owner: second.ID, Name: "level.bin", Size: 3, Hash: strings.Repeat("a", 64), Created: time.Now(),
+	}, storage.FileUsage{Files: 9, Bytes: 9}, storage.FileUsage{Files: 9, Bytes: 9})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := from.store.(storage.Matches).PutMatch(t.Context(), storage.Match{
+		Game: "gmtest", Session: "01234567-89ab-cdef-0123-456789abcdef", Outcome: storage.MatchAgreed, Began: time.Now(), First: time.Now(),
+		Sides:    []storage.MatchSide{{Profile: second.ID, Nick: "M", Conns: []string{"01234567-89ab-cdef-0123-456789abcde0"}, Version: 1}},
+		Players:  []storage.MatchPlayer{{Profile: second.ID, Nick: "M", Result: "win"}},
+		Versions: []storage.MatchVersion{{Report: []byte("raw"), At: time.Now()}},
+	}, nil, 9); err != nil {
+		t.Fatal(err)
+	}
 	for _, err := range []error{
 		store.PutScore(t.Context(), storage.Score{ScoreID: storage.ScoreID{Game: "gmtest", Board: "kills", Profile: a.ID}, Value: 7.5, Updated: time.Now()}),
 		from.store.AddBuddy(t.Context(), a.ID, b.ID), from.store.AddBuddy(t.Context(), b.ID, second.ID),
@@ -100,7 +114,17 @@ func TestExportAndImport(t *testing.T) {
 	if recs := all[0].Profiles[1].Records; len(recs) != 1 || recs[0].ID != 2 || recs[0].Ratings != 1 || len(recs[0].Fields) != 3 || len(all[1].Profiles[0].Records) != 2 {
 		t.Errorf("records in the export: %+v", recs)
 	}
-	if diff := cmp.Diff(all, again, cmpopts.IgnoreFields(storage.Profile{}, "Rev"), cmpopts.EquateEmpty()); diff != "" || len(all) != 2 {
+	deeds := all[0].Profiles[1]
+	if len(deeds.Files) != 1 || cmp.Diff(deeds.Files[0], file) != "" {
+		t.Errorf("files in the export: %+v, want %+v", deeds.Files, file)
+	}
+	if m := deeds.Matches; len(m) != 1 || m[0].Players[0].Result != "win" || m[0].Versions != nil || m[0].Sides[0].Conns != nil {
+		t.Errorf("matches in the export: %+v", m)
+	}
+	if len(all[0].Profiles[0].Files)+len(all[1].Profiles[0].Matches) > 0 {
+		t.Error("files or matches of others in the export")
+	}
+	if diff := cmp.Diff(all, again, cmpopts.IgnoreFields(storage.Profile{}, "Rev"), cmpopts.IgnoreFields(AccountProfile{}, "Files", "Matches"), cmpopts.EquateEmpty()); diff != "" || len(all) != 2 {
 		t.Errorf("after export and import (-want +got):\n%s", diff)
 	}
 	wantLogin(t, to, "an imported account", byNick("AliceU", "rosebud"))

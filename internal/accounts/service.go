@@ -32,6 +32,10 @@ type Store interface {
 	// The methods of storage.Sake for exports and imports.
 	SakeOf(ctx context.Context, owner storage.ProfileID) iter.Seq2[storage.OwnedSakeRecord, error]
 	ImportSakeRecord(ctx context.Context, r storage.OwnedSakeRecord) error
+
+	// Methods of storage.Files and storage.Matches for exports.
+	FilesOf(ctx context.Context, owner storage.ProfileID) iter.Seq2[storage.File, error]
+	MatchesOf(ctx context.Context, id storage.ProfileID) iter.Seq2[storage.Match, error]
 }
 
 // Options change a Service. Only KeyFile must be given.

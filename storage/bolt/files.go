@@ -112,6 +112,13 @@ func (s *Store) CreateFile(ctx context.Context, f storage.File, owner, all stora
 	return next, nil
 }
 
+// FilesOf is described in [storage.Files].
+func (s *Store) FilesOf(ctx context.Context, owner storage.ProfileID) iter.Seq2[storage.File, error] {
+	return iterate(ctx, s, bucketFilesByOwner, idKey(owner), func(tx *bbolt.Tx, k, _ []byte) (storage.File, error) {
+		return getFile(tx, storage.FileID(binary.BigEndian.Uint32(k[4:])))
+	})
+}
+
 // getFile reads a file.
 func getFile(tx *bbolt.Tx, id storage.FileID) (f storage.File, err error) {
 	f, err = get[storage.File](tx, bucketFiles, fileKey(id))

@@ -46,6 +46,7 @@ func fileCalls(s storage.Store) map[string]func(context.Context) error {
 		"GetFile":      func(ctx context.Context) error { _, err := s.GetFile(ctx, 77); return err },
 		"DeleteFile":   func(ctx context.Context) error { return s.DeleteFile(ctx, 77) },
 		"Files":        func(ctx context.Context) error { return firstError(s.Files(ctx, 0)) },
+		"FilesOf":      func(ctx context.Context) error { return firstError(s.FilesOf(ctx, 77)) },
 		"FileUsage":    func(ctx context.Context) error { _, err := s.FileUsage(ctx, 77); return err },
 		"HasContent":   func(ctx context.Context) error { _, err := s.HasContent(ctx, strings.Repeat("a", 64)); return err },
 		"AddDownloads": func(ctx context.Context) error { return s.AddDownloads(ctx, map[storage.FileID]int64{77: 1}) },
@@ -74,6 +75,12 @@ func testFileLife(t *testing.T, s storage.Store) {
 	}
 	first.Downloads = 3
 	differ(t, "files", collect(t, s.Files(t.Context(), 0)), []storage.File{first, second})
+	other := createFile(t, s, file(people(t, s, 1)[0].ID, "c", 1))
+	differ(t, "files of a profile", collect(t, s.FilesOf(t.Context(), p.ID)), []storage.File{first, second})
+	differ(t, "files of no profile", collect(t, s.FilesOf(t.Context(), 77)), nil)
+	if err := s.DeleteFile(t.Context(), other.ID); err != nil {
+		t.Errorf("DeleteFile() = %v", err)
+	}
 	differ(t, "files after the first", collect(t, s.Files(t.Context(), first.ID)), []storage.File{second})
 	differ(t, "files after the last", collect(t, s.Files(t.Context(), 1<<32-1)), nil)
 	for i, id := range []storage.FileID{second.ID, first.ID} {
@@ -90,8 +97,8 @@ func testFileLife(t *testing.T, s storage.Store) {
 	if _, err := s.GetFile(t.Context(), 77); !errors.Is(err, storage.ErrNotFound) || errors.Is(err, storage.ErrDeleted) {
 		t.Errorf("GetFile() of an id that was never in use = %v, want ErrNotFound", err)
 	}
-	if next := createFile(t, s, file(p.ID, "b", 1)); next.ID != 3 {
-		t.Errorf("id %d after all were deleted, want 3", next.ID)
+	if next := createFile(t, s, file(p.ID, "b", 1)); next.ID != 4 {
+		t.Errorf("id %d after all were deleted, want 4", next.ID)
 	}
 }
 

@@ -12,7 +12,7 @@ import (
 )
 
 // errConsole refuses the tickets of consoles.
-var errConsole = errors.New("tickets of the PS3 are not accepted, see webservices.ps3_tickets")
+var errConsole = errors.New("tickets of the PS3 are not accepted, see webservices.console_tickets")
 
 // byConsole is LoginPs3Cert. Its reply has a token, with which the game signs in elsewhere.
 func (r *Room) byConsole(ctx context.Context, q *soap.Request) []byte {
