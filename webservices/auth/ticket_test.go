@@ -11,7 +11,7 @@ import (
 	"github.com/respawnd/respawnd/internal/verdicts"
 )
 
-// appendTo appends a ticket of version 2.1 with a signature that nobody can check.
+// appendTo appends a ticket of version 2.1.
 func (t *consoleTicket) appendTo(b []byte) []byte {
 	be := binary.BigEndian
 	var body []byte
