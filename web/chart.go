@@ -1,134 +1,198 @@
 package web
 
 import (
+	"bytes"
 	"fmt"
+	"html/template"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/respawnd/respawnd/internal/history"
-	"github.com/respawnd/respawnd/web/api"
 )
 
-// The chart of a server's players: 24 hours, drawn by the server so that it needs
-// no script.
+// A chart of players is drawn here, as SVG without script. Its texts are outside of
+// the part that stretches, so that they have the size of the text around on every
+// screen.
 const (
-	chartSpan   = 24 * time.Hour
-	chartWidth  = 720
-	chartHeight = 160
-	chartLeft   = 34 // room for the numbers
-	chartBottom = 22 // room for the hours
-	chartTop    = 8
+	chartHeight = 172 // pixels
+	chartTop    = 16  // room for the highest number
+	chartFloor  = 148 // room for times below
+	plotWidth   = 1000
+	plotHeight  = 100
 )
 
-// chartPoint is the number of players at a time.
-type chartPoint struct {
-	at      time.Time
-	players int
-}
-
-// chart draws the history of a server; nil if there is none.
-func (s *Server) chart(r *api.Row, now time.Time) *historyView {
-	series, ok := s.opt.History.Of(r.HistoryKey(), history.Day)
-	if !ok {
-		return nil
-	}
-	var points []chartPoint
-	for i, n := range series.Players {
-		if n != history.Away {
-			points = append(points, chartPoint{series.First.Add(time.Duration(i) * history.Interval), n})
-		}
-	}
-	return draw(points, history.Interval+history.Interval/2, now)
-}
-
-// historyView is the data of the chart template.
-type historyView struct {
-	Width, Height int
-	Line          string // path of the line
-	Area          string // path of the area below it
-	Marks         []chartMark
-	Hours         []chartMark
-	Text          string // the chart in one sentence
-	Table         []hourView
+// chartView is the data of the template of a chart.
+type chartView struct {
+	Height, Top, Floor   int // of all, where the plot begins and ends
+	Plot, Below          int // its height, where the times stand
+	PlotWidth, PlotUnits int
+	Line                 string // path of the line
+	Area                 string // path of the area below it
+	Marks                []chartMark
+	Times                []chartMark
+	Title                string // "24 hours"
+	Detail               string // what to know, behind the title
+	Text                 string // the chart in one sentence
+	Of, By               string // what the rows of the table are
+	Nothing              string // what there is in a row without a number
+	Table                []chartRow
 }
 
 // chartMark is a line of the grid with its label.
 type chartMark struct {
-	X, Y, X2 string
-	Label    string
+	At    string // pixels from the top, or percent from the left
+	Above int    // of a number: where its text stands
+	Label string
 }
 
-// hourView is one hour in the table with the same data.
-type hourView struct {
-	From, To string
-	Most     int
-	Known    bool
+// chartRow is a part of the time in the table with the same data.
+type chartRow struct {
+	Time  string
+	Most  int
+	Known bool
 }
 
-// draw makes the chart of the points, which are in order, up to now. Where two
-// of them are further apart than gap the server was not in the list. It returns
-// nil if there is nothing to show.
-func draw(points []chartPoint, gap time.Duration, now time.Time) *historyView {
-	begin := now.Add(-chartSpan)
-	for len(points) > 0 && points[0].at.Before(begin) {
-		points = points[1:]
+// spanTitle is what people call a span.
+func spanTitle(s history.Span) string { return [...]string{"24 hours", "7 days", "30 days"}[s] }
+
+// draw makes the chart of a series of a span. nothing is the word for steps without a
+// number. It returns nil if there are only those.
+func draw(series history.Series, span history.Span, nothing string) *chartView {
+	most, at, last := -1, 0, history.Away
+	for i, n := range series.Players {
+		if n > most {
+			most, at = n, i
+		}
+		if n != history.Away {
+			last = n
+		}
 	}
-	if len(points) == 0 {
+	if most < 0 {
 		return nil
 	}
-	most, last := 0, points[len(points)-1]
-	for _, p := range points {
-		most = max(most, p.players)
+	c := canvas{series: series, begin: series.End().Add(-span.Length()), length: span.Length(), top: roundUp(most)}
+	v := &chartView{
+		Height: chartHeight, Top: chartTop, Floor: chartFloor, Plot: chartFloor - chartTop, Below: chartHeight - 5, PlotWidth: plotWidth, PlotUnits: plotHeight,
+		Title: spanTitle(span), Nothing: nothing, Times: c.times(span), Table: c.table(span), Of: "Day", By: "day",
 	}
-	top := roundUp(most)
-	x := func(at time.Time) float64 {
-		return chartLeft + (chartWidth-chartLeft)*at.Sub(begin).Seconds()/chartSpan.Seconds()
-	}
-	floor := float64(chartHeight - chartBottom)
-	y := func(n int) float64 { return floor - (floor-chartTop)*float64(n)/float64(top) }
-
-	v := &historyView{Width: chartWidth, Height: chartHeight}
-	var line, area strings.Builder
-	for i := 0; i < len(points); {
-		j := i + 1
-		for j < len(points) && points[j].at.Sub(points[j-1].at) <= gap {
-			j++
+	v.Line, v.Area = c.paths()
+	for _, n := range []int{c.top, c.top / 2, 0} {
+		y := chartFloor - (chartFloor-chartTop)*n/c.top
+		m := chartMark{At: strconv.Itoa(y), Above: y - 4}
+		if n > 0 {
+			m.Label = strconv.Itoa(n)
 		}
-		drawRun(&line, &area, points[i:j], gap, now, floor, x, y)
-		i = j
+		v.Marks = append(v.Marks, m)
 	}
-	v.Line, v.Area = line.String(), area.String()
-	for _, n := range []int{0, top / 2, top} {
-		v.Marks = append(v.Marks, chartMark{X: number(chartLeft), X2: number(chartWidth), Y: number(y(n)), Label: strconv.Itoa(n)})
+	when := series.First.Add(time.Duration(at) * series.Step)
+	if span == history.Day {
+		v.Of, v.By = "Hour", "hour"
+		v.Detail = fmt.Sprintf("%d at the latest, %d at most, at %s UTC.", last, most, when.Format("15:04"))
+	} else {
+		v.Detail = fmt.Sprintf("%d at most, on %s.", most, when.Format("Monday, 2 January"))
 	}
-	for at := begin.Truncate(time.Hour).Add(time.Hour); at.Before(now); at = at.Add(time.Hour) {
-		if at.UTC().Hour()%6 == 0 {
-			v.Hours = append(v.Hours, chartMark{X: number(x(at)), Y: number(floor), Label: at.UTC().Format("15:04")})
-		}
-	}
-	v.Table = hourTable(points, now)
-	v.Text = fmt.Sprintf("Players in the last 24 hours: %d at the latest, %d at most.", last.players, most)
+	v.Text = "Players in the last " + v.Title + ": " + v.Detail
 	return v
 }
 
-// drawRun adds points without a gap between them, as steps: a number holds until
-// the next one.
-func drawRun(line, area *strings.Builder, run []chartPoint, gap time.Duration, now time.Time, floor float64, x func(time.Time) float64, y func(int) float64) {
-	first, last := run[0], run[len(run)-1]
-	end := last.at.Add(gap)
-	if end.After(now) {
-		end = now
+// canvas has the scales of a chart.
+type canvas struct {
+	series history.Series
+	begin  time.Time
+	length time.Duration
+	top    int // players at the top
+}
+
+// x returns where a time is, in units of the plot.
+func (c *canvas) x(at time.Time) float64 {
+	return plotWidth * at.Sub(c.begin).Seconds() / c.length.Seconds()
+}
+
+// y returns where a number is.
+func (c *canvas) y(n int) string {
+	return number(plotHeight - plotHeight*float64(n)/float64(c.top))
+}
+
+// paths returns the line and the area of all steps: a number holds during its step, and
+// where there is none there is a gap.
+func (c *canvas) paths() (line, area string) {
+	var l, a strings.Builder
+	down := "V" + number(plotHeight) + "Z"
+	before := history.Away
+	for i, n := range c.series.Players {
+		at := number(c.x(c.series.First.Add(time.Duration(i) * c.series.Step)))
+		if n == before {
+			continue
+		}
+		if before != history.Away {
+			l.WriteString("H" + at)
+			a.WriteString("H" + at)
+		}
+		switch {
+		case n == history.Away:
+			a.WriteString(down)
+		case before == history.Away:
+			l.WriteString("M" + at + " " + c.y(n))
+			a.WriteString("M" + at + " " + number(plotHeight) + "V" + c.y(n))
+		default:
+			l.WriteString("V" + c.y(n))
+			a.WriteString("V" + c.y(n))
+		}
+		before = n
 	}
-	fmt.Fprintf(line, "M%s %s", number(x(first.at)), number(y(first.players)))
-	fmt.Fprintf(area, "M%s %sV%s", number(x(first.at)), number(floor), number(y(first.players)))
-	for _, p := range run[1:] {
-		step := "H" + number(x(p.at)) + "V" + number(y(p.players))
-		line.WriteString(step)
-		area.WriteString(step)
+	if before != history.Away {
+		l.WriteString("H" + number(plotWidth))
+		a.WriteString("H" + number(plotWidth) + down)
 	}
-	fmt.Fprintf(line, "H%s", number(x(end)))
-	fmt.Fprintf(area, "H%sV%sZ", number(x(end)), number(floor))
+	return l.String(), a.String()
+}
+
+// times returns the labels of times: hours, days or weeks, in UTC.
+func (c *canvas) times(span history.Span) (out []chartMark) {
+	every, layout := 6*time.Hour, "15:04"
+	switch span {
+	case history.Week:
+		every, layout = 24*time.Hour, "Mon"
+	case history.Month:
+		every, layout = 24*time.Hour, "2 Jan"
+	default:
+	}
+	const narrow = 280 // pixels of a chart on a small phone, of which a character takes eight
+	for at := c.begin.Truncate(every).Add(every); at.Before(c.begin.Add(c.length)); at = at.Add(every) {
+		if span == history.Month && at.Weekday() != time.Monday {
+			continue
+		}
+		label, x := at.Format(layout), c.x(at)/plotWidth
+		if half := float64(4*len(label)) / narrow; x < half || x > 1-half {
+			label = "" // it would be cut off
+		}
+		out = append(out, chartMark{At: number(100*x) + "%", Label: label})
+	}
+	return out
+}
+
+// table returns the same data as a table, the latest time first.
+func (c *canvas) table(span history.Span) (out []chartRow) {
+	row := 24 * time.Hour
+	if span == history.Day {
+		row = time.Hour
+	}
+	end := c.begin.Add(c.length)
+	for from := end.Add(-1).Truncate(row); from.Add(row).After(c.begin); from = from.Add(-row) {
+		r := chartRow{Time: from.Format("Mon 2 Jan")}
+		if span == history.Day {
+			r.Time = from.Format("15:04") + " to " + from.Add(row).Format("15:04")
+		}
+		for i := range c.series.Players {
+			at, n := c.series.First.Add(time.Duration(i)*c.series.Step), c.series.Players[i]
+			if n != history.Away && !at.Before(from) && at.Before(from.Add(row)) {
+				r.Most, r.Known = max(r.Most, n), true
+			}
+		}
+		out = append(out, r)
+	}
+	return out
 }
 
 // roundUp returns a round number that is not less, at least 2 and even, so that
@@ -144,20 +208,15 @@ func roundUp(n int) int {
 }
 
 // number writes a coordinate.
-func number(f float64) string { return strconv.FormatFloat(f, 'f', 1, 64) }
+func number(f float64) string {
+	return strings.TrimSuffix(strconv.FormatFloat(f, 'f', 1, 64), ".0")
+}
 
-// hourTable returns the same data as a table, the latest hour first.
-func hourTable(points []chartPoint, now time.Time) []hourView {
-	var out []hourView
-	for to := now.Truncate(time.Hour).Add(time.Hour); to.After(now.Add(-chartSpan)); to = to.Add(-time.Hour) {
-		from := to.Add(-time.Hour)
-		h := hourView{From: from.UTC().Format("15:04"), To: to.UTC().Format("15:04")}
-		for _, p := range points {
-			if !p.at.Before(from) && p.at.Before(to) {
-				h.Most, h.Known = max(h.Most, p.players), true
-			}
-		}
-		out = append(out, h)
+// html renders the chart.
+func (v *chartView) html(t *template.Template) template.HTML {
+	var b bytes.Buffer
+	if err := t.ExecuteTemplate(&b, "chart.html", v); err != nil {
+		panic(err) // the template does not fit the view, which any test finds
 	}
-	return out
+	return template.HTML(b.String()) //nolint:gosec // a template wrote it
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"html/template"
 	"mime"
 	"net/http"
 	"net/netip"
@@ -158,6 +159,7 @@ type gamePage struct {
 	Boards   []boardView
 	Matches  []matchView
 	Records  []recordsView
+	Charts   []template.HTML
 	Others   []nameView // other names of the same game, the game itself first
 	Shared   bool       // servers of all of these are in one list
 }
@@ -258,6 +260,7 @@ func (s *Server) gamePage(ctx context.Context, list *api.Snapshot, q gamePageQue
 		v.Boards = s.boards(ctx, g)
 		v.Matches = s.matches(ctx, g)
 		v.Records = s.records(ctx, g)
+		v.Charts = s.gameCharts(g.Name)
 		var rooms []api.RoomView
 		v.Waiting, rooms, _, v.Chat = s.api.Lobby(g)
 		v.Chat = v.Chat && (len(rooms) > 0 || v.Waiting > 0 || slices.Contains(g.Needs, chatService) || slices.Contains(g.Uses, chatService))

@@ -1,6 +1,7 @@
 package web
 
 import (
+	"html/template"
 	"net/http"
 	"slices"
 	"strings"
@@ -86,7 +87,8 @@ type homeView struct {
 	Services         []Service
 	Address          string // that games should use; empty if unknown
 	Running          running
-	Choices          []choiceView // of games that look up names; none if nothing answers to those, or there are too many
+	Chart            template.HTML // of all players; empty: nothing was counted yet
+	Choices          []choiceView  // of games that look up names; none if nothing answers to those, or there are too many
 }
 
 // choiceView is a game to be chosen.
@@ -124,7 +126,7 @@ func (s *Server) homePage(list *api.Snapshot, q homeQuestion) []byte {
 		Servers: len(list.Rows), Players: list.Players, Games: s.gameViews(list, pageParams{}),
 		Table: s.table(rows[:min(len(rows), homeRows)], list.Begun, q.asker, true, unsorted), Address: q.address, Services: s.services(),
 	}
-	v.Running = runningOf(v.Services)
+	v.Running, v.Chart = runningOf(v.Services), s.dayChart()
 	if v.Running.GameSpy {
 		v.Choices = s.choices()
 	}

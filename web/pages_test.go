@@ -18,7 +18,6 @@ import (
 	"golang.org/x/net/html/atom"
 
 	"github.com/respawnd/respawnd/internal/games"
-	"github.com/respawnd/respawnd/internal/history"
 	"github.com/respawnd/respawnd/internal/query"
 	"github.com/respawnd/respawnd/internal/racetest"
 	"github.com/respawnd/respawnd/internal/verdicts"
@@ -574,51 +573,6 @@ func TestWhyVerdicts(t *testing.T) {
 	}
 }
 
-func TestChart(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		f := newFixture(t)
-		f.Put(webtest.Listed{})
-		if v := f.server.chart(f.server.api.Snapshot().Rows[0], time.Now()); v != nil {
-			t.Errorf("a server without history: got %+v, want no chart", v)
-		}
-		for i, n := range []string{"3", "9", "4"} {
-			f.Put(webtest.Listed{Rules: []string{"hostname", "One", "numplayers", n}})
-			f.sample(time.Now())
-			if i < 2 {
-				time.Sleep(history.Interval)
-			}
-		}
-		page := f.Page(serverPath)
-		webtest.WantParts(t, "the page", page, `role="img"`, "Players in the last 24 hours: 4 at the latest, 9 at most.", "<caption>Most players by hour (UTC)</caption>", `<td class="num">9</td>`, "not listed")
-	})
-}
-
-func TestChartGaps(t *testing.T) {
-	now := time.Date(2026, 3, 1, 12, 30, 0, 0, time.UTC)
-	at := func(d time.Duration, n int) chartPoint { return chartPoint{now.Add(-d), n} }
-	v := draw([]chartPoint{at(25*time.Hour, 99), at(10*time.Hour, 1), at(10*time.Hour-5*time.Minute, 2), at(2*time.Hour, 5)}, 10*time.Minute, now)
-	if got := strings.Count(v.Line, "M"); got != 2 {
-		t.Errorf("two runs of samples: the line %q has %d parts", v.Line, got)
-	}
-	if v.Text != "Players in the last 24 hours: 5 at the latest, 5 at most." {
-		t.Errorf("text: %q", v.Text)
-	}
-	if len(v.Table) != 25 || v.Table[0].From != "12:00" || v.Table[0].Known || !v.Table[2].Known || v.Table[2].Most != 5 || v.Table[10].Most != 2 {
-		t.Errorf("table: %+v", v.Table)
-	}
-	if draw(nil, time.Minute, now) != nil || draw([]chartPoint{at(25*time.Hour, 1)}, time.Minute, now) != nil {
-		t.Error("no samples of the last day: got a chart")
-	}
-}
-
-func TestRoundUp(t *testing.T) {
-	for n, want := range map[int]int{0: 2, 1: 2, 2: 2, 3: 4, 5: 6, 9: 10, 11: 16, 17: 20, 64: 80, 101: 160, 9999: 10000} {
-		if got := roundUp(n); got != want {
-			t.Errorf("roundUp(%d): got %d, want %d", n, got, want)
-		}
-	}
-}
-
 func TestReached(t *testing.T) {
 	for _, tt := range []struct {
 		reached  master.Reached
@@ -648,7 +602,7 @@ func TestPagesAreAccessible(t *testing.T) {
 		Rules: []string{"hostname", "One"}, Players: [][]string{{"player_"}, {"Ann"}}, Teams: [][]string{{"team_t"}, {"Red"}},
 	})
 	f.sample(time.Now())
-	for _, target := range []string{"/", "/servers", "/servers?q=x", serverPath, "/games", "/games/gmtest", "/games/gmtest?ip=x", "/why", "/nothing"} {
+	for _, target := range []string{"/", "/servers", "/servers?q=x", serverPath, "/charts", "/games", "/games/gmtest", "/games/gmtest?ip=x", "/why", "/nothing"} {
 		t.Run(target, func(t *testing.T) { webtest.CheckFit(t, f.Get(target).Body.String()) })
 	}
 }

@@ -2,6 +2,7 @@ package web
 
 import (
 	"context"
+	"html/template"
 	"net/http"
 	"net/netip"
 	"strconv"
@@ -47,7 +48,7 @@ type serverPage struct {
 	Players   tableView
 	Teams     tableView
 	JSON      string
-	History   *historyView // nil: nothing is kept
+	Charts    []template.HTML
 }
 
 // ruleView is a rule of a server.
@@ -73,7 +74,7 @@ func (s *Server) serveServer(w http.ResponseWriter, r *http.Request) {
 		Frame: s.site.LiveFrame("", page.Servers, found.Game), rowView: s.rowViews([]*api.Row{found}, list.Begun, asker)[0],
 		Type: clean.Line(found.Type, maxAreaText), Origin: originText(found.Origin),
 		Last: agoText(time.Since(found.Last)), JSON: s.site.Base() + "/api/v1/servers/" + found.ID(),
-		History: s.chart(found, time.Now()),
+		Charts: s.serverCharts(found),
 	}
 	v.Count = found.Count
 	if v.Title = v.Name; v.Title == "" {

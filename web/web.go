@@ -73,6 +73,7 @@ type Server struct {
 	api       *api.API
 	accounts  *account.Pages
 	own       *ownAddress
+	charts    *charts
 	handler   http.Handler
 }
 
@@ -87,14 +88,16 @@ func New(opt Options) *Server {
 	}
 	public := opt.Config.PublicURL
 	s := &Server{opt: opt, site: page.New(basePath(public), opt.Version), own: newOwnAddress(public, opt.Lookup)}
-	s.templates = s.site.Parse(files, "home", "list", "server", "games", "game", "player", "why")
+	s.templates = s.site.Parse(files, "home", "list", "server", "games", "game", "player", "why", "charts")
 	s.Front = front.New(front.Options{
 		Trusted: opt.Trusted, TakesForms: func(path string) bool { return s.accounts.TakesForms(path) }, ErrorPage: s.site.Error,
 		Log: opt.Log, Metrics: opt.Metrics, Registerer: opt.Registerer,
 	})
+	s.charts = newCharts(opt.History)
 	s.api = api.New(s.Front, opt.Options)
 	opt.Accounts.PublicURL = public
 	s.accounts = account.New(s.Front, s.site, opt.Accounts)
+	s.Gauge("respawnd_web_charts", "Drawn charts that are kept until the next sample, at most 512.", s.charts.len)
 	s.Reload(opt.Config)
 	s.handler = s.Front.Handler(s.routes())
 	return s
@@ -136,6 +139,7 @@ func (s *Server) routes() []front.Route {
 		{Pattern: "/games/{name}/hosts.txt", Serve: s.serveHosts},
 		{Pattern: "/players/{id}", Serve: s.servePlayer},
 		{Pattern: "/why", Serve: s.serveWhy},
+		{Pattern: "/charts", Serve: s.serveCharts},
 	}, s.accounts.Routes(), s.site.Routes(s.Front), s.api.Routes(), docs.New(s.Front, s.site).Routes())
 }
 

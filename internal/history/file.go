@@ -196,6 +196,7 @@ func (b *Book) Load(r io.Reader) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.round, b.tracks, b.games, b.all, b.refused = read.round, read.tracks, read.games, read.all, 0
+	b.version.Add(1)
 	return nil
 }
 

@@ -69,6 +69,8 @@ type Book struct {
 	refused int    // servers without room in the last sample
 	evicted uint64 // servers that gave way to others
 
+	version atomic.Uint64 // changes with every sample
+
 	file atomic.Int64 // size of the file when it was read or written last
 }
 
@@ -223,6 +225,7 @@ func (r *Round) End() {
 	}
 	b.all.last = uint32(r.number)
 	b.all.put(r.number, sum)
+	b.version.Add(1)
 }
 
 // roomForGame makes room for one more game if it can.
@@ -287,6 +290,9 @@ func (b *Book) series(t *total, s Span) (out Series) {
 	_, out.Servers = t.servers.read(s, int64(t.first), b.round) // they are set together, so they begin together
 	return out
 }
+
+// Version returns a number that changes when the history does.
+func (b *Book) Version() uint64 { return b.version.Load() }
 
 // Usage is how much is kept.
 type Usage struct {

@@ -38,7 +38,7 @@ type Site struct {
 func New(base, version string) *Site {
 	s := &Site{base: base, version: version}
 	s.message = s.Parse(files, "message")["message"]
-	s.style = newAsset("/assets/style.css", "text/css; charset=utf-8")
+	s.style = newAsset("/assets/style.css", "text/css; charset=utf-8", "assets/charts.css")
 	s.live = newAsset("/assets/live.js", "text/javascript; charset=utf-8")
 	s.reset = newAsset("/assets/reset.js", "text/javascript; charset=utf-8")
 	s.icon = newAsset("/assets/icon.svg", "image/svg+xml")
@@ -140,10 +140,15 @@ type asset struct {
 	answer                 *front.Answer
 }
 
-func newAsset(path, format string) asset {
-	body, err := files.ReadFile(strings.TrimPrefix(path, "/"))
-	if err != nil {
-		panic(err) // the files are part of the program
+// newAsset returns a file, with others behind it.
+func newAsset(path, format string, others ...string) asset {
+	var body []byte
+	for _, name := range append([]string{strings.TrimPrefix(path, "/")}, others...) {
+		part, err := files.ReadFile(name)
+		if err != nil {
+			panic(err) // the files are part of the program
+		}
+		body = append(body, part...)
 	}
 	tag := front.ContentTag(body)
 	return asset{path, path + "?v=" + strings.Trim(tag, `"`), tag, format, front.NewAnswer(body)}
