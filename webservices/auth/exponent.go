@@ -2,7 +2,6 @@ package auth
 
 import (
 	"crypto/rsa"
-	"crypto/subtle"
 	"encoding/binary"
 	"math/big"
 	"math/bits"
@@ -65,7 +64,7 @@ func (k *fastKey) private(block []byte) []byte {
 
 	// h = (m1 - m2) / q modulo p; the result is m2 + h q
 	var h word512
-	k.p.mul(&h, &m2, &k.p.square)
+	k.p.mul(&h, &m2, &k.p.r2)
 	k.p.sub(&h, &m1, &h)
 	k.p.mul(&h, &h, &k.qInv)
 	var out [2 * limbs]uint64
@@ -116,25 +115,25 @@ func addMul(z, x *word512, y uint64) (carry uint64) {
 type montgomery struct {
 	m      word512
 	factor uint64  // -1/m modulo 2^64
-	square word512 // 2^1024 modulo m
+	r2     word512 // 2^1024 modulo m
 }
 
 func newMontgomery(m *big.Int) montgomery {
-	square := new(big.Int).Lsh(big.NewInt(1), 2*primeBits)
+	r2 := new(big.Int).Lsh(big.NewInt(1), 2*primeBits)
 	w := words(m)
 	inverse := w[0] // right in its lowest 3 bits; each step doubles them
 	for range 5 {
 		inverse *= 2 - w[0]*inverse
 	}
-	return montgomery{m: w, factor: -inverse, square: words(square.Mod(square, m))}
+	return montgomery{m: w, factor: -inverse, r2: words(r2.Mod(r2, m))}
 }
 
 // enter returns the form of a number of 1024 bits.
 func (g *montgomery) enter(high, low *word512) (x word512) {
 	var y word512
-	g.mul(&x, low, &g.square)
-	g.mul(&y, high, &g.square)
-	g.mul(&y, &y, &g.square)
+	g.mul(&x, low, &g.r2)
+	g.mul(&y, high, &g.r2)
+	g.mul(&y, &y, &g.r2)
 	g.add(&x, &x, &y)
 	return x
 }
@@ -193,7 +192,7 @@ const windowBits = 4
 // power returns x to the power of e.
 func (g *montgomery) power(x, e *word512) (z word512) {
 	var table [1 << windowBits]word512
-	g.mul(&table[0], &g.square, &word512{1})
+	g.mul(&table[0], &g.r2, &word512{1})
 	for i := 1; i < len(table); i++ {
 		g.mul(&table[i], &table[i-1], x)
 	}
@@ -201,7 +200,7 @@ func (g *montgomery) power(x, e *word512) (z word512) {
 	for i := limbs - 1; i >= 0; i-- {
 		for shift := 64 - windowBits; shift >= 0; shift -= windowBits {
 			for range windowBits {
-				g.mul(&z, &z, &z)
+				g.square(&z, &z)
 			}
 			chosen := pick(&table, e[i]>>shift&(1<<windowBits-1))
 			g.mul(&z, &z, &chosen)
@@ -213,10 +212,17 @@ func (g *montgomery) power(x, e *word512) (z word512) {
 // pick returns an entry of a table, having read all.
 func pick(table *[1 << windowBits]word512, at uint64) (w word512) {
 	for i := range table {
-		mask := -uint64(subtle.ConstantTimeEq(int32(i), int32(at)))
-		for j := range w {
-			w[j] |= table[i][j] & mask
-		}
+		other := uint64(i) ^ at
+		mask := uint64(int64((other-1)&^other) >> 63) // all bits if other is 0
+		e := &table[i]
+		w[0] |= e[0] & mask
+		w[1] |= e[1] & mask
+		w[2] |= e[2] & mask
+		w[3] |= e[3] & mask
+		w[4] |= e[4] & mask
+		w[5] |= e[5] & mask
+		w[6] |= e[6] & mask
+		w[7] |= e[7] & mask
 	}
 	return w
 }
