@@ -4,6 +4,7 @@ import (
 	"hash/maphash"
 	"math/bits"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -70,6 +71,9 @@ const setSlots = 8
 
 // buckets is the table of Buckets and of a Limiter.
 //
+// The table takes its memory with the first event: a daemon has dozens of limits, and
+// most of them belong to services that are not used.
+//
 // A bucket is kept as one number: the time at which it will be full again. An
 // event moves that time on by one interval and is allowed as long as the time
 // stays within the burst ahead of now.
@@ -77,7 +81,8 @@ type buckets struct {
 	interval int64 // nanoseconds per event; 0: no limit
 	ahead    int64 // maximum distance of "full again" from now before an event
 	start    time.Time
-	sets     []bucketSet // a power of two
+	mask     uint64 // the number of sets, a power of two, less one
+	sets     atomic.Pointer[[]bucketSet]
 }
 
 type bucketSet struct {
@@ -92,11 +97,26 @@ type bucketSlot struct {
 
 func newBuckets(interval, ahead int64, slots int) buckets {
 	sets := 1 << bits.Len(uint((slots+setSlots-1)/setSlots-1))
-	return buckets{interval: interval, ahead: ahead, start: time.Now(), sets: make([]bucketSet, sets)}
+	return buckets{interval: interval, ahead: ahead, start: time.Now(), mask: uint64(sets - 1)}
 }
 
 // set returns the set that source belongs to.
-func (b *buckets) set(source uint64) *bucketSet { return &b.sets[source&uint64(len(b.sets)-1)] }
+func (b *buckets) set(source uint64) *bucketSet {
+	sets := b.sets.Load()
+	if sets == nil {
+		sets = b.allocate()
+	}
+	return &(*sets)[source&b.mask]
+}
+
+// allocate makes the sets unless another goroutine did, and returns them.
+func (b *buckets) allocate() *[]bucketSet {
+	sets := make([]bucketSet, b.mask+1)
+	if !b.sets.CompareAndSwap(nil, &sets) {
+		return b.sets.Load()
+	}
+	return &sets
+}
 
 // slot returns the slot of source at t, with the lock of its set held.
 func (b *buckets) slot(source uint64, t int64) (*bucketSet, *bucketSlot) {

@@ -164,7 +164,12 @@ func TestFullLimiterForgetsTheFullestBucket(t *testing.T) {
 
 func TestLimiterTableDoesNotGrow(t *testing.T) {
 	for slots, want := range map[int]int{0: DefaultLimiterSlots, 1: 8, 8: 8, 9: 16, 1000: 1024, 1024: 1024, 1025: 2048} {
-		if got := len(NewLimiter(LimiterOptions{Rate: 1, Slots: slots}).sets) * setSlots; got != want {
+		l := NewLimiter(LimiterOptions{Rate: 1, Slots: slots})
+		if l.sets.Load() != nil {
+			t.Errorf("Slots %d: the table has memory before the first event", slots)
+		}
+		l.Allow(numbered(1), time.Now())
+		if got := len(*l.sets.Load()) * setSlots; got != want {
 			t.Errorf("Slots %d makes %d slots, want %d", slots, got, want)
 		}
 	}
