@@ -200,7 +200,7 @@ func testServersCancelled(t *testing.T, s storage.Store) {
 }
 
 func testServersWhileSaving(t *testing.T, s storage.Store) {
-	large(t)
+	racetest.Skip(t, "stores many records")
 	save(t, s, []storage.Server{server(1), server(2)})
 	saved, err := s.SaveServers(t.Context(), storage.WholeList(func(yield func(storage.Server) bool) {
 		for v := range manyServers(100, 6000) {
@@ -363,7 +363,6 @@ func testServersChanged(t *testing.T, s storage.Store) {
 // with the saved list.
 func testServersModel(t *testing.T, s storage.Store) {
 	racetest.Skip(t, "saves many lists")
-	large(t)
 	list := make(map[netip.AddrPort]storage.Server)
 	for round := range 150 {
 		var next []storage.ListedServer
