@@ -131,14 +131,16 @@ type footprint struct {
 
 func (c *child) footprint() footprint {
 	c.t.Helper()
+	const files, goroutines, heap = "process_open_fds", "go_goroutines", "go_memstats_heap_alloc_bytes"
+	samples := metrics(c.t, &c.running, files, goroutines, heap, "respawnd_connections")
 	number := func(sample string) int {
-		v, err := strconv.ParseFloat(metric(c.t, &c.running, sample), 64)
+		v, err := strconv.ParseFloat(samples[sample], 64)
 		if err != nil {
 			c.t.Fatalf("%s: %v", sample, err)
 		}
 		return int(v)
 	}
-	u := footprint{files: number("process_open_fds"), goroutines: number("go_goroutines"), heap: number("go_memstats_heap_alloc_bytes")}
+	u := footprint{files: number(files), goroutines: number(goroutines), heap: number(heap)}
 	for _, a := range abusedServices(c.t) {
 		if a.service != "admin" {
 			u.conns += number(openConnections(a.service))

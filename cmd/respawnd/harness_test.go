@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -19,6 +20,7 @@ import (
 	"github.com/respawnd/respawnd/configs"
 	"github.com/respawnd/respawnd/internal/daemon"
 	"github.com/respawnd/respawnd/internal/services"
+	"github.com/respawnd/respawnd/webservices/auth"
 )
 
 // hang ends a wait for an event that never comes. No result depends on it.
@@ -198,6 +200,7 @@ func quick(t *testing.T) { quickTests.Store(t.Name(), true) }
 // not quick.
 func start(t testing.TB, dir string, more ...string) *running {
 	t.Helper()
+	placeKey(t, dir)
 	args := []string{}
 	env := testEnv(dir)
 	for _, m := range more {
@@ -214,6 +217,33 @@ func start(t testing.TB, dir string, more ...string) *running {
 		}
 	}
 	return d
+}
+
+// serviceKey is a key of web services: to make one takes a fifth of a start.
+var serviceKey = sync.OnceValues(func() ([]byte, error) {
+	dir, err := os.MkdirTemp("", "respawnd-test")
+	if err != nil {
+		return nil, err
+	}
+	path := filepath.Join(dir, auth.KeyName)
+	_, err = auth.OpenKey(path)
+	text, errRead := os.ReadFile(path)
+	return text, errors.Join(err, errRead, os.RemoveAll(dir))
+})
+
+// placeKey puts the key of web services into a data folder that exists and has none.
+func placeKey(t testing.TB, dir string) {
+	t.Helper()
+	key, err := serviceKey()
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, err := os.OpenFile(filepath.Join(dir, auth.KeyName), os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	if err != nil {
+		return // there is a key, or the daemon makes the folder
+	}
+	_, err = f.Write(key)
+	must(t, errors.Join(err, f.Close()))
 }
 
 // listening returns the services of this build that listen on an address.

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"io"
 	"net/http"
+	"net/url"
 	"strings"
 	"testing"
 
@@ -26,7 +27,7 @@ func get(t testing.TB, d *running, service, method, path, token string) (int, st
 		req.Header.Set("Authorization", token)
 	}
 	client := &http.Client{
-		Transport: &http.Transport{DisableKeepAlives: true}, Timeout: hang,
+		Transport: &http.Transport{DisableKeepAlives: true, DisableCompression: true}, Timeout: hang,
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
 	resp, err := client.Do(req)
@@ -44,13 +45,22 @@ func get(t testing.TB, d *running, service, method, path, token string) (int, st
 // metric returns the value of a sample, "" if there is none.
 func metric(t testing.TB, d *running, sample string) string {
 	t.Helper()
-	_, body := get(t, d, "admin", http.MethodGet, "/metrics", "")
+	name, _, _ := strings.Cut(sample, "{")
+	return metrics(t, d, name)[sample]
+}
+
+// metrics returns the samples of some metrics. All of them, compressed, take a daemon
+// with the race detector as long as a start.
+func metrics(t testing.TB, d *running, names ...string) map[string]string {
+	t.Helper()
+	_, body := get(t, d, "admin", http.MethodGet, "/metrics?"+url.Values{"name[]": names}.Encode(), "")
+	samples := make(map[string]string)
 	for line := range strings.Lines(body) {
-		if value, ok := strings.CutPrefix(line, sample+" "); ok {
-			return strings.TrimSpace(value)
+		if at := strings.LastIndexByte(line, ' '); at > 0 && line[0] != '#' {
+			samples[line[:at]] = strings.TrimSpace(line[at:])
 		}
 	}
-	return ""
+	return samples
 }
 
 func TestPublicPagesShowTheListAndNoSecrets(t *testing.T) {

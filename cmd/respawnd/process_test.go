@@ -80,6 +80,7 @@ type child struct {
 // variables, NAME=value, or arguments.
 func startChild(t testing.TB, dir string, more ...string) *child {
 	t.Helper()
+	placeKey(t, dir)
 	var args, vars []string
 	for _, m := range more {
 		if strings.Contains(m, "=") && !strings.HasPrefix(m, "-") {

@@ -289,7 +289,7 @@ func checkKeys(t *testing.T, c *child, keys []string, round int) {
 	must(t, p.leave())
 }
 
-func must(t *testing.T, err error) {
+func must(t testing.TB, err error) {
 	t.Helper()
 	if err != nil {
 		t.Fatal(err)
