@@ -17,6 +17,7 @@ import (
 
 	"github.com/respawnd/respawnd/internal/gamespy"
 	"github.com/respawnd/respawnd/internal/netserve"
+	"github.com/respawnd/respawnd/internal/racetest"
 	"github.com/respawnd/respawnd/storage"
 )
 
@@ -264,7 +265,10 @@ func TestMessageSizes(t *testing.T) {
 // blocks.
 func TestPipeline(t *testing.T) {
 	t.Parallel()
-	const many = 10_000
+	many := 10_000
+	if racetest.RaceDetector {
+		many = 2500
+	}
 	f := start(t, func(o *Options) { o.WritesBurst = many })
 	f.book.gate = make(chan struct{})
 	c := f.player()

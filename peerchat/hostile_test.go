@@ -8,6 +8,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/respawnd/respawnd/internal/racetest"
 )
 
 func TestTimeouts(t *testing.T) {
@@ -294,6 +296,9 @@ func TestDefaults(t *testing.T) {
 	f := start(t, func(o *Options) { o.Config = d })
 	burst := strings.Repeat("PRIVMSG c0 :hello\r\n", 60)
 	clients := make([]*client, 200)
+	if racetest.RaceDetector {
+		clients = clients[:40]
+	}
 	for i := range clients {
 		clients[i] = f.connect()
 		clients[i].signOn(fmt.Sprintf("c%d", i))
@@ -349,6 +354,7 @@ func TestFlood(t *testing.T) {
 		}
 	})
 	t.Run("5,000 addresses", func(t *testing.T) {
+		racetest.Skip(t, "connects often")
 		f := startPipe(t, func(o *Options) { o.PacePerAddr, o.PacePerAddrBurst = 1, 10 })
 		f.timeout = timeout
 		kept := f.signOn("Kept")

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 	"testing/iotest"
+
+	"github.com/respawnd/respawnd/internal/racetest"
 )
 
 func TestInbox(t *testing.T) {
@@ -58,6 +60,7 @@ func cryptStream(lines ...string) []byte {
 }
 
 func TestInbox_encrypt(t *testing.T) {
+	racetest.Skip(t, "reads a stream in all parts")
 	want := []string{"USRIP", "USER X14saFv19X|1 127.0.0.1 peerchat.gamespy.com :name", "NICK a", strings.Repeat("y", 3000), "QUIT :x"}
 	stream := cryptStream(want...)
 	for cut := range stream { // ciphertext in the segment of the CRYPT or behind it

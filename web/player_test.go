@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/respawnd/respawnd/internal/racetest"
 	"github.com/respawnd/respawnd/storage"
 	"github.com/respawnd/respawnd/web/webtest"
 )
@@ -75,6 +76,7 @@ func TestPlayerPage(t *testing.T) {
 }
 
 func TestPlayerPage_bounds(t *testing.T) {
+	racetest.Skip(t, "renders megabytes")
 	f, data := withStats(t, false)
 	for i := range maxPlayerBlocks + 20 {
 		var pairs strings.Builder
