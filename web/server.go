@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/respawnd/respawnd/internal/clean"
+	"github.com/respawnd/respawnd/internal/colour"
 	"github.com/respawnd/respawnd/internal/query"
 	"github.com/respawnd/respawnd/master"
 	"github.com/respawnd/respawnd/web/api"
@@ -49,6 +50,7 @@ type serverPage struct {
 	Teams     tableView
 	JSON      string
 	Charts    []template.HTML
+	Painted   template.HTML // its name in colours, or its address
 }
 
 // ruleView is a rule of a server.
@@ -58,8 +60,8 @@ type ruleView struct{ Name, Value string }
 type tableView struct {
 	Name    string
 	Columns []string
-	Rows    [][]string
-	More    int // rows that are not shown
+	Rows    [][]template.HTML // in their colours
+	More    int               // rows that are not shown
 }
 
 // serveServer answers /servers/{id}.
@@ -85,10 +87,16 @@ func (s *Server) serveServer(w http.ResponseWriter, r *http.Request) {
 	}
 	if st, ok := s.ask(r, found); ok {
 		v.Live = true
-		v.showStatus(&st)
+		v.showStatus(&st, found.Colours)
 	} else {
 		v.Asked = s.opt.Prober != nil
-		v.showReport(found.Server)
+		v.showReport(found)
+	}
+	if v.Painted == "" {
+		v.Painted = painted(found.NameParts(maxNameText))
+	}
+	if v.Painted == "" {
+		v.Painted = template.HTML(template.HTMLEscapeString(v.Title)) //nolint:gosec // it is escaped
 	}
 	s.show(w, r, "server", v)
 }
@@ -130,21 +138,21 @@ func originText(o master.Origin) string {
 }
 
 // showReport fills the tables from the server's last report.
-func (v *serverPage) showReport(s *master.Server) {
+func (v *serverPage) showReport(s *api.Row) {
 	for name, value := range s.Rules.All() {
 		v.addRule(name, value)
 	}
-	v.Players = reportTable("Players", s.Players)
-	v.Teams = reportTable("Teams", s.Teams)
+	v.Players = reportTable("Players", s.Players, s.Colours)
+	v.Teams = reportTable("Teams", s.Teams, s.Colours)
 }
 
 // showStatus fills the tables, and the numbers above them, from a query.
-func (v *serverPage) showStatus(st *query.Status) {
+func (v *serverPage) showStatus(st *query.Status, codes colour.Family) {
 	for _, f := range st.Rules {
 		v.addRule(f.Name, f.Value)
 	}
-	v.Players = statusTable("Players", &st.Players)
-	v.Teams = statusTable("Teams", &st.Teams)
+	v.Players = statusTable("Players", &st.Players, codes)
+	v.Teams = statusTable("Teams", &st.Teams, codes)
 	number := func(name string, to *int) {
 		value, _ := st.Get(name)
 		if n, ok := master.ParsePopulation(value); ok {
@@ -158,7 +166,9 @@ func (v *serverPage) showStatus(st *query.Status) {
 			*to = clean.Line(value, most)
 		}
 	}
-	text("hostname", &v.Name, maxNameText)
+	if name, ok := st.Get("hostname"); ok {
+		v.Name, v.Painted = colour.Line(codes, name, maxNameText), painted(colour.Parts(codes, name, maxNameText))
+	}
 	text("mapname", &v.Map, maxAreaText)
 	text("gametype", &v.Type, maxAreaText)
 }
@@ -191,19 +201,19 @@ func shownColumns(names []string) (at []int, shown []string) {
 	return at, shown
 }
 
-func reportTable(title string, t master.Table) tableView {
+func reportTable(title string, t master.Table, codes colour.Family) tableView {
 	names := make([]string, t.Columns())
 	for i := range names {
 		names[i] = t.Names().Name(i)
 	}
-	return showTable(title, names, t.Rows(), t.Value)
+	return showTable(title, names, t.Rows(), codes, t.Value)
 }
 
-func statusTable(title string, t *query.Table) tableView {
-	return showTable(title, t.Columns, len(t.Rows), func(row, column int) string { return t.Rows[row][column] })
+func statusTable(title string, t *query.Table, codes colour.Family) tableView {
+	return showTable(title, t.Columns, len(t.Rows), codes, func(row, column int) string { return t.Rows[row][column] })
 }
 
-func showTable(title string, names []string, rows int, value func(row, column int) string) tableView {
+func showTable(title string, names []string, rows int, codes colour.Family, value func(row, column int) string) tableView {
 	at, shown := shownColumns(names)
 	v := tableView{Name: title, Columns: shown}
 	if len(at) == 0 {
@@ -214,9 +224,9 @@ func showTable(title string, names []string, rows int, value func(row, column in
 			v.More = rows - maxTableRows
 			break
 		}
-		line := make([]string, len(at))
+		line := make([]template.HTML, len(at))
 		for k, column := range at {
-			line[k] = clean.Line(value(i, column), maxNameText)
+			line[k] = painted(colour.Parts(codes, value(i, column), maxNameText))
 		}
 		v.Rows = append(v.Rows, line)
 	}
