@@ -28,7 +28,7 @@ func (d *Daemon) measure() {
 		}
 		return 1
 	})
-	in.GaugeFunc("respawnd_bans", "Bans in force.", func() int { return d.bans.Count(time.Now()) })
+	in.GaugeFunc("respawnd_bans", "Bans in force, without those in files of Zandronum.", func() int { return d.bans.Count(time.Now()) })
 	d.metrics.MustRegister(
 		newCensus(d.registry.Populations, func(game string) bool { _, ok := d.catalogue.Catalog().Lookup(game); return ok }),
 		newOptional("respawnd_accounts", "Accounts; each has one or more profiles.", func() (float64, bool) {

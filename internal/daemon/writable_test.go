@@ -212,12 +212,13 @@ func TestStoreWatchProbesLittle(t *testing.T) {
 			time.Sleep(time.Second)
 			store.change(func() { store.last = time.Now() })
 		}
-		if store.probes != 0 {
-			t.Errorf("%d probes of a store that is written, want none", store.probes)
+		probes := func() (n int) { store.change(func() { n = store.probes }); return n }
+		if n := probes(); n != 0 {
+			t.Errorf("%d probes of a store that is written, want none", n)
 		}
 		time.Sleep(10 * writeCheckEvery)
-		if store.probes < 9 || store.probes > 10 {
-			t.Errorf("%d probes of an idle store in %v, want one for each %v", store.probes, 10*writeCheckEvery, writeCheckEvery)
+		if n := probes(); n < 9 || n > 10 {
+			t.Errorf("%d probes of an idle store in %v, want one for each %v", n, 10*writeCheckEvery, writeCheckEvery)
 		}
 	})
 }
