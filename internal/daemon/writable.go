@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"os"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -82,6 +83,9 @@ func (w *storeWatch) freeBytes() (n float64, known bool) {
 // run checks the store until ctx ends: writeCheckEvery after each write, and as often
 // while it cannot be written.
 func (w *storeWatch) run(ctx context.Context) {
+	var stalls sync.WaitGroup
+	stalls.Go(func() { w.watchStalls(ctx) })
+	defer stalls.Wait()
 	wait := time.NewTimer(writeCheckEvery)
 	defer wait.Stop()
 	for {
@@ -94,6 +98,33 @@ func (w *storeWatch) run(ctx context.Context) {
 		}
 	}
 }
+
+// watchStalls logs a write or check that does not end, until ctx ends.
+func (w *storeWatch) watchStalls(ctx context.Context) {
+	tick := time.NewTicker(minWriteCheck)
+	defer tick.Stop()
+	for was := false; ; {
+		select {
+		case <-ctx.Done():
+			return
+		case now := <-tick.C:
+			is := w.underWay(now) >= writeStalled
+			switch err := w.err(); {
+			case is && !was:
+				w.log.Error().Err(err).Msg(notWritable)
+			case was && !is && err == nil:
+				w.log.Info().Msg(writableAgain)
+			}
+			was = is
+		}
+	}
+}
+
+// Lines of the log.
+const (
+	notWritable   = "the store cannot be written; /readyz answers 503 until it can"
+	writableAgain = "the store can be written again"
+)
 
 // next returns the time until the next check.
 func (w *storeWatch) next(now time.Time) time.Duration {
@@ -124,11 +155,11 @@ func (w *storeWatch) look(ctx context.Context, now time.Time) {
 	case err != nil:
 		w.failing.Store(&err)
 		if was == nil {
-			w.log.Error().Err(err).Msg("the store cannot be written; /readyz answers 503 until it can")
+			w.log.Error().Err(err).Msg(notWritable)
 		}
 	case was != nil:
 		w.failing.Store(nil)
-		w.log.Info().Msg("the store can be written again")
+		w.log.Info().Msg(writableAgain)
 	}
 }
 

@@ -223,6 +223,28 @@ func TestStoreWatchProbesLittle(t *testing.T) {
 	})
 }
 
+// A disk that hangs is in the log once, and so is its end.
+func TestStoreWatchLogsStalls(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := &sickStore{last: time.Now()}
+		var log bytes.Buffer
+		w := newStoreWatch(store, store.disk(), zerolog.New(&log))
+		defer running(t, w)()
+		time.Sleep(time.Minute)
+		for range 2 {
+			store.change(func() { store.hangs = make(chan struct{}) })
+			time.Sleep(time.Minute)
+			store.heal()
+			time.Sleep(time.Minute)
+			synctest.Wait()
+			if text := log.String(); strings.Count(text, notWritable) != 1 || strings.Count(text, "a write has been under way for 1") != 1 || strings.Count(text, writableAgain) != 1 {
+				t.Errorf("the log of a disk that hung for a minute: %s", text)
+			}
+			log.Reset()
+		}
+	})
+}
+
 func TestFreeBytes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := &sickStore{last: time.Now(), free: 5000}
