@@ -12,11 +12,16 @@ func OfGame(c *games.Catalog, name string) Family {
 	return f
 }
 
-// OfServer returns the codes of a server whose game has a family: that one, or with
-// Zandronum's protocol those of Doom.
+// OfServer returns the codes of a server whose game has a family: that one, with
+// Zandronum's protocol those of Doom, and with Quake III's, if the game has none, those
+// of Quake.
 func OfServer(origin master.Origin, game Family) Family {
-	if origin == master.FromZandronum {
+	switch {
+	case origin == master.FromZandronum:
 		return Doom
+	case origin == master.FromQuake3 && game == None:
+		return Quake
+	default:
+		return game
 	}
-	return game
 }
