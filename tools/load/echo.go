@@ -2,6 +2,10 @@ package main
 
 import (
 	"context"
+	"crypto"
+	"crypto/md5"
+	"crypto/rand"
+	"crypto/rsa"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -13,6 +17,7 @@ import (
 	"os/exec"
 	"runtime"
 	"strconv"
+	"strings"
 	"sync"
 	"syscall"
 	"time"
@@ -41,6 +46,10 @@ func echo(ctx context.Context, log io.Writer) error {
 		return err
 	}
 	_ = pc.SetReadBuffer(netserve.DefaultReadBuffer) // the system may cap it
+	site, err := newPages()
+	if err != nil {
+		return errors.Join(err, pc.Close())
+	}
 	ln, err := (&net.ListenConfig{}).Listen(ctx, "tcp4", "127.0.0.1:0")
 	if err != nil {
 		return errors.Join(err, pc.Close())
@@ -70,7 +79,7 @@ func echo(ctx context.Context, log io.Writer) error {
 	}
 	wg.Go(func() { accept(ln, echoConn) })
 	wg.Go(func() { accept(relay, new(fan).serve) })
-	server := &http.Server{Handler: http.HandlerFunc(echoPage), ReadHeaderTimeout: timeout}
+	server := &http.Server{Handler: site, ReadHeaderTimeout: timeout}
 	wg.Go(func() { _ = server.Serve(web) }) // until it is closed
 	<-ctx.Done()
 	err = errors.Join(pc.Close(), ln.Close(), relay.Close(), server.Close())
@@ -109,10 +118,26 @@ func echoConn(ctx context.Context, conn net.Conn) {
 // echoBody is what pages of the bare server consist of.
 var echoBody = make([]byte, echoJSON)
 
-// echoPage answers with as many bytes as the path says.
-func echoPage(w http.ResponseWriter, r *http.Request) {
-	n, _ := strconv.Atoi(r.URL.Path[1:])
+// signPath begins the paths of pages for which the bare server makes a signature.
+const signPath = "/sign/"
+
+// pages answers requests of the bare server over HTTP.
+type pages struct{ key *rsa.PrivateKey }
+
+// newPages returns pages with a key as games know it.
+func newPages() (*pages, error) {
+	key, err := rsa.GenerateKey(rand.Reader, 1024) //nolint:gosec // games know no longer ones
+	return &pages{key}, err
+}
+
+// ServeHTTP answers with as many bytes as the path says.
+func (p *pages) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	path, sign := strings.CutPrefix(r.URL.Path, signPath)
+	n, _ := strconv.Atoi(strings.TrimPrefix(path, "/"))
 	_, _ = io.Copy(io.Discard, r.Body) // what does not come is not missed
+	if sum := md5.Sum(nil); sign {
+		_, _ = rsa.SignPKCS1v15(nil, p.key, crypto.MD5, sum[:])
+	}
 	w.Header().Set("Content-Type", "application/octet-stream")
 	w.Header().Set("Content-Length", strconv.Itoa(n))
 	_, _ = w.Write(echoBody[:min(n, echoJSON)]) // the visitor may have gone

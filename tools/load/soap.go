@@ -57,10 +57,15 @@ type poster struct {
 	request []byte
 }
 
-func openPoster(_ context.Context, w *world, _ int) (user, error) {
-	request := fmt.Appendf(nil, "POST /%d HTTP/1.1\r\nHost: %s.auth.pubsvs.gamespy.com\r\nUser-Agent: GameSpyHTTP/1.0\r\nConnection: close\r\n"+
-		"Content-Length: %d\r\nContent-Type: text/xml\r\nSOAPAction: \"http://gamespy.net/AuthService/LoginUniqueNick\"\r\n\r\n", echoSOAP, game, echoSOAPRequest)
-	return &poster{w.daemon.at("web").String(), append(request, make([]byte, echoSOAPRequest)...)}, nil
+func openPoster(_ context.Context, w *world, _ int) (user, error) { return newPoster(w, "/"), nil }
+
+// openSigned opens a poster for whom the bare server makes a signature.
+func openSigned(_ context.Context, w *world, _ int) (user, error) { return newPoster(w, signPath), nil }
+
+func newPoster(w *world, path string) *poster {
+	request := fmt.Appendf(nil, "POST %s%d HTTP/1.1\r\nHost: %s.auth.pubsvs.gamespy.com\r\nUser-Agent: GameSpyHTTP/1.0\r\nConnection: close\r\n"+
+		"Content-Length: %d\r\nContent-Type: text/xml\r\nSOAPAction: \"http://gamespy.net/AuthService/LoginUniqueNick\"\r\n\r\n", path, echoSOAP, game, echoSOAPRequest)
+	return &poster{w.daemon.at("web").String(), append(request, make([]byte, echoSOAPRequest)...)}
 }
 
 // do is a connection with a request and its answer.
