@@ -72,7 +72,12 @@ func (d *document) answer(path string, w *httptest.ResponseRecorder) {
 // stream compares the events of an answer with what the document says of them.
 func (d *document) stream(path string, response webtest.Object, text string) {
 	d.t.Helper()
-	kinds := response["x-events"].(webtest.Object)
+	kinds := make(map[string]any) // schemas of data
+	list := d.At(d.At(response["content"])["text/event-stream"])["schema"].(webtest.Object)
+	for _, option := range d.At(list["items"])["anyOf"].([]any) {
+		properties := d.At(d.At(option)["properties"])
+		kinds[d.At(properties["event"])["const"].(string)] = d.At(properties["data"])["contentSchema"]
+	}
 	for _, e := range regexp.MustCompile(`event: (.*)\ndata: (.*)\n\n`).FindAllStringSubmatch(text, -1) {
 		schema, ok := kinds[e[1]]
 		if !ok {
