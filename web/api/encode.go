@@ -19,13 +19,19 @@ type encoder struct {
 	list *Snapshot                  // that the servers are of; nil: none
 	work []byte                     // memory of one text
 
+	names [fields]string // of the fields; String takes longer
+
 	asker advertise.Asker // the asker that gets the addresses
 	at    int             // where the address of the last server begins in buf
 	until int             // and ends
 }
 
 func newEncoder(buf []byte, list *Snapshot) *encoder {
-	return &encoder{buf: buf, keys: make(map[*master.Names][]string), list: list}
+	e := &encoder{buf: buf, keys: make(map[*master.Names][]string), list: list}
+	for f := range fields {
+		e.names[f] = f.String()
+	}
+	return e
 }
 
 // maxTexts is the number of servers of a snapshot whose texts are cached, and

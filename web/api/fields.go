@@ -102,7 +102,7 @@ func (e *encoder) appendChosen(r *Row, chosen fieldSet) {
 // appendField writes a member of a server whose address is given as at.
 func (e *encoder) appendField(b []byte, f field, r *Row, at netip.AddrPort) []byte {
 	b = append(b, '"')
-	b = append(b, f.String()...)
+	b = append(b, e.names[f]...)
 	b = append(b, '"', ':')
 	switch f {
 	case fieldGame:
